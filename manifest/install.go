@@ -1,0 +1,163 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Scope says for whom a manifest is installed.
+type Scope int
+
+const (
+	// User installs for the user, in $XDG_DATA_HOME/vulkan/icd.d.
+	User Scope = iota + 1
+	// System installs for everyone, in /usr/local/share/vulkan/icd.d.
+	System
+)
+
+// String returns the scope's name, which ParseScope reads.
+func (s Scope) String() string {
+	switch s {
+	case User:
+		return "user"
+	case System:
+		return "system"
+	}
+	return fmt.Sprintf("Scope(%d)", int(s))
+}
+
+// ParseScope reads "user" or "system".
+func ParseScope(name string) (Scope, error) {
+	switch name {
+	case "user":
+		return User, nil
+	case "system":
+		return System, nil
+	}
+	return 0, fmt.Errorf("scope %q is not user or system", name)
+}
+
+var (
+	// ErrNotFarside is wrapped when the file in the way is another driver's, or no manifest at all.
+	ErrNotFarside = errors.New("not a manifest of this driver")
+	// ErrRelativePath is wrapped by Install when the library's path is not absolute: in another directory the
+	// loader would look for it elsewhere.
+	ErrRelativePath = errors.New("library path is not absolute")
+)
+
+// FileName returns the manifest's file name on this architecture.
+func FileName() string {
+	arch := runtime.GOARCH
+	switch arch {
+	case "amd64":
+		arch = "x86_64"
+	case "arm64":
+		arch = "aarch64"
+	}
+	return "farside_icd." + arch + ".json"
+}
+
+// Path returns where Install puts the manifest. root is put before the directory, as DESTDIR is; "" means none.
+// It fails when the user has no home directory.
+func Path(scope Scope, root string) (string, error) {
+	var dir string
+	switch scope {
+	case User:
+		dir = os.Getenv("XDG_DATA_HOME")
+		// The XDG base directory specification: relative values are invalid and to be ignored.
+		if !filepath.IsAbs(dir) {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return "", fmt.Errorf("finding the user's data directory: %w", err)
+			}
+			dir = filepath.Join(home, ".local", "share")
+		}
+	case System:
+		dir = "/usr/local/share"
+	default:
+		return "", fmt.Errorf("no such scope: %v", scope)
+	}
+	return filepath.Join(root, dir, "vulkan", "icd.d", FileName()), nil
+}
+
+// Install writes the manifest where the loader looks for it and returns its path. See Path for root. A manifest
+// of this driver that is there already is replaced; any other file is left alone, with an error that wraps
+// ErrNotFarside.
+func Install(scope Scope, root string, m Manifest) (string, error) {
+	if !filepath.IsAbs(m.ICD.LibraryPath) {
+		return "", fmt.Errorf("%w: %s", ErrRelativePath, m.ICD.LibraryPath)
+	}
+	path, err := Path(scope, root)
+	if err != nil {
+		return "", err
+	}
+	if err := checkOurs(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	return path, WriteFile(path, m)
+}
+
+// Remove deletes what Install wrote and returns its path. The error wraps fs.ErrNotExist when nothing is
+// installed, and ErrNotFarside when the file is not this driver's.
+func Remove(scope Scope, root string) (string, error) {
+	path, err := Path(scope, root)
+	if err != nil {
+		return "", err
+	}
+	if err := checkOurs(path); err != nil {
+		return "", err
+	}
+	return path, os.Remove(path)
+}
+
+func checkOurs(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	m, err := Parse(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", path, ErrNotFarside, err)
+	}
+	if !m.IsFarside() {
+		return fmt.Errorf("%s: %w: it names %s", path, ErrNotFarside, m.ICD.LibraryPath)
+	}
+	return nil
+}
+
+// WriteFile writes the manifest to path with mode 0644. It writes a temporary file and renames it, so that a
+// loader that starts meanwhile sees the old file or the new one and never a part of it.
+func WriteFile(path string, m Manifest) (err error) {
+	data, err := m.Marshal()
+	if err != nil {
+		return err
+	}
+	// The loader reads only names that end in .json, so it doesn't see the temporary file.
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(tmp.Name())
+		}
+	}()
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Chmod(0o644)
+	}
+	if closeErr := tmp.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

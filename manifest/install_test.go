@@ -1,0 +1,152 @@
+package manifest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPath(t *testing.T) {
+	t.Setenv("HOME", "/home/u")
+	tests := []struct {
+		scope     Scope
+		xdg, root string
+		want      string
+	}{
+		{User, "", "", "/home/u/.local/share/vulkan/icd.d/"},
+		{User, "/data", "", "/data/vulkan/icd.d/"},
+		{User, "relative", "", "/home/u/.local/share/vulkan/icd.d/"},
+		{User, "/data", "/tmp/root", "/tmp/root/data/vulkan/icd.d/"},
+		{System, "/data", "", "/usr/local/share/vulkan/icd.d/"},
+		{System, "", "/tmp/root", "/tmp/root/usr/local/share/vulkan/icd.d/"},
+	}
+	for _, test := range tests {
+		t.Setenv("XDG_DATA_HOME", test.xdg)
+		got, err := Path(test.scope, test.root)
+		if want := test.want + FileName(); err != nil || got != want {
+			t.Errorf("Path(%v, %q) with XDG_DATA_HOME=%q = %q, %v; want %q", test.scope, test.root, test.xdg, got, err, want)
+		}
+	}
+	if path, err := Path(0, ""); err == nil {
+		t.Errorf("Path of no scope = %q", path)
+	}
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_DATA_HOME", "")
+	if path, err := Path(User, ""); err == nil {
+		t.Errorf("Path without a home directory = %q", path)
+	}
+}
+
+func TestParseScope(t *testing.T) {
+	for _, want := range []Scope{User, System} {
+		if got, err := ParseScope(want.String()); err != nil || got != want {
+			t.Errorf("ParseScope(%q) = %v, %v", want.String(), got, err)
+		}
+	}
+	if got, err := ParseScope("root"); err == nil {
+		t.Errorf("ParseScope(root) = %v", got)
+	}
+}
+
+func TestInstallAndRemove(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("HOME", "/home/u")
+	t.Setenv("XDG_DATA_HOME", "")
+	for _, scope := range []Scope{User, System} {
+		// Twice, as installing over an older version must work.
+		for _, lib := range []string{"/opt/old/" + LibraryName, "/opt/new/" + LibraryName} {
+			want := New(lib, APIVersion)
+			path, err := Install(scope, root, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wantPath, _ := Path(scope, root); path != wantPath {
+				t.Errorf("Install wrote %s, want %s", path, wantPath)
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := Parse(data); err != nil || got != want {
+				t.Errorf("installed %+v, %v; want %+v", got, err, want)
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.Mode() != 0o644 {
+				t.Errorf("mode %v, %v; want 0644", info.Mode(), err)
+			}
+			entries, err := os.ReadDir(filepath.Dir(path))
+			if err != nil || len(entries) != 1 {
+				t.Errorf("%v, %v beside the manifest; want nothing", entries, err)
+			}
+		}
+		path, err := Remove(scope, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is still there: %v", path, err)
+		}
+		if _, err := Remove(scope, root); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("second Remove: %v, want fs.ErrNotExist", err)
+		}
+	}
+}
+
+func TestForeignFilesStay(t *testing.T) {
+	other, err := New("/usr/lib/libvulkan_lvp.so", "1.3.230").Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"another driver": string(other), "no manifest": "hello"} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			path, err := Path(System, root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Install(System, root, New("/opt/"+LibraryName, APIVersion)); !errors.Is(err, ErrNotFarside) {
+				t.Errorf("Install: %v, want ErrNotFarside", err)
+			}
+			if _, err := Remove(System, root); !errors.Is(err, ErrNotFarside) {
+				t.Errorf("Remove: %v, want ErrNotFarside", err)
+			}
+			if got, err := os.ReadFile(path); err != nil || string(got) != content {
+				t.Errorf("the file became %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestInstallErrors(t *testing.T) {
+	root := t.TempDir()
+	if _, err := Install(System, root, New("build/"+LibraryName, APIVersion)); !errors.Is(err, ErrRelativePath) {
+		t.Errorf("relative library: %v, want ErrRelativePath", err)
+	}
+	if _, err := Install(System, root, New("/opt/"+LibraryName, "1")); !errors.Is(err, ErrInvalid) {
+		t.Errorf("bad version: %v, want ErrInvalid", err)
+	}
+	err := WriteFile(filepath.Join(root, "absent", "a.json"), New("/opt/a.so", APIVersion))
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "absent") {
+		t.Errorf("absent directory: %v, want fs.ErrNotExist with its name", err)
+	}
+	// A directory in the way: the rename fails and the temporary file has to go.
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "a.json"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(filepath.Join(dir, "a.json"), New("/opt/a.so", APIVersion)); err == nil {
+		t.Error("WriteFile replaced a directory")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v left behind", entries, err)
+	}
+}
