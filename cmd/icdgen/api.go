@@ -2,11 +2,14 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"farside/cmd/icdgen/internal/emit"
 	"farside/cmd/icdgen/internal/registry"
 )
 
@@ -15,18 +18,30 @@ func newAPICommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "api -registry PATH [-out DIR]",
 		Short: "Write internal/vk from the Vulkan registry",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Long: `Api reads the Vulkan registry (vk.xml of KhronosGroup/Vulkan-Docs) and writes
+internal/vk/zz_generated_*.go below the output directory: handles, enumerations, bitmasks,
+constants, structures in C layout, and the tables of structures, features, extensions,
+commands and formats. The same registry always gives the same bytes. Files are written only
+when all of them could be generated; those whose content did not change are left alone.`,
+		Example: "  go run ./cmd/icdgen api -registry ../shared/registry/vk.xml",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if registryPath == "" {
+				return errors.New("api: -registry is missing: the path of vk.xml")
+			}
 			reg, err := readRegistry(registryPath)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), len(reg.Structs), len(reg.Commands), len(reg.Extensions), out)
-			return err
+			files, err := emit.API(reg)
+			if err != nil {
+				return err
+			}
+			return writeFiles(out, files)
 		},
 	}
-	cmd.Flags().StringVar(&registryPath, "registry", "", "the registry to read (vk.xml)")
-	cmd.Flags().StringVar(&out, "out", ".", "the repository's root")
+	cmd.Flags().StringVar(&registryPath, "registry", "", "the registry to read (`PATH` of vk.xml)")
+	cmd.Flags().StringVar(&out, "out", ".", "the repository's root, `DIR`")
 	return cmd
 }
 
@@ -36,5 +51,26 @@ func readRegistry(path string) (*registry.Registry, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return registry.Parse(bufio.NewReader(f))
+	reg, err := registry.Parse(bufio.NewReader(f))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return reg, nil
+}
+
+// writeFiles leaves unchanged files alone, so that their times stay and builds stay cached.
+func writeFiles(root string, files []emit.File) error {
+	for _, f := range files {
+		path := filepath.Join(root, filepath.FromSlash(f.Path))
+		if old, err := os.ReadFile(path); err == nil && string(old) == string(f.Data) {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
