@@ -34,10 +34,12 @@ func Find[T any, P interface {
 	StructureType() StructureType
 }](chain unsafe.Pointer) P {
 	want := P(nil).StructureType()
-	for s := range Chain(chain) {
+	s := (*BaseInStructure)(chain)
+	for n := 0; s != nil && n < maxChain; n++ {
 		if s.SType == want {
 			return P(unsafe.Pointer(s))
 		}
+		s = s.PNext
 	}
 	return nil
 }
