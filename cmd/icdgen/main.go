@@ -46,6 +46,7 @@ from the Vulkan registry. It prints one line and exits with status 1 when someth
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newAPICommand(),
+		newManifestCommand(),
 	)
 	return root
 }

@@ -1,0 +1,112 @@
+# Farside: a software Vulkan driver whose subject is external memory. `make help` lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+GO       ?= go
+VERSION  ?= 0.1.0
+COMMIT   ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+REGISTRY ?= ../shared/registry/vk.xml
+FUZZTIME ?= 10s
+OUT      ?= .
+# For whom `make install` installs: user or system.
+SCOPE    ?= user
+DESTDIR  ?=
+
+BUILD   := $(CURDIR)/build
+LIBRARY := $(BUILD)/libvulkan_farside.so
+ICDJSON := $(BUILD)/farside_icd.$(shell uname -m).json
+EXPORTS := $(CURDIR)/cmd/libvulkan_farside/exports.map
+LDFLAGS := -X farside/icd.Version=$(VERSION) -X farside/icd.Commit=$(COMMIT) \
+           -extldflags=-Wl,--version-script=$(EXPORTS)
+# VK_DRIVER_FILES is for loaders from 1.3.207 on, VK_ICD_FILENAMES for older ones.
+ON_FARSIDE := VK_DRIVER_FILES=$(ICDJSON) VK_ICD_FILENAMES=$(ICDJSON)
+
+ifeq ($(SCOPE),system)
+LIBDIR ?= /usr/local/lib/farside
+else
+LIBDIR ?= $(HOME)/.local/lib/farside
+endif
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## set up, build, show the driver in vulkaninfo and run the demo
+	@scripts/setup.sh run
+	@$(MAKE) build
+	@echo 'export $(ON_FARSIDE)'
+	$(ON_FARSIDE) vulkaninfo --summary
+	$(ON_FARSIDE) $(GO) run ./conformance/demo
+
+.PHONY: test
+test: ## set up, build and run every test
+	@scripts/setup.sh test
+	@$(MAKE) build
+	$(GO) vet ./...
+	$(GO) test -shuffle=on ./...
+
+# The c-shared build mode also writes a C header, which nobody needs: the loader asks by symbol name.
+.PHONY: build
+build: ## build the driver and its manifest into build/, nothing else
+	@mkdir -p $(BUILD)
+	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='$(LDFLAGS)' -o $(LIBRARY) ./cmd/libvulkan_farside
+	@rm -f $(LIBRARY:.so=.h)
+	$(GO) run ./cmd/icdgen manifest -library ./$(notdir $(LIBRARY)) -output $(ICDJSON)
+
+.PHONY: generate
+generate: ## rewrite the generated code from the Vulkan registry (REGISTRY=vk.xml)
+	$(GO) run ./cmd/icdgen api -registry $(REGISTRY) -out $(OUT)
+
+.PHONY: generate-check
+generate-check: ## fail when the committed generated code isn't what the registry gives
+	@scripts/generate-check.sh $(REGISTRY)
+
+.PHONY: bench
+bench: ## set up, build, compare with lavapipe and run the packages' benchmarks
+	@scripts/setup.sh bench
+	@$(MAKE) build
+	$(GO) run ./conformance/bench
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: race
+race: ## run every test with the race detector
+	$(GO) test -race -shuffle=on ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME
+	@scripts/fuzz.sh $(FUZZTIME)
+
+# arm64 is cross-checked without a C compiler, so without the package that holds the one import "C".
+.PHONY: vet
+vet: ## go vet for amd64 and arm64
+	GOARCH=amd64 CGO_ENABLED=0 $(GO) vet ./...
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: ## gofmt, staticcheck and the house rules that a machine can check
+	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "not gofmt'ed:" $$out >&2; exit 1; }
+	@scripts/house-rules.sh
+	$(GO) tool staticcheck ./...
+
+.PHONY: symbols
+symbols: ## fail unless the built driver exports the three loader entry points only
+	@scripts/symbols.sh $(LIBRARY)
+
+.PHONY: install
+install: build ## install the driver for the user, or for all with SCOPE=system
+	install -D -m 755 $(LIBRARY) $(DESTDIR)$(LIBDIR)/$(notdir $(LIBRARY))
+	$(GO) run ./cmd/icdgen manifest -library $(LIBDIR)/$(notdir $(LIBRARY)) -install $(SCOPE) -root '$(DESTDIR)'
+
+.PHONY: uninstall
+uninstall: ## remove what install installed
+	$(GO) run ./cmd/icdgen manifest -remove $(SCOPE) -root '$(DESTDIR)'
+	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(LIBRARY))
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf $(BUILD)

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Checks the rules of CONTRIBUTING.md that a machine can check.
+set -euo pipefail
+
+failed=0
+rule() { # rule TEXT: standard input names the offenders
+	local offenders
+	offenders=$(cat)
+	[ -z "$offenders" ] && return
+	printf 'house rule: %s\n%s\n' "$1" "$offenders" >&2
+	failed=1
+}
+
+rule 'no C source outside conformance/' < <(git ls-files '*.c' '*.h' '*.cc' '*.cpp' | grep -v '^conformance/')
+rule 'import "C" only in cmd/libvulkan_farside' \
+	< <(git grep -lE '^(import )?[[:space:]]*"C"$' -- '*.go' ':!cmd/libvulkan_farside')
+rule 'unsafe only in *_unsafe.go, generated files and tests' \
+	< <(git grep -lE '^(import )?[[:space:]]*"unsafe"$' -- '*.go' ':!cmd/libvulkan_farside' |
+		grep -vE '(_unsafe(_[a-z0-9]+)?|_test)\.go$|(^|/)zz_generated_')
+rule 'no purego.NewCallback on an entry point' \
+	< <(git grep -l 'purego\.NewCallback' -- 'icd/*.go' 'internal/*.go' ':!*_test.go')
+rule 'hand-written files stay under 800 lines' \
+	< <(git ls-files '*.go' | grep -v 'zz_generated_' | xargs wc -l | awk '$2 != "total" && $1 >= 800')
+rule 'no TODO, FIXME or XXX' < <(git grep -nE '\b(TODO|FIXME|XXX)\b' -- '*.go' '*.s')
+exit $failed

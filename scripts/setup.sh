@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Installs what a make target needs and the machine lacks: scripts/setup.sh run|test|bench.
+# Each need is looked for by what it provides, so that it need not have come from a Debian package.
+set -euo pipefail
+
+purpose=${1:-run}
+case $purpose in
+run | test | bench) ;;
+*)
+	echo "usage: $0 run|test|bench" >&2
+	exit 2
+	;;
+esac
+
+if ! command -v go >/dev/null; then
+	echo "setup: the go command is missing; Farside needs Go 1.26 or later (https://go.dev/dl)" >&2
+	exit 1
+fi
+
+any() { # any FILE...: one of the files exists
+	local file
+	for file; do [ -e "$file" ] && return; done
+	return 1
+}
+# Not `| grep -q`, which would end the pipe early and fail it.
+has_loader() { [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *libvulkan.so.1* ]]; }
+
+missing=()
+need() { # need PACKAGE REASON TEST...
+	local package=$1 reason=$2
+	shift 2
+	"$@" >/dev/null 2>&1 && return
+	echo "setup: $package is missing: $reason"
+	missing+=("$package")
+}
+
+need gcc "links the shared library" command -v gcc
+need libc6-dev "its headers are needed to link the shared library" any /usr/include/stdio.h
+need libvulkan1 "the Vulkan loader, through which programs reach the driver" has_loader
+need vulkan-tools "vulkaninfo shows the driver" command -v vulkaninfo
+if [ "$purpose" != run ]; then
+	need mesa-vulkan-drivers "lavapipe, the driver to compare with" \
+		any /usr/share/vulkan/icd.d/lvp_icd.*.json /usr/local/share/vulkan/icd.d/lvp_icd.*.json
+fi
+if [ "$purpose" = test ]; then
+	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h
+	need vulkan-validationlayers "checks that the conformance suite uses the API as specified" \
+		any /{usr,usr/local,etc}/{share/,}vulkan/explicit_layer.d/VkLayer_khronos_validation.json
+	need binutils "nm lists the exported symbols" command -v nm
+fi
+
+[ ${#missing[@]} -eq 0 ] && exit
+
+if ! command -v apt-get >/dev/null; then
+	echo "setup: there is no apt-get here; install what these Debian packages hold: ${missing[*]}" >&2
+	exit 1
+fi
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+	if ! command -v sudo >/dev/null; then
+		echo "setup: not root and no sudo; run as root: apt-get install ${missing[*]}" >&2
+		exit 1
+	fi
+	as_root=(sudo)
+fi
+echo "setup: installing ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}"
