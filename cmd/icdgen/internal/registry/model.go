@@ -30,23 +30,27 @@ func (r *Registry) Type(name string) any { return r.types[name] }
 // Resolve follows aliases: the name of the type that name stands for.
 func (r *Registry) Resolve(name string) string {
 	for range maxDepth {
-		alias := ""
-		switch t := r.types[name].(type) {
-		case *Handle:
-			alias = t.Alias
-		case *Enum:
-			alias = t.Alias
-		case *Bitmask:
-			alias = t.Alias
-		case *Struct:
-			alias = t.Alias
-		}
+		alias := r.aliasOf(name)
 		if alias == "" {
 			return name
 		}
 		name = alias
 	}
 	return name
+}
+
+func (r *Registry) aliasOf(name string) string {
+	switch t := r.types[name].(type) {
+	case *Handle:
+		return t.Alias
+	case *Enum:
+		return t.Alias
+	case *Bitmask:
+		return t.Alias
+	case *Struct:
+		return t.Alias
+	}
+	return ""
 }
 
 // Version is a core version's name and number.

@@ -188,6 +188,9 @@ func (p *parser) readFeatures() error {
 			return err
 		}
 	}
+	if len(p.reg.Versions) == 0 {
+		return &Error{Element: "<feature>", Reason: "no core version"}
+	}
 	return nil
 }
 
@@ -427,14 +430,11 @@ func (p *parser) checkAliases() error {
 			continue
 		}
 		final := p.reg.Resolve(name)
-		if final == name {
-			continue
+		if p.reg.aliasOf(final) != "" {
+			return &Error{Element: fmt.Sprintf("<type name=%q>", name), Reason: "alias of itself"}
 		}
 		if got, want := fmt.Sprintf("%T", p.reg.types[final]), fmt.Sprintf("%T", p.reg.types[name]); got != want {
 			return &Error{Element: fmt.Sprintf("<type name=%q>", name), Reason: "alias of a type of another kind"}
-		}
-		if p.reg.Resolve(final) != final {
-			return &Error{Element: fmt.Sprintf("<type name=%q>", name), Reason: "alias of itself"}
 		}
 	}
 	known := map[string]bool{}

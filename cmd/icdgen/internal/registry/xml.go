@@ -88,10 +88,12 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Line == 0 {
-		return fmt.Sprintf("registry: %s: %s", e.Element, e.Reason)
+	where := "registry: "
+	if e.Line != 0 {
+		where = fmt.Sprintf("registry: line %d: ", e.Line)
 	}
-	return fmt.Sprintf("registry: line %d: %s: %s", e.Line, e.Element, e.Reason)
+	// Names and text come from the document and may hold line breaks; the message is one line.
+	return strings.Join(strings.Fields(where+e.Element+": "+e.Reason), " ")
 }
 
 func (n *node) errorf(format string, args ...any) error {
@@ -119,7 +121,13 @@ func parseTree(r io.Reader) (*node, error) {
 			if errors.As(err, &syntax) {
 				line, reason = syntax.Line, syntax.Msg
 			}
-			return nil, &Error{Line: line, Element: where, Reason: strings.ReplaceAll(reason, "\n", " ")}
+			if len(stack) > 0 {
+				// What breaks off inside a tag has no name yet; the element before it has.
+				if all := stack[len(stack)-1].elems(""); len(all) > 0 {
+					reason += " after " + all[len(all)-1].label()
+				}
+			}
+			return nil, &Error{Line: line, Element: where, Reason: reason}
 		}
 		switch t := tok.(type) {
 		case xml.StartElement:
