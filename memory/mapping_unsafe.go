@@ -1,0 +1,181 @@
+package memory
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"farside/internal/vk"
+)
+
+// base is the address of a payload's own mapping, nil before the first Map. It points outside Go's heap, so
+// that it may be typed as a pointer.
+type base struct{ p unsafe.Pointer }
+
+func (b *base) load() unsafe.Pointer   { return atomic.LoadPointer(&b.p) }
+func (b *base) store(p unsafe.Pointer) { atomic.StorePointer(&b.p, p) }
+
+// pointer types an address that the kernel returned.
+func pointer(addr uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&addr)) }
+
+// FromHostPointer returns a payload over size bytes of the application's own memory at addr, which the
+// caller has checked. The payload never unmaps it.
+func FromHostPointer(addr unsafe.Pointer, size uint64) *Payload {
+	p := &Payload{backing: backedForeign, fd: -1, size: size, id: newID()}
+	p.base.store(addr)
+	p.refs.Store(1)
+	return p
+}
+
+// Map returns the address of the payload's first byte. The first call makes the mapping, which then stays at
+// that address until the last Release. It fails with ERROR_MEMORY_MAP_FAILED.
+func (p *Payload) Map() (unsafe.Pointer, error) {
+	if a := p.base.load(); a != nil {
+		return a, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.base.load(); a != nil {
+		return a, nil
+	}
+	flags := uintptr(unix.MAP_SHARED)
+	switch p.backing {
+	case backedPrivate:
+		flags = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE
+	case backedAlias:
+		flags = unix.MAP_SHARED | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE
+	}
+	addr, err := mmap(0, uintptr(RoundUpToPage(p.size)), unix.PROT_READ|unix.PROT_WRITE, flags, p.fd, 0)
+	if err != nil {
+		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "mmap of %d bytes: %w", p.size, err)
+	}
+	p.base.store(pointer(addr))
+	return pointer(addr), nil
+}
+
+// Bytes maps the payload and returns it as a slice, which is valid while the caller holds a reference.
+func (p *Payload) Bytes() ([]byte, error) {
+	a, err := p.Map()
+	if err != nil {
+		return nil, err
+	}
+	return unsafe.Slice((*byte)(a), p.size), nil
+}
+
+// MapAt maps size bytes of the payload, from offset on, at exactly addr, over whatever was mapped there
+// (VK_EXT_map_memory_placed). addr and offset are multiples of the page size; a size that isn't one is only
+// right where it reaches the payload's end. The mapping is the caller's, who ends it with Unmap. It fails with
+// ERROR_MEMORY_MAP_FAILED.
+func (p *Payload) MapAt(addr unsafe.Pointer, offset, size uint64) error {
+	if uint64(uintptr(addr))%pageSize != 0 || offset%pageSize != 0 {
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapPlacedInfoEXT-pPlacedAddress-09577",
+			"placed address %p and offset %#x must be multiples of %d", addr, offset, pageSize)
+	}
+	if size == 0 || offset >= p.size || size > RoundUpToPage(p.size)-offset {
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-size-07961",
+			"bytes %#x to %#x are not in an allocation of %#x", offset, offset+size, p.size)
+	}
+	length := uintptr(RoundUpToPage(size))
+	var err error
+	switch p.backing {
+	case backedFile:
+		_, err = mmap(uintptr(addr), length, unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_SHARED|unix.MAP_FIXED, p.fd, int64(offset))
+	case backedAlias:
+		// A shared mapping that is moved with an old size of 0 stays where it was and appears a second time.
+		var own unsafe.Pointer
+		if own, err = p.Map(); err == nil {
+			err = mremap(uintptr(own)+uintptr(offset), 0, length, uintptr(addr))
+		}
+	case backedPrivate:
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "this memory was not allocated for placed mappings")
+	case backedForeign:
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-flags-09575",
+			"memory imported from a host pointer can't be mapped at another address")
+	}
+	if err != nil {
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "placed mapping of %d bytes at %p: %w", size, addr, err)
+	}
+	return nil
+}
+
+// Unmap ends a mapping that MapAt made. With reserve (VK_MEMORY_UNMAP_RESERVE_BIT_EXT) the addresses stay
+// taken by an inaccessible mapping. It fails with ERROR_MEMORY_MAP_FAILED, and then the range is still mapped.
+func Unmap(addr unsafe.Pointer, size uint64, reserve bool) error {
+	length := uintptr(RoundUpToPage(size))
+	var err error
+	if reserve {
+		_, err = mmap(uintptr(addr), length, unix.PROT_NONE,
+			unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE|unix.MAP_FIXED, -1, 0)
+	} else {
+		err = munmap(uintptr(addr), length)
+	}
+	if err != nil {
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "unmapping %d bytes at %p: %w", size, addr, err)
+	}
+	return nil
+}
+
+// unmap ends the payload's own mapping, if it has one.
+func (p *Payload) unmap() {
+	if a := p.base.load(); a != nil {
+		p.base.store(nil)
+		if err := munmap(uintptr(a), uintptr(RoundUpToPage(p.size))); err != nil {
+			panic("memory: munmap of a payload: " + err.Error())
+		}
+	}
+}
+
+var memfdName = [...]byte{'f', 'a', 'r', 's', 'i', 'd', 'e', 0}
+
+// The system calls are made directly where x/sys/unix would copy a name or keep a locked record of mappings.
+
+func memfd() (int, error) {
+	r, _, e := unix.Syscall(unix.SYS_MEMFD_CREATE, uintptr(unsafe.Pointer(&memfdName[0])),
+		unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING, 0)
+	if e != 0 {
+		return -1, e
+	}
+	return int(r), nil
+}
+
+func pwrite(fd int, b []byte, offset int64) error {
+	n, err := unix.Pwrite(fd, b, offset)
+	if err == nil && n != len(b) {
+		err = unix.ENOSPC
+	}
+	return err
+}
+
+func fcntl(fd int, cmd, arg uintptr) (int, error) {
+	r, _, e := unix.RawSyscall(unix.SYS_FCNTL, uintptr(fd), cmd, arg)
+	if e != 0 {
+		return -1, e
+	}
+	return int(r), nil
+}
+
+func mmap(addr, length, prot, flags uintptr, fd int, offset int64) (uintptr, error) {
+	r, _, e := unix.Syscall6(unix.SYS_MMAP, addr, length, prot, flags, uintptr(fd), uintptr(offset))
+	if e != 0 {
+		return 0, e
+	}
+	return r, nil
+}
+
+func munmap(addr, length uintptr) error {
+	if _, _, e := unix.Syscall(unix.SYS_MUNMAP, addr, length, 0); e != 0 {
+		return e
+	}
+	return nil
+}
+
+func mremap(old, oldLength, length, fixed uintptr) error {
+	_, _, e := unix.Syscall6(unix.SYS_MREMAP, old, oldLength, length,
+		unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, fixed, 0)
+	if e != 0 {
+		return e
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package memory
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"farside/internal/vk"
+)
+
+// pageSize is the granule of mappings and of shared payloads' files.
+var pageSize = uint64(unix.Getpagesize())
+
+// RoundUpToPage rounds a size in bytes up to whole pages.
+func RoundUpToPage(n uint64) uint64 { return (n + pageSize - 1) &^ (pageSize - 1) }
+
+// PageSize returns the size of a page in bytes: the alignment of mappings and of imported host pointers.
+func PageSize() uint64 { return pageSize }
+
+type backing uint8
+
+const (
+	backedPrivate backing = iota // anonymous pages that only this process sees
+	backedAlias                  // anonymous pages that may be mapped at several addresses
+	backedFile                   // a descriptor that the payload owns
+	backedForeign                // a mapping that the application owns
+)
+
+// seals are what makes a shared payload's size a promise, and the promise irrevocable.
+const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+
+// Payload is the memory behind one or more VkDeviceMemory objects, of this or of other processes. It is made
+// with one reference; the last Release unmaps it and closes its descriptor.
+type Payload struct {
+	refs    atomic.Int32
+	backing backing
+	fd      int
+	size    uint64
+	id      uint64
+	meta    Metadata
+	base    base
+	mu      sync.Mutex // orders the first Map
+}
+
+// NewAnonymous returns zeroed memory of size bytes that can't leave the process. No system call is made
+// before the first Map. Once Map has run, MapAt fails; see NewPlaceable.
+func NewAnonymous(size uint64) (*Payload, error) { return newAnonymous(size, backedPrivate) }
+
+// NewPlaceable is NewAnonymous for memory that MapAt and Map may both map: a host-visible allocation of a
+// device with the memoryMapPlaced feature.
+func NewPlaceable(size uint64) (*Payload, error) { return newAnonymous(size, backedAlias) }
+
+func newAnonymous(size uint64, b backing) (*Payload, error) {
+	if err := checkSize(size); err != nil {
+		return nil, err
+	}
+	p := &Payload{backing: b, fd: -1, size: size, id: newID()}
+	p.refs.Store(1)
+	return p, nil
+}
+
+// NewShared returns zeroed memory of size bytes in a sealed memfd, with metadata m behind it; Size and ID of
+// m are filled in. It fails with ERROR_TOO_MANY_OBJECTS when the process or the system is out of
+// descriptors, and with ERROR_OUT_OF_DEVICE_MEMORY or ERROR_OUT_OF_HOST_MEMORY when memory is short.
+func NewShared(size uint64, m Metadata) (*Payload, error) {
+	if err := checkSize(size); err != nil {
+		return nil, err
+	}
+	p := &Payload{backing: backedFile, size: size, id: newID(), meta: m}
+	p.meta.Size, p.meta.ID = size, p.id
+	fd, err := memfd()
+	if err != nil {
+		return nil, systemError("memfd_create", err)
+	}
+	page := RoundUpToPage(size)
+	what := "ftruncate"
+	if err = unix.Ftruncate(fd, int64(page+pageSize)); err == nil {
+		what = "pwrite of the metadata"
+		encoded := p.meta.Encode()
+		if err = pwrite(fd, encoded[:], int64(page)); err == nil {
+			what = "F_ADD_SEALS"
+			_, err = fcntl(fd, unix.F_ADD_SEALS, seals)
+		}
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, systemError(what, err)
+	}
+	p.fd = fd
+	p.refs.Store(1)
+	return p, nil
+}
+
+// FromFD returns a payload over the first size bytes of fd, which the payload owns from now on. The caller
+// has checked that the file is at least RoundUpToPage(size) bytes long and can't shrink. An m without an ID
+// gets one.
+func FromFD(fd int, size uint64, m Metadata) *Payload {
+	p := &Payload{backing: backedFile, fd: fd, size: size, id: m.ID, meta: m}
+	if p.id == 0 {
+		p.id = newID()
+	}
+	p.refs.Store(1)
+	return p
+}
+
+func checkSize(size uint64) error {
+	if size == 0 {
+		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "VUID-VkMemoryAllocateInfo-allocationSize-07897",
+			"an allocation of 0 bytes")
+	}
+	if size > largestHeap {
+		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "", "%d bytes are more than can be mapped", size)
+	}
+	return nil
+}
+
+// systemError gives a failed system call its VkResult.
+func systemError(call string, err error) error {
+	r := vk.ERROR_OUT_OF_HOST_MEMORY
+	switch {
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		r = vk.ERROR_TOO_MANY_OBJECTS
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EFBIG), errors.Is(err, unix.EDQUOT):
+		r = vk.ERROR_OUT_OF_DEVICE_MEMORY
+	}
+	return vk.Errorf(r, "", "%s: %w", call, err)
+}
+
+// Size returns the allocation's size in bytes, as it was asked for.
+func (p *Payload) Size() uint64 { return p.size }
+
+// ID returns a number that names the payload in every process that holds it
+// (VkDeviceMemoryReportCallbackDataEXT::memoryObjectId).
+func (p *Payload) ID() uint64 { return p.id }
+
+// FD returns the descriptor of the payload's file, which stays the payload's; false for memory that has none.
+func (p *Payload) FD() (int, bool) { return p.fd, p.backing == backedFile }
+
+// Metadata returns what the payload's file says about itself; the zero value for memory without a file.
+func (p *Payload) Metadata() Metadata { return p.meta }
+
+// Foreign says whether the memory is a mapping that belongs to the application.
+func (p *Payload) Foreign() bool { return p.backing == backedForeign }
+
+// Retain adds a reference and returns p.
+func (p *Payload) Retain() *Payload {
+	if p.refs.Add(1) <= 1 {
+		panic("memory: Retain of a payload that is gone")
+	}
+	return p
+}
+
+// Release drops a reference; the last one unmaps the memory and closes its descriptor.
+func (p *Payload) Release() {
+	switch n := p.refs.Add(-1); {
+	case n > 0:
+		return
+	case n < 0:
+		panic("memory: Release of a payload that is gone")
+	}
+	if p.backing != backedForeign {
+		p.unmap()
+	}
+	if p.backing == backedFile {
+		unix.Close(p.fd)
+	}
+}
+
+var idState = struct {
+	once sync.Once
+	key  uint64
+	n    atomic.Uint64
+}{}
+
+// newID returns a number that no other payload on the machine has, as far as 64 random bits can promise: a
+// bijective mix of a counter within the process, begun at a random place.
+func newID() uint64 {
+	idState.once.Do(func() {
+		var b [8]byte
+		rand.Read(b[:])
+		idState.key = binary.LittleEndian.Uint64(b[:])
+	})
+	for {
+		x := idState.key + idState.n.Add(1)*0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		if x ^= x >> 31; x != 0 {
+			return x
+		}
+	}
+}

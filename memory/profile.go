@@ -1,0 +1,195 @@
+// Package memory owns the bytes behind VkDeviceMemory: which heaps and memory types a device shows, how full
+// they are, and payloads, the reference-counted pieces of memory that allocations and imports share.
+//
+// Lifetime: a Payload is born with one reference and unmapped. Map maps it once, lazily, and the mapping stays
+// until the last Release, so an address that Map returned is valid as long as the caller holds a reference.
+// Map, MapAt, Retain and Release may be called from any goroutine; no lock of this package is held while
+// another is taken.
+package memory
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"farside/internal/vk"
+)
+
+const (
+	kib = uint64(1) << 10
+	mib = uint64(1) << 20
+	gib = uint64(1) << 30
+	tib = uint64(1) << 40
+
+	// smallestHeap keeps a device usable where the cgroup allows next to nothing.
+	smallestHeap = mib
+	// largestHeap is the top of the user address space on the architectures that Farside runs on: no larger
+	// payload could be mapped.
+	largestHeap = uint64(1) << 47
+)
+
+// Heap is one VkMemoryHeap; Size is in bytes.
+type Heap struct {
+	Size  uint64
+	Flags vk.MemoryHeapFlags
+}
+
+// Type is one VkMemoryType; Heap indexes Profile.Heaps.
+type Type struct {
+	Flags vk.MemoryPropertyFlags
+	Heap  uint32
+}
+
+// Profile is what a physical device shows as VkPhysicalDeviceMemoryProperties.
+type Profile struct {
+	Heaps []Heap
+	Types []Type
+}
+
+// DefaultProfile returns the default device: a DEVICE_LOCAL heap and a host heap, each half of the machine's
+// memory or of its cgroup's limit where that is lower, rounded down to 1 MiB. FARSIDE_HEAP_DEVICE and
+// FARSIDE_HEAP_HOST, read through getenv, replace one heap's size; a value that is no size is an error.
+//
+// The order of the types obeys VkPhysicalDeviceMemoryProperties: a type whose flags are a strict subset of
+// another's comes first.
+func DefaultProfile(getenv func(string) string) (Profile, error) {
+	const (
+		local    = vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT
+		rdma     = vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV
+		visible  = vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT
+		coherent = vk.MEMORY_PROPERTY_HOST_COHERENT_BIT
+		cached   = vk.MEMORY_PROPERTY_HOST_CACHED_BIT
+	)
+	device, err := sizeFromEnv(getenv, "FARSIDE_HEAP_DEVICE")
+	if err != nil {
+		return Profile{}, err
+	}
+	host, err := sizeFromEnv(getenv, "FARSIDE_HEAP_HOST")
+	if err != nil {
+		return Profile{}, err
+	}
+	if device == 0 || host == 0 {
+		half := max(machineMemory()/2&^(mib-1), smallestHeap)
+		if device == 0 {
+			device = half
+		}
+		if host == 0 {
+			host = half
+		}
+	}
+	return Profile{
+		Heaps: []Heap{{Size: device, Flags: vk.MEMORY_HEAP_DEVICE_LOCAL_BIT}, {Size: host}},
+		Types: []Type{
+			{Flags: local, Heap: 0},
+			{Flags: local | rdma, Heap: 0},
+			{Flags: visible | coherent, Heap: 1},
+			{Flags: visible | cached, Heap: 1},
+			{Flags: visible | coherent | cached, Heap: 1},
+			{Flags: local | visible | coherent, Heap: 0},
+		},
+	}, nil
+}
+
+func sizeFromEnv(getenv func(string) string, name string) (uint64, error) {
+	s := getenv(name)
+	if s == "" {
+		return 0, nil
+	}
+	n, err := ParseSize(s)
+	if err == nil && n < smallestHeap {
+		err = fmt.Errorf("%q is less than 1MiB", s)
+	}
+	if err == nil && n > largestHeap {
+		err = fmt.Errorf("%q is more than 128TiB", s)
+	}
+	if err != nil {
+		return 0, vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "",
+			"%s: %w: set it to a size from 1MiB to 128TiB such as 512MiB or 4GiB, or unset it", name, err)
+	}
+	return n, nil
+}
+
+// ParseSize reads a number of bytes: digits, then nothing, KiB, MiB, GiB or TiB. It fails for anything else
+// and for sizes beyond 64 bits.
+func ParseSize(s string) (uint64, error) {
+	t := strings.TrimSpace(s)
+	unit := uint64(1)
+	for _, u := range [...]struct {
+		suffix string
+		bytes  uint64
+	}{{"KiB", kib}, {"MiB", mib}, {"GiB", gib}, {"TiB", tib}} {
+		if rest, ok := strings.CutSuffix(t, u.suffix); ok {
+			t, unit = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseUint(t, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a size", s)
+	}
+	if n > math.MaxUint64/unit {
+		return 0, fmt.Errorf("%q does not fit in 64 bits", s)
+	}
+	return n * unit, nil
+}
+
+// machineMemory returns the bytes that this process may use: MemTotal, or the cgroup's limit where it is lower.
+func machineMemory() uint64 {
+	total := meminfo("MemTotal:")
+	if total == 0 {
+		total = gib
+	}
+	return min(total, cgroupLimit(os.ReadFile))
+}
+
+// cgroupLimit returns the lowest memory limit of this process's cgroup and its ancestors, in either version of
+// the interface; MaxUint64 where there is none.
+func cgroupLimit(readFile func(string) ([]byte, error)) uint64 {
+	limit := uint64(math.MaxUint64)
+	own, err := readFile("/proc/self/cgroup")
+	if err != nil {
+		return limit
+	}
+	for line := range strings.Lines(string(own)) {
+		// hierarchy-ID:controller-list:path; version 2 has hierarchy 0 and no controllers.
+		id, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, path, ok := strings.Cut(rest, ":")
+		if !ok {
+			continue
+		}
+		var root, file string
+		switch {
+		case id == "0" && controllers == "":
+			root, file = "/sys/fs/cgroup", "memory.max"
+		case hasController(controllers, "memory"):
+			root, file = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		default:
+			continue
+		}
+		// In a container the path may be the host's; then only the root of the mount says something.
+		for {
+			path = strings.TrimRight(path, "/")
+			if b, err := readFile(root + path + "/" + file); err == nil {
+				if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64); err == nil {
+					limit = min(limit, n)
+				}
+			}
+			if path == "" {
+				break
+			}
+			path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+		}
+	}
+	return limit
+}
+
+func hasController(list, name string) bool {
+	for c := range strings.SplitSeq(list, ",") {
+		if c == name {
+			return true
+		}
+	}
+	return false
+}
