@@ -47,7 +47,7 @@ type Payload struct {
 }
 
 // NewAnonymous returns zeroed memory of size bytes that can't leave the process. No system call is made
-// before the first Map. Once Map has run, MapAt fails; see NewPlaceable.
+// before the first Map. MapAt does not work on it; see NewPlaceable.
 func NewAnonymous(size uint64) (*Payload, error) { return newAnonymous(size, backedPrivate) }
 
 // NewPlaceable is NewAnonymous for memory that MapAt and Map may both map: a host-visible allocation of a
