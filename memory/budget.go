@@ -79,10 +79,11 @@ func (b *Budget) Usage(heap uint32) uint64 { return b.heaps[heap].used.Load() }
 func (b *Budget) Budget(heap uint32) uint64 {
 	h := &b.heaps[heap]
 	used := h.used.Load()
-	if free := h.size - used; b.machineAvailable() >= free {
+	available := b.machineAvailable()
+	if available >= h.size-used {
 		return h.size
 	}
-	return max(used+b.machineAvailable(), 1)
+	return max(used+available, 1)
 }
 
 // machineAvailable returns MemAvailable in bytes, at most availableFor old; a machine that does not say has no

@@ -117,12 +117,15 @@ func Unmap(addr unsafe.Pointer, size uint64, reserve bool) error {
 	return nil
 }
 
-// unmap ends the payload's own mapping, if it has one.
+// unmap ends the payload's own mapping, if it has one. The kernel refuses to only when it would have to split
+// a mapping (it merges neighbours) and the process has vm.max_map_count of them; then the addresses stay taken,
+// but not the pages.
 func (p *Payload) unmap() {
 	if a := p.base.load(); a != nil {
 		p.base.store(nil)
-		if err := munmap(uintptr(a), uintptr(RoundUpToPage(p.size))); err != nil {
-			panic("memory: munmap of a payload: " + err.Error())
+		length := uintptr(RoundUpToPage(p.size))
+		if munmap(uintptr(a), length) != nil {
+			unix.Syscall(unix.SYS_MADVISE, uintptr(a), length, unix.MADV_DONTNEED)
 		}
 	}
 }

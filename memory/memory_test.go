@@ -1,0 +1,526 @@
+package memory
+
+import (
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"farside/internal/vk"
+)
+
+// resultOf returns the VkResult and the VUID that an error carries.
+func resultOf(t *testing.T, err error) (vk.Result, string) {
+	t.Helper()
+	var e *vk.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v carries no VkResult", err)
+	}
+	return e.Result, e.VUID
+}
+
+func wantResult(t *testing.T, err error, want vk.Result) {
+	t.Helper()
+	if got, _ := resultOf(t, err); got != want {
+		t.Fatalf("got %v (%v), want %v", got, err, want)
+	}
+}
+
+func openFDs(t testing.TB) int {
+	t.Helper()
+	d, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(d)
+}
+
+// noFDLeaks fails the test if it ends with other than the present number of descriptors.
+func noFDLeaks(t *testing.T) {
+	before := openFDs(t)
+	t.Cleanup(func() {
+		if after := openFDs(t); after != before {
+			t.Errorf("%d descriptors are open, %d were before", after, before)
+		}
+	})
+}
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestDefaultProfileOrder(t *testing.T) {
+	p, err := DefaultProfile(env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Heaps) != 2 || p.Heaps[0].Flags != vk.MEMORY_HEAP_DEVICE_LOCAL_BIT || p.Heaps[1].Flags != 0 {
+		t.Fatalf("heaps %+v", p.Heaps)
+	}
+	for i, h := range p.Heaps {
+		if h.Size == 0 || h.Size%mib != 0 {
+			t.Errorf("heap %d has %d bytes", i, h.Size)
+		}
+	}
+	for i, x := range p.Types {
+		for j, y := range p.Types[:i] {
+			if x.Flags == y.Flags || x.Flags&^y.Flags == 0 {
+				t.Errorf("type %d (%#x) must come before type %d (%#x)", i, x.Flags, j, y.Flags)
+			}
+		}
+		local := x.Flags&vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT != 0
+		if heap := p.Heaps[x.Heap].Flags&vk.MEMORY_HEAP_DEVICE_LOCAL_BIT != 0; heap != local {
+			t.Errorf("type %d (%#x) is on heap %d", i, x.Flags, x.Heap)
+		}
+		if x.Flags&vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV != 0 &&
+			x.Flags != vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV|vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT {
+			t.Errorf("type %d has the combination %#x", i, x.Flags)
+		}
+	}
+}
+
+func TestHeapSizesFromEnvironment(t *testing.T) {
+	p, err := DefaultProfile(env("FARSIDE_HEAP_DEVICE", "4GiB", "FARSIDE_HEAP_HOST", "1536 MiB"))
+	if err != nil || p.Heaps[0].Size != 4*gib || p.Heaps[1].Size != 1536*mib {
+		t.Fatalf("%+v, %v", p.Heaps, err)
+	}
+	for _, bad := range []string{"4GB", "-1", "lots", "0", "1KiB", "GiB", "129TiB", "99999999999TiB"} {
+		_, err := DefaultProfile(env("FARSIDE_HEAP_HOST", bad))
+		if err == nil {
+			t.Errorf("%q was accepted", bad)
+			continue
+		}
+		wantResult(t, err, vk.ERROR_INITIALIZATION_FAILED)
+		for _, part := range []string{"FARSIDE_HEAP_HOST", bad, "4GiB", "unset"} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("the error for %q does not mention %q: %v", bad, part, err)
+			}
+		}
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for in, want := range map[string]uint64{
+		"0": 0, "4096": 4096, "3KiB": 3 << 10, " 5 MiB ": 5 << 20, "7GiB": 7 << 30, "2TiB": 2 << 40,
+		"18446744073709551615": math.MaxUint64,
+	} {
+		if got, err := ParseSize(in); err != nil || got != want {
+			t.Errorf("ParseSize(%q) = %d, %v, want %d", in, got, err, want)
+		}
+	}
+	for _, bad := range []string{"", "KiB", "1.5GiB", "0x10", "1kib", "16777216TiB", "18446744073709551616"} {
+		if n, err := ParseSize(bad); err == nil {
+			t.Errorf("ParseSize(%q) = %d", bad, n)
+		}
+	}
+}
+
+func TestCgroupLimit(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  uint64
+	}{
+		{"no cgroups", nil, math.MaxUint64},
+		{"version 2, no limit", map[string]string{
+			"/proc/self/cgroup": "0::/a/b\n", "/sys/fs/cgroup/a/b/memory.max": "max\n"}, math.MaxUint64},
+		{"version 2, the ancestor's is lower", map[string]string{
+			"/proc/self/cgroup": "0::/a/b\n", "/sys/fs/cgroup/a/b/memory.max": "9000\n",
+			"/sys/fs/cgroup/a/memory.max": "8000\n"}, 8000},
+		{"version 2 in a container", map[string]string{
+			"/proc/self/cgroup": "0::/host/path\n", "/sys/fs/cgroup/memory.max": "7000\n"}, 7000},
+		{"version 2 at the root", map[string]string{
+			"/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "6000\n"}, 6000},
+		{"version 1", map[string]string{
+			"/proc/self/cgroup":                             "5:cpu,memory:/c\n1:name=systemd:/x\n0::/\n",
+			"/sys/fs/cgroup/memory/c/memory.limit_in_bytes": "5000\n"}, 5000},
+	} {
+		got := cgroupLimit(func(name string) ([]byte, error) {
+			if s, ok := c.files[name]; ok {
+				return []byte(s), nil
+			}
+			return nil, os.ErrNotExist
+		})
+		if got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestMeminfoField(t *testing.T) {
+	text := []byte("MemTotal:       16303428 kB\nMemFree:  1 kB\nMemAvailable:   14000000 kB\n")
+	if got := meminfoField(text, "MemTotal:"); got != 16303428*1024 {
+		t.Errorf("MemTotal %d", got)
+	}
+	if got := meminfoField(text, "MemAvailable:"); got != 14000000*1024 {
+		t.Errorf("MemAvailable %d", got)
+	}
+	if got := meminfoField(text, "Absent:"); got != 0 {
+		t.Errorf("absent field %d", got)
+	}
+	if got := meminfoField([]byte("MemTotal: x"), "MemTotal:"); got != 0 {
+		t.Errorf("malformed field %d", got)
+	}
+	if meminfo("MemAvailable:") == 0 {
+		t.Error("this machine has no MemAvailable")
+	}
+}
+
+func TestBudget(t *testing.T) {
+	b := NewBudget(Profile{Heaps: []Heap{{Size: 100}, {Size: 50}}}, 3)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(b.Reserve(0, 60))
+	must(b.Reserve(0, 40))
+	wantResult(t, b.Reserve(0, 1), vk.ERROR_OUT_OF_DEVICE_MEMORY)
+	wantResult(t, b.Reserve(1, math.MaxUint64), vk.ERROR_OUT_OF_DEVICE_MEMORY)
+	must(b.Reserve(1, 50))
+	err := b.Reserve(1, 0)
+	wantResult(t, err, vk.ERROR_TOO_MANY_OBJECTS)
+	if b.Usage(0) != 100 || b.Usage(1) != 50 || b.Allocations() != 3 {
+		t.Fatalf("usage %d %d, %d allocations", b.Usage(0), b.Usage(1), b.Allocations())
+	}
+	if got := b.Budget(0); got != 100 {
+		t.Errorf("budget %d of a full heap of 100 bytes", got)
+	}
+	b.Release(0, 60)
+	must(b.Reserve(0, 30))
+	if b.Usage(0) != 70 {
+		t.Errorf("usage %d", b.Usage(0))
+	}
+}
+
+func TestBudgetIsBoundedByTheMachine(t *testing.T) {
+	b := NewBudget(Profile{Heaps: []Heap{{Size: largestHeap}}}, 1)
+	if got := b.Budget(0); got == 0 || got >= largestHeap {
+		t.Errorf("budget %d", got)
+	}
+}
+
+func TestBudgetHammer(t *testing.T) {
+	b := NewBudget(Profile{Heaps: []Heap{{Size: 1000}}}, 4)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 2000 {
+				if b.Reserve(0, 400) == nil {
+					if u := b.Usage(0); u > 1000 {
+						t.Errorf("%d of 1000 bytes in use", u)
+					}
+					b.Release(0, 400)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if b.Usage(0) != 0 || b.Allocations() != 0 {
+		t.Errorf("%d bytes, %d allocations are left", b.Usage(0), b.Allocations())
+	}
+}
+
+// kinds are the ways to make memory that the payload owns.
+var kinds = map[string]func(uint64) (*Payload, error){
+	"anonymous": NewAnonymous,
+	"placeable": NewPlaceable,
+	"shared":    func(n uint64) (*Payload, error) { return NewShared(n, Metadata{}) },
+}
+
+func TestPayloadIsZeroedAndMapsOnce(t *testing.T) {
+	for name, make := range kinds {
+		t.Run(name, func(t *testing.T) {
+			noFDLeaks(t)
+			p, err := make(10000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := p.Bytes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(b) != 10000 || p.Size() != 10000 {
+				t.Fatalf("%d bytes, size %d", len(b), p.Size())
+			}
+			for i, x := range b {
+				if x != 0 {
+					t.Fatalf("byte %d is %d", i, x)
+				}
+			}
+			b[9999] = 7
+			p.Retain()
+			p.Release()
+			again, err := p.Bytes()
+			if err != nil || &again[0] != &b[0] || again[9999] != 7 {
+				t.Errorf("the second Map answers otherwise: %v", err)
+			}
+			if _, ok := p.FD(); ok != (name == "shared") {
+				t.Errorf("has a descriptor: %v", ok)
+			}
+			p.Release()
+			if !mapped(t, &b[0]) {
+				return
+			}
+			t.Error("still mapped after the last Release")
+		})
+	}
+}
+
+func mapped(t *testing.T, p *byte) bool {
+	t.Helper()
+	var vec [1]byte
+	_, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(p))&^uintptr(pageSize-1), uintptr(pageSize),
+		uintptr(unsafe.Pointer(&vec[0])))
+	return e == 0
+}
+
+func TestImpossibleSizes(t *testing.T) {
+	for name, make := range kinds {
+		for _, size := range []uint64{0, largestHeap + 1, math.MaxUint64} {
+			_, err := make(size)
+			if err == nil {
+				t.Errorf("%s: %d bytes were accepted", name, size)
+				continue
+			}
+			wantResult(t, err, vk.ERROR_OUT_OF_DEVICE_MEMORY)
+		}
+	}
+}
+
+func TestSharedFile(t *testing.T) {
+	noFDLeaks(t)
+	p, err := NewShared(5000, Metadata{MemoryType: 3, DriverUUID: [16]byte{1}, DeviceUUID: [16]byte{2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	fd, _ := p.FD()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Size != int64(RoundUpToPage(5000)+pageSize) {
+		t.Errorf("file of %d bytes, %v", st.Size, err)
+	}
+	if s, _ := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); s&seals != seals {
+		t.Errorf("seals %#x", s)
+	}
+	if f, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); f&unix.FD_CLOEXEC == 0 {
+		t.Error("not close-on-exec")
+	}
+	if err := unix.Ftruncate(fd, 0); err != unix.EPERM {
+		t.Errorf("truncation: %v", err)
+	}
+	var buf [MetadataSize]byte
+	if _, err := unix.Pread(fd, buf[:], int64(RoundUpToPage(5000))); err != nil {
+		t.Fatal(err)
+	}
+	m, err := ParseMetadata(buf[:])
+	if err != nil || m != p.Metadata() || m.Size != 5000 || m.ID != p.ID() || m.MemoryType != 3 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	b, err := p.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(b, "seen through the file")
+	got := make([]byte, 21)
+	if _, err := unix.Pread(fd, got, 0); err != nil || string(got) != "seen through the file" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestSharedOutOfDescriptors(t *testing.T) {
+	noFDLeaks(t)
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := NewShared(4096, Metadata{})
+	if e := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); e != nil {
+		t.Fatal(e)
+	}
+	if err == nil {
+		t.Fatal("no error")
+	}
+	wantResult(t, err, vk.ERROR_TOO_MANY_OBJECTS)
+}
+
+func TestIDsDiffer(t *testing.T) {
+	seen := map[uint64]bool{}
+	for range 1000 {
+		p, err := NewAnonymous(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.ID() == 0 || seen[p.ID()] {
+			t.Fatalf("ID %#x again", p.ID())
+		}
+		seen[p.ID()] = true
+		p.Release()
+	}
+}
+
+// reserve takes addresses as an application does before a placed mapping.
+func reserve(t *testing.T, size uint64) []byte {
+	t.Helper()
+	b, err := unix.Mmap(-1, 0, int(size), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Munmap(b) })
+	return b
+}
+
+func TestMapAt(t *testing.T) {
+	for _, name := range []string{"placeable", "shared"} {
+		t.Run(name, func(t *testing.T) {
+			p, err := kinds[name](3 * pageSize)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Release()
+			own, err := p.Bytes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			own[pageSize] = 42
+			area := reserve(t, 4*pageSize)
+			at := unsafe.Pointer(&area[pageSize])
+			if err := p.MapAt(at, pageSize, 2*pageSize); err != nil {
+				t.Fatal(err)
+			}
+			if area[pageSize] != 42 {
+				t.Errorf("placed byte is %d", area[pageSize])
+			}
+			area[2*pageSize] = 43
+			if own[2*pageSize] != 43 {
+				t.Errorf("own byte is %d", own[2*pageSize])
+			}
+			if err := Unmap(at, 2*pageSize, true); err != nil {
+				t.Fatal(err)
+			}
+			if !mapped(t, &area[pageSize]) {
+				t.Error("the range is not reserved")
+			}
+			if own[2*pageSize] != 43 {
+				t.Error("unmapping took the contents away")
+			}
+			if err := p.MapAt(at, 0, 3*pageSize); err != nil {
+				t.Fatal(err)
+			}
+			if err := Unmap(at, 3*pageSize, false); err != nil {
+				t.Fatal(err)
+			}
+			if mapped(t, &area[pageSize]) {
+				t.Error("still mapped")
+			}
+		})
+	}
+}
+
+func TestMapAtRefusals(t *testing.T) {
+	area := reserve(t, 2*pageSize)
+	at := unsafe.Pointer(&area[0])
+	p, err := NewPlaceable(2 * pageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	private, err := NewAnonymous(pageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer private.Release()
+	foreign := FromHostPointer(at, pageSize)
+	defer foreign.Release()
+	for name, err := range map[string]error{
+		"unaligned address": p.MapAt(unsafe.Pointer(&area[1]), 0, pageSize),
+		"unaligned offset":  p.MapAt(at, 1, pageSize),
+		"empty":             p.MapAt(at, 0, 0),
+		"beyond the end":    p.MapAt(at, pageSize, 2*pageSize),
+		"offset at the end": p.MapAt(at, 2*pageSize, pageSize),
+		"wraps around":      p.MapAt(at, pageSize, math.MaxUint64),
+		"private memory":    private.MapAt(at, 0, pageSize),
+		"host pointer":      foreign.MapAt(at, 0, pageSize),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		wantResult(t, err, vk.ERROR_MEMORY_MAP_FAILED)
+	}
+}
+
+func TestForeignMemoryIsLeftAlone(t *testing.T) {
+	area := reserve(t, pageSize)
+	p := FromHostPointer(unsafe.Pointer(&area[0]), pageSize)
+	if a, err := p.Map(); err != nil || a != unsafe.Pointer(&area[0]) || !p.Foreign() {
+		t.Errorf("%p, %v", a, err)
+	}
+	p.Release()
+	if !mapped(t, &area[0]) {
+		t.Error("unmapped")
+	}
+}
+
+func TestPayloadHammer(t *testing.T) {
+	noFDLeaks(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 100 {
+				p, err := NewShared(pageSize, Metadata{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				var users sync.WaitGroup
+				for range 3 {
+					p.Retain()
+					users.Go(func() {
+						if _, err := p.Bytes(); err != nil {
+							t.Error(err)
+						}
+						p.Release()
+					})
+				}
+				p.Release()
+				users.Wait()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestReferenceMisuse(t *testing.T) {
+	p, err := NewAnonymous(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Release()
+	for name, f := range map[string]func(){"Release": p.Release, "Retain": func() { p.Retain() }} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s of a payload that is gone went through", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
