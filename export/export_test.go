@@ -108,22 +108,22 @@ func TestRules(t *testing.T) {
 		{opaqueFD | rdma, HandleProperties{}},
 	} {
 		if got := Properties(c.handleType); got != c.want {
-			t.Errorf("%#x: %+v, want %+v", c.handleType, got, c.want)
+			t.Errorf("%v: %+v, want %+v", c.handleType, got, c.want)
 		}
 	}
 	for bit := range 32 {
 		h := vk.ExternalMemoryHandleTypeFlags(1) << bit
 		p := Properties(h)
 		if (p.Features != 0) != (p.Compatible&h != 0) {
-			t.Errorf("%#x: %+v does not hold itself", h, p)
+			t.Errorf("%v: %+v does not hold itself", h, p)
 		}
 		if p.Features != 0 && (file|hostAlloc)&h == 0 {
-			t.Errorf("%#x: %+v", h, p)
+			t.Errorf("%v: %+v", h, p)
 		}
 		for other := range 32 {
 			o := vk.ExternalMemoryHandleTypeFlags(1) << other
 			if (p.Compatible&o != 0) != (Properties(o).Compatible&h != 0) {
-				t.Errorf("compatibility of %#x and %#x is one-sided", h, o)
+				t.Errorf("compatibility of %v and %v is one-sided", h, o)
 			}
 		}
 	}
@@ -132,10 +132,10 @@ func TestRules(t *testing.T) {
 func TestExportSets(t *testing.T) {
 	for _, good := range []vk.ExternalMemoryHandleTypeFlags{0, opaqueFD, rdma, opaqueFD | rdma} {
 		if err := CheckExportSet(good); err != nil {
-			t.Errorf("%#x: %v", good, err)
+			t.Errorf("%v: %v", good, err)
 		}
 		if err := CheckReexport(opaqueFD, good); err != nil {
-			t.Errorf("%#x again: %v", good, err)
+			t.Errorf("%v again: %v", good, err)
 		}
 	}
 	for _, bad := range []vk.ExternalMemoryHandleTypeFlags{hostAlloc, hostMap, opaqueFD | hostAlloc, 2, 1 << 31} {
@@ -158,7 +158,7 @@ func TestNVRules(t *testing.T) {
 		_, err := PropertiesNV(h)
 		var e *vk.Error
 		if !errors.As(err, &e) || e.Result != vk.ERROR_FORMAT_NOT_SUPPORTED {
-			t.Errorf("%#x: %v", h, err)
+			t.Errorf("%v: %v", h, err)
 		}
 		wantInvalid(t, CheckExportSetNV(h), "", "NV handle type")
 	}

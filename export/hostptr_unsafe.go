@@ -30,7 +30,7 @@ func HostPointerAlignment() uint64 { return memory.PageSize() }
 func ImportHostPointer(addr unsafe.Pointer, size uint64, handleType vk.ExternalMemoryHandleTypeFlags) (*memory.Payload, error) {
 	switch {
 	case handleType != hostAlloc:
-		return nil, invalid(vuidHostType, "handle type %#x can't be imported from a host pointer", uint64(handleType))
+		return nil, invalid(vuidHostType, "handle type %v can't be imported from a host pointer", handleType)
 	case addr == nil || uint64(uintptr(addr))%HostPointerAlignment() != 0:
 		return nil, invalid(vuidHostAligned, "host pointer %p is not a multiple of %d", addr, HostPointerAlignment())
 	case size == 0 || size%HostPointerAlignment() != 0:
@@ -47,7 +47,7 @@ func ImportHostPointer(addr unsafe.Pointer, size uint64, handleType vk.ExternalM
 func HostPointerProperties(addr unsafe.Pointer, handleType vk.ExternalMemoryHandleTypeFlags, types []memory.Type) (uint32, error) {
 	switch {
 	case handleType != hostAlloc:
-		return 0, invalid(vuidPropsType, "handle type %#x is not a host allocation", uint64(handleType))
+		return 0, invalid(vuidPropsType, "handle type %v is not a host allocation", handleType)
 	case addr == nil || uint64(uintptr(addr))%HostPointerAlignment() != 0:
 		return 0, invalid(vuidPropsAlign, "host pointer %p is not a multiple of %d", addr, HostPointerAlignment())
 	}

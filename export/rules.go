@@ -61,11 +61,11 @@ func CheckExportSet(types vk.ExternalMemoryHandleTypeFlags) error {
 		p := Properties(t)
 		if p.Features&exportable == 0 {
 			return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vuidExportSet,
-				"memory can't be exported as handle type %#x", uint64(t))
+				"memory can't be exported as handle type %v", t)
 		}
 		if other := types &^ p.Compatible; other != 0 {
 			return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vuidExportSet,
-				"handle types %#x and %#x can't be exported from one allocation", uint64(t), uint64(other))
+				"handle types %v and %v can't be exported from one allocation", t, other)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func CheckReexport(imported, types vk.ExternalMemoryHandleTypeFlags) error {
 	}
 	if other := types &^ Properties(imported).ExportFromImported; other != 0 {
 		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vuidExportSet,
-			"memory imported from handle type %#x can't be exported as %#x", uint64(imported), uint64(other))
+			"memory imported from handle type %v can't be exported as %v", imported, other)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func PropertiesNV(handleType vk.ExternalMemoryHandleTypeFlagsNV) (HandleProperti
 		}, nil
 	}
 	return HandlePropertiesNV{}, vk.Errorf(vk.ERROR_FORMAT_NOT_SUPPORTED, "",
-		"NV external memory handle type %#x is not supported", uint64(handleType))
+		"NV external memory handle type %v is not supported", handleType)
 }
 
 // CheckExportSetNV checks VkExportMemoryAllocateInfoNV::handleTypes. It fails with
@@ -114,7 +114,7 @@ func PropertiesNV(handleType vk.ExternalMemoryHandleTypeFlagsNV) (HandleProperti
 func CheckExportSetNV(types vk.ExternalMemoryHandleTypeFlagsNV) error {
 	if other := types &^ vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT_NV; other != 0 {
 		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "",
-			"memory can't be exported as NV handle type %#x", uint64(other))
+			"memory can't be exported as NV handle type %v", other)
 	}
 	return nil
 }

@@ -77,16 +77,16 @@ func TestDefaultProfileOrder(t *testing.T) {
 	for i, x := range p.Types {
 		for j, y := range p.Types[:i] {
 			if x.Flags == y.Flags || x.Flags&^y.Flags == 0 {
-				t.Errorf("type %d (%#x) must come before type %d (%#x)", i, x.Flags, j, y.Flags)
+				t.Errorf("type %d (%v) must come before type %d (%v)", i, x.Flags, j, y.Flags)
 			}
 		}
 		local := x.Flags&vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT != 0
 		if heap := p.Heaps[x.Heap].Flags&vk.MEMORY_HEAP_DEVICE_LOCAL_BIT != 0; heap != local {
-			t.Errorf("type %d (%#x) is on heap %d", i, x.Flags, x.Heap)
+			t.Errorf("type %d (%v) is on heap %d", i, x.Flags, x.Heap)
 		}
 		if x.Flags&vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV != 0 &&
 			x.Flags != vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV|vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT {
-			t.Errorf("type %d has the combination %#x", i, x.Flags)
+			t.Errorf("type %d has the combination %v", i, x.Flags)
 		}
 	}
 }
