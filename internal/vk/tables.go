@@ -176,7 +176,7 @@ func (n NumericFormat) String() string {
 // FormatComponent is one channel of a format.
 type FormatComponent struct {
 	Name    byte  // R, G, B, A, D, S, or X
-	Bits    uint8 // 0 in compressed formats
+	Bits    uint8 // 0 in compressed formats, except EAC's 11
 	Numeric NumericFormat
 	Plane   uint8
 }
@@ -191,11 +191,11 @@ type FormatPlane struct {
 type FormatDescription struct {
 	Format         Format
 	Name           string
-	Class          string // formats of one class are compatible
-	BlockSize      uint32 // bytes of a texel block
-	TexelsPerBlock uint32
+	Class          string    // formats of one class are compatible
+	BlockSize      uint32    // bytes of a texel block
+	TexelsPerBlock uint32    // as the registry has it, which is 1 for PVRTC; BlockExtent is right there too
 	BlockExtent    [3]uint32 // texels of a block in each dimension
-	Packed         uint32    // bits of the word that holds all components; 0 if not packed
+	Packed         uint32    // bits of each word that components are packed into; 0 if not packed
 	Compressed     string    // the compression scheme, such as "BC"; empty if not compressed
 	Chroma         string    // "420", "422" or "444" for Y'CbCr formats
 	Components     []FormatComponent
