@@ -549,9 +549,7 @@ func TestImportHostPointer(t *testing.T) {
 	if err := unix.Mprotect(mixed[2*page:3*page], unix.PROT_NONE); err != nil {
 		t.Fatal(err)
 	}
-	gone := pages(t, 1, unix.PROT_READ|unix.PROT_WRITE)
-	goneAt := unsafe.Pointer(&gone[0])
-	unix.Munmap(gone)
+	hole := pages(t, 3, unix.PROT_READ|unix.PROT_WRITE)
 	short, err := os.Create(t.TempDir() + "/short")
 	if err != nil {
 		t.Fatal(err)
@@ -565,6 +563,11 @@ func TestImportHostPointer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Munmap(beyond)
+
+	// A hole of one page, made last, is one that no later mapping of the runtime fits into.
+	if err := unix.MunmapPtr(unsafe.Pointer(&hole[page]), uintptr(page)); err != nil {
+		t.Fatal(err)
+	}
 
 	p, err := ImportHostPointer(unsafe.Pointer(&good[0]), 3*page, hostAlloc)
 	if err != nil {
@@ -589,7 +592,8 @@ func TestImportHostPointer(t *testing.T) {
 		{"unaligned pointer", unsafe.Pointer(&good[8]), page, hostAlloc, vuidHostAligned, "multiple"},
 		{"unaligned size", unsafe.Pointer(&good[0]), page + 1, hostAlloc, vuidHostSize, "multiple"},
 		{"empty", unsafe.Pointer(&good[0]), 0, hostAlloc, vuidHostSize, "multiple"},
-		{"unmapped", goneAt, page, hostAlloc, vuidHostRange, "not mapped"},
+		{"unmapped", unsafe.Pointer(&hole[page]), page, hostAlloc, vuidHostRange, "not mapped"},
+		{"runs into unmapped", unsafe.Pointer(&hole[0]), 3 * page, hostAlloc, vuidHostRange, "not mapped"},
 		{"read only", unsafe.Pointer(&mixed[page]), page, hostAlloc, vuidHostRange, "not readable and writable"},
 		{"runs into read only", unsafe.Pointer(&mixed[0]), 2 * page, hostAlloc, vuidHostRange, "not readable and writable"},
 		{"inaccessible", unsafe.Pointer(&mixed[2*page]), page, hostAlloc, vuidHostRange, "not readable and writable"},

@@ -1,0 +1,58 @@
+package export
+
+import (
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"farside/memory"
+)
+
+// TestHammer exports, imports, maps and frees the same payloads from eight goroutines: each import must see the
+// exporter's bytes, and nothing may be left behind.
+func TestHammer(t *testing.T) {
+	noFDLeaks(t)
+	p := newSample(t)
+	defer p.Release()
+	b, err := p.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(b, "shared")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 100 {
+				if err := importOnce(p); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func importOnce(p *memory.Payload) error {
+	p.Retain()
+	defer p.Release()
+	fd, err := ExportFD(p, opaqueFD)
+	if err != nil {
+		return err
+	}
+	q, err := ImportFD(fd, opaqueFD, expectSample())
+	if err != nil {
+		unix.Close(fd)
+		return err
+	}
+	defer q.Release()
+	b, err := q.Bytes()
+	if err != nil {
+		return err
+	}
+	if string(b[:6]) != "shared" {
+		return invalid("", "import reads %q", b[:6])
+	}
+	return nil
+}
