@@ -316,6 +316,12 @@ func TestOwnerStopped(t *testing.T) {
 	defer cancel()
 	_, err := p.Resolve(ctx, b)
 	wantErr(t, err, context.DeadlineExceeded)
+	_, err = newPeer(t).Resolve(ctx, a)
+	wantErr(t, err, context.DeadlineExceeded)
+	greeting, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	_, err = newPeer(t).Resolve(greeting, a)
+	wantErr(t, err, context.DeadlineExceeded)
 	go func() {
 		time.Sleep(20 * time.Millisecond)
 		p.Close()
@@ -349,7 +355,7 @@ func TestEightPeersAdd(t *testing.T) {
 func TestOtherUser(t *testing.T) {
 	o := newOwner(t)
 	r := register(t, o, payload(t, 4096), 0, 4096, AccessAll)
-	// Another user: nobody for root; otherwise an unmapped user of a user namespace, which shows as 65534.
+	// A user namespace doesn't help without root: its processes show as the user that made it.
 	other := func(env ...string) func(*exec.Cmd) {
 		return func(c *exec.Cmd) {
 			c.Env = append(c.Env, env...)

@@ -266,6 +266,7 @@ func (r *Region) Close() error {
 		for c := range o.clients {
 			tell = append(tell, c)
 		}
+		r.handedOut = false
 	}
 	o.mu.Unlock()
 	// The word decides; the notice only lets idle peers give the memory back.

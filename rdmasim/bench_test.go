@@ -1,0 +1,138 @@
+package rdmasim
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// BenchmarkTransfer compares reads and writes of a resolved region with copy() over the very same mapping.
+func BenchmarkTransfer(b *testing.B) {
+	o, p := newOwner(b), newPeer(b)
+	const size = 4 << 20
+	a := register(b, o, payload(b, size), 0, size, AccessAll).Address()
+	rr, err := p.Resolve(context.Background(), a)
+	if err != nil {
+		b.Fatal(err)
+	}
+	local := make([]byte, 1<<20)
+	copy(local, rr.data)
+	for _, n := range []int{8, 64, 4096, 1 << 20} {
+		buf := local[:n]
+		run := func(name string, op func()) {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				b.SetBytes(int64(n))
+				b.ReportAllocs()
+				for b.Loop() {
+					op()
+				}
+			})
+		}
+		must := func(err error) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		run("raw-read", func() { copy(buf, rr.data) })
+		run("read", func() { must(p.Read(a, buf)) })
+		run("raw-write", func() { copy(rr.data, buf) })
+		run("write", func() { must(p.Write(a, buf)) })
+	}
+}
+
+func BenchmarkAtomics(b *testing.B) {
+	o, p := newOwner(b), newPeer(b)
+	a := register(b, o, payload(b, 4096), 0, 4096, AccessAll).Address()
+	rr, err := p.Resolve(context.Background(), a)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("raw-fetch-add", func(b *testing.B) {
+		w := word(rr.data, 0)
+		for b.Loop() {
+			w.Add(1)
+		}
+	})
+	b.Run("fetch-add", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := p.FetchAdd64(a, 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("compare-swap", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := p.CompareSwap64(a, 0, 0); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkResolve measures the first resolve of an address in an owner that runs in another process: with
+// the connection made, and with a peer that has met no owner yet. raw is what the mapping alone costs.
+func BenchmarkResolve(b *testing.B) {
+	owner := start(b, "owner", nil)
+	a := owner.number("register 4096 7")
+	ctx := context.Background()
+	b.Run("raw", func(b *testing.B) {
+		fd := payload(b, 4096)
+		for b.Loop() {
+			m, err := unix.Mmap(fd, 0, 4096, unix.PROT_READ, unix.MAP_SHARED)
+			if err != nil {
+				b.Fatal(err)
+			}
+			unix.Munmap(m)
+		}
+	})
+	b.Run("connected", func(b *testing.B) {
+		p := newPeer(b)
+		for b.Loop() {
+			r, err := p.Resolve(ctx, a)
+			if err != nil {
+				b.Fatal(err)
+			}
+			p.drop(r, ErrFreed)
+		}
+	})
+	b.Run("fresh", func(b *testing.B) {
+		for b.Loop() {
+			p, err := Open(ctx, "")
+			if err == nil {
+				_, err = p.Resolve(ctx, a)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StopTimer()
+			p.Close()
+			b.StartTimer()
+		}
+	})
+}
+
+func BenchmarkRegister(b *testing.B) {
+	o := newOwner(b)
+	fd := payload(b, 4096)
+	for b.Loop() {
+		r, err := o.Register(fd, 0, 4096, AccessAll)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.Close()
+	}
+}
+
+// BenchmarkRegisterAlone is the process' first region: it makes the owner, and closing it ends the owner.
+func BenchmarkRegisterAlone(b *testing.B) {
+	fd := payload(b, 4096)
+	for b.Loop() {
+		r, err := Register(fd, 0, 4096)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.Close()
+	}
+}
