@@ -33,7 +33,7 @@ var (
 	// of the owner, regions or addresses of an owner.
 	ErrResources = errors.New("rdmasim: out of resources")
 	// ErrBadPayload says that a descriptor can't back a region: it isn't a memfd sealed against shrinking,
-	// or it is shorter than the region.
+	// it is shorter than the region, or it can't be written where the region's rights say so.
 	ErrBadPayload = errors.New("rdmasim: descriptor can not back a region")
 	// ErrUnknownFabric says that Open was given a name that isn't that of a fabric.
 	ErrUnknownFabric = errors.New("rdmasim: unknown fabric")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -92,6 +93,16 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 	_, err = o.Register(loose, 0, 4096, AccessAll)
 	wantErr(t, err, ErrBadPayload)
+	readOnly, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(readOnly)
+	_, err = o.Register(readOnly, 0, 4096, AccessAll)
+	wantErr(t, err, ErrBadPayload)
+	if _, err := o.Register(readOnly, 0, 4096, AccessRead); err != nil {
+		t.Error(err)
+	}
 	o.Close()
 	_, err = o.Register(fd, 0, 1, AccessAll)
 	wantErr(t, err, ErrClosed)
@@ -563,7 +574,7 @@ func TestNoDescriptorsLeft(t *testing.T) {
 // Regions come and go under readers and writers: a transfer that reports success has seen the region's own
 // bytes, and everything else is ErrFreed.
 func TestFreedUnderLoad(t *testing.T) {
-	o, p := newOwner(t), newPeer(t)
+	owner, p := start(t, "owner", nil), newPeer(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var address uint64
@@ -599,17 +610,12 @@ func TestFreedUnderLoad(t *testing.T) {
 		})
 	}
 	for range 100 {
-		fd, err := makePayload(4096)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := register(t, o, fd, 0, 4096, AccessAll)
+		a := owner.number("register 4096 7")
 		mu.Lock()
-		address = r.Address()
+		address = a
 		mu.Unlock()
 		time.Sleep(time.Millisecond)
-		r.Close()
-		unix.Close(fd)
+		owner.say("free %d", a)
 	}
 	close(stop)
 	wg.Wait()

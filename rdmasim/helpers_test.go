@@ -204,6 +204,7 @@ func child(role string) int {
 			}
 		case "free":
 			err = regions[a].Close()
+			unix.Close(fds[a])
 		case "word": // address, offset
 			var w [8]byte
 			_, err = unix.Pread(fds[a], w[:], int64(b))

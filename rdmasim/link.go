@@ -215,7 +215,7 @@ func (l *link) greet(ctx context.Context, conn *net.UnixConn) (*session, error) 
 	case a.slot <= ownerSlot || a.slot > controlSlots:
 		return nil, fmt.Errorf("%w: control page of %d words", ErrProtocol, a.slot)
 	}
-	if err := checkPayload(a.fd, 0, uint64(a.slot)*8); err != nil {
+	if err := checkPayload(a.fd, 0, uint64(a.slot)*8, AccessRead); err != nil {
 		return nil, fmt.Errorf("%w: control page: %w", ErrProtocol, err)
 	}
 	control, err := unix.Mmap(a.fd, 0, int(a.slot)*8, unix.PROT_READ, unix.MAP_SHARED)
@@ -229,7 +229,7 @@ func (l *link) greet(ctx context.Context, conn *net.UnixConn) (*session, error) 
 
 // open maps the payload of a reply that has been checked.
 func (s *session) open(a answer) (*RemoteRegion, error) {
-	if err := checkPayload(a.fd, a.offset, a.length); err != nil {
+	if err := checkPayload(a.fd, a.offset, a.length, a.access); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
 	prot := unix.PROT_READ
@@ -262,36 +262,34 @@ func (s *session) ask(ctx context.Context, q request) (answer, error) {
 	q.tag = s.tag
 	s.waiting = reply
 	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		s.waiting = nil
-		s.mu.Unlock()
-	}()
 	deadline, _ := ctx.Deadline()
 	err := s.conn.SetWriteDeadline(deadline)
 	if err == nil {
 		_, err = s.conn.Write(q.encode())
 	}
-	if err != nil && ctx.Err() != nil {
-		return answer{}, ctx.Err()
-	}
-	// If the request couldn't be sent the connection is broken, and the reader about to say how.
-	select {
-	case a := <-reply:
-		return a, nil
-	case <-s.done:
-		return answer{}, s.link.lastEnd()
-	case <-ctx.Done():
-		s.mu.Lock()
-		s.waiting = nil
-		s.mu.Unlock()
+	if err == nil || ctx.Err() == nil {
+		// If the request couldn't be sent the connection is broken, and the reader about to say how.
 		select {
 		case a := <-reply:
-			a.drop()
-		default:
+			return a, nil
+		case <-s.done:
+			err = s.link.lastEnd()
+		case <-ctx.Done():
 		}
-		return answer{}, ctx.Err()
 	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	// A reply that came at the last moment may hold a descriptor.
+	s.mu.Lock()
+	s.waiting = nil
+	s.mu.Unlock()
+	select {
+	case a := <-reply:
+		a.drop()
+	default:
+	}
+	return answer{}, err
 }
 
 // read takes what the owner sends until the connection ends, and then ends the owner's regions.

@@ -118,14 +118,14 @@ func (o *Owner) dropControl() {
 }
 
 // Register makes length bytes of a payload, from offset on, a region with a remote address. fd is a memfd
-// with F_SEAL_SHRINK, borrowed: it stays the caller's and stays open until the region is closed. The
+// with F_SEAL_SHRINK, writable if the rights are more than reading, and borrowed: it stays the caller's and stays open until the region is closed. The
 // address keeps offset's place in its page. Errors: ErrBadPayload, ErrAccess for rights that are empty or
 // unknown, ErrResources when the owner has no address or slot left, ErrClosed.
 func (o *Owner) Register(fd int, offset, length uint64, access Access) (*Region, error) {
 	if access == 0 || access&^AccessAll != 0 {
 		return nil, fmt.Errorf("rdmasim: register with rights %v: %w", access, ErrAccess)
 	}
-	if err := checkPayload(fd, offset, length); err != nil {
+	if err := checkPayload(fd, offset, length, access); err != nil {
 		return nil, err
 	}
 	r := &Region{owner: o, fd: fd, length: length, offset: offset, access: access}
@@ -204,8 +204,9 @@ func byBase(r *Region, base uint64) int {
 
 func roundUp(n uint64) uint64 { return (n + pageSize - 1) &^ (pageSize - 1) }
 
-// checkPayload says whether every byte of the range can be touched for as long as the file exists.
-func checkPayload(fd int, offset, length uint64) error {
+// checkPayload says whether every byte of the range can be touched, in the ways that the rights allow, for as
+// long as the file exists.
+func checkPayload(fd int, offset, length uint64, access Access) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return fmt.Errorf("rdmasim: payload: %w: %w", ErrBadPayload, err)
@@ -221,6 +222,16 @@ func checkPayload(fd int, offset, length uint64) error {
 	}
 	if seals&unix.F_SEAL_SHRINK == 0 {
 		return fmt.Errorf("rdmasim: payload is not sealed against shrinking: %w", ErrBadPayload)
+	}
+	if access&(AccessWrite|AccessAtomic) == 0 {
+		return nil
+	}
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err != nil {
+		return fmt.Errorf("rdmasim: payload: %w: %w", ErrBadPayload, err)
+	}
+	if flags&unix.O_ACCMODE != unix.O_RDWR || seals&(unix.F_SEAL_WRITE|unix.F_SEAL_FUTURE_WRITE) != 0 {
+		return fmt.Errorf("rdmasim: payload can't be written, rights are %v: %w", access, ErrBadPayload)
 	}
 	return nil
 }

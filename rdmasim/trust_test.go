@@ -149,3 +149,36 @@ func TestOwnerKilledUnderLoad(t *testing.T) {
 	owner.kill()
 	wg.Wait()
 }
+
+func TestManyRegions(t *testing.T) {
+	o, p := newOwner(t), newPeer(t)
+	fd := payload(t, 8192)
+	var all []*Region
+	for {
+		r, err := o.Register(fd, 8, 64, AccessAll)
+		if err != nil {
+			wantErr(t, err, ErrResources)
+			break
+		}
+		all = append(all, r)
+	}
+	if len(all) != controlSlots-1 {
+		t.Fatalf("%d regions", len(all))
+	}
+	buf := make([]byte, 64)
+	for i := 0; i < len(all); i += len(all) / 200 {
+		if err := p.Read(all[i].Address(), buf); err != nil || buf[0] != pattern(8) {
+			t.Fatalf("region %d: %v, %d", i, err, buf[0])
+		}
+	}
+	// A slot that comes back doesn't bring the old region back.
+	all[0].Close()
+	r := register(t, o, fd, 8, 64, AccessAll)
+	if r.slot != all[0].slot || r.generation == all[0].generation {
+		t.Errorf("slot %d generation %d after slot %d generation %d", r.slot, r.generation, all[0].slot, all[0].generation)
+	}
+	wantErr(t, p.Read(all[0].Address(), buf), ErrFreed)
+	if err := p.Read(r.Address(), buf); err != nil {
+		t.Error(err)
+	}
+}
