@@ -1,0 +1,124 @@
+package vulkan
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const arenaChunk = 256 << 10
+
+// An Arena is memory outside Go's heap for the structures that a call passes to C.
+// It only grows, until Reset or Close. It is safe for concurrent use.
+type Arena struct {
+	mu     sync.Mutex
+	chunks [][]byte
+	at     int // the chunk that is being filled
+	off    int // its first free byte
+}
+
+// bytes returns n zeroed bytes, aligned to 16.
+func (a *Arena) bytes(n int) unsafe.Pointer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n = (max(n, 1) + 15) &^ 15
+	for {
+		if a.at < len(a.chunks) {
+			c := a.chunks[a.at]
+			if a.off+n <= len(c) {
+				b := c[a.off : a.off+n]
+				clear(b)
+				a.off += n
+				return unsafe.Pointer(&b[0])
+			}
+			a.at, a.off = a.at+1, 0
+			continue
+		}
+		c, err := unix.Mmap(-1, 0, max(n, arenaChunk), unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+		if err != nil {
+			panic(fmt.Sprintf("vulkan: no memory for structures: %v", err))
+		}
+		a.chunks = append(a.chunks, c)
+	}
+}
+
+// Reset makes the arena's memory free for reuse; what was taken from it must no longer be used.
+func (a *Arena) Reset() {
+	a.mu.Lock()
+	a.at, a.off = 0, 0
+	a.mu.Unlock()
+}
+
+// Close returns the memory to the system.
+func (a *Arena) Close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.chunks {
+		_ = unix.Munmap(c)
+	}
+	a.chunks, a.at, a.off = nil, 0, 0
+}
+
+// New returns a zeroed T in the arena.
+func New[T any](a *Arena) *T {
+	var t T
+	return (*T)(a.bytes(int(unsafe.Sizeof(t))))
+}
+
+// Make returns n zeroed values of T in the arena.
+func Make[T any](a *Arena, n int) []T {
+	var t T
+	return unsafe.Slice((*T)(a.bytes(n*int(unsafe.Sizeof(t)))), n)
+}
+
+// First is the address of a slice's first element, or nil.
+func First[T any](s []T) *T { return unsafe.SliceData(s) }
+
+// Put copies v into the arena. It is meant for scalars and handles.
+func Put[T any](a *Arena, v T) *T {
+	p := New[T](a)
+	*p = v
+	return p
+}
+
+// String puts s into the arena with a zero byte behind it.
+func (a *Arena) String(s string) *byte {
+	b := Make[byte](a, len(s)+1)
+	copy(b, s)
+	return &b[0]
+}
+
+// Strings puts a C array of C strings into the arena; nil for none.
+func (a *Arena) Strings(s []string) **byte {
+	if len(s) == 0 {
+		return nil
+	}
+	p := Make[*byte](a, len(s))
+	for i := range s {
+		p[i] = a.String(s[i])
+	}
+	return &p[0]
+}
+
+// GoString reads a C string.
+func GoString(p *byte) string {
+	if p == nil {
+		return ""
+	}
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice(p, n))
+}
+
+// Bytes is the n bytes of memory at p, as vkMapMemory returned it.
+func Bytes(p unsafe.Pointer, n int) []byte { return unsafe.Slice((*byte)(p), n) }
+
+// Ptr makes a pNext (or any void pointer) of a typed one.
+func Ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }
+
+func addr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
