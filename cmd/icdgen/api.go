@@ -14,14 +14,15 @@ import (
 )
 
 func newAPICommand() *cobra.Command {
-	var registryPath, out string
+	var registryPath, support, out string
 	cmd := &cobra.Command{
-		Use:   "api -registry PATH [-out DIR]",
-		Short: "Write internal/vk from the Vulkan registry",
+		Use:   "api -registry PATH [-support FILE] [-out DIR]",
+		Short: "Write internal/vk and internal/cabi from the Vulkan registry",
 		Long: `Api reads the Vulkan registry (vk.xml of KhronosGroup/Vulkan-Docs) and writes
 internal/vk/zz_generated_*.go below the output directory: handles, enumerations, bitmasks,
 constants, structures in C layout, and the tables of structures, features, extensions,
-commands and formats. The same registry always gives the same bytes. Files are written only
+commands and formats; and internal/cabi/zz_generated_*: stubs, frame readers and
+the dispatch table for the commands that the driver implements. The same registry always gives the same bytes. Files are written only
 when all of them could be generated; those whose content did not change are left alone.`,
 		Example: "  go run ./cmd/icdgen api -registry ../shared/registry/vk.xml",
 		Args:    cobra.NoArgs,
@@ -37,12 +38,34 @@ when all of them could be generated; those whose content did not change are left
 			if err != nil {
 				return err
 			}
-			return writeFiles(out, files)
+			entries, err := entryPoints(reg, support)
+			if err != nil {
+				return err
+			}
+			return writeFiles(out, append(files, entries...))
 		},
 	}
 	cmd.Flags().StringVar(&registryPath, "registry", "", "the registry to read (`PATH` of vk.xml)")
+	cmd.Flags().StringVar(&support, "support", "icd/support.go",
+		"the Go `FILE` whose cabi.Commands literal names the commands that the driver implements")
 	cmd.Flags().StringVar(&out, "out", ".", "the repository's root, `DIR`")
 	return cmd
+}
+
+func entryPoints(reg *registry.Registry, support string) ([]emit.File, error) {
+	src, err := os.ReadFile(support)
+	if err != nil {
+		return nil, err
+	}
+	names, err := emit.Supported(support, src)
+	if err != nil {
+		return nil, err
+	}
+	files, err := emit.CABI(reg, names)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", support, err)
+	}
+	return files, nil
 }
 
 func readRegistry(path string) (*registry.Registry, error) {

@@ -1,0 +1,136 @@
+// Package cabi is how C calls Go. Each Vulkan command that the driver implements has a stub of a few
+// bytes at a fixed address; the stub loads the command's index and jumps to one assembly body, which
+// spills the argument registers into a Frame and enters Go through crosscall2. A generated function then
+// reads the frame and calls the field of Commands that icd installed.
+//
+// Nothing that happens behind an entry point ends the application's process: a panic, also one from a
+// wild pointer that the application passed, is reported through OnPanic and answered with
+// VK_ERROR_UNKNOWN where the command returns a VkResult. In a process that was forked without exec
+// after the driver was loaded the Go runtime has no threads; there the assembly body writes a message
+// and answers the same without entering Go.
+package cabi
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+// What a command returns, for the answer when it cannot run.
+const (
+	kindVoid   = 0
+	kindResult = 1 // VkResult
+	kindWord   = 2 // an address, a size or a boolean
+
+	errorUnknown = -13 // VK_ERROR_UNKNOWN
+)
+
+// stubSize is the distance of two stubs in bytes; stub 0 is never handed out.
+const stubSize = 16
+
+// OnPanic is called with the command's name, the panic's value and the stack when an entry point
+// panicked. Set it before the first call; the default writes to standard error.
+var OnPanic = func(command string, value any, stack []byte) {
+	fmt.Fprintf(os.Stderr, "farside: %s panicked: %v\n%s", command, value, stack)
+}
+
+var (
+	// dispatchPC is the code address of dispatch, which crosscall2 calls.
+	dispatchPC = func() uintptr {
+		f := dispatch
+		return **(**uintptr)(unsafe.Pointer(&f))
+	}()
+
+	// wild is an address that faults.
+	wild = unsafe.Pointer(unsafe.SliceData(page(syscall.PROT_NONE)))
+
+	// forkGuard points to a word that is 1 in the process that loaded the driver and 0 in its forked
+	// children; the word behind it says whether the child's message is out.
+	forkGuard = newForkGuard()
+
+	forkMessage = [forkMessageSize]byte([]byte(forkText))
+)
+
+const (
+	forkText = "farside: this process was forked after it loaded the Vulkan driver, which works only in " +
+		"the process that loaded it or after exec; every command fails with VK_ERROR_UNKNOWN\n"
+	forkMessageSize = len(forkText)
+)
+
+// madvWipeOnFork is MADV_WIPEONFORK of linux/mman.h (Linux 4.14): a forked child sees zeros.
+const madvWipeOnFork = 18
+
+func page(protection int) []byte {
+	p, err := syscall.Mmap(-1, 0, os.Getpagesize(), protection, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		panic(fmt.Sprintf("farside: no memory for one page: %v", err))
+	}
+	return p
+}
+
+func newForkGuard() *[2]uint64 {
+	p := page(syscall.PROT_READ | syscall.PROT_WRITE)
+	// An older kernel refuses; a forked child is then not recognised and nothing else is lost.
+	_ = syscall.Madvise(p, madvWipeOnFork)
+	guard := (*[2]uint64)(unsafe.Pointer(unsafe.SliceData(p)))
+	guard[0] = 1
+	return guard
+}
+
+// Forked reports whether this process was forked from the one that loaded the driver.
+func Forked() bool { return atomic.LoadUint64(&forkGuard[0]) == 0 }
+
+// ForkMessage writes the message about a forked process to standard error, once in a process.
+func ForkMessage() {
+	if atomic.SwapUint64(&forkGuard[1], 1) == 0 {
+		_, _ = syscall.Write(2, forkMessage[:])
+	}
+}
+
+// stubsAddress returns the address of the stub table.
+func stubsAddress() uintptr
+
+// Entry returns the C-callable address of a command by its name in the registry, with its vk prefix;
+// aliases share the address of the command that they stand for. It is 0 for commands that the driver
+// does not implement.
+func Entry(name string) uintptr {
+	if i, ok := indices[name]; ok {
+		return stubsAddress() + uintptr(i)*stubSize
+	}
+	return 0
+}
+
+// installed is what the generated readers call.
+var installed Commands
+
+// Install sets the Go functions behind the entry points. Call it once, before C may call any of them.
+func Install(c Commands) { installed = c }
+
+// dispatch is what crosscall2 calls. It runs on the calling thread.
+func dispatch(f *Frame) {
+	// A fault at an address that is not nil is fatal in Go by default.
+	before := debug.SetPanicOnFault(true)
+	defer leave(f, before)
+	dispatchers[f.index](f)
+}
+
+func leave(f *Frame, panicOnFault bool) {
+	if v := recover(); v != nil {
+		f.result = 0
+		if resultKinds[f.index] == kindResult {
+			unknown := int32(errorUnknown)
+			f.result = uintptr(uint32(unknown))
+		}
+		report(f.index, v)
+	}
+	debug.SetPanicOnFault(panicOnFault)
+}
+
+// report calls OnPanic, whose own panic must not reach C either.
+func report(index uintptr, value any) {
+	defer func() { _ = recover() }()
+	OnPanic(names[index], value, debug.Stack())
+}

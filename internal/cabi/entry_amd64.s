@@ -1,0 +1,67 @@
+#include "go_asm.h"
+#include "textflag.h"
+
+// The body behind every stub: spills the argument registers of the C calling convention into a Frame on
+// the C stack and has dispatch read it. AX holds the command's index, set by the stub; R10 and R11 are
+// free. crosscall2 saves the callee-saved registers itself.
+//
+// At entry SP is 8 below a multiple of 16, and so Frame__size is 8 more than one.
+TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·forkGuard(SB), R10
+	CMPQ (R10), $0
+	JEQ  forked
+
+	SUBQ $Frame__size, SP
+	MOVQ DI, (Frame_ints+0)(SP)
+	MOVQ SI, (Frame_ints+8)(SP)
+	MOVQ DX, (Frame_ints+16)(SP)
+	MOVQ CX, (Frame_ints+24)(SP)
+	MOVQ R8, (Frame_ints+32)(SP)
+	MOVQ R9, (Frame_ints+40)(SP)
+	MOVSD X0, (Frame_floats+0)(SP)
+	MOVSD X1, (Frame_floats+8)(SP)
+	MOVSD X2, (Frame_floats+16)(SP)
+	MOVSD X3, (Frame_floats+24)(SP)
+	MOVSD X4, (Frame_floats+32)(SP)
+	MOVSD X5, (Frame_floats+40)(SP)
+	MOVSD X6, (Frame_floats+48)(SP)
+	MOVSD X7, (Frame_floats+56)(SP)
+	LEAQ (Frame__size+8)(SP), R10 // behind the return address
+	MOVQ R10, Frame_stack(SP)
+	MOVQ AX, Frame_index(SP)
+
+	MOVQ ·dispatchPC(SB), DI
+	MOVQ SP, SI
+	XORL DX, DX
+	XORL CX, CX
+	CALL crosscall2(SB)
+	MOVQ Frame_result(SP), AX
+	ADDQ $Frame__size, SP
+	RET
+
+forked:
+	// Nothing of the Go runtime works here. The word behind the guard limits the message to one.
+	LEAQ ·resultKinds(SB), R8
+	MOVBLZX (R8)(AX*1), R8
+	MOVL $1, R9
+	XCHGQ R9, 8(R10)
+	TESTQ R9, R9
+	JNE  answer
+	MOVL $1, AX // write
+	MOVL $2, DI
+	LEAQ ·forkMessage(SB), SI
+	MOVL $const_forkMessageSize, DX
+	SYSCALL
+answer:
+	XORL AX, AX
+	CMPL R8, $const_kindResult
+	JNE  done
+	MOVL $const_errorUnknown, AX
+done:
+	RET
+
+// func stubsAddress() uintptr
+TEXT ·stubsAddress(SB), NOSPLIT, $0-8
+	LEAQ farside_stubs(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET

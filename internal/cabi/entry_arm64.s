@@ -1,0 +1,66 @@
+#include "go_asm.h"
+#include "textflag.h"
+
+// The body behind every stub: spills the argument registers of the C calling convention into a Frame on
+// the C stack and has dispatch read it. R9 holds the command's index, set by the stub; R10 to R15 are
+// free. crosscall2 saves the callee-saved registers itself. Addresses of variables are taken before they
+// are read, because a direct read goes through R27, which belongs to the caller.
+//
+// RSP stays a multiple of 16: Frame__size is 152 and the link register fills the last word.
+TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·forkGuard(SB), R10
+	MOVD (R10), R10
+	MOVD (R10), R11
+	CBZ  R11, forked
+
+	SUB  $(Frame__size+8), RSP
+	MOVD R30, Frame__size(RSP)
+	STP  (R0, R1), (Frame_ints+0)(RSP)
+	STP  (R2, R3), (Frame_ints+16)(RSP)
+	STP  (R4, R5), (Frame_ints+32)(RSP)
+	STP  (R6, R7), (Frame_ints+48)(RSP)
+	FSTPD (F0, F1), (Frame_floats+0)(RSP)
+	FSTPD (F2, F3), (Frame_floats+16)(RSP)
+	FSTPD (F4, F5), (Frame_floats+32)(RSP)
+	FSTPD (F6, F7), (Frame_floats+48)(RSP)
+	ADD  $(Frame__size+8), RSP, R10
+	MOVD R10, Frame_stack(RSP)
+	MOVD R9, Frame_index(RSP)
+
+	MOVD $·dispatchPC(SB), R0
+	MOVD (R0), R0
+	MOVD RSP, R1
+	MOVD ZR, R2
+	MOVD ZR, R3
+	BL   crosscall2(SB)
+	MOVD Frame_result(RSP), R0
+	MOVD Frame__size(RSP), R30
+	ADD  $(Frame__size+8), RSP
+	RET
+
+forked:
+	// Nothing of the Go runtime works here. The word behind the guard limits the message to one.
+	MOVD $·resultKinds(SB), R12
+	MOVBU (R12)(R9), R12
+	MOVD 8(R10), R11
+	CBNZ R11, answer
+	MOVD $1, R11
+	MOVD R11, 8(R10)
+	MOVD $64, R8 // write
+	MOVD $2, R0
+	MOVD $·forkMessage(SB), R1
+	MOVD $const_forkMessageSize, R2
+	SVC
+answer:
+	MOVD ZR, R0
+	CMP  $const_kindResult, R12
+	BNE  done
+	MOVW $const_errorUnknown, R0
+done:
+	RET
+
+// func stubsAddress() uintptr
+TEXT ·stubsAddress(SB), NOSPLIT, $0-8
+	MOVD $farside_stubs(SB), R0
+	MOVD R0, ret+0(FP)
+	RET
