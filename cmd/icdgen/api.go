@@ -26,6 +26,8 @@ the dispatch table for the commands that the driver implements. The same registr
 when all of them could be generated; those whose content did not change are left alone.`,
 		Example: "  go run ./cmd/icdgen api -registry ../shared/registry/vk.xml",
 		Args:    cobra.NoArgs,
+
+		DisableFlagsInUseLine: true,
 		RunE: func(*cobra.Command, []string) error {
 			if registryPath == "" {
 				return errors.New("api: -registry is missing: the path of vk.xml")

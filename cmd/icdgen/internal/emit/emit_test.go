@@ -117,3 +117,20 @@ func TestExceptions(t *testing.T) {
 		}
 	}
 }
+
+// FuzzEmit: whatever the parser accepts is printed or refused with one line.
+func FuzzEmit(f *testing.F) {
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		reg, err := registry.Parse(bytes.NewReader(doc))
+		if err != nil {
+			return
+		}
+		files, err := API(reg)
+		switch {
+		case err != nil && strings.Contains(err.Error(), "\n"):
+			t.Errorf("an error of several lines: %q", err)
+		case err == nil && len(files) == 0:
+			t.Error("nothing was printed")
+		}
+	})
+}
