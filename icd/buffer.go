@@ -1,0 +1,305 @@
+package icd
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"sync/atomic"
+
+	"farside/internal/vk"
+)
+
+// A buffer's memory begins at any multiple of bufferAlignment, which suits every texel and every vector load.
+const bufferAlignment = 64
+
+// The usages and flags that a transfer-only device has a meaning for.
+const (
+	bufferUsages = vk.BUFFER_USAGE_TRANSFER_SRC_BIT | vk.BUFFER_USAGE_TRANSFER_DST_BIT |
+		vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT |
+		vk.BUFFER_USAGE_UNIFORM_BUFFER_BIT | vk.BUFFER_USAGE_STORAGE_BUFFER_BIT |
+		vk.BUFFER_USAGE_INDEX_BUFFER_BIT | vk.BUFFER_USAGE_VERTEX_BUFFER_BIT |
+		vk.BUFFER_USAGE_INDIRECT_BUFFER_BIT | vk.BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
+)
+
+// buffer is a VkBuffer.
+type buffer struct {
+	device          *device
+	size            uint64
+	usage           vk.BufferUsageFlags
+	flags           vk.BufferCreateFlags
+	externalTypes   vk.ExternalMemoryHandleTypeFlags
+	memoryTypeBits  uint32
+	memory          atomic.Pointer[deviceMemory]
+	offset          uint64 // in memory, set before memory is
+	dedicatedHandle uint64 // the buffer's own handle, for dedicated allocations
+}
+
+func createBuffer(h vk.Device, info *vk.BufferCreateInfo, _ *vk.AllocationCallbacks, out *vk.Buffer) vk.Result {
+	*out = 0
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		return staleHandle("vkCreateBuffer", vk.OBJECT_TYPE_DEVICE, uint64(h))
+	}
+	b, err := d.newBuffer(info)
+	if err != nil {
+		return d.fail("vkCreateBuffer", err)
+	}
+	b.dedicatedHandle = buffers.Insert(b)
+	*out = vk.Buffer(b.dedicatedHandle)
+	d.created(vk.OBJECT_TYPE_BUFFER, uint64(*out))
+	return vk.SUCCESS
+}
+
+func (d *device) newBuffer(info *vk.BufferCreateInfo) (*buffer, error) {
+	b := &buffer{device: d, size: info.Size, usage: info.Usage, flags: info.Flags}
+	if info.Size == 0 {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferCreateInfo-size-00912", "a buffer of 0 bytes")
+	}
+	if info.Size > d.physical.maxMemoryAllocationSize() {
+		return nil, vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "VUID-VkBufferCreateInfo-size-06409",
+			"%d bytes are more than maxBufferSize, %d", info.Size, d.physical.maxMemoryAllocationSize())
+	}
+	if info.Flags != 0 {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferCreateInfo-flags-00915",
+			"buffer flags %v belong to features that the device does not have", info.Flags)
+	}
+	if e := vk.Find[vk.ExternalMemoryBufferCreateInfo](info.PNext); e != nil {
+		b.externalTypes = e.HandleTypes
+	}
+	if a := vk.Find[vk.BufferOpaqueCaptureAddressCreateInfo](info.PNext); a != nil && a.OpaqueCaptureAddress != 0 {
+		return nil, vk.Errorf(vk.ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS, "VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337",
+			"a capture address needs the bufferDeviceAddressCaptureReplay feature")
+	}
+	b.memoryTypeBits = d.physical.typesFor(b.externalTypes)
+	return b, nil
+}
+
+func destroyBuffer(h vk.Device, handle vk.Buffer, _ *vk.AllocationCallbacks) {
+	if handle == 0 {
+		return
+	}
+	b := buffers.Remove(uint64(handle))
+	if b == nil {
+		staleHandle("vkDestroyBuffer", vk.OBJECT_TYPE_BUFFER, uint64(handle))
+		return
+	}
+	b.device.destroyed(vk.OBJECT_TYPE_BUFFER, uint64(handle))
+}
+
+// requirements returns what VkMemoryRequirements says: size and alignment in bytes, and the memory types.
+func (b *buffer) requirements() (size, alignment uint64, typeBits uint32) {
+	return (b.size + bufferAlignment - 1) &^ (bufferAlignment - 1), bufferAlignment, b.memoryTypeBits
+}
+
+// parameterHash is equal for buffers of equal creation parameters, in every process of the same driver
+// (VUID-VkMemoryDedicatedAllocateInfo-buffer-01879).
+func (b *buffer) parameterHash() uint64 {
+	h := fnv.New64a()
+	binary.Write(h, binary.LittleEndian, []uint64{b.size, uint64(b.usage), uint64(b.flags), uint64(b.externalTypes)})
+	return h.Sum64()
+}
+
+func getBufferMemoryRequirements(h vk.Device, handle vk.Buffer, out *vk.MemoryRequirements) {
+	b := buffers.Get(uint64(handle))
+	if b == nil {
+		staleHandle("vkGetBufferMemoryRequirements", vk.OBJECT_TYPE_BUFFER, uint64(handle))
+		return
+	}
+	out.Size, out.Alignment, out.MemoryTypeBits = b.requirements()
+}
+
+func getBufferMemoryRequirements2(h vk.Device, info *vk.BufferMemoryRequirementsInfo2, out *vk.MemoryRequirements2) {
+	b := buffers.Get(uint64(info.Buffer))
+	if b == nil {
+		staleHandle("vkGetBufferMemoryRequirements2", vk.OBJECT_TYPE_BUFFER, uint64(info.Buffer))
+		return
+	}
+	r := &out.MemoryRequirements
+	r.Size, r.Alignment, r.MemoryTypeBits = b.requirements()
+	if dedicated := vk.Find[vk.MemoryDedicatedRequirements](out.PNext); dedicated != nil {
+		dedicated.PrefersDedicatedAllocation, dedicated.RequiresDedicatedAllocation = vk.FALSE, vk.FALSE
+	}
+}
+
+func getDeviceBufferMemoryRequirements(h vk.Device, info *vk.DeviceBufferMemoryRequirements, out *vk.MemoryRequirements2) {
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		staleHandle("vkGetDeviceBufferMemoryRequirements", vk.OBJECT_TYPE_DEVICE, uint64(h))
+		return
+	}
+	b, err := d.newBuffer(info.PCreateInfo)
+	if err != nil {
+		d.fail("vkGetDeviceBufferMemoryRequirements", err)
+		return
+	}
+	r := &out.MemoryRequirements
+	r.Size, r.Alignment, r.MemoryTypeBits = b.requirements()
+	if dedicated := vk.Find[vk.MemoryDedicatedRequirements](out.PNext); dedicated != nil {
+		dedicated.PrefersDedicatedAllocation, dedicated.RequiresDedicatedAllocation = vk.FALSE, vk.FALSE
+	}
+}
+
+// boundTo returns the memory that the buffer is bound to, nil before it is bound and after the memory is freed.
+func (b *buffer) boundTo() *deviceMemory {
+	m := b.memory.Load()
+	if m == nil || deviceMemories.Get(uint64(m.handle)) != m {
+		return nil
+	}
+	return m
+}
+
+func bindBufferMemory(h vk.Device, handle vk.Buffer, mem vk.DeviceMemory, offset vk.DeviceSize) vk.Result {
+	return bindBuffer("vkBindBufferMemory", handle, mem, offset)
+}
+
+func bindBufferMemory2(h vk.Device, count uint32, infos *vk.BindBufferMemoryInfo) vk.Result {
+	outcome := vk.SUCCESS
+	for i := range vk.Slice(infos, count) {
+		info := &vk.Slice(infos, count)[i]
+		r := bindBuffer("vkBindBufferMemory2", info.Buffer, info.Memory, info.MemoryOffset)
+		if status := vk.Find[vk.BindMemoryStatus](info.PNext); status != nil && status.PResult != nil {
+			*status.PResult = r
+		}
+		if r != vk.SUCCESS {
+			outcome = r
+		}
+	}
+	return outcome
+}
+
+func bindBuffer(command string, handle vk.Buffer, mem vk.DeviceMemory, offset uint64) vk.Result {
+	b := buffers.Get(uint64(handle))
+	if b == nil {
+		return staleHandle(command, vk.OBJECT_TYPE_BUFFER, uint64(handle))
+	}
+	m := deviceMemories.Get(uint64(mem))
+	if m == nil {
+		return staleHandle(command, vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(mem))
+	}
+	fail := func(err error) vk.Result {
+		return b.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_BUFFER, uint64(handle)}, object{vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(mem)})
+	}
+	size, alignment, typeBits := b.requirements()
+	if err := m.bindable(resource{
+		kind: "buffer", handle: uint64(handle), size: size, alignment: alignment, typeBits: typeBits, externalTypes: b.externalTypes,
+	}, offset); err != nil {
+		return fail(err)
+	}
+	if b.usage&vk.BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT != 0 && b.device.features["bufferDeviceAddress"] && !m.deviceAddress {
+		return fail(vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBindBufferMemory-bufferDeviceAddress-03339",
+			"the buffer has an address, its memory was allocated without VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT"))
+	}
+	if b.memory.Load() != nil {
+		return fail(vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBindBufferMemory-buffer-07459", "the buffer is bound already"))
+	}
+	b.offset = offset
+	b.memory.Store(m)
+	return vk.SUCCESS
+}
+
+// resource is what binding needs to know of a buffer or an image.
+type resource struct {
+	kind            string // "buffer" or "image", as the VUIDs spell it
+	handle          uint64
+	size, alignment uint64
+	typeBits        uint32
+	externalTypes   vk.ExternalMemoryHandleTypeFlags
+	externalTypesNV vk.ExternalMemoryHandleTypeFlagsNV
+}
+
+// bindable says whether r may lie in m from offset on.
+func (m *deviceMemory) bindable(r resource, offset uint64) error {
+	vuid := func(buffer, image string) string {
+		if r.kind == "buffer" {
+			return "VUID-vkBindBufferMemory-" + buffer
+		}
+		return "VUID-vkBindImageMemory-" + image
+	}
+	switch {
+	case r.typeBits>>m.typeIndex&1 == 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid("memory-01035", "memory-01047"), "the %s cannot lie in memory type %d, only in %#x", r.kind, m.typeIndex, r.typeBits)
+	case offset%r.alignment != 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid("memoryOffset-01036", "memoryOffset-01048"), "offset %d is not a multiple of %d", offset, r.alignment)
+	case offset >= m.size || r.size > m.size-offset:
+		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vuid("size-01037", "size-01049"), "the %s needs %d bytes from offset %d, the memory has %d", r.kind, r.size, offset, m.size)
+	case m.dedicatedTo != 0 && (m.dedicatedTo != r.handle || offset != 0):
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid("memory-01508", "memory-02628"), "the memory is dedicated to another resource, or offset %d is not 0", offset)
+	case m.exportTypes != 0 && r.externalTypes&m.exportTypes == 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid("memory-02726", "memory-02728"), "the memory is exportable as %v, the %s was created for %v", m.exportTypes, r.kind, r.externalTypes)
+	case m.imported != 0 && r.externalTypes&m.imported == 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid("memory-02985", "memory-02989"), "the memory was imported as %v, the %s was created for %v", m.imported, r.kind, r.externalTypes)
+	}
+	return nil
+}
+
+func getBufferOpaqueCaptureAddress(h vk.Device, info *vk.BufferDeviceAddressInfo) uint64 {
+	// bufferDeviceAddressCaptureReplay is not advertised, so that there is nothing to replay: 0.
+	if buffers.Get(uint64(info.Buffer)) == nil {
+		staleHandle("vkGetBufferOpaqueCaptureAddress", vk.OBJECT_TYPE_BUFFER, uint64(info.Buffer))
+	}
+	return 0
+}
+
+// bufferView is a VkBufferView: texels of a format over a range of a buffer.
+type bufferView struct {
+	device        *device
+	buffer        *buffer
+	format        vk.Format
+	offset, bytes uint64
+}
+
+func createBufferView(h vk.Device, info *vk.BufferViewCreateInfo, _ *vk.AllocationCallbacks, out *vk.BufferView) vk.Result {
+	*out = 0
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		return staleHandle("vkCreateBufferView", vk.OBJECT_TYPE_DEVICE, uint64(h))
+	}
+	b := buffers.Get(uint64(info.Buffer))
+	if b == nil {
+		return staleHandle("vkCreateBufferView", vk.OBJECT_TYPE_BUFFER, uint64(info.Buffer))
+	}
+	v, err := b.newView(info)
+	if err != nil {
+		return d.fail("vkCreateBufferView", err)
+	}
+	*out = vk.BufferView(bufferViews.Insert(v))
+	d.created(vk.OBJECT_TYPE_BUFFER_VIEW, uint64(*out))
+	return vk.SUCCESS
+}
+
+func (b *buffer) newView(info *vk.BufferViewCreateInfo) (*bufferView, error) {
+	const texels = vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT
+	f, ok := vk.FormatInfo(info.Format)
+	switch {
+	case b.usage&texels == 0:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-buffer-00932", "the buffer was created without a texel-buffer usage")
+	case !ok || f.TexelsPerBlock != 1:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-format-08778", "format %v cannot be read from a buffer", info.Format)
+	case info.Offset >= b.size:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-offset-00925", "offset %d is outside the buffer of %d bytes", info.Offset, b.size)
+	}
+	bytes := b.size - info.Offset
+	if info.Range == vk.WHOLE_SIZE {
+		bytes -= bytes % uint64(f.BlockSize)
+	} else {
+		if info.Range == 0 || info.Range%uint64(f.BlockSize) != 0 {
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-range-00929", "range %d is not a positive multiple of a texel, %d bytes", info.Range, f.BlockSize)
+		}
+		if info.Range > bytes {
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-offset-00931", "%d bytes from offset %d reach beyond the buffer of %d bytes", info.Range, info.Offset, b.size)
+		}
+		bytes = info.Range
+	}
+	return &bufferView{device: b.device, buffer: b, format: info.Format, offset: info.Offset, bytes: bytes}, nil
+}
+
+func destroyBufferView(h vk.Device, handle vk.BufferView, _ *vk.AllocationCallbacks) {
+	if handle == 0 {
+		return
+	}
+	v := bufferViews.Remove(uint64(handle))
+	if v == nil {
+		staleHandle("vkDestroyBufferView", vk.OBJECT_TYPE_BUFFER_VIEW, uint64(handle))
+		return
+	}
+	v.device.destroyed(vk.OBJECT_TYPE_BUFFER_VIEW, uint64(handle))
+}

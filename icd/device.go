@@ -1,0 +1,140 @@
+package icd
+
+import (
+	"farside/internal/vk"
+)
+
+func createDevice(h vk.PhysicalDevice, info *vk.DeviceCreateInfo, _ *vk.AllocationCallbacks, out *vk.Device) vk.Result {
+	*out = 0
+	p := physicalDevices.Get(uintptr(h))
+	if p == nil {
+		return staleHandle("vkCreateDevice", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+	}
+	d, err := p.newDevice(info)
+	if err != nil {
+		return p.instance.fail("vkCreateDevice", err, object{vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h)})
+	}
+	*out = d.handle
+	return vk.SUCCESS
+}
+
+func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err error) {
+	d := &device{physical: p, extensions: map[string]bool{}}
+	for _, n := range vk.Slice(info.PpEnabledExtensionNames, info.EnabledExtensionCount) {
+		name := vk.GoString(n)
+		if !supports(deviceExtensions, name) {
+			return nil, vk.Errorf(vk.ERROR_EXTENSION_NOT_PRESENT, "", "device extension %q is not supported", name)
+		}
+		d.extensions[name] = true
+	}
+	if d.features, err = enabledFeatures(info); err != nil {
+		return nil, err
+	}
+	d.reports = parseMemoryReports(info.PNext)
+	if g := vk.Find[vk.DeviceGroupDeviceCreateInfo](info.PNext); g != nil && g.PhysicalDeviceCount > 0 {
+		list := vk.Slice(g.PPhysicalDevices, g.PhysicalDeviceCount)
+		if len(list) != 1 || list[0] != p.handle {
+			return nil, vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceGroupDeviceCreateInfo-physicalDeviceCount-00377",
+				"a device group has exactly the one physical device that the device is created from")
+		}
+	}
+	defer func() {
+		if err != nil {
+			d.destroyHandles()
+		}
+	}()
+	for i := range vk.Slice(info.PQueueCreateInfos, info.QueueCreateInfoCount) {
+		q := &vk.Slice(info.PQueueCreateInfos, info.QueueCreateInfoCount)[i]
+		if q.QueueFamilyIndex >= queueFamilyCount {
+			return nil, vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-queueFamilyIndex-00381",
+				"queue family %d does not exist, there is %d", q.QueueFamilyIndex, queueFamilyCount)
+		}
+		if q.QueueCount > queuesPerFamily || len(d.queues) != 0 {
+			return nil, vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-queueCount-00382",
+				"%d queues of family %d asked for, it has %d", q.QueueCount, q.QueueFamilyIndex, queuesPerFamily)
+		}
+		if q.Flags != 0 {
+			return nil, vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-flags-02861",
+				"queue flags %v need the protectedMemory feature", q.Flags)
+		}
+		for n := range q.QueueCount {
+			if err := d.addQueue(q.QueueFamilyIndex, n); err != nil {
+				return nil, err
+			}
+		}
+	}
+	h, err := devices.Insert(d)
+	if err != nil {
+		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "device handle: %w", err)
+	}
+	d.handle = vk.Device(h)
+	return d, nil
+}
+
+func destroyDevice(h vk.Device, _ *vk.AllocationCallbacks) {
+	if h == 0 {
+		return
+	}
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		staleHandle("vkDestroyDevice", vk.OBJECT_TYPE_DEVICE, uint64(h))
+		return
+	}
+	d.destroy()
+}
+
+// destroy takes the device down with whatever the application left on it: memory is given back even then,
+// so that no descriptor or mapping outlives the device.
+func (d *device) destroy() {
+	d.leaked(func(t vk.ObjectType, h uint64) {
+		d.physical.instance.fail("vkDestroyDevice", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkDestroyDevice-device-05137",
+			"%v was not destroyed before its device", t), object{t, h})
+		switch t {
+		case vk.OBJECT_TYPE_DEVICE_MEMORY:
+			freeMemory(d.handle, vk.DeviceMemory(h), nil)
+		case vk.OBJECT_TYPE_BUFFER:
+			buffers.Remove(h)
+		case vk.OBJECT_TYPE_BUFFER_VIEW:
+			bufferViews.Remove(h)
+		case vk.OBJECT_TYPE_IMAGE:
+			images.Remove(h)
+		case vk.OBJECT_TYPE_IMAGE_VIEW:
+			imageViews.Remove(h)
+		case vk.OBJECT_TYPE_FENCE:
+			fences.Remove(h)
+		case vk.OBJECT_TYPE_COMMAND_POOL:
+			destroyCommandPool(d.handle, vk.CommandPool(h), nil)
+		}
+	})
+	devices.Remove(uintptr(d.handle))
+	d.destroyHandles()
+}
+
+func (d *device) destroyHandles() {
+	for _, q := range d.queues {
+		queues.Remove(uintptr(q.handle))
+	}
+}
+
+// created and destroyed keep the list of the device's live children.
+func (d *device) created(t vk.ObjectType, h uint64)   { d.objects.Store(h, t) }
+func (d *device) destroyed(t vk.ObjectType, h uint64) { d.objects.CompareAndDelete(h, t) }
+
+func (d *device) leaked(yield func(vk.ObjectType, uint64)) {
+	d.objects.Range(func(h, t any) bool {
+		yield(t.(vk.ObjectType), h.(uint64))
+		return true
+	})
+}
+
+func getDeviceGroupPeerMemoryFeatures(h vk.Device, heap, local, remote uint32, out *vk.PeerMemoryFeatureFlags) {
+	*out = 0
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		staleHandle("vkGetDeviceGroupPeerMemoryFeatures", vk.OBJECT_TYPE_DEVICE, uint64(h))
+		return
+	}
+	// A group of one has no peers: every call breaks the rule that local and remote differ.
+	d.fail("vkGetDeviceGroupPeerMemoryFeatures", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkGetDeviceGroupPeerMemoryFeatures-localDeviceIndex-00693",
+		"heap %d, local device %d and remote device %d: the device group has one device, which has no peer", heap, local, remote))
+}

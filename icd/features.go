@@ -1,0 +1,87 @@
+package icd
+
+import "farside/internal/vk"
+
+// supportedFeatures are the features that work, by the registry's name; a structure that repeats a feature of
+// another (VkPhysicalDeviceVulkan12Features) reports the same.
+//
+// Vulkan 1.1 asks for multiview too; the driver has no render passes in which to view anything, and does not
+// claim it.
+var supportedFeatures = map[string]bool{
+	// Asked for by Vulkan 1.0. It bounds what shaders access, and no shader runs here.
+	"robustBufferAccess": true,
+
+	"bufferDeviceAddress":       true, // the capture-replay and multi-device variants are not
+	"deviceMemoryReport":        true,
+	"externalMemoryRDMA":        true,
+	"maintenance4":              true,
+	"memoryMapPlaced":           true,
+	"memoryMapRangePlaced":      true,
+	"memoryPriority":            true,
+	"memoryUnmapReserve":        true,
+	"pageableDeviceLocalMemory": true,
+}
+
+// otherExtensions are structures of extensions that are not advertised although a feature of theirs has the
+// name of a supported one.
+var otherExtensions = map[vk.StructureType]bool{
+	// VK_EXT_buffer_device_address, which VK_KHR_buffer_device_address replaced.
+	vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT: true,
+}
+
+func getPhysicalDeviceFeatures(h vk.PhysicalDevice, out *vk.PhysicalDeviceFeatures) {
+	if physicalDevices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetPhysicalDeviceFeatures", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	writeCoreFeatures(out)
+}
+
+// getPhysicalDeviceFeatures2 answers every feature structure of the registry: those of extensions that are not
+// advertised with VK_FALSE throughout. Other structures are left as they are.
+func getPhysicalDeviceFeatures2(h vk.PhysicalDevice, out *vk.PhysicalDeviceFeatures2) {
+	if physicalDevices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetPhysicalDeviceFeatures2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	writeCoreFeatures(&out.Features)
+	for s := range vk.Chain(out.PNext) {
+		writeFeatures(s)
+	}
+}
+
+// supportsFeature says whether the field named name of a feature structure is VK_TRUE.
+func supportsFeature(structure vk.StructureType, name string) bool {
+	return supportedFeatures[name] && !otherExtensions[structure]
+}
+
+// enabledFeatures returns the names of the features that info asks for, in pEnabledFeatures or its pNext chain.
+// It fails with VK_ERROR_FEATURE_NOT_PRESENT for one that the driver does not have. Any value but 0 asks.
+func enabledFeatures(info *vk.DeviceCreateInfo) (map[string]bool, error) {
+	requested := map[string]bool{}
+	if info.PEnabledFeatures != nil {
+		if err := requestCoreFeatures(info.PEnabledFeatures, requested); err != nil {
+			return nil, err
+		}
+	}
+	if f := vk.Find[vk.PhysicalDeviceFeatures2](info.PNext); f != nil {
+		if err := requestCoreFeatures(&f.Features, requested); err != nil {
+			return nil, err
+		}
+	}
+	for s := range vk.Chain(info.PNext) {
+		if err := requestFeatures(s, requested); err != nil {
+			return nil, err
+		}
+	}
+	return requested, nil
+}
+
+// request adds one feature that the application asked for.
+func request(structure vk.StructureType, structName, feature string, into map[string]bool) error {
+	if !supportsFeature(structure, feature) {
+		return vk.Errorf(vk.ERROR_FEATURE_NOT_PRESENT, "", "feature %s of %s is not supported", feature, structName)
+	}
+	into[feature] = true
+	return nil
+}

@@ -1,0 +1,60 @@
+package icd
+
+import (
+	"unsafe"
+
+	"farside/internal/vk"
+)
+
+func bool32(b bool) vk.Bool32 {
+	if b {
+		return vk.TRUE
+	}
+	return vk.FALSE
+}
+
+func writeCoreFeatures(out *vk.PhysicalDeviceFeatures) {
+	for _, f := range vk.CoreFeatures {
+		*vk.Bool32At(unsafe.Pointer(out), f.Offset) = bool32(supportsFeature(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, f.Name))
+	}
+}
+
+// writeFeatures fills s if it is a feature structure.
+func writeFeatures(s *vk.BaseInStructure) {
+	known := vk.FeatureStructByType(s.SType)
+	if known == nil {
+		return
+	}
+	for _, f := range known.Fields {
+		*vk.Bool32At(unsafe.Pointer(s), f.Offset) = bool32(supportsFeature(known.SType, f.Name))
+	}
+}
+
+func requestCoreFeatures(in *vk.PhysicalDeviceFeatures, into map[string]bool) error {
+	for _, f := range vk.CoreFeatures {
+		if *vk.Bool32At(unsafe.Pointer(in), f.Offset) == vk.FALSE {
+			continue
+		}
+		if err := request(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "VkPhysicalDeviceFeatures", f.Name, into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requestFeatures adds what s asks for if it is a feature structure.
+func requestFeatures(s *vk.BaseInStructure, into map[string]bool) error {
+	known := vk.FeatureStructByType(s.SType)
+	if known == nil {
+		return nil
+	}
+	for _, f := range known.Fields {
+		if *vk.Bool32At(unsafe.Pointer(s), f.Offset) == vk.FALSE {
+			continue
+		}
+		if err := request(known.SType, known.Name, f.Name, into); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,434 @@
+package icd
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math/bits"
+	"sync/atomic"
+
+	"farside/export"
+	"farside/internal/vk"
+)
+
+// image is a VkImage.
+type image struct {
+	device      *device
+	flags       vk.ImageCreateFlags
+	imageType   vk.ImageType
+	format      vk.Format
+	extent      vk.Extent3D
+	mipLevels   uint32
+	arrayLayers uint32
+	samples     vk.SampleCountFlagBits
+	tiling      vk.ImageTiling
+	usage       vk.ImageUsageFlags
+
+	drmModifier     uint64
+	externalTypes   vk.ExternalMemoryHandleTypeFlags
+	externalTypesNV vk.ExternalMemoryHandleTypeFlagsNV
+	dedicated       bool // a handle type demands an allocation of the image's own
+
+	layout    imageLayout
+	size      uint64
+	alignment uint64
+	typeBits  uint32
+
+	memory atomic.Pointer[deviceMemory] // nil until the image is bound, then for good
+	offset uint64                       // in memory, set before memory is
+}
+
+func createImage(h vk.Device, info *vk.ImageCreateInfo, _ *vk.AllocationCallbacks, out *vk.Image) vk.Result {
+	*out = 0
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		return staleHandle("vkCreateImage", vk.OBJECT_TYPE_DEVICE, uint64(h))
+	}
+	img := &image{device: d}
+	if err := img.init(info); err != nil {
+		return d.fail("vkCreateImage", err)
+	}
+	*out = vk.Image(images.Insert(img))
+	d.created(vk.OBJECT_TYPE_IMAGE, uint64(*out))
+	return vk.SUCCESS
+}
+
+func destroyImage(h vk.Device, handle vk.Image, _ *vk.AllocationCallbacks) {
+	if handle == 0 {
+		return
+	}
+	img := images.Remove(uint64(handle))
+	if img == nil {
+		staleHandle("vkDestroyImage", vk.OBJECT_TYPE_IMAGE, uint64(handle))
+		return
+	}
+	img.device.destroyed(vk.OBJECT_TYPE_IMAGE, uint64(handle))
+}
+
+// init takes over the creation parameters and lays the image out. It does not keep info.
+func (img *image) init(info *vk.ImageCreateInfo) error {
+	img.flags, img.imageType, img.format = info.Flags, info.ImageType, info.Format
+	img.extent, img.mipLevels, img.arrayLayers = info.Extent, info.MipLevels, info.ArrayLayers
+	img.samples, img.tiling, img.usage = info.Samples, info.Tiling, info.Usage
+	q := imageQuery{format: info.Format, imageType: info.ImageType, tiling: info.Tiling, usage: info.Usage, flags: info.Flags}
+	if s := vk.Find[vk.ImageStencilUsageCreateInfo](info.PNext); s != nil {
+		q.stencilUsage = s.StencilUsage
+	}
+	explicit, err := img.modifier(info)
+	if err != nil {
+		return err
+	}
+	q.modifier = img.drmModifier
+	var limits vk.ImageFormatProperties
+	if !img.device.physical.supported(&q, &limits) {
+		return invalid("VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251",
+			"no images with format %v, type %v, tiling %v, usage %v and flags %v", q.format, q.imageType, q.tiling, q.usage, q.flags)
+	}
+	if err := img.checkShape(&limits); err != nil {
+		return err
+	}
+	if info.InitialLayout != vk.IMAGE_LAYOUT_UNDEFINED && info.InitialLayout != vk.IMAGE_LAYOUT_PREINITIALIZED {
+		return invalid("VUID-VkImageCreateInfo-initialLayout-00993", "initialLayout %v", info.InitialLayout)
+	}
+	if err := img.externalHandleTypes(info); err != nil {
+		return err
+	}
+	texels, _ := formatOf(img.format)
+	extent := [3]uint32{img.extent.Width, img.extent.Height, img.extent.Depth}
+	ok := false
+	if explicit != nil {
+		if img.layout, ok = explicitLayout(texels, extent, img.arrayLayers, explicit); !ok {
+			return vk.Errorf(vk.ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT, "",
+				"plane layout with offset %d, rowPitch %d and arrayPitch %d does not hold %d x %d texels in %d layers",
+				explicit.Offset, explicit.RowPitch, explicit.ArrayPitch, extent[0], extent[1], img.arrayLayers)
+		}
+	} else {
+		img.layout, ok = newImageLayout(texels, extent, img.mipLevels, img.arrayLayers)
+	}
+	if !ok || img.layout.size > limits.MaxResourceSize {
+		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "",
+			"an image of %d bytes is larger than maxResourceSize, %d bytes", img.layout.size, limits.MaxResourceSize)
+	}
+	img.size, img.alignment = img.layout.size, imageAlignment
+	img.typeBits = img.device.physical.typesFor(img.externalTypes)
+	return nil
+}
+
+// invalid reports a broken rule of valid usage. The commands that create images have no code of their own
+// for it.
+func invalid(vuid, format string, args ...any) error {
+	return vk.Errorf(vk.ERROR_VALIDATION_FAILED, vuid, format, args...)
+}
+
+// checkShape holds extent, levels, layers and samples against the limits of the format and against each other.
+func (img *image) checkShape(limits *vk.ImageFormatProperties) error {
+	e, most := img.extent, limits.MaxExtent
+	switch {
+	case e.Width == 0:
+		return invalid("VUID-VkImageCreateInfo-extent-00944", "extent.width is 0")
+	case e.Height == 0:
+		return invalid("VUID-VkImageCreateInfo-extent-00945", "extent.height is 0")
+	case e.Depth == 0:
+		return invalid("VUID-VkImageCreateInfo-extent-00946", "extent.depth is 0")
+	case img.mipLevels == 0:
+		return invalid("VUID-VkImageCreateInfo-mipLevels-00947", "mipLevels is 0")
+	case img.arrayLayers == 0:
+		return invalid("VUID-VkImageCreateInfo-arrayLayers-00948", "arrayLayers is 0")
+	case img.usage == 0:
+		return invalid("VUID-VkImageCreateInfo-usage-requiredbitmask", "usage is 0")
+	case img.imageType == vk.IMAGE_TYPE_1D && (e.Height != 1 || e.Depth != 1):
+		return invalid("VUID-VkImageCreateInfo-imageType-00956", "1D image of height %d and depth %d", e.Height, e.Depth)
+	case img.imageType == vk.IMAGE_TYPE_2D && e.Depth != 1:
+		return invalid("VUID-VkImageCreateInfo-imageType-00957", "2D image of depth %d", e.Depth)
+	case img.imageType == vk.IMAGE_TYPE_3D && img.arrayLayers != 1:
+		return invalid("VUID-VkImageCreateInfo-imageType-00961", "3D image with %d array layers", img.arrayLayers)
+	case e.Width > most.Width:
+		return invalid("VUID-VkImageCreateInfo-extent-02252", "extent.width %d is larger than %d", e.Width, most.Width)
+	case e.Height > most.Height:
+		return invalid("VUID-VkImageCreateInfo-extent-02253", "extent.height %d is larger than %d", e.Height, most.Height)
+	case e.Depth > most.Depth:
+		return invalid("VUID-VkImageCreateInfo-extent-02254", "extent.depth %d is larger than %d", e.Depth, most.Depth)
+	case img.mipLevels > uint32(bits.Len32(max(e.Width, e.Height, e.Depth))):
+		return invalid("VUID-VkImageCreateInfo-mipLevels-00958", "%d mip levels of %d x %d x %d texels",
+			img.mipLevels, e.Width, e.Height, e.Depth)
+	case img.mipLevels > limits.MaxMipLevels:
+		return invalid("VUID-VkImageCreateInfo-mipLevels-02255", "%d mip levels are more than %d", img.mipLevels, limits.MaxMipLevels)
+	case img.arrayLayers > limits.MaxArrayLayers:
+		return invalid("VUID-VkImageCreateInfo-arrayLayers-02256", "%d array layers are more than %d",
+			img.arrayLayers, limits.MaxArrayLayers)
+	case img.samples != vk.SAMPLE_COUNT_1_BIT:
+		return invalid("VUID-VkImageCreateInfo-samples-02258", "samples %v", img.samples)
+	case img.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 && (e.Width != e.Height || img.arrayLayers < 6):
+		return invalid("VUID-VkImageCreateInfo-imageType-00954", "cube of %d x %d texels in %d layers",
+			e.Width, e.Height, img.arrayLayers)
+	}
+	return nil
+}
+
+// modifier chooses the DRM format modifier and returns the plane layout that the application prescribes,
+// nil if it leaves that to the driver.
+func (img *image) modifier(info *vk.ImageCreateInfo) (*vk.SubresourceLayout, error) {
+	list := vk.Find[vk.ImageDrmFormatModifierListCreateInfoEXT](info.PNext)
+	explicit := vk.Find[vk.ImageDrmFormatModifierExplicitCreateInfoEXT](info.PNext)
+	if info.Tiling != vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT {
+		if list != nil || explicit != nil {
+			return nil, invalid("VUID-VkImageCreateInfo-pNext-02262", "DRM format modifiers with tiling %v", info.Tiling)
+		}
+		return nil, nil
+	}
+	switch {
+	case (list == nil) == (explicit == nil):
+		return nil, invalid("VUID-VkImageCreateInfo-tiling-02261",
+			"DRM format modifier tiling needs either a list of modifiers or an explicit one")
+	case list != nil:
+		for _, m := range vk.Slice(list.PDrmFormatModifiers, list.DrmFormatModifierCount) {
+			if m == drmModifierLinear {
+				img.drmModifier = m
+				return nil, nil
+			}
+		}
+		return nil, invalid("VUID-VkImageDrmFormatModifierListCreateInfoEXT-pDrmFormatModifiers-02263",
+			"none of the %d DRM format modifiers is DRM_FORMAT_MOD_LINEAR", list.DrmFormatModifierCount)
+	case explicit.DrmFormatModifier != drmModifierLinear:
+		return nil, invalid("VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-drmFormatModifier-02264",
+			"DRM format modifier %#x is not DRM_FORMAT_MOD_LINEAR", explicit.DrmFormatModifier)
+	case explicit.DrmFormatModifierPlaneCount != 1 || explicit.PPlaneLayouts == nil:
+		return nil, invalid("VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-drmFormatModifierPlaneCount-02265",
+			"%d plane layouts instead of 1", explicit.DrmFormatModifierPlaneCount)
+	}
+	plane := explicit.PPlaneLayouts
+	switch {
+	case plane.Size != 0:
+		return nil, invalid("VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-size-02267", "plane layout with size %d", plane.Size)
+	case plane.ArrayPitch != 0 && info.ArrayLayers == 1:
+		return nil, invalid("VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-arrayPitch-02268",
+			"arrayPitch %d of a single layer", plane.ArrayPitch)
+	case plane.DepthPitch != 0:
+		return nil, invalid("VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-depthPitch-02269",
+			"depthPitch %d of a 2D image", plane.DepthPitch)
+	}
+	img.drmModifier = drmModifierLinear
+	return plane, nil
+}
+
+// externalHandleTypes takes over the handle types that the image's memory may be exported to or imported from.
+func (img *image) externalHandleTypes(info *vk.ImageCreateInfo) error {
+	if e := vk.Find[vk.ExternalMemoryImageCreateInfo](info.PNext); e != nil {
+		img.externalTypes = e.HandleTypes
+		for left := e.HandleTypes; left != 0; left &= left - 1 {
+			r := export.Properties(left & -left)
+			if r.Features == 0 || e.HandleTypes&^r.Compatible != 0 {
+				return invalid("VUID-VkImageCreateInfo-pNext-00990",
+					"handle types %v are not supported together", e.HandleTypes)
+			}
+			img.dedicated = img.dedicated || r.Features&vk.EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT != 0
+		}
+	}
+	if e := vk.Find[vk.ExternalMemoryImageCreateInfoNV](info.PNext); e != nil {
+		img.externalTypesNV = e.HandleTypes
+		if e.HandleTypes != 0 && img.externalTypes != 0 {
+			return invalid("VUID-VkImageCreateInfo-pNext-00988", "handle types of both VK_KHR_external_memory and VK_NV_external_memory")
+		}
+		for left := e.HandleTypes; left != 0; left &= left - 1 {
+			r, err := export.PropertiesNV(left & -left)
+			if err != nil || e.HandleTypes&^r.Compatible != 0 {
+				return invalid("VUID-VkImageCreateInfo-pNext-00991",
+					"handle types %v are not supported together", e.HandleTypes)
+			}
+		}
+	}
+	if img.externalTypes != 0 || img.externalTypesNV != 0 {
+		if info.InitialLayout != vk.IMAGE_LAYOUT_UNDEFINED {
+			return invalid("VUID-VkImageCreateInfo-pNext-01443", "initialLayout %v of an external image", info.InitialLayout)
+		}
+	}
+	return nil
+}
+
+// requirements returns size and alignment in bytes and the memory types that the image can be bound to.
+func (img *image) requirements() (size, alignment uint64, typeBits uint32) {
+	return img.size, img.alignment, img.typeBits
+}
+
+// parameterHash is equal for images of equal creation parameters, in every process of the same driver
+// (VUID-VkMemoryDedicatedAllocateInfo-image-01878).
+func (img *image) parameterHash() uint64 {
+	h := fnv.New64a()
+	binary.Write(h, binary.LittleEndian, []uint64{
+		uint64(img.flags), uint64(img.imageType), uint64(img.format),
+		uint64(img.extent.Width), uint64(img.extent.Height), uint64(img.extent.Depth),
+		uint64(img.mipLevels), uint64(img.arrayLayers), uint64(img.samples), uint64(img.tiling), uint64(img.usage),
+		img.drmModifier, img.layout.start, img.layout.rowPitch, img.layout.layerPitch,
+		uint64(img.externalTypes), uint64(img.externalTypesNV),
+	})
+	return h.Sum64()
+}
+
+func getImageMemoryRequirements(h vk.Device, handle vk.Image, out *vk.MemoryRequirements) {
+	img := images.Get(uint64(handle))
+	if img == nil {
+		staleHandle("vkGetImageMemoryRequirements", vk.OBJECT_TYPE_IMAGE, uint64(handle))
+		return
+	}
+	out.Size, out.Alignment, out.MemoryTypeBits = img.requirements()
+}
+
+func getImageMemoryRequirements2(h vk.Device, info *vk.ImageMemoryRequirementsInfo2, out *vk.MemoryRequirements2) {
+	img := images.Get(uint64(info.Image))
+	if img == nil {
+		staleHandle("vkGetImageMemoryRequirements2", vk.OBJECT_TYPE_IMAGE, uint64(info.Image))
+		return
+	}
+	img.writeRequirements(out)
+}
+
+func (img *image) writeRequirements(out *vk.MemoryRequirements2) {
+	r := &out.MemoryRequirements
+	r.Size, r.Alignment, r.MemoryTypeBits = img.requirements()
+	if d := vk.Find[vk.MemoryDedicatedRequirements](out.PNext); d != nil {
+		d.PrefersDedicatedAllocation, d.RequiresDedicatedAllocation = vk.FALSE, vk.FALSE
+		if img.dedicated {
+			d.PrefersDedicatedAllocation, d.RequiresDedicatedAllocation = vk.TRUE, vk.TRUE
+		}
+	}
+}
+
+func getDeviceImageMemoryRequirements(h vk.Device, info *vk.DeviceImageMemoryRequirements, out *vk.MemoryRequirements2) {
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		staleHandle("vkGetDeviceImageMemoryRequirements", vk.OBJECT_TYPE_DEVICE, uint64(h))
+		return
+	}
+	img := image{device: d}
+	if err := img.init(info.PCreateInfo); err != nil {
+		// The command cannot fail: no memory type can hold an image that cannot be created.
+		d.fail("vkGetDeviceImageMemoryRequirements", err)
+		img.size, img.alignment, img.typeBits = 0, imageAlignment, 0
+	}
+	img.writeRequirements(out)
+}
+
+func bindImageMemory(h vk.Device, handle vk.Image, mem vk.DeviceMemory, offset vk.DeviceSize) vk.Result {
+	return bindImage("vkBindImageMemory", handle, mem, offset)
+}
+
+func bindImageMemory2(h vk.Device, count uint32, infos *vk.BindImageMemoryInfo) vk.Result {
+	outcome := vk.SUCCESS
+	for i := range vk.Slice(infos, count) {
+		info := &vk.Slice(infos, count)[i]
+		r := bindImage("vkBindImageMemory2", info.Image, info.Memory, info.MemoryOffset)
+		if status := vk.Find[vk.BindMemoryStatus](info.PNext); status != nil && status.PResult != nil {
+			*status.PResult = r
+		}
+		if r != vk.SUCCESS {
+			outcome = r
+		}
+	}
+	return outcome
+}
+
+func bindImage(command string, handle vk.Image, mem vk.DeviceMemory, offset uint64) vk.Result {
+	img := images.Get(uint64(handle))
+	if img == nil {
+		return staleHandle(command, vk.OBJECT_TYPE_IMAGE, uint64(handle))
+	}
+	m := deviceMemories.Get(uint64(mem))
+	if m == nil {
+		return staleHandle(command, vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(mem))
+	}
+	size, alignment, typeBits := img.requirements()
+	err := m.bindable(resource{
+		kind: "image", handle: uint64(handle), size: size, alignment: alignment, typeBits: typeBits,
+		externalTypes: img.externalTypes, externalTypesNV: img.externalTypesNV,
+	}, offset)
+	if err == nil && img.memory.Load() != nil {
+		err = invalid("VUID-vkBindImageMemory-image-07460", "the image is bound already")
+	}
+	if err != nil {
+		return img.device.physical.instance.fail(command, err,
+			object{vk.OBJECT_TYPE_IMAGE, uint64(handle)}, object{vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(mem)})
+	}
+	img.offset = offset
+	img.memory.Store(m)
+	return vk.SUCCESS
+}
+
+// No image is sparse.
+
+func getImageSparseMemoryRequirements(h vk.Device, handle vk.Image, count *uint32, _ *vk.SparseImageMemoryRequirements) {
+	*count = 0
+	if images.Get(uint64(handle)) == nil {
+		staleHandle("vkGetImageSparseMemoryRequirements", vk.OBJECT_TYPE_IMAGE, uint64(handle))
+	}
+}
+
+func getImageSparseMemoryRequirements2(h vk.Device, info *vk.ImageSparseMemoryRequirementsInfo2, count *uint32, _ *vk.SparseImageMemoryRequirements2) {
+	*count = 0
+	if images.Get(uint64(info.Image)) == nil {
+		staleHandle("vkGetImageSparseMemoryRequirements2", vk.OBJECT_TYPE_IMAGE, uint64(info.Image))
+	}
+}
+
+func getDeviceImageSparseMemoryRequirements(h vk.Device, _ *vk.DeviceImageMemoryRequirements, count *uint32, _ *vk.SparseImageMemoryRequirements2) {
+	*count = 0
+	if devices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetDeviceImageSparseMemoryRequirements", vk.OBJECT_TYPE_DEVICE, uint64(h))
+	}
+}
+
+func getImageSubresourceLayout(h vk.Device, handle vk.Image, sub *vk.ImageSubresource, out *vk.SubresourceLayout) {
+	*out = vk.SubresourceLayout{}
+	img := images.Get(uint64(handle))
+	if img == nil {
+		staleHandle("vkGetImageSubresourceLayout", vk.OBJECT_TYPE_IMAGE, uint64(handle))
+		return
+	}
+	l, err := img.linearSubresource(sub)
+	if err != nil {
+		img.device.fail("vkGetImageSubresourceLayout", err)
+		return
+	}
+	*out = vk.SubresourceLayout{
+		Offset: l.offset, Size: l.size, RowPitch: l.rowPitch,
+		ArrayPitch: img.layout.layerPitch, DepthPitch: l.depthPitch,
+	}
+}
+
+func (img *image) linearSubresource(sub *vk.ImageSubresource) (subresourceLayout, error) {
+	if img.tiling == vk.IMAGE_TILING_OPTIMAL {
+		return subresourceLayout{}, invalid("VUID-vkGetImageSubresourceLayout-image-07790", "the image has tiling %v", img.tiling)
+	}
+	l, ok := img.layout.subresource(sub.AspectMask, sub.MipLevel, sub.ArrayLayer)
+	isPlane := sub.AspectMask == vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT
+	vuid := ""
+	switch {
+	case bits.OnesCount32(uint32(sub.AspectMask)) != 1:
+		vuid = "VUID-vkGetImageSubresourceLayout-aspectMask-00997"
+	case sub.MipLevel >= img.mipLevels:
+		vuid = "VUID-vkGetImageSubresourceLayout-mipLevel-01716"
+	case sub.ArrayLayer >= img.arrayLayers:
+		vuid = "VUID-vkGetImageSubresourceLayout-arrayLayer-01717"
+	case isPlane != (img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT):
+		vuid = "VUID-vkGetImageSubresourceLayout-tiling-02271"
+	case ok:
+		return l, nil
+	case img.layout.texels.aspects()&vk.IMAGE_ASPECT_COLOR_BIT != 0:
+		vuid = "VUID-vkGetImageSubresourceLayout-format-04461"
+	default:
+		vuid = "VUID-vkGetImageSubresourceLayout-format-04462"
+	}
+	return l, invalid(vuid, "no aspect %v of level %d of layer %d in an image with format %v, %d levels and %d layers",
+		sub.AspectMask, sub.MipLevel, sub.ArrayLayer, img.format, img.mipLevels, img.arrayLayers)
+}
+
+func getImageDrmFormatModifierPropertiesEXT(h vk.Device, handle vk.Image, out *vk.ImageDrmFormatModifierPropertiesEXT) vk.Result {
+	img := images.Get(uint64(handle))
+	if img == nil {
+		return staleHandle("vkGetImageDrmFormatModifierPropertiesEXT", vk.OBJECT_TYPE_IMAGE, uint64(handle))
+	}
+	out.DrmFormatModifier = img.drmModifier
+	if img.tiling != vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT {
+		return img.device.fail("vkGetImageDrmFormatModifierPropertiesEXT",
+			invalid("VUID-vkGetImageDrmFormatModifierPropertiesEXT-image-02272", "the image has tiling %v", img.tiling))
+	}
+	return vk.SUCCESS
+}

@@ -1,0 +1,175 @@
+package icd
+
+import (
+	"math/bits"
+
+	"farside/export"
+	"farside/internal/vk"
+)
+
+const (
+	maxImageDimension1D = 16384
+	maxImageDimension2D = 16384
+	maxImageDimension3D = 2048
+	maxImageArrayLayers = 2048
+
+	// minMaxResourceSize is the least that VkImageFormatProperties::maxResourceSize may be.
+	minMaxResourceSize = 1 << 31
+
+	// drmModifierLinear is DRM_FORMAT_MOD_LINEAR of drm_fourcc.h, the one modifier of a driver without tiling.
+	drmModifierLinear = 0
+
+	// imageUsages is what an image can be used for: there are only transfer queues.
+	imageUsages = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT
+
+	// imageFlags are the creation flags that change nothing in a row-major layout. Sparse, protected, disjoint
+	// and split-instance images are not supported.
+	imageFlags = vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT | vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
+		vk.IMAGE_CREATE_ALIAS_BIT | vk.IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
+		vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT | vk.IMAGE_CREATE_EXTENDED_USAGE_BIT
+)
+
+// imageQuery is the part of an image's creation parameters on which its support depends.
+type imageQuery struct {
+	format       vk.Format
+	imageType    vk.ImageType
+	tiling       vk.ImageTiling
+	usage        vk.ImageUsageFlags
+	stencilUsage vk.ImageUsageFlags // 0: as usage
+	flags        vk.ImageCreateFlags
+	modifier     uint64 // with VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT
+}
+
+// supported answers an image format query; it fails for combinations that no image can be created with.
+func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties) bool {
+	*out = vk.ImageFormatProperties{}
+	texels, ok := formatOf(q.format)
+	if !ok || q.usage&^imageUsages != 0 || q.stencilUsage&^imageUsages != 0 || q.flags&^imageFlags != 0 {
+		return false
+	}
+	var r vk.ImageFormatProperties
+	switch q.imageType {
+	case vk.IMAGE_TYPE_1D:
+		r.MaxExtent = vk.Extent3D{Width: maxImageDimension1D, Height: 1, Depth: 1}
+	case vk.IMAGE_TYPE_2D:
+		r.MaxExtent = vk.Extent3D{Width: maxImageDimension2D, Height: maxImageDimension2D, Depth: 1}
+	case vk.IMAGE_TYPE_3D:
+		r.MaxExtent = vk.Extent3D{Width: maxImageDimension3D, Height: maxImageDimension3D, Depth: maxImageDimension3D}
+	default:
+		return false
+	}
+	if q.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 && q.imageType != vk.IMAGE_TYPE_2D ||
+		q.flags&vk.IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT != 0 && q.imageType != vk.IMAGE_TYPE_3D ||
+		q.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0 &&
+			(!texels.compressed || q.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT == 0) {
+		return false
+	}
+	r.MaxMipLevels = uint32(bits.Len32(r.MaxExtent.Width))
+	r.MaxArrayLayers = maxImageArrayLayers
+	if q.imageType == vk.IMAGE_TYPE_3D {
+		r.MaxArrayLayers = 1
+	}
+	switch q.tiling {
+	case vk.IMAGE_TILING_OPTIMAL, vk.IMAGE_TILING_LINEAR:
+	case vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT:
+		if q.modifier != drmModifierLinear || !texels.modifiable() || q.imageType != vk.IMAGE_TYPE_2D {
+			return false
+		}
+		// A plane layout describes one level only.
+		r.MaxMipLevels = 1
+	default:
+		return false
+	}
+	r.SampleCounts = vk.SAMPLE_COUNT_1_BIT
+	r.MaxResourceSize = p.maxResourceSize()
+	*out = r
+	return true
+}
+
+// maxResourceSize is the size in bytes of the largest image: what the largest heap holds.
+func (p *physicalDevice) maxResourceSize() uint64 {
+	size := uint64(minMaxResourceSize)
+	for _, h := range p.profile.Heaps {
+		size = max(size, h.Size)
+	}
+	return size
+}
+
+func getPhysicalDeviceImageFormatProperties(h vk.PhysicalDevice, format vk.Format, imageType vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags, flags vk.ImageCreateFlags, out *vk.ImageFormatProperties) vk.Result {
+	p := physicalDevices.Get(uintptr(h))
+	if p == nil {
+		return staleHandle("vkGetPhysicalDeviceImageFormatProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+	}
+	q := imageQuery{format: format, imageType: imageType, tiling: tiling, usage: usage, flags: flags}
+	// Without a chain there is no modifier to ask about (VUID-vkGetPhysicalDeviceImageFormatProperties-tiling-02248).
+	if tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT || !p.supported(&q, out) {
+		*out = vk.ImageFormatProperties{}
+		return vk.ERROR_FORMAT_NOT_SUPPORTED
+	}
+	return vk.SUCCESS
+}
+
+func getPhysicalDeviceImageFormatProperties2(h vk.PhysicalDevice, info *vk.PhysicalDeviceImageFormatInfo2, out *vk.ImageFormatProperties2) vk.Result {
+	p := physicalDevices.Get(uintptr(h))
+	if p == nil {
+		return staleHandle("vkGetPhysicalDeviceImageFormatProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+	}
+	q := imageQuery{format: info.Format, imageType: info.Type, tiling: info.Tiling, usage: info.Usage, flags: info.Flags}
+	if s := vk.Find[vk.ImageStencilUsageCreateInfo](info.PNext); s != nil {
+		q.stencilUsage = s.StencilUsage
+	}
+	drm := vk.Find[vk.PhysicalDeviceImageDrmFormatModifierInfoEXT](info.PNext)
+	if drm != nil {
+		q.modifier = drm.DrmFormatModifier
+	}
+	external := vk.ExternalMemoryProperties{}
+	// VUID-VkPhysicalDeviceImageFormatInfo2-tiling-02249: the tiling and the structure come together.
+	ok := (drm != nil) == (q.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT) &&
+		p.supported(&q, &out.ImageFormatProperties)
+	if e := vk.Find[vk.PhysicalDeviceExternalImageFormatInfo](info.PNext); ok && e != nil && e.HandleType != 0 {
+		r := export.Properties(e.HandleType)
+		external.ExternalMemoryFeatures = r.Features
+		external.ExportFromImportedHandleTypes = r.ExportFromImported
+		external.CompatibleHandleTypes = r.Compatible
+		ok = r.Features != 0
+	}
+	if e := vk.Find[vk.ExternalImageFormatProperties](out.PNext); e != nil {
+		e.ExternalMemoryProperties = external
+	}
+	if !ok {
+		out.ImageFormatProperties = vk.ImageFormatProperties{}
+		return vk.ERROR_FORMAT_NOT_SUPPORTED
+	}
+	return vk.SUCCESS
+}
+
+func getPhysicalDeviceExternalImageFormatPropertiesNV(h vk.PhysicalDevice, format vk.Format, imageType vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags, flags vk.ImageCreateFlags, handleType vk.ExternalMemoryHandleTypeFlagsNV, out *vk.ExternalImageFormatPropertiesNV) vk.Result {
+	*out = vk.ExternalImageFormatPropertiesNV{}
+	res := getPhysicalDeviceImageFormatProperties(h, format, imageType, tiling, usage, flags, &out.ImageFormatProperties)
+	if res != vk.SUCCESS || handleType == 0 {
+		return res
+	}
+	r, err := export.PropertiesNV(handleType)
+	if err != nil {
+		out.ImageFormatProperties = vk.ImageFormatProperties{}
+		return vk.ResultOf(err)
+	}
+	out.ExternalMemoryFeatures = r.Features
+	out.ExportFromImportedHandleTypes = r.ExportFromImported
+	out.CompatibleHandleTypes = r.Compatible
+	return vk.SUCCESS
+}
+
+func getPhysicalDeviceSparseImageFormatProperties(h vk.PhysicalDevice, _ vk.Format, _ vk.ImageType, _ vk.SampleCountFlagBits, _ vk.ImageUsageFlags, _ vk.ImageTiling, count *uint32, _ *vk.SparseImageFormatProperties) {
+	if physicalDevices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetPhysicalDeviceSparseImageFormatProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+	}
+	*count = 0 // nothing is sparse
+}
+
+func getPhysicalDeviceSparseImageFormatProperties2(h vk.PhysicalDevice, _ *vk.PhysicalDeviceSparseImageFormatInfo2, count *uint32, _ *vk.SparseImageFormatProperties2) {
+	if physicalDevices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetPhysicalDeviceSparseImageFormatProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+	}
+	*count = 0
+}

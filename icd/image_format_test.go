@@ -1,0 +1,269 @@
+package icd
+
+import (
+	"testing"
+	"unsafe"
+
+	"farside/internal/vk"
+	"farside/memory"
+)
+
+// imageTestDevice returns a device that exists for one test, of a 4 GiB heap and one memory type.
+func imageTestDevice(t *testing.T) *device {
+	t.Helper()
+	i := &instance{}
+	p := &physicalDevice{instance: i, profile: memory.Profile{
+		Heaps: []memory.Heap{{Size: 4 << 30}},
+		Types: []memory.Type{{Flags: vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT}},
+	}}
+	i.physical = p
+	ph, err := physicalDevices.Insert(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &device{physical: p}
+	dh, err := devices.Insert(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.handle, d.handle = vk.PhysicalDevice(ph), vk.Device(dh)
+	t.Cleanup(func() {
+		devices.Remove(dh)
+		physicalDevices.Remove(ph)
+	})
+	return d
+}
+
+func TestFormatOf(t *testing.T) {
+	const (
+		color   = vk.IMAGE_ASPECT_COLOR_BIT
+		depth   = vk.IMAGE_ASPECT_DEPTH_BIT
+		stencil = vk.IMAGE_ASPECT_STENCIL_BIT
+	)
+	one := [3]uint32{1, 1, 1}
+	for f, want := range map[vk.Format]texelFormat{
+		vk.FORMAT_R8_UNORM:                               {one, [2]texelPlane{{color, 1}}, 1, false},
+		vk.FORMAT_R8G8B8_SRGB:                            {one, [2]texelPlane{{color, 3}}, 1, false},
+		vk.FORMAT_R64G64B64A64_SFLOAT:                    {one, [2]texelPlane{{color, 32}}, 1, false},
+		vk.FORMAT_A4R4G4B4_UNORM_PACK16:                  {one, [2]texelPlane{{color, 2}}, 1, false},
+		vk.FORMAT_R10X6_UNORM_PACK16:                     {one, [2]texelPlane{{color, 2}}, 1, false},
+		vk.FORMAT_E5B9G9R9_UFLOAT_PACK32:                 {one, [2]texelPlane{{color, 4}}, 1, false},
+		vk.FORMAT_BC7_SRGB_BLOCK:                         {[3]uint32{4, 4, 1}, [2]texelPlane{{color, 16}}, 1, true},
+		vk.FORMAT_EAC_R11_SNORM_BLOCK:                    {[3]uint32{4, 4, 1}, [2]texelPlane{{color, 8}}, 1, true},
+		vk.FORMAT_ASTC_8x6_SFLOAT_BLOCK:                  {[3]uint32{8, 6, 1}, [2]texelPlane{{color, 16}}, 1, true},
+		vk.FORMAT_D16_UNORM:                              {one, [2]texelPlane{{depth, 2}}, 1, false},
+		vk.FORMAT_X8_D24_UNORM_PACK32:                    {one, [2]texelPlane{{depth, 4}}, 1, false},
+		vk.FORMAT_D32_SFLOAT:                             {one, [2]texelPlane{{depth, 4}}, 1, false},
+		vk.FORMAT_S8_UINT:                                {one, [2]texelPlane{{stencil, 1}}, 1, false},
+		vk.FORMAT_D16_UNORM_S8_UINT:                      {one, [2]texelPlane{{depth, 2}, {stencil, 1}}, 2, false},
+		vk.FORMAT_D24_UNORM_S8_UINT:                      {one, [2]texelPlane{{depth, 4}, {stencil, 1}}, 2, false},
+		vk.FORMAT_D32_SFLOAT_S8_UINT:                     {one, [2]texelPlane{{depth, 4}, {stencil, 1}}, 2, false},
+		vk.FORMAT_UNDEFINED:                              {},
+		vk.Format(-1):                                    {},
+		vk.Format(0x7fffffff):                            {},
+		vk.FORMAT_G8B8G8R8_422_UNORM:                     {},
+		vk.FORMAT_G8_B8R8_2PLANE_420_UNORM:               {},
+		vk.FORMAT_PVRTC1_2BPP_UNORM_BLOCK_IMG:            {},
+		vk.FORMAT_G16_B16_R16_3PLANE_444_UNORM:           {},
+		vk.FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16: {},
+	} {
+		got, ok := formatOf(f)
+		if got != want || ok != (want.planeCount > 0) {
+			t.Errorf("formatOf(%v) = %+v, %v, want %+v", f, got, ok, want)
+		}
+	}
+}
+
+func TestFormatProperties(t *testing.T) {
+	d := imageTestDevice(t)
+	counts := map[vk.FormatFeatureFlags]int{}
+	for _, f := range vk.AllFormats {
+		p3 := vk.FormatProperties3{SType: vk.STRUCTURE_TYPE_FORMAT_PROPERTIES_3, BufferFeatures: 1}
+		p2 := vk.FormatProperties2{SType: vk.STRUCTURE_TYPE_FORMAT_PROPERTIES_2, PNext: unsafe.Pointer(&p3)}
+		getPhysicalDeviceFormatProperties2(d.physical.handle, f, &p2)
+		var p1 vk.FormatProperties
+		getPhysicalDeviceFormatProperties(d.physical.handle, f, &p1)
+		if p1 != p2.FormatProperties {
+			t.Fatalf("%v: the two queries differ: %+v and %+v", f, p1, p2.FormatProperties)
+		}
+		if p1.LinearTilingFeatures != p1.OptimalTilingFeatures || p1.BufferFeatures != 0 {
+			t.Errorf("%v: %+v", f, p1)
+		}
+		if uint64(p3.LinearTilingFeatures) != uint64(p1.LinearTilingFeatures) || uint64(p3.OptimalTilingFeatures) != uint64(p1.OptimalTilingFeatures) || p3.BufferFeatures != 0 {
+			t.Errorf("%v: VkFormatProperties3 %+v differs from %+v", f, p3, p1)
+		}
+		counts[p1.OptimalTilingFeatures]++
+	}
+	// 184 formats of Vulkan 1.0, 4 that YCbCr conversion brought and that do not need it, 14 of ASTC HDR, 2 of 4444.
+	if got := counts[transferFeatures]; got != 204 {
+		t.Errorf("%d formats can be transferred, want 204", got)
+	}
+	if len(counts) != 2 {
+		t.Errorf("features other than transfers or none: %v", counts)
+	}
+}
+
+func TestDrmFormatModifierLists(t *testing.T) {
+	d := imageTestDevice(t)
+	for f, want := range map[vk.Format]uint32{
+		vk.FORMAT_B8G8R8A8_UNORM:           1,
+		vk.FORMAT_D32_SFLOAT:               0,
+		vk.FORMAT_BC1_RGB_UNORM_BLOCK:      0,
+		vk.FORMAT_G8_B8R8_2PLANE_420_UNORM: 0,
+	} {
+		l2 := vk.DrmFormatModifierPropertiesList2EXT{SType: vk.STRUCTURE_TYPE_DRM_FORMAT_MODIFIER_PROPERTIES_LIST_2_EXT}
+		l1 := vk.DrmFormatModifierPropertiesListEXT{SType: vk.STRUCTURE_TYPE_DRM_FORMAT_MODIFIER_PROPERTIES_LIST_EXT, PNext: unsafe.Pointer(&l2)}
+		p := vk.FormatProperties2{SType: vk.STRUCTURE_TYPE_FORMAT_PROPERTIES_2, PNext: unsafe.Pointer(&l1)}
+		getPhysicalDeviceFormatProperties2(d.physical.handle, f, &p)
+		if l1.DrmFormatModifierCount != want || l2.DrmFormatModifierCount != want {
+			t.Fatalf("%v has %d and %d modifiers, want %d", f, l1.DrmFormatModifierCount, l2.DrmFormatModifierCount, want)
+		}
+		m1, m2 := [2]vk.DrmFormatModifierPropertiesEXT{}, [2]vk.DrmFormatModifierProperties2EXT{}
+		l1.DrmFormatModifierCount, l1.PDrmFormatModifierProperties = 2, &m1[0]
+		l2.DrmFormatModifierCount, l2.PDrmFormatModifierProperties = 2, &m2[0]
+		getPhysicalDeviceFormatProperties2(d.physical.handle, f, &p)
+		if l1.DrmFormatModifierCount != want || l2.DrmFormatModifierCount != want {
+			t.Fatalf("%v lists %d and %d modifiers, want %d", f, l1.DrmFormatModifierCount, l2.DrmFormatModifierCount, want)
+		}
+		if want == 1 && (m1[0].DrmFormatModifierPlaneCount != 1 || m1[0].DrmFormatModifierTilingFeatures != transferFeatures ||
+			m2[0].DrmFormatModifierPlaneCount != 1 || m2[0].DrmFormatModifierTilingFeatures != transferFeatures2) {
+			t.Errorf("%v: %+v, %+v", f, m1[0], m2[0])
+		}
+	}
+}
+
+// plainQuery is supported; tests change one thing of it.
+func plainQuery() vk.PhysicalDeviceImageFormatInfo2 {
+	return vk.PhysicalDeviceImageFormatInfo2{
+		SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2, Format: vk.FORMAT_R8G8B8A8_UNORM,
+		Type: vk.IMAGE_TYPE_2D, Tiling: vk.IMAGE_TILING_OPTIMAL, Usage: vk.IMAGE_USAGE_TRANSFER_SRC_BIT,
+	}
+}
+
+func TestImageFormatProperties(t *testing.T) {
+	d := imageTestDevice(t)
+	for _, c := range []struct {
+		name   string
+		change func(*vk.PhysicalDeviceImageFormatInfo2)
+		want   vk.ImageFormatProperties
+	}{
+		{"1D", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Type = vk.IMAGE_TYPE_1D },
+			vk.ImageFormatProperties{MaxExtent: vk.Extent3D{Width: 16384, Height: 1, Depth: 1}, MaxMipLevels: 15, MaxArrayLayers: 2048, SampleCounts: 1, MaxResourceSize: 4 << 30}},
+		{"2D", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Flags = vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT },
+			vk.ImageFormatProperties{MaxExtent: vk.Extent3D{Width: 16384, Height: 16384, Depth: 1}, MaxMipLevels: 15, MaxArrayLayers: 2048, SampleCounts: 1, MaxResourceSize: 4 << 30}},
+		{"3D", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Type, q.Flags, q.Tiling = vk.IMAGE_TYPE_3D, vk.IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT, vk.IMAGE_TILING_LINEAR
+		}, vk.ImageFormatProperties{MaxExtent: vk.Extent3D{Width: 2048, Height: 2048, Depth: 2048}, MaxMipLevels: 12, MaxArrayLayers: 1, SampleCounts: 1, MaxResourceSize: 4 << 30}},
+		{"sampled", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Usage |= vk.IMAGE_USAGE_SAMPLED_BIT }, vk.ImageFormatProperties{}},
+		{"sparse", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Flags = vk.IMAGE_CREATE_SPARSE_BINDING_BIT }, vk.ImageFormatProperties{}},
+		{"protected", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Flags = vk.IMAGE_CREATE_PROTECTED_BIT }, vk.ImageFormatProperties{}},
+		{"1D cube", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Type, q.Flags = vk.IMAGE_TYPE_1D, vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT
+		}, vk.ImageFormatProperties{}},
+		{"no such type", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Type = 3 }, vk.ImageFormatProperties{}},
+		{"no such tiling", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Tiling = 2 }, vk.ImageFormatProperties{}},
+		{"no such format", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Format = 12345 }, vk.ImageFormatProperties{}},
+		{"modifier without a structure", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Tiling = vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT }, vk.ImageFormatProperties{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := plainQuery()
+			c.change(&q)
+			wantResult := vk.SUCCESS
+			if c.want == (vk.ImageFormatProperties{}) {
+				wantResult = vk.ERROR_FORMAT_NOT_SUPPORTED
+			}
+			out := vk.ImageFormatProperties2{SType: vk.STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2}
+			out.ImageFormatProperties.MaxMipLevels = 99
+			if r := getPhysicalDeviceImageFormatProperties2(d.physical.handle, &q, &out); r != wantResult || out.ImageFormatProperties != c.want {
+				t.Errorf("%v, %+v, want %v, %+v", r, out.ImageFormatProperties, wantResult, c.want)
+			}
+			var old vk.ImageFormatProperties
+			if r := getPhysicalDeviceImageFormatProperties(d.physical.handle, q.Format, q.Type, q.Tiling, q.Usage, q.Flags, &old); r != wantResult || old != c.want {
+				t.Errorf("first form: %v, %+v, want %v, %+v", r, old, wantResult, c.want)
+			}
+		})
+	}
+}
+
+func TestImageFormatModifiers(t *testing.T) {
+	d := imageTestDevice(t)
+	m := vk.PhysicalDeviceImageDrmFormatModifierInfoEXT{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_DRM_FORMAT_MODIFIER_INFO_EXT}
+	q := plainQuery()
+	q.PNext, q.Tiling = unsafe.Pointer(&m), vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT
+	out := vk.ImageFormatProperties2{SType: vk.STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2}
+	if r := getPhysicalDeviceImageFormatProperties2(d.physical.handle, &q, &out); r != vk.SUCCESS || out.ImageFormatProperties.MaxMipLevels != 1 {
+		t.Errorf("linear modifier: %v, %+v", r, out.ImageFormatProperties)
+	}
+	m.DrmFormatModifier = 1
+	if r := getPhysicalDeviceImageFormatProperties2(d.physical.handle, &q, &out); r != vk.ERROR_FORMAT_NOT_SUPPORTED {
+		t.Errorf("unknown modifier: %v", r)
+	}
+	m.DrmFormatModifier, q.Format = 0, vk.FORMAT_D32_SFLOAT
+	if r := getPhysicalDeviceImageFormatProperties2(d.physical.handle, &q, &out); r != vk.ERROR_FORMAT_NOT_SUPPORTED {
+		t.Errorf("depth with a modifier: %v", r)
+	}
+}
+
+func TestExternalImageFormats(t *testing.T) {
+	d := imageTestDevice(t)
+	for handleType, want := range map[vk.ExternalMemoryHandleTypeFlags]vk.ExternalMemoryFeatureFlags{
+		vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT:       vk.EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | vk.EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
+		vk.EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV: vk.EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT,
+		vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT:    0,
+	} {
+		e := vk.PhysicalDeviceExternalImageFormatInfo{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, HandleType: handleType}
+		q := plainQuery()
+		q.PNext = unsafe.Pointer(&e)
+		x := vk.ExternalImageFormatProperties{SType: vk.STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES}
+		x.ExternalMemoryProperties.CompatibleHandleTypes = 0xff
+		out := vk.ImageFormatProperties2{SType: vk.STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2, PNext: unsafe.Pointer(&x)}
+		r := getPhysicalDeviceImageFormatProperties2(d.physical.handle, &q, &out)
+		got := &x.ExternalMemoryProperties
+		if got.ExternalMemoryFeatures != want || (r == vk.SUCCESS) != (want != 0) || (out.ImageFormatProperties.MaxMipLevels != 0) != (want != 0) {
+			t.Errorf("%v: %v, %+v, %+v", handleType, r, *got, out.ImageFormatProperties)
+		}
+		if want != 0 && got.CompatibleHandleTypes&handleType == 0 || want == 0 && got.CompatibleHandleTypes != 0 {
+			t.Errorf("%v is compatible with %v", handleType, got.CompatibleHandleTypes)
+		}
+	}
+}
+
+func TestExternalImageFormatsNV(t *testing.T) {
+	d := imageTestDevice(t)
+	ask := func(usage vk.ImageUsageFlags, handleType vk.ExternalMemoryHandleTypeFlagsNV) (vk.Result, vk.ExternalImageFormatPropertiesNV) {
+		out := vk.ExternalImageFormatPropertiesNV{CompatibleHandleTypes: 0xff}
+		r := getPhysicalDeviceExternalImageFormatPropertiesNV(d.physical.handle, vk.FORMAT_R8_UNORM, vk.IMAGE_TYPE_2D, vk.IMAGE_TILING_LINEAR, usage, 0, handleType, &out)
+		return r, out
+	}
+	var plain vk.ImageFormatProperties
+	if r := getPhysicalDeviceImageFormatProperties(d.physical.handle, vk.FORMAT_R8_UNORM, vk.IMAGE_TYPE_2D, vk.IMAGE_TILING_LINEAR, imageUsages, 0, &plain); r != vk.SUCCESS {
+		t.Fatal(r)
+	}
+	if r, got := ask(imageUsages, 0); r != vk.SUCCESS || got != (vk.ExternalImageFormatPropertiesNV{ImageFormatProperties: plain}) {
+		t.Errorf("handle type 0: %v, %+v", r, got)
+	}
+	const win32 = vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT_NV
+	both := vk.EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT_NV | vk.EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT_NV
+	if r, got := ask(imageUsages, win32); r != vk.SUCCESS || got.ImageFormatProperties != plain ||
+		got.ExternalMemoryFeatures != both || got.CompatibleHandleTypes != win32 {
+		t.Errorf("opaque win32: %v, %+v", r, got)
+	}
+	for _, handleType := range []vk.ExternalMemoryHandleTypeFlagsNV{2, 4, 8, win32 | 2, 1 << 31} {
+		if r, got := ask(imageUsages, handleType); r != vk.ERROR_FORMAT_NOT_SUPPORTED || got != (vk.ExternalImageFormatPropertiesNV{}) {
+			t.Errorf("%v: %v, %+v", handleType, r, got)
+		}
+	}
+	if r, _ := ask(vk.IMAGE_USAGE_STORAGE_BIT, win32); r != vk.ERROR_FORMAT_NOT_SUPPORTED {
+		t.Errorf("storage image: %v", r)
+	}
+}
+
+func TestNothingIsSparse(t *testing.T) {
+	d := imageTestDevice(t)
+	counts := [2]uint32{7, 7}
+	getPhysicalDeviceSparseImageFormatProperties(d.physical.handle, vk.FORMAT_R8_UNORM, vk.IMAGE_TYPE_2D, 1, imageUsages, vk.IMAGE_TILING_OPTIMAL, &counts[0], nil)
+	getPhysicalDeviceSparseImageFormatProperties2(d.physical.handle, &vk.PhysicalDeviceSparseImageFormatInfo2{}, &counts[1], nil)
+	if counts != [2]uint32{} {
+		t.Errorf("sparse formats: %v", counts)
+	}
+}

@@ -1,0 +1,157 @@
+package icd
+
+import "farside/internal/vk"
+
+// imageView is a VkImageView.
+type imageView struct {
+	device   *device
+	image    *image
+	viewType vk.ImageViewType
+	format   vk.Format
+	swizzle  vk.ComponentMapping
+
+	aspects    vk.ImageAspectFlags
+	baseLevel  uint32
+	levelCount uint32
+	baseLayer  uint32
+	layerCount uint32
+}
+
+// viewableUsages are the image usages that go through a view.
+const viewableUsages = vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT | vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
+	vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT
+
+func createImageView(h vk.Device, info *vk.ImageViewCreateInfo, _ *vk.AllocationCallbacks, out *vk.ImageView) vk.Result {
+	*out = 0
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		return staleHandle("vkCreateImageView", vk.OBJECT_TYPE_DEVICE, uint64(h))
+	}
+	img := images.Get(uint64(info.Image))
+	if img == nil {
+		return staleHandle("vkCreateImageView", vk.OBJECT_TYPE_IMAGE, uint64(info.Image))
+	}
+	v := &imageView{device: d, image: img}
+	if err := v.init(info); err != nil {
+		return d.fail("vkCreateImageView", err)
+	}
+	*out = vk.ImageView(imageViews.Insert(v))
+	d.created(vk.OBJECT_TYPE_IMAGE_VIEW, uint64(*out))
+	return vk.SUCCESS
+}
+
+func destroyImageView(h vk.Device, handle vk.ImageView, _ *vk.AllocationCallbacks) {
+	if handle == 0 {
+		return
+	}
+	v := imageViews.Remove(uint64(handle))
+	if v == nil {
+		staleHandle("vkDestroyImageView", vk.OBJECT_TYPE_IMAGE_VIEW, uint64(handle))
+		return
+	}
+	v.device.destroyed(vk.OBJECT_TYPE_IMAGE_VIEW, uint64(handle))
+}
+
+// init takes over the parameters of the view, with VK_REMAINING_* resolved, and checks them against the image.
+func (v *imageView) init(info *vk.ImageViewCreateInfo) error {
+	img, r := v.image, &info.SubresourceRange
+	v.viewType, v.format, v.swizzle = info.ViewType, info.Format, info.Components
+	v.aspects, v.baseLevel, v.baseLayer = r.AspectMask, r.BaseMipLevel, r.BaseArrayLayer
+	if img.usage&viewableUsages == 0 {
+		return invalid("VUID-VkImageViewCreateInfo-image-04441", "an image with usage %v has no views", img.usage)
+	}
+	if err := v.checkFormat(); err != nil {
+		return err
+	}
+	if !v.fitsImageType() {
+		return invalid("VUID-VkImageViewCreateInfo-subResourceRange-01021", "a %v of a %v", v.viewType, img.imageType)
+	}
+	cube := v.viewType == vk.IMAGE_VIEW_TYPE_CUBE || v.viewType == vk.IMAGE_VIEW_TYPE_CUBE_ARRAY
+	if cube && img.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT == 0 {
+		return invalid("VUID-VkImageViewCreateInfo-image-01003", "a %v of an image without VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT", v.viewType)
+	}
+	if v.baseLevel >= img.mipLevels {
+		return invalid("VUID-VkImageViewCreateInfo-subresourceRange-01478", "base level %d of %d", v.baseLevel, img.mipLevels)
+	}
+	v.levelCount = r.LevelCount
+	if v.levelCount == vk.REMAINING_MIP_LEVELS {
+		v.levelCount = img.mipLevels - v.baseLevel
+	}
+	if v.levelCount == 0 || v.levelCount > img.mipLevels-v.baseLevel {
+		return invalid("VUID-VkImageViewCreateInfo-subresourceRange-01718", "%d levels from %d of %d", v.levelCount, v.baseLevel, img.mipLevels)
+	}
+	layers := img.arrayLayers
+	if img.imageType == vk.IMAGE_TYPE_3D && v.viewType != vk.IMAGE_VIEW_TYPE_3D {
+		layers = max(img.extent.Depth>>v.baseLevel, 1) // the slices are the layers
+	}
+	if v.baseLayer >= layers {
+		return invalid("VUID-VkImageViewCreateInfo-image-06724", "base layer %d of %d", v.baseLayer, layers)
+	}
+	v.layerCount = r.LayerCount
+	if v.layerCount == vk.REMAINING_ARRAY_LAYERS {
+		v.layerCount = layers - v.baseLayer
+	}
+	if v.layerCount == 0 || v.layerCount > layers-v.baseLayer {
+		return invalid("VUID-VkImageViewCreateInfo-subresourceRange-06725", "%d layers from %d of %d", v.layerCount, v.baseLayer, layers)
+	}
+	return v.checkLayerCount()
+}
+
+func (v *imageView) checkFormat() error {
+	own := &v.image.layout.texels
+	if v.aspects == 0 || v.aspects&^own.aspects() != 0 {
+		return invalid("VUID-VkImageSubresourceRange-aspectMask-parameter", "aspects %v of format %v", v.aspects, v.image.format)
+	}
+	if v.format == v.image.format {
+		return nil
+	}
+	if v.image.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT == 0 {
+		return invalid("VUID-VkImageViewCreateInfo-image-01762", "a view with format %v of an image with %v", v.format, v.image.format)
+	}
+	texels, ok := formatOf(v.format)
+	if !ok {
+		return invalid("VUID-VkImageViewCreateInfo-None-02273", "format %v is not supported", v.format)
+	}
+	// Colour formats are compatible when their blocks have the same size; no depth/stencil format is with another.
+	uncompress := v.image.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0 && !texels.compressed
+	if own.aspects()|texels.aspects() != vk.IMAGE_ASPECT_COLOR_BIT ||
+		texels.planes[0].blockSize != own.planes[0].blockSize || texels.block != own.block && !uncompress {
+		return invalid("VUID-VkImageViewCreateInfo-image-01761", "format %v is not compatible with %v", v.format, v.image.format)
+	}
+	return nil
+}
+
+// fitsImageType is the table "Image type and image view type compatibility requirements" of chapter
+// "Resource Creation".
+func (v *imageView) fitsImageType() bool {
+	switch v.viewType {
+	case vk.IMAGE_VIEW_TYPE_1D, vk.IMAGE_VIEW_TYPE_1D_ARRAY:
+		return v.image.imageType == vk.IMAGE_TYPE_1D
+	case vk.IMAGE_VIEW_TYPE_2D, vk.IMAGE_VIEW_TYPE_2D_ARRAY:
+		return v.image.imageType == vk.IMAGE_TYPE_2D ||
+			v.image.imageType == vk.IMAGE_TYPE_3D && v.image.flags&vk.IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT != 0
+	case vk.IMAGE_VIEW_TYPE_CUBE, vk.IMAGE_VIEW_TYPE_CUBE_ARRAY:
+		return v.image.imageType == vk.IMAGE_TYPE_2D
+	case vk.IMAGE_VIEW_TYPE_3D:
+		return v.image.imageType == vk.IMAGE_TYPE_3D
+	}
+	return false
+}
+
+func (v *imageView) checkLayerCount() error {
+	switch v.viewType {
+	case vk.IMAGE_VIEW_TYPE_1D, vk.IMAGE_VIEW_TYPE_2D, vk.IMAGE_VIEW_TYPE_3D:
+		if v.layerCount != 1 {
+			return invalid("VUID-VkImageViewCreateInfo-imageViewType-04973", "%d layers of a %v", v.layerCount, v.viewType)
+		}
+	case vk.IMAGE_VIEW_TYPE_CUBE:
+		if v.layerCount != 6 {
+			return invalid("VUID-VkImageViewCreateInfo-viewType-02960", "%d layers of a cube", v.layerCount)
+		}
+	case vk.IMAGE_VIEW_TYPE_CUBE_ARRAY:
+		if v.layerCount%6 != 0 {
+			return invalid("VUID-VkImageViewCreateInfo-viewType-02961", "%d layers of an array of cubes", v.layerCount)
+		}
+	}
+	return nil
+}

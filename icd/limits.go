@@ -1,0 +1,139 @@
+package icd
+
+import "farside/internal/vk"
+
+// Limits that the driver itself enforces or that follow from how it stores things.
+const (
+	// nonCoherentAtomSize is a cache line. Host memory is coherent, so the value only rounds ranges.
+	nonCoherentAtomSize = 64
+	// minMemoryMapAlignment: mappings begin at pages, of 4096 bytes at least.
+	minMemoryMapAlignment = 4096
+	// minOffsetAlignment is 16 bytes, the largest texel or vector, for buffer offsets in descriptors and views.
+	minOffsetAlignment = 16
+	// maxTexelBufferElements lets a view of the widest texels reach 2 GiB.
+	maxTexelBufferElements = 1 << 27
+)
+
+// limits writes VkPhysicalDeviceLimits. Every value obeys the table "Required Limits" of the specification,
+// in the chapter "Limits". Where the driver has no such stage yet the value is the required minimum: an
+// application that only reads the table must find a legal one. Limits of features that are not
+// supported are what the table says for that case, mostly 0.
+func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
+	const samples = vk.SAMPLE_COUNT_1_BIT | vk.SAMPLE_COUNT_4_BIT
+	*out = vk.PhysicalDeviceLimits{
+		// Images and memory: what Farside does; required are 4096 (3D: 256), 256 layers, 4096 allocations,
+		// a granularity of at most 131072.
+		MaxImageDimension1D:      maxImageDimension1D,
+		MaxImageDimension2D:      maxImageDimension2D,
+		MaxImageDimension3D:      maxImageDimension3D,
+		MaxImageDimensionCube:    maxImageDimension2D,
+		MaxImageArrayLayers:      maxImageArrayLayers,
+		MaxTexelBufferElements:   maxTexelBufferElements,
+		MaxMemoryAllocationCount: maxMemoryAllocationCount,
+		BufferImageGranularity:   1, // buffers and images lie in memory alike, byte by byte
+		SparseAddressSpaceSize:   0, // no sparse binding
+
+		// Descriptors and shaders: required minima, none exist yet.
+		MaxUniformBufferRange:                 16384,
+		MaxStorageBufferRange:                 1 << 27,
+		MaxPushConstantsSize:                  128,
+		MaxSamplerAllocationCount:             4000,
+		MaxBoundDescriptorSets:                4,
+		MaxPerStageDescriptorSamplers:         16,
+		MaxPerStageDescriptorUniformBuffers:   12,
+		MaxPerStageDescriptorStorageBuffers:   4,
+		MaxPerStageDescriptorSampledImages:    16,
+		MaxPerStageDescriptorStorageImages:    4,
+		MaxPerStageDescriptorInputAttachments: 4,
+		MaxPerStageResources:                  128,
+		MaxDescriptorSetSamplers:              96,
+		MaxDescriptorSetUniformBuffers:        72,
+		MaxDescriptorSetUniformBuffersDynamic: 8,
+		MaxDescriptorSetStorageBuffers:        24,
+		MaxDescriptorSetStorageBuffersDynamic: 4,
+		MaxDescriptorSetSampledImages:         96,
+		MaxDescriptorSetStorageImages:         24,
+		MaxDescriptorSetInputAttachments:      4,
+
+		// Vertex input and output: required minima. Tessellation, geometry shaders and dual-source blending are
+		// features that are not supported: 0.
+		MaxVertexInputAttributes:           16,
+		MaxVertexInputBindings:             16,
+		MaxVertexInputAttributeOffset:      2047,
+		MaxVertexInputBindingStride:        2048,
+		MaxVertexOutputComponents:          64,
+		MaxFragmentInputComponents:         64,
+		MaxFragmentOutputAttachments:       4,
+		MaxFragmentDualSrcAttachments:      0,
+		MaxFragmentCombinedOutputResources: 4,
+
+		// Compute: required minima.
+		MaxComputeSharedMemorySize:     16384,
+		MaxComputeWorkGroupCount:       [3]uint32{65535, 65535, 65535},
+		MaxComputeWorkGroupInvocations: 128,
+		MaxComputeWorkGroupSize:        [3]uint32{128, 128, 64},
+
+		// Drawing, samplers, viewports: required minima without the features fullDrawIndexUint32,
+		// multiDrawIndirect, samplerAnisotropy, multiViewport, sampleRateShading, shaderImageGatherExtended.
+		SubPixelPrecisionBits:           4,
+		SubTexelPrecisionBits:           4,
+		MipmapPrecisionBits:             4,
+		MaxDrawIndexedIndexValue:        1<<24 - 1,
+		MaxDrawIndirectCount:            1,
+		MaxSamplerLodBias:               2,
+		MaxSamplerAnisotropy:            1,
+		MaxViewports:                    1,
+		MaxViewportDimensions:           [2]uint32{4096, 4096},
+		ViewportBoundsRange:             [2]float32{-8192, 8191},
+		ViewportSubPixelBits:            0,
+		MinTexelOffset:                  -8,
+		MaxTexelOffset:                  7,
+		MinTexelGatherOffset:            0,
+		MaxTexelGatherOffset:            0,
+		MinInterpolationOffset:          0,
+		MaxInterpolationOffset:          0,
+		SubPixelInterpolationOffsetBits: 0,
+
+		// Alignments: required are at least 64 for maps, at most 256 for the others.
+		MinMemoryMapAlignment:              minMemoryMapAlignment,
+		MinTexelBufferOffsetAlignment:      minOffsetAlignment,
+		MinUniformBufferOffsetAlignment:    minOffsetAlignment,
+		MinStorageBufferOffsetAlignment:    minOffsetAlignment,
+		NonCoherentAtomSize:                nonCoherentAtomSize,
+		OptimalBufferCopyOffsetAlignment:   1, // the processor copies from any address
+		OptimalBufferCopyRowPitchAlignment: 64,
+
+		// Framebuffers: required minima.
+		MaxFramebufferWidth:                  4096,
+		MaxFramebufferHeight:                 4096,
+		MaxFramebufferLayers:                 256,
+		FramebufferColorSampleCounts:         samples,
+		FramebufferDepthSampleCounts:         samples,
+		FramebufferStencilSampleCounts:       samples,
+		FramebufferNoAttachmentsSampleCounts: samples,
+		MaxColorAttachments:                  4,
+		SampledImageColorSampleCounts:        samples,
+		SampledImageIntegerSampleCounts:      vk.SAMPLE_COUNT_1_BIT,
+		SampledImageDepthSampleCounts:        samples,
+		SampledImageStencilSampleCounts:      samples,
+		StorageImageSampleCounts:             vk.SAMPLE_COUNT_1_BIT,
+		MaxSampleMaskWords:                   1,
+
+		// Queries: none yet. One nanosecond a tick, the resolution of the monotonic clock.
+		TimestampComputeAndGraphics: vk.FALSE,
+		TimestampPeriod:             1,
+
+		// Rasterisation: required minima without the features shaderClipDistance, shaderCullDistance,
+		// largePoints and wideLines; two queue priorities, which share the one queue.
+		MaxClipDistances:                0,
+		MaxCullDistances:                0,
+		MaxCombinedClipAndCullDistances: 0,
+		DiscreteQueuePriorities:         2,
+		PointSizeRange:                  [2]float32{1, 1},
+		LineWidthRange:                  [2]float32{1, 1},
+		PointSizeGranularity:            0,
+		LineWidthGranularity:            0,
+		StrictLines:                     vk.FALSE,
+		StandardSampleLocations:         vk.FALSE,
+	}
+}

@@ -1,0 +1,210 @@
+package icd
+
+import (
+	"unsafe"
+
+	"farside/internal/vk"
+	"farside/memory"
+)
+
+// mapping is where an application has mapped a memory object; at is nil while it is not mapped.
+type mapping struct {
+	at             unsafe.Pointer
+	offset, length uint64 // the mapped range of the memory object, bytes
+	placed         bool   // by VK_EXT_map_memory_placed, so that the mapping has pages of its own
+}
+
+// end ends the mapping. On an error it is still there.
+func (m *mapping) end(reserve bool) error {
+	if m.placed {
+		if err := memory.Unmap(m.at, m.length, reserve); err != nil {
+			return err
+		}
+	}
+	*m = mapping{}
+	return nil
+}
+
+// resolve checks a range against the allocation and resolves VK_WHOLE_SIZE.
+func (m *deviceMemory) resolve(offset, size uint64) (uint64, error) {
+	if offset >= m.size {
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-offset-07959",
+			"offset %d is not within the allocation of %d bytes", offset, m.size)
+	}
+	if size == vk.WHOLE_SIZE {
+		return m.size - offset, nil
+	}
+	if size == 0 {
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-size-07960", "a mapping of 0 bytes")
+	}
+	if size > m.size-offset {
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-size-07961",
+			"%d bytes from offset %d reach beyond the allocation of %d bytes", size, offset, m.size)
+	}
+	return size, nil
+}
+
+func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (unsafe.Pointer, error) {
+	if m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT == 0 {
+		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-memory-07962",
+			"memory type %d is not host-visible", m.typeIndex)
+	}
+	length, err := m.resolve(offset, size)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mapping.at != nil {
+		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-memory-07958", "the memory is mapped already")
+	}
+	if placedAt != nil {
+		if err := m.payload.MapAt(placedAt, offset, length); err != nil {
+			return nil, err
+		}
+		m.mapping = mapping{at: placedAt, offset: offset, length: length, placed: true}
+	} else {
+		base, err := m.payload.Map()
+		if err != nil {
+			return nil, err
+		}
+		m.mapping = mapping{at: unsafe.Add(base, offset), offset: offset, length: length}
+	}
+	return m.mapping.at, nil
+}
+
+func mapMemory(h vk.Device, handle vk.DeviceMemory, offset, size vk.DeviceSize, _ vk.MemoryMapFlags, out *unsafe.Pointer) vk.Result {
+	m := deviceMemories.Get(uint64(handle))
+	if m == nil {
+		return staleHandle("vkMapMemory", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(handle))
+	}
+	address, err := m.mapRange(offset, size, nil)
+	if err != nil {
+		return m.fail("vkMapMemory", err)
+	}
+	*out = address
+	return vk.SUCCESS
+}
+
+func mapMemory2(h vk.Device, info *vk.MemoryMapInfo, out *unsafe.Pointer) vk.Result {
+	m := deviceMemories.Get(uint64(info.Memory))
+	if m == nil {
+		return staleHandle("vkMapMemory2", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(info.Memory))
+	}
+	var at unsafe.Pointer
+	if info.Flags&vk.MEMORY_MAP_PLACED_BIT_EXT != 0 {
+		placed := vk.Find[vk.MemoryMapPlacedInfoEXT](info.PNext)
+		if err := m.checkPlaced(info, placed); err != nil {
+			return m.fail("vkMapMemory2", err)
+		}
+		at = placed.PPlacedAddress
+	}
+	address, err := m.mapRange(info.Offset, info.Size, at)
+	if err != nil {
+		return m.fail("vkMapMemory2", err)
+	}
+	*out = address
+	return vk.SUCCESS
+}
+
+// checkPlaced holds a placed mapping to VK_EXT_map_memory_placed's rules before anything is mapped over.
+func (m *deviceMemory) checkPlaced(info *vk.MemoryMapInfo, placed *vk.MemoryMapPlacedInfoEXT) error {
+	const result = vk.ERROR_MEMORY_MAP_FAILED
+	page := memory.PageSize()
+	switch {
+	case !m.device.features["memoryMapPlaced"]:
+		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09569", "placed mappings need the memoryMapPlaced feature")
+	case placed == nil || placed.PPlacedAddress == nil:
+		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09570", "a placed mapping needs VkMemoryMapPlacedInfoEXT with an address")
+	case uint64(uintptr(placed.PPlacedAddress))%page != 0:
+		return vk.Errorf(result, "VUID-VkMemoryMapPlacedInfoEXT-pPlacedAddress-09577", "address %p is not a multiple of %d", placed.PPlacedAddress, page)
+	case m.payload.Foreign():
+		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09575", "memory imported from a host pointer cannot be mapped elsewhere")
+	case !m.device.features["memoryMapRangePlaced"] && info.Offset != 0:
+		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09571", "offset %d needs the memoryMapRangePlaced feature", info.Offset)
+	case info.Offset%page != 0:
+		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09573", "offset %d is not a multiple of %d", info.Offset, page)
+	case info.Size != vk.WHOLE_SIZE && info.Size%page != 0 && info.Offset+info.Size != m.size:
+		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09574", "size %d is not a multiple of %d", info.Size, page)
+	}
+	return nil
+}
+
+func unmapMemory(h vk.Device, handle vk.DeviceMemory) {
+	m := deviceMemories.Get(uint64(handle))
+	if m == nil {
+		staleHandle("vkUnmapMemory", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(handle))
+		return
+	}
+	if err := m.unmap(false); err != nil {
+		m.fail("vkUnmapMemory", err)
+	}
+}
+
+func unmapMemory2(h vk.Device, info *vk.MemoryUnmapInfo) vk.Result {
+	m := deviceMemories.Get(uint64(info.Memory))
+	if m == nil {
+		return staleHandle("vkUnmapMemory2", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(info.Memory))
+	}
+	if err := m.unmap(info.Flags&vk.MEMORY_UNMAP_RESERVE_BIT_EXT != 0); err != nil {
+		return m.fail("vkUnmapMemory2", err)
+	}
+	return vk.SUCCESS
+}
+
+func (m *deviceMemory) unmap(reserve bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mapping.at == nil {
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryUnmapInfo-memory-07964", "the memory is not mapped")
+	}
+	if reserve && !m.mapping.placed {
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryUnmapInfo-flags-09579",
+			"only a placed mapping can be unmapped with VK_MEMORY_UNMAP_RESERVE_BIT_EXT")
+	}
+	return m.mapping.end(reserve)
+}
+
+// Flushing and invalidating move no data: every mapping shows the payload's own pages. The ranges are checked.
+func flushMappedMemoryRanges(h vk.Device, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
+	return checkRanges("vkFlushMappedMemoryRanges", count, ranges)
+}
+
+func invalidateMappedMemoryRanges(h vk.Device, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
+	return checkRanges("vkInvalidateMappedMemoryRanges", count, ranges)
+}
+
+func checkRanges(command string, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
+	for i := range vk.Slice(ranges, count) {
+		r := &vk.Slice(ranges, count)[i]
+		m := deviceMemories.Get(uint64(r.Memory))
+		if m == nil {
+			return staleHandle(command, vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(r.Memory))
+		}
+		if err := m.checkMapped(r.Offset, r.Size); err != nil {
+			return m.fail(command, err)
+		}
+	}
+	return vk.SUCCESS
+}
+
+func (m *deviceMemory) checkMapped(offset, size uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mapping.at == nil {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkMappedMemoryRange-memory-00684", "the memory is not mapped")
+	}
+	end := m.mapping.offset + m.mapping.length
+	if size == vk.WHOLE_SIZE {
+		if offset < m.mapping.offset || offset > end {
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkMappedMemoryRange-size-00686",
+				"offset %d is outside the mapped range [%d, %d)", offset, m.mapping.offset, end)
+		}
+		return nil
+	}
+	if offset < m.mapping.offset || offset > end || size > end-offset {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkMappedMemoryRange-size-00685",
+			"%d bytes from offset %d reach outside the mapped range [%d, %d)", size, offset, m.mapping.offset, end)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+// Package icd holds Vulkan's entry points: each decodes its arguments, looks its handles up, delegates to
+// the packages below and maps their errors to a VkResult. One file per kind of Vulkan object.
+//
+// Lock order: device.mu, then deviceMemory.mu; nothing is called back (messengers, memory reports) while
+// one of them is held. Handle tables take no lock on look-up.
+package icd
+
+import (
+	"sync"
+
+	"farside/internal/handle"
+	"farside/internal/vk"
+	"farside/memory"
+)
+
+// The tables from which every handle that C holds is looked up.
+var (
+	instances       = handle.NewDispatchable[instance]("VkInstance")
+	physicalDevices = handle.NewDispatchable[physicalDevice]("VkPhysicalDevice")
+	devices         = handle.NewDispatchable[device]("VkDevice")
+	queues          = handle.NewDispatchable[queue]("VkQueue")
+
+	deviceMemories = handle.NewTable[deviceMemory](uint8(vk.OBJECT_TYPE_DEVICE_MEMORY), "VkDeviceMemory")
+	buffers        = handle.NewTable[buffer](uint8(vk.OBJECT_TYPE_BUFFER), "VkBuffer")
+	bufferViews    = handle.NewTable[bufferView](uint8(vk.OBJECT_TYPE_BUFFER_VIEW), "VkBufferView")
+	images         = handle.NewTable[image](uint8(vk.OBJECT_TYPE_IMAGE), "VkImage")
+	imageViews     = handle.NewTable[imageView](uint8(vk.OBJECT_TYPE_IMAGE_VIEW), "VkImageView")
+	fences         = handle.NewTable[fence](uint8(vk.OBJECT_TYPE_FENCE), "VkFence")
+	messengers     = handle.NewTable[messenger](64, "VkDebugUtilsMessengerEXT")
+)
+
+// instance is a VkInstance.
+type instance struct {
+	handle     vk.Instance
+	apiVersion uint32 // what the application asked for; VK_API_VERSION_1_0 when it did not say
+	extensions map[string]bool
+	physical   *physicalDevice
+
+	reporter
+}
+
+// physicalDevice is the one VkPhysicalDevice of an instance.
+type physicalDevice struct {
+	handle     vk.PhysicalDevice
+	instance   *instance
+	profile    memory.Profile
+	budget     *memory.Budget
+	driverUUID [vk.UUID_SIZE]byte
+	deviceUUID [vk.UUID_SIZE]byte
+}
+
+// device is a VkDevice.
+type device struct {
+	handle     vk.Device
+	physical   *physicalDevice
+	extensions map[string]bool
+	features   map[string]bool // names of the enabled features, whichever structure they came in
+	queues     []*queue
+	reports    []memoryReport // VK_EXT_device_memory_report callbacks
+
+	objects sync.Map // live child handle (uint64) to its vk.ObjectType
+}
+
+// fail logs and reports err as the outcome of command and returns the VkResult that it maps to.
+func (d *device) fail(command string, err error) vk.Result {
+	return d.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
+}

@@ -1,0 +1,133 @@
+package icd
+
+import (
+	"farside/export"
+	"farside/internal/vk"
+)
+
+// One queue family: transfers between buffers.
+const (
+	queueFamilyCount = 1
+	queuesPerFamily  = 1
+)
+
+func getPhysicalDeviceQueueFamilyProperties(h vk.PhysicalDevice, count *uint32, out *vk.QueueFamilyProperties) {
+	if physicalDevices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetPhysicalDeviceQueueFamilyProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	var family vk.QueueFamilyProperties
+	queueFamilyProperties(&family)
+	vk.WriteArray(count, out, []vk.QueueFamilyProperties{family})
+}
+
+func getPhysicalDeviceQueueFamilyProperties2(h vk.PhysicalDevice, count *uint32, out *vk.QueueFamilyProperties2) {
+	if physicalDevices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetPhysicalDeviceQueueFamilyProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	if out == nil || *count > queueFamilyCount {
+		*count = queueFamilyCount
+	}
+	for i := range vk.Slice(out, *count) {
+		queueFamilyProperties(&vk.Slice(out, *count)[i].QueueFamilyProperties)
+	}
+}
+
+func queueFamilyProperties(out *vk.QueueFamilyProperties) {
+	*out = vk.QueueFamilyProperties{
+		QueueFlags:                  vk.QUEUE_TRANSFER_BIT,
+		QueueCount:                  queuesPerFamily,
+		MinImageTransferGranularity: vk.Extent3D{Width: 1, Height: 1, Depth: 1},
+	}
+}
+
+func getPhysicalDeviceMemoryProperties(h vk.PhysicalDevice, out *vk.PhysicalDeviceMemoryProperties) {
+	p := physicalDevices.Get(uintptr(h))
+	if p == nil {
+		staleHandle("vkGetPhysicalDeviceMemoryProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	p.memoryProperties(out)
+}
+
+func getPhysicalDeviceMemoryProperties2(h vk.PhysicalDevice, out *vk.PhysicalDeviceMemoryProperties2) {
+	p := physicalDevices.Get(uintptr(h))
+	if p == nil {
+		staleHandle("vkGetPhysicalDeviceMemoryProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	p.memoryProperties(&out.MemoryProperties)
+	if b := vk.Find[vk.PhysicalDeviceMemoryBudgetPropertiesEXT](out.PNext); b != nil {
+		clear(b.HeapBudget[:])
+		clear(b.HeapUsage[:])
+		for i := range p.profile.Heaps {
+			b.HeapBudget[i] = p.budget.Budget(uint32(i))
+			b.HeapUsage[i] = p.budget.Usage(uint32(i))
+		}
+	}
+}
+
+func (p *physicalDevice) memoryProperties(out *vk.PhysicalDeviceMemoryProperties) {
+	*out = vk.PhysicalDeviceMemoryProperties{
+		MemoryTypeCount: uint32(len(p.profile.Types)),
+		MemoryHeapCount: uint32(len(p.profile.Heaps)),
+	}
+	for i, t := range p.profile.Types {
+		out.MemoryTypes[i] = vk.MemoryType{PropertyFlags: t.Flags, HeapIndex: t.Heap}
+	}
+	for i, h := range p.profile.Heaps {
+		out.MemoryHeaps[i] = vk.MemoryHeap{Size: h.Size, Flags: h.Flags}
+	}
+}
+
+// allTypes is the memoryTypeBits of a resource that may lie in any memory type.
+func (p *physicalDevice) allTypes() uint32 { return 1<<len(p.profile.Types) - 1 }
+
+// typesFor narrows memoryTypeBits to the types that can hold memory of every one of the handle types:
+// a remote address exists only for RDMA-capable memory.
+func (p *physicalDevice) typesFor(handleTypes vk.ExternalMemoryHandleTypeFlags) uint32 {
+	if handleTypes&vk.EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV == 0 {
+		return p.allTypes()
+	}
+	var bits uint32
+	for i, t := range p.profile.Types {
+		if t.Flags&vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV != 0 {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
+func getPhysicalDeviceExternalBufferProperties(h vk.PhysicalDevice, info *vk.PhysicalDeviceExternalBufferInfo, out *vk.ExternalBufferProperties) {
+	if physicalDevices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetPhysicalDeviceExternalBufferProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	r := export.Properties(info.HandleType)
+	if info.Flags != 0 || info.Usage&^bufferUsages != 0 {
+		r = export.HandleProperties{}
+	}
+	out.ExternalMemoryProperties = vk.ExternalMemoryProperties{
+		ExternalMemoryFeatures:        r.Features,
+		ExportFromImportedHandleTypes: r.ExportFromImported,
+		CompatibleHandleTypes:         r.Compatible,
+	}
+}
+
+// Fences and semaphores cannot be shared yet: every handle type is answered with no features.
+func getPhysicalDeviceExternalFenceProperties(h vk.PhysicalDevice, _ *vk.PhysicalDeviceExternalFenceInfo, out *vk.ExternalFenceProperties) {
+	if physicalDevices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetPhysicalDeviceExternalFenceProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes, out.ExternalFenceFeatures = 0, 0, 0
+}
+
+func getPhysicalDeviceExternalSemaphoreProperties(h vk.PhysicalDevice, _ *vk.PhysicalDeviceExternalSemaphoreInfo, out *vk.ExternalSemaphoreProperties) {
+	if physicalDevices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetPhysicalDeviceExternalSemaphoreProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes, out.ExternalSemaphoreFeatures = 0, 0, 0
+}

@@ -1,0 +1,245 @@
+package icd
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"farside/internal/vk"
+	"farside/memory"
+)
+
+const (
+	// vendorID spells FARD. The specification wants a registered Khronos vendor ID from a vendor without a
+	// PCI one. Farside has none, and another's would let applications apply that vendor's workarounds; this
+	// value is neither a PCI ID (16 bits) nor near the registered ones, which count up from 0x10000.
+	vendorID = 0x46415244
+	deviceID = 1
+
+	// driverID: as for the vendor, none is registered, and 0 is no registered driver's.
+	driverID vk.DriverId = 0
+
+	deviceName = "Farside (software, external memory)"
+	driverName = "Farside"
+
+	// subgroupSize is 1, the smallest legal value: there are no shader stages with subgroups.
+	subgroupSize = 1
+	// maxPerSetDescriptors is the required minimum.
+	maxPerSetDescriptors = 1024
+)
+
+func getPhysicalDeviceProperties(h vk.PhysicalDevice, out *vk.PhysicalDeviceProperties) {
+	p := physicalDevices.Get(uintptr(h))
+	if p == nil {
+		staleHandle("vkGetPhysicalDeviceProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	p.properties(out)
+}
+
+// getPhysicalDeviceProperties2 fills the structures that it knows and leaves others as they are.
+func getPhysicalDeviceProperties2(h vk.PhysicalDevice, out *vk.PhysicalDeviceProperties2) {
+	p := physicalDevices.Get(uintptr(h))
+	if p == nil {
+		staleHandle("vkGetPhysicalDeviceProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	p.properties(&out.Properties)
+	p.coreProperties(out)
+	p.memoryRelatedProperties(out)
+	shaderProperties(out)
+}
+
+func (p *physicalDevice) properties(out *vk.PhysicalDeviceProperties) {
+	out.ApiVersion = supportedVersion
+	out.DriverVersion = driverVersion(Version)
+	out.VendorID = vendorID
+	out.DeviceID = deviceID
+	out.DeviceType = vk.PHYSICAL_DEVICE_TYPE_CPU
+	vk.CopyString(out.DeviceName[:], deviceName)
+	// Anything that changes what a pipeline cache holds changes version or commit.
+	out.PipelineCacheUUID = hashUUID(p.driverUUID[:], []byte("pipeline cache "+Version+" "+Commit))
+	p.limits(&out.Limits)
+	out.SparseProperties = vk.PhysicalDeviceSparseProperties{} // no sparse resources
+}
+
+// coreProperties fills the structures of Vulkan 1.1 to 1.3 that say who the device is and the aggregates,
+// which hold the same values as the single ones.
+func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
+	chain := out.PNext
+	if s := vk.Find[vk.PhysicalDeviceVulkan11Properties](chain); s != nil {
+		*s = vk.PhysicalDeviceVulkan11Properties{SType: s.SType, PNext: s.PNext,
+			DeviceUUID:              p.deviceUUID,
+			DriverUUID:              p.driverUUID,
+			SubgroupSize:            subgroupSize,
+			PointClippingBehavior:   vk.POINT_CLIPPING_BEHAVIOR_ALL_CLIP_PLANES,
+			MaxPerSetDescriptors:    maxPerSetDescriptors,
+			MaxMemoryAllocationSize: p.maxMemoryAllocationSize(),
+		}
+	}
+	if s := vk.Find[vk.PhysicalDeviceVulkan12Properties](chain); s != nil {
+		*s = vk.PhysicalDeviceVulkan12Properties{SType: s.SType, PNext: s.PNext,
+			DriverID:                            driverID,
+			DenormBehaviorIndependence:          vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE,
+			RoundingModeIndependence:            vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE,
+			FramebufferIntegerColorSampleCounts: vk.SAMPLE_COUNT_1_BIT,
+		}
+		vk.CopyString(s.DriverName[:], driverName)
+		vk.CopyString(s.DriverInfo[:], driverInfo())
+	}
+	if s := vk.Find[vk.PhysicalDeviceVulkan13Properties](chain); s != nil {
+		*s = vk.PhysicalDeviceVulkan13Properties{SType: s.SType, PNext: s.PNext,
+			MinSubgroupSize:                        subgroupSize,
+			MaxSubgroupSize:                        subgroupSize,
+			StorageTexelBufferOffsetAlignmentBytes: minOffsetAlignment,
+			UniformTexelBufferOffsetAlignmentBytes: minOffsetAlignment,
+			MaxBufferSize:                          p.maxMemoryAllocationSize(),
+		}
+	}
+	if s := vk.Find[vk.PhysicalDeviceIDProperties](chain); s != nil {
+		s.DeviceUUID, s.DriverUUID = p.deviceUUID, p.driverUUID
+		s.DeviceLUID, s.DeviceNodeMask, s.DeviceLUIDValid = [vk.LUID_SIZE]byte{}, 0, vk.FALSE // LUIDs are Windows'
+	}
+	if s := vk.Find[vk.PhysicalDeviceDriverProperties](chain); s != nil {
+		s.DriverID = driverID
+		vk.CopyString(s.DriverName[:], driverName)
+		vk.CopyString(s.DriverInfo[:], driverInfo())
+		s.ConformanceVersion = vk.ConformanceVersion{} // not submitted for conformance
+	}
+	if s := vk.Find[vk.PhysicalDevicePointClippingProperties](chain); s != nil {
+		s.PointClippingBehavior = vk.POINT_CLIPPING_BEHAVIOR_ALL_CLIP_PLANES
+	}
+	if s := vk.Find[vk.PhysicalDeviceMultiviewProperties](chain); s != nil {
+		s.MaxMultiviewViewCount, s.MaxMultiviewInstanceIndex = 0, 0 // not supported
+	}
+	if s := vk.Find[vk.PhysicalDeviceProtectedMemoryProperties](chain); s != nil {
+		s.ProtectedNoFault = vk.FALSE
+	}
+	if s := vk.Find[vk.PhysicalDeviceSubgroupProperties](chain); s != nil {
+		s.SubgroupSize = subgroupSize
+		s.SupportedStages, s.SupportedOperations, s.QuadOperationsInAllStages = 0, 0, vk.FALSE
+	}
+	if s := vk.Find[vk.PhysicalDeviceTimelineSemaphoreProperties](chain); s != nil {
+		s.MaxTimelineSemaphoreValueDifference = 0 // not supported
+	}
+}
+
+// memoryRelatedProperties fills the structures about memory and buffers.
+func (p *physicalDevice) memoryRelatedProperties(out *vk.PhysicalDeviceProperties2) {
+	chain := out.PNext
+	if s := vk.Find[vk.PhysicalDeviceMaintenance3Properties](chain); s != nil {
+		s.MaxPerSetDescriptors = maxPerSetDescriptors
+		s.MaxMemoryAllocationSize = p.maxMemoryAllocationSize()
+	}
+	if s := vk.Find[vk.PhysicalDeviceMaintenance4Properties](chain); s != nil {
+		s.MaxBufferSize = p.maxMemoryAllocationSize()
+	}
+	if s := vk.Find[vk.PhysicalDeviceExternalMemoryHostPropertiesEXT](chain); s != nil {
+		s.MinImportedHostPointerAlignment = memory.PageSize()
+	}
+	if s := vk.Find[vk.PhysicalDeviceMapMemoryPlacedPropertiesEXT](chain); s != nil {
+		s.MinPlacedMemoryMapAlignment = memory.PageSize()
+	}
+	if s := vk.Find[vk.PhysicalDeviceTexelBufferAlignmentProperties](chain); s != nil {
+		s.StorageTexelBufferOffsetAlignmentBytes, s.UniformTexelBufferOffsetAlignmentBytes = minOffsetAlignment, minOffsetAlignment
+		s.StorageTexelBufferOffsetSingleTexelAlignment, s.UniformTexelBufferOffsetSingleTexelAlignment = vk.FALSE, vk.FALSE
+	}
+}
+
+// shaderProperties fills the structures about shaders, descriptors and attachments. None of these features is
+// supported: they are 0 throughout, with the exceptions that a 0 would make illegal.
+func shaderProperties(out *vk.PhysicalDeviceProperties2) {
+	chain := out.PNext
+	if s := vk.Find[vk.PhysicalDeviceDepthStencilResolveProperties](chain); s != nil {
+		*s = vk.PhysicalDeviceDepthStencilResolveProperties{SType: s.SType, PNext: s.PNext}
+	}
+	if s := vk.Find[vk.PhysicalDeviceFloatControlsProperties](chain); s != nil {
+		*s = vk.PhysicalDeviceFloatControlsProperties{SType: s.SType, PNext: s.PNext,
+			DenormBehaviorIndependence: vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE,
+			RoundingModeIndependence:   vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE,
+		}
+	}
+	if s := vk.Find[vk.PhysicalDeviceSamplerFilterMinmaxProperties](chain); s != nil {
+		*s = vk.PhysicalDeviceSamplerFilterMinmaxProperties{SType: s.SType, PNext: s.PNext}
+	}
+	if s := vk.Find[vk.PhysicalDeviceDescriptorIndexingProperties](chain); s != nil {
+		*s = vk.PhysicalDeviceDescriptorIndexingProperties{SType: s.SType, PNext: s.PNext}
+	}
+	if s := vk.Find[vk.PhysicalDeviceInlineUniformBlockProperties](chain); s != nil {
+		*s = vk.PhysicalDeviceInlineUniformBlockProperties{SType: s.SType, PNext: s.PNext}
+	}
+	if s := vk.Find[vk.PhysicalDeviceSubgroupSizeControlProperties](chain); s != nil {
+		*s = vk.PhysicalDeviceSubgroupSizeControlProperties{SType: s.SType, PNext: s.PNext,
+			MinSubgroupSize: subgroupSize,
+			MaxSubgroupSize: subgroupSize,
+		}
+	}
+	if s := vk.Find[vk.PhysicalDeviceShaderIntegerDotProductProperties](chain); s != nil {
+		*s = vk.PhysicalDeviceShaderIntegerDotProductProperties{SType: s.SType, PNext: s.PNext}
+	}
+}
+
+func driverInfo() string { return Version + " (" + Commit + ")" }
+
+// driverVersion packs a version such as 1.2.3 as Vulkan packs its own; what is no number counts as 0.
+func driverVersion(version string) uint32 {
+	var n [3]uint32
+	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "-")
+	for i, part := range strings.SplitN(version, ".", 3) {
+		if v, err := strconv.ParseUint(part, 10, 10); err == nil {
+			n[i] = uint32(v)
+		}
+	}
+	return vk.MakeVersion(n[0], n[1], n[2])
+}
+
+// driverUUID is the same for every build that understands the others' exported memory. FARSIDE_DRIVER_UUID
+// replaces it.
+func driverUUID(getenv func(string) string) [vk.UUID_SIZE]byte {
+	return uuidFromEnv(getenv, "FARSIDE_DRIVER_UUID", hashUUID([]byte("farside")))
+}
+
+// deviceUUID follows from the driver's: each driver has one device. FARSIDE_DEVICE_UUID replaces it.
+func deviceUUID(getenv func(string) string, driver [vk.UUID_SIZE]byte) [vk.UUID_SIZE]byte {
+	return uuidFromEnv(getenv, "FARSIDE_DEVICE_UUID", hashUUID(driver[:], []byte("device 0")))
+}
+
+func hashUUID(parts ...[]byte) (uuid [vk.UUID_SIZE]byte) {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(p)
+	}
+	copy(uuid[:], h.Sum(nil))
+	return uuid
+}
+
+func uuidFromEnv(getenv func(string) string, name string, standard [vk.UUID_SIZE]byte) [vk.UUID_SIZE]byte {
+	setting := getenv(name)
+	if setting == "" {
+		return standard
+	}
+	uuid, err := parseUUID(setting)
+	if err != nil {
+		logger.Error(fmt.Sprintf("%s=%q is no UUID: set it to 32 hexadecimal digits, or unset it; the default is used", name, setting))
+		return standard
+	}
+	return uuid
+}
+
+// parseUUID reads 32 hexadecimal digits, plain or in groups of 8-4-4-4-12.
+func parseUUID(s string) (uuid [vk.UUID_SIZE]byte, err error) {
+	if len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
+		s = strings.ReplaceAll(s, "-", "")
+	}
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		return uuid, err
+	}
+	if len(b) != len(uuid) {
+		return uuid, fmt.Errorf("%d bytes, want %d", len(b), len(uuid))
+	}
+	copy(uuid[:], b)
+	return uuid, nil
+}

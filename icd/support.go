@@ -1,0 +1,188 @@
+package icd
+
+import (
+	"farside/export"
+	"farside/internal/cabi"
+	"farside/internal/vk"
+)
+
+// supportedVersion is the Vulkan version that instance and device report.
+var supportedVersion = vk.MakeVersion(1, 1, vk.HEADER_VERSION)
+
+// extension is one row of the support table.
+type extension struct {
+	name      string
+	available func() bool // nil: always
+}
+
+// instanceExtensions and deviceExtensions say what is advertised; revision, dependencies and commands come
+// from the registry.
+var instanceExtensions = []extension{
+	{name: vk.KHR_DEVICE_GROUP_CREATION_EXTENSION_NAME},
+	{name: vk.KHR_EXTERNAL_FENCE_CAPABILITIES_EXTENSION_NAME},
+	{name: vk.KHR_EXTERNAL_MEMORY_CAPABILITIES_EXTENSION_NAME},
+	{name: vk.KHR_EXTERNAL_SEMAPHORE_CAPABILITIES_EXTENSION_NAME},
+	{name: vk.KHR_GET_PHYSICAL_DEVICE_PROPERTIES_2_EXTENSION_NAME},
+	{name: vk.EXT_DEBUG_UTILS_EXTENSION_NAME},
+	{name: vk.NV_EXTERNAL_MEMORY_CAPABILITIES_EXTENSION_NAME},
+}
+
+var deviceExtensions = []extension{
+	{name: vk.KHR_BIND_MEMORY_2_EXTENSION_NAME},
+	{name: vk.KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME},
+	{name: vk.KHR_DEDICATED_ALLOCATION_EXTENSION_NAME},
+	{name: vk.KHR_DRIVER_PROPERTIES_EXTENSION_NAME},
+	{name: vk.KHR_EXTERNAL_MEMORY_EXTENSION_NAME},
+	{name: vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME},
+	{name: vk.KHR_FORMAT_FEATURE_FLAGS_2_EXTENSION_NAME},
+	{name: vk.KHR_GET_MEMORY_REQUIREMENTS_2_EXTENSION_NAME},
+	{name: vk.KHR_IMAGE_FORMAT_LIST_EXTENSION_NAME},
+	{name: vk.KHR_MAINTENANCE_3_EXTENSION_NAME},
+	{name: vk.KHR_MAINTENANCE_4_EXTENSION_NAME},
+	{name: vk.KHR_MAP_MEMORY_2_EXTENSION_NAME},
+	{name: vk.EXT_DEVICE_MEMORY_REPORT_EXTENSION_NAME},
+	{name: vk.EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, available: export.DMABufAvailable},
+	{name: vk.EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME},
+	{name: vk.EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME},
+	{name: vk.EXT_MAP_MEMORY_PLACED_EXTENSION_NAME},
+	{name: vk.EXT_MEMORY_BUDGET_EXTENSION_NAME},
+	{name: vk.EXT_MEMORY_PRIORITY_EXTENSION_NAME},
+	{name: vk.EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME},
+	{name: vk.NV_EXTERNAL_MEMORY_EXTENSION_NAME},
+	{name: vk.NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME},
+}
+
+// supports says whether table advertises the named extension on this machine.
+func supports(table []extension, name string) bool {
+	for _, e := range table {
+		if e.name == name {
+			return e.available == nil || e.available()
+		}
+	}
+	return false
+}
+
+// The commands that the driver implements; icdgen reads the keys of this literal and generates a C stub and
+// a frame reader for each. An alias (vkFooKHR of a core vkFoo) shares its core command's line.
+func init() {
+	cabi.Install(cabi.Commands{
+		// Loader
+		EnumerateInstanceVersion:             enumerateInstanceVersion,
+		EnumerateInstanceExtensionProperties: enumerateInstanceExtensionProperties,
+		EnumerateInstanceLayerProperties:     enumerateInstanceLayerProperties,
+		GetInstanceProcAddr:                  getInstanceProcAddr,
+		GetDeviceProcAddr:                    getDeviceProcAddr,
+
+		// Instance
+		CreateInstance:                createInstance,
+		DestroyInstance:               destroyInstance,
+		EnumeratePhysicalDevices:      enumeratePhysicalDevices,
+		EnumeratePhysicalDeviceGroups: enumeratePhysicalDeviceGroups,
+		CreateDebugUtilsMessengerEXT:  createDebugUtilsMessengerEXT,
+		DestroyDebugUtilsMessengerEXT: destroyDebugUtilsMessengerEXT,
+		SubmitDebugUtilsMessageEXT:    submitDebugUtilsMessageEXT,
+		SetDebugUtilsObjectNameEXT:    setDebugUtilsObjectNameEXT,
+		SetDebugUtilsObjectTagEXT:     setDebugUtilsObjectTagEXT,
+		QueueBeginDebugUtilsLabelEXT:  queueBeginDebugUtilsLabelEXT,
+		QueueEndDebugUtilsLabelEXT:    queueEndDebugUtilsLabelEXT,
+		QueueInsertDebugUtilsLabelEXT: queueInsertDebugUtilsLabelEXT,
+
+		// Physical device
+		GetPhysicalDeviceProperties:                      getPhysicalDeviceProperties,
+		GetPhysicalDeviceProperties2:                     getPhysicalDeviceProperties2,
+		GetPhysicalDeviceFeatures:                        getPhysicalDeviceFeatures,
+		GetPhysicalDeviceFeatures2:                       getPhysicalDeviceFeatures2,
+		GetPhysicalDeviceQueueFamilyProperties:           getPhysicalDeviceQueueFamilyProperties,
+		GetPhysicalDeviceQueueFamilyProperties2:          getPhysicalDeviceQueueFamilyProperties2,
+		GetPhysicalDeviceMemoryProperties:                getPhysicalDeviceMemoryProperties,
+		GetPhysicalDeviceMemoryProperties2:               getPhysicalDeviceMemoryProperties2,
+		GetPhysicalDeviceFormatProperties:                getPhysicalDeviceFormatProperties,
+		GetPhysicalDeviceFormatProperties2:               getPhysicalDeviceFormatProperties2,
+		GetPhysicalDeviceImageFormatProperties:           getPhysicalDeviceImageFormatProperties,
+		GetPhysicalDeviceImageFormatProperties2:          getPhysicalDeviceImageFormatProperties2,
+		GetPhysicalDeviceSparseImageFormatProperties:     getPhysicalDeviceSparseImageFormatProperties,
+		GetPhysicalDeviceSparseImageFormatProperties2:    getPhysicalDeviceSparseImageFormatProperties2,
+		GetPhysicalDeviceExternalBufferProperties:        getPhysicalDeviceExternalBufferProperties,
+		GetPhysicalDeviceExternalFenceProperties:         getPhysicalDeviceExternalFenceProperties,
+		GetPhysicalDeviceExternalSemaphoreProperties:     getPhysicalDeviceExternalSemaphoreProperties,
+		GetPhysicalDeviceExternalImageFormatPropertiesNV: getPhysicalDeviceExternalImageFormatPropertiesNV,
+		EnumerateDeviceExtensionProperties:               enumerateDeviceExtensionProperties,
+		EnumerateDeviceLayerProperties:                   enumerateDeviceLayerProperties,
+
+		// Device and queue
+		CreateDevice:                     createDevice,
+		DestroyDevice:                    destroyDevice,
+		GetDeviceQueue:                   getDeviceQueue,
+		GetDeviceQueue2:                  getDeviceQueue2,
+		GetDeviceGroupPeerMemoryFeatures: getDeviceGroupPeerMemoryFeatures,
+		DeviceWaitIdle:                   deviceWaitIdle,
+		QueueWaitIdle:                    queueWaitIdle,
+		QueueSubmit:                      queueSubmit,
+		CreateFence:                      createFence,
+		DestroyFence:                     destroyFence,
+		ResetFences:                      resetFences,
+		GetFenceStatus:                   getFenceStatus,
+		WaitForFences:                    waitForFences,
+
+		// Command buffers
+		CreateCommandPool:      createCommandPool,
+		DestroyCommandPool:     destroyCommandPool,
+		ResetCommandPool:       resetCommandPool,
+		TrimCommandPool:        trimCommandPool,
+		AllocateCommandBuffers: allocateCommandBuffers,
+		FreeCommandBuffers:     freeCommandBuffers,
+		BeginCommandBuffer:     beginCommandBuffer,
+		EndCommandBuffer:       endCommandBuffer,
+		ResetCommandBuffer:     resetCommandBuffer,
+		CmdFillBuffer:          cmdFillBuffer,
+		CmdUpdateBuffer:        cmdUpdateBuffer,
+		CmdCopyBuffer:          cmdCopyBuffer,
+		CmdPipelineBarrier:     cmdPipelineBarrier,
+
+		// Memory
+		AllocateMemory:                      allocateMemory,
+		FreeMemory:                          freeMemory,
+		MapMemory:                           mapMemory,
+		MapMemory2:                          mapMemory2,
+		UnmapMemory:                         unmapMemory,
+		UnmapMemory2:                        unmapMemory2,
+		FlushMappedMemoryRanges:             flushMappedMemoryRanges,
+		InvalidateMappedMemoryRanges:        invalidateMappedMemoryRanges,
+		GetDeviceMemoryCommitment:           getDeviceMemoryCommitment,
+		GetDeviceMemoryOpaqueCaptureAddress: getDeviceMemoryOpaqueCaptureAddress,
+		SetDeviceMemoryPriorityEXT:          setDeviceMemoryPriorityEXT,
+		GetMemoryFdKHR:                      getMemoryFdKHR,
+		GetMemoryFdPropertiesKHR:            getMemoryFdPropertiesKHR,
+		GetMemoryHostPointerPropertiesEXT:   getMemoryHostPointerPropertiesEXT,
+		GetMemoryRemoteAddressNV:            getMemoryRemoteAddressNV,
+
+		// Buffers
+		CreateBuffer:                      createBuffer,
+		DestroyBuffer:                     destroyBuffer,
+		GetBufferMemoryRequirements:       getBufferMemoryRequirements,
+		GetBufferMemoryRequirements2:      getBufferMemoryRequirements2,
+		GetDeviceBufferMemoryRequirements: getDeviceBufferMemoryRequirements,
+		BindBufferMemory:                  bindBufferMemory,
+		BindBufferMemory2:                 bindBufferMemory2,
+		GetBufferDeviceAddress:            getBufferDeviceAddress,
+		GetBufferOpaqueCaptureAddress:     getBufferOpaqueCaptureAddress,
+		CreateBufferView:                  createBufferView,
+		DestroyBufferView:                 destroyBufferView,
+
+		// Images
+		CreateImage:                            createImage,
+		DestroyImage:                           destroyImage,
+		GetImageMemoryRequirements:             getImageMemoryRequirements,
+		GetImageMemoryRequirements2:            getImageMemoryRequirements2,
+		GetImageSparseMemoryRequirements:       getImageSparseMemoryRequirements,
+		GetImageSparseMemoryRequirements2:      getImageSparseMemoryRequirements2,
+		GetDeviceImageMemoryRequirements:       getDeviceImageMemoryRequirements,
+		GetDeviceImageSparseMemoryRequirements: getDeviceImageSparseMemoryRequirements,
+		GetImageSubresourceLayout:              getImageSubresourceLayout,
+		GetImageDrmFormatModifierPropertiesEXT: getImageDrmFormatModifierPropertiesEXT,
+		BindImageMemory:                        bindImageMemory,
+		BindImageMemory2:                       bindImageMemory2,
+		CreateImageView:                        createImageView,
+		DestroyImageView:                       destroyImageView,
+	})
+}
