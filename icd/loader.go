@@ -123,3 +123,19 @@ func extensionProperties(table []extension) []vk.ExtensionProperties {
 	}
 	return list
 }
+
+// reportAbsent tells every instance that the application called a core command that is not implemented.
+func reportAbsent(command string) {
+	reportEverywhere(command, vk.Errorf(vk.ERROR_UNKNOWN, "", "this version of the driver does not implement %s: nothing was done", command))
+}
+
+// reportPanic tells every instance of an error in the driver itself, or of a wild pointer in the arguments.
+func reportPanic(command string, value any, stack []byte) {
+	reportEverywhere(command, vk.Errorf(vk.ERROR_UNKNOWN, "", "a bad pointer in the arguments or an error of the driver: %v\n%s", value, stack))
+}
+
+func reportEverywhere(command string, err error) {
+	for _, i := range instances.All() {
+		i.fail(command, err)
+	}
+}

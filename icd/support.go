@@ -65,6 +65,8 @@ func supports(table []extension, name string) bool {
 // The commands that the driver implements; icdgen reads the keys of this literal and generates a C stub and
 // a frame reader for each. An alias (vkFooKHR of a core vkFoo) shares its core command's line.
 func init() {
+	cabi.OnAbsent = reportAbsent
+	cabi.OnPanic = reportPanic
 	cabi.Install(cabi.Commands{
 		// Loader
 		EnumerateInstanceVersion:             enumerateInstanceVersion,

@@ -37,6 +37,28 @@ var OnPanic = func(command string, value any, stack []byte) {
 	fmt.Fprintf(os.Stderr, "farside: %s panicked: %v\n%s", command, value, stack)
 }
 
+// OnAbsent is called with the name of a core command that the application called and the driver does not
+// implement. Set it before the first call.
+var OnAbsent = func(command string) {
+	fmt.Fprintf(os.Stderr, "farside: %s is not implemented\n", command)
+}
+
+// absent answers for core commands that the driver does not implement: nothing is done, and the result is
+// VK_ERROR_UNKNOWN or 0. Without an address the loader would jump to nil.
+func absent(f *Frame) {
+	f.result = failed(f.index)
+	OnAbsent(names[f.index])
+}
+
+// failed is what a command returns when it could not run.
+func failed(index uintptr) uintptr {
+	if resultKinds[index] != kindResult {
+		return 0
+	}
+	unknown := int32(errorUnknown)
+	return uintptr(uint32(unknown))
+}
+
 var (
 	// dispatchPC is the code address of dispatch, which crosscall2 calls.
 	dispatchPC = func() uintptr {
@@ -119,11 +141,7 @@ func dispatch(f *Frame) {
 
 func leave(f *Frame, panicOnFault bool) {
 	if v := recover(); v != nil {
-		f.result = 0
-		if resultKinds[f.index] == kindResult {
-			unknown := int32(errorUnknown)
-			f.result = uintptr(uint32(unknown))
-		}
+		f.result = failed(f.index)
 		report(f.index, v)
 	}
 	debug.SetPanicOnFault(panicOnFault)

@@ -117,7 +117,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [104]string{
+var names = [189]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -153,78 +153,163 @@ var names = [104]string{
 	33:  "vkBindImageMemory",
 	34:  "vkGetImageSparseMemoryRequirements",
 	35:  "vkGetPhysicalDeviceSparseImageFormatProperties",
-	36:  "vkCreateFence",
-	37:  "vkDestroyFence",
-	38:  "vkResetFences",
-	39:  "vkGetFenceStatus",
-	40:  "vkWaitForFences",
-	41:  "vkCreateBuffer",
-	42:  "vkDestroyBuffer",
-	43:  "vkCreateBufferView",
-	44:  "vkDestroyBufferView",
-	45:  "vkCreateImage",
-	46:  "vkDestroyImage",
-	47:  "vkGetImageSubresourceLayout",
-	48:  "vkCreateImageView",
-	49:  "vkDestroyImageView",
-	50:  "vkCreateCommandPool",
-	51:  "vkDestroyCommandPool",
-	52:  "vkResetCommandPool",
-	53:  "vkAllocateCommandBuffers",
-	54:  "vkFreeCommandBuffers",
-	55:  "vkBeginCommandBuffer",
-	56:  "vkEndCommandBuffer",
-	57:  "vkResetCommandBuffer",
-	58:  "vkCmdCopyBuffer",
-	59:  "vkCmdUpdateBuffer",
-	60:  "vkCmdFillBuffer",
-	61:  "vkCmdPipelineBarrier",
-	62:  "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
-	63:  "vkGetPhysicalDeviceFeatures2",
-	64:  "vkGetPhysicalDeviceProperties2",
-	65:  "vkGetPhysicalDeviceFormatProperties2",
-	66:  "vkGetPhysicalDeviceImageFormatProperties2",
-	67:  "vkGetPhysicalDeviceQueueFamilyProperties2",
-	68:  "vkGetPhysicalDeviceMemoryProperties2",
-	69:  "vkGetPhysicalDeviceSparseImageFormatProperties2",
-	70:  "vkTrimCommandPool",
-	71:  "vkGetPhysicalDeviceExternalBufferProperties",
-	72:  "vkGetMemoryFdKHR",
-	73:  "vkGetMemoryFdPropertiesKHR",
-	74:  "vkGetMemoryRemoteAddressNV",
-	75:  "vkGetPhysicalDeviceExternalSemaphoreProperties",
-	76:  "vkGetPhysicalDeviceExternalFenceProperties",
-	77:  "vkEnumeratePhysicalDeviceGroups",
-	78:  "vkGetDeviceGroupPeerMemoryFeatures",
-	79:  "vkBindBufferMemory2",
-	80:  "vkBindImageMemory2",
-	81:  "vkGetBufferMemoryRequirements2",
-	82:  "vkGetImageMemoryRequirements2",
-	83:  "vkGetImageSparseMemoryRequirements2",
-	84:  "vkGetDeviceBufferMemoryRequirements",
-	85:  "vkGetDeviceImageMemoryRequirements",
-	86:  "vkGetDeviceImageSparseMemoryRequirements",
-	87:  "vkGetDeviceQueue2",
-	88:  "vkSetDebugUtilsObjectNameEXT",
-	89:  "vkSetDebugUtilsObjectTagEXT",
-	90:  "vkQueueBeginDebugUtilsLabelEXT",
-	91:  "vkQueueEndDebugUtilsLabelEXT",
-	92:  "vkQueueInsertDebugUtilsLabelEXT",
-	93:  "vkCreateDebugUtilsMessengerEXT",
-	94:  "vkDestroyDebugUtilsMessengerEXT",
-	95:  "vkSubmitDebugUtilsMessageEXT",
-	96:  "vkGetMemoryHostPointerPropertiesEXT",
-	97:  "vkGetImageDrmFormatModifierPropertiesEXT",
-	98:  "vkGetBufferOpaqueCaptureAddress",
-	99:  "vkGetBufferDeviceAddress",
-	100: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	101: "vkSetDeviceMemoryPriorityEXT",
-	102: "vkMapMemory2",
-	103: "vkUnmapMemory2",
+	36:  "vkQueueBindSparse",
+	37:  "vkCreateFence",
+	38:  "vkDestroyFence",
+	39:  "vkResetFences",
+	40:  "vkGetFenceStatus",
+	41:  "vkWaitForFences",
+	42:  "vkCreateSemaphore",
+	43:  "vkDestroySemaphore",
+	44:  "vkCreateEvent",
+	45:  "vkDestroyEvent",
+	46:  "vkGetEventStatus",
+	47:  "vkSetEvent",
+	48:  "vkResetEvent",
+	49:  "vkCreateQueryPool",
+	50:  "vkDestroyQueryPool",
+	51:  "vkGetQueryPoolResults",
+	52:  "vkCreateBuffer",
+	53:  "vkDestroyBuffer",
+	54:  "vkCreateBufferView",
+	55:  "vkDestroyBufferView",
+	56:  "vkCreateImage",
+	57:  "vkDestroyImage",
+	58:  "vkGetImageSubresourceLayout",
+	59:  "vkCreateImageView",
+	60:  "vkDestroyImageView",
+	61:  "vkCreateShaderModule",
+	62:  "vkDestroyShaderModule",
+	63:  "vkCreatePipelineCache",
+	64:  "vkDestroyPipelineCache",
+	65:  "vkGetPipelineCacheData",
+	66:  "vkMergePipelineCaches",
+	67:  "vkCreateGraphicsPipelines",
+	68:  "vkCreateComputePipelines",
+	69:  "vkDestroyPipeline",
+	70:  "vkCreatePipelineLayout",
+	71:  "vkDestroyPipelineLayout",
+	72:  "vkCreateSampler",
+	73:  "vkDestroySampler",
+	74:  "vkCreateDescriptorSetLayout",
+	75:  "vkDestroyDescriptorSetLayout",
+	76:  "vkCreateDescriptorPool",
+	77:  "vkDestroyDescriptorPool",
+	78:  "vkResetDescriptorPool",
+	79:  "vkAllocateDescriptorSets",
+	80:  "vkFreeDescriptorSets",
+	81:  "vkUpdateDescriptorSets",
+	82:  "vkCreateFramebuffer",
+	83:  "vkDestroyFramebuffer",
+	84:  "vkCreateRenderPass",
+	85:  "vkDestroyRenderPass",
+	86:  "vkGetRenderAreaGranularity",
+	87:  "vkCreateCommandPool",
+	88:  "vkDestroyCommandPool",
+	89:  "vkResetCommandPool",
+	90:  "vkAllocateCommandBuffers",
+	91:  "vkFreeCommandBuffers",
+	92:  "vkBeginCommandBuffer",
+	93:  "vkEndCommandBuffer",
+	94:  "vkResetCommandBuffer",
+	95:  "vkCmdBindPipeline",
+	96:  "vkCmdSetViewport",
+	97:  "vkCmdSetScissor",
+	98:  "vkCmdSetLineWidth",
+	99:  "vkCmdSetDepthBias",
+	100: "vkCmdSetBlendConstants",
+	101: "vkCmdSetDepthBounds",
+	102: "vkCmdSetStencilCompareMask",
+	103: "vkCmdSetStencilWriteMask",
+	104: "vkCmdSetStencilReference",
+	105: "vkCmdBindDescriptorSets",
+	106: "vkCmdBindIndexBuffer",
+	107: "vkCmdBindVertexBuffers",
+	108: "vkCmdDraw",
+	109: "vkCmdDrawIndexed",
+	110: "vkCmdDrawIndirect",
+	111: "vkCmdDrawIndexedIndirect",
+	112: "vkCmdDispatch",
+	113: "vkCmdDispatchIndirect",
+	114: "vkCmdCopyBuffer",
+	115: "vkCmdCopyImage",
+	116: "vkCmdBlitImage",
+	117: "vkCmdCopyBufferToImage",
+	118: "vkCmdCopyImageToBuffer",
+	119: "vkCmdUpdateBuffer",
+	120: "vkCmdFillBuffer",
+	121: "vkCmdClearColorImage",
+	122: "vkCmdClearDepthStencilImage",
+	123: "vkCmdClearAttachments",
+	124: "vkCmdResolveImage",
+	125: "vkCmdSetEvent",
+	126: "vkCmdResetEvent",
+	127: "vkCmdWaitEvents",
+	128: "vkCmdPipelineBarrier",
+	129: "vkCmdBeginQuery",
+	130: "vkCmdEndQuery",
+	131: "vkCmdResetQueryPool",
+	132: "vkCmdWriteTimestamp",
+	133: "vkCmdCopyQueryPoolResults",
+	134: "vkCmdPushConstants",
+	135: "vkCmdBeginRenderPass",
+	136: "vkCmdNextSubpass",
+	137: "vkCmdEndRenderPass",
+	138: "vkCmdExecuteCommands",
+	139: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
+	140: "vkGetPhysicalDeviceFeatures2",
+	141: "vkGetPhysicalDeviceProperties2",
+	142: "vkGetPhysicalDeviceFormatProperties2",
+	143: "vkGetPhysicalDeviceImageFormatProperties2",
+	144: "vkGetPhysicalDeviceQueueFamilyProperties2",
+	145: "vkGetPhysicalDeviceMemoryProperties2",
+	146: "vkGetPhysicalDeviceSparseImageFormatProperties2",
+	147: "vkTrimCommandPool",
+	148: "vkGetPhysicalDeviceExternalBufferProperties",
+	149: "vkGetMemoryFdKHR",
+	150: "vkGetMemoryFdPropertiesKHR",
+	151: "vkGetMemoryRemoteAddressNV",
+	152: "vkGetPhysicalDeviceExternalSemaphoreProperties",
+	153: "vkGetPhysicalDeviceExternalFenceProperties",
+	154: "vkEnumeratePhysicalDeviceGroups",
+	155: "vkGetDeviceGroupPeerMemoryFeatures",
+	156: "vkBindBufferMemory2",
+	157: "vkBindImageMemory2",
+	158: "vkCmdSetDeviceMask",
+	159: "vkCmdDispatchBase",
+	160: "vkCreateDescriptorUpdateTemplate",
+	161: "vkDestroyDescriptorUpdateTemplate",
+	162: "vkUpdateDescriptorSetWithTemplate",
+	163: "vkGetBufferMemoryRequirements2",
+	164: "vkGetImageMemoryRequirements2",
+	165: "vkGetImageSparseMemoryRequirements2",
+	166: "vkGetDeviceBufferMemoryRequirements",
+	167: "vkGetDeviceImageMemoryRequirements",
+	168: "vkGetDeviceImageSparseMemoryRequirements",
+	169: "vkCreateSamplerYcbcrConversion",
+	170: "vkDestroySamplerYcbcrConversion",
+	171: "vkGetDeviceQueue2",
+	172: "vkGetDescriptorSetLayoutSupport",
+	173: "vkSetDebugUtilsObjectNameEXT",
+	174: "vkSetDebugUtilsObjectTagEXT",
+	175: "vkQueueBeginDebugUtilsLabelEXT",
+	176: "vkQueueEndDebugUtilsLabelEXT",
+	177: "vkQueueInsertDebugUtilsLabelEXT",
+	178: "vkCreateDebugUtilsMessengerEXT",
+	179: "vkDestroyDebugUtilsMessengerEXT",
+	180: "vkSubmitDebugUtilsMessageEXT",
+	181: "vkGetMemoryHostPointerPropertiesEXT",
+	182: "vkGetImageDrmFormatModifierPropertiesEXT",
+	183: "vkGetBufferOpaqueCaptureAddress",
+	184: "vkGetBufferDeviceAddress",
+	185: "vkGetDeviceMemoryOpaqueCaptureAddress",
+	186: "vkSetDeviceMemoryPriorityEXT",
+	187: "vkMapMemory2",
+	188: "vkUnmapMemory2",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [104]uint8{
+var resultKinds = [189]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -245,38 +330,63 @@ var resultKinds = [104]uint8{
 	28:  kindResult, // vkInvalidateMappedMemoryRanges
 	31:  kindResult, // vkBindBufferMemory
 	33:  kindResult, // vkBindImageMemory
-	36:  kindResult, // vkCreateFence
-	38:  kindResult, // vkResetFences
-	39:  kindResult, // vkGetFenceStatus
-	40:  kindResult, // vkWaitForFences
-	41:  kindResult, // vkCreateBuffer
-	43:  kindResult, // vkCreateBufferView
-	45:  kindResult, // vkCreateImage
-	48:  kindResult, // vkCreateImageView
-	50:  kindResult, // vkCreateCommandPool
-	52:  kindResult, // vkResetCommandPool
-	53:  kindResult, // vkAllocateCommandBuffers
-	55:  kindResult, // vkBeginCommandBuffer
-	56:  kindResult, // vkEndCommandBuffer
-	57:  kindResult, // vkResetCommandBuffer
-	62:  kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	66:  kindResult, // vkGetPhysicalDeviceImageFormatProperties2
-	72:  kindResult, // vkGetMemoryFdKHR
-	73:  kindResult, // vkGetMemoryFdPropertiesKHR
-	74:  kindResult, // vkGetMemoryRemoteAddressNV
-	77:  kindResult, // vkEnumeratePhysicalDeviceGroups
-	79:  kindResult, // vkBindBufferMemory2
-	80:  kindResult, // vkBindImageMemory2
-	88:  kindResult, // vkSetDebugUtilsObjectNameEXT
-	89:  kindResult, // vkSetDebugUtilsObjectTagEXT
-	93:  kindResult, // vkCreateDebugUtilsMessengerEXT
-	96:  kindResult, // vkGetMemoryHostPointerPropertiesEXT
-	97:  kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
-	98:  kindWord,   // vkGetBufferOpaqueCaptureAddress
-	99:  kindWord,   // vkGetBufferDeviceAddress
-	100: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	102: kindResult, // vkMapMemory2
-	103: kindResult, // vkUnmapMemory2
+	36:  kindResult, // vkQueueBindSparse
+	37:  kindResult, // vkCreateFence
+	39:  kindResult, // vkResetFences
+	40:  kindResult, // vkGetFenceStatus
+	41:  kindResult, // vkWaitForFences
+	42:  kindResult, // vkCreateSemaphore
+	44:  kindResult, // vkCreateEvent
+	46:  kindResult, // vkGetEventStatus
+	47:  kindResult, // vkSetEvent
+	48:  kindResult, // vkResetEvent
+	49:  kindResult, // vkCreateQueryPool
+	51:  kindResult, // vkGetQueryPoolResults
+	52:  kindResult, // vkCreateBuffer
+	54:  kindResult, // vkCreateBufferView
+	56:  kindResult, // vkCreateImage
+	59:  kindResult, // vkCreateImageView
+	61:  kindResult, // vkCreateShaderModule
+	63:  kindResult, // vkCreatePipelineCache
+	65:  kindResult, // vkGetPipelineCacheData
+	66:  kindResult, // vkMergePipelineCaches
+	67:  kindResult, // vkCreateGraphicsPipelines
+	68:  kindResult, // vkCreateComputePipelines
+	70:  kindResult, // vkCreatePipelineLayout
+	72:  kindResult, // vkCreateSampler
+	74:  kindResult, // vkCreateDescriptorSetLayout
+	76:  kindResult, // vkCreateDescriptorPool
+	78:  kindResult, // vkResetDescriptorPool
+	79:  kindResult, // vkAllocateDescriptorSets
+	80:  kindResult, // vkFreeDescriptorSets
+	82:  kindResult, // vkCreateFramebuffer
+	84:  kindResult, // vkCreateRenderPass
+	87:  kindResult, // vkCreateCommandPool
+	89:  kindResult, // vkResetCommandPool
+	90:  kindResult, // vkAllocateCommandBuffers
+	92:  kindResult, // vkBeginCommandBuffer
+	93:  kindResult, // vkEndCommandBuffer
+	94:  kindResult, // vkResetCommandBuffer
+	139: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	143: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
+	149: kindResult, // vkGetMemoryFdKHR
+	150: kindResult, // vkGetMemoryFdPropertiesKHR
+	151: kindResult, // vkGetMemoryRemoteAddressNV
+	154: kindResult, // vkEnumeratePhysicalDeviceGroups
+	156: kindResult, // vkBindBufferMemory2
+	157: kindResult, // vkBindImageMemory2
+	160: kindResult, // vkCreateDescriptorUpdateTemplate
+	169: kindResult, // vkCreateSamplerYcbcrConversion
+	173: kindResult, // vkSetDebugUtilsObjectNameEXT
+	174: kindResult, // vkSetDebugUtilsObjectTagEXT
+	178: kindResult, // vkCreateDebugUtilsMessengerEXT
+	181: kindResult, // vkGetMemoryHostPointerPropertiesEXT
+	182: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
+	183: kindWord,   // vkGetBufferOpaqueCaptureAddress
+	184: kindWord,   // vkGetBufferDeviceAddress
+	185: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
+	187: kindResult, // vkMapMemory2
+	188: kindResult, // vkUnmapMemory2
 }
 
 var indices = map[string]uint16{
@@ -315,104 +425,197 @@ var indices = map[string]uint16{
 	"vkBindImageMemory":                                  33,
 	"vkGetImageSparseMemoryRequirements":                 34,
 	"vkGetPhysicalDeviceSparseImageFormatProperties":     35,
-	"vkCreateFence":                                      36,
-	"vkDestroyFence":                                     37,
-	"vkResetFences":                                      38,
-	"vkGetFenceStatus":                                   39,
-	"vkWaitForFences":                                    40,
-	"vkCreateBuffer":                                     41,
-	"vkDestroyBuffer":                                    42,
-	"vkCreateBufferView":                                 43,
-	"vkDestroyBufferView":                                44,
-	"vkCreateImage":                                      45,
-	"vkDestroyImage":                                     46,
-	"vkGetImageSubresourceLayout":                        47,
-	"vkCreateImageView":                                  48,
-	"vkDestroyImageView":                                 49,
-	"vkCreateCommandPool":                                50,
-	"vkDestroyCommandPool":                               51,
-	"vkResetCommandPool":                                 52,
-	"vkAllocateCommandBuffers":                           53,
-	"vkFreeCommandBuffers":                               54,
-	"vkBeginCommandBuffer":                               55,
-	"vkEndCommandBuffer":                                 56,
-	"vkResetCommandBuffer":                               57,
-	"vkCmdCopyBuffer":                                    58,
-	"vkCmdUpdateBuffer":                                  59,
-	"vkCmdFillBuffer":                                    60,
-	"vkCmdPipelineBarrier":                               61,
-	"vkGetPhysicalDeviceExternalImageFormatPropertiesNV": 62,
-	"vkGetPhysicalDeviceFeatures2":                       63,
-	"vkGetPhysicalDeviceFeatures2KHR":                    63,
-	"vkGetPhysicalDeviceProperties2":                     64,
-	"vkGetPhysicalDeviceProperties2KHR":                  64,
-	"vkGetPhysicalDeviceFormatProperties2":               65,
-	"vkGetPhysicalDeviceFormatProperties2KHR":            65,
-	"vkGetPhysicalDeviceImageFormatProperties2":          66,
-	"vkGetPhysicalDeviceImageFormatProperties2KHR":       66,
-	"vkGetPhysicalDeviceQueueFamilyProperties2":          67,
-	"vkGetPhysicalDeviceQueueFamilyProperties2KHR":       67,
-	"vkGetPhysicalDeviceMemoryProperties2":               68,
-	"vkGetPhysicalDeviceMemoryProperties2KHR":            68,
-	"vkGetPhysicalDeviceSparseImageFormatProperties2":    69,
-	"vkGetPhysicalDeviceSparseImageFormatProperties2KHR": 69,
-	"vkTrimCommandPool":                                  70,
-	"vkTrimCommandPoolKHR":                               70,
-	"vkGetPhysicalDeviceExternalBufferProperties":        71,
-	"vkGetPhysicalDeviceExternalBufferPropertiesKHR":     71,
-	"vkGetMemoryFdKHR":                                   72,
-	"vkGetMemoryFdPropertiesKHR":                         73,
-	"vkGetMemoryRemoteAddressNV":                         74,
-	"vkGetPhysicalDeviceExternalSemaphoreProperties":     75,
-	"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR":  75,
-	"vkGetPhysicalDeviceExternalFenceProperties":         76,
-	"vkGetPhysicalDeviceExternalFencePropertiesKHR":      76,
-	"vkEnumeratePhysicalDeviceGroups":                    77,
-	"vkEnumeratePhysicalDeviceGroupsKHR":                 77,
-	"vkGetDeviceGroupPeerMemoryFeatures":                 78,
-	"vkGetDeviceGroupPeerMemoryFeaturesKHR":              78,
-	"vkBindBufferMemory2":                                79,
-	"vkBindBufferMemory2KHR":                             79,
-	"vkBindImageMemory2":                                 80,
-	"vkBindImageMemory2KHR":                              80,
-	"vkGetBufferMemoryRequirements2":                     81,
-	"vkGetBufferMemoryRequirements2KHR":                  81,
-	"vkGetImageMemoryRequirements2":                      82,
-	"vkGetImageMemoryRequirements2KHR":                   82,
-	"vkGetImageSparseMemoryRequirements2":                83,
-	"vkGetImageSparseMemoryRequirements2KHR":             83,
-	"vkGetDeviceBufferMemoryRequirements":                84,
-	"vkGetDeviceBufferMemoryRequirementsKHR":             84,
-	"vkGetDeviceImageMemoryRequirements":                 85,
-	"vkGetDeviceImageMemoryRequirementsKHR":              85,
-	"vkGetDeviceImageSparseMemoryRequirements":           86,
-	"vkGetDeviceImageSparseMemoryRequirementsKHR":        86,
-	"vkGetDeviceQueue2":                                  87,
-	"vkSetDebugUtilsObjectNameEXT":                       88,
-	"vkSetDebugUtilsObjectTagEXT":                        89,
-	"vkQueueBeginDebugUtilsLabelEXT":                     90,
-	"vkQueueEndDebugUtilsLabelEXT":                       91,
-	"vkQueueInsertDebugUtilsLabelEXT":                    92,
-	"vkCreateDebugUtilsMessengerEXT":                     93,
-	"vkDestroyDebugUtilsMessengerEXT":                    94,
-	"vkSubmitDebugUtilsMessageEXT":                       95,
-	"vkGetMemoryHostPointerPropertiesEXT":                96,
-	"vkGetImageDrmFormatModifierPropertiesEXT":           97,
-	"vkGetBufferOpaqueCaptureAddress":                    98,
-	"vkGetBufferOpaqueCaptureAddressKHR":                 98,
-	"vkGetBufferDeviceAddress":                           99,
-	"vkGetBufferDeviceAddressKHR":                        99,
-	"vkGetBufferDeviceAddressEXT":                        99,
-	"vkGetDeviceMemoryOpaqueCaptureAddress":              100,
-	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           100,
-	"vkSetDeviceMemoryPriorityEXT":                       101,
-	"vkMapMemory2":                                       102,
-	"vkMapMemory2KHR":                                    102,
-	"vkUnmapMemory2":                                     103,
-	"vkUnmapMemory2KHR":                                  103,
+	"vkQueueBindSparse":                                  36,
+	"vkCreateFence":                                      37,
+	"vkDestroyFence":                                     38,
+	"vkResetFences":                                      39,
+	"vkGetFenceStatus":                                   40,
+	"vkWaitForFences":                                    41,
+	"vkCreateSemaphore":                                  42,
+	"vkDestroySemaphore":                                 43,
+	"vkCreateEvent":                                      44,
+	"vkDestroyEvent":                                     45,
+	"vkGetEventStatus":                                   46,
+	"vkSetEvent":                                         47,
+	"vkResetEvent":                                       48,
+	"vkCreateQueryPool":                                  49,
+	"vkDestroyQueryPool":                                 50,
+	"vkGetQueryPoolResults":                              51,
+	"vkCreateBuffer":                                     52,
+	"vkDestroyBuffer":                                    53,
+	"vkCreateBufferView":                                 54,
+	"vkDestroyBufferView":                                55,
+	"vkCreateImage":                                      56,
+	"vkDestroyImage":                                     57,
+	"vkGetImageSubresourceLayout":                        58,
+	"vkCreateImageView":                                  59,
+	"vkDestroyImageView":                                 60,
+	"vkCreateShaderModule":                               61,
+	"vkDestroyShaderModule":                              62,
+	"vkCreatePipelineCache":                              63,
+	"vkDestroyPipelineCache":                             64,
+	"vkGetPipelineCacheData":                             65,
+	"vkMergePipelineCaches":                              66,
+	"vkCreateGraphicsPipelines":                          67,
+	"vkCreateComputePipelines":                           68,
+	"vkDestroyPipeline":                                  69,
+	"vkCreatePipelineLayout":                             70,
+	"vkDestroyPipelineLayout":                            71,
+	"vkCreateSampler":                                    72,
+	"vkDestroySampler":                                   73,
+	"vkCreateDescriptorSetLayout":                        74,
+	"vkDestroyDescriptorSetLayout":                       75,
+	"vkCreateDescriptorPool":                             76,
+	"vkDestroyDescriptorPool":                            77,
+	"vkResetDescriptorPool":                              78,
+	"vkAllocateDescriptorSets":                           79,
+	"vkFreeDescriptorSets":                               80,
+	"vkUpdateDescriptorSets":                             81,
+	"vkCreateFramebuffer":                                82,
+	"vkDestroyFramebuffer":                               83,
+	"vkCreateRenderPass":                                 84,
+	"vkDestroyRenderPass":                                85,
+	"vkGetRenderAreaGranularity":                         86,
+	"vkCreateCommandPool":                                87,
+	"vkDestroyCommandPool":                               88,
+	"vkResetCommandPool":                                 89,
+	"vkAllocateCommandBuffers":                           90,
+	"vkFreeCommandBuffers":                               91,
+	"vkBeginCommandBuffer":                               92,
+	"vkEndCommandBuffer":                                 93,
+	"vkResetCommandBuffer":                               94,
+	"vkCmdBindPipeline":                                  95,
+	"vkCmdSetViewport":                                   96,
+	"vkCmdSetScissor":                                    97,
+	"vkCmdSetLineWidth":                                  98,
+	"vkCmdSetDepthBias":                                  99,
+	"vkCmdSetBlendConstants":                             100,
+	"vkCmdSetDepthBounds":                                101,
+	"vkCmdSetStencilCompareMask":                         102,
+	"vkCmdSetStencilWriteMask":                           103,
+	"vkCmdSetStencilReference":                           104,
+	"vkCmdBindDescriptorSets":                            105,
+	"vkCmdBindIndexBuffer":                               106,
+	"vkCmdBindVertexBuffers":                             107,
+	"vkCmdDraw":                                          108,
+	"vkCmdDrawIndexed":                                   109,
+	"vkCmdDrawIndirect":                                  110,
+	"vkCmdDrawIndexedIndirect":                           111,
+	"vkCmdDispatch":                                      112,
+	"vkCmdDispatchIndirect":                              113,
+	"vkCmdCopyBuffer":                                    114,
+	"vkCmdCopyImage":                                     115,
+	"vkCmdBlitImage":                                     116,
+	"vkCmdCopyBufferToImage":                             117,
+	"vkCmdCopyImageToBuffer":                             118,
+	"vkCmdUpdateBuffer":                                  119,
+	"vkCmdFillBuffer":                                    120,
+	"vkCmdClearColorImage":                               121,
+	"vkCmdClearDepthStencilImage":                        122,
+	"vkCmdClearAttachments":                              123,
+	"vkCmdResolveImage":                                  124,
+	"vkCmdSetEvent":                                      125,
+	"vkCmdResetEvent":                                    126,
+	"vkCmdWaitEvents":                                    127,
+	"vkCmdPipelineBarrier":                               128,
+	"vkCmdBeginQuery":                                    129,
+	"vkCmdEndQuery":                                      130,
+	"vkCmdResetQueryPool":                                131,
+	"vkCmdWriteTimestamp":                                132,
+	"vkCmdCopyQueryPoolResults":                          133,
+	"vkCmdPushConstants":                                 134,
+	"vkCmdBeginRenderPass":                               135,
+	"vkCmdNextSubpass":                                   136,
+	"vkCmdEndRenderPass":                                 137,
+	"vkCmdExecuteCommands":                               138,
+	"vkGetPhysicalDeviceExternalImageFormatPropertiesNV": 139,
+	"vkGetPhysicalDeviceFeatures2":                       140,
+	"vkGetPhysicalDeviceFeatures2KHR":                    140,
+	"vkGetPhysicalDeviceProperties2":                     141,
+	"vkGetPhysicalDeviceProperties2KHR":                  141,
+	"vkGetPhysicalDeviceFormatProperties2":               142,
+	"vkGetPhysicalDeviceFormatProperties2KHR":            142,
+	"vkGetPhysicalDeviceImageFormatProperties2":          143,
+	"vkGetPhysicalDeviceImageFormatProperties2KHR":       143,
+	"vkGetPhysicalDeviceQueueFamilyProperties2":          144,
+	"vkGetPhysicalDeviceQueueFamilyProperties2KHR":       144,
+	"vkGetPhysicalDeviceMemoryProperties2":               145,
+	"vkGetPhysicalDeviceMemoryProperties2KHR":            145,
+	"vkGetPhysicalDeviceSparseImageFormatProperties2":    146,
+	"vkGetPhysicalDeviceSparseImageFormatProperties2KHR": 146,
+	"vkTrimCommandPool":                                  147,
+	"vkTrimCommandPoolKHR":                               147,
+	"vkGetPhysicalDeviceExternalBufferProperties":        148,
+	"vkGetPhysicalDeviceExternalBufferPropertiesKHR":     148,
+	"vkGetMemoryFdKHR":                                   149,
+	"vkGetMemoryFdPropertiesKHR":                         150,
+	"vkGetMemoryRemoteAddressNV":                         151,
+	"vkGetPhysicalDeviceExternalSemaphoreProperties":     152,
+	"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR":  152,
+	"vkGetPhysicalDeviceExternalFenceProperties":         153,
+	"vkGetPhysicalDeviceExternalFencePropertiesKHR":      153,
+	"vkEnumeratePhysicalDeviceGroups":                    154,
+	"vkEnumeratePhysicalDeviceGroupsKHR":                 154,
+	"vkGetDeviceGroupPeerMemoryFeatures":                 155,
+	"vkGetDeviceGroupPeerMemoryFeaturesKHR":              155,
+	"vkBindBufferMemory2":                                156,
+	"vkBindBufferMemory2KHR":                             156,
+	"vkBindImageMemory2":                                 157,
+	"vkBindImageMemory2KHR":                              157,
+	"vkCmdSetDeviceMask":                                 158,
+	"vkCmdSetDeviceMaskKHR":                              158,
+	"vkCmdDispatchBase":                                  159,
+	"vkCmdDispatchBaseKHR":                               159,
+	"vkCreateDescriptorUpdateTemplate":                   160,
+	"vkCreateDescriptorUpdateTemplateKHR":                160,
+	"vkDestroyDescriptorUpdateTemplate":                  161,
+	"vkDestroyDescriptorUpdateTemplateKHR":               161,
+	"vkUpdateDescriptorSetWithTemplate":                  162,
+	"vkUpdateDescriptorSetWithTemplateKHR":               162,
+	"vkGetBufferMemoryRequirements2":                     163,
+	"vkGetBufferMemoryRequirements2KHR":                  163,
+	"vkGetImageMemoryRequirements2":                      164,
+	"vkGetImageMemoryRequirements2KHR":                   164,
+	"vkGetImageSparseMemoryRequirements2":                165,
+	"vkGetImageSparseMemoryRequirements2KHR":             165,
+	"vkGetDeviceBufferMemoryRequirements":                166,
+	"vkGetDeviceBufferMemoryRequirementsKHR":             166,
+	"vkGetDeviceImageMemoryRequirements":                 167,
+	"vkGetDeviceImageMemoryRequirementsKHR":              167,
+	"vkGetDeviceImageSparseMemoryRequirements":           168,
+	"vkGetDeviceImageSparseMemoryRequirementsKHR":        168,
+	"vkCreateSamplerYcbcrConversion":                     169,
+	"vkCreateSamplerYcbcrConversionKHR":                  169,
+	"vkDestroySamplerYcbcrConversion":                    170,
+	"vkDestroySamplerYcbcrConversionKHR":                 170,
+	"vkGetDeviceQueue2":                                  171,
+	"vkGetDescriptorSetLayoutSupport":                    172,
+	"vkGetDescriptorSetLayoutSupportKHR":                 172,
+	"vkSetDebugUtilsObjectNameEXT":                       173,
+	"vkSetDebugUtilsObjectTagEXT":                        174,
+	"vkQueueBeginDebugUtilsLabelEXT":                     175,
+	"vkQueueEndDebugUtilsLabelEXT":                       176,
+	"vkQueueInsertDebugUtilsLabelEXT":                    177,
+	"vkCreateDebugUtilsMessengerEXT":                     178,
+	"vkDestroyDebugUtilsMessengerEXT":                    179,
+	"vkSubmitDebugUtilsMessageEXT":                       180,
+	"vkGetMemoryHostPointerPropertiesEXT":                181,
+	"vkGetImageDrmFormatModifierPropertiesEXT":           182,
+	"vkGetBufferOpaqueCaptureAddress":                    183,
+	"vkGetBufferOpaqueCaptureAddressKHR":                 183,
+	"vkGetBufferDeviceAddress":                           184,
+	"vkGetBufferDeviceAddressKHR":                        184,
+	"vkGetBufferDeviceAddressEXT":                        184,
+	"vkGetDeviceMemoryOpaqueCaptureAddress":              185,
+	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           185,
+	"vkSetDeviceMemoryPriorityEXT":                       186,
+	"vkMapMemory2":                                       187,
+	"vkMapMemory2KHR":                                    187,
+	"vkUnmapMemory2":                                     188,
+	"vkUnmapMemory2KHR":                                  188,
 }
 
-var dispatchers = [104]func(*Frame){
+var dispatchers = [189]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -448,74 +651,159 @@ var dispatchers = [104]func(*Frame){
 	33:  callBindImageMemory,
 	34:  callGetImageSparseMemoryRequirements,
 	35:  callGetPhysicalDeviceSparseImageFormatProperties,
-	36:  callCreateFence,
-	37:  callDestroyFence,
-	38:  callResetFences,
-	39:  callGetFenceStatus,
-	40:  callWaitForFences,
-	41:  callCreateBuffer,
-	42:  callDestroyBuffer,
-	43:  callCreateBufferView,
-	44:  callDestroyBufferView,
-	45:  callCreateImage,
-	46:  callDestroyImage,
-	47:  callGetImageSubresourceLayout,
-	48:  callCreateImageView,
-	49:  callDestroyImageView,
-	50:  callCreateCommandPool,
-	51:  callDestroyCommandPool,
-	52:  callResetCommandPool,
-	53:  callAllocateCommandBuffers,
-	54:  callFreeCommandBuffers,
-	55:  callBeginCommandBuffer,
-	56:  callEndCommandBuffer,
-	57:  callResetCommandBuffer,
-	58:  callCmdCopyBuffer,
-	59:  callCmdUpdateBuffer,
-	60:  callCmdFillBuffer,
-	61:  callCmdPipelineBarrier,
-	62:  callGetPhysicalDeviceExternalImageFormatPropertiesNV,
-	63:  callGetPhysicalDeviceFeatures2,
-	64:  callGetPhysicalDeviceProperties2,
-	65:  callGetPhysicalDeviceFormatProperties2,
-	66:  callGetPhysicalDeviceImageFormatProperties2,
-	67:  callGetPhysicalDeviceQueueFamilyProperties2,
-	68:  callGetPhysicalDeviceMemoryProperties2,
-	69:  callGetPhysicalDeviceSparseImageFormatProperties2,
-	70:  callTrimCommandPool,
-	71:  callGetPhysicalDeviceExternalBufferProperties,
-	72:  callGetMemoryFdKHR,
-	73:  callGetMemoryFdPropertiesKHR,
-	74:  callGetMemoryRemoteAddressNV,
-	75:  callGetPhysicalDeviceExternalSemaphoreProperties,
-	76:  callGetPhysicalDeviceExternalFenceProperties,
-	77:  callEnumeratePhysicalDeviceGroups,
-	78:  callGetDeviceGroupPeerMemoryFeatures,
-	79:  callBindBufferMemory2,
-	80:  callBindImageMemory2,
-	81:  callGetBufferMemoryRequirements2,
-	82:  callGetImageMemoryRequirements2,
-	83:  callGetImageSparseMemoryRequirements2,
-	84:  callGetDeviceBufferMemoryRequirements,
-	85:  callGetDeviceImageMemoryRequirements,
-	86:  callGetDeviceImageSparseMemoryRequirements,
-	87:  callGetDeviceQueue2,
-	88:  callSetDebugUtilsObjectNameEXT,
-	89:  callSetDebugUtilsObjectTagEXT,
-	90:  callQueueBeginDebugUtilsLabelEXT,
-	91:  callQueueEndDebugUtilsLabelEXT,
-	92:  callQueueInsertDebugUtilsLabelEXT,
-	93:  callCreateDebugUtilsMessengerEXT,
-	94:  callDestroyDebugUtilsMessengerEXT,
-	95:  callSubmitDebugUtilsMessageEXT,
-	96:  callGetMemoryHostPointerPropertiesEXT,
-	97:  callGetImageDrmFormatModifierPropertiesEXT,
-	98:  callGetBufferOpaqueCaptureAddress,
-	99:  callGetBufferDeviceAddress,
-	100: callGetDeviceMemoryOpaqueCaptureAddress,
-	101: callSetDeviceMemoryPriorityEXT,
-	102: callMapMemory2,
-	103: callUnmapMemory2,
+	36:  absent, // vkQueueBindSparse
+	37:  callCreateFence,
+	38:  callDestroyFence,
+	39:  callResetFences,
+	40:  callGetFenceStatus,
+	41:  callWaitForFences,
+	42:  absent, // vkCreateSemaphore
+	43:  absent, // vkDestroySemaphore
+	44:  absent, // vkCreateEvent
+	45:  absent, // vkDestroyEvent
+	46:  absent, // vkGetEventStatus
+	47:  absent, // vkSetEvent
+	48:  absent, // vkResetEvent
+	49:  absent, // vkCreateQueryPool
+	50:  absent, // vkDestroyQueryPool
+	51:  absent, // vkGetQueryPoolResults
+	52:  callCreateBuffer,
+	53:  callDestroyBuffer,
+	54:  callCreateBufferView,
+	55:  callDestroyBufferView,
+	56:  callCreateImage,
+	57:  callDestroyImage,
+	58:  callGetImageSubresourceLayout,
+	59:  callCreateImageView,
+	60:  callDestroyImageView,
+	61:  absent, // vkCreateShaderModule
+	62:  absent, // vkDestroyShaderModule
+	63:  absent, // vkCreatePipelineCache
+	64:  absent, // vkDestroyPipelineCache
+	65:  absent, // vkGetPipelineCacheData
+	66:  absent, // vkMergePipelineCaches
+	67:  absent, // vkCreateGraphicsPipelines
+	68:  absent, // vkCreateComputePipelines
+	69:  absent, // vkDestroyPipeline
+	70:  absent, // vkCreatePipelineLayout
+	71:  absent, // vkDestroyPipelineLayout
+	72:  absent, // vkCreateSampler
+	73:  absent, // vkDestroySampler
+	74:  absent, // vkCreateDescriptorSetLayout
+	75:  absent, // vkDestroyDescriptorSetLayout
+	76:  absent, // vkCreateDescriptorPool
+	77:  absent, // vkDestroyDescriptorPool
+	78:  absent, // vkResetDescriptorPool
+	79:  absent, // vkAllocateDescriptorSets
+	80:  absent, // vkFreeDescriptorSets
+	81:  absent, // vkUpdateDescriptorSets
+	82:  absent, // vkCreateFramebuffer
+	83:  absent, // vkDestroyFramebuffer
+	84:  absent, // vkCreateRenderPass
+	85:  absent, // vkDestroyRenderPass
+	86:  absent, // vkGetRenderAreaGranularity
+	87:  callCreateCommandPool,
+	88:  callDestroyCommandPool,
+	89:  callResetCommandPool,
+	90:  callAllocateCommandBuffers,
+	91:  callFreeCommandBuffers,
+	92:  callBeginCommandBuffer,
+	93:  callEndCommandBuffer,
+	94:  callResetCommandBuffer,
+	95:  absent, // vkCmdBindPipeline
+	96:  absent, // vkCmdSetViewport
+	97:  absent, // vkCmdSetScissor
+	98:  absent, // vkCmdSetLineWidth
+	99:  absent, // vkCmdSetDepthBias
+	100: absent, // vkCmdSetBlendConstants
+	101: absent, // vkCmdSetDepthBounds
+	102: absent, // vkCmdSetStencilCompareMask
+	103: absent, // vkCmdSetStencilWriteMask
+	104: absent, // vkCmdSetStencilReference
+	105: absent, // vkCmdBindDescriptorSets
+	106: absent, // vkCmdBindIndexBuffer
+	107: absent, // vkCmdBindVertexBuffers
+	108: absent, // vkCmdDraw
+	109: absent, // vkCmdDrawIndexed
+	110: absent, // vkCmdDrawIndirect
+	111: absent, // vkCmdDrawIndexedIndirect
+	112: absent, // vkCmdDispatch
+	113: absent, // vkCmdDispatchIndirect
+	114: callCmdCopyBuffer,
+	115: absent, // vkCmdCopyImage
+	116: absent, // vkCmdBlitImage
+	117: absent, // vkCmdCopyBufferToImage
+	118: absent, // vkCmdCopyImageToBuffer
+	119: callCmdUpdateBuffer,
+	120: callCmdFillBuffer,
+	121: absent, // vkCmdClearColorImage
+	122: absent, // vkCmdClearDepthStencilImage
+	123: absent, // vkCmdClearAttachments
+	124: absent, // vkCmdResolveImage
+	125: absent, // vkCmdSetEvent
+	126: absent, // vkCmdResetEvent
+	127: absent, // vkCmdWaitEvents
+	128: callCmdPipelineBarrier,
+	129: absent, // vkCmdBeginQuery
+	130: absent, // vkCmdEndQuery
+	131: absent, // vkCmdResetQueryPool
+	132: absent, // vkCmdWriteTimestamp
+	133: absent, // vkCmdCopyQueryPoolResults
+	134: absent, // vkCmdPushConstants
+	135: absent, // vkCmdBeginRenderPass
+	136: absent, // vkCmdNextSubpass
+	137: absent, // vkCmdEndRenderPass
+	138: absent, // vkCmdExecuteCommands
+	139: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
+	140: callGetPhysicalDeviceFeatures2,
+	141: callGetPhysicalDeviceProperties2,
+	142: callGetPhysicalDeviceFormatProperties2,
+	143: callGetPhysicalDeviceImageFormatProperties2,
+	144: callGetPhysicalDeviceQueueFamilyProperties2,
+	145: callGetPhysicalDeviceMemoryProperties2,
+	146: callGetPhysicalDeviceSparseImageFormatProperties2,
+	147: callTrimCommandPool,
+	148: callGetPhysicalDeviceExternalBufferProperties,
+	149: callGetMemoryFdKHR,
+	150: callGetMemoryFdPropertiesKHR,
+	151: callGetMemoryRemoteAddressNV,
+	152: callGetPhysicalDeviceExternalSemaphoreProperties,
+	153: callGetPhysicalDeviceExternalFenceProperties,
+	154: callEnumeratePhysicalDeviceGroups,
+	155: callGetDeviceGroupPeerMemoryFeatures,
+	156: callBindBufferMemory2,
+	157: callBindImageMemory2,
+	158: absent, // vkCmdSetDeviceMask
+	159: absent, // vkCmdDispatchBase
+	160: absent, // vkCreateDescriptorUpdateTemplate
+	161: absent, // vkDestroyDescriptorUpdateTemplate
+	162: absent, // vkUpdateDescriptorSetWithTemplate
+	163: callGetBufferMemoryRequirements2,
+	164: callGetImageMemoryRequirements2,
+	165: callGetImageSparseMemoryRequirements2,
+	166: callGetDeviceBufferMemoryRequirements,
+	167: callGetDeviceImageMemoryRequirements,
+	168: callGetDeviceImageSparseMemoryRequirements,
+	169: absent, // vkCreateSamplerYcbcrConversion
+	170: absent, // vkDestroySamplerYcbcrConversion
+	171: callGetDeviceQueue2,
+	172: absent, // vkGetDescriptorSetLayoutSupport
+	173: callSetDebugUtilsObjectNameEXT,
+	174: callSetDebugUtilsObjectTagEXT,
+	175: callQueueBeginDebugUtilsLabelEXT,
+	176: callQueueEndDebugUtilsLabelEXT,
+	177: callQueueInsertDebugUtilsLabelEXT,
+	178: callCreateDebugUtilsMessengerEXT,
+	179: callDestroyDebugUtilsMessengerEXT,
+	180: callSubmitDebugUtilsMessageEXT,
+	181: callGetMemoryHostPointerPropertiesEXT,
+	182: callGetImageDrmFormatModifierPropertiesEXT,
+	183: callGetBufferOpaqueCaptureAddress,
+	184: callGetBufferDeviceAddress,
+	185: callGetDeviceMemoryOpaqueCaptureAddress,
+	186: callSetDeviceMemoryPriorityEXT,
+	187: callMapMemory2,
+	188: callUnmapMemory2,
 }
 
 func callCreateInstance(f *Frame) {

@@ -315,3 +315,258 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVL $103, AX
 	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $104, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $105, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $106, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $107, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $108, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $109, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $110, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $111, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $112, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $113, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $114, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $115, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $116, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $117, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $118, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $119, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $120, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $121, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $122, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $123, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $124, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $125, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $126, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $127, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $128, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $129, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $130, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $131, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $132, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $133, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $134, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $135, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $136, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $137, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $138, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $139, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $140, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $141, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $142, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $143, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $144, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $145, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $146, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $147, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $148, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $149, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $150, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $151, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $152, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $153, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $154, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $155, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $156, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $157, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $158, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $159, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $160, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $161, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $162, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $163, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $164, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $165, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $166, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $167, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $168, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $169, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $170, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $171, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $172, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $173, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $174, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $175, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $176, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $177, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $178, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $179, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $180, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $181, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $182, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $183, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $184, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $185, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $186, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $187, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $188, AX
+	JMP  farside_entry(SB)

@@ -315,3 +315,258 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVD $103, R9
 	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $104, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $105, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $106, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $107, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $108, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $109, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $110, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $111, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $112, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $113, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $114, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $115, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $116, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $117, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $118, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $119, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $120, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $121, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $122, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $123, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $124, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $125, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $126, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $127, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $128, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $129, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $130, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $131, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $132, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $133, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $134, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $135, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $136, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $137, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $138, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $139, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $140, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $141, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $142, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $143, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $144, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $145, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $146, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $147, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $148, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $149, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $150, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $151, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $152, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $153, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $154, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $155, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $156, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $157, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $158, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $159, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $160, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $161, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $162, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $163, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $164, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $165, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $166, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $167, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $168, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $169, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $170, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $171, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $172, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $173, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $174, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $175, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $176, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $177, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $178, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $179, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $180, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $181, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $182, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $183, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $184, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $185, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $186, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $187, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $188, R9
+	B    farside_entry(SB)

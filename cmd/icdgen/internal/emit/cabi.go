@@ -71,7 +71,12 @@ type entryPoint struct {
 	names  []string
 	params []param
 	kind   int
+	absent bool // a core command that the driver must have an address for, but does not implement
 }
+
+// absentUpTo is the Vulkan version whose core commands all get a stub: the loader calls a core command of the
+// device's version without asking whether there is one. Those that the driver does not implement say so.
+const absentUpTo = 1<<22 | 1<<12
 
 type param struct {
 	name, goType, read string
@@ -132,6 +137,11 @@ func entryPoints(reg *registry.Registry, supported []string) ([]*entryPoint, err
 	var list []*entryPoint
 	for _, c := range reg.Commands {
 		if !wanted[c.Name] {
+			if c.Alias == "" && c.Version != 0 && c.Version <= absentUpTo {
+				e := &entryPoint{Command: c, kind: resultKind(c), absent: true}
+				entries[c.Name] = e
+				list = append(list, e)
+			}
 			continue
 		}
 		e, err := newEntryPoint(lay, c)
@@ -158,16 +168,18 @@ func entryPoints(reg *registry.Registry, supported []string) ([]*entryPoint, err
 	return list, nil
 }
 
-func newEntryPoint(lay *layouts, c *registry.Command) (*entryPoint, error) {
-	e := &entryPoint{Command: c, goName: strings.TrimPrefix(c.Name, "vk")}
+func resultKind(c *registry.Command) int {
 	switch {
 	case c.Result.Type == "void" && c.Result.Pointer == 0:
-		e.kind = kindVoid
+		return kindVoid
 	case c.Result.Type == "VkResult":
-		e.kind = kindResult
-	default:
-		e.kind = kindWord
+		return kindResult
 	}
+	return kindWord
+}
+
+func newEntryPoint(lay *layouts, c *registry.Command) (*entryPoint, error) {
+	e := &entryPoint{Command: c, goName: strings.TrimPrefix(c.Name, "vk"), kind: resultKind(c)}
 	ints, floats := 0, 0
 	for _, d := range c.Params {
 		decl := *d
@@ -238,6 +250,9 @@ func printCommands(p *printer, entries []*entryPoint) {
 
 	p.f("// Commands has one function for every command that the driver implements.\ntype Commands struct {\n")
 	for _, e := range entries {
+		if e.absent {
+			continue
+		}
 		p.f("%s func(", e.goName)
 		for i, v := range e.params {
 			if i > 0 {
@@ -269,11 +284,18 @@ func printCommands(p *printer, entries []*entryPoint) {
 	}
 	p.f("}\n\nvar dispatchers = [%d]func(*Frame){\n", n)
 	for i, e := range entries {
+		if e.absent {
+			p.f("%d: absent, // %s\n", i+1, e.Name)
+			continue
+		}
 		p.f("%d: call%s,\n", i+1, e.goName)
 	}
 	p.f("}\n\n")
 
 	for _, e := range entries {
+		if e.absent {
+			continue
+		}
 		p.f("func call%s(f *Frame) {\n", e.goName)
 		var args []string
 		for _, v := range e.params {
