@@ -47,6 +47,15 @@ func (t *texelFormat) modifiable() bool {
 	return !t.compressed && t.planes[0].aspect == vk.IMAGE_ASPECT_COLOR_BIT
 }
 
+// compatible says whether an image of format t can be seen as format u: colour formats are compatible when
+// their blocks match, no depth/stencil format is with another. With uncompress a block may also be seen as one
+// texel of an uncompressed format (VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT).
+func (t *texelFormat) compatible(u *texelFormat, uncompress bool) bool {
+	return t.aspects()|u.aspects() == vk.IMAGE_ASPECT_COLOR_BIT &&
+		t.planes[0].blockSize == u.planes[0].blockSize &&
+		(t.block == u.block || uncompress && !u.compressed)
+}
+
 // extensionBlock returns the number of the extension that introduced a format; 0 for the original ones.
 func extensionBlock(f vk.Format) int32 {
 	if f < 1000000000 {

@@ -93,6 +93,9 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 		return err
 	}
 	texels, _ := formatOf(img.format)
+	if err := img.checkFormatList(info, &texels); err != nil {
+		return err
+	}
 	extent := [3]uint32{img.extent.Width, img.extent.Height, img.extent.Depth}
 	ok := false
 	if explicit != nil {
@@ -160,6 +163,29 @@ func (img *image) checkShape(limits *vk.ImageFormatProperties) error {
 	case img.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 && (e.Width != e.Height || img.arrayLayers < 6):
 		return invalid("VUID-VkImageCreateInfo-imageType-00954", "cube of %d x %d texels in %d layers",
 			e.Width, e.Height, img.arrayLayers)
+	}
+	return nil
+}
+
+// checkFormatList checks the formats that the application announces for views.
+func (img *image) checkFormatList(info *vk.ImageCreateInfo, texels *texelFormat) error {
+	mutable := img.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT != 0
+	list := vk.Find[vk.ImageFormatListCreateInfo](info.PNext)
+	if list == nil || list.ViewFormatCount == 0 {
+		if mutable && img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT {
+			return invalid("VUID-VkImageCreateInfo-tiling-02353", "a mutable image with a DRM format modifier needs a list of formats")
+		}
+		return nil
+	}
+	if !mutable && list.ViewFormatCount > 1 {
+		return invalid("VUID-VkImageCreateInfo-flags-04738", "%d view formats of an image that is not mutable", list.ViewFormatCount)
+	}
+	uncompress := img.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0
+	for _, f := range vk.Slice(list.PViewFormats, list.ViewFormatCount) {
+		// A format that is not supported may be compatible; it is only a view that cannot have it.
+		if view, ok := formatOf(f); ok && f != img.format && !texels.compatible(&view, uncompress) {
+			return invalid("VUID-VkImageCreateInfo-pNext-06722", "view format %v is not compatible with %v", f, img.format)
+		}
 	}
 	return nil
 }

@@ -194,6 +194,37 @@ func TestDrmExplicitLayouts(t *testing.T) {
 	}
 }
 
+func TestImageFormatLists(t *testing.T) {
+	d := imageTestDevice(t)
+	const mutable, texelView = vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT, vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT
+	for _, c := range []struct {
+		flags   vk.ImageCreateFlags
+		format  vk.Format
+		formats []vk.Format
+		vuid    string
+	}{
+		{0, vk.FORMAT_R8G8B8A8_UNORM, []vk.Format{vk.FORMAT_R8G8B8A8_UNORM}, ""},
+		{mutable, vk.FORMAT_R8G8B8A8_UNORM, []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8G8B8A8_SRGB}, ""},
+		{mutable | texelView, vk.FORMAT_BC1_RGB_UNORM_BLOCK, []vk.Format{vk.FORMAT_R16G16B16A16_UINT}, ""},
+		{mutable, vk.FORMAT_D32_SFLOAT, []vk.Format{vk.FORMAT_D32_SFLOAT}, ""},
+		{0, vk.FORMAT_R8G8B8A8_UNORM, []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8G8B8A8_SRGB}, "VUID-VkImageCreateInfo-flags-04738"},
+		{mutable, vk.FORMAT_R8G8B8A8_UNORM, []vk.Format{vk.FORMAT_R8_UNORM}, "VUID-VkImageCreateInfo-pNext-06722"},
+		{mutable, vk.FORMAT_BC1_RGB_UNORM_BLOCK, []vk.Format{vk.FORMAT_R16G16B16A16_UINT}, "VUID-VkImageCreateInfo-pNext-06722"},
+		{mutable, vk.FORMAT_D32_SFLOAT, []vk.Format{vk.FORMAT_R32_SFLOAT}, "VUID-VkImageCreateInfo-pNext-06722"},
+	} {
+		list := vk.ImageFormatListCreateInfo{
+			SType:           vk.STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
+			ViewFormatCount: uint32(len(c.formats)), PViewFormats: &c.formats[0],
+		}
+		info := plainImage()
+		info.Flags, info.Format, info.PNext = c.flags, c.format, unsafe.Pointer(&list)
+		img := image{device: d}
+		if err := img.init(&info); vk.VUIDOf(err) != c.vuid || (err == nil) != (c.vuid == "") {
+			t.Errorf("%v as %v: %v (%q), want %q", c.format, c.formats, err, vk.VUIDOf(err), c.vuid)
+		}
+	}
+}
+
 func TestImageMemoryRequirements(t *testing.T) {
 	d := imageTestDevice(t)
 	info := plainImage()

@@ -112,10 +112,7 @@ func (v *imageView) checkFormat() error {
 	if !ok {
 		return invalid("VUID-VkImageViewCreateInfo-None-02273", "format %v is not supported", v.format)
 	}
-	// Colour formats are compatible when their blocks have the same size; no depth/stencil format is with another.
-	uncompress := v.image.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0 && !texels.compressed
-	if own.aspects()|texels.aspects() != vk.IMAGE_ASPECT_COLOR_BIT ||
-		texels.planes[0].blockSize != own.planes[0].blockSize || texels.block != own.block && !uncompress {
+	if !own.compatible(&texels, v.image.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0) {
 		return invalid("VUID-VkImageViewCreateInfo-image-01761", "format %v is not compatible with %v", v.format, v.image.format)
 	}
 	return nil
