@@ -61,6 +61,7 @@ func failed(index uintptr) uintptr {
 
 var (
 	// dispatchPC is the code address of dispatch, which crosscall2 calls.
+	//lint:ignore U1000 entry_*.s reads it
 	dispatchPC = func() uintptr {
 		f := dispatch
 		return **(**uintptr)(unsafe.Pointer(&f))
