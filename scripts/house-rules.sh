@@ -22,4 +22,20 @@ rule 'no purego.NewCallback on an entry point' \
 rule 'hand-written files stay under 800 lines' \
 	< <(git ls-files '*.go' | grep -v 'zz_generated_' | xargs wc -l | awk '$2 != "total" && $1 >= 800')
 rule 'no TODO, FIXME or XXX' < <(git grep -nE '\b(TODO|FIXME|XXX)\b' -- '*.go' '*.s')
+
+# The order of the table in ARCHITECTURE.md, from its first column; a row covers the packages below it.
+order=$(sed -nE 's/^\| `([a-z/]+)` \|.*/\1/p' ARCHITECTURE.md)
+row() { # row PACKAGE: the number of its row
+	awk -v package="${1#farside/}" '
+		package == $1 || index(package, $1 "/") == 1 { print NR; found = 1; exit }
+		END { if (!found) print 0 }' <<<"$order"
+}
+rule 'a package imports only rows above it in ARCHITECTURE.md, which names every package' < <(
+	go list -f '{{$p := .ImportPath}}{{range .Imports}}{{$p}} {{.}}{{"\n"}}{{end}}' ./... |
+		grep ' farside/' | while read -r package import; do
+		from=$(row "$package") to=$(row "$import")
+		[ "$from" -gt "$to" ] && [ "$to" -gt 0 ] || [ "$from" -eq "$to" ] && [ "$to" -gt 0 ] ||
+			echo "$package imports $import"
+	done
+)
 exit $failed
