@@ -89,7 +89,7 @@ vet: ## go vet for amd64 and arm64
 
 .PHONY: lint
 lint: ## gofmt, staticcheck and the house rules that a machine can check
-	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "not gofmt'ed:" $$out >&2; exit 1; }
+	@out=$$(gofmt -l .); [ -z "$$out" ] || { echo "not gofmt'ed:" $$out >&2; exit 1; }
 	@scripts/house-rules.sh
 	$(GO) tool staticcheck ./...
 

@@ -2,6 +2,9 @@
 # Checks the rules of CONTRIBUTING.md that a machine can check.
 set -euo pipefail
 
+# Without git the lists below would be empty and every rule kept.
+git ls-files --error-unmatch go.mod >/dev/null
+
 failed=0
 rule() { # rule TEXT: standard input names the offenders
 	local offenders
