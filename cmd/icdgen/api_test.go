@@ -108,12 +108,20 @@ func TestAPIFails(t *testing.T) {
 // TestAPIWrites also runs it twice: the second run must not touch what is right already.
 func TestAPIWrites(t *testing.T) {
 	dir := t.TempDir()
+	support := filepath.Join(dir, "support.go")
+	if err := os.WriteFile(support, []byte("package icd\n\nvar _ = cabi.Commands{CreateInstance: createInstance}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	run := func() {
-		if out, errOut, code := icdgen(t, "api", "-registry", miniRegistry, "-out="+dir); code != 0 || out != "" || errOut != "" {
+		if out, errOut, code := icdgen(t, "api", "-registry", miniRegistry, "-support", support, "-out="+dir); code != 0 || out != "" || errOut != "" {
 			t.Fatalf("exit code %d, %q, %q", code, out, errOut)
 		}
 	}
 	run()
+	readers, err := os.ReadFile(filepath.Join(dir, "internal", "cabi", "zz_generated_commands.go"))
+	if err != nil || !strings.Contains(string(readers), "CreateInstance") {
+		t.Errorf("no reader for the supported command: %v", err)
+	}
 	file := filepath.Join(dir, "internal", "vk", "zz_generated_structs.go")
 	before, err := os.Stat(file)
 	if err != nil {
