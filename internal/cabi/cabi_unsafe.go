@@ -106,11 +106,23 @@ func newForkGuard() *[2]uint64 {
 // Forked reports whether this process was forked from the one that loaded the driver.
 func Forked() bool { return atomic.LoadUint64(&forkGuard[0]) == 0 }
 
-// ForkMessage writes the message about a forked process to standard error, once in a process.
-func ForkMessage() {
-	if atomic.SwapUint64(&forkGuard[1], 1) == 0 {
-		_, _ = syscall.Write(2, forkMessage[:])
+// Guard runs the Go side of a symbol that the library exports, which no stub protects: f is not run in a
+// forked process, and its panic is reported as that of a command.
+func Guard(symbol string, f func()) {
+	if Forked() {
+		if atomic.SwapUint64(&forkGuard[1], 1) == 0 {
+			_, _ = syscall.Write(2, forkMessage[:])
+		}
+		return
 	}
+	before := debug.SetPanicOnFault(true)
+	defer func() {
+		if v := recover(); v != nil {
+			report(symbol, v)
+		}
+		debug.SetPanicOnFault(before)
+	}()
+	f()
 }
 
 // stubsAddress returns the address of the stub table.
@@ -143,13 +155,13 @@ func dispatch(f *Frame) {
 func leave(f *Frame, panicOnFault bool) {
 	if v := recover(); v != nil {
 		f.result = failed(f.index)
-		report(f.index, v)
+		report(names[f.index], v)
 	}
 	debug.SetPanicOnFault(panicOnFault)
 }
 
 // report calls OnPanic, whose own panic must not reach C either.
-func report(index uintptr, value any) {
+func report(command string, value any) {
 	defer func() { _ = recover() }()
-	OnPanic(names[index], value, debug.Stack())
+	OnPanic(command, value, debug.Stack())
 }
