@@ -34,13 +34,16 @@ endif
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Without XDG_RUNTIME_DIR, vulkaninfo prints an error about Wayland before anything else.
 .PHONY: run
 run: ## set up, build, show the driver in vulkaninfo and run the demo
 	@scripts/setup.sh run
 	@$(MAKE) build
 	@echo 'export $(ON_FARSIDE)'
-	$(ON_FARSIDE) vulkaninfo --summary
-	$(ON_FARSIDE) $(GO) run ./conformance/demo
+	@echo; echo vulkaninfo --summary
+	@$(ON_FARSIDE) XDG_RUNTIME_DIR=$${XDG_RUNTIME_DIR:-/tmp} vulkaninfo --summary
+	@echo; echo $(GO) run ./conformance/demo
+	@$(ON_FARSIDE) $(GO) run ./conformance/demo
 
 .PHONY: test
 test: ## set up, build and run every test
