@@ -385,3 +385,50 @@ func TestNameAndTagErrors(t *testing.T) {
 		t.Errorf("a good tag: %v", r)
 	}
 }
+
+// TestForeignHandles gives every command of this file and of the features and properties a handle that was
+// never made: each reports it, and returns an error where it has a result.
+func TestForeignHandles(t *testing.T) {
+	captureLog(t, "error")
+	i := testInstance(t, nil)
+	testMessenger(t, i, everySeverity, everyType, 0)
+	const bad = 0x1000
+	var m vk.DebugUtilsMessengerEXT
+	for id, call := range map[string]func() vk.Result{
+		"vkCreateDebugUtilsMessengerEXT-instance": func() vk.Result {
+			return createDebugUtilsMessengerEXT(bad, messengerInfo(everySeverity, everyType, 0), nil, &m)
+		},
+		"vkSetDebugUtilsObjectNameEXT-device": func() vk.Result {
+			return setDebugUtilsObjectNameEXT(bad, &vk.DebugUtilsObjectNameInfoEXT{})
+		},
+		"vkSetDebugUtilsObjectTagEXT-device": func() vk.Result {
+			return setDebugUtilsObjectTagEXT(bad, &vk.DebugUtilsObjectTagInfoEXT{})
+		},
+		"vkDestroyDebugUtilsMessengerEXT-instance": void(func() { destroyDebugUtilsMessengerEXT(bad, 0, nil) }),
+		"vkSubmitDebugUtilsMessageEXT-instance": void(func() {
+			submitDebugUtilsMessageEXT(bad, everySeverity, everyType, &vk.DebugUtilsMessengerCallbackDataEXT{})
+		}),
+		"vkQueueBeginDebugUtilsLabelEXT-queue":          void(func() { queueBeginDebugUtilsLabelEXT(bad, &vk.DebugUtilsLabelEXT{}) }),
+		"vkQueueInsertDebugUtilsLabelEXT-queue":         void(func() { queueInsertDebugUtilsLabelEXT(bad, &vk.DebugUtilsLabelEXT{}) }),
+		"vkQueueEndDebugUtilsLabelEXT-queue":            void(func() { queueEndDebugUtilsLabelEXT(bad) }),
+		"vkGetPhysicalDeviceFeatures-physicalDevice":    void(func() { getPhysicalDeviceFeatures(bad, nil) }),
+		"vkGetPhysicalDeviceFeatures2-physicalDevice":   void(func() { getPhysicalDeviceFeatures2(bad, nil) }),
+		"vkGetPhysicalDeviceProperties-physicalDevice":  void(func() { getPhysicalDeviceProperties(bad, nil) }),
+		"vkGetPhysicalDeviceProperties2-physicalDevice": void(func() { getPhysicalDeviceProperties2(bad, nil) }),
+	} {
+		takeInbox()
+		if r := call(); r != vk.ERROR_UNKNOWN {
+			t.Errorf("%s: %v", id, r)
+		}
+		if got := takeInbox(); len(got) != 1 || got[0].id != "VUID-"+id+"-parameter" {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+}
+
+func void(f func()) func() vk.Result {
+	return func() vk.Result {
+		f()
+		return vk.ERROR_UNKNOWN
+	}
+}
