@@ -116,9 +116,12 @@ func (d *device) destroyHandles() {
 	}
 }
 
-// created and destroyed keep the list of the device's live children.
-func (d *device) created(t vk.ObjectType, h uint64)   { d.objects.Store(h, t) }
-func (d *device) destroyed(t vk.ObjectType, h uint64) { d.objects.CompareAndDelete(h, t) }
+// created and destroyed keep the list of the device's live children; a name goes with its object.
+func (d *device) created(t vk.ObjectType, h uint64) { d.objects.Store(h, t) }
+func (d *device) destroyed(t vk.ObjectType, h uint64) {
+	d.objects.CompareAndDelete(h, t)
+	d.physical.instance.names.Delete(object{t, h})
+}
 
 func (d *device) leaked(yield func(vk.ObjectType, uint64)) {
 	d.objects.Range(func(h, t any) bool {

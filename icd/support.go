@@ -16,9 +16,9 @@ type extension struct {
 }
 
 // instanceExtensions and deviceExtensions say what is advertised; revision, dependencies and commands come
-// from the registry.
+// from the registry. VK_KHR_device_group_creation, core in 1.1, is left out with its device half
+// VK_KHR_device_group: whoever sees it also asks for the groups' swapchains.
 var instanceExtensions = []extension{
-	{name: vk.KHR_DEVICE_GROUP_CREATION_EXTENSION_NAME},
 	{name: vk.KHR_EXTERNAL_FENCE_CAPABILITIES_EXTENSION_NAME},
 	{name: vk.KHR_EXTERNAL_MEMORY_CAPABILITIES_EXTENSION_NAME},
 	{name: vk.KHR_EXTERNAL_SEMAPHORE_CAPABILITIES_EXTENSION_NAME},
