@@ -1,0 +1,7 @@
+// Package conformance drives the driver through the system's Vulkan loader, as applications do.
+//
+// Its tests are one table of cases, named after the groups of the Vulkan conformance test suite that they
+// mirror. Each case runs in a process of its own, on Farside and, where it has what the case needs, on
+// lavapipe as the reference; lavapipe_test.go lists where lavapipe breaks the rule that a case asks about.
+// One case alone: go test ./conformance -run 'TestConformance/farside/api.external.memory.opaque_fd'.
+package conformance

@@ -1,0 +1,213 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"farside/conformance/vulkan"
+)
+
+var drivers = flag.String("drivers", "farside,lavapipe", "the drivers to run the table on")
+
+const (
+	lavapipeManifest = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
+	validationLayer  = "VK_LAYER_KHRONOS_validation"
+	validationJSON   = "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json"
+	caseTimeout      = 2 * time.Minute
+)
+
+// farsideManifest is what `make build` writes.
+func farsideManifest() string {
+	arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	p, err := filepath.Abs("../build/farside_icd." + arch + ".json")
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func manifestOf(driver string) string {
+	if driver == "lavapipe" {
+		return lavapipeManifest
+	}
+	return farsideManifest()
+}
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv("FARSIDE_ROLE"); role != "" {
+		os.Exit(runRole(role))
+	}
+	if name := os.Getenv("FARSIDE_CASE"); name != "" {
+		os.Exit(runCase(name))
+	}
+	flag.Parse()
+	if strings.Contains(*drivers, "farside") {
+		build := exec.Command("make", "build")
+		build.Dir = ".."
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "make build: %v\n%s", err, out)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// outcome of a case's process.
+type outcome struct {
+	verdict string // pass, fail or unsupported
+	text    string // what the process printed
+}
+
+// runChild runs a case in a process of its own.
+func runChild(ctx context.Context, driver string, d *definition, extra ...string) outcome {
+	ctx, cancel := context.WithTimeout(ctx, caseTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(vulkan.DriverEnv(manifestOf(driver)), "FARSIDE_CASE="+d.name, "FARSIDE_CASE_DRIVER="+driver)
+	cmd.Env = append(append(cmd.Env, d.env...), extra...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	text := out.String()
+	var exit *exec.ExitError
+	switch {
+	case err == nil && strings.Contains(text, "verdict: pass\n"):
+		return outcome{"pass", text}
+	case errors.As(err, &exit) && exit.ExitCode() == exitUnsupported:
+		return outcome{"unsupported", text}
+	case ctx.Err() != nil:
+		return outcome{"fail", text + "\nhung: " + ctx.Err().Error()}
+	default:
+		return outcome{"fail", fmt.Sprintf("%s\nprocess: %v", text, err)}
+	}
+}
+
+// maySkip names the device whose absence makes a case unsupported on Farside.
+func maySkip(d *definition) string {
+	if slices.Contains(d.extensions, "VK_EXT_external_memory_dma_buf") {
+		if _, err := os.Stat("/dev/udmabuf"); err != nil {
+			return "/dev/udmabuf"
+		}
+	}
+	return ""
+}
+
+func TestConformance(t *testing.T) {
+	names := map[string]bool{}
+	for _, d := range table() {
+		if names[d.name] {
+			t.Fatalf("two cases are named %s", d.name)
+		}
+		names[d.name] = true
+	}
+	for name := range lavapipeBreaks {
+		if !names[name] {
+			t.Errorf("lavapipe's list names %s, which is no case", name)
+		}
+	}
+	for driver := range strings.SplitSeq(*drivers, ",") {
+		t.Run(driver, func(t *testing.T) {
+			if _, err := os.Stat(manifestOf(driver)); err != nil {
+				t.Skipf("%s is missing (Debian package mesa-vulkan-drivers)", manifestOf(driver))
+			}
+			for _, d := range table() {
+				if driver == "lavapipe" && d.farsideOnly {
+					continue
+				}
+				t.Run(d.name, func(t *testing.T) {
+					t.Parallel()
+					o := runChild(t.Context(), driver, &d)
+					if driver == "lavapipe" {
+						judgeLavapipe(t, &d, o)
+						return
+					}
+					if o.verdict == "unsupported" && maySkip(&d) != "" {
+						t.Skipf("%s is missing", maySkip(&d))
+					}
+					if o.verdict != "pass" {
+						t.Errorf("%s\n%s", o.verdict, o.text)
+					}
+				})
+			}
+		})
+	}
+}
+
+func judgeLavapipe(t *testing.T, d *definition, o outcome) {
+	reason, listed := lavapipeBreaks[d.name]
+	switch {
+	case o.verdict == "unsupported":
+		t.Logf("lavapipe has no way to run this: %s", o.text)
+		if listed {
+			t.Errorf("listed as broken (%s), but unsupported", reason)
+		}
+	case o.verdict == "pass" && listed:
+		t.Errorf("lavapipe passes, but is listed as breaking a rule: %s", reason)
+	case o.verdict == "fail" && !listed:
+		t.Errorf("lavapipe fails and isn't listed\n%s", o.text)
+	}
+}
+
+// TestValidation runs the cases that are valid usage under the validation layer, which must find nothing.
+func TestValidation(t *testing.T) {
+	if !strings.Contains(*drivers, "farside") {
+		t.Skip("the driver farside is not among -drivers")
+	}
+	if _, err := os.Stat(validationJSON); err != nil {
+		t.Skipf("%s is missing (Debian package vulkan-validationlayers)", validationJSON)
+	}
+	for _, d := range table() {
+		if !d.valid {
+			continue
+		}
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			o := runChild(t.Context(), "farside", &d, "VK_INSTANCE_LAYERS="+validationLayer, "FARSIDE_CASE_LAYERED=1")
+			if o.verdict == "unsupported" && maySkip(&d) != "" {
+				t.Skipf("%s is missing", maySkip(&d))
+			}
+			if o.verdict != "pass" {
+				t.Errorf("%s\n%s", o.verdict, o.text)
+			}
+			for _, line := range validationErrors(o.text) {
+				t.Error(line)
+			}
+		})
+	}
+}
+
+// validationErrors are the lines by which the layer reports an error, less those that it is known to be
+// wrong about.
+func validationErrors(text string) []string {
+	var bad []string
+next:
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "Validation Error") && !strings.Contains(line, "VALIDATION ERROR") {
+			continue
+		}
+		for part := range layerKnowsNot {
+			if strings.Contains(line, part) {
+				continue next
+			}
+		}
+		bad = append(bad, line)
+	}
+	return bad
+}
+
+// layerKnowsNot lists messages of the oldest supported validation layer (1.3.239) that are its own fault.
+var layerKnowsNot = map[string]string{
+	"VK_STRUCTURE_TYPE_MEMORY_MAP_INFO": "VK_KHR_map_memory2 came with 1.3.244",
+	"Unhandled VkExtension":             "extensions that are newer than the layer",
+}

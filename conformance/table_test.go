@@ -1,0 +1,10 @@
+package conformance
+
+import "slices"
+
+// table is every case.
+func table() []definition {
+	return slices.Concat(opaqueFdCases(), fdRuleCases(), survivalCases(), memoryCases(), requirementCases(),
+		deviceInitCases(), infoCases(), queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
+		nvCases())
+}
