@@ -44,7 +44,7 @@ type definition struct {
 	features           func(a *vulkan.Arena) unsafe.Pointer // chained behind VkDeviceCreateInfo
 	bare               bool                                 // run makes its own instance
 	farsideOnly        bool                                 // asks about something that is Farside's own
-	valid              bool                                 // breaks no valid-usage rule
+	valid              bool                                 // breaks no valid-usage rule, and the oldest supported validation layer (1.3.239) knows its extensions
 	env                []string
 }
 

@@ -102,7 +102,7 @@ func deviceInitCases() []definition {
 			c.inst.Destroy()
 		}),
 		{name: "api.device_init.create_device_all_extensions", bare: true, farsideOnly: true, valid: true, run: func(c *Case) {
-			physical(c, vulkan.InstanceConfig{APIVersion: version11})
+			physical(c, vulkan.InstanceConfig{APIVersion: version11, Extensions: []string{"VK_NV_external_memory_capabilities"}})
 			all, r := c.inst.DeviceExtensions(c.pd)
 			c.must("vkEnumerateDeviceExtensionProperties", r)
 			d, r := c.inst.CreateDevice(c.pd, vulkan.DeviceConfig{Extensions: all})

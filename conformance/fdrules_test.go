@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -261,25 +262,40 @@ func fdRuleCases() []definition {
 			}
 			c.dev.Free(m)
 		}),
-		fd("01878_dedicated_as_plain", false, func(c *Case) {
-			p := opaque{dedicated: true, visible: true}.export(c)
-			c.wantRefused("import of a dedicated export without a dedicated resource", p.size, p.typ, c.getFd(p.mem))
+		fd("01879_plain_as_dedicated", false, func(c *Case) {
+			o := opaque{visible: true}
+			p := o.export(c)
+			f := c.getFd(p.mem)
+			m, r := c.dev.Allocate(p.size, p.typ, vulkan.ImportFdInfo(&c.a, opaqueFd, f,
+				vulkan.DedicatedInfo(&c.a, 0, p.buf, nil)))
+			if c.want("dedicated import of an export that isn't", r, vk.ERROR_INVALID_EXTERNAL_HANDLE); r == vk.SUCCESS {
+				c.dev.Free(m)
+			} else if !isOpen(f) {
+				c.Errorf("the refused descriptor was closed")
+			} else {
+				unix.Close(f)
+			}
 			p.free(c)
 		}),
-		fd("06657_two_imports", false, func(c *Case) {
+		{name: group + "06657_two_imports", extensions: []string{fdExtension, "VK_EXT_external_memory_host"}, run: func(c *Case) {
+			b, err := unix.Mmap(-1, 0, ruleSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+			c.system("mmap", err)
 			m, t := c.exported()
-			f, g := c.getFd(m), c.getFd(m)
-			_, r := c.dev.Allocate(ruleSize, t, vulkan.ImportFdInfo(&c.a, opaqueFd, f,
-				vulkan.ImportFdInfo(&c.a, opaqueFd, g, nil)))
-			c.wantErr("two imports in one allocation", r)
-			for _, f := range []int{f, g} {
-				if !isOpen(f) {
-					c.Errorf("descriptor %d of a refused import was closed", f)
-				}
+			f := c.getFd(m)
+			h := vulkan.New[vk.ImportMemoryHostPointerInfoEXT](&c.a)
+			h.SType = vk.STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT
+			h.HandleType, h.PHostPointer = hostPointer, unsafe.Pointer(&b[0])
+			i, r := c.dev.Allocate(ruleSize, t, vulkan.ImportFdInfo(&c.a, opaqueFd, f, unsafe.Pointer(h)))
+			if c.wantErr("a descriptor and a host pointer in one allocation", r); r == vk.SUCCESS {
+				c.dev.Free(i)
+			} else if !isOpen(f) {
+				c.Errorf("the refused descriptor was closed")
+			} else {
 				unix.Close(f)
 			}
 			c.dev.Free(m)
-		}),
+			c.system("munmap", unix.Munmap(b))
+		}},
 		fd("too_many_objects", true, func(c *Case) {
 			m, _ := c.exported()
 			var old unix.Rlimit

@@ -26,6 +26,6 @@ var lavapipeBreaks = map[string]string{
 	"api.external.memory.opaque_fd.rules.00674_fd_properties_of_opaque": "answers for OPAQUE_FD, whose properties can't be asked",
 	"api.external.memory.opaque_fd.rules.01742_larger_size":             "reports running out of memory, and closes the descriptor",
 	"api.external.memory.opaque_fd.rules.01742_smaller_size":            "imports another size than the exporter's",
-	"api.external.memory.opaque_fd.rules.01878_dedicated_as_plain":      "imports dedicated memory without its resource",
-	"api.external.memory.opaque_fd.rules.06657_two_imports":             "takes the first of two imports and leaks its mapping",
+	"api.external.memory.opaque_fd.rules.01879_plain_as_dedicated":      "imports as dedicated what was exported without a resource",
+	"api.external.memory.opaque_fd.rules.06657_two_imports":             "takes one of two imports and drops the other",
 }

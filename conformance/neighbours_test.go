@@ -48,7 +48,7 @@ func neighbourCases() []definition {
 			}
 			c.system("munmap", unix.Munmap(b))
 		}},
-		{name: "ext.map_memory_placed.basic", extensions: []string{"VK_KHR_map_memory2", placedExt}, valid: true,
+		{name: "ext.map_memory_placed.basic", extensions: []string{"VK_KHR_map_memory2", placedExt},
 			features: func(a *vulkan.Arena) unsafe.Pointer {
 				f := vulkan.New[vk.PhysicalDeviceMapMemoryPlacedFeaturesEXT](a)
 				f.SType = vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_MAP_MEMORY_PLACED_FEATURES_EXT
