@@ -1,0 +1,268 @@
+// Command bench compares Farside with lavapipe, both in one process behind the system's loader, and prints
+// the medians of interleaved rounds beside the figures that Farside is to reach.
+//
+// It needs the built driver (make build), lavapipe and gcc.
+package main
+
+import (
+	_ "embed"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+
+	"farside/conformance/vulkan"
+	"farside/internal/vk"
+)
+
+const (
+	lavapipeManifest = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
+	rounds           = 15
+	mib              = 1 << 20
+	opaqueFd         = vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT
+)
+
+//go:embed native/loops.c
+var loopsSource []byte
+
+func main() {
+	output := flag.String("o", "", "also write the table, as Markdown, to this file")
+	manifest := flag.String("farside", "build/farside_icd."+map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]+".json",
+		"Farside's manifest")
+	flag.Parse()
+	var err error
+	switch os.Getenv("FARSIDE_BENCH_ROLE") {
+	case "create":
+		err = createOnly()
+	case "measure":
+		err = measure(*output)
+	default:
+		err = rerun(*manifest)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// rerun starts this program again with the loader told of both drivers: it reads the environment itself.
+func rerun(manifest string) error {
+	path, err := filepath.Abs(manifest)
+	if err != nil {
+		return err
+	}
+	for _, p := range []string{path, lavapipeManifest} {
+		if _, err := os.Stat(p); err != nil {
+			return err
+		}
+	}
+	cmd := exec.Command(os.Args[0], os.Args[1:]...)
+	cmd.Env = append(vulkan.DriverEnv(path, lavapipeManifest), "FARSIDE_BENCH_ROLE=measure", "FARSIDE_BENCH_MANIFEST="+path)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
+}
+
+// createOnly makes an instance and a device and says how many nanoseconds that took from the loading of the
+// loader on, and the process's peak resident memory in KiB.
+func createOnly() error {
+	start := time.Now()
+	l, err := vulkan.Open()
+	if err != nil {
+		return err
+	}
+	inst, r := l.CreateInstance(vulkan.InstanceConfig{APIVersion: uint32(vk.API_VERSION_1_1)})
+	if r != vk.SUCCESS {
+		return fmt.Errorf("vkCreateInstance: %v", r)
+	}
+	pds, r := inst.PhysicalDevices()
+	if r != vk.SUCCESS || len(pds) == 0 {
+		return fmt.Errorf("%d physical devices: %v", len(pds), r)
+	}
+	if _, r = inst.CreateDevice(pds[0], vulkan.DeviceConfig{}); r != vk.SUCCESS {
+		return fmt.Errorf("vkCreateDevice: %v", r)
+	}
+	spent := time.Since(start)
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return err
+	}
+	fmt.Println(spent.Nanoseconds(), u.Maxrss)
+	return nil
+}
+
+// loops is the compiled native/loops.c.
+type loops struct{ allocateFree, importFree, getFdClose, dupClose, requirements, memcpy uintptr }
+
+func compileLoops() (*loops, error) {
+	dir, err := os.MkdirTemp("", "farside-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	source, library := filepath.Join(dir, "loops.c"), filepath.Join(dir, "loops.so")
+	if err := os.WriteFile(source, loopsSource, 0o600); err != nil {
+		return nil, err
+	}
+	if out, err := exec.Command("gcc", "-O2", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("gcc (Debian packages gcc, libvulkan-dev): %w\n%s", err, out)
+	}
+	lib, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return nil, err
+	}
+	var l loops
+	for name, at := range map[string]*uintptr{"loop_allocate_free": &l.allocateFree, "loop_import_free": &l.importFree,
+		"loop_get_fd_close": &l.getFdClose, "loop_dup_close": &l.dupClose, "loop_requirements": &l.requirements, "loop_memcpy": &l.memcpy} {
+		if *at, err = purego.Dlsym(lib, name); err != nil {
+			return nil, err
+		}
+	}
+	return &l, nil
+}
+
+// run calls a loop of n rounds, whose last argument is n, and returns nanoseconds a round.
+func run(n int, loop uintptr, args ...uintptr) float64 {
+	r, _, _ := purego.SyscallN(loop, append(args, uintptr(n))...)
+	if ns := int64(r); ns >= 0 {
+		return float64(ns) / float64(n)
+	}
+	panic(fmt.Sprintf("a call failed: %v", vk.Result(int64(r))))
+}
+
+// driver is one of the two, with what its loops need.
+type driver struct {
+	name     string
+	dev      *vulkan.Device
+	visible  uint32
+	a        vulkan.Arena
+	plain    *vk.MemoryAllocateInfo
+	exported *vk.MemoryAllocateInfo
+	importer *vk.MemoryAllocateInfo
+	fdInfo   *vk.ImportMemoryFdInfoKHR
+	getFd    *vk.MemoryGetFdInfoKHR
+	fd       int
+	buffer   vk.Buffer
+}
+
+func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
+	d := &driver{name: "lavapipe"}
+	if inst.DriverName(pd) == "Farside" {
+		d.name = "farside"
+	}
+	var r vk.Result
+	if d.dev, r = inst.CreateDevice(pd, vulkan.DeviceConfig{Extensions: []string{vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME}}); r != vk.SUCCESS {
+		return nil, fmt.Errorf("%s: vkCreateDevice: %v", d.name, r)
+	}
+	mem := inst.MemoryProperties(pd, nil)
+	const flags = vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.MEMORY_PROPERTY_HOST_COHERENT_BIT
+	for mem.MemoryTypes[d.visible].PropertyFlags&flags != flags {
+		d.visible++
+	}
+	info := func(next unsafe.Pointer) *vk.MemoryAllocateInfo {
+		i := vulkan.New[vk.MemoryAllocateInfo](&d.a)
+		i.SType = vk.STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO
+		i.PNext, i.AllocationSize, i.MemoryTypeIndex = next, mib, d.visible
+		return i
+	}
+	d.plain = info(nil)
+	d.exported = info(vulkan.ExportInfo(&d.a, opaqueFd, nil))
+	next := vulkan.ImportFdInfo(&d.a, opaqueFd, -1, nil)
+	d.fdInfo = (*vk.ImportMemoryFdInfoKHR)(next)
+	d.importer = info(next)
+	m, r := d.dev.Allocate(mib, d.visible, vulkan.ExportInfo(&d.a, opaqueFd, nil))
+	if r != vk.SUCCESS {
+		return nil, fmt.Errorf("%s: vkAllocateMemory: %v", d.name, r)
+	}
+	if d.fd, r = d.dev.GetFd(m, opaqueFd); r != vk.SUCCESS {
+		return nil, fmt.Errorf("%s: vkGetMemoryFdKHR: %v", d.name, r)
+	}
+	d.getFd = vulkan.New[vk.MemoryGetFdInfoKHR](&d.a)
+	d.getFd.SType = vk.STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR
+	d.getFd.Memory, d.getFd.HandleType = m, opaqueFd
+	if d.buffer, r = d.dev.CreateBuffer(100001, 0); r != vk.SUCCESS {
+		return nil, fmt.Errorf("%s: vkCreateBuffer: %v", d.name, r)
+	}
+	return d, nil
+}
+
+func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+
+// sample measures what both drivers are compared by, once.
+func (d *driver) sample(l *loops, into map[string][]float64) {
+	alloc, free, dev := d.dev.Proc("vkAllocateMemory"), d.dev.Proc("vkFreeMemory"), uintptr(d.dev.Handle)
+	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
+	add("plain", run(200, l.allocateFree, alloc, free, dev, address(d.plain)))
+	add("exportable", run(200, l.allocateFree, alloc, free, dev, address(d.exported)))
+	add("import", run(200, l.importFree, alloc, free, dev, address(d.importer), address(d.fdInfo), uintptr(d.fd)))
+	add("getfd", run(2000, l.getFdClose, d.dev.Proc("vkGetMemoryFdKHR"), dev, address(d.getFd)))
+	add("dup", run(2000, l.dupClose, uintptr(d.fd)))
+	add("requirements", run(20000, l.requirements, d.dev.Proc("vkGetBufferMemoryRequirements"), dev, uintptr(d.buffer)))
+}
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return v[len(v)/2]
+}
+
+func measure(output string) error {
+	l, err := compileLoops()
+	if err != nil {
+		return err
+	}
+	all := map[string][]float64{}
+	if err := sampleCreation(all); err != nil {
+		return err
+	}
+	loader, err := vulkan.Open()
+	if err != nil {
+		return err
+	}
+	inst, r := loader.CreateInstance(vulkan.InstanceConfig{APIVersion: uint32(vk.API_VERSION_1_1)})
+	if r != vk.SUCCESS {
+		return fmt.Errorf("vkCreateInstance: %v", r)
+	}
+	pds, r := inst.PhysicalDevices()
+	if r != vk.SUCCESS || len(pds) != 2 {
+		return fmt.Errorf("%d physical devices, want Farside's and lavapipe's: %v", len(pds), r)
+	}
+	var drivers []*driver
+	for _, pd := range pds {
+		d, err := openDriver(inst, pd)
+		if err != nil {
+			return err
+		}
+		drivers = append(drivers, d)
+	}
+	fabric, err := openFabric()
+	if err != nil {
+		return err
+	}
+	defer fabric.close()
+	for range rounds {
+		for _, d := range drivers {
+			d.sample(l, all)
+		}
+		if err := fabric.sample(l, all); err != nil {
+			return err
+		}
+	}
+	m := map[string]float64{}
+	for k, v := range all {
+		m[k] = median(v)
+	}
+	table := render(m)
+	fmt.Print(strings.Join(table, "\n"), "\n")
+	if output == "" {
+		return nil
+	}
+	return os.WriteFile(output, []byte(page(table)), 0o644)
+}

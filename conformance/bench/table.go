@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// render prints medians (nanoseconds; KiB for memory) as rows of a Markdown table.
+func render(m map[string]float64) []string {
+	rows := []string{
+		"| item | Farside | compared with | ratio | to reach | |",
+		"| --- | --- | --- | --- | --- | --- |",
+	}
+	row := func(item string, value float64, unit string, scale float64, other string, against, limit float64) {
+		ratio := value / against
+		verdict := "reached"
+		if ratio > limit {
+			verdict = "missed"
+		}
+		rows = append(rows, fmt.Sprintf("| %s | %.4g %s | %s: %.4g %s | %.2f | at most %.4g | %s |",
+			item, value/scale, unit, other, against/scale, unit, ratio, limit, verdict))
+	}
+	lavapipe := func(item, key, unit string, scale, limit float64) {
+		row(item, m["farside "+key], unit, scale, "lavapipe", m["lavapipe "+key], limit)
+	}
+	lavapipe("instance + device in a fresh process", "create", "ms", 1e6, 0.25)
+	lavapipe("peak resident memory of that process", "peak", "MiB", 1024, 0.5)
+	lavapipe("allocate + free 1 MiB", "plain", "µs", 1e3, 1)
+	lavapipe("allocate + free 1 MiB, exportable", "exportable", "µs", 1e3, 1)
+	lavapipe("import + free 1 MiB", "import", "µs", 1e3, 1.5)
+	row("vkGetMemoryFdKHR + close", m["farside getfd"], "ns", 1, "F_DUPFD_CLOEXEC + close", m["farside dup"], 1.3)
+	row("vkGetBufferMemoryRequirements", m["farside requirements"], "ns", 1, "the target", 100, 1)
+	row("peer reads 64 B", m["read 64"], "ns", 1, "the target", 100, 1)
+	row("peer writes 64 B", m["write 64"], "ns", 1, "the target", 100, 1)
+	row("peer reads 1 MiB", m["read 1M"], "µs", 1e3, "memcpy", m["memcpy read"], 1/0.9)
+	row("peer writes 1 MiB", m["write 1M"], "µs", 1e3, "memcpy", m["memcpy write"], 1/0.9)
+	return rows
+}
+
+// page is docs/benchmarks.md.
+func page(table []string) string {
+	var u unix.Utsname
+	kernel := "unknown"
+	if unix.Uname(&u) == nil {
+		kernel = unix.ByteSliceToString(u.Release[:])
+	}
+	return fmt.Sprintf(`# Benchmarks
+
+Both drivers in one process behind the system's Vulkan loader, medians of %d interleaved rounds; the loops over
+driver calls are C. Written by `+"`go run ./conformance/bench -o docs/benchmarks.md`"+`.
+
+Machine: %s, %d logical processors, Linux %s, %s.
+
+%s
+`, rounds, processor(), runtime.NumCPU(), kernel, runtime.Version(), strings.Join(table, "\n"))
+}
+
+func processor() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown processor"
+	}
+	for line := range strings.Lines(string(info)) {
+		if name, ok := strings.CutPrefix(line, "model name"); ok {
+			return strings.Trim(name, "\t :\n")
+		}
+	}
+	return "unknown processor"
+}
