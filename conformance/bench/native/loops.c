@@ -28,7 +28,26 @@ int64_t loop_allocate_free(PFN_vkAllocateMemory allocate, PFN_vkFreeMemory relea
 	return now() - start;
 }
 
-// The import takes the descriptor, so each round imports a duplicate; loop_dup_close says what that costs.
+// The driver may put off the mapping until it is asked for; this asks, and touches every page.
+int64_t loop_allocate_touch_free(PFN_vkAllocateMemory allocate, PFN_vkFreeMemory release, PFN_vkMapMemory map,
+	VkDevice device, const VkMemoryAllocateInfo *info, int64_t n) {
+	int64_t start = now();
+	for (int64_t i = 0; i < n; i++) {
+		VkDeviceMemory memory;
+		void *at;
+		VkResult r = allocate(device, info, NULL, &memory);
+		if (r == VK_SUCCESS)
+			r = map(device, memory, 0, VK_WHOLE_SIZE, 0, &at);
+		if (r != VK_SUCCESS)
+			return r < 0 ? r : -r;
+		for (VkDeviceSize byte = 0; byte < info->allocationSize; byte += 4096)
+			((volatile char *)at)[byte] = 1;
+		release(device, memory, NULL);
+	}
+	return now() - start;
+}
+
+// The import takes the descriptor, so each round imports a duplicate, outside the time that is counted.
 int64_t loop_import_free(PFN_vkAllocateMemory allocate, PFN_vkFreeMemory release, VkDevice device,
 	const VkMemoryAllocateInfo *info, VkImportMemoryFdInfoKHR *import, int64_t fd, int64_t n) {
 	int64_t spent = 0;
