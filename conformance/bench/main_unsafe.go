@@ -37,13 +37,14 @@ func main() {
 	output := flag.String("o", "", "also write the table, as Markdown, to this file")
 	manifest := flag.String("farside", "build/farside_icd."+map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]+".json",
 		"Farside's manifest")
+	check := flag.Bool("check", false, "exit with 1 if a target is missed")
 	flag.Parse()
 	var err error
 	switch os.Getenv("FARSIDE_BENCH_ROLE") {
 	case "create":
 		err = createOnly()
 	case "measure":
-		err = measure(*output)
+		err = measure(*output, *check)
 	default:
 		err = rerun(*manifest)
 	}
@@ -217,12 +218,25 @@ func (d *driver) sample(l *loops, into map[string][]float64) {
 	add("requirements", run(20000, l.requirements, d.dev.Proc("vkGetBufferMemoryRequirements"), dev, uintptr(d.buffer)))
 }
 
+// versions says which builds were compared.
+func versions(drivers []*driver) string {
+	var s []string
+	for _, d := range drivers {
+		p := vulkan.New[vk.PhysicalDeviceDriverProperties](&d.a)
+		p.SType = vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES
+		d.dev.Instance.Properties2(d.dev.Physical, unsafe.Pointer(p))
+		s = append(s, d.name+" "+vulkan.GoString(&p.DriverInfo[0]))
+	}
+	slices.Sort(s)
+	return strings.Join(s, ", ")
+}
+
 func median(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	return v[len(v)/2]
 }
 
-func measure(output string) error {
+func measure(output string, check bool) error {
 	l, err := compileLoops()
 	if err != nil {
 		return err
@@ -260,6 +274,7 @@ func measure(output string) error {
 		for _, d := range drivers {
 			d.sample(l, all)
 		}
+		slices.Reverse(drivers) // neither always comes first
 		if err := fabric.sample(l, all); err != nil {
 			return err
 		}
@@ -270,8 +285,13 @@ func measure(output string) error {
 	}
 	table := render(m)
 	fmt.Print(strings.Join(table, "\n"), "\n")
-	if output == "" {
-		return nil
+	if output != "" {
+		if err := os.WriteFile(output, []byte(page(table, versions(drivers))), 0o644); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(output, []byte(page(table)), 0o644)
+	if missed := strings.Count(strings.Join(table, "\n"), verdictMissed); check && missed > 0 {
+		return fmt.Errorf("%d targets missed", missed)
+	}
+	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+const verdictMissed = "missed"
+
 // render prints medians (nanoseconds; KiB for memory) as rows of a Markdown table. A limit of 0 is no target.
 func render(m map[string]float64) []string {
 	rows := []string{
@@ -21,7 +23,7 @@ func render(m map[string]float64) []string {
 		if limit > 0 {
 			target, verdict = fmt.Sprintf("at most %.4g", limit), "reached"
 			if ratio > limit {
-				verdict = "missed"
+				verdict = verdictMissed
 			}
 		}
 		rows = append(rows, fmt.Sprintf("| %s | %.4g %s | %s: %.4g %s | %.2f | %s | %s |",
@@ -39,6 +41,7 @@ func render(m map[string]float64) []string {
 	lavapipe("allocate + map + touch + free 1 MiB, exportable", "exportable touched", "µs", 1e3, 0)
 	row("vkGetMemoryFdKHR + close", m["farside getfd"], "ns", 1, "F_DUPFD_CLOEXEC + close", m["farside dup"], 1.3)
 	row("vkGetBufferMemoryRequirements", m["farside requirements"], "ns", 1, "the target", 100, 1)
+	lavapipe("the same, beside the bare C function", "requirements", "ns", 1, 0)
 	row("peer reads 64 B", m["read 64"], "ns", 1, "the target", 100, 1)
 	row("peer writes 64 B", m["write 64"], "ns", 1, "the target", 100, 1)
 	row("peer reads 1 MiB", m["read 1M"], "µs", 1e3, "memcpy", m["memcpy read"], 1/0.9)
@@ -47,7 +50,7 @@ func render(m map[string]float64) []string {
 }
 
 // page is docs/benchmarks.md.
-func page(table []string) string {
+func page(table []string, versions string) string {
 	var u unix.Utsname
 	kernel := "unknown"
 	if unix.Uname(&u) == nil {
@@ -60,9 +63,10 @@ driver calls are C. Farside maps memory when vkMapMemory is called, lavapipe whe
 rows "map + touch" count that too. Written by `+"`go run ./conformance/bench -o docs/benchmarks.md`"+`.
 
 Machine: %s, %d logical processors, Linux %s, %s.
+Compared: %s.
 
 %s
-`, rounds, processor(), runtime.NumCPU(), kernel, runtime.Version(), strings.Join(table, "\n"))
+`, rounds, processor(), runtime.NumCPU(), kernel, runtime.Version(), versions, strings.Join(table, "\n"))
 }
 
 func processor() string {
