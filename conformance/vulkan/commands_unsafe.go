@@ -9,9 +9,19 @@ import (
 // Pointer is a C pointer, for chains of structures.
 type Pointer = unsafe.Pointer
 
-// CopyBuffer records and submits a copy of size bytes from src to dst, both from offset 0, on the device's
-// queue, and waits for its fence.
+// CopyBuffer copies size bytes from src to dst, both from offset 0, on the device's queue, and waits for it.
 func (d *Device) CopyBuffer(dst, src vk.Buffer, size uint64) vk.Result {
+	var a Arena
+	defer a.Close()
+	region := Put(&a, vk.BufferCopy{Size: size})
+	return d.Submit(func(buffer vk.CommandBuffer) {
+		d.CallOn("vkCmdCopyBuffer", uintptr(buffer), uintptr(src), uintptr(dst), 1, addr(region))
+	})
+}
+
+// Submit records a command buffer, submits it to the device's queue and waits for its fence, 10 s at most. It
+// returns the first result that is not VK_SUCCESS.
+func (d *Device) Submit(record func(vk.CommandBuffer)) vk.Result {
 	var a Arena
 	defer a.Close()
 	poolInfo := New[vk.CommandPoolCreateInfo](&a)
@@ -34,8 +44,7 @@ func (d *Device) CopyBuffer(dst, src vk.Buffer, size uint64) vk.Result {
 	if r := vk.Result(d.CallOn("vkBeginCommandBuffer", uintptr(*buffer), addr(begin))); r != vk.SUCCESS {
 		return r
 	}
-	region := Put(&a, vk.BufferCopy{Size: size})
-	d.CallOn("vkCmdCopyBuffer", uintptr(*buffer), uintptr(src), uintptr(dst), 1, addr(region))
+	record(*buffer)
 	if r := vk.Result(d.CallOn("vkEndCommandBuffer", uintptr(*buffer))); r != vk.SUCCESS {
 		return r
 	}
