@@ -75,7 +75,9 @@ func runChild(ctx context.Context, driver string, d *definition, extra ...string
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(vulkan.DriverEnv(manifestOf(driver)), "FARSIDE_CASE="+d.name, "FARSIDE_CASE_DRIVER="+driver)
-	cmd.Env = append(append(cmd.Env, d.env...), extra...)
+	// The race detector otherwise sleeps for a second at each process's end.
+	cmd.Env = append(append(cmd.Env, "GORACE=atexit_sleep_ms=0"), d.env...)
+	cmd.Env = append(cmd.Env, extra...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
