@@ -119,7 +119,7 @@ func compileLoops() (*loops, error) {
 		return nil, err
 	}
 	if out, err := exec.Command("gcc", "-O2", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("gcc (Debian packages gcc, libvulkan-dev): %w\n%s", err, out)
+		return nil, fmt.Errorf("gcc (Debian packages gcc, libc6-dev): %w\n%s", err, out)
 	}
 	lib, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
