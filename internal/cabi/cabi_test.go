@@ -337,8 +337,8 @@ func TestThreads(t *testing.T) {
 }
 
 func TestForkedChild(t *testing.T) {
-	result := serve(t, kindResult, func(*Frame) {})
-	word := serve(t, kindWord, func(*Frame) {})
+	result := serve(t, kindResult, func(f *Frame) { f.result = 0 })
+	word := serve(t, kindWord, func(f *Frame) { f.result = 0 })
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
