@@ -6,5 +6,5 @@ import "slices"
 func table() []definition {
 	return slices.Concat(opaqueFdCases(), fdRuleCases(), survivalCases(), memoryCases(), requirementCases(),
 		deviceInitCases(), infoCases(), queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
-		nvCases(), hammerCases(), transferCases())
+		nvCases(), hammerCases(), transferCases(), extensionCases())
 }
