@@ -14,7 +14,7 @@ import (
 func extensionCases() []definition {
 	const addressExtension, priorityExtension = "VK_KHR_buffer_device_address", "VK_EXT_memory_priority"
 	return []definition{
-		{name: "khr.buffer_device_address.mapped", extensions: []string{addressExtension}, farsideOnly: true,
+		{name: "khr.buffer_device_address.bound", extensions: []string{addressExtension},
 			features: func(a *vulkan.Arena) unsafe.Pointer {
 				f := vulkan.New[vk.PhysicalDeviceBufferDeviceAddressFeatures](a)
 				f.SType = vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES
@@ -27,24 +27,26 @@ func extensionCases() []definition {
 				info.Size, info.Usage = size, vk.BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
 				buffer := vulkan.New[vk.Buffer](&c.a)
 				c.must("vkCreateBuffer", vk.Result(c.dev.Call("vkCreateBuffer", ptr(info), 0, ptr(buffer))))
-				plain := c.allocate(size+offset, c.visible(), nil)
-				c.wantErr("bind to memory without VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT", c.dev.BindBuffer(*buffer, plain, offset))
+				if c.driver == "farside" { // how the driver answers misuse, and where it puts addresses, is its own
+					plain := c.allocate(size+offset, c.visible(), nil)
+					c.wantErr("bind to memory without VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT", c.dev.BindBuffer(*buffer, plain, offset))
+					c.dev.Free(plain)
+				}
 				flags := vulkan.New[vk.MemoryAllocateFlagsInfo](&c.a)
 				flags.SType, flags.Flags = vk.STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, vk.MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
 				m := c.allocate(size+offset, c.visible(), unsafe.Pointer(flags))
 				ask := vulkan.New[vk.BufferDeviceAddressInfo](&c.a)
 				ask.SType, ask.Buffer = vk.STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, *buffer
-				if a := c.dev.Call("vkGetBufferDeviceAddressKHR", ptr(ask)); a != 0 {
-					c.Errorf("an unbound buffer has the address %#x", a)
-				}
 				c.must("vkBindBufferMemory", c.dev.BindBuffer(*buffer, m, offset))
 				b := c.bytes(m, size+offset)
 				first, again := c.dev.Call("vkGetBufferDeviceAddressKHR", ptr(ask)), c.dev.Call("vkGetBufferDeviceAddressKHR", ptr(ask))
-				if want := uintptr(unsafe.Pointer(&b[offset])); first != want || again != want {
-					c.Errorf("the addresses are %#x and %#x, the buffer's bytes are mapped at %#x", first, again, want)
+				if first == 0 || first != again {
+					c.Errorf("the addresses of two calls are %#x and %#x", first, again)
+				}
+				if want := uintptr(unsafe.Pointer(&b[offset])); c.driver == "farside" && first != want {
+					c.Errorf("the address is %#x, the buffer's bytes are mapped at %#x", first, want)
 				}
 				c.dev.DestroyBuffer(*buffer)
-				c.dev.Free(plain)
 				c.dev.Free(m)
 			}},
 		{name: "ext.memory_priority.range", extensions: []string{priorityExtension}, farsideOnly: true, run: func(c *Case) {

@@ -22,15 +22,14 @@ const (
 
 // buffer is a VkBuffer.
 type buffer struct {
-	device          *device
-	size            uint64
-	usage           vk.BufferUsageFlags
-	flags           vk.BufferCreateFlags
-	externalTypes   vk.ExternalMemoryHandleTypeFlags
-	memoryTypeBits  uint32
-	memory          atomic.Pointer[deviceMemory]
-	offset          uint64 // in memory, set before memory is
-	dedicatedHandle uint64 // the buffer's own handle, for dedicated allocations
+	device         *device
+	size           uint64
+	usage          vk.BufferUsageFlags
+	flags          vk.BufferCreateFlags
+	externalTypes  vk.ExternalMemoryHandleTypeFlags
+	memoryTypeBits uint32
+	memory         atomic.Pointer[deviceMemory]
+	offset         uint64 // in memory, set before memory is
 }
 
 func createBuffer(h vk.Device, info *vk.BufferCreateInfo, _ *vk.AllocationCallbacks, out *vk.Buffer) vk.Result {
@@ -43,8 +42,7 @@ func createBuffer(h vk.Device, info *vk.BufferCreateInfo, _ *vk.AllocationCallba
 	if err != nil {
 		return d.fail("vkCreateBuffer", err)
 	}
-	b.dedicatedHandle = buffers.Insert(b)
-	*out = vk.Buffer(b.dedicatedHandle)
+	*out = vk.Buffer(buffers.Insert(b))
 	d.created(vk.OBJECT_TYPE_BUFFER, uint64(*out))
 	return vk.SUCCESS
 }
@@ -203,7 +201,6 @@ type resource struct {
 	size, alignment uint64
 	typeBits        uint32
 	externalTypes   vk.ExternalMemoryHandleTypeFlags
-	externalTypesNV vk.ExternalMemoryHandleTypeFlagsNV
 }
 
 // bindable says whether r may lie in m from offset on.

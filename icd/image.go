@@ -364,7 +364,7 @@ func bindImage(command string, handle vk.Image, mem vk.DeviceMemory, offset uint
 	size, alignment, typeBits := img.requirements()
 	err := m.bindable(resource{
 		kind: "image", handle: uint64(handle), size: size, alignment: alignment, typeBits: typeBits,
-		externalTypes: img.externalTypes, externalTypesNV: img.externalTypesNV,
+		externalTypes: img.externalTypes,
 	}, offset)
 	if err == nil && img.memory.Load() != nil {
 		err = invalid("VUID-vkBindImageMemory-image-07460", "the image is bound already")

@@ -19,9 +19,9 @@ func TestPath(t *testing.T) {
 		{User, "", "", "/home/u/.local/share/vulkan/icd.d/"},
 		{User, "/data", "", "/data/vulkan/icd.d/"},
 		{User, "relative", "", "/home/u/.local/share/vulkan/icd.d/"},
-		{User, "/data", "/tmp/root", "/tmp/root/data/vulkan/icd.d/"},
+		{User, "/data", "/tmp/stage", "/tmp/stage/data/vulkan/icd.d/"},
 		{System, "/data", "", "/usr/local/share/vulkan/icd.d/"},
-		{System, "", "/tmp/root", "/tmp/root/usr/local/share/vulkan/icd.d/"},
+		{System, "", "/tmp/stage", "/tmp/stage/usr/local/share/vulkan/icd.d/"},
 	}
 	for _, test := range tests {
 		t.Setenv("XDG_DATA_HOME", test.xdg)
