@@ -508,19 +508,19 @@ func TestPayloadHammer(t *testing.T) {
 }
 
 func TestReferenceMisuse(t *testing.T) {
-	p, err := NewAnonymous(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Release()
-	for name, f := range map[string]func(){"Release": p.Release, "Retain": func() { p.Retain() }} {
+	for name, f := range map[string]func(*Payload){"Release": (*Payload).Release, "Retain": func(p *Payload) { p.Retain() }} {
 		func() {
+			p, err := NewAnonymous(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Release()
 			defer func() {
 				if recover() == nil {
 					t.Errorf("%s of a payload that is gone went through", name)
 				}
 			}()
-			f()
+			f(p)
 		}()
 	}
 }
