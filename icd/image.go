@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"farside/export"
+	"farside/internal/texel"
 	"farside/internal/vk"
 )
 
@@ -28,7 +29,7 @@ type image struct {
 	externalTypesNV vk.ExternalMemoryHandleTypeFlagsNV
 	dedicated       bool // a handle type demands an allocation of the image's own
 
-	layout    imageLayout
+	layout    texel.Layout
 	size      uint64
 	alignment uint64
 	typeBits  uint32
@@ -92,26 +93,26 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	if err := img.externalHandleTypes(info); err != nil {
 		return err
 	}
-	texels, _ := formatOf(img.format)
+	texels, _ := texel.FormatOf(img.format)
 	if err := img.checkFormatList(info, &texels); err != nil {
 		return err
 	}
 	extent := [3]uint32{img.extent.Width, img.extent.Height, img.extent.Depth}
 	ok := false
 	if explicit != nil {
-		if img.layout, ok = explicitLayout(texels, extent, img.arrayLayers, explicit); !ok {
+		if img.layout, ok = texel.ExplicitLayout(texels, extent, img.arrayLayers, explicit); !ok {
 			return vk.Errorf(vk.ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT, "",
 				"plane layout with offset %d, rowPitch %d and arrayPitch %d does not hold %d x %d texels in %d layers",
 				explicit.Offset, explicit.RowPitch, explicit.ArrayPitch, extent[0], extent[1], img.arrayLayers)
 		}
 	} else {
-		img.layout, ok = newImageLayout(texels, extent, img.mipLevels, img.arrayLayers)
+		img.layout, ok = texel.NewLayout(texels, extent, img.mipLevels, img.arrayLayers)
 	}
-	if !ok || img.layout.size > limits.MaxResourceSize {
+	if !ok || img.layout.Size > limits.MaxResourceSize {
 		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "",
-			"an image of %d bytes is larger than maxResourceSize, %d bytes", img.layout.size, limits.MaxResourceSize)
+			"an image of %d bytes is larger than maxResourceSize, %d bytes", img.layout.Size, limits.MaxResourceSize)
 	}
-	img.size, img.alignment = img.layout.size, imageAlignment
+	img.size, img.alignment = img.layout.Size, texel.Alignment
 	img.typeBits = img.device.physical.typesFor(img.externalTypes)
 	return nil
 }
@@ -168,7 +169,7 @@ func (img *image) checkShape(limits *vk.ImageFormatProperties) error {
 }
 
 // checkFormatList checks the formats that the application announces for views.
-func (img *image) checkFormatList(info *vk.ImageCreateInfo, texels *texelFormat) error {
+func (img *image) checkFormatList(info *vk.ImageCreateInfo, texels *texel.Format) error {
 	mutable := img.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT != 0
 	list := vk.Find[vk.ImageFormatListCreateInfo](info.PNext)
 	if list == nil || list.ViewFormatCount == 0 {
@@ -183,7 +184,7 @@ func (img *image) checkFormatList(info *vk.ImageCreateInfo, texels *texelFormat)
 	uncompress := img.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0
 	for _, f := range vk.Slice(list.PViewFormats, list.ViewFormatCount) {
 		// A format that is not supported may be compatible; it is only a view that cannot have it.
-		if view, ok := formatOf(f); ok && f != img.format && !texels.compatible(&view, uncompress) {
+		if view, ok := texel.FormatOf(f); ok && f != img.format && !texels.Compatible(&view, uncompress) {
 			return invalid("VUID-VkImageCreateInfo-pNext-06722", "view format %v is not compatible with %v", f, img.format)
 		}
 	}
@@ -283,7 +284,7 @@ func (img *image) parameterHash() uint64 {
 		uint64(img.flags), uint64(img.imageType), uint64(img.format),
 		uint64(img.extent.Width), uint64(img.extent.Height), uint64(img.extent.Depth),
 		uint64(img.mipLevels), uint64(img.arrayLayers), uint64(img.samples), uint64(img.tiling), uint64(img.usage),
-		img.drmModifier, img.layout.start, img.layout.rowPitch, img.layout.layerPitch,
+		img.drmModifier, img.layout.Start, img.layout.RowPitch, img.layout.LayerPitch,
 		uint64(img.externalTypes), uint64(img.externalTypesNV),
 	})
 	return h.Sum64()
@@ -328,7 +329,7 @@ func getDeviceImageMemoryRequirements(h vk.Device, info *vk.DeviceImageMemoryReq
 	if err := img.init(info.PCreateInfo); err != nil {
 		// The command cannot fail: no memory type can hold an image that cannot be created.
 		d.fail("vkGetDeviceImageMemoryRequirements", err)
-		img.size, img.alignment, img.typeBits = 0, imageAlignment, 0
+		img.size, img.alignment, img.typeBits = 0, texel.Alignment, 0
 	}
 	img.writeRequirements(out)
 }
@@ -414,16 +415,16 @@ func getImageSubresourceLayout(h vk.Device, handle vk.Image, sub *vk.ImageSubres
 		return
 	}
 	*out = vk.SubresourceLayout{
-		Offset: l.offset, Size: l.size, RowPitch: l.rowPitch,
-		ArrayPitch: img.layout.layerPitch, DepthPitch: l.depthPitch,
+		Offset: l.Offset, Size: l.Size, RowPitch: l.RowPitch,
+		ArrayPitch: img.layout.LayerPitch, DepthPitch: l.DepthPitch,
 	}
 }
 
-func (img *image) linearSubresource(sub *vk.ImageSubresource) (subresourceLayout, error) {
+func (img *image) linearSubresource(sub *vk.ImageSubresource) (texel.Subresource, error) {
 	if img.tiling == vk.IMAGE_TILING_OPTIMAL {
-		return subresourceLayout{}, invalid("VUID-vkGetImageSubresourceLayout-image-07790", "the image has tiling %v", img.tiling)
+		return texel.Subresource{}, invalid("VUID-vkGetImageSubresourceLayout-image-07790", "the image has tiling %v", img.tiling)
 	}
-	l, ok := img.layout.subresource(sub.AspectMask, sub.MipLevel, sub.ArrayLayer)
+	l, ok := img.layout.Subresource(sub.AspectMask, sub.MipLevel, sub.ArrayLayer)
 	isPlane := sub.AspectMask == vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT
 	vuid := ""
 	switch {
@@ -437,7 +438,7 @@ func (img *image) linearSubresource(sub *vk.ImageSubresource) (subresourceLayout
 		vuid = "VUID-vkGetImageSubresourceLayout-tiling-02271"
 	case ok:
 		return l, nil
-	case img.layout.texels.aspects()&vk.IMAGE_ASPECT_COLOR_BIT != 0:
+	case img.layout.Format.Aspects()&vk.IMAGE_ASPECT_COLOR_BIT != 0:
 		vuid = "VUID-vkGetImageSubresourceLayout-format-04461"
 	default:
 		vuid = "VUID-vkGetImageSubresourceLayout-format-04462"

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"farside/export"
+	"farside/internal/texel"
 	"farside/internal/vk"
 )
 
@@ -43,7 +44,7 @@ type imageQuery struct {
 // supported answers an image format query; it fails for combinations that no image can be created with.
 func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties) bool {
 	*out = vk.ImageFormatProperties{}
-	texels, ok := formatOf(q.format)
+	texels, ok := texel.FormatOf(q.format)
 	if !ok || q.usage&^imageUsages != 0 || q.stencilUsage&^imageUsages != 0 || q.flags&^imageFlags != 0 {
 		return false
 	}
@@ -61,7 +62,7 @@ func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties)
 	if q.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 && q.imageType != vk.IMAGE_TYPE_2D ||
 		q.flags&vk.IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT != 0 && q.imageType != vk.IMAGE_TYPE_3D ||
 		q.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0 &&
-			(!texels.compressed || q.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT == 0) {
+			(!texels.Compressed || q.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT == 0) {
 		return false
 	}
 	r.MaxMipLevels = uint32(bits.Len32(r.MaxExtent.Width))
@@ -72,7 +73,7 @@ func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties)
 	switch q.tiling {
 	case vk.IMAGE_TILING_OPTIMAL, vk.IMAGE_TILING_LINEAR:
 	case vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT:
-		if q.modifier != drmModifierLinear || !texels.modifiable() || q.imageType != vk.IMAGE_TYPE_2D {
+		if q.modifier != drmModifierLinear || !texels.Modifiable() || q.imageType != vk.IMAGE_TYPE_2D {
 			return false
 		}
 		// A plane layout describes one level only.

@@ -1,6 +1,9 @@
 package icd
 
-import "farside/internal/vk"
+import (
+	"farside/internal/texel"
+	"farside/internal/vk"
+)
 
 // imageView is a VkImageView.
 type imageView struct {
@@ -98,8 +101,8 @@ func (v *imageView) init(info *vk.ImageViewCreateInfo) error {
 }
 
 func (v *imageView) checkFormat() error {
-	own := &v.image.layout.texels
-	if v.aspects == 0 || v.aspects&^own.aspects() != 0 {
+	own := &v.image.layout.Format
+	if v.aspects == 0 || v.aspects&^own.Aspects() != 0 {
 		return invalid("VUID-VkImageSubresourceRange-aspectMask-parameter", "aspects %v of format %v", v.aspects, v.image.format)
 	}
 	if v.format == v.image.format {
@@ -108,11 +111,11 @@ func (v *imageView) checkFormat() error {
 	if v.image.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT == 0 {
 		return invalid("VUID-VkImageViewCreateInfo-image-01762", "a view with format %v of an image with %v", v.format, v.image.format)
 	}
-	texels, ok := formatOf(v.format)
+	texels, ok := texel.FormatOf(v.format)
 	if !ok {
 		return invalid("VUID-VkImageViewCreateInfo-None-02273", "format %v is not supported", v.format)
 	}
-	if !own.compatible(&texels, v.image.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0) {
+	if !own.Compatible(&texels, v.image.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0) {
 		return invalid("VUID-VkImageViewCreateInfo-image-01761", "format %v is not compatible with %v", v.format, v.image.format)
 	}
 	return nil
