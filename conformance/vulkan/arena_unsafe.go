@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"farside/internal/vk"
 )
 
 const arenaChunk = 256 << 10
@@ -66,6 +68,16 @@ func (a *Arena) Close() {
 func New[T any](a *Arena) *T {
 	var t T
 	return (*T)(a.bytes(int(unsafe.Sizeof(t))))
+}
+
+// Struct returns a zeroed extensible structure in the arena, its sType set.
+func Struct[T any, P interface {
+	*T
+	StructureType() vk.StructureType
+}](a *Arena) P {
+	p := P(New[T](a))
+	*(*vk.StructureType)(unsafe.Pointer(p)) = p.StructureType() // sType comes first
+	return p
 }
 
 // Make returns n zeroed values of T in the arena.

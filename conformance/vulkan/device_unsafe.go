@@ -6,8 +6,9 @@ import (
 	"farside/internal/vk"
 )
 
-// DeviceConfig says how a device is to be made: always with one queue of family 0.
+// DeviceConfig says how a device is to be made.
 type DeviceConfig struct {
+	Queues     []uint32 // how many of each family; none: one of family 0
 	Extensions []string
 	Features   *vk.PhysicalDeviceFeatures
 	Next       unsafe.Pointer // chained behind VkDeviceCreateInfo
@@ -25,15 +26,15 @@ type Device struct {
 // CreateDevice is vkCreateDevice.
 func (i *Instance) CreateDevice(pd vk.PhysicalDevice, c DeviceConfig) (*Device, vk.Result) {
 	a := new(Arena)
-	q := New[vk.DeviceQueueCreateInfo](a)
-	q.SType = vk.STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO
-	q.QueueCount = 1
-	q.PQueuePriorities = Put(a, float32(1))
+	if len(c.Queues) == 0 {
+		c.Queues = []uint32{1}
+	}
+	queues := queueInfos(a, c.Queues)
 	info := New[vk.DeviceCreateInfo](a)
 	info.SType = vk.STRUCTURE_TYPE_DEVICE_CREATE_INFO
 	info.PNext = c.Next
-	info.QueueCreateInfoCount = 1
-	info.PQueueCreateInfos = q
+	info.QueueCreateInfoCount = uint32(len(queues))
+	info.PQueueCreateInfos = First(queues)
 	info.EnabledExtensionCount = uint32(len(c.Extensions))
 	info.PpEnabledExtensionNames = a.Strings(c.Extensions)
 	info.PEnabledFeatures = c.Features
@@ -66,11 +67,7 @@ func (d *Device) Destroy() {
 }
 
 // Queue is queue 0 of family 0.
-func (d *Device) Queue() vk.Queue {
-	q := New[vk.Queue](d.Arena)
-	d.Call("vkGetDeviceQueue", 0, 0, addr(q))
-	return *q
-}
+func (d *Device) Queue() vk.Queue { return d.QueueOf(0, 0) }
 
 // Allocate is vkAllocateMemory with next chained behind VkMemoryAllocateInfo; size is in bytes.
 func (d *Device) Allocate(size uint64, memoryType uint32, next unsafe.Pointer) (vk.DeviceMemory, vk.Result) {
