@@ -1,0 +1,192 @@
+package transfer
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"runtime/debug"
+	"testing"
+
+	"farside/internal/vk"
+)
+
+// noise returns n bytes that depend on the seed only.
+func noise(seed uint64, n int) []byte {
+	var key [32]byte
+	key[0], key[1] = byte(seed), byte(seed>>8)
+	b := make([]byte, n)
+	rand.NewChaCha8(key).Read(b)
+	return b
+}
+
+func TestFill(t *testing.T) {
+	const guard = 64
+	sizes := []int{0, 1, 3, 4, 5, 7, 8, 12, 15, 16, 20, 31, 32, 36, 60, 64, 68, 100, 127, 128, 132, 252, 256, 260, 1000, 1020,
+		2044, 2048, 2052, 4096, 5000, parallelBytes - 4, parallelBytes, parallelBytes + 4, 4*parallelBytes + 20}
+	for _, size := range sizes {
+		for _, start := range []int{0, 1, 2, 4, 8, 12, 16, 28, 33, 60} {
+			if size > 1<<18 && start > 4 {
+				continue
+			}
+			b := bytes.Repeat([]byte{0xee}, guard+start+size+guard)
+			want := bytes.Clone(b)
+			for i := range size &^ 3 {
+				want[guard+start+i] = []byte{0x44, 0x33, 0x22, 0x11}[i%4]
+			}
+			Fill(b[guard+start:][:size:size], 0x11223344)
+			if !bytes.Equal(b, want) {
+				t.Fatalf("%d bytes from %d are not filled as they must", size, start)
+			}
+		}
+	}
+}
+
+func TestCopy(t *testing.T) {
+	for _, size := range []int{0, 1, 63, 4096, parallelBytes - 1, parallelBytes, 3*parallelBytes + 17} {
+		for _, start := range []int{0, 1, 15} {
+			src, dst := noise(1, start+size), make([]byte, size+2)
+			Copy(dst[1:][:size], src[start:])
+			if !bytes.Equal(dst[1:][:size], src[start:]) || dst[0] != 0 || dst[size+1] != 0 {
+				t.Fatalf("%d bytes from %d are not copied", size, start)
+			}
+		}
+	}
+}
+
+func TestCopyOverlapping(t *testing.T) {
+	const size = 2 * parallelBytes
+	for _, distance := range []int{-100000, -1, 0, 1, 100000} {
+		b := noise(2, size+2*100000)
+		from, to := 100000, 100000+distance
+		want := bytes.Clone(b[from:][:size])
+		Copy(b[to:][:size], b[from:][:size])
+		if !bytes.Equal(b[to:][:size], want) {
+			t.Errorf("a copy by %d bytes onto itself is wrong", distance)
+		}
+	}
+}
+
+func TestSplitCoversEachByteOnce(t *testing.T) {
+	for _, n := range []int{0, 1, 4095, 4096, 4097, 100000, 1 << 22} {
+		seen := make([]byte, n)
+		split(n, 4096, func(from, to int) {
+			if from%4096 != 0 || to%4096 != 0 && to != n {
+				t.Errorf("part [%d, %d) of %d is not whole pages", from, to, n)
+			}
+			for i := from; i < to; i++ {
+				seen[i]++
+			}
+		})
+		if bytes.Count(seen, []byte{1}) != n {
+			t.Errorf("the parts of %d are not %d once each", n, n)
+		}
+	}
+}
+
+func TestSplitRaisesFaults(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	const n = 1 << 20
+	for _, bad := range []int{0, n - 1} {
+		func() {
+			defer func() {
+				if reason := recover(); reason != "fault" {
+					t.Errorf("a fault at %d is raised as %v", bad, reason)
+				}
+			}()
+			split(n, 4096, func(from, to int) {
+				if from <= bad && bad < to {
+					panic("fault")
+				}
+			})
+		}()
+	}
+}
+
+func TestCopyBuffer(t *testing.T) {
+	src, dst := noise(3, 1000), make([]byte, 500)
+	err := CopyBuffer(dst, src, []vk.BufferCopy{
+		{SrcOffset: 1, DstOffset: 0, Size: 10},
+		{SrcOffset: 999, DstOffset: 499, Size: 1},
+		{SrcOffset: 0, DstOffset: 20, Size: 400},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]byte, 500)
+	copy(want, src[1:11])
+	want[499] = src[999]
+	copy(want[20:], src[:400])
+	if !bytes.Equal(dst, want) {
+		t.Error("the regions are not where they must be")
+	}
+}
+
+func TestCopyBufferRefuses(t *testing.T) {
+	const most = math.MaxUint64
+	one := make([]byte, 100)
+	for _, c := range []struct {
+		name   string
+		region vk.BufferCopy
+		vuid   string
+	}{
+		{"empty", vk.BufferCopy{}, "VUID-VkBufferCopy-size-01988"},
+		{"source begins behind", vk.BufferCopy{SrcOffset: 100, Size: 1}, "VUID-vkCmdCopyBuffer-srcOffset-00113"},
+		{"target begins behind", vk.BufferCopy{DstOffset: 200, Size: 1}, "VUID-vkCmdCopyBuffer-dstOffset-00114"},
+		{"source ends behind", vk.BufferCopy{SrcOffset: 1, Size: 100}, "VUID-vkCmdCopyBuffer-size-00115"},
+		{"target ends behind", vk.BufferCopy{DstOffset: 150, Size: 51}, "VUID-vkCmdCopyBuffer-size-00116"},
+		{"source wraps around", vk.BufferCopy{SrcOffset: 99, Size: most}, "VUID-vkCmdCopyBuffer-size-00115"},
+		{"target wraps around", vk.BufferCopy{DstOffset: most, Size: 2}, "VUID-vkCmdCopyBuffer-dstOffset-00114"},
+	} {
+		dst := bytes.Repeat([]byte{7}, 200)
+		err := CopyBuffer(dst, one, []vk.BufferCopy{{Size: 100}, c.region})
+		if vk.VUIDOf(err) != c.vuid {
+			t.Errorf("%s: %v, want %s", c.name, err, c.vuid)
+		}
+		if bytes.Count(dst, []byte{7}) != 200 {
+			t.Errorf("%s: an earlier region was copied", c.name)
+		}
+	}
+}
+
+func TestCopyBufferWithinItself(t *testing.T) {
+	b := noise(4, 4096)
+	want := bytes.Clone(b)
+	copy(want[1000:], b[0:100])
+	copy(want[2000:], b[100:200])
+	copy(want[200:], b[3000:3100])
+	legal := []vk.BufferCopy{
+		{SrcOffset: 0, DstOffset: 1000, Size: 100},
+		{SrcOffset: 100, DstOffset: 2000, Size: 100},
+		{SrcOffset: 3000, DstOffset: 200, Size: 100},
+	}
+	if err := CopyBuffer(b, b, legal); err != nil || !bytes.Equal(b, want) {
+		t.Errorf("regions that only touch: %v", err)
+	}
+	for _, r := range []vk.BufferCopy{
+		{SrcOffset: 2099, DstOffset: 4000, Size: 1}, // reads what another writes
+		{SrcOffset: 4000, DstOffset: 50, Size: 1},   // writes what another reads
+		{SrcOffset: 3500, DstOffset: 3510, Size: 20},
+	} {
+		err := CopyBuffer(b, b, append(legal[:3:3], r))
+		if vk.VUIDOf(err) != "VUID-vkCmdCopyBuffer-pRegions-00117" || !bytes.Equal(b, want) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	if err := CopyBuffer(b, b, nil); err != nil {
+		t.Errorf("no regions: %v", err)
+	}
+}
+
+func TestSmallOperationsDoNotAllocate(t *testing.T) {
+	dst, src := make([]byte, 1<<16), make([]byte, 1<<16)
+	regions := []vk.BufferCopy{{Size: 1 << 16}}
+	for name, f := range map[string]func(){
+		"Fill":       func() { Fill(dst, 1) },
+		"Copy":       func() { Copy(dst, src) },
+		"CopyBuffer": func() { CopyBuffer(dst, src, regions) },
+	} {
+		if n := testing.AllocsPerRun(10, f); n != 0 {
+			t.Errorf("%s allocates %v times", name, n)
+		}
+	}
+}
