@@ -100,6 +100,8 @@ func (d *device) destroy() {
 			images.Remove(h)
 		case vk.OBJECT_TYPE_IMAGE_VIEW:
 			imageViews.Remove(h)
+		case vk.OBJECT_TYPE_QUERY_POOL:
+			queryPools.Remove(h)
 		case vk.OBJECT_TYPE_FENCE:
 			fences.Remove(h)
 		case vk.OBJECT_TYPE_COMMAND_POOL:

@@ -85,6 +85,7 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 		"VkPhysicalDeviceBufferDeviceAddressFeatures":          true,
 		"VkPhysicalDeviceDeviceMemoryReportFeaturesEXT":        true,
 		"VkPhysicalDeviceExternalMemoryRDMAFeaturesNV":         true,
+		"VkPhysicalDeviceHostQueryResetFeatures":               true,
 		"VkPhysicalDeviceMaintenance4Features":                 true,
 		"VkPhysicalDeviceMapMemoryPlacedFeaturesEXT":           true,
 		"VkPhysicalDeviceMemoryPriorityFeaturesEXT":            true,

@@ -119,7 +119,8 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		StorageImageSampleCounts:             vk.SAMPLE_COUNT_1_BIT,
 		MaxSampleMaskWords:                   1,
 
-		// Queries: none yet. One nanosecond a tick, the resolution of the monotonic clock.
+		// Queries: timestamps count nanoseconds. The first limit speaks of graphics and compute queues, of which
+		// there are none; transfer queues say themselves what they can (timestampValidBits).
 		TimestampComputeAndGraphics: vk.FALSE,
 		TimestampPeriod:             1,
 

@@ -25,6 +25,7 @@ var (
 	bufferViews    = handle.NewTable[bufferView](uint8(vk.OBJECT_TYPE_BUFFER_VIEW), "VkBufferView")
 	images         = handle.NewTable[image](uint8(vk.OBJECT_TYPE_IMAGE), "VkImage")
 	imageViews     = handle.NewTable[imageView](uint8(vk.OBJECT_TYPE_IMAGE_VIEW), "VkImageView")
+	queryPools     = handle.NewTable[queryPool](uint8(vk.OBJECT_TYPE_QUERY_POOL), "VkQueryPool")
 	fences         = handle.NewTable[fence](uint8(vk.OBJECT_TYPE_FENCE), "VkFence")
 	messengers     = handle.NewTable[messenger](64, "VkDebugUtilsMessengerEXT")
 )

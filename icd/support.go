@@ -30,6 +30,7 @@ var instanceExtensions = []extension{
 var deviceExtensions = []extension{
 	{name: vk.KHR_BIND_MEMORY_2_EXTENSION_NAME},
 	{name: vk.KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME},
+	{name: vk.KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME},
 	{name: vk.KHR_DEDICATED_ALLOCATION_EXTENSION_NAME},
 	{name: vk.KHR_DRIVER_PROPERTIES_EXTENSION_NAME},
 	{name: vk.KHR_EXTERNAL_MEMORY_EXTENSION_NAME},
@@ -40,9 +41,11 @@ var deviceExtensions = []extension{
 	{name: vk.KHR_MAINTENANCE_3_EXTENSION_NAME},
 	{name: vk.KHR_MAINTENANCE_4_EXTENSION_NAME},
 	{name: vk.KHR_MAP_MEMORY_2_EXTENSION_NAME},
+	{name: vk.EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME},
 	{name: vk.EXT_DEVICE_MEMORY_REPORT_EXTENSION_NAME},
 	{name: vk.EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, available: export.DMABufAvailable},
 	{name: vk.EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME},
+	{name: vk.EXT_HOST_QUERY_RESET_EXTENSION_NAME},
 	{name: vk.EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME},
 	{name: vk.EXT_MAP_MEMORY_PLACED_EXTENSION_NAME},
 	{name: vk.EXT_MEMORY_BUDGET_EXTENSION_NAME},
@@ -108,6 +111,7 @@ func init() {
 		GetPhysicalDeviceExternalFenceProperties:         getPhysicalDeviceExternalFenceProperties,
 		GetPhysicalDeviceExternalSemaphoreProperties:     getPhysicalDeviceExternalSemaphoreProperties,
 		GetPhysicalDeviceExternalImageFormatPropertiesNV: getPhysicalDeviceExternalImageFormatPropertiesNV,
+		GetPhysicalDeviceCalibrateableTimeDomainsKHR:     getPhysicalDeviceCalibrateableTimeDomainsKHR,
 		EnumerateDeviceExtensionProperties:               enumerateDeviceExtensionProperties,
 		EnumerateDeviceLayerProperties:                   enumerateDeviceLayerProperties,
 
@@ -125,6 +129,13 @@ func init() {
 		ResetFences:                      resetFences,
 		GetFenceStatus:                   getFenceStatus,
 		WaitForFences:                    waitForFences,
+
+		// Queries and clocks
+		CreateQueryPool:            createQueryPool,
+		DestroyQueryPool:           destroyQueryPool,
+		GetQueryPoolResults:        getQueryPoolResults,
+		ResetQueryPool:             resetQueryPool,
+		GetCalibratedTimestampsKHR: getCalibratedTimestampsKHR,
 
 		// Command buffers
 		CreateCommandPool:      createCommandPool,

@@ -50,6 +50,10 @@ type Commands struct {
 	ResetFences                                      func(device vk.Device, fenceCount uint32, fences *vk.Fence) vk.Result
 	GetFenceStatus                                   func(device vk.Device, fence vk.Fence) vk.Result
 	WaitForFences                                    func(device vk.Device, fenceCount uint32, fences *vk.Fence, waitAll vk.Bool32, timeout uint64) vk.Result
+	CreateQueryPool                                  func(device vk.Device, createInfo *vk.QueryPoolCreateInfo, allocator *vk.AllocationCallbacks, queryPool *vk.QueryPool) vk.Result
+	DestroyQueryPool                                 func(device vk.Device, queryPool vk.QueryPool, allocator *vk.AllocationCallbacks)
+	GetQueryPoolResults                              func(device vk.Device, queryPool vk.QueryPool, firstQuery uint32, queryCount uint32, dataSize uintptr, data unsafe.Pointer, stride vk.DeviceSize, flags vk.QueryResultFlags) vk.Result
+	ResetQueryPool                                   func(device vk.Device, queryPool vk.QueryPool, firstQuery uint32, queryCount uint32)
 	CreateBuffer                                     func(device vk.Device, createInfo *vk.BufferCreateInfo, allocator *vk.AllocationCallbacks, buffer *vk.Buffer) vk.Result
 	DestroyBuffer                                    func(device vk.Device, buffer vk.Buffer, allocator *vk.AllocationCallbacks)
 	CreateBufferView                                 func(device vk.Device, createInfo *vk.BufferViewCreateInfo, allocator *vk.AllocationCallbacks, view *vk.BufferView) vk.Result
@@ -97,6 +101,8 @@ type Commands struct {
 	GetDeviceImageMemoryRequirements                 func(device vk.Device, info *vk.DeviceImageMemoryRequirements, memoryRequirements *vk.MemoryRequirements2)
 	GetDeviceImageSparseMemoryRequirements           func(device vk.Device, info *vk.DeviceImageMemoryRequirements, sparseMemoryRequirementCount *uint32, sparseMemoryRequirements *vk.SparseImageMemoryRequirements2)
 	GetDeviceQueue2                                  func(device vk.Device, queueInfo *vk.DeviceQueueInfo2, queue *vk.Queue)
+	GetPhysicalDeviceCalibrateableTimeDomainsKHR     func(physicalDevice vk.PhysicalDevice, timeDomainCount *uint32, timeDomains *vk.TimeDomainKHR) vk.Result
+	GetCalibratedTimestampsKHR                       func(device vk.Device, timestampCount uint32, timestampInfos *vk.CalibratedTimestampInfoKHR, timestamps *uint64, maxDeviation *uint64) vk.Result
 	SetDebugUtilsObjectNameEXT                       func(device vk.Device, nameInfo *vk.DebugUtilsObjectNameInfoEXT) vk.Result
 	SetDebugUtilsObjectTagEXT                        func(device vk.Device, tagInfo *vk.DebugUtilsObjectTagInfoEXT) vk.Result
 	QueueBeginDebugUtilsLabelEXT                     func(queue vk.Queue, labelInfo *vk.DebugUtilsLabelEXT)
@@ -117,7 +123,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [189]string{
+var names = [192]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -169,147 +175,150 @@ var names = [189]string{
 	49:  "vkCreateQueryPool",
 	50:  "vkDestroyQueryPool",
 	51:  "vkGetQueryPoolResults",
-	52:  "vkCreateBuffer",
-	53:  "vkDestroyBuffer",
-	54:  "vkCreateBufferView",
-	55:  "vkDestroyBufferView",
-	56:  "vkCreateImage",
-	57:  "vkDestroyImage",
-	58:  "vkGetImageSubresourceLayout",
-	59:  "vkCreateImageView",
-	60:  "vkDestroyImageView",
-	61:  "vkCreateShaderModule",
-	62:  "vkDestroyShaderModule",
-	63:  "vkCreatePipelineCache",
-	64:  "vkDestroyPipelineCache",
-	65:  "vkGetPipelineCacheData",
-	66:  "vkMergePipelineCaches",
-	67:  "vkCreateGraphicsPipelines",
-	68:  "vkCreateComputePipelines",
-	69:  "vkDestroyPipeline",
-	70:  "vkCreatePipelineLayout",
-	71:  "vkDestroyPipelineLayout",
-	72:  "vkCreateSampler",
-	73:  "vkDestroySampler",
-	74:  "vkCreateDescriptorSetLayout",
-	75:  "vkDestroyDescriptorSetLayout",
-	76:  "vkCreateDescriptorPool",
-	77:  "vkDestroyDescriptorPool",
-	78:  "vkResetDescriptorPool",
-	79:  "vkAllocateDescriptorSets",
-	80:  "vkFreeDescriptorSets",
-	81:  "vkUpdateDescriptorSets",
-	82:  "vkCreateFramebuffer",
-	83:  "vkDestroyFramebuffer",
-	84:  "vkCreateRenderPass",
-	85:  "vkDestroyRenderPass",
-	86:  "vkGetRenderAreaGranularity",
-	87:  "vkCreateCommandPool",
-	88:  "vkDestroyCommandPool",
-	89:  "vkResetCommandPool",
-	90:  "vkAllocateCommandBuffers",
-	91:  "vkFreeCommandBuffers",
-	92:  "vkBeginCommandBuffer",
-	93:  "vkEndCommandBuffer",
-	94:  "vkResetCommandBuffer",
-	95:  "vkCmdBindPipeline",
-	96:  "vkCmdSetViewport",
-	97:  "vkCmdSetScissor",
-	98:  "vkCmdSetLineWidth",
-	99:  "vkCmdSetDepthBias",
-	100: "vkCmdSetBlendConstants",
-	101: "vkCmdSetDepthBounds",
-	102: "vkCmdSetStencilCompareMask",
-	103: "vkCmdSetStencilWriteMask",
-	104: "vkCmdSetStencilReference",
-	105: "vkCmdBindDescriptorSets",
-	106: "vkCmdBindIndexBuffer",
-	107: "vkCmdBindVertexBuffers",
-	108: "vkCmdDraw",
-	109: "vkCmdDrawIndexed",
-	110: "vkCmdDrawIndirect",
-	111: "vkCmdDrawIndexedIndirect",
-	112: "vkCmdDispatch",
-	113: "vkCmdDispatchIndirect",
-	114: "vkCmdCopyBuffer",
-	115: "vkCmdCopyImage",
-	116: "vkCmdBlitImage",
-	117: "vkCmdCopyBufferToImage",
-	118: "vkCmdCopyImageToBuffer",
-	119: "vkCmdUpdateBuffer",
-	120: "vkCmdFillBuffer",
-	121: "vkCmdClearColorImage",
-	122: "vkCmdClearDepthStencilImage",
-	123: "vkCmdClearAttachments",
-	124: "vkCmdResolveImage",
-	125: "vkCmdSetEvent",
-	126: "vkCmdResetEvent",
-	127: "vkCmdWaitEvents",
-	128: "vkCmdPipelineBarrier",
-	129: "vkCmdBeginQuery",
-	130: "vkCmdEndQuery",
-	131: "vkCmdResetQueryPool",
-	132: "vkCmdWriteTimestamp",
-	133: "vkCmdCopyQueryPoolResults",
-	134: "vkCmdPushConstants",
-	135: "vkCmdBeginRenderPass",
-	136: "vkCmdNextSubpass",
-	137: "vkCmdEndRenderPass",
-	138: "vkCmdExecuteCommands",
-	139: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
-	140: "vkGetPhysicalDeviceFeatures2",
-	141: "vkGetPhysicalDeviceProperties2",
-	142: "vkGetPhysicalDeviceFormatProperties2",
-	143: "vkGetPhysicalDeviceImageFormatProperties2",
-	144: "vkGetPhysicalDeviceQueueFamilyProperties2",
-	145: "vkGetPhysicalDeviceMemoryProperties2",
-	146: "vkGetPhysicalDeviceSparseImageFormatProperties2",
-	147: "vkTrimCommandPool",
-	148: "vkGetPhysicalDeviceExternalBufferProperties",
-	149: "vkGetMemoryFdKHR",
-	150: "vkGetMemoryFdPropertiesKHR",
-	151: "vkGetMemoryRemoteAddressNV",
-	152: "vkGetPhysicalDeviceExternalSemaphoreProperties",
-	153: "vkGetPhysicalDeviceExternalFenceProperties",
-	154: "vkEnumeratePhysicalDeviceGroups",
-	155: "vkGetDeviceGroupPeerMemoryFeatures",
-	156: "vkBindBufferMemory2",
-	157: "vkBindImageMemory2",
-	158: "vkCmdSetDeviceMask",
-	159: "vkCmdDispatchBase",
-	160: "vkCreateDescriptorUpdateTemplate",
-	161: "vkDestroyDescriptorUpdateTemplate",
-	162: "vkUpdateDescriptorSetWithTemplate",
-	163: "vkGetBufferMemoryRequirements2",
-	164: "vkGetImageMemoryRequirements2",
-	165: "vkGetImageSparseMemoryRequirements2",
-	166: "vkGetDeviceBufferMemoryRequirements",
-	167: "vkGetDeviceImageMemoryRequirements",
-	168: "vkGetDeviceImageSparseMemoryRequirements",
-	169: "vkCreateSamplerYcbcrConversion",
-	170: "vkDestroySamplerYcbcrConversion",
-	171: "vkGetDeviceQueue2",
-	172: "vkGetDescriptorSetLayoutSupport",
-	173: "vkSetDebugUtilsObjectNameEXT",
-	174: "vkSetDebugUtilsObjectTagEXT",
-	175: "vkQueueBeginDebugUtilsLabelEXT",
-	176: "vkQueueEndDebugUtilsLabelEXT",
-	177: "vkQueueInsertDebugUtilsLabelEXT",
-	178: "vkCreateDebugUtilsMessengerEXT",
-	179: "vkDestroyDebugUtilsMessengerEXT",
-	180: "vkSubmitDebugUtilsMessageEXT",
-	181: "vkGetMemoryHostPointerPropertiesEXT",
-	182: "vkGetImageDrmFormatModifierPropertiesEXT",
-	183: "vkGetBufferOpaqueCaptureAddress",
-	184: "vkGetBufferDeviceAddress",
-	185: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	186: "vkSetDeviceMemoryPriorityEXT",
-	187: "vkMapMemory2",
-	188: "vkUnmapMemory2",
+	52:  "vkResetQueryPool",
+	53:  "vkCreateBuffer",
+	54:  "vkDestroyBuffer",
+	55:  "vkCreateBufferView",
+	56:  "vkDestroyBufferView",
+	57:  "vkCreateImage",
+	58:  "vkDestroyImage",
+	59:  "vkGetImageSubresourceLayout",
+	60:  "vkCreateImageView",
+	61:  "vkDestroyImageView",
+	62:  "vkCreateShaderModule",
+	63:  "vkDestroyShaderModule",
+	64:  "vkCreatePipelineCache",
+	65:  "vkDestroyPipelineCache",
+	66:  "vkGetPipelineCacheData",
+	67:  "vkMergePipelineCaches",
+	68:  "vkCreateGraphicsPipelines",
+	69:  "vkCreateComputePipelines",
+	70:  "vkDestroyPipeline",
+	71:  "vkCreatePipelineLayout",
+	72:  "vkDestroyPipelineLayout",
+	73:  "vkCreateSampler",
+	74:  "vkDestroySampler",
+	75:  "vkCreateDescriptorSetLayout",
+	76:  "vkDestroyDescriptorSetLayout",
+	77:  "vkCreateDescriptorPool",
+	78:  "vkDestroyDescriptorPool",
+	79:  "vkResetDescriptorPool",
+	80:  "vkAllocateDescriptorSets",
+	81:  "vkFreeDescriptorSets",
+	82:  "vkUpdateDescriptorSets",
+	83:  "vkCreateFramebuffer",
+	84:  "vkDestroyFramebuffer",
+	85:  "vkCreateRenderPass",
+	86:  "vkDestroyRenderPass",
+	87:  "vkGetRenderAreaGranularity",
+	88:  "vkCreateCommandPool",
+	89:  "vkDestroyCommandPool",
+	90:  "vkResetCommandPool",
+	91:  "vkAllocateCommandBuffers",
+	92:  "vkFreeCommandBuffers",
+	93:  "vkBeginCommandBuffer",
+	94:  "vkEndCommandBuffer",
+	95:  "vkResetCommandBuffer",
+	96:  "vkCmdBindPipeline",
+	97:  "vkCmdSetViewport",
+	98:  "vkCmdSetScissor",
+	99:  "vkCmdSetLineWidth",
+	100: "vkCmdSetDepthBias",
+	101: "vkCmdSetBlendConstants",
+	102: "vkCmdSetDepthBounds",
+	103: "vkCmdSetStencilCompareMask",
+	104: "vkCmdSetStencilWriteMask",
+	105: "vkCmdSetStencilReference",
+	106: "vkCmdBindDescriptorSets",
+	107: "vkCmdBindIndexBuffer",
+	108: "vkCmdBindVertexBuffers",
+	109: "vkCmdDraw",
+	110: "vkCmdDrawIndexed",
+	111: "vkCmdDrawIndirect",
+	112: "vkCmdDrawIndexedIndirect",
+	113: "vkCmdDispatch",
+	114: "vkCmdDispatchIndirect",
+	115: "vkCmdCopyBuffer",
+	116: "vkCmdCopyImage",
+	117: "vkCmdBlitImage",
+	118: "vkCmdCopyBufferToImage",
+	119: "vkCmdCopyImageToBuffer",
+	120: "vkCmdUpdateBuffer",
+	121: "vkCmdFillBuffer",
+	122: "vkCmdClearColorImage",
+	123: "vkCmdClearDepthStencilImage",
+	124: "vkCmdClearAttachments",
+	125: "vkCmdResolveImage",
+	126: "vkCmdSetEvent",
+	127: "vkCmdResetEvent",
+	128: "vkCmdWaitEvents",
+	129: "vkCmdPipelineBarrier",
+	130: "vkCmdBeginQuery",
+	131: "vkCmdEndQuery",
+	132: "vkCmdResetQueryPool",
+	133: "vkCmdWriteTimestamp",
+	134: "vkCmdCopyQueryPoolResults",
+	135: "vkCmdPushConstants",
+	136: "vkCmdBeginRenderPass",
+	137: "vkCmdNextSubpass",
+	138: "vkCmdEndRenderPass",
+	139: "vkCmdExecuteCommands",
+	140: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
+	141: "vkGetPhysicalDeviceFeatures2",
+	142: "vkGetPhysicalDeviceProperties2",
+	143: "vkGetPhysicalDeviceFormatProperties2",
+	144: "vkGetPhysicalDeviceImageFormatProperties2",
+	145: "vkGetPhysicalDeviceQueueFamilyProperties2",
+	146: "vkGetPhysicalDeviceMemoryProperties2",
+	147: "vkGetPhysicalDeviceSparseImageFormatProperties2",
+	148: "vkTrimCommandPool",
+	149: "vkGetPhysicalDeviceExternalBufferProperties",
+	150: "vkGetMemoryFdKHR",
+	151: "vkGetMemoryFdPropertiesKHR",
+	152: "vkGetMemoryRemoteAddressNV",
+	153: "vkGetPhysicalDeviceExternalSemaphoreProperties",
+	154: "vkGetPhysicalDeviceExternalFenceProperties",
+	155: "vkEnumeratePhysicalDeviceGroups",
+	156: "vkGetDeviceGroupPeerMemoryFeatures",
+	157: "vkBindBufferMemory2",
+	158: "vkBindImageMemory2",
+	159: "vkCmdSetDeviceMask",
+	160: "vkCmdDispatchBase",
+	161: "vkCreateDescriptorUpdateTemplate",
+	162: "vkDestroyDescriptorUpdateTemplate",
+	163: "vkUpdateDescriptorSetWithTemplate",
+	164: "vkGetBufferMemoryRequirements2",
+	165: "vkGetImageMemoryRequirements2",
+	166: "vkGetImageSparseMemoryRequirements2",
+	167: "vkGetDeviceBufferMemoryRequirements",
+	168: "vkGetDeviceImageMemoryRequirements",
+	169: "vkGetDeviceImageSparseMemoryRequirements",
+	170: "vkCreateSamplerYcbcrConversion",
+	171: "vkDestroySamplerYcbcrConversion",
+	172: "vkGetDeviceQueue2",
+	173: "vkGetDescriptorSetLayoutSupport",
+	174: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
+	175: "vkGetCalibratedTimestampsKHR",
+	176: "vkSetDebugUtilsObjectNameEXT",
+	177: "vkSetDebugUtilsObjectTagEXT",
+	178: "vkQueueBeginDebugUtilsLabelEXT",
+	179: "vkQueueEndDebugUtilsLabelEXT",
+	180: "vkQueueInsertDebugUtilsLabelEXT",
+	181: "vkCreateDebugUtilsMessengerEXT",
+	182: "vkDestroyDebugUtilsMessengerEXT",
+	183: "vkSubmitDebugUtilsMessageEXT",
+	184: "vkGetMemoryHostPointerPropertiesEXT",
+	185: "vkGetImageDrmFormatModifierPropertiesEXT",
+	186: "vkGetBufferOpaqueCaptureAddress",
+	187: "vkGetBufferDeviceAddress",
+	188: "vkGetDeviceMemoryOpaqueCaptureAddress",
+	189: "vkSetDeviceMemoryPriorityEXT",
+	190: "vkMapMemory2",
+	191: "vkUnmapMemory2",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [189]uint8{
+var resultKinds = [192]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -342,51 +351,53 @@ var resultKinds = [189]uint8{
 	48:  kindResult, // vkResetEvent
 	49:  kindResult, // vkCreateQueryPool
 	51:  kindResult, // vkGetQueryPoolResults
-	52:  kindResult, // vkCreateBuffer
-	54:  kindResult, // vkCreateBufferView
-	56:  kindResult, // vkCreateImage
-	59:  kindResult, // vkCreateImageView
-	61:  kindResult, // vkCreateShaderModule
-	63:  kindResult, // vkCreatePipelineCache
-	65:  kindResult, // vkGetPipelineCacheData
-	66:  kindResult, // vkMergePipelineCaches
-	67:  kindResult, // vkCreateGraphicsPipelines
-	68:  kindResult, // vkCreateComputePipelines
-	70:  kindResult, // vkCreatePipelineLayout
-	72:  kindResult, // vkCreateSampler
-	74:  kindResult, // vkCreateDescriptorSetLayout
-	76:  kindResult, // vkCreateDescriptorPool
-	78:  kindResult, // vkResetDescriptorPool
-	79:  kindResult, // vkAllocateDescriptorSets
-	80:  kindResult, // vkFreeDescriptorSets
-	82:  kindResult, // vkCreateFramebuffer
-	84:  kindResult, // vkCreateRenderPass
-	87:  kindResult, // vkCreateCommandPool
-	89:  kindResult, // vkResetCommandPool
-	90:  kindResult, // vkAllocateCommandBuffers
-	92:  kindResult, // vkBeginCommandBuffer
-	93:  kindResult, // vkEndCommandBuffer
-	94:  kindResult, // vkResetCommandBuffer
-	139: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	143: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
-	149: kindResult, // vkGetMemoryFdKHR
-	150: kindResult, // vkGetMemoryFdPropertiesKHR
-	151: kindResult, // vkGetMemoryRemoteAddressNV
-	154: kindResult, // vkEnumeratePhysicalDeviceGroups
-	156: kindResult, // vkBindBufferMemory2
-	157: kindResult, // vkBindImageMemory2
-	160: kindResult, // vkCreateDescriptorUpdateTemplate
-	169: kindResult, // vkCreateSamplerYcbcrConversion
-	173: kindResult, // vkSetDebugUtilsObjectNameEXT
-	174: kindResult, // vkSetDebugUtilsObjectTagEXT
-	178: kindResult, // vkCreateDebugUtilsMessengerEXT
-	181: kindResult, // vkGetMemoryHostPointerPropertiesEXT
-	182: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
-	183: kindWord,   // vkGetBufferOpaqueCaptureAddress
-	184: kindWord,   // vkGetBufferDeviceAddress
-	185: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	187: kindResult, // vkMapMemory2
-	188: kindResult, // vkUnmapMemory2
+	53:  kindResult, // vkCreateBuffer
+	55:  kindResult, // vkCreateBufferView
+	57:  kindResult, // vkCreateImage
+	60:  kindResult, // vkCreateImageView
+	62:  kindResult, // vkCreateShaderModule
+	64:  kindResult, // vkCreatePipelineCache
+	66:  kindResult, // vkGetPipelineCacheData
+	67:  kindResult, // vkMergePipelineCaches
+	68:  kindResult, // vkCreateGraphicsPipelines
+	69:  kindResult, // vkCreateComputePipelines
+	71:  kindResult, // vkCreatePipelineLayout
+	73:  kindResult, // vkCreateSampler
+	75:  kindResult, // vkCreateDescriptorSetLayout
+	77:  kindResult, // vkCreateDescriptorPool
+	79:  kindResult, // vkResetDescriptorPool
+	80:  kindResult, // vkAllocateDescriptorSets
+	81:  kindResult, // vkFreeDescriptorSets
+	83:  kindResult, // vkCreateFramebuffer
+	85:  kindResult, // vkCreateRenderPass
+	88:  kindResult, // vkCreateCommandPool
+	90:  kindResult, // vkResetCommandPool
+	91:  kindResult, // vkAllocateCommandBuffers
+	93:  kindResult, // vkBeginCommandBuffer
+	94:  kindResult, // vkEndCommandBuffer
+	95:  kindResult, // vkResetCommandBuffer
+	140: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	144: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
+	150: kindResult, // vkGetMemoryFdKHR
+	151: kindResult, // vkGetMemoryFdPropertiesKHR
+	152: kindResult, // vkGetMemoryRemoteAddressNV
+	155: kindResult, // vkEnumeratePhysicalDeviceGroups
+	157: kindResult, // vkBindBufferMemory2
+	158: kindResult, // vkBindImageMemory2
+	161: kindResult, // vkCreateDescriptorUpdateTemplate
+	170: kindResult, // vkCreateSamplerYcbcrConversion
+	174: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	175: kindResult, // vkGetCalibratedTimestampsKHR
+	176: kindResult, // vkSetDebugUtilsObjectNameEXT
+	177: kindResult, // vkSetDebugUtilsObjectTagEXT
+	181: kindResult, // vkCreateDebugUtilsMessengerEXT
+	184: kindResult, // vkGetMemoryHostPointerPropertiesEXT
+	185: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
+	186: kindWord,   // vkGetBufferOpaqueCaptureAddress
+	187: kindWord,   // vkGetBufferDeviceAddress
+	188: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
+	190: kindResult, // vkMapMemory2
+	191: kindResult, // vkUnmapMemory2
 }
 
 var indices = map[string]uint16{
@@ -441,181 +452,187 @@ var indices = map[string]uint16{
 	"vkCreateQueryPool":                                  49,
 	"vkDestroyQueryPool":                                 50,
 	"vkGetQueryPoolResults":                              51,
-	"vkCreateBuffer":                                     52,
-	"vkDestroyBuffer":                                    53,
-	"vkCreateBufferView":                                 54,
-	"vkDestroyBufferView":                                55,
-	"vkCreateImage":                                      56,
-	"vkDestroyImage":                                     57,
-	"vkGetImageSubresourceLayout":                        58,
-	"vkCreateImageView":                                  59,
-	"vkDestroyImageView":                                 60,
-	"vkCreateShaderModule":                               61,
-	"vkDestroyShaderModule":                              62,
-	"vkCreatePipelineCache":                              63,
-	"vkDestroyPipelineCache":                             64,
-	"vkGetPipelineCacheData":                             65,
-	"vkMergePipelineCaches":                              66,
-	"vkCreateGraphicsPipelines":                          67,
-	"vkCreateComputePipelines":                           68,
-	"vkDestroyPipeline":                                  69,
-	"vkCreatePipelineLayout":                             70,
-	"vkDestroyPipelineLayout":                            71,
-	"vkCreateSampler":                                    72,
-	"vkDestroySampler":                                   73,
-	"vkCreateDescriptorSetLayout":                        74,
-	"vkDestroyDescriptorSetLayout":                       75,
-	"vkCreateDescriptorPool":                             76,
-	"vkDestroyDescriptorPool":                            77,
-	"vkResetDescriptorPool":                              78,
-	"vkAllocateDescriptorSets":                           79,
-	"vkFreeDescriptorSets":                               80,
-	"vkUpdateDescriptorSets":                             81,
-	"vkCreateFramebuffer":                                82,
-	"vkDestroyFramebuffer":                               83,
-	"vkCreateRenderPass":                                 84,
-	"vkDestroyRenderPass":                                85,
-	"vkGetRenderAreaGranularity":                         86,
-	"vkCreateCommandPool":                                87,
-	"vkDestroyCommandPool":                               88,
-	"vkResetCommandPool":                                 89,
-	"vkAllocateCommandBuffers":                           90,
-	"vkFreeCommandBuffers":                               91,
-	"vkBeginCommandBuffer":                               92,
-	"vkEndCommandBuffer":                                 93,
-	"vkResetCommandBuffer":                               94,
-	"vkCmdBindPipeline":                                  95,
-	"vkCmdSetViewport":                                   96,
-	"vkCmdSetScissor":                                    97,
-	"vkCmdSetLineWidth":                                  98,
-	"vkCmdSetDepthBias":                                  99,
-	"vkCmdSetBlendConstants":                             100,
-	"vkCmdSetDepthBounds":                                101,
-	"vkCmdSetStencilCompareMask":                         102,
-	"vkCmdSetStencilWriteMask":                           103,
-	"vkCmdSetStencilReference":                           104,
-	"vkCmdBindDescriptorSets":                            105,
-	"vkCmdBindIndexBuffer":                               106,
-	"vkCmdBindVertexBuffers":                             107,
-	"vkCmdDraw":                                          108,
-	"vkCmdDrawIndexed":                                   109,
-	"vkCmdDrawIndirect":                                  110,
-	"vkCmdDrawIndexedIndirect":                           111,
-	"vkCmdDispatch":                                      112,
-	"vkCmdDispatchIndirect":                              113,
-	"vkCmdCopyBuffer":                                    114,
-	"vkCmdCopyImage":                                     115,
-	"vkCmdBlitImage":                                     116,
-	"vkCmdCopyBufferToImage":                             117,
-	"vkCmdCopyImageToBuffer":                             118,
-	"vkCmdUpdateBuffer":                                  119,
-	"vkCmdFillBuffer":                                    120,
-	"vkCmdClearColorImage":                               121,
-	"vkCmdClearDepthStencilImage":                        122,
-	"vkCmdClearAttachments":                              123,
-	"vkCmdResolveImage":                                  124,
-	"vkCmdSetEvent":                                      125,
-	"vkCmdResetEvent":                                    126,
-	"vkCmdWaitEvents":                                    127,
-	"vkCmdPipelineBarrier":                               128,
-	"vkCmdBeginQuery":                                    129,
-	"vkCmdEndQuery":                                      130,
-	"vkCmdResetQueryPool":                                131,
-	"vkCmdWriteTimestamp":                                132,
-	"vkCmdCopyQueryPoolResults":                          133,
-	"vkCmdPushConstants":                                 134,
-	"vkCmdBeginRenderPass":                               135,
-	"vkCmdNextSubpass":                                   136,
-	"vkCmdEndRenderPass":                                 137,
-	"vkCmdExecuteCommands":                               138,
-	"vkGetPhysicalDeviceExternalImageFormatPropertiesNV": 139,
-	"vkGetPhysicalDeviceFeatures2":                       140,
-	"vkGetPhysicalDeviceFeatures2KHR":                    140,
-	"vkGetPhysicalDeviceProperties2":                     141,
-	"vkGetPhysicalDeviceProperties2KHR":                  141,
-	"vkGetPhysicalDeviceFormatProperties2":               142,
-	"vkGetPhysicalDeviceFormatProperties2KHR":            142,
-	"vkGetPhysicalDeviceImageFormatProperties2":          143,
-	"vkGetPhysicalDeviceImageFormatProperties2KHR":       143,
-	"vkGetPhysicalDeviceQueueFamilyProperties2":          144,
-	"vkGetPhysicalDeviceQueueFamilyProperties2KHR":       144,
-	"vkGetPhysicalDeviceMemoryProperties2":               145,
-	"vkGetPhysicalDeviceMemoryProperties2KHR":            145,
-	"vkGetPhysicalDeviceSparseImageFormatProperties2":    146,
-	"vkGetPhysicalDeviceSparseImageFormatProperties2KHR": 146,
-	"vkTrimCommandPool":                                  147,
-	"vkTrimCommandPoolKHR":                               147,
-	"vkGetPhysicalDeviceExternalBufferProperties":        148,
-	"vkGetPhysicalDeviceExternalBufferPropertiesKHR":     148,
-	"vkGetMemoryFdKHR":                                   149,
-	"vkGetMemoryFdPropertiesKHR":                         150,
-	"vkGetMemoryRemoteAddressNV":                         151,
-	"vkGetPhysicalDeviceExternalSemaphoreProperties":     152,
-	"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR":  152,
-	"vkGetPhysicalDeviceExternalFenceProperties":         153,
-	"vkGetPhysicalDeviceExternalFencePropertiesKHR":      153,
-	"vkEnumeratePhysicalDeviceGroups":                    154,
-	"vkEnumeratePhysicalDeviceGroupsKHR":                 154,
-	"vkGetDeviceGroupPeerMemoryFeatures":                 155,
-	"vkGetDeviceGroupPeerMemoryFeaturesKHR":              155,
-	"vkBindBufferMemory2":                                156,
-	"vkBindBufferMemory2KHR":                             156,
-	"vkBindImageMemory2":                                 157,
-	"vkBindImageMemory2KHR":                              157,
-	"vkCmdSetDeviceMask":                                 158,
-	"vkCmdSetDeviceMaskKHR":                              158,
-	"vkCmdDispatchBase":                                  159,
-	"vkCmdDispatchBaseKHR":                               159,
-	"vkCreateDescriptorUpdateTemplate":                   160,
-	"vkCreateDescriptorUpdateTemplateKHR":                160,
-	"vkDestroyDescriptorUpdateTemplate":                  161,
-	"vkDestroyDescriptorUpdateTemplateKHR":               161,
-	"vkUpdateDescriptorSetWithTemplate":                  162,
-	"vkUpdateDescriptorSetWithTemplateKHR":               162,
-	"vkGetBufferMemoryRequirements2":                     163,
-	"vkGetBufferMemoryRequirements2KHR":                  163,
-	"vkGetImageMemoryRequirements2":                      164,
-	"vkGetImageMemoryRequirements2KHR":                   164,
-	"vkGetImageSparseMemoryRequirements2":                165,
-	"vkGetImageSparseMemoryRequirements2KHR":             165,
-	"vkGetDeviceBufferMemoryRequirements":                166,
-	"vkGetDeviceBufferMemoryRequirementsKHR":             166,
-	"vkGetDeviceImageMemoryRequirements":                 167,
-	"vkGetDeviceImageMemoryRequirementsKHR":              167,
-	"vkGetDeviceImageSparseMemoryRequirements":           168,
-	"vkGetDeviceImageSparseMemoryRequirementsKHR":        168,
-	"vkCreateSamplerYcbcrConversion":                     169,
-	"vkCreateSamplerYcbcrConversionKHR":                  169,
-	"vkDestroySamplerYcbcrConversion":                    170,
-	"vkDestroySamplerYcbcrConversionKHR":                 170,
-	"vkGetDeviceQueue2":                                  171,
-	"vkGetDescriptorSetLayoutSupport":                    172,
-	"vkGetDescriptorSetLayoutSupportKHR":                 172,
-	"vkSetDebugUtilsObjectNameEXT":                       173,
-	"vkSetDebugUtilsObjectTagEXT":                        174,
-	"vkQueueBeginDebugUtilsLabelEXT":                     175,
-	"vkQueueEndDebugUtilsLabelEXT":                       176,
-	"vkQueueInsertDebugUtilsLabelEXT":                    177,
-	"vkCreateDebugUtilsMessengerEXT":                     178,
-	"vkDestroyDebugUtilsMessengerEXT":                    179,
-	"vkSubmitDebugUtilsMessageEXT":                       180,
-	"vkGetMemoryHostPointerPropertiesEXT":                181,
-	"vkGetImageDrmFormatModifierPropertiesEXT":           182,
-	"vkGetBufferOpaqueCaptureAddress":                    183,
-	"vkGetBufferOpaqueCaptureAddressKHR":                 183,
-	"vkGetBufferDeviceAddress":                           184,
-	"vkGetBufferDeviceAddressKHR":                        184,
-	"vkGetBufferDeviceAddressEXT":                        184,
-	"vkGetDeviceMemoryOpaqueCaptureAddress":              185,
-	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           185,
-	"vkSetDeviceMemoryPriorityEXT":                       186,
-	"vkMapMemory2":                                       187,
-	"vkMapMemory2KHR":                                    187,
-	"vkUnmapMemory2":                                     188,
-	"vkUnmapMemory2KHR":                                  188,
+	"vkResetQueryPool":                                   52,
+	"vkResetQueryPoolEXT":                                52,
+	"vkCreateBuffer":                                     53,
+	"vkDestroyBuffer":                                    54,
+	"vkCreateBufferView":                                 55,
+	"vkDestroyBufferView":                                56,
+	"vkCreateImage":                                      57,
+	"vkDestroyImage":                                     58,
+	"vkGetImageSubresourceLayout":                        59,
+	"vkCreateImageView":                                  60,
+	"vkDestroyImageView":                                 61,
+	"vkCreateShaderModule":                               62,
+	"vkDestroyShaderModule":                              63,
+	"vkCreatePipelineCache":                              64,
+	"vkDestroyPipelineCache":                             65,
+	"vkGetPipelineCacheData":                             66,
+	"vkMergePipelineCaches":                              67,
+	"vkCreateGraphicsPipelines":                          68,
+	"vkCreateComputePipelines":                           69,
+	"vkDestroyPipeline":                                  70,
+	"vkCreatePipelineLayout":                             71,
+	"vkDestroyPipelineLayout":                            72,
+	"vkCreateSampler":                                    73,
+	"vkDestroySampler":                                   74,
+	"vkCreateDescriptorSetLayout":                        75,
+	"vkDestroyDescriptorSetLayout":                       76,
+	"vkCreateDescriptorPool":                             77,
+	"vkDestroyDescriptorPool":                            78,
+	"vkResetDescriptorPool":                              79,
+	"vkAllocateDescriptorSets":                           80,
+	"vkFreeDescriptorSets":                               81,
+	"vkUpdateDescriptorSets":                             82,
+	"vkCreateFramebuffer":                                83,
+	"vkDestroyFramebuffer":                               84,
+	"vkCreateRenderPass":                                 85,
+	"vkDestroyRenderPass":                                86,
+	"vkGetRenderAreaGranularity":                         87,
+	"vkCreateCommandPool":                                88,
+	"vkDestroyCommandPool":                               89,
+	"vkResetCommandPool":                                 90,
+	"vkAllocateCommandBuffers":                           91,
+	"vkFreeCommandBuffers":                               92,
+	"vkBeginCommandBuffer":                               93,
+	"vkEndCommandBuffer":                                 94,
+	"vkResetCommandBuffer":                               95,
+	"vkCmdBindPipeline":                                  96,
+	"vkCmdSetViewport":                                   97,
+	"vkCmdSetScissor":                                    98,
+	"vkCmdSetLineWidth":                                  99,
+	"vkCmdSetDepthBias":                                  100,
+	"vkCmdSetBlendConstants":                             101,
+	"vkCmdSetDepthBounds":                                102,
+	"vkCmdSetStencilCompareMask":                         103,
+	"vkCmdSetStencilWriteMask":                           104,
+	"vkCmdSetStencilReference":                           105,
+	"vkCmdBindDescriptorSets":                            106,
+	"vkCmdBindIndexBuffer":                               107,
+	"vkCmdBindVertexBuffers":                             108,
+	"vkCmdDraw":                                          109,
+	"vkCmdDrawIndexed":                                   110,
+	"vkCmdDrawIndirect":                                  111,
+	"vkCmdDrawIndexedIndirect":                           112,
+	"vkCmdDispatch":                                      113,
+	"vkCmdDispatchIndirect":                              114,
+	"vkCmdCopyBuffer":                                    115,
+	"vkCmdCopyImage":                                     116,
+	"vkCmdBlitImage":                                     117,
+	"vkCmdCopyBufferToImage":                             118,
+	"vkCmdCopyImageToBuffer":                             119,
+	"vkCmdUpdateBuffer":                                  120,
+	"vkCmdFillBuffer":                                    121,
+	"vkCmdClearColorImage":                               122,
+	"vkCmdClearDepthStencilImage":                        123,
+	"vkCmdClearAttachments":                              124,
+	"vkCmdResolveImage":                                  125,
+	"vkCmdSetEvent":                                      126,
+	"vkCmdResetEvent":                                    127,
+	"vkCmdWaitEvents":                                    128,
+	"vkCmdPipelineBarrier":                               129,
+	"vkCmdBeginQuery":                                    130,
+	"vkCmdEndQuery":                                      131,
+	"vkCmdResetQueryPool":                                132,
+	"vkCmdWriteTimestamp":                                133,
+	"vkCmdCopyQueryPoolResults":                          134,
+	"vkCmdPushConstants":                                 135,
+	"vkCmdBeginRenderPass":                               136,
+	"vkCmdNextSubpass":                                   137,
+	"vkCmdEndRenderPass":                                 138,
+	"vkCmdExecuteCommands":                               139,
+	"vkGetPhysicalDeviceExternalImageFormatPropertiesNV": 140,
+	"vkGetPhysicalDeviceFeatures2":                       141,
+	"vkGetPhysicalDeviceFeatures2KHR":                    141,
+	"vkGetPhysicalDeviceProperties2":                     142,
+	"vkGetPhysicalDeviceProperties2KHR":                  142,
+	"vkGetPhysicalDeviceFormatProperties2":               143,
+	"vkGetPhysicalDeviceFormatProperties2KHR":            143,
+	"vkGetPhysicalDeviceImageFormatProperties2":          144,
+	"vkGetPhysicalDeviceImageFormatProperties2KHR":       144,
+	"vkGetPhysicalDeviceQueueFamilyProperties2":          145,
+	"vkGetPhysicalDeviceQueueFamilyProperties2KHR":       145,
+	"vkGetPhysicalDeviceMemoryProperties2":               146,
+	"vkGetPhysicalDeviceMemoryProperties2KHR":            146,
+	"vkGetPhysicalDeviceSparseImageFormatProperties2":    147,
+	"vkGetPhysicalDeviceSparseImageFormatProperties2KHR": 147,
+	"vkTrimCommandPool":                                  148,
+	"vkTrimCommandPoolKHR":                               148,
+	"vkGetPhysicalDeviceExternalBufferProperties":        149,
+	"vkGetPhysicalDeviceExternalBufferPropertiesKHR":     149,
+	"vkGetMemoryFdKHR":                                   150,
+	"vkGetMemoryFdPropertiesKHR":                         151,
+	"vkGetMemoryRemoteAddressNV":                         152,
+	"vkGetPhysicalDeviceExternalSemaphoreProperties":     153,
+	"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR":  153,
+	"vkGetPhysicalDeviceExternalFenceProperties":         154,
+	"vkGetPhysicalDeviceExternalFencePropertiesKHR":      154,
+	"vkEnumeratePhysicalDeviceGroups":                    155,
+	"vkEnumeratePhysicalDeviceGroupsKHR":                 155,
+	"vkGetDeviceGroupPeerMemoryFeatures":                 156,
+	"vkGetDeviceGroupPeerMemoryFeaturesKHR":              156,
+	"vkBindBufferMemory2":                                157,
+	"vkBindBufferMemory2KHR":                             157,
+	"vkBindImageMemory2":                                 158,
+	"vkBindImageMemory2KHR":                              158,
+	"vkCmdSetDeviceMask":                                 159,
+	"vkCmdSetDeviceMaskKHR":                              159,
+	"vkCmdDispatchBase":                                  160,
+	"vkCmdDispatchBaseKHR":                               160,
+	"vkCreateDescriptorUpdateTemplate":                   161,
+	"vkCreateDescriptorUpdateTemplateKHR":                161,
+	"vkDestroyDescriptorUpdateTemplate":                  162,
+	"vkDestroyDescriptorUpdateTemplateKHR":               162,
+	"vkUpdateDescriptorSetWithTemplate":                  163,
+	"vkUpdateDescriptorSetWithTemplateKHR":               163,
+	"vkGetBufferMemoryRequirements2":                     164,
+	"vkGetBufferMemoryRequirements2KHR":                  164,
+	"vkGetImageMemoryRequirements2":                      165,
+	"vkGetImageMemoryRequirements2KHR":                   165,
+	"vkGetImageSparseMemoryRequirements2":                166,
+	"vkGetImageSparseMemoryRequirements2KHR":             166,
+	"vkGetDeviceBufferMemoryRequirements":                167,
+	"vkGetDeviceBufferMemoryRequirementsKHR":             167,
+	"vkGetDeviceImageMemoryRequirements":                 168,
+	"vkGetDeviceImageMemoryRequirementsKHR":              168,
+	"vkGetDeviceImageSparseMemoryRequirements":           169,
+	"vkGetDeviceImageSparseMemoryRequirementsKHR":        169,
+	"vkCreateSamplerYcbcrConversion":                     170,
+	"vkCreateSamplerYcbcrConversionKHR":                  170,
+	"vkDestroySamplerYcbcrConversion":                    171,
+	"vkDestroySamplerYcbcrConversionKHR":                 171,
+	"vkGetDeviceQueue2":                                  172,
+	"vkGetDescriptorSetLayoutSupport":                    173,
+	"vkGetDescriptorSetLayoutSupportKHR":                 173,
+	"vkGetPhysicalDeviceCalibrateableTimeDomainsKHR":     174,
+	"vkGetPhysicalDeviceCalibrateableTimeDomainsEXT":     174,
+	"vkGetCalibratedTimestampsKHR":                       175,
+	"vkGetCalibratedTimestampsEXT":                       175,
+	"vkSetDebugUtilsObjectNameEXT":                       176,
+	"vkSetDebugUtilsObjectTagEXT":                        177,
+	"vkQueueBeginDebugUtilsLabelEXT":                     178,
+	"vkQueueEndDebugUtilsLabelEXT":                       179,
+	"vkQueueInsertDebugUtilsLabelEXT":                    180,
+	"vkCreateDebugUtilsMessengerEXT":                     181,
+	"vkDestroyDebugUtilsMessengerEXT":                    182,
+	"vkSubmitDebugUtilsMessageEXT":                       183,
+	"vkGetMemoryHostPointerPropertiesEXT":                184,
+	"vkGetImageDrmFormatModifierPropertiesEXT":           185,
+	"vkGetBufferOpaqueCaptureAddress":                    186,
+	"vkGetBufferOpaqueCaptureAddressKHR":                 186,
+	"vkGetBufferDeviceAddress":                           187,
+	"vkGetBufferDeviceAddressKHR":                        187,
+	"vkGetBufferDeviceAddressEXT":                        187,
+	"vkGetDeviceMemoryOpaqueCaptureAddress":              188,
+	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           188,
+	"vkSetDeviceMemoryPriorityEXT":                       189,
+	"vkMapMemory2":                                       190,
+	"vkMapMemory2KHR":                                    190,
+	"vkUnmapMemory2":                                     191,
+	"vkUnmapMemory2KHR":                                  191,
 }
 
-var dispatchers = [189]func(*Frame){
+var dispatchers = [192]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -664,146 +681,149 @@ var dispatchers = [189]func(*Frame){
 	46:  absent, // vkGetEventStatus
 	47:  absent, // vkSetEvent
 	48:  absent, // vkResetEvent
-	49:  absent, // vkCreateQueryPool
-	50:  absent, // vkDestroyQueryPool
-	51:  absent, // vkGetQueryPoolResults
-	52:  callCreateBuffer,
-	53:  callDestroyBuffer,
-	54:  callCreateBufferView,
-	55:  callDestroyBufferView,
-	56:  callCreateImage,
-	57:  callDestroyImage,
-	58:  callGetImageSubresourceLayout,
-	59:  callCreateImageView,
-	60:  callDestroyImageView,
-	61:  absent, // vkCreateShaderModule
-	62:  absent, // vkDestroyShaderModule
-	63:  absent, // vkCreatePipelineCache
-	64:  absent, // vkDestroyPipelineCache
-	65:  absent, // vkGetPipelineCacheData
-	66:  absent, // vkMergePipelineCaches
-	67:  absent, // vkCreateGraphicsPipelines
-	68:  absent, // vkCreateComputePipelines
-	69:  absent, // vkDestroyPipeline
-	70:  absent, // vkCreatePipelineLayout
-	71:  absent, // vkDestroyPipelineLayout
-	72:  absent, // vkCreateSampler
-	73:  absent, // vkDestroySampler
-	74:  absent, // vkCreateDescriptorSetLayout
-	75:  absent, // vkDestroyDescriptorSetLayout
-	76:  absent, // vkCreateDescriptorPool
-	77:  absent, // vkDestroyDescriptorPool
-	78:  absent, // vkResetDescriptorPool
-	79:  absent, // vkAllocateDescriptorSets
-	80:  absent, // vkFreeDescriptorSets
-	81:  absent, // vkUpdateDescriptorSets
-	82:  absent, // vkCreateFramebuffer
-	83:  absent, // vkDestroyFramebuffer
-	84:  absent, // vkCreateRenderPass
-	85:  absent, // vkDestroyRenderPass
-	86:  absent, // vkGetRenderAreaGranularity
-	87:  callCreateCommandPool,
-	88:  callDestroyCommandPool,
-	89:  callResetCommandPool,
-	90:  callAllocateCommandBuffers,
-	91:  callFreeCommandBuffers,
-	92:  callBeginCommandBuffer,
-	93:  callEndCommandBuffer,
-	94:  callResetCommandBuffer,
-	95:  absent, // vkCmdBindPipeline
-	96:  absent, // vkCmdSetViewport
-	97:  absent, // vkCmdSetScissor
-	98:  absent, // vkCmdSetLineWidth
-	99:  absent, // vkCmdSetDepthBias
-	100: absent, // vkCmdSetBlendConstants
-	101: absent, // vkCmdSetDepthBounds
-	102: absent, // vkCmdSetStencilCompareMask
-	103: absent, // vkCmdSetStencilWriteMask
-	104: absent, // vkCmdSetStencilReference
-	105: absent, // vkCmdBindDescriptorSets
-	106: absent, // vkCmdBindIndexBuffer
-	107: absent, // vkCmdBindVertexBuffers
-	108: absent, // vkCmdDraw
-	109: absent, // vkCmdDrawIndexed
-	110: absent, // vkCmdDrawIndirect
-	111: absent, // vkCmdDrawIndexedIndirect
-	112: absent, // vkCmdDispatch
-	113: absent, // vkCmdDispatchIndirect
-	114: callCmdCopyBuffer,
-	115: absent, // vkCmdCopyImage
-	116: absent, // vkCmdBlitImage
-	117: absent, // vkCmdCopyBufferToImage
-	118: absent, // vkCmdCopyImageToBuffer
-	119: callCmdUpdateBuffer,
-	120: callCmdFillBuffer,
-	121: absent, // vkCmdClearColorImage
-	122: absent, // vkCmdClearDepthStencilImage
-	123: absent, // vkCmdClearAttachments
-	124: absent, // vkCmdResolveImage
-	125: absent, // vkCmdSetEvent
-	126: absent, // vkCmdResetEvent
-	127: absent, // vkCmdWaitEvents
-	128: callCmdPipelineBarrier,
-	129: absent, // vkCmdBeginQuery
-	130: absent, // vkCmdEndQuery
-	131: absent, // vkCmdResetQueryPool
-	132: absent, // vkCmdWriteTimestamp
-	133: absent, // vkCmdCopyQueryPoolResults
-	134: absent, // vkCmdPushConstants
-	135: absent, // vkCmdBeginRenderPass
-	136: absent, // vkCmdNextSubpass
-	137: absent, // vkCmdEndRenderPass
-	138: absent, // vkCmdExecuteCommands
-	139: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
-	140: callGetPhysicalDeviceFeatures2,
-	141: callGetPhysicalDeviceProperties2,
-	142: callGetPhysicalDeviceFormatProperties2,
-	143: callGetPhysicalDeviceImageFormatProperties2,
-	144: callGetPhysicalDeviceQueueFamilyProperties2,
-	145: callGetPhysicalDeviceMemoryProperties2,
-	146: callGetPhysicalDeviceSparseImageFormatProperties2,
-	147: callTrimCommandPool,
-	148: callGetPhysicalDeviceExternalBufferProperties,
-	149: callGetMemoryFdKHR,
-	150: callGetMemoryFdPropertiesKHR,
-	151: callGetMemoryRemoteAddressNV,
-	152: callGetPhysicalDeviceExternalSemaphoreProperties,
-	153: callGetPhysicalDeviceExternalFenceProperties,
-	154: callEnumeratePhysicalDeviceGroups,
-	155: callGetDeviceGroupPeerMemoryFeatures,
-	156: callBindBufferMemory2,
-	157: callBindImageMemory2,
-	158: absent, // vkCmdSetDeviceMask
-	159: absent, // vkCmdDispatchBase
-	160: absent, // vkCreateDescriptorUpdateTemplate
-	161: absent, // vkDestroyDescriptorUpdateTemplate
-	162: absent, // vkUpdateDescriptorSetWithTemplate
-	163: callGetBufferMemoryRequirements2,
-	164: callGetImageMemoryRequirements2,
-	165: callGetImageSparseMemoryRequirements2,
-	166: callGetDeviceBufferMemoryRequirements,
-	167: callGetDeviceImageMemoryRequirements,
-	168: callGetDeviceImageSparseMemoryRequirements,
-	169: absent, // vkCreateSamplerYcbcrConversion
-	170: absent, // vkDestroySamplerYcbcrConversion
-	171: callGetDeviceQueue2,
-	172: absent, // vkGetDescriptorSetLayoutSupport
-	173: callSetDebugUtilsObjectNameEXT,
-	174: callSetDebugUtilsObjectTagEXT,
-	175: callQueueBeginDebugUtilsLabelEXT,
-	176: callQueueEndDebugUtilsLabelEXT,
-	177: callQueueInsertDebugUtilsLabelEXT,
-	178: callCreateDebugUtilsMessengerEXT,
-	179: callDestroyDebugUtilsMessengerEXT,
-	180: callSubmitDebugUtilsMessageEXT,
-	181: callGetMemoryHostPointerPropertiesEXT,
-	182: callGetImageDrmFormatModifierPropertiesEXT,
-	183: callGetBufferOpaqueCaptureAddress,
-	184: callGetBufferDeviceAddress,
-	185: callGetDeviceMemoryOpaqueCaptureAddress,
-	186: callSetDeviceMemoryPriorityEXT,
-	187: callMapMemory2,
-	188: callUnmapMemory2,
+	49:  callCreateQueryPool,
+	50:  callDestroyQueryPool,
+	51:  callGetQueryPoolResults,
+	52:  callResetQueryPool,
+	53:  callCreateBuffer,
+	54:  callDestroyBuffer,
+	55:  callCreateBufferView,
+	56:  callDestroyBufferView,
+	57:  callCreateImage,
+	58:  callDestroyImage,
+	59:  callGetImageSubresourceLayout,
+	60:  callCreateImageView,
+	61:  callDestroyImageView,
+	62:  absent, // vkCreateShaderModule
+	63:  absent, // vkDestroyShaderModule
+	64:  absent, // vkCreatePipelineCache
+	65:  absent, // vkDestroyPipelineCache
+	66:  absent, // vkGetPipelineCacheData
+	67:  absent, // vkMergePipelineCaches
+	68:  absent, // vkCreateGraphicsPipelines
+	69:  absent, // vkCreateComputePipelines
+	70:  absent, // vkDestroyPipeline
+	71:  absent, // vkCreatePipelineLayout
+	72:  absent, // vkDestroyPipelineLayout
+	73:  absent, // vkCreateSampler
+	74:  absent, // vkDestroySampler
+	75:  absent, // vkCreateDescriptorSetLayout
+	76:  absent, // vkDestroyDescriptorSetLayout
+	77:  absent, // vkCreateDescriptorPool
+	78:  absent, // vkDestroyDescriptorPool
+	79:  absent, // vkResetDescriptorPool
+	80:  absent, // vkAllocateDescriptorSets
+	81:  absent, // vkFreeDescriptorSets
+	82:  absent, // vkUpdateDescriptorSets
+	83:  absent, // vkCreateFramebuffer
+	84:  absent, // vkDestroyFramebuffer
+	85:  absent, // vkCreateRenderPass
+	86:  absent, // vkDestroyRenderPass
+	87:  absent, // vkGetRenderAreaGranularity
+	88:  callCreateCommandPool,
+	89:  callDestroyCommandPool,
+	90:  callResetCommandPool,
+	91:  callAllocateCommandBuffers,
+	92:  callFreeCommandBuffers,
+	93:  callBeginCommandBuffer,
+	94:  callEndCommandBuffer,
+	95:  callResetCommandBuffer,
+	96:  absent, // vkCmdBindPipeline
+	97:  absent, // vkCmdSetViewport
+	98:  absent, // vkCmdSetScissor
+	99:  absent, // vkCmdSetLineWidth
+	100: absent, // vkCmdSetDepthBias
+	101: absent, // vkCmdSetBlendConstants
+	102: absent, // vkCmdSetDepthBounds
+	103: absent, // vkCmdSetStencilCompareMask
+	104: absent, // vkCmdSetStencilWriteMask
+	105: absent, // vkCmdSetStencilReference
+	106: absent, // vkCmdBindDescriptorSets
+	107: absent, // vkCmdBindIndexBuffer
+	108: absent, // vkCmdBindVertexBuffers
+	109: absent, // vkCmdDraw
+	110: absent, // vkCmdDrawIndexed
+	111: absent, // vkCmdDrawIndirect
+	112: absent, // vkCmdDrawIndexedIndirect
+	113: absent, // vkCmdDispatch
+	114: absent, // vkCmdDispatchIndirect
+	115: callCmdCopyBuffer,
+	116: absent, // vkCmdCopyImage
+	117: absent, // vkCmdBlitImage
+	118: absent, // vkCmdCopyBufferToImage
+	119: absent, // vkCmdCopyImageToBuffer
+	120: callCmdUpdateBuffer,
+	121: callCmdFillBuffer,
+	122: absent, // vkCmdClearColorImage
+	123: absent, // vkCmdClearDepthStencilImage
+	124: absent, // vkCmdClearAttachments
+	125: absent, // vkCmdResolveImage
+	126: absent, // vkCmdSetEvent
+	127: absent, // vkCmdResetEvent
+	128: absent, // vkCmdWaitEvents
+	129: callCmdPipelineBarrier,
+	130: absent, // vkCmdBeginQuery
+	131: absent, // vkCmdEndQuery
+	132: absent, // vkCmdResetQueryPool
+	133: absent, // vkCmdWriteTimestamp
+	134: absent, // vkCmdCopyQueryPoolResults
+	135: absent, // vkCmdPushConstants
+	136: absent, // vkCmdBeginRenderPass
+	137: absent, // vkCmdNextSubpass
+	138: absent, // vkCmdEndRenderPass
+	139: absent, // vkCmdExecuteCommands
+	140: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
+	141: callGetPhysicalDeviceFeatures2,
+	142: callGetPhysicalDeviceProperties2,
+	143: callGetPhysicalDeviceFormatProperties2,
+	144: callGetPhysicalDeviceImageFormatProperties2,
+	145: callGetPhysicalDeviceQueueFamilyProperties2,
+	146: callGetPhysicalDeviceMemoryProperties2,
+	147: callGetPhysicalDeviceSparseImageFormatProperties2,
+	148: callTrimCommandPool,
+	149: callGetPhysicalDeviceExternalBufferProperties,
+	150: callGetMemoryFdKHR,
+	151: callGetMemoryFdPropertiesKHR,
+	152: callGetMemoryRemoteAddressNV,
+	153: callGetPhysicalDeviceExternalSemaphoreProperties,
+	154: callGetPhysicalDeviceExternalFenceProperties,
+	155: callEnumeratePhysicalDeviceGroups,
+	156: callGetDeviceGroupPeerMemoryFeatures,
+	157: callBindBufferMemory2,
+	158: callBindImageMemory2,
+	159: absent, // vkCmdSetDeviceMask
+	160: absent, // vkCmdDispatchBase
+	161: absent, // vkCreateDescriptorUpdateTemplate
+	162: absent, // vkDestroyDescriptorUpdateTemplate
+	163: absent, // vkUpdateDescriptorSetWithTemplate
+	164: callGetBufferMemoryRequirements2,
+	165: callGetImageMemoryRequirements2,
+	166: callGetImageSparseMemoryRequirements2,
+	167: callGetDeviceBufferMemoryRequirements,
+	168: callGetDeviceImageMemoryRequirements,
+	169: callGetDeviceImageSparseMemoryRequirements,
+	170: absent, // vkCreateSamplerYcbcrConversion
+	171: absent, // vkDestroySamplerYcbcrConversion
+	172: callGetDeviceQueue2,
+	173: absent, // vkGetDescriptorSetLayoutSupport
+	174: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
+	175: callGetCalibratedTimestampsKHR,
+	176: callSetDebugUtilsObjectNameEXT,
+	177: callSetDebugUtilsObjectTagEXT,
+	178: callQueueBeginDebugUtilsLabelEXT,
+	179: callQueueEndDebugUtilsLabelEXT,
+	180: callQueueInsertDebugUtilsLabelEXT,
+	181: callCreateDebugUtilsMessengerEXT,
+	182: callDestroyDebugUtilsMessengerEXT,
+	183: callSubmitDebugUtilsMessageEXT,
+	184: callGetMemoryHostPointerPropertiesEXT,
+	185: callGetImageDrmFormatModifierPropertiesEXT,
+	186: callGetBufferOpaqueCaptureAddress,
+	187: callGetBufferDeviceAddress,
+	188: callGetDeviceMemoryOpaqueCaptureAddress,
+	189: callSetDeviceMemoryPriorityEXT,
+	190: callMapMemory2,
+	191: callUnmapMemory2,
 }
 
 func callCreateInstance(f *Frame) {
@@ -964,6 +984,22 @@ func callGetFenceStatus(f *Frame) {
 
 func callWaitForFences(f *Frame) {
 	f.result = uintptr(uint32(installed.WaitForFences(vk.Device(f.word(0)), uint32(f.word(1)), (*vk.Fence)(f.pointer(2)), vk.Bool32(f.word(3)), uint64(f.word(4)))))
+}
+
+func callCreateQueryPool(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateQueryPool(vk.Device(f.word(0)), (*vk.QueryPoolCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.QueryPool)(f.pointer(3)))))
+}
+
+func callDestroyQueryPool(f *Frame) {
+	installed.DestroyQueryPool(vk.Device(f.word(0)), vk.QueryPool(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callGetQueryPoolResults(f *Frame) {
+	f.result = uintptr(uint32(installed.GetQueryPoolResults(vk.Device(f.word(0)), vk.QueryPool(f.word(1)), uint32(f.word(2)), uint32(f.word(3)), uintptr(f.word(4)), f.pointer(5), vk.DeviceSize(f.word(6)), vk.QueryResultFlags(f.word(7)))))
+}
+
+func callResetQueryPool(f *Frame) {
+	installed.ResetQueryPool(vk.Device(f.word(0)), vk.QueryPool(f.word(1)), uint32(f.word(2)), uint32(f.word(3)))
 }
 
 func callCreateBuffer(f *Frame) {
@@ -1152,6 +1188,14 @@ func callGetDeviceImageSparseMemoryRequirements(f *Frame) {
 
 func callGetDeviceQueue2(f *Frame) {
 	installed.GetDeviceQueue2(vk.Device(f.word(0)), (*vk.DeviceQueueInfo2)(f.pointer(1)), (*vk.Queue)(f.pointer(2)))
+}
+
+func callGetPhysicalDeviceCalibrateableTimeDomainsKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceCalibrateableTimeDomainsKHR(vk.PhysicalDevice(f.word(0)), (*uint32)(f.pointer(1)), (*vk.TimeDomainKHR)(f.pointer(2)))))
+}
+
+func callGetCalibratedTimestampsKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetCalibratedTimestampsKHR(vk.Device(f.word(0)), uint32(f.word(1)), (*vk.CalibratedTimestampInfoKHR)(f.pointer(2)), (*uint64)(f.pointer(3)), (*uint64)(f.pointer(4)))))
 }
 
 func callSetDebugUtilsObjectNameEXT(f *Frame) {

@@ -570,3 +570,12 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVL $188, AX
 	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $189, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $190, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $191, AX
+	JMP  farside_entry(SB)

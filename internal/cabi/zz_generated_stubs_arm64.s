@@ -570,3 +570,12 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVD $188, R9
 	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $189, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $190, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $191, R9
+	B    farside_entry(SB)

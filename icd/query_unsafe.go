@@ -1,0 +1,28 @@
+package icd
+
+import (
+	"unsafe"
+
+	"farside/internal/vk"
+)
+
+func getQueryPoolResults(h vk.Device, handle vk.QueryPool, first, count uint32, size uintptr, data unsafe.Pointer, stride vk.DeviceSize, flags vk.QueryResultFlags) vk.Result {
+	p := queryPools.Get(uint64(handle))
+	if p == nil {
+		return staleHandle("vkGetQueryPoolResults", vk.OBJECT_TYPE_QUERY_POOL, uint64(handle))
+	}
+	alignment, vuid := uint64(4), "VUID-vkGetQueryPoolResults-flags-02828"
+	if flags&vk.QUERY_RESULT_64_BIT != 0 {
+		alignment, vuid = 8, "VUID-vkGetQueryPoolResults-flags-00815"
+	}
+	var err error
+	if uint64(uintptr(data))%alignment != 0 || stride%alignment != 0 {
+		err = vk.Errorf(vk.ERROR_UNKNOWN, vuid, "pData %p or stride %d is not a multiple of %d", data, stride, alignment)
+	} else {
+		err = p.Results(first, count, vk.Slice((*byte)(data), size), stride, flags, nil)
+	}
+	if err != nil {
+		return p.fail("vkGetQueryPoolResults", handle, err)
+	}
+	return vk.SUCCESS
+}

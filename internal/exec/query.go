@@ -1,0 +1,227 @@
+// Package exec executes what command buffers recorded.
+package exec
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"farside/internal/vk"
+)
+
+// maxQueries bounds a pool to 64 MiB of host memory.
+const maxQueries = 1 << 22
+
+// resultFlags are the VkQueryResultFlagBits that queries of these types know.
+const resultFlags = vk.QUERY_RESULT_64_BIT | vk.QUERY_RESULT_WAIT_BIT |
+	vk.QUERY_RESULT_WITH_AVAILABILITY_BIT | vk.QUERY_RESULT_PARTIAL_BIT
+
+// ErrNotReady is VK_NOT_READY: a result was asked for that is not available yet.
+var ErrNotReady = vk.Errorf(vk.NOT_READY, "", "a query is not available yet")
+
+// QueryPool is a VkQueryPool. Queues write it and the host reads it at the same time, without a lock: a query's
+// value is stored before its availability and loaded after it. Where a command of the host and one of a queue
+// have the same rule, errors name the host's.
+type QueryPool struct {
+	kind    vk.QueryType
+	queries []query
+
+	waiting atomic.Int32 // len(waiters), for those who write without taking mu
+	mu      sync.Mutex
+	waiters []waiter // who blocks in Results
+}
+
+type query struct {
+	value     atomic.Uint64
+	available atomic.Bool
+}
+
+// waiter waits until query is available; ready is closed then.
+type waiter struct {
+	query uint32
+	ready chan struct{}
+}
+
+// NewQueryPool returns a pool of count queries, all unavailable. Timestamps are what queues here can write;
+// Vulkan 1.0 has occlusion queries on every device, so a pool of them exists, though no queue can run one.
+func NewQueryPool(kind vk.QueryType, count uint32) (*QueryPool, error) {
+	switch {
+	case kind == vk.QUERY_TYPE_PIPELINE_STATISTICS:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkQueryPoolCreateInfo-queryType-00791",
+			"%v needs the pipelineStatisticsQuery feature", kind)
+	case kind != vk.QUERY_TYPE_TIMESTAMP && kind != vk.QUERY_TYPE_OCCLUSION:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkQueryPoolCreateInfo-queryType-parameter",
+			"queries of type %v need an extension that the device does not have", kind)
+	case count == 0:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkQueryPoolCreateInfo-queryCount-02763", "a pool of 0 queries")
+	case count > maxQueries:
+		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%d queries are more than a pool holds, %d", count, maxQueries)
+	}
+	return &QueryPool{kind: kind, queries: make([]query, count)}, nil
+}
+
+// Reset makes count queries from first on unavailable.
+func (p *QueryPool) Reset(first, count uint32) error {
+	queries, err := p.slice("vkResetQueryPool", first, count)
+	if err != nil {
+		return err
+	}
+	for i := range queries {
+		queries[i].available.Store(false)
+	}
+	return nil
+}
+
+// Write makes a timestamp query available with the given value and wakes who waits for it.
+func (p *QueryPool) Write(index uint32, value uint64) error {
+	if p.kind != vk.QUERY_TYPE_TIMESTAMP {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdWriteTimestamp-queryPool-01416", "the pool's queries are of type %v", p.kind)
+	}
+	if int(index) >= len(p.queries) {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdWriteTimestamp-query-04904",
+			"query %d does not exist, the pool has %d", index, len(p.queries))
+	}
+	q := &p.queries[index]
+	q.value.Store(value)
+	q.available.Store(true)
+	// A waiter counts itself before it looks at the query: either it sees the availability or is seen here.
+	if p.waiting.Load() != 0 {
+		p.wake(index)
+	}
+	return nil
+}
+
+func (p *QueryPool) wake(index uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kept := p.waiters[:0]
+	for _, w := range p.waiters {
+		if w.query == index {
+			close(w.ready)
+		} else {
+			kept = append(kept, w)
+		}
+	}
+	clear(p.waiters[len(kept):])
+	p.waiters = kept
+	p.waiting.Store(int32(len(kept)))
+}
+
+// Results writes the results of count queries from first on to dst, stride bytes apart, as flags ask (chapter
+// "Query Operation"). With VK_QUERY_RESULT_WAIT_BIT it blocks until all are available, or lost is closed:
+// VK_ERROR_DEVICE_LOST. Without, it fails with ErrNotReady when one is not available, after writing the others
+// and every availability asked for. Nothing outside dst is written, whatever the arguments.
+func (p *QueryPool) Results(first, count uint32, dst []byte, stride uint64, flags vk.QueryResultFlags, lost <-chan struct{}) error {
+	queries, err := p.slice("vkGetQueryPoolResults", first, count)
+	if err != nil {
+		return err
+	}
+	size := uint64(4)
+	if flags&vk.QUERY_RESULT_64_BIT != 0 {
+		size = 8
+	}
+	result := size
+	if flags&vk.QUERY_RESULT_WITH_AVAILABILITY_BIT != 0 {
+		result += size
+	}
+	if err := p.checkResults(count, uint64(len(dst)), stride, result, flags); err != nil {
+		return err
+	}
+	if flags&vk.QUERY_RESULT_WAIT_BIT != 0 {
+		// Queues write queries mostly in ascending order: who waits for the last one first wakes once.
+		for i := count; i > 0; i-- {
+			if err := p.wait(first+i-1, lost); err != nil {
+				return err
+			}
+		}
+	}
+	var outcome error
+	for i := range queries {
+		at := dst[uint64(i)*stride:]
+		available := queries[i].available.Load()
+		switch {
+		case available:
+			put(at, size, queries[i].value.Load())
+		case flags&vk.QUERY_RESULT_PARTIAL_BIT != 0:
+			put(at, size, 0) // between 0 and the final result
+		default:
+			outcome = ErrNotReady
+		}
+		if flags&vk.QUERY_RESULT_WITH_AVAILABILITY_BIT != 0 {
+			var v uint64
+			if available {
+				v = 1
+			}
+			put(at[size:], size, v)
+		}
+	}
+	return outcome
+}
+
+// checkResults holds a request for count results of the given size to its rules.
+func (p *QueryPool) checkResults(count uint32, room, stride, size uint64, flags vk.QueryResultFlags) error {
+	switch {
+	case flags&^resultFlags != 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkGetQueryPoolResults-flags-parameter", "flags %v", flags)
+	case flags&vk.QUERY_RESULT_PARTIAL_BIT != 0 && p.kind == vk.QUERY_TYPE_TIMESTAMP:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkGetQueryPoolResults-queryType-09439", "a timestamp has no partial result")
+	case count > 1 && stride == 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkGetQueryPoolResults-queryCount-09438", "%d results with a stride of 0", count)
+	case count == 0:
+		return nil
+	}
+	over, last := bits.Mul64(stride, uint64(count-1))
+	if over != 0 || room < size || last > room-size {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkGetQueryPoolResults-dataSize-00817",
+			"%d results of %d bytes, %d bytes apart, do not fit in %d bytes", count, size, stride, room)
+	}
+	return nil
+}
+
+// wait blocks until a query is available or lost is closed.
+func (p *QueryPool) wait(index uint32, lost <-chan struct{}) error {
+	q := &p.queries[index]
+	for !q.available.Load() {
+		if p.kind != vk.QUERY_TYPE_TIMESTAMP {
+			return vk.Errorf(vk.ERROR_UNKNOWN, "", "no queue can make query %d available, whose type is %v: waiting would never end", index, p.kind)
+		}
+		w := waiter{index, make(chan struct{})}
+		p.mu.Lock()
+		p.waiters = append(p.waiters, w)
+		p.waiting.Store(int32(len(p.waiters)))
+		p.mu.Unlock()
+		if q.available.Load() {
+			p.wake(index)
+		}
+		select {
+		case <-w.ready:
+		case <-lost:
+			p.wake(index) // nobody is left waiting: the device is lost for all
+			return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "the device was lost before query %d was available", index)
+		}
+	}
+	return nil
+}
+
+// slice returns the queries of a range that command asked for.
+func (p *QueryPool) slice(command string, first, count uint32) ([]query, error) {
+	n := uint32(len(p.queries))
+	if first >= n {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+command+"-firstQuery-09436", "query %d does not exist, the pool has %d", first, n)
+	}
+	if count > n-first {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+command+"-firstQuery-09437",
+			"%d queries from number %d on are more than the pool of %d has", count, first, n)
+	}
+	return p.queries[first : first+count], nil
+}
+
+// put stores the low size bytes of v, 4 or 8.
+func put(at []byte, size, v uint64) {
+	if size == 8 {
+		binary.LittleEndian.PutUint64(at, v)
+	} else {
+		binary.LittleEndian.PutUint32(at, uint32(v))
+	}
+}
