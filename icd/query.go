@@ -9,8 +9,8 @@ import (
 
 // queryPool is a VkQueryPool.
 type queryPool struct {
-	*exec.QueryPool
 	device *device
+	pool   *exec.QueryPool
 }
 
 func createQueryPool(h vk.Device, info *vk.QueryPoolCreateInfo, _ *vk.AllocationCallbacks, out *vk.QueryPool) vk.Result {
@@ -23,7 +23,7 @@ func createQueryPool(h vk.Device, info *vk.QueryPoolCreateInfo, _ *vk.Allocation
 	if err != nil {
 		return d.fail("vkCreateQueryPool", err)
 	}
-	*out = vk.QueryPool(queryPools.Insert(&queryPool{p, d}))
+	*out = vk.QueryPool(queryPools.Insert(&queryPool{d, p}))
 	d.created(vk.OBJECT_TYPE_QUERY_POOL, uint64(*out))
 	return vk.SUCCESS
 }
@@ -48,7 +48,7 @@ func resetQueryPool(h vk.Device, handle vk.QueryPool, first, count uint32) {
 	}
 	err := vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkResetQueryPool-None-02665", "the device was created without the hostQueryReset feature")
 	if p.device.features["hostQueryReset"] {
-		err = p.Reset(first, count)
+		err = p.pool.Reset(first, count)
 	}
 	if err != nil {
 		p.fail("vkResetQueryPool", handle, err)

@@ -29,7 +29,7 @@ func hostQueryReset(t *testing.T) *device {
 func TestQueryPool(t *testing.T) {
 	d := hostQueryReset(t)
 	h := newTestQueryPool(t, d, vk.QUERY_TYPE_TIMESTAMP, 3)
-	if err := queryPools.Get(uint64(h)).Write(1, 42); err != nil {
+	if err := queryPools.Get(uint64(h)).pool.Write(1, 42); err != nil {
 		t.Fatal(err)
 	}
 	var got [3][2]uint64
@@ -58,7 +58,7 @@ func TestQueryMisuse(t *testing.T) {
 		t.Errorf("pipeline statistics: %v, %#x", r, uint64(h))
 	}
 	h = newTestQueryPool(t, d, vk.QUERY_TYPE_TIMESTAMP, 1)
-	queryPools.Get(uint64(h)).Write(0, 42)
+	queryPools.Get(uint64(h)).pool.Write(0, 42)
 	words := [2]uint64{7, 7}
 	p := unsafe.Pointer(&words)
 	for _, c := range []struct {
@@ -86,7 +86,7 @@ func TestQueryMisuse(t *testing.T) {
 	}
 	plain := propertiesDevice(t, testInstance(t, nil), nil)
 	other := newTestQueryPool(t, plain, vk.QUERY_TYPE_TIMESTAMP, 1)
-	queryPools.Get(uint64(other)).Write(0, 42)
+	queryPools.Get(uint64(other)).pool.Write(0, 42)
 	resetQueryPool(plain.handle, other, 0, 1) // without the feature: nothing
 	if r := getQueryPoolResults(plain.handle, other, 0, 1, 8, p, 8, vk.QUERY_RESULT_64_BIT); r != vk.SUCCESS || words[0] != 42 {
 		t.Errorf("reset without hostQueryReset: %v, %d", r, words[0])

@@ -507,6 +507,35 @@ func TestPayloadHammer(t *testing.T) {
 	wg.Wait()
 }
 
+// Who finds a payload while its last reference goes either keeps it mapped or does not get it.
+func TestTryRetain(t *testing.T) {
+	var got int
+	for range 500 {
+		p, err := NewAnonymous(pageSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := p.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(p.Release)
+		if p.TryRetain() {
+			wg.Wait()
+			got++
+			b[0]++ // faults if the memory is gone
+			p.Release()
+		} else {
+			wg.Wait()
+		}
+		if p.TryRetain() {
+			t.Fatal("the last reference was gone, and another was given")
+		}
+	}
+	t.Logf("the payload was still there %d times of 500", got)
+}
+
 func TestReferenceMisuse(t *testing.T) {
 	for name, f := range map[string]func(*Payload){"Release": (*Payload).Release, "Retain": func(p *Payload) { p.Retain() }} {
 		func() {

@@ -154,6 +154,20 @@ func (p *Payload) Retain() *Payload {
 	return p
 }
 
+// TryRetain adds a reference, unless the last one is gone: then it returns false. It is for those who find a
+// payload that somebody else may release at the same time.
+func (p *Payload) TryRetain() bool {
+	for {
+		n := p.refs.Load()
+		if n <= 0 {
+			return false
+		}
+		if p.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
 // Release drops a reference; the last one unmaps the memory and closes its descriptor.
 func (p *Payload) Release() {
 	switch n := p.refs.Add(-1); {
