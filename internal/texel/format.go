@@ -1,4 +1,4 @@
-// Package texel says where the texels of an image lie and what formats are made of.
+// Package texel says where the texels of an image lie, what formats are made of, and which numbers their bits are.
 package texel
 
 import "farside/internal/vk"
