@@ -20,6 +20,7 @@ var (
 type commandPool struct {
 	device  *device
 	flags   vk.CommandPoolCreateFlags
+	memory  command.Pool
 	mu      sync.Mutex
 	buffers map[vk.CommandBuffer]*commandBuffer
 }
@@ -43,7 +44,7 @@ type commandBuffer struct {
 	state   bufferState
 	oneTime bool
 	err     error // the first recording error, kept for vkEndCommandBuffer
-	stream  command.Stream
+	stream  *command.Stream
 }
 
 func createCommandPool(h vk.Device, info *vk.CommandPoolCreateInfo, _ *vk.AllocationCallbacks, out *vk.CommandPool) vk.Result {
@@ -73,6 +74,7 @@ func destroyCommandPool(h vk.Device, handle vk.CommandPool, _ *vk.AllocationCall
 	}
 	p.mu.Lock()
 	p.free(slices.Collect(maps.Keys(p.buffers)))
+	p.memory.Close()
 	p.mu.Unlock()
 	p.device.destroyed(vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
 }
@@ -90,11 +92,13 @@ func resetCommandPool(h vk.Device, handle vk.CommandPool, _ vk.CommandPoolResetF
 	return vk.SUCCESS
 }
 
-// trimCommandPool has nothing to give back: a reset stream's storage is a few records.
 func trimCommandPool(h vk.Device, handle vk.CommandPool, _ vk.CommandPoolTrimFlags) {
-	if commandPools.Get(uint64(handle)) == nil {
+	p := commandPools.Get(uint64(handle))
+	if p == nil {
 		staleHandle("vkTrimCommandPool", vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
+		return
 	}
+	p.memory.Trim()
 }
 
 func allocateCommandBuffers(h vk.Device, info *vk.CommandBufferAllocateInfo, out *vk.CommandBuffer) vk.Result {
@@ -115,6 +119,7 @@ func allocateCommandBuffers(h vk.Device, info *vk.CommandBufferAllocateInfo, out
 			return p.device.fail("vkAllocateCommandBuffers", vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "command buffer handle: %w", err))
 		}
 		b.handle = vk.CommandBuffer(slot)
+		b.stream = command.NewStream(&p.memory, window(b.handle))
 		p.buffers[b.handle] = b
 		list[i] = b.handle
 	}
@@ -165,6 +170,9 @@ func beginCommandBuffer(h vk.CommandBuffer, info *vk.CommandBufferBeginInfo) vk.
 			"the pool was created without VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT and the buffer is not in its initial state"))
 	}
 	b.reset()
+	if err := b.stream.Begin(); err != nil {
+		return b.fail("vkBeginCommandBuffer", vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%w", err))
+	}
 	b.state = stateRecording
 	b.oneTime = info.Flags&vk.COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT != 0
 	return vk.SUCCESS
@@ -178,6 +186,7 @@ func endCommandBuffer(h vk.CommandBuffer) vk.Result {
 	if b.state != stateRecording {
 		return b.fail("vkEndCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-00059", "the command buffer is not being recorded"))
 	}
+	b.stream.End()
 	if b.err != nil {
 		b.state = stateInvalid
 		return b.fail("vkEndCommandBuffer", b.err)
@@ -221,64 +230,22 @@ func (b *commandBuffer) keep(command string, err error) {
 	}
 }
 
-// bufferRange looks a bound buffer's range up.
-func bufferRange(h vk.Buffer, offset, size uint64, usage vk.BufferUsageFlags) (command.Range, error) {
-	b := buffers.Get(uint64(h))
-	if b == nil {
-		return command.Range{}, vk.Errorf(vk.ERROR_UNKNOWN, "", "buffer %#x does not exist", uint64(h))
+// recorded keeps the error of an encoder.
+func (b *commandBuffer) recorded(command string, err error) {
+	if err != nil {
+		b.keep(command, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%w", err))
 	}
-	m := b.boundTo()
-	if m == nil {
-		return command.Range{}, vk.Errorf(vk.ERROR_UNKNOWN, "", "buffer %#x is not bound to memory", uint64(h))
-	}
-	if b.usage&usage == 0 {
-		return command.Range{}, vk.Errorf(vk.ERROR_UNKNOWN, "", "buffer %#x was created without %v", uint64(h), usage)
-	}
-	if offset > b.size || size > b.size-offset {
-		return command.Range{}, vk.Errorf(vk.ERROR_UNKNOWN, "", "%d bytes from offset %d reach beyond the buffer of %d bytes", size, offset, b.size)
-	}
-	return command.Range{Payload: m.payload, Offset: b.offset + offset, Length: size}, nil
 }
 
 func cmdFillBuffer(h vk.CommandBuffer, dst vk.Buffer, offset, size vk.DeviceSize, data uint32) {
-	b := recording("vkCmdFillBuffer", h)
-	if b == nil {
-		return
+	if b := recording("vkCmdFillBuffer", h); b != nil {
+		b.recorded("vkCmdFillBuffer", b.stream.FillBuffer(dst, offset, size, data))
 	}
-	if size == vk.WHOLE_SIZE {
-		if target := buffers.Get(uint64(dst)); target != nil && offset <= target.size {
-			size = (target.size - offset) &^ 3
-		}
-	}
-	if offset%4 != 0 || size%4 != 0 || size == 0 {
-		b.keep("vkCmdFillBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdFillBuffer-size-00028", "offset %d and size %d must be multiples of 4, the size not 0", offset, size))
-		return
-	}
-	r, err := bufferRange(dst, offset, size, vk.BUFFER_USAGE_TRANSFER_DST_BIT)
-	if err != nil {
-		b.keep("vkCmdFillBuffer", err)
-		return
-	}
-	b.stream.Fill(r, data)
 }
 
 func cmdCopyBuffer(h vk.CommandBuffer, src, dst vk.Buffer, count uint32, regions *vk.BufferCopy) {
-	b := recording("vkCmdCopyBuffer", h)
-	if b == nil {
-		return
-	}
-	for _, region := range vk.Slice(regions, count) {
-		from, err := bufferRange(src, region.SrcOffset, region.Size, vk.BUFFER_USAGE_TRANSFER_SRC_BIT)
-		if err != nil {
-			b.keep("vkCmdCopyBuffer", err)
-			return
-		}
-		to, err := bufferRange(dst, region.DstOffset, region.Size, vk.BUFFER_USAGE_TRANSFER_DST_BIT)
-		if err != nil {
-			b.keep("vkCmdCopyBuffer", err)
-			return
-		}
-		b.stream.Copy(to, from)
+	if b := recording("vkCmdCopyBuffer", h); b != nil {
+		b.recorded("vkCmdCopyBuffer", b.stream.CopyBuffer(src, dst, vk.Slice(regions, count)))
 	}
 }
 
@@ -296,7 +263,7 @@ func (b *commandBuffer) submit() error {
 	if b.state != stateExecutable {
 		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkQueueSubmit-pCommandBuffers-00070", "the command buffer is not executable")
 	}
-	if err := b.stream.Replay(); err != nil {
+	if err := replay(b.stream); err != nil {
 		return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "execute: %w", err)
 	}
 	if b.oneTime {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,16 +15,18 @@ import (
 )
 
 func newAPICommand() *cobra.Command {
-	var registryPath, support, out string
+	var registryPath, support, ops, out string
 	cmd := &cobra.Command{
-		Use:   "api -registry PATH [-support FILE] [-out DIR]",
-		Short: "Write internal/vk and internal/cabi from the Vulkan registry",
+		Use:   "api -registry PATH [-support FILE] [-ops FILE] [-out DIR]",
+		Short: "Write internal/vk, internal/cabi and internal/command from the Vulkan registry",
 		Long: `Api reads the Vulkan registry (vk.xml of KhronosGroup/Vulkan-Docs) and writes
 internal/vk/zz_generated_*.go below the output directory: handles, enumerations, bitmasks,
 constants, structures in C layout, and the tables of structures, features, extensions,
-commands and formats; and internal/cabi/zz_generated_*: stubs, frame readers and
-the dispatch table for the commands that the driver implements. The same registry always gives the same bytes. Files are written only
-when all of them could be generated; those whose content did not change are left alone.`,
+commands and formats; internal/cabi/zz_generated_*: stubs, frame readers and the dispatch
+table for the commands that the driver implements; and internal/command/zz_generated_*: the
+commands that command buffers hold. The same registry always gives the same bytes. Files are
+written only when all of them could be generated; those whose content did not change are left
+alone.`,
 		Example: "  go run ./cmd/icdgen api -registry ../shared/registry/vk.xml",
 		Args:    cobra.NoArgs,
 
@@ -44,12 +47,18 @@ when all of them could be generated; those whose content did not change are left
 			if err != nil {
 				return err
 			}
-			return writeFiles(out, append(files, entries...))
+			records, err := records(reg, ops)
+			if err != nil {
+				return err
+			}
+			return writeFiles(out, slices.Concat(files, entries, records))
 		},
 	}
 	cmd.Flags().StringVar(&registryPath, "registry", "", "the registry to read (`PATH` of vk.xml)")
 	cmd.Flags().StringVar(&support, "support", "icd/support.go",
 		"the Go `FILE` whose cabi.Commands literal names the commands that the driver implements")
+	cmd.Flags().StringVar(&ops, "ops", "internal/command/op.go",
+		"the Go `FILE` whose constants name the commands that command buffers hold")
 	cmd.Flags().StringVar(&out, "out", ".", "the repository's root, `DIR`")
 	return cmd
 }
@@ -66,6 +75,22 @@ func entryPoints(reg *registry.Registry, support string) ([]emit.File, error) {
 	files, err := emit.CABI(reg, names)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", support, err)
+	}
+	return files, nil
+}
+
+func records(reg *registry.Registry, ops string) ([]emit.File, error) {
+	src, err := os.ReadFile(ops)
+	if err != nil {
+		return nil, err
+	}
+	names, err := emit.Ops(ops, src)
+	if err != nil {
+		return nil, err
+	}
+	files, err := emit.Records(reg, names)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ops, err)
 	}
 	return files, nil
 }

@@ -112,8 +112,12 @@ func TestAPIWrites(t *testing.T) {
 	if err := os.WriteFile(support, []byte("package icd\n\nvar _ = cabi.Commands{CreateInstance: createInstance}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	ops := filepath.Join(dir, "op.go")
+	if err := os.WriteFile(ops, []byte("package command\n\nconst OpThing Op = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	run := func() {
-		if out, errOut, code := icdgen(t, "api", "-registry", miniRegistry, "-support", support, "-out="+dir); code != 0 || out != "" || errOut != "" {
+		if out, errOut, code := icdgen(t, "api", "-registry", miniRegistry, "-support", support, "-ops", ops, "-out="+dir); code != 0 || out != "" || errOut != "" {
 			t.Fatalf("exit code %d, %q, %q", code, out, errOut)
 		}
 	}
@@ -121,6 +125,10 @@ func TestAPIWrites(t *testing.T) {
 	readers, err := os.ReadFile(filepath.Join(dir, "internal", "cabi", "zz_generated_commands.go"))
 	if err != nil || !strings.Contains(string(readers), "CreateInstance") {
 		t.Errorf("no reader for the supported command: %v", err)
+	}
+	records, err := os.ReadFile(filepath.Join(dir, "internal", "command", "zz_generated_records.go"))
+	if err != nil || !strings.Contains(string(records), "type Thing struct") {
+		t.Errorf("no record for the op: %v", err)
 	}
 	file := filepath.Join(dir, "internal", "vk", "zz_generated_structs.go")
 	before, err := os.Stat(file)

@@ -136,6 +136,15 @@ func (d *Dispatchable[T]) Get(h uintptr) *T {
 	return nil
 }
 
+// Slot returns the words of a live handle's slot behind the loader's, outside of Go's heap; nil for every other
+// number. They are the handle's own until Remove.
+func (d *Dispatchable[T]) Slot(h uintptr) *[slotSize/8 - 1]uintptr {
+	if d.Get(h) == nil {
+		return nil
+	}
+	return (*[slotSize/8 - 1]uintptr)(unsafe.Pointer(&d.slab[h-d.base.Load()+8]))
+}
+
 // Remove ends a handle and returns its object, or nil when the handle is not live. Of several callers
 // with the same handle exactly one gets the object.
 func (d *Dispatchable[T]) Remove(h uintptr) *T {

@@ -223,7 +223,14 @@ func TestDispatchable(t *testing.T) {
 			t.Errorf("%#x is found", bad)
 		}
 	}
-	if d.Remove(h) != o || d.Remove(h) != nil || d.Get(h) != nil || d.Len() != 0 {
+	if d.Slot(0) != nil || d.Slot(h+8) != nil {
+		t.Error("a slot without a handle")
+	}
+	d.Slot(h)[0], d.Slot(h)[6] = 11, 77
+	if w := *words(h); w != [slotSize / 8]uint64{0x1234, 11, 0, 0, 0, 0, 0, 77} {
+		t.Errorf("the slot holds %x", w)
+	}
+	if d.Remove(h) != o || d.Remove(h) != nil || d.Get(h) != nil || d.Slot(h) != nil || d.Len() != 0 {
 		t.Fatal("a removed handle is still live")
 	}
 	for range quarantine - 1 {

@@ -1,0 +1,41 @@
+package command
+
+import "strconv"
+
+// Op says which command a record holds.
+type Op uint32
+
+// The commands that streams hold; OpDebugLabel is the other record. icdgen reads this list, and writes a
+// structure, an encoder and a decoder for each.
+const (
+	OpFillBuffer Op = iota + 1
+	OpUpdateBuffer
+	OpCopyBuffer
+	OpCopyImage
+	OpBlitImage
+	OpCopyBufferToImage
+	OpCopyImageToBuffer
+	OpClearColorImage
+	OpClearDepthStencilImage
+	OpResolveImage
+	OpSetEvent
+	OpResetEvent
+	OpWaitEvents
+	OpResetQueryPool
+	OpWriteTimestamp
+	OpWriteTimestamp2
+	OpCopyQueryPoolResults
+	OpExecuteCommands
+	OpWriteBufferMarkerAMD
+)
+
+// String returns the command's name.
+func (o Op) String() string {
+	switch {
+	case o == OpDebugLabel:
+		return "debug label"
+	case o == 0 || o >= Op(len(opNames)):
+		return "Op(" + strconv.FormatUint(uint64(o), 10) + ")"
+	}
+	return opNames[o]
+}
