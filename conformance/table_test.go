@@ -6,5 +6,6 @@ import "slices"
 func table() []definition {
 	return slices.Concat(opaqueFdCases(), fdRuleCases(), survivalCases(), memoryCases(), requirementCases(),
 		deviceInitCases(), infoCases(), queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
-		nvCases(), hammerCases(), transferCases(), extensionCases())
+		nvCases(), hammerCases(), transferCases(), extensionCases(),
+		commandBufferCases())
 }
