@@ -109,7 +109,7 @@ func invalid(vuid, format string, args ...any) error {
 // seals come before the size, and the metadata is copied before it is looked at: afterwards no other holder of
 // the file can change what was checked.
 func checkOpaque(fd int, want Expect) (memory.Metadata, error) {
-	size, err := checkSealedFile(fd)
+	size, err := CheckSealedFile(fd, vuidFDValid)
 	if err != nil {
 		return memory.Metadata{}, err
 	}
@@ -129,34 +129,34 @@ func checkOpaque(fd int, want Expect) (memory.Metadata, error) {
 	return m, checkMetadata(fd, size, &m, &want)
 }
 
-// checkSealedFile returns the size of a file that can be mapped for reading and writing and whose size is
-// final.
-func checkSealedFile(fd int) (int64, error) {
+// CheckSealedFile returns the size in bytes of a file that can be mapped for reading and writing and whose size
+// is final. It fails with ERROR_INVALID_EXTERNAL_HANDLE and vuid, the rule that fd breaks otherwise.
+func CheckSealedFile(fd int, vuid string) (int64, error) {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	if err != nil {
-		return 0, invalid(vuidFDValid, "fd %d is not open: %w", fd, err)
+		return 0, invalid(vuid, "fd %d is not open: %w", fd, err)
 	}
 	if flags&unix.O_ACCMODE != unix.O_RDWR || flags&unix.O_PATH != 0 {
-		return 0, invalid(vuidFDValid, "fd %d is not open for reading and writing", fd)
+		return 0, invalid(vuid, "fd %d is not open for reading and writing", fd)
 	}
 	seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
 	if err != nil {
-		return 0, invalid(vuidFDValid, "fd %d is not a memfd: it has no seals: %w", fd, err)
+		return 0, invalid(vuid, "fd %d is not a memfd: it has no seals: %w", fd, err)
 	}
 	if seals&sealsNeeded != sealsNeeded {
-		return 0, invalid(vuidFDValid, "fd %d is not sealed against resizing (seals %#x)", fd, seals)
+		return 0, invalid(vuid, "fd %d is not sealed against resizing (seals %#x)", fd, seals)
 	}
 	if seals&sealsForbidden != 0 {
-		return 0, invalid(vuidFDValid, "fd %d is sealed against writing (seals %#x)", fd, seals)
+		return 0, invalid(vuid, "fd %d is sealed against writing (seals %#x)", fd, seals)
 	}
 	// A memfd of huge pages has seals as well, and can't be mapped by the page.
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil || fs.Type != unix.TMPFS_MAGIC {
-		return 0, invalid(vuidFDValid, "fd %d is not a memfd of normal pages (file system %#x)", fd, fs.Type)
+		return 0, invalid(vuid, "fd %d is not a memfd of normal pages (file system %#x)", fd, fs.Type)
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return 0, invalid(vuidFDValid, "fd %d is not a regular file (mode %#o)", fd, st.Mode)
+		return 0, invalid(vuid, "fd %d is not a regular file (mode %#o)", fd, st.Mode)
 	}
 	return st.Size, nil
 }

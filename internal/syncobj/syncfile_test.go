@@ -1,0 +1,224 @@
+package syncobj
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"farside/internal/vk"
+)
+
+func itoa(fd int) string { return strconv.Itoa(fd) }
+
+// events polls fd for at most timeout milliseconds.
+func events(t *testing.T, fd, timeout int) int16 {
+	t.Helper()
+	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		_, err := unix.Poll(set, timeout)
+		if err == nil {
+			return set[0].Revents
+		}
+		if err != unix.EINTR {
+			t.Fatal(err)
+		}
+	}
+}
+
+func exportSyncFile(t *testing.T, p *Payload) int {
+	t.Helper()
+	fd, err := p.ExportSyncFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fd
+}
+
+func importSyncFile(t *testing.T, fd int, kind Kind) *Payload {
+	t.Helper()
+	p, err := ImportSyncFile(fd, kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Release)
+	return p
+}
+
+func TestExportedSyncFiles(t *testing.T) {
+	before := descriptors(t)
+	for _, kind := range []Kind{Fence, Binary} {
+		p := New(kind, 0)
+		early := []int{exportSyncFile(t, p), exportSyncFile(t, p), exportSyncFile(t, p)}
+		for _, fd := range early {
+			if e := events(t, fd, 0); e != 0 {
+				t.Errorf("%v: events %#x before the signal", kind, e)
+			}
+			if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
+				t.Errorf("%v: the descriptor is not close-on-exec: %v", kind, err)
+			}
+		}
+		p.Signal(1)
+		late := exportSyncFile(t, p)
+		p.Reset()
+		// The copy stays signalled, and a second signal of the payload has nothing to do with it.
+		unsignalled := exportSyncFile(t, p)
+		for _, fd := range append(early, late) {
+			if e := events(t, fd, 0); e&unix.POLLIN == 0 {
+				t.Errorf("%v: events %#x after the signal", kind, e)
+			}
+			unix.Close(fd)
+		}
+		if e := events(t, unsignalled, 0); e != 0 {
+			t.Errorf("%v: events %#x after a reset", kind, e)
+		}
+		p.Release()
+		if e := events(t, unsignalled, 0); e&unix.POLLIN != 0 || e&unix.POLLHUP == 0 {
+			t.Errorf("%v: events %#x after the release", kind, e)
+		}
+		unix.Close(unsignalled)
+	}
+	if after := descriptors(t); after != before {
+		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+func TestExportSyncFileRefuses(t *testing.T) {
+	for _, c := range []struct {
+		p    *Payload
+		vuid string
+	}{
+		{New(Timeline, 0), "VUID-VkSemaphoreGetFdInfoKHR-handleType-03253"},
+		{sharedPayload(t, Timeline, 0), "VUID-VkSemaphoreGetFdInfoKHR-handleType-03253"},
+		{sharedPayload(t, Binary, 0), "VUID-VkSemaphoreGetFdInfoKHR-handleType-01132"},
+		{sharedPayload(t, Fence, 0), "VUID-VkFenceGetFdInfoKHR-handleType-01453"},
+	} {
+		fd, err := c.p.ExportSyncFile()
+		if fd != -1 || vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE || vk.VUIDOf(err) != c.vuid {
+			t.Errorf("%v: %d, %v", c.p.Kind(), fd, err)
+		}
+	}
+}
+
+func TestImportedSyncFiles(t *testing.T) {
+	before := descriptors(t)
+	for _, kind := range []Kind{Fence, Binary} {
+		if p := importSyncFile(t, -1, kind); p.Value() != 1 {
+			t.Errorf("%v: -1 is not signalled", kind)
+		}
+		origin := New(Fence, 0)
+		p := importSyncFile(t, exportSyncFile(t, origin), kind)
+		unused := importSyncFile(t, exportSyncFile(t, origin), kind)
+		copied := importSyncFile(t, exportSyncFile(t, p), kind) // a copy of the copy
+		if Wait([]Point{{Payload: p}, {Payload: copied}}, false, 0, nil) != ErrTimeout {
+			t.Errorf("%v: signalled before the origin", kind)
+		}
+		unused.Retain().Release()
+		origin.Signal(1)
+		if err := Wait([]Point{{Payload: p}, {Payload: copied}}, true, uint64(time.Minute), nil); err != nil {
+			t.Errorf("%v: %v", kind, err)
+		}
+		if done := importSyncFile(t, exportSyncFile(t, p), kind); done.Value() != 1 {
+			t.Errorf("%v: imported after the signal, and not signalled at once", kind)
+		}
+		origin.Release()
+	}
+	settled(t, before)
+}
+
+// settled waits until the watcher has ended and all descriptors of it and of others are closed.
+func settled(t *testing.T, before int) {
+	t.Helper()
+	start := time.Now()
+	for descriptors(t) != before {
+		if time.Since(start) > late {
+			t.Fatalf("%d descriptors before, %d after", before, descriptors(t))
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestOrphanedSyncFiles(t *testing.T) {
+	before := descriptors(t)
+	origin := New(Binary, 0)
+	p := importSyncFile(t, exportSyncFile(t, origin), Binary)
+	copied := importSyncFile(t, exportSyncFile(t, p), Fence)
+	got := make(chan error)
+	go func() { got <- Wait([]Point{{Payload: New(Fence, 0)}, {Payload: copied}}, true, never, nil) }()
+	if p.Orphaned() {
+		t.Error("orphaned while the origin is there")
+	}
+	origin.Release()
+	if err := <-got; err != ErrOrphaned || !p.Orphaned() || !copied.Orphaned() {
+		t.Errorf("%v, %v, %v", err, p.Orphaned(), copied.Orphaned())
+	}
+	gone := exportSyncFile(t, p)
+	q := importSyncFile(t, gone, Fence)
+	if !q.Orphaned() || Wait([]Point{{Payload: q}}, true, 0, nil) != ErrOrphaned {
+		t.Error("not orphaned by a pipe that had hung up before")
+	}
+	settled(t, before)
+}
+
+// Imports that nobody signals go with their payloads, also while others come.
+func TestReleasedSyncFiles(t *testing.T) {
+	before := descriptors(t)
+	for range 500 {
+		origin := New(Fence, 0)
+		for range 3 {
+			p, err := ImportSyncFile(exportSyncFile(t, origin), Fence)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Release()
+		}
+		p := importSyncFile(t, exportSyncFile(t, origin), Fence)
+		origin.Signal(1)
+		if err := Wait([]Point{{Payload: p}}, true, uint64(time.Minute), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settled(t, before)
+}
+
+func TestImportSyncFileRefuses(t *testing.T) {
+	const (
+		semaphoreRule = "VUID-VkImportSemaphoreFdInfoKHR-fd-01544"
+		fenceRule     = "VUID-VkImportFenceFdInfoKHR-fd-01541"
+	)
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	memfd := forge(t, 4096, nil, 0, seals)
+	defer unix.Close(memfd)
+	before := descriptors(t)
+	for name, c := range map[string]struct {
+		fd   int
+		kind Kind
+		vuid string
+	}{
+		"timeline":       {-1, Timeline, semaphoreRule},
+		"closed":         {1 << 20, Fence, fenceRule},
+		"negative":       {-2, Binary, semaphoreRule},
+		"file":           {int(file.Fd()), Fence, fenceRule},
+		"write end":      {int(w.Fd()), Binary, semaphoreRule},
+		"opaque payload": {memfd, Binary, semaphoreRule},
+	} {
+		p, err := ImportSyncFile(c.fd, c.kind)
+		if p != nil || vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE || vk.VUIDOf(err) != c.vuid {
+			t.Errorf("%s: %v (%s)", name, err, vk.VUIDOf(err))
+		}
+	}
+	settled(t, before)
+}
