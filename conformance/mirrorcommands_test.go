@@ -93,7 +93,7 @@ func (m *mirror) imageToBuffer(dst *mirrorBuffer, src *mirrorImage, regions ...v
 		m.cmd("vkCmdCopyImageToBuffer", uintptr(src.handle), general, uintptr(dst.handle), n, p)
 	}
 	for _, r := range regions {
-		dst.depth = dst.depth || r.ImageSubresource.AspectMask == depth && depthBits(src.format) == 24
+		dst.depth = dst.depth || r.ImageSubresource.AspectMask == vk.IMAGE_ASPECT_DEPTH_BIT && depthBits(src.format) == 24
 		reference.CopyImageToBuffer(dst.want, src.want, r)
 	}
 }
