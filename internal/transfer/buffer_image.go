@@ -1,0 +1,193 @@
+package transfer
+
+import (
+	"math/bits"
+
+	"farside/internal/vk"
+)
+
+// linearRules are the VUIDs of a command that copies between an image and linear memory, a buffer's or the
+// host's.
+type linearRules struct {
+	rules
+	size      string // the memory holds the region
+	offset    string // the offset is a multiple of the texel block size
+	offset4   string // and of 4 for depth and stencil
+	single    string // one aspect at a time
+	empty     [3]string
+	row       string // the row length is 0 or not shorter than the region's rows
+	height    string // so is the image height
+	rowBlocks string // the row length is whole blocks
+	heights   string // the image height is whole blocks
+	rowMost   string // a row is shorter than 2 GiB
+}
+
+// newLinearRules names the rules of a command for its image parameter and its region structure, whose members
+// begin with prefix. size is the command's rule for too small a memory.
+func newLinearRules(command, image, region, prefix, size string) *linearRules {
+	of := func(subject, number string) string { return "VUID-" + command + "-" + subject + "-" + number }
+	in := func(subject, number string) string { return "VUID-" + region + "-" + subject + "-" + number }
+	return &linearRules{
+		rules: rules{
+			bound:   of(image, "07966"),
+			aspects: of("imageSubresource", "09105"),
+			level:   of("imageSubresource", "07967"),
+			layers:  of("imageSubresource", "07968"),
+			volume:  of(image, "07983"),
+			flat:    of(image, "07979"),
+			plane:   of(image, "07980"),
+			inside:  [3]string{of("imageSubresource", "07971"), of("imageSubresource", "07972"), of("imageOffset", "09104")},
+			aligned: [3]string{of(image, "07274"), of(image, "07275"), of(image, "07276")},
+			whole:   [3]string{of(image, "00207"), of(image, "00208"), of(image, "00209")},
+		},
+		size:      size,
+		offset:    of(image, "07975"),
+		offset4:   of(image, "07978"),
+		single:    in("aspectMask", "09103"),
+		empty:     [3]string{in("imageExtent", "06659"), in("imageExtent", "06660"), in("imageExtent", "06661")},
+		row:       in(prefix+"RowLength", "09101"),
+		height:    in(prefix+"ImageHeight", "09102"),
+		rowBlocks: of(prefix+"RowLength", "09106"),
+		heights:   of(prefix+"ImageHeight", "09107"),
+		rowMost:   of(prefix+"RowLength", "09108"),
+	}
+}
+
+var (
+	bufferToImage = newLinearRules("vkCmdCopyBufferToImage", "dstImage", "VkBufferImageCopy", "buffer",
+		"VUID-vkCmdCopyBufferToImage-pRegions-00171")
+	imageToBuffer = newLinearRules("vkCmdCopyImageToBuffer", "srcImage", "VkBufferImageCopy", "buffer",
+		"VUID-vkCmdCopyImageToBuffer-pRegions-00183")
+)
+
+// CopyBufferToImage is vkCmdCopyBufferToImage from the buffer whose bytes are src.
+func CopyBufferToImage(dst *Image, src []byte, regions []vk.BufferImageCopy) error {
+	for i := range regions {
+		if _, _, _, err := bufferToImage.place(dst, uint64(len(src)), &regions[i]); err != nil {
+			return err
+		}
+	}
+	for _, region := range regions {
+		b, image, memory, err := bufferToImage.place(dst, uint64(len(src)), &region)
+		if err != nil { // the application may have changed it meanwhile
+			return err
+		}
+		b.copy(dst.Bytes, image, src, memory)
+	}
+	return nil
+}
+
+// CopyImageToBuffer is vkCmdCopyImageToBuffer to the buffer whose bytes are dst.
+func CopyImageToBuffer(dst []byte, src *Image, regions []vk.BufferImageCopy) error {
+	for i := range regions {
+		if _, _, _, err := imageToBuffer.place(src, uint64(len(dst)), &regions[i]); err != nil {
+			return err
+		}
+	}
+	for _, region := range regions {
+		b, image, memory, err := imageToBuffer.place(src, uint64(len(dst)), &region)
+		if err != nil {
+			return err
+		}
+		b.copy(dst, memory, src.Bytes, image)
+	}
+	return nil
+}
+
+// place checks a region and says where it lies in the image and in size bytes of linear memory.
+func (r *linearRules) place(img *Image, size uint64, region *vk.BufferImageCopy) (b box, image, memory side, err error) {
+	b, image, memory, err = r.locate(img, region)
+	if err == nil {
+		err = r.holds(size, b, memory)
+	}
+	return b, image, memory, err
+}
+
+// holds checks that a box lies in size bytes of linear memory.
+func (r *linearRules) holds(size uint64, b box, memory side) error {
+	if end := b.end(memory); end > size {
+		return invalid(r.size, "the region ends at byte %d of %d", end, size)
+	}
+	return nil
+}
+
+// locate is place for memory that is large enough.
+func (r *linearRules) locate(img *Image, region *vk.BufferImageCopy) (b box, image, memory side, err error) {
+	sub, offset, extent := region.ImageSubresource, offset3(region.ImageOffset), extent3(region.ImageExtent)
+	if err := r.check(img, &sub); err != nil {
+		return b, image, memory, err
+	}
+	if err := r.checkExtent(img, &sub, offset, extent); err != nil {
+		return b, image, memory, err
+	}
+	format := &img.Layout.Format
+	blockSize := format.Planes[0].BlockSize
+	if sub.AspectMask != format.Planes[0].Aspect {
+		blockSize = format.Planes[1].BlockSize
+	}
+	rowTexels, imageRows, err := r.pitches(img, region.BufferRowLength, region.BufferImageHeight, extent, blockSize)
+	if err != nil {
+		return b, image, memory, err
+	}
+	if err := r.checkOffset(img, region.BufferOffset, blockSize); err != nil {
+		return b, image, memory, err
+	}
+	b = box{
+		rowBytes: img.blocks(extent[0], 0) * uint64(blockSize),
+		rows:     img.blocks(extent[1], 1),
+		slices:   img.blocks(extent[2], 2) * uint64(sub.LayerCount), // one of them is 1
+	}
+	image = img.side(sub.AspectMask, blockSize, sub.MipLevel, sub.BaseArrayLayer, offset)
+	memory = side{offset: region.BufferOffset, rowPitch: img.blocks(rowTexels, 0) * uint64(blockSize)}
+	memory.slicePitch = memory.rowPitch * img.blocks(imageRows, 1)
+	return b, image, memory, nil
+}
+
+func (r *linearRules) checkExtent(img *Image, sub *vk.ImageSubresourceLayers, offset, extent [3]uint32) error {
+	for axis := range extent {
+		if extent[axis] == 0 {
+			return invalid(r.empty[axis], "no texels along %s", axes[axis])
+		}
+	}
+	if bits.OnesCount32(uint32(sub.AspectMask)) != 1 {
+		return invalid(r.single, "aspects %v together", sub.AspectMask)
+	}
+	if img.Type != vk.IMAGE_TYPE_3D && (offset[2] != 0 || extent[2] != 1) {
+		return invalid(r.plane, "z %d and depth %d in an image that is not 3D", int32(offset[2]), extent[2])
+	}
+	return r.checkTexels(img, sub.MipLevel, offset, extent)
+}
+
+// pitches returns the texels from row to row and the rows from slice to slice of the linear memory.
+func (r *linearRules) pitches(img *Image, rowLength, imageHeight uint32, extent [3]uint32, blockSize uint32) (row, rows uint32, err error) {
+	block := &img.Layout.Format.Block
+	switch {
+	case rowLength != 0 && rowLength < extent[0]:
+		return 0, 0, invalid(r.row, "row length %d of rows of %d texels", rowLength, extent[0])
+	case imageHeight != 0 && imageHeight < extent[1]:
+		return 0, 0, invalid(r.height, "image height %d of %d rows", imageHeight, extent[1])
+	case rowLength%block[0] != 0:
+		return 0, 0, invalid(r.rowBlocks, "row length %d is not a multiple of the block extent %d", rowLength, block[0])
+	case imageHeight%block[1] != 0:
+		return 0, 0, invalid(r.heights, "image height %d is not a multiple of the block extent %d", imageHeight, block[1])
+	case uint64(rowLength/block[0])*uint64(blockSize) > 1<<31-1:
+		return 0, 0, invalid(r.rowMost, "row length %d of blocks of %d bytes", rowLength, blockSize)
+	}
+	if rowLength == 0 {
+		rowLength = extent[0]
+	}
+	if imageHeight == 0 {
+		imageHeight = extent[1]
+	}
+	return rowLength, imageHeight, nil
+}
+
+func (r *linearRules) checkOffset(img *Image, offset uint64, blockSize uint32) error {
+	switch colour := img.Layout.Format.Aspects() == vk.IMAGE_ASPECT_COLOR_BIT; {
+	case colour && offset%uint64(blockSize) != 0:
+		return invalid(r.offset, "offset %d is not a multiple of the block size %d", offset, blockSize)
+	case !colour && offset%4 != 0:
+		return invalid(r.offset4, "offset %d of depth or stencil is not a multiple of 4", offset)
+	}
+	return nil
+}
