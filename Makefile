@@ -10,6 +10,9 @@ VERSION  ?= 0.1.0
 COMMIT   ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 REGISTRY ?= ../shared/registry/vk.xml
 FUZZTIME ?= 10s
+# For `make cts`: Khronos' program, and patterns that narrow the run.
+DEQP_VK  ?=
+CASES    ?=
 OUT      ?= .
 # For whom `make install` installs: user or system.
 SCOPE    ?= user
@@ -74,6 +77,12 @@ bench: ## set up, build, compare with lavapipe and run the packages' benchmarks
 	@$(MAKE) build
 	$(GO) run ./conformance/bench
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: cts
+cts: ## run the Khronos CTS in shards (DEQP_VK=path/to/deqp-vk CASES='PATTERN...')
+	@[ -n '$(DEQP_VK)' ] || { echo 'make cts: set DEQP_VK to the path of deqp-vk; see docs/cts.md' >&2; exit 2; }
+	@$(MAKE) build
+	@set -f; $(ON_FARSIDE) $(GO) run ./conformance/cts --deqp-vk '$(DEQP_VK)' $(CASES)
 
 .PHONY: race
 race: ## run every test with the race detector

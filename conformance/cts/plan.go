@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// testCase is a case of the CTS and what our lists say of it. The indices point into the plan's lists; -1 is none.
+type testCase struct {
+	name                         string
+	group, skip, expected, flake int
+}
+
+// plan is what is to run.
+type plan struct {
+	groups, skips, expected, flakes []entry
+	cases                           []testCase // in the order in which deqp-vk runs them
+	complete                        bool       // every case of the groups is in cases
+}
+
+// readPlan reads the four lists of a directory and asks deqp-vk which cases there are. Patterns, if there are any,
+// narrow the choice. A group without a case is an error, and so is an exception that stands for no case, if the
+// plan is complete.
+func readPlan(ctx context.Context, lists string, d *deqp, patterns []string) (*plan, error) {
+	var (
+		p    = &plan{complete: len(patterns) == 0}
+		errs [4]error
+	)
+	p.groups, errs[0] = readList(filepath.Join(lists, "cases.txt"), false)
+	p.skips, errs[1] = readList(filepath.Join(lists, "skips.txt"), true)
+	p.expected, errs[2] = readList(filepath.Join(lists, "expected-failures.txt"), true)
+	p.flakes, errs[3] = readList(filepath.Join(lists, "flakes.txt"), true)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	choice := patterns
+	if p.complete {
+		for _, g := range p.groups {
+			choice = append(choice, g.pattern)
+		}
+	}
+	seen := map[string]bool{}
+	err := d.list(ctx, choice, func(name string) {
+		if group := find(p.groups, name); group >= 0 && !seen[name] {
+			seen[name] = true
+			p.cases = append(p.cases, testCase{name, group, find(p.skips, name), find(p.expected, name), find(p.flakes, name)})
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(p.cases) == 0 {
+		return nil, fmt.Errorf("%s has no case of the groups in %s that matches %q", d.path, lists, choice)
+	}
+	return p, p.unmatched()
+}
+
+// unmatched names the entries that stand for no case: a typing error, or left over from a case that is gone.
+func (p *plan) unmatched() error {
+	if !p.complete {
+		return nil
+	}
+	used := map[*entry]bool{}
+	use := func(list []entry, i int) {
+		if i >= 0 {
+			used[&list[i]] = true
+		}
+	}
+	for _, c := range p.cases {
+		use(p.groups, c.group)
+		use(p.skips, c.skip)
+		use(p.expected, c.expected)
+		use(p.flakes, c.flake)
+	}
+	var errs []error
+	for _, list := range [][]entry{p.groups, p.skips, p.expected, p.flakes} {
+		for i := range list {
+			if !used[&list[i]] {
+				errs = append(errs, list[i].errorf("%s stands for no case, or for none that an earlier line leaves", list[i].pattern))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
