@@ -3,10 +3,12 @@ package exec
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
 
+	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
 
@@ -37,10 +39,10 @@ type query struct {
 	available atomic.Bool
 }
 
-// waiter waits until query is available; ready is closed then.
+// waiter waits until query is available; ready, a fence payload, is signalled then.
 type waiter struct {
 	query uint32
-	ready chan struct{}
+	ready *syncobj.Payload
 }
 
 // NewQueryPool returns a pool of count queries, all unavailable. Timestamps are what queues here can write;
@@ -98,7 +100,7 @@ func (p *QueryPool) wake(index uint32) {
 	kept := p.waiters[:0]
 	for _, w := range p.waiters {
 		if w.query == index {
-			close(w.ready)
+			_ = w.ready.Signal(1) // a fence's signal does not fail
 		} else {
 			kept = append(kept, w)
 		}
@@ -109,10 +111,10 @@ func (p *QueryPool) wake(index uint32) {
 }
 
 // Results writes the results of count queries from first on to dst, stride bytes apart, as flags ask (chapter
-// "Query Operation"). With VK_QUERY_RESULT_WAIT_BIT it blocks until all are available, or lost is closed:
+// "Query Operation"). With VK_QUERY_RESULT_WAIT_BIT it blocks until all are available, or stop is signalled:
 // VK_ERROR_DEVICE_LOST. Without, it fails with ErrNotReady when one is not available, after writing the others
 // and every availability asked for. Nothing outside dst is written, whatever the arguments.
-func (p *QueryPool) Results(first, count uint32, dst []byte, stride uint64, flags vk.QueryResultFlags, lost <-chan struct{}) error {
+func (p *QueryPool) Results(first, count uint32, dst []byte, stride uint64, flags vk.QueryResultFlags, stop *syncobj.Payload) error {
 	queries, err := p.slice("vkGetQueryPoolResults", first, count)
 	if err != nil {
 		return err
@@ -131,7 +133,7 @@ func (p *QueryPool) Results(first, count uint32, dst []byte, stride uint64, flag
 	if flags&vk.QUERY_RESULT_WAIT_BIT != 0 {
 		// Queues write queries mostly in ascending order: who waits for the last one first wakes once.
 		for i := count; i > 0; i-- {
-			if err := p.wait(first+i-1, lost); err != nil {
+			if err := p.wait(first+i-1, stop); err != nil {
 				return err
 			}
 		}
@@ -179,14 +181,14 @@ func (p *QueryPool) checkResults(count uint32, room, stride, size uint64, flags 
 	return nil
 }
 
-// wait blocks until a query is available or lost is closed.
-func (p *QueryPool) wait(index uint32, lost <-chan struct{}) error {
+// wait blocks until a query is available or stop is signalled.
+func (p *QueryPool) wait(index uint32, stop *syncobj.Payload) error {
 	q := &p.queries[index]
 	for !q.available.Load() {
 		if p.kind != vk.QUERY_TYPE_TIMESTAMP {
 			return vk.Errorf(vk.ERROR_UNKNOWN, "", "no queue can make query %d available, whose type is %v: waiting would never end", index, p.kind)
 		}
-		w := waiter{index, make(chan struct{})}
+		w := waiter{index, syncobj.New(syncobj.Fence, 0)}
 		p.mu.Lock()
 		p.waiters = append(p.waiters, w)
 		p.waiting.Store(int32(len(p.waiters)))
@@ -194,11 +196,10 @@ func (p *QueryPool) wait(index uint32, lost <-chan struct{}) error {
 		if q.available.Load() {
 			p.wake(index)
 		}
-		select {
-		case <-w.ready:
-		case <-lost:
+		points := [1]syncobj.Point{{Payload: w.ready}}
+		if err := syncobj.Wait(points[:], true, math.MaxUint64, stop); err != nil {
 			p.wake(index) // nobody is left waiting: the device is lost for all
-			return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "the device was lost before query %d was available", index)
+			return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "query %d did not become available: %w", index, err)
 		}
 	}
 	return nil

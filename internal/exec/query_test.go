@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
 
@@ -217,7 +218,7 @@ func blocked(t *testing.T, p *QueryPool, n int32) {
 // Readers in ascending-order writes wake once, for the last query; a device that is lost wakes all.
 func TestWaitEnds(t *testing.T) {
 	p := timestamps(t, 3)
-	lost := make(chan struct{})
+	lost := syncobj.New(syncobj.Fence, 0)
 	done := make(chan error)
 	for range 3 {
 		go func() {
@@ -230,7 +231,7 @@ func TestWaitEnds(t *testing.T) {
 	if n := p.waiting.Load(); n != 3 {
 		t.Errorf("%d readers wait for the last query, want 3", n)
 	}
-	close(lost)
+	lost.Signal(1)
 	for range 3 {
 		if err := <-done; vk.ResultOf(err) != vk.ERROR_DEVICE_LOST {
 			t.Error(err)
