@@ -14,6 +14,7 @@ var supportedFeatures = map[string]bool{
 	"bufferDeviceAddress":       true, // the capture-replay and multi-device variants are not
 	"deviceMemoryReport":        true,
 	"externalMemoryRDMA":        true,
+	"hostImageCopy":             true,
 	"hostQueryReset":            true,
 	"maintenance4":              true,
 	"memoryMapPlaced":           true,

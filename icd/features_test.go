@@ -85,6 +85,7 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 		"VkPhysicalDeviceBufferDeviceAddressFeatures":          true,
 		"VkPhysicalDeviceDeviceMemoryReportFeaturesEXT":        true,
 		"VkPhysicalDeviceExternalMemoryRDMAFeaturesNV":         true,
+		"VkPhysicalDeviceHostImageCopyFeatures":                true,
 		"VkPhysicalDeviceHostQueryResetFeatures":               true,
 		"VkPhysicalDeviceMaintenance4Features":                 true,
 		"VkPhysicalDeviceMapMemoryPlacedFeaturesEXT":           true,
@@ -92,6 +93,7 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 		"VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT": true,
 		"VkPhysicalDeviceVulkan12Features":                     true,
 		"VkPhysicalDeviceVulkan13Features":                     true,
+		"VkPhysicalDeviceVulkan14Features":                     true,
 	}
 	for _, f := range vk.FeatureStructs {
 		for _, field := range f.Fields {

@@ -8,8 +8,9 @@ import (
 // transferFeatures is what every supported format can do.
 const transferFeatures = vk.FORMAT_FEATURE_TRANSFER_SRC_BIT | vk.FORMAT_FEATURE_TRANSFER_DST_BIT
 
-// transferFeatures2 is transferFeatures in VkFormatFeatureFlags2.
-const transferFeatures2 = vk.FORMAT_FEATURE_2_TRANSFER_SRC_BIT | vk.FORMAT_FEATURE_2_TRANSFER_DST_BIT
+// transferFeatures2 is transferFeatures in VkFormatFeatureFlags2, and what only these can say.
+const transferFeatures2 = vk.FORMAT_FEATURE_2_TRANSFER_SRC_BIT | vk.FORMAT_FEATURE_2_TRANSFER_DST_BIT |
+	vk.FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT
 
 func getPhysicalDeviceFormatProperties(h vk.PhysicalDevice, format vk.Format, out *vk.FormatProperties) {
 	if physicalDevices.Get(uintptr(h)) == nil {

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/fnv"
 	"math/bits"
@@ -23,6 +24,8 @@ type image struct {
 	samples     vk.SampleCountFlagBits
 	tiling      vk.ImageTiling
 	usage       vk.ImageUsageFlags
+	// stencilUsage is the usage of the stencil aspect (VkImageStencilUsageCreateInfo), by default usage.
+	stencilUsage vk.ImageUsageFlags
 
 	drmModifier     uint64
 	externalTypes   vk.ExternalMemoryHandleTypeFlags
@@ -74,6 +77,7 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	if s := vk.Find[vk.ImageStencilUsageCreateInfo](info.PNext); s != nil {
 		q.stencilUsage = s.StencilUsage
 	}
+	img.stencilUsage = cmp.Or(q.stencilUsage, img.usage)
 	explicit, err := img.modifier(info)
 	if err != nil {
 		return err
@@ -83,6 +87,9 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	if !img.device.physical.supported(&q, &limits) {
 		return invalid("VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251",
 			"no images with format %v, type %v, tiling %v, usage %v and flags %v", q.format, q.imageType, q.tiling, q.usage, q.flags)
+	}
+	if (img.usage|img.stencilUsage)&vk.IMAGE_USAGE_HOST_TRANSFER_BIT != 0 && !img.device.features["hostImageCopy"] {
+		return invalid("VUID-VkImageCreateInfo-usage-10245", "usage %v needs the hostImageCopy feature", img.usage|img.stencilUsage)
 	}
 	if err := img.checkShape(&limits); err != nil {
 		return err
@@ -283,7 +290,7 @@ func (img *image) parameterHash() uint64 {
 	binary.Write(h, binary.LittleEndian, []uint64{
 		uint64(img.flags), uint64(img.imageType), uint64(img.format),
 		uint64(img.extent.Width), uint64(img.extent.Height), uint64(img.extent.Depth),
-		uint64(img.mipLevels), uint64(img.arrayLayers), uint64(img.samples), uint64(img.tiling), uint64(img.usage),
+		uint64(img.mipLevels), uint64(img.arrayLayers), uint64(img.samples), uint64(img.tiling), uint64(img.usage), uint64(img.stencilUsage),
 		img.drmModifier, img.layout.Start, img.layout.RowPitch, img.layout.LayerPitch,
 		uint64(img.externalTypes), uint64(img.externalTypesNV),
 	})
@@ -379,6 +386,15 @@ func bindImage(command string, handle vk.Image, mem vk.DeviceMemory, offset uint
 	return vk.SUCCESS
 }
 
+// boundTo returns the memory that the image is bound to, nil before it is bound and after the memory is freed.
+func (img *image) boundTo() *deviceMemory {
+	m := img.memory.Load()
+	if m == nil || deviceMemories.Get(uint64(m.handle)) != m {
+		return nil
+	}
+	return m
+}
+
 // No image is sparse.
 
 func getImageSparseMemoryRequirements(h vk.Device, handle vk.Image, count *uint32, _ *vk.SparseImageMemoryRequirements) {
@@ -409,21 +425,35 @@ func getImageSubresourceLayout(h vk.Device, handle vk.Image, sub *vk.ImageSubres
 		staleHandle("vkGetImageSubresourceLayout", vk.OBJECT_TYPE_IMAGE, uint64(handle))
 		return
 	}
-	l, err := img.linearSubresource(sub)
-	if err != nil {
-		img.device.fail("vkGetImageSubresourceLayout", err)
+	if img.tiling == vk.IMAGE_TILING_OPTIMAL {
+		img.device.fail("vkGetImageSubresourceLayout", invalid("VUID-vkGetImageSubresourceLayout-image-07790", "the image has tiling %v", img.tiling))
 		return
 	}
-	*out = vk.SubresourceLayout{
-		Offset: l.Offset, Size: l.Size, RowPitch: l.RowPitch,
-		ArrayPitch: img.layout.LayerPitch, DepthPitch: l.DepthPitch,
+	if err := img.subresourceLayout(sub, out); err != nil {
+		img.device.fail("vkGetImageSubresourceLayout", err)
 	}
 }
 
-func (img *image) linearSubresource(sub *vk.ImageSubresource) (texel.Subresource, error) {
-	if img.tiling == vk.IMAGE_TILING_OPTIMAL {
-		return texel.Subresource{}, invalid("VUID-vkGetImageSubresourceLayout-image-07790", "the image has tiling %v", img.tiling)
+// getImageSubresourceLayout2 also answers for optimal tiling: the size for host copies is defined there, and the
+// layout, which is not, is what it is.
+func getImageSubresourceLayout2(h vk.Device, handle vk.Image, sub *vk.ImageSubresource2, out *vk.SubresourceLayout2) {
+	layout := &out.SubresourceLayout
+	*layout = vk.SubresourceLayout{}
+	img := images.Get(uint64(handle))
+	if img == nil {
+		staleHandle("vkGetImageSubresourceLayout2", vk.OBJECT_TYPE_IMAGE, uint64(handle))
+		return
 	}
+	if err := img.subresourceLayout(&sub.ImageSubresource, layout); err != nil {
+		img.device.fail("vkGetImageSubresourceLayout2", err)
+	}
+	if s := vk.Find[vk.SubresourceHostMemcpySize](out.PNext); s != nil {
+		s.Size = layout.Size // whole rows, as they lie
+	}
+}
+
+// subresourceLayout fills out, which it leaves as it is when it fails.
+func (img *image) subresourceLayout(sub *vk.ImageSubresource, out *vk.SubresourceLayout) error {
 	l, ok := img.layout.Subresource(sub.AspectMask, sub.MipLevel, sub.ArrayLayer)
 	isPlane := sub.AspectMask == vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT
 	vuid := ""
@@ -437,13 +467,17 @@ func (img *image) linearSubresource(sub *vk.ImageSubresource) (texel.Subresource
 	case isPlane != (img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT):
 		vuid = "VUID-vkGetImageSubresourceLayout-tiling-02271"
 	case ok:
-		return l, nil
+		*out = vk.SubresourceLayout{
+			Offset: l.Offset, Size: l.Size, RowPitch: l.RowPitch,
+			ArrayPitch: img.layout.LayerPitch, DepthPitch: l.DepthPitch,
+		}
+		return nil
 	case img.layout.Format.Aspects()&vk.IMAGE_ASPECT_COLOR_BIT != 0:
 		vuid = "VUID-vkGetImageSubresourceLayout-format-04461"
 	default:
 		vuid = "VUID-vkGetImageSubresourceLayout-format-04462"
 	}
-	return l, invalid(vuid, "no aspect %v of level %d of layer %d in an image with format %v, %d levels and %d layers",
+	return invalid(vuid, "no aspect %v of level %d of layer %d in an image with format %v, %d levels and %d layers",
 		sub.AspectMask, sub.MipLevel, sub.ArrayLayer, img.format, img.mipLevels, img.arrayLayers)
 }
 

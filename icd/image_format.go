@@ -20,8 +20,8 @@ const (
 	// drmModifierLinear is DRM_FORMAT_MOD_LINEAR of drm_fourcc.h, the one modifier of a driver without tiling.
 	drmModifierLinear = 0
 
-	// imageUsages is what an image can be used for: there are only transfer queues.
-	imageUsages = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT
+	// imageUsages is what an image can be used for: there are transfer queues, and the host.
+	imageUsages = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT | vk.IMAGE_USAGE_HOST_TRANSFER_BIT
 
 	// imageFlags are the creation flags that change nothing in a row-major layout. Sparse, protected, disjoint
 	// and split-instance images are not supported.
@@ -136,6 +136,10 @@ func getPhysicalDeviceImageFormatProperties2(h vk.PhysicalDevice, info *vk.Physi
 	}
 	if e := vk.Find[vk.ExternalImageFormatProperties](out.PNext); e != nil {
 		e.ExternalMemoryProperties = external
+	}
+	if p := vk.Find[vk.HostImageCopyDevicePerformanceQuery](out.PNext); p != nil {
+		// VK_IMAGE_USAGE_HOST_TRANSFER_BIT changes nothing about an image.
+		p.OptimalDeviceAccess, p.IdenticalMemoryLayout = bool32(ok), bool32(ok)
 	}
 	if !ok {
 		out.ImageFormatProperties = vk.ImageFormatProperties{}

@@ -126,7 +126,7 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 	}
 }
 
-// memoryRelatedProperties fills the structures about memory and buffers.
+// memoryRelatedProperties fills the structures about memory, buffers and images.
 func (p *physicalDevice) memoryRelatedProperties(out *vk.PhysicalDeviceProperties2) {
 	chain := out.PNext
 	if s := vk.Find[vk.PhysicalDeviceMaintenance3Properties](chain); s != nil {
@@ -141,6 +141,11 @@ func (p *physicalDevice) memoryRelatedProperties(out *vk.PhysicalDevicePropertie
 	}
 	if s := vk.Find[vk.PhysicalDeviceMapMemoryPlacedPropertiesEXT](chain); s != nil {
 		s.MinPlacedMemoryMapAlignment = memory.PageSize()
+	}
+	if s := vk.Find[vk.PhysicalDeviceHostImageCopyProperties](chain); s != nil {
+		vk.WriteArray(&s.CopySrcLayoutCount, s.PCopySrcLayouts, hostCopyLayouts)
+		vk.WriteArray(&s.CopyDstLayoutCount, s.PCopyDstLayouts, hostCopyLayouts)
+		s.OptimalTilingLayoutUUID, s.IdenticalMemoryTypeRequirements = optimalTilingUUID, vk.TRUE
 	}
 	if s := vk.Find[vk.PhysicalDeviceTexelBufferAlignmentProperties](chain); s != nil {
 		s.StorageTexelBufferOffsetAlignmentBytes, s.UniformTexelBufferOffsetAlignmentBytes = minOffsetAlignment, minOffsetAlignment

@@ -80,6 +80,8 @@ func TestEveryPropertyStruct(t *testing.T) {
 	var written [2]map[vk.StructureType][]uint64
 	for n, fill := range []byte{0xaa, 0x55} {
 		chain, structs := chainOf(t, types, fill)
+		layouts := propertiesOf[vk.PhysicalDeviceHostImageCopyProperties](structs, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES)
+		layouts.PCopySrcLayouts, layouts.PCopyDstLayouts = nil, nil // the application's
 		out := vk.PhysicalDeviceProperties2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, PNext: chain}
 		getPhysicalDeviceProperties2(i.physical.handle, &out)
 		written[n] = structs
@@ -105,6 +107,7 @@ func TestEveryPropertyStruct(t *testing.T) {
 		new(vk.PhysicalDeviceFloatControlsProperties), new(vk.PhysicalDeviceSamplerFilterMinmaxProperties),
 		new(vk.PhysicalDeviceDescriptorIndexingProperties), new(vk.PhysicalDeviceInlineUniformBlockProperties),
 		new(vk.PhysicalDeviceSubgroupSizeControlProperties), new(vk.PhysicalDeviceShaderIntegerDotProductProperties),
+		new(vk.PhysicalDeviceHostImageCopyProperties),
 	}
 	isKnown := map[vk.StructureType]bool{}
 	for _, k := range known {

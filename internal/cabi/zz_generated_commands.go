@@ -116,14 +116,19 @@ type Commands struct {
 	GetBufferOpaqueCaptureAddress                    func(device vk.Device, info *vk.BufferDeviceAddressInfo) uint64
 	GetBufferDeviceAddress                           func(device vk.Device, info *vk.BufferDeviceAddressInfo) vk.DeviceAddress
 	GetDeviceMemoryOpaqueCaptureAddress              func(device vk.Device, info *vk.DeviceMemoryOpaqueCaptureAddressInfo) uint64
+	CopyMemoryToImage                                func(device vk.Device, copyMemoryToImageInfo *vk.CopyMemoryToImageInfo) vk.Result
+	CopyImageToMemory                                func(device vk.Device, copyImageToMemoryInfo *vk.CopyImageToMemoryInfo) vk.Result
+	CopyImageToImage                                 func(device vk.Device, copyImageToImageInfo *vk.CopyImageToImageInfo) vk.Result
+	TransitionImageLayout                            func(device vk.Device, transitionCount uint32, transitions *vk.HostImageLayoutTransitionInfo) vk.Result
 	SetDeviceMemoryPriorityEXT                       func(device vk.Device, memory vk.DeviceMemory, priority float32)
+	GetImageSubresourceLayout2                       func(device vk.Device, image vk.Image, subresource *vk.ImageSubresource2, layout *vk.SubresourceLayout2)
 	MapMemory2                                       func(device vk.Device, memoryMapInfo *vk.MemoryMapInfo, data *unsafe.Pointer) vk.Result
 	UnmapMemory2                                     func(device vk.Device, memoryUnmapInfo *vk.MemoryUnmapInfo) vk.Result
 }
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [192]string{
+var names = [197]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -312,13 +317,18 @@ var names = [192]string{
 	186: "vkGetBufferOpaqueCaptureAddress",
 	187: "vkGetBufferDeviceAddress",
 	188: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	189: "vkSetDeviceMemoryPriorityEXT",
-	190: "vkMapMemory2",
-	191: "vkUnmapMemory2",
+	189: "vkCopyMemoryToImage",
+	190: "vkCopyImageToMemory",
+	191: "vkCopyImageToImage",
+	192: "vkTransitionImageLayout",
+	193: "vkSetDeviceMemoryPriorityEXT",
+	194: "vkGetImageSubresourceLayout2",
+	195: "vkMapMemory2",
+	196: "vkUnmapMemory2",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [192]uint8{
+var resultKinds = [197]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -396,8 +406,12 @@ var resultKinds = [192]uint8{
 	186: kindWord,   // vkGetBufferOpaqueCaptureAddress
 	187: kindWord,   // vkGetBufferDeviceAddress
 	188: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	190: kindResult, // vkMapMemory2
-	191: kindResult, // vkUnmapMemory2
+	189: kindResult, // vkCopyMemoryToImage
+	190: kindResult, // vkCopyImageToMemory
+	191: kindResult, // vkCopyImageToImage
+	192: kindResult, // vkTransitionImageLayout
+	195: kindResult, // vkMapMemory2
+	196: kindResult, // vkUnmapMemory2
 }
 
 var indices = map[string]uint16{
@@ -625,14 +639,25 @@ var indices = map[string]uint16{
 	"vkGetBufferDeviceAddressEXT":                        187,
 	"vkGetDeviceMemoryOpaqueCaptureAddress":              188,
 	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           188,
-	"vkSetDeviceMemoryPriorityEXT":                       189,
-	"vkMapMemory2":                                       190,
-	"vkMapMemory2KHR":                                    190,
-	"vkUnmapMemory2":                                     191,
-	"vkUnmapMemory2KHR":                                  191,
+	"vkCopyMemoryToImage":                                189,
+	"vkCopyMemoryToImageEXT":                             189,
+	"vkCopyImageToMemory":                                190,
+	"vkCopyImageToMemoryEXT":                             190,
+	"vkCopyImageToImage":                                 191,
+	"vkCopyImageToImageEXT":                              191,
+	"vkTransitionImageLayout":                            192,
+	"vkTransitionImageLayoutEXT":                         192,
+	"vkSetDeviceMemoryPriorityEXT":                       193,
+	"vkGetImageSubresourceLayout2":                       194,
+	"vkGetImageSubresourceLayout2KHR":                    194,
+	"vkGetImageSubresourceLayout2EXT":                    194,
+	"vkMapMemory2":                                       195,
+	"vkMapMemory2KHR":                                    195,
+	"vkUnmapMemory2":                                     196,
+	"vkUnmapMemory2KHR":                                  196,
 }
 
-var dispatchers = [192]func(*Frame){
+var dispatchers = [197]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -821,9 +846,14 @@ var dispatchers = [192]func(*Frame){
 	186: callGetBufferOpaqueCaptureAddress,
 	187: callGetBufferDeviceAddress,
 	188: callGetDeviceMemoryOpaqueCaptureAddress,
-	189: callSetDeviceMemoryPriorityEXT,
-	190: callMapMemory2,
-	191: callUnmapMemory2,
+	189: callCopyMemoryToImage,
+	190: callCopyImageToMemory,
+	191: callCopyImageToImage,
+	192: callTransitionImageLayout,
+	193: callSetDeviceMemoryPriorityEXT,
+	194: callGetImageSubresourceLayout2,
+	195: callMapMemory2,
+	196: callUnmapMemory2,
 }
 
 func callCreateInstance(f *Frame) {
@@ -1250,8 +1280,28 @@ func callGetDeviceMemoryOpaqueCaptureAddress(f *Frame) {
 	f.result = uintptr(installed.GetDeviceMemoryOpaqueCaptureAddress(vk.Device(f.word(0)), (*vk.DeviceMemoryOpaqueCaptureAddressInfo)(f.pointer(1))))
 }
 
+func callCopyMemoryToImage(f *Frame) {
+	f.result = uintptr(uint32(installed.CopyMemoryToImage(vk.Device(f.word(0)), (*vk.CopyMemoryToImageInfo)(f.pointer(1)))))
+}
+
+func callCopyImageToMemory(f *Frame) {
+	f.result = uintptr(uint32(installed.CopyImageToMemory(vk.Device(f.word(0)), (*vk.CopyImageToMemoryInfo)(f.pointer(1)))))
+}
+
+func callCopyImageToImage(f *Frame) {
+	f.result = uintptr(uint32(installed.CopyImageToImage(vk.Device(f.word(0)), (*vk.CopyImageToImageInfo)(f.pointer(1)))))
+}
+
+func callTransitionImageLayout(f *Frame) {
+	f.result = uintptr(uint32(installed.TransitionImageLayout(vk.Device(f.word(0)), uint32(f.word(1)), (*vk.HostImageLayoutTransitionInfo)(f.pointer(2)))))
+}
+
 func callSetDeviceMemoryPriorityEXT(f *Frame) {
 	installed.SetDeviceMemoryPriorityEXT(vk.Device(f.word(0)), vk.DeviceMemory(f.word(1)), f.float(0))
+}
+
+func callGetImageSubresourceLayout2(f *Frame) {
+	installed.GetImageSubresourceLayout2(vk.Device(f.word(0)), vk.Image(f.word(1)), (*vk.ImageSubresource2)(f.pointer(2)), (*vk.SubresourceLayout2)(f.pointer(3)))
 }
 
 func callMapMemory2(f *Frame) {

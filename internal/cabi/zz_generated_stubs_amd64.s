@@ -579,3 +579,18 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVL $191, AX
 	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $192, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $193, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $194, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $195, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $196, AX
+	JMP  farside_entry(SB)

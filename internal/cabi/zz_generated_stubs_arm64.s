@@ -579,3 +579,18 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVD $191, R9
 	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $192, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $193, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $194, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $195, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $196, R9
+	B    farside_entry(SB)
