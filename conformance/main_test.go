@@ -165,7 +165,8 @@ func judgeLavapipe(t *testing.T, d *definition, o outcome) {
 	}
 }
 
-// TestValidation runs the cases that are valid usage under the validation layer, which must find nothing.
+// TestValidation runs the cases that are valid usage under the validation layer and its synchronization
+// validation, which must find nothing.
 func TestValidation(t *testing.T) {
 	if !strings.Contains(*drivers, "farside") {
 		t.Skip("the driver farside is not among -drivers")
@@ -179,7 +180,8 @@ func TestValidation(t *testing.T) {
 		}
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			o := runChild(t.Context(), "farside", &d, "VK_INSTANCE_LAYERS="+validationLayer, "FARSIDE_CASE_LAYERED=1")
+			o := runChild(t.Context(), "farside", &d, "VK_INSTANCE_LAYERS="+validationLayer, "FARSIDE_CASE_LAYERED=1",
+				"VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT")
 			if o.verdict == "unsupported" && maySkip(&d) != "" {
 				t.Skipf("%s is missing", maySkip(&d))
 			}

@@ -197,15 +197,23 @@ func (d *Device) Invalidate(m vk.DeviceMemory, offset, size uint64) vk.Result {
 // CreateBuffer is vkCreateBuffer for a buffer of size bytes that is only transferred from and to. types, if
 // not 0, is chained as VkExternalMemoryBufferCreateInfo.
 func (d *Device) CreateBuffer(size uint64, types vk.ExternalMemoryHandleTypeFlags) (vk.Buffer, vk.Result) {
+	return d.CreateSharedBuffer(size, types, nil)
+}
+
+// CreateSharedBuffer is CreateBuffer for a buffer that the queues of these families use at will.
+func (d *Device) CreateSharedBuffer(size uint64, types vk.ExternalMemoryHandleTypeFlags,
+	families []uint32) (vk.Buffer, vk.Result) {
 	var a Arena
 	defer a.Close()
-	info := New[vk.BufferCreateInfo](&a)
-	info.SType = vk.STRUCTURE_TYPE_BUFFER_CREATE_INFO
+	info := Struct[vk.BufferCreateInfo](&a)
 	info.Size = size
 	info.Usage = vk.BUFFER_USAGE_TRANSFER_SRC_BIT | vk.BUFFER_USAGE_TRANSFER_DST_BIT
+	if len(families) > 1 {
+		info.SharingMode = vk.SHARING_MODE_CONCURRENT
+		info.QueueFamilyIndexCount, info.PQueueFamilyIndices = uint32(len(families)), First(copied(&a, families))
+	}
 	if types != 0 {
-		x := New[vk.ExternalMemoryBufferCreateInfo](&a)
-		x.SType = vk.STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO
+		x := Struct[vk.ExternalMemoryBufferCreateInfo](&a)
 		x.HandleTypes = types
 		info.PNext = unsafe.Pointer(x)
 	}
