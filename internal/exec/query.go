@@ -1,4 +1,3 @@
-// Package exec executes what command buffers recorded.
 package exec
 
 import (

@@ -1,0 +1,286 @@
+// Package exec runs queues. A queue executes its submissions one after the other in the order of their
+// submission (chapter "Synchronization and Cache Control", submission order), each command with all of memory
+// visible, so that pipeline barriers have nothing to do; several queues run at once.
+//
+// A submission that finds its queue idle and its semaphores ready, and that has little to do, is executed by
+// the thread that submits it. All else is left to the queue's goroutine, which exists while there is work.
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"farside/internal/command"
+	"farside/internal/syncobj"
+	"farside/internal/vk"
+)
+
+// CommandBuffer is a command buffer on its way through a queue.
+type CommandBuffer interface {
+	Stream() *command.Stream
+	// Completed is called once for each execution, when it has ended.
+	Completed()
+}
+
+// Device is what the queues of a VkDevice share. Its fields do not change.
+type Device struct {
+	Resources Resources
+	// Stop is a fence payload, signalled when the device is lost or destroyed: nothing is executed and nothing
+	// waits any longer.
+	Stop *syncobj.Payload
+	// Lost is called, outside of any lock, with what ended an execution; the buffer is nil for errors of
+	// semaphores. It makes the device lost (chapter "Lost Device").
+	Lost func(b CommandBuffer, err error)
+}
+
+func (d *Device) stopped() bool { return d.Stop.Value() != 0 }
+
+type stepKind uint8
+
+const (
+	stepWait stepKind = iota
+	stepExecute
+	stepSignal
+)
+
+type step struct {
+	kind    stepKind
+	payload *syncobj.Payload
+	value   uint64
+	buffer  CommandBuffer
+}
+
+// Submission is the batches of one vkQueueSubmit, flattened to steps in their order.
+type Submission struct {
+	steps  []step
+	next   int
+	number uint64
+}
+
+// Wait adds a semaphore wait; value is the counter's for a timeline semaphore. The payload's reference goes to
+// the submission.
+func (s *Submission) Wait(p *syncobj.Payload, value uint64) {
+	s.steps = append(s.steps, step{kind: stepWait, payload: p, value: value})
+}
+
+// Execute adds a command buffer.
+func (s *Submission) Execute(b CommandBuffer) {
+	s.steps = append(s.steps, step{kind: stepExecute, buffer: b})
+}
+
+// Signal adds the signal of a semaphore or of a fence. The payload's reference goes to the submission.
+func (s *Submission) Signal(p *syncobj.Payload, value uint64) {
+	p.Pending(1)
+	s.steps = append(s.steps, step{kind: stepSignal, payload: p, value: value})
+}
+
+// Cancel drops a submission that is not submitted: its references go, nothing else happens.
+func (s *Submission) Cancel() {
+	for s.next = range s.steps {
+		s.skip(&s.steps[s.next])
+	}
+	s.reset()
+}
+
+// skip ends a step without doing it.
+func (s *Submission) skip(st *step) {
+	switch st.kind {
+	case stepExecute:
+		st.buffer.Completed()
+	case stepSignal:
+		st.payload.Pending(-1)
+		st.payload.Release()
+	case stepWait:
+		st.payload.Release()
+	}
+}
+
+func (s *Submission) reset() {
+	clear(s.steps)
+	s.steps, s.next = s.steps[:0], 0
+	submissions.Put(s)
+}
+
+var submissions = sync.Pool{New: func() any { return new(Submission) }}
+
+// NewSubmission returns an empty submission, which ends with Queue.Submit or Cancel.
+func NewSubmission() *Submission { return submissions.Get().(*Submission) }
+
+// Queue is a VkQueue.
+type Queue struct {
+	device    *Device
+	replay    replay
+	submitted atomic.Uint64
+	progress  *syncobj.Payload // a timeline: the number of the last submission that ended
+
+	mu      sync.Mutex
+	running bool          // somebody executes; guarded by mu, as are the submissions that wait for it
+	waiting []*Submission // oldest first
+}
+
+// NewQueue returns an idle queue.
+func NewQueue(d *Device) *Queue {
+	q := &Queue{device: d, progress: syncobj.New(syncobj.Timeline, 0)}
+	q.replay.device = d
+	return q
+}
+
+// Submit takes s over and executes it after all that was submitted before.
+func (q *Queue) Submit(s *Submission) {
+	q.mu.Lock()
+	s.number = q.submitted.Add(1)
+	if q.running {
+		q.waiting = append(q.waiting, s)
+		q.mu.Unlock()
+		return
+	}
+	q.running = true
+	q.mu.Unlock()
+	if !q.advance(s, false) {
+		go q.drain(s)
+		return
+	}
+	if s = q.finish(s); s != nil {
+		go q.drain(s)
+	}
+}
+
+// drain executes s and then all that has been submitted meanwhile.
+func (q *Queue) drain(s *Submission) {
+	for s != nil {
+		q.advance(s, true)
+		s = q.finish(s)
+	}
+}
+
+// finish ends a submission and returns the next one to execute, nil when the queue is idle.
+func (q *Queue) finish(s *Submission) *Submission {
+	number := s.number
+	s.reset()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var next *Submission
+	if len(q.waiting) > 0 {
+		next = q.waiting[0]
+		q.waiting[0] = nil
+		if q.waiting = q.waiting[1:]; len(q.waiting) == 0 {
+			q.waiting = nil
+		}
+	} else {
+		q.running = false
+	}
+	// Signalled last, so that a queue that WaitIdle finds idle does execute on the submitting thread.
+	if err := q.progress.Signal(number); err != nil {
+		panic(fmt.Sprintf("exec: submission %d ended out of order: %v", number, err))
+	}
+	return next
+}
+
+// advance does what is left of s. Without block it returns false before a step that may block or that takes
+// long.
+func (q *Queue) advance(s *Submission, block bool) bool {
+	for ; s.next < len(s.steps); s.next++ {
+		st := &s.steps[s.next]
+		if q.device.stopped() {
+			s.skip(st)
+			continue
+		}
+		switch st.kind {
+		case stepWait:
+			if !st.payload.TryWait(st.value) {
+				if !block {
+					return false
+				}
+				q.await(st)
+			}
+			st.payload.Release()
+		case stepExecute:
+			if !block && !immediate(st.buffer.Stream()) {
+				return false
+			}
+			if err := q.execute(st.buffer.Stream()); err != nil && !errors.Is(err, syncobj.ErrStopped) {
+				q.device.Lost(st.buffer, err)
+			}
+			st.buffer.Completed()
+		case stepSignal:
+			err := st.payload.Signal(st.value)
+			st.payload.Pending(-1)
+			if err != nil {
+				q.device.Lost(nil, vk.Errorf(vk.ERROR_DEVICE_LOST, "", "signal of a semaphore: %w", err))
+			}
+			st.payload.Release()
+		}
+	}
+	return true
+}
+
+// await blocks until the wait of st is done, or the device is lost.
+func (q *Queue) await(st *step) {
+	points := [1]syncobj.Point{{Payload: st.payload, Value: st.value}}
+	for {
+		err := syncobj.Wait(points[:], true, math.MaxUint64, q.device.Stop)
+		switch {
+		case errors.Is(err, syncobj.ErrStopped):
+			return
+		case err != nil:
+			q.device.Lost(nil, vk.Errorf(vk.ERROR_DEVICE_LOST, "", "wait for a semaphore: %w", err))
+			return
+		case st.payload.TryWait(st.value):
+			return
+		}
+		// A binary semaphore that somebody else's wait was faster to take.
+	}
+}
+
+// execute replays a stream. A fault, for instance in host memory that the application imported and then
+// unmapped, comes back as an error.
+func (q *Queue) execute(s *command.Stream) (err error) {
+	before := debug.SetPanicOnFault(true)
+	defer func() {
+		if v := recover(); v != nil {
+			err = q.replay.failed(vk.Errorf(vk.ERROR_DEVICE_LOST, "", "panic: %v", v))
+		}
+		q.replay.release()
+		debug.SetPanicOnFault(before)
+	}()
+	return q.replay.run(s)
+}
+
+// WaitIdle waits until all that has been submitted is executed. It fails with syncobj.ErrStopped when the
+// device is lost.
+func (q *Queue) WaitIdle() error { return WaitIdle([]*Queue{q}) }
+
+// WaitIdle waits until the queues, which are of one device, are idle. It fails with syncobj.ErrStopped when
+// the device is lost.
+func WaitIdle(queues []*Queue) error {
+	if len(queues) == 0 {
+		return nil
+	}
+	points := make([]syncobj.Point, len(queues))
+	for i, q := range queues {
+		points[i] = syncobj.Point{Payload: q.progress, Value: q.submitted.Load()}
+	}
+	device := queues[0].device
+	if err := syncobj.Wait(points, true, math.MaxUint64, device.Stop); err != nil {
+		return err
+	}
+	if device.stopped() { // the queues are idle because they gave up
+		return syncobj.ErrStopped
+	}
+	return nil
+}
+
+// Close waits for the queue's goroutine to leave once Device.Stop is signalled, and frees the queue. Nothing
+// is submitted any more.
+func (q *Queue) Close() {
+	points := [1]syncobj.Point{{Payload: q.progress, Value: q.submitted.Load()}}
+	// Nothing interrupts this wait, and nothing needs to: a stopped queue does not block.
+	if err := syncobj.Wait(points[:], true, math.MaxUint64, nil); err != nil {
+		panic(fmt.Sprintf("exec: a stopped queue does not end: %v", err))
+	}
+	q.progress.Release()
+}

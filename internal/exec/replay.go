@@ -1,0 +1,427 @@
+package exec
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"sync/atomic"
+
+	"farside/internal/command"
+	"farside/internal/syncobj"
+	"farside/internal/transfer"
+	"farside/internal/vk"
+)
+
+// replay executes streams.
+type replay struct {
+	device *Device
+	cache
+	index  int        // of the command that is executed, counted through the primary and its secondaries
+	op     command.Op // of that command
+	labels []string   // the open debug label regions, outermost first
+	points []syncobj.Point
+}
+
+// run executes a primary command buffer's stream.
+func (r *replay) run(s *command.Stream) error {
+	r.index, r.labels = 0, r.labels[:0]
+	return r.stream(s, false)
+}
+
+func (r *replay) stream(s *command.Stream, secondary bool) error {
+	for record := range s.Records() {
+		r.op = record.Op
+		var err error
+		if record.Op == command.OpExecuteCommands {
+			err = r.executeCommands(record, secondary)
+		} else {
+			err = r.command(record)
+		}
+		if err != nil {
+			return r.failed(err)
+		}
+		r.index++
+	}
+	if err := s.Err(); err != nil {
+		return r.failed(err)
+	}
+	return nil
+}
+
+// located is an error that says which command failed.
+type located struct{ error }
+
+// Unwrap gives the VkResult and the VUID.
+func (l located) Unwrap() error { return l.error }
+
+// failed says of an error at which command it happened, once.
+func (r *replay) failed(err error) error {
+	if _, ok := err.(located); ok {
+		return err
+	}
+	where := ""
+	if len(r.labels) > 0 {
+		where = fmt.Sprintf(" in %q", strings.Join(r.labels, "/"))
+	}
+	return located{vk.Errorf(vk.ERROR_DEVICE_LOST, "", "command %d, %v%s: %w", r.index, r.op, where, err)}
+}
+
+// malformed is the answer to a record whose length does not fit its kind: something wrote into the stream.
+func (r *replay) malformed() error {
+	return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "the recorded command is damaged")
+}
+
+func (r *replay) executeCommands(record command.Record, secondary bool) error {
+	c, ok := record.ExecuteCommands()
+	if !ok {
+		return r.malformed()
+	}
+	if secondary {
+		return vk.Errorf(vk.ERROR_DEVICE_LOST, "VUID-vkCmdExecuteCommands-commandBuffer-09375", "a secondary command buffer executes others")
+	}
+	for _, h := range c.CommandBuffers {
+		s, err := r.device.Resources.Secondary(h)
+		if err != nil {
+			return err
+		}
+		open := len(r.labels)
+		r.index++
+		if err := r.stream(s, true); err != nil {
+			return err
+		}
+		r.labels = r.labels[:min(open, len(r.labels))]
+	}
+	return nil
+}
+
+// bytes returns the whole of a buffer that a command uses; param is the command's name for it and rule the
+// number of the VUID that demands the usage.
+func (r *replay) bytes(h vk.Buffer, param string, usage vk.BufferUsageFlags, rule string) ([]byte, error) {
+	b, err := r.buffer(r.device.Resources, h)
+	if err != nil {
+		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, fmt.Sprintf("VUID-%v-%s-parameter", r.op, param), "%s: %w", param, err)
+	}
+	if b.Usage&usage == 0 {
+		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, fmt.Sprintf("VUID-%v-%s", r.op, rule),
+			"%s %#x was created without %v", param, uint64(h), usage)
+	}
+	return b.Bytes, nil
+}
+
+func (r *replay) texels(h vk.Image, param string, usage vk.ImageUsageFlags, rule string) (*transfer.Image, error) {
+	img, err := r.image(r.device.Resources, h)
+	if err != nil {
+		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, fmt.Sprintf("VUID-%v-%s-parameter", r.op, param), "%s: %w", param, err)
+	}
+	if img.Usage&usage == 0 {
+		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, fmt.Sprintf("VUID-%v-%s", r.op, rule),
+			"%s %#x was created without %v", param, uint64(h), usage)
+	}
+	return &img.Image, nil
+}
+
+const (
+	bufferSrc = vk.BUFFER_USAGE_TRANSFER_SRC_BIT
+	bufferDst = vk.BUFFER_USAGE_TRANSFER_DST_BIT
+	imageSrc  = vk.IMAGE_USAGE_TRANSFER_SRC_BIT
+	imageDst  = vk.IMAGE_USAGE_TRANSFER_DST_BIT
+)
+
+// command executes one record.
+func (r *replay) command(record command.Record) error {
+	switch record.Op {
+	case command.OpFillBuffer:
+		if c, ok := record.FillBuffer(); ok {
+			return r.fillBuffer(&c)
+		}
+	case command.OpUpdateBuffer:
+		if c, ok := record.UpdateBuffer(); ok {
+			return r.updateBuffer(&c)
+		}
+	case command.OpCopyBuffer:
+		if c, ok := record.CopyBuffer(); ok {
+			return r.copyBuffer(&c)
+		}
+	case command.OpCopyImage:
+		if c, ok := record.CopyImage(); ok {
+			return r.copyImage(&c)
+		}
+	case command.OpCopyBufferToImage:
+		if c, ok := record.CopyBufferToImage(); ok {
+			return r.copyBufferToImage(&c)
+		}
+	case command.OpCopyImageToBuffer:
+		if c, ok := record.CopyImageToBuffer(); ok {
+			return r.copyImageToBuffer(&c)
+		}
+	case command.OpBlitImage:
+	case command.OpResolveImage:
+		if _, ok := record.ResolveImage(); ok {
+			// Multisampled images exist only where formats can be attachments (VkImageFormatProperties, sampleCounts).
+			return vk.Errorf(vk.ERROR_DEVICE_LOST, "VUID-vkCmdResolveImage-srcImage-00257", "an image with one sample has nothing to resolve")
+		}
+	case command.OpClearColorImage:
+		if c, ok := record.ClearColorImage(); ok {
+			return r.clearColorImage(&c)
+		}
+	case command.OpClearDepthStencilImage:
+		if c, ok := record.ClearDepthStencilImage(); ok {
+			return r.clearDepthStencilImage(&c)
+		}
+	case command.OpSetEvent:
+		if c, ok := record.SetEvent(); ok {
+			return r.setEvent(c.Event, true)
+		}
+	case command.OpResetEvent:
+		if c, ok := record.ResetEvent(); ok {
+			return r.setEvent(c.Event, false)
+		}
+	case command.OpWaitEvents:
+		if c, ok := record.WaitEvents(); ok {
+			return r.waitEvents(c.Events)
+		}
+	case command.OpResetQueryPool:
+		if c, ok := record.ResetQueryPool(); ok {
+			return r.resetQueryPool(&c)
+		}
+	case command.OpWriteTimestamp:
+		if c, ok := record.WriteTimestamp(); ok {
+			return r.writeTimestamp(c.QueryPool, c.Query)
+		}
+	case command.OpWriteTimestamp2:
+		if c, ok := record.WriteTimestamp2(); ok {
+			return r.writeTimestamp(c.QueryPool, c.Query)
+		}
+	case command.OpCopyQueryPoolResults:
+		if c, ok := record.CopyQueryPoolResults(); ok {
+			return r.copyQueryPoolResults(&c)
+		}
+	case command.OpWriteBufferMarkerAMD:
+		if c, ok := record.WriteBufferMarkerAMD(); ok {
+			return r.writeBufferMarker(&c)
+		}
+	case command.OpDebugLabel:
+		if c, ok := record.DebugLabel(); ok {
+			r.label(&c)
+			return nil
+		}
+	}
+	return r.malformed()
+}
+
+// invalid is a broken rule of the command that is executed; rule is the end of its VUID.
+func (r *replay) invalid(rule, format string, args ...any) error {
+	return vk.Errorf(vk.ERROR_DEVICE_LOST, fmt.Sprintf("VUID-%v-%s", r.op, rule), format, args...)
+}
+
+func (r *replay) fillBuffer(c *command.FillBuffer) error {
+	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-00029")
+	if err != nil {
+		return err
+	}
+	length, size := uint64(len(dst)), c.Size
+	if c.DstOffset >= length {
+		return r.invalid("dstOffset-00024", "dstOffset %d is not within the buffer of %d bytes", c.DstOffset, length)
+	}
+	if c.DstOffset%4 != 0 {
+		return r.invalid("dstOffset-00025", "dstOffset %d is no multiple of 4", c.DstOffset)
+	}
+	switch {
+	case size == vk.WHOLE_SIZE:
+		size = (length - c.DstOffset) &^ 3
+	case size == 0:
+		return r.invalid("size-00026", "size is 0")
+	case size > length-c.DstOffset:
+		return r.invalid("size-00027", "%d bytes from dstOffset %d reach beyond the buffer of %d bytes", size, c.DstOffset, length)
+	case size%4 != 0:
+		return r.invalid("size-00028", "size %d is no multiple of 4", size)
+	}
+	transfer.Fill(dst[c.DstOffset:c.DstOffset+size], c.Data)
+	return nil
+}
+
+func (r *replay) updateBuffer(c *command.UpdateBuffer) error {
+	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-00034")
+	if err != nil {
+		return err
+	}
+	length, size := uint64(len(dst)), uint64(len(c.Data))
+	switch {
+	case c.DstOffset >= length:
+		return r.invalid("dstOffset-00032", "dstOffset %d is not within the buffer of %d bytes", c.DstOffset, length)
+	case size > length-c.DstOffset:
+		return r.invalid("dataSize-00033", "%d bytes from dstOffset %d reach beyond the buffer of %d bytes", size, c.DstOffset, length)
+	case c.DstOffset%4 != 0:
+		return r.invalid("dstOffset-00036", "dstOffset %d is no multiple of 4", c.DstOffset)
+	}
+	copy(dst[c.DstOffset:], c.Data)
+	return nil
+}
+
+func (r *replay) copyBuffer(c *command.CopyBuffer) error {
+	src, err := r.bytes(c.SrcBuffer, "srcBuffer", bufferSrc, "srcBuffer-00118")
+	if err != nil {
+		return err
+	}
+	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-00120")
+	if err != nil {
+		return err
+	}
+	return transfer.CopyBuffer(dst, src, c.Regions)
+}
+
+func (r *replay) copyImage(c *command.CopyImage) error {
+	src, err := r.texels(c.SrcImage, "srcImage", imageSrc, "aspect-06662")
+	if err != nil {
+		return err
+	}
+	dst, err := r.texels(c.DstImage, "dstImage", imageDst, "aspect-06663")
+	if err != nil {
+		return err
+	}
+	return transfer.CopyImage(dst, src, c.Regions)
+}
+
+func (r *replay) copyBufferToImage(c *command.CopyBufferToImage) error {
+	src, err := r.bytes(c.SrcBuffer, "srcBuffer", bufferSrc, "srcBuffer-00174")
+	if err != nil {
+		return err
+	}
+	dst, err := r.texels(c.DstImage, "dstImage", imageDst, "dstImage-00177")
+	if err != nil {
+		return err
+	}
+	return transfer.CopyBufferToImage(dst, src, c.Regions)
+}
+
+func (r *replay) copyImageToBuffer(c *command.CopyImageToBuffer) error {
+	src, err := r.texels(c.SrcImage, "srcImage", imageSrc, "srcImage-00186")
+	if err != nil {
+		return err
+	}
+	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-00191")
+	if err != nil {
+		return err
+	}
+	return transfer.CopyImageToBuffer(dst, src, c.Regions)
+}
+
+func (r *replay) clearColorImage(c *command.ClearColorImage) error {
+	dst, err := r.texels(c.Image, "image", imageDst, "image-00002")
+	if err != nil {
+		return err
+	}
+	return transfer.ClearColor(dst, c.Color, c.Ranges)
+}
+
+func (r *replay) clearDepthStencilImage(c *command.ClearDepthStencilImage) error {
+	dst, err := r.texels(c.Image, "image", imageDst, "pRanges-02659")
+	if err != nil {
+		return err
+	}
+	return transfer.ClearDepthStencil(dst, c.DepthStencil, c.Ranges)
+}
+
+func (r *replay) event(h vk.Event) (*syncobj.Payload, error) {
+	p, err := r.device.Resources.Event(h)
+	if err != nil {
+		return nil, r.invalid("event-parameter", "%w", err)
+	}
+	return p, nil
+}
+
+func (r *replay) setEvent(h vk.Event, set bool) error {
+	p, err := r.event(h)
+	if err != nil {
+		return err
+	}
+	defer p.Release()
+	if !set {
+		p.Reset()
+		return nil
+	}
+	return p.Signal(1)
+}
+
+func (r *replay) waitEvents(events []vk.Event) error {
+	r.points = r.points[:0]
+	defer func() {
+		for _, p := range r.points {
+			p.Payload.Release()
+		}
+	}()
+	for _, h := range events {
+		p, err := r.event(h)
+		if err != nil {
+			return err
+		}
+		r.points = append(r.points, syncobj.Point{Payload: p, Value: 1})
+	}
+	return syncobj.Wait(r.points, true, math.MaxUint64, r.device.Stop)
+}
+
+func (r *replay) pool(h vk.QueryPool) (*QueryPool, error) {
+	p, err := r.device.Resources.QueryPool(h)
+	if err != nil {
+		return nil, r.invalid("queryPool-parameter", "%w", err)
+	}
+	return p, nil
+}
+
+func (r *replay) resetQueryPool(c *command.ResetQueryPool) error {
+	p, err := r.pool(c.QueryPool)
+	if err != nil {
+		return err
+	}
+	return p.Reset(c.FirstQuery, c.QueryCount)
+}
+
+func (r *replay) writeTimestamp(h vk.QueryPool, query uint32) error {
+	p, err := r.pool(h)
+	if err != nil {
+		return err
+	}
+	return p.Write(query, Now())
+}
+
+func (r *replay) copyQueryPoolResults(c *command.CopyQueryPoolResults) error {
+	p, err := r.pool(c.QueryPool)
+	if err != nil {
+		return err
+	}
+	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-00825")
+	if err != nil {
+		return err
+	}
+	if c.DstOffset >= uint64(len(dst)) {
+		return r.invalid("dstOffset-00819", "dstOffset %d is not within the buffer of %d bytes", c.DstOffset, len(dst))
+	}
+	return p.Results(c.FirstQuery, c.QueryCount, dst[c.DstOffset:], c.Stride, c.Flags, r.device.Stop)
+}
+
+func (r *replay) writeBufferMarker(c *command.WriteBufferMarkerAMD) error {
+	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-01799")
+	if err != nil {
+		return err
+	}
+	length := uint64(len(dst))
+	switch {
+	case length < 4 || c.DstOffset > length-4:
+		return r.invalid("dstOffset-01798", "4 bytes from dstOffset %d reach beyond the buffer of %d bytes", c.DstOffset, length)
+	case c.DstOffset%4 != 0:
+		return r.invalid("dstOffset-01801", "dstOffset %d is no multiple of 4", c.DstOffset)
+	}
+	// Somebody may be polling the word while the queue runs.
+	atomic.StoreUint32(word(dst[c.DstOffset:]), c.Marker)
+	return nil
+}
+
+// label follows the debug label regions. One begun in another command buffer may end in this one.
+func (r *replay) label(c *command.DebugLabel) {
+	switch {
+	case c.Kind == command.LabelBegin:
+		r.labels = append(r.labels, string(c.Name))
+	case c.Kind == command.LabelEnd && len(r.labels) > 0:
+		r.labels = r.labels[:len(r.labels)-1]
+	}
+}
