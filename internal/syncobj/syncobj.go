@@ -140,10 +140,6 @@ func (p *Payload) Release() {
 	}
 }
 
-// InUse says whether anybody but the caller holds a reference: a queue that will signal it or wait for it, or a
-// thread that waits.
-func (p *Payload) InUse() bool { return p.refs.Load() > 1 }
-
 // Pending counts the signal operations that this process has queued: while there are any, the payload is not
 // orphaned.
 func (p *Payload) Pending(delta int) { p.pending.Add(int32(delta)) }
@@ -164,19 +160,47 @@ func (p *Payload) Value() uint64 {
 // with ERROR_UNKNOWN when the timeline has reached that value before.
 func (p *Payload) Signal(value uint64) error {
 	if p.kind != Timeline {
-		value = 1
+		p.state.value.Store(1)
+	} else if err := p.raise(value); err != nil {
+		return err
+	}
+	p.notify(value)
+	return nil
+}
+
+// SignalPending is Signal for an operation that Pending has counted, and takes it from the count: whoever is woken
+// by the signal does not find it pending.
+func (p *Payload) SignalPending(value uint64) (err error) {
+	if p.kind != Timeline {
 		p.state.value.Store(1)
 	} else {
-		for {
-			old := p.state.value.Load()
-			if value <= old {
-				return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkSemaphoreSignalInfo-value-03258",
-					"a timeline semaphore can't be signalled with %d: its value is %d", value, old)
-			}
-			if p.state.value.CompareAndSwap(old, value) {
-				break
-			}
+		err = p.raise(value)
+	}
+	p.pending.Add(-1)
+	if err == nil {
+		p.notify(value)
+	}
+	return err
+}
+
+// raise sets a timeline's value.
+func (p *Payload) raise(value uint64) error {
+	for {
+		old := p.state.value.Load()
+		if value <= old {
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkSemaphoreSignalInfo-value-03258",
+				"a timeline semaphore can't be signalled with %d: its value is %d", value, old)
 		}
+		if p.state.value.CompareAndSwap(old, value) {
+			return nil
+		}
+	}
+}
+
+// notify tells those who wait for value, which has been stored.
+func (p *Payload) notify(value uint64) {
+	if p.kind != Timeline {
+		value = 1
 	}
 	if value >= p.state.wanted.Load() {
 		p.wakeAll()
@@ -184,7 +208,6 @@ func (p *Payload) Signal(value uint64) error {
 	if p.piped.Load() {
 		p.closePipes(true)
 	}
-	return nil
 }
 
 // Reset takes back the signal of a fence or binary semaphore.

@@ -89,11 +89,8 @@ func TestKinds(t *testing.T) {
 
 func TestReferences(t *testing.T) {
 	p := New(Fence, 0)
-	if p.InUse() {
-		t.Error("a new payload is in use")
-	}
-	if p.Retain() != p || !p.InUse() {
-		t.Error("a retained payload is not in use")
+	if p.Retain() != p {
+		t.Error("Retain returns another payload")
 	}
 	p.Release()
 	p.Pending(1)
@@ -101,9 +98,19 @@ func TestReferences(t *testing.T) {
 		t.Error("nothing is pending")
 	}
 	p.Pending(-1)
-	if p.HasPending() || p.InUse() {
-		t.Error("something is still pending, or in use")
+	if p.HasPending() {
+		t.Error("something is still pending")
 	}
+	p.Pending(2)
+	if err := p.SignalPending(0); err != nil || p.Value() != 1 || !p.HasPending() {
+		t.Errorf("the first of two pending signals: %v, value %d", err, p.Value())
+	}
+	line := New(Timeline, 5)
+	line.Pending(1)
+	if err := line.SignalPending(5); err == nil || line.HasPending() {
+		t.Errorf("a pending signal that fails: %v, pending %v", err, line.HasPending())
+	}
+	p.Pending(-1)
 	p.Release()
 	for name, f := range map[string]func(){"Retain": func() { p.Retain() }, "Release": p.Release} {
 		func() {
