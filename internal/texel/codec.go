@@ -319,3 +319,53 @@ func (c *Codec) EncodeFloat(dst []byte, src [][4]float64) {
 		dst, src = dst[n*c.size:], src[n:]
 	}
 }
+
+// SameBits says whether equal bits mean equal numbers in both formats.
+func (c *Codec) SameBits(d *Codec) bool { return c.alike(d, func(slot int) int { return slot }) }
+
+// SwappedBytes says whether the texels have four bytes, one for each channel, and mean the same numbers once the
+// first and the third byte are exchanged, as R8G8B8A8 and B8G8R8A8 do.
+func (c *Codec) SwappedBytes(d *Codec) bool {
+	return c.bytesOf4() && d.bytesOf4() && c.alike(d, func(slot int) int { return [4]int{2, 1, 0, 3}[slot] })
+}
+
+// IsUnorm8x4 says whether each of the texel's four bytes is a channel of kind UNORM.
+func (c *Codec) IsUnorm8x4() bool {
+	for i := range c.channels {
+		if c.channels[i].kind != vk.NumericUNORM {
+			return false
+		}
+	}
+	return c.bytesOf4()
+}
+
+func (c *Codec) bytesOf4() bool {
+	for i := range c.channels {
+		if c.channels[i].bits != 8 {
+			return false
+		}
+	}
+	return c.size == 4 && len(c.channels) == 4
+}
+
+// alike compares the places and kinds of all channels of c with those of the channels of d that exchange names.
+func (c *Codec) alike(d *Codec, exchange func(slot int) int) bool {
+	if c.size != d.size || c.sharedExponent != d.sharedExponent || len(c.channels) != len(d.channels) {
+		return false
+	}
+	for i := range c.channels {
+		a := &c.channels[i]
+		found := false
+		for j := range d.channels {
+			b := &d.channels[j]
+			found = found || b.slot == exchange(a.slot) && b.kind == a.kind && b.bits == a.bits && b.first() == a.first()
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// first is the lowest bit of the channel in the texel.
+func (ch *channel) first() int { return ch.offset*8 + int(ch.shift) }

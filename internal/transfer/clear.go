@@ -6,16 +6,18 @@ import (
 )
 
 // clearRules are the VUIDs that the two clear commands share in all but the number.
-type clearRules struct{ level, levels, layer, layers string }
+type clearRules struct{ bound, level, levels, layer, layers string }
 
 var (
 	clearColorRules = clearRules{
+		bound:  "VUID-vkCmdClearColorImage-image-00003",
 		level:  "VUID-vkCmdClearColorImage-baseMipLevel-01470",
 		levels: "VUID-vkCmdClearColorImage-pRanges-01692",
 		layer:  "VUID-vkCmdClearColorImage-baseArrayLayer-01472",
 		layers: "VUID-vkCmdClearColorImage-pRanges-01693",
 	}
 	clearDepthStencilRules = clearRules{
+		bound:  "VUID-vkCmdClearDepthStencilImage-image-00010",
 		level:  "VUID-vkCmdClearDepthStencilImage-baseMipLevel-01474",
 		levels: "VUID-vkCmdClearDepthStencilImage-pRanges-01694",
 		layer:  "VUID-vkCmdClearDepthStencilImage-baseArrayLayer-01476",
@@ -140,7 +142,7 @@ func (m *Image) checkRange(r *vk.ImageSubresourceRange, rules *clearRules) error
 	case r.LayerCount != vk.REMAINING_ARRAY_LAYERS && r.LayerCount > l.Layers-r.BaseArrayLayer:
 		return invalid(rules.layers, "%d layers from %d of %d", r.LayerCount, r.BaseArrayLayer, l.Layers)
 	case l.Size > uint64(len(m.Bytes)):
-		return invalid("", "an image of %d bytes on %d bytes of memory", l.Size, len(m.Bytes))
+		return invalid(rules.bound, "an image of %d bytes is bound to %d", l.Size, len(m.Bytes))
 	}
 	return nil
 }

@@ -1,0 +1,136 @@
+package transfer
+
+import (
+	"farside/internal/texel"
+	"farside/internal/vk"
+)
+
+// Blit is vkCmdBlitImage (chapter "Image Copies With Scaling"). Sampling clamps to the edge of the source image.
+// Numbers convert within their class: unsigned integers, signed integers, and all others; depth and stencil keep
+// their format. The weights of VK_FILTER_LINEAR have weightBits bits.
+func Blit(dst, src *Image, regions []vk.ImageBlit, filter vk.Filter) error {
+	if err := checkBlitFormats(dst, src, filter); err != nil {
+		return err
+	}
+	for _, r := range regions {
+		if err := checkBlitRegion(dst, src, &r); err != nil {
+			return err
+		}
+	}
+	for _, r := range regions {
+		if err := checkBlitRegion(dst, src, &r); err != nil { // the application may have changed it meanwhile
+			return err
+		}
+		for _, plane := range src.Layout.Format.Planes[:src.Layout.Format.PlaneCount] {
+			if r.SrcSubresource.AspectMask&plane.Aspect != 0 {
+				blitPlane(dst, src, plane.Aspect, &r, filter)
+			}
+		}
+	}
+	return nil
+}
+
+var blitSourceRules = rules{
+	bound:   "VUID-vkCmdBlitImage-srcImage-00220",
+	aspects: "VUID-vkCmdBlitImage-aspectMask-00241",
+	level:   "VUID-vkCmdBlitImage-srcSubresource-01705",
+	layers:  "VUID-vkCmdBlitImage-srcSubresource-01707",
+	volume:  "VUID-vkCmdBlitImage-srcImage-00240",
+	flat:    "VUID-vkCmdBlitImage-srcImage-00245",
+	plane:   "VUID-vkCmdBlitImage-srcImage-00247",
+	inside: [3]string{"VUID-vkCmdBlitImage-srcOffset-00243", "VUID-vkCmdBlitImage-srcOffset-00244",
+		"VUID-vkCmdBlitImage-srcOffset-00246"},
+}
+
+var blitTargetRules = rules{
+	bound:   "VUID-vkCmdBlitImage-dstImage-00225",
+	aspects: "VUID-vkCmdBlitImage-aspectMask-00242",
+	level:   "VUID-vkCmdBlitImage-dstSubresource-01706",
+	layers:  "VUID-vkCmdBlitImage-dstSubresource-01708",
+	volume:  "VUID-vkCmdBlitImage-srcImage-00240",
+	flat:    "VUID-vkCmdBlitImage-dstImage-00250",
+	plane:   "VUID-vkCmdBlitImage-dstImage-00252",
+	inside: [3]string{"VUID-vkCmdBlitImage-dstOffset-00248", "VUID-vkCmdBlitImage-dstOffset-00249",
+		"VUID-vkCmdBlitImage-dstOffset-00251"},
+}
+
+func checkBlitFormats(dst, src *Image, filter vk.Filter) error {
+	switch filter {
+	case vk.FILTER_NEAREST, vk.FILTER_LINEAR:
+	case vk.FILTER_CUBIC_EXT:
+		return invalid("VUID-vkCmdBlitImage-filter-02002", "no format has cubic filtering")
+	default:
+		return invalid("VUID-vkCmdBlitImage-filter-parameter", "filter is %v", filter)
+	}
+	if (src.Layout.Format.Aspects()|dst.Layout.Format.Aspects())&vk.IMAGE_ASPECT_COLOR_BIT == 0 {
+		switch {
+		case src.Format != dst.Format:
+			return invalid("VUID-vkCmdBlitImage-srcImage-00231", "from %v to %v", src.Format, dst.Format)
+		case filter != vk.FILTER_NEAREST:
+			return invalid("VUID-vkCmdBlitImage-srcImage-00232", "%v of %v", filter, src.Format)
+		}
+		return nil
+	}
+	from, ok := texel.CodecOf(src.Format, vk.IMAGE_ASPECT_COLOR_BIT)
+	if !ok && src.Layout.Format.Compressed {
+		return invalid("VUID-vkCmdBlitImage-srcImage-01999", "%v is compressed", src.Format)
+	}
+	to, ok2 := texel.CodecOf(dst.Format, vk.IMAGE_ASPECT_COLOR_BIT)
+	if !ok2 && dst.Layout.Format.Compressed {
+		return invalid("VUID-vkCmdBlitImage-dstImage-02000", "%v is compressed", dst.Format)
+	}
+	if !ok || !ok2 { // one is a depth/stencil format
+		return invalid("VUID-vkCmdBlitImage-srcImage-00231", "from %v to %v", src.Format, dst.Format)
+	}
+	if from.Class() != to.Class() {
+		vuid := "VUID-vkCmdBlitImage-srcImage-00230"
+		if from.Class() == texel.Sint || to.Class() == texel.Sint {
+			vuid = "VUID-vkCmdBlitImage-srcImage-00229"
+		}
+		return invalid(vuid, "from %v to %v", src.Format, dst.Format)
+	}
+	if filter == vk.FILTER_LINEAR && from.Class() != texel.Float {
+		return invalid("VUID-vkCmdBlitImage-filter-02001", "VK_FILTER_LINEAR of %v", src.Format)
+	}
+	return nil
+}
+
+func checkBlitRegion(dst, src *Image, r *vk.ImageBlit) error {
+	from, to := &r.SrcSubresource, &r.DstSubresource
+	switch {
+	case from.AspectMask != to.AspectMask:
+		return invalid("VUID-VkImageBlit-aspectMask-00238", "from aspects %v to %v", from.AspectMask, to.AspectMask)
+	case from.LayerCount != to.LayerCount:
+		return invalid("VUID-VkImageBlit-layerCount-00239", "from %d layers to %d", from.LayerCount, to.LayerCount)
+	case (src.Type == vk.IMAGE_TYPE_3D || dst.Type == vk.IMAGE_TYPE_3D) &&
+		(from.BaseArrayLayer != 0 || to.BaseArrayLayer != 0 || from.LayerCount != 1):
+		return invalid("VUID-vkCmdBlitImage-srcImage-00240", "%d layers from %d to %d with a 3D image",
+			from.LayerCount, from.BaseArrayLayer, to.BaseArrayLayer)
+	}
+	if err := blitSourceRules.checkBlit(src, from, &r.SrcOffsets); err != nil {
+		return err
+	}
+	return blitTargetRules.checkBlit(dst, to, &r.DstOffsets)
+}
+
+// checkBlit checks one side of a region. Offsets may come in either order.
+func (r *rules) checkBlit(img *Image, sub *vk.ImageSubresourceLayers, offsets *[2]vk.Offset3D) error {
+	if err := r.check(img, sub); err != nil {
+		return err
+	}
+	from, to := offset3(offsets[0]), offset3(offsets[1])
+	switch {
+	case img.Type == vk.IMAGE_TYPE_1D && (from[1] != 0 || to[1] != 1):
+		return invalid(r.flat, "y from %d to %d in a 1D image", offsets[0].Y, offsets[1].Y)
+	case img.Type != vk.IMAGE_TYPE_3D && (from[2] != 0 || to[2] != 1):
+		return invalid(r.plane, "z from %d to %d in an image that is not 3D", offsets[0].Z, offsets[1].Z)
+	}
+	for axis := range from {
+		// A negative offset is, as an unsigned number, beyond every edge.
+		if size := levelSize(img, sub.MipLevel, axis); max(from[axis], to[axis]) > size {
+			return invalid(r.inside[axis], "%s from %d to %d of %d in level %d",
+				axes[axis], int32(from[axis]), int32(to[axis]), size, sub.MipLevel)
+		}
+	}
+	return nil
+}
