@@ -174,7 +174,7 @@ func clearSubresource(dst []byte, s *texel.Subresource, pattern []byte) {
 		clearRows(dst, width, pitch, pattern, 0, rows)
 		return
 	}
-	split(rows, 1, func(from, to int) { clearRows(dst, width, pitch, pattern, from, to) })
+	split(rows, 1+partBytes/width, func(from, to int) { clearRows(dst, width, pitch, pattern, from, to) })
 }
 
 // clearRows leaves alone what lies between the rows: it need not be the image's.

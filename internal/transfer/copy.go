@@ -7,8 +7,9 @@ import (
 	"farside/internal/vk"
 )
 
-// copyGrain is what parts of a copy are multiples of, in bytes: pages, so that no two cores write to one.
-const copyGrain = 4096
+// pastBytes is the size from which on a copy goes past the caches: it would fill those of one core alone, and
+// evict what others read.
+const pastBytes = 2 << 20
 
 // Copy copies src to dst, which have the same length and may overlap. Large ones are copied on all cores.
 func Copy(dst, src []byte) {
@@ -16,7 +17,13 @@ func Copy(dst, src []byte) {
 		copy(dst, src)
 		return
 	}
-	split(len(dst), copyGrain, func(from, to int) { copy(dst[from:to], src[from:to]) })
+	split(len(dst), partBytes, func(from, to int) {
+		if len(dst) < pastBytes {
+			copy(dst[from:to], src[from:to])
+		} else {
+			copyPast(dst[from:to], src[from:to])
+		}
+	})
 }
 
 // CopyBuffer is vkCmdCopyBuffer between the buffers whose bytes are src and dst.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime/debug"
+	"syscall"
 	"testing"
 
 	"farside/internal/vk"
@@ -44,12 +45,30 @@ func TestFill(t *testing.T) {
 func TestCopy(t *testing.T) {
 	for _, size := range []int{0, 1, 63, 4096, parallelBytes - 1, parallelBytes, 3*parallelBytes + 17} {
 		for _, start := range []int{0, 1, 15} {
-			src, dst := noise(1, start+size), make([]byte, size+2)
-			Copy(dst[1:][:size], src[start:])
-			if !bytes.Equal(dst[1:][:size], src[start:]) || dst[0] != 0 || dst[size+1] != 0 {
-				t.Fatalf("%d bytes from %d are not copied", size, start)
+			checkCopy(t, Copy, size, start, 1)
+		}
+	}
+}
+
+func TestCopyPast(t *testing.T) {
+	for _, size := range []int{0, 1, 64, 127, 128, 129, 191, 192, 255, 256, 1000, 16383, 16384, 16512, 40000, 100001} {
+		for _, start := range []int{0, 1, 32} {
+			for _, at := range []int{0, 1, 31, 32, 63} {
+				checkCopy(t, copyPast, size, start, at)
 			}
 		}
+	}
+}
+
+// checkCopy copies from byte start of one slice to byte at of another.
+func checkCopy(t *testing.T, f func(dst, src []byte), size, start, at int) {
+	t.Helper()
+	src, dst := noise(1, start+size), newMemory(2, at+size)
+	want := dst.clone()
+	copy(want.bytes[at:], src[start:])
+	f(dst.bytes[at:], src[start:])
+	if !bytes.Equal(dst.all, want.all) {
+		t.Fatalf("%d bytes from %d to %d are not copied", size, start, at)
 	}
 }
 
@@ -66,12 +85,12 @@ func TestCopyOverlapping(t *testing.T) {
 	}
 }
 
-func TestSplitCoversEachByteOnce(t *testing.T) {
-	for _, n := range []int{0, 1, 4095, 4096, 4097, 100000, 1 << 22} {
+func TestSplitCoversEachOnce(t *testing.T) {
+	for _, n := range []int{0, 1, 4095, 4096, 8191, 8192, 100000, 1 << 22} {
 		seen := make([]byte, n)
 		split(n, 4096, func(from, to int) {
-			if from%4096 != 0 || to%4096 != 0 && to != n {
-				t.Errorf("part [%d, %d) of %d is not whole pages", from, to, n)
+			if to-from < min(n, 4096) {
+				t.Errorf("part [%d, %d) of %d is too small", from, to, n)
 			}
 			for i := from; i < to; i++ {
 				seen[i]++
@@ -98,6 +117,37 @@ func TestSplitRaisesFaults(t *testing.T) {
 					panic("fault")
 				}
 			})
+		}()
+	}
+}
+
+// Memory that an application unmapped is a fault in the middle of assembly.
+func TestFaultsInKernels(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	const size = 4 * parallelBytes
+	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(b)
+	if err := syscall.Mprotect(b[size-4096:], syscall.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	good := make([]byte, size)
+	for name, f := range map[string]func(){
+		"small fill": func() { Fill(b[size-4196:], 1) },
+		"large fill": func() { Fill(b, 1) },
+		"small copy": func() { Copy(b[size-4196:], good[:4196]) },
+		"large copy": func() { Copy(b, good) },
+		"large read": func() { Copy(good, b) },
+	} {
+		func() {
+			defer func() {
+				if _, ok := recover().(interface{ Addr() uintptr }); !ok {
+					t.Errorf("%s: no fault is raised", name)
+				}
+			}()
+			f()
 		}()
 	}
 }

@@ -9,10 +9,11 @@ func Fill(dst []byte, word uint32) {
 		fill(dst, word)
 		return
 	}
-	split(len(dst), copyGrain, func(from, to int) { fill(dst[from:to], word) })
+	split(len(dst)/4, partBytes/4, func(from, to int) { fill(dst[4*from:4*to], word) })
 }
 
-func fill(dst []byte, word uint32) {
+// fillBytes is fill without assembly.
+func fillBytes(dst []byte, word uint32) {
 	for len(dst) >= 4 {
 		binary.LittleEndian.PutUint32(dst, word)
 		dst = dst[4:]

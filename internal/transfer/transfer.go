@@ -24,18 +24,20 @@ type Image struct {
 	Type   vk.ImageType
 }
 
-// parallelBytes is the size from which on an operation is worth the microseconds that other cores need to
-// take their part of it.
-const parallelBytes = 1 << 20
+// An operation of parallelBytes and more runs on several cores, each of which gets at least partBytes: less isn't
+// worth the microseconds that it takes to wake another core.
+const (
+	partBytes     = 512 << 10
+	parallelBytes = 2 * partBytes
+)
 
-// split runs body on parts of [0, n) on all cores and returns when they are done. All parts but the last begin
-// and end at multiples of grain. A fault in one of them is raised here, as if body had run on this goroutine.
-func split(n, grain int, body func(from, to int)) {
-	workers := runtime.GOMAXPROCS(0)
-	part := (n/workers/grain + 1) * grain
+// split runs body on parts of [0, n), of at least least each, on as many cores as that allows, and returns when
+// they are done. A fault in one of them is raised here, as if body had run on this goroutine.
+func split(n, least int, body func(from, to int)) {
+	workers := max(min(runtime.GOMAXPROCS(0), n/least), 1)
 	var group sync.WaitGroup
 	var fault atomic.Pointer[any]
-	for from := part; from < n; from += part {
+	for i := 1; i < workers; i++ {
 		group.Go(func() {
 			debug.SetPanicOnFault(true) // bytes that the application unmapped end the command, not the process
 			defer func() {
@@ -43,12 +45,12 @@ func split(n, grain int, body func(from, to int)) {
 					fault.Store(&reason)
 				}
 			}()
-			body(from, min(from+part, n))
+			body(n*i/workers, n*(i+1)/workers)
 		})
 	}
 	func() {
 		defer group.Wait()
-		body(0, min(part, n))
+		body(0, n/workers)
 	}()
 	if reason := fault.Load(); reason != nil {
 		panic(*reason)
