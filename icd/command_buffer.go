@@ -1,155 +1,34 @@
 package icd
 
 import (
-	"maps"
-	"slices"
+	"errors"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"farside/internal/command"
 	"farside/internal/handle"
 	"farside/internal/vk"
 )
 
-var (
-	commandPools   = handle.NewTable[commandPool](uint8(vk.OBJECT_TYPE_COMMAND_POOL), "VkCommandPool")
-	commandBuffers = handle.NewDispatchable[commandBuffer]("VkCommandBuffer")
-)
+var commandBuffers = handle.NewDispatchable[commandBuffer]("VkCommandBuffer")
 
-// commandPool is a VkCommandPool. The application keeps a pool and its buffers to one thread at a time; mu
-// only guards the list against a device being destroyed meanwhile.
-type commandPool struct {
-	device  *device
-	flags   vk.CommandPoolCreateFlags
-	memory  command.Pool
-	mu      sync.Mutex
-	buffers map[vk.CommandBuffer]*commandBuffer
-}
-
-// The lifecycle of a command buffer (chapter "Command Buffers"): execution ends within vkQueueSubmit, so that
-// there is no pending state that another call could see.
-type bufferState uint8
-
-const (
-	stateInitial bufferState = iota
-	stateRecording
-	stateExecutable
-	stateInvalid
-)
-
-// commandBuffer is a VkCommandBuffer.
+// commandBuffer is a VkCommandBuffer. Most commands are appended to its stream by the stubs of internal/cabi;
+// the functions of this package that are named after commands do it in the cases that the stubs leave to them.
 type commandBuffer struct {
-	handle  vk.CommandBuffer
-	pool    *commandPool
-	level   vk.CommandBufferLevel
-	state   bufferState
-	oneTime bool
-	err     error // the first recording error, kept for vkEndCommandBuffer
-	stream  *command.Stream
-}
+	handle vk.CommandBuffer
+	pool   *commandPool
+	level  vk.CommandBufferLevel
+	life   lifecycle
+	usage  atomic.Uint32 // VkCommandBufferUsageFlags of the recording
 
-func createCommandPool(h vk.Device, info *vk.CommandPoolCreateInfo, _ *vk.AllocationCallbacks, out *vk.CommandPool) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateCommandPool", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
-	if info.QueueFamilyIndex >= queueFamilyCount {
-		return d.fail("vkCreateCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCreateCommandPool-queueFamilyIndex-01937",
-			"queue family %d does not exist", info.QueueFamilyIndex))
-	}
-	p := &commandPool{device: d, flags: info.Flags, buffers: map[vk.CommandBuffer]*commandBuffer{}}
-	*out = vk.CommandPool(commandPools.Insert(p))
-	d.created(vk.OBJECT_TYPE_COMMAND_POOL, uint64(*out))
-	return vk.SUCCESS
-}
+	// These belong to the thread that records, and do not change while the buffer is pending.
+	err         error // the first recording error, kept for vkEndCommandBuffer
+	stream      *command.Stream
+	secondaries []*commandBuffer // what it executes, one for each time
 
-func destroyCommandPool(h vk.Device, handle vk.CommandPool, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	p := commandPools.Remove(uint64(handle))
-	if p == nil {
-		staleHandle("vkDestroyCommandPool", vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
-		return
-	}
-	p.mu.Lock()
-	p.free(slices.Collect(maps.Keys(p.buffers)))
-	p.memory.Close()
-	p.mu.Unlock()
-	p.device.destroyed(vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
-}
-
-func resetCommandPool(h vk.Device, handle vk.CommandPool, _ vk.CommandPoolResetFlags) vk.Result {
-	p := commandPools.Get(uint64(handle))
-	if p == nil {
-		return staleHandle("vkResetCommandPool", vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, b := range p.buffers {
-		b.reset()
-	}
-	return vk.SUCCESS
-}
-
-func trimCommandPool(h vk.Device, handle vk.CommandPool, _ vk.CommandPoolTrimFlags) {
-	p := commandPools.Get(uint64(handle))
-	if p == nil {
-		staleHandle("vkTrimCommandPool", vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
-		return
-	}
-	p.memory.Trim()
-}
-
-func allocateCommandBuffers(h vk.Device, info *vk.CommandBufferAllocateInfo, out *vk.CommandBuffer) vk.Result {
-	list := vk.Slice(out, info.CommandBufferCount)
-	clear(list)
-	p := commandPools.Get(uint64(info.CommandPool))
-	if p == nil {
-		return staleHandle("vkAllocateCommandBuffers", vk.OBJECT_TYPE_COMMAND_POOL, uint64(info.CommandPool))
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range list {
-		b := &commandBuffer{pool: p, level: info.Level}
-		slot, err := commandBuffers.Insert(b)
-		if err != nil {
-			p.free(list[:i])
-			clear(list)
-			return p.device.fail("vkAllocateCommandBuffers", vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "command buffer handle: %w", err))
-		}
-		b.handle = vk.CommandBuffer(slot)
-		b.stream = command.NewStream(&p.memory, window(b.handle))
-		p.buffers[b.handle] = b
-		list[i] = b.handle
-	}
-	return vk.SUCCESS
-}
-
-func (p *commandPool) free(list []vk.CommandBuffer) {
-	for _, h := range list {
-		if b, ok := p.buffers[h]; ok {
-			b.reset()
-			commandBuffers.Remove(uintptr(h))
-			delete(p.buffers, h)
-		}
-	}
-}
-
-func freeCommandBuffers(h vk.Device, handle vk.CommandPool, count uint32, list *vk.CommandBuffer) {
-	p := commandPools.Get(uint64(handle))
-	if p == nil {
-		staleHandle("vkFreeCommandBuffers", vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.free(vk.Slice(list, count))
-}
-
-func (b *commandBuffer) reset() {
-	b.stream.Reset()
-	b.state, b.err, b.oneTime = stateInitial, nil, false
+	mu        sync.Mutex
+	primaries map[*commandBuffer]struct{} // what executes it
 }
 
 // fail reports err as the outcome of command on this buffer.
@@ -162,20 +41,59 @@ func beginCommandBuffer(h vk.CommandBuffer, info *vk.CommandBufferBeginInfo) vk.
 	if b == nil {
 		return staleHandle("vkBeginCommandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h))
 	}
-	if b.state == stateRecording {
-		return b.fail("vkBeginCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00049", "the command buffer is being recorded"))
+	if err := b.begin(info); err != nil {
+		return b.fail("vkBeginCommandBuffer", err)
 	}
-	if b.state != stateInitial && b.pool.flags&vk.COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT == 0 {
-		return b.fail("vkBeginCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00050",
-			"the pool was created without VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT and the buffer is not in its initial state"))
-	}
-	b.reset()
-	if err := b.stream.Begin(); err != nil {
-		return b.fail("vkBeginCommandBuffer", vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%w", err))
-	}
-	b.state = stateRecording
-	b.oneTime = info.Flags&vk.COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT != 0
 	return vk.SUCCESS
+}
+
+func (b *commandBuffer) begin(info *vk.CommandBufferBeginInfo) error {
+	if err := b.checkBegin(info); err != nil {
+		return err
+	}
+	usage := info.Flags
+	if b.life.recording() || !b.reset() {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00049", "the command buffer is being recorded or pending")
+	}
+	if err := b.stream.Begin(); err != nil {
+		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%w", err)
+	}
+	b.usage.Store(uint32(usage))
+	b.life.set(stateRecording)
+	return nil
+}
+
+func (b *commandBuffer) checkBegin(info *vk.CommandBufferBeginInfo) error {
+	const both = vk.COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT | vk.COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
+	resettable := b.pool.flags&vk.COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT != 0
+	switch {
+	case !resettable && !b.life.recording() && b.life.state() != stateInitial:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00050",
+			"the pool was created without VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT and the command buffer %v", b.life.state())
+	case info.Flags&vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT != 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandBufferBeginInfo-flags-09123", "no queue family has render passes")
+	case b.level == vk.COMMAND_BUFFER_LEVEL_PRIMARY && info.Flags&both == both:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-02840",
+			"a primary command buffer is for one submission or for simultaneous use, not both")
+	}
+	if g := vk.Find[vk.DeviceGroupCommandBufferBeginInfo](info.PNext); g != nil && g.DeviceMask != 1 {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDeviceGroupCommandBufferBeginInfo-deviceMask-00106",
+			"device mask %#x of a group of one device", g.DeviceMask)
+	}
+	if b.level == vk.COMMAND_BUFFER_LEVEL_PRIMARY {
+		return nil // pInheritanceInfo may be anything
+	}
+	i := info.PInheritanceInfo
+	switch {
+	case i == nil:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00051", "a secondary command buffer has no pInheritanceInfo")
+	case i.OcclusionQueryEnable != vk.FALSE:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandBufferInheritanceInfo-occlusionQueryEnable-00056", "the feature inheritedQueries is not supported")
+	case i.PipelineStatistics != 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandBufferInheritanceInfo-pipelineStatistics-00058",
+			"the feature pipelineStatisticsQuery is not supported")
+	}
+	return nil
 }
 
 func endCommandBuffer(h vk.CommandBuffer) vk.Result {
@@ -183,15 +101,19 @@ func endCommandBuffer(h vk.CommandBuffer) vk.Result {
 	if b == nil {
 		return staleHandle("vkEndCommandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h))
 	}
-	if b.state != stateRecording {
-		return b.fail("vkEndCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-00059", "the command buffer is not being recorded"))
+	if !b.life.recording() {
+		return b.fail("vkEndCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-00059",
+			"the command buffer is not being recorded: it %v", b.life.state()))
 	}
 	b.stream.End()
 	if b.err != nil {
-		b.state = stateInvalid
+		b.life.set(stateInvalid)
 		return b.fail("vkEndCommandBuffer", b.err)
 	}
-	b.state = stateExecutable
+	if !b.life.finish() {
+		return b.fail("vkEndCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-00059",
+			"a command buffer that was recorded with vkCmdExecuteCommands has been reset or freed since"))
+	}
 	return vk.SUCCESS
 }
 
@@ -204,7 +126,9 @@ func resetCommandBuffer(h vk.CommandBuffer, _ vk.CommandBufferResetFlags) vk.Res
 		return b.fail("vkResetCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00046",
 			"the pool was created without VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT"))
 	}
-	b.reset()
+	if !b.reset() {
+		return b.fail("vkResetCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00045", "the command buffer is pending"))
+	}
 	return vk.SUCCESS
 }
 
@@ -215,59 +139,43 @@ func recording(command string, h vk.CommandBuffer) *commandBuffer {
 		staleHandle(command, vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h))
 		return nil
 	}
-	if b.state != stateRecording {
-		b.fail(command, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+command+"-commandBuffer-recording", "the command buffer is not being recorded"))
+	if !b.life.recording() {
+		b.fail(command, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+command+"-commandBuffer-recording",
+			"the command buffer is not being recorded: it %v", b.life.state()))
 		return nil
 	}
 	return b
 }
 
-// keep reports a recording error and keeps the first one for vkEndCommandBuffer.
-func (b *commandBuffer) keep(command string, err error) {
-	b.fail(command, err)
+// keep reports a recording error and keeps the first one for vkEndCommandBuffer. nil is none.
+func (b *commandBuffer) keep(name string, err error) {
+	if err == nil {
+		return
+	}
+	if errors.Is(err, command.ErrMemory) {
+		err = vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%w", err)
+	}
+	b.fail(name, err)
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-// recorded keeps the error of an encoder.
-func (b *commandBuffer) recorded(command string, err error) {
-	if err != nil {
-		b.keep(command, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%w", err))
+// record appends a command to a buffer that is being recorded. What append returns is kept.
+func record(command string, h vk.CommandBuffer, append func(*commandBuffer) error) {
+	if b := recording(command, h); b != nil {
+		b.keep(command, append(b))
 	}
 }
 
-func cmdFillBuffer(h vk.CommandBuffer, dst vk.Buffer, offset, size vk.DeviceSize, data uint32) {
-	if b := recording("vkCmdFillBuffer", h); b != nil {
-		b.recorded("vkCmdFillBuffer", b.stream.FillBuffer(dst, offset, size, data))
+// elements returns an array argument, which must have elements. owner, the command or structure that it belongs
+// to, and noun, what an element is called, make the names of the rules.
+func elements[T any](owner, noun string, p *T, count uint32) ([]T, error) {
+	if count == 0 {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-"+noun+"Count-arraylength", "%sCount is 0", noun)
 	}
-}
-
-func cmdCopyBuffer(h vk.CommandBuffer, src, dst vk.Buffer, count uint32, regions *vk.BufferCopy) {
-	if b := recording("vkCmdCopyBuffer", h); b != nil {
-		b.recorded("vkCmdCopyBuffer", b.stream.CopyBuffer(src, dst, vk.Slice(regions, count)))
+	if p == nil {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-p"+strings.ToUpper(noun[:1])+noun[1:]+"s-parameter", "the array of %ss is NULL", noun)
 	}
-}
-
-// cmdPipelineBarrier records nothing: commands of a queue run one after the other, each on all of memory.
-func cmdPipelineBarrier(h vk.CommandBuffer, _, _ vk.PipelineStageFlags, _ vk.DependencyFlags,
-	_ uint32, _ *vk.MemoryBarrier, _ uint32, _ *vk.BufferMemoryBarrier, _ uint32, _ *vk.ImageMemoryBarrier) {
-	recording("vkCmdPipelineBarrier", h)
-}
-
-// submit executes the command buffer.
-func (b *commandBuffer) submit() error {
-	if b.level != vk.COMMAND_BUFFER_LEVEL_PRIMARY {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkSubmitInfo-pCommandBuffers-00075", "a secondary command buffer was submitted")
-	}
-	if b.state != stateExecutable {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkQueueSubmit-pCommandBuffers-00070", "the command buffer is not executable")
-	}
-	if err := replay(b.stream); err != nil {
-		return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "execute: %w", err)
-	}
-	if b.oneTime {
-		b.state = stateInvalid
-	}
-	return nil
+	return vk.Slice(p, count), nil
 }

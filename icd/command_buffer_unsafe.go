@@ -13,14 +13,17 @@ func window(h vk.CommandBuffer) *command.Window {
 }
 
 func cmdUpdateBuffer(h vk.CommandBuffer, dst vk.Buffer, offset, size vk.DeviceSize, data unsafe.Pointer) {
-	b := recording("vkCmdUpdateBuffer", h)
-	if b == nil {
-		return
-	}
-	if size%4 != 0 || size == 0 || size > 65536 {
-		b.keep("vkCmdUpdateBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdUpdateBuffer-dataSize-00037",
-			"size %d must be a multiple of 4, from 4 to 65536", size))
-		return
-	}
-	b.recorded("vkCmdUpdateBuffer", b.stream.UpdateBuffer(dst, offset, vk.Slice((*byte)(data), size)))
+	record("vkCmdUpdateBuffer", h, func(b *commandBuffer) error {
+		switch {
+		case size > 65536:
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdUpdateBuffer-dataSize-00037", "dataSize %d is more than 65536", size)
+		case size%4 != 0:
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdUpdateBuffer-dataSize-00038", "dataSize %d is no multiple of 4", size)
+		case size == 0:
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdUpdateBuffer-dataSize-arraylength", "dataSize is 0")
+		case data == nil:
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdUpdateBuffer-pData-parameter", "pData is NULL")
+		}
+		return b.stream.UpdateBuffer(dst, offset, vk.Slice((*byte)(data), size))
+	})
 }

@@ -75,7 +75,7 @@ func queueSubmit(h vk.Queue, count uint32, submits *vk.SubmitInfo, fenceHandle v
 			if b == nil {
 				return staleHandle("vkQueueSubmit", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(c))
 			}
-			if err := b.submit(); err != nil {
+			if err := b.submit("vkQueueSubmit"); err != nil {
 				return b.fail("vkQueueSubmit", err)
 			}
 		}

@@ -8,6 +8,15 @@ import (
 	"farside/internal/vk"
 )
 
+// submit executes the command buffer.
+func (b *commandBuffer) submit(command string) error {
+	if err := b.beginPending(command); err != nil {
+		return err
+	}
+	defer b.Completed()
+	return replay(b.Stream())
+}
+
 // replay executes a stream.
 func replay(s *command.Stream) error {
 	for r := range s.Records() {

@@ -72,9 +72,23 @@ type Commands struct {
 	EndCommandBuffer                                 func(commandBuffer vk.CommandBuffer) vk.Result
 	ResetCommandBuffer                               func(commandBuffer vk.CommandBuffer, flags vk.CommandBufferResetFlags) vk.Result
 	CmdCopyBuffer                                    func(commandBuffer vk.CommandBuffer, srcBuffer vk.Buffer, dstBuffer vk.Buffer, regionCount uint32, regions *vk.BufferCopy)
+	CmdCopyImage                                     func(commandBuffer vk.CommandBuffer, srcImage vk.Image, srcImageLayout vk.ImageLayout, dstImage vk.Image, dstImageLayout vk.ImageLayout, regionCount uint32, regions *vk.ImageCopy)
+	CmdBlitImage                                     func(commandBuffer vk.CommandBuffer, srcImage vk.Image, srcImageLayout vk.ImageLayout, dstImage vk.Image, dstImageLayout vk.ImageLayout, regionCount uint32, regions *vk.ImageBlit, filter vk.Filter)
+	CmdCopyBufferToImage                             func(commandBuffer vk.CommandBuffer, srcBuffer vk.Buffer, dstImage vk.Image, dstImageLayout vk.ImageLayout, regionCount uint32, regions *vk.BufferImageCopy)
+	CmdCopyImageToBuffer                             func(commandBuffer vk.CommandBuffer, srcImage vk.Image, srcImageLayout vk.ImageLayout, dstBuffer vk.Buffer, regionCount uint32, regions *vk.BufferImageCopy)
 	CmdUpdateBuffer                                  func(commandBuffer vk.CommandBuffer, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, dataSize vk.DeviceSize, data unsafe.Pointer)
 	CmdFillBuffer                                    func(commandBuffer vk.CommandBuffer, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, size vk.DeviceSize, data uint32)
+	CmdClearColorImage                               func(commandBuffer vk.CommandBuffer, image vk.Image, imageLayout vk.ImageLayout, color *vk.ClearColorValue, rangeCount uint32, ranges *vk.ImageSubresourceRange)
+	CmdClearDepthStencilImage                        func(commandBuffer vk.CommandBuffer, image vk.Image, imageLayout vk.ImageLayout, depthStencil *vk.ClearDepthStencilValue, rangeCount uint32, ranges *vk.ImageSubresourceRange)
+	CmdResolveImage                                  func(commandBuffer vk.CommandBuffer, srcImage vk.Image, srcImageLayout vk.ImageLayout, dstImage vk.Image, dstImageLayout vk.ImageLayout, regionCount uint32, regions *vk.ImageResolve)
+	CmdSetEvent                                      func(commandBuffer vk.CommandBuffer, event vk.Event, stageMask vk.PipelineStageFlags)
+	CmdResetEvent                                    func(commandBuffer vk.CommandBuffer, event vk.Event, stageMask vk.PipelineStageFlags)
+	CmdWaitEvents                                    func(commandBuffer vk.CommandBuffer, eventCount uint32, events *vk.Event, srcStageMask vk.PipelineStageFlags, dstStageMask vk.PipelineStageFlags, memoryBarrierCount uint32, memoryBarriers *vk.MemoryBarrier, bufferMemoryBarrierCount uint32, bufferMemoryBarriers *vk.BufferMemoryBarrier, imageMemoryBarrierCount uint32, imageMemoryBarriers *vk.ImageMemoryBarrier)
 	CmdPipelineBarrier                               func(commandBuffer vk.CommandBuffer, srcStageMask vk.PipelineStageFlags, dstStageMask vk.PipelineStageFlags, dependencyFlags vk.DependencyFlags, memoryBarrierCount uint32, memoryBarriers *vk.MemoryBarrier, bufferMemoryBarrierCount uint32, bufferMemoryBarriers *vk.BufferMemoryBarrier, imageMemoryBarrierCount uint32, imageMemoryBarriers *vk.ImageMemoryBarrier)
+	CmdResetQueryPool                                func(commandBuffer vk.CommandBuffer, queryPool vk.QueryPool, firstQuery uint32, queryCount uint32)
+	CmdWriteTimestamp                                func(commandBuffer vk.CommandBuffer, pipelineStage vk.PipelineStageFlagBits, queryPool vk.QueryPool, query uint32)
+	CmdCopyQueryPoolResults                          func(commandBuffer vk.CommandBuffer, queryPool vk.QueryPool, firstQuery uint32, queryCount uint32, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, stride vk.DeviceSize, flags vk.QueryResultFlags)
+	CmdExecuteCommands                               func(commandBuffer vk.CommandBuffer, commandBufferCount uint32, commandBuffers *vk.CommandBuffer)
 	GetPhysicalDeviceExternalImageFormatPropertiesNV func(physicalDevice vk.PhysicalDevice, format vk.Format, type_ vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags, flags vk.ImageCreateFlags, externalHandleType vk.ExternalMemoryHandleTypeFlagsNV, externalImageFormatProperties *vk.ExternalImageFormatPropertiesNV) vk.Result
 	GetPhysicalDeviceFeatures2                       func(physicalDevice vk.PhysicalDevice, features *vk.PhysicalDeviceFeatures2)
 	GetPhysicalDeviceProperties2                     func(physicalDevice vk.PhysicalDevice, properties *vk.PhysicalDeviceProperties2)
@@ -94,6 +108,7 @@ type Commands struct {
 	GetDeviceGroupPeerMemoryFeatures                 func(device vk.Device, heapIndex uint32, localDeviceIndex uint32, remoteDeviceIndex uint32, peerMemoryFeatures *vk.PeerMemoryFeatureFlags)
 	BindBufferMemory2                                func(device vk.Device, bindInfoCount uint32, bindInfos *vk.BindBufferMemoryInfo) vk.Result
 	BindImageMemory2                                 func(device vk.Device, bindInfoCount uint32, bindInfos *vk.BindImageMemoryInfo) vk.Result
+	CmdSetDeviceMask                                 func(commandBuffer vk.CommandBuffer, deviceMask uint32)
 	GetBufferMemoryRequirements2                     func(device vk.Device, info *vk.BufferMemoryRequirementsInfo2, memoryRequirements *vk.MemoryRequirements2)
 	GetImageMemoryRequirements2                      func(device vk.Device, info *vk.ImageMemoryRequirementsInfo2, memoryRequirements *vk.MemoryRequirements2)
 	GetImageSparseMemoryRequirements2                func(device vk.Device, info *vk.ImageSparseMemoryRequirementsInfo2, sparseMemoryRequirementCount *uint32, sparseMemoryRequirements *vk.SparseImageMemoryRequirements2)
@@ -108,14 +123,30 @@ type Commands struct {
 	QueueBeginDebugUtilsLabelEXT                     func(queue vk.Queue, labelInfo *vk.DebugUtilsLabelEXT)
 	QueueEndDebugUtilsLabelEXT                       func(queue vk.Queue)
 	QueueInsertDebugUtilsLabelEXT                    func(queue vk.Queue, labelInfo *vk.DebugUtilsLabelEXT)
+	CmdBeginDebugUtilsLabelEXT                       func(commandBuffer vk.CommandBuffer, labelInfo *vk.DebugUtilsLabelEXT)
+	CmdEndDebugUtilsLabelEXT                         func(commandBuffer vk.CommandBuffer)
+	CmdInsertDebugUtilsLabelEXT                      func(commandBuffer vk.CommandBuffer, labelInfo *vk.DebugUtilsLabelEXT)
 	CreateDebugUtilsMessengerEXT                     func(instance vk.Instance, createInfo *vk.DebugUtilsMessengerCreateInfoEXT, allocator *vk.AllocationCallbacks, messenger *vk.DebugUtilsMessengerEXT) vk.Result
 	DestroyDebugUtilsMessengerEXT                    func(instance vk.Instance, messenger vk.DebugUtilsMessengerEXT, allocator *vk.AllocationCallbacks)
 	SubmitDebugUtilsMessageEXT                       func(instance vk.Instance, messageSeverity vk.DebugUtilsMessageSeverityFlagBitsEXT, messageTypes vk.DebugUtilsMessageTypeFlagsEXT, callbackData *vk.DebugUtilsMessengerCallbackDataEXT)
 	GetMemoryHostPointerPropertiesEXT                func(device vk.Device, handleType vk.ExternalMemoryHandleTypeFlagBits, hostPointer unsafe.Pointer, memoryHostPointerProperties *vk.MemoryHostPointerPropertiesEXT) vk.Result
+	CmdWriteBufferMarkerAMD                          func(commandBuffer vk.CommandBuffer, pipelineStage vk.PipelineStageFlagBits, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, marker uint32)
 	GetImageDrmFormatModifierPropertiesEXT           func(device vk.Device, image vk.Image, properties *vk.ImageDrmFormatModifierPropertiesEXT) vk.Result
 	GetBufferOpaqueCaptureAddress                    func(device vk.Device, info *vk.BufferDeviceAddressInfo) uint64
 	GetBufferDeviceAddress                           func(device vk.Device, info *vk.BufferDeviceAddressInfo) vk.DeviceAddress
 	GetDeviceMemoryOpaqueCaptureAddress              func(device vk.Device, info *vk.DeviceMemoryOpaqueCaptureAddressInfo) uint64
+	CmdCopyBuffer2                                   func(commandBuffer vk.CommandBuffer, copyBufferInfo *vk.CopyBufferInfo2)
+	CmdCopyImage2                                    func(commandBuffer vk.CommandBuffer, copyImageInfo *vk.CopyImageInfo2)
+	CmdBlitImage2                                    func(commandBuffer vk.CommandBuffer, blitImageInfo *vk.BlitImageInfo2)
+	CmdCopyBufferToImage2                            func(commandBuffer vk.CommandBuffer, copyBufferToImageInfo *vk.CopyBufferToImageInfo2)
+	CmdCopyImageToBuffer2                            func(commandBuffer vk.CommandBuffer, copyImageToBufferInfo *vk.CopyImageToBufferInfo2)
+	CmdResolveImage2                                 func(commandBuffer vk.CommandBuffer, resolveImageInfo *vk.ResolveImageInfo2)
+	CmdSetEvent2                                     func(commandBuffer vk.CommandBuffer, event vk.Event, dependencyInfo *vk.DependencyInfo)
+	CmdResetEvent2                                   func(commandBuffer vk.CommandBuffer, event vk.Event, stageMask vk.PipelineStageFlags2)
+	CmdWaitEvents2                                   func(commandBuffer vk.CommandBuffer, eventCount uint32, events *vk.Event, dependencyInfos *vk.DependencyInfo)
+	CmdPipelineBarrier2                              func(commandBuffer vk.CommandBuffer, dependencyInfo *vk.DependencyInfo)
+	CmdWriteTimestamp2                               func(commandBuffer vk.CommandBuffer, stage vk.PipelineStageFlags2, queryPool vk.QueryPool, query uint32)
+	CmdWriteBufferMarker2AMD                         func(commandBuffer vk.CommandBuffer, stage vk.PipelineStageFlags2, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, marker uint32)
 	CopyMemoryToImage                                func(device vk.Device, copyMemoryToImageInfo *vk.CopyMemoryToImageInfo) vk.Result
 	CopyImageToMemory                                func(device vk.Device, copyImageToMemoryInfo *vk.CopyImageToMemoryInfo) vk.Result
 	CopyImageToImage                                 func(device vk.Device, copyImageToImageInfo *vk.CopyImageToImageInfo) vk.Result
@@ -128,7 +159,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [197]string{
+var names = [213]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -309,26 +340,42 @@ var names = [197]string{
 	178: "vkQueueBeginDebugUtilsLabelEXT",
 	179: "vkQueueEndDebugUtilsLabelEXT",
 	180: "vkQueueInsertDebugUtilsLabelEXT",
-	181: "vkCreateDebugUtilsMessengerEXT",
-	182: "vkDestroyDebugUtilsMessengerEXT",
-	183: "vkSubmitDebugUtilsMessageEXT",
-	184: "vkGetMemoryHostPointerPropertiesEXT",
-	185: "vkGetImageDrmFormatModifierPropertiesEXT",
-	186: "vkGetBufferOpaqueCaptureAddress",
-	187: "vkGetBufferDeviceAddress",
-	188: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	189: "vkCopyMemoryToImage",
-	190: "vkCopyImageToMemory",
-	191: "vkCopyImageToImage",
-	192: "vkTransitionImageLayout",
-	193: "vkSetDeviceMemoryPriorityEXT",
-	194: "vkGetImageSubresourceLayout2",
-	195: "vkMapMemory2",
-	196: "vkUnmapMemory2",
+	181: "vkCmdBeginDebugUtilsLabelEXT",
+	182: "vkCmdEndDebugUtilsLabelEXT",
+	183: "vkCmdInsertDebugUtilsLabelEXT",
+	184: "vkCreateDebugUtilsMessengerEXT",
+	185: "vkDestroyDebugUtilsMessengerEXT",
+	186: "vkSubmitDebugUtilsMessageEXT",
+	187: "vkGetMemoryHostPointerPropertiesEXT",
+	188: "vkCmdWriteBufferMarkerAMD",
+	189: "vkGetImageDrmFormatModifierPropertiesEXT",
+	190: "vkGetBufferOpaqueCaptureAddress",
+	191: "vkGetBufferDeviceAddress",
+	192: "vkGetDeviceMemoryOpaqueCaptureAddress",
+	193: "vkCmdCopyBuffer2",
+	194: "vkCmdCopyImage2",
+	195: "vkCmdBlitImage2",
+	196: "vkCmdCopyBufferToImage2",
+	197: "vkCmdCopyImageToBuffer2",
+	198: "vkCmdResolveImage2",
+	199: "vkCmdSetEvent2",
+	200: "vkCmdResetEvent2",
+	201: "vkCmdWaitEvents2",
+	202: "vkCmdPipelineBarrier2",
+	203: "vkCmdWriteTimestamp2",
+	204: "vkCmdWriteBufferMarker2AMD",
+	205: "vkCopyMemoryToImage",
+	206: "vkCopyImageToMemory",
+	207: "vkCopyImageToImage",
+	208: "vkTransitionImageLayout",
+	209: "vkSetDeviceMemoryPriorityEXT",
+	210: "vkGetImageSubresourceLayout2",
+	211: "vkMapMemory2",
+	212: "vkUnmapMemory2",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [197]uint8{
+var resultKinds = [213]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -400,18 +447,18 @@ var resultKinds = [197]uint8{
 	175: kindResult, // vkGetCalibratedTimestampsKHR
 	176: kindResult, // vkSetDebugUtilsObjectNameEXT
 	177: kindResult, // vkSetDebugUtilsObjectTagEXT
-	181: kindResult, // vkCreateDebugUtilsMessengerEXT
-	184: kindResult, // vkGetMemoryHostPointerPropertiesEXT
-	185: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
-	186: kindWord,   // vkGetBufferOpaqueCaptureAddress
-	187: kindWord,   // vkGetBufferDeviceAddress
-	188: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	189: kindResult, // vkCopyMemoryToImage
-	190: kindResult, // vkCopyImageToMemory
-	191: kindResult, // vkCopyImageToImage
-	192: kindResult, // vkTransitionImageLayout
-	195: kindResult, // vkMapMemory2
-	196: kindResult, // vkUnmapMemory2
+	184: kindResult, // vkCreateDebugUtilsMessengerEXT
+	187: kindResult, // vkGetMemoryHostPointerPropertiesEXT
+	189: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
+	190: kindWord,   // vkGetBufferOpaqueCaptureAddress
+	191: kindWord,   // vkGetBufferDeviceAddress
+	192: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
+	205: kindResult, // vkCopyMemoryToImage
+	206: kindResult, // vkCopyImageToMemory
+	207: kindResult, // vkCopyImageToImage
+	208: kindResult, // vkTransitionImageLayout
+	211: kindResult, // vkMapMemory2
+	212: kindResult, // vkUnmapMemory2
 }
 
 var indices = map[string]uint16{
@@ -627,37 +674,64 @@ var indices = map[string]uint16{
 	"vkQueueBeginDebugUtilsLabelEXT":                     178,
 	"vkQueueEndDebugUtilsLabelEXT":                       179,
 	"vkQueueInsertDebugUtilsLabelEXT":                    180,
-	"vkCreateDebugUtilsMessengerEXT":                     181,
-	"vkDestroyDebugUtilsMessengerEXT":                    182,
-	"vkSubmitDebugUtilsMessageEXT":                       183,
-	"vkGetMemoryHostPointerPropertiesEXT":                184,
-	"vkGetImageDrmFormatModifierPropertiesEXT":           185,
-	"vkGetBufferOpaqueCaptureAddress":                    186,
-	"vkGetBufferOpaqueCaptureAddressKHR":                 186,
-	"vkGetBufferDeviceAddress":                           187,
-	"vkGetBufferDeviceAddressKHR":                        187,
-	"vkGetBufferDeviceAddressEXT":                        187,
-	"vkGetDeviceMemoryOpaqueCaptureAddress":              188,
-	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           188,
-	"vkCopyMemoryToImage":                                189,
-	"vkCopyMemoryToImageEXT":                             189,
-	"vkCopyImageToMemory":                                190,
-	"vkCopyImageToMemoryEXT":                             190,
-	"vkCopyImageToImage":                                 191,
-	"vkCopyImageToImageEXT":                              191,
-	"vkTransitionImageLayout":                            192,
-	"vkTransitionImageLayoutEXT":                         192,
-	"vkSetDeviceMemoryPriorityEXT":                       193,
-	"vkGetImageSubresourceLayout2":                       194,
-	"vkGetImageSubresourceLayout2KHR":                    194,
-	"vkGetImageSubresourceLayout2EXT":                    194,
-	"vkMapMemory2":                                       195,
-	"vkMapMemory2KHR":                                    195,
-	"vkUnmapMemory2":                                     196,
-	"vkUnmapMemory2KHR":                                  196,
+	"vkCmdBeginDebugUtilsLabelEXT":                       181,
+	"vkCmdEndDebugUtilsLabelEXT":                         182,
+	"vkCmdInsertDebugUtilsLabelEXT":                      183,
+	"vkCreateDebugUtilsMessengerEXT":                     184,
+	"vkDestroyDebugUtilsMessengerEXT":                    185,
+	"vkSubmitDebugUtilsMessageEXT":                       186,
+	"vkGetMemoryHostPointerPropertiesEXT":                187,
+	"vkCmdWriteBufferMarkerAMD":                          188,
+	"vkGetImageDrmFormatModifierPropertiesEXT":           189,
+	"vkGetBufferOpaqueCaptureAddress":                    190,
+	"vkGetBufferOpaqueCaptureAddressKHR":                 190,
+	"vkGetBufferDeviceAddress":                           191,
+	"vkGetBufferDeviceAddressKHR":                        191,
+	"vkGetBufferDeviceAddressEXT":                        191,
+	"vkGetDeviceMemoryOpaqueCaptureAddress":              192,
+	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           192,
+	"vkCmdCopyBuffer2":                                   193,
+	"vkCmdCopyBuffer2KHR":                                193,
+	"vkCmdCopyImage2":                                    194,
+	"vkCmdCopyImage2KHR":                                 194,
+	"vkCmdBlitImage2":                                    195,
+	"vkCmdBlitImage2KHR":                                 195,
+	"vkCmdCopyBufferToImage2":                            196,
+	"vkCmdCopyBufferToImage2KHR":                         196,
+	"vkCmdCopyImageToBuffer2":                            197,
+	"vkCmdCopyImageToBuffer2KHR":                         197,
+	"vkCmdResolveImage2":                                 198,
+	"vkCmdResolveImage2KHR":                              198,
+	"vkCmdSetEvent2":                                     199,
+	"vkCmdSetEvent2KHR":                                  199,
+	"vkCmdResetEvent2":                                   200,
+	"vkCmdResetEvent2KHR":                                200,
+	"vkCmdWaitEvents2":                                   201,
+	"vkCmdWaitEvents2KHR":                                201,
+	"vkCmdPipelineBarrier2":                              202,
+	"vkCmdPipelineBarrier2KHR":                           202,
+	"vkCmdWriteTimestamp2":                               203,
+	"vkCmdWriteTimestamp2KHR":                            203,
+	"vkCmdWriteBufferMarker2AMD":                         204,
+	"vkCopyMemoryToImage":                                205,
+	"vkCopyMemoryToImageEXT":                             205,
+	"vkCopyImageToMemory":                                206,
+	"vkCopyImageToMemoryEXT":                             206,
+	"vkCopyImageToImage":                                 207,
+	"vkCopyImageToImageEXT":                              207,
+	"vkTransitionImageLayout":                            208,
+	"vkTransitionImageLayoutEXT":                         208,
+	"vkSetDeviceMemoryPriorityEXT":                       209,
+	"vkGetImageSubresourceLayout2":                       210,
+	"vkGetImageSubresourceLayout2KHR":                    210,
+	"vkGetImageSubresourceLayout2EXT":                    210,
+	"vkMapMemory2":                                       211,
+	"vkMapMemory2KHR":                                    211,
+	"vkUnmapMemory2":                                     212,
+	"vkUnmapMemory2KHR":                                  212,
 }
 
-var dispatchers = [197]func(*Frame){
+var dispatchers = [213]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -773,30 +847,30 @@ var dispatchers = [197]func(*Frame){
 	113: absent, // vkCmdDispatch
 	114: absent, // vkCmdDispatchIndirect
 	115: callCmdCopyBuffer,
-	116: absent, // vkCmdCopyImage
-	117: absent, // vkCmdBlitImage
-	118: absent, // vkCmdCopyBufferToImage
-	119: absent, // vkCmdCopyImageToBuffer
+	116: callCmdCopyImage,
+	117: callCmdBlitImage,
+	118: callCmdCopyBufferToImage,
+	119: callCmdCopyImageToBuffer,
 	120: callCmdUpdateBuffer,
 	121: callCmdFillBuffer,
-	122: absent, // vkCmdClearColorImage
-	123: absent, // vkCmdClearDepthStencilImage
+	122: callCmdClearColorImage,
+	123: callCmdClearDepthStencilImage,
 	124: absent, // vkCmdClearAttachments
-	125: absent, // vkCmdResolveImage
-	126: absent, // vkCmdSetEvent
-	127: absent, // vkCmdResetEvent
-	128: absent, // vkCmdWaitEvents
+	125: callCmdResolveImage,
+	126: callCmdSetEvent,
+	127: callCmdResetEvent,
+	128: callCmdWaitEvents,
 	129: callCmdPipelineBarrier,
 	130: absent, // vkCmdBeginQuery
 	131: absent, // vkCmdEndQuery
-	132: absent, // vkCmdResetQueryPool
-	133: absent, // vkCmdWriteTimestamp
-	134: absent, // vkCmdCopyQueryPoolResults
+	132: callCmdResetQueryPool,
+	133: callCmdWriteTimestamp,
+	134: callCmdCopyQueryPoolResults,
 	135: absent, // vkCmdPushConstants
 	136: absent, // vkCmdBeginRenderPass
 	137: absent, // vkCmdNextSubpass
 	138: absent, // vkCmdEndRenderPass
-	139: absent, // vkCmdExecuteCommands
+	139: callCmdExecuteCommands,
 	140: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
 	141: callGetPhysicalDeviceFeatures2,
 	142: callGetPhysicalDeviceProperties2,
@@ -816,7 +890,7 @@ var dispatchers = [197]func(*Frame){
 	156: callGetDeviceGroupPeerMemoryFeatures,
 	157: callBindBufferMemory2,
 	158: callBindImageMemory2,
-	159: absent, // vkCmdSetDeviceMask
+	159: callCmdSetDeviceMask,
 	160: absent, // vkCmdDispatchBase
 	161: absent, // vkCreateDescriptorUpdateTemplate
 	162: absent, // vkDestroyDescriptorUpdateTemplate
@@ -838,22 +912,38 @@ var dispatchers = [197]func(*Frame){
 	178: callQueueBeginDebugUtilsLabelEXT,
 	179: callQueueEndDebugUtilsLabelEXT,
 	180: callQueueInsertDebugUtilsLabelEXT,
-	181: callCreateDebugUtilsMessengerEXT,
-	182: callDestroyDebugUtilsMessengerEXT,
-	183: callSubmitDebugUtilsMessageEXT,
-	184: callGetMemoryHostPointerPropertiesEXT,
-	185: callGetImageDrmFormatModifierPropertiesEXT,
-	186: callGetBufferOpaqueCaptureAddress,
-	187: callGetBufferDeviceAddress,
-	188: callGetDeviceMemoryOpaqueCaptureAddress,
-	189: callCopyMemoryToImage,
-	190: callCopyImageToMemory,
-	191: callCopyImageToImage,
-	192: callTransitionImageLayout,
-	193: callSetDeviceMemoryPriorityEXT,
-	194: callGetImageSubresourceLayout2,
-	195: callMapMemory2,
-	196: callUnmapMemory2,
+	181: callCmdBeginDebugUtilsLabelEXT,
+	182: callCmdEndDebugUtilsLabelEXT,
+	183: callCmdInsertDebugUtilsLabelEXT,
+	184: callCreateDebugUtilsMessengerEXT,
+	185: callDestroyDebugUtilsMessengerEXT,
+	186: callSubmitDebugUtilsMessageEXT,
+	187: callGetMemoryHostPointerPropertiesEXT,
+	188: callCmdWriteBufferMarkerAMD,
+	189: callGetImageDrmFormatModifierPropertiesEXT,
+	190: callGetBufferOpaqueCaptureAddress,
+	191: callGetBufferDeviceAddress,
+	192: callGetDeviceMemoryOpaqueCaptureAddress,
+	193: callCmdCopyBuffer2,
+	194: callCmdCopyImage2,
+	195: callCmdBlitImage2,
+	196: callCmdCopyBufferToImage2,
+	197: callCmdCopyImageToBuffer2,
+	198: callCmdResolveImage2,
+	199: callCmdSetEvent2,
+	200: callCmdResetEvent2,
+	201: callCmdWaitEvents2,
+	202: callCmdPipelineBarrier2,
+	203: callCmdWriteTimestamp2,
+	204: callCmdWriteBufferMarker2AMD,
+	205: callCopyMemoryToImage,
+	206: callCopyImageToMemory,
+	207: callCopyImageToImage,
+	208: callTransitionImageLayout,
+	209: callSetDeviceMemoryPriorityEXT,
+	210: callGetImageSubresourceLayout2,
+	211: callMapMemory2,
+	212: callUnmapMemory2,
 }
 
 func callCreateInstance(f *Frame) {
@@ -1104,6 +1194,22 @@ func callCmdCopyBuffer(f *Frame) {
 	installed.CmdCopyBuffer(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.Buffer(f.word(2)), uint32(f.word(3)), (*vk.BufferCopy)(f.pointer(4)))
 }
 
+func callCmdCopyImage(f *Frame) {
+	installed.CmdCopyImage(vk.CommandBuffer(f.word(0)), vk.Image(f.word(1)), vk.ImageLayout(f.word(2)), vk.Image(f.word(3)), vk.ImageLayout(f.word(4)), uint32(f.word(5)), (*vk.ImageCopy)(f.pointer(6)))
+}
+
+func callCmdBlitImage(f *Frame) {
+	installed.CmdBlitImage(vk.CommandBuffer(f.word(0)), vk.Image(f.word(1)), vk.ImageLayout(f.word(2)), vk.Image(f.word(3)), vk.ImageLayout(f.word(4)), uint32(f.word(5)), (*vk.ImageBlit)(f.pointer(6)), vk.Filter(f.word(7)))
+}
+
+func callCmdCopyBufferToImage(f *Frame) {
+	installed.CmdCopyBufferToImage(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.Image(f.word(2)), vk.ImageLayout(f.word(3)), uint32(f.word(4)), (*vk.BufferImageCopy)(f.pointer(5)))
+}
+
+func callCmdCopyImageToBuffer(f *Frame) {
+	installed.CmdCopyImageToBuffer(vk.CommandBuffer(f.word(0)), vk.Image(f.word(1)), vk.ImageLayout(f.word(2)), vk.Buffer(f.word(3)), uint32(f.word(4)), (*vk.BufferImageCopy)(f.pointer(5)))
+}
+
 func callCmdUpdateBuffer(f *Frame) {
 	installed.CmdUpdateBuffer(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), vk.DeviceSize(f.word(3)), f.pointer(4))
 }
@@ -1112,8 +1218,48 @@ func callCmdFillBuffer(f *Frame) {
 	installed.CmdFillBuffer(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), vk.DeviceSize(f.word(3)), uint32(f.word(4)))
 }
 
+func callCmdClearColorImage(f *Frame) {
+	installed.CmdClearColorImage(vk.CommandBuffer(f.word(0)), vk.Image(f.word(1)), vk.ImageLayout(f.word(2)), (*vk.ClearColorValue)(f.pointer(3)), uint32(f.word(4)), (*vk.ImageSubresourceRange)(f.pointer(5)))
+}
+
+func callCmdClearDepthStencilImage(f *Frame) {
+	installed.CmdClearDepthStencilImage(vk.CommandBuffer(f.word(0)), vk.Image(f.word(1)), vk.ImageLayout(f.word(2)), (*vk.ClearDepthStencilValue)(f.pointer(3)), uint32(f.word(4)), (*vk.ImageSubresourceRange)(f.pointer(5)))
+}
+
+func callCmdResolveImage(f *Frame) {
+	installed.CmdResolveImage(vk.CommandBuffer(f.word(0)), vk.Image(f.word(1)), vk.ImageLayout(f.word(2)), vk.Image(f.word(3)), vk.ImageLayout(f.word(4)), uint32(f.word(5)), (*vk.ImageResolve)(f.pointer(6)))
+}
+
+func callCmdSetEvent(f *Frame) {
+	installed.CmdSetEvent(vk.CommandBuffer(f.word(0)), vk.Event(f.word(1)), vk.PipelineStageFlags(f.word(2)))
+}
+
+func callCmdResetEvent(f *Frame) {
+	installed.CmdResetEvent(vk.CommandBuffer(f.word(0)), vk.Event(f.word(1)), vk.PipelineStageFlags(f.word(2)))
+}
+
+func callCmdWaitEvents(f *Frame) {
+	installed.CmdWaitEvents(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.Event)(f.pointer(2)), vk.PipelineStageFlags(f.word(3)), vk.PipelineStageFlags(f.word(4)), uint32(f.word(5)), (*vk.MemoryBarrier)(f.pointer(6)), uint32(f.word(7)), (*vk.BufferMemoryBarrier)(f.pointer(8)), uint32(f.word(9)), (*vk.ImageMemoryBarrier)(f.pointer(10)))
+}
+
 func callCmdPipelineBarrier(f *Frame) {
 	installed.CmdPipelineBarrier(vk.CommandBuffer(f.word(0)), vk.PipelineStageFlags(f.word(1)), vk.PipelineStageFlags(f.word(2)), vk.DependencyFlags(f.word(3)), uint32(f.word(4)), (*vk.MemoryBarrier)(f.pointer(5)), uint32(f.word(6)), (*vk.BufferMemoryBarrier)(f.pointer(7)), uint32(f.word(8)), (*vk.ImageMemoryBarrier)(f.pointer(9)))
+}
+
+func callCmdResetQueryPool(f *Frame) {
+	installed.CmdResetQueryPool(vk.CommandBuffer(f.word(0)), vk.QueryPool(f.word(1)), uint32(f.word(2)), uint32(f.word(3)))
+}
+
+func callCmdWriteTimestamp(f *Frame) {
+	installed.CmdWriteTimestamp(vk.CommandBuffer(f.word(0)), vk.PipelineStageFlagBits(f.word(1)), vk.QueryPool(f.word(2)), uint32(f.word(3)))
+}
+
+func callCmdCopyQueryPoolResults(f *Frame) {
+	installed.CmdCopyQueryPoolResults(vk.CommandBuffer(f.word(0)), vk.QueryPool(f.word(1)), uint32(f.word(2)), uint32(f.word(3)), vk.Buffer(f.word(4)), vk.DeviceSize(f.word(5)), vk.DeviceSize(f.word(6)), vk.QueryResultFlags(f.word(7)))
+}
+
+func callCmdExecuteCommands(f *Frame) {
+	installed.CmdExecuteCommands(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.CommandBuffer)(f.pointer(2)))
 }
 
 func callGetPhysicalDeviceExternalImageFormatPropertiesNV(f *Frame) {
@@ -1192,6 +1338,10 @@ func callBindImageMemory2(f *Frame) {
 	f.result = uintptr(uint32(installed.BindImageMemory2(vk.Device(f.word(0)), uint32(f.word(1)), (*vk.BindImageMemoryInfo)(f.pointer(2)))))
 }
 
+func callCmdSetDeviceMask(f *Frame) {
+	installed.CmdSetDeviceMask(vk.CommandBuffer(f.word(0)), uint32(f.word(1)))
+}
+
 func callGetBufferMemoryRequirements2(f *Frame) {
 	installed.GetBufferMemoryRequirements2(vk.Device(f.word(0)), (*vk.BufferMemoryRequirementsInfo2)(f.pointer(1)), (*vk.MemoryRequirements2)(f.pointer(2)))
 }
@@ -1248,6 +1398,18 @@ func callQueueInsertDebugUtilsLabelEXT(f *Frame) {
 	installed.QueueInsertDebugUtilsLabelEXT(vk.Queue(f.word(0)), (*vk.DebugUtilsLabelEXT)(f.pointer(1)))
 }
 
+func callCmdBeginDebugUtilsLabelEXT(f *Frame) {
+	installed.CmdBeginDebugUtilsLabelEXT(vk.CommandBuffer(f.word(0)), (*vk.DebugUtilsLabelEXT)(f.pointer(1)))
+}
+
+func callCmdEndDebugUtilsLabelEXT(f *Frame) {
+	installed.CmdEndDebugUtilsLabelEXT(vk.CommandBuffer(f.word(0)))
+}
+
+func callCmdInsertDebugUtilsLabelEXT(f *Frame) {
+	installed.CmdInsertDebugUtilsLabelEXT(vk.CommandBuffer(f.word(0)), (*vk.DebugUtilsLabelEXT)(f.pointer(1)))
+}
+
 func callCreateDebugUtilsMessengerEXT(f *Frame) {
 	f.result = uintptr(uint32(installed.CreateDebugUtilsMessengerEXT(vk.Instance(f.word(0)), (*vk.DebugUtilsMessengerCreateInfoEXT)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.DebugUtilsMessengerEXT)(f.pointer(3)))))
 }
@@ -1264,6 +1426,10 @@ func callGetMemoryHostPointerPropertiesEXT(f *Frame) {
 	f.result = uintptr(uint32(installed.GetMemoryHostPointerPropertiesEXT(vk.Device(f.word(0)), vk.ExternalMemoryHandleTypeFlagBits(f.word(1)), f.pointer(2), (*vk.MemoryHostPointerPropertiesEXT)(f.pointer(3)))))
 }
 
+func callCmdWriteBufferMarkerAMD(f *Frame) {
+	installed.CmdWriteBufferMarkerAMD(vk.CommandBuffer(f.word(0)), vk.PipelineStageFlagBits(f.word(1)), vk.Buffer(f.word(2)), vk.DeviceSize(f.word(3)), uint32(f.word(4)))
+}
+
 func callGetImageDrmFormatModifierPropertiesEXT(f *Frame) {
 	f.result = uintptr(uint32(installed.GetImageDrmFormatModifierPropertiesEXT(vk.Device(f.word(0)), vk.Image(f.word(1)), (*vk.ImageDrmFormatModifierPropertiesEXT)(f.pointer(2)))))
 }
@@ -1278,6 +1444,54 @@ func callGetBufferDeviceAddress(f *Frame) {
 
 func callGetDeviceMemoryOpaqueCaptureAddress(f *Frame) {
 	f.result = uintptr(installed.GetDeviceMemoryOpaqueCaptureAddress(vk.Device(f.word(0)), (*vk.DeviceMemoryOpaqueCaptureAddressInfo)(f.pointer(1))))
+}
+
+func callCmdCopyBuffer2(f *Frame) {
+	installed.CmdCopyBuffer2(vk.CommandBuffer(f.word(0)), (*vk.CopyBufferInfo2)(f.pointer(1)))
+}
+
+func callCmdCopyImage2(f *Frame) {
+	installed.CmdCopyImage2(vk.CommandBuffer(f.word(0)), (*vk.CopyImageInfo2)(f.pointer(1)))
+}
+
+func callCmdBlitImage2(f *Frame) {
+	installed.CmdBlitImage2(vk.CommandBuffer(f.word(0)), (*vk.BlitImageInfo2)(f.pointer(1)))
+}
+
+func callCmdCopyBufferToImage2(f *Frame) {
+	installed.CmdCopyBufferToImage2(vk.CommandBuffer(f.word(0)), (*vk.CopyBufferToImageInfo2)(f.pointer(1)))
+}
+
+func callCmdCopyImageToBuffer2(f *Frame) {
+	installed.CmdCopyImageToBuffer2(vk.CommandBuffer(f.word(0)), (*vk.CopyImageToBufferInfo2)(f.pointer(1)))
+}
+
+func callCmdResolveImage2(f *Frame) {
+	installed.CmdResolveImage2(vk.CommandBuffer(f.word(0)), (*vk.ResolveImageInfo2)(f.pointer(1)))
+}
+
+func callCmdSetEvent2(f *Frame) {
+	installed.CmdSetEvent2(vk.CommandBuffer(f.word(0)), vk.Event(f.word(1)), (*vk.DependencyInfo)(f.pointer(2)))
+}
+
+func callCmdResetEvent2(f *Frame) {
+	installed.CmdResetEvent2(vk.CommandBuffer(f.word(0)), vk.Event(f.word(1)), vk.PipelineStageFlags2(f.word(2)))
+}
+
+func callCmdWaitEvents2(f *Frame) {
+	installed.CmdWaitEvents2(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.Event)(f.pointer(2)), (*vk.DependencyInfo)(f.pointer(3)))
+}
+
+func callCmdPipelineBarrier2(f *Frame) {
+	installed.CmdPipelineBarrier2(vk.CommandBuffer(f.word(0)), (*vk.DependencyInfo)(f.pointer(1)))
+}
+
+func callCmdWriteTimestamp2(f *Frame) {
+	installed.CmdWriteTimestamp2(vk.CommandBuffer(f.word(0)), vk.PipelineStageFlags2(f.word(1)), vk.QueryPool(f.word(2)), uint32(f.word(3)))
+}
+
+func callCmdWriteBufferMarker2AMD(f *Frame) {
+	installed.CmdWriteBufferMarker2AMD(vk.CommandBuffer(f.word(0)), vk.PipelineStageFlags2(f.word(1)), vk.Buffer(f.word(2)), vk.DeviceSize(f.word(3)), uint32(f.word(4)))
 }
 
 func callCopyMemoryToImage(f *Frame) {

@@ -594,3 +594,51 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVL $196, AX
 	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $197, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $198, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $199, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $200, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $201, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $202, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $203, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $204, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $205, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $206, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $207, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $208, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $209, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $210, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $211, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $212, AX
+	JMP  farside_entry(SB)

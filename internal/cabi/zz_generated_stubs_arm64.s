@@ -594,3 +594,51 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVD $196, R9
 	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $197, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $198, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $199, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $200, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $201, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $202, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $203, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $204, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $205, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $206, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $207, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $208, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $209, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $210, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $211, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $212, R9
+	B    farside_entry(SB)

@@ -361,6 +361,9 @@ func TestOpString(t *testing.T) {
 func consume(r Record) (sum uint64) {
 	v := reflect.ValueOf(r)
 	for i := range v.NumMethod() {
+		if v.Method(i).Type().NumOut() != 2 { // no decoder
+			continue
+		}
 		c := v.Method(i).Call(nil)
 		if !c[1].Bool() {
 			continue

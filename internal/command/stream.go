@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"sync/atomic"
 )
 
@@ -35,6 +36,7 @@ type Window struct{ Cursor, Limit uintptr }
 type Stream struct {
 	pool    *Pool
 	window  *Window
+	open    bool    // from Begin to End; the window is touched then only
 	chunks  []chunk // all but the last are full
 	damaged atomic.Bool
 }
@@ -49,17 +51,31 @@ type chunk struct {
 func NewStream(pool *Pool, window *Window) *Stream { return &Stream{pool: pool, window: window} }
 
 // Begin starts the recording of an empty stream. It fails with ErrMemory.
-func (s *Stream) Begin() error { return s.grow(1) }
+func (s *Stream) Begin() error {
+	if err := s.grow(1); err != nil {
+		return err
+	}
+	s.open = true
+	return nil
+}
 
 // End closes the stream for records.
 func (s *Stream) End() {
 	s.settle()
-	*s.window = Window{}
+	s.close()
+}
+
+// close shuts the window, which may belong to somebody else from then on.
+func (s *Stream) close() {
+	if s.open {
+		*s.window = Window{}
+		s.open = false
+	}
 }
 
 // Reset drops the records and gives the memory back to the pool; the stream takes no records until Begin.
 func (s *Stream) Reset() {
-	*s.window = Window{}
+	s.close()
 	for i := range s.chunks {
 		s.pool.give(s.chunks[i].words)
 	}
@@ -164,4 +180,9 @@ func (s *Stream) Err() error {
 type Record struct {
 	Op    Op
 	words []uint64 // behind the header
+}
+
+// Equal says whether two records are the same command with the same arguments.
+func (r Record) Equal(other Record) bool {
+	return r.Op == other.Op && slices.Equal(r.words, other.words)
 }

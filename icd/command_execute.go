@@ -1,0 +1,70 @@
+package icd
+
+import (
+	"slices"
+
+	"farside/internal/vk"
+)
+
+func cmdExecuteCommands(h vk.CommandBuffer, count uint32, buffers *vk.CommandBuffer) {
+	record("vkCmdExecuteCommands", h, func(b *commandBuffer) error {
+		list, err := elements("vkCmdExecuteCommands", "commandBuffer", buffers, count)
+		if err != nil {
+			return err
+		}
+		return b.executeAll(list)
+	})
+}
+
+// executeAll records the execution of secondary command buffers.
+func (b *commandBuffer) executeAll(list []vk.CommandBuffer) error {
+	if b.level != vk.COMMAND_BUFFER_LEVEL_PRIMARY {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-commandBuffer-09375", "a secondary command buffer executes others")
+	}
+	secondaries := make([]*commandBuffer, len(list))
+	for i, h := range list {
+		s := commandBuffers.Get(uintptr(h))
+		if s == nil || s.pool.device != b.pool.device {
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-parameter",
+				"%#x is no command buffer of the device", uint64(h))
+		}
+		if err := b.checkSecondary(s, secondaries[:i]); err != nil {
+			return err
+		}
+		secondaries[i] = s
+	}
+	if err := b.stream.ExecuteCommands(list); err != nil {
+		return err
+	}
+	for _, s := range secondaries {
+		b.execute(s)
+	}
+	return nil
+}
+
+// checkSecondary looks at a command buffer that b is to execute after those of earlier.
+func (b *commandBuffer) checkSecondary(s *commandBuffer, earlier []*commandBuffer) error {
+	number := uint64(s.handle)
+	switch {
+	case s.level != vk.COMMAND_BUFFER_LEVEL_SECONDARY:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00088", "command buffer %#x is a primary one", number)
+	case s.pool.family != b.pool.family:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00094",
+			"command buffer %#x is of queue family %d, not %d", number, s.pool.family, b.pool.family)
+	case s.life.state() != stateExecutable:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00089",
+			"command buffer %#x is not executable: it %v", number, s.life.state())
+	case s.simultaneous():
+		return nil
+	case s.life.pending():
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00091",
+			"command buffer %#x is pending and was not recorded for simultaneous use", number)
+	case slices.Contains(b.secondaries, s):
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00092",
+			"command buffer %#x is executed already and was not recorded for simultaneous use", number)
+	case slices.Contains(earlier, s):
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00093",
+			"command buffer %#x appears twice and was not recorded for simultaneous use", number)
+	}
+	return nil
+}
