@@ -56,7 +56,7 @@ func (d *deqp) list(ctx context.Context, patterns []string, f func(name string))
 }
 
 // graceful is for how long pipes are read that outlive the process, as some other process holds them.
-const graceful = 5 * time.Second
+const graceful = 3 * time.Second
 
 // outcome is what became of one process.
 type outcome struct {

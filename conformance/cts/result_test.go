@@ -31,12 +31,8 @@ func TestMatch(t *testing.T) {
 
 // FuzzReadLog: whatever deqp-vk or a stray writer puts into the log, reading ends, and no case ends twice.
 func FuzzReadLog(f *testing.F) {
-	const begin, result, end = "#beginTestCaseResult a.b\n", `<Result StatusCode="Pass">Ok</Result>`, "\n#endTestCaseResult\n"
-	f.Add(begin + result + end)
-	f.Add(begin + begin + result)
-	f.Add(begin + "#terminateTestCaseResult Crash\n" + end)
-	f.Add(end + result + begin + strings.Repeat("x", 100<<10) + end)
-	f.Add(begin + `<Result StatusCode="Pass" />` + end)
+	// Longer than the reader's buffer: the end of the line is no line of its own.
+	f.Add("#beginTestCaseResult a.b\n" + strings.Repeat("x", 64<<10) + "#endTestCaseResult\n")
 	f.Fuzz(func(t *testing.T, log string) {
 		events := make(chan event)
 		go func() {

@@ -79,7 +79,7 @@ func TestResumes(t *testing.T) {
 	}{
 		{"crash", "crash", "signal: segmentation fault"},
 		{"crashafter", "crash", "after its end (pass): signal: segmentation fault"},
-		{"hang", "timeout", "nothing happened for 2s"},
+		{"hang", "timeout", "nothing happened for 10s"},
 		{"quit", "crash", "deqp-vk ended by itself"},
 		{"fatal", "crash", "exit status 255: out of luck"},
 		{"terminate", "timeout", "deqp-vk ended the case by itself: Timeout"},
@@ -98,7 +98,7 @@ func TestResumes(t *testing.T) {
 			s := newSuite(t, "a.pass_1", "a.pass_2", "a."+c.verb, "a.pass_3", "a.pass_4", "a.pass_5", "a.pass_6")
 			timeout := "30s"
 			if c.verb == "hang" {
-				timeout = "2s"
+				timeout = "10s"
 			}
 			// One shard of one batch, so that there is something before and behind the culprit.
 			output, err := s.run("--shards", "1", "--timeout", timeout)
