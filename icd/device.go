@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
 
@@ -19,7 +20,7 @@ func createDevice(h vk.PhysicalDevice, info *vk.DeviceCreateInfo, _ *vk.Allocati
 }
 
 func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err error) {
-	d := &device{physical: p, extensions: map[string]bool{}}
+	d := &device{physical: p, extensions: map[string]bool{}, stop: syncobj.New(syncobj.Fence, 0)}
 	for _, n := range vk.Slice(info.PpEnabledExtensionNames, info.EnabledExtensionCount) {
 		name := vk.GoString(n)
 		if !supports(deviceExtensions, name) {
@@ -86,6 +87,7 @@ func destroyDevice(h vk.Device, _ *vk.AllocationCallbacks) {
 // destroy takes the device down with whatever the application left on it: memory is given back even then,
 // so that no descriptor or mapping outlives the device.
 func (d *device) destroy() {
+	_ = d.stop.Signal(1) // a fence payload's signal does not fail
 	d.leaked(func(t vk.ObjectType, h uint64) {
 		d.physical.instance.fail("vkDestroyDevice", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkDestroyDevice-device-05137",
 			"%v was not destroyed before its device", t), object{t, h})
@@ -103,7 +105,11 @@ func (d *device) destroy() {
 		case vk.OBJECT_TYPE_QUERY_POOL:
 			queryPools.Remove(h)
 		case vk.OBJECT_TYPE_FENCE:
-			fences.Remove(h)
+			destroyFence(d.handle, vk.Fence(h), nil)
+		case vk.OBJECT_TYPE_SEMAPHORE:
+			destroySemaphore(d.handle, vk.Semaphore(h), nil)
+		case vk.OBJECT_TYPE_EVENT:
+			destroyEvent(d.handle, vk.Event(h), nil)
 		case vk.OBJECT_TYPE_COMMAND_POOL:
 			destroyCommandPool(d.handle, vk.CommandPool(h), nil)
 		}

@@ -22,6 +22,7 @@ var supportedFeatures = map[string]bool{
 	"memoryPriority":            true,
 	"memoryUnmapReserve":        true,
 	"pageableDeviceLocalMemory": true,
+	"timelineSemaphore":         true,
 }
 
 // otherExtensions are structures of extensions that are not advertised although a feature of theirs has the

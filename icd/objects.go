@@ -7,8 +7,10 @@ package icd
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"farside/internal/handle"
+	"farside/internal/syncobj"
 	"farside/internal/vk"
 	"farside/memory"
 )
@@ -27,6 +29,8 @@ var (
 	imageViews     = handle.NewTable[imageView](uint8(vk.OBJECT_TYPE_IMAGE_VIEW), "VkImageView")
 	queryPools     = handle.NewTable[queryPool](uint8(vk.OBJECT_TYPE_QUERY_POOL), "VkQueryPool")
 	fences         = handle.NewTable[fence](uint8(vk.OBJECT_TYPE_FENCE), "VkFence")
+	semaphores     = handle.NewTable[semaphore](uint8(vk.OBJECT_TYPE_SEMAPHORE), "VkSemaphore")
+	events         = handle.NewTable[event](uint8(vk.OBJECT_TYPE_EVENT), "VkEvent")
 	messengers     = handle.NewTable[messenger](64, "VkDebugUtilsMessengerEXT")
 )
 
@@ -58,6 +62,9 @@ type device struct {
 	features   map[string]bool // names of the enabled features, whichever structure they came in
 	queues     []*queue
 	reports    []memoryReport // VK_EXT_device_memory_report callbacks
+
+	lost atomic.Bool      // set for good when the device is lost
+	stop *syncobj.Payload // signalled when the device is lost or destroyed: nothing waits any longer
 
 	objects sync.Map // live child handle (uint64) to its vk.ObjectType
 }

@@ -114,20 +114,3 @@ func getPhysicalDeviceExternalBufferProperties(h vk.PhysicalDevice, info *vk.Phy
 		CompatibleHandleTypes:         r.Compatible,
 	}
 }
-
-// Fences and semaphores cannot be shared yet: every handle type is answered with no features.
-func getPhysicalDeviceExternalFenceProperties(h vk.PhysicalDevice, _ *vk.PhysicalDeviceExternalFenceInfo, out *vk.ExternalFenceProperties) {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceExternalFenceProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
-	out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes, out.ExternalFenceFeatures = 0, 0, 0
-}
-
-func getPhysicalDeviceExternalSemaphoreProperties(h vk.PhysicalDevice, _ *vk.PhysicalDeviceExternalSemaphoreInfo, out *vk.ExternalSemaphoreProperties) {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceExternalSemaphoreProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
-	out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes, out.ExternalSemaphoreFeatures = 0, 0, 0
-}

@@ -84,6 +84,7 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 			DriverID:                            driverID,
 			DenormBehaviorIndependence:          vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE,
 			RoundingModeIndependence:            vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE,
+			MaxTimelineSemaphoreValueDifference: maxTimelineSemaphoreValueDifference,
 			FramebufferIntegerColorSampleCounts: vk.SAMPLE_COUNT_1_BIT,
 		}
 		vk.CopyString(s.DriverName[:], driverName)
@@ -122,7 +123,7 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 		s.SupportedStages, s.SupportedOperations, s.QuadOperationsInAllStages = 0, 0, vk.FALSE
 	}
 	if s := vk.Find[vk.PhysicalDeviceTimelineSemaphoreProperties](chain); s != nil {
-		s.MaxTimelineSemaphoreValueDifference = 0 // not supported
+		s.MaxTimelineSemaphoreValueDifference = maxTimelineSemaphoreValueDifference
 	}
 }
 

@@ -50,6 +50,13 @@ type Commands struct {
 	ResetFences                                      func(device vk.Device, fenceCount uint32, fences *vk.Fence) vk.Result
 	GetFenceStatus                                   func(device vk.Device, fence vk.Fence) vk.Result
 	WaitForFences                                    func(device vk.Device, fenceCount uint32, fences *vk.Fence, waitAll vk.Bool32, timeout uint64) vk.Result
+	CreateSemaphore                                  func(device vk.Device, createInfo *vk.SemaphoreCreateInfo, allocator *vk.AllocationCallbacks, semaphore *vk.Semaphore) vk.Result
+	DestroySemaphore                                 func(device vk.Device, semaphore vk.Semaphore, allocator *vk.AllocationCallbacks)
+	CreateEvent                                      func(device vk.Device, createInfo *vk.EventCreateInfo, allocator *vk.AllocationCallbacks, event *vk.Event) vk.Result
+	DestroyEvent                                     func(device vk.Device, event vk.Event, allocator *vk.AllocationCallbacks)
+	GetEventStatus                                   func(device vk.Device, event vk.Event) vk.Result
+	SetEvent                                         func(device vk.Device, event vk.Event) vk.Result
+	ResetEvent                                       func(device vk.Device, event vk.Event) vk.Result
 	CreateQueryPool                                  func(device vk.Device, createInfo *vk.QueryPoolCreateInfo, allocator *vk.AllocationCallbacks, queryPool *vk.QueryPool) vk.Result
 	DestroyQueryPool                                 func(device vk.Device, queryPool vk.QueryPool, allocator *vk.AllocationCallbacks)
 	GetQueryPoolResults                              func(device vk.Device, queryPool vk.QueryPool, firstQuery uint32, queryCount uint32, dataSize uintptr, data unsafe.Pointer, stride vk.DeviceSize, flags vk.QueryResultFlags) vk.Result
@@ -103,7 +110,11 @@ type Commands struct {
 	GetMemoryFdPropertiesKHR                         func(device vk.Device, handleType vk.ExternalMemoryHandleTypeFlagBits, fd int32, memoryFdProperties *vk.MemoryFdPropertiesKHR) vk.Result
 	GetMemoryRemoteAddressNV                         func(device vk.Device, memoryGetRemoteAddressInfo *vk.MemoryGetRemoteAddressInfoNV, address *vk.RemoteAddressNV) vk.Result
 	GetPhysicalDeviceExternalSemaphoreProperties     func(physicalDevice vk.PhysicalDevice, externalSemaphoreInfo *vk.PhysicalDeviceExternalSemaphoreInfo, externalSemaphoreProperties *vk.ExternalSemaphoreProperties)
+	GetSemaphoreFdKHR                                func(device vk.Device, getFdInfo *vk.SemaphoreGetFdInfoKHR, fd *int32) vk.Result
+	ImportSemaphoreFdKHR                             func(device vk.Device, importSemaphoreFdInfo *vk.ImportSemaphoreFdInfoKHR) vk.Result
 	GetPhysicalDeviceExternalFenceProperties         func(physicalDevice vk.PhysicalDevice, externalFenceInfo *vk.PhysicalDeviceExternalFenceInfo, externalFenceProperties *vk.ExternalFenceProperties)
+	GetFenceFdKHR                                    func(device vk.Device, getFdInfo *vk.FenceGetFdInfoKHR, fd *int32) vk.Result
+	ImportFenceFdKHR                                 func(device vk.Device, importFenceFdInfo *vk.ImportFenceFdInfoKHR) vk.Result
 	EnumeratePhysicalDeviceGroups                    func(instance vk.Instance, physicalDeviceGroupCount *uint32, physicalDeviceGroupProperties *vk.PhysicalDeviceGroupProperties) vk.Result
 	GetDeviceGroupPeerMemoryFeatures                 func(device vk.Device, heapIndex uint32, localDeviceIndex uint32, remoteDeviceIndex uint32, peerMemoryFeatures *vk.PeerMemoryFeatureFlags)
 	BindBufferMemory2                                func(device vk.Device, bindInfoCount uint32, bindInfos *vk.BindBufferMemoryInfo) vk.Result
@@ -131,6 +142,9 @@ type Commands struct {
 	SubmitDebugUtilsMessageEXT                       func(instance vk.Instance, messageSeverity vk.DebugUtilsMessageSeverityFlagBitsEXT, messageTypes vk.DebugUtilsMessageTypeFlagsEXT, callbackData *vk.DebugUtilsMessengerCallbackDataEXT)
 	GetMemoryHostPointerPropertiesEXT                func(device vk.Device, handleType vk.ExternalMemoryHandleTypeFlagBits, hostPointer unsafe.Pointer, memoryHostPointerProperties *vk.MemoryHostPointerPropertiesEXT) vk.Result
 	CmdWriteBufferMarkerAMD                          func(commandBuffer vk.CommandBuffer, pipelineStage vk.PipelineStageFlagBits, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, marker uint32)
+	GetSemaphoreCounterValue                         func(device vk.Device, semaphore vk.Semaphore, value *uint64) vk.Result
+	WaitSemaphores                                   func(device vk.Device, waitInfo *vk.SemaphoreWaitInfo, timeout uint64) vk.Result
+	SignalSemaphore                                  func(device vk.Device, signalInfo *vk.SemaphoreSignalInfo) vk.Result
 	GetImageDrmFormatModifierPropertiesEXT           func(device vk.Device, image vk.Image, properties *vk.ImageDrmFormatModifierPropertiesEXT) vk.Result
 	GetBufferOpaqueCaptureAddress                    func(device vk.Device, info *vk.BufferDeviceAddressInfo) uint64
 	GetBufferDeviceAddress                           func(device vk.Device, info *vk.BufferDeviceAddressInfo) vk.DeviceAddress
@@ -159,7 +173,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [213]string{
+var names = [220]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -313,69 +327,76 @@ var names = [213]string{
 	151: "vkGetMemoryFdPropertiesKHR",
 	152: "vkGetMemoryRemoteAddressNV",
 	153: "vkGetPhysicalDeviceExternalSemaphoreProperties",
-	154: "vkGetPhysicalDeviceExternalFenceProperties",
-	155: "vkEnumeratePhysicalDeviceGroups",
-	156: "vkGetDeviceGroupPeerMemoryFeatures",
-	157: "vkBindBufferMemory2",
-	158: "vkBindImageMemory2",
-	159: "vkCmdSetDeviceMask",
-	160: "vkCmdDispatchBase",
-	161: "vkCreateDescriptorUpdateTemplate",
-	162: "vkDestroyDescriptorUpdateTemplate",
-	163: "vkUpdateDescriptorSetWithTemplate",
-	164: "vkGetBufferMemoryRequirements2",
-	165: "vkGetImageMemoryRequirements2",
-	166: "vkGetImageSparseMemoryRequirements2",
-	167: "vkGetDeviceBufferMemoryRequirements",
-	168: "vkGetDeviceImageMemoryRequirements",
-	169: "vkGetDeviceImageSparseMemoryRequirements",
-	170: "vkCreateSamplerYcbcrConversion",
-	171: "vkDestroySamplerYcbcrConversion",
-	172: "vkGetDeviceQueue2",
-	173: "vkGetDescriptorSetLayoutSupport",
-	174: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
-	175: "vkGetCalibratedTimestampsKHR",
-	176: "vkSetDebugUtilsObjectNameEXT",
-	177: "vkSetDebugUtilsObjectTagEXT",
-	178: "vkQueueBeginDebugUtilsLabelEXT",
-	179: "vkQueueEndDebugUtilsLabelEXT",
-	180: "vkQueueInsertDebugUtilsLabelEXT",
-	181: "vkCmdBeginDebugUtilsLabelEXT",
-	182: "vkCmdEndDebugUtilsLabelEXT",
-	183: "vkCmdInsertDebugUtilsLabelEXT",
-	184: "vkCreateDebugUtilsMessengerEXT",
-	185: "vkDestroyDebugUtilsMessengerEXT",
-	186: "vkSubmitDebugUtilsMessageEXT",
-	187: "vkGetMemoryHostPointerPropertiesEXT",
-	188: "vkCmdWriteBufferMarkerAMD",
-	189: "vkGetImageDrmFormatModifierPropertiesEXT",
-	190: "vkGetBufferOpaqueCaptureAddress",
-	191: "vkGetBufferDeviceAddress",
-	192: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	193: "vkCmdCopyBuffer2",
-	194: "vkCmdCopyImage2",
-	195: "vkCmdBlitImage2",
-	196: "vkCmdCopyBufferToImage2",
-	197: "vkCmdCopyImageToBuffer2",
-	198: "vkCmdResolveImage2",
-	199: "vkCmdSetEvent2",
-	200: "vkCmdResetEvent2",
-	201: "vkCmdWaitEvents2",
-	202: "vkCmdPipelineBarrier2",
-	203: "vkCmdWriteTimestamp2",
-	204: "vkCmdWriteBufferMarker2AMD",
-	205: "vkCopyMemoryToImage",
-	206: "vkCopyImageToMemory",
-	207: "vkCopyImageToImage",
-	208: "vkTransitionImageLayout",
-	209: "vkSetDeviceMemoryPriorityEXT",
-	210: "vkGetImageSubresourceLayout2",
-	211: "vkMapMemory2",
-	212: "vkUnmapMemory2",
+	154: "vkGetSemaphoreFdKHR",
+	155: "vkImportSemaphoreFdKHR",
+	156: "vkGetPhysicalDeviceExternalFenceProperties",
+	157: "vkGetFenceFdKHR",
+	158: "vkImportFenceFdKHR",
+	159: "vkEnumeratePhysicalDeviceGroups",
+	160: "vkGetDeviceGroupPeerMemoryFeatures",
+	161: "vkBindBufferMemory2",
+	162: "vkBindImageMemory2",
+	163: "vkCmdSetDeviceMask",
+	164: "vkCmdDispatchBase",
+	165: "vkCreateDescriptorUpdateTemplate",
+	166: "vkDestroyDescriptorUpdateTemplate",
+	167: "vkUpdateDescriptorSetWithTemplate",
+	168: "vkGetBufferMemoryRequirements2",
+	169: "vkGetImageMemoryRequirements2",
+	170: "vkGetImageSparseMemoryRequirements2",
+	171: "vkGetDeviceBufferMemoryRequirements",
+	172: "vkGetDeviceImageMemoryRequirements",
+	173: "vkGetDeviceImageSparseMemoryRequirements",
+	174: "vkCreateSamplerYcbcrConversion",
+	175: "vkDestroySamplerYcbcrConversion",
+	176: "vkGetDeviceQueue2",
+	177: "vkGetDescriptorSetLayoutSupport",
+	178: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
+	179: "vkGetCalibratedTimestampsKHR",
+	180: "vkSetDebugUtilsObjectNameEXT",
+	181: "vkSetDebugUtilsObjectTagEXT",
+	182: "vkQueueBeginDebugUtilsLabelEXT",
+	183: "vkQueueEndDebugUtilsLabelEXT",
+	184: "vkQueueInsertDebugUtilsLabelEXT",
+	185: "vkCmdBeginDebugUtilsLabelEXT",
+	186: "vkCmdEndDebugUtilsLabelEXT",
+	187: "vkCmdInsertDebugUtilsLabelEXT",
+	188: "vkCreateDebugUtilsMessengerEXT",
+	189: "vkDestroyDebugUtilsMessengerEXT",
+	190: "vkSubmitDebugUtilsMessageEXT",
+	191: "vkGetMemoryHostPointerPropertiesEXT",
+	192: "vkCmdWriteBufferMarkerAMD",
+	193: "vkGetSemaphoreCounterValue",
+	194: "vkWaitSemaphores",
+	195: "vkSignalSemaphore",
+	196: "vkGetImageDrmFormatModifierPropertiesEXT",
+	197: "vkGetBufferOpaqueCaptureAddress",
+	198: "vkGetBufferDeviceAddress",
+	199: "vkGetDeviceMemoryOpaqueCaptureAddress",
+	200: "vkCmdCopyBuffer2",
+	201: "vkCmdCopyImage2",
+	202: "vkCmdBlitImage2",
+	203: "vkCmdCopyBufferToImage2",
+	204: "vkCmdCopyImageToBuffer2",
+	205: "vkCmdResolveImage2",
+	206: "vkCmdSetEvent2",
+	207: "vkCmdResetEvent2",
+	208: "vkCmdWaitEvents2",
+	209: "vkCmdPipelineBarrier2",
+	210: "vkCmdWriteTimestamp2",
+	211: "vkCmdWriteBufferMarker2AMD",
+	212: "vkCopyMemoryToImage",
+	213: "vkCopyImageToMemory",
+	214: "vkCopyImageToImage",
+	215: "vkTransitionImageLayout",
+	216: "vkSetDeviceMemoryPriorityEXT",
+	217: "vkGetImageSubresourceLayout2",
+	218: "vkMapMemory2",
+	219: "vkUnmapMemory2",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [213]uint8{
+var resultKinds = [220]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -438,27 +459,34 @@ var resultKinds = [213]uint8{
 	150: kindResult, // vkGetMemoryFdKHR
 	151: kindResult, // vkGetMemoryFdPropertiesKHR
 	152: kindResult, // vkGetMemoryRemoteAddressNV
-	155: kindResult, // vkEnumeratePhysicalDeviceGroups
-	157: kindResult, // vkBindBufferMemory2
-	158: kindResult, // vkBindImageMemory2
-	161: kindResult, // vkCreateDescriptorUpdateTemplate
-	170: kindResult, // vkCreateSamplerYcbcrConversion
-	174: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	175: kindResult, // vkGetCalibratedTimestampsKHR
-	176: kindResult, // vkSetDebugUtilsObjectNameEXT
-	177: kindResult, // vkSetDebugUtilsObjectTagEXT
-	184: kindResult, // vkCreateDebugUtilsMessengerEXT
-	187: kindResult, // vkGetMemoryHostPointerPropertiesEXT
-	189: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
-	190: kindWord,   // vkGetBufferOpaqueCaptureAddress
-	191: kindWord,   // vkGetBufferDeviceAddress
-	192: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	205: kindResult, // vkCopyMemoryToImage
-	206: kindResult, // vkCopyImageToMemory
-	207: kindResult, // vkCopyImageToImage
-	208: kindResult, // vkTransitionImageLayout
-	211: kindResult, // vkMapMemory2
-	212: kindResult, // vkUnmapMemory2
+	154: kindResult, // vkGetSemaphoreFdKHR
+	155: kindResult, // vkImportSemaphoreFdKHR
+	157: kindResult, // vkGetFenceFdKHR
+	158: kindResult, // vkImportFenceFdKHR
+	159: kindResult, // vkEnumeratePhysicalDeviceGroups
+	161: kindResult, // vkBindBufferMemory2
+	162: kindResult, // vkBindImageMemory2
+	165: kindResult, // vkCreateDescriptorUpdateTemplate
+	174: kindResult, // vkCreateSamplerYcbcrConversion
+	178: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	179: kindResult, // vkGetCalibratedTimestampsKHR
+	180: kindResult, // vkSetDebugUtilsObjectNameEXT
+	181: kindResult, // vkSetDebugUtilsObjectTagEXT
+	188: kindResult, // vkCreateDebugUtilsMessengerEXT
+	191: kindResult, // vkGetMemoryHostPointerPropertiesEXT
+	193: kindResult, // vkGetSemaphoreCounterValue
+	194: kindResult, // vkWaitSemaphores
+	195: kindResult, // vkSignalSemaphore
+	196: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
+	197: kindWord,   // vkGetBufferOpaqueCaptureAddress
+	198: kindWord,   // vkGetBufferDeviceAddress
+	199: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
+	212: kindResult, // vkCopyMemoryToImage
+	213: kindResult, // vkCopyImageToMemory
+	214: kindResult, // vkCopyImageToImage
+	215: kindResult, // vkTransitionImageLayout
+	218: kindResult, // vkMapMemory2
+	219: kindResult, // vkUnmapMemory2
 }
 
 var indices = map[string]uint16{
@@ -626,112 +654,122 @@ var indices = map[string]uint16{
 	"vkGetMemoryRemoteAddressNV":                         152,
 	"vkGetPhysicalDeviceExternalSemaphoreProperties":     153,
 	"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR":  153,
-	"vkGetPhysicalDeviceExternalFenceProperties":         154,
-	"vkGetPhysicalDeviceExternalFencePropertiesKHR":      154,
-	"vkEnumeratePhysicalDeviceGroups":                    155,
-	"vkEnumeratePhysicalDeviceGroupsKHR":                 155,
-	"vkGetDeviceGroupPeerMemoryFeatures":                 156,
-	"vkGetDeviceGroupPeerMemoryFeaturesKHR":              156,
-	"vkBindBufferMemory2":                                157,
-	"vkBindBufferMemory2KHR":                             157,
-	"vkBindImageMemory2":                                 158,
-	"vkBindImageMemory2KHR":                              158,
-	"vkCmdSetDeviceMask":                                 159,
-	"vkCmdSetDeviceMaskKHR":                              159,
-	"vkCmdDispatchBase":                                  160,
-	"vkCmdDispatchBaseKHR":                               160,
-	"vkCreateDescriptorUpdateTemplate":                   161,
-	"vkCreateDescriptorUpdateTemplateKHR":                161,
-	"vkDestroyDescriptorUpdateTemplate":                  162,
-	"vkDestroyDescriptorUpdateTemplateKHR":               162,
-	"vkUpdateDescriptorSetWithTemplate":                  163,
-	"vkUpdateDescriptorSetWithTemplateKHR":               163,
-	"vkGetBufferMemoryRequirements2":                     164,
-	"vkGetBufferMemoryRequirements2KHR":                  164,
-	"vkGetImageMemoryRequirements2":                      165,
-	"vkGetImageMemoryRequirements2KHR":                   165,
-	"vkGetImageSparseMemoryRequirements2":                166,
-	"vkGetImageSparseMemoryRequirements2KHR":             166,
-	"vkGetDeviceBufferMemoryRequirements":                167,
-	"vkGetDeviceBufferMemoryRequirementsKHR":             167,
-	"vkGetDeviceImageMemoryRequirements":                 168,
-	"vkGetDeviceImageMemoryRequirementsKHR":              168,
-	"vkGetDeviceImageSparseMemoryRequirements":           169,
-	"vkGetDeviceImageSparseMemoryRequirementsKHR":        169,
-	"vkCreateSamplerYcbcrConversion":                     170,
-	"vkCreateSamplerYcbcrConversionKHR":                  170,
-	"vkDestroySamplerYcbcrConversion":                    171,
-	"vkDestroySamplerYcbcrConversionKHR":                 171,
-	"vkGetDeviceQueue2":                                  172,
-	"vkGetDescriptorSetLayoutSupport":                    173,
-	"vkGetDescriptorSetLayoutSupportKHR":                 173,
-	"vkGetPhysicalDeviceCalibrateableTimeDomainsKHR":     174,
-	"vkGetPhysicalDeviceCalibrateableTimeDomainsEXT":     174,
-	"vkGetCalibratedTimestampsKHR":                       175,
-	"vkGetCalibratedTimestampsEXT":                       175,
-	"vkSetDebugUtilsObjectNameEXT":                       176,
-	"vkSetDebugUtilsObjectTagEXT":                        177,
-	"vkQueueBeginDebugUtilsLabelEXT":                     178,
-	"vkQueueEndDebugUtilsLabelEXT":                       179,
-	"vkQueueInsertDebugUtilsLabelEXT":                    180,
-	"vkCmdBeginDebugUtilsLabelEXT":                       181,
-	"vkCmdEndDebugUtilsLabelEXT":                         182,
-	"vkCmdInsertDebugUtilsLabelEXT":                      183,
-	"vkCreateDebugUtilsMessengerEXT":                     184,
-	"vkDestroyDebugUtilsMessengerEXT":                    185,
-	"vkSubmitDebugUtilsMessageEXT":                       186,
-	"vkGetMemoryHostPointerPropertiesEXT":                187,
-	"vkCmdWriteBufferMarkerAMD":                          188,
-	"vkGetImageDrmFormatModifierPropertiesEXT":           189,
-	"vkGetBufferOpaqueCaptureAddress":                    190,
-	"vkGetBufferOpaqueCaptureAddressKHR":                 190,
-	"vkGetBufferDeviceAddress":                           191,
-	"vkGetBufferDeviceAddressKHR":                        191,
-	"vkGetBufferDeviceAddressEXT":                        191,
-	"vkGetDeviceMemoryOpaqueCaptureAddress":              192,
-	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           192,
-	"vkCmdCopyBuffer2":                                   193,
-	"vkCmdCopyBuffer2KHR":                                193,
-	"vkCmdCopyImage2":                                    194,
-	"vkCmdCopyImage2KHR":                                 194,
-	"vkCmdBlitImage2":                                    195,
-	"vkCmdBlitImage2KHR":                                 195,
-	"vkCmdCopyBufferToImage2":                            196,
-	"vkCmdCopyBufferToImage2KHR":                         196,
-	"vkCmdCopyImageToBuffer2":                            197,
-	"vkCmdCopyImageToBuffer2KHR":                         197,
-	"vkCmdResolveImage2":                                 198,
-	"vkCmdResolveImage2KHR":                              198,
-	"vkCmdSetEvent2":                                     199,
-	"vkCmdSetEvent2KHR":                                  199,
-	"vkCmdResetEvent2":                                   200,
-	"vkCmdResetEvent2KHR":                                200,
-	"vkCmdWaitEvents2":                                   201,
-	"vkCmdWaitEvents2KHR":                                201,
-	"vkCmdPipelineBarrier2":                              202,
-	"vkCmdPipelineBarrier2KHR":                           202,
-	"vkCmdWriteTimestamp2":                               203,
-	"vkCmdWriteTimestamp2KHR":                            203,
-	"vkCmdWriteBufferMarker2AMD":                         204,
-	"vkCopyMemoryToImage":                                205,
-	"vkCopyMemoryToImageEXT":                             205,
-	"vkCopyImageToMemory":                                206,
-	"vkCopyImageToMemoryEXT":                             206,
-	"vkCopyImageToImage":                                 207,
-	"vkCopyImageToImageEXT":                              207,
-	"vkTransitionImageLayout":                            208,
-	"vkTransitionImageLayoutEXT":                         208,
-	"vkSetDeviceMemoryPriorityEXT":                       209,
-	"vkGetImageSubresourceLayout2":                       210,
-	"vkGetImageSubresourceLayout2KHR":                    210,
-	"vkGetImageSubresourceLayout2EXT":                    210,
-	"vkMapMemory2":                                       211,
-	"vkMapMemory2KHR":                                    211,
-	"vkUnmapMemory2":                                     212,
-	"vkUnmapMemory2KHR":                                  212,
+	"vkGetSemaphoreFdKHR":                                154,
+	"vkImportSemaphoreFdKHR":                             155,
+	"vkGetPhysicalDeviceExternalFenceProperties":         156,
+	"vkGetPhysicalDeviceExternalFencePropertiesKHR":      156,
+	"vkGetFenceFdKHR":                                    157,
+	"vkImportFenceFdKHR":                                 158,
+	"vkEnumeratePhysicalDeviceGroups":                    159,
+	"vkEnumeratePhysicalDeviceGroupsKHR":                 159,
+	"vkGetDeviceGroupPeerMemoryFeatures":                 160,
+	"vkGetDeviceGroupPeerMemoryFeaturesKHR":              160,
+	"vkBindBufferMemory2":                                161,
+	"vkBindBufferMemory2KHR":                             161,
+	"vkBindImageMemory2":                                 162,
+	"vkBindImageMemory2KHR":                              162,
+	"vkCmdSetDeviceMask":                                 163,
+	"vkCmdSetDeviceMaskKHR":                              163,
+	"vkCmdDispatchBase":                                  164,
+	"vkCmdDispatchBaseKHR":                               164,
+	"vkCreateDescriptorUpdateTemplate":                   165,
+	"vkCreateDescriptorUpdateTemplateKHR":                165,
+	"vkDestroyDescriptorUpdateTemplate":                  166,
+	"vkDestroyDescriptorUpdateTemplateKHR":               166,
+	"vkUpdateDescriptorSetWithTemplate":                  167,
+	"vkUpdateDescriptorSetWithTemplateKHR":               167,
+	"vkGetBufferMemoryRequirements2":                     168,
+	"vkGetBufferMemoryRequirements2KHR":                  168,
+	"vkGetImageMemoryRequirements2":                      169,
+	"vkGetImageMemoryRequirements2KHR":                   169,
+	"vkGetImageSparseMemoryRequirements2":                170,
+	"vkGetImageSparseMemoryRequirements2KHR":             170,
+	"vkGetDeviceBufferMemoryRequirements":                171,
+	"vkGetDeviceBufferMemoryRequirementsKHR":             171,
+	"vkGetDeviceImageMemoryRequirements":                 172,
+	"vkGetDeviceImageMemoryRequirementsKHR":              172,
+	"vkGetDeviceImageSparseMemoryRequirements":           173,
+	"vkGetDeviceImageSparseMemoryRequirementsKHR":        173,
+	"vkCreateSamplerYcbcrConversion":                     174,
+	"vkCreateSamplerYcbcrConversionKHR":                  174,
+	"vkDestroySamplerYcbcrConversion":                    175,
+	"vkDestroySamplerYcbcrConversionKHR":                 175,
+	"vkGetDeviceQueue2":                                  176,
+	"vkGetDescriptorSetLayoutSupport":                    177,
+	"vkGetDescriptorSetLayoutSupportKHR":                 177,
+	"vkGetPhysicalDeviceCalibrateableTimeDomainsKHR":     178,
+	"vkGetPhysicalDeviceCalibrateableTimeDomainsEXT":     178,
+	"vkGetCalibratedTimestampsKHR":                       179,
+	"vkGetCalibratedTimestampsEXT":                       179,
+	"vkSetDebugUtilsObjectNameEXT":                       180,
+	"vkSetDebugUtilsObjectTagEXT":                        181,
+	"vkQueueBeginDebugUtilsLabelEXT":                     182,
+	"vkQueueEndDebugUtilsLabelEXT":                       183,
+	"vkQueueInsertDebugUtilsLabelEXT":                    184,
+	"vkCmdBeginDebugUtilsLabelEXT":                       185,
+	"vkCmdEndDebugUtilsLabelEXT":                         186,
+	"vkCmdInsertDebugUtilsLabelEXT":                      187,
+	"vkCreateDebugUtilsMessengerEXT":                     188,
+	"vkDestroyDebugUtilsMessengerEXT":                    189,
+	"vkSubmitDebugUtilsMessageEXT":                       190,
+	"vkGetMemoryHostPointerPropertiesEXT":                191,
+	"vkCmdWriteBufferMarkerAMD":                          192,
+	"vkGetSemaphoreCounterValue":                         193,
+	"vkGetSemaphoreCounterValueKHR":                      193,
+	"vkWaitSemaphores":                                   194,
+	"vkWaitSemaphoresKHR":                                194,
+	"vkSignalSemaphore":                                  195,
+	"vkSignalSemaphoreKHR":                               195,
+	"vkGetImageDrmFormatModifierPropertiesEXT":           196,
+	"vkGetBufferOpaqueCaptureAddress":                    197,
+	"vkGetBufferOpaqueCaptureAddressKHR":                 197,
+	"vkGetBufferDeviceAddress":                           198,
+	"vkGetBufferDeviceAddressKHR":                        198,
+	"vkGetBufferDeviceAddressEXT":                        198,
+	"vkGetDeviceMemoryOpaqueCaptureAddress":              199,
+	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           199,
+	"vkCmdCopyBuffer2":                                   200,
+	"vkCmdCopyBuffer2KHR":                                200,
+	"vkCmdCopyImage2":                                    201,
+	"vkCmdCopyImage2KHR":                                 201,
+	"vkCmdBlitImage2":                                    202,
+	"vkCmdBlitImage2KHR":                                 202,
+	"vkCmdCopyBufferToImage2":                            203,
+	"vkCmdCopyBufferToImage2KHR":                         203,
+	"vkCmdCopyImageToBuffer2":                            204,
+	"vkCmdCopyImageToBuffer2KHR":                         204,
+	"vkCmdResolveImage2":                                 205,
+	"vkCmdResolveImage2KHR":                              205,
+	"vkCmdSetEvent2":                                     206,
+	"vkCmdSetEvent2KHR":                                  206,
+	"vkCmdResetEvent2":                                   207,
+	"vkCmdResetEvent2KHR":                                207,
+	"vkCmdWaitEvents2":                                   208,
+	"vkCmdWaitEvents2KHR":                                208,
+	"vkCmdPipelineBarrier2":                              209,
+	"vkCmdPipelineBarrier2KHR":                           209,
+	"vkCmdWriteTimestamp2":                               210,
+	"vkCmdWriteTimestamp2KHR":                            210,
+	"vkCmdWriteBufferMarker2AMD":                         211,
+	"vkCopyMemoryToImage":                                212,
+	"vkCopyMemoryToImageEXT":                             212,
+	"vkCopyImageToMemory":                                213,
+	"vkCopyImageToMemoryEXT":                             213,
+	"vkCopyImageToImage":                                 214,
+	"vkCopyImageToImageEXT":                              214,
+	"vkTransitionImageLayout":                            215,
+	"vkTransitionImageLayoutEXT":                         215,
+	"vkSetDeviceMemoryPriorityEXT":                       216,
+	"vkGetImageSubresourceLayout2":                       217,
+	"vkGetImageSubresourceLayout2KHR":                    217,
+	"vkGetImageSubresourceLayout2EXT":                    217,
+	"vkMapMemory2":                                       218,
+	"vkMapMemory2KHR":                                    218,
+	"vkUnmapMemory2":                                     219,
+	"vkUnmapMemory2KHR":                                  219,
 }
 
-var dispatchers = [213]func(*Frame){
+var dispatchers = [220]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -773,13 +811,13 @@ var dispatchers = [213]func(*Frame){
 	39:  callResetFences,
 	40:  callGetFenceStatus,
 	41:  callWaitForFences,
-	42:  absent, // vkCreateSemaphore
-	43:  absent, // vkDestroySemaphore
-	44:  absent, // vkCreateEvent
-	45:  absent, // vkDestroyEvent
-	46:  absent, // vkGetEventStatus
-	47:  absent, // vkSetEvent
-	48:  absent, // vkResetEvent
+	42:  callCreateSemaphore,
+	43:  callDestroySemaphore,
+	44:  callCreateEvent,
+	45:  callDestroyEvent,
+	46:  callGetEventStatus,
+	47:  callSetEvent,
+	48:  callResetEvent,
 	49:  callCreateQueryPool,
 	50:  callDestroyQueryPool,
 	51:  callGetQueryPoolResults,
@@ -885,65 +923,72 @@ var dispatchers = [213]func(*Frame){
 	151: callGetMemoryFdPropertiesKHR,
 	152: callGetMemoryRemoteAddressNV,
 	153: callGetPhysicalDeviceExternalSemaphoreProperties,
-	154: callGetPhysicalDeviceExternalFenceProperties,
-	155: callEnumeratePhysicalDeviceGroups,
-	156: callGetDeviceGroupPeerMemoryFeatures,
-	157: callBindBufferMemory2,
-	158: callBindImageMemory2,
-	159: callCmdSetDeviceMask,
-	160: absent, // vkCmdDispatchBase
-	161: absent, // vkCreateDescriptorUpdateTemplate
-	162: absent, // vkDestroyDescriptorUpdateTemplate
-	163: absent, // vkUpdateDescriptorSetWithTemplate
-	164: callGetBufferMemoryRequirements2,
-	165: callGetImageMemoryRequirements2,
-	166: callGetImageSparseMemoryRequirements2,
-	167: callGetDeviceBufferMemoryRequirements,
-	168: callGetDeviceImageMemoryRequirements,
-	169: callGetDeviceImageSparseMemoryRequirements,
-	170: absent, // vkCreateSamplerYcbcrConversion
-	171: absent, // vkDestroySamplerYcbcrConversion
-	172: callGetDeviceQueue2,
-	173: absent, // vkGetDescriptorSetLayoutSupport
-	174: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
-	175: callGetCalibratedTimestampsKHR,
-	176: callSetDebugUtilsObjectNameEXT,
-	177: callSetDebugUtilsObjectTagEXT,
-	178: callQueueBeginDebugUtilsLabelEXT,
-	179: callQueueEndDebugUtilsLabelEXT,
-	180: callQueueInsertDebugUtilsLabelEXT,
-	181: callCmdBeginDebugUtilsLabelEXT,
-	182: callCmdEndDebugUtilsLabelEXT,
-	183: callCmdInsertDebugUtilsLabelEXT,
-	184: callCreateDebugUtilsMessengerEXT,
-	185: callDestroyDebugUtilsMessengerEXT,
-	186: callSubmitDebugUtilsMessageEXT,
-	187: callGetMemoryHostPointerPropertiesEXT,
-	188: callCmdWriteBufferMarkerAMD,
-	189: callGetImageDrmFormatModifierPropertiesEXT,
-	190: callGetBufferOpaqueCaptureAddress,
-	191: callGetBufferDeviceAddress,
-	192: callGetDeviceMemoryOpaqueCaptureAddress,
-	193: callCmdCopyBuffer2,
-	194: callCmdCopyImage2,
-	195: callCmdBlitImage2,
-	196: callCmdCopyBufferToImage2,
-	197: callCmdCopyImageToBuffer2,
-	198: callCmdResolveImage2,
-	199: callCmdSetEvent2,
-	200: callCmdResetEvent2,
-	201: callCmdWaitEvents2,
-	202: callCmdPipelineBarrier2,
-	203: callCmdWriteTimestamp2,
-	204: callCmdWriteBufferMarker2AMD,
-	205: callCopyMemoryToImage,
-	206: callCopyImageToMemory,
-	207: callCopyImageToImage,
-	208: callTransitionImageLayout,
-	209: callSetDeviceMemoryPriorityEXT,
-	210: callGetImageSubresourceLayout2,
-	211: callMapMemory2,
-	212: callUnmapMemory2,
+	154: callGetSemaphoreFdKHR,
+	155: callImportSemaphoreFdKHR,
+	156: callGetPhysicalDeviceExternalFenceProperties,
+	157: callGetFenceFdKHR,
+	158: callImportFenceFdKHR,
+	159: callEnumeratePhysicalDeviceGroups,
+	160: callGetDeviceGroupPeerMemoryFeatures,
+	161: callBindBufferMemory2,
+	162: callBindImageMemory2,
+	163: callCmdSetDeviceMask,
+	164: absent, // vkCmdDispatchBase
+	165: absent, // vkCreateDescriptorUpdateTemplate
+	166: absent, // vkDestroyDescriptorUpdateTemplate
+	167: absent, // vkUpdateDescriptorSetWithTemplate
+	168: callGetBufferMemoryRequirements2,
+	169: callGetImageMemoryRequirements2,
+	170: callGetImageSparseMemoryRequirements2,
+	171: callGetDeviceBufferMemoryRequirements,
+	172: callGetDeviceImageMemoryRequirements,
+	173: callGetDeviceImageSparseMemoryRequirements,
+	174: absent, // vkCreateSamplerYcbcrConversion
+	175: absent, // vkDestroySamplerYcbcrConversion
+	176: callGetDeviceQueue2,
+	177: absent, // vkGetDescriptorSetLayoutSupport
+	178: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
+	179: callGetCalibratedTimestampsKHR,
+	180: callSetDebugUtilsObjectNameEXT,
+	181: callSetDebugUtilsObjectTagEXT,
+	182: callQueueBeginDebugUtilsLabelEXT,
+	183: callQueueEndDebugUtilsLabelEXT,
+	184: callQueueInsertDebugUtilsLabelEXT,
+	185: callCmdBeginDebugUtilsLabelEXT,
+	186: callCmdEndDebugUtilsLabelEXT,
+	187: callCmdInsertDebugUtilsLabelEXT,
+	188: callCreateDebugUtilsMessengerEXT,
+	189: callDestroyDebugUtilsMessengerEXT,
+	190: callSubmitDebugUtilsMessageEXT,
+	191: callGetMemoryHostPointerPropertiesEXT,
+	192: callCmdWriteBufferMarkerAMD,
+	193: callGetSemaphoreCounterValue,
+	194: callWaitSemaphores,
+	195: callSignalSemaphore,
+	196: callGetImageDrmFormatModifierPropertiesEXT,
+	197: callGetBufferOpaqueCaptureAddress,
+	198: callGetBufferDeviceAddress,
+	199: callGetDeviceMemoryOpaqueCaptureAddress,
+	200: callCmdCopyBuffer2,
+	201: callCmdCopyImage2,
+	202: callCmdBlitImage2,
+	203: callCmdCopyBufferToImage2,
+	204: callCmdCopyImageToBuffer2,
+	205: callCmdResolveImage2,
+	206: callCmdSetEvent2,
+	207: callCmdResetEvent2,
+	208: callCmdWaitEvents2,
+	209: callCmdPipelineBarrier2,
+	210: callCmdWriteTimestamp2,
+	211: callCmdWriteBufferMarker2AMD,
+	212: callCopyMemoryToImage,
+	213: callCopyImageToMemory,
+	214: callCopyImageToImage,
+	215: callTransitionImageLayout,
+	216: callSetDeviceMemoryPriorityEXT,
+	217: callGetImageSubresourceLayout2,
+	218: callMapMemory2,
+	219: callUnmapMemory2,
 }
 
 func callCreateInstance(f *Frame) {
@@ -1104,6 +1149,34 @@ func callGetFenceStatus(f *Frame) {
 
 func callWaitForFences(f *Frame) {
 	f.result = uintptr(uint32(installed.WaitForFences(vk.Device(f.word(0)), uint32(f.word(1)), (*vk.Fence)(f.pointer(2)), vk.Bool32(f.word(3)), uint64(f.word(4)))))
+}
+
+func callCreateSemaphore(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateSemaphore(vk.Device(f.word(0)), (*vk.SemaphoreCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.Semaphore)(f.pointer(3)))))
+}
+
+func callDestroySemaphore(f *Frame) {
+	installed.DestroySemaphore(vk.Device(f.word(0)), vk.Semaphore(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callCreateEvent(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateEvent(vk.Device(f.word(0)), (*vk.EventCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.Event)(f.pointer(3)))))
+}
+
+func callDestroyEvent(f *Frame) {
+	installed.DestroyEvent(vk.Device(f.word(0)), vk.Event(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callGetEventStatus(f *Frame) {
+	f.result = uintptr(uint32(installed.GetEventStatus(vk.Device(f.word(0)), vk.Event(f.word(1)))))
+}
+
+func callSetEvent(f *Frame) {
+	f.result = uintptr(uint32(installed.SetEvent(vk.Device(f.word(0)), vk.Event(f.word(1)))))
+}
+
+func callResetEvent(f *Frame) {
+	f.result = uintptr(uint32(installed.ResetEvent(vk.Device(f.word(0)), vk.Event(f.word(1)))))
 }
 
 func callCreateQueryPool(f *Frame) {
@@ -1318,8 +1391,24 @@ func callGetPhysicalDeviceExternalSemaphoreProperties(f *Frame) {
 	installed.GetPhysicalDeviceExternalSemaphoreProperties(vk.PhysicalDevice(f.word(0)), (*vk.PhysicalDeviceExternalSemaphoreInfo)(f.pointer(1)), (*vk.ExternalSemaphoreProperties)(f.pointer(2)))
 }
 
+func callGetSemaphoreFdKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetSemaphoreFdKHR(vk.Device(f.word(0)), (*vk.SemaphoreGetFdInfoKHR)(f.pointer(1)), (*int32)(f.pointer(2)))))
+}
+
+func callImportSemaphoreFdKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.ImportSemaphoreFdKHR(vk.Device(f.word(0)), (*vk.ImportSemaphoreFdInfoKHR)(f.pointer(1)))))
+}
+
 func callGetPhysicalDeviceExternalFenceProperties(f *Frame) {
 	installed.GetPhysicalDeviceExternalFenceProperties(vk.PhysicalDevice(f.word(0)), (*vk.PhysicalDeviceExternalFenceInfo)(f.pointer(1)), (*vk.ExternalFenceProperties)(f.pointer(2)))
+}
+
+func callGetFenceFdKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetFenceFdKHR(vk.Device(f.word(0)), (*vk.FenceGetFdInfoKHR)(f.pointer(1)), (*int32)(f.pointer(2)))))
+}
+
+func callImportFenceFdKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.ImportFenceFdKHR(vk.Device(f.word(0)), (*vk.ImportFenceFdInfoKHR)(f.pointer(1)))))
 }
 
 func callEnumeratePhysicalDeviceGroups(f *Frame) {
@@ -1428,6 +1517,18 @@ func callGetMemoryHostPointerPropertiesEXT(f *Frame) {
 
 func callCmdWriteBufferMarkerAMD(f *Frame) {
 	installed.CmdWriteBufferMarkerAMD(vk.CommandBuffer(f.word(0)), vk.PipelineStageFlagBits(f.word(1)), vk.Buffer(f.word(2)), vk.DeviceSize(f.word(3)), uint32(f.word(4)))
+}
+
+func callGetSemaphoreCounterValue(f *Frame) {
+	f.result = uintptr(uint32(installed.GetSemaphoreCounterValue(vk.Device(f.word(0)), vk.Semaphore(f.word(1)), (*uint64)(f.pointer(2)))))
+}
+
+func callWaitSemaphores(f *Frame) {
+	f.result = uintptr(uint32(installed.WaitSemaphores(vk.Device(f.word(0)), (*vk.SemaphoreWaitInfo)(f.pointer(1)), uint64(f.word(2)))))
+}
+
+func callSignalSemaphore(f *Frame) {
+	f.result = uintptr(uint32(installed.SignalSemaphore(vk.Device(f.word(0)), (*vk.SemaphoreSignalInfo)(f.pointer(1)))))
 }
 
 func callGetImageDrmFormatModifierPropertiesEXT(f *Frame) {

@@ -642,3 +642,24 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVL $212, AX
 	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $213, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $214, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $215, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $216, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $217, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $218, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $219, AX
+	JMP  farside_entry(SB)

@@ -642,3 +642,24 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVD $212, R9
 	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $213, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $214, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $215, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $216, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $217, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $218, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $219, R9
+	B    farside_entry(SB)

@@ -1,0 +1,205 @@
+package icd
+
+import (
+	"farside/internal/syncobj"
+	"farside/internal/vk"
+)
+
+// The handle types that fences and semaphores share: by reference or by copy, not both, since a copy of what
+// another process may signal is not supported.
+const (
+	opaqueFence     = vk.EXTERNAL_FENCE_HANDLE_TYPE_OPAQUE_FD_BIT
+	syncFence       = vk.EXTERNAL_FENCE_HANDLE_TYPE_SYNC_FD_BIT
+	opaqueSemaphore = vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT
+	syncSemaphore   = vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT
+)
+
+// fenceForm is the form of a set of handle types, formNone if a fence can't have that set.
+func fenceForm(types vk.ExternalFenceHandleTypeFlags) form {
+	switch types {
+	case opaqueFence:
+		return formOpaque
+	case syncFence:
+		return formSync
+	}
+	return formNone
+}
+
+// semaphoreForm is the form of a set of handle types, formNone if a semaphore can't have that set.
+func semaphoreForm(types vk.ExternalSemaphoreHandleTypeFlags, timeline bool) form {
+	switch {
+	case types == opaqueSemaphore:
+		return formOpaque
+	case types == syncSemaphore && !timeline:
+		return formSync
+	}
+	return formNone
+}
+
+// getPhysicalDeviceExternalFenceProperties answers with one type each: no two go together.
+func getPhysicalDeviceExternalFenceProperties(h vk.PhysicalDevice, info *vk.PhysicalDeviceExternalFenceInfo, out *vk.ExternalFenceProperties) {
+	out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes, out.ExternalFenceFeatures = 0, 0, 0
+	if physicalDevices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetPhysicalDeviceExternalFenceProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	if fenceForm(info.HandleType) != formNone {
+		out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes = info.HandleType, info.HandleType
+		out.ExternalFenceFeatures = vk.EXTERNAL_FENCE_FEATURE_EXPORTABLE_BIT | vk.EXTERNAL_FENCE_FEATURE_IMPORTABLE_BIT
+	}
+}
+
+// getPhysicalDeviceExternalSemaphoreProperties answers with one type each: no two go together.
+func getPhysicalDeviceExternalSemaphoreProperties(h vk.PhysicalDevice, info *vk.PhysicalDeviceExternalSemaphoreInfo, out *vk.ExternalSemaphoreProperties) {
+	out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes, out.ExternalSemaphoreFeatures = 0, 0, 0
+	if physicalDevices.Get(uintptr(h)) == nil {
+		staleHandle("vkGetPhysicalDeviceExternalSemaphoreProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+		return
+	}
+	t := vk.Find[vk.SemaphoreTypeCreateInfo](info.PNext)
+	if semaphoreForm(info.HandleType, t != nil && t.SemaphoreType == vk.SEMAPHORE_TYPE_TIMELINE) != formNone {
+		out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes = info.HandleType, info.HandleType
+		out.ExternalSemaphoreFeatures = vk.EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | vk.EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT
+	}
+}
+
+var fenceExport = exportRules{
+	form:        "VUID-VkFenceGetFdInfoKHR-handleType-01453",
+	imported:    "VUID-VkFenceGetFdInfoKHR-fence-01455",
+	unsignalled: "VUID-VkFenceGetFdInfoKHR-handleType-01454",
+}
+
+func getFenceFdKHR(h vk.Device, info *vk.FenceGetFdInfoKHR, out *int32) vk.Result {
+	f := fences.Get(uint64(info.Fence))
+	if f == nil {
+		return staleHandle("vkGetFenceFdKHR", vk.OBJECT_TYPE_FENCE, uint64(info.Fence))
+	}
+	fd, err := f.exportFD(info.HandleType)
+	if err != nil {
+		return f.fail("vkGetFenceFdKHR", info.Fence, err)
+	}
+	*out = int32(fd)
+	return vk.SUCCESS
+}
+
+func (f *fence) exportFD(t vk.ExternalFenceHandleTypeFlags) (int, error) {
+	as := fenceForm(t)
+	if as == formNone {
+		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkFenceGetFdInfoKHR-handleType-01456",
+			"%v is not a handle type that a POSIX file descriptor carries", t)
+	}
+	return f.export(as, &fenceExport)
+}
+
+var semaphoreExport = exportRules{
+	form:        "VUID-VkSemaphoreGetFdInfoKHR-handleType-01132",
+	imported:    "VUID-VkSemaphoreGetFdInfoKHR-semaphore-01133",
+	unsignalled: "VUID-VkSemaphoreGetFdInfoKHR-handleType-03254",
+}
+
+func getSemaphoreFdKHR(h vk.Device, info *vk.SemaphoreGetFdInfoKHR, out *int32) vk.Result {
+	s := semaphores.Get(uint64(info.Semaphore))
+	if s == nil {
+		return staleHandle("vkGetSemaphoreFdKHR", vk.OBJECT_TYPE_SEMAPHORE, uint64(info.Semaphore))
+	}
+	fd, err := s.exportFD(info.HandleType)
+	if err != nil {
+		return s.fail("vkGetSemaphoreFdKHR", info.Semaphore, err)
+	}
+	*out = int32(fd)
+	return vk.SUCCESS
+}
+
+func (s *semaphore) exportFD(t vk.ExternalSemaphoreHandleTypeFlags) (int, error) {
+	as := semaphoreForm(t, false)
+	switch {
+	case as == formNone:
+		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkSemaphoreGetFdInfoKHR-handleType-01136",
+			"%v is not a handle type that a POSIX file descriptor carries", t)
+	case as == formSync && s.timeline:
+		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkSemaphoreGetFdInfoKHR-handleType-03253",
+			"a timeline semaphore has no SYNC_FD")
+	}
+	return s.export(as, &semaphoreExport)
+}
+
+func importFenceFdKHR(h vk.Device, info *vk.ImportFenceFdInfoKHR) vk.Result {
+	f := fences.Get(uint64(info.Fence))
+	if f == nil {
+		return staleHandle("vkImportFenceFdKHR", vk.OBJECT_TYPE_FENCE, uint64(info.Fence))
+	}
+	if err := f.importFD(info); err != nil {
+		return f.fail("vkImportFenceFdKHR", info.Fence, err)
+	}
+	return vk.SUCCESS
+}
+
+func (f *fence) importFD(info *vk.ImportFenceFdInfoKHR) error {
+	temporary := info.Flags&vk.FENCE_IMPORT_TEMPORARY_BIT != 0
+	as := fenceForm(info.HandleType)
+	switch {
+	case as == formNone:
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkImportFenceFdInfoKHR-handleType-01464",
+			"a fence can't be imported from handle type %v", info.HandleType)
+	case as == formSync && !temporary:
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkImportFenceFdInfoKHR-handleType-07306",
+			"a SYNC_FD is imported with VK_FENCE_IMPORT_TEMPORARY_BIT")
+	case f.pending():
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-vkImportFenceFdKHR-fence-01463",
+			"a queue has not signalled the fence yet")
+	}
+	return f.importPayload(int(info.Fd), syncobj.Fence, as, temporary)
+}
+
+func importSemaphoreFdKHR(h vk.Device, info *vk.ImportSemaphoreFdInfoKHR) vk.Result {
+	s := semaphores.Get(uint64(info.Semaphore))
+	if s == nil {
+		return staleHandle("vkImportSemaphoreFdKHR", vk.OBJECT_TYPE_SEMAPHORE, uint64(info.Semaphore))
+	}
+	if err := s.importFD(info); err != nil {
+		return s.fail("vkImportSemaphoreFdKHR", info.Semaphore, err)
+	}
+	return vk.SUCCESS
+}
+
+func (s *semaphore) importFD(info *vk.ImportSemaphoreFdInfoKHR) error {
+	temporary := info.Flags&vk.SEMAPHORE_IMPORT_TEMPORARY_BIT != 0
+	as := semaphoreForm(info.HandleType, false)
+	kind := syncobj.Binary
+	if s.timeline {
+		kind = syncobj.Timeline
+	}
+	switch {
+	case as == formNone:
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkImportSemaphoreFdInfoKHR-handleType-01143",
+			"a semaphore can't be imported from handle type %v", info.HandleType)
+	case as == formSync && !temporary:
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkImportSemaphoreFdInfoKHR-handleType-07307",
+			"a SYNC_FD is imported with VK_SEMAPHORE_IMPORT_TEMPORARY_BIT")
+	case as == formOpaque && temporary && s.timeline:
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkImportSemaphoreFdInfoKHR-flags-03323",
+			"a timeline semaphore can't be imported temporarily")
+	case s.pending():
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-vkImportSemaphoreFdKHR-semaphore-01142",
+			"a queue has not signalled the semaphore yet")
+	}
+	return s.importPayload(int(info.Fd), kind, as, temporary)
+}
+
+// importPayload replaces the payload by what fd refers to, and owns fd if it succeeds.
+func (c *carrier) importPayload(fd int, kind syncobj.Kind, as form, temporary bool) (err error) {
+	h := held{form: as, imported: true}
+	if as == formOpaque {
+		h.Payload, err = syncobj.Import(fd, kind, c.device.identity())
+	} else {
+		h.Payload, err = syncobj.ImportSyncFile(fd, kind)
+	}
+	if err != nil {
+		if vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE {
+			err = vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%w", err) // the other error that the commands have
+		}
+		return err
+	}
+	c.replace(h, temporary)
+	return nil
+}
