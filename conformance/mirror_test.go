@@ -18,6 +18,7 @@ type mirror struct {
 	copy2   bool // record the forms of VK_KHR_copy_commands2
 	buffers []*mirrorBuffer
 	images  []*mirrorImage
+	queries vk.QueryPool // if any
 }
 
 // mirrorBuffer is a buffer in mapped memory.
@@ -303,7 +304,15 @@ func (m *mirror) free() {
 		m.c.dev.DestroyImage(i.handle)
 		m.c.dev.Free(i.memory)
 	}
+	m.c.dev.Call("vkDestroyQueryPool", uintptr(m.queries), 0)
 	m.recorder.free()
+}
+
+// flush executes what was recorded so far.
+func (m *mirror) flush() {
+	m.end(m.cb)
+	m.submit(m.cb)
+	m.begin(m.cb, 0)
 }
 
 // same compares bytes.

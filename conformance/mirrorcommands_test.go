@@ -98,16 +98,18 @@ func (m *mirror) imageToBuffer(dst *mirrorBuffer, src *mirrorImage, regions ...v
 	}
 }
 
+func imageCopy2(to *vk.ImageCopy2, r *vk.ImageCopy) {
+	to.SType = vk.STRUCTURE_TYPE_IMAGE_COPY_2
+	to.SrcSubresource, to.SrcOffset = r.SrcSubresource, r.SrcOffset
+	to.DstSubresource, to.DstOffset, to.Extent = r.DstSubresource, r.DstOffset, r.Extent
+}
+
 func (m *mirror) copyImage(dst, src *mirrorImage, regions ...vk.ImageCopy) {
 	if m.copy2 {
 		info := vulkan.Struct[vk.CopyImageInfo2](&m.a)
 		info.SrcImage, info.SrcImageLayout = src.handle, vk.IMAGE_LAYOUT_GENERAL
 		info.DstImage, info.DstImageLayout = dst.handle, vk.IMAGE_LAYOUT_GENERAL
-		info.RegionCount, info.PRegions = array2(&m.a, regions, func(to *vk.ImageCopy2, r *vk.ImageCopy) {
-			to.SType = vk.STRUCTURE_TYPE_IMAGE_COPY_2
-			to.SrcSubresource, to.SrcOffset = r.SrcSubresource, r.SrcOffset
-			to.DstSubresource, to.DstOffset, to.Extent = r.DstSubresource, r.DstOffset, r.Extent
-		})
+		info.RegionCount, info.PRegions = array2(&m.a, regions, imageCopy2)
 		m.cmd("vkCmdCopyImage2KHR", ptr(info))
 	} else {
 		n, p := array(&m.a, regions)

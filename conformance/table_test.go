@@ -7,5 +7,6 @@ func table() []definition {
 	return slices.Concat(opaqueFdCases(), fdRuleCases(), survivalCases(), memoryCases(), requirementCases(),
 		deviceInitCases(), infoCases(), queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
 		nvCases(), hammerCases(), transferCases(), extensionCases(),
-		commandBufferCases())
+		commandBufferCases(), bufferCases(), bufferBindCases(),
+		commandBufferMisuse())
 }
