@@ -5,12 +5,34 @@ import (
 	"farside/internal/vk"
 )
 
-// transferFeatures is what every supported format can do.
-const transferFeatures = vk.FORMAT_FEATURE_TRANSFER_SRC_BIT | vk.FORMAT_FEATURE_TRANSFER_DST_BIT
+const (
+	// transferFeatures is what every supported format can do.
+	transferFeatures = vk.FORMAT_FEATURE_2_TRANSFER_SRC_BIT | vk.FORMAT_FEATURE_2_TRANSFER_DST_BIT |
+		vk.FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT
+	blitFeatures = vk.FORMAT_FEATURE_2_BLIT_SRC_BIT | vk.FORMAT_FEATURE_2_BLIT_DST_BIT
+)
 
-// transferFeatures2 is transferFeatures in VkFormatFeatureFlags2, and what only these can say.
-const transferFeatures2 = vk.FORMAT_FEATURE_2_TRANSFER_SRC_BIT | vk.FORMAT_FEATURE_2_TRANSFER_DST_BIT |
-	vk.FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT
+// formatFeatures returns what images of a format can do, in every tiling: 0 if there are none.
+func formatFeatures(format vk.Format) vk.FormatFeatureFlags2 {
+	t, ok := texel.FormatOf(format)
+	switch {
+	case !ok:
+		return 0
+	case t.Compressed:
+		return transferFeatures
+	}
+	features := transferFeatures | blitFeatures
+	if c, ok := texel.CodecOf(format, vk.IMAGE_ASPECT_COLOR_BIT); ok && c.Class() == texel.Float {
+		// Without SAMPLED_IMAGE_BIT this speaks of blits alone (chapter "Format Properties").
+		features |= vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT
+	}
+	return features
+}
+
+// formatFeatures1 is formatFeatures in VkFormatFeatureFlags, which has the same low bits.
+func formatFeatures1(format vk.Format) vk.FormatFeatureFlags {
+	return vk.FormatFeatureFlags(formatFeatures(format) & (1<<31 - 1))
+}
 
 func getPhysicalDeviceFormatProperties(h vk.PhysicalDevice, format vk.Format, out *vk.FormatProperties) {
 	if physicalDevices.Get(uintptr(h)) == nil {
@@ -28,10 +50,8 @@ func getPhysicalDeviceFormatProperties2(h vk.PhysicalDevice, format vk.Format, o
 	formatProperties(format, &out.FormatProperties)
 	t, ok := texel.FormatOf(format)
 	if p := vk.Find[vk.FormatProperties3](out.PNext); p != nil {
-		p.LinearTilingFeatures, p.OptimalTilingFeatures, p.BufferFeatures = 0, 0, 0
-		if ok {
-			p.LinearTilingFeatures, p.OptimalTilingFeatures = transferFeatures2, transferFeatures2
-		}
+		features := formatFeatures(format)
+		p.LinearTilingFeatures, p.OptimalTilingFeatures, p.BufferFeatures = features, features, 0
 	}
 	modifiable := ok && t.Modifiable()
 	if p := vk.Find[vk.DrmFormatModifierPropertiesListEXT](out.PNext); p != nil {
@@ -40,7 +60,7 @@ func getPhysicalDeviceFormatProperties2(h vk.PhysicalDevice, format vk.Format, o
 			list = []vk.DrmFormatModifierPropertiesEXT{{
 				DrmFormatModifier:               drmModifierLinear,
 				DrmFormatModifierPlaneCount:     1,
-				DrmFormatModifierTilingFeatures: transferFeatures,
+				DrmFormatModifierTilingFeatures: formatFeatures1(format),
 			}}
 		}
 		vk.WriteArray(&p.DrmFormatModifierCount, p.PDrmFormatModifierProperties, list)
@@ -51,7 +71,7 @@ func getPhysicalDeviceFormatProperties2(h vk.PhysicalDevice, format vk.Format, o
 			list = []vk.DrmFormatModifierProperties2EXT{{
 				DrmFormatModifier:               drmModifierLinear,
 				DrmFormatModifierPlaneCount:     1,
-				DrmFormatModifierTilingFeatures: transferFeatures2,
+				DrmFormatModifierTilingFeatures: formatFeatures(format),
 			}}
 		}
 		vk.WriteArray(&p.DrmFormatModifierCount, p.PDrmFormatModifierProperties, list)
@@ -59,8 +79,6 @@ func getPhysicalDeviceFormatProperties2(h vk.PhysicalDevice, format vk.Format, o
 }
 
 func formatProperties(format vk.Format, out *vk.FormatProperties) {
-	*out = vk.FormatProperties{}
-	if _, ok := texel.FormatOf(format); ok {
-		out.LinearTilingFeatures, out.OptimalTilingFeatures = transferFeatures, transferFeatures
-	}
+	features := formatFeatures1(format)
+	*out = vk.FormatProperties{LinearTilingFeatures: features, OptimalTilingFeatures: features}
 }
