@@ -155,6 +155,9 @@ func (r *replay) command(record command.Record) error {
 			return r.copyImageToBuffer(&c)
 		}
 	case command.OpBlitImage:
+		if c, ok := record.BlitImage(); ok {
+			return r.blitImage(&c)
+		}
 	case command.OpResolveImage:
 		if _, ok := record.ResolveImage(); ok {
 			// Multisampled images exist only where formats can be attachments (VkImageFormatProperties, sampleCounts).
@@ -304,6 +307,18 @@ func (r *replay) copyImageToBuffer(c *command.CopyImageToBuffer) error {
 		return err
 	}
 	return transfer.CopyImageToBuffer(dst, src, c.Regions)
+}
+
+func (r *replay) blitImage(c *command.BlitImage) error {
+	src, err := r.texels(c.SrcImage, "srcImage", imageSrc, "srcImage-00219")
+	if err != nil {
+		return err
+	}
+	dst, err := r.texels(c.DstImage, "dstImage", imageDst, "dstImage-00224")
+	if err != nil {
+		return err
+	}
+	return transfer.Blit(dst, src, c.Regions, c.Filter)
 }
 
 func (r *replay) clearColorImage(c *command.ClearColorImage) error {
