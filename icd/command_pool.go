@@ -32,7 +32,7 @@ func createCommandPool(h vk.Device, info *vk.CommandPoolCreateInfo, _ *vk.Alloca
 	if d == nil {
 		return staleHandle("vkCreateCommandPool", vk.OBJECT_TYPE_DEVICE, uint64(h))
 	}
-	if info.QueueFamilyIndex >= queueFamilyCount {
+	if info.QueueFamilyIndex >= uint32(len(queueFamilies)) {
 		return d.fail("vkCreateCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCreateCommandPool-queueFamilyIndex-01937",
 			"queue family %d does not exist", info.QueueFamilyIndex))
 	}

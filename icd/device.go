@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"farside/internal/exec"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
@@ -21,6 +22,7 @@ func createDevice(h vk.PhysicalDevice, info *vk.DeviceCreateInfo, _ *vk.Allocati
 
 func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err error) {
 	d := &device{physical: p, extensions: map[string]bool{}, stop: syncobj.New(syncobj.Fence, 0)}
+	d.exec = exec.Device{Resources: resources{d}, Stop: d.stop, Lost: d.executionFailed}
 	for _, n := range vk.Slice(info.PpEnabledExtensionNames, info.EnabledExtensionCount) {
 		name := vk.GoString(n)
 		if !supports(deviceExtensions, name) {
@@ -41,28 +43,11 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	}
 	defer func() {
 		if err != nil {
-			d.destroyHandles()
+			d.closeQueues()
 		}
 	}()
-	for i := range vk.Slice(info.PQueueCreateInfos, info.QueueCreateInfoCount) {
-		q := &vk.Slice(info.PQueueCreateInfos, info.QueueCreateInfoCount)[i]
-		if q.QueueFamilyIndex >= queueFamilyCount {
-			return nil, vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-queueFamilyIndex-00381",
-				"queue family %d does not exist, there is %d", q.QueueFamilyIndex, queueFamilyCount)
-		}
-		if q.QueueCount > queuesPerFamily || len(d.queues) != 0 {
-			return nil, vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-queueCount-00382",
-				"%d queues of family %d asked for, it has %d", q.QueueCount, q.QueueFamilyIndex, queuesPerFamily)
-		}
-		if q.Flags != 0 {
-			return nil, vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-flags-02861",
-				"queue flags %v need the protectedMemory feature", q.Flags)
-		}
-		for n := range q.QueueCount {
-			if err := d.addQueue(q.QueueFamilyIndex, n); err != nil {
-				return nil, err
-			}
-		}
+	if err := d.createQueues(info); err != nil {
+		return nil, err
 	}
 	h, err := devices.Insert(d)
 	if err != nil {
@@ -70,6 +55,36 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	}
 	d.handle = vk.Device(h)
 	return d, nil
+}
+
+// createQueues makes the queues that VkDeviceCreateInfo asks for.
+func (d *device) createQueues(info *vk.DeviceCreateInfo) error {
+	list := vk.Slice(info.PQueueCreateInfos, info.QueueCreateInfoCount)
+	var seen [len(queueFamilies)]bool
+	for i := range list {
+		q := &list[i]
+		switch {
+		case q.QueueFamilyIndex >= uint32(len(queueFamilies)):
+			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-queueFamilyIndex-00381",
+				"queue family %d does not exist, there are %d", q.QueueFamilyIndex, len(queueFamilies))
+		case seen[q.QueueFamilyIndex]:
+			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceCreateInfo-queueFamilyIndex-02802",
+				"queue family %d is asked for twice", q.QueueFamilyIndex)
+		case q.QueueCount > queueFamilies[q.QueueFamilyIndex]:
+			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-queueCount-00382",
+				"%d queues of family %d asked for, it has %d", q.QueueCount, q.QueueFamilyIndex, queueFamilies[q.QueueFamilyIndex])
+		case q.Flags != 0:
+			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-flags-02861",
+				"queue flags %v need the protectedMemory feature", q.Flags)
+		}
+		seen[q.QueueFamilyIndex] = true
+		for n := range q.QueueCount {
+			if err := d.addQueue(q.QueueFamilyIndex, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func destroyDevice(h vk.Device, _ *vk.AllocationCallbacks) {
@@ -88,6 +103,7 @@ func destroyDevice(h vk.Device, _ *vk.AllocationCallbacks) {
 // so that no descriptor or mapping outlives the device.
 func (d *device) destroy() {
 	_ = d.stop.Signal(1) // a fence payload's signal does not fail
+	d.closeQueues()
 	d.leaked(func(t vk.ObjectType, h uint64) {
 		d.physical.instance.fail("vkDestroyDevice", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkDestroyDevice-device-05137",
 			"%v was not destroyed before its device", t), object{t, h})
@@ -115,12 +131,13 @@ func (d *device) destroy() {
 		}
 	})
 	devices.Remove(uintptr(d.handle))
-	d.destroyHandles()
 }
 
-func (d *device) destroyHandles() {
+// closeQueues ends the queues of a device that is stopped, or that has executed nothing yet.
+func (d *device) closeQueues() {
 	for _, q := range d.queues {
 		queues.Remove(uintptr(q.handle))
+		q.exec.Close()
 	}
 }
 

@@ -42,21 +42,11 @@ func (s *hostCopySide) open(img *image, layout vk.ImageLayout) (hostImage, error
 	if !slices.Contains(hostCopyLayouts, layout) {
 		return hostImage{}, s.invalid(s.image+"Layout-"+s.layoutRule, "%v is no layout for copies by the host", layout)
 	}
-	m := img.boundTo()
-	if m == nil || !m.payload.TryRetain() {
-		return hostImage{}, s.invalid(s.image+"-07966", "the image is not bound to memory")
-	}
-	all, err := m.payload.Bytes()
+	texels, payload, err := img.texels()
 	if err != nil {
-		m.payload.Release()
-		return hostImage{}, err
+		return hostImage{}, s.invalid(s.image+"-07966", "the image: %w", err)
 	}
-	return hostImage{
-		hostCopySide: s, object: img, payload: m.payload,
-		Image: transfer.Image{
-			Bytes: all[img.offset:][:img.size:img.size], Layout: &img.layout, Format: img.format, Type: img.imageType,
-		},
-	}, nil
+	return hostImage{hostCopySide: s, object: img, payload: payload, Image: texels}, nil
 }
 
 func (i *hostImage) close() { i.payload.Release() }

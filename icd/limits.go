@@ -1,9 +1,6 @@
 package icd
 
-import (
-	"farside/internal/transfer"
-	"farside/internal/vk"
-)
+import "farside/internal/vk"
 
 // Limits that the driver itself enforces or that follow from how it stores things.
 const (
@@ -79,7 +76,7 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		// Drawing, samplers, viewports: required minima without the features fullDrawIndexUint32,
 		// multiDrawIndirect, samplerAnisotropy, multiViewport, sampleRateShading, shaderImageGatherExtended.
 		SubPixelPrecisionBits:           4,
-		SubTexelPrecisionBits:           transfer.WeightBits, // blits filter already
+		SubTexelPrecisionBits:           4,
 		MipmapPrecisionBits:             4,
 		MaxDrawIndexedIndexValue:        1<<24 - 1,
 		MaxDrawIndirectCount:            1,

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"farside/internal/exec"
 	"farside/internal/handle"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
@@ -65,6 +66,7 @@ type device struct {
 
 	lost atomic.Bool      // set for good when the device is lost
 	stop *syncobj.Payload // signalled when the device is lost or destroyed: nothing waits any longer
+	exec exec.Device      // what its queues share
 
 	objects sync.Map // live child handle (uint64) to its vk.ObjectType
 }

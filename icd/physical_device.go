@@ -5,20 +5,19 @@ import (
 	"farside/internal/vk"
 )
 
-// One queue family: transfers between buffers.
-const (
-	queueFamilyCount = 1
-	queuesPerFamily  = 1
-)
+// queueFamilies has one element for each queue family: the number of its queues. All can transfer.
+var queueFamilies = [...]uint32{4, 2}
 
 func getPhysicalDeviceQueueFamilyProperties(h vk.PhysicalDevice, count *uint32, out *vk.QueueFamilyProperties) {
 	if physicalDevices.Get(uintptr(h)) == nil {
 		staleHandle("vkGetPhysicalDeviceQueueFamilyProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
 		return
 	}
-	var family vk.QueueFamilyProperties
-	queueFamilyProperties(&family)
-	vk.WriteArray(count, out, []vk.QueueFamilyProperties{family})
+	var families [len(queueFamilies)]vk.QueueFamilyProperties
+	for i := range families {
+		queueFamilyProperties(i, &families[i])
+	}
+	vk.WriteArray(count, out, families[:])
 }
 
 func getPhysicalDeviceQueueFamilyProperties2(h vk.PhysicalDevice, count *uint32, out *vk.QueueFamilyProperties2) {
@@ -26,18 +25,19 @@ func getPhysicalDeviceQueueFamilyProperties2(h vk.PhysicalDevice, count *uint32,
 		staleHandle("vkGetPhysicalDeviceQueueFamilyProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
 		return
 	}
-	if out == nil || *count > queueFamilyCount {
-		*count = queueFamilyCount
+	if out == nil || *count > uint32(len(queueFamilies)) {
+		*count = uint32(len(queueFamilies))
 	}
 	for i := range vk.Slice(out, *count) {
-		queueFamilyProperties(&vk.Slice(out, *count)[i].QueueFamilyProperties)
+		queueFamilyProperties(i, &vk.Slice(out, *count)[i].QueueFamilyProperties)
 	}
 }
 
-func queueFamilyProperties(out *vk.QueueFamilyProperties) {
+func queueFamilyProperties(family int, out *vk.QueueFamilyProperties) {
 	*out = vk.QueueFamilyProperties{
 		QueueFlags:                  vk.QUEUE_TRANSFER_BIT,
-		QueueCount:                  queuesPerFamily,
+		QueueCount:                  queueFamilies[family],
+		TimestampValidBits:          64,
 		MinImageTransferGranularity: vk.Extent3D{Width: 1, Height: 1, Depth: 1},
 	}
 }

@@ -1,19 +1,25 @@
 package icd
 
 import (
+	"farside/internal/exec"
 	"farside/internal/vk"
 )
 
-// queue is a VkQueue. A submission is executed by the thread that submits it, and is complete when
-// vkQueueSubmit returns.
+// queue is a VkQueue.
 type queue struct {
 	handle        vk.Queue
 	device        *device
 	family, index uint32
+	exec          *exec.Queue
+}
+
+// fail reports err as the outcome of command on this queue.
+func (q *queue) fail(command string, err error) vk.Result {
+	return q.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_QUEUE, uint64(q.handle)})
 }
 
 func (d *device) addQueue(family, index uint32) error {
-	q := &queue{device: d, family: family, index: index}
+	q := &queue{device: d, family: family, index: index, exec: exec.NewQueue(&d.exec)}
 	h, err := queues.Insert(q)
 	if err != nil {
 		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "queue handle: %w", err)
@@ -54,54 +60,4 @@ func (d *device) queue(command, vuid string, family, index uint32) vk.Queue {
 	}
 	d.fail(command, vk.Errorf(vk.ERROR_UNKNOWN, vuid, "queue %d of family %d was not created with the device", index, family))
 	return 0
-}
-
-func queueSubmit(h vk.Queue, count uint32, submits *vk.SubmitInfo, fenceHandle vk.Fence) vk.Result {
-	q := queues.Get(uintptr(h))
-	if q == nil {
-		return staleHandle("vkQueueSubmit", vk.OBJECT_TYPE_QUEUE, uint64(h))
-	}
-	for i := range vk.Slice(submits, count) {
-		s := &vk.Slice(submits, count)[i]
-		if s.WaitSemaphoreCount+s.SignalSemaphoreCount != 0 {
-			return q.device.fail("vkQueueSubmit", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkSubmitInfo-pWaitSemaphores-parameter",
-				"the driver has no semaphores yet, but submission %d names some", i))
-		}
-		for _, c := range vk.Slice(s.PCommandBuffers, s.CommandBufferCount) {
-			b := commandBuffers.Get(uintptr(c))
-			if b == nil {
-				return staleHandle("vkQueueSubmit", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(c))
-			}
-			if err := b.submit("vkQueueSubmit"); err != nil {
-				return b.fail("vkQueueSubmit", err)
-			}
-		}
-	}
-	if fenceHandle == 0 {
-		return vk.SUCCESS
-	}
-	f := fences.Get(uint64(fenceHandle))
-	if f == nil {
-		return staleHandle("vkQueueSubmit", vk.OBJECT_TYPE_FENCE, uint64(fenceHandle))
-	}
-	p := f.payload()
-	defer p.Release()
-	if err := p.Signal(1); err != nil {
-		return q.device.fail("vkQueueSubmit", err)
-	}
-	return vk.SUCCESS
-}
-
-func queueWaitIdle(h vk.Queue) vk.Result {
-	if queues.Get(uintptr(h)) == nil {
-		return staleHandle("vkQueueWaitIdle", vk.OBJECT_TYPE_QUEUE, uint64(h))
-	}
-	return vk.SUCCESS
-}
-
-func deviceWaitIdle(h vk.Device) vk.Result {
-	if devices.Get(uintptr(h)) == nil {
-		return staleHandle("vkDeviceWaitIdle", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
-	return vk.SUCCESS
 }

@@ -30,6 +30,7 @@ var instanceExtensions = []extension{
 var deviceExtensions = []extension{
 	{name: vk.KHR_BIND_MEMORY_2_EXTENSION_NAME},
 	{name: vk.KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME},
+	{name: vk.KHR_COPY_COMMANDS_2_EXTENSION_NAME},
 	{name: vk.KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME},
 	{name: vk.KHR_DEDICATED_ALLOCATION_EXTENSION_NAME},
 	{name: vk.KHR_DRIVER_PROPERTIES_EXTENSION_NAME},
@@ -46,7 +47,9 @@ var deviceExtensions = []extension{
 	{name: vk.KHR_MAINTENANCE_4_EXTENSION_NAME},
 	{name: vk.KHR_MAP_MEMORY_2_EXTENSION_NAME},
 	{name: vk.EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME},
+	{name: vk.KHR_SYNCHRONIZATION_2_EXTENSION_NAME},
 	{name: vk.KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME},
+	{name: vk.AMD_BUFFER_MARKER_EXTENSION_NAME},
 	{name: vk.EXT_DEVICE_MEMORY_REPORT_EXTENSION_NAME},
 	{name: vk.EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, available: export.DMABufAvailable},
 	{name: vk.EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME},
@@ -56,6 +59,7 @@ var deviceExtensions = []extension{
 	{name: vk.EXT_MEMORY_BUDGET_EXTENSION_NAME},
 	{name: vk.EXT_MEMORY_PRIORITY_EXTENSION_NAME},
 	{name: vk.EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME},
+	{name: vk.EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME},
 	{name: vk.NV_EXTERNAL_MEMORY_EXTENSION_NAME},
 	{name: vk.NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME},
 }
@@ -129,6 +133,7 @@ func init() {
 		DeviceWaitIdle:                   deviceWaitIdle,
 		QueueWaitIdle:                    queueWaitIdle,
 		QueueSubmit:                      queueSubmit,
+		QueueSubmit2:                     queueSubmit2,
 
 		// Synchronisation
 		CreateFence:              createFence,

@@ -145,9 +145,9 @@ func (d *device) waited(command string, err error) vk.Result {
 	case errors.Is(err, syncobj.ErrStopped):
 		return vk.ERROR_DEVICE_LOST
 	case errors.Is(err, syncobj.ErrOrphaned):
-		d.lost.Store(true)
-		_ = d.stop.Signal(1) // a fence payload's signal does not fail
-		return d.fail(command, vk.Errorf(vk.ERROR_DEVICE_LOST, "", "%w", err))
+		r := d.fail(command, vk.Errorf(vk.ERROR_DEVICE_LOST, "", "%w", err))
+		d.lose()
+		return r
 	}
 	return d.fail(command, err)
 }

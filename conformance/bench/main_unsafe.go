@@ -43,6 +43,10 @@ func main() {
 	switch os.Getenv("FARSIDE_BENCH_ROLE") {
 	case "create":
 		err = createOnly()
+	case "trip":
+		err = tripMain()
+	case "trip peer":
+		err = tripPeerMain()
 	case "measure":
 		err = measure(*output, *check)
 	default:
@@ -65,8 +69,18 @@ func rerun(manifest string) error {
 			return err
 		}
 	}
+	dir, err := os.MkdirTemp("", "farside-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	library, err := compileLoops(dir)
+	if err != nil {
+		return err
+	}
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
-	cmd.Env = append(vulkan.DriverEnv(path, lavapipeManifest), "FARSIDE_BENCH_ROLE=measure", "FARSIDE_BENCH_MANIFEST="+path)
+	cmd.Env = append(vulkan.DriverEnv(path, lavapipeManifest),
+		"FARSIDE_BENCH_ROLE=measure", "FARSIDE_BENCH_MANIFEST="+path, "FARSIDE_BENCH_LOOPS="+library)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
 }
@@ -106,29 +120,35 @@ func createOnly() error {
 }
 
 // loops is the compiled native/loops.c.
-type loops struct{ allocateFree, allocateTouchFree, importFree, getFdClose, dupClose, requirements, memcpy uintptr }
+type loops struct {
+	allocateFree, allocateTouchFree, importFree, getFdClose, dupClose, requirements, memcpy uintptr
+	recordFill, recordCopy, recordBarrier, submit, trips, memoryThreads                     uintptr
+}
 
-func compileLoops() (*loops, error) {
-	dir, err := os.MkdirTemp("", "farside-bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
+// compileLoops compiles native/loops.c into dir and returns the library's path.
+func compileLoops(dir string) (string, error) {
 	source, library := filepath.Join(dir, "loops.c"), filepath.Join(dir, "loops.so")
 	if err := os.WriteFile(source, loopsSource, 0o600); err != nil {
-		return nil, err
+		return "", err
 	}
-	if out, err := exec.Command("gcc", "-O2", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("gcc (Debian packages gcc, libc6-dev): %w\n%s", err, out)
+	if out, err := exec.Command("gcc", "-O2", "-pthread", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("gcc (Debian packages gcc, libc6-dev): %w\n%s", err, out)
 	}
-	lib, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	return library, nil
+}
+
+// openLoops loads the library whose path the environment has.
+func openLoops() (*loops, error) {
+	lib, err := purego.Dlopen(os.Getenv("FARSIDE_BENCH_LOOPS"), purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return nil, err
 	}
 	var l loops
 	for name, at := range map[string]*uintptr{"loop_allocate_free": &l.allocateFree, "loop_allocate_touch_free": &l.allocateTouchFree,
 		"loop_import_free":  &l.importFree,
-		"loop_get_fd_close": &l.getFdClose, "loop_dup_close": &l.dupClose, "loop_requirements": &l.requirements, "loop_memcpy": &l.memcpy} {
+		"loop_get_fd_close": &l.getFdClose, "loop_dup_close": &l.dupClose, "loop_requirements": &l.requirements, "loop_memcpy": &l.memcpy,
+		"loop_record_fill": &l.recordFill, "loop_record_copy": &l.recordCopy, "loop_record_barrier": &l.recordBarrier,
+		"loop_submit": &l.submit, "loop_trips": &l.trips, "loop_memory_threads": &l.memoryThreads} {
 		if *at, err = purego.Dlsym(lib, name); err != nil {
 			return nil, err
 		}
@@ -158,6 +178,7 @@ type driver struct {
 	getFd    *vk.MemoryGetFdInfoKHR
 	fd       int
 	buffer   vk.Buffer
+	transfer *transferBench
 }
 
 func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
@@ -198,6 +219,10 @@ func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
 	if d.buffer, r = d.dev.CreateBuffer(100001, 0); r != vk.SUCCESS {
 		return nil, fmt.Errorf("%s: vkCreateBuffer: %v", d.name, r)
 	}
+	var err error
+	if d.transfer, err = openTransferBench(d.dev, d.visible); err != nil {
+		return nil, fmt.Errorf("%s: %w", d.name, err)
+	}
 	return d, nil
 }
 
@@ -237,7 +262,7 @@ func median(v []float64) float64 {
 }
 
 func measure(output string, check bool) error {
-	l, err := compileLoops()
+	l, err := openLoops()
 	if err != nil {
 		return err
 	}
@@ -270,9 +295,17 @@ func measure(output string, check bool) error {
 		return err
 	}
 	defer fabric.close()
+	from, to := mapAnonymous(large), mapAnonymous(large)
 	for range rounds {
 		for _, d := range drivers {
 			d.sample(l, all)
+			if err := d.transfer.sample(d, l, all); err != nil {
+				return err
+			}
+		}
+		sampleMemory(l, all, to, from)
+		if err := sampleTrips(all); err != nil {
+			return err
 		}
 		slices.Reverse(drivers) // neither always comes first
 		if err := fabric.sample(l, all); err != nil {

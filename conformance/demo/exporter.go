@@ -24,6 +24,9 @@ func exporter() error {
 	if err := shareAddress(d, peer); err != nil {
 		return err
 	}
+	if err := exportTrips(d, peer); err != nil {
+		return err
+	}
 	if err := importer.Wait(); err != nil {
 		return fmt.Errorf("the importer: %w", err)
 	}
@@ -45,7 +48,7 @@ func shareDescriptor(d *vulkan.Device, peer channel) error {
 		return must("vkAllocateMemory", r)
 	}
 	defer d.Free(m)
-	b, err := bytesOf(d, m)
+	b, err := bytesOf(d, m, size)
 	if err != nil {
 		return err
 	}
@@ -86,19 +89,19 @@ func shareAddress(d *vulkan.Device, peer channel) error {
 	}
 	var arena vulkan.Arena
 	defer arena.Close()
-	remote, remoteMemory, err := boundBuffer(d, t, vulkan.ExportInfo(&arena, rdma, nil), rdma)
+	remote, remoteMemory, err := boundBuffer(d, size, t, vulkan.ExportInfo(&arena, rdma, nil), rdma)
 	if err != nil {
 		return err
 	}
 	defer d.Free(remoteMemory)
 	defer d.DestroyBuffer(remote)
-	local, localMemory, err := boundBuffer(d, host, nil, 0)
+	local, localMemory, err := boundBuffer(d, size, host, nil, 0)
 	if err != nil {
 		return err
 	}
 	defer d.Free(localMemory)
 	defer d.DestroyBuffer(local)
-	b, err := bytesOf(d, localMemory)
+	b, err := bytesOf(d, localMemory, size)
 	if err != nil {
 		return err
 	}
@@ -133,7 +136,7 @@ func shareAddress(d *vulkan.Device, peer channel) error {
 }
 
 // boundBuffer makes a buffer of size bytes, bound to memory of its own.
-func boundBuffer(d *vulkan.Device, memoryType uint32, next vulkan.Pointer, types vk.ExternalMemoryHandleTypeFlags) (vk.Buffer, vk.DeviceMemory, error) {
+func boundBuffer(d *vulkan.Device, size uint64, memoryType uint32, next vulkan.Pointer, types vk.ExternalMemoryHandleTypeFlags) (vk.Buffer, vk.DeviceMemory, error) {
 	b, r := d.CreateBuffer(size, types)
 	if r != vk.SUCCESS {
 		return 0, 0, must("vkCreateBuffer", r)

@@ -36,7 +36,10 @@ func importer() error {
 	if err := importDescriptor(d, peer); err != nil {
 		return err
 	}
-	return useAddress(peer)
+	if err := useAddress(peer); err != nil {
+		return err
+	}
+	return importTrips(d, peer)
 }
 
 func importDescriptor(d *vulkan.Device, peer channel) error {
@@ -55,7 +58,7 @@ func importDescriptor(d *vulkan.Device, peer channel) error {
 		return must("vkAllocateMemory with VkImportMemoryFdInfoKHR", r)
 	}
 	defer d.Free(m)
-	b, err := bytesOf(d, m)
+	b, err := bytesOf(d, m, size)
 	if err != nil {
 		return err
 	}

@@ -82,9 +82,15 @@ func openDevice() (*vulkan.Device, error) {
 	rdma := vulkan.New[vk.PhysicalDeviceExternalMemoryRDMAFeaturesNV](&arena)
 	rdma.SType = vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV
 	rdma.ExternalMemoryRDMA = vk.TRUE
+	timeline := vulkan.Struct[vk.PhysicalDeviceTimelineSemaphoreFeatures](&arena)
+	timeline.TimelineSemaphore = vk.TRUE
+	rdma.PNext = vulkan.Ptr(timeline)
 	d, r := instance.CreateDevice(list[0], vulkan.DeviceConfig{
-		Extensions: []string{vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, vk.NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME},
-		Next:       vulkan.Ptr(rdma),
+		Extensions: []string{
+			vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, vk.KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
+			vk.KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, vk.NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME,
+		},
+		Next: vulkan.Ptr(rdma),
 	})
 	return d, must("vkCreateDevice", r)
 }
@@ -101,7 +107,7 @@ func memoryType(d *vulkan.Device, want vk.MemoryPropertyFlags) (uint32, error) {
 }
 
 // bytesOf maps a whole memory object.
-func bytesOf(d *vulkan.Device, m vk.DeviceMemory) ([]byte, error) {
+func bytesOf(d *vulkan.Device, m vk.DeviceMemory, size int) ([]byte, error) {
 	p, r := d.Map(m, 0, vk.WHOLE_SIZE)
 	if r != vk.SUCCESS {
 		return nil, must("vkMapMemory", r)

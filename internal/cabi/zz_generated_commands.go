@@ -159,6 +159,7 @@ type Commands struct {
 	CmdResetEvent2                                   func(commandBuffer vk.CommandBuffer, event vk.Event, stageMask vk.PipelineStageFlags2)
 	CmdWaitEvents2                                   func(commandBuffer vk.CommandBuffer, eventCount uint32, events *vk.Event, dependencyInfos *vk.DependencyInfo)
 	CmdPipelineBarrier2                              func(commandBuffer vk.CommandBuffer, dependencyInfo *vk.DependencyInfo)
+	QueueSubmit2                                     func(queue vk.Queue, submitCount uint32, submits *vk.SubmitInfo2, fence vk.Fence) vk.Result
 	CmdWriteTimestamp2                               func(commandBuffer vk.CommandBuffer, stage vk.PipelineStageFlags2, queryPool vk.QueryPool, query uint32)
 	CmdWriteBufferMarker2AMD                         func(commandBuffer vk.CommandBuffer, stage vk.PipelineStageFlags2, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, marker uint32)
 	CopyMemoryToImage                                func(device vk.Device, copyMemoryToImageInfo *vk.CopyMemoryToImageInfo) vk.Result
@@ -173,7 +174,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [220]string{
+var names = [221]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -383,20 +384,21 @@ var names = [220]string{
 	207: "vkCmdResetEvent2",
 	208: "vkCmdWaitEvents2",
 	209: "vkCmdPipelineBarrier2",
-	210: "vkCmdWriteTimestamp2",
-	211: "vkCmdWriteBufferMarker2AMD",
-	212: "vkCopyMemoryToImage",
-	213: "vkCopyImageToMemory",
-	214: "vkCopyImageToImage",
-	215: "vkTransitionImageLayout",
-	216: "vkSetDeviceMemoryPriorityEXT",
-	217: "vkGetImageSubresourceLayout2",
-	218: "vkMapMemory2",
-	219: "vkUnmapMemory2",
+	210: "vkQueueSubmit2",
+	211: "vkCmdWriteTimestamp2",
+	212: "vkCmdWriteBufferMarker2AMD",
+	213: "vkCopyMemoryToImage",
+	214: "vkCopyImageToMemory",
+	215: "vkCopyImageToImage",
+	216: "vkTransitionImageLayout",
+	217: "vkSetDeviceMemoryPriorityEXT",
+	218: "vkGetImageSubresourceLayout2",
+	219: "vkMapMemory2",
+	220: "vkUnmapMemory2",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [220]uint8{
+var resultKinds = [221]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -481,12 +483,13 @@ var resultKinds = [220]uint8{
 	197: kindWord,   // vkGetBufferOpaqueCaptureAddress
 	198: kindWord,   // vkGetBufferDeviceAddress
 	199: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	212: kindResult, // vkCopyMemoryToImage
-	213: kindResult, // vkCopyImageToMemory
-	214: kindResult, // vkCopyImageToImage
-	215: kindResult, // vkTransitionImageLayout
-	218: kindResult, // vkMapMemory2
-	219: kindResult, // vkUnmapMemory2
+	210: kindResult, // vkQueueSubmit2
+	213: kindResult, // vkCopyMemoryToImage
+	214: kindResult, // vkCopyImageToMemory
+	215: kindResult, // vkCopyImageToImage
+	216: kindResult, // vkTransitionImageLayout
+	219: kindResult, // vkMapMemory2
+	220: kindResult, // vkUnmapMemory2
 }
 
 var indices = map[string]uint16{
@@ -748,28 +751,30 @@ var indices = map[string]uint16{
 	"vkCmdWaitEvents2KHR":                                208,
 	"vkCmdPipelineBarrier2":                              209,
 	"vkCmdPipelineBarrier2KHR":                           209,
-	"vkCmdWriteTimestamp2":                               210,
-	"vkCmdWriteTimestamp2KHR":                            210,
-	"vkCmdWriteBufferMarker2AMD":                         211,
-	"vkCopyMemoryToImage":                                212,
-	"vkCopyMemoryToImageEXT":                             212,
-	"vkCopyImageToMemory":                                213,
-	"vkCopyImageToMemoryEXT":                             213,
-	"vkCopyImageToImage":                                 214,
-	"vkCopyImageToImageEXT":                              214,
-	"vkTransitionImageLayout":                            215,
-	"vkTransitionImageLayoutEXT":                         215,
-	"vkSetDeviceMemoryPriorityEXT":                       216,
-	"vkGetImageSubresourceLayout2":                       217,
-	"vkGetImageSubresourceLayout2KHR":                    217,
-	"vkGetImageSubresourceLayout2EXT":                    217,
-	"vkMapMemory2":                                       218,
-	"vkMapMemory2KHR":                                    218,
-	"vkUnmapMemory2":                                     219,
-	"vkUnmapMemory2KHR":                                  219,
+	"vkQueueSubmit2":                                     210,
+	"vkQueueSubmit2KHR":                                  210,
+	"vkCmdWriteTimestamp2":                               211,
+	"vkCmdWriteTimestamp2KHR":                            211,
+	"vkCmdWriteBufferMarker2AMD":                         212,
+	"vkCopyMemoryToImage":                                213,
+	"vkCopyMemoryToImageEXT":                             213,
+	"vkCopyImageToMemory":                                214,
+	"vkCopyImageToMemoryEXT":                             214,
+	"vkCopyImageToImage":                                 215,
+	"vkCopyImageToImageEXT":                              215,
+	"vkTransitionImageLayout":                            216,
+	"vkTransitionImageLayoutEXT":                         216,
+	"vkSetDeviceMemoryPriorityEXT":                       217,
+	"vkGetImageSubresourceLayout2":                       218,
+	"vkGetImageSubresourceLayout2KHR":                    218,
+	"vkGetImageSubresourceLayout2EXT":                    218,
+	"vkMapMemory2":                                       219,
+	"vkMapMemory2KHR":                                    219,
+	"vkUnmapMemory2":                                     220,
+	"vkUnmapMemory2KHR":                                  220,
 }
 
-var dispatchers = [220]func(*Frame){
+var dispatchers = [221]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -979,16 +984,17 @@ var dispatchers = [220]func(*Frame){
 	207: callCmdResetEvent2,
 	208: callCmdWaitEvents2,
 	209: callCmdPipelineBarrier2,
-	210: callCmdWriteTimestamp2,
-	211: callCmdWriteBufferMarker2AMD,
-	212: callCopyMemoryToImage,
-	213: callCopyImageToMemory,
-	214: callCopyImageToImage,
-	215: callTransitionImageLayout,
-	216: callSetDeviceMemoryPriorityEXT,
-	217: callGetImageSubresourceLayout2,
-	218: callMapMemory2,
-	219: callUnmapMemory2,
+	210: callQueueSubmit2,
+	211: callCmdWriteTimestamp2,
+	212: callCmdWriteBufferMarker2AMD,
+	213: callCopyMemoryToImage,
+	214: callCopyImageToMemory,
+	215: callCopyImageToImage,
+	216: callTransitionImageLayout,
+	217: callSetDeviceMemoryPriorityEXT,
+	218: callGetImageSubresourceLayout2,
+	219: callMapMemory2,
+	220: callUnmapMemory2,
 }
 
 func callCreateInstance(f *Frame) {
@@ -1585,6 +1591,10 @@ func callCmdWaitEvents2(f *Frame) {
 
 func callCmdPipelineBarrier2(f *Frame) {
 	installed.CmdPipelineBarrier2(vk.CommandBuffer(f.word(0)), (*vk.DependencyInfo)(f.pointer(1)))
+}
+
+func callQueueSubmit2(f *Frame) {
+	f.result = uintptr(uint32(installed.QueueSubmit2(vk.Queue(f.word(0)), uint32(f.word(1)), (*vk.SubmitInfo2)(f.pointer(2)), vk.Fence(f.word(3)))))
 }
 
 func callCmdWriteTimestamp2(f *Frame) {

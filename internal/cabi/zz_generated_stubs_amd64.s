@@ -663,3 +663,6 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVL $219, AX
 	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $220, AX
+	JMP  farside_entry(SB)

@@ -663,3 +663,6 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVD $219, R9
 	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $220, R9
+	B    farside_entry(SB)

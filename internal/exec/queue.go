@@ -207,8 +207,7 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 			}
 			st.buffer.Completed()
 		case stepSignal:
-			err := st.payload.Signal(st.value)
-			st.payload.Pending(-1)
+			err := st.payload.SignalPending(st.value)
 			if err != nil {
 				q.device.Lost(nil, vk.Errorf(vk.ERROR_DEVICE_LOST, "", "signal of a semaphore: %w", err))
 			}

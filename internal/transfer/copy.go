@@ -28,15 +28,12 @@ func Copy(dst, src []byte) {
 
 // CopyBuffer is vkCmdCopyBuffer between the buffers whose bytes are src and dst.
 func CopyBuffer(dst, src []byte, regions []vk.BufferCopy) error {
-	same := overlap(dst, src)
-	if same || len(regions) > 1 { // one alone is checked below
-		for i := range regions {
-			if err := checkBufferCopy(dst, src, &regions[i]); err != nil {
-				return err
-			}
+	for i := range regions {
+		if err := checkBufferCopy(dst, src, &regions[i]); err != nil {
+			return err
 		}
 	}
-	if same {
+	if overlap(dst, src) {
 		if err := checkOverlap(dst, src, regions); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@
 // negative VkResult of the call that failed.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -35,6 +36,15 @@ typedef VkResult (*PFN_vkAllocateMemory)(VkDevice, const VkMemoryAllocateInfo *,
 typedef void (*PFN_vkFreeMemory)(VkDevice, VkDeviceMemory, const void *);
 typedef VkResult (*PFN_vkMapMemory)(VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, uint32_t, void **);
 typedef VkResult (*PFN_vkGetMemoryFdKHR)(VkDevice, const void *, int *);
+typedef void *VkCommandBuffer, *VkQueue;
+typedef uint64_t VkFence, VkImage;
+typedef void (*PFN_vkCmdFillBuffer)(VkCommandBuffer, VkBuffer, VkDeviceSize, VkDeviceSize, uint32_t);
+typedef void (*PFN_vkCmdCopyBuffer)(VkCommandBuffer, VkBuffer, VkBuffer, uint32_t, const void *);
+typedef void (*PFN_vkCmdPipelineBarrier)(VkCommandBuffer, uint32_t, uint32_t, uint32_t, uint32_t, const void *, uint32_t,
+	const void *, uint32_t, const void *);
+typedef VkResult (*PFN_vkQueueSubmit)(VkQueue, uint32_t, const void *, VkFence);
+typedef VkResult (*PFN_vkWaitForFences)(VkDevice, uint32_t, const VkFence *, uint32_t, uint64_t);
+typedef VkResult (*PFN_vkResetFences)(VkDevice, uint32_t, const VkFence *);
 typedef void (*PFN_vkGetBufferMemoryRequirements)(VkDevice, VkBuffer, VkMemoryRequirements *);
 
 static int64_t now(void) {
@@ -124,6 +134,110 @@ int64_t loop_memcpy(void *to, const void *from, int64_t size, int64_t n) {
 	for (int64_t i = 0; i < n; i++) {
 		memcpy(to, from, (size_t)size);
 		__asm__ volatile("" ::: "memory");
+	}
+	return now() - start;
+}
+
+int64_t loop_record_fill(PFN_vkCmdFillBuffer fill, VkCommandBuffer commands, VkBuffer buffer, int64_t n) {
+	int64_t start = now();
+	for (int64_t i = 0; i < n; i++)
+		fill(commands, buffer, (VkDeviceSize)(i % 1024 * 64), 64, (uint32_t)i);
+	return now() - start;
+}
+
+int64_t loop_record_copy(PFN_vkCmdCopyBuffer copy, VkCommandBuffer commands, VkBuffer from, VkBuffer to,
+	const void *region, int64_t n) {
+	int64_t start = now();
+	for (int64_t i = 0; i < n; i++)
+		copy(commands, from, to, 1, region);
+	return now() - start;
+}
+
+int64_t loop_record_barrier(PFN_vkCmdPipelineBarrier barrier, VkCommandBuffer commands, const void *memory, int64_t n) {
+	const uint32_t transfer = 0x1000; // VK_PIPELINE_STAGE_TRANSFER_BIT
+	int64_t start = now();
+	for (int64_t i = 0; i < n; i++)
+		barrier(commands, transfer, transfer, 0, 1, memory, 0, NULL, 0, NULL);
+	return now() - start;
+}
+
+// submit is what every loop over queues needs.
+struct submit {
+	PFN_vkQueueSubmit submit;
+	PFN_vkWaitForFences wait;
+	PFN_vkResetFences reset;
+	VkDevice device;
+	VkQueue queue;
+	VkFence fence;
+};
+
+static VkResult submit_and_wait(const struct submit *s, uint32_t count, const void *infos) {
+	VkResult r = s->submit(s->queue, count, infos, s->fence);
+	if (r == VK_SUCCESS)
+		r = s->wait(s->device, 1, &s->fence, 1, 10000000000ull);
+	if (r == VK_SUCCESS)
+		r = s->reset(s->device, 1, &s->fence);
+	return r < 0 ? r : -r;
+}
+
+int64_t loop_submit(const struct submit *s, const void *info, int64_t n) {
+	int64_t start = now();
+	for (int64_t i = 0; i < n; i++) {
+		VkResult r = submit_and_wait(s, 1, info);
+		if (r != VK_SUCCESS)
+			return r;
+	}
+	return now() - start;
+}
+
+// Each round submits the same batches with the semaphore values of VkTimelineSemaphoreSubmitInfo one higher, and
+// leaves its nanoseconds in samples, which may be NULL.
+int64_t loop_trips(const struct submit *s, uint32_t count, const void *infos, uint64_t *values, int64_t value_count,
+	int64_t *samples, int64_t n) {
+	int64_t begin = now();
+	for (int64_t i = 0; i < n; i++) {
+		int64_t start = now();
+		for (int64_t v = 0; v < value_count; v++)
+			values[v]++;
+		VkResult r = submit_and_wait(s, count, infos);
+		if (r != VK_SUCCESS)
+			return r;
+		if (samples)
+			samples[i] = now() - start;
+	}
+	return now() - begin;
+}
+
+// The C library's memcpy and memset by several threads, each on a piece of its own.
+struct piece {
+	char *to;
+	const char *from;
+	size_t size;
+};
+
+static void *work(void *argument) {
+	struct piece *p = argument;
+	if (p->from)
+		memcpy(p->to, p->from, p->size);
+	else
+		memset(p->to, 0x5a, p->size);
+	return NULL;
+}
+
+int64_t loop_memory_threads(char *to, const char *from, int64_t size, int64_t threads, int64_t n) {
+	pthread_t thread[64];
+	struct piece piece[64];
+	int64_t start = now();
+	for (int64_t i = 0; i < n; i++) {
+		for (int64_t t = 0; t < threads; t++) {
+			int64_t first = size / threads * t;
+			piece[t] = (struct piece){to + first, from ? from + first : NULL, (size_t)(size / threads)};
+			if (t > 0)
+				pthread_create(&thread[t], NULL, work, &piece[t]);
+		}
+		work(&piece[0]);
+		for (int64_t t = 1; t < threads; t++)
+			pthread_join(thread[t], NULL);
 	}
 	return now() - start;
 }

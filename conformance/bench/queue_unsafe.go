@@ -1,0 +1,217 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"farside/conformance/vulkan"
+	"farside/internal/vk"
+)
+
+const (
+	commands  = 50000     // in one command buffer
+	piece     = 64        // bytes of each small fill and copy
+	large     = 128 * mib // bytes of a large one
+	texels    = 2048      // width and height of the images
+	transfers = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT
+)
+
+// submitCalls is struct submit of native/loops.c.
+type submitCalls struct {
+	submit, wait, reset uintptr
+	device              vk.Device
+	queue               vk.Queue
+	fence               vk.Fence
+}
+
+func newSubmitCalls(a *vulkan.Arena, d *vulkan.Device) (*submitCalls, error) {
+	fence, r := d.CreateFence(0, nil)
+	if r != vk.SUCCESS {
+		return nil, fmt.Errorf("vkCreateFence: %v", r)
+	}
+	return vulkan.Put(a, submitCalls{
+		submit: d.Proc("vkQueueSubmit"), wait: d.Proc("vkWaitForFences"), reset: d.Proc("vkResetFences"),
+		device: d.Handle, queue: d.Queue(), fence: fence,
+	}), nil
+}
+
+// transferBench is a driver's queue with recorded work of every kind that is measured.
+type transferBench struct {
+	a         vulkan.Arena
+	calls     *submitCalls
+	recording vk.CommandBuffer
+	small     [2]vk.Buffer
+	region    *vk.BufferCopy
+	barrier   *vk.MemoryBarrier
+	work      []transferWork
+}
+
+// transferWork is one recorded command buffer: divide is how many of the item it holds, rounds how often it is
+// submitted for one sample.
+type transferWork struct {
+	name   string
+	info   *vk.SubmitInfo
+	divide float64
+	rounds int
+}
+
+func openTransferBench(d *vulkan.Device, memoryType uint32) (*transferBench, error) {
+	b := new(transferBench)
+	var err error
+	if b.calls, err = newSubmitCalls(&b.a, d); err != nil {
+		return nil, err
+	}
+	pool, r := d.CreateCommandPool(0)
+	if r != vk.SUCCESS {
+		return nil, fmt.Errorf("vkCreateCommandPool: %v", r)
+	}
+	if b.recording, r = d.AllocateCommandBuffer(pool); r != vk.SUCCESS {
+		return nil, fmt.Errorf("vkAllocateCommandBuffers: %v", r)
+	}
+	var big [2]vk.Buffer
+	for i := range 2 {
+		if b.small[i], err = boundBuffer(d, mib, memoryType); err != nil {
+			return nil, err
+		}
+		if big[i], err = boundBuffer(d, large, memoryType); err != nil {
+			return nil, err
+		}
+	}
+	var images [3]vk.Image
+	for i, size := range []uint32{texels, texels, texels / 2} {
+		if images[i], err = boundImage(d, size, memoryType); err != nil {
+			return nil, err
+		}
+	}
+	b.region = vulkan.Put(&b.a, vk.BufferCopy{SrcOffset: 128, DstOffset: 4096, Size: piece})
+	b.barrier = vulkan.Struct[vk.MemoryBarrier](&b.a)
+	b.barrier.SrcAccessMask, b.barrier.DstAccessMask = vk.ACCESS_TRANSFER_WRITE_BIT, vk.ACCESS_TRANSFER_READ_BIT
+
+	var failed error
+	record := func(name string, divide float64, rounds int, commands func(vk.CommandBuffer)) {
+		c, r := d.AllocateCommandBuffer(pool)
+		if r == vk.SUCCESS {
+			r = d.Record(c, 0, commands)
+		}
+		if r != vk.SUCCESS {
+			failed = fmt.Errorf("record %s: %v", name, r)
+		}
+		info := vulkan.Struct[vk.SubmitInfo](&b.a)
+		info.CommandBufferCount, info.PCommandBuffers = 1, vulkan.Put(&b.a, c)
+		b.work = append(b.work, transferWork{name, info, divide, rounds})
+	}
+	b.work = append(b.work, transferWork{"submit", vulkan.Struct[vk.SubmitInfo](&b.a), 1, 500})
+	record("fills", commands, 1, func(c vk.CommandBuffer) {
+		for i := range uintptr(commands) {
+			d.CallOn("vkCmdFillBuffer", uintptr(c), uintptr(b.small[0]), i%1024*piece, piece, i)
+		}
+	})
+	record("copies", commands, 1, func(c vk.CommandBuffer) {
+		for range commands {
+			d.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(b.small[0]), uintptr(b.small[1]), 1, address(b.region))
+		}
+	})
+	all := vulkan.Put(&b.a, vk.BufferCopy{Size: large})
+	record("large fill", 1, 1, func(c vk.CommandBuffer) {
+		d.CallOn("vkCmdFillBuffer", uintptr(c), uintptr(big[0]), 0, large, 0x5a5a5a5a)
+	})
+	record("large copy", 1, 1, func(c vk.CommandBuffer) {
+		d.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(big[0]), uintptr(big[1]), 1, address(all))
+	})
+	layers := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 1}
+	region := vulkan.Put(&b.a, vk.BufferImageCopy{ImageSubresource: layers, ImageExtent: vk.Extent3D{Width: texels, Height: texels, Depth: 1}})
+	record("buffer to image", 1, 2, func(c vk.CommandBuffer) {
+		d.CallOn("vkCmdCopyBufferToImage", uintptr(c), uintptr(big[0]), uintptr(images[0]), uintptr(vk.IMAGE_LAYOUT_GENERAL), 1, address(region))
+	})
+	blit := vulkan.Put(&b.a, vk.ImageBlit{SrcSubresource: layers, DstSubresource: layers})
+	blit.SrcOffsets[1] = vk.Offset3D{X: texels / 2, Y: texels / 2, Z: 1}
+	blit.DstOffsets[1] = vk.Offset3D{X: texels, Y: texels, Z: 1}
+	for filter, name := range map[vk.Filter]string{vk.FILTER_NEAREST: "blit nearest", vk.FILTER_LINEAR: "blit linear"} {
+		record(name, 1, 1, func(c vk.CommandBuffer) {
+			d.CallOn("vkCmdBlitImage", uintptr(c), uintptr(images[2]), uintptr(vk.IMAGE_LAYOUT_GENERAL), uintptr(images[1]),
+				uintptr(vk.IMAGE_LAYOUT_GENERAL), 1, address(blit), uintptr(filter))
+		})
+	}
+	return b, failed
+}
+
+// sample measures recording and execution on one driver, once.
+func (b *transferBench) sample(d *driver, l *loops, into map[string][]float64) error {
+	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
+	r := d.dev.Record(b.recording, 0, func(c vk.CommandBuffer) {
+		add("record fill", run(commands/10, l.recordFill, d.dev.Proc("vkCmdFillBuffer"), uintptr(c), uintptr(b.small[0])))
+		add("record copy", run(commands/10, l.recordCopy, d.dev.Proc("vkCmdCopyBuffer"), uintptr(c), uintptr(b.small[0]), uintptr(b.small[1]), address(b.region)))
+		add("record barrier", run(commands/10, l.recordBarrier, d.dev.Proc("vkCmdPipelineBarrier"), uintptr(c), address(b.barrier)))
+	})
+	if r != vk.SUCCESS {
+		return fmt.Errorf("%s: record: %v", d.name, r)
+	}
+	for _, w := range b.work {
+		add(w.name, run(w.rounds, l.submit, address(b.calls), address(w.info))/w.divide)
+	}
+	return nil
+}
+
+// sampleMemory measures the C library's memset and memcpy on as many threads as there are processors.
+func sampleMemory(l *loops, into map[string][]float64, to, from []byte) {
+	threads := uintptr(runtime.NumCPU())
+	into["memset"] = append(into["memset"], run(1, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads))
+	into["memcpy"] = append(into["memcpy"], run(1, l.memoryThreads, address(&to[0]), address(&from[0]), uintptr(len(to)), threads))
+}
+
+// mapAnonymous returns memory like a driver's, of whole touched pages.
+func mapAnonymous(size int) []byte {
+	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		panic(fmt.Sprintf("mmap of %d bytes: %v", size, err))
+	}
+	for i := range b {
+		b[i] = 1
+	}
+	return b
+}
+
+// boundBuffer makes a buffer for transfers, bound to memory of its own.
+func boundBuffer(d *vulkan.Device, size uint64, memoryType uint32) (vk.Buffer, error) {
+	b, r := d.CreateBuffer(size, 0)
+	if r != vk.SUCCESS {
+		return 0, fmt.Errorf("vkCreateBuffer: %v", r)
+	}
+	m, r := d.Allocate(d.BufferRequirements(b).Size, memoryType, nil)
+	if r == vk.SUCCESS {
+		r = d.BindBuffer(b, m, 0)
+	}
+	if r != vk.SUCCESS {
+		return 0, fmt.Errorf("memory of a buffer of %d bytes: %v", size, r)
+	}
+	return b, nil
+}
+
+// boundImage makes an RGBA8 image of size x size texels, bound to memory of its own.
+func boundImage(d *vulkan.Device, size, memoryType uint32) (vk.Image, error) {
+	var a vulkan.Arena
+	defer a.Close()
+	info := vulkan.Struct[vk.ImageCreateInfo](&a)
+	info.ImageType, info.Format = vk.IMAGE_TYPE_2D, vk.FORMAT_R8G8B8A8_UNORM
+	info.Extent = vk.Extent3D{Width: size, Height: size, Depth: 1}
+	info.MipLevels, info.ArrayLayers, info.Samples = 1, 1, vk.SAMPLE_COUNT_1_BIT
+	info.Tiling, info.Usage = vk.IMAGE_TILING_OPTIMAL, transfers
+	out := vulkan.New[vk.Image](&a)
+	if r := vk.Result(d.Call("vkCreateImage", address(info), 0, address(out))); r != vk.SUCCESS {
+		return 0, fmt.Errorf("vkCreateImage: %v", r)
+	}
+	m, r := d.Allocate(d.ImageRequirements(*out).Size, memoryType, nil)
+	if r == vk.SUCCESS {
+		r = d.BindImage(*out, m, 0)
+	}
+	if r != vk.SUCCESS {
+		return 0, fmt.Errorf("memory of an image: %v", r)
+	}
+	return *out, nil
+}
+
+// pointerTo types an address for a chain of structures.
+func pointerTo[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"farside/conformance/vulkan"
+	"farside/internal/vk"
+)
+
+const trips = 2000
+
+// tripPeer is one of two processes that pass 64 bytes to and fro through shared memory, each by its queue: the
+// first copies, signals `there` and waits for `back`; the second waits for `there`, copies and signals `back`.
+type tripPeer struct {
+	a           vulkan.Arena
+	dev         *vulkan.Device
+	calls       *submitCalls
+	there, back vk.Semaphore
+	forth       [2]vk.CommandBuffer // local to shared, shared to local
+	exported    []*os.File          // by the process that made them: memory, there, back
+}
+
+const (
+	semaphoreFd     = vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT
+	firstTripPeerFd = 3
+)
+
+// openTripPeer opens Farside alone; fds are the shared memory and the semaphores there and back, nil for the
+// process that makes them.
+func openTripPeer(fds []int) (*tripPeer, error) {
+	p := new(tripPeer)
+	l, err := vulkan.Open()
+	if err != nil {
+		return nil, err
+	}
+	inst, r := l.CreateInstance(vulkan.InstanceConfig{APIVersion: uint32(vk.API_VERSION_1_1)})
+	if r != vk.SUCCESS {
+		return nil, fmt.Errorf("vkCreateInstance: %v", r)
+	}
+	pds, r := inst.PhysicalDevices()
+	if r != vk.SUCCESS || len(pds) != 1 {
+		return nil, fmt.Errorf("%d physical devices, want Farside's: %v", len(pds), r)
+	}
+	timeline := vulkan.Struct[vk.PhysicalDeviceTimelineSemaphoreFeatures](&p.a)
+	timeline.TimelineSemaphore = vk.TRUE
+	p.dev, r = inst.CreateDevice(pds[0], vulkan.DeviceConfig{
+		Extensions: []string{vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, vk.KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME, vk.KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME},
+		Next:       pointerTo(timeline),
+	})
+	if r != vk.SUCCESS {
+		return nil, fmt.Errorf("vkCreateDevice: %v", r)
+	}
+	if p.calls, err = newSubmitCalls(&p.a, p.dev); err != nil {
+		return nil, err
+	}
+	if err := p.makeSemaphores(fds); err != nil {
+		return nil, err
+	}
+	return p, p.makeBuffers(fds)
+}
+
+func (p *tripPeer) makeSemaphores(fds []int) error {
+	for i, s := range []*vk.Semaphore{&p.there, &p.back} {
+		next := vulkan.SemaphoreTypeInfo(&p.a, 0, nil)
+		if fds == nil {
+			next = vulkan.ExportSemaphoreInfo(&p.a, semaphoreFd, next)
+		}
+		var r vk.Result
+		if *s, r = p.dev.CreateSemaphore(next); r != vk.SUCCESS {
+			return fmt.Errorf("vkCreateSemaphore: %v", r)
+		}
+		if fds != nil {
+			if r := p.dev.ImportSemaphoreFd(*s, semaphoreFd, 0, fds[1+i]); r != vk.SUCCESS {
+				return fmt.Errorf("vkImportSemaphoreFdKHR: %v", r)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *tripPeer) makeBuffers(fds []int) error {
+	next := vulkan.ExportInfo(&p.a, opaqueFd, nil)
+	if fds != nil {
+		next = vulkan.ImportFdInfo(&p.a, opaqueFd, fds[0], nil)
+	}
+	shared, r := p.dev.CreateBuffer(piece, opaqueFd)
+	if r != vk.SUCCESS {
+		return fmt.Errorf("vkCreateBuffer: %v", r)
+	}
+	m, r := p.dev.Allocate(p.dev.BufferRequirements(shared).Size, 0, next)
+	if r == vk.SUCCESS {
+		r = p.dev.BindBuffer(shared, m, 0)
+	}
+	if r != vk.SUCCESS {
+		return fmt.Errorf("shared memory: %v", r)
+	}
+	local, err := boundBuffer(p.dev, piece, 0)
+	if err != nil {
+		return err
+	}
+	pool, r := p.dev.CreateCommandPool(0)
+	if r != vk.SUCCESS {
+		return fmt.Errorf("vkCreateCommandPool: %v", r)
+	}
+	region := vulkan.Put(&p.a, vk.BufferCopy{Size: piece})
+	for i, ends := range [2][2]vk.Buffer{{local, shared}, {shared, local}} {
+		if p.forth[i], r = p.dev.AllocateCommandBuffer(pool); r == vk.SUCCESS {
+			r = p.dev.Record(p.forth[i], 0, func(c vk.CommandBuffer) {
+				p.dev.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(ends[0]), uintptr(ends[1]), 1, address(region))
+			})
+		}
+		if r != vk.SUCCESS {
+			return fmt.Errorf("record a copy: %v", r)
+		}
+	}
+	if fds == nil {
+		return p.export(m)
+	}
+	return nil
+}
+
+func (p *tripPeer) export(m vk.DeviceMemory) error {
+	fd, r := p.dev.GetFd(m, opaqueFd)
+	for _, s := range []vk.Semaphore{p.there, p.back} {
+		if r != vk.SUCCESS {
+			break
+		}
+		p.exported = append(p.exported, os.NewFile(uintptr(fd), "exported"))
+		fd, r = p.dev.SemaphoreFd(s, semaphoreFd)
+	}
+	if r != vk.SUCCESS {
+		return fmt.Errorf("export: %v", r)
+	}
+	p.exported = append(p.exported, os.NewFile(uintptr(fd), "exported"))
+	return nil
+}
+
+// batches are the submissions of one trip and the counter values in them.
+func (p *tripPeer) batches(first bool) ([]vk.SubmitInfo, []uint64) {
+	infos := vulkan.Make[vk.SubmitInfo](&p.a, 2)
+	values := vulkan.Make[uint64](&p.a, 2) // of the wait, of the signal
+	stage := vulkan.Put(&p.a, vk.PipelineStageFlags(vk.PIPELINE_STAGE_ALL_COMMANDS_BIT))
+	for i := range infos {
+		infos[i].SType = vk.STRUCTURE_TYPE_SUBMIT_INFO
+		t := vulkan.Struct[vk.TimelineSemaphoreSubmitInfo](&p.a)
+		infos[i].PNext = pointerTo(t)
+		waits := (i == 1) == first
+		infos[i].CommandBufferCount = 1
+		if waits {
+			semaphore := p.there
+			if first {
+				semaphore = p.back
+			}
+			infos[i].WaitSemaphoreCount, infos[i].PWaitSemaphores, infos[i].PWaitDstStageMask = 1, vulkan.Put(&p.a, semaphore), stage
+			t.WaitSemaphoreValueCount, t.PWaitSemaphoreValues = 1, &values[0]
+			infos[i].PCommandBuffers = vulkan.Put(&p.a, p.forth[1])
+			continue
+		}
+		semaphore := p.back
+		if first {
+			semaphore = p.there
+		}
+		infos[i].SignalSemaphoreCount, infos[i].PSignalSemaphores = 1, vulkan.Put(&p.a, semaphore)
+		t.SignalSemaphoreValueCount, t.PSignalSemaphoreValues = 1, &values[1]
+		infos[i].PCommandBuffers = vulkan.Put(&p.a, p.forth[0])
+	}
+	return infos, values
+}
+
+func (p *tripPeer) run(l *loops, first bool, samples *int64) {
+	infos, values := p.batches(first)
+	run(trips, l.trips, address(p.calls), 2, address(&infos[0]), address(&values[0]), 2, address(samples))
+}
+
+// tripMain is the first process: it prints the nanoseconds of each trip, in binary.
+func tripMain() error {
+	l, err := openLoops()
+	if err != nil {
+		return err
+	}
+	p, err := openTripPeer(nil)
+	if err != nil {
+		return err
+	}
+	second := exec.Command("/proc/self/exe")
+	second.Env = append(os.Environ(), "FARSIDE_BENCH_ROLE=trip peer")
+	second.Stderr = os.Stderr
+	second.ExtraFiles = p.exported
+	if err := second.Start(); err != nil {
+		return err
+	}
+	samples := vulkan.Make[int64](&p.a, trips)
+	p.run(l, true, &samples[0])
+	if err := second.Wait(); err != nil {
+		return fmt.Errorf("the second process: %w", err)
+	}
+	return binary.Write(os.Stdout, binary.NativeEndian, samples)
+}
+
+// tripPeerMain is the second process.
+func tripPeerMain() error {
+	l, err := openLoops()
+	if err != nil {
+		return err
+	}
+	fds := []int{firstTripPeerFd, firstTripPeerFd + 1, firstTripPeerFd + 2}
+	for _, fd := range fds {
+		unix.CloseOnExec(fd)
+	}
+	p, err := openTripPeer(fds)
+	if err != nil {
+		return err
+	}
+	p.run(l, false, nil)
+	return nil
+}
+
+// sampleTrips measures round trips between two processes on Farside.
+func sampleTrips(into map[string][]float64) error {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(vulkan.DriverEnv(os.Getenv("FARSIDE_BENCH_MANIFEST")), "FARSIDE_BENCH_ROLE=trip")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("round trips: %w", err)
+	}
+	if len(out) != 8*trips {
+		return fmt.Errorf("round trips printed %d bytes", len(out))
+	}
+	var samples []float64
+	for b := range slices.Chunk(out, 8) {
+		samples = append(samples, float64(binary.NativeEndian.Uint64(b)))
+	}
+	slices.Sort(samples)
+	into["trip"] = append(into["trip"], samples[len(samples)/2])
+	into["trip p99"] = append(into["trip p99"], samples[int(math.Ceil(0.99*float64(len(samples))))-1])
+	return nil
+}

@@ -1,0 +1,92 @@
+package icd
+
+import (
+	"errors"
+	"fmt"
+
+	"farside/internal/command"
+	"farside/internal/exec"
+	"farside/internal/syncobj"
+	"farside/internal/transfer"
+	"farside/internal/vk"
+	"farside/memory"
+)
+
+// resources finds what recorded commands name for the queues of a device. What it returns may be destroyed by
+// a wrong application at any time: it stays usable for as long as the queue holds its reference.
+type resources struct{ device *device }
+
+var (
+	errNoObject = errors.New("no such object lives on the device")
+	errUnbound  = errors.New("it is not bound to memory, or the memory has been freed")
+)
+
+// mapped references and maps the memory that an object of size bytes is bound to at offset.
+func mapped(m *deviceMemory, offset, size uint64) (*memory.Payload, []byte, error) {
+	if m == nil || !m.payload.TryRetain() {
+		return nil, nil, errUnbound
+	}
+	all, err := m.payload.Bytes()
+	if err != nil {
+		m.payload.Release()
+		return nil, nil, err
+	}
+	return m.payload, all[offset : offset+size : offset+size], nil
+}
+
+func (r resources) Buffer(h vk.Buffer) (exec.Buffer, error) {
+	b := buffers.Get(uint64(h))
+	if b == nil || b.device != r.device {
+		return exec.Buffer{}, fmt.Errorf("buffer %#x: %w", uint64(h), errNoObject)
+	}
+	p, bytes, err := mapped(b.boundTo(), b.offset, b.size)
+	if err != nil {
+		return exec.Buffer{}, fmt.Errorf("buffer %#x: %w", uint64(h), err)
+	}
+	return exec.Buffer{Bytes: bytes, Usage: b.usage, Payload: p}, nil
+}
+
+func (r resources) Image(h vk.Image) (exec.Image, error) {
+	img := images.Get(uint64(h))
+	if img == nil || img.device != r.device {
+		return exec.Image{}, fmt.Errorf("image %#x: %w", uint64(h), errNoObject)
+	}
+	texels, p, err := img.texels()
+	if err != nil {
+		return exec.Image{}, fmt.Errorf("image %#x: %w", uint64(h), err)
+	}
+	return exec.Image{Image: texels, Usage: img.usage, Payload: p}, nil
+}
+
+// texels references and maps the memory that the image is bound to.
+func (img *image) texels() (transfer.Image, *memory.Payload, error) {
+	p, bytes, err := mapped(img.boundTo(), img.offset, img.size)
+	return transfer.Image{Bytes: bytes, Layout: &img.layout, Format: img.format, Type: img.imageType}, p, err
+}
+
+func (r resources) Event(h vk.Event) (*syncobj.Payload, error) {
+	e := events.Get(uint64(h))
+	if e == nil || e.device != r.device {
+		return nil, fmt.Errorf("event %#x: %w", uint64(h), errNoObject)
+	}
+	return e.payload.Retain(), nil
+}
+
+func (r resources) QueryPool(h vk.QueryPool) (*exec.QueryPool, error) {
+	p := queryPools.Get(uint64(h))
+	if p == nil || p.device != r.device {
+		return nil, fmt.Errorf("query pool %#x: %w", uint64(h), errNoObject)
+	}
+	return p.pool, nil
+}
+
+func (r resources) Secondary(h vk.CommandBuffer) (*command.Stream, error) {
+	b := commandBuffers.Get(uintptr(h))
+	switch {
+	case b == nil || b.pool.device != r.device:
+		return nil, fmt.Errorf("command buffer %#x: %w", uint64(h), errNoObject)
+	case b.level != vk.COMMAND_BUFFER_LEVEL_SECONDARY:
+		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, "VUID-vkCmdExecuteCommands-pCommandBuffers-00088", "command buffer %#x is a primary one", uint64(h))
+	}
+	return b.Stream(), nil
+}
