@@ -1,6 +1,9 @@
 package icd
 
-import "farside/internal/vk"
+import (
+	"farside/internal/transfer"
+	"farside/internal/vk"
+)
 
 // Limits that the driver itself enforces or that follow from how it stores things.
 const (
@@ -76,7 +79,7 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		// Drawing, samplers, viewports: required minima without the features fullDrawIndexUint32,
 		// multiDrawIndirect, samplerAnisotropy, multiViewport, sampleRateShading, shaderImageGatherExtended.
 		SubPixelPrecisionBits:           4,
-		SubTexelPrecisionBits:           4,
+		SubTexelPrecisionBits:           transfer.WeightBits, // blits filter already
 		MipmapPrecisionBits:             4,
 		MaxDrawIndexedIndexValue:        1<<24 - 1,
 		MaxDrawIndirectCount:            1,

@@ -31,6 +31,15 @@ func (t *Format) plane(aspect vk.ImageAspectFlags) int {
 	return -1
 }
 
+// Blocks returns how many blocks hold n texels along an axis.
+func (t *Format) Blocks(n uint32, axis int) uint64 {
+	block := t.Block[axis]
+	if block == 1 { // spares most formats a division
+		return uint64(n)
+	}
+	return (uint64(n) + uint64(block) - 1) / uint64(block)
+}
+
 // Aspects returns all aspects of the format.
 func (t *Format) Aspects() vk.ImageAspectFlags {
 	return t.Planes[0].Aspect | t.Planes[1].Aspect

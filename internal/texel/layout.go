@@ -83,8 +83,7 @@ func ExplicitLayout(texels Format, extent [3]uint32, layers uint32, plane *vk.Su
 // level returns the shape of a mip level, with Offset still 0.
 func (l *Layout) level(plane int, level uint32) Subresource {
 	blocks := func(axis int) uint64 {
-		size, block := max(l.Extent[axis]>>level, 1), l.Format.Block[axis]
-		return (uint64(size) + uint64(block) - 1) / uint64(block)
+		return l.Format.Blocks(max(l.Extent[axis]>>level, 1), axis)
 	}
 	s := Subresource{Rows: blocks(1), Slices: blocks(2)}
 	s.RowBytes = blocks(0) * uint64(l.Format.Planes[plane].BlockSize)

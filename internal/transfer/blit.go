@@ -7,7 +7,7 @@ import (
 
 // Blit is vkCmdBlitImage (chapter "Image Copies With Scaling"). Sampling clamps to the edge of the source image.
 // Numbers convert within their class: unsigned integers, signed integers, and all others; depth and stencil keep
-// their format. The weights of VK_FILTER_LINEAR have weightBits bits.
+// their format. The weights of VK_FILTER_LINEAR have WeightBits bits.
 func Blit(dst, src *Image, regions []vk.ImageBlit, filter vk.Filter) error {
 	if err := checkBlitFormats(dst, src, filter); err != nil {
 		return err

@@ -36,7 +36,7 @@ func mixColumns8x4(dst []uint64, src []byte, taps []tap) {
 		t := &taps[i]
 		u := spread(binary.LittleEndian.Uint32(src[t.a*4:]))
 		v := spread(binary.LittleEndian.Uint32(src[t.b*4:]))
-		dst[i] = u<<weightBits + (v-u)*uint64(t.weight)
+		dst[i] = u<<WeightBits + (v-u)*uint64(t.weight)
 	}
 }
 
@@ -55,8 +55,8 @@ func mixRows8x4(dst []byte, u, v []uint64, weight uint64) {
 	for i := range u {
 		u0, v0 := u[i]&even, v[i]&even
 		u1, v1 := u[i]>>16&even, v[i]>>16&even
-		m0 := (u0<<weightBits + (v0-u0)*weight + round) >> 16 & bytes
-		m1 := (u1<<weightBits + (v1-u1)*weight + round) >> 16 & bytes
+		m0 := (u0<<WeightBits + (v0-u0)*weight + round) >> 16 & bytes
+		m1 := (u1<<WeightBits + (v1-u1)*weight + round) >> 16 & bytes
 		binary.LittleEndian.PutUint32(dst[i*4:], uint32(m0|m0>>24)|uint32(m1|m1>>24)<<16)
 	}
 }

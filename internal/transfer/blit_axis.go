@@ -2,8 +2,8 @@ package transfer
 
 import "farside/internal/vk"
 
-// weightBits is the precision of a linear filter's weights: VkPhysicalDeviceLimits::subTexelPrecisionBits.
-const weightBits = 8
+// WeightBits is the precision of a linear filter's weights: VkPhysicalDeviceLimits::subTexelPrecisionBits.
+const WeightBits = 8
 
 // tap says what one destination coordinate is made of: source coordinate a, and weight/256 of the way towards
 // source coordinate b. The nearest filter, and a linear one that hits a texel's center, have weight 0 and b = a.
@@ -36,8 +36,8 @@ func (x *axis) set(dst, src [2]int32, size int32, filter vk.Filter) {
 			continue
 		}
 		// Texels have their centers at 1/2; the place is rounded to the precision of the weights.
-		place := floorDiv((2*numerator-denominator)<<weightBits+denominator, 2*denominator)
-		t := tap{a: int32(place >> weightBits), weight: int32(place & (1<<weightBits - 1))}
+		place := floorDiv((2*numerator-denominator)<<WeightBits+denominator, 2*denominator)
+		t := tap{a: int32(place >> WeightBits), weight: int32(place & (1<<WeightBits - 1))}
 		t.b = min(max(t.a+1, 0), size-1)
 		t.a = min(max(t.a, 0), size-1)
 		if t.weight == 0 || t.a == t.b {

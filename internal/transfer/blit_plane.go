@@ -217,7 +217,7 @@ func mixColumns(dst, src [][4]float64, taps []tap) {
 	dst = dst[:len(taps)]
 	for i := range taps {
 		t := &taps[i]
-		u, v, w := &src[t.a], &src[t.b], float64(t.weight)/(1<<weightBits)
+		u, v, w := &src[t.a], &src[t.b], float64(t.weight)/(1<<WeightBits)
 		if t.weight == 0 { // b may be infinite, or no number
 			dst[i] = *u
 			continue
@@ -231,7 +231,7 @@ func mixColumns(dst, src [][4]float64, taps []tap) {
 
 // mixRows filters between two rows of equal length, into dst.
 func mixRows(dst, u, v [][4]float64, weight int32) [][4]float64 {
-	w := float64(weight) / (1 << weightBits)
+	w := float64(weight) / (1 << WeightBits)
 	dst, v = dst[:len(u)], v[:len(u)]
 	for i := range u {
 		for c := range dst[i] {
@@ -243,7 +243,7 @@ func mixRows(dst, u, v [][4]float64, weight int32) [][4]float64 {
 
 // addSlice filters between what sum has from one slice and two rows of the next.
 func addSlice(sum, u, v [][4]float64, weightY, weightZ int32) {
-	y, z := float64(weightY)/(1<<weightBits), float64(weightZ)/(1<<weightBits)
+	y, z := float64(weightY)/(1<<WeightBits), float64(weightZ)/(1<<WeightBits)
 	u, v = u[:len(sum)], v[:len(sum)]
 	for i := range sum {
 		for c := range sum[i] {

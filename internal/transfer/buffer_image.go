@@ -62,9 +62,11 @@ var (
 
 // CopyBufferToImage is vkCmdCopyBufferToImage from the buffer whose bytes are src.
 func CopyBufferToImage(dst *Image, src []byte, regions []vk.BufferImageCopy) error {
-	for i := range regions {
-		if _, _, _, err := bufferToImage.place(dst, uint64(len(src)), &regions[i]); err != nil {
-			return err
+	if len(regions) > 1 { // one alone is checked below
+		for i := range regions {
+			if _, _, _, err := bufferToImage.place(dst, uint64(len(src)), &regions[i]); err != nil {
+				return err
+			}
 		}
 	}
 	for _, region := range regions {
@@ -79,9 +81,11 @@ func CopyBufferToImage(dst *Image, src []byte, regions []vk.BufferImageCopy) err
 
 // CopyImageToBuffer is vkCmdCopyImageToBuffer to the buffer whose bytes are dst.
 func CopyImageToBuffer(dst []byte, src *Image, regions []vk.BufferImageCopy) error {
-	for i := range regions {
-		if _, _, _, err := imageToBuffer.place(src, uint64(len(dst)), &regions[i]); err != nil {
-			return err
+	if len(regions) > 1 {
+		for i := range regions {
+			if _, _, _, err := imageToBuffer.place(src, uint64(len(dst)), &regions[i]); err != nil {
+				return err
+			}
 		}
 	}
 	for _, region := range regions {

@@ -28,12 +28,15 @@ func Copy(dst, src []byte) {
 
 // CopyBuffer is vkCmdCopyBuffer between the buffers whose bytes are src and dst.
 func CopyBuffer(dst, src []byte, regions []vk.BufferCopy) error {
-	for i := range regions {
-		if err := checkBufferCopy(dst, src, &regions[i]); err != nil {
-			return err
+	same := overlap(dst, src)
+	if same || len(regions) > 1 { // one alone is checked below
+		for i := range regions {
+			if err := checkBufferCopy(dst, src, &regions[i]); err != nil {
+				return err
+			}
 		}
 	}
-	if overlap(dst, src) {
+	if same {
 		if err := checkOverlap(dst, src, regions); err != nil {
 			return err
 		}

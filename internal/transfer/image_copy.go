@@ -42,12 +42,15 @@ func CopyImage(dst, src *Image, regions []vk.ImageCopy) error {
 	if err := checkFormats(dst, src); err != nil {
 		return err
 	}
-	for i := range regions {
-		if err := checkImageCopy(dst, src, &regions[i]); err != nil {
-			return err
+	same := address(dst.Bytes) == address(src.Bytes) && *dst.Layout == *src.Layout
+	if same || len(regions) > 1 { // one alone is checked below
+		for i := range regions {
+			if err := checkImageCopy(dst, src, &regions[i]); err != nil {
+				return err
+			}
 		}
 	}
-	if address(dst.Bytes) == address(src.Bytes) && *dst.Layout == *src.Layout {
+	if same {
 		if err := checkSameImage(src, regions); err != nil {
 			return err
 		}

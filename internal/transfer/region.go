@@ -58,6 +58,7 @@ func (r *rules) checkTexels(img *Image, level uint32, offset, extent [3]uint32) 
 		case at+n > uint64(size):
 			return invalid(r.inside[axis], "%d texels from %s %d of %d in level %d",
 				n, axes[axis], int32(offset[axis]), size, level)
+		case block == 1:
 		case offset[axis]%block != 0:
 			return invalid(r.aligned[axis], "%s %d is not a multiple of the block extent %d", axes[axis], at, block)
 		case extent[axis]%block != 0 && at+n != uint64(size):
@@ -74,21 +75,18 @@ func levelSize(img *Image, level uint32, axis int) uint32 {
 }
 
 // blocks returns how many blocks hold n texels along an axis.
-func (img *Image) blocks(n uint32, axis int) uint64 {
-	block := uint64(img.Layout.Format.Block[axis])
-	return (uint64(n) + block - 1) / block
-}
+func (img *Image) blocks(n uint32, axis int) uint64 { return img.Layout.Format.Blocks(n, axis) }
 
-// side says where a box of an image lies that begins at offset, in texels, of a layer of a mip level.
+// side says where a box of an image lies that begins at offset, in texels but at a block, of a layer of a mip
+// level.
 func (img *Image) side(aspect vk.ImageAspectFlags, blockSize, level, layer uint32, offset [3]uint32) side {
 	s, _ := img.Layout.Subresource(aspect, level, layer)
 	at := side{offset: s.Offset, rowPitch: s.RowPitch, slicePitch: img.Layout.LayerPitch}
 	if img.Type == vk.IMAGE_TYPE_3D {
 		at.slicePitch = s.DepthPitch
 	}
-	block := &img.Layout.Format.Block
-	at.offset += uint64(offset[0]/block[0])*uint64(blockSize) + uint64(offset[1]/block[1])*s.RowPitch +
-		uint64(offset[2]/block[2])*s.DepthPitch
+	at.offset += img.blocks(offset[0], 0)*uint64(blockSize) + img.blocks(offset[1], 1)*s.RowPitch +
+		img.blocks(offset[2], 2)*s.DepthPitch
 	return at
 }
 
