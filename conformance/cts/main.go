@@ -98,11 +98,14 @@ func command() *cobra.Command {
 
 // judge runs the plan, reports and saves the results.
 func (p *plan) judge(cmd *cobra.Command, d *deqp, shards int) error {
+	if err := os.RemoveAll(failures(d.dir)); err != nil {
+		return err
+	}
 	start := time.Now()
 	bar := newProgress(os.Stderr, isTerminal(os.Stderr), len(p.cases), 10*time.Second)
 	results, failure := p.run(cmd.Context(), d, shards, bar)
 	bar.close()
-	if err := save(d.dir, p, results); err != nil {
+	if err := saveResults(d.dir, p, results); err != nil {
 		return err
 	}
 	r := p.newReport(results)

@@ -115,13 +115,8 @@ func (r *report) summary(spent time.Duration) string {
 	return fmt.Sprintf("cts: %s: %d cases in %v: %s", verdict, run, spent.Round(time.Second/10), strings.Join(parts, ", "))
 }
 
-// save writes results.txt, a line for each case, and below failures/ a file for each bad one with what was logged.
-// What an earlier run left there goes.
-func save(out string, p *plan, results map[string]result) error {
-	failures := filepath.Join(out, "failures")
-	if err := os.RemoveAll(failures); err != nil {
-		return err
-	}
+// saveResults writes results.txt, a line for each case.
+func saveResults(out string, p *plan, results map[string]result) error {
 	file, err := os.Create(filepath.Join(out, "results.txt"))
 	if err != nil {
 		return err
@@ -129,15 +124,8 @@ func save(out string, p *plan, results map[string]result) error {
 	defer file.Close()
 	lines := bufio.NewWriter(file)
 	for _, c := range p.cases {
-		r, ok := results[c.name]
-		if !ok {
-			continue
-		}
-		fmt.Fprintf(lines, "%s\t%s\t%s\n", r.status, r.name, r.detail)
-		if r.status.bad() {
-			if err := saveLog(failures, r); err != nil {
-				return err
-			}
+		if r, ok := results[c.name]; ok {
+			fmt.Fprintf(lines, "%s\t%s\t%s\n", r.status, r.name, r.detail)
 		}
 	}
 	if err := lines.Flush(); err != nil {
@@ -146,9 +134,16 @@ func save(out string, p *plan, results map[string]result) error {
 	return file.Close()
 }
 
-// saveLog puts each group of the case into a directory of its own, as whole names can be longer than a file's may.
-func saveLog(dir string, r result) error {
-	path := filepath.Join(append([]string{dir}, strings.Split(r.name, ".")...)...) + ".txt"
+// failures is the directory of the logs of bad cases.
+func failures(out string) string { return filepath.Join(out, "failures") }
+
+// saveLog writes what was logged of a case, if it's a bad one. Each group of the case is a directory, as a case's
+// whole name can be longer than a file's may.
+func saveLog(out string, r result) error {
+	if !r.status.bad() {
+		return nil
+	}
+	path := filepath.Join(failures(out), filepath.Join(strings.Split(r.name, ".")...)) + ".txt"
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}

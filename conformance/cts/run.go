@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -46,10 +47,14 @@ func (p *plan) run(ctx context.Context, d *deqp, shards int, bar *progress) (map
 	close(batches)
 	for range shards {
 		group.Go(func() {
-			s := shard{deqp: d, flaky: flaky, bar: bar, keep: func(r result) {
+			s := shard{deqp: d, flaky: flaky, bar: bar, keep: func(r result) error {
+				// On disk at once, as the logs of all failures may be more than memory holds.
+				err := saveLog(d.dir, r)
+				r.log, r.console = "", ""
 				mu.Lock()
 				defer mu.Unlock()
 				results[r.name] = r
+				return err
 			}}
 			for batch := range batches {
 				if err := s.run(ctx, batch); err != nil {
@@ -67,7 +72,7 @@ func (p *plan) run(ctx context.Context, d *deqp, shards int, bar *progress) (map
 type shard struct {
 	deqp    *deqp
 	flaky   map[string]bool
-	keep    func(result)
+	keep    func(result) error
 	bar     *progress
 	strikes int // processes in a row that ran no case
 }
@@ -81,7 +86,7 @@ func (s *shard) run(ctx context.Context, names []string) error {
 		})
 		if err != nil {
 			for _, r := range o.results {
-				s.keep(r)
+				err = errors.Join(err, s.keep(r))
 			}
 			return err
 		}
@@ -90,11 +95,16 @@ func (s *shard) run(ctx context.Context, names []string) error {
 			s.strikes = 0
 		}
 		for _, r := range results {
-			if s.keep(r); r.status.bad() && s.flaky[r.name] {
-				if r, err = s.repeat(ctx, r); err != nil {
+			if err := s.keep(r); err != nil {
+				return err
+			}
+			if r.status.bad() && s.flaky[r.name] {
+				if r, err = s.repeat(ctx, r); err == nil {
+					err = s.keep(r)
+				}
+				if err != nil {
 					return err
 				}
-				s.keep(r)
 			}
 			if r.status.bad() {
 				s.bar.bad()
