@@ -29,6 +29,12 @@ func (p *Payload) ExportSyncFile() (int, error) {
 		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, p.kind.vuidExported(),
 			"a %v that is shared by opaque descriptors can't be exported as a sync file", p.kind)
 	}
+	if p.syncFile >= 0 {
+		// Its own pipe would have to be kept until the import settles, also when nobody else keeps the payload.
+		if fd, err := watched.duplicate(p); fd >= 0 || err != nil {
+			return fd, err
+		}
+	}
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
 		return -1, systemError("pipe2", err)
@@ -180,6 +186,20 @@ func (w *watcher) ring() {
 	if len(w.files) == 0 {
 		_, _ = unix.Write(w.bell, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // an eventfd takes 2^64 of them
 	}
+}
+
+// duplicate returns a new descriptor of p's file, -1 when the watcher doesn't have it any more.
+func (w *watcher) duplicate(p *Payload) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.files[p.syncFile] != p {
+		return -1, nil
+	}
+	fd, err := unix.FcntlInt(uintptr(p.syncFile), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return -1, systemError("F_DUPFD_CLOEXEC", err)
+	}
+	return fd, nil
 }
 
 // forget takes p's file away from the watcher, if it is still there.

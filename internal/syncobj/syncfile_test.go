@@ -116,9 +116,16 @@ func TestImportedSyncFiles(t *testing.T) {
 		if Wait([]Point{{Payload: p}, {Payload: copied}}, false, 0, nil) != ErrTimeout {
 			t.Errorf("%v: signalled before the origin", kind)
 		}
+		// A copy of the copy does without the payload that it was made of.
+		passing, err := ImportSyncFile(exportSyncFile(t, origin), kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		passed := importSyncFile(t, exportSyncFile(t, passing), kind)
+		passing.Release()
 		unused.Retain().Release()
 		origin.Signal(1)
-		if err := Wait([]Point{{Payload: p}, {Payload: copied}}, true, uint64(time.Minute), nil); err != nil {
+		if err := Wait([]Point{{Payload: p}, {Payload: copied}, {Payload: passed}}, true, uint64(time.Minute), nil); err != nil {
 			t.Errorf("%v: %v", kind, err)
 		}
 		if done := importSyncFile(t, exportSyncFile(t, p), kind); done.Value() != 1 {
