@@ -42,6 +42,7 @@ type planeBlit struct {
 	x, y, z  axis
 	columns  []int32 // the source columns that are read
 	index    []int32 // for each column of the destination, which of columns it is; without a filter only
+	pairs    []pair  // the taps along x, for filterRows8x4 only
 	like     likeness
 	rows     func(b *planeBlit, s *blitScratch, from, to int)
 }
@@ -97,8 +98,9 @@ func (b *planeBlit) choose() {
 	case !filtered:
 		b.rows = (*planeBlit).convertRows
 		b.columns = b.x.used(b.columns)
-	case b.like != different && !b.z.filtered && b.to.IsUnorm8x4():
+	case b.like != different && !b.z.filtered && b.to.IsUnorm8x4() && b.src.length > 4:
 		b.rows = (*planeBlit).filterRows8x4
+		b.setPairs(int32(b.src.length / 4))
 		return
 	default:
 		b.rows = (*planeBlit).filterRows
