@@ -2,6 +2,7 @@ package icd
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"farside/internal/transfer"
@@ -43,8 +44,11 @@ func (s *hostCopySide) open(img *image, layout vk.ImageLayout) (hostImage, error
 		return hostImage{}, s.invalid(s.image+"Layout-"+s.layoutRule, "%v is no layout for copies by the host", layout)
 	}
 	texels, payload, err := img.texels()
+	if errors.Is(err, errUnbound) {
+		err = s.invalid(s.image+"-07966", "the image: %w", err)
+	}
 	if err != nil {
-		return hostImage{}, s.invalid(s.image+"-07966", "the image: %w", err)
+		return hostImage{}, err
 	}
 	return hostImage{hostCopySide: s, object: img, payload: payload, Image: texels}, nil
 }

@@ -50,6 +50,22 @@ func TestQueryPool(t *testing.T) {
 	}
 }
 
+// A wait for a query ends with the device.
+func TestQueryWaitDeviceLost(t *testing.T) {
+	d := hostQueryReset(t)
+	h := newTestQueryPool(t, d, vk.QUERY_TYPE_TIMESTAMP, 1)
+	done := make(chan vk.Result)
+	go func() {
+		var value uint64
+		done <- getQueryPoolResults(d.handle, h, 0, 1, 8, unsafe.Pointer(&value), 8, vk.QUERY_RESULT_64_BIT|vk.QUERY_RESULT_WAIT_BIT)
+	}()
+	d.lose()
+	if r := <-done; r != vk.ERROR_DEVICE_LOST {
+		t.Error(r)
+	}
+	destroyQueryPool(d.handle, h, nil)
+}
+
 func TestQueryMisuse(t *testing.T) {
 	d := hostQueryReset(t)
 	info := vk.QueryPoolCreateInfo{SType: vk.STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, QueryType: vk.QUERY_TYPE_PIPELINE_STATISTICS, QueryCount: 1}

@@ -19,7 +19,7 @@ func getQueryPoolResults(h vk.Device, handle vk.QueryPool, first, count uint32, 
 	if uint64(uintptr(data))%alignment != 0 || stride%alignment != 0 {
 		err = vk.Errorf(vk.ERROR_UNKNOWN, vuid, "pData %p or stride %d is not a multiple of %d", data, stride, alignment)
 	} else {
-		err = p.pool.Results(first, count, vk.Slice((*byte)(data), size), stride, flags, nil)
+		err = p.pool.Results(first, count, vk.Slice((*byte)(data), size), stride, flags, p.device.stop)
 	}
 	if err != nil {
 		return p.fail("vkGetQueryPoolResults", handle, err)
