@@ -80,6 +80,7 @@ func supports(table []extension, name string) bool {
 func init() {
 	cabi.OnAbsent = reportAbsent
 	cabi.OnPanic = reportPanic
+	cabi.RecordInto(commandBuffers.Slab())
 	cabi.Install(cabi.Commands{
 		// Loader
 		EnumerateInstanceVersion:             enumerateInstanceVersion,

@@ -43,13 +43,21 @@ alone.`,
 			if err != nil {
 				return err
 			}
-			entries, err := entryPoints(reg, support)
+			recorded, err := names(ops, emit.Ops)
 			if err != nil {
 				return err
 			}
-			records, err := records(reg, ops)
+			supported, err := names(support, emit.Supported)
 			if err != nil {
 				return err
+			}
+			entries, err := emit.CABI(reg, supported, recorded)
+			if err != nil {
+				return fmt.Errorf("%s: %w", support, err)
+			}
+			records, err := emit.Records(reg, recorded)
+			if err != nil {
+				return fmt.Errorf("%s: %w", ops, err)
 			}
 			return writeFiles(out, slices.Concat(files, entries, records))
 		},
@@ -63,36 +71,13 @@ alone.`,
 	return cmd
 }
 
-func entryPoints(reg *registry.Registry, support string) ([]emit.File, error) {
-	src, err := os.ReadFile(support)
+// names reads a list of names from a Go file.
+func names(path string, parse func(path string, src []byte) ([]string, error)) ([]string, error) {
+	src, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	names, err := emit.Supported(support, src)
-	if err != nil {
-		return nil, err
-	}
-	files, err := emit.CABI(reg, names)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", support, err)
-	}
-	return files, nil
-}
-
-func records(reg *registry.Registry, ops string) ([]emit.File, error) {
-	src, err := os.ReadFile(ops)
-	if err != nil {
-		return nil, err
-	}
-	names, err := emit.Ops(ops, src)
-	if err != nil {
-		return nil, err
-	}
-	files, err := emit.Records(reg, names)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ops, err)
-	}
-	return files, nil
+	return parse(path, src)
 }
 
 func readRegistry(path string) (*registry.Registry, error) {

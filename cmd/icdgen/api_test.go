@@ -113,7 +113,7 @@ func TestAPIWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	ops := filepath.Join(dir, "op.go")
-	if err := os.WriteFile(ops, []byte("package command\n\nconst OpThing Op = 1\n"), 0o600); err != nil {
+	if err := os.WriteFile(ops, []byte("package command\n\nconst OpThing Op = iota + 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	run := func() {

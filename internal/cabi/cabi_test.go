@@ -48,6 +48,21 @@ double bench(one f, void *p, int64_t n) {
 	return ((b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec)) / n;
 }
 
+/* Records into the window at w, begun anew when it is nearly full: the arguments are those of vkCmdFillBuffer,
+   vkCmdCopyBuffer and vkCmdPipelineBarrier alike. */
+typedef void (*recorder)(void *, uint64_t, uint64_t, uint64_t, void *, uint64_t, void *, uint64_t, void *, uint64_t, void *);
+double record(recorder f, void *p, uint64_t *w, int64_t n) {
+	uint64_t region[3] = {0, 0, 64}, begin = w[0];
+	struct timespec a, b;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (int64_t i = 0; i < n; i++) {
+		f(p, 1, 2, 1, region, 0, 0, 0, 0, 0, 0);
+		if (w[1] - w[0] < 128) w[0] = begin;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	return ((b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec)) / n;
+}
+
 struct work { one f; int64_t id, n, wrong; };
 static void *loop(void *p) {
 	struct work *w = p;
@@ -97,6 +112,7 @@ var c struct {
 	callOne  func(f, p uintptr) int64
 	bench    func(f, p uintptr, n int64) float64
 	threads  func(f uintptr, count, n int64) int64
+	record   func(f, p, window uintptr, n int64) float64
 	forked   func(f, g uintptr, fd int32) int64
 }
 
@@ -125,6 +141,7 @@ func run(m *testing.M) int {
 	purego.RegisterLibFunc(&c.callOne, h, "call_one")
 	purego.RegisterLibFunc(&c.bench, h, "bench")
 	purego.RegisterLibFunc(&c.threads, h, "threads")
+	purego.RegisterLibFunc(&c.record, h, "record")
 	purego.RegisterLibFunc(&c.forked, h, "forked")
 	return m.Run()
 }

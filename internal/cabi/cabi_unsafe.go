@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"unsafe"
+
+	"farside/internal/handle"
 )
 
 // What a command returns, for the answer when it cannot run.
@@ -137,6 +139,23 @@ func Entry(name string) uintptr {
 	}
 	return 0
 }
+
+// slab is a table's slab, as go_asm.h shows it to the stubs.
+type slab handle.Slab
+
+// commandBuffers is where command buffers have their slots; nothing lies in it before RecordInto.
+//
+//lint:ignore U1000 the recording stubs read it
+var commandBuffers = new(slab)
+
+// RecordInto says where the slots of command buffers are. The second word of a slot is the address to which the
+// next record of the command buffer goes, the third the end of the room for records; both are 0 while the
+// command buffer is not being recorded. Call it once, before C may call any command.
+//
+// The stubs of most recorded commands append to that room and do not enter Go. They leave to Go, where the
+// command is called as any other, whatever is not plain: a handle that is no slot, a command buffer that is not
+// being recorded or has no room left, an array that is empty or long, and an address that cannot be one.
+func RecordInto(s *handle.Slab) { commandBuffers = (*slab)(s) }
 
 // installed is what the generated readers call.
 var installed Commands

@@ -29,12 +29,16 @@ const (
 // ErrFull is returned by Dispatchable.Insert when all slots are taken.
 var ErrFull = errors.New("handle: no dispatchable handle left")
 
+// Slab is where the slots of one table lie, for those who look at an address without asking the table: from
+// Base on, Size bytes of slots that may be accessed. Size only grows, after Base has been set.
+type Slab struct{ Base, Size atomic.Uintptr }
+
 // Dispatchable hands out addresses of 64-byte slots outside the Go heap as handles for objects of one
 // type. The slots lie in one reservation of address space that is made accessible piece by piece. All
 // methods may be called from any goroutine.
 type Dispatchable[T any] struct {
 	name   string
-	base   atomic.Uintptr // 0 until the first Insert
+	place  Slab
 	values atomic.Pointer[[]*[commitSlots]atomic.Pointer[T]]
 	count  atomic.Int64
 
@@ -52,6 +56,10 @@ func NewDispatchable[T any](name string) *Dispatchable[T] {
 	d.values.Store(new([]*[commitSlots]atomic.Pointer[T]))
 	return d
 }
+
+// Slab returns where the table's slots lie. An address in it is a handle of the table, or was one, or will be, if
+// it is a multiple of 64 away from the base.
+func (d *Dispatchable[T]) Slab() *Slab { return &d.place }
 
 // Name returns the object type given to NewDispatchable.
 func (d *Dispatchable[T]) Name() string { return d.name }
@@ -75,7 +83,7 @@ func (d *Dispatchable[T]) Insert(v *T) (uintptr, error) {
 	*(*uintptr)(unsafe.Pointer(unsafe.SliceData(s))) = LoaderMagic
 	(*d.values.Load())[index/commitSlots][index%commitSlots].Store(v)
 	d.count.Add(1)
-	return d.base.Load() + uintptr(index)*slotSize, nil
+	return d.place.Base.Load() + uintptr(index)*slotSize, nil
 }
 
 // take returns the index of an empty, accessible slot.
@@ -95,7 +103,7 @@ func (d *Dispatchable[T]) take() (int, error) {
 			return 0, fmt.Errorf("reserve address space for %s handles: %w", d.name, err)
 		}
 		d.slab = slab
-		d.base.Store(uintptr(unsafe.Pointer(unsafe.SliceData(slab))))
+		d.place.Base.Store(uintptr(unsafe.Pointer(unsafe.SliceData(slab))))
 	}
 	if d.fresh%commitSlots == 0 {
 		if err := d.commit(); err != nil {
@@ -115,12 +123,13 @@ func (d *Dispatchable[T]) commit() error {
 	values := *d.values.Load()
 	grown := append(values[:len(values):len(values)], new([commitSlots]atomic.Pointer[T]))
 	d.values.Store(&grown)
+	d.place.Size.Add(commitSize)
 	return nil
 }
 
 func (d *Dispatchable[T]) value(h uintptr) *atomic.Pointer[T] {
 	values := *d.values.Load()
-	offset := h - d.base.Load() // wraps for addresses below the slab, and is then too large
+	offset := h - d.place.Base.Load() // wraps for addresses below the slab, and is then too large
 	if i := offset / commitSize; offset%slotSize == 0 && i < uintptr(len(values)) {
 		return &values[i][offset/slotSize%commitSlots]
 	}
@@ -142,7 +151,7 @@ func (d *Dispatchable[T]) Slot(h uintptr) *[slotSize/8 - 1]uintptr {
 	if d.Get(h) == nil {
 		return nil
 	}
-	return (*[slotSize/8 - 1]uintptr)(unsafe.Pointer(&d.slab[h-d.base.Load()+8]))
+	return (*[slotSize/8 - 1]uintptr)(unsafe.Pointer(&d.slab[h-d.place.Base.Load()+8]))
 }
 
 // Remove ends a handle and returns its object, or nil when the handle is not live. Of several callers
@@ -165,7 +174,7 @@ func (d *Dispatchable[T]) Remove(h uintptr) *T {
 		copy(ring[n:], d.free[:d.first])
 		d.free, d.first = ring, 0
 	}
-	d.free[(d.first+d.freed)%len(d.free)] = uint32((h - d.base.Load()) / slotSize)
+	d.free[(d.first+d.freed)%len(d.free)] = uint32((h - d.place.Base.Load()) / slotSize)
 	d.freed++
 	return v
 }
@@ -176,7 +185,7 @@ func (d *Dispatchable[T]) All() iter.Seq2[uintptr, *T] {
 	return func(yield func(uintptr, *T) bool) {
 		for i, c := range *d.values.Load() {
 			for j := range c {
-				h := d.base.Load() + uintptr(i*commitSlots+j)*slotSize
+				h := d.place.Base.Load() + uintptr(i*commitSlots+j)*slotSize
 				if v := c[j].Load(); v != nil && !yield(h, v) {
 					return
 				}

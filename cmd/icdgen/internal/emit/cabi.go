@@ -82,8 +82,8 @@ type param struct {
 	name, goType, read string
 }
 
-// CABI prints the generated part of internal/cabi for the supported commands.
-func CABI(reg *registry.Registry, supported []string) ([]File, error) {
+// CABI prints the generated part of internal/cabi for the supported commands, and for those that streams hold.
+func CABI(reg *registry.Registry, supported, ops []string) ([]File, error) {
 	entries, err := entryPoints(reg, supported)
 	if err != nil {
 		return nil, err
@@ -95,25 +95,15 @@ func CABI(reg *registry.Registry, supported []string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	recordings, err := recordings(reg, entries, ops)
+	if err != nil {
+		return nil, err
+	}
 	files := []File{commands}
-	for _, a := range []struct{ arch, load, jump string }{
-		{"amd64", "MOVL $%d, AX", "JMP  farside_entry(SB)"},
-		{"arm64", "MOVD $%d, R9", "B    farside_entry(SB)"},
-	} {
-		files = append(files, stubs(a.arch, a.load, a.jump, len(entries)))
+	for _, a := range architectures {
+		files = append(files, stubs(a.name, a.writer, entries, recordings))
 	}
 	return files, nil
-}
-
-// stubs prints the stub table of one architecture. Stub 0 is not used: loading 0 has another length.
-func stubs(arch, load, jump string, n int) File {
-	p := new(printer)
-	p.f("%s#include \"textflag.h\"\n\n", header)
-	p.f("TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0\n")
-	for i := range n + 1 {
-		p.f("\tPCALIGN $16\n\t"+load+"\n\t%s\n", max(i, 1), jump)
-	}
-	return File{Path: "internal/cabi/zz_generated_stubs_" + arch + ".s", Data: p.Bytes()}
 }
 
 func entryPoints(reg *registry.Registry, supported []string) ([]*entryPoint, error) {

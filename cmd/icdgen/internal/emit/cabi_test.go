@@ -46,7 +46,7 @@ func init() { cabi.Install(cabi.Commands{CreateInstance: createInstance, CmdThin
 
 func TestCABI(t *testing.T) {
 	// The order of the keys does not matter: the registry's does.
-	files, err := CABI(miniRegistry(t), []string{"GetThing", "CmdThing", "GetInstanceProcAddr", "CreateInstance"})
+	files, err := CABI(miniRegistry(t), []string{"GetThing", "CmdThing", "GetInstanceProcAddr", "CreateInstance"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestCABIRejects(t *testing.T) {
 		"NoSuch":      "the registry has no command vkNoSuch",
 		"CmdThingKHR": "an alias; support CmdThing instead",
 	} {
-		if _, err := CABI(miniRegistry(t), []string{key}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := CABI(miniRegistry(t), []string{key}, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", key, err, want)
 		}
 	}

@@ -26,19 +26,33 @@ func Ops(path string, src []byte) ([]string, error) {
 			continue
 		}
 		for _, s := range g.Specs {
-			for _, n := range s.(*ast.ValueSpec).Names {
-				op, ok := strings.CutPrefix(n.Name, "Op")
-				if !ok {
-					return nil, fmt.Errorf("%s: %s is no op", fset.Position(n.Pos()), n.Name)
-				}
-				ops = append(ops, op)
+			s := s.(*ast.ValueSpec)
+			op, ok := strings.CutPrefix(s.Names[0].Name, "Op")
+			if !ok {
+				return nil, fmt.Errorf("%s: %s is no op", fset.Position(s.Pos()), s.Names[0].Name)
 			}
+			// The stubs hold the ops' values, which this keeps simple.
+			if first := len(ops) == 0; first != (len(s.Values) == 1) || first && !countsFromOne(s.Values[0]) {
+				return nil, fmt.Errorf("%s: the ops must count from iota + 1", fset.Position(s.Pos()))
+			}
+			ops = append(ops, op)
 		}
 	}
 	if len(ops) == 0 {
 		return nil, fmt.Errorf("%s: no ops", path)
 	}
 	return ops, nil
+}
+
+// countsFromOne says whether e is iota + 1.
+func countsFromOne(e ast.Expr) bool {
+	b, ok := e.(*ast.BinaryExpr)
+	if !ok || b.Op != token.ADD {
+		return false
+	}
+	x, ok := b.X.(*ast.Ident)
+	y, ok2 := b.Y.(*ast.BasicLit)
+	return ok && ok2 && x.Name == "iota" && y.Value == "1"
 }
 
 // What a parameter of a recorded command becomes.

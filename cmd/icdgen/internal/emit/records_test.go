@@ -38,9 +38,11 @@ func TestOps(t *testing.T) {
 		t.Errorf("Ops = %q, %v; want %q", ops, err, want)
 	}
 	for src, want := range map[string]string{
-		"package command":                    "op.go: no ops",
-		"package command\nconst limit = 3":   "op.go:2:7: limit is no op",
-		"package command\nconst OpMove Op =": "op.go:2:",
+		"package command":                                                "op.go: no ops",
+		"package command\nconst limit = 3":                               "op.go:2:7: limit is no op",
+		"package command\nconst OpMove Op =":                             "op.go:2:",
+		"package command\nconst OpMove Op = 2":                           "op.go:2:7: the ops must count from iota + 1",
+		"package command\nconst (\n\tOpMove = iota + 1\n\tOpData = 7\n)": "op.go:4:2: the ops must count from iota + 1",
 	} {
 		if _, err := Ops("op.go", []byte(src)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", src, err, want)

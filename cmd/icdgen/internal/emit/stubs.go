@@ -1,0 +1,395 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"farside/cmd/icdgen/internal/registry"
+)
+
+// ordering are the commands that record nothing because a queue keeps its commands in order: their stubs only
+// see that the command buffer is being recorded.
+var ordering = []string{"vkCmdPipelineBarrier", "vkCmdPipelineBarrier2"}
+
+// inlineBytes is how much of an array a recording stub copies; the entry in Go copies more in less time.
+const inlineBytes = 4096
+
+// recording is a stub that appends a command to the command buffer's stream.
+type recording struct {
+	*recordedCommand
+	number int // the op's value
+}
+
+// recordable says whether a command's arguments can be appended word by word: one array at most, no barriers
+// that are left out, and no array of dispatchable handles, since command buffers that a command buffer executes
+// must know of each other.
+func (c *recordedCommand) recordable(reg *registry.Registry, command *registry.Command) bool {
+	arrays := 0
+	for i, a := range c.args {
+		switch a.kind {
+		case leftOut:
+			return false
+		case arrayArgument:
+			arrays++
+			if h, ok := reg.Type(reg.Resolve(command.Params[i+1].Type)).(*registry.Handle); ok && h.Dispatchable {
+				return false
+			}
+		}
+	}
+	return arrays <= 1
+}
+
+// recordings are the stubs of those supported commands that need not enter Go, by the command's name.
+func recordings(reg *registry.Registry, entries []*entryPoint, ops []string) (map[string]*recording, error) {
+	list, err := recordedCommands(reg, ops)
+	if err != nil {
+		return nil, err
+	}
+	commands := map[string]*registry.Command{}
+	for _, e := range entries {
+		if !e.absent {
+			commands[e.Name] = e.Command
+		}
+	}
+	stubs := map[string]*recording{}
+	for i, c := range list {
+		if command := commands[c.name]; command != nil && c.recordable(reg, command) {
+			stubs[c.name] = &recording{c, i + 1}
+		}
+	}
+	for _, name := range ordering {
+		if commands[name] != nil {
+			stubs[name] = &recording{recordedCommand: &recordedCommand{op: strings.TrimPrefix(name, "vkCmd"), name: name}}
+		}
+	}
+	return stubs, nil
+}
+
+// stubWriter prints the stubs of one architecture.
+type stubWriter interface {
+	// table prints the place of command number n in the table of stubs, which goes on at label.
+	place(p *printer, n int, label string)
+	// record prints the stub that appends a command.
+	record(p *printer, r *recording)
+}
+
+var architectures = []struct {
+	name   string
+	writer stubWriter
+}{
+	{"amd64", amd64{}},
+	{"arm64", arm64{}},
+}
+
+// stubs prints the stub table of one architecture and the recording stubs that it leads to. Stub 0 is not used:
+// loading 0 has another length.
+func stubs(arch string, w stubWriter, entries []*entryPoint, recordings map[string]*recording) File {
+	p := new(printer)
+	p.f("%s#include \"go_asm.h\"\n#include \"textflag.h\"\n\n", header)
+	p.f("TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0\n")
+	w.place(p, 1, "farside_entry")
+	for i, e := range entries {
+		if r := recordings[e.Name]; r != nil {
+			w.place(p, i+1, r.label())
+		} else {
+			w.place(p, i+1, "farside_entry")
+		}
+	}
+	for _, e := range entries {
+		if r := recordings[e.Name]; r != nil {
+			p.f("\nTEXT %s(SB), NOSPLIT|NOFRAME, $0\n", r.label())
+			w.record(p, r)
+		}
+	}
+	return File{Path: "internal/cabi/zz_generated_stubs_" + arch + ".s", Data: p.Bytes()}
+}
+
+func (r *recording) label() string { return "record" + r.op + "<>" }
+
+// size is the number of bytes of the record without its array.
+func (r *recording) size() int {
+	n := r.words() * 8
+	for _, a := range r.args {
+		if a.kind == structArgument {
+			n += int(roundUp(a.typ.size, 8))
+		}
+	}
+	return n
+}
+
+// array returns the array argument and the one that counts it; nil if there is none.
+func (r *recording) array() (array, count *argument) {
+	for i := range r.args {
+		if a := &r.args[i]; a.kind == arrayArgument {
+			return a, &r.args[a.count]
+		}
+	}
+	return nil, nil
+}
+
+// line prints one instruction.
+func line(p *printer, format string, args ...any) { p.f("\t"+format+"\n", args...) }
+
+// amd64 writes stubs for the System V calling convention. AX holds the command's number until nothing can go
+// wrong any more; R10 and R11 are free.
+type amd64 struct{}
+
+func (amd64) place(p *printer, n int, label string) {
+	p.f("\tPCALIGN $16\n\tMOVL $%d, AX\n\tJMP  %s(SB)\n", n, label)
+}
+
+var amd64Registers = [...]string{"DI", "SI", "DX", "CX", "R8", "R9"}
+
+// of is where an argument is: in a register, or in memory.
+func (amd64) of(a *argument) string {
+	if a.place < len(amd64Registers) {
+		return amd64Registers[a.place]
+	}
+	return fmt.Sprintf("%d(SP)", (a.place-len(amd64Registers)+1)*8)
+}
+
+// pointer loads a pointer argument into scratch unless it is in a register, and returns the register.
+func (w amd64) pointer(p *printer, a *argument, scratch string) string {
+	if a.place < len(amd64Registers) {
+		return w.of(a)
+	}
+	line(p, "MOVQ %s, %s", w.of(a), scratch)
+	return scratch
+}
+
+func (a *argument) move() string {
+	if a.typ.size == 4 {
+		return "MOVL"
+	}
+	return "MOVQ"
+}
+
+func (w amd64) record(p *printer, r *recording) {
+	line(p, "MOVQ ·commandBuffers(SB), R10")
+	line(p, "MOVQ DI, R11")
+	line(p, "SUBQ slab_Base(R10), R11")
+	line(p, "CMPQ R11, slab_Size(R10)")
+	line(p, "JCC  slow")
+	line(p, "TESTQ $63, R11")
+	line(p, "JNE  slow")
+	if r.number == 0 {
+		line(p, "CMPQ 8(DI), $0")
+		line(p, "JEQ  slow")
+		line(p, "RET")
+		p.f("slow:\n")
+		line(p, "JMP  farside_entry(SB)")
+		return
+	}
+	for i := range r.args {
+		// An address below 4096, or one that no user program can have, is left to Go.
+		if a := &r.args[i]; a.kind == arrayArgument || a.kind == structArgument {
+			line(p, "LEAQ -4096(%s), R11", w.pointer(p, a, "R11"))
+			line(p, "SHRQ $47, R11")
+			line(p, "JNE  slow")
+		}
+	}
+	array, count := r.array()
+	if array == nil {
+		line(p, "MOVQ 8(DI), R10")
+		line(p, "LEAQ %d(R10), R11", r.size())
+		line(p, "CMPQ R11, 16(DI)")
+		line(p, "JHI  slow")
+		line(p, "MOVQ R11, 8(DI)")
+		line(p, "MOVQ $%#x, AX", r.number|r.size()/8<<32)
+		line(p, "MOVQ AX, (R10)")
+	} else {
+		line(p, "%s %s, R11", count.move(), w.of(count))
+		line(p, "LEAQ -1(R11), R10")
+		line(p, "CMPQ R10, $%d", inlineBytes/array.typ.size)
+		line(p, "JCC  slow")
+		switch {
+		case array.typ.size == 1:
+			line(p, "TESTQ $3, R11")
+			line(p, "JNE  slow")
+		default:
+			line(p, "IMUL3Q $%d, R11, R11", array.typ.size)
+		}
+		line(p, "ADDQ $%d, R11", r.size()+7)
+		line(p, "ANDQ $~7, R11")
+		line(p, "MOVQ 8(DI), R10")
+		line(p, "ADDQ R10, R11")
+		line(p, "CMPQ R11, 16(DI)")
+		line(p, "JHI  slow")
+		line(p, "MOVQ R11, 8(DI)")
+		line(p, "SUBQ R10, R11")
+		line(p, "SHLQ $29, R11")
+		line(p, "ORQ  $%d, R11", r.number)
+		line(p, "MOVQ R11, (R10)")
+	}
+	at := 8
+	for i := range r.args {
+		a := &r.args[i]
+		switch {
+		case a.kind != wordArgument && a.kind != countArgument:
+			continue
+		case a.typ.size == 8 && a.place < len(amd64Registers):
+			line(p, "MOVQ %s, %d(R10)", w.of(a), at)
+		default:
+			line(p, "%s %s, AX", a.move(), w.of(a))
+			line(p, "MOVQ AX, %d(R10)", at)
+		}
+		at += 8
+	}
+	for i := range r.args {
+		if a := &r.args[i]; a.kind == structArgument {
+			from := w.pointer(p, a, "R11")
+			for n := 0; n < int(a.typ.size); n += 8 {
+				load := "MOVQ"
+				if int(a.typ.size)-n == 4 {
+					load = "MOVL"
+				}
+				line(p, "%s %d(%s), AX", load, n, from)
+				line(p, "MOVQ AX, %d(R10)", at)
+				at += 8
+			}
+		}
+	}
+	if array != nil {
+		from := w.pointer(p, array, "R11")
+		line(p, "%s %s, DI", count.move(), w.of(count))
+		if array.typ.size != 1 {
+			line(p, "IMUL3Q $%d, DI, DI", array.typ.size)
+		}
+		line(p, "ADDQ $%d, R10", at)
+		p.f("copy:\n")
+		line(p, "SUBQ $8, DI")
+		line(p, "JLT  tail")
+		line(p, "MOVQ (%s), AX", from)
+		line(p, "MOVQ AX, (R10)")
+		line(p, "ADDQ $8, %s", from)
+		line(p, "ADDQ $8, R10")
+		line(p, "JMP  copy")
+		p.f("tail:\n")
+		if array.typ.size%8 != 0 {
+			line(p, "CMPQ DI, $-4")
+			line(p, "JNE  done")
+			line(p, "MOVL (%s), AX", from)
+			line(p, "MOVQ AX, (R10)")
+			p.f("done:\n")
+		}
+	}
+	line(p, "RET")
+	p.f("slow:\n")
+	line(p, "JMP  farside_entry(SB)")
+}
+
+// arm64 writes stubs for AAPCS64. R9 holds the command's number until nothing can go wrong any more; R10 to R15
+// are free. Constants are kept small enough to need no help of R27, which belongs to the caller.
+type arm64 struct{}
+
+func (arm64) place(p *printer, n int, label string) {
+	p.f("\tPCALIGN $16\n\tMOVD $%d, R9\n\tB    %s(SB)\n", n, label)
+}
+
+func (a *argument) load() string {
+	if a.typ.size == 4 {
+		return "MOVWU"
+	}
+	return "MOVD"
+}
+
+func (arm64) record(p *printer, r *recording) {
+	line(p, "MOVD $·commandBuffers(SB), R10")
+	line(p, "MOVD (R10), R10")
+	line(p, "MOVD slab_Base(R10), R11")
+	line(p, "MOVD slab_Size(R10), R12")
+	line(p, "SUB  R11, R0, R11")
+	line(p, "CMP  R12, R11")
+	line(p, "BHS  slow")
+	line(p, "TST  $63, R11")
+	line(p, "BNE  slow")
+	line(p, "MOVD 8(R0), R10")
+	if r.number == 0 {
+		line(p, "CBZ  R10, slow")
+		line(p, "RET")
+		p.f("slow:\n")
+		line(p, "B    farside_entry(SB)")
+		return
+	}
+	for _, a := range r.args {
+		// An address below 4096, or one that no user program can have, is left to Go.
+		if a.kind == arrayArgument || a.kind == structArgument {
+			line(p, "SUB  $4096, R%d, R11", a.place)
+			line(p, "LSR  $48, R11, R11")
+			line(p, "CBNZ R11, slow")
+		}
+	}
+	array, count := r.array()
+	if array == nil {
+		line(p, "MOVD $%d, R12", r.size())
+	} else {
+		line(p, "%s R%d, R13", count.load(), count.place)
+		line(p, "SUB  $1, R13, R11")
+		line(p, "CMP  $%d, R11", inlineBytes/array.typ.size-1)
+		line(p, "BHI  slow")
+		if array.typ.size == 1 {
+			line(p, "TST  $3, R13")
+			line(p, "BNE  slow")
+		} else {
+			line(p, "MOVD $%d, R11", array.typ.size)
+			line(p, "MUL  R11, R13, R13")
+		}
+		line(p, "ADD  $%d, R13, R12", r.size()+7)
+		line(p, "BIC  $7, R12, R12")
+	}
+	line(p, "ADD  R10, R12, R14")
+	line(p, "MOVD 16(R0), R11")
+	line(p, "CMP  R11, R14")
+	line(p, "BHI  slow")
+	line(p, "MOVD R14, 8(R0)")
+	line(p, "LSL  $29, R12, R12")
+	line(p, "ADD  $%d, R12, R12", r.number)
+	line(p, "MOVD R12, (R10)")
+	at := 8
+	for _, a := range r.args {
+		switch {
+		case a.kind != wordArgument && a.kind != countArgument:
+			continue
+		case a.typ.size == 8:
+			line(p, "MOVD R%d, %d(R10)", a.place, at)
+		default:
+			line(p, "%s R%d, R11", a.load(), a.place)
+			line(p, "MOVD R11, %d(R10)", at)
+		}
+		at += 8
+	}
+	for _, a := range r.args {
+		if a.kind != structArgument {
+			continue
+		}
+		for n := 0; n < int(a.typ.size); n += 8 {
+			load := "MOVD"
+			if int(a.typ.size)-n == 4 {
+				load = "MOVWU"
+			}
+			line(p, "%s %d(R%d), R11", load, n, a.place)
+			line(p, "MOVD R11, %d(R10)", at)
+			at += 8
+		}
+	}
+	if array != nil {
+		line(p, "ADD  $%d, R10, R10", at)
+		p.f("copy:\n")
+		line(p, "SUBS $8, R13, R13")
+		line(p, "BLT  tail")
+		line(p, "MOVD.P 8(R%d), R11", array.place)
+		line(p, "MOVD.P R11, 8(R10)")
+		line(p, "B    copy")
+		p.f("tail:\n")
+		if array.typ.size%8 != 0 {
+			line(p, "CMN  $4, R13")
+			line(p, "BNE  done")
+			line(p, "MOVWU (R%d), R11", array.place)
+			line(p, "MOVD R11, (R10)")
+			p.f("done:\n")
+		}
+	}
+	line(p, "RET")
+	p.f("slow:\n")
+	line(p, "B    farside_entry(SB)")
+}
