@@ -364,9 +364,10 @@ func TestTimelineMustGrow(t *testing.T) {
 func TestQueries(t *testing.T) {
 	w := newWorld(t)
 	b := w.buffer(t, 1, 64)
-	pool, err := NewQueryPool(vk.QUERY_TYPE_TIMESTAMP, 2)
+	pool, err := NewQueryPool(vk.QUERY_TYPE_TIMESTAMP, 3)
 	must(t, err)
 	w.pools[1] = pool
+	b[40] = 0xff
 	before := Now()
 	q := w.queue(t)
 	s := NewSubmission()
@@ -375,6 +376,7 @@ func TestQueries(t *testing.T) {
 		must(t, s.WriteTimestamp(0, 1, 0))
 		must(t, s.WriteTimestamp2(0, 1, 1))
 		must(t, s.CopyQueryPoolResults(1, 0, 2, 1, 16, 8, vk.QUERY_RESULT_64_BIT|vk.QUERY_RESULT_WAIT_BIT))
+		must(t, s.CopyQueryPoolResults(1, 2, 1, 1, 32, 8, vk.QUERY_RESULT_64_BIT|vk.QUERY_RESULT_WITH_AVAILABILITY_BIT))
 		must(t, s.WriteBufferMarkerAMD(0, 1, 60, 0xabcd))
 	}))
 	q.Submit(s)
@@ -382,6 +384,9 @@ func TestQueries(t *testing.T) {
 	first, second := uint64At(b[16:]), uint64At(b[24:])
 	if first < before || second < first || second > Now() {
 		t.Errorf("timestamps %d, %d; submitted at %d", first, second, before)
+	}
+	if b[40] != 0 {
+		t.Error("a query that nobody wrote is copied as available")
 	}
 	if b[60] != 0xcd || b[61] != 0xab {
 		t.Errorf("the marker is % x", b[60:])
