@@ -1,0 +1,185 @@
+package exec
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"farside/internal/command"
+	"farside/internal/syncobj"
+	"farside/internal/texel"
+	"farside/internal/transfer"
+	"farside/internal/vk"
+	"farside/memory"
+)
+
+const guard = 4096 // bytes on each side of every object that no command may change
+
+// arena is memory with guards around what commands may reach.
+type arena struct {
+	payload *memory.Payload
+	all     []byte
+}
+
+func newArena(t testing.TB, size int) *arena {
+	p, err := memory.NewAnonymous(uint64(size + 2*guard))
+	must(t, err)
+	b, err := p.Bytes()
+	must(t, err)
+	a := &arena{p, b}
+	a.restore()
+	return a
+}
+
+func (a *arena) inside() []byte { return a.all[guard : len(a.all)-guard : len(a.all)-guard] }
+
+func (a *arena) restore() {
+	for i := range a.all {
+		a.all[i] = 0xa5
+	}
+}
+
+func (a *arena) intact() bool {
+	for i := range guard {
+		if a.all[i] != 0xa5 || a.all[len(a.all)-1-i] != 0xa5 {
+			return false
+		}
+	}
+	return true
+}
+
+// hostile are the resources of FuzzReplay: handles 1 to 3 of each kind.
+type hostile struct {
+	*world
+	buffers [4]*arena
+	images  [4]*arena
+	shapes  [4]transfer.Image
+}
+
+func (h *hostile) Buffer(b vk.Buffer) (Buffer, error) {
+	if b == 0 || int(b) >= len(h.buffers) {
+		return Buffer{}, errNone
+	}
+	a := h.buffers[b]
+	return Buffer{Bytes: a.inside(), Usage: all, Payload: a.payload.Retain()}, nil
+}
+
+func (h *hostile) Image(i vk.Image) (Image, error) {
+	if i == 0 || int(i) >= len(h.images) {
+		return Image{}, errNone
+	}
+	a := h.images[i]
+	shape := h.shapes[i]
+	shape.Bytes = a.inside()
+	return Image{Image: shape, Usage: ^vk.ImageUsageFlags(0), Payload: a.payload.Retain()}, nil
+}
+
+// FuzzReplay executes any bytes as a command stream. Nothing may panic, nothing may be written outside of the
+// buffers and images, and no reference may be lost.
+func FuzzReplay(f *testing.F) {
+	h := &hostile{world: newWorld(f)}
+	h.Device.Resources = h
+	must(f, h.Stop.Signal(1)) // waits for events and queries end at once
+	formats := []vk.Format{0, vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_D24_UNORM_S8_UINT, vk.FORMAT_BC1_RGBA_UNORM_BLOCK}
+	for i := 1; i < 4; i++ {
+		h.buffers[i] = newArena(f, 1<<(4+3*i))
+		format, _ := texel.FormatOf(formats[i])
+		layout, ok := texel.NewLayout(format, [3]uint32{16, 8, uint32(1 + i/3)}, 3, uint32(3-i/3*2))
+		if !ok {
+			f.Fatal("no layout")
+		}
+		h.shapes[i] = transfer.Image{Layout: &layout, Format: formats[i], Type: vk.IMAGE_TYPE_2D + vk.ImageType(i/3)}
+		h.images[i] = newArena(f, int(layout.Size))
+		h.events[vk.Event(i)] = syncobj.New(syncobj.Fence, 0)
+		pool, err := NewQueryPool(vk.QUERY_TYPE_TIMESTAMP, 3)
+		must(f, err)
+		h.pools[vk.QueryPool(i)] = pool
+	}
+	h.secondary[1] = h.record(f, func(s *command.Stream) {
+		must(f, s.FillBuffer(1, 0, 4, 1))
+		must(f, s.DebugLabel(command.LabelBegin, [4]float32{}, "secondary"))
+	}).stream
+	for _, seed := range seeds(f) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		q := NewQueue(&h.Device)
+		s := raw(t, data)
+		defer s.Reset()
+		// Errors are what most streams end with; a panic would come back as one too.
+		if err := q.execute(s); err != nil && len(q.replay.held) != 0 {
+			t.Errorf("%d references are held after %v", len(q.replay.held), err)
+		} else if err != nil && strings.Contains(err.Error(), "panic:") {
+			t.Error(err)
+		}
+		immediate(s)
+		for i := 1; i < 4; i++ {
+			if !h.buffers[i].intact() || !h.images[i].intact() {
+				t.Errorf("bytes outside of buffer or image %d changed", i)
+				h.buffers[i].restore()
+				h.images[i].restore()
+			}
+		}
+	})
+}
+
+// raw makes a stream that holds data as it is, in whole words.
+func raw(t testing.TB, data []byte) *command.Stream {
+	w := new(command.Window)
+	s := command.NewStream(new(command.Pool), w)
+	must(t, s.Begin())
+	room := int(w.Limit-w.Cursor) / 8 * 8
+	n := min(len(data)/8*8, room)
+	copy(unsafe.Slice((*byte)(pointer(w.Cursor)), room), data[:n])
+	w.Cursor += uintptr(n)
+	s.End()
+	return s
+}
+
+// seeds are the bytes of streams with one valid command of every kind.
+func seeds(f *testing.F) [][]byte {
+	layers := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 1}
+	extent := vk.Extent3D{Width: 4, Height: 4, Depth: 1}
+	ranges := []vk.ImageSubresourceRange{{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 1}}
+	depth := []vk.ImageSubresourceRange{{AspectMask: vk.IMAGE_ASPECT_DEPTH_BIT, LevelCount: 1, LayerCount: 1}}
+	blit := vk.ImageBlit{SrcSubresource: layers, DstSubresource: layers}
+	blit.SrcOffsets[1], blit.DstOffsets[1] = vk.Offset3D{X: 16, Y: 8, Z: 1}, vk.Offset3D{X: 5, Y: 3, Z: 1}
+	copies := []vk.BufferImageCopy{{ImageSubresource: layers, ImageExtent: extent}}
+	var out [][]byte
+	for _, add := range []func(s *command.Stream) error{
+		func(s *command.Stream) error { return s.FillBuffer(1, 0, vk.WHOLE_SIZE, 7) },
+		func(s *command.Stream) error { return s.UpdateBuffer(2, 8, []byte("12345678")) },
+		func(s *command.Stream) error { return s.CopyBuffer(2, 3, []vk.BufferCopy{{Size: 64}}) },
+		func(s *command.Stream) error {
+			return s.CopyImage(1, 0, 1, 0, []vk.ImageCopy{{SrcSubresource: layers, DstSubresource: layers, DstOffset: vk.Offset3D{X: 8}, Extent: extent}})
+		},
+		func(s *command.Stream) error { return s.CopyBufferToImage(3, 1, 0, copies) },
+		func(s *command.Stream) error { return s.CopyImageToBuffer(3, 0, 3, copies) },
+		func(s *command.Stream) error { return s.BlitImage(1, 0, 1, 0, []vk.ImageBlit{blit}, vk.FILTER_LINEAR) },
+		func(s *command.Stream) error { return s.ClearColorImage(1, 0, new(vk.ClearColorValue), ranges) },
+		func(s *command.Stream) error {
+			return s.ClearDepthStencilImage(2, 0, new(vk.ClearDepthStencilValue), depth)
+		},
+		func(s *command.Stream) error { return s.SetEvent(1, 0) },
+		func(s *command.Stream) error { return s.WaitEvents([]vk.Event{1, 2}, 0, 0) },
+		func(s *command.Stream) error { return s.ResetQueryPool(1, 0, 3) },
+		func(s *command.Stream) error { return s.WriteTimestamp(0, 1, 2) },
+		func(s *command.Stream) error { return s.CopyQueryPoolResults(1, 0, 3, 3, 0, 8, vk.QUERY_RESULT_64_BIT) },
+		func(s *command.Stream) error { return s.ExecuteCommands([]vk.CommandBuffer{1, 1}) },
+		func(s *command.Stream) error { return s.WriteBufferMarkerAMD(0, 2, 4, 9) },
+		func(s *command.Stream) error { return s.DebugLabel(command.LabelBegin, [4]float32{}, "label") },
+	} {
+		window := new(command.Window)
+		s := command.NewStream(new(command.Pool), window)
+		must(f, s.Begin())
+		begin := window.Cursor
+		must(f, add(s))
+		out = append(out, bytes.Clone(unsafe.Slice((*byte)(pointer(begin)), window.Cursor-begin)))
+		s.Reset()
+	}
+	return out
+}
+
+// pointer types an address outside of Go's heap.
+func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
