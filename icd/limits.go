@@ -122,9 +122,8 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		StorageImageSampleCounts:             vk.SAMPLE_COUNT_1_BIT,
 		MaxSampleMaskWords:                   1,
 
-		// Queries: timestamps count nanoseconds. The first limit speaks of graphics and compute queues, of which
-		// there are none; transfer queues say themselves what they can (timestampValidBits).
-		TimestampComputeAndGraphics: vk.FALSE,
+		// Queries: every queue has timestamps (timestampValidBits), which count nanoseconds.
+		TimestampComputeAndGraphics: vk.TRUE,
 		TimestampPeriod:             1,
 
 		// Rasterisation: required minima without the features shaderClipDistance, shaderCullDistance,

@@ -119,7 +119,7 @@ var requiredLimits = map[string][]requiredLimit{
 	"SampledImageStencilSampleCounts":                 {{withBits, 5}},
 	"StorageImageSampleCounts":                        {{exactly, 1}},
 	"MaxSampleMaskWords":                              {{atLeast, 1}},
-	"TimestampComputeAndGraphics":                     {{exactly, 0}},
+	"TimestampComputeAndGraphics":                     {{exactly, 1}}, // then every such queue has at least 36 bits
 	"TimestampPeriod":                                 {{exactly, 1}},
 	"MaxClipDistances":                                {{exactly, 0}},
 	"MaxCullDistances":                                {{exactly, 0}},
