@@ -42,6 +42,7 @@ type definition struct {
 	extensions         []string // device extensions, enabled
 	instanceExtensions []string
 	features           func(a *vulkan.Arena) unsafe.Pointer // chained behind VkDeviceCreateInfo
+	queues             bool                                 // devices have all queues of all families, not one
 	bare               bool                                 // run makes its own instance
 	farsideOnly        bool                                 // asks about something that is Farside's own
 	valid              bool                                 // breaks no valid-usage rule, and the oldest supported validation layer (1.3.239) knows its extensions
@@ -211,6 +212,11 @@ func (c *Case) device(extensions []string, features func(*vulkan.Arena) unsafe.P
 		}
 	}
 	config := vulkan.DeviceConfig{Extensions: extensions}
+	if c.def.queues {
+		for _, p := range c.inst.QueueFamilies(c.pd) {
+			config.Queues = append(config.Queues, p.QueueCount)
+		}
+	}
 	if features != nil {
 		config.Next = features(c.inst.Arena)
 	}

@@ -127,6 +127,8 @@ var roles = map[string]definition{
 			say("good")
 		}
 	}},
+	"stage":      {extensions: externalExtensions, features: syncFeatures, queues: true, run: playStage},
+	"poller":     {bare: true, run: playPoller},
 	"rdma_peer":  {bare: true, run: playRDMAPeer},
 	"rdma_owner": {extensions: []string{rdmaExtension}, features: rdmaFeature, run: playRDMAOwner},
 }

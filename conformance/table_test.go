@@ -8,5 +8,8 @@ func table() []definition {
 		deviceInitCases(), infoCases(), queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
 		nvCases(), hammerCases(), transferCases(), extensionCases(),
 		commandBufferCases(), bufferCases(), bufferBindCases(),
-		commandBufferMisuse())
+		commandBufferMisuse(),
+		// Synchronisation
+		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),
+		hostileCases(), killedCases())
 }
