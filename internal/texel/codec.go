@@ -40,6 +40,7 @@ type channel struct {
 	kind   vk.NumericFormat
 	// A number is raw/scale; at encoding it is clamped to low..high first. For fixed-point kinds only.
 	scale, low, high float64
+	numbers          *[256]float64 // what the bits mean, if there are 8 at most
 }
 
 // chunk is how many texels pass through the buffer of raw bits at once: it stays in the first-level cache.
@@ -100,6 +101,9 @@ func newCodec(f vk.Format, p Plane) *Codec {
 			c.class = Uint
 		case vk.NumericSINT:
 			c.class = Sint
+		}
+		if c.class == Float && ch.bits <= 8 {
+			ch.numbers = ch.allNumbers()
 		}
 		c.channels = append(c.channels, ch)
 	}
@@ -289,14 +293,19 @@ func (c *Codec) DecodeFloat(dst [][4]float64, src []byte) {
 	var raw [chunk][4]uint64
 	for len(dst) > 0 {
 		n := min(len(dst), chunk)
-		c.load(raw[:n], src)
 		if len(c.channels) < 4 {
 			for t := range n {
 				dst[t] = [4]float64{3: 1}
 			}
 		}
 		for i := range c.channels {
-			c.channels[i].toFloat(dst, raw[:n])
+			ch := &c.channels[i]
+			if ch.numbers != nil && ch.width == 1 {
+				ch.bytesToFloat(dst[:n], src, c.size)
+				continue
+			}
+			ch.load(raw[:n], src, c.size)
+			ch.toFloat(dst, raw[:n])
 		}
 		dst, src = dst[n:], src[n*c.size:]
 	}

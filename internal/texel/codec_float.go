@@ -7,21 +7,45 @@ import (
 	"farside/internal/vk"
 )
 
+// allNumbers is what toFloat makes of all bits of a channel that has 8 at most.
+func (ch *channel) allNumbers() *[256]float64 {
+	numbers := new([256]float64)
+	for i := range ch.mask() + 1 {
+		var number [1][4]float64
+		ch.toFloat(number[:], [][4]uint64{{i, i, i, i}})
+		numbers[i] = number[0][ch.slot]
+	}
+	return numbers
+}
+
+// bytesToFloat is toFloat for a channel that lies in a byte and has all its numbers.
+func (ch *channel) bytesToFloat(dst [][4]float64, src []byte, size int) {
+	src = src[ch.offset:]
+	slot, shift, mask := ch.slot&3, ch.shift&7, byte(ch.mask())
+	for i := range dst {
+		dst[i][slot] = ch.numbers[src[i*size]>>shift&mask]
+	}
+}
+
 // toFloat turns the bits of a channel into numbers.
 func (ch *channel) toFloat(dst [][4]float64, raw [][4]uint64) {
 	slot := ch.slot & 3
 	dst = dst[:len(raw)]
+	if ch.numbers != nil {
+		for i := range raw {
+			dst[i][slot] = ch.numbers[raw[i][slot]&0xff]
+		}
+		return
+	}
 	switch ch.kind {
 	case vk.NumericSRGB:
 		for i := range raw {
-			dst[i][slot] = srgbToLinear[raw[i][slot]&0xff]
+			dst[i][slot] = srgbEOTF(float64(raw[i][slot]) / 255)
 		}
 	case vk.NumericSFLOAT:
 		switch ch.bits {
 		case 16:
-			for i := range raw {
-				dst[i][slot] = half.decode(raw[i][slot])
-			}
+			half.decode(dst, raw, slot)
 		case 32:
 			for i := range raw {
 				dst[i][slot] = float64(math.Float32frombits(uint32(raw[i][slot])))
@@ -32,10 +56,7 @@ func (ch *channel) toFloat(dst [][4]float64, raw [][4]uint64) {
 			}
 		}
 	case vk.NumericUFLOAT:
-		small := unsignedFloat(ch.bits)
-		for i := range raw {
-			dst[i][slot] = small.decode(raw[i][slot])
-		}
+		unsignedFloat(ch.bits).decode(dst, raw, slot)
 	default:
 		var unused uint
 		if ch.signed() {
@@ -102,90 +123,93 @@ func (ch *channel) fromFloat(raw [][4]uint64, src [][4]float64) {
 	}
 }
 
-// smallFloat is a floating-point format with 5 bits of exponent, as the 16-, 11- and 10-bit ones have.
-type smallFloat struct {
-	mantissa uint // bits
-	signed   bool
-}
+// smallFloat is a floating-point format with 5 bits of exponent, as the 16-, 11- and 10-bit ones have. Only the
+// 16-bit one has a sign.
+type smallFloat struct{ mantissa uint } // bits
 
-var half = smallFloat{mantissa: 10, signed: true}
+var half = smallFloat{mantissa: 10}
 
 // unsignedFloat is the format of UFLOAT channels.
 func unsignedFloat(bits uint) smallFloat { return smallFloat{mantissa: bits - 5} }
 
 const (
-	smallBias   = 15
-	doubleBias  = 1023
-	doubleBits  = 52 // of the mantissa
-	maxExponent = 31 // infinity and NaN
+	smallBias    = 15
+	smallSign    = 1 << 15
+	smallSpecial = 31 // the exponent of infinity and NaN
+	doubleBias   = 1023
+	doubleBits   = 52 // of the mantissa
+	doubleSign   = 1 << 63
 )
 
-func (f smallFloat) decode(raw uint64) float64 {
-	shift := (doubleBits - f.mantissa) & 63
-	fraction := raw & (1<<f.mantissa - 1)
-	exponent := raw >> f.mantissa & maxExponent
-	var v float64
-	switch exponent {
-	case 0:
-		v = float64(int64(fraction)) * math.Float64frombits(uint64(doubleBias+1-smallBias-int(f.mantissa))<<doubleBits)
-	case maxExponent:
-		v = math.Float64frombits(0x7ff<<doubleBits | fraction<<shift)
-	default:
-		v = math.Float64frombits((exponent+doubleBias-smallBias)<<doubleBits | fraction<<shift)
+// decode turns the bits of a channel into numbers.
+func (f smallFloat) decode(dst [][4]float64, raw [][4]uint64, slot int) {
+	mantissa, shift := f.mantissa&63, (doubleBits-f.mantissa)&63
+	slot &= 3
+	dst = dst[:len(raw)]
+	for i := range raw {
+		r := raw[i][slot]
+		magnitude := r &^ smallSign
+		bits := magnitude<<shift + (doubleBias-smallBias)<<doubleBits
+		if exponent := magnitude >> mantissa; exponent-1 >= smallSpecial-1 { // 0 or the highest
+			bits = f.special(magnitude)
+		}
+		dst[i][slot] = math.Float64frombits(bits | r<<(63-15)&doubleSign)
 	}
-	if f.signed && raw>>15 != 0 {
-		v = -v
-	}
-	return v
 }
 
-// encode rounds to the nearest number of the format, ties to even. Numbers too large for a signed format become
+// special returns the bits of a denormal number, infinity or NaN.
+func (f smallFloat) special(magnitude uint64) uint64 {
+	if magnitude>>f.mantissa != 0 {
+		return 0x7ff<<doubleBits | magnitude<<(doubleBits-f.mantissa)
+	}
+	return math.Float64bits(math.Ldexp(float64(magnitude), 1-smallBias-int(f.mantissa)))
+}
+
+// encode rounds to the nearest number of the format, ties to even. Numbers too large for the 16-bit format become
 // infinite, as IEEE 754 has it; for an unsigned one its largest number, and negative ones 0.
 func (f smallFloat) encode(v float64) uint64 {
-	infinity := uint64(maxExponent) << f.mantissa
+	infinity := uint64(smallSpecial) << f.mantissa
 	bits := math.Float64bits(v)
-	var sign uint64
-	if f.signed {
-		sign = bits >> 63 << 15
-		bits &^= 1 << 63
-	}
+	sign := bits >> 48 & smallSign
+	magnitude := bits &^ doubleSign
+	var raw uint64
 	switch {
-	case v != v:
-		return sign | infinity | 1<<(f.mantissa-1)
-	case bits>>63 != 0:
+	case magnitude > 0x7ff<<doubleBits: // NaN
+		return sign&f.signs() | infinity | 1<<(f.mantissa-1)
+	case sign != 0 && f.signs() == 0:
 		return 0
-	case bits == 0x7ff<<doubleBits:
-		return sign | infinity
-	}
-	shift := doubleBits - f.mantissa
-	exponent := int(bits>>doubleBits) - (doubleBias - smallBias)
-	value := bits - (doubleBias-smallBias)<<doubleBits
-	if exponent <= 0 { // below the normal numbers the mantissa loses bits
-		value = bits&(1<<doubleBits-1) | 1<<doubleBits
-		shift += uint(1 - exponent)
-		if shift > doubleBits+1 {
-			return sign
-		}
-	}
-	raw := value >> shift
-	rest := value & (1<<shift - 1)
-	if tie := uint64(1) << (shift - 1); rest > tie || rest == tie && raw&1 != 0 {
-		raw++ // a carry out of the mantissa raises the exponent, as it should
+	case magnitude < (doubleBias+1-smallBias)<<doubleBits:
+		// Below the normal numbers, the sum with a number whose last bit is worth as much as the format's rounds.
+		round := math.Float64frombits(uint64(doubleBias+1-smallBias+doubleBits-int(f.mantissa)) << doubleBits)
+		raw = math.Float64bits(math.Float64frombits(magnitude)+round) & (2<<f.mantissa - 1)
+	default:
+		shift := (doubleBits - f.mantissa) & 63
+		magnitude -= (doubleBias - smallBias) << doubleBits
+		// A carry out of the mantissa raises the exponent, as it should.
+		raw = (magnitude + 1<<(shift-1) - 1 + magnitude>>shift&1) >> shift
 	}
 	if raw >= infinity {
 		raw = infinity
-		if !f.signed {
+		if f.signs() == 0 && !math.IsInf(v, 1) {
 			raw--
 		}
 	}
 	return sign | raw
 }
 
+// signs is the sign bit, or 0 if the format has none.
+func (f smallFloat) signs() uint64 {
+	if f == half {
+		return smallSign
+	}
+	return 0
+}
+
 const (
 	sharedMantissa = 9
 	sharedBias     = 15
 	// sharedMax is the largest number of the format.
-	sharedMax = (1<<sharedMantissa - 1) << (maxExponent - sharedBias) / (1 << sharedMantissa)
+	sharedMax = (1<<sharedMantissa - 1) << (31 - sharedBias) / (1 << sharedMantissa)
 )
 
 // decodeSharedExponent decodes E5B9G9R9 (chapter "RGB to Shared Exponent Conversion").

@@ -314,8 +314,8 @@ func TestCodecExtremes(t *testing.T) {
 
 func TestSRGB(t *testing.T) {
 	for i := range 256 {
-		if got := linearToSRGB(srgbToLinear[i]); int(got) != i {
-			t.Errorf("linearToSRGB(srgbToLinear[%d]) = %d", i, got)
+		if got := linearToSRGB(srgbEOTF(float64(i) / 255)); int(got) != i {
+			t.Errorf("the number of %d becomes %d", i, got)
 		}
 	}
 	random := rand.New(rand.NewPCG(3, 4))

@@ -2,14 +2,6 @@ package texel
 
 import "math"
 
-// srgbToLinear is the transfer function of sRGB for every 8-bit number.
-var srgbToLinear = func() (table [256]float64) {
-	for i := range table {
-		table[i] = srgbEOTF(float64(i) / 255)
-	}
-	return table
-}()
-
 // srgbEOTF turns a nonlinear sRGB number into a linear one (Khronos Data Format Specification, "sRGB transfer
 // functions").
 func srgbEOTF(v float64) float64 {

@@ -135,22 +135,23 @@ func (b *planeBlit) target(row int) (dst []byte, layer int32, z, y tap) {
 // moveRows is for the nearest filter between formats of the same bits.
 func (b *planeBlit) moveRows(_ *blitScratch, from, to int) {
 	size := b.to.Size()
-	whole := b.like == same && consecutive(b.index)
+	whole := consecutive(b.index)
 	var last []byte
 	var lastPlace place
 	for r := from; r < to; r++ {
 		dst, layer, z, y := b.target(r)
 		p := place{layer, z.a, y.a}
-		src := b.src.row(p)
-		switch {
-		case last != nil && p == lastPlace:
+		if last != nil && p == lastPlace {
 			copy(dst, last)
-		case whole:
+			continue
+		}
+		if src := b.src.row(p); whole {
 			copy(dst, src[int(b.index[0])*size:])
-		case b.like == swapped:
-			gatherSwapped(dst, src, b.index)
-		default:
+		} else {
 			gather(dst, src, b.index, size)
+		}
+		if b.like == swapped {
+			swapBytes(dst)
 		}
 		last, lastPlace = dst, p
 	}

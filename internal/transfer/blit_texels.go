@@ -52,14 +52,6 @@ func gather(dst, src []byte, columns []int32, size int) {
 	}
 }
 
-// gatherSwapped is gather for texels of four bytes, of which it exchanges the first and the third.
-func gatherSwapped(dst, src []byte, columns []int32) {
-	for i, c := range columns {
-		t := binary.LittleEndian.Uint32(src[c*4:])
-		binary.LittleEndian.PutUint32(dst[i*4:], t&0xff00ff00|t>>16&0xff|t&0xff<<16)
-	}
-}
-
 // convertChunk is how many texels are numbers at the same time.
 const convertChunk = 128
 
