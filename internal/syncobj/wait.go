@@ -30,7 +30,8 @@ func (pt *Point) reached() bool { return pt.Payload.state.value.Load() >= pt.tar
 // forever is the deadline that never comes.
 const forever = math.MaxInt64
 
-// sleeps counts how often a blocking futex call has returned. A wait that is not disturbed adds one.
+// sleeps counts how often a blocking futex call has returned, other than for a signal handler. A wait that is not
+// disturbed adds one.
 var sleeps atomic.Uint64
 
 // Wait blocks until one of the points is reached, or all of them; no points are reached at once. It does not
@@ -125,8 +126,9 @@ func block(points []Point, all bool, deadline int64, stop *Payload) error {
 			}
 		}
 		switch errno := s.sleep(min(deadline, check)); errno {
-		case 0, unix.EAGAIN, unix.EINTR, unix.ETIMEDOUT:
+		case 0, unix.EAGAIN, unix.ETIMEDOUT:
 			sleeps.Add(1)
+		case unix.EINTR:
 		default:
 			return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "futex: %w", errno)
 		}
