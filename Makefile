@@ -13,6 +13,8 @@ FUZZTIME ?= 10s
 # For `make cts`: Khronos' program, and patterns that narrow the run.
 DEQP_VK  ?=
 CASES    ?=
+# Flags of `make soak`.
+SOAK     ?=
 OUT      ?= .
 # For whom `make install` installs: user or system.
 SCOPE    ?= user
@@ -83,6 +85,11 @@ cts: ## run the Khronos CTS in shards (DEQP_VK=path/to/deqp-vk CASES='PATTERN...
 	@[ -n '$(DEQP_VK)' ] || { echo 'make cts: set DEQP_VK to the path of deqp-vk; see docs/cts.md' >&2; exit 2; }
 	@$(MAKE) build
 	@set -f; $(ON_FARSIDE) $(GO) run ./conformance/cts --deqp-vk '$(DEQP_VK)' $(CASES)
+
+.PHONY: soak
+soak: ## run the ring of processes that are killed and restarted (SOAK='--duration 10m --processes 8')
+	@$(MAKE) build
+	@$(ON_FARSIDE) $(GO) run ./conformance/soak $(SOAK)
 
 .PHONY: race
 race: ## run every test with the race detector

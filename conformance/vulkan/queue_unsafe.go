@@ -164,3 +164,11 @@ func (d *Device) Record(cb vk.CommandBuffer, flags vk.CommandBufferUsageFlags, r
 	record(cb)
 	return vk.Result(d.CallOn("vkEndCommandBuffer", uintptr(cb)))
 }
+
+// CopyCommand records a copy of size bytes from the beginning of src to the beginning of dst.
+func (d *Device) CopyCommand(cb vk.CommandBuffer, dst, src vk.Buffer, size uint64) {
+	var a Arena
+	defer a.Close()
+	region := Put(&a, vk.BufferCopy{Size: size})
+	d.CallOn("vkCmdCopyBuffer", uintptr(cb), uintptr(src), uintptr(dst), 1, addr(region))
+}

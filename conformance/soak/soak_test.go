@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestMain(m *testing.M) {
+	if index := os.Getenv(nodeVariable); index != "" {
+		os.Exit(runNode(index))
+	}
+	os.Exit(m.Run())
+}
+
+// TestSoak is a short run of what `make soak` does, with a driver of its own, as other tests build theirs.
+func TestSoak(t *testing.T) {
+	build := t.TempDir()
+	out, err := exec.Command("make", "-C", "../..", "build", "BUILD="+build).CombinedOutput()
+	if err != nil {
+		t.Fatalf("make build: %v\n%s", err, out)
+	}
+	manifests, err := filepath.Glob(filepath.Join(build, "*.json"))
+	if err != nil || len(manifests) != 1 {
+		t.Fatalf("make build wrote the manifests %v: %v", manifests, err)
+	}
+	for _, name := range []string{"VK_DRIVER_FILES", "VK_ICD_FILENAMES"} {
+		t.Setenv(name, manifests[0])
+	}
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector otherwise sleeps for a second at each process's end
+	c := config{nodes: 8, duration: 20 * time.Second, killEvery: time.Second, seed: uint64(time.Now().UnixNano())}
+	if testing.Short() {
+		c.nodes, c.duration, c.killEvery = 4, 4*time.Second, 500*time.Millisecond
+	}
+	sum, err := soak(t.Context(), c, newProgress(os.Stderr, false, c.duration))
+	t.Logf("\n%v", sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.kills == 0 || sum.opened <= c.nodes || sum.rounds == 0 {
+		t.Errorf("too little happened")
+	}
+}
+
+func TestPattern(t *testing.T) {
+	b := make([]byte, bufferSize)
+	write(b, 7, 3)
+	if err := check(b, 3); err != nil {
+		t.Fatal(err)
+	}
+	if check(b, 4) == nil {
+		t.Error("another round passes")
+	}
+	for _, i := range []int{0, 8, 16, 4096, bufferSize - 1} {
+		broken := bytes.Clone(b)
+		broken[i] ^= 0x10
+		if check(broken, 3) == nil {
+			t.Errorf("a wrong byte %d passes", i)
+		}
+	}
+}
+
+func TestHeaviness(t *testing.T) {
+	light := usage{descriptors: 20, shared: 6, mappings: 200, resident: 30 << 10}
+	for _, change := range []struct {
+		name  string
+		grow  func(u *usage)
+		leaks bool
+	}{
+		{"nothing", func(*usage) {}, false},
+		{"the runtime's pollers", func(u *usage) { u.descriptors += runtimeDescriptors }, false},
+		{"descriptors", func(u *usage) { u.descriptors += 2 * runtimeDescriptors }, true},
+		{"one mapped memfd", func(u *usage) { u.shared++ }, true},
+		{"mappings", func(u *usage) { u.mappings *= 2 }, true},
+		{"memory", func(u *usage) { u.resident *= 4 }, true},
+	} {
+		t.Run(change.name, func(t *testing.T) {
+			var h heaviness
+			for range warmUp {
+				if err := h.add(light); err != nil {
+					t.Fatal(err)
+				}
+			}
+			u := light
+			change.grow(&u)
+			if err := h.add(u); (err != nil) != change.leaks {
+				t.Errorf("%v: %v", u, err)
+			}
+		})
+	}
+}
+
+// TestLink lets nodes die in every state of a link: it must always come to be open again.
+func TestLink(t *testing.T) {
+	for steps := range 8 {
+		for victim := range 2 {
+			t.Run(fmt.Sprintf("%s_dies_after_%d", sideNames[victim], steps), func(t *testing.T) {
+				l := &link{writer: 0, reader: 1, sides: [2]state{idle, idle}}
+				r := &ring{links: []*link{l}, workers: []*worker{deafWorker(t), deafWorker(t)}}
+				for range steps {
+					obeyed(l)
+					l.step(r, false)
+				}
+				if victim == right {
+					l.reset = steps%2 == 1 // also while it closes
+				}
+				r.down(victim)
+				for range 3 {
+					l.step(r, false)
+					obeyed(l)
+				}
+				if l.sides[victim] != absent || l.sides[1-victim] == running {
+					t.Fatalf("beside a dead node: %v", l)
+				}
+				l.sides[victim] = idle
+				for range 8 {
+					l.step(r, false)
+					obeyed(l)
+				}
+				if !l.open() {
+					t.Errorf("%v", l)
+				}
+			})
+		}
+	}
+}
+
+// deafWorker is one whose orders nobody reads.
+func deafWorker(t *testing.T) *worker {
+	s, theirs := pair(t)
+	t.Cleanup(func() { s.Close(); theirs.Close() })
+	return &worker{socket: s}
+}
+
+// obeyed answers as the nodes of l would.
+func obeyed(l *link) {
+	for side, s := range l.sides {
+		if verb, ok := map[state]string{offering: "offered", hushing: "hushed", closing: "closed"}[s]; ok {
+			l.hear(message{words: []string{verb, sideNames[side]}})
+		}
+	}
+}
+
+func pair(t *testing.T) (a, b socket) {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range []*socket{&a, &b} {
+		if *s, err = newSocket(os.NewFile(uintptr(fds[i]), "socket")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a, b
+}
+
+func dup(t *testing.T, f *os.File) int {
+	t.Helper()
+	fd, err := unix.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fd
+}
+
+func TestMessage(t *testing.T) {
+	a, b := pair(t)
+	defer a.Close()
+	defer b.Close()
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("sent"); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.send([]int{dup(t, f), dup(t, f)}, "take %s %d", "left", 3); err != nil {
+		t.Fatal(err)
+	}
+	m, err := b.receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll(m.fds)
+	if !m.is("take") || m.side() != left || m.text() != "left 3" || len(m.fds) != 2 {
+		t.Errorf("%+v", m)
+	}
+	text := make([]byte, 4)
+	for _, fd := range m.fds {
+		if n, err := unix.Pread(fd, text, 0); n != len(text) || string(text) != "sent" {
+			t.Errorf("a descriptor reads %q: %v", text, err)
+		}
+	}
+	a.Close()
+	if _, err := b.receive(); err == nil {
+		t.Error("the end of the other side isn't an error")
+	}
+}
