@@ -44,6 +44,9 @@ func TestQueryPool(t *testing.T) {
 	if r := read(); r != vk.NOT_READY || got[1][1] != 0 {
 		t.Errorf("after the reset: %v, %v", r, got)
 	}
+	if n := testing.AllocsPerRun(100, func() { read() }); n != 0 {
+		t.Errorf("%v allocations a poll", n)
+	}
 	destroyQueryPool(d.handle, h, nil)
 	if r := read(); r != vk.ERROR_UNKNOWN {
 		t.Errorf("after the pool: %v", r)

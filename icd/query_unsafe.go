@@ -1,8 +1,10 @@
 package icd
 
 import (
+	"errors"
 	"unsafe"
 
+	"farside/internal/exec"
 	"farside/internal/vk"
 )
 
@@ -21,8 +23,11 @@ func getQueryPoolResults(h vk.Device, handle vk.QueryPool, first, count uint32, 
 	} else {
 		err = p.pool.Results(first, count, vk.Slice((*byte)(data), size), stride, flags, p.device.stop)
 	}
-	if err != nil {
-		return p.fail("vkGetQueryPoolResults", handle, err)
+	switch {
+	case err == nil:
+		return vk.SUCCESS
+	case errors.Is(err, exec.ErrNotReady): // which pollers get all the time
+		return vk.NOT_READY
 	}
-	return vk.SUCCESS
+	return p.fail("vkGetQueryPoolResults", handle, err)
 }
