@@ -11,5 +11,6 @@ func table() []definition {
 		commandBufferMisuse(),
 		// Synchronisation
 		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),
-		hostileCases(), killedCases())
+		hostileCases(), killedCases(),
+		hostFaultCases())
 }
