@@ -77,7 +77,7 @@ func (c *carrier) pending() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.current()
-	return p.HasPending() && p.Value() == 0
+	return p.HasPending() && (p.Kind() == syncobj.Timeline || p.Value() == 0)
 }
 
 // replace imports a payload. The temporary one goes in either case.

@@ -248,12 +248,14 @@ func TestSemaphoreMisuse(t *testing.T) {
 	wantResult(t, "a host signal of a binary one", signalSemaphore(d.handle, &vk.SemaphoreSignalInfo{Semaphore: b, Value: 1}), vk.ERROR_UNKNOWN)
 	wantReports(t, "a binary semaphore at the host", "VUID-vkGetSemaphoreCounterValue-semaphore-03255",
 		"VUID-VkSemaphoreWaitInfo-pSemaphores-03256", "VUID-VkSemaphoreSignalInfo-semaphore-03257")
-	p := semaphores.Get(uint64(b)).payload()
-	p.Pending(1)
-	destroySemaphore(d.handle, b, nil)
-	p.Pending(-1)
-	p.Release()
-	wantReports(t, "a semaphore that a queue will signal", "VUID-vkDestroySemaphore-semaphore-05149")
+	for _, h := range []vk.Semaphore{b, newTestSemaphore(t, d, timelineType, 5, 0)} {
+		p := semaphores.Get(uint64(h)).payload()
+		p.Pending(1)
+		destroySemaphore(d.handle, h, nil)
+		p.Pending(-1)
+		p.Release()
+		wantReports(t, "a semaphore that a queue will signal", "VUID-vkDestroySemaphore-semaphore-05149")
+	}
 	plain := propertiesDevice(t, d.physical.instance, nil)
 	for _, c := range []struct {
 		d       *device

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,6 +70,7 @@ type process struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	answers *bufio.Reader
+	killed  sync.Once
 }
 
 // spawn starts a process with p's descriptor.
@@ -102,12 +104,12 @@ func spawn(t testing.TB, role string, p *Payload) *process {
 	return c
 }
 
-// kill ends the process by SIGKILL, and returns when it is gone.
+// kill ends the process by SIGKILL, and returns when it is gone. It may be called twice, also at once.
 func (c *process) kill() {
-	if c.cmd.ProcessState == nil {
+	c.killed.Do(func() {
 		_ = c.cmd.Process.Kill()
 		_ = c.cmd.Wait()
-	}
+	})
 }
 
 func (c *process) start(command string) { fmt.Fprintln(c.in, command) }
@@ -321,4 +323,24 @@ func BenchmarkRoundTrip(b *testing.B) {
 	slices.Sort(trips)
 	b.ReportMetric(float64(trips[len(trips)/2].Nanoseconds()), "p50-ns")
 	b.ReportMetric(float64(trips[len(trips)*99/100].Nanoseconds()), "p99-ns")
+}
+
+// Wherever the other process is killed, in the middle of a signal too, the wait for it ends.
+func TestKilledAtAnyTime(t *testing.T) {
+	for round := range 12 {
+		p := sharedPayload(t, Timeline, 0)
+		c := spawn(t, "pong", p)
+		var err error
+		for v := uint64(1); err == nil; v += 2 {
+			if err = p.Signal(v); err == nil {
+				err = Wait([]Point{{p, v + 1}}, true, uint64(time.Minute), nil)
+			}
+			if v == 1 && err == nil { // the other process plays along
+				time.AfterFunc(time.Duration(round)*1700*time.Microsecond, c.kill)
+			}
+		}
+		if err != ErrOrphaned {
+			t.Errorf("round %d: %v", round, err)
+		}
+	}
 }
