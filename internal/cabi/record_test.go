@@ -272,7 +272,7 @@ func TestRecordingStubsLeave(t *testing.T) {
 			}
 		}
 		for _, i := range call.pointers {
-			for _, p := range []uintptr{0, 1, 4095, 1 << 48, 1 << 63, ^uintptr(0) - 7} {
+			for _, p := range []uintptr{0, 1, 4095, 1 << 49, 1 << 63, ^uintptr(0) - 7} {
 				attempt("from a bad address", with(i, p))
 			}
 		}

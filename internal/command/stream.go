@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 	"sync/atomic"
 )
 
@@ -180,9 +179,4 @@ func (s *Stream) Err() error {
 type Record struct {
 	Op    Op
 	words []uint64 // behind the header
-}
-
-// Equal says whether two records are the same command with the same arguments.
-func (r Record) Equal(other Record) bool {
-	return r.Op == other.Op && slices.Equal(r.words, other.words)
 }
