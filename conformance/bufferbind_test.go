@@ -5,8 +5,8 @@ import (
 	"farside/internal/vk"
 )
 
-// bufferBindCases mirror api.buffer and api.buffer_memory_requirements: buffers of all usages and sizes, many in
-// one allocation, and two that share their memory.
+// bufferBindCases mirror api.buffer and api.buffer_memory_requirements: buffers of all usages and sizes, many
+// in one allocation, and two that share their memory.
 func bufferBindCases() []definition {
 	row := func(name string, run func(c *Case)) definition {
 		return definition{name: "api.buffer." + name, valid: true, run: run}

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 
@@ -10,8 +11,8 @@ import (
 	"farside/internal/vk"
 )
 
-// A mirror does every transfer command twice: it records it, and does it to the reference's buffers and images.
-// check submits what was recorded and compares every byte of every buffer and image.
+// A mirror does every transfer command twice: it records it, and does it to the reference's buffers and
+// images. check submits what was recorded and compares every byte of every buffer and image.
 type mirror struct {
 	*recorder
 	rng     *rand.Rand
@@ -77,8 +78,10 @@ func (c *Case) supports(s shape) bool {
 func (m *mirror) buffer(size int) *mirrorBuffer {
 	b := &mirrorBuffer{}
 	b.handle, b.memory, b.bytes = m.c.mappedBuffer(uint64(size))
-	for i := range b.bytes {
-		b.bytes[i] = byte(m.rng.Uint32())
+	for i := 0; i < size; i += 8 {
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], m.rng.Uint64())
+		copy(b.bytes[i:], word[:])
 	}
 	b.want = bytes.Clone(b.bytes)
 	m.buffers = append(m.buffers, b)

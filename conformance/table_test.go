@@ -6,11 +6,12 @@ import "slices"
 func table() []definition {
 	return slices.Concat(opaqueFdCases(), fdRuleCases(), survivalCases(), memoryCases(), requirementCases(),
 		deviceInitCases(), infoCases(), queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
-		nvCases(), hammerCases(), transferCases(), extensionCases(),
-		commandBufferCases(), bufferCases(), bufferBindCases(),
-		commandBufferMisuse(),
+		nvCases(), hammerCases(), extensionCases(),
+		// Transfers
+		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), clearCases(),
+		randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(), commandBufferMisuse(),
+		executionErrorCases(),
 		// Synchronisation
 		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),
-		hostileCases(), killedCases(),
-		hostFaultCases())
+		hostileCases(), killedCases())
 }

@@ -59,8 +59,8 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// TestCopyBufferToImage places the blocks of a compressed image by hand: rows of three blocks, slices of three
-// rows, and an image that ends in partial blocks.
+// TestCopyBufferToImage places the blocks of a compressed image by hand: rows of three blocks, slices of
+// three rows, and an image that ends in partial blocks.
 func TestCopyBufferToImage(t *testing.T) {
 	m := image(vk.FORMAT_BC1_RGB_UNORM_BLOCK, 7, 5)
 	aspect := m.Aspects()[0]

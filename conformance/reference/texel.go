@@ -73,8 +73,8 @@ func (m *Image) Integer(aspect vk.ImageAspectFlags) bool {
 	return n == vk.NumericUINT || n == vk.NumericSINT
 }
 
-// Step is how far two encodings of almost the same texel may be apart in a component, for conversions that may
-// round either way: the distance of neighbouring values around v.
+// Step is how far two encodings of almost the same texel may be apart in a component, for conversions that
+// may round either way: the distance of neighbouring values around v.
 func (m *Image) Step(aspect vk.ImageAspectFlags, index int, v float64) float64 {
 	comps := m.components(aspect)
 	for i, c := range comps {
