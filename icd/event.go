@@ -38,8 +38,8 @@ func destroyEvent(h vk.Device, handle vk.Event, _ *vk.AllocationCallbacks) {
 	e.device.destroyed(vk.OBJECT_TYPE_EVENT, uint64(handle))
 }
 
-// hostEvent looks an event up that the host may use, or says what is wrong. vuid is the rule against events that
-// are for the device only.
+// hostEvent looks an event up that the host may use, or says what is wrong. vuid is the rule against events
+// that are for the device only.
 func hostEvent(command, vuid string, handle vk.Event) (*event, vk.Result) {
 	e := events.Get(uint64(handle))
 	switch {

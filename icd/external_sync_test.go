@@ -124,7 +124,8 @@ func TestOpaqueSemaphores(t *testing.T) {
 	wantReports(t, "valid usage")
 }
 
-// An export by copy has the effects of a wait or a reset, and the copy is signalled when the queue gets there.
+// An export by copy has the effects of a wait or a reset, and the copy is signalled when the queue gets
+// there.
 func TestSyncFiles(t *testing.T) {
 	d := syncDevice(t)
 	e := timelineDevice(t, d.physical.instance)

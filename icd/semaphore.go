@@ -83,8 +83,8 @@ func (s *semaphore) fail(command string, handle vk.Semaphore, err error) vk.Resu
 	return s.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_SEMAPHORE, uint64(handle)})
 }
 
-// takeWait returns the payload that a queue's wait is for, with a reference for the caller. A temporary import
-// ends with it.
+// takeWait returns the payload that a queue's wait is for, with a reference for the caller. A temporary
+// import ends with it.
 func (s *semaphore) takeWait() *syncobj.Payload {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,8 +24,9 @@ type held struct {
 	imported bool
 }
 
-// carrier is what fences and semaphores have in common: a permanent payload, and while there is one a temporary
-// payload that an import put in front of it (chapters "Importing Fence Payloads", "Importing Semaphore Payloads").
+// carrier is what fences and semaphores have in common: a permanent payload, and while there is one a
+// temporary payload that an import put in front of it (chapters "Importing Fence Payloads", "Importing
+// Semaphore Payloads").
 type carrier struct {
 	device    *device
 	mu        sync.Mutex
@@ -104,8 +105,8 @@ func (c *carrier) release() {
 // exportRules are the rules of vkGetFenceFdKHR or vkGetSemaphoreFdKHR.
 type exportRules struct{ form, imported, unsignalled string }
 
-// export returns a new descriptor of the current payload. A copy leaves behind what a reset of the fence or a wait
-// for the semaphore would have left: an unsignalled payload, or the permanent one.
+// export returns a new descriptor of the current payload. A copy leaves behind what a reset of the fence or a
+// wait for the semaphore would have left: an unsignalled payload, or the permanent one.
 func (c *carrier) export(f form, rules *exportRules) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,8 +19,8 @@ const (
 	maxFutexes      = 128 // FUTEX_WAITV_MAX
 )
 
-// futexWaitv is struct futex_waitv. The address is of a payload's state, which does not move: it lies in the Go
-// heap, whose collector does not move objects, or in a mapping.
+// futexWaitv is struct futex_waitv. The address is of a payload's state, which does not move: it lies in the
+// Go heap, whose collector does not move objects, or in a mapping.
 type futexWaitv struct {
 	value   uint64
 	address uint64

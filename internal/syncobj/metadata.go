@@ -44,7 +44,8 @@ func (m *metadata) encode() [metadataSize]byte {
 	return b
 }
 
-// parseMetadata reads encoded metadata from the start of b. Its errors wrap errMetadata and say what is wrong.
+// parseMetadata reads encoded metadata from the start of b. Its errors wrap errMetadata and say what is
+// wrong.
 func parseMetadata(b []byte) (metadata, error) {
 	le := binary.LittleEndian
 	if len(b) < metadataSize {

@@ -7,20 +7,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Every holder of a shared payload keeps a lock on the file, which goes when its process dies, and counts itself
-// in the state block, from which only a clean release takes it out. A payload is abandoned when nobody else holds
-// the lock and the count says that somebody was there. A payload that another holder lies about is waited for
-// until the timeout.
+// Every holder of a shared payload keeps a lock on the file, which goes when its process dies, and counts
+// itself in the state block, from which only a clean release takes it out. A payload is abandoned when nobody
+// else holds the lock and the count says that somebody was there. A payload that another holder lies about is
+// waited for until the timeout.
 //
-// Nobody is told of a death. So a wait that has lasted for orphanGrace is handed to the checker, one goroutine
-// for the process that runs only while there are such waits.
+// Nobody is told of a death. So a wait that has lasted for orphanGrace is handed to the checker, one
+// goroutine for the process that runs only while there are such waits.
 const (
 	orphanGrace = int64(50 * time.Millisecond)
 	checkEvery  = 50 * time.Millisecond
 )
 
-// abandoned says whether all other holders of a shared payload are gone, one of them without releasing it, and
-// this process is not going to signal it either.
+// abandoned says whether all other holders of a shared payload are gone, one of them without releasing it,
+// and this process is not going to signal it either.
 func (p *Payload) abandoned() bool {
 	return p.pending.Load() <= 0 && p.state.holders.Load() > 1 && !p.shared.heldElsewhere()
 }
@@ -41,7 +41,8 @@ type checker struct {
 
 var checked = checker{waits: map[uint64][]Point{}}
 
-// add looks at the points at once and then at every tick, until remove. The caller keeps their payloads alive.
+// add looks at the points at once and then at every tick, until remove. The caller keeps their payloads
+// alive.
 func (c *checker) add(points []Point) (key uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,8 +78,8 @@ func (c *checker) run() {
 	}
 }
 
-// look wakes the sleepers of the payloads that are abandoned, and of those that were signalled by somebody who
-// was killed before it could wake them.
+// look wakes the sleepers of the payloads that are abandoned, and of those that were signalled by somebody
+// who was killed before it could wake them.
 func look(points []Point) {
 	for i := range points {
 		p := points[i].Payload

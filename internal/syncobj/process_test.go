@@ -164,7 +164,8 @@ func TestAcrossProcesses(t *testing.T) {
 	}
 }
 
-// waitWhile starts waits of every form for p, lets them block, does what happen says, and returns their results.
+// waitWhile starts waits of every form for p, lets them block, does what happen says, and returns their
+// results.
 func waitWhile(p *Payload, timeout time.Duration, happen func()) []error {
 	other := New(Fence, 0)
 	forms := []func() error{

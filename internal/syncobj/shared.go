@@ -11,12 +11,12 @@ import (
 	"farside/memory"
 )
 
-// shared is what a payload has that other processes can hold: one page of a sealed memfd, which begins with the
-// state block.
+// shared is what a payload has that other processes can hold: one page of a sealed memfd, which begins with
+// the state block.
 type shared struct {
 	page []byte
-	// fd is an open file description of this payload's own, which is never given away: it carries the lock that
-	// tells the other holders that this one is alive.
+	// fd is an open file description of this payload's own, which is never given away: it carries the lock
+	// that tells the other holders that this one is alive.
 	fd int
 }
 
@@ -52,8 +52,8 @@ func systemError(call string, err error) error {
 	return vk.Errorf(r, "", "%s: %w", call, err)
 }
 
-// NewShared returns a payload that Export can share, with the given value and a reference count of 1. It fails
-// with ERROR_TOO_MANY_OBJECTS when the process or the system is out of descriptors, and otherwise with
+// NewShared returns a payload that Export can share, with the given value and a reference count of 1. It
+// fails with ERROR_TOO_MANY_OBJECTS when the process or the system is out of descriptors, and otherwise with
 // ERROR_OUT_OF_HOST_MEMORY.
 func NewShared(kind Kind, initial uint64, id Identity) (*Payload, error) {
 	fd, err := unix.MemfdCreate("farside-sync", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
@@ -83,9 +83,9 @@ func NewShared(kind Kind, initial uint64, id Identity) (*Payload, error) {
 	return p, nil
 }
 
-// Import returns the payload that fd, which came from an Export, refers to; kind and id must be the exporter's.
-// It owns fd if it succeeds. When it fails, fd is as it was and still the caller's: a descriptor that does not
-// prove what it is fails with ERROR_INVALID_EXTERNAL_HANDLE before anything of it is mapped.
+// Import returns the payload that fd, which came from an Export, refers to; kind and id must be the
+// exporter's. It owns fd if it succeeds. When it fails, fd is as it was and still the caller's: a descriptor
+// that does not prove what it is fails with ERROR_INVALID_EXTERNAL_HANDLE before anything of it is mapped.
 func Import(fd int, kind Kind, id Identity) (*Payload, error) {
 	if err := check(fd, kind, id); err != nil {
 		return nil, err

@@ -10,16 +10,17 @@ import (
 	"farside/internal/vk"
 )
 
-// A sync file (VK_EXTERNAL_…_HANDLE_TYPE_SYNC_FD_BIT) is a copy of a payload: a descriptor that becomes readable
-// at the signal. Ours is the read end of a pipe. The payload keeps both ends, so that a write never meets a pipe
-// without a reader; the signal writes one byte, and what ends without a signal, such as a killed process, leaves
-// a pipe that has hung up and holds no byte.
+// A sync file (VK_EXTERNAL_…_HANDLE_TYPE_SYNC_FD_BIT) is a copy of a payload: a descriptor that becomes
+// readable at the signal. Ours is the read end of a pipe. The payload keeps both ends, so that a write never
+// meets a pipe without a reader; the signal writes one byte, and what ends without a signal, such as a killed
+// process, leaves a pipe that has hung up and holds no byte.
 type pipe struct{ read, write int }
 
-// ExportSyncFile returns a new close-on-exec descriptor that polls readable once the payload is signalled, even if
-// the signal is taken back or consumed later; the caller owns it. It fails with ERROR_TOO_MANY_OBJECTS when the
-// process or the system is out of descriptors, and with ERROR_INVALID_EXTERNAL_HANDLE for a timeline or a shared
-// payload: a copy of what another process may signal is not supported.
+// ExportSyncFile returns a new close-on-exec descriptor that polls readable once the payload is signalled,
+// even if the signal is taken back or consumed later; the caller owns it. It fails with
+// ERROR_TOO_MANY_OBJECTS when the process or the system is out of descriptors, and with
+// ERROR_INVALID_EXTERNAL_HANDLE for a timeline or a shared payload: a copy of what another process may signal
+// is not supported.
 func (p *Payload) ExportSyncFile() (int, error) {
 	if p.kind == Timeline {
 		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkSemaphoreGetFdInfoKHR-handleType-03253",
@@ -30,7 +31,8 @@ func (p *Payload) ExportSyncFile() (int, error) {
 			"a %v that is shared by opaque descriptors can't be exported as a sync file", p.kind)
 	}
 	if p.syncFile >= 0 {
-		// Its own pipe would have to be kept until the import settles, also when nobody else keeps the payload.
+		// Its own pipe would have to be kept until the import settles, also when nobody else keeps the
+		// payload.
 		if fd, err := watched.duplicate(p); fd >= 0 || err != nil {
 			return fd, err
 		}
@@ -71,9 +73,9 @@ func (p *Payload) closePipes(signalled bool) {
 	p.piped.Store(false)
 }
 
-// ImportSyncFile returns a local payload of kind Fence or Binary that is signalled when fd, a sync file of this
-// or of another driver, becomes readable; -1 is a sync file that has been signalled. The payload is orphaned when
-// fd hangs up without becoming readable. It owns fd if it succeeds. When it fails, with
+// ImportSyncFile returns a local payload of kind Fence or Binary that is signalled when fd, a sync file of
+// this or of another driver, becomes readable; -1 is a sync file that has been signalled. The payload is
+// orphaned when fd hangs up without becoming readable. It owns fd if it succeeds. When it fails, with
 // ERROR_INVALID_EXTERNAL_HANDLE or ERROR_TOO_MANY_OBJECTS, fd is still the caller's.
 func ImportSyncFile(fd int, kind Kind) (*Payload, error) {
 	if kind == Timeline {
@@ -134,7 +136,8 @@ func (p *Payload) settle(fd int) bool {
 	return true
 }
 
-// watcher is the goroutine that waits for the imported sync files of the process. It runs while there are any.
+// watcher is the goroutine that waits for the imported sync files of the process. It runs while there are
+// any.
 type watcher struct {
 	mu     sync.Mutex
 	files  map[int]*Payload // by descriptor, which is the watcher's
@@ -212,8 +215,8 @@ func (w *watcher) forget(p *Payload) {
 	}
 }
 
-// drop closes a watched file. The registration goes first, since it would outlive this descriptor if there are
-// duplicates of it.
+// drop closes a watched file. The registration goes first, since it would outlive this descriptor if there
+// are duplicates of it.
 func (w *watcher) drop(fd int) {
 	delete(w.files, fd)
 	_ = unix.EpollCtl(w.epoll, unix.EPOLL_CTL_DEL, fd, nil)

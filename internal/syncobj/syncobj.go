@@ -3,26 +3,26 @@
 //
 // # The state block
 //
-// A payload's state is a value, the sequence number that is the futex word, and the lowest value that a sleeper
-// wants. It lies in process memory, or, for a shared payload, in the mapped page of a sealed memfd. One protocol
-// serves both:
+// A payload's state is a value, the sequence number that is the futex word, and the lowest value that a
+// sleeper wants. It lies in process memory, or, for a shared payload, in the mapped page of a sealed memfd.
+// One protocol serves both:
 //
-//   - A waiter loads seq, lowers wanted to its target, looks at the value once more, and sleeps while seq is what
-//     it loaded.
-//   - A signaller stores the value. When wanted is not above it, it takes wanted back to none, changes seq and
-//     wakes all sleepers.
+//   - A waiter loads seq, lowers wanted to its target, looks at the value once more, and sleeps while seq is
+//     what it loaded.
+//   - A signaller stores the value. When wanted is not above it, it takes wanted back to none, changes seq
+//     and wakes all sleepers.
 //
-// Whoever changes seq may erase the registration of a waiter that is not satisfied yet; that waiter is woken, or
-// fails to fall asleep, and registers again. A signal that nobody waits for makes no system call, and a waiter
-// alone on its payload is woken once.
+// Whoever changes seq may erase the registration of a waiter that is not satisfied yet; that waiter is woken,
+// or fails to fall asleep, and registers again. A signal that nobody waits for makes no system call, and a
+// waiter alone on its payload is woken once.
 //
 // Other holders of a shared payload are not trusted: whatever they write into the state block can make a wait
 // end early, late or at its timeout, which they could do with proper calls as well, and nothing else.
 //
 // # Orphans
 //
-// A payload is orphaned when nobody is left who could signal it: the last other holder of a shared payload died
-// without releasing it, or the writer of an imported sync file is gone. See orphan.go and syncfile.go.
+// A payload is orphaned when nobody is left who could signal it: the last other holder of a shared payload
+// died without releasing it, or the writer of an imported sync file is gone. See orphan.go and syncfile.go.
 //
 // Lock order: watcher.mu or checker.mu, then Payload.mu. Neither is held across a blocking call.
 package syncobj
@@ -77,8 +77,8 @@ type state struct {
 	holders atomic.Uint32 // shared payloads: imports and creations that were not released
 }
 
-// Payload is one fence, semaphore or event. All methods may be called from any goroutine while the caller holds
-// a reference.
+// Payload is one fence, semaphore or event. All methods may be called from any goroutine while the caller
+// holds a reference.
 type Payload struct {
 	state    *state
 	kind     Kind
@@ -156,8 +156,8 @@ func (p *Payload) Value() uint64 {
 	return v
 }
 
-// Signal signals a fence or binary semaphore, for which value is ignored, or raises a timeline to value. It fails
-// with ERROR_UNKNOWN when the timeline has reached that value before.
+// Signal signals a fence or binary semaphore, for which value is ignored, or raises a timeline to value. It
+// fails with ERROR_UNKNOWN when the timeline has reached that value before.
 func (p *Payload) Signal(value uint64) error {
 	if p.kind != Timeline {
 		p.state.value.Store(1)
@@ -168,8 +168,8 @@ func (p *Payload) Signal(value uint64) error {
 	return nil
 }
 
-// SignalPending is Signal for an operation that Pending has counted, and takes it from the count: whoever is woken
-// by the signal does not find it pending.
+// SignalPending is Signal for an operation that Pending has counted, and takes it from the count: whoever is
+// woken by the signal does not find it pending.
 func (p *Payload) SignalPending(value uint64) (err error) {
 	if p.kind != Timeline {
 		p.state.value.Store(1)

@@ -10,8 +10,8 @@ import (
 	"farside/internal/vk"
 )
 
-// Point is a state of a payload that can be waited for: the signal of a fence or binary semaphore, or a value of
-// a timeline.
+// Point is a state of a payload that can be waited for: the signal of a fence or binary semaphore, or a value
+// of a timeline.
 type Point struct {
 	Payload *Payload
 	Value   uint64 // timelines only
@@ -30,8 +30,8 @@ func (pt *Point) reached() bool { return pt.Payload.state.value.Load() >= pt.tar
 // forever is the deadline that never comes.
 const forever = math.MaxInt64
 
-// sleeps counts how often a blocking futex call has returned, other than for a signal handler. A wait that is not
-// disturbed adds one.
+// sleeps counts how often a blocking futex call has returned, other than for a signal handler. A wait that is
+// not disturbed adds one.
 var sleeps atomic.Uint64
 
 // Wait blocks until one of the points is reached, or all of them; no points are reached at once. It does not
@@ -137,9 +137,9 @@ func block(points []Point, all bool, deadline int64, stop *Payload) error {
 
 // arm fills s with what the wait has to be woken by; done says that there is nothing to wait for.
 //
-// A wait for all sleeps on the first point that is not reached: the others are looked at afterwards, when many
-// will have been reached, so that signals wake it only where it waits. Those among the others that can become
-// orphans are in s as well, but not registered: a signal does not wake it, the loss of one does.
+// A wait for all sleeps on the first point that is not reached: the others are looked at afterwards, when
+// many will have been reached, so that signals wake it only where it waits. Those among the others that can
+// become orphans are in s as well, but not registered: a signal does not wake it, the loss of one does.
 func (s *sleeper) arm(points []Point, all bool) (done bool, err error) {
 	orphans := 0
 	for i := range points {
@@ -193,7 +193,8 @@ func (s *sleeper) add(p *Payload, target uint64, register bool) (reached bool) {
 	return false
 }
 
-// anyOfMany waits for one of more points than one futex call takes: each part of them in a goroutine of its own.
+// anyOfMany waits for one of more points than one futex call takes: each part of them in a goroutine of its
+// own.
 func anyOfMany(points []Point, deadline int64, stop *Payload) error {
 	decided := New(Fence, 0)
 	results := make(chan error)
