@@ -261,6 +261,8 @@ func TestCommandMisuse(t *testing.T) {
 		{"vkCmdWaitEvents2-pEvents-parameter", func() { cmdWaitEvents2(buffer, 1, nil, nil) }},
 		{"vkCmdExecuteCommands-pCommandBuffers-parameter", func() { cmdExecuteCommands(buffer, 1, nil) }},
 		{"vkCmdExecuteCommands-commandBufferCount-arraylength", func() { cmdExecuteCommands(buffer, 0, nil) }},
+		{"vkCmdBeginQuery-queryType-02804", func() { cmdBeginQuery(buffer, 1, 2, 0) }},
+		{"vkCmdEndQuery-None-01923", func() { cmdEndQuery(buffer, 1, 2) }},
 		{"vkCmdSetDeviceMask-deviceMask-00108", func() { cmdSetDeviceMask(buffer, 2) }},
 	} {
 		r.begin(b, 0)

@@ -70,6 +70,19 @@ func cmdResetQueryPool(h vk.CommandBuffer, pool vk.QueryPool, first, count uint3
 	record("vkCmdResetQueryPool", h, func(b *commandBuffer) error { return b.stream.ResetQueryPool(pool, first, count) })
 }
 
+// cmdBeginQuery and cmdEndQuery refuse what they are given: the only queries of this device are timestamps.
+func cmdBeginQuery(h vk.CommandBuffer, _ vk.QueryPool, query uint32, _ vk.QueryControlFlags) {
+	record("vkCmdBeginQuery", h, func(*commandBuffer) error {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdBeginQuery-queryType-02804", "query %d is a timestamp, which has no begin", query)
+	})
+}
+
+func cmdEndQuery(h vk.CommandBuffer, _ vk.QueryPool, query uint32) {
+	record("vkCmdEndQuery", h, func(*commandBuffer) error {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdEndQuery-None-01923", "query %d is not active", query)
+	})
+}
+
 func cmdWriteTimestamp(h vk.CommandBuffer, stage vk.PipelineStageFlagBits, pool vk.QueryPool, query uint32) {
 	record("vkCmdWriteTimestamp", h, func(b *commandBuffer) error { return b.stream.WriteTimestamp(stage, pool, query) })
 }

@@ -201,6 +201,8 @@ func init() {
 		CmdResetEvent2:              cmdResetEvent2,
 		CmdWaitEvents:               cmdWaitEvents,
 		CmdWaitEvents2:              cmdWaitEvents2,
+		CmdBeginQuery:               cmdBeginQuery,
+		CmdEndQuery:                 cmdEndQuery,
 		CmdResetQueryPool:           cmdResetQueryPool,
 		CmdWriteTimestamp:           cmdWriteTimestamp,
 		CmdWriteTimestamp2:          cmdWriteTimestamp2,

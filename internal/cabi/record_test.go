@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -16,7 +17,7 @@ import (
 	"farside/internal/handle"
 )
 
-// slots is a slab of two slots: the first is a command buffer's, the second nobody's.
+// slots is a slab: its first slot is a command buffer's, the others are nobody's.
 type slots struct {
 	memory []uint64
 	slab   handle.Slab
@@ -32,9 +33,9 @@ func newSlots(t testing.TB) *slots {
 		t.Fatal(err)
 	}
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&page[0])), len(page)/8)
-	s := &slots{memory: words[:16], room: words[512:]}
+	s := &slots{memory: words[:512], room: words[512:]}
 	s.slab.Base.Store(uintptr(unsafe.Pointer(&s.memory[0])))
-	s.slab.Size.Store(128)
+	s.slab.Size.Store(4096)
 	before := commandBuffers
 	RecordInto(&s.slab)
 	t.Cleanup(func() {
@@ -257,7 +258,7 @@ func TestRecordingStubsLeave(t *testing.T) {
 		s.open(full - 1)
 		attempt("without room", call.c)
 		s.open(roomWords)
-		for _, h := range []uintptr{0, 1, 64, s.handle() + 1, s.handle() + 8, s.handle() - 8, s.handle() - 64, s.handle() + 128,
+		for _, h := range []uintptr{0, 1, 64, s.handle() + 1, s.handle() + 8, s.handle() - 8, s.handle() - 64, s.handle() + 4096,
 			uintptr(unsafe.Pointer(&s.room[0])), 1 << 62, ^uintptr(0)} {
 			attempt("on a foreign handle", with(0, h))
 		}
@@ -306,7 +307,7 @@ func TestOrderingStubs(t *testing.T) {
 			t.Errorf("%s without room entered Go", name)
 		}
 		s.memory[1], s.memory[2] = 0, 0
-		for i, h := range []uintptr{s.handle(), s.handle() + 64, s.handle() + 128, s.handle() + 8, 0} {
+		for i, h := range []uintptr{s.handle(), s.handle() + 64, s.handle() + 4096, s.handle() + 8, 0} {
 			args[0] = h
 			purego.SyscallN(Entry(name), args...)
 			if *calls != i+1 {
@@ -325,4 +326,21 @@ func BenchmarkRecord(b *testing.B) {
 			b.ReportMetric(c.record(Entry(name), s.handle(), s.handle()+8, int64(b.N)), "ns/op")
 		})
 	}
+}
+
+// BenchmarkRecordParallel records vkCmdCopyBuffer on all cores, each into a command buffer of its own.
+func BenchmarkRecordParallel(b *testing.B) {
+	s := newSlots(b)
+	var next atomic.Int64
+	b.RunParallel(func(pb *testing.PB) {
+		slot := s.memory[next.Add(1)*8:][:8]
+		room := make([]uint64, roomWords)
+		slot[1] = uint64(uintptr(unsafe.Pointer(&room[0])))
+		slot[2] = slot[1] + roomWords*8
+		for pb.Next() {
+			c.record(Entry("vkCmdCopyBuffer"), uintptr(unsafe.Pointer(&slot[0])), uintptr(unsafe.Pointer(&slot[1])), 1000)
+		}
+		runtime.KeepAlive(room)
+	})
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/command")
 }

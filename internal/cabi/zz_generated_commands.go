@@ -92,6 +92,8 @@ type Commands struct {
 	CmdResetEvent                                    func(commandBuffer vk.CommandBuffer, event vk.Event, stageMask vk.PipelineStageFlags)
 	CmdWaitEvents                                    func(commandBuffer vk.CommandBuffer, eventCount uint32, events *vk.Event, srcStageMask vk.PipelineStageFlags, dstStageMask vk.PipelineStageFlags, memoryBarrierCount uint32, memoryBarriers *vk.MemoryBarrier, bufferMemoryBarrierCount uint32, bufferMemoryBarriers *vk.BufferMemoryBarrier, imageMemoryBarrierCount uint32, imageMemoryBarriers *vk.ImageMemoryBarrier)
 	CmdPipelineBarrier                               func(commandBuffer vk.CommandBuffer, srcStageMask vk.PipelineStageFlags, dstStageMask vk.PipelineStageFlags, dependencyFlags vk.DependencyFlags, memoryBarrierCount uint32, memoryBarriers *vk.MemoryBarrier, bufferMemoryBarrierCount uint32, bufferMemoryBarriers *vk.BufferMemoryBarrier, imageMemoryBarrierCount uint32, imageMemoryBarriers *vk.ImageMemoryBarrier)
+	CmdBeginQuery                                    func(commandBuffer vk.CommandBuffer, queryPool vk.QueryPool, query uint32, flags vk.QueryControlFlags)
+	CmdEndQuery                                      func(commandBuffer vk.CommandBuffer, queryPool vk.QueryPool, query uint32)
 	CmdResetQueryPool                                func(commandBuffer vk.CommandBuffer, queryPool vk.QueryPool, firstQuery uint32, queryCount uint32)
 	CmdWriteTimestamp                                func(commandBuffer vk.CommandBuffer, pipelineStage vk.PipelineStageFlagBits, queryPool vk.QueryPool, query uint32)
 	CmdCopyQueryPoolResults                          func(commandBuffer vk.CommandBuffer, queryPool vk.QueryPool, firstQuery uint32, queryCount uint32, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, stride vk.DeviceSize, flags vk.QueryResultFlags)
@@ -904,8 +906,8 @@ var dispatchers = [221]func(*Frame){
 	127: callCmdResetEvent,
 	128: callCmdWaitEvents,
 	129: callCmdPipelineBarrier,
-	130: absent, // vkCmdBeginQuery
-	131: absent, // vkCmdEndQuery
+	130: callCmdBeginQuery,
+	131: callCmdEndQuery,
 	132: callCmdResetQueryPool,
 	133: callCmdWriteTimestamp,
 	134: callCmdCopyQueryPoolResults,
@@ -1323,6 +1325,14 @@ func callCmdWaitEvents(f *Frame) {
 
 func callCmdPipelineBarrier(f *Frame) {
 	installed.CmdPipelineBarrier(vk.CommandBuffer(f.word(0)), vk.PipelineStageFlags(f.word(1)), vk.PipelineStageFlags(f.word(2)), vk.DependencyFlags(f.word(3)), uint32(f.word(4)), (*vk.MemoryBarrier)(f.pointer(5)), uint32(f.word(6)), (*vk.BufferMemoryBarrier)(f.pointer(7)), uint32(f.word(8)), (*vk.ImageMemoryBarrier)(f.pointer(9)))
+}
+
+func callCmdBeginQuery(f *Frame) {
+	installed.CmdBeginQuery(vk.CommandBuffer(f.word(0)), vk.QueryPool(f.word(1)), uint32(f.word(2)), vk.QueryControlFlags(f.word(3)))
+}
+
+func callCmdEndQuery(f *Frame) {
+	installed.CmdEndQuery(vk.CommandBuffer(f.word(0)), vk.QueryPool(f.word(1)), uint32(f.word(2)))
 }
 
 func callCmdResetQueryPool(f *Frame) {
