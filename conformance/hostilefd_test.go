@@ -1,7 +1,11 @@
 package conformance
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -187,6 +191,58 @@ func hostileCases() []definition {
 			}
 		}
 	})
+	for _, k := range []handleKind{timelineOpaque, fenceOpaque} { // the host can't wait for binary semaphores
+		row(k.group+"hostile.scribbled_state", func(c *Case, s *stage) {
+			// Another holder overwrites all of the shared state: no wait takes longer than its timeout.
+			for i, scribble := range []byte{0xff, 0x00, 0x80, 0x01} {
+				x := fmt.Sprint("x", i)
+				c.ok(s, "%s", fillIn(k.make, x, 1))
+				c.ok(s, "export %s opaque", x)
+				fd := s.given()
+				var st unix.Stat_t
+				c.system("fstat", unix.Fstat(fd, &st))
+				b, err := unix.Mmap(fd, 0, int(st.Size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+				c.system("mmap", err)
+				for j := range b {
+					b[j] = scribble
+				}
+				start := time.Now()
+				if k == fenceOpaque {
+					s.do("wait " + x + " 0 50")
+					s.do("status " + x)
+					s.do("reset " + x)
+				} else {
+					s.do("value " + x)
+					s.do("wait " + x + " 5000 50")
+					s.do("signal " + x + " 6000")
+				}
+				if took := time.Since(start); took > time.Duration(patience) {
+					c.Errorf("it took %v", took)
+				}
+				var stop atomic.Bool
+				done := make(chan bool)
+				go func() {
+					rng := rand.New(rand.NewPCG(uint64(i), 3))
+					for !stop.Load() {
+						binary.NativeEndian.PutUint64(b[8*rng.IntN(len(b)/8):], rng.Uint64()>>rng.IntN(64))
+					}
+					close(done)
+				}()
+				for range 10 {
+					start := time.Now()
+					s.do("wait " + x + " 9000000000000000000 5")
+					if took := time.Since(start); took > time.Duration(patience) {
+						c.Errorf("it took %v", took)
+					}
+				}
+				stop.Store(true)
+				<-done
+				c.ok(s, "destroy %s", x)
+				c.system("munmap", unix.Munmap(b))
+				unix.Close(fd)
+			}
+		})
+	}
 	row("api.external.semaphore.opaque_fd.hostile.bad_create", func(c *Case, s *stage) {
 		win := vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT
 		o, r := s.dev.CreateSemaphore(vulkan.ExportSemaphoreInfo(&c.a, win, nil))

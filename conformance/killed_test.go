@@ -98,6 +98,10 @@ func killedCases() []definition {
 			if !saysDeath.MatchString(strings.Join(heard, "\n")) {
 				c.Errorf("no message says that the other process is dead: %q", heard)
 			}
+			// The device is lost, with all that it can still be asked.
+			c.ask(near, "VK_ERROR_DEVICE_LOST", "submit 0")
+			c.ask(near, "VK_ERROR_DEVICE_LOST", "idle")
+			c.ask(near, "VK_ERROR_DEVICE_LOST", "wait done 0 "+minute)
 			// Another device of this process works.
 			fresh := c.stage()
 			c.ok(fresh, "fence done -")

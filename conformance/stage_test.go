@@ -171,11 +171,13 @@ func (s *stage) number(text string) uint64 {
 }
 
 // do obeys one of these orders and answers with the result or with what was asked. TYPES is a list of opaque
-// and sync, or -. MEMORY is device, mapped or rdma; contents are one byte, repeated.
+// and sync, or -. MEMORY is device, mapped, rdma, or exclusive, which belongs to one queue family at a time; contents
+// are one byte, repeated. release and acquire transfer the ownership to and from other processes.
 //
 //	binary NAME TYPES, timeline NAME VALUE TYPES, fence NAME TYPES, event NAME, memory NAME MEMORY
 //	export NAME opaque|sync, import NAME opaque|sync permanent|temporary, adopt NAME MEMORY
 //	submit QUEUE [wait=NAME[:VALUE]] [signal=NAME[:VALUE]] [fence=NAME] [fill=NAME:BYTE] [copy=NAME:NAME]
+//		[release=NAME] [acquire=NAME], the commands in their order
 //	wait NAME VALUE MILLISECONDS, signal NAME VALUE, value NAME, status NAME, reset NAME, idle
 //	write NAME BYTE, check NAME BYTE, destroy NAME
 func (s *stage) do(order string) string {
@@ -286,12 +288,14 @@ func (s *stage) memory(name, kind string, adopt bool) string {
 		types = opaqueFd
 	}
 	var families []uint32
-	for i := range c.inst.QueueFamilies(c.pd) {
-		families = append(families, uint32(i))
+	if kind != "exclusive" {
+		for i := range c.inst.QueueFamilies(c.pd) {
+			families = append(families, uint32(i))
+		}
 	}
 	buffer, r := s.dev.CreateSharedBuffer(stageBytes, types, families)
 	c.must("vkCreateBuffer", r)
-	t, ok := c.memoryType(map[string]vk.MemoryPropertyFlags{"device": deviceLocal, "mapped": hostVisible | hostCoherent,
+	t, ok := c.memoryType(map[string]vk.MemoryPropertyFlags{"device": deviceLocal, "exclusive": deviceLocal, "mapped": hostVisible | hostCoherent,
 		"rdma": rdmaCapable}[kind], map[string]vk.MemoryPropertyFlags{"device": hostVisible}[kind])
 	if !ok {
 		t = c.visible()
@@ -374,6 +378,10 @@ func (s *stage) submit(index int, words []string) string {
 			b.Signal = append(b.Signal, point)
 		case "fence":
 			fence = o.fence
+		case "release":
+			commands = append(commands, func(cb vk.CommandBuffer) { s.transfer(cb, o, s.queues[index].family, vk.QUEUE_FAMILY_EXTERNAL) })
+		case "acquire":
+			commands = append(commands, func(cb vk.CommandBuffer) { s.transfer(cb, o, vk.QUEUE_FAMILY_EXTERNAL, s.queues[index].family) })
 		case "fill":
 			commands = append(commands, func(cb vk.CommandBuffer) {
 				s.dev.CallOn("vkCmdFillBuffer", uintptr(cb), uintptr(o.buffer), 0, vk.WHOLE_SIZE, uintptr(point.Value*0x01010101))
@@ -407,6 +415,17 @@ func (s *stage) barrier(cb vk.CommandBuffer) {
 	b.SrcAccessMask = vk.AccessFlags(vk.ACCESS_TRANSFER_WRITE_BIT)
 	b.DstAccessMask = vk.AccessFlags(vk.ACCESS_TRANSFER_READ_BIT | vk.ACCESS_TRANSFER_WRITE_BIT | vk.ACCESS_HOST_READ_BIT | vk.ACCESS_HOST_WRITE_BIT)
 	s.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), transfer, transfer|host, 0, 1, ptr(b), 0, 0, 0, 0)
+}
+
+// transfer gives a buffer from one queue family to another.
+func (s *stage) transfer(cb vk.CommandBuffer, o *object, from, to uint32) {
+	const all = uintptr(vk.PIPELINE_STAGE_ALL_COMMANDS_BIT)
+	b := vulkan.Struct[vk.BufferMemoryBarrier](&s.c.a)
+	b.Buffer, b.Size = o.buffer, vk.WHOLE_SIZE
+	b.SrcQueueFamilyIndex, b.DstQueueFamilyIndex = from, to
+	b.SrcAccessMask = vk.AccessFlags(vk.ACCESS_TRANSFER_WRITE_BIT)
+	b.DstAccessMask = vk.AccessFlags(vk.ACCESS_TRANSFER_READ_BIT | vk.ACCESS_TRANSFER_WRITE_BIT)
+	s.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), all, all, 0, 0, 0, 1, ptr(b), 0, 0)
 }
 
 // A farStage is an actor in another process.

@@ -242,6 +242,20 @@ var byCopy = []externalRow{
 		k.signals(c, near, "x", 6)
 		k.waits(c, near, "x", 6)
 	}},
+	{"export_signaled", func(c *Case, k handleKind, permanence string, near, far *stage) {
+		k.signals(c, near, "x", 1)
+		c.ok(near, "idle")
+		c.ok(near, "export x sync")
+		fd := near.given()
+		if fd >= 0 {
+			if got := poll(c, fd, 20000); got&unix.POLLIN == 0 {
+				c.Errorf("poll of the sync_fd of a signalled payload: %#x", got)
+			}
+		}
+		far.hand(fd)
+		c.ok(far, "import x sync %s", permanence)
+		k.waits(c, far, "x", 1)
+	}},
 	{"copies_are_their_own", func(c *Case, k handleKind, permanence string, near, far *stage) {
 		// What has been copied doesn't change when the source is signalled, or not signalled, again.
 		k.signals(c, near, "x", 1)

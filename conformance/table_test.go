@@ -13,5 +13,5 @@ func table() []definition {
 		executionErrorCases(),
 		// Synchronisation
 		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),
-		hostileCases(), killedCases())
+		hostileCases(), killedCases(), orderCases())
 }
