@@ -185,6 +185,18 @@ func imageCopyCases() []definition {
 			}})
 		}
 	}
+	for _, f := range []vk.Format{vk.FORMAT_D16_UNORM_S8_UINT, vk.FORMAT_D24_UNORM_S8_UINT, vk.FORMAT_D32_SFLOAT_S8_UINT} {
+		cases = append(cases, definition{name: "api.copy_and_blit.core.image_to_image.one_aspect." + caseName(f), run: func(c *Case) {
+			m := c.mirror(uint64(f))
+			a, b := m.image(plane(f, 40, 30)), m.image(plane(f, 40, 30))
+			for n, aspect := range a.want.Aspects() { // each to another place, where the other aspect stays
+				layers := vk.ImageSubresourceLayers{AspectMask: aspect, LayerCount: 1}
+				m.copyImage(b, a, vk.ImageCopy{SrcSubresource: layers, DstSubresource: layers, SrcOffset: vk.Offset3D{X: 3, Y: 4},
+					DstOffset: vk.Offset3D{X: int32(20 * n), Y: 10}, Extent: vk.Extent3D{Width: 18, Height: 17, Depth: 1}})
+			}
+			m.check()
+		}})
+	}
 	row := func(name string, run func(c *Case)) {
 		cases = append(cases, definition{name: "api.copy_and_blit.core.image_to_image." + name, valid: true, run: run})
 	}

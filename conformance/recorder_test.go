@@ -14,13 +14,18 @@ type recorder struct {
 	a     vulkan.Arena // of what commands point at
 	pool  vk.CommandPool
 	cb    vk.CommandBuffer
+	queue vk.Queue
 	fence vk.Fence
 }
 
-func (c *Case) recorder() *recorder {
-	r := &recorder{c: c}
+// recorder is for queue 0 of family 0.
+func (c *Case) recorder() *recorder { return c.recorderOf(0) }
+
+// recorderOf is for queue 0 of a family.
+func (c *Case) recorderOf(family uint32) *recorder {
+	r := &recorder{c: c, queue: c.dev.QueueOf(family, 0)}
 	var e vk.Result
-	r.pool, e = c.dev.CreateCommandPool(0)
+	r.pool, e = c.dev.CreateCommandPool(family)
 	c.must("vkCreateCommandPool", e)
 	r.cb = c.commandBuffers(r.pool, vk.COMMAND_BUFFER_LEVEL_PRIMARY, 1)[0]
 	r.fence, e = c.dev.CreateFence(0, nil)
@@ -85,7 +90,7 @@ func (r *recorder) transition(i vk.Image, aspects vk.ImageAspectFlags) {
 
 // trySubmit submits command buffers and waits for them.
 func (r *recorder) trySubmit(cbs ...vk.CommandBuffer) vk.Result {
-	if e := r.c.dev.SubmitBatches(r.c.dev.Queue(), r.fence, vulkan.Batch{Buffers: cbs}); e != vk.SUCCESS {
+	if e := r.c.dev.SubmitBatches(r.queue, r.fence, vulkan.Batch{Buffers: cbs}); e != vk.SUCCESS {
 		return e
 	}
 	if e := r.c.dev.WaitFences(true, patience, r.fence); e != vk.SUCCESS {

@@ -9,7 +9,7 @@ func table() []definition {
 		nvCases(), hammerCases(), extensionCases(),
 		// Transfers
 		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), clearCases(),
-		randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(), commandBufferMisuse(),
+		largeCases(), randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(), threadCases(), commandBufferMisuse(),
 		executionErrorCases(),
 		// Synchronisation
 		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),

@@ -101,21 +101,22 @@ func (m *Image) Step(aspect vk.ImageAspectFlags, index int, v float64) float64 {
 	return 0
 }
 
+// getBits reads n bits, the lowest at bit shift of the bytes, which begin with the lowest. What is not
+// aligned to bytes does not reach over more than eight of them.
 func getBits(b []byte, shift, n int) uint64 {
 	var v uint64
-	for i := range n {
-		v |= uint64(b[(shift+i)/8]>>((shift+i)%8)&1) << i
+	for at := (shift + n - 1) / 8; at >= shift/8; at-- {
+		v = v<<8 | uint64(b[at])
 	}
-	return v
+	return v >> (shift % 8) & (uint64(1)<<n - 1)
 }
 
 func setBits(b []byte, shift, n int, v uint64) {
-	for i := range n {
-		at, bit := (shift+i)/8, byte(1)<<((shift+i)%8)
-		b[at] &^= bit
-		if v>>i&1 != 0 {
-			b[at] |= bit
-		}
+	mask := (uint64(1)<<n - 1) << (shift % 8)
+	v <<= shift % 8
+	for at := shift / 8; at <= (shift+n-1)/8; at++ {
+		b[at] = b[at]&^byte(mask) | byte(v&mask)
+		mask, v = mask>>8, v>>8
 	}
 }
 
