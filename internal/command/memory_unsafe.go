@@ -12,8 +12,12 @@ var (
 	munmap = syscall.Munmap
 )
 
-func mapWords(n int) ([]uint64, error) {
-	b, err := mmap(-1, 0, n*8, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+func mapWords(n int, touched bool) ([]uint64, error) {
+	flags := syscall.MAP_PRIVATE | syscall.MAP_ANON
+	if touched {
+		flags |= syscall.MAP_POPULATE
+	}
+	b, err := mmap(-1, 0, n*8, syscall.PROT_READ|syscall.PROT_WRITE, flags)
 	if err != nil {
 		return nil, fmt.Errorf("map %d bytes: %w", n*8, err)
 	}

@@ -17,8 +17,9 @@ type Pool struct {
 	closed bool
 }
 
-// take returns a chunk of at least words words, whose content is undefined.
-func (p *Pool) take(words int) ([]uint64, error) {
+// take returns a chunk of at least words words, whose content is undefined. touched asks for one whose pages are
+// there already, which costs a tenth of the faults when all of them are going to be written.
+func (p *Pool) take(words int, touched bool) ([]uint64, error) {
 	p.mu.Lock()
 	list := &p.free
 	if words > chunkWords {
@@ -32,7 +33,7 @@ func (p *Pool) take(words int) ([]uint64, error) {
 		}
 	}
 	p.mu.Unlock()
-	return mapWords((words + chunkWords - 1) / chunkWords * chunkWords)
+	return mapWords((words + chunkWords - 1) / chunkWords * chunkWords, touched)
 }
 
 // give takes a chunk back.

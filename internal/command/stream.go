@@ -106,9 +106,10 @@ func (s *Stream) settle() {
 	}
 }
 
-// grow adds a chunk with room for a number of words.
+// grow adds a chunk with room for a number of words. The first one of a stream may stay almost empty; what has
+// outgrown it is likely to fill the next.
 func (s *Stream) grow(words int) error {
-	next, err := s.pool.take(words)
+	next, err := s.pool.take(words, len(s.chunks) > 0)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrMemory, err)
 	}
