@@ -28,6 +28,7 @@ type Codec struct {
 	size           int // bytes of a texel
 	channels       []channel
 	sharedExponent bool // E5B9G9R9, whose channels cannot be taken one by one
+	lanes          func() *lanes
 }
 
 // channel is where one number of a texel lies, and what its bits mean.
@@ -107,6 +108,7 @@ func newCodec(f vk.Format, p Plane) *Codec {
 		}
 		c.channels = append(c.channels, ch)
 	}
+	c.lanes = sync.OnceValue(func() *lanes { return newLanes(c) })
 	return c
 }
 

@@ -10,21 +10,25 @@ import "encoding/binary"
 // destination is made of two texels, also those that one would do for.
 type pair struct {
 	offset  uint32 // of the first one, in bytes
-	weights uint32 // of the first in the low 16 bits, of the second in the high ones; together 1<<WeightBits
+	weights uint32 // of the first in the low 16 bits, of the second in the high ones
 }
 
 // laneGroup is how many texels the kernels work on at once. Rows of lanes and pairs are multiples of it.
 const laneGroup = 4
 
-// setPairs fills in the pairs that say the same as the taps along x. The source has two columns at least.
-func (b *planeBlit) setPairs(width int32) {
-	b.pairs = b.pairs[:0]
+// setPairs8x4 fills in the pairs that say the same as the taps along x; weights add up to 1<<WeightBits. The source
+// has two columns at least.
+func (b *planeBlit) setPairs8x4(width int32) {
 	for _, t := range b.x.taps {
 		if t.a == width-1 { // with nothing to its right
 			t.a, t.weight = t.a-1, 1<<WeightBits
 		}
 		b.pairs = append(b.pairs, pair{uint32(t.a) * 4, uint32(1<<WeightBits-t.weight) | uint32(t.weight)<<16})
 	}
+	b.padPairs()
+}
+
+func (b *planeBlit) padPairs() {
 	for n := len(b.pairs); n > 0 && n%laneGroup != 0; n++ {
 		b.pairs = append(b.pairs, b.pairs[n-1])
 	}

@@ -42,14 +42,16 @@ type planeBlit struct {
 	x, y, z  axis
 	columns  []int32 // the source columns that are read
 	index    []int32 // for each column of the destination, which of columns it is; without a filter only
-	pairs    []pair  // the taps along x, for filterRows8x4 only
-	like     likeness
-	rows     func(b *planeBlit, s *blitScratch, from, to int)
+	pairs    []pair  // the taps along x, for the kernels of filterRows8x4 and filterLanes
+	conversion
+	like likeness
+	rows func(b *planeBlit, s *blitScratch, from, to int)
 }
 
 // blitScratch is what each core needs for itself.
 type blitScratch struct {
 	raw, converted []byte
+	words          []uint64
 	decoded        [][4]float64
 	sum            [][4]float64
 	floats         rowCache[[4]float64]
@@ -89,7 +91,7 @@ func (b *planeBlit) set(dst, src *Image, aspect vk.ImageAspectFlags, r *vk.Image
 
 // choose takes the fastest way that the formats and filters allow.
 func (b *planeBlit) choose() {
-	b.columns, b.index = b.columns[:0], b.index[:0]
+	b.columns, b.index, b.pairs = b.columns[:0], b.index[:0], b.pairs[:0]
 	b.like = compare(b.to, b.from)
 	filtered := b.x.filtered || b.y.filtered || b.z.filtered
 	switch {
@@ -98,9 +100,17 @@ func (b *planeBlit) choose() {
 	case !filtered:
 		b.rows = (*planeBlit).convertRows
 		b.columns = b.x.used(b.columns)
+		if len(b.x.taps)*len(b.y.taps) >= conversionTexels {
+			b.conversion.set(b.to, b.from)
+		}
 	case b.like != different && !b.z.filtered && b.to.IsUnorm8x4() && b.src.length > 4:
 		b.rows = (*planeBlit).filterRows8x4
-		b.setPairs(int32(b.src.length / 4))
+		b.setPairs8x4(int32(b.src.length / 4))
+		return
+	case !b.z.filtered && b.to.Laned() && b.from.Laned():
+		b.rows = (*planeBlit).filterLanes
+		b.columns = b.x.used(b.columns)
+		b.setPairsLanes()
 		return
 	default:
 		b.rows = (*planeBlit).filterRows
@@ -164,11 +174,22 @@ func (b *planeBlit) convertRows(s *blitScratch, from, to int) {
 	for r := from; r < to; r++ {
 		dst, layer, z, y := b.target(r)
 		if p := (place{layer, z.a, y.a}); p != last {
-			convert(b.to, s.converted, b.from, b.read(s, p))
+			b.convert(s, b.read(s, p))
 			last = p
 		}
 		gather(dst, s.converted, b.index, b.to.Size())
 	}
+}
+
+// convert fills s.converted.
+func (b *planeBlit) convert(s *blitScratch, src []byte) {
+	if !b.conversion.is(b.to, b.from) {
+		convert(b.to, s.converted, b.from, src)
+		return
+	}
+	s.words = grow(s.words, len(b.columns))
+	b.conversion.table.Words(s.words, src)
+	texel.PutWords(s.converted, s.words, b.to.Size())
 }
 
 // read returns the texels of the columns that a source row contributes.

@@ -84,3 +84,30 @@ func convert(to *texel.Codec, dst []byte, from *texel.Codec, src []byte) {
 		}
 	}
 }
+
+// conversionTexels is how many texels make it worth the time to set up a conversion by table.
+const conversionTexels = 1 << 13
+
+// conversion is a table from the texels of one format to those of another. It is kept for the next blit.
+type conversion struct {
+	to, from *texel.Codec
+	table    *texel.Table
+}
+
+// set makes the table, if there can be one.
+func (c *conversion) set(to, from *texel.Codec) {
+	if c.is(to, from) || !from.Tabular() || !to.Separable() || to.Size() > 8 {
+		return
+	}
+	c.to, c.from = to, from
+	c.table = from.NewTable(func(words []uint64, texels []byte) {
+		converted := make([]byte, len(words)*to.Size()+8)
+		convert(to, converted, from, texels)
+		for i := range words {
+			words[i] = binary.LittleEndian.Uint64(converted[i*to.Size():]) & (1<<(8*to.Size()) - 1)
+		}
+	})
+}
+
+// is says whether the table is that of two formats.
+func (c *conversion) is(to, from *texel.Codec) bool { return c.to == to && c.from == from }

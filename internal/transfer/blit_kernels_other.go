@@ -33,3 +33,28 @@ func mixRows8x4(dst []byte, u, v []uint64, weight uint32) {
 		binary.LittleEndian.PutUint32(dst[i*4:], uint32(m0|m0>>24)|uint32(m1|m1>>24)<<16)
 	}
 }
+
+// mixColumnsLanes filters a row of lanes along x.
+func mixColumnsLanes(dst, src []uint64, pairs []pair) {
+	dst = dst[:len(pairs)]
+	for i, p := range pairs {
+		at := p.offset / 8
+		dst[i] = mixLanes(src[at], src[at+1], p.weights&0xffff, p.weights>>16)
+	}
+}
+
+// mixRowsLanes filters between two rows of lanes, which are at least as long as dst. The weights are parts of 1<<16.
+func mixRowsLanes(dst, u, v []uint64, weightU, weightV uint32) {
+	for i := range dst {
+		dst[i] = mixLanes(u[i], v[i], weightU, weightV)
+	}
+}
+
+// mixLanes multiplies two lanes at a time, which needs 32 bits for each.
+func mixLanes(u, v uint64, weightU, weightV uint32) uint64 {
+	const even = 0x0000ffff0000ffff
+	a, b := uint64(weightU), uint64(weightV)
+	low := (u&even*a>>16&even + v&even*b>>16&even)
+	high := (u>>16&even*a>>16&even + v>>16&even*b>>16&even)
+	return low | high<<16
+}

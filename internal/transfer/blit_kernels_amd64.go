@@ -21,3 +21,15 @@ func mixRows8x4(dst []byte, u, v []uint64, weight uint32) {
 //
 //go:noescape
 func mixGroups8x4(dst []byte, u, v []uint64, weightU, weightV uint32)
+
+// mixColumnsLanes filters a row of lanes along x. There are as many pairs as words in dst, and each pair lies in
+// src: the assembly checks neither.
+//
+//go:noescape
+func mixColumnsLanes(dst, src []uint64, pairs []pair)
+
+// mixRowsLanes filters between two rows of lanes, which are at least as long as dst. The weights are parts of
+// 1<<16, and neither is 0.
+//
+//go:noescape
+func mixRowsLanes(dst, u, v []uint64, weightU, weightV uint32)

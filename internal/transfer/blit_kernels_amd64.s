@@ -83,3 +83,69 @@ groups:
 
 done:
 	RET
+
+// func mixColumnsLanes(dst, src []uint64, pairs []pair)
+TEXT ·mixColumnsLanes(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), DI
+	MOVQ src_base+24(FP), SI
+	MOVQ pairs_base+48(FP), BX
+	MOVQ pairs_len+56(FP), CX
+	SUBQ $2, CX
+	JLT  done
+
+columns: // two at a time
+	MOVL       (BX), AX
+	MOVL       8(BX), DX
+	MOVOU      (SI)(AX*1), X0 // two texels of four words
+	MOVOU      (SI)(DX*1), X1
+	MOVL       4(BX), X2      // two weights
+	MOVL       12(BX), X3
+	PSHUFLW    $0x50, X2, X2  // each four times
+	PSHUFLW    $0x50, X3, X3
+	PSHUFD     $0x50, X2, X2
+	PSHUFD     $0x50, X3, X3
+	PMULHUW    X2, X0
+	PMULHUW    X3, X1
+	MOVO       X0, X4
+	PUNPCKLQDQ X1, X0         // the left texels of both columns
+	PUNPCKHQDQ X1, X4         // the right ones
+	PADDW      X4, X0
+	MOVOU      X0, (DI)
+	ADDQ       $16, BX
+	ADDQ       $16, DI
+	SUBQ       $2, CX
+	JGE        columns
+
+done:
+	RET
+
+// func mixRowsLanes(dst, u, v []uint64, weightU, weightV uint32)
+TEXT ·mixRowsLanes(SB), NOSPLIT, $0-80
+	MOVQ    dst_base+0(FP), DI
+	MOVQ    dst_len+8(FP), CX
+	MOVQ    u_base+24(FP), SI
+	MOVQ    v_base+48(FP), BX
+	MOVL    weightU+72(FP), X6
+	MOVL    weightV+76(FP), X7
+	PSHUFLW $0, X6, X6
+	PSHUFLW $0, X7, X7
+	PSHUFD  $0, X6, X6
+	PSHUFD  $0, X7, X7
+	SUBQ    $2, CX
+	JLT     done
+
+texels: // two at a time
+	MOVOU   (SI), X0
+	MOVOU   (BX), X1
+	PMULHUW X6, X0
+	PMULHUW X7, X1
+	PADDW   X1, X0
+	MOVOU   X0, (DI)
+	ADDQ    $16, SI
+	ADDQ    $16, BX
+	ADDQ    $16, DI
+	SUBQ    $2, CX
+	JGE     texels
+
+done:
+	RET
