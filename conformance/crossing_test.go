@@ -36,6 +36,17 @@ var places = []place{
 		a, b := c.stage(), c.stage()
 		return side{a, 0}, side{b, 0}, func() { a.close(); b.close() }
 	}},
+	{"cross_instance", true, func(c *Case) (side, side, func()) {
+		other := &Case{def: c.def, driver: c.driver, loader: c.loader}
+		other.open(true)
+		a, b := c.stage(), other.stage()
+		return side{a, 0}, side{b, 0}, func() {
+			a.close()
+			b.close()
+			other.close()
+			c.failed = c.failed || other.failed
+		}
+	}},
 	{"cross_process", true, func(c *Case) (side, side, func()) {
 		a, b := c.stage(), c.farStage()
 		return side{a, 0}, side{b, 0}, func() { b.end(); a.close() }

@@ -19,6 +19,10 @@ const (
 	closing // it has been told to close
 )
 
+func (s state) String() string {
+	return [...]string{"absent", "idle", "offering", "offered", "running", "hushing", "hushed", "closing"}[s]
+}
+
 // A link leads from one node to the next. Its two sides open together and close in order: the reader is hushed, the
 // writer closes, the reader closes. A node that dies, or loses its device, leaves the other side to be closed.
 type link struct {
