@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"unsafe"
 
 	"farside/conformance/reference"
 	"farside/conformance/vulkan"
@@ -50,6 +51,7 @@ type shape struct {
 	flags          vk.ImageCreateFlags
 	usage          vk.ImageUsageFlags // besides transfers
 	values         bool               // filled with numbers of moderate size, not with random bits
+	next           unsafe.Pointer     // chained behind VkImageCreateInfo; the case asks whether that is supported
 }
 
 func (s shape) String() string {
@@ -101,11 +103,12 @@ func (c *Case) mappedBuffer(size uint64) (vk.Buffer, vk.DeviceMemory, []byte) {
 // image makes an image with contents, which is in VK_IMAGE_LAYOUT_GENERAL from then on.
 func (m *mirror) image(s shape) *mirrorImage {
 	c := m.c
-	if !c.supports(s) {
+	if s.next == nil && !c.supports(s) {
 		c.Unsupported(s.String())
 	}
 	i := &mirrorImage{shape: s, want: reference.NewImage(s.dimensions, s.format, s.extent, s.levels, s.layers)}
 	info := vulkan.Struct[vk.ImageCreateInfo](&m.a)
+	info.PNext = s.next
 	info.Flags, info.ImageType, info.Format, info.Tiling = s.flags, s.dimensions, s.format, s.tiling
 	info.Extent = vk.Extent3D{Width: s.extent[0], Height: s.extent[1], Depth: s.extent[2]}
 	info.MipLevels, info.ArrayLayers, info.Samples = s.levels, s.layers, vk.SAMPLE_COUNT_1_BIT
@@ -124,7 +127,7 @@ func (m *mirror) image(s shape) *mirrorImage {
 	}
 	i.memory = c.allocate(offset+req.Size, t, nil)
 	c.must("vkBindImageMemory", c.dev.BindImage(i.handle, i.memory, offset))
-	if s.tiling == vk.IMAGE_TILING_LINEAR {
+	if s.tiling != vk.IMAGE_TILING_OPTIMAL {
 		i.mapped = c.bytes(i.memory, offset+req.Size)[offset:]
 	}
 	m.transition(i.handle, i.aspects())
@@ -268,9 +271,13 @@ func (m *mirror) near(i *mirrorImage, aspect vk.ImageAspectFlags, got, want []by
 // compareMapped looks at a linear image as the host does, by vkGetImageSubresourceLayout.
 func (m *mirror) compareMapped(i *mirrorImage) {
 	for _, aspect := range i.want.Aspects() {
+		plane := aspect
+		if i.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT {
+			plane = vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT
+		}
 		for level := range i.levels {
 			for layer := range i.layers {
-				s := vulkan.Put(&m.a, vk.ImageSubresource{AspectMask: aspect, MipLevel: level, ArrayLayer: layer})
+				s := vulkan.Put(&m.a, vk.ImageSubresource{AspectMask: plane, MipLevel: level, ArrayLayer: layer})
 				l := vulkan.New[vk.SubresourceLayout](&m.a)
 				m.c.dev.Call("vkGetImageSubresourceLayout", uintptr(i.handle), ptr(s), ptr(l))
 				n := i.want.Blocks(level)

@@ -10,7 +10,7 @@ func table() []definition {
 		// Transfers
 		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), clearCases(),
 		largeCases(), randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(), threadCases(), commandBufferMisuse(),
-		executionErrorCases(),
+		executionErrorCases(), transferMemoryCases(), pendingCases(),
 		// Synchronisation
 		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),
 		hostileCases(), killedCases(), orderCases())
