@@ -53,8 +53,8 @@ var places = []place{
 	}},
 }
 
-// A link is the primitive by which one side tells the other that it has written. NAME, TYPES and ROUND stand for
-// the object, the handle types that it is exported by, and the round, which counts from 1.
+// A link is the primitive by which one side tells the other that it has written. NAME, TYPES and ROUND stand
+// for the object, the handle types that it is exported by, and the round, which counts from 1.
 type link struct {
 	name   string
 	make   string // the order that makes the object

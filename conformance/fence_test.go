@@ -16,8 +16,8 @@ func (c *Case) fence(flags vk.FenceCreateFlags) vk.Fence {
 	return f
 }
 
-// wantTimeout wants wait to return VK_TIMEOUT after the timeout, in nanoseconds, and not before. It may be late by
-// patience, on a loaded machine.
+// wantTimeout wants wait to return VK_TIMEOUT after the timeout, in nanoseconds, and not before. It may be
+// late by patience, on a loaded machine.
 func (c *Case) wantTimeout(what string, timeout uint64, wait func(timeout uint64) vk.Result) {
 	start := time.Now()
 	c.want(what, wait(timeout), vk.TIMEOUT)

@@ -90,8 +90,8 @@ func rewritten(c *Case, near *stage, edit func([]byte) []byte) int {
 	return copyOf(c, fd, edit)
 }
 
-// wantRefusal wants an import into x to fail with VK_ERROR_INVALID_EXTERNAL_HANDLE and to leave the caller its
-// descriptor, which it closes, and x what it was.
+// wantRefusal wants an import into x to fail with VK_ERROR_INVALID_EXTERNAL_HANDLE and to leave the caller
+// its descriptor, which it closes, and x what it was.
 func (c *Case) wantRefusal(s *stage, what, handle, permanence string, fd int) {
 	open := isOpen(fd)
 	s.hand(fd)

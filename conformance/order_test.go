@@ -166,8 +166,8 @@ func orderCases() []definition {
 	}
 }
 
-// hammerQueues lets threads submit to all queues at once. Batch n of a queue waits for batch n-1 of any queue, which
-// often is yet to be submitted, and writes n.
+// hammerQueues lets threads submit to all queues at once. Batch n of a queue waits for batch n-1 of any
+// queue, which often is yet to be submitted, and writes n.
 func hammerQueues(c *Case) {
 	const batches = 120
 	s := c.stage()
@@ -197,8 +197,8 @@ func hammerQueues(c *Case) {
 	}
 }
 
-// passOwnership passes a buffer that belongs to one queue family to another process and back, by barriers that release
-// and acquire it.
+// passOwnership passes a buffer that belongs to one queue family to another process and back, by barriers
+// that release and acquire it.
 func passOwnership(c *Case) {
 	near, far := c.stage(), c.farStage()
 	defer near.close()
@@ -226,8 +226,8 @@ func passOwnership(c *Case) {
 	}
 }
 
-// devicePeer: what the device writes to RDMA memory is what a peer reads by its remote address after the fence, and
-// the other way round.
+// devicePeer: what the device writes to RDMA memory is what a peer reads by its remote address after the
+// fence, and the other way round.
 func devicePeer(c *Case) {
 	m, address := c.remote()
 	remote, r := c.dev.CreateBuffer(rdmaSize, rdmaAddress)

@@ -128,6 +128,11 @@ func (c *Case) stage() *stage {
 
 func (s *stage) close() {
 	s.dev.WaitIdle()
+	s.abandon()
+}
+
+// abandon is close for a device that may be busy.
+func (s *stage) abandon() {
 	for _, o := range s.objects {
 		s.destroy(o)
 	}
@@ -171,8 +176,8 @@ func (s *stage) number(text string) uint64 {
 }
 
 // do obeys one of these orders and answers with the result or with what was asked. TYPES is a list of opaque
-// and sync, or -. MEMORY is device, mapped, rdma, or exclusive, which belongs to one queue family at a time; contents
-// are one byte, repeated. release and acquire transfer the ownership to and from other processes.
+// and sync, or -. MEMORY is device, mapped, rdma, or exclusive, which belongs to one queue family at a time;
+// contents are one byte, repeated. release and acquire transfer the ownership to and from other processes.
 //
 //	binary NAME TYPES, timeline NAME VALUE TYPES, fence NAME TYPES, event NAME, memory NAME MEMORY
 //	export NAME opaque|sync, import NAME opaque|sync permanent|temporary, adopt NAME MEMORY

@@ -49,8 +49,8 @@ func (k handleKind) waits(c *Case, a actor, name string, number int) {
 	c.ok(a, "reset %s", fence)
 }
 
-// again makes the exporter's x ready for the next signal: the reset of a fence that is a temporary import restores
-// the fence's own payload, and leaves the exporter's as it is.
+// again makes the exporter's x ready for the next signal: the reset of a fence that is a temporary import
+// restores the fence's own payload, and leaves the exporter's as it is.
 func (k handleKind) again(c *Case, near actor, permanence string) {
 	if k == fenceOpaque && permanence == "temporary" {
 		c.ok(near, "reset x")

@@ -13,5 +13,5 @@ func table() []definition {
 		executionErrorCases(), transferMemoryCases(), pendingCases(),
 		// Synchronisation
 		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),
-		hostileCases(), killedCases(), orderCases())
+		hostileCases(), killedCases(), orderCases(), syncMisuse(), sleepCases())
 }

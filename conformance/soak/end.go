@@ -37,8 +37,8 @@ type end struct {
 	awaits  uint64 // the value of theirs for which the queue may wait
 }
 
-// newEnd makes an end's objects and returns the descriptors that the other end is to take: the writer's memory
-// and semaphore, or the reader's semaphore.
+// newEnd makes an end's objects and returns the descriptors that the other end is to take: the writer's
+// memory and semaphore, or the reader's semaphore.
 func newEnd(n *node, side int) (e *end, fds []int, err error) {
 	e = &end{n: n, side: side, d: n.device, queue: n.queues[side]}
 	defer func() {
@@ -187,8 +187,8 @@ func (e *end) wait(what string, wait func(timeout uint64) vk.Result) error {
 	}
 }
 
-// submit lets the queue wait for theirs to reach value, and then waits for the fence. While the link closes it
-// still waits: close sees to it that the queue comes to its end.
+// submit lets the queue wait for theirs to reach value, and then waits for the fence. While the link closes
+// it still waits: close sees to it that the queue comes to its end.
 func (e *end) submit(value uint64, b vulkan.Batch) error {
 	b.Wait = []vulkan.Point{{Semaphore: e.theirs, Value: value}}
 	e.mu.Lock()
@@ -234,9 +234,9 @@ func (e *end) hush() {
 	e.closing = true
 }
 
-// close ends the link on this side. The supervisor hushes the reader, closes the writer, and then the reader: so
-// whoever closes is the only one that still signals theirs, and by that lets a waiting queue go on. If the other
-// node is dead, the device may have been lost instead.
+// close ends the link on this side. The supervisor hushes the reader, closes the writer, and then the reader:
+// so whoever closes is the only one that still signals theirs, and by that lets a waiting queue go on. If the
+// other node is dead, the device may have been lost instead.
 func (e *end) close() {
 	e.hush()
 	if e.done != nil {

@@ -23,8 +23,9 @@ func (s state) String() string {
 	return [...]string{"absent", "idle", "offering", "offered", "running", "hushing", "hushed", "closing"}[s]
 }
 
-// A link leads from one node to the next. Its two sides open together and close in order: the reader is hushed, the
-// writer closes, the reader closes. A node that dies, or loses its device, leaves the other side to be closed.
+// A link leads from one node to the next. Its two sides open together and close in order: the reader is
+// hushed, the writer closes, the reader closes. A node that dies, or loses its device, leaves the other side
+// to be closed.
 type link struct {
 	writer, reader int
 	sides          [2]state
@@ -99,8 +100,8 @@ func (l *link) shut(r *ring) {
 	}
 }
 
-// order tells the node of a side what to do. A node that has just died doesn't hear it: the supervisor is about to
-// see its end.
+// order tells the node of a side what to do. A node that has just died doesn't hear it: the supervisor is
+// about to see its end.
 func (l *link) order(r *ring, side int, s state, verb string, fds []int) {
 	l.sides[side] = s
 	w := r.workers[[2]int{l.writer, l.reader}[side]]

@@ -1,13 +1,15 @@
 // Command soak lets processes exchange buffers and semaphores in a ring while one after the other is killed.
 //
 // Each process, a node, writes a buffer again and again, by its queue, and signals a timeline semaphore, both
-// exported; its neighbour waits, copies, checks every byte and answers on a semaphore of its own. The supervisor
-// hands the descriptors from neighbour to neighbour over unix sockets, kills a node by SIGKILL every now and
-// then, and starts another in its place. A node whose queue waits for the dead loses its device and makes a new
-// one. The first node is never killed: it witnesses that its descriptors, mappings and memory stay what they were.
+// exported; its neighbour waits, copies, checks every byte and answers on a semaphore of its own. The
+// supervisor hands the descriptors from neighbour to neighbour over unix sockets, kills a node by SIGKILL
+// every now and then, and starts another in its place. A node whose queue waits for the dead loses its device
+// and makes a new one. The first node is never killed: it witnesses that its descriptors, mappings and memory
+// stay what they were.
 //
-// It exits with 1 if a byte was lost, a wait outlasted its timeout, a link stood still or something leaked, and
-// with 2 if the ring could not be run. The driver is the one that the environment names to the Vulkan loader.
+// It exits with 1 if a byte was lost, a wait outlasted its timeout, a link stood still or something leaked,
+// and with 2 if the ring could not be run. The driver is the one that the environment names to the Vulkan
+// loader.
 package main
 
 import (

@@ -13,10 +13,11 @@ import (
 // A message is one packet between the supervisor and a node: words, and descriptors that go with them.
 //
 //	to a node    offer SIDE GENERATION, take SIDE GENERATION fds, hush and close SIDE GENERATION, stop
-//	from a node  ready GENERATION, offered SIDE fds, hushed and closed SIDE, lost, report NUMBERS, fail TEXT, stopped
+//	from a node  ready GENERATION, offered SIDE fds, hushed and closed SIDE, lost, stopped,
+//	             report NUMBERS, fail TEXT
 //
-// SIDE is right, where the node writes, or left, where it reads. GENERATION counts the node's devices: an order
-// that was meant for a lost device is void.
+// SIDE is right, where the node writes, or left, where it reads. GENERATION counts the node's devices: an
+// order that was meant for a lost device is void.
 type message struct {
 	words []string
 	fds   []int

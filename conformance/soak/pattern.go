@@ -8,7 +8,8 @@ import (
 // bufferSize is what travels in one round, in bytes.
 const bufferSize = 256 << 10
 
-// A pattern is the content of a buffer in one round: every word depends on the sender, the round and its place.
+// A pattern is the content of a buffer in one round: every word depends on the sender, the round and its
+// place.
 type pattern struct{ state uint64 }
 
 func newPattern(sender uint64, round uint64) *pattern {

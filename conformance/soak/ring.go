@@ -291,8 +291,8 @@ func (r *ring) report(w *worker, m message) error {
 	return nil
 }
 
-// settle lets every link take its next step. At the end, when each has carried another round, it closes them and
-// stops the nodes, and says whether all have stopped.
+// settle lets every link take its next step. At the end, when each has carried another round, it closes them
+// and stops the nodes, and says whether all have stopped.
 func (r *ring) settle() (stopped bool) {
 	closed := 0
 	for _, l := range r.links {

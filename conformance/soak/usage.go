@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// runtimeDescriptors is how many descriptors the two Go runtimes of a node may open whenever they like: each has
-// its poller and the event that wakes it.
+// runtimeDescriptors is how many descriptors the two Go runtimes of a node may open whenever they like: each
+// has its poller and the event that wakes it.
 const runtimeDescriptors = 4
 
 // usage is what a process holds.
