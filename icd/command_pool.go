@@ -32,9 +32,13 @@ func createCommandPool(h vk.Device, info *vk.CommandPoolCreateInfo, _ *vk.Alloca
 	if d == nil {
 		return staleHandle("vkCreateCommandPool", vk.OBJECT_TYPE_DEVICE, uint64(h))
 	}
-	if info.QueueFamilyIndex >= uint32(len(queueFamilies)) {
+	switch {
+	case !slices.ContainsFunc(d.queues, func(q *queue) bool { return q.family == info.QueueFamilyIndex }):
 		return d.fail("vkCreateCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCreateCommandPool-queueFamilyIndex-01937",
-			"queue family %d does not exist", info.QueueFamilyIndex))
+			"the device was created without a queue of family %d", info.QueueFamilyIndex))
+	case info.Flags&vk.COMMAND_POOL_CREATE_PROTECTED_BIT != 0:
+		return d.fail("vkCreateCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandPoolCreateInfo-flags-02860",
+			"the feature protectedMemory is not supported"))
 	}
 	p := &commandPool{device: d, family: info.QueueFamilyIndex, flags: info.Flags, buffers: map[vk.CommandBuffer]*commandBuffer{}}
 	p.handle = vk.CommandPool(commandPools.Insert(p))
@@ -120,22 +124,30 @@ func allocateCommandBuffers(h vk.Device, info *vk.CommandBufferAllocateInfo, out
 		return p.fail("vkAllocateCommandBuffers", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandBufferAllocateInfo-level-parameter",
 			"%v is no level", info.Level))
 	}
+	if err := p.allocate(list, info.Level); err != nil {
+		clear(list)
+		return p.fail("vkAllocateCommandBuffers", vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "command buffer handle: %w", err))
+	}
+	return vk.SUCCESS
+}
+
+// allocate fills a list with new buffers, or makes none.
+func (p *commandPool) allocate(list []vk.CommandBuffer, level vk.CommandBufferLevel) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range list {
-		b := &commandBuffer{pool: p, level: info.Level}
+		b := &commandBuffer{pool: p, level: level}
 		slot, err := commandBuffers.Insert(b)
 		if err != nil {
 			p.free(list[:i])
-			clear(list)
-			return p.fail("vkAllocateCommandBuffers", vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "command buffer handle: %w", err))
+			return err
 		}
 		b.handle = vk.CommandBuffer(slot)
 		b.stream = command.NewStream(&p.memory, window(b.handle))
 		p.buffers[b.handle] = b
 		list[i] = b.handle
 	}
-	return vk.SUCCESS
+	return nil
 }
 
 // free ends the buffers of a list and returns those that are pending: their handles are gone, what they

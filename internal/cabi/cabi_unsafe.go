@@ -1,7 +1,8 @@
 // Package cabi is how C calls Go. Each Vulkan command that the driver implements has a stub of a few
 // bytes at a fixed address; the stub loads the command's index and jumps to one assembly body, which
 // spills the argument registers into a Frame and enters Go through crosscall2. A generated function then
-// reads the frame and calls the field of Commands that icd installed.
+// reads the frame and calls the field of Commands that icd installed. Most commands of command buffers have a
+// stub that does not get that far: see RecordInto.
 //
 // Nothing that happens behind an entry point ends the application's process: a panic, also one from a
 // wild pointer that the application passed, is reported through OnPanic and answered with
