@@ -10,7 +10,8 @@ import (
 // Table computes a function of texels that treats each channel by itself, for formats whose channels have at most
 // eight bits each: it looks up every channel and puts the results together.
 type Table struct {
-	size  int // bytes of a texel
+	size  int  // bytes of a texel
+	bytes bool // the channels are the texel's four bytes, in this order
 	base  uint64
 	shift [4]uint8
 	mask  [4]uint8
@@ -32,13 +33,16 @@ func (c *Codec) Separable() bool { return !c.sharedExponent }
 
 // NewTable makes a table of f, which computes one word for each texel. f must treat the channels by themselves.
 func (c *Codec) NewTable(f func(words []uint64, texels []byte)) *Table {
-	t := &Table{size: c.size}
+	t := &Table{size: c.size, bytes: c.bytesOf4()}
 	var zero [4]byte
 	var base [1]uint64
 	f(base[:], zero[:c.size])
 	t.base = base[0]
 	for i := range c.channels {
 		ch := &c.channels[i]
+		if t.bytes {
+			i = ch.first() / 8
+		}
 		t.shift[i], t.mask[i] = uint8(ch.first()), uint8(ch.mask())
 		n := 1 << ch.bits
 		texels := make([]byte, 0, (n+1)*4)
@@ -57,6 +61,15 @@ func (c *Codec) NewTable(f func(words []uint64, texels []byte)) *Table {
 // Words computes the function for as many texels as dst has words.
 func (t *Table) Words(dst []uint64, src []byte) {
 	src = src[:len(dst)*t.size]
+	w0, w1, w2, w3 := &t.words[0], &t.words[1], &t.words[2], &t.words[3]
+	base := t.base
+	if t.bytes {
+		for i := range dst {
+			texel := binary.LittleEndian.Uint32(src[i*4:])
+			dst[i] = base ^ w0[uint8(texel)] ^ w1[uint8(texel>>8)] ^ w2[uint8(texel>>16)] ^ w3[texel>>24]
+		}
+		return
+	}
 	switch t.size {
 	case 1:
 		for i := range dst {
@@ -76,10 +89,8 @@ func (t *Table) Words(dst []uint64, src []byte) {
 		}
 	}
 	// Always four channels: those that the format lacks change nothing.
-	w0, w1, w2, w3 := &t.words[0], &t.words[1], &t.words[2], &t.words[3]
 	s0, s1, s2, s3 := t.shift[0]&31, t.shift[1]&31, t.shift[2]&31, t.shift[3]&31
 	m0, m1, m2, m3 := t.mask[0], t.mask[1], t.mask[2], t.mask[3]
-	base := t.base
 	for i, w := range dst {
 		texel := uint32(w)
 		dst[i] = base ^ w0[uint8(texel>>s0)&m0] ^ w1[uint8(texel>>s1)&m1] ^ w2[uint8(texel>>s2)&m2] ^ w3[uint8(texel>>s3)&m3]
@@ -150,6 +161,10 @@ func (c *Codec) DecodeLanes(dst []uint64, src []byte) { c.lanes().decode.Words(d
 // EncodeLanes encodes texels of a format that has lanes, and overwrites the lanes.
 func (c *Codec) EncodeLanes(dst []byte, src []uint64) {
 	l := c.lanes()
+	if c.size == 4 && l.shift == [4]uint8{0, 8, 16, 24} {
+		l.encodeBytes(dst, src)
+		return
+	}
 	e0, e1, e2, e3 := l.encode[0], l.encode[1], l.encode[2], l.encode[3]
 	s0, s1, s2, s3 := l.shift[0]&31, l.shift[1]&31, l.shift[2]&31, l.shift[3]&31
 	for i, w := range src {
@@ -157,6 +172,16 @@ func (c *Codec) EncodeLanes(dst []byte, src []uint64) {
 			uint32(e2[uint16(w>>32)])<<s2 | uint32(e3[uint16(w>>48)])<<s3)
 	}
 	PutWords(dst, src, c.size)
+}
+
+// encodeBytes is EncodeLanes for R8G8B8A8.
+func (l *lanes) encodeBytes(dst []byte, src []uint64) {
+	e0, e1, e2, e3 := l.encode[0], l.encode[1], l.encode[2], l.encode[3]
+	dst = dst[:len(src)*4]
+	for i, w := range src {
+		binary.LittleEndian.PutUint32(dst[i*4:], uint32(e0[uint16(w)])|uint32(e1[uint16(w>>16)])<<8|
+			uint32(e2[uint16(w>>32)])<<16|uint32(e3[uint16(w>>48)])<<24)
+	}
 }
 
 // PutWords writes the low bytes of each word, size of them.

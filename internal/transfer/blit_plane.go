@@ -169,27 +169,35 @@ func (b *planeBlit) moveRows(_ *blitScratch, from, to int) {
 
 // convertRows is for the nearest filter between other formats. Each source texel is converted once.
 func (b *planeBlit) convertRows(s *blitScratch, from, to int) {
+	whole := consecutive(b.index) // each column is wanted once
 	s.converted = grow(s.converted, len(b.columns)*b.to.Size())
-	last := place{layer: -1}
+	var last []byte
+	var lastPlace place
 	for r := from; r < to; r++ {
 		dst, layer, z, y := b.target(r)
-		if p := (place{layer, z.a, y.a}); p != last {
-			b.convert(s, b.read(s, p))
-			last = p
+		p := place{layer, z.a, y.a}
+		switch {
+		case last != nil && p == lastPlace:
+			copy(dst, last)
+		case whole:
+			b.convert(s, dst, b.read(s, p))
+		default:
+			b.convert(s, s.converted, b.read(s, p))
+			gather(dst, s.converted, b.index, b.to.Size())
 		}
-		gather(dst, s.converted, b.index, b.to.Size())
+		last, lastPlace = dst, p
 	}
 }
 
-// convert fills s.converted.
-func (b *planeBlit) convert(s *blitScratch, src []byte) {
+// convert converts the texels of all columns.
+func (b *planeBlit) convert(s *blitScratch, dst, src []byte) {
 	if !b.conversion.is(b.to, b.from) {
-		convert(b.to, s.converted, b.from, src)
+		convert(b.to, dst, b.from, src)
 		return
 	}
 	s.words = grow(s.words, len(b.columns))
 	b.conversion.table.Words(s.words, src)
-	texel.PutWords(s.converted, s.words, b.to.Size())
+	texel.PutWords(dst, s.words, b.to.Size())
 }
 
 // read returns the texels of the columns that a source row contributes.

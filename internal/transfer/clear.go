@@ -1,6 +1,8 @@
 package transfer
 
 import (
+	"encoding/binary"
+
 	"farside/internal/texel"
 	"farside/internal/vk"
 )
@@ -170,6 +172,12 @@ func (m *Image) clear(aspect vk.ImageAspectFlags, pattern []byte, r *vk.ImageSub
 // clearSubresource writes a texel all over a subresource, on all cores if it is large.
 func clearSubresource(dst []byte, s *texel.Subresource, pattern []byte) {
 	width, pitch, rows := int(s.RowBytes), int(s.RowPitch), int(s.Rows*s.Slices)
+	if width == pitch && width%4 == 0 && 4%len(pattern) == 0 {
+		var word [4]byte
+		repeat(word[:], pattern)
+		Fill(dst, binary.LittleEndian.Uint32(word[:]))
+		return
+	}
 	if width*rows < parallelBytes {
 		clearRows(dst, width, pitch, pattern, 0, rows)
 		return
