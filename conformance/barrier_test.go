@@ -3,6 +3,7 @@ package conformance
 import (
 	"unsafe"
 
+	"farside/conformance/reference"
 	"farside/conformance/vulkan"
 	"farside/internal/vk"
 )
@@ -70,6 +71,7 @@ func barrierCases() []definition {
 			run: func(c *Case) { marker(c, true) }},
 		ownership("external", fdExtension, vk.QUEUE_FAMILY_EXTERNAL, false),
 		ownership("external_barrier2", fdExtension, vk.QUEUE_FAMILY_EXTERNAL, true),
+		{name: "api.external.memory.ownership.image", extensions: []string{fdExtension}, valid: true, run: ownershipOfImage},
 		ownership("foreign", "VK_EXT_queue_family_foreign", vk.QUEUE_FAMILY_FOREIGN_EXT, false),
 	}
 }
@@ -142,4 +144,43 @@ func ownership(name, extension string, family uint32, sync2 bool) definition {
 		m.check()
 	}
 	return d
+}
+
+// ownershipOfImage gives an exported image away and takes its import, with the contents that it was given.
+func ownershipOfImage(c *Case) {
+	m := c.mirror(10)
+	s := plane(vk.FORMAT_R8G8B8A8_UNORM, 64, 48)
+	t, _ := c.memoryType(deviceLocal, 0)
+	shared := func(next func(dedicated unsafe.Pointer) unsafe.Pointer) *mirrorImage {
+		handle, r := c.dev.CreateImage(64, 48, vk.IMAGE_TILING_OPTIMAL, opaqueFd)
+		c.must("vkCreateImage", r)
+		memory := c.allocate(uint64(c.dev.ImageRequirements(handle).Size), t, next(vulkan.DedicatedInfo(&c.a, handle, 0, nil)))
+		c.must("vkBindImageMemory", c.dev.BindImage(handle, memory, 0))
+		return &mirrorImage{shape: s, handle: handle, memory: memory, want: reference.NewImage(s.dimensions, s.format, s.extent, 1, 1)}
+	}
+	transfer := func(i *mirrorImage, from, to uint32) {
+		x := vulkan.Struct[vk.ImageMemoryBarrier](&m.a)
+		x.SrcAccessMask, x.DstAccessMask = vk.ACCESS_TRANSFER_WRITE_BIT, vk.ACCESS_TRANSFER_READ_BIT
+		x.OldLayout, x.NewLayout = vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL
+		x.SrcQueueFamilyIndex, x.DstQueueFamilyIndex, x.Image = from, to, i.handle
+		x.SubresourceRange = vk.ImageSubresourceRange{AspectMask: color, LevelCount: 1, LayerCount: 1}
+		c.dev.CallOn("vkCmdPipelineBarrier", uintptr(m.cb), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
+			0, 0, 0, 0, 0, 1, ptr(x))
+	}
+	out := shared(func(dedicated unsafe.Pointer) unsafe.Pointer { return vulkan.ExportInfo(&c.a, opaqueFd, dedicated) })
+	m.transition(out.handle, color)
+	m.bufferToImage(out, m.buffer(64*48*4), vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: color, LayerCount: 1},
+		ImageExtent: vk.Extent3D{Width: 64, Height: 48, Depth: 1}})
+	transfer(out, 0, vk.QUEUE_FAMILY_EXTERNAL)
+	m.flush()
+	fd := c.getFd(out.memory)
+	in := shared(func(dedicated unsafe.Pointer) unsafe.Pointer {
+		return vulkan.ImportFdInfo(&c.a, opaqueFd, fd, dedicated)
+	})
+	in.want = out.want
+	transfer(in, vk.QUEUE_FAMILY_EXTERNAL, 0)
+	m.images = append(m.images, in)
+	m.check()
+	c.dev.DestroyImage(out.handle)
+	c.dev.Free(out.memory)
 }

@@ -41,6 +41,7 @@ type blitTest struct {
 	layer    [2]uint32
 	layers   uint32
 	steps    float64
+	loose    float64
 	copy2    bool
 }
 
@@ -55,7 +56,7 @@ func (t blitTest) run(c *Case) {
 	m.copy2 = t.copy2
 	t.from.values, t.to.values = true, true
 	src, dst := m.image(t.from), m.image(t.to)
-	dst.steps = t.steps
+	dst.steps, dst.loose = t.steps, t.loose
 	layers := func(i int) vk.ImageSubresourceLayers {
 		return vk.ImageSubresourceLayers{AspectMask: t.aspects, MipLevel: t.level[i], BaseArrayLayer: t.layer[i], LayerCount: t.layers}
 	}

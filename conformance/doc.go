@@ -3,5 +3,7 @@
 // Its tests are one table of cases, named after the groups of the Vulkan conformance test suite that they
 // mirror. Each case runs in a process of its own, on Farside and, where it has what the case needs, on
 // lavapipe as the reference; lavapipe_test.go lists where lavapipe breaks the rule that a case asks about.
+// What commands write is compared byte by byte with conformance/reference, which does the same texel by texel.
+//
 // One case alone: go test ./conformance -run 'TestConformance/farside/api.external.memory.opaque_fd'.
 package conformance

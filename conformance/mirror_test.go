@@ -39,6 +39,7 @@ type mirrorImage struct {
 	mapped []byte // from the image's first byte; nil where the host can't see it
 	want   *reference.Image
 	steps  float64 // how many steps of its format each component may be off
+	loose  float64 // and how far besides
 }
 
 // shape is what an image is like.
@@ -261,7 +262,7 @@ func (m *mirror) near(i *mirrorImage, aspect vk.ImageAspectFlags, got, want []by
 	g, w := i.want.Decode(aspect, got), i.want.Decode(aspect, want)
 	for n := range w.F {
 		d := g.F[n] - w.F[n]
-		if most := i.steps * i.want.Step(aspect, n, w.F[n]); !(d <= most && -d <= most) || g.I[n] != w.I[n] {
+		if most := i.steps*i.want.Step(aspect, n, w.F[n]) + i.loose; !(d <= most && -d <= most) || g.I[n] != w.I[n] {
 			return false
 		}
 	}

@@ -8,7 +8,7 @@ func table() []definition {
 		deviceInitCases(), infoCases(), queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
 		nvCases(), hammerCases(), extensionCases(),
 		// Transfers
-		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), clearCases(),
+		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), clearCases(), allFormatCases(),
 		largeCases(), randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(), threadCases(), commandBufferMisuse(),
 		executionErrorCases(), transferMemoryCases(), pendingCases(),
 		// Synchronisation

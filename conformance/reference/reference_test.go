@@ -27,6 +27,8 @@ func TestTexels(t *testing.T) {
 		{vk.FORMAT_A2B10G10R10_UINT_PACK32, color, Texel{I: [4]int64{1, 2, 5000, 3}}, []byte{1, 8, 0xf0, 0xff}},
 		{vk.FORMAT_R16G16B16A16_SFLOAT, color, Texel{F: [4]float64{1, -65504, 0x1p-24, 0}}, []byte{0, 0x3c, 0xff, 0xfb, 1, 0, 0, 0}},
 		{vk.FORMAT_B10G11R11_UFLOAT_PACK32, color, Texel{F: [4]float64{1, -1, 2}}, []byte{0xc0, 3, 0, 0x80}},
+		{vk.FORMAT_R10X6G10X6_UNORM_2PACK16, color, Texel{F: [4]float64{1, 0.5}}, []byte{0xc0, 0xff, 0, 0x80}},
+		{vk.FORMAT_E5B9G9R9_UFLOAT_PACK32, color, Texel{F: [4]float64{1, 0.5, 0}}, []byte{0, 1, 1, 0x80}},
 		{vk.FORMAT_R16_SINT, color, Texel{I: [4]int64{-40000}}, []byte{0, 0x80}},
 		{vk.FORMAT_D16_UNORM, depth, Texel{F: [4]float64{1}}, []byte{255, 255}},
 		{vk.FORMAT_X8_D24_UNORM_PACK32, depth, Texel{F: [4]float64{1}}, []byte{255, 255, 255, 0}},

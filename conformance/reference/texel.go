@@ -29,8 +29,12 @@ func (m *Image) place(c []vk.FormatComponent, i int) (index, shift int) {
 	for _, d := range c[:i] {
 		shift += int(d.Bits)
 	}
-	if m.info.Packed != 0 && len(c) > 1 { // named from the highest bit down; depth alone is moved to bit 0
-		shift = int(m.info.Packed) - shift - int(c[i].Bits)
+	switch word := int(m.info.Packed); {
+	case word == 0 || c[i].Name == 'D': // depth is moved to bit 0
+	case int(m.info.BlockSize)*8 > word: // each component has the upper bits of a word of its own
+		shift = i*word + word - int(c[i].Bits)
+	default: // from the highest bit down
+		shift = word - shift - int(c[i].Bits)
 	}
 	switch c[i].Name {
 	case 'G':
@@ -45,6 +49,9 @@ func (m *Image) place(c []vk.FormatComponent, i int) (index, shift int) {
 
 // Decode reads one texel of an uncompressed format.
 func (m *Image) Decode(aspect vk.ImageAspectFlags, block []byte) Texel {
+	if m.Format == vk.FORMAT_E5B9G9R9_UFLOAT_PACK32 {
+		return decodeShared(block)
+	}
 	t := Texel{F: [4]float64{3: 1}, I: [4]int64{3: 1}}
 	comps := m.components(aspect)
 	for i, c := range comps {
@@ -60,6 +67,10 @@ func (m *Image) Decode(aspect vk.ImageAspectFlags, block []byte) Texel {
 
 // Encode writes one texel of an uncompressed format.
 func (m *Image) Encode(aspect vk.ImageAspectFlags, block []byte, t Texel) {
+	if m.Format == vk.FORMAT_E5B9G9R9_UFLOAT_PACK32 {
+		encodeShared(block, t)
+		return
+	}
 	comps := m.components(aspect)
 	for i, c := range comps {
 		index, shift := m.place(comps, i)
@@ -76,6 +87,9 @@ func (m *Image) Integer(aspect vk.ImageAspectFlags) bool {
 // Step is how far two encodings of almost the same texel may be apart in a component, for conversions that
 // may round either way: the distance of neighbouring values around v.
 func (m *Image) Step(aspect vk.ImageAspectFlags, index int, v float64) float64 {
+	if m.Format == vk.FORMAT_E5B9G9R9_UFLOAT_PACK32 {
+		return max(math.Abs(v), 1) / 128 // at the least; the largest of the three components decides
+	}
 	comps := m.components(aspect)
 	for i, c := range comps {
 		if at, _ := m.place(comps, i); at != index || c.Name == 'X' {
@@ -265,4 +279,31 @@ func encodeFloat(c vk.FormatComponent, f float64) uint64 {
 	}
 	m := uint64(math.RoundToEven(math.Ldexp(f, mantissa-e))) // may carry into the next exponent, which is right
 	return sign | (m + uint64(e+14)<<mantissa)
+}
+
+// decodeShared reads a texel whose three components of nine bits share an exponent.
+func decodeShared(block []byte) Texel {
+	t := Texel{F: [4]float64{3: 1}, I: [4]int64{3: 1}}
+	for i := range 3 {
+		t.F[i] = math.Ldexp(float64(getBits(block, 9*i, 9)), int(getBits(block, 27, 5))-15-9)
+	}
+	return t
+}
+
+// encodeShared takes the exponent with which the largest component has nine bits.
+func encodeShared(block []byte, t Texel) {
+	exponent := -15
+	for _, f := range t.F[:3] {
+		if f = clamp(f, 0, 65408); f > 0 {
+			_, e := math.Frexp(f)
+			if math.RoundToEven(math.Ldexp(f, 9-e)) == 512 {
+				e++
+			}
+			exponent = max(exponent, e)
+		}
+	}
+	for i, f := range t.F[:3] {
+		setBits(block, 9*i, 9, uint64(math.RoundToEven(math.Ldexp(clamp(f, 0, 65408), 9-exponent))))
+	}
+	setBits(block, 27, 5, uint64(exponent+15))
 }
