@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -160,6 +161,7 @@ func orderCases() []definition {
 			}
 			c.ok(far, "idle")
 		}),
+		external("op.cross_process.hammer", true, hammerProcesses),
 		external("op.cross_process.ownership", true, passOwnership),
 		{name: "nv.external_memory_rdma.device_and_peer", extensions: []string{rdmaExtension, fdExtension}, features: rdmaFeature,
 			valid: true, run: devicePeer},
@@ -194,6 +196,83 @@ func hammerQueues(c *Case) {
 	for i := range s.queues {
 		c.ok(s, "wait s%d %d 60000", i, batches)
 		c.ok(s, "check m%d %d", i, batches%256)
+	}
+}
+
+// hammerProcesses lets all queues of two devices and of another process work on one payload: each task writes its
+// number, and takes down what the tasks wrote that it waits for, on queues that may be anywhere.
+func hammerProcesses(c *Case) {
+	const tasks, most = 400, 3
+	near, other, far := c.stage(), c.stage(), c.farStage()
+	defer near.close()
+	defer other.close()
+	defer far.end()
+	actors := []actor{near, other, far}
+	queues := len(near.queues)
+	c.ok(near, "memory m mapped")
+	for i, a := range actors {
+		if i > 0 {
+			c.share(near, a, "m", "mapped")
+		}
+	}
+	// Each queue has a timeline, which all actors share.
+	for q := range len(actors) * queues {
+		name := fmt.Sprint("s", q)
+		for i, a := range actors {
+			c.ok(a, "timeline %s 0 opaque", name)
+			if i > 0 {
+				c.pass(near, a, name, "opaque", "permanent")
+			}
+		}
+	}
+	// The tasks wait for earlier ones, and each actor submits its own in order, so that they all come to an end.
+	type task struct{ queue, seq int }
+	rng := rand.New(rand.NewPCG(7, 11))
+	var all [tasks]task
+	var notes [tasks][]int
+	orders := make([][]string, len(actors))
+	counts := make([]int, len(actors)*queues)
+	cell := func(t, i int) int { return 4 * (t*(most+1) + i) } // the task's word, and then its notes
+	for t := range tasks {
+		q := rng.IntN(len(counts))
+		counts[q]++
+		all[t] = task{q, counts[q]}
+		order := fmt.Sprintf("submit %d word=m:%d:%d", q%queues, cell(t, 0), t+1)
+		for i := range min(t, most) {
+			d := max(0, t-1-rng.IntN(40))
+			notes[t] = append(notes[t], d)
+			order += fmt.Sprintf(" wait=s%d:%d move=m:%d:%d", all[d].queue, all[d].seq, cell(t, i+1), cell(d, 0))
+		}
+		order += fmt.Sprintf(" signal=s%d:%d", q, counts[q])
+		orders[q/queues] = append(orders[q/queues], order)
+	}
+	var wg sync.WaitGroup
+	for i, a := range actors {
+		wg.Go(func() {
+			for _, order := range orders[i] {
+				if got := a.do(order); got != "VK_SUCCESS" {
+					c.Errorf("%s: %s", order, got)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for q, n := range counts {
+		c.ok(near, "wait s%d %d 60000", q, n)
+	}
+	b := near.objects["m"].bytes
+	for t := range tasks {
+		if got := binary.NativeEndian.Uint32(b[cell(t, 0):]); got != uint32(t+1) {
+			c.Errorf("task %d wrote %d", t+1, got)
+		}
+		for i, d := range notes[t] {
+			if got := binary.NativeEndian.Uint32(b[cell(t, i+1):]); got != uint32(d+1) {
+				c.Errorf("task %d on queue %d read %d from task %d on queue %d", t+1, all[t].queue, got, d+1, all[d].queue)
+			}
+		}
+	}
+	for _, a := range actors {
+		c.ok(a, "idle")
 	}
 }
 

@@ -182,7 +182,7 @@ func (s *stage) number(text string) uint64 {
 //	binary NAME TYPES, timeline NAME VALUE TYPES, fence NAME TYPES, event NAME, memory NAME MEMORY
 //	export NAME opaque|sync, import NAME opaque|sync permanent|temporary, adopt NAME MEMORY
 //	submit QUEUE [wait=NAME[:VALUE]] [signal=NAME[:VALUE]] [fence=NAME] [fill=NAME:BYTE] [copy=NAME:NAME]
-//		[release=NAME] [acquire=NAME], the commands in their order
+//		[word=NAME:OFFSET:WORD] [move=NAME:TO:FROM] [release=NAME] [acquire=NAME], the commands in their order
 //	wait NAME VALUE MILLISECONDS, signal NAME VALUE, value NAME, status NAME, reset NAME, idle
 //	write NAME BYTE, check NAME BYTE, destroy NAME
 func (s *stage) do(order string) string {
@@ -370,17 +370,30 @@ func (s *stage) submit(index int, words []string) string {
 	var commands []func(cb vk.CommandBuffer)
 	for _, word := range words {
 		verb, rest, _ := strings.Cut(word, "=")
-		name, value, _ := strings.Cut(rest, ":")
-		o := s.object(name)
-		point := vulkan.Point{Semaphore: o.semaphore}
-		if verb != "copy" && value != "" {
-			point.Value = s.number(value)
+		args := strings.Split(rest, ":")
+		o := s.object(args[0])
+		number := func(i int) uint64 {
+			if i >= len(args) {
+				return 0
+			}
+			return s.number(args[i])
+		}
+		fill := func(offset, size, word uint64) {
+			commands = append(commands, func(cb vk.CommandBuffer) {
+				s.dev.CallOn("vkCmdFillBuffer", uintptr(cb), uintptr(o.buffer), uintptr(offset), uintptr(size), uintptr(word))
+			})
+		}
+		copyFrom := func(src *object, r vk.BufferCopy) {
+			region := vulkan.Put(&s.c.a, r)
+			commands = append(commands, func(cb vk.CommandBuffer) {
+				s.dev.CallOn("vkCmdCopyBuffer", uintptr(cb), uintptr(src.buffer), uintptr(o.buffer), 1, ptr(region))
+			})
 		}
 		switch verb {
 		case "wait":
-			b.Wait = append(b.Wait, point)
+			b.Wait = append(b.Wait, vulkan.Point{Semaphore: o.semaphore, Value: number(1)})
 		case "signal":
-			b.Signal = append(b.Signal, point)
+			b.Signal = append(b.Signal, vulkan.Point{Semaphore: o.semaphore, Value: number(1)})
 		case "fence":
 			fence = o.fence
 		case "release":
@@ -388,15 +401,13 @@ func (s *stage) submit(index int, words []string) string {
 		case "acquire":
 			commands = append(commands, func(cb vk.CommandBuffer) { s.transfer(cb, o, vk.QUEUE_FAMILY_EXTERNAL, s.queues[index].family) })
 		case "fill":
-			commands = append(commands, func(cb vk.CommandBuffer) {
-				s.dev.CallOn("vkCmdFillBuffer", uintptr(cb), uintptr(o.buffer), 0, vk.WHOLE_SIZE, uintptr(point.Value*0x01010101))
-			})
+			fill(0, vk.WHOLE_SIZE, number(1)*0x01010101)
+		case "word":
+			fill(number(1), 4, number(2))
+		case "move":
+			copyFrom(o, vk.BufferCopy{DstOffset: number(1), SrcOffset: number(2), Size: 4})
 		case "copy":
-			src := s.object(value)
-			region := vulkan.Put(&s.c.a, vk.BufferCopy{Size: stageBytes})
-			commands = append(commands, func(cb vk.CommandBuffer) {
-				s.dev.CallOn("vkCmdCopyBuffer", uintptr(cb), uintptr(src.buffer), uintptr(o.buffer), 1, ptr(region))
-			})
+			copyFrom(s.object(args[1]), vk.BufferCopy{Size: stageBytes})
 		}
 	}
 	if len(commands) > 0 {
