@@ -28,6 +28,7 @@ type Codec struct {
 	size           int // bytes of a texel
 	channels       []channel
 	sharedExponent bool // E5B9G9R9, whose channels cannot be taken one by one
+	quad           int  // 2 or 4 if the texel is red, green, blue and alpha in words of as many bytes, otherwise 0
 	lanes          func() *lanes
 }
 
@@ -107,6 +108,9 @@ func newCodec(f vk.Format, p Plane) *Codec {
 			ch.numbers = ch.allNumbers()
 		}
 		c.channels = append(c.channels, ch)
+	}
+	if len(c.channels) == 4 && c.channels[0].slot == 0 && info.Packed == 0 && (c.size == 8 || c.size == 16) {
+		c.quad = c.size / 4
 	}
 	c.lanes = sync.OnceValue(func() *lanes { return newLanes(c) })
 	return c
@@ -211,6 +215,10 @@ func (ch *channel) store(dst []byte, raw [][4]uint64, size int) {
 
 // load reads the bits of every channel; those of a missing one are 0, 0, 0, 1.
 func (c *Codec) load(raw [][4]uint64, src []byte) {
+	if c.quad != 0 {
+		c.loadQuads(raw, src)
+		return
+	}
 	if len(c.channels) < 4 {
 		for i := range raw {
 			raw[i] = [4]uint64{3: 1}
@@ -221,7 +229,44 @@ func (c *Codec) load(raw [][4]uint64, src []byte) {
 	}
 }
 
+// loadQuads is load in one go, for the formats that are read most apart from those of bytes.
+func (c *Codec) loadQuads(raw [][4]uint64, src []byte) {
+	src = src[:len(raw)*c.size]
+	if c.quad == 2 {
+		for i := range raw {
+			t := binary.LittleEndian.Uint64(src[i*8:])
+			raw[i] = [4]uint64{t & 0xffff, t >> 16 & 0xffff, t >> 32 & 0xffff, t >> 48}
+		}
+		return
+	}
+	for i := range raw {
+		low, high := binary.LittleEndian.Uint64(src[i*16:]), binary.LittleEndian.Uint64(src[i*16+8:])
+		raw[i] = [4]uint64{low & 0xffffffff, low >> 32, high & 0xffffffff, high >> 32}
+	}
+}
+
+// storeQuads is store in one go.
+func (c *Codec) storeQuads(dst []byte, raw [][4]uint64) {
+	dst = dst[:len(raw)*c.size]
+	if c.quad == 2 {
+		for i := range raw {
+			r := &raw[i]
+			binary.LittleEndian.PutUint64(dst[i*8:], r[0]|r[1]<<16|r[2]<<32|r[3]<<48)
+		}
+		return
+	}
+	for i := range raw {
+		r := &raw[i]
+		binary.LittleEndian.PutUint64(dst[i*16:], r[0]|r[1]<<32)
+		binary.LittleEndian.PutUint64(dst[i*16+8:], r[2]|r[3]<<32)
+	}
+}
+
 func (c *Codec) store(dst []byte, raw [][4]uint64) {
+	if c.quad != 0 {
+		c.storeQuads(dst, raw)
+		return
+	}
 	clear(dst[:len(raw)*c.size])
 	for i := range c.channels {
 		c.channels[i].store(dst, raw, c.size)
@@ -300,13 +345,18 @@ func (c *Codec) DecodeFloat(dst [][4]float64, src []byte) {
 				dst[t] = [4]float64{3: 1}
 			}
 		}
+		if c.quad != 0 {
+			c.loadQuads(raw[:n], src)
+		}
 		for i := range c.channels {
 			ch := &c.channels[i]
 			if ch.numbers != nil && ch.width == 1 {
 				ch.bytesToFloat(dst[:n], src, c.size)
 				continue
 			}
-			ch.load(raw[:n], src, c.size)
+			if c.quad == 0 {
+				ch.load(raw[:n], src, c.size)
+			}
 			ch.toFloat(dst, raw[:n])
 		}
 		dst, src = dst[n:], src[n*c.size:]

@@ -249,15 +249,11 @@ func mixColumns(dst, src [][4]float64, taps []tap) {
 	dst = dst[:len(taps)]
 	for i := range taps {
 		t := &taps[i]
-		u, v, w := &src[t.a], &src[t.b], float64(t.weight)/(1<<WeightBits)
 		if t.weight == 0 { // b may be infinite, or no number
-			dst[i] = *u
+			dst[i] = src[t.a]
 			continue
 		}
-		d := &dst[i]
-		for c := range d {
-			d[c] = u[c]*(1-w) + v[c]*w
-		}
+		mix(&dst[i], &src[t.a], &src[t.b], float64(t.weight)/(1<<WeightBits))
 	}
 }
 
@@ -266,11 +262,17 @@ func mixRows(dst, u, v [][4]float64, weight int32) [][4]float64 {
 	w := float64(weight) / (1 << WeightBits)
 	dst, v = dst[:len(u)], v[:len(u)]
 	for i := range u {
-		for c := range dst[i] {
-			dst[i][c] = u[i][c]*(1-w) + v[i][c]*w
-		}
+		mix(&dst[i], &u[i], &v[i], w)
 	}
 	return dst
+}
+
+// mix is u and v weighed 1-w to w.
+func mix(dst, u, v *[4]float64, w float64) {
+	dst[0] = u[0]*(1-w) + v[0]*w
+	dst[1] = u[1]*(1-w) + v[1]*w
+	dst[2] = u[2]*(1-w) + v[2]*w
+	dst[3] = u[3]*(1-w) + v[3]*w
 }
 
 // addSlice filters between what sum has from one slice and two rows of the next.
