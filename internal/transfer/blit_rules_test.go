@@ -3,7 +3,10 @@ package transfer
 import (
 	"bytes"
 	"math"
+	"runtime/debug"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"farside/internal/texel"
 	"farside/internal/vk"
@@ -211,4 +214,43 @@ func FuzzBlit(f *testing.F) {
 			reference(t, dst, before, &src.Image, &regions[0], filter)
 		}
 	})
+}
+
+// TestBlitFaults: memory that the application unmaps is a panic to recover from, in the assembly too.
+func TestBlitFaults(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	for _, format := range []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8G8B8A8_SRGB, vk.FORMAT_R16G16B16A16_SFLOAT} {
+		for _, size := range []int32{8, 500} { // of the destination: one core, all
+			for bad := range 2 {
+				images := [2]*guarded{
+					newGuarded(t, format, vk.IMAGE_TYPE_2D, [3]uint32{uint32(size), uint32(size), 1}, 1, 1),
+					newGuarded(t, format, vk.IMAGE_TYPE_2D, [3]uint32{13, 9, 1}, 1, 1),
+				}
+				gone, err := unix.Mmap(-1, 0, int(images[bad].Layout.Size), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)
+				if err != nil {
+					t.Fatal(err)
+				}
+				images[bad].Bytes = gone
+				side := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 1}
+				r := vk.ImageBlit{
+					SrcSubresource: side, SrcOffsets: [2]vk.Offset3D{{}, {X: 13, Y: 9, Z: 1}},
+					DstSubresource: side, DstOffsets: [2]vk.Offset3D{{}, {X: size, Y: size, Z: 1}},
+				}
+				for _, filter := range []vk.Filter{vk.FILTER_NEAREST, vk.FILTER_LINEAR} {
+					func() {
+						defer func() {
+							if fault, ok := recover().(interface{ Addr() uintptr }); !ok {
+								t.Errorf("%v, %v: no fault but %v", format, filter, fault)
+							}
+						}()
+						err := Blit(&images[0].Image, &images[1].Image, []vk.ImageBlit{r}, filter)
+						t.Errorf("%v, %v: a blit of memory that is not there ends with %v", format, filter, err)
+					}()
+				}
+				if err := unix.Munmap(gone); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
 }

@@ -213,7 +213,7 @@ func TestBlitRandom(t *testing.T) {
 		vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_A8B8G8R8_UNORM_PACK32, vk.FORMAT_R8G8B8A8_SRGB,
 		vk.FORMAT_B8G8R8A8_SRGB,
 	}
-	for seed := range uint64(4000) {
+	for seed := range uint64(1200) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		class := []texel.Class{texel.Float, texel.Float, texel.Float, texel.Uint, texel.Sint}[random.IntN(5)]
 		filter := vk.FILTER_NEAREST
@@ -318,13 +318,13 @@ func TestBlitLarge(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 4))
 	for _, format := range []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R5G6B5_UNORM_PACK16} {
 		for _, filter := range []vk.Filter{vk.FILTER_NEAREST, vk.FILTER_LINEAR} {
-			src := newGuarded(t, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_TYPE_2D, [3]uint32{300, 200, 1}, 1, 2)
-			dst := newGuarded(t, format, vk.IMAGE_TYPE_2D, [3]uint32{257, 301, 1}, 1, 2)
+			src := newGuarded(t, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_TYPE_2D, [3]uint32{150, 120, 1}, 1, 2)
+			dst := newGuarded(t, format, vk.IMAGE_TYPE_2D, [3]uint32{191, 90, 1}, 1, 2)
 			fillNumbers(&src.Image, random)
 			layers := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 2}
 			r := vk.ImageBlit{
-				SrcSubresource: layers, SrcOffsets: [2]vk.Offset3D{{X: 300, Y: 200}, {Z: 1}},
-				DstSubresource: layers, DstOffsets: [2]vk.Offset3D{{}, {X: 257, Y: 301, Z: 1}},
+				SrcSubresource: layers, SrcOffsets: [2]vk.Offset3D{{X: 150, Y: 120}, {Z: 1}},
+				DstSubresource: layers, DstOffsets: [2]vk.Offset3D{{}, {X: 191, Y: 90, Z: 1}},
 			}
 			before := bytes.Clone(dst.all)
 			if err := Blit(&dst.Image, &src.Image, []vk.ImageBlit{r}, filter); err != nil {
