@@ -12,14 +12,10 @@ var (
 	munmap = syscall.Munmap
 )
 
-func mapWords(n int, touched bool) ([]uint64, error) {
-	flags := syscall.MAP_PRIVATE | syscall.MAP_ANON
-	if touched {
-		flags |= syscall.MAP_POPULATE
-	}
-	b, err := mmap(-1, 0, n*8, syscall.PROT_READ|syscall.PROT_WRITE, flags)
+func mapWords(n, flags int) ([]uint64, error) {
+	b, err := mmap(-1, 0, n*8, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON|flags)
 	if err != nil {
-		return nil, fmt.Errorf("map %d bytes: %w", n*8, err)
+		return nil, fmt.Errorf("%w: map %d bytes: %w", ErrMemory, n*8, err)
 	}
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
 }

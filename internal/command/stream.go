@@ -51,11 +51,19 @@ func NewStream(pool *Pool, window *Window) *Stream { return &Stream{pool: pool, 
 
 // Begin starts the recording of an empty stream. It fails with ErrMemory.
 func (s *Stream) Begin() error {
-	if err := s.grow(1); err != nil {
+	c, err := s.pool.takeFirst()
+	if err != nil {
 		return err
 	}
+	s.push(c)
 	s.open = true
 	return nil
+}
+
+// push opens the window on one more chunk.
+func (s *Stream) push(words []uint64) {
+	s.chunks = append(s.chunks, chunk{words: words})
+	*s.window = Window{address(words), address(words) + uintptr(len(words))*8}
 }
 
 // End closes the stream for records.
@@ -106,19 +114,6 @@ func (s *Stream) settle() {
 	}
 }
 
-// grow adds a chunk with room for a number of words. The first one of a stream may stay almost empty; what has
-// outgrown it is likely to fill the next.
-func (s *Stream) grow(words int) error {
-	next, err := s.pool.take(words, len(s.chunks) > 0)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrMemory, err)
-	}
-	s.settle()
-	s.chunks = append(s.chunks, chunk{words: next})
-	*s.window = Window{address(next), address(next) + uintptr(len(next))*8}
-	return nil
-}
-
 // add appends a record. The window moves last: if copying from the application's memory faults, no half
 // record is left.
 func (s *Stream) add(op Op, args []uint64, tails ...[]byte) error {
@@ -131,9 +126,12 @@ func (s *Stream) add(op Op, args []uint64, tails ...[]byte) error {
 	}
 	c, n := s.last()
 	if c == nil || size > len(c.words)-n {
-		if err := s.grow(size); err != nil {
+		next, err := s.pool.takeNext(size)
+		if err != nil {
 			return err
 		}
+		s.settle()
+		s.push(next)
 		c, n = s.last()
 	}
 	record := c.words[n : n+size]

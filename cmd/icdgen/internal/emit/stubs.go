@@ -16,7 +16,7 @@ const inlineBytes = 4096
 
 // prefetchBytes is how far ahead of itself a stub fetches the stream's memory into the caches. Recording is as
 // fast as memory takes the records, and what an earlier recording left in the caches is gone by the next.
-const prefetchBytes = 2048
+const prefetchBytes = 3072
 
 // recording is a stub that appends a command to the command buffer's stream.
 type recording struct {

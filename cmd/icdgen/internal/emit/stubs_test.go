@@ -46,7 +46,7 @@ func TestRecordingStubs(t *testing.T) {
 		{"amd64.s", "TEXT recordData<>(SB), NOSPLIT|NOFRAME, $0 MOVQ ·commandBuffers(SB), R10 MOVQ DI, R11 SUBQ slab_Base(R10), R11 " +
 			"CMPQ R11, slab_Size(R10) JCC slow TESTQ $63, R11 JNE slow LEAQ -4096(DX), R11 SHRQ $47, R11 JNE slow " +
 			"MOVQ SI, R11 LEAQ -1(R11), R10 CMPQ R10, $4096 JCC slow TESTQ $3, R11 JNE slow ADDQ $23, R11 ANDQ $~7, R11"},
-		{"amd64.s", "ORQ $1, R11 MOVQ R11, (R10) PREFETCHT0 2048(R10)"},
+		{"amd64.s", "ORQ $1, R11 MOVQ R11, (R10) PREFETCHT0 3072(R10)"},
 		// Many is op 2: its last two arguments are on the stack.
 		{"amd64.s", "MOVQ 8(SP), R11 LEAQ -4096(R11), R11"},
 		{"amd64.s", "MOVL 16(SP), AX MOVQ AX, 40(R10)"},
@@ -55,7 +55,7 @@ func TestRecordingStubs(t *testing.T) {
 		{"arm64.s", "B recordMany<>(SB)"},
 		{"arm64.s", "SUB $4096, R6, R11 LSR $48, R11, R11 CBNZ R11, slow"},
 		{"arm64.s", "MOVWU R7, R11 MOVD R11, 40(R10)"},
-		{"arm64.s", "ADD $2, R12, R12 MOVD R12, (R10) PRFM 2048(R10), PSTL1KEEP"},
+		{"arm64.s", "ADD $2, R12, R12 MOVD R12, (R10) PRFM 3072(R10), PSTL1KEEP"},
 		// A barrier only looks whether the command buffer is being recorded.
 		{"amd64.s", "TEXT recordPipelineBarrier<>(SB), NOSPLIT|NOFRAME, $0 MOVQ ·commandBuffers(SB), R10 MOVQ DI, R11 " +
 			"SUBQ slab_Base(R10), R11 CMPQ R11, slab_Size(R10) JCC slow TESTQ $63, R11 JNE slow " +
