@@ -243,6 +243,44 @@ func hostileCases() []definition {
 			}
 		})
 	}
+	for _, k := range []handleKind{binaryOpaque, timelineOpaque, fenceOpaque, binarySync, fenceSync} {
+		row(k.group+"hostile.no_descriptors_left", func(c *Case, s *stage) {
+			c.ok(s, "%s", fillIn(k.make, "x", 1))
+			c.ok(s, "%s", fillIn(k.make, "y", 1))
+			c.ok(s, "fence done -")
+			k.signals(c, s, "y", 1)
+			c.ok(s, "export y %s", k.handle)
+			fd := s.given()
+			k.signals(c, s, "x", 1)
+			var old unix.Rlimit
+			c.system("getrlimit", unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
+			none := old
+			none.Cur = 0
+			c.system("setrlimit", unix.Setrlimit(unix.RLIMIT_NOFILE, &none))
+			exported := s.do("export x " + k.handle)
+			s.hand(fd)
+			imported := s.do("import y " + k.handle + " " + map[bool]string{true: "temporary", false: "permanent"}[k.handle == "sync"])
+			created := s.do(fillIn(k.make, "z", 1))
+			c.system("setrlimit", unix.Setrlimit(unix.RLIMIT_NOFILE, &old))
+			if exported != "VK_ERROR_TOO_MANY_OBJECTS" && k.handle == "opaque" {
+				c.Errorf("an export without free descriptors: %s", exported)
+			}
+			if imported != "VK_SUCCESS" {
+				if !isOpen(fd) {
+					c.Errorf("an import failed (%s), but took the descriptor", imported)
+				}
+				unix.Close(fd)
+			}
+			if created != "VK_SUCCESS" {
+				s.do("destroy z")
+			}
+			if exported != "VK_SUCCESS" { // x is as it was
+				k.waits(c, s, "x", 1)
+			} else if fd := s.given(); fd >= 0 {
+				unix.Close(fd)
+			}
+		})
+	}
 	row("api.external.semaphore.opaque_fd.hostile.bad_create", func(c *Case, s *stage) {
 		win := vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT
 		o, r := s.dev.CreateSemaphore(vulkan.ExportSemaphoreInfo(&c.a, win, nil))

@@ -179,7 +179,7 @@ func (s *stage) number(text string) uint64 {
 // and sync, or -. MEMORY is device, mapped, rdma, or exclusive, which belongs to one queue family at a time;
 // contents are one byte, repeated. release and acquire transfer the ownership to and from other processes.
 //
-//	binary NAME TYPES, timeline NAME VALUE TYPES, fence NAME TYPES, event NAME, memory NAME MEMORY
+//	binary NAME TYPES, timeline NAME VALUE TYPES, fence NAME TYPES [signalled], event NAME, memory NAME MEMORY
 //	export NAME opaque|sync, import NAME opaque|sync permanent|temporary, adopt NAME MEMORY
 //	submit QUEUE [wait=NAME[:VALUE]] [signal=NAME[:VALUE]] [fence=NAME] [fill=NAME:BYTE] [copy=NAME:NAME]
 //		[word=NAME:OFFSET:WORD] [move=NAME:TO:FROM] [release=NAME] [acquire=NAME], the commands in their order
@@ -205,7 +205,11 @@ func (s *stage) do(order string) string {
 		if types != 0 {
 			next = vulkan.ExportFenceInfo(&s.c.a, types, nil)
 		}
-		f, r := d.CreateFence(0, next)
+		var flags vk.FenceCreateFlags
+		if len(w) > 3 {
+			flags = vk.FENCE_CREATE_SIGNALED_BIT
+		}
+		f, r := d.CreateFence(flags, next)
 		s.objects[w[1]] = &object{fence: f}
 		return r.String()
 	case "event":

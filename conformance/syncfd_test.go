@@ -368,6 +368,53 @@ func syncFdCases() []definition {
 			}
 		}
 	}
+	pair := func(name string, run func(c *Case, near, far *stage)) {
+		row(name, func(c *Case) {
+			near, far := c.stage(), c.stage()
+			defer near.close()
+			defer far.close()
+			c.ok(far, "fence done -")
+			run(c, near, far)
+		})
+	}
+	pair("api.external.fence.opaque_fd.signaled_at_creation", func(c *Case, near, far *stage) {
+		c.ok(near, "fence x opaque signalled")
+		c.ok(far, "fence x -")
+		c.pass(near, far, "x", "opaque", "temporary")
+		c.ok(far, "status x")
+		c.ok(far, "reset x")
+		c.ask(far, "VK_NOT_READY", "status x")
+		c.ok(near, "status x")
+		c.pass(near, far, "x", "opaque", "permanent")
+		c.ok(far, "wait x 0 0")
+		c.ok(far, "reset x")
+		c.ask(near, "VK_NOT_READY", "status x")
+	})
+	pair("api.external.semaphore.opaque_fd.timeline_value_is_shared", func(c *Case, near, far *stage) {
+		c.ok(near, "timeline x 77 opaque")
+		c.ok(far, "timeline x 5 -")
+		c.pass(near, far, "x", "opaque", "permanent")
+		c.ask(far, "77", "value x")
+		c.ok(far, "signal x 80")
+		c.ask(near, "80", "value x")
+		c.ok(near, "submit 0 signal=x:18446744073709551615")
+		c.ok(far, "wait x 18446744073709551615 20000")
+		c.ask(far, "18446744073709551615", "value x")
+	})
+	for _, k := range []handleKind{binaryOpaque, binarySync} {
+		pair(k.group+"temporary_hides_permanent", func(c *Case, near, far *stage) {
+			// far's own signal is there again when the temporary import's has been waited for.
+			for _, a := range []actor{near, far} {
+				c.ok(a, "%s", fillIn(k.make, "x", 1))
+			}
+			c.ok(far, "submit 0 signal=x")
+			c.ok(far, "idle")
+			k.signals(c, near, "x", 1)
+			c.pass(near, far, "x", k.handle, "temporary")
+			k.waits(c, far, "x", 1)
+			k.waits(c, far, "x", 1)
+		})
+	}
 	row("api.external.semaphore.info", func(c *Case) {
 		ask := func(ht vk.ExternalSemaphoreHandleTypeFlagBits, timeline bool) vk.ExternalSemaphoreFeatureFlags {
 			in := vulkan.Struct[vk.PhysicalDeviceExternalSemaphoreInfo](&c.a)
