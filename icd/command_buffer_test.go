@@ -157,7 +157,7 @@ func TestLifecycle(t *testing.T) {
 		if len(ops(b)) != 1 {
 			t.Error("a pending command buffer lost its commands")
 		}
-		b.Completed()
+		b.Completed(true)
 		r.state(b, stateExecutable)
 	}
 
@@ -173,14 +173,16 @@ func TestLifecycle(t *testing.T) {
 	r.recorded(b, simultaneous)
 	r.pending(b)
 	r.pending(b)
-	b.Completed()
+	b.Completed(true)
 	r.result(resetCommandBuffer(b.handle, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00045")
-	b.Completed()
+	b.Completed(true)
 
 	r.recorded(b, oneTime)
 	r.pending(b)
+	b.Completed(false) // the submission was refused
 	r.state(b, stateExecutable)
-	b.Completed()
+	r.pending(b)
+	b.Completed(true)
 	r.state(b, stateInvalid)
 	r.refused(b, "vkQueueSubmit", "VUID-vkQueueSubmit-pCommandBuffers-00070")
 	r.recorded(b, 0)
@@ -467,17 +469,17 @@ func TestSecondaryCommandBuffers(t *testing.T) {
 	r.execute(p, u)
 	r.result(endCommandBuffer(p.handle), vk.SUCCESS)
 	r.pending(p)
-	p.Completed()
-	q.Completed()
+	p.Completed(true)
+	q.Completed(true)
 	r.begin(p, 0)
 	r.execute(p, s)
 	r.result(endCommandBuffer(p.handle), vk.SUCCESS)
 	r.pending(q)
 	r.refused(p, "vkQueueSubmit", "VUID-vkQueueSubmit-pCommandBuffers-00073")
 	r.refused(p, "vkQueueSubmit2", "VUID-vkQueueSubmit2-commandBuffer-03877")
-	q.Completed()
+	q.Completed(true)
 	r.pending(p)
-	p.Completed()
+	p.Completed(true)
 
 	// A reset of a secondary one makes the primary ones invalid; one that no longer executes it stays.
 	r.recorded(p, 0)
@@ -500,7 +502,7 @@ func TestSecondaryCommandBuffers(t *testing.T) {
 	r.execute(p, s)
 	r.result(endCommandBuffer(p.handle), vk.SUCCESS)
 	r.pending(p)
-	p.Completed()
+	p.Completed(true)
 	r.state(s, stateInvalid)
 	r.state(p, stateInvalid)
 
@@ -539,7 +541,7 @@ func TestPoolLifecycle(t *testing.T) {
 	r.result(resetCommandPool(r.d.handle, pool, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandPool-commandPool-00040")
 	r.state(a, stateExecutable)
 	r.state(b, stateRecording)
-	a.Completed()
+	a.Completed(true)
 	r.result(resetCommandPool(r.d.handle, pool, vk.COMMAND_POOL_RESET_RELEASE_RESOURCES_BIT), vk.SUCCESS)
 	r.state(a, stateInitial)
 	r.state(b, stateInitial)
@@ -582,7 +584,7 @@ func TestPoolLifecycle(t *testing.T) {
 		if len(ops(busy)) != 1 {
 			t.Error("the commands are gone before they are executed")
 		}
-		busy.Completed()
+		busy.Completed(true)
 		if len(ops(busy)) != 0 {
 			t.Error("the commands stay after the execution")
 		}
@@ -606,7 +608,7 @@ func TestPendingHammer(t *testing.T) {
 					if n := len(ops(b)); n != 1 {
 						t.Errorf("executed %d commands", n)
 					}
-					b.Completed()
+					b.Completed(true)
 				}
 			}
 		})

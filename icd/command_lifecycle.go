@@ -243,15 +243,16 @@ func (s bufferState) String() string {
 // Stream returns what the buffer holds. It does not change while the buffer is pending.
 func (b *commandBuffer) Stream() *command.Stream { return b.stream }
 
-// Completed ends an execution that beginPending began.
-func (b *commandBuffer) Completed() {
+// Completed ends an execution that beginPending began. One that did not happen leaves what was recorded for one
+// submission as it is.
+func (b *commandBuffer) Completed(executed bool) {
 	for _, s := range b.secondaries {
-		s.ended(true)
+		s.ended(executed)
 	}
-	b.ended(true)
+	b.ended(executed)
 }
 
-// ended counts an execution down; executed is false for one that never happened.
+// ended counts one execution of this buffer alone down.
 func (b *commandBuffer) ended(executed bool) {
 	switch b.life.end(executed && b.recordedFor(vk.COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)) {
 	case stateInvalid:

@@ -25,7 +25,7 @@ func TestRecordingInGoDoesNotAllocate(t *testing.T) {
 		cmdPipelineBarrier2(h, nil)
 		endCommandBuffer(h)
 		if b.beginPending("vkQueueSubmit") == nil {
-			b.Completed()
+			b.Completed(true)
 		}
 	}
 	record()
@@ -78,7 +78,7 @@ func TestPoolsGiveMemoryBack(t *testing.T) {
 			r.pending(b)
 			destroyCommandPool(r.d.handle, pool, nil)
 			r.reported("VUID-vkDestroyCommandPool-commandPool-00041")
-			b.Completed()
+			b.Completed(true)
 			continue
 		}
 		destroyCommandPool(r.d.handle, pool, nil)

@@ -22,8 +22,8 @@ import (
 // CommandBuffer is a command buffer on its way through a queue.
 type CommandBuffer interface {
 	Stream() *command.Stream
-	// Completed is called once for each execution, when it has ended.
-	Completed()
+	// Completed is called once for each execution, when it has ended; executed is false for one that was dropped.
+	Completed(executed bool)
 }
 
 // Device is what the queues of a VkDevice share. Its fields do not change.
@@ -90,7 +90,7 @@ func (s *Submission) Cancel() {
 func (s *Submission) skip(st *step) {
 	switch st.kind {
 	case stepExecute:
-		st.buffer.Completed()
+		st.buffer.Completed(false)
 	case stepSignal:
 		st.payload.Pending(-1)
 		st.payload.Release()
@@ -205,7 +205,7 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 			if err := q.execute(st.buffer.Stream()); err != nil && !errors.Is(err, syncobj.ErrStopped) {
 				q.device.Lost(st.buffer, err)
 			}
-			st.buffer.Completed()
+			st.buffer.Completed(true)
 		case stepSignal:
 			err := st.payload.SignalPending(st.value)
 			if err != nil {

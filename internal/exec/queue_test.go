@@ -138,7 +138,7 @@ type recorded struct {
 }
 
 func (r *recorded) Stream() *command.Stream { return r.stream }
-func (r *recorded) Completed()              { r.completed.Add(1) }
+func (r *recorded) Completed(bool)          { r.completed.Add(1) }
 
 func (w *world) record(t testing.TB, commands func(s *command.Stream)) *recorded {
 	t.Helper()
