@@ -113,7 +113,7 @@ func manyRegions(c *Case, copy2 bool) {
 	m := c.mirror(1)
 	m.copy2 = copy2
 	a, b := m.buffer(100_000), m.buffer(100_000)
-	m.copyBuffer(b, a, randomRegions(m, 5000, 100_000)...)
+	m.copyBuffer(b, a, randomRegions(m, 1000, 100_000)...)
 	m.copyBuffer(a, b, randomRegions(m, 3, 100_000)...)
 	m.check()
 }

@@ -48,27 +48,27 @@ func largeCases() []definition {
 	}
 	var cases []definition
 	for _, s := range []shape{
-		image(vk.FORMAT_R8G8B8A8_UNORM, 701, 499, 1, 2), image(vk.FORMAT_R8_UNORM, 1501, 1003, 1, 1), image(vk.FORMAT_R32G32B32_SFLOAT, 401, 301, 1, 1),
-		image(vk.FORMAT_R32G32B32A32_UINT, 100, 50, 23, 1), image(vk.FORMAT_BC1_RGB_UNORM_BLOCK, 2046, 1022, 1, 1), image(vk.FORMAT_D32_SFLOAT, 701, 499, 1, 1),
+		image(vk.FORMAT_R8G8B8A8_UNORM, 611, 307, 1, 2), image(vk.FORMAT_R8_UNORM, 1301, 851, 1, 1), image(vk.FORMAT_R32G32B32_SFLOAT, 401, 301, 1, 1),
+		image(vk.FORMAT_R32G32B32A32_UINT, 100, 50, 23, 1), image(vk.FORMAT_BC1_RGB_UNORM_BLOCK, 2046, 1022, 1, 1), image(vk.FORMAT_D32_SFLOAT, 611, 499, 1, 1),
 	} {
 		cases = append(cases, row("copies."+caseName(s.format), !depthStencil(s.format), func(c *Case) { copies(c, s) }))
 	}
 	const rgba8 = vk.FORMAT_R8G8B8A8_UNORM
 	blit := func(name string, from, to vk.Format, filter vk.Filter, steps float64) {
-		t := blitTest{from: plane(from, 301, 203), to: plane(to, 602, 619), filter: filter, steps: steps, aspects: color, layers: 1,
-			boxes: [][2]blitBox{{rect(0, 0, 301, 203), rect(602, 5, 0, 614)}}}
+		t := blitTest{from: plane(from, 251, 203), to: plane(to, 502, 619), filter: filter, steps: steps, aspects: color, layers: 1,
+			boxes: [][2]blitBox{{rect(0, 0, 251, 203), rect(502, 5, 0, 614)}}}
 		cases = append(cases, row("blit."+name, false, t.run))
 	}
 	blit("nearest", rgba8, rgba8, vk.FILTER_NEAREST, 0)
 	blit("linear", rgba8, vk.FORMAT_B8G8R8A8_UNORM, vk.FILTER_LINEAR, 2.5)
 	blit("convert", vk.FORMAT_R16G16B16A16_SFLOAT, vk.FORMAT_R8G8B8A8_SRGB, vk.FILTER_NEAREST, 1.01)
 	cases = append(cases, row("clear", false, func(c *Case) {
-		for _, f := range []vk.Format{rgba8, vk.FORMAT_R8_UNORM, vk.FORMAT_R32G32B32A32_SFLOAT, vk.FORMAT_R16G16_SINT} {
+		for _, f := range []vk.Format{rgba8, vk.FORMAT_R32G32B32A32_SFLOAT, vk.FORMAT_R16G16_SINT} {
 			m := c.mirror(uint64(f))
-			i := m.image(shape{dimensions: vk.IMAGE_TYPE_2D, format: f, extent: [3]uint32{701, 499, 1}, levels: 3, layers: 3})
+			i := m.image(shape{dimensions: vk.IMAGE_TYPE_2D, format: f, extent: [3]uint32{701, 399, 1}, levels: 2, layers: 2})
 			t := reference.Texel{F: [4]float64{0.25, 1, 0, 0.5}, I: [4]int64{-3, 500, 7, 1}}
 			i.steps = 1.01
-			m.clearColor(i, t, vk.ImageSubresourceRange{AspectMask: color, LevelCount: 2, BaseArrayLayer: 1, LayerCount: 2})
+			m.clearColor(i, t, vk.ImageSubresourceRange{AspectMask: color, LevelCount: 2, BaseArrayLayer: 1, LayerCount: 1})
 			m.check()
 		}
 	}))

@@ -81,14 +81,19 @@ func (c *Case) supports(s shape) bool {
 func (m *mirror) buffer(size int) *mirrorBuffer {
 	b := &mirrorBuffer{}
 	b.handle, b.memory, b.bytes = m.c.mappedBuffer(uint64(size))
-	for i := 0; i < size; i += 8 {
-		var word [8]byte
-		binary.LittleEndian.PutUint64(word[:], m.rng.Uint64())
-		copy(b.bytes[i:], word[:])
-	}
+	m.noise(b.bytes)
 	b.want = bytes.Clone(b.bytes)
 	m.buffers = append(m.buffers, b)
 	return b
+}
+
+// noise fills b with random bits.
+func (m *mirror) noise(b []byte) {
+	for i := 0; i < len(b); i += 8 {
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], m.rng.Uint64())
+		copy(b[i:], word[:])
+	}
 }
 
 // mappedBuffer makes a buffer in coherent memory, bound behind its allocation's first bytes.
@@ -154,9 +159,7 @@ func (i *mirrorImage) aspects() vk.ImageAspectFlags {
 // random fills a subresource: with random bits, except for depths, which must lie between 0 and 1.
 func (m *mirror) random(i *mirrorImage, aspect vk.ImageAspectFlags, b []byte) {
 	if !i.values && aspect != vk.IMAGE_ASPECT_DEPTH_BIT {
-		for n := range b {
-			b[n] = byte(m.rng.Uint32())
-		}
+		m.noise(b)
 		return
 	}
 	size := i.want.BlockSize(aspect)

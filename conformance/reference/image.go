@@ -18,12 +18,14 @@ type Image struct {
 	Extent         [3]uint32 // texels
 	Levels, Layers uint32
 	info           *vk.FormatDescription
-	blocks         map[subresource][]byte
+	planes         []plane
 }
 
-type subresource struct {
+// plane is one aspect.
+type plane struct {
 	aspect       vk.ImageAspectFlags
-	level, layer uint32
+	size         int      // bytes of a block
+	subresources [][]byte // the layers of level 0, then those of level 1, and so on
 }
 
 // NewImage makes an image of zeroes.
@@ -32,16 +34,28 @@ func NewImage(t vk.ImageType, f vk.Format, extent [3]uint32, levels, layers uint
 	if !ok {
 		panic(fmt.Sprintf("reference: no format %v", f))
 	}
-	m := &Image{Type: t, Format: f, Extent: extent, Levels: levels, Layers: layers, info: info, blocks: map[subresource][]byte{}}
+	m := &Image{Type: t, Format: f, Extent: extent, Levels: levels, Layers: layers, info: info}
 	for _, aspect := range m.Aspects() {
+		p := plane{aspect: aspect, size: m.blockSize(aspect)}
 		for level := range levels {
-			for layer := range layers {
-				n := m.Blocks(level)
-				m.blocks[subresource{aspect, level, layer}] = make([]byte, int(n[0]*n[1]*n[2])*m.BlockSize(aspect))
+			n := m.Blocks(level)
+			for range layers {
+				p.subresources = append(p.subresources, make([]byte, int(n[0]*n[1]*n[2])*p.size))
 			}
 		}
+		m.planes = append(m.planes, p)
 	}
 	return m
+}
+
+// plane is the plane of an aspect.
+func (m *Image) plane(aspect vk.ImageAspectFlags) *plane {
+	for i := range m.planes {
+		if m.planes[i].aspect == aspect {
+			return &m.planes[i]
+		}
+	}
+	panic(fmt.Sprintf("reference: %v has no aspect %v", m.Format, aspect))
 }
 
 // Aspects are colour, or those of depth and stencil that the format has.
@@ -62,7 +76,9 @@ func (m *Image) Aspects() []vk.ImageAspectFlags {
 }
 
 // BlockSize is the size in bytes of one texel block of an aspect, as it lies in buffers.
-func (m *Image) BlockSize(aspect vk.ImageAspectFlags) int {
+func (m *Image) BlockSize(aspect vk.ImageAspectFlags) int { return m.plane(aspect).size }
+
+func (m *Image) blockSize(aspect vk.ImageAspectFlags) int {
 	switch aspect {
 	case vk.IMAGE_ASPECT_STENCIL_BIT:
 		return 1
@@ -98,7 +114,7 @@ func blocksOf(texels, block [3]uint32) [3]uint32 {
 
 // Bytes are all blocks of a subresource.
 func (m *Image) Bytes(aspect vk.ImageAspectFlags, level, layer uint32) []byte {
-	return m.blocks[subresource{aspect, level, layer}]
+	return m.plane(aspect).subresources[level*m.Layers+layer]
 }
 
 // Block is one block; x, y and z count blocks.
