@@ -256,6 +256,26 @@ var byCopy = []externalRow{
 		c.ok(far, "import x sync %s", permanence)
 		k.waits(c, far, "x", 1)
 	}},
+	{"abandoned", func(c *Case, k handleKind, permanence string, near, far *stage) {
+		// Imports that nobody waits for, and exports that nobody imports, leave nothing behind.
+		c.ok(near, "timeline gate 0 -")
+		for n := 1; n <= 50; n++ {
+			c.ok(near, "submit 0 wait=gate:%d %s", n, fillIn(k.signal, "x", n))
+			c.ok(near, "export x sync")
+			if fd := near.given(); n%2 == 0 {
+				unix.Close(fd)
+			} else {
+				c.ok(far, "%s", fillIn(k.make, "y", n))
+				far.hand(fd)
+				c.ok(far, "import y sync %s", permanence)
+				c.ok(far, "destroy y")
+			}
+			c.ok(near, "signal gate %d", n)
+			c.ok(near, "idle")
+		}
+		k.signals(c, near, "x", 51)
+		k.waits(c, near, "x", 51)
+	}},
 	{"copies_are_their_own", func(c *Case, k handleKind, permanence string, near, far *stage) {
 		// What has been copied doesn't change when the source is signalled, or not signalled, again.
 		k.signals(c, near, "x", 1)
