@@ -373,3 +373,26 @@ func BenchmarkBlit(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSmallBlit is what a blit of 16x16 texels costs in all.
+func BenchmarkSmallBlit(b *testing.B) {
+	for _, format := range []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8G8B8A8_SRGB, vk.FORMAT_R16G16B16A16_SFLOAT} {
+		for _, filter := range []vk.Filter{vk.FILTER_NEAREST, vk.FILTER_LINEAR} {
+			b.Run(fmt.Sprintf("%v/%v", format, filter), func(b *testing.B) {
+				src := newGuarded(b, format, vk.IMAGE_TYPE_2D, [3]uint32{32, 32, 1}, 1, 1)
+				dst := newGuarded(b, format, vk.IMAGE_TYPE_2D, [3]uint32{16, 16, 1}, 1, 1)
+				layers := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 1}
+				r := []vk.ImageBlit{{
+					SrcSubresource: layers, SrcOffsets: [2]vk.Offset3D{{}, {X: 32, Y: 32, Z: 1}},
+					DstSubresource: layers, DstOffsets: [2]vk.Offset3D{{}, {X: 16, Y: 16, Z: 1}},
+				}}
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := Blit(&dst.Image, &src.Image, r, filter); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
