@@ -9,7 +9,7 @@ func table() []definition {
 		nvCases(), hammerCases(), extensionCases(),
 		// Transfers
 		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), clearCases(), allFormatCases(),
-		largeCases(), randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(), threadCases(), commandBufferMisuse(),
+		largeCases(), randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(), threadCases(), commandBufferMisuse(), recordMisuse(),
 		executionErrorCases(), transferMemoryCases(), pendingCases(),
 		// Synchronisation
 		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),

@@ -161,11 +161,23 @@ func (b *commandBuffer) keep(name string, err error) {
 	}
 }
 
-// record appends a command to a buffer that is being recorded. What append returns is kept.
+// record appends a command to a buffer that is being recorded. What append returns is kept. When it faults, at
+// an address that the application passed, the boundary reports that, and the buffer cannot be ended either: it
+// lacks the command.
 func record(command string, h vk.CommandBuffer, append func(*commandBuffer) error) {
-	if b := recording(command, h); b != nil {
-		b.keep(command, append(b))
+	b := recording(command, h)
+	if b == nil {
+		return
 	}
+	appended := false
+	defer func() {
+		if !appended && b.err == nil {
+			b.err = vk.Errorf(vk.ERROR_UNKNOWN, "", "recording %s faulted", command)
+		}
+	}()
+	err := append(b)
+	appended = true
+	b.keep(command, err)
 }
 
 // elements returns an array argument, which must have elements. owner, the command or structure that it belongs
