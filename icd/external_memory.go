@@ -77,11 +77,23 @@ func (m *deviceMemory) remoteAddress(t vk.ExternalMemoryHandleTypeFlags) (uint64
 		if !ok {
 			return 0, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "", "the payload has no file that peers could map")
 		}
-		region, err := rdmasim.Register(fd, 0, m.size)
+		region, err := m.register(fd)
 		if err != nil {
 			return 0, vk.Errorf(vk.ERROR_UNKNOWN, "", "register with the fabric: %w", err)
 		}
 		m.region = region
 	}
 	return m.region.Address(), nil
+}
+
+// register makes the memory a region of the fabric. Peers see the name that the memory has now, and its suffix
+// may restrict what they can do.
+func (m *deviceMemory) register(fd int) (*rdmasim.Region, error) {
+	p := m.device.physical
+	name := p.instance.nameOf(object{vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(m.handle)})
+	access, err := rdmasim.AccessFor(name)
+	if err != nil {
+		return nil, err
+	}
+	return rdmasim.Register(fd, 0, m.size, rdmasim.Attributes{Access: access, Name: name, DeviceUUID: p.deviceUUID})
 }

@@ -18,7 +18,7 @@ func BenchmarkTransfer(b *testing.B) {
 		b.Fatal(err)
 	}
 	local := make([]byte, 1<<20)
-	copy(local, rr.data)
+	copy(local, rr.view.data)
 	for _, n := range []int{8, 64, 4096, 1 << 20} {
 		buf := local[:n]
 		run := func(name string, op func()) {
@@ -35,9 +35,9 @@ func BenchmarkTransfer(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		run("raw-read", func() { copy(buf, rr.data) })
+		run("raw-read", func() { copy(buf, rr.view.data) })
 		run("read", func() { must(p.Read(a, buf)) })
-		run("raw-write", func() { copy(rr.data, buf) })
+		run("raw-write", func() { copy(rr.view.data, buf) })
 		run("write", func() { must(p.Write(a, buf)) })
 	}
 }
@@ -50,7 +50,7 @@ func BenchmarkAtomics(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Run("raw-fetch-add", func(b *testing.B) {
-		w := word(rr.data, 0)
+		w := word(rr.view.data, 0)
 		for b.Loop() {
 			w.Add(1)
 		}
@@ -117,7 +117,7 @@ func BenchmarkRegister(b *testing.B) {
 	o := newOwner(b)
 	fd := payload(b, 4096)
 	for b.Loop() {
-		r, err := o.Register(fd, 0, 4096, AccessAll)
+		r, err := o.Register(fd, 0, 4096, Attributes{Access: AccessAll})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func BenchmarkRegister(b *testing.B) {
 func BenchmarkRegisterAlone(b *testing.B) {
 	fd := payload(b, 4096)
 	for b.Loop() {
-		r, err := Register(fd, 0, 4096)
+		r, err := Register(fd, 0, 4096, Attributes{Access: AccessAll})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -17,58 +17,82 @@
 // digits. The kernel drops the name with the process: there is no broker, no file and no stale entry.
 // Abstract names belong to a network namespace, and so does the fabric.
 //
+// The address of a freed region rests for two seconds at least before it can mean something else.
+//
 // # States
 //
 // A region is registered, then freed, for good. The truth is a word in the owner's control page, a memfd that
 // peers can map for reading only: the word is odd while the region in its slot lives and counts on when it
-// is freed. Word 0 tells an owner that closed (2) from one that serves or died (1).
+// is freed. Word 0 is the owner's: serving, closed, or, written by the kernel when the process dies, dead.
 //
-// A peer's view of a region is open, then closed with a reason: freed, owner died, peer closed. Closing is
-// counted: the mapping goes when the last operation under way has left it. The owner's death shows as the
-// end of the connection that the peer keeps to it; a notice on the same connection makes idle peers give
-// back the memory of freed regions.
+// A peer's view of a region is open, then closed with a reason: freed, owner died, peer closed. The mapping goes
+// when the last operation under way has left it. Operations under way are counted in the peer's ledger, a
+// memfd that owners can map for reading only, and a free waits until it shows nobody inside. A connection
+// carries no data: its end tells either side of the other's, and a notice on it makes idle peers give back the
+// memory of freed regions.
 //
 // Lock order: the default owner's lock, then an owner's; a link's turn, then the peer's lock. Nothing is
 // sent under a lock, save for the greeting, which can't block.
 //
 // # Order and visibility
 //
-//   - An operation that returns nil was complete before the region's Close returned. One that raced with
-//     Close and lost returns [ErrFreed]; if it was a write or an atomic, it may have taken effect on the
-//     payload, which outlives the region as long as anybody has it mapped. An owner must not give the pages
-//     of a freed region to something else; it makes a new memfd.
-//   - FetchAdd64, CompareSwap64, and reads and writes of eight aligned bytes are single atomic steps,
+// What is guaranteed on one host:
+//
+//   - An operation that returns nil was complete before the region's Close returned, and one that returns an
+//     error touches nothing after that. After [ErrFreed], a write or an atomic may have taken effect. Close
+//     gives up on a peer that has been stopped in the middle of a copy for a second; the pages are the
+//     region's memfd, which exists as long as anybody has it mapped, so that even then nothing else is hit.
+//   - An operation that begins after the owner's death fails with [ErrOwnerDied]. Dead is an owner when the
+//     kernel has ended its threads: before its descriptors are closed, so before wait(2) or a pidfd can
+//     tell. A kernel without robust futexes lets it be seen only at the end of the connection.
+//   - A completed write is visible to everything that happens after its completion, by whatever means others
+//     learn of it: queue work that is submitted afterwards or released by a semaphore or fence that is
+//     signalled afterwards, the host, other peers. Queue writes are visible to reads that begin after the
+//     fence or semaphore of the queue is seen to be signalled.
+//   - Atomics, and reads and writes of an aligned word of four or eight bytes, are single atomic steps,
 //     sequentially consistent with the same and with processor atomics on the word, in every process.
 //   - Any other transfer is a copy, in no particular order, that others may see in parts. A transfer is
-//     ordered after those that the same goroutine completed before.
-//   - Operations that begin after an owner has died fail with [ErrOwnerDied] as soon as the kernel has closed
-//     the owner's descriptors. A forked child that the owner has left behind with them delays that.
+//     ordered after those that the same goroutine completed before, and on a [QueuePair] after the work posted
+//     before.
 //
-// Real adapters promise less: a completed write may be visible only after a later atomic or receive, and
-// their atomics need not be atomic against the processor's.
+// Real adapters promise less, and programs that are to run on them must not lean on the difference:
+//
+//   - The initiator's completion of a write says that the target has received it, not that its processor or its
+//     device sees it: that takes a later send, write with immediate, read or atomic on the same connection.
+//   - Reads and atomics may overtake each other and later writes unless fenced (IBV_SEND_FENCE); writes of
+//     different queue pairs have no order.
+//   - Bytes of one transfer may arrive in any order, also those of an aligned word with some fabrics; polling the
+//     last byte of a buffer is not allowed.
+//   - Atomics need not be atomic against the processor's (IBV_ATOMIC_HCA), exist for eight bytes only, without
+//     bitwise operations and swap.
+//   - A process' memory may be read and written by operations under way until the deregistration returns, and
+//     after a target's death a completion with an error takes the retry time, seconds.
 //
 // # What is checked where
 //
-//	users of both sides     owner and peer, by SO_PEERCRED, before the control page is handed out
+//	users of both sides     owner and peer, by SO_PEERCRED, before the control page or a ledger is handed out
+//	key                     owner, when it hands out the payload; peer, where an operation gives one
 //	rights                  owner, when it hands out the payload (read-only regions as read-only
 //	                        descriptors); peer, at each operation
 //	range, alignment        peer, at each operation
-//	registered or freed     peer, before and after each operation
+//	registered, owner lives peer, before and after each operation
 //	payload can't shrink    owner at registration, peer before mapping
 //	packets                 both sides; nonsense ends the connection
 //
 // A peer that may have a region at all is trusted with the whole payload, like any process that holds its
-// descriptor.
+// descriptor: a key tells regions apart, it doesn't protect them on this host.
 //
 // # Errors
 //
-//	ErrUnknownAddress, ErrOutOfRange, ErrFreed, ErrAccess, ErrPermission   IBV_WC_REM_ACCESS_ERR
-//	ErrMisaligned                                                          IBV_WC_REM_INV_REQ_ERR
-//	ErrOwnerDied                                                           IBV_WC_RETRY_EXC_ERR
-//	ErrTimeout                                                             IBV_WC_RESP_TIMEOUT_ERR
-//	ErrProtocol                                                            IBV_WC_BAD_RESP_ERR
-//	ErrResources                                                           IBV_WC_LOC_QP_OP_ERR
-//	ErrClosed                                                              IBV_WC_WR_FLUSH_ERR
+//	ErrUnknownAddress, ErrOutOfRange, ErrFreed, ErrAccess, ErrKey, ErrPermission   IBV_WC_REM_ACCESS_ERR
+//	ErrMisaligned                                                                  IBV_WC_REM_INV_REQ_ERR
+//	ErrOwnerDied                                                                   IBV_WC_RETRY_EXC_ERR
+//	ErrTimeout                                                                     IBV_WC_RESP_TIMEOUT_ERR
+//	ErrProtocol                                                                    IBV_WC_BAD_RESP_ERR
+//	ErrClosed, ErrFlushed                                                          IBV_WC_WR_FLUSH_ERR
+//	ErrLocalLength                                                                 IBV_WC_LOC_LEN_ERR
+//	ErrLocalFault                                                                  IBV_WC_LOC_PROT_ERR
+//	ErrBadWork, ErrQueueFull, ErrResources                                         IBV_WC_LOC_QP_OP_ERR
 //
 // [StatusOf] is this table.
 package rdmasim

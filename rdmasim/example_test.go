@@ -23,7 +23,7 @@ func Example() {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW); err != nil {
 		panic(err)
 	}
-	region, err := rdmasim.Register(fd, 0, 1<<20)
+	region, err := rdmasim.Register(fd, 0, 1<<20, rdmasim.Attributes{Access: rdmasim.AccessAll})
 	if err != nil {
 		panic(err)
 	}

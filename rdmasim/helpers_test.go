@@ -97,7 +97,7 @@ func newPeer(t testing.TB) *Peer {
 
 func register(t testing.TB, o *Owner, fd int, offset, length uint64, access Access) *Region {
 	t.Helper()
-	r, err := o.Register(fd, offset, length, access)
+	r, err := o.Register(fd, offset, length, Attributes{Access: access})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func child(role string) int {
 			var fd int
 			if fd, err = makePayload(int(a)); err == nil {
 				var r *Region
-				if r, err = own.Register(fd, 0, a, Access(b)); err == nil {
+				if r, err = own.Register(fd, 0, a, Attributes{Access: Access(b)}); err == nil {
 					regions[r.Address()], fds[r.Address()] = r, fd
 					answer = fmt.Sprintf("%#x", r.Address())
 				}
@@ -220,6 +220,18 @@ func child(role string) int {
 		case "write": // address, length
 			p := make([]byte, b)
 			err = peer.Write(a, p)
+		case "enter": // address: stays inside of the region
+			_, err = peer.Resolve(ctx, a)
+			if err == nil && !peer.lookup(a).view.enter(classRead) {
+				err = errStale
+			}
+		case "leak": // a child that has all descriptors and ends with the input
+			cmd := exec.Command("cat")
+			cmd.Stdin = os.Stdin
+			for fd := 3; fd < 64; fd++ {
+				unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0)
+			}
+			err = cmd.Start()
 		case "add": // address, times
 			for range b {
 				if _, err = peer.FetchAdd64(a, 1); err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,16 +27,25 @@ type link struct {
 	cancel context.CancelFunc
 
 	ended atomic.Pointer[error] // how the last session ended
+	died  atomic.Int64          // process id of the last owner to die, 0 for none
 }
 
-// session is one connection.
+// session is one connection. The connection lasts as long as the link or a region of it is in use, since its end
+// tells the owner that the peer is in no region any more. The two mappings last as long as anything refers to the
+// session: an operation looks at them after it has left its region.
 type session struct {
 	link    *link
 	conn    *net.UnixConn
-	control []byte
+	control []byte // the owner's control page
+	ledger  []byte // what this peer tells the owner
 	slots   uint32
+	entries uint32 // of the ledger, used up; guarded by the link's turn
+	serving *atomic.Uint64
+	served  uint64 // value of serving while the owner lives
+	pid     int    // the owner's
+	uid     uint32
 	done    chan struct{} // closed when the connection is known to have ended
-	users   atomic.Int64  // the link, the reader and the regions; the control page goes with the last
+	users   atomic.Int64  // the link and the regions
 
 	mu      sync.Mutex
 	tag     uint32
@@ -55,7 +66,7 @@ func newLink(p *Peer, id uint32) *link {
 }
 
 // resolve asks the owner for the region around an address.
-func (l *link) resolve(ctx context.Context, address uint64, need Access) (*RemoteRegion, error) {
+func (l *link) resolve(ctx context.Context, address, key uint64, need Access) (*RemoteRegion, error) {
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
@@ -63,14 +74,16 @@ func (l *link) resolve(ctx context.Context, address uint64, need Access) (*Remot
 		return nil, ctx.Err()
 	}
 	// Another goroutine may have had the same question.
-	if r := l.peer.lookup(address); r != nil && r.alive() {
-		return r, nil
+	if r := l.peer.lookup(address); r != nil && r.view.alive() {
+		return r, r.info.checkKey(key)
 	}
 	s, err := l.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.ask(ctx, request{access: need, address: address})
+	entry := s.entries
+	s.entries++
+	a, err := s.ask(ctx, request{kind: kindResolve, access: need, address: address, key: key, entry: entry})
 	if err != nil {
 		return nil, err
 	}
@@ -89,18 +102,20 @@ func (l *link) resolve(ctx context.Context, address uint64, need Access) (*Remot
 	if a.fd < 0 {
 		return nil, fmt.Errorf("%w: no descriptor with region %#x", ErrProtocol, a.base)
 	}
-	r, err := s.open(a)
+	v, err := s.open(a, entry)
 	if err != nil {
 		return nil, err
 	}
+	r := &RemoteRegion{info: a.info(s.pid, s.uid), view: v}
 	if err := l.peer.add(r); err != nil {
-		r.close(err)
+		v.close(err)
 		return nil, err
 	}
 	// The region or the owner may have ended before the table knew of the region.
-	if !r.valid() {
-		l.peer.drop(r, ErrFreed)
-		return nil, ErrFreed
+	if !v.valid() {
+		reason := v.ending()
+		l.peer.drop(r, reason)
+		return nil, reason
 	}
 	select {
 	case <-s.done:
@@ -124,20 +139,28 @@ func (l *link) lastEnd() error {
 func (l *link) close() {
 	l.cancel()
 	l.turn <- struct{}{}
-	if l.session != nil {
-		_ = l.session.conn.Close()
-		l.session.release()
+	l.leave()
+}
+
+// leave lets go of the session. With the turn.
+func (l *link) leave() {
+	if s := l.session; s != nil {
 		l.session = nil
+		s.release()
 	}
 }
 
-// connect returns the session with the owner, making one if there is none.
+// connect returns the session with the owner, making one if there is none that can take a region.
 func (l *link) connect(ctx context.Context) (*session, error) {
 	if s := l.session; s != nil {
-		select {
-		case <-s.done:
-			l.session = nil
-			s.release()
+		switch {
+		case s.serving.Load() != s.served:
+			// The owner is gone, even if a child of its keeps the connection open.
+			_ = s.conn.Close()
+			<-s.done
+			l.leave()
+		case s.ended() || s.entries == ledgerEntries:
+			l.leave()
 		default:
 			return s, nil
 		}
@@ -158,6 +181,15 @@ func (l *link) connect(ctx context.Context) (*session, error) {
 	l.session = s
 	go s.read()
 	return s, nil
+}
+
+func (s *session) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func dial(ctx context.Context, name string) (*net.UnixConn, error) {
@@ -182,53 +214,95 @@ func dial(ctx context.Context, name string) (*net.UnixConn, error) {
 	}
 }
 
-// greet makes sure who the owner is and takes its control page. A name can be taken by anyone, so that the
-// peer looks at the owner's user as the owner looks at the peer's.
+// greet makes sure who the owner is, takes its control page and hands over the ledger. A name can be taken by
+// anyone, so that the peer looks at the owner's user as the owner looks at the peer's.
 func (l *link) greet(ctx context.Context, conn *net.UnixConn) (*session, error) {
-	uid, err := peerUID(conn)
+	who, err := l.peer.allowed.check(conn)
 	if err != nil {
 		return nil, err
 	}
-	if !l.peer.allowed.allows(uid) {
-		return nil, fmt.Errorf("%w: owner runs as user %d", ErrPermission, uid)
+	if int64(who.Pid) == l.died.Load() {
+		return nil, fmt.Errorf("%w: a child of its still has the socket", ErrOwnerDied)
 	}
+	a, err := receiveHello(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	defer a.drop()
+	if err := checkPayload(a.fd, 0, uint64(a.slot)*8, AccessRead); err != nil {
+		return nil, fmt.Errorf("%w: control page: %w", ErrProtocol, err)
+	}
+	s := &session{link: l, conn: conn, slots: a.slot, pid: int(who.Pid), uid: who.Uid, done: make(chan struct{})}
+	fd, ledger, err := makeShared("farside-rdma-ledger", ledgerSize)
+	if err != nil {
+		return nil, osError("make a ledger", err)
+	}
+	defer unix.Close(fd)
+	s.ledger = ledger
+	runtime.AddCleanup(s, unmap, ledger)
+	if s.control, err = unix.Mmap(a.fd, 0, int(a.slot)*8, unix.PROT_READ, unix.MAP_SHARED); err != nil {
+		return nil, osError("map the control page", err)
+	}
+	runtime.AddCleanup(s, unmap, s.control)
+	s.serving = word(s.control, ownerSlot*8)
+	if s.served = s.serving.Load(); s.served&^tidMask != ownerServing {
+		return nil, fmt.Errorf("%w: while greeting", ErrOwnerDied)
+	}
+	deadline, _ := ctx.Deadline()
+	if err = conn.SetWriteDeadline(deadline); err == nil {
+		_, _, err = conn.WriteMsgUnix(request{kind: kindJoin, entry: ledgerEntries}.encode(), unix.UnixRights(fd), nil)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: while joining: %w", ErrOwnerDied, err)
+	}
+	s.users.Store(1)
+	return s, nil
+}
+
+func unmap(mapping []byte) { _ = unix.Munmap(mapping) }
+
+// check finds out who listens, and whether to deal with him.
+func (t trust) check(conn *net.UnixConn) (*unix.Ucred, error) {
+	who, err := otherSide(conn)
+	if err != nil {
+		return nil, err
+	}
+	if !t.allows(who.Uid) {
+		return nil, fmt.Errorf("%w: owner runs as user %d", ErrPermission, who.Uid)
+	}
+	return who, nil
+}
+
+// receiveHello takes an owner's greeting with the descriptor of its control page.
+func receiveHello(ctx context.Context, conn *net.UnixConn) (answer, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	a, err := receive(conn)
 	if !stop() {
 		a.drop()
-		return nil, ctx.Err()
+		return answer{}, ctx.Err()
 	}
-	if errors.Is(err, ErrProtocol) {
-		return nil, err
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: while greeting", ErrOwnerDied)
-	}
-	defer a.drop()
 	switch {
+	case errors.Is(err, ErrProtocol):
+	case err != nil:
+		err = fmt.Errorf("%w: while greeting", ErrOwnerDied)
 	case a.kind != kindHello:
-		return nil, fmt.Errorf("%w: greeting of kind %d", ErrProtocol, a.kind)
+		err = fmt.Errorf("%w: greeting of kind %d", ErrProtocol, a.kind)
 	case a.status != wireOK:
-		return nil, wireErrors[a.status]
+		err = wireErrors[a.status]
 	case a.lost:
-		return nil, osError("receive the control page", unix.EMFILE)
+		err = osError("receive the control page", unix.EMFILE)
 	case a.slot <= ownerSlot || a.slot > controlSlots:
-		return nil, fmt.Errorf("%w: control page of %d words", ErrProtocol, a.slot)
+		err = fmt.Errorf("%w: control page of %d words", ErrProtocol, a.slot)
 	}
-	if err := checkPayload(a.fd, 0, uint64(a.slot)*8, AccessRead); err != nil {
-		return nil, fmt.Errorf("%w: control page: %w", ErrProtocol, err)
-	}
-	control, err := unix.Mmap(a.fd, 0, int(a.slot)*8, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
-		return nil, osError("map the control page", err)
+		a.drop()
+		return answer{}, err
 	}
-	s := &session{link: l, conn: conn, control: control, slots: a.slot, done: make(chan struct{})}
-	s.users.Store(2)
-	return s, nil
+	return a, nil
 }
 
 // open maps the payload of a reply that has been checked.
-func (s *session) open(a answer) (*RemoteRegion, error) {
+func (s *session) open(a answer, index uint32) (*view, error) {
 	if err := checkPayload(a.fd, a.offset, a.length, a.access); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
@@ -242,15 +316,17 @@ func (s *session) open(a answer) (*RemoteRegion, error) {
 		return nil, osError("map a region", err)
 	}
 	s.users.Add(1)
-	return &RemoteRegion{
-		base: a.base, length: a.length, access: a.access, generation: a.generation, session: s,
-		mapping: mapping, data: mapping[in : in+a.length], state: word(s.control, uint64(a.slot)*8),
+	return &view{
+		session: s, base: a.base, length: a.length, access: a.access, generation: a.generation, served: s.served,
+		mapping: mapping, data: mapping[in : in+a.length], entry: entryAt(s.ledger, index),
+		state: word(s.control, uint64(a.slot)*8), serving: s.serving,
 	}, nil
 }
 
+// release ends the connection with its last user.
 func (s *session) release() {
 	if s.users.Add(-1) == 0 {
-		_ = unix.Munmap(s.control)
+		_ = s.conn.Close()
 	}
 }
 
@@ -316,7 +392,7 @@ func (s *session) read() {
 		case kindRevoked:
 			a.drop()
 			s.link.peer.dropIf(ErrFreed, func(r *RemoteRegion) bool {
-				return r.session == s && r.base == a.base && r.generation == a.generation
+				return r.view.session == s && r.view.base == a.base && r.view.generation == a.generation
 			})
 		default:
 			a.drop()
@@ -325,45 +401,60 @@ func (s *session) read() {
 	switch {
 	case s.link.ctx.Err() != nil:
 		reason = ErrClosed
-	case word(s.control, ownerSlot*8).Load() == ownerClosed:
+	case s.serving.Load() == ownerClosed:
 		reason = ErrFreed
+	}
+	if reason == ErrOwnerDied {
+		s.link.died.Store(int64(s.pid))
 	}
 	s.link.ended.Store(&reason)
 	close(s.done)
-	s.link.peer.dropIf(reason, func(r *RemoteRegion) bool { return r.session == s })
+	s.link.peer.dropIf(reason, func(r *RemoteRegion) bool { return r.view.session == s })
 	_ = s.conn.Close()
-	s.release()
 }
 
 // receive takes one packet of an owner. A packet that makes no sense is ErrProtocol.
 func receive(conn *net.UnixConn) (answer, error) {
 	var buf [messageSize + 1]byte // one more, so that longer packets show
-	oob := make([]byte, unix.CmsgSpace(4))
-	n, oobn, flags, _, err := conn.ReadMsgUnix(buf[:], oob)
+	n, fd, lost, err := receivePacket(conn, buf[:])
 	if err != nil {
 		return answer{fd: -1}, err
 	}
-	a := answer{fd: -1, lost: flags&unix.MSG_CTRUNC != 0}
-	if packets, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil {
-		for _, c := range packets {
-			fds, err := unix.ParseUnixRights(&c)
-			if err != nil {
-				continue
-			}
-			for _, fd := range fds {
-				if a.fd < 0 {
-					a.fd = fd
-				} else {
-					_ = unix.Close(fd)
-				}
-			}
-		}
-	}
+	a := answer{fd: fd, lost: lost}
 	if a.message, err = decodeMessage(buf[:n]); err != nil {
 		a.drop()
 		return answer{fd: -1}, err
 	}
 	return a, nil
+}
+
+// receivePacket takes one packet with the descriptor that came along: -1 for none, the first of several. lost
+// says that there was one for which this process has no room.
+func receivePacket(conn *net.UnixConn, buf []byte) (n, fd int, lost bool, err error) {
+	var oob [64]byte
+	n, oobn, flags, _, err := conn.ReadMsgUnix(buf, oob[:])
+	if err != nil {
+		return 0, -1, false, err
+	}
+	if n == 0 {
+		return 0, -1, false, io.EOF // unixpacket: the other side has gone
+	}
+	fd = -1
+	packets, err := unix.ParseSocketControlMessage(oob[:oobn])
+	for i := 0; err == nil && i < len(packets); i++ {
+		fds, err := unix.ParseUnixRights(&packets[i])
+		if err != nil {
+			continue
+		}
+		for _, d := range fds {
+			if fd < 0 {
+				fd = d
+			} else {
+				_ = unix.Close(d)
+			}
+		}
+	}
+	return n, fd, flags&unix.MSG_CTRUNC != 0, nil
 }
 
 // drop closes the descriptor of an answer that isn't used.

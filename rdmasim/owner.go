@@ -1,12 +1,17 @@
 package rdmasim
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"net"
 	"slices"
+	"strings"
 	"sync"
+	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,9 +23,15 @@ const (
 	ownerSlot    = 0
 	// rememberFreed is how many deregistered ranges an owner can still tell from unknown ones.
 	rememberFreed = 1024
+	// restTime is how long an address stays unused after its region was freed.
+	restTime = 2 * time.Second
+	// drainTimeout bounds how long a free waits for operations under way. Only a peer that is stopped, or that
+	// left its connection to a child when it died, takes longer than its copy.
+	drainTimeout = time.Second
 
-	ownerServing = 1
-	ownerClosed  = 2
+	// The upper half of the owner's word; the lower one is the keeper's.
+	ownerServing = 1 << 32
+	ownerClosed  = 2 << 32
 )
 
 // Owner is the serving side: it gives remote addresses to ranges of memfds and hands these to peers. Its
@@ -30,22 +41,29 @@ type Owner struct {
 	allowed   trust
 	listener  *net.UnixListener
 	controlFD int
+	keeper    *keeper
 	serving   sync.WaitGroup
 	isDefault bool
+	rest      time.Duration // restTime
 
 	mu        sync.Mutex
 	closed    bool
 	control   []byte    // mapped; nil once closed
-	regions   []*Region // by base
+	regions   []*Region // by base, those that rest included
+	live      int       // regions that don't rest
+	resting   []*Region // in the order in which they were freed
 	cursor    uint64    // where the next region is looked for, offset in the owner's range
 	nextSlot  uint32
 	freeSlots []uint32
-	freed     []span // ring of the last deregistered ranges
-	freedNext int
 	clients   map[*client]struct{}
 }
 
-type span struct{ base, length uint64 }
+// Attributes is what an owner says about a region.
+type Attributes struct {
+	Access     Access   // what peers may do
+	Name       string   // for people; cut to 128 bytes
+	DeviceUUID [16]byte // of the device whose memory it is
+}
 
 // Region is a registered range of a payload.
 type Region struct {
@@ -54,29 +72,41 @@ type Region struct {
 	base       uint64
 	length     uint64
 	offset     uint64
-	access     Access
+	attributes Attributes
+	key        uint64
 	slot       uint32
 	generation uint64
-	handedOut  bool // under owner.mu: some peer may have it mapped
-	gone       bool // under owner.mu
+
+	// Under owner.mu.
+	holders map[holder]struct{}
+	past    Counters  // of peers that have gone
+	freed   time.Time // zero while the region lives
+	dropped bool      // on its way out of owner.regions
 }
 
-// NewOwner claims an id on this host and serves it until Close. It holds two descriptors, and one more for
-// each connected peer. Errors: the operating system's, and ErrResources when the process has no descriptors
-// left.
+// holder is a peer's view of a region.
+type holder struct {
+	client *client
+	entry  uint32 // in its ledger
+}
+
+// NewOwner claims an id on this host and serves it until Close. It holds two descriptors and a thread, and one more
+// descriptor for each connected peer. Errors: the operating system's, and ErrResources when the process has
+// no descriptors left.
 func NewOwner() (*Owner, error) {
 	allowed, err := readTrust()
 	if err != nil {
 		return nil, err
 	}
-	o := &Owner{allowed: allowed, controlFD: -1, nextSlot: ownerSlot + 1, cursor: pageSize, clients: map[*client]struct{}{}}
-	if err := o.makeControl(); err != nil {
-		return nil, err
+	o := &Owner{allowed: allowed, rest: restTime, nextSlot: ownerSlot + 1, cursor: pageSize, clients: map[*client]struct{}{}}
+	if o.controlFD, o.control, err = makeShared("farside-rdma-control", controlSlots*8); err != nil {
+		return nil, osError("create the control page", err)
 	}
+	o.keeper = keep(word(o.control, ownerSlot*8), ownerServing)
 	for try := 0; o.listener == nil; try++ {
 		// The kernel's table of abstract names is the register of ids: a name is taken exactly as long as
 		// its process lives.
-		o.id = rand.Uint32N(1 << idBits)
+		o.id = mathrand.Uint32N(1 << idBits)
 		o.listener, err = net.ListenUnix("unixpacket", &net.UnixAddr{Name: socketName(o.id), Net: "unixpacket"})
 		if err != nil && (!errors.Is(err, unix.EADDRINUSE) || try > 1000) {
 			o.dropControl()
@@ -87,54 +117,37 @@ func NewOwner() (*Owner, error) {
 	return o, nil
 }
 
-// makeControl creates the control page: a memfd that nobody but the mapping made here can ever write.
-func (o *Owner) makeControl() error {
-	fd, err := unix.MemfdCreate("farside-rdma-control", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return osError("create the control page", err)
-	}
-	if err = unix.Ftruncate(fd, controlSlots*8); err == nil {
-		o.control, err = unix.Mmap(fd, 0, controlSlots*8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	}
-	if err == nil {
-		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS,
-			unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_FUTURE_WRITE|unix.F_SEAL_SEAL)
-	}
-	o.controlFD = fd
-	if err != nil {
-		o.dropControl()
-		return osError("create the control page", err)
-	}
-	word(o.control, ownerSlot*8).Store(ownerServing)
-	return nil
-}
-
 func (o *Owner) dropControl() {
-	if o.control != nil {
-		_ = unix.Munmap(o.control)
-		o.control = nil
-	}
+	o.keeper.end()
+	_ = unix.Munmap(o.control)
+	o.control = nil
 	_ = unix.Close(o.controlFD)
 }
 
-// Register makes length bytes of a payload, from offset on, a region with a remote address. fd is a memfd
-// with F_SEAL_SHRINK, writable if the rights are more than reading, and borrowed: it stays the caller's and stays open until the region is closed. The
-// address keeps offset's place in its page. Errors: ErrBadPayload, ErrAccess for rights that are empty or
-// unknown, ErrResources when the owner has no address or slot left, ErrClosed.
-func (o *Owner) Register(fd int, offset, length uint64, access Access) (*Region, error) {
-	if access == 0 || access&^AccessAll != 0 {
-		return nil, fmt.Errorf("rdmasim: register with rights %v: %w", access, ErrAccess)
+// Register makes length bytes of a payload, from offset on, a region with a remote address and a random key. fd
+// is a memfd with F_SEAL_SHRINK, writable if the rights are more than reading, and borrowed: it stays the
+// caller's and stays open until the region is closed. The address keeps offset's place in its page. Errors:
+// ErrBadPayload, ErrAccess for rights that are empty or unknown, ErrResources when the owner has no address
+// or slot left, ErrClosed.
+func (o *Owner) Register(fd int, offset, length uint64, a Attributes) (*Region, error) {
+	if a.Access == 0 || a.Access&^AccessAll != 0 {
+		return nil, fmt.Errorf("rdmasim: register with rights %v: %w", a.Access, ErrAccess)
 	}
-	if err := checkPayload(fd, offset, length, access); err != nil {
+	if err := checkPayload(fd, offset, length, a.Access); err != nil {
 		return nil, err
 	}
-	r := &Region{owner: o, fd: fd, length: length, offset: offset, access: access}
+	a.Name = cutName(a.Name)
+	r := &Region{owner: o, fd: fd, length: length, offset: offset, attributes: a, key: newKey()}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
 		return nil, fmt.Errorf("rdmasim: register: %w", ErrClosed)
 	}
+	o.forget(rememberFreed)
 	at, index, ok := o.place(offset&(pageSize-1), length)
+	if !ok && o.forget(0) {
+		at, index, ok = o.place(offset&(pageSize-1), length)
+	}
 	if !ok {
 		return nil, fmt.Errorf("rdmasim: register %d bytes: no address range left: %w", length, ErrResources)
 	}
@@ -151,10 +164,55 @@ func (o *Owner) Register(fd int, offset, length uint64, access Access) (*Region,
 	r.base = makeAddress(o.id, at)
 	o.cursor = roundUp(at+length) + pageSize
 	o.regions = slices.Insert(o.regions, index, r)
+	o.live++
 	w := word(o.control, uint64(r.slot)*8)
 	r.generation = w.Load() + 1
 	w.Store(r.generation)
 	return r, nil
+}
+
+// newKey makes a key; 0 means any.
+func newKey() uint64 {
+	for {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails
+		if k := binary.NativeEndian.Uint64(b[:]); k != 0 {
+			return k
+		}
+	}
+}
+
+// cutName makes a name fit into a message.
+func cutName(name string) string {
+	name = strings.ToValidUTF8(name, "\uFFFD")
+	if len(name) <= nameSize {
+		return name
+	}
+	end := nameSize
+	for !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end]
+}
+
+// forget lets the addresses of freed regions be used again, once they have rested, save for the last ones, which
+// an owner remembers a little longer. It says whether there were any. Under o.mu.
+func (o *Owner) forget(keep int) bool {
+	// Half of the list at least, since taking regions out costs a walk over all of them.
+	if len(o.resting) < 2*keep || len(o.resting) == 0 {
+		return false
+	}
+	n := 0
+	for n < len(o.resting)-keep && time.Since(o.resting[n].freed) >= o.rest {
+		o.resting[n].dropped = true
+		n++
+	}
+	if n == 0 {
+		return false
+	}
+	o.resting = slices.Delete(o.resting, 0, n)
+	o.regions = slices.DeleteFunc(o.regions, func(r *Region) bool { return r.dropped })
+	return true
 }
 
 // place finds room behind the cursor, and from the start of the range only when its end is reached, so
@@ -242,15 +300,13 @@ func (o *Owner) find(address uint64) (*Region, wireStatus) {
 	if !exact {
 		i--
 	}
-	if i >= 0 && i < len(o.regions) && address-o.regions[i].base < o.regions[i].length {
-		return o.regions[i], wireOK
+	switch {
+	case i < 0 || address-o.regions[i].base >= o.regions[i].length:
+		return nil, wireUnknown
+	case !o.regions[i].freed.IsZero():
+		return nil, wireFreed
 	}
-	for _, s := range o.freed {
-		if address >= s.base && address-s.base < s.length {
-			return nil, wireFreed
-		}
-	}
-	return nil, wireUnknown
+	return o.regions[i], wireOK
 }
 
 // Address is the remote address of the region's first byte; it never changes.
@@ -260,56 +316,107 @@ func (r *Region) Address() uint64 { return r.base }
 func (r *Region) Length() uint64 { return r.length }
 
 // Access is what peers may do.
-func (r *Region) Access() Access { return r.access }
+func (r *Region) Access() Access { return r.attributes.Access }
 
-// Close deregisters the region. Operations of peers that succeed have happened before Close returns; later
-// ones fail with ErrFreed. A second Close does nothing. It returns no error today.
+// Key is the region's key, 64 random bits.
+func (r *Region) Key() uint64 { return r.key }
+
+// Counters is what peers have done to the region so far.
+func (r *Region) Counters() Counters {
+	r.owner.mu.Lock()
+	defer r.owner.mu.Unlock()
+	return r.counters()
+}
+
+// counters is Counters under owner.mu.
+func (r *Region) counters() Counters {
+	sum := r.past
+	for h := range r.holders {
+		sum.add(entryAt(h.client.ledger, h.entry))
+	}
+	return sum
+}
+
+// Close deregisters the region. Operations of peers that began before have ended when it returns, save where a
+// peer was stopped in the middle for more than a second; later ones fail with ErrFreed. A second Close does
+// nothing. It returns no error today.
 func (r *Region) Close() error {
 	o := r.owner
 	if o.isDefault {
 		defaultMu.Lock()
-		defer defaultMu.Unlock()
 	}
 	o.mu.Lock()
-	last := o.closeRegion(r)
-	var tell []*client
-	if r.handedOut {
-		for c := range o.clients {
-			tell = append(tell, c)
+	fresh := o.closeRegion(r)
+	last := fresh && o.live == 0 && o.isDefault
+	tell := map[*client]struct{}{}
+	if fresh {
+		for h := range r.holders {
+			tell[h.client] = struct{}{}
 		}
-		r.handedOut = false
 	}
 	o.mu.Unlock()
+	if last {
+		defaultOwner = nil
+	}
+	if o.isDefault {
+		defaultMu.Unlock()
+	}
 	// The word decides; the notice only lets idle peers give the memory back.
 	notice := message{kind: kindRevoked, base: r.base, length: r.length, slot: r.slot, generation: r.generation}
-	for _, c := range tell {
+	for c := range tell {
 		c.notify(notice)
 	}
-	if last && o.isDefault {
-		defaultOwner = nil
+	if len(tell) > 0 {
+		o.drain(r)
+	}
+	if last {
 		return o.Close()
 	}
 	return nil
 }
 
-// closeRegion flips the region's word and forgets it; it says whether that was the last one. Under o.mu.
+// closeRegion flips the region's word and lets its address rest; it says whether the region was still there.
+// Under o.mu.
 func (o *Owner) closeRegion(r *Region) bool {
-	if r.gone {
+	if !r.freed.IsZero() {
 		return false
 	}
-	r.gone = true
+	r.freed = time.Now()
 	word(o.control, uint64(r.slot)*8).Store(r.generation + 1)
-	i, _ := slices.BinarySearchFunc(o.regions, r.base, byBase)
-	o.regions = slices.Delete(o.regions, i, i+1)
+	o.live--
+	o.resting = append(o.resting, r)
 	o.freeSlots = append(o.freeSlots, r.slot)
-	s := span{r.base, r.length}
-	if len(o.freed) < rememberFreed {
-		o.freed = append(o.freed, s)
-	} else {
-		o.freed[o.freedNext] = s
-		o.freedNext = (o.freedNext + 1) % rememberFreed
+	return true
+}
+
+// drain waits until no peer is inside of regions that have been closed. A peer that enters looks at the region's
+// word afterwards, and so finds it closed or is seen here.
+func (o *Owner) drain(regions ...*Region) {
+	end := time.Now().Add(drainTimeout)
+	for try := 0; o.busy(regions) && time.Now().Before(end); try++ {
+		// Most copies end within microseconds.
+		time.Sleep(min(time.Duration(try)*time.Microsecond, time.Millisecond))
 	}
-	return len(o.regions) == 0
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, r := range regions {
+		for h := range r.holders {
+			h.client.let(h.entry)
+		}
+	}
+}
+
+func (o *Owner) busy(regions []*Region) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, r := range regions {
+		for h := range r.holders {
+			if e := entryAt(h.client.ledger, h.entry); e.busy() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Close deregisters every region, stops serving and gives back every descriptor. A second Close does
@@ -321,12 +428,16 @@ func (o *Owner) Close() error {
 		return nil
 	}
 	o.closed = true
-	for len(o.regions) > 0 {
-		o.closeRegion(o.regions[len(o.regions)-1])
+	regions := o.regions
+	for _, r := range regions {
+		o.closeRegion(r)
 	}
 	// Peers tell a close from a death by this word when the connection breaks.
 	word(o.control, ownerSlot*8).Store(ownerClosed)
 	_ = o.listener.Close()
+	o.mu.Unlock()
+	o.drain(regions...)
+	o.mu.Lock()
 	for c := range o.clients {
 		_ = c.conn.Close()
 	}
@@ -342,9 +453,8 @@ var (
 )
 
 // Register registers with the process' own owner, which exists as long as it has regions: a process
-// without regions holds no descriptor and has no name on the fabric. Peers get every right. Otherwise as
-// [Owner.Register].
-func Register(fd int, offset, length uint64) (*Region, error) {
+// without regions holds no descriptor and has no name on the fabric. Otherwise as [Owner.Register].
+func Register(fd int, offset, length uint64, a Attributes) (*Region, error) {
 	defaultMu.Lock()
 	defer defaultMu.Unlock()
 	o := defaultOwner
@@ -355,7 +465,7 @@ func Register(fd int, offset, length uint64) (*Region, error) {
 		}
 		o.isDefault = true
 	}
-	r, err := o.Register(fd, offset, length, AccessAll)
+	r, err := o.Register(fd, offset, length, a)
 	if err != nil {
 		if defaultOwner == nil {
 			_ = o.Close()

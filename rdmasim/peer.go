@@ -48,20 +48,20 @@ func Open(ctx context.Context, fabric string) (*Peer, error) {
 
 // lookup finds a resolved region without locks and without allocating.
 func (p *Peer) lookup(address uint64) *RemoteRegion {
-	if r := p.last.Load(); r != nil && address-r.base < r.length {
+	if r := p.last.Load(); r != nil && r.contains(address) {
 		return r
 	}
 	t := *p.table.Load()
 	lo, hi := 0, len(t)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if t[mid].base <= address {
+		if t[mid].info.Address <= address {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo == 0 || address-t[lo-1].base >= t[lo-1].length {
+	if lo == 0 || !t[lo-1].contains(address) {
 		return nil
 	}
 	p.last.Store(t[lo-1])
@@ -72,18 +72,26 @@ func (p *Peer) lookup(address uint64) *RemoteRegion {
 // Errors: ErrUnknownAddress, ErrFreed, ErrOwnerDied, ErrPermission, ErrTimeout, ErrProtocol, ErrResources,
 // ErrClosed, and the context's.
 func (p *Peer) Resolve(ctx context.Context, address uint64) (*RemoteRegion, error) {
-	if r := p.lookup(address); r != nil && r.alive() {
-		return r, nil
+	return p.ResolveKey(ctx, address, 0)
+}
+
+// ResolveKey is Resolve for a region that is known to have this key, or 0 for any. Another one is ErrKey.
+func (p *Peer) ResolveKey(ctx context.Context, address, key uint64) (*RemoteRegion, error) {
+	r := p.lookup(address)
+	var err error
+	if r != nil && r.view.alive() {
+		err = r.info.checkKey(key)
+	} else {
+		r, err = p.resolve(ctx, address, key, 0)
 	}
-	r, err := p.resolve(ctx, address, 0)
 	if err != nil {
-		return nil, failed("resolve", address, err)
+		return nil, fmt.Errorf("rdmasim: resolve %#x: %w", address, err)
 	}
 	return r, nil
 }
 
 // resolve asks the owner.
-func (p *Peer) resolve(ctx context.Context, address uint64, need Access) (*RemoteRegion, error) {
+func (p *Peer) resolve(ctx context.Context, address, key uint64, need Access) (*RemoteRegion, error) {
 	id, _, ok := splitAddress(address)
 	if !ok {
 		return nil, ErrUnknownAddress
@@ -105,42 +113,42 @@ func (p *Peer) resolve(ctx context.Context, address uint64, need Access) (*Remot
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(l.ctx, func() { end(ErrClosed) })()
-	r, err := l.resolve(ctx, address, need)
+	r, err := l.resolve(ctx, address, key, need)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = context.Cause(ctx)
 	}
 	return r, err
 }
 
-// find is lookup, and resolve where that finds nothing usable. stale is a region that has just proved to be
-// gone, or nil.
-func (p *Peer) find(address uint64, stale *RemoteRegion, need Access) (*RemoteRegion, error) {
+// again is the second try of an operation, with a region that was asked for. stale is a region that has just
+// proved to be gone, or nil.
+func (p *Peer) again(op Opcode, address uint64, stale *RemoteRegion, do func(v *view, off uint64) error) error {
 	if stale != nil {
-		p.drop(stale, ErrFreed)
+		p.drop(stale, stale.view.failure())
 	}
-	return p.resolve(context.Background(), address, need)
+	r, err := p.resolve(context.Background(), address, 0, op.need())
+	if err == nil {
+		err = r.view.because(do(r.view, address-r.info.Address))
+	}
+	if err != nil {
+		return failed(op, address, err)
+	}
+	return nil
 }
 
 // Read copies len(b) bytes at a remote address to b. Errors: those of Resolve, ErrOutOfRange, ErrAccess.
 func (p *Peer) Read(address uint64, b []byte) error {
 	r := p.lookup(address)
 	if r != nil {
-		err := r.read(address-r.base, b)
+		err := r.view.read(address-r.info.Address, b)
 		if err == nil {
 			return nil
 		}
 		if err != errStale {
-			return failed("read", address, err)
+			return failed(OpRead, address, err)
 		}
 	}
-	r, err := p.find(address, r, AccessRead)
-	if err == nil {
-		if err = r.read(address-r.base, b); err == nil {
-			return nil
-		}
-		err = r.because(err)
-	}
-	return failed("read", address, err)
+	return p.again(OpRead, address, r, func(v *view, off uint64) error { return v.read(off, b) })
 }
 
 // Write copies b to a remote address. Errors: those of Resolve, ErrOutOfRange, ErrAccess. After ErrFreed
@@ -148,79 +156,43 @@ func (p *Peer) Read(address uint64, b []byte) error {
 func (p *Peer) Write(address uint64, b []byte) error {
 	r := p.lookup(address)
 	if r != nil {
-		err := r.write(address-r.base, b)
+		err := r.view.write(address-r.info.Address, b)
 		if err == nil {
 			return nil
 		}
 		if err != errStale {
-			return failed("write", address, err)
+			return failed(OpWrite, address, err)
 		}
 	}
-	r, err := p.find(address, r, AccessWrite)
-	if err == nil {
-		if err = r.write(address-r.base, b); err == nil {
-			return nil
-		}
-		err = r.because(err)
-	}
-	return failed("write", address, err)
+	return p.again(OpWrite, address, r, func(v *view, off uint64) error { return v.write(off, b) })
 }
 
-// FetchAdd64 adds to the 64-bit word, in the host's byte order, at a remote address and returns what was
-// there, in one atomic step with respect to every processor of the host. Errors: those of Resolve,
-// ErrMisaligned, ErrOutOfRange, ErrAccess. After ErrFreed the addition may have happened.
-func (p *Peer) FetchAdd64(address, add uint64) (old uint64, err error) {
-	if address&7 != 0 {
-		return 0, failed("fetch-add", address, ErrMisaligned)
-	}
-	r := p.lookup(address)
-	if r != nil {
-		if old, err = r.fetchAdd(address-r.base, add); err == nil {
-			return old, nil
-		}
-		if err != errStale {
-			return 0, failed("fetch-add", address, err)
-		}
-	}
-	if r, err = p.find(address, r, AccessAtomic); err == nil {
-		if old, err = r.fetchAdd(address-r.base, add); err == nil {
-			return old, nil
-		}
-		err = r.because(err)
-	}
-	return 0, failed("fetch-add", address, err)
+// Segment is one part of a vector: local memory and the remote address that it stands for.
+type Segment struct {
+	Address uint64
+	Bytes   []byte
 }
 
-// CompareSwap64 writes swap to the 64-bit word at a remote address if it holds compare, and returns what was
-// there: the swap has happened if old equals compare. Otherwise as FetchAdd64.
-func (p *Peer) CompareSwap64(address, compare, swap uint64) (old uint64, err error) {
-	if address&7 != 0 {
-		return 0, failed("compare-swap", address, ErrMisaligned)
-	}
-	r := p.lookup(address)
-	if r != nil {
-		if old, err = r.compareSwap(address-r.base, compare, swap); err == nil {
-			return old, nil
-		}
-		if err != errStale {
-			return 0, failed("compare-swap", address, err)
+// ReadV reads the segments in their order, from any regions. It returns how many were read; the error is that of
+// the next.
+func (p *Peer) ReadV(segments []Segment) (int, error) {
+	for i := range segments {
+		if err := p.Read(segments[i].Address, segments[i].Bytes); err != nil {
+			return i, err
 		}
 	}
-	if r, err = p.find(address, r, AccessAtomic); err == nil {
-		if old, err = r.compareSwap(address-r.base, compare, swap); err == nil {
-			return old, nil
-		}
-		err = r.because(err)
-	}
-	return 0, failed("compare-swap", address, err)
+	return len(segments), nil
 }
 
-// because replaces errStale by what ended the region.
-func (r *RemoteRegion) because(err error) error {
-	if err == errStale {
-		return r.failure()
+// WriteV writes the segments in their order, to any regions. It returns how many were written; the error is that
+// of the next.
+func (p *Peer) WriteV(segments []Segment) (int, error) {
+	for i := range segments {
+		if err := p.Write(segments[i].Address, segments[i].Bytes); err != nil {
+			return i, err
+		}
 	}
-	return err
+	return len(segments), nil
 }
 
 // add publishes a region that a link has mapped. Regions that it overlaps are gone at their owner.
@@ -233,14 +205,14 @@ func (p *Peer) add(r *RemoteRegion) error {
 	old := *p.table.Load()
 	t := make([]*RemoteRegion, 0, len(old)+1)
 	for _, o := range old {
-		if o.base < r.base+r.length && r.base < o.base+o.length {
+		if o.contains(r.info.Address) || r.contains(o.info.Address) {
 			p.retire(o, ErrFreed)
 		} else {
 			t = append(t, o)
 		}
 	}
-	i, _ := slices.BinarySearchFunc(t, r.base, func(r *RemoteRegion, base uint64) int {
-		if r.base < base {
+	i, _ := slices.BinarySearchFunc(t, r.info.Address, func(r *RemoteRegion, base uint64) int {
+		if r.info.Address < base {
 			return -1
 		}
 		return 1
@@ -274,7 +246,7 @@ func (p *Peer) dropIf(reason error, match func(*RemoteRegion) bool) {
 // retire closes a region that leaves the table. Under p.mu. A lookup under way may put it back into last,
 // where its closed bit sends the next operation to resolve.
 func (p *Peer) retire(r *RemoteRegion, reason error) {
-	r.close(reason)
+	r.view.close(reason)
 	p.last.CompareAndSwap(r, nil)
 }
 

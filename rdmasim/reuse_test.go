@@ -3,6 +3,7 @@ package rdmasim
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,6 +12,7 @@ import (
 // page offset and stay inside the range.
 func TestPlacementModel(t *testing.T) {
 	o := newOwner(t)
+	o.rest = 0
 	fd, err := unix.MemfdCreate("sparse", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +37,7 @@ func TestPlacementModel(t *testing.T) {
 		}
 		before := o.cursor
 		offset := rng.Uint64N(3 * pageSize)
-		r, err := o.Register(fd, offset, 1+rng.Uint64N(1<<(10+rng.Uint64N(28))), AccessRead)
+		r, err := o.Register(fd, offset, 1+rng.Uint64N(1<<(10+rng.Uint64N(28))), Attributes{Access: AccessRead})
 		if err != nil {
 			wantErr(t, err, ErrResources)
 			refused++
@@ -60,8 +62,34 @@ func TestPlacementModel(t *testing.T) {
 		}
 		last = r
 	}
-	if len(o.regions) != len(live) || refused == 0 || wrapped == 0 {
-		t.Fatalf("%d regions of %d, %d refused, %d wraps: the test reaches nothing", len(o.regions), len(live), refused, wrapped)
+	if o.live != len(live) || refused == 0 || wrapped == 0 {
+		t.Fatalf("%d regions of %d, %d refused, %d wraps: the test reaches nothing", o.live, len(live), refused, wrapped)
+	}
+}
+
+// An address rests before it comes back, also where nothing else is left.
+func TestAddressRests(t *testing.T) {
+	o := newOwner(t)
+	o.rest = time.Hour
+	fd, err := unix.MemfdCreate("sparse", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	const size = 1 << (offsetBits - 1)
+	if err := unix.Ftruncate(fd, size); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK); err != nil {
+		t.Fatal(err)
+	}
+	r := register(t, o, fd, 0, size, AccessRead)
+	r.Close()
+	_, err = o.Register(fd, 0, size, Attributes{Access: AccessRead})
+	wantErr(t, err, ErrResources)
+	o.rest = 0
+	if again := register(t, o, fd, 0, size, AccessRead); again.Address() != r.Address() {
+		t.Errorf("%#x after %#x", again.Address(), r.Address())
 	}
 }
 
@@ -82,7 +110,10 @@ func TestAddressReused(t *testing.T) {
 		stale := p.lookup(old.Address())
 		old.Close()
 		wantErr(t, op(newPeer(t), old.Address()), ErrFreed)
-		o.cursor = old.Address() & offsetMask
+		o.mu.Lock()
+		o.cursor, o.rest = old.Address()&offsetMask, 0
+		o.forget(0)
+		o.mu.Unlock()
 		fd := payload(t, 8192)
 		r := register(t, o, fd, 4096, 4096, AccessAll)
 		if r.Address() != old.Address() {
@@ -91,10 +122,10 @@ func TestAddressReused(t *testing.T) {
 		if err := op(p, r.Address()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if stale == p.lookup(r.Address()) || !stale.unmapped.Load() {
+		if stale == p.lookup(r.Address()) || !stale.view.unmapped.Load() {
 			t.Errorf("%s: the old region is still there", name)
 		}
-		wantErr(t, op(p, r.Address()+4096), ErrFreed) // the old one was longer
+		wantErr(t, op(p, r.Address()+4096), ErrUnknownAddress) // the old one was longer
 	}
 }
 

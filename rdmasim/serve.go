@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,6 +22,11 @@ const (
 type client struct {
 	owner *Owner
 	conn  *net.UnixConn
+
+	// Under owner.mu.
+	ledger  []byte             // nil until the peer has joined
+	entries uint32             // in it
+	holds   map[uint32]*Region // by entry
 }
 
 // serve accepts until the listener is closed.
@@ -43,19 +49,19 @@ func (o *Owner) serve() {
 // sending it can't block.
 func (o *Owner) admit(conn *net.UnixConn) {
 	hello := message{kind: kindHello, slot: controlSlots}
-	uid, err := peerUID(conn)
+	who, err := otherSide(conn)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case o.closed || err != nil:
 		_ = conn.Close()
 		return
-	case !o.allowed.allows(uid):
+	case !o.allowed.allows(who.Uid):
 		hello.status = wireDenied
 	case len(o.clients) >= maxClients:
 		hello.status = wireBusy
 	}
-	c := &client{owner: o, conn: conn}
+	c := &client{owner: o, conn: conn, holds: map[uint32]*Region{}}
 	fds := []int{o.controlFD}
 	if hello.status != wireOK {
 		fds = nil
@@ -70,25 +76,23 @@ func (o *Owner) admit(conn *net.UnixConn) {
 
 // run answers a peer's requests until it goes away or talks nonsense.
 func (c *client) run() {
-	o := c.owner
-	defer func() {
-		o.mu.Lock()
-		delete(o.clients, c)
-		o.mu.Unlock()
-		_ = c.conn.Close()
-	}()
+	defer c.leave()
 	var buf [requestSize + 1]byte // one more, so that longer packets show
 	for {
-		n, err := c.conn.Read(buf[:]) // without room for descriptors: those that are sent along are dropped
+		n, passed, _, err := receivePacket(c.conn, buf[:])
 		if err != nil {
 			return
 		}
-		reply, fd := o.answer(buf[:n])
-		if fd < 0 {
-			err = c.send(reply)
-		} else {
+		reply, fd := c.answer(buf[:n], passed)
+		if passed >= 0 {
+			_ = unix.Close(passed)
+		}
+		switch {
+		case fd >= 0:
 			err = c.send(reply, fd)
 			_ = unix.Close(fd)
+		case reply.kind != 0:
+			err = c.send(reply)
 		}
 		if err != nil || reply.status == wireBadRequest {
 			return
@@ -96,42 +100,127 @@ func (c *client) run() {
 	}
 }
 
-// answer decides on a request. fd is the payload's, to be sent and then closed, or -1.
-func (o *Owner) answer(packet []byte) (reply message, fd int) {
-	reply.kind = kindReply
+// leave forgets a peer that is gone. The kernel closes a dead process' descriptors after its last thread has
+// stopped, so that nobody is inside of the regions any more.
+func (c *client) leave() {
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	delete(c.owner.clients, c)
+	for entry := range c.holds {
+		c.let(entry)
+	}
+	if c.ledger != nil {
+		_ = unix.Munmap(c.ledger)
+		c.ledger = nil
+	}
+	_ = c.conn.Close()
+}
+
+// let closes an account: what the peer has done to the region is remembered with the region. Under owner.mu.
+func (c *client) let(entry uint32) {
+	r := c.holds[entry]
+	delete(c.holds, entry)
+	delete(r.holders, holder{c, entry})
+	r.past.add(entryAt(c.ledger, entry))
+}
+
+// answer decides on a request. passed is the descriptor that came along, or -1, and stays the caller's; fd is
+// the payload's, to be sent and then closed, or -1. A reply of kind 0 isn't sent.
+func (c *client) answer(packet []byte, passed int) (reply message, fd int) {
 	q, err := decodeRequest(packet)
 	if err != nil {
-		reply.status = wireBadRequest
-		return reply, -1
+		return message{kind: kindReply, status: wireBadRequest}, -1
 	}
-	reply.tag = q.tag
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	r, status := o.find(q.address)
-	if status == wireOK && r.access&q.access != q.access {
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	fd = -1
+	switch q.kind {
+	case kindJoin:
+		if !c.join(passed, q.entry) {
+			reply = message{kind: kindReply, status: wireBadRequest}
+		}
+		return reply, -1
+	case kindResolve:
+		reply, fd = c.resolve(q)
+	case kindNext:
+		reply = c.owner.next(q.address)
+	}
+	reply.kind, reply.tag = kindReply, q.tag
+	return reply, fd
+}
+
+// join maps a peer's ledger. Under owner.mu.
+func (c *client) join(fd int, entries uint32) bool {
+	if c.ledger != nil || fd < 0 || entries == 0 || entries > ledgerEntries {
+		return false
+	}
+	size := int(entries) * entrySize
+	if checkPayload(fd, 0, uint64(size), AccessRead) != nil {
+		return false
+	}
+	ledger, err := unix.Mmap(fd, 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return false
+	}
+	c.ledger, c.entries = ledger, entries
+	return true
+}
+
+// resolve opens the region around an address for a peer. Under owner.mu.
+func (c *client) resolve(q request) (message, int) {
+	if q.entry >= c.entries || c.holds[q.entry] != nil {
+		return message{status: wireBadRequest}, -1
+	}
+	r, status := c.owner.find(q.address)
+	switch {
+	case status != wireOK:
+	case q.key != 0 && q.key != r.key:
+		status = wireKey
+	case r.attributes.Access&q.access != q.access:
 		status = wireAccess
 	}
-	if status == wireOK {
-		// A descriptor of our own, made while the region can't be closed: the borrowed one may be gone, or
-		// be another file, by the time the packet leaves.
-		if fd, err = payloadFD(r); err != nil {
-			status = wireBusy
+	if status != wireOK {
+		return message{status: status}, -1
+	}
+	// A descriptor of our own, made while the region can't be closed: the borrowed one may be gone, or be
+	// another file, by the time the packet leaves.
+	fd, err := payloadFD(r)
+	if err != nil {
+		return message{status: wireBusy}, -1
+	}
+	c.holds[q.entry] = r
+	if r.holders == nil {
+		r.holders = map[holder]struct{}{}
+	}
+	r.holders[holder{c, q.entry}] = struct{}{}
+	return r.describe(), fd
+}
+
+// next is the first region from an address on, with what has been done to it. Under o.mu.
+func (o *Owner) next(address uint64) message {
+	i, _ := slices.BinarySearchFunc(o.regions, address, byBase)
+	for ; i < len(o.regions); i++ {
+		if r := o.regions[i]; r.freed.IsZero() {
+			m := r.describe()
+			m.counters, m.peers = r.counters(), uint32(len(r.holders))
+			return m
 		}
 	}
-	reply.status = status
-	if status != wireOK {
-		return reply, -1
+	return message{status: wireUnknown}
+}
+
+// describe is the region as peers get it.
+func (r *Region) describe() message {
+	return message{
+		base: r.base, length: r.length, offset: r.offset, slot: r.slot, access: r.attributes.Access,
+		generation: r.generation, key: r.key, device: r.attributes.DeviceUUID, name: r.attributes.Name,
 	}
-	r.handedOut = true
-	reply.base, reply.length, reply.offset = r.base, r.length, r.offset
-	reply.slot, reply.access, reply.generation = r.slot, r.access, r.generation
-	return reply, fd
 }
 
 // payloadFD opens the payload for a peer. A region without write and atomic rights goes out read-only, so
 // that the kernel enforces what the peer is asked to observe.
 func payloadFD(r *Region) (int, error) {
-	if r.access&(AccessWrite|AccessAtomic) == 0 {
+	if r.attributes.Access&(AccessWrite|AccessAtomic) == 0 {
 		return unix.Open("/proc/self/fd/"+strconv.Itoa(r.fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}
 	return unix.FcntlInt(uintptr(r.fd), unix.F_DUPFD_CLOEXEC, 0)
@@ -162,21 +251,21 @@ func (c *client) notify(m message) {
 	})
 }
 
-// peerUID is the effective user that the other end had when it connected or listened.
-func peerUID(conn *net.UnixConn) (uint32, error) {
+// otherSide is who the process at the other end was when it connected or listened.
+func otherSide(conn *net.UnixConn) (*unix.Ucred, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	var cred *unix.Ucred
 	var credErr error
 	if err := raw.Control(func(fd uintptr) {
 		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	}); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if credErr != nil {
-		return 0, fmt.Errorf("rdmasim: credentials of the other side: %w", credErr)
+		return nil, fmt.Errorf("rdmasim: credentials of the other side: %w", credErr)
 	}
-	return cred.Uid, nil
+	return cred, nil
 }

@@ -23,6 +23,15 @@ func rawAnswer(t *testing.T, o *Owner, q request) (hello, reply answer) {
 	if hello, err = receive(conn); err != nil {
 		t.Fatal(err)
 	}
+	fd, ledger, err := makeShared("ledger", ledgerSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(ledger)
+	defer unix.Close(fd)
+	if _, _, err := conn.WriteMsgUnix(request{kind: kindJoin, entry: ledgerEntries}.encode(), unix.UnixRights(fd), nil); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := conn.Write(q.encode()); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +45,7 @@ func rawAnswer(t *testing.T, o *Owner, q request) (hello, reply answer) {
 func TestHostilePeerCanNotWrite(t *testing.T) {
 	o := newOwner(t)
 	r := register(t, o, payload(t, 4096), 0, 4096, AccessRead)
-	hello, reply := rawAnswer(t, o, request{address: r.Address(), access: AccessRead})
+	hello, reply := rawAnswer(t, o, request{kind: kindResolve, address: r.Address(), access: AccessRead})
 	defer hello.drop()
 	defer reply.drop()
 	for name, fd := range map[string]int{"control page": hello.fd, "read-only region": reply.fd} {
@@ -155,7 +164,7 @@ func TestManyRegions(t *testing.T) {
 	fd := payload(t, 8192)
 	var all []*Region
 	for {
-		r, err := o.Register(fd, 8, 64, AccessAll)
+		r, err := o.Register(fd, 8, 64, Attributes{Access: AccessAll})
 		if err != nil {
 			wantErr(t, err, ErrResources)
 			break

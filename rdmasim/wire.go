@@ -3,50 +3,22 @@ package rdmasim
 import (
 	"encoding/binary"
 	"fmt"
+	"unicode/utf8"
 )
-
-// Access is the set of operations that peers may use on a region.
-type Access uint32
-
-// The rights of a region, as IBV_ACCESS_REMOTE_READ, _WRITE and _ATOMIC.
-const (
-	AccessRead Access = 1 << iota
-	AccessWrite
-	AccessAtomic
-
-	AccessAll = AccessRead | AccessWrite | AccessAtomic
-)
-
-// String names the rights: "read|write|atomic".
-func (a Access) String() string {
-	if a == 0 {
-		return "none"
-	}
-	s := ""
-	for i, n := range [...]string{"read", "write", "atomic"} {
-		if a&(1<<i) != 0 {
-			if s != "" {
-				s += "|"
-			}
-			s += n
-		}
-	}
-	if a&^AccessAll != 0 {
-		s += fmt.Sprintf("|%#x", uint32(a&^AccessAll))
-	}
-	return s
-}
 
 // Packets on an owner's socket. All integers are little-endian, packets have a fixed size, and reserved bytes
-// are zero. The owner greets with a hello (with the control page's descriptor); a peer then asks, any number
-// of times, and gets a reply to each (with the payload's descriptor if it says success). The owner also
-// sends a notice when it deregisters a region that has been handed out.
+// are zero. The owner greets with a hello (with the control page's descriptor). A peer joins (with its
+// ledger's descriptor), then asks for regions, any number of times, and gets a reply to each (with the
+// payload's descriptor if it says success). Whoever wants a list only doesn't join, and asks for one region
+// after the other. The owner also sends a notice when it deregisters a region that has been handed out.
 const (
 	wireMagic   = 0x4d445246 // "FRDM"
-	wireVersion = 1
+	wireVersion = 2
 
-	requestSize = 32
-	messageSize = 64
+	requestSize = 48
+	messageSize = 256
+	// nameSize bounds a region's name, bytes of UTF-8.
+	nameSize = 128
 )
 
 const (
@@ -54,6 +26,8 @@ const (
 	kindResolve = 2
 	kindReply   = 3
 	kindRevoked = 4
+	kindJoin    = 5
+	kindNext    = 6
 )
 
 // wireStatus is the outcome in a reply or a hello.
@@ -67,16 +41,34 @@ const (
 	wireFreed
 	wireAccess
 	wireBusy
+	wireKey
 	wireStatuses
 )
 
-var wireErrors = [wireStatuses]error{nil, ErrProtocol, ErrPermission, ErrUnknownAddress, ErrFreed, ErrAccess, ErrResources}
+var wireErrors = [wireStatuses]error{
+	nil, ErrProtocol, ErrPermission, ErrUnknownAddress, ErrFreed, ErrAccess, ErrResources, ErrKey,
+}
 
-// request asks for the region around an address.
+// checkVersion is what both sides do first with a packet.
+func checkVersion(b []byte) error {
+	le := binary.LittleEndian
+	if len(b) < 8 || le.Uint32(b) != wireMagic {
+		return fmt.Errorf("%w: packet begins %x", ErrProtocol, b[:min(len(b), 8)])
+	}
+	if v := le.Uint16(b[4:]); v != wireVersion {
+		return fmt.Errorf("%w: the other side speaks version %d, this one %d", ErrProtocol, v, wireVersion)
+	}
+	return nil
+}
+
+// request is what a peer sends.
 type request struct {
+	kind    uint16
 	tag     uint32 // comes back in the reply
-	access  Access // rights that the region must grant
-	address uint64
+	access  Access // resolve: rights that the region must grant
+	address uint64 // resolve: in the region; next: the lowest that the region's base may be
+	key     uint64 // resolve: the key that the region must have, 0 for any
+	entry   uint32 // resolve: the ledger's entry for the region; join: number of entries
 }
 
 func (q request) encode() []byte {
@@ -84,23 +76,33 @@ func (q request) encode() []byte {
 	le := binary.LittleEndian
 	le.PutUint32(b[0:], wireMagic)
 	le.PutUint16(b[4:], wireVersion)
-	le.PutUint16(b[6:], kindResolve)
+	le.PutUint16(b[6:], q.kind)
 	le.PutUint32(b[8:], q.tag)
 	le.PutUint32(b[12:], uint32(q.access))
 	le.PutUint64(b[16:], q.address)
+	le.PutUint64(b[24:], q.key)
+	le.PutUint32(b[32:], q.entry)
 	return b
 }
 
 func decodeRequest(b []byte) (request, error) {
-	le := binary.LittleEndian
+	if err := checkVersion(b); err != nil {
+		return request{}, err
+	}
 	if len(b) != requestSize {
 		return request{}, fmt.Errorf("%w: request of %d bytes", ErrProtocol, len(b))
 	}
-	if le.Uint32(b) != wireMagic || le.Uint16(b[4:]) != wireVersion || le.Uint16(b[6:]) != kindResolve {
-		return request{}, fmt.Errorf("%w: request begins %x", ErrProtocol, b[:8])
+	le := binary.LittleEndian
+	q := request{
+		kind: le.Uint16(b[6:]), tag: le.Uint32(b[8:]), access: Access(le.Uint32(b[12:])),
+		address: le.Uint64(b[16:]), key: le.Uint64(b[24:]), entry: le.Uint32(b[32:]),
 	}
-	q := request{tag: le.Uint32(b[8:]), access: Access(le.Uint32(b[12:])), address: le.Uint64(b[16:])}
-	if q.access&^AccessAll != 0 || le.Uint64(b[24:]) != 0 {
+	switch q.kind {
+	case kindJoin, kindResolve, kindNext:
+	default:
+		return request{}, fmt.Errorf("%w: request of kind %d", ErrProtocol, q.kind)
+	}
+	if q.access&^AccessAll != 0 || le.Uint32(b[36:]) != 0 || le.Uint64(b[40:]) != 0 {
 		return request{}, fmt.Errorf("%w: request with reserved bits", ErrProtocol)
 	}
 	return q, nil
@@ -117,6 +119,11 @@ type message struct {
 	slot       uint32 // the region's word in the control page; in a hello, the number of words
 	access     Access
 	generation uint64 // value of the word while the region is valid
+	key        uint64
+	device     [16]byte
+	counters   Counters // in the answer to next
+	peers      uint32   // likewise: how many have the region
+	name       string
 }
 
 func (m message) encode() []byte {
@@ -133,25 +140,49 @@ func (m message) encode() []byte {
 	le.PutUint32(b[40:], m.slot)
 	le.PutUint32(b[44:], uint32(m.access))
 	le.PutUint64(b[48:], m.generation)
+	le.PutUint64(b[56:], m.key)
+	copy(b[64:80], m.device[:])
+	le.PutUint64(b[80:], m.counters.Reads)
+	le.PutUint64(b[88:], m.counters.Writes)
+	le.PutUint64(b[96:], m.counters.Atomics)
+	le.PutUint64(b[104:], m.counters.BytesRead)
+	le.PutUint64(b[112:], m.counters.BytesWritten)
+	le.PutUint32(b[120:], m.peers)
+	le.PutUint32(b[124:], uint32(copy(b[128:], m.name)))
 	return b
 }
 
 func decodeMessage(b []byte) (message, error) {
-	le := binary.LittleEndian
+	if err := checkVersion(b); err != nil {
+		return message{}, err
+	}
 	if len(b) != messageSize {
 		return message{}, fmt.Errorf("%w: message of %d bytes", ErrProtocol, len(b))
 	}
-	if le.Uint32(b) != wireMagic || le.Uint16(b[4:]) != wireVersion {
-		return message{}, fmt.Errorf("%w: message begins %x", ErrProtocol, b[:8])
-	}
+	le := binary.LittleEndian
 	m := message{
 		kind: le.Uint16(b[6:]), status: wireStatus(le.Uint32(b[8:])), tag: le.Uint32(b[12:]),
 		base: le.Uint64(b[16:]), length: le.Uint64(b[24:]), offset: le.Uint64(b[32:]),
 		slot: le.Uint32(b[40:]), access: Access(le.Uint32(b[44:])), generation: le.Uint64(b[48:]),
+		key: le.Uint64(b[56:]), device: [16]byte(b[64:80]), peers: le.Uint32(b[120:]),
+		counters: Counters{
+			Reads: le.Uint64(b[80:]), Writes: le.Uint64(b[88:]), Atomics: le.Uint64(b[96:]),
+			BytesRead: le.Uint64(b[104:]), BytesWritten: le.Uint64(b[112:]),
+		},
 	}
 	if m.kind != kindHello && m.kind != kindReply && m.kind != kindRevoked ||
-		m.status >= wireStatuses || m.access&^AccessAll != 0 || le.Uint64(b[56:]) != 0 {
+		m.status >= wireStatuses || m.access&^AccessAll != 0 {
 		return message{}, fmt.Errorf("%w: message with unknown fields", ErrProtocol)
+	}
+	name, rest := b[128:], le.Uint32(b[124:])
+	if rest > nameSize || !utf8.Valid(name[:rest]) {
+		return message{}, fmt.Errorf("%w: name of %d bytes", ErrProtocol, rest)
+	}
+	m.name = string(name[:rest])
+	for _, c := range name[rest:] {
+		if c != 0 {
+			return message{}, fmt.Errorf("%w: message with reserved bits", ErrProtocol)
+		}
 	}
 	return m, nil
 }
@@ -170,4 +201,12 @@ func (m message) check(id uint32, address uint64, slots uint32) error {
 		return fmt.Errorf("%w: impossible region %#x+%#x", ErrProtocol, m.base, m.length)
 	}
 	return nil
+}
+
+// info is what a message says of a region; the owner is who sent it.
+func (m message) info(pid int, uid uint32) RegionInfo {
+	return RegionInfo{
+		Address: m.base, Length: m.length, Key: m.key, Access: m.access,
+		PID: pid, UID: uid, DeviceUUID: m.device, Name: m.name,
+	}
 }

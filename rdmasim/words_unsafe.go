@@ -10,3 +10,8 @@ import (
 func word(b []byte, offset uint64) *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Pointer(&b[offset : offset+8][0]))
 }
+
+// half is word for 32 bits, at multiples of four.
+func half(b []byte, offset uint64) *atomic.Uint32 {
+	return (*atomic.Uint32)(unsafe.Pointer(&b[offset : offset+4][0]))
+}

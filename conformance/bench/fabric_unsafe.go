@@ -63,7 +63,7 @@ func openFabric() (*fabric, error) {
 	if f.owner, err = rdmasim.NewOwner(); err != nil {
 		return nil, err
 	}
-	region, err := f.owner.Register(fd, 0, 2*mib, rdmasim.AccessRead|rdmasim.AccessWrite|rdmasim.AccessAtomic)
+	region, err := f.owner.Register(fd, 0, 2*mib, rdmasim.Attributes{Access: rdmasim.AccessAll})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,194 @@
+package rdmasim
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// Opcode is what an operation does. The bitwise operations have no IBV_WR_ opcode; the others are those of
+// IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE, IBV_WR_ATOMIC_FETCH_AND_ADD and IBV_WR_ATOMIC_CMP_AND_SWP.
+type Opcode uint8
+
+// The operations.
+const (
+	OpRead Opcode = iota + 1
+	OpWrite
+	OpFetchAdd
+	OpSwap
+	OpCompareSwap
+	OpFetchAnd
+	OpFetchOr
+	OpFetchXor
+)
+
+var opcodeNames = [...]string{
+	OpRead: "read", OpWrite: "write", OpFetchAdd: "fetch-add", OpSwap: "swap", OpCompareSwap: "compare-swap",
+	OpFetchAnd: "fetch-and", OpFetchOr: "fetch-or", OpFetchXor: "fetch-xor",
+}
+
+// String returns the operation's name in messages.
+func (o Opcode) String() string {
+	if int(o) < len(opcodeNames) && o != 0 {
+		return opcodeNames[o]
+	}
+	return fmt.Sprintf("opcode %d", uint8(o))
+}
+
+// need is the right that the operation takes.
+func (o Opcode) need() Access {
+	switch o {
+	case OpRead:
+		return AccessRead
+	case OpWrite:
+		return AccessWrite
+	}
+	return AccessAtomic
+}
+
+func apply64(w *atomic.Uint64, op Opcode, operand, compare uint64) uint64 {
+	switch op {
+	case OpFetchAdd:
+		return w.Add(operand) - operand
+	case OpSwap:
+		return w.Swap(operand)
+	case OpFetchAnd:
+		return w.And(operand)
+	case OpFetchOr:
+		return w.Or(operand)
+	}
+	for { // compare-swap and fetch-xor
+		old := w.Load()
+		next := old ^ operand
+		if op == OpCompareSwap {
+			if next = operand; old != compare {
+				return old
+			}
+		}
+		if w.CompareAndSwap(old, next) {
+			return old
+		}
+	}
+}
+
+func apply32(w *atomic.Uint32, op Opcode, operand, compare uint32) uint32 {
+	switch op {
+	case OpFetchAdd:
+		return w.Add(operand) - operand
+	case OpSwap:
+		return w.Swap(operand)
+	case OpFetchAnd:
+		return w.And(operand)
+	case OpFetchOr:
+		return w.Or(operand)
+	}
+	for {
+		old := w.Load()
+		next := old ^ operand
+		if op == OpCompareSwap {
+			if next = operand; old != compare {
+				return old
+			}
+		}
+		if w.CompareAndSwap(old, next) {
+			return old
+		}
+	}
+}
+
+// atomic is every atomic operation: on the word of width bytes, in the host's byte order, at a remote address, in
+// one atomic step with respect to every processor of the host. It returns what was there before.
+func (p *Peer) atomic(op Opcode, width, address, operand, compare uint64) (old uint64, err error) {
+	if address&(width-1) != 0 {
+		return 0, failed(op, address, ErrMisaligned)
+	}
+	r := p.lookup(address)
+	if r != nil {
+		if old, err = r.view.atomic(op, address-r.info.Address, width, operand, compare); err == nil {
+			return old, nil
+		}
+		if err != errStale {
+			return 0, failed(op, address, err)
+		}
+	}
+	return p.atomicAgain(op, width, address, operand, compare, r)
+}
+
+// atomicAgain keeps the closure, and what it captures, away from the path that doesn't need it.
+func (p *Peer) atomicAgain(op Opcode, width, address, operand, compare uint64, stale *RemoteRegion) (old uint64, err error) {
+	err = p.again(op, address, stale, func(v *view, off uint64) (err error) {
+		old, err = v.atomic(op, off, width, operand, compare)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return old, nil
+}
+
+// FetchAdd64 adds to the 64-bit word at a remote address, a multiple of 8, in the host's byte order, and returns
+// what was there, in one atomic step with respect to every processor of the host. Errors, also of the atomics
+// below: those of Resolve, ErrMisaligned, ErrOutOfRange, ErrAccess. After ErrFreed it may have happened.
+func (p *Peer) FetchAdd64(address, add uint64) (old uint64, err error) {
+	return p.atomic(OpFetchAdd, 8, address, add, 0)
+}
+
+// Swap64 writes a 64-bit word and returns what was there.
+func (p *Peer) Swap64(address, swap uint64) (old uint64, err error) {
+	return p.atomic(OpSwap, 8, address, swap, 0)
+}
+
+// CompareSwap64 writes swap to a 64-bit word if it holds compare, and returns what was there: the swap has
+// happened if old equals compare.
+func (p *Peer) CompareSwap64(address, compare, swap uint64) (old uint64, err error) {
+	return p.atomic(OpCompareSwap, 8, address, swap, compare)
+}
+
+// FetchAnd64 clears the bits of a 64-bit word that mask lacks and returns what was there.
+func (p *Peer) FetchAnd64(address, mask uint64) (old uint64, err error) {
+	return p.atomic(OpFetchAnd, 8, address, mask, 0)
+}
+
+// FetchOr64 sets the bits of mask in a 64-bit word and returns what was there.
+func (p *Peer) FetchOr64(address, mask uint64) (old uint64, err error) {
+	return p.atomic(OpFetchOr, 8, address, mask, 0)
+}
+
+// FetchXor64 inverts the bits of mask in a 64-bit word and returns what was there.
+func (p *Peer) FetchXor64(address, mask uint64) (old uint64, err error) {
+	return p.atomic(OpFetchXor, 8, address, mask, 0)
+}
+
+// FetchAdd32 is FetchAdd64 for 32 bits, at a multiple of 4.
+func (p *Peer) FetchAdd32(address uint64, add uint32) (old uint32, err error) {
+	return p.atomic32(OpFetchAdd, address, add, 0)
+}
+
+// Swap32 is Swap64 for 32 bits, at a multiple of 4.
+func (p *Peer) Swap32(address uint64, swap uint32) (old uint32, err error) {
+	return p.atomic32(OpSwap, address, swap, 0)
+}
+
+// CompareSwap32 is CompareSwap64 for 32 bits, at a multiple of 4.
+func (p *Peer) CompareSwap32(address uint64, compare, swap uint32) (old uint32, err error) {
+	return p.atomic32(OpCompareSwap, address, swap, compare)
+}
+
+// FetchAnd32 is FetchAnd64 for 32 bits, at a multiple of 4.
+func (p *Peer) FetchAnd32(address uint64, mask uint32) (old uint32, err error) {
+	return p.atomic32(OpFetchAnd, address, mask, 0)
+}
+
+// FetchOr32 is FetchOr64 for 32 bits, at a multiple of 4.
+func (p *Peer) FetchOr32(address uint64, mask uint32) (old uint32, err error) {
+	return p.atomic32(OpFetchOr, address, mask, 0)
+}
+
+// FetchXor32 is FetchXor64 for 32 bits, at a multiple of 4.
+func (p *Peer) FetchXor32(address uint64, mask uint32) (old uint32, err error) {
+	return p.atomic32(OpFetchXor, address, mask, 0)
+}
+
+func (p *Peer) atomic32(op Opcode, address uint64, operand, compare uint32) (uint32, error) {
+	old, err := p.atomic(op, 4, address, uint64(operand), uint64(compare))
+	return uint32(old), err
+}
