@@ -23,7 +23,7 @@ any() { # any FILE...: one of the files exists
 	return 1
 }
 # Not `| grep -q`, which would end the pipe early and fail it.
-has_loader() { [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *libvulkan.so.1* ]]; }
+has_library() { [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *$1* ]]; }
 
 missing=()
 need() { # need PACKAGE REASON TEST...
@@ -36,7 +36,7 @@ need() { # need PACKAGE REASON TEST...
 
 need gcc "links the shared library" command -v gcc
 need libc6-dev "its headers are needed to link the shared library" any /usr/include/stdio.h
-need libvulkan1 "the Vulkan loader, through which programs reach the driver" has_loader
+need libvulkan1 "the Vulkan loader, through which programs reach the driver" has_library libvulkan.so.1
 need vulkan-tools "vulkaninfo shows the driver" command -v vulkaninfo
 if [ "$purpose" != run ]; then
 	need mesa-vulkan-drivers "lavapipe, the driver to compare with" \
@@ -46,6 +46,7 @@ if [ "$purpose" = test ]; then
 	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h
 	need vulkan-validationlayers "checks that the conformance suite uses the API as specified" \
 		any /{usr,usr/local,etc}/{share/,}vulkan/explicit_layer.d/VkLayer_khronos_validation.json
+	need libfabric1 "the library that moves data between hosts, which programs load only when asked to" has_library libfabric.so.1
 	need binutils "nm lists the exported symbols" command -v nm
 fi
 
