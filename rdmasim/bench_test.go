@@ -71,6 +71,32 @@ func BenchmarkAtomics(b *testing.B) {
 	})
 }
 
+// BenchmarkQueuePair posts batches of writes of 64 bytes, of which the last is signalled; the time is that of one.
+func BenchmarkQueuePair(b *testing.B) {
+	o, p := newOwner(b), newPeer(b)
+	a := register(b, o, payload(b, 4096), 0, 4096, AccessAll).Address()
+	for _, n := range []int{1, 64} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			q := newQueuePair(b, p, n)
+			work := make([]Work, n)
+			for i := range work {
+				work[i] = Work{Opcode: OpWrite, RemoteAddress: a, Local: make([]byte, 64)}
+			}
+			work[n-1].Flags = FlagSignalled
+			done := make([]Completion, 1)
+			b.ReportAllocs()
+			for i := 0; i < b.N; i += n {
+				if err := q.Post(work); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := q.Poll(context.Background(), done); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkResolve measures the first resolve of an address in an owner that runs in another process: with
 // the connection made, and with a peer that has met no owner yet. raw is what the mapping alone costs.
 func BenchmarkResolve(b *testing.B) {

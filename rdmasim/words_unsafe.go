@@ -15,3 +15,8 @@ func word(b []byte, offset uint64) *atomic.Uint64 {
 func half(b []byte, offset uint64) *atomic.Uint32 {
 	return (*atomic.Uint32)(unsafe.Pointer(&b[offset : offset+4][0]))
 }
+
+// holds says whether an address lies in b.
+func holds(b []byte, address uintptr) bool {
+	return address-uintptr(unsafe.Pointer(unsafe.SliceData(b))) < uintptr(len(b))
+}
