@@ -26,8 +26,12 @@ type link struct {
 	ctx    context.Context // ends when the peer is closed
 	cancel context.CancelFunc
 
-	ended atomic.Pointer[error] // how the last session ended
-	died  atomic.Int64          // process id of the last owner to die, 0 for none
+	ended atomic.Pointer[ending] // how the last session ended, nil while none has
+}
+
+type ending struct {
+	reason error
+	pid    int // the owner's
 }
 
 // session is one connection. The connection lasts as long as the link or a region of it is in use, since its end
@@ -83,7 +87,17 @@ func (l *link) resolve(ctx context.Context, address, key uint64, need Access) (*
 	}
 	entry := s.entries
 	s.entries++
-	a, err := s.ask(ctx, request{kind: kindResolve, access: need, address: address, key: key, entry: entry})
+	reply, err := s.send(ctx, request{kind: kindResolve, access: need, address: address, key: key, entry: entry})
+	if s.control == nil {
+		// A new connection. The owner's greeting comes first, and says why sending failed, if it did.
+		if err = s.greet(ctx, err); err != nil {
+			_ = s.conn.Close()
+			l.session = nil
+			return nil, err
+		}
+		go s.read()
+	}
+	a, err := s.wait(ctx, reply, err)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +144,7 @@ func (l *link) resolve(ctx context.Context, address, key uint64, need Access) (*
 // lastEnd is how the last session ended.
 func (l *link) lastEnd() error {
 	if e := l.ended.Load(); e != nil {
-		return *e
+		return e.reason
 	}
 	return ErrUnknownAddress
 }
@@ -173,13 +187,12 @@ func (l *link) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := l.greet(ctx, conn)
+	s, err := l.join(ctx, conn)
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
 	l.session = s
-	go s.read()
 	return s, nil
 }
 
@@ -214,25 +227,17 @@ func dial(ctx context.Context, name string) (*net.UnixConn, error) {
 	}
 }
 
-// greet makes sure who the owner is, takes its control page and hands over the ledger. A name can be taken by
-// anyone, so that the peer looks at the owner's user as the owner looks at the peer's.
-func (l *link) greet(ctx context.Context, conn *net.UnixConn) (*session, error) {
+// join makes sure who the owner is, and hands over a ledger, without waiting for the greeting. A name can be taken
+// by anyone, so that the peer looks at the owner's user as the owner looks at the peer's.
+func (l *link) join(ctx context.Context, conn *net.UnixConn) (*session, error) {
 	who, err := l.peer.allowed.check(conn)
 	if err != nil {
 		return nil, err
 	}
-	if int64(who.Pid) == l.died.Load() {
+	if e := l.ended.Load(); e != nil && e.reason == ErrOwnerDied && e.pid == int(who.Pid) {
 		return nil, fmt.Errorf("%w: a child of its still has the socket", ErrOwnerDied)
 	}
-	a, err := receiveHello(ctx, conn)
-	if err != nil {
-		return nil, err
-	}
-	defer a.drop()
-	if err := checkPayload(a.fd, 0, uint64(a.slot)*8, AccessRead); err != nil {
-		return nil, fmt.Errorf("%w: control page: %w", ErrProtocol, err)
-	}
-	s := &session{link: l, conn: conn, slots: a.slot, pid: int(who.Pid), uid: who.Uid, done: make(chan struct{})}
+	s := &session{link: l, conn: conn, pid: int(who.Pid), uid: who.Uid, done: make(chan struct{})}
 	fd, ledger, err := makeShared("farside-rdma-ledger", ledgerSize)
 	if err != nil {
 		return nil, osError("make a ledger", err)
@@ -240,23 +245,36 @@ func (l *link) greet(ctx context.Context, conn *net.UnixConn) (*session, error) 
 	defer unix.Close(fd)
 	s.ledger = ledger
 	runtime.AddCleanup(s, unmap, ledger)
-	if s.control, err = unix.Mmap(a.fd, 0, int(a.slot)*8, unix.PROT_READ, unix.MAP_SHARED); err != nil {
-		return nil, osError("map the control page", err)
-	}
-	runtime.AddCleanup(s, unmap, s.control)
-	s.serving = word(s.control, ownerSlot*8)
-	if s.served = s.serving.Load(); s.served&^tidMask != ownerServing {
-		return nil, fmt.Errorf("%w: while greeting", ErrOwnerDied)
-	}
-	deadline, _ := ctx.Deadline()
-	if err = conn.SetWriteDeadline(deadline); err == nil {
-		_, _, err = conn.WriteMsgUnix(request{kind: kindJoin, entry: ledgerEntries}.encode(), unix.UnixRights(fd), nil)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: while joining: %w", ErrOwnerDied, err)
-	}
 	s.users.Store(1)
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetWriteDeadline(deadline); err != nil {
+		return nil, err
+	}
+	// If the owner has refused already this fails, and so will the request that follows; the greeting says why.
+	_, _, _ = conn.WriteMsgUnix(request{kind: kindJoin, entry: ledgerEntries}.encode(), unix.UnixRights(fd), nil)
 	return s, nil
+}
+
+// greet takes the greeting with the control page. sent is how sending went meanwhile.
+func (s *session) greet(ctx context.Context, sent error) error {
+	a, err := receiveHello(ctx, s.conn)
+	if err != nil {
+		return err
+	}
+	defer a.drop()
+	if err := checkPayload(a.fd, 0, uint64(a.slot)*8, AccessRead); err != nil {
+		return fmt.Errorf("%w: control page: %w", ErrProtocol, err)
+	}
+	control, err := unix.Mmap(a.fd, 0, int(a.slot)*8, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return osError("map the control page", err)
+	}
+	runtime.AddCleanup(s, unmap, control)
+	s.control, s.slots, s.serving = control, a.slot, word(control, ownerSlot*8)
+	if s.served = s.serving.Load(); s.served&^tidMask != ownerServing || sent != nil {
+		return fmt.Errorf("%w: while greeting", ErrOwnerDied)
+	}
+	return nil
 }
 
 func unmap(mapping []byte) { _ = unix.Munmap(mapping) }
@@ -277,6 +295,9 @@ func (t trust) check(conn *net.UnixConn) (*unix.Ucred, error) {
 func receiveHello(ctx context.Context, conn *net.UnixConn) (answer, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	a, err := receive(conn)
+	if errors.Is(err, unix.ECONNRESET) {
+		a, err = receive(conn) // it refused without reading: that is told first, the greeting next
+	}
 	if !stop() {
 		a.drop()
 		return answer{}, ctx.Err()
@@ -330,8 +351,8 @@ func (s *session) release() {
 	}
 }
 
-// ask sends a request and waits for its reply. The answer's descriptor is the caller's.
-func (s *session) ask(ctx context.Context, q request) (answer, error) {
+// send sends a request; its reply is to be waited for, whatever the error.
+func (s *session) send(ctx context.Context, q request) (chan answer, error) {
 	reply := make(chan answer, 1)
 	s.mu.Lock()
 	s.tag++
@@ -343,6 +364,12 @@ func (s *session) ask(ctx context.Context, q request) (answer, error) {
 	if err == nil {
 		_, err = s.conn.Write(q.encode())
 	}
+	return reply, err
+}
+
+// wait takes the reply to a request; sent is what sending gave. The answer's descriptor is the caller's.
+func (s *session) wait(ctx context.Context, reply chan answer, sent error) (answer, error) {
+	err := sent
 	if err == nil || ctx.Err() == nil {
 		// If the request couldn't be sent the connection is broken, and the reader about to say how.
 		select {
@@ -370,13 +397,10 @@ func (s *session) ask(ctx context.Context, q request) (answer, error) {
 
 // read takes what the owner sends until the connection ends, and then ends the owner's regions.
 func (s *session) read() {
-	reason := ErrOwnerDied
+	var err error
 	for {
-		a, err := receive(s.conn)
-		if errors.Is(err, ErrProtocol) {
-			reason = err
-		}
-		if err != nil {
+		var a answer
+		if a, err = receive(s.conn); err != nil {
 			break
 		}
 		switch a.kind {
@@ -398,19 +422,32 @@ func (s *session) read() {
 			a.drop()
 		}
 	}
-	switch {
-	case s.link.ctx.Err() != nil:
-		reason = ErrClosed
-	case s.serving.Load() == ownerClosed:
-		reason = ErrFreed
-	}
-	if reason == ErrOwnerDied {
-		s.link.died.Store(int64(s.pid))
-	}
-	s.link.ended.Store(&reason)
+	reason := s.reason(err)
+	s.link.ended.Store(&ending{reason, s.pid})
 	close(s.done)
 	s.link.peer.dropIf(reason, func(r *RemoteRegion) bool { return r.view.session == s })
 	_ = s.conn.Close()
+}
+
+// reason is why the session has ended, err being what receiving gave. The kernel marks a dead owner's word before
+// it closes the owner's descriptors.
+func (s *session) reason(err error) error {
+	now := s.serving.Load()
+	switch {
+	case s.link.ctx.Err() != nil:
+		return ErrClosed
+	case now == ownerClosed:
+		return ErrFreed
+	case now != s.served:
+		return ErrOwnerDied
+	case errors.Is(err, ErrProtocol):
+		return err
+	case errors.Is(err, net.ErrClosed):
+		return ErrUnknownAddress // nothing used the session any more
+	case s.served&tidMask == 0:
+		return ErrOwnerDied // as far as one can know
+	}
+	return fmt.Errorf("%w: the owner ended the connection", ErrProtocol)
 }
 
 // receive takes one packet of an owner. A packet that makes no sense is ErrProtocol.
