@@ -42,7 +42,9 @@ func splitAddress(address uint64) (id uint32, offset uint64, ok bool) {
 }
 
 // socketName is the abstract unix address at which the owner answers; net's notation.
-func socketName(id uint32) string { return fmt.Sprintf("@farside-rdma-%05x", id) }
+func socketName(id uint32) string { return fmt.Sprintf(socketPrefix+"%05x", id) }
+
+const socketPrefix = "@farside-rdma-"
 
 // AllowUIDs is the environment variable that lists further user ids, decimal and separated by commas, which
 // an owner serves and which a peer believes. Nobody but the process' own effective user is trusted without it.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -189,8 +190,8 @@ func child(role string) int {
 	}
 	for in.Scan() {
 		var verb string
-		var a, b, c uint64
-		fmt.Sscan(in.Text(), &verb, &a, &b, &c)
+		var a, b, c, d uint64
+		fmt.Sscan(in.Text(), &verb, &a, &b, &c, &d)
 		answer := "ok"
 		switch verb {
 		case "register": // size, access
@@ -220,6 +221,13 @@ func child(role string) int {
 		case "write": // address, length
 			p := make([]byte, b)
 			err = peer.Write(a, p)
+		case "history": // address, operations, seed, clients
+			var steps []step
+			if steps, err = history(peer, a, int(b), c, d); err == nil {
+				var text []byte
+				text, err = json.Marshal(steps)
+				answer = string(text)
+			}
 		case "enter": // address: stays inside of the region
 			_, err = peer.Resolve(ctx, a)
 			if err == nil && !peer.lookup(a).view.enter(classRead) {
