@@ -13,7 +13,7 @@ FUZZTIME ?= 10s
 # For `make cts`: Khronos' program, and patterns that narrow the run.
 DEQP_VK  ?=
 CASES    ?=
-# Flags of `make soak`.
+# Flags of `make soak` and `make soak-fabric`.
 SOAK     ?=
 OUT      ?= .
 # For whom `make install` installs: user or system.
@@ -90,6 +90,10 @@ cts: ## run the Khronos CTS in shards (DEQP_VK=path/to/deqp-vk CASES='PATTERN...
 soak: ## run the ring of processes that are killed and restarted (SOAK='--duration 10m --processes 8')
 	@$(MAKE) build
 	@$(ON_FARSIDE) $(GO) run ./conformance/soak $(SOAK)
+
+.PHONY: soak-fabric
+soak-fabric: ## run owners and peers of the fabric that are killed and restarted (SOAK='--duration 10m --peers 8')
+	$(GO) run ./conformance/fabricsoak $(SOAK)
 
 .PHONY: race
 race: ## run every test with the race detector

@@ -23,6 +23,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"farside/conformance/internal/soaking"
 )
 
 // nodeVariable in the environment makes the process a node, with this index.
@@ -57,7 +59,7 @@ func command() *cobra.Command {
 				return errors.New("--processes must be at least 2, --duration and --kill-every positive")
 			}
 			_, err := unix.IoctlGetTermios(int(os.Stderr.Fd()), unix.TCGETS)
-			sum, err := soak(cmd.Context(), c, newProgress(os.Stderr, err == nil, c.duration))
+			sum, err := soak(cmd.Context(), c, soaking.NewProgress(os.Stderr, err == nil, c.duration))
 			fmt.Print(sum)
 			return err
 		},

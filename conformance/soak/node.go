@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"farside/conformance/internal/soaking"
 	"farside/conformance/vulkan"
 	"farside/internal/vk"
 )
@@ -55,7 +56,7 @@ func (n *node) live() error {
 	if n.instance, err = openInstance(); err != nil {
 		return err
 	}
-	before, err := measure()
+	before, err := soaking.Measure()
 	if err != nil {
 		return err
 	}
@@ -130,13 +131,13 @@ func (n *node) finish() {
 }
 
 // stop leaves nothing behind, or tells what.
-func (n *node) stop(before usage) error {
+func (n *node) stop(before soaking.Usage) error {
 	n.finish()
-	after, err := measure()
+	after, err := soaking.Measure()
 	if err != nil {
 		return err
 	}
-	if after.descriptors > before.descriptors+runtimeDescriptors || after.shared > before.shared {
+	if after.Descriptors > before.Descriptors+soaking.RuntimeDescriptors || after.Shared > before.Shared {
 		return fmt.Errorf("without a device there are %v, before the first one there were %v", after, before)
 	}
 	n.instance.Destroy()
@@ -191,10 +192,10 @@ func (n *node) late(d time.Duration) {
 }
 
 func (n *node) report() error {
-	u, err := measure()
+	u, err := soaking.Measure()
 	if err != nil {
 		return err
 	}
 	return n.socket.send(nil, "report %d %d %d %d %d %d %d", n.rounds[right].Load(), n.rounds[left].Load(), n.latest.Load(),
-		u.descriptors, u.shared, u.mappings, u.resident)
+		u.Descriptors, u.Shared, u.Mappings, u.Resident)
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"farside/conformance/internal/soaking"
 )
 
 // errLoss is the sort of error for which the driver is to blame.
@@ -72,7 +74,7 @@ type summary struct {
 	kills, lost   int    // processes; devices
 	opened        int    // links
 	late          time.Duration
-	before, after usage // of the witness
+	before, after soaking.Usage // of the witness
 }
 
 func (s summary) String() string {
@@ -84,7 +86,7 @@ func (s summary) String() string {
 }
 
 // soak runs the ring for its duration and lets it come to rest.
-func soak(ctx context.Context, c config, p *progress) (summary, error) {
+func soak(ctx context.Context, c config, p *soaking.Progress) (summary, error) {
 	r := &ring{config: c, rng: rand.New(rand.NewPCG(c.seed, 1)), workers: make([]*worker, c.nodes),
 		events: make(chan event), starts: make(chan int, c.nodes), sum: summary{seed: c.seed}}
 	for i := range c.nodes {
@@ -95,7 +97,7 @@ func soak(ctx context.Context, c config, p *progress) (summary, error) {
 	}
 	began := time.Now()
 	err := r.run(ctx, p)
-	p.close()
+	p.Close()
 	r.sum.took = time.Since(began)
 	r.sum.before, r.sum.after = r.workers[witness].heavy.first, r.workers[witness].heavy.now
 	for _, w := range r.workers {
@@ -144,7 +146,7 @@ func (r *ring) start(i int) error {
 }
 
 // run is the supervisor's loop.
-func (r *ring) run(ctx context.Context, p *progress) error {
+func (r *ring) run(ctx context.Context, p *soaking.Progress) error {
 	end := time.NewTimer(r.duration)
 	kill := time.NewTicker(r.killEvery)
 	look := time.NewTicker(time.Second)
@@ -166,7 +168,7 @@ func (r *ring) run(ctx context.Context, p *progress) error {
 		case e := <-r.events:
 			err = r.hear(e)
 		case <-look.C:
-			p.show(&r.sum)
+			p.Show(fmt.Sprintf("soak: %d rounds checked, %d killed, %d devices lost", r.sum.rounds, r.sum.kills, r.sum.lost))
 			for _, l := range r.links {
 				if time.Since(l.moved) > standstill && !l.moved.IsZero() {
 					err = fmt.Errorf("%w: nothing has come from node %d to node %d for %v; the link: %v", errLoss, l.writer, l.reader, standstill, l)
@@ -284,7 +286,7 @@ func (r *ring) report(w *worker, m message) error {
 		return fmt.Errorf("%w: a wait of node %d has outlasted its timeout by %v", errLoss, w.index, late)
 	}
 	if l.open() && r.links[w.index].open() {
-		if err := w.heavy.add(usage{int(n[3]), int(n[4]), int(n[5]), int(n[6])}); err != nil {
+		if err := w.heavy.add(soaking.Usage{Descriptors: int(n[3]), Shared: int(n[4]), Mappings: int(n[5]), Resident: int(n[6])}); err != nil {
 			return fmt.Errorf("%w: node %d, which still lives: %w", errLoss, w.index, err)
 		}
 	}
@@ -322,23 +324,25 @@ func (r *ring) settle() (stopped bool) {
 // A heaviness follows a node's usage, whose growth is a leak.
 type heaviness struct {
 	reports    int
-	first, now usage // the most of the first reports, and what came last
+	first, now soaking.Usage // the most of the first reports, and what came last
 }
 
 // warmUp is how many reports the runtimes of a process have to grow to their size.
 const warmUp = 24
 
-func (h *heaviness) add(u usage) error {
+func (h *heaviness) add(u soaking.Usage) error {
 	h.now = u
 	h.reports++
 	if h.reports <= warmUp {
-		h.first = usage{max(h.first.descriptors, u.descriptors), max(h.first.shared, u.shared),
-			max(h.first.mappings, u.mappings), max(h.first.resident, u.resident)}
+		h.first = soaking.Usage{
+			Descriptors: max(h.first.Descriptors, u.Descriptors), Shared: max(h.first.Shared, u.Shared),
+			Mappings: max(h.first.Mappings, u.Mappings), Resident: max(h.first.Resident, u.Resident),
+		}
 		return nil
 	}
 	f := h.first
-	if u.descriptors > f.descriptors+runtimeDescriptors || u.shared > f.shared ||
-		u.mappings > f.mappings+f.mappings/4+32 || u.resident > f.resident+f.resident/4+32<<10 {
+	if u.Descriptors > f.Descriptors+soaking.RuntimeDescriptors || u.Shared > f.Shared ||
+		u.Mappings > f.Mappings+f.Mappings/4+32 || u.Resident > f.Resident+f.Resident/4+32<<10 {
 		return fmt.Errorf("it had %v, and has %v", f, u)
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"farside/conformance/internal/soaking"
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +40,7 @@ func TestSoak(t *testing.T) {
 	if testing.Short() {
 		c.nodes, c.duration, c.killEvery = 4, 4*time.Second, 500*time.Millisecond
 	}
-	sum, err := soak(t.Context(), c, newProgress(os.Stderr, false, c.duration))
+	sum, err := soak(t.Context(), c, soaking.NewProgress(os.Stderr, false, c.duration))
 	t.Logf("\n%v", sum)
 	if err != nil {
 		t.Fatal(err)
@@ -67,18 +69,18 @@ func TestPattern(t *testing.T) {
 }
 
 func TestHeaviness(t *testing.T) {
-	light := usage{descriptors: 20, shared: 6, mappings: 200, resident: 30 << 10}
+	light := soaking.Usage{Descriptors: 20, Shared: 6, Mappings: 200, Resident: 30 << 10}
 	for _, change := range []struct {
 		name  string
-		grow  func(u *usage)
+		grow  func(u *soaking.Usage)
 		leaks bool
 	}{
-		{"nothing", func(*usage) {}, false},
-		{"the runtime's pollers", func(u *usage) { u.descriptors += runtimeDescriptors }, false},
-		{"descriptors", func(u *usage) { u.descriptors += 2 * runtimeDescriptors }, true},
-		{"one mapped memfd", func(u *usage) { u.shared++ }, true},
-		{"mappings", func(u *usage) { u.mappings *= 2 }, true},
-		{"memory", func(u *usage) { u.resident *= 4 }, true},
+		{"nothing", func(*soaking.Usage) {}, false},
+		{"the runtime's pollers", func(u *soaking.Usage) { u.Descriptors += soaking.RuntimeDescriptors }, false},
+		{"descriptors", func(u *soaking.Usage) { u.Descriptors += 2 * soaking.RuntimeDescriptors }, true},
+		{"one mapped memfd", func(u *soaking.Usage) { u.Shared++ }, true},
+		{"mappings", func(u *soaking.Usage) { u.Mappings *= 2 }, true},
+		{"memory", func(u *soaking.Usage) { u.Resident *= 4 }, true},
 	} {
 		t.Run(change.name, func(t *testing.T) {
 			var h heaviness

@@ -1,4 +1,4 @@
-package main
+package soaking
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows how far the run is: a bar on a terminal, else a line now and then.
-type progress struct {
+// Progress shows how far the run is: a bar on a terminal, else a line now and then.
+type Progress struct {
 	w     io.Writer
 	bar   *progressbar.ProgressBar // nil without a terminal
 	start time.Time
@@ -18,8 +18,9 @@ type progress struct {
 
 const lineEvery = 10 * time.Second
 
-func newProgress(w io.Writer, terminal bool, duration time.Duration) *progress {
-	p := &progress{w: w, start: time.Now(), shown: time.Now()}
+// NewProgress shows on w, which is a terminal or not, how far a run of this duration is.
+func NewProgress(w io.Writer, terminal bool, duration time.Duration) *Progress {
+	p := &Progress{w: w, start: time.Now(), shown: time.Now()}
 	if terminal {
 		p.bar = progressbar.NewOptions(int(duration.Seconds()), progressbar.OptionSetWriter(w), progressbar.OptionFullWidth(),
 			progressbar.OptionSetPredictTime(true))
@@ -27,9 +28,9 @@ func newProgress(w io.Writer, terminal bool, duration time.Duration) *progress {
 	return p
 }
 
-func (p *progress) show(s *summary) {
+// Show says what has happened so far.
+func (p *Progress) Show(text string) {
 	took := time.Since(p.start)
-	text := fmt.Sprintf("soak: %d rounds checked, %d killed, %d devices lost", s.rounds, s.kills, s.lost)
 	switch {
 	case p.bar != nil:
 		p.bar.Describe(text)
@@ -40,8 +41,8 @@ func (p *progress) show(s *summary) {
 	}
 }
 
-// close ends the line that a bar stands in.
-func (p *progress) close() {
+// Close ends the line that a bar stands in.
+func (p *Progress) Close() {
 	if p.bar != nil {
 		fmt.Fprintln(p.w)
 	}
