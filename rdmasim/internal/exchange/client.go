@@ -21,7 +21,7 @@ var ErrGone = errors.New("exchange: no connection")
 type Client struct {
 	conn    *tls.Conn
 	target  ofi.Address
-	revoked func(number uint64)
+	revoked func(uint64, Outcome)
 	turn    chan struct{} // held by the one question under way
 	done    chan struct{}
 	err     error // valid when done is closed
@@ -36,7 +36,7 @@ type Client struct {
 // Dial connects to a server. When a region is revoked that this client was told of, revoked is called, on a
 // goroutine that must not be held up; Acknowledge is due when no operation uses the region. Errors: ErrGone,
 // ErrAuthentication, ErrProtocol, the context's.
-func Dial(ctx context.Context, address string, c *Credentials, revoked func(number uint64)) (*Client, error) {
+func Dial(ctx context.Context, address string, c *Credentials, revoked func(number uint64, why Outcome)) (*Client, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
@@ -160,7 +160,7 @@ func (c *Client) read() {
 			}
 			c.mu.Unlock()
 		case kindRevoke:
-			c.revoked(m.number)
+			c.revoked(m.number, m.outcome)
 		default:
 			err = fmt.Errorf("%w: message of kind %d from a server", ErrProtocol, m.kind)
 		}

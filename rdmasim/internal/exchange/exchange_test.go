@@ -65,7 +65,7 @@ func startServer(t *testing.T, c *Credentials, resolve Resolver) *Server {
 
 func dial(t *testing.T, s *Server, c *Credentials) *Client {
 	t.Helper()
-	client, err := Dial(context.Background(), s.Address(), c, func(uint64) {})
+	client, err := Dial(context.Background(), s.Address(), c, func(uint64, Outcome) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,12 +252,12 @@ func TestRevoke(t *testing.T) {
 	credentials := secret(t, 1)
 	s := startServer(t, credentials, resolveTest)
 	numbers := make(chan uint64, 2)
-	user, err := Dial(context.Background(), s.Address(), credentials, func(n uint64) { numbers <- n })
+	user, err := Dial(context.Background(), s.Address(), credentials, func(n uint64, why Outcome) { numbers <- n + uint64(why) - uint64(unknown) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer user.Close()
-	dying, err := Dial(context.Background(), s.Address(), credentials, func(n uint64) { numbers <- n })
+	dying, err := Dial(context.Background(), s.Address(), credentials, func(n uint64, why Outcome) { numbers <- n + uint64(why) - uint64(unknown) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestRevoke(t *testing.T) {
 	}
 	returned := make(chan struct{})
 	go func() {
-		s.Revoke(context.Background(), testRegion.Number)
+		s.Revoke(context.Background(), testRegion.Number, unknown)
 		close(returned)
 	}()
 	for range 2 {
@@ -285,13 +285,13 @@ func TestRevoke(t *testing.T) {
 	}
 	dying.Close()
 	<-returned
-	s.Revoke(context.Background(), testRegion.Number) // nobody has it
+	s.Revoke(context.Background(), testRegion.Number, unknown) // nobody has it
 	if _, _, err := user.Resolve(context.Background(), Question{Address: testRegion.Address}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	s.Revoke(ctx, testRegion.Number) // not for longer
+	s.Revoke(ctx, testRegion.Number, unknown) // not for longer
 }
 
 // A region that ends while its description is on the way is not handed out.
@@ -305,7 +305,7 @@ func TestRevokedMeanwhile(t *testing.T) {
 			return Description{}, unknown
 		}
 		first = false
-		s.Revoke(ctx, testRegion.Number)
+		s.Revoke(ctx, testRegion.Number, unknown)
 		return testRegion, 0
 	})
 	close(ready)

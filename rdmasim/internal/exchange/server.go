@@ -182,7 +182,7 @@ func (c *connection) leave() {
 
 // Revoke tells the clients that know a region that it is gone, and waits until their operations on it have
 // ended, or ctx. The resolver must not describe the region any more.
-func (s *Server) Revoke(ctx context.Context, number uint64) {
+func (s *Server) Revoke(ctx context.Context, number uint64, why Outcome) {
 	s.mu.Lock()
 	using := map[*connection]chan struct{}{}
 	for c := range s.clients {
@@ -196,7 +196,7 @@ func (s *Server) Revoke(ctx context.Context, number uint64) {
 	s.mu.Unlock()
 	for c := range using {
 		// One that takes nothing must not keep the others from knowing.
-		go c.write(&message{kind: kindRevoke, number: number})
+		go c.write(&message{kind: kindRevoke, number: number, outcome: why})
 	}
 	for _, done := range using {
 		select {

@@ -25,7 +25,7 @@ const (
 	kindHello       kind = 1 + iota // target
 	kindResolve                     // tag, question
 	kindReply                       // tag, outcome, description if that is OK
-	kindRevoke                      // number
+	kindRevoke                      // number, outcome
 	kindAcknowledge                 // number
 )
 
@@ -39,7 +39,8 @@ type Question struct {
 	Access  uint32 // rights that it must grant, as bits of rdmasim.Access
 }
 
-// Outcome is the server's answer to a question. The numbers are the users', save for 0, which is success.
+// Outcome is the server's answer to a question, or why a region has ended. The numbers are the users', save
+// for 0, which is success.
 type Outcome uint32
 
 // Description is a region as a peer sees it.
@@ -98,7 +99,9 @@ func (m *message) encode() []byte {
 		b = append(b, d.DeviceUUID[:]...)
 		b = appendString(b, d.Name)
 		b = appendRemote(b, d.Remote)
-	case kindRevoke, kindAcknowledge:
+	case kindRevoke:
+		b = le.AppendUint32(le.AppendUint64(b, m.number), uint32(m.outcome))
+	case kindAcknowledge:
 		b = le.AppendUint64(b, m.number)
 	}
 	le.PutUint16(b[2:], uint16(len(b)-headSize))
@@ -165,7 +168,9 @@ func decode(k kind, b []byte) (*message, error) {
 		if !utf8.ValidString(d.Name) || d.Length == 0 || d.Address+d.Length < d.Address || d.Remote.Length != d.Length {
 			return nil, fmt.Errorf("%w: impossible region %#x+%#x", ErrProtocol, d.Address, d.Length)
 		}
-	case kindRevoke, kindAcknowledge:
+	case kindRevoke:
+		m.number, m.outcome = r.u64(), Outcome(r.u32())
+	case kindAcknowledge:
 		m.number = r.u64()
 	default:
 		return nil, fmt.Errorf("%w: message of kind %d", ErrProtocol, k)

@@ -11,7 +11,7 @@ var messages = []*message{
 	{kind: kindResolve, tag: 7, question: Question{Address: 1 << 62, Key: 3, Access: 5}},
 	{kind: kindReply, tag: 7, description: testRegion},
 	{kind: kindReply, tag: 8, outcome: unknown},
-	{kind: kindRevoke, number: 9},
+	{kind: kindRevoke, number: 9, outcome: unknown},
 	{kind: kindAcknowledge, number: 9},
 }
 

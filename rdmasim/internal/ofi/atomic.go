@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// Word is an unsigned integer that atomics work on.
+// Word is an unsigned integer that atomics work on. In the target's memory it must be aligned, which isn't
+// checked.
 type Word interface{ uint32 | uint64 }
 
 // Add adds to the word at an offset of a remote region and returns what was there before.
@@ -45,9 +46,6 @@ func run[T Word](ctx context.Context, c *Conn, remote Remote, offset uint64, op 
 	w := work{op: opFetch, remote: remote, offset: offset, atomic: op, size: binary.Size(operand)}
 	if op == fiCSwap {
 		w.op = opCompare
-	}
-	if (remote.Base+offset)%uint64(w.size) != 0 {
-		return 0, fmt.Errorf("%w: %d bytes at offset %#x", ErrMisaligned, w.size, offset)
 	}
 	s, err := c.take(ctx, true)
 	if err != nil {

@@ -31,7 +31,7 @@ type Options struct {
 // what several do is under way at once.
 //
 // Errors of its operations: ErrRemoteAccess, ErrUnreachable, ErrClosed, ErrLibrary, ErrProvider, the
-// context's, and, for atomics, ErrFlushed and ErrMisaligned.
+// context's, and, for atomics, ErrFlushed.
 type Conn struct {
 	address Address
 	timeout time.Duration

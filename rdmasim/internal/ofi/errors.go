@@ -22,8 +22,6 @@ var (
 	// ErrFlushed says that an atomic was under way when the connection ended for another reason. It may have
 	// taken effect (IBV_WC_WR_FLUSH_ERR).
 	ErrFlushed = errors.New("ofi: the connection ended during the operation")
-	// ErrMisaligned says that an atomic's offset isn't a multiple of its size (IBV_WC_REM_INV_REQ_ERR).
-	ErrMisaligned = errors.New("ofi: misaligned atomic")
 	// ErrClosed says that the Conn or the Target has been closed (IBV_WC_WR_FLUSH_ERR).
 	ErrClosed = errors.New("ofi: closed")
 	// ErrInvalid says that an argument makes no sense, such as an address that can't be one.

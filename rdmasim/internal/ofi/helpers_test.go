@@ -58,6 +58,14 @@ func serve() error {
 	if err := out.Encode(reply{Address: target.Address()}); err != nil {
 		return err
 	}
+	var payload unix.Stat_t
+	if err := unix.Fstat(3, &payload); err != nil {
+		return err
+	}
+	memory, err := unix.Mmap(3, 0, int(payload.Size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return err
+	}
 	var regions []*Region
 	in := json.NewDecoder(os.Stdin)
 	for {
@@ -67,7 +75,7 @@ func serve() error {
 		}
 		var a reply
 		if o.Register {
-			r, err := target.Register(3, o.Offset, o.Length, o.Access)
+			r, err := target.Register(memory[o.Offset:][:o.Length], o.Access)
 			if err != nil {
 				a.Error = err.Error()
 			} else {

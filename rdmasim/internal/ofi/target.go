@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // tick is the longest that a goroutine stays in the library without looking up, in milliseconds.
@@ -102,36 +100,36 @@ func (t *Target) progress() {
 // Address is what peers need to reach the target.
 func (t *Target) Address() Address { return t.address }
 
-// Register exports length bytes at an offset of a memfd, which must be sealed against shrinking. The
-// descriptor remains the caller's. Errors: ErrInvalid, ErrClosed, a CallError, those of mmap.
-func (t *Target) Register(fd int, offset, length uint64, access Access) (*Region, error) {
-	if length == 0 || access == 0 || access&^(AccessRead|AccessWrite) != 0 {
-		return nil, fmt.Errorf("%w: region of %d bytes with access %#x", ErrInvalid, length, access)
+// Register exports memory: a part of a shared mapping that begins with its first byte's page, of a file that
+// can't shrink. The target has a mapping of its own of the same pages, so that the caller's may go at any
+// time. Rights that the mapping doesn't have are the caller's fault. Errors: ErrInvalid, ErrClosed, a
+// CallError, those of mremap.
+func (t *Target) Register(b []byte, access Access) (*Region, error) {
+	if len(b) == 0 || access == 0 || access&^(AccessRead|AccessWrite) != 0 {
+		return nil, fmt.Errorf("%w: region of %d bytes with access %#x", ErrInvalid, len(b), access)
 	}
-	protection, bits := 0, uint64(0)
+	var bits uint64
 	if access&AccessRead != 0 {
-		protection, bits = unix.PROT_READ, remoteRead
+		bits |= remoteRead
 	}
 	if access&AccessWrite != 0 {
-		protection, bits = unix.PROT_READ|unix.PROT_WRITE, bits|remoteWrite
-	}
-	in := offset % uint64(unix.Getpagesize())
-	mapping, err := unix.Mmap(fd, int64(offset-in), int(in+length), protection, unix.MAP_SHARED)
-	if err != nil {
-		return nil, fmt.Errorf("ofi: map %d bytes at %#x: %w", length, offset, err)
+		bits |= remoteWrite
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		_ = unix.Munmap(mapping)
 		return nil, ErrClosed
+	}
+	mapping, in, err := remap(b)
+	if err != nil {
+		return nil, err
 	}
 	m, err := t.endpoint.registerMemory(mapping[in:], bits)
 	if err != nil {
-		_ = unix.Munmap(mapping)
+		unmap(mapping)
 		return nil, err
 	}
-	r := &Region{target: t, memory: m, mapping: mapping, remote: Remote{Length: length, Key: m.key()}}
+	r := &Region{target: t, memory: m, mapping: mapping, remote: Remote{Length: uint64(len(b)), Key: m.key()}}
 	if t.endpoint.virtual {
 		r.remote.Base = address(mapping[in:])
 	}
@@ -184,7 +182,7 @@ func (t *Target) Close() error {
 	_ = t.pulse.close()
 	t.endpoint.close()
 	for _, m := range t.retired {
-		_ = unix.Munmap(m)
+		unmap(m)
 	}
 	t.retired = nil
 	t.page.free()
