@@ -1,5 +1,5 @@
 // Package rdmasim is the fabric that gives device memory remote addresses, on one host at memory speed and
-// with no adapter.
+// with no adapter, and from other hosts by libfabric.
 //
 // An [Owner] registers ranges of memfds as regions; a [Peer], mostly in another process, reads, writes and
 // runs atomics on them by remote address. After the first operation on a region the owner is not involved
@@ -25,11 +25,11 @@
 // peers can map for reading only: the word is odd while the region in its slot lives and counts on when it
 // is freed. Word 0 is the owner's: serving, closed, or, written by the kernel when the process dies, dead.
 //
-// A peer's view of a region is open, then closed with a reason: freed, owner died, peer closed. The mapping goes
-// when the last operation under way has left it. Operations under way are counted in the peer's ledger, a
-// memfd that owners can map for reading only, and a free waits until it shows nobody inside. A connection
-// carries no data: its end tells either side of the other's, and a notice on it makes idle peers give back the
-// memory of freed regions.
+// A peer's view of a region is open, then closed with a reason: freed, owner died, peer closed. The mapping
+// goes when the last operation under way has left it. Operations under way are counted in the peer's ledger,
+// a memfd that owners can map for reading only, and a free waits until it shows nobody inside. A connection
+// carries no data: its end tells either side of the other's, and a notice on it makes idle peers give back
+// the memory of freed regions.
 //
 // Lock order: the default owner's lock, then an owner's; a link's turn, then the peer's lock. Nothing is
 // sent under a lock, save for the greeting, which can't block.
@@ -68,6 +68,23 @@
 //   - A process' memory may be read and written by operations under way until the deregistration returns, and
 //     after a target's death a completion with an error takes the retry time, seconds.
 //
+// # Other hosts
+//
+// A [Bridge] serves the regions of its host to peers that opened "ofi://host:port/", by libfabric. It is a
+// peer of the owners itself, and stays inside of a region until the operations of other hosts have ended, so
+// that a free waits for these, too, though for no longer than a second. Peers learn what a region is over
+// TLS, and keep that connection: it tells them of regions that end. What is different from this host:
+//
+//   - The data travels in clear, with the keys that libfabric asks for, and libfabric knows no rights of single
+//     operations beyond reading and writing: rights to atomics are checked by the peer alone.
+//   - A death of the owner is known when the bridge's host has told, not at once, and one of the host after some
+//     seconds, as [ErrUnreachable]. Operations have a deadline of their own, five seconds without progress.
+//   - A free that finds a peer's connection dead gives up on it after a second. Late writes then hit the memfd
+//     of the region, which nothing else uses, and for another second at most.
+//   - Reads and writes are copies in parts, also those of aligned words. Atomics are atomic on the owner's host,
+//     against all of its processors.
+//   - Counters don't count what comes from other hosts.
+//
 // # What is checked where
 //
 //	users of both sides     owner and peer, by SO_PEERCRED, before the control page or a ledger is handed out
@@ -86,7 +103,7 @@
 //
 //	ErrUnknownAddress, ErrOutOfRange, ErrFreed, ErrAccess, ErrKey, ErrPermission   IBV_WC_REM_ACCESS_ERR
 //	ErrMisaligned                                                                  IBV_WC_REM_INV_REQ_ERR
-//	ErrOwnerDied                                                                   IBV_WC_RETRY_EXC_ERR
+//	ErrOwnerDied, ErrUnreachable                                                   IBV_WC_RETRY_EXC_ERR
 //	ErrTimeout                                                                     IBV_WC_RESP_TIMEOUT_ERR
 //	ErrProtocol                                                                    IBV_WC_BAD_RESP_ERR
 //	ErrClosed, ErrFlushed                                                          IBV_WC_WR_FLUSH_ERR

@@ -141,6 +141,8 @@ func (l *link) resolve(ctx context.Context, address, key uint64, need Access) (*
 	}
 }
 
+func (l *link) closing() context.Context { return l.ctx }
+
 // lastEnd is how the last session ended.
 func (l *link) lastEnd() error {
 	if e := l.ended.Load(); e != nil {

@@ -22,20 +22,30 @@ type Peer struct {
 	last  atomic.Pointer[RemoteRegion]
 	table atomic.Pointer[[]*RemoteRegion] // by base
 
+	far     *host  // what resolves on another host, nil on this one
+	retired func() // called when a region has left the table; nil or set before the first use
+
 	mu     sync.Mutex
 	closed bool
 	links  map[uint32]*link // by owner id
 }
 
-// Open joins a fabric. The only one that this version knows is this host, named "". It does no input or
-// output: owners are found when addresses are resolved. Errors: ErrUnknownFabric, and a list in
-// FARSIDE_FABRIC_ALLOW_UIDS that can't be read.
+// way finds regions: a link to an owner of this host, or another host.
+type way interface {
+	resolve(ctx context.Context, address, key uint64, need Access) (*RemoteRegion, error)
+	closing() context.Context // ends when the peer is closed
+	close()
+}
+
+// Open joins a fabric: this host, named "", or another one where a [Bridge] serves, named
+// "ofi://host:port/". For this host it does no input or output: owners are found when addresses are
+// resolved. To another one it connects, and needs libfabric and a secret or a certificate in the file that
+// FARSIDE_FABRIC_SECRET_FILE names. Errors: ErrUnknownFabric, a list in FARSIDE_FABRIC_ALLOW_UIDS that can't
+// be read; with another host ErrPermission, ErrUnreachable, ErrProtocol, ErrTimeout, and that of a library
+// that isn't there.
 func Open(ctx context.Context, fabric string) (*Peer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
-	}
-	if fabric != "" {
-		return nil, fmt.Errorf("%w: %q", ErrUnknownFabric, fabric)
 	}
 	allowed, err := readTrust()
 	if err != nil {
@@ -43,6 +53,11 @@ func Open(ctx context.Context, fabric string) (*Peer, error) {
 	}
 	p := &Peer{allowed: allowed, links: map[uint32]*link{}}
 	p.table.Store(&[]*RemoteRegion{})
+	if fabric != "" {
+		if err := p.openFar(ctx, fabric); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
 }
 
@@ -101,23 +116,32 @@ func (p *Peer) resolve(ctx context.Context, address, key uint64, need Access) (*
 		p.mu.Unlock()
 		return nil, ErrClosed
 	}
-	l := p.links[id]
-	if l == nil {
-		l = newLink(p, id)
-		p.links[id] = l
-	}
+	w := p.way(id)
 	p.mu.Unlock()
 
 	ctx, cancel := context.WithTimeoutCause(ctx, resolveTimeout, ErrTimeout)
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer context.AfterFunc(l.ctx, func() { end(ErrClosed) })()
-	r, err := l.resolve(ctx, address, key, need)
+	defer context.AfterFunc(w.closing(), func() { end(ErrClosed) })()
+	r, err := w.resolve(ctx, address, key, need)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = context.Cause(ctx)
 	}
 	return r, err
+}
+
+// way returns the way to an owner. Under p.mu.
+func (p *Peer) way(id uint32) way {
+	if p.far != nil {
+		return p.far
+	}
+	l := p.links[id]
+	if l == nil {
+		l = newLink(p, id)
+		p.links[id] = l
+	}
+	return l
 }
 
 // again is the second try of an operation, with a region that was asked for. stale is a region that has just
@@ -173,8 +197,8 @@ type Segment struct {
 	Bytes   []byte
 }
 
-// ReadV reads the segments in their order, from any regions. It returns how many were read; the error is that of
-// the next.
+// ReadV reads the segments in their order, from any regions. It returns how many were read; the error is
+// that of the next.
 func (p *Peer) ReadV(segments []Segment) (int, error) {
 	for i := range segments {
 		if err := p.Read(segments[i].Address, segments[i].Bytes); err != nil {
@@ -184,8 +208,8 @@ func (p *Peer) ReadV(segments []Segment) (int, error) {
 	return len(segments), nil
 }
 
-// WriteV writes the segments in their order, to any regions. It returns how many were written; the error is that
-// of the next.
+// WriteV writes the segments in their order, to any regions. It returns how many were written; the error is
+// that of the next.
 func (p *Peer) WriteV(segments []Segment) (int, error) {
 	for i := range segments {
 		if err := p.Write(segments[i].Address, segments[i].Bytes); err != nil {
@@ -248,19 +272,29 @@ func (p *Peer) dropIf(reason error, match func(*RemoteRegion) bool) {
 func (p *Peer) retire(r *RemoteRegion, reason error) {
 	r.view.close(reason)
 	p.last.CompareAndSwap(r, nil)
+	if p.retired != nil {
+		p.retired()
+	}
 }
 
 // Close ends the peer: later operations fail with ErrClosed, those under way finish, and the memory is
 // unmapped when the last of them has. A second Close does nothing. It returns no error today.
 func (p *Peer) Close() error {
 	p.mu.Lock()
+	closed := p.closed
 	p.closed = true
 	links := p.links
 	p.links = nil
 	p.mu.Unlock()
+	if closed {
+		return nil
+	}
 	p.dropIf(ErrClosed, func(*RemoteRegion) bool { return true })
 	for _, l := range links {
 		l.close()
+	}
+	if p.far != nil {
+		p.far.close()
 	}
 	return nil
 }

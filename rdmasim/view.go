@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// view is this host's way to a region: a mapping of its payload.
+// view is a peer's way to a region: a mapping of its payload, or, on another host, far and nothing else.
 //
 // An operation enters, which its word in the ledger shows to the owner and to close, looks whether the region is
 // still valid, does its work, leaves and looks again. To enter and to leave are locked instructions, so that
@@ -27,6 +27,8 @@ type view struct {
 	entry   entry          // in the ledger, which session keeps
 	state   *atomic.Uint64 // the region's word in the control page, which session keeps
 	serving *atomic.Uint64 // the owner's word there
+
+	far *farView // nil on this host
 
 	unmapped atomic.Bool
 	reason   atomic.Pointer[error] // why it is closed
@@ -60,10 +62,14 @@ func (v *view) out(c class, change uint64) {
 // close makes later operations fail with reason and gives the mapping back once the ones under way have
 // left. The first reason stays.
 func (v *view) close(reason error) {
-	if errors.Is(reason, ErrOwnerDied) && v.state.Load() != v.generation {
+	if v.far == nil && errors.Is(reason, ErrOwnerDied) && v.state.Load() != v.generation {
 		reason = ErrFreed // it was freed first
 	}
 	if !v.reason.CompareAndSwap(nil, &reason) {
+		return
+	}
+	if v.far != nil {
+		v.far.close()
 		return
 	}
 	for _, w := range v.entry.class {
@@ -93,7 +99,7 @@ func (v *view) valid() bool {
 }
 
 // alive is valid for a view that isn't closed either.
-func (v *view) alive() bool { return v.reason.Load() == nil && v.valid() }
+func (v *view) alive() bool { return v.reason.Load() == nil && (v.far != nil || v.valid()) }
 
 // ending is why a view isn't valid.
 func (v *view) ending() error {
@@ -155,6 +161,9 @@ func (v *view) settled() error {
 // read copies from the region. On errStale nothing was read. An aligned word goes to p when the operation has left,
 // so that p can be any memory, also some that faults.
 func (v *view) read(off uint64, p []byte) error {
+	if v.far != nil {
+		return v.far.read(v, off, p)
+	}
 	if len(p) != 8 || (v.base+off)&7 != 0 {
 		if err := v.begin(classRead, off, uint64(len(p)), AccessRead); err != nil {
 			return err
@@ -183,6 +192,9 @@ func (v *view) copyOut(off uint64, p []byte) {
 
 // write copies to the region. On errStale nothing was written.
 func (v *view) write(off uint64, p []byte) error {
+	if v.far != nil {
+		return v.far.write(v, off, p)
+	}
 	if len(p) != 8 || (v.base+off)&7 != 0 {
 		if err := v.begin(classWrite, off, uint64(len(p)), AccessWrite); err != nil {
 			return err
@@ -211,6 +223,9 @@ func (v *view) copyIn(off uint64, p []byte) {
 
 // atomic applies op to the word of width bytes at off, a multiple of width. On errStale nothing has happened.
 func (v *view) atomic(op Opcode, off, width, operand, compare uint64) (old uint64, err error) {
+	if v.far != nil {
+		return v.far.atomic(v, op, off, width, operand, compare)
+	}
 	if err := v.begin(classAtomic, off, width, AccessAtomic); err != nil {
 		return 0, err
 	}

@@ -1,0 +1,359 @@
+package rdmasim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// newBridge serves this host with a new secret.
+func newBridge(t testing.TB, options ServeOptions) *Bridge {
+	t.Helper()
+	newSecret(t)
+	b, err := Serve(options)
+	if err != nil {
+		if strings.Contains(err.Error(), "libfabric1") {
+			t.Skip("SKIPPED: ", err)
+		}
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+func newSecret(t testing.TB) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, bytes.Repeat([]byte(t.Name()), 32), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FARSIDE_FABRIC_SECRET_FILE", file)
+}
+
+func newFarPeer(t testing.TB, b *Bridge) *Peer {
+	t.Helper()
+	p, err := Open(context.Background(), "ofi://"+b.Address()+"/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// What works on this host works on another one.
+func TestFar(t *testing.T) {
+	b := newBridge(t, ServeOptions{})
+	p := newFarPeer(t, b)
+	o := newOwner(t)
+	device := [16]byte{1, 2, 3}
+	fd := payload(t, 3<<20)
+	const offset = 4096 + 12
+	r, err := o.Register(fd, offset, 2<<20, Attributes{Access: AccessAll, Name: "far", DeviceUUID: device})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rr, err := p.ResolveKey(context.Background(), r.Address()+5, r.Key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := RegionInfo{Address: r.Address(), Length: 2 << 20, Key: r.Key(), Access: AccessAll, PID: os.Getpid(),
+		UID: uint32(os.Getuid()), DeviceUUID: device, Name: "far"}
+	if rr.Info() != want {
+		t.Errorf("region %+v, want %+v", rr.Info(), want)
+	}
+	got := make([]byte, 2<<20)
+	if err := p.Read(r.Address(), got); err != nil {
+		t.Fatal(err)
+	}
+	for i := range got {
+		if got[i] != pattern(offset+i) {
+			t.Fatalf("byte %d is %d", i, got[i])
+		}
+	}
+	if _, err := rr.WriteAt([]byte("to the far side"), 100); err != nil {
+		t.Fatal(err)
+	}
+	there := make([]byte, 15)
+	if _, err := unix.Pread(fd, there, offset+100); err != nil || string(there) != "to the far side" {
+		t.Errorf("%q, %v", there, err)
+	}
+	word := r.Address() + 4 // a multiple of 8
+	if err := p.Write(word, make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	local := newPeer(t)
+	for i, do := range []func(p *Peer) (uint64, error){
+		func(p *Peer) (uint64, error) { return p.FetchAdd64(word, 0x1_0000_0001) },
+		func(p *Peer) (uint64, error) { return p.Swap64(word, 0xff) },
+		func(p *Peer) (uint64, error) { return p.CompareSwap64(word, 0xff, 0xf0f0) },
+		func(p *Peer) (uint64, error) { return p.CompareSwap64(word, 0xff, 1) },
+		func(p *Peer) (uint64, error) { return p.FetchAnd64(word, 0xff00) },
+		func(p *Peer) (uint64, error) { return p.FetchOr64(word, 3) },
+		func(p *Peer) (uint64, error) { return p.FetchXor64(word, 0xffff) },
+		func(p *Peer) (uint64, error) { old, err := p.FetchAdd32(word+4, 9); return uint64(old), err },
+		func(p *Peer) (uint64, error) { old, err := p.CompareSwap32(word+4, 9, 8); return uint64(old), err },
+		func(p *Peer) (uint64, error) { old, err := p.Swap32(word+4, 7); return uint64(old), err },
+	} {
+		// The same on both sides, from the same word, gives the same.
+		var before, after [2][8]byte
+		var old [2]uint64
+		for side, peer := range []*Peer{local, p} {
+			if side == 0 {
+				err = local.Read(word, before[0][:])
+			} else {
+				err = local.Write(word, before[0][:])
+			}
+			if err == nil {
+				old[side], err = do(peer)
+			}
+			if err == nil {
+				err = local.Read(word, after[side][:])
+			}
+			if err != nil {
+				t.Fatalf("atomic %d: %v", i, err)
+			}
+		}
+		if old[0] != old[1] || after[0] != after[1] {
+			t.Errorf("atomic %d: %#x and %x here, %#x and %x there", i, old[0], after[0], old[1], after[1])
+		}
+	}
+	q := newQueuePair(t, p, 4)
+	post(t, q, Work{ID: 1, Opcode: OpWrite, RemoteAddress: r.Address(), Local: []byte("posted"), Flags: FlagSignalled, Key: r.Key()})
+	if c := poll(t, q, 1)[0]; c.Status != StatusSuccess || c.Length != 6 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Each way to be wrong is the same error as on this host, and the peer works on.
+func TestFarErrors(t *testing.T) {
+	b := newBridge(t, ServeOptions{})
+	p := newFarPeer(t, b)
+	o := newOwner(t)
+	r := register(t, o, payload(t, 4096), 0, 4096, AccessAll)
+	next := register(t, o, payload(t, 4096), 0, 4096, AccessAll)
+	readable := register(t, o, payload(t, 4096), 0, 4096, AccessRead)
+	buf := make([]byte, 64)
+	freed := register(t, o, payload(t, 4096), 0, 4096, AccessAll)
+	if err := p.Read(freed.Address(), buf); err != nil {
+		t.Fatal(err)
+	}
+	freed.Close()
+	wantErr(t, p.Read(freed.Address(), buf), ErrFreed)
+	wantErr(t, p.Read(12345, buf), ErrUnknownAddress)
+	wantErr(t, p.Read(makeAddress(1, 4096), buf), ErrUnknownAddress)
+	wantErr(t, p.Read(r.Address()+4096-63, buf), ErrOutOfRange)
+	wantErr(t, p.Write(r.Address(), make([]byte, next.Address()-r.Address()+8)), ErrOutOfRange)
+	wantErr(t, p.Write(readable.Address(), buf), ErrAccess)
+	_, err := p.FetchAdd32(readable.Address(), 1)
+	wantErr(t, err, ErrAccess)
+	_, err = p.FetchAdd64(r.Address()+4, 1)
+	wantErr(t, err, ErrMisaligned)
+	_, err = p.ResolveKey(context.Background(), r.Address(), r.Key()+1)
+	wantErr(t, err, ErrKey)
+	_, err = p.ResolveKey(context.Background(), next.Address(), next.Key()+1)
+	wantErr(t, err, ErrKey)
+	if err := p.Read(r.Address(), buf); err != nil {
+		t.Error(err)
+	}
+	p.Close()
+	wantErr(t, p.Read(r.Address(), buf), ErrClosed)
+}
+
+func TestFarOpenErrors(t *testing.T) {
+	b := newBridge(t, ServeOptions{})
+	for _, name := range []string{"ofi", "ofi://", "ofi://127.0.0.1/", "ofi://127.0.0.1:1/x", "tcp://127.0.0.1:1/"} {
+		_, err := Open(context.Background(), name)
+		wantErr(t, err, ErrUnknownFabric)
+	}
+	_, err := Open(context.Background(), "ofi://127.0.0.1:1/")
+	wantErr(t, err, ErrUnreachable)
+	wantErr(t, err, StatusRetryExcErr)
+	newSecret(t)
+	os.WriteFile(os.Getenv("FARSIDE_FABRIC_SECRET_FILE"), bytes.Repeat([]byte("another"), 32), 0o600)
+	_, err = Open(context.Background(), "ofi://"+b.Address()+"/")
+	wantErr(t, err, ErrPermission)
+	t.Setenv("FARSIDE_FABRIC_SECRET_FILE", "")
+	_, err = Open(context.Background(), "ofi://"+b.Address()+"/")
+	wantErr(t, err, ErrPermission)
+	_, err = Serve(ServeOptions{})
+	wantErr(t, err, ErrPermission)
+	newSecret(t)
+	for _, listen := range []string{":0", "0.0.0.0:0", "nonsense"} {
+		_, err = Serve(ServeOptions{Listen: listen})
+		wantErr(t, err, ErrUnknownFabric)
+	}
+}
+
+// A bridge of one owner has nothing of another's.
+func TestFarOneOwner(t *testing.T) {
+	o, other := newOwner(t), newOwner(t)
+	b := newBridge(t, ServeOptions{Owner: o})
+	p := newFarPeer(t, b)
+	mine := register(t, o, payload(t, 4096), 0, 4096, AccessAll)
+	his := register(t, other, payload(t, 4096), 0, 4096, AccessAll)
+	if err := p.Read(mine.Address(), make([]byte, 8)); err != nil {
+		t.Error(err)
+	}
+	wantErr(t, p.Read(his.Address(), make([]byte, 8)), ErrUnknownAddress)
+}
+
+// A region that is freed under load ends the peers' operations before Close returns.
+func TestFarFreedUnderLoad(t *testing.T) {
+	b := newBridge(t, ServeOptions{})
+	p := newFarPeer(t, b)
+	o := newOwner(t)
+	kept := register(t, o, payload(t, 1<<20), 0, 1<<20, AccessAll)
+	for range 5 {
+		fd := payload(t, 1<<20)
+		r := register(t, o, fd, 0, 1<<20, AccessAll)
+		const goroutines = 4
+		started, ended := make(chan error, goroutines), make(chan error, goroutines)
+		for i := range goroutines {
+			go func() {
+				buf := bytes.Repeat([]byte{byte(i + 1)}, 100_000)
+				for n := 0; ; n++ {
+					err := p.Write(r.Address(), buf)
+					if n == 3 || n < 3 && err != nil {
+						started <- err
+					}
+					if err != nil {
+						ended <- err
+						return
+					}
+				}
+			}()
+		}
+		for range goroutines {
+			if err := <-started; err != nil {
+				t.Fatal(err)
+			}
+		}
+		begin := time.Now()
+		r.Close()
+		took := time.Since(begin)
+		// Nothing writes any more.
+		zeros, got := make([]byte, 1<<20), make([]byte, 1<<20)
+		if _, err := unix.Pwrite(fd, zeros, 0); err != nil {
+			t.Fatal(err)
+		}
+		for range goroutines {
+			wantErr(t, <-ended, ErrFreed)
+		}
+		if _, err := unix.Pread(fd, got, 0); err != nil || !bytes.Equal(got, zeros) {
+			t.Errorf("a peer wrote after the free, %v", err)
+		}
+		t.Logf("the free took %v", took)
+		if err := p.Read(kept.Address(), got); err != nil {
+			t.Errorf("another region: %v", err)
+		}
+	}
+}
+
+// The death of an owner and the end of the bridge are known without asking, and nothing is left of all.
+func TestFarDeath(t *testing.T) {
+	b := newBridge(t, ServeOptions{})
+	p := newFarPeer(t, b)
+	owner := start(t, "owner", nil)
+	a := owner.number("register 4096 7")
+	buf := make([]byte, 64)
+	if err := p.Read(a, buf); err != nil {
+		t.Fatal(err)
+	}
+	owner.kill()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		err := p.Read(a, buf)
+		if errors.Is(err, ErrOwnerDied) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	o := newOwner(t)
+	r := register(t, o, payload(t, 4096), 0, 4096, AccessAll)
+	if err := p.Read(r.Address(), buf); err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	wantErr(t, p.Read(r.Address(), buf), ErrUnreachable)
+	wantErr(t, p.Write(r.Address(), buf), StatusRetryExcErr)
+	// The free doesn't wait for a bridge that is gone.
+	r.Close()
+}
+
+func TestFarNothingLeft(t *testing.T) {
+	o := newOwner(t)
+	r := register(t, o, payload(t, 4096), 0, 4096, AccessAll)
+	newBridge(t, ServeOptions{}).Close() // what stays for good: the library's
+	goroutines, fds := runtime.NumGoroutine(), countFDs()
+	for range 3 {
+		b := newBridge(t, ServeOptions{})
+		p := newFarPeer(t, b)
+		if err := p.Read(r.Address(), make([]byte, 64)); err != nil {
+			t.Fatal(err)
+		}
+		p.Close()
+		p.Close()
+		b.Close()
+		b.Close()
+	}
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines || countFDs() > fds; {
+		if time.Now().After(deadline) {
+			stacks := make([]byte, 1<<16)
+			t.Fatalf("%d goroutines before, %d after; %d descriptors before, %d after\n%s", goroutines,
+				runtime.NumGoroutine(), fds, countFDs(), stacks[:runtime.Stack(stacks, true)])
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Atomics of another host and this one's on the same word are all counted.
+func TestFarAtomicsCompete(t *testing.T) {
+	b := newBridge(t, ServeOptions{})
+	far, near := newFarPeer(t, b), newPeer(t)
+	r := register(t, newOwner(t), payload(t, 4096), 0, 4096, AccessAll)
+	if err := near.Write(r.Address(), make([]byte, 16)); err != nil {
+		t.Fatal(err)
+	}
+	const farTimes = 2000
+	stop, nearTimes := make(chan struct{}), make(chan uint64)
+	go func() {
+		var n uint64
+		for {
+			select {
+			case <-stop:
+				nearTimes <- n
+				return
+			default:
+			}
+			_, _ = near.FetchAdd64(r.Address(), 1)
+			_, _ = near.FetchXor32(r.Address()+8, 1)
+			n++
+		}
+	}()
+	for range farTimes {
+		if _, err := far.FetchAdd64(r.Address(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := far.FetchXor32(r.Address()+8, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	n := <-nearTimes
+	sum, err := near.FetchAdd64(r.Address(), 0)
+	if err != nil || sum != n+farTimes {
+		t.Errorf("%d and %d additions make %d, %v", n, farTimes, sum, err)
+	}
+	if bits, err := near.FetchAdd32(r.Address()+8, 0); err != nil || uint64(bits) != n%2 {
+		t.Errorf("the bits are %#x after %d flips, %v", bits, n, err)
+	}
+}
