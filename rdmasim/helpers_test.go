@@ -182,6 +182,7 @@ func child(role string) int {
 	fds := map[uint64]int{}
 	var peer *Peer
 	var own *Owner
+	var spare []int
 	var err error
 	if role == "peer" {
 		peer, err = Open(ctx, "")
@@ -232,6 +233,17 @@ func child(role string) int {
 			_, err = peer.Resolve(ctx, a)
 			if err == nil && !peer.lookup(a).view.enter(classRead) {
 				err = errStale
+			}
+		case "exhaust": // how many descriptors can still be opened
+			err = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 128, Max: 4096})
+			for fd := 0; fd >= 0; {
+				if fd, _ = unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 0); fd >= 0 {
+					spare = append(spare, fd)
+				}
+			}
+			for range min(int(a), len(spare)) {
+				unix.Close(spare[0])
+				spare = spare[1:]
 			}
 		case "leak": // a child that has all descriptors and ends with the input
 			cmd := exec.Command("cat")

@@ -90,7 +90,7 @@ func (l *link) resolve(ctx context.Context, address, key uint64, need Access) (*
 	reply, err := s.send(ctx, request{kind: kindResolve, access: need, address: address, key: key, entry: entry})
 	if s.control == nil {
 		// A new connection. The owner's greeting comes first, and says why sending failed, if it did.
-		if err = s.greet(ctx, err); err != nil {
+		if err := s.greet(ctx); err != nil {
 			_ = s.conn.Close()
 			l.session = nil
 			return nil, err
@@ -257,8 +257,8 @@ func (l *link) join(ctx context.Context, conn *net.UnixConn) (*session, error) {
 	return s, nil
 }
 
-// greet takes the greeting with the control page. sent is how sending went meanwhile.
-func (s *session) greet(ctx context.Context, sent error) error {
+// greet takes the greeting with the control page.
+func (s *session) greet(ctx context.Context) error {
 	a, err := receiveHello(ctx, s.conn)
 	if err != nil {
 		return err
@@ -273,7 +273,7 @@ func (s *session) greet(ctx context.Context, sent error) error {
 	}
 	runtime.AddCleanup(s, unmap, control)
 	s.control, s.slots, s.serving = control, a.slot, word(control, ownerSlot*8)
-	if s.served = s.serving.Load(); s.served&^tidMask != ownerServing || sent != nil {
+	if s.served = s.serving.Load(); s.served&^tidMask != ownerServing {
 		return fmt.Errorf("%w: while greeting", ErrOwnerDied)
 	}
 	return nil
@@ -297,9 +297,6 @@ func (t trust) check(conn *net.UnixConn) (*unix.Ucred, error) {
 func receiveHello(ctx context.Context, conn *net.UnixConn) (answer, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	a, err := receive(conn)
-	if errors.Is(err, unix.ECONNRESET) {
-		a, err = receive(conn) // it refused without reading: that is told first, the greeting next
-	}
 	if !stop() {
 		a.drop()
 		return answer{}, ctx.Err()
@@ -400,13 +397,16 @@ func (s *session) wait(ctx context.Context, reply chan answer, sent error) (answ
 // read takes what the owner sends until the connection ends, and then ends the owner's regions.
 func (s *session) read() {
 	var err error
-	for {
+	for err == nil {
 		var a answer
 		if a, err = receive(s.conn); err != nil {
 			break
 		}
-		switch a.kind {
-		case kindReply:
+		switch {
+		case a.kind == kindReply && a.tag == 0 && a.status != wireOK:
+			a.drop()
+			err = fmt.Errorf("refused to join: %w", wireErrors[a.status])
+		case a.kind == kindReply:
 			s.mu.Lock()
 			if s.waiting != nil && a.tag == s.tag {
 				s.waiting <- a // has room for the one reply
@@ -415,7 +415,7 @@ func (s *session) read() {
 				a.drop()
 			}
 			s.mu.Unlock()
-		case kindRevoked:
+		case a.kind == kindRevoked:
 			a.drop()
 			s.link.peer.dropIf(ErrFreed, func(r *RemoteRegion) bool {
 				return r.view.session == s && r.view.base == a.base && r.view.generation == a.generation
@@ -442,7 +442,7 @@ func (s *session) reason(err error) error {
 		return ErrFreed
 	case now != s.served:
 		return ErrOwnerDied
-	case errors.Is(err, ErrProtocol):
+	case errors.Is(err, ErrProtocol), errors.Is(err, ErrResources):
 		return err
 	case errors.Is(err, net.ErrClosed):
 		return ErrUnknownAddress // nothing used the session any more
@@ -472,6 +472,10 @@ func receive(conn *net.UnixConn) (answer, error) {
 func receivePacket(conn *net.UnixConn, buf []byte) (n, fd int, lost bool, err error) {
 	var oob [64]byte
 	n, oobn, flags, _, err := conn.ReadMsgUnix(buf, oob[:])
+	if errors.Is(err, unix.ECONNRESET) {
+		// The other side hung up without having read everything. That is told once, before what it sent.
+		n, oobn, flags, _, err = conn.ReadMsgUnix(buf, oob[:])
+	}
 	if err != nil {
 		return 0, -1, false, err
 	}

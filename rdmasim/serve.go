@@ -79,8 +79,12 @@ func (c *client) run() {
 	defer c.leave()
 	var buf [requestSize + 1]byte // one more, so that longer packets show
 	for {
-		n, passed, _, err := receivePacket(c.conn, buf[:])
+		n, passed, lost, err := receivePacket(c.conn, buf[:])
 		if err != nil {
+			return
+		}
+		if lost { // no descriptor is left for the ledger
+			_ = c.send(message{kind: kindReply, status: wireBusy})
 			return
 		}
 		reply, fd := c.answer(buf[:n], passed)
