@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
@@ -249,6 +251,47 @@ func rdmaCases() []definition {
 			p.ask("unknown address", "check %d 5 64", 4096)
 			p.end()
 			c.dev.Free(m)
+		}),
+		row("other_host", true, func(c *Case) {
+			dir, err := os.MkdirTemp("", "farside")
+			c.system("temporary directory", err)
+			defer os.RemoveAll(dir)
+			secret := filepath.Join(dir, "secret")
+			c.system("secret", os.WriteFile(secret, bytes.Repeat([]byte("never in earnest"), 2), 0o600))
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			c.system("find a port", err)
+			host := l.Addr().String()
+			l.Close()
+			// The owner is another process, since the driver has read this one's environment.
+			os.Setenv("FARSIDE_FABRIC_SECRET_FILE", secret)
+			os.Setenv("FARSIDE_FABRIC", "ofi:tcp,bind="+host)
+			o := c.start("rdma_owner")
+			var a uint64
+			_, err = fmt.Sscan(o.hear(), &a)
+			c.system("address", err)
+			p, err := rdmasim.Open(context.Background(), "ofi://"+host+"/")
+			c.system("rdmasim.Open", err)
+			defer p.Close()
+			b, got := make([]byte, rdmaSize), make([]byte, rdmaSize)
+			fill(b, 9)
+			c.system("write", p.Write(a, b))
+			q := c.start("rdma_peer")
+			q.ask("ok 0", "check %d 9 %d", a, rdmaSize)
+			q.ask("ok 0", "write %d 10 %d", a, rdmaSize)
+			q.end()
+			fill(b, 10)
+			c.system("read", p.Read(a, got))
+			if !bytes.Equal(got, b) {
+				c.Errorf("over libfabric, the memory has other bytes than on this host")
+			}
+			if err := p.Write(a+rdmaSize-1, b[:2]); !errors.Is(err, rdmasim.ErrOutOfRange) {
+				c.Errorf("a byte too far: %v", err)
+			}
+			o.kill()
+			if err := p.Read(a, got); !errors.Is(err, rdmasim.StatusRetryExcErr) {
+				c.Errorf("after the owner was killed: %v", err)
+			}
+			o.end()
 		}),
 		row("owner_killed", true, func(c *Case) {
 			o := c.start("rdma_owner")

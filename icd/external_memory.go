@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"fmt"
 	"math/bits"
 
 	"farside/export"
@@ -82,6 +83,9 @@ func (m *deviceMemory) remoteAddress(t vk.ExternalMemoryHandleTypeFlags) (uint64
 			return 0, vk.Errorf(vk.ERROR_UNKNOWN, "", "register with the fabric: %w", err)
 		}
 		m.region = region
+		if name := rdmasim.FabricName(); name != "" {
+			logger.Info("other hosts reach the memory", "fabric", name, "address", fmt.Sprintf("%#x", region.Address()))
+		}
 	}
 	return m.region.Address(), nil
 }

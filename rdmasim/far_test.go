@@ -357,3 +357,47 @@ func TestFarAtomicsCompete(t *testing.T) {
 		t.Errorf("the bits are %#x after %d flips, %v", bits, n, err)
 	}
 }
+
+// The process' own owner serves other hosts as long as it has regions.
+func TestFabricSetting(t *testing.T) {
+	newBridge(t, ServeOptions{}).Close() // is libfabric there?
+	fd := payload(t, 4096)
+	t.Setenv("FARSIDE_FABRIC", "ofi:tcp,bind=127.0.0.1")
+	for range 2 {
+		r, err := Register(fd, 0, 4096, Attributes{Access: AccessAll})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Open(context.Background(), FabricName())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if err := p.Write(r.Address(), make([]byte, 8)); err != nil {
+			t.Error(err)
+		}
+		r.Close()
+		if name := FabricName(); name != "" {
+			t.Errorf("without regions there is a fabric %s", name)
+		}
+		err = p.Write(r.Address(), make([]byte, 8))
+		if !errors.Is(err, ErrFreed) && !errors.Is(err, ErrUnreachable) {
+			t.Error(err)
+		}
+	}
+	for _, setting := range []string{"verbs", "ofi:", "ofi,", "ofi,bind=", "ofi,at=127.0.0.1", "ofi,bind=127.0.0.1:x"} {
+		t.Setenv("FARSIDE_FABRIC", setting)
+		_, err := Register(fd, 0, 4096, Attributes{Access: AccessAll})
+		wantErr(t, err, ErrUnknownFabric)
+	}
+	t.Setenv("FARSIDE_FABRIC", "ofi:nosuch")
+	if _, err := Register(fd, 0, 4096, Attributes{Access: AccessAll}); err == nil || !strings.Contains(err.Error(), "nosuch") {
+		t.Error(err)
+	}
+	t.Setenv("FARSIDE_FABRIC", "")
+	r, err := Register(fd, 0, 4096, Attributes{Access: AccessAll})
+	if err != nil || FabricName() != "" {
+		t.Fatal(err, FabricName())
+	}
+	r.Close()
+}

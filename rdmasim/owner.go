@@ -44,6 +44,7 @@ type Owner struct {
 	keeper    *keeper
 	serving   sync.WaitGroup
 	isDefault bool
+	bridge    *Bridge       // of the process' own owner, if it serves other hosts
 	rest      time.Duration // restTime
 
 	mu        sync.Mutex
@@ -437,6 +438,9 @@ func (o *Owner) Close() error {
 	_ = o.listener.Close()
 	o.mu.Unlock()
 	o.drain(regions...)
+	if o.bridge != nil {
+		_ = o.bridge.Close()
+	}
 	o.mu.Lock()
 	for c := range o.clients {
 		_ = c.conn.Close()
@@ -453,7 +457,8 @@ var (
 )
 
 // Register registers with the process' own owner, which exists as long as it has regions: a process
-// without regions holds no descriptor and has no name on the fabric. Otherwise as [Owner.Register].
+// without regions holds no descriptor and has no name on the fabric. If FARSIDE_FABRIC says so, a [Bridge] serves
+// it as long; errors of that are errors of the first registration. Otherwise as [Owner.Register].
 func Register(fd int, offset, length uint64, a Attributes) (*Region, error) {
 	defaultMu.Lock()
 	defer defaultMu.Unlock()
@@ -464,6 +469,10 @@ func Register(fd int, offset, length uint64, a Attributes) (*Region, error) {
 			return nil, err
 		}
 		o.isDefault = true
+		if err := o.serveHosts(); err != nil {
+			_ = o.Close()
+			return nil, err
+		}
 	}
 	r, err := o.Register(fd, offset, length, a)
 	if err != nil {
