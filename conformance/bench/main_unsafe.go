@@ -47,6 +47,8 @@ func main() {
 		err = tripMain()
 	case "trip peer":
 		err = tripPeerMain()
+	case "owner":
+		err = ownerMain()
 	case "measure":
 		err = measure(*output, *check)
 	default:
@@ -173,6 +175,7 @@ type driver struct {
 	a        vulkan.Arena
 	plain    *vk.MemoryAllocateInfo
 	exported *vk.MemoryAllocateInfo
+	remote   *vk.MemoryAllocateInfo // nil without remote addresses
 	importer *vk.MemoryAllocateInfo
 	fdInfo   *vk.ImportMemoryFdInfoKHR
 	getFd    *vk.MemoryGetFdInfoKHR
@@ -186,8 +189,15 @@ func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
 	if inst.DriverName(pd) == "Farside" {
 		d.name = "farside"
 	}
+	config := vulkan.DeviceConfig{Extensions: []string{vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME}}
+	if d.name == "farside" {
+		f := vulkan.Struct[vk.PhysicalDeviceExternalMemoryRDMAFeaturesNV](&d.a)
+		f.ExternalMemoryRDMA = vk.TRUE
+		config.Extensions = append(config.Extensions, vk.NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME)
+		config.Next = unsafe.Pointer(f)
+	}
 	var r vk.Result
-	if d.dev, r = inst.CreateDevice(pd, vulkan.DeviceConfig{Extensions: []string{vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME}}); r != vk.SUCCESS {
+	if d.dev, r = inst.CreateDevice(pd, config); r != vk.SUCCESS {
 		return nil, fmt.Errorf("%s: vkCreateDevice: %v", d.name, r)
 	}
 	mem := inst.MemoryProperties(pd, nil)
@@ -203,6 +213,12 @@ func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
 	}
 	d.plain = info(nil)
 	d.exported = info(vulkan.ExportInfo(&d.a, opaqueFd, nil))
+	for i, t := range mem.MemoryTypes[:mem.MemoryTypeCount] {
+		if t.PropertyFlags&vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV != 0 {
+			d.remote = info(vulkan.ExportInfo(&d.a, vk.EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV, nil))
+			d.remote.MemoryTypeIndex = uint32(i)
+		}
+	}
 	next := vulkan.ImportFdInfo(&d.a, opaqueFd, -1, nil)
 	d.fdInfo = (*vk.ImportMemoryFdInfoKHR)(next)
 	d.importer = info(next)
@@ -234,6 +250,9 @@ func (d *driver) sample(l *loops, into map[string][]float64) {
 	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
 	add("plain", run(200, l.allocateFree, alloc, free, dev, address(d.plain)))
 	add("exportable", run(200, l.allocateFree, alloc, free, dev, address(d.exported)))
+	if d.remote != nil {
+		add("remote", run(200, l.allocateFree, alloc, free, dev, address(d.remote)))
+	}
 	mapping := d.dev.Proc("vkMapMemory")
 	add("plain touched", run(50, l.allocateTouchFree, alloc, free, mapping, dev, address(d.plain)))
 	add("exportable touched", run(50, l.allocateTouchFree, alloc, free, mapping, dev, address(d.exported)))

@@ -57,10 +57,17 @@ func render(m map[string]float64) []string {
 	lavapipe("blit, 1024 x 1024 to 2048 x 2048 RGBA8, linear", "blit linear", "ms", 1e6, 1)
 	row("round trip between two processes, median", m["trip"], "µs", 1e3, "the target", 30e3, 1)
 	row("round trip between two processes, 99th percentile", m["trip p99"], "µs", 1e3, "the median", m["trip"], 0)
+	row("allocate + free 1 MiB, with a remote address", m["farside remote"], "µs", 1e3, "exportable", m["farside exportable"], 1.5)
+	row("peer reads 8 B", m["read 8"], "ns", 1, "the target", 50, 1)
+	row("peer writes 8 B", m["write 8"], "ns", 1, "the target", 50, 1)
 	row("peer reads 64 B", m["read 64"], "ns", 1, "the target", 100, 1)
 	row("peer writes 64 B", m["write 64"], "ns", 1, "the target", 100, 1)
-	row("peer reads 1 MiB", m["read 1M"], "µs", 1e3, "memcpy", m["memcpy read"], 1/0.9)
-	row("peer writes 1 MiB", m["write 1M"], "µs", 1e3, "memcpy", m["memcpy write"], 1/0.9)
+	row("peer reads 1 MiB", m["read 1M"], "µs", 1e3, "memcpy", m["memcpy read 1M"], 1/0.95)
+	row("peer writes 1 MiB", m["write 1M"], "µs", 1e3, "memcpy", m["memcpy write 1M"], 1/0.95)
+	row("peer reads 64 MiB", m["read 64M"], "ms", 1e6, "memcpy", m["memcpy read 64M"], 1/0.95)
+	row("peer writes 64 MiB", m["write 64M"], "ms", 1e6, "memcpy", m["memcpy write 64M"], 1/0.95)
+	row("peer adds to a word", m["fetch-add"], "ns", 1, "the target", 60, 1)
+	row("first resolve of a remote address", m["resolve"], "µs", 1e3, "the target", 200e3, 1)
 	return rows
 }
 
