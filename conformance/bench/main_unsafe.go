@@ -124,7 +124,7 @@ func createOnly() error {
 // loops is the compiled native/loops.c.
 type loops struct {
 	allocateFree, allocateTouchFree, importFree, getFdClose, dupClose, requirements, memcpy uintptr
-	recordFill, recordCopy, recordBarrier, submit, trips, memoryThreads                     uintptr
+	recordFill, recordThreads, recordCopy, recordBarrier, submit, trips, memoryThreads      uintptr
 }
 
 // compileLoops compiles native/loops.c into dir and returns the library's path.
@@ -149,7 +149,7 @@ func openLoops() (*loops, error) {
 	for name, at := range map[string]*uintptr{"loop_allocate_free": &l.allocateFree, "loop_allocate_touch_free": &l.allocateTouchFree,
 		"loop_import_free":  &l.importFree,
 		"loop_get_fd_close": &l.getFdClose, "loop_dup_close": &l.dupClose, "loop_requirements": &l.requirements, "loop_memcpy": &l.memcpy,
-		"loop_record_fill": &l.recordFill, "loop_record_copy": &l.recordCopy, "loop_record_barrier": &l.recordBarrier,
+		"loop_record_fill": &l.recordFill, "loop_record_threads": &l.recordThreads, "loop_record_copy": &l.recordCopy, "loop_record_barrier": &l.recordBarrier,
 		"loop_submit": &l.submit, "loop_trips": &l.trips, "loop_memory_threads": &l.memoryThreads} {
 		if *at, err = purego.Dlsym(lib, name); err != nil {
 			return nil, err

@@ -43,6 +43,7 @@ type transferBench struct {
 	a         vulkan.Arena
 	calls     *submitCalls
 	recording vk.CommandBuffer
+	threads   []vk.CommandBuffer // one for each processor, each in a pool of its own
 	small     [2]vk.Buffer
 	region    *vk.BufferCopy
 	barrier   *vk.MemoryBarrier
@@ -70,6 +71,16 @@ func openTransferBench(d *vulkan.Device, memoryType uint32) (*transferBench, err
 	}
 	if b.recording, r = d.AllocateCommandBuffer(pool); r != vk.SUCCESS {
 		return nil, fmt.Errorf("vkAllocateCommandBuffers: %v", r)
+	}
+	b.threads = vulkan.Make[vk.CommandBuffer](&b.a, min(runtime.NumCPU(), 64))
+	for i := range b.threads {
+		own, r := d.CreateCommandPool(0)
+		if r == vk.SUCCESS {
+			b.threads[i], r = d.AllocateCommandBuffer(own)
+		}
+		if r != vk.SUCCESS {
+			return nil, fmt.Errorf("command buffers for threads: %v", r)
+		}
 	}
 	var big [2]vk.Buffer
 	for i := range 2 {
@@ -146,6 +157,11 @@ func (b *transferBench) sample(d *driver, l *loops, into map[string][]float64) e
 		add("record copy", run(commands/10, l.recordCopy, d.dev.Proc("vkCmdCopyBuffer"), uintptr(c), uintptr(b.small[0]), uintptr(b.small[1]), address(b.region)))
 		add("record barrier", run(commands/10, l.recordBarrier, d.dev.Proc("vkCmdPipelineBarrier"), uintptr(c), address(b.barrier)))
 	})
+	if r == vk.SUCCESS {
+		r = b.recordAll(d.dev, b.threads, func() {
+			add("record threads", run(commands, l.recordThreads, d.dev.Proc("vkCmdFillBuffer"), address(&b.threads[0]), uintptr(b.small[0]), uintptr(len(b.threads))))
+		})
+	}
 	if r != vk.SUCCESS {
 		return fmt.Errorf("%s: record: %v", d.name, r)
 	}
@@ -153,6 +169,17 @@ func (b *transferBench) sample(d *driver, l *loops, into map[string][]float64) e
 		add(w.name, run(w.rounds, l.submit, address(b.calls), address(w.info))/w.divide)
 	}
 	return nil
+}
+
+// recordAll calls record while every command buffer of list is being recorded.
+func (b *transferBench) recordAll(d *vulkan.Device, list []vk.CommandBuffer, record func()) vk.Result {
+	if len(list) == 0 {
+		record()
+		return vk.SUCCESS
+	}
+	inner := vk.SUCCESS
+	r := d.Record(list[0], 0, func(vk.CommandBuffer) { inner = b.recordAll(d, list[1:], record) })
+	return min(r, inner) // errors are negative
 }
 
 // sampleMemory measures the C library's memset and memcpy on as many threads as there are processors.

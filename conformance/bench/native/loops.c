@@ -145,6 +145,36 @@ int64_t loop_record_fill(PFN_vkCmdFillBuffer fill, VkCommandBuffer commands, VkB
 	return now() - start;
 }
 
+// Each thread records into a command buffer of its own.
+struct recorder {
+	PFN_vkCmdFillBuffer fill;
+	VkCommandBuffer commands;
+	VkBuffer buffer;
+	int64_t n;
+};
+
+static void *record_fills(void *argument) {
+	struct recorder *r = argument;
+	loop_record_fill(r->fill, r->commands, r->buffer, r->n);
+	return NULL;
+}
+
+int64_t loop_record_threads(PFN_vkCmdFillBuffer fill, const VkCommandBuffer *commands, VkBuffer buffer,
+	int64_t threads, int64_t n) {
+	pthread_t thread[64];
+	struct recorder recorder[64];
+	int64_t start = now();
+	for (int64_t t = 0; t < threads; t++) {
+		recorder[t] = (struct recorder){fill, commands[t], buffer, n / threads};
+		if (t > 0)
+			pthread_create(&thread[t], NULL, record_fills, &recorder[t]);
+	}
+	record_fills(&recorder[0]);
+	for (int64_t t = 1; t < threads; t++)
+		pthread_join(thread[t], NULL);
+	return now() - start;
+}
+
 int64_t loop_record_copy(PFN_vkCmdCopyBuffer copy, VkCommandBuffer commands, VkBuffer from, VkBuffer to,
 	const void *region, int64_t n) {
 	int64_t start = now();
