@@ -19,7 +19,7 @@ func rawAnswer(t *testing.T, o *Owner, q request) (hello, reply answer) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	if hello, err = receive(conn); err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +134,9 @@ func TestOwnerKilledUnderLoad(t *testing.T) {
 	var addresses [4]uint64
 	for i := range addresses {
 		addresses[i] = owner.number("register 65536 7")
+		if err := p.Read(addresses[i], make([]byte, 8)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var wg sync.WaitGroup
 	for _, a := range addresses {
