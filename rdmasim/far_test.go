@@ -160,6 +160,8 @@ func TestFarErrors(t *testing.T) {
 	wantErr(t, err, ErrKey)
 	_, err = p.ResolveKey(context.Background(), next.Address(), next.Key()+1)
 	wantErr(t, err, ErrKey)
+	_, err = p.Regions(context.Background())
+	wantErr(t, err, ErrPermission)
 	if err := p.Read(r.Address(), buf); err != nil {
 		t.Error(err)
 	}

@@ -24,14 +24,18 @@ type RegionStatus struct {
 const listTimeout = time.Second
 
 // Regions lists the regions of every owner on this host whose user is trusted and trusts this one, by address. An
-// owner that dies or hangs meanwhile is left out. Errors: the context's, ErrClosed, and those of reading the
-// kernel's list of sockets.
+// owner that dies or hangs meanwhile is left out. Errors: the context's, ErrClosed, those of reading the
+// kernel's list of sockets, and ErrPermission of a peer on another host, which tells of a region only who knows
+// an address in it.
 func (p *Peer) Regions(ctx context.Context) ([]RegionStatus, error) {
 	p.mu.Lock()
 	closed := p.closed
 	p.mu.Unlock()
 	if closed {
 		return nil, fmt.Errorf("rdmasim: regions: %w", ErrClosed)
+	}
+	if p.far != nil {
+		return nil, fmt.Errorf("rdmasim: regions: %w: another host doesn't list them", ErrPermission)
 	}
 	sockets, err := os.ReadFile("/proc/self/net/unix")
 	if err != nil {

@@ -41,12 +41,12 @@ need vulkan-tools "vulkaninfo shows the driver" command -v vulkaninfo
 if [ "$purpose" != run ]; then
 	need mesa-vulkan-drivers "lavapipe, the driver to compare with" \
 		any /usr/share/vulkan/icd.d/lvp_icd.*.json /usr/local/share/vulkan/icd.d/lvp_icd.*.json
+	need libfabric1 "the library that moves data between hosts, which programs load only when asked to" has_library libfabric.so.1
 fi
 if [ "$purpose" = test ]; then
 	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h
 	need vulkan-validationlayers "checks that the conformance suite uses the API as specified" \
 		any /{usr,usr/local,etc}/{share/,}vulkan/explicit_layer.d/VkLayer_khronos_validation.json
-	need libfabric1 "the library that moves data between hosts, which programs load only when asked to" has_library libfabric.so.1
 	need binutils "nm lists the exported symbols" command -v nm
 fi
 

@@ -38,8 +38,10 @@ type Conn struct {
 	page    page // completions, then the contexts of the slots
 	slots   [connDepth]slot
 	free    chan *slot
-	turn    chan struct{} // held by the goroutine that takes completions, for all
-	lone    chan struct{} // held by the goroutine that does an operation again by itself
+	turn    chan struct{}   // held by the goroutine that takes completions, for all
+	lone    chan struct{}   // held by the goroutine that does an operation again by itself
+	ctx     context.Context // ends when the Conn is closed
+	cancel  context.CancelFunc
 
 	use        sync.RWMutex // held for reading in functions of the endpoint
 	endpoint   *endpoint    // nil until needed
@@ -80,6 +82,7 @@ func connect(ctx context.Context, address Address, timeout time.Duration) (*Conn
 	}
 	c := &Conn{address: address, timeout: timeout, page: p, free: make(chan *slot, connDepth),
 		turn: make(chan struct{}, 1), lone: make(chan struct{}, 1)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
 	for i := range c.slots {
 		c.slots[i].context = p.address(entriesSize + i*contextSize)
 		c.slots[i].done = make(chan error, 1)
@@ -130,20 +133,21 @@ func final(err error) bool {
 func (c *Conn) again(ctx context.Context, operation func(*Conn) error) error {
 	limited, cancel := context.WithTimeoutCause(ctx, 2*c.timeout, ErrUnreachable)
 	defer cancel()
+	limited, end := context.WithCancelCause(limited)
+	defer end(nil)
+	defer context.AfterFunc(c.ctx, func() { end(ErrClosed) })()
 	select {
 	case c.lone <- struct{}{}:
 		defer func() { <-c.lone }()
 	case <-limited.Done():
 		return context.Cause(limited)
 	}
-	if c.isClosed() {
-		return ErrClosed
-	}
 	private, err := connect(limited, c.address, c.timeout)
 	if err != nil {
 		return err
 	}
 	defer private.Close()
+	defer context.AfterFunc(c.ctx, func() { private.Close() })()
 	if err = operation(private); err == nil || final(err) {
 		return err
 	}
@@ -156,12 +160,6 @@ func (c *Conn) again(ctx context.Context, operation func(*Conn) error) error {
 			return fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
 	}
-}
-
-func (c *Conn) isClosed() bool {
-	c.use.RLock()
-	defer c.use.RUnlock()
-	return c.closed
 }
 
 // transfer does a read or a write in pieces, many at a time.
@@ -316,46 +314,52 @@ func (c *Conn) finish(ctx context.Context, s *slot) error {
 		select {
 		case c.turn <- struct{}{}:
 		default:
-			if cause := c.follow(ctx, s, deadline); cause != nil {
+			turn, cause := c.follow(ctx, s, deadline)
+			if cause != nil {
 				return c.abort(s, cause)
 			}
-			continue
-		}
-		left := time.Until(deadline)
-		switch {
-		case len(s.done) > 0:
-		case ctx.Err() != nil:
-			<-c.turn
-			return c.abort(s, context.Cause(ctx))
-		case left <= 0:
-			<-c.turn
-			return c.abort(s, ErrUnreachable)
-		default:
-			if err := c.poll(min(tick, int(left/time.Millisecond)+1)); err != nil {
-				<-c.turn
-				return c.abort(s, err)
+			if !turn {
+				continue
 			}
 		}
+		cause := c.lead(ctx, s, deadline)
 		<-c.turn
+		if cause != nil {
+			return c.abort(s, cause)
+		}
 	}
 }
 
-// follow waits while another goroutine takes completions: until it is to be looked again whether the
-// operation is done (nil), or it has taken too long.
-func (c *Conn) follow(ctx context.Context, s *slot, deadline time.Time) (cause error) {
+// lead takes completions once. It is called with the turn, and returns an error if it is time to give up.
+func (c *Conn) lead(ctx context.Context, s *slot, deadline time.Time) (cause error) {
+	left := time.Until(deadline)
+	switch {
+	case len(s.done) > 0:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case left <= 0:
+		return ErrUnreachable
+	}
+	return c.poll(min(tick, int(left/time.Millisecond)+1))
+}
+
+// follow waits while another goroutine takes completions: until the operation is done, the other one has
+// given the turn to this one, or it is time to give up.
+func (c *Conn) follow(ctx context.Context, s *slot, deadline time.Time) (turn bool, cause error) {
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
 	select {
 	case err := <-s.done:
 		s.done <- err // has room for one
+		return false, nil
 	case c.turn <- struct{}{}:
-		<-c.turn
+		return true, nil
 	case <-timer.C:
-		return ErrUnreachable
+		return false, ErrUnreachable
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
-	return nil
 }
 
 // abort takes an operation back from the library.
@@ -438,6 +442,7 @@ func (c *Conn) complete(context uintptr, err error) {
 
 // Close ends what is under way with ErrClosed.
 func (c *Conn) Close() error {
+	c.cancel()
 	c.wake()
 	c.use.Lock()
 	defer c.use.Unlock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"syscall"
@@ -340,4 +341,64 @@ func TestClose(t *testing.T) {
 		}
 	}
 	check()
+}
+
+// Some adapters want local buffers registered, too. tcp doesn't, and lets it happen.
+func TestLocalRegistration(t *testing.T) {
+	h := newHost(t)
+	c := h.connect(0)
+	c.endpoint.local = true
+	remote, _ := h.register(0, hostSize, both)
+	b, got := randomBytes(hostSize), make([]byte, hostSize)
+	if err := c.Write(context.Background(), remote, 0, b); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Read(context.Background(), remote, 0, got); err != nil || !bytes.Equal(got, b) {
+		t.Fatal("read gives something else: ", err)
+	}
+	clear(h.memory[:4096])
+	testAtomics[uint64](t, c, remote)
+	for i := range c.slots {
+		if c.slots[i].local != (memory{}) {
+			t.Errorf("slot %d keeps its buffer registered", i)
+		}
+	}
+	// With operations under way, the registrations end with the endpoint.
+	results := underLoad(t, c, remote, 4)
+	c.Close()
+	for range 4 {
+		if err := <-results; !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	}
+}
+
+// Goroutines that use one Conn don't stand in each other's way: one takes completions, and the others don't keep
+// it from doing so.
+func TestManyAtOnce(t *testing.T) {
+	h := newHost(t)
+	c := h.connect(time.Minute)
+	remote, _ := h.register(0, hostSize, both)
+	const goroutines, times = 8, 1000
+	begin := time.Now()
+	results := make(chan error, goroutines)
+	for i := range uint64(goroutines) {
+		go func() {
+			for n := range uint64(times) {
+				if old, err := Add[uint64](context.Background(), c, remote, i*8, 1); err != nil || old != n {
+					results <- fmt.Errorf("addition %d finds %d: %w", n, old, err)
+					return
+				}
+			}
+			results <- nil
+		}()
+	}
+	for range goroutines {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	if took := time.Since(begin); took > 40*time.Second {
+		t.Errorf("%d operations took %v", goroutines*times, took)
+	}
 }
