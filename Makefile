@@ -22,6 +22,7 @@ DESTDIR  ?=
 
 BUILD   := $(CURDIR)/build
 LIBRARY := $(BUILD)/libvulkan_farside.so
+TOOL    := $(BUILD)/farside
 ICDJSON := $(BUILD)/farside_icd.$(shell uname -m).json
 EXPORTS := $(CURDIR)/cmd/libvulkan_farside/exports.map
 LDFLAGS := -X farside/icd.Version=$(VERSION) -X farside/icd.Commit=$(COMMIT) \
@@ -31,8 +32,10 @@ ON_FARSIDE := VK_DRIVER_FILES=$(ICDJSON) VK_ICD_FILENAMES=$(ICDJSON)
 
 ifeq ($(SCOPE),system)
 LIBDIR ?= /usr/local/lib/farside
+BINDIR ?= /usr/local/bin
 else
 LIBDIR ?= $(HOME)/.local/lib/farside
+BINDIR ?= $(HOME)/.local/bin
 endif
 
 .PHONY: help
@@ -59,10 +62,11 @@ test: ## set up, build and run every test
 
 # The c-shared build mode also writes a C header, which nobody needs: the loader asks by symbol name.
 .PHONY: build
-build: ## build the driver and its manifest into build/, nothing else
+build: ## build the driver, its manifest and the farside tool into build/, nothing else
 	@mkdir -p $(BUILD)
 	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='$(LDFLAGS)' -o $(LIBRARY) ./cmd/libvulkan_farside
 	@rm -f $(LIBRARY:.so=.h)
+	$(GO) build -trimpath -buildvcs=false -o $(TOOL) ./cmd/farside
 	$(GO) run ./cmd/icdgen manifest -library ./$(notdir $(LIBRARY)) -output $(ICDJSON)
 
 .PHONY: generate
@@ -121,14 +125,15 @@ symbols: ## fail unless the built driver exports the three loader entry points o
 	@scripts/symbols.sh $(LIBRARY)
 
 .PHONY: install
-install: build ## install the driver for the user, or for all with SCOPE=system
+install: build ## install the driver and the farside tool for the user, or for all with SCOPE=system
 	install -D -m 755 $(LIBRARY) $(DESTDIR)$(LIBDIR)/$(notdir $(LIBRARY))
+	install -D -m 755 $(TOOL) $(DESTDIR)$(BINDIR)/$(notdir $(TOOL))
 	$(GO) run ./cmd/icdgen manifest -library $(LIBDIR)/$(notdir $(LIBRARY)) -install $(SCOPE) -root '$(DESTDIR)'
 
 .PHONY: uninstall
 uninstall: ## remove what install installed
 	$(GO) run ./cmd/icdgen manifest -remove $(SCOPE) -root '$(DESTDIR)'
-	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(LIBRARY))
+	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(LIBRARY)) $(DESTDIR)$(BINDIR)/$(notdir $(TOOL))
 
 .PHONY: clean
 clean: ## remove build/

@@ -16,6 +16,12 @@ type RegionInfo struct {
 	Name       string // the owner's, for people
 }
 
+// Owner is the id on the fabric of the region's owner, 20 bits.
+func (i *RegionInfo) Owner() uint32 {
+	id, _, _ := splitAddress(i.Address)
+	return id
+}
+
 // checkKey compares the region's key with the one that an operation gives, 0 for none.
 func (i *RegionInfo) checkKey(key uint64) error {
 	if key != 0 && key != i.Key {
