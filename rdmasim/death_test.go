@@ -65,6 +65,7 @@ func TestKeeperEnds(t *testing.T) {
 func TestFreeWaits(t *testing.T) {
 	for _, closePeer := range []bool{false, true} {
 		o, p := newOwner(t), newPeer(t)
+		o.patience = time.Minute
 		r := register(t, o, payload(t, 4096), 0, 4096, AccessAll)
 		rr, err := p.Resolve(context.Background(), r.Address())
 		if err != nil {
@@ -77,6 +78,7 @@ func TestFreeWaits(t *testing.T) {
 			p.Close()
 		}
 		var left sync.WaitGroup
+		begin := time.Now()
 		left.Go(func() {
 			time.Sleep(50 * time.Millisecond)
 			if rr.view.unmapped.Load() {
@@ -84,7 +86,6 @@ func TestFreeWaits(t *testing.T) {
 			}
 			rr.view.leave(classWrite)
 		})
-		begin := time.Now()
 		r.Close()
 		if d := time.Since(begin); d < 40*time.Millisecond {
 			t.Errorf("the free took %v", d)

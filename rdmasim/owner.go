@@ -46,6 +46,7 @@ type Owner struct {
 	isDefault bool
 	bridge    *Bridge       // of the process' own owner, if it serves other hosts
 	rest      time.Duration // restTime
+	patience  time.Duration // drainTimeout
 
 	mu        sync.Mutex
 	closed    bool
@@ -99,7 +100,7 @@ func NewOwner() (*Owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Owner{allowed: allowed, rest: restTime, nextSlot: ownerSlot + 1, cursor: pageSize, clients: map[*client]struct{}{}}
+	o := &Owner{allowed: allowed, rest: restTime, patience: drainTimeout, nextSlot: ownerSlot + 1, cursor: pageSize, clients: map[*client]struct{}{}}
 	if o.controlFD, o.control, err = makeShared("farside-rdma-control", controlSlots*8); err != nil {
 		return nil, osError("create the control page", err)
 	}
@@ -393,7 +394,7 @@ func (o *Owner) closeRegion(r *Region) bool {
 // drain waits until no peer is inside of regions that have been closed. A peer that enters looks at the region's
 // word afterwards, and so finds it closed or is seen here.
 func (o *Owner) drain(regions ...*Region) {
-	end := time.Now().Add(drainTimeout)
+	end := time.Now().Add(o.patience)
 	for try := 0; o.busy(regions) && time.Now().Before(end); try++ {
 		// Most copies end within microseconds.
 		time.Sleep(min(time.Duration(try)*time.Microsecond, time.Millisecond))

@@ -20,7 +20,7 @@ type RegionStatus struct {
 	Peers    int // that have it open
 }
 
-// listTimeout bounds what an owner that doesn't answer costs a list.
+// listTimeout bounds what a list waits for the next answer of an owner.
 const listTimeout = time.Second
 
 // Regions lists the regions of every owner on this host whose user is trusted and trusts this one, by address. An
@@ -41,8 +41,6 @@ func (p *Peer) Regions(ctx context.Context) ([]RegionStatus, error) {
 	if err != nil {
 		return nil, osError("list owners", err)
 	}
-	limit, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
 	var (
 		asking sync.WaitGroup
 		mu     sync.Mutex
@@ -50,7 +48,7 @@ func (p *Peer) Regions(ctx context.Context) ([]RegionStatus, error) {
 	)
 	for _, id := range ownerIDs(string(sockets)) {
 		asking.Go(func() {
-			list, err := p.regionsOf(limit, id)
+			list, err := p.regionsOf(ctx, id)
 			if err != nil {
 				return
 			}
@@ -87,23 +85,27 @@ func ownerIDs(table string) []uint32 {
 
 // regionsOf asks one owner, on a connection of its own, for one region after the other.
 func (p *Peer) regionsOf(ctx context.Context, id uint32) ([]RegionStatus, error) {
-	conn, err := dial(ctx, socketName(id))
+	first, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	conn, err := dial(first, socketName(id))
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	who, err := p.allowed.check(conn)
 	if err != nil {
 		return nil, err
 	}
-	hello, err := receiveHello(ctx, conn)
+	hello, err := receiveHello(first, conn)
 	if err != nil {
 		return nil, err
 	}
 	hello.drop()
 	var list []RegionStatus
 	for at := makeAddress(id, 0); ; {
+		if err := errors.Join(ctx.Err(), conn.SetDeadline(time.Now().Add(listTimeout))); err != nil {
+			return nil, err
+		}
 		if _, err := conn.Write(request{kind: kindNext, address: at}.encode()); err != nil {
 			return nil, err
 		}
