@@ -72,6 +72,9 @@ func (p *Peer) openFar(ctx context.Context, fabric string) error {
 	if err != nil {
 		return err
 	}
+	if err := ofi.Load(); err != nil {
+		return fmt.Errorf("rdmasim: open %s: %w", fabric, farError(err))
+	}
 	h := &host{peer: p, address: u.Host, credentials: credentials, turn: make(chan struct{}, 1)}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.turn <- struct{}{}

@@ -27,7 +27,23 @@ var settings = [...][2]string{
 	{"FI_MR_CACHE_MONITOR", "disabled"},
 }
 
-// load finds the library. It takes a tenth of a second and more, once.
+// Load loads the library and has it look for its providers, which takes half a second, and several on a busy machine,
+// once. Connect and NewTarget do so, too; who has a deadline for a peer's answer calls it before the clock starts.
+func Load() error { return loadReady() }
+
+var loadReady = sync.OnceValue(func() error {
+	l, err := load()
+	if err != nil {
+		return err
+	}
+	// Whether this provider is there is told to who asks for it.
+	if found, err := l.query(DefaultProvider, ""); err == nil {
+		call(l.freeInfo, uintptr(unsafe.Pointer(found)))
+	}
+	return nil
+})
+
+// load finds the library.
 var load = sync.OnceValues(func() (*library, error) {
 	setenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "setenv")
 	if err != nil {
