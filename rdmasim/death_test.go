@@ -169,16 +169,9 @@ func TestLedgerFull(t *testing.T) {
 	if err := p.Read(keep.Address(), buf); err != nil {
 		t.Fatal(err)
 	}
-	o.mu.Lock()
-	n := len(o.clients)
-	o.mu.Unlock()
-	if n != 2 {
+	if n := joined(o); n != 2 {
 		t.Errorf("%d connections", n)
 	}
 	keep.Close()
-	eventually(t, "the first connection ends with its last region", func() bool {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return len(o.clients) == 1
-	})
+	eventually(t, "the first connection ends with its last region", func() bool { return joined(o) == 1 })
 }

@@ -47,6 +47,18 @@ func countFDs() int {
 	return len(d)
 }
 
+// joined is how many connections of peers an owner has; others may list its regions meanwhile.
+func joined(o *Owner) (n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for c := range o.clients {
+		if c.ledger != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // payload makes a sealed memfd; byte i holds byte(i*7+i>>8).
 func payload(t testing.TB, size int) int {
 	t.Helper()

@@ -142,10 +142,6 @@ func TestPeerKilled(t *testing.T) {
 		c.kill()
 		c.in.Close()
 	}
-	eventually(t, "connections closed", func() bool {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return len(o.clients) == 0
-	})
+	eventually(t, "connections closed", func() bool { return joined(o) == 0 })
 	eventually(t, "descriptors closed", func() bool { return countFDs() <= before })
 }
