@@ -188,7 +188,7 @@ func underLoad(t *testing.T, c *Conn, remote Remote, goroutines int) (results <-
 func TestTargetKilledUnderLoad(t *testing.T) {
 	h := newHost(t)
 	check := nothingLeft(t)
-	c := h.connect(2 * time.Second)
+	c := h.connect(3 * time.Second)
 	remote, _ := h.register(0, hostSize, both)
 	const goroutines = 6
 	results := underLoad(t, c, remote, goroutines)
@@ -261,13 +261,17 @@ func TestFreedUnderLoad(t *testing.T) {
 // When it goes on the same Conn works again.
 func TestTargetStopped(t *testing.T) {
 	h := newHost(t)
-	c := h.connect(500 * time.Millisecond)
+	c := h.connect(3 * time.Second)
 	remote, _ := h.register(0, hostSize, both)
 	b := randomBytes(hostSize)
 	if err := c.Write(context.Background(), remote, 0, b); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.command.Process.Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	// A signal takes its time; this waits until all threads have stopped.
+	if _, err := unix.Wait4(h.command.Process.Pid, nil, unix.WUNTRACED, nil); err != nil {
 		t.Fatal(err)
 	}
 	other := make([]byte, hostSize)
