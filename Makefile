@@ -27,16 +27,22 @@ ICDJSON := $(BUILD)/farside_icd.$(shell uname -m).json
 EXPORTS := $(CURDIR)/cmd/libvulkan_farside/exports.map
 LDFLAGS := -X farside/icd.Version=$(VERSION) -X farside/icd.Commit=$(COMMIT) \
            -extldflags=-Wl,--version-script=$(EXPORTS)
+# The library of peers in C, its header and its pkg-config file.
+RDMA         := $(CURDIR)/cmd/libfarside_rdma
+RDMA_HEADER  := $(RDMA)/farside_rdma.h
+RDMA_LIBRARY := $(BUILD)/libfarside_rdma.so
+RDMA_SONAME  := libfarside_rdma.so.0
+RDMA_LDFLAGS := -extldflags "-Wl,--version-script=$(RDMA)/exports.map -Wl,-soname,$(RDMA_SONAME)"
 # VK_DRIVER_FILES is for loaders from 1.3.207 on, VK_ICD_FILENAMES for older ones.
 ON_FARSIDE := VK_DRIVER_FILES=$(ICDJSON) VK_ICD_FILENAMES=$(ICDJSON)
 
 ifeq ($(SCOPE),system)
-LIBDIR ?= /usr/local/lib/farside
-BINDIR ?= /usr/local/bin
+PREFIX ?= /usr/local
 else
-LIBDIR ?= $(HOME)/.local/lib/farside
-BINDIR ?= $(HOME)/.local/bin
+PREFIX ?= $(HOME)/.local
 endif
+LIBDIR ?= $(PREFIX)/lib/farside
+BINDIR ?= $(PREFIX)/bin
 
 .PHONY: help
 help: ## list the targets
@@ -60,12 +66,15 @@ test: ## set up, build and run every test
 	$(GO) vet ./...
 	$(GO) test -shuffle=on ./...
 
-# The c-shared build mode also writes a C header, which nobody needs: the loader asks by symbol name.
+# The c-shared build mode also writes a C header, which nobody needs: the loader asks by symbol name, and peers in C
+# have a header that is written by hand.
 .PHONY: build
-build: ## build the driver, its manifest and the farside tool into build/, nothing else
+build: ## build the driver, its manifest, the library of peers in C and the farside tool into build/, nothing else
 	@mkdir -p $(BUILD)
 	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='$(LDFLAGS)' -o $(LIBRARY) ./cmd/libvulkan_farside
-	@rm -f $(LIBRARY:.so=.h)
+	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='$(RDMA_LDFLAGS)' -o $(RDMA_LIBRARY) ./cmd/libfarside_rdma
+	@ln -sf $(notdir $(RDMA_LIBRARY)) $(BUILD)/$(RDMA_SONAME)
+	@rm -f $(LIBRARY:.so=.h) $(RDMA_LIBRARY:.so=.h)
 	$(GO) build -trimpath -buildvcs=false -o $(TOOL) ./cmd/farside
 	$(GO) run ./cmd/icdgen manifest -library ./$(notdir $(LIBRARY)) -output $(ICDJSON)
 
@@ -121,11 +130,16 @@ lint: ## gofmt, staticcheck and the house rules that a machine can check
 	$(GO) tool staticcheck ./...
 
 .PHONY: symbols
-symbols: ## fail unless the built driver exports the three loader entry points only
-	@scripts/symbols.sh $(LIBRARY)
+symbols: ## fail unless the built libraries export what the loader and the header of peers in C name, and no more
+	@scripts/symbols.sh $(LIBRARY) $(RDMA_LIBRARY) $(RDMA_HEADER)
 
 .PHONY: install
-install: build ## install the driver and the farside tool for the user, or for all with SCOPE=system
+install: build ## install driver, library and the farside tool for the user, or for all with SCOPE=system
+	install -D -m 755 $(RDMA_LIBRARY) $(DESTDIR)$(PREFIX)/lib/$(RDMA_SONAME)
+	ln -sf $(RDMA_SONAME) $(DESTDIR)$(PREFIX)/lib/$(notdir $(RDMA_LIBRARY))
+	install -D -m 644 $(RDMA_HEADER) $(DESTDIR)$(PREFIX)/include/$(notdir $(RDMA_HEADER))
+	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $(RDMA)/farside-rdma.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/farside-rdma.pc
 	install -D -m 755 $(LIBRARY) $(DESTDIR)$(LIBDIR)/$(notdir $(LIBRARY))
 	install -D -m 755 $(TOOL) $(DESTDIR)$(BINDIR)/$(notdir $(TOOL))
 	$(GO) run ./cmd/icdgen manifest -library $(LIBDIR)/$(notdir $(LIBRARY)) -install $(SCOPE) -root '$(DESTDIR)'
@@ -133,7 +147,8 @@ install: build ## install the driver and the farside tool for the user, or for a
 .PHONY: uninstall
 uninstall: ## remove what install installed
 	$(GO) run ./cmd/icdgen manifest -remove $(SCOPE) -root '$(DESTDIR)'
-	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(LIBRARY)) $(DESTDIR)$(BINDIR)/$(notdir $(TOOL))
+	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(LIBRARY)) $(DESTDIR)$(BINDIR)/$(notdir $(TOOL)) $(addprefix $(DESTDIR)$(PREFIX)/, \
+		lib/$(RDMA_SONAME) lib/$(notdir $(RDMA_LIBRARY)) include/$(notdir $(RDMA_HEADER)) lib/pkgconfig/farside-rdma.pc)
 
 .PHONY: clean
 clean: ## remove build/

@@ -14,9 +14,10 @@ rule() { # rule TEXT: standard input names the offenders
 	failed=1
 }
 
-rule 'no C source outside conformance/' < <(git ls-files '*.c' '*.h' '*.cc' '*.cpp' | grep -v '^conformance/')
-rule 'import "C" only in cmd/libvulkan_farside' \
-	< <(git grep -lE '^(import )?[[:space:]]*"C"$' -- '*.go' ':!cmd/libvulkan_farside')
+rule 'no C source outside conformance/ but the header of peers in C' \
+	< <(git ls-files '*.c' '*.h' '*.cc' '*.cpp' | grep -vE '^(conformance/|cmd/libfarside_rdma/farside_rdma\.h$)')
+rule 'import "C" only in the packages that are built with -buildmode=c-shared' \
+	< <(git grep -lE '^(import )?[[:space:]]*"C"$' -- '*.go' ':!cmd/libvulkan_farside' ':!cmd/libfarside_rdma')
 rule 'unsafe only in *_unsafe.go, generated files and tests' \
 	< <(git grep -lE '^(import )?[[:space:]]*"unsafe"$' -- '*.go' ':!cmd/libvulkan_farside' |
 		grep -vE '(_unsafe(_[a-z0-9]+)?|_test)\.go$|(^|/)zz_generated_')

@@ -47,6 +47,8 @@ if [ "$purpose" = test ]; then
 	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h
 	need vulkan-validationlayers "checks that the conformance suite uses the API as specified" \
 		any /{usr,usr/local,etc}/{share/,}vulkan/explicit_layer.d/VkLayer_khronos_validation.json
+	need g++ "checks that C++ programs can use the header of peers in C" command -v g++
+	need pkgconf "checks what make install writes for those who build against the library of peers in C" command -v pkg-config
 	need binutils "nm lists the exported symbols" command -v nm
 fi
 

@@ -1,14 +1,23 @@
 #!/usr/bin/env bash
-# Fails unless a driver library exports exactly the loader's entry points: scripts/symbols.sh LIBRARY.
+# Fails unless the driver exports exactly the loader's entry points, and the library of peers in C exactly the functions
+# of its header: scripts/symbols.sh DRIVER LIBRARY HEADER.
 # Any other name could shadow one of the application's own.
 set -euo pipefail
 
-want='vk_icdGetInstanceProcAddr
+failed=0
+exports() { # exports LIBRARY: standard input names the symbols
+	local want got
+	want=$(LC_ALL=C sort)
+	# Type A is the version node itself.
+	got=$(nm -D --defined-only "$1" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | LC_ALL=C sort)
+	if [ "$got" != "$want" ]; then
+		echo "symbols: $1 exports other names than it should (< wanted, > exported):" >&2
+		diff <(echo "$want") <(echo "$got") >&2 || failed=1
+	fi
+}
+
+exports "$1" <<<'vk_icdGetInstanceProcAddr
 vk_icdGetPhysicalDeviceProcAddr
 vk_icdNegotiateLoaderICDInterfaceVersion'
-# Type A is the version node itself.
-got=$(nm -D --defined-only "$1" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | LC_ALL=C sort)
-if [ "$got" != "$want" ]; then
-	echo "symbols: $1 exports other names than the loader's three (< wanted, > exported):" >&2
-	diff <(echo "$want") <(echo "$got") >&2 || exit 1
-fi
+exports "$2" < <(sed -nE 's/^[a-z].*\b(farside_[a-z0-9_]+)\(.*/\1/p' "$3")
+exit $failed

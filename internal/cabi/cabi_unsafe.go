@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"unsafe"
 
+	"farside/internal/fork"
 	"farside/internal/handle"
 )
 
@@ -71,11 +72,17 @@ var (
 	}()
 
 	// wild is an address that faults.
-	wild = unsafe.Pointer(unsafe.SliceData(page(syscall.PROT_NONE)))
+	wild = func() unsafe.Pointer {
+		p, err := syscall.Mmap(-1, 0, os.Getpagesize(), syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+		if err != nil {
+			panic(fmt.Sprintf("farside: no address space for one page: %v", err))
+		}
+		return unsafe.Pointer(unsafe.SliceData(p))
+	}()
 
 	// forkGuard points to a word that is 1 in the process that loaded the driver and 0 in its forked
 	// children; the word behind it says whether the child's message is out.
-	forkGuard = newForkGuard()
+	forkGuard = fork.NewGuard()
 
 	forkMessage = [forkMessageSize]byte([]byte(forkText))
 )
@@ -85,26 +92,6 @@ const (
 		"the process that loaded it or after exec; every command fails with VK_ERROR_UNKNOWN\n"
 	forkMessageSize = len(forkText)
 )
-
-// madvWipeOnFork is MADV_WIPEONFORK of linux/mman.h (Linux 4.14): a forked child sees zeros.
-const madvWipeOnFork = 18
-
-func page(protection int) []byte {
-	p, err := syscall.Mmap(-1, 0, os.Getpagesize(), protection, syscall.MAP_PRIVATE|syscall.MAP_ANON)
-	if err != nil {
-		panic(fmt.Sprintf("farside: no memory for one page: %v", err))
-	}
-	return p
-}
-
-func newForkGuard() *[2]uint64 {
-	p := page(syscall.PROT_READ | syscall.PROT_WRITE)
-	// An older kernel refuses; a forked child is then not recognised and nothing else is lost.
-	_ = syscall.Madvise(p, madvWipeOnFork)
-	guard := (*[2]uint64)(unsafe.Pointer(unsafe.SliceData(p)))
-	guard[0] = 1
-	return guard
-}
 
 // Forked reports whether this process was forked from the one that loaded the driver.
 func Forked() bool { return atomic.LoadUint64(&forkGuard[0]) == 0 }
