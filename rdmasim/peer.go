@@ -111,6 +111,9 @@ func (p *Peer) resolve(ctx context.Context, address, key uint64, need Access) (*
 	if !ok {
 		return nil, ErrUnknownAddress
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
