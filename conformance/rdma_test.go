@@ -38,8 +38,8 @@ func (c *Case) remote() (vk.DeviceMemory, uintptr) {
 	return m, a
 }
 
-// playRDMAPeer obeys: write ADDRESS SEED LENGTH, check ADDRESS SEED LENGTH, add ADDRESS N, swap ADDRESS OLD NEW,
-// info ADDRESS 0 0. It answers with the old value or ok, what the region is, or the name of the error.
+// playRDMAPeer obeys: write ADDRESS SEED LENGTH, check ADDRESS SEED LENGTH, add ADDRESS N, swap ADDRESS OLD
+// NEW, info ADDRESS 0 0. It answers with the old value or ok, what the region is, or the name of the error.
 func playRDMAPeer(c *Case) {
 	p, err := rdmasim.Open(context.Background(), "")
 	c.system("rdmasim.Open", err)

@@ -51,7 +51,8 @@ func getMemoryFdPropertiesKHR(h vk.Device, t vk.ExternalMemoryHandleTypeFlagBits
 	return vk.SUCCESS
 }
 
-// getMemoryRemoteAddressNV answers with the same address at every call; it lives as long as the memory object.
+// getMemoryRemoteAddressNV answers with the same address at every call; it lives as long as the memory
+// object.
 func getMemoryRemoteAddressNV(h vk.Device, info *vk.MemoryGetRemoteAddressInfoNV, out *vk.RemoteAddressNV) vk.Result {
 	m := deviceMemories.Get(uint64(info.Memory))
 	if m == nil {
@@ -90,8 +91,8 @@ func (m *deviceMemory) remoteAddress(t vk.ExternalMemoryHandleTypeFlags) (uint64
 	return m.region.Address(), nil
 }
 
-// register makes the memory a region of the fabric. Peers see the name that the memory has now, and its suffix
-// may restrict what they can do.
+// register makes the memory a region of the fabric. Peers see the name that the memory has now, and its
+// suffix may restrict what they can do.
 func (m *deviceMemory) register(fd int) (*rdmasim.Region, error) {
 	p := m.device.physical
 	name := p.instance.nameOf(object{vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(m.handle)})

@@ -47,7 +47,8 @@ func socketName(id uint32) string { return fmt.Sprintf(socketPrefix+"%05x", id) 
 const socketPrefix = "@farside-rdma-"
 
 // AllowUIDs is the environment variable that lists further user ids, decimal and separated by commas, which
-// an owner serves and which a peer believes. Nobody but the process' own effective user is trusted without it.
+// an owner serves and which a peer believes. Nobody but the process' own effective user is trusted without
+// it.
 const AllowUIDs = "FARSIDE_FABRIC_ALLOW_UIDS"
 
 // trust is the set of users that this process deals with.

@@ -95,8 +95,8 @@ func apply32(w *atomic.Uint32, op Opcode, operand, compare uint32) uint32 {
 	}
 }
 
-// atomic is every atomic operation: on the word of width bytes, in the host's byte order, at a remote address, in
-// one atomic step with respect to every processor of the host. It returns what was there before.
+// atomic is every atomic operation: on the word of width bytes, in the host's byte order, at a remote
+// address, in one atomic step with respect to every processor of the host. It returns what was there before.
 func (p *Peer) atomic(op Opcode, width, address, operand, compare uint64) (old uint64, err error) {
 	if address&(width-1) != 0 {
 		return 0, failed(op, address, ErrMisaligned)
@@ -125,9 +125,10 @@ func (p *Peer) atomicAgain(op Opcode, width, address, operand, compare uint64, s
 	return old, nil
 }
 
-// FetchAdd64 adds to the 64-bit word at a remote address, a multiple of 8, in the host's byte order, and returns
-// what was there, in one atomic step with respect to every processor of the host. Errors, also of the atomics
-// below: those of Resolve, ErrMisaligned, ErrOutOfRange, ErrAccess. After ErrFreed it may have happened.
+// FetchAdd64 adds to the 64-bit word at a remote address, a multiple of 8, in the host's byte order, and
+// returns what was there, in one atomic step with respect to every processor of the host. Errors, also of the
+// atomics below: those of Resolve, ErrMisaligned, ErrOutOfRange, ErrAccess. After ErrFreed it may have
+// happened.
 func (p *Peer) FetchAdd64(address, add uint64) (old uint64, err error) {
 	return p.atomic(OpFetchAdd, 8, address, add, 0)
 }

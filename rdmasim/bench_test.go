@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkTransfer compares reads and writes of a resolved region with the C library's memcpy over the very same
-// mapping; a call of that takes some 50 ns by itself, so that small ones are compared with Go's copy.
+// BenchmarkTransfer compares reads and writes of a resolved region with the C library's memcpy over the very
+// same mapping; a call of that takes some 50 ns by itself, so that small ones are compared with Go's copy.
 func BenchmarkTransfer(b *testing.B) {
 	libc, err := purego.Dlopen("libc.so.6", purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
@@ -88,7 +88,8 @@ func BenchmarkAtomics(b *testing.B) {
 	})
 }
 
-// BenchmarkQueuePair posts batches of writes of 64 bytes, of which the last is signalled; the time is that of one.
+// BenchmarkQueuePair posts batches of writes of 64 bytes, of which the last is signalled; the time is that of
+// one.
 func BenchmarkQueuePair(b *testing.B) {
 	o, p := newOwner(b), newPeer(b)
 	a := register(b, o, payload(b, 4096), 0, 4096, AccessAll).Address()
@@ -115,8 +116,8 @@ func BenchmarkQueuePair(b *testing.B) {
 }
 
 // BenchmarkResolve measures the first resolve of an address in an owner that runs in another process: with
-// the connection made, and with a peer that has met no owner yet, and is closed again. raw is what the mapping
-// alone costs.
+// the connection made, and with a peer that has met no owner yet, and is closed again. raw is what the
+// mapping alone costs.
 func BenchmarkResolve(b *testing.B) {
 	owner := start(b, "owner", nil)
 	a := owner.number("register 4096 7")

@@ -52,19 +52,20 @@
 //   - Atomics, and reads and writes of an aligned word of four or eight bytes, are single atomic steps,
 //     sequentially consistent with the same and with processor atomics on the word, in every process.
 //   - Any other transfer is a copy, in no particular order, that others may see in parts. A transfer is
-//     ordered after those that the same goroutine completed before, and on a [QueuePair] after the work posted
-//     before.
+//     ordered after those that the same goroutine completed before, and on a [QueuePair] after the work
+//     posted before.
 //
 // Real adapters promise less, and programs that are to run on them must not lean on the difference:
 //
-//   - The initiator's completion of a write says that the target has received it, not that its processor or its
-//     device sees it: that takes a later send, write with immediate, read or atomic on the same connection.
+//   - The initiator's completion of a write says that the target has received it, not that its processor or
+//     its device sees it: that takes a later send, write with immediate, read or atomic on the same
+//     connection.
 //   - Reads and atomics may overtake each other and later writes unless fenced (IBV_SEND_FENCE); writes of
 //     different queue pairs have no order.
-//   - Bytes of one transfer may arrive in any order, also those of an aligned word with some fabrics; polling the
-//     last byte of a buffer is not allowed.
-//   - Atomics need not be atomic against the processor's (IBV_ATOMIC_HCA), exist for eight bytes only, without
-//     bitwise operations and swap.
+//   - Bytes of one transfer may arrive in any order, also those of an aligned word with some fabrics; polling
+//     the last byte of a buffer is not allowed.
+//   - Atomics need not be atomic against the processor's (IBV_ATOMIC_HCA), exist for eight bytes only,
+//     without bitwise operations and swap.
 //   - A process' memory may be read and written by operations under way until the deregistration returns, and
 //     after a target's death a completion with an error takes the retry time, seconds.
 //
@@ -75,14 +76,15 @@
 // that a free waits for these, too, though for no longer than a second. Peers learn what a region is over
 // TLS, and keep that connection: it tells them of regions that end. What is different from this host:
 //
-//   - The data travels in clear, with the keys that libfabric asks for, and libfabric knows no rights of single
-//     operations beyond reading and writing: rights to atomics are checked by the peer alone.
-//   - A death of the owner is known when the bridge's host has told, not at once, and one of the host after some
-//     seconds, as [ErrUnreachable]. Operations have a deadline of their own, five seconds without progress.
-//   - A free that finds a peer's connection dead gives up on it after a second. Late writes then hit the memfd
-//     of the region, which nothing else uses, and for another second at most.
-//   - Reads and writes are copies in parts, also those of aligned words. Atomics are atomic on the owner's host,
-//     against all of its processors.
+//   - The data travels in clear, with the keys that libfabric asks for, and libfabric knows no rights of
+//     single operations beyond reading and writing: rights to atomics are checked by the peer alone.
+//   - A death of the owner is known when the bridge's host has told, not at once, and one of the host after
+//     some seconds, as [ErrUnreachable]. Operations have a deadline of their own, five seconds without
+//     progress.
+//   - A free that finds a peer's connection dead gives up on it after a second. Late writes then hit the
+//     memfd of the region, which nothing else uses, and for another second at most.
+//   - Reads and writes are copies in parts, also those of aligned words. Atomics are atomic on the owner's
+//     host, against all of its processors.
 //   - Counters don't count what comes from other hosts.
 //
 // # What is checked where

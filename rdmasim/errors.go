@@ -37,8 +37,8 @@ var (
 	ErrMisaligned error = &failure{StatusRemInvReqErr, "rdmasim: atomic on a misaligned remote address"}
 	// ErrOwnerDied says that the owner's process ended without deregistering.
 	ErrOwnerDied error = &failure{StatusRetryExcErr, "rdmasim: owner of the region has died"}
-	// ErrUnreachable says that there is no connection to the owner's host, or that it has been lost, or that nothing
-	// comes through it. A write or an atomic may have taken effect.
+	// ErrUnreachable says that there is no connection to the owner's host, or that it has been lost, or that
+	// nothing comes through it. A write or an atomic may have taken effect.
 	ErrUnreachable error = &failure{StatusRetryExcErr, "rdmasim: host can not be reached"}
 	// ErrTimeout says that an owner is there and does not answer.
 	ErrTimeout error = &failure{StatusRespTimeoutErr, "rdmasim: owner does not answer"}
@@ -46,9 +46,9 @@ var (
 	ErrProtocol error = &failure{StatusBadRespErr, "rdmasim: protocol mismatch"}
 	// ErrClosed says that the peer or the owner on which the call was made has been closed.
 	ErrClosed error = &failure{StatusWRFlushErr, "rdmasim: closed"}
-	// ErrFlushed says that work was not begun, because work before it on its queue pair had failed. On another host,
-	// an atomic that was under way when its connection ended for a reason that has nothing to do with it gives
-	// this, too, and may have taken effect.
+	// ErrFlushed says that work was not begun, because work before it on its queue pair had failed. On another
+	// host, an atomic that was under way when its connection ended for a reason that has nothing to do with it
+	// gives this, too, and may have taken effect.
 	ErrFlushed error = &failure{StatusWRFlushErr, "rdmasim: flushed after an error"}
 	// ErrLocalLength says that the local memory of posted work doesn't fit to its opcode.
 	ErrLocalLength error = &failure{StatusLocLenErr, "rdmasim: local memory of a wrong size"}

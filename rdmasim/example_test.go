@@ -57,8 +57,8 @@ func Example() {
 	// true IBV_WC_REM_ACCESS_ERR
 }
 
-// Work is posted in batches, runs in its order beside the caller, and says how it ended. After an error, the rest is
-// flushed until the pair is reset.
+// Work is posted in batches, runs in its order beside the caller, and says how it ended. After an error, the
+// rest is flushed until the pair is reset.
 func ExampleQueuePair() {
 	fd := memfd(4096)
 	defer unix.Close(fd)

@@ -18,10 +18,10 @@ type robustList struct {
 
 // keeper is a thread whose end the kernel writes into a word.
 //
-// The word is a robust futex (get_robust_list(2)) that the thread holds for ever: when the thread ends, however
-// the process dies, the kernel replaces the thread's id by FUTEX_OWNER_DIED, before the process' descriptors
-// are closed, and before anybody can learn of the death by wait(2). A child that was forked has neither
-// thread nor list, and so can't keep the word alive.
+// The word is a robust futex (get_robust_list(2)) that the thread holds for ever: when the thread ends,
+// however the process dies, the kernel replaces the thread's id by FUTEX_OWNER_DIED, before the process'
+// descriptors are closed, and before anybody can learn of the death by wait(2). A child that was forked has
+// neither thread nor list, and so can't keep the word alive.
 type keeper struct{ stop, stopped chan struct{} }
 
 // tidMask is FUTEX_TID_MASK: the part of a futex that is a thread's id.

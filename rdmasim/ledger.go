@@ -6,19 +6,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A ledger is where a peer writes what it does to an owner's regions: a memfd that the peer makes and alone can
-// write, and that the owner maps for reading. Each region that the peer has opened gets an entry, and keeps it;
-// when all are used up, the peer makes a new connection with a new ledger. An entry holds a word for each class
-// of operations and two sums of bytes. So the owner knows who is inside a region that it frees, and what has
-// been done to a region, without being told, and a peer that dies takes its ledger with it.
+// A ledger is where a peer writes what it does to an owner's regions: a memfd that the peer makes and alone
+// can write, and that the owner maps for reading. Each region that the peer has opened gets an entry, and
+// keeps it; when all are used up, the peer makes a new connection with a new ledger. An entry holds a word
+// for each class of operations and two sums of bytes. So the owner knows who is inside a region that it
+// frees, and what has been done to a region, without being told, and a peer that dies takes its ledger with
+// it.
 const (
 	ledgerEntries = 4096
 	entrySize     = 64
 	ledgerSize    = ledgerEntries * entrySize
 )
 
-// class says which word of an entry an operation uses. Reads and writes of one word have classes of their own,
-// since these needn't add up bytes.
+// class says which word of an entry an operation uses. Reads and writes of one word have classes of their
+// own, since these needn't add up bytes.
 type class int
 
 const (
@@ -33,8 +34,8 @@ const (
 	sumWritten = 6
 )
 
-// A class' word, from its top: a bit that says that the region is closed for the peer, the number of operations
-// that have ended, and the number of those under way.
+// A class' word, from its top: a bit that says that the region is closed for the peer, the number of
+// operations that have ended, and the number of those under way.
 const (
 	closedBit = 1 << 63
 	underWay  = 1<<18 - 1

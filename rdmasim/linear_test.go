@@ -33,9 +33,9 @@ func monotonic() int64 {
 	return ts.Nano()
 }
 
-// history does random operations on four words from address on, once all clients stand at the barrier behind them.
-// Small operands make many compare-swaps succeed and many states meet again, which is what a wrong order would need
-// to hide.
+// history does random operations on four words from address on, once all clients stand at the barrier behind
+// them. Small operands make many compare-swaps succeed and many states meet again, which is what a wrong
+// order would need to hide.
 func history(p *Peer, address uint64, n int, seed, clients uint64) ([]step, error) {
 	if _, err := p.FetchAdd64(address+64, 1); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ var wordModel = porcupine.Model{
 	DescribeOperation: func(input, _ any) string { return fmt.Sprintf("%+v", input) },
 }
 
-// Reads, writes and atomics of words, from goroutines of several processes, have an order that explains what each
-// returned and respects who was done before whom.
+// Reads, writes and atomics of words, from goroutines of several processes, have an order that explains what
+// each returned and respects who was done before whom.
 func TestLinearizable(t *testing.T) {
 	const processes, goroutines, each = 3, 2, 500
 	owner := start(t, "owner", nil)

@@ -34,9 +34,9 @@ type ending struct {
 	pid    int // the owner's
 }
 
-// session is one connection. The connection lasts as long as the link or a region of it is in use, since its end
-// tells the owner that the peer is in no region any more. The two mappings last as long as anything refers to the
-// session: an operation looks at them after it has left its region.
+// session is one connection. The connection lasts as long as the link or a region of it is in use, since its
+// end tells the owner that the peer is in no region any more. The two mappings last as long as anything
+// refers to the session: an operation looks at them after it has left its region.
 type session struct {
 	link    *link
 	conn    *net.UnixConn
@@ -229,8 +229,8 @@ func dial(ctx context.Context, name string) (*net.UnixConn, error) {
 	}
 }
 
-// join makes sure who the owner is, and hands over a ledger, without waiting for the greeting. A name can be taken
-// by anyone, so that the peer looks at the owner's user as the owner looks at the peer's.
+// join makes sure who the owner is, and hands over a ledger, without waiting for the greeting. A name can be
+// taken by anyone, so that the peer looks at the owner's user as the owner looks at the peer's.
 func (l *link) join(ctx context.Context, conn *net.UnixConn) (*session, error) {
 	who, err := l.peer.allowed.check(conn)
 	if err != nil {
@@ -431,8 +431,8 @@ func (s *session) read() {
 	_ = s.conn.Close()
 }
 
-// reason is why the session has ended, err being what receiving gave. The kernel marks a dead owner's word before
-// it closes the owner's descriptors.
+// reason is why the session has ended, err being what receiving gave. The kernel marks a dead owner's word
+// before it closes the owner's descriptors.
 func (s *session) reason(err error) error {
 	now := s.serving.Load()
 	switch {

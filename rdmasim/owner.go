@@ -92,9 +92,9 @@ type holder struct {
 	entry  uint32 // in its ledger
 }
 
-// NewOwner claims an id on this host and serves it until Close. It holds two descriptors and a thread, and one more
-// descriptor for each connected peer. Errors: the operating system's, and ErrResources when the process has
-// no descriptors left.
+// NewOwner claims an id on this host and serves it until Close. It holds two descriptors and a thread, and
+// one more descriptor for each connected peer. Errors: the operating system's, and ErrResources when the
+// process has no descriptors left.
 func NewOwner() (*Owner, error) {
 	allowed, err := readTrust()
 	if err != nil {
@@ -126,8 +126,8 @@ func (o *Owner) dropControl() {
 	_ = unix.Close(o.controlFD)
 }
 
-// Register makes length bytes of a payload, from offset on, a region with a remote address and a random key. fd
-// is a memfd with F_SEAL_SHRINK, writable if the rights are more than reading, and borrowed: it stays the
+// Register makes length bytes of a payload, from offset on, a region with a remote address and a random key.
+// fd is a memfd with F_SEAL_SHRINK, writable if the rights are more than reading, and borrowed: it stays the
 // caller's and stays open until the region is closed. The address keeps offset's place in its page. Errors:
 // ErrBadPayload, ErrAccess for rights that are empty or unknown, ErrResources when the owner has no address
 // or slot left, ErrClosed.
@@ -197,8 +197,8 @@ func cutName(name string) string {
 	return name[:end]
 }
 
-// forget lets the addresses of freed regions be used again, once they have rested, save for the last ones, which
-// an owner remembers a little longer. It says whether there were any. Under o.mu.
+// forget lets the addresses of freed regions be used again, once they have rested, save for the last ones,
+// which an owner remembers a little longer. It says whether there were any. Under o.mu.
 func (o *Owner) forget(keep int) bool {
 	// Half of the list at least, since taking regions out costs a walk over all of them.
 	if len(o.resting) < 2*keep || len(o.resting) == 0 {
@@ -339,8 +339,8 @@ func (r *Region) counters() Counters {
 	return sum
 }
 
-// Close deregisters the region. Operations of peers that began before have ended when it returns, save where a
-// peer was stopped in the middle for more than a second; later ones fail with ErrFreed. A second Close does
+// Close deregisters the region. Operations of peers that began before have ended when it returns, save where
+// a peer was stopped in the middle for more than a second; later ones fail with ErrFreed. A second Close does
 // nothing. It returns no error today.
 func (r *Region) Close() error {
 	o := r.owner
@@ -391,8 +391,8 @@ func (o *Owner) closeRegion(r *Region) bool {
 	return true
 }
 
-// drain waits until no peer is inside of regions that have been closed. A peer that enters looks at the region's
-// word afterwards, and so finds it closed or is seen here.
+// drain waits until no peer is inside of regions that have been closed. A peer that enters looks at the
+// region's word afterwards, and so finds it closed or is seen here.
 func (o *Owner) drain(regions ...*Region) {
 	end := time.Now().Add(o.patience)
 	for try := 0; o.busy(regions) && time.Now().Before(end); try++ {
@@ -457,9 +457,9 @@ var (
 	defaultOwner *Owner
 )
 
-// Register registers with the process' own owner, which exists as long as it has regions: a process
-// without regions holds no descriptor and has no name on the fabric. If FARSIDE_FABRIC says so, a [Bridge] serves
-// it as long; errors of that are errors of the first registration. Otherwise as [Owner.Register].
+// Register registers with the process' own owner, which exists as long as it has regions: a process without
+// regions holds no descriptor and has no name on the fabric. If FARSIDE_FABRIC says so, a [Bridge] serves it
+// as long; errors of that are errors of the first registration. Otherwise as [Owner.Register].
 func Register(fd int, offset, length uint64, a Attributes) (*Region, error) {
 	defaultMu.Lock()
 	defer defaultMu.Unlock()

@@ -26,8 +26,9 @@ type Work struct {
 	Flags         WorkFlags
 	RemoteAddress uint64
 	Key           uint64 // that the region must have, 0 for any
-	// Local is what to write, or where to read to. For an atomic it is where to put what was there before, in the
-	// host's byte order, and its length, 4 or 8, is the atomic's. It must stay as it is until the work has ended.
+	// Local is what to write, or where to read to. For an atomic it is where to put what was there before, in
+	// the host's byte order, and its length, 4 or 8, is the atomic's. It must stay as it is until the work has
+	// ended.
 	Local   []byte
 	Operand uint64 // of an atomic: what to add, the value to swap in, or the mask
 	Compare uint64 // of OpCompareSwap
@@ -45,10 +46,10 @@ type Completion struct {
 // maxDepth bounds a queue pair.
 const maxDepth = 1 << 16
 
-// QueuePair executes posted work in its order, beside the caller. Work gives a completion if it is signalled or
-// fails. The first failure puts the pair into the error state: what was posted behind it, and is posted later, is
-// flushed, each with a completion of StatusWRFlushErr, until Reset. Its methods may be called from any goroutine.
-// A pair needs no closing; once its peer is closed, its work fails.
+// QueuePair executes posted work in its order, beside the caller. Work gives a completion if it is signalled
+// or fails. The first failure puts the pair into the error state: what was posted behind it, and is posted
+// later, is flushed, each with a completion of StatusWRFlushErr, until Reset. Its methods may be called from
+// any goroutine. A pair needs no closing; once its peer is closed, its work fails.
 type QueuePair struct {
 	peer    *Peer
 	execute func()        // q.run, made once
@@ -80,8 +81,8 @@ func (r *ring[T]) pop() (x T) {
 	return x
 }
 
-// NewQueuePair makes a queue pair with room for depth pieces of work that are posted and whose completion, if they
-// give one, hasn't been polled. Errors: ErrResources for a depth below 1 or above 65536.
+// NewQueuePair makes a queue pair with room for depth pieces of work that are posted and whose completion, if
+// they give one, hasn't been polled. Errors: ErrResources for a depth below 1 or above 65536.
 func (p *Peer) NewQueuePair(depth int) (*QueuePair, error) {
 	if depth < 1 || depth > maxDepth {
 		return nil, fmt.Errorf("rdmasim: queue pair of depth %d: %w", depth, ErrResources)
@@ -110,9 +111,9 @@ func (q *QueuePair) Post(work []Work) error {
 	return nil
 }
 
-// Poll takes completions, in the order in which the work was posted, and returns how many. It waits for the first
-// one until ctx is done, and then returns the context's error. With a context that is done already it takes what
-// is there.
+// Poll takes completions, in the order in which the work was posted, and returns how many. It waits for the
+// first one until ctx is done, and then returns the context's error. With a context that is done already it
+// takes what is there.
 func (q *QueuePair) Poll(ctx context.Context, completions []Completion) (int, error) {
 	for len(completions) > 0 {
 		q.mu.Lock()
@@ -136,8 +137,8 @@ func (q *QueuePair) Poll(ctx context.Context, completions []Completion) (int, er
 	return 0, nil
 }
 
-// Reset ends the error state, once everything that was posted has ended. Completions stay to be polled. On a pair
-// that isn't in the error state it only waits.
+// Reset ends the error state, once everything that was posted has ended. Completions stay to be polled. On a
+// pair that isn't in the error state it only waits.
 func (q *QueuePair) Reset() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

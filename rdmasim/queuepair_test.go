@@ -107,7 +107,8 @@ func TestQueuePair(t *testing.T) {
 	}
 }
 
-// Each way to fail puts the pair into the error state, and what follows is flushed, signalled or not, until Reset.
+// Each way to fail puts the pair into the error state, and what follows is flushed, signalled or not, until
+// Reset.
 func TestQueuePairErrors(t *testing.T) {
 	o, p := newOwner(t), newPeer(t)
 	r := register(t, o, payload(t, 4096), 0, 4096, AccessAll)

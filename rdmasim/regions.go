@@ -23,10 +23,10 @@ type RegionStatus struct {
 // listTimeout bounds what a list waits for the next answer of an owner.
 const listTimeout = time.Second
 
-// Regions lists the regions of every owner on this host whose user is trusted and trusts this one, by address. An
-// owner that dies or hangs meanwhile is left out. Errors: the context's, ErrClosed, those of reading the
-// kernel's list of sockets, and ErrPermission of a peer on another host, which tells of a region only who knows
-// an address in it.
+// Regions lists the regions of every owner on this host whose user is trusted and trusts this one, by
+// address. An owner that dies or hangs meanwhile is left out. Errors: the context's, ErrClosed, those of
+// reading the kernel's list of sockets, and ErrPermission of a peer on another host, which tells of a region
+// only who knows an address in it.
 func (p *Peer) Regions(ctx context.Context) ([]RegionStatus, error) {
 	p.mu.Lock()
 	closed := p.closed

@@ -10,10 +10,10 @@ import (
 
 // view is a peer's way to a region: a mapping of its payload, or, on another host, far and nothing else.
 //
-// An operation enters, which its word in the ledger shows to the owner and to close, looks whether the region is
-// still valid, does its work, leaves and looks again. To enter and to leave are locked instructions, so that
-// the processor moves neither look across them. The mapping goes when the view is closed and the last operation
-// has left.
+// An operation enters, which its word in the ledger shows to the owner and to close, looks whether the region
+// is still valid, does its work, leaves and looks again. To enter and to leave are locked instructions, so
+// that the processor moves neither look across them. The mapping goes when the view is closed and the last
+// operation has left.
 type view struct {
 	session    *session
 	base       uint64
@@ -34,8 +34,8 @@ type view struct {
 	reason   atomic.Pointer[error] // why it is closed
 }
 
-// errStale is what transfers give when the region was gone before they touched it: the address may have found a
-// new region since, which a peer looks for.
+// errStale is what transfers give when the region was gone before they touched it: the address may have found
+// a new region since, which a peer looks for.
 var errStale = fmt.Errorf("%w: before the operation", ErrFreed)
 
 // enter keeps the mapping in place until leave. It fails on a closed view.
@@ -78,7 +78,8 @@ func (v *view) close(reason error) {
 	v.unmap()
 }
 
-// unmap gives the mapping back if the view is closed and nobody is inside. Who comes later sees the closed bit.
+// unmap gives the mapping back if the view is closed and nobody is inside. Who comes later sees the closed
+// bit.
 func (v *view) unmap() {
 	for _, w := range v.entry.class {
 		if n := w.Load(); n < closedBit || n&underWay != 0 {
@@ -149,8 +150,8 @@ func (v *view) refusal(off, n uint64, need Access) error {
 	return fmt.Errorf("%w: needs %v, region %#x grants %v", ErrAccess, need, v.base, v.access)
 }
 
-// settled is the answer of an operation that has left: if the region is still valid, the operation was complete
-// before it was freed.
+// settled is the answer of an operation that has left: if the region is still valid, the operation was
+// complete before it was freed.
 func (v *view) settled() error {
 	if v.valid() {
 		return nil
@@ -158,8 +159,8 @@ func (v *view) settled() error {
 	return v.ending()
 }
 
-// read copies from the region. On errStale nothing was read. An aligned word goes to p when the operation has left,
-// so that p can be any memory, also some that faults.
+// read copies from the region. On errStale nothing was read. An aligned word goes to p when the operation has
+// left, so that p can be any memory, also some that faults.
 func (v *view) read(off uint64, p []byte) error {
 	if v.far != nil {
 		return v.far.read(v, off, p)

@@ -50,7 +50,8 @@ type fabric struct {
 	local  []byte
 }
 
-// ownerMain registers the memory that it has as descriptor 3, says its address, and waits for the end of its input.
+// ownerMain registers the memory that it has as descriptor 3, says its address, and waits for the end of its
+// input.
 func ownerMain() error {
 	region, err := rdmasim.Register(3, 0, fabricSize, rdmasim.Attributes{Access: rdmasim.AccessAll})
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// A region begins with a header of words: its tag, a counter, and for each lane who has claimed it. The rest is
-// divided into lanes. The first half of a lane is words that everybody may read, the second bytes for the one who
-// claimed it.
+// A region begins with a header of words: its tag, a counter, and for each lane who has claimed it. The rest
+// is divided into lanes. The first half of a lane is words that everybody may read, the second bytes for the
+// one who claimed it.
 const (
 	lanes       = 8
 	tagAt       = 0

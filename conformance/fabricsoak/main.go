@@ -1,13 +1,14 @@
 // Command fabricsoak lets processes work on the fabric's regions while one after the other is killed.
 //
 // Owners register regions, free them while they are in use, overwrite what was freed and look whether anybody
-// touches it afterwards, and register it again. Peers find the regions, claim a lane in each, and read, write and
-// count there with random sizes and offsets, in calls, vectors and queue pairs. Each word says to which region and
-// place it belongs and how often it was written; each byte of a peer's own is compared. The supervisor kills an owner
-// or a peer now and then and starts another one in its place. The first of either is never killed.
+// touches it afterwards, and register it again. Peers find the regions, claim a lane in each, and read, write
+// and count there with random sizes and offsets, in calls, vectors and queue pairs. Each word says to which
+// region and place it belongs and how often it was written; each byte of a peer's own is compared. The
+// supervisor kills an owner or a peer now and then and starts another one in its place. The first of either
+// is never killed.
 //
-// It exits with 1 if a byte was wrong, an operation failed for another reason than a death or a free, a process
-// stood still, or something was left behind, and with 2 if it could not be run.
+// It exits with 1 if a byte was wrong, an operation failed for another reason than a death or a free, a
+// process stood still, or something was left behind, and with 2 if it could not be run.
 package main
 
 import (

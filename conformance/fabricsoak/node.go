@@ -87,8 +87,8 @@ func playUntil(stop chan struct{}, role string, rng *rand.Rand) error {
 	return nothingLeft(before)
 }
 
-// nothingLeft compares what the process holds with what it held at first, once everything is closed. Mappings that
-// belong to connections go with the garbage.
+// nothingLeft compares what the process holds with what it held at first, once everything is closed. Mappings
+// that belong to connections go with the garbage.
 func nothingLeft(before soaking.Usage) error {
 	var err error
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

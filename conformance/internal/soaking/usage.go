@@ -1,5 +1,5 @@
-// Package soaking is what runs share that wear the driver down for long: what a process holds, and how far the run
-// is.
+// Package soaking is what runs share that wear the driver down for long: what a process holds, and how far
+// the run is.
 package soaking
 
 import (
