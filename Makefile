@@ -59,6 +59,13 @@ run: ## set up, build, show the driver in vulkaninfo and run the demo
 	@echo; echo $(GO) run ./conformance/demo
 	@$(ON_FARSIDE) $(GO) run ./conformance/demo
 
+.PHONY: run-hosts
+run-hosts: ## set up, build and run the demo between two hosts, which are network namespaces
+	@scripts/setup.sh run-hosts
+	@$(MAKE) build
+	@echo; echo $(GO) run ./conformance/demo hosts
+	@$(ON_FARSIDE) $(GO) run ./conformance/demo hosts
+
 .PHONY: test
 test: ## set up, build and run every test
 	@scripts/setup.sh test

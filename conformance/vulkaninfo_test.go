@@ -94,12 +94,3 @@ func checkJSON(t *testing.T, dir, out string) {
 		t.Error("the JSON doesn't name Farside")
 	}
 }
-
-// TestDemo runs what `make run` shows.
-func TestDemo(t *testing.T) {
-	needsTool(t, "go", "golang")
-	out, _ := tool(t, nil, "", "go", "run", "./demo")
-	if out == "" {
-		t.Error("the demo printed nothing")
-	}
-}

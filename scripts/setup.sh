@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs what a make target needs and the machine lacks: scripts/setup.sh run|test|bench.
+# Installs what a make target needs and the machine lacks: scripts/setup.sh run|run-hosts|test|bench.
 # Each need is looked for by what it provides, so that it need not have come from a Debian package.
 set -euo pipefail
 
 purpose=${1:-run}
 case $purpose in
-run | test | bench) ;;
+run | run-hosts | test | bench) ;;
 *)
-	echo "usage: $0 run|test|bench" >&2
+	echo "usage: $0 run|run-hosts|test|bench" >&2
 	exit 2
 	;;
 esac
@@ -37,8 +37,16 @@ need() { # need PACKAGE REASON TEST...
 need gcc "links the shared library" command -v gcc
 need libc6-dev "its headers are needed to link the shared library" any /usr/include/stdio.h
 need libvulkan1 "the Vulkan loader, through which programs reach the driver" has_library libvulkan.so.1
-need vulkan-tools "vulkaninfo shows the driver" command -v vulkaninfo
+if [ "$purpose" != run-hosts ]; then
+	need vulkan-tools "vulkaninfo shows the driver" command -v vulkaninfo
+fi
 if [ "$purpose" != run ]; then
+	need libfabric1 "the library that moves data between hosts, which programs load only when asked to" has_library libfabric.so.1
+fi
+if [ "$purpose" = run-hosts ] || [ "$purpose" = test ]; then
+	need iproute2 "ip joins the two hosts" command -v ip
+fi
+if [ "$purpose" = test ] || [ "$purpose" = bench ]; then
 	need mesa-vulkan-drivers "lavapipe, the driver to compare with" \
 		any /usr/share/vulkan/icd.d/lvp_icd.*.json /usr/local/share/vulkan/icd.d/lvp_icd.*.json
 	need libfabric1 "the library that moves data between hosts, which programs load only when asked to" has_library libfabric.so.1

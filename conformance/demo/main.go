@@ -1,6 +1,8 @@
-// Command demo shows what the driver is for: an exporter and an importer, two processes that both talk to
-// the driver through the system's Vulkan loader, share memory by a file descriptor and by a remote address,
-// and each checks every byte that the other wrote. It exits with 1 if one is wrong.
+// Command demo shows what the driver is for: an exporter and an importer, two processes that both talk to the driver
+// through the system's Vulkan loader, share memory by a file descriptor, peers in C and Go use the exporter's memory
+// by its remote address, and each side checks every byte that the other wrote. It exits with 1 if one is wrong.
+//
+// With the argument hosts, peers and exporter are on two hosts, which are network namespaces.
 package main
 
 import (
@@ -9,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,13 +20,21 @@ import (
 	"farside/internal/vk"
 )
 
-// size is what each of the two memory objects holds, in bytes.
+// size is what each of the shared memory objects holds, in bytes.
 const size = 1 << 20
 
 func main() {
-	role, act := "exporter", exporter
-	if len(os.Args) == 2 && os.Args[1] == "importer" {
-		role, act = "importer", importer
+	role := "exporter"
+	if len(os.Args) > 1 {
+		role = os.Args[1]
+	}
+	act := map[string]func() error{
+		"exporter": exporter, "importer": importer, "adder": adder,
+		"hosts": hosts, "near": near, "far": far,
+	}[role]
+	if act == nil {
+		fmt.Fprintf(os.Stderr, "usage: %s [hosts]\n", os.Args[0])
+		os.Exit(2)
 	}
 	if err := act(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", role, err)
@@ -115,7 +126,7 @@ func bytesOf(d *vulkan.Device, m vk.DeviceMemory, size int) ([]byte, error) {
 	return vulkan.Bytes(p, size), nil
 }
 
-// channel is the importer's socket: lines of text, and one descriptor.
+// channel is the socket between two roles: lines of text, and one descriptor.
 type channel struct{ *net.UnixConn }
 
 func (c channel) send(text string, fds ...int) error {
@@ -157,16 +168,16 @@ func newChannel(f *os.File) (channel, error) {
 	return channel{c.(*net.UnixConn)}, nil
 }
 
-// startImporter runs this program again as the importer, with a socket to it.
-func startImporter() (channel, *exec.Cmd, error) {
+// start runs this program again in another role, with a socket to it as its descriptor 3.
+func start(role string, attributes *syscall.SysProcAttr) (channel, *exec.Cmd, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return channel{}, nil, err
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
-	cmd := exec.Command("/proc/self/exe", "importer")
+	cmd := exec.Command("/proc/self/exe", role)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.ExtraFiles, cmd.SysProcAttr = []*os.File{theirs}, attributes
 	err = cmd.Start()
 	theirs.Close()
 	if err != nil {
