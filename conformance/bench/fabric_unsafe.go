@@ -7,8 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"time"
 
+	"github.com/ebitengine/purego"
 	"golang.org/x/sys/unix"
 
 	"farside/conformance/vulkan"
@@ -48,6 +52,34 @@ type fabric struct {
 	at     uint64
 	mapped []byte // another mapping of the same memory
 	local  []byte
+	c      cPeer
+}
+
+// cPeer is a peer of libfarside_rdma.so.
+type cPeer struct{ peer, read, write, close uintptr }
+
+// openCPeer loads the library, which lies beside the driver, and opens a peer.
+func openCPeer() (p cPeer, err error) {
+	library, err := purego.Dlopen(filepath.Join(filepath.Dir(os.Getenv("FARSIDE_BENCH_MANIFEST")), "libfarside_rdma.so"),
+		purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return p, err
+	}
+	var open uintptr
+	for name, at := range map[string]*uintptr{"farside_peer_open": &open, "farside_read": &p.read, "farside_write": &p.write,
+		"farside_peer_close": &p.close} {
+		if *at, err = purego.Dlsym(library, name); err != nil {
+			return p, err
+		}
+	}
+	var a vulkan.Arena
+	defer a.Close()
+	out := vulkan.New[uintptr](&a)
+	if status, _, _ := purego.SyscallN(open, 0, address(out)); int32(status) != 0 {
+		return p, fmt.Errorf("farside_peer_open: status %d", int32(status))
+	}
+	p.peer = *out
+	return p, nil
 }
 
 // ownerMain registers the memory that it has as descriptor 3, says its address, and waits for the end of its
@@ -97,12 +129,16 @@ func openFabric() (*fabric, error) {
 	if f.peer, err = rdmasim.Open(context.Background(), ""); err != nil {
 		return nil, err
 	}
+	if f.c, err = openCPeer(); err != nil {
+		return nil, err
+	}
 	copy(f.local, f.mapped) // both have pages now
 	return f, f.peer.Write(f.at, f.local)
 }
 
 func (f *fabric) close() {
 	_ = f.peer.Close()
+	purego.SyscallN(f.c.close, f.c.peer)
 	_ = f.stop.Close()
 	_ = f.owner.Wait()
 	_ = unix.Munmap(f.mapped)
@@ -138,6 +174,8 @@ func (f *fabric) sample(l *loops, into map[string][]float64) error {
 			add("memcpy write "+c.name, run(c.batch, l.memcpy, shared, local, uintptr(c.size)))
 		}
 	}
+	add("C read 8", run(20000, l.peer, f.c.read, f.c.peer, uintptr(f.at), local, 8))
+	add("C write 8", run(20000, l.peer, f.c.write, f.c.peer, uintptr(f.at), local, 8))
 	if err := measure("fetch-add", 20000, func() error {
 		_, err := f.peer.FetchAdd64(f.at, 1)
 		return err
@@ -156,6 +194,33 @@ func (f *fabric) sample(l *loops, into map[string][]float64) error {
 		if err = errors.Join(err, p.Close()); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// sampleHosts takes libfabric's figures from the benchmark of the package that calls it, which moves 1 MiB pieces over
+// loopback in turns with and without what that package does around the library.
+func sampleHosts(into map[string][]float64) error {
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkPipelined$", "-benchtime", "20x", "-count", "3",
+		"farside/rdmasim/internal/ofi")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
+	}
+	result := regexp.MustCompile(`(?m)^BenchmarkPipelined/fi_(read|write)\S*(.*)$`)
+	rate := regexp.MustCompile(`([\d.]+) (bare|conn)-MB/s`)
+	for _, line := range result.FindAllStringSubmatch(string(out), -1) {
+		for _, m := range rate.FindAllStringSubmatch(line[2], -1) {
+			megabytes, err := strconv.ParseFloat(m[1], 64)
+			if err != nil {
+				return err
+			}
+			key := m[2] + " " + line[1]
+			into[key] = append(into[key], mib/megabytes*1e3)
+		}
+	}
+	if len(into["bare read"]) == 0 || len(into["conn write"]) == 0 {
+		return fmt.Errorf("%v printed no bandwidths:\n%s", cmd.Args, out)
 	}
 	return nil
 }

@@ -125,6 +125,7 @@ func createOnly() error {
 type loops struct {
 	allocateFree, allocateTouchFree, importFree, getFdClose, dupClose, requirements, memcpy uintptr
 	recordFill, recordThreads, recordCopy, recordBarrier, submit, trips, memoryThreads      uintptr
+	peer                                                                                    uintptr
 }
 
 // compileLoops compiles native/loops.c into dir and returns the library's path.
@@ -150,7 +151,8 @@ func openLoops() (*loops, error) {
 		"loop_import_free":  &l.importFree,
 		"loop_get_fd_close": &l.getFdClose, "loop_dup_close": &l.dupClose, "loop_requirements": &l.requirements, "loop_memcpy": &l.memcpy,
 		"loop_record_fill": &l.recordFill, "loop_record_threads": &l.recordThreads, "loop_record_copy": &l.recordCopy, "loop_record_barrier": &l.recordBarrier,
-		"loop_submit": &l.submit, "loop_trips": &l.trips, "loop_memory_threads": &l.memoryThreads} {
+		"loop_submit": &l.submit, "loop_trips": &l.trips, "loop_memory_threads": &l.memoryThreads,
+		"loop_peer": &l.peer} {
 		if *at, err = purego.Dlsym(lib, name); err != nil {
 			return nil, err
 		}
@@ -330,6 +332,9 @@ func measure(output string, check bool) error {
 		if err := fabric.sample(l, all); err != nil {
 			return err
 		}
+	}
+	if err := sampleHosts(all); err != nil {
+		return err
 	}
 	m := map[string]float64{}
 	for k, v := range all {

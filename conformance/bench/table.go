@@ -61,6 +61,8 @@ func render(m map[string]float64) []string {
 	row("allocate + free 1 MiB, with a remote address", m["farside remote"], "µs", 1e3, "exportable", m["farside exportable"], 1.5)
 	row("peer reads 8 B", m["read 8"], "ns", 1, "the target", 50, 1)
 	row("peer writes 8 B", m["write 8"], "ns", 1, "the target", 50, 1)
+	row("peer in C reads 8 B", m["C read 8"], "ns", 1, "the target", 150, 1)
+	row("peer in C writes 8 B", m["C write 8"], "ns", 1, "the target", 150, 1)
 	row("peer reads 64 B", m["read 64"], "ns", 1, "the target", 100, 1)
 	row("peer writes 64 B", m["write 64"], "ns", 1, "the target", 100, 1)
 	row("peer reads 1 MiB", m["read 1M"], "µs", 1e3, "memcpy", m["memcpy read 1M"], 1/0.95)
@@ -69,6 +71,8 @@ func render(m map[string]float64) []string {
 	row("peer writes 64 MiB", m["write 64M"], "ms", 1e6, "memcpy", m["memcpy write 64M"], 1/0.95)
 	row("peer adds to a word", m["fetch-add"], "ns", 1, "the target", 60, 1)
 	row("first resolve of a remote address", m["resolve"], "µs", 1e3, "the target", 200e3, 1)
+	row("libfabric over loopback reads 1 MiB, pipelined", m["conn read"], "µs", 1e3, "a bare loop", m["bare read"], 1/0.95)
+	row("libfabric over loopback writes 1 MiB, pipelined", m["conn write"], "µs", 1e3, "a bare loop", m["bare write"], 1/0.95)
 	return rows
 }
 

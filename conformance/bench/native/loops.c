@@ -138,6 +138,18 @@ int64_t loop_memcpy(void *to, const void *from, int64_t size, int64_t n) {
 	return now() - start;
 }
 
+// operation is farside_read, or farside_write but for the const.
+int64_t loop_peer(int (*operation)(void *, uint64_t, void *, size_t), void *peer, uint64_t address, void *local,
+	int64_t size, int64_t n) {
+	int64_t start = now();
+	for (int64_t i = 0; i < n; i++) {
+		int status = operation(peer, address, local, (size_t)size);
+		if (status != 0)
+			return -status;
+	}
+	return now() - start;
+}
+
 int64_t loop_record_fill(PFN_vkCmdFillBuffer fill, VkCommandBuffer commands, VkBuffer buffer, int64_t n) {
 	int64_t start = now();
 	for (int64_t i = 0; i < n; i++)
