@@ -254,7 +254,7 @@ func TestFullOutput(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"regions", "read", "write", "atomic", "serve", "ping"} {
+	for _, name := range []string{"regions", "read", "write", "atomic", "serve", "ping", "run", "doctor"} {
 		help := string(ok(t, nil, name, "--help"))
 		if !strings.Contains(help, "Examples:") || !strings.Contains(help, "--fabric") {
 			t.Errorf("%s --help:\n%s", name, help)

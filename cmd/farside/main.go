@@ -1,5 +1,5 @@
 // Command farside is the driver's tool for people: it looks at the fabric of remote addresses, reads and
-// writes through it, and serves it to other hosts.
+// writes through it, serves it to other hosts, runs programs on the driver, and says what a machine lacks.
 //
 // It exits with 0, with 1 when something failed, and with 2 when it was called in a wrong way. Either is told
 // in one line on standard error, with what to do about it.
@@ -45,9 +45,10 @@ type tool struct {
 func (t *tool) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "farside",
-		Short: "Look at Farside's fabric and use it",
+		Short: "Look at Farside's fabric and use it, and run programs on the driver",
 		Long: `Farside gives device memory remote addresses. This tool lists the regions behind
-them, reads and writes them, and serves them to other hosts.
+them, reads and writes them, and serves them to other hosts. It also runs programs on
+the driver, and says what a machine lacks for it.
 
 An ADDRESS is what vkGetMemoryRemoteAddressNV returned, or lies in the region
 behind it: hexadecimal (0x4180...) or decimal. A LENGTH is a number of bytes,
@@ -69,7 +70,8 @@ Exit status: 0, 1 after a failure, 2 when called in a wrong way.`,
 		"fabric to use, `ofi://host:port/` as farside serve prints it; this host if empty")
 	root.PersistentFlags().StringVar(&t.secret, "secret-file", "",
 		"`FILE` by which hosts know each other (default: what "+secretVariable+" names)")
-	root.AddCommand(t.regions(), t.read(), t.write(), t.atomic(), t.serve(), t.ping())
+	root.AddCommand(t.regions(), t.read(), t.write(), t.atomic(), t.serve(), t.ping(),
+		t.run(), t.doctor(), t.probe())
 	return root
 }
 
@@ -157,6 +159,7 @@ var cures = []struct {
 	{rdmasim.ErrUnreachable, "is farside serve running there, and is its name what it printed?"},
 	{rdmasim.ErrProtocol, "build owner, bridge and farside from the same version"},
 	{rdmasim.ErrUnknownFabric, "--fabric takes what farside serve prints, --bind an address of one interface"},
+	{errNoManifest, "make build in Farside's tree, or make install, or --manifest FILE"},
 	{rdmasim.ErrResources, "raise the limit of descriptors (ulimit -n) here and in the owner"},
 }
 

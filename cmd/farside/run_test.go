@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"farside/manifest"
+)
+
+// newManifest writes a manifest of a library.
+func newManifest(t *testing.T, library string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), manifest.FileName())
+	if err := manifest.WriteFile(path, manifest.New(library, manifest.APIVersion)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRun(t *testing.T) {
+	t.Setenv("VK_DRIVER_FILES", "/other.json")
+	t.Setenv("VK_ICD_FILENAMES", "/other.json")
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	path := newManifest(t, "./"+manifest.LibraryName)
+	show := []string{"sh", "-c", `echo "$VK_DRIVER_FILES $VK_ICD_FILENAMES $1"`, "sh", "--hex"}
+	args := append([]string{"run", "--manifest", path, "--"}, show...)
+	if out, want := string(ok(t, nil, args...)), path+" "+path+" --hex\n"; out != want {
+		t.Errorf("%q, want %q", out, want)
+	}
+	if r := farside(t, nil, "run", "--manifest", path, "sh", "-c", "exit 7"); r.code != 7 {
+		t.Errorf("status %d, want the program's", r.code)
+	}
+	wantFailure(t, 1, "make build", "run", "true")
+	wantFailure(t, 1, "not found", "run", "--manifest", path, "farside-no-such-program")
+	wantFailure(t, 1, "no manifest of the driver: not /nowhere", "run", "--manifest", "/nowhere", "true")
+	wantFailure(t, 1, manifest.ErrNotFarside.Error(), "run", "--manifest", newManifest(t, "./libvulkan_lvp.so"), "true")
+	wantFailure(t, 2, "farside run --help", "run")
+
+	// What make install installed for the user is found.
+	installed, err := manifest.Install(manifest.User, "", manifest.New("/opt/"+manifest.LibraryName, manifest.APIVersion))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := string(ok(t, nil, append([]string{"run", "--"}, show...)...)); !strings.HasPrefix(out, installed+" ") {
+		t.Errorf("%q, want %s", out, installed)
+	}
+}
+
+// rows are the doctor's findings of one level, and what they are about.
+func rows(out []byte, level string) (found string) {
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == level && !strings.HasPrefix(line, " ") {
+			found += f[1] + " "
+		}
+	}
+	return found
+}
+
+func TestDoctor(t *testing.T) {
+	// A driver of its own: another test may be at build/ meanwhile.
+	path := newManifest(t, "./"+manifest.LibraryName)
+	library := filepath.Join(filepath.Dir(path), manifest.LibraryName)
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-o", library, "../libvulkan_farside")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	r := farside(t, nil, "doctor", "--manifest", path)
+	if r.code != 0 || rows(r.out, "error") != "" || !strings.Contains(string(r.out), "Farside") || !strings.Contains(string(r.out), path) {
+		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
+	}
+	t.Setenv("FARSIDE_HEAP_DEVICE", "3MiB")
+	if r := farside(t, nil, "doctor", "--manifest", path); !strings.Contains(string(r.out), "heaps of 3MiB and ") {
+		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
+	}
+	t.Setenv("FARSIDE_HEAP_DEVICE", "nonsense")
+	r = farside(t, nil, "doctor", "--manifest", path)
+	if r.code != 1 || rows(r.out, "error") != "driver " || !strings.Contains(r.stderr, "1 of the checks failed") {
+		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
+	}
+	r = farside(t, nil, "doctor", "--manifest", newManifest(t, "./"+manifest.LibraryName))
+	if r.code != 1 || rows(r.out, "error") != "manifest driver " || !strings.Contains(string(r.out), "make build") {
+		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
+	}
+	r = farside(t, nil, "doctor", "--manifest", path, "--fabric", "ofi://127.0.0.1:1/")
+	if r.code != 1 || rows(r.out, "error") != "driver fabric " || !strings.Contains(string(r.out), "FARSIDE_FABRIC_SECRET_FILE") {
+		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
+	}
+}
