@@ -198,8 +198,8 @@ func (f *fabric) sample(l *loops, into map[string][]float64) error {
 	return nil
 }
 
-// sampleHosts takes libfabric's figures from the benchmark of the package that calls it, which moves 1 MiB pieces over
-// loopback in turns with and without what that package does around the library.
+// sampleHosts takes libfabric's figures from the benchmark of the package that calls it, which moves 1 MiB
+// pieces over loopback in turns with and without what that package does around the library.
 func sampleHosts(into map[string][]float64) error {
 	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkPipelined$", "-benchtime", "20x", "-count", "3",
 		"farside/rdmasim/internal/ofi")

@@ -8,11 +8,12 @@ import (
 	"farside/internal/vk"
 )
 
-// header is what the data of remote memory begins behind, in bytes: the counter to which the peers add, and the
-// number of peers that have come to do so.
+// header is what the data of remote memory begins behind, in bytes: the counter to which the peers add, and
+// the number of peers that have come to do so.
 const header = 16
 
-// remoteMemory is RDMA memory, which its owner can't map, and host-visible memory that its queue copies to and from.
+// remoteMemory is RDMA memory, which its owner can't map, and host-visible memory that its queue copies to
+// and from.
 type remoteMemory struct {
 	d             *vulkan.Device
 	remote, local vk.Buffer
@@ -23,8 +24,8 @@ type remoteMemory struct {
 
 const rdmaAddress = vk.EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV
 
-// newRemoteMemory allocates n bytes, has the queue fill them with zeroes in the header and the pattern behind it, and
-// asks for the address.
+// newRemoteMemory allocates n bytes, has the queue fill them with zeroes in the header and the pattern behind
+// it, and asks for the address.
 func newRemoteMemory(d *vulkan.Device, n uint64) (*remoteMemory, error) {
 	m := &remoteMemory{d: d}
 	if err := m.allocate(n); err != nil {

@@ -24,8 +24,9 @@ const (
 	farLink     = "farside1"
 )
 
-// hosts runs the exporter and the peers on two hosts that are network namespaces. These have no name and belong to
-// the processes: whatever happens, the kernel takes them and the veth pair away with the last of them.
+// hosts runs the exporter and the peers on two hosts that are network namespaces. These have no name and
+// belong to the processes: whatever happens, the kernel takes them and the veth pair away with the last of
+// them.
 func hosts() error {
 	if _, err := exec.LookPath("ip"); err != nil {
 		return fmt.Errorf("%w (Debian package iproute2)", err)

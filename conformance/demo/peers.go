@@ -33,8 +33,8 @@ func compilePeer() error {
 	return nil
 }
 
-// compete runs the peer in C, which checks and answers n bytes at the address, and the ones in Go, which add in
-// competition with it.
+// compete runs the peer in C, which checks and answers n bytes at the address, and the ones in Go, which add
+// in competition with it.
 func compete(fabric string, address, n uint64) error {
 	at := fmt.Sprintf("%#x", address)
 	commands := []*exec.Cmd{exec.Command(peerProgram, fabric, at, fmt.Sprint(n), fmt.Sprint(peers), fmt.Sprint(adds))}

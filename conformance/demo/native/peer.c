@@ -1,8 +1,9 @@
 // The demo's peer in C: peer FABRIC ADDRESS LENGTH PEERS ADDS
 //
-// It reads LENGTH bytes of remote memory at ADDRESS, compares them with what the exporter's queue wrote, writes its
-// answer, and when all PEERS peers have come as far, adds 1 to the first word ADDS times beside them. FABRIC is empty
-// for this host. The first two words, the counter and the number of peers that have come, are not part of the data.
+// It reads LENGTH bytes of remote memory at ADDRESS, compares them with what the exporter's queue wrote,
+// writes its answer, and when all PEERS peers have come as far, adds 1 to the first word ADDS times beside
+// them. FABRIC is empty for this host. The first two words, the counter and the number of peers that have
+// come, are not part of the data.
 #include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
