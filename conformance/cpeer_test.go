@@ -1,10 +1,14 @@
 package conformance
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -114,4 +118,143 @@ func TestPeerInC(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPeerInCQueue posts and polls.
+func TestPeerInCQueue(t *testing.T) {
+	program := compileC(t, cpeerSource+"queue.c", "gcc", "-std=c11")
+	const size = 64 << 10
+	address, _ := region(t, newOwner(t), size, rdmasim.AccessAll)
+	runC(t, program, address, size)
+}
+
+// TestPeerInCProcesses calls from many threads and from forked children.
+func TestPeerInCProcesses(t *testing.T) {
+	program := compileC(t, cpeerSource+"processes.c", "gcc", "-std=c11")
+	address, _ := region(t, newOwner(t), 4096, rdmasim.AccessAll)
+	_, stderr := runC(t, program, address)
+	if n := strings.Count(stderr, "was forked after it loaded libfarside_rdma"); n != 5 {
+		t.Errorf("five forked children have told of it %d times:\n%s", n, stderr)
+	}
+}
+
+// TestPeerInCBesideDriver has both libraries in one process.
+func TestPeerInCBesideDriver(t *testing.T) {
+	program := compileC(t, cpeerSource+"both.c", "gcc", "-std=c11", "-Wl,--as-needed")
+	manifest := farsideManifest()
+	t.Setenv("VK_DRIVER_FILES", manifest)
+	t.Setenv("VK_ICD_FILENAMES", manifest)
+	runC(t, program, filepath.Join(filepath.Dir(manifest), "libfarside_rdma.so"))
+}
+
+// TestPeerInCOwnerEnds sees a region freed under load.
+func TestPeerInCOwnerEnds(t *testing.T) {
+	program := compileC(t, cpeerSource+"follow.c", "gcc", "-std=c11")
+	owner := newOwner(t)
+	address, _ := region(t, owner, 4096, rdmasim.AccessAll)
+	follow := exec.CommandContext(t.Context(), program, fmt.Sprint(address))
+	out, err := follow.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := follow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "reading" {
+		t.Fatalf("the program says %q", lines.Text())
+	}
+	if err := owner.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lines.Scan()
+	if want := strconv.Itoa(int(rdmasim.StatusRemAccessErr)); lines.Text() != want {
+		t.Errorf("after the owner has freed it, reading gives %q, want %s", lines.Text(), want)
+	}
+	if err := follow.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPeerInCReadme compiles and runs the program of the README, with what make install installs.
+func TestPeerInCReadme(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, source, _ := strings.Cut(string(readme), "```c\n")
+	source, _, ok := strings.Cut(source, "```\n")
+	if !ok {
+		t.Fatal("the README has no program in C")
+	}
+	if !strings.Contains(*drivers, "farside") {
+		t.Skip("the driver farside is not among -drivers")
+	}
+	home := t.TempDir()
+	installed := func(target string) {
+		cmd := exec.Command("make", "-o", "build", target, "SCOPE=user")
+		cmd.Dir = ".."
+		for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
+			out, err := exec.Command("go", "env", name).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Env = append(make.Env, name+"="+strings.TrimSpace(string(out)))
+		}
+		cmd.Env = append(append(os.Environ(), cmd.Env...), "HOME="+home, "XDG_DATA_HOME="+home+"/.local/share")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("make %s: %v\n%s", target, err, out)
+		}
+	}
+	installed("install")
+	file, program := filepath.Join(home, "peer.c"), filepath.Join(home, "peer")
+	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-std=c11", "-Wall", "-Wextra", "-Werror", "-o", program, file}, pkgConfig(t, filepath.Join(home, ".local/lib/pkgconfig"))...)
+	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+		t.Fatalf("gcc %v: %v\n%s", args, err, out)
+	}
+	address, mapped := region(t, newOwner(t), 4096, rdmasim.AccessAll)
+	mapped[0] = 7
+	out, _ := runC(t, program, address)
+	if want := "first byte 7, counter 7\nwork 1: 16 bytes\n"; out != want {
+		t.Errorf("the program of the README prints %q, want %q", out, want)
+	}
+	installed("uninstall")
+	_ = filepath.WalkDir(filepath.Join(home, ".local"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			t.Errorf("make uninstall leaves %s: %v", path, err)
+		}
+		return nil
+	})
+}
+
+// pkgConfig returns what it takes to build against the installed library, by pkg-config, or, where that is missing, by
+// reading the file.
+func pkgConfig(t *testing.T, dir string) []string {
+	t.Helper()
+	if _, err := exec.LookPath("pkg-config"); err == nil {
+		cmd := exec.Command("pkg-config", "--cflags", "--libs", "farside-rdma")
+		cmd.Env = append(os.Environ(), "PKG_CONFIG_PATH="+dir)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("pkg-config: %v\n%s", err, out)
+		}
+		return strings.Fields(string(out))
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "farside-rdma.pc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	var args []string
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.Contains(name, ":") {
+			values[name] = os.Expand(value, func(name string) string { return values[name] })
+		} else if name, value, _ := strings.Cut(strings.TrimSpace(line), ": "); name == "Cflags" || name == "Libs" {
+			args = append(args, strings.Fields(os.Expand(value, func(name string) string { return values[name] }))...)
+		}
+	}
+	return args
 }

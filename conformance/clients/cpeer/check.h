@@ -24,6 +24,6 @@
 	} while (0)
 
 /* Plain C: wild numbers become pointers in one place. */
-static void *at(uint64_t number) { return (void *)(uintptr_t)number; }
+static inline void *at(uint64_t number) { return (void *)(uintptr_t)number; }
 
-static uint64_t number(const char *text) { return strtoull(text, NULL, 0); }
+static inline uint64_t number(const char *text) { return strtoull(text, NULL, 0); }
