@@ -199,7 +199,7 @@ func TestPeerInCReadme(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cmd.Env = append(make.Env, name+"="+strings.TrimSpace(string(out)))
+			cmd.Env = append(cmd.Env, name+"="+strings.TrimSpace(string(out)))
 		}
 		cmd.Env = append(append(os.Environ(), cmd.Env...), "HOME="+home, "XDG_DATA_HOME="+home+"/.local/share")
 		if out, err := cmd.CombinedOutput(); err != nil {

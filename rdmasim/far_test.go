@@ -403,3 +403,42 @@ func TestFabricSetting(t *testing.T) {
 	}
 	r.Close()
 }
+
+// Local memory that isn't there is an error of the work, not the end of the process, of whatever size.
+func TestFarLocalFault(t *testing.T) {
+	p := newFarPeer(t, newBridge(t, ServeOptions{}))
+	r := register(t, newOwner(t), payload(t, 1<<20), 0, 1<<20, AccessAll)
+	nowhere, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(nowhere)
+	constant, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(constant)
+	q, err := p.NewQueuePair(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := Work{ID: 2, Opcode: OpWrite, Flags: FlagSignalled, RemoteAddress: r.Address(), Local: constant[:8]}
+	for _, size := range []int{1, 8, 5000, 1 << 20} {
+		for _, w := range []Work{
+			{ID: 1, Opcode: OpRead, Local: nowhere[:size]},
+			{ID: 1, Opcode: OpRead, Local: constant[:size]},
+			{ID: 1, Opcode: OpWrite, Local: nowhere[:size]},
+		} {
+			w.RemoteAddress = r.Address()
+			post(t, q, w)
+			if got := poll(t, q, 1); got[0].ID != 1 || got[0].Status != StatusLocProtErr {
+				t.Errorf("%v of %d bytes: %+v, want %v", w.Opcode, size, got[0], StatusLocProtErr)
+			}
+			q.Reset()
+			post(t, q, good)
+			if got := poll(t, q, 1); got[0].ID != 2 || got[0].Err != nil {
+				t.Errorf("after %v of %d bytes: %+v", w.Opcode, size, got[0])
+			}
+		}
+	}
+}
