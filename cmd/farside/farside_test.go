@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -195,6 +196,25 @@ func TestPing(t *testing.T) {
 	}
 }
 
+// An interrupt ends a measurement, and leaves the memory as it was.
+func TestPingInterrupted(t *testing.T) {
+	d := newDevice(t, 4096, rdmasim.AccessAll, "")
+	p := startFarside(t, "ping", d.at(0), "--write", "--time", "1h")
+	for d.Counters().Reads == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	if code := p.cmd.ProcessState.ExitCode(); code != 1 || p.stderr.String() != "farside: interrupted\n" {
+		t.Errorf("status %d, %q", code, p.stderr)
+	}
+	if !bytes.Equal(d.get(0, 4096), pattern(4096)) {
+		t.Error("other bytes afterwards")
+	}
+}
+
 func TestErrors(t *testing.T) {
 	d := newDevice(t, 4096, rdmasim.AccessAll, "")
 	readOnly := newDevice(t, 4096, rdmasim.AccessRead, "[ro]")
@@ -336,6 +356,11 @@ func TestNumbers(t *testing.T) {
 	for _, n := range []uint64{0, 1, 1023, 1024, 1 << 20, 3 << 30, 1<<40 + 1, 1 << 62, 1<<64 - 1} {
 		if back, err := parseSize(formatSize(n)); back != n || err != nil {
 			t.Errorf("%d became %s became %d, %v", n, formatSize(n), back, err)
+		}
+	}
+	for n, want := range map[uint64]string{0: "0", 1023: "1023", 1024: "1.0KiB", 150 << 10: "150KiB", 48801359568: "45.4GiB", 1 << 52: "4096TiB"} {
+		if s := roughly(n); s != want {
+			t.Errorf("roughly(%d) = %s, want %s", n, s, want)
 		}
 	}
 	for s, want := range map[string]uint64{"-1": 1<<32 - 1, "0xffffffff": 1<<32 - 1, "-2147483648": 1 << 31} {

@@ -36,12 +36,25 @@ func parseWord(s string, width int) (uint64, error) {
 	return uint64(n) & (1<<(width-1)<<1 - 1), nil
 }
 
+var units = []string{"", "KiB", "MiB", "GiB", "TiB"}
+
 // formatSize writes a number of bytes in the largest unit that divides it, as parseSize reads it.
 func formatSize(n uint64) string {
-	units := []string{"", "KiB", "MiB", "GiB", "TiB"}
 	i := 0
 	for n != 0 && n%1024 == 0 && i < len(units)-1 {
 		n, i = n/1024, i+1
 	}
 	return strconv.FormatUint(n, 10) + units[i]
+}
+
+// roughly writes a number of bytes in the unit in which it is short, with three digits or four.
+func roughly(n uint64) string {
+	i, f := 0, float64(n)
+	for f >= 1024 && i < len(units)-1 {
+		f, i = f/1024, i+1
+	}
+	if i == 0 || f >= 100 {
+		return fmt.Sprintf("%.0f%s", f, units[i])
+	}
+	return fmt.Sprintf("%.1f%s", f, units[i])
 }

@@ -33,7 +33,7 @@ func (t *tool) regions() *cobra.Command {
   RIGHTS   what peers may do
   PEERS    how many have it open
   READS, WRITES, ATOMICS, READ, WRITTEN
-           operations by peers of this host, and bytes
+           operations by peers of this host, and about how many bytes
   NAME     what VK_EXT_debug_utils called the memory
 
 Regions of other hosts can't be listed from here.`,
@@ -103,7 +103,7 @@ func writeTable(out io.Writer, list []rdmasim.RegionStatus) error {
 		c := r.Counters
 		fmt.Fprintf(w, "%05x\t%d\t%s\t%#x\t%s\t%v\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", r.Owner(), r.PID, formatUUID(r.DeviceUUID),
 			r.Address, formatSize(r.Length), r.Access, r.Peers, c.Reads, c.Writes, c.Atomics,
-			formatSize(c.BytesRead), formatSize(c.BytesWritten), printable(r.Name))
+			roughly(c.BytesRead), roughly(c.BytesWritten), printable(r.Name))
 	}
 	return w.Flush()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -32,18 +33,37 @@ func TestRun(t *testing.T) {
 	if r := farside(t, nil, "run", "--manifest", path, "sh", "-c", "exit 7"); r.code != 7 {
 		t.Errorf("status %d, want the program's", r.code)
 	}
-	wantFailure(t, 1, "make build", "run", "true")
+	system, err := manifest.Path(manifest.System, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(system); err != nil { // the driver isn't installed on this machine
+		wantFailure(t, 1, "make build", "run", "true")
+	}
 	wantFailure(t, 1, "not found", "run", "--manifest", path, "farside-no-such-program")
 	wantFailure(t, 1, "no manifest of the driver: not /nowhere", "run", "--manifest", "/nowhere", "true")
 	wantFailure(t, 1, manifest.ErrNotFarside.Error(), "run", "--manifest", newManifest(t, "./libvulkan_lvp.so"), "true")
 	wantFailure(t, 2, "farside run --help", "run")
+
+	// The one beside the tool comes first.
+	beside := filepath.Join(filepath.Dir(built), manifest.FileName())
+	if err := manifest.WriteFile(beside, manifest.New("./"+manifest.LibraryName, manifest.APIVersion)); err != nil {
+		t.Fatal(err)
+	}
+	out := string(ok(t, nil, append([]string{"run", "--"}, show...)...))
+	if err := os.Remove(beside); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(out, beside+" ") {
+		t.Errorf("%q, want %s", out, beside)
+	}
 
 	// What make install installed for the user is found.
 	installed, err := manifest.Install(manifest.User, "", manifest.New("/opt/"+manifest.LibraryName, manifest.APIVersion))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := string(ok(t, nil, append([]string{"run", "--"}, show...)...)); !strings.HasPrefix(out, installed+" ") {
+	if out = string(ok(t, nil, append([]string{"run", "--"}, show...)...)); !strings.HasPrefix(out, installed+" ") {
 		t.Errorf("%q, want %s", out, installed)
 	}
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -84,5 +86,59 @@ func TestTerminal(t *testing.T) {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%q: %v", test.args, err)
 		}
+	}
+}
+
+// A transfer that takes long shows how far it is.
+func TestProgress(t *testing.T) {
+	d := newDevice(t, 1<<20, rdmasim.AccessAll, "")
+	master, slave := terminal(t)
+	in, slow, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	cmd := exec.Command(built, "write", d.at(0))
+	cmd.Stdin, cmd.Stderr = in, slave
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	slave.Close()
+	shown, all := make(chan bool), make(chan string, 1)
+	go func() {
+		var text []byte
+		for b := make([]byte, 4096); ; {
+			n, err := master.Read(b)
+			if err != nil {
+				all <- string(text)
+				return
+			}
+			if text = append(text, b[:n]...); len(text) == n {
+				close(shown)
+			}
+		}
+	}()
+	sent := 0
+	for tick := time.NewTicker(20 * time.Millisecond); ; {
+		select {
+		case <-tick.C:
+			if _, err := slow.Write([]byte{0xab}); err != nil {
+				t.Fatal(err)
+			}
+			sent++
+			continue
+		case <-shown:
+			tick.Stop()
+			slow.Close()
+		}
+		break
+	}
+	text := <-all
+	if err := cmd.Wait(); err != nil || !strings.Contains(text, "write") || !strings.Contains(text, " B/s") {
+		t.Errorf("%v: %q", err, text)
+	}
+	if !bytes.Equal(d.get(0, sent), bytes.Repeat([]byte{0xab}, sent)) {
+		t.Errorf("other bytes than the %d", sent)
 	}
 }

@@ -139,33 +139,44 @@ func copyChunks(w io.Writer, r io.Reader) (int64, error) {
 
 // progress is a bar on standard error for transfers that take long, where a person sees it.
 type progress struct {
-	what  string
-	total int64 // bytes, -1 if unknown
-	done  int64
+	bar   *progressbar.ProgressBar // nil without a terminal
 	start time.Time
-	bar   *progressbar.ProgressBar
+	shown bool
 }
 
+// newProgress begins to count up to total bytes, -1 if that isn't known.
 func newProgress(what string, total int64) *progress {
-	return &progress{what: what, total: total, start: time.Now()}
+	p := &progress{start: time.Now()}
+	if isTerminal(os.Stderr) {
+		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter((*lateWriter)(p)), progressbar.OptionShowBytes(true),
+			progressbar.OptionSetDescription(what), progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetSpinnerChangeInterval(0)) // nothing is drawn behind the transfer's back
+	}
+	return p
 }
 
-// Write counts what has been transferred.
+// Write counts what has been transferred. A file that grows meanwhile is an error to the bar and none here.
 func (p *progress) Write(b []byte) (int, error) {
-	p.done += int64(len(b))
-	if p.bar == nil && time.Since(p.start) > barAfter && isTerminal(os.Stderr) {
-		p.bar = progressbar.NewOptions64(p.total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionShowBytes(true),
-			progressbar.OptionSetDescription(p.what), progressbar.OptionThrottle(100*time.Millisecond))
-	}
 	if p.bar != nil {
-		_ = p.bar.Set64(p.done)
+		_ = p.bar.Add(len(b))
 	}
 	return len(b), nil
 }
 
 // close ends the line in which the bar stands.
 func (p *progress) close() {
-	if p.bar != nil {
+	if p.shown {
 		fmt.Fprintln(os.Stderr)
 	}
+}
+
+// lateWriter is where the bar draws, for nobody at first.
+type lateWriter progress
+
+func (w *lateWriter) Write(b []byte) (int, error) {
+	if time.Since(w.start) < barAfter {
+		return len(b), nil
+	}
+	w.shown = true
+	return os.Stderr.Write(b)
 }
