@@ -92,7 +92,7 @@ func near() error {
 	// The far host ends with this socket, if not before.
 	defer peer.Close()
 	if err := ip("link", "add", "name", nearLink, "type", "veth", "peer", "name", farLink, "netns", fmt.Sprint(cmd.Process.Pid)); err != nil {
-		return err
+		return fmt.Errorf("no veth pair: %w", err)
 	}
 	if err := connect(nearLink, nearAddress); err != nil {
 		return err

@@ -137,7 +137,7 @@ func (c channel) send(text string, fds ...int) error {
 
 // receive returns the next message and the descriptor that came with it, -1 if none did.
 func (c channel) receive() (string, int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(3 * time.Minute)); err != nil {
 		return "", -1, err
 	}
 	text, control := make([]byte, 256), make([]byte, unix.CmsgSpace(4))
