@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,8 +19,8 @@ import (
 	"farside/rdmasim"
 )
 
-// The tests below compile programs in C and C++ against the header and the library of peers that `make build` made,
-// and run them against regions of the test's own process.
+// The tests below compile programs in C and C++ against the header and the library of peers that `make build`
+// made, and run them against regions of the test's own process.
 
 const cpeerSource = "clients/cpeer/"
 
@@ -230,8 +231,8 @@ func TestPeerInCReadme(t *testing.T) {
 	})
 }
 
-// pkgConfig returns what it takes to build against the installed library, by pkg-config, or, where that is missing, by
-// reading the file.
+// pkgConfig returns what it takes to build against the installed library, by pkg-config, or, where that is
+// missing, by reading the file.
 func pkgConfig(t *testing.T, dir string) []string {
 	t.Helper()
 	if _, err := exec.LookPath("pkg-config"); err == nil {
@@ -257,4 +258,47 @@ func pkgConfig(t *testing.T, dir string) []string {
 		}
 	}
 	return args
+}
+
+// TestPeerInCFar calls everything towards another host, which is a bridge of this one.
+func TestPeerInCFar(t *testing.T) {
+	program := compileC(t, cpeerSource+"calls.c", "gcc", "-std=c99")
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(strings.Repeat("a secret", 8)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FARSIDE_FABRIC_SECRET_FILE", secret)
+	bridge, err := rdmasim.Serve(rdmasim.ServeOptions{})
+	if err != nil {
+		if strings.Contains(err.Error(), "libfabric1") {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	defer bridge.Close()
+	owner := newOwner(t)
+	const size = 64 << 10
+	address, _ := region(t, owner, size, rdmasim.AccessAll)
+	readonly, _ := region(t, owner, size, rdmasim.AccessRead)
+	runC(t, program, address, readonly, size, "ofi://"+bridge.Address()+"/")
+}
+
+// TestPeerInCStatuses compares the header's numbers with the names of <infiniband/verbs.h>.
+func TestPeerInCStatuses(t *testing.T) {
+	header, err := os.ReadFile("../cmd/libfarside_rdma/farside_rdma.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, enum, _ := strings.Cut(string(header), "enum farside_status {")
+	enum, _, _ = strings.Cut(enum, "};")
+	found := regexp.MustCompile(`FARSIDE_(\w+) = (\d+)`).FindAllStringSubmatch(enum, -1)
+	if len(found) < 12 {
+		t.Errorf("the header has %d statuses", len(found))
+	}
+	for _, f := range found {
+		number, err := strconv.Atoi(f[2])
+		if err != nil || rdmasim.Status(number).String() != "IBV_WC_"+f[1] {
+			t.Errorf("FARSIDE_%s is %s, which is %v", f[1], f[2], rdmasim.Status(number))
+		}
+	}
 }

@@ -250,8 +250,8 @@ func (f *farView) close() {
 // pageStep is the distance of two bytes of which one lies in each page.
 const pageStep = 4096
 
-// touch lets memory that isn't there, or can't be written, fault here, where that becomes an error, and not in
-// libfabric, which it would kill. Inlined, it would read nothing, as nobody looks at the sum.
+// touch lets memory that isn't there, or can't be written, fault here, where that becomes an error, and not
+// in libfabric, which it would kill. Inlined, it would read nothing, as nobody looks at the sum.
 //
 //go:noinline
 func touch(p []byte, write bool) (sum byte) {

@@ -49,7 +49,6 @@ fi
 if [ "$purpose" = test ] || [ "$purpose" = bench ]; then
 	need mesa-vulkan-drivers "lavapipe, the driver to compare with" \
 		any /usr/share/vulkan/icd.d/lvp_icd.*.json /usr/local/share/vulkan/icd.d/lvp_icd.*.json
-	need libfabric1 "the library that moves data between hosts, which programs load only when asked to" has_library libfabric.so.1
 fi
 if [ "$purpose" = test ]; then
 	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h

@@ -1,14 +1,14 @@
-// The symbols that the library exports. Each looks whether the process was forked without exec after it had loaded
-// the library: then the Go runtime has no threads, nothing of it may be called, and the answer is given here.
-// Otherwise it goes on to the Go function, with the arguments where they are. Before Go has set rdma_guard, the Go
-// function itself waits for the runtime.
+// The symbols that the library exports. Each looks whether the process was forked without exec after it had
+// loaded the library: then the Go runtime has no threads, nothing of it may be called, and the answer is
+// given here. Otherwise it goes on to the Go function, with the arguments where they are. Before Go has set
+// rdma_guard, the Go function itself waits for the runtime.
 
 #define FORKED 19 /* FARSIDE_FATAL_ERR */
 
 	.section .rodata
 message:
-	.ascii "farside: this process was forked after it loaded libfarside_rdma, which works only in the process that "
-	.ascii "loaded it or after exec; every function fails with FARSIDE_FATAL_ERR\n"
+	.ascii "farside: this process was forked after it loaded libfarside_rdma, which works only in the process "
+	.ascii "that loaded it or after exec; every function fails with FARSIDE_FATAL_ERR\n"
 	.set message_size, . - message
 text:
 	.asciz "process was forked after it loaded libfarside_rdma"

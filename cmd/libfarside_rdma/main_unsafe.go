@@ -1,9 +1,9 @@
-// Libfarside_rdma is package rdmasim for C: the functions of farside_rdma.h, which documents them. Those are the
-// symbols of entry.S, which go on to the functions here.
+// Libfarside_rdma is package rdmasim for C: the functions of farside_rdma.h, which documents them. Those are
+// the symbols of entry.S, which go on to the functions here.
 //
-// C holds no Go pointer: a farside_peer* is a number of a handle table. Pointers from C are numbers, too, until they
-// have been checked for what Go's runtime could stumble over; one that leads nowhere faults, and the fault becomes a
-// status.
+// C holds no Go pointer: a farside_peer* is a number of a handle table. Pointers from C are numbers, too,
+// until they have been checked for what Go's runtime could stumble over; one that leads nowhere faults, and
+// the fault becomes a status.
 package main
 
 // #include "farside_rdma.h"
@@ -87,7 +87,8 @@ func array[T any](at, n uintptr) []T {
 // guarded runs before anything that may touch C's memory.
 func guarded() { debug.SetPanicOnFault(true) }
 
-// answer is deferred: it makes a status of a fault. Any other panic is an error of ours, of which C must not die.
+// answer is deferred: it makes a status of a fault. Any other panic is an error of ours, of which C must not
+// die.
 func answer(s *status) {
 	v := recover()
 	if v == nil {

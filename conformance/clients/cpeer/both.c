@@ -9,7 +9,7 @@
 #include <vulkan/vulkan.h>
 
 #define RDMA VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV
-enum { SIZE = 1 << 20, THREADS = 4, ROUNDS = 500 };
+enum { SIZE = 1 << 20, THREADS = 4, ROUNDS = 100 };
 
 static PFN_vkGetInstanceProcAddr get_proc;
 static VkInstance instance;

@@ -1,7 +1,8 @@
-/* Every function of farside_rdma.h once with sense and then with none: calls ADDRESS READONLY SIZE, where SIZE bytes at
- * either address are a region, all zero, and the second may only be read. Valid as C99 and as C++11. */
+/* Every function of farside_rdma.h once with sense and then with none: calls ADDRESS READONLY SIZE [FABRIC], where
+ * SIZE bytes at either address are a region, all zero, and the second may only be read. Valid as C99 and C++11. */
 #include "check.h"
 
+static const char *fabric;
 static farside_peer *peer;
 static uint64_t region, readonly, size;
 
@@ -61,7 +62,7 @@ static void local_errors(void) {
 			GIVES(farside_fetch_add64(peer, region, 1, (uint64_t *)at(wild[i])), FARSIDE_LOC_PROT_ERR);
 			GIVES(farside_peer_open((const char *)at(wild[i]), &peer), FARSIDE_LOC_PROT_ERR);
 			CHECK(peer == NULL);
-			GIVES(farside_peer_open(NULL, &peer), FARSIDE_SUCCESS);
+			GIVES(farside_peer_open(fabric, &peer), FARSIDE_SUCCESS);
 		}
 		GIVES(farside_peer_open(NULL, (farside_peer **)at(wild[i])), FARSIDE_LOC_PROT_ERR);
 		GIVES(farside_post(peer, (const struct farside_work *)at(wild[i]), 1), FARSIDE_LOC_PROT_ERR);
@@ -118,9 +119,10 @@ static void strings(void) {
 }
 
 int main(int argc, char **argv) {
-	CHECK(argc == 4);
+	CHECK(argc == 4 || argc == 5);
+	fabric = argv[4]; /* NULL if it is missing */
 	region = number(argv[1]), readonly = number(argv[2]), size = number(argv[3]);
-	GIVES(farside_peer_open(NULL, &peer), FARSIDE_SUCCESS);
+	GIVES(farside_peer_open(fabric, &peer), FARSIDE_SUCCESS);
 	CHECK(sizeof(struct farside_work) == 64 && sizeof(struct farside_completion) == 24);
 	transfers();
 	remote_errors();
