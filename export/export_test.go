@@ -549,7 +549,6 @@ func TestImportHostPointer(t *testing.T) {
 	if err := unix.Mprotect(mixed[2*page:3*page], unix.PROT_NONE); err != nil {
 		t.Fatal(err)
 	}
-	hole := pages(t, 3, unix.PROT_READ|unix.PROT_WRITE)
 	short, err := os.Create(t.TempDir() + "/short")
 	if err != nil {
 		t.Fatal(err)
@@ -563,11 +562,6 @@ func TestImportHostPointer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Munmap(beyond)
-
-	// A hole of one page, made last, is one that no later mapping of the runtime fits into.
-	if err := unix.MunmapPtr(unsafe.Pointer(&hole[page]), uintptr(page)); err != nil {
-		t.Fatal(err)
-	}
 
 	p, err := ImportHostPointer(unsafe.Pointer(&good[0]), 3*page, hostAlloc)
 	if err != nil {
@@ -592,8 +586,6 @@ func TestImportHostPointer(t *testing.T) {
 		{"unaligned pointer", unsafe.Pointer(&good[8]), page, hostAlloc, vuidHostAligned, "multiple"},
 		{"unaligned size", unsafe.Pointer(&good[0]), page + 1, hostAlloc, vuidHostSize, "multiple"},
 		{"empty", unsafe.Pointer(&good[0]), 0, hostAlloc, vuidHostSize, "multiple"},
-		{"unmapped", unsafe.Pointer(&hole[page]), page, hostAlloc, vuidHostRange, "not mapped"},
-		{"runs into unmapped", unsafe.Pointer(&hole[0]), 3 * page, hostAlloc, vuidHostRange, "not mapped"},
 		{"read only", unsafe.Pointer(&mixed[page]), page, hostAlloc, vuidHostRange, "not readable and writable"},
 		{"runs into read only", unsafe.Pointer(&mixed[0]), 2 * page, hostAlloc, vuidHostRange, "not readable and writable"},
 		{"inaccessible", unsafe.Pointer(&mixed[2*page]), page, hostAlloc, vuidHostRange, "not readable and writable"},
@@ -606,6 +598,36 @@ func TestImportHostPointer(t *testing.T) {
 				t.Fatal("imported")
 			}
 			wantInvalid(t, err, c.vuid, c.says)
+		})
+	}
+
+	for _, c := range []struct {
+		name         string
+		first, pages uint64
+	}{{"unmapped", 1, 1}, {"runs into unmapped", 0, 3}} {
+		t.Run(c.name, func(t *testing.T) {
+			// Somebody else in the process may map the page that has just become free.
+			for range 100 {
+				at, err := unix.MmapPtr(-1, 0, nil, 3*uintptr(page), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+				if err != nil {
+					t.Fatal(err)
+				}
+				unmap := func(n uint64) {
+					if err := unix.MunmapPtr(unsafe.Add(at, n*page), uintptr(page)); err != nil {
+						t.Error(err)
+					}
+				}
+				unmap(1)
+				p, err := ImportHostPointer(unsafe.Add(at, c.first*page), c.pages*page, hostAlloc)
+				unmap(0)
+				unmap(2)
+				if err != nil {
+					wantInvalid(t, err, vuidHostRange, "not mapped")
+					return
+				}
+				p.Release()
+			}
+			t.Error("imported a hundred times")
 		})
 	}
 

@@ -58,7 +58,7 @@ type hostile struct {
 }
 
 func (h *hostile) Buffer(b vk.Buffer) (Buffer, error) {
-	if b == 0 || int(b) >= len(h.buffers) {
+	if b == 0 || b >= vk.Buffer(len(h.buffers)) {
 		return Buffer{}, errNone
 	}
 	a := h.buffers[b]
@@ -66,7 +66,7 @@ func (h *hostile) Buffer(b vk.Buffer) (Buffer, error) {
 }
 
 func (h *hostile) Image(i vk.Image) (Image, error) {
-	if i == 0 || int(i) >= len(h.images) {
+	if i == 0 || i >= vk.Image(len(h.images)) {
 		return Image{}, errNone
 	}
 	a := h.images[i]
