@@ -14,7 +14,10 @@ import (
 	"farside/internal/vk"
 )
 
-const trips = 2000
+const (
+	trips       = 2000 // each awaited by the host
+	queuedTrips = 500  // all submitted at once
+)
 
 // tripPeer is one of two processes that pass 64 bytes to and fro through shared memory, each by its queue: the
 // first copies, signals `there` and waits for `back`; the second waits for `there`, copies and signals `back`.
@@ -25,6 +28,10 @@ type tripPeer struct {
 	there, back vk.Semaphore
 	forth       [2]vk.CommandBuffer // local to shared, shared to local
 	exported    []*os.File          // by the process that made them: memory, there, back
+
+	pool          vk.CommandPool
+	shared, local vk.Buffer
+	region        *vk.BufferCopy
 }
 
 const (
@@ -105,15 +112,15 @@ func (p *tripPeer) makeBuffers(fds []int) error {
 	if err != nil {
 		return err
 	}
-	pool, r := p.dev.CreateCommandPool(0)
-	if r != vk.SUCCESS {
+	if p.pool, r = p.dev.CreateCommandPool(0); r != vk.SUCCESS {
 		return fmt.Errorf("vkCreateCommandPool: %v", r)
 	}
-	region := vulkan.Put(&p.a, vk.BufferCopy{Size: piece})
+	p.region = vulkan.Put(&p.a, vk.BufferCopy{Size: piece})
+	p.shared, p.local = shared, local
 	for i, ends := range [2][2]vk.Buffer{{local, shared}, {shared, local}} {
-		if p.forth[i], r = p.dev.AllocateCommandBuffer(pool); r == vk.SUCCESS {
-			r = p.dev.Record(p.forth[i], 0, func(c vk.CommandBuffer) {
-				p.dev.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(ends[0]), uintptr(ends[1]), 1, address(region))
+		if p.forth[i], r = p.dev.AllocateCommandBuffer(p.pool); r == vk.SUCCESS {
+			r = p.dev.Record(p.forth[i], vk.COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT, func(c vk.CommandBuffer) {
+				p.dev.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(ends[0]), uintptr(ends[1]), 1, address(p.region))
 			})
 		}
 		if r != vk.SUCCESS {
@@ -179,7 +186,77 @@ func (p *tripPeer) run(l *loops, first bool, samples *int64) {
 	run(trips, l.trips, address(p.calls), 2, address(&infos[0]), address(&values[0]), 2, address(samples))
 }
 
-// tripMain is the first process: it prints the nanoseconds of each trip, in binary.
+// queued submits all of queuedTrips at once and waits for the last. A host takes no part in them: the queues wake
+// each other. The first process gets the nanoseconds from trip to trip by the device's timestamps.
+func (p *tripPeer) queued(first bool) ([]int64, error) {
+	var timed []vk.CommandBuffer
+	var queries vk.QueryPool
+	if first {
+		var err error
+		if queries, timed, err = p.timedCopies(); err != nil {
+			return nil, err
+		}
+	}
+	all := vulkan.Make[vk.SubmitInfo](&p.a, 2*queuedTrips)
+	for i := range queuedTrips {
+		infos, values := p.batches(first)
+		values[0], values[1] = trips+uint64(i)+1, trips+uint64(i)+1
+		if first {
+			infos[1].PCommandBuffers = &timed[i]
+		}
+		all[2*i], all[2*i+1] = infos[0], infos[1]
+	}
+	r := vk.Result(p.dev.CallOn("vkQueueSubmit", uintptr(p.calls.queue), uintptr(len(all)), address(&all[0]), uintptr(p.calls.fence)))
+	if r == vk.SUCCESS {
+		r = p.dev.WaitFences(true, 10_000_000_000, p.calls.fence)
+	}
+	if r != vk.SUCCESS || !first {
+		return nil, vkError("queued trips", r)
+	}
+	times := vulkan.Make[int64](&p.a, queuedTrips)
+	r = vk.Result(p.dev.Call("vkGetQueryPoolResults", uintptr(queries), 0, queuedTrips, 8*queuedTrips, address(&times[0]), 8, uintptr(vk.QUERY_RESULT_64_BIT)))
+	for i := range times[1:] {
+		times[i] = times[i+1] - times[i]
+	}
+	return times[:queuedTrips-1], vkError("vkGetQueryPoolResults", r)
+}
+
+func vkError(what string, r vk.Result) error {
+	if r != vk.SUCCESS {
+		return fmt.Errorf("%s: %v", what, r)
+	}
+	return nil
+}
+
+// timedCopies records what ends each queued trip: the copy to local memory and a timestamp.
+func (p *tripPeer) timedCopies() (vk.QueryPool, []vk.CommandBuffer, error) {
+	info := vulkan.Struct[vk.QueryPoolCreateInfo](&p.a)
+	info.QueryType, info.QueryCount = vk.QUERY_TYPE_TIMESTAMP, queuedTrips
+	pool := vulkan.New[vk.QueryPool](&p.a)
+	if r := vk.Result(p.dev.Call("vkCreateQueryPool", address(info), 0, address(pool))); r != vk.SUCCESS {
+		return 0, nil, vkError("vkCreateQueryPool", r)
+	}
+	list := vulkan.Make[vk.CommandBuffer](&p.a, queuedTrips)
+	for i := range list {
+		var r vk.Result
+		if list[i], r = p.dev.AllocateCommandBuffer(p.pool); r == vk.SUCCESS {
+			r = p.dev.Record(list[i], 0, func(c vk.CommandBuffer) {
+				if i == 0 {
+					p.dev.CallOn("vkCmdResetQueryPool", uintptr(c), uintptr(*pool), 0, queuedTrips)
+				}
+				p.dev.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(p.shared), uintptr(p.local), 1, address(p.region))
+				p.dev.CallOn("vkCmdWriteTimestamp", uintptr(c), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), uintptr(*pool), uintptr(i))
+			})
+		}
+		if r != vk.SUCCESS {
+			return 0, nil, vkError("record a trip", r)
+		}
+	}
+	return *pool, list, nil
+}
+
+// tripMain is the first process: it prints the nanoseconds of each trip, first those that the host awaits, in
+// binary.
 func tripMain() error {
 	l, err := openLoops()
 	if err != nil {
@@ -198,10 +275,14 @@ func tripMain() error {
 	}
 	samples := vulkan.Make[int64](&p.a, trips)
 	p.run(l, true, &samples[0])
+	queued, err := p.queued(true)
+	if err != nil {
+		return err
+	}
 	if err := second.Wait(); err != nil {
 		return fmt.Errorf("the second process: %w", err)
 	}
-	return binary.Write(os.Stdout, binary.NativeEndian, samples)
+	return binary.Write(os.Stdout, binary.NativeEndian, append(samples, queued...))
 }
 
 // tripPeerMain is the second process.
@@ -219,7 +300,8 @@ func tripPeerMain() error {
 		return err
 	}
 	p.run(l, false, nil)
-	return nil
+	_, err = p.queued(false)
+	return err
 }
 
 // sampleTrips measures round trips between two processes on Farside.
@@ -231,15 +313,17 @@ func sampleTrips(into map[string][]float64) error {
 	if err != nil {
 		return fmt.Errorf("round trips: %w", err)
 	}
-	if len(out) != 8*trips {
+	if len(out) != 8*(trips+queuedTrips-1) {
 		return fmt.Errorf("round trips printed %d bytes", len(out))
 	}
-	var samples []float64
+	samples := make([]float64, 0, len(out)/8)
 	for b := range slices.Chunk(out, 8) {
 		samples = append(samples, float64(binary.NativeEndian.Uint64(b)))
 	}
-	slices.Sort(samples)
-	into["trip"] = append(into["trip"], samples[len(samples)/2])
-	into["trip p99"] = append(into["trip p99"], samples[int(math.Ceil(0.99*float64(len(samples))))-1])
+	for name, part := range map[string][]float64{"trip awaited": samples[:trips], "trip": samples[trips:]} {
+		slices.Sort(part)
+		into[name] = append(into[name], part[len(part)/2])
+		into[name+" p99"] = append(into[name+" p99"], part[int(math.Ceil(0.99*float64(len(part))))-1])
+	}
 	return nil
 }
