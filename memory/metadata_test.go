@@ -14,7 +14,7 @@ var sample = Metadata{
 }
 
 func reseal(b []byte) {
-	binary.LittleEndian.PutUint32(b[100:], crc32.Checksum(b[:100], castagnoli))
+	binary.LittleEndian.PutUint32(b[100:], crc32.Checksum(b[:100], castagnoli()))
 }
 
 func TestMetadataRoundTrip(t *testing.T) {

@@ -15,6 +15,7 @@ const (
 	commands  = 50000     // in one command buffer
 	piece     = 64        // bytes of each small fill and copy
 	large     = 128 * mib // bytes of a large one
+	sustained = 10        // large ones in a row: the first few run slower, here and in the C library
 	texels    = 2048      // width and height of the images
 	transfers = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT
 )
@@ -126,10 +127,10 @@ func openTransferBench(d *vulkan.Device, memoryType uint32) (*transferBench, err
 		}
 	})
 	all := vulkan.Put(&b.a, vk.BufferCopy{Size: large})
-	record("large fill", 1, 1, func(c vk.CommandBuffer) {
+	record("large fill", 1, sustained, func(c vk.CommandBuffer) {
 		d.CallOn("vkCmdFillBuffer", uintptr(c), uintptr(big[0]), 0, large, 0x5a5a5a5a)
 	})
-	record("large copy", 1, 1, func(c vk.CommandBuffer) {
+	record("large copy", 1, sustained, func(c vk.CommandBuffer) {
 		d.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(big[0]), uintptr(big[1]), 1, address(all))
 	})
 	layers := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 1}
@@ -159,13 +160,17 @@ func (b *transferBench) sample(d *driver, l *loops, into map[string][]float64) e
 	})
 	if r == vk.SUCCESS {
 		r = b.recordAll(d.dev, b.threads, func() {
-			add("record threads", run(commands, l.recordThreads, d.dev.Proc("vkCmdFillBuffer"), address(&b.threads[0]), uintptr(b.small[0]), uintptr(len(b.threads))))
+			fill := d.dev.Proc("vkCmdFillBuffer")
+			// As many each: long enough for the start of a thread not to count.
+			add("record thread", run(commands, l.recordThreads, fill, address(&b.threads[0]), uintptr(b.small[0]), 1))
+			add("record threads", run(commands*len(b.threads), l.recordThreads, fill, address(&b.threads[0]), uintptr(b.small[0]), uintptr(len(b.threads))))
 		})
 	}
 	if r != vk.SUCCESS {
 		return fmt.Errorf("%s: record: %v", d.name, r)
 	}
 	for _, w := range b.work {
+		run(1, l.submit, address(b.calls), address(w.info)) // wakes the cores, which what ran before may have left idle
 		add(w.name, run(w.rounds, l.submit, address(b.calls), address(w.info))/w.divide)
 	}
 	return nil
@@ -185,8 +190,9 @@ func (b *transferBench) recordAll(d *vulkan.Device, list []vk.CommandBuffer, rec
 // sampleMemory measures the C library's memset and memcpy on as many threads as there are processors.
 func sampleMemory(l *loops, into map[string][]float64, to, from []byte) {
 	threads := uintptr(runtime.NumCPU())
-	into["memset"] = append(into["memset"], run(1, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads))
-	into["memcpy"] = append(into["memcpy"], run(1, l.memoryThreads, address(&to[0]), address(&from[0]), uintptr(len(to)), threads))
+	run(1, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads)
+	into["memset"] = append(into["memset"], run(sustained, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads))
+	into["memcpy"] = append(into["memcpy"], run(sustained, l.memoryThreads, address(&to[0]), address(&from[0]), uintptr(len(to)), threads))
 }
 
 // mapAnonymous returns memory like a driver's, of whole touched pages.

@@ -43,7 +43,7 @@ func render(m map[string]float64) []string {
 	row("vkGetBufferMemoryRequirements", m["farside requirements"], "ns", 1, "the target", 100, 1)
 	lavapipe("the same, beside the bare C function", "requirements", "ns", 1, 0)
 	lavapipe("record vkCmdFillBuffer", "record fill", "ns", 1, 0.1)
-	row(fmt.Sprintf("the same on %d threads, a command", min(runtime.NumCPU(), 64)), m["farside record threads"], "ns", 1, "on one", m["farside record fill"], 0)
+	row(fmt.Sprintf("50,000 on each of %d threads, a command", min(runtime.NumCPU(), 64)), m["farside record threads"], "ns", 1, "on one", m["farside record thread"], 0)
 	lavapipe("record vkCmdCopyBuffer, one region", "record copy", "ns", 1, 0.1)
 	lavapipe("record vkCmdPipelineBarrier, one memory barrier", "record barrier", "ns", 1, 0.1)
 	lavapipe("execute a fill of 64 B, one of 50,000", "fills", "ns", 1, 0.5)

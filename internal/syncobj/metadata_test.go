@@ -11,7 +11,7 @@ import (
 var sample = metadata{Binary, Identity{[16]byte{0: 1, 15: 2}, [16]byte{0: 3, 15: 4}}}
 
 func reseal(b []byte) {
-	binary.LittleEndian.PutUint32(b[60:], crc32.Checksum(b[:60], castagnoli))
+	binary.LittleEndian.PutUint32(b[60:], crc32.Checksum(b[:60], castagnoli()))
 }
 
 func TestMetadataRoundTrip(t *testing.T) {

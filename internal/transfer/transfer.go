@@ -31,10 +31,13 @@ const (
 	parallelBytes = 2 * partBytes
 )
 
+// cores is how many cores there are. The driver raises GOMAXPROCS above it later.
+var cores = runtime.GOMAXPROCS(0)
+
 // split runs body on parts of [0, n), of at least least each, on as many cores as that allows, and returns when
 // they are done. A fault in one of them is raised here, as if body had run on this goroutine.
 func split(n, least int, body func(from, to int)) {
-	workers := max(min(runtime.GOMAXPROCS(0), n/least), 1)
+	workers := max(min(cores, n/least), 1)
 	var group sync.WaitGroup
 	var fault atomic.Pointer[any]
 	for i := 1; i < workers; i++ {
