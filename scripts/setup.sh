@@ -55,6 +55,7 @@ if [ "$purpose" = test ]; then
 	need vulkan-validationlayers "checks that the conformance suite uses the API as specified" \
 		any /{usr,usr/local,etc}/{share/,}vulkan/explicit_layer.d/VkLayer_khronos_validation.json
 	need g++ "checks that C++ programs can use the header of peers in C" command -v g++
+	need libfabric-dev "its headers say how the C compiler lays out libfabric's structures" any /usr/include/rdma/fi_domain.h
 	need pkgconf "checks what make install writes for those who build against the library of peers in C" command -v pkg-config
 	need binutils "nm lists the exported symbols" command -v nm
 fi
