@@ -34,12 +34,25 @@ const (
 // cores is how many cores there are. The driver raises GOMAXPROCS above it later.
 var cores = runtime.GOMAXPROCS(0)
 
+// partsOfCore is into how many parts the work of a core is divided: one that wakes late leaves some to the others.
+const partsOfCore = 8
+
 // split runs body on parts of [0, n), of at least least each, on as many cores as that allows, and returns when
 // they are done. A fault in one of them is raised here, as if body had run on this goroutine.
 func split(n, least int, body func(from, to int)) {
 	workers := max(min(cores, n/least), 1)
+	parts := max(min(partsOfCore*workers, n/least), 1)
+	if workers == 1 {
+		parts = 1
+	}
 	var group sync.WaitGroup
 	var fault atomic.Pointer[any]
+	var taken atomic.Int64
+	work := func() {
+		for i := int(taken.Add(1)) - 1; i < parts; i = int(taken.Add(1)) - 1 {
+			body(n*i/parts, n*(i+1)/parts)
+		}
+	}
 	for i := 1; i < workers; i++ {
 		group.Go(func() {
 			debug.SetPanicOnFault(true) // bytes that the application unmapped end the command, not the process
@@ -48,12 +61,12 @@ func split(n, least int, body func(from, to int)) {
 					fault.Store(&reason)
 				}
 			}()
-			body(n*i/workers, n*(i+1)/workers)
+			work()
 		})
 	}
 	func() {
 		defer group.Wait()
-		body(0, n/workers)
+		work()
 	}()
 	if reason := fault.Load(); reason != nil {
 		panic(*reason)
