@@ -1,0 +1,44 @@
+// Package compute runs compute shaders: it turns a SPIR-V module into a register program and runs that over the
+// workgroups of a dispatch, all invocations of a workgroup in lockstep.
+//
+// Compile lowers: it takes a checked module, inlines its functions, brings it into static single assignment over scalars,
+// finds out what is uniform, and allocates registers. Program.Run executes.
+package compute
+
+import (
+	"farside/compute/internal/kernel"
+	"farside/internal/sampling"
+)
+
+// Memory is a range of bytes that a shader may access.
+type Memory = kernel.Memory
+
+// Options are what a pipeline says about its shader.
+type Options struct {
+	Specialization map[uint32][]byte // by SpecId, little endian
+	SubgroupSize   uint32            // a power of two between 4 and 128
+	Robust2        bool              // robustBufferAccess2 is enabled
+	ZeroShared     bool              // workgroup memory is zeroed although the shader does not ask
+}
+
+// Bindings gives a dispatch what its descriptors refer to. Its methods are called from several goroutines. What
+// they return stays valid until the dispatch has ended. A binding that was not written, was freed, or an element beyond the
+// end of the binding gives the zero value.
+type Bindings interface {
+	Memory(set, binding, element uint32) Memory
+	Image(set, binding, element uint32) *sampling.View // also of texel buffers
+	Sampler(set, binding, element uint32) *sampling.Sampler
+	Count(set, binding uint32) uint32 // elements of the binding
+	// Physical returns the mapped memory behind a device address, up to the end of the buffer or allocation that holds it;
+	// none: false.
+	Physical(address uint64) (Memory, bool)
+}
+
+// Dispatch is one dispatch of a program.
+type Dispatch struct {
+	Base, Groups  [3]uint32 // the first workgroup and how many
+	PushConstants []byte
+	Bindings      Bindings
+	Print         func(string) // messages of debugPrintf; nil: dropped
+	Stop          func() bool  // asked now and then; true ends the dispatch with ErrStopped
+}

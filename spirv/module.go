@@ -1,0 +1,80 @@
+// Package spirv decodes SPIR-V modules, checks them against the SPIR-V specification and Vulkan's environment for it,
+// and evaluates their constants. Tables of opcodes, operands and enumerants are generated from Khronos' grammar.
+//
+// Decode takes words apart; Module.Check says whether a module is valid; Module.Constants evaluates types and
+// constants under a specialization. A module that has passed Check obeys all of the rules that the functions that
+// come after it rely on.
+package spirv
+
+// ID is a result <id>. 0 is none.
+type ID uint32
+
+// Instruction is one instruction of a module.
+type Instruction struct {
+	Op       Op
+	Type     ID       // the result type, or 0
+	Result   ID       // or 0
+	Operands []uint32 // the words behind the result, or behind the first word where there is none; part of the module's words
+	Offset   uint32   // of the instruction's first word from the start of the module, in words
+}
+
+// Module is a decoded module.
+type Module struct {
+	Version           uint32 // as in the header: 0x00010600 is 1.6
+	Generator         uint32
+	Capabilities      []Capability
+	Extensions        []string
+	Imports           map[ID]string // extended instruction sets: "GLSL.std.450", "NonSemantic.DebugPrintf"
+	Addressing        AddressingModel
+	Memory            MemoryModel
+	EntryPoints       []*EntryPoint
+	Names             map[ID]string
+	MemberNames       map[ID]map[uint32]string
+	Strings           map[ID]string       // OpString
+	Decorations       map[ID][]Decoration // groups resolved
+	MemberDecorations map[ID]map[uint32][]Decoration
+	Globals           []*Instruction // types, constants, variables and OpUndef outside of functions, in order
+	Functions         []*Function
+	Definitions       []*Instruction // by ID, what defines it; the length is the module's bound
+}
+
+// EntryPoint is an OpEntryPoint with the execution modes that name its function.
+type EntryPoint struct {
+	*Instruction
+	Model     ExecutionModel
+	Function  ID
+	Name      string
+	Interface []ID
+	Modes     []*Instruction // OpExecutionMode and OpExecutionModeId
+}
+
+// Decoration is a decoration of an object or a member.
+type Decoration struct {
+	Kind     DecorationKind
+	Operands []uint32
+	Offset   uint32 // of the instruction that decorates
+}
+
+// Function is an OpFunction with its body.
+type Function struct {
+	*Instruction
+	Parameters []*Instruction
+	Blocks     []*Block // Blocks[0] is the entry; in the module's order
+}
+
+// Block is a basic block.
+type Block struct {
+	Index        int            // in Function.Blocks
+	Label        *Instruction   // OpLabel
+	Instructions []*Instruction // without label, merge and terminator; OpPhi come first; OpLine and OpNoLine are left out
+	Merge        *Instruction   // OpSelectionMerge, OpLoopMerge or nil
+	Terminator   *Instruction
+	Lines        []Line // in the order of Offset
+}
+
+// Line is an OpLine: it holds from the instruction at Offset on.
+type Line struct {
+	Offset       uint32
+	File         ID // an OpString; 0 after OpNoLine
+	Line, Column uint32
+}
