@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,13 +19,15 @@ func newAPICommand() *cobra.Command {
 	var registryPath, support, ops, out string
 	cmd := &cobra.Command{
 		Use:   "api -registry PATH [-support FILE] [-ops FILE] [-out DIR]",
-		Short: "Write internal/vk, internal/cabi and internal/command from the Vulkan registry",
+		Short: "Write internal/vk, internal/cabi, internal/command and spirv from the Vulkan registry",
 		Long: `Api reads the Vulkan registry (vk.xml of KhronosGroup/Vulkan-Docs) and writes
 internal/vk/zz_generated_*.go below the output directory: handles, enumerations, bitmasks,
 constants, structures in C layout, and the tables of structures, features, extensions,
 commands and formats; internal/cabi/zz_generated_*: stubs, frame readers and the dispatch
 table for the commands that the driver implements; and internal/command/zz_generated_*: the
-commands that command buffers hold. The same registry always gives the same bytes. Files are
+commands that command buffers hold. From SPIR-V's grammars (spirv.core.grammar.json and
+extinst.glsl.std.450.grammar.json of KhronosGroup/SPIRV-Headers), which lie beside vk.xml, it
+writes spirv/zz_generated_*: opcodes, enumerations and operands. The same registry always gives the same bytes. Files are
 written only when all of them could be generated; those whose content did not change are left
 alone.`,
 		Example: "  go run ./cmd/icdgen api -registry ../shared/registry/vk.xml",
@@ -59,7 +62,11 @@ alone.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", ops, err)
 			}
-			return writeFiles(out, slices.Concat(files, entries, records))
+			modules, err := spirvFiles(filepath.Dir(registryPath))
+			if err != nil {
+				return err
+			}
+			return writeFiles(out, slices.Concat(files, entries, records, modules))
 		},
 	}
 	cmd.Flags().StringVar(&registryPath, "registry", "", "the registry to read (`PATH` of vk.xml)")
@@ -91,6 +98,36 @@ func readRegistry(path string) (*registry.Registry, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return reg, nil
+}
+
+// spirvFiles makes package spirv's files from the grammars in a directory.
+func spirvFiles(dir string) ([]emit.File, error) {
+	path := filepath.Join(dir, "spirv.core.grammar.json")
+	grammar, err := readGrammar(path, registry.ParseGrammar)
+	if err != nil {
+		return nil, err
+	}
+	glsl, err := readGrammar(filepath.Join(dir, "extinst.glsl.std.450.grammar.json"), registry.ParseExtendedSet)
+	if err != nil {
+		return nil, err
+	}
+	files, err := emit.SPIRV(grammar, glsl)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return files, nil
+}
+
+func readGrammar[T any](path string, parse func(io.Reader) (T, error)) (grammar T, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return grammar, err
+	}
+	defer f.Close()
+	if grammar, err = parse(f); err != nil {
+		return grammar, fmt.Errorf("%s: %w", path, err)
+	}
+	return grammar, nil
 }
 
 // writeFiles leaves unchanged files alone, so that their times stay and builds stay cached.
