@@ -124,10 +124,12 @@ func (k operandKind) format(value uint32) string {
 	}
 	var parts []string
 	for rest := value; rest != 0; rest &= rest - 1 {
-		parts = append(parts, k.format(rest&-rest))
-	}
-	if len(parts) == 1 {
-		return fmt.Sprintf("%#x", value)
+		bit := rest & -rest
+		if e := k.enumerant(bit); e != nil {
+			parts = append(parts, e.name.String())
+		} else {
+			parts = append(parts, fmt.Sprintf("%#x", bit))
+		}
 	}
 	return strings.Join(parts, "|")
 }
