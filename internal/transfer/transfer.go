@@ -7,11 +7,7 @@
 package transfer
 
 import (
-	"runtime"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
-
+	"farside/internal/cores"
 	"farside/internal/texel"
 	"farside/internal/vk"
 )
@@ -31,44 +27,16 @@ const (
 	parallelBytes = 2 * partBytes
 )
 
-// cores is how many cores there are. The driver raises GOMAXPROCS above it later.
-var cores = runtime.GOMAXPROCS(0)
-
 // partsOfCore is into how many parts the work of a core is divided: one that wakes late leaves some to the others.
 const partsOfCore = 8
 
 // split runs body on parts of [0, n), of at least least each, on as many cores as that allows, and returns when
-// they are done. A fault in one of them is raised here, as if body had run on this goroutine.
+// they are done.
 func split(n, least int, body func(from, to int)) {
-	workers := max(min(cores, n/least), 1)
+	workers := max(min(cores.Count, n/least), 1)
 	parts := max(min(partsOfCore*workers, n/least), 1)
 	if workers == 1 {
 		parts = 1
 	}
-	var group sync.WaitGroup
-	var fault atomic.Pointer[any]
-	var taken atomic.Int64
-	work := func() {
-		for i := int(taken.Add(1)) - 1; i < parts; i = int(taken.Add(1)) - 1 {
-			body(n*i/parts, n*(i+1)/parts)
-		}
-	}
-	for i := 1; i < workers; i++ {
-		group.Go(func() {
-			debug.SetPanicOnFault(true) // bytes that the application unmapped end the command, not the process
-			defer func() {
-				if reason := recover(); reason != nil {
-					fault.Store(&reason)
-				}
-			}()
-			work()
-		})
-	}
-	func() {
-		defer group.Wait()
-		work()
-	}()
-	if reason := fault.Load(); reason != nil {
-		panic(*reason)
-	}
+	cores.Do(parts, func(i int) { body(n*i/parts, n*(i+1)/parts) })
 }

@@ -1,0 +1,132 @@
+// Package cores divides a piece of work among the processor's cores.
+package cores
+
+import (
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// Count is how many cores there are for the work. The driver raises GOMAXPROCS above it later.
+var Count = runtime.GOMAXPROCS(0)
+
+// job is a piece of work that is being done.
+type job struct {
+	body   func(part int)
+	parts  int
+	taken  atomic.Int64
+	left   sync.WaitGroup
+	fault  atomic.Pointer[any]
+}
+
+// pool is the workers and the jobs that they may join. A worker is a goroutine with a thread of its own, which sleeps in
+// a futex: to wake it is one system call, and it goes on without waiting for the Go scheduler to find it a thread.
+var pool struct {
+	start sync.Once
+	mu    sync.Mutex
+	jobs  []*job
+	posts atomic.Uint32 // the futex: changes when a job is posted
+}
+
+var spare = sync.Pool{New: func() any { return new(job) }}
+
+// Do calls body(0) to body(parts-1), each once, on the calling goroutine and on idle workers, and returns when all have
+// returned. The parts are taken in order, by whoever is free: a worker that comes late leaves some to the others. A panic
+// or a memory fault in one of them ends its worker's part, and is raised here.
+func Do(parts int, body func(part int)) {
+	helpers := min(parts, Count) - 1
+	if helpers <= 0 {
+		for i := range parts {
+			body(i)
+		}
+		return
+	}
+	pool.start.Do(startWorkers)
+	j := spare.Get().(*job)
+	j.body, j.parts = body, parts
+	j.taken.Store(0)
+	j.fault.Store(nil)
+	pool.mu.Lock()
+	pool.jobs = append(pool.jobs, j)
+	pool.mu.Unlock()
+	pool.posts.Add(1)
+	wake(&pool.posts, helpers)
+	func() {
+		defer j.end()
+		j.work()
+	}()
+	reason := j.fault.Load()
+	j.body = nil
+	spare.Put(j)
+	if reason != nil {
+		panic(*reason)
+	}
+}
+
+// work takes parts until none is left.
+func (j *job) work() {
+	for i := int(j.taken.Add(1)) - 1; i < j.parts; i = int(j.taken.Add(1)) - 1 {
+		j.body(i)
+	}
+}
+
+// end takes the job off the list, and waits for the workers that have it.
+func (j *job) end() {
+	j.taken.Store(int64(j.parts)) // after a panic of the caller's part
+	pool.mu.Lock()
+	for i := range pool.jobs {
+		if pool.jobs[i] == j {
+			last := len(pool.jobs) - 1
+			pool.jobs[i] = pool.jobs[last]
+			pool.jobs[last] = nil
+			pool.jobs = pool.jobs[:last]
+			break
+		}
+	}
+	pool.mu.Unlock()
+	j.left.Wait()
+}
+
+func startWorkers() {
+	for range Count - 1 {
+		go worker()
+	}
+}
+
+func worker() {
+	runtime.LockOSThread()
+	debug.SetPanicOnFault(true) // bytes that the application unmapped end the command, not the process
+	for {
+		posts := pool.posts.Load()
+		if j := join(); j != nil {
+			j.help()
+			continue
+		}
+		sleep(&pool.posts, posts)
+	}
+}
+
+// join gives the worker the oldest job that has parts left.
+func join() *job {
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	for _, j := range pool.jobs {
+		if j.taken.Load() < int64(j.parts) {
+			j.left.Add(1)
+			return j
+		}
+	}
+	return nil
+}
+
+func (j *job) help() {
+	defer j.left.Done()
+	defer func() {
+		if reason := recover(); reason != nil {
+			j.fault.Store(&reason)
+			j.taken.Store(int64(j.parts))
+		}
+	}()
+	j.work()
+}
