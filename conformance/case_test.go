@@ -48,6 +48,8 @@ type definition struct {
 	farsideOnly        bool                                 // asks about something that is Farside's own
 	valid              bool                                 // breaks no valid-usage rule, and the oldest supported validation layer (1.3.239) knows its extensions
 	env                []string
+	compute            bool     // runs shaders: needs a queue for compute, and has an instance of version 1.3
+	needs              []string // features, by their members in VkPhysicalDevice…Features, enabled
 }
 
 // A Case is a definition that runs: an instance, a device and a place to report to.
@@ -180,6 +182,9 @@ func (c *Case) instance(config vulkan.InstanceConfig) *vulkan.Instance {
 // open makes the instance and the device; extended enables what the case needs.
 func (c *Case) open(extended bool) {
 	config := vulkan.InstanceConfig{APIVersion: version11}
+	if c.def.compute {
+		config.APIVersion = version13
+	}
 	if extended {
 		have, r := c.loader.Extensions()
 		c.must("vkEnumerateInstanceExtensionProperties", r)
@@ -198,7 +203,9 @@ func (c *Case) open(extended bool) {
 	}
 	c.pd = pds[0]
 	c.mem = c.inst.MemoryProperties(c.pd, nil)
-	if extended {
+	if extended && c.def.compute {
+		c.dev = c.computeDevice()
+	} else if extended {
 		c.dev = c.device(c.def.extensions, c.def.features)
 	} else {
 		c.dev = c.device(nil, nil)

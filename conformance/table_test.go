@@ -13,5 +13,7 @@ func table() []definition {
 		executionErrorCases(), transferMemoryCases(), pendingCases(),
 		// Synchronisation
 		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),
-		hostileCases(), killedCases(), orderCases(), syncMisuse(), sleepCases())
+		hostileCases(), killedCases(), orderCases(), syncMisuse(), sleepCases(),
+		// Compute
+		computeBasicCases())
 }

@@ -1,0 +1,126 @@
+package conformance
+
+import (
+	"reflect"
+	"slices"
+	"unsafe"
+
+	"farside/conformance/vulkan"
+	"farside/internal/vk"
+)
+
+// noCompute is what a device lacks that can run no shader.
+const noCompute = "a family of queues with VK_QUEUE_COMPUTE_BIT"
+
+// featureStructs are the structures in which a case's needs are looked for, each with the extension that it came
+// with, which a device offers until the version that has it in the core.
+var featureStructs = []struct {
+	extension string
+	make      func(a *vulkan.Arena) any
+}{
+	{vk.KHR_16BIT_STORAGE_EXTENSION_NAME, featureStruct[vk.PhysicalDevice16BitStorageFeatures]},
+	{vk.KHR_8BIT_STORAGE_EXTENSION_NAME, featureStruct[vk.PhysicalDevice8BitStorageFeatures]},
+	{vk.KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderFloat16Int8Features]},
+	{vk.KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderAtomicInt64Features]},
+	{vk.EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderAtomicFloatFeaturesEXT]},
+	{vk.EXT_SHADER_ATOMIC_FLOAT_2_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderAtomicFloat2FeaturesEXT]},
+	{vk.EXT_SCALAR_BLOCK_LAYOUT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceScalarBlockLayoutFeatures]},
+	{vk.KHR_UNIFORM_BUFFER_STANDARD_LAYOUT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceUniformBufferStandardLayoutFeatures]},
+	{vk.KHR_VARIABLE_POINTERS_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceVariablePointersFeatures]},
+	{vk.KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceVulkanMemoryModelFeatures]},
+	{vk.KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceBufferDeviceAddressFeatures]},
+	{vk.KHR_SHADER_SUBGROUP_EXTENDED_TYPES_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderSubgroupExtendedTypesFeatures]},
+	{vk.EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceSubgroupSizeControlFeatures]},
+	{vk.KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderSubgroupRotateFeatures]},
+	{vk.KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderIntegerDotProductFeatures]},
+	{vk.KHR_ZERO_INITIALIZE_WORKGROUP_MEMORY_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures]},
+	{vk.KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR]},
+	{vk.KHR_SHADER_TERMINATE_INVOCATION_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderTerminateInvocationFeatures]},
+	{vk.KHR_SHADER_CLOCK_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderClockFeaturesKHR]},
+	{vk.EXT_DESCRIPTOR_INDEXING_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDescriptorIndexingFeatures]},
+	{vk.EXT_INLINE_UNIFORM_BLOCK_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceInlineUniformBlockFeatures]},
+	{vk.EXT_ROBUSTNESS_2_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceRobustness2FeaturesEXT]},
+	{vk.EXT_IMAGE_ROBUSTNESS_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceImageRobustnessFeatures]},
+	{vk.KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceTimelineSemaphoreFeatures]},
+	{vk.KHR_SYNCHRONIZATION_2_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceSynchronization2Features]},
+	{vk.KHR_MAINTENANCE_4_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceMaintenance4Features]},
+	{vk.EXT_PIPELINE_CREATION_CACHE_CONTROL_EXTENSION_NAME, featureStruct[vk.PhysicalDevicePipelineCreationCacheControlFeatures]},
+	{vk.KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME, featureStruct[vk.PhysicalDevicePipelineExecutablePropertiesFeaturesKHR]},
+	{vk.EXT_SHADER_OBJECT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderObjectFeaturesEXT]},
+	{vk.EXT_HOST_QUERY_RESET_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceHostQueryResetFeatures]},
+}
+
+func featureStruct[T any, P interface {
+	*T
+	StructureType() vk.StructureType
+}](a *vulkan.Arena) any {
+	return vulkan.Struct[T, P](a)
+}
+
+// header is how every structure of a chain begins.
+type header struct {
+	sType vk.StructureType
+	next  unsafe.Pointer
+}
+
+func headerOf(s any) *header { return (*header)(reflect.ValueOf(s).UnsafePointer()) }
+
+// computeDevice makes a device that can run shaders, with the features that the case needs.
+func (c *Case) computeDevice() *vulkan.Device {
+	lacks := func(what string) {
+		c.inst.Destroy()
+		c.inst = nil
+		c.Unsupported(what)
+	}
+	if c.inst.QueueFamilies(c.pd)[0].QueueFlags&vk.QueueFlags(vk.QUEUE_COMPUTE_BIT) == 0 {
+		lacks(noCompute)
+	}
+	have, r := c.inst.DeviceExtensions(c.pd)
+	c.must("vkEnumerateDeviceExtensionProperties", r)
+	a := c.inst.Arena
+	core := vulkan.Struct[vk.PhysicalDeviceFeatures2](a)
+	extensions := slices.Clone(c.def.extensions)
+	tail := headerOf(core)
+	if c.def.features != nil {
+		tail.next = c.def.features(a)
+		for tail.next != nil {
+			tail = (*header)(tail.next)
+		}
+	}
+	supported := c.inst.Features2(c.pd, nil).Features
+	made := map[int]any{}
+	for _, need := range c.def.needs {
+		if f := reflect.ValueOf(&core.Features).Elem().FieldByName(need); f.IsValid() {
+			if reflect.ValueOf(supported).FieldByName(need).Uint() == 0 {
+				lacks("feature " + need)
+			}
+			f.SetUint(vk.TRUE)
+			continue
+		}
+		at := slices.IndexFunc(featureStructs, func(s struct {
+			extension string
+			make      func(a *vulkan.Arena) any
+		}) bool {
+			return reflect.ValueOf(s.make(a)).Elem().FieldByName(need).IsValid()
+		})
+		if at < 0 {
+			c.Fatalf("no structure of features has %s", need)
+		}
+		s := featureStructs[at]
+		ask := s.make(a)
+		c.inst.Features2(c.pd, reflect.ValueOf(ask).UnsafePointer())
+		if reflect.ValueOf(ask).Elem().FieldByName(need).Uint() == 0 {
+			lacks("feature " + need)
+		}
+		if slices.Contains(have, s.extension) && !slices.Contains(extensions, s.extension) {
+			extensions = append(extensions, s.extension)
+		}
+		if made[at] == nil {
+			made[at] = s.make(a)
+			tail.next = reflect.ValueOf(made[at]).UnsafePointer()
+			tail = (*header)(tail.next)
+		}
+		reflect.ValueOf(made[at]).Elem().FieldByName(need).SetUint(vk.TRUE)
+	}
+	return c.device(extensions, func(*vulkan.Arena) unsafe.Pointer { return unsafe.Pointer(core) })
+}
