@@ -1,0 +1,201 @@
+package descriptor
+
+import (
+	"cmp"
+	"slices"
+
+	"farside/internal/vk"
+)
+
+// Limits of the device that a layout is held to; icd reports them as properties.
+const (
+	// MaxDescriptors is how many descriptors a set may have, of one type or of all together: 56 MiB of them.
+	MaxDescriptors = 1 << 20
+	// MaxPushDescriptors is for sets that are pushed, which are recorded with each command.
+	MaxPushDescriptors = 256
+	// MaxInlineBytes is the size of an inline uniform block, which is memory of the set.
+	MaxInlineBytes = 64 << 10
+	// MaxInlineBlocks is how many of them a set may have.
+	MaxInlineBlocks = 256
+)
+
+// Binding is a binding of a layout.
+type Binding struct {
+	Number    uint32
+	Type      vk.DescriptorType
+	Count     uint32 // elements; of an inline uniform block its bytes
+	Stages    vk.ShaderStageFlags
+	Flags     vk.DescriptorBindingFlags
+	Immutable []vk.Sampler // one for each element, or none
+
+	first   uint32 // its first descriptor among those of a set, or its first byte among those of inline uniform blocks
+	dynamic uint32 // the index of its first dynamic offset
+}
+
+// Variable says whether sets decide how many elements the binding has, Count being the most.
+func (b *Binding) Variable() bool {
+	return b.Flags&vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT != 0
+}
+
+func (b *Binding) inline() bool { return b.Type == vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK }
+
+// Layout is a VkDescriptorSetLayout: its bindings by ascending number. It does not change.
+type Layout struct {
+	Flags    vk.DescriptorSetLayoutCreateFlags
+	Bindings []Binding
+
+	dynamic uint32
+	hash    uint64
+}
+
+// NewLayout makes a layout of bindings in any order, which it takes over. It fails, with the VUID, where they break a
+// rule of VkDescriptorSetLayoutCreateInfo, and with VK_ERROR_OUT_OF_HOST_MEMORY beyond what Supported allows.
+func NewLayout(flags vk.DescriptorSetLayoutCreateFlags, bindings []Binding) (*Layout, error) {
+	slices.SortFunc(bindings, func(a, b Binding) int { return cmp.Compare(a.Number, b.Number) })
+	l := &Layout{Flags: flags, Bindings: bindings}
+	for i := range bindings {
+		if i > 0 && bindings[i-1].Number == bindings[i].Number {
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorSetLayoutCreateInfo-binding-00279", "binding %d stands twice", bindings[i].Number)
+		}
+		if err := l.check(&bindings[i], i == len(bindings)-1); err != nil {
+			return nil, err
+		}
+	}
+	if !l.Supported() {
+		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "a layout with more descriptors than vkGetDescriptorSetLayoutSupport allows")
+	}
+	var descriptors, bytes uint32
+	for i := range bindings {
+		b := &bindings[i]
+		b.dynamic = l.dynamic
+		if b.inline() {
+			b.first = bytes
+			bytes += b.Count
+			continue
+		}
+		b.first = descriptors
+		descriptors += b.Count
+		if Dynamic(b.Type) {
+			l.dynamic += b.Count
+		}
+	}
+	l.hash = l.sum()
+	return l, nil
+}
+
+// check looks at the rules for one binding; last is the one with the highest number.
+func (l *Layout) check(b *Binding, last bool) error {
+	const late = vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT
+	pushed := l.Flags&vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT != 0
+	invalid := func(vuid, format string, args ...any) error {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorSetLayout"+vuid, "binding %d: "+format, append([]any{b.Number}, args...)...)
+	}
+	switch {
+	case InfoSize(b.Type) == 0 && b.Count > 0:
+		return invalid("Binding-descriptorType-parameter", "the device has no descriptors of type %v", b.Type)
+	case pushed && Dynamic(b.Type):
+		return invalid("CreateInfo-flags-00280", "%v cannot be pushed", b.Type)
+	case pushed && b.inline():
+		return invalid("CreateInfo-flags-02208", "%v cannot be pushed", b.Type)
+	case pushed && b.Flags&(late|vk.DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT|vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT) != 0:
+		return invalid("BindingFlagsCreateInfo-flags-03003", "%v of a set that is pushed", b.Flags)
+	case b.inline() && b.Count%4 != 0:
+		return invalid("Binding-descriptorType-02209", "an inline uniform block of %d bytes, which is no multiple of 4", b.Count)
+	case b.Variable() && !last:
+		return invalid("BindingFlagsCreateInfo-pBindingFlags-03004", "a variable count, and it is not the last binding")
+	case b.Variable() && Dynamic(b.Type):
+		return invalid("BindingFlagsCreateInfo-pBindingFlags-03015", "a variable count of %v", b.Type)
+	case b.Flags&late != 0 && l.Flags&vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT == 0:
+		return invalid("CreateInfo-flags-03000", "update after bind in a layout without VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT")
+	case b.Flags&late != 0 && (Dynamic(b.Type) || b.Type == vk.DESCRIPTOR_TYPE_INPUT_ATTACHMENT):
+		return invalid("BindingFlagsCreateInfo-None-03011", "update after bind of %v", b.Type)
+	case len(b.Immutable) != 0 && (!sampled(b.Type) || uint32(len(b.Immutable)) != b.Count):
+		return invalid("Binding-descriptorType-00282", "%d immutable samplers for %d elements of %v", len(b.Immutable), b.Count, b.Type)
+	}
+	return nil
+}
+
+// Supported says whether the bindings stay within what the device promises (VkDescriptorSetLayoutSupport).
+func (l *Layout) Supported() bool {
+	var descriptors, blocks uint64
+	for i := range l.Bindings {
+		switch b := &l.Bindings[i]; {
+		case !b.inline():
+			descriptors += uint64(b.Count)
+		case b.Count > MaxInlineBytes:
+			return false
+		case b.Count > 0:
+			blocks++
+		}
+	}
+	if l.Flags&vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT != 0 && descriptors > MaxPushDescriptors {
+		return false
+	}
+	return descriptors <= MaxDescriptors && blocks <= MaxInlineBlocks
+}
+
+// Binding returns the binding with a number.
+func (l *Layout) Binding(number uint32) (*Binding, bool) {
+	i, ok := l.find(number)
+	if !ok {
+		return nil, false
+	}
+	return &l.Bindings[i], true
+}
+
+// find returns where the binding with a number is, or where it would be. Most applications leave no gaps.
+func (l *Layout) find(number uint32) (int, bool) {
+	if n := int(number); n < len(l.Bindings) && l.Bindings[n].Number == number {
+		return n, true
+	}
+	return slices.BinarySearchFunc(l.Bindings, number, func(b Binding, n uint32) int { return cmp.Compare(b.Number, n) })
+}
+
+// DynamicCount is how many dynamic offsets vkCmdBindDescriptorSets gives for a set of this layout.
+func (l *Layout) DynamicCount() uint32 { return l.dynamic }
+
+// DynamicIndex says which of the dynamic offsets of a set is for an element: they are ordered by binding number, then
+// by element.
+func (l *Layout) DynamicIndex(binding, element uint32) (uint32, bool) {
+	b, ok := l.Binding(binding)
+	if !ok || !Dynamic(b.Type) || element >= b.Count {
+		return 0, false
+	}
+	return b.dynamic + element, true
+}
+
+// Identical says whether two layouts are identically defined, by which pipeline layouts become compatible (chapter
+// "Pipeline Layout Compatibility").
+func (l *Layout) Identical(other *Layout) bool {
+	if l == other {
+		return true
+	}
+	return l != nil && other != nil && l.hash == other.hash && l.Flags == other.Flags &&
+		slices.EqualFunc(l.Bindings, other.Bindings, func(a, b Binding) bool {
+			return a.Number == b.Number && a.Type == b.Type && a.Count == b.Count && a.Stages == b.Stages && a.Flags == b.Flags &&
+				slices.Equal(a.Immutable, b.Immutable)
+		})
+}
+
+// Hash is the same for layouts that are identical, and for few others.
+func (l *Layout) Hash() uint64 { return l.hash }
+
+// sum is FNV-1a over the words of the definition.
+func (l *Layout) sum() uint64 {
+	h := uint64(14695981039346656037)
+	add := func(words ...uint64) {
+		for _, w := range words {
+			h = (h ^ w) * 1099511628211
+			h ^= h >> 32
+		}
+	}
+	add(uint64(l.Flags))
+	for i := range l.Bindings {
+		b := &l.Bindings[i]
+		add(uint64(b.Number), uint64(b.Type), uint64(b.Count), uint64(b.Stages), uint64(b.Flags))
+		for _, s := range b.Immutable {
+			add(uint64(s))
+		}
+	}
+	return h
+}
