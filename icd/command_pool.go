@@ -163,7 +163,7 @@ func (p *commandPool) free(list []vk.CommandBuffer) (pending []*commandBuffer) {
 			pending = append(pending, b)
 		}
 		commandBuffers.Remove(uintptr(h))
-		p.device.physical.instance.names.Delete(object{vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h)})
+		p.device.forget(object{vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h)})
 	}
 	return pending
 }

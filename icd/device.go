@@ -126,6 +126,8 @@ func (d *device) destroy() {
 			destroySemaphore(d.handle, vk.Semaphore(h), nil)
 		case vk.OBJECT_TYPE_EVENT:
 			destroyEvent(d.handle, vk.Event(h), nil)
+		case vk.OBJECT_TYPE_PRIVATE_DATA_SLOT:
+			destroyPrivateDataSlot(d.handle, vk.PrivateDataSlot(h), nil)
 		case vk.OBJECT_TYPE_COMMAND_POOL:
 			destroyCommandPool(d.handle, vk.CommandPool(h), nil)
 		}
@@ -145,7 +147,7 @@ func (d *device) closeQueues() {
 func (d *device) created(t vk.ObjectType, h uint64) { d.objects.Store(h, t) }
 func (d *device) destroyed(t vk.ObjectType, h uint64) {
 	d.objects.CompareAndDelete(h, t)
-	d.physical.instance.names.Delete(object{t, h})
+	d.forget(object{t, h})
 }
 
 func (d *device) leaked(yield func(vk.ObjectType, uint64)) {

@@ -22,6 +22,7 @@ var supportedFeatures = map[string]bool{
 	"memoryPriority":            true,
 	"memoryUnmapReserve":        true,
 	"pageableDeviceLocalMemory": true,
+	"privateData":               true,
 	"synchronization2":          true,
 	"timelineSemaphore":         true,
 }

@@ -91,6 +91,7 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 		"VkPhysicalDeviceMapMemoryPlacedFeaturesEXT":           true,
 		"VkPhysicalDeviceMemoryPriorityFeaturesEXT":            true,
 		"VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT": true,
+		"VkPhysicalDevicePrivateDataFeatures":                  true,
 		"VkPhysicalDeviceSynchronization2Features":             true,
 		"VkPhysicalDeviceTimelineSemaphoreFeatures":            true,
 		"VkPhysicalDeviceVulkan12Features":                     true,

@@ -23,16 +23,17 @@ var (
 	devices         = handle.NewDispatchable[device]("VkDevice")
 	queues          = handle.NewDispatchable[queue]("VkQueue")
 
-	deviceMemories = handle.NewTable[deviceMemory](uint8(vk.OBJECT_TYPE_DEVICE_MEMORY), "VkDeviceMemory")
-	buffers        = handle.NewTable[buffer](uint8(vk.OBJECT_TYPE_BUFFER), "VkBuffer")
-	bufferViews    = handle.NewTable[bufferView](uint8(vk.OBJECT_TYPE_BUFFER_VIEW), "VkBufferView")
-	images         = handle.NewTable[image](uint8(vk.OBJECT_TYPE_IMAGE), "VkImage")
-	imageViews     = handle.NewTable[imageView](uint8(vk.OBJECT_TYPE_IMAGE_VIEW), "VkImageView")
-	queryPools     = handle.NewTable[queryPool](uint8(vk.OBJECT_TYPE_QUERY_POOL), "VkQueryPool")
-	fences         = handle.NewTable[fence](uint8(vk.OBJECT_TYPE_FENCE), "VkFence")
-	semaphores     = handle.NewTable[semaphore](uint8(vk.OBJECT_TYPE_SEMAPHORE), "VkSemaphore")
-	events         = handle.NewTable[event](uint8(vk.OBJECT_TYPE_EVENT), "VkEvent")
-	messengers     = handle.NewTable[messenger](64, "VkDebugUtilsMessengerEXT")
+	deviceMemories   = handle.NewTable[deviceMemory](uint8(vk.OBJECT_TYPE_DEVICE_MEMORY), "VkDeviceMemory")
+	buffers          = handle.NewTable[buffer](uint8(vk.OBJECT_TYPE_BUFFER), "VkBuffer")
+	bufferViews      = handle.NewTable[bufferView](uint8(vk.OBJECT_TYPE_BUFFER_VIEW), "VkBufferView")
+	images           = handle.NewTable[image](uint8(vk.OBJECT_TYPE_IMAGE), "VkImage")
+	imageViews       = handle.NewTable[imageView](uint8(vk.OBJECT_TYPE_IMAGE_VIEW), "VkImageView")
+	queryPools       = handle.NewTable[queryPool](uint8(vk.OBJECT_TYPE_QUERY_POOL), "VkQueryPool")
+	fences           = handle.NewTable[fence](uint8(vk.OBJECT_TYPE_FENCE), "VkFence")
+	semaphores       = handle.NewTable[semaphore](uint8(vk.OBJECT_TYPE_SEMAPHORE), "VkSemaphore")
+	events           = handle.NewTable[event](uint8(vk.OBJECT_TYPE_EVENT), "VkEvent")
+	privateDataSlots = handle.NewTable[privateDataSlot](65, "VkPrivateDataSlot")
+	messengers       = handle.NewTable[messenger](64, "VkDebugUtilsMessengerEXT")
 )
 
 // instance is a VkInstance.
@@ -68,6 +69,7 @@ type device struct {
 	stop *syncobj.Payload // signalled when the device is lost or destroyed: nothing waits any longer
 	exec exec.Device      // what its queues share
 
+	slots   sync.Map // the live *privateDataSlot
 	objects sync.Map // live child handle (uint64) to its vk.ObjectType
 }
 

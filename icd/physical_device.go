@@ -114,3 +114,12 @@ func getPhysicalDeviceExternalBufferProperties(h vk.PhysicalDevice, info *vk.Phy
 		CompatibleHandleTypes:         r.Compatible,
 	}
 }
+
+// getPhysicalDeviceToolProperties lists no tool: layers add themselves, and the driver has none built in.
+func getPhysicalDeviceToolProperties(h vk.PhysicalDevice, count *uint32, out *vk.PhysicalDeviceToolProperties) vk.Result {
+	if physicalDevices.Get(uintptr(h)) == nil {
+		return staleHandle("vkGetPhysicalDeviceToolProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
+	}
+	*count = 0
+	return vk.SUCCESS
+}

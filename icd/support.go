@@ -60,7 +60,9 @@ var deviceExtensions = []extension{
 	{name: vk.EXT_MEMORY_BUDGET_EXTENSION_NAME},
 	{name: vk.EXT_MEMORY_PRIORITY_EXTENSION_NAME},
 	{name: vk.EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME},
+	{name: vk.EXT_PRIVATE_DATA_EXTENSION_NAME},
 	{name: vk.EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME},
+	{name: vk.EXT_TOOLING_INFO_EXTENSION_NAME},
 	{name: vk.NV_EXTERNAL_MEMORY_EXTENSION_NAME},
 	{name: vk.NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME},
 }
@@ -123,6 +125,7 @@ func init() {
 		GetPhysicalDeviceExternalSemaphoreProperties:     getPhysicalDeviceExternalSemaphoreProperties,
 		GetPhysicalDeviceExternalImageFormatPropertiesNV: getPhysicalDeviceExternalImageFormatPropertiesNV,
 		GetPhysicalDeviceCalibrateableTimeDomainsKHR:     getPhysicalDeviceCalibrateableTimeDomainsKHR,
+		GetPhysicalDeviceToolProperties:                  getPhysicalDeviceToolProperties,
 		EnumerateDeviceExtensionProperties:               enumerateDeviceExtensionProperties,
 		EnumerateDeviceLayerProperties:                   enumerateDeviceLayerProperties,
 
@@ -132,6 +135,10 @@ func init() {
 		GetDeviceQueue:                   getDeviceQueue,
 		GetDeviceQueue2:                  getDeviceQueue2,
 		GetDeviceGroupPeerMemoryFeatures: getDeviceGroupPeerMemoryFeatures,
+		CreatePrivateDataSlot:            createPrivateDataSlot,
+		DestroyPrivateDataSlot:           destroyPrivateDataSlot,
+		SetPrivateData:                   setPrivateData,
+		GetPrivateData:                   getPrivateData,
 		DeviceWaitIdle:                   deviceWaitIdle,
 		QueueWaitIdle:                    queueWaitIdle,
 		QueueSubmit:                      queueSubmit,

@@ -151,6 +151,11 @@ type Commands struct {
 	GetBufferOpaqueCaptureAddress                    func(device vk.Device, info *vk.BufferDeviceAddressInfo) uint64
 	GetBufferDeviceAddress                           func(device vk.Device, info *vk.BufferDeviceAddressInfo) vk.DeviceAddress
 	GetDeviceMemoryOpaqueCaptureAddress              func(device vk.Device, info *vk.DeviceMemoryOpaqueCaptureAddressInfo) uint64
+	GetPhysicalDeviceToolProperties                  func(physicalDevice vk.PhysicalDevice, toolCount *uint32, toolProperties *vk.PhysicalDeviceToolProperties) vk.Result
+	CreatePrivateDataSlot                            func(device vk.Device, createInfo *vk.PrivateDataSlotCreateInfo, allocator *vk.AllocationCallbacks, privateDataSlot *vk.PrivateDataSlot) vk.Result
+	DestroyPrivateDataSlot                           func(device vk.Device, privateDataSlot vk.PrivateDataSlot, allocator *vk.AllocationCallbacks)
+	SetPrivateData                                   func(device vk.Device, objectType vk.ObjectType, objectHandle uint64, privateDataSlot vk.PrivateDataSlot, data uint64) vk.Result
+	GetPrivateData                                   func(device vk.Device, objectType vk.ObjectType, objectHandle uint64, privateDataSlot vk.PrivateDataSlot, data *uint64)
 	CmdCopyBuffer2                                   func(commandBuffer vk.CommandBuffer, copyBufferInfo *vk.CopyBufferInfo2)
 	CmdCopyImage2                                    func(commandBuffer vk.CommandBuffer, copyImageInfo *vk.CopyImageInfo2)
 	CmdBlitImage2                                    func(commandBuffer vk.CommandBuffer, blitImageInfo *vk.BlitImageInfo2)
@@ -176,7 +181,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [221]string{
+var names = [226]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -376,31 +381,36 @@ var names = [221]string{
 	197: "vkGetBufferOpaqueCaptureAddress",
 	198: "vkGetBufferDeviceAddress",
 	199: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	200: "vkCmdCopyBuffer2",
-	201: "vkCmdCopyImage2",
-	202: "vkCmdBlitImage2",
-	203: "vkCmdCopyBufferToImage2",
-	204: "vkCmdCopyImageToBuffer2",
-	205: "vkCmdResolveImage2",
-	206: "vkCmdSetEvent2",
-	207: "vkCmdResetEvent2",
-	208: "vkCmdWaitEvents2",
-	209: "vkCmdPipelineBarrier2",
-	210: "vkQueueSubmit2",
-	211: "vkCmdWriteTimestamp2",
-	212: "vkCmdWriteBufferMarker2AMD",
-	213: "vkCopyMemoryToImage",
-	214: "vkCopyImageToMemory",
-	215: "vkCopyImageToImage",
-	216: "vkTransitionImageLayout",
-	217: "vkSetDeviceMemoryPriorityEXT",
-	218: "vkGetImageSubresourceLayout2",
-	219: "vkMapMemory2",
-	220: "vkUnmapMemory2",
+	200: "vkGetPhysicalDeviceToolProperties",
+	201: "vkCreatePrivateDataSlot",
+	202: "vkDestroyPrivateDataSlot",
+	203: "vkSetPrivateData",
+	204: "vkGetPrivateData",
+	205: "vkCmdCopyBuffer2",
+	206: "vkCmdCopyImage2",
+	207: "vkCmdBlitImage2",
+	208: "vkCmdCopyBufferToImage2",
+	209: "vkCmdCopyImageToBuffer2",
+	210: "vkCmdResolveImage2",
+	211: "vkCmdSetEvent2",
+	212: "vkCmdResetEvent2",
+	213: "vkCmdWaitEvents2",
+	214: "vkCmdPipelineBarrier2",
+	215: "vkQueueSubmit2",
+	216: "vkCmdWriteTimestamp2",
+	217: "vkCmdWriteBufferMarker2AMD",
+	218: "vkCopyMemoryToImage",
+	219: "vkCopyImageToMemory",
+	220: "vkCopyImageToImage",
+	221: "vkTransitionImageLayout",
+	222: "vkSetDeviceMemoryPriorityEXT",
+	223: "vkGetImageSubresourceLayout2",
+	224: "vkMapMemory2",
+	225: "vkUnmapMemory2",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [221]uint8{
+var resultKinds = [226]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -485,13 +495,16 @@ var resultKinds = [221]uint8{
 	197: kindWord,   // vkGetBufferOpaqueCaptureAddress
 	198: kindWord,   // vkGetBufferDeviceAddress
 	199: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	210: kindResult, // vkQueueSubmit2
-	213: kindResult, // vkCopyMemoryToImage
-	214: kindResult, // vkCopyImageToMemory
-	215: kindResult, // vkCopyImageToImage
-	216: kindResult, // vkTransitionImageLayout
-	219: kindResult, // vkMapMemory2
-	220: kindResult, // vkUnmapMemory2
+	200: kindResult, // vkGetPhysicalDeviceToolProperties
+	201: kindResult, // vkCreatePrivateDataSlot
+	203: kindResult, // vkSetPrivateData
+	215: kindResult, // vkQueueSubmit2
+	218: kindResult, // vkCopyMemoryToImage
+	219: kindResult, // vkCopyImageToMemory
+	220: kindResult, // vkCopyImageToImage
+	221: kindResult, // vkTransitionImageLayout
+	224: kindResult, // vkMapMemory2
+	225: kindResult, // vkUnmapMemory2
 }
 
 var indices = map[string]uint16{
@@ -733,50 +746,60 @@ var indices = map[string]uint16{
 	"vkGetBufferDeviceAddressEXT":                        198,
 	"vkGetDeviceMemoryOpaqueCaptureAddress":              199,
 	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           199,
-	"vkCmdCopyBuffer2":                                   200,
-	"vkCmdCopyBuffer2KHR":                                200,
-	"vkCmdCopyImage2":                                    201,
-	"vkCmdCopyImage2KHR":                                 201,
-	"vkCmdBlitImage2":                                    202,
-	"vkCmdBlitImage2KHR":                                 202,
-	"vkCmdCopyBufferToImage2":                            203,
-	"vkCmdCopyBufferToImage2KHR":                         203,
-	"vkCmdCopyImageToBuffer2":                            204,
-	"vkCmdCopyImageToBuffer2KHR":                         204,
-	"vkCmdResolveImage2":                                 205,
-	"vkCmdResolveImage2KHR":                              205,
-	"vkCmdSetEvent2":                                     206,
-	"vkCmdSetEvent2KHR":                                  206,
-	"vkCmdResetEvent2":                                   207,
-	"vkCmdResetEvent2KHR":                                207,
-	"vkCmdWaitEvents2":                                   208,
-	"vkCmdWaitEvents2KHR":                                208,
-	"vkCmdPipelineBarrier2":                              209,
-	"vkCmdPipelineBarrier2KHR":                           209,
-	"vkQueueSubmit2":                                     210,
-	"vkQueueSubmit2KHR":                                  210,
-	"vkCmdWriteTimestamp2":                               211,
-	"vkCmdWriteTimestamp2KHR":                            211,
-	"vkCmdWriteBufferMarker2AMD":                         212,
-	"vkCopyMemoryToImage":                                213,
-	"vkCopyMemoryToImageEXT":                             213,
-	"vkCopyImageToMemory":                                214,
-	"vkCopyImageToMemoryEXT":                             214,
-	"vkCopyImageToImage":                                 215,
-	"vkCopyImageToImageEXT":                              215,
-	"vkTransitionImageLayout":                            216,
-	"vkTransitionImageLayoutEXT":                         216,
-	"vkSetDeviceMemoryPriorityEXT":                       217,
-	"vkGetImageSubresourceLayout2":                       218,
-	"vkGetImageSubresourceLayout2KHR":                    218,
-	"vkGetImageSubresourceLayout2EXT":                    218,
-	"vkMapMemory2":                                       219,
-	"vkMapMemory2KHR":                                    219,
-	"vkUnmapMemory2":                                     220,
-	"vkUnmapMemory2KHR":                                  220,
+	"vkGetPhysicalDeviceToolProperties":                  200,
+	"vkGetPhysicalDeviceToolPropertiesEXT":               200,
+	"vkCreatePrivateDataSlot":                            201,
+	"vkCreatePrivateDataSlotEXT":                         201,
+	"vkDestroyPrivateDataSlot":                           202,
+	"vkDestroyPrivateDataSlotEXT":                        202,
+	"vkSetPrivateData":                                   203,
+	"vkSetPrivateDataEXT":                                203,
+	"vkGetPrivateData":                                   204,
+	"vkGetPrivateDataEXT":                                204,
+	"vkCmdCopyBuffer2":                                   205,
+	"vkCmdCopyBuffer2KHR":                                205,
+	"vkCmdCopyImage2":                                    206,
+	"vkCmdCopyImage2KHR":                                 206,
+	"vkCmdBlitImage2":                                    207,
+	"vkCmdBlitImage2KHR":                                 207,
+	"vkCmdCopyBufferToImage2":                            208,
+	"vkCmdCopyBufferToImage2KHR":                         208,
+	"vkCmdCopyImageToBuffer2":                            209,
+	"vkCmdCopyImageToBuffer2KHR":                         209,
+	"vkCmdResolveImage2":                                 210,
+	"vkCmdResolveImage2KHR":                              210,
+	"vkCmdSetEvent2":                                     211,
+	"vkCmdSetEvent2KHR":                                  211,
+	"vkCmdResetEvent2":                                   212,
+	"vkCmdResetEvent2KHR":                                212,
+	"vkCmdWaitEvents2":                                   213,
+	"vkCmdWaitEvents2KHR":                                213,
+	"vkCmdPipelineBarrier2":                              214,
+	"vkCmdPipelineBarrier2KHR":                           214,
+	"vkQueueSubmit2":                                     215,
+	"vkQueueSubmit2KHR":                                  215,
+	"vkCmdWriteTimestamp2":                               216,
+	"vkCmdWriteTimestamp2KHR":                            216,
+	"vkCmdWriteBufferMarker2AMD":                         217,
+	"vkCopyMemoryToImage":                                218,
+	"vkCopyMemoryToImageEXT":                             218,
+	"vkCopyImageToMemory":                                219,
+	"vkCopyImageToMemoryEXT":                             219,
+	"vkCopyImageToImage":                                 220,
+	"vkCopyImageToImageEXT":                              220,
+	"vkTransitionImageLayout":                            221,
+	"vkTransitionImageLayoutEXT":                         221,
+	"vkSetDeviceMemoryPriorityEXT":                       222,
+	"vkGetImageSubresourceLayout2":                       223,
+	"vkGetImageSubresourceLayout2KHR":                    223,
+	"vkGetImageSubresourceLayout2EXT":                    223,
+	"vkMapMemory2":                                       224,
+	"vkMapMemory2KHR":                                    224,
+	"vkUnmapMemory2":                                     225,
+	"vkUnmapMemory2KHR":                                  225,
 }
 
-var dispatchers = [221]func(*Frame){
+var dispatchers = [226]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -976,27 +999,32 @@ var dispatchers = [221]func(*Frame){
 	197: callGetBufferOpaqueCaptureAddress,
 	198: callGetBufferDeviceAddress,
 	199: callGetDeviceMemoryOpaqueCaptureAddress,
-	200: callCmdCopyBuffer2,
-	201: callCmdCopyImage2,
-	202: callCmdBlitImage2,
-	203: callCmdCopyBufferToImage2,
-	204: callCmdCopyImageToBuffer2,
-	205: callCmdResolveImage2,
-	206: callCmdSetEvent2,
-	207: callCmdResetEvent2,
-	208: callCmdWaitEvents2,
-	209: callCmdPipelineBarrier2,
-	210: callQueueSubmit2,
-	211: callCmdWriteTimestamp2,
-	212: callCmdWriteBufferMarker2AMD,
-	213: callCopyMemoryToImage,
-	214: callCopyImageToMemory,
-	215: callCopyImageToImage,
-	216: callTransitionImageLayout,
-	217: callSetDeviceMemoryPriorityEXT,
-	218: callGetImageSubresourceLayout2,
-	219: callMapMemory2,
-	220: callUnmapMemory2,
+	200: callGetPhysicalDeviceToolProperties,
+	201: callCreatePrivateDataSlot,
+	202: callDestroyPrivateDataSlot,
+	203: callSetPrivateData,
+	204: callGetPrivateData,
+	205: callCmdCopyBuffer2,
+	206: callCmdCopyImage2,
+	207: callCmdBlitImage2,
+	208: callCmdCopyBufferToImage2,
+	209: callCmdCopyImageToBuffer2,
+	210: callCmdResolveImage2,
+	211: callCmdSetEvent2,
+	212: callCmdResetEvent2,
+	213: callCmdWaitEvents2,
+	214: callCmdPipelineBarrier2,
+	215: callQueueSubmit2,
+	216: callCmdWriteTimestamp2,
+	217: callCmdWriteBufferMarker2AMD,
+	218: callCopyMemoryToImage,
+	219: callCopyImageToMemory,
+	220: callCopyImageToImage,
+	221: callTransitionImageLayout,
+	222: callSetDeviceMemoryPriorityEXT,
+	223: callGetImageSubresourceLayout2,
+	224: callMapMemory2,
+	225: callUnmapMemory2,
 }
 
 func callCreateInstance(f *Frame) {
@@ -1561,6 +1589,26 @@ func callGetBufferDeviceAddress(f *Frame) {
 
 func callGetDeviceMemoryOpaqueCaptureAddress(f *Frame) {
 	f.result = uintptr(installed.GetDeviceMemoryOpaqueCaptureAddress(vk.Device(f.word(0)), (*vk.DeviceMemoryOpaqueCaptureAddressInfo)(f.pointer(1))))
+}
+
+func callGetPhysicalDeviceToolProperties(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceToolProperties(vk.PhysicalDevice(f.word(0)), (*uint32)(f.pointer(1)), (*vk.PhysicalDeviceToolProperties)(f.pointer(2)))))
+}
+
+func callCreatePrivateDataSlot(f *Frame) {
+	f.result = uintptr(uint32(installed.CreatePrivateDataSlot(vk.Device(f.word(0)), (*vk.PrivateDataSlotCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.PrivateDataSlot)(f.pointer(3)))))
+}
+
+func callDestroyPrivateDataSlot(f *Frame) {
+	installed.DestroyPrivateDataSlot(vk.Device(f.word(0)), vk.PrivateDataSlot(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callSetPrivateData(f *Frame) {
+	f.result = uintptr(uint32(installed.SetPrivateData(vk.Device(f.word(0)), vk.ObjectType(f.word(1)), uint64(f.word(2)), vk.PrivateDataSlot(f.word(3)), uint64(f.word(4)))))
+}
+
+func callGetPrivateData(f *Frame) {
+	installed.GetPrivateData(vk.Device(f.word(0)), vk.ObjectType(f.word(1)), uint64(f.word(2)), vk.PrivateDataSlot(f.word(3)), (*uint64)(f.pointer(4)))
 }
 
 func callCmdCopyBuffer2(f *Frame) {

@@ -633,13 +633,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $209, AX
-	JMP  recordPipelineBarrier2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $210, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $211, AX
-	JMP  recordWriteTimestamp2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $212, AX
 	JMP  farside_entry(SB)
@@ -648,13 +648,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $214, AX
-	JMP  farside_entry(SB)
+	JMP  recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVL $215, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $216, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVL $217, AX
 	JMP  farside_entry(SB)
@@ -666,6 +666,21 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $220, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $221, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $222, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $223, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $224, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $225, AX
 	JMP  farside_entry(SB)
 
 TEXT recordCopyBuffer<>(SB), NOSPLIT|NOFRAME, $0

@@ -633,13 +633,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $209, R9
-	B    recordPipelineBarrier2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $210, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $211, R9
-	B    recordWriteTimestamp2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $212, R9
 	B    farside_entry(SB)
@@ -648,13 +648,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $214, R9
-	B    farside_entry(SB)
+	B    recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVD $215, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $216, R9
-	B    farside_entry(SB)
+	B    recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVD $217, R9
 	B    farside_entry(SB)
@@ -666,6 +666,21 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $220, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $221, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $222, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $223, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $224, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $225, R9
 	B    farside_entry(SB)
 
 TEXT recordCopyBuffer<>(SB), NOSPLIT|NOFRAME, $0
