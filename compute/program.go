@@ -14,7 +14,8 @@ import (
 // an effect: stores, atomics, masked moves, calls. Control flow that differs between lanes works on mask registers: a
 // branch adds the lanes to the masks of its targets, and each target, in the order of the program, takes over its
 // mask as the execution mask, or is jumped over if no lane has come. Control flow that is the same for all active lanes
-// is a jump.
+// is a jump. A register file is zero when a worker takes it; from then on each workgroup leaves the mask registers as
+// zero as it found them, since an Enter clears its mask and no lane that has come to a mask is forgotten.
 type Program struct {
 	Name         string // of the entry point
 	LocalSize    [3]uint32
@@ -55,8 +56,9 @@ const (
 	// Kernel runs the kernel Op on the active chunks, or on one chunk if Dst is uniform.
 	Kernel Code = iota + 1
 	// Access is a kernel of memory: Op on Slots[Index], or on element C of Resources[Index] if Dynamic (C may vary), masked
-	// by the execution mask where that is not full. A is the offset, B the value of stores. Atomics have B and, for
-	// CompareExchange, D as the comparator.
+	// by the execution mask where that is not full. A is the offset, B the value of stores; Base is none or a uniform I32,
+	// which is zero-extended and added to Immediate. Atomics have B and, for CompareExchange, D as the comparator.
+	// Dst is uniform if A and C are: all lanes load the same.
 	Access
 	// AccessPhysical is a kernel of physical memory; AccessPrivate of private memory, which is the registers from C on.
 	AccessPhysical
@@ -67,7 +69,8 @@ const (
 	Jump
 	JumpIf
 	JumpUnless
-	// Split adds the active lanes to the masks Dst, where A is true, and B, where it is not. None is active after it.
+	// Split adds the active lanes to the masks Dst, where A is true, and B, where it is not; lanes whose mask is none have
+	// ended. None is active after it.
 	Split
 	// Leave adds the active lanes to the mask Dst. None is active after it. A Dst of none: the lanes have ended.
 	Leave
@@ -98,6 +101,7 @@ type Inst struct {
 	Stride     uint32
 	Dst        Register
 	A, B, C, D Register
+	Base       Register
 	Immediate  uint64
 	Offset     uint32 // of the SPIR-V instruction that it is part of, in words
 }
