@@ -88,6 +88,7 @@ build: ## build the driver, its manifest, the library of peers in C and the fars
 .PHONY: generate
 generate: ## rewrite the generated code from the Vulkan registry (REGISTRY=vk.xml)
 	$(GO) run ./cmd/icdgen api -registry $(REGISTRY) -out $(OUT)
+	$(GO) run ./compute/internal/kernel/asm -out $(OUT)
 
 .PHONY: generate-check
 generate-check: ## fail when the committed generated code isn't what the registry gives

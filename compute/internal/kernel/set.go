@@ -1,0 +1,53 @@
+package kernel
+
+import "os"
+
+// Table holds a kernel for each Op.
+type Table [NumOps]Func
+
+// Set is the kernels for one kind of machine. An executor uses those of one set.
+//
+// Dst may be the register of an operand if both have the same step; otherwise it must not overlap any. Kernels do not
+// keep their Args.
+type Set struct {
+	Name string // "go" or "avx2"
+	Ops  Table
+
+	// Split adds the lanes of exec to whenTrue where condition is set, and to whenFalse where it is not.
+	Split func(whenTrue, whenFalse, exec, condition Register, first, n int)
+	// OrInto adds the lanes of src to dst.
+	OrInto func(dst, src Register, first, n int)
+	// Take moves n chunks of src to dst and clears src. It returns what Active says of them.
+	Take func(dst, src Register, n int) (first, last int, full bool)
+	// Active returns the range of chunks, among n, outside of which no lane is set: from first to before last, both 0 if
+	// there is none. full says that there are some and all within it are set.
+	Active func(mask Register, n int) (first, last int, full bool)
+}
+
+var (
+	goSet   = plain()
+	bestSet = best()
+)
+
+// Go returns the kernels in plain Go, which run everywhere: the oracle of the others.
+func Go() *Set { return goSet }
+
+// Best returns the fastest kernels for this machine, or those in plain Go if FARSIDE_KERNELS is "go" in the environment.
+func Best() *Set { return bestSet }
+
+func plain() *Set {
+	s := &Set{Name: "go", Split: split, OrInto: orInto, Take: take, Active: active}
+	fillI32(&s.Ops)
+	fillI64(&s.Ops)
+	fillF32(&s.Ops)
+	fillF64(&s.Ops)
+	fillConversions(&s.Ops)
+	return s
+}
+
+func best() *Set {
+	if os.Getenv("FARSIDE_KERNELS") == "go" {
+		return goSet
+	}
+	return goSet
+}
