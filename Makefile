@@ -94,6 +94,10 @@ generate: ## rewrite the generated code from the Vulkan registry (REGISTRY=vk.xm
 generate-check: ## fail when the committed generated code isn't what the registry gives
 	@scripts/generate-check.sh $(REGISTRY)
 
+.PHONY: coverage
+coverage: ## rewrite docs/COVERAGE.md from the driver's tables
+	$(GO) run ./icd/coverage > docs/COVERAGE.md
+
 .PHONY: bench
 bench: ## set up, build, compare with lavapipe and run the packages' benchmarks
 	@scripts/setup.sh bench

@@ -13,6 +13,7 @@ var supportedVersion = vk.MakeVersion(1, 1, vk.HEADER_VERSION)
 type extension struct {
 	name      string
 	available func() bool // nil: always
+	note      string      // what of it is not there, or where it is not there
 }
 
 // instanceExtensions and deviceExtensions say what is advertised; revision, dependencies and commands come
@@ -51,7 +52,7 @@ var deviceExtensions = []extension{
 	{name: vk.KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME},
 	{name: vk.AMD_BUFFER_MARKER_EXTENSION_NAME},
 	{name: vk.EXT_DEVICE_MEMORY_REPORT_EXTENSION_NAME},
-	{name: vk.EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, available: export.DMABufAvailable},
+	{name: vk.EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, available: export.DMABufAvailable, note: "on machines with /dev/udmabuf"},
 	{name: vk.EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME},
 	{name: vk.EXT_HOST_IMAGE_COPY_EXTENSION_NAME},
 	{name: vk.EXT_HOST_QUERY_RESET_EXTENSION_NAME},

@@ -2,6 +2,11 @@
 # Fails when the committed generated code isn't what the registry gives: scripts/generate-check.sh vk.xml.
 set -euo pipefail
 
+if ! go run ./icd/coverage | diff -u docs/COVERAGE.md - | head -n 20 >&2; then
+	echo "generate-check: docs/COVERAGE.md isn't what the driver supports; run make coverage" >&2
+	exit 1
+fi
+
 registry=$1
 if [ ! -f "$registry" ]; then
 	if [ "${CI:-}" = true ]; then
