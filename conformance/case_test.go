@@ -63,6 +63,7 @@ type Case struct {
 	mem    *vk.PhysicalDeviceMemoryProperties
 	a      vulkan.Arena
 	failed bool
+	target uint32 // of compute cases: shaders are compiled for Vulkan 1.target
 }
 
 type stop struct{ unsupported string }

@@ -89,7 +89,17 @@ func (c *Case) computeDevice() *vulkan.Device {
 	}
 	supported := c.inst.Features2(c.pd, nil).Features
 	made := map[int]any{}
-	for _, need := range c.def.needs {
+	// What is compiled for Vulkan 1.3 has the execution mode LocalSizeId (VUID-RuntimeSpirv-LocalSizeId-06434).
+	four := vulkan.Struct[vk.PhysicalDeviceMaintenance4Features](a)
+	c.inst.Features2(c.pd, unsafe.Pointer(four))
+	needs := slices.Clone(c.def.needs)
+	minor := c.inst.Properties2(c.pd, nil).Properties.ApiVersion >> 12 & 0x3ff
+	c.target = min(minor, 2)
+	if four.Maintenance4 == vk.TRUE && minor >= 3 {
+		c.target = 3
+		needs = append(needs, "Maintenance4")
+	}
+	for _, need := range needs {
 		if f := reflect.ValueOf(&core.Features).Elem().FieldByName(need); f.IsValid() {
 			if reflect.ValueOf(supported).FieldByName(need).Uint() == 0 {
 				lacks("feature " + need)

@@ -57,8 +57,7 @@ func constant(id uint32, value any) vulkan.Constant {
 // compile compiles a shader, for the highest version that the device and the compiler know, unless it says for which.
 func (c *Case) compile(s shaders.Source) []uint32 {
 	if s.Target == "" {
-		minor := min(c.apiVersion()>>12&0x3ff, 3)
-		s.Target = fmt.Sprintf("vulkan1.%d", minor)
+		s.Target = fmt.Sprintf("vulkan1.%d", c.target)
 	}
 	code, err := s.Compile()
 	if errors.Is(err, shaders.ErrTool) {
@@ -69,8 +68,6 @@ func (c *Case) compile(s shaders.Source) []uint32 {
 	}
 	return code
 }
-
-func (c *Case) apiVersion() uint32 { return c.inst.Properties2(c.pd, nil).Properties.ApiVersion }
 
 // A program is a dispatch that has become objects.
 type program struct {
