@@ -430,3 +430,20 @@ func (c *Codec) alike(d *Codec, exchange func(slot int) int) bool {
 
 // first is the lowest bit of the channel in the texel.
 func (ch *channel) first() int { return ch.offset*8 + int(ch.shift) }
+
+// Channel is where one number of a texel lies, and what its bits mean.
+type Channel struct {
+	Slot        int // 0 is red; depth and stencil count as red
+	First, Bits int // the lowest bit in the texel, and how many
+	Kind        vk.NumericFormat
+}
+
+// Channels returns what a texel is made of.
+func (c *Codec) Channels() []Channel {
+	all := make([]Channel, len(c.channels))
+	for i := range c.channels {
+		ch := &c.channels[i]
+		all[i] = Channel{ch.slot, ch.first(), int(ch.bits), ch.kind}
+	}
+	return all
+}

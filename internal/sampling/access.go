@@ -1,0 +1,68 @@
+package sampling
+
+// locate finds the texels at integer coordinates in SPIR-V's order: x, y and z, or the layer behind the axes. Cubes
+// have six layers each. lod is the level in each lane; nil is level 0.
+func (v *View) locate(to *offsets, at *[3]Lanes, lod *Lanes, active Mask) {
+	xs, ys, zs := &at[0], &none, &none
+	if v.axes >= 2 {
+		ys = &at[1]
+	}
+	if v.axes == 3 || v.arrayed || v.cube {
+		zs = &at[min(v.axes, 2)]
+	}
+	size := v.format.size
+	l := &v.levels[0]
+	for i := range to {
+		to[i] = outside
+		if !active.has(i) {
+			continue
+		}
+		if lod != nil {
+			if lod[i] >= uint32(len(v.levels)) {
+				continue
+			}
+			l = &v.levels[lod[i]]
+		}
+		x, y, z := xs[i], ys[i], zs[i]
+		if x < l.size[0] && y < l.size[1] && z < l.size[2] {
+			to[i] = l.start + int(z)*l.slice + int(y)*l.row + int(x)*size
+		}
+	}
+}
+
+// none are the coordinates along an axis that a view has not.
+var none Lanes
+
+// Read reads texels of a storage image or a storage texel buffer. Coordinates are integers, the layer last.
+func (v *View) Read(dst *Texels, at *[3]Lanes, active Mask) {
+	if v == nil {
+		*dst = Texels{}
+		return
+	}
+	var to offsets
+	v.locate(&to, at, nil, active)
+	v.format.read(v.format, dst, v.data, &to)
+}
+
+// Fetch reads texels of a sampled image, in level lod (nil: 0), or of a uniform texel buffer. Coordinates are integers,
+// the layer last.
+func (v *View) Fetch(dst *Texels, at *[3]Lanes, lod *Lanes, active Mask) {
+	if v == nil {
+		*dst = Texels{}
+		return
+	}
+	var to offsets
+	v.locate(&to, at, lod, active)
+	v.format.read(v.format, dst, v.data, &to)
+	v.exchange(dst)
+}
+
+// Write writes texels of a storage image or a storage texel buffer; lanes in their order.
+func (v *View) Write(at *[3]Lanes, src *Texels, active Mask) {
+	if v == nil {
+		return
+	}
+	var to offsets
+	v.locate(&to, at, nil, active)
+	v.format.write(v.format, v.data, &to, src)
+}

@@ -1,0 +1,360 @@
+package sampling
+
+import (
+	"encoding/binary"
+	"math"
+	"sync"
+
+	"farside/internal/texel"
+	"farside/internal/vk"
+)
+
+// format reads and writes the texels of one aspect of a format, as the lanes of shaders see them.
+type format struct {
+	class    texel.Class
+	size     int // bytes of a texel
+	codec    *texel.Codec
+	channels []texel.Channel
+	kind     vk.NumericFormat // of all channels
+	present  [4]bool          // the components that the format has
+	missing  [4]uint32        // what the others read as: 0, 0, 0, 1
+	unorm    bool             // of a depth aspect: comparisons clamp the reference
+	linear   bool             // may be filtered
+	wide     bool             // one integer of 64 bits: the lanes of red and green hold its low and its high word
+
+	read  func(f *format, dst *Texels, data []byte, at *offsets)
+	write func(f *format, data []byte, at *offsets, src *Texels)
+
+	// Of texels of up to four bytes with channels of up to 11 bits: what the bits at shift mean. A component that the
+	// format lacks has a mask of 0.
+	tables [4]*[tableSize]uint32
+	shifts [4]uint8
+	masks  [4]uint16
+}
+
+const (
+	tableBits = 11 // B10G11R11 has the largest channels of the packed formats
+	tableSize = 1 << tableBits
+)
+
+type formatKey struct {
+	format vk.Format
+	aspect vk.ImageAspectFlags
+}
+
+// formats has the formats that views were made of; formatKey to *format.
+var formats sync.Map
+
+// formatOf returns how to read one aspect of a format; false for what has no codec, or numbers wider than a lane.
+func formatOf(f vk.Format, aspect vk.ImageAspectFlags) (*format, bool) {
+	key := formatKey{f, aspect}
+	if known, ok := formats.Load(key); ok {
+		return known.(*format), true
+	}
+	codec, ok := texel.CodecOf(f, aspect)
+	if !ok {
+		return nil, false
+	}
+	made, _ := formats.LoadOrStore(key, newFormat(codec))
+	return made.(*format), true
+}
+
+func newFormat(codec *texel.Codec) *format {
+	f := &format{class: codec.Class(), size: codec.Size(), codec: codec, channels: codec.Channels(), linear: codec.Class() == texel.Float}
+	f.missing[3] = 1
+	if f.class == texel.Float {
+		f.missing[3] = bits(1)
+	}
+	width, alike := f.channels[0].Bits, true // of the channels, if they are words of one size, one after the other
+	f.kind = f.channels[0].Kind
+	small := f.size <= 4 && codec.Separable()
+	bytes := f.size == len(f.channels)
+	for i, c := range f.channels {
+		bytes = bytes && c.Bits == 8 && c.Kind == f.kind
+		f.present[c.Slot], f.missing[c.Slot] = true, 0
+		alike = alike && c.Bits == width && c.Kind == f.kind && c.First == i*width && c.Slot == i
+		small = small && c.Bits <= tableBits
+	}
+	f.unorm = f.kind == vk.NumericUNORM
+	alike = alike && f.size*8 == width*len(f.channels)
+	f.read, f.write = readAny, writeAny
+	switch {
+	case alike && width == 64 && len(f.channels) == 1 && f.class != texel.Float:
+		f.read, f.write, f.wide = readWide, writeWide, true
+	case alike && width == 32:
+		f.read, f.write = readWords, writeWords
+	case alike && width == 16:
+		f.read = readHalves
+	case small:
+		f.read = readTable
+		f.makeTables()
+		if bytes && f.unorm {
+			f.write = writeUnorm8
+		}
+	}
+	return f
+}
+
+type tableKey struct {
+	kind vk.NumericFormat
+	bits int
+}
+
+// tables are shared: most channels of most formats mean the same. tableKey to *[tableSize]uint32.
+var tables sync.Map
+
+func (f *format) makeTables() {
+	for i := range f.tables {
+		f.tables[i] = &[tableSize]uint32{f.missing[i]}
+	}
+	for _, c := range f.channels {
+		f.shifts[c.Slot], f.masks[c.Slot] = uint8(c.First), uint16(1<<c.Bits-1)
+		key := tableKey{c.Kind, c.Bits}
+		table, ok := tables.Load(key)
+		if !ok {
+			table, _ = tables.LoadOrStore(key, f.newTable(c))
+		}
+		f.tables[c.Slot] = table.(*[tableSize]uint32)
+	}
+}
+
+func (f *format) newTable(c texel.Channel) *[tableSize]uint32 {
+	table := new([tableSize]uint32)
+	for v := range 1 << c.Bits {
+		var word [4]byte
+		binary.LittleEndian.PutUint32(word[:], uint32(v)<<c.First)
+		table[v] = f.decode(word[:])[c.Slot]
+	}
+	return table
+}
+
+// decode reads one texel by the codec.
+func (f *format) decode(texel1 []byte) (t [4]uint32) {
+	switch f.class {
+	case texel.Float:
+		var v [1][4]float64
+		f.codec.DecodeFloat(v[:], texel1)
+		for c := range t {
+			t[c] = bits(float32(v[0][c]))
+		}
+	case texel.Sint:
+		var v [1][4]int64
+		f.codec.DecodeSint(v[:], texel1)
+		for c := range t {
+			t[c] = uint32(v[0][c])
+		}
+	default:
+		var v [1][4]uint64
+		f.codec.DecodeUint(v[:], texel1)
+		for c := range t {
+			t[c] = uint32(v[0][c])
+		}
+	}
+	return t
+}
+
+// set gives one lane a texel.
+func (dst *Texels) set(lane int, t *[4]uint32) {
+	lane &= Width - 1
+	dst[0][lane], dst[1][lane], dst[2][lane], dst[3][lane] = t[0], t[1], t[2], t[3]
+}
+
+func readAny(f *format, dst *Texels, data []byte, at *offsets) {
+	for i, o := range at {
+		t := f.missing
+		if o >= 0 {
+			t = f.decode(data[o : o+f.size])
+		}
+		dst.set(i, &t)
+	}
+}
+
+// readTable looks every channel up.
+func readTable(f *format, dst *Texels, data []byte, at *offsets) {
+	t0, t1, t2, t3 := f.tables[0], f.tables[1], f.tables[2], f.tables[3]
+	s0, s1, s2, s3 := f.shifts[0]&31, f.shifts[1]&31, f.shifts[2]&31, f.shifts[3]&31
+	m0, m1, m2, m3 := uint32(f.masks[0]), uint32(f.masks[1]), uint32(f.masks[2]), uint32(f.masks[3])
+	for i, o := range at {
+		if o < 0 {
+			dst.set(i, &f.missing)
+			continue
+		}
+		var w uint32
+		switch f.size {
+		case 1:
+			w = uint32(data[o])
+		case 2:
+			w = uint32(binary.LittleEndian.Uint16(data[o:]))
+		case 3:
+			w = uint32(binary.LittleEndian.Uint16(data[o:])) | uint32(data[o+2])<<16
+		default:
+			w = binary.LittleEndian.Uint32(data[o:])
+		}
+		const most = tableSize - 1
+		dst[0][i] = t0[w>>s0&m0&most]
+		dst[1][i] = t1[w>>s1&m1&most]
+		dst[2][i] = t2[w>>s2&m2&most]
+		dst[3][i] = t3[w>>s3&m3&most]
+	}
+}
+
+// readWords reads channels of 32 bits, which are what lanes hold.
+func readWords(f *format, dst *Texels, data []byte, at *offsets) {
+	n := len(f.channels)
+	for i, o := range at {
+		dst.set(i, &f.missing)
+		if o < 0 {
+			continue
+		}
+		t := data[o : o+f.size]
+		dst[0][i] = binary.LittleEndian.Uint32(t)
+		if n >= 2 {
+			dst[1][i] = binary.LittleEndian.Uint32(t[4:])
+		}
+		if n >= 3 {
+			dst[2][i] = binary.LittleEndian.Uint32(t[8:])
+		}
+		if n == 4 {
+			dst[3][i] = binary.LittleEndian.Uint32(t[12:])
+		}
+	}
+}
+
+func writeWords(f *format, data []byte, at *offsets, src *Texels) {
+	n := len(f.channels)
+	for i, o := range at {
+		if o < 0 {
+			continue
+		}
+		t := data[o : o+f.size]
+		for c := range n {
+			binary.LittleEndian.PutUint32(t[c*4:], src[c&3][i])
+		}
+	}
+}
+
+func readWide(f *format, dst *Texels, data []byte, at *offsets) {
+	for i, o := range at {
+		dst.set(i, &[4]uint32{3: 1})
+		if o >= 0 {
+			word := binary.LittleEndian.Uint64(data[o:])
+			dst[0][i], dst[1][i] = uint32(word), uint32(word>>32)
+		}
+	}
+}
+
+func writeWide(f *format, data []byte, at *offsets, src *Texels) {
+	for i, o := range at {
+		if o >= 0 {
+			binary.LittleEndian.PutUint64(data[o:], uint64(src[0][i])|uint64(src[1][i])<<32)
+		}
+	}
+}
+
+// readHalves reads channels of 16 bits.
+func readHalves(f *format, dst *Texels, data []byte, at *offsets) {
+	for i, o := range at {
+		dst.set(i, &f.missing)
+		if o < 0 {
+			continue
+		}
+		t := data[o : o+f.size]
+		for c := range len(t) / 2 {
+			dst[c&3][i] = uint32(binary.LittleEndian.Uint16(t[c*2:]))
+		}
+	}
+	if f.kind == vk.NumericUINT {
+		return
+	}
+	for c := range f.channels {
+		lanes := &dst[c&3]
+		for i, o := range at {
+			if o < 0 {
+				continue
+			}
+			raw := lanes[i]
+			switch f.kind {
+			case vk.NumericSINT:
+				lanes[i] = uint32(int16(raw))
+			case vk.NumericUNORM:
+				lanes[i] = bits(float32(float64(raw) / math.MaxUint16))
+			case vk.NumericSNORM:
+				lanes[i] = bits(float32(max(float64(int16(raw))/math.MaxInt16, -1)))
+			case vk.NumericSFLOAT:
+				lanes[i] = fromHalf(raw)
+			case vk.NumericUSCALED:
+				lanes[i] = bits(float32(raw))
+			case vk.NumericSSCALED:
+				lanes[i] = bits(float32(int16(raw)))
+			}
+		}
+	}
+}
+
+// fromHalf turns the bits of a 16-bit float into those of a 32-bit one.
+func fromHalf(h uint32) uint32 {
+	sign, magnitude := h&0x8000<<16, h&0x7fff
+	switch {
+	case magnitude >= 0x7c00: // infinity and NaN
+		return sign | 0x7f800000 | magnitude<<13&0x007fffff
+	case magnitude < 0x0400: // a multiple of the least denormal number
+		return sign | bits(float32(magnitude)*(1.0/(1<<24)))
+	}
+	return sign | (magnitude<<13 + (127-15)<<23)
+}
+
+// writeUnorm8 writes channels of one byte, as the codec rounds them.
+func writeUnorm8(f *format, data []byte, at *offsets, src *Texels) {
+	var order [4]*Lanes
+	for _, c := range f.channels {
+		order[c.First/8&3] = &src[c.Slot&3]
+	}
+	for i, o := range at {
+		if o < 0 {
+			continue
+		}
+		t := data[o : o+f.size]
+		for b := range t {
+			t[b] = unorm8(float(order[b&3][i]))
+		}
+	}
+}
+
+func unorm8(v float32) byte {
+	switch {
+	case v >= 1:
+		return 255
+	case !(v > 0): // also NaN
+		return 0
+	}
+	return byte(float64(v)*255 + 0.5)
+}
+
+func writeAny(f *format, data []byte, at *offsets, src *Texels) {
+	for i, o := range at {
+		if o < 0 {
+			continue
+		}
+		t := data[o : o+f.size]
+		switch f.class {
+		case texel.Float:
+			var v [1][4]float64
+			for c := range v[0] {
+				v[0][c] = float64(float(src[c][i]))
+			}
+			f.codec.EncodeFloat(t, v[:])
+		case texel.Sint:
+			var v [1][4]int64
+			for c := range v[0] {
+				v[0][c] = int64(int32(src[c][i]))
+			}
+			f.codec.EncodeSint(t, v[:])
+		default:
+			var v [1][4]uint64
+			for c := range v[0] {
+				v[0][c] = uint64(src[c][i])
+			}
+			f.codec.EncodeUint(t, v[:])
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package sampling
+
+import (
+	"farside/internal/texel"
+	"farside/internal/vk"
+)
+
+// MaxLodBias is VkPhysicalDeviceLimits::maxSamplerLodBias.
+const MaxLodBias = 16
+
+// Sampler is a VkSampler. It does not change once it is made. A nil *Sampler, which a descriptor without a sampler
+// gives, samples as one of whose VkSamplerCreateInfo everything is 0.
+type Sampler struct {
+	magLinear, minLinear, mipLinear bool
+	address                         [3]vk.SamplerAddressMode
+	bias, minLod, maxLod            float32
+	unnormalized                    bool
+	compare                         vk.CompareOp
+	reduction                       vk.SamplerReductionMode
+	border                          [4]uint32 // of floats or of integers, as the views that it is used with
+}
+
+// SamplerInfo is what NewSampler makes a Sampler of: VkSamplerCreateInfo and its chain. The numbers of a custom border
+// colour are 32-bit words, as VkClearColorValue has them.
+type SamplerInfo struct {
+	MagFilter, MinFilter    vk.Filter
+	MipmapMode              vk.SamplerMipmapMode
+	AddressMode             [3]vk.SamplerAddressMode
+	MipLodBias              float32
+	CompareOp               vk.CompareOp
+	MinLod, MaxLod          float32
+	BorderColor             vk.BorderColor
+	CustomBorderColor       [4]uint32
+	UnnormalizedCoordinates bool
+	ReductionMode           vk.SamplerReductionMode
+}
+
+// NewSampler makes a sampler.
+func NewSampler(info *SamplerInfo) *Sampler {
+	s := &Sampler{
+		magLinear: info.MagFilter == vk.FILTER_LINEAR,
+		minLinear: info.MinFilter == vk.FILTER_LINEAR,
+		mipLinear: info.MipmapMode == vk.SAMPLER_MIPMAP_MODE_LINEAR,
+		address:   info.AddressMode,
+		bias:      info.MipLodBias, minLod: info.MinLod, maxLod: info.MaxLod,
+		unnormalized: info.UnnormalizedCoordinates,
+		compare:      info.CompareOp,
+		reduction:    info.ReductionMode,
+	}
+	one := bits(1)
+	switch info.BorderColor {
+	case vk.BORDER_COLOR_INT_OPAQUE_BLACK:
+		s.border[3] = 1
+	case vk.BORDER_COLOR_INT_OPAQUE_WHITE:
+		s.border = [4]uint32{1, 1, 1, 1}
+	case vk.BORDER_COLOR_FLOAT_OPAQUE_BLACK:
+		s.border[3] = one
+	case vk.BORDER_COLOR_FLOAT_OPAQUE_WHITE:
+		s.border = [4]uint32{one, one, one, one}
+	case vk.BORDER_COLOR_FLOAT_CUSTOM_EXT, vk.BORDER_COLOR_INT_CUSTOM_EXT:
+		s.border = info.CustomBorderColor
+	}
+	return s
+}
+
+// nearest is what a nil *Sampler stands for.
+var nearest = NewSampler(&SamplerInfo{})
+
+// borderOf returns the texel that the border has in a format: a component that the format lacks is not the border's.
+func (s *Sampler) borderOf(f *format) [4]uint32 {
+	t := s.border
+	for c := range t {
+		if !f.present[c] {
+			t[c] = f.missing[c]
+		}
+	}
+	return t
+}
+
+// wrap applies an address mode to a coordinate; negative for the border (chapter "Wrapping Operation").
+func wrap(mode vk.SamplerAddressMode, i, size int32) int32 {
+	if uint32(i) < uint32(size) {
+		return i
+	}
+	switch mode {
+	case vk.SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT:
+		n := i % (2 * size)
+		if n < 0 {
+			n += 2 * size
+		}
+		if n >= size {
+			n = 2*size - 1 - n
+		}
+		return n
+	case vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE:
+		return min(max(i, 0), size-1)
+	case vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER:
+		return -1
+	case vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
+		if i < 0 {
+			i = -1 - i
+		}
+		return min(i, size-1)
+	}
+	i %= size
+	if i < 0 {
+		i += size
+	}
+	return i
+}
+
+// compared is the comparison of a reference with a texel: 1 or 0.
+func compared(op vk.CompareOp, reference, texel float32) float32 {
+	var yes bool
+	switch op {
+	case vk.COMPARE_OP_LESS:
+		yes = reference < texel
+	case vk.COMPARE_OP_EQUAL:
+		yes = reference == texel
+	case vk.COMPARE_OP_LESS_OR_EQUAL:
+		yes = reference <= texel
+	case vk.COMPARE_OP_GREATER:
+		yes = reference > texel
+	case vk.COMPARE_OP_NOT_EQUAL:
+		yes = reference != texel
+	case vk.COMPARE_OP_GREATER_OR_EQUAL:
+		yes = reference >= texel
+	case vk.COMPARE_OP_ALWAYS:
+		yes = true
+	}
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// filters says whether a view can be filtered linearly.
+func (v *View) filters() bool { return v.format.linear && v.format.class == texel.Float }

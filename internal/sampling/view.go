@@ -1,0 +1,210 @@
+package sampling
+
+import (
+	"fmt"
+
+	"farside/internal/texel"
+	"farside/internal/vk"
+)
+
+// View is a VkImageView or a VkBufferView as a shader sees it: texels in x, y and z. What z counts are the slices of a
+// volume, the layers of an array or the faces of cubes. It does not change once it is made. The methods of a nil
+// *View, which a descriptor without a view gives, read zeros and write nothing.
+type View struct {
+	data   []byte
+	format *format
+	levels []level
+
+	axes     int  // coordinates besides the layer: 1, 2, or 3 of volumes
+	arrayed  bool // the coordinates have a layer
+	cube     bool
+	identity bool     // no component is exchanged
+	swizzle  [4]uint8 // where each component comes from; swizzleZero and swizzleOne are constants
+}
+
+const (
+	swizzleZero = 4
+	swizzleOne  = 5
+)
+
+// level is one level of detail.
+type level struct {
+	size   [3]uint32 // texels along x, y and z
+	start  int       // bytes from the beginning of the image
+	row    int       // bytes from one y to the next
+	slice  int       // bytes from one z to the next
+	texels [3]float64
+}
+
+// ImageView is what NewImageView makes a View of.
+type ImageView struct {
+	Data   []byte // of the image, which Layout describes
+	Layout *texel.Layout
+	Volume bool // the image is three-dimensional
+	Type   vk.ImageViewType
+	Format vk.Format
+	// Range names one aspect; its counts are resolved, and it lies within the image. Layers of a view of a volume that is
+	// no volume itself are slices.
+	Range   vk.ImageSubresourceRange
+	Swizzle vk.ComponentMapping
+}
+
+// NewImageView makes a view of an image. It fails for formats that shaders cannot access.
+func NewImageView(from *ImageView) (*View, error) {
+	f, ok := formatOf(from.Format, from.Range.AspectMask)
+	if !ok {
+		return nil, fmt.Errorf("aspect %v of format %v cannot be accessed by shaders", from.Range.AspectMask, from.Format)
+	}
+	v := &View{data: from.Data, format: f, axes: 2}
+	switch from.Type {
+	case vk.IMAGE_VIEW_TYPE_1D:
+		v.axes = 1
+	case vk.IMAGE_VIEW_TYPE_1D_ARRAY:
+		v.axes, v.arrayed = 1, true
+	case vk.IMAGE_VIEW_TYPE_2D:
+	case vk.IMAGE_VIEW_TYPE_2D_ARRAY:
+		v.arrayed = true
+	case vk.IMAGE_VIEW_TYPE_3D:
+		v.axes = 3
+	case vk.IMAGE_VIEW_TYPE_CUBE:
+		v.cube = true
+	case vk.IMAGE_VIEW_TYPE_CUBE_ARRAY:
+		v.cube, v.arrayed = true, true
+	default:
+		return nil, fmt.Errorf("view type %v", from.Type)
+	}
+	v.setSwizzle(from.Swizzle)
+	r, l := &from.Range, from.Layout
+	for n := range r.LevelCount {
+		first, layer := n+r.BaseMipLevel, r.BaseArrayLayer
+		if from.Volume {
+			layer = 0
+		}
+		s, ok := l.Subresource(r.AspectMask, first, layer)
+		if !ok {
+			return nil, fmt.Errorf("aspect %v of level %d of layer %d is not in the image", r.AspectMask, first, layer)
+		}
+		// Of a compressed image that is viewed with another format the blocks are the texels.
+		lv := level{start: int(s.Offset), row: int(s.RowPitch), slice: int(l.LayerPitch)}
+		lv.size = [3]uint32{uint32(s.RowBytes / uint64(f.size)), uint32(s.Rows), r.LayerCount}
+		switch {
+		case v.axes == 3:
+			lv.slice, lv.size[2] = int(s.DepthPitch), uint32(s.Slices)
+		case from.Volume:
+			lv.slice = int(s.DepthPitch)
+			lv.start += int(r.BaseArrayLayer) * lv.slice
+			lv.size[2] = min(r.LayerCount, uint32(s.Slices)-min(r.BaseArrayLayer, uint32(s.Slices)))
+		}
+		if v.cube && (lv.size[0] != lv.size[1] || lv.size[2]%6 != 0) {
+			return nil, fmt.Errorf("%d faces of %d x %d texels are no cubes", lv.size[2], lv.size[0], lv.size[1])
+		}
+		if !lv.fits(len(from.Data), f.size) {
+			return nil, fmt.Errorf("level %d reaches beyond the %d bytes of the image", first, len(from.Data))
+		}
+		v.addLevel(lv)
+	}
+	return v, nil
+}
+
+// NewBufferView makes a view of texels one after the other. It fails for formats that shaders cannot access.
+func NewBufferView(data []byte, f vk.Format) (*View, error) {
+	texels, ok := formatOf(f, vk.IMAGE_ASPECT_COLOR_BIT)
+	if !ok {
+		return nil, fmt.Errorf("format %v cannot be accessed by shaders", f)
+	}
+	v := &View{data: data, format: texels, axes: 1}
+	v.setSwizzle(vk.ComponentMapping{})
+	v.addLevel(level{size: [3]uint32{uint32(len(data) / texels.size), 1, 1}})
+	return v, nil
+}
+
+// addLevel appends a level.
+func (v *View) addLevel(l level) {
+	for axis := range l.size {
+		l.texels[axis] = float64(l.size[axis])
+	}
+	v.levels = append(v.levels, l)
+}
+
+// fits says whether all texels of the level lie in so many bytes.
+func (l *level) fits(bytes, texelSize int) bool {
+	if l.size[0] == 0 || l.size[1] == 0 || l.size[2] == 0 {
+		return false
+	}
+	end := l.start + int(l.size[2]-1)*l.slice + int(l.size[1]-1)*l.row + int(l.size[0])*texelSize
+	return end <= bytes
+}
+
+func (v *View) setSwizzle(m vk.ComponentMapping) {
+	v.identity = true
+	for i, s := range [4]vk.ComponentSwizzle{m.R, m.G, m.B, m.A} {
+		v.swizzle[i] = uint8(i)
+		switch s {
+		case vk.COMPONENT_SWIZZLE_ZERO:
+			v.swizzle[i] = swizzleZero
+		case vk.COMPONENT_SWIZZLE_ONE:
+			v.swizzle[i] = swizzleOne
+		case vk.COMPONENT_SWIZZLE_R, vk.COMPONENT_SWIZZLE_G, vk.COMPONENT_SWIZZLE_B, vk.COMPONENT_SWIZZLE_A:
+			v.swizzle[i] = uint8(s - vk.COMPONENT_SWIZZLE_R)
+		}
+		v.identity = v.identity && v.swizzle[i] == uint8(i)
+	}
+}
+
+// one is the number 1 in the view's class.
+func (v *View) one() uint32 {
+	if v.format.class == texel.Float {
+		return bits(1)
+	}
+	return 1
+}
+
+// exchange applies the swizzle.
+func (v *View) exchange(dst *Texels) {
+	if v.identity {
+		return
+	}
+	from := *dst
+	for c, s := range v.swizzle {
+		switch s {
+		case swizzleZero:
+			dst[c] = Lanes{}
+		case swizzleOne:
+			one := v.one()
+			for i := range dst[c] {
+				dst[c][i] = one
+			}
+		default:
+			dst[c] = from[s&3]
+		}
+	}
+}
+
+// Wide says whether a texel is one integer of 64 bits. Texels then hold its low word in the first component and the
+// high one in the second.
+func (v *View) Wide() bool { return v != nil && v.format.wide }
+
+// Levels returns how many levels of detail the view has: what OpImageQueryLevels gives.
+func (v *View) Levels() uint32 {
+	if v == nil {
+		return 0
+	}
+	return uint32(len(v.levels))
+}
+
+// Size returns what OpImageQuerySizeLod gives: texels along the axes, then layers (cubes count once). Levels that do
+// not exist have no size.
+func (v *View) Size(lod uint32) (size [3]uint32) {
+	if v == nil || lod >= uint32(len(v.levels)) {
+		return size
+	}
+	l := &v.levels[lod]
+	copy(size[:], l.size[:v.axes])
+	if v.arrayed {
+		size[v.axes] = l.size[2]
+		if v.cube {
+			size[v.axes] /= 6
+		}
+	}
+	return size
+}
