@@ -36,6 +36,8 @@ type Module struct {
 	Globals           []*Instruction // types, constants, variables and OpUndef outside of functions, in order
 	Functions         []*Function
 	Definitions       []*Instruction // by ID, what defines it; the length is the module's bound
+
+	memoryModel *Instruction
 }
 
 // EntryPoint is an OpEntryPoint with the execution modes that name its function.

@@ -1,0 +1,259 @@
+package spirv
+
+import "math/bits"
+
+// operandParser walks over the operands of an instruction.
+type operandParser struct {
+	d    *decoder
+	i    *Instruction
+	rest []uint32
+	skip int // words of the result type and the result
+}
+
+func (p *operandParser) word() (uint32, error) {
+	if len(p.rest) == 0 {
+		return 0, errorAt(p.i, "it lacks operands")
+	}
+	w := p.rest[0]
+	p.rest = p.rest[1:]
+	return w, nil
+}
+
+func (p *operandParser) all(list []operand) error {
+	for _, o := range list {
+		switch {
+		case o&optional != 0:
+			if len(p.rest) == 0 {
+				continue
+			}
+		case o&repeated != 0:
+			for len(p.rest) != 0 {
+				if err := p.one(o.kind()); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if err := p.one(o.kind()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *operandParser) id() (ID, error) {
+	w, err := p.word()
+	if err != nil {
+		return 0, err
+	}
+	if w == 0 || int64(w) >= int64(len(p.d.m.Definitions)) {
+		return 0, errorAt(p.i, "the id %d is not between 0 and the bound", w)
+	}
+	return ID(w), nil
+}
+
+func (p *operandParser) one(kind operandKind) error {
+	switch kind {
+	case kindIdResult:
+		id, err := p.id()
+		p.i.Result = id
+		p.skip++
+		return err
+	case kindIdResultType:
+		id, err := p.id()
+		if err != nil {
+			return err
+		}
+		if p.d.m.Definitions[id] == nil {
+			return errorAt(p.i, "its type %%%d is not defined in front of it", id)
+		}
+		p.i.Type = id
+		p.skip++
+	case kindIdRef, kindIdScope, kindIdMemorySemantics:
+		id, err := p.id()
+		if err != nil {
+			return err
+		}
+		if p.d.m.Definitions[id] == nil {
+			p.d.forward = append(p.d.forward, reference{id, p.i})
+		}
+	case kindLiteralInteger, kindLiteralFloat:
+		_, err := p.word()
+		return err
+	case kindLiteralString:
+		return p.string()
+	case kindLiteralContextDependentNumber:
+		n, err := p.numberWords(p.i.Type)
+		if err != nil {
+			return err
+		}
+		return p.words(n)
+	case kindLiteralExtInstInteger:
+		return p.extended()
+	case kindLiteralSpecConstantOpInteger:
+		return p.specConstantOp()
+	case kindPairIdRefIdRef:
+		return p.pair(kindIdRef, kindIdRef)
+	case kindPairIdRefLiteralInteger:
+		return p.pair(kindIdRef, kindLiteralInteger)
+	case kindPairLiteralIntegerIdRef:
+		// The literal of OpSwitch is as wide as its selector.
+		n, err := p.numberWords(p.d.m.typeOf(ID(p.i.Operands[0])))
+		if err != nil {
+			return err
+		}
+		if err := p.words(n); err != nil {
+			return err
+		}
+		return p.one(kindIdRef)
+	default:
+		return p.enumeration(kind)
+	}
+	return nil
+}
+
+func (p *operandParser) pair(a, b operandKind) error {
+	if err := p.one(a); err != nil {
+		return err
+	}
+	return p.one(b)
+}
+
+func (p *operandParser) words(n int) error {
+	for range n {
+		if _, err := p.word(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *operandParser) string() error {
+	for {
+		w, err := p.word()
+		if err != nil {
+			return errorAt(p.i, "its string has no end")
+		}
+		if w&0xff == 0 || w>>8&0xff == 0 || w>>16&0xff == 0 || w>>24 == 0 {
+			return nil
+		}
+	}
+}
+
+// numberWords is how many words a literal of a scalar type takes.
+func (p *operandParser) numberWords(t ID) (int, error) {
+	if def := p.d.m.Definitions[t]; def != nil && (def.Op == OpTypeInt || def.Op == OpTypeFloat) {
+		switch width := def.Operands[0]; {
+		case width > 0 && width <= 32:
+			return 1, nil
+		case width == 64:
+			return 2, nil
+		}
+	}
+	return 0, errorAt(p.i, "the type of its literal is not an integer or float of up to 64 bits")
+}
+
+// extended takes the number of an instruction of an extended set, which says what follows.
+func (p *operandParser) extended() error {
+	n, err := p.word()
+	if err != nil {
+		return err
+	}
+	// In front of the number stand the type, the result and the set.
+	set, ok := p.d.m.Imports[ID(p.i.Operands[2])]
+	if !ok {
+		return errorAt(p.i, "%%%d is not an OpExtInstImport", p.i.Operands[2])
+	}
+	if set != glslSet {
+		return nil
+	}
+	info := GLSL(n).info()
+	if info == nil {
+		return errorAt(p.i, "%s has no instruction %d", glslSet, n)
+	}
+	if len(p.rest) != int(info.operands) {
+		return errorAt(p.i, "%v takes %d operands, not %d", GLSL(n), info.operands, len(p.rest))
+	}
+	return nil
+}
+
+const glslSet = "GLSL.std.450"
+
+func (p *operandParser) specConstantOp() error {
+	w, err := p.word()
+	if err != nil {
+		return err
+	}
+	var info *opInfo
+	if w <= 0xffff {
+		info = Op(w).info()
+	}
+	if info == nil || !Op(w).specializable() {
+		return errorAt(p.i, "%v is no operation on constants", Op(w))
+	}
+	return p.all(info.operands.operands()[2:])
+}
+
+// enumeration takes a value, or a mask, and the parameters that it brings along.
+func (p *operandParser) enumeration(kind operandKind) error {
+	value, err := p.word()
+	if err != nil {
+		return err
+	}
+	if !kindTable[kind].mask {
+		e := kind.enumerant(value)
+		if e == nil {
+			return errorAt(p.i, "%d is not a known value of its operand", value)
+		}
+		return p.all(e.parameters.operands())
+	}
+	for rest := value; rest != 0; rest &= rest - 1 {
+		e := kind.enumerant(rest & -rest)
+		if e == nil {
+			return errorAt(p.i, "bit %d is not a known one of its mask", bits.TrailingZeros32(rest))
+		}
+		if err := p.all(e.parameters.operands()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// literalString decodes a string, which ends in its last word; the first character is in the low byte.
+func literalString(words []uint32) string {
+	var buf []byte
+	for _, w := range words {
+		for range 4 {
+			if byte(w) == 0 {
+				return string(buf)
+			}
+			buf = append(buf, byte(w))
+			w >>= 8
+		}
+	}
+	return string(buf)
+}
+
+// typeOf is the id of the type of an object, or 0.
+func (m *Module) typeOf(id ID) ID {
+	if def := m.Definitions[id]; def != nil {
+		return def.Type
+	}
+	return 0
+}
+
+// specializable says whether Vulkan's shaders may use an operation in OpSpecConstantOp. (SPIR-V, OpSpecConstantOp;
+// those of capability Kernel are left out.)
+func (op Op) specializable() bool {
+	switch op {
+	case OpSConvert, OpUConvert, OpFConvert, OpSNegate, OpNot, OpIAdd, OpISub, OpIMul, OpUDiv, OpSDiv, OpUMod, OpSRem, OpSMod,
+		OpShiftRightLogical, OpShiftRightArithmetic, OpShiftLeftLogical, OpBitwiseOr, OpBitwiseXor, OpBitwiseAnd,
+		OpVectorShuffle, OpCompositeExtract, OpCompositeInsert,
+		OpLogicalOr, OpLogicalAnd, OpLogicalNot, OpLogicalEqual, OpLogicalNotEqual, OpSelect,
+		OpIEqual, OpINotEqual, OpULessThan, OpSLessThan, OpUGreaterThan, OpSGreaterThan,
+		OpULessThanEqual, OpSLessThanEqual, OpUGreaterThanEqual, OpSGreaterThanEqual,
+		OpQuantizeToF16:
+		return true
+	}
+	return false
+}
