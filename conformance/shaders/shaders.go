@@ -101,7 +101,7 @@ func (s Source) compile(key string) ([]byte, error) {
 		return nil, err
 	}
 	if !s.Invalid {
-		args := []string{"--target-env", s.Target}
+		args := []string{"--target-env", s.Target, "--uniform-buffer-standard-layout"}
 		if s.Scalar {
 			args = append(args, "--scalar-block-layout", "--workgroup-scalar-block-layout")
 		}
