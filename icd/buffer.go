@@ -48,7 +48,7 @@ func createBuffer(h vk.Device, info *vk.BufferCreateInfo, _ *vk.AllocationCallba
 }
 
 func (d *device) newBuffer(info *vk.BufferCreateInfo) (*buffer, error) {
-	b := &buffer{device: d, size: info.Size, usage: info.Usage, flags: info.Flags}
+	b := &buffer{device: d, size: info.Size, usage: bufferUsage(info.Usage, info.PNext), flags: info.Flags}
 	if info.Size == 0 {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferCreateInfo-size-00912", "a buffer of 0 bytes")
 	}

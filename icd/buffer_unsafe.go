@@ -1,6 +1,8 @@
 package icd
 
 import (
+	"unsafe"
+
 	"farside/internal/vk"
 )
 
@@ -23,4 +25,13 @@ func getBufferDeviceAddress(h vk.Device, info *vk.BufferDeviceAddressInfo) uint6
 		return 0
 	}
 	return uint64(uintptr(base)) + b.offset
+}
+
+// bufferUsage returns the usage that a structure asks for: that of a VkBufferUsageFlags2CreateInfo in its chain, which
+// takes the place of its own. The flags that the driver knows have the same values in both.
+func bufferUsage(own vk.BufferUsageFlags, next unsafe.Pointer) vk.BufferUsageFlags {
+	if f := vk.Find[vk.BufferUsageFlags2CreateInfo](next); f != nil {
+		return vk.BufferUsageFlags(f.Usage)
+	}
+	return own
 }

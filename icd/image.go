@@ -452,6 +452,27 @@ func getImageSubresourceLayout2(h vk.Device, handle vk.Image, sub *vk.ImageSubre
 	}
 }
 
+// getDeviceImageSubresourceLayout is getImageSubresourceLayout2 for an image that does not exist yet.
+func getDeviceImageSubresourceLayout(h vk.Device, info *vk.DeviceImageSubresourceInfo, out *vk.SubresourceLayout2) {
+	out.SubresourceLayout = vk.SubresourceLayout{}
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		staleHandle("vkGetDeviceImageSubresourceLayout", vk.OBJECT_TYPE_DEVICE, uint64(h))
+		return
+	}
+	img := image{device: d}
+	err := img.init(info.PCreateInfo)
+	if err == nil {
+		err = img.subresourceLayout(&info.PSubresource.ImageSubresource, &out.SubresourceLayout)
+	}
+	if err != nil {
+		d.fail("vkGetDeviceImageSubresourceLayout", err)
+	}
+	if s := vk.Find[vk.SubresourceHostMemcpySize](out.PNext); s != nil {
+		s.Size = out.SubresourceLayout.Size
+	}
+}
+
 // subresourceLayout fills out, which it leaves as it is when it fails.
 func (img *image) subresourceLayout(sub *vk.ImageSubresource, out *vk.SubresourceLayout) error {
 	l, ok := img.layout.Subresource(sub.AspectMask, sub.MipLevel, sub.ArrayLayer)

@@ -385,3 +385,46 @@ func FuzzCreateImage(f *testing.F) {
 		}
 	})
 }
+
+// TestDeviceImageSubresourceLayout: an image that is only described lies as the one that is made.
+func TestDeviceImageSubresourceLayout(t *testing.T) {
+	d := syncDevice(t)
+	info := vk.ImageCreateInfo{SType: vk.STRUCTURE_TYPE_IMAGE_CREATE_INFO, ImageType: vk.IMAGE_TYPE_2D, Format: vk.FORMAT_A1B5G5R5_UNORM_PACK16,
+		Extent: vk.Extent3D{Width: 40, Height: 30, Depth: 1}, MipLevels: 3, ArrayLayers: 2, Samples: vk.SAMPLE_COUNT_1_BIT,
+		Tiling: vk.IMAGE_TILING_OPTIMAL, Usage: vk.IMAGE_USAGE_TRANSFER_SRC_BIT}
+	var handle vk.Image
+	wantResult(t, "vkCreateImage", createImage(d.handle, &info, nil, &handle), vk.SUCCESS)
+	defer destroyImage(d.handle, handle, nil)
+	sub := vk.ImageSubresource2{SType: vk.STRUCTURE_TYPE_IMAGE_SUBRESOURCE_2,
+		ImageSubresource: vk.ImageSubresource{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: 1, ArrayLayer: 1}}
+	var sizes [2]vk.SubresourceHostMemcpySize
+	var layouts [2]vk.SubresourceLayout2
+	for i := range sizes {
+		sizes[i].SType = vk.STRUCTURE_TYPE_SUBRESOURCE_HOST_MEMCPY_SIZE
+		layouts[i] = vk.SubresourceLayout2{SType: vk.STRUCTURE_TYPE_SUBRESOURCE_LAYOUT_2, PNext: unsafe.Pointer(&sizes[i])}
+	}
+	getImageSubresourceLayout2(d.handle, handle, &sub, &layouts[0])
+	described := vk.DeviceImageSubresourceInfo{SType: vk.STRUCTURE_TYPE_DEVICE_IMAGE_SUBRESOURCE_INFO, PCreateInfo: &info, PSubresource: &sub}
+	getDeviceImageSubresourceLayout(d.handle, &described, &layouts[1])
+	if layouts[0].SubresourceLayout != layouts[1].SubresourceLayout || layouts[0].SubresourceLayout.Size < 20*15*2 {
+		t.Errorf("made %+v, described %+v", layouts[0].SubresourceLayout, layouts[1].SubresourceLayout)
+	}
+	if sizes[0].Size != sizes[1].Size || sizes[0].Size == 0 {
+		t.Errorf("sizes of host copies: made %d, described %d", sizes[0].Size, sizes[1].Size)
+	}
+	wantReports(t, "valid calls")
+	sub.ImageSubresource.MipLevel = 3
+	getDeviceImageSubresourceLayout(d.handle, &described, &layouts[1])
+	wantReports(t, "a level that is not there", "VUID-vkGetImageSubresourceLayout-mipLevel-01716")
+}
+
+// TestBufferUsage2: the usage of VkBufferUsageFlags2CreateInfo counts, not the structure's own.
+func TestBufferUsage2(t *testing.T) {
+	d := syncDevice(t)
+	flags := vk.BufferUsageFlags2CreateInfo{SType: vk.STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO, Usage: vk.BUFFER_USAGE_2_TRANSFER_DST_BIT}
+	info := vk.BufferCreateInfo{SType: vk.STRUCTURE_TYPE_BUFFER_CREATE_INFO, PNext: unsafe.Pointer(&flags), Size: 64}
+	b, err := d.newBuffer(&info)
+	if err != nil || b.usage != vk.BUFFER_USAGE_TRANSFER_DST_BIT {
+		t.Errorf("usage %v, %v", b.usage, err)
+	}
+}

@@ -105,7 +105,7 @@ func getPhysicalDeviceExternalBufferProperties(h vk.PhysicalDevice, info *vk.Phy
 		return
 	}
 	r := export.Properties(info.HandleType)
-	if info.Flags != 0 || info.Usage&^bufferUsages != 0 {
+	if info.Flags != 0 || bufferUsage(info.Usage, info.PNext)&^bufferUsages != 0 {
 		r = export.HandleProperties{}
 	}
 	out.ExternalMemoryProperties = vk.ExternalMemoryProperties{

@@ -137,6 +137,16 @@ func (p *physicalDevice) memoryRelatedProperties(out *vk.PhysicalDevicePropertie
 	if s := vk.Find[vk.PhysicalDeviceMaintenance4Properties](chain); s != nil {
 		s.MaxBufferSize = p.maxMemoryAllocationSize()
 	}
+	if s := vk.Find[vk.PhysicalDeviceMaintenance5Properties](chain); s != nil {
+		*s = vk.PhysicalDeviceMaintenance5Properties{SType: s.SType, PNext: s.PNext} // all about drawing, but for the next
+		s.DepthStencilSwizzleOneSupport = vk.TRUE
+	}
+	if s := vk.Find[vk.PhysicalDeviceMaintenance6Properties](chain); s != nil {
+		*s = vk.PhysicalDeviceMaintenance6Properties{SType: s.SType, PNext: s.PNext,
+			BlockTexelViewCompatibleMultipleLayers: vk.TRUE,
+			MaxCombinedImageSamplerDescriptorCount: 1, // there are no formats of several planes
+		}
+	}
 	if s := vk.Find[vk.PhysicalDeviceExternalMemoryHostPropertiesEXT](chain); s != nil {
 		s.MinImportedHostPointerAlignment = memory.PageSize()
 	}

@@ -108,6 +108,7 @@ func TestEveryPropertyStruct(t *testing.T) {
 		new(vk.PhysicalDeviceDescriptorIndexingProperties), new(vk.PhysicalDeviceInlineUniformBlockProperties),
 		new(vk.PhysicalDeviceSubgroupSizeControlProperties), new(vk.PhysicalDeviceShaderIntegerDotProductProperties),
 		new(vk.PhysicalDeviceHostImageCopyProperties),
+		new(vk.PhysicalDeviceMaintenance5Properties), new(vk.PhysicalDeviceMaintenance6Properties),
 	}
 	isKnown := map[vk.StructureType]bool{}
 	for _, k := range known {

@@ -175,13 +175,14 @@ type Commands struct {
 	TransitionImageLayout                            func(device vk.Device, transitionCount uint32, transitions *vk.HostImageLayoutTransitionInfo) vk.Result
 	SetDeviceMemoryPriorityEXT                       func(device vk.Device, memory vk.DeviceMemory, priority float32)
 	GetImageSubresourceLayout2                       func(device vk.Device, image vk.Image, subresource *vk.ImageSubresource2, layout *vk.SubresourceLayout2)
+	GetDeviceImageSubresourceLayout                  func(device vk.Device, info *vk.DeviceImageSubresourceInfo, layout *vk.SubresourceLayout2)
 	MapMemory2                                       func(device vk.Device, memoryMapInfo *vk.MemoryMapInfo, data *unsafe.Pointer) vk.Result
 	UnmapMemory2                                     func(device vk.Device, memoryUnmapInfo *vk.MemoryUnmapInfo) vk.Result
 }
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [226]string{
+var names = [227]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -405,12 +406,13 @@ var names = [226]string{
 	221: "vkTransitionImageLayout",
 	222: "vkSetDeviceMemoryPriorityEXT",
 	223: "vkGetImageSubresourceLayout2",
-	224: "vkMapMemory2",
-	225: "vkUnmapMemory2",
+	224: "vkGetDeviceImageSubresourceLayout",
+	225: "vkMapMemory2",
+	226: "vkUnmapMemory2",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [226]uint8{
+var resultKinds = [227]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -503,8 +505,8 @@ var resultKinds = [226]uint8{
 	219: kindResult, // vkCopyImageToMemory
 	220: kindResult, // vkCopyImageToImage
 	221: kindResult, // vkTransitionImageLayout
-	224: kindResult, // vkMapMemory2
-	225: kindResult, // vkUnmapMemory2
+	225: kindResult, // vkMapMemory2
+	226: kindResult, // vkUnmapMemory2
 }
 
 var indices = map[string]uint16{
@@ -793,13 +795,15 @@ var indices = map[string]uint16{
 	"vkGetImageSubresourceLayout2":                       223,
 	"vkGetImageSubresourceLayout2KHR":                    223,
 	"vkGetImageSubresourceLayout2EXT":                    223,
-	"vkMapMemory2":                                       224,
-	"vkMapMemory2KHR":                                    224,
-	"vkUnmapMemory2":                                     225,
-	"vkUnmapMemory2KHR":                                  225,
+	"vkGetDeviceImageSubresourceLayout":                  224,
+	"vkGetDeviceImageSubresourceLayoutKHR":               224,
+	"vkMapMemory2":                                       225,
+	"vkMapMemory2KHR":                                    225,
+	"vkUnmapMemory2":                                     226,
+	"vkUnmapMemory2KHR":                                  226,
 }
 
-var dispatchers = [226]func(*Frame){
+var dispatchers = [227]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -1023,8 +1027,9 @@ var dispatchers = [226]func(*Frame){
 	221: callTransitionImageLayout,
 	222: callSetDeviceMemoryPriorityEXT,
 	223: callGetImageSubresourceLayout2,
-	224: callMapMemory2,
-	225: callUnmapMemory2,
+	224: callGetDeviceImageSubresourceLayout,
+	225: callMapMemory2,
+	226: callUnmapMemory2,
 }
 
 func callCreateInstance(f *Frame) {
@@ -1685,6 +1690,10 @@ func callSetDeviceMemoryPriorityEXT(f *Frame) {
 
 func callGetImageSubresourceLayout2(f *Frame) {
 	installed.GetImageSubresourceLayout2(vk.Device(f.word(0)), vk.Image(f.word(1)), (*vk.ImageSubresource2)(f.pointer(2)), (*vk.SubresourceLayout2)(f.pointer(3)))
+}
+
+func callGetDeviceImageSubresourceLayout(f *Frame) {
+	installed.GetDeviceImageSubresourceLayout(vk.Device(f.word(0)), (*vk.DeviceImageSubresourceInfo)(f.pointer(1)), (*vk.SubresourceLayout2)(f.pointer(2)))
 }
 
 func callMapMemory2(f *Frame) {

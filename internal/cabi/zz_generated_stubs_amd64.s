@@ -682,6 +682,9 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVL $225, AX
 	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $226, AX
+	JMP  farside_entry(SB)
 
 TEXT recordCopyBuffer<>(SB), NOSPLIT|NOFRAME, $0
 	MOVQ ·commandBuffers(SB), R10

@@ -682,6 +682,9 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVD $225, R9
 	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $226, R9
+	B    farside_entry(SB)
 
 TEXT recordCopyBuffer<>(SB), NOSPLIT|NOFRAME, $0
 	MOVD $·commandBuffers(SB), R10

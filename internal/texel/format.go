@@ -72,7 +72,7 @@ func extensionBlock(f vk.Format) int32 {
 // that need a Y'CbCr conversion, and those of extensions that the driver does not have.
 func FormatOf(f vk.Format) (Format, bool) {
 	switch extensionBlock(f) {
-	case 0, 67, 157, 341: // core; and what is core since 1.1 or 1.3: ASTC HDR, YCbCr, 4444
+	case 0, 67, 157, 341, 471: // core; ASTC HDR, YCbCr and 4444, core since 1.1 or 1.3; VK_KHR_maintenance5
 	default:
 		return Format{}, false
 	}

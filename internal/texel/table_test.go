@@ -49,8 +49,8 @@ func TestLanes(t *testing.T) {
 			t.Error("bytes after the row changed")
 		}
 	})
-	// 8-bit UNORM and sRGB of one to four channels in two orders, and the packed ones of 8 and 16 bits.
-	if want := 2*(1+1+2+2+1) + 10; seen != want {
+	// 8-bit UNORM and sRGB of one to four channels in two orders, the packed ones of 8 and 16 bits, and A8.
+	if want := 2*(1+1+2+2+1) + 11 + 1; seen != want {
 		t.Errorf("%d formats have lanes, want %d", seen, want)
 	}
 }

@@ -12,6 +12,9 @@ func Blit(dst, src *Image, regions []vk.ImageBlit, filter vk.Filter) error {
 	if err := checkBlitFormats(dst, src, filter); err != nil {
 		return err
 	}
+	regions = withLayers(regions, src, dst, func(r *vk.ImageBlit) (_, _ *vk.ImageSubresourceLayers) {
+		return &r.SrcSubresource, &r.DstSubresource
+	})
 	for _, r := range regions {
 		if err := checkBlitRegion(dst, src, &r); err != nil {
 			return err

@@ -60,8 +60,16 @@ var (
 		"VUID-vkCmdCopyImageToBuffer-pRegions-00183")
 )
 
+// layersOf is withLayers for copies between an image and linear memory.
+func layersOf(img *Image, regions []vk.BufferImageCopy) []vk.BufferImageCopy {
+	return withLayers(regions, img, img, func(r *vk.BufferImageCopy) (_, _ *vk.ImageSubresourceLayers) {
+		return &r.ImageSubresource, &r.ImageSubresource
+	})
+}
+
 // CopyBufferToImage is vkCmdCopyBufferToImage from the buffer whose bytes are src.
 func CopyBufferToImage(dst *Image, src []byte, regions []vk.BufferImageCopy) error {
+	regions = layersOf(dst, regions)
 	if len(regions) > 1 { // one alone is checked below
 		for i := range regions {
 			if _, _, _, err := bufferToImage.place(dst, uint64(len(src)), &regions[i]); err != nil {
@@ -81,6 +89,7 @@ func CopyBufferToImage(dst *Image, src []byte, regions []vk.BufferImageCopy) err
 
 // CopyImageToBuffer is vkCmdCopyImageToBuffer to the buffer whose bytes are dst.
 func CopyImageToBuffer(dst []byte, src *Image, regions []vk.BufferImageCopy) error {
+	regions = layersOf(src, regions)
 	if len(regions) > 1 {
 		for i := range regions {
 			if _, _, _, err := imageToBuffer.place(src, uint64(len(dst)), &regions[i]); err != nil {

@@ -127,8 +127,9 @@ func TestBufferImageRefuses(t *testing.T) {
 		{"two aspects", both, func(r *vk.BufferImageCopy) { r.ImageSubresource.AspectMask = depth | stencil }, "VUID-VkBufferImageCopy-aspectMask-09103"},
 		{"level", flat, func(r *vk.BufferImageCopy) { r.ImageSubresource.MipLevel = 2 }, "VUID-vkCmdCopyBufferToImage-imageSubresource-07967"},
 		{"no layers", flat, func(r *vk.BufferImageCopy) { r.ImageSubresource.LayerCount = 0 }, "VUID-VkImageSubresourceLayers-layerCount-01700"},
-		{"remaining layers", flat, func(r *vk.BufferImageCopy) { r.ImageSubresource.LayerCount = vk.REMAINING_ARRAY_LAYERS },
-			"VUID-VkImageSubresourceLayers-layerCount-09243"},
+		{"remaining layers of none", flat, func(r *vk.BufferImageCopy) {
+			r.ImageSubresource.BaseArrayLayer, r.ImageSubresource.LayerCount = 3, vk.REMAINING_ARRAY_LAYERS
+		}, "VUID-vkCmdCopyBufferToImage-imageSubresource-07968"},
 		{"layers", flat, func(r *vk.BufferImageCopy) { r.ImageSubresource.LayerCount = 4 }, "VUID-vkCmdCopyBufferToImage-imageSubresource-07968"},
 		{"layers wrap around", flat, func(r *vk.BufferImageCopy) { r.ImageSubresource.BaseArrayLayer = math.MaxUint32 },
 			"VUID-vkCmdCopyBufferToImage-imageSubresource-07968"},

@@ -77,6 +77,9 @@ func CopyImageToMemory(dst []byte, src *Image, region *vk.BufferImageCopy, flags
 
 // locateHost is locate for a region of a host copy.
 func (r *linearRules) locateHost(m *memcpyRules, img *Image, region *vk.BufferImageCopy, flags vk.HostImageCopyFlags) (b box, image, memory side, err error) {
+	own := *region
+	own.ImageSubresource.LayerCount = layerCount(img, &own.ImageSubresource)
+	region = &own
 	b, image, memory, err = r.locate(img, region)
 	if err != nil || flags&vk.HOST_IMAGE_COPY_MEMCPY_BIT == 0 {
 		return b, image, memory, err

@@ -42,6 +42,9 @@ func CopyImage(dst, src *Image, regions []vk.ImageCopy) error {
 	if err := checkFormats(dst, src); err != nil {
 		return err
 	}
+	regions = withLayers(regions, src, dst, func(r *vk.ImageCopy) (_, _ *vk.ImageSubresourceLayers) {
+		return &r.SrcSubresource, &r.DstSubresource
+	})
 	same := address(dst.Bytes) == address(src.Bytes) && *dst.Layout == *src.Layout
 	if same || len(regions) > 1 { // one alone is checked below
 		for i := range regions {

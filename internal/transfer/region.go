@@ -1,6 +1,8 @@
 package transfer
 
 import (
+	"slices"
+
 	"farside/internal/vk"
 )
 
@@ -35,14 +37,40 @@ func (r *rules) check(img *Image, sub *vk.ImageSubresourceLayers) error {
 		return invalid(r.level, "mip level %d of %d", sub.MipLevel, l.Levels)
 	case sub.LayerCount == 0:
 		return invalid("VUID-VkImageSubresourceLayers-layerCount-01700", "layerCount is 0")
-	case sub.LayerCount == vk.REMAINING_ARRAY_LAYERS:
-		return invalid("VUID-VkImageSubresourceLayers-layerCount-09243", "VK_REMAINING_ARRAY_LAYERS needs maintenance5")
 	case img.Type == vk.IMAGE_TYPE_3D && (sub.BaseArrayLayer != 0 || sub.LayerCount != 1):
 		return invalid(r.volume, "%d layers from %d of a 3D image", sub.LayerCount, sub.BaseArrayLayer)
 	case uint64(sub.BaseArrayLayer)+uint64(sub.LayerCount) > uint64(l.Layers):
 		return invalid(r.layers, "%d array layers from %d of %d", sub.LayerCount, sub.BaseArrayLayer, l.Layers)
 	}
 	return nil
+}
+
+// withLayers returns regions in which VK_REMAINING_ARRAY_LAYERS is the number of layers that remain
+// (VK_KHR_maintenance5). of gives a region's subresources of the source and of the destination.
+func withLayers[R any](regions []R, src, dst *Image, of func(*R) (src, dst *vk.ImageSubresourceLayers)) []R {
+	cloned := false
+	for i := range regions {
+		from, to := of(&regions[i])
+		if from.LayerCount != vk.REMAINING_ARRAY_LAYERS && to.LayerCount != vk.REMAINING_ARRAY_LAYERS {
+			continue
+		}
+		if !cloned {
+			regions, cloned = slices.Clone(regions), true
+			from, to = of(&regions[i])
+		}
+		from.LayerCount = layerCount(src, from)
+		to.LayerCount = layerCount(dst, to)
+	}
+	return regions
+}
+
+// layerCount returns how many layers of img sub names. Of a first layer that does not exist none remain, which check
+// refuses.
+func layerCount(img *Image, sub *vk.ImageSubresourceLayers) uint32 {
+	if sub.LayerCount == vk.REMAINING_ARRAY_LAYERS && sub.BaseArrayLayer < img.Layout.Layers {
+		return img.Layout.Layers - sub.BaseArrayLayer
+	}
+	return sub.LayerCount
 }
 
 // checkTexels holds offset and extent of a region, in texels, against the mip level.
