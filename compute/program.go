@@ -37,6 +37,8 @@ type Program struct {
 	ZeroShared bool   // the workgroup memory is zero when a workgroup starts
 	Data       []byte // what SlotData refers to: constant arrays that are indexed
 	Physical   bool   // there are accesses by device address
+
+	engine engine
 }
 
 // Register is an operand: an offset in the register file and the distance of its chunks, as kernel.Register.
@@ -114,7 +116,7 @@ type Constant struct {
 
 // Builtin is a register whose value a worker writes: once, at each workgroup, or at each dispatch.
 type Builtin struct {
-	Kind      spirv.BuiltIn // NumWorkgroups, WorkgroupId, LocalInvocationId, GlobalInvocationId, LocalInvocationIndex, SubgroupId, NumSubgroups, SubgroupLocalInvocationId, SubgroupSize
+	Kind      spirv.BuiltIn // NumWorkgroups, WorkgroupId, LocalInvocationId, GlobalInvocationId, LocalInvocationIndex, SubgroupId, NumSubgroups, SubgroupLocalInvocationId, SubgroupSize, Subgroup??Mask (Component is the word)
 	Component int
 	Register  Register
 }

@@ -26,6 +26,11 @@ type Register struct {
 	Step uintptr        // bytes from chunk to chunk: 0, 32 or 64
 }
 
+// Skip is the register without its first chunks.
+func (r Register) Skip(chunks int) Register {
+	return Register{unsafe.Add(r.Base, uintptr(chunks)*r.Step), r.Step}
+}
+
 // Memory is a range of bytes that kernels access with a check of each lane: buffers, shared memory, push constants.
 type Memory struct {
 	Base unsafe.Pointer

@@ -215,8 +215,7 @@ const (
 	Store32
 	Store64
 
-	// Physical memory: A is a 64-bit address in each lane, and Immediate is added to it. Memory is the whole of what may
-	// be addressed, see Physical.
+	// Physical memory: A is a 64-bit number in each lane, and A + Immediate modulo 2^64 the offset in Memory.
 	LoadPhysicalU8
 	LoadPhysicalU16
 	LoadPhysical32
@@ -226,16 +225,17 @@ const (
 	StorePhysical32
 	StorePhysical64
 
-	// Private memory: an array of Immediate registers, the lanes of each as usual, at Memory.Base; A is the index of the
-	// register in each lane, and an index beyond the end reads 0 and writes nothing. Lanes outside of Mask as above.
+	// Private memory: an array of Immediate registers, the lanes of each as usual, at Memory.Base, Memory.Size bytes
+	// together; A is the index of the register in each lane, and an index beyond the end reads 0 and writes nothing.
+	// Registers of one chunk are the same for all lanes. Lanes outside of Mask as above.
 	LoadPrivate32
 	LoadPrivate64
 	StorePrivate32 // B is the value
 	StorePrivate64
 
 	// Atomics on Memory: the word at A + Immediate, B the operand, Dst what was there before. Dst.Base may be nil where
-	// nobody asks for it. Lanes take part in order. C is the comparator of CompareExchange. I32 and I64; the 64-bit
-	// form of each follows at the same distance.
+	// nobody asks for it. Lanes take part in order. A word that is not aligned to its size is as one beyond Memory.Size. C
+	// is the comparator of CompareExchange. I32 and I64; the 64-bit form of each follows at the same distance.
 	AtomicExchange32
 	AtomicCompareExchange32
 	AtomicAddI32

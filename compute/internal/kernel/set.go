@@ -42,6 +42,8 @@ func plain() *Set {
 	fillF32(&s.Ops)
 	fillF64(&s.Ops)
 	fillConversions(&s.Ops)
+	fillMemory(&s.Ops)
+	fillAtomics(&s.Ops)
 	return s
 }
 

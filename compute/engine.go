@@ -1,0 +1,235 @@
+package compute
+
+import (
+	"fmt"
+	"sync"
+
+	"farside/compute/internal/kernel"
+)
+
+// engine is what Run keeps of a program between dispatches: the instructions in the form in which they are executed,
+// and workers whose instructions are bound to their register files.
+type engine struct {
+	once     sync.Once
+	err      error
+	kernels  *kernel.Set
+	steps    []step     // of which each worker has a bound copy
+	masks    []Register // in which control flow collects lanes
+	privates []private
+	estimate uint64 // nanoseconds of a workgroup, roughly
+	chunks   int
+	workers  sync.Pool
+	runs     sync.Pool
+}
+
+// action is what a step does: a Code with what can be known of it before it runs.
+type action uint8
+
+const (
+	actKernel action = iota + 1 // a kernel on the active chunks
+	actOnce                     // a kernel on one chunk
+	actMasked                   // a kernel on the active chunks that looks at the mask
+	actBased                    // as actMasked, with a base
+	actBasedOnce
+	actDynamic
+	actPhysical
+	actJump
+	actJumpIf
+	actJumpUnless
+	actSplit
+	actLeave
+	actEnter
+	actAgain
+	actBack // Again without a mask
+	actBarrier
+	actImage
+	actSubgroup
+	actPrint
+	actLength
+	actEnd
+)
+
+// step is an instruction of a worker. args points into the worker's register file.
+type step struct {
+	run    kernel.Func
+	args   kernel.Args
+	act    action
+	once   bool                  // of a dynamic or physical access: it is for one chunk
+	base   *[kernel.Width]uint32 // what an access adds to its immediate
+	target int32                 // of a jump
+	index  int32                 // of the instruction
+	to     int32                 // the masks, as indices of worker.pending, of Dst and, of Split, of B
+	other  int32
+	inst   *Inst
+}
+
+// private is private memory: count registers from the register base on.
+type private struct {
+	base  Register
+	count uint64
+}
+
+// prepare translates the instructions once.
+func (e *engine) prepare(p *Program) error {
+	e.once.Do(func() { e.err = e.translate(p) })
+	return e.err
+}
+
+func (e *engine) translate(p *Program) error {
+	e.kernels = kernel.Best()
+	e.chunks = (p.Lanes + kernel.Width - 1) / kernel.Width
+	masks := map[Register]int32{}
+	mask := func(r Register) int32 {
+		if r.Size == 0 {
+			return -1
+		}
+		i, ok := masks[r]
+		if !ok {
+			i = int32(len(e.masks))
+			masks[r] = i
+			e.masks = append(e.masks, r)
+		}
+		return i
+	}
+	e.steps = make([]step, len(p.Insts))
+	loops := false
+	for i := range p.Insts {
+		in := &p.Insts[i]
+		s := &e.steps[i]
+		*s = step{index: in.Index, target: in.Target, inst: in, to: -1, other: -1}
+		op := in.Op
+		switch in.Code {
+		case Kernel:
+			s.act = actKernel
+			if in.Dst.Uniform() {
+				s.act = actOnce
+			}
+		case Assign:
+			op = kernel.MoveMasked32
+			if in.Dst.Size == 64 {
+				op = kernel.MoveMasked64
+			}
+			s.act = actMasked
+			if in.Dst.Uniform() {
+				s.act = actOnce
+			}
+		case Access, AccessPhysical, AccessPrivate:
+			// Where nothing of it differs between lanes one chunk does it for all; atomics are for each lane.
+			s.once = in.A.Uniform() && (isLoad(op) && in.Dst.Uniform() || isStore(op) && in.B.Uniform())
+			switch {
+			case in.Code == AccessPhysical:
+				s.act = actPhysical
+			case in.Dynamic:
+				s.act = actDynamic
+			case s.once:
+				s.act = actOnce
+				if in.Base.Size > 0 {
+					s.act = actBasedOnce
+				}
+			default:
+				s.act = actMasked
+				if in.Base.Size > 0 {
+					s.act = actBased
+				}
+			}
+			if in.Code == AccessPrivate {
+				s.index = int32(len(e.privates))
+				e.privates = append(e.privates, private{in.C, in.Immediate})
+				if !in.C.Uniform() {
+					s.act = actMasked
+				}
+			}
+		case Jump:
+			s.act = actJump
+		case JumpIf:
+			s.act = actJumpIf
+		case JumpUnless:
+			s.act = actJumpUnless
+		case Split:
+			s.act, s.to, s.other = actSplit, mask(in.Dst), mask(in.B)
+		case Leave:
+			s.act, s.to = actLeave, mask(in.Dst)
+		case Enter:
+			s.act, s.to = actEnter, mask(in.Dst)
+		case Again:
+			loops = true
+			s.act, s.to = actAgain, mask(in.Dst)
+			if s.to < 0 {
+				s.act = actBack
+			}
+		case Barrier:
+			s.act = actBarrier
+		case ArrayLength:
+			s.act = actLength
+		case CallImage:
+			s.act = actImage
+		case CallSubgroup:
+			s.act = actSubgroup
+		case CallPrint:
+			s.act = actPrint
+		case End:
+			s.act = actEnd
+		default:
+			return fmt.Errorf("instruction %d has the unknown code %d", i, in.Code)
+		}
+		switch in.Code {
+		case Kernel, Assign, Access, AccessPhysical, AccessPrivate:
+			if s.run = e.kernels.Ops[op]; s.run == nil {
+				return fmt.Errorf("instruction %d: there is no kernel %d", i, op)
+			}
+		}
+	}
+	for i := range e.steps {
+		for _, m := range []*int32{&e.steps[i].to, &e.steps[i].other} {
+			if *m < 0 {
+				*m = int32(len(e.masks))
+			}
+		}
+	}
+	// About four nanoseconds to begin a kernel, and two for each chunk; loops go round ten times.
+	e.estimate = 200 + uint64(len(p.Insts))*uint64(4+2*e.chunks)
+	if loops {
+		e.estimate *= 10
+	}
+	return nil
+}
+
+func isLoad(op kernel.Op) bool {
+	switch op {
+	case kernel.LoadU8, kernel.LoadU16, kernel.Load32, kernel.Load64,
+		kernel.LoadPhysicalU8, kernel.LoadPhysicalU16, kernel.LoadPhysical32, kernel.LoadPhysical64,
+		kernel.LoadPrivate32, kernel.LoadPrivate64:
+		return true
+	}
+	return false
+}
+
+func isStore(op kernel.Op) bool {
+	switch op {
+	case kernel.Store8, kernel.Store16, kernel.Store32, kernel.Store64,
+		kernel.StorePhysical8, kernel.StorePhysical16, kernel.StorePhysical32, kernel.StorePhysical64,
+		kernel.StorePrivate32, kernel.StorePrivate64:
+		return true
+	}
+	return false
+}
+
+// run is a run that is not in use.
+func (e *engine) run() *run {
+	if r, ok := e.runs.Get().(*run); ok {
+		return r
+	}
+	r := &run{}
+	r.part = func(int) { r.work() }
+	return r
+}
+
+// worker is a worker that is not in use.
+func (e *engine) worker(p *Program) *worker {
+	if w, ok := e.workers.Get().(*worker); ok {
+		return w
+	}
+	return newWorker(p)
+}
+
+func isAtomic(op kernel.Op) bool { return op >= kernel.AtomicExchange32 && op <= kernel.AtomicMaxF64 }

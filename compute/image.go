@@ -1,0 +1,4 @@
+package compute
+
+// image does an instruction on an image.
+func (w *worker) image(*ImageOp) {}

@@ -1,0 +1,263 @@
+package compute
+
+import "farside/compute/internal/kernel"
+
+// resolve asks the bindings what the slots refer to.
+func (r *run) resolve() {
+	p := r.program
+	if cap(r.slots) < len(p.Slots) {
+		r.slots = make([]kernel.Memory, len(p.Slots))
+	}
+	r.slots = r.slots[:len(p.Slots)]
+	for i := range p.Slots {
+		switch s := &p.Slots[i]; s.Kind {
+		case SlotBuffer:
+			r.slots[i] = r.Bindings.Memory(s.Set, s.Binding, s.Element)
+		case SlotPush:
+			r.slots[i] = slice(r.PushConstants)
+		case SlotData:
+			r.slots[i] = slice(p.Data)
+		}
+	}
+}
+
+// begin prepares the worker for a dispatch.
+func (w *worker) begin(r *run) {
+	w.run = r
+	w.ticks = ticks
+	for i := range w.slots {
+		if w.program.Slots[i].Kind == SlotShared {
+			w.slots[i] = slice(w.shared)
+		} else {
+			w.slots[i] = r.slots[i]
+		}
+	}
+	w.beginBuiltins()
+}
+
+// end forgets the dispatch: memory that is not Go's may be given back now.
+func (w *worker) end() {
+	w.run = nil
+	clear(w.slots)
+	w.dynamic.forget()
+}
+
+// groups executes the workgroups from one number to the next, x fastest. It says whether they came to their end.
+func (w *worker) groups(from, to uint64) bool {
+	size := &w.run.Groups
+	row := from / uint64(size[0])
+	id := [3]uint32{uint32(from % uint64(size[0])), uint32(row % uint64(size[1])), uint32(row / uint64(size[1]))}
+	for ; from < to; from++ {
+		w.beginGroup(id)
+		if !w.execute() || w.tick(-1) {
+			return false
+		}
+		for i := range id {
+			id[i]++
+			if id[i] < size[i] {
+				break
+			}
+			id[i] = 0
+		}
+	}
+	return true
+}
+
+// tick says whether the dispatch has been stopped; now and then it asks Stop. The loop is the one that goes round, or -1.
+func (w *worker) tick(loop int32) bool {
+	w.ticks--
+	if w.ticks <= 0 {
+		w.ticks = ticks
+		if stop := w.run.Stop; stop != nil && stop() {
+			w.run.stop(loop)
+			return true
+		}
+	}
+	if w.run.stopped.Load() {
+		w.run.stopAlso(loop)
+		return true
+	}
+	return false
+}
+
+func (w *worker) beginGroup(id [3]uint32) {
+	w.beginGroupBuiltins(id)
+	if w.program.ZeroShared {
+		clear(w.shared)
+	}
+	w.activate(w.start)
+	if w.touched {
+		w.touched = false
+		for chunk := range w.start.end {
+			copy(w.chunk32(w.program.Mask, chunk)[:], w.full[chunk*kernel.Width:])
+		}
+	}
+}
+
+// activate makes the lanes of a span of the execution mask the active ones.
+func (w *worker) activate(s span) {
+	w.active = s
+	w.mask = w.lanes
+	if s.full {
+		w.mask = kernel.Register{}
+	}
+}
+
+// enter makes a pending mask the execution mask. It says whether there are lanes in it.
+func (w *worker) enter(mask int32) bool {
+	m := &w.pending[mask]
+	from, n := m.first, m.end-m.first
+	if n == 0 {
+		return false
+	}
+	m.span = span{}
+	w.touched = true
+	first, end, full := w.kernels.Take(w.lanes.Skip(from), m.register.Skip(from), n)
+	w.activate(span{from + first, from + end, full})
+	return first != end
+}
+
+// split adds the active lanes where condition is true to one mask, and the others to another.
+func (w *worker) split(yes, no *pending, condition kernel.Register) {
+	w.kernels.Split(yes.register, no.register, w.lanes, condition, w.active.first, w.active.end-w.active.first)
+	yes.add(w.active)
+	no.add(w.active)
+	w.active = span{}
+}
+
+// leave adds the active lanes to a mask.
+func (w *worker) leave(to *pending) {
+	w.kernels.OrInto(to.register, w.lanes, w.active.first, w.active.end-w.active.first)
+	to.add(w.active)
+	w.active = span{}
+}
+
+// add says that there may be lanes in more chunks.
+func (m *pending) add(s span) {
+	switch {
+	case s.first == s.end:
+	case m.first == m.end:
+		m.span = s
+	default:
+		m.span = span{first: min(m.first, s.first), end: max(m.end, s.end)}
+	}
+}
+
+// waiting says whether there are lanes in a mask.
+func (w *worker) waiting(m *pending) bool {
+	if m.first == m.end {
+		return false
+	}
+	first, end, _ := w.kernels.Active(m.register.Skip(m.first), m.end-m.first)
+	return first != end
+}
+
+// execute executes the instructions for a workgroup. It says whether it came to the end.
+func (w *worker) execute() bool {
+	steps := w.steps
+	next := 0
+	for {
+		s := &steps[next]
+		next++
+		switch s.act {
+		case actKernel:
+			s.run(&s.args, w.active.first, w.active.end-w.active.first)
+		case actOnce:
+			s.run(&s.args, 0, 1)
+		case actMasked:
+			s.args.Mask = w.mask
+			s.run(&s.args, w.active.first, w.active.end-w.active.first)
+		case actBased:
+			s.args.Immediate = s.immediate()
+			s.args.Mask = w.mask
+			s.run(&s.args, w.active.first, w.active.end-w.active.first)
+		case actBasedOnce:
+			s.args.Immediate = s.immediate()
+			s.run(&s.args, 0, 1)
+		case actDynamic:
+			w.accessDynamic(s)
+		case actPhysical:
+			w.accessPhysical(s)
+		case actJump:
+			next = int(s.target)
+		case actJumpIf:
+			if w.condition(s.inst.A) {
+				next = int(s.target)
+			}
+		case actJumpUnless:
+			if !w.condition(s.inst.A) {
+				next = int(s.target)
+			}
+		case actSplit:
+			w.split(&w.pending[s.to], &w.pending[s.other], s.args.A)
+		case actLeave:
+			w.leave(&w.pending[s.to])
+		case actEnter:
+			if !w.enter(s.to) {
+				next = int(s.target)
+			}
+		case actAgain:
+			if w.waiting(&w.pending[s.to]) {
+				if w.tick(s.index) {
+					return false
+				}
+				next = int(s.target)
+			}
+		case actBack:
+			if w.tick(s.index) {
+				return false
+			}
+		case actBarrier:
+			w.fence.Add(1)
+		case actImage:
+			w.image(&w.program.Images[s.index])
+		case actSubgroup:
+			w.subgroup(&w.program.Subgroups[s.index])
+		case actPrint:
+			w.print(&w.program.Prints[s.index])
+		case actLength:
+			w.arrayLength(s)
+		case actEnd:
+			return true
+		}
+	}
+}
+
+// condition is the value of a uniform mask.
+func (w *worker) condition(r Register) bool { return w.chunk32(r, 0)[0] != 0 }
+
+// arrayLength writes how many elements of a size fit into a memory behind what comes before them.
+func (w *worker) arrayLength(s *step) {
+	in := s.inst
+	length := func(m kernel.Memory) uint32 {
+		if m.Size < in.Immediate {
+			return 0
+		}
+		return uint32((m.Size - in.Immediate) / uint64(max(in.Stride, 1)))
+	}
+	if !in.Dynamic || in.C.Uniform() {
+		var m kernel.Memory
+		if in.Dynamic {
+			m = w.element(in.Index, w.chunk32(in.C, 0)[0])
+		} else {
+			m = w.slots[in.Index]
+		}
+		n := length(m)
+		first, end := 0, 1
+		if !in.Dst.Uniform() {
+			first, end = w.active.first, w.active.end
+		}
+		for chunk := first; chunk < end; chunk++ {
+			*w.chunk32(in.Dst, chunk) = [kernel.Width]uint32{n, n, n, n, n, n, n, n}
+		}
+		return
+	}
+	for chunk := w.active.first; chunk < w.active.end; chunk++ {
+		active, elements, lengths := w.activeMask(chunk), w.chunk32(in.C, chunk), w.chunk32(in.Dst, chunk)
+		for lane := range active {
+			if active[lane] != 0 {
+				lengths[lane] = length(w.element(in.Index, elements[lane]))
+			}
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package compute
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"farside/compute/internal/kernel"
+)
+
+// align is what register files and shared memory begin at a multiple of: a line of the cache.
+const align = 64
+
+// worker executes workgroups of a program, one after the other.
+type worker struct {
+	program  *Program
+	kernels  *kernel.Set
+	run      *run
+	file     []byte // the registers
+	steps    []step
+	slots    []kernel.Memory
+	privates []kernel.Memory
+	shared   []byte
+	pending  []pending // of each mask register that control flow uses; the last one takes the lanes that end
+
+	// The lanes outside of the chunks of active do not take part, whatever the register of the execution mask has there.
+	active  span
+	lanes   kernel.Register // the execution mask
+	mask    kernel.Register // the same, or none where all lanes of the active chunks take part
+	touched bool            // the register is not as at the start of a workgroup any more
+	start   span            // of the mask at the start of a workgroup
+	full    []uint32        // the mask at the start of a workgroup
+	ticks   int             // until Stop is asked
+	fence   atomic.Uint32
+
+	builtins builtins
+	dynamic  dynamic
+}
+
+// pending is a mask register that collects lanes for an Enter or Again.
+type pending struct {
+	register kernel.Register
+	span     // in which it may have lanes
+}
+
+// span is the chunks from first to before end; full says that all their lanes are in it.
+type span struct {
+	first, end int
+	full       bool
+}
+
+// aligned returns n bytes, zeroed, at a multiple of align.
+func aligned(n int) []byte {
+	b := make([]byte, n+align)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (align - 1)
+	return b[skip : int(skip)+n : int(skip)+n]
+}
+
+func newWorker(p *Program) *worker {
+	e := &p.engine
+	w := &worker{
+		program:  p,
+		kernels:  e.kernels,
+		file:     aligned(int(p.FileSize)),
+		steps:    append([]step(nil), e.steps...),
+		slots:    make([]kernel.Memory, len(p.Slots)),
+		privates: make([]kernel.Memory, len(e.privates)),
+		shared:   aligned(int(p.Shared)),
+		pending:  make([]pending, len(e.masks)+1),
+	}
+	w.dynamic.init()
+	for i, private := range e.privates {
+		size := uint64(private.base.Size)
+		if !private.base.Uniform() {
+			size = uint64(private.base.Step) * uint64(e.chunks)
+		}
+		w.privates[i] = kernel.Memory{Base: w.bind(private.base).Base, Size: size * private.count}
+	}
+	for i, r := range e.masks {
+		w.pending[i].register = w.bind(r)
+	}
+	w.pending[len(e.masks)].register = kernel.Register{Base: unsafe.Pointer(unsafe.SliceData(aligned(32))), Step: 0}
+	w.lanes = w.bind(p.Mask)
+	for i := range w.steps {
+		w.bindStep(&w.steps[i])
+	}
+	for _, c := range p.Constants {
+		w.setUniform(c.Register, c.Bits)
+	}
+	w.start = span{0, e.chunks, p.Lanes%kernel.Width == 0}
+	w.full = make([]uint32, e.chunks*kernel.Width)
+	for i := range p.Lanes {
+		w.full[i] = ^uint32(0)
+	}
+	w.touched = true
+	w.bindBuiltins()
+	return w
+}
+
+// bind says where a register lies in the worker's file.
+func (w *worker) bind(r Register) kernel.Register {
+	if r.Size == 0 {
+		return kernel.Register{}
+	}
+	return kernel.Register{Base: unsafe.Pointer(&w.file[r.Offset]), Step: uintptr(r.Step)}
+}
+
+func (w *worker) bindStep(s *step) {
+	in := s.inst
+	s.args = kernel.Args{Dst: w.bind(in.Dst), A: w.bind(in.A), B: w.bind(in.B), C: w.bind(in.C), Immediate: in.Immediate}
+	switch in.Code {
+	case Access, AccessPhysical, AccessPrivate:
+		if in.A.Size == 0 {
+			s.args.A = w.dynamic.zero
+		}
+		if in.Base.Size > 0 {
+			s.base = w.chunk32(in.Base, 0)
+		}
+	}
+	switch in.Code {
+	case Access:
+		s.args.C = w.bind(in.D)
+		if !in.Dynamic {
+			s.args.Memory = &w.slots[in.Index]
+		}
+	case AccessPhysical:
+		s.args.C = w.bind(in.D)
+	case AccessPrivate:
+		s.args.C = kernel.Register{}
+		s.args.Memory = &w.privates[s.index]
+	}
+}
+
+// setUniform writes the copies of a uniform register.
+func (w *worker) setUniform(r Register, bits uint64) {
+	if r.Size == 64 {
+		lanes := w.chunk64(r, 0)
+		for i := range lanes {
+			lanes[i] = bits
+		}
+		return
+	}
+	lanes := w.chunk32(r, 0)
+	for i := range lanes {
+		lanes[i] = uint32(bits)
+	}
+}
+
+// chunk32 is a chunk of a register of 32-bit values; of a uniform register there is one.
+func (w *worker) chunk32(r Register, chunk int) *[kernel.Width]uint32 {
+	at := int(r.Offset) + chunk*int(r.Step)
+	return (*[kernel.Width]uint32)(unsafe.Pointer(unsafe.SliceData(w.file[at : at+32])))
+}
+
+// chunk64 is a chunk of a register of 64-bit values; of a uniform register there is one.
+func (w *worker) chunk64(r Register, chunk int) *[kernel.Width]uint64 {
+	at := int(r.Offset) + chunk*int(r.Step)
+	return (*[kernel.Width]uint64)(unsafe.Pointer(unsafe.SliceData(w.file[at : at+64])))
+}
+
+// activeMask is the lanes of a chunk that are active, all ones for each; the chunk must be one of the active ones:
+//
+//	for chunk := w.active.first; chunk < w.active.end; chunk++ {
+func (w *worker) activeMask(chunk int) *[kernel.Width]uint32 {
+	if w.active.full {
+		return &allLanes
+	}
+	return w.chunk32(w.program.Mask, chunk)
+}
+
+var allLanes = [kernel.Width]uint32{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0)}
+
+// slice is memory over bytes of Go's or the application's.
+func slice(b []byte) kernel.Memory {
+	if len(b) == 0 {
+		return kernel.Memory{}
+	}
+	return kernel.Memory{Base: unsafe.Pointer(unsafe.SliceData(b)), Size: uint64(len(b))}
+}
+
+// newRegister is a register outside of the file, with a copy of the values, a multiple of eight. It also returns its
+// first chunk.
+func newRegister(values []uint32) (kernel.Register, *[kernel.Width]uint32) {
+	b := aligned(4 * len(values))
+	base := unsafe.Pointer(unsafe.SliceData(b))
+	copy(unsafe.Slice((*uint32)(base), len(values)), values)
+	return kernel.Register{Base: base, Step: 4 * kernel.Width}, (*[kernel.Width]uint32)(base)
+}
