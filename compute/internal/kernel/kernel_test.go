@@ -9,8 +9,11 @@ import (
 	"unsafe"
 )
 
-// chunks is the length of the registers of the tests; some kernels do two or four at once.
-const chunks = 11
+// chunks is the length of the registers of the tests, room that of what they take in a file.
+const (
+	chunks = 11
+	room   = 32
+)
 
 // file holds registers at addresses as the kernels want them.
 type file struct {
@@ -33,7 +36,7 @@ func (f *file) register(bits int, uniform bool) Register {
 	if !uniform {
 		r.Step = uintptr(bits)
 	}
-	f.used += chunks * bits / 8
+	f.used += room * bits / 8
 	return r
 }
 

@@ -1,7 +1,5 @@
 package kernel
 
-import "os"
-
 // Table holds a kernel for each Op.
 type Table [NumOps]Func
 
@@ -45,11 +43,4 @@ func plain() *Set {
 	fillMemory(&s.Ops)
 	fillAtomics(&s.Ops)
 	return s
-}
-
-func best() *Set {
-	if os.Getenv("FARSIDE_KERNELS") == "go" {
-		return goSet
-	}
-	return goSet
 }

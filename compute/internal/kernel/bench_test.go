@@ -1,0 +1,51 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// The figures are for 256 lanes, and for 8, which shows what a call costs.
+func BenchmarkKernels(b *testing.B) {
+	ops := []Op{Move32, AddI32, MulI32, ShlI32, LtU32, MulAddSat, DivU32, DivS32, Select32, AddF32, FmaF32, DivF32, SqrtF32,
+		InverseSqrtF32, MinF32, ExpF32, LogF32, PowF32, SinF32, TanF32, RemF32, AddI64, AddF64, DivF64, F32ToU32, RoundF16}
+	for _, s := range sets() {
+		for _, op := range ops {
+			for _, n := range []int{1, 32} {
+				b.Run(fmt.Sprintf("%s/%s/%d", s.Name, op, n*Width), func(b *testing.B) {
+					benchmark(b, s.Ops[op], expectations()[op], n)
+				})
+			}
+		}
+	}
+}
+
+func benchmark(b *testing.B, kernel Func, shape expectation, n int) {
+	random := rand.New(rand.NewPCG(1, 1))
+	f := newFile()
+	args := Args{Immediate: 4, Dst: f.register(shape.result.bits(), false)}
+	for i, operand := range shape.operands {
+		r := f.register(shape.operands[i].bits(), false)
+		*[]*Register{&args.A, &args.B, &args.C}[i] = r
+		for chunk := range n {
+			for lane := range Width {
+				value := uint64(random.IntN(1000) + 1)
+				switch operand {
+				case kindF32:
+					value = raw32(float64(value) / 64)
+				case kindF64:
+					value = math.Float64bits(float64(value) / 64)
+				case kindMask:
+					value = -(value & 1)
+				}
+				set(r, operand.bits(), chunk, lane, value)
+			}
+		}
+	}
+	for b.Loop() {
+		kernel(&args, 0, n)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n*Width), "ns/lane")
+}
