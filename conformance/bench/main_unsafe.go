@@ -316,15 +316,16 @@ func measure(output string, check bool) error {
 		return err
 	}
 	defer fabric.close()
-	from, to := mapAnonymous(large), mapAnonymous(large)
 	for range rounds {
 		for _, d := range drivers {
 			d.sample(l, all)
 			if err := d.transfer.sample(d, l, all); err != nil {
 				return err
 			}
+			if d.name == "farside" {
+				d.transfer.sampleMemory(l, all)
+			}
 		}
-		sampleMemory(l, all, to, from)
 		if err := sampleTrips(all); err != nil {
 			return err
 		}

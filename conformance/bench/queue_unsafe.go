@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"farside/conformance/vulkan"
 	"farside/internal/vk"
 )
@@ -46,6 +44,7 @@ type transferBench struct {
 	recording vk.CommandBuffer
 	threads   []vk.CommandBuffer // one for each processor, each in a pool of its own
 	small     [2]vk.Buffer
+	large     [2][]byte // the memory of the large buffers, mapped
 	region    *vk.BufferCopy
 	barrier   *vk.MemoryBarrier
 	work      []transferWork
@@ -85,12 +84,18 @@ func openTransferBench(d *vulkan.Device, memoryType uint32) (*transferBench, err
 	}
 	var big [2]vk.Buffer
 	for i := range 2 {
-		if b.small[i], err = boundBuffer(d, mib, memoryType); err != nil {
+		if b.small[i], _, err = boundBuffer(d, mib, memoryType); err != nil {
 			return nil, err
 		}
-		if big[i], err = boundBuffer(d, large, memoryType); err != nil {
+		var memory vk.DeviceMemory
+		if big[i], memory, err = boundBuffer(d, large, memoryType); err != nil {
 			return nil, err
 		}
+		mapped, r := d.Map(memory, 0, large)
+		if r != vk.SUCCESS {
+			return nil, fmt.Errorf("vkMapMemory: %v", r)
+		}
+		b.large[i] = unsafe.Slice((*byte)(mapped), large)
 	}
 	var images [3]vk.Image
 	for i, size := range []uint32{texels, texels, texels / 2} {
@@ -187,40 +192,31 @@ func (b *transferBench) recordAll(d *vulkan.Device, list []vk.CommandBuffer, rec
 	return min(r, inner) // errors are negative
 }
 
-// sampleMemory measures the C library's memset and memcpy on as many threads as there are processors.
-func sampleMemory(l *loops, into map[string][]float64, to, from []byte) {
+// sampleMemory measures the C library's memset and memcpy on as many threads as there are processors, on the memory of
+// the driver's large buffers: how fast memory is depends on the pages that it was given.
+func (b *transferBench) sampleMemory(l *loops, into map[string][]float64) {
 	threads := uintptr(runtime.NumCPU())
+	from, to := b.large[1], b.large[0]
 	run(1, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads)
 	into["memset"] = append(into["memset"], run(sustained, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads))
+	to, from = from, to // the driver copies from the first to the second
 	into["memcpy"] = append(into["memcpy"], run(sustained, l.memoryThreads, address(&to[0]), address(&from[0]), uintptr(len(to)), threads))
 }
 
-// mapAnonymous returns memory like a driver's, of whole touched pages.
-func mapAnonymous(size int) []byte {
-	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-	if err != nil {
-		panic(fmt.Sprintf("mmap of %d bytes: %v", size, err))
-	}
-	for i := range b {
-		b[i] = 1
-	}
-	return b
-}
-
 // boundBuffer makes a buffer for transfers, bound to memory of its own.
-func boundBuffer(d *vulkan.Device, size uint64, memoryType uint32) (vk.Buffer, error) {
+func boundBuffer(d *vulkan.Device, size uint64, memoryType uint32) (vk.Buffer, vk.DeviceMemory, error) {
 	b, r := d.CreateBuffer(size, 0)
 	if r != vk.SUCCESS {
-		return 0, fmt.Errorf("vkCreateBuffer: %v", r)
+		return 0, 0, fmt.Errorf("vkCreateBuffer: %v", r)
 	}
 	m, r := d.Allocate(d.BufferRequirements(b).Size, memoryType, nil)
 	if r == vk.SUCCESS {
 		r = d.BindBuffer(b, m, 0)
 	}
 	if r != vk.SUCCESS {
-		return 0, fmt.Errorf("memory of a buffer of %d bytes: %v", size, r)
+		return 0, 0, fmt.Errorf("memory of a buffer of %d bytes: %v", size, r)
 	}
-	return b, nil
+	return b, m, nil
 }
 
 // boundImage makes an RGBA8 image of size x size texels, bound to memory of its own.

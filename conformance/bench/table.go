@@ -89,7 +89,7 @@ func page(table []string, versions string) string {
 
 Both drivers in one process behind the system's Vulkan loader, medians of %d interleaved rounds; the loops over
 driver calls are C. Farside maps memory when vkMapMemory is called, lavapipe when it is allocated or imported: the
-rows "map + touch" count that too. Peers use memory of another process; what they move is compared with memcpy over the
+rows "map + touch" count that too. memset and memcpy work on the memory of the buffers that Farside fills and copies. Peers use memory of another process; what they move is compared with memcpy over the
 same mapping, and libfabric over loopback TCP with a loop that calls nothing but the library. Written by `+"`go run ./conformance/bench -o docs/benchmarks.md`"+`.
 
 Machine: %s, %d logical processors, Linux %s, %s.

@@ -108,7 +108,7 @@ func (p *tripPeer) makeBuffers(fds []int) error {
 	if r != vk.SUCCESS {
 		return fmt.Errorf("shared memory: %v", r)
 	}
-	local, err := boundBuffer(p.dev, piece, 0)
+	local, _, err := boundBuffer(p.dev, piece, 0)
 	if err != nil {
 		return err
 	}
