@@ -128,6 +128,12 @@ func (d *device) destroy() {
 			destroyEvent(d.handle, vk.Event(h), nil)
 		case vk.OBJECT_TYPE_PRIVATE_DATA_SLOT:
 			destroyPrivateDataSlot(d.handle, vk.PrivateDataSlot(h), nil)
+		case vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT:
+			descriptorSetLayouts.Remove(h)
+		case vk.OBJECT_TYPE_DESCRIPTOR_POOL:
+			destroyDescriptorPool(d.handle, vk.DescriptorPool(h), nil)
+		case vk.OBJECT_TYPE_DESCRIPTOR_UPDATE_TEMPLATE:
+			descriptorUpdateTemplates.Remove(h)
 		case vk.OBJECT_TYPE_COMMAND_POOL:
 			destroyCommandPool(d.handle, vk.CommandPool(h), nil)
 		}

@@ -276,5 +276,19 @@ func init() {
 		TransitionImageLayout:                  transitionImageLayout,
 		CreateImageView:                        createImageView,
 		DestroyImageView:                       destroyImageView,
+
+		// Descriptors
+		CreateDescriptorSetLayout:       createDescriptorSetLayout,
+		DestroyDescriptorSetLayout:      destroyDescriptorSetLayout,
+		GetDescriptorSetLayoutSupport:   getDescriptorSetLayoutSupport,
+		CreateDescriptorPool:            createDescriptorPool,
+		DestroyDescriptorPool:           destroyDescriptorPool,
+		ResetDescriptorPool:             resetDescriptorPool,
+		AllocateDescriptorSets:          allocateDescriptorSets,
+		FreeDescriptorSets:              freeDescriptorSets,
+		UpdateDescriptorSets:            updateDescriptorSets,
+		CreateDescriptorUpdateTemplate:  createDescriptorUpdateTemplate,
+		DestroyDescriptorUpdateTemplate: destroyDescriptorUpdateTemplate,
+		UpdateDescriptorSetWithTemplate: updateDescriptorSetWithTemplate,
 	})
 }

@@ -70,6 +70,14 @@ type Commands struct {
 	GetImageSubresourceLayout                        func(device vk.Device, image vk.Image, subresource *vk.ImageSubresource, layout *vk.SubresourceLayout)
 	CreateImageView                                  func(device vk.Device, createInfo *vk.ImageViewCreateInfo, allocator *vk.AllocationCallbacks, view *vk.ImageView) vk.Result
 	DestroyImageView                                 func(device vk.Device, imageView vk.ImageView, allocator *vk.AllocationCallbacks)
+	CreateDescriptorSetLayout                        func(device vk.Device, createInfo *vk.DescriptorSetLayoutCreateInfo, allocator *vk.AllocationCallbacks, setLayout *vk.DescriptorSetLayout) vk.Result
+	DestroyDescriptorSetLayout                       func(device vk.Device, descriptorSetLayout vk.DescriptorSetLayout, allocator *vk.AllocationCallbacks)
+	CreateDescriptorPool                             func(device vk.Device, createInfo *vk.DescriptorPoolCreateInfo, allocator *vk.AllocationCallbacks, descriptorPool *vk.DescriptorPool) vk.Result
+	DestroyDescriptorPool                            func(device vk.Device, descriptorPool vk.DescriptorPool, allocator *vk.AllocationCallbacks)
+	ResetDescriptorPool                              func(device vk.Device, descriptorPool vk.DescriptorPool, flags vk.DescriptorPoolResetFlags) vk.Result
+	AllocateDescriptorSets                           func(device vk.Device, allocateInfo *vk.DescriptorSetAllocateInfo, descriptorSets *vk.DescriptorSet) vk.Result
+	FreeDescriptorSets                               func(device vk.Device, descriptorPool vk.DescriptorPool, descriptorSetCount uint32, descriptorSets *vk.DescriptorSet) vk.Result
+	UpdateDescriptorSets                             func(device vk.Device, descriptorWriteCount uint32, descriptorWrites *vk.WriteDescriptorSet, descriptorCopyCount uint32, descriptorCopies *vk.CopyDescriptorSet)
 	CreateCommandPool                                func(device vk.Device, createInfo *vk.CommandPoolCreateInfo, allocator *vk.AllocationCallbacks, commandPool *vk.CommandPool) vk.Result
 	DestroyCommandPool                               func(device vk.Device, commandPool vk.CommandPool, allocator *vk.AllocationCallbacks)
 	ResetCommandPool                                 func(device vk.Device, commandPool vk.CommandPool, flags vk.CommandPoolResetFlags) vk.Result
@@ -122,6 +130,9 @@ type Commands struct {
 	BindBufferMemory2                                func(device vk.Device, bindInfoCount uint32, bindInfos *vk.BindBufferMemoryInfo) vk.Result
 	BindImageMemory2                                 func(device vk.Device, bindInfoCount uint32, bindInfos *vk.BindImageMemoryInfo) vk.Result
 	CmdSetDeviceMask                                 func(commandBuffer vk.CommandBuffer, deviceMask uint32)
+	CreateDescriptorUpdateTemplate                   func(device vk.Device, createInfo *vk.DescriptorUpdateTemplateCreateInfo, allocator *vk.AllocationCallbacks, descriptorUpdateTemplate *vk.DescriptorUpdateTemplate) vk.Result
+	DestroyDescriptorUpdateTemplate                  func(device vk.Device, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, allocator *vk.AllocationCallbacks)
+	UpdateDescriptorSetWithTemplate                  func(device vk.Device, descriptorSet vk.DescriptorSet, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, data unsafe.Pointer)
 	GetBufferMemoryRequirements2                     func(device vk.Device, info *vk.BufferMemoryRequirementsInfo2, memoryRequirements *vk.MemoryRequirements2)
 	GetImageMemoryRequirements2                      func(device vk.Device, info *vk.ImageMemoryRequirementsInfo2, memoryRequirements *vk.MemoryRequirements2)
 	GetImageSparseMemoryRequirements2                func(device vk.Device, info *vk.ImageSparseMemoryRequirementsInfo2, sparseMemoryRequirementCount *uint32, sparseMemoryRequirements *vk.SparseImageMemoryRequirements2)
@@ -129,6 +140,7 @@ type Commands struct {
 	GetDeviceImageMemoryRequirements                 func(device vk.Device, info *vk.DeviceImageMemoryRequirements, memoryRequirements *vk.MemoryRequirements2)
 	GetDeviceImageSparseMemoryRequirements           func(device vk.Device, info *vk.DeviceImageMemoryRequirements, sparseMemoryRequirementCount *uint32, sparseMemoryRequirements *vk.SparseImageMemoryRequirements2)
 	GetDeviceQueue2                                  func(device vk.Device, queueInfo *vk.DeviceQueueInfo2, queue *vk.Queue)
+	GetDescriptorSetLayoutSupport                    func(device vk.Device, createInfo *vk.DescriptorSetLayoutCreateInfo, support *vk.DescriptorSetLayoutSupport)
 	GetPhysicalDeviceCalibrateableTimeDomainsKHR     func(physicalDevice vk.PhysicalDevice, timeDomainCount *uint32, timeDomains *vk.TimeDomainKHR) vk.Result
 	GetCalibratedTimestampsKHR                       func(device vk.Device, timestampCount uint32, timestampInfos *vk.CalibratedTimestampInfoKHR, timestamps *uint64, maxDeviation *uint64) vk.Result
 	SetDebugUtilsObjectNameEXT                       func(device vk.Device, nameInfo *vk.DebugUtilsObjectNameInfoEXT) vk.Result
@@ -878,14 +890,14 @@ var dispatchers = [227]func(*Frame){
 	72:  absent, // vkDestroyPipelineLayout
 	73:  absent, // vkCreateSampler
 	74:  absent, // vkDestroySampler
-	75:  absent, // vkCreateDescriptorSetLayout
-	76:  absent, // vkDestroyDescriptorSetLayout
-	77:  absent, // vkCreateDescriptorPool
-	78:  absent, // vkDestroyDescriptorPool
-	79:  absent, // vkResetDescriptorPool
-	80:  absent, // vkAllocateDescriptorSets
-	81:  absent, // vkFreeDescriptorSets
-	82:  absent, // vkUpdateDescriptorSets
+	75:  callCreateDescriptorSetLayout,
+	76:  callDestroyDescriptorSetLayout,
+	77:  callCreateDescriptorPool,
+	78:  callDestroyDescriptorPool,
+	79:  callResetDescriptorPool,
+	80:  callAllocateDescriptorSets,
+	81:  callFreeDescriptorSets,
+	82:  callUpdateDescriptorSets,
 	83:  absent, // vkCreateFramebuffer
 	84:  absent, // vkDestroyFramebuffer
 	85:  absent, // vkCreateRenderPass
@@ -968,9 +980,9 @@ var dispatchers = [227]func(*Frame){
 	162: callBindImageMemory2,
 	163: callCmdSetDeviceMask,
 	164: absent, // vkCmdDispatchBase
-	165: absent, // vkCreateDescriptorUpdateTemplate
-	166: absent, // vkDestroyDescriptorUpdateTemplate
-	167: absent, // vkUpdateDescriptorSetWithTemplate
+	165: callCreateDescriptorUpdateTemplate,
+	166: callDestroyDescriptorUpdateTemplate,
+	167: callUpdateDescriptorSetWithTemplate,
 	168: callGetBufferMemoryRequirements2,
 	169: callGetImageMemoryRequirements2,
 	170: callGetImageSparseMemoryRequirements2,
@@ -980,7 +992,7 @@ var dispatchers = [227]func(*Frame){
 	174: absent, // vkCreateSamplerYcbcrConversion
 	175: absent, // vkDestroySamplerYcbcrConversion
 	176: callGetDeviceQueue2,
-	177: absent, // vkGetDescriptorSetLayoutSupport
+	177: callGetDescriptorSetLayoutSupport,
 	178: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
 	179: callGetCalibratedTimestampsKHR,
 	180: callSetDebugUtilsObjectNameEXT,
@@ -1272,6 +1284,38 @@ func callDestroyImageView(f *Frame) {
 	installed.DestroyImageView(vk.Device(f.word(0)), vk.ImageView(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
 }
 
+func callCreateDescriptorSetLayout(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateDescriptorSetLayout(vk.Device(f.word(0)), (*vk.DescriptorSetLayoutCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.DescriptorSetLayout)(f.pointer(3)))))
+}
+
+func callDestroyDescriptorSetLayout(f *Frame) {
+	installed.DestroyDescriptorSetLayout(vk.Device(f.word(0)), vk.DescriptorSetLayout(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callCreateDescriptorPool(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateDescriptorPool(vk.Device(f.word(0)), (*vk.DescriptorPoolCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.DescriptorPool)(f.pointer(3)))))
+}
+
+func callDestroyDescriptorPool(f *Frame) {
+	installed.DestroyDescriptorPool(vk.Device(f.word(0)), vk.DescriptorPool(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callResetDescriptorPool(f *Frame) {
+	f.result = uintptr(uint32(installed.ResetDescriptorPool(vk.Device(f.word(0)), vk.DescriptorPool(f.word(1)), vk.DescriptorPoolResetFlags(f.word(2)))))
+}
+
+func callAllocateDescriptorSets(f *Frame) {
+	f.result = uintptr(uint32(installed.AllocateDescriptorSets(vk.Device(f.word(0)), (*vk.DescriptorSetAllocateInfo)(f.pointer(1)), (*vk.DescriptorSet)(f.pointer(2)))))
+}
+
+func callFreeDescriptorSets(f *Frame) {
+	f.result = uintptr(uint32(installed.FreeDescriptorSets(vk.Device(f.word(0)), vk.DescriptorPool(f.word(1)), uint32(f.word(2)), (*vk.DescriptorSet)(f.pointer(3)))))
+}
+
+func callUpdateDescriptorSets(f *Frame) {
+	installed.UpdateDescriptorSets(vk.Device(f.word(0)), uint32(f.word(1)), (*vk.WriteDescriptorSet)(f.pointer(2)), uint32(f.word(3)), (*vk.CopyDescriptorSet)(f.pointer(4)))
+}
+
 func callCreateCommandPool(f *Frame) {
 	f.result = uintptr(uint32(installed.CreateCommandPool(vk.Device(f.word(0)), (*vk.CommandPoolCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.CommandPool)(f.pointer(3)))))
 }
@@ -1480,6 +1524,18 @@ func callCmdSetDeviceMask(f *Frame) {
 	installed.CmdSetDeviceMask(vk.CommandBuffer(f.word(0)), uint32(f.word(1)))
 }
 
+func callCreateDescriptorUpdateTemplate(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateDescriptorUpdateTemplate(vk.Device(f.word(0)), (*vk.DescriptorUpdateTemplateCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.DescriptorUpdateTemplate)(f.pointer(3)))))
+}
+
+func callDestroyDescriptorUpdateTemplate(f *Frame) {
+	installed.DestroyDescriptorUpdateTemplate(vk.Device(f.word(0)), vk.DescriptorUpdateTemplate(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callUpdateDescriptorSetWithTemplate(f *Frame) {
+	installed.UpdateDescriptorSetWithTemplate(vk.Device(f.word(0)), vk.DescriptorSet(f.word(1)), vk.DescriptorUpdateTemplate(f.word(2)), f.pointer(3))
+}
+
 func callGetBufferMemoryRequirements2(f *Frame) {
 	installed.GetBufferMemoryRequirements2(vk.Device(f.word(0)), (*vk.BufferMemoryRequirementsInfo2)(f.pointer(1)), (*vk.MemoryRequirements2)(f.pointer(2)))
 }
@@ -1506,6 +1562,10 @@ func callGetDeviceImageSparseMemoryRequirements(f *Frame) {
 
 func callGetDeviceQueue2(f *Frame) {
 	installed.GetDeviceQueue2(vk.Device(f.word(0)), (*vk.DeviceQueueInfo2)(f.pointer(1)), (*vk.Queue)(f.pointer(2)))
+}
+
+func callGetDescriptorSetLayoutSupport(f *Frame) {
+	installed.GetDescriptorSetLayoutSupport(vk.Device(f.word(0)), (*vk.DescriptorSetLayoutCreateInfo)(f.pointer(1)), (*vk.DescriptorSetLayoutSupport)(f.pointer(2)))
 }
 
 func callGetPhysicalDeviceCalibrateableTimeDomainsKHR(f *Frame) {

@@ -199,3 +199,18 @@ func (l *Layout) sum() uint64 {
 	}
 	return h
 }
+
+// MaxVariable is how many elements the binding with a variable count could have at most, beside the others
+// (VkDescriptorSetVariableDescriptorCountLayoutSupport); 0 where no binding has one.
+func (l *Layout) MaxVariable() uint32 {
+	n := len(l.Bindings)
+	if n == 0 || !l.Bindings[n-1].Variable() {
+		return 0
+	}
+	last := &l.Bindings[n-1]
+	if last.inline() {
+		return MaxInlineBytes
+	}
+	descriptors, _ := l.sizes(0)
+	return MaxDescriptors - descriptors
+}

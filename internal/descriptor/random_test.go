@@ -273,7 +273,7 @@ func FuzzTemplate(f *testing.F) {
 		}
 		if len(data) >= template.Size() {
 			for i := range template.Len() {
-				if w := template.Write(i, data); !w.complete() {
+				if w := template.Write(i, data); !w.Complete() {
 					t.Errorf("%d bytes are enough for the template, and not for write %d, %+v", len(data), i, w)
 				}
 			}

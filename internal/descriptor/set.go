@@ -152,8 +152,8 @@ type Write struct {
 // Info decodes what the write says about one of its descriptors. It must not be an inline uniform block.
 func (w *Write) Info(i uint32) Descriptor { return decode(w.Type, w.Data[uint64(i)*w.Stride:]) }
 
-// complete says whether Data has what Count asks for.
-func (w *Write) complete() bool {
+// Complete says whether Data has what Count asks for.
+func (w *Write) Complete() bool {
 	if w.Count == 0 {
 		return true
 	}
@@ -176,7 +176,7 @@ func (s *Set) Write(w *Write) error {
 		return nil
 	case at.binding.Type != w.Type:
 		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-00319", "%v for binding %d, which is %v", w.Type, w.Binding, at.binding.Type)
-	case !w.complete():
+	case !w.Complete():
 		return vk.Errorf(vk.ERROR_UNKNOWN, "", "%d bytes do not describe %d of %v", len(w.Data), w.Count, w.Type)
 	case at.binding.inline():
 		if w.Element%4 != 0 {

@@ -1,0 +1,128 @@
+package icd
+
+import (
+	"farside/internal/descriptor"
+	"farside/internal/vk"
+)
+
+// updateDescriptorSets makes all writes, then all copies. One that breaks a rule is reported and changes nothing, the
+// others are made.
+func updateDescriptorSets(h vk.Device, writeCount uint32, writes *vk.WriteDescriptorSet, copyCount uint32, copies *vk.CopyDescriptorSet) {
+	for i := range vk.Slice(writes, writeCount) {
+		info := &vk.Slice(writes, writeCount)[i]
+		s := descriptorSets.Get(uint64(info.DstSet))
+		if s == nil {
+			staleHandle("vkUpdateDescriptorSets", vk.OBJECT_TYPE_DESCRIPTOR_SET, uint64(info.DstSet))
+			continue
+		}
+		w, err := writeOf(info)
+		if err == nil {
+			err = s.write(&w)
+		}
+		if err != nil {
+			s.fail("vkUpdateDescriptorSets", info.DstSet, err)
+		}
+	}
+	for i := range vk.Slice(copies, copyCount) {
+		info := &vk.Slice(copies, copyCount)[i]
+		src, dst := descriptorSets.Get(uint64(info.SrcSet)), descriptorSets.Get(uint64(info.DstSet))
+		if src == nil || dst == nil {
+			stale := info.SrcSet
+			if src != nil {
+				stale = info.DstSet
+			}
+			staleHandle("vkUpdateDescriptorSets", vk.OBJECT_TYPE_DESCRIPTOR_SET, uint64(stale))
+			continue
+		}
+		if err := dst.set.Copy(src.set, &descriptor.Copy{
+			SrcBinding: info.SrcBinding, SrcElement: info.SrcArrayElement,
+			DstBinding: info.DstBinding, DstElement: info.DstArrayElement, Count: info.DescriptorCount,
+		}); err != nil {
+			dst.fail("vkUpdateDescriptorSets", info.DstSet, err)
+		}
+	}
+}
+
+// fail reports err as the outcome of command on this set, whose handle is h.
+func (s *descriptorSet) fail(command string, h vk.DescriptorSet, err error) {
+	s.pool.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_DESCRIPTOR_SET, uint64(h)})
+}
+
+// write makes one write if what it names exists.
+func (s *descriptorSet) write(w *descriptor.Write) error {
+	if err := s.pool.device.checkWrite(w); err != nil {
+		return err
+	}
+	return s.set.Write(w)
+}
+
+// checkWrite looks at the objects that a write names. Execution looks at them once more, since they may go before.
+func (d *device) checkWrite(w *descriptor.Write) error {
+	size := descriptor.InfoSize(w.Type)
+	if size <= 1 || !w.Complete() {
+		return nil // has no objects, or is going to fail
+	}
+	null := d.features["nullDescriptor"]
+	for i := range w.Count {
+		if err := checkInfo(w.Type, w.Info(i), null); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkInfo looks at one descriptor of a write; null says whether it may name nothing.
+func checkInfo(t vk.DescriptorType, info descriptor.Descriptor, null bool) error {
+	switch t {
+	case vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER, vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
+		return checkBufferInfo(&info, null, vk.BUFFER_USAGE_UNIFORM_BUFFER_BIT, "VUID-VkWriteDescriptorSet-descriptorType-00330", "VUID-VkWriteDescriptorSet-descriptorType-00327")
+	case vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+		return checkBufferInfo(&info, null, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT, "VUID-VkWriteDescriptorSet-descriptorType-00331", "VUID-VkWriteDescriptorSet-descriptorType-00328")
+	case vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, vk.DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
+		switch {
+		case info.BufferView == 0 && !null:
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-02995", "a buffer view is VK_NULL_HANDLE, without the nullDescriptor feature")
+		case info.BufferView != 0 && bufferViews.Get(uint64(info.BufferView)) == nil:
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-02994", "%#x is no live buffer view", uint64(info.BufferView))
+		}
+	case vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE, vk.DESCRIPTOR_TYPE_STORAGE_IMAGE, vk.DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
+		switch {
+		case info.ImageView == 0 && t == vk.DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-07683", "the image view of an input attachment is VK_NULL_HANDLE")
+		case info.ImageView == 0 && !null:
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-02997", "an image view is VK_NULL_HANDLE, without the nullDescriptor feature")
+		case info.ImageView != 0 && imageViews.Get(uint64(info.ImageView)) == nil:
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-02996", "%#x is no live image view", uint64(info.ImageView))
+		}
+	}
+	return nil
+}
+
+// checkBufferInfo looks at a VkDescriptorBufferInfo; usage and alignment are the VUIDs that demand them.
+func checkBufferInfo(info *descriptor.Descriptor, null bool, wants vk.BufferUsageFlags, usage, alignment string) error {
+	if info.Buffer == 0 {
+		if !null {
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorBufferInfo-buffer-02998", "the buffer is VK_NULL_HANDLE, without the nullDescriptor feature")
+		}
+		return nil
+	}
+	b := buffers.Get(uint64(info.Buffer))
+	switch {
+	case b == nil:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorBufferInfo-buffer-parameter", "%#x is no live buffer", uint64(info.Buffer))
+	case b.usage&wants == 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, usage, "buffer %#x was created without %v", uint64(info.Buffer), wants)
+	case info.Offset >= b.size:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorBufferInfo-offset-00340", "offset %d is not within the buffer of %d bytes", info.Offset, b.size)
+	case info.Offset%minOffsetAlignment != 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, alignment, "offset %d is no multiple of %d", info.Offset, minOffsetAlignment)
+	case info.Range == vk.WHOLE_SIZE:
+		return nil
+	case info.Range == 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorBufferInfo-range-00341", "the range is 0")
+	case info.Range > b.size-info.Offset:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorBufferInfo-range-00342",
+			"%d bytes from offset %d reach beyond the buffer of %d bytes", info.Range, info.Offset, b.size)
+	}
+	return nil
+}
