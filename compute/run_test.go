@@ -270,7 +270,7 @@ func TestRunsAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			for range 10 {
+			for range 3 {
 				words := make([]uint32, 6400)
 				if err := p.Run(&Dispatch{Groups: [3]uint32{100, 1, 1}, Bindings: buffers{words: [][]uint32{words}}}); err != nil {
 					t.Error(err)

@@ -1,0 +1,212 @@
+package compute
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"farside/compute/internal/kernel"
+	"farside/spirv"
+)
+
+func ramp(n int, first, step uint32) []uint32 {
+	words := make([]uint32, n)
+	for i := range words {
+		words[i] = first + uint32(i)*step
+	}
+	return words
+}
+
+// A shader that chooses the buffer in each lane: loads, lengths, and atomics into it.
+func TestChosenBuffers(t *testing.T) {
+	for _, uniform := range []bool{false, true} {
+		a := assemble([3]uint32{20, 1, 1})
+		a.Resources = []Resource{{Set: 1, Binding: 1, Name: "array"}}
+		out := a.slot(Slot{Kind: SlotBuffer})
+		index := a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false)
+		group := a.builtin(spirv.BuiltInWorkgroupId, 0, true)
+		chosen := a.op(kernel.RemU32, a.op(kernel.MulI32, index, a.constant(7)), a.constant(6))
+		if uniform {
+			chosen = group
+		}
+		value, length := a.varying(32), a.varying(32)
+		at := a.op(kernel.ShlI32, index, a.constant(2))
+		a.emit(Inst{Code: Access, Dynamic: true, Op: kernel.Load32, C: chosen, Dst: value, A: at, Immediate: 4})
+		a.emit(Inst{Code: ArrayLength, Dynamic: true, C: chosen, Dst: length, Immediate: 4, Stride: 8})
+		a.emit(Inst{Code: Access, Dynamic: true, Op: kernel.AtomicAddI32, C: chosen, B: a.constant(1)})
+		a.emit(Inst{Code: Access, Op: kernel.Store32, Index: out, A: at, B: value})
+		a.emit(Inst{Code: Access, Op: kernel.Store32, Index: out, A: at, B: length, Immediate: 80})
+		words := make([]uint32, 40)
+		elements := [][]uint32{ramp(30, 1000, 1), ramp(10, 2000, 1), nil, ramp(1, 3000, 1), ramp(20, 4000, 1)}
+		mustRun(t, a.end(), &Dispatch{Base: [3]uint32{4}, Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}, elements: elements}})
+		var counts [6]uint32
+		for i := range 20 {
+			chosen := i * 7 % 6
+			if uniform {
+				chosen = 4
+			}
+			counts[chosen]++
+			var value, length uint32
+			if chosen < len(elements) && i+1 < len(elements[chosen]) {
+				value = elements[chosen][i+1]
+			}
+			if chosen < len(elements) && len(elements[chosen]) > 0 {
+				length = uint32(4*len(elements[chosen])-4) / 8
+			}
+			if words[i] != value || words[20+i] != length {
+				t.Errorf("uniform %v, lane %d: buffer %d has %d and length %d, not %d and %d", uniform, i, chosen,
+					words[i], words[20+i], value, length)
+			}
+		}
+		for i, e := range elements {
+			if len(e) > 0 && e[0]%1000 != counts[i] {
+				t.Errorf("uniform %v: buffer %d counts %d, not %d", uniform, i, e[0]%1000, counts[i])
+			}
+		}
+	}
+}
+
+func TestLengthOfSlot(t *testing.T) {
+	a := assemble([3]uint32{9, 1, 1})
+	out := a.slot(Slot{Kind: SlotBuffer})
+	length, long := a.uniform(32), a.varying(32)
+	a.emit(Inst{Code: ArrayLength, Index: out, Dst: length, Immediate: 8, Stride: 4})
+	a.emit(Inst{Code: ArrayLength, Index: out, Dst: long, Immediate: 1000, Stride: 4})
+	at := a.op(kernel.ShlI32, a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false), a.constant(2))
+	a.store(out, at, a.op(kernel.AddI32, length, long))
+	words := make([]uint32, 10)
+	mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}}})
+	if want := []uint32{8, 8, 8, 8, 8, 8, 8, 8, 8, 0}; !slices.Equal(words, want) {
+		t.Errorf("lengths are %v, not %v", words, want)
+	}
+}
+
+func TestPhysicalMemory(t *testing.T) {
+	const first, second = 0x1000, 1 << 40
+	for _, spread := range []uint32{4, 1 << 30} { // lanes in one buffer, or in several and in none
+		a := assemble([3]uint32{16, 1, 1})
+		a.Physical = true
+		index := a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false)
+		out := a.slot(Slot{Kind: SlotBuffer})
+		wide, base := a.varying(64), a.uniform(64)
+		a.Constants = append(a.Constants, Constant{base, first})
+		step := a.uniform(64)
+		a.Constants = append(a.Constants, Constant{step, uint64(spread)})
+		a.emit(Inst{Code: Kernel, Op: kernel.ZextI32I64, Dst: wide, A: index})
+		product, addresses := a.varying(64), a.varying(64)
+		a.emit(Inst{Code: Kernel, Op: kernel.MulI64, Dst: product, A: wide, B: step})
+		if spread > 4 { // lane 8 is 8<<30 + first; 1 << 40 is 1024 steps: multiply by 128
+			by := a.uniform(64)
+			a.Constants = append(a.Constants, Constant{by, 128})
+			a.emit(Inst{Code: Kernel, Op: kernel.MulI64, Dst: product, A: product, B: by})
+		}
+		a.emit(Inst{Code: Kernel, Op: kernel.AddI64, Dst: addresses, A: product, B: base})
+		value, one := a.varying(32), a.uniform(32)
+		a.emit(Inst{Code: AccessPhysical, Op: kernel.LoadPhysical32, Dst: value, A: addresses, Immediate: 4})
+		a.emit(Inst{Code: AccessPhysical, Op: kernel.LoadPhysical32, Dst: one, A: base, Immediate: 12})
+		a.emit(Inst{Code: AccessPhysical, Op: kernel.StorePhysical32, A: addresses, B: index, Immediate: 8 + 4*15})
+		a.emit(Inst{Code: AccessPhysical, Op: kernel.AtomicAddI32, A: addresses, B: a.constant(5)})
+		at := a.op(kernel.ShlI32, index, a.constant(2))
+		a.store(out, at, a.op(kernel.AddI32, value, one))
+		memory := map[uint64][]uint32{first: ramp(40, 100, 1), second + first: ramp(40, 500, 1)}
+		before := memory[first][3]
+		words := make([]uint32, 16)
+		mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}, physical: memory}})
+		for i, got := range words {
+			want := before
+			switch {
+			case spread == 4:
+				want += 101 + uint32(i)
+				if i+17 < 40 && memory[first][i+17] != uint32(i) {
+					t.Errorf("lane %d stored %d", i, memory[first][i+17])
+				}
+				if memory[first][i] != 105+uint32(i) {
+					t.Errorf("lane %d's atomic gives %d", i, memory[first][i])
+				}
+			case i == 0:
+				want += 101
+			case i == 8:
+				want += 501
+				if memory[second+first][17] != 8 || memory[second+first][0] != 505 {
+					t.Errorf("the second buffer has %v", memory[second+first])
+				}
+			}
+			if got != want {
+				t.Errorf("spread %d, lane %d: %d, not %d", spread, i, got, want)
+			}
+		}
+	}
+}
+
+func TestPrivateArray(t *testing.T) {
+	a := assemble([3]uint32{12, 1, 1})
+	index := a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false)
+	out := a.slot(Slot{Kind: SlotBuffer})
+	array := a.varying(32)
+	for range 2 {
+		a.varying(32)
+	}
+	for i := range uint32(3) { // each lane has 10*lane+i
+		value := a.op(kernel.AddI32, a.op(kernel.MulI32, index, a.constant(10)), a.constant(i))
+		a.emit(Inst{Code: AccessPrivate, Op: kernel.StorePrivate32, A: a.constant(i), B: value, C: array, Immediate: 3})
+	}
+	value := a.varying(32)
+	a.emit(Inst{Code: AccessPrivate, Op: kernel.LoadPrivate32, A: a.op(kernel.RemU32, index, a.constant(4)), Dst: value, C: array, Immediate: 3})
+	a.store(out, a.op(kernel.ShlI32, index, a.constant(2)), value)
+	words := make([]uint32, 12)
+	p := a.end()
+	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}}})
+	for i, got := range words {
+		want := uint32(10*i + i%4)
+		if i%4 == 3 {
+			want = 0
+		}
+		if got != want {
+			t.Errorf("lane %d: %d, not %d", i, got, want)
+		}
+	}
+}
+
+// unmapped is bindings of memory that is not mapped any more.
+type unmapped struct{ buffers }
+
+func (u unmapped) Memory(set, binding, element uint32) Memory {
+	page, err := unix.Mmap(-1, 0, 4096, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		panic(err)
+	}
+	return slice(page)
+}
+
+// Memory that the application took away ends the dispatch with an error, and the next one works.
+func TestFaults(t *testing.T) {
+	for _, op := range []kernel.Op{kernel.Load32, kernel.Store32, kernel.AtomicAddI32} {
+		a := assemble([3]uint32{64, 1, 1})
+		at := a.op(kernel.ShlI32, a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false), a.constant(2))
+		a.emit(Inst{Code: Access, Op: op, Index: a.slot(Slot{Kind: SlotBuffer}), A: at, B: at, Dst: a.varying(32)})
+		p := a.end()
+		for _, groups := range []uint32{1, 1000} {
+			err := p.Run(&Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: unmapped{}})
+			if err == nil || !strings.Contains(err.Error(), "memory fault at address 0x") {
+				t.Errorf("the error is %v", err)
+			}
+			mustRun(t, p, &Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: buffers{words: [][]uint32{make([]uint32, 64)}}})
+		}
+	}
+}
+
+// wild is bindings that panic.
+type wild struct{ buffers }
+
+func (wild) Physical(uint64) (Memory, bool) { panic("wild") }
+
+func TestPanicBecomesError(t *testing.T) {
+	a := assemble([3]uint32{8, 1, 1})
+	a.emit(Inst{Code: AccessPhysical, Op: kernel.LoadPhysical32, A: a.uniform(64), Dst: a.uniform(32)})
+	err := a.end().Run(&Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: wild{}})
+	if err == nil || !strings.Contains(err.Error(), "wild") {
+		t.Errorf("the error is %v", err)
+	}
+}
