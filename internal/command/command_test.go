@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"farside/internal/descriptor"
 	"farside/internal/vk"
 )
 
@@ -148,12 +149,12 @@ func TestEveryCommand(t *testing.T) {
 			}
 			// A record that is shorter or longer by a word is none.
 			for _, words := range [][]uint64{list[0].words[:len(list[0].words)-1], append(list[0].words, 0)} {
-				bad := reflect.ValueOf(Record{op, words}).MethodByName(name).Call(nil)
+				bad := reflect.ValueOf(Record{Op: op, words: words}).MethodByName(name).Call(nil)
 				if bad[1].Bool() {
 					t.Errorf("%v: a record of %d words instead of %d is read", op, len(words), len(list[0].words))
 				}
 			}
-			if other := reflect.ValueOf(Record{op + 1, list[0].words}).MethodByName(name).Call(nil); other[1].Bool() {
+			if other := reflect.ValueOf(Record{Op: op + 1, words: list[0].words}).MethodByName(name).Call(nil); other[1].Bool() {
 				t.Errorf("%v: the record of another op is read", op)
 			}
 		}
@@ -199,7 +200,7 @@ func TestDebugLabel(t *testing.T) {
 		t.Errorf("%v, %v", got, ok)
 	}
 	for n := range list[0].words {
-		if _, ok := (Record{OpDebugLabel, list[0].words[:n]}).DebugLabel(); ok {
+		if _, ok := (Record{Op: OpDebugLabel, words: list[0].words[:n]}).DebugLabel(); ok {
 			t.Errorf("a label of %d words is read", n)
 		}
 	}
@@ -350,7 +351,7 @@ func TestStrayWindow(t *testing.T) {
 }
 
 func TestOpString(t *testing.T) {
-	for op, want := range map[Op]string{0: "Op(0)", OpCopyImage: "vkCmdCopyImage", OpDebugLabel: "debug label", 4711: "Op(4711)"} {
+	for op, want := range map[Op]string{0: "Op(0)", OpCopyImage: "vkCmdCopyImage", OpDebugLabel: "debug label", OpPushDescriptorSet: "vkCmdPushDescriptorSet", 4711: "Op(4711)"} {
 		if op.String() != want {
 			t.Errorf("%d is %q", uint32(op), op)
 		}
@@ -370,13 +371,20 @@ func consume(r Record) (sum uint64) {
 		}
 		for i := range c[0].NumField() {
 			f := c[0].Field(i)
-			if f.Kind() == reflect.Slice && f.Len() > 0 {
+			if f.CanInterface() && f.Kind() == reflect.Slice && f.Len() > 0 {
 				first, last := f.Index(0).Interface(), f.Index(f.Len()-1).Interface()
 				if reflect.DeepEqual(first, last) {
 					sum++
 				}
 			} else if f.Kind() == reflect.Pointer && f.Elem().IsZero() {
 				sum++
+			}
+		}
+	}
+	if c, ok := r.PushDescriptorSet(); ok {
+		for w := range c.Writes() {
+			for _, b := range w.Data {
+				sum += uint64(b)
 			}
 		}
 	}
@@ -392,6 +400,7 @@ func FuzzRecords(f *testing.F) {
 		s.ClearColorImage(1, 2, &vk.ClearColorValue{}, make([]vk.ImageSubresourceRange, 2)),
 		s.WaitEvents([]vk.Event{1, 2}, 3, 4),
 		s.DebugLabel(LabelBegin, [4]float32{}, "label"),
+		s.PushDescriptorSet(1, &descriptor.Layout{}, 0, []descriptor.Write{{Count: 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Data: make([]byte, 24)}}),
 	} {
 		if err != nil {
 			f.Fatal(err)
@@ -406,7 +415,7 @@ func FuzzRecords(f *testing.F) {
 		words := make([]uint64, len(data)/8)
 		copy(bytesOf(words), data)
 		// The words stand at the end of their memory, as in a full chunk.
-		s := Stream{chunks: []chunk{{words, len(words)}}}
+		s := Stream{chunks: []chunk{{words, len(words)}}, layouts: []*descriptor.Layout{{}}}
 		n := 0
 		for r := range s.Records() {
 			consume(r)

@@ -5,7 +5,7 @@ import "strconv"
 // Op says which command a record holds.
 type Op uint32
 
-// The commands that streams hold; OpDebugLabel is the other record. icdgen reads this list, and writes a
+// The commands that streams hold; OpDebugLabel and OpPushDescriptorSet are the other records. icdgen reads this list, and writes a
 // structure, an encoder and a decoder for each.
 const (
 	OpFillBuffer Op = iota + 1
@@ -34,6 +34,8 @@ func (o Op) String() string {
 	switch {
 	case o == OpDebugLabel:
 		return "debug label"
+	case o == OpPushDescriptorSet:
+		return "vkCmdPushDescriptorSet"
 	case o == 0 || o >= Op(len(opNames)):
 		return "Op(" + strconv.FormatUint(uint64(o), 10) + ")"
 	}

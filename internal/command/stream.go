@@ -4,8 +4,8 @@
 // A record is a header word, the op below and the record's length in words above; one word for each argument
 // that is no pointer, in the order of the command's declaration, without the command buffer; and what the
 // pointers point to, in order, each padded with zeros to whole words. Structures with a pNext chain (barriers)
-// and their counts are left out. What a record names is looked up when it is executed, not when it is
-// recorded.
+// and their counts are left out. Debug labels and push descriptors have records of their own. What a record names
+// is looked up when it is executed, not when it is recorded.
 //
 // Reading trusts nothing: an application may have written anywhere. Whatever the bytes, a record lies within
 // its chunk and what it decodes to lies within the record.
@@ -17,6 +17,8 @@ import (
 	"iter"
 	"math"
 	"sync/atomic"
+
+	"farside/internal/descriptor"
 )
 
 // ErrMemory is what the encoders and Begin fail with when the system gives no memory.
@@ -35,8 +37,9 @@ type Window struct{ Cursor, Limit uintptr }
 type Stream struct {
 	pool    *Pool
 	window  *Window
-	open    bool    // from Begin to End; the window is touched then only
-	chunks  []chunk // all but the last are full
+	open    bool                 // from Begin to End; the window is touched then only
+	chunks  []chunk              // all but the last are full
+	layouts []*descriptor.Layout // those of sets that are pushed
 	damaged atomic.Bool
 }
 
@@ -88,6 +91,8 @@ func (s *Stream) Reset() {
 	}
 	clear(s.chunks)
 	s.chunks = s.chunks[:0]
+	clear(s.layouts)
+	s.layouts = s.layouts[:0]
 	s.damaged.Store(false)
 }
 
@@ -124,24 +129,37 @@ func (s *Stream) add(op Op, args []uint64, tails ...[]byte) error {
 	if size > math.MaxUint32 {
 		return fmt.Errorf("%w: a command of %d bytes", ErrMemory, size*8)
 	}
-	c, n := s.last()
-	if c == nil || size > len(c.words)-n {
-		next, err := s.pool.takeNext(size)
-		if err != nil {
-			return err
-		}
-		s.settle()
-		s.push(next)
-		c, n = s.last()
+	record, err := s.room(size)
+	if err != nil {
+		return err
 	}
-	record := c.words[n : n+size]
 	record[0] = uint64(op) | uint64(size)<<32
 	at := 1 + copy(record[1:], args)
 	for _, t := range tails {
 		at += store(record[at:], t)
 	}
-	s.window.Cursor = address(c.words) + uintptr(n+size)*8
+	s.took(record)
 	return nil
+}
+
+// room returns the words behind the last record.
+func (s *Stream) room(size int) ([]uint64, error) {
+	c, n := s.last()
+	if c == nil || size > len(c.words)-n {
+		next, err := s.pool.takeNext(size)
+		if err != nil {
+			return nil, err
+		}
+		s.settle()
+		s.push(next)
+		c, n = s.last()
+	}
+	return c.words[n : n+size], nil
+}
+
+// took makes what room returned a record.
+func (s *Stream) took(record []uint64) {
+	s.window.Cursor = address(record) + uintptr(len(record))*8
 }
 
 // Records yields the commands of a stream that is not being recorded, in order. It stops at the first thing
@@ -156,7 +174,7 @@ func (s *Stream) Records() iter.Seq[Record] {
 					s.damaged.Store(true)
 					return
 				}
-				if !yield(Record{Op: Op(uint32(words[0])), words: words[1:size:size]}) {
+				if !yield(Record{Op: Op(uint32(words[0])), words: words[1:size:size], stream: s}) {
 					return
 				}
 				words = words[size:]
@@ -176,6 +194,7 @@ func (s *Stream) Err() error {
 // Record is one command in a stream. The methods named after the commands read it; what they return points
 // into the stream.
 type Record struct {
-	Op    Op
-	words []uint64 // behind the header
+	Op     Op
+	words  []uint64 // behind the header
+	stream *Stream
 }
