@@ -119,7 +119,7 @@ func (w *worker) physical(address uint64) physicalRange {
 // accessPhysical accesses memory by device address.
 func (w *worker) accessPhysical(s *step) {
 	addresses := s.inst.A
-	if isAtomic(s.inst.Op) {
+	if updates(s.inst.Op) {
 		w.atomicPhysical(s)
 		return
 	}

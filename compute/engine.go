@@ -15,7 +15,7 @@ type engine struct {
 	kernels  *kernel.Set
 	steps    []step     // of which each worker has a bound copy
 	masks    []Register // in which control flow collects lanes
-	privates []private
+	privates []privateArray
 	estimate uint64 // nanoseconds of a workgroup, roughly
 	chunks   int
 	workers  sync.Pool
@@ -63,8 +63,8 @@ type step struct {
 	inst   *Inst
 }
 
-// private is private memory: count registers from the register base on.
-type private struct {
+// privateArray is private memory: count registers from the register base on.
+type privateArray struct {
 	base  Register
 	count uint64
 }
@@ -115,7 +115,7 @@ func (e *engine) translate(p *Program) error {
 			}
 		case Access, AccessPhysical, AccessPrivate:
 			// Where nothing of it differs between lanes one chunk does it for all; atomics are for each lane.
-			s.once = in.A.Uniform() && (isLoad(op) && in.Dst.Uniform() || isStore(op) && in.B.Uniform())
+			s.once = in.A.Uniform() && (loads(op) && in.Dst.Uniform() || stores(op) && in.B.Uniform())
 			switch {
 			case in.Code == AccessPhysical:
 				s.act = actPhysical
@@ -134,7 +134,7 @@ func (e *engine) translate(p *Program) error {
 			}
 			if in.Code == AccessPrivate {
 				s.index = int32(len(e.privates))
-				e.privates = append(e.privates, private{in.C, in.Immediate})
+				e.privates = append(e.privates, privateArray{in.C, in.Immediate})
 				if !in.C.Uniform() {
 					s.act = actMasked
 				}
@@ -194,7 +194,7 @@ func (e *engine) translate(p *Program) error {
 	return nil
 }
 
-func isLoad(op kernel.Op) bool {
+func loads(op kernel.Op) bool {
 	switch op {
 	case kernel.LoadU8, kernel.LoadU16, kernel.Load32, kernel.Load64,
 		kernel.LoadPhysicalU8, kernel.LoadPhysicalU16, kernel.LoadPhysical32, kernel.LoadPhysical64,
@@ -204,7 +204,7 @@ func isLoad(op kernel.Op) bool {
 	return false
 }
 
-func isStore(op kernel.Op) bool {
+func stores(op kernel.Op) bool {
 	switch op {
 	case kernel.Store8, kernel.Store16, kernel.Store32, kernel.Store64,
 		kernel.StorePhysical8, kernel.StorePhysical16, kernel.StorePhysical32, kernel.StorePhysical64,
@@ -232,4 +232,4 @@ func (e *engine) worker(p *Program) *worker {
 	return newWorker(p)
 }
 
-func isAtomic(op kernel.Op) bool { return op >= kernel.AtomicExchange32 && op <= kernel.AtomicMaxF64 }
+func updates(op kernel.Op) bool { return op >= kernel.AtomicExchange32 && op <= kernel.AtomicMaxF64 }
