@@ -5,7 +5,9 @@ import (
 	"hash/fnv"
 	"sync/atomic"
 
+	"farside/internal/sampling"
 	"farside/internal/vk"
+	"farside/memory"
 )
 
 // A buffer's memory begins at any multiple of bufferAlignment, which suits every texel and every vector load.
@@ -242,6 +244,25 @@ type bufferView struct {
 	buffer        *buffer
 	format        vk.Format
 	offset, bytes uint64
+
+	built atomic.Pointer[sampling.View] // once shaders have used it; the buffer is bound for good
+}
+
+// texels references and maps the memory that the view's buffer is bound to.
+func (v *bufferView) texels() (*sampling.View, *memory.Payload, error) {
+	p, bytes, err := mapped(v.buffer.boundTo(), v.buffer.offset, v.buffer.size)
+	if err != nil {
+		return nil, nil, err
+	}
+	built := v.built.Load()
+	if built == nil {
+		if built, err = sampling.NewBufferView(bytes[v.offset:v.offset+v.bytes], v.format); err != nil {
+			p.Release()
+			return nil, nil, err
+		}
+		v.built.Store(built)
+	}
+	return built, p, nil
 }
 
 func createBufferView(h vk.Device, info *vk.BufferViewCreateInfo, _ *vk.AllocationCallbacks, out *vk.BufferView) vk.Result {
@@ -266,13 +287,21 @@ func createBufferView(h vk.Device, info *vk.BufferViewCreateInfo, _ *vk.Allocati
 func (b *buffer) newView(info *vk.BufferViewCreateInfo) (*bufferView, error) {
 	const texels = vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT
 	f, ok := vk.FormatInfo(info.Format)
+	features := bufferFeatures(info.Format)
 	switch {
 	case b.usage&texels == 0:
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-buffer-00932", "the buffer was created without a texel-buffer usage")
-	case !ok || f.TexelsPerBlock != 1:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-format-08778", "format %v cannot be read from a buffer", info.Format)
+	case !ok:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-format-parameter", "there is no format %v", info.Format)
+	case b.usage&vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT != 0 && features&vk.FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT == 0:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-format-08778", "format %v is not for uniform texel buffers", info.Format)
+	case b.usage&vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT != 0 && features&vk.FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT == 0:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-format-08779", "format %v is not for storage texel buffers", info.Format)
 	case info.Offset >= b.size:
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-offset-00925", "offset %d is outside the buffer of %d bytes", info.Offset, b.size)
+	}
+	if info.Offset%minOffsetAlignment != 0 {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-offset-02749", "offset %d is no multiple of %d", info.Offset, minOffsetAlignment)
 	}
 	bytes := b.size - info.Offset
 	if info.Range == vk.WHOLE_SIZE {

@@ -118,6 +118,8 @@ func (d *device) destroy() {
 			images.Remove(h)
 		case vk.OBJECT_TYPE_IMAGE_VIEW:
 			imageViews.Remove(h)
+		case vk.OBJECT_TYPE_SAMPLER:
+			samplers.Remove(h)
 		case vk.OBJECT_TYPE_QUERY_POOL:
 			queryPools.Remove(h)
 		case vk.OBJECT_TYPE_FENCE:

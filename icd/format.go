@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"farside/internal/sampling"
 	"farside/internal/texel"
 	"farside/internal/vk"
 )
@@ -10,6 +11,8 @@ const (
 	transferFeatures = vk.FORMAT_FEATURE_2_TRANSFER_SRC_BIT | vk.FORMAT_FEATURE_2_TRANSFER_DST_BIT |
 		vk.FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT
 	blitFeatures = vk.FORMAT_FEATURE_2_BLIT_SRC_BIT | vk.FORMAT_FEATURE_2_BLIT_DST_BIT
+	// A shader need not name the format of a storage image: the view's counts.
+	withoutFormat = vk.FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT | vk.FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT
 )
 
 // formatFeatures returns what images of a format can do, in every tiling: 0 if there are none.
@@ -22,9 +25,42 @@ func formatFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 		return transferFeatures
 	}
 	features := transferFeatures | blitFeatures
-	if c, ok := texel.CodecOf(format, vk.IMAGE_ASPECT_COLOR_BIT); ok && c.Class() == texel.Float {
-		// Without SAMPLED_IMAGE_BIT this speaks of blits alone (chapter "Format Properties").
-		features |= vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT
+	access := sampling.AccessOf(format)
+	if c, ok := texel.CodecOf(format, t.Planes[0].Aspect); ok && c.Class() == texel.Float {
+		if access.Sampled {
+			features |= vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT | vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_MINMAX_BIT
+		} else if t.Planes[0].Aspect == vk.IMAGE_ASPECT_COLOR_BIT {
+			// Without SAMPLED_IMAGE_BIT this speaks of blits alone (chapter "Format Properties").
+			features |= vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT
+		}
+	}
+	if access.Sampled {
+		features |= vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT
+		if t.Planes[0].Aspect == vk.IMAGE_ASPECT_DEPTH_BIT {
+			features |= vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_DEPTH_COMPARISON_BIT
+		}
+	}
+	if access.Storage {
+		features |= vk.FORMAT_FEATURE_2_STORAGE_IMAGE_BIT | withoutFormat
+	}
+	if access.Atomic {
+		features |= vk.FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT
+	}
+	return features
+}
+
+// bufferFeatures returns what texel buffers of a format can do.
+func bufferFeatures(format vk.Format) vk.FormatFeatureFlags2 {
+	var features vk.FormatFeatureFlags2
+	access := sampling.AccessOf(format)
+	if t, ok := texel.FormatOf(format); ok && access.Sampled && t.Planes[0].Aspect == vk.IMAGE_ASPECT_COLOR_BIT {
+		features |= vk.FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT
+	}
+	if access.Storage {
+		features |= vk.FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT | withoutFormat
+	}
+	if access.Atomic {
+		features |= vk.FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_ATOMIC_BIT
 	}
 	return features
 }
@@ -51,7 +87,7 @@ func getPhysicalDeviceFormatProperties2(h vk.PhysicalDevice, format vk.Format, o
 	t, ok := texel.FormatOf(format)
 	if p := vk.Find[vk.FormatProperties3](out.PNext); p != nil {
 		features := formatFeatures(format)
-		p.LinearTilingFeatures, p.OptimalTilingFeatures, p.BufferFeatures = features, features, 0
+		p.LinearTilingFeatures, p.OptimalTilingFeatures, p.BufferFeatures = features, features, bufferFeatures(format)
 	}
 	modifiable := ok && t.Modifiable()
 	if p := vk.Find[vk.DrmFormatModifierPropertiesListEXT](out.PNext); p != nil {
@@ -80,5 +116,6 @@ func getPhysicalDeviceFormatProperties2(h vk.PhysicalDevice, format vk.Format, o
 
 func formatProperties(format vk.Format, out *vk.FormatProperties) {
 	features := formatFeatures1(format)
-	*out = vk.FormatProperties{LinearTilingFeatures: features, OptimalTilingFeatures: features}
+	*out = vk.FormatProperties{LinearTilingFeatures: features, OptimalTilingFeatures: features,
+		BufferFeatures: vk.FormatFeatureFlags(bufferFeatures(format) & (1<<31 - 1))}
 }

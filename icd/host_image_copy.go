@@ -14,6 +14,8 @@ import (
 // where texels lie; these are the ones that an image of this device can be in.
 var hostCopyLayouts = []vk.ImageLayout{
 	vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, vk.IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+	vk.IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, vk.IMAGE_LAYOUT_READ_ONLY_OPTIMAL, vk.IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+	vk.IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL, vk.IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL,
 }
 
 // optimalTilingUUID changes with texel.NewLayout: what VK_HOST_IMAGE_COPY_MEMCPY_BIT copied out of an image

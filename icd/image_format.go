@@ -20,8 +20,9 @@ const (
 	// drmModifierLinear is DRM_FORMAT_MOD_LINEAR of drm_fourcc.h, the one modifier of a driver without tiling.
 	drmModifierLinear = 0
 
-	// imageUsages is what an image can be used for: there are transfer queues, and the host.
-	imageUsages = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT | vk.IMAGE_USAGE_HOST_TRANSFER_BIT
+	// imageUsages is what an image can be used for: by transfers, the host and, where its format allows, shaders.
+	imageUsages = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT | vk.IMAGE_USAGE_HOST_TRANSFER_BIT |
+		vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT
 
 	// imageFlags are the creation flags that change nothing in a row-major layout. Sparse, protected, disjoint
 	// and split-instance images are not supported.
@@ -41,11 +42,43 @@ type imageQuery struct {
 	modifier     uint64 // with VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT
 }
 
+// accessible says whether shaders can do with the format what the usage asks for. An image with extended usage only
+// needs a view that they can do it with.
+func (q *imageQuery) accessible(texels *texel.Format) bool {
+	need := viewFeatures(q.usage | q.stencilUsage)
+	if need&^formatFeatures(q.format) == 0 {
+		return true
+	}
+	const extended = vk.IMAGE_CREATE_EXTENDED_USAGE_BIT | vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT
+	if q.flags&extended != extended {
+		return false
+	}
+	uncompress := q.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0
+	for _, f := range vk.AllFormats {
+		view, ok := texel.FormatOf(f)
+		if ok && texels.Compatible(&view, uncompress) && need&^formatFeatures(f) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// viewFeatures returns what the format of a view must be able to do for a usage.
+func viewFeatures(usage vk.ImageUsageFlags) (need vk.FormatFeatureFlags2) {
+	if usage&vk.IMAGE_USAGE_SAMPLED_BIT != 0 {
+		need |= vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT
+	}
+	if usage&vk.IMAGE_USAGE_STORAGE_BIT != 0 {
+		need |= vk.FORMAT_FEATURE_2_STORAGE_IMAGE_BIT
+	}
+	return need
+}
+
 // supported answers an image format query; it fails for combinations that no image can be created with.
 func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties) bool {
 	*out = vk.ImageFormatProperties{}
 	texels, ok := texel.FormatOf(q.format)
-	if !ok || q.usage&^imageUsages != 0 || q.stencilUsage&^imageUsages != 0 || q.flags&^imageFlags != 0 {
+	if !ok || q.usage&^imageUsages != 0 || q.stencilUsage&^imageUsages != 0 || q.flags&^imageFlags != 0 || !q.accessible(&texels) {
 		return false
 	}
 	var r vk.ImageFormatProperties

@@ -46,34 +46,94 @@ func TestFormatProperties(t *testing.T) {
 		if p1 != p2.FormatProperties {
 			t.Fatalf("%v: the two queries differ: %+v and %+v", f, p1, p2.FormatProperties)
 		}
-		if p1.LinearTilingFeatures != p1.OptimalTilingFeatures || p1.BufferFeatures != 0 {
-			t.Errorf("%v: %+v", f, p1)
+		if p1.LinearTilingFeatures != p1.OptimalTilingFeatures || p3.LinearTilingFeatures != p3.OptimalTilingFeatures {
+			t.Errorf("%v: the tilings differ: %+v", f, p3)
 		}
-		want := uint64(p1.OptimalTilingFeatures)
-		if want != 0 {
-			want |= uint64(vk.FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT) // which 32 bits have no room for
-		}
-		if uint64(p3.LinearTilingFeatures) != want || uint64(p3.OptimalTilingFeatures) != want || p3.BufferFeatures != 0 {
+		const beyond = 1<<31 - 1 // what 32 bits have no room for
+		if p3.OptimalTilingFeatures&beyond != vk.FormatFeatureFlags2(p1.OptimalTilingFeatures) || p3.BufferFeatures&beyond != vk.FormatFeatureFlags2(p1.BufferFeatures) {
 			t.Errorf("%v: VkFormatProperties3 %+v differs from %+v", f, p3, p1)
 		}
-		counts[p1.OptimalTilingFeatures]++
-	}
-	// 184 formats of Vulkan 1.0, 4 that YCbCr conversion brought and that do not need it, 14 of ASTC HDR, 2 of 4444, 2 of maintenance5:
-	// of them 68 are compressed, 7 have depth or stencil, 21 unsigned and 21 signed integers.
-	const (
-		transfer = vk.FORMAT_FEATURE_TRANSFER_SRC_BIT | vk.FORMAT_FEATURE_TRANSFER_DST_BIT
-		blit     = transfer | vk.FORMAT_FEATURE_BLIT_SRC_BIT | vk.FORMAT_FEATURE_BLIT_DST_BIT
-		filtered = blit | vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT
-	)
-	for features, want := range map[vk.FormatFeatureFlags]int{transfer: 68, blit: 7 + 2*21, filtered: 131 - 2*21} {
-		if got := counts[features]; got != want {
-			t.Errorf("%d formats have %v, want %d", got, features, want)
+		has := func(flags vk.FormatFeatureFlags2) bool { return p3.OptimalTilingFeatures&flags != 0 }
+		if has(vk.FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT) != (p1.OptimalTilingFeatures != 0) ||
+			has(vk.FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT) != has(vk.FORMAT_FEATURE_2_STORAGE_IMAGE_BIT) ||
+			has(vk.FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT) != has(vk.FORMAT_FEATURE_2_STORAGE_IMAGE_BIT) ||
+			has(vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_DEPTH_COMPARISON_BIT) && !has(vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT) {
+			t.Errorf("%v: %v", f, p3.OptimalTilingFeatures)
 		}
-		delete(counts, features)
+		for bit := range 31 {
+			if flag := vk.FormatFeatureFlags(1) << bit; p1.OptimalTilingFeatures&flag != 0 {
+				counts[flag]++
+			}
+		}
 	}
-	delete(counts, 0)
+	// 184 formats of Vulkan 1.0, 4 that YCbCr conversion brought and that do not need it, 14 of ASTC HDR, 2 of 4444, 2 of
+	// maintenance5:
+	// of them 68 are compressed, 7 have depth or stencil, 21 unsigned and 21 signed integers. Not sampled are 26 scaled
+	// ones, 12 with 64 bits and the 4 of YCbCr conversion.
+	for flag, want := range map[vk.FormatFeatureFlags]int{
+		vk.FORMAT_FEATURE_TRANSFER_SRC_BIT:                206,
+		vk.FORMAT_FEATURE_TRANSFER_DST_BIT:                206,
+		vk.FORMAT_FEATURE_BLIT_SRC_BIT:                    206 - 68,
+		vk.FORMAT_FEATURE_BLIT_DST_BIT:                    206 - 68,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_BIT:               206 - 68 - 26 - 12 - 4,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT: 131 - 2*21 + 6,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_MINMAX_BIT: 131 - 2*21 + 6 - 26 - 4 - 4,
+		vk.FORMAT_FEATURE_STORAGE_IMAGE_BIT:               5*4 + 3*5 + 3*3 + 3 + 1,
+		vk.FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT:        2,
+	} {
+		if counts[flag] != want {
+			t.Errorf("%d formats have %v, want %d", counts[flag], flag, want)
+		}
+		delete(counts, flag)
+	}
 	if len(counts) != 0 {
 		t.Errorf("other features: %v", counts)
+	}
+}
+
+// The tables "Mandatory Format Support" of chapter "Formats", as far as they concern shaders, and the formats that the
+// shaderStorageImageExtendedFormats feature adds.
+func TestMandatoryFormats(t *testing.T) {
+	const (
+		sampled = vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT
+		linear  = sampled | vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT
+		storage = vk.FORMAT_FEATURE_2_STORAGE_IMAGE_BIT
+		atomic  = storage | vk.FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT
+		uniform = vk.FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT
+		texels  = vk.FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT
+	)
+	for _, row := range []struct {
+		image, buffer vk.FormatFeatureFlags2
+		formats       []vk.Format
+	}{
+		{linear, 0, []vk.Format{vk.FORMAT_B4G4R4A4_UNORM_PACK16, vk.FORMAT_R5G6B5_UNORM_PACK16, vk.FORMAT_A1R5G5B5_UNORM_PACK16, vk.FORMAT_R8G8B8A8_SRGB,
+			vk.FORMAT_B8G8R8A8_SRGB, vk.FORMAT_A8B8G8R8_SRGB_PACK32, vk.FORMAT_E5B9G9R9_UFLOAT_PACK32}},
+		{linear, uniform, []vk.Format{vk.FORMAT_R8_UNORM, vk.FORMAT_R8_SNORM, vk.FORMAT_R8G8_UNORM, vk.FORMAT_R8G8_SNORM, vk.FORMAT_B8G8R8A8_UNORM,
+			vk.FORMAT_A2B10G10R10_UNORM_PACK32, vk.FORMAT_R16_SFLOAT, vk.FORMAT_R16G16_SFLOAT, vk.FORMAT_B10G11R11_UFLOAT_PACK32}},
+		{sampled, uniform, []vk.Format{vk.FORMAT_R8_UINT, vk.FORMAT_R8_SINT, vk.FORMAT_R8G8_UINT, vk.FORMAT_R8G8_SINT, vk.FORMAT_A2B10G10R10_UINT_PACK32,
+			vk.FORMAT_R16_UINT, vk.FORMAT_R16_SINT, vk.FORMAT_R16G16_UINT, vk.FORMAT_R16G16_SINT}},
+		{linear | storage, uniform | texels, []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8G8B8A8_SNORM, vk.FORMAT_R16G16B16A16_SFLOAT}},
+		{0, uniform | texels, []vk.Format{vk.FORMAT_A8B8G8R8_UNORM_PACK32, vk.FORMAT_A8B8G8R8_SNORM_PACK32, vk.FORMAT_A8B8G8R8_UINT_PACK32, vk.FORMAT_A8B8G8R8_SINT_PACK32}},
+		{linear, 0, []vk.Format{vk.FORMAT_A8B8G8R8_UNORM_PACK32, vk.FORMAT_A8B8G8R8_SNORM_PACK32}},
+		{sampled | storage, uniform | texels, []vk.Format{vk.FORMAT_R8G8B8A8_UINT, vk.FORMAT_R8G8B8A8_SINT, vk.FORMAT_R16G16B16A16_UINT, vk.FORMAT_R16G16B16A16_SINT,
+			vk.FORMAT_R32_SFLOAT, vk.FORMAT_R32G32_UINT, vk.FORMAT_R32G32_SINT, vk.FORMAT_R32G32_SFLOAT, vk.FORMAT_R32G32B32A32_UINT,
+			vk.FORMAT_R32G32B32A32_SINT, vk.FORMAT_R32G32B32A32_SFLOAT}},
+		{sampled | atomic, uniform | texels | vk.FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_ATOMIC_BIT, []vk.Format{vk.FORMAT_R32_UINT, vk.FORMAT_R32_SINT}},
+		{sampled | vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_DEPTH_COMPARISON_BIT, 0, []vk.Format{vk.FORMAT_D16_UNORM, vk.FORMAT_D32_SFLOAT}},
+		{storage, 0, []vk.Format{vk.FORMAT_R16G16_SFLOAT, vk.FORMAT_B10G11R11_UFLOAT_PACK32, vk.FORMAT_R16_SFLOAT, vk.FORMAT_R16G16B16A16_UNORM,
+			vk.FORMAT_A2B10G10R10_UNORM_PACK32, vk.FORMAT_R16G16_UNORM, vk.FORMAT_R8G8_UNORM, vk.FORMAT_R16_UNORM, vk.FORMAT_R8_UNORM,
+			vk.FORMAT_R16G16B16A16_SNORM, vk.FORMAT_R16G16_SNORM, vk.FORMAT_R8G8_SNORM, vk.FORMAT_R16_SNORM, vk.FORMAT_R8_SNORM,
+			vk.FORMAT_R16G16_SINT, vk.FORMAT_R8G8_SINT, vk.FORMAT_R16_SINT, vk.FORMAT_R8_SINT, vk.FORMAT_A2B10G10R10_UINT_PACK32,
+			vk.FORMAT_R16G16_UINT, vk.FORMAT_R8G8_UINT, vk.FORMAT_R16_UINT, vk.FORMAT_R8_UINT}},
+	} {
+		for _, f := range row.formats {
+			if missing := row.image &^ formatFeatures(f); missing != 0 {
+				t.Errorf("images of %v lack %v", f, missing)
+			}
+			if missing := row.buffer &^ bufferFeatures(f); missing != 0 {
+				t.Errorf("texel buffers of %v lack %v", f, missing)
+			}
+		}
 	}
 }
 
@@ -128,7 +188,20 @@ func TestImageFormatProperties(t *testing.T) {
 		{"3D", func(q *vk.PhysicalDeviceImageFormatInfo2) {
 			q.Type, q.Flags, q.Tiling = vk.IMAGE_TYPE_3D, vk.IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT, vk.IMAGE_TILING_LINEAR
 		}, vk.ImageFormatProperties{MaxExtent: vk.Extent3D{Width: 2048, Height: 2048, Depth: 2048}, MaxMipLevels: 12, MaxArrayLayers: 1, SampleCounts: 1, MaxResourceSize: 4 << 30}},
-		{"sampled", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Usage |= vk.IMAGE_USAGE_SAMPLED_BIT }, vk.ImageFormatProperties{}},
+		{"sampled", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Type, q.Usage = vk.IMAGE_TYPE_1D, vk.IMAGE_USAGE_SAMPLED_BIT|vk.IMAGE_USAGE_STORAGE_BIT
+		}, vk.ImageFormatProperties{MaxExtent: vk.Extent3D{Width: 16384, Height: 1, Depth: 1}, MaxMipLevels: 15, MaxArrayLayers: 2048, SampleCounts: 1, MaxResourceSize: 4 << 30}},
+		{"storage of a sampled format", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Format, q.Usage = vk.FORMAT_R8G8B8A8_SRGB, vk.IMAGE_USAGE_STORAGE_BIT
+		}, vk.ImageFormatProperties{}},
+		{"storage of views only", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Format, q.Usage, q.Type = vk.FORMAT_R8G8B8A8_SRGB, vk.IMAGE_USAGE_STORAGE_BIT, vk.IMAGE_TYPE_1D
+			q.Flags = vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT | vk.IMAGE_CREATE_EXTENDED_USAGE_BIT
+		}, vk.ImageFormatProperties{MaxExtent: vk.Extent3D{Width: 16384, Height: 1, Depth: 1}, MaxMipLevels: 15, MaxArrayLayers: 2048, SampleCounts: 1, MaxResourceSize: 4 << 30}},
+		{"sampled blocks", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Format, q.Usage = vk.FORMAT_BC1_RGB_UNORM_BLOCK, vk.IMAGE_USAGE_SAMPLED_BIT
+		}, vk.ImageFormatProperties{}},
+		{"attachment", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Usage |= vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT }, vk.ImageFormatProperties{}},
 		{"sparse", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Flags = vk.IMAGE_CREATE_SPARSE_BINDING_BIT }, vk.ImageFormatProperties{}},
 		{"protected", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Flags = vk.IMAGE_CREATE_PROTECTED_BIT }, vk.ImageFormatProperties{}},
 		{"1D cube", func(q *vk.PhysicalDeviceImageFormatInfo2) {
@@ -227,8 +300,8 @@ func TestExternalImageFormatsNV(t *testing.T) {
 			t.Errorf("%v: %v, %+v", handleType, r, got)
 		}
 	}
-	if r, _ := ask(vk.IMAGE_USAGE_STORAGE_BIT, win32); r != vk.ERROR_FORMAT_NOT_SUPPORTED {
-		t.Errorf("storage image: %v", r)
+	if r, _ := ask(vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT, win32); r != vk.ERROR_FORMAT_NOT_SUPPORTED {
+		t.Errorf("attachment: %v", r)
 	}
 }
 

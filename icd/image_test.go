@@ -51,7 +51,7 @@ func TestCreateImageRules(t *testing.T) {
 		{"no layers", func(i *vk.ImageCreateInfo) { i.ArrayLayers = 0 }, invalidUse, "VUID-VkImageCreateInfo-arrayLayers-00948"},
 		{"no usage", func(i *vk.ImageCreateInfo) { i.Usage = 0 }, invalidUse, "VUID-VkImageCreateInfo-usage-requiredbitmask"},
 		{"for the host, without the feature", func(i *vk.ImageCreateInfo) { i.Usage |= vk.IMAGE_USAGE_HOST_TRANSFER_BIT }, invalidUse, "VUID-VkImageCreateInfo-usage-10245"},
-		{"sampled", func(i *vk.ImageCreateInfo) { i.Usage = vk.IMAGE_USAGE_SAMPLED_BIT }, invalidUse, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"},
+		{"attachment", func(i *vk.ImageCreateInfo) { i.Usage = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT }, invalidUse, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"},
 		{"sparse", func(i *vk.ImageCreateInfo) { i.Flags = vk.IMAGE_CREATE_SPARSE_BINDING_BIT }, invalidUse, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"},
 		{"too many levels", func(i *vk.ImageCreateInfo) { i.MipLevels = 6 }, invalidUse, "VUID-VkImageCreateInfo-mipLevels-00958"},
 		{"too wide", func(i *vk.ImageCreateInfo) { i.Extent.Width = 16385 }, invalidUse, "VUID-VkImageCreateInfo-extent-02252"},
@@ -251,7 +251,7 @@ func TestImageMemoryRequirements(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { getImageMemoryRequirements(d.handle, h, &first) }); n != 0 {
 		t.Errorf("vkGetImageMemoryRequirements allocates %v times", n)
 	}
-	info.Usage = vk.IMAGE_USAGE_STORAGE_BIT
+	info.Usage = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT
 	getDeviceImageMemoryRequirements(d.handle, &ask, &third)
 	if third.MemoryRequirements.MemoryTypeBits != 0 {
 		t.Errorf("an impossible image can lie in memory types %#x", third.MemoryRequirements.MemoryTypeBits)

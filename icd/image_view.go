@@ -1,8 +1,12 @@
 package icd
 
 import (
+	"sync/atomic"
+
+	"farside/internal/sampling"
 	"farside/internal/texel"
 	"farside/internal/vk"
+	"farside/memory"
 )
 
 // imageView is a VkImageView.
@@ -12,12 +16,44 @@ type imageView struct {
 	viewType vk.ImageViewType
 	format   vk.Format
 	swizzle  vk.ComponentMapping
+	usage    vk.ImageUsageFlags
 
 	aspects    vk.ImageAspectFlags
 	baseLevel  uint32
 	levelCount uint32
 	baseLayer  uint32
 	layerCount uint32
+
+	built atomic.Pointer[sampling.View] // once shaders have used it; the image is bound for good
+}
+
+// texels references and maps the memory that the view's image is bound to.
+func (v *imageView) texels() (*sampling.View, *memory.Payload, error) {
+	img := v.image
+	p, bytes, err := mapped(img.boundTo(), img.offset, img.size)
+	if err != nil {
+		return nil, nil, err
+	}
+	built := v.built.Load()
+	if built == nil {
+		aspects := v.aspects
+		if aspects&(aspects-1) != 0 { // no shader may access two (VUID-VkDescriptorImageInfo-imageView-01976)
+			aspects = vk.IMAGE_ASPECT_DEPTH_BIT
+		}
+		built, err = sampling.NewImageView(&sampling.ImageView{
+			Data: bytes, Layout: &img.layout, Volume: img.imageType == vk.IMAGE_TYPE_3D, Type: v.viewType, Format: v.format,
+			Range: vk.ImageSubresourceRange{
+				AspectMask: aspects, BaseMipLevel: v.baseLevel, LevelCount: v.levelCount, BaseArrayLayer: v.baseLayer, LayerCount: v.layerCount,
+			},
+			Swizzle: v.swizzle,
+		})
+		if err != nil {
+			p.Release()
+			return nil, nil, err
+		}
+		v.built.Store(built)
+	}
+	return built, p, nil
 }
 
 // viewableUsages are the image usages that go through a view.
@@ -64,6 +100,9 @@ func (v *imageView) init(info *vk.ImageViewCreateInfo) error {
 		return invalid("VUID-VkImageViewCreateInfo-image-04441", "an image with usage %v has no views", img.usage)
 	}
 	if err := v.checkFormat(); err != nil {
+		return err
+	}
+	if err := v.checkUsage(info); err != nil {
 		return err
 	}
 	if !v.fitsImageType() {
@@ -117,6 +156,28 @@ func (v *imageView) checkFormat() error {
 	}
 	if !own.Compatible(&texels, v.image.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0) {
 		return invalid("VUID-VkImageViewCreateInfo-image-01761", "format %v is not compatible with %v", v.format, v.image.format)
+	}
+	return nil
+}
+
+// checkUsage finds out what the view is for, and whether its format can do that.
+func (v *imageView) checkUsage(info *vk.ImageViewCreateInfo) error {
+	img := v.image
+	v.usage = img.usage
+	if v.aspects == vk.IMAGE_ASPECT_STENCIL_BIT {
+		v.usage = img.stencilUsage
+	}
+	if u := vk.Find[vk.ImageViewUsageCreateInfo](info.PNext); u != nil {
+		if u.Usage == 0 || u.Usage&^v.usage != 0 {
+			return invalid("VUID-VkImageViewCreateInfo-pNext-02662", "a view for %v of an image with usage %v", u.Usage, v.usage)
+		}
+		v.usage = u.Usage
+	}
+	switch missing := viewFeatures(v.usage) &^ formatFeatures(v.format); {
+	case missing&vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT != 0:
+		return invalid("VUID-VkImageViewCreateInfo-usage-02274", "format %v cannot be sampled", v.format)
+	case missing != 0:
+		return invalid("VUID-VkImageViewCreateInfo-usage-02275", "format %v is not for storage images", v.format)
 	}
 	return nil
 }

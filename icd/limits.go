@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"farside/internal/sampling"
 	"farside/internal/transfer"
 	"farside/internal/vk"
 )
@@ -77,13 +78,13 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		MaxComputeWorkGroupSize:        [3]uint32{128, 128, 64},
 
 		// Drawing, samplers, viewports: required minima without the features fullDrawIndexUint32,
-		// multiDrawIndirect, samplerAnisotropy, multiViewport, sampleRateShading, shaderImageGatherExtended.
+		// multiDrawIndirect, samplerAnisotropy, multiViewport, sampleRateShading.
 		SubPixelPrecisionBits:           4,
 		SubTexelPrecisionBits:           transfer.WeightBits, // blits filter already
-		MipmapPrecisionBits:             4,
+		MipmapPrecisionBits:             8,                   // of the 23 of a 32-bit float
 		MaxDrawIndexedIndexValue:        1<<24 - 1,
 		MaxDrawIndirectCount:            1,
-		MaxSamplerLodBias:               2,
+		MaxSamplerLodBias:               sampling.MaxLodBias,
 		MaxSamplerAnisotropy:            1,
 		MaxViewports:                    1,
 		MaxViewportDimensions:           [2]uint32{4096, 4096},
@@ -91,8 +92,8 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		ViewportSubPixelBits:            0,
 		MinTexelOffset:                  -8,
 		MaxTexelOffset:                  7,
-		MinTexelGatherOffset:            0,
-		MaxTexelGatherOffset:            0,
+		MinTexelGatherOffset:            -8,
+		MaxTexelGatherOffset:            7,
 		MinInterpolationOffset:          0,
 		MaxInterpolationOffset:          0,
 		SubPixelInterpolationOffsetBits: 0,

@@ -27,6 +27,7 @@ var (
 	buffers          = handle.NewTable[buffer](uint8(vk.OBJECT_TYPE_BUFFER), "VkBuffer")
 	bufferViews      = handle.NewTable[bufferView](uint8(vk.OBJECT_TYPE_BUFFER_VIEW), "VkBufferView")
 	images           = handle.NewTable[image](uint8(vk.OBJECT_TYPE_IMAGE), "VkImage")
+	samplers         = handle.NewTable[sampler](uint8(vk.OBJECT_TYPE_SAMPLER), "VkSampler")
 	imageViews       = handle.NewTable[imageView](uint8(vk.OBJECT_TYPE_IMAGE_VIEW), "VkImageView")
 	queryPools       = handle.NewTable[queryPool](uint8(vk.OBJECT_TYPE_QUERY_POOL), "VkQueryPool")
 	fences           = handle.NewTable[fence](uint8(vk.OBJECT_TYPE_FENCE), "VkFence")

@@ -6,6 +6,7 @@ import (
 
 	"farside/internal/command"
 	"farside/internal/exec"
+	"farside/internal/sampling"
 	"farside/internal/syncobj"
 	"farside/internal/transfer"
 	"farside/internal/vk"
@@ -62,6 +63,38 @@ func (r resources) Image(h vk.Image) (exec.Image, error) {
 func (img *image) texels() (transfer.Image, *memory.Payload, error) {
 	p, bytes, err := mapped(img.boundTo(), img.offset, img.size)
 	return transfer.Image{Bytes: bytes, Layout: &img.layout, Format: img.format, Type: img.imageType}, p, err
+}
+
+func (r resources) ImageView(h vk.ImageView) (exec.View, error) {
+	v := imageViews.Get(uint64(h))
+	if v == nil || v.device != r.device {
+		return exec.View{}, fmt.Errorf("image view %#x: %w", uint64(h), errNoObject)
+	}
+	texels, p, err := v.texels()
+	if err != nil {
+		return exec.View{}, fmt.Errorf("image view %#x: %w", uint64(h), err)
+	}
+	return exec.View{View: texels, Payload: p}, nil
+}
+
+func (r resources) BufferView(h vk.BufferView) (exec.View, error) {
+	v := bufferViews.Get(uint64(h))
+	if v == nil || v.device != r.device {
+		return exec.View{}, fmt.Errorf("buffer view %#x: %w", uint64(h), errNoObject)
+	}
+	texels, p, err := v.texels()
+	if err != nil {
+		return exec.View{}, fmt.Errorf("buffer view %#x: %w", uint64(h), err)
+	}
+	return exec.View{View: texels, Payload: p}, nil
+}
+
+func (r resources) Sampler(h vk.Sampler) (*sampling.Sampler, error) {
+	s := samplers.Get(uint64(h))
+	if s == nil || s.device != r.device {
+		return nil, fmt.Errorf("sampler %#x: %w", uint64(h), errNoObject)
+	}
+	return s.Sampler, nil
 }
 
 func (r resources) Event(h vk.Event) (*syncobj.Payload, error) {

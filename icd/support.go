@@ -276,6 +276,10 @@ func init() {
 		TransitionImageLayout:                  transitionImageLayout,
 		CreateImageView:                        createImageView,
 		DestroyImageView:                       destroyImageView,
+		CreateSampler:                          createSampler,
+		DestroySampler:                         destroySampler,
+		CreateSamplerYcbcrConversion:           createSamplerYcbcrConversion,
+		DestroySamplerYcbcrConversion:          destroySamplerYcbcrConversion,
 
 		// Descriptors
 		CreateDescriptorSetLayout:       createDescriptorSetLayout,

@@ -70,6 +70,8 @@ type Commands struct {
 	GetImageSubresourceLayout                        func(device vk.Device, image vk.Image, subresource *vk.ImageSubresource, layout *vk.SubresourceLayout)
 	CreateImageView                                  func(device vk.Device, createInfo *vk.ImageViewCreateInfo, allocator *vk.AllocationCallbacks, view *vk.ImageView) vk.Result
 	DestroyImageView                                 func(device vk.Device, imageView vk.ImageView, allocator *vk.AllocationCallbacks)
+	CreateSampler                                    func(device vk.Device, createInfo *vk.SamplerCreateInfo, allocator *vk.AllocationCallbacks, sampler *vk.Sampler) vk.Result
+	DestroySampler                                   func(device vk.Device, sampler vk.Sampler, allocator *vk.AllocationCallbacks)
 	CreateDescriptorSetLayout                        func(device vk.Device, createInfo *vk.DescriptorSetLayoutCreateInfo, allocator *vk.AllocationCallbacks, setLayout *vk.DescriptorSetLayout) vk.Result
 	DestroyDescriptorSetLayout                       func(device vk.Device, descriptorSetLayout vk.DescriptorSetLayout, allocator *vk.AllocationCallbacks)
 	CreateDescriptorPool                             func(device vk.Device, createInfo *vk.DescriptorPoolCreateInfo, allocator *vk.AllocationCallbacks, descriptorPool *vk.DescriptorPool) vk.Result
@@ -139,6 +141,8 @@ type Commands struct {
 	GetDeviceBufferMemoryRequirements                func(device vk.Device, info *vk.DeviceBufferMemoryRequirements, memoryRequirements *vk.MemoryRequirements2)
 	GetDeviceImageMemoryRequirements                 func(device vk.Device, info *vk.DeviceImageMemoryRequirements, memoryRequirements *vk.MemoryRequirements2)
 	GetDeviceImageSparseMemoryRequirements           func(device vk.Device, info *vk.DeviceImageMemoryRequirements, sparseMemoryRequirementCount *uint32, sparseMemoryRequirements *vk.SparseImageMemoryRequirements2)
+	CreateSamplerYcbcrConversion                     func(device vk.Device, createInfo *vk.SamplerYcbcrConversionCreateInfo, allocator *vk.AllocationCallbacks, ycbcrConversion *vk.SamplerYcbcrConversion) vk.Result
+	DestroySamplerYcbcrConversion                    func(device vk.Device, ycbcrConversion vk.SamplerYcbcrConversion, allocator *vk.AllocationCallbacks)
 	GetDeviceQueue2                                  func(device vk.Device, queueInfo *vk.DeviceQueueInfo2, queue *vk.Queue)
 	GetDescriptorSetLayoutSupport                    func(device vk.Device, createInfo *vk.DescriptorSetLayoutCreateInfo, support *vk.DescriptorSetLayoutSupport)
 	GetPhysicalDeviceCalibrateableTimeDomainsKHR     func(physicalDevice vk.PhysicalDevice, timeDomainCount *uint32, timeDomains *vk.TimeDomainKHR) vk.Result
@@ -888,8 +892,8 @@ var dispatchers = [227]func(*Frame){
 	70:  absent, // vkDestroyPipeline
 	71:  absent, // vkCreatePipelineLayout
 	72:  absent, // vkDestroyPipelineLayout
-	73:  absent, // vkCreateSampler
-	74:  absent, // vkDestroySampler
+	73:  callCreateSampler,
+	74:  callDestroySampler,
 	75:  callCreateDescriptorSetLayout,
 	76:  callDestroyDescriptorSetLayout,
 	77:  callCreateDescriptorPool,
@@ -989,8 +993,8 @@ var dispatchers = [227]func(*Frame){
 	171: callGetDeviceBufferMemoryRequirements,
 	172: callGetDeviceImageMemoryRequirements,
 	173: callGetDeviceImageSparseMemoryRequirements,
-	174: absent, // vkCreateSamplerYcbcrConversion
-	175: absent, // vkDestroySamplerYcbcrConversion
+	174: callCreateSamplerYcbcrConversion,
+	175: callDestroySamplerYcbcrConversion,
 	176: callGetDeviceQueue2,
 	177: callGetDescriptorSetLayoutSupport,
 	178: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
@@ -1284,6 +1288,14 @@ func callDestroyImageView(f *Frame) {
 	installed.DestroyImageView(vk.Device(f.word(0)), vk.ImageView(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
 }
 
+func callCreateSampler(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateSampler(vk.Device(f.word(0)), (*vk.SamplerCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.Sampler)(f.pointer(3)))))
+}
+
+func callDestroySampler(f *Frame) {
+	installed.DestroySampler(vk.Device(f.word(0)), vk.Sampler(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
 func callCreateDescriptorSetLayout(f *Frame) {
 	f.result = uintptr(uint32(installed.CreateDescriptorSetLayout(vk.Device(f.word(0)), (*vk.DescriptorSetLayoutCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.DescriptorSetLayout)(f.pointer(3)))))
 }
@@ -1558,6 +1570,14 @@ func callGetDeviceImageMemoryRequirements(f *Frame) {
 
 func callGetDeviceImageSparseMemoryRequirements(f *Frame) {
 	installed.GetDeviceImageSparseMemoryRequirements(vk.Device(f.word(0)), (*vk.DeviceImageMemoryRequirements)(f.pointer(1)), (*uint32)(f.pointer(2)), (*vk.SparseImageMemoryRequirements2)(f.pointer(3)))
+}
+
+func callCreateSamplerYcbcrConversion(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateSamplerYcbcrConversion(vk.Device(f.word(0)), (*vk.SamplerYcbcrConversionCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.SamplerYcbcrConversion)(f.pointer(3)))))
+}
+
+func callDestroySamplerYcbcrConversion(f *Frame) {
+	installed.DestroySamplerYcbcrConversion(vk.Device(f.word(0)), vk.SamplerYcbcrConversion(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
 }
 
 func callGetDeviceQueue2(f *Frame) {

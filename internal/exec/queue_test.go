@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/command"
+	"farside/internal/sampling"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 	"farside/memory"
@@ -47,6 +48,10 @@ func (w *world) Buffer(h vk.Buffer) (Buffer, error) {
 }
 
 func (w *world) Image(vk.Image) (Image, error) { return Image{}, errNone }
+
+func (w *world) ImageView(vk.ImageView) (View, error)          { return View{}, errNone }
+func (w *world) BufferView(vk.BufferView) (View, error)        { return View{}, errNone }
+func (w *world) Sampler(vk.Sampler) (*sampling.Sampler, error) { return nil, errNone }
 
 func (w *world) Event(h vk.Event) (*syncobj.Payload, error) {
 	if p := w.events[h]; p != nil {

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"farside/internal/command"
+	"farside/internal/sampling"
 	"farside/internal/syncobj"
 	"farside/internal/transfer"
 	"farside/internal/vk"
@@ -22,11 +23,20 @@ type Image struct {
 	Payload *memory.Payload // holds Image.Bytes; with a reference for the replay
 }
 
+// View is a VkImageView or a VkBufferView as shaders see it.
+type View struct {
+	*sampling.View
+	Payload *memory.Payload // holds the texels; with a reference for the replay
+}
+
 // Resources finds what a stream names. Errors say what is wrong with the object: it does not exist, is not
 // bound, or its memory is gone.
 type Resources interface {
 	Buffer(vk.Buffer) (Buffer, error)
 	Image(vk.Image) (Image, error)
+	ImageView(vk.ImageView) (View, error)
+	BufferView(vk.BufferView) (View, error)
+	Sampler(vk.Sampler) (*sampling.Sampler, error)
 	Event(vk.Event) (*syncobj.Payload, error)
 	QueryPool(vk.QueryPool) (*QueryPool, error)
 	// Secondary returns the stream of a secondary command buffer.

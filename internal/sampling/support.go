@@ -1,0 +1,56 @@
+package sampling
+
+import (
+	"farside/internal/texel"
+	"farside/internal/vk"
+)
+
+// Access is what shaders can do with a format.
+type Access struct {
+	Sampled bool // images are sampled and fetched from; colours also fetched from buffers
+	Storage bool // images and texel buffers are read and written
+	Atomic  bool // and changed by atomic operations
+}
+
+// AccessOf returns what shaders can do with a format. Left out are the formats of vertices (USCALED and SSCALED), those
+// whose bits lie apart for video (R10X6), and numbers that a shader's image does not have: 64-bit floats and vectors of
+// 64-bit integers. Storage images are the formats that SPIR-V has a name for, and the same with other names for the
+// channels.
+func AccessOf(format vk.Format) (a Access) {
+	storage, ok := texel.FormatOf(format)
+	if !ok {
+		return a
+	}
+	f, ok := formatOf(format, storage.Planes[0].Aspect)
+	if !ok {
+		return a
+	}
+	a.Sampled = true
+	uniform := true // channels are words of 8, 16 or 32 bits
+	for _, c := range f.channels {
+		switch c.Kind {
+		case vk.NumericUSCALED, vk.NumericSSCALED:
+			return Access{}
+		case vk.NumericSRGB:
+			uniform = false
+		}
+		if c.Bits > 32 {
+			return Access{}
+		}
+		uniform = uniform && (c.Bits == 8 || c.Bits == 16 || c.Bits == 32)
+	}
+	if storage.Aspects() != vk.IMAGE_ASPECT_COLOR_BIT {
+		return a
+	}
+	switch format {
+	case vk.FORMAT_R10X6_UNORM_PACK16, vk.FORMAT_R10X6G10X6_UNORM_2PACK16, vk.FORMAT_R12X4_UNORM_PACK16, vk.FORMAT_R12X4G12X4_UNORM_2PACK16:
+		return Access{}
+	case vk.FORMAT_A2B10G10R10_UNORM_PACK32, vk.FORMAT_A2B10G10R10_UINT_PACK32, vk.FORMAT_B10G11R11_UFLOAT_PACK32:
+		a.Storage = true
+	case vk.FORMAT_R32_UINT, vk.FORMAT_R32_SINT:
+		a.Storage, a.Atomic = true, true
+	default:
+		a.Storage = uniform && len(f.channels) != 3
+	}
+	return a
+}
