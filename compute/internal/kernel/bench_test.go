@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 )
 
 // The figures are for 256 lanes, and for 8, which shows what a call costs.
@@ -48,4 +49,38 @@ func benchmark(b *testing.B, kernel Func, shape expectation, n int) {
 		kernel(&args, 0, n)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n*Width), "ns/lane")
+}
+
+// Loads and stores of 32 bits with the offsets that shaders have: those of lanes that follow each other, of rows of 16
+// lanes, the same ones in each row, at some distance, and anywhere.
+func BenchmarkMemory(b *testing.B) {
+	shapes := []struct {
+		name   string
+		offset func(lane int) uint64
+	}{
+		{"consecutive", func(lane int) uint64 { return uint64(4 * lane) }},
+		{"rows", func(lane int) uint64 { return uint64(lane/16*128 + lane%16*4) }},
+		{"equal", func(lane int) uint64 { return uint64(lane / 16 * 64) }},
+		{"strided", func(lane int) uint64 { return uint64(16 * lane) }},
+		{"random", func(lane int) uint64 { return uint64(lane * 7919 % 1024 * 4) }},
+	}
+	memory := make([]byte, 4096)
+	for _, s := range sets() {
+		for _, op := range []Op{Load32, Store32} {
+			for _, shape := range shapes {
+				b.Run(fmt.Sprintf("%s/%s/%s", s.Name, op, shape.name), func(b *testing.B) {
+					f := newFile()
+					args := Args{Memory: &Memory{Base: unsafe.Pointer(&memory[0]), Size: uint64(len(memory))},
+						A: f.register(32, false), B: f.register(32, false), Dst: f.register(32, false)}
+					for lane := range room * Width {
+						set(args.A, 32, lane/Width, lane%Width, shape.offset(lane))
+					}
+					for b.Loop() {
+						s.Ops[op](&args, 0, room)
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*room*Width), "ns/lane")
+				})
+			}
+		}
+	}
 }

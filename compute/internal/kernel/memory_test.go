@@ -260,7 +260,7 @@ func TestPrivateMemory(t *testing.T) {
 					array[i] = f.register(bits, false)
 					fill(array[i], bits, random.Uint64)
 				}
-				memory := Memory{Base: array[0].Base, Size: uint64(count * chunks * bits)}
+				memory := Memory{Base: array[0].Base, Size: uint64(count * room * bits)}
 				args := Args{Memory: &memory, Immediate: count}
 				args.A = f.register(32, false)
 				fill(args.A, 32, func() uint64 { return choose(random.IntN(8) == 0, random.Uint64(), uint64(random.IntN(count+1))) })

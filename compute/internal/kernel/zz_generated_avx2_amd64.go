@@ -140,6 +140,14 @@ func fillAVX2(t *Table) {
 	t[F32ToU32] = avx2F32ToU32
 	t[MaskToI32] = avx2MaskToI32
 	t[I32ToMask] = avx2I32ToMask
+	t[LoadU8] = avx2LoadU8
+	t[LoadU16] = avx2LoadU16
+	t[Load32] = avx2Load32
+	t[Load64] = avx2Load64
+	t[Store8] = avx2Store8
+	t[Store16] = avx2Store16
+	t[Store32] = avx2Store32
+	t[Store64] = avx2Store64
 }
 
 //go:noescape
@@ -552,3 +560,27 @@ func avx2MaskToI32(a *Args, first, n int)
 
 //go:noescape
 func avx2I32ToMask(a *Args, first, n int)
+
+//go:noescape
+func avx2LoadU8(a *Args, first, n int)
+
+//go:noescape
+func avx2LoadU16(a *Args, first, n int)
+
+//go:noescape
+func avx2Load32(a *Args, first, n int)
+
+//go:noescape
+func avx2Load64(a *Args, first, n int)
+
+//go:noescape
+func avx2Store8(a *Args, first, n int)
+
+//go:noescape
+func avx2Store16(a *Args, first, n int)
+
+//go:noescape
+func avx2Store32(a *Args, first, n int)
+
+//go:noescape
+func avx2Store64(a *Args, first, n int)

@@ -7648,3 +7648,2349 @@ tail410:
 done411:
 	VZEROUPPER
 	RET
+
+// func avx2LoadU8(a *byte, first int, n int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·avx2LoadU8(SB), NOSPLIT, $0-24
+	MOVQ    a+0(FP), AX
+	MOVQ    first+8(FP), CX
+	MOVQ    n+16(FP), DX
+	MOVQ    16(AX), SI
+	MOVQ    24(AX), DI
+	MOVQ    CX, BX
+	IMULQ   DI, BX
+	ADDQ    BX, SI
+	MOVQ    (AX), R8
+	MOVQ    8(AX), R9
+	MOVQ    CX, BX
+	IMULQ   R9, BX
+	ADDQ    BX, R8
+	MOVQ    80(AX), BX
+	MOVQ    (BX), R10
+	MOVQ    8(BX), R11
+	MOVQ    88(AX), BX
+	SUBQ    $0x01, R11
+	JCS     nothing412
+	SUBQ    BX, R11
+	JCS     nothing412
+	ADDQ    BX, R10
+	MOVL    $0xffffffff, BX
+	CMPQ    R11, BX
+	CMOVQHI BX, R11
+	MOVQ    64(AX), BX
+	TESTQ   BX, BX
+	JNE     masked413
+
+loop415:
+	SUBQ         $0x01, DX
+	JL           done419
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y0, Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          other420
+
+consecutive416:
+	LEAQ      7(CX), BX
+	CMPQ      BX, R11
+	JHI       slow418
+	VPMOVZXBD (R10)(CX*1), Y0
+	VMOVDQU   Y0, (R8)
+	ADDQ      DI, SI
+	ADDQ      R9, R8
+	JMP       loop415
+
+other420:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow418
+
+equal417:
+	CMPQ         CX, R11
+	JHI          slow418
+	MOVBLZX      (R10)(CX*1), BX
+	VMOVQ        BX, X0
+	VPBROADCASTD X0, Y0
+	VMOVDQU      Y0, (R8)
+	ADDQ         DI, SI
+	ADDQ         R9, R8
+	SUBQ         $0x01, DX
+	JL           done419
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          again421
+	JMP          equal417
+
+again421:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y0, Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow418
+	JMP          consecutive416
+
+slow418:
+	MOVL    (SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out423
+	MOVBLZX (R10)(CX*1), BX
+
+out423:
+	MOVL    BX, (R8)
+	MOVL    4(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out425
+	MOVBLZX (R10)(CX*1), BX
+
+out425:
+	MOVL    BX, 4(R8)
+	MOVL    8(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out427
+	MOVBLZX (R10)(CX*1), BX
+
+out427:
+	MOVL    BX, 8(R8)
+	MOVL    12(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out429
+	MOVBLZX (R10)(CX*1), BX
+
+out429:
+	MOVL    BX, 12(R8)
+	MOVL    16(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out431
+	MOVBLZX (R10)(CX*1), BX
+
+out431:
+	MOVL    BX, 16(R8)
+	MOVL    20(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out433
+	MOVBLZX (R10)(CX*1), BX
+
+out433:
+	MOVL    BX, 20(R8)
+	MOVL    24(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out435
+	MOVBLZX (R10)(CX*1), BX
+
+out435:
+	MOVL    BX, 24(R8)
+	MOVL    28(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out437
+	MOVBLZX (R10)(CX*1), BX
+
+out437:
+	MOVL BX, 28(R8)
+	ADDQ DI, SI
+	ADDQ R9, R8
+	JMP  loop415
+
+done419:
+	ADDQ $0x01, DX
+	JMP  done414
+
+masked413:
+	MOVQ  64(AX), R12
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R12
+	TESTQ DX, DX
+	JZ    done439
+
+loop438:
+	VMOVDQU (R12), Y0
+	VPTEST  Y0, Y0
+	JZ      done441
+	CMPL    (R12), $0x00
+	JE      lane442
+	MOVL    (SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out443
+	MOVBLZX (R10)(CX*1), BX
+
+out443:
+	MOVL BX, (R8)
+
+lane442:
+	CMPL    4(R12), $0x00
+	JE      lane444
+	MOVL    4(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out445
+	MOVBLZX (R10)(CX*1), BX
+
+out445:
+	MOVL BX, 4(R8)
+
+lane444:
+	CMPL    8(R12), $0x00
+	JE      lane446
+	MOVL    8(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out447
+	MOVBLZX (R10)(CX*1), BX
+
+out447:
+	MOVL BX, 8(R8)
+
+lane446:
+	CMPL    12(R12), $0x00
+	JE      lane448
+	MOVL    12(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out449
+	MOVBLZX (R10)(CX*1), BX
+
+out449:
+	MOVL BX, 12(R8)
+
+lane448:
+	CMPL    16(R12), $0x00
+	JE      lane450
+	MOVL    16(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out451
+	MOVBLZX (R10)(CX*1), BX
+
+out451:
+	MOVL BX, 16(R8)
+
+lane450:
+	CMPL    20(R12), $0x00
+	JE      lane452
+	MOVL    20(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out453
+	MOVBLZX (R10)(CX*1), BX
+
+out453:
+	MOVL BX, 20(R8)
+
+lane452:
+	CMPL    24(R12), $0x00
+	JE      lane454
+	MOVL    24(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out455
+	MOVBLZX (R10)(CX*1), BX
+
+out455:
+	MOVL BX, 24(R8)
+
+lane454:
+	CMPL    28(R12), $0x00
+	JE      lane456
+	MOVL    28(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out457
+	MOVBLZX (R10)(CX*1), BX
+
+out457:
+	MOVL BX, 28(R8)
+
+lane456:
+done441:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ AX, R12
+	DECQ DX
+	JNZ  loop438
+
+done439:
+	JMP done414
+
+nothing412:
+	MOVQ  64(AX), BX
+	TESTQ BX, BX
+	JNE   masked458
+	VPXOR Y0, Y0, Y0
+	TESTQ DX, DX
+	JZ    done461
+
+loop460:
+	VMOVDQU Y0, (R8)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	DECQ    DX
+	JNZ     loop460
+
+done461:
+	JMP done459
+
+masked458:
+	MOVQ  64(AX), R10
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R10
+	TESTQ DX, DX
+	JZ    done463
+
+loop462:
+	VMOVDQU (R10), Y0
+	VPANDN  (R8), Y0, Y0
+	VMOVDQU Y0, (R8)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	ADDQ    AX, R10
+	DECQ    DX
+	JNZ     loop462
+
+done463:
+done459:
+done414:
+	VZEROUPPER
+	RET
+
+DATA list_0_1_2_3_4_5_6_7<>+0(SB)/4, $0x00000000
+DATA list_0_1_2_3_4_5_6_7<>+4(SB)/4, $0x00000001
+DATA list_0_1_2_3_4_5_6_7<>+8(SB)/4, $0x00000002
+DATA list_0_1_2_3_4_5_6_7<>+12(SB)/4, $0x00000003
+DATA list_0_1_2_3_4_5_6_7<>+16(SB)/4, $0x00000004
+DATA list_0_1_2_3_4_5_6_7<>+20(SB)/4, $0x00000005
+DATA list_0_1_2_3_4_5_6_7<>+24(SB)/4, $0x00000006
+DATA list_0_1_2_3_4_5_6_7<>+28(SB)/4, $0x00000007
+GLOBL list_0_1_2_3_4_5_6_7<>(SB), RODATA|NOPTR, $32
+
+// func avx2LoadU16(a *byte, first int, n int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·avx2LoadU16(SB), NOSPLIT, $0-24
+	MOVQ    a+0(FP), AX
+	MOVQ    first+8(FP), CX
+	MOVQ    n+16(FP), DX
+	MOVQ    16(AX), SI
+	MOVQ    24(AX), DI
+	MOVQ    CX, BX
+	IMULQ   DI, BX
+	ADDQ    BX, SI
+	MOVQ    (AX), R8
+	MOVQ    8(AX), R9
+	MOVQ    CX, BX
+	IMULQ   R9, BX
+	ADDQ    BX, R8
+	MOVQ    80(AX), BX
+	MOVQ    (BX), R10
+	MOVQ    8(BX), R11
+	MOVQ    88(AX), BX
+	SUBQ    $0x02, R11
+	JCS     nothing464
+	SUBQ    BX, R11
+	JCS     nothing464
+	ADDQ    BX, R10
+	MOVL    $0xffffffff, BX
+	CMPQ    R11, BX
+	CMOVQHI BX, R11
+	MOVQ    64(AX), BX
+	TESTQ   BX, BX
+	JNE     masked465
+
+loop467:
+	SUBQ         $0x01, DX
+	JL           done471
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y0, Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          other472
+
+consecutive468:
+	LEAQ      14(CX), BX
+	CMPQ      BX, R11
+	JHI       slow470
+	VPMOVZXWD (R10)(CX*1), Y0
+	VMOVDQU   Y0, (R8)
+	ADDQ      DI, SI
+	ADDQ      R9, R8
+	JMP       loop467
+
+other472:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow470
+
+equal469:
+	CMPQ         CX, R11
+	JHI          slow470
+	MOVWLZX      (R10)(CX*1), BX
+	VMOVQ        BX, X0
+	VPBROADCASTD X0, Y0
+	VMOVDQU      Y0, (R8)
+	ADDQ         DI, SI
+	ADDQ         R9, R8
+	SUBQ         $0x01, DX
+	JL           done471
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          again473
+	JMP          equal469
+
+again473:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y0, Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow470
+	JMP          consecutive468
+
+slow470:
+	MOVL    (SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out475
+	MOVWLZX (R10)(CX*1), BX
+
+out475:
+	MOVL    BX, (R8)
+	MOVL    4(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out477
+	MOVWLZX (R10)(CX*1), BX
+
+out477:
+	MOVL    BX, 4(R8)
+	MOVL    8(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out479
+	MOVWLZX (R10)(CX*1), BX
+
+out479:
+	MOVL    BX, 8(R8)
+	MOVL    12(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out481
+	MOVWLZX (R10)(CX*1), BX
+
+out481:
+	MOVL    BX, 12(R8)
+	MOVL    16(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out483
+	MOVWLZX (R10)(CX*1), BX
+
+out483:
+	MOVL    BX, 16(R8)
+	MOVL    20(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out485
+	MOVWLZX (R10)(CX*1), BX
+
+out485:
+	MOVL    BX, 20(R8)
+	MOVL    24(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out487
+	MOVWLZX (R10)(CX*1), BX
+
+out487:
+	MOVL    BX, 24(R8)
+	MOVL    28(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out489
+	MOVWLZX (R10)(CX*1), BX
+
+out489:
+	MOVL BX, 28(R8)
+	ADDQ DI, SI
+	ADDQ R9, R8
+	JMP  loop467
+
+done471:
+	ADDQ $0x01, DX
+	JMP  done466
+
+masked465:
+	MOVQ  64(AX), R12
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R12
+	TESTQ DX, DX
+	JZ    done491
+
+loop490:
+	VMOVDQU (R12), Y0
+	VPTEST  Y0, Y0
+	JZ      done493
+	CMPL    (R12), $0x00
+	JE      lane494
+	MOVL    (SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out495
+	MOVWLZX (R10)(CX*1), BX
+
+out495:
+	MOVL BX, (R8)
+
+lane494:
+	CMPL    4(R12), $0x00
+	JE      lane496
+	MOVL    4(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out497
+	MOVWLZX (R10)(CX*1), BX
+
+out497:
+	MOVL BX, 4(R8)
+
+lane496:
+	CMPL    8(R12), $0x00
+	JE      lane498
+	MOVL    8(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out499
+	MOVWLZX (R10)(CX*1), BX
+
+out499:
+	MOVL BX, 8(R8)
+
+lane498:
+	CMPL    12(R12), $0x00
+	JE      lane500
+	MOVL    12(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out501
+	MOVWLZX (R10)(CX*1), BX
+
+out501:
+	MOVL BX, 12(R8)
+
+lane500:
+	CMPL    16(R12), $0x00
+	JE      lane502
+	MOVL    16(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out503
+	MOVWLZX (R10)(CX*1), BX
+
+out503:
+	MOVL BX, 16(R8)
+
+lane502:
+	CMPL    20(R12), $0x00
+	JE      lane504
+	MOVL    20(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out505
+	MOVWLZX (R10)(CX*1), BX
+
+out505:
+	MOVL BX, 20(R8)
+
+lane504:
+	CMPL    24(R12), $0x00
+	JE      lane506
+	MOVL    24(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out507
+	MOVWLZX (R10)(CX*1), BX
+
+out507:
+	MOVL BX, 24(R8)
+
+lane506:
+	CMPL    28(R12), $0x00
+	JE      lane508
+	MOVL    28(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out509
+	MOVWLZX (R10)(CX*1), BX
+
+out509:
+	MOVL BX, 28(R8)
+
+lane508:
+done493:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ AX, R12
+	DECQ DX
+	JNZ  loop490
+
+done491:
+	JMP done466
+
+nothing464:
+	MOVQ  64(AX), BX
+	TESTQ BX, BX
+	JNE   masked510
+	VPXOR Y0, Y0, Y0
+	TESTQ DX, DX
+	JZ    done513
+
+loop512:
+	VMOVDQU Y0, (R8)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	DECQ    DX
+	JNZ     loop512
+
+done513:
+	JMP done511
+
+masked510:
+	MOVQ  64(AX), R10
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R10
+	TESTQ DX, DX
+	JZ    done515
+
+loop514:
+	VMOVDQU (R10), Y0
+	VPANDN  (R8), Y0, Y0
+	VMOVDQU Y0, (R8)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	ADDQ    AX, R10
+	DECQ    DX
+	JNZ     loop514
+
+done515:
+done511:
+done466:
+	VZEROUPPER
+	RET
+
+DATA list_0_2_4_6_8_10_12_14<>+0(SB)/4, $0x00000000
+DATA list_0_2_4_6_8_10_12_14<>+4(SB)/4, $0x00000002
+DATA list_0_2_4_6_8_10_12_14<>+8(SB)/4, $0x00000004
+DATA list_0_2_4_6_8_10_12_14<>+12(SB)/4, $0x00000006
+DATA list_0_2_4_6_8_10_12_14<>+16(SB)/4, $0x00000008
+DATA list_0_2_4_6_8_10_12_14<>+20(SB)/4, $0x0000000a
+DATA list_0_2_4_6_8_10_12_14<>+24(SB)/4, $0x0000000c
+DATA list_0_2_4_6_8_10_12_14<>+28(SB)/4, $0x0000000e
+GLOBL list_0_2_4_6_8_10_12_14<>(SB), RODATA|NOPTR, $32
+
+// func avx2Load32(a *byte, first int, n int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·avx2Load32(SB), NOSPLIT, $0-24
+	MOVQ         a+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         16(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         CX, BX
+	IMULQ        DI, BX
+	ADDQ         BX, SI
+	MOVQ         (AX), R8
+	MOVQ         8(AX), R9
+	MOVQ         CX, BX
+	IMULQ        R9, BX
+	ADDQ         BX, R8
+	MOVQ         80(AX), BX
+	MOVQ         (BX), R10
+	MOVQ         8(BX), R11
+	MOVQ         88(AX), BX
+	SUBQ         $0x04, R11
+	JCS          nothing516
+	SUBQ         BX, R11
+	JCS          nothing516
+	ADDQ         BX, R10
+	MOVL         $0xffffffff, BX
+	CMPQ         R11, BX
+	CMOVQHI      BX, R11
+	VMOVQ        R11, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x80000000, R12
+	ADDQ         R10, R12
+	MOVQ         64(AX), BX
+	TESTQ        BX, BX
+	JNE          masked517
+
+loop519:
+	SUBQ         $0x02, DX
+	JL           done523
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y2
+	VPCMPEQD     (SI), Y2, Y2
+	VPADDD       list_32_36_40_44_48_52_56_60<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI)(DI*1), Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other524
+
+consecutive520:
+	LEAQ    60(CX), BX
+	CMPQ    BX, R11
+	JHI     slow522
+	VMOVDQU (R10)(CX*1), Y1
+	VMOVDQU 32(R10)(CX*1), Y2
+	VMOVDQU Y1, (R8)
+	VMOVDQU Y2, (R8)(R9*1)
+	LEAQ    (SI)(DI*2), SI
+	LEAQ    (R8)(R9*2), R8
+	JMP     loop519
+
+other524:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y2
+	VPCMPEQD     (SI)(DI*1), Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow522
+
+equal521:
+	CMPQ         CX, R11
+	JHI          slow522
+	VPBROADCASTD (R10)(CX*1), Y1
+	VMOVDQU      Y1, (R8)
+	VMOVDQU      Y1, (R8)(R9*1)
+	LEAQ         (SI)(DI*2), SI
+	LEAQ         (R8)(R9*2), R8
+	SUBQ         $0x02, DX
+	JL           done523
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y2
+	VPCMPEQD     (SI)(DI*1), Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          again525
+	JMP          equal521
+
+again525:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y2
+	VPCMPEQD     (SI), Y2, Y2
+	VPADDD       list_32_36_40_44_48_52_56_60<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI)(DI*1), Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow522
+	JMP          consecutive520
+
+slow522:
+	VMOVDQU    (SI), Y1
+	VPMINUD    Y0, Y1, Y2
+	VPCMPEQD   Y1, Y2, Y2
+	VPXOR      w80000000<>+0(SB), Y1, Y1
+	VPXOR      Y3, Y3, Y3
+	VPGATHERDD Y2, (R12)(Y1*1), Y3
+	VMOVDQU    Y3, (R8)
+	VMOVDQU    (SI)(DI*1), Y1
+	VPMINUD    Y0, Y1, Y2
+	VPCMPEQD   Y1, Y2, Y2
+	VPXOR      w80000000<>+0(SB), Y1, Y1
+	VPXOR      Y3, Y3, Y3
+	VPGATHERDD Y2, (R12)(Y1*1), Y3
+	VMOVDQU    Y3, (R8)(R9*1)
+	LEAQ       (SI)(DI*2), SI
+	LEAQ       (R8)(R9*2), R8
+	JMP        loop519
+
+done523:
+	ADDQ $0x02, DX
+
+loop526:
+	SUBQ         $0x01, DX
+	JL           done530
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other531
+
+consecutive527:
+	LEAQ    28(CX), BX
+	CMPQ    BX, R11
+	JHI     slow529
+	VMOVDQU (R10)(CX*1), Y1
+	VMOVDQU Y1, (R8)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	JMP     loop526
+
+other531:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow529
+
+equal528:
+	CMPQ         CX, R11
+	JHI          slow529
+	VPBROADCASTD (R10)(CX*1), Y1
+	VMOVDQU      Y1, (R8)
+	ADDQ         DI, SI
+	ADDQ         R9, R8
+	SUBQ         $0x01, DX
+	JL           done530
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          again532
+	JMP          equal528
+
+again532:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow529
+	JMP          consecutive527
+
+slow529:
+	VMOVDQU    (SI), Y1
+	VPMINUD    Y0, Y1, Y2
+	VPCMPEQD   Y1, Y2, Y2
+	VPXOR      w80000000<>+0(SB), Y1, Y1
+	VPXOR      Y3, Y3, Y3
+	VPGATHERDD Y2, (R12)(Y1*1), Y3
+	VMOVDQU    Y3, (R8)
+	ADDQ       DI, SI
+	ADDQ       R9, R8
+	JMP        loop526
+
+done530:
+	ADDQ $0x01, DX
+	JMP  done518
+
+masked517:
+	MOVQ  64(AX), R13
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R13
+	TESTQ DX, DX
+	JZ    done534
+
+loop533:
+	VMOVDQU      (R13), Y1
+	VPTEST       Y1, Y1
+	JZ           done536
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y2
+	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y2, Y2
+	VPCMPEQD     (SI), Y2, Y2
+	VMOVMSKPS    Y2, BX
+	CMPL         BX, $0x000000ff
+	JNE          slow535
+	LEAQ         28(CX), BX
+	CMPQ         BX, R11
+	JHI          slow535
+	VMOVDQU      (R8), Y2
+	VBLENDVPS    Y1, (R10)(CX*1), Y2, Y1
+	VMOVDQU      Y1, (R8)
+	JMP          done536
+
+slow535:
+	VMOVDQU    (SI), Y2
+	VPMINUD    Y0, Y2, Y3
+	VPCMPEQD   Y2, Y3, Y3
+	VPAND      Y1, Y3, Y3
+	VPXOR      w80000000<>+0(SB), Y2, Y2
+	VPXOR      Y4, Y4, Y4
+	VPGATHERDD Y3, (R12)(Y2*1), Y4
+	VMOVDQU    (R8), Y2
+	VBLENDVPS  Y1, Y4, Y2, Y1
+	VMOVDQU    Y1, (R8)
+
+done536:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ AX, R13
+	DECQ DX
+	JNZ  loop533
+
+done534:
+	JMP done518
+
+nothing516:
+	MOVQ  64(AX), BX
+	TESTQ BX, BX
+	JNE   masked537
+	VPXOR Y0, Y0, Y0
+	TESTQ DX, DX
+	JZ    done540
+
+loop539:
+	VMOVDQU Y0, (R8)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	DECQ    DX
+	JNZ     loop539
+
+done540:
+	JMP done538
+
+masked537:
+	MOVQ  64(AX), R10
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R10
+	TESTQ DX, DX
+	JZ    done542
+
+loop541:
+	VMOVDQU (R10), Y0
+	VPANDN  (R8), Y0, Y0
+	VMOVDQU Y0, (R8)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	ADDQ    AX, R10
+	DECQ    DX
+	JNZ     loop541
+
+done542:
+done538:
+done518:
+	VZEROUPPER
+	RET
+
+DATA list_0_4_8_12_16_20_24_28<>+0(SB)/4, $0x00000000
+DATA list_0_4_8_12_16_20_24_28<>+4(SB)/4, $0x00000004
+DATA list_0_4_8_12_16_20_24_28<>+8(SB)/4, $0x00000008
+DATA list_0_4_8_12_16_20_24_28<>+12(SB)/4, $0x0000000c
+DATA list_0_4_8_12_16_20_24_28<>+16(SB)/4, $0x00000010
+DATA list_0_4_8_12_16_20_24_28<>+20(SB)/4, $0x00000014
+DATA list_0_4_8_12_16_20_24_28<>+24(SB)/4, $0x00000018
+DATA list_0_4_8_12_16_20_24_28<>+28(SB)/4, $0x0000001c
+GLOBL list_0_4_8_12_16_20_24_28<>(SB), RODATA|NOPTR, $32
+
+DATA list_32_36_40_44_48_52_56_60<>+0(SB)/4, $0x00000020
+DATA list_32_36_40_44_48_52_56_60<>+4(SB)/4, $0x00000024
+DATA list_32_36_40_44_48_52_56_60<>+8(SB)/4, $0x00000028
+DATA list_32_36_40_44_48_52_56_60<>+12(SB)/4, $0x0000002c
+DATA list_32_36_40_44_48_52_56_60<>+16(SB)/4, $0x00000030
+DATA list_32_36_40_44_48_52_56_60<>+20(SB)/4, $0x00000034
+DATA list_32_36_40_44_48_52_56_60<>+24(SB)/4, $0x00000038
+DATA list_32_36_40_44_48_52_56_60<>+28(SB)/4, $0x0000003c
+GLOBL list_32_36_40_44_48_52_56_60<>(SB), RODATA|NOPTR, $32
+
+// func avx2Load64(a *byte, first int, n int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·avx2Load64(SB), NOSPLIT, $0-24
+	MOVQ         a+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         16(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         CX, BX
+	IMULQ        DI, BX
+	ADDQ         BX, SI
+	MOVQ         (AX), R8
+	MOVQ         8(AX), R9
+	MOVQ         CX, BX
+	IMULQ        R9, BX
+	ADDQ         BX, R8
+	MOVQ         80(AX), BX
+	MOVQ         (BX), R10
+	MOVQ         8(BX), R11
+	MOVQ         88(AX), BX
+	SUBQ         $0x08, R11
+	JCS          nothing543
+	SUBQ         BX, R11
+	JCS          nothing543
+	ADDQ         BX, R10
+	MOVL         $0xffffffff, BX
+	CMPQ         R11, BX
+	CMOVQHI      BX, R11
+	VMOVQ        R11, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x80000000, R12
+	ADDQ         R10, R12
+	MOVQ         64(AX), BX
+	TESTQ        BX, BX
+	JNE          masked544
+
+loop546:
+	SUBQ         $0x01, DX
+	JL           done550
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other551
+
+consecutive547:
+	LEAQ    56(CX), BX
+	CMPQ    BX, R11
+	JHI     slow549
+	VMOVDQU (R10)(CX*1), Y1
+	VMOVDQU 32(R10)(CX*1), Y3
+	VMOVDQU Y1, (R8)
+	VMOVDQU Y3, 32(R8)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	JMP     loop546
+
+other551:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow549
+
+equal548:
+	CMPQ         CX, R11
+	JHI          slow549
+	VPBROADCASTQ (R10)(CX*1), Y1
+	VMOVDQU      Y1, (R8)
+	VMOVDQU      Y1, 32(R8)
+	ADDQ         DI, SI
+	ADDQ         R9, R8
+	SUBQ         $0x01, DX
+	JL           done550
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          again552
+	JMP          equal548
+
+again552:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow549
+	JMP          consecutive547
+
+slow549:
+	VMOVDQU    (SI), X2
+	VPMINUD    Y0, Y2, Y1
+	VPCMPEQD   Y2, Y1, Y1
+	VPMOVSXDQ  X1, Y1
+	VPXOR      w80000000<>+0(SB), Y2, Y3
+	VPXOR      Y4, Y4, Y4
+	VPGATHERDQ Y1, (R12)(X3*1), Y4
+	VMOVDQU    Y4, (R8)
+	VMOVDQU    16(SI), X2
+	VPMINUD    Y0, Y2, Y1
+	VPCMPEQD   Y2, Y1, Y1
+	VPMOVSXDQ  X1, Y1
+	VPXOR      w80000000<>+0(SB), Y2, Y3
+	VPXOR      Y4, Y4, Y4
+	VPGATHERDQ Y1, (R12)(X3*1), Y4
+	VMOVDQU    Y4, 32(R8)
+	ADDQ       DI, SI
+	ADDQ       R9, R8
+	JMP        loop546
+
+done550:
+	ADDQ $0x01, DX
+	JMP  done545
+
+masked544:
+	MOVQ  64(AX), R13
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R13
+	TESTQ DX, DX
+	JZ    done554
+
+loop553:
+	VMOVDQU      (R13), Y1
+	VPTEST       Y1, Y1
+	JZ           done556
+	VPMOVSXDQ    (R13), Y1
+	VPMOVSXDQ    16(R13), Y3
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y4
+	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y4, Y4
+	VPCMPEQD     (SI), Y4, Y4
+	VMOVMSKPS    Y4, BX
+	CMPL         BX, $0x000000ff
+	JNE          slow555
+	LEAQ         56(CX), BX
+	CMPQ         BX, R11
+	JHI          slow555
+	VMOVDQU      (R8), Y4
+	VBLENDVPS    Y1, (R10)(CX*1), Y4, Y1
+	VMOVDQU      Y1, (R8)
+	VMOVDQU      32(R8), Y1
+	VBLENDVPS    Y3, 32(R10)(CX*1), Y1, Y1
+	VMOVDQU      Y1, 32(R8)
+	JMP          done556
+
+slow555:
+	VMOVDQU    (SI), X2
+	VPMINUD    Y0, Y2, Y4
+	VPCMPEQD   Y2, Y4, Y4
+	VPMOVSXDQ  X4, Y4
+	VPAND      Y1, Y4, Y4
+	VPXOR      w80000000<>+0(SB), Y2, Y5
+	VPXOR      Y6, Y6, Y6
+	VPGATHERDQ Y4, (R12)(X5*1), Y6
+	VMOVDQU    (R8), Y4
+	VBLENDVPS  Y1, Y6, Y4, Y1
+	VMOVDQU    Y1, (R8)
+	VMOVDQU    16(SI), X2
+	VPMINUD    Y0, Y2, Y1
+	VPCMPEQD   Y2, Y1, Y1
+	VPMOVSXDQ  X1, Y1
+	VPAND      Y3, Y1, Y1
+	VPXOR      w80000000<>+0(SB), Y2, Y4
+	VPXOR      Y5, Y5, Y5
+	VPGATHERDQ Y1, (R12)(X4*1), Y5
+	VMOVDQU    32(R8), Y1
+	VBLENDVPS  Y3, Y5, Y1, Y1
+	VMOVDQU    Y1, 32(R8)
+
+done556:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ AX, R13
+	DECQ DX
+	JNZ  loop553
+
+done554:
+	JMP done545
+
+nothing543:
+	MOVQ  64(AX), BX
+	TESTQ BX, BX
+	JNE   masked557
+	VPXOR Y0, Y0, Y0
+	TESTQ DX, DX
+	JZ    done560
+
+loop559:
+	VMOVDQU Y0, (R8)
+	VMOVDQU Y0, 32(R8)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	DECQ    DX
+	JNZ     loop559
+
+done560:
+	JMP done558
+
+masked557:
+	MOVQ  64(AX), R10
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R10
+	TESTQ DX, DX
+	JZ    done562
+
+loop561:
+	VMOVDQU   (R10), Y0
+	VPMOVSXDQ (R10), Y0
+	VPANDN    (R8), Y0, Y0
+	VMOVDQU   Y0, (R8)
+	VMOVDQU   (R10), Y0
+	VPMOVSXDQ 16(R10), Y0
+	VPANDN    32(R8), Y0, Y0
+	VMOVDQU   Y0, 32(R8)
+	ADDQ      DI, SI
+	ADDQ      R9, R8
+	ADDQ      AX, R10
+	DECQ      DX
+	JNZ       loop561
+
+done562:
+done558:
+done545:
+	VZEROUPPER
+	RET
+
+DATA list_0_8_16_24_32_40_48_56<>+0(SB)/4, $0x00000000
+DATA list_0_8_16_24_32_40_48_56<>+4(SB)/4, $0x00000008
+DATA list_0_8_16_24_32_40_48_56<>+8(SB)/4, $0x00000010
+DATA list_0_8_16_24_32_40_48_56<>+12(SB)/4, $0x00000018
+DATA list_0_8_16_24_32_40_48_56<>+16(SB)/4, $0x00000020
+DATA list_0_8_16_24_32_40_48_56<>+20(SB)/4, $0x00000028
+DATA list_0_8_16_24_32_40_48_56<>+24(SB)/4, $0x00000030
+DATA list_0_8_16_24_32_40_48_56<>+28(SB)/4, $0x00000038
+GLOBL list_0_8_16_24_32_40_48_56<>(SB), RODATA|NOPTR, $32
+
+// func avx2Store8(a *byte, first int, n int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·avx2Store8(SB), NOSPLIT, $0-24
+	MOVQ    a+0(FP), AX
+	MOVQ    first+8(FP), CX
+	MOVQ    n+16(FP), DX
+	MOVQ    16(AX), SI
+	MOVQ    24(AX), DI
+	MOVQ    CX, BX
+	IMULQ   DI, BX
+	ADDQ    BX, SI
+	MOVQ    32(AX), R8
+	MOVQ    40(AX), R9
+	MOVQ    CX, BX
+	IMULQ   R9, BX
+	ADDQ    BX, R8
+	MOVQ    80(AX), BX
+	MOVQ    (BX), R10
+	MOVQ    8(BX), R11
+	MOVQ    88(AX), BX
+	SUBQ    $0x01, R11
+	JCS     nothing563
+	SUBQ    BX, R11
+	JCS     nothing563
+	ADDQ    BX, R10
+	MOVL    $0xffffffff, BX
+	CMPQ    R11, BX
+	CMOVQHI BX, R11
+	MOVQ    64(AX), BX
+	TESTQ   BX, BX
+	JNE     masked564
+
+loop566:
+	SUBQ         $0x01, DX
+	JL           done570
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y0, Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow569
+	LEAQ         7(CX), BX
+	CMPQ         BX, R11
+	JHI          slow569
+	VMOVDQU      (R8), Y0
+	VPSHUFB      low8<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPUNPCKLDQ   X1, X0, X0
+	VMOVQ        X0, (R10)(CX*1)
+	ADDQ         DI, SI
+	ADDQ         R9, R8
+	JMP          loop566
+
+slow569:
+	MOVL (SI), CX
+	CMPQ CX, R11
+	JHI  lane571
+	MOVQ (R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane571:
+	MOVL 4(SI), CX
+	CMPQ CX, R11
+	JHI  lane572
+	MOVQ 4(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane572:
+	MOVL 8(SI), CX
+	CMPQ CX, R11
+	JHI  lane573
+	MOVQ 8(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane573:
+	MOVL 12(SI), CX
+	CMPQ CX, R11
+	JHI  lane574
+	MOVQ 12(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane574:
+	MOVL 16(SI), CX
+	CMPQ CX, R11
+	JHI  lane575
+	MOVQ 16(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane575:
+	MOVL 20(SI), CX
+	CMPQ CX, R11
+	JHI  lane576
+	MOVQ 20(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane576:
+	MOVL 24(SI), CX
+	CMPQ CX, R11
+	JHI  lane577
+	MOVQ 24(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane577:
+	MOVL 28(SI), CX
+	CMPQ CX, R11
+	JHI  lane578
+	MOVQ 28(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane578:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	JMP  loop566
+
+done570:
+	ADDQ $0x01, DX
+	JMP  done565
+
+masked564:
+	MOVQ  64(AX), R12
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R12
+	TESTQ DX, DX
+	JZ    done580
+
+loop579:
+	VMOVDQU (R12), Y0
+	VPTEST  Y0, Y0
+	JZ      done582
+	CMPL    (R12), $0x00
+	JE      lane583
+	MOVL    (SI), CX
+	CMPQ    CX, R11
+	JHI     lane583
+	MOVQ    (R8), BX
+	MOVB    BL, (R10)(CX*1)
+
+lane583:
+	CMPL 4(R12), $0x00
+	JE   lane584
+	MOVL 4(SI), CX
+	CMPQ CX, R11
+	JHI  lane584
+	MOVQ 4(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane584:
+	CMPL 8(R12), $0x00
+	JE   lane585
+	MOVL 8(SI), CX
+	CMPQ CX, R11
+	JHI  lane585
+	MOVQ 8(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane585:
+	CMPL 12(R12), $0x00
+	JE   lane586
+	MOVL 12(SI), CX
+	CMPQ CX, R11
+	JHI  lane586
+	MOVQ 12(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane586:
+	CMPL 16(R12), $0x00
+	JE   lane587
+	MOVL 16(SI), CX
+	CMPQ CX, R11
+	JHI  lane587
+	MOVQ 16(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane587:
+	CMPL 20(R12), $0x00
+	JE   lane588
+	MOVL 20(SI), CX
+	CMPQ CX, R11
+	JHI  lane588
+	MOVQ 20(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane588:
+	CMPL 24(R12), $0x00
+	JE   lane589
+	MOVL 24(SI), CX
+	CMPQ CX, R11
+	JHI  lane589
+	MOVQ 24(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane589:
+	CMPL 28(R12), $0x00
+	JE   lane590
+	MOVL 28(SI), CX
+	CMPQ CX, R11
+	JHI  lane590
+	MOVQ 28(R8), BX
+	MOVB BL, (R10)(CX*1)
+
+lane590:
+done582:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ AX, R12
+	DECQ DX
+	JNZ  loop579
+
+done580:
+	JMP done565
+
+nothing563:
+done565:
+	VZEROUPPER
+	RET
+
+DATA low8<>+0(SB)/1, $0x00
+DATA low8<>+1(SB)/1, $0x04
+DATA low8<>+2(SB)/1, $0x08
+DATA low8<>+3(SB)/1, $0x0c
+DATA low8<>+4(SB)/1, $0x80
+DATA low8<>+5(SB)/1, $0x80
+DATA low8<>+6(SB)/1, $0x80
+DATA low8<>+7(SB)/1, $0x80
+DATA low8<>+8(SB)/1, $0x80
+DATA low8<>+9(SB)/1, $0x80
+DATA low8<>+10(SB)/1, $0x80
+DATA low8<>+11(SB)/1, $0x80
+DATA low8<>+12(SB)/1, $0x80
+DATA low8<>+13(SB)/1, $0x80
+DATA low8<>+14(SB)/1, $0x80
+DATA low8<>+15(SB)/1, $0x80
+DATA low8<>+16(SB)/1, $0x00
+DATA low8<>+17(SB)/1, $0x04
+DATA low8<>+18(SB)/1, $0x08
+DATA low8<>+19(SB)/1, $0x0c
+DATA low8<>+20(SB)/1, $0x80
+DATA low8<>+21(SB)/1, $0x80
+DATA low8<>+22(SB)/1, $0x80
+DATA low8<>+23(SB)/1, $0x80
+DATA low8<>+24(SB)/1, $0x80
+DATA low8<>+25(SB)/1, $0x80
+DATA low8<>+26(SB)/1, $0x80
+DATA low8<>+27(SB)/1, $0x80
+DATA low8<>+28(SB)/1, $0x80
+DATA low8<>+29(SB)/1, $0x80
+DATA low8<>+30(SB)/1, $0x80
+DATA low8<>+31(SB)/1, $0x80
+GLOBL low8<>(SB), RODATA|NOPTR, $32
+
+// func avx2Store16(a *byte, first int, n int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·avx2Store16(SB), NOSPLIT, $0-24
+	MOVQ    a+0(FP), AX
+	MOVQ    first+8(FP), CX
+	MOVQ    n+16(FP), DX
+	MOVQ    16(AX), SI
+	MOVQ    24(AX), DI
+	MOVQ    CX, BX
+	IMULQ   DI, BX
+	ADDQ    BX, SI
+	MOVQ    32(AX), R8
+	MOVQ    40(AX), R9
+	MOVQ    CX, BX
+	IMULQ   R9, BX
+	ADDQ    BX, R8
+	MOVQ    80(AX), BX
+	MOVQ    (BX), R10
+	MOVQ    8(BX), R11
+	MOVQ    88(AX), BX
+	SUBQ    $0x02, R11
+	JCS     nothing591
+	SUBQ    BX, R11
+	JCS     nothing591
+	ADDQ    BX, R10
+	MOVL    $0xffffffff, BX
+	CMPQ    R11, BX
+	CMOVQHI BX, R11
+	MOVQ    64(AX), BX
+	TESTQ   BX, BX
+	JNE     masked592
+
+loop594:
+	SUBQ         $0x01, DX
+	JL           done598
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y0, Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow597
+	LEAQ         14(CX), BX
+	CMPQ         BX, R11
+	JHI          slow597
+	VMOVDQU      (R8), Y0
+	VPSHUFB      low16<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPUNPCKLQDQ  X1, X0, X0
+	VMOVDQU      X0, (R10)(CX*1)
+	ADDQ         DI, SI
+	ADDQ         R9, R8
+	JMP          loop594
+
+slow597:
+	MOVL (SI), CX
+	CMPQ CX, R11
+	JHI  lane599
+	MOVQ (R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane599:
+	MOVL 4(SI), CX
+	CMPQ CX, R11
+	JHI  lane600
+	MOVQ 4(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane600:
+	MOVL 8(SI), CX
+	CMPQ CX, R11
+	JHI  lane601
+	MOVQ 8(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane601:
+	MOVL 12(SI), CX
+	CMPQ CX, R11
+	JHI  lane602
+	MOVQ 12(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane602:
+	MOVL 16(SI), CX
+	CMPQ CX, R11
+	JHI  lane603
+	MOVQ 16(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane603:
+	MOVL 20(SI), CX
+	CMPQ CX, R11
+	JHI  lane604
+	MOVQ 20(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane604:
+	MOVL 24(SI), CX
+	CMPQ CX, R11
+	JHI  lane605
+	MOVQ 24(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane605:
+	MOVL 28(SI), CX
+	CMPQ CX, R11
+	JHI  lane606
+	MOVQ 28(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane606:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	JMP  loop594
+
+done598:
+	ADDQ $0x01, DX
+	JMP  done593
+
+masked592:
+	MOVQ  64(AX), R12
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R12
+	TESTQ DX, DX
+	JZ    done608
+
+loop607:
+	VMOVDQU (R12), Y0
+	VPTEST  Y0, Y0
+	JZ      done610
+	CMPL    (R12), $0x00
+	JE      lane611
+	MOVL    (SI), CX
+	CMPQ    CX, R11
+	JHI     lane611
+	MOVQ    (R8), BX
+	MOVW    BX, (R10)(CX*1)
+
+lane611:
+	CMPL 4(R12), $0x00
+	JE   lane612
+	MOVL 4(SI), CX
+	CMPQ CX, R11
+	JHI  lane612
+	MOVQ 4(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane612:
+	CMPL 8(R12), $0x00
+	JE   lane613
+	MOVL 8(SI), CX
+	CMPQ CX, R11
+	JHI  lane613
+	MOVQ 8(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane613:
+	CMPL 12(R12), $0x00
+	JE   lane614
+	MOVL 12(SI), CX
+	CMPQ CX, R11
+	JHI  lane614
+	MOVQ 12(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane614:
+	CMPL 16(R12), $0x00
+	JE   lane615
+	MOVL 16(SI), CX
+	CMPQ CX, R11
+	JHI  lane615
+	MOVQ 16(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane615:
+	CMPL 20(R12), $0x00
+	JE   lane616
+	MOVL 20(SI), CX
+	CMPQ CX, R11
+	JHI  lane616
+	MOVQ 20(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane616:
+	CMPL 24(R12), $0x00
+	JE   lane617
+	MOVL 24(SI), CX
+	CMPQ CX, R11
+	JHI  lane617
+	MOVQ 24(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane617:
+	CMPL 28(R12), $0x00
+	JE   lane618
+	MOVL 28(SI), CX
+	CMPQ CX, R11
+	JHI  lane618
+	MOVQ 28(R8), BX
+	MOVW BX, (R10)(CX*1)
+
+lane618:
+done610:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ AX, R12
+	DECQ DX
+	JNZ  loop607
+
+done608:
+	JMP done593
+
+nothing591:
+done593:
+	VZEROUPPER
+	RET
+
+DATA low16<>+0(SB)/1, $0x00
+DATA low16<>+1(SB)/1, $0x01
+DATA low16<>+2(SB)/1, $0x04
+DATA low16<>+3(SB)/1, $0x05
+DATA low16<>+4(SB)/1, $0x08
+DATA low16<>+5(SB)/1, $0x09
+DATA low16<>+6(SB)/1, $0x0c
+DATA low16<>+7(SB)/1, $0x0d
+DATA low16<>+8(SB)/1, $0x80
+DATA low16<>+9(SB)/1, $0x80
+DATA low16<>+10(SB)/1, $0x80
+DATA low16<>+11(SB)/1, $0x80
+DATA low16<>+12(SB)/1, $0x80
+DATA low16<>+13(SB)/1, $0x80
+DATA low16<>+14(SB)/1, $0x80
+DATA low16<>+15(SB)/1, $0x80
+DATA low16<>+16(SB)/1, $0x00
+DATA low16<>+17(SB)/1, $0x01
+DATA low16<>+18(SB)/1, $0x04
+DATA low16<>+19(SB)/1, $0x05
+DATA low16<>+20(SB)/1, $0x08
+DATA low16<>+21(SB)/1, $0x09
+DATA low16<>+22(SB)/1, $0x0c
+DATA low16<>+23(SB)/1, $0x0d
+DATA low16<>+24(SB)/1, $0x80
+DATA low16<>+25(SB)/1, $0x80
+DATA low16<>+26(SB)/1, $0x80
+DATA low16<>+27(SB)/1, $0x80
+DATA low16<>+28(SB)/1, $0x80
+DATA low16<>+29(SB)/1, $0x80
+DATA low16<>+30(SB)/1, $0x80
+DATA low16<>+31(SB)/1, $0x80
+GLOBL low16<>(SB), RODATA|NOPTR, $32
+
+// func avx2Store32(a *byte, first int, n int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·avx2Store32(SB), NOSPLIT, $0-24
+	MOVQ    a+0(FP), AX
+	MOVQ    first+8(FP), CX
+	MOVQ    n+16(FP), DX
+	MOVQ    16(AX), SI
+	MOVQ    24(AX), DI
+	MOVQ    CX, BX
+	IMULQ   DI, BX
+	ADDQ    BX, SI
+	MOVQ    32(AX), R8
+	MOVQ    40(AX), R9
+	MOVQ    CX, BX
+	IMULQ   R9, BX
+	ADDQ    BX, R8
+	MOVQ    80(AX), BX
+	MOVQ    (BX), R10
+	MOVQ    8(BX), R11
+	MOVQ    88(AX), BX
+	SUBQ    $0x04, R11
+	JCS     nothing619
+	SUBQ    BX, R11
+	JCS     nothing619
+	ADDQ    BX, R10
+	MOVL    $0xffffffff, BX
+	CMPQ    R11, BX
+	CMOVQHI BX, R11
+	MOVQ    64(AX), BX
+	TESTQ   BX, BX
+	JNE     masked620
+
+loop622:
+	SUBQ         $0x02, DX
+	JL           done626
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y0, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VPADDD       list_32_36_40_44_48_52_56_60<>+0(SB), Y0, Y0
+	VPCMPEQD     (SI)(DI*1), Y0, Y0
+	VPAND        Y1, Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow625
+	LEAQ         60(CX), BX
+	CMPQ         BX, R11
+	JHI          slow625
+	VMOVDQU      (R8), Y0
+	VMOVDQU      (R8)(R9*1), Y1
+	VMOVDQU      Y0, (R10)(CX*1)
+	VMOVDQU      Y1, 32(R10)(CX*1)
+	LEAQ         (SI)(DI*2), SI
+	LEAQ         (R8)(R9*2), R8
+	JMP          loop622
+
+slow625:
+	MOVL (SI), CX
+	CMPQ CX, R11
+	JHI  lane627
+	MOVQ (R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane627:
+	MOVL 4(SI), CX
+	CMPQ CX, R11
+	JHI  lane628
+	MOVQ 4(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane628:
+	MOVL 8(SI), CX
+	CMPQ CX, R11
+	JHI  lane629
+	MOVQ 8(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane629:
+	MOVL 12(SI), CX
+	CMPQ CX, R11
+	JHI  lane630
+	MOVQ 12(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane630:
+	MOVL 16(SI), CX
+	CMPQ CX, R11
+	JHI  lane631
+	MOVQ 16(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane631:
+	MOVL 20(SI), CX
+	CMPQ CX, R11
+	JHI  lane632
+	MOVQ 20(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane632:
+	MOVL 24(SI), CX
+	CMPQ CX, R11
+	JHI  lane633
+	MOVQ 24(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane633:
+	MOVL 28(SI), CX
+	CMPQ CX, R11
+	JHI  lane634
+	MOVQ 28(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane634:
+	MOVL (SI)(DI*1), CX
+	CMPQ CX, R11
+	JHI  lane635
+	MOVQ (R8)(R9*1), BX
+	MOVL BX, (R10)(CX*1)
+
+lane635:
+	MOVL 4(SI)(DI*1), CX
+	CMPQ CX, R11
+	JHI  lane636
+	MOVQ 4(R8)(R9*1), BX
+	MOVL BX, (R10)(CX*1)
+
+lane636:
+	MOVL 8(SI)(DI*1), CX
+	CMPQ CX, R11
+	JHI  lane637
+	MOVQ 8(R8)(R9*1), BX
+	MOVL BX, (R10)(CX*1)
+
+lane637:
+	MOVL 12(SI)(DI*1), CX
+	CMPQ CX, R11
+	JHI  lane638
+	MOVQ 12(R8)(R9*1), BX
+	MOVL BX, (R10)(CX*1)
+
+lane638:
+	MOVL 16(SI)(DI*1), CX
+	CMPQ CX, R11
+	JHI  lane639
+	MOVQ 16(R8)(R9*1), BX
+	MOVL BX, (R10)(CX*1)
+
+lane639:
+	MOVL 20(SI)(DI*1), CX
+	CMPQ CX, R11
+	JHI  lane640
+	MOVQ 20(R8)(R9*1), BX
+	MOVL BX, (R10)(CX*1)
+
+lane640:
+	MOVL 24(SI)(DI*1), CX
+	CMPQ CX, R11
+	JHI  lane641
+	MOVQ 24(R8)(R9*1), BX
+	MOVL BX, (R10)(CX*1)
+
+lane641:
+	MOVL 28(SI)(DI*1), CX
+	CMPQ CX, R11
+	JHI  lane642
+	MOVQ 28(R8)(R9*1), BX
+	MOVL BX, (R10)(CX*1)
+
+lane642:
+	LEAQ (SI)(DI*2), SI
+	LEAQ (R8)(R9*2), R8
+	JMP  loop622
+
+done626:
+	ADDQ $0x02, DX
+
+loop643:
+	SUBQ         $0x01, DX
+	JL           done647
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y0, Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow646
+	LEAQ         28(CX), BX
+	CMPQ         BX, R11
+	JHI          slow646
+	VMOVDQU      (R8), Y0
+	VMOVDQU      Y0, (R10)(CX*1)
+	ADDQ         DI, SI
+	ADDQ         R9, R8
+	JMP          loop643
+
+slow646:
+	MOVL (SI), CX
+	CMPQ CX, R11
+	JHI  lane648
+	MOVQ (R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane648:
+	MOVL 4(SI), CX
+	CMPQ CX, R11
+	JHI  lane649
+	MOVQ 4(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane649:
+	MOVL 8(SI), CX
+	CMPQ CX, R11
+	JHI  lane650
+	MOVQ 8(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane650:
+	MOVL 12(SI), CX
+	CMPQ CX, R11
+	JHI  lane651
+	MOVQ 12(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane651:
+	MOVL 16(SI), CX
+	CMPQ CX, R11
+	JHI  lane652
+	MOVQ 16(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane652:
+	MOVL 20(SI), CX
+	CMPQ CX, R11
+	JHI  lane653
+	MOVQ 20(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane653:
+	MOVL 24(SI), CX
+	CMPQ CX, R11
+	JHI  lane654
+	MOVQ 24(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane654:
+	MOVL 28(SI), CX
+	CMPQ CX, R11
+	JHI  lane655
+	MOVQ 28(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane655:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	JMP  loop643
+
+done647:
+	ADDQ $0x01, DX
+	JMP  done621
+
+masked620:
+	MOVQ  64(AX), R12
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R12
+	TESTQ DX, DX
+	JZ    done657
+
+loop656:
+	VMOVDQU      (R12), Y0
+	VPTEST       Y0, Y0
+	JZ           done659
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, BX
+	CMPL         BX, $0x000000ff
+	JNE          slow658
+	LEAQ         28(CX), BX
+	CMPQ         BX, R11
+	JHI          slow658
+	VMOVDQU      (R8), Y1
+	VPMASKMOVD   Y1, Y0, (R10)(CX*1)
+	JMP          done659
+
+slow658:
+	CMPL (R12), $0x00
+	JE   lane660
+	MOVL (SI), CX
+	CMPQ CX, R11
+	JHI  lane660
+	MOVQ (R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane660:
+	CMPL 4(R12), $0x00
+	JE   lane661
+	MOVL 4(SI), CX
+	CMPQ CX, R11
+	JHI  lane661
+	MOVQ 4(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane661:
+	CMPL 8(R12), $0x00
+	JE   lane662
+	MOVL 8(SI), CX
+	CMPQ CX, R11
+	JHI  lane662
+	MOVQ 8(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane662:
+	CMPL 12(R12), $0x00
+	JE   lane663
+	MOVL 12(SI), CX
+	CMPQ CX, R11
+	JHI  lane663
+	MOVQ 12(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane663:
+	CMPL 16(R12), $0x00
+	JE   lane664
+	MOVL 16(SI), CX
+	CMPQ CX, R11
+	JHI  lane664
+	MOVQ 16(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane664:
+	CMPL 20(R12), $0x00
+	JE   lane665
+	MOVL 20(SI), CX
+	CMPQ CX, R11
+	JHI  lane665
+	MOVQ 20(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane665:
+	CMPL 24(R12), $0x00
+	JE   lane666
+	MOVL 24(SI), CX
+	CMPQ CX, R11
+	JHI  lane666
+	MOVQ 24(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane666:
+	CMPL 28(R12), $0x00
+	JE   lane667
+	MOVL 28(SI), CX
+	CMPQ CX, R11
+	JHI  lane667
+	MOVQ 28(R8), BX
+	MOVL BX, (R10)(CX*1)
+
+lane667:
+done659:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ AX, R12
+	DECQ DX
+	JNZ  loop656
+
+done657:
+	JMP done621
+
+nothing619:
+done621:
+	VZEROUPPER
+	RET
+
+// func avx2Store64(a *byte, first int, n int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·avx2Store64(SB), NOSPLIT, $0-24
+	MOVQ    a+0(FP), AX
+	MOVQ    first+8(FP), CX
+	MOVQ    n+16(FP), DX
+	MOVQ    16(AX), SI
+	MOVQ    24(AX), DI
+	MOVQ    CX, BX
+	IMULQ   DI, BX
+	ADDQ    BX, SI
+	MOVQ    32(AX), R8
+	MOVQ    40(AX), R9
+	MOVQ    CX, BX
+	IMULQ   R9, BX
+	ADDQ    BX, R8
+	MOVQ    80(AX), BX
+	MOVQ    (BX), R10
+	MOVQ    8(BX), R11
+	MOVQ    88(AX), BX
+	SUBQ    $0x08, R11
+	JCS     nothing668
+	SUBQ    BX, R11
+	JCS     nothing668
+	ADDQ    BX, R10
+	MOVL    $0xffffffff, BX
+	CMPQ    R11, BX
+	CMOVQHI BX, R11
+	MOVQ    64(AX), BX
+	TESTQ   BX, BX
+	JNE     masked669
+
+loop671:
+	SUBQ         $0x01, DX
+	JL           done675
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y0
+	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y0, Y0
+	VPCMPEQD     (SI), Y0, Y0
+	VMOVMSKPS    Y0, AX
+	CMPL         AX, $0x000000ff
+	JNE          slow674
+	LEAQ         56(CX), BX
+	CMPQ         BX, R11
+	JHI          slow674
+	VMOVDQU      (R8), Y0
+	VMOVDQU      32(R8), Y1
+	VMOVDQU      Y0, (R10)(CX*1)
+	VMOVDQU      Y1, 32(R10)(CX*1)
+	ADDQ         DI, SI
+	ADDQ         R9, R8
+	JMP          loop671
+
+slow674:
+	MOVL (SI), CX
+	CMPQ CX, R11
+	JHI  lane676
+	MOVQ (R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane676:
+	MOVL 4(SI), CX
+	CMPQ CX, R11
+	JHI  lane677
+	MOVQ 8(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane677:
+	MOVL 8(SI), CX
+	CMPQ CX, R11
+	JHI  lane678
+	MOVQ 16(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane678:
+	MOVL 12(SI), CX
+	CMPQ CX, R11
+	JHI  lane679
+	MOVQ 24(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane679:
+	MOVL 16(SI), CX
+	CMPQ CX, R11
+	JHI  lane680
+	MOVQ 32(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane680:
+	MOVL 20(SI), CX
+	CMPQ CX, R11
+	JHI  lane681
+	MOVQ 40(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane681:
+	MOVL 24(SI), CX
+	CMPQ CX, R11
+	JHI  lane682
+	MOVQ 48(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane682:
+	MOVL 28(SI), CX
+	CMPQ CX, R11
+	JHI  lane683
+	MOVQ 56(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane683:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	JMP  loop671
+
+done675:
+	ADDQ $0x01, DX
+	JMP  done670
+
+masked669:
+	MOVQ  64(AX), R12
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R12
+	TESTQ DX, DX
+	JZ    done685
+
+loop684:
+	VMOVDQU      (R12), Y0
+	VPTEST       Y0, Y0
+	JZ           done687
+	VPMOVSXDQ    (R12), Y0
+	VPMOVSXDQ    16(R12), Y1
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y2
+	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y2, Y2
+	VPCMPEQD     (SI), Y2, Y2
+	VMOVMSKPS    Y2, BX
+	CMPL         BX, $0x000000ff
+	JNE          slow686
+	LEAQ         56(CX), BX
+	CMPQ         BX, R11
+	JHI          slow686
+	VMOVDQU      (R8), Y2
+	VPMASKMOVQ   Y2, Y0, (R10)(CX*1)
+	VMOVDQU      32(R8), Y0
+	VPMASKMOVQ   Y0, Y1, 32(R10)(CX*1)
+	JMP          done687
+
+slow686:
+	CMPL (R12), $0x00
+	JE   lane688
+	MOVL (SI), CX
+	CMPQ CX, R11
+	JHI  lane688
+	MOVQ (R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane688:
+	CMPL 4(R12), $0x00
+	JE   lane689
+	MOVL 4(SI), CX
+	CMPQ CX, R11
+	JHI  lane689
+	MOVQ 8(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane689:
+	CMPL 8(R12), $0x00
+	JE   lane690
+	MOVL 8(SI), CX
+	CMPQ CX, R11
+	JHI  lane690
+	MOVQ 16(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane690:
+	CMPL 12(R12), $0x00
+	JE   lane691
+	MOVL 12(SI), CX
+	CMPQ CX, R11
+	JHI  lane691
+	MOVQ 24(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane691:
+	CMPL 16(R12), $0x00
+	JE   lane692
+	MOVL 16(SI), CX
+	CMPQ CX, R11
+	JHI  lane692
+	MOVQ 32(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane692:
+	CMPL 20(R12), $0x00
+	JE   lane693
+	MOVL 20(SI), CX
+	CMPQ CX, R11
+	JHI  lane693
+	MOVQ 40(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane693:
+	CMPL 24(R12), $0x00
+	JE   lane694
+	MOVL 24(SI), CX
+	CMPQ CX, R11
+	JHI  lane694
+	MOVQ 48(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane694:
+	CMPL 28(R12), $0x00
+	JE   lane695
+	MOVL 28(SI), CX
+	CMPQ CX, R11
+	JHI  lane695
+	MOVQ 56(R8), BX
+	MOVQ BX, (R10)(CX*1)
+
+lane695:
+done687:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ AX, R12
+	DECQ DX
+	JNZ  loop684
+
+done685:
+	JMP done670
+
+nothing668:
+done670:
+	VZEROUPPER
+	RET

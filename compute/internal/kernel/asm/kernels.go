@@ -59,11 +59,7 @@ var (
 
 // kernel writes the kernel of an op. setup is written before the loop, body for each chunk.
 func (g *generator) kernel(op string, s shape, setup func(args reg.Register), body func(k *chunk)) {
-	g.Function(function(op))
-	g.Attributes(attr.NOSPLIT)
-	// The type of the pointer does not matter here: the declaration is written elsewhere.
-	g.SignatureExpr("func(a *byte, first, n int)")
-	g.kernels = append(g.kernels, op)
+	g.begin(op)
 	args := g.Load(g.Param("a"), g.GP64())
 	if setup != nil {
 		setup(args)
@@ -71,6 +67,15 @@ func (g *generator) kernel(op string, s shape, setup func(args reg.Register), bo
 	g.loop(args, s, body)
 	g.VZEROUPPER()
 	g.RET()
+}
+
+// begin begins the kernel of an op.
+func (g *generator) begin(op string) {
+	g.Function(function(op))
+	g.Attributes(attr.NOSPLIT)
+	// The type of the pointer does not matter here: the declaration is written elsewhere.
+	g.SignatureExpr("func(a *byte, first, n int)")
+	g.kernels = append(g.kernels, op)
 }
 
 // loop writes the loop over the chunks.
@@ -185,6 +190,19 @@ func (g *generator) quads(value uint64) operand.Mem {
 	return g.constant(fmt.Sprintf("q%016x", value), func(add func(operand.Constant, int)) {
 		for range 4 {
 			add(operand.U64(value), 8)
+		}
+	})
+}
+
+// list returns a constant in memory: eight words.
+func (g *generator) list(values [8]uint32) operand.Mem {
+	name := "list"
+	for _, v := range values {
+		name += fmt.Sprintf("_%d", v)
+	}
+	return g.constant(name, func(add func(operand.Constant, int)) {
+		for _, v := range values {
+			add(operand.U32(v), 4)
 		}
 	})
 }

@@ -53,6 +53,7 @@ func writeKernels(target string) error {
 	g.integers64()
 	g.floats()
 	g.conversions()
+	g.memory()
 	file, err := g.Result()
 	if err != nil {
 		build.LogError(log.Default(), err, 0)

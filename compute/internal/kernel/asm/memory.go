@@ -1,0 +1,477 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// access is a kernel of memory while it is written.
+type access struct {
+	*generator
+	size  int  // bytes in memory
+	width int  // bytes of a chunk of values
+	store bool // values go to memory
+
+	offsets, values, mask stream // values: of stores B, of loads Dst
+	base, limit, count    reg.Register
+	far                   reg.Register // base + 2**31: gathers take signed indices
+	limits                vector
+	offset, scratch       reg.Register
+}
+
+// memory writes the kernels of loads and stores. They look at chunk after chunk, or, for 32 bits, pair after pair, whether
+// the offsets follow each other or are all the same. Which of these has been true is tried first the next time.
+func (g *generator) memory() {
+	for _, kind := range []struct {
+		op          string
+		size, width int
+		store       bool
+	}{
+		{"LoadU8", 1, 32, false}, {"LoadU16", 2, 32, false}, {"Load32", 4, 32, false}, {"Load64", 8, 64, false},
+		{"Store8", 1, 32, true}, {"Store16", 2, 32, true}, {"Store32", 4, 32, true}, {"Store64", 8, 64, true},
+	} {
+		g.begin(kind.op)
+		m := &access{generator: g, size: kind.size, width: kind.width, store: kind.store}
+		m.write()
+	}
+}
+
+func (m *access) write() {
+	args := m.Load(m.Param("a"), m.GP64())
+	first := m.Load(m.Param("first"), m.GP64())
+	m.count = m.Load(m.Param("n"), m.GP64())
+	m.scratch, m.offset = m.GP64(), m.GP64()
+	open := func(at int) stream {
+		s := stream{base: m.GP64(), step: m.GP64()}
+		m.MOVQ(operand.Mem{Base: args, Disp: at}, s.base)
+		m.MOVQ(operand.Mem{Base: args, Disp: at + 8}, s.step)
+		m.MOVQ(first, m.scratch)
+		m.IMULQ(s.step, m.scratch)
+		m.ADDQ(m.scratch, s.base)
+		return s
+	}
+	m.offsets = open(argsA)
+	if m.store {
+		m.values = open(argsB)
+	} else {
+		m.values = open(argsDst)
+	}
+	m.base, m.limit = m.GP64(), m.GP64()
+	nothing, masked, done := m.label("nothing"), m.label("masked"), m.label("done")
+
+	// limit is the largest offset at which a word lies in the memory. It is no more than 2**32 - 1, as offsets are.
+	m.MOVQ(operand.Mem{Base: args, Disp: argsMemory}, m.scratch)
+	m.MOVQ(operand.Mem{Base: m.scratch, Disp: 0}, m.base)
+	m.MOVQ(operand.Mem{Base: m.scratch, Disp: 8}, m.limit)
+	m.MOVQ(operand.Mem{Base: args, Disp: argsImmediate}, m.scratch)
+	m.SUBQ(operand.U8(m.size), m.limit)
+	m.JCS(operand.LabelRef(nothing))
+	m.SUBQ(m.scratch, m.limit)
+	m.JCS(operand.LabelRef(nothing))
+	m.ADDQ(m.scratch, m.base)
+	m.MOVL(operand.U32(1<<32-1), m.scratch.(reg.GPVirtual).As32())
+	m.CMPQ(m.limit, m.scratch)
+	m.CMOVQHI(m.scratch, m.limit)
+	if m.gathers() {
+		m.limits = m.y(m.VPBROADCASTD, m.x(m.VMOVQ, m.limit))
+		m.far = m.GP64()
+		m.MOVL(operand.U32(1<<31), m.far.(reg.GPVirtual).As32())
+		m.ADDQ(m.base, m.far)
+	}
+	m.MOVQ(operand.Mem{Base: args, Disp: argsMask}, m.scratch)
+	m.TESTQ(m.scratch, m.scratch)
+	m.JNE(operand.LabelRef(masked))
+
+	if m.size == 4 {
+		m.unmasked(2)
+	}
+	m.unmasked(1)
+	m.JMP(operand.LabelRef(done))
+
+	m.Label(masked)
+	m.mask = open(argsMask)
+	m.each(m.maskedChunk)
+	m.JMP(operand.LabelRef(done))
+
+	m.Label(nothing)
+	if !m.store {
+		m.nothing(args, open)
+	}
+	m.Label(done)
+	m.VZEROUPPER()
+	m.RET()
+}
+
+// gathers says whether the lanes of a chunk are loaded by an instruction, wherever they are.
+func (m *access) gathers() bool { return !m.store && m.size >= 4 }
+
+// advance moves on by some chunks.
+func (m *access) advance(chunks int) {
+	for _, s := range []stream{m.offsets, m.values, m.mask} {
+		switch {
+		case s.base == nil:
+		case chunks == 2:
+			m.LEAQ(operand.Mem{Base: s.base, Index: s.step, Scale: 2}, s.base)
+		default:
+			m.ADDQ(s.step, s.base)
+		}
+	}
+}
+
+// each writes a loop over the chunks.
+func (m *access) each(body func()) {
+	loop, done := m.label("loop"), m.label("done")
+	m.TESTQ(m.count, m.count)
+	m.JZ(operand.LabelRef(done))
+	m.Label(loop)
+	body()
+	m.advance(1)
+	m.DECQ(m.count)
+	m.JNZ(operand.LabelRef(loop))
+	m.Label(done)
+}
+
+// place is where a half of a chunk of a stream is.
+func (m *access) place(s stream, chunk, half int) operand.Mem {
+	p := operand.Mem{Base: s.base, Disp: 32 * half}
+	if chunk == 1 {
+		p.Index, p.Scale = s.step, 1
+	}
+	return p
+}
+
+// word is where the words are in memory, so many after that at the first offset.
+func (m *access) word(after int) operand.Mem {
+	return operand.Mem{Base: m.base, Index: m.offset, Scale: 1, Disp: after * m.size}
+}
+
+// unmasked writes the loop over all chunks, one or two at once. At its end less than that are left.
+func (m *access) unmasked(unit int) {
+	loop, consecutive, equal, slow, done := m.label("loop"), m.label("consecutive"), m.label("equal"), m.label("slow"), m.label("done")
+	next := func() {
+		m.SUBQ(operand.U8(unit), m.count)
+		m.JL(operand.LabelRef(done))
+	}
+	m.Label(loop)
+	next()
+	if m.store {
+		m.unlessConsecutive(unit, slow)
+	} else {
+		other := m.label("other")
+		m.unlessConsecutive(unit, other)
+		m.Label(consecutive)
+		m.inRange(8*unit, slow)
+		m.move(unit)
+		m.advance(unit)
+		m.JMP(operand.LabelRef(loop))
+
+		m.Label(other)
+		m.unlessEqual(unit, slow)
+		m.Label(equal)
+		m.inRange(1, slow)
+		m.spread(unit)
+		m.advance(unit)
+		next()
+		again := m.label("again")
+		m.unlessEqual(unit, again)
+		m.JMP(operand.LabelRef(equal))
+		m.Label(again)
+		m.unlessConsecutive(unit, slow)
+		m.JMP(operand.LabelRef(consecutive))
+	}
+	if m.store {
+		m.inRange(8*unit, slow)
+		m.move(unit)
+		m.advance(unit)
+		m.JMP(operand.LabelRef(loop))
+	}
+
+	m.Label(slow)
+	for chunk := range unit {
+		if m.gathers() {
+			for half := range m.width / 32 {
+				m.VMOVDQU(m.gather(chunk, half, nil), m.place(m.values, chunk, half))
+			}
+		} else {
+			m.lanes(chunk, false)
+		}
+	}
+	m.advance(unit)
+	m.JMP(operand.LabelRef(loop))
+	m.Label(done)
+	m.ADDQ(operand.U8(unit), m.count)
+}
+
+// unlessConsecutive jumps if the offsets do not follow each other. It loads the first one.
+func (m *access) unlessConsecutive(unit int, to string) {
+	m.MOVL(m.place(m.offsets, 0, 0), m.offset.(reg.GPVirtual).As32())
+	from := m.y(m.VPBROADCASTD, m.place(m.offsets, 0, 0))
+	var all vector
+	for chunk := range unit {
+		var steps [8]uint32
+		for lane := range steps {
+			steps[lane] = uint32((8*chunk + lane) * m.size)
+		}
+		equal := m.y(m.VPCMPEQD, m.place(m.offsets, chunk, 0), m.y(m.VPADDD, m.list(steps), from))
+		if chunk > 0 {
+			equal = m.y(m.VPAND, all, equal)
+		}
+		all = equal
+	}
+	m.unlessAll(all, to)
+}
+
+// unlessEqual jumps if the offsets are not the same.
+func (m *access) unlessEqual(unit int, to string) {
+	m.MOVL(m.place(m.offsets, 0, 0), m.offset.(reg.GPVirtual).As32())
+	from := m.y(m.VPBROADCASTD, m.place(m.offsets, 0, 0))
+	all := m.y(m.VPCMPEQD, m.place(m.offsets, 0, 0), from)
+	if unit == 2 {
+		all = m.y(m.VPAND, all, m.y(m.VPCMPEQD, m.place(m.offsets, 1, 0), from))
+	}
+	m.unlessAll(all, to)
+}
+
+func (m *access) unlessAll(mask vector, to string) {
+	bits := m.GP32()
+	m.VMOVMSKPS(mask, bits)
+	m.CMPL(bits, operand.U32(0xff))
+	m.JNE(operand.LabelRef(to))
+}
+
+// inRange jumps if so many words after the offset are not all in the memory.
+func (m *access) inRange(words int, otherwise string) {
+	last := m.offset
+	if words > 1 {
+		last = m.scratch
+		m.LEAQ(operand.Mem{Base: m.offset, Disp: (words - 1) * m.size}, last)
+	}
+	m.CMPQ(last, m.limit)
+	m.JHI(operand.LabelRef(otherwise))
+}
+
+// move loads or stores words that follow each other.
+func (m *access) move(unit int) {
+	var values []vector
+	for chunk := range unit {
+		for half := range m.width / 32 {
+			if m.store {
+				values = append(values, m.y(m.VMOVDQU, m.place(m.values, chunk, half)))
+			} else {
+				values = append(values, m.fetch(8*chunk+4*half))
+			}
+		}
+	}
+	for i, v := range values {
+		if m.store {
+			m.put(v, 32/m.size*i)
+		} else {
+			m.VMOVDQU(v, m.place(m.values, i*32/m.width, i%(m.width/32)))
+		}
+	}
+}
+
+// fetch loads the words of half a chunk.
+func (m *access) fetch(after int) vector {
+	switch m.size {
+	case 1:
+		return m.y(m.VPMOVZXBD, m.word(after))
+	case 2:
+		return m.y(m.VPMOVZXWD, m.word(after))
+	}
+	return m.y(m.VMOVDQU, m.word(after))
+}
+
+// put stores the words of half a chunk.
+func (m *access) put(v vector, after int) {
+	switch m.size {
+	case 1:
+		bytes := m.y(m.VPSHUFB, m.bytes("low8", [16]uint8{0, 4, 8, 12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80}), v)
+		m.VMOVQ(m.x(m.VPUNPCKLDQ, m.x(m.VEXTRACTI128, operand.U8(1), bytes), bytes.AsX()), m.word(after))
+	case 2:
+		words := m.y(m.VPSHUFB, m.bytes("low16", [16]uint8{0, 1, 4, 5, 8, 9, 12, 13, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80}), v)
+		m.VMOVDQU(m.x(m.VPUNPCKLQDQ, m.x(m.VEXTRACTI128, operand.U8(1), words), words.AsX()), m.word(after))
+	default:
+		m.VMOVDQU(v, m.word(after))
+	}
+}
+
+// spread loads one word for all lanes.
+func (m *access) spread(unit int) {
+	var v vector
+	switch m.size {
+	case 8:
+		v = m.y(m.VPBROADCASTQ, m.word(0))
+	case 4:
+		v = m.y(m.VPBROADCASTD, m.word(0))
+	default:
+		m.loadWord(m.scratch)
+		v = m.y(m.VPBROADCASTD, m.x(m.VMOVQ, m.scratch))
+	}
+	for chunk := range unit {
+		for half := range m.width / 32 {
+			m.VMOVDQU(v, m.place(m.values, chunk, half))
+		}
+	}
+}
+
+// gather loads half a chunk: 0 where the offset is out of range or the mask is not set.
+func (m *access) gather(chunk, half int, mask reg.Register) vector {
+	offsets := m.YMM()
+	if m.width == 64 {
+		place := m.place(m.offsets, chunk, 0)
+		place.Disp += 16 * half
+		m.VMOVDQU(place, offsets.AsX())
+	} else {
+		m.VMOVDQU(m.place(m.offsets, chunk, 0), offsets)
+	}
+	in := m.y(m.VPCMPEQD, offsets, m.y(m.VPMINUD, m.limits, offsets))
+	if m.width == 64 {
+		in = m.y(m.VPMOVSXDQ, in.AsX())
+	}
+	if mask != nil {
+		in = m.y(m.VPAND, mask, in)
+	}
+	index := m.y(m.VPXOR, m.words(1<<31), offsets)
+	v := m.zero()
+	if m.width == 64 {
+		m.VPGATHERDQ(in, operand.Mem{Base: m.far, Index: index.AsX(), Scale: 1}, v)
+	} else {
+		m.VPGATHERDD(in, operand.Mem{Base: m.far, Index: index, Scale: 1}, v)
+	}
+	return v
+}
+
+// lanes loads or stores lane after lane.
+func (m *access) lanes(chunk int, masked bool) {
+	for lane := range 8 {
+		next := m.label("lane")
+		if masked {
+			place := m.place(m.mask, 0, 0)
+			place.Disp = 4 * lane
+			m.CMPL(place, operand.U8(0))
+			m.JE(operand.LabelRef(next))
+		}
+		place := m.place(m.offsets, chunk, 0)
+		place.Disp = 4 * lane
+		m.MOVL(place, m.offset.(reg.GPVirtual).As32())
+		place = m.place(m.values, chunk, 0)
+		place.Disp = m.width / 8 * lane
+		if m.store {
+			m.CMPQ(m.offset, m.limit)
+			m.JHI(operand.LabelRef(next))
+			m.MOVQ(place, m.scratch)
+			m.storeWord(m.scratch)
+		} else {
+			out := m.label("out")
+			m.XORL(m.scratch.(reg.GPVirtual).As32(), m.scratch.(reg.GPVirtual).As32())
+			m.CMPQ(m.offset, m.limit)
+			m.JHI(operand.LabelRef(out))
+			m.loadWord(m.scratch)
+			m.Label(out)
+			m.MOVL(m.scratch.(reg.GPVirtual).As32(), place)
+		}
+		m.Label(next)
+	}
+}
+
+// loadWord loads a small word, zero-extended.
+func (m *access) loadWord(to reg.Register) {
+	if m.size == 1 {
+		m.MOVBLZX(m.word(0), to.(reg.GPVirtual).As32())
+	} else {
+		m.MOVWLZX(m.word(0), to.(reg.GPVirtual).As32())
+	}
+}
+
+func (m *access) storeWord(from reg.Register) {
+	r := from.(reg.GPVirtual)
+	switch m.size {
+	case 1:
+		m.MOVB(r.As8(), m.word(0))
+	case 2:
+		m.MOVW(r.As16(), m.word(0))
+	case 4:
+		m.MOVL(r.As32(), m.word(0))
+	case 8:
+		m.MOVQ(r, m.word(0))
+	}
+}
+
+// maskedChunk writes what is done to a chunk of which not all lanes take part.
+func (m *access) maskedChunk() {
+	slow, done := m.label("slow"), m.label("done")
+	mask := m.y(m.VMOVDQU, m.place(m.mask, 0, 0))
+	m.VPTEST(mask, mask)
+	m.JZ(operand.LabelRef(done))
+	if !m.gathers() && m.size < 4 {
+		m.lanes(0, true)
+		m.Label(done)
+		return
+	}
+	halves := []vector{mask}
+	if m.width == 64 {
+		halves = []vector{m.y(m.VPMOVSXDQ, m.place(m.mask, 0, 0)), nil}
+		upper := m.place(m.mask, 0, 0)
+		upper.Disp += 16
+		halves[1] = m.y(m.VPMOVSXDQ, upper)
+	}
+	m.unlessConsecutive(1, slow)
+	m.inRange(8, slow)
+	for half, mask := range halves {
+		v := m.YMM()
+		switch {
+		case m.store && m.size == 8:
+			m.VMOVDQU(m.place(m.values, 0, half), v)
+			m.VPMASKMOVQ(v, mask, m.word(4*half))
+		case m.store:
+			m.VMOVDQU(m.place(m.values, 0, half), v)
+			m.VPMASKMOVD(v, mask, m.word(0))
+		default:
+			m.VMOVDQU(m.blend(mask, m.word(4*half), m.y(m.VMOVDQU, m.place(m.values, 0, half))), m.place(m.values, 0, half))
+		}
+	}
+	m.JMP(operand.LabelRef(done))
+	m.Label(slow)
+	if m.store {
+		m.lanes(0, true)
+	} else {
+		for half, mask := range halves {
+			v := m.gather(0, half, mask)
+			m.VMOVDQU(m.blend(mask, v, m.y(m.VMOVDQU, m.place(m.values, 0, half))), m.place(m.values, 0, half))
+		}
+	}
+	m.Label(done)
+}
+
+// nothing writes the loads from a memory in which there is no word.
+func (m *access) nothing(args reg.Register, open func(int) stream) {
+	masked, done := m.label("masked"), m.label("done")
+	m.MOVQ(operand.Mem{Base: args, Disp: argsMask}, m.scratch)
+	m.TESTQ(m.scratch, m.scratch)
+	m.JNE(operand.LabelRef(masked))
+	mask := m.mask
+	m.mask = stream{}
+	zero := m.zero()
+	m.each(func() {
+		for half := range m.width / 32 {
+			m.VMOVDQU(zero, m.place(m.values, 0, half))
+		}
+	})
+	m.JMP(operand.LabelRef(done))
+	m.Label(masked)
+	m.mask = open(argsMask)
+	m.each(func() {
+		for half := range m.width / 32 {
+			set := m.y(m.VMOVDQU, m.place(m.mask, 0, 0))
+			if m.width == 64 {
+				place := m.place(m.mask, 0, 0)
+				place.Disp += 16 * half
+				set = m.y(m.VPMOVSXDQ, place)
+			}
+			m.VMOVDQU(m.y(m.VPANDN, m.place(m.values, 0, half), set), m.place(m.values, 0, half))
+		}
+	})
+	m.mask = mask
+	m.Label(done)
+}
