@@ -24,6 +24,7 @@ func getBufferDeviceAddress(h vk.Device, info *vk.BufferDeviceAddressInfo) uint6
 		m.fail("vkGetBufferDeviceAddress", err)
 		return 0
 	}
+	b.device.addresses.add(uint64(uintptr(base)), m)
 	return uint64(uintptr(base)) + b.offset
 }
 

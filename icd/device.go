@@ -1,6 +1,10 @@
 package icd
 
 import (
+	"fmt"
+	"os"
+	"time"
+
 	"farside/internal/exec"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
@@ -22,7 +26,7 @@ func createDevice(h vk.PhysicalDevice, info *vk.DeviceCreateInfo, _ *vk.Allocati
 
 func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err error) {
 	d := &device{physical: p, extensions: map[string]bool{}, stop: syncobj.New(syncobj.Fence, 0)}
-	d.exec = exec.Device{Resources: resources{d}, Stop: d.stop, Lost: d.executionFailed}
+	d.exec = exec.Device{Resources: resources{d}, Stop: d.stop, Lost: d.executionFailed, Print: d.printed, Watchdog: watchdog(os.Getenv)}
 	for _, n := range vk.Slice(info.PpEnabledExtensionNames, info.EnabledExtensionCount) {
 		name := vk.GoString(n)
 		if !supports(deviceExtensions, name) {
@@ -55,6 +59,29 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	}
 	d.handle = vk.Device(h)
 	return d, nil
+}
+
+// standardWatchdog is how long a dispatch may take where FARSIDE_WATCHDOG does not say.
+const standardWatchdog = 30 * time.Second
+
+// watchdog reads FARSIDE_WATCHDOG: a duration such as 90s or 5m; 0 is none.
+func watchdog(getenv func(string) string) time.Duration {
+	setting := getenv("FARSIDE_WATCHDOG")
+	if setting == "" {
+		return standardWatchdog
+	}
+	limit, err := time.ParseDuration(setting)
+	if err != nil || limit < 0 {
+		logger.Error(fmt.Sprintf("FARSIDE_WATCHDOG=%q is no duration: set it to one such as 90s or 5m, or to 0 for none; the default is used, %v", setting, standardWatchdog))
+		return standardWatchdog
+	}
+	return limit
+}
+
+// printed gives what a shader prints with debugPrintf to the messengers and the log.
+func (d *device) printed(text string) {
+	d.physical.instance.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+		"DEBUG-PRINTF", text, object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
 }
 
 // createQueues makes the queues that VkDeviceCreateInfo asks for.
@@ -120,6 +147,12 @@ func (d *device) destroy() {
 			imageViews.Remove(h)
 		case vk.OBJECT_TYPE_SAMPLER:
 			samplers.Remove(h)
+		case vk.OBJECT_TYPE_SHADER_MODULE:
+			shaderModules.Remove(h)
+		case vk.OBJECT_TYPE_PIPELINE_LAYOUT:
+			pipelineLayouts.Remove(h)
+		case vk.OBJECT_TYPE_PIPELINE:
+			pipelines.Remove(h)
 		case vk.OBJECT_TYPE_QUERY_POOL:
 			queryPools.Remove(h)
 		case vk.OBJECT_TYPE_FENCE:

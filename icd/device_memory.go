@@ -246,6 +246,7 @@ func freeMemory(h vk.Device, handle vk.DeviceMemory, _ *vk.AllocationCallbacks) 
 	}
 	d := m.device
 	d.destroyed(vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(handle))
+	d.addresses.remove(m)
 	m.mu.Lock()
 	if m.mapping.at != nil {
 		if err := m.mapping.end(false); err != nil {

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"farside/internal/exec"
 	"farside/internal/sampling"
 	"farside/internal/transfer"
 	"farside/internal/vk"
@@ -16,7 +17,12 @@ const (
 	minOffsetAlignment = 16
 	// maxTexelBufferElements lets a view of the widest texels reach 2 GiB.
 	maxTexelBufferElements = 1 << 27
+	// Workgroups of more invocations would run, but gain nothing over more workgroups.
+	maxComputeWorkGroupInvocations = 1024
+	maxComputeSharedMemorySize     = 64 << 10
 )
+
+var maxComputeWorkGroupSize = [3]uint32{1024, 1024, 64}
 
 // limits writes VkPhysicalDeviceLimits. Every value obeys the table "Required Limits" of the specification,
 // in the chapter "Limits". Where the driver has no such stage yet the value is the required minimum: an
@@ -38,11 +44,11 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		SparseAddressSpaceSize:   0, // no sparse binding
 
 		// Descriptors and shaders: required minima, none exist yet.
-		MaxUniformBufferRange:                 16384,
-		MaxStorageBufferRange:                 1 << 27,
-		MaxPushConstantsSize:                  128,
+		MaxUniformBufferRange:                 1 << 16,
+		MaxStorageBufferRange:                 1<<32 - 1,
+		MaxPushConstantsSize:                  maxPushConstantsSize,
 		MaxSamplerAllocationCount:             4000,
-		MaxBoundDescriptorSets:                4,
+		MaxBoundDescriptorSets:                maxBoundDescriptorSets,
 		MaxPerStageDescriptorSamplers:         16,
 		MaxPerStageDescriptorUniformBuffers:   12,
 		MaxPerStageDescriptorStorageBuffers:   4,
@@ -71,11 +77,11 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		MaxFragmentDualSrcAttachments:      0,
 		MaxFragmentCombinedOutputResources: 4,
 
-		// Compute: required minima.
-		MaxComputeSharedMemorySize:     16384,
-		MaxComputeWorkGroupCount:       [3]uint32{65535, 65535, 65535},
-		MaxComputeWorkGroupInvocations: 128,
-		MaxComputeWorkGroupSize:        [3]uint32{128, 128, 64},
+		// Compute: required are 16384 bytes, 65535 workgroups in each dimension, 128 invocations, 128×128×64.
+		MaxComputeSharedMemorySize:     maxComputeSharedMemorySize,
+		MaxComputeWorkGroupCount:       [3]uint32{exec.MaxGroupsX, exec.MaxGroupsYZ, exec.MaxGroupsYZ},
+		MaxComputeWorkGroupInvocations: maxComputeWorkGroupInvocations,
+		MaxComputeWorkGroupSize:        maxComputeWorkGroupSize,
 
 		// Drawing, samplers, viewports: required minima without the features fullDrawIndexUint32,
 		// multiDrawIndirect, samplerAnisotropy, multiViewport, sampleRateShading.

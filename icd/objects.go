@@ -29,6 +29,9 @@ var (
 	images           = handle.NewTable[image](uint8(vk.OBJECT_TYPE_IMAGE), "VkImage")
 	samplers         = handle.NewTable[sampler](uint8(vk.OBJECT_TYPE_SAMPLER), "VkSampler")
 	imageViews       = handle.NewTable[imageView](uint8(vk.OBJECT_TYPE_IMAGE_VIEW), "VkImageView")
+	shaderModules    = handle.NewTable[shaderModule](uint8(vk.OBJECT_TYPE_SHADER_MODULE), "VkShaderModule")
+	pipelineLayouts  = handle.NewTable[pipelineLayout](uint8(vk.OBJECT_TYPE_PIPELINE_LAYOUT), "VkPipelineLayout")
+	pipelines        = handle.NewTable[pipeline](uint8(vk.OBJECT_TYPE_PIPELINE), "VkPipeline")
 	queryPools       = handle.NewTable[queryPool](uint8(vk.OBJECT_TYPE_QUERY_POOL), "VkQueryPool")
 	fences           = handle.NewTable[fence](uint8(vk.OBJECT_TYPE_FENCE), "VkFence")
 	semaphores       = handle.NewTable[semaphore](uint8(vk.OBJECT_TYPE_SEMAPHORE), "VkSemaphore")
@@ -69,6 +72,8 @@ type device struct {
 	lost atomic.Bool      // set for good when the device is lost
 	stop *syncobj.Payload // signalled when the device is lost or destroyed: nothing waits any longer
 	exec exec.Device      // what its queues share
+
+	addresses addresses // of memory that shaders reach by address
 
 	slots   sync.Map // the live *privateDataSlot
 	objects sync.Map // live child handle (uint64) to its vk.ObjectType

@@ -24,8 +24,12 @@ const (
 	deviceName = "Farside (software, external memory)"
 	driverName = "Farside"
 
-	// subgroupSize is 1, the smallest legal value: there are no shader stages with subgroups.
-	subgroupSize = 1
+	// subgroupSize is what shaders have unless a pipeline requires another size. It suits code that was written for GPUs,
+	// and costs what any other costs: all invocations of a workgroup run in lockstep.
+	subgroupSize                 = 32
+	minSubgroupSize              = 4
+	maxSubgroupSize              = 128
+	maxComputeWorkgroupSubgroups = maxComputeWorkGroupInvocations / minSubgroupSize
 	// maxPerSetDescriptors is the required minimum.
 	maxPerSetDescriptors = 1024
 )
@@ -59,10 +63,14 @@ func (p *physicalDevice) properties(out *vk.PhysicalDeviceProperties) {
 	out.DeviceID = deviceID
 	out.DeviceType = vk.PHYSICAL_DEVICE_TYPE_CPU
 	vk.CopyString(out.DeviceName[:], deviceName)
-	// Anything that changes what a pipeline cache holds changes version or commit.
-	out.PipelineCacheUUID = hashUUID(p.driverUUID[:], []byte("pipeline cache "+Version+" "+Commit))
+	out.PipelineCacheUUID = p.pipelineCacheUUID()
 	p.limits(&out.Limits)
 	out.SparseProperties = vk.PhysicalDeviceSparseProperties{} // no sparse resources
+}
+
+// pipelineCacheUUID changes with version and commit, as anything does that changes what a pipeline cache holds.
+func (p *physicalDevice) pipelineCacheUUID() [vk.UUID_SIZE]byte {
+	return hashUUID(p.driverUUID[:], []byte("pipeline cache "+Version+" "+Commit))
 }
 
 // coreProperties fills the structures of Vulkan 1.1 to 1.3 that say who the device is and the aggregates,
@@ -92,8 +100,10 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 	}
 	if s := vk.Find[vk.PhysicalDeviceVulkan13Properties](chain); s != nil {
 		*s = vk.PhysicalDeviceVulkan13Properties{SType: s.SType, PNext: s.PNext,
-			MinSubgroupSize:                        subgroupSize,
-			MaxSubgroupSize:                        subgroupSize,
+			MinSubgroupSize:                        minSubgroupSize,
+			MaxSubgroupSize:                        maxSubgroupSize,
+			MaxComputeWorkgroupSubgroups:           maxComputeWorkgroupSubgroups,
+			RequiredSubgroupSizeStages:             vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT),
 			StorageTexelBufferOffsetAlignmentBytes: minOffsetAlignment,
 			UniformTexelBufferOffsetAlignmentBytes: minOffsetAlignment,
 			MaxBufferSize:                          p.maxMemoryAllocationSize(),
@@ -188,8 +198,10 @@ func shaderProperties(out *vk.PhysicalDeviceProperties2) {
 	}
 	if s := vk.Find[vk.PhysicalDeviceSubgroupSizeControlProperties](chain); s != nil {
 		*s = vk.PhysicalDeviceSubgroupSizeControlProperties{SType: s.SType, PNext: s.PNext,
-			MinSubgroupSize: subgroupSize,
-			MaxSubgroupSize: subgroupSize,
+			MinSubgroupSize:              minSubgroupSize,
+			MaxSubgroupSize:              maxSubgroupSize,
+			MaxComputeWorkgroupSubgroups: maxComputeWorkgroupSubgroups,
+			RequiredSubgroupSizeStages:   vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT),
 		}
 	}
 	if s := vk.Find[vk.PhysicalDeviceShaderIntegerDotProductProperties](chain); s != nil {

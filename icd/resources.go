@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"farside/internal/command"
+	"farside/internal/descriptor"
 	"farside/internal/exec"
 	"farside/internal/sampling"
 	"farside/internal/syncobj"
@@ -111,6 +112,26 @@ func (r resources) QueryPool(h vk.QueryPool) (*exec.QueryPool, error) {
 		return nil, fmt.Errorf("query pool %#x: %w", uint64(h), errNoObject)
 	}
 	return p.pool, nil
+}
+
+func (r resources) Pipeline(h vk.Pipeline) (*exec.Pipeline, error) {
+	p := pipelines.Get(uint64(h))
+	if p == nil || p.device != r.device {
+		return nil, fmt.Errorf("pipeline %#x: %w", uint64(h), errNoObject)
+	}
+	return &p.exec, nil
+}
+
+func (r resources) DescriptorSet(h vk.DescriptorSet) (*descriptor.Set, error) {
+	s := descriptorSets.Get(uint64(h))
+	if s == nil || s.pool.device != r.device {
+		return nil, fmt.Errorf("descriptor set %#x: %w", uint64(h), errNoObject)
+	}
+	return s.set, nil
+}
+
+func (r resources) Physical(address uint64) (exec.Range, bool) {
+	return r.device.addresses.find(address)
 }
 
 func (r resources) Secondary(h vk.CommandBuffer) (*command.Stream, error) {

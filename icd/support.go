@@ -187,6 +187,14 @@ func init() {
 		ResetCommandBuffer:     resetCommandBuffer,
 
 		// Commands
+		CmdBindPipeline:             cmdBindPipeline,
+		CmdBindDescriptorSets:       cmdBindDescriptorSets,
+		CmdBindDescriptorSets2:      cmdBindDescriptorSets2,
+		CmdPushConstants:            cmdPushConstants,
+		CmdPushConstants2:           cmdPushConstants2,
+		CmdDispatch:                 cmdDispatch,
+		CmdDispatchIndirect:         cmdDispatchIndirect,
+		CmdDispatchBase:             cmdDispatchBase,
 		CmdFillBuffer:               cmdFillBuffer,
 		CmdUpdateBuffer:             cmdUpdateBuffer,
 		CmdCopyBuffer:               cmdCopyBuffer,
@@ -224,6 +232,13 @@ func init() {
 		CmdBeginDebugUtilsLabelEXT:  cmdBeginDebugUtilsLabelEXT,
 		CmdEndDebugUtilsLabelEXT:    cmdEndDebugUtilsLabelEXT,
 		CmdInsertDebugUtilsLabelEXT: cmdInsertDebugUtilsLabelEXT,
+
+		// Shaders and pipelines
+		CreateShaderModule:    createShaderModule,
+		DestroyShaderModule:   destroyShaderModule,
+		CreatePipelineLayout:  createPipelineLayout,
+		DestroyPipelineLayout: destroyPipelineLayout,
+		DestroyPipeline:       destroyPipeline,
 
 		// Memory
 		AllocateMemory:                      allocateMemory,

@@ -70,6 +70,11 @@ type Commands struct {
 	GetImageSubresourceLayout                        func(device vk.Device, image vk.Image, subresource *vk.ImageSubresource, layout *vk.SubresourceLayout)
 	CreateImageView                                  func(device vk.Device, createInfo *vk.ImageViewCreateInfo, allocator *vk.AllocationCallbacks, view *vk.ImageView) vk.Result
 	DestroyImageView                                 func(device vk.Device, imageView vk.ImageView, allocator *vk.AllocationCallbacks)
+	CreateShaderModule                               func(device vk.Device, createInfo *vk.ShaderModuleCreateInfo, allocator *vk.AllocationCallbacks, shaderModule *vk.ShaderModule) vk.Result
+	DestroyShaderModule                              func(device vk.Device, shaderModule vk.ShaderModule, allocator *vk.AllocationCallbacks)
+	DestroyPipeline                                  func(device vk.Device, pipeline vk.Pipeline, allocator *vk.AllocationCallbacks)
+	CreatePipelineLayout                             func(device vk.Device, createInfo *vk.PipelineLayoutCreateInfo, allocator *vk.AllocationCallbacks, pipelineLayout *vk.PipelineLayout) vk.Result
+	DestroyPipelineLayout                            func(device vk.Device, pipelineLayout vk.PipelineLayout, allocator *vk.AllocationCallbacks)
 	CreateSampler                                    func(device vk.Device, createInfo *vk.SamplerCreateInfo, allocator *vk.AllocationCallbacks, sampler *vk.Sampler) vk.Result
 	DestroySampler                                   func(device vk.Device, sampler vk.Sampler, allocator *vk.AllocationCallbacks)
 	CreateDescriptorSetLayout                        func(device vk.Device, createInfo *vk.DescriptorSetLayoutCreateInfo, allocator *vk.AllocationCallbacks, setLayout *vk.DescriptorSetLayout) vk.Result
@@ -88,6 +93,10 @@ type Commands struct {
 	BeginCommandBuffer                               func(commandBuffer vk.CommandBuffer, beginInfo *vk.CommandBufferBeginInfo) vk.Result
 	EndCommandBuffer                                 func(commandBuffer vk.CommandBuffer) vk.Result
 	ResetCommandBuffer                               func(commandBuffer vk.CommandBuffer, flags vk.CommandBufferResetFlags) vk.Result
+	CmdBindPipeline                                  func(commandBuffer vk.CommandBuffer, pipelineBindPoint vk.PipelineBindPoint, pipeline vk.Pipeline)
+	CmdBindDescriptorSets                            func(commandBuffer vk.CommandBuffer, pipelineBindPoint vk.PipelineBindPoint, layout vk.PipelineLayout, firstSet uint32, descriptorSetCount uint32, descriptorSets *vk.DescriptorSet, dynamicOffsetCount uint32, dynamicOffsets *uint32)
+	CmdDispatch                                      func(commandBuffer vk.CommandBuffer, groupCountX uint32, groupCountY uint32, groupCountZ uint32)
+	CmdDispatchIndirect                              func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize)
 	CmdCopyBuffer                                    func(commandBuffer vk.CommandBuffer, srcBuffer vk.Buffer, dstBuffer vk.Buffer, regionCount uint32, regions *vk.BufferCopy)
 	CmdCopyImage                                     func(commandBuffer vk.CommandBuffer, srcImage vk.Image, srcImageLayout vk.ImageLayout, dstImage vk.Image, dstImageLayout vk.ImageLayout, regionCount uint32, regions *vk.ImageCopy)
 	CmdBlitImage                                     func(commandBuffer vk.CommandBuffer, srcImage vk.Image, srcImageLayout vk.ImageLayout, dstImage vk.Image, dstImageLayout vk.ImageLayout, regionCount uint32, regions *vk.ImageBlit, filter vk.Filter)
@@ -107,6 +116,7 @@ type Commands struct {
 	CmdResetQueryPool                                func(commandBuffer vk.CommandBuffer, queryPool vk.QueryPool, firstQuery uint32, queryCount uint32)
 	CmdWriteTimestamp                                func(commandBuffer vk.CommandBuffer, pipelineStage vk.PipelineStageFlagBits, queryPool vk.QueryPool, query uint32)
 	CmdCopyQueryPoolResults                          func(commandBuffer vk.CommandBuffer, queryPool vk.QueryPool, firstQuery uint32, queryCount uint32, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, stride vk.DeviceSize, flags vk.QueryResultFlags)
+	CmdPushConstants                                 func(commandBuffer vk.CommandBuffer, layout vk.PipelineLayout, stageFlags vk.ShaderStageFlags, offset uint32, size uint32, values unsafe.Pointer)
 	CmdExecuteCommands                               func(commandBuffer vk.CommandBuffer, commandBufferCount uint32, commandBuffers *vk.CommandBuffer)
 	GetPhysicalDeviceExternalImageFormatPropertiesNV func(physicalDevice vk.PhysicalDevice, format vk.Format, type_ vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags, flags vk.ImageCreateFlags, externalHandleType vk.ExternalMemoryHandleTypeFlagsNV, externalImageFormatProperties *vk.ExternalImageFormatPropertiesNV) vk.Result
 	GetPhysicalDeviceFeatures2                       func(physicalDevice vk.PhysicalDevice, features *vk.PhysicalDeviceFeatures2)
@@ -132,6 +142,7 @@ type Commands struct {
 	BindBufferMemory2                                func(device vk.Device, bindInfoCount uint32, bindInfos *vk.BindBufferMemoryInfo) vk.Result
 	BindImageMemory2                                 func(device vk.Device, bindInfoCount uint32, bindInfos *vk.BindImageMemoryInfo) vk.Result
 	CmdSetDeviceMask                                 func(commandBuffer vk.CommandBuffer, deviceMask uint32)
+	CmdDispatchBase                                  func(commandBuffer vk.CommandBuffer, baseGroupX uint32, baseGroupY uint32, baseGroupZ uint32, groupCountX uint32, groupCountY uint32, groupCountZ uint32)
 	CreateDescriptorUpdateTemplate                   func(device vk.Device, createInfo *vk.DescriptorUpdateTemplateCreateInfo, allocator *vk.AllocationCallbacks, descriptorUpdateTemplate *vk.DescriptorUpdateTemplate) vk.Result
 	DestroyDescriptorUpdateTemplate                  func(device vk.Device, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, allocator *vk.AllocationCallbacks)
 	UpdateDescriptorSetWithTemplate                  func(device vk.Device, descriptorSet vk.DescriptorSet, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, data unsafe.Pointer)
@@ -194,11 +205,13 @@ type Commands struct {
 	GetDeviceImageSubresourceLayout                  func(device vk.Device, info *vk.DeviceImageSubresourceInfo, layout *vk.SubresourceLayout2)
 	MapMemory2                                       func(device vk.Device, memoryMapInfo *vk.MemoryMapInfo, data *unsafe.Pointer) vk.Result
 	UnmapMemory2                                     func(device vk.Device, memoryUnmapInfo *vk.MemoryUnmapInfo) vk.Result
+	CmdBindDescriptorSets2                           func(commandBuffer vk.CommandBuffer, bindDescriptorSetsInfo *vk.BindDescriptorSetsInfo)
+	CmdPushConstants2                                func(commandBuffer vk.CommandBuffer, pushConstantsInfo *vk.PushConstantsInfo)
 }
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [227]string{
+var names = [229]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -425,10 +438,12 @@ var names = [227]string{
 	224: "vkGetDeviceImageSubresourceLayout",
 	225: "vkMapMemory2",
 	226: "vkUnmapMemory2",
+	227: "vkCmdBindDescriptorSets2",
+	228: "vkCmdPushConstants2",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [227]uint8{
+var resultKinds = [229]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -817,9 +832,13 @@ var indices = map[string]uint16{
 	"vkMapMemory2KHR":                                    225,
 	"vkUnmapMemory2":                                     226,
 	"vkUnmapMemory2KHR":                                  226,
+	"vkCmdBindDescriptorSets2":                           227,
+	"vkCmdBindDescriptorSets2KHR":                        227,
+	"vkCmdPushConstants2":                                228,
+	"vkCmdPushConstants2KHR":                             228,
 }
 
-var dispatchers = [227]func(*Frame){
+var dispatchers = [229]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -881,17 +900,17 @@ var dispatchers = [227]func(*Frame){
 	59:  callGetImageSubresourceLayout,
 	60:  callCreateImageView,
 	61:  callDestroyImageView,
-	62:  absent, // vkCreateShaderModule
-	63:  absent, // vkDestroyShaderModule
+	62:  callCreateShaderModule,
+	63:  callDestroyShaderModule,
 	64:  absent, // vkCreatePipelineCache
 	65:  absent, // vkDestroyPipelineCache
 	66:  absent, // vkGetPipelineCacheData
 	67:  absent, // vkMergePipelineCaches
 	68:  absent, // vkCreateGraphicsPipelines
 	69:  absent, // vkCreateComputePipelines
-	70:  absent, // vkDestroyPipeline
-	71:  absent, // vkCreatePipelineLayout
-	72:  absent, // vkDestroyPipelineLayout
+	70:  callDestroyPipeline,
+	71:  callCreatePipelineLayout,
+	72:  callDestroyPipelineLayout,
 	73:  callCreateSampler,
 	74:  callDestroySampler,
 	75:  callCreateDescriptorSetLayout,
@@ -915,7 +934,7 @@ var dispatchers = [227]func(*Frame){
 	93:  callBeginCommandBuffer,
 	94:  callEndCommandBuffer,
 	95:  callResetCommandBuffer,
-	96:  absent, // vkCmdBindPipeline
+	96:  callCmdBindPipeline,
 	97:  absent, // vkCmdSetViewport
 	98:  absent, // vkCmdSetScissor
 	99:  absent, // vkCmdSetLineWidth
@@ -925,15 +944,15 @@ var dispatchers = [227]func(*Frame){
 	103: absent, // vkCmdSetStencilCompareMask
 	104: absent, // vkCmdSetStencilWriteMask
 	105: absent, // vkCmdSetStencilReference
-	106: absent, // vkCmdBindDescriptorSets
+	106: callCmdBindDescriptorSets,
 	107: absent, // vkCmdBindIndexBuffer
 	108: absent, // vkCmdBindVertexBuffers
 	109: absent, // vkCmdDraw
 	110: absent, // vkCmdDrawIndexed
 	111: absent, // vkCmdDrawIndirect
 	112: absent, // vkCmdDrawIndexedIndirect
-	113: absent, // vkCmdDispatch
-	114: absent, // vkCmdDispatchIndirect
+	113: callCmdDispatch,
+	114: callCmdDispatchIndirect,
 	115: callCmdCopyBuffer,
 	116: callCmdCopyImage,
 	117: callCmdBlitImage,
@@ -954,7 +973,7 @@ var dispatchers = [227]func(*Frame){
 	132: callCmdResetQueryPool,
 	133: callCmdWriteTimestamp,
 	134: callCmdCopyQueryPoolResults,
-	135: absent, // vkCmdPushConstants
+	135: callCmdPushConstants,
 	136: absent, // vkCmdBeginRenderPass
 	137: absent, // vkCmdNextSubpass
 	138: absent, // vkCmdEndRenderPass
@@ -983,7 +1002,7 @@ var dispatchers = [227]func(*Frame){
 	161: callBindBufferMemory2,
 	162: callBindImageMemory2,
 	163: callCmdSetDeviceMask,
-	164: absent, // vkCmdDispatchBase
+	164: callCmdDispatchBase,
 	165: callCreateDescriptorUpdateTemplate,
 	166: callDestroyDescriptorUpdateTemplate,
 	167: callUpdateDescriptorSetWithTemplate,
@@ -1046,6 +1065,8 @@ var dispatchers = [227]func(*Frame){
 	224: callGetDeviceImageSubresourceLayout,
 	225: callMapMemory2,
 	226: callUnmapMemory2,
+	227: callCmdBindDescriptorSets2,
+	228: callCmdPushConstants2,
 }
 
 func callCreateInstance(f *Frame) {
@@ -1288,6 +1309,26 @@ func callDestroyImageView(f *Frame) {
 	installed.DestroyImageView(vk.Device(f.word(0)), vk.ImageView(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
 }
 
+func callCreateShaderModule(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateShaderModule(vk.Device(f.word(0)), (*vk.ShaderModuleCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.ShaderModule)(f.pointer(3)))))
+}
+
+func callDestroyShaderModule(f *Frame) {
+	installed.DestroyShaderModule(vk.Device(f.word(0)), vk.ShaderModule(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callDestroyPipeline(f *Frame) {
+	installed.DestroyPipeline(vk.Device(f.word(0)), vk.Pipeline(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callCreatePipelineLayout(f *Frame) {
+	f.result = uintptr(uint32(installed.CreatePipelineLayout(vk.Device(f.word(0)), (*vk.PipelineLayoutCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.PipelineLayout)(f.pointer(3)))))
+}
+
+func callDestroyPipelineLayout(f *Frame) {
+	installed.DestroyPipelineLayout(vk.Device(f.word(0)), vk.PipelineLayout(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
 func callCreateSampler(f *Frame) {
 	f.result = uintptr(uint32(installed.CreateSampler(vk.Device(f.word(0)), (*vk.SamplerCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.Sampler)(f.pointer(3)))))
 }
@@ -1358,6 +1399,22 @@ func callEndCommandBuffer(f *Frame) {
 
 func callResetCommandBuffer(f *Frame) {
 	f.result = uintptr(uint32(installed.ResetCommandBuffer(vk.CommandBuffer(f.word(0)), vk.CommandBufferResetFlags(f.word(1)))))
+}
+
+func callCmdBindPipeline(f *Frame) {
+	installed.CmdBindPipeline(vk.CommandBuffer(f.word(0)), vk.PipelineBindPoint(f.word(1)), vk.Pipeline(f.word(2)))
+}
+
+func callCmdBindDescriptorSets(f *Frame) {
+	installed.CmdBindDescriptorSets(vk.CommandBuffer(f.word(0)), vk.PipelineBindPoint(f.word(1)), vk.PipelineLayout(f.word(2)), uint32(f.word(3)), uint32(f.word(4)), (*vk.DescriptorSet)(f.pointer(5)), uint32(f.word(6)), (*uint32)(f.pointer(7)))
+}
+
+func callCmdDispatch(f *Frame) {
+	installed.CmdDispatch(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), uint32(f.word(3)))
+}
+
+func callCmdDispatchIndirect(f *Frame) {
+	installed.CmdDispatchIndirect(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)))
 }
 
 func callCmdCopyBuffer(f *Frame) {
@@ -1434,6 +1491,10 @@ func callCmdWriteTimestamp(f *Frame) {
 
 func callCmdCopyQueryPoolResults(f *Frame) {
 	installed.CmdCopyQueryPoolResults(vk.CommandBuffer(f.word(0)), vk.QueryPool(f.word(1)), uint32(f.word(2)), uint32(f.word(3)), vk.Buffer(f.word(4)), vk.DeviceSize(f.word(5)), vk.DeviceSize(f.word(6)), vk.QueryResultFlags(f.word(7)))
+}
+
+func callCmdPushConstants(f *Frame) {
+	installed.CmdPushConstants(vk.CommandBuffer(f.word(0)), vk.PipelineLayout(f.word(1)), vk.ShaderStageFlags(f.word(2)), uint32(f.word(3)), uint32(f.word(4)), f.pointer(5))
 }
 
 func callCmdExecuteCommands(f *Frame) {
@@ -1534,6 +1595,10 @@ func callBindImageMemory2(f *Frame) {
 
 func callCmdSetDeviceMask(f *Frame) {
 	installed.CmdSetDeviceMask(vk.CommandBuffer(f.word(0)), uint32(f.word(1)))
+}
+
+func callCmdDispatchBase(f *Frame) {
+	installed.CmdDispatchBase(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), uint32(f.word(3)), uint32(f.word(4)), uint32(f.word(5)), uint32(f.word(6)))
 }
 
 func callCreateDescriptorUpdateTemplate(f *Frame) {
@@ -1782,4 +1847,12 @@ func callMapMemory2(f *Frame) {
 
 func callUnmapMemory2(f *Frame) {
 	f.result = uintptr(uint32(installed.UnmapMemory2(vk.Device(f.word(0)), (*vk.MemoryUnmapInfo)(f.pointer(1)))))
+}
+
+func callCmdBindDescriptorSets2(f *Frame) {
+	installed.CmdBindDescriptorSets2(vk.CommandBuffer(f.word(0)), (*vk.BindDescriptorSetsInfo)(f.pointer(1)))
+}
+
+func callCmdPushConstants2(f *Frame) {
+	installed.CmdPushConstants2(vk.CommandBuffer(f.word(0)), (*vk.PushConstantsInfo)(f.pointer(1)))
 }

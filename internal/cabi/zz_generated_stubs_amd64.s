@@ -294,7 +294,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $96, AX
-	JMP  farside_entry(SB)
+	JMP  recordBindPipeline<>(SB)
 	PCALIGN $16
 	MOVL $97, AX
 	JMP  farside_entry(SB)
@@ -345,10 +345,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $113, AX
-	JMP  farside_entry(SB)
+	JMP  recordDispatch<>(SB)
 	PCALIGN $16
 	MOVL $114, AX
-	JMP  farside_entry(SB)
+	JMP  recordDispatchIndirect<>(SB)
 	PCALIGN $16
 	MOVL $115, AX
 	JMP  recordCopyBuffer<>(SB)
@@ -411,7 +411,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  recordCopyQueryPoolResults<>(SB)
 	PCALIGN $16
 	MOVL $135, AX
-	JMP  farside_entry(SB)
+	JMP  recordPushConstants<>(SB)
 	PCALIGN $16
 	MOVL $136, AX
 	JMP  farside_entry(SB)
@@ -498,7 +498,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $164, AX
-	JMP  farside_entry(SB)
+	JMP  recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVL $165, AX
 	JMP  farside_entry(SB)
@@ -684,6 +684,83 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $226, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $227, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $228, AX
+	JMP  farside_entry(SB)
+
+TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	MOVQ 8(DI), R10
+	LEAQ 24(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x300000014, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	MOVQ DX, 16(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordDispatch<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	MOVQ 8(DI), R10
+	LEAQ 32(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x400000017, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	MOVL DX, AX
+	MOVQ AX, 16(R10)
+	MOVL CX, AX
+	MOVQ AX, 24(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordDispatchIndirect<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	MOVQ 8(DI), R10
+	LEAQ 24(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x300000018, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVQ SI, 8(R10)
+	MOVQ DX, 16(R10)
+	RET
+slow:
 	JMP  farside_entry(SB)
 
 TEXT recordCopyBuffer<>(SB), NOSPLIT|NOFRAME, $0
@@ -1342,6 +1419,94 @@ TEXT recordCopyQueryPoolResults<>(SB), NOSPLIT|NOFRAME, $0
 	MOVQ AX, 48(R10)
 	MOVL 16(SP), AX
 	MOVQ AX, 56(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordPushConstants<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	LEAQ -4096(R9), R11
+	SHRQ $47, R11
+	JNE  slow
+	MOVL R8, R11
+	LEAQ -1(R11), R10
+	CMPQ R10, $4096
+	JCC  slow
+	TESTQ $3, R11
+	JNE  slow
+	ADDQ $47, R11
+	ANDQ $~7, R11
+	MOVQ 8(DI), R10
+	ADDQ R10, R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	SUBQ R10, R11
+	SHLQ $29, R11
+	ORQ  $22, R11
+	MOVQ R11, (R10)
+	PREFETCHT0 3072(R10)
+	MOVQ SI, 8(R10)
+	MOVL DX, AX
+	MOVQ AX, 16(R10)
+	MOVL CX, AX
+	MOVQ AX, 24(R10)
+	MOVL R8, AX
+	MOVQ AX, 32(R10)
+	MOVL R8, DI
+	ADDQ $40, R10
+copy:
+	SUBQ $8, DI
+	JLT  tail
+	MOVQ (R9), AX
+	MOVQ AX, (R10)
+	ADDQ $8, R9
+	ADDQ $8, R10
+	JMP  copy
+tail:
+	CMPQ DI, $-4
+	JNE  done
+	MOVL (R9), AX
+	MOVQ AX, (R10)
+done:
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordDispatchBase<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	MOVQ 8(DI), R10
+	LEAQ 56(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x700000019, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	MOVL DX, AX
+	MOVQ AX, 16(R10)
+	MOVL CX, AX
+	MOVQ AX, 24(R10)
+	MOVL R8, AX
+	MOVQ AX, 32(R10)
+	MOVL R9, AX
+	MOVQ AX, 40(R10)
+	MOVL 8(SP), AX
+	MOVQ AX, 48(R10)
 	RET
 slow:
 	JMP  farside_entry(SB)

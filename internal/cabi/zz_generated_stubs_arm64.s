@@ -294,7 +294,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $96, R9
-	B    farside_entry(SB)
+	B    recordBindPipeline<>(SB)
 	PCALIGN $16
 	MOVD $97, R9
 	B    farside_entry(SB)
@@ -345,10 +345,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $113, R9
-	B    farside_entry(SB)
+	B    recordDispatch<>(SB)
 	PCALIGN $16
 	MOVD $114, R9
-	B    farside_entry(SB)
+	B    recordDispatchIndirect<>(SB)
 	PCALIGN $16
 	MOVD $115, R9
 	B    recordCopyBuffer<>(SB)
@@ -411,7 +411,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    recordCopyQueryPoolResults<>(SB)
 	PCALIGN $16
 	MOVD $135, R9
-	B    farside_entry(SB)
+	B    recordPushConstants<>(SB)
 	PCALIGN $16
 	MOVD $136, R9
 	B    farside_entry(SB)
@@ -498,7 +498,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $164, R9
-	B    farside_entry(SB)
+	B    recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVD $165, R9
 	B    farside_entry(SB)
@@ -684,6 +684,98 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $226, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $227, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $228, R9
+	B    farside_entry(SB)
+
+TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD $24, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $20, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	MOVD R2, 16(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordDispatch<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD $32, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $23, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	MOVWU R2, R11
+	MOVD R11, 16(R10)
+	MOVWU R3, R11
+	MOVD R11, 24(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordDispatchIndirect<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD $24, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $24, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVD R1, 8(R10)
+	MOVD R2, 16(R10)
+	RET
+slow:
 	B    farside_entry(SB)
 
 TEXT recordCopyBuffer<>(SB), NOSPLIT|NOFRAME, $0
@@ -1358,6 +1450,98 @@ TEXT recordCopyQueryPoolResults<>(SB), NOSPLIT|NOFRAME, $0
 	MOVD R6, 48(R10)
 	MOVWU R7, R11
 	MOVD R11, 56(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordPushConstants<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	SUB  $4096, R5, R11
+	LSR  $48, R11, R11
+	CBNZ R11, slow
+	MOVWU R4, R13
+	SUB  $1, R13, R11
+	CMP  $4095, R11
+	BHI  slow
+	TST  $3, R13
+	BNE  slow
+	ADD  $47, R13, R12
+	BIC  $7, R12, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $22, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVD R1, 8(R10)
+	MOVWU R2, R11
+	MOVD R11, 16(R10)
+	MOVWU R3, R11
+	MOVD R11, 24(R10)
+	MOVWU R4, R11
+	MOVD R11, 32(R10)
+	ADD  $40, R10, R10
+copy:
+	SUBS $8, R13, R13
+	BLT  tail
+	MOVD.P 8(R5), R11
+	MOVD.P R11, 8(R10)
+	B    copy
+tail:
+	CMN  $4, R13
+	BNE  done
+	MOVWU (R5), R11
+	MOVD R11, (R10)
+done:
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordDispatchBase<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD $56, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $25, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	MOVWU R2, R11
+	MOVD R11, 16(R10)
+	MOVWU R3, R11
+	MOVD R11, 24(R10)
+	MOVWU R4, R11
+	MOVD R11, 32(R10)
+	MOVWU R5, R11
+	MOVD R11, 40(R10)
+	MOVWU R6, R11
+	MOVD R11, 48(R10)
 	RET
 slow:
 	B    farside_entry(SB)

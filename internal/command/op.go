@@ -27,6 +27,12 @@ const (
 	OpCopyQueryPoolResults
 	OpExecuteCommands
 	OpWriteBufferMarkerAMD
+	OpBindPipeline
+	OpBindDescriptorSets
+	OpPushConstants
+	OpDispatch
+	OpDispatchIndirect
+	OpDispatchBase
 )
 
 // String returns the command's name.

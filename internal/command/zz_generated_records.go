@@ -25,6 +25,12 @@ var opNames = [...]string{
 	OpCopyQueryPoolResults:   "vkCmdCopyQueryPoolResults",
 	OpExecuteCommands:        "vkCmdExecuteCommands",
 	OpWriteBufferMarkerAMD:   "vkCmdWriteBufferMarkerAMD",
+	OpBindPipeline:           "vkCmdBindPipeline",
+	OpBindDescriptorSets:     "vkCmdBindDescriptorSets",
+	OpPushConstants:          "vkCmdPushConstants",
+	OpDispatch:               "vkCmdDispatch",
+	OpDispatchIndirect:       "vkCmdDispatchIndirect",
+	OpDispatchBase:           "vkCmdDispatchBase",
 }
 
 // FillBuffer is a recorded vkCmdFillBuffer.
@@ -524,5 +530,159 @@ func (r Record) WriteBufferMarkerAMD() (c WriteBufferMarkerAMD, ok bool) {
 	c.DstBuffer = vk.Buffer(r.words[1])
 	c.DstOffset = vk.DeviceSize(r.words[2])
 	c.Marker = uint32(r.words[3])
+	return c, true
+}
+
+// BindPipeline is a recorded vkCmdBindPipeline.
+type BindPipeline struct {
+	PipelineBindPoint vk.PipelineBindPoint
+	Pipeline          vk.Pipeline
+}
+
+// BindPipeline records vkCmdBindPipeline. It fails with ErrMemory.
+func (s *Stream) BindPipeline(pipelineBindPoint vk.PipelineBindPoint, pipeline vk.Pipeline) error {
+	return s.add(OpBindPipeline, []uint64{uint64(uint32(pipelineBindPoint)), uint64(pipeline)})
+}
+
+// BindPipeline reads a record of vkCmdBindPipeline. It returns false when the record's length does not fit.
+func (r Record) BindPipeline() (c BindPipeline, ok bool) {
+	if r.Op != OpBindPipeline || len(r.words) != 2 {
+		return c, false
+	}
+	c.PipelineBindPoint = vk.PipelineBindPoint(r.words[0])
+	c.Pipeline = vk.Pipeline(r.words[1])
+	return c, true
+}
+
+// BindDescriptorSets is a recorded vkCmdBindDescriptorSets; what it points to lies in the stream.
+type BindDescriptorSets struct {
+	PipelineBindPoint vk.PipelineBindPoint
+	Layout            vk.PipelineLayout
+	FirstSet          uint32
+	DescriptorSets    []vk.DescriptorSet
+	DynamicOffsets    []uint32
+}
+
+// BindDescriptorSets records vkCmdBindDescriptorSets. It fails with ErrMemory.
+func (s *Stream) BindDescriptorSets(pipelineBindPoint vk.PipelineBindPoint, layout vk.PipelineLayout, firstSet uint32, descriptorSets []vk.DescriptorSet, dynamicOffsets []uint32) error {
+	return s.add(OpBindDescriptorSets, []uint64{uint64(uint32(pipelineBindPoint)), uint64(layout), uint64(firstSet), uint64(len(descriptorSets)), uint64(len(dynamicOffsets))}, bytesOf(descriptorSets), bytesOf(dynamicOffsets))
+}
+
+// BindDescriptorSets reads a record of vkCmdBindDescriptorSets. It returns false when the record's length does not fit.
+func (r Record) BindDescriptorSets() (c BindDescriptorSets, ok bool) {
+	if r.Op != OpBindDescriptorSets || len(r.words) < 5 {
+		return c, false
+	}
+	c.PipelineBindPoint = vk.PipelineBindPoint(r.words[0])
+	c.Layout = vk.PipelineLayout(r.words[1])
+	c.FirstSet = uint32(r.words[2])
+	rest := r.words[5:]
+	if c.DescriptorSets, rest, ok = array[vk.DescriptorSet](rest, r.words[3]); !ok {
+		return c, false
+	}
+	if c.DynamicOffsets, rest, ok = array[uint32](rest, r.words[4]); !ok {
+		return c, false
+	}
+	return c, len(rest) == 0
+}
+
+// PushConstants is a recorded vkCmdPushConstants; what it points to lies in the stream.
+type PushConstants struct {
+	Layout     vk.PipelineLayout
+	StageFlags vk.ShaderStageFlags
+	Offset     uint32
+	Values     []byte
+}
+
+// PushConstants records vkCmdPushConstants. It fails with ErrMemory.
+func (s *Stream) PushConstants(layout vk.PipelineLayout, stageFlags vk.ShaderStageFlags, offset uint32, values []byte) error {
+	return s.add(OpPushConstants, []uint64{uint64(layout), uint64(stageFlags), uint64(offset), uint64(len(values))}, bytesOf(values))
+}
+
+// PushConstants reads a record of vkCmdPushConstants. It returns false when the record's length does not fit.
+func (r Record) PushConstants() (c PushConstants, ok bool) {
+	if r.Op != OpPushConstants || len(r.words) < 4 {
+		return c, false
+	}
+	c.Layout = vk.PipelineLayout(r.words[0])
+	c.StageFlags = vk.ShaderStageFlags(r.words[1])
+	c.Offset = uint32(r.words[2])
+	rest := r.words[4:]
+	if c.Values, rest, ok = array[byte](rest, r.words[3]); !ok {
+		return c, false
+	}
+	return c, len(rest) == 0
+}
+
+// Dispatch is a recorded vkCmdDispatch.
+type Dispatch struct {
+	GroupCountX uint32
+	GroupCountY uint32
+	GroupCountZ uint32
+}
+
+// Dispatch records vkCmdDispatch. It fails with ErrMemory.
+func (s *Stream) Dispatch(groupCountX uint32, groupCountY uint32, groupCountZ uint32) error {
+	return s.add(OpDispatch, []uint64{uint64(groupCountX), uint64(groupCountY), uint64(groupCountZ)})
+}
+
+// Dispatch reads a record of vkCmdDispatch. It returns false when the record's length does not fit.
+func (r Record) Dispatch() (c Dispatch, ok bool) {
+	if r.Op != OpDispatch || len(r.words) != 3 {
+		return c, false
+	}
+	c.GroupCountX = uint32(r.words[0])
+	c.GroupCountY = uint32(r.words[1])
+	c.GroupCountZ = uint32(r.words[2])
+	return c, true
+}
+
+// DispatchIndirect is a recorded vkCmdDispatchIndirect.
+type DispatchIndirect struct {
+	Buffer vk.Buffer
+	Offset vk.DeviceSize
+}
+
+// DispatchIndirect records vkCmdDispatchIndirect. It fails with ErrMemory.
+func (s *Stream) DispatchIndirect(buffer vk.Buffer, offset vk.DeviceSize) error {
+	return s.add(OpDispatchIndirect, []uint64{uint64(buffer), uint64(offset)})
+}
+
+// DispatchIndirect reads a record of vkCmdDispatchIndirect. It returns false when the record's length does not fit.
+func (r Record) DispatchIndirect() (c DispatchIndirect, ok bool) {
+	if r.Op != OpDispatchIndirect || len(r.words) != 2 {
+		return c, false
+	}
+	c.Buffer = vk.Buffer(r.words[0])
+	c.Offset = vk.DeviceSize(r.words[1])
+	return c, true
+}
+
+// DispatchBase is a recorded vkCmdDispatchBase.
+type DispatchBase struct {
+	BaseGroupX  uint32
+	BaseGroupY  uint32
+	BaseGroupZ  uint32
+	GroupCountX uint32
+	GroupCountY uint32
+	GroupCountZ uint32
+}
+
+// DispatchBase records vkCmdDispatchBase. It fails with ErrMemory.
+func (s *Stream) DispatchBase(baseGroupX uint32, baseGroupY uint32, baseGroupZ uint32, groupCountX uint32, groupCountY uint32, groupCountZ uint32) error {
+	return s.add(OpDispatchBase, []uint64{uint64(baseGroupX), uint64(baseGroupY), uint64(baseGroupZ), uint64(groupCountX), uint64(groupCountY), uint64(groupCountZ)})
+}
+
+// DispatchBase reads a record of vkCmdDispatchBase. It returns false when the record's length does not fit.
+func (r Record) DispatchBase() (c DispatchBase, ok bool) {
+	if r.Op != OpDispatchBase || len(r.words) != 6 {
+		return c, false
+	}
+	c.BaseGroupX = uint32(r.words[0])
+	c.BaseGroupY = uint32(r.words[1])
+	c.BaseGroupZ = uint32(r.words[2])
+	c.GroupCountX = uint32(r.words[3])
+	c.GroupCountY = uint32(r.words[4])
+	c.GroupCountZ = uint32(r.words[5])
 	return c, true
 }

@@ -13,13 +13,22 @@ const (
 	commandBytes = 256
 	// regionBytes stands for one region of an image command, whose size is not worth computing here.
 	regionBytes = 64 << 10
+	// What a workgroup, an instruction and eight lanes of it cost, as bytes.
+	groupBytes = 4096
+	instBytes  = 64
+	chunkBytes = 32
 )
 
 // immediate says whether a stream is short and cannot block, so that the submitting thread may execute it.
-func immediate(s *command.Stream) bool {
+func immediate(s *command.Stream, r Resources) bool {
 	left := int64(immediateBytes)
+	var pipeline *Pipeline
 	for record := range s.Records() {
-		bytes, blocks := cost(record)
+		if record.Op == command.OpBindPipeline {
+			c, _ := record.BindPipeline()
+			pipeline, _ = r.Pipeline(c.Pipeline) // executing the stream finds the error
+		}
+		bytes, blocks := cost(record, pipeline)
 		if left -= commandBytes; blocks || bytes > uint64(left) {
 			return false
 		}
@@ -32,7 +41,7 @@ func immediate(s *command.Stream) bool {
 }
 
 // cost estimates the bytes that a command moves. Damaged records cost nothing: executing them finds the damage.
-func cost(record command.Record) (bytes uint64, blocks bool) {
+func cost(record command.Record, pipeline *Pipeline) (bytes uint64, blocks bool) {
 	switch record.Op {
 	case command.OpFillBuffer:
 		c, _ := record.FillBuffer()
@@ -60,6 +69,14 @@ func cost(record command.Record) (bytes uint64, blocks bool) {
 	case command.OpCopyImageToBuffer:
 		c, _ := record.CopyImageToBuffer()
 		return regionBytes * uint64(len(c.Regions)), false
+	case command.OpDispatch:
+		c, _ := record.Dispatch()
+		return dispatchCost(pipeline, c.GroupCountX, c.GroupCountY, c.GroupCountZ), false
+	case command.OpDispatchBase:
+		c, _ := record.DispatchBase()
+		return dispatchCost(pipeline, c.GroupCountX, c.GroupCountY, c.GroupCountZ), false
+	case command.OpDispatchIndirect: // the size is not known yet
+		return immediateBytes + 1, false
 	case command.OpBlitImage, command.OpResolveImage, command.OpClearColorImage, command.OpClearDepthStencilImage,
 		command.OpExecuteCommands:
 		return immediateBytes + 1, false
@@ -67,4 +84,17 @@ func cost(record command.Record) (bytes uint64, blocks bool) {
 		return 0, true
 	}
 	return 0, false
+}
+
+// dispatchCost estimates what a dispatch takes, as bytes that could be moved in that time. How often a loop goes round is
+// not known: a shader with one takes long.
+func dispatchCost(p *Pipeline, x, y, z uint32) uint64 {
+	if p == nil || x == 0 || y == 0 || z == 0 {
+		return 0
+	}
+	if len(p.Program.Loops) > 0 || max(x, y, z) > immediateBytes/groupBytes {
+		return immediateBytes + 1
+	}
+	chunks := uint64(p.Program.Lanes+7) / 8
+	return uint64(x) * uint64(y) * uint64(z) * (groupBytes + uint64(len(p.Program.Insts))*(instBytes+chunks*chunkBytes))
 }

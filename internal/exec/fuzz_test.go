@@ -113,7 +113,7 @@ func FuzzReplay(f *testing.F) {
 		} else if err != nil && strings.Contains(err.Error(), "panic:") {
 			t.Error(err)
 		}
-		immediate(s)
+		immediate(s, h)
 		for i := 1; i < 4; i++ {
 			if !h.buffers[i].intact() || !h.images[i].intact() {
 				t.Errorf("bytes outside of buffer or image %d changed", i)

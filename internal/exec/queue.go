@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"farside/internal/command"
 	"farside/internal/syncobj"
@@ -35,6 +36,10 @@ type Device struct {
 	// Lost is called, outside of any lock, with what ended an execution; the buffer is nil for errors of
 	// semaphores. It makes the device lost (chapter "Lost Device").
 	Lost func(b CommandBuffer, err error)
+	// Print is called with what shaders print, from any goroutine; nil drops it.
+	Print func(text string)
+	// Watchdog is how long a dispatch may take; 0 is forever.
+	Watchdog time.Duration
 }
 
 func (d *Device) stopped() bool { return d.Stop.Value() != 0 }
@@ -126,6 +131,7 @@ type Queue struct {
 func NewQueue(d *Device) *Queue {
 	q := &Queue{device: d, progress: syncobj.New(syncobj.Timeline, 0)}
 	q.replay.device = d
+	q.replay.bound.ready(&q.replay)
 	return q
 }
 
@@ -199,7 +205,7 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 			}
 			st.payload.Release()
 		case stepExecute:
-			if !block && !immediate(st.buffer.Stream()) {
+			if !block && !immediate(st.buffer.Stream(), q.device.Resources) {
 				return false
 			}
 			if err := q.execute(st.buffer.Stream()); err != nil && !errors.Is(err, syncobj.ErrStopped) {
@@ -244,6 +250,7 @@ func (q *Queue) execute(s *command.Stream) (err error) {
 			err = q.replay.failed(vk.Errorf(vk.ERROR_DEVICE_LOST, "", "panic: %v", v))
 		}
 		q.replay.release()
+		q.replay.bound.release()
 		debug.SetPanicOnFault(before)
 	}()
 	return q.replay.run(s)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/command"
+	"farside/internal/descriptor"
 	"farside/internal/sampling"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
@@ -24,6 +25,9 @@ type world struct {
 	events    map[vk.Event]*syncobj.Payload
 	pools     map[vk.QueryPool]*QueryPool
 	secondary map[vk.CommandBuffer]*command.Stream
+	pipelines map[vk.Pipeline]*Pipeline
+	sets      map[vk.DescriptorSet]*descriptor.Set
+	ranges    []Range
 
 	streams []*command.Stream // reset after the queues have ended
 
@@ -31,7 +35,7 @@ type world struct {
 	losses []error
 }
 
-const all = vk.BUFFER_USAGE_TRANSFER_SRC_BIT | vk.BUFFER_USAGE_TRANSFER_DST_BIT
+const all = vk.BUFFER_USAGE_TRANSFER_SRC_BIT | vk.BUFFER_USAGE_TRANSFER_DST_BIT | vk.BUFFER_USAGE_INDIRECT_BUFFER_BIT
 
 var errNone = errors.New("no such object")
 
@@ -74,10 +78,34 @@ func (w *world) Secondary(h vk.CommandBuffer) (*command.Stream, error) {
 	return nil, errNone
 }
 
+func (w *world) Pipeline(h vk.Pipeline) (*Pipeline, error) {
+	if p := w.pipelines[h]; p != nil {
+		return p, nil
+	}
+	return nil, errNone
+}
+
+func (w *world) DescriptorSet(h vk.DescriptorSet) (*descriptor.Set, error) {
+	if s := w.sets[h]; s != nil {
+		return s, nil
+	}
+	return nil, errNone
+}
+
+func (w *world) Physical(address uint64) (Range, bool) {
+	for _, r := range w.ranges {
+		if address-r.Address < uint64(len(r.Bytes)) && r.Payload.TryRetain() {
+			return r, true
+		}
+	}
+	return Range{}, false
+}
+
 func newWorld(t testing.TB) *world {
 	w := &world{
 		buffers: map[vk.Buffer]*memory.Payload{}, events: map[vk.Event]*syncobj.Payload{},
 		pools: map[vk.QueryPool]*QueryPool{}, secondary: map[vk.CommandBuffer]*command.Stream{},
+		pipelines: map[vk.Pipeline]*Pipeline{}, sets: map[vk.DescriptorSet]*descriptor.Set{},
 	}
 	w.Device = Device{Resources: w, Stop: syncobj.New(syncobj.Fence, 0), Lost: func(_ CommandBuffer, err error) {
 		w.mu.Lock()

@@ -21,6 +21,7 @@ type replay struct {
 	op     command.Op // of that command
 	labels []string   // the open debug label regions, outermost first
 	points []syncobj.Point
+	bound  bindings
 }
 
 // run executes a primary command buffer's stream.
@@ -87,11 +88,13 @@ func (r *replay) executeCommands(record command.Record, secondary bool) error {
 		}
 		open := len(r.labels)
 		r.index++
+		r.bound.begin() // a secondary command buffer inherits nothing
 		if err := r.stream(s, true); err != nil {
 			return err
 		}
 		r.labels = r.labels[:min(open, len(r.labels))]
 	}
+	r.bound.begin() // nor does it leave anything behind
 	return nil
 }
 
@@ -203,6 +206,30 @@ func (r *replay) command(record command.Record) error {
 	case command.OpWriteBufferMarkerAMD:
 		if c, ok := record.WriteBufferMarkerAMD(); ok {
 			return r.writeBufferMarker(&c)
+		}
+	case command.OpBindPipeline:
+		if c, ok := record.BindPipeline(); ok {
+			return r.bindPipeline(&c)
+		}
+	case command.OpBindDescriptorSets:
+		if c, ok := record.BindDescriptorSets(); ok {
+			return r.bindDescriptorSets(&c)
+		}
+	case command.OpPushConstants:
+		if c, ok := record.PushConstants(); ok {
+			return r.pushConstants(&c)
+		}
+	case command.OpDispatch:
+		if c, ok := record.Dispatch(); ok {
+			return r.dispatch([3]uint32{c.GroupCountX, c.GroupCountY, c.GroupCountZ})
+		}
+	case command.OpDispatchIndirect:
+		if c, ok := record.DispatchIndirect(); ok {
+			return r.dispatchIndirect(&c)
+		}
+	case command.OpDispatchBase:
+		if c, ok := record.DispatchBase(); ok {
+			return r.dispatchBase([3]uint32{c.BaseGroupX, c.BaseGroupY, c.BaseGroupZ}, [3]uint32{c.GroupCountX, c.GroupCountY, c.GroupCountZ})
 		}
 	case command.OpDebugLabel:
 		if c, ok := record.DebugLabel(); ok {

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"farside/internal/command"
+	"farside/internal/descriptor"
 	"farside/internal/sampling"
 	"farside/internal/syncobj"
 	"farside/internal/transfer"
@@ -39,51 +40,51 @@ type Resources interface {
 	Sampler(vk.Sampler) (*sampling.Sampler, error)
 	Event(vk.Event) (*syncobj.Payload, error)
 	QueryPool(vk.QueryPool) (*QueryPool, error)
+	Pipeline(vk.Pipeline) (*Pipeline, error)
+	DescriptorSet(vk.DescriptorSet) (*descriptor.Set, error)
+	// Physical finds the memory behind a device address.
+	Physical(address uint64) (Range, bool)
 	// Secondary returns the stream of a secondary command buffer.
 	Secondary(vk.CommandBuffer) (*command.Stream, error)
 }
 
-// cacheSize is how many buffers and how many images a replay remembers at a time; a power of two.
-const cacheSize = 32
-
 // cache remembers the resources of one replay, so that a command that names what an earlier one named costs
 // no look-up. The payloads stay referenced until release: what has been looked up stays mapped.
 type cache struct {
-	buffers [cacheSize]struct {
-		handle vk.Buffer
-		Buffer
-	}
-	images [cacheSize]struct {
-		handle vk.Image
-		Image
-	}
-	held []*memory.Payload
+	buffers     table[vk.Buffer, Buffer]
+	images      table[vk.Image, Image]
+	imageViews  table[vk.ImageView, View]
+	bufferViews table[vk.BufferView, View]
+	held        []*memory.Payload
 }
 
 func (c *cache) buffer(r Resources, h vk.Buffer) (*Buffer, error) {
-	e := &c.buffers[h%cacheSize]
-	if e.handle != h || h == 0 {
-		b, err := r.Buffer(h)
-		if err != nil {
-			return nil, err
-		}
-		c.held = append(c.held, b.Payload)
-		e.handle, e.Buffer = h, b
-	}
-	return &e.Buffer, nil
+	return remember(c, &c.buffers, h, r, Resources.Buffer, func(b *Buffer) *memory.Payload { return b.Payload })
 }
 
 func (c *cache) image(r Resources, h vk.Image) (*Image, error) {
-	e := &c.images[h%cacheSize]
-	if e.handle != h || h == 0 {
-		img, err := r.Image(h)
-		if err != nil {
-			return nil, err
-		}
-		c.held = append(c.held, img.Payload)
-		e.handle, e.Image = h, img
+	return remember(c, &c.images, h, r, Resources.Image, func(i *Image) *memory.Payload { return i.Payload })
+}
+
+func (c *cache) imageView(r Resources, h vk.ImageView) (*View, error) {
+	return remember(c, &c.imageViews, h, r, Resources.ImageView, func(v *View) *memory.Payload { return v.Payload })
+}
+
+func (c *cache) bufferView(r Resources, h vk.BufferView) (*View, error) {
+	return remember(c, &c.bufferViews, h, r, Resources.BufferView, func(v *View) *memory.Payload { return v.Payload })
+}
+
+// remember returns what is in a table of the cache, or what find finds.
+func remember[H ~uint64, T any](c *cache, t *table[H, T], h H, r Resources, find func(Resources, H) (T, error), payload func(*T) *memory.Payload) (*T, error) {
+	if v := t.get(h); v != nil {
+		return v, nil
 	}
-	return &e.Image, nil
+	v, err := find(r, h)
+	if err != nil {
+		return nil, err
+	}
+	c.held = append(c.held, payload(&v))
+	return t.add(h, v), nil
 }
 
 // release drops every reference.
@@ -96,6 +97,74 @@ func (c *cache) release() {
 	}
 	clear(c.held)
 	c.held = c.held[:0]
-	clear(c.buffers[:])
-	clear(c.images[:])
+	c.buffers.clear()
+	c.images.clear()
+	c.imageViews.clear()
+	c.bufferViews.clear()
+}
+
+// The slots of a table that has not grown, and how many one may have that is kept: powers of two.
+const (
+	fewSlots  = 32
+	mostSlots = 1024
+)
+
+// table finds values by handles. A map would allocate memory for each command buffer again.
+type table[H ~uint64, T any] struct {
+	slots []tableSlot[H, T]
+	used  int
+}
+
+type tableSlot[H ~uint64, T any] struct {
+	handle H // 0: free
+	value  T
+}
+
+// place returns the slot of a handle, or the one where it would go.
+func (t *table[H, T]) place(h H) *tableSlot[H, T] {
+	for i := uint64(h); ; i++ {
+		s := &t.slots[i%uint64(len(t.slots))]
+		if s.handle == h || s.handle == 0 {
+			return s
+		}
+	}
+}
+
+// get returns what was added for a handle, or nil. It stays valid until clear.
+func (t *table[H, T]) get(h H) *T {
+	if t.used == 0 || h == 0 {
+		return nil
+	}
+	if s := t.place(h); s.handle == h {
+		return &s.value
+	}
+	return nil
+}
+
+// add adds a handle that is not there and not 0.
+func (t *table[H, T]) add(h H, v T) *T {
+	if t.used >= len(t.slots)*3/4 {
+		old := t.slots
+		t.slots = make([]tableSlot[H, T], max(2*len(old), fewSlots))
+		for i := range old {
+			if old[i].handle != 0 {
+				*t.place(old[i].handle) = old[i]
+			}
+		}
+	}
+	s := t.place(h)
+	s.handle, s.value = h, v
+	t.used++
+	return &s.value
+}
+
+func (t *table[H, T]) clear() {
+	switch {
+	case t.used == 0:
+	case len(t.slots) > mostSlots:
+		*t = table[H, T]{}
+	default:
+		clear(t.slots)
+		t.used = 0
+	}
 }

@@ -1,0 +1,61 @@
+package icd
+
+import (
+	"crypto/sha256"
+
+	"farside/internal/vk"
+)
+
+// shaderModule is a VkShaderModule.
+type shaderModule struct {
+	device *device
+	*shaderCode
+}
+
+// shaderCode is the SPIR-V of a shader module, or of a pipeline that brings its own.
+type shaderCode struct {
+	hash  [sha256.Size]byte
+	words []uint32
+}
+
+func createShaderModule(h vk.Device, info *vk.ShaderModuleCreateInfo, _ *vk.AllocationCallbacks, out *vk.ShaderModule) vk.Result {
+	*out = 0
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		return staleHandle("vkCreateShaderModule", vk.OBJECT_TYPE_DEVICE, uint64(h))
+	}
+	c, err := newShaderCode(info)
+	if err != nil {
+		return d.fail("vkCreateShaderModule", err)
+	}
+	*out = vk.ShaderModule(shaderModules.Insert(&shaderModule{d, c}))
+	d.created(vk.OBJECT_TYPE_SHADER_MODULE, uint64(*out))
+	return vk.SUCCESS
+}
+
+// newShaderCode copies the words.
+func newShaderCode(info *vk.ShaderModuleCreateInfo) (*shaderCode, error) {
+	switch {
+	case info.CodeSize == 0:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkShaderModuleCreateInfo-codeSize-01085", "codeSize is 0")
+	case info.CodeSize%4 != 0:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkShaderModuleCreateInfo-codeSize-08735", "codeSize %d is no multiple of 4", info.CodeSize)
+	case info.PCode == nil:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkShaderModuleCreateInfo-pCode-parameter", "pCode is NULL")
+	}
+	c := &shaderCode{words: append([]uint32(nil), vk.Slice(info.PCode, info.CodeSize/4)...)}
+	c.hash = sha256.Sum256(bytesOfWords(c.words))
+	return c, nil
+}
+
+func destroyShaderModule(h vk.Device, handle vk.ShaderModule, _ *vk.AllocationCallbacks) {
+	if handle == 0 {
+		return
+	}
+	m := shaderModules.Remove(uint64(handle))
+	if m == nil {
+		staleHandle("vkDestroyShaderModule", vk.OBJECT_TYPE_SHADER_MODULE, uint64(handle))
+		return
+	}
+	m.device.destroyed(vk.OBJECT_TYPE_SHADER_MODULE, uint64(handle))
+}

@@ -1,0 +1,360 @@
+package exec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"farside/compute"
+	"farside/internal/command"
+	"farside/internal/descriptor"
+	"farside/internal/sampling"
+	"farside/internal/syncobj"
+	"farside/internal/vk"
+	"farside/memory"
+)
+
+// Limits of what a command buffer binds and dispatches; icd reports them.
+const (
+	MaxSets          = 32
+	MaxPushConstants = 256 // bytes
+	MaxGroupsX       = 1<<31 - 1
+	MaxGroupsYZ      = 65535
+)
+
+var maxGroups = [3]uint32{MaxGroupsX, MaxGroupsYZ, MaxGroupsYZ}
+
+// Pipeline is a compute pipeline as commands see it. It does not change, and lives for as long as a command needs it.
+type Pipeline struct {
+	Program *compute.Program
+	Sets    []*descriptor.Layout // of the pipeline's layout; nil where that has none
+	Uses    []uint32             // the numbers of the sets that the shader uses
+	Base    bool                 // made with VK_PIPELINE_CREATE_DISPATCH_BASE_BIT
+}
+
+// boundSet is a descriptor set that is bound.
+type boundSet struct {
+	*descriptor.Set          // nil: none
+	offsets         []uint32 // for its dynamic descriptors, in their order; in the stream
+}
+
+// bindings are what a command buffer has bound, and what the dispatch under way finds there. What a layout that is not
+// compatible disturbs is undefined from then on (chapter "Pipeline Layout Compatibility"); here it stays, and a dispatch
+// looks whether what it uses is what its pipeline wants.
+type bindings struct {
+	replay    *replay
+	pipeline  *Pipeline
+	sets      [MaxSets]boundSet
+	top       int // sets from here on are empty
+	constants [MaxPushConstants]byte
+	pushed    bool // constants has been written to
+
+	mu     sync.Mutex // of the replay's cache, while a dispatch is under way
+	ranges atomic.Pointer[[]Range]
+
+	dispatch compute.Dispatch
+	deadline time.Time
+}
+
+// Range is memory that shaders reach by device addresses.
+type Range struct {
+	Address uint64
+	Bytes   []byte
+	Payload *memory.Payload // holds Bytes; with a reference for the replay
+}
+
+// release forgets the ranges, whose references the cache has dropped, and what was bound: none of it may keep objects
+// alive that the application destroys.
+func (b *bindings) release() {
+	if b.ranges.Load() != nil {
+		b.ranges.Store(nil)
+	}
+	b.begin()
+}
+
+// begin makes the state that a command buffer begins with: nothing is bound, nothing inherited.
+func (b *bindings) begin() {
+	b.pipeline = nil
+	if b.top > 0 {
+		clear(b.sets[:b.top])
+		b.top = 0
+	}
+	if b.pushed {
+		clear(b.constants[:])
+		b.pushed = false
+	}
+}
+
+// ready makes what dispatches share, once.
+func (b *bindings) ready(r *replay) {
+	b.replay = r
+	b.dispatch.Bindings = b
+	b.dispatch.PushConstants = b.constants[:]
+	b.dispatch.Stop = func() bool {
+		return r.device.stopped() || r.device.Watchdog > 0 && time.Now().After(b.deadline)
+	}
+	b.dispatch.Print = r.device.Print
+}
+
+func (r *replay) bindPipeline(c *command.BindPipeline) error {
+	if c.PipelineBindPoint != vk.PIPELINE_BIND_POINT_COMPUTE {
+		return r.invalid("pipelineBindPoint-parameter", "the device has no pipelines for %v", c.PipelineBindPoint)
+	}
+	p, err := r.device.Resources.Pipeline(c.Pipeline)
+	if err != nil {
+		return r.invalid("pipeline-parameter", "%w", err)
+	}
+	r.bound.pipeline = p
+	return nil
+}
+
+func (r *replay) bindDescriptorSets(c *command.BindDescriptorSets) error {
+	if c.PipelineBindPoint != vk.PIPELINE_BIND_POINT_COMPUTE {
+		return r.invalid("pipelineBindPoint-parameter", "the device has no pipelines for %v", c.PipelineBindPoint)
+	}
+	if uint64(c.FirstSet)+uint64(len(c.DescriptorSets)) > MaxSets {
+		return r.invalid("firstSet-00360", "%d sets from number %d on are more than maxBoundDescriptorSets, %d", len(c.DescriptorSets), c.FirstSet, MaxSets)
+	}
+	offsets := c.DynamicOffsets
+	for i, h := range c.DescriptorSets {
+		b := boundSet{}
+		if h != 0 {
+			s, err := r.device.Resources.DescriptorSet(h)
+			if err != nil {
+				return r.invalid("pDescriptorSets-parameter", "%w", err)
+			}
+			n := int(s.Layout().DynamicCount())
+			if n > len(offsets) {
+				return r.invalid("dynamicOffsetCount-00359", "%d dynamic offsets are not enough for the sets", len(c.DynamicOffsets))
+			}
+			b = boundSet{Set: s, offsets: offsets[:n]}
+			offsets = offsets[n:]
+		}
+		r.bound.set(int(c.FirstSet)+i, b)
+	}
+	if len(offsets) > 0 {
+		return r.invalid("dynamicOffsetCount-00359", "%d of %d dynamic offsets are for no descriptor", len(offsets), len(c.DynamicOffsets))
+	}
+	return nil
+}
+
+// set binds a set to a number below MaxSets.
+func (b *bindings) set(n int, s boundSet) {
+	b.sets[n] = s
+	b.top = max(b.top, n+1)
+}
+
+func (r *replay) pushConstants(c *command.PushConstants) error {
+	switch {
+	case uint64(c.Offset)+uint64(len(c.Values)) > MaxPushConstants:
+		return r.invalid("size-00371", "%d bytes from offset %d are more than maxPushConstantsSize, %d", len(c.Values), c.Offset, MaxPushConstants)
+	case c.Offset%4 != 0:
+		return r.invalid("offset-00368", "offset %d is no multiple of 4", c.Offset)
+	case len(c.Values)%4 != 0:
+		return r.invalid("size-00369", "size %d is no multiple of 4", len(c.Values))
+	}
+	copy(r.bound.constants[c.Offset:], c.Values)
+	r.bound.pushed = true
+	return nil
+}
+
+func (r *replay) dispatch(groups [3]uint32) error {
+	for i, rule := range [3]string{"groupCountX-00386", "groupCountY-00387", "groupCountZ-00388"} {
+		if groups[i] > maxGroups[i] {
+			return r.invalid(rule, "%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i, maxGroups[i])
+		}
+	}
+	return r.execute([3]uint32{}, groups)
+}
+
+func (r *replay) dispatchBase(base, groups [3]uint32) error {
+	first := [3]string{"baseGroupX-00421", "baseGroupX-00422", "baseGroupZ-00423"}
+	count := [3]string{"groupCountX-00424", "groupCountY-00425", "groupCountZ-00426"}
+	for i := range 3 {
+		switch {
+		case base[i] >= maxGroups[i]:
+			return r.invalid(first[i], "workgroup %d is not below maxComputeWorkGroupCount[%d], %d", base[i], i, maxGroups[i])
+		case groups[i] > maxGroups[i]-base[i]:
+			return r.invalid(count[i], "%d workgroups from %d on are more than maxComputeWorkGroupCount[%d], %d", groups[i], base[i], i, maxGroups[i])
+		}
+	}
+	if p := r.bound.pipeline; base != [3]uint32{} && p != nil && !p.Base {
+		return r.invalid("baseGroupX-00427", "the pipeline was created without VK_PIPELINE_CREATE_DISPATCH_BASE_BIT, and the base is %v", base)
+	}
+	return r.execute(base, groups)
+}
+
+func (r *replay) dispatchIndirect(c *command.DispatchIndirect) error {
+	const size = 12 // VkDispatchIndirectCommand: three words
+	b, err := r.bytes(c.Buffer, "buffer", vk.BUFFER_USAGE_INDIRECT_BUFFER_BIT, "buffer-02709")
+	if err != nil {
+		return err
+	}
+	length := uint64(len(b))
+	switch {
+	case length < size || c.Offset > length-size:
+		return r.invalid("offset-00407", "%d bytes from offset %d reach beyond the buffer of %d bytes", size, c.Offset, length)
+	case c.Offset%4 != 0:
+		return r.invalid("offset-02710", "offset %d is no multiple of 4", c.Offset)
+	}
+	var groups [3]uint32
+	for i, rule := range [3]string{"x-00417", "y-00418", "z-00419"} {
+		groups[i] = binary.LittleEndian.Uint32(b[c.Offset+uint64(i)*4:])
+		if groups[i] > maxGroups[i] {
+			return vk.Errorf(vk.ERROR_DEVICE_LOST, "VUID-VkDispatchIndirectCommand-"+rule,
+				"%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i, maxGroups[i])
+		}
+	}
+	return r.execute([3]uint32{}, groups)
+}
+
+// execute runs a dispatch with what is bound.
+func (r *replay) execute(base, groups [3]uint32) error {
+	b := &r.bound
+	p := b.pipeline
+	if p == nil {
+		return r.invalid("None-08606", "no compute pipeline is bound")
+	}
+	for _, n := range p.Uses {
+		switch {
+		case b.sets[n].Set == nil:
+			return r.invalid("None-08600", "the shader uses descriptor set %d, and none is bound", n)
+		case !b.sets[n].Layout().Identical(p.Sets[n]):
+			return r.invalid("None-08600", "descriptor set %d has another layout than the pipeline has for it", n)
+		}
+	}
+	if groups[0] == 0 || groups[1] == 0 || groups[2] == 0 {
+		return nil
+	}
+	if r.device.Watchdog > 0 {
+		b.deadline = time.Now().Add(r.device.Watchdog)
+	}
+	b.dispatch.Base, b.dispatch.Groups = base, groups
+	switch err := p.Program.Run(&b.dispatch); {
+	case err == nil:
+		return nil
+	case !errors.Is(err, compute.ErrStopped):
+		return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "%w", err)
+	case r.device.stopped():
+		return fmt.Errorf("%w: %w", syncobj.ErrStopped, err)
+	default:
+		return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "the dispatch takes longer than the watchdog allows, %v (FARSIDE_WATCHDOG): %w", r.device.Watchdog, err)
+	}
+}
+
+// descriptor returns an element of a binding; nil if there is none.
+func (b *bindings) descriptor(set, binding, element uint32) *descriptor.Descriptor {
+	if set >= MaxSets || b.sets[set].Set == nil {
+		return nil
+	}
+	d, _ := b.sets[set].At(binding, element)
+	return d
+}
+
+// Memory implements compute.Bindings. A buffer that does not exist has no bytes: a binding that is partially bound may
+// name one that was destroyed, as long as the shader does not use it.
+func (b *bindings) Memory(set, binding, element uint32) compute.Memory {
+	d := b.descriptor(set, binding, element)
+	if d == nil {
+		if set < MaxSets && b.sets[set].Set != nil && element == 0 {
+			return memoryOf(b.sets[set].Inline(binding))
+		}
+		return compute.Memory{}
+	}
+	offset, size := d.Offset, d.Range
+	if i, ok := b.sets[set].Layout().DynamicIndex(binding, element); ok && int(i) < len(b.sets[set].offsets) {
+		offset += uint64(b.sets[set].offsets[i])
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	buffer, err := b.replay.buffer(b.replay.device.Resources, d.Buffer)
+	if err != nil || offset >= uint64(len(buffer.Bytes)) {
+		return compute.Memory{}
+	}
+	bytes := buffer.Bytes[offset:]
+	return memoryOf(bytes[:min(size, uint64(len(bytes)))])
+}
+
+// Image implements compute.Bindings.
+func (b *bindings) Image(set, binding, element uint32) *sampling.View {
+	d := b.descriptor(set, binding, element)
+	if d == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var v *View
+	var err error
+	if d.BufferView != 0 {
+		v, err = b.replay.bufferView(b.replay.device.Resources, d.BufferView)
+	} else {
+		v, err = b.replay.imageView(b.replay.device.Resources, d.ImageView)
+	}
+	if err != nil {
+		return nil
+	}
+	return v.View
+}
+
+// Sampler implements compute.Bindings.
+func (b *bindings) Sampler(set, binding, element uint32) *sampling.Sampler {
+	d := b.descriptor(set, binding, element)
+	if d == nil {
+		return nil
+	}
+	s, err := b.replay.device.Resources.Sampler(d.Sampler)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// Count implements compute.Bindings.
+func (b *bindings) Count(set, binding uint32) uint32 {
+	if set >= MaxSets || b.sets[set].Set == nil {
+		return 0
+	}
+	return b.sets[set].Set.Count(binding)
+}
+
+// Physical implements compute.Bindings. What it has found is kept, with a reference, until the command buffer ends.
+func (b *bindings) Physical(address uint64) (compute.Memory, bool) {
+	if m, ok := b.known(address); ok {
+		return m, true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m, ok := b.known(address); ok {
+		return m, true
+	}
+	found, ok := b.replay.device.Resources.Physical(address)
+	if !ok {
+		return compute.Memory{}, false
+	}
+	b.replay.held = append(b.replay.held, found.Payload)
+	var ranges []Range
+	if p := b.ranges.Load(); p != nil {
+		ranges = *p
+	}
+	// Others may be reading the old slice, which has no room behind its end that anybody reads.
+	ranges = append(ranges, found)
+	b.ranges.Store(&ranges)
+	return b.known(address)
+}
+
+// known looks an address up among the ranges that this command buffer has used.
+func (b *bindings) known(address uint64) (compute.Memory, bool) {
+	p := b.ranges.Load()
+	if p == nil {
+		return compute.Memory{}, false
+	}
+	for i := range *p {
+		if r := &(*p)[i]; address-r.Address < uint64(len(r.Bytes)) {
+			return memoryOf(r.Bytes[address-r.Address:]), true
+		}
+	}
+	return compute.Memory{}, false
+}
