@@ -83,8 +83,9 @@ func remember[H ~uint64, T any](c *cache, t *table[H, T], h H, r Resources, find
 	if err != nil {
 		return nil, err
 	}
-	c.held = append(c.held, payload(&v))
-	return t.add(h, v), nil
+	added := t.add(h, v)
+	c.held = append(c.held, payload(added))
+	return added, nil
 }
 
 // release drops every reference.
