@@ -2,6 +2,91 @@
 
 #include "textflag.h"
 
+// func avx2MoveMasked32(a *byte, first int, n int)
+// Requires: AVX
+TEXT ·avx2MoveMasked32(SB), NOSPLIT, $0-24
+	MOVQ   a+0(FP), AX
+	CMPQ   64(AX), $0x00
+	JNE    masked1
+	MOVQ   first+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   (AX), BX
+	MOVQ   16(AX), SI
+	MOVQ   24(AX), DI
+	MOVQ   CX, AX
+	IMULQ  DI, AX
+	ADDQ   AX, SI
+	IMUL3Q $0x20, CX, AX
+	ADDQ   AX, BX
+	SUBQ   $0x00000002, DX
+	JL     tail3
+
+loop2:
+	VMOVDQU (SI), Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU (SI)(DI*1), Y0
+	VMOVDQU Y0, 32(BX)
+	ADDQ    $0x00000040, BX
+	LEAQ    (SI)(DI*2), SI
+	SUBQ    $0x00000002, DX
+	JGE     loop2
+
+tail3:
+	ADDQ    $0x00000002, DX
+	JZ      done4
+	VMOVDQU (SI), Y0
+	VMOVDQU Y0, (BX)
+
+done4:
+	VZEROUPPER
+	RET
+
+masked1:
+	MOVQ   first+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   (AX), BX
+	MOVQ   16(AX), DI
+	MOVQ   24(AX), R8
+	MOVQ   CX, SI
+	IMULQ  R8, SI
+	ADDQ   SI, DI
+	MOVQ   64(AX), R9
+	MOVQ   72(AX), AX
+	MOVQ   CX, SI
+	IMULQ  AX, SI
+	ADDQ   SI, R9
+	IMUL3Q $0x20, CX, SI
+	ADDQ   SI, BX
+	SUBQ   $0x00000002, DX
+	JL     tail6
+
+loop5:
+	VMOVDQU   (R9), Y0
+	VMOVDQU   (BX), Y1
+	VBLENDVPS Y0, (DI), Y1, Y0
+	VMOVDQU   Y0, (BX)
+	VMOVDQU   (R9)(AX*1), Y0
+	VMOVDQU   32(BX), Y1
+	VBLENDVPS Y0, (DI)(R8*1), Y1, Y0
+	VMOVDQU   Y0, 32(BX)
+	ADDQ      $0x00000040, BX
+	LEAQ      (DI)(R8*2), DI
+	LEAQ      (R9)(AX*2), R9
+	SUBQ      $0x00000002, DX
+	JGE       loop5
+
+tail6:
+	ADDQ      $0x00000002, DX
+	JZ        done7
+	VMOVDQU   (R9), Y0
+	VMOVDQU   (BX), Y1
+	VBLENDVPS Y0, (DI), Y1, Y0
+	VMOVDQU   Y0, (BX)
+
+done7:
+	VZEROUPPER
+	RET
+
 // func avx2Move32(a *byte, first int, n int)
 // Requires: AVX
 TEXT ·avx2Move32(SB), NOSPLIT, $0-24
@@ -17,9 +102,9 @@ TEXT ·avx2Move32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail2
+	JL     tail9
 
-loop1:
+loop8:
 	VMOVDQU (SI), Y0
 	VMOVDQU Y0, (BX)
 	VMOVDQU (SI)(DI*1), Y0
@@ -27,15 +112,15 @@ loop1:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop1
+	JGE     loop8
 
-tail2:
+tail9:
 	ADDQ    $0x00000002, DX
-	JZ      done3
+	JZ      done10
 	VMOVDQU (SI), Y0
 	VMOVDQU Y0, (BX)
 
-done3:
+done10:
 	VZEROUPPER
 	RET
 
@@ -64,9 +149,9 @@ TEXT ·avx2Select32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail5
+	JL     tail12
 
-loop4:
+loop11:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R11), Y1
 	VMOVDQU   (R9), Y2
@@ -82,18 +167,121 @@ loop4:
 	LEAQ      (R9)(R10*2), R9
 	LEAQ      (R11)(AX*2), R11
 	SUBQ      $0x00000002, DX
-	JGE       loop4
+	JGE       loop11
 
-tail5:
+tail12:
 	ADDQ      $0x00000002, DX
-	JZ        done6
+	JZ        done13
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R11), Y1
 	VMOVDQU   (R9), Y2
 	VBLENDVPS Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, (BX)
 
-done6:
+done13:
+	VZEROUPPER
+	RET
+
+// func avx2MoveMasked64(a *byte, first int, n int)
+// Requires: AVX, AVX2
+TEXT ·avx2MoveMasked64(SB), NOSPLIT, $0-24
+	MOVQ   a+0(FP), AX
+	CMPQ   64(AX), $0x00
+	JNE    masked14
+	MOVQ   first+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   (AX), BX
+	MOVQ   16(AX), SI
+	MOVQ   24(AX), DI
+	MOVQ   CX, AX
+	IMULQ  DI, AX
+	ADDQ   AX, SI
+	IMUL3Q $0x40, CX, AX
+	ADDQ   AX, BX
+	SUBQ   $0x00000002, DX
+	JL     tail16
+
+loop15:
+	VMOVDQU (SI), Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU 32(SI), Y0
+	VMOVDQU Y0, 32(BX)
+	VMOVDQU (SI)(DI*1), Y0
+	VMOVDQU Y0, 64(BX)
+	VMOVDQU 32(SI)(DI*1), Y0
+	VMOVDQU Y0, 96(BX)
+	ADDQ    $0x00000080, BX
+	LEAQ    (SI)(DI*2), SI
+	SUBQ    $0x00000002, DX
+	JGE     loop15
+
+tail16:
+	ADDQ    $0x00000002, DX
+	JZ      done17
+	VMOVDQU (SI), Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU 32(SI), Y0
+	VMOVDQU Y0, 32(BX)
+
+done17:
+	VZEROUPPER
+	RET
+
+masked14:
+	MOVQ   first+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   (AX), BX
+	MOVQ   16(AX), DI
+	MOVQ   24(AX), R8
+	MOVQ   CX, SI
+	IMULQ  R8, SI
+	ADDQ   SI, DI
+	MOVQ   64(AX), R9
+	MOVQ   72(AX), AX
+	MOVQ   CX, SI
+	IMULQ  AX, SI
+	ADDQ   SI, R9
+	IMUL3Q $0x40, CX, SI
+	ADDQ   SI, BX
+	SUBQ   $0x00000002, DX
+	JL     tail19
+
+loop18:
+	VPMOVSXDQ (R9), Y0
+	VMOVDQU   (BX), Y1
+	VBLENDVPD Y0, (DI), Y1, Y0
+	VMOVDQU   Y0, (BX)
+	VPMOVSXDQ 16(R9), Y0
+	VMOVDQU   32(BX), Y1
+	VBLENDVPD Y0, 32(DI), Y1, Y0
+	VMOVDQU   Y0, 32(BX)
+	VPMOVSXDQ (R9)(AX*1), Y0
+	VMOVDQU   64(BX), Y1
+	VBLENDVPD Y0, (DI)(R8*1), Y1, Y0
+	VMOVDQU   Y0, 64(BX)
+	VPMOVSXDQ 16(R9)(AX*1), Y0
+	VMOVDQU   96(BX), Y1
+	VBLENDVPD Y0, 32(DI)(R8*1), Y1, Y0
+	VMOVDQU   Y0, 96(BX)
+	ADDQ      $0x00000080, BX
+	LEAQ      (DI)(R8*2), DI
+	LEAQ      (R9)(AX*2), R9
+	SUBQ      $0x00000002, DX
+	JGE       loop18
+
+tail19:
+	ADDQ      $0x00000002, DX
+	JZ        done20
+	VPMOVSXDQ (R9), Y0
+	VMOVDQU   (BX), Y1
+	VBLENDVPD Y0, (DI), Y1, Y0
+	VMOVDQU   Y0, (BX)
+	VPMOVSXDQ 16(R9), Y0
+	VMOVDQU   32(BX), Y1
+	VBLENDVPD Y0, 32(DI), Y1, Y0
+	VMOVDQU   Y0, 32(BX)
+
+done20:
 	VZEROUPPER
 	RET
 
@@ -112,9 +300,9 @@ TEXT ·avx2Move64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail8
+	JL     tail22
 
-loop7:
+loop21:
 	VMOVDQU (SI), Y0
 	VMOVDQU Y0, (BX)
 	VMOVDQU 32(SI), Y0
@@ -126,17 +314,17 @@ loop7:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop7
+	JGE     loop21
 
-tail8:
+tail22:
 	ADDQ    $0x00000002, DX
-	JZ      done9
+	JZ      done23
 	VMOVDQU (SI), Y0
 	VMOVDQU Y0, (BX)
 	VMOVDQU 32(SI), Y0
 	VMOVDQU Y0, 32(BX)
 
-done9:
+done23:
 	VZEROUPPER
 	RET
 
@@ -165,9 +353,9 @@ TEXT ·avx2Select64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail11
+	JL     tail25
 
-loop10:
+loop24:
 	VMOVDQU   (DI), Y0
 	VPMOVSXDQ (R11), Y1
 	VMOVDQU   (R9), Y2
@@ -193,11 +381,11 @@ loop10:
 	LEAQ      (R9)(R10*2), R9
 	LEAQ      (R11)(AX*2), R11
 	SUBQ      $0x00000002, DX
-	JGE       loop10
+	JGE       loop24
 
-tail11:
+tail25:
 	ADDQ      $0x00000002, DX
-	JZ        done12
+	JZ        done26
 	VMOVDQU   (DI), Y0
 	VPMOVSXDQ (R11), Y1
 	VMOVDQU   (R9), Y2
@@ -209,7 +397,7 @@ tail11:
 	VBLENDVPD Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done12:
+done26:
 	VZEROUPPER
 	RET
 
@@ -233,9 +421,9 @@ TEXT ·avx2AddI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail14
+	JL     tail28
 
-loop13:
+loop27:
 	VMOVDQU (DI), Y0
 	VPADDD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -246,16 +434,16 @@ loop13:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop13
+	JGE     loop27
 
-tail14:
+tail28:
 	ADDQ    $0x00000002, DX
-	JZ      done15
+	JZ      done29
 	VMOVDQU (DI), Y0
 	VPADDD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done15:
+done29:
 	VZEROUPPER
 	RET
 
@@ -279,9 +467,9 @@ TEXT ·avx2SubI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail17
+	JL     tail31
 
-loop16:
+loop30:
 	VMOVDQU (DI), Y0
 	VPSUBD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -292,16 +480,16 @@ loop16:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop16
+	JGE     loop30
 
-tail17:
+tail31:
 	ADDQ    $0x00000002, DX
-	JZ      done18
+	JZ      done32
 	VMOVDQU (DI), Y0
 	VPSUBD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done18:
+done32:
 	VZEROUPPER
 	RET
 
@@ -325,9 +513,9 @@ TEXT ·avx2MulI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail20
+	JL     tail34
 
-loop19:
+loop33:
 	VMOVDQU (DI), Y0
 	VPMULLD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -338,16 +526,16 @@ loop19:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop19
+	JGE     loop33
 
-tail20:
+tail34:
 	ADDQ    $0x00000002, DX
-	JZ      done21
+	JZ      done35
 	VMOVDQU (DI), Y0
 	VPMULLD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done21:
+done35:
 	VZEROUPPER
 	RET
 
@@ -371,9 +559,9 @@ TEXT ·avx2AndI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail23
+	JL     tail37
 
-loop22:
+loop36:
 	VMOVDQU (DI), Y0
 	VPAND   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -384,16 +572,16 @@ loop22:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop22
+	JGE     loop36
 
-tail23:
+tail37:
 	ADDQ    $0x00000002, DX
-	JZ      done24
+	JZ      done38
 	VMOVDQU (DI), Y0
 	VPAND   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done24:
+done38:
 	VZEROUPPER
 	RET
 
@@ -417,9 +605,9 @@ TEXT ·avx2OrI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail26
+	JL     tail40
 
-loop25:
+loop39:
 	VMOVDQU (DI), Y0
 	VPOR    (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -430,16 +618,16 @@ loop25:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop25
+	JGE     loop39
 
-tail26:
+tail40:
 	ADDQ    $0x00000002, DX
-	JZ      done27
+	JZ      done41
 	VMOVDQU (DI), Y0
 	VPOR    (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done27:
+done41:
 	VZEROUPPER
 	RET
 
@@ -463,9 +651,9 @@ TEXT ·avx2XorI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail29
+	JL     tail43
 
-loop28:
+loop42:
 	VMOVDQU (DI), Y0
 	VPXOR   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -476,16 +664,16 @@ loop28:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop28
+	JGE     loop42
 
-tail29:
+tail43:
 	ADDQ    $0x00000002, DX
-	JZ      done30
+	JZ      done44
 	VMOVDQU (DI), Y0
 	VPXOR   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done30:
+done44:
 	VZEROUPPER
 	RET
 
@@ -509,9 +697,9 @@ TEXT ·avx2MinU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail32
+	JL     tail46
 
-loop31:
+loop45:
 	VMOVDQU (DI), Y0
 	VPMINUD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -522,16 +710,16 @@ loop31:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop31
+	JGE     loop45
 
-tail32:
+tail46:
 	ADDQ    $0x00000002, DX
-	JZ      done33
+	JZ      done47
 	VMOVDQU (DI), Y0
 	VPMINUD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done33:
+done47:
 	VZEROUPPER
 	RET
 
@@ -555,9 +743,9 @@ TEXT ·avx2MinS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail35
+	JL     tail49
 
-loop34:
+loop48:
 	VMOVDQU (DI), Y0
 	VPMINSD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -568,16 +756,16 @@ loop34:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop34
+	JGE     loop48
 
-tail35:
+tail49:
 	ADDQ    $0x00000002, DX
-	JZ      done36
+	JZ      done50
 	VMOVDQU (DI), Y0
 	VPMINSD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done36:
+done50:
 	VZEROUPPER
 	RET
 
@@ -601,9 +789,9 @@ TEXT ·avx2MaxU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail38
+	JL     tail52
 
-loop37:
+loop51:
 	VMOVDQU (DI), Y0
 	VPMAXUD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -614,16 +802,16 @@ loop37:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop37
+	JGE     loop51
 
-tail38:
+tail52:
 	ADDQ    $0x00000002, DX
-	JZ      done39
+	JZ      done53
 	VMOVDQU (DI), Y0
 	VPMAXUD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done39:
+done53:
 	VZEROUPPER
 	RET
 
@@ -647,9 +835,9 @@ TEXT ·avx2MaxS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail41
+	JL     tail55
 
-loop40:
+loop54:
 	VMOVDQU (DI), Y0
 	VPMAXSD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -660,16 +848,16 @@ loop40:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop40
+	JGE     loop54
 
-tail41:
+tail55:
 	ADDQ    $0x00000002, DX
-	JZ      done42
+	JZ      done56
 	VMOVDQU (DI), Y0
 	VPMAXSD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done42:
+done56:
 	VZEROUPPER
 	RET
 
@@ -693,9 +881,9 @@ TEXT ·avx2AndNotI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail44
+	JL     tail58
 
-loop43:
+loop57:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPANDN  Y0, Y1, Y0
@@ -708,17 +896,17 @@ loop43:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop43
+	JGE     loop57
 
-tail44:
+tail58:
 	ADDQ    $0x00000002, DX
-	JZ      done45
+	JZ      done59
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPANDN  Y0, Y1, Y0
 	VMOVDQU Y0, (BX)
 
-done45:
+done59:
 	VZEROUPPER
 	RET
 
@@ -737,9 +925,9 @@ TEXT ·avx2NegI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail47
+	JL     tail61
 
-loop46:
+loop60:
 	VMOVDQU (SI), Y0
 	VPXOR   Y1, Y1, Y1
 	VPSUBD  Y0, Y1, Y0
@@ -751,17 +939,17 @@ loop46:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop46
+	JGE     loop60
 
-tail47:
+tail61:
 	ADDQ    $0x00000002, DX
-	JZ      done48
+	JZ      done62
 	VMOVDQU (SI), Y0
 	VPXOR   Y1, Y1, Y1
 	VPSUBD  Y0, Y1, Y0
 	VMOVDQU Y0, (BX)
 
-done48:
+done62:
 	VZEROUPPER
 	RET
 
@@ -780,9 +968,9 @@ TEXT ·avx2NotI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail50
+	JL     tail64
 
-loop49:
+loop63:
 	VMOVDQU  (SI), Y0
 	VPCMPEQD Y1, Y1, Y1
 	VPXOR    Y1, Y0, Y0
@@ -794,17 +982,17 @@ loop49:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop49
+	JGE      loop63
 
-tail50:
+tail64:
 	ADDQ     $0x00000002, DX
-	JZ       done51
+	JZ       done65
 	VMOVDQU  (SI), Y0
 	VPCMPEQD Y1, Y1, Y1
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done51:
+done65:
 	VZEROUPPER
 	RET
 
@@ -823,9 +1011,9 @@ TEXT ·avx2AbsI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail53
+	JL     tail67
 
-loop52:
+loop66:
 	VMOVDQU (SI), Y0
 	VPABSD  Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -835,16 +1023,16 @@ loop52:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop52
+	JGE     loop66
 
-tail53:
+tail67:
 	ADDQ    $0x00000002, DX
-	JZ      done54
+	JZ      done68
 	VMOVDQU (SI), Y0
 	VPABSD  Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done54:
+done68:
 	VZEROUPPER
 	RET
 
@@ -868,9 +1056,9 @@ TEXT ·avx2ShlI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail56
+	JL     tail70
 
-loop55:
+loop69:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
@@ -885,18 +1073,18 @@ loop55:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop55
+	JGE     loop69
 
-tail56:
+tail70:
 	ADDQ    $0x00000002, DX
-	JZ      done57
+	JZ      done71
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
 	VPSLLVD Y1, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done57:
+done71:
 	VZEROUPPER
 	RET
 
@@ -930,9 +1118,9 @@ TEXT ·avx2ShrU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail59
+	JL     tail73
 
-loop58:
+loop72:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
@@ -947,18 +1135,18 @@ loop58:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop58
+	JGE     loop72
 
-tail59:
+tail73:
 	ADDQ    $0x00000002, DX
-	JZ      done60
+	JZ      done74
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
 	VPSRLVD Y1, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done60:
+done74:
 	VZEROUPPER
 	RET
 
@@ -982,9 +1170,9 @@ TEXT ·avx2ShrS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail62
+	JL     tail76
 
-loop61:
+loop75:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
@@ -999,18 +1187,18 @@ loop61:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop61
+	JGE     loop75
 
-tail62:
+tail76:
 	ADDQ    $0x00000002, DX
-	JZ      done63
+	JZ      done77
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
 	VPSRAVD Y1, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done63:
+done77:
 	VZEROUPPER
 	RET
 
@@ -1034,9 +1222,9 @@ TEXT ·avx2EqI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail65
+	JL     tail79
 
-loop64:
+loop78:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPEQD Y1, Y0, Y0
@@ -1049,17 +1237,17 @@ loop64:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop64
+	JGE      loop78
 
-tail65:
+tail79:
 	ADDQ     $0x00000002, DX
-	JZ       done66
+	JZ       done80
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPEQD Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done66:
+done80:
 	VZEROUPPER
 	RET
 
@@ -1083,9 +1271,9 @@ TEXT ·avx2NeI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail68
+	JL     tail82
 
-loop67:
+loop81:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPEQD Y1, Y0, Y0
@@ -1102,11 +1290,11 @@ loop67:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop67
+	JGE      loop81
 
-tail68:
+tail82:
 	ADDQ     $0x00000002, DX
-	JZ       done69
+	JZ       done83
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPEQD Y1, Y0, Y0
@@ -1114,7 +1302,7 @@ tail68:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done69:
+done83:
 	VZEROUPPER
 	RET
 
@@ -1138,9 +1326,9 @@ TEXT ·avx2LtS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail71
+	JL     tail85
 
-loop70:
+loop84:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTD Y0, Y1, Y0
@@ -1153,17 +1341,17 @@ loop70:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop70
+	JGE      loop84
 
-tail71:
+tail85:
 	ADDQ     $0x00000002, DX
-	JZ       done72
+	JZ       done86
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTD Y0, Y1, Y0
 	VMOVDQU  Y0, (BX)
 
-done72:
+done86:
 	VZEROUPPER
 	RET
 
@@ -1187,9 +1375,9 @@ TEXT ·avx2LeS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail74
+	JL     tail88
 
-loop73:
+loop87:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTD Y1, Y0, Y0
@@ -1206,11 +1394,11 @@ loop73:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop73
+	JGE      loop87
 
-tail74:
+tail88:
 	ADDQ     $0x00000002, DX
-	JZ       done75
+	JZ       done89
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTD Y1, Y0, Y0
@@ -1218,7 +1406,7 @@ tail74:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done75:
+done89:
 	VZEROUPPER
 	RET
 
@@ -1242,9 +1430,9 @@ TEXT ·avx2LtU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail77
+	JL     tail91
 
-loop76:
+loop90:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMINUD  Y1, Y0, Y0
@@ -1263,11 +1451,11 @@ loop76:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop76
+	JGE      loop90
 
-tail77:
+tail91:
 	ADDQ     $0x00000002, DX
-	JZ       done78
+	JZ       done92
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMINUD  Y1, Y0, Y0
@@ -1276,7 +1464,7 @@ tail77:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done78:
+done92:
 	VZEROUPPER
 	RET
 
@@ -1300,9 +1488,9 @@ TEXT ·avx2LeU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail80
+	JL     tail94
 
-loop79:
+loop93:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMINUD  Y1, Y0, Y1
@@ -1317,18 +1505,18 @@ loop79:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop79
+	JGE      loop93
 
-tail80:
+tail94:
 	ADDQ     $0x00000002, DX
-	JZ       done81
+	JZ       done95
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMINUD  Y1, Y0, Y1
 	VPCMPEQD Y0, Y1, Y0
 	VMOVDQU  Y0, (BX)
 
-done81:
+done95:
 	VZEROUPPER
 	RET
 
@@ -1352,9 +1540,9 @@ TEXT ·avx2MulHighU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail83
+	JL     tail97
 
-loop82:
+loop96:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMULUDQ Y1, Y0, Y2
@@ -1377,11 +1565,11 @@ loop82:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop82
+	JGE      loop96
 
-tail83:
+tail97:
 	ADDQ     $0x00000002, DX
-	JZ       done84
+	JZ       done98
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMULUDQ Y1, Y0, Y2
@@ -1392,7 +1580,7 @@ tail83:
 	VPBLENDD $0xaa, Y0, Y2, Y0
 	VMOVDQU  Y0, (BX)
 
-done84:
+done98:
 	VZEROUPPER
 	RET
 
@@ -1416,9 +1604,9 @@ TEXT ·avx2MulHighS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail86
+	JL     tail100
 
-loop85:
+loop99:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMULDQ  Y1, Y0, Y2
@@ -1441,11 +1629,11 @@ loop85:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop85
+	JGE      loop99
 
-tail86:
+tail100:
 	ADDQ     $0x00000002, DX
-	JZ       done87
+	JZ       done101
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMULDQ  Y1, Y0, Y2
@@ -1456,7 +1644,7 @@ tail86:
 	VPBLENDD $0xaa, Y0, Y2, Y0
 	VMOVDQU  Y0, (BX)
 
-done87:
+done101:
 	VZEROUPPER
 	RET
 
@@ -1486,9 +1674,9 @@ TEXT ·avx2MulAddSat(SB), NOSPLIT, $0-24
 	IMUL3Q       $0x20, CX, SI
 	ADDQ         SI, BX
 	SUBQ         $0x00000002, DX
-	JL           tail89
+	JL           tail103
 
-loop88:
+loop102:
 	VMOVDQU  (DI), Y1
 	VMOVDQU  (R9), Y2
 	VPXOR    Y3, Y3, Y3
@@ -1531,11 +1719,11 @@ loop88:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop88
+	JGE      loop102
 
-tail89:
+tail103:
 	ADDQ     $0x00000002, DX
-	JZ       done90
+	JZ       done104
 	VMOVDQU  (DI), Y1
 	VMOVDQU  (R9), Y2
 	VPXOR    Y3, Y3, Y3
@@ -1556,7 +1744,7 @@ tail89:
 	VPOR     Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done90:
+done104:
 	VZEROUPPER
 	RET
 
@@ -1580,9 +1768,9 @@ TEXT ·avx2DivU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done93
+	JZ     done107
 
-loop91:
+loop105:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPXOR    Y2, Y2, Y2
@@ -1613,9 +1801,9 @@ loop91:
 	ADDQ     R8, DI
 	ADDQ     AX, R9
 	DECQ     DX
-	JNZ      loop91
+	JNZ      loop105
 
-done93:
+done107:
 	VZEROUPPER
 	RET
 
@@ -1645,9 +1833,9 @@ TEXT ·avx2RemU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done96
+	JZ     done110
 
-loop94:
+loop108:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPXOR    Y2, Y2, Y2
@@ -1680,9 +1868,9 @@ loop94:
 	ADDQ     R8, DI
 	ADDQ     AX, R9
 	DECQ     DX
-	JNZ      loop94
+	JNZ      loop108
 
-done96:
+done110:
 	VZEROUPPER
 	RET
 
@@ -1706,9 +1894,9 @@ TEXT ·avx2DivS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done99
+	JZ     done113
 
-loop97:
+loop111:
 	VCVTDQ2PD   (R9), Y0
 	VCVTDQ2PD   (DI), Y1
 	VDIVPD      Y0, Y1, Y0
@@ -1728,9 +1916,9 @@ loop97:
 	ADDQ        R8, DI
 	ADDQ        AX, R9
 	DECQ        DX
-	JNZ         loop97
+	JNZ         loop111
 
-done99:
+done113:
 	VZEROUPPER
 	RET
 
@@ -1754,9 +1942,9 @@ TEXT ·avx2RemS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done102
+	JZ     done116
 
-loop100:
+loop114:
 	VCVTDQ2PD   (R9), Y0
 	VCVTDQ2PD   (DI), Y1
 	VDIVPD      Y0, Y1, Y0
@@ -1778,9 +1966,9 @@ loop100:
 	ADDQ        R8, DI
 	ADDQ        AX, R9
 	DECQ        DX
-	JNZ         loop100
+	JNZ         loop114
 
-done102:
+done116:
 	VZEROUPPER
 	RET
 
@@ -1804,9 +1992,9 @@ TEXT ·avx2ModS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done105
+	JZ     done119
 
-loop103:
+loop117:
 	VCVTDQ2PD   (R9), Y0
 	VCVTDQ2PD   (DI), Y1
 	VDIVPD      Y0, Y1, Y0
@@ -1834,9 +2022,9 @@ loop103:
 	ADDQ        R8, DI
 	ADDQ        AX, R9
 	DECQ        DX
-	JNZ         loop103
+	JNZ         loop117
 
-done105:
+done119:
 	VZEROUPPER
 	RET
 
@@ -1855,9 +2043,9 @@ TEXT ·avx2PopCount32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail107
+	JL     tail121
 
-loop106:
+loop120:
 	VMOVDQU    (SI), Y0
 	VPAND      w0f0f0f0f<>+0(SB), Y0, Y1
 	VPSRLD     $0x04, Y0, Y0
@@ -1883,11 +2071,11 @@ loop106:
 	ADDQ       $0x00000040, BX
 	LEAQ       (SI)(DI*2), SI
 	SUBQ       $0x00000002, DX
-	JGE        loop106
+	JGE        loop120
 
-tail107:
+tail121:
 	ADDQ       $0x00000002, DX
-	JZ         done108
+	JZ         done122
 	VMOVDQU    (SI), Y0
 	VPAND      w0f0f0f0f<>+0(SB), Y0, Y1
 	VPSRLD     $0x04, Y0, Y0
@@ -1900,7 +2088,7 @@ tail107:
 	VPMADDWD   w00010001<>+0(SB), Y0, Y0
 	VMOVDQU    Y0, (BX)
 
-done108:
+done122:
 	VZEROUPPER
 	RET
 
@@ -1983,9 +2171,9 @@ TEXT ·avx2PopCount64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done111
+	JZ     done125
 
-loop109:
+loop123:
 	VPXOR   Y0, Y0, Y0
 	VMOVDQU (SI), Y1
 	VPAND   w0f0f0f0f<>+0(SB), Y1, Y2
@@ -2011,9 +2199,9 @@ loop109:
 	ADDQ    $0x00000020, BX
 	ADDQ    DI, SI
 	DECQ    DX
-	JNZ     loop109
+	JNZ     loop123
 
-done111:
+done125:
 	VZEROUPPER
 	RET
 
@@ -2032,9 +2220,9 @@ TEXT ·avx2Reverse32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail113
+	JL     tail127
 
-loop112:
+loop126:
 	VMOVDQU (SI), Y0
 	VPSHUFB order<>+0(SB), Y0, Y0
 	VPAND   w0f0f0f0f<>+0(SB), Y0, Y1
@@ -2060,11 +2248,11 @@ loop112:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop112
+	JGE     loop126
 
-tail113:
+tail127:
 	ADDQ    $0x00000002, DX
-	JZ      done114
+	JZ      done128
 	VMOVDQU (SI), Y0
 	VPSHUFB order<>+0(SB), Y0, Y0
 	VPAND   w0f0f0f0f<>+0(SB), Y0, Y1
@@ -2077,7 +2265,7 @@ tail113:
 	VPOR    Y1, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done114:
+done128:
 	VZEROUPPER
 	RET
 
@@ -2198,9 +2386,9 @@ TEXT ·avx2FindLSB32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail116
+	JL     tail130
 
-loop115:
+loop129:
 	VMOVDQU   (SI), Y0
 	VPXOR     Y1, Y1, Y1
 	VPSUBD    Y0, Y1, Y1
@@ -2226,11 +2414,11 @@ loop115:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop115
+	JGE       loop129
 
-tail116:
+tail130:
 	ADDQ      $0x00000002, DX
-	JZ        done117
+	JZ        done131
 	VMOVDQU   (SI), Y0
 	VPXOR     Y1, Y1, Y1
 	VPSUBD    Y0, Y1, Y1
@@ -2243,7 +2431,7 @@ tail116:
 	VPMAXSD   Y1, Y0, Y0
 	VMOVDQU   Y0, (BX)
 
-done117:
+done131:
 	VZEROUPPER
 	RET
 
@@ -2282,9 +2470,9 @@ TEXT ·avx2FindMSBS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail119
+	JL     tail133
 
-loop118:
+loop132:
 	VMOVDQU   (SI), Y0
 	VPSRAD    $0x1f, Y0, Y1
 	VPXOR     Y0, Y1, Y0
@@ -2312,11 +2500,11 @@ loop118:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop118
+	JGE       loop132
 
-tail119:
+tail133:
 	ADDQ      $0x00000002, DX
-	JZ        done120
+	JZ        done134
 	VMOVDQU   (SI), Y0
 	VPSRAD    $0x1f, Y0, Y1
 	VPXOR     Y0, Y1, Y0
@@ -2330,7 +2518,7 @@ tail119:
 	VPMAXSD   Y1, Y0, Y0
 	VMOVDQU   Y0, (BX)
 
-done120:
+done134:
 	VZEROUPPER
 	RET
 
@@ -2349,9 +2537,9 @@ TEXT ·avx2FindMSBU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail122
+	JL     tail136
 
-loop121:
+loop135:
 	VMOVDQU   (SI), Y0
 	VPSRLD    $0x01, Y0, Y1
 	VPANDN    Y0, Y1, Y1
@@ -2377,11 +2565,11 @@ loop121:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop121
+	JGE       loop135
 
-tail122:
+tail136:
 	ADDQ      $0x00000002, DX
-	JZ        done123
+	JZ        done137
 	VMOVDQU   (SI), Y0
 	VPSRLD    $0x01, Y0, Y1
 	VPANDN    Y0, Y1, Y1
@@ -2394,7 +2582,7 @@ tail122:
 	VBLENDVPS Y0, w0000001f<>+0(SB), Y1, Y0
 	VMOVDQU   Y0, (BX)
 
-done123:
+done137:
 	VZEROUPPER
 	RET
 
@@ -2413,9 +2601,9 @@ TEXT ·avx2Sext8(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail125
+	JL     tail139
 
-loop124:
+loop138:
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x18, Y0, Y0
 	VPSRAD  $0x18, Y0, Y0
@@ -2427,17 +2615,17 @@ loop124:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop124
+	JGE     loop138
 
-tail125:
+tail139:
 	ADDQ    $0x00000002, DX
-	JZ      done126
+	JZ      done140
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x18, Y0, Y0
 	VPSRAD  $0x18, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done126:
+done140:
 	VZEROUPPER
 	RET
 
@@ -2456,9 +2644,9 @@ TEXT ·avx2Sext16(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail128
+	JL     tail142
 
-loop127:
+loop141:
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x10, Y0, Y0
 	VPSRAD  $0x10, Y0, Y0
@@ -2470,17 +2658,17 @@ loop127:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop127
+	JGE     loop141
 
-tail128:
+tail142:
 	ADDQ    $0x00000002, DX
-	JZ      done129
+	JZ      done143
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x10, Y0, Y0
 	VPSRAD  $0x10, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done129:
+done143:
 	VZEROUPPER
 	RET
 
@@ -2499,9 +2687,9 @@ TEXT ·avx2Zext8(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail131
+	JL     tail145
 
-loop130:
+loop144:
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x18, Y0, Y0
 	VPSRLD  $0x18, Y0, Y0
@@ -2513,17 +2701,17 @@ loop130:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop130
+	JGE     loop144
 
-tail131:
+tail145:
 	ADDQ    $0x00000002, DX
-	JZ      done132
+	JZ      done146
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x18, Y0, Y0
 	VPSRLD  $0x18, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done132:
+done146:
 	VZEROUPPER
 	RET
 
@@ -2542,9 +2730,9 @@ TEXT ·avx2Zext16(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail134
+	JL     tail148
 
-loop133:
+loop147:
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x10, Y0, Y0
 	VPSRLD  $0x10, Y0, Y0
@@ -2556,17 +2744,17 @@ loop133:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop133
+	JGE     loop147
 
-tail134:
+tail148:
 	ADDQ    $0x00000002, DX
-	JZ      done135
+	JZ      done149
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x10, Y0, Y0
 	VPSRLD  $0x10, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done135:
+done149:
 	VZEROUPPER
 	RET
 
@@ -2590,9 +2778,9 @@ TEXT ·avx2AddI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail137
+	JL     tail151
 
-loop136:
+loop150:
 	VMOVDQU (DI), Y0
 	VPADDQ  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2609,11 +2797,11 @@ loop136:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop136
+	JGE     loop150
 
-tail137:
+tail151:
 	ADDQ    $0x00000002, DX
-	JZ      done138
+	JZ      done152
 	VMOVDQU (DI), Y0
 	VPADDQ  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2621,7 +2809,7 @@ tail137:
 	VPADDQ  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done138:
+done152:
 	VZEROUPPER
 	RET
 
@@ -2645,9 +2833,9 @@ TEXT ·avx2SubI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail140
+	JL     tail154
 
-loop139:
+loop153:
 	VMOVDQU (DI), Y0
 	VPSUBQ  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2664,11 +2852,11 @@ loop139:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop139
+	JGE     loop153
 
-tail140:
+tail154:
 	ADDQ    $0x00000002, DX
-	JZ      done141
+	JZ      done155
 	VMOVDQU (DI), Y0
 	VPSUBQ  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2676,7 +2864,7 @@ tail140:
 	VPSUBQ  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done141:
+done155:
 	VZEROUPPER
 	RET
 
@@ -2700,9 +2888,9 @@ TEXT ·avx2AndI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail143
+	JL     tail157
 
-loop142:
+loop156:
 	VMOVDQU (DI), Y0
 	VPAND   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2719,11 +2907,11 @@ loop142:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop142
+	JGE     loop156
 
-tail143:
+tail157:
 	ADDQ    $0x00000002, DX
-	JZ      done144
+	JZ      done158
 	VMOVDQU (DI), Y0
 	VPAND   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2731,7 +2919,7 @@ tail143:
 	VPAND   32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done144:
+done158:
 	VZEROUPPER
 	RET
 
@@ -2755,9 +2943,9 @@ TEXT ·avx2OrI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail146
+	JL     tail160
 
-loop145:
+loop159:
 	VMOVDQU (DI), Y0
 	VPOR    (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2774,11 +2962,11 @@ loop145:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop145
+	JGE     loop159
 
-tail146:
+tail160:
 	ADDQ    $0x00000002, DX
-	JZ      done147
+	JZ      done161
 	VMOVDQU (DI), Y0
 	VPOR    (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2786,7 +2974,7 @@ tail146:
 	VPOR    32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done147:
+done161:
 	VZEROUPPER
 	RET
 
@@ -2810,9 +2998,9 @@ TEXT ·avx2XorI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail149
+	JL     tail163
 
-loop148:
+loop162:
 	VMOVDQU (DI), Y0
 	VPXOR   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2829,11 +3017,11 @@ loop148:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop148
+	JGE     loop162
 
-tail149:
+tail163:
 	ADDQ    $0x00000002, DX
-	JZ      done150
+	JZ      done164
 	VMOVDQU (DI), Y0
 	VPXOR   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2841,7 +3029,7 @@ tail149:
 	VPXOR   32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done150:
+done164:
 	VZEROUPPER
 	RET
 
@@ -2860,9 +3048,9 @@ TEXT ·avx2NegI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail152
+	JL     tail166
 
-loop151:
+loop165:
 	VMOVDQU (SI), Y0
 	VPXOR   Y1, Y1, Y1
 	VPSUBQ  Y0, Y1, Y0
@@ -2882,11 +3070,11 @@ loop151:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop151
+	JGE     loop165
 
-tail152:
+tail166:
 	ADDQ    $0x00000002, DX
-	JZ      done153
+	JZ      done167
 	VMOVDQU (SI), Y0
 	VPXOR   Y1, Y1, Y1
 	VPSUBQ  Y0, Y1, Y0
@@ -2896,7 +3084,7 @@ tail152:
 	VPSUBQ  Y0, Y1, Y0
 	VMOVDQU Y0, 32(BX)
 
-done153:
+done167:
 	VZEROUPPER
 	RET
 
@@ -2915,9 +3103,9 @@ TEXT ·avx2NotI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail155
+	JL     tail169
 
-loop154:
+loop168:
 	VMOVDQU  (SI), Y0
 	VPCMPEQD Y1, Y1, Y1
 	VPXOR    Y1, Y0, Y0
@@ -2937,11 +3125,11 @@ loop154:
 	ADDQ     $0x00000080, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop154
+	JGE      loop168
 
-tail155:
+tail169:
 	ADDQ     $0x00000002, DX
-	JZ       done156
+	JZ       done170
 	VMOVDQU  (SI), Y0
 	VPCMPEQD Y1, Y1, Y1
 	VPXOR    Y1, Y0, Y0
@@ -2951,7 +3139,7 @@ tail155:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done156:
+done170:
 	VZEROUPPER
 	RET
 
@@ -2970,9 +3158,9 @@ TEXT ·avx2AbsI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail158
+	JL     tail172
 
-loop157:
+loop171:
 	VMOVDQU   (SI), Y0
 	VPXOR     Y1, Y1, Y1
 	VPSUBQ    Y0, Y1, Y1
@@ -2996,11 +3184,11 @@ loop157:
 	ADDQ      $0x00000080, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop157
+	JGE       loop171
 
-tail158:
+tail172:
 	ADDQ      $0x00000002, DX
-	JZ        done159
+	JZ        done173
 	VMOVDQU   (SI), Y0
 	VPXOR     Y1, Y1, Y1
 	VPSUBQ    Y0, Y1, Y1
@@ -3012,7 +3200,7 @@ tail158:
 	VBLENDVPD Y0, Y1, Y0, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done159:
+done173:
 	VZEROUPPER
 	RET
 
@@ -3036,9 +3224,9 @@ TEXT ·avx2ShlI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail161
+	JL     tail175
 
-loop160:
+loop174:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3063,11 +3251,11 @@ loop160:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop160
+	JGE     loop174
 
-tail161:
+tail175:
 	ADDQ    $0x00000002, DX
-	JZ      done162
+	JZ      done176
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3079,7 +3267,7 @@ tail161:
 	VPSLLVQ Y1, Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done162:
+done176:
 	VZEROUPPER
 	RET
 
@@ -3109,9 +3297,9 @@ TEXT ·avx2ShrU64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail164
+	JL     tail178
 
-loop163:
+loop177:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3136,11 +3324,11 @@ loop163:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop163
+	JGE     loop177
 
-tail164:
+tail178:
 	ADDQ    $0x00000002, DX
-	JZ      done165
+	JZ      done179
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3152,7 +3340,7 @@ tail164:
 	VPSRLVQ Y1, Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done165:
+done179:
 	VZEROUPPER
 	RET
 
@@ -3176,9 +3364,9 @@ TEXT ·avx2ShrS64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail167
+	JL     tail181
 
-loop166:
+loop180:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3219,11 +3407,11 @@ loop166:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop166
+	JGE     loop180
 
-tail167:
+tail181:
 	ADDQ    $0x00000002, DX
-	JZ      done168
+	JZ      done182
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3243,7 +3431,7 @@ tail167:
 	VPSUBQ  Y2, Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done168:
+done182:
 	VZEROUPPER
 	RET
 
@@ -3273,9 +3461,9 @@ TEXT ·avx2MulI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail170
+	JL     tail184
 
-loop169:
+loop183:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPSHUFD  $0xb1, Y1, Y2
@@ -3324,11 +3512,11 @@ loop169:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop169
+	JGE      loop183
 
-tail170:
+tail184:
 	ADDQ     $0x00000002, DX
-	JZ       done171
+	JZ       done185
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPSHUFD  $0xb1, Y1, Y2
@@ -3352,7 +3540,7 @@ tail170:
 	VPADDQ   Y2, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done171:
+done185:
 	VZEROUPPER
 	RET
 
@@ -3376,9 +3564,9 @@ TEXT ·avx2MinU64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail173
+	JL     tail187
 
-loop172:
+loop186:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPXOR     q8000000000000000<>+0(SB), Y1, Y2
@@ -3411,11 +3599,11 @@ loop172:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop172
+	JGE       loop186
 
-tail173:
+tail187:
 	ADDQ      $0x00000002, DX
-	JZ        done174
+	JZ        done188
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPXOR     q8000000000000000<>+0(SB), Y1, Y2
@@ -3431,7 +3619,7 @@ tail173:
 	VBLENDVPD Y2, Y1, Y0, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done174:
+done188:
 	VZEROUPPER
 	RET
 
@@ -3455,9 +3643,9 @@ TEXT ·avx2MaxU64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail176
+	JL     tail190
 
-loop175:
+loop189:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPXOR     q8000000000000000<>+0(SB), Y1, Y2
@@ -3490,11 +3678,11 @@ loop175:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop175
+	JGE       loop189
 
-tail176:
+tail190:
 	ADDQ      $0x00000002, DX
-	JZ        done177
+	JZ        done191
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPXOR     q8000000000000000<>+0(SB), Y1, Y2
@@ -3510,7 +3698,7 @@ tail176:
 	VBLENDVPD Y2, Y0, Y1, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done177:
+done191:
 	VZEROUPPER
 	RET
 
@@ -3534,9 +3722,9 @@ TEXT ·avx2LtU64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail179
+	JL     tail193
 
-loop178:
+loop192:
 	VMOVDQU  (DI), Y0
 	VPXOR    q8000000000000000<>+0(SB), Y0, Y0
 	VMOVDQU  (R9), Y1
@@ -3567,11 +3755,11 @@ loop178:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop178
+	JGE      loop192
 
-tail179:
+tail193:
 	ADDQ     $0x00000002, DX
-	JZ       done180
+	JZ       done194
 	VMOVDQU  (DI), Y0
 	VPXOR    q8000000000000000<>+0(SB), Y0, Y0
 	VMOVDQU  (R9), Y1
@@ -3586,7 +3774,7 @@ tail179:
 	VPERMQ   $0xd8, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done180:
+done194:
 	VZEROUPPER
 	RET
 
@@ -3610,9 +3798,9 @@ TEXT ·avx2LeU64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail182
+	JL     tail196
 
-loop181:
+loop195:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPXOR    q8000000000000000<>+0(SB), Y1, Y1
@@ -3647,11 +3835,11 @@ loop181:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop181
+	JGE      loop195
 
-tail182:
+tail196:
 	ADDQ     $0x00000002, DX
-	JZ       done183
+	JZ       done197
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPXOR    q8000000000000000<>+0(SB), Y1, Y1
@@ -3668,7 +3856,7 @@ tail182:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done183:
+done197:
 	VZEROUPPER
 	RET
 
@@ -3692,9 +3880,9 @@ TEXT ·avx2MinS64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail185
+	JL     tail199
 
-loop184:
+loop198:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPCMPGTQ  Y1, Y0, Y2
@@ -3719,11 +3907,11 @@ loop184:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop184
+	JGE       loop198
 
-tail185:
+tail199:
 	ADDQ      $0x00000002, DX
-	JZ        done186
+	JZ        done200
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPCMPGTQ  Y1, Y0, Y2
@@ -3735,7 +3923,7 @@ tail185:
 	VBLENDVPD Y2, Y1, Y0, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done186:
+done200:
 	VZEROUPPER
 	RET
 
@@ -3759,9 +3947,9 @@ TEXT ·avx2MaxS64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail188
+	JL     tail202
 
-loop187:
+loop201:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPCMPGTQ  Y1, Y0, Y2
@@ -3786,11 +3974,11 @@ loop187:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop187
+	JGE       loop201
 
-tail188:
+tail202:
 	ADDQ      $0x00000002, DX
-	JZ        done189
+	JZ        done203
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPCMPGTQ  Y1, Y0, Y2
@@ -3802,7 +3990,7 @@ tail188:
 	VBLENDVPD Y2, Y0, Y1, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done189:
+done203:
 	VZEROUPPER
 	RET
 
@@ -3826,9 +4014,9 @@ TEXT ·avx2LtS64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail191
+	JL     tail205
 
-loop190:
+loop204:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTQ Y0, Y1, Y0
@@ -3851,11 +4039,11 @@ loop190:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop190
+	JGE      loop204
 
-tail191:
+tail205:
 	ADDQ     $0x00000002, DX
-	JZ       done192
+	JZ       done206
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTQ Y0, Y1, Y0
@@ -3866,7 +4054,7 @@ tail191:
 	VPERMQ   $0xd8, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done192:
+done206:
 	VZEROUPPER
 	RET
 
@@ -3890,9 +4078,9 @@ TEXT ·avx2LeS64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail194
+	JL     tail208
 
-loop193:
+loop207:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTQ Y1, Y0, Y0
@@ -3919,11 +4107,11 @@ loop193:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop193
+	JGE      loop207
 
-tail194:
+tail208:
 	ADDQ     $0x00000002, DX
-	JZ       done195
+	JZ       done209
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTQ Y1, Y0, Y0
@@ -3936,7 +4124,7 @@ tail194:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done195:
+done209:
 	VZEROUPPER
 	RET
 
@@ -3960,9 +4148,9 @@ TEXT ·avx2EqI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail197
+	JL     tail211
 
-loop196:
+loop210:
 	VMOVDQU  (DI), Y0
 	VPCMPEQQ (R9), Y0, Y0
 	VMOVDQU  32(DI), Y1
@@ -3981,11 +4169,11 @@ loop196:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop196
+	JGE      loop210
 
-tail197:
+tail211:
 	ADDQ     $0x00000002, DX
-	JZ       done198
+	JZ       done212
 	VMOVDQU  (DI), Y0
 	VPCMPEQQ (R9), Y0, Y0
 	VMOVDQU  32(DI), Y1
@@ -3994,7 +4182,7 @@ tail197:
 	VPERMQ   $0xd8, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done198:
+done212:
 	VZEROUPPER
 	RET
 
@@ -4018,9 +4206,9 @@ TEXT ·avx2NeI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail200
+	JL     tail214
 
-loop199:
+loop213:
 	VMOVDQU  (DI), Y0
 	VPCMPEQQ (R9), Y0, Y0
 	VMOVDQU  32(DI), Y1
@@ -4043,11 +4231,11 @@ loop199:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop199
+	JGE      loop213
 
-tail200:
+tail214:
 	ADDQ     $0x00000002, DX
-	JZ       done201
+	JZ       done215
 	VMOVDQU  (DI), Y0
 	VPCMPEQQ (R9), Y0, Y0
 	VMOVDQU  32(DI), Y1
@@ -4058,7 +4246,7 @@ tail200:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done201:
+done215:
 	VZEROUPPER
 	RET
 
@@ -4140,9 +4328,9 @@ TEXT ·avx2AddF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail203
+	JL     tail217
 
-loop202:
+loop216:
 	VMOVDQU (DI), Y0
 	VADDPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4153,16 +4341,16 @@ loop202:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop202
+	JGE     loop216
 
-tail203:
+tail217:
 	ADDQ    $0x00000002, DX
-	JZ      done204
+	JZ      done218
 	VMOVDQU (DI), Y0
 	VADDPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done204:
+done218:
 	VZEROUPPER
 	RET
 
@@ -4186,9 +4374,9 @@ TEXT ·avx2SubF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail206
+	JL     tail220
 
-loop205:
+loop219:
 	VMOVDQU (DI), Y0
 	VSUBPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4199,16 +4387,16 @@ loop205:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop205
+	JGE     loop219
 
-tail206:
+tail220:
 	ADDQ    $0x00000002, DX
-	JZ      done207
+	JZ      done221
 	VMOVDQU (DI), Y0
 	VSUBPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done207:
+done221:
 	VZEROUPPER
 	RET
 
@@ -4232,9 +4420,9 @@ TEXT ·avx2MulF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail209
+	JL     tail223
 
-loop208:
+loop222:
 	VMOVDQU (DI), Y0
 	VMULPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4245,16 +4433,16 @@ loop208:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop208
+	JGE     loop222
 
-tail209:
+tail223:
 	ADDQ    $0x00000002, DX
-	JZ      done210
+	JZ      done224
 	VMOVDQU (DI), Y0
 	VMULPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done210:
+done224:
 	VZEROUPPER
 	RET
 
@@ -4278,9 +4466,9 @@ TEXT ·avx2DivF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail212
+	JL     tail226
 
-loop211:
+loop225:
 	VMOVDQU (DI), Y0
 	VDIVPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4291,16 +4479,16 @@ loop211:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop211
+	JGE     loop225
 
-tail212:
+tail226:
 	ADDQ    $0x00000002, DX
-	JZ      done213
+	JZ      done227
 	VMOVDQU (DI), Y0
 	VDIVPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done213:
+done227:
 	VZEROUPPER
 	RET
 
@@ -4329,9 +4517,9 @@ TEXT ·avx2FmaF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail215
+	JL     tail229
 
-loop214:
+loop228:
 	VMOVDQU     (DI), Y0
 	VMOVDQU     (R9), Y1
 	VFMADD213PS (R11), Y1, Y0
@@ -4345,17 +4533,17 @@ loop214:
 	LEAQ        (R9)(R10*2), R9
 	LEAQ        (R11)(AX*2), R11
 	SUBQ        $0x00000002, DX
-	JGE         loop214
+	JGE         loop228
 
-tail215:
+tail229:
 	ADDQ        $0x00000002, DX
-	JZ          done216
+	JZ          done230
 	VMOVDQU     (DI), Y0
 	VMOVDQU     (R9), Y1
 	VFMADD213PS (R11), Y1, Y0
 	VMOVDQU     Y0, (BX)
 
-done216:
+done230:
 	VZEROUPPER
 	RET
 
@@ -4374,9 +4562,9 @@ TEXT ·avx2NegF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail218
+	JL     tail232
 
-loop217:
+loop231:
 	VMOVDQU (SI), Y0
 	VXORPS  w80000000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4386,16 +4574,16 @@ loop217:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop217
+	JGE     loop231
 
-tail218:
+tail232:
 	ADDQ    $0x00000002, DX
-	JZ      done219
+	JZ      done233
 	VMOVDQU (SI), Y0
 	VXORPS  w80000000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done219:
+done233:
 	VZEROUPPER
 	RET
 
@@ -4414,9 +4602,9 @@ TEXT ·avx2AbsF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail221
+	JL     tail235
 
-loop220:
+loop234:
 	VMOVDQU (SI), Y0
 	VANDPS  w7fffffff<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4426,16 +4614,16 @@ loop220:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop220
+	JGE     loop234
 
-tail221:
+tail235:
 	ADDQ    $0x00000002, DX
-	JZ      done222
+	JZ      done236
 	VMOVDQU (SI), Y0
 	VANDPS  w7fffffff<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done222:
+done236:
 	VZEROUPPER
 	RET
 
@@ -4454,9 +4642,9 @@ TEXT ·avx2SqrtF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail224
+	JL     tail238
 
-loop223:
+loop237:
 	VMOVDQU (SI), Y0
 	VSQRTPS Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4466,16 +4654,16 @@ loop223:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop223
+	JGE     loop237
 
-tail224:
+tail238:
 	ADDQ    $0x00000002, DX
-	JZ      done225
+	JZ      done239
 	VMOVDQU (SI), Y0
 	VSQRTPS Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done225:
+done239:
 	VZEROUPPER
 	RET
 
@@ -4494,9 +4682,9 @@ TEXT ·avx2InverseSqrtF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail227
+	JL     tail241
 
-loop226:
+loop240:
 	VMOVDQU (SI), Y0
 	VSQRTPS Y0, Y0
 	VMOVDQU w3f800000<>+0(SB), Y1
@@ -4510,18 +4698,18 @@ loop226:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop226
+	JGE     loop240
 
-tail227:
+tail241:
 	ADDQ    $0x00000002, DX
-	JZ      done228
+	JZ      done242
 	VMOVDQU (SI), Y0
 	VSQRTPS Y0, Y0
 	VMOVDQU w3f800000<>+0(SB), Y1
 	VDIVPS  Y0, Y1, Y0
 	VMOVDQU Y0, (BX)
 
-done228:
+done242:
 	VZEROUPPER
 	RET
 
@@ -4545,9 +4733,9 @@ TEXT ·avx2MinF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail230
+	JL     tail244
 
-loop229:
+loop243:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMINPS    Y1, Y0, Y2
@@ -4572,11 +4760,11 @@ loop229:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop229
+	JGE       loop243
 
-tail230:
+tail244:
 	ADDQ      $0x00000002, DX
-	JZ        done231
+	JZ        done245
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMINPS    Y1, Y0, Y2
@@ -4588,7 +4776,7 @@ tail230:
 	VBLENDVPS Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, (BX)
 
-done231:
+done245:
 	VZEROUPPER
 	RET
 
@@ -4612,9 +4800,9 @@ TEXT ·avx2MaxF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail233
+	JL     tail247
 
-loop232:
+loop246:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMAXPS    Y1, Y0, Y2
@@ -4639,11 +4827,11 @@ loop232:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop232
+	JGE       loop246
 
-tail233:
+tail247:
 	ADDQ      $0x00000002, DX
-	JZ        done234
+	JZ        done248
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMAXPS    Y1, Y0, Y2
@@ -4655,7 +4843,7 @@ tail233:
 	VBLENDVPS Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, (BX)
 
-done234:
+done248:
 	VZEROUPPER
 	RET
 
@@ -4674,9 +4862,9 @@ TEXT ·avx2FloorF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail236
+	JL     tail250
 
-loop235:
+loop249:
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x09, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -4686,16 +4874,16 @@ loop235:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop235
+	JGE      loop249
 
-tail236:
+tail250:
 	ADDQ     $0x00000002, DX
-	JZ       done237
+	JZ       done251
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x09, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done237:
+done251:
 	VZEROUPPER
 	RET
 
@@ -4714,9 +4902,9 @@ TEXT ·avx2CeilF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail239
+	JL     tail253
 
-loop238:
+loop252:
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x0a, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -4726,16 +4914,16 @@ loop238:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop238
+	JGE      loop252
 
-tail239:
+tail253:
 	ADDQ     $0x00000002, DX
-	JZ       done240
+	JZ       done254
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x0a, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done240:
+done254:
 	VZEROUPPER
 	RET
 
@@ -4754,9 +4942,9 @@ TEXT ·avx2TruncF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail242
+	JL     tail256
 
-loop241:
+loop255:
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x0b, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -4766,16 +4954,16 @@ loop241:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop241
+	JGE      loop255
 
-tail242:
+tail256:
 	ADDQ     $0x00000002, DX
-	JZ       done243
+	JZ       done257
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x0b, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done243:
+done257:
 	VZEROUPPER
 	RET
 
@@ -4794,9 +4982,9 @@ TEXT ·avx2RoundEvenF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail245
+	JL     tail259
 
-loop244:
+loop258:
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x08, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -4806,16 +4994,16 @@ loop244:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop244
+	JGE      loop258
 
-tail245:
+tail259:
 	ADDQ     $0x00000002, DX
-	JZ       done246
+	JZ       done260
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x08, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done246:
+done260:
 	VZEROUPPER
 	RET
 
@@ -4834,9 +5022,9 @@ TEXT ·avx2SignF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail248
+	JL     tail262
 
-loop247:
+loop261:
 	VMOVDQU (SI), Y0
 	VANDPS  w80000000<>+0(SB), Y0, Y1
 	VORPS   w3f800000<>+0(SB), Y1, Y1
@@ -4854,11 +5042,11 @@ loop247:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop247
+	JGE     loop261
 
-tail248:
+tail262:
 	ADDQ    $0x00000002, DX
-	JZ      done249
+	JZ      done263
 	VMOVDQU (SI), Y0
 	VANDPS  w80000000<>+0(SB), Y0, Y1
 	VORPS   w3f800000<>+0(SB), Y1, Y1
@@ -4867,7 +5055,7 @@ tail248:
 	VANDPS  Y0, Y1, Y0
 	VMOVDQU Y0, (BX)
 
-done249:
+done263:
 	VZEROUPPER
 	RET
 
@@ -4891,9 +5079,9 @@ TEXT ·avx2EqF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail251
+	JL     tail265
 
-loop250:
+loop264:
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x00, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4904,16 +5092,16 @@ loop250:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop250
+	JGE     loop264
 
-tail251:
+tail265:
 	ADDQ    $0x00000002, DX
-	JZ      done252
+	JZ      done266
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x00, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done252:
+done266:
 	VZEROUPPER
 	RET
 
@@ -4937,9 +5125,9 @@ TEXT ·avx2LtF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail254
+	JL     tail268
 
-loop253:
+loop267:
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x11, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4950,16 +5138,16 @@ loop253:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop253
+	JGE     loop267
 
-tail254:
+tail268:
 	ADDQ    $0x00000002, DX
-	JZ      done255
+	JZ      done269
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x11, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done255:
+done269:
 	VZEROUPPER
 	RET
 
@@ -4983,9 +5171,9 @@ TEXT ·avx2LeF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail257
+	JL     tail271
 
-loop256:
+loop270:
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x12, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4996,16 +5184,16 @@ loop256:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop256
+	JGE     loop270
 
-tail257:
+tail271:
 	ADDQ    $0x00000002, DX
-	JZ      done258
+	JZ      done272
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x12, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done258:
+done272:
 	VZEROUPPER
 	RET
 
@@ -5029,9 +5217,9 @@ TEXT ·avx2NeOrdF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail260
+	JL     tail274
 
-loop259:
+loop273:
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x0c, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5042,16 +5230,16 @@ loop259:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop259
+	JGE     loop273
 
-tail260:
+tail274:
 	ADDQ    $0x00000002, DX
-	JZ      done261
+	JZ      done275
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x0c, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done261:
+done275:
 	VZEROUPPER
 	RET
 
@@ -5070,9 +5258,9 @@ TEXT ·avx2IsNaNF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail263
+	JL     tail277
 
-loop262:
+loop276:
 	VMOVDQU (SI), Y0
 	VCMPPS  $0x03, Y0, Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5082,16 +5270,16 @@ loop262:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop262
+	JGE     loop276
 
-tail263:
+tail277:
 	ADDQ    $0x00000002, DX
-	JZ      done264
+	JZ      done278
 	VMOVDQU (SI), Y0
 	VCMPPS  $0x03, Y0, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done264:
+done278:
 	VZEROUPPER
 	RET
 
@@ -5110,9 +5298,9 @@ TEXT ·avx2IsInfF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail266
+	JL     tail280
 
-loop265:
+loop279:
 	VMOVDQU (SI), Y0
 	VANDPS  w7fffffff<>+0(SB), Y0, Y0
 	VCMPPS  $0x00, w7f800000<>+0(SB), Y0, Y0
@@ -5124,17 +5312,17 @@ loop265:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop265
+	JGE     loop279
 
-tail266:
+tail280:
 	ADDQ    $0x00000002, DX
-	JZ      done267
+	JZ      done281
 	VMOVDQU (SI), Y0
 	VANDPS  w7fffffff<>+0(SB), Y0, Y0
 	VCMPPS  $0x00, w7f800000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done267:
+done281:
 	VZEROUPPER
 	RET
 
@@ -5158,9 +5346,9 @@ TEXT ·avx2AddF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail269
+	JL     tail283
 
-loop268:
+loop282:
 	VMOVDQU (DI), Y0
 	VADDPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5177,11 +5365,11 @@ loop268:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop268
+	JGE     loop282
 
-tail269:
+tail283:
 	ADDQ    $0x00000002, DX
-	JZ      done270
+	JZ      done284
 	VMOVDQU (DI), Y0
 	VADDPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5189,7 +5377,7 @@ tail269:
 	VADDPD  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done270:
+done284:
 	VZEROUPPER
 	RET
 
@@ -5213,9 +5401,9 @@ TEXT ·avx2SubF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail272
+	JL     tail286
 
-loop271:
+loop285:
 	VMOVDQU (DI), Y0
 	VSUBPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5232,11 +5420,11 @@ loop271:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop271
+	JGE     loop285
 
-tail272:
+tail286:
 	ADDQ    $0x00000002, DX
-	JZ      done273
+	JZ      done287
 	VMOVDQU (DI), Y0
 	VSUBPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5244,7 +5432,7 @@ tail272:
 	VSUBPD  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done273:
+done287:
 	VZEROUPPER
 	RET
 
@@ -5268,9 +5456,9 @@ TEXT ·avx2MulF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail275
+	JL     tail289
 
-loop274:
+loop288:
 	VMOVDQU (DI), Y0
 	VMULPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5287,11 +5475,11 @@ loop274:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop274
+	JGE     loop288
 
-tail275:
+tail289:
 	ADDQ    $0x00000002, DX
-	JZ      done276
+	JZ      done290
 	VMOVDQU (DI), Y0
 	VMULPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5299,7 +5487,7 @@ tail275:
 	VMULPD  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done276:
+done290:
 	VZEROUPPER
 	RET
 
@@ -5323,9 +5511,9 @@ TEXT ·avx2DivF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail278
+	JL     tail292
 
-loop277:
+loop291:
 	VMOVDQU (DI), Y0
 	VDIVPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5342,11 +5530,11 @@ loop277:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop277
+	JGE     loop291
 
-tail278:
+tail292:
 	ADDQ    $0x00000002, DX
-	JZ      done279
+	JZ      done293
 	VMOVDQU (DI), Y0
 	VDIVPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5354,7 +5542,7 @@ tail278:
 	VDIVPD  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done279:
+done293:
 	VZEROUPPER
 	RET
 
@@ -5383,9 +5571,9 @@ TEXT ·avx2FmaF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail281
+	JL     tail295
 
-loop280:
+loop294:
 	VMOVDQU     (DI), Y0
 	VMOVDQU     (R9), Y1
 	VFMADD213PD (R11), Y1, Y0
@@ -5407,11 +5595,11 @@ loop280:
 	LEAQ        (R9)(R10*2), R9
 	LEAQ        (R11)(AX*2), R11
 	SUBQ        $0x00000002, DX
-	JGE         loop280
+	JGE         loop294
 
-tail281:
+tail295:
 	ADDQ        $0x00000002, DX
-	JZ          done282
+	JZ          done296
 	VMOVDQU     (DI), Y0
 	VMOVDQU     (R9), Y1
 	VFMADD213PD (R11), Y1, Y0
@@ -5421,7 +5609,7 @@ tail281:
 	VFMADD213PD 32(R11), Y1, Y0
 	VMOVDQU     Y0, 32(BX)
 
-done282:
+done296:
 	VZEROUPPER
 	RET
 
@@ -5440,9 +5628,9 @@ TEXT ·avx2NegF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail284
+	JL     tail298
 
-loop283:
+loop297:
 	VMOVDQU (SI), Y0
 	VXORPD  q8000000000000000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5458,11 +5646,11 @@ loop283:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop283
+	JGE     loop297
 
-tail284:
+tail298:
 	ADDQ    $0x00000002, DX
-	JZ      done285
+	JZ      done299
 	VMOVDQU (SI), Y0
 	VXORPD  q8000000000000000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5470,7 +5658,7 @@ tail284:
 	VXORPD  q8000000000000000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done285:
+done299:
 	VZEROUPPER
 	RET
 
@@ -5489,9 +5677,9 @@ TEXT ·avx2AbsF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail287
+	JL     tail301
 
-loop286:
+loop300:
 	VMOVDQU (SI), Y0
 	VANDPD  q7fffffffffffffff<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5507,11 +5695,11 @@ loop286:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop286
+	JGE     loop300
 
-tail287:
+tail301:
 	ADDQ    $0x00000002, DX
-	JZ      done288
+	JZ      done302
 	VMOVDQU (SI), Y0
 	VANDPD  q7fffffffffffffff<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5519,7 +5707,7 @@ tail287:
 	VANDPD  q7fffffffffffffff<>+0(SB), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done288:
+done302:
 	VZEROUPPER
 	RET
 
@@ -5538,9 +5726,9 @@ TEXT ·avx2SqrtF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail290
+	JL     tail304
 
-loop289:
+loop303:
 	VMOVDQU (SI), Y0
 	VSQRTPD Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5556,11 +5744,11 @@ loop289:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop289
+	JGE     loop303
 
-tail290:
+tail304:
 	ADDQ    $0x00000002, DX
-	JZ      done291
+	JZ      done305
 	VMOVDQU (SI), Y0
 	VSQRTPD Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5568,7 +5756,7 @@ tail290:
 	VSQRTPD Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done291:
+done305:
 	VZEROUPPER
 	RET
 
@@ -5587,9 +5775,9 @@ TEXT ·avx2InverseSqrtF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail293
+	JL     tail307
 
-loop292:
+loop306:
 	VMOVDQU (SI), Y0
 	VSQRTPD Y0, Y0
 	VMOVDQU q3ff0000000000000<>+0(SB), Y1
@@ -5613,11 +5801,11 @@ loop292:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop292
+	JGE     loop306
 
-tail293:
+tail307:
 	ADDQ    $0x00000002, DX
-	JZ      done294
+	JZ      done308
 	VMOVDQU (SI), Y0
 	VSQRTPD Y0, Y0
 	VMOVDQU q3ff0000000000000<>+0(SB), Y1
@@ -5629,7 +5817,7 @@ tail293:
 	VDIVPD  Y0, Y1, Y0
 	VMOVDQU Y0, 32(BX)
 
-done294:
+done308:
 	VZEROUPPER
 	RET
 
@@ -5653,9 +5841,9 @@ TEXT ·avx2MinF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail296
+	JL     tail310
 
-loop295:
+loop309:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMINPD    Y1, Y0, Y2
@@ -5700,11 +5888,11 @@ loop295:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop295
+	JGE       loop309
 
-tail296:
+tail310:
 	ADDQ      $0x00000002, DX
-	JZ        done297
+	JZ        done311
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMINPD    Y1, Y0, Y2
@@ -5726,7 +5914,7 @@ tail296:
 	VBLENDVPD Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done297:
+done311:
 	VZEROUPPER
 	RET
 
@@ -5750,9 +5938,9 @@ TEXT ·avx2MaxF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail299
+	JL     tail313
 
-loop298:
+loop312:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMAXPD    Y1, Y0, Y2
@@ -5797,11 +5985,11 @@ loop298:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop298
+	JGE       loop312
 
-tail299:
+tail313:
 	ADDQ      $0x00000002, DX
-	JZ        done300
+	JZ        done314
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMAXPD    Y1, Y0, Y2
@@ -5823,7 +6011,7 @@ tail299:
 	VBLENDVPD Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done300:
+done314:
 	VZEROUPPER
 	RET
 
@@ -5842,9 +6030,9 @@ TEXT ·avx2FloorF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail302
+	JL     tail316
 
-loop301:
+loop315:
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x09, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -5860,11 +6048,11 @@ loop301:
 	ADDQ     $0x00000080, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop301
+	JGE      loop315
 
-tail302:
+tail316:
 	ADDQ     $0x00000002, DX
-	JZ       done303
+	JZ       done317
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x09, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -5872,7 +6060,7 @@ tail302:
 	VROUNDPD $0x09, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done303:
+done317:
 	VZEROUPPER
 	RET
 
@@ -5891,9 +6079,9 @@ TEXT ·avx2CeilF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail305
+	JL     tail319
 
-loop304:
+loop318:
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x0a, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -5909,11 +6097,11 @@ loop304:
 	ADDQ     $0x00000080, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop304
+	JGE      loop318
 
-tail305:
+tail319:
 	ADDQ     $0x00000002, DX
-	JZ       done306
+	JZ       done320
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x0a, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -5921,7 +6109,7 @@ tail305:
 	VROUNDPD $0x0a, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done306:
+done320:
 	VZEROUPPER
 	RET
 
@@ -5940,9 +6128,9 @@ TEXT ·avx2TruncF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail308
+	JL     tail322
 
-loop307:
+loop321:
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x0b, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -5958,11 +6146,11 @@ loop307:
 	ADDQ     $0x00000080, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop307
+	JGE      loop321
 
-tail308:
+tail322:
 	ADDQ     $0x00000002, DX
-	JZ       done309
+	JZ       done323
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x0b, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -5970,7 +6158,7 @@ tail308:
 	VROUNDPD $0x0b, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done309:
+done323:
 	VZEROUPPER
 	RET
 
@@ -5989,9 +6177,9 @@ TEXT ·avx2RoundEvenF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail311
+	JL     tail325
 
-loop310:
+loop324:
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x08, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -6007,11 +6195,11 @@ loop310:
 	ADDQ     $0x00000080, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop310
+	JGE      loop324
 
-tail311:
+tail325:
 	ADDQ     $0x00000002, DX
-	JZ       done312
+	JZ       done326
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x08, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -6019,7 +6207,7 @@ tail311:
 	VROUNDPD $0x08, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done312:
+done326:
 	VZEROUPPER
 	RET
 
@@ -6038,9 +6226,9 @@ TEXT ·avx2SignF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail314
+	JL     tail328
 
-loop313:
+loop327:
 	VMOVDQU (SI), Y0
 	VANDPD  q8000000000000000<>+0(SB), Y0, Y1
 	VORPD   q3ff0000000000000<>+0(SB), Y1, Y1
@@ -6072,11 +6260,11 @@ loop313:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop313
+	JGE     loop327
 
-tail314:
+tail328:
 	ADDQ    $0x00000002, DX
-	JZ      done315
+	JZ      done329
 	VMOVDQU (SI), Y0
 	VANDPD  q8000000000000000<>+0(SB), Y0, Y1
 	VORPD   q3ff0000000000000<>+0(SB), Y1, Y1
@@ -6092,7 +6280,7 @@ tail314:
 	VANDPD  Y0, Y1, Y0
 	VMOVDQU Y0, 32(BX)
 
-done315:
+done329:
 	VZEROUPPER
 	RET
 
@@ -6116,9 +6304,9 @@ TEXT ·avx2EqF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail317
+	JL     tail331
 
-loop316:
+loop330:
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x00, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6137,11 +6325,11 @@ loop316:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop316
+	JGE     loop330
 
-tail317:
+tail331:
 	ADDQ    $0x00000002, DX
-	JZ      done318
+	JZ      done332
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x00, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6150,7 +6338,7 @@ tail317:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done318:
+done332:
 	VZEROUPPER
 	RET
 
@@ -6174,9 +6362,9 @@ TEXT ·avx2LtF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail320
+	JL     tail334
 
-loop319:
+loop333:
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x11, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6195,11 +6383,11 @@ loop319:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop319
+	JGE     loop333
 
-tail320:
+tail334:
 	ADDQ    $0x00000002, DX
-	JZ      done321
+	JZ      done335
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x11, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6208,7 +6396,7 @@ tail320:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done321:
+done335:
 	VZEROUPPER
 	RET
 
@@ -6232,9 +6420,9 @@ TEXT ·avx2LeF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail323
+	JL     tail337
 
-loop322:
+loop336:
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x12, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6253,11 +6441,11 @@ loop322:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop322
+	JGE     loop336
 
-tail323:
+tail337:
 	ADDQ    $0x00000002, DX
-	JZ      done324
+	JZ      done338
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x12, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6266,7 +6454,7 @@ tail323:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done324:
+done338:
 	VZEROUPPER
 	RET
 
@@ -6290,9 +6478,9 @@ TEXT ·avx2NeOrdF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail326
+	JL     tail340
 
-loop325:
+loop339:
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x0c, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6311,11 +6499,11 @@ loop325:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop325
+	JGE     loop339
 
-tail326:
+tail340:
 	ADDQ    $0x00000002, DX
-	JZ      done327
+	JZ      done341
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x0c, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6324,7 +6512,7 @@ tail326:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done327:
+done341:
 	VZEROUPPER
 	RET
 
@@ -6343,9 +6531,9 @@ TEXT ·avx2IsNaNF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail329
+	JL     tail343
 
-loop328:
+loop342:
 	VMOVDQU (SI), Y0
 	VCMPPD  $0x03, Y0, Y0, Y0
 	VMOVDQU 32(SI), Y1
@@ -6363,11 +6551,11 @@ loop328:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop328
+	JGE     loop342
 
-tail329:
+tail343:
 	ADDQ    $0x00000002, DX
-	JZ      done330
+	JZ      done344
 	VMOVDQU (SI), Y0
 	VCMPPD  $0x03, Y0, Y0, Y0
 	VMOVDQU 32(SI), Y1
@@ -6376,7 +6564,7 @@ tail329:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done330:
+done344:
 	VZEROUPPER
 	RET
 
@@ -6395,9 +6583,9 @@ TEXT ·avx2IsInfF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail332
+	JL     tail346
 
-loop331:
+loop345:
 	VMOVDQU (SI), Y0
 	VANDPD  q7fffffffffffffff<>+0(SB), Y0, Y0
 	VCMPPD  $0x00, q7ff0000000000000<>+0(SB), Y0, Y0
@@ -6419,11 +6607,11 @@ loop331:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop331
+	JGE     loop345
 
-tail332:
+tail346:
 	ADDQ    $0x00000002, DX
-	JZ      done333
+	JZ      done347
 	VMOVDQU (SI), Y0
 	VANDPD  q7fffffffffffffff<>+0(SB), Y0, Y0
 	VCMPPD  $0x00, q7ff0000000000000<>+0(SB), Y0, Y0
@@ -6434,7 +6622,7 @@ tail332:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done333:
+done347:
 	VZEROUPPER
 	RET
 
@@ -6458,9 +6646,9 @@ TEXT ·avx2LdexpF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done336
+	JZ     done350
 
-loop334:
+loop348:
 	VMOVDQU      (R9), Y0
 	VPMINSD      w00000190<>+0(SB), Y0, Y0
 	VPMAXSD      wfffffe70<>+0(SB), Y0, Y0
@@ -6482,9 +6670,9 @@ loop334:
 	ADDQ         R8, DI
 	ADDQ         AX, R9
 	DECQ         DX
-	JNZ          loop334
+	JNZ          loop348
 
-done336:
+done350:
 	VZEROUPPER
 	RET
 
@@ -6533,9 +6721,9 @@ TEXT ·avx2FrexpF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done339
+	JZ     done353
 
-loop337:
+loop351:
 	VMOVDQU     (SI), Y0
 	VCVTPS2PD   (SI), Y1
 	VPAND       q800fffffffffffff<>+0(SB), Y1, Y1
@@ -6557,9 +6745,9 @@ loop337:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop337
+	JNZ         loop351
 
-done339:
+done353:
 	VZEROUPPER
 	RET
 
@@ -6590,9 +6778,9 @@ TEXT ·avx2FrexpExpF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done342
+	JZ     done356
 
-loop340:
+loop354:
 	VCVTPS2PD (SI), Y0
 	VCVTPS2PD 16(SI), Y1
 	VSHUFPS   $0xdd, Y1, Y0, Y0
@@ -6612,9 +6800,9 @@ loop340:
 	ADDQ      $0x00000020, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop340
+	JNZ       loop354
 
-done342:
+done356:
 	VZEROUPPER
 	RET
 
@@ -6643,9 +6831,9 @@ TEXT ·avx2RoundF16(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail344
+	JL     tail358
 
-loop343:
+loop357:
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x00, Y0, X0
 	VCVTPH2PS X0, Y0
@@ -6657,17 +6845,17 @@ loop343:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop343
+	JGE       loop357
 
-tail344:
+tail358:
 	ADDQ      $0x00000002, DX
-	JZ        done345
+	JZ        done359
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x00, Y0, X0
 	VCVTPH2PS X0, Y0
 	VMOVDQU   Y0, (BX)
 
-done345:
+done359:
 	VZEROUPPER
 	RET
 
@@ -6686,9 +6874,9 @@ TEXT ·avx2RoundF16Zero(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail347
+	JL     tail361
 
-loop346:
+loop360:
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x03, Y0, X0
 	VCVTPH2PS X0, Y0
@@ -6700,17 +6888,17 @@ loop346:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop346
+	JGE       loop360
 
-tail347:
+tail361:
 	ADDQ      $0x00000002, DX
-	JZ        done348
+	JZ        done362
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x03, Y0, X0
 	VCVTPH2PS X0, Y0
 	VMOVDQU   Y0, (BX)
 
-done348:
+done362:
 	VZEROUPPER
 	RET
 
@@ -6729,9 +6917,9 @@ TEXT ·avx2F32ToBits16(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail350
+	JL     tail364
 
-loop349:
+loop363:
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x00, Y0, X0
 	VPMOVZXWD X0, Y0
@@ -6743,17 +6931,17 @@ loop349:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop349
+	JGE       loop363
 
-tail350:
+tail364:
 	ADDQ      $0x00000002, DX
-	JZ        done351
+	JZ        done365
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x00, Y0, X0
 	VPMOVZXWD X0, Y0
 	VMOVDQU   Y0, (BX)
 
-done351:
+done365:
 	VZEROUPPER
 	RET
 
@@ -6772,9 +6960,9 @@ TEXT ·avx2Bits16ToF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail353
+	JL     tail367
 
-loop352:
+loop366:
 	VMOVDQU      (SI), Y0
 	VPAND        w0000ffff<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
@@ -6790,11 +6978,11 @@ loop352:
 	ADDQ         $0x00000040, BX
 	LEAQ         (SI)(DI*2), SI
 	SUBQ         $0x00000002, DX
-	JGE          loop352
+	JGE          loop366
 
-tail353:
+tail367:
 	ADDQ         $0x00000002, DX
-	JZ           done354
+	JZ           done368
 	VMOVDQU      (SI), Y0
 	VPAND        w0000ffff<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
@@ -6802,7 +6990,7 @@ tail353:
 	VCVTPH2PS    X0, Y0
 	VMOVDQU      Y0, (BX)
 
-done354:
+done368:
 	VZEROUPPER
 	RET
 
@@ -6831,9 +7019,9 @@ TEXT ·avx2SextI32I64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done357
+	JZ     done371
 
-loop355:
+loop369:
 	VPMOVSXDQ (SI), Y0
 	VMOVDQU   Y0, (BX)
 	VPMOVSXDQ 16(SI), Y0
@@ -6841,9 +7029,9 @@ loop355:
 	ADDQ      $0x00000040, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop355
+	JNZ       loop369
 
-done357:
+done371:
 	VZEROUPPER
 	RET
 
@@ -6862,9 +7050,9 @@ TEXT ·avx2ZextI32I64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done360
+	JZ     done374
 
-loop358:
+loop372:
 	VPMOVZXDQ (SI), Y0
 	VMOVDQU   Y0, (BX)
 	VPMOVZXDQ 16(SI), Y0
@@ -6872,9 +7060,9 @@ loop358:
 	ADDQ      $0x00000040, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop358
+	JNZ       loop372
 
-done360:
+done374:
 	VZEROUPPER
 	RET
 
@@ -6893,9 +7081,9 @@ TEXT ·avx2F32ToF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done363
+	JZ     done377
 
-loop361:
+loop375:
 	VCVTPS2PD (SI), Y0
 	VMOVDQU   Y0, (BX)
 	VCVTPS2PD 16(SI), Y0
@@ -6903,9 +7091,9 @@ loop361:
 	ADDQ      $0x00000040, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop361
+	JNZ       loop375
 
-done363:
+done377:
 	VZEROUPPER
 	RET
 
@@ -6924,9 +7112,9 @@ TEXT ·avx2S32ToF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done366
+	JZ     done380
 
-loop364:
+loop378:
 	VCVTDQ2PD (SI), Y0
 	VMOVDQU   Y0, (BX)
 	VCVTDQ2PD 16(SI), Y0
@@ -6934,9 +7122,9 @@ loop364:
 	ADDQ      $0x00000040, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop364
+	JNZ       loop378
 
-done366:
+done380:
 	VZEROUPPER
 	RET
 
@@ -6955,9 +7143,9 @@ TEXT ·avx2U32ToF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done369
+	JZ     done383
 
-loop367:
+loop381:
 	VPMOVZXDQ (SI), Y0
 	VPOR      q4330000000000000<>+0(SB), Y0, Y0
 	VSUBPD    q4330000000000000<>+0(SB), Y0, Y0
@@ -6969,9 +7157,9 @@ loop367:
 	ADDQ      $0x00000040, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop367
+	JNZ       loop381
 
-done369:
+done383:
 	VZEROUPPER
 	RET
 
@@ -6995,9 +7183,9 @@ TEXT ·avx2Join64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done372
+	JZ     done386
 
-loop370:
+loop384:
 	VPMOVZXDQ (R9), Y0
 	VPSLLQ    $0x20, Y0, Y0
 	VPMOVZXDQ (DI), Y1
@@ -7012,9 +7200,9 @@ loop370:
 	ADDQ      R8, DI
 	ADDQ      AX, R9
 	DECQ      DX
-	JNZ       loop370
+	JNZ       loop384
 
-done372:
+done386:
 	VZEROUPPER
 	RET
 
@@ -7033,9 +7221,9 @@ TEXT ·avx2TruncI64I32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail374
+	JL     tail388
 
-loop373:
+loop387:
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0x88, Y1, Y0, Y0
@@ -7049,18 +7237,18 @@ loop373:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop373
+	JGE     loop387
 
-tail374:
+tail388:
 	ADDQ    $0x00000002, DX
-	JZ      done375
+	JZ      done389
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0x88, Y1, Y0, Y0
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done375:
+done389:
 	VZEROUPPER
 	RET
 
@@ -7079,9 +7267,9 @@ TEXT ·avx2Low32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail377
+	JL     tail391
 
-loop376:
+loop390:
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0x88, Y1, Y0, Y0
@@ -7095,18 +7283,18 @@ loop376:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop376
+	JGE     loop390
 
-tail377:
+tail391:
 	ADDQ    $0x00000002, DX
-	JZ      done378
+	JZ      done392
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0x88, Y1, Y0, Y0
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done378:
+done392:
 	VZEROUPPER
 	RET
 
@@ -7125,9 +7313,9 @@ TEXT ·avx2High32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail380
+	JL     tail394
 
-loop379:
+loop393:
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0xdd, Y1, Y0, Y0
@@ -7141,18 +7329,18 @@ loop379:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop379
+	JGE     loop393
 
-tail380:
+tail394:
 	ADDQ    $0x00000002, DX
-	JZ      done381
+	JZ      done395
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0xdd, Y1, Y0, Y0
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done381:
+done395:
 	VZEROUPPER
 	RET
 
@@ -7171,9 +7359,9 @@ TEXT ·avx2S32ToF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail383
+	JL     tail397
 
-loop382:
+loop396:
 	VMOVDQU   (SI), Y0
 	VCVTDQ2PS Y0, Y0
 	VMOVDQU   Y0, (BX)
@@ -7183,16 +7371,16 @@ loop382:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop382
+	JGE       loop396
 
-tail383:
+tail397:
 	ADDQ      $0x00000002, DX
-	JZ        done384
+	JZ        done398
 	VMOVDQU   (SI), Y0
 	VCVTDQ2PS Y0, Y0
 	VMOVDQU   Y0, (BX)
 
-done384:
+done398:
 	VZEROUPPER
 	RET
 
@@ -7211,9 +7399,9 @@ TEXT ·avx2U32ToF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done387
+	JZ     done401
 
-loop385:
+loop399:
 	VPMOVZXDQ   (SI), Y0
 	VPOR        q4330000000000000<>+0(SB), Y0, Y0
 	VSUBPD      q4330000000000000<>+0(SB), Y0, Y0
@@ -7227,9 +7415,9 @@ loop385:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop385
+	JNZ         loop399
 
-done387:
+done401:
 	VZEROUPPER
 	RET
 
@@ -7248,9 +7436,9 @@ TEXT ·avx2F64ToF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done390
+	JZ     done404
 
-loop388:
+loop402:
 	VCVTPD2PSY  (SI), X0
 	VCVTPD2PSY  32(SI), X1
 	VINSERTI128 $0x01, X1, Y0, Y1
@@ -7258,9 +7446,9 @@ loop388:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop388
+	JNZ         loop402
 
-done390:
+done404:
 	VZEROUPPER
 	RET
 
@@ -7279,9 +7467,9 @@ TEXT ·avx2F64ToF32Zero(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done393
+	JZ     done407
 
-loop391:
+loop405:
 	VMOVDQU      (SI), Y0
 	VCVTPD2PSY   Y0, X1
 	VCVTPS2PD    X1, Y2
@@ -7305,9 +7493,9 @@ loop391:
 	ADDQ         $0x00000020, BX
 	ADDQ         DI, SI
 	DECQ         DX
-	JNZ          loop391
+	JNZ          loop405
 
-done393:
+done407:
 	VZEROUPPER
 	RET
 
@@ -7326,9 +7514,9 @@ TEXT ·avx2F64ToS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done396
+	JZ     done410
 
-loop394:
+loop408:
 	VMOVDQU     (SI), Y0
 	VMINPD      q41dfffffffc00000<>+0(SB), Y0, Y1
 	VCMPPD      $0x07, Y0, Y0, Y0
@@ -7346,9 +7534,9 @@ loop394:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop394
+	JNZ         loop408
 
-done396:
+done410:
 	VZEROUPPER
 	RET
 
@@ -7379,9 +7567,9 @@ TEXT ·avx2F64ToU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done399
+	JZ     done413
 
-loop397:
+loop411:
 	VMOVDQU  (SI), Y0
 	VPXOR    Y1, Y1, Y1
 	VMAXPD   Y1, Y0, Y0
@@ -7400,9 +7588,9 @@ loop397:
 	ADDQ     $0x00000020, BX
 	ADDQ     DI, SI
 	DECQ     DX
-	JNZ      loop397
+	JNZ      loop411
 
-done399:
+done413:
 	VZEROUPPER
 	RET
 
@@ -7427,9 +7615,9 @@ TEXT ·avx2F32ToS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail401
+	JL     tail415
 
-loop400:
+loop414:
 	VMOVDQU    (SI), Y0
 	VCVTTPS2DQ Y0, Y1
 	VMOVDQU    w4f000000<>+0(SB), Y2
@@ -7449,11 +7637,11 @@ loop400:
 	ADDQ       $0x00000040, BX
 	LEAQ       (SI)(DI*2), SI
 	SUBQ       $0x00000002, DX
-	JGE        loop400
+	JGE        loop414
 
-tail401:
+tail415:
 	ADDQ       $0x00000002, DX
-	JZ         done402
+	JZ         done416
 	VMOVDQU    (SI), Y0
 	VCVTTPS2DQ Y0, Y1
 	VMOVDQU    w4f000000<>+0(SB), Y2
@@ -7463,7 +7651,7 @@ tail401:
 	VPAND      Y0, Y1, Y0
 	VMOVDQU    Y0, (BX)
 
-done402:
+done416:
 	VZEROUPPER
 	RET
 
@@ -7492,9 +7680,9 @@ TEXT ·avx2F32ToU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail404
+	JL     tail418
 
-loop403:
+loop417:
 	VMOVDQU    (SI), Y0
 	VPXOR      Y1, Y1, Y1
 	VMAXPS     Y1, Y0, Y0
@@ -7526,11 +7714,11 @@ loop403:
 	ADDQ       $0x00000040, BX
 	LEAQ       (SI)(DI*2), SI
 	SUBQ       $0x00000002, DX
-	JGE        loop403
+	JGE        loop417
 
-tail404:
+tail418:
 	ADDQ       $0x00000002, DX
-	JZ         done405
+	JZ         done419
 	VMOVDQU    (SI), Y0
 	VPXOR      Y1, Y1, Y1
 	VMAXPS     Y1, Y0, Y0
@@ -7546,7 +7734,7 @@ tail404:
 	VPOR       Y0, Y1, Y0
 	VMOVDQU    Y0, (BX)
 
-done405:
+done419:
 	VZEROUPPER
 	RET
 
@@ -7575,9 +7763,9 @@ TEXT ·avx2MaskToI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail407
+	JL     tail421
 
-loop406:
+loop420:
 	VMOVDQU (SI), Y0
 	VPSRLD  $0x1f, Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -7587,16 +7775,16 @@ loop406:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop406
+	JGE     loop420
 
-tail407:
+tail421:
 	ADDQ    $0x00000002, DX
-	JZ      done408
+	JZ      done422
 	VMOVDQU (SI), Y0
 	VPSRLD  $0x1f, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done408:
+done422:
 	VZEROUPPER
 	RET
 
@@ -7615,9 +7803,9 @@ TEXT ·avx2I32ToMask(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail410
+	JL     tail424
 
-loop409:
+loop423:
 	VMOVDQU  (SI), Y0
 	VPXOR    Y1, Y1, Y1
 	VPCMPEQD Y1, Y0, Y0
@@ -7633,11 +7821,11 @@ loop409:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop409
+	JGE      loop423
 
-tail410:
+tail424:
 	ADDQ     $0x00000002, DX
-	JZ       done411
+	JZ       done425
 	VMOVDQU  (SI), Y0
 	VPXOR    Y1, Y1, Y1
 	VPCMPEQD Y1, Y0, Y0
@@ -7645,7 +7833,7 @@ tail410:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done411:
+done425:
 	VZEROUPPER
 	RET
 
@@ -7670,49 +7858,49 @@ TEXT ·avx2LoadU8(SB), NOSPLIT, $0-24
 	MOVQ    8(BX), R11
 	MOVQ    88(AX), BX
 	SUBQ    $0x01, R11
-	JCS     nothing412
+	JCS     nothing426
 	SUBQ    BX, R11
-	JCS     nothing412
+	JCS     nothing426
 	ADDQ    BX, R10
 	MOVL    $0xffffffff, BX
 	CMPQ    R11, BX
 	CMOVQHI BX, R11
 	MOVQ    64(AX), BX
 	TESTQ   BX, BX
-	JNE     masked413
+	JNE     masked427
 
-loop415:
+loop429:
 	SUBQ         $0x01, DX
-	JL           done419
+	JL           done433
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          other420
+	JNE          other434
 
-consecutive416:
+consecutive430:
 	LEAQ      7(CX), BX
 	CMPQ      BX, R11
-	JHI       slow418
+	JHI       slow432
 	VPMOVZXBD (R10)(CX*1), Y0
 	VMOVDQU   Y0, (R8)
 	ADDQ      DI, SI
 	ADDQ      R9, R8
-	JMP       loop415
+	JMP       loop429
 
-other420:
+other434:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow418
+	JNE          slow432
 
-equal417:
+equal431:
 	CMPQ         CX, R11
-	JHI          slow418
+	JHI          slow432
 	MOVBLZX      (R10)(CX*1), BX
 	VMOVQ        BX, X0
 	VPBROADCASTD X0, Y0
@@ -7720,245 +7908,245 @@ equal417:
 	ADDQ         DI, SI
 	ADDQ         R9, R8
 	SUBQ         $0x01, DX
-	JL           done419
+	JL           done433
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          again421
-	JMP          equal417
+	JNE          again435
+	JMP          equal431
 
-again421:
+again435:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow418
-	JMP          consecutive416
+	JNE          slow432
+	JMP          consecutive430
 
-slow418:
+slow432:
 	MOVL    (SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out423
-	MOVBLZX (R10)(CX*1), BX
-
-out423:
-	MOVL    BX, (R8)
-	MOVL    4(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out425
-	MOVBLZX (R10)(CX*1), BX
-
-out425:
-	MOVL    BX, 4(R8)
-	MOVL    8(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out427
-	MOVBLZX (R10)(CX*1), BX
-
-out427:
-	MOVL    BX, 8(R8)
-	MOVL    12(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out429
-	MOVBLZX (R10)(CX*1), BX
-
-out429:
-	MOVL    BX, 12(R8)
-	MOVL    16(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out431
-	MOVBLZX (R10)(CX*1), BX
-
-out431:
-	MOVL    BX, 16(R8)
-	MOVL    20(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out433
-	MOVBLZX (R10)(CX*1), BX
-
-out433:
-	MOVL    BX, 20(R8)
-	MOVL    24(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out435
-	MOVBLZX (R10)(CX*1), BX
-
-out435:
-	MOVL    BX, 24(R8)
-	MOVL    28(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out437
 	MOVBLZX (R10)(CX*1), BX
 
 out437:
-	MOVL BX, 28(R8)
-	ADDQ DI, SI
-	ADDQ R9, R8
-	JMP  loop415
+	MOVL    BX, (R8)
+	MOVL    4(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out439
+	MOVBLZX (R10)(CX*1), BX
 
-done419:
-	ADDQ $0x01, DX
-	JMP  done414
+out439:
+	MOVL    BX, 4(R8)
+	MOVL    8(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out441
+	MOVBLZX (R10)(CX*1), BX
 
-masked413:
-	MOVQ  64(AX), R12
-	MOVQ  72(AX), AX
-	MOVQ  CX, BX
-	IMULQ AX, BX
-	ADDQ  BX, R12
-	TESTQ DX, DX
-	JZ    done439
-
-loop438:
-	VMOVDQU (R12), Y0
-	VPTEST  Y0, Y0
-	JZ      done441
-	CMPL    (R12), $0x00
-	JE      lane442
-	MOVL    (SI), CX
+out441:
+	MOVL    BX, 8(R8)
+	MOVL    12(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out443
 	MOVBLZX (R10)(CX*1), BX
 
 out443:
-	MOVL BX, (R8)
-
-lane442:
-	CMPL    4(R12), $0x00
-	JE      lane444
-	MOVL    4(SI), CX
+	MOVL    BX, 12(R8)
+	MOVL    16(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out445
 	MOVBLZX (R10)(CX*1), BX
 
 out445:
-	MOVL BX, 4(R8)
-
-lane444:
-	CMPL    8(R12), $0x00
-	JE      lane446
-	MOVL    8(SI), CX
+	MOVL    BX, 16(R8)
+	MOVL    20(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out447
 	MOVBLZX (R10)(CX*1), BX
 
 out447:
-	MOVL BX, 8(R8)
-
-lane446:
-	CMPL    12(R12), $0x00
-	JE      lane448
-	MOVL    12(SI), CX
+	MOVL    BX, 20(R8)
+	MOVL    24(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out449
 	MOVBLZX (R10)(CX*1), BX
 
 out449:
-	MOVL BX, 12(R8)
-
-lane448:
-	CMPL    16(R12), $0x00
-	JE      lane450
-	MOVL    16(SI), CX
+	MOVL    BX, 24(R8)
+	MOVL    28(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out451
 	MOVBLZX (R10)(CX*1), BX
 
 out451:
-	MOVL BX, 16(R8)
+	MOVL BX, 28(R8)
+	ADDQ DI, SI
+	ADDQ R9, R8
+	JMP  loop429
 
-lane450:
-	CMPL    20(R12), $0x00
-	JE      lane452
-	MOVL    20(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out453
-	MOVBLZX (R10)(CX*1), BX
+done433:
+	ADDQ $0x01, DX
+	JMP  done428
 
-out453:
-	MOVL BX, 20(R8)
+masked427:
+	MOVQ  64(AX), R12
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R12
+	TESTQ DX, DX
+	JZ    done453
 
-lane452:
-	CMPL    24(R12), $0x00
-	JE      lane454
-	MOVL    24(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out455
-	MOVBLZX (R10)(CX*1), BX
-
-out455:
-	MOVL BX, 24(R8)
-
-lane454:
-	CMPL    28(R12), $0x00
+loop452:
+	VMOVDQU (R12), Y0
+	VPTEST  Y0, Y0
+	JZ      done455
+	CMPL    (R12), $0x00
 	JE      lane456
-	MOVL    28(SI), CX
+	MOVL    (SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out457
 	MOVBLZX (R10)(CX*1), BX
 
 out457:
-	MOVL BX, 28(R8)
+	MOVL BX, (R8)
 
 lane456:
-done441:
+	CMPL    4(R12), $0x00
+	JE      lane458
+	MOVL    4(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out459
+	MOVBLZX (R10)(CX*1), BX
+
+out459:
+	MOVL BX, 4(R8)
+
+lane458:
+	CMPL    8(R12), $0x00
+	JE      lane460
+	MOVL    8(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out461
+	MOVBLZX (R10)(CX*1), BX
+
+out461:
+	MOVL BX, 8(R8)
+
+lane460:
+	CMPL    12(R12), $0x00
+	JE      lane462
+	MOVL    12(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out463
+	MOVBLZX (R10)(CX*1), BX
+
+out463:
+	MOVL BX, 12(R8)
+
+lane462:
+	CMPL    16(R12), $0x00
+	JE      lane464
+	MOVL    16(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out465
+	MOVBLZX (R10)(CX*1), BX
+
+out465:
+	MOVL BX, 16(R8)
+
+lane464:
+	CMPL    20(R12), $0x00
+	JE      lane466
+	MOVL    20(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out467
+	MOVBLZX (R10)(CX*1), BX
+
+out467:
+	MOVL BX, 20(R8)
+
+lane466:
+	CMPL    24(R12), $0x00
+	JE      lane468
+	MOVL    24(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out469
+	MOVBLZX (R10)(CX*1), BX
+
+out469:
+	MOVL BX, 24(R8)
+
+lane468:
+	CMPL    28(R12), $0x00
+	JE      lane470
+	MOVL    28(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out471
+	MOVBLZX (R10)(CX*1), BX
+
+out471:
+	MOVL BX, 28(R8)
+
+lane470:
+done455:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop438
+	JNZ  loop452
 
-done439:
-	JMP done414
+done453:
+	JMP done428
 
-nothing412:
+nothing426:
 	MOVQ  64(AX), BX
 	TESTQ BX, BX
-	JNE   masked458
+	JNE   masked472
 	VPXOR Y0, Y0, Y0
 	TESTQ DX, DX
-	JZ    done461
+	JZ    done475
 
-loop460:
+loop474:
 	VMOVDQU Y0, (R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
 	DECQ    DX
-	JNZ     loop460
+	JNZ     loop474
 
-done461:
-	JMP done459
+done475:
+	JMP done473
 
-masked458:
+masked472:
 	MOVQ  64(AX), R10
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R10
 	TESTQ DX, DX
-	JZ    done463
+	JZ    done477
 
-loop462:
+loop476:
 	VMOVDQU (R10), Y0
 	VPANDN  (R8), Y0, Y0
 	VMOVDQU Y0, (R8)
@@ -7966,11 +8154,11 @@ loop462:
 	ADDQ    R9, R8
 	ADDQ    AX, R10
 	DECQ    DX
-	JNZ     loop462
+	JNZ     loop476
 
-done463:
-done459:
-done414:
+done477:
+done473:
+done428:
 	VZEROUPPER
 	RET
 
@@ -8005,49 +8193,49 @@ TEXT ·avx2LoadU16(SB), NOSPLIT, $0-24
 	MOVQ    8(BX), R11
 	MOVQ    88(AX), BX
 	SUBQ    $0x02, R11
-	JCS     nothing464
+	JCS     nothing478
 	SUBQ    BX, R11
-	JCS     nothing464
+	JCS     nothing478
 	ADDQ    BX, R10
 	MOVL    $0xffffffff, BX
 	CMPQ    R11, BX
 	CMOVQHI BX, R11
 	MOVQ    64(AX), BX
 	TESTQ   BX, BX
-	JNE     masked465
+	JNE     masked479
 
-loop467:
+loop481:
 	SUBQ         $0x01, DX
-	JL           done471
+	JL           done485
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          other472
+	JNE          other486
 
-consecutive468:
+consecutive482:
 	LEAQ      14(CX), BX
 	CMPQ      BX, R11
-	JHI       slow470
+	JHI       slow484
 	VPMOVZXWD (R10)(CX*1), Y0
 	VMOVDQU   Y0, (R8)
 	ADDQ      DI, SI
 	ADDQ      R9, R8
-	JMP       loop467
+	JMP       loop481
 
-other472:
+other486:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow470
+	JNE          slow484
 
-equal469:
+equal483:
 	CMPQ         CX, R11
-	JHI          slow470
+	JHI          slow484
 	MOVWLZX      (R10)(CX*1), BX
 	VMOVQ        BX, X0
 	VPBROADCASTD X0, Y0
@@ -8055,245 +8243,245 @@ equal469:
 	ADDQ         DI, SI
 	ADDQ         R9, R8
 	SUBQ         $0x01, DX
-	JL           done471
+	JL           done485
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          again473
-	JMP          equal469
+	JNE          again487
+	JMP          equal483
 
-again473:
+again487:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow470
-	JMP          consecutive468
+	JNE          slow484
+	JMP          consecutive482
 
-slow470:
+slow484:
 	MOVL    (SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out475
-	MOVWLZX (R10)(CX*1), BX
-
-out475:
-	MOVL    BX, (R8)
-	MOVL    4(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out477
-	MOVWLZX (R10)(CX*1), BX
-
-out477:
-	MOVL    BX, 4(R8)
-	MOVL    8(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out479
-	MOVWLZX (R10)(CX*1), BX
-
-out479:
-	MOVL    BX, 8(R8)
-	MOVL    12(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out481
-	MOVWLZX (R10)(CX*1), BX
-
-out481:
-	MOVL    BX, 12(R8)
-	MOVL    16(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out483
-	MOVWLZX (R10)(CX*1), BX
-
-out483:
-	MOVL    BX, 16(R8)
-	MOVL    20(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out485
-	MOVWLZX (R10)(CX*1), BX
-
-out485:
-	MOVL    BX, 20(R8)
-	MOVL    24(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out487
-	MOVWLZX (R10)(CX*1), BX
-
-out487:
-	MOVL    BX, 24(R8)
-	MOVL    28(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out489
 	MOVWLZX (R10)(CX*1), BX
 
 out489:
-	MOVL BX, 28(R8)
-	ADDQ DI, SI
-	ADDQ R9, R8
-	JMP  loop467
+	MOVL    BX, (R8)
+	MOVL    4(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out491
+	MOVWLZX (R10)(CX*1), BX
 
-done471:
-	ADDQ $0x01, DX
-	JMP  done466
+out491:
+	MOVL    BX, 4(R8)
+	MOVL    8(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out493
+	MOVWLZX (R10)(CX*1), BX
 
-masked465:
-	MOVQ  64(AX), R12
-	MOVQ  72(AX), AX
-	MOVQ  CX, BX
-	IMULQ AX, BX
-	ADDQ  BX, R12
-	TESTQ DX, DX
-	JZ    done491
-
-loop490:
-	VMOVDQU (R12), Y0
-	VPTEST  Y0, Y0
-	JZ      done493
-	CMPL    (R12), $0x00
-	JE      lane494
-	MOVL    (SI), CX
+out493:
+	MOVL    BX, 8(R8)
+	MOVL    12(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out495
 	MOVWLZX (R10)(CX*1), BX
 
 out495:
-	MOVL BX, (R8)
-
-lane494:
-	CMPL    4(R12), $0x00
-	JE      lane496
-	MOVL    4(SI), CX
+	MOVL    BX, 12(R8)
+	MOVL    16(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out497
 	MOVWLZX (R10)(CX*1), BX
 
 out497:
-	MOVL BX, 4(R8)
-
-lane496:
-	CMPL    8(R12), $0x00
-	JE      lane498
-	MOVL    8(SI), CX
+	MOVL    BX, 16(R8)
+	MOVL    20(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out499
 	MOVWLZX (R10)(CX*1), BX
 
 out499:
-	MOVL BX, 8(R8)
-
-lane498:
-	CMPL    12(R12), $0x00
-	JE      lane500
-	MOVL    12(SI), CX
+	MOVL    BX, 20(R8)
+	MOVL    24(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out501
 	MOVWLZX (R10)(CX*1), BX
 
 out501:
-	MOVL BX, 12(R8)
-
-lane500:
-	CMPL    16(R12), $0x00
-	JE      lane502
-	MOVL    16(SI), CX
+	MOVL    BX, 24(R8)
+	MOVL    28(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out503
 	MOVWLZX (R10)(CX*1), BX
 
 out503:
-	MOVL BX, 16(R8)
+	MOVL BX, 28(R8)
+	ADDQ DI, SI
+	ADDQ R9, R8
+	JMP  loop481
 
-lane502:
-	CMPL    20(R12), $0x00
-	JE      lane504
-	MOVL    20(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out505
-	MOVWLZX (R10)(CX*1), BX
+done485:
+	ADDQ $0x01, DX
+	JMP  done480
 
-out505:
-	MOVL BX, 20(R8)
+masked479:
+	MOVQ  64(AX), R12
+	MOVQ  72(AX), AX
+	MOVQ  CX, BX
+	IMULQ AX, BX
+	ADDQ  BX, R12
+	TESTQ DX, DX
+	JZ    done505
 
-lane504:
-	CMPL    24(R12), $0x00
-	JE      lane506
-	MOVL    24(SI), CX
-	XORL    BX, BX
-	CMPQ    CX, R11
-	JHI     out507
-	MOVWLZX (R10)(CX*1), BX
-
-out507:
-	MOVL BX, 24(R8)
-
-lane506:
-	CMPL    28(R12), $0x00
+loop504:
+	VMOVDQU (R12), Y0
+	VPTEST  Y0, Y0
+	JZ      done507
+	CMPL    (R12), $0x00
 	JE      lane508
-	MOVL    28(SI), CX
+	MOVL    (SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
 	JHI     out509
 	MOVWLZX (R10)(CX*1), BX
 
 out509:
-	MOVL BX, 28(R8)
+	MOVL BX, (R8)
 
 lane508:
-done493:
+	CMPL    4(R12), $0x00
+	JE      lane510
+	MOVL    4(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out511
+	MOVWLZX (R10)(CX*1), BX
+
+out511:
+	MOVL BX, 4(R8)
+
+lane510:
+	CMPL    8(R12), $0x00
+	JE      lane512
+	MOVL    8(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out513
+	MOVWLZX (R10)(CX*1), BX
+
+out513:
+	MOVL BX, 8(R8)
+
+lane512:
+	CMPL    12(R12), $0x00
+	JE      lane514
+	MOVL    12(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out515
+	MOVWLZX (R10)(CX*1), BX
+
+out515:
+	MOVL BX, 12(R8)
+
+lane514:
+	CMPL    16(R12), $0x00
+	JE      lane516
+	MOVL    16(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out517
+	MOVWLZX (R10)(CX*1), BX
+
+out517:
+	MOVL BX, 16(R8)
+
+lane516:
+	CMPL    20(R12), $0x00
+	JE      lane518
+	MOVL    20(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out519
+	MOVWLZX (R10)(CX*1), BX
+
+out519:
+	MOVL BX, 20(R8)
+
+lane518:
+	CMPL    24(R12), $0x00
+	JE      lane520
+	MOVL    24(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out521
+	MOVWLZX (R10)(CX*1), BX
+
+out521:
+	MOVL BX, 24(R8)
+
+lane520:
+	CMPL    28(R12), $0x00
+	JE      lane522
+	MOVL    28(SI), CX
+	XORL    BX, BX
+	CMPQ    CX, R11
+	JHI     out523
+	MOVWLZX (R10)(CX*1), BX
+
+out523:
+	MOVL BX, 28(R8)
+
+lane522:
+done507:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop490
+	JNZ  loop504
 
-done491:
-	JMP done466
+done505:
+	JMP done480
 
-nothing464:
+nothing478:
 	MOVQ  64(AX), BX
 	TESTQ BX, BX
-	JNE   masked510
+	JNE   masked524
 	VPXOR Y0, Y0, Y0
 	TESTQ DX, DX
-	JZ    done513
+	JZ    done527
 
-loop512:
+loop526:
 	VMOVDQU Y0, (R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
 	DECQ    DX
-	JNZ     loop512
+	JNZ     loop526
 
-done513:
-	JMP done511
+done527:
+	JMP done525
 
-masked510:
+masked524:
 	MOVQ  64(AX), R10
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R10
 	TESTQ DX, DX
-	JZ    done515
+	JZ    done529
 
-loop514:
+loop528:
 	VMOVDQU (R10), Y0
 	VPANDN  (R8), Y0, Y0
 	VMOVDQU Y0, (R8)
@@ -8301,11 +8489,11 @@ loop514:
 	ADDQ    R9, R8
 	ADDQ    AX, R10
 	DECQ    DX
-	JNZ     loop514
+	JNZ     loop528
 
-done515:
-done511:
-done466:
+done529:
+done525:
+done480:
 	VZEROUPPER
 	RET
 
@@ -8340,9 +8528,9 @@ TEXT ·avx2Load32(SB), NOSPLIT, $0-24
 	MOVQ         8(BX), R11
 	MOVQ         88(AX), BX
 	SUBQ         $0x04, R11
-	JCS          nothing516
+	JCS          nothing530
 	SUBQ         BX, R11
-	JCS          nothing516
+	JCS          nothing530
 	ADDQ         BX, R10
 	MOVL         $0xffffffff, BX
 	CMPQ         R11, BX
@@ -8353,11 +8541,11 @@ TEXT ·avx2Load32(SB), NOSPLIT, $0-24
 	ADDQ         R10, R12
 	MOVQ         64(AX), BX
 	TESTQ        BX, BX
-	JNE          masked517
+	JNE          masked531
 
-loop519:
+loop533:
 	SUBQ         $0x02, DX
-	JL           done523
+	JL           done537
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y2
@@ -8367,21 +8555,21 @@ loop519:
 	VPAND        Y2, Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          other524
+	JNE          other538
 
-consecutive520:
+consecutive534:
 	LEAQ    60(CX), BX
 	CMPQ    BX, R11
-	JHI     slow522
+	JHI     slow536
 	VMOVDQU (R10)(CX*1), Y1
 	VMOVDQU 32(R10)(CX*1), Y2
 	VMOVDQU Y1, (R8)
 	VMOVDQU Y2, (R8)(R9*1)
 	LEAQ    (SI)(DI*2), SI
 	LEAQ    (R8)(R9*2), R8
-	JMP     loop519
+	JMP     loop533
 
-other524:
+other538:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y2
@@ -8389,18 +8577,18 @@ other524:
 	VPAND        Y2, Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow522
+	JNE          slow536
 
-equal521:
+equal535:
 	CMPQ         CX, R11
-	JHI          slow522
+	JHI          slow536
 	VPBROADCASTD (R10)(CX*1), Y1
 	VMOVDQU      Y1, (R8)
 	VMOVDQU      Y1, (R8)(R9*1)
 	LEAQ         (SI)(DI*2), SI
 	LEAQ         (R8)(R9*2), R8
 	SUBQ         $0x02, DX
-	JL           done523
+	JL           done537
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y2
@@ -8408,10 +8596,10 @@ equal521:
 	VPAND        Y2, Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          again525
-	JMP          equal521
+	JNE          again539
+	JMP          equal535
 
-again525:
+again539:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y2
@@ -8421,10 +8609,10 @@ again525:
 	VPAND        Y2, Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow522
-	JMP          consecutive520
+	JNE          slow536
+	JMP          consecutive534
 
-slow522:
+slow536:
 	VMOVDQU    (SI), Y1
 	VPMINUD    Y0, Y1, Y2
 	VPCMPEQD   Y1, Y2, Y2
@@ -8441,68 +8629,68 @@ slow522:
 	VMOVDQU    Y3, (R8)(R9*1)
 	LEAQ       (SI)(DI*2), SI
 	LEAQ       (R8)(R9*2), R8
-	JMP        loop519
+	JMP        loop533
 
-done523:
+done537:
 	ADDQ $0x02, DX
 
-loop526:
+loop540:
 	SUBQ         $0x01, DX
-	JL           done530
+	JL           done544
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          other531
+	JNE          other545
 
-consecutive527:
+consecutive541:
 	LEAQ    28(CX), BX
 	CMPQ    BX, R11
-	JHI     slow529
+	JHI     slow543
 	VMOVDQU (R10)(CX*1), Y1
 	VMOVDQU Y1, (R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
-	JMP     loop526
+	JMP     loop540
 
-other531:
+other545:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow529
+	JNE          slow543
 
-equal528:
+equal542:
 	CMPQ         CX, R11
-	JHI          slow529
+	JHI          slow543
 	VPBROADCASTD (R10)(CX*1), Y1
 	VMOVDQU      Y1, (R8)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
 	SUBQ         $0x01, DX
-	JL           done530
+	JL           done544
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          again532
-	JMP          equal528
+	JNE          again546
+	JMP          equal542
 
-again532:
+again546:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow529
-	JMP          consecutive527
+	JNE          slow543
+	JMP          consecutive541
 
-slow529:
+slow543:
 	VMOVDQU    (SI), Y1
 	VPMINUD    Y0, Y1, Y2
 	VPCMPEQD   Y1, Y2, Y2
@@ -8512,41 +8700,41 @@ slow529:
 	VMOVDQU    Y3, (R8)
 	ADDQ       DI, SI
 	ADDQ       R9, R8
-	JMP        loop526
+	JMP        loop540
 
-done530:
+done544:
 	ADDQ $0x01, DX
-	JMP  done518
+	JMP  done532
 
-masked517:
+masked531:
 	MOVQ  64(AX), R13
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R13
 	TESTQ DX, DX
-	JZ    done534
+	JZ    done548
 
-loop533:
+loop547:
 	VMOVDQU      (R13), Y1
 	VPTEST       Y1, Y1
-	JZ           done536
+	JZ           done550
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y2
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y2, Y2
 	VPCMPEQD     (SI), Y2, Y2
 	VMOVMSKPS    Y2, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow535
+	JNE          slow549
 	LEAQ         28(CX), BX
 	CMPQ         BX, R11
-	JHI          slow535
+	JHI          slow549
 	VMOVDQU      (R8), Y2
 	VBLENDVPS    Y1, (R10)(CX*1), Y2, Y1
 	VMOVDQU      Y1, (R8)
-	JMP          done536
+	JMP          done550
 
-slow535:
+slow549:
 	VMOVDQU    (SI), Y2
 	VPMINUD    Y0, Y2, Y3
 	VPCMPEQD   Y2, Y3, Y3
@@ -8558,44 +8746,44 @@ slow535:
 	VBLENDVPS  Y1, Y4, Y2, Y1
 	VMOVDQU    Y1, (R8)
 
-done536:
+done550:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R13
 	DECQ DX
-	JNZ  loop533
+	JNZ  loop547
 
-done534:
-	JMP done518
+done548:
+	JMP done532
 
-nothing516:
+nothing530:
 	MOVQ  64(AX), BX
 	TESTQ BX, BX
-	JNE   masked537
+	JNE   masked551
 	VPXOR Y0, Y0, Y0
 	TESTQ DX, DX
-	JZ    done540
+	JZ    done554
 
-loop539:
+loop553:
 	VMOVDQU Y0, (R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
 	DECQ    DX
-	JNZ     loop539
+	JNZ     loop553
 
-done540:
-	JMP done538
+done554:
+	JMP done552
 
-masked537:
+masked551:
 	MOVQ  64(AX), R10
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R10
 	TESTQ DX, DX
-	JZ    done542
+	JZ    done556
 
-loop541:
+loop555:
 	VMOVDQU (R10), Y0
 	VPANDN  (R8), Y0, Y0
 	VMOVDQU Y0, (R8)
@@ -8603,11 +8791,11 @@ loop541:
 	ADDQ    R9, R8
 	ADDQ    AX, R10
 	DECQ    DX
-	JNZ     loop541
+	JNZ     loop555
 
-done542:
-done538:
-done518:
+done556:
+done552:
+done532:
 	VZEROUPPER
 	RET
 
@@ -8652,9 +8840,9 @@ TEXT ·avx2Load64(SB), NOSPLIT, $0-24
 	MOVQ         8(BX), R11
 	MOVQ         88(AX), BX
 	SUBQ         $0x08, R11
-	JCS          nothing543
+	JCS          nothing557
 	SUBQ         BX, R11
-	JCS          nothing543
+	JCS          nothing557
 	ADDQ         BX, R10
 	MOVL         $0xffffffff, BX
 	CMPQ         R11, BX
@@ -8665,68 +8853,68 @@ TEXT ·avx2Load64(SB), NOSPLIT, $0-24
 	ADDQ         R10, R12
 	MOVQ         64(AX), BX
 	TESTQ        BX, BX
-	JNE          masked544
+	JNE          masked558
 
-loop546:
+loop560:
 	SUBQ         $0x01, DX
-	JL           done550
+	JL           done564
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          other551
+	JNE          other565
 
-consecutive547:
+consecutive561:
 	LEAQ    56(CX), BX
 	CMPQ    BX, R11
-	JHI     slow549
+	JHI     slow563
 	VMOVDQU (R10)(CX*1), Y1
 	VMOVDQU 32(R10)(CX*1), Y3
 	VMOVDQU Y1, (R8)
 	VMOVDQU Y3, 32(R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
-	JMP     loop546
+	JMP     loop560
 
-other551:
+other565:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow549
+	JNE          slow563
 
-equal548:
+equal562:
 	CMPQ         CX, R11
-	JHI          slow549
+	JHI          slow563
 	VPBROADCASTQ (R10)(CX*1), Y1
 	VMOVDQU      Y1, (R8)
 	VMOVDQU      Y1, 32(R8)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
 	SUBQ         $0x01, DX
-	JL           done550
+	JL           done564
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          again552
-	JMP          equal548
+	JNE          again566
+	JMP          equal562
 
-again552:
+again566:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow549
-	JMP          consecutive547
+	JNE          slow563
+	JMP          consecutive561
 
-slow549:
+slow563:
 	VMOVDQU    (SI), X2
 	VPMINUD    Y0, Y2, Y1
 	VPCMPEQD   Y2, Y1, Y1
@@ -8745,25 +8933,25 @@ slow549:
 	VMOVDQU    Y4, 32(R8)
 	ADDQ       DI, SI
 	ADDQ       R9, R8
-	JMP        loop546
+	JMP        loop560
 
-done550:
+done564:
 	ADDQ $0x01, DX
-	JMP  done545
+	JMP  done559
 
-masked544:
+masked558:
 	MOVQ  64(AX), R13
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R13
 	TESTQ DX, DX
-	JZ    done554
+	JZ    done568
 
-loop553:
+loop567:
 	VMOVDQU      (R13), Y1
 	VPTEST       Y1, Y1
-	JZ           done556
+	JZ           done570
 	VPMOVSXDQ    (R13), Y1
 	VPMOVSXDQ    16(R13), Y3
 	MOVL         (SI), CX
@@ -8772,19 +8960,19 @@ loop553:
 	VPCMPEQD     (SI), Y4, Y4
 	VMOVMSKPS    Y4, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow555
+	JNE          slow569
 	LEAQ         56(CX), BX
 	CMPQ         BX, R11
-	JHI          slow555
+	JHI          slow569
 	VMOVDQU      (R8), Y4
 	VBLENDVPS    Y1, (R10)(CX*1), Y4, Y1
 	VMOVDQU      Y1, (R8)
 	VMOVDQU      32(R8), Y1
 	VBLENDVPS    Y3, 32(R10)(CX*1), Y1, Y1
 	VMOVDQU      Y1, 32(R8)
-	JMP          done556
+	JMP          done570
 
-slow555:
+slow569:
 	VMOVDQU    (SI), X2
 	VPMINUD    Y0, Y2, Y4
 	VPCMPEQD   Y2, Y4, Y4
@@ -8808,45 +8996,45 @@ slow555:
 	VBLENDVPS  Y3, Y5, Y1, Y1
 	VMOVDQU    Y1, 32(R8)
 
-done556:
+done570:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R13
 	DECQ DX
-	JNZ  loop553
+	JNZ  loop567
 
-done554:
-	JMP done545
+done568:
+	JMP done559
 
-nothing543:
+nothing557:
 	MOVQ  64(AX), BX
 	TESTQ BX, BX
-	JNE   masked557
+	JNE   masked571
 	VPXOR Y0, Y0, Y0
 	TESTQ DX, DX
-	JZ    done560
+	JZ    done574
 
-loop559:
+loop573:
 	VMOVDQU Y0, (R8)
 	VMOVDQU Y0, 32(R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
 	DECQ    DX
-	JNZ     loop559
+	JNZ     loop573
 
-done560:
-	JMP done558
+done574:
+	JMP done572
 
-masked557:
+masked571:
 	MOVQ  64(AX), R10
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R10
 	TESTQ DX, DX
-	JZ    done562
+	JZ    done576
 
-loop561:
+loop575:
 	VMOVDQU   (R10), Y0
 	VPMOVSXDQ (R10), Y0
 	VPANDN    (R8), Y0, Y0
@@ -8859,11 +9047,11 @@ loop561:
 	ADDQ      R9, R8
 	ADDQ      AX, R10
 	DECQ      DX
-	JNZ       loop561
+	JNZ       loop575
 
-done562:
-done558:
-done545:
+done576:
+done572:
+done559:
 	VZEROUPPER
 	RET
 
@@ -8898,30 +9086,30 @@ TEXT ·avx2Store8(SB), NOSPLIT, $0-24
 	MOVQ    8(BX), R11
 	MOVQ    88(AX), BX
 	SUBQ    $0x01, R11
-	JCS     nothing563
+	JCS     nothing577
 	SUBQ    BX, R11
-	JCS     nothing563
+	JCS     nothing577
 	ADDQ    BX, R10
 	MOVL    $0xffffffff, BX
 	CMPQ    R11, BX
 	CMOVQHI BX, R11
 	MOVQ    64(AX), BX
 	TESTQ   BX, BX
-	JNE     masked564
+	JNE     masked578
 
-loop566:
+loop580:
 	SUBQ         $0x01, DX
-	JL           done570
+	JL           done584
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow569
+	JNE          slow583
 	LEAQ         7(CX), BX
 	CMPQ         BX, R11
-	JHI          slow569
+	JHI          slow583
 	VMOVDQU      (R8), Y0
 	VPSHUFB      low8<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
@@ -8929,170 +9117,170 @@ loop566:
 	VMOVQ        X0, (R10)(CX*1)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	JMP          loop566
+	JMP          loop580
 
-slow569:
+slow583:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane571
+	JHI  lane585
 	MOVQ (R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane571:
+lane585:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane572
+	JHI  lane586
 	MOVQ 4(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane572:
+lane586:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane573
+	JHI  lane587
 	MOVQ 8(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane573:
+lane587:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane574
+	JHI  lane588
 	MOVQ 12(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane574:
+lane588:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane575
+	JHI  lane589
 	MOVQ 16(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane575:
+lane589:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane576
+	JHI  lane590
 	MOVQ 20(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane576:
+lane590:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane577
+	JHI  lane591
 	MOVQ 24(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane577:
+lane591:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane578
+	JHI  lane592
 	MOVQ 28(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane578:
+lane592:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop566
+	JMP  loop580
 
-done570:
+done584:
 	ADDQ $0x01, DX
-	JMP  done565
+	JMP  done579
 
-masked564:
+masked578:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done580
+	JZ    done594
 
-loop579:
+loop593:
 	VMOVDQU (R12), Y0
 	VPTEST  Y0, Y0
-	JZ      done582
+	JZ      done596
 	CMPL    (R12), $0x00
-	JE      lane583
+	JE      lane597
 	MOVL    (SI), CX
 	CMPQ    CX, R11
-	JHI     lane583
+	JHI     lane597
 	MOVQ    (R8), BX
 	MOVB    BL, (R10)(CX*1)
 
-lane583:
+lane597:
 	CMPL 4(R12), $0x00
-	JE   lane584
+	JE   lane598
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane584
+	JHI  lane598
 	MOVQ 4(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane584:
+lane598:
 	CMPL 8(R12), $0x00
-	JE   lane585
+	JE   lane599
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane585
+	JHI  lane599
 	MOVQ 8(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane585:
+lane599:
 	CMPL 12(R12), $0x00
-	JE   lane586
+	JE   lane600
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane586
+	JHI  lane600
 	MOVQ 12(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane586:
+lane600:
 	CMPL 16(R12), $0x00
-	JE   lane587
+	JE   lane601
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane587
+	JHI  lane601
 	MOVQ 16(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane587:
+lane601:
 	CMPL 20(R12), $0x00
-	JE   lane588
+	JE   lane602
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane588
+	JHI  lane602
 	MOVQ 20(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane588:
+lane602:
 	CMPL 24(R12), $0x00
-	JE   lane589
+	JE   lane603
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane589
+	JHI  lane603
 	MOVQ 24(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane589:
+lane603:
 	CMPL 28(R12), $0x00
-	JE   lane590
+	JE   lane604
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane590
+	JHI  lane604
 	MOVQ 28(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane590:
-done582:
+lane604:
+done596:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop579
+	JNZ  loop593
 
-done580:
-	JMP done565
+done594:
+	JMP done579
 
-nothing563:
-done565:
+nothing577:
+done579:
 	VZEROUPPER
 	RET
 
@@ -9151,30 +9339,30 @@ TEXT ·avx2Store16(SB), NOSPLIT, $0-24
 	MOVQ    8(BX), R11
 	MOVQ    88(AX), BX
 	SUBQ    $0x02, R11
-	JCS     nothing591
+	JCS     nothing605
 	SUBQ    BX, R11
-	JCS     nothing591
+	JCS     nothing605
 	ADDQ    BX, R10
 	MOVL    $0xffffffff, BX
 	CMPQ    R11, BX
 	CMOVQHI BX, R11
 	MOVQ    64(AX), BX
 	TESTQ   BX, BX
-	JNE     masked592
+	JNE     masked606
 
-loop594:
+loop608:
 	SUBQ         $0x01, DX
-	JL           done598
+	JL           done612
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow597
+	JNE          slow611
 	LEAQ         14(CX), BX
 	CMPQ         BX, R11
-	JHI          slow597
+	JHI          slow611
 	VMOVDQU      (R8), Y0
 	VPSHUFB      low16<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
@@ -9182,170 +9370,170 @@ loop594:
 	VMOVDQU      X0, (R10)(CX*1)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	JMP          loop594
+	JMP          loop608
 
-slow597:
+slow611:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane599
+	JHI  lane613
 	MOVQ (R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane599:
+lane613:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane600
+	JHI  lane614
 	MOVQ 4(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane600:
+lane614:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane601
+	JHI  lane615
 	MOVQ 8(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane601:
+lane615:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane602
+	JHI  lane616
 	MOVQ 12(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane602:
+lane616:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane603
+	JHI  lane617
 	MOVQ 16(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane603:
+lane617:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane604
+	JHI  lane618
 	MOVQ 20(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane604:
+lane618:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane605
+	JHI  lane619
 	MOVQ 24(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane605:
+lane619:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane606
+	JHI  lane620
 	MOVQ 28(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane606:
+lane620:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop594
+	JMP  loop608
 
-done598:
+done612:
 	ADDQ $0x01, DX
-	JMP  done593
+	JMP  done607
 
-masked592:
+masked606:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done608
+	JZ    done622
 
-loop607:
+loop621:
 	VMOVDQU (R12), Y0
 	VPTEST  Y0, Y0
-	JZ      done610
+	JZ      done624
 	CMPL    (R12), $0x00
-	JE      lane611
+	JE      lane625
 	MOVL    (SI), CX
 	CMPQ    CX, R11
-	JHI     lane611
+	JHI     lane625
 	MOVQ    (R8), BX
 	MOVW    BX, (R10)(CX*1)
 
-lane611:
+lane625:
 	CMPL 4(R12), $0x00
-	JE   lane612
+	JE   lane626
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane612
+	JHI  lane626
 	MOVQ 4(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane612:
+lane626:
 	CMPL 8(R12), $0x00
-	JE   lane613
+	JE   lane627
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane613
+	JHI  lane627
 	MOVQ 8(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane613:
+lane627:
 	CMPL 12(R12), $0x00
-	JE   lane614
+	JE   lane628
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane614
+	JHI  lane628
 	MOVQ 12(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane614:
+lane628:
 	CMPL 16(R12), $0x00
-	JE   lane615
+	JE   lane629
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane615
+	JHI  lane629
 	MOVQ 16(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane615:
+lane629:
 	CMPL 20(R12), $0x00
-	JE   lane616
+	JE   lane630
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane616
+	JHI  lane630
 	MOVQ 20(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane616:
+lane630:
 	CMPL 24(R12), $0x00
-	JE   lane617
+	JE   lane631
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane617
+	JHI  lane631
 	MOVQ 24(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane617:
+lane631:
 	CMPL 28(R12), $0x00
-	JE   lane618
+	JE   lane632
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane618
+	JHI  lane632
 	MOVQ 28(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane618:
-done610:
+lane632:
+done624:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop607
+	JNZ  loop621
 
-done608:
-	JMP done593
+done622:
+	JMP done607
 
-nothing591:
-done593:
+nothing605:
+done607:
 	VZEROUPPER
 	RET
 
@@ -9404,20 +9592,20 @@ TEXT ·avx2Store32(SB), NOSPLIT, $0-24
 	MOVQ    8(BX), R11
 	MOVQ    88(AX), BX
 	SUBQ    $0x04, R11
-	JCS     nothing619
+	JCS     nothing633
 	SUBQ    BX, R11
-	JCS     nothing619
+	JCS     nothing633
 	ADDQ    BX, R10
 	MOVL    $0xffffffff, BX
 	CMPQ    R11, BX
 	CMOVQHI BX, R11
 	MOVQ    64(AX), BX
 	TESTQ   BX, BX
-	JNE     masked620
+	JNE     masked634
 
-loop622:
+loop636:
 	SUBQ         $0x02, DX
-	JL           done626
+	JL           done640
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y0, Y1
@@ -9427,334 +9615,334 @@ loop622:
 	VPAND        Y1, Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow625
+	JNE          slow639
 	LEAQ         60(CX), BX
 	CMPQ         BX, R11
-	JHI          slow625
+	JHI          slow639
 	VMOVDQU      (R8), Y0
 	VMOVDQU      (R8)(R9*1), Y1
 	VMOVDQU      Y0, (R10)(CX*1)
 	VMOVDQU      Y1, 32(R10)(CX*1)
 	LEAQ         (SI)(DI*2), SI
 	LEAQ         (R8)(R9*2), R8
-	JMP          loop622
+	JMP          loop636
 
-slow625:
+slow639:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane627
+	JHI  lane641
 	MOVQ (R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane627:
+lane641:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane628
+	JHI  lane642
 	MOVQ 4(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane628:
+lane642:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane629
+	JHI  lane643
 	MOVQ 8(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane629:
+lane643:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane630
+	JHI  lane644
 	MOVQ 12(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane630:
+lane644:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane631
+	JHI  lane645
 	MOVQ 16(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane631:
+lane645:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane632
+	JHI  lane646
 	MOVQ 20(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane632:
+lane646:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane633
+	JHI  lane647
 	MOVQ 24(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane633:
+lane647:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane634
+	JHI  lane648
 	MOVQ 28(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane634:
+lane648:
 	MOVL (SI)(DI*1), CX
 	CMPQ CX, R11
-	JHI  lane635
+	JHI  lane649
 	MOVQ (R8)(R9*1), BX
 	MOVL BX, (R10)(CX*1)
 
-lane635:
+lane649:
 	MOVL 4(SI)(DI*1), CX
 	CMPQ CX, R11
-	JHI  lane636
+	JHI  lane650
 	MOVQ 4(R8)(R9*1), BX
 	MOVL BX, (R10)(CX*1)
 
-lane636:
+lane650:
 	MOVL 8(SI)(DI*1), CX
 	CMPQ CX, R11
-	JHI  lane637
+	JHI  lane651
 	MOVQ 8(R8)(R9*1), BX
 	MOVL BX, (R10)(CX*1)
 
-lane637:
+lane651:
 	MOVL 12(SI)(DI*1), CX
 	CMPQ CX, R11
-	JHI  lane638
+	JHI  lane652
 	MOVQ 12(R8)(R9*1), BX
 	MOVL BX, (R10)(CX*1)
 
-lane638:
+lane652:
 	MOVL 16(SI)(DI*1), CX
 	CMPQ CX, R11
-	JHI  lane639
+	JHI  lane653
 	MOVQ 16(R8)(R9*1), BX
 	MOVL BX, (R10)(CX*1)
 
-lane639:
+lane653:
 	MOVL 20(SI)(DI*1), CX
 	CMPQ CX, R11
-	JHI  lane640
+	JHI  lane654
 	MOVQ 20(R8)(R9*1), BX
 	MOVL BX, (R10)(CX*1)
 
-lane640:
+lane654:
 	MOVL 24(SI)(DI*1), CX
 	CMPQ CX, R11
-	JHI  lane641
+	JHI  lane655
 	MOVQ 24(R8)(R9*1), BX
 	MOVL BX, (R10)(CX*1)
 
-lane641:
+lane655:
 	MOVL 28(SI)(DI*1), CX
 	CMPQ CX, R11
-	JHI  lane642
+	JHI  lane656
 	MOVQ 28(R8)(R9*1), BX
 	MOVL BX, (R10)(CX*1)
 
-lane642:
+lane656:
 	LEAQ (SI)(DI*2), SI
 	LEAQ (R8)(R9*2), R8
-	JMP  loop622
+	JMP  loop636
 
-done626:
+done640:
 	ADDQ $0x02, DX
 
-loop643:
+loop657:
 	SUBQ         $0x01, DX
-	JL           done647
+	JL           done661
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow646
+	JNE          slow660
 	LEAQ         28(CX), BX
 	CMPQ         BX, R11
-	JHI          slow646
+	JHI          slow660
 	VMOVDQU      (R8), Y0
 	VMOVDQU      Y0, (R10)(CX*1)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	JMP          loop643
+	JMP          loop657
 
-slow646:
+slow660:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane648
+	JHI  lane662
 	MOVQ (R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane648:
+lane662:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane649
+	JHI  lane663
 	MOVQ 4(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane649:
+lane663:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane650
+	JHI  lane664
 	MOVQ 8(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane650:
+lane664:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane651
+	JHI  lane665
 	MOVQ 12(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane651:
+lane665:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane652
+	JHI  lane666
 	MOVQ 16(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane652:
+lane666:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane653
+	JHI  lane667
 	MOVQ 20(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane653:
+lane667:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane654
+	JHI  lane668
 	MOVQ 24(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane654:
+lane668:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane655
+	JHI  lane669
 	MOVQ 28(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane655:
+lane669:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop643
+	JMP  loop657
 
-done647:
+done661:
 	ADDQ $0x01, DX
-	JMP  done621
+	JMP  done635
 
-masked620:
+masked634:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done657
+	JZ    done671
 
-loop656:
+loop670:
 	VMOVDQU      (R12), Y0
 	VPTEST       Y0, Y0
-	JZ           done659
+	JZ           done673
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow658
+	JNE          slow672
 	LEAQ         28(CX), BX
 	CMPQ         BX, R11
-	JHI          slow658
+	JHI          slow672
 	VMOVDQU      (R8), Y1
 	VPMASKMOVD   Y1, Y0, (R10)(CX*1)
-	JMP          done659
+	JMP          done673
 
-slow658:
+slow672:
 	CMPL (R12), $0x00
-	JE   lane660
+	JE   lane674
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane660
+	JHI  lane674
 	MOVQ (R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane660:
+lane674:
 	CMPL 4(R12), $0x00
-	JE   lane661
+	JE   lane675
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane661
+	JHI  lane675
 	MOVQ 4(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane661:
+lane675:
 	CMPL 8(R12), $0x00
-	JE   lane662
+	JE   lane676
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane662
+	JHI  lane676
 	MOVQ 8(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane662:
+lane676:
 	CMPL 12(R12), $0x00
-	JE   lane663
+	JE   lane677
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane663
+	JHI  lane677
 	MOVQ 12(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane663:
+lane677:
 	CMPL 16(R12), $0x00
-	JE   lane664
+	JE   lane678
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane664
+	JHI  lane678
 	MOVQ 16(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane664:
+lane678:
 	CMPL 20(R12), $0x00
-	JE   lane665
+	JE   lane679
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane665
+	JHI  lane679
 	MOVQ 20(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane665:
+lane679:
 	CMPL 24(R12), $0x00
-	JE   lane666
+	JE   lane680
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane666
+	JHI  lane680
 	MOVQ 24(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane666:
+lane680:
 	CMPL 28(R12), $0x00
-	JE   lane667
+	JE   lane681
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane667
+	JHI  lane681
 	MOVQ 28(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane667:
-done659:
+lane681:
+done673:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop656
+	JNZ  loop670
 
-done657:
-	JMP done621
+done671:
+	JMP done635
 
-nothing619:
-done621:
+nothing633:
+done635:
 	VZEROUPPER
 	RET
 
@@ -9779,116 +9967,116 @@ TEXT ·avx2Store64(SB), NOSPLIT, $0-24
 	MOVQ    8(BX), R11
 	MOVQ    88(AX), BX
 	SUBQ    $0x08, R11
-	JCS     nothing668
+	JCS     nothing682
 	SUBQ    BX, R11
-	JCS     nothing668
+	JCS     nothing682
 	ADDQ    BX, R10
 	MOVL    $0xffffffff, BX
 	CMPQ    R11, BX
 	CMOVQHI BX, R11
 	MOVQ    64(AX), BX
 	TESTQ   BX, BX
-	JNE     masked669
+	JNE     masked683
 
-loop671:
+loop685:
 	SUBQ         $0x01, DX
-	JL           done675
+	JL           done689
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow674
+	JNE          slow688
 	LEAQ         56(CX), BX
 	CMPQ         BX, R11
-	JHI          slow674
+	JHI          slow688
 	VMOVDQU      (R8), Y0
 	VMOVDQU      32(R8), Y1
 	VMOVDQU      Y0, (R10)(CX*1)
 	VMOVDQU      Y1, 32(R10)(CX*1)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	JMP          loop671
+	JMP          loop685
 
-slow674:
+slow688:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane676
+	JHI  lane690
 	MOVQ (R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane676:
+lane690:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane677
+	JHI  lane691
 	MOVQ 8(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane677:
+lane691:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane678
+	JHI  lane692
 	MOVQ 16(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane678:
+lane692:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane679
+	JHI  lane693
 	MOVQ 24(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane679:
+lane693:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane680
+	JHI  lane694
 	MOVQ 32(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane680:
+lane694:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane681
+	JHI  lane695
 	MOVQ 40(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane681:
+lane695:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane682
+	JHI  lane696
 	MOVQ 48(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane682:
+lane696:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane683
+	JHI  lane697
 	MOVQ 56(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane683:
+lane697:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop671
+	JMP  loop685
 
-done675:
+done689:
 	ADDQ $0x01, DX
-	JMP  done670
+	JMP  done684
 
-masked669:
+masked683:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done685
+	JZ    done699
 
-loop684:
+loop698:
 	VMOVDQU      (R12), Y0
 	VPTEST       Y0, Y0
-	JZ           done687
+	JZ           done701
 	VPMOVSXDQ    (R12), Y0
 	VPMOVSXDQ    16(R12), Y1
 	MOVL         (SI), CX
@@ -9897,100 +10085,275 @@ loop684:
 	VPCMPEQD     (SI), Y2, Y2
 	VMOVMSKPS    Y2, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow686
+	JNE          slow700
 	LEAQ         56(CX), BX
 	CMPQ         BX, R11
-	JHI          slow686
+	JHI          slow700
 	VMOVDQU      (R8), Y2
 	VPMASKMOVQ   Y2, Y0, (R10)(CX*1)
 	VMOVDQU      32(R8), Y0
 	VPMASKMOVQ   Y0, Y1, 32(R10)(CX*1)
-	JMP          done687
+	JMP          done701
 
-slow686:
+slow700:
 	CMPL (R12), $0x00
-	JE   lane688
+	JE   lane702
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane688
+	JHI  lane702
 	MOVQ (R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane688:
+lane702:
 	CMPL 4(R12), $0x00
-	JE   lane689
+	JE   lane703
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane689
+	JHI  lane703
 	MOVQ 8(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane689:
+lane703:
 	CMPL 8(R12), $0x00
-	JE   lane690
+	JE   lane704
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane690
+	JHI  lane704
 	MOVQ 16(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane690:
+lane704:
 	CMPL 12(R12), $0x00
-	JE   lane691
+	JE   lane705
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane691
+	JHI  lane705
 	MOVQ 24(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane691:
+lane705:
 	CMPL 16(R12), $0x00
-	JE   lane692
+	JE   lane706
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane692
+	JHI  lane706
 	MOVQ 32(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane692:
+lane706:
 	CMPL 20(R12), $0x00
-	JE   lane693
+	JE   lane707
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane693
+	JHI  lane707
 	MOVQ 40(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane693:
+lane707:
 	CMPL 24(R12), $0x00
-	JE   lane694
+	JE   lane708
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane694
+	JHI  lane708
 	MOVQ 48(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane694:
+lane708:
 	CMPL 28(R12), $0x00
-	JE   lane695
+	JE   lane709
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane695
+	JHI  lane709
 	MOVQ 56(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane695:
-done687:
+lane709:
+done701:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop684
+	JNZ  loop698
 
-done685:
-	JMP done670
+done699:
+	JMP done684
 
-nothing668:
-done670:
+nothing682:
+done684:
+	VZEROUPPER
+	RET
+
+// func avx2Split(whenTrue_Base uintptr, whenTrue_Step uintptr, whenFalse_Base uintptr, whenFalse_Step uintptr, exec_Base uintptr, exec_Step uintptr, condition_Base uintptr, condition_Step uintptr, first int, n int)
+// Requires: AVX, AVX2
+TEXT ·avx2Split(SB), NOSPLIT, $0-80
+	MOVQ  first+64(FP), AX
+	MOVQ  n+72(FP), CX
+	MOVQ  whenTrue_Base+0(FP), DX
+	MOVQ  whenTrue_Step+8(FP), BX
+	MOVQ  AX, SI
+	IMULQ BX, SI
+	ADDQ  SI, DX
+	MOVQ  whenFalse_Base+16(FP), SI
+	MOVQ  whenFalse_Step+24(FP), DI
+	MOVQ  AX, R8
+	IMULQ DI, R8
+	ADDQ  R8, SI
+	MOVQ  exec_Base+32(FP), R8
+	MOVQ  exec_Step+40(FP), R9
+	MOVQ  AX, R10
+	IMULQ R9, R10
+	ADDQ  R10, R8
+	MOVQ  condition_Base+48(FP), R10
+	MOVQ  condition_Step+56(FP), R11
+	IMULQ R11, AX
+	ADDQ  AX, R10
+	TESTQ CX, CX
+	JZ    done711
+
+loop710:
+	VMOVDQU (R8), Y0
+	VMOVDQU (R10), Y1
+	VPAND   Y0, Y1, Y2
+	VPOR    (DX), Y2, Y2
+	VMOVDQU Y2, (DX)
+	VPANDN  Y0, Y1, Y0
+	VPOR    (SI), Y0, Y0
+	VMOVDQU Y0, (SI)
+	ADDQ    BX, DX
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	ADDQ    R11, R10
+	DECQ    CX
+	JNZ     loop710
+
+done711:
+	VZEROUPPER
+	RET
+
+// func avx2OrInto(dst_Base uintptr, dst_Step uintptr, src_Base uintptr, src_Step uintptr, first int, n int)
+// Requires: AVX, AVX2
+TEXT ·avx2OrInto(SB), NOSPLIT, $0-48
+	MOVQ  first+32(FP), AX
+	MOVQ  n+40(FP), CX
+	MOVQ  dst_Base+0(FP), DX
+	MOVQ  dst_Step+8(FP), BX
+	MOVQ  AX, SI
+	IMULQ BX, SI
+	ADDQ  SI, DX
+	MOVQ  src_Base+16(FP), SI
+	MOVQ  src_Step+24(FP), DI
+	IMULQ DI, AX
+	ADDQ  AX, SI
+	TESTQ CX, CX
+	JZ    done713
+
+loop712:
+	VMOVDQU (SI), Y0
+	VPOR    (DX), Y0, Y0
+	VMOVDQU Y0, (DX)
+	ADDQ    BX, DX
+	ADDQ    DI, SI
+	DECQ    CX
+	JNZ     loop712
+
+done713:
+	VZEROUPPER
+	RET
+
+// func avx2Take(dst_Base uintptr, dst_Step uintptr, src_Base uintptr, src_Step uintptr, n int) (first int, last int, full bool)
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2Take(SB), NOSPLIT, $0-57
+	MOVQ  dst_Base+0(FP), AX
+	MOVQ  dst_Step+8(FP), CX
+	MOVQ  src_Base+16(FP), DX
+	MOVQ  src_Step+24(FP), BX
+	VPXOR Y0, Y0, Y0
+	MOVQ  n+32(FP), SI
+	XORL  DI, DI
+	XORL  R8, R8
+	XORL  R9, R9
+	XORL  R10, R10
+	TESTQ SI, SI
+	JZ    done715
+
+loop714:
+	VMOVDQU   (DX), Y1
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y0, (DX)
+	VMOVMSKPS Y1, R11
+	INCQ      DI
+	TESTL     R11, R11
+	JZ        next716
+	POPCNTL   R11, R11
+	LEAQ      -1(DI), R12
+	TESTQ     R9, R9
+	CMOVQEQ   R12, R8
+	MOVQ      DI, R9
+	ADDQ      R11, R10
+
+next716:
+	ADDQ CX, AX
+	ADDQ BX, DX
+	DECQ SI
+	JNZ  loop714
+
+done715:
+	MOVQ    R9, R12
+	SUBQ    R8, R12
+	SHLQ    $0x03, R12
+	XORL    AX, AX
+	CMPQ    R10, R12
+	SETEQ   AL
+	TESTQ   R9, R9
+	CMOVQEQ R9, AX
+	MOVQ    R8, first+40(FP)
+	MOVQ    R9, last+48(FP)
+	MOVB    AL, full+56(FP)
+	VZEROUPPER
+	RET
+
+// func avx2Active(mask_Base uintptr, mask_Step uintptr, n int) (first int, last int, full bool)
+// Requires: AVX, CMOV, POPCNT
+TEXT ·avx2Active(SB), NOSPLIT, $0-41
+	MOVQ  mask_Base+0(FP), AX
+	MOVQ  mask_Step+8(FP), CX
+	MOVQ  n+16(FP), DX
+	XORL  BX, BX
+	XORL  SI, SI
+	XORL  DI, DI
+	XORL  R8, R8
+	TESTQ DX, DX
+	JZ    done718
+
+loop717:
+	VMOVDQU   (AX), Y0
+	VMOVMSKPS Y0, R9
+	INCQ      BX
+	TESTL     R9, R9
+	JZ        next719
+	POPCNTL   R9, R9
+	LEAQ      -1(BX), R10
+	TESTQ     DI, DI
+	CMOVQEQ   R10, SI
+	MOVQ      BX, DI
+	ADDQ      R9, R8
+
+next719:
+	ADDQ CX, AX
+	DECQ DX
+	JNZ  loop717
+
+done718:
+	MOVQ    DI, R10
+	SUBQ    SI, R10
+	SHLQ    $0x03, R10
+	XORL    AX, AX
+	CMPQ    R8, R10
+	SETEQ   AL
+	TESTQ   DI, DI
+	CMOVQEQ DI, AX
+	MOVQ    SI, first+24(FP)
+	MOVQ    DI, last+32(FP)
+	MOVB    AL, full+40(FP)
 	VZEROUPPER
 	RET

@@ -27,6 +27,7 @@ func (g *generator) binary(width int, list ...named) {
 func (g *generator) moves() {
 	for _, width := range []int{32, 64} {
 		suffix := suffix(width)
+		g.moveMasked("MoveMasked"+suffix, width)
 		g.each("Move"+suffix, width, one, func(_ *chunk, a vector, _ int) vector { return a })
 		g.each("Select"+suffix, width, three, func(k *chunk, a vector, half int) vector {
 			if width == 64 {
@@ -35,6 +36,33 @@ func (g *generator) moves() {
 			return k.blend(k.load(2, 0), a, k.load(1, 0))
 		})
 	}
+}
+
+// moveMasked writes a kernel with two loops, one for where there is a mask.
+func (g *generator) moveMasked(op string, width int) {
+	g.begin(op)
+	args, masked := g.Load(g.Param("a"), g.GP64()), g.label("masked")
+	g.CMPQ(operand.Mem{Base: args, Disp: argsMask}, operand.U8(0))
+	g.JNE(operand.LabelRef(masked))
+	g.loop(args, shape{width, one, 2}, func(k *chunk) {
+		for half := range width / 32 {
+			k.store(k.load(0, half), half)
+		}
+	})
+	g.VZEROUPPER()
+	g.RET()
+	g.Label(masked)
+	g.loop(args, shape{width, []int{argsA, argsMask}, 2}, func(k *chunk) {
+		for half := range width / 32 {
+			if width == 64 {
+				k.store(k.blend64(k.y(k.VPMOVSXDQ, k.quarter(1, half)), k.source(0, half), k.y(k.VMOVDQU, k.target(half))), half)
+			} else {
+				k.store(k.blend(k.load(1, 0), k.source(0, 0), k.y(k.VMOVDQU, k.target(0))), 0)
+			}
+		}
+	})
+	g.VZEROUPPER()
+	g.RET()
 }
 
 func suffix(width int) string {

@@ -26,6 +26,7 @@ type generator struct {
 	*build.Context
 	constants map[string]operand.Mem
 	kernels   []string // the ops that have one
+	helpers   []helper
 	labels    int
 }
 

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// helper is a function that is no kernel of an op: a field of kernel.Set.
+type helper struct {
+	field, signature string
+}
+
+// masks writes what the executor does with masks. Registers are passed as two words each, whose names are those by which
+// go vet knows the members.
+func (g *generator) masks() {
+	g.split()
+	g.orInto()
+	g.take()
+	g.active()
+}
+
+// helper begins a function. assembly is its signature with registers as words.
+func (g *generator) helper(field, signature, assembly string) {
+	g.Function(function(field))
+	g.Attributes(attr.NOSPLIT)
+	g.SignatureExpr(assembly)
+	g.helpers = append(g.helpers, helper{field, signature})
+}
+
+// parameter loads the address of a chunk of a register that is a parameter, and its step.
+func (g *generator) parameter(name string, first reg.Register) stream {
+	s := stream{base: g.GP64(), step: g.GP64()}
+	g.Load(g.Param(name+"_Base"), s.base)
+	g.Load(g.Param(name+"_Step"), s.step)
+	if first != nil {
+		offset := g.GP64()
+		g.MOVQ(first, offset)
+		g.IMULQ(s.step, offset)
+		g.ADDQ(offset, s.base)
+	}
+	return s
+}
+
+func registers(names ...string) string {
+	list := ""
+	for _, name := range names {
+		list += fmt.Sprintf("%s_Base, %[1]s_Step uintptr, ", name)
+	}
+	return list
+}
+
+// chunks writes a loop.
+func (g *generator) chunks(count reg.Register, streams []stream, body func()) {
+	loop, done := g.label("loop"), g.label("done")
+	g.TESTQ(count, count)
+	g.JZ(operand.LabelRef(done))
+	g.Label(loop)
+	body()
+	for _, s := range streams {
+		g.ADDQ(s.step, s.base)
+	}
+	g.DECQ(count)
+	g.JNZ(operand.LabelRef(loop))
+	g.Label(done)
+}
+
+func (s stream) chunk() operand.Mem { return operand.Mem{Base: s.base} }
+
+func (g *generator) split() {
+	g.helper("Split", "func(whenTrue, whenFalse, exec, condition Register, first, n int)",
+		"func("+registers("whenTrue", "whenFalse", "exec", "condition")+"first, n int)")
+	first, count := g.Load(g.Param("first"), g.GP64()), g.Load(g.Param("n"), g.GP64())
+	whenTrue, whenFalse := g.parameter("whenTrue", first), g.parameter("whenFalse", first)
+	exec, condition := g.parameter("exec", first), g.parameter("condition", first)
+	g.chunks(count, []stream{whenTrue, whenFalse, exec, condition}, func() {
+		e, c := g.y(g.VMOVDQU, exec.chunk()), g.y(g.VMOVDQU, condition.chunk())
+		g.VMOVDQU(g.y(g.VPOR, whenTrue.chunk(), g.y(g.VPAND, e, c)), whenTrue.chunk())
+		g.VMOVDQU(g.y(g.VPOR, whenFalse.chunk(), g.y(g.VPANDN, e, c)), whenFalse.chunk())
+	})
+	g.VZEROUPPER()
+	g.RET()
+}
+
+func (g *generator) orInto() {
+	g.helper("OrInto", "func(dst, src Register, first, n int)", "func("+registers("dst", "src")+"first, n int)")
+	first, count := g.Load(g.Param("first"), g.GP64()), g.Load(g.Param("n"), g.GP64())
+	dst, src := g.parameter("dst", first), g.parameter("src", first)
+	g.chunks(count, []stream{dst, src}, func() {
+		g.VMOVDQU(g.y(g.VPOR, dst.chunk(), g.y(g.VMOVDQU, src.chunk())), dst.chunk())
+	})
+	g.VZEROUPPER()
+	g.RET()
+}
+
+func (g *generator) take() {
+	g.helper("Take", "func(dst, src Register, n int) (first, last int, full bool)",
+		"func("+registers("dst", "src")+"n int) (first, last int, full bool)")
+	dst, src := g.parameter("dst", nil), g.parameter("src", nil)
+	zero := g.zero()
+	g.survey([]stream{dst, src}, func() vector {
+		lanes := g.y(g.VMOVDQU, src.chunk())
+		g.VMOVDQU(lanes, dst.chunk())
+		g.VMOVDQU(zero, src.chunk())
+		return lanes
+	})
+}
+
+func (g *generator) active() {
+	g.helper("Active", "func(mask Register, n int) (first, last int, full bool)",
+		"func("+registers("mask")+"n int) (first, last int, full bool)")
+	mask := g.parameter("mask", nil)
+	g.survey([]stream{mask}, func() vector { return g.y(g.VMOVDQU, mask.chunk()) })
+}
+
+// survey writes the loop that finds the first and the last chunk with a set lane and counts the set lanes, and the end of
+// the function.
+func (g *generator) survey(streams []stream, chunk func() vector) {
+	count := g.Load(g.Param("n"), g.GP64())
+	i, first, last, set, bits, spare := g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64()
+	for _, r := range []reg.GPVirtual{i, first, last, set} {
+		g.XORL(r.As32(), r.As32())
+	}
+	g.chunks(count, streams, func() {
+		next := g.label("next")
+		g.VMOVMSKPS(chunk(), bits.As32())
+		g.INCQ(i)
+		g.TESTL(bits.As32(), bits.As32())
+		g.JZ(operand.LabelRef(next))
+		g.POPCNTL(bits.As32(), bits.As32())
+		g.LEAQ(operand.Mem{Base: i, Disp: -1}, spare)
+		g.TESTQ(last, last)
+		g.CMOVQEQ(spare, first)
+		g.MOVQ(i, last)
+		g.ADDQ(bits, set)
+		g.Label(next)
+	})
+	full := g.GP64()
+	g.MOVQ(last, spare)
+	g.SUBQ(first, spare)
+	g.SHLQ(operand.U8(3), spare)
+	g.XORL(full.As32(), full.As32())
+	g.CMPQ(set, spare)
+	g.SETEQ(full.As8())
+	g.TESTQ(last, last)
+	g.CMOVQEQ(last, full)
+	g.Store(first, g.ReturnIndex(0))
+	g.Store(last, g.ReturnIndex(1))
+	g.Store(full.As8(), g.ReturnIndex(2))
+	g.VZEROUPPER()
+	g.RET()
+}
