@@ -427,3 +427,52 @@ func TestDescriptorSetLayouts(t *testing.T) {
 	wantReports(t, "broken rules", "VUID-VkDescriptorSetLayoutCreateInfo-binding-00279", "VUID-VkDescriptorSetLayoutCreateInfo-binding-00279",
 		"VUID-VkDescriptorSetLayoutBindingFlagsCreateInfo-bindingCount-03002")
 }
+
+// Required minima of the chapter "Limits" for devices with the features of descriptor indexing, inline uniform blocks
+// and push descriptors.
+func TestDescriptorProperties(t *testing.T) {
+	i := testInstance(t, nil)
+	chain, structs := chainOf(t, []vk.StructureType{
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_INLINE_UNIFORM_BLOCK_PROPERTIES,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_PROPERTIES_EXT,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES,
+	}, 0xaa)
+	out := vk.PhysicalDeviceProperties2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, PNext: chain}
+	getPhysicalDeviceProperties2(i.physical.handle, &out)
+	late := propertiesOf[vk.PhysicalDeviceDescriptorIndexingProperties](structs, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES)
+	l := &out.Properties.Limits
+	for name, pair := range map[string][2]uint32{ // what is updated after bind, and the same without
+		"samplers":         {late.MaxPerStageDescriptorUpdateAfterBindSamplers, l.MaxPerStageDescriptorSamplers},
+		"uniform buffers":  {late.MaxPerStageDescriptorUpdateAfterBindUniformBuffers, l.MaxPerStageDescriptorUniformBuffers},
+		"storage buffers":  {late.MaxPerStageDescriptorUpdateAfterBindStorageBuffers, l.MaxPerStageDescriptorStorageBuffers},
+		"sampled images":   {late.MaxPerStageDescriptorUpdateAfterBindSampledImages, l.MaxPerStageDescriptorSampledImages},
+		"storage images":   {late.MaxPerStageDescriptorUpdateAfterBindStorageImages, l.MaxPerStageDescriptorStorageImages},
+		"resources":        {late.MaxPerStageUpdateAfterBindResources, l.MaxPerStageResources},
+		"samplers of sets": {late.MaxDescriptorSetUpdateAfterBindSamplers, l.MaxDescriptorSetSamplers},
+		"uniform of sets":  {late.MaxDescriptorSetUpdateAfterBindUniformBuffers, l.MaxDescriptorSetUniformBuffers},
+		"storage of sets":  {late.MaxDescriptorSetUpdateAfterBindStorageBuffers, l.MaxDescriptorSetStorageBuffers},
+		"images of sets":   {late.MaxDescriptorSetUpdateAfterBindSampledImages, l.MaxDescriptorSetSampledImages},
+	} {
+		if pair[0] < 500000 || pair[0] < pair[1] {
+			t.Errorf("%s: %d after bind, %d without", name, pair[0], pair[1])
+		}
+	}
+	if late.MaxUpdateAfterBindDescriptorsInAllPools < 500000 ||
+		late.MaxDescriptorSetUpdateAfterBindUniformBuffersDynamic < l.MaxDescriptorSetUniformBuffersDynamic ||
+		late.MaxDescriptorSetUpdateAfterBindStorageBuffersDynamic < l.MaxDescriptorSetStorageBuffersDynamic {
+		t.Errorf("%+v", late)
+	}
+	blocks := propertiesOf[vk.PhysicalDeviceInlineUniformBlockProperties](structs, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_INLINE_UNIFORM_BLOCK_PROPERTIES)
+	v13 := propertiesOf[vk.PhysicalDeviceVulkan13Properties](structs, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES)
+	if blocks.MaxInlineUniformBlockSize < 256 || blocks.MaxPerStageDescriptorInlineUniformBlocks < 4 || blocks.MaxDescriptorSetInlineUniformBlocks < 4 ||
+		v13.MaxInlineUniformTotalSize < 256 {
+		t.Errorf("%+v, total %d", blocks, v13.MaxInlineUniformTotalSize)
+	}
+	if n := propertiesOf[vk.PhysicalDevicePushDescriptorProperties](structs, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES).MaxPushDescriptors; n < 32 {
+		t.Errorf("maxPushDescriptors %d", n)
+	}
+	robust := propertiesOf[vk.PhysicalDeviceRobustness2PropertiesKHR](structs, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_PROPERTIES_EXT)
+	if s, u := robust.RobustStorageBufferAccessSizeAlignment, robust.RobustUniformBufferAccessSizeAlignment; s != 1 && s != 4 || u == 0 || u > 256 || u&(u-1) != 0 {
+		t.Errorf("%+v", robust)
+	}
+}

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"farside/internal/descriptor"
 	"farside/internal/exec"
 	"farside/internal/sampling"
 	"farside/internal/transfer"
@@ -17,6 +18,8 @@ const (
 	minOffsetAlignment = 16
 	// maxTexelBufferElements lets a view of the widest texels reach 2 GiB.
 	maxTexelBufferElements = 1 << 27
+	// maxDynamicBuffers: the offset of each is recorded with every vkCmdBindDescriptorSets.
+	maxDynamicBuffers = 1024
 	// Workgroups of more invocations would run, but gain nothing over more workgroups.
 	maxComputeWorkGroupInvocations = 1024
 	maxComputeSharedMemorySize     = 64 << 10
@@ -43,27 +46,27 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		BufferImageGranularity:   1, // buffers and images lie in memory alike, byte by byte
 		SparseAddressSpaceSize:   0, // no sparse binding
 
-		// Descriptors and shaders: required minima, none exist yet.
+		// Descriptors: they lie in plain memory, in which nothing sets one type apart from another.
 		MaxUniformBufferRange:                 1 << 16,
 		MaxStorageBufferRange:                 1<<32 - 1,
 		MaxPushConstantsSize:                  maxPushConstantsSize,
 		MaxSamplerAllocationCount:             4000,
 		MaxBoundDescriptorSets:                maxBoundDescriptorSets,
-		MaxPerStageDescriptorSamplers:         16,
-		MaxPerStageDescriptorUniformBuffers:   12,
-		MaxPerStageDescriptorStorageBuffers:   4,
-		MaxPerStageDescriptorSampledImages:    16,
-		MaxPerStageDescriptorStorageImages:    4,
-		MaxPerStageDescriptorInputAttachments: 4,
-		MaxPerStageResources:                  128,
-		MaxDescriptorSetSamplers:              96,
-		MaxDescriptorSetUniformBuffers:        72,
-		MaxDescriptorSetUniformBuffersDynamic: 8,
-		MaxDescriptorSetStorageBuffers:        24,
-		MaxDescriptorSetStorageBuffersDynamic: 4,
-		MaxDescriptorSetSampledImages:         96,
-		MaxDescriptorSetStorageImages:         24,
-		MaxDescriptorSetInputAttachments:      4,
+		MaxPerStageDescriptorSamplers:         descriptor.MaxDescriptors,
+		MaxPerStageDescriptorUniformBuffers:   descriptor.MaxDescriptors,
+		MaxPerStageDescriptorStorageBuffers:   descriptor.MaxDescriptors,
+		MaxPerStageDescriptorSampledImages:    descriptor.MaxDescriptors,
+		MaxPerStageDescriptorStorageImages:    descriptor.MaxDescriptors,
+		MaxPerStageDescriptorInputAttachments: descriptor.MaxDescriptors,
+		MaxPerStageResources:                  descriptor.MaxDescriptors,
+		MaxDescriptorSetSamplers:              descriptor.MaxDescriptors,
+		MaxDescriptorSetUniformBuffers:        descriptor.MaxDescriptors,
+		MaxDescriptorSetUniformBuffersDynamic: maxDynamicBuffers,
+		MaxDescriptorSetStorageBuffers:        descriptor.MaxDescriptors,
+		MaxDescriptorSetStorageBuffersDynamic: maxDynamicBuffers,
+		MaxDescriptorSetSampledImages:         descriptor.MaxDescriptors,
+		MaxDescriptorSetStorageImages:         descriptor.MaxDescriptors,
+		MaxDescriptorSetInputAttachments:      descriptor.MaxDescriptors,
 
 		// Vertex input and output: required minima. Tessellation, geometry shaders and dual-source blending are
 		// features that are not supported: 0.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"farside/internal/descriptor"
 	"farside/internal/vk"
 	"farside/memory"
 )
@@ -30,8 +31,8 @@ const (
 	minSubgroupSize              = 4
 	maxSubgroupSize              = 128
 	maxComputeWorkgroupSubgroups = maxComputeWorkGroupInvocations / minSubgroupSize
-	// maxPerSetDescriptors is the required minimum.
-	maxPerSetDescriptors = 1024
+	// maxPerSetDescriptors, of all types together; required are 1024.
+	maxPerSetDescriptors = descriptor.MaxDescriptors
 )
 
 func getPhysicalDeviceProperties(h vk.PhysicalDevice, out *vk.PhysicalDeviceProperties) {
@@ -54,6 +55,7 @@ func getPhysicalDeviceProperties2(h vk.PhysicalDevice, out *vk.PhysicalDevicePro
 	p.coreProperties(out)
 	p.memoryRelatedProperties(out)
 	shaderProperties(out)
+	descriptorProperties(out)
 }
 
 func (p *physicalDevice) properties(out *vk.PhysicalDeviceProperties) {
@@ -174,7 +176,7 @@ func (p *physicalDevice) memoryRelatedProperties(out *vk.PhysicalDevicePropertie
 	}
 }
 
-// shaderProperties fills the structures about shaders, descriptors and attachments. None of these features is
+// shaderProperties fills the structures about shaders and attachments. None of these features is
 // supported: they are 0 throughout, with the exceptions that a 0 would make illegal.
 func shaderProperties(out *vk.PhysicalDeviceProperties2) {
 	chain := out.PNext
@@ -189,12 +191,6 @@ func shaderProperties(out *vk.PhysicalDeviceProperties2) {
 	}
 	if s := vk.Find[vk.PhysicalDeviceSamplerFilterMinmaxProperties](chain); s != nil {
 		*s = vk.PhysicalDeviceSamplerFilterMinmaxProperties{SType: s.SType, PNext: s.PNext}
-	}
-	if s := vk.Find[vk.PhysicalDeviceDescriptorIndexingProperties](chain); s != nil {
-		*s = vk.PhysicalDeviceDescriptorIndexingProperties{SType: s.SType, PNext: s.PNext}
-	}
-	if s := vk.Find[vk.PhysicalDeviceInlineUniformBlockProperties](chain); s != nil {
-		*s = vk.PhysicalDeviceInlineUniformBlockProperties{SType: s.SType, PNext: s.PNext}
 	}
 	if s := vk.Find[vk.PhysicalDeviceSubgroupSizeControlProperties](chain); s != nil {
 		*s = vk.PhysicalDeviceSubgroupSizeControlProperties{SType: s.SType, PNext: s.PNext,
