@@ -115,6 +115,9 @@ func (p *Program) instruction(in *Inst) string {
 		}
 		return fmt.Sprintf("again %d if %v%s", in.Target, in.Dst, loop)
 	case Barrier:
+		if in.Immediate == 1 {
+			return "barrier of the workgroup"
+		}
 		return "barrier"
 	case CallImage:
 		return p.imageText(&p.Images[in.Index])

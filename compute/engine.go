@@ -18,6 +18,7 @@ type engine struct {
 	privates []privateArray
 	estimate uint64 // nanoseconds of a workgroup, roughly
 	chunks   int
+	delays   bool // some additions are done later
 	workers  sync.Pool
 	runs     sync.Pool
 }
@@ -31,6 +32,8 @@ const (
 	actMasked                   // a kernel on the active chunks that looks at the mask
 	actBased                    // as actMasked, with a base
 	actBasedOnce
+	actDelayed // an addition that is done later
+	actFlushed // as access, after the additions that wait
 	actDynamic
 	actPhysical
 	actJump
@@ -42,6 +45,7 @@ const (
 	actAgain
 	actBack // Again without a mask
 	actBarrier
+	actNothing
 	actImage
 	actSubgroup
 	actPrint
@@ -159,6 +163,9 @@ func (e *engine) translate(p *Program) error {
 			}
 		case Barrier:
 			s.act = actBarrier
+			if in.Immediate == 1 {
+				s.act = actNothing // the invocations of a workgroup see each other's accesses in order anyway
+			}
 		case ArrayLength:
 			s.act = actLength
 		case CallImage:
@@ -175,7 +182,10 @@ func (e *engine) translate(p *Program) error {
 		switch in.Code {
 		case Kernel, Assign, Access, AccessPhysical, AccessPrivate:
 			if s.run = e.kernels.Ops[op]; s.run == nil {
-				return fmt.Errorf("instruction %d: there is no kernel %d", i, op)
+				return fmt.Errorf("instruction %d: there is no kernel %v", i, op)
+			}
+			if in.Code == Access && !in.Dynamic && updates(op) {
+				e.chooseAtomic(p, s)
 			}
 		}
 	}
@@ -192,6 +202,19 @@ func (e *engine) translate(p *Program) error {
 		e.estimate *= 10
 	}
 	return nil
+}
+
+// chooseAtomic finds what is faster than an atomic and does the same. Shared memory is only the worker's. An addition whose
+// result nobody wants can wait until something orders it: Barrier, another access to the same memory, or that the
+// worker is done.
+func (e *engine) chooseAtomic(p *Program, s *step) {
+	switch {
+	case p.Slots[s.index].Kind == SlotShared:
+		s.run = kernel.Unshared(s.inst.Op)
+	case s.inst.Op == kernel.AtomicAddI32 && s.inst.Dst.Size == 0:
+		s.act = actDelayed
+		e.delays = true
+	}
 }
 
 func loads(op kernel.Op) bool {

@@ -60,7 +60,8 @@ const (
 	// Access is a kernel of memory: Op on Slots[Index], or on element C of Resources[Index] if Dynamic (C may vary), masked
 	// by the execution mask where that is not full. A is the offset, B the value of stores; Base is none or a uniform I32,
 	// which is zero-extended and added to Immediate. Atomics have B and, for CompareExchange, D as the comparator.
-	// Dst is uniform if A and C are: all lanes load the same.
+	// Dst is uniform if A and C are: all lanes load the same. Accesses, atomics too, order nothing: one with semantics has a
+	// Barrier before it if it releases, and behind it if it acquires. An atomic without Dst may be done later.
 	Access
 	// AccessPhysical is a kernel of physical memory; AccessPrivate of private memory, which is the registers from C on.
 	AccessPhysical
@@ -81,7 +82,8 @@ const (
 	// Again goes to Target if a lane is set in the mask Dst: the end of a loop. Loops[Index] is its name. A jump backwards
 	// has an Again with a Dst of none before it, which only looks at the watchdog.
 	Again
-	// Barrier orders the accesses to memory.
+	// Barrier orders the accesses to memory. One with the Immediate 1 does that only for the workgroup itself, since the
+	// scope of its memory semantics is no wider, or they are of shared memory alone.
 	Barrier
 	// CallImage does Images[Index], CallSubgroup Subgroups[Index], CallPrint Prints[Index].
 	CallImage

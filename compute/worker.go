@@ -1,6 +1,10 @@
 package compute
 
-import "farside/compute/internal/kernel"
+import (
+	"slices"
+
+	"farside/compute/internal/kernel"
+)
 
 // resolve asks the bindings what the slots refer to.
 func (r *run) resolve() {
@@ -33,10 +37,43 @@ func (w *worker) begin(r *run) {
 		}
 	}
 	w.beginBuiltins()
+	if w.adds != nil {
+		w.beginAdds()
+	}
+}
+
+// beginAdds finds the accesses that must not overlook additions that wait: those of memory that these are to, or of
+// bytes that are also part of it. What happens to other memory tells nobody whether an addition has been done, as long as
+// nothing orders the two.
+func (w *worker) beginAdds() {
+	var delayed []kernel.Memory
+	for i := range w.steps {
+		if w.steps[i].act == actDelayed {
+			delayed = append(delayed, w.slots[w.steps[i].index])
+		}
+	}
+	for i := range w.steps {
+		s := &w.steps[i]
+		s.act = w.program.engine.steps[i].act
+		if s.inst.Code != Access || s.inst.Dynamic || s.act == actDelayed || w.program.Slots[s.index].Kind != SlotBuffer {
+			continue
+		}
+		if updates(s.inst.Op) || slices.ContainsFunc(delayed, w.slots[s.index].Overlaps) {
+			s.act = actFlushed
+		}
+	}
+}
+
+// flush does the additions that wait.
+func (w *worker) flush() {
+	if w.adds != nil {
+		w.adds.Flush()
+	}
 }
 
 // end forgets the dispatch: memory that is not Go's may be given back now.
 func (w *worker) end() {
+	w.flush()
 	w.run = nil
 	clear(w.slots)
 	w.dynamic.forget()
@@ -68,6 +105,7 @@ func (w *worker) tick(loop int32) bool {
 	w.ticks--
 	if w.ticks <= 0 {
 		w.ticks = ticks
+		w.flush() // somebody may wait for them in a loop
 		if stop := w.run.Stop; stop != nil && stop() {
 			w.run.stop(loop)
 			return true
@@ -174,9 +212,19 @@ func (w *worker) execute() bool {
 		case actBasedOnce:
 			s.args.Immediate = s.immediate()
 			s.run(&s.args, 0, 1)
+		case actDelayed:
+			s.args.Mask = w.mask
+			s.args.Immediate = s.immediate()
+			w.adds.Add(&s.args, w.active.first, w.active.end-w.active.first)
+		case actFlushed:
+			w.adds.Flush()
+			s.args.Immediate = s.immediate()
+			w.access(s)
 		case actDynamic:
+			w.flush()
 			w.accessDynamic(s)
 		case actPhysical:
+			w.flush()
 			w.accessPhysical(s)
 		case actJump:
 			next = int(s.target)
@@ -208,8 +256,11 @@ func (w *worker) execute() bool {
 				return false
 			}
 		case actBarrier:
+			w.flush()
 			w.fence.Add(1)
+		case actNothing:
 		case actImage:
+			w.flush()
 			w.image(&w.program.Images[s.index])
 		case actSubgroup:
 			w.subgroup(&w.program.Subgroups[s.index])

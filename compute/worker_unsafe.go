@@ -34,6 +34,7 @@ type worker struct {
 
 	builtins builtins
 	dynamic  dynamic
+	adds     *kernel.Adds // nil if the program has none that wait
 }
 
 // pending is a mask register that collects lanes for an Enter or Again.
@@ -92,6 +93,9 @@ func newWorker(p *Program) *worker {
 		w.full[i] = ^uint32(0)
 	}
 	w.touched = true
+	if e.delays {
+		w.adds = new(kernel.Adds)
+	}
 	w.bindBuiltins()
 	return w
 }

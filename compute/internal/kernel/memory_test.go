@@ -139,8 +139,12 @@ func TestAccesses(t *testing.T) {
 		for name, a := range accesses() {
 			t.Run(s.Name+"/"+name, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(4, uint64(a.op)))
-				for range 400 {
-					a.check(t, s.Ops[a.op], random)
+				for round := range 400 {
+					if round%2 == 1 && a.atomic != nil {
+						a.check(t, Unshared(a.op), random)
+					} else {
+						a.check(t, s.Ops[a.op], random)
+					}
 					if t.Failed() {
 						return
 					}
@@ -364,6 +368,51 @@ func TestAtomicsOfThreads(t *testing.T) {
 		const sum = 4 * 100 * chunks * Width
 		if words[0] != sum || math.Float64frombits(words[1]) != sum/2 {
 			t.Errorf("%s: the sums are %d and %v, not %d and %v", s.Name, words[0], math.Float64frombits(words[1]), sum, sum/2)
+		}
+	}
+}
+
+// What is added later is the same sums, also of more words than are kept.
+func TestAdds(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 6))
+	words, want := make([]uint32, 5000), make([]uint32, 5000)
+	memory := Memory{Base: unsafe.Pointer(&words[0]), Size: uint64(4 * len(words))}
+	var adds Adds
+	for round := range 300 {
+		f := newFile()
+		args := Args{A: f.register(32, false), B: f.register(32, round%2 == 0), Memory: &memory}
+		if round%3 == 0 {
+			args.Mask = f.register(32, false)
+			fill(args.Mask, 32, func() uint64 { return value(random, kindMask) })
+		}
+		if round%4 == 0 {
+			args.Immediate = uint64(random.IntN(20))
+		}
+		shared := uint64(random.IntN(6000))
+		fill(args.A, 32, func() uint64 {
+			switch round % 5 {
+			case 0:
+				return 4 * shared
+			case 1:
+				return uint64(random.IntN(25000))
+			}
+			return uint64(random.IntN(5100)) * 4
+		})
+		fill(args.B, 32, random.Uint64)
+		for chunk := range chunks {
+			for lane := range Width {
+				at := get(args.A, 32, chunk, lane) + args.Immediate
+				if at%4 == 0 && at < memory.Size && (args.Mask.Base == nil || get(args.Mask, 32, chunk, lane) != 0) {
+					want[at/4] += uint32(get(args.B, 32, chunk, lane))
+				}
+			}
+		}
+		adds.Add(&args, 0, chunks)
+		if round%20 == 0 || round == 299 {
+			adds.Flush()
+			if !slices.Equal(words, want) {
+				t.Fatalf("round %d: sums differ", round)
+			}
 		}
 	}
 }

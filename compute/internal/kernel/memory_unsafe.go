@@ -42,6 +42,12 @@ func (args *Args) reach(size uintptr) (base unsafe.Pointer, limit uint64, ok boo
 	return unsafe.Add(m.Base, args.Immediate), m.Size - uint64(size) - args.Immediate, true
 }
 
+// Overlaps says whether two memories have bytes in common.
+func (m Memory) Overlaps(o Memory) bool {
+	a, b := uintptr(m.Base), uintptr(o.Base)
+	return m.Size > 0 && o.Size > 0 && (a-b < uintptr(o.Size) || b-a < uintptr(m.Size))
+}
+
 // at is the word at an offset.
 func at[T any](base unsafe.Pointer, offset uint64) *T { return (*T)(unsafe.Add(base, offset)) }
 
