@@ -3,6 +3,7 @@ package compute
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -389,5 +390,27 @@ func BenchmarkEmptyDispatch(b *testing.B) {
 		if err := p.Run(d); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// What an instruction costs, on one chunk and on 32.
+func BenchmarkInstruction(b *testing.B) {
+	for _, lanes := range []uint32{8, 256} {
+		a := assemble([3]uint32{lanes, 1, 1})
+		x := a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false)
+		const n = 1000
+		for range n {
+			a.op(kernel.AddI32, x, x)
+		}
+		p := a.end()
+		b.Run(fmt.Sprint(lanes), func(b *testing.B) {
+			d := &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{}}
+			for b.Loop() {
+				if err := p.Run(d); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/instruction")
+		})
 	}
 }

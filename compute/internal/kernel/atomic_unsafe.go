@@ -42,8 +42,36 @@ var unshared = func() map[Op]Func {
 			return old
 		})
 	}
+	kernels[AtomicAddI32] = addUnshared
 	return kernels
 }()
+
+// addUnshared is what shared histograms and counters want most.
+func addUnshared(args *Args, first, n int) {
+	base, limit, ok := args.reach(4)
+	for i := first; i < first+n; i++ {
+		offsets, values := lanes[uint32](args.A, i), lanes[uint32](args.B, i)
+		var old [Width]uint32
+		mask := args.masked(i)
+		for lane, offset := range offsets {
+			if mask[lane] == 0 || !ok || uint64(offset) > limit {
+				continue
+			}
+			if p := at[uint32](base, uint64(offset)); uintptr(unsafe.Pointer(p))%4 == 0 {
+				old[lane] = *p
+				*p += values[lane]
+			}
+		}
+		if args.Dst.Base != nil {
+			dst := lanes[uint32](args.Dst, i)
+			for lane, set := range mask {
+				if set != 0 {
+					dst[lane] = old[lane]
+				}
+			}
+		}
+	}
+}
 
 // changes32 and changes64 are what the atomics make of a word, of the operand and of the comparator, in the order of Op.
 var (
