@@ -36,6 +36,7 @@ func (w *worker) begin(r *run) {
 			w.slots[i] = r.slots[i]
 		}
 	}
+	clear(w.images)
 	w.beginBuiltins()
 	if w.adds != nil {
 		w.beginAdds()
@@ -76,6 +77,7 @@ func (w *worker) end() {
 	w.flush()
 	w.run = nil
 	clear(w.slots)
+	clear(w.images)
 	w.dynamic.forget()
 }
 
@@ -261,7 +263,7 @@ func (w *worker) execute() bool {
 		case actNothing:
 		case actImage:
 			w.flush()
-			w.image(&w.program.Images[s.index])
+			w.image(s.index)
 		case actSubgroup:
 			w.subgroup(&w.program.Subgroups[s.index])
 		case actPrint:

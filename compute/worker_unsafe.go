@@ -20,6 +20,7 @@ type worker struct {
 	slots    []kernel.Memory
 	privates []kernel.Memory
 	shared   []byte
+	images   []imageBinding
 	pending  []pending // of each mask register that control flow uses; the last one takes the lanes that end
 
 	// The lanes outside of the chunks of active do not take part, whatever the register of the execution mask has there.
@@ -66,6 +67,7 @@ func newWorker(p *Program) *worker {
 		slots:    make([]kernel.Memory, len(p.Slots)),
 		privates: make([]kernel.Memory, len(e.privates)),
 		shared:   aligned(int(p.Shared)),
+		images:   make([]imageBinding, len(p.Images)),
 		pending:  make([]pending, len(e.masks)+1),
 	}
 	w.dynamic.init()

@@ -41,7 +41,7 @@ func (v *View) Read(dst *Texels, at *[3]Lanes, active Mask) {
 	}
 	var to offsets
 	v.locate(&to, at, nil, active)
-	v.format.read(v.format, dst, v.data, &to)
+	v.format.read(dst, v.data, &to)
 }
 
 // Fetch reads texels of a sampled image, in level lod (nil: 0), or of a uniform texel buffer. Coordinates are integers,
@@ -53,7 +53,7 @@ func (v *View) Fetch(dst *Texels, at *[3]Lanes, lod *Lanes, active Mask) {
 	}
 	var to offsets
 	v.locate(&to, at, lod, active)
-	v.format.read(v.format, dst, v.data, &to)
+	v.format.read(dst, v.data, &to)
 	v.exchange(dst)
 }
 
@@ -64,5 +64,5 @@ func (v *View) Write(at *[3]Lanes, src *Texels, active Mask) {
 	}
 	var to offsets
 	v.locate(&to, at, nil, active)
-	v.format.write(v.format, v.data, &to, src)
+	v.format.write(v.data, &to, src)
 }

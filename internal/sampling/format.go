@@ -22,14 +22,55 @@ type format struct {
 	linear   bool             // may be filtered
 	wide     bool             // one integer of 64 bits: the lanes of red and green hold its low and its high word
 
-	read  func(f *format, dst *Texels, data []byte, at *offsets)
-	write func(f *format, data []byte, at *offsets, src *Texels)
+	reads, writes way
 
 	// Of texels of up to four bytes with channels of up to 11 bits: what the bits at shift mean. A component that the
 	// format lacks has a mask of 0.
 	tables [4]*[tableSize]uint32
 	shifts [4]uint8
 	masks  [4]uint16
+}
+
+// way is how texels are read or written. It is no function value, through which all arguments would escape to the heap.
+type way uint8
+
+const (
+	byCodec way = iota
+	byTable     // reads only
+	byUnorm8    // writes only
+	byHalves    // reads only
+	byWords
+	byWide
+)
+
+// read reads a texel for each lane; those of negative offsets are outside of the image.
+func (f *format) read(dst *Texels, data []byte, at *offsets) {
+	switch f.reads {
+	case byTable:
+		f.readTable(dst, data, at)
+	case byHalves:
+		f.readHalves(dst, data, at)
+	case byWords:
+		f.readWords(dst, data, at)
+	case byWide:
+		f.readWide(dst, data, at)
+	default:
+		f.readAny(dst, data, at)
+	}
+}
+
+// write writes a texel for each lane, in the order of the lanes; those of negative offsets do nothing.
+func (f *format) write(data []byte, at *offsets, src *Texels) {
+	switch f.writes {
+	case byUnorm8:
+		f.writeUnorm8(data, at, src)
+	case byWords:
+		f.writeWords(data, at, src)
+	case byWide:
+		f.writeWide(data, at, src)
+	default:
+		f.writeAny(data, at, src)
+	}
 }
 
 const (
@@ -77,19 +118,18 @@ func newFormat(codec *texel.Codec) *format {
 	}
 	f.unorm = f.kind == vk.NumericUNORM
 	alike = alike && f.size*8 == width*len(f.channels)
-	f.read, f.write = readAny, writeAny
 	switch {
 	case alike && width == 64 && len(f.channels) == 1 && f.class != texel.Float:
-		f.read, f.write, f.wide = readWide, writeWide, true
+		f.reads, f.writes, f.wide = byWide, byWide, true
 	case alike && width == 32:
-		f.read, f.write = readWords, writeWords
+		f.reads, f.writes = byWords, byWords
 	case alike && width == 16:
-		f.read = readHalves
+		f.reads = byHalves
 	case small:
-		f.read = readTable
+		f.reads = byTable
 		f.makeTables()
 		if bytes && f.unorm {
-			f.write = writeUnorm8
+			f.writes = byUnorm8
 		}
 	}
 	return f
@@ -159,7 +199,7 @@ func (dst *Texels) set(lane int, t *[4]uint32) {
 	dst[0][lane], dst[1][lane], dst[2][lane], dst[3][lane] = t[0], t[1], t[2], t[3]
 }
 
-func readAny(f *format, dst *Texels, data []byte, at *offsets) {
+func (f *format) readAny(dst *Texels, data []byte, at *offsets) {
 	for i, o := range at {
 		t := f.missing
 		if o >= 0 {
@@ -170,7 +210,7 @@ func readAny(f *format, dst *Texels, data []byte, at *offsets) {
 }
 
 // readTable looks every channel up.
-func readTable(f *format, dst *Texels, data []byte, at *offsets) {
+func (f *format) readTable(dst *Texels, data []byte, at *offsets) {
 	t0, t1, t2, t3 := f.tables[0], f.tables[1], f.tables[2], f.tables[3]
 	s0, s1, s2, s3 := f.shifts[0]&31, f.shifts[1]&31, f.shifts[2]&31, f.shifts[3]&31
 	m0, m1, m2, m3 := uint32(f.masks[0]), uint32(f.masks[1]), uint32(f.masks[2]), uint32(f.masks[3])
@@ -199,7 +239,7 @@ func readTable(f *format, dst *Texels, data []byte, at *offsets) {
 }
 
 // readWords reads channels of 32 bits, which are what lanes hold.
-func readWords(f *format, dst *Texels, data []byte, at *offsets) {
+func (f *format) readWords(dst *Texels, data []byte, at *offsets) {
 	n := len(f.channels)
 	for i, o := range at {
 		dst.set(i, &f.missing)
@@ -220,7 +260,7 @@ func readWords(f *format, dst *Texels, data []byte, at *offsets) {
 	}
 }
 
-func writeWords(f *format, data []byte, at *offsets, src *Texels) {
+func (f *format) writeWords(data []byte, at *offsets, src *Texels) {
 	n := len(f.channels)
 	for i, o := range at {
 		if o < 0 {
@@ -233,7 +273,7 @@ func writeWords(f *format, data []byte, at *offsets, src *Texels) {
 	}
 }
 
-func readWide(f *format, dst *Texels, data []byte, at *offsets) {
+func (f *format) readWide(dst *Texels, data []byte, at *offsets) {
 	for i, o := range at {
 		dst.set(i, &[4]uint32{3: 1})
 		if o >= 0 {
@@ -243,7 +283,7 @@ func readWide(f *format, dst *Texels, data []byte, at *offsets) {
 	}
 }
 
-func writeWide(f *format, data []byte, at *offsets, src *Texels) {
+func (f *format) writeWide(data []byte, at *offsets, src *Texels) {
 	for i, o := range at {
 		if o >= 0 {
 			binary.LittleEndian.PutUint64(data[o:], uint64(src[0][i])|uint64(src[1][i])<<32)
@@ -252,7 +292,7 @@ func writeWide(f *format, data []byte, at *offsets, src *Texels) {
 }
 
 // readHalves reads channels of 16 bits.
-func readHalves(f *format, dst *Texels, data []byte, at *offsets) {
+func (f *format) readHalves(dst *Texels, data []byte, at *offsets) {
 	for i, o := range at {
 		dst.set(i, &f.missing)
 		if o < 0 {
@@ -304,7 +344,7 @@ func fromHalf(h uint32) uint32 {
 }
 
 // writeUnorm8 writes channels of one byte, as the codec rounds them.
-func writeUnorm8(f *format, data []byte, at *offsets, src *Texels) {
+func (f *format) writeUnorm8(data []byte, at *offsets, src *Texels) {
 	var order [4]*Lanes
 	for _, c := range f.channels {
 		order[c.First/8&3] = &src[c.Slot&3]
@@ -330,7 +370,7 @@ func unorm8(v float32) byte {
 	return byte(float64(v)*255 + 0.5)
 }
 
-func writeAny(f *format, data []byte, at *offsets, src *Texels) {
+func (f *format) writeAny(data []byte, at *offsets, src *Texels) {
 	for i, o := range at {
 		if o < 0 {
 			continue

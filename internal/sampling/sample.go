@@ -204,7 +204,7 @@ func (p *sampling) component(c int) bool {
 // texels reads a texel for each lane; negative offsets are the border. A comparison is done here, before any filter.
 func (p *sampling) texels(dst *Texels, at *offsets, active Mask) {
 	f := p.v.format
-	f.read(f, dst, p.v.data, at)
+	f.read(dst, p.v.data, at)
 	for i, o := range at {
 		if o < 0 {
 			dst.set(i, &p.border)
