@@ -63,3 +63,24 @@ func updateDescriptorSetWithTemplate(h vk.Device, set vk.DescriptorSet, template
 	}
 	t.update(set, s, templateData(t.template, data))
 }
+
+func cmdPushDescriptorSetWithTemplate(h vk.CommandBuffer, template vk.DescriptorUpdateTemplate, layout vk.PipelineLayout, set uint32, data unsafe.Pointer) {
+	record("vkCmdPushDescriptorSetWithTemplate", h, func(b *commandBuffer) error {
+		return b.pushWith("vkCmdPushDescriptorSetWithTemplate", template, layout, set, data)
+	})
+}
+
+// cmdPushDescriptorSetWithTemplate2 is VK_KHR_maintenance6's.
+func cmdPushDescriptorSetWithTemplate2(h vk.CommandBuffer, info *vk.PushDescriptorSetWithTemplateInfo) {
+	record("vkCmdPushDescriptorSetWithTemplate2", h, func(b *commandBuffer) error {
+		return b.pushWith("VkPushDescriptorSetWithTemplateInfo", info.DescriptorUpdateTemplate, info.Layout, info.Set, info.PData)
+	})
+}
+
+func (b *commandBuffer) pushWith(owner string, template vk.DescriptorUpdateTemplate, layout vk.PipelineLayout, set uint32, data unsafe.Pointer) error {
+	t := descriptorUpdateTemplates.Get(uint64(template))
+	if t == nil {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-descriptorUpdateTemplate-parameter", "%#x is no live template", uint64(template))
+	}
+	return b.pushTemplate(owner, t, layout, set, templateData(t.template, data))
+}

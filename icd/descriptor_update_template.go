@@ -13,6 +13,8 @@ type descriptorUpdateTemplate struct {
 	device   *device
 	template *descriptor.Template
 	pushed   bool // for push descriptors, not for sets
+	point    vk.PipelineBindPoint
+	set      uint32
 }
 
 func createDescriptorUpdateTemplate(h vk.Device, info *vk.DescriptorUpdateTemplateCreateInfo, _ *vk.AllocationCallbacks, out *vk.DescriptorUpdateTemplate) vk.Result {
@@ -39,7 +41,15 @@ func (d *device) newTemplate(info *vk.DescriptorUpdateTemplateCreateInfo) (*desc
 				"%#x is no live descriptor set layout", uint64(info.DescriptorSetLayout))
 		}
 	case vk.DESCRIPTOR_UPDATE_TEMPLATE_TYPE_PUSH_DESCRIPTORS:
-		t.pushed = true
+		l := pipelineLayouts.Get(uint64(info.PipelineLayout))
+		if l == nil || l.device != d {
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorUpdateTemplateCreateInfo-templateType-00352",
+				"%#x is no pipeline layout of the device", uint64(info.PipelineLayout))
+		}
+		if _, err := l.pushSet(info.Set, "VkDescriptorUpdateTemplateCreateInfo-templateType-00353", "VkDescriptorUpdateTemplateCreateInfo-templateType-00353"); err != nil {
+			return nil, err
+		}
+		t.pushed, t.point, t.set = true, info.PipelineBindPoint, info.Set
 	default:
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorUpdateTemplateCreateInfo-templateType-parameter", "%v is no type of a template", info.TemplateType)
 	}

@@ -190,6 +190,8 @@ func init() {
 		CmdBindPipeline:             cmdBindPipeline,
 		CmdBindDescriptorSets:       cmdBindDescriptorSets,
 		CmdBindDescriptorSets2:      cmdBindDescriptorSets2,
+		CmdPushDescriptorSet:        cmdPushDescriptorSet,
+		CmdPushDescriptorSet2:       cmdPushDescriptorSet2,
 		CmdPushConstants:            cmdPushConstants,
 		CmdPushConstants2:           cmdPushConstants2,
 		CmdDispatch:                 cmdDispatch,
@@ -309,5 +311,8 @@ func init() {
 		CreateDescriptorUpdateTemplate:  createDescriptorUpdateTemplate,
 		DestroyDescriptorUpdateTemplate: destroyDescriptorUpdateTemplate,
 		UpdateDescriptorSetWithTemplate: updateDescriptorSetWithTemplate,
+
+		CmdPushDescriptorSetWithTemplate:  cmdPushDescriptorSetWithTemplate,
+		CmdPushDescriptorSetWithTemplate2: cmdPushDescriptorSetWithTemplate2,
 	})
 }

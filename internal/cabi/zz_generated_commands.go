@@ -126,6 +126,7 @@ type Commands struct {
 	GetPhysicalDeviceQueueFamilyProperties2          func(physicalDevice vk.PhysicalDevice, queueFamilyPropertyCount *uint32, queueFamilyProperties *vk.QueueFamilyProperties2)
 	GetPhysicalDeviceMemoryProperties2               func(physicalDevice vk.PhysicalDevice, memoryProperties *vk.PhysicalDeviceMemoryProperties2)
 	GetPhysicalDeviceSparseImageFormatProperties2    func(physicalDevice vk.PhysicalDevice, formatInfo *vk.PhysicalDeviceSparseImageFormatInfo2, propertyCount *uint32, properties *vk.SparseImageFormatProperties2)
+	CmdPushDescriptorSet                             func(commandBuffer vk.CommandBuffer, pipelineBindPoint vk.PipelineBindPoint, layout vk.PipelineLayout, set uint32, descriptorWriteCount uint32, descriptorWrites *vk.WriteDescriptorSet)
 	TrimCommandPool                                  func(device vk.Device, commandPool vk.CommandPool, flags vk.CommandPoolTrimFlags)
 	GetPhysicalDeviceExternalBufferProperties        func(physicalDevice vk.PhysicalDevice, externalBufferInfo *vk.PhysicalDeviceExternalBufferInfo, externalBufferProperties *vk.ExternalBufferProperties)
 	GetMemoryFdKHR                                   func(device vk.Device, getFdInfo *vk.MemoryGetFdInfoKHR, fd *int32) vk.Result
@@ -146,6 +147,7 @@ type Commands struct {
 	CreateDescriptorUpdateTemplate                   func(device vk.Device, createInfo *vk.DescriptorUpdateTemplateCreateInfo, allocator *vk.AllocationCallbacks, descriptorUpdateTemplate *vk.DescriptorUpdateTemplate) vk.Result
 	DestroyDescriptorUpdateTemplate                  func(device vk.Device, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, allocator *vk.AllocationCallbacks)
 	UpdateDescriptorSetWithTemplate                  func(device vk.Device, descriptorSet vk.DescriptorSet, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, data unsafe.Pointer)
+	CmdPushDescriptorSetWithTemplate                 func(commandBuffer vk.CommandBuffer, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, layout vk.PipelineLayout, set uint32, data unsafe.Pointer)
 	GetBufferMemoryRequirements2                     func(device vk.Device, info *vk.BufferMemoryRequirementsInfo2, memoryRequirements *vk.MemoryRequirements2)
 	GetImageMemoryRequirements2                      func(device vk.Device, info *vk.ImageMemoryRequirementsInfo2, memoryRequirements *vk.MemoryRequirements2)
 	GetImageSparseMemoryRequirements2                func(device vk.Device, info *vk.ImageSparseMemoryRequirementsInfo2, sparseMemoryRequirementCount *uint32, sparseMemoryRequirements *vk.SparseImageMemoryRequirements2)
@@ -207,11 +209,13 @@ type Commands struct {
 	UnmapMemory2                                     func(device vk.Device, memoryUnmapInfo *vk.MemoryUnmapInfo) vk.Result
 	CmdBindDescriptorSets2                           func(commandBuffer vk.CommandBuffer, bindDescriptorSetsInfo *vk.BindDescriptorSetsInfo)
 	CmdPushConstants2                                func(commandBuffer vk.CommandBuffer, pushConstantsInfo *vk.PushConstantsInfo)
+	CmdPushDescriptorSet2                            func(commandBuffer vk.CommandBuffer, pushDescriptorSetInfo *vk.PushDescriptorSetInfo)
+	CmdPushDescriptorSetWithTemplate2                func(commandBuffer vk.CommandBuffer, pushDescriptorSetWithTemplateInfo *vk.PushDescriptorSetWithTemplateInfo)
 }
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [229]string{
+var names = [233]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -359,91 +363,95 @@ var names = [229]string{
 	145: "vkGetPhysicalDeviceQueueFamilyProperties2",
 	146: "vkGetPhysicalDeviceMemoryProperties2",
 	147: "vkGetPhysicalDeviceSparseImageFormatProperties2",
-	148: "vkTrimCommandPool",
-	149: "vkGetPhysicalDeviceExternalBufferProperties",
-	150: "vkGetMemoryFdKHR",
-	151: "vkGetMemoryFdPropertiesKHR",
-	152: "vkGetMemoryRemoteAddressNV",
-	153: "vkGetPhysicalDeviceExternalSemaphoreProperties",
-	154: "vkGetSemaphoreFdKHR",
-	155: "vkImportSemaphoreFdKHR",
-	156: "vkGetPhysicalDeviceExternalFenceProperties",
-	157: "vkGetFenceFdKHR",
-	158: "vkImportFenceFdKHR",
-	159: "vkEnumeratePhysicalDeviceGroups",
-	160: "vkGetDeviceGroupPeerMemoryFeatures",
-	161: "vkBindBufferMemory2",
-	162: "vkBindImageMemory2",
-	163: "vkCmdSetDeviceMask",
-	164: "vkCmdDispatchBase",
-	165: "vkCreateDescriptorUpdateTemplate",
-	166: "vkDestroyDescriptorUpdateTemplate",
-	167: "vkUpdateDescriptorSetWithTemplate",
-	168: "vkGetBufferMemoryRequirements2",
-	169: "vkGetImageMemoryRequirements2",
-	170: "vkGetImageSparseMemoryRequirements2",
-	171: "vkGetDeviceBufferMemoryRequirements",
-	172: "vkGetDeviceImageMemoryRequirements",
-	173: "vkGetDeviceImageSparseMemoryRequirements",
-	174: "vkCreateSamplerYcbcrConversion",
-	175: "vkDestroySamplerYcbcrConversion",
-	176: "vkGetDeviceQueue2",
-	177: "vkGetDescriptorSetLayoutSupport",
-	178: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
-	179: "vkGetCalibratedTimestampsKHR",
-	180: "vkSetDebugUtilsObjectNameEXT",
-	181: "vkSetDebugUtilsObjectTagEXT",
-	182: "vkQueueBeginDebugUtilsLabelEXT",
-	183: "vkQueueEndDebugUtilsLabelEXT",
-	184: "vkQueueInsertDebugUtilsLabelEXT",
-	185: "vkCmdBeginDebugUtilsLabelEXT",
-	186: "vkCmdEndDebugUtilsLabelEXT",
-	187: "vkCmdInsertDebugUtilsLabelEXT",
-	188: "vkCreateDebugUtilsMessengerEXT",
-	189: "vkDestroyDebugUtilsMessengerEXT",
-	190: "vkSubmitDebugUtilsMessageEXT",
-	191: "vkGetMemoryHostPointerPropertiesEXT",
-	192: "vkCmdWriteBufferMarkerAMD",
-	193: "vkGetSemaphoreCounterValue",
-	194: "vkWaitSemaphores",
-	195: "vkSignalSemaphore",
-	196: "vkGetImageDrmFormatModifierPropertiesEXT",
-	197: "vkGetBufferOpaqueCaptureAddress",
-	198: "vkGetBufferDeviceAddress",
-	199: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	200: "vkGetPhysicalDeviceToolProperties",
-	201: "vkCreatePrivateDataSlot",
-	202: "vkDestroyPrivateDataSlot",
-	203: "vkSetPrivateData",
-	204: "vkGetPrivateData",
-	205: "vkCmdCopyBuffer2",
-	206: "vkCmdCopyImage2",
-	207: "vkCmdBlitImage2",
-	208: "vkCmdCopyBufferToImage2",
-	209: "vkCmdCopyImageToBuffer2",
-	210: "vkCmdResolveImage2",
-	211: "vkCmdSetEvent2",
-	212: "vkCmdResetEvent2",
-	213: "vkCmdWaitEvents2",
-	214: "vkCmdPipelineBarrier2",
-	215: "vkQueueSubmit2",
-	216: "vkCmdWriteTimestamp2",
-	217: "vkCmdWriteBufferMarker2AMD",
-	218: "vkCopyMemoryToImage",
-	219: "vkCopyImageToMemory",
-	220: "vkCopyImageToImage",
-	221: "vkTransitionImageLayout",
-	222: "vkSetDeviceMemoryPriorityEXT",
-	223: "vkGetImageSubresourceLayout2",
-	224: "vkGetDeviceImageSubresourceLayout",
-	225: "vkMapMemory2",
-	226: "vkUnmapMemory2",
-	227: "vkCmdBindDescriptorSets2",
-	228: "vkCmdPushConstants2",
+	148: "vkCmdPushDescriptorSet",
+	149: "vkTrimCommandPool",
+	150: "vkGetPhysicalDeviceExternalBufferProperties",
+	151: "vkGetMemoryFdKHR",
+	152: "vkGetMemoryFdPropertiesKHR",
+	153: "vkGetMemoryRemoteAddressNV",
+	154: "vkGetPhysicalDeviceExternalSemaphoreProperties",
+	155: "vkGetSemaphoreFdKHR",
+	156: "vkImportSemaphoreFdKHR",
+	157: "vkGetPhysicalDeviceExternalFenceProperties",
+	158: "vkGetFenceFdKHR",
+	159: "vkImportFenceFdKHR",
+	160: "vkEnumeratePhysicalDeviceGroups",
+	161: "vkGetDeviceGroupPeerMemoryFeatures",
+	162: "vkBindBufferMemory2",
+	163: "vkBindImageMemory2",
+	164: "vkCmdSetDeviceMask",
+	165: "vkCmdDispatchBase",
+	166: "vkCreateDescriptorUpdateTemplate",
+	167: "vkDestroyDescriptorUpdateTemplate",
+	168: "vkUpdateDescriptorSetWithTemplate",
+	169: "vkCmdPushDescriptorSetWithTemplate",
+	170: "vkGetBufferMemoryRequirements2",
+	171: "vkGetImageMemoryRequirements2",
+	172: "vkGetImageSparseMemoryRequirements2",
+	173: "vkGetDeviceBufferMemoryRequirements",
+	174: "vkGetDeviceImageMemoryRequirements",
+	175: "vkGetDeviceImageSparseMemoryRequirements",
+	176: "vkCreateSamplerYcbcrConversion",
+	177: "vkDestroySamplerYcbcrConversion",
+	178: "vkGetDeviceQueue2",
+	179: "vkGetDescriptorSetLayoutSupport",
+	180: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
+	181: "vkGetCalibratedTimestampsKHR",
+	182: "vkSetDebugUtilsObjectNameEXT",
+	183: "vkSetDebugUtilsObjectTagEXT",
+	184: "vkQueueBeginDebugUtilsLabelEXT",
+	185: "vkQueueEndDebugUtilsLabelEXT",
+	186: "vkQueueInsertDebugUtilsLabelEXT",
+	187: "vkCmdBeginDebugUtilsLabelEXT",
+	188: "vkCmdEndDebugUtilsLabelEXT",
+	189: "vkCmdInsertDebugUtilsLabelEXT",
+	190: "vkCreateDebugUtilsMessengerEXT",
+	191: "vkDestroyDebugUtilsMessengerEXT",
+	192: "vkSubmitDebugUtilsMessageEXT",
+	193: "vkGetMemoryHostPointerPropertiesEXT",
+	194: "vkCmdWriteBufferMarkerAMD",
+	195: "vkGetSemaphoreCounterValue",
+	196: "vkWaitSemaphores",
+	197: "vkSignalSemaphore",
+	198: "vkGetImageDrmFormatModifierPropertiesEXT",
+	199: "vkGetBufferOpaqueCaptureAddress",
+	200: "vkGetBufferDeviceAddress",
+	201: "vkGetDeviceMemoryOpaqueCaptureAddress",
+	202: "vkGetPhysicalDeviceToolProperties",
+	203: "vkCreatePrivateDataSlot",
+	204: "vkDestroyPrivateDataSlot",
+	205: "vkSetPrivateData",
+	206: "vkGetPrivateData",
+	207: "vkCmdCopyBuffer2",
+	208: "vkCmdCopyImage2",
+	209: "vkCmdBlitImage2",
+	210: "vkCmdCopyBufferToImage2",
+	211: "vkCmdCopyImageToBuffer2",
+	212: "vkCmdResolveImage2",
+	213: "vkCmdSetEvent2",
+	214: "vkCmdResetEvent2",
+	215: "vkCmdWaitEvents2",
+	216: "vkCmdPipelineBarrier2",
+	217: "vkQueueSubmit2",
+	218: "vkCmdWriteTimestamp2",
+	219: "vkCmdWriteBufferMarker2AMD",
+	220: "vkCopyMemoryToImage",
+	221: "vkCopyImageToMemory",
+	222: "vkCopyImageToImage",
+	223: "vkTransitionImageLayout",
+	224: "vkSetDeviceMemoryPriorityEXT",
+	225: "vkGetImageSubresourceLayout2",
+	226: "vkGetDeviceImageSubresourceLayout",
+	227: "vkMapMemory2",
+	228: "vkUnmapMemory2",
+	229: "vkCmdBindDescriptorSets2",
+	230: "vkCmdPushConstants2",
+	231: "vkCmdPushDescriptorSet2",
+	232: "vkCmdPushDescriptorSetWithTemplate2",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [229]uint8{
+var resultKinds = [233]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -503,41 +511,41 @@ var resultKinds = [229]uint8{
 	95:  kindResult, // vkResetCommandBuffer
 	140: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
 	144: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
-	150: kindResult, // vkGetMemoryFdKHR
-	151: kindResult, // vkGetMemoryFdPropertiesKHR
-	152: kindResult, // vkGetMemoryRemoteAddressNV
-	154: kindResult, // vkGetSemaphoreFdKHR
-	155: kindResult, // vkImportSemaphoreFdKHR
-	157: kindResult, // vkGetFenceFdKHR
-	158: kindResult, // vkImportFenceFdKHR
-	159: kindResult, // vkEnumeratePhysicalDeviceGroups
-	161: kindResult, // vkBindBufferMemory2
-	162: kindResult, // vkBindImageMemory2
-	165: kindResult, // vkCreateDescriptorUpdateTemplate
-	174: kindResult, // vkCreateSamplerYcbcrConversion
-	178: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	179: kindResult, // vkGetCalibratedTimestampsKHR
-	180: kindResult, // vkSetDebugUtilsObjectNameEXT
-	181: kindResult, // vkSetDebugUtilsObjectTagEXT
-	188: kindResult, // vkCreateDebugUtilsMessengerEXT
-	191: kindResult, // vkGetMemoryHostPointerPropertiesEXT
-	193: kindResult, // vkGetSemaphoreCounterValue
-	194: kindResult, // vkWaitSemaphores
-	195: kindResult, // vkSignalSemaphore
-	196: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
-	197: kindWord,   // vkGetBufferOpaqueCaptureAddress
-	198: kindWord,   // vkGetBufferDeviceAddress
-	199: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	200: kindResult, // vkGetPhysicalDeviceToolProperties
-	201: kindResult, // vkCreatePrivateDataSlot
-	203: kindResult, // vkSetPrivateData
-	215: kindResult, // vkQueueSubmit2
-	218: kindResult, // vkCopyMemoryToImage
-	219: kindResult, // vkCopyImageToMemory
-	220: kindResult, // vkCopyImageToImage
-	221: kindResult, // vkTransitionImageLayout
-	225: kindResult, // vkMapMemory2
-	226: kindResult, // vkUnmapMemory2
+	151: kindResult, // vkGetMemoryFdKHR
+	152: kindResult, // vkGetMemoryFdPropertiesKHR
+	153: kindResult, // vkGetMemoryRemoteAddressNV
+	155: kindResult, // vkGetSemaphoreFdKHR
+	156: kindResult, // vkImportSemaphoreFdKHR
+	158: kindResult, // vkGetFenceFdKHR
+	159: kindResult, // vkImportFenceFdKHR
+	160: kindResult, // vkEnumeratePhysicalDeviceGroups
+	162: kindResult, // vkBindBufferMemory2
+	163: kindResult, // vkBindImageMemory2
+	166: kindResult, // vkCreateDescriptorUpdateTemplate
+	176: kindResult, // vkCreateSamplerYcbcrConversion
+	180: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	181: kindResult, // vkGetCalibratedTimestampsKHR
+	182: kindResult, // vkSetDebugUtilsObjectNameEXT
+	183: kindResult, // vkSetDebugUtilsObjectTagEXT
+	190: kindResult, // vkCreateDebugUtilsMessengerEXT
+	193: kindResult, // vkGetMemoryHostPointerPropertiesEXT
+	195: kindResult, // vkGetSemaphoreCounterValue
+	196: kindResult, // vkWaitSemaphores
+	197: kindResult, // vkSignalSemaphore
+	198: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
+	199: kindWord,   // vkGetBufferOpaqueCaptureAddress
+	200: kindWord,   // vkGetBufferDeviceAddress
+	201: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
+	202: kindResult, // vkGetPhysicalDeviceToolProperties
+	203: kindResult, // vkCreatePrivateDataSlot
+	205: kindResult, // vkSetPrivateData
+	217: kindResult, // vkQueueSubmit2
+	220: kindResult, // vkCopyMemoryToImage
+	221: kindResult, // vkCopyImageToMemory
+	222: kindResult, // vkCopyImageToImage
+	223: kindResult, // vkTransitionImageLayout
+	227: kindResult, // vkMapMemory2
+	228: kindResult, // vkUnmapMemory2
 }
 
 var indices = map[string]uint16{
@@ -696,149 +704,157 @@ var indices = map[string]uint16{
 	"vkGetPhysicalDeviceMemoryProperties2KHR":            146,
 	"vkGetPhysicalDeviceSparseImageFormatProperties2":    147,
 	"vkGetPhysicalDeviceSparseImageFormatProperties2KHR": 147,
-	"vkTrimCommandPool":                                  148,
-	"vkTrimCommandPoolKHR":                               148,
-	"vkGetPhysicalDeviceExternalBufferProperties":        149,
-	"vkGetPhysicalDeviceExternalBufferPropertiesKHR":     149,
-	"vkGetMemoryFdKHR":                                   150,
-	"vkGetMemoryFdPropertiesKHR":                         151,
-	"vkGetMemoryRemoteAddressNV":                         152,
-	"vkGetPhysicalDeviceExternalSemaphoreProperties":     153,
-	"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR":  153,
-	"vkGetSemaphoreFdKHR":                                154,
-	"vkImportSemaphoreFdKHR":                             155,
-	"vkGetPhysicalDeviceExternalFenceProperties":         156,
-	"vkGetPhysicalDeviceExternalFencePropertiesKHR":      156,
-	"vkGetFenceFdKHR":                                    157,
-	"vkImportFenceFdKHR":                                 158,
-	"vkEnumeratePhysicalDeviceGroups":                    159,
-	"vkEnumeratePhysicalDeviceGroupsKHR":                 159,
-	"vkGetDeviceGroupPeerMemoryFeatures":                 160,
-	"vkGetDeviceGroupPeerMemoryFeaturesKHR":              160,
-	"vkBindBufferMemory2":                                161,
-	"vkBindBufferMemory2KHR":                             161,
-	"vkBindImageMemory2":                                 162,
-	"vkBindImageMemory2KHR":                              162,
-	"vkCmdSetDeviceMask":                                 163,
-	"vkCmdSetDeviceMaskKHR":                              163,
-	"vkCmdDispatchBase":                                  164,
-	"vkCmdDispatchBaseKHR":                               164,
-	"vkCreateDescriptorUpdateTemplate":                   165,
-	"vkCreateDescriptorUpdateTemplateKHR":                165,
-	"vkDestroyDescriptorUpdateTemplate":                  166,
-	"vkDestroyDescriptorUpdateTemplateKHR":               166,
-	"vkUpdateDescriptorSetWithTemplate":                  167,
-	"vkUpdateDescriptorSetWithTemplateKHR":               167,
-	"vkGetBufferMemoryRequirements2":                     168,
-	"vkGetBufferMemoryRequirements2KHR":                  168,
-	"vkGetImageMemoryRequirements2":                      169,
-	"vkGetImageMemoryRequirements2KHR":                   169,
-	"vkGetImageSparseMemoryRequirements2":                170,
-	"vkGetImageSparseMemoryRequirements2KHR":             170,
-	"vkGetDeviceBufferMemoryRequirements":                171,
-	"vkGetDeviceBufferMemoryRequirementsKHR":             171,
-	"vkGetDeviceImageMemoryRequirements":                 172,
-	"vkGetDeviceImageMemoryRequirementsKHR":              172,
-	"vkGetDeviceImageSparseMemoryRequirements":           173,
-	"vkGetDeviceImageSparseMemoryRequirementsKHR":        173,
-	"vkCreateSamplerYcbcrConversion":                     174,
-	"vkCreateSamplerYcbcrConversionKHR":                  174,
-	"vkDestroySamplerYcbcrConversion":                    175,
-	"vkDestroySamplerYcbcrConversionKHR":                 175,
-	"vkGetDeviceQueue2":                                  176,
-	"vkGetDescriptorSetLayoutSupport":                    177,
-	"vkGetDescriptorSetLayoutSupportKHR":                 177,
-	"vkGetPhysicalDeviceCalibrateableTimeDomainsKHR":     178,
-	"vkGetPhysicalDeviceCalibrateableTimeDomainsEXT":     178,
-	"vkGetCalibratedTimestampsKHR":                       179,
-	"vkGetCalibratedTimestampsEXT":                       179,
-	"vkSetDebugUtilsObjectNameEXT":                       180,
-	"vkSetDebugUtilsObjectTagEXT":                        181,
-	"vkQueueBeginDebugUtilsLabelEXT":                     182,
-	"vkQueueEndDebugUtilsLabelEXT":                       183,
-	"vkQueueInsertDebugUtilsLabelEXT":                    184,
-	"vkCmdBeginDebugUtilsLabelEXT":                       185,
-	"vkCmdEndDebugUtilsLabelEXT":                         186,
-	"vkCmdInsertDebugUtilsLabelEXT":                      187,
-	"vkCreateDebugUtilsMessengerEXT":                     188,
-	"vkDestroyDebugUtilsMessengerEXT":                    189,
-	"vkSubmitDebugUtilsMessageEXT":                       190,
-	"vkGetMemoryHostPointerPropertiesEXT":                191,
-	"vkCmdWriteBufferMarkerAMD":                          192,
-	"vkGetSemaphoreCounterValue":                         193,
-	"vkGetSemaphoreCounterValueKHR":                      193,
-	"vkWaitSemaphores":                                   194,
-	"vkWaitSemaphoresKHR":                                194,
-	"vkSignalSemaphore":                                  195,
-	"vkSignalSemaphoreKHR":                               195,
-	"vkGetImageDrmFormatModifierPropertiesEXT":           196,
-	"vkGetBufferOpaqueCaptureAddress":                    197,
-	"vkGetBufferOpaqueCaptureAddressKHR":                 197,
-	"vkGetBufferDeviceAddress":                           198,
-	"vkGetBufferDeviceAddressKHR":                        198,
-	"vkGetBufferDeviceAddressEXT":                        198,
-	"vkGetDeviceMemoryOpaqueCaptureAddress":              199,
-	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           199,
-	"vkGetPhysicalDeviceToolProperties":                  200,
-	"vkGetPhysicalDeviceToolPropertiesEXT":               200,
-	"vkCreatePrivateDataSlot":                            201,
-	"vkCreatePrivateDataSlotEXT":                         201,
-	"vkDestroyPrivateDataSlot":                           202,
-	"vkDestroyPrivateDataSlotEXT":                        202,
-	"vkSetPrivateData":                                   203,
-	"vkSetPrivateDataEXT":                                203,
-	"vkGetPrivateData":                                   204,
-	"vkGetPrivateDataEXT":                                204,
-	"vkCmdCopyBuffer2":                                   205,
-	"vkCmdCopyBuffer2KHR":                                205,
-	"vkCmdCopyImage2":                                    206,
-	"vkCmdCopyImage2KHR":                                 206,
-	"vkCmdBlitImage2":                                    207,
-	"vkCmdBlitImage2KHR":                                 207,
-	"vkCmdCopyBufferToImage2":                            208,
-	"vkCmdCopyBufferToImage2KHR":                         208,
-	"vkCmdCopyImageToBuffer2":                            209,
-	"vkCmdCopyImageToBuffer2KHR":                         209,
-	"vkCmdResolveImage2":                                 210,
-	"vkCmdResolveImage2KHR":                              210,
-	"vkCmdSetEvent2":                                     211,
-	"vkCmdSetEvent2KHR":                                  211,
-	"vkCmdResetEvent2":                                   212,
-	"vkCmdResetEvent2KHR":                                212,
-	"vkCmdWaitEvents2":                                   213,
-	"vkCmdWaitEvents2KHR":                                213,
-	"vkCmdPipelineBarrier2":                              214,
-	"vkCmdPipelineBarrier2KHR":                           214,
-	"vkQueueSubmit2":                                     215,
-	"vkQueueSubmit2KHR":                                  215,
-	"vkCmdWriteTimestamp2":                               216,
-	"vkCmdWriteTimestamp2KHR":                            216,
-	"vkCmdWriteBufferMarker2AMD":                         217,
-	"vkCopyMemoryToImage":                                218,
-	"vkCopyMemoryToImageEXT":                             218,
-	"vkCopyImageToMemory":                                219,
-	"vkCopyImageToMemoryEXT":                             219,
-	"vkCopyImageToImage":                                 220,
-	"vkCopyImageToImageEXT":                              220,
-	"vkTransitionImageLayout":                            221,
-	"vkTransitionImageLayoutEXT":                         221,
-	"vkSetDeviceMemoryPriorityEXT":                       222,
-	"vkGetImageSubresourceLayout2":                       223,
-	"vkGetImageSubresourceLayout2KHR":                    223,
-	"vkGetImageSubresourceLayout2EXT":                    223,
-	"vkGetDeviceImageSubresourceLayout":                  224,
-	"vkGetDeviceImageSubresourceLayoutKHR":               224,
-	"vkMapMemory2":                                       225,
-	"vkMapMemory2KHR":                                    225,
-	"vkUnmapMemory2":                                     226,
-	"vkUnmapMemory2KHR":                                  226,
-	"vkCmdBindDescriptorSets2":                           227,
-	"vkCmdBindDescriptorSets2KHR":                        227,
-	"vkCmdPushConstants2":                                228,
-	"vkCmdPushConstants2KHR":                             228,
+	"vkCmdPushDescriptorSet":                             148,
+	"vkCmdPushDescriptorSetKHR":                          148,
+	"vkTrimCommandPool":                                  149,
+	"vkTrimCommandPoolKHR":                               149,
+	"vkGetPhysicalDeviceExternalBufferProperties":        150,
+	"vkGetPhysicalDeviceExternalBufferPropertiesKHR":     150,
+	"vkGetMemoryFdKHR":                                   151,
+	"vkGetMemoryFdPropertiesKHR":                         152,
+	"vkGetMemoryRemoteAddressNV":                         153,
+	"vkGetPhysicalDeviceExternalSemaphoreProperties":     154,
+	"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR":  154,
+	"vkGetSemaphoreFdKHR":                                155,
+	"vkImportSemaphoreFdKHR":                             156,
+	"vkGetPhysicalDeviceExternalFenceProperties":         157,
+	"vkGetPhysicalDeviceExternalFencePropertiesKHR":      157,
+	"vkGetFenceFdKHR":                                    158,
+	"vkImportFenceFdKHR":                                 159,
+	"vkEnumeratePhysicalDeviceGroups":                    160,
+	"vkEnumeratePhysicalDeviceGroupsKHR":                 160,
+	"vkGetDeviceGroupPeerMemoryFeatures":                 161,
+	"vkGetDeviceGroupPeerMemoryFeaturesKHR":              161,
+	"vkBindBufferMemory2":                                162,
+	"vkBindBufferMemory2KHR":                             162,
+	"vkBindImageMemory2":                                 163,
+	"vkBindImageMemory2KHR":                              163,
+	"vkCmdSetDeviceMask":                                 164,
+	"vkCmdSetDeviceMaskKHR":                              164,
+	"vkCmdDispatchBase":                                  165,
+	"vkCmdDispatchBaseKHR":                               165,
+	"vkCreateDescriptorUpdateTemplate":                   166,
+	"vkCreateDescriptorUpdateTemplateKHR":                166,
+	"vkDestroyDescriptorUpdateTemplate":                  167,
+	"vkDestroyDescriptorUpdateTemplateKHR":               167,
+	"vkUpdateDescriptorSetWithTemplate":                  168,
+	"vkUpdateDescriptorSetWithTemplateKHR":               168,
+	"vkCmdPushDescriptorSetWithTemplate":                 169,
+	"vkCmdPushDescriptorSetWithTemplateKHR":              169,
+	"vkGetBufferMemoryRequirements2":                     170,
+	"vkGetBufferMemoryRequirements2KHR":                  170,
+	"vkGetImageMemoryRequirements2":                      171,
+	"vkGetImageMemoryRequirements2KHR":                   171,
+	"vkGetImageSparseMemoryRequirements2":                172,
+	"vkGetImageSparseMemoryRequirements2KHR":             172,
+	"vkGetDeviceBufferMemoryRequirements":                173,
+	"vkGetDeviceBufferMemoryRequirementsKHR":             173,
+	"vkGetDeviceImageMemoryRequirements":                 174,
+	"vkGetDeviceImageMemoryRequirementsKHR":              174,
+	"vkGetDeviceImageSparseMemoryRequirements":           175,
+	"vkGetDeviceImageSparseMemoryRequirementsKHR":        175,
+	"vkCreateSamplerYcbcrConversion":                     176,
+	"vkCreateSamplerYcbcrConversionKHR":                  176,
+	"vkDestroySamplerYcbcrConversion":                    177,
+	"vkDestroySamplerYcbcrConversionKHR":                 177,
+	"vkGetDeviceQueue2":                                  178,
+	"vkGetDescriptorSetLayoutSupport":                    179,
+	"vkGetDescriptorSetLayoutSupportKHR":                 179,
+	"vkGetPhysicalDeviceCalibrateableTimeDomainsKHR":     180,
+	"vkGetPhysicalDeviceCalibrateableTimeDomainsEXT":     180,
+	"vkGetCalibratedTimestampsKHR":                       181,
+	"vkGetCalibratedTimestampsEXT":                       181,
+	"vkSetDebugUtilsObjectNameEXT":                       182,
+	"vkSetDebugUtilsObjectTagEXT":                        183,
+	"vkQueueBeginDebugUtilsLabelEXT":                     184,
+	"vkQueueEndDebugUtilsLabelEXT":                       185,
+	"vkQueueInsertDebugUtilsLabelEXT":                    186,
+	"vkCmdBeginDebugUtilsLabelEXT":                       187,
+	"vkCmdEndDebugUtilsLabelEXT":                         188,
+	"vkCmdInsertDebugUtilsLabelEXT":                      189,
+	"vkCreateDebugUtilsMessengerEXT":                     190,
+	"vkDestroyDebugUtilsMessengerEXT":                    191,
+	"vkSubmitDebugUtilsMessageEXT":                       192,
+	"vkGetMemoryHostPointerPropertiesEXT":                193,
+	"vkCmdWriteBufferMarkerAMD":                          194,
+	"vkGetSemaphoreCounterValue":                         195,
+	"vkGetSemaphoreCounterValueKHR":                      195,
+	"vkWaitSemaphores":                                   196,
+	"vkWaitSemaphoresKHR":                                196,
+	"vkSignalSemaphore":                                  197,
+	"vkSignalSemaphoreKHR":                               197,
+	"vkGetImageDrmFormatModifierPropertiesEXT":           198,
+	"vkGetBufferOpaqueCaptureAddress":                    199,
+	"vkGetBufferOpaqueCaptureAddressKHR":                 199,
+	"vkGetBufferDeviceAddress":                           200,
+	"vkGetBufferDeviceAddressKHR":                        200,
+	"vkGetBufferDeviceAddressEXT":                        200,
+	"vkGetDeviceMemoryOpaqueCaptureAddress":              201,
+	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           201,
+	"vkGetPhysicalDeviceToolProperties":                  202,
+	"vkGetPhysicalDeviceToolPropertiesEXT":               202,
+	"vkCreatePrivateDataSlot":                            203,
+	"vkCreatePrivateDataSlotEXT":                         203,
+	"vkDestroyPrivateDataSlot":                           204,
+	"vkDestroyPrivateDataSlotEXT":                        204,
+	"vkSetPrivateData":                                   205,
+	"vkSetPrivateDataEXT":                                205,
+	"vkGetPrivateData":                                   206,
+	"vkGetPrivateDataEXT":                                206,
+	"vkCmdCopyBuffer2":                                   207,
+	"vkCmdCopyBuffer2KHR":                                207,
+	"vkCmdCopyImage2":                                    208,
+	"vkCmdCopyImage2KHR":                                 208,
+	"vkCmdBlitImage2":                                    209,
+	"vkCmdBlitImage2KHR":                                 209,
+	"vkCmdCopyBufferToImage2":                            210,
+	"vkCmdCopyBufferToImage2KHR":                         210,
+	"vkCmdCopyImageToBuffer2":                            211,
+	"vkCmdCopyImageToBuffer2KHR":                         211,
+	"vkCmdResolveImage2":                                 212,
+	"vkCmdResolveImage2KHR":                              212,
+	"vkCmdSetEvent2":                                     213,
+	"vkCmdSetEvent2KHR":                                  213,
+	"vkCmdResetEvent2":                                   214,
+	"vkCmdResetEvent2KHR":                                214,
+	"vkCmdWaitEvents2":                                   215,
+	"vkCmdWaitEvents2KHR":                                215,
+	"vkCmdPipelineBarrier2":                              216,
+	"vkCmdPipelineBarrier2KHR":                           216,
+	"vkQueueSubmit2":                                     217,
+	"vkQueueSubmit2KHR":                                  217,
+	"vkCmdWriteTimestamp2":                               218,
+	"vkCmdWriteTimestamp2KHR":                            218,
+	"vkCmdWriteBufferMarker2AMD":                         219,
+	"vkCopyMemoryToImage":                                220,
+	"vkCopyMemoryToImageEXT":                             220,
+	"vkCopyImageToMemory":                                221,
+	"vkCopyImageToMemoryEXT":                             221,
+	"vkCopyImageToImage":                                 222,
+	"vkCopyImageToImageEXT":                              222,
+	"vkTransitionImageLayout":                            223,
+	"vkTransitionImageLayoutEXT":                         223,
+	"vkSetDeviceMemoryPriorityEXT":                       224,
+	"vkGetImageSubresourceLayout2":                       225,
+	"vkGetImageSubresourceLayout2KHR":                    225,
+	"vkGetImageSubresourceLayout2EXT":                    225,
+	"vkGetDeviceImageSubresourceLayout":                  226,
+	"vkGetDeviceImageSubresourceLayoutKHR":               226,
+	"vkMapMemory2":                                       227,
+	"vkMapMemory2KHR":                                    227,
+	"vkUnmapMemory2":                                     228,
+	"vkUnmapMemory2KHR":                                  228,
+	"vkCmdBindDescriptorSets2":                           229,
+	"vkCmdBindDescriptorSets2KHR":                        229,
+	"vkCmdPushConstants2":                                230,
+	"vkCmdPushConstants2KHR":                             230,
+	"vkCmdPushDescriptorSet2":                            231,
+	"vkCmdPushDescriptorSet2KHR":                         231,
+	"vkCmdPushDescriptorSetWithTemplate2":                232,
+	"vkCmdPushDescriptorSetWithTemplate2KHR":             232,
 }
 
-var dispatchers = [229]func(*Frame){
+var dispatchers = [233]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -986,87 +1002,91 @@ var dispatchers = [229]func(*Frame){
 	145: callGetPhysicalDeviceQueueFamilyProperties2,
 	146: callGetPhysicalDeviceMemoryProperties2,
 	147: callGetPhysicalDeviceSparseImageFormatProperties2,
-	148: callTrimCommandPool,
-	149: callGetPhysicalDeviceExternalBufferProperties,
-	150: callGetMemoryFdKHR,
-	151: callGetMemoryFdPropertiesKHR,
-	152: callGetMemoryRemoteAddressNV,
-	153: callGetPhysicalDeviceExternalSemaphoreProperties,
-	154: callGetSemaphoreFdKHR,
-	155: callImportSemaphoreFdKHR,
-	156: callGetPhysicalDeviceExternalFenceProperties,
-	157: callGetFenceFdKHR,
-	158: callImportFenceFdKHR,
-	159: callEnumeratePhysicalDeviceGroups,
-	160: callGetDeviceGroupPeerMemoryFeatures,
-	161: callBindBufferMemory2,
-	162: callBindImageMemory2,
-	163: callCmdSetDeviceMask,
-	164: callCmdDispatchBase,
-	165: callCreateDescriptorUpdateTemplate,
-	166: callDestroyDescriptorUpdateTemplate,
-	167: callUpdateDescriptorSetWithTemplate,
-	168: callGetBufferMemoryRequirements2,
-	169: callGetImageMemoryRequirements2,
-	170: callGetImageSparseMemoryRequirements2,
-	171: callGetDeviceBufferMemoryRequirements,
-	172: callGetDeviceImageMemoryRequirements,
-	173: callGetDeviceImageSparseMemoryRequirements,
-	174: callCreateSamplerYcbcrConversion,
-	175: callDestroySamplerYcbcrConversion,
-	176: callGetDeviceQueue2,
-	177: callGetDescriptorSetLayoutSupport,
-	178: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
-	179: callGetCalibratedTimestampsKHR,
-	180: callSetDebugUtilsObjectNameEXT,
-	181: callSetDebugUtilsObjectTagEXT,
-	182: callQueueBeginDebugUtilsLabelEXT,
-	183: callQueueEndDebugUtilsLabelEXT,
-	184: callQueueInsertDebugUtilsLabelEXT,
-	185: callCmdBeginDebugUtilsLabelEXT,
-	186: callCmdEndDebugUtilsLabelEXT,
-	187: callCmdInsertDebugUtilsLabelEXT,
-	188: callCreateDebugUtilsMessengerEXT,
-	189: callDestroyDebugUtilsMessengerEXT,
-	190: callSubmitDebugUtilsMessageEXT,
-	191: callGetMemoryHostPointerPropertiesEXT,
-	192: callCmdWriteBufferMarkerAMD,
-	193: callGetSemaphoreCounterValue,
-	194: callWaitSemaphores,
-	195: callSignalSemaphore,
-	196: callGetImageDrmFormatModifierPropertiesEXT,
-	197: callGetBufferOpaqueCaptureAddress,
-	198: callGetBufferDeviceAddress,
-	199: callGetDeviceMemoryOpaqueCaptureAddress,
-	200: callGetPhysicalDeviceToolProperties,
-	201: callCreatePrivateDataSlot,
-	202: callDestroyPrivateDataSlot,
-	203: callSetPrivateData,
-	204: callGetPrivateData,
-	205: callCmdCopyBuffer2,
-	206: callCmdCopyImage2,
-	207: callCmdBlitImage2,
-	208: callCmdCopyBufferToImage2,
-	209: callCmdCopyImageToBuffer2,
-	210: callCmdResolveImage2,
-	211: callCmdSetEvent2,
-	212: callCmdResetEvent2,
-	213: callCmdWaitEvents2,
-	214: callCmdPipelineBarrier2,
-	215: callQueueSubmit2,
-	216: callCmdWriteTimestamp2,
-	217: callCmdWriteBufferMarker2AMD,
-	218: callCopyMemoryToImage,
-	219: callCopyImageToMemory,
-	220: callCopyImageToImage,
-	221: callTransitionImageLayout,
-	222: callSetDeviceMemoryPriorityEXT,
-	223: callGetImageSubresourceLayout2,
-	224: callGetDeviceImageSubresourceLayout,
-	225: callMapMemory2,
-	226: callUnmapMemory2,
-	227: callCmdBindDescriptorSets2,
-	228: callCmdPushConstants2,
+	148: callCmdPushDescriptorSet,
+	149: callTrimCommandPool,
+	150: callGetPhysicalDeviceExternalBufferProperties,
+	151: callGetMemoryFdKHR,
+	152: callGetMemoryFdPropertiesKHR,
+	153: callGetMemoryRemoteAddressNV,
+	154: callGetPhysicalDeviceExternalSemaphoreProperties,
+	155: callGetSemaphoreFdKHR,
+	156: callImportSemaphoreFdKHR,
+	157: callGetPhysicalDeviceExternalFenceProperties,
+	158: callGetFenceFdKHR,
+	159: callImportFenceFdKHR,
+	160: callEnumeratePhysicalDeviceGroups,
+	161: callGetDeviceGroupPeerMemoryFeatures,
+	162: callBindBufferMemory2,
+	163: callBindImageMemory2,
+	164: callCmdSetDeviceMask,
+	165: callCmdDispatchBase,
+	166: callCreateDescriptorUpdateTemplate,
+	167: callDestroyDescriptorUpdateTemplate,
+	168: callUpdateDescriptorSetWithTemplate,
+	169: callCmdPushDescriptorSetWithTemplate,
+	170: callGetBufferMemoryRequirements2,
+	171: callGetImageMemoryRequirements2,
+	172: callGetImageSparseMemoryRequirements2,
+	173: callGetDeviceBufferMemoryRequirements,
+	174: callGetDeviceImageMemoryRequirements,
+	175: callGetDeviceImageSparseMemoryRequirements,
+	176: callCreateSamplerYcbcrConversion,
+	177: callDestroySamplerYcbcrConversion,
+	178: callGetDeviceQueue2,
+	179: callGetDescriptorSetLayoutSupport,
+	180: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
+	181: callGetCalibratedTimestampsKHR,
+	182: callSetDebugUtilsObjectNameEXT,
+	183: callSetDebugUtilsObjectTagEXT,
+	184: callQueueBeginDebugUtilsLabelEXT,
+	185: callQueueEndDebugUtilsLabelEXT,
+	186: callQueueInsertDebugUtilsLabelEXT,
+	187: callCmdBeginDebugUtilsLabelEXT,
+	188: callCmdEndDebugUtilsLabelEXT,
+	189: callCmdInsertDebugUtilsLabelEXT,
+	190: callCreateDebugUtilsMessengerEXT,
+	191: callDestroyDebugUtilsMessengerEXT,
+	192: callSubmitDebugUtilsMessageEXT,
+	193: callGetMemoryHostPointerPropertiesEXT,
+	194: callCmdWriteBufferMarkerAMD,
+	195: callGetSemaphoreCounterValue,
+	196: callWaitSemaphores,
+	197: callSignalSemaphore,
+	198: callGetImageDrmFormatModifierPropertiesEXT,
+	199: callGetBufferOpaqueCaptureAddress,
+	200: callGetBufferDeviceAddress,
+	201: callGetDeviceMemoryOpaqueCaptureAddress,
+	202: callGetPhysicalDeviceToolProperties,
+	203: callCreatePrivateDataSlot,
+	204: callDestroyPrivateDataSlot,
+	205: callSetPrivateData,
+	206: callGetPrivateData,
+	207: callCmdCopyBuffer2,
+	208: callCmdCopyImage2,
+	209: callCmdBlitImage2,
+	210: callCmdCopyBufferToImage2,
+	211: callCmdCopyImageToBuffer2,
+	212: callCmdResolveImage2,
+	213: callCmdSetEvent2,
+	214: callCmdResetEvent2,
+	215: callCmdWaitEvents2,
+	216: callCmdPipelineBarrier2,
+	217: callQueueSubmit2,
+	218: callCmdWriteTimestamp2,
+	219: callCmdWriteBufferMarker2AMD,
+	220: callCopyMemoryToImage,
+	221: callCopyImageToMemory,
+	222: callCopyImageToImage,
+	223: callTransitionImageLayout,
+	224: callSetDeviceMemoryPriorityEXT,
+	225: callGetImageSubresourceLayout2,
+	226: callGetDeviceImageSubresourceLayout,
+	227: callMapMemory2,
+	228: callUnmapMemory2,
+	229: callCmdBindDescriptorSets2,
+	230: callCmdPushConstants2,
+	231: callCmdPushDescriptorSet2,
+	232: callCmdPushDescriptorSetWithTemplate2,
 }
 
 func callCreateInstance(f *Frame) {
@@ -1533,6 +1553,10 @@ func callGetPhysicalDeviceSparseImageFormatProperties2(f *Frame) {
 	installed.GetPhysicalDeviceSparseImageFormatProperties2(vk.PhysicalDevice(f.word(0)), (*vk.PhysicalDeviceSparseImageFormatInfo2)(f.pointer(1)), (*uint32)(f.pointer(2)), (*vk.SparseImageFormatProperties2)(f.pointer(3)))
 }
 
+func callCmdPushDescriptorSet(f *Frame) {
+	installed.CmdPushDescriptorSet(vk.CommandBuffer(f.word(0)), vk.PipelineBindPoint(f.word(1)), vk.PipelineLayout(f.word(2)), uint32(f.word(3)), uint32(f.word(4)), (*vk.WriteDescriptorSet)(f.pointer(5)))
+}
+
 func callTrimCommandPool(f *Frame) {
 	installed.TrimCommandPool(vk.Device(f.word(0)), vk.CommandPool(f.word(1)), vk.CommandPoolTrimFlags(f.word(2)))
 }
@@ -1611,6 +1635,10 @@ func callDestroyDescriptorUpdateTemplate(f *Frame) {
 
 func callUpdateDescriptorSetWithTemplate(f *Frame) {
 	installed.UpdateDescriptorSetWithTemplate(vk.Device(f.word(0)), vk.DescriptorSet(f.word(1)), vk.DescriptorUpdateTemplate(f.word(2)), f.pointer(3))
+}
+
+func callCmdPushDescriptorSetWithTemplate(f *Frame) {
+	installed.CmdPushDescriptorSetWithTemplate(vk.CommandBuffer(f.word(0)), vk.DescriptorUpdateTemplate(f.word(1)), vk.PipelineLayout(f.word(2)), uint32(f.word(3)), f.pointer(4))
 }
 
 func callGetBufferMemoryRequirements2(f *Frame) {
@@ -1855,4 +1883,12 @@ func callCmdBindDescriptorSets2(f *Frame) {
 
 func callCmdPushConstants2(f *Frame) {
 	installed.CmdPushConstants2(vk.CommandBuffer(f.word(0)), (*vk.PushConstantsInfo)(f.pointer(1)))
+}
+
+func callCmdPushDescriptorSet2(f *Frame) {
+	installed.CmdPushDescriptorSet2(vk.CommandBuffer(f.word(0)), (*vk.PushDescriptorSetInfo)(f.pointer(1)))
+}
+
+func callCmdPushDescriptorSetWithTemplate2(f *Frame) {
+	installed.CmdPushDescriptorSetWithTemplate2(vk.CommandBuffer(f.word(0)), (*vk.PushDescriptorSetWithTemplateInfo)(f.pointer(1)))
 }

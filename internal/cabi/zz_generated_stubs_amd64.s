@@ -498,10 +498,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $164, AX
-	JMP  recordDispatchBase<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $165, AX
-	JMP  farside_entry(SB)
+	JMP  recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVL $166, AX
 	JMP  farside_entry(SB)
@@ -582,13 +582,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $192, AX
-	JMP  recordWriteBufferMarkerAMD<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $193, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $194, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVL $195, AX
 	JMP  farside_entry(SB)
@@ -648,19 +648,19 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $214, AX
-	JMP  recordPipelineBarrier2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $215, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $216, AX
-	JMP  recordWriteTimestamp2<>(SB)
+	JMP  recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVL $217, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $218, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVL $219, AX
 	JMP  farside_entry(SB)
@@ -690,6 +690,18 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $228, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $229, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $230, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $231, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $232, AX
 	JMP  farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

@@ -498,10 +498,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $164, R9
-	B    recordDispatchBase<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $165, R9
-	B    farside_entry(SB)
+	B    recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVD $166, R9
 	B    farside_entry(SB)
@@ -582,13 +582,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $192, R9
-	B    recordWriteBufferMarkerAMD<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $193, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $194, R9
-	B    farside_entry(SB)
+	B    recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVD $195, R9
 	B    farside_entry(SB)
@@ -648,19 +648,19 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $214, R9
-	B    recordPipelineBarrier2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $215, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $216, R9
-	B    recordWriteTimestamp2<>(SB)
+	B    recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVD $217, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $218, R9
-	B    farside_entry(SB)
+	B    recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVD $219, R9
 	B    farside_entry(SB)
@@ -690,6 +690,18 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $228, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $229, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $230, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $231, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $232, R9
 	B    farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

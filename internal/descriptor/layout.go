@@ -57,7 +57,7 @@ func NewLayout(flags vk.DescriptorSetLayoutCreateFlags, bindings []Binding) (*La
 		if i > 0 && bindings[i-1].Number == bindings[i].Number {
 			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorSetLayoutCreateInfo-binding-00279", "binding %d stands twice", bindings[i].Number)
 		}
-		if err := l.check(&bindings[i], i == len(bindings)-1); err != nil {
+		if err := l.checkBinding(&bindings[i], i == len(bindings)-1); err != nil {
 			return nil, err
 		}
 	}
@@ -83,8 +83,8 @@ func NewLayout(flags vk.DescriptorSetLayoutCreateFlags, bindings []Binding) (*La
 	return l, nil
 }
 
-// check looks at the rules for one binding; last is the one with the highest number.
-func (l *Layout) check(b *Binding, last bool) error {
+// checkBinding looks at the rules for one binding; last is the one with the highest number.
+func (l *Layout) checkBinding(b *Binding, last bool) error {
 	const late = vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT
 	pushed := l.Flags&vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT != 0
 	invalid := func(vuid, format string, args ...any) error {

@@ -108,20 +108,20 @@ type span struct {
 // span finds count elements from an element of a binding on. What is too many for the binding goes on in the next one
 // that has elements, which must be of the same kind (chapter "Consecutive Binding Updates"). Since descriptors lie in
 // the order of their bindings, the range has no gaps.
-func (s *Set) span(number, element, count uint32, r *rules) (span, error) {
-	bindings := s.layout.Bindings
-	i, ok := s.layout.find(number)
-	if !ok || s.count(&bindings[i]) == 0 && count > 0 {
+func (l *Layout) span(variable, number, element, count uint32, r *rules) (span, error) {
+	bindings := l.Bindings
+	i, ok := l.find(number)
+	if !ok || bindings[i].count(variable) == 0 && count > 0 {
 		return span{}, vk.Errorf(vk.ERROR_UNKNOWN, r.binding, "the set has no elements at binding %d", number)
 	}
 	b := &bindings[i]
-	room := uint64(s.count(b))
+	room := uint64(b.count(variable))
 	for need := uint64(element) + uint64(count); room < need; {
 		if i++; i == len(bindings) {
 			return span{}, vk.Errorf(vk.ERROR_UNKNOWN, r.elements, "%d elements from %d on: binding %d and those behind it have %d", count, element, number, room)
 		}
 		next := &bindings[i]
-		n := s.count(next)
+		n := next.count(variable)
 		if n == 0 {
 			continue
 		}
@@ -165,26 +165,38 @@ func (w *Write) Complete() bool {
 	return size <= n && (w.Count == 1 || stride <= (n-size)/uint64(w.Count-1))
 }
 
+// Check says which rule of VkWriteDescriptorSet a write to a set of this layout breaks, for layouts without a variable
+// count.
+func (l *Layout) Check(w *Write) error {
+	_, err := l.check(0, w)
+	return err
+}
+
+// check finds what a write updates.
+func (l *Layout) check(variable uint32, w *Write) (span, error) {
+	at, err := l.span(variable, w.Binding, w.Element, w.Count, &writeRules)
+	switch {
+	case err != nil:
+		return at, err
+	case w.Count > 0 && at.binding.Type != w.Type:
+		return at, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-00319", "%v for binding %d, which is %v", w.Type, w.Binding, at.binding.Type)
+	case !w.Complete():
+		return at, vk.Errorf(vk.ERROR_UNKNOWN, "", "%d bytes do not describe %d of %v", len(w.Data), w.Count, w.Type)
+	case at.binding.inline() && w.Element%4 != 0:
+		return at, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-02219", "byte %d of an inline uniform block is no multiple of 4", w.Element)
+	case at.binding.inline() && w.Count%4 != 0:
+		return at, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-02220", "%d bytes of an inline uniform block are no multiple of 4", w.Count)
+	}
+	return at, nil
+}
+
 // Write updates the set. Nothing changes where it breaks a rule of VkWriteDescriptorSet.
 func (s *Set) Write(w *Write) error {
-	at, err := s.span(w.Binding, w.Element, w.Count, &writeRules)
+	at, err := s.layout.check(s.variable, w)
 	if err != nil {
 		return err
 	}
-	switch {
-	case w.Count == 0:
-		return nil
-	case at.binding.Type != w.Type:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-00319", "%v for binding %d, which is %v", w.Type, w.Binding, at.binding.Type)
-	case !w.Complete():
-		return vk.Errorf(vk.ERROR_UNKNOWN, "", "%d bytes do not describe %d of %v", len(w.Data), w.Count, w.Type)
-	case at.binding.inline():
-		if w.Element%4 != 0 {
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-02219", "byte %d of an inline uniform block is no multiple of 4", w.Element)
-		}
-		if w.Count%4 != 0 {
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-02220", "%d bytes of an inline uniform block are no multiple of 4", w.Count)
-		}
+	if at.binding.inline() {
 		copy(s.inline[at.first:at.first+w.Count], w.Data)
 		return nil
 	}
@@ -209,11 +221,11 @@ type Copy struct {
 
 // Copy copies descriptors of src to the set. Nothing changes where it breaks a rule of VkCopyDescriptorSet.
 func (s *Set) Copy(src *Set, c *Copy) error {
-	from, err := src.span(c.SrcBinding, c.SrcElement, c.Count, &srcRules)
+	from, err := src.layout.span(src.variable, c.SrcBinding, c.SrcElement, c.Count, &srcRules)
 	if err != nil {
 		return err
 	}
-	to, err := s.span(c.DstBinding, c.DstElement, c.Count, &dstRules)
+	to, err := s.layout.span(s.variable, c.DstBinding, c.DstElement, c.Count, &dstRules)
 	if err != nil {
 		return err
 	}

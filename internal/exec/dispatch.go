@@ -35,10 +35,11 @@ type Pipeline struct {
 	Base    bool                 // made with VK_PIPELINE_CREATE_DISPATCH_BASE_BIT
 }
 
-// boundSet is a descriptor set that is bound.
+// boundSet is a descriptor set that is bound, or that push descriptors make.
 type boundSet struct {
 	*descriptor.Set          // nil: none
 	offsets         []uint32 // for its dynamic descriptors, in their order; in the stream
+	pushed          bool
 }
 
 // bindings are what a command buffer has bound, and what the dispatch under way finds there. What a layout that is not
@@ -145,6 +146,25 @@ func (r *replay) bindDescriptorSets(c *command.BindDescriptorSets) error {
 func (b *bindings) set(n int, s boundSet) {
 	b.sets[n] = s
 	b.top = max(b.top, n+1)
+}
+
+// pushDescriptorSet updates what earlier ones have pushed; a layout that differs, or a set bound since, disturbs that.
+func (r *replay) pushDescriptorSet(c *command.PushDescriptorSet) error {
+	switch {
+	case c.PipelineBindPoint != vk.PIPELINE_BIND_POINT_COMPUTE:
+		return r.invalid("pipelineBindPoint-parameter", "the device has no pipelines for %v", c.PipelineBindPoint)
+	case c.Set >= MaxSets:
+		return r.invalid("set-00364", "set %d is not below maxBoundDescriptorSets, %d", c.Set, MaxSets)
+	}
+	if b := &r.bound.sets[c.Set]; !b.pushed || !b.Layout().Identical(c.Layout) {
+		r.bound.set(int(c.Set), boundSet{Set: descriptor.NewSet(c.Layout, 0), pushed: true})
+	}
+	for w := range c.Writes() {
+		if err := r.bound.sets[c.Set].Write(&w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *replay) pushConstants(c *command.PushConstants) error {

@@ -215,6 +215,10 @@ func (r *replay) command(record command.Record) error {
 		if c, ok := record.BindDescriptorSets(); ok {
 			return r.bindDescriptorSets(&c)
 		}
+	case command.OpPushDescriptorSet:
+		if c, ok := record.PushDescriptorSet(); ok {
+			return r.pushDescriptorSet(&c)
+		}
 	case command.OpPushConstants:
 		if c, ok := record.PushConstants(); ok {
 			return r.pushConstants(&c)
