@@ -324,7 +324,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $106, AX
-	JMP  farside_entry(SB)
+	JMP  recordBindDescriptorSets<>(SB)
 	PCALIGN $16
 	MOVL $107, AX
 	JMP  farside_entry(SB)
@@ -723,6 +723,89 @@ TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
 	MOVL SI, AX
 	MOVQ AX, 8(R10)
 	MOVQ DX, 16(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordBindDescriptorSets<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	LEAQ -4096(R9), R11
+	SHRQ $47, R11
+	JNE  slow
+	MOVL 8(SP), R11
+	TESTQ R11, R11
+	JEQ  empty
+	MOVQ 16(SP), R11
+	LEAQ -4096(R11), R11
+	SHRQ $47, R11
+	JNE  slow
+empty:
+	MOVL R8, R11
+	LEAQ -1(R11), R10
+	CMPQ R10, $512
+	JCC  slow
+	IMUL3Q $8, R11, R11
+	MOVL 8(SP), R10
+	CMPQ R10, $1024
+	JHI  slow
+	IMUL3Q $4, R10, R10
+	ADDQ R10, R11
+	ADDQ $55, R11
+	ANDQ $~7, R11
+	MOVQ 8(DI), R10
+	ADDQ R10, R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	SUBQ R10, R11
+	SHLQ $29, R11
+	ORQ  $21, R11
+	MOVQ R11, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	MOVQ DX, 16(R10)
+	MOVL CX, AX
+	MOVQ AX, 24(R10)
+	MOVL R8, AX
+	MOVQ AX, 32(R10)
+	MOVL 8(SP), AX
+	MOVQ AX, 40(R10)
+	MOVL R8, DI
+	IMUL3Q $8, DI, DI
+	ADDQ $48, R10
+copy:
+	SUBQ $8, DI
+	JLT  tail
+	MOVQ (R9), AX
+	MOVQ AX, (R10)
+	ADDQ $8, R9
+	ADDQ $8, R10
+	JMP  copy
+tail:
+	MOVQ 16(SP), R11
+	MOVL 8(SP), DI
+	IMUL3Q $4, DI, DI
+copy2:
+	SUBQ $8, DI
+	JLT  tail2
+	MOVQ (R11), AX
+	MOVQ AX, (R10)
+	ADDQ $8, R11
+	ADDQ $8, R10
+	JMP  copy2
+tail2:
+	CMPQ DI, $-4
+	JNE  done
+	MOVL (R11), AX
+	MOVQ AX, (R10)
+done:
 	RET
 slow:
 	JMP  farside_entry(SB)

@@ -324,7 +324,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $106, R9
-	B    farside_entry(SB)
+	B    recordBindDescriptorSets<>(SB)
 	PCALIGN $16
 	MOVD $107, R9
 	B    farside_entry(SB)
@@ -728,6 +728,83 @@ TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
 	MOVWU R1, R11
 	MOVD R11, 8(R10)
 	MOVD R2, 16(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordBindDescriptorSets<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	SUB  $4096, R5, R11
+	LSR  $48, R11, R11
+	CBNZ R11, slow
+	MOVWU R6, R11
+	CBZ  R11, empty
+	SUB  $4096, R7, R11
+	LSR  $48, R11, R11
+	CBNZ R11, slow
+empty:
+	MOVWU R4, R13
+	SUB  $1, R13, R11
+	CMP  $511, R11
+	BHI  slow
+	MOVD $8, R11
+	MUL  R11, R13, R13
+	ADD  $55, R13, R12
+	MOVWU R6, R15
+	CMP  $1024, R15
+	BHI  slow
+	MOVD $4, R11
+	MUL  R11, R15, R15
+	ADD  R15, R12, R12
+	BIC  $7, R12, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $21, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	MOVD R2, 16(R10)
+	MOVWU R3, R11
+	MOVD R11, 24(R10)
+	MOVWU R4, R11
+	MOVD R11, 32(R10)
+	MOVWU R6, R11
+	MOVD R11, 40(R10)
+	ADD  $48, R10, R10
+copy:
+	SUBS $8, R13, R13
+	BLT  tail
+	MOVD.P 8(R5), R11
+	MOVD.P R11, 8(R10)
+	B    copy
+tail:
+	MOVD R15, R13
+copy2:
+	SUBS $8, R13, R13
+	BLT  tail2
+	MOVD.P 8(R7), R11
+	MOVD.P R11, 8(R10)
+	B    copy2
+tail2:
+	CMN  $4, R13
+	BNE  done
+	MOVWU (R7), R11
+	MOVD R11, (R10)
+done:
 	RET
 slow:
 	B    farside_entry(SB)

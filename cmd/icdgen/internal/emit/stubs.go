@@ -24,9 +24,9 @@ type recording struct {
 	number int // the op's value
 }
 
-// recordable says whether a command's arguments can be appended word by word: one array at most, no barriers
-// that are left out, and no array of dispatchable handles, since command buffers that a command buffer executes
-// must know of each other.
+// recordable says whether a command's arguments can be appended word by word: one array at most, or two of which the
+// first has elements of whole words, no barriers that are left out, and no array of dispatchable handles, since command
+// buffers that a command buffer executes must know of each other.
 func (c *recordedCommand) recordable(reg *registry.Registry, command *registry.Command) bool {
 	arrays := 0
 	for i, a := range c.args {
@@ -34,13 +34,25 @@ func (c *recordedCommand) recordable(reg *registry.Registry, command *registry.C
 		case leftOut:
 			return false
 		case arrayArgument:
-			arrays++
+			if arrays++; arrays == 2 && (c.arrays()[0].typ.size%8 != 0 || a.typ.size%4 != 0) {
+				return false
+			}
 			if h, ok := reg.Type(reg.Resolve(command.Params[i+1].Type)).(*registry.Handle); ok && h.Dispatchable {
 				return false
 			}
 		}
 	}
-	return arrays <= 1
+	return arrays <= 2
+}
+
+// arrays are the array arguments.
+func (c *recordedCommand) arrays() (list []*argument) {
+	for i := range c.args {
+		if c.args[i].kind == arrayArgument {
+			list = append(list, &c.args[i])
+		}
+	}
+	return list
 }
 
 // recordings are the stubs of those supported commands that need not enter Go, by the command's name.
@@ -121,14 +133,19 @@ func (r *recording) size() int {
 	return n
 }
 
-// array returns the array argument and the one that counts it; nil if there is none.
-func (r *recording) array() (array, count *argument) {
-	for i := range r.args {
-		if a := &r.args[i]; a.kind == arrayArgument {
-			return a, &r.args[a.count]
-		}
+// counted is an array argument and the one that counts it. The second array of a command may be empty.
+type counted struct {
+	*argument
+	count *argument
+	empty bool
+	n     string // "" for the first array, "2" for the second: ends its labels
+}
+
+func (r *recording) counted() (list []counted) {
+	for i, a := range r.arrays() {
+		list = append(list, counted{a, &r.args[a.count], i > 0, [...]string{"", "2"}[i]})
 	}
-	return nil, nil
+	return list
 }
 
 // line prints one instruction.
@@ -184,16 +201,27 @@ func (w amd64) record(p *printer, r *recording) {
 		line(p, "JMP  farside_entry(SB)")
 		return
 	}
+	arrays := r.counted()
 	for i := range r.args {
 		// An address below 4096, or one that no user program can have, is left to Go.
-		if a := &r.args[i]; a.kind == arrayArgument || a.kind == structArgument {
-			line(p, "LEAQ -4096(%s), R11", w.pointer(p, a, "R11"))
-			line(p, "SHRQ $47, R11")
-			line(p, "JNE  slow")
+		a := &r.args[i]
+		if a.kind != arrayArgument && a.kind != structArgument {
+			continue
+		}
+		empty := len(arrays) == 2 && arrays[1].argument == a
+		if empty {
+			line(p, "%s %s, R11", arrays[1].count.move(), w.of(arrays[1].count))
+			line(p, "TESTQ R11, R11")
+			line(p, "JEQ  empty")
+		}
+		line(p, "LEAQ -4096(%s), R11", w.pointer(p, a, "R11"))
+		line(p, "SHRQ $47, R11")
+		line(p, "JNE  slow")
+		if empty {
+			p.f("empty:\n")
 		}
 	}
-	array, count := r.array()
-	if array == nil {
+	if len(arrays) == 0 {
 		line(p, "MOVQ 8(DI), R10")
 		line(p, "LEAQ %d(R10), R11", r.size())
 		line(p, "CMPQ R11, 16(DI)")
@@ -202,7 +230,8 @@ func (w amd64) record(p *printer, r *recording) {
 		line(p, "MOVQ $%#x, AX", r.number|r.size()/8<<32)
 		line(p, "MOVQ AX, (R10)")
 	} else {
-		line(p, "%s %s, R11", count.move(), w.of(count))
+		array := arrays[0]
+		line(p, "%s %s, R11", array.count.move(), w.of(array.count))
 		line(p, "LEAQ -1(R11), R10")
 		line(p, "CMPQ R10, $%d", inlineBytes/array.typ.size)
 		line(p, "JCC  slow")
@@ -212,6 +241,13 @@ func (w amd64) record(p *printer, r *recording) {
 			line(p, "JNE  slow")
 		default:
 			line(p, "IMUL3Q $%d, R11, R11", array.typ.size)
+		}
+		for _, second := range arrays[1:] {
+			line(p, "%s %s, R10", second.count.move(), w.of(second.count))
+			line(p, "CMPQ R10, $%d", inlineBytes/second.typ.size)
+			line(p, "JHI  slow")
+			line(p, "IMUL3Q $%d, R10, R10", second.typ.size)
+			line(p, "ADDQ R10, R11")
 		}
 		line(p, "ADDQ $%d, R11", r.size()+7)
 		line(p, "ANDQ $~7, R11")
@@ -254,22 +290,24 @@ func (w amd64) record(p *printer, r *recording) {
 			}
 		}
 	}
-	if array != nil {
-		from := w.pointer(p, array, "R11")
-		line(p, "%s %s, DI", count.move(), w.of(count))
+	for i, array := range arrays {
+		from := w.pointer(p, array.argument, "R11")
+		line(p, "%s %s, DI", array.count.move(), w.of(array.count))
 		if array.typ.size != 1 {
 			line(p, "IMUL3Q $%d, DI, DI", array.typ.size)
 		}
-		line(p, "ADDQ $%d, R10", at)
-		p.f("copy:\n")
+		if i == 0 {
+			line(p, "ADDQ $%d, R10", at)
+		}
+		p.f("copy%s:\n", array.n)
 		line(p, "SUBQ $8, DI")
-		line(p, "JLT  tail")
+		line(p, "JLT  tail%s", array.n)
 		line(p, "MOVQ (%s), AX", from)
 		line(p, "MOVQ AX, (R10)")
 		line(p, "ADDQ $8, %s", from)
 		line(p, "ADDQ $8, R10")
-		line(p, "JMP  copy")
-		p.f("tail:\n")
+		line(p, "JMP  copy%s", array.n)
+		p.f("tail%s:\n", array.n)
 		if array.typ.size%8 != 0 {
 			line(p, "CMPQ DI, $-4")
 			line(p, "JNE  done")
@@ -316,19 +354,30 @@ func (arm64) record(p *printer, r *recording) {
 		line(p, "B    farside_entry(SB)")
 		return
 	}
-	for _, a := range r.args {
+	arrays := r.counted()
+	for i := range r.args {
 		// An address below 4096, or one that no user program can have, is left to Go.
-		if a.kind == arrayArgument || a.kind == structArgument {
-			line(p, "SUB  $4096, R%d, R11", a.place)
-			line(p, "LSR  $48, R11, R11")
-			line(p, "CBNZ R11, slow")
+		a := &r.args[i]
+		if a.kind != arrayArgument && a.kind != structArgument {
+			continue
+		}
+		empty := len(arrays) == 2 && arrays[1].argument == a
+		if empty {
+			line(p, "%s R%d, R11", arrays[1].count.load(), arrays[1].count.place)
+			line(p, "CBZ  R11, empty")
+		}
+		line(p, "SUB  $4096, R%d, R11", a.place)
+		line(p, "LSR  $48, R11, R11")
+		line(p, "CBNZ R11, slow")
+		if empty {
+			p.f("empty:\n")
 		}
 	}
-	array, count := r.array()
-	if array == nil {
+	if len(arrays) == 0 {
 		line(p, "MOVD $%d, R12", r.size())
 	} else {
-		line(p, "%s R%d, R13", count.load(), count.place)
+		array := arrays[0]
+		line(p, "%s R%d, R13", array.count.load(), array.count.place)
 		line(p, "SUB  $1, R13, R11")
 		line(p, "CMP  $%d, R11", inlineBytes/array.typ.size-1)
 		line(p, "BHI  slow")
@@ -340,6 +389,14 @@ func (arm64) record(p *printer, r *recording) {
 			line(p, "MUL  R11, R13, R13")
 		}
 		line(p, "ADD  $%d, R13, R12", r.size()+7)
+		for _, second := range arrays[1:] {
+			line(p, "%s R%d, R15", second.count.load(), second.count.place)
+			line(p, "CMP  $%d, R15", inlineBytes/second.typ.size)
+			line(p, "BHI  slow")
+			line(p, "MOVD $%d, R11", second.typ.size)
+			line(p, "MUL  R11, R15, R15")
+			line(p, "ADD  R15, R12, R12")
+		}
 		line(p, "BIC  $7, R12, R12")
 	}
 	line(p, "ADD  R10, R12, R14")
@@ -378,15 +435,19 @@ func (arm64) record(p *printer, r *recording) {
 			at += 8
 		}
 	}
-	if array != nil {
-		line(p, "ADD  $%d, R10, R10", at)
-		p.f("copy:\n")
+	for i, array := range arrays {
+		if i == 0 {
+			line(p, "ADD  $%d, R10, R10", at)
+		} else {
+			line(p, "MOVD R15, R13")
+		}
+		p.f("copy%s:\n", array.n)
 		line(p, "SUBS $8, R13, R13")
-		line(p, "BLT  tail")
+		line(p, "BLT  tail%s", array.n)
 		line(p, "MOVD.P 8(R%d), R11", array.place)
 		line(p, "MOVD.P R11, 8(R10)")
-		line(p, "B    copy")
-		p.f("tail:\n")
+		line(p, "B    copy%s", array.n)
+		p.f("tail%s:\n", array.n)
 		if array.typ.size%8 != 0 {
 			line(p, "CMN  $4, R13")
 			line(p, "BNE  done")
