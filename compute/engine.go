@@ -40,7 +40,11 @@ const (
 	actJumpIf
 	actJumpUnless
 	actSplit
+	actNarrow      // Split, and Enter of one of its masks behind it
+	actNarrowRound // Split, and Again of one of its masks behind it, which goes to an Enter of that
 	actLeave
+	actStay  // Leave, and Enter of the same mask behind it
+	actRound // Leave, and Again of the same mask behind it, which goes to an Enter of that
 	actEnter
 	actAgain
 	actBack // Again without a mask
@@ -64,6 +68,7 @@ type step struct {
 	index  int32                 // of the instruction
 	to     int32                 // the masks, as indices of worker.pending, of Dst and, of Split, of B
 	other  int32
+	invert bool // of actNarrow: it goes on where the condition is not true; to is that mask then, too
 	inst   *Inst
 }
 
@@ -196,12 +201,40 @@ func (e *engine) translate(p *Program) error {
 			}
 		}
 	}
+	for i := range e.steps[:max(len(e.steps)-1, 0)] {
+		e.join(i)
+	}
 	// About four nanoseconds to begin a kernel, and two for each chunk; loops go round ten times.
 	e.estimate = 200 + uint64(len(p.Insts))*uint64(4+2*e.chunks)
 	if loops {
 		e.estimate *= 10
 	}
 	return nil
+}
+
+// join lets step i, which moves the execution mask to another mask, do what the step behind it does, if that takes it from
+// there at once: most often nothing else waits there. The step behind it remains for those that jump to it.
+func (e *engine) join(i int) {
+	s, next := &e.steps[i], &e.steps[i+1]
+	round := next.act == actAgain && e.steps[next.target].act == actEnter && e.steps[next.target].to == next.to
+	if next.act != actEnter && !round {
+		return
+	}
+	switch {
+	case s.act == actLeave && s.to == next.to:
+		s.act = actStay
+		if round {
+			s.act = actRound
+		}
+	case s.act == actSplit && s.to != s.other && (s.to == next.to || s.other == next.to):
+		s.act = actNarrow
+		if round {
+			s.act = actNarrowRound
+		}
+		if s.other == next.to {
+			s.to, s.other, s.invert = s.other, s.to, true
+		}
+	}
 }
 
 // chooseAtomic finds what is faster than an atomic and does the same. Shared memory is only the worker's. An addition whose

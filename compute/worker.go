@@ -165,6 +165,37 @@ func (w *worker) split(yes, no *pending, condition kernel.Register) {
 	w.active = span{}
 }
 
+// What narrow has done.
+const (
+	split = iota // what split does
+	none         // no lane is left
+	some
+)
+
+// narrow splits the active lanes and goes on with those for one of the masks, if no others wait there.
+func (w *worker) narrow(s *step) int {
+	to, rest := &w.pending[s.to], &w.pending[s.other]
+	if !to.empty() {
+		if s.invert {
+			w.split(rest, to, s.args.A)
+		} else {
+			w.split(to, rest, s.args.A)
+		}
+		return split
+	}
+	from, n := w.active.first, w.active.end-w.active.first
+	first, end, full, others := w.kernels.Narrow(w.lanes.Skip(from), rest.register.Skip(from), s.args.A.Skip(from), s.invert, n)
+	if others {
+		rest.add(w.active)
+		w.touched = true
+		w.activate(span{from + first, from + end, full})
+	}
+	if first == end {
+		return none
+	}
+	return some
+}
+
 // leave adds the active lanes to a mask.
 func (w *worker) leave(to *pending) {
 	w.kernels.OrInto(to.register, w.lanes, w.active.first, w.active.end-w.active.first)
@@ -175,8 +206,8 @@ func (w *worker) leave(to *pending) {
 // add says that there may be lanes in more chunks.
 func (m *pending) add(s span) {
 	switch {
-	case s.first == s.end:
-	case m.first == m.end:
+	case s.empty():
+	case m.empty():
 		m.span = s
 	default:
 		m.span = span{first: min(m.first, s.first), end: max(m.end, s.end)}
@@ -185,7 +216,7 @@ func (m *pending) add(s span) {
 
 // waiting says whether there are lanes in a mask.
 func (w *worker) waiting(m *pending) bool {
-	if m.first == m.end {
+	if m.empty() {
 		return false
 	}
 	first, end, _ := w.kernels.Active(m.register.Skip(m.first), m.end-m.first)
@@ -240,8 +271,40 @@ func (w *worker) execute() bool {
 			}
 		case actSplit:
 			w.split(&w.pending[s.to], &w.pending[s.other], s.args.A)
+		case actNarrow:
+			switch w.narrow(s) {
+			case some:
+				next++
+			case none:
+				next = int(steps[next].target)
+			}
+		case actNarrowRound:
+			switch w.narrow(s) {
+			case some:
+				if w.tick(steps[next].index) {
+					return false
+				}
+				next = int(steps[next].target) + 1
+			case none:
+				next++
+			}
 		case actLeave:
 			w.leave(&w.pending[s.to])
+		case actStay:
+			if w.pending[s.to].empty() {
+				next++
+			} else {
+				w.leave(&w.pending[s.to])
+			}
+		case actRound:
+			if w.pending[s.to].empty() {
+				if w.tick(steps[next].index) {
+					return false
+				}
+				next = int(steps[next].target) + 1
+			} else {
+				w.leave(&w.pending[s.to])
+			}
 		case actEnter:
 			if !w.enter(s.to) {
 				next = int(s.target)

@@ -50,6 +50,8 @@ type span struct {
 	full       bool
 }
 
+func (s *span) empty() bool { return s.first == s.end }
+
 // aligned returns n bytes, zeroed, at a multiple of align.
 func aligned(n int) []byte {
 	b := make([]byte, n+align)

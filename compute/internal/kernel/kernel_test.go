@@ -381,6 +381,64 @@ func TestMasks(t *testing.T) {
 	}
 }
 
+func TestNarrow(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for _, s := range sets() {
+		for round := range 2000 {
+			f := newFile()
+			mask, rest, condition := f.register(32, false), f.register(32, round%5 == 0), f.register(32, round%3 == 0)
+			density := random.IntN(5)
+			for _, r := range []Register{mask, rest, condition} {
+				fill(r, 32, func() uint64 { return -uint64(random.IntN(4)/max(density, 1)&1) & math.MaxUint32 })
+			}
+			if round%7 == 0 {
+				fill(condition, 32, func() uint64 { return math.MaxUint32 })
+			}
+			invert, n := round%2 == 1, random.IntN(chunks+1)
+			var want, wantRest [chunks][Width]uint64
+			first, last, count, others := 0, 0, 0, false
+			for chunk := range chunks {
+				for lane := range Width {
+					want[chunk][lane] = get(mask, 32, chunk, lane)
+					wantRest[chunk][lane] = get(rest, 32, chunk, lane)
+					if chunk >= n {
+						continue
+					}
+					keep := get(condition, 32, chunk, lane)
+					if invert {
+						keep ^= math.MaxUint32
+					}
+					others = others || want[chunk][lane]&^keep != 0
+					wantRest[chunk][lane] |= want[chunk][lane] &^ keep
+					want[chunk][lane] &= keep
+					if want[chunk][lane] != 0 {
+						if count == 0 {
+							first = chunk
+						}
+						last = chunk + 1
+						count++
+					}
+				}
+			}
+			full := count > 0 && count == (last-first)*Width
+			gotFirst, gotLast, gotFull, gotOthers := s.Narrow(mask, rest, condition, invert, n)
+			if gotFirst != first || gotLast != last || gotFull != full || gotOthers != others {
+				t.Fatalf("%s: %d to %d, %t, %t; want %d to %d, %t, %t", s.Name, gotFirst, gotLast, gotFull, gotOthers, first, last, full, others)
+			}
+			for chunk := range chunks {
+				for lane := range Width {
+					if get(mask, 32, chunk, lane) != want[chunk][lane] {
+						t.Fatalf("%s: chunk %d, lane %d of the mask", s.Name, chunk, lane)
+					}
+					if rest.Step != 0 && get(rest, 32, chunk, lane) != wantRest[chunk][lane] {
+						t.Fatalf("%s: chunk %d, lane %d of the rest", s.Name, chunk, lane)
+					}
+				}
+			}
+		}
+	}
+}
+
 // A set has a kernel for each op.
 func TestComplete(t *testing.T) {
 	for op := range NumOps {

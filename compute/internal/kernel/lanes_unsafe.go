@@ -134,3 +134,21 @@ func active(mask Register, n int) (first, last int, full bool) {
 	}
 	return first, last, last > 0 && set == (last-first)*Width
 }
+
+func narrow(mask, rest, condition Register, invert bool, n int) (first, last int, full, others bool) {
+	var flip uint32
+	if invert {
+		flip = ^flip
+	}
+	for i := range n {
+		m, r, c := lanes[uint32](mask, i), lanes[uint32](rest, i), lanes[uint32](condition, i)
+		for lane := range Width {
+			keep := c[lane] ^ flip
+			others = others || m[lane]&^keep != 0
+			r[lane] |= m[lane] &^ keep
+			m[lane] &= keep
+		}
+	}
+	first, last, full = active(mask, n)
+	return first, last, full, others
+}

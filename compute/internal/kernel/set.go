@@ -20,6 +20,9 @@ type Set struct {
 	// Active returns the range of chunks, among n, outside of which no lane is set: from first to before last, both 0 if
 	// there is none. full says that there are some and all within it are set.
 	Active func(mask Register, n int) (first, last int, full bool)
+	// Narrow leaves the lanes in n chunks of mask where condition is set, or where it is not if invert, and adds the others to
+	// rest. It returns what Active says of mask then, and whether there were others.
+	Narrow func(mask, rest, condition Register, invert bool, n int) (first, last int, full, others bool)
 }
 
 var (
@@ -34,7 +37,7 @@ func Go() *Set { return goSet }
 func Best() *Set { return bestSet }
 
 func plain() *Set {
-	s := &Set{Name: "go", Split: split, OrInto: orInto, Take: take, Active: active}
+	s := &Set{Name: "go", Split: split, OrInto: orInto, Take: take, Active: active, Narrow: narrow}
 	fillI32(&s.Ops)
 	fillI64(&s.Ops)
 	fillF32(&s.Ops)

@@ -154,6 +154,7 @@ func (s *Set) useAVX2() {
 	s.OrInto = avx2OrInto
 	s.Take = avx2Take
 	s.Active = avx2Active
+	s.Narrow = avx2Narrow
 }
 
 //go:noescape
@@ -167,6 +168,9 @@ func avx2Take(dst, src Register, n int) (first, last int, full bool)
 
 //go:noescape
 func avx2Active(mask Register, n int) (first, last int, full bool)
+
+//go:noescape
+func avx2Narrow(mask, rest, condition Register, invert bool, n int) (first, last int, full, others bool)
 
 //go:noescape
 func avx2MoveMasked32(a *Args, first, n int)

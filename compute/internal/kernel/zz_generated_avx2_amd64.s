@@ -10357,3 +10357,71 @@ done718:
 	MOVB    AL, full+40(FP)
 	VZEROUPPER
 	RET
+
+// func avx2Narrow(mask_Base uintptr, mask_Step uintptr, rest_Base uintptr, rest_Step uintptr, condition_Base uintptr, condition_Step uintptr, invert bool, n int) (first int, last int, full bool, others bool)
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2Narrow(SB), NOSPLIT, $0-82
+	MOVQ         mask_Base+0(FP), AX
+	MOVQ         mask_Step+8(FP), CX
+	MOVQ         rest_Base+16(FP), DX
+	MOVQ         rest_Step+24(FP), BX
+	MOVQ         condition_Base+32(FP), SI
+	MOVQ         condition_Step+40(FP), DI
+	MOVB         invert+48(FP), R8
+	MOVBLZX      R8, R8
+	NEGL         R8
+	VPXOR        Y1, Y1, Y1
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         n+56(FP), R8
+	XORL         R9, R9
+	XORL         R10, R10
+	XORL         R11, R11
+	XORL         R12, R12
+	TESTQ        R8, R8
+	JZ           done721
+
+loop720:
+	VMOVDQU   (AX), Y2
+	VPXOR     (SI), Y0, Y3
+	VPANDN    Y2, Y3, Y4
+	VPOR      Y4, Y1, Y1
+	VPOR      (DX), Y4, Y4
+	VMOVDQU   Y4, (DX)
+	VPAND     Y2, Y3, Y2
+	VMOVDQU   Y2, (AX)
+	VMOVMSKPS Y2, R13
+	INCQ      R9
+	TESTL     R13, R13
+	JZ        next722
+	POPCNTL   R13, R13
+	LEAQ      -1(R9), R14
+	TESTQ     R11, R11
+	CMOVQEQ   R14, R10
+	MOVQ      R9, R11
+	ADDQ      R13, R12
+
+next722:
+	ADDQ CX, AX
+	ADDQ BX, DX
+	ADDQ DI, SI
+	DECQ R8
+	JNZ  loop720
+
+done721:
+	MOVQ    R11, R14
+	SUBQ    R10, R14
+	SHLQ    $0x03, R14
+	XORL    AX, AX
+	CMPQ    R12, R14
+	SETEQ   AL
+	TESTQ   R11, R11
+	CMOVQEQ R11, AX
+	MOVQ    R10, first+64(FP)
+	MOVQ    R11, last+72(FP)
+	MOVB    AL, full+80(FP)
+	VPTEST  Y1, Y1
+	SETNE   AL
+	MOVB    AL, others+81(FP)
+	VZEROUPPER
+	RET

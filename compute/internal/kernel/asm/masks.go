@@ -20,6 +20,7 @@ func (g *generator) masks() {
 	g.orInto()
 	g.take()
 	g.active()
+	g.narrow()
 }
 
 // helper begins a function. assembly is its signature with registers as words.
@@ -115,9 +116,36 @@ func (g *generator) active() {
 	g.survey([]stream{mask}, func() vector { return g.y(g.VMOVDQU, mask.chunk()) })
 }
 
+func (g *generator) narrow() {
+	g.helper("Narrow", "func(mask, rest, condition Register, invert bool, n int) (first, last int, full, others bool)",
+		"func("+registers("mask", "rest", "condition")+"invert bool, n int) (first, last int, full, others bool)")
+	mask, rest, condition := g.parameter("mask", nil), g.parameter("rest", nil), g.parameter("condition", nil)
+	word := g.GP32()
+	g.MOVBLZX(g.Load(g.Param("invert"), g.GP8()), word)
+	g.NEGL(word)
+	half, invert, all := g.XMM(), g.YMM(), g.zero()
+	g.VMOVD(word, half)
+	g.VPBROADCASTD(half, invert)
+	g.survey([]stream{mask, rest, condition}, func() vector {
+		m := g.y(g.VMOVDQU, mask.chunk())
+		c := g.y(g.VPXOR, condition.chunk(), invert)
+		others := g.y(g.VPANDN, m, c)
+		g.VPOR(others, all, all)
+		g.VMOVDQU(g.y(g.VPOR, rest.chunk(), others), rest.chunk())
+		lanes := g.y(g.VPAND, m, c)
+		g.VMOVDQU(lanes, mask.chunk())
+		return lanes
+	}, func() {
+		others := g.GP8()
+		g.VPTEST(all, all)
+		g.SETNE(others)
+		g.Store(others, g.ReturnIndex(3))
+	})
+}
+
 // survey writes the loop that finds the first and the last chunk with a set lane and counts the set lanes, and the end of
-// the function.
-func (g *generator) survey(streams []stream, chunk func() vector) {
+// the function, in which more results may be stored.
+func (g *generator) survey(streams []stream, chunk func() vector, more ...func()) {
 	count := g.Load(g.Param("n"), g.GP64())
 	i, first, last, set, bits, spare := g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64()
 	for _, r := range []reg.GPVirtual{i, first, last, set} {
@@ -149,6 +177,9 @@ func (g *generator) survey(streams []stream, chunk func() vector) {
 	g.Store(first, g.ReturnIndex(0))
 	g.Store(last, g.ReturnIndex(1))
 	g.Store(full.As8(), g.ReturnIndex(2))
+	for _, store := range more {
+		store()
+	}
 	g.VZEROUPPER()
 	g.RET()
 }
