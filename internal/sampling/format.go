@@ -35,10 +35,10 @@ type format struct {
 type way uint8
 
 const (
-	byCodec way = iota
-	byTable     // reads only
-	byUnorm8    // writes only
-	byHalves    // reads only
+	byCodec  way = iota
+	byTable      // reads only
+	byUnorm8     // writes only
+	byHalves     // reads only
 	byWords
 	byWide
 )
