@@ -25,6 +25,23 @@ var supportedFeatures = map[string]bool{
 	"privateData":               true,
 	"synchronization2":          true,
 	"timelineSemaphore":         true,
+
+	// Images in shaders.
+	"customBorderColorWithoutFormat":         true,
+	"customBorderColors":                     true,
+	"formatA4B4G4R4":                         true,
+	"formatA4R4G4B4":                         true,
+	"imageCubeArray":                         true,
+	"robustImageAccess":                      true,
+	"samplerFilterMinmax":                    true,
+	"samplerMirrorClampToEdge":               true,
+	"shaderImageGatherExtended":              true,
+	"shaderSampledImageArrayDynamicIndexing": true,
+	"shaderStorageImageArrayDynamicIndexing": true,
+	"shaderStorageImageExtendedFormats":      true,
+	"shaderStorageImageReadWithoutFormat":    true,
+	"shaderStorageImageWriteWithoutFormat":   true,
+	"texelBufferAlignment":                   true,
 }
 
 // otherExtensions are structures of extensions that are not advertised although a feature of theirs has the

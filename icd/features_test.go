@@ -82,6 +82,10 @@ func TestEveryFeatureStructIsAnswered(t *testing.T) {
 // supported feature must be looked at before it is claimed.
 func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 	want := map[string]bool{
+		"VkPhysicalDevice4444FormatsFeaturesEXT":               true,
+		"VkPhysicalDeviceCustomBorderColorFeaturesEXT":         true,
+		"VkPhysicalDeviceImageRobustnessFeatures":              true,
+		"VkPhysicalDeviceTexelBufferAlignmentFeaturesEXT":      true,
 		"VkPhysicalDeviceBufferDeviceAddressFeatures":          true,
 		"VkPhysicalDeviceDeviceMemoryReportFeaturesEXT":        true,
 		"VkPhysicalDeviceExternalMemoryRDMAFeaturesNV":         true,

@@ -18,6 +18,8 @@ const (
 	minOffsetAlignment = 16
 	// maxTexelBufferElements lets a view of the widest texels reach 2 GiB.
 	maxTexelBufferElements = 1 << 27
+	// maxSamplerAllocationCount bounds nothing here: samplers are small, and are counted by nobody.
+	maxSamplerAllocationCount = 1 << 20
 	// maxDynamicBuffers: the offset of each is recorded with every vkCmdBindDescriptorSets.
 	maxDynamicBuffers = 1024
 	// Workgroups of more invocations would run, but gain nothing over more workgroups.
@@ -50,7 +52,7 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		MaxUniformBufferRange:                 1 << 16,
 		MaxStorageBufferRange:                 1<<32 - 1,
 		MaxPushConstantsSize:                  maxPushConstantsSize,
-		MaxSamplerAllocationCount:             4000,
+		MaxSamplerAllocationCount:             maxSamplerAllocationCount,
 		MaxBoundDescriptorSets:                maxBoundDescriptorSets,
 		MaxPerStageDescriptorSamplers:         descriptor.MaxDescriptors,
 		MaxPerStageDescriptorUniformBuffers:   descriptor.MaxDescriptors,

@@ -96,6 +96,8 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 			RoundingModeIndependence:            vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE,
 			MaxTimelineSemaphoreValueDifference: maxTimelineSemaphoreValueDifference,
 			FramebufferIntegerColorSampleCounts: vk.SAMPLE_COUNT_1_BIT,
+			FilterMinmaxSingleComponentFormats:  vk.TRUE,
+			FilterMinmaxImageComponentMapping:   vk.TRUE,
 		}
 		vk.CopyString(s.DriverName[:], driverName)
 		vk.CopyString(s.DriverInfo[:], driverInfo())
@@ -190,7 +192,13 @@ func shaderProperties(out *vk.PhysicalDeviceProperties2) {
 		}
 	}
 	if s := vk.Find[vk.PhysicalDeviceSamplerFilterMinmaxProperties](chain); s != nil {
-		*s = vk.PhysicalDeviceSamplerFilterMinmaxProperties{SType: s.SType, PNext: s.PNext}
+		*s = vk.PhysicalDeviceSamplerFilterMinmaxProperties{SType: s.SType, PNext: s.PNext,
+			FilterMinmaxSingleComponentFormats: vk.TRUE,
+			FilterMinmaxImageComponentMapping:  vk.TRUE,
+		}
+	}
+	if s := vk.Find[vk.PhysicalDeviceCustomBorderColorPropertiesEXT](chain); s != nil {
+		s.MaxCustomBorderColorSamplers = maxSamplerAllocationCount
 	}
 	if s := vk.Find[vk.PhysicalDeviceSubgroupSizeControlProperties](chain); s != nil {
 		*s = vk.PhysicalDeviceSubgroupSizeControlProperties{SType: s.SType, PNext: s.PNext,

@@ -104,7 +104,7 @@ func TestEveryPropertyStruct(t *testing.T) {
 		new(vk.PhysicalDeviceTimelineSemaphoreProperties), new(vk.PhysicalDeviceMaintenance3Properties), new(vk.PhysicalDeviceMaintenance4Properties),
 		new(vk.PhysicalDeviceExternalMemoryHostPropertiesEXT), new(vk.PhysicalDeviceMapMemoryPlacedPropertiesEXT),
 		new(vk.PhysicalDeviceTexelBufferAlignmentProperties), new(vk.PhysicalDeviceDepthStencilResolveProperties),
-		new(vk.PhysicalDeviceFloatControlsProperties), new(vk.PhysicalDeviceSamplerFilterMinmaxProperties),
+		new(vk.PhysicalDeviceFloatControlsProperties), new(vk.PhysicalDeviceSamplerFilterMinmaxProperties), new(vk.PhysicalDeviceCustomBorderColorPropertiesEXT),
 		new(vk.PhysicalDeviceDescriptorIndexingProperties), new(vk.PhysicalDeviceInlineUniformBlockProperties),
 		new(vk.PhysicalDeviceSubgroupSizeControlProperties), new(vk.PhysicalDeviceShaderIntegerDotProductProperties),
 		new(vk.PhysicalDeviceHostImageCopyProperties),
