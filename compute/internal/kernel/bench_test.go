@@ -11,7 +11,7 @@ import (
 // The figures are for 256 lanes, and for 8, which shows what a call costs.
 func BenchmarkKernels(b *testing.B) {
 	ops := []Op{Move32, AddI32, MulI32, ShlI32, LtU32, MulAddSat, DivU32, DivS32, Select32, AddF32, FmaF32, DivF32, SqrtF32,
-		InverseSqrtF32, MinF32, ExpF32, LogF32, PowF32, SinF32, TanF32, RemF32, AddI64, AddF64, DivF64, F32ToU32, RoundF16}
+		InverseSqrtF32, MinF32, ExpF32, LogF32, PowF32, SinF32, TanF32, Atan2F32, TanhF32, AsinF32, RemF32, ModF32, AddI64, AddF64, DivF64, F32ToU32, RoundF16}
 	for _, s := range sets() {
 		for _, op := range ops {
 			for _, n := range []int{1, 32} {

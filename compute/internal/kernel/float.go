@@ -27,24 +27,6 @@ func fillF32(t *Table) {
 	t[SignF32] = unary(sign[float32])
 	t[RemF32] = binary(func(a, b float32) float32 { return float32(math.Mod(float64(a), float64(b))) })
 	t[ModF32] = binary(func(a, b float32) float32 { return floorMod(a, b, float32(math.Mod(float64(a), float64(b)))) })
-	t[SinF32] = through64(math.Sin)
-	t[CosF32] = through64(math.Cos)
-	t[TanF32] = through64(math.Tan)
-	t[AsinF32] = through64(math.Asin)
-	t[AcosF32] = through64(math.Acos)
-	t[AtanF32] = through64(math.Atan)
-	t[Atan2F32] = binary(func(y, x float32) float32 { return float32(math.Atan2(float64(y), float64(x))) })
-	t[SinhF32] = through64(math.Sinh)
-	t[CoshF32] = through64(math.Cosh)
-	t[TanhF32] = through64(math.Tanh)
-	t[AsinhF32] = through64(math.Asinh)
-	t[AcoshF32] = through64(math.Acosh)
-	t[AtanhF32] = through64(math.Atanh)
-	t[PowF32] = binary(func(a, b float32) float32 { return float32(math.Pow(float64(a), float64(b))) })
-	t[ExpF32] = through64(math.Exp)
-	t[LogF32] = through64(math.Log)
-	t[Exp2F32] = through64(math.Exp2)
-	t[Log2F32] = through64(math.Log2)
 	t[LdexpF32] = binary(func(a float32, b int32) float32 {
 		// Within these bounds the product is exact in 64 bits and rounded once; beyond them it is 0 or infinite all the same.
 		return float32(float64(a) * power2(max(-400, min(b, 400))))
@@ -99,10 +81,6 @@ func fillF64(t *Table) {
 
 type float interface {
 	float32 | float64
-}
-
-func through64(f func(float64) float64) Func {
-	return unary(func(a float32) float32 { return float32(f(float64(a))) })
 }
 
 // fma32 is a*b + c with one rounding. The product is exact in 64 bits. The sum is rounded to odd, which leaves to the

@@ -230,7 +230,7 @@ func check(t *testing.T, kernel Func, want expectation, random *rand.Rand, round
 		for i, l := range all[chunk] {
 			got := get(dst, want.result.bits(), chunk, i)
 			inside := chunk >= first && chunk < first+n
-			if same(want.result, got, l.want) || inside && want.near != nil && want.near(l.a, got, l.want) {
+			if same(want.result, got, l.want) || inside && want.near != nil && want.near(l.a, l.b, got) {
 				continue
 			}
 			text := ""

@@ -42,6 +42,7 @@ func plain() *Set {
 	fillI64(&s.Ops)
 	fillF32(&s.Ops)
 	fillF64(&s.Ops)
+	fillFunctions(&s.Ops)
 	fillConversions(&s.Ops)
 	fillMemory(&s.Ops)
 	fillAtomics(&s.Ops)

@@ -142,6 +142,21 @@ func (s *Set) useAVX2() {
 	s.Ops[F32ToU32] = avx2F32ToU32
 	s.Ops[MaskToI32] = avx2MaskToI32
 	s.Ops[I32ToMask] = avx2I32ToMask
+	s.Ops[ExpF32] = avx2ExpF32
+	s.Ops[Exp2F32] = avx2Exp2F32
+	s.Ops[Log2F32] = avx2Log2F32
+	s.Ops[LogF32] = avx2LogF32
+	s.Ops[PowF32] = avx2PowF32
+	s.Ops[AtanF32] = avx2AtanF32
+	s.Ops[Atan2F32] = avx2Atan2F32
+	s.Ops[AsinF32] = avx2AsinF32
+	s.Ops[AcosF32] = avx2AcosF32
+	s.Ops[SinhF32] = avx2SinhF32
+	s.Ops[CoshF32] = avx2CoshF32
+	s.Ops[TanhF32] = avx2TanhF32
+	s.Ops[AsinhF32] = avx2AsinhF32
+	s.Ops[AcoshF32] = avx2AcoshF32
+	s.Ops[AtanhF32] = avx2AtanhF32
 	s.Ops[LoadU8] = avx2LoadU8
 	s.Ops[LoadU16] = avx2LoadU16
 	s.Ops[Load32] = avx2Load32
@@ -150,6 +165,11 @@ func (s *Set) useAVX2() {
 	s.Ops[Store16] = avx2Store16
 	s.Ops[Store32] = avx2Store32
 	s.Ops[Store64] = avx2Store64
+	s.Ops[SinF32] = partly(avx2SinF32, s.Ops[SinF32])
+	s.Ops[CosF32] = partly(avx2CosF32, s.Ops[CosF32])
+	s.Ops[TanF32] = partly(avx2TanF32, s.Ops[TanF32])
+	s.Ops[RemF32] = partly(avx2RemF32, s.Ops[RemF32])
+	s.Ops[ModF32] = partly(avx2ModF32, s.Ops[ModF32])
 	s.Split = avx2Split
 	s.OrInto = avx2OrInto
 	s.Take = avx2Take
@@ -171,6 +191,21 @@ func avx2Active(mask Register, n int) (first, last int, full bool)
 
 //go:noescape
 func avx2Narrow(mask, rest, condition Register, invert bool, n int) (first, last int, full, others bool)
+
+//go:noescape
+func avx2SinF32(a *Args, first, n int) (done int)
+
+//go:noescape
+func avx2CosF32(a *Args, first, n int) (done int)
+
+//go:noescape
+func avx2TanF32(a *Args, first, n int) (done int)
+
+//go:noescape
+func avx2RemF32(a *Args, first, n int) (done int)
+
+//go:noescape
+func avx2ModF32(a *Args, first, n int) (done int)
 
 //go:noescape
 func avx2MoveMasked32(a *Args, first, n int)
@@ -588,6 +623,51 @@ func avx2MaskToI32(a *Args, first, n int)
 
 //go:noescape
 func avx2I32ToMask(a *Args, first, n int)
+
+//go:noescape
+func avx2ExpF32(a *Args, first, n int)
+
+//go:noescape
+func avx2Exp2F32(a *Args, first, n int)
+
+//go:noescape
+func avx2Log2F32(a *Args, first, n int)
+
+//go:noescape
+func avx2LogF32(a *Args, first, n int)
+
+//go:noescape
+func avx2PowF32(a *Args, first, n int)
+
+//go:noescape
+func avx2AtanF32(a *Args, first, n int)
+
+//go:noescape
+func avx2Atan2F32(a *Args, first, n int)
+
+//go:noescape
+func avx2AsinF32(a *Args, first, n int)
+
+//go:noescape
+func avx2AcosF32(a *Args, first, n int)
+
+//go:noescape
+func avx2SinhF32(a *Args, first, n int)
+
+//go:noescape
+func avx2CoshF32(a *Args, first, n int)
+
+//go:noescape
+func avx2TanhF32(a *Args, first, n int)
+
+//go:noescape
+func avx2AsinhF32(a *Args, first, n int)
+
+//go:noescape
+func avx2AcoshF32(a *Args, first, n int)
+
+//go:noescape
+func avx2AtanhF32(a *Args, first, n int)
 
 //go:noescape
 func avx2LoadU8(a *Args, first, n int)

@@ -11,6 +11,8 @@ const (
 	lessEqual = operand.U8(0x12)
 	unequal   = operand.U8(0x0c)
 	unordered = operand.U8(0x03)
+	ordered   = operand.U8(0x07)
+	greater   = operand.U8(0x1e)
 
 	nearest  = operand.U8(8)
 	down     = operand.U8(9)
@@ -211,7 +213,7 @@ func (g *generator) conversions() {
 	narrow("F64ToS32", func(k *chunk, half int) vector {
 		a := k.load(0, half)
 		bounded := k.y(k.VMINPD, k.quads(0x41dfffffffc00000), a) // 2**31 - 1; the limits below are exact, too
-		bounded = k.y(k.VANDPD, k.y(k.VCMPPD, operand.U8(7), a, a), bounded)
+		bounded = k.y(k.VANDPD, k.y(k.VCMPPD, ordered, a, a), bounded)
 		return k.x(k.VCVTTPD2DQY, k.y(k.VMAXPD, k.quads(0xc1e0000000000000), bounded)) // -2**31
 	})
 	g.kernel("F64ToU32", shape{32, one, 1}, nil, func(k *chunk) {
@@ -227,7 +229,7 @@ func (g *generator) conversions() {
 	g.each("F32ToS32", 32, one, func(k *chunk, a vector, _ int) vector {
 		// The instruction gives the least integer for all that is out of range, and for a NaN.
 		r := k.y(k.VPXOR, k.y(k.VCVTTPS2DQ, a), k.y(k.VCMPPS, lessEqual, a, k.y(k.VMOVDQU, k.words(0x4f000000))))
-		return k.y(k.VPAND, k.y(k.VCMPPS, operand.U8(7), a, a), r)
+		return k.y(k.VPAND, k.y(k.VCMPPS, ordered, a, a), r)
 	})
 	g.each("F32ToU32", 32, one, func(k *chunk, a vector, _ int) vector {
 		a = k.y(k.VMAXPS, k.zero(), a) // 0 also of a NaN

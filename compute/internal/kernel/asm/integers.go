@@ -41,6 +41,7 @@ func (g *generator) moves() {
 // moveMasked writes a kernel with two loops, one for where there is a mask.
 func (g *generator) moveMasked(op string, width int) {
 	g.begin(op)
+	g.kernels = append(g.kernels, op)
 	args, masked := g.Load(g.Param("a"), g.GP64()), g.label("masked")
 	g.CMPQ(operand.Mem{Base: args, Disp: argsMask}, operand.U8(0))
 	g.JNE(operand.LabelRef(masked))

@@ -26,6 +26,7 @@ type generator struct {
 	*build.Context
 	constants map[string]operand.Mem
 	kernels   []string // the ops that have one
+	partials  []string // the ops that have one which may stop
 	helpers   []helper
 	labels    int
 }
@@ -33,10 +34,11 @@ type generator struct {
 // chunk is the place in a kernel where code for a chunk is written.
 type chunk struct {
 	*generator
-	number   int // of the chunk among those of an iteration
+	index    int // of the chunk among those of an iteration
 	dst      reg.GPVirtual
 	operands []stream
-	width    int // bytes of a chunk of dst
+	width    int    // bytes of a chunk of dst
+	stop     string // where a partial kernel stops
 }
 
 // stream is an operand: pointer and step.
@@ -61,6 +63,7 @@ var (
 // kernel writes the kernel of an op. setup is written before the loop, body for each chunk.
 func (g *generator) kernel(op string, s shape, setup func(args reg.Register), body func(k *chunk)) {
 	g.begin(op)
+	g.kernels = append(g.kernels, op)
 	args := g.Load(g.Param("a"), g.GP64())
 	if setup != nil {
 		setup(args)
@@ -76,11 +79,29 @@ func (g *generator) begin(op string) {
 	g.Attributes(attr.NOSPLIT)
 	// The type of the pointer does not matter here: the declaration is written elsewhere.
 	g.SignatureExpr("func(a *byte, first, n int)")
-	g.kernels = append(g.kernels, op)
 }
 
-// loop writes the loop over the chunks.
-func (g *generator) loop(args reg.Register, s shape, body func(k *chunk)) {
+// partial writes a kernel that may stop at a chunk, at the label stop, and returns how many it has done before. That
+// chunk is then done in Go.
+func (g *generator) partial(op string, operands []int, body func(k *chunk)) {
+	g.begin(op)
+	g.SignatureExpr("func(a *byte, first, n int) (done int)")
+	g.partials = append(g.partials, op)
+	stop := g.label("stop")
+	left := g.loop(g.Load(g.Param("a"), g.GP64()), shape{32, operands, 1}, func(k *chunk) {
+		k.stop = stop
+		body(k)
+	})
+	g.Label(stop)
+	done := g.Load(g.Param("n"), g.GP64())
+	g.SUBQ(left, done)
+	g.Store(done, g.ReturnIndex(0))
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// loop writes the loop over the chunks. It returns the register with the number of those that are left.
+func (g *generator) loop(args reg.Register, s shape, body func(k *chunk)) reg.Register {
 	first := g.Load(g.Param("first"), g.GP64())
 	count := g.Load(g.Param("n"), g.GP64())
 	k := &chunk{generator: g, width: s.width, dst: g.GP64()}
@@ -114,7 +135,7 @@ func (g *generator) loop(args reg.Register, s shape, body func(k *chunk)) {
 		g.SUBQ(operand.U32(2), count)
 		g.JL(operand.LabelRef(tail))
 		g.Label(loop)
-		for k.number = range 2 {
+		for k.index = range 2 {
 			body(k)
 		}
 		next(2)
@@ -123,7 +144,7 @@ func (g *generator) loop(args reg.Register, s shape, body func(k *chunk)) {
 		g.Label(tail)
 		g.ADDQ(operand.U32(2), count)
 		g.JZ(operand.LabelRef(done))
-		k.number = 0
+		k.index = 0
 		body(k)
 	} else {
 		g.TESTQ(count, count)
@@ -135,6 +156,7 @@ func (g *generator) loop(args reg.Register, s shape, body func(k *chunk)) {
 		g.JNZ(operand.LabelRef(loop))
 	}
 	g.Label(done)
+	return count
 }
 
 func (g *generator) label(name string) string {
@@ -148,7 +170,7 @@ func function(op string) string { return "avx2" + op }
 // source returns where half of an operand lies. The second half is that of the 64-bit lanes.
 func (k *chunk) source(i, half int) operand.Mem {
 	m := operand.Mem{Base: k.operands[i].base, Disp: 32 * half}
-	if k.number == 1 {
+	if k.index == 1 {
 		m.Index, m.Scale = k.operands[i].step, 1
 	}
 	return m
@@ -174,7 +196,7 @@ func (k *chunk) store(y reg.VecVirtual, half int) {
 }
 
 func (k *chunk) target(half int) operand.Mem {
-	return operand.Mem{Base: k.dst, Disp: k.number*k.width + 32*half}
+	return operand.Mem{Base: k.dst, Disp: k.index*k.width + 32*half}
 }
 
 // words returns a constant in memory: eight times a word.

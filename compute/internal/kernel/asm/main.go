@@ -54,6 +54,7 @@ func writeKernels(target string) error {
 	g.integers64()
 	g.floats()
 	g.conversions()
+	g.functions()
 	g.memory()
 	g.masks()
 	file, err := g.Result()
@@ -77,12 +78,18 @@ func writeKernels(target string) error {
 	for _, op := range g.kernels {
 		fmt.Fprintf(&b, "s.Ops[%s] = %s\n", op, function(op))
 	}
+	for _, op := range g.partials {
+		fmt.Fprintf(&b, "s.Ops[%s] = partly(%s, s.Ops[%[1]s])\n", op, function(op))
+	}
 	for _, h := range g.helpers {
 		fmt.Fprintf(&b, "s.%s = %s\n", h.field, function(h.field))
 	}
 	b.WriteString("}\n\n")
 	for _, h := range g.helpers {
 		fmt.Fprintf(&b, "//go:noescape\nfunc %s%s\n\n", function(h.field), strings.TrimPrefix(h.signature, "func"))
+	}
+	for _, op := range g.partials {
+		fmt.Fprintf(&b, "//go:noescape\nfunc %s(a *Args, first, n int) (done int)\n\n", function(op))
 	}
 	for _, op := range g.kernels {
 		fmt.Fprintf(&b, "//go:noescape\nfunc %s(a *Args, first, n int)\n\n", function(op))

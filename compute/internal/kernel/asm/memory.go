@@ -31,6 +31,7 @@ func (g *generator) memory() {
 		{"Store8", 1, 32, true}, {"Store16", 2, 32, true}, {"Store32", 4, 32, true}, {"Store64", 8, 64, true},
 	} {
 		g.begin(kind.op)
+		g.kernels = append(g.kernels, kind.op)
 		m := &access{generator: g, size: kind.size, width: kind.width, store: kind.store}
 		m.write()
 	}
