@@ -10,7 +10,6 @@ func (v *View) locate(to *offsets, at *[3]Lanes, lod *Lanes, active Mask) {
 	if v.axes == 3 || v.arrayed || v.cube {
 		zs = &at[min(v.axes, 2)]
 	}
-	size := v.format.size
 	l := &v.levels[0]
 	for i := range to {
 		to[i] = outside
@@ -25,7 +24,7 @@ func (v *View) locate(to *offsets, at *[3]Lanes, lod *Lanes, active Mask) {
 		}
 		x, y, z := xs[i], ys[i], zs[i]
 		if x < l.size[0] && y < l.size[1] && z < l.size[2] {
-			to[i] = l.start + int(z)*l.slice + int(y)*l.row + int(x)*size
+			to[i] = l.at(int32(x), int32(y), int32(z))
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (p *sampling) cubeFootprint(at *[4]offsets, corner *cubeCorner, weights *[2
 			} else if uint32(x) >= uint32(size) || uint32(y) >= uint32(size) {
 				x, y, z = acrossEdge(x, y, z, size)
 			}
-			at[t][i] = l.at(p.v.format.size, x, y, z)
+			at[t][i] = l.at(x, y, z)
 		}
 	}
 }
@@ -170,9 +170,9 @@ func (p *sampling) filterCube(dst *Texels, levels *[Width]int32, active Mask) {
 	var t [4]Texels
 	var weights [2]Lanes
 	p.cubeTexels(&t, &weights, levels, active)
-	p.mix(&t[0], &t[1], &weights[0], active)
-	p.mix(&t[2], &t[3], &weights[0], active)
-	p.mix(&t[0], &t[2], &weights[1], active)
+	p.mix(&t[0], &t[1], &weights[0], All)
+	p.mix(&t[2], &t[3], &weights[0], All)
+	p.mix(&t[0], &t[2], &weights[1], All)
 	*dst = t[0]
 }
 
@@ -182,7 +182,7 @@ func (p *sampling) cubeTexels(t *[4]Texels, weights *[2]Lanes, levels *[Width]in
 	var corner cubeCorner
 	p.cubeFootprint(&at, &corner, weights, levels, active)
 	for n := range t {
-		p.texels(&t[n], &at[n], active)
+		p.texels(&t[n], &at[n])
 	}
 	for i, c := range corner {
 		if c == noCorner {

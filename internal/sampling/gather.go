@@ -32,27 +32,24 @@ func (v *View) Gather(dst *Texels, s *Sampler, q *Lookup, component uint32, shif
 		var of [4]Texels
 		p.cubeTexels(&of, new([2]Lanes), new([Width]int32), active)
 		t = [4]Texels{of[2], of[3], of[1], of[0]}
-	case shifts != nil:
-		for n := range t {
-			p.gather(&t[n], 0, 0, &shifts[n])
-		}
 	default:
+		var k corners
+		if shifts == nil {
+			p.corners(&k, new([Width]int32), active, nil)
+		}
 		for n, side := range [4][2]int{{0, 1}, {1, 1}, {1, 0}, {0, 0}} {
-			p.gather(&t[n], side[0], side[1], nil)
+			if shifts != nil {
+				p.corners(&k, new([Width]int32), active, &shifts[n])
+				side = [2]int{}
+			}
+			at := k.at[0][side[0]]
+			for i := range at {
+				at[i] += k.at[1][side[1]][i]
+			}
+			p.texels(&t[n], &at)
 		}
 	}
 	for n := range dst {
 		dst[n] = t[n][component]
 	}
-}
-
-// gather reads one texel of the footprints.
-func (p *sampling) gather(dst *Texels, x, y int, shift *[2]int32) {
-	var k corners
-	p.corners(&k, new([Width]int32), p.active, shift)
-	at := k.at[0][x]
-	for i := range at {
-		at[i] += k.at[1][y][i]
-	}
-	p.texels(dst, &at, p.active)
 }

@@ -183,6 +183,13 @@ func (p *sampling) mix(dst, other *Texels, weight *Lanes, active Mask) {
 				}
 			}
 		default:
+			if active == All {
+				for i, w := range weight {
+					x := float(a[i])
+					a[i] = bits(x + (float(b[i])-x)*float(w))
+				}
+				continue
+			}
 			for i, w := range weight {
 				if active.has(i) {
 					x := float(a[i])
@@ -202,7 +209,7 @@ func (p *sampling) component(c int) bool {
 }
 
 // texels reads a texel for each lane; negative offsets are the border. A comparison is done here, before any filter.
-func (p *sampling) texels(dst *Texels, at *offsets, active Mask) {
+func (p *sampling) texels(dst *Texels, at *offsets) {
 	f := p.v.format
 	f.read(dst, p.v.data, at)
 	for i, o := range at {
@@ -263,15 +270,15 @@ func (p *sampling) nearest(dst *Texels, levels *[Width]int32, active Mask) {
 			inside = inside && n >= 0
 		}
 		if inside {
-			at[i] = l.at(v.format.size, c[0], c[1], c[2])
+			at[i] = l.at(c[0], c[1], c[2])
 		}
 	}
-	p.texels(dst, &at, active)
+	p.texels(dst, &at)
 }
 
 // at is where a texel begins.
-func (l *level) at(size int, x, y, z int32) int {
-	return l.start + int(z)*l.slice + int(y)*l.row + int(x)*size
+func (l *level) at(x, y, z int32) int {
+	return l.start + int(z)*l.step[2] + int(y)*l.step[1] + int(x)*l.step[0]
 }
 
 // corners are where the two texels along each axis lie between which a filter takes its numbers: bytes from the
@@ -289,22 +296,24 @@ func (p *sampling) filter(dst *Texels, levels *[Width]int32, active Mask) {
 	}
 	var k corners
 	p.corners(&k, levels, active, nil)
-	p.along(dst, &k, p.v.axes-1, &offsets{}, active)
+	p.along(dst, &k, p.v.axes-1, &offsets{})
 }
 
 // corners finds the texels around the coordinates. extra is added to them, if it is not nil.
 func (p *sampling) corners(k *corners, levels *[Width]int32, active Mask, extra *[2]int32) {
-	v, s, q := p.v, p.s, p.q
+	v, q := p.v, p.q
 	for axis := range v.axes {
+		mode := p.s.address[axis]
+		first, second, weights := &k.at[axis][0], &k.at[axis][1], &k.weights[axis]
 		for i := range Width {
+			first[i], second[i] = outside, outside
 			if !active.has(i) {
-				k.at[axis][0][i], k.at[axis][1][i] = outside, outside
 				continue
 			}
 			l := &v.levels[levels[i]]
 			u := p.scaled(axis, i, l) - 0.5
 			floor := math.Floor(u)
-			k.weights[axis][i] = bits(float32(u - floor))
+			weights[i] = bits(float32(u - floor))
 			n := int32(floor)
 			if q.HasOffset {
 				n += int32(q.Offset[axis][i])
@@ -312,45 +321,47 @@ func (p *sampling) corners(k *corners, levels *[Width]int32, active Mask, extra 
 			if extra != nil {
 				n += extra[axis&1]
 			}
-			step, start := v.format.size, l.start
-			switch axis {
-			case 0:
-				start += int(p.z[i]) * l.slice
-			case 1:
-				step, start = l.row, 0
-			case 2:
-				step, start = l.slice, 0
+			step, start := l.step[axis], 0
+			if axis == 0 {
+				start = l.start + int(p.z[i])*l.step[2]
 			}
-			for side := range int32(2) {
-				at := outside
-				if c := wrap(s.address[axis], n+side, int32(l.size[axis])); c >= 0 {
-					at = start + int(c)*step
-				}
-				k.at[axis][side][i] = at
+			size := int32(l.size[axis])
+			c, d := n, n+1
+			if uint32(c) >= uint32(size) {
+				c = wrap(mode, c, size)
+			}
+			if uint32(d) >= uint32(size) {
+				d = wrap(mode, d, size)
+			}
+			if c >= 0 {
+				first[i] = start + int(c)*step
+			}
+			if d >= 0 {
+				second[i] = start + int(d)*step
 			}
 		}
 	}
 }
 
 // along filters along an axis what is filtered along those below. base is where the axes above have come to.
-func (p *sampling) along(dst *Texels, k *corners, axis int, base *offsets, active Mask) {
+func (p *sampling) along(dst *Texels, k *corners, axis int, base *offsets) {
 	var at offsets
 	for i := range at {
 		at[i] = base[i] + k.at[axis][0][i]
 	}
 	var other Texels
 	if axis == 0 {
-		p.texels(dst, &at, active)
+		p.texels(dst, &at)
 	} else {
-		p.along(dst, k, axis-1, &at, active)
+		p.along(dst, k, axis-1, &at)
 	}
 	for i := range at {
 		at[i] = base[i] + k.at[axis][1][i]
 	}
 	if axis == 0 {
-		p.texels(&other, &at, active)
+		p.texels(&other, &at)
 	} else {
-		p.along(&other, k, axis-1, &at, active)
+		p.along(&other, k, axis-1, &at)
 	}
-	p.mix(dst, &other, &k.weights[axis], active)
+	p.mix(dst, &other, &k.weights[axis], All)
 }

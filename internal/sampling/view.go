@@ -31,8 +31,7 @@ const (
 type level struct {
 	size   [3]uint32 // texels along x, y and z
 	start  int       // bytes from the beginning of the image
-	row    int       // bytes from one y to the next
-	slice  int       // bytes from one z to the next
+	step   [3]int    // bytes from one x, y or z to the next
 	texels [3]float64
 }
 
@@ -85,20 +84,20 @@ func NewImageView(from *ImageView) (*View, error) {
 			return nil, fmt.Errorf("aspect %v of level %d of layer %d is not in the image", r.AspectMask, first, layer)
 		}
 		// Of a compressed image that is viewed with another format the blocks are the texels.
-		lv := level{start: int(s.Offset), row: int(s.RowPitch), slice: int(l.LayerPitch)}
+		lv := level{start: int(s.Offset), step: [3]int{f.size, int(s.RowPitch), int(l.LayerPitch)}}
 		lv.size = [3]uint32{uint32(s.RowBytes / uint64(f.size)), uint32(s.Rows), r.LayerCount}
 		switch {
 		case v.axes == 3:
-			lv.slice, lv.size[2] = int(s.DepthPitch), uint32(s.Slices)
+			lv.step[2], lv.size[2] = int(s.DepthPitch), uint32(s.Slices)
 		case from.Volume:
-			lv.slice = int(s.DepthPitch)
-			lv.start += int(r.BaseArrayLayer) * lv.slice
+			lv.step[2] = int(s.DepthPitch)
+			lv.start += int(r.BaseArrayLayer) * lv.step[2]
 			lv.size[2] = min(r.LayerCount, uint32(s.Slices)-min(r.BaseArrayLayer, uint32(s.Slices)))
 		}
 		if v.cube && (lv.size[0] != lv.size[1] || lv.size[2]%6 != 0) {
 			return nil, fmt.Errorf("%d faces of %d x %d texels are no cubes", lv.size[2], lv.size[0], lv.size[1])
 		}
-		if !lv.fits(len(from.Data), f.size) {
+		if !lv.fits(len(from.Data)) {
 			return nil, fmt.Errorf("level %d reaches beyond the %d bytes of the image", first, len(from.Data))
 		}
 		v.addLevel(lv)
@@ -114,7 +113,7 @@ func NewBufferView(data []byte, f vk.Format) (*View, error) {
 	}
 	v := &View{data: data, format: texels, axes: 1}
 	v.setSwizzle(vk.ComponentMapping{})
-	v.addLevel(level{size: [3]uint32{uint32(len(data) / texels.size), 1, 1}})
+	v.addLevel(level{size: [3]uint32{uint32(len(data) / texels.size), 1, 1}, step: [3]int{texels.size, 0, 0}})
 	return v, nil
 }
 
@@ -127,11 +126,11 @@ func (v *View) addLevel(l level) {
 }
 
 // fits says whether all texels of the level lie in so many bytes.
-func (l *level) fits(bytes, texelSize int) bool {
+func (l *level) fits(bytes int) bool {
 	if l.size[0] == 0 || l.size[1] == 0 || l.size[2] == 0 {
 		return false
 	}
-	end := l.start + int(l.size[2]-1)*l.slice + int(l.size[1]-1)*l.row + int(l.size[0])*texelSize
+	end := l.start + int(l.size[2]-1)*l.step[2] + int(l.size[1]-1)*l.step[1] + int(l.size[0])*l.step[0]
 	return end <= bytes
 }
 
