@@ -1,0 +1,410 @@
+package compute
+
+import (
+	"cmp"
+	"slices"
+
+	"farside/compute/internal/kernel"
+	"farside/spirv"
+)
+
+// emitter lays a graph out as a Program.
+type emitter struct {
+	*liveness
+	c         *compiler
+	p         *Program
+	chunks    uint32
+	registers []Register // by value
+	masks     []Register // by block: of the lanes that wait there
+	labels    []int32    // by block: the instruction at which it begins, behind its Enter
+	enters    []int32    // by block: its Enter
+	jumps     []jump
+	final     int32 // the last block
+	scratch   map[Register]Register
+	moves     []move
+}
+
+// jump is an instruction whose target is filled in at the end: the beginning of a block, or its Enter.
+type jump struct {
+	inst, block int32
+	enter       bool
+}
+
+type move struct{ dst, src Register }
+
+// emit allocates registers and writes the instructions.
+func (c *compiler) emit() (*Program, error) {
+	lanes := c.lanes()
+	p := &Program{
+		Name: c.entry.Name, LocalSize: c.localSize, Lanes: lanes, SubgroupSize: c.options.SubgroupSize,
+		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical,
+		Resources: c.resources,
+	}
+	e := &emitter{c: c, p: p, chunks: uint32((lanes + kernel.Width - 1) / kernel.Width), liveness: c.live()}
+	e.registers = make([]Register, len(c.nodes))
+	e.masks = make([]Register, len(c.graph.blocks))
+	e.labels = make([]int32, len(c.graph.blocks))
+	e.enters = make([]int32, len(c.graph.blocks))
+	e.scratch = map[Register]Register{}
+	e.final = e.order[len(e.order)-1]
+	for i := range c.loops {
+		p.Loops = append(p.Loops, Loop{Offset: c.loops[i].offset, Name: c.loops[i].name})
+	}
+	e.fixed()
+	e.allocate()
+	for i := range e.order {
+		e.block(i)
+	}
+	for _, j := range e.jumps {
+		at := e.labels[j.block]
+		if j.enter {
+			at = e.enters[j.block]
+		}
+		p.Insts[j.inst].Target = at
+	}
+	p.FileSize = roundUp(p.FileSize, 64)
+	return p, nil
+}
+
+// take reserves a register.
+func (e *emitter) take(varying, wide bool) Register {
+	r := Register{Offset: e.p.FileSize, Size: 32}
+	if wide {
+		r.Size = 64
+	}
+	if varying {
+		r.Step = r.Size
+		e.p.FileSize += r.Size * e.chunks
+	} else {
+		e.p.FileSize += r.Size
+	}
+	return r
+}
+
+// fixed places constants, built-ins, masks and arrays.
+func (e *emitter) fixed() {
+	for v := range e.nodes {
+		n := &e.nodes[v]
+		if !n.used || v == 0 {
+			continue
+		}
+		switch n.op {
+		case opConst:
+			e.registers[v] = e.take(false, n.wide)
+			e.p.Constants = append(e.p.Constants, Constant{Register: e.registers[v], Bits: n.imm})
+		case opBuiltin:
+			e.registers[v] = e.take(n.varying, false)
+			e.p.Builtins = append(e.p.Builtins, Builtin{Kind: spirv.BuiltIn(uint32(n.imm)), Component: int(n.imm >> 32), Register: e.registers[v]})
+		}
+	}
+	e.p.FileSize = roundUp(e.p.FileSize, 64)
+	e.p.Mask = e.take(true, false)
+	// Masks of blocks that never have lanes at the same time share a register, as values do.
+	var pool pool
+	var list []taken
+	for _, b := range e.order {
+		blk := &e.blocks[b]
+		if !blk.pend || b == e.final {
+			continue
+		}
+		s := stretch{e.start[blk.at], e.start[blk.at] + 1}
+		for _, p := range blk.preds {
+			if e.blocks[p].at < blk.at {
+				s.from = min(s.from, e.reach(p, b).from)
+			}
+		}
+		list = append(list, taken{s, value(b)})
+	}
+	pool.place(list, func(b value, free *Register) Register {
+		if free == nil {
+			r := e.take(true, false)
+			free = &r
+		}
+		e.masks[b] = *free
+		return *free
+	})
+	for i := range e.c.privates {
+		n := &e.c.privates[i]
+		n.first = e.p.FileSize
+		size := uint64(32) * uint64(1+b2i(n.wide)) * uint64(e.chunks) * uint64(n.count)
+		if uint64(e.p.FileSize)+size > 1<<30 {
+			e.c.fail(nil, "arrays in Function or Private memory take more than 1 GiB for a workgroup")
+		}
+		e.p.FileSize += uint32(size)
+	}
+}
+
+// taken is a stretch for which a register is needed.
+type taken struct {
+	stretch
+	v value
+}
+
+// pool gives registers of one kind.
+type pool struct{}
+
+// place calls give for each of the list, with a register that is free by then, or nil.
+func (pool) place(list []taken, give func(v value, free *Register) Register) {
+	slices.SortFunc(list, func(a, b taken) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.v, b.v)) })
+	ends := make([]struct {
+		to int32
+		r  Register
+	}, len(list))
+	order := make([]int32, len(list)) // by end
+	for i := range order {
+		order[i] = int32(i)
+		ends[i].to = list[i].to
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(ends[a].to, ends[b].to) })
+	var free []Register
+	next := 0
+	for i, t := range list {
+		for next < len(order) && ends[order[next]].to <= t.from {
+			free = append(free, ends[order[next]].r)
+			next++
+		}
+		if n := len(free); n > 0 {
+			ends[i].r = give(t.v, &free[n-1])
+			free = free[:n-1]
+		} else {
+			ends[i].r = give(t.v, nil)
+		}
+	}
+}
+
+// allocate gives registers to values: one to all of a group, free again where its last stretch ends.
+func (e *emitter) allocate() {
+	e.coalesce()
+	var lists [4][]taken
+	add := func(v value) {
+		n := &e.nodes[v]
+		if !n.used || e.group[v] != 0 || !hasResult(n) {
+			return
+		}
+		s := stretch{e.def[v], max(e.last[v], e.def[v]+1)}
+		if n.op == opPhi || e.outer[v] > 0 || e.stretches[v] != nil {
+			list := e.stretchesOf(v)
+			s = stretch{list[0].from, list[len(list)-1].to}
+		}
+		k := b2i(n.varying)<<1 | b2i(n.wide)
+		lists[k] = append(lists[k], taken{s, v})
+	}
+	for _, b := range e.order {
+		for _, v := range e.blocks[b].phis {
+			add(v)
+		}
+		for _, v := range e.blocks[b].insts {
+			add(v)
+		}
+	}
+	for k, list := range lists {
+		e.p.FileSize = roundUp(e.p.FileSize, 64)
+		pool{}.place(list, func(v value, free *Register) Register {
+			if free == nil {
+				r := e.take(k>>1 != 0, k&1 != 0)
+				free = &r
+			}
+			e.registers[v] = *free
+			return *free
+		})
+	}
+	for v := range e.group {
+		if e.group[v] != 0 {
+			e.registers[v] = e.registers[e.groupOf(value(v))]
+		}
+	}
+	if e.p.FileSize > 1<<30 {
+		e.c.fail(nil, "registers take more than 1 GiB for a workgroup")
+	}
+}
+
+// hasResult says whether a node needs a register.
+func hasResult(n *node) bool {
+	switch n.op {
+	case opBarrier, opImage, opSubgroup, opPrint:
+		return false
+	case kernel.Store8, kernel.Store16, kernel.Store32, kernel.Store64, kernel.StorePhysical8, kernel.StorePhysical16,
+		kernel.StorePhysical32, kernel.StorePhysical64, kernel.StorePrivate32, kernel.StorePrivate64:
+		return false
+	}
+	return true
+}
+
+func (e *emitter) inst(i Inst) int32 {
+	e.p.Insts = append(e.p.Insts, i)
+	return int32(len(e.p.Insts) - 1)
+}
+
+func (e *emitter) register(v value) Register {
+	if v == 0 {
+		return Register{}
+	}
+	return e.registers[v]
+}
+
+func (e *emitter) block(at int) {
+	b := e.order[at]
+	blk := &e.blocks[b]
+	if blk.pend && b != e.final {
+		e.enters[b] = e.inst(Inst{Code: Enter, Dst: e.masks[b]})
+		e.chain(e.enters[b], at)
+	} else {
+		e.enters[b] = int32(len(e.p.Insts))
+	}
+	e.labels[b] = int32(len(e.p.Insts))
+	for _, v := range blk.insts {
+		e.node(v)
+	}
+	if b == e.final {
+		e.inst(Inst{Code: End})
+		return
+	}
+	e.assignPhis(b)
+	e.branch(at)
+}
+
+// waiting gives the next block behind a place at which lanes can wait: where to go when none is active.
+func (e *emitter) waiting(at int) int32 {
+	for _, b := range e.order[at+1:] {
+		if e.blocks[b].pend {
+			return b
+		}
+	}
+	return e.final
+}
+
+// chain sets the target of an instruction to the next block at which lanes can wait.
+func (e *emitter) chain(inst int32, at int) {
+	e.jumps = append(e.jumps, jump{inst, e.waiting(at), true})
+}
+
+// idle goes on, with no lane active, where lanes can wait.
+func (e *emitter) idle(at int) {
+	if next := e.waiting(at); e.order[at+1] != next {
+		e.jumps = append(e.jumps, jump{e.inst(Inst{Code: Jump}), next, true})
+	}
+}
+
+func (e *emitter) goTo(code Code, cond value, b int32) {
+	e.jumps = append(e.jumps, jump{e.inst(Inst{Code: code, A: e.register(cond)}), b, false})
+}
+
+// leave lets the active lanes wait at block b. Its Enter, or another one, is what runs next.
+func (e *emitter) leave(at int, b int32) {
+	e.inst(Inst{Code: Leave, Dst: e.masks[b]})
+	e.idle(at)
+}
+
+func (e *emitter) branch(at int) {
+	blk := &e.blocks[e.order[at]]
+	next := e.order[at+1]
+	yes, no := blk.succs[0], blk.succs[1]
+	pend := func(b int32) bool { return e.blocks[b].pend && e.blocks[b].at > int32(at) }
+	switch {
+	case yes < 0:
+		e.inst(Inst{Code: Leave})
+		e.idle(at)
+	case blk.cond == 0 && e.blocks[yes].at <= int32(at):
+		e.inst(Inst{Code: Again, Index: e.blocks[yes].loop})
+		e.goTo(Jump, 0, yes)
+	case blk.cond == 0 && pend(yes):
+		e.leave(at, yes)
+	case blk.cond == 0:
+		if yes != next {
+			e.goTo(Jump, 0, yes)
+		}
+	case e.nodes[blk.cond].varying:
+		e.inst(Inst{Code: Split, A: e.register(blk.cond), Dst: e.masks[yes], B: e.masks[no]})
+		e.idle(at)
+	case pend(yes) && pend(no):
+		over := e.inst(Inst{Code: JumpUnless, A: e.register(blk.cond)})
+		e.inst(Inst{Code: Leave, Dst: e.masks[yes]})
+		e.jumps = append(e.jumps, jump{e.inst(Inst{Code: Jump}), e.waiting(at), true})
+		e.p.Insts[over].Target = int32(len(e.p.Insts))
+		e.leave(at, no)
+	case pend(no):
+		e.goTo(JumpIf, blk.cond, yes)
+		e.leave(at, no)
+	case pend(yes):
+		e.goTo(JumpUnless, blk.cond, no)
+		e.leave(at, yes)
+	case yes == next:
+		e.goTo(JumpUnless, blk.cond, no)
+	default:
+		e.goTo(JumpIf, blk.cond, yes)
+		if no != next {
+			e.goTo(Jump, 0, no)
+		}
+	}
+}
+
+// assignPhis gives the phis of a block's successors their values.
+func (e *emitter) assignPhis(b int32) {
+	e.moves = e.moves[:0]
+	for _, t := range e.blocks[b].succs {
+		if t < 0 || len(e.blocks[t].phis) == 0 {
+			continue
+		}
+		k := slices.Index(e.blocks[t].preds, b)
+		for _, v := range e.blocks[t].phis {
+			if m := (move{e.registers[v], e.register(e.nodes[v].list[k])}); m.dst != m.src {
+				e.moves = append(e.moves, m)
+			}
+		}
+	}
+	e.parallel()
+}
+
+// parallel does the moves as if all at once.
+func (e *emitter) parallel() {
+	reads := map[Register]int{}
+	for _, m := range e.moves {
+		reads[m.src]++
+	}
+	ready := make([]int, 0, len(e.moves))
+	byDst := make(map[Register]int, len(e.moves))
+	for i, m := range e.moves {
+		byDst[m.dst] = i
+		if reads[m.dst] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	done := make([]bool, len(e.moves))
+	do := func() {
+		for len(ready) > 0 {
+			i := ready[len(ready)-1]
+			ready = ready[:len(ready)-1]
+			m := e.moves[i]
+			done[i] = true
+			e.inst(Inst{Code: Assign, Dst: m.dst, A: m.src})
+			if reads[m.src]--; reads[m.src] == 0 {
+				if j, ok := byDst[m.src]; ok && !done[j] {
+					ready = append(ready, j)
+				}
+			}
+		}
+	}
+	do()
+	for i, m := range e.moves {
+		if done[i] {
+			continue
+		}
+		// The rest are circles. What this one overwrites is kept aside for who reads it.
+		kind := Register{Step: m.dst.Step, Size: m.dst.Size}
+		aside, ok := e.scratch[kind]
+		if !ok {
+			aside = e.take(kind.Step != 0, kind.Size == 64)
+			e.scratch[kind] = aside
+		}
+		e.inst(Inst{Code: Assign, Dst: aside, A: m.dst})
+		for j := range e.moves {
+			if !done[j] && e.moves[j].src == m.dst {
+				e.moves[j].src = aside
+				reads[m.dst]--
+				reads[aside]++
+			}
+		}
+		ready = append(ready, i)
+		do()
+	}
+}

@@ -1,0 +1,114 @@
+package compute
+
+import (
+	"math"
+
+	"farside/compute/internal/kernel"
+)
+
+// node writes the instruction of a node.
+func (e *emitter) node(v value) {
+	n := &e.nodes[v]
+	i := Inst{Code: Kernel, Op: n.op, Dst: e.registers[v], Immediate: n.imm, Offset: n.offset,
+		A: e.register(n.args[0]), B: e.register(n.args[1]), C: e.register(n.args[2]), D: e.register(n.args[3])}
+	if n.op >= kernel.AtomicExchange32 && n.op < kernel.NumOps && e.last[v] == 0 && e.outside[v] == 0 {
+		i.Dst = Register{} // nobody asks what was there before
+	}
+	switch {
+	case n.op == opResult: // the call has written it
+		return
+	case n.op == opCopy:
+		i.Code, i.Op = Assign, 0
+	case n.op == opBarrier:
+		i.Code, i.Op, i.Dst = Barrier, 0, Register{}
+	case n.op == opArrayLength:
+		i.Code, i.Op = ArrayLength, 0
+		i.Immediate, i.Stride = n.imm&math.MaxUint32, uint32(n.imm>>32)
+		e.memory(&i, n.extra)
+	case n.op == opImage, n.op == opSubgroup, n.op == opPrint:
+		e.call(&i, v)
+	case n.op >= kernel.LoadPhysicalU8 && n.op <= kernel.StorePhysical64:
+		i.Code = AccessPhysical
+	case n.op == kernel.LoadPrivate32, n.op == kernel.LoadPrivate64, n.op == kernel.StorePrivate32, n.op == kernel.StorePrivate64:
+		e.private(&i, n)
+	case n.op >= kernel.AtomicExchange32 && n.op < kernel.NumOps && n.extra == 0:
+		i.Code = AccessPhysical
+	case isMemory(n.op):
+		i.Code = Access
+		i.Base = e.register(n.base)
+		e.memory(&i, n.extra)
+	}
+	e.inst(i)
+}
+
+// memory names a memory in an instruction.
+func (e *emitter) memory(i *Inst, m int32) {
+	x := &e.c.memories[m]
+	i.Dynamic = x.resource
+	if x.index < 0 {
+		if x.resource {
+			x.index = int32(e.c.resource(&binding{set: x.slot.Set, binding: x.slot.Binding, count: x.count, name: x.slot.Name}))
+			e.p.Resources = e.c.resources
+		} else {
+			x.index = int32(len(e.p.Slots))
+			e.p.Slots = append(e.p.Slots, x.slot)
+		}
+	}
+	i.Index = x.index
+	if !x.resource {
+		i.C = Register{}
+	}
+}
+
+// private turns a load or store with a constant index into a move.
+func (e *emitter) private(i *Inst, n *node) {
+	x := &e.c.privates[n.extra]
+	size := uint32(32)
+	if x.wide {
+		size = 64
+	}
+	r := Register{Offset: x.first + uint32(n.imm)*size*e.chunks, Step: size, Size: size}
+	load := n.op == kernel.LoadPrivate32 || n.op == kernel.LoadPrivate64
+	i.Immediate = uint64(x.count) - n.imm
+	switch {
+	case n.args[0] != 0:
+		i.Code = AccessPrivate
+		i.C = r
+	case load:
+		i.Op, i.Immediate = kernel.Move32, 0
+		if x.wide {
+			i.Op = kernel.Move64
+		}
+		i.A = r
+	default:
+		*i = Inst{Code: Assign, Dst: r, A: i.B, Offset: i.Offset}
+	}
+}
+
+// call fills in the registers of an operation with many operands.
+func (e *emitter) call(i *Inst, v value) {
+	n := &e.nodes[v]
+	x := &e.c.calls[n.extra]
+	for k, r := range x.operands {
+		*r = e.register(n.list[k])
+	}
+	results := x.results
+	switch {
+	case x.image != nil:
+		i.Code, i.Index = CallImage, int32(len(e.p.Images))
+		results = x.image.Dst
+		defer func() { e.p.Images = append(e.p.Images, *x.image) }()
+	case x.subgroup != nil:
+		i.Code, i.Index = CallSubgroup, int32(len(e.p.Subgroups))
+		results = x.subgroup.Dst
+		defer func() { e.p.Subgroups = append(e.p.Subgroups, *x.subgroup) }()
+	default:
+		i.Code, i.Index = CallPrint, int32(len(e.p.Prints))
+		e.p.Prints = append(e.p.Prints, *x.print)
+	}
+	i.Op, i.Dst, i.Immediate = 0, Register{}, 0
+	i.A, i.B, i.C, i.D = Register{}, Register{}, Register{}, Register{}
+	for _, w := range e.resultsOf[v] {
+		results[e.nodes[w].imm] = e.registers[w]
+	}
+}

@@ -1,0 +1,373 @@
+package compute
+
+import (
+	"farside/compute/internal/kernel"
+)
+
+// value is a scalar in static single assignment: an index in graph.nodes. 0 is none.
+type value int32
+
+// Operations of nodes are kernels, and these.
+const (
+	opConst       = kernel.NumOps + iota // imm
+	opBuiltin                            // imm is the kind, and above 32 bits the component
+	opPhi                                // list, in the order of the block's predecessors
+	opResult                             // result imm of the operation args[0]
+	opImage                              // calls[extra], operands list
+	opSubgroup                           // likewise
+	opPrint                              // likewise
+	opArrayLength                        // of memories[extra]; imm is the offset of the array, and above 32 bits the stride
+	opBarrier
+	opCopy // a register for args[0] that lanes keep when they leave a loop
+)
+
+// node is an operation.
+type node struct {
+	op      kernel.Op
+	wide    bool // 64 bits
+	varying bool // differs between lanes
+	used    bool // by something with an effect
+	block   int32
+	extra   int32    // memories[extra] of a memory kernel, privates[extra] of a private one, or as the operation says
+	args    [4]value // A, B, C, D of the instruction
+	base    value    // a uniform offset, as Inst.Base
+	imm     uint64
+	list    []value
+	offset  uint32 // of the SPIR-V instruction, in words
+	version uint32 // of the memory that a load sees; loads of the same version give the same
+}
+
+// block is a basic block. Its successors come from its branch: none at the end of a lane, one, or two if there is a cond.
+type block struct {
+	insts  []value
+	phis   []value
+	preds  []int32
+	succs  [2]int32 // none is -1; with cond the first is taken where it is true
+	cond   value
+	label  uint32 // the OpLabel of which it is a part
+	idom   int32
+	depth  int32 // in the tree of dominators
+	skip   int32 // an ancestor in that tree, for quick ascents
+	loop   int32 // the innermost loop, or -1
+	sealed bool  // all predecessors are known
+	at     int32 // position in graph.order, or -1
+	pend   bool  // lanes wait for their turn here: a target of divergent branches
+}
+
+// loop is a natural loop: in graph.order the blocks from header to last.
+type loop struct {
+	header, last int32 // blocks; last branches back
+	parent       int32 // or -1
+	depth        int32
+	divergent    bool // some lanes leave it before others
+	offset       uint32
+	name         string
+	stored       map[*variable]bool // variables that change in it; nil: all
+}
+
+// graph is a program in static single assignment, all functions inlined.
+type graph struct {
+	nodes  []node
+	blocks []block
+	order  []int32 // the blocks, each construct contiguous, every branch but that of a loop's last block forward
+	loops  []loop
+
+	memories []memory
+	privates []private
+	calls    []call
+
+	current int32 // the block that is being built
+	offset  uint32
+	table   []value // of pure nodes by their content, open addressing
+	filled  int
+	zero    value // the 32-bit constant 0
+}
+
+// memory is something that memory kernels access.
+type memory struct {
+	slot     Slot
+	resource bool // slot.Set and Binding are an array of descriptors, the element is args[2]
+	count    uint32
+	constant bool // nothing writes to it while the program runs
+	version  uint32
+	index    int32 // in Program.Slots or Resources, or -1
+}
+
+// private is an array of registers.
+type private struct {
+	count int
+	wide  bool
+	first uint32 // where it lies in the register file
+}
+
+// call is an operation with any number of operands: registers that are filled in when they are known.
+type call struct {
+	image    *ImageOp
+	subgroup *SubgroupOp
+	print    *Print
+	operands []*Register // one for each of the node's list
+	results  []Register
+	pure     bool
+}
+
+func newGraph(size int) *graph {
+	g := &graph{nodes: make([]node, 1, size), table: make([]value, 256)}
+	g.current = g.newBlock()
+	g.start(g.current)
+	g.zero = g.constant(0, false)
+	return g
+}
+
+func (g *graph) newBlock() int32 {
+	g.blocks = append(g.blocks, block{succs: [2]int32{-1, -1}, idom: -1, loop: -1, at: -1})
+	return int32(len(g.blocks) - 1)
+}
+
+// start makes b, whose predecessors so far are all of those before it, the current block.
+func (g *graph) start(b int32) {
+	blk := &g.blocks[b]
+	blk.at = int32(len(g.order))
+	g.order = append(g.order, b)
+	g.current = b
+	if len(blk.preds) == 0 {
+		return
+	}
+	idom := blk.preds[0]
+	for _, p := range blk.preds[1:] {
+		idom = g.commonDominator(idom, p)
+	}
+	g.setDominator(b, idom)
+}
+
+func (g *graph) setDominator(b, idom int32) {
+	blk, d := &g.blocks[b], &g.blocks[idom]
+	blk.idom, blk.depth = idom, d.depth+1
+	// Skips as in a skew-binary list: an ascent takes logarithmic time.
+	s := &g.blocks[d.skip]
+	if d.depth-s.depth == s.depth-g.blocks[s.skip].depth && d.depth > 0 {
+		blk.skip = s.skip
+	} else {
+		blk.skip = idom
+	}
+}
+
+func (g *graph) ancestor(b, depth int32) int32 {
+	for g.blocks[b].depth > depth {
+		if s := g.blocks[b].skip; g.blocks[s].depth >= depth {
+			b = s
+		} else {
+			b = g.blocks[b].idom
+		}
+	}
+	return b
+}
+
+func (g *graph) dominates(a, b int32) bool {
+	return a == b || g.blocks[b].depth > g.blocks[a].depth && g.ancestor(b, g.blocks[a].depth) == a
+}
+
+func (g *graph) commonDominator(a, b int32) int32 {
+	d := min(g.blocks[a].depth, g.blocks[b].depth)
+	a, b = g.ancestor(a, d), g.ancestor(b, d)
+	for a != b {
+		if sa, sb := g.blocks[a].skip, g.blocks[b].skip; sa != sb {
+			a, b = sa, sb
+		} else {
+			a, b = g.blocks[a].idom, g.blocks[b].idom
+		}
+	}
+	return a
+}
+
+// branch ends the current block.
+func (g *graph) branch(to int32) {
+	b := &g.blocks[g.current]
+	b.succs[0] = to
+	g.blocks[to].preds = append(g.blocks[to].preds, g.current)
+}
+
+// branchIf ends the current block with a choice.
+func (g *graph) branchIf(cond value, yes, no int32) {
+	if yes == no {
+		g.branch(yes)
+		return
+	}
+	if c := &g.nodes[cond]; c.op == opConst {
+		if c.imm != 0 {
+			g.branch(yes)
+		} else {
+			g.branch(no)
+		}
+		return
+	}
+	g.blocks[g.current].cond = cond
+	g.branch(yes)
+	g.blocks[g.current].succs[1] = no
+	g.blocks[no].preds = append(g.blocks[no].preds, g.current)
+}
+
+func (g *graph) hash(n *node) uint32 {
+	h := uint64(n.op)<<1 ^ n.imm*0x9e3779b97f4a7c15
+	if n.wide {
+		h ^= 1
+	}
+	h = (h ^ h>>29 ^ uint64(n.args[0])<<32 ^ uint64(n.args[1])) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>32 ^ uint64(n.args[2])<<32 ^ uint64(n.args[3])) * 0x94d049bb133111eb
+	h ^= h>>31 ^ uint64(n.version)<<32 ^ uint64(n.extra) ^ uint64(n.base)<<16
+	h *= 0xbf58476d1ce4e5b9
+	return uint32(h >> 32)
+}
+
+// lookup finds a node with the content of n that is known wherever b is reached; without one it returns 0, and enters v
+// at the next insert.
+func (g *graph) lookup(n *node, b int32) (found value, place uint32) {
+	mask := uint32(len(g.table) - 1)
+	i := g.hash(n) & mask
+	for ; g.table[i] != 0; i = (i + 1) & mask {
+		o := &g.nodes[g.table[i]]
+		if o.op == n.op && o.imm == n.imm && o.args == n.args && o.wide == n.wide && o.extra == n.extra &&
+			o.version == n.version && o.base == n.base {
+			if n.op == opConst || n.op == opBuiltin || g.dominates(o.block, b) {
+				return g.table[i], i
+			}
+			break // what is not a dominator now will rarely be one later
+		}
+	}
+	return 0, i
+}
+
+func (g *graph) insert(v value, place uint32) {
+	if g.table[place] == 0 {
+		g.filled++
+	}
+	g.table[place] = v
+	if g.filled*2 < len(g.table) {
+		return
+	}
+	old := g.table
+	g.table = make([]value, 4*len(old))
+	mask := uint32(len(g.table) - 1)
+	for _, v := range old {
+		if v != 0 {
+			i := g.hash(&g.nodes[v]) & mask
+			for g.table[i] != 0 {
+				i = (i + 1) & mask
+			}
+			g.table[i] = v
+		}
+	}
+}
+
+// pure says whether the operation has neither effect nor memory that may change: it may move, and two become one.
+func (g *graph) pure(n *node) bool {
+	switch {
+	case n.op >= kernel.LoadU8 && n.op <= kernel.Load64:
+		return g.memories[n.extra].constant && n.version == 0
+	case n.op >= kernel.LoadU8 && n.op < kernel.NumOps:
+		return false
+	}
+	return n.op < kernel.NumOps || n.op == opConst || n.op == opBuiltin || n.op == opArrayLength
+}
+
+// isLoad says whether n reads a memory and does nothing else.
+func isLoad(op kernel.Op) bool {
+	return op >= kernel.LoadU8 && op <= kernel.Load64 || op >= kernel.LoadPhysicalU8 && op <= kernel.LoadPhysical64 ||
+		op == kernel.LoadPrivate32 || op == kernel.LoadPrivate64
+}
+
+// add appends a node to the current block, or finds its like.
+func (g *graph) add(n node) value {
+	floating := n.op == opConst || n.op == opBuiltin
+	share := g.pure(&n) || n.version != 0
+	var place uint32
+	if share {
+		var v value
+		if v, place = g.lookup(&n, g.current); v != 0 {
+			return v
+		}
+	}
+	n.block = g.current
+	if floating {
+		n.block = 0
+	}
+	n.offset = g.offset
+	v := value(len(g.nodes))
+	g.nodes = append(g.nodes, n)
+	if share {
+		g.insert(v, place)
+	}
+	if !floating {
+		b := &g.blocks[g.current]
+		b.insts = append(b.insts, v)
+	}
+	return v
+}
+
+func (g *graph) constant(bits uint64, wide bool) value {
+	if !wide {
+		bits = uint64(uint32(bits))
+	}
+	return g.add(node{op: opConst, imm: bits, wide: wide})
+}
+
+func (g *graph) c32(bits uint32) value { return g.constant(uint64(bits), false) }
+
+// known gives the bits of a constant.
+func (g *graph) known(v value) (uint64, bool) {
+	n := &g.nodes[v]
+	return n.imm, n.op == opConst
+}
+
+// phi makes a phi in block b.
+func (g *graph) phi(b int32, wide bool, list []value) value {
+	v := value(len(g.nodes))
+	g.nodes = append(g.nodes, node{op: opPhi, wide: wide, block: b, list: list, offset: g.offset})
+	g.blocks[b].phis = append(g.blocks[b].phis, v)
+	return v
+}
+
+// wideResult says whether a kernel has a 64-bit result.
+func wideResult(op kernel.Op) bool {
+	switch {
+	case op >= kernel.AddI64 && op <= kernel.AbsI64:
+		return true
+	case op >= kernel.AddF64 && op <= kernel.MaxF64, op >= kernel.FloorF64 && op <= kernel.FrexpF64:
+		return true
+	}
+	switch op {
+	case kernel.Move64, kernel.Select64, kernel.SextI32I64, kernel.ZextI32I64, kernel.F32ToF64, kernel.S32ToF64,
+		kernel.U32ToF64, kernel.F32ToS64, kernel.F32ToU64, kernel.F64ToS64, kernel.F64ToU64, kernel.S64ToF64,
+		kernel.U64ToF64, kernel.Join64, kernel.Load64, kernel.LoadPhysical64, kernel.LoadPrivate64:
+		return true
+	}
+	return op >= kernel.AtomicExchange64 && op <= kernel.AtomicMaxF64
+}
+
+// op1, op2, op3 and opImm add a kernel without memory.
+func (g *graph) op1(op kernel.Op, a value) value       { return g.kernel(op, a, 0, 0, 0) }
+func (g *graph) op2(op kernel.Op, a, b value) value    { return g.kernel(op, a, b, 0, 0) }
+func (g *graph) op3(op kernel.Op, a, b, c value) value { return g.kernel(op, a, b, c, 0) }
+
+// mulAdd is a*k + b, saturated.
+func (g *graph) mulAdd(a value, k uint32, b value) value {
+	if b == 0 {
+		b = g.zero
+	}
+	return g.kernel(kernel.MulAddSat, a, b, 0, uint64(k))
+}
+
+func (g *graph) kernel(op kernel.Op, a, b, c value, imm uint64) value {
+	n := node{op: op, wide: wideResult(op), args: [4]value{a, b, c}, imm: imm}
+	if v := g.fold(&n); v != 0 {
+		return v
+	}
+	return g.add(n)
+}
+
+// choose is cond ? a : b.
+func (g *graph) choose(cond, a, b value) value {
+	if g.nodes[a].wide {
+		return g.op3(kernel.Select64, a, b, cond)
+	}
+	return g.op3(kernel.Select32, a, b, cond)
+}

@@ -1,0 +1,431 @@
+package compute
+
+import (
+	"slices"
+
+	"farside/compute/internal/kernel"
+)
+
+// finish brings the graph that lowering has made into the shape that emit takes.
+func (c *compiler) finish() {
+	g := c.graph
+	g.dropLoops()
+	g.mergeBlocks()
+	g.splitBackEdges()
+	g.place()
+	g.simplify(false)
+	g.dropDead()
+	g.findVarying()
+	g.simplify(true)
+	g.dropDead()
+	g.hoist()
+	g.findVarying()
+	g.keepAcrossExits()
+}
+
+// dropLoops forgets loops whose branch back is never taken.
+func (g *graph) dropLoops() {
+	real := func(l int32) int32 {
+		for l >= 0 && g.loops[l].last < 0 {
+			l = g.loops[l].parent
+		}
+		return l
+	}
+	for i := range g.loops {
+		g.loops[i].parent = real(g.loops[i].parent)
+		if p := g.loops[i].parent; p >= 0 {
+			g.loops[i].depth = g.loops[p].depth + 1
+		} else {
+			g.loops[i].depth = 1
+		}
+	}
+	for _, b := range g.order {
+		g.blocks[b].loop = real(g.blocks[b].loop)
+	}
+}
+
+func (g *graph) replacePred(b, from, to int32) {
+	preds := g.blocks[b].preds
+	preds[slices.Index(preds, from)] = to
+}
+
+// mergeBlocks joins a block with the one before it, if that is the only way to get there.
+func (g *graph) mergeBlocks() {
+	order := g.order[:1]
+	end := g.order[len(g.order)-1] // stays by itself
+	for _, s := range g.order[1:] {
+		b := order[len(order)-1]
+		x, y := &g.blocks[b], &g.blocks[s]
+		if s == end || x.cond != 0 || x.succs[0] != s || len(y.preds) != 1 || x.loop != y.loop {
+			order = append(order, s)
+			continue
+		}
+		first := len(x.insts)
+		for _, v := range y.phis { // of one operand
+			n := &g.nodes[v]
+			n.op = kernel.Move32
+			if n.wide {
+				n.op = kernel.Move64
+			}
+			n.args[0], n.list = n.list[0], nil
+			x.insts = append(x.insts, v)
+		}
+		x.insts = append(x.insts, y.insts...)
+		x.cond, x.succs = y.cond, y.succs
+		for _, t := range y.succs {
+			if t >= 0 {
+				g.replacePred(t, s, b)
+			}
+		}
+		for l := range g.loops {
+			if g.loops[l].last == s {
+				g.loops[l].last = b
+			}
+		}
+		for _, v := range x.insts[first:] {
+			g.nodes[v].block = b
+		}
+		y.insts, y.phis = nil, nil
+	}
+	g.order = order
+}
+
+// splitBackEdges gives each loop a last block that does nothing but branch back.
+func (g *graph) splitBackEdges() {
+	for i := range g.loops {
+		l := &g.loops[i]
+		if l.last < 0 || g.blocks[l.last].cond == 0 {
+			continue
+		}
+		b := g.newBlock()
+		last := l.last
+		blk := &g.blocks[b]
+		blk.loop = int32(i)
+		blk.succs[0] = l.header
+		blk.preds = []int32{last}
+		p := &g.blocks[last]
+		p.succs[slices.Index(p.succs[:], l.header)] = b
+		g.replacePred(l.header, last, b)
+		g.order = slices.Insert(g.order, slices.Index(g.order, last)+1, b)
+		l.last = b
+	}
+}
+
+// place numbers the blocks in order and finds their dominators.
+func (g *graph) place() {
+	for i, b := range g.order {
+		g.blocks[b].at = int32(i)
+	}
+	for i, b := range g.order {
+		blk := &g.blocks[b]
+		if i == 0 {
+			continue
+		}
+		idom := int32(-1)
+		for _, p := range blk.preds {
+			switch {
+			case g.blocks[p].at >= int32(i):
+			case idom < 0:
+				idom = p
+			default:
+				idom = g.commonDominator(idom, p)
+			}
+		}
+		if idom < 0 {
+			idom = g.order[0] // the end of a program that never gets there
+		}
+		g.setDominator(b, idom)
+	}
+}
+
+// replacements follow values that have become others.
+type replacements []value
+
+func (r replacements) find(v value) value {
+	for r[v] != 0 {
+		v = r[v]
+	}
+	return v
+}
+
+// trivialPhis replaces phis whose operands are all the same, or the phi itself.
+func (g *graph) trivialPhis(r replacements) {
+	for changed := true; changed; {
+		changed = false
+		for _, b := range g.order {
+			blk := &g.blocks[b]
+			kept := blk.phis[:0]
+			for _, v := range blk.phis {
+				same := value(0)
+				for _, a := range g.nodes[v].list {
+					a = r.find(a)
+					if a == v || a == same {
+						continue
+					}
+					if same != 0 {
+						same = -1
+						break
+					}
+					same = a
+				}
+				if same > 0 {
+					r[v] = same
+					changed = true
+				} else {
+					kept = append(kept, v)
+				}
+			}
+			blk.phis = kept
+		}
+	}
+}
+
+// simplify folds again with what is known of phis now, and finds what is computed twice. With addresses it parts the
+// offsets of accesses into those that all lanes have in common and those of each lane.
+func (g *graph) simplify(addresses bool) {
+	r := make(replacements, len(g.nodes), 2*len(g.nodes))
+	g.trivialPhis(r)
+	clear(g.table)
+	g.filled = 0
+	for v := range g.nodes {
+		if n := &g.nodes[v]; v > 0 && (n.op == opConst || n.op == opBuiltin) {
+			if found, place := g.lookup(n, 0); found == 0 {
+				g.insert(value(v), place)
+			}
+		}
+	}
+	for _, b := range g.order {
+		g.current = b
+		insts := g.blocks[b].insts
+		g.blocks[b].insts = make([]value, 0, len(insts)+4)
+		for _, v := range insts {
+			n := g.nodes[v]
+			for i, a := range n.args {
+				n.args[i] = r.find(a)
+			}
+			n.base = r.find(n.base)
+			for i, a := range n.list {
+				n.list[i] = r.find(a)
+			}
+			g.offset = n.offset
+			if n.op < kernel.LoadU8 {
+				if x := g.fold(&n); x != 0 {
+					r[v] = x
+					r = g.grow(r)
+					continue
+				}
+			} else if addresses && isMemory(n.op) {
+				g.splitAddress(&n)
+			}
+			r = g.grow(r)
+			if g.pure(&n) || n.version != 0 {
+				x, place := g.lookup(&n, b)
+				if x != 0 {
+					r[v] = x
+					continue
+				}
+				n.block = b
+				g.nodes[v] = n
+				g.insert(v, place)
+			}
+			n.block = b
+			g.nodes[v] = n
+			g.blocks[b].insts = append(g.blocks[b].insts, v)
+		}
+		g.blocks[b].cond = r.find(g.blocks[b].cond)
+	}
+	for _, b := range g.order {
+		for _, v := range g.blocks[b].phis {
+			for i, a := range g.nodes[v].list {
+				g.nodes[v].list[i] = r.find(a)
+			}
+		}
+	}
+}
+
+// grow makes room for nodes that folding has added.
+func (g *graph) grow(r replacements) replacements {
+	for len(r) < len(g.nodes) {
+		r = append(r, 0)
+	}
+	return r
+}
+
+// isMemory says whether a kernel has a 32-bit offset into a memory.
+func isMemory(op kernel.Op) bool {
+	return op >= kernel.LoadU8 && op <= kernel.Store64 || op >= kernel.AtomicExchange32 && op < kernel.NumOps
+}
+
+// splitAddress gives an access whose offset is a sum the uniform terms as base, and the constants as immediate.
+func (g *graph) splitAddress(n *node) {
+	type term struct {
+		v     value
+		k     uint32
+		depth int32
+	}
+	if len(g.nodes) == 0 || n.args[0] == 0 || g.memoryOfAddress(n) {
+		return
+	}
+	var same, each []term
+	rest := n.args[0]
+	immediate := n.imm
+	for x := &g.nodes[rest]; x.op == kernel.MulAddSat; x = &g.nodes[rest] {
+		t := term{v: x.args[0], k: uint32(x.imm)}
+		if k, ok := g.known(t.v); ok {
+			immediate += k * uint64(t.k)
+		} else if g.seenVarying(g.current, t.v) {
+			t.depth = g.depthOf(t.v)
+			each = append(each, t)
+		} else {
+			same = append(same, t)
+		}
+		rest = x.args[1]
+	}
+	if k, ok := g.known(rest); ok {
+		immediate += k
+	} else if g.seenVarying(g.current, rest) {
+		each = append(each, term{v: rest, k: 1, depth: g.depthOf(rest)})
+	} else {
+		same = append(same, term{v: rest, k: 1})
+	}
+	if immediate >= 1<<40 {
+		return
+	}
+	sum := func(list []term) value {
+		total := value(0)
+		for _, t := range list {
+			if total == 0 && t.k == 1 {
+				total = t.v
+				continue
+			}
+			total = g.mulAdd(t.v, t.k, total)
+		}
+		return total
+	}
+	// What changes in outer loops only comes first, so that it can be computed there.
+	slices.SortStableFunc(each, func(a, b term) int { return int(a.depth - b.depth) })
+	slices.Reverse(same)
+	n.imm = immediate
+	switch {
+	case len(each) > 0:
+		v, w := sum(each), sum(same)
+		g.nodes[v].varying = true
+		n.args[0], n.base = v, w
+	case len(same) > 0:
+		n.args[0] = sum(same)
+	default:
+		n.args[0] = g.zero
+	}
+}
+
+// memoryOfAddress says whether an atomic is one on physical memory, of which the offset is an address.
+func (g *graph) memoryOfAddress(n *node) bool { return n.op >= kernel.AtomicExchange32 && n.extra == 0 }
+
+func (g *graph) depthOf(v value) int32 {
+	if l := g.blocks[g.nodes[v].block].loop; l >= 0 {
+		return g.loops[l].depth
+	}
+	return 0
+}
+
+// effect says whether a node does more than to give a value.
+func (g *graph) effect(n *node) bool {
+	switch {
+	case n.op >= kernel.LoadU8 && n.op < kernel.NumOps:
+		return !isLoad(n.op)
+	case n.op == opBarrier:
+		return true
+	case n.op == opImage || n.op == opSubgroup || n.op == opPrint:
+		return !g.calls[n.extra].pure
+	}
+	return false
+}
+
+// dropDead removes what has no effect and is not used.
+func (g *graph) dropDead() {
+	var work []value
+	use := func(v value) {
+		if v != 0 && !g.nodes[v].used {
+			g.nodes[v].used = true
+			work = append(work, v)
+		}
+	}
+	for i := range g.nodes {
+		g.nodes[i].used = false
+	}
+	for _, b := range g.order {
+		for _, v := range g.blocks[b].insts {
+			if g.effect(&g.nodes[v]) {
+				use(v)
+			}
+		}
+		use(g.blocks[b].cond)
+	}
+	for len(work) > 0 {
+		n := &g.nodes[work[len(work)-1]]
+		work = work[:len(work)-1]
+		for _, a := range n.args {
+			use(a)
+		}
+		use(n.base)
+		for _, a := range n.list {
+			use(a)
+		}
+	}
+	for _, b := range g.order {
+		blk := &g.blocks[b]
+		unused := func(v value) bool { return !g.nodes[v].used }
+		blk.insts = slices.DeleteFunc(blk.insts, unused)
+		blk.phis = slices.DeleteFunc(blk.phis, unused)
+	}
+}
+
+// inLoop says whether block b is between the header and the last block of loop l.
+func (g *graph) inLoop(b, l int32) bool {
+	at := g.blocks[b].at
+	return at >= g.blocks[g.loops[l].header].at && at <= g.blocks[g.loops[l].last].at
+}
+
+// hoist moves pure operations in front of the loops that do not change their operands.
+func (g *graph) hoist() {
+	for _, b := range g.order {
+		blk := &g.blocks[b]
+		if blk.loop < 0 {
+			continue
+		}
+		kept := blk.insts[:0]
+		for _, v := range blk.insts {
+			n := &g.nodes[v]
+			to := b
+			if g.pure(n) {
+				for l := blk.loop; l >= 0 && g.invariant(n, l); l = g.loops[l].parent {
+					before := g.blocks[g.loops[l].header].idom
+					if g.blocks[before].loop != g.loops[l].parent {
+						break // there is no place between two loops
+					}
+					to = before
+				}
+			}
+			if to == b {
+				kept = append(kept, v)
+				continue
+			}
+			n.block = to
+			t := &g.blocks[to]
+			t.insts = append(t.insts, v)
+		}
+		blk.insts = kept
+	}
+}
+
+func (g *graph) invariant(n *node, l int32) bool {
+	for _, a := range n.args {
+		if a != 0 && !g.floats(a) && g.inLoop(g.nodes[a].block, l) {
+			return false
+		}
+	}
+	return n.base == 0 || g.floats(n.base) || !g.inLoop(g.nodes[n.base].block, l)
+}
+
+// floats says whether a value needs no place: it is there from the start.
+func (g *graph) floats(v value) bool { return g.nodes[v].op == opConst || g.nodes[v].op == opBuiltin }

@@ -1,0 +1,252 @@
+package compute
+
+import (
+	"farside/compute/internal/kernel"
+	"farside/spirv"
+)
+
+// findVarying finds what differs between lanes: values, branches, loops that lanes leave at different times, and blocks
+// to which lanes come at different times.
+func (g *graph) findVarying() {
+	for i := range g.nodes {
+		g.nodes[i].varying = false
+	}
+	for i := range g.blocks {
+		g.blocks[i].pend = false
+	}
+	for i := range g.loops {
+		g.loops[i].divergent = false
+	}
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		n.varying = n.op == opBuiltin && !uniformBuiltin(n)
+	}
+	marked := make([]bool, len(g.order))
+	s := &spread{graph: g, label: make([]int32, len(g.order)), stamp: make([]int32, len(g.order)), back: make([]int32, len(g.loops))}
+	for changed := true; changed; {
+		changed = false
+		for at, b := range g.order {
+			blk := &g.blocks[b]
+			for _, v := range blk.phis {
+				if n := &g.nodes[v]; !n.varying && g.phiVaries(b, n) {
+					n.varying = true
+					changed = true
+				}
+			}
+			for _, v := range blk.insts {
+				if n := &g.nodes[v]; !n.varying && g.varies(b, n) {
+					n.varying = true
+					changed = true
+				}
+			}
+			if blk.cond != 0 && !marked[at] && g.seenVarying(b, blk.cond) {
+				marked[at] = true
+				s.from(b)
+				changed = true
+			}
+		}
+	}
+}
+
+func uniformBuiltin(n *node) bool {
+	k := spirv.BuiltIn(uint32(n.imm))
+	return k == spirv.BuiltInNumWorkgroups || k == spirv.BuiltInWorkgroupId
+}
+
+// seenVarying says whether a value varies as it is seen in block b: that of a loop which lanes leave at different times
+// does so behind the loop.
+func (g *graph) seenVarying(b int32, v value) bool {
+	n := &g.nodes[v]
+	return n.varying || !g.floats(v) && g.leaves(n.block, b) >= 0
+}
+
+// leaves gives the outermost divergent loop that has block from, but not block to; -1 if there is none.
+func (g *graph) leaves(from, to int32) int32 {
+	outer := int32(-1)
+	l := g.blocks[from].loop
+	if l == g.blocks[to].loop {
+		return outer
+	}
+	for ; l >= 0 && !g.inLoop(to, l); l = g.loops[l].parent {
+		if g.loops[l].divergent {
+			outer = l
+		}
+	}
+	return outer
+}
+
+func (g *graph) varies(b int32, n *node) bool {
+	switch {
+	case n.op >= kernel.AtomicExchange32 && n.op < kernel.NumOps:
+		return true
+	case n.op == kernel.LoadPrivate32, n.op == kernel.LoadPrivate64, n.op == opImage, n.op == opSubgroup, n.op == opResult,
+		n.op == opCopy:
+		return true
+	case g.effect(n):
+		return false
+	}
+	for _, a := range n.args {
+		if a != 0 && g.seenVarying(b, a) {
+			return true
+		}
+	}
+	return n.base != 0 && g.seenVarying(b, n.base)
+}
+
+func (g *graph) phiVaries(b int32, n *node) bool {
+	blk := &g.blocks[b]
+	forward := 0
+	for i, p := range blk.preds {
+		if g.seenVarying(p, n.list[i]) {
+			return true
+		}
+		if g.blocks[p].at < blk.at {
+			forward++
+		}
+	}
+	return blk.pend && forward > 1
+}
+
+// spread follows the lanes that a divergent branch parts until they are together again.
+type spread struct {
+	*graph
+	label []int32 // by position: which group of lanes comes there
+	stamp []int32 // whether the label is of this branch
+	epoch int32
+	back  []int32 // loops whose header a group comes to again
+}
+
+// from marks where lanes that block b parts come to at different times.
+func (s *spread) from(b int32) {
+	s.epoch++
+	ahead, waiting := 0, 0
+	mark := func(t, label int32, pend bool) {
+		at := s.blocks[t].at
+		if s.stamp[at] != s.epoch {
+			s.stamp[at] = s.epoch
+			s.label[at] = label
+			ahead++
+		} else if s.label[at] != label {
+			s.label[at] = at
+			pend = true
+		}
+		if pend {
+			s.blocks[t].pend = true
+		}
+	}
+	for _, t := range s.blocks[b].succs {
+		mark(t, s.blocks[t].at, true)
+	}
+	around := s.blocks[b].loop
+	for at := s.blocks[b].at + 1; int(at) < len(s.order); at++ {
+		for around >= 0 && at > s.blocks[s.loops[around].last].at {
+			if l := &s.loops[around]; s.back[around] == s.epoch {
+				waiting--
+				if ahead > 0 {
+					// Some go on with the loop while others have left it.
+					l.divergent = true
+					s.exits(around, func(t int32) { mark(t, s.blocks[t].at, true) })
+				}
+			}
+			around = s.loops[around].parent
+		}
+		if ahead == 0 && waiting == 0 {
+			return
+		}
+		if s.stamp[at] != s.epoch {
+			continue
+		}
+		ahead--
+		if ahead == 0 && waiting == 0 {
+			return // all are here
+		}
+		for _, t := range s.blocks[s.order[at]].succs {
+			if t < 0 {
+				continue
+			}
+			if s.blocks[t].at > at {
+				mark(t, s.label[at], false)
+				continue
+			}
+			// Only a branch back of a loop around b keeps lanes apart.
+			if l := s.blocks[t].loop; s.inLoop(b, l) && s.back[l] != s.epoch {
+				s.back[l] = s.epoch
+				waiting++
+			}
+		}
+	}
+}
+
+// exits calls f for the blocks to which a loop is left.
+func (g *graph) exits(l int32, f func(block int32)) {
+	first, last := g.blocks[g.loops[l].header].at, g.blocks[g.loops[l].last].at
+	for _, b := range g.order[first : last+1] {
+		for _, t := range g.blocks[b].succs {
+			if t >= 0 && g.blocks[t].at > last {
+				f(t)
+			}
+		}
+	}
+}
+
+// keepAcrossExits gives a register of its own to what a loop computes and code behind it uses, if lanes leave the loop at
+// different times: the operation itself writes its register for all lanes, also those that have left. Varying phis need
+// none, they are written for the active lanes only.
+func (g *graph) keepAcrossExits() {
+	copies := map[value]value{}
+	replace := func(b int32, v value) value {
+		n := &g.nodes[v]
+		if v == 0 || g.floats(v) || n.op == opPhi && n.varying || n.op == opCopy || g.leaves(n.block, b) < 0 {
+			return v
+		}
+		k := copies[v]
+		if k == 0 {
+			k = value(len(g.nodes))
+			g.nodes = append(g.nodes, node{op: opCopy, wide: n.wide, varying: true, used: true, block: n.block,
+				args: [4]value{v}, offset: n.offset})
+			copies[v] = k
+		}
+		return k
+	}
+	for _, b := range g.order {
+		blk := &g.blocks[b]
+		for _, v := range blk.phis {
+			for i, p := range blk.preds {
+				x := replace(p, g.nodes[v].list[i])
+				g.nodes[v].list[i] = x
+			}
+		}
+		for _, v := range blk.insts {
+			for i := range g.nodes[v].args {
+				x := replace(b, g.nodes[v].args[i])
+				g.nodes[v].args[i] = x
+			}
+			x := replace(b, g.nodes[v].base)
+			g.nodes[v].base = x
+			for i := range g.nodes[v].list {
+				x := replace(b, g.nodes[v].list[i])
+				g.nodes[v].list[i] = x
+			}
+		}
+		blk.cond = replace(b, blk.cond)
+	}
+	if len(copies) == 0 {
+		return
+	}
+	for _, b := range g.order {
+		blk := &g.blocks[b]
+		insts := make([]value, 0, len(blk.insts)+4)
+		for _, v := range blk.phis {
+			if k := copies[v]; k != 0 {
+				insts = append(insts, k)
+			}
+		}
+		for _, v := range blk.insts {
+			insts = append(insts, v)
+			if k := copies[v]; k != 0 {
+				insts = append(insts, k)
+			}
+		}
+		blk.insts = insts
+	}
+}

@@ -1,0 +1,359 @@
+package compute
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"farside/compute/internal/kernel"
+	"farside/spirv"
+)
+
+// compiler lowers the instructions of one entry point to a graph.
+type compiler struct {
+	*graph
+	module    *spirv.Module
+	constants *spirv.Constants
+	entry     *spirv.EntryPoint
+	options   Options
+	localSize [3]uint32
+
+	values    []operand // by ID: what has been lowered
+	functions map[spirv.ID]*function
+	counts    map[*spirv.Type]int
+	kinds     []*spirv.Type // scratch of scalars
+	arena     []value
+	frames    []*frame
+
+	slots   []slot
+	earlier map[uint64]value // values of slots at the ends of blocks that are not the last to have had the slot
+	open    map[int32][]incomplete
+	nest    []int32 // loops around the current block
+
+	counter, floor uint32 // versions of memory
+	byVariable     map[memoryKey]int32
+	privateGlobals map[spirv.ID]*pointer
+	usage          *usage
+	workgroup      workgroupLayout
+	data           []byte
+	tables         map[*spirv.Constant]uint64 // where constants are in data
+	resources      []Resource
+	zeroShared     bool
+	physical       bool
+}
+
+// operand is a lowered object: scalars in order, a pointer, or an image or sampler.
+type operand struct {
+	scalars []value
+	pointer *pointer
+	image   *imageOperand
+}
+
+// maxLanes is far more than any device has in a workgroup.
+const maxLanes = 1 << 16
+
+// failure is an error that ends the lowering.
+type failure struct{ err error }
+
+func (c *compiler) fail(i *spirv.Instruction, format string, args ...any) {
+	at := ""
+	if i != nil {
+		at = fmt.Sprintf("word %d: %v: ", i.Offset, i.Op)
+	}
+	panic(failure{errors.New(at + fmt.Sprintf(format, args...))})
+}
+
+// Compile lowers an entry point of a module that has passed its check.
+func Compile(m *spirv.Module, entryPoint string, o Options) (p *Program, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			p, err = nil, r.err
+		default:
+			p, err = nil, fmt.Errorf("compiling %q: %v", entryPoint, r)
+		}
+	}()
+	c := &compiler{module: m, options: o}
+	for _, e := range m.EntryPoints {
+		if e.Name == entryPoint && e.Model == spirv.ExecutionModelGLCompute {
+			c.entry = e
+		}
+	}
+	if c.entry == nil {
+		return nil, fmt.Errorf("the module has no entry point %q of the execution model GLCompute", entryPoint)
+	}
+	if c.constants, err = m.Constants(o.Specialization); err != nil {
+		return nil, err
+	}
+	if c.localSize, err = m.LocalSize(c.entry, c.constants); err != nil {
+		return nil, err
+	}
+	if lanes := uint64(c.localSize[0]) * uint64(c.localSize[1]) * uint64(c.localSize[2]); lanes == 0 || lanes > maxLanes {
+		return nil, fmt.Errorf("a workgroup of %d×%d×%d invocations", c.localSize[0], c.localSize[1], c.localSize[2])
+	}
+	c.prepare()
+	c.lowerEntry()
+	c.finish()
+	return c.emit()
+}
+
+func (c *compiler) prepare() {
+	size := 64
+	for _, f := range c.module.Functions {
+		for _, b := range f.Blocks {
+			size += 2 * len(b.Instructions)
+		}
+	}
+	c.graph = newGraph(size)
+	c.values = make([]operand, len(c.module.Definitions))
+	c.counts = map[*spirv.Type]int{}
+	c.earlier = map[uint64]value{}
+	c.open = map[int32][]incomplete{}
+	c.byVariable = map[memoryKey]int32{}
+	c.tables = map[*spirv.Constant]uint64{}
+	c.privateGlobals = map[spirv.ID]*pointer{}
+	c.memories = append(c.memories, memory{}) // of physical memory only the version counts
+	c.functions = make(map[spirv.ID]*function, len(c.module.Functions))
+	c.usage = c.analyse()
+}
+
+// lanes is the number of invocations of a workgroup.
+func (c *compiler) lanes() int {
+	return int(uint64(c.localSize[0]) * uint64(c.localSize[1]) * uint64(c.localSize[2]))
+}
+
+// typeOf gives the type of an object.
+func (c *compiler) typeOf(id spirv.ID) *spirv.Type {
+	if d := c.module.Definitions[id]; d != nil && d.Type != 0 {
+		return c.constants.Types[d.Type]
+	}
+	c.fail(nil, "%%%d has no type", id)
+	return nil
+}
+
+func (c *compiler) resultType(i *spirv.Instruction) *spirv.Type { return c.constants.Types[i.Type] }
+
+// wide says whether a scalar takes 64 bits.
+func wide(t *spirv.Type) bool {
+	return (t.Kind == spirv.TypeInt || t.Kind == spirv.TypeFloat) && t.Width == 64 ||
+		t.Kind == spirv.TypePointer && t.Class == spirv.StorageClassPhysicalStorageBuffer
+}
+
+// count is how many scalars an object of a type consists of. A pointer in memory that is no address is three: the
+// number of its variable, the element of that, and the offset.
+func (c *compiler) count(t *spirv.Type) int {
+	switch t.Kind {
+	case spirv.TypeBool, spirv.TypeInt, spirv.TypeFloat:
+		return 1
+	case spirv.TypeVector:
+		return int(t.Count)
+	case spirv.TypePointer:
+		if wide(t) {
+			return 1
+		}
+		return 3
+	case spirv.TypeMatrix, spirv.TypeArray:
+		n := c.count(t.Elem) * int(t.Count)
+		if n > 1<<20 {
+			c.fail(nil, "an object of %d scalars", n)
+		}
+		return n
+	case spirv.TypeStruct:
+		if n, ok := c.counts[t]; ok {
+			return n
+		}
+		n := 0
+		for _, m := range t.Members {
+			n += c.count(m)
+		}
+		c.counts[t] = n
+		return n
+	}
+	return 0
+}
+
+// scalarTypes appends the types of an object's scalars. Those of a pointer that is no address are nil.
+func (c *compiler) scalarTypes(list []*spirv.Type, t *spirv.Type) []*spirv.Type {
+	switch t.Kind {
+	case spirv.TypeBool, spirv.TypeInt, spirv.TypeFloat:
+		return append(list, t)
+	case spirv.TypePointer:
+		if wide(t) {
+			return append(list, t)
+		}
+		return append(list, nil, nil, nil)
+	case spirv.TypeVector, spirv.TypeMatrix, spirv.TypeArray:
+		for range t.Count {
+			list = c.scalarTypes(list, t.Elem)
+		}
+	case spirv.TypeStruct:
+		for _, m := range t.Members {
+			list = c.scalarTypes(list, m)
+		}
+	}
+	return list
+}
+
+// scalarsOf gives the types of an object's scalars until the next call.
+func (c *compiler) scalarsOf(t *spirv.Type) []*spirv.Type {
+	c.kinds = c.scalarTypes(c.kinds[:0], t)
+	return c.kinds
+}
+
+// member gives the type of an element of a composite and its first scalar.
+func (c *compiler) member(t *spirv.Type, index uint32) (elem *spirv.Type, first int) {
+	if t.Kind == spirv.TypeStruct {
+		for _, m := range t.Members[:index] {
+			first += c.count(m)
+		}
+		return t.Members[index], first
+	}
+	return t.Elem, int(index) * c.count(t.Elem)
+}
+
+// list takes room for n values.
+func (c *compiler) list(n int) []value {
+	if n > len(c.arena) {
+		c.arena = make([]value, max(n, 512))
+	}
+	l := c.arena[:n:n]
+	c.arena = c.arena[n:]
+	return l
+}
+
+func (c *compiler) one(v value) operand {
+	l := c.list(1)
+	l[0] = v
+	return operand{scalars: l}
+}
+
+// get gives what an ID stands for.
+func (c *compiler) get(id uint32) operand {
+	o := c.values[id]
+	if o.scalars != nil || o.pointer != nil || o.image != nil {
+		return o
+	}
+	if k := c.constants.Values[spirv.ID(id)]; k != nil {
+		o = c.constantOperand(k)
+	} else if d := c.module.Definitions[id]; d != nil && d.Op == spirv.OpVariable {
+		o = operand{pointer: c.globalVariable(d)}
+	} else if d != nil && d.Op == spirv.OpUndef {
+		o = c.undefined(c.resultType(d))
+	} else {
+		c.fail(d, "%%%d is not supported here", id)
+	}
+	c.values[id] = o
+	return o
+}
+
+// scalars and scalar give the scalars of an object, and its only one.
+func (c *compiler) scalars(id uint32) []value {
+	o := c.get(id)
+	if o.pointer != nil {
+		return c.pointerScalars(o.pointer)
+	}
+	return o.scalars
+}
+
+func (c *compiler) scalar(id uint32) value {
+	s := c.scalars(id)
+	if len(s) != 1 {
+		c.fail(c.module.Definitions[id], "%%%d is not a scalar", id)
+	}
+	return s[0]
+}
+
+func (c *compiler) set(i *spirv.Instruction, s []value) {
+	if s == nil {
+		s = []value{}
+	}
+	t := c.resultType(i)
+	if t.Kind == spirv.TypePointer {
+		c.values[i.Result] = operand{pointer: c.pointerFrom(t, s)}
+		return
+	}
+	c.values[i.Result] = operand{scalars: s}
+}
+
+func (c *compiler) constantOperand(k *spirv.Constant) operand {
+	if k.Type.Kind == spirv.TypePointer {
+		l := c.list(c.count(k.Type))
+		for i := range l {
+			l[i] = c.c32(nullPointer)
+		}
+		if len(l) == 1 {
+			l[0] = c.constant(k.Bits, true)
+		}
+		return operand{pointer: c.pointerFrom(k.Type, l)}
+	}
+	l := c.list(c.count(k.Type))
+	c.flatten(l, k)
+	return operand{scalars: l}
+}
+
+func (c *compiler) flatten(into []value, k *spirv.Constant) int {
+	switch k.Type.Kind {
+	case spirv.TypeVector, spirv.TypeMatrix, spirv.TypeArray, spirv.TypeStruct:
+		n := 0
+		for _, e := range k.Elements {
+			n += c.flatten(into[n:], e)
+		}
+		for ; n < c.count(k.Type) && n < len(into) && len(k.Elements) == 0; n++ {
+			into[n] = c.zero
+		}
+		return n
+	case spirv.TypePointer:
+		n := c.count(k.Type)
+		for i := range n {
+			into[i] = c.constant(nullPointer, false)
+		}
+		if wide(k.Type) {
+			into[0] = c.constant(k.Bits, true)
+		}
+		return n
+	}
+	into[0] = c.constant(registerBits(k.Type, k.Bits), wide(k.Type))
+	return 1
+}
+
+// registerBits turns the bits of a scalar into how it lies in a register.
+func registerBits(t *spirv.Type, bits uint64) uint64 {
+	switch {
+	case t.Kind == spirv.TypeBool:
+		if bits != 0 {
+			return math.MaxUint32
+		}
+		return 0
+	case t.Kind == spirv.TypeFloat && t.Width == 16:
+		return evaluate(kernel.Bits16ToF32, bits, 0, 0, 0)
+	case t.Kind == spirv.TypeInt && t.Width < 32:
+		return bits & (1<<t.Width - 1)
+	case t.Width == 64:
+		return bits
+	}
+	return uint64(uint32(bits))
+}
+
+func (c *compiler) undefined(t *spirv.Type) operand {
+	switch t.Kind {
+	case spirv.TypeImage, spirv.TypeSampler, spirv.TypeSampledImage:
+		return operand{image: &imageOperand{}}
+	}
+	l := c.list(c.count(t))
+	for i, s := range c.scalarsOf(t) {
+		l[i] = c.zeroOf(s)
+	}
+	if t.Kind == spirv.TypePointer {
+		return operand{pointer: c.pointerFrom(t, l)}
+	}
+	if l == nil {
+		l = []value{}
+	}
+	return operand{scalars: l}
+}
+
+// zeroOf is the zero of a scalar type.
+func (c *compiler) zeroOf(t *spirv.Type) value {
+	return c.constant(0, t != nil && wide(t))
+}

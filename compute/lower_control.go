@@ -1,0 +1,413 @@
+package compute
+
+import (
+	"fmt"
+	"slices"
+
+	"farside/spirv"
+)
+
+// function is a function with its structure.
+type function struct {
+	*spirv.Function
+	cfg     *spirv.CFG
+	last    map[int]int  // of a loop's header the block that branches back
+	stores  [][]spirv.ID // per block, the variables and parameters that it stores to
+	calls   [][]*spirv.Instruction
+	returns int // instructions that return
+	globals map[spirv.ID]bool
+}
+
+// frame is a function that is being inlined.
+type frame struct {
+	*function
+	blocks   []int32 // of the graph, by block; -1: not yet reached
+	returnTo int32
+	result   int // first slot of the result
+	straight bool
+	phis     map[int32][]*spirv.Instruction // of loop headers that are open
+}
+
+// incomplete is a phi of a slot in a block whose predecessors are not all known.
+type incomplete struct {
+	slot int
+	phi  value
+}
+
+// function finds the structure of a function.
+func (c *compiler) function(id spirv.ID) *function {
+	if f := c.functions[id]; f != nil {
+		return f
+	}
+	f := &function{last: map[int]int{}}
+	for _, x := range c.module.Functions {
+		if x.Result == id {
+			f.Function = x
+		}
+	}
+	if f.Function == nil || len(f.Blocks) == 0 {
+		c.fail(nil, "function %%%d has no body", id)
+	}
+	c.functions[id] = f
+	var err error
+	if f.cfg, err = c.module.CFG(f.Function); err != nil {
+		panic(failure{err})
+	}
+	for _, b := range f.cfg.Order {
+		for _, h := range f.cfg.Successors[b] {
+			if f.cfg.Position[h] <= f.cfg.Position[b] {
+				f.last[h] = b
+			}
+		}
+		if t := f.Blocks[b].Terminator; t.Op == spirv.OpReturn || t.Op == spirv.OpReturnValue {
+			f.returns++
+		}
+	}
+	return f
+}
+
+func (c *compiler) lowerEntry() {
+	f := c.function(c.entry.Function)
+	c.offset = f.Offset
+	c.initializeGlobals()
+	c.inline(f, nil)
+	// The last block is the end of the program: what does not return ends in it, too.
+	end := c.newBlock()
+	if c.current >= 0 {
+		c.branch(end)
+	}
+	c.begin(end)
+}
+
+// begin starts a block of the graph within the open loops.
+func (c *compiler) begin(b int32) {
+	c.start(b)
+	blk := &c.graph.blocks[b]
+	blk.sealed = true
+	if n := len(c.nest); n > 0 {
+		blk.loop = c.nest[n-1]
+	}
+	if len(blk.preds) != 1 {
+		c.counter++
+		c.floor = c.counter
+	}
+}
+
+// inline lowers a call of f. Afterwards the current block is where its lanes go on, or -1 if none comes back.
+func (c *compiler) inline(f *function, args []operand) operand {
+	if len(c.frames) > 200 {
+		c.fail(f.Instruction, "calls are nested too deeply")
+	}
+	fr := &frame{function: f, blocks: make([]int32, len(f.Blocks)), phis: map[int32][]*spirv.Instruction{}}
+	for i := range fr.blocks {
+		fr.blocks[i] = -1
+	}
+	for i, p := range f.Parameters {
+		c.values[p.Result] = args[i]
+	}
+	result := c.constants.Types[f.Type]
+	if result.Kind != spirv.TypeVoid {
+		fr.result = c.newSlots(result)
+	}
+	last := f.Blocks[f.cfg.Order[len(f.cfg.Order)-1]].Terminator
+	fr.straight = f.returns == 1 && (last.Op == spirv.OpReturn || last.Op == spirv.OpReturnValue)
+	fr.returnTo = -1
+	fr.blocks[0] = c.current
+	c.frames = append(c.frames, fr)
+	nest := len(c.nest)
+	for at, b := range f.cfg.Order {
+		if at > 0 && !c.open1(fr, b) {
+			c.current = -1
+		} else {
+			c.lowerBlock(fr, b)
+		}
+		c.closeLoops(fr, b, nest)
+	}
+	c.frames = c.frames[:len(c.frames)-1]
+	if !fr.straight {
+		c.current = -1
+		if fr.returnTo >= 0 {
+			c.begin(fr.returnTo)
+		}
+	}
+	if result.Kind == spirv.TypeVoid || c.current < 0 {
+		return operand{}
+	}
+	l := c.list(c.count(result))
+	for i := range l {
+		l[i] = c.readSlot(fr.result+i, c.current)
+	}
+	if result.Kind == spirv.TypePointer {
+		return operand{pointer: c.pointerFrom(result, l)}
+	}
+	return operand{scalars: l}
+}
+
+// open1 starts a block of a function; false if nothing branches to it.
+func (c *compiler) open1(fr *frame, b int) bool {
+	g := fr.blocks[b]
+	if g < 0 {
+		return false
+	}
+	_, header := fr.last[b]
+	if header {
+		c.openLoop(fr, b, g)
+	}
+	c.begin(g)
+	c.graph.blocks[g].sealed = !header
+	return true
+}
+
+func (c *compiler) openLoop(fr *frame, b int, g int32) {
+	l := loop{header: g, last: -1, parent: -1, stored: map[*variable]bool{}}
+	if n := len(c.nest); n > 0 {
+		l.parent = c.nest[n-1]
+	}
+	if m := fr.Blocks[b].Merge; m != nil {
+		l.offset = m.Offset
+	}
+	l.name = c.loopName(fr.function, b)
+	for _, x := range fr.cfg.Order[fr.cfg.Position[b] : fr.cfg.Position[fr.last[b]]+1] {
+		for _, root := range fr.stores[x] {
+			c.markStored(l.stored, root)
+		}
+		for _, call := range fr.calls[x] {
+			callee := c.function(spirv.ID(call.Operands[0]))
+			for id := range c.globalStores(callee) {
+				c.markStored(l.stored, id)
+			}
+			for i, p := range callee.Parameters {
+				if c.usage.flags[p.Result]&stored != 0 {
+					c.markStored(l.stored, c.root(call.Operands[1+i]))
+				}
+			}
+		}
+	}
+	c.nest = append(c.nest, int32(len(c.loops)))
+	c.loops = append(c.loops, l)
+}
+
+func (c *compiler) markStored(set map[*variable]bool, root spirv.ID) {
+	if p := c.values[root].pointer; p != nil && p.variable != nil {
+		set[p.variable] = true
+	} else if p := c.privateGlobals[root]; p != nil {
+		set[p.variable] = true
+	}
+}
+
+// loopName tells where a loop is: the line of its header, or the number of that.
+func (c *compiler) loopName(f *function, b int) string {
+	blk := f.Blocks[b]
+	for _, l := range slices.Backward(blk.Lines) {
+		if l.File != 0 {
+			return fmt.Sprintf("%s:%d", c.module.Strings[l.File], l.Line)
+		}
+	}
+	if name := c.module.Names[f.Result]; name != "" {
+		return fmt.Sprintf("%%%d in %s", blk.Label.Result, name)
+	}
+	return fmt.Sprintf("%%%d", blk.Label.Result)
+}
+
+// closeLoops ends the loops of which b is the last block.
+func (c *compiler) closeLoops(fr *frame, b, nest int) {
+	for n := len(c.nest); n > nest; n = len(c.nest) {
+		l := &c.loops[c.nest[n-1]]
+		h := slices.Index(fr.blocks, l.header)
+		if h < 0 || fr.last[h] != b {
+			return
+		}
+		c.nest = c.nest[:n-1]
+		blk := &c.graph.blocks[l.header]
+		if back := blk.preds[len(blk.preds)-1]; c.graph.blocks[back].at >= blk.at {
+			l.last = back
+		}
+		c.seal(fr, l.header)
+	}
+}
+
+// seal completes the phis of a loop's header.
+func (c *compiler) seal(fr *frame, h int32) {
+	c.graph.blocks[h].sealed = true
+	at := 0
+	for _, i := range fr.phis[h] {
+		n := c.count(c.resultType(i))
+		phis := c.graph.blocks[h].phis[at : at+n]
+		at += n
+		for k, v := range phis {
+			c.nodes[v].list = c.phiList(h, i, k)
+		}
+	}
+	for _, o := range c.open[h] {
+		c.completeSlot(o.slot, h, o.phi)
+	}
+	delete(c.open, h)
+}
+
+// phiList gives scalar k of an OpPhi's operands in the order of the block's predecessors.
+func (c *compiler) phiList(b int32, i *spirv.Instruction, k int) []value {
+	preds := c.graph.blocks[b].preds
+	l := c.list(len(preds))
+	for j, p := range preds {
+		label := c.graph.blocks[p].label
+		for o := 0; o+1 < len(i.Operands); o += 2 {
+			if i.Operands[o+1] == label {
+				l[j] = c.scalars(i.Operands[o])[k]
+			}
+		}
+		if l[j] == 0 {
+			c.fail(i, "no operand for the predecessor %%%d", label)
+		}
+	}
+	return l
+}
+
+func (c *compiler) lowerPhi(fr *frame, i *spirv.Instruction) {
+	b := c.current
+	t := c.resultType(i)
+	n := c.count(t)
+	out := c.list(n)
+	kinds := c.scalarsOf(t)
+	if len(kinds) != n {
+		c.fail(i, "a phi of this type")
+	}
+	if !c.graph.blocks[b].sealed {
+		for k, s := range kinds {
+			out[k] = c.phi(b, s != nil && wide(s), nil)
+		}
+		fr.phis[b] = append(fr.phis[b], i)
+		c.set(i, out)
+		return
+	}
+	for k := range out {
+		l := c.phiList(b, i, k)
+		out[k] = l[0]
+		for _, v := range l[1:] {
+			if v != l[0] {
+				out[k] = c.phi(b, c.nodes[l[0]].wide, l)
+				break
+			}
+		}
+	}
+	c.set(i, out)
+}
+
+func (c *compiler) lowerBlock(fr *frame, b int) {
+	blk := fr.Blocks[b]
+	for _, i := range blk.Instructions {
+		c.offset = i.Offset
+		if i.Op == spirv.OpPhi {
+			c.lowerPhi(fr, i)
+			continue
+		}
+		c.lower(i)
+		if c.current < 0 {
+			return // a call that never returns
+		}
+	}
+	c.offset = blk.Terminator.Offset
+	c.terminate(fr, blk)
+}
+
+// target gives the block of the graph for a label.
+func (c *compiler) target(fr *frame, label uint32) int32 {
+	i := fr.cfg.Block(spirv.ID(label))
+	if fr.blocks[i] < 0 {
+		fr.blocks[i] = c.newBlock()
+	}
+	return fr.blocks[i]
+}
+
+func (c *compiler) terminate(fr *frame, blk *spirv.Block) {
+	t := blk.Terminator
+	c.graph.blocks[c.current].label = uint32(blk.Label.Result)
+	switch t.Op {
+	case spirv.OpBranch:
+		c.branch(c.target(fr, t.Operands[0]))
+	case spirv.OpBranchConditional:
+		cond := c.scalar(t.Operands[0])
+		if k, ok := c.known(cond); ok { // a target that is never taken is not made
+			c.branch(c.target(fr, t.Operands[1+b2i(k == 0)]))
+			break
+		}
+		c.branchIf(cond, c.target(fr, t.Operands[1]), c.target(fr, t.Operands[2]))
+	case spirv.OpSwitch:
+		c.lowerSwitch(fr, t, uint32(blk.Label.Result))
+	case spirv.OpReturn, spirv.OpReturnValue:
+		if t.Op == spirv.OpReturnValue {
+			for k, v := range c.scalars(t.Operands[0]) {
+				c.writeSlot(fr.result+k, v)
+			}
+		}
+		if fr.straight {
+			return // the caller goes on in this block
+		}
+		if fr.returnTo < 0 {
+			fr.returnTo = c.newBlock()
+		}
+		c.branch(fr.returnTo)
+	case spirv.OpUnreachable, spirv.OpKill, spirv.OpTerminateInvocation:
+		if fr.straight {
+			c.current = -1
+		}
+	default:
+		c.fail(t, "is not supported in compute shaders")
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// lowerSwitch makes a chain of branches, one for each different target but the default.
+func (c *compiler) lowerSwitch(fr *frame, t *spirv.Instruction, label uint32) {
+	selector := c.scalar(t.Operands[0])
+	kind := c.typeOf(spirv.ID(t.Operands[0]))
+	eq := kernelEq(kind)
+	otherwise := t.Operands[1]
+	constant, isConstant := c.known(selector)
+	type choice struct {
+		target uint32
+		cond   value
+	}
+	var choices []choice
+	for x := range c.module.Cases(t) {
+		literal, target := registerBits(kind, x.Value), uint32(x.Target)
+		if isConstant {
+			if literal == constant {
+				c.branch(c.target(fr, target))
+				return
+			}
+			continue
+		}
+		if target == otherwise {
+			continue
+		}
+		cond := c.op2(eq, selector, c.constant(literal, kind.Width == 64))
+		if k := slices.IndexFunc(choices, func(x choice) bool { return x.target == target }); k >= 0 {
+			choices[k].cond = c.op2(kernelOr, choices[k].cond, cond)
+		} else {
+			choices = append(choices, choice{target, cond})
+		}
+	}
+	for k, x := range choices {
+		yes, next := c.target(fr, x.target), int32(-1)
+		if k == len(choices)-1 {
+			next = c.target(fr, otherwise)
+		} else {
+			next = c.newBlock()
+		}
+		c.branchIf(x.cond, yes, next)
+		if k < len(choices)-1 {
+			c.graph.blocks[c.current].label = label
+			c.begin(next)
+			c.graph.blocks[next].label = label
+		}
+	}
+	if len(choices) == 0 {
+		c.branch(c.target(fr, otherwise))
+	}
+}

@@ -1,0 +1,281 @@
+package compute
+
+import (
+	"encoding/binary"
+
+	"farside/spirv"
+)
+
+// scalarSize is the bytes of a scalar in memory. A bool, which only memory of our own layout has, is its mask.
+func scalarSize(t *spirv.Type) uint32 {
+	switch t.Kind {
+	case spirv.TypeBool:
+		return 4
+	case spirv.TypePointer:
+		if wide(t) {
+			return 8
+		}
+		return 12
+	}
+	return t.Width / 8
+}
+
+// alignOf is the alignment of a type in our own layout, that of its largest scalar.
+func (c *compiler) alignOf(t *spirv.Type) uint32 {
+	switch t.Kind {
+	case spirv.TypeVector, spirv.TypeMatrix, spirv.TypeArray, spirv.TypeRuntimeArray:
+		return c.alignOf(t.Elem)
+	case spirv.TypeStruct:
+		a := uint32(1)
+		for _, m := range t.Members {
+			a = max(a, c.alignOf(m))
+		}
+		return a
+	case spirv.TypePointer:
+		if !wide(t) {
+			return 4
+		}
+	}
+	return scalarSize(t)
+}
+
+// sizeOf is the bytes of an object up to the end of its last scalar.
+func (c *compiler) sizeOf(t *spirv.Type, explicit bool, matrix uint32, rowMajor bool) uint32 {
+	switch t.Kind {
+	case spirv.TypeVector:
+		return scalarSize(t.Elem) * t.Count
+	case spirv.TypeMatrix:
+		if explicit && rowMajor {
+			return matrix*(t.Elem.Count-1) + scalarSize(t.Elem.Elem)*t.Count
+		}
+		return c.columnStride(t, explicit, matrix)*(t.Count-1) + scalarSize(t.Elem.Elem)*t.Elem.Count
+	case spirv.TypeArray:
+		if t.Count == 0 {
+			return 0
+		}
+		return c.checked(uint64(c.strideOf(t, explicit))*uint64(t.Count-1) + uint64(c.sizeOf(t.Elem, explicit, matrix, rowMajor)))
+	case spirv.TypeRuntimeArray:
+		return 0
+	case spirv.TypeStruct:
+		end := uint32(0)
+		for k, m := range t.Members {
+			if explicit {
+				l := t.Layouts[k]
+				end = max(end, c.checked(uint64(l.Offset)+uint64(c.sizeOf(m, true, l.MatrixStride, l.RowMajor))))
+			} else {
+				end = c.checked(uint64(c.memberOffset(t, k)) + uint64(c.sizeOf(m, false, 0, false)))
+			}
+		}
+		if !explicit {
+			end = roundUp(end, c.alignOf(t))
+		}
+		return end
+	}
+	return scalarSize(t)
+}
+
+func (c *compiler) checked(size uint64) uint32 {
+	if size > 1<<31 {
+		c.fail(nil, "an object of %d bytes", size)
+	}
+	return uint32(size)
+}
+
+func roundUp(n, to uint32) uint32 { return (n + to - 1) / to * to }
+
+// strideOf is the distance of an array's elements.
+func (c *compiler) strideOf(t *spirv.Type, explicit bool) uint32 {
+	if explicit && t.Stride != 0 {
+		return t.Stride
+	}
+	return c.sizeOf(t.Elem, explicit, 0, false)
+}
+
+// columnStride is the distance of the columns of a column-major matrix.
+func (c *compiler) columnStride(t *spirv.Type, explicit bool, matrix uint32) uint32 {
+	if explicit && matrix != 0 {
+		return matrix
+	}
+	return scalarSize(t.Elem.Elem) * t.Elem.Count
+}
+
+// memberOffset is where a member is in our own layout.
+func (c *compiler) memberOffset(t *spirv.Type, index int) uint32 {
+	at := uint32(0)
+	for k, m := range t.Members {
+		at = roundUp(at, c.alignOf(m))
+		if k == index {
+			break
+		}
+		at = c.checked(uint64(at) + uint64(c.sizeOf(m, false, 0, false)))
+	}
+	return at
+}
+
+// leaf is a scalar of an object in memory.
+type leaf struct {
+	typ *spirv.Type
+	at  uint64 // bytes behind the object's start
+}
+
+// leaves appends the scalars of an object of type t.
+func (c *compiler) leaves(list []leaf, t *spirv.Type, at uint64, p *pointer) []leaf {
+	switch t.Kind {
+	case spirv.TypeVector:
+		step := uint64(max(p.component, scalarSize(t.Elem)))
+		for k := range uint64(t.Count) {
+			list = append(list, leaf{t.Elem, at + k*step})
+		}
+	case spirv.TypeMatrix:
+		across, along := uint64(c.columnStride(t, p.explicit, p.matrix)), uint64(scalarSize(t.Elem.Elem))
+		if p.explicit && p.rowMajor {
+			across, along = along, uint64(p.matrix)
+		}
+		for k := range uint64(t.Count) {
+			for r := range uint64(t.Elem.Count) {
+				list = append(list, leaf{t.Elem.Elem, at + k*across + r*along})
+			}
+		}
+	case spirv.TypeArray:
+		stride := uint64(c.strideOf(t, p.explicit))
+		for k := range uint64(t.Count) {
+			list = c.leaves(list, t.Elem, at+k*stride, p)
+		}
+	case spirv.TypeStruct:
+		for k, m := range t.Members {
+			q := *p
+			offset := uint64(0)
+			if p.explicit {
+				l := t.Layouts[k]
+				q.matrix, q.rowMajor, q.component = l.MatrixStride, l.RowMajor, 0
+				offset = uint64(l.Offset)
+			} else {
+				offset = uint64(c.memberOffset(t, k))
+			}
+			list = c.leaves(list, m, at+offset, &q)
+		}
+	default:
+		list = append(list, leaf{t, at})
+	}
+	return list
+}
+
+// workgroupLayout says where the variables of workgroup memory are.
+type workgroupLayout struct {
+	offsets  map[spirv.ID]uint32
+	size     uint32
+	explicit bool
+}
+
+// explicitShared says whether workgroup variables are blocks, which all begin at 0.
+func (c *compiler) explicitShared() bool {
+	c.layShared()
+	return c.workgroup.explicit
+}
+
+func (c *compiler) shared(i *spirv.Instruction) (offset uint64, explicit bool) {
+	c.layShared()
+	return uint64(c.workgroup.offsets[i.Result]), c.workgroup.explicit
+}
+
+func (c *compiler) layShared() {
+	w := &c.workgroup
+	if w.offsets != nil {
+		return
+	}
+	w.offsets = map[spirv.ID]uint32{}
+	used := c.reached()
+	for _, i := range c.module.Globals {
+		if i.Op != spirv.OpVariable || spirv.StorageClass(i.Operands[0]) != spirv.StorageClassWorkgroup || !used[i.Result] {
+			continue
+		}
+		t := c.resultType(i).Elem
+		for _, d := range c.module.Decorations[t.ID] {
+			w.explicit = w.explicit || d.Kind == spirv.DecorationBlock
+		}
+		if w.explicit {
+			w.size = max(w.size, c.sizeOf(t, true, 0, false))
+			continue
+		}
+		w.size = roundUp(w.size, 32)
+		w.offsets[i.Result] = w.size
+		w.size = c.checked(uint64(w.size) + uint64(c.sizeOf(t, false, 0, false)))
+	}
+}
+
+// reached are the variables that the entry point's functions name.
+func (c *compiler) reached() map[spirv.ID]bool {
+	used, seen := map[spirv.ID]bool{}, map[spirv.ID]bool{}
+	var visit func(id spirv.ID)
+	visit = func(id spirv.ID) {
+		if seen[id] {
+			return
+		}
+		seen[id] = true
+		f := c.function(id)
+		for _, b := range f.cfg.Order {
+			for _, i := range f.Blocks[b].Instructions {
+				for _, o := range i.Operands {
+					if int(o) < len(c.module.Definitions) {
+						if d := c.module.Definitions[o]; d != nil && d.Op == spirv.OpVariable {
+							used[d.Result] = true
+						}
+					}
+				}
+			}
+			for _, call := range f.calls[b] {
+				visit(spirv.ID(call.Operands[0]))
+			}
+		}
+	}
+	visit(c.entry.Function)
+	return used
+}
+
+// table puts a constant into the program's data.
+func (c *compiler) table(k *spirv.Constant) int32 {
+	return c.memoryFor(memoryKey{kind: SlotData}, "constants", true)
+}
+
+func (c *compiler) tableOffset(k *spirv.Constant) uint64 {
+	if at, ok := c.tables[k]; ok {
+		return at
+	}
+	at := uint64(roundUp(uint32(len(c.data)), 32))
+	c.tables[k] = at
+	size := c.sizeOf(k.Type, false, 0, false)
+	c.data = append(c.data, make([]byte, int(at)+int(size)-len(c.data))...)
+	c.writeConstant(c.data[at:], k)
+	return at
+}
+
+func (c *compiler) writeConstant(into []byte, k *spirv.Constant) {
+	t := k.Type
+	switch t.Kind {
+	case spirv.TypeVector, spirv.TypeMatrix, spirv.TypeArray, spirv.TypeStruct:
+		for n, e := range k.Elements {
+			at := uint32(0)
+			if t.Kind == spirv.TypeStruct {
+				at = c.memberOffset(t, n)
+			} else {
+				at = uint32(n) * c.sizeOf(t.Elem, false, 0, false)
+			}
+			c.writeConstant(into[at:], e)
+		}
+		return
+	}
+	bits := k.Bits
+	if t.Kind == spirv.TypeBool {
+		bits = registerBits(t, bits)
+	}
+	switch scalarSize(t) {
+	case 1:
+		into[0] = byte(bits)
+	case 2:
+		binary.LittleEndian.PutUint16(into, uint16(bits))
+	case 4:
+		binary.LittleEndian.PutUint32(into, uint32(bits))
+	case 8:
+		binary.LittleEndian.PutUint64(into, bits)
+	}
+}

@@ -1,0 +1,250 @@
+package compute
+
+import (
+	"farside/compute/internal/kernel"
+	"farside/spirv"
+)
+
+const (
+	kernelOr = kernel.OrI32
+)
+
+func kernelEq(t *spirv.Type) kernel.Op {
+	if t.Width == 64 {
+		return kernel.EqI64
+	}
+	return kernel.EqI32
+}
+
+// What is done to a variable or parameter.
+const (
+	stored  uint8 = 1 << iota
+	indexed       // with an index that is known only at run time, in a large array
+	chosen        // likewise, anywhere
+)
+
+// usage is what the functions of a module do to variables.
+type usage struct {
+	flags  map[spirv.ID]uint8
+	tables map[spirv.ID]*spirv.Constant // function variables that hold one constant
+	// Stores that nobody can tell apart: through pointers that are themselves variable, or addresses.
+	anywhere map[spirv.StorageClass]bool
+}
+
+// A choice among this many scalars at most is made with selects instead of memory.
+const maxChoice = 8
+
+// root follows a pointer to the variable or parameter that it points into; 0 if only run time knows.
+func (c *compiler) root(id uint32) spirv.ID {
+	for {
+		d := c.module.Definitions[id]
+		if d == nil {
+			return 0
+		}
+		switch d.Op {
+		case spirv.OpVariable, spirv.OpFunctionParameter:
+			return d.Result
+		case spirv.OpAccessChain, spirv.OpInBoundsAccessChain, spirv.OpPtrAccessChain, spirv.OpInBoundsPtrAccessChain,
+			spirv.OpCopyObject, spirv.OpImageTexelPointer, spirv.OpCopyLogical, spirv.OpBitcast:
+			id = d.Operands[0]
+		default:
+			return 0
+		}
+	}
+}
+
+func (c *compiler) analyse() *usage {
+	u := &usage{flags: map[spirv.ID]uint8{}, tables: map[spirv.ID]*spirv.Constant{}, anywhere: map[spirv.StorageClass]bool{}}
+	type pass struct{ argument, parameter spirv.ID }
+	var passes []pass
+	stores := map[spirv.ID]int{}
+	for _, fn := range c.module.Functions {
+		if len(fn.Blocks) == 0 {
+			continue
+		}
+		f := c.function(fn.Result)
+		f.stores = make([][]spirv.ID, len(f.Blocks))
+		f.calls = make([][]*spirv.Instruction, len(f.Blocks))
+		for _, b := range f.cfg.Order {
+			for _, i := range f.Blocks[b].Instructions {
+				switch i.Op {
+				case spirv.OpAccessChain, spirv.OpInBoundsAccessChain, spirv.OpPtrAccessChain, spirv.OpInBoundsPtrAccessChain:
+					u.flags[c.root(i.Operands[0])] |= c.chainFlags(i)
+					u.flags[i.Result] |= c.chainFlags(i) | u.flags[spirv.ID(i.Operands[0])]&(indexed|chosen)
+				case spirv.OpFunctionCall:
+					f.calls[b] = append(f.calls[b], i)
+					callee := c.function(spirv.ID(i.Operands[0]))
+					for k, p := range callee.Parameters {
+						if c.constants.Types[p.Type].Kind != spirv.TypePointer {
+							continue
+						}
+						arg := i.Operands[1+k]
+						root := c.root(arg)
+						passes = append(passes, pass{root, p.Result})
+						if u.flags[spirv.ID(arg)]&chosen != 0 && c.module.Definitions[arg].Op != spirv.OpVariable {
+							u.flags[root] |= indexed
+						}
+						stores[root] += 2 // perhaps
+					}
+				}
+				target := c.storesTo(i)
+				if target == 0 {
+					continue
+				}
+				root := c.root(target)
+				f.stores[b] = append(f.stores[b], root)
+				u.flags[root] |= stored
+				if root == 0 || c.module.Definitions[root].Op == spirv.OpFunctionParameter {
+					u.anywhere[c.typeOf(spirv.ID(target)).Class] = true
+				}
+				stores[root]++
+				if k := c.constants.Values[spirv.ID(last(i.Operands, 1))]; i.Op == spirv.OpStore && root == spirv.ID(target) && k != nil {
+					u.tables[root] = k
+				} else {
+					stores[root]++
+				}
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, p := range passes {
+			if f := u.flags[p.argument] | u.flags[p.parameter]; f != u.flags[p.argument] {
+				u.flags[p.argument] = f
+				changed = true
+			}
+		}
+	}
+	for id, n := range stores {
+		d := c.module.Definitions[id]
+		if n != 1 || d == nil || d.Op != spirv.OpVariable || len(d.Operands) > 1 {
+			delete(u.tables, id)
+		}
+	}
+	return u
+}
+
+// last gives operand n of an instruction, or 0.
+func last(operands []uint32, n int) uint32 {
+	if n < len(operands) {
+		return operands[n]
+	}
+	return 0
+}
+
+// storesTo gives the pointer through which an instruction writes, or 0.
+func (c *compiler) storesTo(i *spirv.Instruction) uint32 {
+	switch {
+	case i.Op == spirv.OpStore, i.Op == spirv.OpCopyMemory, i.Op == spirv.OpAtomicStore, i.Op == spirv.OpAtomicFlagClear:
+		return i.Operands[0]
+	case i.Op == spirv.OpAtomicLoad:
+		return 0
+	case i.Op == spirv.OpExtInst:
+		if x := spirv.GLSL(i.Operands[1]); (x == spirv.GLSLModf || x == spirv.GLSLFrexp) && c.isGLSL(i) {
+			return i.Operands[3]
+		}
+		return 0
+	case isAtomic(i.Op):
+		return i.Operands[0]
+	}
+	return 0
+}
+
+func isAtomic(op spirv.Op) bool {
+	switch op {
+	case spirv.OpAtomicExchange, spirv.OpAtomicCompareExchange, spirv.OpAtomicCompareExchangeWeak,
+		spirv.OpAtomicIIncrement, spirv.OpAtomicIDecrement, spirv.OpAtomicIAdd, spirv.OpAtomicISub,
+		spirv.OpAtomicSMin, spirv.OpAtomicUMin, spirv.OpAtomicSMax, spirv.OpAtomicUMax, spirv.OpAtomicAnd,
+		spirv.OpAtomicOr, spirv.OpAtomicXor, spirv.OpAtomicFlagTestAndSet, spirv.OpAtomicFMinEXT,
+		spirv.OpAtomicFMaxEXT, spirv.OpAtomicFAddEXT:
+		return true
+	}
+	return false
+}
+
+// chainFlags says whether an access chain has indices that are known only at run time.
+func (c *compiler) chainFlags(i *spirv.Instruction) uint8 {
+	base := c.typeOf(spirv.ID(i.Operands[0]))
+	t := base.Elem
+	indices := i.Operands[1:]
+	if i.Op == spirv.OpPtrAccessChain || i.Op == spirv.OpInBoundsPtrAccessChain {
+		indices = indices[1:]
+	}
+	if base.Class != spirv.StorageClassFunction && base.Class != spirv.StorageClassPrivate {
+		return 0
+	}
+	flags := uint8(0)
+	if c.usageChosen(i.Operands[0]) {
+		flags = chosen
+	}
+	for _, id := range indices {
+		if t.Kind == spirv.TypeStruct {
+			k := c.constants.Values[spirv.ID(id)]
+			if k == nil || int(k.Bits) >= len(t.Members) {
+				c.fail(i, "a member's index is no constant")
+			}
+			t = t.Members[k.Bits]
+			continue
+		}
+		if t.Elem == nil {
+			c.fail(i, "an index into a scalar")
+		}
+		if c.constants.Values[spirv.ID(id)] == nil {
+			if flags != 0 || int(t.Count) > maxChoice {
+				flags |= indexed
+			}
+			flags |= chosen
+		}
+		t = t.Elem
+	}
+	return flags
+}
+
+// usageChosen says whether a pointer comes from a chain with an index that is known only at run time.
+func (c *compiler) usageChosen(id uint32) bool {
+	for {
+		d := c.module.Definitions[id]
+		switch d.Op {
+		case spirv.OpAccessChain, spirv.OpInBoundsAccessChain:
+			for _, x := range d.Operands[1:] {
+				if c.constants.Values[spirv.ID(x)] == nil {
+					return true
+				}
+			}
+		case spirv.OpCopyObject:
+		default:
+			return false
+		}
+		id = d.Operands[0]
+	}
+}
+
+// globalStores gives the Private variables that a function and those that it calls store to.
+func (c *compiler) globalStores(f *function) map[spirv.ID]bool {
+	if f.globals != nil {
+		return f.globals
+	}
+	f.globals = map[spirv.ID]bool{}
+	for b := range f.stores {
+		for _, id := range f.stores[b] {
+			if d := c.module.Definitions[id]; d != nil && d.Op == spirv.OpVariable &&
+				spirv.StorageClass(d.Operands[0]) == spirv.StorageClassPrivate {
+				f.globals[id] = true
+			}
+		}
+		for _, call := range f.calls[b] {
+			callee := c.function(spirv.ID(call.Operands[0]))
+			for id := range c.globalStores(callee) {
+				f.globals[id] = true
+			}
+			for i, p := range callee.Parameters {
+				if c.usage.flags[p.Result]&stored != 0 {
+					if d := c.module.Definitions[c.root(call.Operands[1+i])]; d != nil && d.Op == spirv.OpVariable {
+						f.globals[d.Result] = true
+					}
+				}
+			}
+		}
+	}
+	return f.globals
+}

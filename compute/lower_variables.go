@@ -1,0 +1,306 @@
+package compute
+
+import (
+	"farside/spirv"
+)
+
+// variable is a variable in Function or Private memory, or an input: scalars in slots, or an array of registers if it is
+// indexed at run time.
+type variable struct {
+	typ     *spirv.Type
+	first   int   // slot
+	private int32 // in graph.privates, or -1
+}
+
+// slot is a scalar of a variable while the graph is built. Its value at the end of a block is looked up there, or made of
+// that of the predecessors, as Braun and others do it (Simple and Efficient Construction of SSA Form, 2013).
+type slot struct {
+	variable *variable
+	wide     bool
+	block    int32 // the block in which it was written or read last
+	value    value
+}
+
+// newSlots takes slots for an object of a type.
+func (c *compiler) newSlots(t *spirv.Type) int {
+	return c.slotsOf(&variable{typ: t, private: -1})
+}
+
+func (c *compiler) slotsOf(v *variable) int {
+	v.first = len(c.slots)
+	for _, s := range c.scalarsOf(v.typ) {
+		c.slots = append(c.slots, slot{variable: v, wide: s != nil && wide(s), block: -1})
+	}
+	return v.first
+}
+
+func slotKey(s int, b int32) uint64 { return uint64(b)<<32 | uint64(s) }
+
+// writeSlot sets a slot in the current block.
+func (c *compiler) writeSlot(s int, v value) { c.setSlot(s, c.current, v) }
+
+func (c *compiler) setSlot(s int, b int32, v value) {
+	x := &c.slots[s]
+	if x.block != b {
+		if b != c.current {
+			c.earlier[slotKey(s, b)] = v
+			return
+		}
+		if x.block >= 0 {
+			c.earlier[slotKey(s, x.block)] = x.value
+		}
+		x.block = b
+	}
+	x.value = v
+}
+
+// readSlot gives the value of a slot at the end, as far as it is known, of block b.
+func (c *compiler) readSlot(s int, b int32) value {
+	x := &c.slots[s]
+	if x.block == b {
+		return x.value
+	}
+	if v, ok := c.earlier[slotKey(s, b)]; ok {
+		return v
+	}
+	blk := &c.graph.blocks[b]
+	var v value
+	switch {
+	case len(blk.preds) == 0:
+		v = c.constant(0, x.wide) // it was not initialized
+	case !blk.sealed:
+		if !c.changes(x.variable, b) {
+			v = c.readSlot(s, blk.preds[0])
+			if len(blk.preds) > 1 {
+				v = c.joinSlot(s, b, v)
+			}
+			break
+		}
+		v = c.phi(b, x.wide, nil)
+		c.open[b] = append(c.open[b], incomplete{s, v})
+	case len(blk.preds) == 1:
+		v = c.readSlot(s, blk.preds[0])
+	case c.isHeader(b):
+		if !c.changes(x.variable, b) {
+			v = c.readSlot(s, blk.preds[0])
+			if len(blk.preds) > 2 {
+				v = c.joinSlot(s, b, v)
+			}
+			break
+		}
+		v = c.phi(b, x.wide, nil)
+		c.setSlot(s, b, v)
+		c.completeSlot(s, b, v)
+		return v
+	default:
+		v = c.joinSlot(s, b, c.readSlot(s, blk.preds[0]))
+	}
+	c.setSlot(s, b, v)
+	return v
+}
+
+// isHeader says whether b has a branch back from a block behind it.
+func (c *compiler) isHeader(b int32) bool {
+	preds := c.graph.blocks[b].preds
+	return c.graph.blocks[preds[len(preds)-1]].at >= c.graph.blocks[b].at
+}
+
+// changes says whether a variable is written in the loop of header b.
+func (c *compiler) changes(v *variable, b int32) bool {
+	l := c.graph.blocks[b].loop
+	return c.loops[l].header != b || c.loops[l].stored[v] || v == nil
+}
+
+// joinSlot merges what comes from all predecessors but a branch back; first comes from the first one.
+func (c *compiler) joinSlot(s int, b int32, first value) value {
+	preds := c.graph.blocks[b].preds
+	l := c.list(len(preds))
+	l[0] = first
+	differ := false
+	for i, p := range preds {
+		if i == 0 {
+			continue
+		}
+		if c.graph.blocks[p].at >= c.graph.blocks[b].at {
+			l[i] = 0
+			continue
+		}
+		l[i] = c.readSlot(s, p)
+		differ = differ || l[i] != first
+	}
+	if !differ {
+		return first
+	}
+	v := c.phi(b, c.slots[s].wide, l)
+	for i := range l {
+		if l[i] == 0 {
+			l[i] = v // the variable does not change in the loop
+		}
+	}
+	if !c.graph.blocks[b].sealed { // the branch back is still to come
+		c.open[b] = append(c.open[b], incomplete{s, v})
+	}
+	return v
+}
+
+// completeSlot gives a phi its operands when all predecessors are known.
+func (c *compiler) completeSlot(s int, b int32, phi value) {
+	preds := c.graph.blocks[b].preds
+	l := c.list(len(preds))
+	keep := c.nodes[phi].list
+	for i, p := range preds {
+		if i < len(keep) {
+			l[i] = keep[i]
+		} else if len(keep) > 0 {
+			l[i] = phi
+		} else {
+			l[i] = c.readSlot(s, p)
+		}
+	}
+	c.nodes[phi].list = l
+}
+
+// newVariable makes a variable in Function or Private memory.
+func (c *compiler) newVariable(i *spirv.Instruction) *pointer {
+	t := c.resultType(i)
+	p := &pointer{typ: t.Elem, class: t.Class}
+	flags := c.usage.flags[i.Result]
+	if flags&indexed != 0 {
+		if k := c.usage.tables[i.Result]; k != nil {
+			p.memory, p.immediate = c.table(k), c.tableOffset(k)
+			return p
+		}
+	}
+	v := &variable{typ: t.Elem, private: -1}
+	p.variable = v
+	if flags&indexed != 0 {
+		n := private{count: c.count(t.Elem)}
+		for _, s := range c.scalarsOf(t.Elem) {
+			n.wide = n.wide || s != nil && wide(s)
+		}
+		v.private = int32(len(c.privates))
+		c.privates = append(c.privates, n)
+	} else {
+		c.slotsOf(v)
+	}
+	p.slot = v.first
+	if len(i.Operands) > 1 {
+		c.store(i, p, c.scalars(i.Operands[1]))
+	}
+	return p
+}
+
+// initializeGlobals gives Private variables their initial values and finds what workgroup memory must be zero.
+func (c *compiler) initializeGlobals() {
+	for _, i := range c.module.Globals {
+		if i.Op != spirv.OpVariable {
+			continue
+		}
+		switch spirv.StorageClass(i.Operands[0]) {
+		case spirv.StorageClassPrivate:
+			if c.usage.flags[i.Result] != 0 || len(i.Operands) > 1 {
+				c.get(uint32(i.Result))
+			}
+		case spirv.StorageClassWorkgroup:
+			c.zeroShared = c.zeroShared || len(i.Operands) > 1
+		}
+	}
+}
+
+// globalVariable makes a pointer to a variable outside of functions.
+func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
+	t := c.resultType(i)
+	p := &pointer{typ: t.Elem, class: t.Class, explicit: true, stride: t.Stride}
+	switch t.Class {
+	case spirv.StorageClassPrivate:
+		if q := c.privateGlobals[i.Result]; q != nil {
+			return q
+		}
+		p = c.newVariable(i)
+		c.privateGlobals[i.Result] = p
+	case spirv.StorageClassInput:
+		v := &variable{typ: t.Elem, private: -1}
+		c.slotsOf(v)
+		p.variable, p.slot = v, v.first
+		for k := range c.count(t.Elem) {
+			c.setSlot(v.first+k, 0, c.builtin(i, k))
+		}
+	case spirv.StorageClassWorkgroup:
+		p.memory = c.memoryFor(memoryKey{kind: SlotShared}, "shared", false)
+		p.immediate, p.explicit = c.shared(i)
+	case spirv.StorageClassPushConstant:
+		p.memory = c.memoryFor(memoryKey{kind: SlotPush}, c.module.Names[i.Result], true)
+	case spirv.StorageClassUniform, spirv.StorageClassStorageBuffer:
+		b := c.bindingOf(i)
+		if t.Elem.Kind == spirv.TypeArray || t.Elem.Kind == spirv.TypeRuntimeArray {
+			p.binding = b
+		} else {
+			p.memory = c.buffer(b, 0)
+		}
+	case spirv.StorageClassUniformConstant:
+		p.binding = c.bindingOf(i)
+		if t.Elem.Kind != spirv.TypeArray && t.Elem.Kind != spirv.TypeRuntimeArray {
+			p.element = Element{Resource: c.resource(p.binding)}
+		}
+	default:
+		c.fail(i, "storage class %v is not supported in compute shaders", t.Class)
+	}
+	return p
+}
+
+// builtin gives component k of an input variable.
+func (c *compiler) builtin(i *spirv.Instruction, k int) value {
+	kind := spirv.BuiltIn(0)
+	found := false
+	for _, d := range c.module.Decorations[i.Result] {
+		if d.Kind == spirv.DecorationBuiltIn {
+			kind, found = spirv.BuiltIn(d.Operands[0]), true
+		}
+	}
+	if !found {
+		c.fail(i, "an input without BuiltIn")
+	}
+	subgroups := (uint32(c.lanes()) + c.options.SubgroupSize - 1) / c.options.SubgroupSize
+	direct := func(kind spirv.BuiltIn, k int) value {
+		return c.add(node{op: opBuiltin, imm: uint64(k)<<32 | uint64(kind)})
+	}
+	switch kind {
+	case spirv.BuiltInNumWorkgroups, spirv.BuiltInWorkgroupId:
+		return direct(kind, k)
+	case spirv.BuiltInLocalInvocationId:
+		if c.localSize[k] == 1 {
+			return c.zero
+		}
+		return direct(kind, k)
+	case spirv.BuiltInGlobalInvocationId:
+		if c.localSize[k] == 1 {
+			return direct(spirv.BuiltInWorkgroupId, k)
+		}
+		return direct(kind, k)
+	case spirv.BuiltInLocalInvocationIndex:
+		if c.lanes() == 1 {
+			return c.zero
+		}
+		return direct(kind, 0)
+	case spirv.BuiltInSubgroupId:
+		if subgroups == 1 {
+			return c.zero
+		}
+		return direct(kind, 0)
+	case spirv.BuiltInNumSubgroups:
+		return c.c32(subgroups)
+	case spirv.BuiltInSubgroupSize:
+		return c.c32(c.options.SubgroupSize)
+	case spirv.BuiltInSubgroupLocalInvocationId:
+		return direct(kind, 0)
+	case spirv.BuiltInWorkgroupSize:
+		return c.c32(c.localSize[k])
+	case spirv.BuiltInDeviceIndex, spirv.BuiltInViewIndex:
+		return c.zero
+	case spirv.BuiltInSubgroupEqMask, spirv.BuiltInSubgroupGeMask, spirv.BuiltInSubgroupGtMask,
+		spirv.BuiltInSubgroupLeMask, spirv.BuiltInSubgroupLtMask:
+		return direct(kind, k)
+	}
+	c.fail(i, "built-in %v is not supported in compute shaders", kind)
+	return 0
+}
