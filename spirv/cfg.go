@@ -32,6 +32,8 @@ type CFG struct {
 	Loop      []*Construct
 
 	blocks     map[ID]int
+	all        []int // as Order, with the blocks that only structural edges reach
+	place      []int // in all, or -1
 	structural dominators
 	real       dominators
 }
@@ -186,14 +188,15 @@ func (g *CFG) Dominates(a, b int) bool { return g.real.dominates(a, b) }
 
 // order finds the structured order and the constructs.
 func (g *CFG) order(structural [][]int) {
-	all := postOrder(structural)
-	slices.Reverse(all)
+	g.all = postOrder(structural)
+	slices.Reverse(g.all)
+	g.place = make([]int, len(g.Position))
+	reached := make([]int, len(g.all)+1) // how many reachable blocks stand in front
 	for b := range g.Position {
-		g.Position[b] = -1
+		g.Position[b], g.place[b] = -1, -1
 	}
-	place := make([]int, len(g.Position)) // where each block is or would be in Order
-	for _, b := range all {
-		place[b] = len(g.Order)
+	for at, b := range g.all {
+		g.place[b], reached[at] = at, len(g.Order)
 		if g.Reachable[b] {
 			g.Position[b] = len(g.Order)
 			g.Order = append(g.Order, b)
@@ -201,22 +204,24 @@ func (g *CFG) order(structural [][]int) {
 	}
 	var innermost, loop *Construct
 	var loops []*Construct // the loop around each construct that is open
-	for at, b := range g.Order {
-		for innermost != nil && at >= innermost.End {
+	for at, b := range g.all {
+		for innermost != nil && at >= g.place[innermost.Merge] {
 			innermost = innermost.Parent
 			loop = loops[len(loops)-1]
 			loops = loops[:len(loops)-1]
 		}
 		if merge := g.Function.Blocks[b].Merge; merge != nil {
-			c := &Construct{Header: b, Merge: g.blocks[ID(merge.Operands[0])], Continue: -1, Parent: innermost, First: at}
-			c.End = place[c.Merge]
+			c := &Construct{Header: b, Merge: g.blocks[ID(merge.Operands[0])], Continue: -1, Parent: innermost}
+			c.First, c.End = reached[at], reached[g.place[c.Merge]]
 			loops = append(loops, loop)
 			if merge.Op == OpLoopMerge {
 				c.Continue = g.blocks[ID(merge.Operands[1])]
 				loop = c
 			}
 			innermost = c
-			g.Constructs = append(g.Constructs, c)
+			if g.Reachable[b] {
+				g.Constructs = append(g.Constructs, c)
+			}
 		}
 		g.Innermost[b], g.Loop[b] = innermost, loop
 	}

@@ -212,6 +212,9 @@ func (m *Module) nonSemantic(i *Instruction) bool {
 // outside takes an instruction outside of functions.
 func (d *decoder) outside(i *Instruction) error {
 	m := d.m
+	if d.section == sectionAnnotation {
+		m.annotations = append(m.annotations, i)
+	}
 	switch i.Op {
 	case OpCapability:
 		m.Capabilities = append(m.Capabilities, Capability(i.Operands[0]))

@@ -38,6 +38,7 @@ type Module struct {
 	Definitions       []*Instruction // by ID, what defines it; the length is the module's bound
 
 	memoryModel *Instruction
+	annotations []*Instruction // in order, groups too
 }
 
 // EntryPoint is an OpEntryPoint with the execution modes that name its function.

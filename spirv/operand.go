@@ -83,11 +83,7 @@ func (p *operandParser) one(kind operandKind) error {
 	case kindLiteralString:
 		return p.string()
 	case kindLiteralContextDependentNumber:
-		n, err := p.numberWords(p.i.Type)
-		if err != nil {
-			return err
-		}
-		return p.words(n)
+		return p.number(p.i.Type)
 	case kindLiteralExtInstInteger:
 		return p.extended()
 	case kindLiteralSpecConstantOpInteger:
@@ -98,11 +94,7 @@ func (p *operandParser) one(kind operandKind) error {
 		return p.pair(kindIdRef, kindLiteralInteger)
 	case kindPairLiteralIntegerIdRef:
 		// The literal of OpSwitch is as wide as its selector.
-		n, err := p.numberWords(p.d.m.typeOf(ID(p.i.Operands[0])))
-		if err != nil {
-			return err
-		}
-		if err := p.words(n); err != nil {
+		if err := p.number(p.d.m.typeOf(ID(p.i.Operands[0]))); err != nil {
 			return err
 		}
 		return p.one(kindIdRef)
@@ -140,17 +132,13 @@ func (p *operandParser) string() error {
 	}
 }
 
-// numberWords is how many words a literal of a scalar type takes.
-func (p *operandParser) numberWords(t ID) (int, error) {
-	if def := p.d.m.Definitions[t]; def != nil && (def.Op == OpTypeInt || def.Op == OpTypeFloat) {
-		switch width := def.Operands[0]; {
-		case width > 0 && width <= 32:
-			return 1, nil
-		case width == 64:
-			return 2, nil
-		}
+// number takes a literal of a scalar type.
+func (p *operandParser) number(t ID) error {
+	n := p.d.m.numberWords(t)
+	if n == 0 {
+		return errorAt(p.i, "the type of its literal is not an integer or float of up to 64 bits")
 	}
-	return 0, errorAt(p.i, "the type of its literal is not an integer or float of up to 64 bits")
+	return p.words(n)
 }
 
 // extended takes the number of an instruction of an extended set, which says what follows.
@@ -256,4 +244,94 @@ func (op Op) specializable() bool {
 		return true
 	}
 	return false
+}
+
+// walk calls f for each operand behind the result: the kind, and its words. Decode has seen that they are right.
+func (m *Module) walk(i *Instruction, f func(kind operandKind, words []uint32)) {
+	w := walker{m, i, i.Operands, f}
+	for _, o := range i.Op.info().operands.operands() {
+		if k := o.kind(); k != kindIdResult && k != kindIdResultType {
+			w.operand(o)
+		}
+	}
+}
+
+type walker struct {
+	m    *Module
+	i    *Instruction
+	rest []uint32
+	f    func(kind operandKind, words []uint32)
+}
+
+func (w *walker) operand(o operand) {
+	if o&repeated == 0 {
+		if o&optional == 0 || len(w.rest) > 0 {
+			w.one(o.kind())
+		}
+		return
+	}
+	for len(w.rest) > 0 {
+		w.one(o.kind())
+	}
+}
+
+func (w *walker) take(kind operandKind, n int) {
+	w.f(kind, w.rest[:n])
+	w.rest = w.rest[n:]
+}
+
+func (w *walker) one(kind operandKind) {
+	switch kind {
+	case kindLiteralString:
+		w.take(kind, len(literalString(w.rest))/4+1)
+	case kindLiteralContextDependentNumber:
+		w.take(kind, w.m.numberWords(w.i.Type))
+	case kindLiteralSpecConstantOpInteger:
+		op := Op(w.rest[0])
+		w.take(kind, 1)
+		for _, o := range op.info().operands.operands()[2:] {
+			w.operand(o)
+		}
+	case kindPairIdRefIdRef:
+		w.take(kindIdRef, 1)
+		w.take(kindIdRef, 1)
+	case kindPairIdRefLiteralInteger:
+		w.take(kindIdRef, 1)
+		w.take(kindLiteralInteger, 1)
+	case kindPairLiteralIntegerIdRef:
+		w.take(kindLiteralInteger, w.m.numberWords(w.m.typeOf(ID(w.i.Operands[0]))))
+		w.take(kindIdRef, 1)
+	default:
+		value := w.rest[0]
+		w.take(kind, 1)
+		if kindTable[kind].n == 0 {
+			return
+		}
+		if !kindTable[kind].mask {
+			w.parameters(kind, value)
+			return
+		}
+		for ; value != 0; value &= value - 1 {
+			w.parameters(kind, value&-value)
+		}
+	}
+}
+
+func (w *walker) parameters(kind operandKind, value uint32) {
+	for _, o := range kind.enumerant(value).parameters.operands() {
+		w.operand(o)
+	}
+}
+
+// numberWords is how many words a literal of a type takes, and 0 where the type has no literals.
+func (m *Module) numberWords(t ID) int {
+	if def := m.Definitions[t]; def != nil && (def.Op == OpTypeInt || def.Op == OpTypeFloat) {
+		switch width := def.Operands[0]; {
+		case width > 0 && width <= 32:
+			return 1
+		case width == 64:
+			return 2
+		}
+	}
+	return 0
 }

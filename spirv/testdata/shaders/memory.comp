@@ -8,8 +8,8 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #pragma use_vulkan_memory_model
 layout(local_size_x = 8, local_size_y = 8) in;
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Node;
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Node { Node next; vec3 value; int more[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Node;
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Node { Node next; vec3 value; int more[]; };
 layout(set = 0, binding = 0, scalar) buffer A { vec3 x; float y; uint count; int64_t wide; Node head; } a;
 layout(set = 0, binding = 1, std430) restrict readonly buffer C { vec4 items[]; } c[4];
 struct Pair { vec2 first; int second[3]; };

@@ -1,0 +1,234 @@
+package spirv
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Environment is what a device, with the features that are enabled on it, lets a module use.
+type Environment struct {
+	Version      uint32 // the largest version, as in a module's header
+	Capabilities map[Capability]bool
+	Extensions   map[string]bool
+
+	// Layouts of blocks beyond those of Vulkan 1.1 (Vulkan, "Offset and Stride Assignment").
+	UniformBufferStandardLayout bool
+	ScalarBlockLayout           bool
+	WorkgroupScalarLayout       bool // scalar layout in blocks of storage class Workgroup
+
+	// Limits that CheckEntryPoint holds an entry point to.
+	MaxWorkgroupSize        [3]uint32
+	MaxWorkgroupInvocations uint32
+	MaxWorkgroupMemory      uint32 // bytes of storage class Workgroup
+}
+
+// Check says whether a module is valid in Vulkan's environment for SPIR-V (Vulkan, appendix "Vulkan Environment for
+// SPIR-V") and uses only what the device has. Functions that no compute entry point reaches may also have instructions
+// of the graphics stages, which are not looked at. The error is an *Error.
+func (m *Module) Check(env *Environment) error {
+	c, err := m.Constants(nil)
+	if err != nil {
+		return err
+	}
+	k := &checker{
+		m: m, env: env, c: c, version: uint8(m.Version>>12&0xf0 | m.Version>>8&0xf),
+		declared: map[Capability]bool{}, extensions: map[string]bool{},
+		types: make([]*Type, len(m.Definitions)), places: make([]place, len(m.Definitions)),
+	}
+	for id, t := range c.Types {
+		k.types[id] = t
+	}
+	for _, step := range []func() error{
+		k.module, k.typeRules, k.annotations, k.variables, k.entryPoints, k.functions,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type checker struct {
+	m          *Module
+	env        *Environment
+	c          *Constants
+	version    uint8 // 0x16 for 1.6
+	declared   map[Capability]bool
+	extensions map[string]bool
+	types      []*Type // by id, of types
+	places     []place // by id, of what is defined in functions
+	layouts    map[layoutKey]layoutResult
+	roots      map[uint32]bool // by pointer: whether its variable is a Block
+	excuse     []error         // for each function, why it is not for compute
+	buf        [16]*Type
+
+	// What structs hold: pointers, numbers of 8 and 16 bits.
+	pointers, small8, small16 map[*Type]bool
+	widths                    [3]map[*Type]bool // scalars of 64, 32 and 16 bits
+}
+
+func (k *checker) name(id ID) string { return k.m.Name(id) }
+
+func (k *checker) has(c Capability) bool { return k.declared[c] }
+
+// typeOf is the type of an object; nil where the id is none.
+func (k *checker) typeOf(id ID) *Type {
+	def := k.m.Definitions[id]
+	if def == nil || def.Type == 0 || def.Op == OpFunction {
+		return nil
+	}
+	if t := k.types[def.Type]; t != nil && t.Kind != TypeVoid {
+		return t
+	}
+	return nil
+}
+
+// values are the types of some operands, which must be objects. The slice is good until the next call.
+func (k *checker) values(i *Instruction, from, to int) ([]*Type, error) {
+	list := k.buf[:0]
+	for _, id := range i.Operands[from:to] {
+		t := k.typeOf(ID(id))
+		if t == nil {
+			return nil, errorAt(i, "its operand %s is no object", k.name(ID(id)))
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// module checks what stands in front of the types.
+func (k *checker) module() error {
+	m := k.m
+	if m.Version > k.env.Version {
+		return &Error{Offset: 1, Message: fmt.Sprintf("the version %d.%d is newer than %d.%d", m.Version>>16, m.Version>>8&0xff, k.env.Version>>16, k.env.Version>>8&0xff)}
+	}
+	for _, e := range m.Extensions {
+		if !k.env.Extensions[e] {
+			return &Error{Offset: 0, Message: "the extension " + e + " is not supported (VUID-VkShaderModuleCreateInfo-pCode-08742)"}
+		}
+		k.extensions[e] = true
+	}
+	for _, c := range m.Capabilities {
+		if !k.env.Capabilities[c] {
+			return &Error{Offset: 0, Message: "the capability " + c.String() + " is not supported or its feature is not enabled (VUID-VkShaderModuleCreateInfo-pCode-08740)"}
+		}
+		k.declare(c)
+	}
+	if !k.has(CapabilityShader) {
+		return &Error{Offset: 0, Message: "the capability Shader is not declared"}
+	}
+	for _, c := range m.Capabilities {
+		r := kindCapability.enumerant(uint32(c)).requirement
+		r.capabilities = span{}
+		if err := k.available(m.memoryModel, "capability "+c.String(), r); err != nil {
+			return err
+		}
+	}
+	for _, set := range m.Imports {
+		if set != glslSet && !strings.HasPrefix(set, "NonSemantic.") {
+			return &Error{Offset: 0, Message: "the instruction set " + set + " is not supported"}
+		}
+		if set != glslSet && m.Version < 0x10600 && !k.extensions["SPV_KHR_non_semantic_info"] {
+			return &Error{Offset: 0, Message: "the instruction set " + set + " needs SPIR-V 1.6 or SPV_KHR_non_semantic_info"}
+		}
+	}
+	if err := k.requirements(m.memoryModel); err != nil {
+		return err
+	}
+	switch {
+	case m.Addressing != AddressingModelLogical && m.Addressing != AddressingModelPhysicalStorageBuffer64:
+		return errorAt(m.memoryModel, "the addressing model %v is neither Logical nor PhysicalStorageBuffer64 (VUID-StandaloneSpirv-None-04635)", m.Addressing)
+	case m.Memory != MemoryModelGLSL450 && m.Memory != MemoryModelVulkan:
+		return errorAt(m.memoryModel, "the memory model %v is neither GLSL450 nor Vulkan", m.Memory)
+	case k.has(CapabilityVulkanMemoryModel) != (m.Memory == MemoryModelVulkan):
+		return errorAt(m.memoryModel, "the memory model is Vulkan if and only if the capability VulkanMemoryModel is declared")
+	}
+	return nil
+}
+
+// declare notes a capability and those that it implies.
+func (k *checker) declare(c Capability) {
+	if k.declared[c] {
+		return
+	}
+	k.declared[c] = true
+	s := kindCapability.enumerant(uint32(c)).capabilities
+	for _, implied := range capabilityTable[s.at:][:s.n] {
+		k.declare(Capability(implied))
+	}
+}
+
+// available says whether the module declares what brings an instruction or an enumerant.
+func (k *checker) available(i *Instruction, what string, r requirement) error {
+	caps := capabilityTable[r.capabilities.at:][:r.capabilities.n]
+	if len(caps) > 0 {
+		for _, c := range caps {
+			if k.declared[Capability(c)] {
+				return nil
+			}
+		}
+		var list []string
+		for _, c := range caps {
+			list = append(list, Capability(c).String())
+		}
+		return errorAt(i, "%s needs the capability %s", what, strings.Join(list, " or "))
+	}
+	if r.version != 0 && k.version >= r.version && (r.last == 0 || k.version <= r.last) {
+		return nil
+	}
+	var list []string
+	for _, e := range extensionTable[r.extensions.at:][:r.extensions.n] {
+		if k.extensions[e.String()] {
+			return nil
+		}
+		list = append(list, e.String())
+	}
+	if r.version == 0 && len(list) == 0 {
+		return nil // what only a capability guards, whose own entry says so
+	}
+	if r.version != 0 {
+		list = append(list, fmt.Sprintf("SPIR-V %d.%d", r.version>>4, r.version&15))
+	}
+	return errorAt(i, "%s needs %s", what, strings.Join(list, " or "))
+}
+
+// requirements checks that an instruction and its enumerants are available.
+func (k *checker) requirements(i *Instruction) (err error) {
+	info := i.Op.info()
+	if info.requirement != (requirement{version: 0x10}) {
+		if err := k.available(i, "the instruction", info.requirement); err != nil {
+			return err
+		}
+	}
+	if !info.enumerants() {
+		return nil
+	}
+	k.m.walk(i, func(kind operandKind, words []uint32) {
+		if err != nil || kindTable[kind].n == 0 || kind == kindCapability {
+			return
+		}
+		check := func(value uint32) {
+			if e := kind.enumerant(value); err == nil && e.requirement != (requirement{version: 0x10}) {
+				err = k.available(i, kind.format(value), e.requirement)
+			}
+		}
+		if !kindTable[kind].mask {
+			check(words[0])
+			return
+		}
+		for rest := words[0]; rest != 0; rest &= rest - 1 {
+			check(rest & -rest)
+		}
+	})
+	return err
+}
+
+// enumerants says whether an operand can be an enumeration.
+func (info *opInfo) enumerants() bool {
+	for _, o := range info.operands.operands() {
+		if k := o.kind(); kindTable[k].n != 0 || k == kindLiteralSpecConstantOpInteger {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,356 @@
+package spirv
+
+// entryPoints checks entry points, their execution modes and interfaces. What is reached from them is checked with the
+// functions.
+func (k *checker) entryPoints() error {
+	type key struct {
+		model ExecutionModel
+		name  string
+	}
+	seen := map[key]bool{}
+	for _, e := range k.m.EntryPoints {
+		if err := k.requirements(e.Instruction); err != nil {
+			return err
+		}
+		if n := (key{e.Model, e.Name}); seen[n] {
+			return errorAt(e.Instruction, "there are two entry points %q of model %v", e.Name, e.Model)
+		} else {
+			seen[n] = true
+		}
+		f := k.types[k.m.Definitions[e.Function].Operands[1]]
+		if f == nil || f.Kind != TypeFunction || f.Elem.Kind != TypeVoid || len(f.Members) > 0 {
+			return errorAt(e.Instruction, "the function has parameters or a result (VUID-StandaloneSpirv-None-04633)")
+		}
+		if err := k.modes(e); err != nil {
+			return err
+		}
+		if err := k.interfaceVariables(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *checker) modes(e *EntryPoint) error {
+	var seen [2]bool // LocalSize, LocalSizeId
+	for _, i := range e.Modes {
+		if err := k.requirements(i); err != nil {
+			return err
+		}
+		mode := ExecutionMode(i.Operands[1])
+		withIDs := mode == ExecutionModeLocalSizeId || mode == ExecutionModeSubgroupsPerWorkgroupId || mode == ExecutionModeLocalSizeHintId || mode == ExecutionModeFPFastMathDefault
+		if withIDs != (i.Op == OpExecutionModeId) {
+			return errorAt(i, "%v goes with the other one of OpExecutionMode and OpExecutionModeId", mode)
+		}
+		switch mode {
+		case ExecutionModeLocalSize, ExecutionModeLocalSizeId:
+			n := 0
+			if mode == ExecutionModeLocalSizeId {
+				n = 1
+			}
+			if seen[n] {
+				return errorAt(i, "%v is there twice", mode)
+			}
+			seen[n] = true
+			for _, w := range i.Operands[2:] {
+				if n == 1 {
+					v := k.c.Values[ID(w)]
+					if v == nil || v.Type.Kind != TypeInt || v.Type.Width != 32 {
+						return errorAt(i, "%s is not a 32-bit integer constant", k.name(ID(w)))
+					}
+				} else if w == 0 {
+					return errorAt(i, "the local size is 0")
+				}
+			}
+		case ExecutionModeDenormPreserve, ExecutionModeDenormFlushToZero, ExecutionModeSignedZeroInfNanPreserve, ExecutionModeRoundingModeRTE, ExecutionModeRoundingModeRTZ:
+			if w := i.Operands[2]; w != 16 && w != 32 && w != 64 {
+				return errorAt(i, "there are no floats of %d bits", w)
+			}
+		case ExecutionModeFPFastMathDefault:
+			if t := k.types[i.Operands[2]]; t == nil || t.Kind != TypeFloat {
+				return errorAt(i, "%s is not a type of floats", k.name(ID(i.Operands[2])))
+			}
+			if v := k.c.Values[ID(i.Operands[3])]; v == nil || v.Type.Kind != TypeInt {
+				return errorAt(i, "%s is not a constant mask", k.name(ID(i.Operands[3])))
+			}
+		}
+	}
+	if e.Model == ExecutionModelGLCompute {
+		if _, err := k.m.LocalSize(e, k.c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *checker) interfaceVariables(e *EntryPoint) error {
+	listed := map[ID]bool{}
+	builtIns := map[BuiltIn]bool{}
+	push := false
+	for _, id := range e.Interface {
+		def := k.m.Definitions[id]
+		if def.Op != OpVariable || StorageClass(def.Operands[0]) == StorageClassFunction {
+			return errorAt(e.Instruction, "%s is not a variable outside of functions", k.name(id))
+		}
+		if listed[id] && k.version >= 0x14 {
+			return errorAt(e.Instruction, "%s is in the interface twice", k.name(id))
+		}
+		class := StorageClass(def.Operands[0])
+		if k.version < 0x14 && class != StorageClassInput && class != StorageClassOutput {
+			return errorAt(e.Instruction, "%s is neither an input nor an output, which before SPIR-V 1.4 the interface is made of", k.name(id))
+		}
+		if listed[id] {
+			continue
+		}
+		listed[id] = true
+		if class == StorageClassPushConstant {
+			if push {
+				return errorAt(e.Instruction, "there are two variables of storage class PushConstant (VUID-StandaloneSpirv-OpVariable-06673)")
+			}
+			push = true
+		}
+		if e.Model != ExecutionModelGLCompute {
+			continue
+		}
+		switch class {
+		case StorageClassOutput:
+			return errorAt(e.Instruction, "%s is an output, which compute shaders have none of (VUID-StandaloneSpirv-None-04644)", k.name(id))
+		case StorageClassInput:
+			d := k.m.decoration(id, DecorationBuiltIn)
+			if d == nil {
+				return errorAt(e.Instruction, "the input %s is not built in", k.name(id))
+			}
+			b := BuiltIn(d.Operands[0])
+			if builtIns[b] {
+				return errorAt(e.Instruction, "the built-in %v is there twice (VUID-StandaloneSpirv-OpEntryPoint-09658)", b)
+			}
+			builtIns[b] = true
+			if err := k.builtIn(def, b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// builtIn checks the type of a built-in input of compute shaders.
+func (k *checker) builtIn(i *Instruction, b BuiltIn) error {
+	t := k.types[i.Type].Elem
+	var count uint32
+	switch b {
+	case BuiltInNumWorkgroups, BuiltInWorkgroupId, BuiltInLocalInvocationId, BuiltInGlobalInvocationId:
+		count = 3
+	case BuiltInSubgroupEqMask, BuiltInSubgroupGeMask, BuiltInSubgroupGtMask, BuiltInSubgroupLeMask, BuiltInSubgroupLtMask:
+		count = 4
+	case BuiltInLocalInvocationIndex, BuiltInSubgroupId, BuiltInNumSubgroups, BuiltInSubgroupLocalInvocationId, BuiltInSubgroupSize, BuiltInDeviceIndex:
+		count = 1
+	default:
+		return errorAt(i, "the built-in %v is none of compute shaders (VUID-StandaloneSpirv-BuiltIn-04668)", b)
+	}
+	if count == 1 && t.Kind != TypeVector || count > 1 && t.Kind == TypeVector && t.Count == count {
+		if c := t.component(); c.Kind == TypeInt && c.Width == 32 {
+			return nil
+		}
+	}
+	return errorAt(i, "the built-in %v is not of %d 32-bit integers (VUID-%v-%v)", b, count, b, b)
+}
+
+// CheckEntryPoint holds the size of the workgroups and their memory, which a specialization can change, against the
+// device's limits.
+func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) error {
+	size, err := m.LocalSize(e, c)
+	if err != nil {
+		return err
+	}
+	total := uint64(1)
+	for n, s := range size {
+		if s == 0 || s > env.MaxWorkgroupSize[n] {
+			return errorAt(e.Instruction, "the workgroup's size %v is not in 1 to %v (VUID-RuntimeSpirv-x-06429, -y-06430, -z-06431)", size, env.MaxWorkgroupSize)
+		}
+		total *= uint64(s)
+	}
+	if total > uint64(env.MaxWorkgroupInvocations) {
+		return errorAt(e.Instruction, "the workgroup's size %v is more than %d invocations (VUID-RuntimeSpirv-x-06432)", size, env.MaxWorkgroupInvocations)
+	}
+	var memory, block uint64
+	used := m.usedVariables(e.Function)
+	for _, i := range m.Globals {
+		if i.Op != OpVariable || StorageClass(i.Operands[0]) != StorageClassWorkgroup || !used[i.Result] {
+			continue
+		}
+		t := c.Types[i.Type].Elem
+		if m.decoration(t.ID, DecorationBlock) != nil {
+			block = max(block, tightSize(t)) // blocks share their memory
+		} else {
+			memory = min(memory+tightSize(t), 1<<40)
+		}
+	}
+	if memory += block; memory > uint64(env.MaxWorkgroupMemory) {
+		return errorAt(e.Instruction, "the variables of storage class Workgroup have %d bytes, more than %d (VUID-RuntimeSpirv-Workgroup-06530)", memory, env.MaxWorkgroupMemory)
+	}
+	return nil
+}
+
+// tightSize is a type's size without a layout of its own, as VUID-RuntimeSpirv-Workgroup-06530 counts it; it ends at 1<<40.
+func tightSize(t *Type) uint64 {
+	const most = 1 << 40
+	switch t.Kind {
+	case TypeBool:
+		return 4
+	case TypeInt, TypeFloat:
+		return uint64(t.Width / 8)
+	case TypePointer:
+		return 8
+	case TypeVector, TypeMatrix, TypeArray:
+		n := tightSize(t.Elem)
+		if n > most/uint64(t.Count) {
+			return most
+		}
+		return n * uint64(t.Count)
+	case TypeStruct:
+		var size uint64
+		for n, member := range t.Members {
+			if t.Layouts != nil {
+				size = max(size, uint64(t.Layouts[n].Offset))
+			}
+			size = min(size+tightSize(member), most)
+		}
+		return size
+	}
+	return 0
+}
+
+// reached are the functions that a function calls, with itself. On a module that has passed Check there is no
+// recursion; this ends on any.
+func (m *Module) reached(function ID) map[ID]bool {
+	byID := make(map[ID]*Function, len(m.Functions))
+	for _, f := range m.Functions {
+		byID[f.Result] = f
+	}
+	seen := map[ID]bool{function: true}
+	work := []ID{function}
+	for len(work) > 0 {
+		f := byID[work[len(work)-1]]
+		work = work[:len(work)-1]
+		if f == nil {
+			continue
+		}
+		for _, b := range f.Blocks {
+			for _, i := range b.Instructions {
+				if id := ID(0); i.Op == OpFunctionCall {
+					if id = ID(i.Operands[0]); !seen[id] {
+						seen[id] = true
+						work = append(work, id)
+					}
+				}
+			}
+		}
+	}
+	return seen
+}
+
+// usedVariables are the module's variables that a function or what it calls names.
+func (m *Module) usedVariables(function ID) map[ID]bool {
+	used := map[ID]bool{}
+	reached := m.reached(function)
+	for _, f := range m.Functions {
+		if !reached[f.Result] {
+			continue
+		}
+		for _, b := range f.Blocks {
+			for _, i := range b.Instructions {
+				m.walk(i, func(kind operandKind, words []uint32) {
+					if kind == kindIdRef {
+						if def := m.Definitions[words[0]]; def != nil && def.Op == OpVariable {
+							used[def.Result] = true
+						}
+					}
+				})
+			}
+		}
+	}
+	return used
+}
+
+// recursion finds a cycle of calls.
+func (k *checker) recursion(calls map[ID][]*Instruction) error {
+	const (
+		open = iota + 1
+		done
+	)
+	state := map[ID]int{}
+	type frame struct {
+		function ID
+		next     int
+	}
+	for _, f := range k.m.Functions {
+		if state[f.Result] == done {
+			continue
+		}
+		state[f.Result] = open
+		stack := []frame{{function: f.Result}}
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			list := calls[top.function]
+			if top.next == len(list) {
+				state[top.function] = done
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			call := list[top.next]
+			top.next++
+			switch callee := ID(call.Operands[0]); state[callee] {
+			case open:
+				return errorAt(call, "%s calls itself (VUID-StandaloneSpirv-None-04634)", k.name(callee))
+			case 0:
+				state[callee] = open
+				stack = append(stack, frame{function: callee})
+			}
+		}
+	}
+	return nil
+}
+
+// reaches checks what depends on which functions an entry point reaches.
+func (k *checker) reaches(e *EntryPoint) error {
+	listed := map[ID]bool{}
+	for _, id := range e.Interface {
+		listed[id] = true
+	}
+	reached := k.m.reached(e.Function)
+	for n, f := range k.m.Functions {
+		if e.Model == ExecutionModelGLCompute && reached[f.Result] && k.excuse[n] != nil {
+			return k.excuse[n]
+		}
+	}
+	push := ID(0)
+	for id := range k.m.usedVariables(e.Function) {
+		def := k.m.Definitions[id]
+		class := StorageClass(def.Operands[0])
+		if class == StorageClassFunction {
+			continue
+		}
+		if !listed[id] && (k.version >= 0x14 || class == StorageClassInput || class == StorageClassOutput) {
+			return errorAt(e.Instruction, "the interface lacks %s, which is used", k.name(id))
+		}
+		if class == StorageClassPushConstant {
+			if push != 0 {
+				return errorAt(e.Instruction, "it uses two variables of storage class PushConstant (VUID-StandaloneSpirv-OpEntryPoint-06674)")
+			}
+			push = id
+		}
+		if class == StorageClassWorkgroup && e.Model != ExecutionModelGLCompute {
+			return errorAt(e.Instruction, "it uses %s of storage class Workgroup (VUID-StandaloneSpirv-None-04645)", k.name(id))
+		}
+	}
+	return nil
+}
+
+// notForCompute is an error that only counts in functions that a compute entry point reaches.
+func notForCompute(i *Instruction, why string) error {
+	return &graphicsError{errorAt(i, "%s in a function that a compute entry point reaches", why)}
+}
+
+type graphicsError struct{ err *Error }
+
+func (g *graphicsError) Error() string { return g.err.Error() }

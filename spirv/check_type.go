@@ -1,0 +1,171 @@
+package spirv
+
+// typeRules checks the types and constants, each of which Constants has seen to be well-formed.
+func (k *checker) typeRules() error {
+	type key struct {
+		op   Op
+		w    [4]uint32
+		more string
+	}
+	seen := map[key]ID{}
+	for _, i := range k.m.Globals {
+		if err := k.requirements(i); err != nil {
+			return err
+		}
+		var err error
+		switch i.Op {
+		case OpTypeInt:
+			err = k.width(i, map[uint32][]Capability{
+				8:  {CapabilityInt8, CapabilityStorageBuffer8BitAccess, CapabilityUniformAndStorageBuffer8BitAccess, CapabilityStoragePushConstant8, CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR},
+				16: {CapabilityInt16, CapabilityStorageBuffer16BitAccess, CapabilityUniformAndStorageBuffer16BitAccess, CapabilityStoragePushConstant16, CapabilityStorageInputOutput16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR},
+				64: {CapabilityInt64},
+			})
+		case OpTypeFloat:
+			err = k.width(i, map[uint32][]Capability{
+				16: {CapabilityFloat16, CapabilityStorageBuffer16BitAccess, CapabilityUniformAndStorageBuffer16BitAccess, CapabilityStoragePushConstant16, CapabilityStorageInputOutput16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR},
+				64: {CapabilityFloat64},
+			})
+		case OpTypeImage:
+			err = k.imageType(i)
+		case OpTypeSampledImage:
+			if t := k.types[i.Result].Elem; t.Sampled == 2 || t.Dim == DimSubpassData || t.Dim == DimBuffer && k.version >= 0x16 {
+				err = errorAt(i, "its image is a storage image, a texel buffer or a subpass (VUID-StandaloneSpirv-OpTypeSampledImage-06671)")
+			}
+		case OpTypeForwardPointer:
+			if k.types[ID(i.Operands[0])] == nil || k.types[ID(i.Operands[0])].Kind != TypePointer {
+				err = errorAt(i, "%s is not an OpTypePointer", k.name(ID(i.Operands[0])))
+			} else if StorageClass(i.Operands[1]) != StorageClassPhysicalStorageBuffer {
+				err = errorAt(i, "its storage class is not PhysicalStorageBuffer (VUID-StandaloneSpirv-OpTypeForwardPointer-04711)")
+			}
+		case OpTypePointer:
+			err = k.pointerType(i)
+		case OpTypeStruct:
+			for _, member := range k.types[i.Result].Members {
+				if opaque(member) {
+					err = errorAt(i, "its member %s is opaque (VUID-StandaloneSpirv-None-04667)", k.name(member.ID))
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+		switch i.Op {
+		case OpTypeVoid, OpTypeBool, OpTypeInt, OpTypeFloat, OpTypeVector, OpTypeMatrix, OpTypeImage, OpTypeSampler, OpTypeSampledImage, OpTypeFunction:
+			// Types that aren't aggregates nor pointers may not be declared twice (SPIR-V 2.8).
+			ck := key{op: i.Op}
+			if len(i.Operands) <= len(ck.w) {
+				copy(ck.w[:], i.Operands)
+				ck.more = string(rune(len(i.Operands)))
+			} else {
+				ck.more = string(appendWords(nil, i.Operands))
+			}
+			if other, ok := seen[ck]; ok {
+				return errorAt(i, "it is the same type as %s", k.name(other))
+			}
+			seen[ck] = i.Result
+		}
+	}
+	return nil
+}
+
+func appendWords(buf []byte, words []uint32) []byte {
+	for _, w := range words {
+		buf = append(buf, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
+	}
+	return buf
+}
+
+// width checks that a capability brings numbers of a width; those that aren't named need none.
+func (k *checker) width(i *Instruction, widths map[uint32][]Capability) error {
+	list, ok := widths[i.Operands[0]]
+	if !ok {
+		return nil
+	}
+	for _, c := range list {
+		if k.has(c) {
+			return nil
+		}
+	}
+	return errorAt(i, "%d bits need the capability %v", i.Operands[0], list[0])
+}
+
+// opaque says whether a type is, or is an array of, images or samplers.
+func opaque(t *Type) bool {
+	for t.Kind == TypeArray || t.Kind == TypeRuntimeArray {
+		t = t.Elem
+	}
+	return t.Kind == TypeImage || t.Kind == TypeSampler || t.Kind == TypeSampledImage
+}
+
+func (k *checker) imageType(i *Instruction) error {
+	t := k.types[i.Result]
+	s := t.Elem
+	switch {
+	case s.Kind != TypeFloat && s.Kind != TypeInt || s.Width != 32 && (s.Width != 64 || s.Kind != TypeInt):
+		return errorAt(i, "its sampled type is not a 32-bit float, 32-bit integer or 64-bit integer (VUID-StandaloneSpirv-OpTypeImage-04656)")
+	case s.Width == 64 && !k.has(CapabilityInt64ImageEXT):
+		return errorAt(i, "a sampled type of 64 bits needs the capability Int64ImageEXT")
+	case t.Sampled != 1 && t.Sampled != 2:
+		return errorAt(i, "its operand Sampled is neither 1 nor 2 (VUID-StandaloneSpirv-OpTypeImage-04657)")
+	case len(i.Operands) > 7:
+		return errorAt(i, "it has an access qualifier, which is for kernels")
+	case t.Dim != Dim1D && t.Dim != Dim2D && t.Dim != Dim3D && t.Dim != DimCube && t.Dim != DimBuffer && t.Dim != DimSubpassData:
+		return errorAt(i, "the dimensionality %v is not supported (VUID-StandaloneSpirv-OpTypeImage-09638)", t.Dim)
+	case t.Dim == DimSubpassData && (t.Arrayed || t.Sampled != 2 || t.Format != ImageFormatUnknown):
+		return errorAt(i, "a subpass is not arrayed, has Sampled 2 and no format (VUID-StandaloneSpirv-OpTypeImage-06214)")
+	case t.Multisampled && t.Dim != Dim2D && t.Dim != DimSubpassData:
+		return errorAt(i, "only 2D images have samples")
+	case t.Arrayed && (t.Dim == Dim3D || t.Dim == DimBuffer):
+		return errorAt(i, "%v images are not arrayed", t.Dim)
+	case t.Multisampled && t.Sampled == 2 && t.Dim == Dim2D && !k.has(CapabilityStorageImageMultisample):
+		return errorAt(i, "a storage image with samples needs the capability StorageImageMultisample")
+	case t.Multisampled && t.Arrayed && t.Sampled == 2 && !k.has(CapabilityImageMSArray):
+		return errorAt(i, "an array of storage images with samples needs the capability ImageMSArray")
+	case t.Dim == Dim1D && t.Sampled == 2 && !k.has(CapabilityImage1D):
+		return errorAt(i, "a 1D storage image needs the capability Image1D")
+	case t.Dim == DimBuffer && t.Sampled == 2 && !k.has(CapabilityImageBuffer):
+		return errorAt(i, "a storage texel buffer needs the capability ImageBuffer")
+	case t.Dim == DimCube && t.Arrayed && t.Sampled == 2 && !k.has(CapabilityImageCubeArray):
+		return errorAt(i, "an array of storage cubes needs the capability ImageCubeArray")
+	case t.Dim == DimCube && t.Arrayed && t.Sampled == 1 && !k.has(CapabilitySampledCubeArray):
+		return errorAt(i, "an array of cubes needs the capability SampledCubeArray")
+	}
+	if kind, width := formatType(t.Format); t.Format != ImageFormatUnknown && (kind != s.Kind || width != s.Width) {
+		return errorAt(i, "the format %v does not go with its sampled type (VUID-StandaloneSpirv-Image-04965)", t.Format)
+	}
+	return nil
+}
+
+// formatType is the kind and width of the numbers that texels of a format are read as.
+func formatType(f ImageFormat) (TypeKind, uint32) {
+	switch f {
+	case ImageFormatR64i, ImageFormatR64ui:
+		return TypeInt, 64
+	case ImageFormatRgba32i, ImageFormatRgba16i, ImageFormatRgba8i, ImageFormatR32i, ImageFormatRg32i, ImageFormatRg16i,
+		ImageFormatRg8i, ImageFormatR16i, ImageFormatR8i, ImageFormatRgba32ui, ImageFormatRgba16ui, ImageFormatRgba8ui,
+		ImageFormatR32ui, ImageFormatRgb10a2ui, ImageFormatRg32ui, ImageFormatRg16ui, ImageFormatRg8ui, ImageFormatR16ui, ImageFormatR8ui:
+		return TypeInt, 32
+	}
+	return TypeFloat, 32
+}
+
+func (k *checker) pointerType(i *Instruction) error {
+	t := k.types[i.Result]
+	switch t.Class {
+	case StorageClassUniformConstant, StorageClassInput, StorageClassUniform, StorageClassOutput, StorageClassWorkgroup, StorageClassPrivate,
+		StorageClassFunction, StorageClassPushConstant, StorageClassImage, StorageClassStorageBuffer, StorageClassPhysicalStorageBuffer:
+	default:
+		return errorAt(i, "the storage class %v is not supported (VUID-StandaloneSpirv-None-04643)", t.Class)
+	}
+	switch t.Elem.Kind {
+	case TypeVoid, TypeFunction:
+		return errorAt(i, "it points to %s, which is no object", k.name(t.Elem.ID))
+	}
+	if t.Class == StorageClassUniformConstant && !opaque(t.Elem) {
+		return errorAt(i, "in UniformConstant there are only images and samplers (VUID-StandaloneSpirv-UniformConstant-04655)")
+	}
+	if t.Class != StorageClassUniformConstant && t.Class != StorageClassImage && t.Class != StorageClassFunction && t.Class != StorageClassPrivate && opaque(t.Elem) {
+		return errorAt(i, "images and samplers are only in UniformConstant")
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package spirv
+
+// variables checks the variables of the module's scope, and what is else between types and functions.
+func (k *checker) variables() error {
+	for _, i := range k.m.Globals {
+		switch i.Op {
+		case OpVariable:
+			if err := k.variable(i, false); err != nil {
+				return err
+			}
+		case OpUndef:
+			if t := k.types[i.Type]; opaque(t) {
+				return errorAt(i, "its type %s is opaque (VUID-StandaloneSpirv-OpUndef-12464)", k.name(t.ID))
+			}
+		}
+	}
+	// Blocks that only pointers reach.
+	for _, i := range k.m.Globals {
+		t := k.types[i.Result]
+		if i.Op != OpTypePointer || t.Class != StorageClassPhysicalStorageBuffer {
+			continue
+		}
+		if err := k.pointee(i, t.Elem); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pointee checks the layout of what a pointer of storage class PhysicalStorageBuffer points to.
+func (k *checker) pointee(i *Instruction, t *Type) error {
+	for t.Kind == TypeArray || t.Kind == TypeRuntimeArray {
+		if t.Stride == 0 {
+			return errorAt(i, "the array %s has no ArrayStride (VUID-StandaloneSpirv-None-10684)", k.name(t.ID))
+		}
+		t = t.Elem
+	}
+	switch {
+	case t.Kind == TypeStruct:
+		return k.checkLayout(t, k.rulesOf(StorageClassPhysicalStorageBuffer, t))
+	case t.Kind == TypeBool || t.Kind == TypeVector && t.Elem.Kind == TypeBool || t.Kind == TypePointer && t.Class != StorageClassPhysicalStorageBuffer:
+		return errorAt(i, "%s can't be in memory", k.name(t.ID))
+	}
+	return nil
+}
+
+func (k *checker) rulesOf(class StorageClass, t *Type) layoutRules {
+	switch {
+	case class == StorageClassWorkgroup && k.env.WorkgroupScalarLayout, class != StorageClassWorkgroup && k.env.ScalarBlockLayout:
+		return layoutScalar
+	case class == StorageClassUniform && !k.env.UniformBufferStandardLayout && k.m.decoration(t.ID, DecorationBlock) != nil:
+		return layoutExtended
+	}
+	return layoutBase
+}
+
+// variable checks an OpVariable in or outside of a function.
+func (k *checker) variable(i *Instruction, inFunction bool) error {
+	p := k.types[i.Type]
+	if p == nil || p.Kind != TypePointer {
+		return errorAt(i, "its type %s is not a pointer", k.name(i.Type))
+	}
+	class := StorageClass(i.Operands[0])
+	switch {
+	case p.Class != class:
+		return errorAt(i, "its storage class is not that of its type, %v", p.Class)
+	case inFunction != (class == StorageClassFunction):
+		return errorAt(i, "variables of storage class Function, and only they, are in functions")
+	case class == StorageClassPhysicalStorageBuffer || class == StorageClassImage:
+		return errorAt(i, "there are no variables of storage class %v", class)
+	}
+	if len(i.Operands) > 1 {
+		if err := k.initializer(i, p.Elem, class); err != nil {
+			return err
+		}
+	}
+	t := p.Elem
+	inner := t // without the arrays of descriptors
+	arrays := 0
+	for inner.Kind == TypeArray || inner.Kind == TypeRuntimeArray {
+		if inner.Kind == TypeRuntimeArray && arrays > 0 {
+			return errorAt(i, "a runtime array is not the outermost one")
+		}
+		inner = inner.Elem
+		arrays++
+	}
+	runtime := t.Kind == TypeRuntimeArray
+	switch class {
+	case StorageClassUniformConstant:
+		if !opaque(t) {
+			return errorAt(i, "it is neither an image nor a sampler, nor an array of them (VUID-StandaloneSpirv-UniformConstant-04655)")
+		}
+	case StorageClassUniform, StorageClassStorageBuffer, StorageClassPushConstant:
+		if inner.Kind != TypeStruct || class == StorageClassPushConstant && arrays > 0 {
+			return errorAt(i, "it is not a struct, or an array of structs where there are descriptors (VUID-StandaloneSpirv-Uniform-06807, -PushConstant-06808)")
+		}
+		block, bufferBlock := k.m.decoration(inner.ID, DecorationBlock) != nil, k.m.decoration(inner.ID, DecorationBufferBlock) != nil
+		if block == bufferBlock || bufferBlock && class != StorageClassUniform {
+			return errorAt(i, "its type %s is not a Block (VUID-StandaloneSpirv-PushConstant-06675, -Uniform-06676)", k.name(inner.ID))
+		}
+		if err := k.block(i, inner, class, bufferBlock); err != nil {
+			return err
+		}
+	case StorageClassWorkgroup:
+		if runtime {
+			break
+		}
+		if inner.Kind == TypeStruct && k.m.decoration(inner.ID, DecorationBlock) != nil {
+			if !k.has(CapabilityWorkgroupMemoryExplicitLayoutKHR) {
+				return errorAt(i, "a Block in Workgroup needs the capability WorkgroupMemoryExplicitLayoutKHR")
+			}
+			if arrays > 0 {
+				return errorAt(i, "a Block in Workgroup is not an array")
+			}
+			if err := k.block(i, inner, class, false); err != nil {
+				return err
+			}
+			break
+		}
+		if k.hasPointer(t) && !k.has(CapabilityVariablePointers) {
+			return errorAt(i, "it holds pointers")
+		}
+	case StorageClassInput, StorageClassOutput, StorageClassPrivate, StorageClassFunction:
+		switch {
+		case opaque(t):
+			return errorAt(i, "it holds images or samplers")
+		case k.hasPointer(t) && class != StorageClassPrivate && class != StorageClassFunction:
+			return errorAt(i, "it holds pointers")
+		}
+	}
+	if (class == StorageClassUniformConstant || class == StorageClassUniform || class == StorageClassStorageBuffer) &&
+		(k.m.decoration(i.Result, DecorationBinding) == nil || k.m.decoration(i.Result, DecorationDescriptorSet) == nil) {
+		return errorAt(i, "it has no DescriptorSet or no Binding (VUID-StandaloneSpirv-UniformConstant-06677)")
+	}
+	switch class {
+	case StorageClassUniformConstant, StorageClassUniform, StorageClassStorageBuffer:
+		if runtime && !k.has(CapabilityRuntimeDescriptorArray) {
+			return errorAt(i, "a runtime array of descriptors needs the capability RuntimeDescriptorArray")
+		}
+		if arrays > 1 {
+			return errorAt(i, "an array of arrays has no descriptors")
+		}
+	default:
+		if runtime || class != StorageClassPushConstant && endsInRuntimeArray(inner) {
+			return errorAt(i, "it is, or ends in, a runtime array (VUID-StandaloneSpirv-OpTypeRuntimeArray-04680)")
+		}
+	}
+	if class == StorageClassPushConstant && endsInRuntimeArray(inner) {
+		return errorAt(i, "it ends in a runtime array (VUID-StandaloneSpirv-OpTypeRuntimeArray-04680)")
+	}
+	return k.explicitNumbers(i, t, class)
+}
+
+// block checks the layout of a block, and that a runtime array is at its very end.
+func (k *checker) block(i *Instruction, t *Type, class StorageClass, bufferBlock bool) error {
+	if err := k.checkLayout(t, k.rulesOf(class, t)); err != nil {
+		return err
+	}
+	for _, member := range t.Members {
+		for member.Kind == TypeArray || member.Kind == TypeRuntimeArray {
+			member = member.Elem
+		}
+		if endsInRuntimeArray(member) {
+			return errorAt(i, "a struct inside of its block ends in a runtime array (VUID-StandaloneSpirv-OpTypeRuntimeArray-04680)")
+		}
+	}
+	if endsInRuntimeArray(t) && class != StorageClassStorageBuffer && !bufferBlock {
+		return errorAt(i, "its block ends in a runtime array (VUID-StandaloneSpirv-OpTypeRuntimeArray-04680)")
+	}
+	return nil
+}
+
+// endsInRuntimeArray looks into structs too.
+func endsInRuntimeArray(t *Type) bool {
+	for t.Kind == TypeStruct && len(t.Members) > 0 {
+		t = t.Members[len(t.Members)-1]
+	}
+	return t.Kind == TypeRuntimeArray
+}
+
+// hasPointer says whether a type holds pointers that are not to PhysicalStorageBuffer.
+func (k *checker) hasPointer(t *Type) bool {
+	return k.holds(t, &k.pointers, func(t *Type) bool { return t.Kind == TypePointer && t.Class != StorageClassPhysicalStorageBuffer })
+}
+
+// holds says whether a type is or holds one that a function accepts, without looking through pointers. What it found
+// out about structs is kept in memo.
+func (k *checker) holds(t *Type, memo *map[*Type]bool, accept func(*Type) bool) bool {
+	if accept(t) {
+		return true
+	}
+	switch t.Kind {
+	case TypeVector, TypeMatrix, TypeArray, TypeRuntimeArray:
+		return k.holds(t.Elem, memo, accept)
+	case TypeStruct:
+		if known, ok := (*memo)[t]; ok {
+			return known
+		}
+		found := false
+		for _, member := range t.Members {
+			found = found || k.holds(member, memo, accept)
+		}
+		put(memo, t, found)
+		return found
+	}
+	return false
+}
+
+func (k *checker) initializer(i *Instruction, t *Type, class StorageClass) error {
+	id := ID(i.Operands[1])
+	def := k.m.Definitions[id]
+	switch class {
+	case StorageClassOutput, StorageClassPrivate, StorageClassFunction, StorageClassWorkgroup:
+	default:
+		return errorAt(i, "a variable of storage class %v has no initializer (VUID-StandaloneSpirv-OpVariable-04651)", class)
+	}
+	if class == StorageClassWorkgroup && def.Op != OpConstantNull {
+		return errorAt(i, "its initializer is not OpConstantNull (VUID-StandaloneSpirv-OpVariable-04734)")
+	}
+	if k.c.Values[id] == nil {
+		return errorAt(i, "its initializer %s is not a constant", k.name(id))
+	}
+	if def.Offset > i.Offset {
+		return errorAt(i, "its initializer %s stands behind it", k.name(id))
+	}
+	if k.types[def.Type] != t {
+		return errorAt(i, "its initializer %s has another type", k.name(id))
+	}
+	return nil
+}
+
+// explicitNumbers checks that numbers of 8 and 16 bits are only where their capabilities allow them.
+func (k *checker) explicitNumbers(i *Instruction, t *Type, class StorageClass) error {
+	small := func(width uint32) bool {
+		memo := &k.small8
+		if width == 16 {
+			memo = &k.small16
+		}
+		return k.holds(t, memo, func(t *Type) bool { return (t.Kind == TypeInt || t.Kind == TypeFloat) && t.Width == width })
+	}
+	allowed := func(any ...Capability) bool {
+		for _, c := range any {
+			if k.has(c) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, width := range [...]uint32{8, 16} {
+		if !small(width) {
+			continue
+		}
+		ok := false
+		switch wide := width == 16; class {
+		case StorageClassStorageBuffer:
+			ok = wide && allowed(CapabilityStorageBuffer16BitAccess, CapabilityUniformAndStorageBuffer16BitAccess) ||
+				!wide && allowed(CapabilityStorageBuffer8BitAccess, CapabilityUniformAndStorageBuffer8BitAccess)
+		case StorageClassUniform:
+			inner := t
+			for inner.Kind == TypeArray || inner.Kind == TypeRuntimeArray {
+				inner = inner.Elem
+			}
+			buffer := k.m.decoration(inner.ID, DecorationBufferBlock) != nil
+			ok = wide && (allowed(CapabilityUniformAndStorageBuffer16BitAccess) || buffer && allowed(CapabilityStorageBuffer16BitAccess)) ||
+				!wide && (allowed(CapabilityUniformAndStorageBuffer8BitAccess) || buffer && allowed(CapabilityStorageBuffer8BitAccess))
+		case StorageClassPushConstant:
+			ok = wide && allowed(CapabilityStoragePushConstant16) || !wide && allowed(CapabilityStoragePushConstant8)
+		case StorageClassInput, StorageClassOutput:
+			ok = wide && allowed(CapabilityStorageInputOutput16)
+		case StorageClassWorkgroup:
+			ok = wide && allowed(CapabilityInt16, CapabilityFloat16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR) ||
+				!wide && allowed(CapabilityInt8, CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR)
+		case StorageClassFunction, StorageClassPrivate:
+			ok = wide && allowed(CapabilityInt16, CapabilityFloat16) || !wide && allowed(CapabilityInt8)
+		}
+		if !ok {
+			return errorAt(i, "numbers of %d bits in storage class %v need a capability that is not declared", width, class)
+		}
+	}
+	return nil
+}
