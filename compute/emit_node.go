@@ -92,7 +92,7 @@ func (e *emitter) call(i *Inst, v value) {
 	for k, r := range x.operands {
 		*r = e.register(n.list[k])
 	}
-	results := x.results
+	var results []Register
 	switch {
 	case x.image != nil:
 		i.Code, i.Index = CallImage, int32(len(e.p.Images))

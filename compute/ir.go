@@ -106,8 +106,7 @@ type call struct {
 	subgroup *SubgroupOp
 	print    *Print
 	operands []*Register // one for each of the node's list
-	results  []Register
-	pure     bool
+	pure     bool        // nothing but its results matters
 }
 
 func newGraph(size int) *graph {

@@ -374,7 +374,13 @@ func (g *graph) dropDead() {
 	}
 	for _, b := range g.order {
 		blk := &g.blocks[b]
-		unused := func(v value) bool { return !g.nodes[v].used }
+		unused := func(v value) bool {
+			n := &g.nodes[v]
+			if n.op == opResult && g.nodes[n.args[0]].used {
+				n.used = true // a call writes all of its results
+			}
+			return !n.used
+		}
 		blk.insts = slices.DeleteFunc(blk.insts, unused)
 		blk.phis = slices.DeleteFunc(blk.phis, unused)
 	}

@@ -79,9 +79,15 @@ func (g *graph) varies(b int32, n *node) bool {
 	switch {
 	case n.op >= kernel.AtomicExchange32 && n.op < kernel.NumOps:
 		return true
-	case n.op == kernel.LoadPrivate32, n.op == kernel.LoadPrivate64, n.op == opImage, n.op == opSubgroup, n.op == opResult,
-		n.op == opCopy:
+	case n.op == kernel.LoadPrivate32, n.op == kernel.LoadPrivate64, n.op == opSubgroup, n.op == opCopy:
 		return true
+	case n.op == opImage: // what is read at one place is the same for all lanes
+		for _, a := range n.list {
+			if g.seenVarying(b, a) {
+				return true
+			}
+		}
+		return !g.calls[n.extra].pure
 	case g.effect(n):
 		return false
 	}

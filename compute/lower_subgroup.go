@@ -1,0 +1,102 @@
+package compute
+
+import (
+	"farside/compute/internal/kernel"
+	"farside/spirv"
+)
+
+// lowerSubgroup lowers instructions on the lanes of a subgroup.
+func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
+	operands := i.Operands
+	switch i.Op {
+	case spirv.OpSubgroupBallotKHR, spirv.OpSubgroupFirstInvocationKHR, spirv.OpSubgroupAllKHR, spirv.OpSubgroupAnyKHR,
+		spirv.OpSubgroupAllEqualKHR, spirv.OpSubgroupReadInvocationKHR, spirv.OpGroupNonUniformQuadAllKHR,
+		spirv.OpGroupNonUniformQuadAnyKHR:
+	default:
+		if i.Op < spirv.OpGroupNonUniformElect || i.Op > spirv.OpGroupNonUniformQuadSwap && i.Op != spirv.OpGroupNonUniformRotateKHR {
+			return false
+		}
+		operands = operands[1:] // the scope
+	}
+	x := SubgroupOp{Op: i.Op}
+	boolean := func(operation SubgroupOp, s []value) value {
+		return c.subgroup(&operation, s, 0, []bool{false})[0]
+	}
+	words := []bool{false, false, false, false}
+	switch i.Op {
+	case spirv.OpGroupNonUniformElect:
+		c.set(i, c.one(boolean(x, nil)).scalars)
+	case spirv.OpGroupNonUniformAll, spirv.OpGroupNonUniformAny, spirv.OpSubgroupAllKHR, spirv.OpSubgroupAnyKHR,
+		spirv.OpGroupNonUniformQuadAllKHR, spirv.OpGroupNonUniformQuadAnyKHR:
+		x.Type = c.typeOf(spirv.ID(operands[0]))
+		c.set(i, c.one(boolean(x, c.scalars(operands[0]))).scalars)
+	case spirv.OpGroupNonUniformAllEqual, spirv.OpSubgroupAllEqualKHR:
+		t, _ := shape(c.typeOf(spirv.ID(operands[0])))
+		x.Type = t
+		var all value
+		for _, v := range c.scalars(operands[0]) {
+			r := boolean(x, c.one(v).scalars)
+			if all == 0 {
+				all = r
+			} else {
+				all = c.op2(kernel.AndI32, all, r)
+			}
+		}
+		c.set(i, c.one(all).scalars)
+	case spirv.OpGroupNonUniformBallot, spirv.OpSubgroupBallotKHR:
+		x.Type = c.typeOf(spirv.ID(operands[0]))
+		c.set(i, c.subgroup(&x, c.scalars(operands[0]), 0, words))
+	case spirv.OpGroupNonUniformInverseBallot, spirv.OpGroupNonUniformBallotFindLSB, spirv.OpGroupNonUniformBallotFindMSB:
+		c.set(i, c.one(boolean(x, c.scalars(operands[0]))).scalars)
+	case spirv.OpGroupNonUniformBallotBitExtract:
+		c.set(i, c.subgroup(&x, c.scalars(operands[0]), c.int32Of(operands[1]), []bool{false}))
+	case spirv.OpGroupNonUniformBallotBitCount:
+		x.Operation = spirv.GroupOperation(operands[0])
+		c.set(i, c.one(boolean(x, c.scalars(operands[1]))).scalars)
+	case spirv.OpGroupNonUniformBroadcast, spirv.OpGroupNonUniformShuffle, spirv.OpGroupNonUniformShuffleXor,
+		spirv.OpGroupNonUniformShuffleUp, spirv.OpGroupNonUniformShuffleDown, spirv.OpGroupNonUniformRotateKHR,
+		spirv.OpGroupNonUniformQuadBroadcast, spirv.OpGroupNonUniformQuadSwap, spirv.OpSubgroupReadInvocationKHR:
+		if len(operands) > 2 {
+			x.Cluster = c.constant32(operands[2])
+		}
+		c.eachComponent(i, x, operands[0], c.int32Of(operands[1]))
+	case spirv.OpGroupNonUniformBroadcastFirst, spirv.OpSubgroupFirstInvocationKHR:
+		c.eachComponent(i, x, operands[0], 0)
+	default:
+		x.Operation = spirv.GroupOperation(operands[0])
+		switch x.Operation {
+		case spirv.GroupOperationReduce, spirv.GroupOperationInclusiveScan, spirv.GroupOperationExclusiveScan:
+		case spirv.GroupOperationClusteredReduce:
+			x.Cluster = c.constant32(operands[2])
+		default:
+			c.fail(i, "group operation %v is not supported", x.Operation)
+		}
+		c.eachComponent(i, x, operands[1], 0)
+	}
+	return true
+}
+
+func (c *compiler) constant32(id uint32) uint32 {
+	k, _ := c.known(c.scalar(id))
+	return uint32(k)
+}
+
+// eachComponent does an operation on each scalar of an object.
+func (c *compiler) eachComponent(i *spirv.Instruction, x SubgroupOp, id uint32, arg value) {
+	s := c.scalars(id)
+	out := c.list(len(s))
+	for k, t := range append([]*spirv.Type(nil), c.scalarsOf(c.resultType(i))...) {
+		y := x
+		y.Type = t
+		out[k] = c.subgroup(&y, s[k:k+1], arg, []bool{wide(t)})[0]
+	}
+	c.set(i, out)
+}
+
+func (c *compiler) subgroup(x *SubgroupOp, s []value, arg value, results []bool) []value {
+	b := &builder{call: call{subgroup: x, pure: true}}
+	b.all(&x.Value, s)
+	b.add(&x.Arg, arg)
+	x.Dst = make([]Register, len(results))
+	return c.call(opSubgroup, b, results)
+}
