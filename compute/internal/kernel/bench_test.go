@@ -60,6 +60,7 @@ func BenchmarkMemory(b *testing.B) {
 	}{
 		{"consecutive", func(lane int) uint64 { return uint64(4 * lane) }},
 		{"rows", func(lane int) uint64 { return uint64(lane/16*128 + lane%16*4) }},
+		{"rows of 8", func(lane int) uint64 { return uint64(lane/8*64 + lane%8*4) }},
 		{"equal", func(lane int) uint64 { return uint64(lane / 16 * 64) }},
 		{"strided", func(lane int) uint64 { return uint64(16 * lane) }},
 		{"random", func(lane int) uint64 { return uint64(lane * 7919 % 1024 * 4) }},

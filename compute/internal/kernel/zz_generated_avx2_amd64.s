@@ -10910,155 +10910,182 @@ TEXT ·avx2Load32(SB), NOSPLIT, $0-24
 	MOVQ         64(AX), BX
 	TESTQ        BX, BX
 	JNE          masked596
+	CMPQ         DI, $0x20
+	JNE          other600
+	CMPQ         R9, $0x20
+	JNE          other600
+	VMOVDQU      list_0_4_8_12_16_20_24_28<>+0(SB), Y1
+	VMOVDQU      list_32_36_40_44_48_52_56_60<>+0(SB), Y2
+	VMOVDQU      list_64_68_72_76_80_84_88_92<>+0(SB), Y3
+	VMOVDQU      list_96_100_104_108_112_116_120_124<>+0(SB), Y4
 
 loop598:
-	SUBQ         $0x02, DX
-	JL           done602
+	SUBQ         $0x04, DX
+	JL           end599
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y1
-	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y2
-	VPCMPEQD     (SI), Y2, Y2
-	VPADDD       list_32_36_40_44_48_52_56_60<>+0(SB), Y1, Y1
-	VPCMPEQD     (SI)(DI*1), Y1, Y1
-	VPAND        Y2, Y1, Y1
-	VMOVMSKPS    Y1, AX
+	VPBROADCASTD (SI), Y5
+	VPADDD       Y1, Y5, Y6
+	VPCMPEQD     (SI), Y6, Y6
+	VPADDD       Y2, Y5, Y7
+	VPCMPEQD     32(SI), Y7, Y7
+	VPAND        Y6, Y7, Y6
+	VPADDD       Y3, Y5, Y7
+	VPCMPEQD     64(SI), Y7, Y7
+	VPAND        Y6, Y7, Y6
+	VPADDD       Y4, Y5, Y5
+	VPCMPEQD     96(SI), Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VMOVMSKPS    Y5, AX
 	CMPL         AX, $0x000000ff
-	JNE          other603
+	JNE          end599
+	LEAQ         124(CX), BX
+	CMPQ         BX, R11
+	JHI          end599
+	VMOVDQU      (R10)(CX*1), Y5
+	VMOVDQU      32(R10)(CX*1), Y6
+	VMOVDQU      64(R10)(CX*1), Y7
+	VMOVDQU      96(R10)(CX*1), Y8
+	VMOVDQU      Y5, (R8)
+	VMOVDQU      Y6, 32(R8)
+	VMOVDQU      Y7, 64(R8)
+	VMOVDQU      Y8, 96(R8)
+	ADDQ         $0x00000080, SI
+	ADDQ         $0x00000080, R8
+	JMP          loop598
 
-consecutive599:
+end599:
+	ADDQ $0x04, DX
+
+loop601:
+	SUBQ         $0x02, DX
+	JL           done605
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y3
+	VPADDD       Y1, Y3, Y4
+	VPCMPEQD     (SI), Y4, Y4
+	VPADDD       Y2, Y3, Y3
+	VPCMPEQD     32(SI), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VMOVMSKPS    Y3, AX
+	CMPL         AX, $0x000000ff
+	JNE          other606
+
+consecutive602:
 	LEAQ    60(CX), BX
 	CMPQ    BX, R11
-	JHI     slow601
-	VMOVDQU (R10)(CX*1), Y1
-	VMOVDQU 32(R10)(CX*1), Y2
-	VMOVDQU Y1, (R8)
-	VMOVDQU Y2, (R8)(R9*1)
-	LEAQ    (SI)(DI*2), SI
-	LEAQ    (R8)(R9*2), R8
-	JMP     loop598
+	JHI     done605
+	VMOVDQU (R10)(CX*1), Y3
+	VMOVDQU 32(R10)(CX*1), Y4
+	VMOVDQU Y3, (R8)
+	VMOVDQU Y4, 32(R8)
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R8
+	JMP     loop601
 
-other603:
+other606:
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y1
-	VPCMPEQD     (SI), Y1, Y2
-	VPCMPEQD     (SI)(DI*1), Y1, Y1
-	VPAND        Y2, Y1, Y1
-	VMOVMSKPS    Y1, AX
+	VPBROADCASTD (SI), Y3
+	VPCMPEQD     (SI), Y3, Y4
+	VPCMPEQD     32(SI), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VMOVMSKPS    Y3, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow601
+	JNE          done605
 
-equal600:
+equal603:
 	CMPQ         CX, R11
-	JHI          slow601
-	VPBROADCASTD (R10)(CX*1), Y1
-	VMOVDQU      Y1, (R8)
-	VMOVDQU      Y1, (R8)(R9*1)
-	LEAQ         (SI)(DI*2), SI
-	LEAQ         (R8)(R9*2), R8
+	JHI          done605
+	VPBROADCASTD (R10)(CX*1), Y3
+	VMOVDQU      Y3, (R8)
+	VMOVDQU      Y3, 32(R8)
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x00000040, R8
 	SUBQ         $0x02, DX
-	JL           done602
+	JL           done605
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y1
-	VPCMPEQD     (SI), Y1, Y2
-	VPCMPEQD     (SI)(DI*1), Y1, Y1
-	VPAND        Y2, Y1, Y1
-	VMOVMSKPS    Y1, AX
+	VPBROADCASTD (SI), Y3
+	VPCMPEQD     (SI), Y3, Y4
+	VPCMPEQD     32(SI), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VMOVMSKPS    Y3, AX
 	CMPL         AX, $0x000000ff
-	JNE          again604
-	JMP          equal600
+	JNE          again607
+	JMP          equal603
 
-again604:
+again607:
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y1
-	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y2
-	VPCMPEQD     (SI), Y2, Y2
-	VPADDD       list_32_36_40_44_48_52_56_60<>+0(SB), Y1, Y1
-	VPCMPEQD     (SI)(DI*1), Y1, Y1
-	VPAND        Y2, Y1, Y1
-	VMOVMSKPS    Y1, AX
+	VPBROADCASTD (SI), Y3
+	VPADDD       Y1, Y3, Y4
+	VPCMPEQD     (SI), Y4, Y4
+	VPADDD       Y2, Y3, Y3
+	VPCMPEQD     32(SI), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VMOVMSKPS    Y3, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow601
-	JMP          consecutive599
+	JNE          done605
+	JMP          consecutive602
 
-slow601:
-	VMOVDQU    (SI), Y1
-	VPMINUD    Y0, Y1, Y2
-	VPCMPEQD   Y1, Y2, Y2
-	VPXOR      w80000000<>+0(SB), Y1, Y1
-	VPXOR      Y3, Y3, Y3
-	VPGATHERDD Y2, (R12)(Y1*1), Y3
-	VMOVDQU    Y3, (R8)
-	VMOVDQU    (SI)(DI*1), Y1
-	VPMINUD    Y0, Y1, Y2
-	VPCMPEQD   Y1, Y2, Y2
-	VPXOR      w80000000<>+0(SB), Y1, Y1
-	VPXOR      Y3, Y3, Y3
-	VPGATHERDD Y2, (R12)(Y1*1), Y3
-	VMOVDQU    Y3, (R8)(R9*1)
-	LEAQ       (SI)(DI*2), SI
-	LEAQ       (R8)(R9*2), R8
-	JMP        loop598
-
-done602:
+done605:
 	ADDQ $0x02, DX
 
-loop605:
+other600:
+loop608:
 	SUBQ         $0x01, DX
-	JL           done609
+	JL           done612
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          other610
+	JNE          other613
 
-consecutive606:
+consecutive609:
 	LEAQ    28(CX), BX
 	CMPQ    BX, R11
-	JHI     slow608
+	JHI     slow611
 	VMOVDQU (R10)(CX*1), Y1
 	VMOVDQU Y1, (R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
-	JMP     loop605
+	JMP     loop608
 
-other610:
+other613:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow608
+	JNE          slow611
 
-equal607:
+equal610:
 	CMPQ         CX, R11
-	JHI          slow608
+	JHI          slow611
 	VPBROADCASTD (R10)(CX*1), Y1
 	VMOVDQU      Y1, (R8)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
 	SUBQ         $0x01, DX
-	JL           done609
+	JL           done612
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          again611
-	JMP          equal607
+	JNE          again614
+	JMP          equal610
 
-again611:
+again614:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow608
-	JMP          consecutive606
+	JNE          slow611
+	JMP          consecutive609
 
-slow608:
+slow611:
 	VMOVDQU    (SI), Y1
 	VPMINUD    Y0, Y1, Y2
 	VPCMPEQD   Y1, Y2, Y2
@@ -11068,9 +11095,9 @@ slow608:
 	VMOVDQU    Y3, (R8)
 	ADDQ       DI, SI
 	ADDQ       R9, R8
-	JMP        loop605
+	JMP        loop608
 
-done609:
+done612:
 	ADDQ $0x01, DX
 	JMP  done597
 
@@ -11081,28 +11108,28 @@ masked596:
 	IMULQ AX, BX
 	ADDQ  BX, R13
 	TESTQ DX, DX
-	JZ    done613
+	JZ    done616
 
-loop612:
+loop615:
 	VMOVDQU      (R13), Y1
 	VPTEST       Y1, Y1
-	JZ           done615
+	JZ           done618
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y2
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y2, Y2
 	VPCMPEQD     (SI), Y2, Y2
 	VMOVMSKPS    Y2, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow614
+	JNE          slow617
 	LEAQ         28(CX), BX
 	CMPQ         BX, R11
-	JHI          slow614
+	JHI          slow617
 	VMOVDQU      (R8), Y2
 	VBLENDVPS    Y1, (R10)(CX*1), Y2, Y1
 	VMOVDQU      Y1, (R8)
-	JMP          done615
+	JMP          done618
 
-slow614:
+slow617:
 	VMOVDQU    (SI), Y2
 	VPMINUD    Y0, Y2, Y3
 	VPCMPEQD   Y2, Y3, Y3
@@ -11114,44 +11141,44 @@ slow614:
 	VBLENDVPS  Y1, Y4, Y2, Y1
 	VMOVDQU    Y1, (R8)
 
-done615:
+done618:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R13
 	DECQ DX
-	JNZ  loop612
+	JNZ  loop615
 
-done613:
+done616:
 	JMP done597
 
 nothing595:
 	MOVQ  64(AX), BX
 	TESTQ BX, BX
-	JNE   masked616
+	JNE   masked619
 	VPXOR Y0, Y0, Y0
 	TESTQ DX, DX
-	JZ    done619
+	JZ    done622
 
-loop618:
+loop621:
 	VMOVDQU Y0, (R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
 	DECQ    DX
-	JNZ     loop618
+	JNZ     loop621
 
-done619:
-	JMP done617
+done622:
+	JMP done620
 
-masked616:
+masked619:
 	MOVQ  64(AX), R10
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R10
 	TESTQ DX, DX
-	JZ    done621
+	JZ    done624
 
-loop620:
+loop623:
 	VMOVDQU (R10), Y0
 	VPANDN  (R8), Y0, Y0
 	VMOVDQU Y0, (R8)
@@ -11159,10 +11186,10 @@ loop620:
 	ADDQ    R9, R8
 	ADDQ    AX, R10
 	DECQ    DX
-	JNZ     loop620
+	JNZ     loop623
 
-done621:
-done617:
+done624:
+done620:
 done597:
 	VZEROUPPER
 	RET
@@ -11187,6 +11214,26 @@ DATA list_32_36_40_44_48_52_56_60<>+24(SB)/4, $0x00000038
 DATA list_32_36_40_44_48_52_56_60<>+28(SB)/4, $0x0000003c
 GLOBL list_32_36_40_44_48_52_56_60<>(SB), RODATA|NOPTR, $32
 
+DATA list_64_68_72_76_80_84_88_92<>+0(SB)/4, $0x00000040
+DATA list_64_68_72_76_80_84_88_92<>+4(SB)/4, $0x00000044
+DATA list_64_68_72_76_80_84_88_92<>+8(SB)/4, $0x00000048
+DATA list_64_68_72_76_80_84_88_92<>+12(SB)/4, $0x0000004c
+DATA list_64_68_72_76_80_84_88_92<>+16(SB)/4, $0x00000050
+DATA list_64_68_72_76_80_84_88_92<>+20(SB)/4, $0x00000054
+DATA list_64_68_72_76_80_84_88_92<>+24(SB)/4, $0x00000058
+DATA list_64_68_72_76_80_84_88_92<>+28(SB)/4, $0x0000005c
+GLOBL list_64_68_72_76_80_84_88_92<>(SB), RODATA|NOPTR, $32
+
+DATA list_96_100_104_108_112_116_120_124<>+0(SB)/4, $0x00000060
+DATA list_96_100_104_108_112_116_120_124<>+4(SB)/4, $0x00000064
+DATA list_96_100_104_108_112_116_120_124<>+8(SB)/4, $0x00000068
+DATA list_96_100_104_108_112_116_120_124<>+12(SB)/4, $0x0000006c
+DATA list_96_100_104_108_112_116_120_124<>+16(SB)/4, $0x00000070
+DATA list_96_100_104_108_112_116_120_124<>+20(SB)/4, $0x00000074
+DATA list_96_100_104_108_112_116_120_124<>+24(SB)/4, $0x00000078
+DATA list_96_100_104_108_112_116_120_124<>+28(SB)/4, $0x0000007c
+GLOBL list_96_100_104_108_112_116_120_124<>(SB), RODATA|NOPTR, $32
+
 // func avx2Load64(a *byte, first int, n int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·avx2Load64(SB), NOSPLIT, $0-24
@@ -11208,9 +11255,9 @@ TEXT ·avx2Load64(SB), NOSPLIT, $0-24
 	MOVQ         8(BX), R11
 	MOVQ         88(AX), BX
 	SUBQ         $0x08, R11
-	JCS          nothing622
+	JCS          nothing625
 	SUBQ         BX, R11
-	JCS          nothing622
+	JCS          nothing625
 	ADDQ         BX, R10
 	MOVL         $0xffffffff, BX
 	CMPQ         R11, BX
@@ -11221,68 +11268,68 @@ TEXT ·avx2Load64(SB), NOSPLIT, $0-24
 	ADDQ         R10, R12
 	MOVQ         64(AX), BX
 	TESTQ        BX, BX
-	JNE          masked623
+	JNE          masked626
 
-loop625:
+loop628:
 	SUBQ         $0x01, DX
-	JL           done629
+	JL           done632
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          other630
+	JNE          other633
 
-consecutive626:
+consecutive629:
 	LEAQ    56(CX), BX
 	CMPQ    BX, R11
-	JHI     slow628
+	JHI     slow631
 	VMOVDQU (R10)(CX*1), Y1
 	VMOVDQU 32(R10)(CX*1), Y3
 	VMOVDQU Y1, (R8)
 	VMOVDQU Y3, 32(R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
-	JMP     loop625
+	JMP     loop628
 
-other630:
+other633:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow628
+	JNE          slow631
 
-equal627:
+equal630:
 	CMPQ         CX, R11
-	JHI          slow628
+	JHI          slow631
 	VPBROADCASTQ (R10)(CX*1), Y1
 	VMOVDQU      Y1, (R8)
 	VMOVDQU      Y1, 32(R8)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
 	SUBQ         $0x01, DX
-	JL           done629
+	JL           done632
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          again631
-	JMP          equal627
+	JNE          again634
+	JMP          equal630
 
-again631:
+again634:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow628
-	JMP          consecutive626
+	JNE          slow631
+	JMP          consecutive629
 
-slow628:
+slow631:
 	VMOVDQU    (SI), X2
 	VPMINUD    Y0, Y2, Y1
 	VPCMPEQD   Y2, Y1, Y1
@@ -11301,25 +11348,25 @@ slow628:
 	VMOVDQU    Y4, 32(R8)
 	ADDQ       DI, SI
 	ADDQ       R9, R8
-	JMP        loop625
+	JMP        loop628
 
-done629:
+done632:
 	ADDQ $0x01, DX
-	JMP  done624
+	JMP  done627
 
-masked623:
+masked626:
 	MOVQ  64(AX), R13
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R13
 	TESTQ DX, DX
-	JZ    done633
+	JZ    done636
 
-loop632:
+loop635:
 	VMOVDQU      (R13), Y1
 	VPTEST       Y1, Y1
-	JZ           done635
+	JZ           done638
 	VPMOVSXDQ    (R13), Y1
 	VPMOVSXDQ    16(R13), Y3
 	MOVL         (SI), CX
@@ -11328,19 +11375,19 @@ loop632:
 	VPCMPEQD     (SI), Y4, Y4
 	VMOVMSKPS    Y4, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow634
+	JNE          slow637
 	LEAQ         56(CX), BX
 	CMPQ         BX, R11
-	JHI          slow634
+	JHI          slow637
 	VMOVDQU      (R8), Y4
 	VBLENDVPS    Y1, (R10)(CX*1), Y4, Y1
 	VMOVDQU      Y1, (R8)
 	VMOVDQU      32(R8), Y1
 	VBLENDVPS    Y3, 32(R10)(CX*1), Y1, Y1
 	VMOVDQU      Y1, 32(R8)
-	JMP          done635
+	JMP          done638
 
-slow634:
+slow637:
 	VMOVDQU    (SI), X2
 	VPMINUD    Y0, Y2, Y4
 	VPCMPEQD   Y2, Y4, Y4
@@ -11364,45 +11411,45 @@ slow634:
 	VBLENDVPS  Y3, Y5, Y1, Y1
 	VMOVDQU    Y1, 32(R8)
 
-done635:
+done638:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R13
 	DECQ DX
-	JNZ  loop632
+	JNZ  loop635
 
-done633:
-	JMP done624
+done636:
+	JMP done627
 
-nothing622:
+nothing625:
 	MOVQ  64(AX), BX
 	TESTQ BX, BX
-	JNE   masked636
+	JNE   masked639
 	VPXOR Y0, Y0, Y0
 	TESTQ DX, DX
-	JZ    done639
+	JZ    done642
 
-loop638:
+loop641:
 	VMOVDQU Y0, (R8)
 	VMOVDQU Y0, 32(R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
 	DECQ    DX
-	JNZ     loop638
+	JNZ     loop641
 
-done639:
-	JMP done637
+done642:
+	JMP done640
 
-masked636:
+masked639:
 	MOVQ  64(AX), R10
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R10
 	TESTQ DX, DX
-	JZ    done641
+	JZ    done644
 
-loop640:
+loop643:
 	VMOVDQU   (R10), Y0
 	VPMOVSXDQ (R10), Y0
 	VPANDN    (R8), Y0, Y0
@@ -11415,11 +11462,11 @@ loop640:
 	ADDQ      R9, R8
 	ADDQ      AX, R10
 	DECQ      DX
-	JNZ       loop640
+	JNZ       loop643
 
-done641:
-done637:
-done624:
+done644:
+done640:
+done627:
 	VZEROUPPER
 	RET
 
@@ -11454,30 +11501,30 @@ TEXT ·avx2Store8(SB), NOSPLIT, $0-24
 	MOVQ    8(BX), R11
 	MOVQ    88(AX), BX
 	SUBQ    $0x01, R11
-	JCS     nothing642
+	JCS     nothing645
 	SUBQ    BX, R11
-	JCS     nothing642
+	JCS     nothing645
 	ADDQ    BX, R10
 	MOVL    $0xffffffff, BX
 	CMPQ    R11, BX
 	CMOVQHI BX, R11
 	MOVQ    64(AX), BX
 	TESTQ   BX, BX
-	JNE     masked643
+	JNE     masked646
 
-loop645:
+loop648:
 	SUBQ         $0x01, DX
-	JL           done649
+	JL           done652
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow648
+	JNE          slow651
 	LEAQ         7(CX), BX
 	CMPQ         BX, R11
-	JHI          slow648
+	JHI          slow651
 	VMOVDQU      (R8), Y0
 	VPSHUFB      low8<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
@@ -11485,170 +11532,170 @@ loop645:
 	VMOVQ        X0, (R10)(CX*1)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	JMP          loop645
+	JMP          loop648
 
-slow648:
+slow651:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane650
+	JHI  lane653
 	MOVQ (R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane650:
+lane653:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane651
+	JHI  lane654
 	MOVQ 4(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane651:
+lane654:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane652
+	JHI  lane655
 	MOVQ 8(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane652:
+lane655:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane653
+	JHI  lane656
 	MOVQ 12(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane653:
+lane656:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane654
+	JHI  lane657
 	MOVQ 16(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane654:
+lane657:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane655
+	JHI  lane658
 	MOVQ 20(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane655:
+lane658:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane656
+	JHI  lane659
 	MOVQ 24(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane656:
+lane659:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane657
+	JHI  lane660
 	MOVQ 28(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane657:
+lane660:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop645
+	JMP  loop648
 
-done649:
+done652:
 	ADDQ $0x01, DX
-	JMP  done644
+	JMP  done647
 
-masked643:
+masked646:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done659
+	JZ    done662
 
-loop658:
+loop661:
 	VMOVDQU (R12), Y0
 	VPTEST  Y0, Y0
-	JZ      done661
+	JZ      done664
 	CMPL    (R12), $0x00
-	JE      lane662
+	JE      lane665
 	MOVL    (SI), CX
 	CMPQ    CX, R11
-	JHI     lane662
+	JHI     lane665
 	MOVQ    (R8), BX
 	MOVB    BL, (R10)(CX*1)
 
-lane662:
+lane665:
 	CMPL 4(R12), $0x00
-	JE   lane663
+	JE   lane666
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane663
+	JHI  lane666
 	MOVQ 4(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane663:
+lane666:
 	CMPL 8(R12), $0x00
-	JE   lane664
+	JE   lane667
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane664
+	JHI  lane667
 	MOVQ 8(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane664:
+lane667:
 	CMPL 12(R12), $0x00
-	JE   lane665
+	JE   lane668
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane665
+	JHI  lane668
 	MOVQ 12(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane665:
+lane668:
 	CMPL 16(R12), $0x00
-	JE   lane666
+	JE   lane669
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane666
+	JHI  lane669
 	MOVQ 16(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane666:
+lane669:
 	CMPL 20(R12), $0x00
-	JE   lane667
+	JE   lane670
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane667
+	JHI  lane670
 	MOVQ 20(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane667:
+lane670:
 	CMPL 24(R12), $0x00
-	JE   lane668
+	JE   lane671
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane668
+	JHI  lane671
 	MOVQ 24(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane668:
+lane671:
 	CMPL 28(R12), $0x00
-	JE   lane669
+	JE   lane672
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane669
+	JHI  lane672
 	MOVQ 28(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane669:
-done661:
+lane672:
+done664:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop658
+	JNZ  loop661
 
-done659:
-	JMP done644
+done662:
+	JMP done647
 
-nothing642:
-done644:
+nothing645:
+done647:
 	VZEROUPPER
 	RET
 
@@ -11707,30 +11754,30 @@ TEXT ·avx2Store16(SB), NOSPLIT, $0-24
 	MOVQ    8(BX), R11
 	MOVQ    88(AX), BX
 	SUBQ    $0x02, R11
-	JCS     nothing670
+	JCS     nothing673
 	SUBQ    BX, R11
-	JCS     nothing670
+	JCS     nothing673
 	ADDQ    BX, R10
 	MOVL    $0xffffffff, BX
 	CMPQ    R11, BX
 	CMOVQHI BX, R11
 	MOVQ    64(AX), BX
 	TESTQ   BX, BX
-	JNE     masked671
+	JNE     masked674
 
-loop673:
+loop676:
 	SUBQ         $0x01, DX
-	JL           done677
+	JL           done680
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow676
+	JNE          slow679
 	LEAQ         14(CX), BX
 	CMPQ         BX, R11
-	JHI          slow676
+	JHI          slow679
 	VMOVDQU      (R8), Y0
 	VPSHUFB      low16<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
@@ -11738,170 +11785,170 @@ loop673:
 	VMOVDQU      X0, (R10)(CX*1)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	JMP          loop673
+	JMP          loop676
 
-slow676:
+slow679:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane678
+	JHI  lane681
 	MOVQ (R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane678:
+lane681:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane679
+	JHI  lane682
 	MOVQ 4(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane679:
+lane682:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane680
+	JHI  lane683
 	MOVQ 8(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane680:
+lane683:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane681
+	JHI  lane684
 	MOVQ 12(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane681:
+lane684:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane682
+	JHI  lane685
 	MOVQ 16(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane682:
+lane685:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane683
+	JHI  lane686
 	MOVQ 20(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane683:
+lane686:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane684
+	JHI  lane687
 	MOVQ 24(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane684:
+lane687:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane685
+	JHI  lane688
 	MOVQ 28(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane685:
+lane688:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop673
+	JMP  loop676
 
-done677:
+done680:
 	ADDQ $0x01, DX
-	JMP  done672
+	JMP  done675
 
-masked671:
+masked674:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done687
+	JZ    done690
 
-loop686:
+loop689:
 	VMOVDQU (R12), Y0
 	VPTEST  Y0, Y0
-	JZ      done689
+	JZ      done692
 	CMPL    (R12), $0x00
-	JE      lane690
+	JE      lane693
 	MOVL    (SI), CX
 	CMPQ    CX, R11
-	JHI     lane690
+	JHI     lane693
 	MOVQ    (R8), BX
 	MOVW    BX, (R10)(CX*1)
 
-lane690:
+lane693:
 	CMPL 4(R12), $0x00
-	JE   lane691
+	JE   lane694
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane691
+	JHI  lane694
 	MOVQ 4(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane691:
+lane694:
 	CMPL 8(R12), $0x00
-	JE   lane692
+	JE   lane695
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane692
+	JHI  lane695
 	MOVQ 8(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane692:
+lane695:
 	CMPL 12(R12), $0x00
-	JE   lane693
+	JE   lane696
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane693
+	JHI  lane696
 	MOVQ 12(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane693:
+lane696:
 	CMPL 16(R12), $0x00
-	JE   lane694
+	JE   lane697
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane694
+	JHI  lane697
 	MOVQ 16(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane694:
+lane697:
 	CMPL 20(R12), $0x00
-	JE   lane695
+	JE   lane698
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane695
+	JHI  lane698
 	MOVQ 20(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane695:
+lane698:
 	CMPL 24(R12), $0x00
-	JE   lane696
+	JE   lane699
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane696
+	JHI  lane699
 	MOVQ 24(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane696:
+lane699:
 	CMPL 28(R12), $0x00
-	JE   lane697
+	JE   lane700
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane697
+	JHI  lane700
 	MOVQ 28(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane697:
-done689:
+lane700:
+done692:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop686
+	JNZ  loop689
 
-done687:
-	JMP done672
+done690:
+	JMP done675
 
-nothing670:
-done672:
+nothing673:
+done675:
 	VZEROUPPER
 	RET
 
@@ -11960,357 +12007,286 @@ TEXT ·avx2Store32(SB), NOSPLIT, $0-24
 	MOVQ    8(BX), R11
 	MOVQ    88(AX), BX
 	SUBQ    $0x04, R11
-	JCS     nothing698
+	JCS     nothing701
 	SUBQ    BX, R11
-	JCS     nothing698
+	JCS     nothing701
 	ADDQ    BX, R10
 	MOVL    $0xffffffff, BX
 	CMPQ    R11, BX
 	CMOVQHI BX, R11
 	MOVQ    64(AX), BX
 	TESTQ   BX, BX
-	JNE     masked699
+	JNE     masked702
+	CMPQ    DI, $0x20
+	JNE     other706
+	CMPQ    R9, $0x20
+	JNE     other706
+	VMOVDQU list_0_4_8_12_16_20_24_28<>+0(SB), Y0
+	VMOVDQU list_32_36_40_44_48_52_56_60<>+0(SB), Y1
+	VMOVDQU list_64_68_72_76_80_84_88_92<>+0(SB), Y2
+	VMOVDQU list_96_100_104_108_112_116_120_124<>+0(SB), Y3
 
-loop701:
-	SUBQ         $0x02, DX
-	JL           done705
+loop704:
+	SUBQ         $0x04, DX
+	JL           end705
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y0, Y1
-	VPCMPEQD     (SI), Y1, Y1
-	VPADDD       list_32_36_40_44_48_52_56_60<>+0(SB), Y0, Y0
-	VPCMPEQD     (SI)(DI*1), Y0, Y0
-	VPAND        Y1, Y0, Y0
-	VMOVMSKPS    Y0, AX
+	VPBROADCASTD (SI), Y4
+	VPADDD       Y0, Y4, Y5
+	VPCMPEQD     (SI), Y5, Y5
+	VPADDD       Y1, Y4, Y6
+	VPCMPEQD     32(SI), Y6, Y6
+	VPAND        Y5, Y6, Y5
+	VPADDD       Y2, Y4, Y6
+	VPCMPEQD     64(SI), Y6, Y6
+	VPAND        Y5, Y6, Y5
+	VPADDD       Y3, Y4, Y4
+	VPCMPEQD     96(SI), Y4, Y4
+	VPAND        Y5, Y4, Y4
+	VMOVMSKPS    Y4, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow704
+	JNE          end705
+	LEAQ         124(CX), BX
+	CMPQ         BX, R11
+	JHI          end705
+	VMOVDQU      (R8), Y4
+	VMOVDQU      32(R8), Y5
+	VMOVDQU      64(R8), Y6
+	VMOVDQU      96(R8), Y7
+	VMOVDQU      Y4, (R10)(CX*1)
+	VMOVDQU      Y5, 32(R10)(CX*1)
+	VMOVDQU      Y6, 64(R10)(CX*1)
+	VMOVDQU      Y7, 96(R10)(CX*1)
+	ADDQ         $0x00000080, SI
+	ADDQ         $0x00000080, R8
+	JMP          loop704
+
+end705:
+	ADDQ $0x04, DX
+
+loop707:
+	SUBQ         $0x02, DX
+	JL           done711
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y2
+	VPADDD       Y0, Y2, Y3
+	VPCMPEQD     (SI), Y3, Y3
+	VPADDD       Y1, Y2, Y2
+	VPCMPEQD     32(SI), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VMOVMSKPS    Y2, AX
+	CMPL         AX, $0x000000ff
+	JNE          done711
 	LEAQ         60(CX), BX
 	CMPQ         BX, R11
-	JHI          slow704
-	VMOVDQU      (R8), Y0
-	VMOVDQU      (R8)(R9*1), Y1
-	VMOVDQU      Y0, (R10)(CX*1)
-	VMOVDQU      Y1, 32(R10)(CX*1)
-	LEAQ         (SI)(DI*2), SI
-	LEAQ         (R8)(R9*2), R8
-	JMP          loop701
+	JHI          done711
+	VMOVDQU      (R8), Y2
+	VMOVDQU      32(R8), Y3
+	VMOVDQU      Y2, (R10)(CX*1)
+	VMOVDQU      Y3, 32(R10)(CX*1)
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x00000040, R8
+	JMP          loop707
 
-slow704:
-	MOVL (SI), CX
-	CMPQ CX, R11
-	JHI  lane706
-	MOVQ (R8), BX
-	MOVL BX, (R10)(CX*1)
-
-lane706:
-	MOVL 4(SI), CX
-	CMPQ CX, R11
-	JHI  lane707
-	MOVQ 4(R8), BX
-	MOVL BX, (R10)(CX*1)
-
-lane707:
-	MOVL 8(SI), CX
-	CMPQ CX, R11
-	JHI  lane708
-	MOVQ 8(R8), BX
-	MOVL BX, (R10)(CX*1)
-
-lane708:
-	MOVL 12(SI), CX
-	CMPQ CX, R11
-	JHI  lane709
-	MOVQ 12(R8), BX
-	MOVL BX, (R10)(CX*1)
-
-lane709:
-	MOVL 16(SI), CX
-	CMPQ CX, R11
-	JHI  lane710
-	MOVQ 16(R8), BX
-	MOVL BX, (R10)(CX*1)
-
-lane710:
-	MOVL 20(SI), CX
-	CMPQ CX, R11
-	JHI  lane711
-	MOVQ 20(R8), BX
-	MOVL BX, (R10)(CX*1)
-
-lane711:
-	MOVL 24(SI), CX
-	CMPQ CX, R11
-	JHI  lane712
-	MOVQ 24(R8), BX
-	MOVL BX, (R10)(CX*1)
-
-lane712:
-	MOVL 28(SI), CX
-	CMPQ CX, R11
-	JHI  lane713
-	MOVQ 28(R8), BX
-	MOVL BX, (R10)(CX*1)
-
-lane713:
-	MOVL (SI)(DI*1), CX
-	CMPQ CX, R11
-	JHI  lane714
-	MOVQ (R8)(R9*1), BX
-	MOVL BX, (R10)(CX*1)
-
-lane714:
-	MOVL 4(SI)(DI*1), CX
-	CMPQ CX, R11
-	JHI  lane715
-	MOVQ 4(R8)(R9*1), BX
-	MOVL BX, (R10)(CX*1)
-
-lane715:
-	MOVL 8(SI)(DI*1), CX
-	CMPQ CX, R11
-	JHI  lane716
-	MOVQ 8(R8)(R9*1), BX
-	MOVL BX, (R10)(CX*1)
-
-lane716:
-	MOVL 12(SI)(DI*1), CX
-	CMPQ CX, R11
-	JHI  lane717
-	MOVQ 12(R8)(R9*1), BX
-	MOVL BX, (R10)(CX*1)
-
-lane717:
-	MOVL 16(SI)(DI*1), CX
-	CMPQ CX, R11
-	JHI  lane718
-	MOVQ 16(R8)(R9*1), BX
-	MOVL BX, (R10)(CX*1)
-
-lane718:
-	MOVL 20(SI)(DI*1), CX
-	CMPQ CX, R11
-	JHI  lane719
-	MOVQ 20(R8)(R9*1), BX
-	MOVL BX, (R10)(CX*1)
-
-lane719:
-	MOVL 24(SI)(DI*1), CX
-	CMPQ CX, R11
-	JHI  lane720
-	MOVQ 24(R8)(R9*1), BX
-	MOVL BX, (R10)(CX*1)
-
-lane720:
-	MOVL 28(SI)(DI*1), CX
-	CMPQ CX, R11
-	JHI  lane721
-	MOVQ 28(R8)(R9*1), BX
-	MOVL BX, (R10)(CX*1)
-
-lane721:
-	LEAQ (SI)(DI*2), SI
-	LEAQ (R8)(R9*2), R8
-	JMP  loop701
-
-done705:
+done711:
 	ADDQ $0x02, DX
 
-loop722:
+other706:
+loop712:
 	SUBQ         $0x01, DX
-	JL           done726
+	JL           done716
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow725
+	JNE          slow715
 	LEAQ         28(CX), BX
 	CMPQ         BX, R11
-	JHI          slow725
+	JHI          slow715
 	VMOVDQU      (R8), Y0
 	VMOVDQU      Y0, (R10)(CX*1)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	JMP          loop722
+	JMP          loop712
 
-slow725:
+slow715:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane727
+	JHI  lane717
 	MOVQ (R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane727:
+lane717:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane728
+	JHI  lane718
 	MOVQ 4(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane728:
+lane718:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane729
+	JHI  lane719
 	MOVQ 8(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane729:
+lane719:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane730
+	JHI  lane720
 	MOVQ 12(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane730:
+lane720:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane731
+	JHI  lane721
 	MOVQ 16(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane731:
+lane721:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane732
+	JHI  lane722
 	MOVQ 20(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane732:
+lane722:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane733
+	JHI  lane723
 	MOVQ 24(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane733:
+lane723:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane734
+	JHI  lane724
 	MOVQ 28(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane734:
+lane724:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop722
+	JMP  loop712
 
-done726:
+done716:
 	ADDQ $0x01, DX
-	JMP  done700
+	JMP  done703
 
-masked699:
+masked702:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done736
+	JZ    done726
 
-loop735:
+loop725:
 	VMOVDQU      (R12), Y0
 	VPTEST       Y0, Y0
-	JZ           done738
+	JZ           done728
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow737
+	JNE          slow727
 	LEAQ         28(CX), BX
 	CMPQ         BX, R11
-	JHI          slow737
+	JHI          slow727
 	VMOVDQU      (R8), Y1
 	VPMASKMOVD   Y1, Y0, (R10)(CX*1)
-	JMP          done738
+	JMP          done728
 
-slow737:
+slow727:
 	CMPL (R12), $0x00
-	JE   lane739
+	JE   lane729
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane739
+	JHI  lane729
 	MOVQ (R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane739:
+lane729:
 	CMPL 4(R12), $0x00
-	JE   lane740
+	JE   lane730
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane740
+	JHI  lane730
 	MOVQ 4(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane740:
+lane730:
 	CMPL 8(R12), $0x00
-	JE   lane741
+	JE   lane731
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane741
+	JHI  lane731
 	MOVQ 8(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane741:
+lane731:
 	CMPL 12(R12), $0x00
-	JE   lane742
+	JE   lane732
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane742
+	JHI  lane732
 	MOVQ 12(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane742:
+lane732:
 	CMPL 16(R12), $0x00
-	JE   lane743
+	JE   lane733
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane743
+	JHI  lane733
 	MOVQ 16(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane743:
+lane733:
 	CMPL 20(R12), $0x00
-	JE   lane744
+	JE   lane734
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane744
+	JHI  lane734
 	MOVQ 20(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane744:
+lane734:
 	CMPL 24(R12), $0x00
-	JE   lane745
+	JE   lane735
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane745
+	JHI  lane735
 	MOVQ 24(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane745:
+lane735:
 	CMPL 28(R12), $0x00
-	JE   lane746
+	JE   lane736
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane746
+	JHI  lane736
 	MOVQ 28(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane746:
-done738:
+lane736:
+done728:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop735
+	JNZ  loop725
 
-done736:
-	JMP done700
+done726:
+	JMP done703
 
-nothing698:
-done700:
+nothing701:
+done703:
 	VZEROUPPER
 	RET
 
@@ -12335,116 +12311,116 @@ TEXT ·avx2Store64(SB), NOSPLIT, $0-24
 	MOVQ    8(BX), R11
 	MOVQ    88(AX), BX
 	SUBQ    $0x08, R11
-	JCS     nothing747
+	JCS     nothing737
 	SUBQ    BX, R11
-	JCS     nothing747
+	JCS     nothing737
 	ADDQ    BX, R10
 	MOVL    $0xffffffff, BX
 	CMPQ    R11, BX
 	CMOVQHI BX, R11
 	MOVQ    64(AX), BX
 	TESTQ   BX, BX
-	JNE     masked748
+	JNE     masked738
 
-loop750:
+loop740:
 	SUBQ         $0x01, DX
-	JL           done754
+	JL           done744
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y0
 	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y0, Y0
 	VPCMPEQD     (SI), Y0, Y0
 	VMOVMSKPS    Y0, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow753
+	JNE          slow743
 	LEAQ         56(CX), BX
 	CMPQ         BX, R11
-	JHI          slow753
+	JHI          slow743
 	VMOVDQU      (R8), Y0
 	VMOVDQU      32(R8), Y1
 	VMOVDQU      Y0, (R10)(CX*1)
 	VMOVDQU      Y1, 32(R10)(CX*1)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	JMP          loop750
+	JMP          loop740
 
-slow753:
+slow743:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane755
+	JHI  lane745
 	MOVQ (R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane755:
+lane745:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane756
+	JHI  lane746
 	MOVQ 8(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane756:
+lane746:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane757
+	JHI  lane747
 	MOVQ 16(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane757:
+lane747:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane758
+	JHI  lane748
 	MOVQ 24(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane758:
+lane748:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane759
+	JHI  lane749
 	MOVQ 32(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane759:
+lane749:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane760
+	JHI  lane750
 	MOVQ 40(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane760:
+lane750:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane761
+	JHI  lane751
 	MOVQ 48(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane761:
+lane751:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane762
+	JHI  lane752
 	MOVQ 56(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane762:
+lane752:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop750
+	JMP  loop740
 
-done754:
+done744:
 	ADDQ $0x01, DX
-	JMP  done749
+	JMP  done739
 
-masked748:
+masked738:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done764
+	JZ    done754
 
-loop763:
+loop753:
 	VMOVDQU      (R12), Y0
 	VPTEST       Y0, Y0
-	JZ           done766
+	JZ           done756
 	VPMOVSXDQ    (R12), Y0
 	VPMOVSXDQ    16(R12), Y1
 	MOVL         (SI), CX
@@ -12453,101 +12429,101 @@ loop763:
 	VPCMPEQD     (SI), Y2, Y2
 	VMOVMSKPS    Y2, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow765
+	JNE          slow755
 	LEAQ         56(CX), BX
 	CMPQ         BX, R11
-	JHI          slow765
+	JHI          slow755
 	VMOVDQU      (R8), Y2
 	VPMASKMOVQ   Y2, Y0, (R10)(CX*1)
 	VMOVDQU      32(R8), Y0
 	VPMASKMOVQ   Y0, Y1, 32(R10)(CX*1)
-	JMP          done766
+	JMP          done756
 
-slow765:
+slow755:
 	CMPL (R12), $0x00
-	JE   lane767
+	JE   lane757
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane767
+	JHI  lane757
 	MOVQ (R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane767:
+lane757:
 	CMPL 4(R12), $0x00
-	JE   lane768
+	JE   lane758
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane768
+	JHI  lane758
 	MOVQ 8(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane768:
+lane758:
 	CMPL 8(R12), $0x00
-	JE   lane769
+	JE   lane759
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane769
+	JHI  lane759
 	MOVQ 16(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane769:
+lane759:
 	CMPL 12(R12), $0x00
-	JE   lane770
+	JE   lane760
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane770
+	JHI  lane760
 	MOVQ 24(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane770:
+lane760:
 	CMPL 16(R12), $0x00
-	JE   lane771
+	JE   lane761
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane771
+	JHI  lane761
 	MOVQ 32(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane771:
+lane761:
 	CMPL 20(R12), $0x00
-	JE   lane772
+	JE   lane762
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane772
+	JHI  lane762
 	MOVQ 40(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane772:
+lane762:
 	CMPL 24(R12), $0x00
-	JE   lane773
+	JE   lane763
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane773
+	JHI  lane763
 	MOVQ 48(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane773:
+lane763:
 	CMPL 28(R12), $0x00
-	JE   lane774
+	JE   lane764
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane774
+	JHI  lane764
 	MOVQ 56(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane774:
-done766:
+lane764:
+done756:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop763
+	JNZ  loop753
 
-done764:
-	JMP done749
+done754:
+	JMP done739
 
-nothing747:
-done749:
+nothing737:
+done739:
 	VZEROUPPER
 	RET
 
@@ -12576,9 +12552,9 @@ TEXT ·avx2Split(SB), NOSPLIT, $0-80
 	IMULQ R11, AX
 	ADDQ  AX, R10
 	TESTQ CX, CX
-	JZ    done776
+	JZ    done766
 
-loop775:
+loop765:
 	VMOVDQU (R8), Y0
 	VMOVDQU (R10), Y1
 	VPAND   Y0, Y1, Y2
@@ -12592,9 +12568,9 @@ loop775:
 	ADDQ    R9, R8
 	ADDQ    R11, R10
 	DECQ    CX
-	JNZ     loop775
+	JNZ     loop765
 
-done776:
+done766:
 	VZEROUPPER
 	RET
 
@@ -12613,18 +12589,18 @@ TEXT ·avx2OrInto(SB), NOSPLIT, $0-48
 	IMULQ DI, AX
 	ADDQ  AX, SI
 	TESTQ CX, CX
-	JZ    done778
+	JZ    done768
 
-loop777:
+loop767:
 	VMOVDQU (SI), Y0
 	VPOR    (DX), Y0, Y0
 	VMOVDQU Y0, (DX)
 	ADDQ    BX, DX
 	ADDQ    DI, SI
 	DECQ    CX
-	JNZ     loop777
+	JNZ     loop767
 
-done778:
+done768:
 	VZEROUPPER
 	RET
 
@@ -12642,16 +12618,16 @@ TEXT ·avx2Take(SB), NOSPLIT, $0-57
 	XORL  R9, R9
 	XORL  R10, R10
 	TESTQ SI, SI
-	JZ    done780
+	JZ    done770
 
-loop779:
+loop769:
 	VMOVDQU   (DX), Y1
 	VMOVDQU   Y1, (AX)
 	VMOVDQU   Y0, (DX)
 	VMOVMSKPS Y1, R11
 	INCQ      DI
 	TESTL     R11, R11
-	JZ        next781
+	JZ        next771
 	POPCNTL   R11, R11
 	LEAQ      -1(DI), R12
 	TESTQ     R9, R9
@@ -12659,13 +12635,13 @@ loop779:
 	MOVQ      DI, R9
 	ADDQ      R11, R10
 
-next781:
+next771:
 	ADDQ CX, AX
 	ADDQ BX, DX
 	DECQ SI
-	JNZ  loop779
+	JNZ  loop769
 
-done780:
+done770:
 	MOVQ    R9, R12
 	SUBQ    R8, R12
 	SHLQ    $0x03, R12
@@ -12691,14 +12667,14 @@ TEXT ·avx2Active(SB), NOSPLIT, $0-41
 	XORL  DI, DI
 	XORL  R8, R8
 	TESTQ DX, DX
-	JZ    done783
+	JZ    done773
 
-loop782:
+loop772:
 	VMOVDQU   (AX), Y0
 	VMOVMSKPS Y0, R9
 	INCQ      BX
 	TESTL     R9, R9
-	JZ        next784
+	JZ        next774
 	POPCNTL   R9, R9
 	LEAQ      -1(BX), R10
 	TESTQ     DI, DI
@@ -12706,12 +12682,12 @@ loop782:
 	MOVQ      BX, DI
 	ADDQ      R9, R8
 
-next784:
+next774:
 	ADDQ CX, AX
 	DECQ DX
-	JNZ  loop782
+	JNZ  loop772
 
-done783:
+done773:
 	MOVQ    DI, R10
 	SUBQ    SI, R10
 	SHLQ    $0x03, R10
@@ -12747,9 +12723,9 @@ TEXT ·avx2Narrow(SB), NOSPLIT, $0-82
 	XORL         R11, R11
 	XORL         R12, R12
 	TESTQ        R8, R8
-	JZ           done786
+	JZ           done776
 
-loop785:
+loop775:
 	VMOVDQU   (AX), Y2
 	VPXOR     (SI), Y0, Y3
 	VPANDN    Y2, Y3, Y4
@@ -12761,7 +12737,7 @@ loop785:
 	VMOVMSKPS Y2, R13
 	INCQ      R9
 	TESTL     R13, R13
-	JZ        next787
+	JZ        next777
 	POPCNTL   R13, R13
 	LEAQ      -1(R9), R14
 	TESTQ     R11, R11
@@ -12769,14 +12745,14 @@ loop785:
 	MOVQ      R9, R11
 	ADDQ      R13, R12
 
-next787:
+next777:
 	ADDQ CX, AX
 	ADDQ BX, DX
 	ADDQ DI, SI
 	DECQ R8
-	JNZ  loop785
+	JNZ  loop775
 
-done786:
+done776:
 	MOVQ    R11, R14
 	SUBQ    R10, R14
 	SHLQ    $0x03, R14

@@ -17,10 +17,12 @@ type access struct {
 	far                   reg.Register // base + 2**31: gathers take signed indices
 	limits                vector
 	offset, scratch       reg.Register
+	steps                 [4]operand.Op // distances, if they are in registers
+	dense                 bool          // chunks of offsets and values lie behind each other, as no uniform operand's do
 }
 
-// memory writes the kernels of loads and stores. They look at chunk after chunk, or, for 32 bits, pair after pair, whether
-// the offsets follow each other or are all the same. Which of these has been true is tried first the next time.
+// memory writes the kernels of loads and stores. They look at chunk after chunk, or, for 32 bits, at four or two at once,
+// whether the offsets follow each other or are all the same. Which of these has been true is tried first the next time.
 func (g *generator) memory() {
 	for _, kind := range []struct {
 		op          string
@@ -84,7 +86,7 @@ func (m *access) write() {
 	m.JNE(operand.LabelRef(masked))
 
 	if m.size == 4 {
-		m.unmasked(2)
+		m.several()
 	}
 	m.unmasked(1)
 	m.JMP(operand.LabelRef(done))
@@ -106,13 +108,13 @@ func (m *access) write() {
 // gathers says whether the lanes of a chunk are loaded by an instruction, wherever they are.
 func (m *access) gathers() bool { return !m.store && m.size >= 4 }
 
-// advance moves on by some chunks.
+// advance moves on by one chunk, or by more if they are dense.
 func (m *access) advance(chunks int) {
 	for _, s := range []stream{m.offsets, m.values, m.mask} {
 		switch {
 		case s.base == nil:
-		case chunks == 2:
-			m.LEAQ(operand.Mem{Base: s.base, Index: s.step, Scale: 2}, s.base)
+		case m.dense:
+			m.ADDQ(operand.U32(chunks*m.width), s.base)
 		default:
 			m.ADDQ(s.step, s.base)
 		}
@@ -132,13 +134,9 @@ func (m *access) each(body func()) {
 	m.Label(done)
 }
 
-// place is where a half of a chunk of a stream is.
+// place is where a half of a chunk of a stream is, which is the first one unless they are dense.
 func (m *access) place(s stream, chunk, half int) operand.Mem {
-	p := operand.Mem{Base: s.base, Disp: 32 * half}
-	if chunk == 1 {
-		p.Index, p.Scale = s.step, 1
-	}
-	return p
+	return operand.Mem{Base: s.base, Disp: m.width*chunk + 32*half}
 }
 
 // word is where the words are in memory, so many after that at the first offset.
@@ -146,9 +144,41 @@ func (m *access) word(after int) operand.Mem {
 	return operand.Mem{Base: m.base, Index: m.offset, Scale: 1, Disp: after * m.size}
 }
 
-// unmasked writes the loop over all chunks, one or two at once. At its end less than that are left.
+// several writes the loops over four chunks and over two at once. They end with the first ones that are not as they
+// expect: four chunks whose offsets follow each other, as they do in workgroups of one dimension, and two chunks whose
+// offsets follow each other or are the same, as in rows of 16.
+func (m *access) several() {
+	loop, end, other := m.label("loop"), m.label("end"), m.label("other")
+	for _, s := range []stream{m.offsets, m.values} {
+		m.CMPQ(s.step, operand.U8(m.width))
+		m.JNE(operand.LabelRef(other))
+	}
+	m.dense = true
+	for chunk := range m.steps {
+		m.steps[chunk] = m.y(m.VMOVDQU, m.distances(chunk))
+	}
+	m.Label(loop)
+	m.SUBQ(operand.U8(4), m.count)
+	m.JL(operand.LabelRef(end))
+	m.unlessConsecutive(4, end)
+	m.inRange(32, end)
+	m.move(4)
+	m.advance(4)
+	m.JMP(operand.LabelRef(loop))
+	m.Label(end)
+	m.ADDQ(operand.U8(4), m.count)
+	m.unmasked(2)
+	m.dense, m.steps = false, [4]operand.Op{}
+	m.Label(other)
+}
+
+// unmasked writes the loop over all chunks, one or two at once. It ends when less than that are left; that over two ends
+// also where their offsets are not as it expects.
 func (m *access) unmasked(unit int) {
 	loop, consecutive, equal, slow, done := m.label("loop"), m.label("consecutive"), m.label("equal"), m.label("slow"), m.label("done")
+	if unit == 2 {
+		slow = done
+	}
 	next := func() {
 		m.SUBQ(operand.U8(unit), m.count)
 		m.JL(operand.LabelRef(done))
@@ -187,18 +217,18 @@ func (m *access) unmasked(unit int) {
 		m.JMP(operand.LabelRef(loop))
 	}
 
-	m.Label(slow)
-	for chunk := range unit {
+	if unit == 1 {
+		m.Label(slow)
 		if m.gathers() {
 			for half := range m.width / 32 {
-				m.VMOVDQU(m.gather(chunk, half, nil), m.place(m.values, chunk, half))
+				m.VMOVDQU(m.gather(half, nil), m.place(m.values, 0, half))
 			}
 		} else {
-			m.lanes(chunk, false)
+			m.lanes(false)
 		}
+		m.advance(1)
+		m.JMP(operand.LabelRef(loop))
 	}
-	m.advance(unit)
-	m.JMP(operand.LabelRef(loop))
 	m.Label(done)
 	m.ADDQ(operand.U8(unit), m.count)
 }
@@ -209,17 +239,26 @@ func (m *access) unlessConsecutive(unit int, to string) {
 	from := m.y(m.VPBROADCASTD, m.place(m.offsets, 0, 0))
 	var all vector
 	for chunk := range unit {
-		var steps [8]uint32
-		for lane := range steps {
-			steps[lane] = uint32((8*chunk + lane) * m.size)
+		steps := m.steps[chunk]
+		if steps == nil {
+			steps = m.distances(chunk)
 		}
-		equal := m.y(m.VPCMPEQD, m.place(m.offsets, chunk, 0), m.y(m.VPADDD, m.list(steps), from))
+		equal := m.y(m.VPCMPEQD, m.place(m.offsets, chunk, 0), m.y(m.VPADDD, steps, from))
 		if chunk > 0 {
 			equal = m.y(m.VPAND, all, equal)
 		}
 		all = equal
 	}
 	m.unlessAll(all, to)
+}
+
+// distances returns the constant of the distances from the first offset to those of a chunk.
+func (m *access) distances(chunk int) operand.Mem {
+	var steps [8]uint32
+	for lane := range steps {
+		steps[lane] = uint32((8*chunk + lane) * m.size)
+	}
+	return m.list(steps)
 }
 
 // unlessEqual jumps if the offsets are not the same.
@@ -317,14 +356,14 @@ func (m *access) spread(unit int) {
 }
 
 // gather loads half a chunk: 0 where the offset is out of range or the mask is not set.
-func (m *access) gather(chunk, half int, mask reg.Register) vector {
+func (m *access) gather(half int, mask reg.Register) vector {
 	offsets := m.YMM()
 	if m.width == 64 {
-		place := m.place(m.offsets, chunk, 0)
+		place := m.place(m.offsets, 0, 0)
 		place.Disp += 16 * half
 		m.VMOVDQU(place, offsets.AsX())
 	} else {
-		m.VMOVDQU(m.place(m.offsets, chunk, 0), offsets)
+		m.VMOVDQU(m.place(m.offsets, 0, 0), offsets)
 	}
 	in := m.y(m.VPCMPEQD, offsets, m.y(m.VPMINUD, m.limits, offsets))
 	if m.width == 64 {
@@ -344,7 +383,7 @@ func (m *access) gather(chunk, half int, mask reg.Register) vector {
 }
 
 // lanes loads or stores lane after lane.
-func (m *access) lanes(chunk int, masked bool) {
+func (m *access) lanes(masked bool) {
 	for lane := range 8 {
 		next := m.label("lane")
 		if masked {
@@ -353,10 +392,10 @@ func (m *access) lanes(chunk int, masked bool) {
 			m.CMPL(place, operand.U8(0))
 			m.JE(operand.LabelRef(next))
 		}
-		place := m.place(m.offsets, chunk, 0)
+		place := m.place(m.offsets, 0, 0)
 		place.Disp = 4 * lane
 		m.MOVL(place, m.offset.(reg.GPVirtual).As32())
-		place = m.place(m.values, chunk, 0)
+		place = m.place(m.values, 0, 0)
 		place.Disp = m.width / 8 * lane
 		if m.store {
 			m.CMPQ(m.offset, m.limit)
@@ -406,7 +445,7 @@ func (m *access) maskedChunk() {
 	m.VPTEST(mask, mask)
 	m.JZ(operand.LabelRef(done))
 	if !m.gathers() && m.size < 4 {
-		m.lanes(0, true)
+		m.lanes(true)
 		m.Label(done)
 		return
 	}
@@ -435,10 +474,10 @@ func (m *access) maskedChunk() {
 	m.JMP(operand.LabelRef(done))
 	m.Label(slow)
 	if m.store {
-		m.lanes(0, true)
+		m.lanes(true)
 	} else {
 		for half, mask := range halves {
-			v := m.gather(0, half, mask)
+			v := m.gather(half, mask)
 			m.VMOVDQU(m.blend(mask, v, m.y(m.VMOVDQU, m.place(m.values, 0, half))), m.place(m.values, 0, half))
 		}
 	}
