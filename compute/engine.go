@@ -47,7 +47,9 @@ const (
 	actRound // Leave, and Again of the same mask behind it, which goes to an Enter of that
 	actEnter
 	actAgain
-	actBack // Again without a mask
+	actBack     // Again without a mask
+	actBackJump // and the Jump behind it
+	actEnded    // Leave without a mask
 	actBarrier
 	actNothing
 	actImage
@@ -158,6 +160,9 @@ func (e *engine) translate(p *Program) error {
 			s.act, s.to, s.other = actSplit, mask(in.Dst), mask(in.B)
 		case Leave:
 			s.act, s.to = actLeave, mask(in.Dst)
+			if s.to < 0 {
+				s.act = actEnded
+			}
 		case Enter:
 			s.act, s.to = actEnter, mask(in.Dst)
 		case Again:
@@ -213,9 +218,14 @@ func (e *engine) translate(p *Program) error {
 }
 
 // join lets step i, which moves the execution mask to another mask, do what the step behind it does, if that takes it from
-// there at once: most often nothing else waits there. The step behind it remains for those that jump to it.
+// there at once: most often nothing else waits there. The end of a loop jumps. The step behind it remains for those that
+// jump to it.
 func (e *engine) join(i int) {
 	s, next := &e.steps[i], &e.steps[i+1]
+	if s.act == actBack && next.act == actJump {
+		s.act, s.target = actBackJump, next.target
+		return
+	}
 	round := next.act == actAgain && e.steps[next.target].act == actEnter && e.steps[next.target].to == next.to
 	if next.act != actEnter && !round {
 		return

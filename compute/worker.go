@@ -320,6 +320,13 @@ func (w *worker) execute() bool {
 			if w.tick(s.index) {
 				return false
 			}
+		case actBackJump:
+			if w.tick(s.index) {
+				return false
+			}
+			next = int(s.target)
+		case actEnded:
+			w.active = span{}
 		case actBarrier:
 			w.flush()
 			w.fence.Add(1)

@@ -83,7 +83,7 @@ func newWorker(p *Program) *worker {
 	for i, r := range e.masks {
 		w.pending[i].register = w.bind(r)
 	}
-	w.pending[len(e.masks)].register = kernel.Register{Base: unsafe.Pointer(unsafe.SliceData(aligned(32))), Step: 0}
+	w.pending[len(e.masks)].register, _ = newRegister(make([]uint32, e.chunks*kernel.Width))
 	w.lanes = w.bind(p.Mask)
 	for i := range w.steps {
 		w.bindStep(&w.steps[i])
