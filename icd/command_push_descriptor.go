@@ -76,7 +76,7 @@ func (b *commandBuffer) pushDescriptors(owner string, point vk.PipelineBindPoint
 
 // checkPush looks at a write that is pushed to a set of layout l.
 func (b *commandBuffer) checkPush(l *descriptor.Layout, w *descriptor.Write) error {
-	if err := b.pool.device.checkWrite(w); err != nil {
+	if err := b.pool.device.checkWrite(l, w); err != nil {
 		return err
 	}
 	return l.Check(w)

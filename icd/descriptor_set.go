@@ -50,21 +50,27 @@ func (s *descriptorSet) fail(command string, h vk.DescriptorSet, err error) {
 
 // write makes one write if what it names exists.
 func (s *descriptorSet) write(w *descriptor.Write) error {
-	if err := s.pool.device.checkWrite(w); err != nil {
+	if err := s.pool.device.checkWrite(s.set.Layout(), w); err != nil {
 		return err
 	}
 	return s.set.Write(w)
 }
 
 // checkWrite looks at the objects that a write names. Execution looks at them once more, since they may go before.
-func (d *device) checkWrite(w *descriptor.Write) error {
+func (d *device) checkWrite(l *descriptor.Layout, w *descriptor.Write) error {
 	size := descriptor.InfoSize(w.Type)
-	if size <= 1 || !w.Complete() {
+	b, ok := l.Binding(w.Binding)
+	if !ok || size <= 1 || !w.Complete() {
 		return nil // has no objects, or is going to fail
 	}
 	null := d.features["nullDescriptor"]
+	sampler := len(b.Immutable) == 0 && (w.Type == vk.DESCRIPTOR_TYPE_SAMPLER || w.Type == vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER)
 	for i := range w.Count {
-		if err := checkInfo(w.Type, w.Info(i), null); err != nil {
+		info := w.Info(i)
+		if sampler && samplers.Get(uint64(info.Sampler)) == nil {
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-00325", "%#x is no live sampler", uint64(info.Sampler))
+		}
+		if err := checkInfo(w.Type, info, null); err != nil {
 			return err
 		}
 	}

@@ -168,11 +168,13 @@ func TestUpdateDescriptorSets(t *testing.T) {
 		{Binding: 3, DescriptorType: vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, DescriptorCount: 1},
 		{Binding: 4, DescriptorType: inlineBlock, DescriptorCount: 16},
 		{Binding: 5, DescriptorType: uniformBuffer, DescriptorCount: 1, PImmutableSamplers: &sampler}, // ignored
+		{Binding: 6, DescriptorType: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 1},
 	})
 	pool := newTestDescriptorPool(t, d, 0, 9,
 		vk.DescriptorPoolSize{Type: storageBuffer, DescriptorCount: 9}, vk.DescriptorPoolSize{Type: uniformBuffer, DescriptorCount: 9},
 		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, DescriptorCount: 9},
-		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, DescriptorCount: 9}, vk.DescriptorPoolSize{Type: inlineBlock, DescriptorCount: 64})
+		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, DescriptorCount: 9}, vk.DescriptorPoolSize{Type: inlineBlock, DescriptorCount: 64},
+		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 9})
 	one, two := newTestSet(t, d, pool, layout), newTestSet(t, d, pool, layout)
 	b := newTestBuffer(t, d, 256, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT|vk.BUFFER_USAGE_UNIFORM_BUFFER_BIT|vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT)
 	transfer := newTestBuffer(t, d, 256, vk.BUFFER_USAGE_TRANSFER_SRC_BIT)
@@ -248,6 +250,7 @@ func TestUpdateDescriptorSets(t *testing.T) {
 		{"VUID-VkWriteDescriptorSet-descriptorType-02994", vk.WriteDescriptorSet{DstBinding: 3, DescriptorType: texel, PTexelBufferView: &stale}},
 		{"VUID-VkWriteDescriptorSet-descriptorType-02997", vk.WriteDescriptorSet{DstBinding: 2, DescriptorType: combined, PImageInfo: &noView}},
 		{"VUID-VkWriteDescriptorSet-descriptorType-02996", vk.WriteDescriptorSet{DstBinding: 2, DescriptorType: combined, PImageInfo: &staleView}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-00325", vk.WriteDescriptorSet{DstBinding: 6, DescriptorType: vk.DESCRIPTOR_TYPE_SAMPLER, PImageInfo: &noView}},
 		{"VUID-VkWriteDescriptorSet-descriptorType-02221", vk.WriteDescriptorSet{DstBinding: 4, DescriptorType: inlineBlock}},
 		{"VUID-VkWriteDescriptorSet-descriptorType-02221", vk.WriteDescriptorSet{DstBinding: 4, DescriptorType: inlineBlock, PNext: unsafe.Pointer(&short)}},
 		{"VUID-VkWriteDescriptorSet-descriptorType-parameter", vk.WriteDescriptorSet{DescriptorType: vk.DESCRIPTOR_TYPE_MUTABLE_EXT}},
