@@ -41,6 +41,7 @@ var supportedFeatures = map[string]bool{
 	"shaderStorageImageExtendedFormats":      true,
 	"shaderStorageImageReadWithoutFormat":    true,
 	"shaderStorageImageWriteWithoutFormat":   true,
+	"textureCompressionETC2":                 true,
 	"texelBufferAlignment":                   true,
 }
 

@@ -11,6 +11,9 @@ const (
 	transferFeatures = vk.FORMAT_FEATURE_2_TRANSFER_SRC_BIT | vk.FORMAT_FEATURE_2_TRANSFER_DST_BIT |
 		vk.FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT
 	blitFeatures = vk.FORMAT_FEATURE_2_BLIT_SRC_BIT | vk.FORMAT_FEATURE_2_BLIT_DST_BIT
+	// decodedFeatures is what compressed formats can do if their blocks can be decoded.
+	decodedFeatures = vk.FORMAT_FEATURE_2_BLIT_SRC_BIT | vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT |
+		vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT | vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_MINMAX_BIT
 	// A shader need not name the format of a storage image: the view's counts.
 	withoutFormat = vk.FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT | vk.FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT
 )
@@ -22,6 +25,9 @@ func formatFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	case !ok:
 		return 0
 	case t.Compressed:
+		if _, ok := texel.BlocksOf(format); ok {
+			return transferFeatures | decodedFeatures
+		}
 		return transferFeatures
 	}
 	features := transferFeatures | blitFeatures
@@ -53,7 +59,7 @@ func formatFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 func bufferFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	var features vk.FormatFeatureFlags2
 	access := sampling.AccessOf(format)
-	if t, ok := texel.FormatOf(format); ok && access.Sampled && t.Planes[0].Aspect == vk.IMAGE_ASPECT_COLOR_BIT {
+	if t, ok := texel.FormatOf(format); ok && access.Sampled && !t.Compressed && t.Planes[0].Aspect == vk.IMAGE_ASPECT_COLOR_BIT {
 		features |= vk.FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT
 	}
 	if access.Storage {

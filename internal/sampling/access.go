@@ -58,7 +58,7 @@ func (v *View) Fetch(dst *Texels, at *[3]Lanes, lod *Lanes, active Mask) {
 
 // Write writes texels of a storage image or a storage texel buffer; lanes in their order.
 func (v *View) Write(at *[3]Lanes, src *Texels, active Mask) {
-	if v == nil {
+	if v == nil || v.format.blocks != nil {
 		return
 	}
 	var to offsets

@@ -41,7 +41,7 @@ func TestFetchOfEveryFormat(t *testing.T) {
 			}
 		}
 	}
-	if n < 94 {
+	if n < 106 {
 		t.Errorf("only %d formats", n)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // format reads and writes the texels of one aspect of a format, as the lanes of shaders see them.
 type format struct {
 	class    texel.Class
-	size     int // bytes of a texel
+	size     int // bytes of a texel, or of a block
 	codec    *texel.Codec
 	channels []texel.Channel
 	kind     vk.NumericFormat // of all channels
@@ -23,6 +23,9 @@ type format struct {
 	wide     bool             // one integer of 64 bits: the lanes of red and green hold its low and its high word
 
 	reads, writes way
+
+	blocks   *texel.Blocks // of a compressed format
+	unpacked *format       // of its texels
 
 	// Of texels of up to four bytes with channels of up to 11 bits: what the bits at shift mean. A component that the
 	// format lacks has a mask of 0.
@@ -41,6 +44,7 @@ const (
 	byHalves     // reads only
 	byWords
 	byWide
+	byBlocks // reads only
 )
 
 // read reads a texel for each lane; those of negative offsets are outside of the image.
@@ -54,6 +58,8 @@ func (f *format) read(dst *Texels, data []byte, at *offsets) {
 		f.readWords(dst, data, at)
 	case byWide:
 		f.readWide(dst, data, at)
+	case byBlocks:
+		f.readBlocks(dst, data, at)
 	default:
 		f.readAny(dst, data, at)
 	}
@@ -92,12 +98,36 @@ func formatOf(f vk.Format, aspect vk.ImageAspectFlags) (*format, bool) {
 	if known, ok := formats.Load(key); ok {
 		return known.(*format), true
 	}
-	codec, ok := texel.CodecOf(f, aspect)
-	if !ok {
+	made := newBlockFormat(f)
+	if codec, ok := texel.CodecOf(f, aspect); ok {
+		made = newFormat(codec)
+	}
+	if made == nil {
 		return nil, false
 	}
-	made, _ := formats.LoadOrStore(key, newFormat(codec))
-	return made.(*format), true
+	known, _ := formats.LoadOrStore(key, made)
+	return known.(*format), true
+}
+
+// newBlockFormat makes the format of compressed blocks that can be decoded, or nil.
+func newBlockFormat(f vk.Format) *format {
+	blocks, ok := texel.BlocksOf(f)
+	if !ok {
+		return nil
+	}
+	codec, ok := texel.CodecOf(blocks.Unpacked(), vk.IMAGE_ASPECT_COLOR_BIT)
+	if !ok {
+		return nil
+	}
+	unpacked := newFormat(codec)
+	of := *unpacked
+	of.blocks, of.unpacked = blocks, unpacked
+	of.size, of.reads = blocks.Size(), byBlocks
+	info, _ := vk.FormatInfo(f)
+	if len(info.Components) == 3 { // an alpha of 1 is decoded, too, but the border's does not count
+		of.present[3], of.missing[3] = false, bits(1)
+	}
+	return &of
 }
 
 func newFormat(codec *texel.Codec) *format {
@@ -206,6 +236,32 @@ func (f *format) readAny(dst *Texels, data []byte, at *offsets) {
 			t = f.decode(data[o : o+f.size])
 		}
 		dst.set(i, &t)
+	}
+}
+
+// readBlocks decodes the blocks in which the texels are. The lowest blockBits of an offset count the texels of a block.
+func (f *format) readBlocks(dst *Texels, data []byte, at *offsets) {
+	const most = texel.BlockExtent * texel.BlockExtent * 8 // bytes of a decoded block
+	var buffer [Width * most]byte
+	var in offsets // in buffer
+	last, slot := -1, -1
+	for i, o := range at {
+		if o < 0 {
+			in[i] = outside
+			continue
+		}
+		if o>>blockBits != last {
+			last = o >> blockBits
+			slot++
+			f.blocks.Decode(buffer[slot*most:], data[last:])
+		}
+		in[i] = slot*most + o&(1<<blockBits-1)*f.unpacked.size
+	}
+	f.unpacked.read(dst, buffer[:], &in)
+	if !f.present[3] {
+		for i := range dst[3] {
+			dst[3][i] = f.missing[3]
+		}
 	}
 }
 

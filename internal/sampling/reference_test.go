@@ -44,8 +44,8 @@ func newPicture(t testing.TB, r *rand.Rand, format vk.Format, viewType vk.ImageV
 
 // fillFloats replaces the random bits of floats, among which are numbers that no filter can add.
 func (p *picture) fillFloats(r *rand.Rand) {
-	codec, _ := texel.CodecOf(p.info.Format, p.info.Range.AspectMask)
-	if codec.Class() != texel.Float {
+	codec, ok := texel.CodecOf(p.info.Format, p.info.Range.AspectMask)
+	if !ok || codec.Class() != texel.Float {
 		return
 	}
 	p.each(func(bytes []byte) {
@@ -74,6 +74,18 @@ type numbers [4]float64
 // texel reads a texel by layout and codec; false outside of the image.
 func (p *picture) texel(level, layer uint32, x, y, z int) (n numbers, ok bool) {
 	s, ok := p.layout.Subresource(p.info.Range.AspectMask, level+p.info.Range.BaseMipLevel, layer)
+	if blocks, compressed := texel.BlocksOf(p.info.Format); compressed {
+		e := p.extent(level + p.info.Range.BaseMipLevel)
+		if !ok || x < 0 || y < 0 || z < 0 || x >= e[0] || y >= e[1] || z >= e[2] {
+			return n, false
+		}
+		decoded := make([]byte, blocks.UnpackedSize())
+		blocks.Decode(decoded, p.data[int(s.Offset)+z*int(s.DepthPitch)+y/4*int(s.RowPitch)+x/4*blocks.Size():])
+		codec, _ := texel.CodecOf(blocks.Unpacked(), vk.IMAGE_ASPECT_COLOR_BIT)
+		var v [1][4]float64
+		codec.DecodeFloat(v[:], decoded[(y%4*4+x%4)*codec.Size():])
+		return v[0], true
+	}
 	codec, _ := texel.CodecOf(p.info.Format, p.info.Range.AspectMask)
 	if !ok || x < 0 || y < 0 || z < 0 || uint64(x+1)*uint64(codec.Size()) > s.RowBytes || uint64(y) >= s.Rows || uint64(z) >= s.Slices {
 		return n, false

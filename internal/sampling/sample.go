@@ -276,11 +276,6 @@ func (p *sampling) nearest(dst *Texels, levels *[Width]int32, active Mask) {
 	p.texels(dst, &at)
 }
 
-// at is where a texel begins.
-func (l *level) at(x, y, z int32) int {
-	return l.start + int(z)*l.step[2] + int(y)*l.step[1] + int(x)*l.step[0]
-}
-
 // corners are where the two texels along each axis lie between which a filter takes its numbers: bytes from the
 // beginning of the level, the level's own in the first axis; and the weights of the second.
 type corners struct {
@@ -321,9 +316,9 @@ func (p *sampling) corners(k *corners, levels *[Width]int32, active Mask, extra 
 			if extra != nil {
 				n += extra[axis&1]
 			}
-			step, start := l.step[axis], 0
+			start := 0
 			if axis == 0 {
-				start = l.start + int(p.z[i])*l.step[2]
+				start = l.start + l.along(2, p.z[i])
 			}
 			size := int32(l.size[axis])
 			c, d := n, n+1
@@ -334,10 +329,10 @@ func (p *sampling) corners(k *corners, levels *[Width]int32, active Mask, extra 
 				d = wrap(mode, d, size)
 			}
 			if c >= 0 {
-				first[i] = start + int(c)*step
+				first[i] = start + l.along(axis, c)
 			}
 			if d >= 0 {
-				second[i] = start + int(d)*step
+				second[i] = start + l.along(axis, d)
 			}
 		}
 	}

@@ -21,6 +21,10 @@ func AccessOf(format vk.Format) (a Access) {
 	if !ok {
 		return a
 	}
+	if storage.Compressed {
+		_, ok := texel.BlocksOf(format)
+		return Access{Sampled: ok}
+	}
 	f, ok := formatOf(format, storage.Planes[0].Aspect)
 	if !ok {
 		return a

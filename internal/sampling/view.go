@@ -32,8 +32,22 @@ type level struct {
 	size   [3]uint32 // texels along x, y and z
 	start  int       // bytes from the beginning of the image
 	step   [3]int    // bytes from one x, y or z to the next
+	blocks bool      // start and step are shifted by blockBits, below which texels of a block are counted; steps along x and y are from block to block
 	texels [3]float64
 }
+
+const blockBits = 4
+
+// along is how far a coordinate is from the beginning of the level; the sum of all three is where a texel is.
+func (l *level) along(axis int, c int32) int {
+	if l.blocks && axis < 2 {
+		return int(c>>2)*l.step[axis] + int(c&3)<<(2*axis)
+	}
+	return int(c) * l.step[axis]
+}
+
+// at is where a texel is.
+func (l *level) at(x, y, z int32) int { return l.start + l.along(2, z) + l.along(1, y) + l.along(0, x) }
 
 // ImageView is what NewImageView makes a View of.
 type ImageView struct {
@@ -83,7 +97,7 @@ func NewImageView(from *ImageView) (*View, error) {
 		if !ok {
 			return nil, fmt.Errorf("aspect %v of level %d of layer %d is not in the image", r.AspectMask, first, layer)
 		}
-		// Of a compressed image that is viewed with another format the blocks are the texels.
+		// Of a compressed image that is viewed with a format that is not, the blocks are the texels.
 		lv := level{start: int(s.Offset), step: [3]int{f.size, int(s.RowPitch), int(l.LayerPitch)}}
 		lv.size = [3]uint32{uint32(s.RowBytes / uint64(f.size)), uint32(s.Rows), r.LayerCount}
 		switch {
@@ -100,6 +114,14 @@ func NewImageView(from *ImageView) (*View, error) {
 		if !lv.fits(len(from.Data)) {
 			return nil, fmt.Errorf("level %d reaches beyond the %d bytes of the image", first, len(from.Data))
 		}
+		if f.blocks != nil {
+			lv.start <<= blockBits
+			for axis := range lv.step {
+				lv.step[axis] <<= blockBits
+			}
+			lv.blocks = true
+			lv.size[0], lv.size[1] = max(l.Extent[0]>>first, 1), max(l.Extent[1]>>first, 1)
+		}
 		v.addLevel(lv)
 	}
 	return v, nil
@@ -108,7 +130,7 @@ func NewImageView(from *ImageView) (*View, error) {
 // NewBufferView makes a view of texels one after the other. It fails for formats that shaders cannot access.
 func NewBufferView(data []byte, f vk.Format) (*View, error) {
 	texels, ok := formatOf(f, vk.IMAGE_ASPECT_COLOR_BIT)
-	if !ok {
+	if !ok || texels.blocks != nil {
 		return nil, fmt.Errorf("format %v cannot be accessed by shaders", f)
 	}
 	v := &View{data: data, format: texels, axes: 1}

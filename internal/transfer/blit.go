@@ -29,6 +29,12 @@ func Blit(dst, src *Image, regions []vk.ImageBlit, filter vk.Filter) error {
 		if err := checkBlitRegion(dst, src, &r); err != nil { // the application may have changed it meanwhile
 			return err
 		}
+		if blocks, ok := texel.BlocksOf(src.Format); ok {
+			if err := blitBlocks(dst, src, blocks, &r, filter); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, plane := range src.Layout.Format.Planes[:src.Layout.Format.PlaneCount] {
 			if r.SrcSubresource.AspectMask&plane.Aspect != 0 {
 				blitPlane(dst, src, plane.Aspect, &r, filter)
@@ -79,7 +85,11 @@ func checkBlitFormats(dst, src *Image, filter vk.Filter) error {
 		}
 		return nil
 	}
-	from, ok := texel.CodecOf(src.Format, vk.IMAGE_ASPECT_COLOR_BIT)
+	format := src.Format
+	if blocks, ok := texel.BlocksOf(format); ok {
+		format = blocks.Unpacked()
+	}
+	from, ok := texel.CodecOf(format, vk.IMAGE_ASPECT_COLOR_BIT)
 	if !ok && src.Layout.Format.Compressed {
 		return invalid("VUID-vkCmdBlitImage-srcImage-01999", "%v is compressed", src.Format)
 	}

@@ -1,0 +1,70 @@
+package transfer
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"farside/internal/texel"
+	"farside/internal/vk"
+)
+
+// A blit from a compressed image is one from its decoded texels.
+func TestBlitOfBlocks(t *testing.T) {
+	random := rand.New(rand.NewPCG(31, 32))
+	for _, format := range []vk.Format{vk.FORMAT_ETC2_R8G8B8A1_UNORM_BLOCK, vk.FORMAT_ETC2_R8G8B8A8_SRGB_BLOCK, vk.FORMAT_EAC_R11G11_SNORM_BLOCK} {
+		storage, _ := texel.FormatOf(format)
+		layout, _ := texel.NewLayout(storage, [3]uint32{21, 14, 1}, 3, 4)
+		src := &Image{Bytes: make([]byte, layout.Size), Layout: &layout, Format: format, Type: vk.IMAGE_TYPE_2D}
+		for i := range src.Bytes {
+			src.Bytes[i] = byte(random.Uint32())
+		}
+		blocks, _ := texel.BlocksOf(format)
+		unpacked, _ := texel.FormatOf(blocks.Unpacked())
+		plainLayout, _ := texel.NewLayout(unpacked, [3]uint32{21, 14, 1}, 3, 4)
+		plain := &Image{Bytes: make([]byte, plainLayout.Size), Layout: &plainLayout, Format: blocks.Unpacked(), Type: vk.IMAGE_TYPE_2D}
+		decodeAll(plain, src, blocks)
+		targetFormat, _ := texel.FormatOf(vk.FORMAT_R16G16B16A16_SFLOAT)
+		targetLayout, _ := texel.NewLayout(targetFormat, [3]uint32{30, 30, 1}, 1, 2)
+		for range 20 {
+			level := uint32(random.IntN(3))
+			w, h := int32(21>>level), int32(14>>level)
+			region := vk.ImageBlit{
+				SrcSubresource: vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: level, BaseArrayLayer: 1, LayerCount: 2},
+				DstSubresource: vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 2},
+				SrcOffsets:     [2]vk.Offset3D{{X: random.Int32N(w), Y: random.Int32N(h)}, {X: random.Int32N(w + 1), Y: random.Int32N(h + 1), Z: 1}},
+				DstOffsets:     [2]vk.Offset3D{{X: 3}, {X: 28, Y: 30, Z: 1}},
+			}
+			filter := vk.Filter(random.IntN(2))
+			var results [2][]byte
+			for i, from := range []*Image{src, plain} {
+				dst := &Image{Bytes: make([]byte, targetLayout.Size), Layout: &targetLayout, Format: vk.FORMAT_R16G16B16A16_SFLOAT, Type: vk.IMAGE_TYPE_2D}
+				if err := Blit(dst, from, []vk.ImageBlit{region}, filter); err != nil {
+					t.Fatal(err)
+				}
+				results[i] = dst.Bytes
+			}
+			if !bytes.Equal(results[0], results[1]) {
+				t.Fatalf("%v, %v of level %d, %v: the blits differ", format, filter, level, region.SrcOffsets)
+			}
+		}
+	}
+}
+
+// decodeAll decodes every level and layer.
+func decodeAll(dst, src *Image, blocks *texel.Blocks) {
+	codec, _ := texel.CodecOf(blocks.Unpacked(), vk.IMAGE_ASPECT_COLOR_BIT)
+	decoded := make([]byte, blocks.UnpackedSize())
+	for level := range src.Layout.Levels {
+		for layer := range src.Layout.Layers {
+			from, _ := src.Layout.Subresource(vk.IMAGE_ASPECT_COLOR_BIT, level, layer)
+			to, _ := dst.Layout.Subresource(vk.IMAGE_ASPECT_COLOR_BIT, level, layer)
+			for y := range to.Rows {
+				for x := range to.RowBytes / uint64(codec.Size()) {
+					blocks.Decode(decoded, src.Bytes[from.Offset+y/4*from.RowPitch+x/4*uint64(blocks.Size()):])
+					copy(dst.Bytes[to.Offset+y*to.RowPitch+x*uint64(codec.Size()):][:codec.Size()], decoded[(y%4*4+x%4)*uint64(codec.Size()):])
+				}
+			}
+		}
+	}
+}
