@@ -151,6 +151,8 @@ func (d *device) destroy() {
 			shaderModules.Remove(h)
 		case vk.OBJECT_TYPE_PIPELINE_LAYOUT:
 			pipelineLayouts.Remove(h)
+		case vk.OBJECT_TYPE_PIPELINE_CACHE:
+			pipelineCaches.Remove(h)
 		case vk.OBJECT_TYPE_PIPELINE:
 			pipelines.Remove(h)
 		case vk.OBJECT_TYPE_QUERY_POOL:

@@ -8,8 +8,7 @@ import "farside/internal/vk"
 // Vulkan 1.1 asks for multiview too; the driver has no render passes in which to view anything, and does not
 // claim it.
 var supportedFeatures = map[string]bool{
-	// Asked for by Vulkan 1.0. It bounds what shaders access, and no shader runs here.
-	"robustBufferAccess": true,
+	"robustBufferAccess": true, // the kernels look at the range of every access
 
 	"bufferDeviceAddress":       true, // the capture-replay and multi-device variants are not
 	"deviceMemoryReport":        true,
@@ -25,6 +24,56 @@ var supportedFeatures = map[string]bool{
 	"privateData":               true,
 	"synchronization2":          true,
 	"timelineSemaphore":         true,
+
+	// Arithmetic, memory and subgroups in shaders.
+	"computeFullSubgroups":                           true,
+	"scalarBlockLayout":                              true,
+	"shaderBufferFloat32AtomicAdd":                   true,
+	"shaderBufferFloat32AtomicMinMax":                true,
+	"shaderBufferFloat32Atomics":                     true,
+	"shaderBufferFloat64AtomicAdd":                   true,
+	"shaderBufferFloat64AtomicMinMax":                true,
+	"shaderBufferFloat64Atomics":                     true,
+	"shaderBufferInt64Atomics":                       true,
+	"shaderFloat16":                                  true,
+	"shaderFloat64":                                  true,
+	"shaderInt16":                                    true,
+	"shaderInt64":                                    true,
+	"shaderInt8":                                     true,
+	"shaderIntegerDotProduct":                        true,
+	"shaderSharedFloat32AtomicAdd":                   true,
+	"shaderSharedFloat32AtomicMinMax":                true,
+	"shaderSharedFloat32Atomics":                     true,
+	"shaderSharedFloat64AtomicAdd":                   true,
+	"shaderSharedFloat64AtomicMinMax":                true,
+	"shaderSharedFloat64Atomics":                     true,
+	"shaderSharedInt64Atomics":                       true,
+	"shaderSubgroupExtendedTypes":                    true,
+	"shaderSubgroupRotate":                           true,
+	"shaderSubgroupRotateClustered":                  true,
+	"shaderTerminateInvocation":                      true,
+	"shaderZeroInitializeWorkgroupMemory":            true,
+	"storageBuffer16BitAccess":                       true,
+	"storageBuffer8BitAccess":                        true,
+	"storagePushConstant16":                          true,
+	"storagePushConstant8":                           true,
+	"subgroupSizeControl":                            true,
+	"uniformAndStorageBuffer16BitAccess":             true,
+	"uniformAndStorageBuffer8BitAccess":              true,
+	"uniformBufferStandardLayout":                    true,
+	"variablePointers":                               true,
+	"variablePointersStorageBuffer":                  true,
+	"vulkanMemoryModel":                              true,
+	"vulkanMemoryModelAvailabilityVisibilityChains":  true,
+	"vulkanMemoryModelDeviceScope":                   true,
+	"workgroupMemoryExplicitLayout":                  true,
+	"workgroupMemoryExplicitLayout16BitAccess":       true,
+	"workgroupMemoryExplicitLayout8BitAccess":        true,
+	"workgroupMemoryExplicitLayoutScalarBlockLayout": true,
+
+	// Pipelines.
+	"pipelineCreationCacheControl": true,
+	"pipelineExecutableInfo":       true,
 
 	// Images in shaders.
 	"customBorderColorWithoutFormat":         true,

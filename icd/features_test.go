@@ -82,25 +82,45 @@ func TestEveryFeatureStructIsAnswered(t *testing.T) {
 // supported feature must be looked at before it is claimed.
 func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 	want := map[string]bool{
-		"VkPhysicalDevice4444FormatsFeaturesEXT":               true,
-		"VkPhysicalDeviceCustomBorderColorFeaturesEXT":         true,
-		"VkPhysicalDeviceImageRobustnessFeatures":              true,
-		"VkPhysicalDeviceTexelBufferAlignmentFeaturesEXT":      true,
-		"VkPhysicalDeviceBufferDeviceAddressFeatures":          true,
-		"VkPhysicalDeviceDeviceMemoryReportFeaturesEXT":        true,
-		"VkPhysicalDeviceExternalMemoryRDMAFeaturesNV":         true,
-		"VkPhysicalDeviceHostImageCopyFeatures":                true,
-		"VkPhysicalDeviceHostQueryResetFeatures":               true,
-		"VkPhysicalDeviceMaintenance4Features":                 true,
-		"VkPhysicalDeviceMapMemoryPlacedFeaturesEXT":           true,
-		"VkPhysicalDeviceMemoryPriorityFeaturesEXT":            true,
-		"VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT": true,
-		"VkPhysicalDevicePrivateDataFeatures":                  true,
-		"VkPhysicalDeviceSynchronization2Features":             true,
-		"VkPhysicalDeviceTimelineSemaphoreFeatures":            true,
-		"VkPhysicalDeviceVulkan12Features":                     true,
-		"VkPhysicalDeviceVulkan13Features":                     true,
-		"VkPhysicalDeviceVulkan14Features":                     true,
+		"VkPhysicalDevice16BitStorageFeatures":                     true,
+		"VkPhysicalDevice8BitStorageFeatures":                      true,
+		"VkPhysicalDevicePipelineCreationCacheControlFeatures":     true,
+		"VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR":  true,
+		"VkPhysicalDeviceScalarBlockLayoutFeatures":                true,
+		"VkPhysicalDeviceUniformBufferStandardLayoutFeatures":      true,
+		"VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT":            true,
+		"VkPhysicalDeviceShaderAtomicFloatFeaturesEXT":             true,
+		"VkPhysicalDeviceShaderAtomicInt64Features":                true,
+		"VkPhysicalDeviceShaderFloat16Int8Features":                true,
+		"VkPhysicalDeviceShaderIntegerDotProductFeatures":          true,
+		"VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures":      true,
+		"VkPhysicalDeviceShaderSubgroupRotateFeatures":             true,
+		"VkPhysicalDeviceShaderTerminateInvocationFeatures":        true,
+		"VkPhysicalDeviceSubgroupSizeControlFeatures":              true,
+		"VkPhysicalDeviceVariablePointersFeatures":                 true,
+		"VkPhysicalDeviceVulkan11Features":                         true,
+		"VkPhysicalDeviceVulkanMemoryModelFeatures":                true,
+		"VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR": true,
+		"VkPhysicalDeviceZeroInitializeWorkgroupMemoryFeatures":    true,
+		"VkPhysicalDevice4444FormatsFeaturesEXT":                   true,
+		"VkPhysicalDeviceCustomBorderColorFeaturesEXT":             true,
+		"VkPhysicalDeviceImageRobustnessFeatures":                  true,
+		"VkPhysicalDeviceTexelBufferAlignmentFeaturesEXT":          true,
+		"VkPhysicalDeviceBufferDeviceAddressFeatures":              true,
+		"VkPhysicalDeviceDeviceMemoryReportFeaturesEXT":            true,
+		"VkPhysicalDeviceExternalMemoryRDMAFeaturesNV":             true,
+		"VkPhysicalDeviceHostImageCopyFeatures":                    true,
+		"VkPhysicalDeviceHostQueryResetFeatures":                   true,
+		"VkPhysicalDeviceMaintenance4Features":                     true,
+		"VkPhysicalDeviceMapMemoryPlacedFeaturesEXT":               true,
+		"VkPhysicalDeviceMemoryPriorityFeaturesEXT":                true,
+		"VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT":     true,
+		"VkPhysicalDevicePrivateDataFeatures":                      true,
+		"VkPhysicalDeviceSynchronization2Features":                 true,
+		"VkPhysicalDeviceTimelineSemaphoreFeatures":                true,
+		"VkPhysicalDeviceVulkan12Features":                         true,
+		"VkPhysicalDeviceVulkan13Features":                         true,
+		"VkPhysicalDeviceVulkan14Features":                         true,
 	}
 	for _, f := range vk.FeatureStructs {
 		for _, field := range f.Fields {
@@ -135,13 +155,13 @@ func TestEnabledFeaturesRefusesOthers(t *testing.T) {
 	ext := vk.PhysicalDeviceBufferDeviceAddressFeaturesEXT{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT, BufferDeviceAddress: vk.TRUE}
 	replay := vk.PhysicalDeviceBufferDeviceAddressFeatures{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES, BufferDeviceAddress: vk.TRUE, BufferDeviceAddressCaptureReplay: vk.TRUE}
 	two := vk.PhysicalDeviceFeatures2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2}
-	two.Features.ShaderFloat64 = 0xff00
+	two.Features.GeometryShader = 0xff00
 	for _, c := range []struct {
 		info vk.DeviceCreateInfo
 		want []string
 	}{
 		{vk.DeviceCreateInfo{PEnabledFeatures: &vk.PhysicalDeviceFeatures{SparseBinding: vk.TRUE}}, []string{"sparseBinding", "VkPhysicalDeviceFeatures"}},
-		{vk.DeviceCreateInfo{PNext: unsafe.Pointer(&two)}, []string{"shaderFloat64"}},
+		{vk.DeviceCreateInfo{PNext: unsafe.Pointer(&two)}, []string{"geometryShader"}},
 		{vk.DeviceCreateInfo{PNext: unsafe.Pointer(&ext)}, []string{"bufferDeviceAddress", "VkPhysicalDeviceBufferDeviceAddressFeaturesEXT"}},
 		{vk.DeviceCreateInfo{PNext: unsafe.Pointer(&replay)}, []string{"bufferDeviceAddressCaptureReplay", "VkPhysicalDeviceBufferDeviceAddressFeatures"}},
 	} {

@@ -31,6 +31,7 @@ var (
 	imageViews       = handle.NewTable[imageView](uint8(vk.OBJECT_TYPE_IMAGE_VIEW), "VkImageView")
 	shaderModules    = handle.NewTable[shaderModule](uint8(vk.OBJECT_TYPE_SHADER_MODULE), "VkShaderModule")
 	pipelineLayouts  = handle.NewTable[pipelineLayout](uint8(vk.OBJECT_TYPE_PIPELINE_LAYOUT), "VkPipelineLayout")
+	pipelineCaches   = handle.NewTable[pipelineCache](uint8(vk.OBJECT_TYPE_PIPELINE_CACHE), "VkPipelineCache")
 	pipelines        = handle.NewTable[pipeline](uint8(vk.OBJECT_TYPE_PIPELINE), "VkPipeline")
 	queryPools       = handle.NewTable[queryPool](uint8(vk.OBJECT_TYPE_QUERY_POOL), "VkQueryPool")
 	fences           = handle.NewTable[fence](uint8(vk.OBJECT_TYPE_FENCE), "VkFence")
@@ -73,6 +74,7 @@ type device struct {
 	stop *syncobj.Payload // signalled when the device is lost or destroyed: nothing waits any longer
 	exec exec.Device      // what its queues share
 
+	shaders   shaders
 	addresses addresses // of memory that shaders reach by address
 
 	slots   sync.Map // the live *privateDataSlot

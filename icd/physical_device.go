@@ -5,7 +5,8 @@ import (
 	"farside/internal/vk"
 )
 
-// queueFamilies has one element for each queue family: the number of its queues. All can transfer.
+// queueFamilies has one element for each queue family: the number of its queues. All can transfer, those of family 0
+// compute, too.
 var queueFamilies = [...]uint32{4, 2}
 
 func getPhysicalDeviceQueueFamilyProperties(h vk.PhysicalDevice, count *uint32, out *vk.QueueFamilyProperties) {
@@ -34,8 +35,12 @@ func getPhysicalDeviceQueueFamilyProperties2(h vk.PhysicalDevice, count *uint32,
 }
 
 func queueFamilyProperties(family int, out *vk.QueueFamilyProperties) {
+	flags := vk.QUEUE_TRANSFER_BIT
+	if family == 0 {
+		flags |= vk.QUEUE_COMPUTE_BIT
+	}
 	*out = vk.QueueFamilyProperties{
-		QueueFlags:                  vk.QUEUE_TRANSFER_BIT,
+		QueueFlags:                  flags,
 		QueueCount:                  queueFamilies[family],
 		TimestampValidBits:          64,
 		MinImageTransferGranularity: vk.Extent3D{Width: 1, Height: 1, Depth: 1},

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"farside/internal/descriptor"
 	"farside/internal/exec"
 	"farside/internal/vk"
 )
@@ -8,7 +9,150 @@ import (
 // pipeline is a VkPipeline; all are compute pipelines.
 type pipeline struct {
 	device *device
+	flags  vk.PipelineCreateFlags2
+	shader *shader
 	exec   exec.Pipeline
+}
+
+// The flags that pipelines of this device can have. Those that ask for less optimization change nothing.
+const pipelineFlags = vk.PIPELINE_CREATE_2_DISABLE_OPTIMIZATION_BIT | vk.PIPELINE_CREATE_2_ALLOW_DERIVATIVES_BIT |
+	vk.PIPELINE_CREATE_2_DERIVATIVE_BIT | vk.PIPELINE_CREATE_2_DISPATCH_BASE_BIT | cacheControlFlags |
+	vk.PIPELINE_CREATE_2_CAPTURE_STATISTICS_BIT_KHR | vk.PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR
+
+const cacheControlFlags = vk.PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT | vk.PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT
+
+func createComputePipelines(h vk.Device, cache vk.PipelineCache, count uint32, infos *vk.ComputePipelineCreateInfo, _ *vk.AllocationCallbacks, out *vk.Pipeline) vk.Result {
+	results := vk.Slice(out, count)
+	clear(results)
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		return staleHandle("vkCreateComputePipelines", vk.OBJECT_TYPE_DEVICE, uint64(h))
+	}
+	list, err := elements("vkCreateComputePipelines", "createInfo", infos, count)
+	if err != nil {
+		return d.fail("vkCreateComputePipelines", err)
+	}
+	var c *pipelineCache
+	if cache != 0 {
+		if c = pipelineCaches.Get(uint64(cache)); c == nil || c.device != d {
+			return staleHandle("vkCreateComputePipelines", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(cache))
+		}
+	}
+	outcome := vk.SUCCESS
+	for i := range list {
+		flags := createFlags(&list[i])
+		p, err := d.newPipeline(&list[i], flags, c, results[:i])
+		if err == nil {
+			results[i] = vk.Pipeline(pipelines.Insert(p))
+			d.created(vk.OBJECT_TYPE_PIPELINE, uint64(results[i]))
+			continue
+		}
+		// An error counts for more than VK_PIPELINE_COMPILE_REQUIRED, which is none.
+		if r := d.fail("vkCreateComputePipelines", err); outcome >= 0 && r != outcome {
+			outcome = min(r, vk.PIPELINE_COMPILE_REQUIRED)
+		}
+		if flags&vk.PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT != 0 {
+			break
+		}
+	}
+	return outcome
+}
+
+// createFlags are the flags of a pipeline; VkPipelineCreateFlags2CreateInfo replaces those of the structure.
+func createFlags(info *vk.ComputePipelineCreateInfo) vk.PipelineCreateFlags2 {
+	if f := vk.Find[vk.PipelineCreateFlags2CreateInfo](info.PNext); f != nil {
+		return f.Flags
+	}
+	return vk.PipelineCreateFlags2(info.Flags)
+}
+
+// newPipeline makes a pipeline; earlier are those of the same call.
+func (d *device) newPipeline(info *vk.ComputePipelineCreateInfo, flags vk.PipelineCreateFlags2, cache *pipelineCache, earlier []vk.Pipeline) (*pipeline, error) {
+	begin := exec.Now()
+	if err := d.checkFlags(info, flags, earlier); err != nil {
+		return nil, err
+	}
+	layout := pipelineLayouts.Get(uint64(info.Layout))
+	if layout == nil || layout.device != d {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkComputePipelineCreateInfo-layout-parameter", "%#x is no pipeline layout of the device", uint64(info.Layout))
+	}
+	s, found, err := d.shaderOf(&info.Stage, flags, cache)
+	if err == nil {
+		err = s.fits(layout)
+	}
+	giveFeedback(info, exec.Now()-begin, found, err == nil)
+	if err != nil {
+		return nil, err
+	}
+	return &pipeline{
+		device: d,
+		flags:  flags,
+		shader: s,
+		exec: exec.Pipeline{
+			Program: s.program,
+			Sets:    append([]*descriptor.Layout(nil), layout.sets...),
+			Uses:    s.sets,
+			Base:    flags&vk.PIPELINE_CREATE_2_DISPATCH_BASE_BIT != 0,
+		},
+	}, nil
+}
+
+// checkFlags looks at the flags and at the base of a derivative, which a pipeline has no use for.
+func (d *device) checkFlags(info *vk.ComputePipelineCreateInfo, flags vk.PipelineCreateFlags2, earlier []vk.Pipeline) error {
+	invalid := func(vuid, format string, args ...any) error {
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+vuid, format, args...)
+	}
+	switch {
+	case flags&^pipelineFlags != 0:
+		return invalid("VkComputePipelineCreateInfo-None-09497", "flags %v belong to features that the device does not have", flags&^pipelineFlags)
+	case flags&cacheControlFlags != 0 && !d.features["pipelineCreationCacheControl"]:
+		return invalid("VkComputePipelineCreateInfo-pipelineCreationCacheControl-02878", "%v need the pipelineCreationCacheControl feature", flags&cacheControlFlags)
+	case flags&vk.PIPELINE_CREATE_2_DERIVATIVE_BIT == 0:
+		return nil
+	}
+	base := info.BasePipelineHandle
+	if i := info.BasePipelineIndex; i != -1 {
+		switch {
+		case base != 0:
+			return invalid("VkComputePipelineCreateInfo-flags-07986", "a base pipeline by handle, %#x, and by index, %d", uint64(base), i)
+		case i < 0 || int(i) >= len(earlier):
+			return invalid("vkCreateComputePipelines-flags-00695", "base pipeline %d is not before pipeline %d", i, len(earlier))
+		}
+		if base = earlier[i]; base == 0 {
+			return nil // it failed, and its error is reported
+		}
+	}
+	b := pipelines.Get(uint64(base))
+	switch {
+	case b == nil || b.device != d:
+		return invalid("VkComputePipelineCreateInfo-flags-07984", "the base %#x is no pipeline of the device", uint64(base))
+	case b.flags&vk.PIPELINE_CREATE_2_ALLOW_DERIVATIVES_BIT == 0:
+		return invalid("vkCreateComputePipelines-flags-00696", "the base pipeline was created without VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT")
+	}
+	return nil
+}
+
+// giveFeedback answers VkPipelineCreationFeedbackCreateInfo; the duration is in nanoseconds. A compute pipeline is its one
+// stage.
+func giveFeedback(info *vk.ComputePipelineCreateInfo, duration uint64, found, ok bool) {
+	f := vk.Find[vk.PipelineCreationFeedbackCreateInfo](info.PNext)
+	if f == nil {
+		return
+	}
+	feedback := vk.PipelineCreationFeedback{}
+	if ok {
+		feedback.Flags, feedback.Duration = vk.PIPELINE_CREATION_FEEDBACK_VALID_BIT, duration
+		if found {
+			feedback.Flags |= vk.PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT
+		}
+	}
+	if f.PPipelineCreationFeedback != nil {
+		*f.PPipelineCreationFeedback = feedback
+	}
+	stages := vk.Slice(f.PPipelineStageCreationFeedbacks, f.PipelineStageCreationFeedbackCount)
+	for i := range stages {
+		stages[i] = feedback
+	}
 }
 
 func destroyPipeline(h vk.Device, handle vk.Pipeline, _ *vk.AllocationCallbacks) {
@@ -21,4 +165,9 @@ func destroyPipeline(h vk.Device, handle vk.Pipeline, _ *vk.AllocationCallbacks)
 		return
 	}
 	p.device.destroyed(vk.OBJECT_TYPE_PIPELINE, uint64(handle))
+}
+
+// fail reports err as the outcome of command on the pipeline.
+func (p *pipeline) fail(command string, handle vk.Pipeline, err error) vk.Result {
+	return p.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_PIPELINE, uint64(handle)})
 }

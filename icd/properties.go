@@ -31,6 +31,10 @@ const (
 	minSubgroupSize              = 4
 	maxSubgroupSize              = 128
 	maxComputeWorkgroupSubgroups = maxComputeWorkGroupInvocations / minSubgroupSize
+	subgroupOperations           = vk.SUBGROUP_FEATURE_BASIC_BIT | vk.SUBGROUP_FEATURE_VOTE_BIT | vk.SUBGROUP_FEATURE_ARITHMETIC_BIT |
+		vk.SUBGROUP_FEATURE_BALLOT_BIT | vk.SUBGROUP_FEATURE_SHUFFLE_BIT | vk.SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT |
+		vk.SUBGROUP_FEATURE_CLUSTERED_BIT | vk.SUBGROUP_FEATURE_QUAD_BIT |
+		vk.SUBGROUP_FEATURE_ROTATE_BIT | vk.SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT
 	// maxPerSetDescriptors, of all types together; required are 1024.
 	maxPerSetDescriptors = descriptor.MaxDescriptors
 )
@@ -81,9 +85,13 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 	chain := out.PNext
 	if s := vk.Find[vk.PhysicalDeviceVulkan11Properties](chain); s != nil {
 		*s = vk.PhysicalDeviceVulkan11Properties{SType: s.SType, PNext: s.PNext,
-			DeviceUUID:              p.deviceUUID,
-			DriverUUID:              p.driverUUID,
-			SubgroupSize:            subgroupSize,
+			DeviceUUID:   p.deviceUUID,
+			DriverUUID:   p.driverUUID,
+			SubgroupSize: subgroupSize,
+
+			SubgroupSupportedStages:     vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT),
+			SubgroupSupportedOperations: subgroupOperations,
+
 			PointClippingBehavior:   vk.POINT_CLIPPING_BEHAVIOR_ALL_CLIP_PLANES,
 			MaxPerSetDescriptors:    maxPerSetDescriptors,
 			MaxMemoryAllocationSize: p.maxMemoryAllocationSize(),
@@ -91,9 +99,20 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 	}
 	if s := vk.Find[vk.PhysicalDeviceVulkan12Properties](chain); s != nil {
 		*s = vk.PhysicalDeviceVulkan12Properties{SType: s.SType, PNext: s.PNext,
-			DriverID:                            driverID,
-			DenormBehaviorIndependence:          vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE,
-			RoundingModeIndependence:            vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE,
+			DriverID:                   driverID,
+			DenormBehaviorIndependence: vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
+			RoundingModeIndependence:   vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
+
+			ShaderSignedZeroInfNanPreserveFloat16: vk.TRUE,
+			ShaderSignedZeroInfNanPreserveFloat32: vk.TRUE,
+			ShaderSignedZeroInfNanPreserveFloat64: vk.TRUE,
+			ShaderDenormPreserveFloat16:           vk.TRUE,
+			ShaderDenormPreserveFloat32:           vk.TRUE,
+			ShaderDenormPreserveFloat64:           vk.TRUE,
+			ShaderRoundingModeRTEFloat16:          vk.TRUE,
+			ShaderRoundingModeRTEFloat32:          vk.TRUE,
+			ShaderRoundingModeRTEFloat64:          vk.TRUE,
+
 			MaxTimelineSemaphoreValueDifference: maxTimelineSemaphoreValueDifference,
 			FramebufferIntegerColorSampleCounts: vk.SAMPLE_COUNT_1_BIT,
 			FilterMinmaxSingleComponentFormats:  vk.TRUE,
@@ -133,8 +152,8 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 		s.ProtectedNoFault = vk.FALSE
 	}
 	if s := vk.Find[vk.PhysicalDeviceSubgroupProperties](chain); s != nil {
-		s.SubgroupSize = subgroupSize
-		s.SupportedStages, s.SupportedOperations, s.QuadOperationsInAllStages = 0, 0, vk.FALSE
+		s.SubgroupSize, s.QuadOperationsInAllStages = subgroupSize, vk.FALSE
+		s.SupportedStages, s.SupportedOperations = vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT), subgroupOperations
 	}
 	if s := vk.Find[vk.PhysicalDeviceTimelineSemaphoreProperties](chain); s != nil {
 		s.MaxTimelineSemaphoreValueDifference = maxTimelineSemaphoreValueDifference
@@ -186,9 +205,19 @@ func shaderProperties(out *vk.PhysicalDeviceProperties2) {
 		*s = vk.PhysicalDeviceDepthStencilResolveProperties{SType: s.SType, PNext: s.PNext}
 	}
 	if s := vk.Find[vk.PhysicalDeviceFloatControlsProperties](chain); s != nil {
+		// Kernels compute as IEEE 754 has it: to nearest even, with denormals, infinities and signed zeros.
 		*s = vk.PhysicalDeviceFloatControlsProperties{SType: s.SType, PNext: s.PNext,
-			DenormBehaviorIndependence: vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE,
-			RoundingModeIndependence:   vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE,
+			DenormBehaviorIndependence:            vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
+			RoundingModeIndependence:              vk.SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
+			ShaderSignedZeroInfNanPreserveFloat16: vk.TRUE,
+			ShaderSignedZeroInfNanPreserveFloat32: vk.TRUE,
+			ShaderSignedZeroInfNanPreserveFloat64: vk.TRUE,
+			ShaderDenormPreserveFloat16:           vk.TRUE,
+			ShaderDenormPreserveFloat32:           vk.TRUE,
+			ShaderDenormPreserveFloat64:           vk.TRUE,
+			ShaderRoundingModeRTEFloat16:          vk.TRUE,
+			ShaderRoundingModeRTEFloat32:          vk.TRUE,
+			ShaderRoundingModeRTEFloat64:          vk.TRUE,
 		}
 	}
 	if s := vk.Find[vk.PhysicalDeviceSamplerFilterMinmaxProperties](chain); s != nil {

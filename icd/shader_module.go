@@ -2,8 +2,10 @@ package icd
 
 import (
 	"crypto/sha256"
+	"sync"
 
 	"farside/internal/vk"
+	"farside/spirv"
 )
 
 // shaderModule is a VkShaderModule.
@@ -12,10 +14,15 @@ type shaderModule struct {
 	*shaderCode
 }
 
-// shaderCode is the SPIR-V of a shader module, or of a pipeline that brings its own.
+// shaderCode is the SPIR-V of a shader module, or of a pipeline that brings its own. It is decoded and checked when the
+// first pipeline needs it, and an error is that pipeline's: applications make modules that they never use.
 type shaderCode struct {
-	hash  [sha256.Size]byte
-	words []uint32
+	hash [sha256.Size]byte
+
+	decode sync.Once
+	words  []uint32      // until they are decoded
+	module *spirv.Module // nil: decoding failed
+	err    error
 }
 
 func createShaderModule(h vk.Device, info *vk.ShaderModuleCreateInfo, _ *vk.AllocationCallbacks, out *vk.ShaderModule) vk.Result {
@@ -58,4 +65,21 @@ func destroyShaderModule(h vk.Device, handle vk.ShaderModule, _ *vk.AllocationCa
 		return
 	}
 	m.device.destroyed(vk.OBJECT_TYPE_SHADER_MODULE, uint64(handle))
+}
+
+// invalidShader makes an error of what is wrong with a module. Drivers have no result for that: those of Mesa return
+// VK_ERROR_UNKNOWN from vkCreateComputePipelines, too, and VK_ERROR_INVALID_SHADER_NV is of an extension for GLSL.
+func invalidShader(err error) error {
+	return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkShaderModuleCreateInfo-pCode-08737", "invalid SPIR-V: %w", err)
+}
+
+// decoded returns the module.
+func (c *shaderCode) decoded() (*spirv.Module, error) {
+	c.decode.Do(func() {
+		if c.module, c.err = spirv.Decode(c.words); c.err != nil {
+			c.err = invalidShader(c.err)
+		}
+		c.words = nil // the module has them
+	})
+	return c.module, c.err
 }

@@ -72,6 +72,11 @@ type Commands struct {
 	DestroyImageView                                 func(device vk.Device, imageView vk.ImageView, allocator *vk.AllocationCallbacks)
 	CreateShaderModule                               func(device vk.Device, createInfo *vk.ShaderModuleCreateInfo, allocator *vk.AllocationCallbacks, shaderModule *vk.ShaderModule) vk.Result
 	DestroyShaderModule                              func(device vk.Device, shaderModule vk.ShaderModule, allocator *vk.AllocationCallbacks)
+	CreatePipelineCache                              func(device vk.Device, createInfo *vk.PipelineCacheCreateInfo, allocator *vk.AllocationCallbacks, pipelineCache *vk.PipelineCache) vk.Result
+	DestroyPipelineCache                             func(device vk.Device, pipelineCache vk.PipelineCache, allocator *vk.AllocationCallbacks)
+	GetPipelineCacheData                             func(device vk.Device, pipelineCache vk.PipelineCache, dataSize *uintptr, data unsafe.Pointer) vk.Result
+	MergePipelineCaches                              func(device vk.Device, dstCache vk.PipelineCache, srcCacheCount uint32, srcCaches *vk.PipelineCache) vk.Result
+	CreateComputePipelines                           func(device vk.Device, pipelineCache vk.PipelineCache, createInfoCount uint32, createInfos *vk.ComputePipelineCreateInfo, allocator *vk.AllocationCallbacks, pipelines *vk.Pipeline) vk.Result
 	DestroyPipeline                                  func(device vk.Device, pipeline vk.Pipeline, allocator *vk.AllocationCallbacks)
 	CreatePipelineLayout                             func(device vk.Device, createInfo *vk.PipelineLayoutCreateInfo, allocator *vk.AllocationCallbacks, pipelineLayout *vk.PipelineLayout) vk.Result
 	DestroyPipelineLayout                            func(device vk.Device, pipelineLayout vk.PipelineLayout, allocator *vk.AllocationCallbacks)
@@ -180,6 +185,9 @@ type Commands struct {
 	GetBufferOpaqueCaptureAddress                    func(device vk.Device, info *vk.BufferDeviceAddressInfo) uint64
 	GetBufferDeviceAddress                           func(device vk.Device, info *vk.BufferDeviceAddressInfo) vk.DeviceAddress
 	GetDeviceMemoryOpaqueCaptureAddress              func(device vk.Device, info *vk.DeviceMemoryOpaqueCaptureAddressInfo) uint64
+	GetPipelineExecutablePropertiesKHR               func(device vk.Device, pipelineInfo *vk.PipelineInfoKHR, executableCount *uint32, properties *vk.PipelineExecutablePropertiesKHR) vk.Result
+	GetPipelineExecutableStatisticsKHR               func(device vk.Device, executableInfo *vk.PipelineExecutableInfoKHR, statisticCount *uint32, statistics *vk.PipelineExecutableStatisticKHR) vk.Result
+	GetPipelineExecutableInternalRepresentationsKHR  func(device vk.Device, executableInfo *vk.PipelineExecutableInfoKHR, internalRepresentationCount *uint32, internalRepresentations *vk.PipelineExecutableInternalRepresentationKHR) vk.Result
 	GetPhysicalDeviceToolProperties                  func(physicalDevice vk.PhysicalDevice, toolCount *uint32, toolProperties *vk.PhysicalDeviceToolProperties) vk.Result
 	CreatePrivateDataSlot                            func(device vk.Device, createInfo *vk.PrivateDataSlotCreateInfo, allocator *vk.AllocationCallbacks, privateDataSlot *vk.PrivateDataSlot) vk.Result
 	DestroyPrivateDataSlot                           func(device vk.Device, privateDataSlot vk.PrivateDataSlot, allocator *vk.AllocationCallbacks)
@@ -215,7 +223,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [233]string{
+var names = [236]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -417,41 +425,44 @@ var names = [233]string{
 	199: "vkGetBufferOpaqueCaptureAddress",
 	200: "vkGetBufferDeviceAddress",
 	201: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	202: "vkGetPhysicalDeviceToolProperties",
-	203: "vkCreatePrivateDataSlot",
-	204: "vkDestroyPrivateDataSlot",
-	205: "vkSetPrivateData",
-	206: "vkGetPrivateData",
-	207: "vkCmdCopyBuffer2",
-	208: "vkCmdCopyImage2",
-	209: "vkCmdBlitImage2",
-	210: "vkCmdCopyBufferToImage2",
-	211: "vkCmdCopyImageToBuffer2",
-	212: "vkCmdResolveImage2",
-	213: "vkCmdSetEvent2",
-	214: "vkCmdResetEvent2",
-	215: "vkCmdWaitEvents2",
-	216: "vkCmdPipelineBarrier2",
-	217: "vkQueueSubmit2",
-	218: "vkCmdWriteTimestamp2",
-	219: "vkCmdWriteBufferMarker2AMD",
-	220: "vkCopyMemoryToImage",
-	221: "vkCopyImageToMemory",
-	222: "vkCopyImageToImage",
-	223: "vkTransitionImageLayout",
-	224: "vkSetDeviceMemoryPriorityEXT",
-	225: "vkGetImageSubresourceLayout2",
-	226: "vkGetDeviceImageSubresourceLayout",
-	227: "vkMapMemory2",
-	228: "vkUnmapMemory2",
-	229: "vkCmdBindDescriptorSets2",
-	230: "vkCmdPushConstants2",
-	231: "vkCmdPushDescriptorSet2",
-	232: "vkCmdPushDescriptorSetWithTemplate2",
+	202: "vkGetPipelineExecutablePropertiesKHR",
+	203: "vkGetPipelineExecutableStatisticsKHR",
+	204: "vkGetPipelineExecutableInternalRepresentationsKHR",
+	205: "vkGetPhysicalDeviceToolProperties",
+	206: "vkCreatePrivateDataSlot",
+	207: "vkDestroyPrivateDataSlot",
+	208: "vkSetPrivateData",
+	209: "vkGetPrivateData",
+	210: "vkCmdCopyBuffer2",
+	211: "vkCmdCopyImage2",
+	212: "vkCmdBlitImage2",
+	213: "vkCmdCopyBufferToImage2",
+	214: "vkCmdCopyImageToBuffer2",
+	215: "vkCmdResolveImage2",
+	216: "vkCmdSetEvent2",
+	217: "vkCmdResetEvent2",
+	218: "vkCmdWaitEvents2",
+	219: "vkCmdPipelineBarrier2",
+	220: "vkQueueSubmit2",
+	221: "vkCmdWriteTimestamp2",
+	222: "vkCmdWriteBufferMarker2AMD",
+	223: "vkCopyMemoryToImage",
+	224: "vkCopyImageToMemory",
+	225: "vkCopyImageToImage",
+	226: "vkTransitionImageLayout",
+	227: "vkSetDeviceMemoryPriorityEXT",
+	228: "vkGetImageSubresourceLayout2",
+	229: "vkGetDeviceImageSubresourceLayout",
+	230: "vkMapMemory2",
+	231: "vkUnmapMemory2",
+	232: "vkCmdBindDescriptorSets2",
+	233: "vkCmdPushConstants2",
+	234: "vkCmdPushDescriptorSet2",
+	235: "vkCmdPushDescriptorSetWithTemplate2",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [233]uint8{
+var resultKinds = [236]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -536,16 +547,19 @@ var resultKinds = [233]uint8{
 	199: kindWord,   // vkGetBufferOpaqueCaptureAddress
 	200: kindWord,   // vkGetBufferDeviceAddress
 	201: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	202: kindResult, // vkGetPhysicalDeviceToolProperties
-	203: kindResult, // vkCreatePrivateDataSlot
-	205: kindResult, // vkSetPrivateData
-	217: kindResult, // vkQueueSubmit2
-	220: kindResult, // vkCopyMemoryToImage
-	221: kindResult, // vkCopyImageToMemory
-	222: kindResult, // vkCopyImageToImage
-	223: kindResult, // vkTransitionImageLayout
-	227: kindResult, // vkMapMemory2
-	228: kindResult, // vkUnmapMemory2
+	202: kindResult, // vkGetPipelineExecutablePropertiesKHR
+	203: kindResult, // vkGetPipelineExecutableStatisticsKHR
+	204: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
+	205: kindResult, // vkGetPhysicalDeviceToolProperties
+	206: kindResult, // vkCreatePrivateDataSlot
+	208: kindResult, // vkSetPrivateData
+	220: kindResult, // vkQueueSubmit2
+	223: kindResult, // vkCopyMemoryToImage
+	224: kindResult, // vkCopyImageToMemory
+	225: kindResult, // vkCopyImageToImage
+	226: kindResult, // vkTransitionImageLayout
+	230: kindResult, // vkMapMemory2
+	231: kindResult, // vkUnmapMemory2
 }
 
 var indices = map[string]uint16{
@@ -791,70 +805,73 @@ var indices = map[string]uint16{
 	"vkGetBufferDeviceAddressEXT":                        200,
 	"vkGetDeviceMemoryOpaqueCaptureAddress":              201,
 	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           201,
-	"vkGetPhysicalDeviceToolProperties":                  202,
-	"vkGetPhysicalDeviceToolPropertiesEXT":               202,
-	"vkCreatePrivateDataSlot":                            203,
-	"vkCreatePrivateDataSlotEXT":                         203,
-	"vkDestroyPrivateDataSlot":                           204,
-	"vkDestroyPrivateDataSlotEXT":                        204,
-	"vkSetPrivateData":                                   205,
-	"vkSetPrivateDataEXT":                                205,
-	"vkGetPrivateData":                                   206,
-	"vkGetPrivateDataEXT":                                206,
-	"vkCmdCopyBuffer2":                                   207,
-	"vkCmdCopyBuffer2KHR":                                207,
-	"vkCmdCopyImage2":                                    208,
-	"vkCmdCopyImage2KHR":                                 208,
-	"vkCmdBlitImage2":                                    209,
-	"vkCmdBlitImage2KHR":                                 209,
-	"vkCmdCopyBufferToImage2":                            210,
-	"vkCmdCopyBufferToImage2KHR":                         210,
-	"vkCmdCopyImageToBuffer2":                            211,
-	"vkCmdCopyImageToBuffer2KHR":                         211,
-	"vkCmdResolveImage2":                                 212,
-	"vkCmdResolveImage2KHR":                              212,
-	"vkCmdSetEvent2":                                     213,
-	"vkCmdSetEvent2KHR":                                  213,
-	"vkCmdResetEvent2":                                   214,
-	"vkCmdResetEvent2KHR":                                214,
-	"vkCmdWaitEvents2":                                   215,
-	"vkCmdWaitEvents2KHR":                                215,
-	"vkCmdPipelineBarrier2":                              216,
-	"vkCmdPipelineBarrier2KHR":                           216,
-	"vkQueueSubmit2":                                     217,
-	"vkQueueSubmit2KHR":                                  217,
-	"vkCmdWriteTimestamp2":                               218,
-	"vkCmdWriteTimestamp2KHR":                            218,
-	"vkCmdWriteBufferMarker2AMD":                         219,
-	"vkCopyMemoryToImage":                                220,
-	"vkCopyMemoryToImageEXT":                             220,
-	"vkCopyImageToMemory":                                221,
-	"vkCopyImageToMemoryEXT":                             221,
-	"vkCopyImageToImage":                                 222,
-	"vkCopyImageToImageEXT":                              222,
-	"vkTransitionImageLayout":                            223,
-	"vkTransitionImageLayoutEXT":                         223,
-	"vkSetDeviceMemoryPriorityEXT":                       224,
-	"vkGetImageSubresourceLayout2":                       225,
-	"vkGetImageSubresourceLayout2KHR":                    225,
-	"vkGetImageSubresourceLayout2EXT":                    225,
-	"vkGetDeviceImageSubresourceLayout":                  226,
-	"vkGetDeviceImageSubresourceLayoutKHR":               226,
-	"vkMapMemory2":                                       227,
-	"vkMapMemory2KHR":                                    227,
-	"vkUnmapMemory2":                                     228,
-	"vkUnmapMemory2KHR":                                  228,
-	"vkCmdBindDescriptorSets2":                           229,
-	"vkCmdBindDescriptorSets2KHR":                        229,
-	"vkCmdPushConstants2":                                230,
-	"vkCmdPushConstants2KHR":                             230,
-	"vkCmdPushDescriptorSet2":                            231,
-	"vkCmdPushDescriptorSet2KHR":                         231,
-	"vkCmdPushDescriptorSetWithTemplate2":                232,
-	"vkCmdPushDescriptorSetWithTemplate2KHR":             232,
+	"vkGetPipelineExecutablePropertiesKHR":               202,
+	"vkGetPipelineExecutableStatisticsKHR":               203,
+	"vkGetPipelineExecutableInternalRepresentationsKHR":  204,
+	"vkGetPhysicalDeviceToolProperties":                  205,
+	"vkGetPhysicalDeviceToolPropertiesEXT":               205,
+	"vkCreatePrivateDataSlot":                            206,
+	"vkCreatePrivateDataSlotEXT":                         206,
+	"vkDestroyPrivateDataSlot":                           207,
+	"vkDestroyPrivateDataSlotEXT":                        207,
+	"vkSetPrivateData":                                   208,
+	"vkSetPrivateDataEXT":                                208,
+	"vkGetPrivateData":                                   209,
+	"vkGetPrivateDataEXT":                                209,
+	"vkCmdCopyBuffer2":                                   210,
+	"vkCmdCopyBuffer2KHR":                                210,
+	"vkCmdCopyImage2":                                    211,
+	"vkCmdCopyImage2KHR":                                 211,
+	"vkCmdBlitImage2":                                    212,
+	"vkCmdBlitImage2KHR":                                 212,
+	"vkCmdCopyBufferToImage2":                            213,
+	"vkCmdCopyBufferToImage2KHR":                         213,
+	"vkCmdCopyImageToBuffer2":                            214,
+	"vkCmdCopyImageToBuffer2KHR":                         214,
+	"vkCmdResolveImage2":                                 215,
+	"vkCmdResolveImage2KHR":                              215,
+	"vkCmdSetEvent2":                                     216,
+	"vkCmdSetEvent2KHR":                                  216,
+	"vkCmdResetEvent2":                                   217,
+	"vkCmdResetEvent2KHR":                                217,
+	"vkCmdWaitEvents2":                                   218,
+	"vkCmdWaitEvents2KHR":                                218,
+	"vkCmdPipelineBarrier2":                              219,
+	"vkCmdPipelineBarrier2KHR":                           219,
+	"vkQueueSubmit2":                                     220,
+	"vkQueueSubmit2KHR":                                  220,
+	"vkCmdWriteTimestamp2":                               221,
+	"vkCmdWriteTimestamp2KHR":                            221,
+	"vkCmdWriteBufferMarker2AMD":                         222,
+	"vkCopyMemoryToImage":                                223,
+	"vkCopyMemoryToImageEXT":                             223,
+	"vkCopyImageToMemory":                                224,
+	"vkCopyImageToMemoryEXT":                             224,
+	"vkCopyImageToImage":                                 225,
+	"vkCopyImageToImageEXT":                              225,
+	"vkTransitionImageLayout":                            226,
+	"vkTransitionImageLayoutEXT":                         226,
+	"vkSetDeviceMemoryPriorityEXT":                       227,
+	"vkGetImageSubresourceLayout2":                       228,
+	"vkGetImageSubresourceLayout2KHR":                    228,
+	"vkGetImageSubresourceLayout2EXT":                    228,
+	"vkGetDeviceImageSubresourceLayout":                  229,
+	"vkGetDeviceImageSubresourceLayoutKHR":               229,
+	"vkMapMemory2":                                       230,
+	"vkMapMemory2KHR":                                    230,
+	"vkUnmapMemory2":                                     231,
+	"vkUnmapMemory2KHR":                                  231,
+	"vkCmdBindDescriptorSets2":                           232,
+	"vkCmdBindDescriptorSets2KHR":                        232,
+	"vkCmdPushConstants2":                                233,
+	"vkCmdPushConstants2KHR":                             233,
+	"vkCmdPushDescriptorSet2":                            234,
+	"vkCmdPushDescriptorSet2KHR":                         234,
+	"vkCmdPushDescriptorSetWithTemplate2":                235,
+	"vkCmdPushDescriptorSetWithTemplate2KHR":             235,
 }
 
-var dispatchers = [233]func(*Frame){
+var dispatchers = [236]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -918,12 +935,12 @@ var dispatchers = [233]func(*Frame){
 	61:  callDestroyImageView,
 	62:  callCreateShaderModule,
 	63:  callDestroyShaderModule,
-	64:  absent, // vkCreatePipelineCache
-	65:  absent, // vkDestroyPipelineCache
-	66:  absent, // vkGetPipelineCacheData
-	67:  absent, // vkMergePipelineCaches
+	64:  callCreatePipelineCache,
+	65:  callDestroyPipelineCache,
+	66:  callGetPipelineCacheData,
+	67:  callMergePipelineCaches,
 	68:  absent, // vkCreateGraphicsPipelines
-	69:  absent, // vkCreateComputePipelines
+	69:  callCreateComputePipelines,
 	70:  callDestroyPipeline,
 	71:  callCreatePipelineLayout,
 	72:  callDestroyPipelineLayout,
@@ -1056,37 +1073,40 @@ var dispatchers = [233]func(*Frame){
 	199: callGetBufferOpaqueCaptureAddress,
 	200: callGetBufferDeviceAddress,
 	201: callGetDeviceMemoryOpaqueCaptureAddress,
-	202: callGetPhysicalDeviceToolProperties,
-	203: callCreatePrivateDataSlot,
-	204: callDestroyPrivateDataSlot,
-	205: callSetPrivateData,
-	206: callGetPrivateData,
-	207: callCmdCopyBuffer2,
-	208: callCmdCopyImage2,
-	209: callCmdBlitImage2,
-	210: callCmdCopyBufferToImage2,
-	211: callCmdCopyImageToBuffer2,
-	212: callCmdResolveImage2,
-	213: callCmdSetEvent2,
-	214: callCmdResetEvent2,
-	215: callCmdWaitEvents2,
-	216: callCmdPipelineBarrier2,
-	217: callQueueSubmit2,
-	218: callCmdWriteTimestamp2,
-	219: callCmdWriteBufferMarker2AMD,
-	220: callCopyMemoryToImage,
-	221: callCopyImageToMemory,
-	222: callCopyImageToImage,
-	223: callTransitionImageLayout,
-	224: callSetDeviceMemoryPriorityEXT,
-	225: callGetImageSubresourceLayout2,
-	226: callGetDeviceImageSubresourceLayout,
-	227: callMapMemory2,
-	228: callUnmapMemory2,
-	229: callCmdBindDescriptorSets2,
-	230: callCmdPushConstants2,
-	231: callCmdPushDescriptorSet2,
-	232: callCmdPushDescriptorSetWithTemplate2,
+	202: callGetPipelineExecutablePropertiesKHR,
+	203: callGetPipelineExecutableStatisticsKHR,
+	204: callGetPipelineExecutableInternalRepresentationsKHR,
+	205: callGetPhysicalDeviceToolProperties,
+	206: callCreatePrivateDataSlot,
+	207: callDestroyPrivateDataSlot,
+	208: callSetPrivateData,
+	209: callGetPrivateData,
+	210: callCmdCopyBuffer2,
+	211: callCmdCopyImage2,
+	212: callCmdBlitImage2,
+	213: callCmdCopyBufferToImage2,
+	214: callCmdCopyImageToBuffer2,
+	215: callCmdResolveImage2,
+	216: callCmdSetEvent2,
+	217: callCmdResetEvent2,
+	218: callCmdWaitEvents2,
+	219: callCmdPipelineBarrier2,
+	220: callQueueSubmit2,
+	221: callCmdWriteTimestamp2,
+	222: callCmdWriteBufferMarker2AMD,
+	223: callCopyMemoryToImage,
+	224: callCopyImageToMemory,
+	225: callCopyImageToImage,
+	226: callTransitionImageLayout,
+	227: callSetDeviceMemoryPriorityEXT,
+	228: callGetImageSubresourceLayout2,
+	229: callGetDeviceImageSubresourceLayout,
+	230: callMapMemory2,
+	231: callUnmapMemory2,
+	232: callCmdBindDescriptorSets2,
+	233: callCmdPushConstants2,
+	234: callCmdPushDescriptorSet2,
+	235: callCmdPushDescriptorSetWithTemplate2,
 }
 
 func callCreateInstance(f *Frame) {
@@ -1335,6 +1355,26 @@ func callCreateShaderModule(f *Frame) {
 
 func callDestroyShaderModule(f *Frame) {
 	installed.DestroyShaderModule(vk.Device(f.word(0)), vk.ShaderModule(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callCreatePipelineCache(f *Frame) {
+	f.result = uintptr(uint32(installed.CreatePipelineCache(vk.Device(f.word(0)), (*vk.PipelineCacheCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.PipelineCache)(f.pointer(3)))))
+}
+
+func callDestroyPipelineCache(f *Frame) {
+	installed.DestroyPipelineCache(vk.Device(f.word(0)), vk.PipelineCache(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callGetPipelineCacheData(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPipelineCacheData(vk.Device(f.word(0)), vk.PipelineCache(f.word(1)), (*uintptr)(f.pointer(2)), f.pointer(3))))
+}
+
+func callMergePipelineCaches(f *Frame) {
+	f.result = uintptr(uint32(installed.MergePipelineCaches(vk.Device(f.word(0)), vk.PipelineCache(f.word(1)), uint32(f.word(2)), (*vk.PipelineCache)(f.pointer(3)))))
+}
+
+func callCreateComputePipelines(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateComputePipelines(vk.Device(f.word(0)), vk.PipelineCache(f.word(1)), uint32(f.word(2)), (*vk.ComputePipelineCreateInfo)(f.pointer(3)), (*vk.AllocationCallbacks)(f.pointer(4)), (*vk.Pipeline)(f.pointer(5)))))
 }
 
 func callDestroyPipeline(f *Frame) {
@@ -1767,6 +1807,18 @@ func callGetBufferDeviceAddress(f *Frame) {
 
 func callGetDeviceMemoryOpaqueCaptureAddress(f *Frame) {
 	f.result = uintptr(installed.GetDeviceMemoryOpaqueCaptureAddress(vk.Device(f.word(0)), (*vk.DeviceMemoryOpaqueCaptureAddressInfo)(f.pointer(1))))
+}
+
+func callGetPipelineExecutablePropertiesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPipelineExecutablePropertiesKHR(vk.Device(f.word(0)), (*vk.PipelineInfoKHR)(f.pointer(1)), (*uint32)(f.pointer(2)), (*vk.PipelineExecutablePropertiesKHR)(f.pointer(3)))))
+}
+
+func callGetPipelineExecutableStatisticsKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPipelineExecutableStatisticsKHR(vk.Device(f.word(0)), (*vk.PipelineExecutableInfoKHR)(f.pointer(1)), (*uint32)(f.pointer(2)), (*vk.PipelineExecutableStatisticKHR)(f.pointer(3)))))
+}
+
+func callGetPipelineExecutableInternalRepresentationsKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPipelineExecutableInternalRepresentationsKHR(vk.Device(f.word(0)), (*vk.PipelineExecutableInfoKHR)(f.pointer(1)), (*uint32)(f.pointer(2)), (*vk.PipelineExecutableInternalRepresentationKHR)(f.pointer(3)))))
 }
 
 func callGetPhysicalDeviceToolProperties(f *Frame) {

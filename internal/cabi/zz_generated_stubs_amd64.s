@@ -654,22 +654,22 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $216, AX
-	JMP  recordPipelineBarrier2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $217, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $218, AX
-	JMP  recordWriteTimestamp2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $219, AX
-	JMP  farside_entry(SB)
+	JMP  recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVL $220, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $221, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVL $222, AX
 	JMP  farside_entry(SB)
@@ -702,6 +702,15 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $232, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $233, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $234, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $235, AX
 	JMP  farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

@@ -654,22 +654,22 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $216, R9
-	B    recordPipelineBarrier2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $217, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $218, R9
-	B    recordWriteTimestamp2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $219, R9
-	B    farside_entry(SB)
+	B    recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVD $220, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $221, R9
-	B    farside_entry(SB)
+	B    recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVD $222, R9
 	B    farside_entry(SB)
@@ -702,6 +702,15 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $232, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $233, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $234, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $235, R9
 	B    farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

@@ -1,0 +1,41 @@
+package icd
+
+import (
+	"unsafe"
+
+	"farside/internal/vk"
+)
+
+func createPipelineCache(h vk.Device, info *vk.PipelineCacheCreateInfo, _ *vk.AllocationCallbacks, out *vk.PipelineCache) vk.Result {
+	*out = 0
+	d := devices.Get(uintptr(h))
+	if d == nil {
+		return staleHandle("vkCreatePipelineCache", vk.OBJECT_TYPE_DEVICE, uint64(h))
+	}
+	if info.Flags&^vk.PIPELINE_CACHE_CREATE_EXTERNALLY_SYNCHRONIZED_BIT != 0 {
+		return d.fail("vkCreatePipelineCache", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineCacheCreateInfo-flags-parameter",
+			"cache flags %v belong to features that the device does not have", info.Flags))
+	}
+	c := d.newPipelineCache(vk.Slice((*byte)(info.PInitialData), info.InitialDataSize))
+	*out = vk.PipelineCache(pipelineCaches.Insert(c))
+	d.created(vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(*out))
+	return vk.SUCCESS
+}
+
+func getPipelineCacheData(h vk.Device, handle vk.PipelineCache, size *uintptr, data unsafe.Pointer) vk.Result {
+	c := pipelineCaches.Get(uint64(handle))
+	if c == nil {
+		*size = 0
+		return staleHandle("vkGetPipelineCacheData", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(handle))
+	}
+	if data == nil {
+		*size = uintptr(c.size())
+		return vk.SUCCESS
+	}
+	written, all := c.data(int(min(*size, 1<<40)))
+	*size = uintptr(copy(vk.Slice((*byte)(data), *size), written))
+	if !all {
+		return vk.INCOMPLETE
+	}
+	return vk.SUCCESS
+}

@@ -1,0 +1,128 @@
+package icd
+
+import (
+	"unsafe"
+
+	"farside/internal/vk"
+)
+
+// VK_KHR_pipeline_executable_properties: a pipeline is one executable, its register program.
+
+// inspected looks up the pipeline whose executable command asks for. vuid is the rule about the feature, flagRule the one
+// about the flag that the pipeline was created with.
+func inspected(command string, handle vk.Pipeline, index uint32, vuid string, flag vk.PipelineCreateFlags2, flagRule string) (*pipeline, vk.Result) {
+	p := pipelines.Get(uint64(handle))
+	if p == nil {
+		return nil, staleHandle(command, vk.OBJECT_TYPE_PIPELINE, uint64(handle))
+	}
+	var err error
+	switch {
+	case !p.device.features["pipelineExecutableInfo"]:
+		err = vk.Errorf(vk.ERROR_UNKNOWN, vuid, "the device was created without the pipelineExecutableInfo feature")
+	case flag != 0 && p.flags&flag == 0:
+		err = vk.Errorf(vk.ERROR_UNKNOWN, flagRule, "the pipeline was created without %v", flag)
+	case index != 0:
+		err = vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineExecutableInfoKHR-executableIndex-03275", "executable %d of 1", index)
+	default:
+		return p, vk.SUCCESS
+	}
+	return nil, p.fail(command, handle, err)
+}
+
+func getPipelineExecutablePropertiesKHR(h vk.Device, info *vk.PipelineInfoKHR, count *uint32, out *vk.PipelineExecutablePropertiesKHR) vk.Result {
+	p, r := inspected("vkGetPipelineExecutablePropertiesKHR", info.Pipeline, 0,
+		"VUID-vkGetPipelineExecutablePropertiesKHR-pipelineExecutableInfo-03270", 0, "")
+	if p == nil {
+		return r
+	}
+	if out == nil {
+		*count = 1
+		return vk.SUCCESS
+	}
+	if *count == 0 {
+		return vk.INCOMPLETE
+	}
+	*count = 1
+	out.Stages = vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT)
+	vk.CopyString(out.Name[:], "compute")
+	vk.CopyString(out.Description[:], "the register program of entry point "+p.shader.program.Name)
+	out.SubgroupSize = p.shader.program.SubgroupSize
+	return vk.SUCCESS
+}
+
+// statistics are what there is to count in a program.
+func (p *pipeline) statistics() []statistic {
+	g := p.shader.program
+	return []statistic{
+		{"Instructions", "of the register program", uint64(len(g.Insts))},
+		{"Register File", "bytes of registers of a workgroup", uint64(g.FileSize)},
+		{"Workgroup Memory", "bytes", uint64(g.Shared)},
+		{"Invocations", "of a workgroup, which run in lockstep", uint64(g.Lanes)},
+		{"Loops", "of the shader after inlining", uint64(len(g.Loops))},
+	}
+}
+
+type statistic struct {
+	name, description string
+	value             uint64
+}
+
+func getPipelineExecutableStatisticsKHR(h vk.Device, info *vk.PipelineExecutableInfoKHR, count *uint32, out *vk.PipelineExecutableStatisticKHR) vk.Result {
+	p, r := inspected("vkGetPipelineExecutableStatisticsKHR", info.Pipeline, info.ExecutableIndex,
+		"VUID-vkGetPipelineExecutableStatisticsKHR-pipelineExecutableInfo-03272",
+		vk.PIPELINE_CREATE_2_CAPTURE_STATISTICS_BIT_KHR, "VUID-vkGetPipelineExecutableStatisticsKHR-pipeline-03274")
+	if p == nil {
+		return r
+	}
+	list := p.statistics()
+	if out == nil {
+		*count = uint32(len(list))
+		return vk.SUCCESS
+	}
+	result := vk.SUCCESS
+	if *count < uint32(len(list)) {
+		result = vk.INCOMPLETE
+	}
+	*count = min(*count, uint32(len(list)))
+	slots := vk.Slice(out, *count)
+	for i := range slots {
+		s := &slots[i]
+		vk.CopyString(s.Name[:], list[i].name)
+		vk.CopyString(s.Description[:], list[i].description)
+		s.Format = vk.PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR
+		*s.Value.U64() = list[i].value
+	}
+	return result
+}
+
+func getPipelineExecutableInternalRepresentationsKHR(h vk.Device, info *vk.PipelineExecutableInfoKHR, count *uint32, out *vk.PipelineExecutableInternalRepresentationKHR) vk.Result {
+	p, r := inspected("vkGetPipelineExecutableInternalRepresentationsKHR", info.Pipeline, info.ExecutableIndex,
+		"VUID-vkGetPipelineExecutableInternalRepresentationsKHR-pipelineExecutableInfo-03276",
+		vk.PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR, "VUID-vkGetPipelineExecutableInternalRepresentationsKHR-pipeline-03278")
+	if p == nil {
+		return r
+	}
+	if out == nil {
+		*count = 1
+		return vk.SUCCESS
+	}
+	if *count == 0 {
+		return vk.INCOMPLETE
+	}
+	*count = 1
+	vk.CopyString(out.Name[:], "Register Program")
+	vk.CopyString(out.Description[:], "each instruction is done for all invocations of a workgroup")
+	out.IsText = vk.TRUE
+	text := append([]byte(p.shader.program.String()), 0)
+	if out.PData == nil {
+		out.DataSize = uintptr(len(text))
+		return vk.SUCCESS
+	}
+	room := unsafe.Slice((*byte)(out.PData), out.DataSize)
+	vk.CopyString(room, string(text[:len(text)-1]))
+	if len(room) < len(text) {
+		return vk.INCOMPLETE
+	}
+	out.DataSize = uintptr(len(text))
+	return vk.SUCCESS
+}

@@ -1,0 +1,203 @@
+package icd
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"farside/compute"
+	"farside/internal/vk"
+	"farside/spirv"
+)
+
+// shader is what a stage of a pipeline becomes: a program, and what it needs of a pipeline layout. It does not change.
+type shader struct {
+	program   *compute.Program
+	module    cacheKey // of the module that passed the checks
+	sets      []uint32 // the numbers of the descriptor sets that it uses
+	resources []shaderResource
+	push      []pushRange // of push constants that it uses
+}
+
+// stage is a VkPipelineShaderStageCreateInfo that has been read.
+type stage struct {
+	code    *shaderCode
+	entry   string
+	flags   vk.PipelineShaderStageCreateFlags
+	options compute.Options
+	varying bool // the subgroup size was not required
+}
+
+// shaderOf returns the shader of a stage, and whether it was in the cache. With VK_PIPELINE_COMPILE_REQUIRED it fails
+// where that would take a compiler and the flags say that it must not.
+func (d *device) shaderOf(info *vk.PipelineShaderStageCreateInfo, flags vk.PipelineCreateFlags2, cache *pipelineCache) (_ *shader, found bool, _ error) {
+	st, err := d.readStage(info)
+	if err != nil {
+		return nil, false, err
+	}
+	key := st.key()
+	if s := cache.get(key); s != nil {
+		return s, true, nil
+	}
+	s := d.shaders.get(key)
+	if s == nil {
+		if flags&vk.PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT != 0 {
+			return nil, false, vk.Errorf(vk.PIPELINE_COMPILE_REQUIRED, "", "the shader is not in the cache")
+		}
+		if s, err = d.compile(st); err != nil {
+			return nil, false, err
+		}
+		s = d.shaders.share(key, s)
+	}
+	cache.put(key, s)
+	return s, false, nil
+}
+
+// readStage takes over what a stage says.
+func (d *device) readStage(info *vk.PipelineShaderStageCreateInfo) (*stage, error) {
+	const rule = "VUID-VkPipelineShaderStageCreateInfo-"
+	st := &stage{entry: vk.GoString(info.PName), flags: info.Flags, varying: true}
+	switch {
+	case info.Stage != vk.SHADER_STAGE_COMPUTE_BIT:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkComputePipelineCreateInfo-stage-00701", "stage %v of a compute pipeline", info.Stage)
+	case info.Flags&vk.PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT != 0 && !d.features["subgroupSizeControl"]:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, rule+"flags-02784", "subgroups of varying size need the subgroupSizeControl feature")
+	case info.Flags&vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT != 0 && !d.features["computeFullSubgroups"]:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, rule+"flags-02785", "full subgroups need the computeFullSubgroups feature")
+	}
+	if info.Module != 0 {
+		m := shaderModules.Get(uint64(info.Module))
+		if m == nil || m.device != d {
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, rule+"module-parameter", "%#x is no shader module of the device", uint64(info.Module))
+		}
+		st.code = m.shaderCode
+	} else {
+		// VK_KHR_maintenance5 and VK_EXT_graphics_pipeline_library: a pipeline may bring its code.
+		code := vk.Find[vk.ShaderModuleCreateInfo](info.PNext)
+		if code == nil {
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, rule+"stage-06845", "the stage has neither a module nor code")
+		}
+		var err error
+		if st.code, err = newShaderCode(code); err != nil {
+			return nil, err
+		}
+	}
+	st.options = compute.Options{SubgroupSize: subgroupSize, Robust2: d.features["robustBufferAccess2"]}
+	if err := d.readSubgroupSize(info, st); err != nil {
+		return nil, err
+	}
+	var err error
+	st.options.Specialization, err = readSpecialization(info.PSpecializationInfo)
+	return st, err
+}
+
+// readSubgroupSize takes over the subgroup size that a stage requires.
+func (d *device) readSubgroupSize(info *vk.PipelineShaderStageCreateInfo, st *stage) error {
+	const rule = "VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-"
+	r := vk.Find[vk.PipelineShaderStageRequiredSubgroupSizeCreateInfo](info.PNext)
+	if r == nil {
+		return nil
+	}
+	n := r.RequiredSubgroupSize
+	switch {
+	case !d.features["subgroupSizeControl"]:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pNext-02755", "a required subgroup size needs the subgroupSizeControl feature")
+	case st.flags&vk.PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT != 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pNext-02754", "the subgroup size is required and may vary")
+	case bits.OnesCount32(n) != 1:
+		return vk.Errorf(vk.ERROR_UNKNOWN, rule+"02760", "subgroup size %d is no power of two", n)
+	case n < minSubgroupSize:
+		return vk.Errorf(vk.ERROR_UNKNOWN, rule+"02761", "subgroup size %d is below minSubgroupSize, %d", n, minSubgroupSize)
+	case n > maxSubgroupSize:
+		return vk.Errorf(vk.ERROR_UNKNOWN, rule+"02762", "subgroup size %d is above maxSubgroupSize, %d", n, maxSubgroupSize)
+	}
+	st.options.SubgroupSize, st.varying = n, false
+	return nil
+}
+
+// key identifies what the stage becomes, on a device.
+func (st *stage) key() (key cacheKey) {
+	h := sha256.New()
+	h.Write(st.code.hash[:])
+	hashWords(h, len(st.entry), int(st.options.SubgroupSize), int(st.flags))
+	h.Write([]byte(st.entry))
+	for _, id := range slices.Sorted(maps.Keys(st.options.Specialization)) {
+		value := st.options.Specialization[id]
+		hashWords(h, int(id), len(value))
+		h.Write(value)
+	}
+	h.Sum(key[:0])
+	return key
+}
+
+func hashWords(h hash.Hash, list ...int) {
+	var b [8]byte
+	for _, v := range list {
+		binary.LittleEndian.PutUint64(b[:], uint64(v))
+		h.Write(b[:])
+	}
+}
+
+// compile makes the shader of a stage.
+func (d *device) compile(st *stage) (*shader, error) {
+	m, err := st.code.decoded()
+	if err != nil {
+		return nil, err
+	}
+	s := &shader{module: d.moduleKey(st.code)}
+	if !slices.ContainsFunc(m.EntryPoints, func(e *spirv.EntryPoint) bool {
+		return e.Name == st.entry && e.Model == spirv.ExecutionModelGLCompute
+	}) {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pName-00707", "the module has no entry point %q of a compute shader", st.entry)
+	}
+	if s.program, err = compute.Compile(m, st.entry, st.options); err != nil {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pSpecializationInfo-06849", "entry point %q: %w", st.entry, err)
+	}
+	if err := s.checkSize(st); err != nil {
+		return nil, err
+	}
+	s.use(m)
+	return s, nil
+}
+
+// moduleKey identifies a module and the rules that it was held to.
+func (d *device) moduleKey(c *shaderCode) (key cacheKey) {
+	h := sha256.New()
+	h.Write(c.hash[:])
+	for _, name := range slices.Sorted(maps.Keys(d.features)) {
+		hashWords(h, len(name))
+		h.Write([]byte(name))
+	}
+	h.Sum(key[:0])
+	return key
+}
+
+// checkSize holds the workgroup to the limits, and to the subgroups that the stage asks for.
+func (s *shader) checkSize(st *stage) error {
+	p := s.program
+	for i, rule := range [3]string{"x-06429", "y-06430", "z-06431"} {
+		if p.LocalSize[i] > maxComputeWorkGroupSize[i] {
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-RuntimeSpirv-"+rule, "workgroups of %v invocations: maxComputeWorkGroupSize is %v", p.LocalSize, maxComputeWorkGroupSize)
+		}
+	}
+	full := st.flags&vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT != 0
+	switch {
+	case p.Lanes > maxComputeWorkGroupInvocations:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-RuntimeSpirv-x-06432", "workgroups of %d invocations: maxComputeWorkGroupInvocations is %d", p.Lanes, maxComputeWorkGroupInvocations)
+	case p.Shared > maxComputeSharedMemorySize:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-RuntimeSpirv-Workgroup-06530", "%d bytes of workgroup memory: maxComputeSharedMemorySize is %d", p.Shared, maxComputeSharedMemorySize)
+	case !st.varying && p.Lanes > int(p.SubgroupSize)*maxComputeWorkgroupSubgroups:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pNext-02756",
+			"workgroups of %d invocations are more than %d subgroups of %d", p.Lanes, maxComputeWorkgroupSubgroups, p.SubgroupSize)
+	case full && p.LocalSize[0]%p.SubgroupSize != 0:
+		rule := "flags-02759"
+		if !st.varying {
+			rule = "pNext-02757"
+		}
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-"+rule, "full subgroups: the workgroup's width, %d, is no multiple of the subgroup size, %d", p.LocalSize[0], p.SubgroupSize)
+	}
+	return nil
+}
