@@ -49,6 +49,8 @@ fi
 if [ "$purpose" = test ] || [ "$purpose" = bench ]; then
 	need mesa-vulkan-drivers "lavapipe, the driver to compare with" \
 		any /usr/share/vulkan/icd.d/lvp_icd.*.json /usr/local/share/vulkan/icd.d/lvp_icd.*.json
+	need glslang-tools "compiles the shaders of the conformance suite" command -v glslangValidator
+	need spirv-tools "checks what is compiled, and assembles what GLSL can't say" command -v spirv-val
 fi
 if [ "$purpose" = test ]; then
 	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h
@@ -57,8 +59,6 @@ if [ "$purpose" = test ]; then
 	need g++ "checks that C++ programs can use the header of peers in C" command -v g++
 	need libfabric-dev "its headers say how the C compiler lays out libfabric's structures" any /usr/include/rdma/fi_domain.h
 	need pkgconf "checks what make install writes for those who build against the library of peers in C" command -v pkg-config
-	need glslang-tools "compiles the shaders of the conformance suite" command -v glslangValidator
-	need spirv-tools "checks what is compiled, and assembles what GLSL can't say" command -v spirv-val
 	need binutils "nm lists the exported symbols" command -v nm
 fi
 

@@ -38,6 +38,7 @@ func main() {
 	manifest := flag.String("farside", "build/farside_icd."+map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]+".json",
 		"Farside's manifest")
 	check := flag.Bool("check", false, "exit with 1 if a target is missed")
+	compute := flag.Bool("compute", false, "measure only what shaders do")
 	flag.Parse()
 	var err error
 	switch os.Getenv("FARSIDE_BENCH_ROLE") {
@@ -50,7 +51,7 @@ func main() {
 	case "owner":
 		err = ownerMain()
 	case "measure":
-		err = measure(*output, *check)
+		err = measure(*output, *check, *compute)
 	default:
 		err = rerun(*manifest)
 	}
@@ -81,7 +82,8 @@ func rerun(manifest string) error {
 		return err
 	}
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
-	cmd.Env = append(vulkan.DriverEnv(path, lavapipeManifest),
+	// Without its cache on disk lavapipe compiles each shader when its pipeline is made, as Farside does.
+	cmd.Env = append(vulkan.DriverEnv(path, lavapipeManifest), "MESA_SHADER_CACHE_DISABLE=true",
 		"FARSIDE_BENCH_ROLE=measure", "FARSIDE_BENCH_MANIFEST="+path, "FARSIDE_BENCH_LOOPS="+library)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
@@ -184,6 +186,7 @@ type driver struct {
 	fd       int
 	buffer   vk.Buffer
 	transfer *transferBench
+	compute  *computeBench // nil without shaders
 }
 
 func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
@@ -241,6 +244,9 @@ func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
 	if d.transfer, err = openTransferBench(d.dev, d.visible); err != nil {
 		return nil, fmt.Errorf("%s: %w", d.name, err)
 	}
+	if d.compute, err = openComputeBench(d.dev, d.visible); err != nil {
+		return nil, fmt.Errorf("%s: %w", d.name, err)
+	}
 	return d, nil
 }
 
@@ -282,34 +288,10 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-func measure(output string, check bool) error {
-	l, err := openLoops()
-	if err != nil {
-		return err
-	}
-	all := map[string][]float64{}
+// measureAll has every row but those of shaders.
+func measureAll(drivers []*driver, l *loops, all map[string][]float64) error {
 	if err := sampleCreation(all); err != nil {
 		return err
-	}
-	loader, err := vulkan.Open()
-	if err != nil {
-		return err
-	}
-	inst, r := loader.CreateInstance(vulkan.InstanceConfig{APIVersion: uint32(vk.API_VERSION_1_1)})
-	if r != vk.SUCCESS {
-		return fmt.Errorf("vkCreateInstance: %v", r)
-	}
-	pds, r := inst.PhysicalDevices()
-	if r != vk.SUCCESS || len(pds) != 2 {
-		return fmt.Errorf("%d physical devices, want Farside's and lavapipe's: %v", len(pds), r)
-	}
-	var drivers []*driver
-	for _, pd := range pds {
-		d, err := openDriver(inst, pd)
-		if err != nil {
-			return err
-		}
-		drivers = append(drivers, d)
 	}
 	fabric, err := openFabric()
 	if err != nil {
@@ -334,7 +316,62 @@ func measure(output string, check bool) error {
 			return err
 		}
 	}
-	if err := sampleHosts(all); err != nil {
+	return sampleHosts(all)
+}
+
+// measureCompute has the rows of shaders, if both drivers run any.
+func measureCompute(drivers []*driver, l *loops, all map[string][]float64) error {
+	for _, d := range drivers {
+		if d.compute == nil {
+			return nil
+		}
+	}
+	if err := checkCompute(drivers, l, all); err != nil {
+		return err
+	}
+	for round := range rounds {
+		for _, d := range drivers {
+			if err := d.compute.sample(d, round, l, all); err != nil {
+				return err
+			}
+		}
+		slices.Reverse(drivers)
+	}
+	return nil
+}
+
+func measure(output string, check, compute bool) error {
+	l, err := openLoops()
+	if err != nil {
+		return err
+	}
+	all := map[string][]float64{}
+	loader, err := vulkan.Open()
+	if err != nil {
+		return err
+	}
+	inst, r := loader.CreateInstance(vulkan.InstanceConfig{APIVersion: uint32(vk.API_VERSION_1_1)})
+	if r != vk.SUCCESS {
+		return fmt.Errorf("vkCreateInstance: %v", r)
+	}
+	pds, r := inst.PhysicalDevices()
+	if r != vk.SUCCESS || len(pds) != 2 {
+		return fmt.Errorf("%d physical devices, want Farside's and lavapipe's: %v", len(pds), r)
+	}
+	var drivers []*driver
+	for _, pd := range pds {
+		d, err := openDriver(inst, pd)
+		if err != nil {
+			return err
+		}
+		drivers = append(drivers, d)
+	}
+	if !compute {
+		if err := measureAll(drivers, l, all); err != nil {
+			return err
+		}
+	}
+	if err := measureCompute(drivers, l, all); err != nil {
 		return err
 	}
 	m := map[string]float64{}
@@ -342,6 +379,10 @@ func measure(output string, check bool) error {
 		m[k] = median(v)
 	}
 	table := render(m)
+	if compute {
+		table = table[:2]
+	}
+	table = append(table, renderCompute(m)...)
 	fmt.Print(strings.Join(table, "\n"), "\n")
 	if output != "" {
 		if err := os.WriteFile(output, []byte(page(table, versions(drivers))), 0o644); err != nil {

@@ -11,23 +11,27 @@ import (
 
 const verdictMissed = "missed"
 
-// render prints medians (nanoseconds; KiB for memory) as rows of a Markdown table. A limit of 0 is no target.
+// formatRow is a row: a value, what it is compared with, and the ratio to reach. A limit of 0 is no target.
+func formatRow(item string, value float64, unit string, scale float64, other string, against, limit float64) string {
+	ratio := value / against
+	target, verdict := "none", ""
+	if limit > 0 {
+		target, verdict = fmt.Sprintf("at most %.4g", limit), "reached"
+		if ratio > limit {
+			verdict = verdictMissed
+		}
+	}
+	return fmt.Sprintf("| %s | %.4g %s | %s: %.4g %s | %.2f | %s | %s |", item, value/scale, unit, other, against/scale, unit, ratio, target, verdict)
+}
+
+// render prints medians (nanoseconds; KiB for memory) as rows of a Markdown table.
 func render(m map[string]float64) []string {
 	rows := []string{
 		"| item | Farside | compared with | ratio | to reach | |",
 		"| --- | --- | --- | --- | --- | --- |",
 	}
 	row := func(item string, value float64, unit string, scale float64, other string, against, limit float64) {
-		ratio := value / against
-		target, verdict := "none", ""
-		if limit > 0 {
-			target, verdict = fmt.Sprintf("at most %.4g", limit), "reached"
-			if ratio > limit {
-				verdict = verdictMissed
-			}
-		}
-		rows = append(rows, fmt.Sprintf("| %s | %.4g %s | %s: %.4g %s | %.2f | %s | %s |",
-			item, value/scale, unit, other, against/scale, unit, ratio, target, verdict))
+		rows = append(rows, formatRow(item, value, unit, scale, other, against, limit))
 	}
 	lavapipe := func(item, key, unit string, scale, limit float64) {
 		row(item, m["farside "+key], unit, scale, "lavapipe", m["lavapipe "+key], limit)
@@ -78,6 +82,26 @@ func render(m map[string]float64) []string {
 	return rows
 }
 
+// renderCompute is the rows of shaders; none if they were not measured.
+func renderCompute(m map[string]float64) []string {
+	if m["farside copy"] == 0 {
+		return nil
+	}
+	var rows []string
+	lavapipe := func(item, key, unit string, scale, limit float64) {
+		rows = append(rows, formatRow(item, m["farside "+key], unit, scale, "lavapipe", m["lavapipe "+key], limit))
+	}
+	for _, k := range computeKernels {
+		lavapipe(computeTitles[k.name], k.name, "ms", 1e6, k.most)
+		if k.name == "copy" {
+			rows = append(rows, formatRow(computeTitles[k.name], m["farside copy"], "ms", 1e6, "memcpy by as many threads", m["memcpy of shaders"], 2))
+		}
+	}
+	lavapipe("create the pipelines of these shaders", "pipelines", "ms", 1e6, 0.2)
+	lavapipe("empty dispatch, submit and wait", "empty dispatch", "µs", 1e3, 0.25)
+	return rows
+}
+
 // page is docs/benchmarks.md.
 func page(table []string, versions string) string {
 	var u unix.Utsname
@@ -90,7 +114,8 @@ func page(table []string, versions string) string {
 Both drivers in one process behind the system's Vulkan loader, medians of %d interleaved rounds; the loops over
 driver calls are C. Farside maps memory when vkMapMemory is called, lavapipe when it is allocated or imported: the
 rows "map + touch" count that too. memset and memcpy work on the memory of the buffers that Farside fills and copies. Peers use memory of another process; what they move is compared with memcpy over the
-same mapping, and libfabric over loopback TCP with a loop that calls nothing but the library. Written by `+"`go run ./conformance/bench -o docs/benchmarks.md`"+`.
+same mapping, and libfabric over loopback TCP with a loop that calls nothing but the library. What shaders write was compared between the
+drivers. Written by `+"`go run ./conformance/bench -o docs/benchmarks.md`"+`.
 
 Machine: %s, %d logical processors, Linux %s, %s.
 Compared: %s.

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"farside/conformance/shaders"
+	"farside/conformance/vulkan"
+	"farside/internal/vk"
+)
+
+const (
+	elements     = 16 << 20 // floats or words in each of the large buffers
+	elementBytes = 4 * elements
+	edge         = 1024 // of the matrices and of the picture
+	bodies       = 4096
+)
+
+// The buffers of computeBench.
+const (
+	randomWords = iota
+	smallFloats // whole numbers from 0 to 15, so that sums of them are exact in any order
+	output
+	particles
+	bufferCount
+)
+
+// A computeKernel is a shader that is measured. It reads one of the buffers, in some cases another, and writes output.
+type computeKernel struct {
+	name   string
+	groups [2]uint32
+	reads  int
+	second int // the buffer at binding 2
+	push   uint32
+	output int  // bytes that it writes
+	fill   bool // output is zeroed before each dispatch, and that is measured too
+	add    bool // it adds to what is in output
+	within float64
+	rounds int  // samples
+	once   bool // lavapipe is measured only once: it takes more than ten seconds
+	most   float64
+}
+
+var computeKernels = []computeKernel{
+	{name: "copy", groups: [2]uint32{elements / 256, 1}, reads: randomWords, output: elementBytes, rounds: 15, most: 0.15},
+	{name: "saxpy", groups: [2]uint32{elements / 256, 1}, reads: smallFloats, push: math.Float32bits(0.5), output: elementBytes, add: true, rounds: 15, most: 0.1},
+	{name: "reduction", groups: [2]uint32{elements / 256, 1}, reads: smallFloats, output: elementBytes / 256, rounds: 5, most: 0.06},
+	{name: "matrix", groups: [2]uint32{edge / 16, edge / 16}, reads: smallFloats, second: smallFloats, push: edge, output: 4 * edge * edge, rounds: 5, once: true, most: 0.06},
+	{name: "nbody", groups: [2]uint32{bodies / 256, 1}, reads: particles, push: bodies, output: 16 * bodies, within: 1e-3, rounds: 7, most: 0.3},
+	{name: "histogram", groups: [2]uint32{elements / 256, 1}, reads: randomWords, output: 4 * 256, fill: true, rounds: 7, most: 0.5},
+	{name: "mandelbrot", groups: [2]uint32{edge / 16, edge / 16}, push: edge, output: 4 * edge * edge, rounds: 15, most: 1.5},
+}
+
+// computeTitles are the kernels' rows.
+var computeTitles = map[string]string{
+	"copy": "copy 16 Mi floats by a shader", "saxpy": "saxpy 16 Mi floats", "reduction": "reduction with shared memory, 16 Mi floats",
+	"matrix": "1024 x 1024 matrix product, 16 x 16 tiles in shared memory", "nbody": "n-body, 4096 bodies, tiles in shared memory",
+	"histogram": "histogram, 16 Mi values, global atomics", "mandelbrot": "Mandelbrot 1024 x 1024, 256 iterations",
+}
+
+// computeBench is a driver's shaders and what they work on.
+type computeBench struct {
+	a       vulkan.Arena
+	dev     *vulkan.Device
+	calls   *submitCalls
+	buffers [bufferCount]vk.Buffer
+	memory  [bufferCount][]byte
+	configs []vulkan.PipelineConfig // of all kernels
+	work    []*vk.SubmitInfo        // of all kernels
+	empty   *vk.SubmitInfo
+}
+
+// openComputeBench returns nil if the device runs no shaders.
+func openComputeBench(d *vulkan.Device, memoryType uint32) (*computeBench, error) {
+	if d.Instance.QueueFamilies(d.Physical)[0].QueueFlags&vk.QueueFlags(vk.QUEUE_COMPUTE_BIT) == 0 {
+		return nil, nil
+	}
+	b := &computeBench{dev: d}
+	var err error
+	if b.calls, err = newSubmitCalls(&b.a, d); err != nil {
+		return nil, err
+	}
+	for i := range b.buffers {
+		size := uint64(elementBytes)
+		if i == particles {
+			size = 16 * bodies
+		}
+		var r vk.Result
+		if b.buffers[i], r = d.CreateUsageBuffer(size, vk.BufferUsageFlags(vk.BUFFER_USAGE_STORAGE_BUFFER_BIT), nil); r != vk.SUCCESS {
+			return nil, fmt.Errorf("vkCreateBuffer: %v", r)
+		}
+		m, r := d.Allocate(d.BufferRequirements(b.buffers[i]).Size, memoryType, nil)
+		if r == vk.SUCCESS {
+			r = d.BindBuffer(b.buffers[i], m, 0)
+		}
+		if r != vk.SUCCESS {
+			return nil, fmt.Errorf("memory of a buffer for shaders: %v", r)
+		}
+		mapped, r := d.Map(m, 0, vk.WHOLE_SIZE)
+		if r != vk.SUCCESS {
+			return nil, fmt.Errorf("vkMapMemory: %v", r)
+		}
+		b.memory[i] = vulkan.Bytes(mapped, int(size))
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	words, floats, points := typed[uint32](b.memory[randomWords]), typed[float32](b.memory[smallFloats]), typed[float32](b.memory[particles])
+	for i := range words {
+		words[i] = rng.Uint32()
+		floats[i] = float32(words[i] & 15)
+	}
+	for i := range points {
+		points[i] = rng.Float32()*4 - 2
+	}
+	for _, k := range computeKernels {
+		if err := b.record(k); err != nil {
+			return nil, fmt.Errorf("%s: %w", k.name, err)
+		}
+	}
+	return b, b.recordEmpty()
+}
+
+// typed looks at memory as values.
+func typed[T any](b []byte) []T {
+	var t T
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(t)))
+}
+
+// pipeline makes a shader's objects; the set is 0 if there is nothing to bind.
+func (b *computeBench) pipeline(name string, bound ...vk.Buffer) (vulkan.PipelineConfig, vk.DescriptorSet, error) {
+	var c vulkan.PipelineConfig
+	code, err := shaders.Source{Name: "bench/" + name + ".comp"}.Compile()
+	if err != nil {
+		return c, 0, err
+	}
+	var bindings []vulkan.Binding
+	for i := range bound {
+		bindings = append(bindings, vulkan.Binding{Binding: uint32(i), Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1})
+	}
+	layout, r := b.dev.CreateSetLayout(0, bindings...)
+	if r == vk.SUCCESS {
+		c.Layout, r = b.dev.CreatePipelineLayout(16, layout)
+	}
+	if r == vk.SUCCESS {
+		c.Module, r = b.dev.CreateShaderModule(code)
+	}
+	var pool vk.DescriptorPool
+	if r == vk.SUCCESS {
+		pool, r = b.dev.CreateDescriptorPool(0, 1, bindings...)
+	}
+	var sets []vk.DescriptorSet
+	if r == vk.SUCCESS {
+		sets, r = b.dev.AllocateSets(pool, layout)
+	}
+	if r != vk.SUCCESS {
+		return c, 0, fmt.Errorf("objects of a pipeline: %v", r)
+	}
+	for i, x := range bound {
+		if x != 0 {
+			b.dev.WriteSet(sets[0], vulkan.Descriptor{Binding: uint32(i), Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Buffer: vk.DescriptorBufferInfo{Buffer: x}})
+		}
+	}
+	return c, sets[0], nil
+}
+
+// submission records a command buffer of one dispatch.
+func (b *computeBench) submission(c vulkan.PipelineConfig, set vk.DescriptorSet, x, y, push uint32, before func(cb vk.CommandBuffer)) (*vk.SubmitInfo, error) {
+	p, r := b.dev.CreateComputePipeline(c)
+	if r != vk.SUCCESS {
+		return nil, fmt.Errorf("vkCreateComputePipelines: %v", r)
+	}
+	pool, r := b.dev.CreateCommandPool(0)
+	var cb vk.CommandBuffer
+	if r == vk.SUCCESS {
+		cb, r = b.dev.AllocateCommandBuffer(pool)
+	}
+	if r == vk.SUCCESS {
+		r = b.dev.Record(cb, 0, func(cb vk.CommandBuffer) {
+			before(cb)
+			b.dev.BindCompute(cb, p)
+			b.dev.BindSets(cb, c.Layout, 0, []vk.DescriptorSet{set})
+			b.dev.Push(cb, c.Layout, 0, vulkan.Bytes(unsafe.Pointer(&push), 4))
+			b.dev.Dispatch(cb, x, y, 1)
+		})
+	}
+	if r != vk.SUCCESS {
+		return nil, fmt.Errorf("recording: %v", r)
+	}
+	info := vulkan.Struct[vk.SubmitInfo](&b.a)
+	info.CommandBufferCount, info.PCommandBuffers = 1, vulkan.Put(&b.a, cb)
+	return info, nil
+}
+
+func (b *computeBench) record(k computeKernel) error {
+	bound := []vk.Buffer{b.buffers[k.reads], b.buffers[output]}
+	if k.second != 0 {
+		bound = append(bound, b.buffers[k.second])
+	}
+	c, set, err := b.pipeline(k.name, bound...)
+	if err != nil {
+		return err
+	}
+	info, err := b.submission(c, set, k.groups[0], k.groups[1], k.push, func(cb vk.CommandBuffer) {
+		if k.fill {
+			b.dev.CallOn("vkCmdFillBuffer", uintptr(cb), uintptr(b.buffers[output]), 0, uintptr(k.output), 0)
+			b.dev.Barrier(cb)
+		}
+	})
+	b.configs, b.work = append(b.configs, c), append(b.work, info)
+	return err
+}
+
+func (b *computeBench) recordEmpty() error {
+	c, set, err := b.pipeline("empty")
+	if err != nil {
+		return err
+	}
+	b.empty, err = b.submission(c, set, 1, 1, 0, func(vk.CommandBuffer) {})
+	return err
+}
+
+// checkCompute runs every kernel on both drivers, and compares what they write. The times of kernels that run once are taken.
+func checkCompute(drivers []*driver, l *loops, into map[string][]float64) error {
+	for n, k := range computeKernels {
+		var outputs [][]byte
+		for _, d := range drivers {
+			b := d.compute
+			to := b.memory[output][:k.output]
+			clear(to)
+			if k.add {
+				copy(to, b.memory[randomWords])
+				for i, w := range typed[uint32](to) { // no infinities
+					typed[float32](to)[i] = float32(w >> 16)
+				}
+			}
+			took := run(1, l.submit, address(b.calls), address(b.work[n]))
+			if d.name == "lavapipe" && k.once {
+				into[d.name+" "+k.name] = []float64{took}
+			}
+			outputs = append(outputs, append([]byte(nil), to...))
+		}
+		x, y := typed[uint32](outputs[0]), typed[uint32](outputs[1])
+		for i := range x {
+			if x[i] == y[i] {
+				continue
+			}
+			f, g := float64(math.Float32frombits(x[i])), float64(math.Float32frombits(y[i]))
+			if k.within == 0 || math.Abs(f-g) > k.within*math.Max(math.Abs(f), 1) {
+				return fmt.Errorf("%s: the drivers differ at word %d: %#x and %#x, as floats %v and %v", k.name, i, x[i], y[i], f, g)
+			}
+		}
+	}
+	return nil
+}
+
+// sample measures the kernels that this round has to, the creation of all pipelines, and a dispatch of nothing.
+func (b *computeBench) sample(d *driver, round int, l *loops, into map[string][]float64) error {
+	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
+	for n, k := range computeKernels {
+		if round >= k.rounds || d.name == "lavapipe" && k.once {
+			continue
+		}
+		run(1, l.submit, address(b.calls), address(b.empty)) // wakes the cores
+		add(k.name, run(1, l.submit, address(b.calls), address(b.work[n])))
+	}
+	add("empty dispatch", run(200, l.submit, address(b.calls), address(b.empty)))
+	start := time.Now()
+	for _, c := range b.configs {
+		p, r := b.dev.CreateComputePipeline(c)
+		if r != vk.SUCCESS {
+			return fmt.Errorf("vkCreateComputePipelines: %v", r)
+		}
+		b.dev.DestroyPipeline(p)
+	}
+	add("pipelines", float64(time.Since(start).Nanoseconds()))
+	from, to := b.memory[randomWords], b.memory[output]
+	if d.name == "farside" {
+		into["memcpy of shaders"] = append(into["memcpy of shaders"], run(2, l.memoryThreads, address(&to[0]), address(&from[0]), elementBytes, uintptr(runtime.NumCPU())))
+	}
+	return nil
+}

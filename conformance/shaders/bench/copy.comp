@@ -1,0 +1,5 @@
+#version 450
+layout(local_size_x = 256) in;
+layout(std430, binding = 0) readonly buffer From { float from[]; };
+layout(std430, binding = 1) writeonly buffer To { float to[]; };
+void main() { to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x]; }
