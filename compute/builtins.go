@@ -64,7 +64,7 @@ func (w *worker) bindBuiltins() {
 // localIDs is a component of LocalInvocationId in each lane.
 func (w *worker) localIDs(component int) []uint32 {
 	size := w.program.LocalSize
-	ids := make([]uint32, len(w.full))
+	ids := make([]uint32, w.start.end*kernel.Width)
 	for i := range uint32(w.program.Lanes) {
 		ids[i] = [3]uint32{i % size[0], i / size[0] % size[1], i / size[0] / size[1]}[component]
 	}
@@ -109,7 +109,7 @@ func (w *worker) fill(r Register, values []uint32) {
 
 // fillIndex writes a function of LocalInvocationIndex.
 func (w *worker) fillIndex(r Register, value func(index uint32) uint32) {
-	values := make([]uint32, len(w.full))
+	values := make([]uint32, w.start.end*kernel.Width)
 	for i := range values {
 		values[i] = value(uint32(i))
 	}

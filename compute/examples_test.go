@@ -5,13 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"farside/spirv"
 )
 
 // example is a program of the benchmarks, at a size.
@@ -138,34 +135,14 @@ func examples(scale int) []example {
 	}
 }
 
-// compileShader compiles a shader of testdata.
-func compileShader(t testing.TB, name string) *Program {
+// compileExample compiles a shader of testdata.
+func compileExample(t testing.TB, name string) *Program {
 	t.Helper()
-	if _, err := exec.LookPath("glslangValidator"); err != nil {
-		t.Skip("glslangValidator is missing: package glslang-tools")
-	}
-	out := filepath.Join(t.TempDir(), "shader.spv")
-	message, err := exec.Command("glslangValidator", "--target-env", "vulkan1.3", "-o", out, filepath.Join("testdata", "shaders", name+".comp")).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, message)
-	}
-	code, err := os.ReadFile(out)
+	source, err := os.ReadFile(filepath.Join("testdata", "shaders", name+".comp"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := make([]uint32, len(code)/4)
-	for i := range words {
-		words[i] = binary.LittleEndian.Uint32(code[4*i:])
-	}
-	m, err := spirv.Decode(words)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := Compile(m, "main", Options{SubgroupSize: 32})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return compileWords(t, glslWords(t, string(source)), Options{})
 }
 
 func (s *example) dispatch() *Dispatch {
@@ -179,7 +156,7 @@ func (s *example) dispatch() *Dispatch {
 func TestExamples(t *testing.T) {
 	for _, s := range examples(6) {
 		t.Run(s.name, func(t *testing.T) {
-			mustRun(t, compileShader(t, s.name), s.dispatch())
+			mustRun(t, compileExample(t, s.name), s.dispatch())
 			s.check(t, s.buffers)
 		})
 	}
@@ -197,7 +174,7 @@ func processorTime(b *testing.B) int64 {
 func BenchmarkExamples(b *testing.B) {
 	for _, s := range examples(10) {
 		b.Run(s.name, func(b *testing.B) {
-			p, d := compileShader(b, s.name), s.dispatch()
+			p, d := compileExample(b, s.name), s.dispatch()
 			start := processorTime(b)
 			for b.Loop() {
 				if err := p.Run(d); err != nil {

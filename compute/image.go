@@ -47,7 +47,7 @@ func (w *worker) image(index int32) {
 	}
 	for chunk := w.active.first; chunk < w.active.end; chunk++ {
 		active := sampling.All
-		if !w.active.full {
+		if !w.active.full() {
 			active = 0
 			for lane, m := range w.activeMask(chunk) {
 				active |= sampling.Mask(m&1) << lane

@@ -125,43 +125,55 @@ func (w *worker) beginGroup(id [3]uint32) {
 	if w.program.ZeroShared {
 		clear(w.shared)
 	}
-	w.activate(w.start)
-	if w.touched {
-		w.touched = false
-		for chunk := range w.start.end {
-			copy(w.chunk32(w.program.Mask, chunk)[:], w.full[chunk*kernel.Width:])
-		}
-	}
+	w.activate(w.start, w.initial)
 }
 
-// activate makes the lanes of a span of the execution mask the active ones.
-func (w *worker) activate(s span) {
-	w.active = s
-	w.mask = w.lanes
-	if s.full {
-		w.mask = kernel.Register{}
+// activate makes the lanes of a span of a mask the active ones.
+func (w *worker) activate(s span, mask kernel.Register) {
+	w.active, w.mask, w.source = s, mask, mask
+	if s.full() {
+		w.mask, w.source = kernel.Register{}, w.ones
 	}
 }
 
 // enter makes a pending mask the execution mask. It says whether there are lanes in it.
 func (w *worker) enter(mask int32) bool {
 	m := &w.pending[mask]
-	from, n := m.first, m.end-m.first
-	if n == 0 {
+	switch {
+	case m.empty():
 		return false
+	case m.full():
+		w.activate(m.span, w.ones)
+		m.clear()
+		return true
 	}
+	from := m.first
+	first, end, lanes := w.kernels.Take(w.lanes.Skip(from), m.register.Skip(from), m.end-from)
 	m.span = span{}
-	w.touched = true
-	first, end, full := w.kernels.Take(w.lanes.Skip(from), m.register.Skip(from), n)
-	w.activate(span{from + first, from + end, full})
-	return first != end
+	w.activate(span{from + first, from + end, lanes}, w.lanes)
+	return lanes > 0
+}
+
+// join adds the lanes of a pending mask to the execution mask, if all are in it then. It says whether they are.
+func (w *worker) join(mask int32) bool {
+	m := &w.pending[mask]
+	if !m.empty() {
+		all := m.join(w.active)
+		if !all.full() && all != w.start {
+			return false
+		}
+		m.clear()
+		w.activate(all, w.initial)
+	}
+	return true
 }
 
 // split adds the active lanes where condition is true to one mask, and the others to another.
 func (w *worker) split(yes, no *pending, condition kernel.Register) {
-	w.kernels.Split(yes.register, no.register, w.lanes, condition, w.active.first, w.active.end-w.active.first)
-	yes.add(w.active)
-	no.add(w.active)
+	w.kernels.Split(yes.register, no.register, w.source, condition, w.active.first, w.active.end-w.active.first)
+	w.active.lanes = unknown
+	yes.span = yes.join(w.active)
+	no.span = no.join(w.active)
 	w.active = span{}
 }
 
@@ -184,13 +196,13 @@ func (w *worker) narrow(s *step) int {
 		return split
 	}
 	from, n := w.active.first, w.active.end-w.active.first
-	first, end, full, others := w.kernels.Narrow(w.lanes.Skip(from), rest.register.Skip(from), s.args.A.Skip(from), s.invert, n)
-	if others {
-		rest.add(w.active)
-		w.touched = true
-		w.activate(span{from + first, from + end, full})
+	first, end, lanes := w.kernels.Narrow(w.lanes.Skip(from), w.source.Skip(from), rest.register.Skip(from),
+		s.args.A.Skip(from), s.invert, n)
+	if others := w.active.lanes - lanes; others > 0 {
+		rest.span = rest.join(span{from, w.active.end, others})
+		w.activate(span{from + first, from + end, lanes}, w.lanes)
 	}
-	if first == end {
+	if lanes == 0 {
 		return none
 	}
 	return some
@@ -198,29 +210,18 @@ func (w *worker) narrow(s *step) int {
 
 // leave adds the active lanes to a mask.
 func (w *worker) leave(to *pending) {
-	w.kernels.OrInto(to.register, w.lanes, w.active.first, w.active.end-w.active.first)
-	to.add(w.active)
+	w.kernels.OrInto(to.register, w.source, w.active.first, w.active.end-w.active.first)
+	to.span = to.join(w.active)
 	w.active = span{}
-}
-
-// add says that there may be lanes in more chunks.
-func (m *pending) add(s span) {
-	switch {
-	case s.empty():
-	case m.empty():
-		m.span = s
-	default:
-		m.span = span{first: min(m.first, s.first), end: max(m.end, s.end)}
-	}
 }
 
 // waiting says whether there are lanes in a mask.
 func (w *worker) waiting(m *pending) bool {
-	if m.empty() {
-		return false
+	if m.empty() || m.lanes > 0 {
+		return !m.empty()
 	}
-	first, end, _ := w.kernels.Active(m.register.Skip(m.first), m.end-m.first)
-	return first != end
+	_, _, lanes := w.kernels.Active(m.register.Skip(m.first), m.end-m.first)
+	return lanes > 0
 }
 
 // execute executes the instructions for a workgroup. It says whether it came to the end.
@@ -291,13 +292,13 @@ func (w *worker) execute() bool {
 		case actLeave:
 			w.leave(&w.pending[s.to])
 		case actStay:
-			if w.pending[s.to].empty() {
+			if w.join(s.to) {
 				next++
 			} else {
 				w.leave(&w.pending[s.to])
 			}
 		case actRound:
-			if w.pending[s.to].empty() {
+			if w.join(s.to) {
 				if w.tick(steps[next].index) {
 					return false
 				}

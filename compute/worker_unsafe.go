@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"math"
 	"sync/atomic"
 	"unsafe"
 
@@ -23,13 +24,14 @@ type worker struct {
 	images   []imageBinding
 	pending  []pending // of each mask register that control flow uses; the last one takes the lanes that end
 
-	// The lanes outside of the chunks of active do not take part, whatever the register of the execution mask has there.
+	// Which lanes take part. Where those of the chunks of active are all, nobody needs a register that says so.
 	active  span
-	lanes   kernel.Register // the execution mask
-	mask    kernel.Register // the same, or none where all lanes of the active chunks take part
-	touched bool            // the register is not as at the start of a workgroup any more
-	start   span            // of the mask at the start of a workgroup
-	full    []uint32        // the mask at the start of a workgroup
+	mask    kernel.Register // the execution mask in the chunks of active, or none where it is full
+	source  kernel.Register // the same, or ones
+	lanes   kernel.Register // for the execution mask of a part of the lanes
+	start   span            // of the execution mask at the start of a workgroup
+	initial kernel.Register // that mask
+	ones    kernel.Register
 	ticks   int             // until Stop is asked
 	fence   atomic.Uint32
 
@@ -44,13 +46,30 @@ type pending struct {
 	span     // in which it may have lanes
 }
 
-// span is the chunks from first to before end; full says that all their lanes are in it.
+// span is the chunks from first to before end, and how many lanes of them are meant; fewer than none is unknown.
 type span struct {
 	first, end int
-	full       bool
+	lanes      int
 }
 
+// unknown is a number of lanes that is not known, whatever is added to it.
+const unknown = math.MinInt32
+
 func (s *span) empty() bool { return s.first == s.end }
+
+// full says whether all lanes of the chunks are meant.
+func (s *span) full() bool { return s.lanes == (s.end-s.first)*kernel.Width }
+
+// join is two spans that have no lane in common.
+func (s span) join(o span) span {
+	switch {
+	case s.empty():
+		return o
+	case o.empty():
+		return s
+	}
+	return span{min(s.first, o.first), max(s.end, o.end), s.lanes + o.lanes}
+}
 
 // aligned returns n bytes, zeroed, at a multiple of align.
 func aligned(n int) []byte {
@@ -91,12 +110,14 @@ func newWorker(p *Program) *worker {
 	for _, c := range p.Constants {
 		w.setUniform(c.Register, c.Bits)
 	}
-	w.start = span{0, e.chunks, p.Lanes%kernel.Width == 0}
-	w.full = make([]uint32, e.chunks*kernel.Width)
+	w.start = span{0, e.chunks, p.Lanes}
+	initial := make([]uint32, e.chunks*kernel.Width)
 	for i := range p.Lanes {
-		w.full[i] = ^uint32(0)
+		initial[i] = ^uint32(0)
 	}
-	w.touched = true
+	w.initial, _ = newRegister(initial)
+	w.ones, _ = newRegister(allLanes[:])
+	w.ones.Step = 0
 	if e.delays {
 		w.adds = new(kernel.Adds)
 	}
@@ -169,10 +190,13 @@ func (w *worker) chunk64(r Register, chunk int) *[kernel.Width]uint64 {
 //
 //	for chunk := w.active.first; chunk < w.active.end; chunk++ {
 func (w *worker) activeMask(chunk int) *[kernel.Width]uint32 {
-	if w.active.full {
-		return &allLanes
-	}
-	return w.chunk32(w.program.Mask, chunk)
+	return (*[kernel.Width]uint32)(w.source.Skip(chunk).Base)
+}
+
+// clear takes all lanes out of a mask.
+func (m *pending) clear() {
+	clear(unsafe.Slice((*[kernel.Width]uint32)(m.register.Skip(m.first).Base), m.end-m.first))
+	m.span = span{}
 }
 
 var allLanes = [kernel.Width]uint32{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0)}

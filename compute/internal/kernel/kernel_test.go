@@ -357,12 +357,11 @@ func TestMasks(t *testing.T) {
 					}
 				}
 			}
-			wantFull := count > 0 && count == (wantLast-wantFirst)*Width
-			if from, to, full := s.Active(masks[2], n); from != wantFirst || to != wantLast || full != wantFull {
-				t.Fatalf("%s: Active: %d to %d, %t; want %d to %d, %t", s.Name, from, to, full, wantFirst, wantLast, wantFull)
+			if from, to, set := s.Active(masks[2], n); from != wantFirst || to != wantLast || set != count {
+				t.Fatalf("%s: Active: %d to %d, %d lanes; want %d to %d, %d", s.Name, from, to, set, wantFirst, wantLast, count)
 			}
-			if from, to, full := s.Take(masks[1], masks[2], n); from != wantFirst || to != wantLast || full != wantFull {
-				t.Fatalf("%s: Take: %d to %d, %t; want %d to %d, %t", s.Name, from, to, full, wantFirst, wantLast, wantFull)
+			if from, to, set := s.Take(masks[1], masks[2], n); from != wantFirst || to != wantLast || set != count {
+				t.Fatalf("%s: Take: %d to %d, %d lanes; want %d to %d, %d", s.Name, from, to, set, wantFirst, wantLast, count)
 			}
 			expect("Take", 2, func(chunk, lane int) uint64 {
 				if chunk < n {
@@ -386,7 +385,11 @@ func TestNarrow(t *testing.T) {
 	for _, s := range sets() {
 		for round := range 2000 {
 			f := newFile()
-			mask, rest, condition := f.register(32, false), f.register(32, round%5 == 0), f.register(32, round%3 == 0)
+			mask, rest, condition := f.register(32, round%5 == 0), f.register(32, false), f.register(32, round%3 == 0)
+			dst := mask
+			if round%5 < 3 {
+				dst = f.register(32, false)
+			}
 			density := random.IntN(5)
 			for _, r := range []Register{mask, rest, condition} {
 				fill(r, 32, func() uint64 { return -uint64(random.IntN(4)/max(density, 1)&1) & math.MaxUint32 })
@@ -396,7 +399,7 @@ func TestNarrow(t *testing.T) {
 			}
 			invert, n := round%2 == 1, random.IntN(chunks+1)
 			var want, wantRest [chunks][Width]uint64
-			first, last, count, others := 0, 0, 0, false
+			first, last, count := 0, 0, 0
 			for chunk := range chunks {
 				for lane := range Width {
 					want[chunk][lane] = get(mask, 32, chunk, lane)
@@ -408,7 +411,6 @@ func TestNarrow(t *testing.T) {
 					if invert {
 						keep ^= math.MaxUint32
 					}
-					others = others || want[chunk][lane]&^keep != 0
 					wantRest[chunk][lane] |= want[chunk][lane] &^ keep
 					want[chunk][lane] &= keep
 					if want[chunk][lane] != 0 {
@@ -420,17 +422,16 @@ func TestNarrow(t *testing.T) {
 					}
 				}
 			}
-			full := count > 0 && count == (last-first)*Width
-			gotFirst, gotLast, gotFull, gotOthers := s.Narrow(mask, rest, condition, invert, n)
-			if gotFirst != first || gotLast != last || gotFull != full || gotOthers != others {
-				t.Fatalf("%s: %d to %d, %t, %t; want %d to %d, %t, %t", s.Name, gotFirst, gotLast, gotFull, gotOthers, first, last, full, others)
+			gotFirst, gotLast, set := s.Narrow(dst, mask, rest, condition, invert, n)
+			if gotFirst != first || gotLast != last || set != count {
+				t.Fatalf("%s: %d to %d, %d lanes; want %d to %d, %d", s.Name, gotFirst, gotLast, set, first, last, count)
 			}
 			for chunk := range chunks {
 				for lane := range Width {
-					if get(mask, 32, chunk, lane) != want[chunk][lane] {
+					if chunk < n && get(dst, 32, chunk, lane) != want[chunk][lane] {
 						t.Fatalf("%s: chunk %d, lane %d of the mask", s.Name, chunk, lane)
 					}
-					if rest.Step != 0 && get(rest, 32, chunk, lane) != wantRest[chunk][lane] {
+					if get(rest, 32, chunk, lane) != wantRest[chunk][lane] {
 						t.Fatalf("%s: chunk %d, lane %d of the rest", s.Name, chunk, lane)
 					}
 				}

@@ -109,7 +109,7 @@ func orInto(dst, src Register, first, n int) {
 	}
 }
 
-func take(dst, src Register, n int) (first, last int, full bool) {
+func take(dst, src Register, n int) (first, last, set int) {
 	for i := range n {
 		d, s := lanes[uint32](dst, i), lanes[uint32](src, i)
 		*d = *s
@@ -118,8 +118,7 @@ func take(dst, src Register, n int) (first, last int, full bool) {
 	return active(dst, n)
 }
 
-func active(mask Register, n int) (first, last int, full bool) {
-	set := 0
+func active(mask Register, n int) (first, last, set int) {
 	for i := range n {
 		for _, lane := range lanes[uint32](mask, i) {
 			if lane == 0 {
@@ -132,23 +131,21 @@ func active(mask Register, n int) (first, last int, full bool) {
 			set++
 		}
 	}
-	return first, last, last > 0 && set == (last-first)*Width
+	return first, last, set
 }
 
-func narrow(mask, rest, condition Register, invert bool, n int) (first, last int, full, others bool) {
+func narrow(dst, src, rest, condition Register, invert bool, n int) (first, last, set int) {
 	var flip uint32
 	if invert {
 		flip = ^flip
 	}
 	for i := range n {
-		m, r, c := lanes[uint32](mask, i), lanes[uint32](rest, i), lanes[uint32](condition, i)
+		d, s, r, c := lanes[uint32](dst, i), lanes[uint32](src, i), lanes[uint32](rest, i), lanes[uint32](condition, i)
 		for lane := range Width {
 			keep := c[lane] ^ flip
-			others = others || m[lane]&^keep != 0
-			r[lane] |= m[lane] &^ keep
-			m[lane] &= keep
+			r[lane] |= s[lane] &^ keep
+			d[lane] = s[lane] & keep
 		}
 	}
-	first, last, full = active(mask, n)
-	return first, last, full, others
+	return active(dst, n)
 }

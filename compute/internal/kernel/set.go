@@ -16,13 +16,13 @@ type Set struct {
 	// OrInto adds the lanes of src to dst.
 	OrInto func(dst, src Register, first, n int)
 	// Take moves n chunks of src to dst and clears src. It returns what Active says of them.
-	Take func(dst, src Register, n int) (first, last int, full bool)
+	Take func(dst, src Register, n int) (first, last, set int)
 	// Active returns the range of chunks, among n, outside of which no lane is set: from first to before last, both 0 if
-	// there is none. full says that there are some and all within it are set.
-	Active func(mask Register, n int) (first, last int, full bool)
-	// Narrow leaves the lanes in n chunks of mask where condition is set, or where it is not if invert, and adds the others to
-	// rest. It returns what Active says of mask then, and whether there were others.
-	Narrow func(mask, rest, condition Register, invert bool, n int) (first, last int, full, others bool)
+	// there is none. set is how many lanes are.
+	Active func(mask Register, n int) (first, last, set int)
+	// Narrow writes to n chunks of dst the lanes of src where condition is set, or where it is not if invert, and adds the
+	// others to rest. It returns what Active says of dst then. Dst may be src.
+	Narrow func(dst, src, rest, condition Register, invert bool, n int) (first, last, set int)
 }
 
 var (

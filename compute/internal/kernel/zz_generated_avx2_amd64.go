@@ -184,13 +184,13 @@ func avx2Split(whenTrue, whenFalse, exec, condition Register, first, n int)
 func avx2OrInto(dst, src Register, first, n int)
 
 //go:noescape
-func avx2Take(dst, src Register, n int) (first, last int, full bool)
+func avx2Take(dst, src Register, n int) (first, last, set int)
 
 //go:noescape
-func avx2Active(mask Register, n int) (first, last int, full bool)
+func avx2Active(mask Register, n int) (first, last, set int)
 
 //go:noescape
-func avx2Narrow(mask, rest, condition Register, invert bool, n int) (first, last int, full, others bool)
+func avx2Narrow(dst, src, rest, condition Register, invert bool, n int) (first, last, set int)
 
 //go:noescape
 func avx2SinF32(a *Args, first, n int) (done int)

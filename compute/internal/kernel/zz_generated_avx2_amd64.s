@@ -12604,9 +12604,9 @@ done768:
 	VZEROUPPER
 	RET
 
-// func avx2Take(dst_Base uintptr, dst_Step uintptr, src_Base uintptr, src_Step uintptr, n int) (first int, last int, full bool)
+// func avx2Take(dst_Base uintptr, dst_Step uintptr, src_Base uintptr, src_Step uintptr, n int) (first int, last int, set int)
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Take(SB), NOSPLIT, $0-57
+TEXT ·avx2Take(SB), NOSPLIT, $0-64
 	MOVQ  dst_Base+0(FP), AX
 	MOVQ  dst_Step+8(FP), CX
 	MOVQ  src_Base+16(FP), DX
@@ -12642,23 +12642,15 @@ next771:
 	JNZ  loop769
 
 done770:
-	MOVQ    R9, R12
-	SUBQ    R8, R12
-	SHLQ    $0x03, R12
-	XORL    AX, AX
-	CMPQ    R10, R12
-	SETEQ   AL
-	TESTQ   R9, R9
-	CMOVQEQ R9, AX
-	MOVQ    R8, first+40(FP)
-	MOVQ    R9, last+48(FP)
-	MOVB    AL, full+56(FP)
+	MOVQ R8, first+40(FP)
+	MOVQ R9, last+48(FP)
+	MOVQ R10, set+56(FP)
 	VZEROUPPER
 	RET
 
-// func avx2Active(mask_Base uintptr, mask_Step uintptr, n int) (first int, last int, full bool)
+// func avx2Active(mask_Base uintptr, mask_Step uintptr, n int) (first int, last int, set int)
 // Requires: AVX, CMOV, POPCNT
-TEXT ·avx2Active(SB), NOSPLIT, $0-41
+TEXT ·avx2Active(SB), NOSPLIT, $0-48
 	MOVQ  mask_Base+0(FP), AX
 	MOVQ  mask_Step+8(FP), CX
 	MOVQ  n+16(FP), DX
@@ -12688,84 +12680,66 @@ next774:
 	JNZ  loop772
 
 done773:
-	MOVQ    DI, R10
-	SUBQ    SI, R10
-	SHLQ    $0x03, R10
-	XORL    AX, AX
-	CMPQ    R8, R10
-	SETEQ   AL
-	TESTQ   DI, DI
-	CMOVQEQ DI, AX
-	MOVQ    SI, first+24(FP)
-	MOVQ    DI, last+32(FP)
-	MOVB    AL, full+40(FP)
+	MOVQ SI, first+24(FP)
+	MOVQ DI, last+32(FP)
+	MOVQ R8, set+40(FP)
 	VZEROUPPER
 	RET
 
-// func avx2Narrow(mask_Base uintptr, mask_Step uintptr, rest_Base uintptr, rest_Step uintptr, condition_Base uintptr, condition_Step uintptr, invert bool, n int) (first int, last int, full bool, others bool)
+// func avx2Narrow(dst_Base uintptr, dst_Step uintptr, src_Base uintptr, src_Step uintptr, rest_Base uintptr, rest_Step uintptr, condition_Base uintptr, condition_Step uintptr, invert bool, n int) (first int, last int, set int)
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Narrow(SB), NOSPLIT, $0-82
-	MOVQ         mask_Base+0(FP), AX
-	MOVQ         mask_Step+8(FP), CX
-	MOVQ         rest_Base+16(FP), DX
-	MOVQ         rest_Step+24(FP), BX
-	MOVQ         condition_Base+32(FP), SI
-	MOVQ         condition_Step+40(FP), DI
-	MOVB         invert+48(FP), R8
-	MOVBLZX      R8, R8
-	NEGL         R8
-	VPXOR        Y1, Y1, Y1
-	VMOVD        R8, X0
+TEXT ·avx2Narrow(SB), NOSPLIT, $8-104
+	MOVQ         dst_Base+0(FP), AX
+	MOVQ         dst_Step+8(FP), CX
+	MOVQ         src_Base+16(FP), DX
+	MOVQ         src_Step+24(FP), BX
+	MOVQ         rest_Base+32(FP), SI
+	MOVQ         rest_Step+40(FP), DI
+	MOVQ         condition_Base+48(FP), R8
+	MOVQ         condition_Step+56(FP), R9
+	MOVB         invert+64(FP), R10
+	MOVBLZX      R10, R10
+	NEGL         R10
+	VMOVD        R10, X0
 	VPBROADCASTD X0, Y0
-	MOVQ         n+56(FP), R8
-	XORL         R9, R9
-	XORL         R10, R10
+	MOVQ         n+72(FP), R10
 	XORL         R11, R11
 	XORL         R12, R12
-	TESTQ        R8, R8
+	XORL         R13, R13
+	XORL         R14, R14
+	TESTQ        R10, R10
 	JZ           done776
 
 loop775:
-	VMOVDQU   (AX), Y2
-	VPXOR     (SI), Y0, Y3
-	VPANDN    Y2, Y3, Y4
-	VPOR      Y4, Y1, Y1
-	VPOR      (DX), Y4, Y4
-	VMOVDQU   Y4, (DX)
-	VPAND     Y2, Y3, Y2
-	VMOVDQU   Y2, (AX)
-	VMOVMSKPS Y2, R13
-	INCQ      R9
-	TESTL     R13, R13
+	VMOVDQU   (DX), Y1
+	VPXOR     (R8), Y0, Y2
+	VPANDN    Y1, Y2, Y3
+	VPOR      (SI), Y3, Y3
+	VMOVDQU   Y3, (SI)
+	VPAND     Y1, Y2, Y1
+	VMOVDQU   Y1, (AX)
+	VMOVMSKPS Y1, R15
+	INCQ      R11
+	TESTL     R15, R15
 	JZ        next777
-	POPCNTL   R13, R13
-	LEAQ      -1(R9), R14
-	TESTQ     R11, R11
-	CMOVQEQ   R14, R10
-	MOVQ      R9, R11
-	ADDQ      R13, R12
+	POPCNTL   R15, R15
+	LEAQ      -1(R11), BP
+	TESTQ     R13, R13
+	CMOVQEQ   BP, R12
+	MOVQ      R11, R13
+	ADDQ      R15, R14
 
 next777:
 	ADDQ CX, AX
 	ADDQ BX, DX
 	ADDQ DI, SI
-	DECQ R8
+	ADDQ R9, R8
+	DECQ R10
 	JNZ  loop775
 
 done776:
-	MOVQ    R11, R14
-	SUBQ    R10, R14
-	SHLQ    $0x03, R14
-	XORL    AX, AX
-	CMPQ    R12, R14
-	SETEQ   AL
-	TESTQ   R11, R11
-	CMOVQEQ R11, AX
-	MOVQ    R10, first+64(FP)
-	MOVQ    R11, last+72(FP)
-	MOVB    AL, full+80(FP)
-	VPTEST  Y1, Y1
-	SETNE   AL
-	MOVB    AL, others+81(FP)
+	MOVQ R12, first+80(FP)
+	MOVQ R13, last+88(FP)
+	MOVQ R14, set+96(FP)
 	VZEROUPPER
 	RET

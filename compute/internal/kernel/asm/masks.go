@@ -97,8 +97,8 @@ func (g *generator) orInto() {
 }
 
 func (g *generator) take() {
-	g.helper("Take", "func(dst, src Register, n int) (first, last int, full bool)",
-		"func("+registers("dst", "src")+"n int) (first, last int, full bool)")
+	g.helper("Take", "func(dst, src Register, n int) (first, last, set int)",
+		"func("+registers("dst", "src")+"n int) (first, last, set int)")
 	dst, src := g.parameter("dst", nil), g.parameter("src", nil)
 	zero := g.zero()
 	g.survey([]stream{dst, src}, func() vector {
@@ -110,42 +110,36 @@ func (g *generator) take() {
 }
 
 func (g *generator) active() {
-	g.helper("Active", "func(mask Register, n int) (first, last int, full bool)",
-		"func("+registers("mask")+"n int) (first, last int, full bool)")
+	g.helper("Active", "func(mask Register, n int) (first, last, set int)",
+		"func("+registers("mask")+"n int) (first, last, set int)")
 	mask := g.parameter("mask", nil)
 	g.survey([]stream{mask}, func() vector { return g.y(g.VMOVDQU, mask.chunk()) })
 }
 
 func (g *generator) narrow() {
-	g.helper("Narrow", "func(mask, rest, condition Register, invert bool, n int) (first, last int, full, others bool)",
-		"func("+registers("mask", "rest", "condition")+"invert bool, n int) (first, last int, full, others bool)")
-	mask, rest, condition := g.parameter("mask", nil), g.parameter("rest", nil), g.parameter("condition", nil)
+	g.helper("Narrow", "func(dst, src, rest, condition Register, invert bool, n int) (first, last, set int)",
+		"func("+registers("dst", "src", "rest", "condition")+"invert bool, n int) (first, last, set int)")
+	dst, src := g.parameter("dst", nil), g.parameter("src", nil)
+	rest, condition := g.parameter("rest", nil), g.parameter("condition", nil)
 	word := g.GP32()
 	g.MOVBLZX(g.Load(g.Param("invert"), g.GP8()), word)
 	g.NEGL(word)
-	half, invert, all := g.XMM(), g.YMM(), g.zero()
+	half, invert := g.XMM(), g.YMM()
 	g.VMOVD(word, half)
 	g.VPBROADCASTD(half, invert)
-	g.survey([]stream{mask, rest, condition}, func() vector {
-		m := g.y(g.VMOVDQU, mask.chunk())
+	g.survey([]stream{dst, src, rest, condition}, func() vector {
+		m := g.y(g.VMOVDQU, src.chunk())
 		c := g.y(g.VPXOR, condition.chunk(), invert)
-		others := g.y(g.VPANDN, m, c)
-		g.VPOR(others, all, all)
-		g.VMOVDQU(g.y(g.VPOR, rest.chunk(), others), rest.chunk())
+		g.VMOVDQU(g.y(g.VPOR, rest.chunk(), g.y(g.VPANDN, m, c)), rest.chunk())
 		lanes := g.y(g.VPAND, m, c)
-		g.VMOVDQU(lanes, mask.chunk())
+		g.VMOVDQU(lanes, dst.chunk())
 		return lanes
-	}, func() {
-		others := g.GP8()
-		g.VPTEST(all, all)
-		g.SETNE(others)
-		g.Store(others, g.ReturnIndex(3))
 	})
 }
 
 // survey writes the loop that finds the first and the last chunk with a set lane and counts the set lanes, and the end of
-// the function, in which more results may be stored.
-func (g *generator) survey(streams []stream, chunk func() vector, more ...func()) {
+// the function.
+func (g *generator) survey(streams []stream, chunk func() vector) {
 	count := g.Load(g.Param("n"), g.GP64())
 	i, first, last, set, bits, spare := g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64()
 	for _, r := range []reg.GPVirtual{i, first, last, set} {
@@ -165,21 +159,9 @@ func (g *generator) survey(streams []stream, chunk func() vector, more ...func()
 		g.ADDQ(bits, set)
 		g.Label(next)
 	})
-	full := g.GP64()
-	g.MOVQ(last, spare)
-	g.SUBQ(first, spare)
-	g.SHLQ(operand.U8(3), spare)
-	g.XORL(full.As32(), full.As32())
-	g.CMPQ(set, spare)
-	g.SETEQ(full.As8())
-	g.TESTQ(last, last)
-	g.CMOVQEQ(last, full)
 	g.Store(first, g.ReturnIndex(0))
 	g.Store(last, g.ReturnIndex(1))
-	g.Store(full.As8(), g.ReturnIndex(2))
-	for _, store := range more {
-		store()
-	}
+	g.Store(set, g.ReturnIndex(2))
 	g.VZEROUPPER()
 	g.RET()
 }
