@@ -34,12 +34,13 @@ func (w *worker) bound(op *ImageOp, image, sampler uint32) (*sampling.View, *sam
 // image does an instruction on an image in the active lanes; where the result is the same in all of them, in one.
 func (w *worker) image(index int32) {
 	op := &w.program.Images[index]
-	if len(op.Dst) > 0 && op.Dst[0].Uniform() {
+	if op.uniform() {
 		w.imageChunk(index, op, 0, 1)
 		for _, r := range op.Dst {
-			if r.Size == 64 {
+			switch r.Size {
+			case 64:
 				w.setUniform(r, w.chunk64(r, 0)[0])
-			} else {
+			case 32:
 				w.setUniform(r, uint64(w.chunk32(r, 0)[0]))
 			}
 		}
@@ -57,6 +58,16 @@ func (w *worker) image(index int32) {
 			w.imageChunk(index, op, chunk, active)
 		}
 	}
+}
+
+// uniform says whether the result is the same in all lanes. What nobody reads of it is in no register.
+func (op *ImageOp) uniform() bool {
+	for _, r := range op.Dst {
+		if r.Size != 0 {
+			return r.Uniform()
+		}
+	}
+	return false
 }
 
 // imageChunk does an instruction in lanes of a chunk, for one image after the other if lanes choose different ones.
@@ -191,8 +202,8 @@ func (w *worker) imageTexels(from []Register, chunk int) (t sampling.Texels) {
 // in the others.
 func (w *worker) imageResult(op *ImageOp, result *sampling.Texels, chunk int, active sampling.Mask, wide bool) {
 	for c, r := range op.Dst {
-		if c >= len(result) {
-			break
+		if c >= len(result) || r.Size == 0 {
+			continue
 		}
 		if r.Size == 64 {
 			dst := w.chunk64(r, chunk)
