@@ -108,7 +108,9 @@ func (l *liveness) use(v value, b, at int32) {
 			at = max(at, l.end(x))
 		}
 		if x := l.leaves(d, b); x >= 0 {
-			l.outer[v] = x + 1
+			if o := l.outer[v]; o == 0 || l.loops[x].depth < l.loops[o-1].depth {
+				l.outer[v] = x + 1
+			}
 		} else if h := l.blocks[d].loop; n.op == opPhi && h >= 0 && l.loops[h].header == d && !l.inLoop(b, h) {
 			l.outside[v] = max(l.outside[v], at)
 			return
