@@ -39,7 +39,7 @@ func (m *Module) Check(env *Environment) error {
 		k.types[id] = t
 	}
 	for _, step := range []func() error{
-		k.module, k.typeRules, k.annotations, k.variables, k.entryPoints, k.functions,
+		k.module, k.typeRules, k.names, k.annotations, k.variables, k.entryPoints, k.functions,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -58,8 +58,9 @@ type checker struct {
 	types      []*Type // by id, of types
 	places     []place // by id, of what is defined in functions
 	layouts    map[layoutKey]layoutResult
-	roots      map[uint32]bool // by pointer: whether its variable is a Block
-	excuse     []error         // for each function, why it is not for compute
+	counts     map[*Type]uint64 // the scalars of structs
+	roots      map[uint32]bool  // by pointer: whether its variable is a Block
+	excuse     []error          // for each function, why it is not for compute
 	buf        [16]*Type
 
 	// What structs hold: pointers, numbers of 8 and 16 bits.
@@ -160,6 +161,9 @@ func (k *checker) declare(c Capability) {
 
 // available says whether the module declares what brings an instruction or an enumerant.
 func (k *checker) available(i *Instruction, what string, r requirement) error {
+	if r.last != 0 && k.version > r.last {
+		return errorAt(i, "%s is there up to SPIR-V %d.%d", what, r.last>>4, r.last&15)
+	}
 	caps := capabilityTable[r.capabilities.at:][:r.capabilities.n]
 	if len(caps) > 0 {
 		for _, c := range caps {
@@ -173,7 +177,7 @@ func (k *checker) available(i *Instruction, what string, r requirement) error {
 		}
 		return errorAt(i, "%s needs the capability %s", what, strings.Join(list, " or "))
 	}
-	if r.version != 0 && k.version >= r.version && (r.last == 0 || k.version <= r.last) {
+	if r.version != 0 && k.version >= r.version {
 		return nil
 	}
 	var list []string

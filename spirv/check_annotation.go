@@ -61,6 +61,19 @@ func (k *checker) annotations() error {
 	return nil
 }
 
+// names checks that members that have names are there.
+func (k *checker) names() error {
+	for id, members := range k.m.MemberNames {
+		t := k.types[id]
+		for n := range members {
+			if t == nil || t.Kind != TypeStruct || int64(n) >= int64(len(t.Members)) {
+				return &Error{0, OpMemberName, fmt.Sprintf("OpMemberName: %s has no member %d", k.name(id), n)}
+			}
+		}
+	}
+	return nil
+}
+
 // twice finds a second decoration of a kind that may be there once.
 func twice(list []Decoration) *Decoration {
 	var seen uint64
@@ -79,6 +92,9 @@ func twice(list []Decoration) *Decoration {
 }
 
 func (k *checker) decoration(i, target *Instruction, kind DecorationKind, operands []uint32) error {
+	if err := k.coherence(i, kind); err != nil {
+		return err
+	}
 	bad := func(rule string) error {
 		return errorAt(i, "%v of %s: %s", kind, k.name(target.Result), rule)
 	}
@@ -136,17 +152,14 @@ func (k *checker) decoration(i, target *Instruction, kind DecorationKind, operan
 		if target.Op != OpFConvert && target.Op != OpSpecConstantOp {
 			return bad("the target is not an OpFConvert")
 		}
-	case DecorationNonWritable, DecorationNonReadable, DecorationCoherent, DecorationVolatile, DecorationRestrict, DecorationAliased:
-		switch target.Op {
-		case OpVariable, OpFunctionParameter:
-		case OpTypeStruct:
-			if kind != DecorationNonWritable && kind != DecorationNonReadable && kind != DecorationCoherent && kind != DecorationVolatile {
-				break // glslang decorates the block's type too
-			}
-		default:
-			if kind == DecorationNonWritable || kind == DecorationNonReadable {
-				return bad("the target is not a variable or a member of a struct")
-			}
+	case DecorationNonWritable, DecorationNonReadable, DecorationCoherent, DecorationVolatile, DecorationRestrict, DecorationAliased,
+		DecorationRestrictPointer, DecorationAliasedPointer:
+		if target.Op != OpVariable && target.Op != OpFunctionParameter {
+			return bad("the target is not a variable or a parameter")
+		}
+	case DecorationRelaxedPrecision:
+		if t != nil {
+			return bad("the target is a type")
 		}
 	case DecorationNonUniform:
 		if target.Type == 0 {
@@ -156,10 +169,21 @@ func (k *checker) decoration(i, target *Instruction, kind DecorationKind, operan
 	return nil
 }
 
+// coherence refuses what the memory model Vulkan has in instructions instead.
+func (k *checker) coherence(i *Instruction, kind DecorationKind) error {
+	if (kind == DecorationCoherent || kind == DecorationVolatile) && k.has(CapabilityVulkanMemoryModel) {
+		return errorAt(i, "the memory model Vulkan has no decoration %v", kind)
+	}
+	return nil
+}
+
 func (k *checker) memberDecoration(i *Instruction, id ID, member uint32, kind DecorationKind) error {
 	t := k.types[id]
 	if t == nil || t.Kind != TypeStruct || int64(member) >= int64(len(t.Members)) {
 		return errorAt(i, "%s has no member %d", k.name(id), member)
+	}
+	if err := k.coherence(i, kind); err != nil {
+		return err
 	}
 	switch kind {
 	case DecorationMatrixStride, DecorationRowMajor, DecorationColMajor:

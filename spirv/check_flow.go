@@ -21,11 +21,10 @@ func (c flow) inside(s *Construct, b int) bool {
 }
 
 func (c flow) check() error {
-	back := map[int]int{}            // by loop header: the block of its back edge
-	merges := [2]map[int]int{{}, {}} // by merge block and by continue target: the header
+	back := map[int]int{} // by loop header: the block of its back edge
 	for _, b := range c.g.all {
 		block := c.f.Blocks[b]
-		if err := c.header(block, merges); err != nil {
+		if err := c.header(block); err != nil {
 			return err
 		}
 		for _, t := range c.g.Successors[b] {
@@ -55,6 +54,9 @@ func (c flow) check() error {
 			}
 		}
 	}
+	if err := c.contiguous(); err != nil {
+		return err
+	}
 	for _, b := range c.g.all {
 		if err := c.leaves(b, back); err != nil {
 			return err
@@ -63,8 +65,31 @@ func (c flow) check() error {
 	return c.cases()
 }
 
+// contiguous checks that the order has found the constructs: what stands between a header and its merge block is what
+// the header dominates and the merge block does not.
+func (c flow) contiguous() error {
+	size := func(b int) int { return c.g.structural.last[b] - c.g.structural.first[b] + 1 }
+	for _, b := range c.g.all {
+		m := c.f.Blocks[b].Merge
+		if m == nil {
+			continue
+		}
+		if merge := c.g.Block(ID(m.Operands[0])); c.g.place[merge]-c.g.place[b] != size(b)-size(merge) {
+			return errorAt(m, "there are branches into its construct from elsewhere, or out of it")
+		}
+	}
+	for _, b := range c.g.all {
+		for s := c.g.Innermost[b]; s != nil; s = s.Parent {
+			if !c.inside(s, b) {
+				return errorAt(c.f.Blocks[b].Label, "it is reached from inside of the construct of %s and from elsewhere", c.label(s.Header))
+			}
+		}
+	}
+	return nil
+}
+
 // header checks a block's merge instruction.
-func (c flow) header(b *Block, merges [2]map[int]int) error {
+func (c flow) header(b *Block) error {
 	m := b.Merge
 	if m == nil {
 		if b.Terminator.Op == OpSwitch {
@@ -80,16 +105,13 @@ func (c flow) header(b *Block, merges [2]map[int]int) error {
 	}
 	for n, id := range mergeTargets(m) {
 		t := c.g.Block(id)
+		// This excludes too that two headers have the same one: each could be reached without the other.
 		if !c.dominates(b.Index, t) || t == b.Index && n == 0 {
 			return errorAt(m, "%s does not dominate %s", c.label(b.Index), c.label(t))
-		}
-		if other, ok := merges[n][t]; ok {
-			return errorAt(m, "%s is the merge block or continue target of %s too", c.label(t), c.label(other))
 		}
 		if n == 1 && id == mergeTargets(m)[0] {
 			return errorAt(m, "the merge block is the continue target too")
 		}
-		merges[n][t] = b.Index
 	}
 	depth := 0
 	for s := c.g.Innermost[b.Index]; s != nil; s = s.Parent {

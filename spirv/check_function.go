@@ -123,6 +123,9 @@ func (s functionScope) instruction(b *Block, i *Instruction, order int32) error 
 	if i.Type != 0 && s.types[i.Type] == nil {
 		return errorAt(i, "%s is not a type", s.name(i.Type))
 	}
+	if i.Type != 0 && s.scalars(s.types[i.Type]) > maxValue {
+		return errorAt(i, "its type %s has more than %d scalars, which only memory may have", s.name(i.Type), maxValue)
+	}
 	if err := s.uses(b, i, order); err != nil {
 		return err
 	}
@@ -139,6 +142,28 @@ func (s functionScope) instruction(b *Block, i *Instruction, order int32) error 
 		return s.branch(i)
 	}
 	return s.operation(i)
+}
+
+// maxValue bounds the scalars of a value, each of which a compiler keeps apart. Nothing that SPIR-V asks for comes near.
+const maxValue = 1 << 16
+
+// scalars counts the scalars of a type, and ends above maxValue. What it found out about structs is kept.
+func (k *checker) scalars(t *Type) uint64 {
+	switch t.Kind {
+	case TypeVector, TypeMatrix, TypeArray:
+		return min(uint64(t.Count)*k.scalars(t.Elem), maxValue+1)
+	case TypeStruct:
+		if n, ok := k.counts[t]; ok {
+			return n
+		}
+		var n uint64
+		for _, member := range t.Members {
+			n = min(n+k.scalars(member), maxValue+1)
+		}
+		put(&k.counts, t, n)
+		return n
+	}
+	return 1
 }
 
 // uses checks that definitions dominate their uses.
@@ -311,6 +336,9 @@ func (s functionScope) branch(i *Instruction) error {
 	}
 	if t == nil || t.Kind != TypeBool {
 		return errorAt(i, "its condition %s is not a bool", s.name(ID(i.Operands[0])))
+	}
+	if i.Operands[1] == i.Operands[2] && s.version >= 0x16 {
+		return errorAt(i, "its targets are the same block")
 	}
 	if n := len(i.Operands); n != 3 && n != 5 || n == 5 && i.Operands[3] == 0 && i.Operands[4] == 0 {
 		return errorAt(i, "it has not two weights that are not both 0, and not none")

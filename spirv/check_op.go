@@ -332,7 +332,7 @@ func (s functionScope) conversion(i *Instruction) (bool, error) {
 		if i.Op == OpConvertUToPtr {
 			p, u = r, v[0]
 		}
-		if p.Kind != TypePointer || p.Class != StorageClassPhysicalStorageBuffer || u.Kind != TypeInt || u.Width != 64 {
+		if p.Kind != TypePointer || p.Class != StorageClassPhysicalStorageBuffer || u.Kind != TypeInt || u.Width != 64 || i.Op == OpConvertPtrToU && u.Signed {
 			return true, errorAt(i, "it is not between a pointer to PhysicalStorageBuffer and a 64-bit integer (VUID-StandaloneSpirv-PhysicalStorageBuffer64-04710)")
 		}
 		return true, nil
