@@ -106,7 +106,7 @@ func deviceAddresses(c *Case) {
 	addressOf := func(b *shaderBuffer) uint64 {
 		info := vulkan.Struct[vk.BufferDeviceAddressInfo](&c.a)
 		info.Buffer = b.buffer
-		return uint64(c.dev.Call("vkGetBufferDeviceAddress", ptr(info)))
+		return uint64(c.dev.Call("vkGetBufferDeviceAddressKHR", ptr(info)))
 	}
 	var nodes []*shaderBuffer
 	lists := make([][]node, 4)
