@@ -302,5 +302,5 @@ func nullCases() (all []definition) {
 }
 
 func bindingSetCases() []definition {
-	return slices.Concat(indexingCases(), dynamicOffsetCases(), poolCases(), nullCases())
+	return slices.Concat(indexingCases(), dynamicOffsetCases(), poolCases(), nullCases(), descriptorMisuse(), descriptorThreads())
 }

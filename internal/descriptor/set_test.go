@@ -2,7 +2,9 @@ package descriptor
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
+	"sync"
 	"testing"
 
 	"farside/internal/vk"
@@ -216,4 +218,30 @@ func TestImmutableSamplersStay(t *testing.T) {
 	if d, _ := s.At(2, 0); d.Sampler != 73 {
 		t.Errorf("an immutable sampler alone: %+v", *d)
 	}
+}
+
+// TestUpdatesBesideReaders has threads write and copy descriptors of one set while others read their own, which the race
+// detector looks at.
+func TestUpdatesBesideReaders(t *testing.T) {
+	const buffer = vk.DESCRIPTOR_TYPE_STORAGE_BUFFER
+	s := NewSet(layoutOf(t, 0, Binding{Number: 0, Type: buffer, Count: 8}, Binding{Number: 1, Type: vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, Count: 64}), 0)
+	var threads sync.WaitGroup
+	for n := range uint32(4) {
+		threads.Go(func() {
+			for i := range uint64(500) {
+				w := Write{Element: 2 * n, Count: 1, Type: buffer, Data: infos(i+1, uint64(n), 5)}
+				bytes := Write{Binding: 1, Element: 16 * n, Count: 16, Type: vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, Data: infos(i, i)}
+				if err := errors.Join(s.Write(&w), s.Copy(s, &Copy{SrcElement: 2 * n, DstElement: 2*n + 1, Count: 1}), s.Write(&bytes)); err != nil {
+					t.Error(err)
+				}
+				if d, _ := s.At(0, 2*n+1); *d != (Descriptor{Buffer: vk.Buffer(i + 1), Offset: uint64(n), Range: 5}) {
+					t.Errorf("thread %d reads %+v", n, *d)
+				}
+				if !slices.Equal(s.Inline(1)[16*n:][:16], bytes.Data) {
+					t.Errorf("thread %d reads other bytes", n)
+				}
+			}
+		})
+	}
+	threads.Wait()
 }
