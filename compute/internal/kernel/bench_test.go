@@ -62,10 +62,11 @@ func BenchmarkMemory(b *testing.B) {
 		{"rows", func(lane int) uint64 { return uint64(lane/16*128 + lane%16*4) }},
 		{"rows of 8", func(lane int) uint64 { return uint64(lane/8*64 + lane%8*4) }},
 		{"equal", func(lane int) uint64 { return uint64(lane / 16 * 64) }},
+		{"pairs", func(lane int) uint64 { return uint64(8 * lane) }},
 		{"strided", func(lane int) uint64 { return uint64(16 * lane) }},
 		{"random", func(lane int) uint64 { return uint64(lane * 7919 % 1024 * 4) }},
 	}
-	memory := make([]byte, 4096)
+	memory := make([]byte, 8192)
 	for _, s := range sets() {
 		for _, op := range []Op{Load32, Store32} {
 			for _, shape := range shapes {

@@ -24,7 +24,9 @@ func TestPatterns(t *testing.T) {
 		"equal":       func(int) int { return 5 },
 		"by 16":       func(lane int) int { return lane / 16 },
 		"by 8":        func(lane int) int { return lane / 8 },
-		"strided":     func(lane int) int { return 3 * lane },
+		"by twos":     func(lane int) int { return 2 * lane },
+		"by threes":   func(lane int) int { return 3 * lane },
+		"by fours":    func(lane int) int { return 4 * lane },
 		"first":       func(lane int) int { return max(lane-40, 0) },
 		"one off":     func(lane int) int { return lane + lane/61 },
 	}

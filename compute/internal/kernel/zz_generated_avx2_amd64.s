@@ -102,9 +102,9 @@ TEXT ·avx2Move32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail9
+	JL     tail2
 
-loop8:
+loop1:
 	VMOVDQU (SI), Y0
 	VMOVDQU Y0, (BX)
 	VMOVDQU (SI)(DI*1), Y0
@@ -112,15 +112,15 @@ loop8:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop8
+	JGE     loop1
 
-tail9:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done10
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VMOVDQU Y0, (BX)
 
-done10:
+done3:
 	VZEROUPPER
 	RET
 
@@ -149,9 +149,9 @@ TEXT ·avx2Select32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail12
+	JL     tail2
 
-loop11:
+loop1:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R11), Y1
 	VMOVDQU   (R9), Y2
@@ -167,18 +167,18 @@ loop11:
 	LEAQ      (R9)(R10*2), R9
 	LEAQ      (R11)(AX*2), R11
 	SUBQ      $0x00000002, DX
-	JGE       loop11
+	JGE       loop1
 
-tail12:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done13
+	JZ        done3
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R11), Y1
 	VMOVDQU   (R9), Y2
 	VBLENDVPS Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, (BX)
 
-done13:
+done3:
 	VZEROUPPER
 	RET
 
@@ -187,7 +187,7 @@ done13:
 TEXT ·avx2MoveMasked64(SB), NOSPLIT, $0-24
 	MOVQ   a+0(FP), AX
 	CMPQ   64(AX), $0x00
-	JNE    masked14
+	JNE    masked1
 	MOVQ   first+8(FP), CX
 	MOVQ   n+16(FP), DX
 	MOVQ   (AX), BX
@@ -199,9 +199,9 @@ TEXT ·avx2MoveMasked64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail16
+	JL     tail3
 
-loop15:
+loop2:
 	VMOVDQU (SI), Y0
 	VMOVDQU Y0, (BX)
 	VMOVDQU 32(SI), Y0
@@ -213,21 +213,21 @@ loop15:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop15
+	JGE     loop2
 
-tail16:
+tail3:
 	ADDQ    $0x00000002, DX
-	JZ      done17
+	JZ      done4
 	VMOVDQU (SI), Y0
 	VMOVDQU Y0, (BX)
 	VMOVDQU 32(SI), Y0
 	VMOVDQU Y0, 32(BX)
 
-done17:
+done4:
 	VZEROUPPER
 	RET
 
-masked14:
+masked1:
 	MOVQ   first+8(FP), CX
 	MOVQ   n+16(FP), DX
 	MOVQ   (AX), BX
@@ -244,9 +244,9 @@ masked14:
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail19
+	JL     tail6
 
-loop18:
+loop5:
 	VPMOVSXDQ (R9), Y0
 	VMOVDQU   (BX), Y1
 	VBLENDVPD Y0, (DI), Y1, Y0
@@ -267,11 +267,11 @@ loop18:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop18
+	JGE       loop5
 
-tail19:
+tail6:
 	ADDQ      $0x00000002, DX
-	JZ        done20
+	JZ        done7
 	VPMOVSXDQ (R9), Y0
 	VMOVDQU   (BX), Y1
 	VBLENDVPD Y0, (DI), Y1, Y0
@@ -281,7 +281,7 @@ tail19:
 	VBLENDVPD Y0, 32(DI), Y1, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done20:
+done7:
 	VZEROUPPER
 	RET
 
@@ -300,9 +300,9 @@ TEXT ·avx2Move64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail22
+	JL     tail2
 
-loop21:
+loop1:
 	VMOVDQU (SI), Y0
 	VMOVDQU Y0, (BX)
 	VMOVDQU 32(SI), Y0
@@ -314,17 +314,17 @@ loop21:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop21
+	JGE     loop1
 
-tail22:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done23
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VMOVDQU Y0, (BX)
 	VMOVDQU 32(SI), Y0
 	VMOVDQU Y0, 32(BX)
 
-done23:
+done3:
 	VZEROUPPER
 	RET
 
@@ -353,9 +353,9 @@ TEXT ·avx2Select64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail25
+	JL     tail2
 
-loop24:
+loop1:
 	VMOVDQU   (DI), Y0
 	VPMOVSXDQ (R11), Y1
 	VMOVDQU   (R9), Y2
@@ -381,11 +381,11 @@ loop24:
 	LEAQ      (R9)(R10*2), R9
 	LEAQ      (R11)(AX*2), R11
 	SUBQ      $0x00000002, DX
-	JGE       loop24
+	JGE       loop1
 
-tail25:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done26
+	JZ        done3
 	VMOVDQU   (DI), Y0
 	VPMOVSXDQ (R11), Y1
 	VMOVDQU   (R9), Y2
@@ -397,7 +397,7 @@ tail25:
 	VBLENDVPD Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done26:
+done3:
 	VZEROUPPER
 	RET
 
@@ -421,9 +421,9 @@ TEXT ·avx2AddI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail28
+	JL     tail2
 
-loop27:
+loop1:
 	VMOVDQU (DI), Y0
 	VPADDD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -434,16 +434,16 @@ loop27:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop27
+	JGE     loop1
 
-tail28:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done29
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPADDD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done29:
+done3:
 	VZEROUPPER
 	RET
 
@@ -467,9 +467,9 @@ TEXT ·avx2SubI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail31
+	JL     tail2
 
-loop30:
+loop1:
 	VMOVDQU (DI), Y0
 	VPSUBD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -480,16 +480,16 @@ loop30:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop30
+	JGE     loop1
 
-tail31:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done32
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPSUBD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done32:
+done3:
 	VZEROUPPER
 	RET
 
@@ -513,9 +513,9 @@ TEXT ·avx2MulI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail34
+	JL     tail2
 
-loop33:
+loop1:
 	VMOVDQU (DI), Y0
 	VPMULLD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -526,16 +526,16 @@ loop33:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop33
+	JGE     loop1
 
-tail34:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done35
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPMULLD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done35:
+done3:
 	VZEROUPPER
 	RET
 
@@ -559,9 +559,9 @@ TEXT ·avx2AndI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail37
+	JL     tail2
 
-loop36:
+loop1:
 	VMOVDQU (DI), Y0
 	VPAND   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -572,16 +572,16 @@ loop36:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop36
+	JGE     loop1
 
-tail37:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done38
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPAND   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done38:
+done3:
 	VZEROUPPER
 	RET
 
@@ -605,9 +605,9 @@ TEXT ·avx2OrI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail40
+	JL     tail2
 
-loop39:
+loop1:
 	VMOVDQU (DI), Y0
 	VPOR    (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -618,16 +618,16 @@ loop39:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop39
+	JGE     loop1
 
-tail40:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done41
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPOR    (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done41:
+done3:
 	VZEROUPPER
 	RET
 
@@ -651,9 +651,9 @@ TEXT ·avx2XorI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail43
+	JL     tail2
 
-loop42:
+loop1:
 	VMOVDQU (DI), Y0
 	VPXOR   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -664,16 +664,16 @@ loop42:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop42
+	JGE     loop1
 
-tail43:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done44
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPXOR   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done44:
+done3:
 	VZEROUPPER
 	RET
 
@@ -697,9 +697,9 @@ TEXT ·avx2MinU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail46
+	JL     tail2
 
-loop45:
+loop1:
 	VMOVDQU (DI), Y0
 	VPMINUD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -710,16 +710,16 @@ loop45:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop45
+	JGE     loop1
 
-tail46:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done47
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPMINUD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done47:
+done3:
 	VZEROUPPER
 	RET
 
@@ -743,9 +743,9 @@ TEXT ·avx2MinS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail49
+	JL     tail2
 
-loop48:
+loop1:
 	VMOVDQU (DI), Y0
 	VPMINSD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -756,16 +756,16 @@ loop48:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop48
+	JGE     loop1
 
-tail49:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done50
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPMINSD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done50:
+done3:
 	VZEROUPPER
 	RET
 
@@ -789,9 +789,9 @@ TEXT ·avx2MaxU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail52
+	JL     tail2
 
-loop51:
+loop1:
 	VMOVDQU (DI), Y0
 	VPMAXUD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -802,16 +802,16 @@ loop51:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop51
+	JGE     loop1
 
-tail52:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done53
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPMAXUD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done53:
+done3:
 	VZEROUPPER
 	RET
 
@@ -835,9 +835,9 @@ TEXT ·avx2MaxS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail55
+	JL     tail2
 
-loop54:
+loop1:
 	VMOVDQU (DI), Y0
 	VPMAXSD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -848,16 +848,16 @@ loop54:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop54
+	JGE     loop1
 
-tail55:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done56
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPMAXSD (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done56:
+done3:
 	VZEROUPPER
 	RET
 
@@ -881,9 +881,9 @@ TEXT ·avx2AndNotI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail58
+	JL     tail2
 
-loop57:
+loop1:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPANDN  Y0, Y1, Y0
@@ -896,17 +896,17 @@ loop57:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop57
+	JGE     loop1
 
-tail58:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done59
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPANDN  Y0, Y1, Y0
 	VMOVDQU Y0, (BX)
 
-done59:
+done3:
 	VZEROUPPER
 	RET
 
@@ -925,9 +925,9 @@ TEXT ·avx2NegI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail61
+	JL     tail2
 
-loop60:
+loop1:
 	VMOVDQU (SI), Y0
 	VPXOR   Y1, Y1, Y1
 	VPSUBD  Y0, Y1, Y0
@@ -939,17 +939,17 @@ loop60:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop60
+	JGE     loop1
 
-tail61:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done62
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VPXOR   Y1, Y1, Y1
 	VPSUBD  Y0, Y1, Y0
 	VMOVDQU Y0, (BX)
 
-done62:
+done3:
 	VZEROUPPER
 	RET
 
@@ -968,9 +968,9 @@ TEXT ·avx2NotI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail64
+	JL     tail2
 
-loop63:
+loop1:
 	VMOVDQU  (SI), Y0
 	VPCMPEQD Y1, Y1, Y1
 	VPXOR    Y1, Y0, Y0
@@ -982,17 +982,17 @@ loop63:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop63
+	JGE      loop1
 
-tail64:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done65
+	JZ       done3
 	VMOVDQU  (SI), Y0
 	VPCMPEQD Y1, Y1, Y1
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done65:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1011,9 +1011,9 @@ TEXT ·avx2AbsI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail67
+	JL     tail2
 
-loop66:
+loop1:
 	VMOVDQU (SI), Y0
 	VPABSD  Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -1023,16 +1023,16 @@ loop66:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop66
+	JGE     loop1
 
-tail67:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done68
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VPABSD  Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done68:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1056,9 +1056,9 @@ TEXT ·avx2ShlI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail70
+	JL     tail2
 
-loop69:
+loop1:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
@@ -1073,18 +1073,18 @@ loop69:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop69
+	JGE     loop1
 
-tail70:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done71
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
 	VPSLLVD Y1, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done71:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1118,9 +1118,9 @@ TEXT ·avx2ShrU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail73
+	JL     tail2
 
-loop72:
+loop1:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
@@ -1135,18 +1135,18 @@ loop72:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop72
+	JGE     loop1
 
-tail73:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done74
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
 	VPSRLVD Y1, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done74:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1170,9 +1170,9 @@ TEXT ·avx2ShrS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail76
+	JL     tail2
 
-loop75:
+loop1:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
@@ -1187,18 +1187,18 @@ loop75:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop75
+	JGE     loop1
 
-tail76:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done77
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   w0000001f<>+0(SB), Y1, Y1
 	VPSRAVD Y1, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done77:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1222,9 +1222,9 @@ TEXT ·avx2EqI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail79
+	JL     tail2
 
-loop78:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPEQD Y1, Y0, Y0
@@ -1237,17 +1237,17 @@ loop78:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop78
+	JGE      loop1
 
-tail79:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done80
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPEQD Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done80:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1271,9 +1271,9 @@ TEXT ·avx2NeI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail82
+	JL     tail2
 
-loop81:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPEQD Y1, Y0, Y0
@@ -1290,11 +1290,11 @@ loop81:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop81
+	JGE      loop1
 
-tail82:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done83
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPEQD Y1, Y0, Y0
@@ -1302,7 +1302,7 @@ tail82:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done83:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1326,9 +1326,9 @@ TEXT ·avx2LtS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail85
+	JL     tail2
 
-loop84:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTD Y0, Y1, Y0
@@ -1341,17 +1341,17 @@ loop84:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop84
+	JGE      loop1
 
-tail85:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done86
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTD Y0, Y1, Y0
 	VMOVDQU  Y0, (BX)
 
-done86:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1375,9 +1375,9 @@ TEXT ·avx2LeS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail88
+	JL     tail2
 
-loop87:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTD Y1, Y0, Y0
@@ -1394,11 +1394,11 @@ loop87:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop87
+	JGE      loop1
 
-tail88:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done89
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTD Y1, Y0, Y0
@@ -1406,7 +1406,7 @@ tail88:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done89:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1430,9 +1430,9 @@ TEXT ·avx2LtU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail91
+	JL     tail2
 
-loop90:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMINUD  Y1, Y0, Y0
@@ -1451,11 +1451,11 @@ loop90:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop90
+	JGE      loop1
 
-tail91:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done92
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMINUD  Y1, Y0, Y0
@@ -1464,7 +1464,7 @@ tail91:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done92:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1488,9 +1488,9 @@ TEXT ·avx2LeU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail94
+	JL     tail2
 
-loop93:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMINUD  Y1, Y0, Y1
@@ -1505,18 +1505,18 @@ loop93:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop93
+	JGE      loop1
 
-tail94:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done95
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMINUD  Y1, Y0, Y1
 	VPCMPEQD Y0, Y1, Y0
 	VMOVDQU  Y0, (BX)
 
-done95:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1540,9 +1540,9 @@ TEXT ·avx2MulHighU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail97
+	JL     tail2
 
-loop96:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMULUDQ Y1, Y0, Y2
@@ -1565,11 +1565,11 @@ loop96:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop96
+	JGE      loop1
 
-tail97:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done98
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMULUDQ Y1, Y0, Y2
@@ -1580,7 +1580,7 @@ tail97:
 	VPBLENDD $0xaa, Y0, Y2, Y0
 	VMOVDQU  Y0, (BX)
 
-done98:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1604,9 +1604,9 @@ TEXT ·avx2MulHighS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail100
+	JL     tail2
 
-loop99:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMULDQ  Y1, Y0, Y2
@@ -1629,11 +1629,11 @@ loop99:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop99
+	JGE      loop1
 
-tail100:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done101
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPMULDQ  Y1, Y0, Y2
@@ -1644,7 +1644,7 @@ tail100:
 	VPBLENDD $0xaa, Y0, Y2, Y0
 	VMOVDQU  Y0, (BX)
 
-done101:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1674,9 +1674,9 @@ TEXT ·avx2MulAddSat(SB), NOSPLIT, $0-24
 	IMUL3Q       $0x20, CX, SI
 	ADDQ         SI, BX
 	SUBQ         $0x00000002, DX
-	JL           tail103
+	JL           tail2
 
-loop102:
+loop1:
 	VMOVDQU  (DI), Y1
 	VMOVDQU  (R9), Y2
 	VPXOR    Y3, Y3, Y3
@@ -1719,11 +1719,11 @@ loop102:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop102
+	JGE      loop1
 
-tail103:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done104
+	JZ       done3
 	VMOVDQU  (DI), Y1
 	VMOVDQU  (R9), Y2
 	VPXOR    Y3, Y3, Y3
@@ -1744,7 +1744,7 @@ tail103:
 	VPOR     Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done104:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1768,9 +1768,9 @@ TEXT ·avx2DivU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done107
+	JZ     done3
 
-loop105:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPXOR    Y2, Y2, Y2
@@ -1801,9 +1801,9 @@ loop105:
 	ADDQ     R8, DI
 	ADDQ     AX, R9
 	DECQ     DX
-	JNZ      loop105
+	JNZ      loop1
 
-done107:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1833,9 +1833,9 @@ TEXT ·avx2RemU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done110
+	JZ     done3
 
-loop108:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPXOR    Y2, Y2, Y2
@@ -1868,9 +1868,9 @@ loop108:
 	ADDQ     R8, DI
 	ADDQ     AX, R9
 	DECQ     DX
-	JNZ      loop108
+	JNZ      loop1
 
-done110:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1894,9 +1894,9 @@ TEXT ·avx2DivS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done113
+	JZ     done3
 
-loop111:
+loop1:
 	VCVTDQ2PD   (R9), Y0
 	VCVTDQ2PD   (DI), Y1
 	VDIVPD      Y0, Y1, Y0
@@ -1916,9 +1916,9 @@ loop111:
 	ADDQ        R8, DI
 	ADDQ        AX, R9
 	DECQ        DX
-	JNZ         loop111
+	JNZ         loop1
 
-done113:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1942,9 +1942,9 @@ TEXT ·avx2RemS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done116
+	JZ     done3
 
-loop114:
+loop1:
 	VCVTDQ2PD   (R9), Y0
 	VCVTDQ2PD   (DI), Y1
 	VDIVPD      Y0, Y1, Y0
@@ -1966,9 +1966,9 @@ loop114:
 	ADDQ        R8, DI
 	ADDQ        AX, R9
 	DECQ        DX
-	JNZ         loop114
+	JNZ         loop1
 
-done116:
+done3:
 	VZEROUPPER
 	RET
 
@@ -1992,9 +1992,9 @@ TEXT ·avx2ModS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done119
+	JZ     done3
 
-loop117:
+loop1:
 	VCVTDQ2PD   (R9), Y0
 	VCVTDQ2PD   (DI), Y1
 	VDIVPD      Y0, Y1, Y0
@@ -2022,9 +2022,9 @@ loop117:
 	ADDQ        R8, DI
 	ADDQ        AX, R9
 	DECQ        DX
-	JNZ         loop117
+	JNZ         loop1
 
-done119:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2043,9 +2043,9 @@ TEXT ·avx2PopCount32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail121
+	JL     tail2
 
-loop120:
+loop1:
 	VMOVDQU    (SI), Y0
 	VPAND      w0f0f0f0f<>+0(SB), Y0, Y1
 	VPSRLD     $0x04, Y0, Y0
@@ -2071,11 +2071,11 @@ loop120:
 	ADDQ       $0x00000040, BX
 	LEAQ       (SI)(DI*2), SI
 	SUBQ       $0x00000002, DX
-	JGE        loop120
+	JGE        loop1
 
-tail121:
+tail2:
 	ADDQ       $0x00000002, DX
-	JZ         done122
+	JZ         done3
 	VMOVDQU    (SI), Y0
 	VPAND      w0f0f0f0f<>+0(SB), Y0, Y1
 	VPSRLD     $0x04, Y0, Y0
@@ -2088,7 +2088,7 @@ tail121:
 	VPMADDWD   w00010001<>+0(SB), Y0, Y0
 	VMOVDQU    Y0, (BX)
 
-done122:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2171,9 +2171,9 @@ TEXT ·avx2PopCount64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done125
+	JZ     done3
 
-loop123:
+loop1:
 	VPXOR   Y0, Y0, Y0
 	VMOVDQU (SI), Y1
 	VPAND   w0f0f0f0f<>+0(SB), Y1, Y2
@@ -2199,9 +2199,9 @@ loop123:
 	ADDQ    $0x00000020, BX
 	ADDQ    DI, SI
 	DECQ    DX
-	JNZ     loop123
+	JNZ     loop1
 
-done125:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2220,9 +2220,9 @@ TEXT ·avx2Reverse32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail127
+	JL     tail2
 
-loop126:
+loop1:
 	VMOVDQU (SI), Y0
 	VPSHUFB order<>+0(SB), Y0, Y0
 	VPAND   w0f0f0f0f<>+0(SB), Y0, Y1
@@ -2248,11 +2248,11 @@ loop126:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop126
+	JGE     loop1
 
-tail127:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done128
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VPSHUFB order<>+0(SB), Y0, Y0
 	VPAND   w0f0f0f0f<>+0(SB), Y0, Y1
@@ -2265,7 +2265,7 @@ tail127:
 	VPOR    Y1, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done128:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2386,9 +2386,9 @@ TEXT ·avx2FindLSB32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail130
+	JL     tail2
 
-loop129:
+loop1:
 	VMOVDQU   (SI), Y0
 	VPXOR     Y1, Y1, Y1
 	VPSUBD    Y0, Y1, Y1
@@ -2414,11 +2414,11 @@ loop129:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop129
+	JGE       loop1
 
-tail130:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done131
+	JZ        done3
 	VMOVDQU   (SI), Y0
 	VPXOR     Y1, Y1, Y1
 	VPSUBD    Y0, Y1, Y1
@@ -2431,7 +2431,7 @@ tail130:
 	VPMAXSD   Y1, Y0, Y0
 	VMOVDQU   Y0, (BX)
 
-done131:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2470,9 +2470,9 @@ TEXT ·avx2FindMSBS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail133
+	JL     tail2
 
-loop132:
+loop1:
 	VMOVDQU   (SI), Y0
 	VPSRAD    $0x1f, Y0, Y1
 	VPXOR     Y0, Y1, Y0
@@ -2500,11 +2500,11 @@ loop132:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop132
+	JGE       loop1
 
-tail133:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done134
+	JZ        done3
 	VMOVDQU   (SI), Y0
 	VPSRAD    $0x1f, Y0, Y1
 	VPXOR     Y0, Y1, Y0
@@ -2518,7 +2518,7 @@ tail133:
 	VPMAXSD   Y1, Y0, Y0
 	VMOVDQU   Y0, (BX)
 
-done134:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2537,9 +2537,9 @@ TEXT ·avx2FindMSBU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail136
+	JL     tail2
 
-loop135:
+loop1:
 	VMOVDQU   (SI), Y0
 	VPSRLD    $0x01, Y0, Y1
 	VPANDN    Y0, Y1, Y1
@@ -2565,11 +2565,11 @@ loop135:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop135
+	JGE       loop1
 
-tail136:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done137
+	JZ        done3
 	VMOVDQU   (SI), Y0
 	VPSRLD    $0x01, Y0, Y1
 	VPANDN    Y0, Y1, Y1
@@ -2582,7 +2582,7 @@ tail136:
 	VBLENDVPS Y0, w0000001f<>+0(SB), Y1, Y0
 	VMOVDQU   Y0, (BX)
 
-done137:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2601,9 +2601,9 @@ TEXT ·avx2Sext8(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail139
+	JL     tail2
 
-loop138:
+loop1:
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x18, Y0, Y0
 	VPSRAD  $0x18, Y0, Y0
@@ -2615,17 +2615,17 @@ loop138:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop138
+	JGE     loop1
 
-tail139:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done140
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x18, Y0, Y0
 	VPSRAD  $0x18, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done140:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2644,9 +2644,9 @@ TEXT ·avx2Sext16(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail142
+	JL     tail2
 
-loop141:
+loop1:
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x10, Y0, Y0
 	VPSRAD  $0x10, Y0, Y0
@@ -2658,17 +2658,17 @@ loop141:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop141
+	JGE     loop1
 
-tail142:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done143
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x10, Y0, Y0
 	VPSRAD  $0x10, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done143:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2687,9 +2687,9 @@ TEXT ·avx2Zext8(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail145
+	JL     tail2
 
-loop144:
+loop1:
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x18, Y0, Y0
 	VPSRLD  $0x18, Y0, Y0
@@ -2701,17 +2701,17 @@ loop144:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop144
+	JGE     loop1
 
-tail145:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done146
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x18, Y0, Y0
 	VPSRLD  $0x18, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done146:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2730,9 +2730,9 @@ TEXT ·avx2Zext16(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail148
+	JL     tail2
 
-loop147:
+loop1:
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x10, Y0, Y0
 	VPSRLD  $0x10, Y0, Y0
@@ -2744,17 +2744,17 @@ loop147:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop147
+	JGE     loop1
 
-tail148:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done149
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VPSLLD  $0x10, Y0, Y0
 	VPSRLD  $0x10, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done149:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2778,9 +2778,9 @@ TEXT ·avx2AddI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail151
+	JL     tail2
 
-loop150:
+loop1:
 	VMOVDQU (DI), Y0
 	VPADDQ  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2797,11 +2797,11 @@ loop150:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop150
+	JGE     loop1
 
-tail151:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done152
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPADDQ  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2809,7 +2809,7 @@ tail151:
 	VPADDQ  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done152:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2833,9 +2833,9 @@ TEXT ·avx2SubI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail154
+	JL     tail2
 
-loop153:
+loop1:
 	VMOVDQU (DI), Y0
 	VPSUBQ  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2852,11 +2852,11 @@ loop153:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop153
+	JGE     loop1
 
-tail154:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done155
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPSUBQ  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2864,7 +2864,7 @@ tail154:
 	VPSUBQ  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done155:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2888,9 +2888,9 @@ TEXT ·avx2AndI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail157
+	JL     tail2
 
-loop156:
+loop1:
 	VMOVDQU (DI), Y0
 	VPAND   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2907,11 +2907,11 @@ loop156:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop156
+	JGE     loop1
 
-tail157:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done158
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPAND   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2919,7 +2919,7 @@ tail157:
 	VPAND   32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done158:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2943,9 +2943,9 @@ TEXT ·avx2OrI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail160
+	JL     tail2
 
-loop159:
+loop1:
 	VMOVDQU (DI), Y0
 	VPOR    (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2962,11 +2962,11 @@ loop159:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop159
+	JGE     loop1
 
-tail160:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done161
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPOR    (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -2974,7 +2974,7 @@ tail160:
 	VPOR    32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done161:
+done3:
 	VZEROUPPER
 	RET
 
@@ -2998,9 +2998,9 @@ TEXT ·avx2XorI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail163
+	JL     tail2
 
-loop162:
+loop1:
 	VMOVDQU (DI), Y0
 	VPXOR   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -3017,11 +3017,11 @@ loop162:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop162
+	JGE     loop1
 
-tail163:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done164
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VPXOR   (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -3029,7 +3029,7 @@ tail163:
 	VPXOR   32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done164:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3048,9 +3048,9 @@ TEXT ·avx2NegI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail166
+	JL     tail2
 
-loop165:
+loop1:
 	VMOVDQU (SI), Y0
 	VPXOR   Y1, Y1, Y1
 	VPSUBQ  Y0, Y1, Y0
@@ -3070,11 +3070,11 @@ loop165:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop165
+	JGE     loop1
 
-tail166:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done167
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VPXOR   Y1, Y1, Y1
 	VPSUBQ  Y0, Y1, Y0
@@ -3084,7 +3084,7 @@ tail166:
 	VPSUBQ  Y0, Y1, Y0
 	VMOVDQU Y0, 32(BX)
 
-done167:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3103,9 +3103,9 @@ TEXT ·avx2NotI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail169
+	JL     tail2
 
-loop168:
+loop1:
 	VMOVDQU  (SI), Y0
 	VPCMPEQD Y1, Y1, Y1
 	VPXOR    Y1, Y0, Y0
@@ -3125,11 +3125,11 @@ loop168:
 	ADDQ     $0x00000080, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop168
+	JGE      loop1
 
-tail169:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done170
+	JZ       done3
 	VMOVDQU  (SI), Y0
 	VPCMPEQD Y1, Y1, Y1
 	VPXOR    Y1, Y0, Y0
@@ -3139,7 +3139,7 @@ tail169:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done170:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3158,9 +3158,9 @@ TEXT ·avx2AbsI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail172
+	JL     tail2
 
-loop171:
+loop1:
 	VMOVDQU   (SI), Y0
 	VPXOR     Y1, Y1, Y1
 	VPSUBQ    Y0, Y1, Y1
@@ -3184,11 +3184,11 @@ loop171:
 	ADDQ      $0x00000080, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop171
+	JGE       loop1
 
-tail172:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done173
+	JZ        done3
 	VMOVDQU   (SI), Y0
 	VPXOR     Y1, Y1, Y1
 	VPSUBQ    Y0, Y1, Y1
@@ -3200,7 +3200,7 @@ tail172:
 	VBLENDVPD Y0, Y1, Y0, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done173:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3224,9 +3224,9 @@ TEXT ·avx2ShlI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail175
+	JL     tail2
 
-loop174:
+loop1:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3251,11 +3251,11 @@ loop174:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop174
+	JGE     loop1
 
-tail175:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done176
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3267,7 +3267,7 @@ tail175:
 	VPSLLVQ Y1, Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done176:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3297,9 +3297,9 @@ TEXT ·avx2ShrU64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail178
+	JL     tail2
 
-loop177:
+loop1:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3324,11 +3324,11 @@ loop177:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop177
+	JGE     loop1
 
-tail178:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done179
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3340,7 +3340,7 @@ tail178:
 	VPSRLVQ Y1, Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done179:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3364,9 +3364,9 @@ TEXT ·avx2ShrS64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail181
+	JL     tail2
 
-loop180:
+loop1:
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3407,11 +3407,11 @@ loop180:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop180
+	JGE     loop1
 
-tail181:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done182
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VMOVDQU (R9), Y1
 	VPAND   q000000000000003f<>+0(SB), Y1, Y1
@@ -3431,7 +3431,7 @@ tail181:
 	VPSUBQ  Y2, Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done182:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3461,9 +3461,9 @@ TEXT ·avx2MulI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail184
+	JL     tail2
 
-loop183:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPSHUFD  $0xb1, Y1, Y2
@@ -3512,11 +3512,11 @@ loop183:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop183
+	JGE      loop1
 
-tail184:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done185
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPSHUFD  $0xb1, Y1, Y2
@@ -3540,7 +3540,7 @@ tail184:
 	VPADDQ   Y2, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done185:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3564,9 +3564,9 @@ TEXT ·avx2MinU64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail187
+	JL     tail2
 
-loop186:
+loop1:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPXOR     q8000000000000000<>+0(SB), Y1, Y2
@@ -3599,11 +3599,11 @@ loop186:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop186
+	JGE       loop1
 
-tail187:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done188
+	JZ        done3
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPXOR     q8000000000000000<>+0(SB), Y1, Y2
@@ -3619,7 +3619,7 @@ tail187:
 	VBLENDVPD Y2, Y1, Y0, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done188:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3643,9 +3643,9 @@ TEXT ·avx2MaxU64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail190
+	JL     tail2
 
-loop189:
+loop1:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPXOR     q8000000000000000<>+0(SB), Y1, Y2
@@ -3678,11 +3678,11 @@ loop189:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop189
+	JGE       loop1
 
-tail190:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done191
+	JZ        done3
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPXOR     q8000000000000000<>+0(SB), Y1, Y2
@@ -3698,7 +3698,7 @@ tail190:
 	VBLENDVPD Y2, Y0, Y1, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done191:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3722,9 +3722,9 @@ TEXT ·avx2LtU64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail193
+	JL     tail2
 
-loop192:
+loop1:
 	VMOVDQU  (DI), Y0
 	VPXOR    q8000000000000000<>+0(SB), Y0, Y0
 	VMOVDQU  (R9), Y1
@@ -3755,11 +3755,11 @@ loop192:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop192
+	JGE      loop1
 
-tail193:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done194
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VPXOR    q8000000000000000<>+0(SB), Y0, Y0
 	VMOVDQU  (R9), Y1
@@ -3774,7 +3774,7 @@ tail193:
 	VPERMQ   $0xd8, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done194:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3798,9 +3798,9 @@ TEXT ·avx2LeU64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail196
+	JL     tail2
 
-loop195:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPXOR    q8000000000000000<>+0(SB), Y1, Y1
@@ -3835,11 +3835,11 @@ loop195:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop195
+	JGE      loop1
 
-tail196:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done197
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPXOR    q8000000000000000<>+0(SB), Y1, Y1
@@ -3856,7 +3856,7 @@ tail196:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done197:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3880,9 +3880,9 @@ TEXT ·avx2MinS64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail199
+	JL     tail2
 
-loop198:
+loop1:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPCMPGTQ  Y1, Y0, Y2
@@ -3907,11 +3907,11 @@ loop198:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop198
+	JGE       loop1
 
-tail199:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done200
+	JZ        done3
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPCMPGTQ  Y1, Y0, Y2
@@ -3923,7 +3923,7 @@ tail199:
 	VBLENDVPD Y2, Y1, Y0, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done200:
+done3:
 	VZEROUPPER
 	RET
 
@@ -3947,9 +3947,9 @@ TEXT ·avx2MaxS64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail202
+	JL     tail2
 
-loop201:
+loop1:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPCMPGTQ  Y1, Y0, Y2
@@ -3974,11 +3974,11 @@ loop201:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop201
+	JGE       loop1
 
-tail202:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done203
+	JZ        done3
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VPCMPGTQ  Y1, Y0, Y2
@@ -3990,7 +3990,7 @@ tail202:
 	VBLENDVPD Y2, Y0, Y1, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done203:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4014,9 +4014,9 @@ TEXT ·avx2LtS64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail205
+	JL     tail2
 
-loop204:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTQ Y0, Y1, Y0
@@ -4039,11 +4039,11 @@ loop204:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop204
+	JGE      loop1
 
-tail205:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done206
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTQ Y0, Y1, Y0
@@ -4054,7 +4054,7 @@ tail205:
 	VPERMQ   $0xd8, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done206:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4078,9 +4078,9 @@ TEXT ·avx2LeS64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail208
+	JL     tail2
 
-loop207:
+loop1:
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTQ Y1, Y0, Y0
@@ -4107,11 +4107,11 @@ loop207:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop207
+	JGE      loop1
 
-tail208:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done209
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VMOVDQU  (R9), Y1
 	VPCMPGTQ Y1, Y0, Y0
@@ -4124,7 +4124,7 @@ tail208:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done209:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4148,9 +4148,9 @@ TEXT ·avx2EqI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail211
+	JL     tail2
 
-loop210:
+loop1:
 	VMOVDQU  (DI), Y0
 	VPCMPEQQ (R9), Y0, Y0
 	VMOVDQU  32(DI), Y1
@@ -4169,11 +4169,11 @@ loop210:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop210
+	JGE      loop1
 
-tail211:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done212
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VPCMPEQQ (R9), Y0, Y0
 	VMOVDQU  32(DI), Y1
@@ -4182,7 +4182,7 @@ tail211:
 	VPERMQ   $0xd8, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done212:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4206,9 +4206,9 @@ TEXT ·avx2NeI64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail214
+	JL     tail2
 
-loop213:
+loop1:
 	VMOVDQU  (DI), Y0
 	VPCMPEQQ (R9), Y0, Y0
 	VMOVDQU  32(DI), Y1
@@ -4231,11 +4231,11 @@ loop213:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop213
+	JGE      loop1
 
-tail214:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done215
+	JZ       done3
 	VMOVDQU  (DI), Y0
 	VPCMPEQQ (R9), Y0, Y0
 	VMOVDQU  32(DI), Y1
@@ -4246,7 +4246,7 @@ tail214:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done215:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4328,9 +4328,9 @@ TEXT ·avx2AddF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail217
+	JL     tail2
 
-loop216:
+loop1:
 	VMOVDQU (DI), Y0
 	VADDPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4341,16 +4341,16 @@ loop216:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop216
+	JGE     loop1
 
-tail217:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done218
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VADDPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done218:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4374,9 +4374,9 @@ TEXT ·avx2SubF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail220
+	JL     tail2
 
-loop219:
+loop1:
 	VMOVDQU (DI), Y0
 	VSUBPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4387,16 +4387,16 @@ loop219:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop219
+	JGE     loop1
 
-tail220:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done221
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VSUBPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done221:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4420,9 +4420,9 @@ TEXT ·avx2MulF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail223
+	JL     tail2
 
-loop222:
+loop1:
 	VMOVDQU (DI), Y0
 	VMULPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4433,16 +4433,16 @@ loop222:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop222
+	JGE     loop1
 
-tail223:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done224
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VMULPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done224:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4466,9 +4466,9 @@ TEXT ·avx2DivF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail226
+	JL     tail2
 
-loop225:
+loop1:
 	VMOVDQU (DI), Y0
 	VDIVPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4479,16 +4479,16 @@ loop225:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop225
+	JGE     loop1
 
-tail226:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done227
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VDIVPS  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done227:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4517,9 +4517,9 @@ TEXT ·avx2FmaF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail229
+	JL     tail2
 
-loop228:
+loop1:
 	VMOVDQU     (DI), Y0
 	VMOVDQU     (R9), Y1
 	VFMADD213PS (R11), Y1, Y0
@@ -4533,17 +4533,17 @@ loop228:
 	LEAQ        (R9)(R10*2), R9
 	LEAQ        (R11)(AX*2), R11
 	SUBQ        $0x00000002, DX
-	JGE         loop228
+	JGE         loop1
 
-tail229:
+tail2:
 	ADDQ        $0x00000002, DX
-	JZ          done230
+	JZ          done3
 	VMOVDQU     (DI), Y0
 	VMOVDQU     (R9), Y1
 	VFMADD213PS (R11), Y1, Y0
 	VMOVDQU     Y0, (BX)
 
-done230:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4562,9 +4562,9 @@ TEXT ·avx2NegF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail232
+	JL     tail2
 
-loop231:
+loop1:
 	VMOVDQU (SI), Y0
 	VXORPS  w80000000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4574,16 +4574,16 @@ loop231:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop231
+	JGE     loop1
 
-tail232:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done233
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VXORPS  w80000000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done233:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4602,9 +4602,9 @@ TEXT ·avx2AbsF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail235
+	JL     tail2
 
-loop234:
+loop1:
 	VMOVDQU (SI), Y0
 	VANDPS  w7fffffff<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4614,16 +4614,16 @@ loop234:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop234
+	JGE     loop1
 
-tail235:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done236
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VANDPS  w7fffffff<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done236:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4642,9 +4642,9 @@ TEXT ·avx2SqrtF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail238
+	JL     tail2
 
-loop237:
+loop1:
 	VMOVDQU (SI), Y0
 	VSQRTPS Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -4654,16 +4654,16 @@ loop237:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop237
+	JGE     loop1
 
-tail238:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done239
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VSQRTPS Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done239:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4682,9 +4682,9 @@ TEXT ·avx2InverseSqrtF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail241
+	JL     tail2
 
-loop240:
+loop1:
 	VMOVDQU (SI), Y0
 	VSQRTPS Y0, Y0
 	VMOVDQU w3f800000<>+0(SB), Y1
@@ -4698,18 +4698,18 @@ loop240:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop240
+	JGE     loop1
 
-tail241:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done242
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VSQRTPS Y0, Y0
 	VMOVDQU w3f800000<>+0(SB), Y1
 	VDIVPS  Y0, Y1, Y0
 	VMOVDQU Y0, (BX)
 
-done242:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4733,9 +4733,9 @@ TEXT ·avx2MinF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail244
+	JL     tail2
 
-loop243:
+loop1:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMINPS    Y1, Y0, Y2
@@ -4760,11 +4760,11 @@ loop243:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop243
+	JGE       loop1
 
-tail244:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done245
+	JZ        done3
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMINPS    Y1, Y0, Y2
@@ -4776,7 +4776,7 @@ tail244:
 	VBLENDVPS Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, (BX)
 
-done245:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4800,9 +4800,9 @@ TEXT ·avx2MaxF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail247
+	JL     tail2
 
-loop246:
+loop1:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMAXPS    Y1, Y0, Y2
@@ -4827,11 +4827,11 @@ loop246:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop246
+	JGE       loop1
 
-tail247:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done248
+	JZ        done3
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMAXPS    Y1, Y0, Y2
@@ -4843,7 +4843,7 @@ tail247:
 	VBLENDVPS Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, (BX)
 
-done248:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4862,9 +4862,9 @@ TEXT ·avx2FloorF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail250
+	JL     tail2
 
-loop249:
+loop1:
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x09, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -4874,16 +4874,16 @@ loop249:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop249
+	JGE      loop1
 
-tail250:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done251
+	JZ       done3
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x09, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done251:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4902,9 +4902,9 @@ TEXT ·avx2CeilF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail253
+	JL     tail2
 
-loop252:
+loop1:
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x0a, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -4914,16 +4914,16 @@ loop252:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop252
+	JGE      loop1
 
-tail253:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done254
+	JZ       done3
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x0a, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done254:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4942,9 +4942,9 @@ TEXT ·avx2TruncF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail256
+	JL     tail2
 
-loop255:
+loop1:
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x0b, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -4954,16 +4954,16 @@ loop255:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop255
+	JGE      loop1
 
-tail256:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done257
+	JZ       done3
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x0b, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done257:
+done3:
 	VZEROUPPER
 	RET
 
@@ -4982,9 +4982,9 @@ TEXT ·avx2RoundEvenF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail259
+	JL     tail2
 
-loop258:
+loop1:
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x08, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -4994,16 +4994,16 @@ loop258:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop258
+	JGE      loop1
 
-tail259:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done260
+	JZ       done3
 	VMOVDQU  (SI), Y0
 	VROUNDPS $0x08, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done260:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5022,9 +5022,9 @@ TEXT ·avx2SignF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail262
+	JL     tail2
 
-loop261:
+loop1:
 	VMOVDQU (SI), Y0
 	VANDPS  w80000000<>+0(SB), Y0, Y1
 	VORPS   w3f800000<>+0(SB), Y1, Y1
@@ -5042,11 +5042,11 @@ loop261:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop261
+	JGE     loop1
 
-tail262:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done263
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VANDPS  w80000000<>+0(SB), Y0, Y1
 	VORPS   w3f800000<>+0(SB), Y1, Y1
@@ -5055,7 +5055,7 @@ tail262:
 	VANDPS  Y0, Y1, Y0
 	VMOVDQU Y0, (BX)
 
-done263:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5079,9 +5079,9 @@ TEXT ·avx2EqF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail265
+	JL     tail2
 
-loop264:
+loop1:
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x00, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5092,16 +5092,16 @@ loop264:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop264
+	JGE     loop1
 
-tail265:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done266
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x00, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done266:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5125,9 +5125,9 @@ TEXT ·avx2LtF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail268
+	JL     tail2
 
-loop267:
+loop1:
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x11, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5138,16 +5138,16 @@ loop267:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop267
+	JGE     loop1
 
-tail268:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done269
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x11, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done269:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5171,9 +5171,9 @@ TEXT ·avx2LeF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail271
+	JL     tail2
 
-loop270:
+loop1:
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x12, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5184,16 +5184,16 @@ loop270:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop270
+	JGE     loop1
 
-tail271:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done272
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x12, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done272:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5217,9 +5217,9 @@ TEXT ·avx2NeOrdF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail274
+	JL     tail2
 
-loop273:
+loop1:
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x0c, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5230,16 +5230,16 @@ loop273:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop273
+	JGE     loop1
 
-tail274:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done275
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VCMPPS  $0x0c, (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done275:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5258,9 +5258,9 @@ TEXT ·avx2IsNaNF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail277
+	JL     tail2
 
-loop276:
+loop1:
 	VMOVDQU (SI), Y0
 	VCMPPS  $0x03, Y0, Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5270,16 +5270,16 @@ loop276:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop276
+	JGE     loop1
 
-tail277:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done278
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VCMPPS  $0x03, Y0, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done278:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5298,9 +5298,9 @@ TEXT ·avx2IsInfF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail280
+	JL     tail2
 
-loop279:
+loop1:
 	VMOVDQU (SI), Y0
 	VANDPS  w7fffffff<>+0(SB), Y0, Y0
 	VCMPPS  $0x00, w7f800000<>+0(SB), Y0, Y0
@@ -5312,17 +5312,17 @@ loop279:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop279
+	JGE     loop1
 
-tail280:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done281
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VANDPS  w7fffffff<>+0(SB), Y0, Y0
 	VCMPPS  $0x00, w7f800000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done281:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5346,9 +5346,9 @@ TEXT ·avx2AddF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail283
+	JL     tail2
 
-loop282:
+loop1:
 	VMOVDQU (DI), Y0
 	VADDPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5365,11 +5365,11 @@ loop282:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop282
+	JGE     loop1
 
-tail283:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done284
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VADDPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5377,7 +5377,7 @@ tail283:
 	VADDPD  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done284:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5401,9 +5401,9 @@ TEXT ·avx2SubF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail286
+	JL     tail2
 
-loop285:
+loop1:
 	VMOVDQU (DI), Y0
 	VSUBPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5420,11 +5420,11 @@ loop285:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop285
+	JGE     loop1
 
-tail286:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done287
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VSUBPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5432,7 +5432,7 @@ tail286:
 	VSUBPD  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done287:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5456,9 +5456,9 @@ TEXT ·avx2MulF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail289
+	JL     tail2
 
-loop288:
+loop1:
 	VMOVDQU (DI), Y0
 	VMULPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5475,11 +5475,11 @@ loop288:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop288
+	JGE     loop1
 
-tail289:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done290
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VMULPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5487,7 +5487,7 @@ tail289:
 	VMULPD  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done290:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5511,9 +5511,9 @@ TEXT ·avx2DivF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail292
+	JL     tail2
 
-loop291:
+loop1:
 	VMOVDQU (DI), Y0
 	VDIVPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5530,11 +5530,11 @@ loop291:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop291
+	JGE     loop1
 
-tail292:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done293
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VDIVPD  (R9), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5542,7 +5542,7 @@ tail292:
 	VDIVPD  32(R9), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done293:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5571,9 +5571,9 @@ TEXT ·avx2FmaF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail295
+	JL     tail2
 
-loop294:
+loop1:
 	VMOVDQU     (DI), Y0
 	VMOVDQU     (R9), Y1
 	VFMADD213PD (R11), Y1, Y0
@@ -5595,11 +5595,11 @@ loop294:
 	LEAQ        (R9)(R10*2), R9
 	LEAQ        (R11)(AX*2), R11
 	SUBQ        $0x00000002, DX
-	JGE         loop294
+	JGE         loop1
 
-tail295:
+tail2:
 	ADDQ        $0x00000002, DX
-	JZ          done296
+	JZ          done3
 	VMOVDQU     (DI), Y0
 	VMOVDQU     (R9), Y1
 	VFMADD213PD (R11), Y1, Y0
@@ -5609,7 +5609,7 @@ tail295:
 	VFMADD213PD 32(R11), Y1, Y0
 	VMOVDQU     Y0, 32(BX)
 
-done296:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5628,9 +5628,9 @@ TEXT ·avx2NegF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail298
+	JL     tail2
 
-loop297:
+loop1:
 	VMOVDQU (SI), Y0
 	VXORPD  q8000000000000000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5646,11 +5646,11 @@ loop297:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop297
+	JGE     loop1
 
-tail298:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done299
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VXORPD  q8000000000000000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5658,7 +5658,7 @@ tail298:
 	VXORPD  q8000000000000000<>+0(SB), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done299:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5677,9 +5677,9 @@ TEXT ·avx2AbsF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail301
+	JL     tail2
 
-loop300:
+loop1:
 	VMOVDQU (SI), Y0
 	VANDPD  q7fffffffffffffff<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5695,11 +5695,11 @@ loop300:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop300
+	JGE     loop1
 
-tail301:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done302
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VANDPD  q7fffffffffffffff<>+0(SB), Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5707,7 +5707,7 @@ tail301:
 	VANDPD  q7fffffffffffffff<>+0(SB), Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done302:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5726,9 +5726,9 @@ TEXT ·avx2SqrtF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail304
+	JL     tail2
 
-loop303:
+loop1:
 	VMOVDQU (SI), Y0
 	VSQRTPD Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5744,11 +5744,11 @@ loop303:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop303
+	JGE     loop1
 
-tail304:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done305
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VSQRTPD Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -5756,7 +5756,7 @@ tail304:
 	VSQRTPD Y0, Y0
 	VMOVDQU Y0, 32(BX)
 
-done305:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5775,9 +5775,9 @@ TEXT ·avx2InverseSqrtF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail307
+	JL     tail2
 
-loop306:
+loop1:
 	VMOVDQU (SI), Y0
 	VSQRTPD Y0, Y0
 	VMOVDQU q3ff0000000000000<>+0(SB), Y1
@@ -5801,11 +5801,11 @@ loop306:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop306
+	JGE     loop1
 
-tail307:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done308
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VSQRTPD Y0, Y0
 	VMOVDQU q3ff0000000000000<>+0(SB), Y1
@@ -5817,7 +5817,7 @@ tail307:
 	VDIVPD  Y0, Y1, Y0
 	VMOVDQU Y0, 32(BX)
 
-done308:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5841,9 +5841,9 @@ TEXT ·avx2MinF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail310
+	JL     tail2
 
-loop309:
+loop1:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMINPD    Y1, Y0, Y2
@@ -5888,11 +5888,11 @@ loop309:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop309
+	JGE       loop1
 
-tail310:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done311
+	JZ        done3
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMINPD    Y1, Y0, Y2
@@ -5914,7 +5914,7 @@ tail310:
 	VBLENDVPD Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done311:
+done3:
 	VZEROUPPER
 	RET
 
@@ -5938,9 +5938,9 @@ TEXT ·avx2MaxF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail313
+	JL     tail2
 
-loop312:
+loop1:
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMAXPD    Y1, Y0, Y2
@@ -5985,11 +5985,11 @@ loop312:
 	LEAQ      (DI)(R8*2), DI
 	LEAQ      (R9)(AX*2), R9
 	SUBQ      $0x00000002, DX
-	JGE       loop312
+	JGE       loop1
 
-tail313:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done314
+	JZ        done3
 	VMOVDQU   (DI), Y0
 	VMOVDQU   (R9), Y1
 	VMAXPD    Y1, Y0, Y2
@@ -6011,7 +6011,7 @@ tail313:
 	VBLENDVPD Y1, Y0, Y2, Y0
 	VMOVDQU   Y0, 32(BX)
 
-done314:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6030,9 +6030,9 @@ TEXT ·avx2FloorF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail316
+	JL     tail2
 
-loop315:
+loop1:
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x09, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -6048,11 +6048,11 @@ loop315:
 	ADDQ     $0x00000080, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop315
+	JGE      loop1
 
-tail316:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done317
+	JZ       done3
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x09, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -6060,7 +6060,7 @@ tail316:
 	VROUNDPD $0x09, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done317:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6079,9 +6079,9 @@ TEXT ·avx2CeilF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail319
+	JL     tail2
 
-loop318:
+loop1:
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x0a, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -6097,11 +6097,11 @@ loop318:
 	ADDQ     $0x00000080, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop318
+	JGE      loop1
 
-tail319:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done320
+	JZ       done3
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x0a, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -6109,7 +6109,7 @@ tail319:
 	VROUNDPD $0x0a, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done320:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6128,9 +6128,9 @@ TEXT ·avx2TruncF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail322
+	JL     tail2
 
-loop321:
+loop1:
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x0b, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -6146,11 +6146,11 @@ loop321:
 	ADDQ     $0x00000080, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop321
+	JGE      loop1
 
-tail322:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done323
+	JZ       done3
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x0b, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -6158,7 +6158,7 @@ tail322:
 	VROUNDPD $0x0b, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done323:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6177,9 +6177,9 @@ TEXT ·avx2RoundEvenF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail325
+	JL     tail2
 
-loop324:
+loop1:
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x08, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -6195,11 +6195,11 @@ loop324:
 	ADDQ     $0x00000080, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop324
+	JGE      loop1
 
-tail325:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done326
+	JZ       done3
 	VMOVDQU  (SI), Y0
 	VROUNDPD $0x08, Y0, Y0
 	VMOVDQU  Y0, (BX)
@@ -6207,7 +6207,7 @@ tail325:
 	VROUNDPD $0x08, Y0, Y0
 	VMOVDQU  Y0, 32(BX)
 
-done326:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6226,9 +6226,9 @@ TEXT ·avx2SignF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail328
+	JL     tail2
 
-loop327:
+loop1:
 	VMOVDQU (SI), Y0
 	VANDPD  q8000000000000000<>+0(SB), Y0, Y1
 	VORPD   q3ff0000000000000<>+0(SB), Y1, Y1
@@ -6260,11 +6260,11 @@ loop327:
 	ADDQ    $0x00000080, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop327
+	JGE     loop1
 
-tail328:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done329
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VANDPD  q8000000000000000<>+0(SB), Y0, Y1
 	VORPD   q3ff0000000000000<>+0(SB), Y1, Y1
@@ -6280,7 +6280,7 @@ tail328:
 	VANDPD  Y0, Y1, Y0
 	VMOVDQU Y0, 32(BX)
 
-done329:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6304,9 +6304,9 @@ TEXT ·avx2EqF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail331
+	JL     tail2
 
-loop330:
+loop1:
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x00, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6325,11 +6325,11 @@ loop330:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop330
+	JGE     loop1
 
-tail331:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done332
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x00, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6338,7 +6338,7 @@ tail331:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done332:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6362,9 +6362,9 @@ TEXT ·avx2LtF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail334
+	JL     tail2
 
-loop333:
+loop1:
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x11, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6383,11 +6383,11 @@ loop333:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop333
+	JGE     loop1
 
-tail334:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done335
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x11, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6396,7 +6396,7 @@ tail334:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done335:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6420,9 +6420,9 @@ TEXT ·avx2LeF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail337
+	JL     tail2
 
-loop336:
+loop1:
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x12, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6441,11 +6441,11 @@ loop336:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop336
+	JGE     loop1
 
-tail337:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done338
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x12, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6454,7 +6454,7 @@ tail337:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done338:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6478,9 +6478,9 @@ TEXT ·avx2NeOrdF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	SUBQ   $0x00000002, DX
-	JL     tail340
+	JL     tail2
 
-loop339:
+loop1:
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x0c, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6499,11 +6499,11 @@ loop339:
 	LEAQ    (DI)(R8*2), DI
 	LEAQ    (R9)(AX*2), R9
 	SUBQ    $0x00000002, DX
-	JGE     loop339
+	JGE     loop1
 
-tail340:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done341
+	JZ      done3
 	VMOVDQU (DI), Y0
 	VCMPPD  $0x0c, (R9), Y0, Y0
 	VMOVDQU 32(DI), Y1
@@ -6512,7 +6512,7 @@ tail340:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done341:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6531,9 +6531,9 @@ TEXT ·avx2IsNaNF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail343
+	JL     tail2
 
-loop342:
+loop1:
 	VMOVDQU (SI), Y0
 	VCMPPD  $0x03, Y0, Y0, Y0
 	VMOVDQU 32(SI), Y1
@@ -6551,11 +6551,11 @@ loop342:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop342
+	JGE     loop1
 
-tail343:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done344
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VCMPPD  $0x03, Y0, Y0, Y0
 	VMOVDQU 32(SI), Y1
@@ -6564,7 +6564,7 @@ tail343:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done344:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6583,9 +6583,9 @@ TEXT ·avx2IsInfF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail346
+	JL     tail2
 
-loop345:
+loop1:
 	VMOVDQU (SI), Y0
 	VANDPD  q7fffffffffffffff<>+0(SB), Y0, Y0
 	VCMPPD  $0x00, q7ff0000000000000<>+0(SB), Y0, Y0
@@ -6607,11 +6607,11 @@ loop345:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop345
+	JGE     loop1
 
-tail346:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done347
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VANDPD  q7fffffffffffffff<>+0(SB), Y0, Y0
 	VCMPPD  $0x00, q7ff0000000000000<>+0(SB), Y0, Y0
@@ -6622,7 +6622,7 @@ tail346:
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done347:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6646,9 +6646,9 @@ TEXT ·avx2LdexpF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done350
+	JZ     done3
 
-loop348:
+loop1:
 	VMOVDQU      (R9), Y0
 	VPMINSD      w00000190<>+0(SB), Y0, Y0
 	VPMAXSD      wfffffe70<>+0(SB), Y0, Y0
@@ -6670,9 +6670,9 @@ loop348:
 	ADDQ         R8, DI
 	ADDQ         AX, R9
 	DECQ         DX
-	JNZ          loop348
+	JNZ          loop1
 
-done350:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6721,9 +6721,9 @@ TEXT ·avx2FrexpF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done353
+	JZ     done3
 
-loop351:
+loop1:
 	VMOVDQU     (SI), Y0
 	VCVTPS2PD   (SI), Y1
 	VPAND       q800fffffffffffff<>+0(SB), Y1, Y1
@@ -6745,9 +6745,9 @@ loop351:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop351
+	JNZ         loop1
 
-done353:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6778,9 +6778,9 @@ TEXT ·avx2FrexpExpF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done356
+	JZ     done3
 
-loop354:
+loop1:
 	VCVTPS2PD (SI), Y0
 	VCVTPS2PD 16(SI), Y1
 	VSHUFPS   $0xdd, Y1, Y0, Y0
@@ -6800,9 +6800,9 @@ loop354:
 	ADDQ      $0x00000020, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop354
+	JNZ       loop1
 
-done356:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6831,9 +6831,9 @@ TEXT ·avx2RoundF16(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail358
+	JL     tail2
 
-loop357:
+loop1:
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x00, Y0, X0
 	VCVTPH2PS X0, Y0
@@ -6845,17 +6845,17 @@ loop357:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop357
+	JGE       loop1
 
-tail358:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done359
+	JZ        done3
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x00, Y0, X0
 	VCVTPH2PS X0, Y0
 	VMOVDQU   Y0, (BX)
 
-done359:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6874,9 +6874,9 @@ TEXT ·avx2RoundF16Zero(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail361
+	JL     tail2
 
-loop360:
+loop1:
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x03, Y0, X0
 	VCVTPH2PS X0, Y0
@@ -6888,17 +6888,17 @@ loop360:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop360
+	JGE       loop1
 
-tail361:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done362
+	JZ        done3
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x03, Y0, X0
 	VCVTPH2PS X0, Y0
 	VMOVDQU   Y0, (BX)
 
-done362:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6917,9 +6917,9 @@ TEXT ·avx2F32ToBits16(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail364
+	JL     tail2
 
-loop363:
+loop1:
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x00, Y0, X0
 	VPMOVZXWD X0, Y0
@@ -6931,17 +6931,17 @@ loop363:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop363
+	JGE       loop1
 
-tail364:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done365
+	JZ        done3
 	VMOVDQU   (SI), Y0
 	VCVTPS2PH $0x00, Y0, X0
 	VPMOVZXWD X0, Y0
 	VMOVDQU   Y0, (BX)
 
-done365:
+done3:
 	VZEROUPPER
 	RET
 
@@ -6960,9 +6960,9 @@ TEXT ·avx2Bits16ToF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail367
+	JL     tail2
 
-loop366:
+loop1:
 	VMOVDQU      (SI), Y0
 	VPAND        w0000ffff<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
@@ -6978,11 +6978,11 @@ loop366:
 	ADDQ         $0x00000040, BX
 	LEAQ         (SI)(DI*2), SI
 	SUBQ         $0x00000002, DX
-	JGE          loop366
+	JGE          loop1
 
-tail367:
+tail2:
 	ADDQ         $0x00000002, DX
-	JZ           done368
+	JZ           done3
 	VMOVDQU      (SI), Y0
 	VPAND        w0000ffff<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
@@ -6990,7 +6990,7 @@ tail367:
 	VCVTPH2PS    X0, Y0
 	VMOVDQU      Y0, (BX)
 
-done368:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7019,9 +7019,9 @@ TEXT ·avx2SextI32I64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done371
+	JZ     done3
 
-loop369:
+loop1:
 	VPMOVSXDQ (SI), Y0
 	VMOVDQU   Y0, (BX)
 	VPMOVSXDQ 16(SI), Y0
@@ -7029,9 +7029,9 @@ loop369:
 	ADDQ      $0x00000040, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop369
+	JNZ       loop1
 
-done371:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7050,9 +7050,9 @@ TEXT ·avx2ZextI32I64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done374
+	JZ     done3
 
-loop372:
+loop1:
 	VPMOVZXDQ (SI), Y0
 	VMOVDQU   Y0, (BX)
 	VPMOVZXDQ 16(SI), Y0
@@ -7060,9 +7060,9 @@ loop372:
 	ADDQ      $0x00000040, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop372
+	JNZ       loop1
 
-done374:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7081,9 +7081,9 @@ TEXT ·avx2F32ToF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done377
+	JZ     done3
 
-loop375:
+loop1:
 	VCVTPS2PD (SI), Y0
 	VMOVDQU   Y0, (BX)
 	VCVTPS2PD 16(SI), Y0
@@ -7091,9 +7091,9 @@ loop375:
 	ADDQ      $0x00000040, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop375
+	JNZ       loop1
 
-done377:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7112,9 +7112,9 @@ TEXT ·avx2S32ToF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done380
+	JZ     done3
 
-loop378:
+loop1:
 	VCVTDQ2PD (SI), Y0
 	VMOVDQU   Y0, (BX)
 	VCVTDQ2PD 16(SI), Y0
@@ -7122,9 +7122,9 @@ loop378:
 	ADDQ      $0x00000040, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop378
+	JNZ       loop1
 
-done380:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7143,9 +7143,9 @@ TEXT ·avx2U32ToF64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done383
+	JZ     done3
 
-loop381:
+loop1:
 	VPMOVZXDQ (SI), Y0
 	VPOR      q4330000000000000<>+0(SB), Y0, Y0
 	VSUBPD    q4330000000000000<>+0(SB), Y0, Y0
@@ -7157,9 +7157,9 @@ loop381:
 	ADDQ      $0x00000040, BX
 	ADDQ      DI, SI
 	DECQ      DX
-	JNZ       loop381
+	JNZ       loop1
 
-done383:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7183,9 +7183,9 @@ TEXT ·avx2Join64(SB), NOSPLIT, $0-24
 	IMUL3Q $0x40, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done386
+	JZ     done3
 
-loop384:
+loop1:
 	VPMOVZXDQ (R9), Y0
 	VPSLLQ    $0x20, Y0, Y0
 	VPMOVZXDQ (DI), Y1
@@ -7200,9 +7200,9 @@ loop384:
 	ADDQ      R8, DI
 	ADDQ      AX, R9
 	DECQ      DX
-	JNZ       loop384
+	JNZ       loop1
 
-done386:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7221,9 +7221,9 @@ TEXT ·avx2TruncI64I32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail388
+	JL     tail2
 
-loop387:
+loop1:
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0x88, Y1, Y0, Y0
@@ -7237,18 +7237,18 @@ loop387:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop387
+	JGE     loop1
 
-tail388:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done389
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0x88, Y1, Y0, Y0
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done389:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7267,9 +7267,9 @@ TEXT ·avx2Low32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail391
+	JL     tail2
 
-loop390:
+loop1:
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0x88, Y1, Y0, Y0
@@ -7283,18 +7283,18 @@ loop390:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop390
+	JGE     loop1
 
-tail391:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done392
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0x88, Y1, Y0, Y0
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done392:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7313,9 +7313,9 @@ TEXT ·avx2High32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail394
+	JL     tail2
 
-loop393:
+loop1:
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0xdd, Y1, Y0, Y0
@@ -7329,18 +7329,18 @@ loop393:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop393
+	JGE     loop1
 
-tail394:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done395
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VSHUFPS $0xdd, Y1, Y0, Y0
 	VPERMQ  $0xd8, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done395:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7359,9 +7359,9 @@ TEXT ·avx2S32ToF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail397
+	JL     tail2
 
-loop396:
+loop1:
 	VMOVDQU   (SI), Y0
 	VCVTDQ2PS Y0, Y0
 	VMOVDQU   Y0, (BX)
@@ -7371,16 +7371,16 @@ loop396:
 	ADDQ      $0x00000040, BX
 	LEAQ      (SI)(DI*2), SI
 	SUBQ      $0x00000002, DX
-	JGE       loop396
+	JGE       loop1
 
-tail397:
+tail2:
 	ADDQ      $0x00000002, DX
-	JZ        done398
+	JZ        done3
 	VMOVDQU   (SI), Y0
 	VCVTDQ2PS Y0, Y0
 	VMOVDQU   Y0, (BX)
 
-done398:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7399,9 +7399,9 @@ TEXT ·avx2U32ToF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done401
+	JZ     done3
 
-loop399:
+loop1:
 	VPMOVZXDQ   (SI), Y0
 	VPOR        q4330000000000000<>+0(SB), Y0, Y0
 	VSUBPD      q4330000000000000<>+0(SB), Y0, Y0
@@ -7415,9 +7415,9 @@ loop399:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop399
+	JNZ         loop1
 
-done401:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7436,9 +7436,9 @@ TEXT ·avx2F64ToF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done404
+	JZ     done3
 
-loop402:
+loop1:
 	VCVTPD2PSY  (SI), X0
 	VCVTPD2PSY  32(SI), X1
 	VINSERTI128 $0x01, X1, Y0, Y1
@@ -7446,9 +7446,9 @@ loop402:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop402
+	JNZ         loop1
 
-done404:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7467,9 +7467,9 @@ TEXT ·avx2F64ToF32Zero(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done407
+	JZ     done3
 
-loop405:
+loop1:
 	VMOVDQU      (SI), Y0
 	VCVTPD2PSY   Y0, X1
 	VCVTPS2PD    X1, Y2
@@ -7493,9 +7493,9 @@ loop405:
 	ADDQ         $0x00000020, BX
 	ADDQ         DI, SI
 	DECQ         DX
-	JNZ          loop405
+	JNZ          loop1
 
-done407:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7514,9 +7514,9 @@ TEXT ·avx2F64ToS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done410
+	JZ     done3
 
-loop408:
+loop1:
 	VMOVDQU     (SI), Y0
 	VMINPD      q41dfffffffc00000<>+0(SB), Y0, Y1
 	VCMPPD      $0x07, Y0, Y0, Y0
@@ -7534,9 +7534,9 @@ loop408:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop408
+	JNZ         loop1
 
-done410:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7567,9 +7567,9 @@ TEXT ·avx2F64ToU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done413
+	JZ     done3
 
-loop411:
+loop1:
 	VMOVDQU  (SI), Y0
 	VPXOR    Y1, Y1, Y1
 	VMAXPD   Y1, Y0, Y0
@@ -7588,9 +7588,9 @@ loop411:
 	ADDQ     $0x00000020, BX
 	ADDQ     DI, SI
 	DECQ     DX
-	JNZ      loop411
+	JNZ      loop1
 
-done413:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7615,9 +7615,9 @@ TEXT ·avx2F32ToS32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail415
+	JL     tail2
 
-loop414:
+loop1:
 	VMOVDQU    (SI), Y0
 	VCVTTPS2DQ Y0, Y1
 	VMOVDQU    w4f000000<>+0(SB), Y2
@@ -7637,11 +7637,11 @@ loop414:
 	ADDQ       $0x00000040, BX
 	LEAQ       (SI)(DI*2), SI
 	SUBQ       $0x00000002, DX
-	JGE        loop414
+	JGE        loop1
 
-tail415:
+tail2:
 	ADDQ       $0x00000002, DX
-	JZ         done416
+	JZ         done3
 	VMOVDQU    (SI), Y0
 	VCVTTPS2DQ Y0, Y1
 	VMOVDQU    w4f000000<>+0(SB), Y2
@@ -7651,7 +7651,7 @@ tail415:
 	VPAND      Y0, Y1, Y0
 	VMOVDQU    Y0, (BX)
 
-done416:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7680,9 +7680,9 @@ TEXT ·avx2F32ToU32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail418
+	JL     tail2
 
-loop417:
+loop1:
 	VMOVDQU    (SI), Y0
 	VPXOR      Y1, Y1, Y1
 	VMAXPS     Y1, Y0, Y0
@@ -7714,11 +7714,11 @@ loop417:
 	ADDQ       $0x00000040, BX
 	LEAQ       (SI)(DI*2), SI
 	SUBQ       $0x00000002, DX
-	JGE        loop417
+	JGE        loop1
 
-tail418:
+tail2:
 	ADDQ       $0x00000002, DX
-	JZ         done419
+	JZ         done3
 	VMOVDQU    (SI), Y0
 	VPXOR      Y1, Y1, Y1
 	VMAXPS     Y1, Y0, Y0
@@ -7734,7 +7734,7 @@ tail418:
 	VPOR       Y0, Y1, Y0
 	VMOVDQU    Y0, (BX)
 
-done419:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7763,9 +7763,9 @@ TEXT ·avx2MaskToI32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail421
+	JL     tail2
 
-loop420:
+loop1:
 	VMOVDQU (SI), Y0
 	VPSRLD  $0x1f, Y0, Y0
 	VMOVDQU Y0, (BX)
@@ -7775,16 +7775,16 @@ loop420:
 	ADDQ    $0x00000040, BX
 	LEAQ    (SI)(DI*2), SI
 	SUBQ    $0x00000002, DX
-	JGE     loop420
+	JGE     loop1
 
-tail421:
+tail2:
 	ADDQ    $0x00000002, DX
-	JZ      done422
+	JZ      done3
 	VMOVDQU (SI), Y0
 	VPSRLD  $0x1f, Y0, Y0
 	VMOVDQU Y0, (BX)
 
-done422:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7803,9 +7803,9 @@ TEXT ·avx2I32ToMask(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	SUBQ   $0x00000002, DX
-	JL     tail424
+	JL     tail2
 
-loop423:
+loop1:
 	VMOVDQU  (SI), Y0
 	VPXOR    Y1, Y1, Y1
 	VPCMPEQD Y1, Y0, Y0
@@ -7821,11 +7821,11 @@ loop423:
 	ADDQ     $0x00000040, BX
 	LEAQ     (SI)(DI*2), SI
 	SUBQ     $0x00000002, DX
-	JGE      loop423
+	JGE      loop1
 
-tail424:
+tail2:
 	ADDQ     $0x00000002, DX
-	JZ       done425
+	JZ       done3
 	VMOVDQU  (SI), Y0
 	VPXOR    Y1, Y1, Y1
 	VPCMPEQD Y1, Y0, Y0
@@ -7833,7 +7833,7 @@ tail424:
 	VPXOR    Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done425:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7852,9 +7852,9 @@ TEXT ·avx2ExpF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done428
+	JZ     done3
 
-loop426:
+loop1:
 	VCVTPS2PD   (SI), Y0
 	VMULPD      q3ff71547652b82fe<>+0(SB), Y0, Y0
 	VMOVDQU     q4069000000000000<>+0(SB), Y2
@@ -7900,9 +7900,9 @@ loop426:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop426
+	JNZ         loop1
 
-done428:
+done3:
 	VZEROUPPER
 	RET
 
@@ -7993,9 +7993,9 @@ TEXT ·avx2Exp2F32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done431
+	JZ     done3
 
-loop429:
+loop1:
 	VCVTPS2PD   (SI), Y0
 	VMOVDQU     q4069000000000000<>+0(SB), Y1
 	VMINPD      Y0, Y1, Y0
@@ -8039,9 +8039,9 @@ loop429:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop429
+	JNZ         loop1
 
-done431:
+done3:
 	VZEROUPPER
 	RET
 
@@ -8060,9 +8060,9 @@ TEXT ·avx2Log2F32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done434
+	JZ     done3
 
-loop432:
+loop1:
 	VMOVDQU      (SI), Y0
 	VPXOR        Y1, Y1, Y1
 	VCMPPS       $0x00, Y1, Y0, Y1
@@ -8121,9 +8121,9 @@ loop432:
 	ADDQ         $0x00000020, BX
 	ADDQ         DI, SI
 	DECQ         DX
-	JNZ          loop432
+	JNZ          loop1
 
-done434:
+done3:
 	VZEROUPPER
 	RET
 
@@ -8212,9 +8212,9 @@ TEXT ·avx2LogF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done437
+	JZ     done3
 
-loop435:
+loop1:
 	VMOVDQU      (SI), Y0
 	VPXOR        Y1, Y1, Y1
 	VCMPPS       $0x00, Y1, Y0, Y1
@@ -8275,9 +8275,9 @@ loop435:
 	ADDQ         $0x00000020, BX
 	ADDQ         DI, SI
 	DECQ         DX
-	JNZ          loop435
+	JNZ          loop1
 
-done437:
+done3:
 	VZEROUPPER
 	RET
 
@@ -8307,9 +8307,9 @@ TEXT ·avx2PowF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done440
+	JZ     done3
 
-loop438:
+loop1:
 	VMOVDQU      (DI), Y0
 	VPXOR        Y1, Y1, Y1
 	VCMPPS       $0x00, Y1, Y0, Y1
@@ -8411,9 +8411,9 @@ loop438:
 	ADDQ         R8, DI
 	ADDQ         AX, R9
 	DECQ         DX
-	JNZ          loop438
+	JNZ          loop1
 
-done440:
+done3:
 	VZEROUPPER
 	RET
 
@@ -8432,9 +8432,9 @@ TEXT ·avx2AtanF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done443
+	JZ     done3
 
-loop441:
+loop1:
 	VCVTPS2PD   (SI), Y0
 	VMOVDQU     q3ff0000000000000<>+0(SB), Y1
 	VANDPD      q7fffffffffffffff<>+0(SB), Y0, Y2
@@ -8520,9 +8520,9 @@ loop441:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop441
+	JNZ         loop1
 
-done443:
+done3:
 	VZEROUPPER
 	RET
 
@@ -8642,9 +8642,9 @@ TEXT ·avx2Atan2F32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done446
+	JZ     done3
 
-loop444:
+loop1:
 	VCVTPS2PD   (DI), Y0
 	VCVTPS2PD   (R9), Y1
 	VANDPD      q7fffffffffffffff<>+0(SB), Y0, Y2
@@ -8731,9 +8731,9 @@ loop444:
 	ADDQ        R8, DI
 	ADDQ        AX, R9
 	DECQ        DX
-	JNZ         loop444
+	JNZ         loop1
 
-done446:
+done3:
 	VZEROUPPER
 	RET
 
@@ -8752,9 +8752,9 @@ TEXT ·avx2AsinF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done449
+	JZ     done3
 
-loop447:
+loop1:
 	VCVTPS2PD   (SI), Y0
 	VMOVDQU     q3ff0000000000000<>+0(SB), Y1
 	VSUBPD      Y0, Y1, Y2
@@ -8848,9 +8848,9 @@ loop447:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop447
+	JNZ         loop1
 
-done449:
+done3:
 	VZEROUPPER
 	RET
 
@@ -8869,9 +8869,9 @@ TEXT ·avx2AcosF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done452
+	JZ     done3
 
-loop450:
+loop1:
 	VCVTPS2PD   (SI), Y0
 	VMOVDQU     q3ff0000000000000<>+0(SB), Y1
 	VSUBPD      Y0, Y1, Y2
@@ -8965,9 +8965,9 @@ loop450:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop450
+	JNZ         loop1
 
-done452:
+done3:
 	VZEROUPPER
 	RET
 
@@ -8986,9 +8986,9 @@ TEXT ·avx2SinhF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done455
+	JZ     done3
 
-loop453:
+loop1:
 	VCVTPS2PD   (SI), Y0
 	VMULPD      q3ff71547652b82fe<>+0(SB), Y0, Y1
 	VMOVDQU     q4069000000000000<>+0(SB), Y2
@@ -9068,9 +9068,9 @@ loop453:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop453
+	JNZ         loop1
 
-done455:
+done3:
 	VZEROUPPER
 	RET
 
@@ -9119,9 +9119,9 @@ TEXT ·avx2CoshF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done458
+	JZ     done3
 
-loop456:
+loop1:
 	VCVTPS2PD   (SI), Y0
 	VMULPD      q3ff71547652b82fe<>+0(SB), Y0, Y1
 	VMOVDQU     q4069000000000000<>+0(SB), Y2
@@ -9201,9 +9201,9 @@ loop456:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop456
+	JNZ         loop1
 
-done458:
+done3:
 	VZEROUPPER
 	RET
 
@@ -9222,9 +9222,9 @@ TEXT ·avx2TanhF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done461
+	JZ     done3
 
-loop459:
+loop1:
 	VCVTPS2PD   (SI), Y0
 	VMULPD      q3ff71547652b82fe<>+0(SB), Y0, Y1
 	VMOVDQU     q4069000000000000<>+0(SB), Y2
@@ -9306,9 +9306,9 @@ loop459:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop459
+	JNZ         loop1
 
-done461:
+done3:
 	VZEROUPPER
 	RET
 
@@ -9327,9 +9327,9 @@ TEXT ·avx2AsinhF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done464
+	JZ     done3
 
-loop462:
+loop1:
 	VCVTPS2PD   (SI), Y0
 	VANDPD      q7fffffffffffffff<>+0(SB), Y0, Y1
 	VMULPD      Y1, Y1, Y2
@@ -9407,9 +9407,9 @@ loop462:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop462
+	JNZ         loop1
 
-done464:
+done3:
 	VZEROUPPER
 	RET
 
@@ -9452,9 +9452,9 @@ TEXT ·avx2AcoshF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done467
+	JZ     done3
 
-loop465:
+loop1:
 	VCVTPS2PD   (SI), Y0
 	VSUBPD      q3ff0000000000000<>+0(SB), Y0, Y1
 	VADDPD      q3ff0000000000000<>+0(SB), Y0, Y2
@@ -9518,9 +9518,9 @@ loop465:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop465
+	JNZ         loop1
 
-done467:
+done3:
 	VZEROUPPER
 	RET
 
@@ -9539,9 +9539,9 @@ TEXT ·avx2AtanhF32(SB), NOSPLIT, $0-24
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done470
+	JZ     done3
 
-loop468:
+loop1:
 	VCVTPS2PD   (SI), Y0
 	VANDPD      q7fffffffffffffff<>+0(SB), Y0, Y1
 	VMOVDQU     q3ff0000000000000<>+0(SB), Y2
@@ -9629,9 +9629,9 @@ loop468:
 	ADDQ        $0x00000020, BX
 	ADDQ        DI, SI
 	DECQ        DX
-	JNZ         loop468
+	JNZ         loop1
 
-done470:
+done3:
 	VZEROUPPER
 	RET
 
@@ -9662,14 +9662,14 @@ TEXT ·avx2SinF32(SB), NOSPLIT, $0-32
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done474
+	JZ     done4
 
-loop472:
+loop2:
 	VMOVDQU      (SI), Y0
 	VANDPS       w7fffffff<>+0(SB), Y0, Y0
 	VCMPPS       $0x1e, w57800000<>+0(SB), Y0, Y0
 	VPTEST       Y0, Y0
-	JNE          stop471
+	JNE          stop1
 	VCVTPS2PD    (SI), Y0
 	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y2
 	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y2
@@ -9727,10 +9727,10 @@ loop472:
 	ADDQ         $0x00000020, BX
 	ADDQ         DI, SI
 	DECQ         DX
-	JNZ          loop472
+	JNZ          loop2
 
-done474:
-stop471:
+done4:
+stop1:
 	MOVQ n+16(FP), AX
 	SUBQ DX, AX
 	MOVQ AX, done+24(FP)
@@ -9834,14 +9834,14 @@ TEXT ·avx2CosF32(SB), NOSPLIT, $0-32
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done478
+	JZ     done4
 
-loop476:
+loop2:
 	VMOVDQU      (SI), Y0
 	VANDPS       w7fffffff<>+0(SB), Y0, Y0
 	VCMPPS       $0x1e, w57800000<>+0(SB), Y0, Y0
 	VPTEST       Y0, Y0
-	JNE          stop475
+	JNE          stop1
 	VCVTPS2PD    (SI), Y0
 	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y2
 	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y2
@@ -9903,10 +9903,10 @@ loop476:
 	ADDQ         $0x00000020, BX
 	ADDQ         DI, SI
 	DECQ         DX
-	JNZ          loop476
+	JNZ          loop2
 
-done478:
-stop475:
+done4:
+stop1:
 	MOVQ n+16(FP), AX
 	SUBQ DX, AX
 	MOVQ AX, done+24(FP)
@@ -9928,14 +9928,14 @@ TEXT ·avx2TanF32(SB), NOSPLIT, $0-32
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done482
+	JZ     done4
 
-loop480:
+loop2:
 	VMOVDQU      (SI), Y0
 	VANDPS       w7fffffff<>+0(SB), Y0, Y0
 	VCMPPS       $0x1e, w57800000<>+0(SB), Y0, Y0
 	VPTEST       Y0, Y0
-	JNE          stop479
+	JNE          stop1
 	VCVTPS2PD    (SI), Y0
 	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y2
 	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y2
@@ -9993,10 +9993,10 @@ loop480:
 	ADDQ         $0x00000020, BX
 	ADDQ         DI, SI
 	DECQ         DX
-	JNZ          loop480
+	JNZ          loop2
 
-done482:
-stop479:
+done4:
+stop1:
 	MOVQ n+16(FP), AX
 	SUBQ DX, AX
 	MOVQ AX, done+24(FP)
@@ -10023,9 +10023,9 @@ TEXT ·avx2RemF32(SB), NOSPLIT, $0-32
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done486
+	JZ     done4
 
-loop484:
+loop2:
 	VCVTPS2PD    (DI), Y0
 	VCVTPS2PD    (R9), Y1
 	VDIVPD       Y1, Y0, Y2
@@ -10033,7 +10033,7 @@ loop484:
 	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y4
 	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y4, Y4
 	VPTEST       Y4, Y4
-	JNE          stop483
+	JNE          stop1
 	VMOVDQU      Y0, Y4
 	VFNMADD231PD Y1, Y2, Y4
 	VMOVDQU      q3ff0000000000000<>+0(SB), Y2
@@ -10062,7 +10062,7 @@ loop484:
 	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y4
 	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y4, Y4
 	VPTEST       Y4, Y4
-	JNE          stop483
+	JNE          stop1
 	VMOVDQU      Y0, Y4
 	VFNMADD231PD Y1, Y2, Y4
 	VMOVDQU      q3ff0000000000000<>+0(SB), Y2
@@ -10090,10 +10090,10 @@ loop484:
 	ADDQ         R8, DI
 	ADDQ         AX, R9
 	DECQ         DX
-	JNZ          loop484
+	JNZ          loop2
 
-done486:
-stop483:
+done4:
+stop1:
 	MOVQ n+16(FP), AX
 	SUBQ DX, AX
 	MOVQ AX, done+24(FP)
@@ -10120,9 +10120,9 @@ TEXT ·avx2ModF32(SB), NOSPLIT, $0-32
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done490
+	JZ     done4
 
-loop488:
+loop2:
 	VCVTPS2PD    (DI), Y0
 	VCVTPS2PD    (R9), Y1
 	VDIVPD       Y1, Y0, Y2
@@ -10130,7 +10130,7 @@ loop488:
 	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y4
 	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y4, Y4
 	VPTEST       Y4, Y4
-	JNE          stop487
+	JNE          stop1
 	VMOVDQU      Y0, Y4
 	VFNMADD231PD Y1, Y2, Y4
 	VMOVDQU      q3ff0000000000000<>+0(SB), Y2
@@ -10159,7 +10159,7 @@ loop488:
 	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y4
 	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y4, Y4
 	VPTEST       Y4, Y4
-	JNE          stop487
+	JNE          stop1
 	VMOVDQU      Y0, Y4
 	VFNMADD231PD Y1, Y2, Y4
 	VMOVDQU      q3ff0000000000000<>+0(SB), Y2
@@ -10195,10 +10195,10 @@ loop488:
 	ADDQ         R8, DI
 	ADDQ         AX, R9
 	DECQ         DX
-	JNZ          loop488
+	JNZ          loop2
 
-done490:
-stop487:
+done4:
+stop1:
 	MOVQ n+16(FP), AX
 	SUBQ DX, AX
 	MOVQ AX, done+24(FP)
@@ -10208,313 +10208,356 @@ stop487:
 // func avx2LoadU8(a *byte, first int, n int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·avx2LoadU8(SB), NOSPLIT, $0-24
-	MOVQ    a+0(FP), AX
-	MOVQ    first+8(FP), CX
-	MOVQ    n+16(FP), DX
-	MOVQ    16(AX), SI
-	MOVQ    24(AX), DI
-	MOVQ    CX, BX
-	IMULQ   DI, BX
-	ADDQ    BX, SI
-	MOVQ    (AX), R8
-	MOVQ    8(AX), R9
-	MOVQ    CX, BX
-	IMULQ   R9, BX
-	ADDQ    BX, R8
-	MOVQ    80(AX), BX
-	MOVQ    (BX), R10
-	MOVQ    8(BX), R11
-	MOVQ    88(AX), BX
-	SUBQ    $0x01, R11
-	JCS     nothing491
-	SUBQ    BX, R11
-	JCS     nothing491
-	ADDQ    BX, R10
-	MOVL    $0xffffffff, BX
-	CMPQ    R11, BX
-	CMOVQHI BX, R11
-	MOVQ    64(AX), BX
-	TESTQ   BX, BX
-	JNE     masked492
+	MOVQ         a+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         16(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         CX, BX
+	IMULQ        DI, BX
+	ADDQ         BX, SI
+	MOVQ         (AX), R8
+	MOVQ         8(AX), R9
+	MOVQ         CX, BX
+	IMULQ        R9, BX
+	ADDQ         BX, R8
+	MOVQ         80(AX), BX
+	MOVQ         (BX), R10
+	MOVQ         8(BX), R11
+	MOVQ         88(AX), BX
+	SUBQ         $0x01, R11
+	JCS          nothing1
+	SUBQ         BX, R11
+	JCS          nothing1
+	ADDQ         BX, R10
+	MOVL         $0xffffffff, BX
+	CMPQ         R11, BX
+	CMOVQHI      BX, R11
+	VMOVQ        R11, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         64(AX), BX
+	TESTQ        BX, BX
+	JNE          masked2
 
-loop494:
+loop7:
 	SUBQ         $0x01, DX
-	JL           done498
+	JL           done6
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y0, Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          other499
+	JNE          choose4
 
-consecutive495:
+found8:
 	LEAQ      7(CX), BX
 	CMPQ      BX, R11
-	JHI       slow497
-	VPMOVZXBD (R10)(CX*1), Y0
-	VMOVDQU   Y0, (R8)
+	JHI       none5
+	VPMOVZXBD (R10)(CX*1), Y1
+	VMOVDQU   Y1, (R8)
 	ADDQ      DI, SI
 	ADDQ      R9, R8
-	JMP       loop494
+	JMP       loop7
 
-other499:
+loop9:
+	SUBQ         $0x01, DX
+	JL           done6
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow497
+	JNE          choose4
 
-equal496:
+found10:
 	CMPQ         CX, R11
-	JHI          slow497
+	JHI          none5
 	MOVBLZX      (R10)(CX*1), BX
-	VMOVQ        BX, X0
-	VPBROADCASTD X0, Y0
-	VMOVDQU      Y0, (R8)
+	VMOVQ        BX, X1
+	VPBROADCASTD X1, Y1
+	VMOVDQU      Y1, (R8)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	SUBQ         $0x01, DX
-	JL           done498
-	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
-	CMPL         AX, $0x000000ff
-	JNE          again500
-	JMP          equal496
+	JMP          loop9
 
-again500:
+choose4:
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y0, Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow497
-	JMP          consecutive495
+	JNE          other11
+	JMP          found8
 
-slow497:
+other11:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other12
+	JMP          found10
+
+other12:
+none5:
+	VMOVDQU   (SI), Y1
+	VPMINUD   Y0, Y1, Y2
+	VPCMPEQD  Y1, Y2, Y1
+	VMOVMSKPS Y1, AX
+	CMPL      AX, $0x000000ff
+	JNE       some13
+	MOVL      (SI), CX
+	MOVBLZX   (R10)(CX*1), BX
+	MOVL      BX, (R8)
+	MOVL      4(SI), CX
+	MOVBLZX   (R10)(CX*1), BX
+	MOVL      BX, 4(R8)
+	MOVL      8(SI), CX
+	MOVBLZX   (R10)(CX*1), BX
+	MOVL      BX, 8(R8)
+	MOVL      12(SI), CX
+	MOVBLZX   (R10)(CX*1), BX
+	MOVL      BX, 12(R8)
+	MOVL      16(SI), CX
+	MOVBLZX   (R10)(CX*1), BX
+	MOVL      BX, 16(R8)
+	MOVL      20(SI), CX
+	MOVBLZX   (R10)(CX*1), BX
+	MOVL      BX, 20(R8)
+	MOVL      24(SI), CX
+	MOVBLZX   (R10)(CX*1), BX
+	MOVL      BX, 24(R8)
+	MOVL      28(SI), CX
+	MOVBLZX   (R10)(CX*1), BX
+	MOVL      BX, 28(R8)
+	JMP       end14
+
+some13:
 	MOVL    (SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out502
+	JHI     out32
 	MOVBLZX (R10)(CX*1), BX
 
-out502:
+out32:
 	MOVL    BX, (R8)
 	MOVL    4(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out504
+	JHI     out34
 	MOVBLZX (R10)(CX*1), BX
 
-out504:
+out34:
 	MOVL    BX, 4(R8)
 	MOVL    8(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out506
+	JHI     out36
 	MOVBLZX (R10)(CX*1), BX
 
-out506:
+out36:
 	MOVL    BX, 8(R8)
 	MOVL    12(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out508
+	JHI     out38
 	MOVBLZX (R10)(CX*1), BX
 
-out508:
+out38:
 	MOVL    BX, 12(R8)
 	MOVL    16(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out510
+	JHI     out40
 	MOVBLZX (R10)(CX*1), BX
 
-out510:
+out40:
 	MOVL    BX, 16(R8)
 	MOVL    20(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out512
+	JHI     out42
 	MOVBLZX (R10)(CX*1), BX
 
-out512:
+out42:
 	MOVL    BX, 20(R8)
 	MOVL    24(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out514
+	JHI     out44
 	MOVBLZX (R10)(CX*1), BX
 
-out514:
+out44:
 	MOVL    BX, 24(R8)
 	MOVL    28(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out516
+	JHI     out46
 	MOVBLZX (R10)(CX*1), BX
 
-out516:
+out46:
 	MOVL BX, 28(R8)
+
+end14:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop494
+	SUBQ $0x01, DX
+	JL   done6
+	JMP  choose4
 
-done498:
+done6:
 	ADDQ $0x01, DX
-	JMP  done493
+	JMP  done3
 
-masked492:
+masked2:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done518
+	JZ    done48
 
-loop517:
+loop47:
 	VMOVDQU (R12), Y0
 	VPTEST  Y0, Y0
-	JZ      done520
+	JZ      done50
 	CMPL    (R12), $0x00
-	JE      lane521
+	JE      lane51
 	MOVL    (SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out522
+	JHI     out52
 	MOVBLZX (R10)(CX*1), BX
 
-out522:
+out52:
 	MOVL BX, (R8)
 
-lane521:
+lane51:
 	CMPL    4(R12), $0x00
-	JE      lane523
+	JE      lane53
 	MOVL    4(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out524
+	JHI     out54
 	MOVBLZX (R10)(CX*1), BX
 
-out524:
+out54:
 	MOVL BX, 4(R8)
 
-lane523:
+lane53:
 	CMPL    8(R12), $0x00
-	JE      lane525
+	JE      lane55
 	MOVL    8(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out526
+	JHI     out56
 	MOVBLZX (R10)(CX*1), BX
 
-out526:
+out56:
 	MOVL BX, 8(R8)
 
-lane525:
+lane55:
 	CMPL    12(R12), $0x00
-	JE      lane527
+	JE      lane57
 	MOVL    12(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out528
+	JHI     out58
 	MOVBLZX (R10)(CX*1), BX
 
-out528:
+out58:
 	MOVL BX, 12(R8)
 
-lane527:
+lane57:
 	CMPL    16(R12), $0x00
-	JE      lane529
+	JE      lane59
 	MOVL    16(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out530
+	JHI     out60
 	MOVBLZX (R10)(CX*1), BX
 
-out530:
+out60:
 	MOVL BX, 16(R8)
 
-lane529:
+lane59:
 	CMPL    20(R12), $0x00
-	JE      lane531
+	JE      lane61
 	MOVL    20(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out532
+	JHI     out62
 	MOVBLZX (R10)(CX*1), BX
 
-out532:
+out62:
 	MOVL BX, 20(R8)
 
-lane531:
+lane61:
 	CMPL    24(R12), $0x00
-	JE      lane533
+	JE      lane63
 	MOVL    24(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out534
+	JHI     out64
 	MOVBLZX (R10)(CX*1), BX
 
-out534:
+out64:
 	MOVL BX, 24(R8)
 
-lane533:
+lane63:
 	CMPL    28(R12), $0x00
-	JE      lane535
+	JE      lane65
 	MOVL    28(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out536
+	JHI     out66
 	MOVBLZX (R10)(CX*1), BX
 
-out536:
+out66:
 	MOVL BX, 28(R8)
 
-lane535:
-done520:
+lane65:
+done50:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop517
+	JNZ  loop47
 
-done518:
-	JMP done493
+done48:
+	JMP done3
 
-nothing491:
+nothing1:
 	MOVQ  64(AX), BX
 	TESTQ BX, BX
-	JNE   masked537
+	JNE   masked67
 	VPXOR Y0, Y0, Y0
 	TESTQ DX, DX
-	JZ    done540
+	JZ    done70
 
-loop539:
+loop69:
 	VMOVDQU Y0, (R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
 	DECQ    DX
-	JNZ     loop539
+	JNZ     loop69
 
-done540:
-	JMP done538
+done70:
+	JMP done68
 
-masked537:
+masked67:
 	MOVQ  64(AX), R10
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R10
 	TESTQ DX, DX
-	JZ    done542
+	JZ    done72
 
-loop541:
+loop71:
 	VMOVDQU (R10), Y0
 	VPANDN  (R8), Y0, Y0
 	VMOVDQU Y0, (R8)
@@ -10522,11 +10565,11 @@ loop541:
 	ADDQ    R9, R8
 	ADDQ    AX, R10
 	DECQ    DX
-	JNZ     loop541
+	JNZ     loop71
 
-done542:
-done538:
-done493:
+done72:
+done68:
+done3:
 	VZEROUPPER
 	RET
 
@@ -10543,313 +10586,356 @@ GLOBL list_0_1_2_3_4_5_6_7<>(SB), RODATA|NOPTR, $32
 // func avx2LoadU16(a *byte, first int, n int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·avx2LoadU16(SB), NOSPLIT, $0-24
-	MOVQ    a+0(FP), AX
-	MOVQ    first+8(FP), CX
-	MOVQ    n+16(FP), DX
-	MOVQ    16(AX), SI
-	MOVQ    24(AX), DI
-	MOVQ    CX, BX
-	IMULQ   DI, BX
-	ADDQ    BX, SI
-	MOVQ    (AX), R8
-	MOVQ    8(AX), R9
-	MOVQ    CX, BX
-	IMULQ   R9, BX
-	ADDQ    BX, R8
-	MOVQ    80(AX), BX
-	MOVQ    (BX), R10
-	MOVQ    8(BX), R11
-	MOVQ    88(AX), BX
-	SUBQ    $0x02, R11
-	JCS     nothing543
-	SUBQ    BX, R11
-	JCS     nothing543
-	ADDQ    BX, R10
-	MOVL    $0xffffffff, BX
-	CMPQ    R11, BX
-	CMOVQHI BX, R11
-	MOVQ    64(AX), BX
-	TESTQ   BX, BX
-	JNE     masked544
+	MOVQ         a+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         16(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         CX, BX
+	IMULQ        DI, BX
+	ADDQ         BX, SI
+	MOVQ         (AX), R8
+	MOVQ         8(AX), R9
+	MOVQ         CX, BX
+	IMULQ        R9, BX
+	ADDQ         BX, R8
+	MOVQ         80(AX), BX
+	MOVQ         (BX), R10
+	MOVQ         8(BX), R11
+	MOVQ         88(AX), BX
+	SUBQ         $0x02, R11
+	JCS          nothing1
+	SUBQ         BX, R11
+	JCS          nothing1
+	ADDQ         BX, R10
+	MOVL         $0xffffffff, BX
+	CMPQ         R11, BX
+	CMOVQHI      BX, R11
+	VMOVQ        R11, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         64(AX), BX
+	TESTQ        BX, BX
+	JNE          masked2
 
-loop546:
+loop7:
 	SUBQ         $0x01, DX
-	JL           done550
+	JL           done6
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y0, Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          other551
+	JNE          choose4
 
-consecutive547:
+found8:
 	LEAQ      14(CX), BX
 	CMPQ      BX, R11
-	JHI       slow549
-	VPMOVZXWD (R10)(CX*1), Y0
-	VMOVDQU   Y0, (R8)
+	JHI       none5
+	VPMOVZXWD (R10)(CX*1), Y1
+	VMOVDQU   Y1, (R8)
 	ADDQ      DI, SI
 	ADDQ      R9, R8
-	JMP       loop546
+	JMP       loop7
 
-other551:
+loop9:
+	SUBQ         $0x01, DX
+	JL           done6
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow549
+	JNE          choose4
 
-equal548:
+found10:
 	CMPQ         CX, R11
-	JHI          slow549
+	JHI          none5
 	MOVWLZX      (R10)(CX*1), BX
-	VMOVQ        BX, X0
-	VPBROADCASTD X0, Y0
-	VMOVDQU      Y0, (R8)
+	VMOVQ        BX, X1
+	VPBROADCASTD X1, Y1
+	VMOVDQU      Y1, (R8)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	SUBQ         $0x01, DX
-	JL           done550
-	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
-	CMPL         AX, $0x000000ff
-	JNE          again552
-	JMP          equal548
+	JMP          loop9
 
-again552:
+choose4:
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y0, Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow549
-	JMP          consecutive547
+	JNE          other11
+	JMP          found8
 
-slow549:
+other11:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other12
+	JMP          found10
+
+other12:
+none5:
+	VMOVDQU   (SI), Y1
+	VPMINUD   Y0, Y1, Y2
+	VPCMPEQD  Y1, Y2, Y1
+	VMOVMSKPS Y1, AX
+	CMPL      AX, $0x000000ff
+	JNE       some13
+	MOVL      (SI), CX
+	MOVWLZX   (R10)(CX*1), BX
+	MOVL      BX, (R8)
+	MOVL      4(SI), CX
+	MOVWLZX   (R10)(CX*1), BX
+	MOVL      BX, 4(R8)
+	MOVL      8(SI), CX
+	MOVWLZX   (R10)(CX*1), BX
+	MOVL      BX, 8(R8)
+	MOVL      12(SI), CX
+	MOVWLZX   (R10)(CX*1), BX
+	MOVL      BX, 12(R8)
+	MOVL      16(SI), CX
+	MOVWLZX   (R10)(CX*1), BX
+	MOVL      BX, 16(R8)
+	MOVL      20(SI), CX
+	MOVWLZX   (R10)(CX*1), BX
+	MOVL      BX, 20(R8)
+	MOVL      24(SI), CX
+	MOVWLZX   (R10)(CX*1), BX
+	MOVL      BX, 24(R8)
+	MOVL      28(SI), CX
+	MOVWLZX   (R10)(CX*1), BX
+	MOVL      BX, 28(R8)
+	JMP       end14
+
+some13:
 	MOVL    (SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out554
+	JHI     out32
 	MOVWLZX (R10)(CX*1), BX
 
-out554:
+out32:
 	MOVL    BX, (R8)
 	MOVL    4(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out556
+	JHI     out34
 	MOVWLZX (R10)(CX*1), BX
 
-out556:
+out34:
 	MOVL    BX, 4(R8)
 	MOVL    8(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out558
+	JHI     out36
 	MOVWLZX (R10)(CX*1), BX
 
-out558:
+out36:
 	MOVL    BX, 8(R8)
 	MOVL    12(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out560
+	JHI     out38
 	MOVWLZX (R10)(CX*1), BX
 
-out560:
+out38:
 	MOVL    BX, 12(R8)
 	MOVL    16(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out562
+	JHI     out40
 	MOVWLZX (R10)(CX*1), BX
 
-out562:
+out40:
 	MOVL    BX, 16(R8)
 	MOVL    20(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out564
+	JHI     out42
 	MOVWLZX (R10)(CX*1), BX
 
-out564:
+out42:
 	MOVL    BX, 20(R8)
 	MOVL    24(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out566
+	JHI     out44
 	MOVWLZX (R10)(CX*1), BX
 
-out566:
+out44:
 	MOVL    BX, 24(R8)
 	MOVL    28(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out568
+	JHI     out46
 	MOVWLZX (R10)(CX*1), BX
 
-out568:
+out46:
 	MOVL BX, 28(R8)
+
+end14:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop546
+	SUBQ $0x01, DX
+	JL   done6
+	JMP  choose4
 
-done550:
+done6:
 	ADDQ $0x01, DX
-	JMP  done545
+	JMP  done3
 
-masked544:
+masked2:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done570
+	JZ    done48
 
-loop569:
+loop47:
 	VMOVDQU (R12), Y0
 	VPTEST  Y0, Y0
-	JZ      done572
+	JZ      done50
 	CMPL    (R12), $0x00
-	JE      lane573
+	JE      lane51
 	MOVL    (SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out574
+	JHI     out52
 	MOVWLZX (R10)(CX*1), BX
 
-out574:
+out52:
 	MOVL BX, (R8)
 
-lane573:
+lane51:
 	CMPL    4(R12), $0x00
-	JE      lane575
+	JE      lane53
 	MOVL    4(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out576
+	JHI     out54
 	MOVWLZX (R10)(CX*1), BX
 
-out576:
+out54:
 	MOVL BX, 4(R8)
 
-lane575:
+lane53:
 	CMPL    8(R12), $0x00
-	JE      lane577
+	JE      lane55
 	MOVL    8(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out578
+	JHI     out56
 	MOVWLZX (R10)(CX*1), BX
 
-out578:
+out56:
 	MOVL BX, 8(R8)
 
-lane577:
+lane55:
 	CMPL    12(R12), $0x00
-	JE      lane579
+	JE      lane57
 	MOVL    12(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out580
+	JHI     out58
 	MOVWLZX (R10)(CX*1), BX
 
-out580:
+out58:
 	MOVL BX, 12(R8)
 
-lane579:
+lane57:
 	CMPL    16(R12), $0x00
-	JE      lane581
+	JE      lane59
 	MOVL    16(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out582
+	JHI     out60
 	MOVWLZX (R10)(CX*1), BX
 
-out582:
+out60:
 	MOVL BX, 16(R8)
 
-lane581:
+lane59:
 	CMPL    20(R12), $0x00
-	JE      lane583
+	JE      lane61
 	MOVL    20(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out584
+	JHI     out62
 	MOVWLZX (R10)(CX*1), BX
 
-out584:
+out62:
 	MOVL BX, 20(R8)
 
-lane583:
+lane61:
 	CMPL    24(R12), $0x00
-	JE      lane585
+	JE      lane63
 	MOVL    24(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out586
+	JHI     out64
 	MOVWLZX (R10)(CX*1), BX
 
-out586:
+out64:
 	MOVL BX, 24(R8)
 
-lane585:
+lane63:
 	CMPL    28(R12), $0x00
-	JE      lane587
+	JE      lane65
 	MOVL    28(SI), CX
 	XORL    BX, BX
 	CMPQ    CX, R11
-	JHI     out588
+	JHI     out66
 	MOVWLZX (R10)(CX*1), BX
 
-out588:
+out66:
 	MOVL BX, 28(R8)
 
-lane587:
-done572:
+lane65:
+done50:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop569
+	JNZ  loop47
 
-done570:
-	JMP done545
+done48:
+	JMP done3
 
-nothing543:
+nothing1:
 	MOVQ  64(AX), BX
 	TESTQ BX, BX
-	JNE   masked589
+	JNE   masked67
 	VPXOR Y0, Y0, Y0
 	TESTQ DX, DX
-	JZ    done592
+	JZ    done70
 
-loop591:
+loop69:
 	VMOVDQU Y0, (R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
 	DECQ    DX
-	JNZ     loop591
+	JNZ     loop69
 
-done592:
-	JMP done590
+done70:
+	JMP done68
 
-masked589:
+masked67:
 	MOVQ  64(AX), R10
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R10
 	TESTQ DX, DX
-	JZ    done594
+	JZ    done72
 
-loop593:
+loop71:
 	VMOVDQU (R10), Y0
 	VPANDN  (R8), Y0, Y0
 	VMOVDQU Y0, (R8)
@@ -10857,11 +10943,11 @@ loop593:
 	ADDQ    R9, R8
 	ADDQ    AX, R10
 	DECQ    DX
-	JNZ     loop593
+	JNZ     loop71
 
-done594:
-done590:
-done545:
+done72:
+done68:
+done3:
 	VZEROUPPER
 	RET
 
@@ -10896,9 +10982,9 @@ TEXT ·avx2Load32(SB), NOSPLIT, $0-24
 	MOVQ         8(BX), R11
 	MOVQ         88(AX), BX
 	SUBQ         $0x04, R11
-	JCS          nothing595
+	JCS          nothing1
 	SUBQ         BX, R11
-	JCS          nothing595
+	JCS          nothing1
 	ADDQ         BX, R10
 	MOVL         $0xffffffff, BX
 	CMPQ         R11, BX
@@ -10909,19 +10995,19 @@ TEXT ·avx2Load32(SB), NOSPLIT, $0-24
 	ADDQ         R10, R12
 	MOVQ         64(AX), BX
 	TESTQ        BX, BX
-	JNE          masked596
+	JNE          masked2
 	CMPQ         DI, $0x20
-	JNE          other600
+	JNE          other6
 	CMPQ         R9, $0x20
-	JNE          other600
+	JNE          other6
 	VMOVDQU      list_0_4_8_12_16_20_24_28<>+0(SB), Y1
 	VMOVDQU      list_32_36_40_44_48_52_56_60<>+0(SB), Y2
 	VMOVDQU      list_64_68_72_76_80_84_88_92<>+0(SB), Y3
 	VMOVDQU      list_96_100_104_108_112_116_120_124<>+0(SB), Y4
 
-loop598:
+loop4:
 	SUBQ         $0x04, DX
-	JL           end599
+	JL           end5
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y5
 	VPADDD       Y1, Y5, Y6
@@ -10937,10 +11023,10 @@ loop598:
 	VPAND        Y6, Y5, Y5
 	VMOVMSKPS    Y5, AX
 	CMPL         AX, $0x000000ff
-	JNE          end599
+	JNE          end5
 	LEAQ         124(CX), BX
 	CMPQ         BX, R11
-	JHI          end599
+	JHI          end5
 	VMOVDQU      (R10)(CX*1), Y5
 	VMOVDQU      32(R10)(CX*1), Y6
 	VMOVDQU      64(R10)(CX*1), Y7
@@ -10951,14 +11037,14 @@ loop598:
 	VMOVDQU      Y8, 96(R8)
 	ADDQ         $0x00000080, SI
 	ADDQ         $0x00000080, R8
-	JMP          loop598
+	JMP          loop4
 
-end599:
+end5:
 	ADDQ $0x04, DX
 
-loop601:
+loop10:
 	SUBQ         $0x02, DX
-	JL           done605
+	JL           done9
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y3
 	VPADDD       Y1, Y3, Y4
@@ -10968,21 +11054,23 @@ loop601:
 	VPAND        Y4, Y3, Y3
 	VMOVMSKPS    Y3, AX
 	CMPL         AX, $0x000000ff
-	JNE          other606
+	JNE          choose7
 
-consecutive602:
+found11:
 	LEAQ    60(CX), BX
 	CMPQ    BX, R11
-	JHI     done605
+	JHI     none8
 	VMOVDQU (R10)(CX*1), Y3
 	VMOVDQU 32(R10)(CX*1), Y4
 	VMOVDQU Y3, (R8)
 	VMOVDQU Y4, 32(R8)
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, R8
-	JMP     loop601
+	JMP     loop10
 
-other606:
+loop12:
+	SUBQ         $0x02, DX
+	JL           done9
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y3
 	VPCMPEQD     (SI), Y3, Y4
@@ -10990,29 +11078,19 @@ other606:
 	VPAND        Y4, Y3, Y3
 	VMOVMSKPS    Y3, AX
 	CMPL         AX, $0x000000ff
-	JNE          done605
+	JNE          choose7
 
-equal603:
+found13:
 	CMPQ         CX, R11
-	JHI          done605
+	JHI          none8
 	VPBROADCASTD (R10)(CX*1), Y3
 	VMOVDQU      Y3, (R8)
 	VMOVDQU      Y3, 32(R8)
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, R8
-	SUBQ         $0x02, DX
-	JL           done605
-	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y3
-	VPCMPEQD     (SI), Y3, Y4
-	VPCMPEQD     32(SI), Y3, Y3
-	VPAND        Y4, Y3, Y3
-	VMOVMSKPS    Y3, AX
-	CMPL         AX, $0x000000ff
-	JNE          again607
-	JMP          equal603
+	JMP          loop12
 
-again607:
+choose7:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y3
 	VPADDD       Y1, Y3, Y4
@@ -11022,70 +11100,157 @@ again607:
 	VPAND        Y4, Y3, Y3
 	VMOVMSKPS    Y3, AX
 	CMPL         AX, $0x000000ff
-	JNE          done605
-	JMP          consecutive602
+	JNE          other14
+	JMP          found11
 
-done605:
+other14:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y3
+	VPCMPEQD     (SI), Y3, Y4
+	VPCMPEQD     32(SI), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VMOVMSKPS    Y3, AX
+	CMPL         AX, $0x000000ff
+	JNE          other15
+	JMP          found13
+
+other15:
+none8:
+done9:
 	ADDQ $0x02, DX
 
-other600:
-loop608:
+other6:
+loop19:
 	SUBQ         $0x01, DX
-	JL           done612
+	JL           done18
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          other613
+	JNE          choose16
 
-consecutive609:
+found20:
 	LEAQ    28(CX), BX
 	CMPQ    BX, R11
-	JHI     slow611
+	JHI     none17
 	VMOVDQU (R10)(CX*1), Y1
 	VMOVDQU Y1, (R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
-	JMP     loop608
+	JMP     loop19
 
-other613:
+loop21:
+	SUBQ         $0x01, DX
+	JL           done18
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow611
+	JNE          choose16
 
-equal610:
+found22:
 	CMPQ         CX, R11
-	JHI          slow611
+	JHI          none17
 	VPBROADCASTD (R10)(CX*1), Y1
 	VMOVDQU      Y1, (R8)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
+	JMP          loop21
+
+loop23:
 	SUBQ         $0x01, DX
-	JL           done612
+	JL           done18
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          again614
-	JMP          equal610
+	JNE          choose16
 
-again614:
+found24:
+	LEAQ    60(CX), BX
+	CMPQ    BX, R11
+	JHI     none17
+	VMOVDQU (R10)(CX*1), Y1
+	VSHUFPS $0x88, 32(R10)(CX*1), Y1, Y1
+	VPERMQ  $0xd8, Y1, Y1
+	VMOVDQU Y1, (R8)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	JMP     loop23
+
+loop25:
+	SUBQ         $0x01, DX
+	JL           done18
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_16_32_48_64_80_96_112<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          choose16
+
+found26:
+	LEAQ      124(CX), BX
+	CMPQ      BX, R11
+	JHI       none17
+	VMOVDQU   (R10)(CX*1), Y1
+	VUNPCKLPS 32(R10)(CX*1), Y1, Y1
+	VMOVDQU   64(R10)(CX*1), Y2
+	VUNPCKLPS 96(R10)(CX*1), Y2, Y2
+	VUNPCKLPD Y2, Y1, Y1
+	VMOVDQU   list_0_4_1_5_2_6_3_7<>+0(SB), Y2
+	VPERMD    Y1, Y2, Y1
+	VMOVDQU   Y1, (R8)
+	ADDQ      DI, SI
+	ADDQ      R9, R8
+	JMP       loop25
+
+choose16:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow611
-	JMP          consecutive609
+	JNE          other27
+	JMP          found20
 
-slow611:
+other27:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other28
+	JMP          found22
+
+other28:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other29
+	JMP          found24
+
+other29:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_16_32_48_64_80_96_112<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other30
+	JMP          found26
+
+other30:
+none17:
 	VMOVDQU    (SI), Y1
 	VPMINUD    Y0, Y1, Y2
 	VPCMPEQD   Y1, Y2, Y2
@@ -11095,41 +11260,43 @@ slow611:
 	VMOVDQU    Y3, (R8)
 	ADDQ       DI, SI
 	ADDQ       R9, R8
-	JMP        loop608
+	SUBQ       $0x01, DX
+	JL         done18
+	JMP        choose16
 
-done612:
+done18:
 	ADDQ $0x01, DX
-	JMP  done597
+	JMP  done3
 
-masked596:
+masked2:
 	MOVQ  64(AX), R13
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R13
 	TESTQ DX, DX
-	JZ    done616
+	JZ    done32
 
-loop615:
+loop31:
 	VMOVDQU      (R13), Y1
 	VPTEST       Y1, Y1
-	JZ           done618
+	JZ           done34
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y2
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y2, Y2
 	VPCMPEQD     (SI), Y2, Y2
 	VMOVMSKPS    Y2, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow617
+	JNE          slow33
 	LEAQ         28(CX), BX
 	CMPQ         BX, R11
-	JHI          slow617
+	JHI          slow33
 	VMOVDQU      (R8), Y2
 	VBLENDVPS    Y1, (R10)(CX*1), Y2, Y1
 	VMOVDQU      Y1, (R8)
-	JMP          done618
+	JMP          done34
 
-slow617:
+slow33:
 	VMOVDQU    (SI), Y2
 	VPMINUD    Y0, Y2, Y3
 	VPCMPEQD   Y2, Y3, Y3
@@ -11141,44 +11308,44 @@ slow617:
 	VBLENDVPS  Y1, Y4, Y2, Y1
 	VMOVDQU    Y1, (R8)
 
-done618:
+done34:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R13
 	DECQ DX
-	JNZ  loop615
+	JNZ  loop31
 
-done616:
-	JMP done597
+done32:
+	JMP done3
 
-nothing595:
+nothing1:
 	MOVQ  64(AX), BX
 	TESTQ BX, BX
-	JNE   masked619
+	JNE   masked35
 	VPXOR Y0, Y0, Y0
 	TESTQ DX, DX
-	JZ    done622
+	JZ    done38
 
-loop621:
+loop37:
 	VMOVDQU Y0, (R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
 	DECQ    DX
-	JNZ     loop621
+	JNZ     loop37
 
-done622:
-	JMP done620
+done38:
+	JMP done36
 
-masked619:
+masked35:
 	MOVQ  64(AX), R10
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R10
 	TESTQ DX, DX
-	JZ    done624
+	JZ    done40
 
-loop623:
+loop39:
 	VMOVDQU (R10), Y0
 	VPANDN  (R8), Y0, Y0
 	VMOVDQU Y0, (R8)
@@ -11186,11 +11353,11 @@ loop623:
 	ADDQ    R9, R8
 	ADDQ    AX, R10
 	DECQ    DX
-	JNZ     loop623
+	JNZ     loop39
 
-done624:
-done620:
-done597:
+done40:
+done36:
+done3:
 	VZEROUPPER
 	RET
 
@@ -11234,6 +11401,36 @@ DATA list_96_100_104_108_112_116_120_124<>+24(SB)/4, $0x00000078
 DATA list_96_100_104_108_112_116_120_124<>+28(SB)/4, $0x0000007c
 GLOBL list_96_100_104_108_112_116_120_124<>(SB), RODATA|NOPTR, $32
 
+DATA list_0_8_16_24_32_40_48_56<>+0(SB)/4, $0x00000000
+DATA list_0_8_16_24_32_40_48_56<>+4(SB)/4, $0x00000008
+DATA list_0_8_16_24_32_40_48_56<>+8(SB)/4, $0x00000010
+DATA list_0_8_16_24_32_40_48_56<>+12(SB)/4, $0x00000018
+DATA list_0_8_16_24_32_40_48_56<>+16(SB)/4, $0x00000020
+DATA list_0_8_16_24_32_40_48_56<>+20(SB)/4, $0x00000028
+DATA list_0_8_16_24_32_40_48_56<>+24(SB)/4, $0x00000030
+DATA list_0_8_16_24_32_40_48_56<>+28(SB)/4, $0x00000038
+GLOBL list_0_8_16_24_32_40_48_56<>(SB), RODATA|NOPTR, $32
+
+DATA list_0_16_32_48_64_80_96_112<>+0(SB)/4, $0x00000000
+DATA list_0_16_32_48_64_80_96_112<>+4(SB)/4, $0x00000010
+DATA list_0_16_32_48_64_80_96_112<>+8(SB)/4, $0x00000020
+DATA list_0_16_32_48_64_80_96_112<>+12(SB)/4, $0x00000030
+DATA list_0_16_32_48_64_80_96_112<>+16(SB)/4, $0x00000040
+DATA list_0_16_32_48_64_80_96_112<>+20(SB)/4, $0x00000050
+DATA list_0_16_32_48_64_80_96_112<>+24(SB)/4, $0x00000060
+DATA list_0_16_32_48_64_80_96_112<>+28(SB)/4, $0x00000070
+GLOBL list_0_16_32_48_64_80_96_112<>(SB), RODATA|NOPTR, $32
+
+DATA list_0_4_1_5_2_6_3_7<>+0(SB)/4, $0x00000000
+DATA list_0_4_1_5_2_6_3_7<>+4(SB)/4, $0x00000004
+DATA list_0_4_1_5_2_6_3_7<>+8(SB)/4, $0x00000001
+DATA list_0_4_1_5_2_6_3_7<>+12(SB)/4, $0x00000005
+DATA list_0_4_1_5_2_6_3_7<>+16(SB)/4, $0x00000002
+DATA list_0_4_1_5_2_6_3_7<>+20(SB)/4, $0x00000006
+DATA list_0_4_1_5_2_6_3_7<>+24(SB)/4, $0x00000003
+DATA list_0_4_1_5_2_6_3_7<>+28(SB)/4, $0x00000007
+GLOBL list_0_4_1_5_2_6_3_7<>(SB), RODATA|NOPTR, $32
+
 // func avx2Load64(a *byte, first int, n int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·avx2Load64(SB), NOSPLIT, $0-24
@@ -11255,9 +11452,9 @@ TEXT ·avx2Load64(SB), NOSPLIT, $0-24
 	MOVQ         8(BX), R11
 	MOVQ         88(AX), BX
 	SUBQ         $0x08, R11
-	JCS          nothing625
+	JCS          nothing1
 	SUBQ         BX, R11
-	JCS          nothing625
+	JCS          nothing1
 	ADDQ         BX, R10
 	MOVL         $0xffffffff, BX
 	CMPQ         R11, BX
@@ -11268,68 +11465,72 @@ TEXT ·avx2Load64(SB), NOSPLIT, $0-24
 	ADDQ         R10, R12
 	MOVQ         64(AX), BX
 	TESTQ        BX, BX
-	JNE          masked626
+	JNE          masked2
 
-loop628:
+loop7:
 	SUBQ         $0x01, DX
-	JL           done632
+	JL           done6
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          other633
+	JNE          choose4
 
-consecutive629:
+found8:
 	LEAQ    56(CX), BX
 	CMPQ    BX, R11
-	JHI     slow631
+	JHI     none5
 	VMOVDQU (R10)(CX*1), Y1
 	VMOVDQU 32(R10)(CX*1), Y3
 	VMOVDQU Y1, (R8)
 	VMOVDQU Y3, 32(R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
-	JMP     loop628
+	JMP     loop7
 
-other633:
+loop9:
+	SUBQ         $0x01, DX
+	JL           done6
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow631
+	JNE          choose4
 
-equal630:
+found10:
 	CMPQ         CX, R11
-	JHI          slow631
+	JHI          none5
 	VPBROADCASTQ (R10)(CX*1), Y1
 	VMOVDQU      Y1, (R8)
 	VMOVDQU      Y1, 32(R8)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	SUBQ         $0x01, DX
-	JL           done632
-	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y1
-	VPCMPEQD     (SI), Y1, Y1
-	VMOVMSKPS    Y1, AX
-	CMPL         AX, $0x000000ff
-	JNE          again634
-	JMP          equal630
+	JMP          loop9
 
-again634:
+choose4:
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow631
-	JMP          consecutive629
+	JNE          other11
+	JMP          found8
 
-slow631:
+other11:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other12
+	JMP          found10
+
+other12:
+none5:
 	VMOVDQU    (SI), X2
 	VPMINUD    Y0, Y2, Y1
 	VPCMPEQD   Y2, Y1, Y1
@@ -11348,25 +11549,27 @@ slow631:
 	VMOVDQU    Y4, 32(R8)
 	ADDQ       DI, SI
 	ADDQ       R9, R8
-	JMP        loop628
+	SUBQ       $0x01, DX
+	JL         done6
+	JMP        choose4
 
-done632:
+done6:
 	ADDQ $0x01, DX
-	JMP  done627
+	JMP  done3
 
-masked626:
+masked2:
 	MOVQ  64(AX), R13
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R13
 	TESTQ DX, DX
-	JZ    done636
+	JZ    done14
 
-loop635:
+loop13:
 	VMOVDQU      (R13), Y1
 	VPTEST       Y1, Y1
-	JZ           done638
+	JZ           done16
 	VPMOVSXDQ    (R13), Y1
 	VPMOVSXDQ    16(R13), Y3
 	MOVL         (SI), CX
@@ -11375,19 +11578,19 @@ loop635:
 	VPCMPEQD     (SI), Y4, Y4
 	VMOVMSKPS    Y4, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow637
+	JNE          slow15
 	LEAQ         56(CX), BX
 	CMPQ         BX, R11
-	JHI          slow637
+	JHI          slow15
 	VMOVDQU      (R8), Y4
 	VBLENDVPS    Y1, (R10)(CX*1), Y4, Y1
 	VMOVDQU      Y1, (R8)
 	VMOVDQU      32(R8), Y1
 	VBLENDVPS    Y3, 32(R10)(CX*1), Y1, Y1
 	VMOVDQU      Y1, 32(R8)
-	JMP          done638
+	JMP          done16
 
-slow637:
+slow15:
 	VMOVDQU    (SI), X2
 	VPMINUD    Y0, Y2, Y4
 	VPCMPEQD   Y2, Y4, Y4
@@ -11411,45 +11614,45 @@ slow637:
 	VBLENDVPS  Y3, Y5, Y1, Y1
 	VMOVDQU    Y1, 32(R8)
 
-done638:
+done16:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R13
 	DECQ DX
-	JNZ  loop635
+	JNZ  loop13
 
-done636:
-	JMP done627
+done14:
+	JMP done3
 
-nothing625:
+nothing1:
 	MOVQ  64(AX), BX
 	TESTQ BX, BX
-	JNE   masked639
+	JNE   masked17
 	VPXOR Y0, Y0, Y0
 	TESTQ DX, DX
-	JZ    done642
+	JZ    done20
 
-loop641:
+loop19:
 	VMOVDQU Y0, (R8)
 	VMOVDQU Y0, 32(R8)
 	ADDQ    DI, SI
 	ADDQ    R9, R8
 	DECQ    DX
-	JNZ     loop641
+	JNZ     loop19
 
-done642:
-	JMP done640
+done20:
+	JMP done18
 
-masked639:
+masked17:
 	MOVQ  64(AX), R10
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R10
 	TESTQ DX, DX
-	JZ    done644
+	JZ    done22
 
-loop643:
+loop21:
 	VMOVDQU   (R10), Y0
 	VPMOVSXDQ (R10), Y0
 	VPANDN    (R8), Y0, Y0
@@ -11462,240 +11665,281 @@ loop643:
 	ADDQ      R9, R8
 	ADDQ      AX, R10
 	DECQ      DX
-	JNZ       loop643
+	JNZ       loop21
 
-done644:
-done640:
-done627:
+done22:
+done18:
+done3:
 	VZEROUPPER
 	RET
-
-DATA list_0_8_16_24_32_40_48_56<>+0(SB)/4, $0x00000000
-DATA list_0_8_16_24_32_40_48_56<>+4(SB)/4, $0x00000008
-DATA list_0_8_16_24_32_40_48_56<>+8(SB)/4, $0x00000010
-DATA list_0_8_16_24_32_40_48_56<>+12(SB)/4, $0x00000018
-DATA list_0_8_16_24_32_40_48_56<>+16(SB)/4, $0x00000020
-DATA list_0_8_16_24_32_40_48_56<>+20(SB)/4, $0x00000028
-DATA list_0_8_16_24_32_40_48_56<>+24(SB)/4, $0x00000030
-DATA list_0_8_16_24_32_40_48_56<>+28(SB)/4, $0x00000038
-GLOBL list_0_8_16_24_32_40_48_56<>(SB), RODATA|NOPTR, $32
 
 // func avx2Store8(a *byte, first int, n int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·avx2Store8(SB), NOSPLIT, $0-24
-	MOVQ    a+0(FP), AX
-	MOVQ    first+8(FP), CX
-	MOVQ    n+16(FP), DX
-	MOVQ    16(AX), SI
-	MOVQ    24(AX), DI
-	MOVQ    CX, BX
-	IMULQ   DI, BX
-	ADDQ    BX, SI
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    CX, BX
-	IMULQ   R9, BX
-	ADDQ    BX, R8
-	MOVQ    80(AX), BX
-	MOVQ    (BX), R10
-	MOVQ    8(BX), R11
-	MOVQ    88(AX), BX
-	SUBQ    $0x01, R11
-	JCS     nothing645
-	SUBQ    BX, R11
-	JCS     nothing645
-	ADDQ    BX, R10
-	MOVL    $0xffffffff, BX
-	CMPQ    R11, BX
-	CMOVQHI BX, R11
-	MOVQ    64(AX), BX
-	TESTQ   BX, BX
-	JNE     masked646
+	MOVQ         a+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         16(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         CX, BX
+	IMULQ        DI, BX
+	ADDQ         BX, SI
+	MOVQ         32(AX), R8
+	MOVQ         40(AX), R9
+	MOVQ         CX, BX
+	IMULQ        R9, BX
+	ADDQ         BX, R8
+	MOVQ         80(AX), BX
+	MOVQ         (BX), R10
+	MOVQ         8(BX), R11
+	MOVQ         88(AX), BX
+	SUBQ         $0x01, R11
+	JCS          nothing1
+	SUBQ         BX, R11
+	JCS          nothing1
+	ADDQ         BX, R10
+	MOVL         $0xffffffff, BX
+	CMPQ         R11, BX
+	CMOVQHI      BX, R11
+	VMOVQ        R11, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         64(AX), BX
+	TESTQ        BX, BX
+	JNE          masked2
 
-loop648:
+loop7:
 	SUBQ         $0x01, DX
-	JL           done652
+	JL           done6
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y0, Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow651
+	JNE          choose4
+
+found8:
 	LEAQ         7(CX), BX
 	CMPQ         BX, R11
-	JHI          slow651
-	VMOVDQU      (R8), Y0
-	VPSHUFB      low8<>+0(SB), Y0, Y0
-	VEXTRACTI128 $0x01, Y0, X1
-	VPUNPCKLDQ   X1, X0, X0
-	VMOVQ        X0, (R10)(CX*1)
+	JHI          none5
+	VMOVDQU      (R8), Y1
+	VPSHUFB      low8<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPUNPCKLDQ   X2, X1, X1
+	VMOVQ        X1, (R10)(CX*1)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	JMP          loop648
+	JMP          loop7
 
-slow651:
+choose4:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_1_2_3_4_5_6_7<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other9
+	JMP          found8
+
+other9:
+none5:
+	VMOVDQU   (SI), Y1
+	VPMINUD   Y0, Y1, Y2
+	VPCMPEQD  Y1, Y2, Y1
+	VMOVMSKPS Y1, AX
+	CMPL      AX, $0x000000ff
+	JNE       some10
+	MOVL      (SI), CX
+	MOVL      (R8), BX
+	MOVB      BL, (R10)(CX*1)
+	MOVL      4(SI), CX
+	MOVL      4(R8), BX
+	MOVB      BL, (R10)(CX*1)
+	MOVL      8(SI), CX
+	MOVL      8(R8), BX
+	MOVB      BL, (R10)(CX*1)
+	MOVL      12(SI), CX
+	MOVL      12(R8), BX
+	MOVB      BL, (R10)(CX*1)
+	MOVL      16(SI), CX
+	MOVL      16(R8), BX
+	MOVB      BL, (R10)(CX*1)
+	MOVL      20(SI), CX
+	MOVL      20(R8), BX
+	MOVB      BL, (R10)(CX*1)
+	MOVL      24(SI), CX
+	MOVL      24(R8), BX
+	MOVB      BL, (R10)(CX*1)
+	MOVL      28(SI), CX
+	MOVL      28(R8), BX
+	MOVB      BL, (R10)(CX*1)
+	JMP       end11
+
+some10:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane653
-	MOVQ (R8), BX
+	JHI  lane28
+	MOVL (R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane653:
+lane28:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane654
-	MOVQ 4(R8), BX
+	JHI  lane30
+	MOVL 4(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane654:
+lane30:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane655
-	MOVQ 8(R8), BX
+	JHI  lane32
+	MOVL 8(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane655:
+lane32:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane656
-	MOVQ 12(R8), BX
+	JHI  lane34
+	MOVL 12(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane656:
+lane34:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane657
-	MOVQ 16(R8), BX
+	JHI  lane36
+	MOVL 16(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane657:
+lane36:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane658
-	MOVQ 20(R8), BX
+	JHI  lane38
+	MOVL 20(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane658:
+lane38:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane659
-	MOVQ 24(R8), BX
+	JHI  lane40
+	MOVL 24(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane659:
+lane40:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane660
-	MOVQ 28(R8), BX
+	JHI  lane42
+	MOVL 28(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane660:
+lane42:
+end11:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop648
+	SUBQ $0x01, DX
+	JL   done6
+	JMP  choose4
 
-done652:
+done6:
 	ADDQ $0x01, DX
-	JMP  done647
+	JMP  done3
 
-masked646:
+masked2:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done662
+	JZ    done45
 
-loop661:
+loop44:
 	VMOVDQU (R12), Y0
 	VPTEST  Y0, Y0
-	JZ      done664
+	JZ      done47
 	CMPL    (R12), $0x00
-	JE      lane665
+	JE      lane48
 	MOVL    (SI), CX
 	CMPQ    CX, R11
-	JHI     lane665
-	MOVQ    (R8), BX
+	JHI     lane48
+	MOVL    (R8), BX
 	MOVB    BL, (R10)(CX*1)
 
-lane665:
+lane48:
 	CMPL 4(R12), $0x00
-	JE   lane666
+	JE   lane50
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane666
-	MOVQ 4(R8), BX
+	JHI  lane50
+	MOVL 4(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane666:
+lane50:
 	CMPL 8(R12), $0x00
-	JE   lane667
+	JE   lane52
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane667
-	MOVQ 8(R8), BX
+	JHI  lane52
+	MOVL 8(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane667:
+lane52:
 	CMPL 12(R12), $0x00
-	JE   lane668
+	JE   lane54
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane668
-	MOVQ 12(R8), BX
+	JHI  lane54
+	MOVL 12(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane668:
+lane54:
 	CMPL 16(R12), $0x00
-	JE   lane669
+	JE   lane56
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane669
-	MOVQ 16(R8), BX
+	JHI  lane56
+	MOVL 16(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane669:
+lane56:
 	CMPL 20(R12), $0x00
-	JE   lane670
+	JE   lane58
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane670
-	MOVQ 20(R8), BX
+	JHI  lane58
+	MOVL 20(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane670:
+lane58:
 	CMPL 24(R12), $0x00
-	JE   lane671
+	JE   lane60
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane671
-	MOVQ 24(R8), BX
+	JHI  lane60
+	MOVL 24(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane671:
+lane60:
 	CMPL 28(R12), $0x00
-	JE   lane672
+	JE   lane62
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane672
-	MOVQ 28(R8), BX
+	JHI  lane62
+	MOVL 28(R8), BX
 	MOVB BL, (R10)(CX*1)
 
-lane672:
-done664:
+lane62:
+done47:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop661
+	JNZ  loop44
 
-done662:
-	JMP done647
+done45:
+	JMP done3
 
-nothing645:
-done647:
+nothing1:
+done3:
 	VZEROUPPER
 	RET
 
@@ -11736,219 +11980,270 @@ GLOBL low8<>(SB), RODATA|NOPTR, $32
 // func avx2Store16(a *byte, first int, n int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·avx2Store16(SB), NOSPLIT, $0-24
-	MOVQ    a+0(FP), AX
-	MOVQ    first+8(FP), CX
-	MOVQ    n+16(FP), DX
-	MOVQ    16(AX), SI
-	MOVQ    24(AX), DI
-	MOVQ    CX, BX
-	IMULQ   DI, BX
-	ADDQ    BX, SI
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    CX, BX
-	IMULQ   R9, BX
-	ADDQ    BX, R8
-	MOVQ    80(AX), BX
-	MOVQ    (BX), R10
-	MOVQ    8(BX), R11
-	MOVQ    88(AX), BX
-	SUBQ    $0x02, R11
-	JCS     nothing673
-	SUBQ    BX, R11
-	JCS     nothing673
-	ADDQ    BX, R10
-	MOVL    $0xffffffff, BX
-	CMPQ    R11, BX
-	CMOVQHI BX, R11
-	MOVQ    64(AX), BX
-	TESTQ   BX, BX
-	JNE     masked674
+	MOVQ         a+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         16(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         CX, BX
+	IMULQ        DI, BX
+	ADDQ         BX, SI
+	MOVQ         32(AX), R8
+	MOVQ         40(AX), R9
+	MOVQ         CX, BX
+	IMULQ        R9, BX
+	ADDQ         BX, R8
+	MOVQ         80(AX), BX
+	MOVQ         (BX), R10
+	MOVQ         8(BX), R11
+	MOVQ         88(AX), BX
+	SUBQ         $0x02, R11
+	JCS          nothing1
+	SUBQ         BX, R11
+	JCS          nothing1
+	ADDQ         BX, R10
+	MOVL         $0xffffffff, BX
+	CMPQ         R11, BX
+	CMOVQHI      BX, R11
+	VMOVQ        R11, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         64(AX), BX
+	TESTQ        BX, BX
+	JNE          masked2
 
-loop676:
+loop7:
 	SUBQ         $0x01, DX
-	JL           done680
+	JL           done6
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y0, Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow679
+	JNE          choose4
+
+found8:
 	LEAQ         14(CX), BX
 	CMPQ         BX, R11
-	JHI          slow679
-	VMOVDQU      (R8), Y0
-	VPSHUFB      low16<>+0(SB), Y0, Y0
-	VEXTRACTI128 $0x01, Y0, X1
-	VPUNPCKLQDQ  X1, X0, X0
-	VMOVDQU      X0, (R10)(CX*1)
+	JHI          none5
+	VMOVDQU      (R8), Y1
+	VPSHUFB      low16<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPUNPCKLQDQ  X2, X1, X1
+	VMOVDQU      X1, (R10)(CX*1)
 	ADDQ         DI, SI
 	ADDQ         R9, R8
-	JMP          loop676
+	JMP          loop7
 
-slow679:
+choose4:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_2_4_6_8_10_12_14<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other9
+	JMP          found8
+
+other9:
+none5:
+	VMOVDQU   (SI), Y1
+	VPMINUD   Y0, Y1, Y2
+	VPCMPEQD  Y1, Y2, Y1
+	VMOVMSKPS Y1, AX
+	CMPL      AX, $0x000000ff
+	JNE       some10
+	MOVL      (SI), CX
+	MOVL      (R8), BX
+	MOVW      BX, (R10)(CX*1)
+	MOVL      4(SI), CX
+	MOVL      4(R8), BX
+	MOVW      BX, (R10)(CX*1)
+	MOVL      8(SI), CX
+	MOVL      8(R8), BX
+	MOVW      BX, (R10)(CX*1)
+	MOVL      12(SI), CX
+	MOVL      12(R8), BX
+	MOVW      BX, (R10)(CX*1)
+	MOVL      16(SI), CX
+	MOVL      16(R8), BX
+	MOVW      BX, (R10)(CX*1)
+	MOVL      20(SI), CX
+	MOVL      20(R8), BX
+	MOVW      BX, (R10)(CX*1)
+	MOVL      24(SI), CX
+	MOVL      24(R8), BX
+	MOVW      BX, (R10)(CX*1)
+	MOVL      28(SI), CX
+	MOVL      28(R8), BX
+	MOVW      BX, (R10)(CX*1)
+	JMP       end11
+
+some10:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane681
-	MOVQ (R8), BX
+	JHI  lane28
+	MOVL (R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane681:
+lane28:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane682
-	MOVQ 4(R8), BX
+	JHI  lane30
+	MOVL 4(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane682:
+lane30:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane683
-	MOVQ 8(R8), BX
+	JHI  lane32
+	MOVL 8(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane683:
+lane32:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane684
-	MOVQ 12(R8), BX
+	JHI  lane34
+	MOVL 12(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane684:
+lane34:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane685
-	MOVQ 16(R8), BX
+	JHI  lane36
+	MOVL 16(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane685:
+lane36:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane686
-	MOVQ 20(R8), BX
+	JHI  lane38
+	MOVL 20(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane686:
+lane38:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane687
-	MOVQ 24(R8), BX
+	JHI  lane40
+	MOVL 24(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane687:
+lane40:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane688
-	MOVQ 28(R8), BX
+	JHI  lane42
+	MOVL 28(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane688:
+lane42:
+end11:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop676
+	SUBQ $0x01, DX
+	JL   done6
+	JMP  choose4
 
-done680:
+done6:
 	ADDQ $0x01, DX
-	JMP  done675
+	JMP  done3
 
-masked674:
+masked2:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done690
+	JZ    done45
 
-loop689:
+loop44:
 	VMOVDQU (R12), Y0
 	VPTEST  Y0, Y0
-	JZ      done692
+	JZ      done47
 	CMPL    (R12), $0x00
-	JE      lane693
+	JE      lane48
 	MOVL    (SI), CX
 	CMPQ    CX, R11
-	JHI     lane693
-	MOVQ    (R8), BX
+	JHI     lane48
+	MOVL    (R8), BX
 	MOVW    BX, (R10)(CX*1)
 
-lane693:
+lane48:
 	CMPL 4(R12), $0x00
-	JE   lane694
+	JE   lane50
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane694
-	MOVQ 4(R8), BX
+	JHI  lane50
+	MOVL 4(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane694:
+lane50:
 	CMPL 8(R12), $0x00
-	JE   lane695
+	JE   lane52
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane695
-	MOVQ 8(R8), BX
+	JHI  lane52
+	MOVL 8(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane695:
+lane52:
 	CMPL 12(R12), $0x00
-	JE   lane696
+	JE   lane54
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane696
-	MOVQ 12(R8), BX
+	JHI  lane54
+	MOVL 12(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane696:
+lane54:
 	CMPL 16(R12), $0x00
-	JE   lane697
+	JE   lane56
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane697
-	MOVQ 16(R8), BX
+	JHI  lane56
+	MOVL 16(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane697:
+lane56:
 	CMPL 20(R12), $0x00
-	JE   lane698
+	JE   lane58
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane698
-	MOVQ 20(R8), BX
+	JHI  lane58
+	MOVL 20(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane698:
+lane58:
 	CMPL 24(R12), $0x00
-	JE   lane699
+	JE   lane60
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane699
-	MOVQ 24(R8), BX
+	JHI  lane60
+	MOVL 24(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane699:
+lane60:
 	CMPL 28(R12), $0x00
-	JE   lane700
+	JE   lane62
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane700
-	MOVQ 28(R8), BX
+	JHI  lane62
+	MOVL 28(R8), BX
 	MOVW BX, (R10)(CX*1)
 
-lane700:
-done692:
+lane62:
+done47:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop689
+	JNZ  loop44
 
-done690:
-	JMP done675
+done45:
+	JMP done3
 
-nothing673:
-done675:
+nothing1:
+done3:
 	VZEROUPPER
 	RET
 
@@ -11989,438 +12284,557 @@ GLOBL low16<>(SB), RODATA|NOPTR, $32
 // func avx2Store32(a *byte, first int, n int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·avx2Store32(SB), NOSPLIT, $0-24
-	MOVQ    a+0(FP), AX
-	MOVQ    first+8(FP), CX
-	MOVQ    n+16(FP), DX
-	MOVQ    16(AX), SI
-	MOVQ    24(AX), DI
-	MOVQ    CX, BX
-	IMULQ   DI, BX
-	ADDQ    BX, SI
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    CX, BX
-	IMULQ   R9, BX
-	ADDQ    BX, R8
-	MOVQ    80(AX), BX
-	MOVQ    (BX), R10
-	MOVQ    8(BX), R11
-	MOVQ    88(AX), BX
-	SUBQ    $0x04, R11
-	JCS     nothing701
-	SUBQ    BX, R11
-	JCS     nothing701
-	ADDQ    BX, R10
-	MOVL    $0xffffffff, BX
-	CMPQ    R11, BX
-	CMOVQHI BX, R11
-	MOVQ    64(AX), BX
-	TESTQ   BX, BX
-	JNE     masked702
-	CMPQ    DI, $0x20
-	JNE     other706
-	CMPQ    R9, $0x20
-	JNE     other706
-	VMOVDQU list_0_4_8_12_16_20_24_28<>+0(SB), Y0
-	VMOVDQU list_32_36_40_44_48_52_56_60<>+0(SB), Y1
-	VMOVDQU list_64_68_72_76_80_84_88_92<>+0(SB), Y2
-	VMOVDQU list_96_100_104_108_112_116_120_124<>+0(SB), Y3
+	MOVQ         a+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         16(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         CX, BX
+	IMULQ        DI, BX
+	ADDQ         BX, SI
+	MOVQ         32(AX), R8
+	MOVQ         40(AX), R9
+	MOVQ         CX, BX
+	IMULQ        R9, BX
+	ADDQ         BX, R8
+	MOVQ         80(AX), BX
+	MOVQ         (BX), R10
+	MOVQ         8(BX), R11
+	MOVQ         88(AX), BX
+	SUBQ         $0x04, R11
+	JCS          nothing1
+	SUBQ         BX, R11
+	JCS          nothing1
+	ADDQ         BX, R10
+	MOVL         $0xffffffff, BX
+	CMPQ         R11, BX
+	CMOVQHI      BX, R11
+	VMOVQ        R11, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         64(AX), BX
+	TESTQ        BX, BX
+	JNE          masked2
+	CMPQ         DI, $0x20
+	JNE          other6
+	CMPQ         R9, $0x20
+	JNE          other6
+	VMOVDQU      list_0_4_8_12_16_20_24_28<>+0(SB), Y1
+	VMOVDQU      list_32_36_40_44_48_52_56_60<>+0(SB), Y2
+	VMOVDQU      list_64_68_72_76_80_84_88_92<>+0(SB), Y3
+	VMOVDQU      list_96_100_104_108_112_116_120_124<>+0(SB), Y4
 
-loop704:
+loop4:
 	SUBQ         $0x04, DX
-	JL           end705
+	JL           end5
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y4
-	VPADDD       Y0, Y4, Y5
-	VPCMPEQD     (SI), Y5, Y5
-	VPADDD       Y1, Y4, Y6
-	VPCMPEQD     32(SI), Y6, Y6
-	VPAND        Y5, Y6, Y5
-	VPADDD       Y2, Y4, Y6
-	VPCMPEQD     64(SI), Y6, Y6
-	VPAND        Y5, Y6, Y5
-	VPADDD       Y3, Y4, Y4
-	VPCMPEQD     96(SI), Y4, Y4
-	VPAND        Y5, Y4, Y4
-	VMOVMSKPS    Y4, AX
+	VPBROADCASTD (SI), Y5
+	VPADDD       Y1, Y5, Y6
+	VPCMPEQD     (SI), Y6, Y6
+	VPADDD       Y2, Y5, Y7
+	VPCMPEQD     32(SI), Y7, Y7
+	VPAND        Y6, Y7, Y6
+	VPADDD       Y3, Y5, Y7
+	VPCMPEQD     64(SI), Y7, Y7
+	VPAND        Y6, Y7, Y6
+	VPADDD       Y4, Y5, Y5
+	VPCMPEQD     96(SI), Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VMOVMSKPS    Y5, AX
 	CMPL         AX, $0x000000ff
-	JNE          end705
+	JNE          end5
 	LEAQ         124(CX), BX
 	CMPQ         BX, R11
-	JHI          end705
-	VMOVDQU      (R8), Y4
-	VMOVDQU      32(R8), Y5
-	VMOVDQU      64(R8), Y6
-	VMOVDQU      96(R8), Y7
-	VMOVDQU      Y4, (R10)(CX*1)
-	VMOVDQU      Y5, 32(R10)(CX*1)
-	VMOVDQU      Y6, 64(R10)(CX*1)
-	VMOVDQU      Y7, 96(R10)(CX*1)
+	JHI          end5
+	VMOVDQU      (R8), Y5
+	VMOVDQU      32(R8), Y6
+	VMOVDQU      64(R8), Y7
+	VMOVDQU      96(R8), Y8
+	VMOVDQU      Y5, (R10)(CX*1)
+	VMOVDQU      Y6, 32(R10)(CX*1)
+	VMOVDQU      Y7, 64(R10)(CX*1)
+	VMOVDQU      Y8, 96(R10)(CX*1)
 	ADDQ         $0x00000080, SI
 	ADDQ         $0x00000080, R8
-	JMP          loop704
+	JMP          loop4
 
-end705:
+end5:
 	ADDQ $0x04, DX
 
-loop707:
+loop10:
 	SUBQ         $0x02, DX
-	JL           done711
+	JL           done9
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y2
-	VPADDD       Y0, Y2, Y3
-	VPCMPEQD     (SI), Y3, Y3
-	VPADDD       Y1, Y2, Y2
-	VPCMPEQD     32(SI), Y2, Y2
-	VPAND        Y3, Y2, Y2
-	VMOVMSKPS    Y2, AX
+	VPBROADCASTD (SI), Y3
+	VPADDD       Y1, Y3, Y4
+	VPCMPEQD     (SI), Y4, Y4
+	VPADDD       Y2, Y3, Y3
+	VPCMPEQD     32(SI), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VMOVMSKPS    Y3, AX
 	CMPL         AX, $0x000000ff
-	JNE          done711
-	LEAQ         60(CX), BX
-	CMPQ         BX, R11
-	JHI          done711
-	VMOVDQU      (R8), Y2
-	VMOVDQU      32(R8), Y3
-	VMOVDQU      Y2, (R10)(CX*1)
-	VMOVDQU      Y3, 32(R10)(CX*1)
-	ADDQ         $0x00000040, SI
-	ADDQ         $0x00000040, R8
-	JMP          loop707
+	JNE          choose7
 
-done711:
+found11:
+	LEAQ    60(CX), BX
+	CMPQ    BX, R11
+	JHI     none8
+	VMOVDQU (R8), Y3
+	VMOVDQU 32(R8), Y4
+	VMOVDQU Y3, (R10)(CX*1)
+	VMOVDQU Y4, 32(R10)(CX*1)
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R8
+	JMP     loop10
+
+choose7:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y3
+	VPADDD       Y1, Y3, Y4
+	VPCMPEQD     (SI), Y4, Y4
+	VPADDD       Y2, Y3, Y3
+	VPCMPEQD     32(SI), Y3, Y3
+	VPAND        Y4, Y3, Y3
+	VMOVMSKPS    Y3, AX
+	CMPL         AX, $0x000000ff
+	JNE          other12
+	JMP          found11
+
+other12:
+none8:
+done9:
 	ADDQ $0x02, DX
 
-other706:
-loop712:
+other6:
+loop16:
 	SUBQ         $0x01, DX
-	JL           done716
+	JL           done15
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y0, Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow715
-	LEAQ         28(CX), BX
-	CMPQ         BX, R11
-	JHI          slow715
-	VMOVDQU      (R8), Y0
-	VMOVDQU      Y0, (R10)(CX*1)
-	ADDQ         DI, SI
-	ADDQ         R9, R8
-	JMP          loop712
+	JNE          choose13
 
-slow715:
+found17:
+	LEAQ    28(CX), BX
+	CMPQ    BX, R11
+	JHI     none14
+	VMOVDQU (R8), Y1
+	VMOVDQU Y1, (R10)(CX*1)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	JMP     loop16
+
+choose13:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other18
+	JMP          found17
+
+other18:
+none14:
+	VMOVDQU   (SI), Y1
+	VPMINUD   Y0, Y1, Y2
+	VPCMPEQD  Y1, Y2, Y1
+	VMOVMSKPS Y1, AX
+	CMPL      AX, $0x000000ff
+	JNE       some19
+	MOVL      (SI), CX
+	MOVL      (R8), BX
+	MOVL      BX, (R10)(CX*1)
+	MOVL      4(SI), CX
+	MOVL      4(R8), BX
+	MOVL      BX, (R10)(CX*1)
+	MOVL      8(SI), CX
+	MOVL      8(R8), BX
+	MOVL      BX, (R10)(CX*1)
+	MOVL      12(SI), CX
+	MOVL      12(R8), BX
+	MOVL      BX, (R10)(CX*1)
+	MOVL      16(SI), CX
+	MOVL      16(R8), BX
+	MOVL      BX, (R10)(CX*1)
+	MOVL      20(SI), CX
+	MOVL      20(R8), BX
+	MOVL      BX, (R10)(CX*1)
+	MOVL      24(SI), CX
+	MOVL      24(R8), BX
+	MOVL      BX, (R10)(CX*1)
+	MOVL      28(SI), CX
+	MOVL      28(R8), BX
+	MOVL      BX, (R10)(CX*1)
+	JMP       end20
+
+some19:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane717
-	MOVQ (R8), BX
+	JHI  lane37
+	MOVL (R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane717:
+lane37:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane718
-	MOVQ 4(R8), BX
+	JHI  lane39
+	MOVL 4(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane718:
+lane39:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane719
-	MOVQ 8(R8), BX
+	JHI  lane41
+	MOVL 8(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane719:
+lane41:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane720
-	MOVQ 12(R8), BX
+	JHI  lane43
+	MOVL 12(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane720:
+lane43:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane721
-	MOVQ 16(R8), BX
+	JHI  lane45
+	MOVL 16(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane721:
+lane45:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane722
-	MOVQ 20(R8), BX
+	JHI  lane47
+	MOVL 20(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane722:
+lane47:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane723
-	MOVQ 24(R8), BX
+	JHI  lane49
+	MOVL 24(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane723:
+lane49:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane724
-	MOVQ 28(R8), BX
+	JHI  lane51
+	MOVL 28(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane724:
+lane51:
+end20:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop712
+	SUBQ $0x01, DX
+	JL   done15
+	JMP  choose13
 
-done716:
+done15:
 	ADDQ $0x01, DX
-	JMP  done703
+	JMP  done3
 
-masked702:
+masked2:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done726
+	JZ    done54
 
-loop725:
+loop53:
 	VMOVDQU      (R12), Y0
 	VPTEST       Y0, Y0
-	JZ           done728
+	JZ           done56
 	MOVL         (SI), CX
 	VPBROADCASTD (SI), Y1
 	VPADDD       list_0_4_8_12_16_20_24_28<>+0(SB), Y1, Y1
 	VPCMPEQD     (SI), Y1, Y1
 	VMOVMSKPS    Y1, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow727
+	JNE          slow55
 	LEAQ         28(CX), BX
 	CMPQ         BX, R11
-	JHI          slow727
+	JHI          slow55
 	VMOVDQU      (R8), Y1
 	VPMASKMOVD   Y1, Y0, (R10)(CX*1)
-	JMP          done728
+	JMP          done56
 
-slow727:
+slow55:
 	CMPL (R12), $0x00
-	JE   lane729
+	JE   lane57
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane729
-	MOVQ (R8), BX
+	JHI  lane57
+	MOVL (R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane729:
+lane57:
 	CMPL 4(R12), $0x00
-	JE   lane730
+	JE   lane59
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane730
-	MOVQ 4(R8), BX
+	JHI  lane59
+	MOVL 4(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane730:
+lane59:
 	CMPL 8(R12), $0x00
-	JE   lane731
+	JE   lane61
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane731
-	MOVQ 8(R8), BX
+	JHI  lane61
+	MOVL 8(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane731:
+lane61:
 	CMPL 12(R12), $0x00
-	JE   lane732
+	JE   lane63
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane732
-	MOVQ 12(R8), BX
+	JHI  lane63
+	MOVL 12(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane732:
+lane63:
 	CMPL 16(R12), $0x00
-	JE   lane733
+	JE   lane65
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane733
-	MOVQ 16(R8), BX
+	JHI  lane65
+	MOVL 16(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane733:
+lane65:
 	CMPL 20(R12), $0x00
-	JE   lane734
+	JE   lane67
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane734
-	MOVQ 20(R8), BX
+	JHI  lane67
+	MOVL 20(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane734:
+lane67:
 	CMPL 24(R12), $0x00
-	JE   lane735
+	JE   lane69
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane735
-	MOVQ 24(R8), BX
+	JHI  lane69
+	MOVL 24(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane735:
+lane69:
 	CMPL 28(R12), $0x00
-	JE   lane736
+	JE   lane71
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane736
-	MOVQ 28(R8), BX
+	JHI  lane71
+	MOVL 28(R8), BX
 	MOVL BX, (R10)(CX*1)
 
-lane736:
-done728:
+lane71:
+done56:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop725
+	JNZ  loop53
 
-done726:
-	JMP done703
+done54:
+	JMP done3
 
-nothing701:
-done703:
+nothing1:
+done3:
 	VZEROUPPER
 	RET
 
 // func avx2Store64(a *byte, first int, n int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·avx2Store64(SB), NOSPLIT, $0-24
-	MOVQ    a+0(FP), AX
-	MOVQ    first+8(FP), CX
-	MOVQ    n+16(FP), DX
-	MOVQ    16(AX), SI
-	MOVQ    24(AX), DI
-	MOVQ    CX, BX
-	IMULQ   DI, BX
-	ADDQ    BX, SI
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    CX, BX
-	IMULQ   R9, BX
-	ADDQ    BX, R8
-	MOVQ    80(AX), BX
-	MOVQ    (BX), R10
-	MOVQ    8(BX), R11
-	MOVQ    88(AX), BX
-	SUBQ    $0x08, R11
-	JCS     nothing737
-	SUBQ    BX, R11
-	JCS     nothing737
-	ADDQ    BX, R10
-	MOVL    $0xffffffff, BX
-	CMPQ    R11, BX
-	CMOVQHI BX, R11
-	MOVQ    64(AX), BX
-	TESTQ   BX, BX
-	JNE     masked738
+	MOVQ         a+0(FP), AX
+	MOVQ         first+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         16(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         CX, BX
+	IMULQ        DI, BX
+	ADDQ         BX, SI
+	MOVQ         32(AX), R8
+	MOVQ         40(AX), R9
+	MOVQ         CX, BX
+	IMULQ        R9, BX
+	ADDQ         BX, R8
+	MOVQ         80(AX), BX
+	MOVQ         (BX), R10
+	MOVQ         8(BX), R11
+	MOVQ         88(AX), BX
+	SUBQ         $0x08, R11
+	JCS          nothing1
+	SUBQ         BX, R11
+	JCS          nothing1
+	ADDQ         BX, R10
+	MOVL         $0xffffffff, BX
+	CMPQ         R11, BX
+	CMOVQHI      BX, R11
+	VMOVQ        R11, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         64(AX), BX
+	TESTQ        BX, BX
+	JNE          masked2
 
-loop740:
+loop7:
 	SUBQ         $0x01, DX
-	JL           done744
+	JL           done6
 	MOVL         (SI), CX
-	VPBROADCASTD (SI), Y0
-	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y0, Y0
-	VPCMPEQD     (SI), Y0, Y0
-	VMOVMSKPS    Y0, AX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
 	CMPL         AX, $0x000000ff
-	JNE          slow743
-	LEAQ         56(CX), BX
-	CMPQ         BX, R11
-	JHI          slow743
-	VMOVDQU      (R8), Y0
-	VMOVDQU      32(R8), Y1
-	VMOVDQU      Y0, (R10)(CX*1)
-	VMOVDQU      Y1, 32(R10)(CX*1)
-	ADDQ         DI, SI
-	ADDQ         R9, R8
-	JMP          loop740
+	JNE          choose4
 
-slow743:
+found8:
+	LEAQ    56(CX), BX
+	CMPQ    BX, R11
+	JHI     none5
+	VMOVDQU (R8), Y1
+	VMOVDQU 32(R8), Y2
+	VMOVDQU Y1, (R10)(CX*1)
+	VMOVDQU Y2, 32(R10)(CX*1)
+	ADDQ    DI, SI
+	ADDQ    R9, R8
+	JMP     loop7
+
+choose4:
+	MOVL         (SI), CX
+	VPBROADCASTD (SI), Y1
+	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y1, Y1
+	VPCMPEQD     (SI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          other9
+	JMP          found8
+
+other9:
+none5:
+	VMOVDQU   (SI), Y1
+	VPMINUD   Y0, Y1, Y2
+	VPCMPEQD  Y1, Y2, Y1
+	VMOVMSKPS Y1, AX
+	CMPL      AX, $0x000000ff
+	JNE       some10
+	MOVL      (SI), CX
+	MOVQ      (R8), BX
+	MOVQ      BX, (R10)(CX*1)
+	MOVL      4(SI), CX
+	MOVQ      8(R8), BX
+	MOVQ      BX, (R10)(CX*1)
+	MOVL      8(SI), CX
+	MOVQ      16(R8), BX
+	MOVQ      BX, (R10)(CX*1)
+	MOVL      12(SI), CX
+	MOVQ      24(R8), BX
+	MOVQ      BX, (R10)(CX*1)
+	MOVL      16(SI), CX
+	MOVQ      32(R8), BX
+	MOVQ      BX, (R10)(CX*1)
+	MOVL      20(SI), CX
+	MOVQ      40(R8), BX
+	MOVQ      BX, (R10)(CX*1)
+	MOVL      24(SI), CX
+	MOVQ      48(R8), BX
+	MOVQ      BX, (R10)(CX*1)
+	MOVL      28(SI), CX
+	MOVQ      56(R8), BX
+	MOVQ      BX, (R10)(CX*1)
+	JMP       end11
+
+some10:
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane745
+	JHI  lane28
 	MOVQ (R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane745:
+lane28:
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane746
+	JHI  lane30
 	MOVQ 8(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane746:
+lane30:
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane747
+	JHI  lane32
 	MOVQ 16(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane747:
+lane32:
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane748
+	JHI  lane34
 	MOVQ 24(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane748:
+lane34:
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane749
+	JHI  lane36
 	MOVQ 32(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane749:
+lane36:
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane750
+	JHI  lane38
 	MOVQ 40(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane750:
+lane38:
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane751
+	JHI  lane40
 	MOVQ 48(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane751:
+lane40:
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane752
+	JHI  lane42
 	MOVQ 56(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane752:
+lane42:
+end11:
 	ADDQ DI, SI
 	ADDQ R9, R8
-	JMP  loop740
+	SUBQ $0x01, DX
+	JL   done6
+	JMP  choose4
 
-done744:
+done6:
 	ADDQ $0x01, DX
-	JMP  done739
+	JMP  done3
 
-masked738:
+masked2:
 	MOVQ  64(AX), R12
 	MOVQ  72(AX), AX
 	MOVQ  CX, BX
 	IMULQ AX, BX
 	ADDQ  BX, R12
 	TESTQ DX, DX
-	JZ    done754
+	JZ    done45
 
-loop753:
+loop44:
 	VMOVDQU      (R12), Y0
 	VPTEST       Y0, Y0
-	JZ           done756
+	JZ           done47
 	VPMOVSXDQ    (R12), Y0
 	VPMOVSXDQ    16(R12), Y1
 	MOVL         (SI), CX
@@ -12429,101 +12843,101 @@ loop753:
 	VPCMPEQD     (SI), Y2, Y2
 	VMOVMSKPS    Y2, BX
 	CMPL         BX, $0x000000ff
-	JNE          slow755
+	JNE          slow46
 	LEAQ         56(CX), BX
 	CMPQ         BX, R11
-	JHI          slow755
+	JHI          slow46
 	VMOVDQU      (R8), Y2
 	VPMASKMOVQ   Y2, Y0, (R10)(CX*1)
 	VMOVDQU      32(R8), Y0
 	VPMASKMOVQ   Y0, Y1, 32(R10)(CX*1)
-	JMP          done756
+	JMP          done47
 
-slow755:
+slow46:
 	CMPL (R12), $0x00
-	JE   lane757
+	JE   lane48
 	MOVL (SI), CX
 	CMPQ CX, R11
-	JHI  lane757
+	JHI  lane48
 	MOVQ (R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane757:
+lane48:
 	CMPL 4(R12), $0x00
-	JE   lane758
+	JE   lane50
 	MOVL 4(SI), CX
 	CMPQ CX, R11
-	JHI  lane758
+	JHI  lane50
 	MOVQ 8(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane758:
+lane50:
 	CMPL 8(R12), $0x00
-	JE   lane759
+	JE   lane52
 	MOVL 8(SI), CX
 	CMPQ CX, R11
-	JHI  lane759
+	JHI  lane52
 	MOVQ 16(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane759:
+lane52:
 	CMPL 12(R12), $0x00
-	JE   lane760
+	JE   lane54
 	MOVL 12(SI), CX
 	CMPQ CX, R11
-	JHI  lane760
+	JHI  lane54
 	MOVQ 24(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane760:
+lane54:
 	CMPL 16(R12), $0x00
-	JE   lane761
+	JE   lane56
 	MOVL 16(SI), CX
 	CMPQ CX, R11
-	JHI  lane761
+	JHI  lane56
 	MOVQ 32(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane761:
+lane56:
 	CMPL 20(R12), $0x00
-	JE   lane762
+	JE   lane58
 	MOVL 20(SI), CX
 	CMPQ CX, R11
-	JHI  lane762
+	JHI  lane58
 	MOVQ 40(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane762:
+lane58:
 	CMPL 24(R12), $0x00
-	JE   lane763
+	JE   lane60
 	MOVL 24(SI), CX
 	CMPQ CX, R11
-	JHI  lane763
+	JHI  lane60
 	MOVQ 48(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane763:
+lane60:
 	CMPL 28(R12), $0x00
-	JE   lane764
+	JE   lane62
 	MOVL 28(SI), CX
 	CMPQ CX, R11
-	JHI  lane764
+	JHI  lane62
 	MOVQ 56(R8), BX
 	MOVQ BX, (R10)(CX*1)
 
-lane764:
-done756:
+lane62:
+done47:
 	ADDQ DI, SI
 	ADDQ R9, R8
 	ADDQ AX, R12
 	DECQ DX
-	JNZ  loop753
+	JNZ  loop44
 
-done754:
-	JMP done739
+done45:
+	JMP done3
 
-nothing737:
-done739:
+nothing1:
+done3:
 	VZEROUPPER
 	RET
 
@@ -12552,9 +12966,9 @@ TEXT ·avx2Split(SB), NOSPLIT, $0-80
 	IMULQ R11, AX
 	ADDQ  AX, R10
 	TESTQ CX, CX
-	JZ    done766
+	JZ    done2
 
-loop765:
+loop1:
 	VMOVDQU (R8), Y0
 	VMOVDQU (R10), Y1
 	VPAND   Y0, Y1, Y2
@@ -12568,9 +12982,9 @@ loop765:
 	ADDQ    R9, R8
 	ADDQ    R11, R10
 	DECQ    CX
-	JNZ     loop765
+	JNZ     loop1
 
-done766:
+done2:
 	VZEROUPPER
 	RET
 
@@ -12589,18 +13003,18 @@ TEXT ·avx2OrInto(SB), NOSPLIT, $0-48
 	IMULQ DI, AX
 	ADDQ  AX, SI
 	TESTQ CX, CX
-	JZ    done768
+	JZ    done2
 
-loop767:
+loop1:
 	VMOVDQU (SI), Y0
 	VPOR    (DX), Y0, Y0
 	VMOVDQU Y0, (DX)
 	ADDQ    BX, DX
 	ADDQ    DI, SI
 	DECQ    CX
-	JNZ     loop767
+	JNZ     loop1
 
-done768:
+done2:
 	VZEROUPPER
 	RET
 
@@ -12618,16 +13032,16 @@ TEXT ·avx2Take(SB), NOSPLIT, $0-64
 	XORL  R9, R9
 	XORL  R10, R10
 	TESTQ SI, SI
-	JZ    done770
+	JZ    done2
 
-loop769:
+loop1:
 	VMOVDQU   (DX), Y1
 	VMOVDQU   Y1, (AX)
 	VMOVDQU   Y0, (DX)
 	VMOVMSKPS Y1, R11
 	INCQ      DI
 	TESTL     R11, R11
-	JZ        next771
+	JZ        next3
 	POPCNTL   R11, R11
 	LEAQ      -1(DI), R12
 	TESTQ     R9, R9
@@ -12635,13 +13049,13 @@ loop769:
 	MOVQ      DI, R9
 	ADDQ      R11, R10
 
-next771:
+next3:
 	ADDQ CX, AX
 	ADDQ BX, DX
 	DECQ SI
-	JNZ  loop769
+	JNZ  loop1
 
-done770:
+done2:
 	MOVQ R8, first+40(FP)
 	MOVQ R9, last+48(FP)
 	MOVQ R10, set+56(FP)
@@ -12659,14 +13073,14 @@ TEXT ·avx2Active(SB), NOSPLIT, $0-48
 	XORL  DI, DI
 	XORL  R8, R8
 	TESTQ DX, DX
-	JZ    done773
+	JZ    done2
 
-loop772:
+loop1:
 	VMOVDQU   (AX), Y0
 	VMOVMSKPS Y0, R9
 	INCQ      BX
 	TESTL     R9, R9
-	JZ        next774
+	JZ        next3
 	POPCNTL   R9, R9
 	LEAQ      -1(BX), R10
 	TESTQ     DI, DI
@@ -12674,12 +13088,12 @@ loop772:
 	MOVQ      BX, DI
 	ADDQ      R9, R8
 
-next774:
+next3:
 	ADDQ CX, AX
 	DECQ DX
-	JNZ  loop772
+	JNZ  loop1
 
-done773:
+done2:
 	MOVQ SI, first+24(FP)
 	MOVQ DI, last+32(FP)
 	MOVQ R8, set+40(FP)
@@ -12708,9 +13122,9 @@ TEXT ·avx2Narrow(SB), NOSPLIT, $8-104
 	XORL         R13, R13
 	XORL         R14, R14
 	TESTQ        R10, R10
-	JZ           done776
+	JZ           done2
 
-loop775:
+loop1:
 	VMOVDQU   (DX), Y1
 	VPXOR     (R8), Y0, Y2
 	VPANDN    Y1, Y2, Y3
@@ -12721,7 +13135,7 @@ loop775:
 	VMOVMSKPS Y1, R15
 	INCQ      R11
 	TESTL     R15, R15
-	JZ        next777
+	JZ        next3
 	POPCNTL   R15, R15
 	LEAQ      -1(R11), BP
 	TESTQ     R13, R13
@@ -12729,15 +13143,15 @@ loop775:
 	MOVQ      R11, R13
 	ADDQ      R15, R14
 
-next777:
+next3:
 	ADDQ CX, AX
 	ADDQ BX, DX
 	ADDQ DI, SI
 	ADDQ R9, R8
 	DECQ R10
-	JNZ  loop775
+	JNZ  loop1
 
-done776:
+done2:
 	MOVQ R12, first+80(FP)
 	MOVQ R13, last+88(FP)
 	MOVQ R14, set+96(FP)

@@ -28,7 +28,7 @@ type generator struct {
 	kernels   []string // the ops that have one
 	partials  []string // the ops that have one which may stop
 	helpers   []helper
-	labels    int
+	labels    int // of the function
 }
 
 // chunk is the place in a kernel where code for a chunk is written.
@@ -76,6 +76,7 @@ func (g *generator) kernel(op string, s shape, setup func(args reg.Register), bo
 // begin begins the kernel of an op.
 func (g *generator) begin(op string) {
 	g.Function(function(op))
+	g.labels = 0
 	g.Attributes(attr.NOSPLIT)
 	// The type of the pointer does not matter here: the declaration is written elsewhere.
 	g.SignatureExpr("func(a *byte, first, n int)")

@@ -26,6 +26,7 @@ func (g *generator) masks() {
 // helper begins a function. assembly is its signature with registers as words.
 func (g *generator) helper(field, signature, assembly string) {
 	g.Function(function(field))
+	g.labels = 0
 	g.Attributes(attr.NOSPLIT)
 	g.SignatureExpr(assembly)
 	g.helpers = append(g.helpers, helper{field, signature})

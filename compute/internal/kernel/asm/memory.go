@@ -16,7 +16,7 @@ type access struct {
 	base, limit, count    reg.Register
 	far                   reg.Register // base + 2**31: gathers take signed indices
 	limits                vector
-	offset, scratch       reg.Register
+	offset, scratch       reg.Register  // offset: the first of a chunk
 	steps                 [4]operand.Op // distances, if they are in registers
 	dense                 bool          // chunks of offsets and values lie behind each other, as no uniform operand's do
 }
@@ -75,8 +75,8 @@ func (m *access) write() {
 	m.MOVL(operand.U32(1<<32-1), m.scratch.(reg.GPVirtual).As32())
 	m.CMPQ(m.limit, m.scratch)
 	m.CMOVQHI(m.scratch, m.limit)
+	m.limits = m.y(m.VPBROADCASTD, m.x(m.VMOVQ, m.limit))
 	if m.gathers() {
-		m.limits = m.y(m.VPBROADCASTD, m.x(m.VMOVQ, m.limit))
 		m.far = m.GP64()
 		m.MOVL(operand.U32(1<<31), m.far.(reg.GPVirtual).As32())
 		m.ADDQ(m.base, m.far)
@@ -172,65 +172,84 @@ func (m *access) several() {
 	m.Label(other)
 }
 
-// unmasked writes the loop over all chunks, one or two at once. It ends when less than that are left; that over two ends
-// also where their offsets are not as it expects.
-func (m *access) unmasked(unit int) {
-	loop, consecutive, equal, slow, done := m.label("loop"), m.label("consecutive"), m.label("equal"), m.label("slow"), m.label("done")
-	if unit == 2 {
-		slow = done
+// order is a kind of offsets that an access is made for.
+type order struct {
+	unless func(to string) // jumps if the offsets are not of the kind, and loads the first one
+	words  int             // from the first offset on, which have to be in the memory
+	access func()
+}
+
+// orders returns those that loops over one chunk or two look for.
+func (m *access) orders(unit int) []order {
+	orders := []order{{func(to string) { m.unlessConsecutive(unit, to) }, 8 * unit, func() { m.move(unit) }}}
+	if m.store {
+		return orders
 	}
+	orders = append(orders, order{func(to string) { m.unlessEqual(unit, to) }, 1, func() { m.spread(unit) }})
+	if m.size == 4 && unit == 1 {
+		for _, stride := range []int{8, 16} {
+			orders = append(orders, order{func(to string) { m.unlessStrided(stride, to) }, 2 * stride, func() { m.pick(stride) }})
+		}
+	}
+	return orders
+}
+
+// unmasked writes the loop over all chunks, one or two at once. It ends when less than that are left; that over two ends
+// also where their offsets have no order.
+func (m *access) unmasked(unit int) {
+	choose, none, done := m.label("choose"), m.label("none"), m.label("done")
 	next := func() {
 		m.SUBQ(operand.U8(unit), m.count)
 		m.JL(operand.LabelRef(done))
 	}
-	m.Label(loop)
-	next()
-	if m.store {
-		m.unlessConsecutive(unit, slow)
-	} else {
-		other := m.label("other")
-		m.unlessConsecutive(unit, other)
-		m.Label(consecutive)
-		m.inRange(8*unit, slow)
-		m.move(unit)
-		m.advance(unit)
-		m.JMP(operand.LabelRef(loop))
-
-		m.Label(other)
-		m.unlessEqual(unit, slow)
-		m.Label(equal)
-		m.inRange(1, slow)
-		m.spread(unit)
-		m.advance(unit)
+	// Each order has a loop of its own, which goes on while the offsets have it.
+	orders := m.orders(unit)
+	var found []string
+	for _, o := range orders {
+		loop, here := m.label("loop"), m.label("found")
+		m.Label(loop)
 		next()
-		again := m.label("again")
-		m.unlessEqual(unit, again)
-		m.JMP(operand.LabelRef(equal))
-		m.Label(again)
-		m.unlessConsecutive(unit, slow)
-		m.JMP(operand.LabelRef(consecutive))
-	}
-	if m.store {
-		m.inRange(8*unit, slow)
-		m.move(unit)
+		o.unless(choose)
+		m.Label(here)
+		m.inRange(o.words, none)
+		o.access()
 		m.advance(unit)
 		m.JMP(operand.LabelRef(loop))
+		found = append(found, here)
 	}
-
+	m.Label(choose)
+	for i, o := range orders {
+		other := m.label("other")
+		o.unless(other)
+		m.JMP(operand.LabelRef(found[i]))
+		m.Label(other)
+	}
+	m.Label(none)
 	if unit == 1 {
-		m.Label(slow)
-		if m.gathers() {
-			for half := range m.width / 32 {
-				m.VMOVDQU(m.gather(half, nil), m.place(m.values, 0, half))
-			}
-		} else {
-			m.lanes(false)
-		}
+		m.disordered()
 		m.advance(1)
-		m.JMP(operand.LabelRef(loop))
+		next()
+		m.JMP(operand.LabelRef(choose))
 	}
 	m.Label(done)
 	m.ADDQ(operand.U8(unit), m.count)
+}
+
+// disordered writes the access to a chunk whose offsets may be anything.
+func (m *access) disordered() {
+	if m.gathers() {
+		for half := range m.width / 32 {
+			m.VMOVDQU(m.gather(half, nil), m.place(m.values, 0, half))
+		}
+		return
+	}
+	some, end := m.label("some"), m.label("end")
+	m.unlessAll(m.within(m.y(m.VMOVDQU, m.place(m.offsets, 0, 0))), some)
+	m.lanes(false, false)
+	m.JMP(operand.LabelRef(end))
+	m.Label(some)
+	m.lanes(false, true)
+	m.Label(end)
 }
 
 // unlessConsecutive jumps if the offsets do not follow each other. It loads the first one.
@@ -355,6 +374,38 @@ func (m *access) spread(unit int) {
 	}
 }
 
+// within says of each lane whether its word is in the memory.
+func (m *access) within(offsets vector) vector {
+	return m.y(m.VPCMPEQD, offsets, m.y(m.VPMINUD, m.limits, offsets))
+}
+
+// unlessStrided jumps if the offsets are not at a distance in bytes from each other: words in structures. What is loaded is
+// whole structures.
+func (m *access) unlessStrided(stride int, to string) {
+	m.MOVL(m.place(m.offsets, 0, 0), m.offset.(reg.GPVirtual).As32())
+	var steps [8]uint32
+	for lane := range steps {
+		steps[lane] = uint32(lane * stride)
+	}
+	from := m.y(m.VPBROADCASTD, m.place(m.offsets, 0, 0))
+	m.unlessAll(m.y(m.VPCMPEQD, m.place(m.offsets, 0, 0), m.y(m.VPADDD, m.list(steps), from)), to)
+}
+
+// pick loads a word from each of eight structures of 8 or 16 bytes.
+func (m *access) pick(stride int) {
+	part := func(i int) operand.Mem { return m.word(8 * i) }
+	var v vector
+	if stride == 8 {
+		v = m.pack(m.y(m.VMOVDQU, part(0)), part(1), lowWords)
+	} else {
+		first := m.y(m.VUNPCKLPS, part(1), m.y(m.VMOVDQU, part(0)))
+		second := m.y(m.VUNPCKLPS, part(3), m.y(m.VMOVDQU, part(2)))
+		even := m.y(m.VUNPCKLPD, second, first) // lanes 0, 2, 4, 6, and then the odd ones
+		v = m.y(m.VPERMD, even, m.y(m.VMOVDQU, m.list([8]uint32{0, 4, 1, 5, 2, 6, 3, 7})))
+	}
+	m.VMOVDQU(v, m.place(m.values, 0, 0))
+}
+
 // gather loads half a chunk: 0 where the offset is out of range or the mask is not set.
 func (m *access) gather(half int, mask reg.Register) vector {
 	offsets := m.YMM()
@@ -365,7 +416,7 @@ func (m *access) gather(half int, mask reg.Register) vector {
 	} else {
 		m.VMOVDQU(m.place(m.offsets, 0, 0), offsets)
 	}
-	in := m.y(m.VPCMPEQD, offsets, m.y(m.VPMINUD, m.limits, offsets))
+	in := m.within(offsets)
 	if m.width == 64 {
 		in = m.y(m.VPMOVSXDQ, in.AsX())
 	}
@@ -382,8 +433,8 @@ func (m *access) gather(half int, mask reg.Register) vector {
 	return v
 }
 
-// lanes loads or stores lane after lane.
-func (m *access) lanes(masked bool) {
+// lanes loads or stores lane after lane, with a check of each if some may be out of range.
+func (m *access) lanes(masked, checked bool) {
 	for lane := range 8 {
 		next := m.label("lane")
 		if masked {
@@ -397,16 +448,20 @@ func (m *access) lanes(masked bool) {
 		m.MOVL(place, m.offset.(reg.GPVirtual).As32())
 		place = m.place(m.values, 0, 0)
 		place.Disp = m.width / 8 * lane
-		if m.store {
-			m.CMPQ(m.offset, m.limit)
-			m.JHI(operand.LabelRef(next))
-			m.MOVQ(place, m.scratch)
-			m.storeWord(m.scratch)
-		} else {
-			out := m.label("out")
-			m.XORL(m.scratch.(reg.GPVirtual).As32(), m.scratch.(reg.GPVirtual).As32())
+		out := m.label("out")
+		if checked {
+			if m.store {
+				out = next
+			} else {
+				m.XORL(m.scratch.(reg.GPVirtual).As32(), m.scratch.(reg.GPVirtual).As32())
+			}
 			m.CMPQ(m.offset, m.limit)
 			m.JHI(operand.LabelRef(out))
+		}
+		if m.store {
+			m.loadValue(place, m.scratch)
+			m.storeWord(m.scratch)
+		} else {
 			m.loadWord(m.scratch)
 			m.Label(out)
 			m.MOVL(m.scratch.(reg.GPVirtual).As32(), place)
@@ -421,6 +476,15 @@ func (m *access) loadWord(to reg.Register) {
 		m.MOVBLZX(m.word(0), to.(reg.GPVirtual).As32())
 	} else {
 		m.MOVWLZX(m.word(0), to.(reg.GPVirtual).As32())
+	}
+}
+
+// loadValue loads a lane of the values.
+func (m *access) loadValue(from operand.Mem, to reg.Register) {
+	if m.width == 64 {
+		m.MOVQ(from, to)
+	} else {
+		m.MOVL(from, to.(reg.GPVirtual).As32())
 	}
 }
 
@@ -445,7 +509,7 @@ func (m *access) maskedChunk() {
 	m.VPTEST(mask, mask)
 	m.JZ(operand.LabelRef(done))
 	if !m.gathers() && m.size < 4 {
-		m.lanes(true)
+		m.lanes(true, true)
 		m.Label(done)
 		return
 	}
@@ -474,7 +538,7 @@ func (m *access) maskedChunk() {
 	m.JMP(operand.LabelRef(done))
 	m.Label(slow)
 	if m.store {
-		m.lanes(true)
+		m.lanes(true, true)
 	} else {
 		for half, mask := range halves {
 			v := m.gather(half, mask)
