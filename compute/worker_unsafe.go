@@ -32,7 +32,7 @@ type worker struct {
 	start   span            // of the execution mask at the start of a workgroup
 	initial kernel.Register // that mask
 	ones    kernel.Register
-	ticks   int             // until Stop is asked
+	ticks   int // until Stop is asked
 	fence   atomic.Uint32
 
 	builtins builtins
