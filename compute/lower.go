@@ -28,7 +28,9 @@ type compiler struct {
 	slots   []slot
 	earlier map[uint64]value // values of slots at the ends of blocks that are not the last to have had the slot
 	open    map[int32][]incomplete
-	nest    []int32 // loops around the current block
+
+	phiPointers map[phiPointer][]value
+	nest        []int32 // loops around the current block
 
 	counter, floor uint32 // versions of memory
 	byVariable     map[memoryKey]int32

@@ -251,15 +251,47 @@ func (c *compiler) phiList(b int32, i *spirv.Instruction, k int) []value {
 	for j, p := range preds {
 		label := c.graph.blocks[p].label
 		for o := 0; o+1 < len(i.Operands); o += 2 {
-			if i.Operands[o+1] == label {
-				l[j] = c.scalars(i.Operands[o])[k]
+			if i.Operands[o+1] != label {
+				continue
 			}
+			s := c.phiPointers[phiPointer{i.Operands[o], label}]
+			if s == nil {
+				s = c.scalars(i.Operands[o])
+			}
+			l[j] = s[k]
 		}
 		if l[j] == 0 {
 			c.fail(i, "no operand for the predecessor %%%d", label)
 		}
 	}
 	return l
+}
+
+// phiPointer is a pointer as the operand of a phi for a predecessor, by their IDs.
+type phiPointer struct{ pointer, label uint32 }
+
+// pointersOfPhis computes the scalars of pointers that phis of the block's successors take from it, while they belong to
+// the block: where the phi is they would be computed behind it.
+func (c *compiler) pointersOfPhis(fr *frame, blk *spirv.Block) {
+	at := fr.cfg.Block(blk.Label.Result)
+	for _, next := range fr.cfg.Successors[at] {
+		for _, i := range fr.Blocks[next].Instructions {
+			if i.Op != spirv.OpPhi {
+				break
+			}
+			if c.resultType(i).Kind != spirv.TypePointer {
+				continue
+			}
+			for o := 0; o+1 < len(i.Operands); o += 2 {
+				if i.Operands[o+1] == uint32(blk.Label.Result) {
+					if c.phiPointers == nil {
+						c.phiPointers = map[phiPointer][]value{}
+					}
+					c.phiPointers[phiPointer{i.Operands[o], i.Operands[o+1]}] = c.scalars(i.Operands[o])
+				}
+			}
+		}
+	}
 }
 
 func (c *compiler) lowerPhi(fr *frame, i *spirv.Instruction) {
@@ -306,6 +338,7 @@ func (c *compiler) lowerBlock(fr *frame, b int) {
 		}
 	}
 	c.offset = blk.Terminator.Offset
+	c.pointersOfPhis(fr, blk)
 	c.terminate(fr, blk)
 }
 

@@ -34,7 +34,7 @@ func glsl(name string, defines ...string) shaders.Source {
 	return shaders.Source{Name: name, Defines: defines}
 }
 
-// uniform is a slice that is bound as a uniform buffer.
+// uniform is a slice that is bound as a uniform buffer; nil is unbound.
 type uniform struct{ data any }
 
 // unbound is a binding without a descriptor.
@@ -198,6 +198,9 @@ func (p *program) arguments(slices ...any) *arguments {
 		case unbound:
 			continue
 		case uniform:
+			if u.data == nil {
+				continue
+			}
 			s, usage = u.data, vk.BUFFER_USAGE_UNIFORM_BUFFER_BIT
 		}
 		b := c.shaderBuffer(s, usage)

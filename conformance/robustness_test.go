@@ -38,7 +38,7 @@ func robustnessCases() []definition {
 		wantSlice(c, "reads of nothing", results, make([]uint32, 32))
 	}}, definition{name: "robustness.unwritten_descriptors", compute: true, farsideOnly: true, run: func(c *Case) {
 		for mode := range 5 {
-			d := dispatch{shader: glsl("robust/buffer.comp", fmt.Sprint("MODE=", mode)), buffers: []any{unbound{}, unbound{}, unbound{}, unbound{}, unbound{}}}
+			d := dispatch{shader: glsl("robust/buffer.comp", fmt.Sprint("MODE=", mode)), buffers: []any{unbound{}, unbound{}, unbound{}, unbound{}, uniform{}}}
 			c.dispatch(d)
 		}
 	}}, definition{name: "robustness.arrays", compute: true, farsideOnly: true, run: func(c *Case) {

@@ -74,7 +74,11 @@ func (s Source) compile(key string) ([]byte, error) {
 		return nil, err
 	}
 	_ = out.Close()
-	source := out.Name() + path.Ext(s.Name)
+	// Messages, and the debug information of a module, have the shader's own name.
+	if err := os.Mkdir(out.Name()+"-source", 0o700); err != nil {
+		return nil, err
+	}
+	source := filepath.Join(out.Name()+"-source", path.Base(s.Name))
 	if path.Ext(s.Name) == ".spvasm" {
 		text := s.Text
 		for _, d := range s.Defines {

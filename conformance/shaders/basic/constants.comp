@@ -45,8 +45,9 @@ void main() {
 	else
 		results[10] = 77;
 #ifdef WIDE
-	results[11] = uint(i64 * 3l >> 1);
-	results[12] = uint(u64 >> 32) + uint(u64);
+	uint zero = gl_LocalInvocationIndex - 3; // conversions of constants are instructions only from SPIR-V 1.4 on
+	results[11] = uint((i64 + int64_t(zero)) * 3l >> 1);
+	results[12] = uint(u64 + zero >> 32) + uint(u64 + zero);
 	results[13] = unpackDouble2x32(d * 2.0lf).y;
 #endif
 }
