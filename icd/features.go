@@ -10,20 +10,22 @@ import "farside/internal/vk"
 var supportedFeatures = map[string]bool{
 	"robustBufferAccess": true, // the kernels look at the range of every access
 
-	"bufferDeviceAddress":       true, // the capture-replay and multi-device variants are not
-	"deviceMemoryReport":        true,
-	"externalMemoryRDMA":        true,
-	"hostImageCopy":             true,
-	"hostQueryReset":            true,
-	"maintenance4":              true,
-	"memoryMapPlaced":           true,
-	"memoryMapRangePlaced":      true,
-	"memoryPriority":            true,
-	"memoryUnmapReserve":        true,
-	"pageableDeviceLocalMemory": true,
-	"privateData":               true,
-	"synchronization2":          true,
-	"timelineSemaphore":         true,
+	"bufferDeviceAddress":         true, // the capture-replay and multi-device variants are not
+	"deviceMemoryReport":          true,
+	"externalMemoryRDMA":          true,
+	"hostImageCopy":               true,
+	"hostQueryReset":              true,
+	"maintenance4":                true,
+	"maintenance5":                true,
+	"memoryMapPlaced":             true,
+	"memoryMapRangePlaced":        true,
+	"memoryPriority":              true,
+	"memoryUnmapReserve":          true,
+	"pageableDeviceLocalMemory":   true,
+	"privateData":                 true,
+	"separateDepthStencilLayouts": true, // images lie the same in all layouts
+	"synchronization2":            true,
+	"timelineSemaphore":           true,
 
 	// Arithmetic, memory and subgroups in shaders.
 	"computeFullSubgroups":                           true,
@@ -49,7 +51,9 @@ var supportedFeatures = map[string]bool{
 	"shaderSharedFloat64Atomics":                     true,
 	"shaderSharedInt64Atomics":                       true,
 	"shaderSubgroupExtendedTypes":                    true,
+	"shaderDemoteToHelperInvocation":                 true, // as shaderTerminateInvocation: of fragment shaders, of which there are none
 	"shaderSubgroupRotate":                           true,
+	"subgroupBroadcastDynamicId":                     true,
 	"shaderSubgroupRotateClustered":                  true,
 	"shaderTerminateInvocation":                      true,
 	"shaderZeroInitializeWorkgroupMemory":            true,

@@ -7,7 +7,7 @@ import (
 )
 
 // supportedVersion is the Vulkan version that instance and device report.
-var supportedVersion = vk.MakeVersion(1, 1, vk.HEADER_VERSION)
+var supportedVersion = vk.MakeVersion(1, 3, vk.HEADER_VERSION)
 
 // extension is one row of the support table.
 type extension struct {
@@ -50,11 +50,13 @@ var deviceExtensions = []extension{
 	{name: vk.KHR_MAINTENANCE_2_EXTENSION_NAME},
 	{name: vk.KHR_MAINTENANCE_3_EXTENSION_NAME},
 	{name: vk.KHR_MAINTENANCE_4_EXTENSION_NAME},
+	{name: vk.KHR_MAINTENANCE_5_EXTENSION_NAME, note: "without vkCmdBindIndexBuffer2KHR and vkGetRenderingAreaGranularityKHR, which are about drawing"},
 	{name: vk.KHR_MAP_MEMORY_2_EXTENSION_NAME},
 	{name: vk.EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME},
 	{name: vk.KHR_RELAXED_BLOCK_LAYOUT_EXTENSION_NAME},
 	{name: vk.KHR_SAMPLER_MIRROR_CLAMP_TO_EDGE_EXTENSION_NAME},
 	{name: vk.KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME},
+	{name: vk.KHR_SEPARATE_DEPTH_STENCIL_LAYOUTS_EXTENSION_NAME},
 	{name: vk.KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME},
 	{name: vk.KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME},
 	{name: vk.KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME},
@@ -101,6 +103,7 @@ var deviceExtensions = []extension{
 	{name: vk.EXT_SEPARATE_STENCIL_USAGE_EXTENSION_NAME},
 	{name: vk.EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME},
 	{name: vk.EXT_SHADER_ATOMIC_FLOAT_2_EXTENSION_NAME},
+	{name: vk.EXT_SHADER_DEMOTE_TO_HELPER_INVOCATION_EXTENSION_NAME},
 	{name: vk.EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME},
 	{name: vk.EXT_TEXEL_BUFFER_ALIGNMENT_EXTENSION_NAME},
 	{name: vk.EXT_TOOLING_INFO_EXTENSION_NAME},
