@@ -183,3 +183,29 @@ func TestEnabledFeaturesRefusesOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestMandatoryFeatures: what Vulkan 1.0 to 1.3 ask of every device (chapter "Feature Requirements"), without what is
+// asked of those with graphics: multiview, imagelessFramebuffer, dynamicRendering.
+func TestMandatoryFeatures(t *testing.T) {
+	for _, name := range []string{
+		"robustBufferAccess",
+		"storageBuffer16BitAccess", // because of uniformAndStorageBuffer16BitAccess
+		"subgroupBroadcastDynamicId", "uniformBufferStandardLayout", "shaderSubgroupExtendedTypes", "separateDepthStencilLayouts",
+		"hostQueryReset", "timelineSemaphore", "samplerMirrorClampToEdge", "storageBuffer8BitAccess", "shaderInt64", "samplerFilterMinmax",
+		"descriptorIndexing", "shaderSampledImageArrayDynamicIndexing", "shaderStorageBufferArrayDynamicIndexing",
+		"shaderUniformTexelBufferArrayDynamicIndexing", "shaderStorageTexelBufferArrayDynamicIndexing",
+		"shaderSampledImageArrayNonUniformIndexing", "shaderStorageBufferArrayNonUniformIndexing",
+		"shaderUniformTexelBufferArrayNonUniformIndexing", "descriptorBindingSampledImageUpdateAfterBind",
+		"descriptorBindingStorageImageUpdateAfterBind", "descriptorBindingStorageBufferUpdateAfterBind",
+		"descriptorBindingUniformTexelBufferUpdateAfterBind", "descriptorBindingStorageTexelBufferUpdateAfterBind",
+		"descriptorBindingUpdateUnusedWhilePending", "descriptorBindingPartiallyBound", "runtimeDescriptorArray",
+		"shaderTerminateInvocation", "shaderDemoteToHelperInvocation", "privateData", "pipelineCreationCacheControl", "synchronization2",
+		"shaderZeroInitializeWorkgroupMemory", "robustImageAccess", "subgroupSizeControl", "computeFullSubgroups",
+		"shaderIntegerDotProduct", "maintenance4", "vulkanMemoryModel", "vulkanMemoryModelDeviceScope", "inlineUniformBlock",
+		"descriptorBindingInlineUniformBlockUpdateAfterBind", "bufferDeviceAddress",
+	} {
+		if !supportedFeatures[name] {
+			t.Errorf("%s is not supported", name)
+		}
+	}
+}
