@@ -14,6 +14,7 @@ import (
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 	"farside/memory"
+	"farside/spirv"
 )
 
 // The tables from which every handle that C holds is looked up.
@@ -73,6 +74,8 @@ type device struct {
 	lost atomic.Bool      // set for good when the device is lost
 	stop *syncobj.Payload // signalled when the device is lost or destroyed: nothing waits any longer
 	exec exec.Device      // what its queues share
+
+	environment func() *spirv.Environment // what modules are held to
 
 	shaders   shaders
 	addresses addresses // of memory that shaders reach by address

@@ -145,7 +145,7 @@ func TestPipelineRules(t *testing.T) {
 		{"a constant beyond the data", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(0, 1) }, "VUID-VkSpecializationInfo-offset-00773"},
 		{"a constant that reaches beyond", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(1, 1) }, "VUID-VkSpecializationInfo-pMapEntries-00774"},
 		{"a constant twice", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(2, 2) }, "VUID-VkSpecializationInfo-constantID-04911"},
-		{"too large a workgroup", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(4, 1) }, "VUID-RuntimeSpirv-x-06429"},
+		{"too large a workgroup", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(4, 1) }, "VUID-VkPipelineShaderStageCreateInfo-pSpecializationInfo-06849"},
 		{"no push constants", func(i *vk.ComputePipelineCreateInfo) { i.Layout = layout([]vk.DescriptorSetLayout{0, set}) }, "VUID-VkComputePipelineCreateInfo-layout-07987"},
 		{"too few push constants", func(i *vk.ComputePipelineCreateInfo) {
 			i.Layout = layout([]vk.DescriptorSetLayout{0, set}, vk.PushConstantRange{StageFlags: forCompute, Size: 8})

@@ -47,7 +47,7 @@ func (d *device) shaderOf(info *vk.PipelineShaderStageCreateInfo, flags vk.Pipel
 		if flags&vk.PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT != 0 {
 			return nil, false, vk.Errorf(vk.PIPELINE_COMPILE_REQUIRED, "", "the shader is not in the cache")
 		}
-		if s, err = d.compile(st); err != nil {
+		if s, err = d.compile(st, cache); err != nil {
 			return nil, false, err
 		}
 		s = d.shaders.share(key, s)
@@ -142,21 +142,34 @@ func hashWords(h hash.Hash, list ...int) {
 }
 
 // compile makes the shader of a stage.
-func (d *device) compile(st *stage) (*shader, error) {
+func (d *device) compile(st *stage, cache *pipelineCache) (*shader, error) {
 	m, err := st.code.decoded()
 	if err != nil {
 		return nil, err
 	}
 	s := &shader{module: d.moduleKey(st.code)}
-	if !slices.ContainsFunc(m.EntryPoints, func(e *spirv.EntryPoint) bool {
+	if !cache.knows(s.module) {
+		if err := st.code.valid(d.environment()); err != nil {
+			return nil, err
+		}
+	}
+	i := slices.IndexFunc(m.EntryPoints, func(e *spirv.EntryPoint) bool {
 		return e.Name == st.entry && e.Model == spirv.ExecutionModelGLCompute
-	}) {
+	})
+	if i < 0 {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pName-00707", "the module has no entry point %q of a compute shader", st.entry)
 	}
-	if s.program, err = compute.Compile(m, st.entry, st.options); err != nil {
+	constants, err := m.Constants(st.options.Specialization)
+	if err == nil {
+		err = m.CheckEntryPoint(m.EntryPoints[i], constants, d.environment())
+	}
+	if err == nil {
+		s.program, err = compute.Compile(m, st.entry, st.options)
+	}
+	if err != nil {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pSpecializationInfo-06849", "entry point %q: %w", st.entry, err)
 	}
-	if err := s.checkSize(st); err != nil {
+	if err := s.checkSubgroups(st); err != nil {
 		return nil, err
 	}
 	s.use(m)
@@ -175,20 +188,11 @@ func (d *device) moduleKey(c *shaderCode) (key cacheKey) {
 	return key
 }
 
-// checkSize holds the workgroup to the limits, and to the subgroups that the stage asks for.
-func (s *shader) checkSize(st *stage) error {
+// checkSubgroups holds the size of the workgroups to the subgroups that the stage asks for.
+func (s *shader) checkSubgroups(st *stage) error {
 	p := s.program
-	for i, rule := range [3]string{"x-06429", "y-06430", "z-06431"} {
-		if p.LocalSize[i] > maxComputeWorkGroupSize[i] {
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-RuntimeSpirv-"+rule, "workgroups of %v invocations: maxComputeWorkGroupSize is %v", p.LocalSize, maxComputeWorkGroupSize)
-		}
-	}
 	full := st.flags&vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT != 0
 	switch {
-	case p.Lanes > maxComputeWorkGroupInvocations:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-RuntimeSpirv-x-06432", "workgroups of %d invocations: maxComputeWorkGroupInvocations is %d", p.Lanes, maxComputeWorkGroupInvocations)
-	case p.Shared > maxComputeSharedMemorySize:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-RuntimeSpirv-Workgroup-06530", "%d bytes of workgroup memory: maxComputeSharedMemorySize is %d", p.Shared, maxComputeSharedMemorySize)
 	case !st.varying && p.Lanes > int(p.SubgroupSize)*maxComputeWorkgroupSubgroups:
 		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pNext-02756",
 			"workgroups of %d invocations are more than %d subgroups of %d", p.Lanes, maxComputeWorkgroupSubgroups, p.SubgroupSize)
@@ -197,7 +201,8 @@ func (s *shader) checkSize(st *stage) error {
 		if !st.varying {
 			rule = "pNext-02757"
 		}
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-"+rule, "full subgroups: the workgroup's width, %d, is no multiple of the subgroup size, %d", p.LocalSize[0], p.SubgroupSize)
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-"+rule,
+			"full subgroups: the workgroup's width, %d, is no multiple of the subgroup size, %d", p.LocalSize[0], p.SubgroupSize)
 	}
 	return nil
 }

@@ -23,6 +23,9 @@ type shaderCode struct {
 	words  []uint32      // until they are decoded
 	module *spirv.Module // nil: decoding failed
 	err    error
+
+	check   sync.Once
+	checked error
 }
 
 func createShaderModule(h vk.Device, info *vk.ShaderModuleCreateInfo, _ *vk.AllocationCallbacks, out *vk.ShaderModule) vk.Result {
@@ -82,4 +85,14 @@ func (c *shaderCode) decoded() (*spirv.Module, error) {
 		c.words = nil // the module has them
 	})
 	return c.module, c.err
+}
+
+// valid says whether the decoded module obeys the rules in an environment, which is always that of the same device.
+func (c *shaderCode) valid(e *spirv.Environment) error {
+	c.check.Do(func() {
+		if err := c.module.Check(e); err != nil {
+			c.checked = invalidShader(err)
+		}
+	})
+	return c.checked
 }
