@@ -2,6 +2,7 @@ package spirv
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -126,10 +127,10 @@ func (k *checker) module() error {
 		}
 	}
 	for _, set := range m.Imports {
-		if set != glslSet && !strings.HasPrefix(set, "NonSemantic.") {
+		if set != glslSet && !nonSemanticSet(set) {
 			return &Error{Offset: 0, Message: "the instruction set " + set + " is not supported"}
 		}
-		if set != glslSet && m.Version < 0x10600 && !k.extensions["SPV_KHR_non_semantic_info"] {
+		if strings.HasPrefix(set, "NonSemantic.") && m.Version < 0x10600 && !k.extensions["SPV_KHR_non_semantic_info"] {
 			return &Error{Offset: 0, Message: "the instruction set " + set + " needs SPIR-V 1.6 or SPV_KHR_non_semantic_info"}
 		}
 	}
@@ -139,8 +140,8 @@ func (k *checker) module() error {
 	switch {
 	case m.Addressing != AddressingModelLogical && m.Addressing != AddressingModelPhysicalStorageBuffer64:
 		return errorAt(m.memoryModel, "the addressing model %v is neither Logical nor PhysicalStorageBuffer64 (VUID-StandaloneSpirv-None-04635)", m.Addressing)
-	case m.Memory != MemoryModelGLSL450 && m.Memory != MemoryModelVulkan:
-		return errorAt(m.memoryModel, "the memory model %v is neither GLSL450 nor Vulkan", m.Memory)
+	case m.Memory != MemoryModelSimple && m.Memory != MemoryModelGLSL450 && m.Memory != MemoryModelVulkan:
+		return errorAt(m.memoryModel, "the memory model %v is for kernels", m.Memory)
 	case k.has(CapabilityVulkanMemoryModel) != (m.Memory == MemoryModelVulkan):
 		return errorAt(m.memoryModel, "the memory model is Vulkan if and only if the capability VulkanMemoryModel is declared")
 	}
@@ -165,30 +166,24 @@ func (k *checker) available(i *Instruction, what string, r requirement) error {
 		return errorAt(i, "%s is there up to SPIR-V %d.%d", what, r.last>>4, r.last&15)
 	}
 	caps := capabilityTable[r.capabilities.at:][:r.capabilities.n]
-	if len(caps) > 0 {
-		for _, c := range caps {
-			if k.declared[Capability(c)] {
-				return nil
-			}
-		}
+	if len(caps) > 0 && !slices.ContainsFunc(caps, func(c uint16) bool { return k.declared[Capability(c)] }) {
 		var list []string
 		for _, c := range caps {
 			list = append(list, Capability(c).String())
 		}
 		return errorAt(i, "%s needs the capability %s", what, strings.Join(list, " or "))
 	}
-	if r.version != 0 && k.version >= r.version {
+	// Where nothing but a capability brings it, the capability's own entry says from where on.
+	exts := extensionTable[r.extensions.at:][:r.extensions.n]
+	if r.version != 0 && k.version >= r.version || len(exts) == 0 && (r.version == 0 || len(caps) > 0) {
 		return nil
 	}
 	var list []string
-	for _, e := range extensionTable[r.extensions.at:][:r.extensions.n] {
+	for _, e := range exts {
 		if k.extensions[e.String()] {
 			return nil
 		}
 		list = append(list, e.String())
-	}
-	if r.version == 0 && len(list) == 0 {
-		return nil // what only a capability guards, whose own entry says so
 	}
 	if r.version != 0 {
 		list = append(list, fmt.Sprintf("SPIR-V %d.%d", r.version>>4, r.version&15))

@@ -47,14 +47,14 @@ func (k *checker) annotations() error {
 	for id, list := range k.m.Decorations {
 		if def := k.m.Definitions[id]; def.Op != OpDecorationGroup {
 			if d := twice(list); d != nil {
-				return &Error{d.Offset, OpDecorate, "the decoration " + d.Kind.String() + " of " + k.name(id) + " is there twice"}
+				return &Error{d.Offset, OpDecorate, "the decoration " + d.Kind.String() + " of " + k.name(id) + " is there twice, and differs"}
 			}
 		}
 	}
 	for id, members := range k.m.MemberDecorations {
 		for _, list := range members {
 			if d := twice(list); d != nil {
-				return &Error{d.Offset, OpMemberDecorate, "the decoration " + d.Kind.String() + " of a member of " + k.name(id) + " is there twice"}
+				return &Error{d.Offset, OpMemberDecorate, "the decoration " + d.Kind.String() + " of a member of " + k.name(id) + " is there twice, and differs"}
 			}
 		}
 	}
@@ -74,19 +74,16 @@ func (k *checker) names() error {
 	return nil
 }
 
-// twice finds a second decoration of a kind that may be there once.
+// twice finds a second decoration of a kind that says one thing, and another one.
 func twice(list []Decoration) *Decoration {
-	var seen uint64
 	for n := range list {
-		var bit uint64
 		switch list[n].Kind {
 		case DecorationSpecId, DecorationArrayStride, DecorationMatrixStride, DecorationBuiltIn, DecorationBinding, DecorationDescriptorSet, DecorationOffset:
-			bit = 1 << uint(list[n].Kind)
+			first := slices.IndexFunc(list, func(d Decoration) bool { return d.Kind == list[n].Kind })
+			if list[first].Operands[0] != list[n].Operands[0] {
+				return &list[n]
+			}
 		}
-		if seen&bit != 0 {
-			return &list[n]
-		}
-		seen |= bit
 	}
 	return nil
 }

@@ -1,11 +1,9 @@
 package spirv
 
-import "strings"
-
 // extended checks the instructions of GLSL.std.450 and NonSemantic.DebugPrintf.
 func (s functionScope) extended(i *Instruction) error {
 	set := s.m.Imports[ID(i.Operands[0])]
-	if strings.HasPrefix(set, "NonSemantic.") {
+	if set != glslSet {
 		return s.printf(i, set)
 	}
 	op := GLSL(i.Operands[1])
@@ -22,16 +20,16 @@ func (s functionScope) extended(i *Instruction) error {
 	if !s.glsl(op, s.types[i.Type], v) {
 		return s.mismatch(i)
 	}
+	if op == GLSLModf || op == GLSLFrexp {
+		return s.stored(i, v[1], i.Operands[3])
+	}
 	return nil
 }
 
-// printf checks that arguments are objects that can be printed.
+// printf checks that arguments are objects that can be printed. Instructions of other sets are not in blocks.
 func (s functionScope) printf(i *Instruction, set string) error {
 	if t := s.types[i.Type]; t.Kind != TypeVoid {
 		return errorAt(i, "its type is not void")
-	}
-	if set != debugPrintf {
-		return nil
 	}
 	if i.Operands[1] != 1 || len(i.Operands) < 3 || s.m.Definitions[i.Operands[2]].Op != OpString {
 		return errorAt(i, "it is not the instruction 1 of %s with a format", set)
@@ -76,8 +74,7 @@ func (s functionScope) glsl(op GLSL, r *Type, v []*Type) bool {
 		return square(r) && same
 	case GLSLModf, GLSLFrexp:
 		p := v[1]
-		if !r.numeric(TypeFloat) || v[0] != r || p.Kind != TypePointer || p.Class == StorageClassUniformConstant || p.Class == StorageClassInput ||
-			p.Class == StorageClassPushConstant || p.Class == StorageClassUniform || p.Class == StorageClassImage || p.Class == StorageClassPhysicalStorageBuffer {
+		if !r.numeric(TypeFloat) || v[0] != r || p.Kind != TypePointer || p.Class == StorageClassImage || p.Class == StorageClassPhysicalStorageBuffer {
 			return false
 		}
 		if op == GLSLModf {

@@ -42,7 +42,7 @@ func (s functionScope) image(i *Instruction) (bool, error) {
 	switch i.Op {
 	case OpSampledImage:
 		v, err := s.values(i, 0, 2)
-		if err == nil && (r.Kind != TypeSampledImage || v[0] != r.Elem || v[1].Kind != TypeSampler) {
+		if err == nil && (r.Kind != TypeSampledImage || v[0].Kind != TypeImage || !sameButDepth(v[0], r.Elem) || v[1].Kind != TypeSampler) {
 			err = s.mismatch(i)
 		}
 		return true, err
@@ -67,6 +67,11 @@ func (s functionScope) image(i *Instruction) (bool, error) {
 		return true, s.query(i, r)
 	}
 	return false, nil
+}
+
+// sameButDepth compares images. Compilers make images for comparison of others where a shader uses one in both ways.
+func sameButDepth(a, b *Type) bool {
+	return a.Elem == b.Elem && a.Dim == b.Dim && a.Arrayed == b.Arrayed && a.Multisampled == b.Multisampled && a.Sampled == b.Sampled && a.Format == b.Format
 }
 
 // imageOperand is the type of an operand that must be an image.

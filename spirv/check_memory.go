@@ -29,7 +29,7 @@ func (s functionScope) memory(i *Instruction) (bool, error) {
 		if v == nil || v != p.Elem {
 			return true, errorAt(i, "the object %s is not of the type that the pointer points to", s.name(ID(i.Operands[1])))
 		}
-		if err := s.stored(i, p); err != nil {
+		if err := s.stored(i, p, i.Operands[0]); err != nil {
 			return true, err
 		}
 		return true, s.memoryOperands(i, i.Operands[2:], p, storeAccess)
@@ -45,7 +45,7 @@ func (s functionScope) memory(i *Instruction) (bool, error) {
 		if target.Elem != source.Elem || opaque(source.Elem) || endsInRuntimeArray(source.Elem) {
 			return true, s.mismatch(i)
 		}
-		if err := s.stored(i, target); err != nil {
+		if err := s.stored(i, target, i.Operands[0]); err != nil {
 			return true, err
 		}
 		return true, s.copyOperands(i, target, source)
@@ -91,12 +91,12 @@ func (s functionScope) load(i *Instruction, p *Type) error {
 }
 
 // stored checks that what a pointer points to may be written to.
-func (s functionScope) stored(i *Instruction, p *Type) error {
+func (s functionScope) stored(i *Instruction, p *Type, pointer uint32) error {
 	switch p.Class {
 	case StorageClassUniformConstant, StorageClassInput, StorageClassPushConstant:
 		return errorAt(i, "what is in storage class %v can't be written to", p.Class)
 	case StorageClassUniform:
-		if s.rootIsBlock(i.Operands[0]) {
+		if s.rootIsBlock(pointer) {
 			return errorAt(i, "what is in a uniform block can't be written to (VUID-StandaloneSpirv-Uniform-06925)")
 		}
 	}
@@ -390,7 +390,7 @@ func (s functionScope) atomic(i *Instruction) (bool, error) {
 	}
 	t := p.Elem
 	if i.Op != OpAtomicLoad {
-		if err := s.storedAtomically(i, p); err != nil {
+		if err := s.stored(i, p, i.Operands[0]); err != nil {
 			return true, err
 		}
 	}
@@ -425,13 +425,6 @@ func (s functionScope) atomic(i *Instruction) (bool, error) {
 		}
 	}
 	return true, err
-}
-
-func (s functionScope) storedAtomically(i *Instruction, p *Type) error {
-	if p.Class == StorageClassUniform && s.rootIsBlock(i.Operands[0]) {
-		return errorAt(i, "what is in a uniform block can't be written to (VUID-StandaloneSpirv-Uniform-06925)")
-	}
-	return nil
 }
 
 func (s functionScope) atomicType(i *Instruction, t *Type, class StorageClass, float bool) error {

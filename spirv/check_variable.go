@@ -231,12 +231,23 @@ func (k *checker) initializer(i *Instruction, t *Type, class StorageClass) error
 
 // explicitNumbers checks that numbers of 8 and 16 bits are only where their capabilities allow them.
 func (k *checker) explicitNumbers(i *Instruction, t *Type, class StorageClass) error {
+	// With Int8, Int16 or Float16, which bring arithmetic too, numbers may be anywhere.
 	small := func(width uint32) bool {
 		memo := &k.small8
 		if width == 16 {
 			memo = &k.small16
 		}
-		return k.holds(t, memo, func(t *Type) bool { return (t.Kind == TypeInt || t.Kind == TypeFloat) && t.Width == width })
+		return k.holds(t, memo, func(t *Type) bool {
+			switch {
+			case t.Width != width:
+				return false
+			case t.Kind == TypeInt && width == 8:
+				return !k.has(CapabilityInt8)
+			case t.Kind == TypeInt:
+				return !k.has(CapabilityInt16)
+			}
+			return t.Kind == TypeFloat && !k.has(CapabilityFloat16)
+		})
 	}
 	allowed := func(any ...Capability) bool {
 		for _, c := range any {
@@ -268,10 +279,8 @@ func (k *checker) explicitNumbers(i *Instruction, t *Type, class StorageClass) e
 		case StorageClassInput, StorageClassOutput:
 			ok = wide && allowed(CapabilityStorageInputOutput16)
 		case StorageClassWorkgroup:
-			ok = wide && allowed(CapabilityInt16, CapabilityFloat16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR) ||
-				!wide && allowed(CapabilityInt8, CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR)
-		case StorageClassFunction, StorageClassPrivate:
-			ok = wide && allowed(CapabilityInt16, CapabilityFloat16) || !wide && allowed(CapabilityInt8)
+			ok = wide && allowed(CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR) ||
+				!wide && allowed(CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR)
 		}
 		if !ok {
 			return errorAt(i, "numbers of %d bits in storage class %v need a capability that is not declared", width, class)

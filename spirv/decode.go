@@ -149,7 +149,7 @@ func (d *decoder) instruction(i *Instruction) error {
 	}
 	at, ok := sectionOf(i.Op)
 	if !ok {
-		return errorAt(i, "it may only stand in a function's block")
+		return errorAt(i, "it may only stand in a function's block, or is not supported")
 	}
 	if i.Op == OpLine || i.Op == OpNoLine {
 		at = d.section
@@ -204,10 +204,18 @@ func sectionOf(op Op) (section, bool) {
 	return 0, false
 }
 
-// nonSemantic says whether an OpExtInst may be left out by those who don't know its set (SPV_KHR_non_semantic_info).
+// nonSemantic says whether an OpExtInst may be left out by those who don't know its set.
 func (m *Module) nonSemantic(i *Instruction) bool {
-	return (i.Op == OpExtInst || i.Op == OpExtInstWithForwardRefsKHR) && strings.HasPrefix(m.Imports[ID(i.Operands[0])], "NonSemantic.")
+	return (i.Op == OpExtInst || i.Op == OpExtInstWithForwardRefsKHR) && nonSemanticSet(m.Imports[ID(i.Operands[0])])
 }
+
+// nonSemanticSet knows the sets of SPV_KHR_non_semantic_info, and the older one of debug information.
+func nonSemanticSet(set string) bool {
+	return strings.HasPrefix(set, "NonSemantic.") || set == oldDebugInfo
+}
+
+// oldDebugInfo is a set whose instructions have literals among their operands, unlike those of other sets.
+const oldDebugInfo = "OpenCL.DebugInfo.100"
 
 // outside takes an instruction outside of functions.
 func (d *decoder) outside(i *Instruction) error {

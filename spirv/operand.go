@@ -152,6 +152,9 @@ func (p *operandParser) extended() error {
 	if !ok {
 		return errorAt(p.i, "%%%d is not an OpExtInstImport", p.i.Operands[2])
 	}
+	if set == oldDebugInfo {
+		p.rest = nil
+	}
 	if set != glslSet {
 		return nil
 	}
