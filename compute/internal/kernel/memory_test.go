@@ -266,7 +266,7 @@ func TestPrivateMemory(t *testing.T) {
 				}
 				memory := Memory{Base: array[0].Base, Size: uint64(count * room * bits)}
 				args := Args{Memory: &memory, Immediate: count}
-				args.A = f.register(32, false)
+				args.A = f.register(32, round%4 == 0)
 				fill(args.A, 32, func() uint64 { return choose(random.IntN(8) == 0, random.Uint64(), uint64(random.IntN(count+1))) })
 				if round%2 == 1 {
 					args.Mask = f.register(32, false)

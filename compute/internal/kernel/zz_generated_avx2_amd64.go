@@ -165,11 +165,19 @@ func (s *Set) useAVX2() {
 	s.Ops[Store16] = avx2Store16
 	s.Ops[Store32] = avx2Store32
 	s.Ops[Store64] = avx2Store64
+	s.Ops[LoadPrivate32] = avx2LoadPrivate32
+	s.Ops[LoadPrivate64] = avx2LoadPrivate64
+	s.Ops[StorePrivate32] = avx2StorePrivate32
+	s.Ops[StorePrivate64] = avx2StorePrivate64
 	s.Ops[SinF32] = partly(avx2SinF32, s.Ops[SinF32])
 	s.Ops[CosF32] = partly(avx2CosF32, s.Ops[CosF32])
 	s.Ops[TanF32] = partly(avx2TanF32, s.Ops[TanF32])
 	s.Ops[RemF32] = partly(avx2RemF32, s.Ops[RemF32])
 	s.Ops[ModF32] = partly(avx2ModF32, s.Ops[ModF32])
+	s.Ops[LoadPhysical32] = partly(avx2LoadPhysical32, s.Ops[LoadPhysical32])
+	s.Ops[LoadPhysical64] = partly(avx2LoadPhysical64, s.Ops[LoadPhysical64])
+	s.Ops[StorePhysical32] = partly(avx2StorePhysical32, s.Ops[StorePhysical32])
+	s.Ops[StorePhysical64] = partly(avx2StorePhysical64, s.Ops[StorePhysical64])
 	s.Split = avx2Split
 	s.OrInto = avx2OrInto
 	s.Take = avx2Take
@@ -206,6 +214,18 @@ func avx2RemF32(a *Args, first, n int) (done int)
 
 //go:noescape
 func avx2ModF32(a *Args, first, n int) (done int)
+
+//go:noescape
+func avx2LoadPhysical32(a *Args, first, n int) (done int)
+
+//go:noescape
+func avx2LoadPhysical64(a *Args, first, n int) (done int)
+
+//go:noescape
+func avx2StorePhysical32(a *Args, first, n int) (done int)
+
+//go:noescape
+func avx2StorePhysical64(a *Args, first, n int) (done int)
 
 //go:noescape
 func avx2MoveMasked32(a *Args, first, n int)
@@ -692,3 +712,15 @@ func avx2Store32(a *Args, first, n int)
 
 //go:noescape
 func avx2Store64(a *Args, first, n int)
+
+//go:noescape
+func avx2LoadPrivate32(a *Args, first, n int)
+
+//go:noescape
+func avx2LoadPrivate64(a *Args, first, n int)
+
+//go:noescape
+func avx2StorePrivate32(a *Args, first, n int)
+
+//go:noescape
+func avx2StorePrivate64(a *Args, first, n int)

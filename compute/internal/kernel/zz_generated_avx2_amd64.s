@@ -12941,6 +12941,1337 @@ done3:
 	VZEROUPPER
 	RET
 
+// func avx2LoadPhysical32(a *byte, first int, n int) (done int)
+// Requires: AVX, AVX2
+TEXT ·avx2LoadPhysical32(SB), NOSPLIT, $0-32
+	MOVQ  a+0(FP), AX
+	MOVQ  first+8(FP), CX
+	MOVQ  n+16(FP), DX
+	MOVQ  16(AX), SI
+	MOVQ  24(AX), DI
+	MOVQ  CX, BX
+	IMULQ DI, BX
+	ADDQ  BX, SI
+	MOVQ  (AX), R8
+	MOVQ  8(AX), R9
+	MOVQ  CX, BX
+	IMULQ R9, BX
+	ADDQ  BX, R8
+	MOVQ  64(AX), R10
+	MOVQ  72(AX), R11
+	MOVQ  CX, BX
+	IMULQ R11, BX
+	ADDQ  BX, R10
+	CMPQ  64(AX), $0x00
+	JNE   given2
+	LEAQ  wffffffff<>+0(SB), R10
+	XORL  R11, R11
+
+given2:
+	MOVQ  80(AX), BX
+	MOVQ  (BX), CX
+	MOVQ  8(BX), R12
+	MOVQ  88(AX), R13
+	SUBQ  $0x04, R12
+	JCS   stop1
+	TESTQ DX, DX
+	JZ    done4
+
+loop3:
+	VMOVDQU      (R10), Y0
+	VPTEST       Y0, Y0
+	JZ           next5
+	MOVQ         (SI), AX
+	ADDQ         R13, AX
+	VPBROADCASTQ (SI), Y1
+	VPADDQ       from_0_by_4<>+0(SB), Y1, Y2
+	VPCMPEQQ     (SI), Y2, Y2
+	VPADDQ       from_16_by_4<>+0(SB), Y1, Y3
+	VPCMPEQQ     32(SI), Y3, Y3
+	VPAND        Y2, Y3, Y2
+	VMOVMSKPS    Y2, BX
+	CMPL         BX, $0x000000ff
+	JNE          other6
+	CMPQ         AX, R12
+	JHI          lanes7
+	LEAQ         28(AX), BX
+	CMPQ         BX, R12
+	JHI          lanes7
+	VMOVDQU      (R8), Y1
+	VBLENDVPS    Y0, (CX)(AX*1), Y1, Y0
+	VMOVDQU      Y0, (R8)
+	JMP          next5
+
+other6:
+	VPCMPEQQ     (SI), Y1, Y2
+	VPCMPEQQ     32(SI), Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VMOVMSKPS    Y1, BX
+	CMPL         BX, $0x000000ff
+	JNE          lanes7
+	CMPQ         AX, R12
+	JHI          lanes7
+	VPBROADCASTD (CX)(AX*1), Y1
+	VMOVDQU      (R8), Y2
+	VBLENDVPS    Y0, Y1, Y2, Y0
+	VMOVDQU      Y0, (R8)
+	JMP          next5
+
+lanes7:
+	CMPL (R10), $0x00
+	JE   next8
+	MOVQ (SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside9
+	MOVL (CX)(AX*1), BX
+	MOVL BX, (R8)
+	JMP  next8
+
+outside9:
+	MOVL $0x00000000, (R8)
+
+next8:
+	CMPL 4(R10), $0x00
+	JE   next10
+	MOVQ 8(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside11
+	MOVL (CX)(AX*1), BX
+	MOVL BX, 4(R8)
+	JMP  next10
+
+outside11:
+	MOVL $0x00000000, 4(R8)
+
+next10:
+	CMPL 8(R10), $0x00
+	JE   next12
+	MOVQ 16(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside13
+	MOVL (CX)(AX*1), BX
+	MOVL BX, 8(R8)
+	JMP  next12
+
+outside13:
+	MOVL $0x00000000, 8(R8)
+
+next12:
+	CMPL 12(R10), $0x00
+	JE   next14
+	MOVQ 24(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside15
+	MOVL (CX)(AX*1), BX
+	MOVL BX, 12(R8)
+	JMP  next14
+
+outside15:
+	MOVL $0x00000000, 12(R8)
+
+next14:
+	CMPL 16(R10), $0x00
+	JE   next16
+	MOVQ 32(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside17
+	MOVL (CX)(AX*1), BX
+	MOVL BX, 16(R8)
+	JMP  next16
+
+outside17:
+	MOVL $0x00000000, 16(R8)
+
+next16:
+	CMPL 20(R10), $0x00
+	JE   next18
+	MOVQ 40(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside19
+	MOVL (CX)(AX*1), BX
+	MOVL BX, 20(R8)
+	JMP  next18
+
+outside19:
+	MOVL $0x00000000, 20(R8)
+
+next18:
+	CMPL 24(R10), $0x00
+	JE   next20
+	MOVQ 48(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside21
+	MOVL (CX)(AX*1), BX
+	MOVL BX, 24(R8)
+	JMP  next20
+
+outside21:
+	MOVL $0x00000000, 24(R8)
+
+next20:
+	CMPL 28(R10), $0x00
+	JE   next22
+	MOVQ 56(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside23
+	MOVL (CX)(AX*1), BX
+	MOVL BX, 28(R8)
+	JMP  next22
+
+outside23:
+	MOVL $0x00000000, 28(R8)
+
+next22:
+next5:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ R11, R10
+	DECQ DX
+	JNZ  loop3
+
+done4:
+stop1:
+	MOVQ n+16(FP), AX
+	SUBQ DX, AX
+	MOVQ AX, done+24(FP)
+	VZEROUPPER
+	RET
+
+DATA wffffffff<>+0(SB)/4, $0xffffffff
+DATA wffffffff<>+4(SB)/4, $0xffffffff
+DATA wffffffff<>+8(SB)/4, $0xffffffff
+DATA wffffffff<>+12(SB)/4, $0xffffffff
+DATA wffffffff<>+16(SB)/4, $0xffffffff
+DATA wffffffff<>+20(SB)/4, $0xffffffff
+DATA wffffffff<>+24(SB)/4, $0xffffffff
+DATA wffffffff<>+28(SB)/4, $0xffffffff
+GLOBL wffffffff<>(SB), RODATA|NOPTR, $32
+
+DATA from_0_by_4<>+0(SB)/8, $0x0000000000000000
+DATA from_0_by_4<>+8(SB)/8, $0x0000000000000004
+DATA from_0_by_4<>+16(SB)/8, $0x0000000000000008
+DATA from_0_by_4<>+24(SB)/8, $0x000000000000000c
+GLOBL from_0_by_4<>(SB), RODATA|NOPTR, $32
+
+DATA from_16_by_4<>+0(SB)/8, $0x0000000000000010
+DATA from_16_by_4<>+8(SB)/8, $0x0000000000000014
+DATA from_16_by_4<>+16(SB)/8, $0x0000000000000018
+DATA from_16_by_4<>+24(SB)/8, $0x000000000000001c
+GLOBL from_16_by_4<>(SB), RODATA|NOPTR, $32
+
+// func avx2LoadPhysical64(a *byte, first int, n int) (done int)
+// Requires: AVX, AVX2
+TEXT ·avx2LoadPhysical64(SB), NOSPLIT, $0-32
+	MOVQ  a+0(FP), AX
+	MOVQ  first+8(FP), CX
+	MOVQ  n+16(FP), DX
+	MOVQ  16(AX), SI
+	MOVQ  24(AX), DI
+	MOVQ  CX, BX
+	IMULQ DI, BX
+	ADDQ  BX, SI
+	MOVQ  (AX), R8
+	MOVQ  8(AX), R9
+	MOVQ  CX, BX
+	IMULQ R9, BX
+	ADDQ  BX, R8
+	MOVQ  64(AX), R10
+	MOVQ  72(AX), R11
+	MOVQ  CX, BX
+	IMULQ R11, BX
+	ADDQ  BX, R10
+	CMPQ  64(AX), $0x00
+	JNE   given2
+	LEAQ  wffffffff<>+0(SB), R10
+	XORL  R11, R11
+
+given2:
+	MOVQ  80(AX), BX
+	MOVQ  (BX), CX
+	MOVQ  8(BX), R12
+	MOVQ  88(AX), R13
+	SUBQ  $0x08, R12
+	JCS   stop1
+	TESTQ DX, DX
+	JZ    done4
+
+loop3:
+	VMOVDQU      (R10), Y0
+	VPTEST       Y0, Y0
+	JZ           next5
+	VPMOVSXDQ    (R10), Y0
+	VPMOVSXDQ    16(R10), Y1
+	MOVQ         (SI), AX
+	ADDQ         R13, AX
+	VPBROADCASTQ (SI), Y2
+	VPADDQ       from_0_by_8<>+0(SB), Y2, Y3
+	VPCMPEQQ     (SI), Y3, Y3
+	VPADDQ       from_32_by_8<>+0(SB), Y2, Y4
+	VPCMPEQQ     32(SI), Y4, Y4
+	VPAND        Y3, Y4, Y3
+	VMOVMSKPS    Y3, BX
+	CMPL         BX, $0x000000ff
+	JNE          other6
+	CMPQ         AX, R12
+	JHI          lanes7
+	LEAQ         56(AX), BX
+	CMPQ         BX, R12
+	JHI          lanes7
+	VMOVDQU      (R8), Y2
+	VBLENDVPS    Y0, (CX)(AX*1), Y2, Y0
+	VMOVDQU      Y0, (R8)
+	VMOVDQU      32(R8), Y0
+	VBLENDVPS    Y1, 32(CX)(AX*1), Y0, Y0
+	VMOVDQU      Y0, 32(R8)
+	JMP          next5
+
+other6:
+	VPCMPEQQ     (SI), Y2, Y3
+	VPCMPEQQ     32(SI), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VMOVMSKPS    Y2, BX
+	CMPL         BX, $0x000000ff
+	JNE          lanes7
+	CMPQ         AX, R12
+	JHI          lanes7
+	VPBROADCASTQ (CX)(AX*1), Y2
+	VMOVDQU      (R8), Y3
+	VBLENDVPS    Y0, Y2, Y3, Y0
+	VMOVDQU      Y0, (R8)
+	VMOVDQU      32(R8), Y0
+	VBLENDVPS    Y1, Y2, Y0, Y0
+	VMOVDQU      Y0, 32(R8)
+	JMP          next5
+
+lanes7:
+	CMPL (R10), $0x00
+	JE   next8
+	MOVQ (SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside9
+	MOVQ (CX)(AX*1), BX
+	MOVQ BX, (R8)
+	JMP  next8
+
+outside9:
+	MOVQ $0x00000000, (R8)
+
+next8:
+	CMPL 4(R10), $0x00
+	JE   next10
+	MOVQ 8(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside11
+	MOVQ (CX)(AX*1), BX
+	MOVQ BX, 8(R8)
+	JMP  next10
+
+outside11:
+	MOVQ $0x00000000, 8(R8)
+
+next10:
+	CMPL 8(R10), $0x00
+	JE   next12
+	MOVQ 16(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside13
+	MOVQ (CX)(AX*1), BX
+	MOVQ BX, 16(R8)
+	JMP  next12
+
+outside13:
+	MOVQ $0x00000000, 16(R8)
+
+next12:
+	CMPL 12(R10), $0x00
+	JE   next14
+	MOVQ 24(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside15
+	MOVQ (CX)(AX*1), BX
+	MOVQ BX, 24(R8)
+	JMP  next14
+
+outside15:
+	MOVQ $0x00000000, 24(R8)
+
+next14:
+	CMPL 16(R10), $0x00
+	JE   next16
+	MOVQ 32(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside17
+	MOVQ (CX)(AX*1), BX
+	MOVQ BX, 32(R8)
+	JMP  next16
+
+outside17:
+	MOVQ $0x00000000, 32(R8)
+
+next16:
+	CMPL 20(R10), $0x00
+	JE   next18
+	MOVQ 40(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside19
+	MOVQ (CX)(AX*1), BX
+	MOVQ BX, 40(R8)
+	JMP  next18
+
+outside19:
+	MOVQ $0x00000000, 40(R8)
+
+next18:
+	CMPL 24(R10), $0x00
+	JE   next20
+	MOVQ 48(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside21
+	MOVQ (CX)(AX*1), BX
+	MOVQ BX, 48(R8)
+	JMP  next20
+
+outside21:
+	MOVQ $0x00000000, 48(R8)
+
+next20:
+	CMPL 28(R10), $0x00
+	JE   next22
+	MOVQ 56(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  outside23
+	MOVQ (CX)(AX*1), BX
+	MOVQ BX, 56(R8)
+	JMP  next22
+
+outside23:
+	MOVQ $0x00000000, 56(R8)
+
+next22:
+next5:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ R11, R10
+	DECQ DX
+	JNZ  loop3
+
+done4:
+stop1:
+	MOVQ n+16(FP), AX
+	SUBQ DX, AX
+	MOVQ AX, done+24(FP)
+	VZEROUPPER
+	RET
+
+DATA from_0_by_8<>+0(SB)/8, $0x0000000000000000
+DATA from_0_by_8<>+8(SB)/8, $0x0000000000000008
+DATA from_0_by_8<>+16(SB)/8, $0x0000000000000010
+DATA from_0_by_8<>+24(SB)/8, $0x0000000000000018
+GLOBL from_0_by_8<>(SB), RODATA|NOPTR, $32
+
+DATA from_32_by_8<>+0(SB)/8, $0x0000000000000020
+DATA from_32_by_8<>+8(SB)/8, $0x0000000000000028
+DATA from_32_by_8<>+16(SB)/8, $0x0000000000000030
+DATA from_32_by_8<>+24(SB)/8, $0x0000000000000038
+GLOBL from_32_by_8<>(SB), RODATA|NOPTR, $32
+
+// func avx2StorePhysical32(a *byte, first int, n int) (done int)
+// Requires: AVX, AVX2
+TEXT ·avx2StorePhysical32(SB), NOSPLIT, $0-32
+	MOVQ  a+0(FP), AX
+	MOVQ  first+8(FP), CX
+	MOVQ  n+16(FP), DX
+	MOVQ  16(AX), SI
+	MOVQ  24(AX), DI
+	MOVQ  CX, BX
+	IMULQ DI, BX
+	ADDQ  BX, SI
+	MOVQ  32(AX), R8
+	MOVQ  40(AX), R9
+	MOVQ  CX, BX
+	IMULQ R9, BX
+	ADDQ  BX, R8
+	MOVQ  64(AX), R10
+	MOVQ  72(AX), R11
+	MOVQ  CX, BX
+	IMULQ R11, BX
+	ADDQ  BX, R10
+	CMPQ  64(AX), $0x00
+	JNE   given2
+	LEAQ  wffffffff<>+0(SB), R10
+	XORL  R11, R11
+
+given2:
+	MOVQ  80(AX), BX
+	MOVQ  (BX), CX
+	MOVQ  8(BX), R12
+	MOVQ  88(AX), R13
+	SUBQ  $0x04, R12
+	JCS   stop1
+	TESTQ DX, DX
+	JZ    done4
+
+loop3:
+	VMOVDQU      (R10), Y0
+	VPTEST       Y0, Y0
+	JZ           next5
+	MOVQ         (SI), AX
+	ADDQ         R13, AX
+	VPBROADCASTQ (SI), Y1
+	VPADDQ       from_0_by_4<>+0(SB), Y1, Y2
+	VPCMPEQQ     (SI), Y2, Y2
+	VPADDQ       from_16_by_4<>+0(SB), Y1, Y1
+	VPCMPEQQ     32(SI), Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VMOVMSKPS    Y1, BX
+	CMPL         BX, $0x000000ff
+	JNE          lanes7
+	CMPQ         AX, R12
+	JHI          lanes7
+	LEAQ         28(AX), BX
+	CMPQ         BX, R12
+	JHI          lanes7
+	VMOVDQU      (R8), Y1
+	VPMASKMOVD   Y1, Y0, (CX)(AX*1)
+	JMP          next5
+
+lanes7:
+	CMPL (R10), $0x00
+	JE   next8
+	MOVQ (SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next8
+	MOVL (R8), BX
+	MOVL BX, (CX)(AX*1)
+
+next8:
+	CMPL 4(R10), $0x00
+	JE   next10
+	MOVQ 8(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next10
+	MOVL 4(R8), BX
+	MOVL BX, (CX)(AX*1)
+
+next10:
+	CMPL 8(R10), $0x00
+	JE   next12
+	MOVQ 16(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next12
+	MOVL 8(R8), BX
+	MOVL BX, (CX)(AX*1)
+
+next12:
+	CMPL 12(R10), $0x00
+	JE   next14
+	MOVQ 24(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next14
+	MOVL 12(R8), BX
+	MOVL BX, (CX)(AX*1)
+
+next14:
+	CMPL 16(R10), $0x00
+	JE   next16
+	MOVQ 32(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next16
+	MOVL 16(R8), BX
+	MOVL BX, (CX)(AX*1)
+
+next16:
+	CMPL 20(R10), $0x00
+	JE   next18
+	MOVQ 40(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next18
+	MOVL 20(R8), BX
+	MOVL BX, (CX)(AX*1)
+
+next18:
+	CMPL 24(R10), $0x00
+	JE   next20
+	MOVQ 48(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next20
+	MOVL 24(R8), BX
+	MOVL BX, (CX)(AX*1)
+
+next20:
+	CMPL 28(R10), $0x00
+	JE   next22
+	MOVQ 56(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next22
+	MOVL 28(R8), BX
+	MOVL BX, (CX)(AX*1)
+
+next22:
+next5:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ R11, R10
+	DECQ DX
+	JNZ  loop3
+
+done4:
+stop1:
+	MOVQ n+16(FP), AX
+	SUBQ DX, AX
+	MOVQ AX, done+24(FP)
+	VZEROUPPER
+	RET
+
+// func avx2StorePhysical64(a *byte, first int, n int) (done int)
+// Requires: AVX, AVX2
+TEXT ·avx2StorePhysical64(SB), NOSPLIT, $0-32
+	MOVQ  a+0(FP), AX
+	MOVQ  first+8(FP), CX
+	MOVQ  n+16(FP), DX
+	MOVQ  16(AX), SI
+	MOVQ  24(AX), DI
+	MOVQ  CX, BX
+	IMULQ DI, BX
+	ADDQ  BX, SI
+	MOVQ  32(AX), R8
+	MOVQ  40(AX), R9
+	MOVQ  CX, BX
+	IMULQ R9, BX
+	ADDQ  BX, R8
+	MOVQ  64(AX), R10
+	MOVQ  72(AX), R11
+	MOVQ  CX, BX
+	IMULQ R11, BX
+	ADDQ  BX, R10
+	CMPQ  64(AX), $0x00
+	JNE   given2
+	LEAQ  wffffffff<>+0(SB), R10
+	XORL  R11, R11
+
+given2:
+	MOVQ  80(AX), BX
+	MOVQ  (BX), CX
+	MOVQ  8(BX), R12
+	MOVQ  88(AX), R13
+	SUBQ  $0x08, R12
+	JCS   stop1
+	TESTQ DX, DX
+	JZ    done4
+
+loop3:
+	VMOVDQU      (R10), Y0
+	VPTEST       Y0, Y0
+	JZ           next5
+	VPMOVSXDQ    (R10), Y0
+	VPMOVSXDQ    16(R10), Y1
+	MOVQ         (SI), AX
+	ADDQ         R13, AX
+	VPBROADCASTQ (SI), Y2
+	VPADDQ       from_0_by_8<>+0(SB), Y2, Y3
+	VPCMPEQQ     (SI), Y3, Y3
+	VPADDQ       from_32_by_8<>+0(SB), Y2, Y2
+	VPCMPEQQ     32(SI), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VMOVMSKPS    Y2, BX
+	CMPL         BX, $0x000000ff
+	JNE          lanes7
+	CMPQ         AX, R12
+	JHI          lanes7
+	LEAQ         56(AX), BX
+	CMPQ         BX, R12
+	JHI          lanes7
+	VMOVDQU      (R8), Y2
+	VPMASKMOVQ   Y2, Y0, (CX)(AX*1)
+	VMOVDQU      32(R8), Y0
+	VPMASKMOVQ   Y0, Y1, 32(CX)(AX*1)
+	JMP          next5
+
+lanes7:
+	CMPL (R10), $0x00
+	JE   next8
+	MOVQ (SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next8
+	MOVQ (R8), BX
+	MOVQ BX, (CX)(AX*1)
+
+next8:
+	CMPL 4(R10), $0x00
+	JE   next10
+	MOVQ 8(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next10
+	MOVQ 8(R8), BX
+	MOVQ BX, (CX)(AX*1)
+
+next10:
+	CMPL 8(R10), $0x00
+	JE   next12
+	MOVQ 16(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next12
+	MOVQ 16(R8), BX
+	MOVQ BX, (CX)(AX*1)
+
+next12:
+	CMPL 12(R10), $0x00
+	JE   next14
+	MOVQ 24(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next14
+	MOVQ 24(R8), BX
+	MOVQ BX, (CX)(AX*1)
+
+next14:
+	CMPL 16(R10), $0x00
+	JE   next16
+	MOVQ 32(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next16
+	MOVQ 32(R8), BX
+	MOVQ BX, (CX)(AX*1)
+
+next16:
+	CMPL 20(R10), $0x00
+	JE   next18
+	MOVQ 40(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next18
+	MOVQ 40(R8), BX
+	MOVQ BX, (CX)(AX*1)
+
+next18:
+	CMPL 24(R10), $0x00
+	JE   next20
+	MOVQ 48(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next20
+	MOVQ 48(R8), BX
+	MOVQ BX, (CX)(AX*1)
+
+next20:
+	CMPL 28(R10), $0x00
+	JE   next22
+	MOVQ 56(SI), AX
+	ADDQ R13, AX
+	CMPQ AX, R12
+	JHI  next22
+	MOVQ 56(R8), BX
+	MOVQ BX, (CX)(AX*1)
+
+next22:
+next5:
+	ADDQ DI, SI
+	ADDQ R9, R8
+	ADDQ R11, R10
+	DECQ DX
+	JNZ  loop3
+
+done4:
+stop1:
+	MOVQ n+16(FP), AX
+	SUBQ DX, AX
+	MOVQ AX, done+24(FP)
+	VZEROUPPER
+	RET
+
+// func avx2LoadPrivate32(a *byte, first int, n int)
+// Requires: AVX, AVX2
+TEXT ·avx2LoadPrivate32(SB), NOSPLIT, $0-24
+	MOVQ  a+0(FP), DX
+	MOVQ  first+8(FP), CX
+	MOVQ  n+16(FP), BX
+	MOVQ  16(DX), DI
+	MOVQ  24(DX), R8
+	MOVQ  CX, AX
+	IMULQ R8, AX
+	ADDQ  AX, DI
+	MOVQ  (DX), R9
+	MOVQ  8(DX), R10
+	MOVQ  CX, AX
+	IMULQ R10, AX
+	ADDQ  AX, R9
+	MOVQ  64(DX), R11
+	MOVQ  72(DX), R12
+	MOVQ  CX, AX
+	IMULQ R12, AX
+	ADDQ  AX, R11
+	CMPQ  64(DX), $0x00
+	JNE   given1
+	LEAQ  wffffffff<>+0(SB), R11
+	XORL  R12, R12
+
+given1:
+	MOVQ  80(DX), AX
+	MOVQ  (AX), SI
+	MOVQ  8(AX), AX
+	MOVQ  88(DX), R13
+	MOVQ  AX, DX
+	TESTQ R13, R13
+	JZ    some2
+	XORL  DX, DX
+	DIVQ  R13
+	MOVQ  AX, DX
+
+some2:
+	MOVQ $0x00000020, R14
+	CMPQ DX, R14
+	JNE  varying3
+	XORL R14, R14
+
+varying3:
+	MOVQ         CX, AX
+	IMULQ        R14, AX
+	ADDQ         AX, SI
+	VMOVQ        R13, X0
+	VPBROADCASTD X0, Y0
+	VMOVQ        DX, X1
+	VPBROADCASTD X1, Y1
+	TESTQ        BX, BX
+	JZ           done5
+
+loop4:
+	VMOVDQU      (R11), Y2
+	VPTEST       Y2, Y2
+	JZ           next6
+	VPBROADCASTD (DI), Y3
+	VPCMPEQD     (DI), Y3, Y3
+	VMOVMSKPS    Y3, AX
+	CMPL         AX, $0x000000ff
+	JNE          lanes7
+	MOVL         (DI), AX
+	CMPQ         AX, R13
+	JCC          lanes7
+	IMULQ        DX, AX
+	ADDQ         SI, AX
+	VMOVDQU      (R9), Y3
+	VBLENDVPS    Y2, (AX), Y3, Y2
+	VMOVDQU      Y2, (R9)
+	JMP          next6
+
+lanes7:
+	VMOVDQU    (DI), Y3
+	VPMAXUD    Y3, Y0, Y4
+	VPCMPEQD   Y3, Y4, Y4
+	VPMULLD    Y1, Y3, Y3
+	VPADDD     list_0_4_8_12_16_20_24_28<>+0(SB), Y3, Y3
+	VPXOR      Y5, Y5, Y5
+	VPANDN     Y2, Y4, Y4
+	VPGATHERDD Y4, (SI)(Y3*1), Y5
+	VMOVDQU    (R9), Y3
+	VBLENDVPS  Y2, Y5, Y3, Y2
+	VMOVDQU    Y2, (R9)
+
+next6:
+	ADDQ R8, DI
+	ADDQ R10, R9
+	ADDQ R12, R11
+	ADDQ R14, SI
+	DECQ BX
+	JNZ  loop4
+
+done5:
+	VZEROUPPER
+	RET
+
+// func avx2LoadPrivate64(a *byte, first int, n int)
+// Requires: AVX, AVX2
+TEXT ·avx2LoadPrivate64(SB), NOSPLIT, $0-24
+	MOVQ  a+0(FP), DX
+	MOVQ  first+8(FP), CX
+	MOVQ  n+16(FP), BX
+	MOVQ  16(DX), DI
+	MOVQ  24(DX), R8
+	MOVQ  CX, AX
+	IMULQ R8, AX
+	ADDQ  AX, DI
+	MOVQ  (DX), R9
+	MOVQ  8(DX), R10
+	MOVQ  CX, AX
+	IMULQ R10, AX
+	ADDQ  AX, R9
+	MOVQ  64(DX), R11
+	MOVQ  72(DX), R12
+	MOVQ  CX, AX
+	IMULQ R12, AX
+	ADDQ  AX, R11
+	CMPQ  64(DX), $0x00
+	JNE   given1
+	LEAQ  wffffffff<>+0(SB), R11
+	XORL  R12, R12
+
+given1:
+	MOVQ  80(DX), AX
+	MOVQ  (AX), SI
+	MOVQ  8(AX), AX
+	MOVQ  88(DX), R13
+	MOVQ  AX, DX
+	TESTQ R13, R13
+	JZ    some2
+	XORL  DX, DX
+	DIVQ  R13
+	MOVQ  AX, DX
+
+some2:
+	MOVQ $0x00000040, R14
+	CMPQ DX, R14
+	JNE  varying3
+	XORL R14, R14
+
+varying3:
+	MOVQ         CX, AX
+	IMULQ        R14, AX
+	ADDQ         AX, SI
+	VMOVQ        R13, X0
+	VPBROADCASTD X0, Y0
+	VMOVQ        DX, X1
+	VPBROADCASTD X1, Y1
+	TESTQ        BX, BX
+	JZ           done5
+
+loop4:
+	VMOVDQU      (R11), Y2
+	VPTEST       Y2, Y2
+	JZ           next6
+	VPMOVSXDQ    (R11), Y2
+	VPMOVSXDQ    16(R11), Y3
+	VPBROADCASTD (DI), Y4
+	VPCMPEQD     (DI), Y4, Y4
+	VMOVMSKPS    Y4, AX
+	CMPL         AX, $0x000000ff
+	JNE          lanes7
+	MOVL         (DI), AX
+	CMPQ         AX, R13
+	JCC          lanes7
+	IMULQ        DX, AX
+	ADDQ         SI, AX
+	VMOVDQU      (R9), Y4
+	VBLENDVPS    Y2, (AX), Y4, Y2
+	VMOVDQU      Y2, (R9)
+	VMOVDQU      32(R9), Y2
+	VBLENDVPS    Y3, 32(AX), Y2, Y2
+	VMOVDQU      Y2, 32(R9)
+	JMP          next6
+
+lanes7:
+	VMOVDQU      (DI), Y4
+	VPMAXUD      Y4, Y0, Y5
+	VPCMPEQD     Y4, Y5, Y5
+	VPMULLD      Y1, Y4, Y4
+	VPADDD       list_0_8_16_24_32_40_48_56<>+0(SB), Y4, Y4
+	VPXOR        Y6, Y6, Y6
+	VPMOVSXDQ    X5, Y7
+	VPANDN       Y2, Y7, Y7
+	VPGATHERDQ   Y7, (SI)(X4*1), Y6
+	VMOVDQU      (R9), Y7
+	VBLENDVPS    Y2, Y6, Y7, Y2
+	VMOVDQU      Y2, (R9)
+	VPXOR        Y2, Y2, Y2
+	VEXTRACTI128 $0x01, Y4, X4
+	VEXTRACTI128 $0x01, Y5, X5
+	VPMOVSXDQ    X5, Y5
+	VPANDN       Y3, Y5, Y5
+	VPGATHERDQ   Y5, (SI)(X4*1), Y2
+	VMOVDQU      32(R9), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y2
+	VMOVDQU      Y2, 32(R9)
+
+next6:
+	ADDQ R8, DI
+	ADDQ R10, R9
+	ADDQ R12, R11
+	ADDQ R14, SI
+	DECQ BX
+	JNZ  loop4
+
+done5:
+	VZEROUPPER
+	RET
+
+// func avx2StorePrivate32(a *byte, first int, n int)
+// Requires: AVX, AVX2
+TEXT ·avx2StorePrivate32(SB), NOSPLIT, $0-24
+	MOVQ  a+0(FP), DX
+	MOVQ  first+8(FP), CX
+	MOVQ  n+16(FP), BX
+	MOVQ  16(DX), DI
+	MOVQ  24(DX), R8
+	MOVQ  CX, AX
+	IMULQ R8, AX
+	ADDQ  AX, DI
+	MOVQ  32(DX), R9
+	MOVQ  40(DX), R10
+	MOVQ  CX, AX
+	IMULQ R10, AX
+	ADDQ  AX, R9
+	MOVQ  64(DX), R11
+	MOVQ  72(DX), R12
+	MOVQ  CX, AX
+	IMULQ R12, AX
+	ADDQ  AX, R11
+	CMPQ  64(DX), $0x00
+	JNE   given1
+	LEAQ  wffffffff<>+0(SB), R11
+	XORL  R12, R12
+
+given1:
+	MOVQ  80(DX), AX
+	MOVQ  (AX), SI
+	MOVQ  8(AX), AX
+	MOVQ  88(DX), R13
+	MOVQ  AX, DX
+	TESTQ R13, R13
+	JZ    some2
+	XORL  DX, DX
+	DIVQ  R13
+	MOVQ  AX, DX
+
+some2:
+	MOVQ $0x00000020, R14
+	CMPQ DX, R14
+	JNE  varying3
+	XORL R14, R14
+
+varying3:
+	MOVQ         CX, AX
+	IMULQ        R14, AX
+	ADDQ         AX, SI
+	VMOVQ        R13, X0
+	VPBROADCASTD X0, Y0
+	VMOVQ        DX, X0
+	VPBROADCASTD X0, Y0
+	TESTQ        BX, BX
+	JZ           done5
+
+loop4:
+	VMOVDQU      (R11), Y0
+	VPTEST       Y0, Y0
+	JZ           next6
+	VPBROADCASTD (DI), Y1
+	VPCMPEQD     (DI), Y1, Y1
+	VMOVMSKPS    Y1, AX
+	CMPL         AX, $0x000000ff
+	JNE          lanes7
+	MOVL         (DI), CX
+	CMPQ         CX, R13
+	JCC          lanes7
+	IMULQ        DX, CX
+	ADDQ         SI, CX
+	VMOVDQU      (R9), Y1
+	VPMASKMOVD   Y1, Y0, (CX)
+	JMP          next6
+
+lanes7:
+	CMPL  (R11), $0x00
+	JE    next8
+	MOVL  (DI), CX
+	CMPQ  CX, R13
+	JCC   next8
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVL  (R9), AX
+	MOVL  AX, (CX)
+
+next8:
+	CMPL  4(R11), $0x00
+	JE    next10
+	MOVL  4(DI), CX
+	CMPQ  CX, R13
+	JCC   next10
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVL  4(R9), AX
+	MOVL  AX, 4(CX)
+
+next10:
+	CMPL  8(R11), $0x00
+	JE    next12
+	MOVL  8(DI), CX
+	CMPQ  CX, R13
+	JCC   next12
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVL  8(R9), AX
+	MOVL  AX, 8(CX)
+
+next12:
+	CMPL  12(R11), $0x00
+	JE    next14
+	MOVL  12(DI), CX
+	CMPQ  CX, R13
+	JCC   next14
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVL  12(R9), AX
+	MOVL  AX, 12(CX)
+
+next14:
+	CMPL  16(R11), $0x00
+	JE    next16
+	MOVL  16(DI), CX
+	CMPQ  CX, R13
+	JCC   next16
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVL  16(R9), AX
+	MOVL  AX, 16(CX)
+
+next16:
+	CMPL  20(R11), $0x00
+	JE    next18
+	MOVL  20(DI), CX
+	CMPQ  CX, R13
+	JCC   next18
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVL  20(R9), AX
+	MOVL  AX, 20(CX)
+
+next18:
+	CMPL  24(R11), $0x00
+	JE    next20
+	MOVL  24(DI), CX
+	CMPQ  CX, R13
+	JCC   next20
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVL  24(R9), AX
+	MOVL  AX, 24(CX)
+
+next20:
+	CMPL  28(R11), $0x00
+	JE    next22
+	MOVL  28(DI), CX
+	CMPQ  CX, R13
+	JCC   next22
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVL  28(R9), AX
+	MOVL  AX, 28(CX)
+
+next22:
+next6:
+	ADDQ R8, DI
+	ADDQ R10, R9
+	ADDQ R12, R11
+	ADDQ R14, SI
+	DECQ BX
+	JNZ  loop4
+
+done5:
+	VZEROUPPER
+	RET
+
+// func avx2StorePrivate64(a *byte, first int, n int)
+// Requires: AVX, AVX2
+TEXT ·avx2StorePrivate64(SB), NOSPLIT, $0-24
+	MOVQ  a+0(FP), DX
+	MOVQ  first+8(FP), CX
+	MOVQ  n+16(FP), BX
+	MOVQ  16(DX), DI
+	MOVQ  24(DX), R8
+	MOVQ  CX, AX
+	IMULQ R8, AX
+	ADDQ  AX, DI
+	MOVQ  32(DX), R9
+	MOVQ  40(DX), R10
+	MOVQ  CX, AX
+	IMULQ R10, AX
+	ADDQ  AX, R9
+	MOVQ  64(DX), R11
+	MOVQ  72(DX), R12
+	MOVQ  CX, AX
+	IMULQ R12, AX
+	ADDQ  AX, R11
+	CMPQ  64(DX), $0x00
+	JNE   given1
+	LEAQ  wffffffff<>+0(SB), R11
+	XORL  R12, R12
+
+given1:
+	MOVQ  80(DX), AX
+	MOVQ  (AX), SI
+	MOVQ  8(AX), AX
+	MOVQ  88(DX), R13
+	MOVQ  AX, DX
+	TESTQ R13, R13
+	JZ    some2
+	XORL  DX, DX
+	DIVQ  R13
+	MOVQ  AX, DX
+
+some2:
+	MOVQ $0x00000040, R14
+	CMPQ DX, R14
+	JNE  varying3
+	XORL R14, R14
+
+varying3:
+	MOVQ         CX, AX
+	IMULQ        R14, AX
+	ADDQ         AX, SI
+	VMOVQ        R13, X0
+	VPBROADCASTD X0, Y0
+	VMOVQ        DX, X0
+	VPBROADCASTD X0, Y0
+	TESTQ        BX, BX
+	JZ           done5
+
+loop4:
+	VMOVDQU      (R11), Y0
+	VPTEST       Y0, Y0
+	JZ           next6
+	VPMOVSXDQ    (R11), Y0
+	VPMOVSXDQ    16(R11), Y1
+	VPBROADCASTD (DI), Y2
+	VPCMPEQD     (DI), Y2, Y2
+	VMOVMSKPS    Y2, AX
+	CMPL         AX, $0x000000ff
+	JNE          lanes7
+	MOVL         (DI), CX
+	CMPQ         CX, R13
+	JCC          lanes7
+	IMULQ        DX, CX
+	ADDQ         SI, CX
+	VMOVDQU      (R9), Y2
+	VPMASKMOVQ   Y2, Y0, (CX)
+	VMOVDQU      32(R9), Y0
+	VPMASKMOVQ   Y0, Y1, 32(CX)
+	JMP          next6
+
+lanes7:
+	CMPL  (R11), $0x00
+	JE    next8
+	MOVL  (DI), CX
+	CMPQ  CX, R13
+	JCC   next8
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVQ  (R9), AX
+	MOVQ  AX, (CX)
+
+next8:
+	CMPL  4(R11), $0x00
+	JE    next10
+	MOVL  4(DI), CX
+	CMPQ  CX, R13
+	JCC   next10
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVQ  8(R9), AX
+	MOVQ  AX, 8(CX)
+
+next10:
+	CMPL  8(R11), $0x00
+	JE    next12
+	MOVL  8(DI), CX
+	CMPQ  CX, R13
+	JCC   next12
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVQ  16(R9), AX
+	MOVQ  AX, 16(CX)
+
+next12:
+	CMPL  12(R11), $0x00
+	JE    next14
+	MOVL  12(DI), CX
+	CMPQ  CX, R13
+	JCC   next14
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVQ  24(R9), AX
+	MOVQ  AX, 24(CX)
+
+next14:
+	CMPL  16(R11), $0x00
+	JE    next16
+	MOVL  16(DI), CX
+	CMPQ  CX, R13
+	JCC   next16
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVQ  32(R9), AX
+	MOVQ  AX, 32(CX)
+
+next16:
+	CMPL  20(R11), $0x00
+	JE    next18
+	MOVL  20(DI), CX
+	CMPQ  CX, R13
+	JCC   next18
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVQ  40(R9), AX
+	MOVQ  AX, 40(CX)
+
+next18:
+	CMPL  24(R11), $0x00
+	JE    next20
+	MOVL  24(DI), CX
+	CMPQ  CX, R13
+	JCC   next20
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVQ  48(R9), AX
+	MOVQ  AX, 48(CX)
+
+next20:
+	CMPL  28(R11), $0x00
+	JE    next22
+	MOVL  28(DI), CX
+	CMPQ  CX, R13
+	JCC   next22
+	IMULQ DX, CX
+	ADDQ  SI, CX
+	MOVQ  56(R9), AX
+	MOVQ  AX, 56(CX)
+
+next22:
+next6:
+	ADDQ R8, DI
+	ADDQ R10, R9
+	ADDQ R12, R11
+	ADDQ R14, SI
+	DECQ BX
+	JNZ  loop4
+
+done5:
+	VZEROUPPER
+	RET
+
 // func avx2Split(whenTrue_Base uintptr, whenTrue_Step uintptr, whenFalse_Base uintptr, whenFalse_Step uintptr, exec_Base uintptr, exec_Step uintptr, condition_Base uintptr, condition_Step uintptr, first int, n int)
 // Requires: AVX, AVX2
 TEXT ·avx2Split(SB), NOSPLIT, $0-80

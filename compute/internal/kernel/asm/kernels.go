@@ -85,15 +85,25 @@ func (g *generator) begin(op string) {
 // partial writes a kernel that may stop at a chunk, at the label stop, and returns how many it has done before. That
 // chunk is then done in Go.
 func (g *generator) partial(op string, operands []int, body func(k *chunk)) {
-	g.begin(op)
-	g.SignatureExpr("func(a *byte, first, n int) (done int)")
-	g.partials = append(g.partials, op)
+	g.beginPartial(op)
 	stop := g.label("stop")
 	left := g.loop(g.Load(g.Param("a"), g.GP64()), shape{32, operands, 1}, func(k *chunk) {
 		k.stop = stop
 		body(k)
 	})
 	g.Label(stop)
+	g.endPartial(left)
+}
+
+// beginPartial begins a kernel that may stop at a chunk.
+func (g *generator) beginPartial(op string) {
+	g.begin(op)
+	g.SignatureExpr("func(a *byte, first, n int) (done int)")
+	g.partials = append(g.partials, op)
+}
+
+// endPartial ends a kernel of which so many chunks are left.
+func (g *generator) endPartial(left reg.Register) {
 	done := g.Load(g.Param("n"), g.GP64())
 	g.SUBQ(left, done)
 	g.Store(done, g.ReturnIndex(0))
@@ -214,6 +224,15 @@ func (g *generator) quads(value uint64) operand.Mem {
 	return g.constant(fmt.Sprintf("q%016x", value), func(add func(operand.Constant, int)) {
 		for range 4 {
 			add(operand.U64(value), 8)
+		}
+	})
+}
+
+// distances64 returns a constant in memory: four times 64 bits, at a distance from each other.
+func (g *generator) distances64(first, distance int) operand.Mem {
+	return g.constant(fmt.Sprintf("from_%d_by_%d", first, distance), func(add func(operand.Constant, int)) {
+		for i := range 4 {
+			add(operand.U64(first+i*distance), 8)
 		}
 	})
 }

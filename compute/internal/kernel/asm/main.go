@@ -56,6 +56,8 @@ func writeKernels(target string) error {
 	g.conversions()
 	g.functions()
 	g.memory()
+	g.physical()
+	g.private()
 	g.masks()
 	file, err := g.Result()
 	if err != nil {
