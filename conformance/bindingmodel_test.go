@@ -187,6 +187,7 @@ type reader struct {
 	indices  *shaderBuffer
 	values   []uint32
 	sampler  vk.Sampler
+	second   bool // binds by vkCmdBindDescriptorSets2KHR
 }
 
 const firstBinding = 3
@@ -301,9 +302,12 @@ func (r *reader) entry(t *things, binding uint32, element, from, to int, offset,
 // bind records the pipeline and the sets that are not pushed.
 func (r *reader) bind(cb vk.CommandBuffer, offsets []uint32) {
 	r.c.dev.BindCompute(cb, r.pipeline)
-	if r.pushed() {
+	switch {
+	case r.second:
+		r.c.dev.BindSets2(cb, r.layout, 0, r.sets[:], offsets...)
+	case r.pushed():
 		r.c.dev.BindSets(cb, r.layout, 0, r.sets[:1])
-	} else {
+	default:
 		r.c.dev.BindSets(cb, r.layout, 0, r.sets[:], offsets...)
 	}
 }

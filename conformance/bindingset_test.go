@@ -301,6 +301,58 @@ func nullCases() (all []definition) {
 	return all
 }
 
+// maintenance6Cases mirror binding_model.*_maintenance6: the commands that take structures.
+func maintenance6Cases() []definition {
+	row := func(name string, run func(c *Case), extensions ...string) definition {
+		return definition{name: "binding_model.maintenance6." + name, compute: true, needs: []string{"Maintenance6"}, extensions: extensions, run: run}
+	}
+	return []definition{
+		row("bind_sets", func(c *Case) {
+			k := &bindingKinds[3] // with dynamic offsets
+			t := c.things(k, 4, 1)
+			defer t.free()
+			r := c.reader(readerConfig{k: k, count: 4})
+			defer r.free()
+			r.writeAll(t)
+			r.second = true
+			r.read("bound by a structure", t.values, t.offsets, nil)
+		}),
+		row("push_descriptors", func(c *Case) {
+			k := &bindingKinds[1]
+			t := c.things(k, 4, 1)
+			defer t.free()
+			r := c.reader(readerConfig{k: k, count: 4, flags: vk.DescriptorSetLayoutCreateFlags(vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT)})
+			defer r.free()
+			r.read("pushed by a structure", t.values, nil, func(cb vk.CommandBuffer) {
+				c.dev.PushSet2(cb, r.layout, 1, r.write(t, firstBinding, 0, 0, 4))
+			})
+			template, res := c.dev.CreatePushTemplate(r.layout, 1, r.entry(t, firstBinding, 0, 0, 4, 0, len(t.infos[0])))
+			c.must("vkCreateDescriptorUpdateTemplate", res)
+			defer c.dev.DestroyTemplate(template)
+			r.read("pushed by a structure with a template", t.values, nil, func(cb vk.CommandBuffer) {
+				c.dev.PushWithTemplate2(cb, template, r.layout, 1, t.data(0, 4))
+			})
+		}, vk.KHR_PUSH_DESCRIPTOR_EXTENSION_NAME),
+		row("push_constants", func(c *Case) {
+			d := dispatch{shader: glsl("basic/count.comp"), buffers: []any{make([]uint32, 33)}, push: []uint32{1}}
+			p := c.program(&d)
+			defer p.free()
+			a := p.arguments(d.buffers...)
+			defer a.free()
+			c.must("submit and wait", c.dev.Submit(func(cb vk.CommandBuffer) {
+				a.bind(cb)
+				c.dev.Push2(cb, p.layout, 0, bytesOf([]uint32{7}))
+				c.dev.Dispatch(cb, 1, 1, 1)
+				c.dev.Barrier(cb)
+			}))
+			a.download()
+			want := slices.Repeat([]uint32{7}, 33)
+			want[0] = 32 * 7
+			wantSlice(c, "counts", d.buffers[0].([]uint32), want)
+		}),
+	}
+}
+
 func bindingSetCases() []definition {
-	return slices.Concat(indexingCases(), dynamicOffsetCases(), poolCases(), nullCases(), descriptorMisuse(), descriptorThreads())
+	return slices.Concat(maintenance6Cases(), indexingCases(), dynamicOffsetCases(), poolCases(), nullCases(), descriptorMisuse(), descriptorThreads())
 }

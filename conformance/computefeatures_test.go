@@ -39,6 +39,7 @@ var featureStructs = []struct {
 	{vk.KHR_SHADER_CLOCK_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderClockFeaturesKHR]},
 	{vk.EXT_DESCRIPTOR_INDEXING_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDescriptorIndexingFeatures]},
 	{vk.EXT_INLINE_UNIFORM_BLOCK_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceInlineUniformBlockFeatures]},
+	{vk.KHR_MAINTENANCE_6_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceMaintenance6Features]},
 	{vk.EXT_ROBUSTNESS_2_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceRobustness2FeaturesEXT]},
 	{vk.EXT_IMAGE_ROBUSTNESS_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceImageRobustnessFeatures]},
 	{vk.KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceTimelineSemaphoreFeatures]},

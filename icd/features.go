@@ -92,6 +92,7 @@ var supportedFeatures = map[string]bool{
 	"descriptorBindingVariableDescriptorCount":           true,
 	"descriptorIndexing":                                 true,
 	"inlineUniformBlock":                                 true,
+	"maintenance6":                                       true, // most of it is commands for descriptors
 	"nullDescriptor":                                     true,
 	"robustBufferAccess2":                                true,
 	"robustImageAccess2":                                 true,

@@ -82,6 +82,7 @@ func TestEveryFeatureStructIsAnswered(t *testing.T) {
 // supported feature must be looked at before it is claimed.
 func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 	want := map[string]bool{
+		"VkPhysicalDeviceMaintenance6Features":                     true,
 		"VkPhysicalDeviceInlineUniformBlockFeatures":               true,
 		"VkPhysicalDeviceDescriptorIndexingFeatures":               true,
 		"VkPhysicalDeviceRobustness2FeaturesKHR":                   true,

@@ -184,3 +184,46 @@ func (d *Device) CreateBufferView(b vk.Buffer, f vk.Format, offset, size uint64)
 
 // DestroyBufferView is vkDestroyBufferView.
 func (d *Device) DestroyBufferView(v vk.BufferView) { d.Call("vkDestroyBufferView", uintptr(v), 0) }
+
+const allStages = vk.ShaderStageFlags(vk.SHADER_STAGE_ALL)
+
+// BindSets2 records vkCmdBindDescriptorSets2KHR for all stages.
+func (d *Device) BindSets2(cb vk.CommandBuffer, l vk.PipelineLayout, first uint32, sets []vk.DescriptorSet, offsets ...uint32) {
+	var a Arena
+	defer a.Close()
+	info := Struct[vk.BindDescriptorSetsInfo](&a)
+	info.StageFlags, info.Layout, info.FirstSet = allStages, l, first
+	info.DescriptorSetCount, info.PDescriptorSets = uint32(len(sets)), First(copied(&a, sets))
+	info.DynamicOffsetCount, info.PDynamicOffsets = uint32(len(offsets)), First(copied(&a, offsets))
+	d.CallOn("vkCmdBindDescriptorSets2KHR", uintptr(cb), addr(info))
+}
+
+// Push2 records vkCmdPushConstants2KHR for shaders of compute.
+func (d *Device) Push2(cb vk.CommandBuffer, l vk.PipelineLayout, offset uint32, data []byte) {
+	var a Arena
+	defer a.Close()
+	info := Struct[vk.PushConstantsInfo](&a)
+	info.Layout, info.StageFlags = l, vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT)
+	info.Offset, info.Size, info.PValues = offset, uint32(len(data)), unsafe.Pointer(First(copied(&a, data)))
+	d.CallOn("vkCmdPushConstants2KHR", uintptr(cb), addr(info))
+}
+
+// PushSet2 records vkCmdPushDescriptorSet2KHR for all stages.
+func (d *Device) PushSet2(cb vk.CommandBuffer, l vk.PipelineLayout, set uint32, writes ...Write) {
+	var a Arena
+	defer a.Close()
+	info := Struct[vk.PushDescriptorSetInfo](&a)
+	info.StageFlags, info.Layout, info.Set = allStages, l, set
+	info.DescriptorWriteCount, info.PDescriptorWrites = uint32(len(writes)), writesIn(&a, writes)
+	d.CallOn("vkCmdPushDescriptorSet2KHR", uintptr(cb), addr(info))
+}
+
+// PushWithTemplate2 records vkCmdPushDescriptorSetWithTemplate2KHR.
+func (d *Device) PushWithTemplate2(cb vk.CommandBuffer, t vk.DescriptorUpdateTemplate, l vk.PipelineLayout, set uint32, data []byte) {
+	var a Arena
+	defer a.Close()
+	info := Struct[vk.PushDescriptorSetWithTemplateInfo](&a)
+	info.DescriptorUpdateTemplate, info.Layout, info.Set = t, l, set
+	info.PData = unsafe.Pointer(First(copied(&a, data)))
+	d.CallOn("vkCmdPushDescriptorSetWithTemplate2KHR", uintptr(cb), addr(info))
+}
