@@ -1,6 +1,8 @@
 package compute
 
 import (
+	"math"
+	"math/bits"
 	"unsafe"
 
 	"farside/compute/internal/kernel"
@@ -202,4 +204,16 @@ func (s *step) immediate() uint64 {
 		return s.inst.Immediate
 	}
 	return s.inst.Immediate + uint64(s.base[0])
+}
+
+// scale does MulAddSat on uniform registers.
+func (s *step) scale() {
+	a, b := *(*uint32)(s.args.A.Base), *(*uint32)(s.args.B.Base)
+	over, product := bits.Mul64(uint64(a), s.args.Immediate)
+	sum := product + uint64(b)
+	if over != 0 || sum < product || sum > math.MaxUint32 {
+		sum = math.MaxUint32
+	}
+	twice := sum | sum<<32
+	*(*[4]uint64)(s.args.Dst.Base) = [4]uint64{twice, twice, twice, twice}
 }

@@ -29,6 +29,7 @@ type action uint8
 const (
 	actKernel action = iota + 1 // a kernel on the active chunks
 	actOnce                     // a kernel on one chunk
+	actScale                    // MulAddSat on one chunk, which most often makes the base of an access
 	actMasked                   // a kernel on the active chunks that looks at the mask
 	actBased                    // as actMasked, with a base
 	actBasedOnce
@@ -114,6 +115,9 @@ func (e *engine) translate(p *Program) error {
 			s.act = actKernel
 			if in.Dst.Uniform() {
 				s.act = actOnce
+				if op == kernel.MulAddSat {
+					s.act = actScale
+				}
 			}
 		case Assign:
 			op = kernel.MoveMasked32

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/big"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -412,5 +414,27 @@ func BenchmarkInstruction(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/instruction")
 		})
+	}
+}
+
+func TestUniformMulAddSat(t *testing.T) {
+	a := assemble([3]uint32{1, 1, 1})
+	out := a.slot(Slot{Kind: SlotBuffer})
+	var want []uint32
+	for _, c := range [][3]uint64{{3, 4, 5}, {1 << 31, 2, 0}, {1 << 31, 2, 7}, {1<<32 - 1, 1, 0}, {1<<32 - 1, 1, 1}, {1 << 16, 1<<16 - 1, 1<<16 - 1},
+		{5, 1 << 62, 0}, {0, 1 << 62, 9}, {1 << 31, 1 << 33, 3}} {
+		dst := a.uniform(32)
+		a.emit(Inst{Code: Kernel, Op: kernel.MulAddSat, Dst: dst, A: a.constant(uint32(c[0])), B: a.constant(uint32(c[2])), Immediate: c[1]})
+		a.emit(Inst{Code: Access, Op: kernel.Store32, Index: out, A: a.constant(uint32(4 * len(want))), B: dst})
+		sum := new(big.Int).Mul(new(big.Int).SetUint64(c[0]), new(big.Int).SetUint64(c[1]))
+		if sum.Add(sum, new(big.Int).SetUint64(c[2])); sum.BitLen() > 32 {
+			sum.SetUint64(1<<32 - 1)
+		}
+		want = append(want, uint32(sum.Uint64()))
+	}
+	got := make([]uint32, len(want))
+	mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{got}}})
+	if !slices.Equal(got, want) {
+		t.Errorf("the sums are %v, not %v", got, want)
 	}
 }

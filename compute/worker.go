@@ -236,6 +236,8 @@ func (w *worker) execute() bool {
 			s.run(&s.args, w.active.first, w.active.end-w.active.first)
 		case actOnce:
 			s.run(&s.args, 0, 1)
+		case actScale:
+			s.scale()
 		case actMasked:
 			s.args.Mask = w.mask
 			s.run(&s.args, w.active.first, w.active.end-w.active.first)

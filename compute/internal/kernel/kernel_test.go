@@ -189,6 +189,33 @@ func TestKernels(t *testing.T) {
 	}
 }
 
+// Factors that are powers of two, with nothing to add or something, have loops of their own.
+func TestMulAddSat(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 8))
+	for _, s := range sets() {
+		for round := range 500 {
+			f := newFile()
+			a, b, dst := f.register(32, round%5 == 0), f.register(32, round%2 == 0), f.register(32, false)
+			fill(a, 32, func() uint64 { return value(random, kindI32) })
+			fill(b, 32, func() uint64 { return value(random, kindI32) * uint64(round/2%2) })
+			args := Args{Dst: dst, A: a, B: b, Immediate: 1 << (round % 35)}
+			s.Ops[MulAddSat](&args, 0, chunks)
+			for chunk := range chunks {
+				for lane := range Width {
+					want := min(get(a, 32, chunk, lane)*args.Immediate+get(b, 32, chunk, lane), math.MaxUint32)
+					if args.Immediate > math.MaxUint32 && get(a, 32, chunk, lane) > 0 {
+						want = math.MaxUint32
+					}
+					if got := get(dst, 32, chunk, lane); got != want {
+						t.Fatalf("%s: %#x * %#x + %#x is %#x, not %#x", s.Name, get(a, 32, chunk, lane), args.Immediate,
+							get(b, 32, chunk, lane), got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 func check(t *testing.T, kernel Func, want expectation, random *rand.Rand, round int) {
 	t.Helper()
 	f := newFile()

@@ -1649,13 +1649,147 @@ done3:
 	RET
 
 // func avx2MulAddSat(a *byte, first int, n int)
-// Requires: AVX, AVX2, CMOV
+// Requires: AVX, AVX2, CMOV, POPCNT
 TEXT ·avx2MulAddSat(SB), NOSPLIT, $0-24
-	MOVQ         a+0(FP), AX
-	MOVQ         88(AX), CX
-	MOVL         $0xffffffff, DX
-	CMPQ         CX, DX
-	CMOVQHI      DX, CX
+	MOVQ     a+0(FP), AX
+	MOVQ     88(AX), CX
+	MOVL     $0xffffffff, DX
+	CMPQ     CX, DX
+	CMOVQHI  DX, CX
+	POPCNTQ  CX, DX
+	CMPQ     DX, $0x01
+	JNE      any1
+	BSFQ     CX, DX
+	VMOVQ    DX, X0
+	VPCMPEQD Y1, Y1, Y1
+	VPSRLD   X0, Y1, Y2
+	MOVQ     32(AX), DX
+	MOVQ     40(AX), CX
+	MOVL     (DX), DX
+	ORQ      DX, CX
+	JNZ      sum2
+	MOVQ     first+8(FP), CX
+	MOVQ     n+16(FP), DX
+	MOVQ     (AX), BX
+	MOVQ     16(AX), SI
+	MOVQ     24(AX), DI
+	MOVQ     CX, AX
+	IMULQ    DI, AX
+	ADDQ     AX, SI
+	IMUL3Q   $0x20, CX, AX
+	ADDQ     AX, BX
+	SUBQ     $0x00000002, DX
+	JL       tail4
+
+loop3:
+	VMOVDQU  (SI), Y3
+	VPSLLD   X0, Y3, Y4
+	VPMINUD  Y2, Y3, Y5
+	VPCMPEQD Y3, Y5, Y3
+	VPXOR    Y1, Y3, Y3
+	VPOR     Y4, Y3, Y3
+	VMOVDQU  Y3, (BX)
+	VMOVDQU  (SI)(DI*1), Y3
+	VPSLLD   X0, Y3, Y4
+	VPMINUD  Y2, Y3, Y5
+	VPCMPEQD Y3, Y5, Y3
+	VPXOR    Y1, Y3, Y3
+	VPOR     Y4, Y3, Y3
+	VMOVDQU  Y3, 32(BX)
+	ADDQ     $0x00000040, BX
+	LEAQ     (SI)(DI*2), SI
+	SUBQ     $0x00000002, DX
+	JGE      loop3
+
+tail4:
+	ADDQ     $0x00000002, DX
+	JZ       done5
+	VMOVDQU  (SI), Y3
+	VPSLLD   X0, Y3, Y0
+	VPMINUD  Y2, Y3, Y2
+	VPCMPEQD Y3, Y2, Y2
+	VPXOR    Y1, Y2, Y1
+	VPOR     Y0, Y1, Y0
+	VMOVDQU  Y0, (BX)
+
+done5:
+	VZEROUPPER
+	RET
+
+sum2:
+	MOVQ   first+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   (AX), BX
+	MOVQ   16(AX), DI
+	MOVQ   24(AX), R8
+	MOVQ   CX, SI
+	IMULQ  R8, SI
+	ADDQ   SI, DI
+	MOVQ   32(AX), R9
+	MOVQ   40(AX), AX
+	MOVQ   CX, SI
+	IMULQ  AX, SI
+	ADDQ   SI, R9
+	IMUL3Q $0x20, CX, SI
+	ADDQ   SI, BX
+	SUBQ   $0x00000002, DX
+	JL     tail7
+
+loop6:
+	VMOVDQU  (DI), Y3
+	VPSLLD   X0, Y3, Y4
+	VPMINUD  Y2, Y3, Y5
+	VPCMPEQD Y3, Y5, Y3
+	VPXOR    Y1, Y3, Y3
+	VMOVDQU  (R9), Y5
+	VPADDD   Y5, Y4, Y5
+	VPMAXUD  Y4, Y5, Y4
+	VPCMPEQD Y5, Y4, Y4
+	VPXOR    Y1, Y4, Y4
+	VPOR     Y4, Y3, Y3
+	VPOR     Y5, Y3, Y3
+	VMOVDQU  Y3, (BX)
+	VMOVDQU  (DI)(R8*1), Y3
+	VPSLLD   X0, Y3, Y4
+	VPMINUD  Y2, Y3, Y5
+	VPCMPEQD Y3, Y5, Y3
+	VPXOR    Y1, Y3, Y3
+	VMOVDQU  (R9)(AX*1), Y5
+	VPADDD   Y5, Y4, Y5
+	VPMAXUD  Y4, Y5, Y4
+	VPCMPEQD Y5, Y4, Y4
+	VPXOR    Y1, Y4, Y4
+	VPOR     Y4, Y3, Y3
+	VPOR     Y5, Y3, Y3
+	VMOVDQU  Y3, 32(BX)
+	ADDQ     $0x00000040, BX
+	LEAQ     (DI)(R8*2), DI
+	LEAQ     (R9)(AX*2), R9
+	SUBQ     $0x00000002, DX
+	JGE      loop6
+
+tail7:
+	ADDQ     $0x00000002, DX
+	JZ       done8
+	VMOVDQU  (DI), Y3
+	VPSLLD   X0, Y3, Y0
+	VPMINUD  Y2, Y3, Y2
+	VPCMPEQD Y3, Y2, Y2
+	VPXOR    Y1, Y2, Y2
+	VMOVDQU  (R9), Y3
+	VPADDD   Y3, Y0, Y3
+	VPMAXUD  Y0, Y3, Y0
+	VPCMPEQD Y3, Y0, Y0
+	VPXOR    Y1, Y0, Y0
+	VPOR     Y0, Y2, Y0
+	VPOR     Y3, Y0, Y0
+	VMOVDQU  Y0, (BX)
+
+done8:
+	VZEROUPPER
+	RET
+
+any1:
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	MOVQ         first+8(FP), CX
@@ -1674,9 +1808,9 @@ TEXT ·avx2MulAddSat(SB), NOSPLIT, $0-24
 	IMUL3Q       $0x20, CX, SI
 	ADDQ         SI, BX
 	SUBQ         $0x00000002, DX
-	JL           tail2
+	JL           tail10
 
-loop1:
+loop9:
 	VMOVDQU  (DI), Y1
 	VMOVDQU  (R9), Y2
 	VPXOR    Y3, Y3, Y3
@@ -1719,11 +1853,11 @@ loop1:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop1
+	JGE      loop9
 
-tail2:
+tail10:
 	ADDQ     $0x00000002, DX
-	JZ       done3
+	JZ       done11
 	VMOVDQU  (DI), Y1
 	VMOVDQU  (R9), Y2
 	VPXOR    Y3, Y3, Y3
@@ -1744,7 +1878,7 @@ tail2:
 	VPOR     Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done3:
+done11:
 	VZEROUPPER
 	RET
 

@@ -106,16 +106,55 @@ func (g *generator) integers32() {
 	g.bits32()
 }
 
+// mulAddSat writes three loops: for a factor that is a power of two, as most are, with nothing to add and with something,
+// and for any.
 func (g *generator) mulAddSat() {
-	var factor vector
-	g.kernel("MulAddSat", shape{32, two, 2}, func(args reg.Register) {
-		value, most := g.GP64(), g.GP64()
-		g.MOVQ(operand.Mem{Base: args, Disp: argsImmediate}, value)
-		g.MOVL(operand.U32(1<<32-1), most.As32())
-		g.CMPQ(value, most)
-		g.CMOVQHI(most, value)
-		factor = g.y(g.VPBROADCASTQ, g.x(g.VMOVQ, value))
-	}, func(k *chunk) {
+	g.begin("MulAddSat")
+	g.kernels = append(g.kernels, "MulAddSat")
+	args := g.Load(g.Param("a"), g.GP64())
+	value, most, count := g.GP64(), g.GP64(), g.GP64()
+	g.MOVQ(operand.Mem{Base: args, Disp: argsImmediate}, value)
+	g.MOVL(operand.U32(1<<32-1), most.As32())
+	g.CMPQ(value, most)
+	g.CMOVQHI(most, value)
+	any, sum := g.label("any"), g.label("sum")
+	g.POPCNTQ(value, count)
+	g.CMPQ(count, operand.U8(1))
+	g.JNE(operand.LabelRef(any))
+
+	g.BSFQ(value, count)
+	shift, ones := g.x(g.VMOVQ, count), g.ones()
+	largest := g.y(g.VPSRLD, shift, ones) // what does not overflow
+	product := func(k *chunk) (shifted, over vector) {
+		a := k.load(0, 0)
+		return k.y(k.VPSLLD, shift, a), k.y(k.VPXOR, ones, k.y(k.VPCMPEQD, a, k.y(k.VPMINUD, largest, a)))
+	}
+	b, step := g.GP64(), g.GP64()
+	g.MOVQ(operand.Mem{Base: args, Disp: argsB}, b)
+	g.MOVQ(operand.Mem{Base: args, Disp: argsB + 8}, step)
+	g.MOVL(operand.Mem{Base: b}, count.As32())
+	g.ORQ(count, step)
+	g.JNZ(operand.LabelRef(sum))
+	g.loop(args, shape{32, one, 2}, func(k *chunk) {
+		shifted, over := product(k)
+		k.store(k.y(k.VPOR, shifted, over), 0)
+	})
+	g.VZEROUPPER()
+	g.RET()
+
+	g.Label(sum)
+	g.loop(args, shape{32, two, 2}, func(k *chunk) {
+		shifted, over := product(k)
+		total := k.y(k.VPADDD, k.load(1, 0), shifted)
+		carry := k.y(k.VPXOR, ones, k.y(k.VPCMPEQD, total, k.y(k.VPMAXUD, shifted, total)))
+		k.store(k.y(k.VPOR, total, k.y(k.VPOR, carry, over)), 0)
+	})
+	g.VZEROUPPER()
+	g.RET()
+
+	g.Label(any)
+	factor := g.y(g.VPBROADCASTQ, g.x(g.VMOVQ, value))
+	g.loop(args, shape{32, two, 2}, func(k *chunk) {
 		a, b, zero := k.load(0, 0), k.load(1, 0), k.zero()
 		even := k.y(k.VPADDQ, k.interleave(b, zero), k.y(k.VPMULUDQ, factor, a))
 		odd := k.y(k.VPADDQ, k.y(k.VPSRLQ, operand.U8(32), b), k.y(k.VPMULUDQ, factor, k.odd(a)))
@@ -123,6 +162,8 @@ func (g *generator) mulAddSat() {
 		high := k.interleave(k.y(k.VPSRLQ, operand.U8(32), even), odd)
 		k.store(k.y(k.VPOR, low, k.not(k.y(k.VPCMPEQD, zero, high))), 0)
 	})
+	g.VZEROUPPER()
+	g.RET()
 }
 
 // divisions go through 64-bit floats. The quotient of integers below 2**32 is rounded to an integer only if it is one:
