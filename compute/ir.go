@@ -51,7 +51,8 @@ type block struct {
 	loop   int32 // the innermost loop, or -1
 	sealed bool  // all predecessors are known
 	at     int32 // position in graph.order, or -1
-	pend   bool  // lanes wait for their turn here: a target of divergent branches
+	pend   bool  // lanes wait for their turn here
+	join   bool  // lanes come here from several blocks at once
 }
 
 // loop is a natural loop: in graph.order the blocks from header to last.

@@ -142,6 +142,14 @@ func (g *graph) fold(n *node) value {
 			}
 			return b
 		}
+		if n.op == kernel.Select32 {
+			switch cond := n.args[2]; {
+			case b == cond || is[1] && known[1] == 0: // cond ? a : 0
+				return g.op2(kernel.AndI32, cond, a)
+			case a == cond || is[0] && known[0] == all32:
+				return g.op2(kernel.OrI32, cond, b)
+			}
+		}
 		if is[0] && is[1] && n.op == kernel.Select32 && known[0] == all32 && known[1] == 0 {
 			return n.args[2]
 		}

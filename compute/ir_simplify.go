@@ -17,6 +17,11 @@ func (c *compiler) finish() {
 	g.simplify(false)
 	g.dropDead()
 	g.findVarying()
+	g.flatten()
+	g.skipEmpty()
+	g.mergeBlocks()
+	g.place()
+	g.findVarying()
 	g.simplify(true)
 	g.dropDead()
 	g.hoist()
@@ -43,52 +48,6 @@ func (g *graph) dropLoops() {
 	for _, b := range g.order {
 		g.blocks[b].loop = real(g.blocks[b].loop)
 	}
-}
-
-func (g *graph) replacePred(b, from, to int32) {
-	preds := g.blocks[b].preds
-	preds[slices.Index(preds, from)] = to
-}
-
-// mergeBlocks joins a block with the one before it, if that is the only way to get there.
-func (g *graph) mergeBlocks() {
-	order := g.order[:1]
-	end := g.order[len(g.order)-1] // stays by itself
-	for _, s := range g.order[1:] {
-		b := order[len(order)-1]
-		x, y := &g.blocks[b], &g.blocks[s]
-		if s == end || x.cond != 0 || x.succs[0] != s || len(y.preds) != 1 || x.loop != y.loop {
-			order = append(order, s)
-			continue
-		}
-		first := len(x.insts)
-		for _, v := range y.phis { // of one operand
-			n := &g.nodes[v]
-			n.op = kernel.Move32
-			if n.wide {
-				n.op = kernel.Move64
-			}
-			n.args[0], n.list = n.list[0], nil
-			x.insts = append(x.insts, v)
-		}
-		x.insts = append(x.insts, y.insts...)
-		x.cond, x.succs = y.cond, y.succs
-		for _, t := range y.succs {
-			if t >= 0 {
-				g.replacePred(t, s, b)
-			}
-		}
-		for l := range g.loops {
-			if g.loops[l].last == s {
-				g.loops[l].last = b
-			}
-		}
-		for _, v := range x.insts[first:] {
-			g.nodes[v].block = b
-		}
-		y.insts, y.phis = nil, nil
-	}
-	g.order = order
 }
 
 // splitBackEdges gives each loop a last block that does nothing but branch back.
@@ -186,15 +145,7 @@ func (g *graph) trivialPhis(r replacements) {
 func (g *graph) simplify(addresses bool) {
 	r := make(replacements, len(g.nodes), 2*len(g.nodes))
 	g.trivialPhis(r)
-	clear(g.table)
-	g.filled = 0
-	for v := range g.nodes {
-		if n := &g.nodes[v]; v > 0 && (n.op == opConst || n.op == opBuiltin) {
-			if found, place := g.lookup(n, 0); found == 0 {
-				g.insert(value(v), place)
-			}
-		}
-	}
+	g.forget()
 	for _, b := range g.order {
 		g.current = b
 		insts := g.blocks[b].insts
@@ -239,6 +190,19 @@ func (g *graph) simplify(addresses bool) {
 		for _, v := range g.blocks[b].phis {
 			for i, a := range g.nodes[v].list {
 				g.nodes[v].list[i] = r.find(a)
+			}
+		}
+	}
+}
+
+// forget empties the table of nodes but for those that are nowhere: others may have been removed.
+func (g *graph) forget() {
+	clear(g.table)
+	g.filled = 0
+	for v := range g.nodes {
+		if n := &g.nodes[v]; v > 0 && g.floats(value(v)) {
+			if found, place := g.lookup(n, 0); found == 0 {
+				g.insert(value(v), place)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ func (g *graph) findVarying() {
 		g.nodes[i].varying = false
 	}
 	for i := range g.blocks {
-		g.blocks[i].pend = false
+		g.blocks[i].pend, g.blocks[i].join = false, false
 	}
 	for i := range g.loops {
 		g.loops[i].divergent = false
@@ -110,7 +110,7 @@ func (g *graph) phiVaries(b int32, n *node) bool {
 			forward++
 		}
 	}
-	return blk.pend && forward > 1
+	return blk.join && forward > 1
 }
 
 // spread follows the lanes that a divergent branch parts until they are together again.
@@ -126,7 +126,7 @@ type spread struct {
 func (s *spread) from(b int32) {
 	s.epoch++
 	ahead, waiting := 0, 0
-	mark := func(t, label int32, pend bool) {
+	mark := func(t, label int32, join bool) {
 		at := s.blocks[t].at
 		if s.stamp[at] != s.epoch {
 			s.stamp[at] = s.epoch
@@ -134,10 +134,10 @@ func (s *spread) from(b int32) {
 			ahead++
 		} else if s.label[at] != label {
 			s.label[at] = at
-			pend = true
+			join = true
 		}
-		if pend {
-			s.blocks[t].pend = true
+		if join {
+			s.blocks[t].pend, s.blocks[t].join = true, true
 		}
 	}
 	for _, t := range s.blocks[b].succs {
@@ -172,6 +172,13 @@ func (s *spread) from(b int32) {
 			}
 			if s.blocks[t].at > at {
 				mark(t, s.label[at], false)
+				// Where others wait in between, these must let them run first.
+				for y := at + 1; y < s.blocks[t].at && ahead > 1; y++ {
+					if s.stamp[y] == s.epoch && s.label[y] != s.label[at] {
+						s.blocks[t].pend = true
+						break
+					}
+				}
 				continue
 			}
 			// Only a branch back of a loop around b keeps lanes apart.

@@ -1,0 +1,267 @@
+package compute
+
+import (
+	"slices"
+
+	"farside/compute/internal/kernel"
+)
+
+func (g *graph) replacePred(b, from, to int32) {
+	preds := g.blocks[b].preds
+	preds[slices.Index(preds, from)] = to
+}
+
+// dropPred removes a predecessor and its operands of phis.
+func (g *graph) dropPred(b, pred int32) {
+	blk := &g.blocks[b]
+	k := slices.Index(blk.preds, pred)
+	blk.preds = slices.Delete(blk.preds, k, k+1)
+	for _, v := range blk.phis {
+		n := &g.nodes[v]
+		n.list = slices.Delete(slices.Clone(n.list), k, k+1)
+	}
+}
+
+// joins says whether block s can become a part of block b, behind which it stands: there is no other way to it.
+func (g *graph) joins(b, s int32) bool {
+	x, y := &g.blocks[b], &g.blocks[s]
+	return s != g.order[len(g.order)-1] && x.cond == 0 && x.succs[0] == s && len(y.preds) == 1 && x.loop == y.loop
+}
+
+// absorb makes block s a part of block b.
+func (g *graph) absorb(b, s int32) {
+	x, y := &g.blocks[b], &g.blocks[s]
+	first := len(x.insts)
+	for _, v := range y.phis { // of one operand
+		n := &g.nodes[v]
+		n.op = kernel.Move32
+		if n.wide {
+			n.op = kernel.Move64
+		}
+		n.args[0], n.list = n.list[0], nil
+		x.insts = append(x.insts, v)
+	}
+	x.insts = append(x.insts, y.insts...)
+	x.cond, x.succs = y.cond, y.succs
+	for _, t := range y.succs {
+		if t >= 0 {
+			g.replacePred(t, s, b)
+		}
+	}
+	for l := x.loop; l >= 0; l = g.loops[l].parent {
+		if g.loops[l].last == s {
+			g.loops[l].last = b
+		}
+	}
+	for _, v := range x.insts[first:] {
+		g.nodes[v].block = b
+	}
+	y.insts, y.phis = nil, nil
+}
+
+// mergeBlocks joins a block with the one before it, if that is the only way to get there. The end stays by itself.
+func (g *graph) mergeBlocks() {
+	order := make([]int32, 1, len(g.order))
+	order[0] = g.order[0]
+	for _, s := range g.order[1:] {
+		if b := order[len(order)-1]; g.joins(b, s) {
+			g.absorb(b, s)
+		} else {
+			order = append(order, s)
+		}
+	}
+	g.order = order
+}
+
+// skipEmpty lets branches to blocks that do nothing go on to where those branch.
+func (g *graph) skipEmpty() {
+	kept := g.order[:0]
+	end := g.order[len(g.order)-1]
+	for k, b := range g.order {
+		blk := &g.blocks[b]
+		to := blk.succs[0]
+		if k == 0 || b == end || len(blk.insts)+len(blk.phis) > 0 || blk.cond != 0 || to < 0 || len(g.blocks[to].phis) > 0 ||
+			g.loopEdge(b) || g.loopEdge(to) {
+			kept = append(kept, b)
+			continue
+		}
+		t := &g.blocks[to]
+		t.preds = slices.DeleteFunc(slices.Clone(t.preds), func(p int32) bool { return p == b })
+		for _, p := range blk.preds {
+			x := &g.blocks[p]
+			for i := range x.succs {
+				if x.succs[i] == b {
+					x.succs[i] = to
+				}
+			}
+			if x.cond != 0 && x.succs[0] == x.succs[1] {
+				x.cond, x.succs[1] = 0, -1
+			}
+			if !slices.Contains(t.preds, p) {
+				t.preds = append(t.preds, p)
+			}
+		}
+	}
+	g.order = kept
+}
+
+// loopEdge says whether a block is the first or the last of a loop.
+func (g *graph) loopEdge(b int32) bool {
+	for l := g.blocks[b].loop; l >= 0; l = g.loops[l].parent {
+		if g.loops[l].header == b || g.loops[l].last == b {
+			return true
+		}
+	}
+	return false
+}
+
+// What the sides of a branch may cost, in operations on all lanes, to be done anyway: a divergent branch is several
+// operations on masks, a uniform one just a jump.
+const (
+	flattenDivergent = 8
+	flattenUniform   = 4
+	flattenMost      = 24 // operations, uniform ones included
+)
+
+// flatten replaces small branches without effects by selections. From the end to the front, so that it comes from
+// inner ones to outer ones.
+func (g *graph) flatten() {
+	g.forget()
+	gone := make([]bool, len(g.blocks))
+	next := func(k int) int32 {
+		for k++; k < len(g.order); k++ {
+			if !gone[g.order[k]] {
+				return g.order[k]
+			}
+		}
+		return -1
+	}
+	for k := len(g.order) - 2; k >= 0; k-- {
+		b := g.order[k]
+		for g.flattenBranch(b, gone) {
+			if s := next(k); s >= 0 && g.joins(b, s) {
+				g.absorb(b, s)
+				gone[s] = true
+			}
+		}
+	}
+	g.order = slices.DeleteFunc(g.order, func(b int32) bool { return gone[b] })
+}
+
+// flattenBranch makes the sides of a branch parts of its block, if that is worth it.
+func (g *graph) flattenBranch(b int32, gone []bool) bool {
+	blk := &g.blocks[b]
+	if blk.cond == 0 {
+		return false
+	}
+	budget := flattenUniform
+	if g.seenVarying(b, blk.cond) {
+		budget = flattenDivergent
+	}
+	yes, no := blk.succs[0], blk.succs[1]
+	merge := int32(-1)
+	side := func(s int32) bool { return g.side(b, s) }
+	switch {
+	case side(yes) && g.blocks[yes].succs[0] == no:
+		merge, no = no, -1
+	case side(no) && g.blocks[no].succs[0] == yes:
+		merge, yes = yes, -1
+	case side(yes) && side(no) && g.blocks[yes].succs[0] == g.blocks[no].succs[0]:
+		merge = g.blocks[yes].succs[0]
+	default:
+		return false
+	}
+	m := &g.blocks[merge]
+	if m.loop != blk.loop || m.at <= blk.at {
+		return false
+	}
+	cost, count := 0, 0
+	for _, s := range []int32{yes, no} {
+		if s < 0 {
+			continue
+		}
+		for _, v := range g.blocks[s].insts {
+			x, ok := g.cost(&g.nodes[v])
+			if !ok {
+				return false
+			}
+			cost += x
+			count++
+		}
+	}
+	if cost > budget || count > flattenMost {
+		return false
+	}
+	from := func(s int32) int { // the operand that comes from a side
+		if s < 0 {
+			s = b
+		}
+		return slices.Index(m.preds, s)
+	}
+	for _, s := range []int32{yes, no} {
+		if s < 0 {
+			continue
+		}
+		for _, v := range g.blocks[s].insts {
+			g.nodes[v].block = b
+		}
+		blk.insts = append(blk.insts, g.blocks[s].insts...)
+		g.blocks[s].insts = nil
+		gone[s] = true
+	}
+	g.current = b
+	i, j := from(yes), from(no)
+	for _, v := range m.phis {
+		list := slices.Clone(g.nodes[v].list)
+		x := g.choose(blk.cond, list[i], list[j])
+		n := &g.nodes[v]
+		n.list = list
+		n.list[i], n.list[j] = x, x
+	}
+	// One of the two edges stays, as that of b.
+	if yes >= 0 && no >= 0 {
+		g.dropPred(merge, no)
+		g.replacePred(merge, yes, b)
+	} else {
+		g.dropPred(merge, max(yes, no))
+	}
+	blk = &g.blocks[b]
+	blk.cond, blk.succs = 0, [2]int32{merge, -1}
+	return true
+}
+
+// side says whether block s does nothing but to be one side of a branch of b.
+func (g *graph) side(b, s int32) bool {
+	x := &g.blocks[s]
+	return len(x.preds) == 1 && len(x.phis) == 0 && x.cond == 0 && x.succs[0] >= 0 && x.loop == g.blocks[b].loop && !g.loopEdge(s)
+}
+
+// cost estimates an operation; ok is false if it must not be done where it was not asked for.
+func (g *graph) cost(n *node) (cost int, ok bool) {
+	op := n.op
+	switch {
+	case op == opArrayLength || op == kernel.LoadPrivate32 || op == kernel.LoadPrivate64:
+		cost = 2
+	case op >= kernel.LoadU8 && op <= kernel.Load64:
+		if !g.pure(n) && n.version == 0 {
+			return 0, false // volatile
+		}
+		cost = 2
+	case op >= kernel.LoadU8:
+		return 0, false
+	case op >= kernel.DivU32 && op <= kernel.ModS32, op >= kernel.DivU64 && op <= kernel.ModS64:
+		cost = 6
+	case op >= kernel.SinF32 && op <= kernel.FrexpExpF32, op >= kernel.RemF32 && op <= kernel.ModF32,
+		op >= kernel.RemF64 && op <= kernel.FrexpExpF64:
+		cost = 12
+	case op == kernel.DivF32, op == kernel.SqrtF32, op == kernel.InverseSqrtF32, op == kernel.DivF64, op == kernel.SqrtF64,
+		n.wide:
+		cost = 2
+	default:
+		cost = 1
+	}
+	if !n.varying {
+		cost = 0
+	}
+	return cost, true
+}
