@@ -150,17 +150,6 @@ func (g *graph) fold(n *node) value {
 				return g.op2(kernel.OrI32, cond, b)
 			}
 		}
-		if is[0] && is[1] && n.op == kernel.Select32 && known[0] == all32 && known[1] == 0 {
-			return n.args[2]
-		}
-		if n.op == kernel.Select32 {
-			switch c := n.args[2]; {
-			case b == c || is[1] && known[1] == 0:
-				return g.op2(kernel.AndI32, c, a)
-			case a == c || is[0] && known[0] == all32:
-				return g.op2(kernel.OrI32, c, b)
-			}
-		}
 	case kernel.MulAddSat:
 		if n.imm == 1 && is[1] && known[1] == 0 {
 			return a

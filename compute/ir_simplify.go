@@ -10,7 +10,6 @@ import (
 func (c *compiler) finish() {
 	g := c.graph
 	g.dropLoops()
-	g.flatten()
 	g.mergeBlocks()
 	g.splitBackEdges()
 	g.place()
