@@ -85,7 +85,7 @@ func messengerInfo(severities vk.DebugUtilsMessageSeverityFlagsEXT, types vk.Deb
 	return info
 }
 
-func testInstance(t *testing.T, chain unsafe.Pointer) *instance {
+func testInstance(t testing.TB, chain unsafe.Pointer) *instance {
 	t.Helper()
 	t.Setenv("FARSIDE_HEAP_DEVICE", "2GiB")
 	t.Setenv("FARSIDE_HEAP_HOST", "2GiB")
@@ -120,7 +120,7 @@ func propertiesDevice(t *testing.T, i *instance, chain unsafe.Pointer) *device {
 	return devices.Get(uintptr(h))
 }
 
-func testMessenger(t *testing.T, i *instance, severities vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT, user uintptr) vk.DebugUtilsMessengerEXT {
+func testMessenger(t testing.TB, i *instance, severities vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT, user uintptr) vk.DebugUtilsMessengerEXT {
 	t.Helper()
 	var h vk.DebugUtilsMessengerEXT
 	if r := createDebugUtilsMessengerEXT(i.handle, messengerInfo(severities, types, user), nil, &h); r != vk.SUCCESS || h == 0 {

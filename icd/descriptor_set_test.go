@@ -10,7 +10,7 @@ import (
 )
 
 // newTestLayout makes a layout of bindings with numbers 0, 1, … unless they have their own; flags are by binding.
-func newTestLayout(t *testing.T, d *device, flags vk.DescriptorSetLayoutCreateFlags, bindings []vk.DescriptorSetLayoutBinding, each ...vk.DescriptorBindingFlags) vk.DescriptorSetLayout {
+func newTestLayout(t testing.TB, d *device, flags vk.DescriptorSetLayoutCreateFlags, bindings []vk.DescriptorSetLayoutBinding, each ...vk.DescriptorBindingFlags) vk.DescriptorSetLayout {
 	t.Helper()
 	var h vk.DescriptorSetLayout
 	info := vk.DescriptorSetLayoutCreateInfo{Flags: flags, BindingCount: uint32(len(bindings)), PBindings: unsafe.SliceData(bindings)}
@@ -24,7 +24,7 @@ func newTestLayout(t *testing.T, d *device, flags vk.DescriptorSetLayoutCreateFl
 	return h
 }
 
-func newTestDescriptorPool(t *testing.T, d *device, flags vk.DescriptorPoolCreateFlags, sets uint32, sizes ...vk.DescriptorPoolSize) vk.DescriptorPool {
+func newTestDescriptorPool(t testing.TB, d *device, flags vk.DescriptorPoolCreateFlags, sets uint32, sizes ...vk.DescriptorPoolSize) vk.DescriptorPool {
 	t.Helper()
 	var h vk.DescriptorPool
 	blocks := vk.DescriptorPoolInlineUniformBlockCreateInfo{SType: vk.STRUCTURE_TYPE_DESCRIPTOR_POOL_INLINE_UNIFORM_BLOCK_CREATE_INFO, MaxInlineUniformBlockBindings: 100}
@@ -49,7 +49,7 @@ func allocateSets(d *device, pool vk.DescriptorPool, layouts []vk.DescriptorSetL
 	return out, r
 }
 
-func newTestSet(t *testing.T, d *device, pool vk.DescriptorPool, layout vk.DescriptorSetLayout) vk.DescriptorSet {
+func newTestSet(t testing.TB, d *device, pool vk.DescriptorPool, layout vk.DescriptorSetLayout) vk.DescriptorSet {
 	t.Helper()
 	sets, r := allocateSets(d, pool, []vk.DescriptorSetLayout{layout})
 	if r != vk.SUCCESS {

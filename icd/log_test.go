@@ -52,7 +52,7 @@ func TestLogBadLevel(t *testing.T) {
 }
 
 // captureLog sends the log to the returned buffer until the test ends.
-func captureLog(t *testing.T, setting string) *bytes.Buffer {
+func captureLog(t testing.TB, setting string) *bytes.Buffer {
 	t.Helper()
 	level, l := logLevel.Level(), logger
 	t.Cleanup(func() {

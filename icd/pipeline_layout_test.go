@@ -9,7 +9,7 @@ import (
 // computeTest is a device on which compute pipelines are made.
 type computeTest struct{ *queueTest }
 
-func newComputeTest(t *testing.T) computeTest { return computeTest{newQueueTest(t)} }
+func newComputeTest(t testing.TB) computeTest { return computeTest{newQueueTest(t)} }
 
 // broken fails unless the result is that of a broken rule, and that rule is the only message.
 func (c computeTest) broken(what string, got vk.Result, vuid string) {

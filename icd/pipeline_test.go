@@ -344,3 +344,44 @@ func TestPipelineExecutable(t *testing.T) {
 		t.Errorf("with too little room: %v, %q", r, bytes[:6])
 	}
 }
+
+// BenchmarkCreatePipeline makes a pipeline that no other shares: the specialization differs each time.
+func BenchmarkCreatePipeline(b *testing.B) {
+	c := newComputeTest(b)
+	m, l := c.module(compiled(b, addShader)), c.addLayout()
+	value := uint32(0)
+	entry := vk.SpecializationMapEntry{Size: 4}
+	spec := vk.SpecializationInfo{MapEntryCount: 1, PMapEntries: &entry, DataSize: 4, PData: unsafe.Pointer(&value)}
+	info := pipelineInfo(m, l)
+	info.Stage.PSpecializationInfo = &spec
+	var p vk.Pipeline
+	b.ReportAllocs()
+	for b.Loop() {
+		value++
+		if r := createComputePipelines(c.d.handle, 0, 1, &info, nil, &p); r != vk.SUCCESS {
+			b.Fatal(r)
+		}
+		destroyPipeline(c.d.handle, p, nil)
+	}
+}
+
+// BenchmarkFirstPipeline makes the first pipeline of a module, which is decoded and checked for it.
+func BenchmarkFirstPipeline(b *testing.B) {
+	c := newComputeTest(b)
+	words, l := compiled(b, addShader), c.addLayout()
+	var p vk.Pipeline
+	for b.Loop() {
+		var m vk.ShaderModule
+		words[2]++ // the generator: another module
+		info := vk.ShaderModuleCreateInfo{CodeSize: uintptr(4 * len(words)), PCode: &words[0]}
+		if r := createShaderModule(c.d.handle, &info, nil, &m); r != vk.SUCCESS {
+			b.Fatal(r)
+		}
+		create := pipelineInfo(m, l)
+		if r := createComputePipelines(c.d.handle, 0, 1, &create, nil, &p); r != vk.SUCCESS {
+			b.Fatal(r)
+		}
+		destroyPipeline(c.d.handle, p, nil)
+		destroyShaderModule(c.d.handle, m, nil)
+	}
+}

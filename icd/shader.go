@@ -177,12 +177,19 @@ func (d *device) compile(st *stage, cache *pipelineCache) (*shader, error) {
 }
 
 // moduleKey identifies a module and the rules that it was held to.
-func (d *device) moduleKey(c *shaderCode) (key cacheKey) {
+func (d *device) moduleKey(c *shaderCode) cacheKey {
+	rules := d.rules()
+	return sha256.Sum256(append(rules[:], c.hash[:]...))
+}
+
+// newRules is the hash of what decides the environment of modules.
+func (d *device) newRules() (key cacheKey) {
 	h := sha256.New()
-	h.Write(c.hash[:])
-	for _, name := range slices.Sorted(maps.Keys(d.features)) {
-		hashWords(h, len(name))
-		h.Write([]byte(name))
+	for _, enabled := range []map[string]bool{d.features, d.extensions} {
+		for _, name := range slices.Sorted(maps.Keys(enabled)) {
+			hashWords(h, len(name))
+			h.Write([]byte(name))
+		}
 	}
 	h.Sum(key[:0])
 	return key

@@ -14,11 +14,11 @@ import (
 
 // queueTest is a device with all its queues and the timelineSemaphore feature.
 type queueTest struct {
-	*testing.T
+	testing.TB
 	d *device
 }
 
-func newQueueTest(t *testing.T) *queueTest {
+func newQueueTest(t testing.TB) *queueTest {
 	t.Helper()
 	captureLog(t, "off")
 	i := testInstance(t, nil)
@@ -55,11 +55,14 @@ func rules() (list []string) {
 }
 
 // buffer makes a buffer of 4096 bytes in host memory and returns its bytes, too.
-func (q *queueTest) buffer() (vk.Buffer, []byte) {
+func (q *queueTest) buffer() (vk.Buffer, []byte) { return q.bufferFor(0) }
+
+// bufferFor makes one with another usage, too.
+func (q *queueTest) bufferFor(usage vk.BufferUsageFlags) (vk.Buffer, []byte) {
 	q.Helper()
 	var b vk.Buffer
 	var m vk.DeviceMemory
-	info := vk.BufferCreateInfo{Size: 4096, Usage: vk.BUFFER_USAGE_TRANSFER_SRC_BIT | vk.BUFFER_USAGE_TRANSFER_DST_BIT}
+	info := vk.BufferCreateInfo{Size: 4096, Usage: usage | vk.BUFFER_USAGE_TRANSFER_SRC_BIT | vk.BUFFER_USAGE_TRANSFER_DST_BIT}
 	if r := createBuffer(q.d.handle, &info, nil, &b); r != vk.SUCCESS {
 		q.Fatal(r)
 	}

@@ -1,0 +1,138 @@
+package icd
+
+import (
+	"encoding/binary"
+	"testing"
+	"unsafe"
+
+	"farside/internal/vk"
+)
+
+// storage makes a set for addShader's binding, and the memory behind it.
+func (c computeTest) storage() (vk.DescriptorSet, []byte) {
+	c.Helper()
+	bindings := make([]vk.DescriptorSetLayoutBinding, 3)
+	for i, t := range []vk.DescriptorType{vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER} {
+		bindings[i] = vk.DescriptorSetLayoutBinding{Binding: uint32(i), DescriptorType: t, DescriptorCount: 1, StageFlags: forCompute}
+	}
+	l := newTestLayout(c, c.d, 0, bindings)
+	pool := newTestDescriptorPool(c, c.d, 0, 1, vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, DescriptorCount: 1},
+		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 2})
+	set := newTestSet(c, c.d, pool, l)
+	c.Cleanup(func() {
+		destroyDescriptorPool(c.d.handle, pool, nil)
+		destroyDescriptorSetLayout(c.d.handle, l, nil)
+	})
+	b, bytes := c.bufferFor(vk.BUFFER_USAGE_STORAGE_BUFFER_BIT)
+	write := vk.WriteDescriptorSet{
+		DstSet: set, DstBinding: 2, DescriptorCount: 1, DescriptorType: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER,
+		PBufferInfo: &vk.DescriptorBufferInfo{Buffer: b, Offset: 64, Range: vk.WHOLE_SIZE},
+	}
+	updateDescriptorSets(c.d.handle, 1, &write, 0, nil)
+	return set, bytes[64:]
+}
+
+// add records a dispatch of addShader, whose pipeline is p.
+func (c computeTest) add(commands vk.CommandBuffer, p vk.Pipeline, l vk.PipelineLayout, set vk.DescriptorSet, value, groups uint32) {
+	cmdBindPipeline(commands, vk.PIPELINE_BIND_POINT_COMPUTE, p)
+	cmdBindDescriptorSets(commands, vk.PIPELINE_BIND_POINT_COMPUTE, l, 1, 1, &set, 0, nil)
+	cmdPushConstants(commands, l, forCompute, 8, 4, unsafe.Pointer(&value))
+	cmdDispatch(commands, groups, 1, 1)
+}
+
+func TestDispatch(t *testing.T) {
+	c := newComputeTest(t)
+	l := c.addLayout()
+	info := pipelineInfo(c.module(compiled(t, addShader)), l)
+	plain := c.pipeline(info)
+	values := []uint32{1000, 64}
+	entries := []vk.SpecializationMapEntry{{ConstantID: 0, Size: 4}, {ConstantID: 1, Offset: 4, Size: 4}}
+	info.Stage.PSpecializationInfo = &vk.SpecializationInfo{MapEntryCount: 2, PMapEntries: &entries[0], DataSize: 8, PData: unsafe.Pointer(&values[0])}
+	wide := c.pipeline(info)
+	set, bytes := c.storage()
+	commands, inner := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY), c.commands(0, vk.COMMAND_BUFFER_LEVEL_SECONDARY)
+	record1(t, inner, func() { c.add(inner, plain, l, set, 7, 3) })
+	record1(t, commands, func() {
+		c.add(commands, wide, l, set, 1, 2)
+		cmdDispatch(commands, 1, 1, 1) // what is bound stays bound
+		cmdExecuteCommands(commands, 1, &inner)
+	})
+	// A layout may go once it has been recorded.
+	destroyPipelineLayout(c.d.handle, l, nil)
+	if r := submit1(c.d.queues[0], 0, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &commands}); r != vk.SUCCESS {
+		t.Fatal(r)
+	}
+	if r := deviceWaitIdle(c.d.handle); r != vk.SUCCESS {
+		t.Fatalf("%v, reported %q", r, rules())
+	}
+	for i := range 200 {
+		want := uint32(0)
+		if i < 3 {
+			want += 107
+		}
+		if i < 64 {
+			want += 1001
+		}
+		if i < 128 {
+			want += 1001
+		}
+		if got := binary.LittleEndian.Uint32(bytes[4*i:]); got != want {
+			t.Fatalf("element %d is %d, want %d", i, got, want)
+		}
+	}
+}
+
+// TestDispatchWithoutPipeline executes what was recorded with a pipeline that is destroyed.
+func TestDispatchWithoutPipeline(t *testing.T) {
+	c := newComputeTest(t)
+	l := c.addLayout()
+	p := c.pipeline(pipelineInfo(c.module(compiled(t, addShader)), l))
+	set, _ := c.storage()
+	commands := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
+	record1(t, commands, func() { c.add(commands, p, l, set, 1, 1) })
+	destroyPipeline(c.d.handle, p, nil)
+	submit1(c.d.queues[0], 0, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &commands})
+	if r := deviceWaitIdle(c.d.handle); r != vk.ERROR_DEVICE_LOST {
+		t.Errorf("vkDeviceWaitIdle: %v", r)
+	}
+	if got := rules(); len(got) == 0 || got[0] != "VUID-vkCmdBindPipeline-pipeline-parameter" {
+		t.Errorf("reported %q", got)
+	}
+}
+
+// BenchmarkDispatch submits a dispatch of one workgroup, and waits for it.
+func BenchmarkDispatch(b *testing.B) {
+	for _, name := range []string{"empty", "add"} {
+		b.Run(name, func(b *testing.B) {
+			c := newComputeTest(b)
+			l := c.addLayout()
+			commands := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
+			if name == "empty" {
+				p := c.pipeline(pipelineInfo(c.module(compiled(b, "#version 450\nlayout(local_size_x = 64) in;\nvoid main() {}")), l))
+				record1(b, commands, func() {
+					cmdBindPipeline(commands, vk.PIPELINE_BIND_POINT_COMPUTE, p)
+					cmdDispatch(commands, 1, 1, 1)
+				})
+			} else {
+				p := c.pipeline(pipelineInfo(c.module(compiled(b, addShader)), l))
+				set, _ := c.storage()
+				record1(b, commands, func() { c.add(commands, p, l, set, 1, 1) })
+			}
+			var fence vk.Fence
+			if r := createFence(c.d.handle, &vk.FenceCreateInfo{}, nil, &fence); r != vk.SUCCESS {
+				b.Fatal(r)
+			}
+			b.Cleanup(func() { destroyFence(c.d.handle, fence, nil) })
+			b.ReportAllocs()
+			for b.Loop() {
+				if r := submit1(c.d.queues[0], fence, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &commands}); r != vk.SUCCESS {
+					b.Fatal(r)
+				}
+				if r := waitForFences(c.d.handle, 1, &fence, vk.TRUE, 1<<62); r != vk.SUCCESS {
+					b.Fatal(r)
+				}
+				resetFences(c.d.handle, 1, &fence)
+			}
+		})
+	}
+}
