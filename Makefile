@@ -111,6 +111,11 @@ cts: ## run the Khronos CTS in shards (DEQP_VK=path/to/deqp-vk CASES='PATTERN...
 	@$(MAKE) build
 	@set -f; $(ON_FARSIDE) $(GO) run ./conformance/cts --deqp-vk '$(DEQP_VK)' $(CASES)
 
+.PHONY: vkfft
+vkfft: ## compare the transforms of VkFFT of all sizes with their definition (minutes)
+	@scripts/setup.sh test
+	$(GO) test ./conformance -run TestVkFFT -timeout 30m -v -args -vkfft.long -drivers farside
+
 .PHONY: soak
 soak: ## run the ring of processes that are killed and restarted (SOAK='--duration 10m --processes 8')
 	@$(MAKE) build

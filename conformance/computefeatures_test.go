@@ -9,9 +9,6 @@ import (
 	"farside/internal/vk"
 )
 
-// noCompute is what a device lacks that can run no shader.
-const noCompute = "a family of queues with VK_QUEUE_COMPUTE_BIT"
-
 // featureStructs are the structures in which a case's needs are looked for, each with the extension that it came
 // with, which a device offers until the version that has it in the core.
 var featureStructs = []struct {
@@ -74,7 +71,7 @@ func (c *Case) computeDevice() *vulkan.Device {
 		c.Unsupported(what)
 	}
 	if c.inst.QueueFamilies(c.pd)[0].QueueFlags&vk.QueueFlags(vk.QUEUE_COMPUTE_BIT) == 0 {
-		lacks(noCompute)
+		lacks("a family of queues with VK_QUEUE_COMPUTE_BIT")
 	}
 	have, r := c.inst.DeviceExtensions(c.pd)
 	c.must("vkEnumerateDeviceExtensionProperties", r)

@@ -20,7 +20,7 @@ func computeMemoryCases() []definition {
 		row("memory_model.message_passing.queue_family", []string{"VulkanMemoryModel"}, func(c *Case) {
 			const groups = 200
 			data := make([]uint32, 3+(groups+1)+(groups+1)*32)
-			c.dispatch(dispatch{shader: shaders.Source{Name: "memory/message.comp", Defines: []string{fmt.Sprint("GROUPS=", groups)}, Target: "vulkan1.2"},
+			c.dispatch(dispatch{shader: shaders.Source{Name: "memory/message.comp", Defines: []string{fmt.Sprint("GROUPS=", groups)}},
 				groups: [3]uint32{groups}, buffers: []any{data}})
 			wantSlice(c, "workgroups, failures, invocations at the end", data[:3], []uint32{groups, 0, groups * 32})
 		}),

@@ -161,9 +161,6 @@ func TestConformance(t *testing.T) {
 					if o.verdict == "unsupported" && maySkip(&d) != "" {
 						t.Skipf("%s is missing", maySkip(&d))
 					}
-					if o.verdict == "unsupported" && strings.Contains(o.text, noCompute) {
-						t.Skip(noCompute)
-					}
 					if o.verdict != "pass" {
 						t.Errorf("%s\n%s", o.verdict, o.text)
 					}
@@ -213,9 +210,6 @@ func TestValidation(t *testing.T) {
 				"VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT")
 			if o.verdict == "unsupported" && maySkip(&d) != "" {
 				t.Skipf("%s is missing", maySkip(&d))
-			}
-			if o.verdict == "unsupported" && strings.Contains(o.text, noCompute) {
-				t.Skip(noCompute)
 			}
 			if o.verdict != "pass" {
 				t.Errorf("%s\n%s", o.verdict, o.text)
