@@ -60,9 +60,11 @@ type checker struct {
 	places     []place // by id, of what is defined in functions
 	layouts    map[layoutKey]layoutResult
 	counts     map[*Type]uint64 // the scalars of structs
-	roots      map[uint32]bool  // by pointer: whether its variable is a Block
-	excuse     []error          // for each function, why it is not for compute
+	matches    map[[2]*Type]bool
+	roots      map[uint32]bool // by pointer: whether its variable is a Block
+	excuse     []error         // for each function, why it is not for compute
 	buf        [16]*Type
+	parts      []part // likewise, of the last instruction
 
 	// What structs hold: pointers, numbers of 8 and 16 bits.
 	pointers, small8, small16 map[*Type]bool
@@ -192,7 +194,7 @@ func (k *checker) available(i *Instruction, what string, r requirement) error {
 }
 
 // requirements checks that an instruction and its enumerants are available.
-func (k *checker) requirements(i *Instruction) (err error) {
+func (k *checker) requirements(i *Instruction) error {
 	info := i.Op.info()
 	if info.requirement != (requirement{version: 0x10}) {
 		if err := k.available(i, "the instruction", info.requirement); err != nil {
@@ -202,24 +204,31 @@ func (k *checker) requirements(i *Instruction) (err error) {
 	if !info.enumerants() {
 		return nil
 	}
-	k.m.walk(i, func(kind operandKind, words []uint32) {
-		if err != nil || kindTable[kind].n == 0 || kind == kindCapability {
-			return
+	k.parts = k.m.parts(i, k.parts[:0])
+	for _, p := range k.parts {
+		if kindTable[p.kind].n == 0 || p.kind == kindCapability {
+			continue
 		}
-		check := func(value uint32) {
-			if e := kind.enumerant(value); err == nil && e.requirement != (requirement{version: 0x10}) {
-				err = k.available(i, kind.format(value), e.requirement)
+		if !kindTable[p.kind].mask {
+			if err := k.enumerant(i, p.kind, p.word); err != nil {
+				return err
+			}
+			continue
+		}
+		for rest := p.word; rest != 0; rest &= rest - 1 {
+			if err := k.enumerant(i, p.kind, rest&-rest); err != nil {
+				return err
 			}
 		}
-		if !kindTable[kind].mask {
-			check(words[0])
-			return
-		}
-		for rest := words[0]; rest != 0; rest &= rest - 1 {
-			check(rest & -rest)
-		}
-	})
-	return err
+	}
+	return nil
+}
+
+func (k *checker) enumerant(i *Instruction, kind operandKind, value uint32) error {
+	if e := kind.enumerant(value); e.requirement != (requirement{version: 0x10}) {
+		return k.available(i, e.name.String(), e.requirement)
+	}
+	return nil
 }
 
 // enumerants says whether an operand can be an enumeration.

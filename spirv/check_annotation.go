@@ -76,12 +76,15 @@ func (k *checker) names() error {
 
 // twice finds a second decoration of a kind that says one thing, and another one.
 func twice(list []Decoration) *Decoration {
+	var first [DecorationOffset + 1]*Decoration // the largest of these kinds
 	for n := range list {
-		switch list[n].Kind {
+		d := &list[n]
+		switch d.Kind {
 		case DecorationSpecId, DecorationArrayStride, DecorationMatrixStride, DecorationBuiltIn, DecorationBinding, DecorationDescriptorSet, DecorationOffset:
-			first := slices.IndexFunc(list, func(d Decoration) bool { return d.Kind == list[n].Kind })
-			if list[first].Operands[0] != list[n].Operands[0] {
-				return &list[n]
+			if f := first[d.Kind]; f == nil {
+				first[d.Kind] = d
+			} else if f.Operands[0] != d.Operands[0] {
+				return d
 			}
 		}
 	}

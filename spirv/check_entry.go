@@ -173,16 +173,23 @@ func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) 
 		return errorAt(e.Instruction, "the workgroup's size %v is more than %d invocations (VUID-RuntimeSpirv-x-06432)", size, env.MaxWorkgroupInvocations)
 	}
 	var memory, block uint64
-	used := m.usedVariables(e.Function)
+	sizes := map[*Type]uint64{}
+	used := map[ID]bool{}
+	usage := m.usage()
+	for f := range usage.reached(e.Function) {
+		for _, id := range usage[f].variables {
+			used[id] = true
+		}
+	}
 	for _, i := range m.Globals {
 		if i.Op != OpVariable || StorageClass(i.Operands[0]) != StorageClassWorkgroup || !used[i.Result] {
 			continue
 		}
 		t := c.Types[i.Type].Elem
 		if m.decoration(t.ID, DecorationBlock) != nil {
-			block = max(block, tightSize(t)) // blocks share their memory
+			block = max(block, tightSize(t, sizes)) // blocks share their memory
 		} else {
-			memory = min(memory+tightSize(t), 1<<40)
+			memory = min(memory+tightSize(t, sizes), 1<<40)
 		}
 	}
 	if memory += block; memory > uint64(env.MaxWorkgroupMemory) {
@@ -191,8 +198,9 @@ func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) 
 	return nil
 }
 
-// tightSize is a type's size without a layout of its own, as VUID-RuntimeSpirv-Workgroup-06530 counts it; it ends at 1<<40.
-func tightSize(t *Type) uint64 {
+// tightSize is a type's size without a layout of its own, as VUID-RuntimeSpirv-Workgroup-06530 counts it; it ends at
+// 1<<40. The sizes of structs are kept.
+func tightSize(t *Type, sizes map[*Type]uint64) uint64 {
 	const most = 1 << 40
 	switch t.Kind {
 	case TypeBool:
@@ -202,74 +210,79 @@ func tightSize(t *Type) uint64 {
 	case TypePointer:
 		return 8
 	case TypeVector, TypeMatrix, TypeArray:
-		n := tightSize(t.Elem)
+		n := tightSize(t.Elem, sizes)
 		if n > most/uint64(t.Count) {
 			return most
 		}
 		return n * uint64(t.Count)
 	case TypeStruct:
-		var size uint64
+		size, ok := sizes[t]
+		if ok {
+			return size
+		}
 		for n, member := range t.Members {
 			if t.Layouts != nil {
 				size = max(size, uint64(t.Layouts[n].Offset))
 			}
-			size = min(size+tightSize(member), most)
+			size = min(size+tightSize(member, sizes), most)
 		}
+		sizes[t] = size
 		return size
 	}
 	return 0
 }
 
-// reached are the functions that a function calls, with itself. On a module that has passed Check there is no
-// recursion; this ends on any.
-func (m *Module) reached(function ID) map[ID]bool {
-	byID := make(map[ID]*Function, len(m.Functions))
+// usage is what each function calls, and which variables of the module it names.
+type usage map[ID]*functionUsage
+
+type functionUsage struct{ calls, variables []ID }
+
+func (m *Module) usage() usage {
+	u := make(usage, len(m.Functions))
+	var parts []part
 	for _, f := range m.Functions {
-		byID[f.Result] = f
-	}
-	seen := map[ID]bool{function: true}
-	work := []ID{function}
-	for len(work) > 0 {
-		f := byID[work[len(work)-1]]
-		work = work[:len(work)-1]
-		if f == nil {
-			continue
-		}
+		fu := &functionUsage{}
+		u[f.Result] = fu
+		seen := map[ID]bool{}
 		for _, b := range f.Blocks {
 			for _, i := range b.Instructions {
-				if id := ID(0); i.Op == OpFunctionCall {
-					if id = ID(i.Operands[0]); !seen[id] {
-						seen[id] = true
-						work = append(work, id)
+				parts = m.parts(i, parts[:0])
+				for _, p := range parts {
+					id := ID(p.word)
+					if p.kind != kindIdRef || seen[id] {
+						continue
 					}
+					switch def := m.Definitions[id]; {
+					case def.Op == OpFunction:
+						fu.calls = append(fu.calls, id)
+					case def.Op == OpVariable && StorageClass(def.Operands[0]) != StorageClassFunction:
+						fu.variables = append(fu.variables, id)
+					default:
+						continue
+					}
+					seen[id] = true
 				}
 			}
 		}
 	}
-	return seen
+	return u
 }
 
-// usedVariables are the module's variables that a function or what it calls names.
-func (m *Module) usedVariables(function ID) map[ID]bool {
-	used := map[ID]bool{}
-	reached := m.reached(function)
-	for _, f := range m.Functions {
-		if !reached[f.Result] {
-			continue
-		}
-		for _, b := range f.Blocks {
-			for _, i := range b.Instructions {
-				m.walk(i, func(kind operandKind, words []uint32) {
-					if kind == kindIdRef {
-						if def := m.Definitions[words[0]]; def != nil && def.Op == OpVariable {
-							used[def.Result] = true
-						}
-					}
-				})
+// reached are the functions that a function calls, with itself.
+func (u usage) reached(function ID) map[ID]bool {
+	seen := map[ID]bool{function: true}
+	work := []ID{function}
+	for len(work) > 0 {
+		f := u[work[len(work)-1]]
+		work = work[:len(work)-1]
+		for _, id := range f.calls {
+			if !seen[id] {
+				seen[id] = true
+				work = append(work, id)
 			}
 		}
 	}
-	return used
+	return seen
 }
 
 // recursion finds a cycle of calls.
@@ -312,35 +325,39 @@ func (k *checker) recursion(calls map[ID][]*Instruction) error {
 }
 
 // reaches checks what depends on which functions an entry point reaches.
-func (k *checker) reaches(e *EntryPoint) error {
+func (k *checker) reaches(e *EntryPoint, u usage) error {
 	listed := map[ID]bool{}
 	for _, id := range e.Interface {
 		listed[id] = true
 	}
-	reached := k.m.reached(e.Function)
-	for n, f := range k.m.Functions {
-		if e.Model == ExecutionModelGLCompute && reached[f.Result] && k.excuse[n] != nil {
-			return k.excuse[n]
-		}
-	}
+	reached := u.reached(e.Function)
+	used := map[ID]bool{}
 	push := ID(0)
-	for id := range k.m.usedVariables(e.Function) {
-		def := k.m.Definitions[id]
-		class := StorageClass(def.Operands[0])
-		if class == StorageClassFunction {
+	for n, f := range k.m.Functions {
+		if !reached[f.Result] {
 			continue
 		}
-		if !listed[id] && (k.version >= 0x14 || class == StorageClassInput || class == StorageClassOutput) {
-			return errorAt(e.Instruction, "the interface lacks %s, which is used", k.name(id))
+		if e.Model == ExecutionModelGLCompute && k.excuse[n] != nil {
+			return k.excuse[n]
 		}
-		if class == StorageClassPushConstant {
-			if push != 0 {
-				return errorAt(e.Instruction, "it uses two variables of storage class PushConstant (VUID-StandaloneSpirv-OpEntryPoint-06674)")
+		for _, id := range u[f.Result].variables {
+			if used[id] {
+				continue
 			}
-			push = id
-		}
-		if class == StorageClassWorkgroup && e.Model != ExecutionModelGLCompute {
-			return errorAt(e.Instruction, "it uses %s of storage class Workgroup (VUID-StandaloneSpirv-None-04645)", k.name(id))
+			used[id] = true
+			class := StorageClass(k.m.Definitions[id].Operands[0])
+			if !listed[id] && (k.version >= 0x14 || class == StorageClassInput || class == StorageClassOutput) {
+				return errorAt(e.Instruction, "the interface lacks %s, which is used", k.name(id))
+			}
+			if class == StorageClassPushConstant {
+				if push != 0 {
+					return errorAt(e.Instruction, "it uses two variables of storage class PushConstant (VUID-StandaloneSpirv-OpEntryPoint-06674)")
+				}
+				push = id
+			}
+			if class == StorageClassWorkgroup && e.Model != ExecutionModelGLCompute {
+				return errorAt(e.Instruction, "it uses %s of storage class Workgroup (VUID-StandaloneSpirv-None-04645)", k.name(id))
+			}
 		}
 	}
 	return nil

@@ -35,8 +35,9 @@ func (k *checker) functions() error {
 	if err := k.recursion(calls); err != nil {
 		return err
 	}
+	u := k.m.usage()
 	for _, e := range k.m.EntryPoints {
-		if err := k.reaches(e); err != nil {
+		if err := k.reaches(e, u); err != nil {
 			return err
 		}
 	}
@@ -171,17 +172,14 @@ func (s functionScope) uses(b *Block, i *Instruction, order int32) error {
 	if i.Op == OpPhi {
 		return nil
 	}
-	var bad ID
-	s.m.walk(i, func(kind operandKind, words []uint32) {
-		if kind != kindIdRef && kind != kindIdScope && kind != kindIdMemorySemantics || bad != 0 {
-			return
+	s.checker.parts = s.m.parts(i, s.checker.parts[:0])
+	for _, p := range s.checker.parts {
+		if p.kind != kindIdRef && p.kind != kindIdScope && p.kind != kindIdMemorySemantics {
+			continue
 		}
-		if id := ID(words[0]); !s.visible(id, b.Index, order) {
-			bad = id
+		if !s.visible(ID(p.word), b.Index, order) {
+			return errorAt(i, "%s is not defined on every way to it", s.name(ID(p.word)))
 		}
-	})
-	if bad != 0 {
-		return errorAt(i, "%s is not defined on every way to it", s.name(bad))
 	}
 	return nil
 }

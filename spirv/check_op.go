@@ -422,7 +422,7 @@ func (s functionScope) composite(i *Instruction) (bool, error) {
 		return true, err
 	case OpCopyLogical:
 		v, err := s.values(i, 0, 1)
-		if err == nil && (v[0] == r || !logicallyMatch(r, v[0])) {
+		if err == nil && (v[0] == r || !s.logicallyMatch(r, v[0])) {
 			err = s.mismatch(i)
 		}
 		return true, err
@@ -448,20 +448,24 @@ func (s functionScope) composite(i *Instruction) (bool, error) {
 	return false, nil
 }
 
-// logicallyMatch says whether two types differ in nothing but their layout (SPIR-V, OpCopyLogical).
-func logicallyMatch(a, b *Type) bool {
+// logicallyMatch says whether two types differ in nothing but their layout (SPIR-V, OpCopyLogical). Answers about
+// structs are kept.
+func (k *checker) logicallyMatch(a, b *Type) bool {
 	switch {
 	case a == b:
 		return true
 	case a.Kind == TypeArray && b.Kind == TypeArray:
-		return a.Count == b.Count && logicallyMatch(a.Elem, b.Elem)
+		return a.Count == b.Count && k.logicallyMatch(a.Elem, b.Elem)
 	case a.Kind == TypeStruct && b.Kind == TypeStruct && len(a.Members) == len(b.Members):
-		for n, m := range a.Members {
-			if !logicallyMatch(m, b.Members[n]) {
-				return false
-			}
+		if known, ok := k.matches[[2]*Type{a, b}]; ok {
+			return known
 		}
-		return true
+		match := true
+		for n, m := range a.Members {
+			match = match && k.logicallyMatch(m, b.Members[n])
+		}
+		put(&k.matches, [2]*Type{a, b}, match)
+		return match
 	}
 	return false
 }

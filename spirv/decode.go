@@ -11,8 +11,10 @@ const (
 	headerWords = 5
 	// maxBound is the largest bound that SPIR-V's universal limits ask for.
 	maxBound = 0x3fffff
-	// maxDecorations bounds what groups of decorations multiply to.
-	maxDecorations = 1 << 20
+	// maxDecorations bounds what groups of decorations multiply to, maxTargetDecorations the list that is searched for
+	// each question about an object.
+	maxDecorations       = 1 << 20
+	maxTargetDecorations = 1024
 )
 
 // Decode takes a module apart. The words belong to the module from then on; they may be of either byte order.
@@ -292,7 +294,11 @@ func (d *decoder) decorate(i *Instruction, target ID, list ...Decoration) error 
 	if d.decorations += len(list); d.decorations > maxDecorations {
 		return errorAt(i, "the module has more than %d decorations", maxDecorations)
 	}
-	put(&d.m.Decorations, target, append(d.m.Decorations[target], list...))
+	all := append(d.m.Decorations[target], list...)
+	if len(all) > maxTargetDecorations {
+		return errorAt(i, "%%%d has more than %d decorations", target, maxTargetDecorations)
+	}
+	put(&d.m.Decorations, target, all)
 	return nil
 }
 
@@ -301,7 +307,11 @@ func (d *decoder) decorateMember(i *Instruction, target ID, member uint32, list 
 		return errorAt(i, "the module has more than %d decorations", maxDecorations)
 	}
 	members := d.m.MemberDecorations[target]
-	put(&members, member, append(members[member], list...))
+	all := append(members[member], list...)
+	if len(all) > maxTargetDecorations {
+		return errorAt(i, "a member of %%%d has more than %d decorations", target, maxTargetDecorations)
+	}
+	put(&members, member, all)
 	put(&d.m.MemberDecorations, target, members)
 	return nil
 }

@@ -249,21 +249,28 @@ func (op Op) specializable() bool {
 	return false
 }
 
-// walk calls f for each operand behind the result: the kind, and its words. Decode has seen that they are right.
-func (m *Module) walk(i *Instruction, f func(kind operandKind, words []uint32)) {
-	w := walker{m, i, i.Operands, f}
+// part is an operand of an instruction: its kind, and its first word. Literals of several words count as one.
+type part struct {
+	kind operandKind
+	word uint32
+}
+
+// parts appends the operands behind an instruction's result to a list. Decode has seen that they are right.
+func (m *Module) parts(i *Instruction, list []part) []part {
+	w := walker{m, i, i.Operands, list}
 	for _, o := range i.Op.info().operands.operands() {
 		if k := o.kind(); k != kindIdResult && k != kindIdResultType {
 			w.operand(o)
 		}
 	}
+	return w.list
 }
 
 type walker struct {
 	m    *Module
 	i    *Instruction
 	rest []uint32
-	f    func(kind operandKind, words []uint32)
+	list []part
 }
 
 func (w *walker) operand(o operand) {
@@ -279,7 +286,7 @@ func (w *walker) operand(o operand) {
 }
 
 func (w *walker) take(kind operandKind, n int) {
-	w.f(kind, w.rest[:n])
+	w.list = append(w.list, part{kind, w.rest[0]})
 	w.rest = w.rest[n:]
 }
 
