@@ -25,6 +25,7 @@ func (c *compiler) finish() {
 	g.dropDead()
 	g.hoist()
 	g.findVarying()
+	g.fuse()
 	g.keepAcrossExits()
 }
 

@@ -283,6 +283,14 @@ func floats(all map[Op]expectation) {
 			f, _ := exact.Float32()
 			return uint64(math.Float32bits(f))
 		}}
+		twice := func(op32, op64 Op, f func(product, c float64) float64) {
+			all[pick(op32, op64)] = expectation{result: k, operands: []kind{k, k, k}, of: func(a, b, c, _ uint64) uint64 {
+				return encode(f(decode(encode(decode(a)*decode(b))), decode(c)))
+			}}
+		}
+		twice(MulAddF32, MulAddF64, func(product, c float64) float64 { return product + c })
+		twice(MulSubF32, MulSubF64, func(product, c float64) float64 { return product - c })
+		twice(SubMulF32, SubMulF64, func(product, c float64) float64 { return c - product })
 		all[pick(NegF32, NegF64)] = expectation{result: k, operands: []kind{k}, of: func(a, _, _, _ uint64) uint64 {
 			return a ^ 1<<(width-1)
 		}}
@@ -334,7 +342,7 @@ func floats(all map[Op]expectation) {
 			if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
 				return a
 			}
-			exact := new(big.Float).SetMantExp(big.NewFloat(x), int(int32(b)))
+			exact := new(big.Float).SetMantExp(big.NewFloat(x), max(-5000, min(int(int32(b)), 5000)))
 			if width == 64 {
 				f, _ := exact.Float64()
 				return encode(f)

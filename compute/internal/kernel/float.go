@@ -41,6 +41,9 @@ func fillF32(t *Table) {
 	})
 	t[RoundF16] = unary(func(a float32) float32 { return fromBits16(toBits16(a)) })
 	t[RoundF16Zero] = unary(func(a float32) float32 { return fromBits16(toBits16Zero(a)) })
+	t[MulAddF32] = ternary(func(a, b, c float32) float32 { return float32(a*b) + c })
+	t[MulSubF32] = ternary(func(a, b, c float32) float32 { return float32(a*b) - c })
+	t[SubMulF32] = ternary(func(a, b, c float32) float32 { return c - float32(a*b) })
 }
 
 func fillF64(t *Table) {
@@ -77,6 +80,9 @@ func fillF64(t *Table) {
 		_, exponent := frexp(a)
 		return exponent
 	})
+	t[MulAddF64] = ternary(func(a, b, c float64) float64 { return float64(a*b) + c })
+	t[MulSubF64] = ternary(func(a, b, c float64) float64 { return float64(a*b) - c })
+	t[SubMulF64] = ternary(func(a, b, c float64) float64 { return c - float64(a*b) })
 }
 
 type float interface {

@@ -143,6 +143,9 @@ const (
 	FrexpExpF32  // the exponent of A, an I32
 	RoundF16     // to the nearest 16-bit float, even at a tie
 	RoundF16Zero // to the next 16-bit float towards zero
+	MulAddF32    // A*B + C, the product and the sum rounded each: a MulF32 and an AddF32
+	MulSubF32    // A*B - C, likewise
+	SubMulF32    // C - A*B, likewise
 
 	// 64-bit floats; comparisons give 32-bit masks.
 	AddF64
@@ -172,6 +175,9 @@ const (
 	LdexpF64 // B an I32
 	FrexpF64
 	FrexpExpF64 // an I32
+	MulAddF64
+	MulSubF64
+	SubMulF64
 
 	// Conversions, Dst and A of different types. Floats to integers: NaN gives 0, what is out of range the nearest.
 	SextI32I64

@@ -77,6 +77,9 @@ func (s *Set) useAVX2() {
 	s.Ops[MulF32] = avx2MulF32
 	s.Ops[DivF32] = avx2DivF32
 	s.Ops[FmaF32] = avx2FmaF32
+	s.Ops[MulAddF32] = avx2MulAddF32
+	s.Ops[MulSubF32] = avx2MulSubF32
+	s.Ops[SubMulF32] = avx2SubMulF32
 	s.Ops[NegF32] = avx2NegF32
 	s.Ops[AbsF32] = avx2AbsF32
 	s.Ops[SqrtF32] = avx2SqrtF32
@@ -99,6 +102,9 @@ func (s *Set) useAVX2() {
 	s.Ops[MulF64] = avx2MulF64
 	s.Ops[DivF64] = avx2DivF64
 	s.Ops[FmaF64] = avx2FmaF64
+	s.Ops[MulAddF64] = avx2MulAddF64
+	s.Ops[MulSubF64] = avx2MulSubF64
+	s.Ops[SubMulF64] = avx2SubMulF64
 	s.Ops[NegF64] = avx2NegF64
 	s.Ops[AbsF64] = avx2AbsF64
 	s.Ops[SqrtF64] = avx2SqrtF64
@@ -450,6 +456,15 @@ func avx2DivF32(a *Args, first, n int)
 func avx2FmaF32(a *Args, first, n int)
 
 //go:noescape
+func avx2MulAddF32(a *Args, first, n int)
+
+//go:noescape
+func avx2MulSubF32(a *Args, first, n int)
+
+//go:noescape
+func avx2SubMulF32(a *Args, first, n int)
+
+//go:noescape
 func avx2NegF32(a *Args, first, n int)
 
 //go:noescape
@@ -514,6 +529,15 @@ func avx2DivF64(a *Args, first, n int)
 
 //go:noescape
 func avx2FmaF64(a *Args, first, n int)
+
+//go:noescape
+func avx2MulAddF64(a *Args, first, n int)
+
+//go:noescape
+func avx2MulSubF64(a *Args, first, n int)
+
+//go:noescape
+func avx2SubMulF64(a *Args, first, n int)
 
 //go:noescape
 func avx2NegF64(a *Args, first, n int)

@@ -4681,6 +4681,174 @@ done3:
 	VZEROUPPER
 	RET
 
+// func avx2MulAddF32(a *byte, first int, n int)
+// Requires: AVX
+TEXT ·avx2MulAddF32(SB), NOSPLIT, $0-24
+	MOVQ   a+0(FP), AX
+	MOVQ   first+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   (AX), BX
+	MOVQ   16(AX), DI
+	MOVQ   24(AX), R8
+	MOVQ   CX, SI
+	IMULQ  R8, SI
+	ADDQ   SI, DI
+	MOVQ   32(AX), R9
+	MOVQ   40(AX), R10
+	MOVQ   CX, SI
+	IMULQ  R10, SI
+	ADDQ   SI, R9
+	MOVQ   48(AX), R11
+	MOVQ   56(AX), AX
+	MOVQ   CX, SI
+	IMULQ  AX, SI
+	ADDQ   SI, R11
+	IMUL3Q $0x20, CX, SI
+	ADDQ   SI, BX
+	SUBQ   $0x00000002, DX
+	JL     tail2
+
+loop1:
+	VMOVDQU (DI), Y0
+	VMULPS  (R9), Y0, Y0
+	VADDPS  (R11), Y0, Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU (DI)(R8*1), Y0
+	VMULPS  (R9)(R10*1), Y0, Y0
+	VADDPS  (R11)(AX*1), Y0, Y0
+	VMOVDQU Y0, 32(BX)
+	ADDQ    $0x00000040, BX
+	LEAQ    (DI)(R8*2), DI
+	LEAQ    (R9)(R10*2), R9
+	LEAQ    (R11)(AX*2), R11
+	SUBQ    $0x00000002, DX
+	JGE     loop1
+
+tail2:
+	ADDQ    $0x00000002, DX
+	JZ      done3
+	VMOVDQU (DI), Y0
+	VMULPS  (R9), Y0, Y0
+	VADDPS  (R11), Y0, Y0
+	VMOVDQU Y0, (BX)
+
+done3:
+	VZEROUPPER
+	RET
+
+// func avx2MulSubF32(a *byte, first int, n int)
+// Requires: AVX
+TEXT ·avx2MulSubF32(SB), NOSPLIT, $0-24
+	MOVQ   a+0(FP), AX
+	MOVQ   first+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   (AX), BX
+	MOVQ   16(AX), DI
+	MOVQ   24(AX), R8
+	MOVQ   CX, SI
+	IMULQ  R8, SI
+	ADDQ   SI, DI
+	MOVQ   32(AX), R9
+	MOVQ   40(AX), R10
+	MOVQ   CX, SI
+	IMULQ  R10, SI
+	ADDQ   SI, R9
+	MOVQ   48(AX), R11
+	MOVQ   56(AX), AX
+	MOVQ   CX, SI
+	IMULQ  AX, SI
+	ADDQ   SI, R11
+	IMUL3Q $0x20, CX, SI
+	ADDQ   SI, BX
+	SUBQ   $0x00000002, DX
+	JL     tail2
+
+loop1:
+	VMOVDQU (DI), Y0
+	VMULPS  (R9), Y0, Y0
+	VSUBPS  (R11), Y0, Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU (DI)(R8*1), Y0
+	VMULPS  (R9)(R10*1), Y0, Y0
+	VSUBPS  (R11)(AX*1), Y0, Y0
+	VMOVDQU Y0, 32(BX)
+	ADDQ    $0x00000040, BX
+	LEAQ    (DI)(R8*2), DI
+	LEAQ    (R9)(R10*2), R9
+	LEAQ    (R11)(AX*2), R11
+	SUBQ    $0x00000002, DX
+	JGE     loop1
+
+tail2:
+	ADDQ    $0x00000002, DX
+	JZ      done3
+	VMOVDQU (DI), Y0
+	VMULPS  (R9), Y0, Y0
+	VSUBPS  (R11), Y0, Y0
+	VMOVDQU Y0, (BX)
+
+done3:
+	VZEROUPPER
+	RET
+
+// func avx2SubMulF32(a *byte, first int, n int)
+// Requires: AVX
+TEXT ·avx2SubMulF32(SB), NOSPLIT, $0-24
+	MOVQ   a+0(FP), AX
+	MOVQ   first+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   (AX), BX
+	MOVQ   16(AX), DI
+	MOVQ   24(AX), R8
+	MOVQ   CX, SI
+	IMULQ  R8, SI
+	ADDQ   SI, DI
+	MOVQ   32(AX), R9
+	MOVQ   40(AX), R10
+	MOVQ   CX, SI
+	IMULQ  R10, SI
+	ADDQ   SI, R9
+	MOVQ   48(AX), R11
+	MOVQ   56(AX), AX
+	MOVQ   CX, SI
+	IMULQ  AX, SI
+	ADDQ   SI, R11
+	IMUL3Q $0x20, CX, SI
+	ADDQ   SI, BX
+	SUBQ   $0x00000002, DX
+	JL     tail2
+
+loop1:
+	VMOVDQU (DI), Y0
+	VMULPS  (R9), Y0, Y0
+	VMOVDQU (R11), Y1
+	VSUBPS  Y0, Y1, Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU (DI)(R8*1), Y0
+	VMULPS  (R9)(R10*1), Y0, Y0
+	VMOVDQU (R11)(AX*1), Y1
+	VSUBPS  Y0, Y1, Y0
+	VMOVDQU Y0, 32(BX)
+	ADDQ    $0x00000040, BX
+	LEAQ    (DI)(R8*2), DI
+	LEAQ    (R9)(R10*2), R9
+	LEAQ    (R11)(AX*2), R11
+	SUBQ    $0x00000002, DX
+	JGE     loop1
+
+tail2:
+	ADDQ    $0x00000002, DX
+	JZ      done3
+	VMOVDQU (DI), Y0
+	VMULPS  (R9), Y0, Y0
+	VMOVDQU (R11), Y1
+	VSUBPS  Y0, Y1, Y0
+	VMOVDQU Y0, (BX)
+
+done3:
+	VZEROUPPER
+	RET
+
 // func avx2NegF32(a *byte, first int, n int)
 // Requires: AVX
 TEXT ·avx2NegF32(SB), NOSPLIT, $0-24
@@ -5742,6 +5910,213 @@ tail2:
 	VMOVDQU     32(R9), Y1
 	VFMADD213PD 32(R11), Y1, Y0
 	VMOVDQU     Y0, 32(BX)
+
+done3:
+	VZEROUPPER
+	RET
+
+// func avx2MulAddF64(a *byte, first int, n int)
+// Requires: AVX
+TEXT ·avx2MulAddF64(SB), NOSPLIT, $0-24
+	MOVQ   a+0(FP), AX
+	MOVQ   first+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   (AX), BX
+	MOVQ   16(AX), DI
+	MOVQ   24(AX), R8
+	MOVQ   CX, SI
+	IMULQ  R8, SI
+	ADDQ   SI, DI
+	MOVQ   32(AX), R9
+	MOVQ   40(AX), R10
+	MOVQ   CX, SI
+	IMULQ  R10, SI
+	ADDQ   SI, R9
+	MOVQ   48(AX), R11
+	MOVQ   56(AX), AX
+	MOVQ   CX, SI
+	IMULQ  AX, SI
+	ADDQ   SI, R11
+	IMUL3Q $0x40, CX, SI
+	ADDQ   SI, BX
+	SUBQ   $0x00000002, DX
+	JL     tail2
+
+loop1:
+	VMOVDQU (DI), Y0
+	VMULPD  (R9), Y0, Y0
+	VADDPD  (R11), Y0, Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU 32(DI), Y0
+	VMULPD  32(R9), Y0, Y0
+	VADDPD  32(R11), Y0, Y0
+	VMOVDQU Y0, 32(BX)
+	VMOVDQU (DI)(R8*1), Y0
+	VMULPD  (R9)(R10*1), Y0, Y0
+	VADDPD  (R11)(AX*1), Y0, Y0
+	VMOVDQU Y0, 64(BX)
+	VMOVDQU 32(DI)(R8*1), Y0
+	VMULPD  32(R9)(R10*1), Y0, Y0
+	VADDPD  32(R11)(AX*1), Y0, Y0
+	VMOVDQU Y0, 96(BX)
+	ADDQ    $0x00000080, BX
+	LEAQ    (DI)(R8*2), DI
+	LEAQ    (R9)(R10*2), R9
+	LEAQ    (R11)(AX*2), R11
+	SUBQ    $0x00000002, DX
+	JGE     loop1
+
+tail2:
+	ADDQ    $0x00000002, DX
+	JZ      done3
+	VMOVDQU (DI), Y0
+	VMULPD  (R9), Y0, Y0
+	VADDPD  (R11), Y0, Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU 32(DI), Y0
+	VMULPD  32(R9), Y0, Y0
+	VADDPD  32(R11), Y0, Y0
+	VMOVDQU Y0, 32(BX)
+
+done3:
+	VZEROUPPER
+	RET
+
+// func avx2MulSubF64(a *byte, first int, n int)
+// Requires: AVX
+TEXT ·avx2MulSubF64(SB), NOSPLIT, $0-24
+	MOVQ   a+0(FP), AX
+	MOVQ   first+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   (AX), BX
+	MOVQ   16(AX), DI
+	MOVQ   24(AX), R8
+	MOVQ   CX, SI
+	IMULQ  R8, SI
+	ADDQ   SI, DI
+	MOVQ   32(AX), R9
+	MOVQ   40(AX), R10
+	MOVQ   CX, SI
+	IMULQ  R10, SI
+	ADDQ   SI, R9
+	MOVQ   48(AX), R11
+	MOVQ   56(AX), AX
+	MOVQ   CX, SI
+	IMULQ  AX, SI
+	ADDQ   SI, R11
+	IMUL3Q $0x40, CX, SI
+	ADDQ   SI, BX
+	SUBQ   $0x00000002, DX
+	JL     tail2
+
+loop1:
+	VMOVDQU (DI), Y0
+	VMULPD  (R9), Y0, Y0
+	VSUBPD  (R11), Y0, Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU 32(DI), Y0
+	VMULPD  32(R9), Y0, Y0
+	VSUBPD  32(R11), Y0, Y0
+	VMOVDQU Y0, 32(BX)
+	VMOVDQU (DI)(R8*1), Y0
+	VMULPD  (R9)(R10*1), Y0, Y0
+	VSUBPD  (R11)(AX*1), Y0, Y0
+	VMOVDQU Y0, 64(BX)
+	VMOVDQU 32(DI)(R8*1), Y0
+	VMULPD  32(R9)(R10*1), Y0, Y0
+	VSUBPD  32(R11)(AX*1), Y0, Y0
+	VMOVDQU Y0, 96(BX)
+	ADDQ    $0x00000080, BX
+	LEAQ    (DI)(R8*2), DI
+	LEAQ    (R9)(R10*2), R9
+	LEAQ    (R11)(AX*2), R11
+	SUBQ    $0x00000002, DX
+	JGE     loop1
+
+tail2:
+	ADDQ    $0x00000002, DX
+	JZ      done3
+	VMOVDQU (DI), Y0
+	VMULPD  (R9), Y0, Y0
+	VSUBPD  (R11), Y0, Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU 32(DI), Y0
+	VMULPD  32(R9), Y0, Y0
+	VSUBPD  32(R11), Y0, Y0
+	VMOVDQU Y0, 32(BX)
+
+done3:
+	VZEROUPPER
+	RET
+
+// func avx2SubMulF64(a *byte, first int, n int)
+// Requires: AVX
+TEXT ·avx2SubMulF64(SB), NOSPLIT, $0-24
+	MOVQ   a+0(FP), AX
+	MOVQ   first+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   (AX), BX
+	MOVQ   16(AX), DI
+	MOVQ   24(AX), R8
+	MOVQ   CX, SI
+	IMULQ  R8, SI
+	ADDQ   SI, DI
+	MOVQ   32(AX), R9
+	MOVQ   40(AX), R10
+	MOVQ   CX, SI
+	IMULQ  R10, SI
+	ADDQ   SI, R9
+	MOVQ   48(AX), R11
+	MOVQ   56(AX), AX
+	MOVQ   CX, SI
+	IMULQ  AX, SI
+	ADDQ   SI, R11
+	IMUL3Q $0x40, CX, SI
+	ADDQ   SI, BX
+	SUBQ   $0x00000002, DX
+	JL     tail2
+
+loop1:
+	VMOVDQU (DI), Y0
+	VMULPD  (R9), Y0, Y0
+	VMOVDQU (R11), Y1
+	VSUBPD  Y0, Y1, Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU 32(DI), Y0
+	VMULPD  32(R9), Y0, Y0
+	VMOVDQU 32(R11), Y1
+	VSUBPD  Y0, Y1, Y0
+	VMOVDQU Y0, 32(BX)
+	VMOVDQU (DI)(R8*1), Y0
+	VMULPD  (R9)(R10*1), Y0, Y0
+	VMOVDQU (R11)(AX*1), Y1
+	VSUBPD  Y0, Y1, Y0
+	VMOVDQU Y0, 64(BX)
+	VMOVDQU 32(DI)(R8*1), Y0
+	VMULPD  32(R9)(R10*1), Y0, Y0
+	VMOVDQU 32(R11)(AX*1), Y1
+	VSUBPD  Y0, Y1, Y0
+	VMOVDQU Y0, 96(BX)
+	ADDQ    $0x00000080, BX
+	LEAQ    (DI)(R8*2), DI
+	LEAQ    (R9)(R10*2), R9
+	LEAQ    (R11)(AX*2), R11
+	SUBQ    $0x00000002, DX
+	JGE     loop1
+
+tail2:
+	ADDQ    $0x00000002, DX
+	JZ      done3
+	VMOVDQU (DI), Y0
+	VMULPD  (R9), Y0, Y0
+	VMOVDQU (R11), Y1
+	VSUBPD  Y0, Y1, Y0
+	VMOVDQU Y0, (BX)
+	VMOVDQU 32(DI), Y0
+	VMULPD  32(R9), Y0, Y0
+	VMOVDQU 32(R11), Y1
+	VSUBPD  Y0, Y1, Y0
+	VMOVDQU Y0, 32(BX)
 
 done3:
 	VZEROUPPER

@@ -48,6 +48,15 @@ func (g *generator) floats() {
 			emit(f.fma, k.source(2, half), k.load(1, half), a)
 			return a
 		})
+		g.each(name("MulAdd"), f.width, three, func(k *chunk, a vector, half int) vector {
+			return k.y(f.add, k.source(2, half), k.y(f.mul, k.source(1, half), a))
+		})
+		g.each(name("MulSub"), f.width, three, func(k *chunk, a vector, half int) vector {
+			return k.y(f.sub, k.source(2, half), k.y(f.mul, k.source(1, half), a))
+		})
+		g.each(name("SubMul"), f.width, three, func(k *chunk, a vector, half int) vector {
+			return k.y(f.sub, k.y(f.mul, k.source(1, half), a), k.load(2, half))
+		})
 		g.each(name("Neg"), f.width, one, func(k *chunk, a vector, _ int) vector { return k.y(f.xor, f.sign, a) })
 		g.each(name("Abs"), f.width, one, func(k *chunk, a vector, _ int) vector { return k.y(f.and, f.magnitude, a) })
 		g.each(name("Sqrt"), f.width, one, func(k *chunk, a vector, _ int) vector { return k.y(f.sqrt, a) })
