@@ -2,11 +2,13 @@ package exec
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"unsafe"
 
 	"farside/internal/command"
+	"farside/internal/descriptor"
 	"farside/internal/syncobj"
 	"farside/internal/texel"
 	"farside/internal/transfer"
@@ -100,6 +102,9 @@ func FuzzReplay(f *testing.F) {
 		must(f, s.FillBuffer(1, 0, 4, 1))
 		must(f, s.DebugLabel(command.LabelBegin, [4]float32{}, "secondary"))
 	}).stream
+	l := layout(f)
+	h.sets[1] = descriptor.NewSet(l, 0)
+	h.pipelines[1] = &Pipeline{Program: empty(1), Sets: []*descriptor.Layout{l}, Uses: []uint32{0}, Base: true}
 	for _, seed := range seeds(f) {
 		f.Add(seed)
 	}
@@ -124,11 +129,12 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// raw makes a stream that holds data as it is, in whole words.
+// raw makes a stream that holds data as it is, in whole words, behind a command that has brought it a layout.
 func raw(t testing.TB, data []byte) *command.Stream {
 	w := new(command.Window)
 	s := command.NewStream(new(command.Pool), w)
 	must(t, s.Begin())
+	must(t, s.PushDescriptorSet(compute1, layout(t), 0, nil))
 	room := int(w.Limit-w.Cursor) / 8 * 8
 	n := min(len(data)/8*8, room)
 	copy(unsafe.Slice((*byte)(pointer(w.Cursor)), room), data[:n])
@@ -169,6 +175,16 @@ func seeds(f *testing.F) [][]byte {
 		func(s *command.Stream) error { return s.ExecuteCommands([]vk.CommandBuffer{1, 1}) },
 		func(s *command.Stream) error { return s.WriteBufferMarkerAMD(0, 2, 4, 9) },
 		func(s *command.Stream) error { return s.DebugLabel(command.LabelBegin, [4]float32{}, "label") },
+		func(s *command.Stream) error {
+			return s.PushDescriptorSet(compute1, layout(f), 0, []descriptor.Write{bufferWrite(0, 0, 1, 0, 16), bufferWrite(0, 1, 2, 4, 8)})
+		},
+		func(s *command.Stream) error {
+			return errors.Join(s.BindPipeline(compute1, 1), s.PushConstants(0, 0, 4, make([]byte, 8)), s.Dispatch(1, 2, 3), s.DispatchBase(1, 1, 1, 1, 1, 1))
+		},
+		func(s *command.Stream) error {
+			return errors.Join(s.BindPipeline(compute1, 1), s.BindDescriptorSets(compute1, 0, 0, []vk.DescriptorSet{1}, []uint32{4}), s.FillBuffer(1, 0, 16, 1),
+				s.DispatchIndirect(1, 4))
+		},
 	} {
 		window := new(command.Window)
 		s := command.NewStream(new(command.Pool), window)
