@@ -37,6 +37,9 @@ func glsl(name string, defines ...string) shaders.Source {
 // uniform is a slice that is bound as a uniform buffer; nil is unbound.
 type uniform struct{ data any }
 
+// described is a binding of another kind than buffers: images, samplers, views of buffers.
+type described struct{ vulkan.Descriptor }
+
 // unbound is a binding without a descriptor.
 type unbound struct{}
 
@@ -95,8 +98,11 @@ func (c *Case) tryProgram(d *dispatch) (*program, vk.Result) {
 	}
 	for i, b := range d.buffers {
 		t := vk.DESCRIPTOR_TYPE_STORAGE_BUFFER
-		if _, ok := b.(uniform); ok {
+		switch b := b.(type) {
+		case uniform:
 			t = vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER
+		case described:
+			t = b.Type
 		}
 		p.bindings = append(p.bindings, vulkan.Binding{Binding: uint32(i), Type: t, Count: 1})
 	}
@@ -196,6 +202,10 @@ func (p *program) arguments(slices ...any) *arguments {
 		var usage vk.BufferUsageFlags = vk.BUFFER_USAGE_STORAGE_BUFFER_BIT | vk.BUFFER_USAGE_INDIRECT_BUFFER_BIT
 		switch u := s.(type) {
 		case unbound:
+			continue
+		case described:
+			u.Binding = uint32(i)
+			c.dev.WriteSet(a.set, u.Descriptor)
 			continue
 		case uniform:
 			if u.data == nil {

@@ -1,0 +1,11 @@
+#version 450
+// Each invocation does an operation on a texel that 16 of them share, or one of its own, and keeps what was there.
+layout(local_size_x = 64) in;
+layout(std430, binding = 0) buffer Result { TYPE result[]; };
+layout(binding = 1, FORMAT) uniform IMAGE image;
+void main() {
+	uint i = gl_GlobalInvocationID.x;
+	int place = int(i / SHARE);
+	TYPE value = TYPE(i * 7u % 32u + 1u);
+	result[i] = EXPR;
+}
