@@ -38,6 +38,8 @@ const imageHead = `#version 450
 #extension GL_EXT_samplerless_texture_functions : enable
 #extension GL_EXT_shader_image_load_formatted : enable
 #extension GL_EXT_shader_image_int64 : enable
+#extension GL_EXT_shader_atomic_float : enable
+#extension GL_EXT_shader_atomic_float2 : enable
 #extension GL_EXT_shader_explicit_arithmetic_types : enable
 layout(local_size_x = 40) in;
 layout(set=0,binding=0) buffer Out { vec4 result[]; };
@@ -224,6 +226,12 @@ func TestImageShaders(t *testing.T) {
 			}},
 		{"counters", "layout(r32ui) uniform uimageBuffer t", "r.x = imageAtomicAdd(t, int(i / 4 * 4), 3u); imageAtomicMax(t, 1, i); r.y = imageAtomicCompSwap(t, int(i + 100), 1u, 2u); barrier(); r.z = imageLoad(t, int(i / 4 * 4)).x;",
 			[]*sampling.View{zeros(t, vk.FORMAT_R32_UINT, 400)}, func(i int) [4]float32 { return [4]float32{float32(i % 4 * 3), 0, 12, 0} }},
+		{"float atomics", "layout(r32f) uniform imageBuffer t", "r.x = imageAtomicExchange(t, int(i), 2.5); r.y = imageAtomicAdd(t, int(i), float(i)); r.z = imageAtomicMin(t, int(i), 7.0); r.w = imageAtomicMax(t, int(i), 3.0) + imageLoad(t, int(i)).x;",
+			[]*sampling.View{zeros(t, vk.FORMAT_R32_SFLOAT, 400)}, func(i int) [4]float32 {
+				sum := 2.5 + float32(i)
+				least := min(sum, 7)
+				return [4]float32{0, 2.5, sum, least + max(least, 3)}
+			}},
 		{"64 bits", "layout(r64ui) uniform u64imageBuffer t", "r.x = float(imageAtomicAdd(t, 0, 0x100000000ul) >> 32); imageStore(t, int(i) + 1, u64vec4(0x500000000ul + i)); r.y = float(imageLoad(t, int(i) + 1).x - 0x500000000ul); r.zw = vec2(imageLoad(t, 0).yw);",
 			[]*sampling.View{zeros(t, vk.FORMAT_R64_UINT, 8*90)}, func(i int) [4]float32 { return [4]float32{-1, float32(i), 0, 1} }},
 	} {

@@ -21,6 +21,7 @@ var featureStructs = []struct {
 	{vk.KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderAtomicInt64Features]},
 	{vk.EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderAtomicFloatFeaturesEXT]},
 	{vk.EXT_SHADER_ATOMIC_FLOAT_2_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderAtomicFloat2FeaturesEXT]},
+	{vk.EXT_SHADER_IMAGE_ATOMIC_INT64_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderImageAtomicInt64FeaturesEXT]},
 	{vk.EXT_SCALAR_BLOCK_LAYOUT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceScalarBlockLayoutFeatures]},
 	{vk.KHR_UNIFORM_BUFFER_STANDARD_LAYOUT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceUniformBufferStandardLayoutFeatures]},
 	{vk.KHR_VARIABLE_POINTERS_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceVariablePointersFeatures]},

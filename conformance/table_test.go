@@ -16,5 +16,5 @@ func table() []definition {
 		hostileCases(), killedCases(), orderCases(), syncMisuse(), sleepCases(),
 		// Compute
 		computeBasicCases(), blockLayoutCases(), operatorCases(), builtinCases(), flowCases(), computeMemoryCases(), subgroupCases(), assemblyCases(), robustnessCases(), computeSyncCases(),
-		bindingCases(), textureCases())
+		bindingCases(), textureCases(), imageCases())
 }

@@ -108,6 +108,7 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 		"VkPhysicalDeviceZeroInitializeWorkgroupMemoryFeatures":    true,
 		"VkPhysicalDevice4444FormatsFeaturesEXT":                   true,
 		"VkPhysicalDeviceCustomBorderColorFeaturesEXT":             true,
+		"VkPhysicalDeviceShaderImageAtomicInt64FeaturesEXT":        true,
 		"VkPhysicalDeviceImageRobustnessFeatures":                  true,
 		"VkPhysicalDeviceTexelBufferAlignmentFeaturesEXT":          true,
 		"VkPhysicalDeviceBufferDeviceAddressFeatures":              true,

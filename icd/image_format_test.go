@@ -78,8 +78,8 @@ func TestFormatProperties(t *testing.T) {
 		vk.FORMAT_FEATURE_SAMPLED_IMAGE_BIT:               206 - 68 - 26 - 12 - 4 + 10,
 		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT: 131 - 2*21 + 6 + 10,
 		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_MINMAX_BIT: 131 - 2*21 + 6 - 26 - 4 - 4 + 10,
-		vk.FORMAT_FEATURE_STORAGE_IMAGE_BIT:               5*4 + 3*5 + 3*3 + 3 + 1,
-		vk.FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT:        2,
+		vk.FORMAT_FEATURE_STORAGE_IMAGE_BIT:               5*4 + 3*5 + 3*3 + 3 + 1 + 2,
+		vk.FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT:        5,
 	} {
 		if counts[flag] != want {
 			t.Errorf("%d formats have %v, want %d", counts[flag], flag, want)

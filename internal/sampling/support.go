@@ -38,7 +38,7 @@ func AccessOf(format vk.Format) (a Access) {
 		case vk.NumericSRGB:
 			uniform = false
 		}
-		if c.Bits > 32 {
+		if c.Bits > 32 && !f.wide {
 			return Access{}
 		}
 		uniform = uniform && (c.Bits == 8 || c.Bits == 16 || c.Bits == 32)
@@ -51,8 +51,10 @@ func AccessOf(format vk.Format) (a Access) {
 		return Access{}
 	case vk.FORMAT_A2B10G10R10_UNORM_PACK32, vk.FORMAT_A2B10G10R10_UINT_PACK32, vk.FORMAT_B10G11R11_UFLOAT_PACK32:
 		a.Storage = true
-	case vk.FORMAT_R32_UINT, vk.FORMAT_R32_SINT:
+	case vk.FORMAT_R32_UINT, vk.FORMAT_R32_SINT, vk.FORMAT_R32_SFLOAT:
 		a.Storage, a.Atomic = true, true
+	case vk.FORMAT_R64_UINT, vk.FORMAT_R64_SINT:
+		return Access{Storage: true, Atomic: true}
 	default:
 		a.Storage = uniform && len(f.channels) != 3
 	}

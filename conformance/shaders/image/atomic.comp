@@ -1,5 +1,9 @@
 #version 450
-// Each invocation does an operation on a texel that 16 of them share, or one of its own, and keeps what was there.
+#ifdef WIDE
+#extension GL_EXT_shader_explicit_arithmetic_types : enable
+#extension GL_EXT_shader_image_int64 : enable
+#endif
+// Each invocation does an operation on a texel that SHARE of them have in common, and keeps what was there.
 layout(local_size_x = 64) in;
 layout(std430, binding = 0) buffer Result { TYPE result[]; };
 layout(binding = 1, FORMAT) uniform IMAGE image;
