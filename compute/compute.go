@@ -8,6 +8,7 @@ package compute
 import (
 	"farside/compute/internal/kernel"
 	"farside/internal/sampling"
+	"farside/spirv"
 )
 
 // Memory is a range of bytes that a shader may access.
@@ -16,6 +17,7 @@ type Memory = kernel.Memory
 // Options are what a pipeline says about its shader.
 type Options struct {
 	Specialization map[uint32][]byte // by SpecId, little endian
+	Constants      *spirv.Constants  // the module's under Specialization, where the caller has them; nil: not
 	SubgroupSize   uint32            // a power of two between 4 and 128
 	Robust2        bool              // robustBufferAccess2 is enabled
 	ZeroShared     bool              // workgroup memory is zeroed although the shader does not ask

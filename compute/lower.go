@@ -85,8 +85,10 @@ func Compile(m *spirv.Module, entryPoint string, o Options) (p *Program, err err
 	if c.entry == nil {
 		return nil, fmt.Errorf("the module has no entry point %q of the execution model GLCompute", entryPoint)
 	}
-	if c.constants, err = m.Constants(o.Specialization); err != nil {
-		return nil, err
+	if c.constants = o.Constants; c.constants == nil {
+		if c.constants, err = m.Constants(o.Specialization); err != nil {
+			return nil, err
+		}
 	}
 	if c.localSize, err = m.LocalSize(c.entry, c.constants); err != nil {
 		return nil, err

@@ -159,12 +159,12 @@ func (d *device) compile(st *stage, cache *pipelineCache) (*shader, error) {
 	if i < 0 {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pName-00707", "the module has no entry point %q of a compute shader", st.entry)
 	}
-	constants, err := m.Constants(st.options.Specialization)
-	if err == nil {
-		err = m.CheckEntryPoint(m.EntryPoints[i], constants, d.environment())
+	options := st.options
+	if options.Constants, err = m.Constants(options.Specialization); err == nil {
+		err = m.CheckEntryPoint(m.EntryPoints[i], options.Constants, d.environment())
 	}
 	if err == nil {
-		s.program, err = compute.Compile(m, st.entry, st.options)
+		s.program, err = compute.Compile(m, st.entry, options)
 	}
 	if err != nil {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pSpecializationInfo-06849", "entry point %q: %w", st.entry, err)
