@@ -61,10 +61,7 @@ type Case struct {
 // Cases gives the targets of an OpSwitch without its default.
 func (m *Module) Cases(i *Instruction) iter.Seq[Case] {
 	return func(yield func(Case) bool) {
-		wide := false
-		if t := m.Definitions[m.typeOf(ID(i.Operands[0]))]; t != nil {
-			wide = t.Operands[0] > 32
-		}
+		wide := m.numberWords(m.typeOf(ID(i.Operands[0]))) == 2
 		for rest := i.Operands[2:]; len(rest) > 0; {
 			c := Case{Value: uint64(rest[0])}
 			rest = rest[1:]

@@ -260,7 +260,10 @@ func TestCheckRefuses(t *testing.T) {
 		{"body: %x = OpExtInst %int %glsl SAbs %f", "OpExtInst: the types"},
 		{"body: %x = OpExtInst %float %glsl Modf %f %local", "OpExtInst: the types"},
 		{"body: %x = OpExtInst %float %glsl InterpolateAtCentroid %f", "fragment shaders"},
-		// Calls.
+		// Branches and calls.
+		{"body: OpSelectionMerge %n None; OpSwitch %cond %n; %n = OpLabel", "its selector %"},
+		{"body: OpSelectionMerge %n None; OpBranchConditional %i %n %entry; %n = OpLabel", "branches to the function's first block"},
+		{"body: OpSelectionMerge %n None; OpBranchConditional %i %n %n2; %n2 = OpLabel; OpBranch %n; %n = OpLabel", "its condition %i is not a bool"},
 		{"body: %x = OpFunctionCall %void %main", "an entry point"},
 		{"body: %x = OpFunctionCall %int %callee", "its type is not the function's result type"},
 		{"body: %x = OpFunctionCall %void %callee %i", "it has 1 arguments"},
