@@ -354,5 +354,5 @@ func maintenance6Cases() []definition {
 }
 
 func bindingSetCases() []definition {
-	return slices.Concat(maintenance6Cases(), indexingCases(), dynamicOffsetCases(), poolCases(), nullCases(), descriptorMisuse(), descriptorThreads())
+	return slices.Concat(maintenance6Cases(), randomSetCases(), indexingCases(), dynamicOffsetCases(), poolCases(), nullCases(), descriptorMisuse(), descriptorThreads())
 }
