@@ -234,3 +234,24 @@ func TestFeatures(t *testing.T) {
 		}
 	}
 }
+
+// TestHalvesMoveAsBits: a 16-bit float that is only copied keeps its bits, whichever they are; data of other kinds is
+// copied so.
+func TestHalvesMoveAsBits(t *testing.T) {
+	p := compileWords(t, glslWords(t, shaderHead+`
+layout(local_size_x = 64) in;
+layout(set=0,binding=0) buffer Out { float16_t to[]; };
+layout(set=0,binding=1) readonly buffer In { float16_t from[]; };
+void main() { to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x]; }
+`), Options{})
+	out, in := make([]uint32, 1<<15), make([]uint32, 1<<15)
+	for i := range in {
+		in[i] = uint32(2*i) | uint32(2*i+1)<<16
+	}
+	mustRun(t, p, &Dispatch{Groups: [3]uint32{1 << 10, 1, 1}, Bindings: buffers{words: [][]uint32{out, in}}})
+	for i := range in {
+		if out[i] != in[i] {
+			t.Fatalf("%#x became %#x", in[i], out[i])
+		}
+	}
+}

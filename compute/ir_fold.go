@@ -163,6 +163,11 @@ func (g *graph) fold(n *node) value {
 		if x := &g.nodes[a]; x.op == kernel.MaskToI32 {
 			return x.args[0]
 		}
+	case kernel.F32ToBits16:
+		// A 16-bit float that is only moved keeps its bits, those of a signalling NaN, too.
+		if x := &g.nodes[a]; x.op == kernel.Bits16ToF32 {
+			return x.args[0]
+		}
 	case kernel.MaskToI32, kernel.Zext8, kernel.Zext16, kernel.Sext8, kernel.Sext16:
 		if x := &g.nodes[a]; n.op == x.op && n.op != kernel.MaskToI32 {
 			return a
