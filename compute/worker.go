@@ -196,12 +196,13 @@ func (w *worker) narrow(s *step) int {
 		return split
 	}
 	from, n := w.active.first, w.active.end-w.active.first
-	first, end, lanes := w.kernels.Narrow(w.lanes.Skip(from), w.source.Skip(from), rest.register.Skip(from),
+	first, end, lanes, others := w.kernels.Narrow(w.lanes.Skip(from), w.source.Skip(from), rest.register.Skip(from),
 		s.args.A.Skip(from), s.invert, n)
-	if others := w.active.lanes - lanes; others > 0 {
-		rest.span = rest.join(span{from, w.active.end, others})
-		w.activate(span{from + first, from + end, lanes}, w.lanes)
+	if !others {
+		return some
 	}
+	rest.span = rest.join(span{from, w.active.end, w.active.lanes - lanes})
+	w.activate(span{from + first, from + end, lanes}, w.lanes)
 	if lanes == 0 {
 		return none
 	}

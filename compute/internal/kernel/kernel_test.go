@@ -412,24 +412,24 @@ func TestNarrow(t *testing.T) {
 	for _, s := range sets() {
 		for round := range 2000 {
 			f := newFile()
-			mask, rest, condition := f.register(32, round%5 == 0), f.register(32, false), f.register(32, round%3 == 0)
-			dst := mask
+			src, rest, condition := f.register(32, round%5 == 0), f.register(32, false), f.register(32, round%3 == 0)
+			dst := src
 			if round%5 < 3 {
 				dst = f.register(32, false)
 			}
 			density := random.IntN(5)
-			for _, r := range []Register{mask, rest, condition} {
+			for _, r := range []Register{src, rest, condition} {
 				fill(r, 32, func() uint64 { return -uint64(random.IntN(4)/max(density, 1)&1) & math.MaxUint32 })
 			}
-			if round%7 == 0 {
-				fill(condition, 32, func() uint64 { return math.MaxUint32 })
-			}
 			invert, n := round%2 == 1, random.IntN(chunks+1)
+			if round%7 == 0 {
+				fill(condition, 32, func() uint64 { return uint64(mask(!invert)) })
+			}
 			var want, wantRest [chunks][Width]uint64
-			first, last, count := 0, 0, 0
+			first, last, count, others := 0, 0, 0, false
 			for chunk := range chunks {
 				for lane := range Width {
-					want[chunk][lane] = get(mask, 32, chunk, lane)
+					want[chunk][lane] = get(src, 32, chunk, lane)
 					wantRest[chunk][lane] = get(rest, 32, chunk, lane)
 					if chunk >= n {
 						continue
@@ -438,6 +438,7 @@ func TestNarrow(t *testing.T) {
 					if invert {
 						keep ^= math.MaxUint32
 					}
+					others = others || want[chunk][lane]&^keep != 0
 					wantRest[chunk][lane] |= want[chunk][lane] &^ keep
 					want[chunk][lane] &= keep
 					if want[chunk][lane] != 0 {
@@ -449,9 +450,19 @@ func TestNarrow(t *testing.T) {
 					}
 				}
 			}
-			gotFirst, gotLast, set := s.Narrow(dst, mask, rest, condition, invert, n)
-			if gotFirst != first || gotLast != last || set != count {
-				t.Fatalf("%s: %d to %d, %d lanes; want %d to %d, %d", s.Name, gotFirst, gotLast, set, first, last, count)
+			before := *lanes[uint32](dst, 0)
+			if !others {
+				first, last, count = 0, 0, 0
+			}
+			gotFirst, gotLast, set, gotOthers := s.Narrow(dst, src, rest, condition, invert, n)
+			if gotFirst != first || gotLast != last || set != count || gotOthers != others {
+				t.Fatalf("%s: %d to %d, %d lanes, %t; want %d to %d, %d, %t", s.Name, gotFirst, gotLast, set, gotOthers, first, last, count, others)
+			}
+			if !others {
+				if *lanes[uint32](dst, 0) != before {
+					t.Fatalf("%s: written to without need", s.Name)
+				}
+				continue
 			}
 			for chunk := range chunks {
 				for lane := range Width {

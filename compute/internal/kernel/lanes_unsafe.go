@@ -134,10 +134,19 @@ func active(mask Register, n int) (first, last, set int) {
 	return first, last, set
 }
 
-func narrow(dst, src, rest, condition Register, invert bool, n int) (first, last, set int) {
+func narrow(dst, src, rest, condition Register, invert bool, n int) (first, last, set int, others bool) {
 	var flip uint32
 	if invert {
 		flip = ^flip
+	}
+	for i := range n {
+		s, c := lanes[uint32](src, i), lanes[uint32](condition, i)
+		for lane := range Width {
+			others = others || s[lane]&^(c[lane]^flip) != 0
+		}
+	}
+	if !others {
+		return 0, 0, 0, false
 	}
 	for i := range n {
 		d, s, r, c := lanes[uint32](dst, i), lanes[uint32](src, i), lanes[uint32](rest, i), lanes[uint32](condition, i)
@@ -147,5 +156,6 @@ func narrow(dst, src, rest, condition Register, invert bool, n int) (first, last
 			d[lane] = s[lane] & keep
 		}
 	}
-	return active(dst, n)
+	first, last, set = active(dst, n)
+	return first, last, set, true
 }

@@ -21,8 +21,9 @@ type Set struct {
 	// there is none. set is how many lanes are.
 	Active func(mask Register, n int) (first, last, set int)
 	// Narrow writes to n chunks of dst the lanes of src where condition is set, or where it is not if invert, and adds the
-	// others to rest. It returns what Active says of dst then. Dst may be src.
-	Narrow func(dst, src, rest, condition Register, invert bool, n int) (first, last, set int)
+	// others to rest. It returns what Active says of dst then. Dst may be src. If there are no others, it only says that:
+	// nothing is written, and the other results are 0.
+	Narrow func(dst, src, rest, condition Register, invert bool, n int) (first, last, set int, others bool)
 }
 
 var (

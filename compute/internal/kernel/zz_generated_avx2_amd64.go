@@ -204,7 +204,7 @@ func avx2Take(dst, src Register, n int) (first, last, set int)
 func avx2Active(mask Register, n int) (first, last, set int)
 
 //go:noescape
-func avx2Narrow(dst, src, rest, condition Register, invert bool, n int) (first, last, set int)
+func avx2Narrow(dst, src, rest, condition Register, invert bool, n int) (first, last, set int, others bool)
 
 //go:noescape
 func avx2SinF32(a *Args, first, n int) (done int)

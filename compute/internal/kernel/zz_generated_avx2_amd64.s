@@ -14881,24 +14881,22 @@ loop1:
 	VMOVMSKPS Y1, R11
 	INCQ      DI
 	TESTL     R11, R11
-	JZ        next3
+	CMOVQNE   DI, R9
 	POPCNTL   R11, R11
-	LEAQ      -1(DI), R12
-	TESTQ     R9, R9
-	CMOVQEQ   R12, R8
-	MOVQ      DI, R9
 	ADDQ      R11, R10
-
-next3:
-	ADDQ CX, AX
-	ADDQ BX, DX
-	DECQ SI
-	JNZ  loop1
+	CMPQ      R10, $0x01
+	ADCQ      $0x00, R8
+	ADDQ      CX, AX
+	ADDQ      BX, DX
+	DECQ      SI
+	JNZ       loop1
 
 done2:
-	MOVQ R8, first+40(FP)
-	MOVQ R9, last+48(FP)
-	MOVQ R10, set+56(FP)
+	TESTQ   R10, R10
+	CMOVQEQ R10, R8
+	MOVQ    R8, first+40(FP)
+	MOVQ    R9, last+48(FP)
+	MOVQ    R10, set+56(FP)
 	VZEROUPPER
 	RET
 
@@ -14920,80 +14918,108 @@ loop1:
 	VMOVMSKPS Y0, R9
 	INCQ      BX
 	TESTL     R9, R9
-	JZ        next3
+	CMOVQNE   BX, DI
 	POPCNTL   R9, R9
-	LEAQ      -1(BX), R10
-	TESTQ     DI, DI
-	CMOVQEQ   R10, SI
-	MOVQ      BX, DI
 	ADDQ      R9, R8
-
-next3:
-	ADDQ CX, AX
-	DECQ DX
-	JNZ  loop1
+	CMPQ      R8, $0x01
+	ADCQ      $0x00, SI
+	ADDQ      CX, AX
+	DECQ      DX
+	JNZ       loop1
 
 done2:
-	MOVQ SI, first+24(FP)
-	MOVQ DI, last+32(FP)
-	MOVQ R8, set+40(FP)
+	TESTQ   R8, R8
+	CMOVQEQ R8, SI
+	MOVQ    SI, first+24(FP)
+	MOVQ    DI, last+32(FP)
+	MOVQ    R8, set+40(FP)
 	VZEROUPPER
 	RET
 
-// func avx2Narrow(dst_Base uintptr, dst_Step uintptr, src_Base uintptr, src_Step uintptr, rest_Base uintptr, rest_Step uintptr, condition_Base uintptr, condition_Step uintptr, invert bool, n int) (first int, last int, set int)
+// func avx2Narrow(dst_Base uintptr, dst_Step uintptr, src_Base uintptr, src_Step uintptr, rest_Base uintptr, rest_Step uintptr, condition_Base uintptr, condition_Step uintptr, invert bool, n int) (first int, last int, set int, others bool)
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Narrow(SB), NOSPLIT, $8-104
-	MOVQ         dst_Base+0(FP), AX
-	MOVQ         dst_Step+8(FP), CX
-	MOVQ         src_Base+16(FP), DX
-	MOVQ         src_Step+24(FP), BX
-	MOVQ         rest_Base+32(FP), SI
-	MOVQ         rest_Step+40(FP), DI
-	MOVQ         condition_Base+48(FP), R8
-	MOVQ         condition_Step+56(FP), R9
-	MOVB         invert+64(FP), R10
-	MOVBLZX      R10, R10
-	NEGL         R10
-	VMOVD        R10, X0
+TEXT ·avx2Narrow(SB), NOSPLIT, $0-105
+	MOVQ         src_Base+16(FP), AX
+	MOVQ         src_Step+24(FP), CX
+	MOVQ         condition_Base+48(FP), DX
+	MOVQ         condition_Step+56(FP), BX
+	MOVB         invert+64(FP), SI
+	MOVBLZX      SI, SI
+	NEGL         SI
+	VMOVD        SI, X0
 	VPBROADCASTD X0, Y0
-	MOVQ         n+72(FP), R10
-	XORL         R11, R11
-	XORL         R12, R12
-	XORL         R13, R13
-	XORL         R14, R14
-	TESTQ        R10, R10
+	VPXOR        Y1, Y1, Y1
+	MOVQ         n+72(FP), SI
+	TESTQ        SI, SI
 	JZ           done2
 
 loop1:
-	VMOVDQU   (DX), Y1
-	VPXOR     (R8), Y0, Y2
+	VPXOR  (DX), Y0, Y2
+	VPANDN (AX), Y2, Y2
+	VPOR   Y2, Y1, Y1
+	ADDQ   CX, AX
+	ADDQ   BX, DX
+	DECQ   SI
+	JNZ    loop1
+
+done2:
+	XORL   AX, AX
+	VPTEST Y1, Y1
+	JNE    some3
+	MOVQ   AX, first+80(FP)
+	MOVQ   AX, last+88(FP)
+	MOVQ   AX, set+96(FP)
+	MOVB   AL, others+104(FP)
+	VZEROUPPER
+	RET
+
+some3:
+	INCL  AX
+	MOVB  AL, others+104(FP)
+	MOVQ  src_Base+16(FP), AX
+	MOVQ  src_Step+24(FP), CX
+	MOVQ  condition_Base+48(FP), DX
+	MOVQ  condition_Step+56(FP), BX
+	MOVQ  dst_Base+0(FP), SI
+	MOVQ  dst_Step+8(FP), DI
+	MOVQ  rest_Base+32(FP), R8
+	MOVQ  rest_Step+40(FP), R9
+	MOVQ  n+72(FP), R10
+	XORL  R11, R11
+	XORL  R12, R12
+	XORL  R13, R13
+	XORL  R14, R14
+	TESTQ R10, R10
+	JZ    done5
+
+loop4:
+	VMOVDQU   (AX), Y1
+	VPXOR     (DX), Y0, Y2
 	VPANDN    Y1, Y2, Y3
-	VPOR      (SI), Y3, Y3
-	VMOVDQU   Y3, (SI)
+	VPOR      (R8), Y3, Y3
+	VMOVDQU   Y3, (R8)
 	VPAND     Y1, Y2, Y1
-	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y1, (SI)
 	VMOVMSKPS Y1, R15
 	INCQ      R11
 	TESTL     R15, R15
-	JZ        next3
+	CMOVQNE   R11, R13
 	POPCNTL   R15, R15
-	LEAQ      -1(R11), BP
-	TESTQ     R13, R13
-	CMOVQEQ   BP, R12
-	MOVQ      R11, R13
 	ADDQ      R15, R14
+	CMPQ      R14, $0x01
+	ADCQ      $0x00, R12
+	ADDQ      DI, SI
+	ADDQ      CX, AX
+	ADDQ      R9, R8
+	ADDQ      BX, DX
+	DECQ      R10
+	JNZ       loop4
 
-next3:
-	ADDQ CX, AX
-	ADDQ BX, DX
-	ADDQ DI, SI
-	ADDQ R9, R8
-	DECQ R10
-	JNZ  loop1
-
-done2:
-	MOVQ R12, first+80(FP)
-	MOVQ R13, last+88(FP)
-	MOVQ R14, set+96(FP)
+done5:
+	TESTQ   R14, R14
+	CMOVQEQ R14, R12
+	MOVQ    R12, first+80(FP)
+	MOVQ    R13, last+88(FP)
+	MOVQ    R14, set+96(FP)
 	VZEROUPPER
 	RET

@@ -117,20 +117,38 @@ func (g *generator) active() {
 	g.survey([]stream{mask}, func() vector { return g.y(g.VMOVDQU, mask.chunk()) })
 }
 
+// narrow looks first whether there is anything to do: in most rounds of a loop no lane leaves it.
 func (g *generator) narrow() {
-	g.helper("Narrow", "func(dst, src, rest, condition Register, invert bool, n int) (first, last, set int)",
-		"func("+registers("dst", "src", "rest", "condition")+"invert bool, n int) (first, last, set int)")
-	dst, src := g.parameter("dst", nil), g.parameter("src", nil)
-	rest, condition := g.parameter("rest", nil), g.parameter("condition", nil)
+	g.helper("Narrow", "func(dst, src, rest, condition Register, invert bool, n int) (first, last, set int, others bool)",
+		"func("+registers("dst", "src", "rest", "condition")+"invert bool, n int) (first, last, set int, others bool)")
+	src, condition := g.parameter("src", nil), g.parameter("condition", nil)
 	word := g.GP32()
 	g.MOVBLZX(g.Load(g.Param("invert"), g.GP8()), word)
 	g.NEGL(word)
-	half, invert := g.XMM(), g.YMM()
-	g.VMOVD(word, half)
-	g.VPBROADCASTD(half, invert)
+	invert := g.y(g.VPBROADCASTD, g.x(g.VMOVD, word))
+	keep := func() vector { return g.y(g.VPXOR, condition.chunk(), invert) }
+	leaving := g.zero()
+	g.chunks(g.Load(g.Param("n"), g.GP64()), []stream{src, condition}, func() {
+		g.VPOR(g.y(g.VPANDN, src.chunk(), keep()), leaving, leaving)
+	})
+	some, others := g.label("some"), g.GP64()
+	g.XORL(others.As32(), others.As32())
+	g.VPTEST(leaving, leaving)
+	g.JNE(operand.LabelRef(some))
+	for i := range 3 {
+		g.Store(others, g.ReturnIndex(i))
+	}
+	g.Store(others.As8(), g.ReturnIndex(3))
+	g.VZEROUPPER()
+	g.RET()
+
+	g.Label(some)
+	g.INCL(others.As32())
+	g.Store(others.As8(), g.ReturnIndex(3))
+	src, condition = g.parameter("src", nil), g.parameter("condition", nil)
+	dst, rest := g.parameter("dst", nil), g.parameter("rest", nil)
 	g.survey([]stream{dst, src, rest, condition}, func() vector {
-		m := g.y(g.VMOVDQU, src.chunk())
-		c := g.y(g.VPXOR, condition.chunk(), invert)
+		m, c := g.y(g.VMOVDQU, src.chunk()), keep()
 		g.VMOVDQU(g.y(g.VPOR, rest.chunk(), g.y(g.VPANDN, m, c)), rest.chunk())
 		lanes := g.y(g.VPAND, m, c)
 		g.VMOVDQU(lanes, dst.chunk())
@@ -139,27 +157,25 @@ func (g *generator) narrow() {
 }
 
 // survey writes the loop that finds the first and the last chunk with a set lane and counts the set lanes, and the end of
-// the function.
+// the function. It has no branches, which would depend on the lanes.
 func (g *generator) survey(streams []stream, chunk func() vector) {
 	count := g.Load(g.Param("n"), g.GP64())
-	i, first, last, set, bits, spare := g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64()
+	i, first, last, set, bits := g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64()
 	for _, r := range []reg.GPVirtual{i, first, last, set} {
 		g.XORL(r.As32(), r.As32())
 	}
 	g.chunks(count, streams, func() {
-		next := g.label("next")
 		g.VMOVMSKPS(chunk(), bits.As32())
 		g.INCQ(i)
 		g.TESTL(bits.As32(), bits.As32())
-		g.JZ(operand.LabelRef(next))
+		g.CMOVQNE(i, last)
 		g.POPCNTL(bits.As32(), bits.As32())
-		g.LEAQ(operand.Mem{Base: i, Disp: -1}, spare)
-		g.TESTQ(last, last)
-		g.CMOVQEQ(spare, first)
-		g.MOVQ(i, last)
 		g.ADDQ(bits, set)
-		g.Label(next)
+		g.CMPQ(set, operand.U8(1)) // while there is none, first goes on
+		g.ADCQ(operand.U8(0), first)
 	})
+	g.TESTQ(set, set)
+	g.CMOVQEQ(set, first)
 	g.Store(first, g.ReturnIndex(0))
 	g.Store(last, g.ReturnIndex(1))
 	g.Store(set, g.ReturnIndex(2))
