@@ -77,11 +77,12 @@ type graph struct {
 	privates []private
 	calls    []call
 
-	current int32 // the block that is being built
-	offset  uint32
-	table   []value // of pure nodes by their content, open addressing
-	filled  int
-	zero    value // the 32-bit constant 0
+	localSize [3]uint32 // invocations of a workgroup
+	current   int32     // the block that is being built
+	offset    uint32
+	table     []value // of pure nodes by their content, open addressing
+	filled    int
+	zero      value // the 32-bit constant 0
 }
 
 // memory is something that memory kernels access.

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"math"
 	"slices"
 
 	"farside/compute/internal/kernel"
@@ -221,39 +222,64 @@ func isMemory(op kernel.Op) bool {
 	return op >= kernel.LoadU8 && op <= kernel.Store64 || op >= kernel.AtomicExchange32 && op < kernel.NumOps
 }
 
-// splitAddress gives an access whose offset is a sum the uniform terms as base, and the constants as immediate.
-func (g *graph) splitAddress(n *node) {
-	type term struct {
-		v     value
-		k     uint32
-		depth int32
-	}
-	if len(g.nodes) == 0 || n.args[0] == 0 || g.memoryOfAddress(n) {
+// term is a part of an offset: v*k.
+type term struct {
+	v     value
+	k     uint32
+	depth int32
+}
+
+// offset is the parts of an access's offset.
+type offset struct {
+	each, same []term // of each lane, and of all
+	immediate  uint64
+}
+
+// boundDepth is how far bounds of values are followed.
+const boundDepth = 6
+
+// part adds v*k to an offset, by parts as far as no sum can wrap.
+func (g *graph) part(o *offset, v value, k uint32) {
+	n := &g.nodes[v]
+	b, known := g.known(n.args[1])
+	switch {
+	case n.op == opConst:
+		o.immediate += n.imm * uint64(k)
+		return
+	case n.op == kernel.AddI32 && g.most(n.args[0], boundDepth)+g.most(n.args[1], boundDepth) <= math.MaxUint32:
+		x, y := n.args[0], n.args[1]
+		g.part(o, x, k)
+		g.part(o, y, k)
+		return
+	case n.op == kernel.MulI32 && known && b*uint64(k) <= math.MaxUint32 && g.most(n.args[0], boundDepth)*b <= math.MaxUint32:
+		g.part(o, n.args[0], k*uint32(b))
+		return
+	case n.op == kernel.ShlI32 && known && b < 32 && uint64(k)<<b <= math.MaxUint32 && g.most(n.args[0], boundDepth)<<b <= math.MaxUint32:
+		g.part(o, n.args[0], k<<b)
 		return
 	}
-	var same, each []term
+	t := term{v: v, k: k}
+	if g.seenVarying(g.current, v) {
+		t.depth = g.depthOf(v)
+		o.each = append(o.each, t)
+	} else {
+		o.same = append(o.same, t)
+	}
+}
+
+// splitAddress gives an access whose offset is a sum the uniform terms as base, and the constants as immediate.
+func (g *graph) splitAddress(n *node) {
+	if n.args[0] == 0 || g.memoryOfAddress(n) {
+		return
+	}
+	o := offset{immediate: n.imm}
 	rest := n.args[0]
-	immediate := n.imm
 	for x := &g.nodes[rest]; x.op == kernel.MulAddSat; x = &g.nodes[rest] {
-		t := term{v: x.args[0], k: uint32(x.imm)}
-		if k, ok := g.known(t.v); ok {
-			immediate += k * uint64(t.k)
-		} else if g.seenVarying(g.current, t.v) {
-			t.depth = g.depthOf(t.v)
-			each = append(each, t)
-		} else {
-			same = append(same, t)
-		}
+		g.part(&o, x.args[0], uint32(x.imm))
 		rest = x.args[1]
 	}
-	if k, ok := g.known(rest); ok {
-		immediate += k
-	} else if g.seenVarying(g.current, rest) {
-		each = append(each, term{v: rest, k: 1, depth: g.depthOf(rest)})
-	} else {
-		same = append(same, term{v: rest, k: 1})
-	}
-	if immediate >= 1<<40 {
+	g.part(&o, rest, 1)
+	if o.immediate >= 1<<40 {
 		return
 	}
 	sum := func(list []term) value {
@@ -268,16 +294,16 @@ func (g *graph) splitAddress(n *node) {
 		return total
 	}
 	// What changes in outer loops only comes first, so that it can be computed there.
-	slices.SortStableFunc(each, func(a, b term) int { return int(a.depth - b.depth) })
-	slices.Reverse(same)
-	n.imm = immediate
+	slices.SortStableFunc(o.each, func(a, b term) int { return int(a.depth - b.depth) })
+	slices.Reverse(o.same)
+	n.imm = o.immediate
 	switch {
-	case len(each) > 0:
-		v, w := sum(each), sum(same)
+	case len(o.each) > 0:
+		v, w := sum(o.each), sum(o.same)
 		g.nodes[v].varying = true
 		n.args[0], n.base = v, w
-	case len(same) > 0:
-		n.args[0] = sum(same)
+	case len(o.same) > 0:
+		n.args[0] = sum(o.same)
 	default:
 		n.args[0] = g.zero
 	}

@@ -110,6 +110,7 @@ func (c *compiler) prepare() {
 		}
 	}
 	c.graph = newGraph(size)
+	c.graph.localSize = c.localSize
 	c.values = make([]operand, len(c.module.Definitions))
 	c.counts = map[*spirv.Type]int{}
 	c.earlier = map[uint64]value{}
