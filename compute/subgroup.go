@@ -14,8 +14,7 @@ const maxSubgroup = 128
 // ballot is a bit for each lane of a subgroup.
 type ballot [4]uint32
 
-func (b *ballot) set(lane int)      { b[lane/32] |= 1 << (lane % 32) }
-func (b *ballot) has(lane int) bool { return b[lane/32]>>(lane%32)&1 != 0 }
+func (b *ballot) has(lane int) bool { return b[lane/32&3]>>(lane%32)&1 != 0 }
 
 // before is the bits below that of a lane.
 func (b *ballot) before(lane int) ballot {
@@ -54,28 +53,33 @@ func (b *ballot) last() int {
 	return -1
 }
 
-// group is the active lanes of a subgroup while an instruction is done.
+// group is a subgroup while an instruction is done.
 type group struct {
 	worker *worker
 	op     *SubgroupOp
 	start  int // the first lane, as LocalInvocationIndex
 	size   int
 	active ballot
+	values [maxSubgroup]uint64 // Value[0] in each lane
+	args   [maxSubgroup]uint64 // Arg
+	result [maxSubgroup]uint64 // for each active lane
 }
 
 // subgroup does an instruction in all subgroups that have active lanes. A subgroup is SubgroupSize invocations that
 // follow each other in LocalInvocationIndex.
 func (w *worker) subgroup(op *SubgroupOp) {
-	size := int(w.program.SubgroupSize)
+	g, size := &w.group, int(w.program.SubgroupSize)
+	g.worker, g.op, g.size = w, op, size
 	for start := w.active.first * kernel.Width / size * size; start < w.active.end*kernel.Width; start += size {
-		g := group{worker: w, op: op, start: start, size: size}
-		for lane := range size {
-			chunk := (start + lane) / kernel.Width
-			if chunk >= w.active.first && chunk < w.active.end && w.activeMask(chunk)[(start+lane)%kernel.Width] != 0 {
-				g.active.set(lane)
-			}
-		}
+		g.start = start
+		g.findActive()
 		if first := g.active.first(); first >= 0 {
+			if len(op.Value) > 0 {
+				g.read(&g.values, op.Value[0])
+			}
+			if op.Arg.Size > 0 {
+				g.read(&g.args, op.Arg)
+			}
 			g.execute(first)
 		}
 	}
@@ -89,27 +93,74 @@ func (w *worker) subgroup(op *SubgroupOp) {
 	}
 }
 
-// get reads a register in a lane of the subgroup.
-func (g *group) get(r Register, lane int) uint64 {
-	lane += g.start
-	if r.Size == 64 {
-		return g.worker.chunk64(r, lane/kernel.Width)[lane%kernel.Width]
-	}
-	return uint64(g.worker.chunk32(r, lane/kernel.Width)[lane%kernel.Width])
-}
+// part is how many lanes of the subgroup lie in one chunk; they begin there at inChunk.
+func (g *group) part() int { return min(g.size, kernel.Width) }
 
-// set writes the result, or a word of it, in a lane; where it is the same in all lanes it needs only one.
-func (g *group) set(word, lane int, value uint64) {
-	r := g.op.Dst[word]
-	if r.Uniform() {
-		g.worker.setUniform(r, value)
+func (g *group) inChunk() int { return g.start % kernel.Width }
+
+func (g *group) findActive() {
+	w := g.worker
+	g.active = ballot{}
+	if w.active.full() && g.start >= w.active.first*kernel.Width && g.start+g.size <= w.active.end*kernel.Width {
+		all := ballot{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0)}
+		g.active = all.before(g.size)
 		return
 	}
-	lane += g.start
-	if r.Size == 64 {
-		g.worker.chunk64(r, lane/kernel.Width)[lane%kernel.Width] = value
-	} else {
-		g.worker.chunk32(r, lane/kernel.Width)[lane%kernel.Width] = uint32(value)
+	for lane := 0; lane < g.size; lane += g.part() {
+		chunk := (g.start + lane) / kernel.Width
+		if chunk < w.active.first || chunk >= w.active.end {
+			continue
+		}
+		var bits uint32
+		for i, set := range w.activeMask(chunk)[g.inChunk():][:g.part()] {
+			bits |= set & 1 << i
+		}
+		g.active[lane/32] |= bits << (lane % 32)
+	}
+}
+
+// read reads a register in all lanes of the subgroup that exist.
+func (g *group) read(to *[maxSubgroup]uint64, r Register) {
+	w, in, n := g.worker, g.inChunk(), g.part()
+	for lane := 0; lane < g.size; lane += n {
+		chunk := (g.start + lane) / kernel.Width
+		switch to := to[lane : lane+n]; {
+		case chunk >= w.start.end:
+			return
+		case r.Size == 64:
+			copy(to, w.chunk64(r, chunk)[in:])
+		default:
+			for i, v := range w.chunk32(r, chunk)[in:][:n] {
+				to[i] = uint64(v)
+			}
+		}
+	}
+}
+
+// write writes the results of the active lanes to a register; where it is the same in all lanes, that of one.
+func (g *group) write(r Register) {
+	w, in, n := g.worker, g.inChunk(), g.part()
+	if r.Uniform() {
+		w.setUniform(r, g.result[g.active.first()])
+		return
+	}
+	for lane := 0; lane < g.size; lane += n {
+		chunk, active := (g.start+lane)/kernel.Width, g.active[lane/32]>>(lane%32)
+		switch result := g.result[lane : lane+n]; {
+		case active&(1<<n-1) == 0:
+		case r.Size == 64:
+			for i, to := 0, w.chunk64(r, chunk)[in:]; i < n; i++ {
+				if active>>i&1 != 0 {
+					to[i] = result[i]
+				}
+			}
+		default:
+			for i, to := 0, w.chunk32(r, chunk)[in:]; i < n; i++ {
+				if active>>i&1 != 0 {
+					to[i] = uint32(result[i])
+				}
+			}
+		}
 	}
 }
 
@@ -117,34 +168,43 @@ func (g *group) set(word, lane int, value uint64) {
 func (g *group) each(result func(lane int) uint64) {
 	for lane := range g.size {
 		if g.active.has(lane) {
-			g.set(0, lane, result(lane))
+			g.result[lane] = result(lane)
 		}
 	}
+	g.write(g.op.Dst[0])
 }
 
 // all writes one result to all active lanes.
-func (g *group) all(result uint64) { g.each(func(int) uint64 { return result }) }
+func (g *group) all(result uint64) {
+	for lane := range g.size {
+		g.result[lane] = result
+	}
+	g.write(g.op.Dst[0])
+}
 
 // from writes to each lane the value of another; what a lane that is none has is undefined, here 0.
 func (g *group) from(source func(lane int) int) {
-	g.each(func(lane int) uint64 {
-		if from := source(lane); from >= 0 && from < g.size && g.start+from < g.worker.start.end*kernel.Width {
-			return g.get(g.op.Value[0], from)
+	size := min(g.size, g.worker.start.end*kernel.Width-g.start)
+	for lane := range g.size {
+		g.result[lane] = 0
+		if from := source(lane); from >= 0 && from < size {
+			g.result[lane] = g.values[from]
 		}
-		return 0
-	})
+	}
+	g.write(g.op.Dst[0])
 }
 
-// arg is the index, delta, mask or direction in a lane; one that is no lane's is size.
-func (g *group) arg(lane int) int { return int(min(g.get(g.op.Arg, lane), maxSubgroup)) }
+// arg is the index, delta, mask or direction in a lane; one that is no lane's is maxSubgroup.
+func (g *group) arg(lane int) int { return int(min(g.args[lane], maxSubgroup)) }
 
 // vote is the active lanes in which the value is true.
 func (g *group) vote() ballot {
 	var b ballot
-	for lane := range g.size {
-		if g.active.has(lane) && g.get(g.op.Value[0], lane) != 0 {
-			b.set(lane)
-		}
+	for lane, value := range g.values[:g.size] {
+		b[lane/32] |= uint32(value) & 1 << (lane % 32)
+	}
+	for i := range b {
+		b[i] &= g.active[i]
 	}
 	return b
 }
@@ -152,8 +212,9 @@ func (g *group) vote() ballot {
 // given is the ballot that an instruction takes, without the bits of lanes that the subgroup does not have.
 func (g *group) given(lane int) ballot {
 	var b ballot
-	for i := range b {
-		b[i] = uint32(g.get(g.op.Value[i], lane))
+	lane += g.start
+	for i, r := range g.op.Value[:len(b)] {
+		b[i] = g.worker.chunk32(r, lane/kernel.Width)[lane%kernel.Width]
 	}
 	return b.before(g.size)
 }
@@ -169,7 +230,9 @@ func (g *group) execute(first int) {
 	op := g.op
 	switch op.Op {
 	case spirv.OpGroupNonUniformElect:
-		g.each(func(lane int) uint64 { return truth(lane == first) })
+		clear(g.result[:g.size])
+		g.result[first] = math.MaxUint32
+		g.write(op.Dst[0])
 	case spirv.OpGroupNonUniformAll, spirv.OpSubgroupAllKHR:
 		g.all(truth(g.vote() == g.active))
 	case spirv.OpGroupNonUniformAny, spirv.OpSubgroupAnyKHR:
@@ -177,13 +240,13 @@ func (g *group) execute(first int) {
 	case spirv.OpGroupNonUniformAllEqual, spirv.OpSubgroupAllEqualKHR:
 		equal := true
 		for lane := range g.size {
-			equal = equal && (!g.active.has(lane) || same(op.Type, g.get(op.Value[0], lane), g.get(op.Value[0], first)))
+			equal = equal && (!g.active.has(lane) || same(op.Type, g.values[lane], g.values[first]))
 		}
 		g.all(truth(equal))
 	case spirv.OpGroupNonUniformBroadcast, spirv.OpSubgroupReadInvocationKHR, spirv.OpGroupNonUniformShuffle:
 		g.from(g.arg)
 	case spirv.OpGroupNonUniformBroadcastFirst, spirv.OpSubgroupFirstInvocationKHR:
-		g.all(g.get(op.Value[0], first))
+		g.all(g.values[first])
 	case spirv.OpGroupNonUniformShuffleXor:
 		g.from(func(lane int) int { return lane ^ g.arg(lane) })
 	case spirv.OpGroupNonUniformShuffleUp:
@@ -193,7 +256,7 @@ func (g *group) execute(first int) {
 	case spirv.OpGroupNonUniformRotateKHR:
 		cluster := g.cluster()
 		g.from(func(lane int) int {
-			return lane&^(cluster-1) | int(uint64(lane)+g.get(op.Arg, lane))&(cluster-1)
+			return lane&^(cluster-1) | int(uint64(lane)+g.args[lane])&(cluster-1)
 		})
 	case spirv.OpGroupNonUniformQuadBroadcast:
 		g.from(func(lane int) int { return lane&^3 + g.arg(lane)&3 })
@@ -210,12 +273,11 @@ func (g *group) execute(first int) {
 		})
 	case spirv.OpGroupNonUniformBallot, spirv.OpSubgroupBallotKHR:
 		vote := g.vote()
-		for word := range op.Dst {
+		for word, dst := range op.Dst {
 			for lane := range g.size {
-				if g.active.has(lane) {
-					g.set(word, lane, uint64(vote[word]))
-				}
+				g.result[lane] = uint64(vote[word])
 			}
+			g.write(dst)
 		}
 	case spirv.OpGroupNonUniformInverseBallot:
 		g.each(func(lane int) uint64 { b := g.given(lane); return truth(b.has(lane)) })
@@ -258,45 +320,43 @@ func (g *group) combine() {
 	if f == nil {
 		return
 	}
-	value := g.op.Value[0]
+	first := g.active.first()
 	switch g.op.Operation {
 	case spirv.GroupOperationInclusiveScan, spirv.GroupOperationExclusiveScan:
 		inclusive := g.op.Operation == spirv.GroupOperationInclusiveScan
 		sum := identity
-		for lane := range g.size {
+		for lane := first; lane < g.size; lane++ {
 			if !g.active.has(lane) {
 				continue
 			}
-			before := sum
+			g.result[lane] = sum
 			// A sum begins with the first value, so that a minus zero stays one.
-			if own := g.get(value, lane); lane == g.active.first() {
-				sum = own
+			if lane == first {
+				sum = g.values[lane]
 			} else {
-				sum = f(sum, own)
+				sum = f(sum, g.values[lane])
 			}
 			if inclusive {
-				before = sum
+				g.result[lane] = sum
 			}
-			g.set(0, lane, before)
 		}
 	default:
 		cluster := g.cluster()
 		for start := 0; start < g.size; start += cluster {
-			sum, some := identity, false
-			for lane := start; lane < start+cluster; lane++ {
+			sum, some := uint64(0), false
+			for lane, value := range g.values[start : start+cluster] {
 				switch {
-				case !g.active.has(lane):
+				case !g.active.has(start + lane):
 				case some:
-					sum = f(sum, g.get(value, lane))
+					sum = f(sum, value)
 				default:
-					sum, some = g.get(value, lane), true
+					sum, some = value, true
 				}
 			}
-			for lane := start; lane < start+cluster && some; lane++ {
-				if g.active.has(lane) {
-					g.set(0, lane, sum)
-				}
+			for lane := range g.result[start : start+cluster] {
+				g.result[start+lane] = sum
 			}
 		}
 	}
+	g.write(g.op.Dst[0])
 }

@@ -68,38 +68,31 @@ func combiner(op spirv.Op, t *spirv.Type) (f func(a, b uint64) uint64, identity 
 }
 
 func combineF32(op spirv.Op) (func(a, b uint64) uint64, uint64) {
-	of := func(f func(a, b float32) float32) func(a, b uint64) uint64 {
-		return func(a, b uint64) uint64 {
-			return uint64(math.Float32bits(f(math.Float32frombits(uint32(a)), math.Float32frombits(uint32(b)))))
-		}
-	}
-	bits := func(f float64) uint64 { return uint64(math.Float32bits(float32(f))) }
+	of := func(a uint64) float32 { return math.Float32frombits(uint32(a)) }
+	bits := func(f float32) uint64 { return uint64(math.Float32bits(f)) }
 	switch op {
 	case spirv.OpGroupNonUniformFAdd:
-		return of(func(a, b float32) float32 { return a + b }), 0
+		return func(a, b uint64) uint64 { return bits(of(a) + of(b)) }, 0
 	case spirv.OpGroupNonUniformFMul:
-		return of(func(a, b float32) float32 { return a * b }), bits(1)
+		return func(a, b uint64) uint64 { return bits(of(a) * of(b)) }, bits(1)
 	case spirv.OpGroupNonUniformFMin:
-		return of(least[float32]), bits(math.Inf(1))
+		return func(a, b uint64) uint64 { return bits(least(of(a), of(b))) }, bits(float32(math.Inf(1)))
 	}
-	return of(greatest[float32]), bits(math.Inf(-1))
+	return func(a, b uint64) uint64 { return bits(greatest(of(a), of(b))) }, bits(float32(math.Inf(-1)))
 }
 
 func combineF64(op spirv.Op) (func(a, b uint64) uint64, uint64) {
-	of := func(f func(a, b float64) float64) func(a, b uint64) uint64 {
-		return func(a, b uint64) uint64 {
-			return math.Float64bits(f(math.Float64frombits(a), math.Float64frombits(b)))
-		}
-	}
+	of := func(a uint64) float64 { return math.Float64frombits(a) }
+	bits := func(f float64) uint64 { return math.Float64bits(f) }
 	switch op {
 	case spirv.OpGroupNonUniformFAdd:
-		return of(func(a, b float64) float64 { return a + b }), 0
+		return func(a, b uint64) uint64 { return bits(of(a) + of(b)) }, 0
 	case spirv.OpGroupNonUniformFMul:
-		return of(func(a, b float64) float64 { return a * b }), math.Float64bits(1)
+		return func(a, b uint64) uint64 { return bits(of(a) * of(b)) }, bits(1)
 	case spirv.OpGroupNonUniformFMin:
-		return of(least[float64]), math.Float64bits(math.Inf(1))
+		return func(a, b uint64) uint64 { return bits(least(of(a), of(b))) }, bits(math.Inf(1))
 	}
-	return of(greatest[float64]), math.Float64bits(math.Inf(-1))
+	return func(a, b uint64) uint64 { return bits(greatest(of(a), of(b))) }, bits(math.Inf(-1))
 }
 
 // least is the lesser of two numbers; of a number and a NaN it is the number.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"testing"
+	"time"
 
 	"farside/compute/internal/kernel"
 	"farside/spirv"
@@ -286,5 +287,34 @@ func TestSubgroupUniformAndHalf(t *testing.T) {
 	mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}}})
 	if got := math.Float32frombits(words[0]); got != 33264 && got != 33280 { // 32*1024 + 496 is between two
 		t.Errorf("the sum is %v", got)
+	}
+}
+
+func BenchmarkSubgroup(b *testing.B) {
+	for name, op := range map[string]SubgroupOp{
+		"FAdd":      {Op: spirv.OpGroupNonUniformFAdd, Operation: spirv.GroupOperationReduce, Type: typeFloat},
+		"IAdd scan": {Op: spirv.OpGroupNonUniformIAdd, Operation: spirv.GroupOperationInclusiveScan, Type: typeUint},
+		"Shuffle":   {Op: spirv.OpGroupNonUniformShuffleXor, Type: typeUint},
+		"Elect":     {Op: spirv.OpGroupNonUniformElect},
+		"Any":       {Op: spirv.OpGroupNonUniformAny, Type: typeBool},
+	} {
+		a := assemble([3]uint32{256, 1, 1})
+		op.Value, op.Arg, op.Dst = []Register{a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false)}, a.constant(1), []Register{a.varying(32)}
+		a.Subgroups = []SubgroupOp{op}
+		for range 100 {
+			a.emit(Inst{Code: CallSubgroup})
+		}
+		p, d := a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}}
+		b.Run(name, func(b *testing.B) {
+			best := time.Duration(math.MaxInt64) // of the runs that nothing came between
+			for b.Loop() {
+				start := time.Now()
+				if err := p.Run(d); err != nil {
+					b.Fatal(err)
+				}
+				best = min(best, time.Since(start))
+			}
+			b.ReportMetric(float64(best.Nanoseconds())/(100*256), "ns/lane")
+		})
 	}
 }

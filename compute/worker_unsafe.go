@@ -37,6 +37,7 @@ type worker struct {
 
 	builtins builtins
 	dynamic  dynamic
+	group    group
 	adds     *kernel.Adds // nil if the program has none that wait
 }
 
