@@ -110,10 +110,16 @@ func allocateDescriptorSets(h vk.Device, info *vk.DescriptorSetAllocateInfo, out
 		clear(list)
 	}
 	p.mu.Unlock()
-	if err != nil {
-		return p.fail("vkAllocateDescriptorSets", err)
+	switch {
+	case err == nil:
+		return vk.SUCCESS
+	case vk.ResultOf(err) == vk.ERROR_OUT_OF_POOL_MEMORY:
+		// Many applications allocate until a pool has no more, and make another one.
+		p.device.physical.instance.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, "",
+			"vkAllocateDescriptorSets: "+err.Error(), object{vk.OBJECT_TYPE_DESCRIPTOR_POOL, uint64(p.handle)})
+		return vk.ERROR_OUT_OF_POOL_MEMORY
 	}
-	return vk.SUCCESS
+	return p.fail("vkAllocateDescriptorSets", err)
 }
 
 // allocate fills list from the front, as far as it gets. p.mu is held.

@@ -1,8 +1,8 @@
 // Package icd holds Vulkan's entry points: each decodes its arguments, looks its handles up, delegates to
 // the packages below and maps their errors to a VkResult. One file per kind of Vulkan object.
 //
-// Lock order: device.mu, then deviceMemory.mu; commandPool.mu, then commandBuffer.mu; nothing is called back
-// (messengers, memory reports) while one of them is held. Handle tables take no lock on look-up.
+// Lock order: device.mu, then deviceMemory.mu; commandPool.mu, then commandBuffer.mu; descriptorPool.mu alone; nothing is
+// called back (messengers, memory reports) while one of them is held. Handle tables take no lock on look-up.
 package icd
 
 import (
