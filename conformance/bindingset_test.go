@@ -353,6 +353,101 @@ func maintenance6Cases() []definition {
 	}
 }
 
+// immutableCases are samplers that are part of a layout, whatever updates say about samplers.
+func immutableCases() (all []definition) {
+	for _, way := range []string{"write", "copy", "push"} {
+		d := definition{name: "binding_model.immutable_samplers." + way, compute: true, valid: true, run: func(c *Case) { immutableSamplers(c, way) }}
+		if way == "push" {
+			d.extensions = []string{vk.KHR_PUSH_DESCRIPTOR_EXTENSION_NAME}
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+func immutableSamplers(c *Case, way string) {
+	sampler := func(mode vk.SamplerAddressMode) vk.Sampler {
+		info := vulkan.Struct[vk.SamplerCreateInfo](&c.a)
+		info.AddressModeU, info.AddressModeV, info.AddressModeW, info.BorderColor = mode, mode, mode, vk.BORDER_COLOR_INT_OPAQUE_WHITE
+		out := vulkan.New[vk.Sampler](&c.a)
+		c.must("vkCreateSampler", vk.Result(c.dev.Call("vkCreateSampler", ptr(info), 0, ptr(out))))
+		return *out
+	}
+	samplers := []vk.Sampler{sampler(vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE), sampler(vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER)}
+	combined := bindingKinds[8]
+	t := c.things(&combined, 2, 1) // with a sampler of their own, which counts for nothing
+	defer t.free()
+	bindings := []vulkan.Binding{
+		{Binding: 0, Type: combined.t, Count: 2, Samplers: samplers}, {Binding: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 2, Samplers: samplers},
+		{Binding: 2, Type: vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE, Count: 1},
+	}
+	flags := vk.DescriptorSetLayoutCreateFlags(0)
+	if way == "push" {
+		flags = vk.DescriptorSetLayoutCreateFlags(vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT)
+	}
+	values := make([]uint32, 4)
+	result := c.shaderBuffer(values, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT)
+	defer result.free()
+	own := vulkan.Binding{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1}
+	first, r := c.dev.CreateSetLayout(0, own)
+	c.must("vkCreateDescriptorSetLayout", r)
+	second, r := c.dev.CreateSetLayout(flags, bindings...)
+	c.must("vkCreateDescriptorSetLayout", r)
+	layout, r := c.dev.CreatePipelineLayout(0, first, second)
+	c.must("vkCreatePipelineLayout", r)
+	module, r := c.dev.CreateShaderModule(c.compile(glsl("binding/immutable.comp")))
+	c.must("vkCreateShaderModule", r)
+	pipeline, r := c.dev.CreateComputePipeline(vulkan.PipelineConfig{Module: module, Layout: layout})
+	c.must("vkCreateComputePipelines", r)
+	pool, r := c.dev.CreateSizedPool(0, 3, 0, vk.DescriptorPoolSize{Type: own.Type, DescriptorCount: 1}, vk.DescriptorPoolSize{Type: combined.t, DescriptorCount: 4},
+		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 4}, vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE, DescriptorCount: 2})
+	c.must("vkCreateDescriptorPool", r)
+	sets, r := c.dev.AllocateSets(pool, first)
+	c.must("vkAllocateDescriptorSets", r)
+	c.dev.WriteSet(sets[0], vulkan.Descriptor{Type: own.Type, Buffer: vk.DescriptorBufferInfo{Buffer: result.buffer}})
+	writes := []vulkan.Write{
+		{Binding: 0, Count: 2, Type: combined.t, Data: t.data(0, 2)},
+		{Binding: 2, Count: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE, Data: t.data(0, 1)},
+	}
+	if way != "push" {
+		more, r := c.dev.AllocateSets(pool, second, second)
+		c.must("vkAllocateDescriptorSets", r)
+		sets = append(sets, more[0])
+		for i := range writes {
+			writes[i].Set = more[0]
+			if way == "copy" {
+				writes[i].Set = more[1]
+			}
+		}
+		c.dev.UpdateSets(writes)
+		if way == "copy" {
+			c.dev.UpdateSets(nil, vk.CopyDescriptorSet{SrcSet: more[1], DstSet: more[0], DescriptorCount: 2},
+				vk.CopyDescriptorSet{SrcSet: more[1], SrcBinding: 2, DstSet: more[0], DstBinding: 2, DescriptorCount: 1})
+		}
+	}
+	c.must("submit and wait", c.dev.Submit(func(cb vk.CommandBuffer) {
+		c.dev.BindCompute(cb, pipeline)
+		c.dev.BindSets(cb, layout, 0, sets)
+		if way == "push" {
+			// The samplers of the layout are pushed; what describes them is ignored.
+			c.dev.PushSet(cb, layout, 1, append(writes, vulkan.Write{Binding: 1, Count: 2, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Data: t.data(0, 2)})...)
+		}
+		c.dev.Dispatch(cb, 1, 1, 1)
+		c.dev.Barrier(cb)
+	}))
+	result.download()
+	wantSlice(c, "beyond the edge", values, []uint32{t.values[0], 1, t.values[0], 1})
+	c.dev.DestroyDescriptorPool(pool)
+	c.dev.DestroyPipeline(pipeline)
+	c.dev.DestroyShaderModule(module)
+	c.dev.DestroyPipelineLayout(layout)
+	c.dev.DestroySetLayout(second)
+	c.dev.DestroySetLayout(first)
+	for _, s := range samplers {
+		c.dev.Call("vkDestroySampler", uintptr(s), 0)
+	}
+}
+
 func bindingSetCases() []definition {
-	return slices.Concat(maintenance6Cases(), randomSetCases(), indexingCases(), dynamicOffsetCases(), poolCases(), nullCases(), descriptorMisuse(), descriptorThreads())
+	return slices.Concat(maintenance6Cases(), immutableCases(), randomSetCases(), indexingCases(), dynamicOffsetCases(), poolCases(), nullCases(), descriptorMisuse(), descriptorThreads())
 }

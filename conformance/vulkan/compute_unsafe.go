@@ -37,10 +37,11 @@ func (d *Device) DestroyShaderModule(m vk.ShaderModule) {
 
 // A Binding is a binding of a descriptor set layout for compute shaders.
 type Binding struct {
-	Binding uint32
-	Type    vk.DescriptorType
-	Count   uint32
-	Flags   vk.DescriptorBindingFlags
+	Binding  uint32
+	Type     vk.DescriptorType
+	Count    uint32
+	Flags    vk.DescriptorBindingFlags
+	Samplers []vk.Sampler // immutable ones, or none
 }
 
 // CreateSetLayout is vkCreateDescriptorSetLayout.
@@ -54,6 +55,9 @@ func (d *Device) CreateSetLayout(flags vk.DescriptorSetLayoutCreateFlags, bindin
 	for i, b := range bindings {
 		list[i].Binding, list[i].DescriptorType, list[i].DescriptorCount = b.Binding, b.Type, b.Count
 		list[i].StageFlags = vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT)
+		if len(b.Samplers) > 0 {
+			list[i].PImmutableSamplers = First(copied(&a, b.Samplers))
+		}
 		bindingFlags[i] = b.Flags
 		flagged = flagged || b.Flags != 0
 	}
