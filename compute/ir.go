@@ -2,6 +2,7 @@ package compute
 
 import (
 	"farside/compute/internal/kernel"
+	"farside/spirv"
 )
 
 // value is a scalar in static single assignment: an index in graph.nodes. 0 is none.
@@ -62,6 +63,7 @@ type loop struct {
 	depth        int32
 	divergent    bool // some lanes leave it before others
 	offset       uint32
+	control      spirv.LoopControl
 	name         string
 	stored       map[*variable]bool // variables that change in it; nil: all
 }
@@ -82,7 +84,8 @@ type graph struct {
 	offset    uint32
 	table     []value // of pure nodes by their content, open addressing
 	filled    int
-	zero      value // the 32-bit constant 0
+	copied    uint32 // versions of memory that copies of loops have
+	zero      value  // the 32-bit constant 0
 }
 
 // memory is something that memory kernels access.

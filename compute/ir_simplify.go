@@ -21,6 +21,10 @@ func (c *compiler) finish() {
 	g.skipEmpty()
 	g.mergeBlocks()
 	g.place()
+	if g.unroll() {
+		g.mergeBlocks()
+		g.place()
+	}
 	g.findVarying()
 	g.simplify(true)
 	g.dropDead()
@@ -169,6 +173,10 @@ func (g *graph) simplify(addresses bool) {
 				}
 			} else if addresses && isMemory(n.op) {
 				g.splitAddress(&n)
+			} else if isPrivate(n.op) && n.args[0] != 0 {
+				if k, ok := g.known(n.args[0]); ok && n.imm+k < uint64(g.privates[n.extra].count) {
+					n.imm, n.args[0] = n.imm+k, 0
+				}
 			}
 			r = g.grow(r)
 			if g.pure(&n) || n.version != 0 {
@@ -220,6 +228,11 @@ func (g *graph) grow(r replacements) replacements {
 // isMemory says whether a kernel has a 32-bit offset into a memory.
 func isMemory(op kernel.Op) bool {
 	return op >= kernel.LoadU8 && op <= kernel.Store64 || op >= kernel.AtomicExchange32 && op < kernel.NumOps
+}
+
+// isPrivate says whether a kernel accesses an array of registers.
+func isPrivate(op kernel.Op) bool {
+	return op >= kernel.LoadPrivate32 && op <= kernel.StorePrivate64
 }
 
 // term is a part of an offset: v*k.

@@ -165,6 +165,7 @@ func (c *compiler) openLoop(fr *frame, b int, g int32) {
 	}
 	if m := fr.Blocks[b].Merge; m != nil {
 		l.offset = m.Offset
+		l.control = spirv.LoopControl(m.Operands[2])
 	}
 	l.name = c.loopName(fr.function, b)
 	for _, x := range fr.cfg.Order[fr.cfg.Position[b] : fr.cfg.Position[fr.last[b]]+1] {

@@ -1,0 +1,298 @@
+package compute
+
+import (
+	"slices"
+
+	"farside/compute/internal/kernel"
+	"farside/spirv"
+)
+
+// What a loop may become when it is unrolled.
+const (
+	unrollRounds     = 32
+	unrollOperations = 320
+	unrollAsked      = 4 // times as much where the shader asks for it
+	unrollDepth      = 8 // operations between a counter and what is decided with it
+)
+
+// unroll replaces loops that always go round a few times by as many copies: counters become constants, and with them
+// offsets. Inner loops come first. It says whether there was one.
+func (g *graph) unroll() bool {
+	u := &unroller{graph: g}
+	for l := len(g.loops) - 1; l >= 0; l-- {
+		if rounds := u.rounds(int32(l)); rounds >= 0 {
+			u.copies(int32(l), rounds)
+		}
+	}
+	if u.replaced == nil {
+		return false
+	}
+	for _, b := range g.order {
+		blk := &g.blocks[b]
+		for _, list := range [][]value{blk.phis, blk.insts} {
+			for _, v := range list {
+				u.replace(&g.nodes[v])
+			}
+		}
+		blk.cond = u.find(blk.cond)
+	}
+	return true
+}
+
+type unroller struct {
+	*graph
+	replaced replacements      // values of loops, as the code behind them sees them
+	inside   []value           // of a value in the loop, its copy in this round
+	changes  bool              // the loop has effects: each round sees another memory
+	versions map[uint32]uint32 // of memory in this round
+}
+
+func (u *unroller) find(v value) value {
+	for int(v) < len(u.replaced) && u.replaced[v] != 0 {
+		v = u.replaced[v]
+	}
+	return v
+}
+
+func (u *unroller) replace(n *node) {
+	for i, a := range n.args {
+		n.args[i] = u.find(a)
+	}
+	n.base = u.find(n.base)
+	for i, a := range n.list {
+		n.list[i] = u.find(a)
+	}
+}
+
+// rounds counts how often a loop goes round; -1 if that is not known, or if it should stay a loop.
+func (u *unroller) rounds(l int32) int {
+	x := &u.loops[l]
+	if x.last < 0 || x.control&spirv.LoopControlDontUnroll != 0 {
+		return -1
+	}
+	h := &u.blocks[x.header]
+	if h.cond == 0 || len(h.preds) != 2 || h.loop != l || h.preds[1] != x.last || u.inLoop(h.succs[0], l) == u.inLoop(h.succs[1], l) {
+		return -1
+	}
+	most, budget := unrollRounds, unrollOperations
+	if x.control&spirv.LoopControlUnroll != 0 {
+		most, budget = most*unrollAsked, budget*unrollAsked
+	}
+	size := 0
+	for _, b := range u.order[h.at : u.blocks[x.last].at+1] {
+		blk := &u.blocks[b]
+		if blk.loop != l {
+			return -1 // a loop in it
+		}
+		for _, s := range blk.succs {
+			if s >= 0 && b != x.header && !u.inLoop(s, l) {
+				return -1 // it can be left elsewhere
+			}
+		}
+		if blk.succs[0] < 0 {
+			return -1
+		}
+		for _, v := range blk.insts {
+			switch u.nodes[v].op {
+			case opImage, opSubgroup, opPrint:
+				return -1
+			}
+		}
+		size += len(blk.insts) + len(blk.phis)
+	}
+	counters := map[value]uint64{}
+	for _, v := range h.phis {
+		if k, ok := u.known(u.find(u.nodes[v].list[0])); ok {
+			counters[v] = k
+		}
+	}
+	stay := u.inLoop(h.succs[0], l)
+	for n := 0; n <= most && n*size <= budget; n++ {
+		c, ok := u.predict(h.cond, counters, unrollDepth)
+		if !ok {
+			return -1
+		}
+		if (c != 0) != stay {
+			return n
+		}
+		next := make(map[value]uint64, len(counters))
+		for v := range counters {
+			if k, ok := u.predict(u.nodes[v].list[1], counters, unrollDepth); ok {
+				next[v] = k
+			}
+		}
+		counters = next
+	}
+	return -1
+}
+
+// predict computes a value from what is known of counters.
+func (u *unroller) predict(v value, counters map[value]uint64, depth int) (uint64, bool) {
+	v = u.find(v)
+	if k, ok := counters[v]; ok {
+		return k, true
+	}
+	n := &u.nodes[v]
+	if n.op == opConst {
+		return n.imm, true
+	}
+	if n.op >= kernel.LoadU8 || depth == 0 {
+		return 0, false
+	}
+	var k [3]uint64
+	for i, a := range n.args[:3] {
+		if a == 0 {
+			continue
+		}
+		var ok bool
+		if k[i], ok = u.predict(a, counters, depth-1); !ok {
+			return 0, false
+		}
+	}
+	return evaluate(n.op, k[0], k[1], k[2], n.imm), true
+}
+
+// copies replaces a loop by so many copies of it, and one of its header, which leaves it.
+func (u *unroller) copies(l int32, rounds int) {
+	x := &u.loops[l]
+	header, last := x.header, x.last
+	h := u.blocks[header]
+	first, end := h.at, u.blocks[last].at
+	before, exit := h.preds[0], h.succs[0]
+	if u.inLoop(exit, l) {
+		exit = h.succs[1]
+	}
+	old := slices.Clone(u.order[first : end+1])
+	u.changes = false
+	for _, b := range old {
+		for _, v := range u.blocks[b].insts {
+			u.changes = u.changes || u.effect(&u.nodes[v])
+		}
+	}
+	for len(u.replaced) < len(u.nodes) {
+		u.replaced = append(u.replaced, 0)
+	}
+	values := make([]value, len(h.phis)) // of the header's phis
+	for i, v := range h.phis {
+		values[i] = u.find(u.nodes[v].list[0])
+	}
+	u.inside = make([]value, len(u.nodes))
+	var order []int32
+	from := before
+	target := header // of from's branch, which is to go to the copy
+	for round := 0; round <= rounds; round++ {
+		u.versions = map[uint32]uint32{}
+		blocks := old
+		if round == rounds {
+			blocks = old[:1]
+		}
+		copyOf := map[int32]int32{}
+		for _, b := range blocks {
+			n := u.newBlock()
+			copyOf[b] = n
+			order = append(order, n)
+			u.blocks[n].loop = x.parent
+			u.blocks[n].label = u.blocks[b].label
+		}
+		top := copyOf[header]
+		p := &u.blocks[from]
+		p.succs[slices.Index(p.succs[:], target)] = top
+		u.blocks[top].preds = []int32{from}
+		for i, v := range h.phis {
+			u.inside[v] = values[i]
+		}
+		for _, b := range blocks {
+			u.copyBlock(b, copyOf[b], copyOf, header)
+		}
+		if round == rounds {
+			t := &u.blocks[top]
+			t.succs, t.cond = [2]int32{exit, -1}, 0
+			u.replacePred(exit, header, top)
+			break
+		}
+		for i, v := range h.phis {
+			values[i] = u.mapped(u.nodes[v].list[1])
+		}
+		from, target = copyOf[last], header
+	}
+	for _, v := range slices.Concat(h.phis, h.insts) {
+		u.replaced[v] = u.inside[v]
+	}
+	u.order = slices.Concat(u.order[:first], order, u.order[end+1:])
+	for i, b := range u.order {
+		u.blocks[b].at = int32(i)
+	}
+	u.loops[l].last = -1
+}
+
+// mapped gives a value as this round sees it.
+func (u *unroller) mapped(v value) value {
+	v = u.find(v)
+	if int(v) < len(u.inside) && u.inside[v] != 0 {
+		return u.inside[v]
+	}
+	return v
+}
+
+// copyBlock copies the operations of block b to block to, and its branch, of which that back stays as it is.
+func (u *unroller) copyBlock(b, to int32, copyOf map[int32]int32, header int32) {
+	from := u.blocks[b]
+	var phis, insts []value
+	add := func(v value) value {
+		n := u.nodes[v]
+		n.block = to
+		for i, a := range n.args {
+			n.args[i] = u.mapped(a)
+		}
+		n.base = u.mapped(n.base)
+		if n.list != nil {
+			n.list = slices.Clone(n.list)
+			for i, a := range n.list {
+				n.list[i] = u.mapped(a)
+			}
+		}
+		if n.version != 0 && u.changes {
+			if u.versions[n.version] == 0 {
+				u.copied++
+				u.versions[n.version] = copiedVersions + u.copied
+			}
+			n.version = u.versions[n.version]
+		}
+		u.nodes = append(u.nodes, n)
+		u.inside[v] = value(len(u.nodes) - 1)
+		return u.inside[v]
+	}
+	if b != header {
+		for _, v := range from.phis {
+			phis = append(phis, add(v))
+		}
+	}
+	for _, v := range from.insts {
+		insts = append(insts, add(v))
+	}
+	blk := &u.blocks[to]
+	blk.phis, blk.insts = phis, insts
+	if b != header {
+		blk.preds = make([]int32, len(from.preds))
+		for i, p := range from.preds {
+			blk.preds[i] = copyOf[p]
+		}
+		blk.cond = u.mapped(from.cond)
+	}
+	blk.succs = [2]int32{-1, -1}
+	k := 0
+	for _, s := range from.succs {
+		switch c, ok := copyOf[s]; {
+		case s < 0:
+		case s == header:
+			blk.succs[k] = header // until the next round is there
+			k++
+		case ok:
+			blk.succs[k] = c
+			k++
+		}
+	}
+}
+
+// copiedVersions is above all versions of memory that lowering gives.
+const copiedVersions = 1 << 30
