@@ -2,6 +2,7 @@ package icd
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -134,5 +135,49 @@ func BenchmarkDispatch(b *testing.B) {
 				resetFences(c.d.handle, 1, &fence)
 			}
 		})
+	}
+}
+
+// TestDebugPrintf looks at the messages of a shader.
+func TestDebugPrintf(t *testing.T) {
+	c := newComputeTest(t)
+	c.d.extensions[vk.KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME] = true
+	p := c.pipeline(pipelineInfo(c.module(compiled(t, `#version 450
+#extension GL_EXT_debug_printf : enable
+layout(local_size_x = 1) in;
+void main() { if (gl_WorkGroupID.x == 3) debugPrintfEXT("group %u, %f", gl_WorkGroupID.x, 1.5); }`)), c.addLayout()))
+	commands := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
+	record1(t, commands, func() {
+		cmdBindPipeline(commands, vk.PIPELINE_BIND_POINT_COMPUTE, p)
+		cmdDispatch(commands, 5, 1, 1)
+	})
+	takeInbox()
+	submit1(c.d.queues[0], 0, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &commands})
+	if r := deviceWaitIdle(c.d.handle); r != vk.SUCCESS {
+		t.Errorf("vkDeviceWaitIdle: %v", r)
+	}
+	list := takeInbox()
+	if len(list) != 1 || list[0].id != "DEBUG-PRINTF" || list[0].text != "group 3, 1.500000" || list[0].severity != vk.DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT {
+		t.Errorf("messages %+v", list)
+	}
+}
+
+// TestModuleNeedsFeatures makes pipelines of a module on devices with and without the feature that it needs.
+func TestModuleNeedsFeatures(t *testing.T) {
+	for _, enabled := range []bool{false, true} {
+		c := newComputeTest(t)
+		c.d.features["shaderFloat64"] = enabled
+		m := c.module(compiled(t, `#version 450
+layout(local_size_x = 1) in;
+layout(set = 1, binding = 2) buffer B { double values[]; };
+void main() { values[gl_WorkGroupID.x] *= 2; }`))
+		_, r := c.tryPipelines(0, pipelineInfo(m, c.addLayout()))
+		list := takeInbox()
+		if enabled && (r != vk.SUCCESS || len(list) > 0) {
+			t.Errorf("with the feature: %v, %+v", r, list)
+		}
+		if !enabled && (r != vk.ERROR_UNKNOWN || len(list) != 1 || !strings.Contains(list[0].text, "Float64")) {
+			t.Errorf("without the feature: %v, %+v", r, list)
+		}
 	}
 }

@@ -1,9 +1,11 @@
 package exec
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,8 +55,8 @@ type bindings struct {
 	constants [MaxPushConstants]byte
 	pushed    bool // constants has been written to
 
-	mu     sync.Mutex // of the replay's cache, while a dispatch is under way
-	ranges atomic.Pointer[[]Range]
+	mu     sync.Mutex              // of the replay's cache, while a dispatch is under way
+	ranges atomic.Pointer[[]Range] // by address; never changed, but replaced
 
 	dispatch compute.Dispatch
 	deadline time.Time
@@ -359,8 +361,8 @@ func (b *bindings) Physical(address uint64) (compute.Memory, bool) {
 	if p := b.ranges.Load(); p != nil {
 		ranges = *p
 	}
-	// Others may be reading the old slice, which has no room behind its end that anybody reads.
-	ranges = append(ranges, found)
+	// Others may be reading the old slice.
+	ranges = slices.Insert(slices.Clone(ranges), lastRange(ranges, found.Address)+1, found)
 	b.ranges.Store(&ranges)
 	return b.known(address)
 }
@@ -371,10 +373,22 @@ func (b *bindings) known(address uint64) (compute.Memory, bool) {
 	if p == nil {
 		return compute.Memory{}, false
 	}
-	for i := range *p {
-		if r := &(*p)[i]; address-r.Address < uint64(len(r.Bytes)) {
-			return memoryOf(r.Bytes[address-r.Address:]), true
-		}
+	i := lastRange(*p, address)
+	if i < 0 {
+		return compute.Memory{}, false
 	}
-	return compute.Memory{}, false
+	r := &(*p)[i]
+	if address-r.Address >= uint64(len(r.Bytes)) {
+		return compute.Memory{}, false
+	}
+	return memoryOf(r.Bytes[address-r.Address:]), true
+}
+
+// lastRange is where the last range is that begins at an address or below, -1 if there is none.
+func lastRange(ranges []Range, address uint64) int {
+	i, found := slices.BinarySearchFunc(ranges, address, func(r Range, want uint64) int { return cmp.Compare(r.Address, want) })
+	if !found {
+		i--
+	}
+	return i
 }

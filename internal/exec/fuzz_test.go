@@ -98,6 +98,11 @@ func FuzzReplay(f *testing.F) {
 		must(f, err)
 		h.pools[vk.QueryPool(i)] = pool
 	}
+	set := descriptor.NewSet(layout(f), 0)
+	h.sets[1], h.sets[2] = set, set
+	h.pipelines[1] = &Pipeline{Program: empty(7)}
+	h.pipelines[2] = &Pipeline{Program: empty(64), Base: true, Sets: []*descriptor.Layout{nil, set.Layout()}, Uses: []uint32{1}}
+	h.pipelines[3] = &Pipeline{Program: endless()} // ends at once, as waits do
 	h.secondary[1] = h.record(f, func(s *command.Stream) {
 		must(f, s.FillBuffer(1, 0, 4, 1))
 		must(f, s.DebugLabel(command.LabelBegin, [4]float32{}, "secondary"))
@@ -175,6 +180,15 @@ func seeds(f *testing.F) [][]byte {
 		func(s *command.Stream) error { return s.ExecuteCommands([]vk.CommandBuffer{1, 1}) },
 		func(s *command.Stream) error { return s.WriteBufferMarkerAMD(0, 2, 4, 9) },
 		func(s *command.Stream) error { return s.DebugLabel(command.LabelBegin, [4]float32{}, "label") },
+		func(s *command.Stream) error {
+			return errors.Join(s.BindPipeline(compute1, 1), s.PushConstants(0, 0, 8, []byte("12345678")), s.Dispatch(2, 3, 4))
+		},
+		func(s *command.Stream) error {
+			return errors.Join(s.BindDescriptorSets(compute1, 0, 1, []vk.DescriptorSet{1, 2}, []uint32{4, 8}), s.BindPipeline(compute1, 2), s.DispatchBase(1, 2, 3, 4, 5, 6))
+		},
+		func(s *command.Stream) error {
+			return errors.Join(s.FillBuffer(2, 0, 12, 1), s.BindPipeline(compute1, 3), s.DispatchIndirect(2, 0))
+		},
 		func(s *command.Stream) error {
 			return s.PushDescriptorSet(compute1, layout(f), 0, []descriptor.Write{bufferWrite(0, 0, 1, 0, 16), bufferWrite(0, 1, 2, 4, 8)})
 		},
