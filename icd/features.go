@@ -115,6 +115,7 @@ var supportedFeatures = map[string]bool{
 	"formatA4R4G4B4":                         true,
 	"imageCubeArray":                         true,
 	"robustImageAccess":                      true,
+	"samplerAnisotropy":                      true,
 	"samplerFilterMinmax":                    true,
 	"samplerMirrorClampToEdge":               true,
 	"shaderImageFloat32AtomicAdd":            true,

@@ -89,14 +89,14 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		MaxComputeWorkGroupSize:        maxComputeWorkGroupSize,
 
 		// Drawing, samplers, viewports: required minima without the features fullDrawIndexUint32,
-		// multiDrawIndirect, samplerAnisotropy, multiViewport, sampleRateShading.
+		// multiDrawIndirect, multiViewport, sampleRateShading.
 		SubPixelPrecisionBits:           4,
 		SubTexelPrecisionBits:           transfer.WeightBits, // blits filter already
 		MipmapPrecisionBits:             8,                   // of the 23 of a 32-bit float
 		MaxDrawIndexedIndexValue:        1<<24 - 1,
 		MaxDrawIndirectCount:            1,
 		MaxSamplerLodBias:               sampling.MaxLodBias,
-		MaxSamplerAnisotropy:            1,
+		MaxSamplerAnisotropy:            sampling.MaxAnisotropy,
 		MaxViewports:                    1,
 		MaxViewportDimensions:           [2]uint32{4096, 4096},
 		ViewportBoundsRange:             [2]float32{-8192, 8191},

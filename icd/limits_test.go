@@ -89,7 +89,7 @@ var requiredLimits = map[string][]requiredLimit{
 	"MaxDrawIndexedIndexValue":                        {{atLeast, 1<<24 - 1}},
 	"MaxDrawIndirectCount":                            {{exactly, 1}},
 	"MaxSamplerLodBias":                               {{atLeast, 2}},
-	"MaxSamplerAnisotropy":                            {{exactly, 1}},
+	"MaxSamplerAnisotropy":                            {{atLeast, 16}},
 	"MaxViewports":                                    {{exactly, 1}},
 	"MaxViewportDimensions":                           {{atLeast, 4096}, {atLeast, 4096}},
 	"ViewportBoundsRange":                             {{atMost, -8192}, {atLeast, 8191}},

@@ -49,6 +49,9 @@ func (d *device) newSampler(info *vk.SamplerCreateInfo) (*sampler, error) {
 	if r := vk.Find[vk.SamplerReductionModeCreateInfo](info.PNext); r != nil {
 		from.ReductionMode = r.ReductionMode
 	}
+	if info.AnisotropyEnable != vk.FALSE {
+		from.MaxAnisotropy = info.MaxAnisotropy
+	}
 	if info.CompareEnable != vk.FALSE {
 		from.CompareOp = info.CompareOp
 	}
@@ -82,6 +85,8 @@ func (d *device) checkSampler(info *vk.SamplerCreateInfo, from *sampling.Sampler
 		return invalid("VUID-VkSamplerCreateInfo-maxLod-01973", "maxLod %v is below minLod %v", info.MaxLod, info.MinLod)
 	case info.AnisotropyEnable != vk.FALSE && !d.features["samplerAnisotropy"]:
 		return invalid("VUID-VkSamplerCreateInfo-anisotropyEnable-01070", "anisotropyEnable needs the samplerAnisotropy feature")
+	case info.AnisotropyEnable != vk.FALSE && !(info.MaxAnisotropy >= 1 && info.MaxAnisotropy <= sampling.MaxAnisotropy):
+		return invalid("VUID-VkSamplerCreateInfo-anisotropyEnable-01071", "maxAnisotropy %v is not between 1 and %v", info.MaxAnisotropy, sampling.MaxAnisotropy)
 	case info.CompareEnable != vk.FALSE && (info.CompareOp < vk.COMPARE_OP_NEVER || info.CompareOp > vk.COMPARE_OP_ALWAYS):
 		return invalid("VUID-VkSamplerCreateInfo-compareEnable-01080", "compareOp %v", info.CompareOp)
 	case from.ReductionMode < vk.SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE || from.ReductionMode > vk.SAMPLER_REDUCTION_MODE_MAX:

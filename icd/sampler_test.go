@@ -37,6 +37,8 @@ func TestSamplerRules(t *testing.T) {
 		{"bias", func(s *vk.SamplerCreateInfo) { s.MipLodBias = sampling.MaxLodBias + 1 }, nil, "VUID-VkSamplerCreateInfo-mipLodBias-01069"},
 		{"levels", func(s *vk.SamplerCreateInfo) { s.MinLod = 2 }, nil, "VUID-VkSamplerCreateInfo-maxLod-01973"},
 		{"anisotropy", func(s *vk.SamplerCreateInfo) { s.AnisotropyEnable = vk.TRUE }, nil, "VUID-VkSamplerCreateInfo-anisotropyEnable-01070"},
+		{"little anisotropy", func(s *vk.SamplerCreateInfo) { s.AnisotropyEnable, s.MaxAnisotropy = vk.TRUE, 0.5 }, []string{"samplerAnisotropy"}, "VUID-VkSamplerCreateInfo-anisotropyEnable-01071"},
+		{"most anisotropy", func(s *vk.SamplerCreateInfo) { s.AnisotropyEnable, s.MaxAnisotropy = vk.TRUE, 16 }, []string{"samplerAnisotropy"}, ""},
 		{"comparison", func(s *vk.SamplerCreateInfo) { s.CompareEnable, s.CompareOp = vk.TRUE, 8 }, nil, "VUID-VkSamplerCreateInfo-compareEnable-01080"},
 		{"comparison of the least", func(s *vk.SamplerCreateInfo) { s.CompareEnable, s.PNext = vk.TRUE, unsafe.Pointer(&least) }, nil, "VUID-VkSamplerCreateInfo-compareEnable-01423"},
 		{"unnormalized filters", func(s *vk.SamplerCreateInfo) { unnormalized(s); s.MinFilter = vk.FILTER_LINEAR }, nil, "VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01072"},

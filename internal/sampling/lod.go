@@ -38,20 +38,78 @@ func (p *sampling) levelOfDetail() {
 func (p *sampling) gradientLod(lane int) float32 {
 	v, q := p.v, p.q
 	var squares [2]float64
+	var m [2][3]float64
 	for n, d := range [2]*[3]Lanes{&q.Dx, &q.Dy} {
-		var m [3]float64
-		axes := v.axes
+		m := &m[n]
 		if v.cube {
 			m[0], m[1] = p.faceDerivatives(lane, d)
 		} else {
-			for axis := range axes {
+			for axis := range v.axes {
 				m[axis] = float64(float(d[axis][lane]))
 			}
 		}
-		for axis := range axes {
-			m[axis] *= v.levels[0].texels[axis]
-			squares[n] += m[axis] * m[axis]
+		for axis := range v.axes {
+			along := m[axis] * v.levels[0].texels[axis]
+			squares[n] += along * along
 		}
 	}
-	return float32(math.Log2(max(squares[0], squares[1])) / 2)
+	longest := max(squares[0], squares[1])
+	p.samples[lane] = 1
+	if p.s.anisotropy <= 1 {
+		return float32(math.Log2(longest) / 2)
+	}
+	n := 0
+	if squares[1] > squares[0] {
+		n = 1
+	}
+	p.longer[lane] = m[n]
+	ratio := p.s.anisotropy
+	if shortest := squares[1-n]; shortest > 0 {
+		ratio = min(ratio, math.Sqrt(longest/shortest))
+	}
+	if !(longest > 0) || !(ratio > 1) { // also NaN
+		return float32(math.Log2(longest) / 2)
+	}
+	p.samples[lane] = int(math.Ceil(ratio))
+	return float32(math.Log2(longest)/2 - math.Log2(ratio))
+}
+
+// anisotropic samples several places along the longer derivative, so that the level of detail can be that of the shorter
+// one (chapter "Texel Anisotropic Filtering").
+func (p *sampling) anisotropic(dst *Texels) {
+	p.levelOfDetail()
+	all, at := p.active, p.u
+	most := 1
+	for i, n := range p.samples {
+		if all.has(i) {
+			most = max(most, n)
+		}
+	}
+	var sum [4][Width]float32
+	for n := 1; n <= most; n++ {
+		p.active = 0
+		for i, samples := range p.samples {
+			if !all.has(i) || samples < n {
+				continue
+			}
+			p.active |= 1 << i
+			for axis := range p.v.axes {
+				p.u[axis][i] = at[axis][i] + p.longer[i][axis]*(float64(n)/float64(samples+1)-0.5)
+			}
+		}
+		p.levels(dst)
+		for c := range sum {
+			for i := range Width {
+				if p.active.has(i) {
+					sum[c][i] += float(dst[c][i])
+				}
+			}
+		}
+	}
+	p.active = all
+	for c := range sum {
+		for i, samples := range p.samples {
+			dst[c][i] = bits(sum[c][i] / float32(max(samples, 1)))
+		}
+	}
 }

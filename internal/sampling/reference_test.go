@@ -203,8 +203,43 @@ func (r *reference) border() numbers {
 	return n
 }
 
-// sample returns the result, and the footprints' texels of which it is made.
+// sample returns the result.
 func (r *reference) sample() numbers {
+	if r.lookup.Mode != LodGradient || r.s.MaxAnisotropy <= 1 {
+		return r.one()
+	}
+	// The specification's formulas of anisotropy, in its names.
+	var rho [2]float64
+	e := r.p.extent(0)
+	for n, d := range [2]*[3]Lanes{&r.lookup.Dx, &r.lookup.Dy} {
+		for axis := range r.v.axes {
+			rho[n] = math.Hypot(rho[n], float64(float(d[axis][r.lane]))*float64(e[axis]))
+		}
+	}
+	eta := math.Min(math.Max(rho[0], rho[1])/math.Min(rho[0], rho[1]), float64(r.s.MaxAnisotropy))
+	samples := math.Ceil(eta)
+	along := &r.lookup.Dx
+	if rho[1] > rho[0] {
+		along = &r.lookup.Dy
+	}
+	one := *r
+	q := *r.lookup
+	one.lookup = &q
+	q.Mode = LodExplicit
+	q.Lod[r.lane] = bits(float32(math.Log2(math.Max(rho[0], rho[1]) / eta)))
+	var all []numbers
+	var weights []float64
+	for i := 1.0; i <= samples; i++ {
+		for axis := range r.v.axes {
+			q.Coordinates[axis][r.lane] = bits(float32(r.coordinate(axis) + float64(float(along[axis][r.lane]))*(i/(samples+1)-0.5)))
+		}
+		all, weights = append(all, one.one()), append(weights, 1/samples)
+	}
+	return r.combine(all, weights)
+}
+
+// one is a sample at one place.
+func (r *reference) one() numbers {
 	lambda := 0.0
 	switch r.lookup.Mode {
 	case LodExplicit:

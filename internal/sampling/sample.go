@@ -38,10 +38,12 @@ type sampling struct {
 	q      *Lookup
 	active Mask
 
-	u      [3][Width]float64 // normalized coordinates along the axes; of cubes on the face
-	z      [Width]int32      // layer and face
-	border [4]uint32
-	lambda [Width]float32
+	u       [3][Width]float64 // normalized coordinates along the axes; of cubes on the face
+	z       [Width]int32      // layer and face
+	border  [4]uint32
+	lambda  [Width]float32
+	samples [Width]int        // along the longer derivative
+	longer  [Width][3]float64 // that derivative, along the axes
 }
 
 // Sample samples a view.
@@ -55,10 +57,13 @@ func (v *View) Sample(dst *Texels, s *Sampler, q *Lookup, active Mask) {
 	}
 	p := sampling{v: v, s: s, q: q, active: active}
 	p.begin()
-	if len(v.levels) == 1 && s.magLinear == s.minLinear {
+	if len(v.levels) == 1 && s.magLinear == s.minLinear && s.anisotropy <= 1 {
 		var level [Width]int32
 		p.level(dst, &level, active, p.linear(All))
+	} else if q.Mode == LodGradient && s.anisotropy > 1 && v.filters() {
+		p.anisotropic(dst)
 	} else {
+		p.levelOfDetail()
 		p.levels(dst)
 	}
 	if !q.Compare {
@@ -107,7 +112,6 @@ func layer(c uint32, last float64) float64 {
 // levels samples the levels that the level of detail asks for (chapter "Image Level(s) Selection").
 func (p *sampling) levels(dst *Texels) {
 	v, s := p.v, p.s
-	p.levelOfDetail()
 	last := float32(len(v.levels) - 1)
 	var high, low [Width]int32
 	var between Lanes // weights of low

@@ -140,6 +140,31 @@ func checkSample(t *testing.T, r *rand.Rand, p *picture, v *View, s *SamplerInfo
 	}
 }
 
+// With linear filters: the nearest texel would differ where the reference rounds a coordinate to 32 bits.
+func TestAnisotropyAgainstReference(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 24))
+	for _, viewType := range []vk.ImageViewType{vk.IMAGE_VIEW_TYPE_2D, vk.IMAGE_VIEW_TYPE_2D_ARRAY} {
+		for _, levels := range []uint32{1, 4} {
+			extent, _, layers := shape(viewType)
+			p, v := newPicture(t, r, vk.FORMAT_R8G8B8A8_UNORM, viewType, extent, levels, layers)
+			for range 100 {
+				s := &SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR, MipmapMode: vk.SAMPLER_MIPMAP_MODE_LINEAR, MaxLod: 9,
+					MaxAnisotropy: float32(1 + r.Float64()*15)}
+				q := randomLookup(r, v, s)
+				q.Mode = LodGradient
+				var got Texels
+				v.Sample(&got, NewSampler(s), q, All)
+				for lane := range Width {
+					ref := reference{p: p, v: v, s: s, lookup: q, lane: lane}
+					if n, want := value(v, &got, lane, false), ref.sample(); !same(n, want, 1e-4) {
+						t.Fatalf("%v, anisotropy %v, %v: %v, want %v", viewType, s.MaxAnisotropy, describe(q, lane), n, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 func describe(q *Lookup, lane int) string {
 	var c [4]float32
 	for i := range c {
@@ -183,7 +208,7 @@ func TestSampleOfAnything(t *testing.T) {
 			for range 300 {
 				info := randomSampler(r)
 				info.UnnormalizedCoordinates = r.IntN(8) == 0
-				info.MaxLod, info.MinLod = float(any()), float(any())
+				info.MaxLod, info.MinLod, info.MaxAnisotropy = float(any()), float(any()), float32(r.IntN(20))
 				q := &Lookup{Mode: LodMode(r.IntN(3)), HasBias: r.IntN(2) == 0, HasMinLod: r.IntN(2) == 0, HasOffset: r.IntN(2) == 0}
 				for i := range Width {
 					for _, l := range []*Lanes{&q.Coordinates[0], &q.Coordinates[1], &q.Coordinates[2], &q.Coordinates[3], &q.Lod, &q.Bias, &q.MinLod,

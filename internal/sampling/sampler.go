@@ -8,6 +8,9 @@ import (
 // MaxLodBias is VkPhysicalDeviceLimits::maxSamplerLodBias.
 const MaxLodBias = 16
 
+// MaxAnisotropy is VkPhysicalDeviceLimits::maxSamplerAnisotropy.
+const MaxAnisotropy = 16
+
 // Sampler is a VkSampler. It does not change once it is made. A nil *Sampler, which a descriptor without a sampler
 // gives, samples as one of whose VkSamplerCreateInfo everything is 0.
 type Sampler struct {
@@ -17,6 +20,7 @@ type Sampler struct {
 	unnormalized                    bool
 	compare                         vk.CompareOp
 	reduction                       vk.SamplerReductionMode
+	anisotropy                      float64   // at most so many samples along the longer derivative; 1 or less: one
 	border                          [4]uint32 // of floats or of integers, as the views that it is used with
 }
 
@@ -33,6 +37,7 @@ type SamplerInfo struct {
 	CustomBorderColor       [4]uint32
 	UnnormalizedCoordinates bool
 	ReductionMode           vk.SamplerReductionMode
+	MaxAnisotropy           float32 // 0 if it is not enabled
 }
 
 // NewSampler makes a sampler.
@@ -46,6 +51,10 @@ func NewSampler(info *SamplerInfo) *Sampler {
 		unnormalized: info.UnnormalizedCoordinates,
 		compare:      info.CompareOp,
 		reduction:    info.ReductionMode,
+		anisotropy:   min(float64(info.MaxAnisotropy), MaxAnisotropy),
+	}
+	if s.reduction != vk.SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE {
+		s.anisotropy = 0 // which is no more than a wish
 	}
 	one := bits(1)
 	switch info.BorderColor {
