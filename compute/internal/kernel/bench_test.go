@@ -86,3 +86,24 @@ func BenchmarkMemory(b *testing.B) {
 		}
 	}
 }
+
+// What a branch does to the masks: when no lane takes it, and when the upper half of the lanes does.
+func BenchmarkNarrow(b *testing.B) {
+	for _, s := range sets() {
+		for _, keep := range []int{room, room / 2} {
+			b.Run(fmt.Sprintf("%s/%d of %d", s.Name, keep, room), func(b *testing.B) {
+				f := newFile()
+				dst, src, rest, condition := f.register(32, false), f.register(32, false), f.register(32, false), f.register(32, false)
+				for chunk := range room {
+					for lane := range Width {
+						set(src, 32, chunk, lane, 1<<32-1)
+						set(condition, 32, chunk, lane, uint64(mask(chunk < keep)))
+					}
+				}
+				for b.Loop() {
+					s.Narrow(dst, src, rest, condition, false, room)
+				}
+			})
+		}
+	}
+}

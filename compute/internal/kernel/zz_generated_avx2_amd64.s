@@ -14868,9 +14868,7 @@ TEXT ·avx2Take(SB), NOSPLIT, $0-64
 	VPXOR Y0, Y0, Y0
 	MOVQ  n+32(FP), SI
 	XORL  DI, DI
-	XORL  R8, R8
 	XORL  R9, R9
-	XORL  R10, R10
 	TESTQ SI, SI
 	JZ    done2
 
@@ -14878,25 +14876,28 @@ loop1:
 	VMOVDQU   (DX), Y1
 	VMOVDQU   Y1, (AX)
 	VMOVDQU   Y0, (DX)
-	VMOVMSKPS Y1, R11
-	INCQ      DI
-	TESTL     R11, R11
-	CMOVQNE   DI, R9
-	POPCNTL   R11, R11
-	ADDQ      R11, R10
-	CMPQ      R10, $0x01
-	ADCQ      $0x00, R8
+	VMOVMSKPS Y1, R10
+	TESTL     R10, R10
+	CMOVQNE   SI, R8
+	POPCNTL   R10, R10
+	ADDQ      R10, R9
+	CMPQ      R9, $0x01
+	ADCQ      $0x00, DI
 	ADDQ      CX, AX
 	ADDQ      BX, DX
 	DECQ      SI
 	JNZ       loop1
 
 done2:
-	TESTQ   R10, R10
-	CMOVQEQ R10, R8
-	MOVQ    R8, first+40(FP)
-	MOVQ    R9, last+48(FP)
-	MOVQ    R10, set+56(FP)
+	MOVQ    n+32(FP), AX
+	INCQ    AX
+	SUBQ    R8, AX
+	TESTQ   R9, R9
+	CMOVQEQ R9, DI
+	CMOVQEQ R9, AX
+	MOVQ    DI, first+40(FP)
+	MOVQ    AX, last+48(FP)
+	MOVQ    R9, set+56(FP)
 	VZEROUPPER
 	RET
 
@@ -14907,32 +14908,33 @@ TEXT ·avx2Active(SB), NOSPLIT, $0-48
 	MOVQ  mask_Step+8(FP), CX
 	MOVQ  n+16(FP), DX
 	XORL  BX, BX
-	XORL  SI, SI
 	XORL  DI, DI
-	XORL  R8, R8
 	TESTQ DX, DX
 	JZ    done2
 
 loop1:
 	VMOVDQU   (AX), Y0
-	VMOVMSKPS Y0, R9
-	INCQ      BX
-	TESTL     R9, R9
-	CMOVQNE   BX, DI
-	POPCNTL   R9, R9
-	ADDQ      R9, R8
-	CMPQ      R8, $0x01
-	ADCQ      $0x00, SI
+	VMOVMSKPS Y0, R8
+	TESTL     R8, R8
+	CMOVQNE   DX, SI
+	POPCNTL   R8, R8
+	ADDQ      R8, DI
+	CMPQ      DI, $0x01
+	ADCQ      $0x00, BX
 	ADDQ      CX, AX
 	DECQ      DX
 	JNZ       loop1
 
 done2:
-	TESTQ   R8, R8
-	CMOVQEQ R8, SI
-	MOVQ    SI, first+24(FP)
-	MOVQ    DI, last+32(FP)
-	MOVQ    R8, set+40(FP)
+	MOVQ    n+16(FP), AX
+	INCQ    AX
+	SUBQ    SI, AX
+	TESTQ   DI, DI
+	CMOVQEQ DI, BX
+	CMOVQEQ DI, AX
+	MOVQ    BX, first+24(FP)
+	MOVQ    AX, last+32(FP)
+	MOVQ    DI, set+40(FP)
 	VZEROUPPER
 	RET
 
@@ -14948,78 +14950,97 @@ TEXT ·avx2Narrow(SB), NOSPLIT, $0-105
 	NEGL         SI
 	VMOVD        SI, X0
 	VPBROADCASTD X0, Y0
-	VPXOR        Y1, Y1, Y1
-	MOVQ         n+72(FP), SI
-	TESTQ        SI, SI
-	JZ           done2
+	XORL         SI, SI
+	MOVQ         n+72(FP), R8
+	TESTQ        R8, R8
+	JZ           scan2
+	LEAQ         -1(R8), R9
+	IMULQ        CX, R9
+	LEAQ         -1(R8), R10
+	IMULQ        BX, R10
+	VPXOR        (DX)(R10*1), Y0, Y1
+	VPANDN       (AX)(R9*1), Y1, Y1
+	VPTEST       Y1, Y1
+	JNE          some1
 
-loop1:
-	VPXOR  (DX), Y0, Y2
-	VPANDN (AX), Y2, Y2
+scan2:
+	VPXOR Y1, Y1, Y1
+	SHRQ  $0x01, R8
+	LEAQ  (CX)(CX*1), R9
+	LEAQ  (BX)(BX*1), R10
+	TESTQ R8, R8
+	JZ    done4
+
+loop3:
+	VPXOR  (DX)(BX*1), Y0, Y2
+	VPXOR  (DX), Y0, Y3
+	VPANDN (AX), Y3, Y3
+	VPANDN (AX)(CX*1), Y2, Y2
+	VPOR   Y3, Y2, Y2
 	VPOR   Y2, Y1, Y1
-	ADDQ   CX, AX
-	ADDQ   BX, DX
-	DECQ   SI
-	JNZ    loop1
+	ADDQ   R9, AX
+	ADDQ   R10, DX
+	DECQ   R8
+	JNZ    loop3
 
-done2:
-	XORL   AX, AX
+done4:
 	VPTEST Y1, Y1
-	JNE    some3
-	MOVQ   AX, first+80(FP)
-	MOVQ   AX, last+88(FP)
-	MOVQ   AX, set+96(FP)
-	MOVB   AL, others+104(FP)
+	JNE    some1
+	MOVQ   SI, first+80(FP)
+	MOVQ   SI, last+88(FP)
+	MOVQ   SI, set+96(FP)
+	MOVB   SI, others+104(FP)
 	VZEROUPPER
 	RET
 
-some3:
-	INCL  AX
-	MOVB  AL, others+104(FP)
+some1:
+	INCL  SI
+	MOVB  SI, others+104(FP)
 	MOVQ  src_Base+16(FP), AX
 	MOVQ  src_Step+24(FP), CX
 	MOVQ  condition_Base+48(FP), DX
 	MOVQ  condition_Step+56(FP), BX
 	MOVQ  dst_Base+0(FP), SI
-	MOVQ  dst_Step+8(FP), DI
-	MOVQ  rest_Base+32(FP), R8
-	MOVQ  rest_Step+40(FP), R9
-	MOVQ  n+72(FP), R10
-	XORL  R11, R11
+	MOVQ  dst_Step+8(FP), R8
+	MOVQ  rest_Base+32(FP), R9
+	MOVQ  rest_Step+40(FP), R10
+	MOVQ  n+72(FP), R11
 	XORL  R12, R12
 	XORL  R13, R13
-	XORL  R14, R14
-	TESTQ R10, R10
-	JZ    done5
+	TESTQ R11, R11
+	JZ    done6
 
-loop4:
+loop5:
 	VMOVDQU   (AX), Y1
 	VPXOR     (DX), Y0, Y2
 	VPANDN    Y1, Y2, Y3
-	VPOR      (R8), Y3, Y3
-	VMOVDQU   Y3, (R8)
+	VPOR      (R9), Y3, Y3
+	VMOVDQU   Y3, (R9)
 	VPAND     Y1, Y2, Y1
 	VMOVDQU   Y1, (SI)
-	VMOVMSKPS Y1, R15
-	INCQ      R11
-	TESTL     R15, R15
-	CMOVQNE   R11, R13
-	POPCNTL   R15, R15
-	ADDQ      R15, R14
-	CMPQ      R14, $0x01
+	VMOVMSKPS Y1, R14
+	TESTL     R14, R14
+	CMOVQNE   R11, DI
+	POPCNTL   R14, R14
+	ADDQ      R14, R13
+	CMPQ      R13, $0x01
 	ADCQ      $0x00, R12
-	ADDQ      DI, SI
+	ADDQ      R8, SI
 	ADDQ      CX, AX
-	ADDQ      R9, R8
+	ADDQ      R10, R9
 	ADDQ      BX, DX
-	DECQ      R10
-	JNZ       loop4
+	DECQ      R11
+	JNZ       loop5
 
-done5:
-	TESTQ   R14, R14
-	CMOVQEQ R14, R12
+done6:
+	MOVQ    n+72(FP), AX
+	INCQ    AX
+	SUBQ    DI, AX
+	TESTQ   R13, R13
+	CMOVQEQ R13, R12
+	CMOVQEQ R13, AX
 	MOVQ    R12, first+80(FP)
-	MOVQ    R13, last+88(FP)
-	MOVQ    R14, set+96(FP)
+	MOVQ    AX, last+88(FP)
+	MOVQ    R13, set+96(FP)
 	VZEROUPPER
 	RET

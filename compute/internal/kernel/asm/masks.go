@@ -117,7 +117,8 @@ func (g *generator) active() {
 	g.survey([]stream{mask}, func() vector { return g.y(g.VMOVDQU, mask.chunk()) })
 }
 
-// narrow looks first whether there is anything to do: in most rounds of a loop no lane leaves it.
+// narrow looks first whether there is anything to do: in most rounds of a loop no lane leaves it. Where lanes part by their
+// number, as in a reduction, the last chunk shows it at once.
 func (g *generator) narrow() {
 	g.helper("Narrow", "func(dst, src, rest, condition Register, invert bool, n int) (first, last, set int, others bool)",
 		"func("+registers("dst", "src", "rest", "condition")+"invert bool, n int) (first, last, set int, others bool)")
@@ -127,12 +128,37 @@ func (g *generator) narrow() {
 	g.NEGL(word)
 	invert := g.y(g.VPBROADCASTD, g.x(g.VMOVD, word))
 	keep := func() vector { return g.y(g.VPXOR, condition.chunk(), invert) }
-	leaving := g.zero()
-	g.chunks(g.Load(g.Param("n"), g.GP64()), []stream{src, condition}, func() {
-		g.VPOR(g.y(g.VPANDN, src.chunk(), keep()), leaving, leaving)
-	})
 	some, others := g.label("some"), g.GP64()
 	g.XORL(others.As32(), others.As32())
+	count := g.Load(g.Param("n"), g.GP64())
+	last := func(s stream) operand.Mem {
+		at := g.GP64()
+		g.LEAQ(operand.Mem{Base: count, Disp: -1}, at)
+		g.IMULQ(s.step, at)
+		return operand.Mem{Base: s.base, Index: at, Scale: 1}
+	}
+	scan := g.label("scan")
+	g.TESTQ(count, count)
+	g.JZ(operand.LabelRef(scan))
+	leaving := g.y(g.VPANDN, last(src), g.y(g.VPXOR, last(condition), invert))
+	g.VPTEST(leaving, leaving)
+	g.JNE(operand.LabelRef(some))
+	g.Label(scan)
+	leaving = g.zero()
+	// Two chunks at once; if their number is odd the last one has been looked at.
+	g.SHRQ(operand.U8(1), count)
+	var twice []stream
+	for _, s := range []stream{src, condition} {
+		step := g.GP64()
+		g.LEAQ(operand.Mem{Base: s.step, Index: s.step, Scale: 1}, step)
+		twice = append(twice, stream{s.base, step})
+	}
+	g.chunks(count, twice, func() {
+		second := operand.Mem{Base: src.base, Index: src.step, Scale: 1}
+		keepSecond := g.y(g.VPXOR, operand.Mem{Base: condition.base, Index: condition.step, Scale: 1}, invert)
+		both := g.y(g.VPOR, g.y(g.VPANDN, src.chunk(), keep()), g.y(g.VPANDN, second, keepSecond))
+		g.VPOR(both, leaving, leaving)
+	})
 	g.VPTEST(leaving, leaving)
 	g.JNE(operand.LabelRef(some))
 	for i := range 3 {
@@ -160,22 +186,25 @@ func (g *generator) narrow() {
 // the function. It has no branches, which would depend on the lanes.
 func (g *generator) survey(streams []stream, chunk func() vector) {
 	count := g.Load(g.Param("n"), g.GP64())
-	i, first, last, set, bits := g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64()
-	for _, r := range []reg.GPVirtual{i, first, last, set} {
+	first, left, set, bits := g.GP64(), g.GP64(), g.GP64(), g.GP64()
+	for _, r := range []reg.GPVirtual{first, set} {
 		g.XORL(r.As32(), r.As32())
 	}
 	g.chunks(count, streams, func() {
 		g.VMOVMSKPS(chunk(), bits.As32())
-		g.INCQ(i)
 		g.TESTL(bits.As32(), bits.As32())
-		g.CMOVQNE(i, last)
+		g.CMOVQNE(count, left) // chunks from the last one with lanes on
 		g.POPCNTL(bits.As32(), bits.As32())
 		g.ADDQ(bits, set)
 		g.CMPQ(set, operand.U8(1)) // while there is none, first goes on
 		g.ADCQ(operand.U8(0), first)
 	})
+	last := g.Load(g.Param("n"), g.GP64())
+	g.INCQ(last)
+	g.SUBQ(left, last)
 	g.TESTQ(set, set)
 	g.CMOVQEQ(set, first)
+	g.CMOVQEQ(set, last)
 	g.Store(first, g.ReturnIndex(0))
 	g.Store(last, g.ReturnIndex(1))
 	g.Store(set, g.ReturnIndex(2))
