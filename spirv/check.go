@@ -31,6 +31,11 @@ func (m *Module) Check(env *Environment) error {
 	if err != nil {
 		return err
 	}
+	return m.check(env, c)
+}
+
+// check is Check under a specialization.
+func (m *Module) check(env *Environment, c *Constants) error {
 	k := &checker{
 		m: m, env: env, c: c, version: uint8(m.Version>>12&0xf0 | m.Version>>8&0xf),
 		declared: map[Capability]bool{}, extensions: map[string]bool{},

@@ -155,9 +155,17 @@ func (k *checker) builtIn(i *Instruction, b BuiltIn) error {
 	return errorAt(i, "the built-in %v is not of %d 32-bit integers (VUID-%v-%v)", b, count, b, b)
 }
 
-// CheckEntryPoint holds the size of the workgroups and their memory, which a specialization can change, against the
-// device's limits.
+// CheckEntryPoint checks what a specialization can change in a module that has passed Check: the size of the workgroups
+// and their memory, against the device's limits, and all that depends on the lengths of arrays.
 func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) error {
+	for _, i := range m.Globals {
+		if i.Op == OpTypeArray && m.Definitions[i.Operands[1]].Op != OpConstant {
+			if err := m.check(env, c); err != nil {
+				return err
+			}
+			break
+		}
+	}
 	size, err := m.LocalSize(e, c)
 	if err != nil {
 		return err

@@ -422,6 +422,14 @@ func TestCheckFlow(t *testing.T) {
 	}
 }
 
+// width is how many bits a scalar type has, and 0 for others.
+func (i *Instruction) width() int {
+	if i.Op == OpTypeInt || i.Op == OpTypeFloat {
+		return int(i.Operands[0])
+	}
+	return 0
+}
+
 func FuzzCheck(f *testing.F) {
 	env := everything()
 	f.Add(toBytes([]uint32{magic, 0x10600, 0, 8, 0, 2<<16 | uint32(OpCapability), 1, 3<<16 | uint32(OpMemoryModel), 0, 1}))
@@ -440,9 +448,24 @@ func FuzzCheck(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		specialization := map[uint32][]byte{} // with some of the module's own bytes
+		for id := range m.Decorations {
+			if d := m.decoration(id, DecorationSpecId); d != nil {
+				size := max(4, m.Definitions[m.Definitions[id].Type].width()/8)
+				at := int(d.Operands[0]) % (len(data) - size)
+				specialization[d.Operands[0]] = data[max(at, 0):][:size]
+			}
+		}
+		special, err := m.Constants(specialization)
+		if _, ok := err.(*Error); err != nil && !ok {
+			t.Errorf("the error is a %T", err)
+		}
 		for _, e := range m.EntryPoints {
 			if e.Model == ExecutionModelGLCompute {
 				_ = m.CheckEntryPoint(e, c, env)
+				if special != nil {
+					_ = m.CheckEntryPoint(e, special, env)
+				}
 			}
 		}
 		for _, fn := range m.Functions {

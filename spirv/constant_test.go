@@ -294,3 +294,40 @@ func TestLocalSize(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckEntryPoint specializes what Check saw with defaults.
+func TestCheckEntryPoint(t *testing.T) {
+	text := fill(`entry: OpExecutionModeId %main LocalSizeId %x %u1 %u1
+decoration: OpDecorate %x SpecId 0; OpDecorate %n SpecId 1
+global: %x = OpSpecConstant %uint 8; %n = OpSpecConstant %uint 9; %arrn = OpTypeArray %float %n; %pn = OpTypePointer Workgroup %arrn; %w = OpVariable %pn Workgroup; %nulln = OpConstantNull %arrn
+body: %e = OpCompositeExtract %float %nulln 8; %pw = OpAccessChain %psf %w %c0; OpStore %pw %e`)
+	text = strings.Replace(text, "OpExecutionMode %main LocalSize 8 1 1\n", "", 1)
+	text = strings.Replace(text, " %uniform\n", " %uniform %w\n", 1)
+	text = strings.Replace(text, "%pfint =", "%psf = OpTypePointer Workgroup %float\n%pfint =", 1)
+	m := decode(t, assemble(t, text))
+	env := everything()
+	if err := m.Check(env); err != nil {
+		t.Fatal(err)
+	}
+	word := func(n uint32) []byte { return toBytes([]uint32{n}) }
+	for name, test := range map[string]struct {
+		specialization map[uint32][]byte
+		want           string
+	}{
+		"defaults":      {nil, ""},
+		"larger":        {map[uint32][]byte{0: word(1024), 1: word(8000)}, ""},
+		"too wide":      {map[uint32][]byte{0: word(1025)}, "is not in 1 to"},
+		"no invocation": {map[uint32][]byte{0: word(0)}, "is not in 1 to"},
+		"memory":        {map[uint32][]byte{1: word(8193)}, "bytes, more than 32768"},
+		"short array":   {map[uint32][]byte{1: word(8)}, "the index 8 is out of range"},
+	} {
+		c, err := m.Constants(test.specialization)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		err = m.CheckEntryPoint(m.EntryPoints[0], c, env)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: error %v, want %q", name, err, test.want)
+		}
+	}
+}
