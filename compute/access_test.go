@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -209,4 +211,85 @@ func TestPanicBecomesError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "wild") {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// Copies between buffers by device address, of all widths, also beyond the end and in some lanes only.
+func TestPhysicalCopies(t *testing.T) {
+	const from, to, n = 0x10000, 0x7000000000, 1000
+	for width, ops := range map[uint32][2]kernel.Op{1: {kernel.LoadPhysicalU8, kernel.StorePhysical8}, 2: {kernel.LoadPhysicalU16, kernel.StorePhysical16},
+		4: {kernel.LoadPhysical32, kernel.StorePhysical32}, 8: {kernel.LoadPhysical64, kernel.StorePhysical64}} {
+		for _, odd := range []bool{false, true} {
+			a := assemble([3]uint32{40, 1, 1})
+			a.Physical = true
+			id := a.builtin(spirv.BuiltInGlobalInvocationId, 0, false)
+			address := func(base uint64) Register {
+				start, wide, sum := a.uniform(64), a.varying(64), a.varying(64)
+				a.Constants = append(a.Constants, Constant{start, base})
+				a.emit(Inst{Code: Kernel, Op: kernel.ZextI32I64, Dst: wide, A: a.op(kernel.MulI32, id, a.constant(width))})
+				a.emit(Inst{Code: Kernel, Op: kernel.AddI64, Dst: sum, A: wide, B: start})
+				return sum
+			}
+			source, target := address(from-16), address(to)
+			counter := a.uniform(64)
+			a.Constants = append(a.Constants, Constant{counter, to + 4*n - 4})
+			value := a.varying(32 * max(1, width/4))
+			if odd {
+				mask := a.varying(32)
+				a.emit(Inst{Code: Split, A: a.op(kernel.EqI32, a.op(kernel.AndI32, id, a.constant(1)), a.constant(1)), Dst: mask})
+				a.flow(Inst{Code: Enter, Dst: mask}, "end")
+			}
+			a.emit(Inst{Code: AccessPhysical, Op: ops[0], Dst: value, A: source, Immediate: 16})
+			a.emit(Inst{Code: AccessPhysical, Op: ops[1], A: target, B: value})
+			a.emit(Inst{Code: AccessPhysical, Op: kernel.AtomicAddI32, A: counter, B: a.constant(1)})
+			a.label("end")
+			groups := uint32(4*(n-2)) / width / 40 // all but the word that counts, or beyond it
+			memory := map[uint64][]uint32{from: ramp(n-8, 0x01020304, 0x01010101), to: make([]uint32, n)}
+			mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: buffers{physical: memory}})
+			lanes := 40 * groups
+			count := lanes
+			if odd {
+				count /= 2
+			}
+			if got := memory[to][n-1]; got != count {
+				t.Errorf("width %d, odd %v: %d lanes counted, not %d", width, odd, got, count)
+			}
+			in, out := slice8(memory[from]), slice8(memory[to][:n-1])
+			for i := range out {
+				var want byte
+				if lane := uint32(i) / width; i < len(in) && lane < lanes && (!odd || lane%2 == 1) {
+					want = in[i]
+				}
+				if out[i] != want {
+					t.Fatalf("width %d, odd %v: byte %d is %d, not %d", width, odd, i, out[i], want)
+				}
+			}
+		}
+	}
+}
+
+func slice8(words []uint32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 4*len(words))
+}
+
+func BenchmarkPhysical(b *testing.B) {
+	a := assemble([3]uint32{256, 1, 1})
+	id := a.builtin(spirv.BuiltInGlobalInvocationId, 0, false)
+	wide, address, start, value := a.varying(64), a.varying(64), a.uniform(64), a.varying(32)
+	a.Constants = append(a.Constants, Constant{start, 1 << 20})
+	a.emit(Inst{Code: Kernel, Op: kernel.ZextI32I64, Dst: wide, A: a.op(kernel.ShlI32, id, a.constant(2))})
+	a.emit(Inst{Code: Kernel, Op: kernel.AddI64, Dst: address, A: wide, B: start})
+	const n = 100
+	for range n {
+		a.emit(Inst{Code: AccessPhysical, Op: kernel.LoadPhysical32, Dst: value, A: address})
+	}
+	p, d := a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{physical: map[uint64][]uint32{1 << 20: make([]uint32, 256)}}}
+	best := time.Duration(1 << 62)
+	for b.Loop() {
+		start := time.Now()
+		if err := p.Run(d); err != nil {
+			b.Fatal(err)
+		}
+		best = min(best, time.Since(start))
+	}
+	b.ReportMetric(float64(best)/(n*256), "ns/lane")
 }

@@ -62,17 +62,20 @@ const (
 
 // step is an instruction of a worker. args points into the worker's register file.
 type step struct {
-	run    kernel.Func
-	args   kernel.Args
-	act    action
-	once   bool                  // of a dynamic or physical access: it is for one chunk
-	base   *[kernel.Width]uint32 // what an access adds to its immediate
-	target int32                 // of a jump
-	index  int32                 // of the instruction
-	to     int32                 // the masks, as indices of worker.pending, of Dst and, of Split, of B
-	other  int32
-	invert bool // of actNarrow: it goes on where the condition is not true; to is that mask then, too
-	inst   *Inst
+	run     kernel.Func
+	args    kernel.Args
+	act     action
+	once    bool                  // of a dynamic or physical access: it is for one chunk
+	base    *[kernel.Width]uint32 // what an access adds to its immediate
+	target  int32                 // of a jump
+	index   int32                 // of the instruction
+	to      int32                 // the masks, as indices of worker.pending, of Dst and, of Split, of B
+	other   int32
+	invert  bool        // of actNarrow: it goes on where the condition is not true; to is that mask then, too
+	near    kernel.Func // of a physical access the kernel for 32-bit offsets
+	width   uint64      // the bytes that it accesses
+	rangeOf int         // the range in which it was the last time
+	inst    *Inst
 }
 
 // privateArray is private memory: count registers from the register base on.
@@ -134,6 +137,14 @@ func (e *engine) translate(p *Program) error {
 			switch {
 			case in.Code == AccessPhysical:
 				s.act = actPhysical
+				switch {
+				case !updates(op):
+					s.near, s.width = e.kernels.Ops[op-kernel.LoadPhysicalU8+kernel.LoadU8], accessed(op)
+				case op < kernel.AtomicExchange64:
+					s.near, s.width = e.kernels.Ops[op], 4
+				default:
+					s.near, s.width = e.kernels.Ops[op], 8
+				}
 			case in.Dynamic:
 				s.act = actDynamic
 			case s.once:
@@ -262,6 +273,14 @@ func (e *engine) chooseAtomic(p *Program, s *step) {
 		s.act = actDelayed
 		e.delays = true
 	}
+}
+
+// accessed is how many bytes a physical load or store accesses.
+func accessed(op kernel.Op) uint64 {
+	if op >= kernel.StorePhysical8 {
+		op -= kernel.StorePhysical8 - kernel.LoadPhysicalU8
+	}
+	return 1 << (op - kernel.LoadPhysicalU8)
 }
 
 func loads(op kernel.Op) bool {

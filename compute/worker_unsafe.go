@@ -2,6 +2,7 @@ package compute
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -119,6 +120,9 @@ func newWorker(p *Program) *worker {
 	w.initial, _ = newRegister(initial)
 	w.ones, _ = newRegister(allLanes[:])
 	w.ones.Step = 0
+	if slices.ContainsFunc(p.Insts, func(in Inst) bool { return in.Code == AccessPhysical }) {
+		w.dynamic.near = newNear(e.chunks)
+	}
 	if e.delays {
 		w.adds = new(kernel.Adds)
 	}
