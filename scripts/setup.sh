@@ -40,6 +40,10 @@ need libvulkan1 "the Vulkan loader, through which programs reach the driver" has
 if [ "$purpose" != run-hosts ]; then
 	need vulkan-tools "vulkaninfo shows the driver" command -v vulkaninfo
 fi
+if [ "$purpose" != run-hosts ]; then
+	need glslang-tools "compiles the shaders of the demo, the tests and the benchmarks" command -v glslangValidator
+	need spirv-tools "checks what is compiled, and assembles what GLSL can't say" command -v spirv-val
+fi
 if [ "$purpose" != run ]; then
 	need libfabric1 "the library that moves data between hosts, which programs load only when asked to" has_library libfabric.so.1
 fi
@@ -49,8 +53,6 @@ fi
 if [ "$purpose" = test ] || [ "$purpose" = bench ]; then
 	need mesa-vulkan-drivers "lavapipe, the driver to compare with" \
 		any /usr/share/vulkan/icd.d/lvp_icd.*.json /usr/local/share/vulkan/icd.d/lvp_icd.*.json
-	need glslang-tools "compiles the shaders of the conformance suite" command -v glslangValidator
-	need spirv-tools "checks what is compiled, and assembles what GLSL can't say" command -v spirv-val
 fi
 if [ "$purpose" = test ]; then
 	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h

@@ -24,6 +24,9 @@ func exporter() error {
 	if err := shareAddress(d); err != nil {
 		return err
 	}
+	if err := shareShaders(d); err != nil {
+		return err
+	}
 	if err := exportTrips(d, peer); err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // Command demo shows what the driver is for: an exporter and an importer, two processes that both talk to the
 // driver through the system's Vulkan loader, share memory by a file descriptor, peers in C and Go use the
-// exporter's memory by its remote address, and each side checks every byte that the other wrote. It exits
-// with 1 if one is wrong.
+// exporter's memory by its remote address, a compute shader writes such memory for a peer, and each side checks
+// every byte that the other wrote. It exits with 1 if one is wrong.
 //
 // With the argument hosts, peers and exporter are on two hosts, which are network namespaces.
 package main
@@ -30,7 +30,7 @@ func main() {
 		role = os.Args[1]
 	}
 	act := map[string]func() error{
-		"exporter": exporter, "importer": importer, "adder": adder,
+		"exporter": exporter, "importer": importer, "adder": adder, "reader": reader,
 		"hosts": hosts, "near": near, "far": far,
 	}[role]
 	if act == nil {
