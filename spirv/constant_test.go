@@ -110,6 +110,25 @@ func TestSpecialization(t *testing.T) {
 	}
 }
 
+// TestSpecializedLengthOfZero: an array whose length a specialization may make 0 is one that nobody uses then.
+func TestSpecializedLengthOfZero(t *testing.T) {
+	m := decode(t, assemble(t, globals(`%20 = OpTypeInt 32 0
+%21 = OpConstant %20 5
+%22 = OpSpecConstant %20 0
+%23 = OpSpecConstantOp %20 IMul %22 %21
+%24 = OpTypeArray %20 %23
+%25 = OpTypeArray %20 %22`)))
+	c, err := m.Constants(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := ID(24); id <= 25; id++ {
+		if n := c.Types[id].Count; n != 1 {
+			t.Errorf("%%%d has %d elements", id, n)
+		}
+	}
+}
+
 func TestSpecConstantOp(t *testing.T) {
 	const types = `%20 = OpTypeInt 32 1
 %21 = OpTypeInt 32 0

@@ -227,6 +227,11 @@ func (e *evaluator) length(i *Instruction, id ID) (uint32, error) {
 		return 0, errorAt(i, "its length %s is not an integer constant", e.m.Name(id))
 	}
 	n := v.Bits
+	if d := e.m.Definitions[id]; n == 0 && (d.Op == OpSpecConstant || d.Op == OpSpecConstantOp) {
+		// Compilers write arrays that a specialization leaves without elements, and which are not used then; the constants'
+		// own values do so, too.
+		return 1, nil
+	}
 	if v.Type.Signed && int64(n<<(64-v.Type.Width)) < 0 || n == 0 || n > math.MaxUint32 {
 		return 0, errorAt(i, "its length %s is not in 1 to 4294967295", e.m.Name(id))
 	}
