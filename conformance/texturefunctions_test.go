@@ -27,6 +27,7 @@ type textureCase struct {
 	with       sampling.SamplerInfo
 	compare    bool
 	gather     int                                       // component + 1
+	fetch      bool                                      // the coordinates are of texels, in level 0
 	shifts     *[4][2]int32                              // of a gather
 	prepare    func(p *texturePlace, r *rand.Rand)       // changes what random made
 	lookup     func(q *sampling.Lookup, p *texturePlace) // tells the reference what expr says
@@ -127,9 +128,17 @@ func (t *textureCase) want(v *sampling.View, s *sampling.Sampler, p *texturePlac
 		t.lookup(&q, p)
 	}
 	var got sampling.Texels
-	if t.gather != 0 {
+	switch {
+	case t.fetch:
+		var at [3]sampling.Lanes
+		for axis := range at {
+			at[axis][0] = uint32(int32(p.at[axis]))
+		}
+		v.Fetch(&got, &at, nil, 1)
+		got[3][0] = 0
+	case t.gather != 0:
 		v.Gather(&got, s, &q, uint32(t.gather-1), t.shifts, 1)
-	} else {
+	default:
 		v.Sample(&got, s, &q, 1)
 	}
 	for n := range want {
@@ -248,6 +257,20 @@ func textureCases() (list []definition) {
 		texture: textureConfig{format: vk.FORMAT_R8G8B8A8_UNORM, view: vk.IMAGE_VIEW_TYPE_CUBE, extent: [3]uint32{16, 16, 1}, levels: 1, layers: 6}})
 	add(textureCase{name: "texturegatheroffsets", sampler: "sampler2D", texture: plane, with: linear, gather: 1, lookup: zero, needs: []string{"ShaderImageGatherExtended"},
 		expr: "textureGatherOffsets(s, t.at.xy, ivec2[](ivec2(1, 2), ivec2(-3, 4), ivec2(5, -6), ivec2(-8, 7)), 0)", shifts: &[4][2]int32{{1, 2}, {-3, 4}, {5, -6}, {-8, 7}}})
+	// What is outside is 0, of an alpha that the feature leaves open; also far outside, and where numbers overflow.
+	outside := func(p *texturePlace, r *rand.Rand) {
+		for axis := range p.at {
+			p.at[axis] = float32(r.IntN(120) - 40)
+			if r.IntN(8) == 0 {
+				p.at[axis] = []float32{-1, 1 << 30, -(1 << 31), 65536}[r.IntN(4)]
+			}
+		}
+	}
+	array := textureConfig{format: vk.FORMAT_R16G16_SFLOAT, view: vk.IMAGE_VIEW_TYPE_2D_ARRAY, extent: [3]uint32{32, 32, 1}, levels: 1, layers: 40}
+	volume := textureConfig{format: vk.FORMAT_R8G8B8A8_UNORM, view: vk.IMAGE_VIEW_TYPE_3D, extent: [3]uint32{32, 16, 32}, levels: 1, layers: 1}
+	add(textureCase{name: "texelfetch_outside.2d", sampler: "sampler2D", expr: "vec4(texelFetch(s, ivec2(t.at.xy), 0).rgb, 0)", texture: plane, fetch: true, prepare: outside, needs: []string{"RobustImageAccess"}})
+	add(textureCase{name: "texelfetch_outside.2d_array", sampler: "sampler2DArray", expr: "vec4(texelFetch(s, ivec3(t.at.xyz), 0).rgb, 0)", texture: array, fetch: true, prepare: outside, needs: []string{"RobustImageAccess"}})
+	add(textureCase{name: "texelfetch_outside.3d", sampler: "sampler3D", expr: "vec4(texelFetch(s, ivec3(t.at.xyz), 0).rgb, 0)", texture: volume, fetch: true, prepare: outside, needs: []string{"RobustImageAccess"}})
 	swizzled := plane
 	swizzled.swizzle = vk.ComponentMapping{R: vk.COMPONENT_SWIZZLE_B, G: vk.COMPONENT_SWIZZLE_ONE, B: vk.COMPONENT_SWIZZLE_ZERO, A: vk.COMPONENT_SWIZZLE_R}
 	add(textureCase{name: "swizzle", sampler: "sampler2D", expr: "textureLod(s, t.at.xy, t.lod)", texture: swizzled, with: linear})
