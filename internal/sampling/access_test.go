@@ -174,6 +174,29 @@ func (p *picture) expect(v *View, data []byte, at *[3]Lanes, src *Texels, lane i
 	}
 }
 
+func TestHalves(t *testing.T) {
+	codec, _ := texel.CodecOf(vk.FORMAT_R16_SFLOAT, vk.IMAGE_ASPECT_COLOR_BIT)
+	r := rand.New(rand.NewPCG(25, 26))
+	check := func(b uint32) {
+		var want [2]byte
+		codec.EncodeFloat(want[:], [][4]float64{{float64(float(b))}})
+		if got := toHalf(b); got != uint32(binary.LittleEndian.Uint16(want[:])) {
+			t.Fatalf("%v (%#x) becomes %#x, want %#x", float(b), b, got, binary.LittleEndian.Uint16(want[:]))
+		}
+	}
+	for h := range uint32(1 << 16) {
+		// Each number, those half way to the next, and the neighbours of both.
+		b := fromHalf(h)
+		for _, near := range []uint32{b, b + 1, b - 1, b + 1<<12, b + 1<<12 + 1, b + 1<<12 - 1} {
+			check(near)
+		}
+	}
+	for range 100000 {
+		check(r.Uint32())
+		check(bits(float32(r.NormFloat64() * math.Exp2(float64(r.IntN(50)-30)))))
+	}
+}
+
 // A view shows a part of an image: some levels, some layers, with its components exchanged.
 func TestPartsOfImages(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))

@@ -38,10 +38,11 @@ type format struct {
 type way uint8
 
 const (
-	byCodec  way = iota
-	byTable      // reads only
-	byUnorm8     // writes only
-	byHalves     // reads only
+	byCodec    way = iota
+	byTable        // reads only
+	byUnorm8       // writes only
+	byHalves       // reads; writes of floats
+	byIntegers     // writes of 8 and 16 bits only
 	byWords
 	byWide
 	byBlocks // reads only
@@ -70,6 +71,10 @@ func (f *format) write(data []byte, at *offsets, src *Texels) {
 	switch f.writes {
 	case byUnorm8:
 		f.writeUnorm8(data, at, src)
+	case byHalves:
+		f.writeHalves(data, at, src)
+	case byIntegers:
+		f.writeIntegers(data, at, src)
 	case byWords:
 		f.writeWords(data, at, src)
 	case byWide:
@@ -155,11 +160,20 @@ func newFormat(codec *texel.Codec) *format {
 		f.reads, f.writes = byWords, byWords
 	case alike && width == 16:
 		f.reads = byHalves
+		switch {
+		case f.kind == vk.NumericSFLOAT:
+			f.writes = byHalves
+		case f.class != texel.Float:
+			f.writes = byIntegers
+		}
 	case small:
 		f.reads = byTable
 		f.makeTables()
-		if bytes && f.unorm {
+		switch {
+		case bytes && f.unorm:
 			f.writes = byUnorm8
+		case bytes && f.class != texel.Float:
+			f.writes = byIntegers
 		}
 	}
 	return f
@@ -397,6 +411,60 @@ func fromHalf(h uint32) uint32 {
 		return sign | bits(float32(magnitude)*(1.0/(1<<24)))
 	}
 	return sign | (magnitude<<13 + (127-15)<<23)
+}
+
+// writeHalves writes 16-bit floats.
+func (f *format) writeHalves(data []byte, at *offsets, src *Texels) {
+	for i, o := range at {
+		if o < 0 {
+			continue
+		}
+		t := data[o : o+f.size]
+		for c := range len(t) / 2 {
+			binary.LittleEndian.PutUint16(t[c*2:], uint16(toHalf(src[c&3][i])))
+		}
+	}
+}
+
+// toHalf turns the bits of a 32-bit float into those of the nearest 16-bit one, the even one of two.
+func toHalf(b uint32) uint32 {
+	const least = (127 - 14) << 23 // of the normal numbers
+	sign, magnitude := b>>16&0x8000, b&0x7fffffff
+	switch {
+	case magnitude > 0x7f800000:
+		return sign | 0x7e00 // NaN
+	case magnitude < least:
+		// In the sum with 0.5 the last bit is worth as much as that of a denormal number.
+		return sign | (bits(float(magnitude)+0.5) - bits(0.5))
+	}
+	magnitude -= (127 - 15) << 23
+	return sign | min((magnitude+0xfff+magnitude>>13&1)>>13, 0x7c00)
+}
+
+// writeIntegers writes integers of 8 or 16 bits, clamped to their range.
+func (f *format) writeIntegers(data []byte, at *offsets, src *Texels) {
+	width := f.channels[0].Bits
+	signed := f.class == texel.Sint
+	most := uint32(1)<<width - 1
+	for n := range f.channels {
+		c := &f.channels[n]
+		values, first := &src[c.Slot&3], c.First/8
+		for i, o := range at {
+			if o < 0 {
+				continue
+			}
+			v := min(values[i], most)
+			if signed {
+				high := int32(most >> 1)
+				v = uint32(min(max(int32(values[i]), -high-1), high))
+			}
+			if width == 8 {
+				data[o+first] = byte(v)
+			} else {
+				binary.LittleEndian.PutUint16(data[o+first:], uint16(v))
+			}
+		}
+	}
 }
 
 // writeUnorm8 writes channels of one byte, as the codec rounds them.
