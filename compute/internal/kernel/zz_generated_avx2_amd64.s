@@ -1649,147 +1649,93 @@ done3:
 	RET
 
 // func avx2MulAddSat(a *byte, first int, n int)
-// Requires: AVX, AVX2, CMOV, POPCNT
+// Requires: AVX, AVX2, CMOV
 TEXT ·avx2MulAddSat(SB), NOSPLIT, $0-24
-	MOVQ     a+0(FP), AX
-	MOVQ     88(AX), CX
-	MOVL     $0xffffffff, DX
-	CMPQ     CX, DX
-	CMOVQHI  DX, CX
-	POPCNTQ  CX, DX
-	CMPQ     DX, $0x01
-	JNE      any1
-	BSFQ     CX, DX
-	VMOVQ    DX, X0
-	VPCMPEQD Y1, Y1, Y1
-	VPSRLD   X0, Y1, Y2
-	MOVQ     32(AX), DX
-	MOVQ     40(AX), CX
-	MOVL     (DX), DX
-	ORQ      DX, CX
-	JNZ      sum2
-	MOVQ     first+8(FP), CX
-	MOVQ     n+16(FP), DX
-	MOVQ     (AX), BX
-	MOVQ     16(AX), SI
-	MOVQ     24(AX), DI
-	MOVQ     CX, AX
-	IMULQ    DI, AX
-	ADDQ     AX, SI
-	IMUL3Q   $0x20, CX, AX
-	ADDQ     AX, BX
-	SUBQ     $0x00000002, DX
-	JL       tail4
+	MOVQ         a+0(FP), AX
+	MOVQ         88(AX), CX
+	MOVL         $0xffffffff, DX
+	CMPQ         CX, DX
+	CMOVQHI      DX, CX
+	LEAQ         -1(CX), DX
+	TESTQ        CX, DX
+	JNE          other1
+	BSFQ         CX, DX
+	JEQ          other1
+	VMOVQ        DX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         first+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         (AX), BX
+	MOVQ         16(AX), DI
+	MOVQ         24(AX), R8
+	MOVQ         CX, SI
+	IMULQ        R8, SI
+	ADDQ         SI, DI
+	MOVQ         32(AX), R9
+	MOVQ         40(AX), AX
+	MOVQ         CX, SI
+	IMULQ        AX, SI
+	ADDQ         SI, R9
+	IMUL3Q       $0x20, CX, SI
+	ADDQ         SI, BX
+	SUBQ         $0x00000002, DX
+	JL           tail3
 
-loop3:
-	VMOVDQU  (SI), Y3
-	VPSLLD   X0, Y3, Y4
-	VPMINUD  Y2, Y3, Y5
-	VPCMPEQD Y3, Y5, Y3
-	VPXOR    Y1, Y3, Y3
-	VPOR     Y4, Y3, Y3
-	VMOVDQU  Y3, (BX)
-	VMOVDQU  (SI)(DI*1), Y3
-	VPSLLD   X0, Y3, Y4
-	VPMINUD  Y2, Y3, Y5
-	VPCMPEQD Y3, Y5, Y3
-	VPXOR    Y1, Y3, Y3
-	VPOR     Y4, Y3, Y3
-	VMOVDQU  Y3, 32(BX)
-	ADDQ     $0x00000040, BX
-	LEAQ     (SI)(DI*2), SI
-	SUBQ     $0x00000002, DX
-	JGE      loop3
-
-tail4:
-	ADDQ     $0x00000002, DX
-	JZ       done5
-	VMOVDQU  (SI), Y3
-	VPSLLD   X0, Y3, Y0
-	VPMINUD  Y2, Y3, Y2
-	VPCMPEQD Y3, Y2, Y2
-	VPXOR    Y1, Y2, Y1
-	VPOR     Y0, Y1, Y0
-	VMOVDQU  Y0, (BX)
-
-done5:
-	VZEROUPPER
-	RET
-
-sum2:
-	MOVQ   first+8(FP), CX
-	MOVQ   n+16(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   16(AX), DI
-	MOVQ   24(AX), R8
-	MOVQ   CX, SI
-	IMULQ  R8, SI
-	ADDQ   SI, DI
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), AX
-	MOVQ   CX, SI
-	IMULQ  AX, SI
-	ADDQ   SI, R9
-	IMUL3Q $0x20, CX, SI
-	ADDQ   SI, BX
-	SUBQ   $0x00000002, DX
-	JL     tail7
-
-loop6:
-	VMOVDQU  (DI), Y3
-	VPSLLD   X0, Y3, Y4
-	VPMINUD  Y2, Y3, Y5
-	VPCMPEQD Y3, Y5, Y3
-	VPXOR    Y1, Y3, Y3
-	VMOVDQU  (R9), Y5
-	VPADDD   Y5, Y4, Y5
-	VPMAXUD  Y4, Y5, Y4
-	VPCMPEQD Y5, Y4, Y4
-	VPXOR    Y1, Y4, Y4
-	VPOR     Y4, Y3, Y3
-	VPOR     Y5, Y3, Y3
-	VMOVDQU  Y3, (BX)
-	VMOVDQU  (DI)(R8*1), Y3
-	VPSLLD   X0, Y3, Y4
-	VPMINUD  Y2, Y3, Y5
-	VPCMPEQD Y3, Y5, Y3
-	VPXOR    Y1, Y3, Y3
-	VMOVDQU  (R9)(AX*1), Y5
-	VPADDD   Y5, Y4, Y5
-	VPMAXUD  Y4, Y5, Y4
-	VPCMPEQD Y5, Y4, Y4
-	VPXOR    Y1, Y4, Y4
-	VPOR     Y4, Y3, Y3
-	VPOR     Y5, Y3, Y3
-	VMOVDQU  Y3, 32(BX)
+loop2:
+	VMOVDQU  (DI), Y1
+	VMOVDQU  (R9), Y2
+	VPSLLVD  Y0, Y1, Y3
+	VPADDD   Y2, Y3, Y4
+	VPSRLVD  Y0, Y3, Y3
+	VPCMPEQD Y1, Y3, Y1
+	VPMAXUD  Y2, Y4, Y2
+	VPCMPEQD Y4, Y2, Y2
+	VPAND    Y1, Y2, Y1
+	VPCMPEQD Y2, Y2, Y2
+	VPXOR    Y2, Y1, Y1
+	VPOR     Y4, Y1, Y1
+	VMOVDQU  Y1, (BX)
+	VMOVDQU  (DI)(R8*1), Y1
+	VMOVDQU  (R9)(AX*1), Y2
+	VPSLLVD  Y0, Y1, Y3
+	VPADDD   Y2, Y3, Y4
+	VPSRLVD  Y0, Y3, Y3
+	VPCMPEQD Y1, Y3, Y1
+	VPMAXUD  Y2, Y4, Y2
+	VPCMPEQD Y4, Y2, Y2
+	VPAND    Y1, Y2, Y1
+	VPCMPEQD Y2, Y2, Y2
+	VPXOR    Y2, Y1, Y1
+	VPOR     Y4, Y1, Y1
+	VMOVDQU  Y1, 32(BX)
 	ADDQ     $0x00000040, BX
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop6
+	JGE      loop2
 
-tail7:
+tail3:
 	ADDQ     $0x00000002, DX
-	JZ       done8
-	VMOVDQU  (DI), Y3
-	VPSLLD   X0, Y3, Y0
-	VPMINUD  Y2, Y3, Y2
-	VPCMPEQD Y3, Y2, Y2
-	VPXOR    Y1, Y2, Y2
-	VMOVDQU  (R9), Y3
-	VPADDD   Y3, Y0, Y3
-	VPMAXUD  Y0, Y3, Y0
-	VPCMPEQD Y3, Y0, Y0
+	JZ       done4
+	VMOVDQU  (DI), Y1
+	VMOVDQU  (R9), Y2
+	VPSLLVD  Y0, Y1, Y3
+	VPADDD   Y2, Y3, Y4
+	VPSRLVD  Y0, Y3, Y0
+	VPCMPEQD Y1, Y0, Y0
+	VPMAXUD  Y2, Y4, Y1
+	VPCMPEQD Y4, Y1, Y1
+	VPAND    Y0, Y1, Y0
+	VPCMPEQD Y1, Y1, Y1
 	VPXOR    Y1, Y0, Y0
-	VPOR     Y0, Y2, Y0
-	VPOR     Y3, Y0, Y0
+	VPOR     Y4, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done8:
+done4:
 	VZEROUPPER
 	RET
 
-any1:
+other1:
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	MOVQ         first+8(FP), CX
@@ -1808,9 +1754,9 @@ any1:
 	IMUL3Q       $0x20, CX, SI
 	ADDQ         SI, BX
 	SUBQ         $0x00000002, DX
-	JL           tail10
+	JL           tail6
 
-loop9:
+loop5:
 	VMOVDQU  (DI), Y1
 	VMOVDQU  (R9), Y2
 	VPXOR    Y3, Y3, Y3
@@ -1853,11 +1799,11 @@ loop9:
 	LEAQ     (DI)(R8*2), DI
 	LEAQ     (R9)(AX*2), R9
 	SUBQ     $0x00000002, DX
-	JGE      loop9
+	JGE      loop5
 
-tail10:
+tail6:
 	ADDQ     $0x00000002, DX
-	JZ       done11
+	JZ       done7
 	VMOVDQU  (DI), Y1
 	VMOVDQU  (R9), Y2
 	VPXOR    Y3, Y3, Y3
@@ -1878,7 +1824,7 @@ tail10:
 	VPOR     Y1, Y0, Y0
 	VMOVDQU  Y0, (BX)
 
-done11:
+done7:
 	VZEROUPPER
 	RET
 

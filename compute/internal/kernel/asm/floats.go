@@ -111,7 +111,7 @@ func (g *generator) floats() {
 
 // scaling32 goes through 64-bit floats, in which every 32-bit float is normal.
 func (g *generator) scaling32() {
-	g.kernel("LdexpF32", shape{32, two, 1}, nil, func(k *chunk) {
+	g.kernel("LdexpF32", shape{32, two, 1}, func(k *chunk) {
 		b := k.y(k.VPMAXSD, k.words(1<<32-400), k.y(k.VPMINSD, k.words(400), k.load(1, 0)))
 		b = k.y(k.VPADDD, k.words(1023), b)
 		var halves [2]vector
@@ -131,7 +131,7 @@ func (g *generator) scaling32() {
 		finite := k.y(k.VPCMPGTD, magnitude, k.y(k.VMOVDQU, k.words(0x7f800000)))
 		return k.y(k.VPANDN, finite, k.y(k.VPCMPEQD, k.zero(), magnitude))
 	}
-	g.kernel("FrexpF32", shape{32, one, 1}, nil, func(k *chunk) {
+	g.kernel("FrexpF32", shape{32, one, 1}, func(k *chunk) {
 		a := k.load(0, 0)
 		var halves [2]vector
 		for half := range halves {
@@ -141,7 +141,7 @@ func (g *generator) scaling32() {
 		}
 		k.store(k.blend(usual(k, a), k.join(halves[0], halves[1]), a), 0)
 	})
-	g.kernel("FrexpExpF32", shape{32, one, 1}, nil, func(k *chunk) {
+	g.kernel("FrexpExpF32", shape{32, one, 1}, func(k *chunk) {
 		first, second := k.y(k.VCVTPS2PD, k.quarter(0, 0)), k.y(k.VCVTPS2PD, k.quarter(0, 1))
 		exponent := k.y(k.VPSRLD, operand.U8(20), k.y(k.VPAND, k.words(1<<31-1), k.pack(first, second, highWords)))
 		k.store(k.y(k.VPAND, usual(k, k.load(0, 0)), k.y(k.VPSUBD, k.words(1022), exponent)), 0)
@@ -171,7 +171,7 @@ func (g *generator) halves() {
 // conversions between types. Those between floats and 64-bit integers stay with Go.
 func (g *generator) conversions() {
 	widen := func(op string, i instruction) {
-		g.kernel(op, shape{64, one, 1}, nil, func(k *chunk) {
+		g.kernel(op, shape{64, one, 1}, func(k *chunk) {
 			for half := range 2 {
 				k.store(k.y(i, k.quarter(0, half)), half)
 			}
@@ -185,25 +185,25 @@ func (g *generator) conversions() {
 	fromU32 := func(k *chunk, half int) vector {
 		return k.y(k.VSUBPD, k.quads(magic), k.y(k.VPOR, k.quads(magic), k.y(k.VPMOVZXDQ, k.quarter(0, half))))
 	}
-	g.kernel("U32ToF64", shape{64, one, 1}, nil, func(k *chunk) {
+	g.kernel("U32ToF64", shape{64, one, 1}, func(k *chunk) {
 		for half := range 2 {
 			k.store(fromU32(k, half), half)
 		}
 	})
-	g.kernel("Join64", shape{64, two, 1}, nil, func(k *chunk) {
+	g.kernel("Join64", shape{64, two, 1}, func(k *chunk) {
 		for half := range 2 {
 			high := k.y(k.VPSLLQ, operand.U8(32), k.y(k.VPMOVZXDQ, k.quarter(1, half)))
 			k.store(k.y(k.VPOR, high, k.y(k.VPMOVZXDQ, k.quarter(0, half))), half)
 		}
 	})
 	narrow := func(op string, f func(k *chunk, half int) vector) {
-		g.kernel(op, shape{32, one, 1}, nil, func(k *chunk) { k.store(k.join(f(k, 0), f(k, 1)), 0) })
+		g.kernel(op, shape{32, one, 1}, func(k *chunk) { k.store(k.join(f(k, 0), f(k, 1)), 0) })
 	}
 	for _, words := range []struct {
 		op    string
 		which uint8
 	}{{"TruncI64I32", lowWords}, {"Low32", lowWords}, {"High32", highWords}} {
-		g.kernel(words.op, shape{32, one, 2}, nil, func(k *chunk) {
+		g.kernel(words.op, shape{32, one, 2}, func(k *chunk) {
 			k.store(k.pack(k.load(0, 0), k.load(0, 1), words.which), 0)
 		})
 	}
@@ -225,7 +225,7 @@ func (g *generator) conversions() {
 		bounded = k.y(k.VANDPD, k.y(k.VCMPPD, ordered, a, a), bounded)
 		return k.x(k.VCVTTPD2DQY, k.y(k.VMAXPD, k.quads(0xc1e0000000000000), bounded)) // -2**31
 	})
-	g.kernel("F64ToU32", shape{32, one, 1}, nil, func(k *chunk) {
+	g.kernel("F64ToU32", shape{32, one, 1}, func(k *chunk) {
 		var halves [2]vector
 		for half := range halves {
 			a := k.load(0, half)

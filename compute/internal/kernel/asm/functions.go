@@ -83,7 +83,7 @@ func (k *chunk) narrowed(f func(half int) vector) vector {
 
 // function writes a kernel that computes in 64 bits.
 func (g *generator) function(op string, operands []int, f func(k *chunk, a ...vector) vector) {
-	g.kernel(op, shape{32, operands, 1}, nil, func(k *chunk) {
+	g.kernel(op, shape{32, operands, 1}, func(k *chunk) {
 		k.store(k.narrowed(func(half int) vector {
 			var wide []vector
 			for i := range operands {
@@ -130,7 +130,7 @@ func (g *generator) logarithms() {
 		return [2]vector{k.y(k.VCVTPS2PD, all.AsX()), k.y(k.VCVTPS2PD, k.x(k.VEXTRACTI128, operand.U8(1), all))}
 	}
 	log := func(op string, operands []int, f func(k *chunk, log vector, half int) vector, after func(k *chunk, r vector) vector) {
-		g.kernel(op, shape{32, operands, 1}, nil, func(k *chunk) {
+		g.kernel(op, shape{32, operands, 1}, func(k *chunk) {
 			s := special(k)
 			r := k.narrowed(func(half int) vector { return f(k, k.add(k.log2Positive(k.wide(0, half)), s[half]), half) })
 			k.store(after(k, r), 0)

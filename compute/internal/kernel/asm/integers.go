@@ -10,7 +10,7 @@ type vector = reg.VecVirtual
 
 // each writes a kernel that does the same to each half of 32 bytes. The first operand is loaded.
 func (g *generator) each(op string, width int, operands []int, f func(k *chunk, a vector, half int) vector) {
-	g.kernel(op, shape{width, operands, 2}, nil, func(k *chunk) {
+	g.kernel(op, shape{width, operands, 2}, func(k *chunk) {
 		for half := range width / 32 {
 			k.store(f(k, k.load(0, half), half), half)
 		}
@@ -108,51 +108,33 @@ func (g *generator) integers32() {
 
 // mulAddSat writes three loops: for a factor that is a power of two, as most are, with nothing to add and with something,
 // and for any.
+// mulAddSat has a loop for powers of two, by which most addresses are multiplied, and one for other factors.
 func (g *generator) mulAddSat() {
 	g.begin("MulAddSat")
 	g.kernels = append(g.kernels, "MulAddSat")
-	args := g.Load(g.Param("a"), g.GP64())
-	value, most, count := g.GP64(), g.GP64(), g.GP64()
+	args, value, most, other := g.Load(g.Param("a"), g.GP64()), g.GP64(), g.GP64(), g.label("other")
 	g.MOVQ(operand.Mem{Base: args, Disp: argsImmediate}, value)
 	g.MOVL(operand.U32(1<<32-1), most.As32())
 	g.CMPQ(value, most)
 	g.CMOVQHI(most, value)
-	any, sum := g.label("any"), g.label("sum")
-	g.POPCNTQ(value, count)
-	g.CMPQ(count, operand.U8(1))
-	g.JNE(operand.LabelRef(any))
-
-	g.BSFQ(value, count)
-	shift, ones := g.x(g.VMOVQ, count), g.ones()
-	largest := g.y(g.VPSRLD, shift, ones) // what does not overflow
-	product := func(k *chunk) (shifted, over vector) {
-		a := k.load(0, 0)
-		return k.y(k.VPSLLD, shift, a), k.y(k.VPXOR, ones, k.y(k.VPCMPEQD, a, k.y(k.VPMINUD, largest, a)))
-	}
-	b, step := g.GP64(), g.GP64()
-	g.MOVQ(operand.Mem{Base: args, Disp: argsB}, b)
-	g.MOVQ(operand.Mem{Base: args, Disp: argsB + 8}, step)
-	g.MOVL(operand.Mem{Base: b}, count.As32())
-	g.ORQ(count, step)
-	g.JNZ(operand.LabelRef(sum))
-	g.loop(args, shape{32, one, 2}, func(k *chunk) {
-		shifted, over := product(k)
-		k.store(k.y(k.VPOR, shifted, over), 0)
-	})
-	g.VZEROUPPER()
-	g.RET()
-
-	g.Label(sum)
+	g.LEAQ(operand.Mem{Base: value, Disp: -1}, most)
+	g.TESTQ(value, most) // 0 of powers of two, and of 0, of which BSFQ tells
+	g.JNE(operand.LabelRef(other))
+	g.BSFQ(value, most)
+	g.JEQ(operand.LabelRef(other))
+	shift := g.y(g.VPBROADCASTD, g.x(g.VMOVQ, most))
 	g.loop(args, shape{32, two, 2}, func(k *chunk) {
-		shifted, over := product(k)
-		total := k.y(k.VPADDD, k.load(1, 0), shifted)
-		carry := k.y(k.VPXOR, ones, k.y(k.VPCMPEQD, total, k.y(k.VPMAXUD, shifted, total)))
-		k.store(k.y(k.VPOR, total, k.y(k.VPOR, carry, over)), 0)
+		a, b := k.load(0, 0), k.load(1, 0)
+		product := k.y(k.VPSLLVD, shift, a)
+		sum := k.y(k.VPADDD, b, product)
+		fits := k.y(k.VPCMPEQD, a, k.y(k.VPSRLVD, shift, product))
+		fits = k.y(k.VPAND, fits, k.y(k.VPCMPEQD, sum, k.y(k.VPMAXUD, b, sum)))
+		k.store(k.y(k.VPOR, sum, k.not(fits)), 0)
 	})
 	g.VZEROUPPER()
 	g.RET()
 
-	g.Label(any)
+	g.Label(other)
 	factor := g.y(g.VPBROADCASTQ, g.x(g.VMOVQ, value))
 	g.loop(args, shape{32, two, 2}, func(k *chunk) {
 		a, b, zero := k.load(0, 0), k.load(1, 0), k.zero()
@@ -170,7 +152,7 @@ func (g *generator) mulAddSat() {
 // its distance to the next one is no less than 1 to the divisor.
 func (g *generator) divisions() {
 	for _, op := range []string{"DivU32", "RemU32"} {
-		g.kernel(op, shape{32, two, 1}, nil, func(k *chunk) {
+		g.kernel(op, shape{32, two, 1}, func(k *chunk) {
 			a, b := k.load(0, 0), k.load(1, 0)
 			magic := k.quads(0x4330000000000000) // 2**52; the lowest bits of 2**52 + n are n
 			divide := func(a, b vector) vector {
@@ -189,7 +171,7 @@ func (g *generator) divisions() {
 		})
 	}
 	for _, op := range []string{"DivS32", "RemS32", "ModS32"} {
-		g.kernel(op, shape{32, two, 1}, nil, func(k *chunk) {
+		g.kernel(op, shape{32, two, 1}, func(k *chunk) {
 			var halves [2]vector
 			for half := range halves {
 				q := k.y(k.VDIVPD, k.y(k.VCVTDQ2PD, k.quarter(1, half)), k.y(k.VCVTDQ2PD, k.quarter(0, half)))
@@ -228,7 +210,7 @@ func (g *generator) bits32() {
 		pairs := k.y(k.VPMADDUBSW, k.words(0x01010101), population(k, a))
 		return k.y(k.VPMADDWD, k.words(0x00010001), pairs)
 	})
-	g.kernel("PopCount64", shape{32, one, 1}, nil, func(k *chunk) {
+	g.kernel("PopCount64", shape{32, one, 1}, func(k *chunk) {
 		zero := k.zero()
 		first := k.y(k.VPSADBW, zero, population(k, k.load(0, 0)))
 		second := k.y(k.VPSADBW, zero, population(k, k.load(0, 1)))
@@ -334,7 +316,7 @@ func (g *generator) integers64() {
 
 // compare64 writes a kernel that makes a mask from lanes of 64 bits, or its opposite.
 func (g *generator) compare64(op string, operands []int, f func(k *chunk, a vector, half int) vector, not bool) {
-	g.kernel(op, shape{32, operands, 2}, nil, func(k *chunk) {
+	g.kernel(op, shape{32, operands, 2}, func(k *chunk) {
 		r := k.pack(f(k, k.load(0, 0), 0), f(k, k.load(0, 1), 1), lowWords)
 		if not {
 			r = k.not(r)

@@ -60,14 +60,11 @@ var (
 	three = []int{argsA, argsB, argsC}
 )
 
-// kernel writes the kernel of an op. setup is written before the loop, body for each chunk.
-func (g *generator) kernel(op string, s shape, setup func(args reg.Register), body func(k *chunk)) {
+// kernel writes the kernel of an op; body writes what is done to a chunk.
+func (g *generator) kernel(op string, s shape, body func(k *chunk)) {
 	g.begin(op)
 	g.kernels = append(g.kernels, op)
 	args := g.Load(g.Param("a"), g.GP64())
-	if setup != nil {
-		setup(args)
-	}
 	g.loop(args, s, body)
 	g.VZEROUPPER()
 	g.RET()
