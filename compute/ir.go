@@ -94,6 +94,7 @@ type memory struct {
 	resource bool // slot.Set and Binding are an array of descriptors, the element is args[2]
 	count    uint32
 	constant bool // nothing writes to it while the program runs
+	volatile bool // each load is done
 	version  uint32
 	index    int32 // in Program.Slots or Resources, or -1
 }

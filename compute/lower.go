@@ -51,8 +51,11 @@ type operand struct {
 	image   *imageOperand
 }
 
-// maxLanes is far more than any device has in a workgroup.
-const maxLanes = 1 << 16
+const (
+	maxLanes  = 1 << 16 // far more than any device has in a workgroup
+	maxFrames = 200     // calls within each other
+	maxNodes  = 1 << 21 // operations before simplification
+)
 
 // failure is an error that ends the lowering.
 type failure struct{ err error }

@@ -95,7 +95,7 @@ func (c *compiler) begin(b int32) {
 
 // inline lowers a call of f. Afterwards the current block is where its lanes go on, or -1 if none comes back.
 func (c *compiler) inline(f *function, args []operand) operand {
-	if len(c.frames) > 200 {
+	if len(c.frames) > maxFrames {
 		c.fail(f.Instruction, "calls are nested too deeply")
 	}
 	fr := &frame{function: f, blocks: make([]int32, len(f.Blocks)), phis: map[int32][]*spirv.Instruction{}}
@@ -328,6 +328,9 @@ func (c *compiler) lowerPhi(fr *frame, i *spirv.Instruction) {
 func (c *compiler) lowerBlock(fr *frame, b int) {
 	blk := fr.Blocks[b]
 	for _, i := range blk.Instructions {
+		if len(c.nodes) > maxNodes {
+			c.fail(i, "the shader is too large with all calls inlined")
+		}
 		c.offset = i.Offset
 		if i.Op == spirv.OpPhi {
 			c.lowerPhi(fr, i)

@@ -125,7 +125,7 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 		spirv.OpImageSampleDrefExplicitLod, spirv.OpImageSampleProjImplicitLod, spirv.OpImageSampleProjExplicitLod,
 		spirv.OpImageSampleProjDrefImplicitLod, spirv.OpImageSampleProjDrefExplicitLod, spirv.OpImageFetch,
 		spirv.OpImageGather, spirv.OpImageDrefGather, spirv.OpImageRead, spirv.OpImageWrite, spirv.OpImageQuerySize,
-		spirv.OpImageQuerySizeLod, spirv.OpImageQueryLod, spirv.OpImageQueryLevels, spirv.OpImageQuerySamples:
+		spirv.OpImageQuerySizeLod, spirv.OpImageQueryLevels, spirv.OpImageQuerySamples:
 	default:
 		return false
 	}

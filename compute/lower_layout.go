@@ -205,14 +205,8 @@ func (c *compiler) layShared() {
 
 // reached are the variables that the entry point's functions name.
 func (c *compiler) reached() map[spirv.ID]bool {
-	used, seen := map[spirv.ID]bool{}, map[spirv.ID]bool{}
-	var visit func(id spirv.ID)
-	visit = func(id spirv.ID) {
-		if seen[id] {
-			return
-		}
-		seen[id] = true
-		f := c.function(id)
+	used := map[spirv.ID]bool{}
+	for _, f := range c.functions {
 		for _, b := range f.cfg.Order {
 			for _, i := range f.Blocks[b].Instructions {
 				for _, o := range i.Operands {
@@ -223,20 +217,17 @@ func (c *compiler) reached() map[spirv.ID]bool {
 					}
 				}
 			}
-			for _, call := range f.calls[b] {
-				visit(spirv.ID(call.Operands[0]))
-			}
 		}
 	}
-	visit(c.entry.Function)
 	return used
 }
 
-// table puts a constant into the program's data.
-func (c *compiler) table(k *spirv.Constant) int32 {
+// tableMemory is the memory of the program's data.
+func (c *compiler) tableMemory() int32 {
 	return c.memoryFor(memoryKey{kind: SlotData}, "constants", true)
 }
 
+// tableOffset puts a constant into the program's data, once, and says where it is.
 func (c *compiler) tableOffset(k *spirv.Constant) uint64 {
 	if at, ok := c.tables[k]; ok {
 		return at

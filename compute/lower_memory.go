@@ -143,7 +143,7 @@ func (c *compiler) indexFor(p *pointer, m int32) value {
 func (c *compiler) loadFrom(n node, m int32, offset, index value, volatile bool) value {
 	n.extra = m
 	n.args = [4]value{offset, 0, index}
-	if n.version = c.version(m); volatile {
+	if n.version = c.version(m); volatile || c.memories[m].volatile {
 		n.version = 0
 	}
 	return c.add(n)

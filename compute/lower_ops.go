@@ -62,8 +62,6 @@ func (c *compiler) lower(i *spirv.Instruction) {
 		c.lowerConversion(i)
 	case spirv.OpImageTexelPointer:
 		c.texelPointer(i)
-	case spirv.OpReadClockKHR:
-		c.values[i.Result] = c.undefined(c.resultType(i))
 	case spirv.OpAtomicLoad, spirv.OpAtomicStore, spirv.OpAtomicFlagClear:
 		c.lowerAtomic(i)
 	default:

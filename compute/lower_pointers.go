@@ -52,6 +52,7 @@ type binding struct {
 	set, binding, count uint32
 	name                string
 	constant, aliased   bool
+	volatile            bool
 	id                  spirv.ID
 }
 
@@ -78,7 +79,7 @@ func (c *compiler) memoryFor(k memoryKey, name string, constant bool) int32 {
 
 func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
 	b := &binding{name: c.module.Names[i.Result], count: 1, id: i.Result}
-	volatile := false
+	coherent := false
 	for _, d := range c.module.Decorations[i.Result] {
 		switch d.Kind {
 		case spirv.DecorationDescriptorSet:
@@ -87,8 +88,10 @@ func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
 			b.binding = d.Operands[0]
 		case spirv.DecorationAliased:
 			b.aliased = true
-		case spirv.DecorationVolatile, spirv.DecorationCoherent:
-			volatile = true
+		case spirv.DecorationVolatile:
+			b.volatile = true
+		case spirv.DecorationCoherent:
+			coherent = true
 		}
 	}
 	t := c.resultType(i).Elem
@@ -105,7 +108,8 @@ func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
 	}
 	for _, list := range c.module.MemberDecorations[t.ID] {
 		for _, d := range list {
-			volatile = volatile || d.Kind == spirv.DecorationVolatile || d.Kind == spirv.DecorationCoherent
+			b.volatile = b.volatile || d.Kind == spirv.DecorationVolatile
+			coherent = coherent || d.Kind == spirv.DecorationCoherent
 		}
 	}
 	class := c.resultType(i).Class
@@ -115,14 +119,21 @@ func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
 	}
 	// Without Aliased, no other variable writes to this one's memory (SPIR-V 2.18.2).
 	b.constant = class == spirv.StorageClassUniform && isBlock ||
-		!volatile && !b.aliased && c.usage.flags[i.Result]&stored == 0 && !c.usage.anywhere[class] &&
+		!b.volatile && !coherent && !b.aliased && c.usage.flags[i.Result]&stored == 0 && !c.usage.anywhere[class] &&
 			!c.usage.anywhere[spirv.StorageClassPhysicalStorageBuffer]
 	return b
 }
 
 // buffer gives the memory of a descriptor with a constant index.
 func (c *compiler) buffer(b *binding, element uint32) int32 {
-	return c.memoryFor(memoryKey{kind: SlotBuffer, set: b.set, binding: b.binding, element: element}, b.name, b.constant)
+	return c.memoryOf(b, memoryKey{kind: SlotBuffer, set: b.set, binding: b.binding, element: element})
+}
+
+func (c *compiler) memoryOf(b *binding, k memoryKey) int32 {
+	m := c.memoryFor(k, b.name, b.constant)
+	c.memories[m].count = b.count
+	c.memories[m].volatile = c.memories[m].volatile || b.volatile
+	return m
 }
 
 // resource gives the place of a binding in Program.Resources.
@@ -306,8 +317,7 @@ func (c *compiler) stepBinding(p *pointer, id uint32, k uint64, isConstant bool)
 		p.memory = c.buffer(b, uint32(min(k, math.MaxUint32)))
 		return
 	}
-	p.memory = c.memoryFor(memoryKey{kind: SlotBuffer, set: b.set, binding: b.binding, resource: true}, b.name, b.constant)
-	c.memories[p.memory].count = b.count
+	p.memory = c.memoryOf(b, memoryKey{kind: SlotBuffer, set: b.set, binding: b.binding, resource: true})
 	p.index = c.index32(id)
 }
 
@@ -413,8 +423,7 @@ func (c *compiler) candidates(p *pointer) []int32 {
 		if i.Op == spirv.OpVariable && spirv.StorageClass(i.Operands[0]) == p.class {
 			q := c.get(uint32(i.Result)).pointer
 			if q.binding != nil { // each element that has a constant index, and that of any index
-				c.memories[c.memoryFor(memoryKey{kind: SlotBuffer, set: q.binding.set, binding: q.binding.binding, resource: true},
-					q.binding.name, q.binding.constant)].count = q.binding.count
+				c.memoryOf(q.binding, memoryKey{kind: SlotBuffer, set: q.binding.set, binding: q.binding.binding, resource: true})
 			}
 		}
 	}

@@ -58,11 +58,7 @@ func (c *compiler) analyse() *usage {
 	type pass struct{ argument, parameter spirv.ID }
 	var passes []pass
 	stores := map[spirv.ID]int{}
-	for _, fn := range c.module.Functions {
-		if len(fn.Blocks) == 0 {
-			continue
-		}
-		f := c.function(fn.Result)
+	for _, f := range c.reachable() {
 		f.stores = make([][]spirv.ID, len(f.Blocks))
 		f.calls = make([][]*spirv.Instruction, len(f.Blocks))
 		for _, b := range f.cfg.Order {
@@ -122,6 +118,23 @@ func (c *compiler) analyse() *usage {
 		}
 	}
 	return u
+}
+
+// reachable are the functions that the entry point calls, itself the first.
+func (c *compiler) reachable() []*function {
+	list := []*function{c.function(c.entry.Function)}
+	seen := map[spirv.ID]bool{c.entry.Function: true}
+	for k := 0; k < len(list); k++ {
+		for _, b := range list[k].cfg.Order {
+			for _, i := range list[k].Blocks[b].Instructions {
+				if i.Op == spirv.OpFunctionCall && !seen[spirv.ID(i.Operands[0])] {
+					seen[spirv.ID(i.Operands[0])] = true
+					list = append(list, c.function(spirv.ID(i.Operands[0])))
+				}
+			}
+		}
+	}
+	return list
 }
 
 // last gives operand n of an instruction, or 0.

@@ -167,7 +167,7 @@ func (c *compiler) newVariable(i *spirv.Instruction) *pointer {
 	flags := c.usage.flags[i.Result]
 	if flags&indexed != 0 {
 		if k := c.usage.tables[i.Result]; k != nil {
-			p.memory, p.immediate = c.table(k), c.tableOffset(k)
+			p.memory, p.immediate = c.tableMemory(), c.tableOffset(k)
 			return p
 		}
 	}
