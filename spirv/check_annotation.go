@@ -261,12 +261,20 @@ func (l layoutChecker) members(t *Type, r *layoutResult) error {
 	places := make([]place, len(t.Members))
 	decorations := l.k.m.MemberDecorations[t.ID]
 	for n, member := range t.Members {
-		placed := false
+		placed, major := false, false
 		for _, d := range decorations[uint32(n)] {
 			placed = placed || d.Kind == DecorationOffset
+			major = major || d.Kind == DecorationRowMajor || d.Kind == DecorationColMajor
 		}
-		if !placed {
+		inner := member
+		for inner.Kind == TypeArray || inner.Kind == TypeRuntimeArray {
+			inner = inner.Elem
+		}
+		switch {
+		case !placed:
 			return l.fail(t, n, "it has no Offset")
+		case inner.Kind == TypeMatrix && !major:
+			return l.fail(t, n, "its matrix is neither RowMajor nor ColMajor")
 		}
 		lay := t.Layouts[n]
 		if err := l.complete(t, n, member, lay); err != nil {

@@ -27,6 +27,9 @@ func (c flow) check() error {
 		if err := c.header(block); err != nil {
 			return err
 		}
+		if d := c.g.IDom[b]; d > b {
+			return errorAt(block.Label, "it stands in front of %s, which dominates it", c.label(d))
+		}
 		for _, t := range c.g.Successors[b] {
 			if c.g.place[t] > c.g.place[b] {
 				continue

@@ -300,10 +300,12 @@ func TestCheckRefuses(t *testing.T) {
 		{"ours decoration: OpDecorate %buffer Binding 4", "is there twice"},
 		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 1 Offset 2; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %uint %uint; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "offset 2 is"},
 		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 1 Offset 12; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %v4 %uint; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "its offset 12 is inside of member 0"},
-		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %m4; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "no MatrixStride"},
+		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 0 ColMajor; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %m4; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "no MatrixStride"},
+		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 0 MatrixStride 16; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %m4; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "neither RowMajor nor ColMajor"},
 		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %arr; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "no ArrayStride"},
 		{"decoration: OpDecorate %x Block; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %uint; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "it has no Offset"},
 		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %bool; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "a bool"},
+		{"capability: OpCapability PhysicalStorageBufferAddresses\nglobal: %psb = OpTypePointer PhysicalStorageBuffer %uint; %ppsb = OpTypePointer Private %psb; %x = OpVariable %ppsb Private", "AliasedPointer and RestrictPointer"},
 		// Modules and entry points.
 		{"capability: OpCapability Kernel", "the capability Kernel is not supported"},
 		{"ours extension: OpExtension \"SPV_NV_mesh_shader\"", "the extension SPV_NV_mesh_shader is not supported"},
@@ -360,6 +362,7 @@ func TestCheckFlow(t *testing.T) {
 		{"e: sel a a b, b: a, a: return", ""},
 		{"e: h, h: loop m m b, b: m, m: h", "the continue target too"},
 		{"e: sel m a b, a: sel m2 c d, c: b, d: m2, m2: m, b: m, m: return", "leaves the construct"},
+		{"e: h, b: m, h: sel m b m, m: return", "it stands in front of"},
 		{"e: a, a: e", "branches to the function's first block"},
 	} {
 		var body strings.Builder

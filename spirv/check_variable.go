@@ -84,6 +84,10 @@ func (k *checker) variable(i *Instruction, inFunction bool) error {
 		inner = inner.Elem
 		arrays++
 	}
+	if inner.Kind == TypePointer && inner.Class == StorageClassPhysicalStorageBuffer &&
+		(k.m.decoration(i.Result, DecorationAliasedPointer) != nil) == (k.m.decoration(i.Result, DecorationRestrictPointer) != nil) {
+		return errorAt(i, "it holds pointers to PhysicalStorageBuffer, but has not one of AliasedPointer and RestrictPointer")
+	}
 	runtime := t.Kind == TypeRuntimeArray
 	switch class {
 	case StorageClassUniformConstant:
