@@ -19,7 +19,6 @@ type Options struct {
 	Specialization map[uint32][]byte // by SpecId, little endian
 	Constants      *spirv.Constants  // the module's under Specialization, where the caller has them; nil: not
 	SubgroupSize   uint32            // a power of two between 4 and 128
-	Robust2        bool              // robustBufferAccess2 is enabled
 	ZeroShared     bool              // workgroup memory is zeroed although the shader does not ask
 }
 

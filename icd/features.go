@@ -78,6 +78,7 @@ var supportedFeatures = map[string]bool{
 	// Pipelines.
 	"pipelineCreationCacheControl": true,
 	"pipelineExecutableInfo":       true,
+	"pipelineRobustness":           true, // pipelines have the highest anyway
 
 	// Descriptors.
 	"descriptorBindingInlineUniformBlockUpdateAfterBind": true,

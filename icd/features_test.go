@@ -89,6 +89,7 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 		"VkPhysicalDevice16BitStorageFeatures":                     true,
 		"VkPhysicalDevice8BitStorageFeatures":                      true,
 		"VkPhysicalDevicePipelineCreationCacheControlFeatures":     true,
+		"VkPhysicalDevicePipelineRobustnessFeatures":               true,
 		"VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR":  true,
 		"VkPhysicalDeviceScalarBlockLayoutFeatures":                true,
 		"VkPhysicalDeviceUniformBufferStandardLayoutFeatures":      true,

@@ -220,6 +220,12 @@ func shaderProperties(out *vk.PhysicalDeviceProperties2) {
 			ShaderRoundingModeRTEFloat64:          vk.TRUE,
 		}
 	}
+	if s := vk.Find[vk.PhysicalDevicePipelineRobustnessProperties](chain); s != nil {
+		s.DefaultRobustnessStorageBuffers = vk.PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2
+		s.DefaultRobustnessUniformBuffers = vk.PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2
+		s.DefaultRobustnessVertexInputs = vk.PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2
+		s.DefaultRobustnessImages = vk.PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_ROBUST_IMAGE_ACCESS_2
+	}
 	if s := vk.Find[vk.PhysicalDeviceSamplerFilterMinmaxProperties](chain); s != nil {
 		*s = vk.PhysicalDeviceSamplerFilterMinmaxProperties{SType: s.SType, PNext: s.PNext,
 			FilterMinmaxSingleComponentFormats: vk.TRUE,

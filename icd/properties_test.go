@@ -109,7 +109,7 @@ func TestEveryPropertyStruct(t *testing.T) {
 		new(vk.PhysicalDeviceSubgroupSizeControlProperties), new(vk.PhysicalDeviceShaderIntegerDotProductProperties),
 		new(vk.PhysicalDeviceHostImageCopyProperties),
 		new(vk.PhysicalDeviceMaintenance5Properties), new(vk.PhysicalDeviceMaintenance6Properties),
-		new(vk.PhysicalDevicePushDescriptorProperties), new(vk.PhysicalDeviceRobustness2PropertiesKHR),
+		new(vk.PhysicalDevicePushDescriptorProperties), new(vk.PhysicalDeviceRobustness2PropertiesKHR), new(vk.PhysicalDevicePipelineRobustnessProperties),
 	}
 	isKnown := map[vk.StructureType]bool{}
 	for _, k := range known {

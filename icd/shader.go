@@ -85,7 +85,7 @@ func (d *device) readStage(info *vk.PipelineShaderStageCreateInfo) (*stage, erro
 			return nil, err
 		}
 	}
-	st.options = compute.Options{SubgroupSize: subgroupSize, Robust2: d.features["robustBufferAccess2"]}
+	st.options = compute.Options{SubgroupSize: subgroupSize}
 	if err := d.readSubgroupSize(info, st); err != nil {
 		return nil, err
 	}
