@@ -106,6 +106,9 @@ func (r *run) work() {
 	}
 	w := r.program.engine.worker(r.program)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer kernel.Restore(kernel.Exact())
 	// Where it did not come to the end, what masks are left is unknown: the worker is not used again.
 	defer func() {
 		if reason := recover(); reason != nil {
