@@ -170,6 +170,20 @@ func TestCheckAcceptsBase(t *testing.T) {
 	}
 }
 
+// TestCheckStages has a fragment shader beside the compute shader, whose instructions are not for compute.
+func TestCheckStages(t *testing.T) {
+	const fragment = `entry: OpEntryPoint Fragment %callee "fragment"
+mode: OpExecutionMode %callee OriginUpperLeft
+callee: %d = OpDPdx %float %f1; OpKill; %unused = OpLabel`
+	words := assemble(t, fill(fragment))
+	if v := validate(t, words); v != "" {
+		t.Fatalf("spirv-val: %s", v)
+	}
+	if err := check(t, words); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestCheckRefuses has a rule in each row, with what the message must say. Where spirv-val of SPIRV-Tools 2023.1 does
 // not know the rule, the row begins with "ours".
 func TestCheckRefuses(t *testing.T) {

@@ -15,16 +15,24 @@ func (k *checker) typeRules() error {
 		var err error
 		switch i.Op {
 		case OpTypeInt:
-			err = k.width(i, map[uint32][]Capability{
-				8:  {CapabilityInt8, CapabilityStorageBuffer8BitAccess, CapabilityUniformAndStorageBuffer8BitAccess, CapabilityStoragePushConstant8, CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR},
-				16: {CapabilityInt16, CapabilityStorageBuffer16BitAccess, CapabilityUniformAndStorageBuffer16BitAccess, CapabilityStoragePushConstant16, CapabilityStorageInputOutput16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR},
-				64: {CapabilityInt64},
-			})
+			switch i.Operands[0] {
+			case 8:
+				err = k.width(i, CapabilityInt8, CapabilityStorageBuffer8BitAccess, CapabilityUniformAndStorageBuffer8BitAccess,
+					CapabilityStoragePushConstant8, CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR)
+			case 16:
+				err = k.width(i, CapabilityInt16, CapabilityStorageBuffer16BitAccess, CapabilityUniformAndStorageBuffer16BitAccess,
+					CapabilityStoragePushConstant16, CapabilityStorageInputOutput16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR)
+			case 64:
+				err = k.width(i, CapabilityInt64)
+			}
 		case OpTypeFloat:
-			err = k.width(i, map[uint32][]Capability{
-				16: {CapabilityFloat16, CapabilityStorageBuffer16BitAccess, CapabilityUniformAndStorageBuffer16BitAccess, CapabilityStoragePushConstant16, CapabilityStorageInputOutput16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR},
-				64: {CapabilityFloat64},
-			})
+			switch i.Operands[0] {
+			case 16:
+				err = k.width(i, CapabilityFloat16, CapabilityStorageBuffer16BitAccess, CapabilityUniformAndStorageBuffer16BitAccess,
+					CapabilityStoragePushConstant16, CapabilityStorageInputOutput16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR)
+			case 64:
+				err = k.width(i, CapabilityFloat64)
+			}
 		case OpTypeImage:
 			err = k.imageType(i)
 		case OpTypeSampledImage:
@@ -75,18 +83,14 @@ func appendWords(buf []byte, words []uint32) []byte {
 	return buf
 }
 
-// width checks that a capability brings numbers of a width; those that aren't named need none.
-func (k *checker) width(i *Instruction, widths map[uint32][]Capability) error {
-	list, ok := widths[i.Operands[0]]
-	if !ok {
-		return nil
-	}
-	for _, c := range list {
+// width checks that one of some capabilities brings numbers of a width.
+func (k *checker) width(i *Instruction, any ...Capability) error {
+	for _, c := range any {
 		if k.has(c) {
 			return nil
 		}
 	}
-	return errorAt(i, "%d bits need the capability %v", i.Operands[0], list[0])
+	return errorAt(i, "%d bits need the capability %v", i.Operands[0], any[0])
 }
 
 // opaque says whether a type is, or is an array of, images or samplers.

@@ -69,7 +69,6 @@ func TestParseGrammarFails(t *testing.T) {
 }
 
 func FuzzGrammar(f *testing.F) {
-	f.Add(miniGrammar(f))
 	f.Fuzz(func(t *testing.T, doc string) {
 		g, err := ParseGrammar(strings.NewReader(doc))
 		switch {
