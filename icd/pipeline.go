@@ -48,7 +48,11 @@ func createComputePipelines(h vk.Device, cache vk.PipelineCache, count uint32, i
 			continue
 		}
 		// An error counts for more than VK_PIPELINE_COMPILE_REQUIRED, which is none.
-		if r := d.fail("vkCreateComputePipelines", err); outcome >= 0 && r != outcome {
+		objects := []object{{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)}}
+		if m := list[i].Stage.Module; m != 0 {
+			objects = append(objects, object{vk.OBJECT_TYPE_SHADER_MODULE, uint64(m)})
+		}
+		if r := d.physical.instance.fail("vkCreateComputePipelines", err, objects...); outcome >= 0 && r != outcome {
 			outcome = min(r, vk.PIPELINE_COMPILE_REQUIRED)
 		}
 		if flags&vk.PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT != 0 {

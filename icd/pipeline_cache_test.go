@@ -108,6 +108,10 @@ func TestPipelineCache(t *testing.T) {
 	if got, r := c.cacheData(h, size); r != vk.SUCCESS || !bytes.Equal(got, data) {
 		t.Errorf("%v, data\n%x, want\n%x", r, got, data)
 	}
+	huge, room := make([]byte, len(data)), ^uintptr(0)
+	if r := getPipelineCacheData(c.d.handle, h, &room, unsafe.Pointer(&huge[0])); r != vk.SUCCESS || !bytes.Equal(huge, data) {
+		t.Errorf("with all the room there is: %v, %d bytes", r, room)
+	}
 	if got, r := c.cacheData(h, size-1); r != vk.INCOMPLETE || len(decodeCache(uuid, got)) != 2 {
 		t.Errorf("with too little room: %v, keys %v", r, decodeCache(uuid, got))
 	}

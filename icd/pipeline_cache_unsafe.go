@@ -33,7 +33,7 @@ func getPipelineCacheData(h vk.Device, handle vk.PipelineCache, size *uintptr, d
 		return vk.SUCCESS
 	}
 	written, all := c.data(int(min(*size, 1<<40)))
-	*size = uintptr(copy(vk.Slice((*byte)(data), *size), written))
+	*size = uintptr(copy(vk.Slice((*byte)(data), uintptr(len(written))), written))
 	if !all {
 		return vk.INCOMPLETE
 	}

@@ -170,10 +170,13 @@ func TestInvalidModule(t *testing.T) {
 	l := c.addLayout()
 	words := compiled(t, addShader)
 	for what, code := range map[string][]uint32{"nothing": {1, 2, 3, 4, 5, 6}, "half a module": words[:len(words)/2]} {
-		_, r := c.tryPipelines(0, pipelineInfo(c.module(code), l))
+		m := c.module(code)
+		_, r := c.tryPipelines(0, pipelineInfo(m, l))
 		list := takeInbox()
 		if r != vk.ERROR_UNKNOWN || len(list) != 1 || list[0].id != "VUID-VkShaderModuleCreateInfo-pCode-08737" || !strings.Contains(list[0].text, "invalid SPIR-V: word ") {
 			t.Errorf("%s: %v, %+v", what, r, list)
+		} else if o := list[0].objects; len(o) != 2 || o[1].Handle != uint64(m) {
+			t.Errorf("%s: the message is about %+v", what, o)
 		}
 	}
 }
