@@ -111,34 +111,41 @@ func (k *checker) module() error {
 	if m.Version > k.env.Version {
 		return &Error{Offset: 1, Message: fmt.Sprintf("the version %d.%d is newer than %d.%d", m.Version>>16, m.Version>>8&0xff, k.env.Version>>16, k.env.Version>>8&0xff)}
 	}
-	for _, e := range m.Extensions {
-		if !k.env.Extensions[e] {
-			return &Error{Offset: 0, Message: "the extension " + e + " is not supported (VUID-VkShaderModuleCreateInfo-pCode-08742)"}
+	for _, i := range m.preamble {
+		switch i.Op {
+		case OpExtension:
+			e := literalString(i.Operands)
+			if !k.env.Extensions[e] {
+				return errorAt(i, "the extension %s is not supported (VUID-VkShaderModuleCreateInfo-pCode-08742)", e)
+			}
+			k.extensions[e] = true
+		case OpCapability:
+			c := Capability(i.Operands[0])
+			if !k.env.Capabilities[c] {
+				return errorAt(i, "the capability %v is not supported or its feature is not enabled (VUID-VkShaderModuleCreateInfo-pCode-08740)", c)
+			}
+			k.declare(c)
 		}
-		k.extensions[e] = true
-	}
-	for _, c := range m.Capabilities {
-		if !k.env.Capabilities[c] {
-			return &Error{Offset: 0, Message: "the capability " + c.String() + " is not supported or its feature is not enabled (VUID-VkShaderModuleCreateInfo-pCode-08740)"}
-		}
-		k.declare(c)
 	}
 	if !k.has(CapabilityShader) {
-		return &Error{Offset: 0, Message: "the capability Shader is not declared"}
+		return errorAt(m.memoryModel, "the capability Shader is not declared")
 	}
-	for _, c := range m.Capabilities {
-		r := kindCapability.enumerant(uint32(c)).requirement
-		r.capabilities = span{}
-		if err := k.available(m.memoryModel, "capability "+c.String(), r); err != nil {
-			return err
-		}
-	}
-	for _, set := range m.Imports {
-		if set != glslSet && !nonSemanticSet(set) {
-			return &Error{Offset: 0, Message: "the instruction set " + set + " is not supported"}
-		}
-		if strings.HasPrefix(set, "NonSemantic.") && m.Version < 0x10600 && !k.extensions["SPV_KHR_non_semantic_info"] {
-			return &Error{Offset: 0, Message: "the instruction set " + set + " needs SPIR-V 1.6 or SPV_KHR_non_semantic_info"}
+	for _, i := range m.preamble {
+		switch i.Op {
+		case OpCapability:
+			r := kindCapability.enumerant(i.Operands[0]).requirement
+			r.capabilities = span{} // those that it implies
+			if err := k.available(i, Capability(i.Operands[0]).String(), r); err != nil {
+				return err
+			}
+		case OpExtInstImport:
+			set := m.Imports[i.Result]
+			if set != glslSet && !nonSemanticSet(set) {
+				return errorAt(i, "the instruction set %s is not supported", set)
+			}
+			if strings.HasPrefix(set, "NonSemantic.") && m.Version < 0x10600 && !k.extensions["SPV_KHR_non_semantic_info"] {
+				return errorAt(i, "the instruction set %s needs SPIR-V 1.6 or SPV_KHR_non_semantic_info", set)
+			}
 		}
 	}
 	if err := k.requirements(m.memoryModel); err != nil {

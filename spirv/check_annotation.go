@@ -63,12 +63,9 @@ func (k *checker) annotations() error {
 
 // names checks that members that have names are there.
 func (k *checker) names() error {
-	for id, members := range k.m.MemberNames {
-		t := k.types[id]
-		for n := range members {
-			if t == nil || t.Kind != TypeStruct || int64(n) >= int64(len(t.Members)) {
-				return &Error{0, OpMemberName, fmt.Sprintf("OpMemberName: %s has no member %d", k.name(id), n)}
-			}
+	for _, i := range k.m.memberNames {
+		if t := k.types[i.Operands[0]]; t == nil || t.Kind != TypeStruct || int64(i.Operands[1]) >= int64(len(t.Members)) {
+			return errorAt(i, "%s has no member %d", k.name(ID(i.Operands[0])), i.Operands[1])
 		}
 	}
 	return nil

@@ -222,8 +222,11 @@ const oldDebugInfo = "OpenCL.DebugInfo.100"
 // outside takes an instruction outside of functions.
 func (d *decoder) outside(i *Instruction) error {
 	m := d.m
-	if d.section == sectionAnnotation {
+	switch {
+	case d.section == sectionAnnotation:
 		m.annotations = append(m.annotations, i)
+	case d.section <= sectionImport:
+		m.preamble = append(m.preamble, i)
 	}
 	switch i.Op {
 	case OpCapability:
@@ -257,6 +260,7 @@ func (d *decoder) outside(i *Instruction) error {
 	case OpName:
 		put(&m.Names, ID(i.Operands[0]), literalString(i.Operands[1:]))
 	case OpMemberName:
+		m.memberNames = append(m.memberNames, i)
 		members := m.MemberNames[ID(i.Operands[0])]
 		put(&members, i.Operands[1], literalString(i.Operands[2:]))
 		put(&m.MemberNames, ID(i.Operands[0]), members)

@@ -38,6 +38,8 @@ type Module struct {
 	Definitions       []*Instruction // by ID, what defines it; the length is the module's bound
 
 	memoryModel *Instruction
+	preamble    []*Instruction // OpCapability, OpExtension, OpExtInstImport
+	memberNames []*Instruction
 	annotations []*Instruction // in order, groups too
 }
 
