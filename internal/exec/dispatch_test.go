@@ -332,3 +332,36 @@ func BenchmarkEmptyDispatch(b *testing.B) {
 		must(b, q.WaitIdle())
 	}
 }
+
+// TestDispatchCost says which dispatches the submitting thread may run.
+func TestDispatchCost(t *testing.T) {
+	w := newWorld(t)
+	w.pipelines[1] = &Pipeline{Program: empty(64), Base: true}
+	w.pipelines[2] = &Pipeline{Program: endless()}
+	for _, test := range []struct {
+		what string
+		add  func(s *command.Stream) error
+		want bool
+	}{
+		{"a workgroup", func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(1, 1, 1)) }, true},
+		{"a workgroup from a base on", func(s *command.Stream) error {
+			return errors.Join(s.BindPipeline(compute1, 1), s.DispatchBase(9, 9, 9, 1, 1, 1))
+		}, true},
+		{"no workgroup", func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 2), s.Dispatch(1, 0, 1)) }, true},
+		{"no pipeline", func(s *command.Stream) error { return s.Dispatch(1, 1, 1) }, true},
+		{"many workgroups", func(s *command.Stream) error {
+			return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(60, 60, 60))
+		}, false},
+		{"more than can be counted", func(s *command.Stream) error {
+			return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(1<<31, 1<<31, 4))
+		}, false},
+		{"a loop", func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 2), s.Dispatch(1, 1, 1)) }, false},
+		{"as many as a buffer says", func(s *command.Stream) error {
+			return errors.Join(s.BindPipeline(compute1, 1), s.DispatchIndirect(1, 0))
+		}, false},
+	} {
+		if got := immediate(w.record(t, func(s *command.Stream) { must(t, test.add(s)) }).stream, w); got != test.want {
+			t.Errorf("%s: the submitting thread runs it: %v", test.what, got)
+		}
+	}
+}
