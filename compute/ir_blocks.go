@@ -105,6 +105,58 @@ func (g *graph) skipEmpty() {
 	g.order = kept
 }
 
+// decide takes the branches of which the condition has become a constant. It says whether there was one.
+func (g *graph) decide() bool {
+	found := false
+	for _, b := range g.order {
+		blk := &g.blocks[b]
+		k, known := g.known(blk.cond)
+		if blk.cond == 0 || !known {
+			continue
+		}
+		found = true
+		taken, other := blk.succs[0], blk.succs[1]
+		if k == 0 {
+			taken, other = other, taken
+		}
+		blk.cond, blk.succs = 0, [2]int32{taken, -1}
+		g.dropPred(other, b)
+	}
+	if !found {
+		return false
+	}
+	// What nothing branches to any more, other than the last block of a loop to its header, goes.
+	end := g.order[len(g.order)-1]
+	reached := make([]bool, len(g.blocks))
+	reached[g.order[0]] = true
+	kept := g.order[:1]
+	for _, b := range g.order[1:] {
+		blk := &g.blocks[b]
+		for _, p := range blk.preds {
+			reached[b] = reached[b] || reached[p] && g.blocks[p].at < blk.at
+		}
+		if reached[b] || b == end {
+			kept = append(kept, b)
+			continue
+		}
+		for _, s := range blk.succs {
+			if s >= 0 {
+				g.dropPred(s, b)
+			}
+		}
+		for l := blk.loop; l >= 0; l = g.loops[l].parent {
+			if g.loops[l].last == b {
+				g.loops[l].last = -1
+			}
+		}
+	}
+	g.order = kept
+	g.dropLoops()
+	g.mergeBlocks()
+	g.place()
+	return true
+}
+
 // loopEdge says whether a block is the first or the last of a loop.
 func (g *graph) loopEdge(b int32) bool {
 	for l := g.blocks[b].loop; l >= 0; l = g.loops[l].parent {

@@ -27,6 +27,12 @@ func (c *compiler) finish() {
 	}
 	g.findVarying()
 	g.simplify(true)
+	if g.promote() {
+		g.simplify(false)
+	}
+	if g.decide() {
+		g.simplify(false)
+	}
 	g.dropDead()
 	g.hoist()
 	g.findVarying()

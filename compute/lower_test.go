@@ -320,6 +320,58 @@ var controlCases = []shaderCase{
 		}
 		return r
 	}},
+	{"array with counters only", "", `
+		uint t[24], w[16];
+		for (uint k = 0; k < 24u; k++) { t[k] = i * k; if (k < 16u) w[k] = k; }
+		if ((i & 1u) != 0u) for (uint k = 0; k < 16u; k++) { if (k != 3u) w[k] += t[k + 1u]; }
+		for (uint n = 0; n < (i & 3u); n++) for (uint k = 0; k < 15u; k++) { w[k] = w[k + 1u] * 3u + t[23u - k]; if (w[k] % 7u == 0u) break; }
+		for (uint k = 0; k < 16u; k++) r = r * 5u + w[k];`, func(i uint32, a []uint32, f []float32) uint32 {
+		var t [24]uint32
+		var w [16]uint32
+		for k := range uint32(24) {
+			t[k] = i * k
+			if k < 16 {
+				w[k] = k
+			}
+		}
+		if i&1 != 0 {
+			for k := range 16 {
+				if k != 3 {
+					w[k] += t[k+1]
+				}
+			}
+		}
+		for range i & 3 {
+			for k := range 15 {
+				if w[k] = w[k+1]*3 + t[23-k]; w[k]%7 == 0 {
+					break
+				}
+			}
+		}
+		r := uint32(0)
+		for _, x := range w {
+			r = r*5 + x
+		}
+		return r
+	}},
+	{"array in registers", "", "uint t[12]; for (uint k = 0; k < 12u; k++) { t[k] = i ^ k; if (k > 5u) t[k] += t[k - 3u]; } for (uint n = 0; n < (i & 7u); n++) for (uint k = 1; k < 12u; k++) t[k] = t[k] * 3u + t[k - 1u]; for (uint k = 0; k < 12u; k++) r = r * 5u + t[k];", func(i uint32, a []uint32, f []float32) uint32 {
+		var t [12]uint32
+		for k := range uint32(12) {
+			if t[k] = i ^ k; k > 5 {
+				t[k] += t[k-3]
+			}
+		}
+		for range i & 7 {
+			for k := 1; k < 12; k++ {
+				t[k] = t[k]*3 + t[k-1]
+			}
+		}
+		r := uint32(0)
+		for _, x := range t {
+			r = r*5 + x
+		}
+		return r
+	}},
 	{"small array", "", "uvec4 v = uvec4(1, 2, 3, 4); v[i & 3u] = 9u; uint t[3]; t[0] = 5u; t[1] = 6u; t[2] = 7u; t[i % 3u] += v[(i + 1u) & 3u]; r = v.x * 1000u + v.w * 100u + t[0] * 10u + t[2];", func(i uint32, a []uint32, f []float32) uint32 {
 		v := [4]uint32{1, 2, 3, 4}
 		v[i&3] = 9
