@@ -27,7 +27,7 @@ func createDevice(h vk.PhysicalDevice, info *vk.DeviceCreateInfo, _ *vk.Allocati
 
 func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err error) {
 	d := &device{physical: p, extensions: map[string]bool{}, stop: syncobj.New(syncobj.Fence, 0)}
-	d.environment, d.rules = sync.OnceValue(d.newEnvironment), sync.OnceValue(d.newRules)
+	d.environment = sync.OnceValue(d.newEnvironment)
 	d.exec = exec.Device{Resources: resources{d}, Stop: d.stop, Lost: d.executionFailed, Print: d.printed, Watchdog: watchdog(os.Getenv)}
 	for _, n := range vk.Slice(info.PpEnabledExtensionNames, info.EnabledExtensionCount) {
 		name := vk.GoString(n)

@@ -76,7 +76,6 @@ type device struct {
 	exec exec.Device      // what its queues share
 
 	environment func() *spirv.Environment // what modules are held to
-	rules       func() cacheKey           // names it
 
 	shaders   shaders
 	addresses addresses // of memory that shaders reach by address

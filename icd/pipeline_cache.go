@@ -1,12 +1,10 @@
 package icd
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"maps"
 	"runtime"
-	"slices"
 	"sync"
 	"weak"
 
@@ -14,9 +12,10 @@ import (
 )
 
 // A pipeline cache keeps programs for as long as it lives, so that an equal pipeline needs no compiler. What it gives to
-// the application to save are the keys of modules that passed the checks, which need not be checked again.
+// the application to save is a header and nothing else: a program from a file that anybody may have written would have to
+// be verified as strictly as SPIR-V is, which takes as long as to make it anew.
 
-// cacheKey is the hash of everything that decides what a program is, or what a check finds.
+// cacheKey is the hash of everything that decides what a program is.
 type cacheKey [sha256.Size]byte
 
 // pipelineCache is a VkPipelineCache.
@@ -25,93 +24,20 @@ type pipelineCache struct {
 
 	mu      sync.Mutex
 	shaders map[cacheKey]*shader
-	checked map[cacheKey]struct{}
 }
 
-// The header of the data, VkPipelineCacheHeaderVersionOne, is followed by the number of keys, 4 bytes of 0, the hash of
-// all that comes before and behind it, and the keys in ascending order.
-const (
-	cacheHeaderBytes = 32
-	cacheKeysAt      = cacheHeaderBytes + 8 + sha256.Size
-)
-
-// encodeCache writes the data of as many keys as room bytes hold, and says whether these are all of them.
-func encodeCache(uuid [vk.UUID_SIZE]byte, keys []cacheKey, room int) (data []byte, all bool) {
-	if room < cacheHeaderBytes {
-		return nil, false
-	}
-	data = binary.LittleEndian.AppendUint32(nil, cacheHeaderBytes)
+// cacheHeader is VkPipelineCacheHeaderVersionOne.
+func cacheHeader(uuid [vk.UUID_SIZE]byte) []byte {
+	const size = 16 + vk.UUID_SIZE
+	data := binary.LittleEndian.AppendUint32(nil, size)
 	data = binary.LittleEndian.AppendUint32(data, uint32(vk.PIPELINE_CACHE_HEADER_VERSION_ONE))
 	data = binary.LittleEndian.AppendUint32(data, vendorID)
 	data = binary.LittleEndian.AppendUint32(data, deviceID)
-	data = append(data, uuid[:]...)
-	if room < cacheKeysAt {
-		return data, false
-	}
-	n := min(len(keys), (room-cacheKeysAt)/sha256.Size)
-	data = binary.LittleEndian.AppendUint32(data, uint32(n))
-	data = binary.LittleEndian.AppendUint32(data, 0)
-	data = append(data, make([]byte, sha256.Size)...)
-	for i := range keys[:n] {
-		data = append(data, keys[i][:]...)
-	}
-	sum := cacheSum(data)
-	copy(data[cacheKeysAt-sha256.Size:], sum[:])
-	return data, n == len(keys)
+	return append(data, uuid[:]...)
 }
 
-// cacheSum is the hash in data that has keys.
-func cacheSum(data []byte) [sha256.Size]byte {
-	h := sha256.New()
-	h.Write(data[:cacheKeysAt-sha256.Size])
-	h.Write(data[cacheKeysAt:])
-	return [sha256.Size]byte(h.Sum(nil))
-}
-
-// decodeCache reads the keys in data from any source. What is damaged, or was written by another driver or another build
-// of this one, has none (VkPipelineCacheCreateInfo: the implementation ignores it).
-func decodeCache(uuid [vk.UUID_SIZE]byte, data []byte) []cacheKey {
-	if len(data) < cacheKeysAt {
-		return nil
-	}
-	n := uint64(binary.LittleEndian.Uint32(data[cacheHeaderBytes:]))
-	if n > uint64(len(data)-cacheKeysAt)/sha256.Size {
-		return nil
-	}
-	data = data[:cacheKeysAt+n*sha256.Size]
-	header, _ := encodeCache(uuid, nil, cacheHeaderBytes)
-	if sum := cacheSum(data); !bytes.HasPrefix(data, header) || !bytes.Equal(sum[:], data[cacheKeysAt-sha256.Size:cacheKeysAt]) {
-		return nil
-	}
-	keys := make([]cacheKey, n)
-	for i := range keys {
-		copy(keys[i][:], data[cacheKeysAt+i*sha256.Size:])
-	}
-	return keys
-}
-
-func (d *device) newPipelineCache(data []byte) *pipelineCache {
-	c := &pipelineCache{device: d, shaders: map[cacheKey]*shader{}, checked: map[cacheKey]struct{}{}}
-	for _, k := range decodeCache(d.physical.pipelineCacheUUID(), data) {
-		c.checked[k] = struct{}{}
-	}
-	return c
-}
-
-// data returns what fits in room bytes.
-func (c *pipelineCache) data(room int) ([]byte, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	keys := slices.SortedFunc(maps.Keys(c.checked), func(a, b cacheKey) int { return bytes.Compare(a[:], b[:]) })
-	return encodeCache(c.device.physical.pipelineCacheUUID(), keys, room)
-}
-
-// size is that of all of the data.
-func (c *pipelineCache) size() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return cacheKeysAt + len(c.checked)*sha256.Size
-}
+// data is what an application may save.
+func (c *pipelineCache) data() []byte { return cacheHeader(c.device.physical.pipelineCacheUUID()) }
 
 // get returns the shader with a key, or nil.
 func (c *pipelineCache) get(k cacheKey) *shader {
@@ -123,7 +49,7 @@ func (c *pipelineCache) get(k cacheKey) *shader {
 	return c.shaders[k]
 }
 
-// put adds a shader, and the key of its module.
+// put adds a shader.
 func (c *pipelineCache) put(k cacheKey, s *shader) {
 	if c == nil {
 		return
@@ -131,29 +57,16 @@ func (c *pipelineCache) put(k cacheKey, s *shader) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.shaders[k] = s
-	c.checked[s.module] = struct{}{}
-}
-
-// knows says whether a module passed the checks.
-func (c *pipelineCache) knows(module cacheKey) bool {
-	if c == nil {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.checked[module]
-	return ok
 }
 
 // merge adds what src has.
 func (c *pipelineCache) merge(src *pipelineCache) {
 	src.mu.Lock()
-	shaders, checked := maps.Clone(src.shaders), maps.Clone(src.checked)
+	shaders := maps.Clone(src.shaders)
 	src.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.Copy(c.shaders, shaders)
-	maps.Copy(c.checked, checked)
 }
 
 // fail reports err as the outcome of command on the cache.

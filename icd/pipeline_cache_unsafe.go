@@ -16,7 +16,8 @@ func createPipelineCache(h vk.Device, info *vk.PipelineCacheCreateInfo, _ *vk.Al
 		return d.fail("vkCreatePipelineCache", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineCacheCreateInfo-flags-parameter",
 			"cache flags %v belong to features that the device does not have", info.Flags))
 	}
-	c := d.newPipelineCache(vk.Slice((*byte)(info.PInitialData), info.InitialDataSize))
+	// The initial data has nothing to tell, whoever wrote it.
+	c := &pipelineCache{device: d, shaders: map[cacheKey]*shader{}}
 	*out = vk.PipelineCache(pipelineCaches.Insert(c))
 	d.created(vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(*out))
 	return vk.SUCCESS
@@ -28,14 +29,15 @@ func getPipelineCacheData(h vk.Device, handle vk.PipelineCache, size *uintptr, d
 		*size = 0
 		return staleHandle("vkGetPipelineCacheData", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(handle))
 	}
+	header := c.data()
 	if data == nil {
-		*size = uintptr(c.size())
+		*size = uintptr(len(header))
 		return vk.SUCCESS
 	}
-	written, all := c.data(int(min(*size, 1<<40)))
-	*size = uintptr(copy(vk.Slice((*byte)(data), uintptr(len(written))), written))
-	if !all {
+	if *size < uintptr(len(header)) {
+		*size = 0 // a part of a header is none
 		return vk.INCOMPLETE
 	}
+	*size = uintptr(copy(vk.Slice((*byte)(data), uintptr(len(header))), header))
 	return vk.SUCCESS
 }

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -272,12 +273,8 @@ func TestPipelineCaching(t *testing.T) {
 	if flags != made || fourth.shader == first.shader {
 		t.Errorf("a specialized one: %v, the same shader: %v", flags, fourth.shader == first.shader)
 	}
-	data, r := c.cacheData(cache, 4096)
-	if keys := decodeCache(c.d.physical.pipelineCacheUUID(), data); r != vk.SUCCESS || len(keys) != 1 || keys[0] != first.shader.module {
-		t.Errorf("the cache's data: %v, keys %x", r, keys)
-	}
-	if !pipelineCaches.Get(uint64(c.cache(data))).knows(first.shader.module) {
-		t.Error("a cache that is made of the data does not know the module")
+	if data, r := c.cacheData(cache, 4096); r != vk.SUCCESS || !bytes.Equal(data, cacheHeader(c.d.physical.pipelineCacheUUID())) {
+		t.Errorf("the cache's data: %v, %x", r, data)
 	}
 	merged := c.cache(nil)
 	mergePipelineCaches(c.d.handle, merged, 1, &cache)

@@ -16,7 +16,6 @@ import (
 // shader is what a stage of a pipeline becomes: a program, and what it needs of a pipeline layout. It does not change.
 type shader struct {
 	program   *compute.Program
-	module    cacheKey // of the module that passed the checks
 	sets      []uint32 // the numbers of the descriptor sets that it uses
 	resources []shaderResource
 	push      []pushRange // of push constants that it uses
@@ -47,7 +46,7 @@ func (d *device) shaderOf(info *vk.PipelineShaderStageCreateInfo, flags vk.Pipel
 		if flags&vk.PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT != 0 {
 			return nil, false, vk.Errorf(vk.PIPELINE_COMPILE_REQUIRED, "", "the shader is not in the cache")
 		}
-		if s, err = d.compile(st, cache); err != nil {
+		if s, err = d.compile(st); err != nil {
 			return nil, false, err
 		}
 		s = d.shaders.share(key, s)
@@ -142,16 +141,14 @@ func hashWords(h hash.Hash, list ...int) {
 }
 
 // compile makes the shader of a stage.
-func (d *device) compile(st *stage, cache *pipelineCache) (*shader, error) {
+func (d *device) compile(st *stage) (*shader, error) {
 	m, err := st.code.decoded()
 	if err != nil {
 		return nil, err
 	}
-	s := &shader{module: d.moduleKey(st.code)}
-	if !cache.knows(s.module) {
-		if err := st.code.valid(d.environment()); err != nil {
-			return nil, err
-		}
+	s := new(shader)
+	if err := st.code.valid(d.environment()); err != nil {
+		return nil, err
 	}
 	i := slices.IndexFunc(m.EntryPoints, func(e *spirv.EntryPoint) bool {
 		return e.Name == st.entry && e.Model == spirv.ExecutionModelGLCompute
@@ -174,25 +171,6 @@ func (d *device) compile(st *stage, cache *pipelineCache) (*shader, error) {
 	}
 	s.use(m)
 	return s, nil
-}
-
-// moduleKey identifies a module and the rules that it was held to.
-func (d *device) moduleKey(c *shaderCode) cacheKey {
-	rules := d.rules()
-	return sha256.Sum256(append(rules[:], c.hash[:]...))
-}
-
-// newRules is the hash of what decides the environment of modules.
-func (d *device) newRules() (key cacheKey) {
-	h := sha256.New()
-	for _, enabled := range []map[string]bool{d.features, d.extensions} {
-		for _, name := range slices.Sorted(maps.Keys(enabled)) {
-			hashWords(h, len(name))
-			h.Write([]byte(name))
-		}
-	}
-	h.Sum(key[:0])
-	return key
 }
 
 // checkSubgroups holds the size of the workgroups to the subgroups that the stage asks for.
