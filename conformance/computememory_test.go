@@ -160,13 +160,13 @@ func pushConstants(c *Case) {
 	for i := range 6 {
 		float(16+i, float32(i)*0.125)
 	}
-	results, want := make([]uint32, 32), make([]uint32, 32)
+	results, want := make([]uint32, 16*16), make([]uint32, 16*16)
 	for n := range want {
-		i := n % 16
+		i := n / 16
 		x := words[2] + words[22+i%4]*3 + words[26+i%2*2+i/8]
 		want[n] = x + 3 + 250 + uint32(float32(i%3*2+i/8)*0.125*1000)
 	}
-	c.dispatch(dispatch{shader: glsl("basic/push.comp"), groups: [3]uint32{2}, buffers: []any{results}, push: words[:32]})
+	c.dispatch(dispatch{shader: glsl("basic/push.comp"), groups: [3]uint32{16}, buffers: []any{results}, push: words[:32]})
 	wantSlice(c, "sums of push constants", results, want)
 }
 

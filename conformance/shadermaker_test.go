@@ -364,7 +364,8 @@ func (m *shaderMaker) unsigned(depth int) string {
 	case 15:
 		return fmt.Sprintf("%s[%s & %du]", m.pick("data", "primes"), m.unsigned(d), 7)
 	case 16:
-		return fmt.Sprintf("pushed[%s & 3u]", m.unsigned(d))
+		// Indices into push constants must be the same for a workgroup.
+		return m.pick("pushed[2]", "pushed[gl_WorkGroupID.x & 3u]", "pushed[(gl_WorkGroupID.x * 3u + pushed[0]) & 3u]")
 	case 17:
 		if m.shared {
 			return fmt.Sprintf("tile[%s %% %du]", m.unsigned(d), m.local)
