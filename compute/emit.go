@@ -19,7 +19,8 @@ type emitter struct {
 	labels    []int32    // by block: the instruction at which it begins, behind its Enter
 	enters    []int32    // by block: its Enter
 	jumps     []jump
-	final     int32 // the last block
+	final     int32   // the last block
+	next      []int32 // by place, see waiting
 	scratch   map[Register]Register
 	moves     []move
 }
@@ -265,12 +266,17 @@ func (e *emitter) block(at int) {
 
 // waiting gives the next block behind a place at which lanes can wait: where to go when none is active.
 func (e *emitter) waiting(at int) int32 {
-	for _, b := range e.order[at+1:] {
-		if e.blocks[b].pend {
-			return b
+	if e.next == nil {
+		e.next = make([]int32, len(e.order))
+		next := e.final
+		for i, b := range slices.Backward(e.order) {
+			e.next[i] = next
+			if e.blocks[b].pend {
+				next = b
+			}
 		}
 	}
-	return e.final
+	return e.next[at]
 }
 
 // chain sets the target of an instruction to the next block at which lanes can wait.

@@ -24,6 +24,7 @@ type liveness struct {
 	outer         []int32 // of a value that lanes keep when they leave a loop, that loop + 1
 	group         []value // of values that share a register, the representative; 0 is the value itself
 	stretches     map[value][]stretch
+	exitOf        []int32           // by loop, see lastExit
 	resultsOf     map[value][]value // of calls
 }
 
@@ -162,6 +163,16 @@ func (l *liveness) of(v value) []stretch {
 
 // lastExit is the position behind the last branch out of a loop.
 func (l *liveness) lastExit(h int32) int32 {
+	if l.exitOf == nil {
+		l.exitOf = make([]int32, len(l.loops))
+	}
+	if l.exitOf[h] == 0 {
+		l.exitOf[h] = l.findExit(h)
+	}
+	return l.exitOf[h]
+}
+
+func (l *liveness) findExit(h int32) int32 {
 	first, last := l.blocks[l.loops[h].header].at, l.blocks[l.loops[h].last].at
 	for at := last; at >= first; at-- {
 		for _, t := range l.blocks[l.order[at]].succs {
@@ -183,6 +194,23 @@ func normal(list []stretch) []stretch {
 		} else {
 			out = append(out, s)
 		}
+	}
+	return out
+}
+
+// union joins two lists that do not overlap.
+func union(a, b []stretch) []stretch {
+	out := make([]stretch, 0, len(a)+len(b))
+	for len(a)+len(b) > 0 {
+		if len(b) == 0 || len(a) > 0 && a[0].from < b[0].from {
+			a, b = b, a
+		}
+		if n := len(out); n > 0 && out[n-1].to == b[0].from {
+			out[n-1].to = b[0].to
+		} else {
+			out = append(out, b[0])
+		}
+		b = b[1:]
 	}
 	return out
 }
@@ -247,6 +275,6 @@ func (l *liveness) join(a, b value) {
 		return
 	}
 	l.group[b] = a
-	l.stretches[a] = normal(append(slices.Clone(x), y...))
+	l.stretches[a] = union(x, y)
 	delete(l.stretches, b)
 }

@@ -1,6 +1,8 @@
 package compute
 
 import (
+	"slices"
+
 	"farside/compute/internal/kernel"
 	"farside/spirv"
 )
@@ -22,7 +24,8 @@ func (g *graph) findVarying() {
 		n.varying = n.op == opBuiltin && !uniformBuiltin(n)
 	}
 	marked := make([]bool, len(g.order))
-	s := &spread{graph: g, label: make([]int32, len(g.order)), stamp: make([]int32, len(g.order)), back: make([]int32, len(g.loops))}
+	s := &spread{graph: g, label: make([]int32, len(g.order)), stamp: make([]int32, len(g.order)),
+		count: make([]int32, len(g.order)), exits: map[int32][]int32{}, back: make([]int32, len(g.loops))}
 	for changed := true; changed; {
 		changed = false
 		for at, b := range g.order {
@@ -113,11 +116,16 @@ func (g *graph) phiVaries(b int32, n *node) bool {
 	return blk.join && forward > 1
 }
 
+// lookAhead is how far a branch looks for blocks where others wait; beyond it supposes that there is one.
+const lookAhead = 16
+
 // spread follows the lanes that a divergent branch parts until they are together again.
 type spread struct {
 	*graph
-	label []int32 // by position: which group of lanes comes there
-	stamp []int32 // whether the label is of this branch
+	label []int32           // by position: which group of lanes comes there
+	stamp []int32           // whether the label is of this branch
+	count []int32           // by label: places ahead that have it
+	exits map[int32][]int32 // by loop
 	epoch int32
 	back  []int32 // loops whose header a group comes to again
 }
@@ -125,14 +133,18 @@ type spread struct {
 // from marks where lanes that block b parts come to at different times.
 func (s *spread) from(b int32) {
 	s.epoch++
+	clear(s.count)
 	ahead, waiting := 0, 0
 	mark := func(t, label int32, join bool) {
 		at := s.blocks[t].at
 		if s.stamp[at] != s.epoch {
 			s.stamp[at] = s.epoch
 			s.label[at] = label
+			s.count[label]++
 			ahead++
 		} else if s.label[at] != label {
+			s.count[s.label[at]]--
+			s.count[at]++
 			s.label[at] = at
 			join = true
 		}
@@ -151,7 +163,9 @@ func (s *spread) from(b int32) {
 				if ahead > 0 {
 					// Some go on with the loop while others have left it.
 					l.divergent = true
-					s.exits(around, func(t int32) { mark(t, s.blocks[t].at, true) })
+					for _, t := range s.exitsOf(around) {
+						mark(t, s.blocks[t].at, true)
+					}
 				}
 			}
 			around = s.loops[around].parent
@@ -163,6 +177,7 @@ func (s *spread) from(b int32) {
 			continue
 		}
 		ahead--
+		s.count[s.label[at]]--
 		if ahead == 0 && waiting == 0 {
 			return // all are here
 		}
@@ -172,9 +187,10 @@ func (s *spread) from(b int32) {
 			}
 			if s.blocks[t].at > at {
 				mark(t, s.label[at], false)
-				// Where others wait in between, these must let them run first.
-				for y := at + 1; y < s.blocks[t].at && ahead > 1; y++ {
-					if s.stamp[y] == s.epoch && s.label[y] != s.label[at] {
+				// Where others wait in between, or may do so, these must let them run first.
+				others := ahead - int(s.count[s.label[at]]) - b2i(s.label[s.blocks[t].at] != s.label[at])
+				for y := at + 1; y < s.blocks[t].at && others > 0; y++ {
+					if y-at > lookAhead || s.stamp[y] == s.epoch && s.label[y] != s.label[at] {
 						s.blocks[t].pend = true
 						break
 					}
@@ -190,16 +206,22 @@ func (s *spread) from(b int32) {
 	}
 }
 
-// exits calls f for the blocks to which a loop is left.
-func (g *graph) exits(l int32, f func(block int32)) {
-	first, last := g.blocks[g.loops[l].header].at, g.blocks[g.loops[l].last].at
-	for _, b := range g.order[first : last+1] {
-		for _, t := range g.blocks[b].succs {
-			if t >= 0 && g.blocks[t].at > last {
-				f(t)
+// exitsOf gives the blocks to which a loop is left.
+func (s *spread) exitsOf(l int32) []int32 {
+	if list, ok := s.exits[l]; ok {
+		return list
+	}
+	first, last := s.blocks[s.loops[l].header].at, s.blocks[s.loops[l].last].at
+	var list []int32
+	for _, b := range s.order[first : last+1] {
+		for _, t := range s.blocks[b].succs {
+			if t >= 0 && s.blocks[t].at > last && !slices.Contains(list, t) {
+				list = append(list, t)
 			}
 		}
 	}
+	s.exits[l] = list
+	return list
 }
 
 // keepAcrossExits gives a register of its own to what a loop computes and code behind it uses, if lanes leave the loop at

@@ -31,6 +31,7 @@ type compiler struct {
 
 	phiPointers map[phiPointer][]value
 	nest        []int32 // loops around the current block
+	nestEnds    []int   // their last blocks, as blocks of the function
 
 	counter, floor uint32 // versions of memory
 	byVariable     map[memoryKey]int32

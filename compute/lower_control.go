@@ -185,6 +185,7 @@ func (c *compiler) openLoop(fr *frame, b int, g int32) {
 		}
 	}
 	c.nest = append(c.nest, int32(len(c.loops)))
+	c.nestEnds = append(c.nestEnds, fr.last[b])
 	c.loops = append(c.loops, l)
 }
 
@@ -213,12 +214,11 @@ func (c *compiler) loopName(f *function, b int) string {
 // closeLoops ends the loops of which b is the last block.
 func (c *compiler) closeLoops(fr *frame, b, nest int) {
 	for n := len(c.nest); n > nest; n = len(c.nest) {
-		l := &c.loops[c.nest[n-1]]
-		h := slices.Index(fr.blocks, l.header)
-		if h < 0 || fr.last[h] != b {
+		if c.nestEnds[n-1] != b {
 			return
 		}
-		c.nest = c.nest[:n-1]
+		l := &c.loops[c.nest[n-1]]
+		c.nest, c.nestEnds = c.nest[:n-1], c.nestEnds[:n-1]
 		blk := &c.graph.blocks[l.header]
 		if back := blk.preds[len(blk.preds)-1]; c.graph.blocks[back].at >= blk.at {
 			l.last = back
