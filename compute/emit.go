@@ -126,6 +126,9 @@ func (e *emitter) fixed() {
 	})
 	for i := range e.c.privates {
 		n := &e.c.privates[i]
+		if !n.read {
+			continue
+		}
 		n.first = e.p.FileSize
 		size := uint64(32) * uint64(1+b2i(n.wide)) * uint64(e.chunks) * uint64(n.count)
 		if uint64(e.p.FileSize)+size > 1<<30 {

@@ -103,6 +103,7 @@ type memory struct {
 type private struct {
 	count int
 	wide  bool
+	read  bool   // there are loads
 	first uint32 // where it lies in the register file
 }
 

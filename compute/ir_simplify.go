@@ -341,6 +341,8 @@ func (g *graph) depthOf(v value) int32 {
 // effect says whether a node does more than to give a value.
 func (g *graph) effect(n *node) bool {
 	switch {
+	case n.op == kernel.StorePrivate32 || n.op == kernel.StorePrivate64:
+		return g.privates[n.extra].read
 	case n.op >= kernel.LoadU8 && n.op < kernel.NumOps:
 		return !isLoad(n.op)
 	case n.op == opBarrier:
@@ -362,6 +364,17 @@ func (g *graph) dropDead() {
 	}
 	for i := range g.nodes {
 		g.nodes[i].used = false
+	}
+	// A store to an array of registers has an effect if there is a load, too.
+	for i := range g.privates {
+		g.privates[i].read = false
+	}
+	for _, b := range g.order {
+		for _, v := range g.blocks[b].insts {
+			if n := &g.nodes[v]; n.op == kernel.LoadPrivate32 || n.op == kernel.LoadPrivate64 {
+				g.privates[n.extra].read = true
+			}
+		}
 	}
 	for _, b := range g.order {
 		for _, v := range g.blocks[b].insts {
