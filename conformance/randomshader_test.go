@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	shaderSeeds = flag.Int("shaders.seeds", 45, "how many random shaders to run on all drivers")
+	shaderSeeds = flag.Int("shaders.seeds", 30, "how many random shaders to run on all drivers")
 	shaderFirst = flag.Uint64("shaders.first", 1, "the seed of the first")
 )
 
