@@ -51,6 +51,7 @@ var lavapipeBreaks = map[string]string{
 // lavapipeSometimes names the cases that lavapipe fails now and then, by the order in which its threads run.
 var lavapipeSometimes = map[string]string{
 	"memory_model.message_passing.queue_family":                      "leaves a loop after 65,535 rounds, whatever its condition says",
+	"synchronization.basic.binary_semaphore.mixed_with_timeline":     "now and then a wrong counter value, or a segmentation fault in it",
 	"synchronization.timeline_semaphore.wait_before_signal_by_host":  fenceBeforeSemaphore,
 	"synchronization2.timeline_semaphore.wait_before_signal_by_host": fenceBeforeSemaphore,
 }

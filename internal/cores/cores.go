@@ -13,11 +13,11 @@ var Count = runtime.GOMAXPROCS(0)
 
 // job is a piece of work that is being done.
 type job struct {
-	body   func(part int)
-	parts  int
-	taken  atomic.Int64
-	left   sync.WaitGroup
-	fault  atomic.Pointer[any]
+	body  func(part int)
+	parts int
+	taken atomic.Int64
+	left  sync.WaitGroup
+	fault atomic.Pointer[any]
 }
 
 // pool is the workers and the jobs that they may join. A worker is a goroutine with a thread of its own, which sleeps in
