@@ -1,12 +1,19 @@
 package icd
 
 import (
+	"math"
+	"sync/atomic"
+
+	"farside/internal/exec"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
 
 // fence is a VkFence.
-type fence struct{ carrier }
+type fence struct {
+	carrier
+	queue atomic.Pointer[exec.Queue] // that it was submitted to last
+}
 
 func createFence(h vk.Device, info *vk.FenceCreateInfo, _ *vk.AllocationCallbacks, out *vk.Fence) vk.Result {
 	*out = 0
@@ -14,7 +21,7 @@ func createFence(h vk.Device, info *vk.FenceCreateInfo, _ *vk.AllocationCallback
 	if d == nil {
 		return staleHandle("vkCreateFence", vk.OBJECT_TYPE_DEVICE, uint64(h))
 	}
-	f := &fence{carrier{device: d}}
+	f := &fence{carrier: carrier{device: d}}
 	exported := formNone
 	if e := vk.Find[vk.ExportFenceCreateInfo](info.PNext); e != nil && e.HandleTypes != 0 {
 		if exported = fenceForm(e.HandleTypes); exported == formNone {
@@ -107,7 +114,12 @@ func waitForFences(h vk.Device, count uint32, list *vk.Fence, waitAll uint32, ti
 			return f.fail("vkWaitForFences", handle, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkWaitForFences-pFences-parent",
 				"the fence lives on another device"))
 		}
-		points = append(points, syncobj.Point{Payload: f.payload()})
+		p := f.payload()
+		points = append(points, syncobj.Point{Payload: p})
+		// Who waits for this fence whatever happens may as well do what it waits for.
+		if q := f.queue.Load(); q != nil && timeout == math.MaxUint64 && (count == 1 || waitAll != vk.FALSE) {
+			q.Help(func() bool { return p.Value() != 0 })
+		}
 	}
 	return d.wait("vkWaitForFences", points, waitAll != vk.FALSE, timeout)
 }

@@ -165,6 +165,7 @@ func (s *submission) submit(h vk.Fence) vk.Result {
 			return s.queue.fail(s.command, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+s.command+"-fence-00063", "the fence is signalled"))
 		}
 		s.Signal(p, 1)
+		f.queue.Store(s.queue.exec)
 	}
 	if s.queue.device.lost.Load() {
 		s.Cancel()

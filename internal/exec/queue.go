@@ -3,7 +3,8 @@
 // visible, so that pipeline barriers have nothing to do; several queues run at once.
 //
 // A submission that finds its queue idle and its semaphores ready, and that has little to do, is executed by
-// the thread that submits it. All else is left to the queue's goroutine, which exists while there is work.
+// the thread that submits it. All else is left to the queue's goroutine, which exists while there is work, or to a
+// thread that waits for it without a time limit before the goroutine has begun: Queue.Help.
 package exec
 
 import (
@@ -120,7 +121,8 @@ type Queue struct {
 	device    *Device
 	replay    replay
 	submitted atomic.Uint64
-	progress  *syncobj.Payload // a timeline: the number of the last submission that ended
+	progress  *syncobj.Payload           // a timeline: the number of the last submission that ended
+	handed    atomic.Pointer[Submission] // what the executor has left to whoever takes it first
 
 	mu      sync.Mutex
 	running bool          // somebody executes; guarded by mu, as are the submissions that wait for it
@@ -147,11 +149,34 @@ func (q *Queue) Submit(s *Submission) {
 	q.running = true
 	q.mu.Unlock()
 	if !q.advance(s, false) {
-		go q.drain(s)
+		q.handOver(s)
 		return
 	}
 	if s = q.finish(s); s != nil {
-		go q.drain(s)
+		q.handOver(s)
+	}
+}
+
+// handOver leaves s, and all that comes after it, to the queue's goroutine or to a thread that helps.
+func (q *Queue) handOver(s *Submission) {
+	q.handed.Store(s)
+	go func() { q.drain(q.handed.Swap(nil)) }()
+}
+
+// Help executes on the calling thread what has been left to the queue's goroutine, if that has not begun: a thread that
+// would sleep until the queue has done it spares both a wake-up. The thread has no time limit, and done says whether it
+// has waited long enough; what is left then is the goroutine's.
+func (q *Queue) Help(done func() bool) {
+	if q.handed.Load() == nil || done() {
+		return
+	}
+	s := q.handed.Swap(nil)
+	for s != nil && !done() {
+		q.advance(s, true)
+		s = q.finish(s)
+	}
+	if s != nil {
+		q.handOver(s)
 	}
 }
 
@@ -269,6 +294,9 @@ func WaitIdle(queues []*Queue) error {
 	points := make([]syncobj.Point, len(queues))
 	for i, q := range queues {
 		points[i] = syncobj.Point{Payload: q.progress, Value: q.submitted.Load()}
+	}
+	for i, q := range queues {
+		q.Help(func() bool { return q.progress.Value() >= points[i].Value })
 	}
 	device := queues[0].device
 	if err := syncobj.Wait(points, true, math.MaxUint64, device.Stop); err != nil {

@@ -216,7 +216,7 @@ struct submit {
 static VkResult submit_and_wait(const struct submit *s, uint32_t count, const void *infos) {
 	VkResult r = s->submit(s->queue, count, infos, s->fence);
 	if (r == VK_SUCCESS)
-		r = s->wait(s->device, 1, &s->fence, 1, 120000000000ull);
+		r = s->wait(s->device, 1, &s->fence, 1, UINT64_MAX);
 	if (r == VK_SUCCESS)
 		r = s->reset(s->device, 1, &s->fence);
 	return r < 0 ? r : -r;
