@@ -221,10 +221,17 @@ func TestValidation(t *testing.T) {
 	}
 }
 
+// layerTimeout is what the layer of 1.3.239 says on a busy machine after its own thread has not looked at a semaphore for
+// 10 s, although it has passed the value; the message goes on "This is most likely a validation bug".
+const layerTimeout = "UNASSIGNED-VkSemaphore-state-timeout"
+
 // validationErrors are the lines by which the layer reports an error.
 func validationErrors(text string) []string {
 	var bad []string
 	for line := range strings.Lines(text) {
+		if strings.Contains(line, layerTimeout) {
+			continue
+		}
 		if strings.Contains(line, "Validation Error") || strings.Contains(line, "VALIDATION ERROR") {
 			bad = append(bad, line[:min(len(line), 600)])
 		}
