@@ -68,7 +68,7 @@ func reference(t *testing.T, dst *guarded, before []byte, src *Image, r *vk.Imag
 		dstCodec, _ := texel.CodecOf(dst.Format, p.Aspect)
 		srcCodec, _ := texel.CodecOf(src.Format, p.Aspect)
 		size := [3]int{int(levelSize(src, from.MipLevel, 0)), int(levelSize(src, from.MipLevel, 1)), int(levelSize(src, from.MipLevel, 2))}
-		for layer := range to.LayerCount {
+		for layer := range layersLeft(&dst.Image, to) {
 			read := func(x, y, z int) []byte {
 				clamp := func(v, axis int) int { return min(max(v, 0), size[axis]-1) }
 				return src.block(p.Aspect, from.MipLevel, from.BaseArrayLayer+layer, clamp(x, 0), clamp(y, 1), clamp(z, 2))

@@ -116,10 +116,18 @@ func linearAddress(img *Image, r *vk.BufferImageCopy, x, y, z, layer int) int {
 	return int(r.BufferOffset) + ((layer*depth+z)*slice+y*ceil(row, block[0])+x)*size
 }
 
+// layersLeft is the number of layers that sub names.
+func layersLeft(img *Image, sub *vk.ImageSubresourceLayers) uint32 {
+	if sub.LayerCount == vk.REMAINING_ARRAY_LAYERS {
+		return img.Layout.Layers - sub.BaseArrayLayer
+	}
+	return sub.LayerCount
+}
+
 func referenceBufferImage(img *Image, buffer []byte, r *vk.BufferImageCopy, toImage bool) {
 	block := img.Layout.Format.Block
 	sub := &r.ImageSubresource
-	eachBlock(img, r.ImageExtent, sub.LayerCount, func(x, y, z, layer int) {
+	eachBlock(img, r.ImageExtent, layersLeft(img, sub), func(x, y, z, layer int) {
 		at := linearAddress(img, r, x, y, z, layer)
 		b := img.block(sub.AspectMask, sub.MipLevel, sub.BaseArrayLayer+uint32(layer), x+int(r.ImageOffset.X)/int(block[0]),
 			y+int(r.ImageOffset.Y)/int(block[1]), z+int(r.ImageOffset.Z)/int(block[2]))
@@ -132,7 +140,7 @@ func referenceBufferImage(img *Image, buffer []byte, r *vk.BufferImageCopy, toIm
 }
 
 func referenceImageCopy(dst, src *Image, r *vk.ImageCopy) {
-	layers := r.SrcSubresource.LayerCount
+	layers := layersLeft(src, &r.SrcSubresource)
 	extent := r.Extent
 	if src.Type != vk.IMAGE_TYPE_3D {
 		extent.Depth = 1
