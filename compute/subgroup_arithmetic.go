@@ -3,6 +3,7 @@ package compute
 import (
 	"math"
 
+	"farside/compute/internal/kernel"
 	"farside/spirv"
 )
 
@@ -76,9 +77,9 @@ func combineF32(op spirv.Op) (func(a, b uint64) uint64, uint64) {
 	case spirv.OpGroupNonUniformFMul:
 		return func(a, b uint64) uint64 { return bits(of(a) * of(b)) }, bits(1)
 	case spirv.OpGroupNonUniformFMin:
-		return func(a, b uint64) uint64 { return bits(least(of(a), of(b))) }, bits(float32(math.Inf(1)))
+		return func(a, b uint64) uint64 { return bits(kernel.Least(of(a), of(b))) }, bits(float32(math.Inf(1)))
 	}
-	return func(a, b uint64) uint64 { return bits(greatest(of(a), of(b))) }, bits(float32(math.Inf(-1)))
+	return func(a, b uint64) uint64 { return bits(kernel.Greatest(of(a), of(b))) }, bits(float32(math.Inf(-1)))
 }
 
 func combineF64(op spirv.Op) (func(a, b uint64) uint64, uint64) {
@@ -90,28 +91,7 @@ func combineF64(op spirv.Op) (func(a, b uint64) uint64, uint64) {
 	case spirv.OpGroupNonUniformFMul:
 		return func(a, b uint64) uint64 { return bits(of(a) * of(b)) }, bits(1)
 	case spirv.OpGroupNonUniformFMin:
-		return func(a, b uint64) uint64 { return bits(least(of(a), of(b))) }, bits(math.Inf(1))
+		return func(a, b uint64) uint64 { return bits(kernel.Least(of(a), of(b))) }, bits(math.Inf(1))
 	}
-	return func(a, b uint64) uint64 { return bits(greatest(of(a), of(b))) }, bits(math.Inf(-1))
-}
-
-// least is the lesser of two numbers; of a number and a NaN it is the number.
-func least[T float32 | float64](a, b T) T {
-	switch {
-	case a != a:
-		return b
-	case b != b:
-		return a
-	}
-	return min(a, b)
-}
-
-func greatest[T float32 | float64](a, b T) T {
-	switch {
-	case a != a:
-		return b
-	case b != b:
-		return a
-	}
-	return max(a, b)
+	return func(a, b uint64) uint64 { return bits(kernel.Greatest(of(a), of(b))) }, bits(math.Inf(-1))
 }

@@ -87,8 +87,8 @@ var (
 		func(a, b, _ uint32) uint32 { return a | b },
 		func(a, b, _ uint32) uint32 { return a ^ b },
 		floats32(func(a, b float32) float32 { return a + b }),
-		floats32(least[float32]),
-		floats32(greatest[float32]),
+		floats32(Least[float32]),
+		floats32(Greatest[float32]),
 	}
 	changes64 = [...]func(a, b, c uint64) uint64{
 		func(_, b, _ uint64) uint64 { return b },
@@ -102,8 +102,8 @@ var (
 		func(a, b, _ uint64) uint64 { return a | b },
 		func(a, b, _ uint64) uint64 { return a ^ b },
 		floats64(func(a, b float64) float64 { return a + b }),
-		floats64(least[float64]),
-		floats64(greatest[float64]),
+		floats64(Least[float64]),
+		floats64(Greatest[float64]),
 	}
 )
 

@@ -12,8 +12,8 @@ func fillF32(t *Table) {
 	t[AbsF32] = unary(func(a uint32) uint32 { return a &^ (1 << 31) })
 	t[SqrtF32] = unary(func(a float32) float32 { return float32(math.Sqrt(float64(a))) })
 	t[InverseSqrtF32] = unary(func(a float32) float32 { return 1 / float32(math.Sqrt(float64(a))) })
-	t[MinF32] = binary(least[float32])
-	t[MaxF32] = binary(greatest[float32])
+	t[MinF32] = binary(Least[float32])
+	t[MaxF32] = binary(Greatest[float32])
 	t[EqF32] = compare(func(a, b float32) bool { return a == b })
 	t[LtF32] = compare(func(a, b float32) bool { return a < b })
 	t[LeF32] = compare(func(a, b float32) bool { return a <= b })
@@ -56,8 +56,8 @@ func fillF64(t *Table) {
 	t[AbsF64] = unary(func(a uint64) uint64 { return a &^ (1 << 63) })
 	t[SqrtF64] = unary(math.Sqrt)
 	t[InverseSqrtF64] = unary(func(a float64) float64 { return 1 / math.Sqrt(a) })
-	t[MinF64] = binary(least[float64])
-	t[MaxF64] = binary(greatest[float64])
+	t[MinF64] = binary(Least[float64])
+	t[MaxF64] = binary(Greatest[float64])
 	t[EqF64] = compare(func(a, b float64) bool { return a == b })
 	t[LtF64] = compare(func(a, b float64) bool { return a < b })
 	t[LeF64] = compare(func(a, b float64) bool { return a <= b })
@@ -107,8 +107,8 @@ func fma32(a, b, c float32) float32 {
 	return float32(sum)
 }
 
-// least is the lesser of two floats; of a NaN and a number the number.
-func least[T float](a, b T) T {
+// Least is the lesser of two floats; of a NaN and a number the number.
+func Least[T float](a, b T) T {
 	switch {
 	case a != a:
 		return b
@@ -118,7 +118,8 @@ func least[T float](a, b T) T {
 	return min(a, b) // -0 < +0
 }
 
-func greatest[T float](a, b T) T {
+// Greatest is the greater of two floats; of a NaN and a number the number.
+func Greatest[T float](a, b T) T {
 	switch {
 	case a != a:
 		return b

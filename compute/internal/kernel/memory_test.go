@@ -125,11 +125,11 @@ func accesses() map[string]access {
 	all["Atomic64/4"] = access{op: AtomicMinS64, size: 8, bits: 64, atomic: signed(lesser, wide)}
 	all["Atomic64/6"] = access{op: AtomicMaxS64, size: 8, bits: 64, atomic: signed(greater, wide)}
 	all["AtomicAddF32"] = access{op: AtomicAddF32, size: 4, bits: 32, atomic: f32(func(a, b float32) float32 { return a + b })}
-	all["AtomicMinF32"] = access{op: AtomicMinF32, size: 4, bits: 32, atomic: f32(least[float32])}
-	all["AtomicMaxF32"] = access{op: AtomicMaxF32, size: 4, bits: 32, atomic: f32(greatest[float32])}
+	all["AtomicMinF32"] = access{op: AtomicMinF32, size: 4, bits: 32, atomic: f32(Least[float32])}
+	all["AtomicMaxF32"] = access{op: AtomicMaxF32, size: 4, bits: 32, atomic: f32(Greatest[float32])}
 	all["AtomicAddF64"] = access{op: AtomicAddF64, size: 8, bits: 64, atomic: f64(func(a, b float64) float64 { return a + b })}
-	all["AtomicMinF64"] = access{op: AtomicMinF64, size: 8, bits: 64, atomic: f64(least[float64])}
-	all["AtomicMaxF64"] = access{op: AtomicMaxF64, size: 8, bits: 64, atomic: f64(greatest[float64])}
+	all["AtomicMinF64"] = access{op: AtomicMinF64, size: 8, bits: 64, atomic: f64(Least[float64])}
+	all["AtomicMaxF64"] = access{op: AtomicMaxF64, size: 8, bits: 64, atomic: f64(Greatest[float64])}
 	return all
 }
 
