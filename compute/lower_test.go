@@ -134,6 +134,14 @@ func TestShaders(t *testing.T) {
 
 var controlCases = []shaderCase{
 	{"copy", "", "r = a[i];", func(i uint32, a []uint32, f []float32) uint32 { return a[i] }},
+	{"loads behind stores", "shared uint s[50];", `
+		result[i] = 1u; uint old = result[i]; result[i]++; result[i]++; r = result[i] + old;
+		uint l = gl_LocalInvocationIndex;
+		s[l] = a[i]; s[l]++; s[l] *= 2u; s[l] += s[l]; r += s[l] << 8;`, func(i uint32, a []uint32, f []float32) uint32 {
+		return 4 + (a[i]+1)*4<<8
+	}},
+	{"the first store is seen", "", `
+		result[i]++; result[i]++; result[i]++; r = result[i];`, func(i uint32, a []uint32, f []float32) uint32 { return 3 }},
 	{"arithmetic", "", "r = (a[i] * 3u + (a[i] >> 3)) ^ (i - 7u);", func(i uint32, a []uint32, f []float32) uint32 {
 		return (a[i]*3 + a[i]>>3) ^ (i - 7)
 	}},
