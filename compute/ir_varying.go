@@ -24,8 +24,8 @@ func (g *graph) findVarying() {
 		n.varying = n.op == opBuiltin && !uniformBuiltin(n)
 	}
 	marked := make([]bool, len(g.order))
-	s := &spread{graph: g, label: make([]int32, len(g.order)), stamp: make([]int32, len(g.order)),
-		count: make([]int32, len(g.order)), exits: map[int32][]int32{}, back: make([]int32, len(g.loops))}
+	s := &spread{graph: g, spots: make([]spot, len(g.order)), parties: make([]party, len(g.order)),
+		exits: map[int32][]int32{}, back: make([]int32, len(g.loops)), seen: map[uint64]struct{}{}}
 	for changed := true; changed; {
 		changed = false
 		for at, b := range g.order {
@@ -119,66 +119,113 @@ func (g *graph) phiVaries(b int32, n *node) bool {
 // lookAhead is how far a branch looks for blocks where others wait; beyond it supposes that there is one.
 const lookAhead = 16
 
+// markEvery is how many positions lie between those where a branch looks whether another one has come that far with its
+// lanes in the same places.
+const markEvery = 16
+
 // spread follows the lanes that a divergent branch parts until they are together again.
 type spread struct {
 	*graph
-	label []int32           // by position: which group of lanes comes there
-	stamp []int32           // whether the label is of this branch
-	count []int32           // by label: places ahead that have it
-	exits map[int32][]int32 // by loop
-	epoch int32
-	back  []int32 // loops whose header a group comes to again
+	spots   []spot            // by position
+	parties []party           // by label
+	exits   map[int32][]int32 // by loop
+	back    []int32           // loops whose header a group comes to again
+	seen    map[uint64]struct{}
+	epoch   int32 // of the branch; what others have left in spots, parties and back doesn't count
+	ahead   int32 // spots with a label
+	state   uint64
+}
+
+// spot is a block that lanes come to.
+type spot struct{ label, epoch int32 }
+
+// party is the spots that one label stands at.
+type party struct {
+	count, epoch int32
+	sum          uint64
+}
+
+// scramble is a permutation of the 64-bit numbers that leaves 0 as it is.
+func scramble(x uint64) uint64 {
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+// add counts a spot in, or, with by -1, out of a party. The state is a hash of which spots belong together; the labels'
+// numbers, which depend on the branch, are not in it.
+func (s *spread) add(at, label, by int32) {
+	g := &s.parties[label]
+	if g.epoch != s.epoch {
+		*g = party{epoch: s.epoch}
+	}
+	s.state -= scramble(g.sum)
+	g.count += by
+	g.sum += uint64(by) * scramble(uint64(at)+1)
+	s.state += scramble(g.sum)
+}
+
+// mark lets lanes with a label come to block t.
+func (s *spread) mark(t, label int32, join bool) {
+	at := s.blocks[t].at
+	p := &s.spots[at]
+	switch {
+	case p.epoch != s.epoch:
+		*p = spot{label, s.epoch}
+		s.add(at, label, 1)
+		s.ahead++
+	case p.label != label:
+		s.add(at, p.label, -1)
+		s.add(at, at, 1)
+		p.label = at
+		join = true
+	}
+	if join {
+		s.blocks[t].pend, s.blocks[t].join = true, true
+	}
 }
 
 // from marks where lanes that block b parts come to at different times.
 func (s *spread) from(b int32) {
 	s.epoch++
-	clear(s.count)
-	ahead, waiting := 0, 0
-	mark := func(t, label int32, join bool) {
-		at := s.blocks[t].at
-		if s.stamp[at] != s.epoch {
-			s.stamp[at] = s.epoch
-			s.label[at] = label
-			s.count[label]++
-			ahead++
-		} else if s.label[at] != label {
-			s.count[s.label[at]]--
-			s.count[at]++
-			s.label[at] = at
-			join = true
-		}
-		if join {
-			s.blocks[t].pend, s.blocks[t].join = true, true
-		}
-	}
+	s.ahead, s.state = 0, 0
+	waiting := 0
 	for _, t := range s.blocks[b].succs {
-		mark(t, s.blocks[t].at, true)
+		s.mark(t, s.blocks[t].at, true)
 	}
 	around := s.blocks[b].loop
 	for at := s.blocks[b].at + 1; int(at) < len(s.order); at++ {
 		for around >= 0 && at > s.blocks[s.loops[around].last].at {
 			if l := &s.loops[around]; s.back[around] == s.epoch {
 				waiting--
-				if ahead > 0 {
+				if s.ahead > 0 {
 					// Some go on with the loop while others have left it.
 					l.divergent = true
 					for _, t := range s.exitsOf(around) {
-						mark(t, s.blocks[t].at, true)
+						s.mark(t, s.blocks[t].at, true)
 					}
 				}
 			}
 			around = s.loops[around].parent
 		}
-		if ahead == 0 && waiting == 0 {
+		if s.ahead == 0 && waiting == 0 {
 			return
 		}
-		if s.stamp[at] != s.epoch {
+		if at%markEvery == 0 {
+			// What follows depends on nothing else: nobody waits for a header here, only a loop's last block branches back.
+			key := scramble(s.state ^ scramble(uint64(at)<<32|uint64(uint32(around))))
+			if _, ok := s.seen[key]; ok {
+				return
+			}
+			s.seen[key] = struct{}{}
+		}
+		if s.spots[at].epoch != s.epoch {
 			continue
 		}
-		ahead--
-		s.count[s.label[at]]--
-		if ahead == 0 && waiting == 0 {
+		label := s.spots[at].label
+		s.ahead--
+		s.add(at, label, -1)
+		if s.ahead == 0 && waiting == 0 {
 			return // all are here
 		}
 		for _, t := range s.blocks[s.order[at]].succs {
@@ -186,11 +233,11 @@ func (s *spread) from(b int32) {
 				continue
 			}
 			if s.blocks[t].at > at {
-				mark(t, s.label[at], false)
+				s.mark(t, label, false)
 				// Where others wait in between, or may do so, these must let them run first.
-				others := ahead - int(s.count[s.label[at]]) - b2i(s.label[s.blocks[t].at] != s.label[at])
+				others := s.ahead - s.parties[label].count - int32(b2i(s.spots[s.blocks[t].at].label != label))
 				for y := at + 1; y < s.blocks[t].at && others > 0; y++ {
-					if y-at > lookAhead || s.stamp[y] == s.epoch && s.label[y] != s.label[at] {
+					if p := &s.spots[y]; y-at > lookAhead || p.epoch == s.epoch && p.label != label {
 						s.blocks[t].pend = true
 						break
 					}
