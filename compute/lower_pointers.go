@@ -380,7 +380,7 @@ func (c *compiler) pointerFrom(t *spirv.Type, s []value) *pointer {
 // mayBeNull says whether the module has a null pointer of the type.
 func (c *compiler) mayBeNull(t *spirv.Type) bool {
 	for _, k := range c.constants.Values {
-		if k.Type == t {
+		if k != nil && k.Type == t {
 			return true
 		}
 	}

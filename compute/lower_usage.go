@@ -94,8 +94,8 @@ func (c *compiler) analyse() *usage {
 					u.anywhere[c.typeOf(spirv.ID(target)).Class] = true
 				}
 				stores[root]++
-				if k := c.constants.Values[spirv.ID(last(i.Operands, 1))]; i.Op == spirv.OpStore && root == spirv.ID(target) && k != nil {
-					u.tables[root] = k
+				if i.Op == spirv.OpStore && root == spirv.ID(target) && c.constants.Values[i.Operands[1]] != nil {
+					u.tables[root] = c.constants.Values[i.Operands[1]]
 				} else {
 					stores[root]++
 				}
@@ -135,14 +135,6 @@ func (c *compiler) reachable() []*function {
 		}
 	}
 	return list
-}
-
-// last gives operand n of an instruction, or 0.
-func last(operands []uint32, n int) uint32 {
-	if n < len(operands) {
-		return operands[n]
-	}
-	return 0
 }
 
 // storesTo gives the pointer through which an instruction writes, or 0.

@@ -31,7 +31,7 @@ type CFG struct {
 	Innermost []*Construct
 	Loop      []*Construct
 
-	blocks     map[ID]int
+	module     *Module
 	all        []int // as Order, with the blocks that only structural edges reach
 	place      []int // in all, or -1
 	structural dominators
@@ -99,49 +99,81 @@ func (m *Module) targets(i *Instruction) iter.Seq[ID] {
 	}
 }
 
-// CFG analyses a function. It fails with an *Error when a branch or a merge instruction names what is no block of the
+// CFG analyses a function, once. It fails with an *Error when a branch or a merge instruction names what is no block of the
 // function, or when a block branches to the entry; on a module that has passed Check it never does.
 func (m *Module) CFG(f *Function) (*CFG, error) {
+	f.flow.once.Do(func() { f.flow.cfg, f.flow.err = m.analyse(f) })
+	return f.flow.cfg, f.flow.err
+}
+
+// slab gives parts of one allocation.
+type slab[T any] []T
+
+func (s *slab[T]) take(n int) []T {
+	part := (*s)[:n:n]
+	*s = (*s)[n:]
+	return part
+}
+
+func (m *Module) analyse(f *Function) (*CFG, error) {
 	n := len(f.Blocks)
+	numbers := slab[int](make([]int, 5*n))
+	lists := slab[[]int](make([][]int, 3*n))
+	flags := slab[bool](make([]bool, n))
+	constructs := slab[*Construct](make([]*Construct, 2*n))
 	g := &CFG{
-		Function: f, Successors: make([][]int, n), Predecessors: make([][]int, n),
-		Reachable: make([]bool, n), Position: make([]int, n),
-		Innermost: make([]*Construct, n), Loop: make([]*Construct, n), blocks: make(map[ID]int, n),
+		Function: f, Successors: lists.take(n), Predecessors: lists.take(n),
+		Reachable: flags.take(n), Position: numbers.take(n), Innermost: constructs.take(n), Loop: constructs.take(n),
+		module: m, place: numbers.take(n),
 	}
-	for _, b := range f.Blocks {
-		g.blocks[b.Label.Result] = b.Index
-	}
-	seen := make([]int, n) // by which block, plus 1
+	seen := numbers.take(n)  // by which block, plus 1
+	ends := numbers.take(n)  // of a block's edges
+	count := numbers.take(n) // of predecessors
+	edges := make([]int, 0, 2*n)
 	for _, b := range f.Blocks {
 		for id := range m.targets(b.Terminator) {
-			t, err := g.target(m, b.Terminator, id)
+			t, err := g.target(b.Terminator, id)
 			if err != nil {
 				return nil, err
 			}
 			if seen[t] != b.Index+1 {
 				seen[t] = b.Index + 1
-				g.Successors[b.Index] = append(g.Successors[b.Index], t)
-				g.Predecessors[t] = append(g.Predecessors[t], b.Index)
+				edges = append(edges, t)
+				count[t]++
 			}
 		}
+		ends[b.Index] = len(edges)
 	}
-	structural := make([][]int, n)
+	predecessors := slab[int](make([]int, len(edges)))
+	for b := range n {
+		g.Predecessors[b] = predecessors.take(count[b])[:0]
+	}
+	from := 0
+	for b, to := range ends {
+		g.Successors[b] = edges[from:to:to]
+		for _, t := range edges[from:to] {
+			g.Predecessors[t] = append(g.Predecessors[t], b)
+		}
+		from = to
+	}
+	structural := lists.take(n)
+	all := make([]int, 0, len(edges)+2*n)
 	for _, b := range f.Blocks {
 		// What is visited first is last in the order.
-		var list []int
+		from := len(all)
 		if b.Merge != nil {
 			for _, id := range mergeTargets(b.Merge) {
-				t, err := g.target(m, b.Merge, id)
+				t, err := g.target(b.Merge, ID(id))
 				if err != nil {
 					return nil, err
 				}
-				list = append(list, t)
+				all = append(all, t)
 			}
 		}
 		for _, t := range slices.Backward(g.Successors[b.Index]) {
-			list = append(list, t)
+			all = append(all, t)
 		}
-		structural[b.Index] = list
+		structural[b.Index] = all[from:len(all):len(all)]
 	}
 	g.structural = findDominators(structural)
 	g.real = findDominators(g.Successors)
@@ -155,29 +187,33 @@ func (m *Module) CFG(f *Function) (*CFG, error) {
 
 // Block is the block of a label.
 func (g *CFG) Block(label ID) int {
-	if b, ok := g.blocks[label]; ok {
+	def := g.module.Definitions[label]
+	if def == nil || def.Op != OpLabel {
+		return -1
+	}
+	if b := int(def.block); b < len(g.Function.Blocks) && g.Function.Blocks[b].Label == def {
 		return b
 	}
-	return -1
+	return -1 // of another function
 }
 
-func (g *CFG) target(m *Module, i *Instruction, id ID) (int, error) {
-	t, ok := g.blocks[id]
+func (g *CFG) target(i *Instruction, id ID) (int, error) {
+	t := g.Block(id)
 	switch {
-	case !ok:
-		return 0, errorAt(i, "%s is not a block of the function", m.Name(id))
+	case t < 0:
+		return 0, errorAt(i, "%s is not a block of the function", g.module.Name(id))
 	case t == 0:
-		return 0, errorAt(i, "it branches to the function's first block, %s", m.Name(id))
+		return 0, errorAt(i, "it branches to the function's first block, %s", g.module.Name(id))
 	}
 	return t, nil
 }
 
 // mergeTargets are the merge block and, of a loop, the continue target.
-func mergeTargets(i *Instruction) []ID {
+func mergeTargets(i *Instruction) []uint32 {
 	if i.Op == OpLoopMerge {
-		return []ID{ID(i.Operands[0]), ID(i.Operands[1])}
+		return i.Operands[:2]
 	}
-	return []ID{ID(i.Operands[0])}
+	return i.Operands[:1]
 }
 
 // Dominates says whether each path from the entry to b goes through a; a block dominates itself. Both are reachable.
@@ -187,8 +223,8 @@ func (g *CFG) Dominates(a, b int) bool { return g.real.dominates(a, b) }
 func (g *CFG) order(structural [][]int) {
 	g.all = postOrder(structural)
 	slices.Reverse(g.all)
-	g.place = make([]int, len(g.Position))
 	reached := make([]int, len(g.all)+1) // how many reachable blocks stand in front
+	g.Order = make([]int, 0, len(g.all))
 	for b := range g.Position {
 		g.Position[b], g.place[b] = -1, -1
 	}
@@ -208,11 +244,11 @@ func (g *CFG) order(structural [][]int) {
 			loops = loops[:len(loops)-1]
 		}
 		if merge := g.Function.Blocks[b].Merge; merge != nil {
-			c := &Construct{Header: b, Merge: g.blocks[ID(merge.Operands[0])], Continue: -1, Parent: innermost}
+			c := &Construct{Header: b, Merge: g.Block(ID(merge.Operands[0])), Continue: -1, Parent: innermost}
 			c.First, c.End = reached[at], reached[g.place[c.Merge]]
 			loops = append(loops, loop)
 			if merge.Op == OpLoopMerge {
-				c.Continue = g.blocks[ID(merge.Operands[1])]
+				c.Continue = g.Block(ID(merge.Operands[1]))
 				loop = c
 			}
 			innermost = c
@@ -230,7 +266,7 @@ func postOrder(successors [][]int) []int {
 	order := make([]int, 0, len(successors))
 	seen := make([]bool, len(successors))
 	seen[0] = true
-	stack := []frame{{}}
+	stack := make([]frame, 1, len(successors))
 	for len(stack) > 0 {
 		top := &stack[len(stack)-1]
 		list := successors[top.block]

@@ -39,10 +39,7 @@ func (m *Module) check(env *Environment, c *Constants) error {
 	k := &checker{
 		m: m, env: env, c: c, version: uint8(m.Version>>12&0xf0 | m.Version>>8&0xf),
 		declared: map[Capability]bool{}, extensions: map[string]bool{},
-		types: make([]*Type, len(m.Definitions)), places: make([]place, len(m.Definitions)),
-	}
-	for id, t := range c.Types {
-		k.types[id] = t
+		types: c.Types, places: make([]place, len(m.Definitions)),
 	}
 	for _, step := range []func() error{
 		k.module, k.typeRules, k.names, k.annotations, k.variables, k.entryPoints, k.functions,

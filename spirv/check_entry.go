@@ -181,16 +181,16 @@ func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) 
 		return errorAt(e.Instruction, "the workgroup's size %v is more than %d invocations (VUID-RuntimeSpirv-x-06432)", size, env.MaxWorkgroupInvocations)
 	}
 	var memory, block uint64
-	sizes := map[*Type]uint64{}
-	used := map[ID]bool{}
-	usage := m.usage()
-	for f := range usage.reached(e.Function) {
-		for _, id := range usage[f].variables {
-			used[id] = true
-		}
-	}
+	var sizes map[*Type]uint64
+	var used map[ID]bool
 	for _, i := range m.Globals {
-		if i.Op != OpVariable || StorageClass(i.Operands[0]) != StorageClassWorkgroup || !used[i.Result] {
+		if i.Op != OpVariable || StorageClass(i.Operands[0]) != StorageClassWorkgroup {
+			continue
+		}
+		if used == nil {
+			used, sizes = m.usage().used(e.Function), map[*Type]uint64{}
+		}
+		if !used[i.Result] {
 			continue
 		}
 		t := c.Types[i.Type].Elem
@@ -246,6 +246,11 @@ type usage map[ID]*functionUsage
 type functionUsage struct{ calls, variables []ID }
 
 func (m *Module) usage() usage {
+	m.uses.once.Do(func() { m.uses.usage = m.findUsage() })
+	return m.uses.usage
+}
+
+func (m *Module) findUsage() usage {
 	u := make(usage, len(m.Functions))
 	var parts []part
 	for _, f := range m.Functions {
@@ -291,6 +296,17 @@ func (u usage) reached(function ID) map[ID]bool {
 		}
 	}
 	return seen
+}
+
+// used are the variables of the module that a function names, and those that it calls.
+func (u usage) used(function ID) map[ID]bool {
+	used := map[ID]bool{}
+	for f := range u.reached(function) {
+		for _, id := range u[f].variables {
+			used[id] = true
+		}
+	}
+	return used
 }
 
 // recursion finds a cycle of calls.

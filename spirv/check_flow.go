@@ -107,7 +107,7 @@ func (c flow) header(b *Block) error {
 		return errorAt(m, "it does not stand in front of OpBranchConditional or OpSwitch")
 	}
 	for n, id := range mergeTargets(m) {
-		t := c.g.Block(id)
+		t := c.g.Block(ID(id))
 		// This excludes too that two headers have the same one: each could be reached without the other.
 		if !c.dominates(b.Index, t) || t == b.Index && n == 0 {
 			return errorAt(m, "%s does not dominate %s", c.label(b.Index), c.label(t))

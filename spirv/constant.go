@@ -42,6 +42,8 @@ type Type struct {
 	Multisampled bool
 	Sampled      uint32
 	Format       ImageFormat
+
+	extent extent
 }
 
 // MemberLayout is the layout of a member of a struct.
@@ -58,8 +60,8 @@ type Constant struct {
 	Elements []*Constant // of a composite, as many as the type has
 }
 
-// Constants are the types and constants of a module under a specialization.
+// Constants are the types and constants of a module under a specialization. They do not change.
 type Constants struct {
-	Types  map[ID]*Type
-	Values map[ID]*Constant
+	Types  []*Type     // by ID, as long as the module's bound; nil of what is none
+	Values []*Constant // likewise
 }

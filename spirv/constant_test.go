@@ -53,7 +53,7 @@ func TestTypes(t *testing.T) {
 	}
 	recursive := false
 	for _, ty := range c.Types {
-		if ty.Kind == TypePointer && ty.Class == StorageClassPhysicalStorageBuffer && ty.Elem.Kind == TypeStruct {
+		if ty != nil && ty.Kind == TypePointer && ty.Class == StorageClassPhysicalStorageBuffer && ty.Elem.Kind == TypeStruct {
 			recursive = recursive || ty.Elem.Members[0] == ty
 		}
 	}
@@ -75,7 +75,7 @@ func TestSpecialization(t *testing.T) {
 	}
 	length := func(c *Constants) (n uint32) {
 		for _, ty := range c.Types {
-			if ty.Kind == TypePointer && ty.Class == StorageClassWorkgroup && ty.Elem.Kind == TypeArray {
+			if ty != nil && ty.Kind == TypePointer && ty.Class == StorageClassWorkgroup && ty.Elem.Kind == TypeArray {
 				n = ty.Elem.Count
 			}
 		}
@@ -87,6 +87,9 @@ func TestSpecialization(t *testing.T) {
 	}
 	if value(c, 0) != 4 || value(c, 1) != uint64(math.Float32bits(1.5)) || value(c, 2) != 1 || length(c) != 9 {
 		t.Errorf("%d, %#x, %d, %d", value(c, 0), value(c, 1), value(c, 2), length(c))
+	}
+	if same, err := m.Constants(map[uint32][]byte{99: {1}}); err != nil || same != c {
+		t.Errorf("a specialization of none of its constants: %p, not %p, %v", same, c, err)
 	}
 	if size, err := m.LocalSize(m.EntryPoints[0], c); err != nil || size != [3]uint32{1, 2, 1} {
 		t.Errorf("the local size is %v, %v", size, err)

@@ -397,6 +397,7 @@ func (d *decoder) inFunction(i *Instruction) error {
 		if b != nil {
 			return errorAt(i, "the block of word %d has no terminator", b.Label.Offset)
 		}
+		i.block = uint32(len(f.Blocks))
 		d.block = &Block{Index: len(f.Blocks), Label: i}
 		f.Blocks = append(f.Blocks, d.block)
 	case b == nil:

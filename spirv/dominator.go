@@ -17,51 +17,70 @@ func (d *dominators) dominates(a, b int) bool {
 // one quadratic.
 func findDominators(successors [][]int) dominators {
 	n := len(successors)
-	d := dominators{idom: make([]int, n), first: make([]int, n), last: make([]int, n)}
+	edges := 0
+	for _, list := range successors {
+		edges += len(list)
+	}
+	kept := slab[int](make([]int, 3*n))
+	scratch := slab[int](make([]int, 10*n+1+edges))
+	d := dominators{idom: kept.take(n), first: kept.take(n), last: kept.take(n)}
 	t := tree{
-		number: make([]int, n), parent: make([]int, n), semi: make([]int, n), ancestor: make([]int, n), label: make([]int, n),
+		number: scratch.take(n), parent: scratch.take(n), semi: scratch.take(n), ancestor: scratch.take(n), label: scratch.take(n),
+		path: scratch.take(n),
 	}
 	for b := range n {
 		d.idom[b], t.number[b] = -1, -1
 	}
-	vertex := t.search(successors)
-	predecessors := make([][]int, n)
+	vertex := t.search(successors, scratch.take(n)[:0])
+	predecessors := scratch.take(edges) // of node b from at[b] to at[b+1]
+	at := scratch.take(n + 1)
 	for _, b := range vertex {
 		for _, s := range successors[b] {
-			predecessors[s] = append(predecessors[s], b)
+			at[s]++
 		}
 	}
-	buckets := make([][]int, n) // by vertex: those whose semidominator it is
+	for b := range n {
+		at[b+1] += at[b]
+	}
+	for _, b := range vertex {
+		for _, s := range successors[b] {
+			at[s]--
+			predecessors[at[s]] = b
+		}
+	}
+	// By vertex, those whose semidominator it is: the first, plus 1, and by each the next one.
+	bucket, next := scratch.take(n), scratch.take(n)
 	for i := len(vertex) - 1; i > 0; i-- {
 		w := vertex[i]
-		for _, v := range predecessors[w] {
+		for _, v := range predecessors[at[w]:at[w+1]] {
 			t.semi[w] = min(t.semi[w], t.semi[t.evaluate(v)])
 		}
 		s := vertex[t.semi[w]]
-		buckets[s] = append(buckets[s], w)
+		bucket[s], next[w] = w+1, bucket[s]
 		p := t.parent[w]
 		t.ancestor[w] = p
-		for _, v := range buckets[p] {
+		for v := bucket[p] - 1; v >= 0; v = next[v] - 1 {
 			if u := t.evaluate(v); t.semi[u] < t.semi[v] {
 				d.idom[v] = u
 			} else {
 				d.idom[v] = p
 			}
 		}
-		buckets[p] = nil
+		bucket[p] = 0
 	}
 	for _, w := range vertex[1:] {
 		if d.idom[w] != vertex[t.semi[w]] {
 			d.idom[w] = d.idom[d.idom[w]]
 		}
 	}
-	d.count(vertex)
+	d.count(vertex, t.number, t.semi)
 	return d
 }
 
 // count gives the intervals of the tree's preorder: a node's is its parent's, cut into the sizes of the subtrees.
-func (d *dominators) count(vertex []int) {
-	size := make([]int, len(d.idom))
+// The other two are scratch, size and the number that the next child gets.
+func (d *dominators) count(vertex, size, next []int) {
+	clear(size)
 	for i := len(vertex) - 1; i >= 0; i-- {
 		w := vertex[i]
 		size[w]++
@@ -69,7 +88,6 @@ func (d *dominators) count(vertex []int) {
 			size[d.idom[w]] += size[w]
 		}
 	}
-	next := make([]int, len(d.idom)) // the number that the next child gets
 	for i, w := range vertex {
 		if i == 0 {
 			d.first[w] = 1
@@ -92,15 +110,14 @@ type tree struct {
 	path            []int
 }
 
-func (t *tree) search(successors [][]int) []int {
+func (t *tree) search(successors [][]int, vertex []int) []int {
 	type frame struct{ block, next int }
-	var vertex []int
 	visit := func(b, parent int) {
 		t.number[b], t.semi[b], t.parent[b], t.ancestor[b], t.label[b] = len(vertex), len(vertex), parent, -1, b
 		vertex = append(vertex, b)
 	}
 	visit(0, -1)
-	stack := []frame{{}}
+	stack := make([]frame, 1, len(successors))
 	for len(stack) > 0 {
 		top := &stack[len(stack)-1]
 		if top.next == len(successors[top.block]) {

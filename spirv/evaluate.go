@@ -28,14 +28,14 @@ func (e *evaluator) constant(i *Instruction, t *Type) (*Constant, error) {
 		if t.Kind != TypeBool {
 			return nil, errorAt(i, "its type %s is not bool", e.m.Name(t.ID))
 		}
-		v := &Constant{Type: t}
+		v := e.newConstant(Constant{Type: t})
 		if i.Op == OpConstantTrue || i.Op == OpSpecConstantTrue {
 			v.Bits = 1
 		}
 		return v, e.specialize(i, v)
 	case OpConstant, OpSpecConstant:
 		// Decode saw an integer or a float, and as many words as it has.
-		v := &Constant{Type: t, Bits: uint64(i.Operands[0])}
+		v := e.newConstant(Constant{Type: t, Bits: uint64(i.Operands[0])})
 		if t.Width == 64 {
 			v.Bits |= uint64(i.Operands[1]) << 32
 		}
@@ -56,7 +56,7 @@ func (e *evaluator) constant(i *Instruction, t *Type) (*Constant, error) {
 		case TypeVoid, TypeRuntimeArray, TypeFunction:
 			return nil, errorAt(i, "there is no undefined object of type %s", e.m.Name(t.ID))
 		case TypeImage, TypeSampler, TypeSampledImage:
-			return &Constant{Type: t}, nil
+			return e.newConstant(Constant{Type: t}), nil
 		}
 		return e.null(i, t)
 	case OpSpecConstantOp:
@@ -153,7 +153,7 @@ func (e *evaluator) composite(i *Instruction, t *Type, ids []uint32, replicate b
 			return nil, errorAt(i, "the constituent %s is not a constant of the type that its place has", e.m.Name(id))
 		}
 	}
-	return &Constant{Type: t, Elements: list}, nil
+	return e.newConstant(Constant{Type: t, Elements: list}), nil
 }
 
 // null is the zero of a type. There is one of each, and so no more elements than the types have.
@@ -165,8 +165,8 @@ func (e *evaluator) null(i *Instruction, t *Type) (*Constant, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Constant{Type: t}
-	e.nulls[t] = v
+	v := e.newConstant(Constant{Type: t})
+	put(&e.nulls, t, v)
 	if len(list) > 0 {
 		v.Elements = list
 	}
@@ -230,7 +230,7 @@ func (e *evaluator) operation(i *Instruction, t *Type) (*Constant, error) {
 		if op == OpSelect {
 			return operands[2-operands[0].Bits], nil
 		}
-		return &Constant{Type: t, Bits: scalarOperation(op, t, operands)}, nil
+		return e.newConstant(Constant{Type: t, Bits: scalarOperation(op, t, operands)}), nil
 	}
 	list, err := e.reserve(i, t)
 	if err != nil {
@@ -247,10 +247,10 @@ func (e *evaluator) operation(i *Instruction, t *Type) (*Constant, error) {
 		if op == OpSelect {
 			list[n] = parts[2-parts[0].Bits]
 		} else {
-			list[n] = &Constant{Type: t.Elem, Bits: scalarOperation(op, t.Elem, parts)}
+			list[n] = e.newConstant(Constant{Type: t.Elem, Bits: scalarOperation(op, t.Elem, parts)})
 		}
 	}
-	return &Constant{Type: t, Elements: list}, nil
+	return e.newConstant(Constant{Type: t, Elements: list}), nil
 }
 
 func (e *evaluator) insert(i *Instruction, into, object *Constant, indices []uint32) (*Constant, error) {
@@ -263,7 +263,7 @@ func (e *evaluator) insert(i *Instruction, into, object *Constant, indices []uin
 	if int64(indices[0]) >= int64(len(into.Elements)) {
 		return nil, errorAt(i, "the index %d is out of range", indices[0])
 	}
-	v := &Constant{Type: into.Type}
+	v := e.newConstant(Constant{Type: into.Type})
 	var err error
 	if v.Elements, err = e.reserve(i, into.Type); err != nil {
 		return nil, err
@@ -287,14 +287,14 @@ func (e *evaluator) shuffle(i *Instruction, t *Type, operands []*Constant, indic
 	for n, index := range indices {
 		switch {
 		case index == math.MaxUint32: // undefined
-			list[n] = &Constant{Type: t.Elem}
+			list[n] = e.newConstant(Constant{Type: t.Elem})
 		case int64(index) < int64(len(all)):
 			list[n] = all[index]
 		default:
 			return nil, errorAt(i, "the component %d is out of range", index)
 		}
 	}
-	return &Constant{Type: t, Elements: list}, nil
+	return e.newConstant(Constant{Type: t, Elements: list}), nil
 }
 
 // wellTyped says whether the operands of an operation on scalars, or on vectors by component, have types that fit.

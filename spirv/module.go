@@ -6,12 +6,15 @@
 // come after it rely on.
 package spirv
 
+import "sync"
+
 // ID is a result <id>. 0 is none.
 type ID uint32
 
 // Instruction is one instruction of a module.
 type Instruction struct {
 	Op       Op
+	block    uint32   // of an OpLabel, the index in its function
 	Type     ID       // the result type, or 0
 	Result   ID       // or 0
 	Operands []uint32 // the words behind the result, or behind the first word where there is none; part of the module's words
@@ -41,6 +44,17 @@ type Module struct {
 	preamble    []*Instruction // OpCapability, OpExtension, OpExtInstImport
 	memberNames []*Instruction
 	annotations []*Instruction // in order, groups too
+
+	// What checks and compilers ask for, made when it is first.
+	plain struct {
+		once      sync.Once
+		constants *Constants // without a specialization
+		err       error
+	}
+	uses struct {
+		once  sync.Once
+		usage usage
+	}
 }
 
 // EntryPoint is an OpEntryPoint with the execution modes that name its function.
@@ -65,6 +79,12 @@ type Function struct {
 	*Instruction
 	Parameters []*Instruction
 	Blocks     []*Block // Blocks[0] is the entry; in the module's order
+
+	flow struct {
+		once sync.Once
+		cfg  *CFG
+		err  error
+	}
 }
 
 // Block is a basic block.

@@ -10,7 +10,9 @@ type evaluator struct {
 	forward        map[ID]*Type // pointers named by OpTypeForwardPointer, not defined yet
 	nulls          map[*Type]*Constant
 	elements       int // of all constants
-	extents        map[*Type]extent
+
+	types  []Type     // not used yet
+	values []Constant // a slab
 }
 
 // extent is how deep a type is nested and how many types stand in it, each as often as a struct names it: what
@@ -27,13 +29,50 @@ const maxElements = 1 << 20
 
 // Constants evaluates a module's types and constants. The specialization maps SpecId to a value as the API gives it:
 // the bytes of the constant's type, little-endian, four for a bool. Values for ids that the module lacks are ignored.
+// Without others the result is the same each time.
 //
 // The error is an *Error, for what a module that has passed Check can have too: a specialization of the wrong size, or
 // an array without elements.
 func (m *Module) Constants(specialization map[uint32][]byte) (*Constants, error) {
+	if !m.specializes(specialization) {
+		p := &m.plain
+		p.once.Do(func() { p.constants, p.err = m.evaluate(nil) })
+		return p.constants, p.err
+	}
+	return m.evaluate(specialization)
+}
+
+// specializes says whether the module has a constant that a specialization has a value for.
+func (m *Module) specializes(specialization map[uint32][]byte) bool {
+	if len(specialization) == 0 {
+		return false
+	}
+	for _, i := range m.Globals {
+		if i.Op != OpSpecConstant && i.Op != OpSpecConstantTrue && i.Op != OpSpecConstantFalse {
+			continue
+		}
+		if d := m.decoration(i.Result, DecorationSpecId); d != nil {
+			if _, ok := specialization[d.Operands[0]]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *Module) evaluate(specialization map[uint32][]byte) (*Constants, error) {
+	types, values := 0, 0
+	for _, i := range m.Globals {
+		if i.Type == 0 {
+			types++
+		} else if i.Op != OpVariable {
+			values++
+		}
+	}
+	bound := len(m.Definitions)
 	e := &evaluator{
-		m: m, specialization: specialization, nulls: map[*Type]*Constant{}, extents: map[*Type]extent{},
-		c: &Constants{Types: make(map[ID]*Type, len(m.Globals)), Values: make(map[ID]*Constant, len(m.Globals))},
+		m: m, specialization: specialization, types: make([]Type, types), values: make([]Constant, 0, values),
+		c: &Constants{Types: make([]*Type, bound), Values: make([]*Constant, bound)},
 	}
 	for _, i := range m.Globals {
 		var err error
@@ -41,7 +80,9 @@ func (m *Module) Constants(specialization map[uint32][]byte) (*Constants, error)
 		case OpVariable:
 			// Variables are no constants.
 		case OpTypeForwardPointer:
-			put(&e.forward, ID(i.Operands[0]), &Type{ID: ID(i.Operands[0]), Kind: TypePointer, Class: StorageClass(i.Operands[1])})
+			t := e.newType(ID(i.Operands[0]))
+			t.Kind, t.Class = TypePointer, StorageClass(i.Operands[1])
+			put(&e.forward, t.ID, t)
 		default:
 			if i.Type == 0 {
 				err = e.addType(i)
@@ -56,6 +97,22 @@ func (m *Module) Constants(specialization map[uint32][]byte) (*Constants, error)
 	return e.c, nil
 }
 
+// newType takes one of the types that were counted: forward pointers are counted twice.
+func (e *evaluator) newType(id ID) *Type {
+	t := &e.types[0]
+	e.types = e.types[1:]
+	t.ID = id
+	return t
+}
+
+func (e *evaluator) newConstant(v Constant) *Constant {
+	if len(e.values) == cap(e.values) {
+		e.values = make([]Constant, 0, 16)
+	}
+	e.values = append(e.values, v)
+	return &e.values[len(e.values)-1]
+}
+
 // typeOperand is an operand that names a type in front of the instruction.
 func (e *evaluator) typeOperand(i *Instruction, id uint32) (*Type, error) {
 	if t := e.c.Types[ID(id)]; t != nil {
@@ -65,19 +122,18 @@ func (e *evaluator) typeOperand(i *Instruction, id uint32) (*Type, error) {
 }
 
 func (e *evaluator) addType(i *Instruction) error {
-	t := &Type{ID: i.Result}
-	if f := e.forward[i.Result]; f != nil {
-		if i.Op != OpTypePointer {
-			return errorAt(i, "an OpTypeForwardPointer names it, but it is not an OpTypePointer")
-		}
-		t = f
+	t := e.forward[i.Result]
+	if t == nil {
+		t = e.newType(i.Result)
+	} else if i.Op != OpTypePointer {
+		return errorAt(i, "an OpTypeForwardPointer names it, but it is not an OpTypePointer")
 	}
 	if err := e.describe(i, t); err != nil {
 		return err
 	}
 	own := extent{1, 1}
 	add := func(part *Type) {
-		x := e.extents[part]
+		x := part.extent
 		own.depth = max(own.depth, x.depth+1)
 		own.nodes = min(own.nodes+x.nodes, maxNodes+1)
 	}
@@ -92,7 +148,7 @@ func (e *evaluator) addType(i *Instruction) error {
 	if own.depth > maxDepth || own.nodes > maxNodes {
 		return errorAt(i, "it is nested more than %d deep or has more than %d parts", maxDepth, maxNodes)
 	}
-	e.extents[t] = own
+	t.extent = own
 	e.c.Types[i.Result] = t
 	return nil
 }
