@@ -58,8 +58,8 @@ func procAddr(h vk.Instance, name string) uintptr {
 	return cabi.Entry(name)
 }
 
-// getDeviceProcAddr answers only what the device may call: core commands up to the supported version and
-// those of enabled extensions.
+// getDeviceProcAddr answers only what the device may call: core commands up to the supported version, with the
+// feature maintenance5 only up to the instance's, and those of enabled extensions (vkGetDeviceProcAddr).
 func getDeviceProcAddr(h vk.Device, pName *byte) vk.PFN_vkVoidFunction {
 	d := devices.Get(uintptr(h))
 	if d == nil {
@@ -71,8 +71,13 @@ func getDeviceProcAddr(h vk.Device, pName *byte) vk.PFN_vkVoidFunction {
 	if !ok || (c.Level != vk.DeviceLevel && name != "vkGetDeviceProcAddr") {
 		return 0
 	}
-	enabled := func(e string) bool { return d.extensions[e] || d.physical.instance.extensions[e] }
-	if !(c.Version != 0 && c.Version <= supportedVersion) && !slices.ContainsFunc(c.Extensions, enabled) {
+	instance := d.physical.instance
+	newest := supportedVersion
+	if d.features["maintenance5"] {
+		newest = min(newest, instance.apiVersion|0xFFF) // whatever its patch
+	}
+	enabled := func(e string) bool { return d.extensions[e] || instance.extensions[e] }
+	if !(c.Version != 0 && c.Version <= newest) && !slices.ContainsFunc(c.Extensions, enabled) {
 		return 0
 	}
 	return vk.PFN_vkVoidFunction(cabi.Entry(name))

@@ -28,3 +28,35 @@ func TestNegotiation(t *testing.T) {
 		t.Errorf("no version: %v", r)
 	}
 }
+
+// The feature maintenance5 hides the core commands that the application did not ask for, by VkApplicationInfo.
+func TestProcAddressesEndAtTheInstancesVersion(t *testing.T) {
+	i := testInstance(t, nil)
+	has := func(d *device, name string) bool {
+		s := append([]byte(name), 0)
+		return getDeviceProcAddr(d.handle, &s[0]) != 0
+	}
+	for _, c := range []struct {
+		version      uint32
+		maintenance5 bool
+		v10, v11     bool
+		v12, v13     bool
+	}{
+		{vk.API_VERSION_1_0, false, true, true, true, true},
+		{vk.API_VERSION_1_0, true, true, false, false, false},
+		{vk.API_VERSION_1_1, true, true, true, false, false},
+		{vk.MakeVersion(1, 2, 7), true, true, true, true, false},
+		{vk.API_VERSION_1_3, true, true, true, true, true},
+		{vk.API_VERSION_1_4, true, true, true, true, true},
+	} {
+		i.apiVersion = c.version
+		d := propertiesDevice(t, i, nil)
+		d.features["maintenance5"] = c.maintenance5
+		for name, want := range map[string]bool{"vkQueueSubmit": c.v10, "vkBindBufferMemory2": c.v11,
+			"vkResetQueryPool": c.v12, "vkQueueSubmit2": c.v13, "vkQueueSubmit2KHR": false} {
+			if got := has(d, name); got != want {
+				t.Errorf("version %#x, maintenance5 %v: %s resolves: %v, want %v", c.version, c.maintenance5, name, got, want)
+			}
+		}
+	}
+}
