@@ -70,8 +70,6 @@ func (b *commandBuffer) checkBegin(info *vk.CommandBufferBeginInfo) error {
 	case !resettable && !b.life.recording() && b.life.state() != stateInitial:
 		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00050",
 			"the pool was created without VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT and the command buffer %v", b.life.state())
-	case info.Flags&vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT != 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandBufferBeginInfo-flags-09123", "no queue family has render passes")
 	case b.level == vk.COMMAND_BUFFER_LEVEL_PRIMARY && info.Flags&both == both:
 		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-02840",
 			"a primary command buffer is for one submission or for simultaneous use, not both")
@@ -81,10 +79,12 @@ func (b *commandBuffer) checkBegin(info *vk.CommandBufferBeginInfo) error {
 			"device mask %#x of a group of one device", g.DeviceMask)
 	}
 	if b.level == vk.COMMAND_BUFFER_LEVEL_PRIMARY {
-		return nil // pInheritanceInfo may be anything
+		return nil // pInheritanceInfo may be anything, and so may RENDER_PASS_CONTINUE_BIT (VkCommandBufferUsageFlagBits)
 	}
 	i := info.PInheritanceInfo
 	switch {
+	case info.Flags&vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT != 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandBufferBeginInfo-flags-09123", "no queue family has render passes")
 	case i == nil:
 		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00051", "a secondary command buffer has no pInheritanceInfo")
 	case i.OcclusionQueryEnable != vk.FALSE:

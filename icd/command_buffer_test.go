@@ -200,13 +200,14 @@ func TestBeginMisuse(t *testing.T) {
 	r.result(resetCommandPool(r.d.handle, fixed, 0), vk.SUCCESS)
 	r.result(beginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{Flags: oneTime | simultaneous}), vk.ERROR_UNKNOWN,
 		"VUID-vkBeginCommandBuffer-commandBuffer-02840")
-	r.result(beginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{Flags: vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT}),
-		vk.ERROR_UNKNOWN, "VUID-VkCommandBufferBeginInfo-flags-09123")
-	r.begin(b, 0)
+	r.begin(b, vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) // ignored for primaries
 
 	s := r.allocate(fixed, secondary)
 	r.result(beginCommandBuffer(s.handle, &vk.CommandBufferBeginInfo{}), vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00051")
-	i := vk.CommandBufferInheritanceInfo{OcclusionQueryEnable: vk.TRUE}
+	var i vk.CommandBufferInheritanceInfo
+	r.result(beginCommandBuffer(s.handle, &vk.CommandBufferBeginInfo{Flags: vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT, PInheritanceInfo: &i}),
+		vk.ERROR_UNKNOWN, "VUID-VkCommandBufferBeginInfo-flags-09123")
+	i = vk.CommandBufferInheritanceInfo{OcclusionQueryEnable: vk.TRUE}
 	r.result(beginCommandBuffer(s.handle, &vk.CommandBufferBeginInfo{PInheritanceInfo: &i}), vk.ERROR_UNKNOWN,
 		"VUID-VkCommandBufferInheritanceInfo-occlusionQueryEnable-00056")
 	i = vk.CommandBufferInheritanceInfo{PipelineStatistics: 1}
