@@ -92,9 +92,11 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 			SubgroupSupportedStages:     vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT),
 			SubgroupSupportedOperations: subgroupOperations,
 
-			PointClippingBehavior:   vk.POINT_CLIPPING_BEHAVIOR_ALL_CLIP_PLANES,
-			MaxPerSetDescriptors:    maxPerSetDescriptors,
-			MaxMemoryAllocationSize: p.maxMemoryAllocationSize(),
+			PointClippingBehavior:     vk.POINT_CLIPPING_BEHAVIOR_ALL_CLIP_PLANES,
+			MaxMultiviewViewCount:     maxMultiviewViewCount,
+			MaxMultiviewInstanceIndex: maxMultiviewInstanceIndex,
+			MaxPerSetDescriptors:      maxPerSetDescriptors,
+			MaxMemoryAllocationSize:   p.maxMemoryAllocationSize(),
 		}
 	}
 	if s := vk.Find[vk.PhysicalDeviceVulkan12Properties](chain); s != nil {
@@ -146,7 +148,7 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 		s.PointClippingBehavior = vk.POINT_CLIPPING_BEHAVIOR_ALL_CLIP_PLANES
 	}
 	if s := vk.Find[vk.PhysicalDeviceMultiviewProperties](chain); s != nil {
-		s.MaxMultiviewViewCount, s.MaxMultiviewInstanceIndex = 0, 0 // not supported
+		s.MaxMultiviewViewCount, s.MaxMultiviewInstanceIndex = maxMultiviewViewCount, maxMultiviewInstanceIndex
 	}
 	if s := vk.Find[vk.PhysicalDeviceProtectedMemoryProperties](chain); s != nil {
 		s.ProtectedNoFault = vk.FALSE
