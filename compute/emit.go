@@ -23,6 +23,9 @@ type emitter struct {
 	next      []int32 // by place, see waiting
 	scratch   map[Register]Register
 	moves     []move
+	reads     []int32  // by value: the last instruction that reads it, or forever
+	made      []int32  // by value: the instruction that makes it
+	strides   []stride // by value
 }
 
 // jump is an instruction whose target is filled in at the end: the beginning of a block, or its Enter.
@@ -46,6 +49,8 @@ func (c *compiler) emit() (*Program, error) {
 	e.masks = make([]Register, len(c.graph.blocks))
 	e.labels = make([]int32, len(c.graph.blocks))
 	e.enters = make([]int32, len(c.graph.blocks))
+	e.reads, e.made = make([]int32, len(c.nodes)), make([]int32, len(c.nodes))
+	e.strides = make([]stride, len(c.nodes))
 	e.scratch = map[Register]Register{}
 	e.final = e.order[len(e.order)-1]
 	for i := range c.loops {
@@ -62,6 +67,11 @@ func (c *compiler) emit() (*Program, error) {
 			at = e.enters[j.block]
 		}
 		p.Insts[j.inst].Target = at
+	}
+	for v, last := range e.reads {
+		if last < forever {
+			p.Insts[e.made[v]].Until = last
+		}
 	}
 	p.FileSize = roundUp(p.FileSize, 64)
 	return p, nil
@@ -259,6 +269,7 @@ func (e *emitter) block(at int) {
 	for _, v := range blk.insts {
 		e.node(v)
 	}
+	e.reads[blk.cond] = forever
 	if b == e.final {
 		e.inst(Inst{Code: End})
 		return
@@ -356,6 +367,7 @@ func (e *emitter) assignPhis(b int32) {
 		}
 		k := slices.Index(e.blocks[t].preds, b)
 		for _, v := range e.blocks[t].phis {
+			e.reads[e.nodes[v].list[k]] = forever
 			if m := (move{e.registers[v], e.register(e.nodes[v].list[k])}); m.dst != m.src {
 				e.moves = append(e.moves, m)
 			}

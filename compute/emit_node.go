@@ -36,9 +36,29 @@ func (e *emitter) node(v value) {
 	case isMemory(n.op):
 		i.Code = Access
 		i.Base = e.register(n.base)
+		i.Pattern = e.pattern(n)
 		e.memory(&i, n.extra)
 	}
-	e.inst(i)
+	e.made[v] = e.inst(i)
+	for _, a := range n.args {
+		e.read(a, v)
+	}
+	e.read(n.base, v)
+	for _, a := range n.list {
+		e.read(a, v)
+	}
+}
+
+// forever is behind all instructions.
+const forever = math.MaxInt32
+
+// read notes that v reads a.
+func (e *emitter) read(a, v value) {
+	if e.nodes[a].block != e.nodes[v].block {
+		e.reads[a] = forever
+	} else if e.reads[a] < forever {
+		e.reads[a] = e.made[v]
+	}
 }
 
 // memory names a memory in an instruction.

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/native"
 )
 
 // engine is what Run keeps of a program between dispatches: the instructions in the form in which they are executed,
@@ -18,7 +19,8 @@ type engine struct {
 	privates []privateArray
 	estimate uint64 // nanoseconds of a workgroup, roughly
 	chunks   int
-	delays   bool // some additions are done later
+	delays   bool         // some additions are done later
+	native   *native.Code // of runs of steps; nil if there is none
 	workers  sync.Pool
 	runs     sync.Pool
 }
@@ -58,6 +60,7 @@ const (
 	actPrint
 	actLength
 	actEnd
+	actNative // the run of steps from this one to before its target, if all lanes of the active chunks are; else plain
 )
 
 // step is an instruction of a worker. args points into the worker's register file.
@@ -65,11 +68,12 @@ type step struct {
 	run     kernel.Func
 	args    kernel.Args
 	act     action
+	plain   action                // of the first step of a run
 	once    bool                  // of a dynamic or physical access: it is for one chunk
 	base    *[kernel.Width]uint32 // what an access adds to its immediate
-	target  int32                 // of a jump
+	target  int32                 // of a jump, or behind a run
 	index   int32                 // of the instruction
-	to      int32                 // the masks, as indices of worker.pending, of Dst and, of Split, of B
+	to      int32                 // the masks, as indices of worker.pending, of Dst and, of Split, of B; the run that begins here
 	other   int32
 	invert  bool        // of actNarrow: it goes on where the condition is not true; to is that mask then, too
 	near    kernel.Func // of a physical access the kernel for 32-bit offsets
@@ -224,6 +228,7 @@ func (e *engine) translate(p *Program) error {
 	for i := range e.steps[:max(len(e.steps)-1, 0)] {
 		e.join(i)
 	}
+	e.makeNative(p)
 	// About four nanoseconds to begin a kernel, and two for each chunk; loops go round ten times.
 	e.estimate = 200 + uint64(len(p.Insts))*uint64(4+2*e.chunks)
 	if loops {

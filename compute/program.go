@@ -2,6 +2,7 @@ package compute
 
 import (
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/native"
 	"farside/spirv"
 )
 
@@ -107,7 +108,9 @@ type Inst struct {
 	A, B, C, D Register
 	Base       Register
 	Immediate  uint64
-	Offset     uint32 // of the SPIR-V instruction that it is part of, in words
+	Offset     uint32         // of the SPIR-V instruction that it is part of, in words
+	Pattern    native.Pattern // of an Access: what is known of A
+	Until      int32          // the last instruction that reads Dst, if all that do come before the next jump or target; else 0
 }
 
 // Constant is the value of a uniform register.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/native"
 )
 
 // resolve asks the bindings what the slots refer to.
@@ -37,6 +38,12 @@ func (w *worker) begin(r *run) {
 		}
 	}
 	clear(w.images)
+	w.native = w.program.engine.native
+	for _, m := range w.slots {
+		if m.Size >= native.Limit {
+			w.native = nil
+		}
+	}
 	w.beginBuiltins()
 	if w.adds != nil {
 		w.beginAdds()
@@ -232,7 +239,16 @@ func (w *worker) execute() bool {
 	for {
 		s := &steps[next]
 		next++
-		switch s.act {
+		act := s.act
+		if act == actNative {
+			if w.native != nil && w.mask.Base == nil {
+				w.runNative(int(s.to))
+				next = int(s.target)
+				continue
+			}
+			act = s.plain
+		}
+		switch act {
 		case actKernel:
 			s.run(&s.args, w.active.first, w.active.end-w.active.first)
 		case actOnce:

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/native"
 )
 
 // align is what register files and shared memory begin at a multiple of: a line of the cache.
@@ -39,6 +40,7 @@ type worker struct {
 	builtins builtins
 	dynamic  dynamic
 	group    group
+	native   *native.Code // nil if the program has none, or not for the memory of this dispatch
 	adds     *kernel.Adds // nil if the program has none that wait
 }
 
@@ -85,7 +87,7 @@ func newWorker(p *Program) *worker {
 	w := &worker{
 		program:  p,
 		kernels:  e.kernels,
-		file:     aligned(int(p.FileSize)),
+		file:     aligned(int(p.FileSize) + native.Scratch),
 		steps:    append([]step(nil), e.steps...),
 		slots:    make([]kernel.Memory, len(p.Slots)),
 		privates: make([]kernel.Memory, len(e.privates)),
@@ -162,6 +164,11 @@ func (w *worker) bindStep(s *step) {
 		s.args.C = kernel.Register{}
 		s.args.Memory = &w.privates[s.index]
 	}
+}
+
+// runNative executes a run of steps.
+func (w *worker) runNative(run int) {
+	w.native.Run(run, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), w.active.first, w.active.end-w.active.first)
 }
 
 // setUniform writes the copies of a uniform register.

@@ -44,12 +44,13 @@ func init() {
 	}}
 }
 
-// TestRandomShaders runs random shaders on Farside, on Farside with its kernels in plain Go, and on lavapipe, which all must
-// write the same bits.
+// TestRandomShaders runs random shaders on Farside, on its vector kernels without machine code, on its kernels in plain Go, and on
+// lavapipe, which all must write the same bits.
 func TestRandomShaders(t *testing.T) {
 	needsTool(t, "glslangValidator", "glslang-tools")
 	needsTool(t, "spirv-val", "spirv-tools")
-	runs := []struct{ name, driver, env string }{{"vector kernels", "farside", "FARSIDE_KERNELS="}, {"Go kernels", "farside", "FARSIDE_KERNELS=go"}, {"lavapipe", "lavapipe", ""}}
+	runs := []struct{ name, driver, env string }{{"machine code", "farside", "FARSIDE_KERNELS="}, {"vector kernels", "farside", "FARSIDE_KERNELS=avx2"},
+		{"Go kernels", "farside", "FARSIDE_KERNELS=go"}, {"lavapipe", "lavapipe", ""}}
 	if _, err := os.Stat(lavapipeManifest); err != nil {
 		t.Skipf("%s is missing (Debian package mesa-vulkan-drivers)", lavapipeManifest)
 	}

@@ -1,0 +1,121 @@
+package compute
+
+import (
+	"farside/compute/internal/kernel"
+	"farside/compute/internal/native"
+	"farside/spirv"
+)
+
+// stride is what is known of a value in the lanes of a chunk.
+type stride struct {
+	known     bool // it has been looked at
+	regular   bool // each lane has step more than the one before, modulo 2^32
+	saturates bool // but for lanes where it would be more than 2^32 - 1
+	step      uint32
+}
+
+// farthest is the largest step that is told from none.
+const farthest = 64
+
+// pattern is what is known of the offsets of an access.
+func (e *emitter) pattern(n *node) native.Pattern {
+	switch s := e.strideOf(n.args[0], n.block); {
+	case s.regular && s.step == 0:
+		return native.Same
+	case s.regular && s.step == 4:
+		return native.Consecutive
+	}
+	return native.Any
+}
+
+// strideOf is the stride of a value as it is read in block b.
+func (e *emitter) strideOf(v value, b int32) stride {
+	n := &e.nodes[v]
+	if v != 0 && !e.floats(v) && e.leaves(n.block, b) >= 0 {
+		return stride{} // lanes have it from different rounds
+	}
+	if !n.varying {
+		return stride{regular: true}
+	}
+	s := &e.strides[v]
+	if !s.known {
+		s.known = true // what leads back to itself is not regular
+		found := e.findStride(n)
+		found.known = true
+		if found.step > farthest {
+			found.regular = false
+		}
+		*s = found
+	}
+	return *s
+}
+
+func (e *emitter) findStride(n *node) stride {
+	if n.wide {
+		return stride{}
+	}
+	switch n.op {
+	case opBuiltin:
+		return e.builtinStride(spirv.BuiltIn(uint32(n.imm)), int(n.imm>>32))
+	case kernel.AddI32, kernel.SubI32, kernel.MulAddSat:
+		a, b := e.strideOf(n.args[0], n.block), e.strideOf(n.args[1], n.block)
+		s := stride{regular: a.regular && b.regular}
+		switch {
+		case n.op == kernel.MulAddSat:
+			if n.imm > farthest {
+				s.regular = s.regular && a.step == 0
+			}
+			s.step, s.saturates = a.step*uint32(n.imm)+b.step, true
+			return s
+		case a.saturates && a.step > 0 || b.saturates && b.step > 0:
+			return stride{}
+		case n.op == kernel.AddI32:
+			s.step = a.step + b.step
+		default:
+			s.step = a.step - b.step
+		}
+		return s
+	case kernel.ShlI32, kernel.MulI32:
+		a, c := e.strideOf(n.args[0], n.block), &e.nodes[n.args[1]]
+		if c.op != opConst || c.imm > farthest || !a.regular || a.saturates && a.step > 0 {
+			break
+		}
+		factor := uint32(c.imm)
+		if n.op == kernel.ShlI32 {
+			factor = 1 << (c.imm & 31)
+		}
+		return stride{regular: true, step: uint32(min(uint64(a.step)*uint64(factor), 2*farthest))}
+	}
+	if n.op >= kernel.LoadU8 {
+		return stride{}
+	}
+	for _, a := range n.args {
+		if a == 0 {
+			continue
+		}
+		if s := e.strideOf(a, n.block); !s.regular || s.step != 0 {
+			return stride{}
+		}
+	}
+	return stride{regular: true}
+}
+
+// builtinStride is the stride of a built-in: lanes are numbered as LocalInvocationIndex is.
+func (e *emitter) builtinStride(kind spirv.BuiltIn, component int) stride {
+	rows := e.p.LocalSize[0]%kernel.Width == 0 // no chunk is of two rows
+	subgroups := e.p.SubgroupSize%kernel.Width == 0
+	switch kind {
+	case spirv.BuiltInLocalInvocationId, spirv.BuiltInGlobalInvocationId:
+		if component == 0 {
+			return stride{regular: rows, step: 1}
+		}
+		return stride{regular: rows}
+	case spirv.BuiltInLocalInvocationIndex:
+		return stride{regular: true, step: 1}
+	case spirv.BuiltInSubgroupLocalInvocationId:
+		return stride{regular: subgroups, step: 1}
+	case spirv.BuiltInSubgroupId:
+		return stride{regular: subgroups}
+	}
+	return stride{}
+}

@@ -1,0 +1,202 @@
+package native
+
+// size is how many bytes a chunk of an access takes, where they are next to each other.
+func (in *Inst) size() uint64 {
+	if in.Pattern == Same {
+		return 4
+	}
+	return 32
+}
+
+func slot(n int32) (base, size address) { return at(slots, 16*n), at(slots, 16*n+8) }
+
+// load writes a load.
+func (c *compiler) load(in *Inst) {
+	slow, back := c.label(), c.label()
+	offsets := c.offsets(in)
+	dst := c.result() // which may be the same vector: the offsets are read before it is written
+	p := c.address(in, offsets, slow)
+	from := memory(at(p, int32(in.Immediate)))
+	if in.Pattern == Same {
+		c.one(vbroadcastss, dst, from)
+	} else {
+		c.one(vmovups, dst, from)
+	}
+	c.place(back)
+	c.later = append(c.later, later{slow, back, func() { c.gatherLanes(in, dst, offsets) }})
+}
+
+// stores writes a store.
+func (c *compiler) stores(in *Inst) {
+	slow, back := c.label(), c.label()
+	value, offsets := c.vector(1, spare[1]), c.offsets(in)
+	if in.Pattern == Same {
+		c.later = append(c.later, later{slow, back, func() { c.scatter(in, offsets, value) }})
+		c.jump(slow)
+		c.place(back)
+		return
+	}
+	p := c.address(in, offsets, slow)
+	c.store(at(p, int32(in.Immediate)), value)
+	c.place(back)
+	c.later = append(c.later, later{slow, back, func() { c.scatter(in, offsets, value) }})
+}
+
+// offsets gives the offsets of an access: in a vector, if all of them are needed.
+func (c *compiler) offsets(in *Inst) operand {
+	if in.Pattern == Any {
+		return reg(c.vector(0, spare[0]))
+	}
+	return c.reads(0)
+}
+
+// address gives the address of an access without its Immediate. The code goes to slow unless it accesses what is next to each
+// other, or at one place, within the memory.
+func (c *compiler) address(in *Inst, offsets operand, slow label) general {
+	base, _ := slot(in.Slot)
+	if in.Pattern == Any {
+		t := spare[2]
+		c.one(vpbroadcastd, t, offsets)
+		c.two(vpaddd, t, t, c.constant([8]uint32{0, 4, 8, 12, 16, 20, 24, 28}))
+		c.two(vpcmpeqd, t, t, offsets)
+		c.signs(rax, t)
+		c.arithmetic(compares, rax, 0xff)
+		c.jumpIf(notEqual, slow)
+		c.first(in, offsets, in.Immediate+32)
+		c.jumpIf(above, slow)
+		c.addFrom(rax, base)
+		return rax
+	}
+	if p := c.known(in); p != nil {
+		g := pointers[p.number]
+		p.used = c.at
+		c.test(g)
+		c.jumpIf(equal, slow)
+		return g
+	}
+	end, others := c.reach(in)
+	c.first(in, offsets, end)
+	if !others {
+		c.jumpIf(above, slow)
+		c.addFrom(rax, base)
+		return rax
+	}
+	p := c.pointer()
+	*p = pointer{valid: true, number: p.number, a: in.A, base: in.Base, slot: in.Slot, used: c.at}
+	g, outside := pointers[p.number], c.label()
+	c.jumpIf(above, outside)
+	c.load64(g, base)
+	c.add(g, rax)
+	c.later = append(c.later, later{outside, slow, func() { c.zero(g) }})
+	return g
+}
+
+// first leaves the offset of the first lane in rax, and compares with the size of the memory what lies end bytes behind it.
+func (c *compiler) first(in *Inst, offsets operand, end uint64) {
+	if offsets.memory {
+		c.load32(rax, offsets.address)
+	} else {
+		c.low(rax, offsets.vector)
+	}
+	if in.Base.Valid {
+		c.load32(rcx, c.home(in.Base))
+		c.add(rax, rcx)
+	}
+	c.lea(rcx, at(rax, int32(end)))
+	_, size := slot(in.Slot)
+	c.cmpFrom(rcx, size)
+}
+
+// reach is how far the accesses with the same offsets go, this one and those that come before the offsets change, and
+// whether there are others.
+func (c *compiler) reach(in *Inst) (end uint64, others bool) {
+	end = in.Immediate + in.size()
+	for i := c.at + 1; i < len(c.insts); i++ {
+		if last := c.insts[i-1].Dst; last.Valid && (last == in.A || last == in.Base) {
+			break
+		}
+		if o := &c.insts[i]; o.accesses() && o.Pattern != Any && o.A == in.A && o.Base == in.Base && o.Slot == in.Slot {
+			end, others = max(end, o.Immediate+o.size()), true
+		}
+	}
+	return end, others
+}
+
+// known is the pointer of earlier accesses with the same offsets, or nil.
+func (c *compiler) known(in *Inst) *pointer {
+	for i := range c.pointers {
+		if p := &c.pointers[i]; p.valid && p.a == in.A && p.base == in.Base && p.slot == in.Slot {
+			return p
+		}
+	}
+	return nil
+}
+
+// pointer is one that is free, or that was used least lately.
+func (c *compiler) pointer() *pointer {
+	best := &c.pointers[0]
+	for i := range c.pointers {
+		p := &c.pointers[i]
+		if best.valid && (!p.valid || p.used < best.used) {
+			best = p
+		}
+	}
+	return best
+}
+
+// limits leaves in r10 the last offset at which an access is within the memory, and goes to none if there is none; in rax what is
+// to be added to offsets, as an address.
+func (c *compiler) limits(in *Inst, none label) {
+	base, size := slot(in.Slot)
+	if in.Base.Valid {
+		c.load32(rax, c.home(in.Base))
+	} else {
+		c.zero(rax)
+	}
+	c.arithmetic(adds, rax, int32(in.Immediate))
+	c.load64(r10, size)
+	c.sub(r10, rax)
+	c.jumpIf(below, none)
+	c.arithmetic(subtracts, r10, 4)
+	c.jumpIf(below, none)
+	c.addFrom(rax, base)
+}
+
+// gatherLanes writes a load of lanes at any places; what lies outside of the memory is 0.
+func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
+	t, mask, r := spare[0], spare[1], spare[2]
+	none := c.label()
+	c.one(vmovups, t, offsets)
+	c.two(vpxor, r, r, reg(r))
+	c.limits(in, none)
+	c.setLow(mask, r10)
+	c.one(vpbroadcastd, mask, reg(mask))
+	c.two(vpminud, mask, mask, reg(t))
+	c.two(vpcmpeqd, mask, mask, reg(t))
+	c.gather(r, rax, t, mask)
+	c.place(none)
+	c.one(vmovups, dst, reg(r))
+}
+
+// scatter writes a store of lanes at any places, in order; what lies outside of the memory is not written.
+func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
+	from, to := c.scratch, c.scratch+32
+	none := c.label()
+	c.store(at(file, to), value)
+	if offsets.memory {
+		c.one(vmovups, spare[0], offsets)
+		offsets = reg(spare[0])
+	}
+	c.store(at(file, from), offsets.vector)
+	c.limits(in, none)
+	for lane := range int32(8) {
+		next := c.label()
+		c.load32(rcx, at(file, from+4*lane))
+		c.cmp(rcx, r10)
+		c.jumpIf(above, next)
+		c.load32(rdx, at(file, to+4*lane))
+		c.store32(address{base: rax, index: rcx}, rdx)
+		c.place(next)
+	}
+	c.place(none)
+}

@@ -1,0 +1,363 @@
+package native
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// vector is a register of 256 bits, YMM0 and so on; general is one of 64 bits.
+type (
+	vector  uint8
+	general uint8
+)
+
+const (
+	rax general = iota
+	rcx
+	rdx
+	rbx
+	rsp
+	rbp
+	rsi
+	rdi
+	r8
+	r9
+	r10
+	r11
+	r12
+	r13
+	r14
+	r15
+)
+
+// address is a place in memory: a constant of the pool, or base + index + displacement; an index of rsp is none.
+type address struct {
+	base, index  general
+	displacement int32
+	constant     int32 // index in assembler.pool + 1
+}
+
+func at(base general, displacement int32) address {
+	return address{base: base, index: rsp, displacement: displacement}
+}
+
+// operand is a vector or, if memory, an address.
+type operand struct {
+	memory  bool
+	vector  vector
+	address address
+}
+
+func reg(v vector) operand     { return operand{vector: v} }
+func memory(a address) operand { return operand{memory: true, address: a} }
+
+// opcode is how an instruction with a VEX prefix is encoded (Intel 64 and IA-32 Architectures Software Developer's Manual,
+// volume 2, section 2.3).
+type opcode struct {
+	prefix uint8 // pp: 0 is none, 1 is 66, 2 is F3, 3 is F2
+	table  uint8 // mmmmm: 1 is 0F, 2 is 0F38, 3 is 0F3A
+	code   uint8
+	short  bool // 128 bits
+}
+
+var (
+	vaddps       = opcode{0, 1, 0x58, false}
+	vmulps       = opcode{0, 1, 0x59, false}
+	vsubps       = opcode{0, 1, 0x5c, false}
+	vminps       = opcode{0, 1, 0x5d, false}
+	vdivps       = opcode{0, 1, 0x5e, false}
+	vmaxps       = opcode{0, 1, 0x5f, false}
+	vsqrtps      = opcode{0, 1, 0x51, false}
+	vandps       = opcode{0, 1, 0x54, false}
+	vorps        = opcode{0, 1, 0x56, false}
+	vxorps       = opcode{0, 1, 0x57, false}
+	vcmpps       = opcode{0, 1, 0xc2, false}
+	vroundps     = opcode{1, 3, 0x08, false}
+	vblendvps    = opcode{1, 3, 0x4a, false}
+	vfmadd213ps  = opcode{1, 2, 0xa8, false}
+	vcvtdq2ps    = opcode{0, 1, 0x5b, false}
+	vcvttps2dq   = opcode{2, 1, 0x5b, false}
+	vpaddd       = opcode{1, 1, 0xfe, false}
+	vpsubd       = opcode{1, 1, 0xfa, false}
+	vpaddq       = opcode{1, 1, 0xd4, false}
+	vpmulld      = opcode{1, 2, 0x40, false}
+	vpmuludq     = opcode{1, 1, 0xf4, false}
+	vpand        = opcode{1, 1, 0xdb, false}
+	vpandn       = opcode{1, 1, 0xdf, false}
+	vpor         = opcode{1, 1, 0xeb, false}
+	vpxor        = opcode{1, 1, 0xef, false}
+	vpminud      = opcode{1, 2, 0x3b, false}
+	vpminsd      = opcode{1, 2, 0x39, false}
+	vpmaxud      = opcode{1, 2, 0x3f, false}
+	vpmaxsd      = opcode{1, 2, 0x3d, false}
+	vpabsd       = opcode{1, 2, 0x1e, false}
+	vpcmpeqd     = opcode{1, 1, 0x76, false}
+	vpcmpgtd     = opcode{1, 1, 0x66, false}
+	vpsllvd      = opcode{1, 2, 0x47, false}
+	vpsrlvd      = opcode{1, 2, 0x45, false}
+	vpsravd      = opcode{1, 2, 0x46, false}
+	vpblendd     = opcode{1, 3, 0x02, false}
+	vmovups      = opcode{0, 1, 0x10, false}
+	vmovupsTo    = opcode{0, 1, 0x11, false}
+	vmovntpsTo   = opcode{0, 1, 0x2b, false}
+	vmovd        = opcode{1, 1, 0x6e, true}
+	vmovdFrom    = opcode{1, 1, 0x7e, true}
+	vmovmskps    = opcode{0, 1, 0x50, false}
+	vbroadcastss = opcode{1, 2, 0x18, false}
+	vpbroadcastd = opcode{1, 2, 0x58, false}
+	vgatherdps   = opcode{1, 2, 0x92, false}
+	shift32      = opcode{1, 1, 0x72, false}
+	shift64      = opcode{1, 1, 0x73, false}
+)
+
+// The member of a group of shifts by a constant.
+const (
+	right       = 2
+	rightSigned = 4
+	left        = 6
+)
+
+// condition is that of a conditional jump.
+type condition uint8
+
+const (
+	below    condition = 2
+	equal    condition = 4
+	notEqual condition = 5
+	above    condition = 7
+)
+
+// label is a place in the code that jumps go to.
+type label int
+
+// assembler writes machine code: the instructions, then the constants.
+type assembler struct {
+	code   []byte
+	pool   [][8]uint32
+	labels []int // where they are, or -1
+	jumps  []fixup
+	uses   []fixup // of constants
+}
+
+// fixup is a displacement of 32 bits, relative to a place behind it.
+type fixup struct{ at, from, to int }
+
+func (s *assembler) bytes(b ...byte) { s.code = append(s.code, b...) }
+
+func (s *assembler) word(n int32) { s.code = binary.LittleEndian.AppendUint32(s.code, uint32(n)) }
+
+// words is a constant with the value in all eight lanes, quads one with it in all four.
+func (s *assembler) words(n uint32) operand {
+	return s.constant([8]uint32{n, n, n, n, n, n, n, n})
+}
+
+func (s *assembler) quads(n uint64) operand {
+	l, h := uint32(n), uint32(n>>32)
+	return s.constant([8]uint32{l, h, l, h, l, h, l, h})
+}
+
+func (s *assembler) constant(c [8]uint32) operand {
+	for i := range s.pool {
+		if s.pool[i] == c {
+			return memory(address{constant: int32(i) + 1})
+		}
+	}
+	s.pool = append(s.pool, c)
+	return memory(address{constant: int32(len(s.pool))})
+}
+
+// vex writes an instruction: dst = a op b. behind is how many bytes follow it.
+func (s *assembler) vex(o opcode, dst, a uint8, b operand, behind int) {
+	var x, r uint8
+	switch {
+	case !b.memory:
+		r = uint8(b.vector) >> 3
+	case b.address.constant == 0:
+		x, r = uint8(b.address.index)>>3, uint8(b.address.base)>>3
+	}
+	long := uint8(4)
+	if o.short {
+		long = 0
+	}
+	last := ^a&15<<3 | long | o.prefix
+	if o.table == 1 && x == 0 && r == 0 {
+		s.bytes(0xc5, ^dst>>3&1<<7|last, o.code)
+	} else {
+		s.bytes(0xc4, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|o.table, last, o.code)
+	}
+	s.operand(dst, b, behind)
+}
+
+// operand writes what comes behind an opcode: a register, and an operand.
+func (s *assembler) operand(r uint8, b operand, behind int) {
+	r = r & 7 << 3
+	if !b.memory {
+		s.bytes(0xc0 | r | uint8(b.vector)&7)
+		return
+	}
+	m := b.address
+	if m.constant > 0 {
+		s.bytes(r | 5)
+		s.uses = append(s.uses, fixup{len(s.code), len(s.code) + 4 + behind, int(m.constant) - 1})
+		s.word(0)
+		return
+	}
+	mode := uint8(0x80)
+	switch {
+	case m.displacement == 0 && m.base&7 != 5:
+		mode = 0
+	case m.displacement == int32(int8(m.displacement)):
+		mode = 0x40
+	}
+	if m.index == rsp && m.base&7 != 4 {
+		s.bytes(mode | r | uint8(m.base)&7)
+	} else {
+		s.bytes(mode|r|4, uint8(m.index)&7<<3|uint8(m.base)&7)
+	}
+	switch mode {
+	case 0x40:
+		s.bytes(byte(m.displacement))
+	case 0x80:
+		s.word(m.displacement)
+	}
+}
+
+// two writes an instruction of two operands and a result, one the other of one operand. immediate is that with a byte behind it.
+func (s *assembler) two(o opcode, dst, a vector, b operand) { s.vex(o, uint8(dst), uint8(a), b, 0) }
+func (s *assembler) one(o opcode, dst vector, b operand)    { s.vex(o, uint8(dst), 0, b, 0) }
+func (s *assembler) immediate(o opcode, dst, a vector, b operand, n uint8) {
+	s.vex(o, uint8(dst), uint8(a), b, 1)
+	s.bytes(n)
+}
+
+// shift shifts lanes by a constant.
+func (s *assembler) shift(o opcode, way uint8, dst, a vector, n uint8) {
+	s.vex(o, way, uint8(dst), reg(a), 1)
+	s.bytes(n)
+}
+
+// store writes a vector.
+func (s *assembler) store(to address, v vector) { s.vex(vmovupsTo, uint8(v), 0, memory(to), 0) }
+
+// gather is vgatherdps: the lanes of mask are loaded from base + offsets.
+func (s *assembler) gather(dst vector, base general, offsets, mask vector) {
+	s.vex(vgatherdps, uint8(dst), uint8(mask), memory(address{base: base, index: general(offsets)}), 0)
+}
+
+// low moves the lowest lane to a general register.
+func (s *assembler) low(dst general, v vector) { s.vex(vmovdFrom, uint8(v), 0, reg(vector(dst)), 0) }
+
+// setLow sets the lowest lane.
+func (s *assembler) setLow(dst vector, v general) { s.vex(vmovd, uint8(dst), 0, reg(vector(v)), 0) }
+
+// signs gives the sign bits of the lanes.
+func (s *assembler) signs(dst general, v vector) { s.vex(vmovmskps, uint8(dst), 0, reg(v), 0) }
+
+// integer writes an instruction on general registers, of 64 bits if wide.
+func (s *assembler) integer(wide bool, code, r uint8, b operand, behind int) {
+	rex := r >> 3 << 2
+	if wide {
+		rex |= 8
+	}
+	if b.memory {
+		rex |= uint8(b.address.index)>>3<<1 | uint8(b.address.base)>>3
+	} else {
+		rex |= uint8(b.vector) >> 3
+	}
+	if rex != 0 {
+		s.bytes(0x40 | rex)
+	}
+	s.bytes(code)
+	s.operand(r, b, behind)
+}
+
+func (s *assembler) load32(dst general, from address) {
+	s.integer(false, 0x8b, uint8(dst), memory(from), 0)
+}
+func (s *assembler) load64(dst general, from address) {
+	s.integer(true, 0x8b, uint8(dst), memory(from), 0)
+}
+func (s *assembler) store32(to address, v general)  { s.integer(false, 0x89, uint8(v), memory(to), 0) }
+func (s *assembler) zero(dst general)               { s.integer(false, 0x33, uint8(dst), reg(vector(dst)), 0) }
+func (s *assembler) add(dst, v general)             { s.integer(true, 0x03, uint8(dst), reg(vector(v)), 0) }
+func (s *assembler) sub(dst, v general)             { s.integer(true, 0x2b, uint8(dst), reg(vector(v)), 0) }
+func (s *assembler) addFrom(dst general, a address) { s.integer(true, 0x03, uint8(dst), memory(a), 0) }
+func (s *assembler) lea(dst general, a address)     { s.integer(true, 0x8d, uint8(dst), memory(a), 0) }
+func (s *assembler) cmp(a, b general)               { s.integer(true, 0x3b, uint8(a), reg(vector(b)), 0) }
+func (s *assembler) cmpFrom(a general, b address)   { s.integer(true, 0x3b, uint8(a), memory(b), 0) }
+func (s *assembler) test(a general)                 { s.integer(true, 0x85, uint8(a), reg(vector(a)), 0) }
+
+// arithmetic writes an addition (0), a subtraction (5) or a comparison (7) with a constant.
+func (s *assembler) arithmetic(operation uint8, dst general, n int32) {
+	if n == int32(int8(n)) {
+		s.integer(true, 0x83, operation, reg(vector(dst)), 1)
+		s.bytes(byte(n))
+		return
+	}
+	if dst == rax {
+		s.bytes(0x48, operation<<3|5)
+	} else {
+		s.integer(true, 0x81, operation, reg(vector(dst)), 4)
+	}
+	s.word(n)
+}
+
+const (
+	adds      = 0
+	subtracts = 5
+	compares  = 7
+)
+
+func (s *assembler) label() label {
+	s.labels = append(s.labels, -1)
+	return label(len(s.labels) - 1)
+}
+
+func (s *assembler) place(l label) { s.labels[l] = len(s.code) }
+
+func (s *assembler) jump(l label) {
+	s.bytes(0xe9)
+	s.target(l)
+}
+
+func (s *assembler) jumpIf(c condition, l label) {
+	s.bytes(0x0f, 0x80|byte(c))
+	s.target(l)
+}
+
+func (s *assembler) target(l label) {
+	s.jumps = append(s.jumps, fixup{len(s.code), len(s.code) + 4, int(l)})
+	s.word(0)
+}
+
+// leave returns to Go, which expects the upper halves of the vectors to be zero.
+func (s *assembler) leave() { s.bytes(0xc5, 0xf8, 0x77, 0xc3) } // VZEROUPPER, RET
+
+// align fills up to a multiple of n bytes with what no one runs into: INT3.
+func (s *assembler) align(n int) {
+	for len(s.code)%n != 0 {
+		s.bytes(0xcc)
+	}
+}
+
+// finish writes the constants and fills in what refers to places.
+func (s *assembler) finish() ([]byte, error) {
+	s.align(32)
+	pool := len(s.code)
+	for _, c := range s.pool {
+		for _, n := range c {
+			s.word(int32(n))
+		}
+	}
+	patch := func(f fixup, to int) { binary.LittleEndian.PutUint32(s.code[f.at:], uint32(int32(to-f.from))) }
+	for _, f := range s.uses {
+		patch(f, pool+32*f.to)
+	}
+	for _, f := range s.jumps {
+		if s.labels[f.to] < 0 {
+			return nil, fmt.Errorf("label %d has no place", f.to)
+		}
+		patch(f, s.labels[f.to])
+	}
+	return s.code, nil
+}

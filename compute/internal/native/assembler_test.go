@@ -1,0 +1,180 @@
+package native
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// generals are the names of general registers, in 64 and in 32 bits.
+var generals = strings.Fields("rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15")
+var halves = strings.Fields("eax ecx edx ebx esp ebp esi edi r8d r9d r10d r11d r12d r13d r14d r15d")
+
+func (o operand) text(size, registers string) string {
+	if !o.memory {
+		return fmt.Sprint(registers, o.vector)
+	}
+	a := o.address
+	index := ""
+	if a.index != rsp {
+		index = "+" + generals[a.index]
+	}
+	return fmt.Sprintf("%s ptr [%s%s%+d]", size, generals[a.base], index, a.displacement)
+}
+
+// TestEncoding compares the encoding of instructions with that of GNU as.
+func TestEncoding(t *testing.T) {
+	as, err := exec.LookPath("as")
+	if err != nil {
+		t.Skip("needs as (package binutils)")
+	}
+	s := &assembler{}
+	var text []string
+	add := func(format string, a ...any) { text = append(text, fmt.Sprintf(format, a...)) }
+	addresses := []address{at(rdi, 0), at(rdi, 64), at(rsi, -4), at(rbp, 0), at(r13, 0), at(r12, 0), at(rsp, 8), at(r8, 0x1234), at(rax, -0x80),
+		at(rax, 0x80), {base: rdi, index: rsi, displacement: 0x12345}, {base: r9, index: r11, displacement: 4}, {base: r13, index: rbp}, {base: rax, index: r15}}
+	operands := []operand{reg(0), reg(3), reg(8), reg(15)}
+	for _, a := range addresses {
+		operands = append(operands, memory(a))
+	}
+	vectors := []vector{0, 5, 8, 15}
+	two := map[string]opcode{"vaddps": vaddps, "vmulps": vmulps, "vsubps": vsubps, "vminps": vminps, "vdivps": vdivps, "vmaxps": vmaxps,
+		"vandps": vandps, "vorps": vorps, "vxorps": vxorps, "vfmadd213ps": vfmadd213ps, "vpaddd": vpaddd, "vpsubd": vpsubd,
+		"vpaddq": vpaddq, "vpmulld": vpmulld, "vpmuludq": vpmuludq, "vpand": vpand, "vpandn": vpandn, "vpor": vpor, "vpxor": vpxor,
+		"vpminud": vpminud, "vpminsd": vpminsd, "vpmaxud": vpmaxud, "vpmaxsd": vpmaxsd, "vpcmpeqd": vpcmpeqd, "vpcmpgtd": vpcmpgtd,
+		"vpsllvd": vpsllvd, "vpsrlvd": vpsrlvd, "vpsravd": vpsravd}
+	for name, o := range two {
+		for _, dst := range vectors {
+			for _, a := range vectors {
+				for _, b := range operands {
+					s.two(o, dst, a, b)
+					add("%s ymm%d, ymm%d, %s", name, dst, a, b.text("ymmword", "ymm"))
+				}
+			}
+		}
+	}
+	for name, o := range map[string]opcode{"vsqrtps": vsqrtps, "vcvtdq2ps": vcvtdq2ps, "vcvttps2dq": vcvttps2dq, "vpabsd": vpabsd} {
+		for _, dst := range vectors {
+			for _, b := range operands {
+				s.one(o, dst, b)
+				add("%s ymm%d, %s", name, dst, b.text("ymmword", "ymm"))
+			}
+		}
+	}
+	for _, dst := range vectors {
+		for _, b := range operands {
+			for name, o := range map[string]opcode{"vcmpps": vcmpps, "vpblendd": vpblendd} {
+				s.immediate(o, dst, 9, b, 7)
+				add("%s ymm%d, ymm9, %s, 7", name, dst, b.text("ymmword", "ymm"))
+			}
+			s.immediate(vroundps, dst, 0, b, 9)
+			add("vroundps ymm%d, %s, 9", dst, b.text("ymmword", "ymm"))
+			s.immediate(vblendvps, dst, 6, b, 13<<4)
+			add("vblendvps ymm%d, ymm6, %s, ymm13", dst, b.text("ymmword", "ymm"))
+			for name, o := range map[string]opcode{"vbroadcastss": vbroadcastss, "vpbroadcastd": vpbroadcastd} {
+				s.one(o, dst, b)
+				add("%s ymm%d, %s", name, dst, b.text("dword", "xmm"))
+			}
+		}
+		for _, a := range addresses {
+			s.one(vmovups, dst, memory(a))
+			add("vmovups ymm%d, %s", dst, memory(a).text("ymmword", ""))
+			s.store(a, dst)
+			add("vmovups %s, ymm%d", memory(a).text("ymmword", ""), dst)
+		}
+		s.one(vmovups, dst, reg(2))
+		add("vmovups ymm%d, ymm2", dst)
+		for _, a := range vectors {
+			s.shift(shift32, left, dst, a, 24)
+			add("vpslld ymm%d, ymm%d, 24", dst, a)
+			s.shift(shift32, right, dst, a, 3)
+			add("vpsrld ymm%d, ymm%d, 3", dst, a)
+			s.shift(shift32, rightSigned, dst, a, 31)
+			add("vpsrad ymm%d, ymm%d, 31", dst, a)
+			s.shift(shift64, left, dst, a, 32)
+			add("vpsllq ymm%d, ymm%d, 32", dst, a)
+			s.shift(shift64, right, dst, a, 32)
+			add("vpsrlq ymm%d, ymm%d, 32", dst, a)
+		}
+		for _, g := range []general{rax, rsi, r10} {
+			s.low(g, dst)
+			add("vmovd %s, xmm%d", halves[g], dst)
+			s.setLow(dst, g)
+			add("vmovd xmm%d, %s", dst, halves[g])
+			s.signs(g, dst)
+			add("vmovmskps %s, ymm%d", halves[g], dst)
+			s.gather(14, g, dst, 13)
+			add("vgatherdps ymm14, [%s+ymm%d*1], ymm13", generals[g], dst)
+		}
+	}
+	for _, a := range []general{rax, rcx, rsi, r8, r15} {
+		for _, b := range []general{rax, rdx, r9, r13} {
+			for name, f := range map[string]func(a, b general){"add": s.add, "sub": s.sub, "cmp": s.cmp} {
+				f(a, b)
+				add("{load} %s %s, %s", name, generals[a], generals[b])
+			}
+		}
+		for _, m := range addresses {
+			s.load32(a, m)
+			add("mov %s, %s", halves[a], memory(m).text("dword", ""))
+			s.load64(a, m)
+			add("mov %s, %s", generals[a], memory(m).text("qword", ""))
+			s.store32(m, a)
+			add("mov %s, %s", memory(m).text("dword", ""), halves[a])
+			s.addFrom(a, m)
+			add("add %s, %s", generals[a], memory(m).text("qword", ""))
+			s.cmpFrom(a, m)
+			add("cmp %s, %s", generals[a], memory(m).text("qword", ""))
+			s.lea(a, m)
+			add("lea %s, %s", generals[a], memory(m).text("qword", ""))
+		}
+		for _, n := range []int32{0, 4, -128, 128, 0xff, 1 << 30} {
+			for name, code := range map[string]uint8{"add": adds, "sub": subtracts, "cmp": compares} {
+				s.arithmetic(code, a, n)
+				add("%s %s, %d", name, generals[a], n)
+			}
+		}
+		s.zero(a)
+		add("{load} xor %s, %s", halves[a], halves[a])
+		s.test(a)
+		add("test %s, %s", generals[a], generals[a])
+	}
+	s.leave()
+	add("vzeroupper\nret")
+
+	dir := t.TempDir()
+	source, object := filepath.Join(dir, "code.s"), filepath.Join(dir, "code.o")
+	if err := os.WriteFile(source, []byte(".intel_syntax noprefix\n"+strings.Join(text, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(as, "--64", "-al="+filepath.Join(dir, "list"), "-o", object, source).CombinedOutput(); err != nil {
+		t.Fatalf("as: %v\n%.2000s", err, out)
+	}
+	f, err := elf.Open(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want, err := f.Section(".text").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(s.code, want) {
+		at := 0
+		for at < min(len(s.code), len(want)) && s.code[at] == want[at] {
+			at++
+		}
+		list, _ := os.ReadFile(filepath.Join(dir, "list"))
+		place := bytes.Index(list, fmt.Appendf(nil, " %04x ", max(at-4, 0)))
+		t.Fatalf("%d instructions: byte %#x differs: % x, not % x\n%.800s", len(text), at, s.code[at:min(at+12, len(s.code))],
+			want[at:min(at+12, len(want))], list[max(place, 0):])
+	}
+	if len(text) < 8000 {
+		t.Errorf("%d instructions were compared", len(text))
+	}
+}

@@ -1,0 +1,8 @@
+package native
+
+import "unsafe"
+
+// call runs code.
+//
+//go:noescape
+func call(code, file, slots unsafe.Pointer, first, end uintptr)

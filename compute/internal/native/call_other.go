@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package native
+
+import "unsafe"
+
+func call(code, file, slots unsafe.Pointer, first, end uintptr) { panic("no code for this machine") }

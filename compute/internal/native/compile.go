@@ -1,0 +1,474 @@
+package native
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"farside/compute/internal/kernel"
+)
+
+// Where things are while the code runs. The memory slots are pairs of an address and a size.
+const (
+	file   = rdi // the register file
+	slots  = r8
+	offset = rsi // of the chunk: 32 bytes each
+	end    = r15 // of the chunks
+)
+
+// spare are vectors that hold nothing between instructions. The others, from 0 on, hold registers.
+var spare = [4]vector{12, 13, 14, 15}
+
+const vectors = 12
+
+// pointers are what hold addresses in memory; rax, rcx, rdx and r10 hold nothing between instructions.
+var pointers = [...]general{rbx, r9, r11, r12, r13}
+
+// held is a register of the program that a vector holds.
+type held struct {
+	register Register
+	valid    bool
+	stored   bool // the register file has it, too
+	pinned   int  // the instruction that needs it now
+	next     int  // the instruction that reads it next
+}
+
+// pointer is the address of accesses whose offsets have been checked for all that come: nil if they are not all within.
+type pointer struct {
+	number  int // in pointers
+	valid   bool
+	a, base Register
+	slot    int32
+	used    int // by which instruction it was last
+}
+
+// later is code that rarely runs, behind the rest.
+type later struct {
+	from, back label
+	write      func()
+}
+
+// compiler writes the code of one run.
+type compiler struct {
+	*assembler
+	scratch  int32 // two chunks in the register file
+	insts    []Inst
+	at       int      // the instruction under way
+	uses     [][4]int // by instruction, when A, B, C and Dst are read again; never is never
+	vectors  [vectors]held
+	pointers [len(pointers)]pointer
+	later    []later
+}
+
+const never = math.MaxInt
+
+// write writes a run.
+func (c *compiler) write(run []Inst) {
+	var once, each []Inst
+	for _, in := range run {
+		if in.Once {
+			in.Keep = true
+			once = append(once, in)
+		} else {
+			each = append(each, in)
+		}
+	}
+	c.part(once)
+	if len(each) > 0 {
+		top, done := c.label(), c.label()
+		c.cmp(offset, end)
+		c.jumpIf(below, top)
+		c.jump(done)
+		c.align(16)
+		c.place(top)
+		c.part(each)
+		c.arithmetic(adds, offset, 32)
+		c.cmp(offset, end)
+		c.jumpIf(below, top)
+		c.place(done)
+	}
+	c.leave()
+	for len(c.later) > 0 {
+		list := c.later
+		c.later = nil
+		for _, l := range list {
+			c.place(l.from)
+			l.write()
+			c.jump(l.back)
+		}
+	}
+}
+
+// part writes instructions for one chunk.
+func (c *compiler) part(insts []Inst) {
+	c.insts = insts
+	c.uses = make([][4]int, len(insts))
+	next := map[Register]int{}
+	when := func(r Register) int {
+		if n, ok := next[r]; ok {
+			return n
+		}
+		return never
+	}
+	for i, in := range slices.Backward(insts) {
+		c.uses[i] = [4]int{when(in.A), when(in.B), when(in.C), when(in.Dst)}
+		delete(next, in.Dst)
+		for _, r := range []Register{in.A, in.B, in.C} {
+			if r.Valid {
+				next[r] = i
+			}
+		}
+	}
+	c.vectors = [vectors]held{}
+	for i := range c.pointers {
+		c.pointers[i] = pointer{number: i}
+	}
+	for i := range insts {
+		c.at = i
+		c.inst(&insts[i])
+	}
+}
+
+// home is where a register lies in the file.
+func (c *compiler) home(r Register) address {
+	a := at(file, int32(r.Offset))
+	if r.Step != 0 {
+		a.index = offset
+	}
+	return a
+}
+
+func (c *compiler) find(r Register) *held {
+	for i := range c.vectors {
+		if v := &c.vectors[i]; v.valid && v.register == r {
+			return v
+		}
+	}
+	return nil
+}
+
+func (c *compiler) number(h *held) vector {
+	for i := range c.vectors {
+		if &c.vectors[i] == h {
+			return vector(i)
+		}
+	}
+	panic("not a vector")
+}
+
+// take gives a vector for a register: a free one, or that which is read again last.
+func (c *compiler) take(r Register, next int) *held {
+	var best *held
+	for i := range c.vectors {
+		v := &c.vectors[i]
+		if !v.valid {
+			best = v
+			break
+		}
+		if v.pinned != c.at+1 && (best == nil || v.next > best.next) {
+			best = v
+		}
+	}
+	if best.valid && !best.stored {
+		c.store(c.home(best.register), c.number(best))
+	}
+	*best = held{register: r, valid: true, pinned: c.at + 1, next: next}
+	return best
+}
+
+// reads gives operand k, A, B or C, wherever it is. If it is read again, a vector holds it from now on.
+func (c *compiler) reads(k int) operand {
+	in := &c.insts[c.at]
+	r, next := [...]Register{in.A, in.B, in.C}[k], c.uses[c.at][k]
+	h := c.find(r)
+	if h == nil {
+		if next == never {
+			return memory(c.home(r))
+		}
+		h = c.take(r, next)
+		h.stored = true
+		c.one(vmovups, c.number(h), memory(c.home(r)))
+	}
+	h.pinned, h.next = c.at+1, next
+	return reg(c.number(h))
+}
+
+// vector gives operand k in a vector, that given if none holds it.
+func (c *compiler) vector(k int, otherwise vector) vector {
+	o := c.reads(k)
+	if o.memory {
+		c.one(vmovups, otherwise, o)
+		return otherwise
+	}
+	return o.vector
+}
+
+// result gives the vector for Dst. What it had is lost, and so are operands that are not read again: it is for the last
+// instruction of a sequence.
+func (c *compiler) result() vector {
+	in := &c.insts[c.at]
+	for i := range c.vectors {
+		if v := &c.vectors[i]; v.valid && (v.next == never || v.register == in.Dst) {
+			// What is not read again by the run but after it has been stored when it was made.
+			v.valid = false
+		}
+	}
+	for i := range c.pointers {
+		if p := &c.pointers[i]; p.a == in.Dst || p.base == in.Dst {
+			p.valid = false
+		}
+	}
+	return c.number(c.take(in.Dst, c.uses[c.at][3]))
+}
+
+// inst writes an instruction.
+func (c *compiler) inst(in *Inst) {
+	for i := range c.vectors {
+		if v := &c.vectors[i]; v.next == never {
+			v.valid = false
+		}
+	}
+	switch in.Op {
+	case kernel.Load32:
+		c.load(in)
+	case kernel.Store32:
+		c.stores(in)
+		return
+	case kernel.MulAddSat:
+		c.mulAddSat(in)
+	default:
+		if s, ok := simple[in.Op]; ok {
+			c.simple(s)
+		} else {
+			sequences[in.Op](c)
+		}
+	}
+	h := c.find(in.Dst)
+	if in.Keep {
+		c.store(c.home(in.Dst), c.number(h))
+		h.stored = true
+	}
+	if h.next == never {
+		h.valid = false
+	}
+}
+
+// form is an instruction that does what a kernel does.
+type form struct {
+	opcode  opcode
+	unary   bool
+	swapped bool // dst = b op a
+	not     bool // the opposite of the result
+	byte    int  // an immediate, or -1
+}
+
+var simple = map[kernel.Op]form{
+	kernel.AddI32: {opcode: vpaddd, byte: -1}, kernel.SubI32: {opcode: vpsubd, byte: -1},
+	kernel.MulI32: {opcode: vpmulld, byte: -1}, kernel.AndI32: {opcode: vpand, byte: -1},
+	kernel.OrI32: {opcode: vpor, byte: -1}, kernel.XorI32: {opcode: vpxor, byte: -1},
+	kernel.AndNotI32: {opcode: vpandn, swapped: true, byte: -1},
+	kernel.MinU32:    {opcode: vpminud, byte: -1}, kernel.MinS32: {opcode: vpminsd, byte: -1},
+	kernel.MaxU32: {opcode: vpmaxud, byte: -1}, kernel.MaxS32: {opcode: vpmaxsd, byte: -1},
+	kernel.AbsI32: {opcode: vpabsd, unary: true, byte: -1},
+	kernel.EqI32:  {opcode: vpcmpeqd, byte: -1}, kernel.NeI32: {opcode: vpcmpeqd, not: true, byte: -1},
+	kernel.LtS32: {opcode: vpcmpgtd, swapped: true, byte: -1}, kernel.LeS32: {opcode: vpcmpgtd, not: true, byte: -1},
+	kernel.AddF32: {opcode: vaddps, byte: -1}, kernel.SubF32: {opcode: vsubps, byte: -1},
+	kernel.MulF32: {opcode: vmulps, byte: -1}, kernel.DivF32: {opcode: vdivps, byte: -1},
+	kernel.SqrtF32: {opcode: vsqrtps, unary: true, byte: -1},
+	kernel.EqF32:   {opcode: vcmpps, byte: 0x00}, kernel.LtF32: {opcode: vcmpps, byte: 0x11},
+	kernel.LeF32: {opcode: vcmpps, byte: 0x12}, kernel.NeOrdF32: {opcode: vcmpps, byte: 0x0c},
+	kernel.FloorF32: {opcode: vroundps, unary: true, byte: 9}, kernel.CeilF32: {opcode: vroundps, unary: true, byte: 10},
+	kernel.TruncF32: {opcode: vroundps, unary: true, byte: 11}, kernel.RoundEvenF32: {opcode: vroundps, unary: true, byte: 8},
+	kernel.S32ToF32: {opcode: vcvtdq2ps, unary: true, byte: -1},
+}
+
+func (c *compiler) simple(f form) {
+	var a vector
+	var b operand
+	switch {
+	case f.unary:
+		b = c.reads(0)
+	case f.swapped:
+		a = c.vector(1, spare[0])
+		b = c.reads(0)
+	default:
+		a = c.vector(0, spare[0])
+		b = c.reads(1)
+	}
+	dst := c.result()
+	if f.byte >= 0 {
+		c.immediate(f.opcode, dst, a, b, uint8(f.byte))
+	} else {
+		c.two(f.opcode, dst, a, b)
+	}
+	if f.not {
+		c.not(dst, dst)
+	}
+}
+
+func (c *compiler) not(dst, a vector) { c.two(vpxor, dst, a, c.words(math.MaxUint32)) }
+
+// sequences are the operations that take several instructions. They write Dst with the last one.
+var sequences = makeSequences()
+
+func makeSequences() map[kernel.Op]func(c *compiler) {
+	shift := func(o opcode) func(c *compiler) {
+		return func(c *compiler) {
+			t := spare[0]
+			c.two(vpand, t, c.vector(1, t), c.words(31))
+			a := c.vector(0, spare[1])
+			c.two(o, c.result(), a, reg(t))
+		}
+	}
+	constant := func(o opcode, n uint32) func(c *compiler) {
+		return func(c *compiler) {
+			a := c.vector(0, spare[0])
+			c.two(o, c.result(), a, c.words(n))
+		}
+	}
+	extreme := func(o, combine opcode) func(c *compiler) {
+		return func(c *compiler) {
+			// The instructions give the second operand if both are zeros or one is a NaN.
+			a, b, t, u := c.vector(0, spare[0]), c.vector(1, spare[1]), spare[2], spare[3]
+			c.two(o, t, a, reg(b))
+			c.two(o, u, b, reg(a))
+			c.two(combine, t, t, reg(u))
+			c.immediate(vcmpps, u, a, reg(a), 3)
+			c.immediate(vblendvps, t, t, reg(b), uint8(u)<<4)
+			c.immediate(vcmpps, u, b, reg(b), 3)
+			c.immediate(vblendvps, c.result(), t, reg(a), uint8(u)<<4)
+		}
+	}
+	fused := func(o opcode, last bool) func(c *compiler) {
+		return func(c *compiler) {
+			t := spare[0]
+			c.two(vmulps, t, c.vector(0, t), c.reads(1))
+			if last {
+				addend := c.vector(2, spare[1])
+				c.two(o, c.result(), addend, reg(t))
+				return
+			}
+			addend := c.reads(2)
+			c.two(o, c.result(), t, addend)
+		}
+	}
+	extend := func(way, n uint8) func(c *compiler) {
+		return func(c *compiler) {
+			t := spare[0]
+			c.shift(shift32, left, t, c.vector(0, t), n)
+			c.shift(shift32, way, c.result(), t, n)
+		}
+	}
+	return map[kernel.Op]func(c *compiler){
+		kernel.MinF32: extreme(vminps, vorps), kernel.MaxF32: extreme(vmaxps, vandps),
+		kernel.Move32:       func(c *compiler) { a := c.reads(0); c.one(vmovups, c.result(), a) },
+		kernel.MoveMasked32: func(c *compiler) { a := c.reads(0); c.one(vmovups, c.result(), a) }, // nothing is masked
+		kernel.NegI32: func(c *compiler) {
+			t, a := spare[0], c.reads(0)
+			c.two(vpxor, t, t, reg(t))
+			c.two(vpsubd, c.result(), t, a)
+		},
+		kernel.NotI32: constant(vpxor, math.MaxUint32),
+		kernel.NegF32: constant(vxorps, 1<<31),
+		kernel.AbsF32: constant(vandps, 1<<31-1),
+		kernel.Zext8:  constant(vpand, 0xff), kernel.Zext16: constant(vpand, 0xffff),
+		kernel.Sext8: extend(rightSigned, 24), kernel.Sext16: extend(rightSigned, 16),
+		kernel.ShlI32: shift(vpsllvd), kernel.ShrU32: shift(vpsrlvd), kernel.ShrS32: shift(vpsravd),
+		kernel.LtU32: func(c *compiler) {
+			t, b := spare[0], c.vector(1, spare[1])
+			c.two(vpminud, t, b, c.reads(0))
+			c.two(vpcmpeqd, t, t, reg(b))
+			c.not(c.result(), t)
+		},
+		kernel.LeU32: func(c *compiler) {
+			t, a := spare[0], c.vector(0, spare[1])
+			c.two(vpminud, t, a, c.reads(1))
+			c.two(vpcmpeqd, c.result(), t, reg(a))
+		},
+		kernel.Select32: func(c *compiler) {
+			condition, b, a := c.vector(2, spare[0]), c.vector(1, spare[1]), c.reads(0)
+			c.immediate(vblendvps, c.result(), b, a, uint8(condition)<<4)
+		},
+		kernel.FmaF32: func(c *compiler) {
+			t := spare[0]
+			c.one(vmovups, t, c.reads(0))
+			b := c.vector(1, spare[1])
+			c.two(vfmadd213ps, t, b, c.reads(2))
+			c.one(vmovups, c.result(), reg(t))
+		},
+		kernel.MulAddF32: fused(vaddps, false), kernel.MulSubF32: fused(vsubps, false), kernel.SubMulF32: fused(vsubps, true),
+		kernel.InverseSqrtF32: func(c *compiler) {
+			t, u := spare[0], spare[1]
+			c.one(vsqrtps, t, c.reads(0))
+			c.one(vmovups, u, c.words(math.Float32bits(1)))
+			c.two(vdivps, c.result(), u, reg(t))
+		},
+		kernel.IsNaNF32: func(c *compiler) {
+			a := c.vector(0, spare[0])
+			c.immediate(vcmpps, c.result(), a, reg(a), 3)
+		},
+		kernel.IsInfF32: func(c *compiler) {
+			t := spare[0]
+			c.two(vandps, t, c.vector(0, t), c.words(1<<31-1))
+			c.immediate(vcmpps, c.result(), t, c.words(0x7f800000), 0)
+		},
+		kernel.MaskToI32: func(c *compiler) {
+			a := c.vector(0, spare[0])
+			c.shift(shift32, right, c.result(), a, 31)
+		},
+		kernel.I32ToMask: func(c *compiler) {
+			t := spare[0]
+			c.two(vpxor, t, t, reg(t))
+			c.two(vpcmpeqd, t, t, c.reads(0))
+			c.not(c.result(), t)
+		},
+		kernel.F32ToS32: func(c *compiler) {
+			t, u, a := spare[0], spare[1], c.vector(0, spare[2])
+			c.one(vmovups, u, c.words(0x4f000000))
+			c.immediate(vcmpps, u, u, reg(a), 0x12)
+			c.one(vcvttps2dq, t, reg(a))
+			c.two(vpxor, t, t, reg(u))
+			c.immediate(vcmpps, u, a, reg(a), 7)
+			c.two(vpand, c.result(), t, reg(u))
+		},
+	}
+}
+
+// mulAddSat writes A * Immediate + B in 32 bits, all ones if that overflows.
+func (c *compiler) mulAddSat(in *Inst) {
+	t, u, w := spare[0], spare[1], spare[2]
+	factor := in.Immediate
+	if bits.OnesCount64(factor) == 1 {
+		n := uint8(bits.TrailingZeros64(factor))
+		a := c.vector(0, u)
+		c.shift(shift32, left, t, a, n)  // the product
+		c.shift(shift32, right, w, t, n) // a, if it fits
+		c.two(vpcmpeqd, w, w, reg(a))    // a is not needed from here on
+		c.two(vpaddd, t, t, c.reads(1))  // the sum
+		c.two(vpmaxud, u, t, c.reads(1)) // the sum, if it fits
+		c.two(vpcmpeqd, u, u, reg(t))
+		c.two(vpand, w, w, reg(u))
+		c.not(w, w)
+		c.two(vpor, c.result(), t, reg(w))
+		return
+	}
+	f := c.quads(factor)
+	a := c.vector(0, u)
+	c.two(vpmuludq, t, a, f)
+	c.shift(shift64, right, u, a, 32)
+	c.two(vpmuludq, u, u, f)
+	b := c.vector(1, w)
+	c.shift(shift64, right, w, b, 32) // b may be w: its even lanes come from where it lies, then
+	c.two(vpaddq, u, u, reg(w))       // the odd lanes
+	b = c.vector(1, w)
+	c.two(vpand, w, b, c.quads(math.MaxUint32))
+	c.two(vpaddq, t, t, reg(w)) // the even ones
+	c.shift(shift64, left, w, u, 32)
+	c.immediate(vpblendd, w, t, reg(w), 0xaa) // the low words
+	c.shift(shift64, right, t, t, 32)
+	c.immediate(vpblendd, t, t, reg(u), 0xaa) // the high ones
+	c.two(vpxor, u, u, reg(u))
+	c.two(vpcmpeqd, t, t, reg(u))
+	c.not(t, t)
+	c.two(vpor, c.result(), w, reg(t))
+}

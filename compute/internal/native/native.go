@@ -1,0 +1,65 @@
+// Package native makes machine code of straight runs of a register program: what a run computes stays in vector registers
+// from one instruction to the next, where the kernels of package kernel write each result to the register file. The code
+// gives the same bits as the kernels.
+//
+// It exists for amd64 with AVX2; elsewhere, and where the system lets nobody make memory executable, Compile fails
+// and kernels do everything.
+package native
+
+import "farside/compute/internal/kernel"
+
+// Register is an operand: where its first chunk lies in the register file, and the distance of the chunks. The zero Register is
+// none.
+type Register struct {
+	Offset uint32 // bytes
+	Step   uint32 // 32; 0 if all lanes share one chunk
+	Valid  bool
+}
+
+// Pattern is what is known of the offsets of an access before it is done.
+type Pattern uint8
+
+const (
+	// Any offsets.
+	Any Pattern = iota
+	// Same: the lanes of a chunk have the same offset.
+	Same
+	// Consecutive: they follow each other at a distance of four bytes, unless that of the first lane lies beyond 2^31.
+	Consecutive
+)
+
+// Inst is an instruction of a run, on 32-bit values. Op and the operands are as in package kernel; loads and stores
+// access slot Slot at A + Base + Immediate, where Base is none or uniform.
+type Inst struct {
+	Op                 kernel.Op
+	Once               bool // it is for one chunk, not for each: no instruction of the run that is for each comes into it
+	Keep               bool // Dst is read after the run
+	Pattern            Pattern
+	Slot               int32
+	Dst, A, B, C, Base Register
+	Immediate          uint64
+}
+
+// Limit is the size from which on a memory is too large for the code, and the largest Immediate of an access.
+const Limit = 1 << 31
+
+// Scratch is how many bytes the code needs for itself.
+const Scratch = 64
+
+// Supports says whether there is code for an instruction.
+func Supports(in *Inst) bool {
+	switch in.Op {
+	case kernel.Load32:
+		return in.Immediate < Limit/2 && (!in.Once || in.Pattern == Same)
+	case kernel.Store32:
+		return in.Immediate < Limit/2 && !in.Once
+	case kernel.MulAddSat:
+		return in.Immediate <= 1<<32-1
+	}
+	_, simple := simple[in.Op]
+	_, other := sequences[in.Op]
+	return simple || other
+}
+
+// accesses says whether it is a load or store.
+func (in *Inst) accesses() bool { return in.Op == kernel.Load32 || in.Op == kernel.Store32 }

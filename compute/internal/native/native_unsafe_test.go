@@ -1,0 +1,421 @@
+package native
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"farside/compute/internal/kernel"
+)
+
+// machine is a register file and memories, for both ways to execute a run.
+type machine struct {
+	file  []byte
+	data  [3][]byte
+	slots [3]kernel.Memory
+}
+
+const (
+	chunks    = 4
+	registers = 24 // varying ones
+	uniforms  = 12
+	fileSize  = 32 * (registers*chunks + uniforms)
+)
+
+func aligned(n int) []byte {
+	b := make([]byte, n+64)
+	skip := int(-uintptr(unsafe.Pointer(&b[0])) & 63)
+	return b[skip : skip+n]
+}
+
+func newMachine() *machine {
+	m := &machine{file: aligned(fileSize + 64)}
+	for i, n := range []int{4096, 100, 0} {
+		m.data[i] = make([]byte, n+64)
+		m.slots[i] = kernel.Memory{Base: unsafe.Pointer(&m.data[i][32]), Size: uint64(n)}
+	}
+	return m
+}
+
+func (m *machine) copy(o *machine) {
+	copy(m.file, o.file)
+	for i := range m.data {
+		copy(m.data[i], o.data[i])
+	}
+}
+
+func (m *machine) bind(r Register) kernel.Register {
+	if !r.Valid {
+		return kernel.Register{}
+	}
+	return kernel.Register{Base: unsafe.Pointer(&m.file[r.Offset]), Step: uintptr(r.Step)}
+}
+
+// interpret executes a run by the kernels, as code does it: chunk by chunk.
+func (m *machine) interpret(run []Inst, first, n int) {
+	m.pass(run, true, 0)
+	for chunk := range n {
+		m.pass(run, false, first+chunk)
+	}
+}
+
+func (m *machine) pass(run []Inst, once bool, chunk int) {
+	for _, in := range run {
+		if in.Once != once {
+			continue
+		}
+		a := kernel.Args{Dst: m.bind(in.Dst), A: m.bind(in.A), B: m.bind(in.B), C: m.bind(in.C), Immediate: in.Immediate}
+		if in.accesses() {
+			a.C = kernel.Register{}
+			a.Memory = &m.slots[in.Slot]
+			if in.Base.Valid {
+				a.Immediate += uint64(*(*uint32)(m.bind(in.Base).Base))
+			}
+		}
+		kernel.Best().Ops[in.Op](&a, chunk, 1)
+	}
+}
+
+func varying(i int) Register { return Register{uint32(32 * chunks * i), 32, true} }
+func uniform(i int) Register { return Register{uint32(32 * (registers*chunks + i)), 0, true} }
+
+// operands is how many operands an operation has.
+func operands(op kernel.Op) int {
+	if f, ok := simple[op]; ok {
+		if f.unary {
+			return 1
+		}
+		return 2
+	}
+	switch op {
+	case kernel.Select32, kernel.FmaF32, kernel.MulAddF32, kernel.MulSubF32, kernel.SubMulF32:
+		return 3
+	case kernel.ShlI32, kernel.ShrU32, kernel.ShrS32, kernel.LtU32, kernel.LeU32, kernel.MinF32, kernel.MaxF32, kernel.MulAddSat:
+		return 2
+	}
+	return 1
+}
+
+var interesting = []uint32{0, 1, 2, 3, 31, 32, 0x7fffffff, 0x80000000, 0xffffffff, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000,
+	0x7fc00001, 0xffc12345, 0x7f812345, 0x00000001, 0x80000001, 0x4f000000, 0x4effffff, 0xcf000000, 0x00800000, 0x7f7fffff}
+
+func word(r *rand.Rand) uint32 {
+	switch r.IntN(4) {
+	case 0:
+		return interesting[r.IntN(len(interesting))]
+	case 1:
+		return uint32(r.IntN(256))
+	case 2:
+		return math.Float32bits(float32(r.NormFloat64()))
+	}
+	return r.Uint32()
+}
+
+// supported are the operations that there is code for, but for loads and stores.
+func supported() []kernel.Op {
+	var list []kernel.Op
+	for op := range kernel.NumOps {
+		if in := (Inst{Op: op}); Supports(&in) && !in.accesses() {
+			list = append(list, op)
+		}
+	}
+	return list
+}
+
+// randomRun is a run whose loads and stores find what their pattern says: register 0 is consecutive, 1 the same in each chunk, 2 and
+// 3 anything, and the last is a mask.
+func randomRun(r *rand.Rand, ops []kernel.Op, size int) []Inst {
+	var once, each []Inst
+	any := func() Register {
+		if r.IntN(4) == 0 {
+			return uniform(r.IntN(uniforms))
+		}
+		return varying(r.IntN(registers))
+	}
+	for len(once)+len(each) < size {
+		in := Inst{Op: ops[r.IntN(len(ops))], Keep: r.IntN(3) == 0}
+		switch r.IntN(5) {
+		case 0:
+			in.Op = kernel.Load32
+		case 1:
+			if r.IntN(3) == 0 {
+				in.Op = kernel.Store32
+			}
+		}
+		if in.accesses() {
+			in.Slot = int32(r.IntN(3))
+			in.Immediate = uint64(r.IntN(64))
+			if r.IntN(16) == 0 {
+				in.Immediate = uint64(r.IntN(5000))
+			}
+			if r.IntN(2) == 0 {
+				in.Base = uniform(0)
+			}
+			switch r.IntN(4) {
+			case 0, 1:
+				in.A, in.Pattern = varying(0), Consecutive
+			case 2:
+				in.A, in.Pattern = varying(1), Same
+			case 3:
+				in.A = varying(2 * r.IntN(2))
+			}
+			if in.Op == kernel.Store32 {
+				in.B = any()
+			} else {
+				in.Dst = varying(3 + r.IntN(registers-4))
+			}
+			if in.Op == kernel.Load32 && r.IntN(8) == 0 {
+				in.Once, in.Pattern, in.A, in.Dst = true, Same, uniform(r.IntN(2)), uniform(2+r.IntN(uniforms-3))
+			}
+		} else {
+			n := operands(in.Op)
+			in.Once = r.IntN(6) == 0
+			pick := any
+			if in.Once {
+				pick = func() Register { return uniform(r.IntN(uniforms)) }
+			}
+			in.A = pick()
+			if n > 1 {
+				in.B = pick()
+			}
+			if n > 2 {
+				in.C = pick()
+			}
+			in.Dst = varying(3 + r.IntN(registers-4))
+			mask := varying(registers - 1)
+			if in.Once {
+				in.Dst, mask = uniform(2+r.IntN(uniforms-3)), uniform(uniforms-1)
+			}
+			switch in.Op {
+			case kernel.Select32:
+				in.C = mask
+			case kernel.MaskToI32:
+				in.A = mask
+			}
+			if in.Op == kernel.MulAddSat {
+				in.Immediate = []uint64{1, 4, 64, 12, 0, 1 << 31, math.MaxUint32, 20}[r.IntN(8)]
+			}
+		}
+		if in.Once {
+			once = append(once, in)
+		} else {
+			each = append(each, in)
+		}
+	}
+	run := append(once, each...)
+	return run
+}
+
+// keptOnly are the registers that a run has to have written.
+func compare(t *testing.T, run []Inst, got, want *machine) {
+	t.Helper()
+	last := map[Register]*Inst{}
+	for i := range run {
+		if run[i].Dst.Valid {
+			last[run[i].Dst] = &run[i]
+		}
+	}
+	check := func(r Register) {
+		if in := last[r]; in != nil && !in.Keep && !in.Once {
+			return
+		}
+		n := 32
+		if r.Step > 0 {
+			n = 32 * chunks
+		}
+		if g, w := got.file[r.Offset:int(r.Offset)+n], want.file[r.Offset:int(r.Offset)+n]; !bytes.Equal(g, w) {
+			for i, in := range run {
+				t.Logf("%2d %+v", i, in)
+			}
+			t.Fatalf("register %+v, written by %+v, is\n%x, not\n%x", r, last[r], g, w)
+		}
+	}
+	for i := range registers {
+		check(varying(i))
+	}
+	for i := range uniforms {
+		check(uniform(i))
+	}
+	for i := range got.data {
+		if !bytes.Equal(got.data[i], want.data[i]) {
+			for i, in := range run {
+				t.Logf("%2d %+v", i, in)
+			}
+			at := 0
+			for got.data[i][at] == want.data[i][at] {
+				at++
+			}
+			t.Fatalf("memory %d at offset %d is\n%x, not\n%x", i, at-32, got.data[i][at:], want.data[i][at:])
+		}
+	}
+}
+
+// TestRuns compares random runs with the kernels.
+func TestRuns(t *testing.T) {
+	need(t)
+	defer kernel.Restore(kernel.Exact())
+	ops := supported()
+	if len(ops) < 50 {
+		t.Fatal("operations with code:", len(ops))
+	}
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		run := randomRun(r, ops, 1+r.IntN(40))
+		code, err := Compile([][]Inst{slices.Clone(run)}, fileSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := newMachine(), newMachine()
+		for i := 0; i < fileSize; i += 4 {
+			*(*uint32)(unsafe.Pointer(&got.file[i])) = word(r)
+		}
+		for _, d := range got.data {
+			for i := range d {
+				d[i] = byte(r.Uint32())
+			}
+		}
+		start := uint32(r.IntN(4000))
+		if r.IntN(8) == 0 {
+			start = -uint32(r.IntN(200))
+		}
+		lanes := func(i int) []uint32 {
+			return unsafe.Slice((*uint32)(unsafe.Pointer(&got.file[varying(i).Offset])), 8*chunks)
+		}
+		for lane := range 8 * chunks {
+			lanes(0)[lane] = start + 4*uint32(lane)
+			lanes(1)[lane] = uint32(lane / 8 * 52)
+			lanes(2)[lane] = uint32(r.IntN(4200))
+			lanes(registers - 1)[lane] = -uint32(r.IntN(2))
+		}
+		// Uniform registers hold eight copies.
+		for i := range uniforms {
+			u := unsafe.Slice((*uint32)(unsafe.Pointer(&got.file[uniform(i).Offset])), 8)
+			switch i {
+			case 0, 1:
+				u[0] = uint32(r.IntN(300))
+			case uniforms - 1:
+				u[0] = -uint32(r.IntN(2))
+			}
+			for k := range u {
+				u[k] = u[0]
+			}
+		}
+		want.copy(got)
+		first := r.IntN(chunks)
+		n := r.IntN(chunks - first + 1)
+		code.Run(0, unsafe.Pointer(&got.file[0]), &got.slots[0], first, n)
+		want.interpret(run, first, n)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { compare(t, run, got, want) })
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+func need(t *testing.T) {
+	if kernel.Best().Name != "avx2" {
+		t.Skip("needs a processor with AVX2, and FARSIDE_KERNELS not set")
+	}
+}
+
+// TestFault shows that a fault in the code is a panic of who called it, and that the code can be used again.
+func TestFault(t *testing.T) {
+	need(t)
+	gone, err := unix.Mmap(-1, 0, 4096, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(gone)
+	code, err := Compile([][]Inst{{
+		{Op: kernel.Load32, A: varying(0), Dst: varying(1), Slot: 0, Pattern: Consecutive, Keep: true},
+		{Op: kernel.Store32, A: varying(0), B: varying(1), Slot: 1, Pattern: Consecutive},
+	}}, fileSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMachine()
+	whole := m.slots
+	for i := range 2 {
+		m.slots = whole
+		m.slots[i] = kernel.Memory{Base: unsafe.Pointer(&gone[0]), Size: 4096}
+		m.slots[1-i] = whole[0]
+		func() {
+			defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+			defer func() {
+				fault, ok := recover().(interface{ Addr() uintptr })
+				if !ok || fault.Addr() != uintptr(unsafe.Pointer(&gone[0])) {
+					t.Errorf("access %d: the panic is %v, %v", i, fault, ok)
+				}
+			}()
+			code.Run(0, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
+		}()
+	}
+	m.slots = whole
+	copy(m.data[0][32:], "here")
+	m.slots[1] = whole[0]
+	code.Run(0, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
+	if got := string(m.file[32*chunks:][:4]); got != "here" {
+		t.Errorf("after the faults %q is loaded", got)
+	}
+}
+
+// TestSignals runs code while the collector and profiler interrupt it.
+func TestSignals(t *testing.T) {
+	need(t)
+	var run []Inst
+	for i := range 200 {
+		run = append(run, Inst{Op: kernel.AddI32, A: varying(i % 20), B: varying(i % 7), Dst: varying((i + 1) % 20), Keep: true})
+	}
+	code, err := Compile([][]Inst{run}, fileSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pprof.StartCPUProfile(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	defer pprof.StopCPUProfile()
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			m := newMachine()
+			for i := range m.file {
+				m.file[i] = byte(i)
+			}
+			want := newMachine()
+			want.copy(m)
+			want.interpret(run, 0, chunks)
+			before := newMachine()
+			before.copy(m)
+			for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
+				copy(m.file, before.file)
+				code.Run(0, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
+				if !bytes.Equal(m.file[:fileSize], want.file[:fileSize]) {
+					t.Error("a run that was interrupted has other results")
+					return
+				}
+			}
+		})
+	}
+	done := make(chan bool)
+	go func() { wg.Wait(); close(done) }()
+	for {
+		select {
+		case <-done:
+			return
+		default:
+			runtime.GC()
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package compute
+
+import (
+	"os"
+
+	"farside/compute/internal/kernel"
+	"farside/compute/internal/native"
+)
+
+// useNative says whether straight runs of instructions become machine code: where the best kernels are used, unless the
+// environment names others.
+var useNative = kernel.Best().Name == "avx2" && os.Getenv("FARSIDE_KERNELS") == ""
+
+// makeNative makes machine code of runs of instructions that are all for the active lanes, or for all lanes at once. The first step
+// of each run executes it when all lanes of the active chunks are; otherwise each step does what it does without.
+func (e *engine) makeNative(p *Program) {
+	if !useNative {
+		return
+	}
+	targets := make([]bool, len(p.Insts)+1)
+	for i := range p.Insts {
+		if p.Insts[i].jumps() {
+			targets[p.Insts[i].Target] = true
+		}
+	}
+	var runs [][]native.Inst
+	var starts []int
+	for from := 0; from < len(p.Insts); {
+		r := e.nativeRun(p, from, targets)
+		if len(r) > 1 {
+			runs = append(runs, r)
+			starts = append(starts, from)
+		}
+		from += max(len(r), 1)
+	}
+	if len(runs) == 0 {
+		return
+	}
+	code, err := native.Compile(runs, p.FileSize)
+	if err != nil {
+		return // the kernels do it
+	}
+	e.native = code
+	for i, start := range starts {
+		s := &e.steps[start]
+		s.plain, s.act = s.act, actNative
+		s.to, s.target = int32(i), int32(start+len(runs[i]))
+	}
+}
+
+// nativeRun is the run that begins at an instruction: as long as there is code for all of it, nobody jumps into it, and the
+// instructions that are for all lanes at once can come first.
+func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
+	var run []native.Inst
+	touched := map[native.Register]bool{} // by instructions for each lane
+	stored := false
+	at := from
+	for ; at < len(p.Insts) && (at == from || !targets[at]); at++ {
+		in, ok := e.nativeInst(p, at)
+		if !ok {
+			break
+		}
+		if in.Once {
+			if touched[in.Dst] || stored && in.Op == kernel.Load32 {
+				break
+			}
+		} else {
+			for _, r := range []native.Register{in.A, in.B, in.C, in.Base} {
+				touched[r] = true
+			}
+			stored = stored || in.Op == kernel.Store32
+		}
+		run = append(run, in)
+	}
+	for i := range run {
+		until := int(p.Insts[from+i].Until)
+		run[i].Keep = until == 0 || until >= at
+	}
+	return run
+}
+
+// nativeInst is an instruction as package native has it, if that can be.
+func (e *engine) nativeInst(p *Program, i int) (native.Inst, bool) {
+	in := &p.Insts[i]
+	n := native.Inst{Op: in.Op, Immediate: in.Immediate, Pattern: in.Pattern, Slot: in.Index}
+	for _, r := range []struct {
+		to   *native.Register
+		from Register
+	}{{&n.Dst, in.Dst}, {&n.A, in.A}, {&n.B, in.B}, {&n.C, in.C}, {&n.Base, in.Base}} {
+		if r.from.Size == 64 || r.from.Offset > 1<<30 {
+			return n, false
+		}
+		*r.to = native.Register{Offset: r.from.Offset, Step: r.from.Step, Valid: r.from.Size > 0}
+	}
+	switch in.Code {
+	case Kernel:
+		n.Once = in.Dst.Uniform()
+	case Assign:
+		n.Op, n.Once = kernel.Move32, in.Dst.Uniform()
+	case Access:
+		if in.Dynamic || in.A.Size == 0 || e.delays && p.Slots[in.Index].Kind == SlotBuffer {
+			return n, false
+		}
+		n.Once = e.steps[i].once
+		n.C = native.Register{}
+		if in.A.Uniform() {
+			n.Pattern = native.Same
+		}
+	default:
+		return n, false
+	}
+	return n, native.Supports(&n)
+}

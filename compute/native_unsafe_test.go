@@ -1,0 +1,126 @@
+package compute
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"farside/compute/internal/native"
+	"farside/internal/sampling"
+)
+
+// TestPatterns shows what is known of the offsets of accesses.
+func TestPatterns(t *testing.T) {
+	for _, c := range []struct {
+		size string
+		body string
+		want []native.Pattern
+	}{
+		{"64", "y[gl_GlobalInvocationID.x] = x[gl_LocalInvocationID.x + 3u];", []native.Pattern{native.Consecutive, native.Consecutive}},
+		{"64", "y[gl_LocalInvocationIndex] = x[gl_WorkGroupID.x];", []native.Pattern{native.Any, native.Consecutive}}, // one load for all
+		{"16, local_size_y = 4", "y[gl_LocalInvocationID.y * 16u + gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y * n];",
+			[]native.Pattern{native.Any, native.Same, native.Consecutive}},
+		{"12, local_size_y = 4", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];", []native.Pattern{native.Any, native.Any}},
+		{"64", "y[gl_LocalInvocationID.x * 2u] = x[gl_LocalInvocationID.x ^ 1u];", []native.Pattern{native.Any, native.Any}},
+		{"64", "y[(gl_LocalInvocationID.x * 4u - gl_LocalInvocationID.x * 3u)] = 1.0;", []native.Pattern{native.Consecutive}},
+		{"64", "y[gl_LocalInvocationID.x * n] = 1.0;", []native.Pattern{native.Any, native.Any}},
+	} {
+		source := fmt.Sprintf(`#version 450
+layout(local_size_x = %s) in;
+layout(set=0,binding=0) buffer Out { float y[]; };
+layout(set=0,binding=1) buffer In { float x[]; };
+layout(push_constant) uniform Push { uint n; };
+void main() { %s }
+`, c.size, c.body)
+		p := compileWords(t, glslWords(t, source), Options{})
+		var got []native.Pattern
+		for _, in := range p.Insts {
+			if in.Code == Access {
+				pattern := in.Pattern
+				if in.A.Uniform() {
+					pattern = native.Any // it says nothing there
+				}
+				got = append(got, pattern)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v\n%s", c.body, got, c.want, p)
+		}
+	}
+}
+
+// large is bindings of memory of more than 2 GiB.
+type large struct {
+	buffers
+	memory []byte
+}
+
+func (l large) Memory(set, binding, element uint32) Memory {
+	return Memory{Base: unsafe.Pointer(&l.memory[0]), Size: uint64(len(l.memory))}
+}
+
+func (l large) Image(set, binding, element uint32) *sampling.View { return nil }
+
+// TestLargeMemory shows that offsets of 2^31 and more are right, for which there is no machine code.
+func TestLargeMemory(t *testing.T) {
+	const size = 3 << 30
+	memory, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(memory)
+	p := compileWords(t, glslWords(t, `#version 450
+layout(local_size_x = 64) in;
+layout(set=0,binding=0) buffer Out { uint y[]; };
+void main() {
+	uint i = gl_GlobalInvocationID.x;
+	y[i + 0x28000000u] = y[i] + 1u;
+	y[i + 0x2ffffff0u] = i;
+}
+`), Options{})
+	words := unsafe.Slice((*uint32)(unsafe.Pointer(&memory[0])), size/4)
+	for i := range 256 {
+		words[i] = uint32(100 + i)
+	}
+	mustRun(t, p, &Dispatch{Groups: [3]uint32{4, 1, 1}, Bindings: large{memory: memory}})
+	for i := range uint32(256) {
+		if got := words[i+0x28000000]; got != 101+i {
+			t.Fatalf("word %d is %d", i, got)
+		}
+		if at := uint64(i) + 0x2ffffff0; at < size/4 && words[at] != i {
+			t.Fatalf("word %d is %d", at, words[at])
+		}
+	}
+	if words[0] != 100 {
+		t.Error("what lies beyond the memory has been written at its start")
+	}
+}
+
+// TestNativeRuns shows that the code of shaders is used where it can be.
+func TestNativeRuns(t *testing.T) {
+	if !useNative {
+		t.Skip("needs a processor with AVX2, and FARSIDE_KERNELS not set")
+	}
+	p := compileWords(t, glslWords(t, shader(64, "", "r = a[i] * 3u + 1u;")), Options{})
+	if err := p.engine.prepare(p); err != nil {
+		t.Fatal(err)
+	}
+	if p.engine.native == nil {
+		t.Fatalf("no machine code\n%s", p)
+	}
+	kernels := 0
+	for at := 0; at < len(p.engine.steps); at++ {
+		switch s := &p.engine.steps[at]; s.act {
+		case actNative:
+			at = int(s.target) - 1
+		case actKernel, actMasked:
+			kernels++
+		}
+	}
+	if kernels > 0 {
+		t.Errorf("%d instructions are left to kernels\n%s", kernels, p)
+	}
+}
