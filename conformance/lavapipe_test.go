@@ -19,6 +19,7 @@ var lavapipeBreaks = map[string]string{
 	"ext.external_memory_host.01749_01745_alignment":                      "imports a host pointer and a size of any alignment",
 	"memory.allocation.larger_than_heap":                                  "allocates more than the heap has",
 	"memory.allocation.unknown_type":                                      "allocates from a memory type that doesn't exist",
+	"memory.requirements.dedicated_smaller":                               "allocates less than the resource needs",
 	"api.copy_and_blit.core.blit_image.depth_stencil.d24_unorm_s8_uint":   "blits both aspects when only one is asked for",
 	"api.copy_and_blit.core.blit_image.depth_stencil.d32_sfloat_s8_uint":  "blits both aspects when only one is asked for",
 	"query_pool.timestamp.copy_results_32_bits_with_availability":         "writes behind the availability of an unavailable query",

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"unsafe"
 
@@ -278,6 +279,32 @@ func requirementCases() []definition {
 			}
 			if d.PrefersDedicatedAllocation > 1 || d.RequiresDedicatedAllocation > 1 {
 				c.Errorf("dedicated requirements were not written: %d, %d", d.PrefersDedicatedAllocation, d.RequiresDedicatedAllocation)
+			}
+			c.dev.DestroyBuffer(b)
+		}),
+		// A dedicated allocation has at least the resource's size (VUID-VkMemoryDedicatedAllocateInfo-image-02964 and
+		// -buffer-02965; older specifications, and layers, ask for exactly that).
+		row("dedicated_larger", false, func(c *Case) {
+			b, r := c.dev.CreateBuffer(5000, 0)
+			c.must("vkCreateBuffer", r)
+			m := c.allocate(2*c.dev.BufferRequirements(b).Size, c.visible(), vulkan.DedicatedInfo(&c.a, 0, b, nil))
+			c.must("vkBindBufferMemory", c.dev.BindBuffer(b, m, 0))
+			i, r := c.dev.CreateImage(33, 17, vk.IMAGE_TILING_OPTIMAL, 0)
+			c.must("vkCreateImage", r)
+			req := c.dev.ImageRequirements(i)
+			n := c.allocate(2*req.Size, uint32(bits.TrailingZeros32(req.MemoryTypeBits)), vulkan.DedicatedInfo(&c.a, i, 0, nil))
+			c.must("vkBindImageMemory", c.dev.BindImage(i, n, 0))
+			c.dev.DestroyImage(i)
+			c.dev.Free(n)
+			c.dev.DestroyBuffer(b)
+			c.dev.Free(m)
+		}),
+		row("dedicated_smaller", false, func(c *Case) {
+			b, r := c.dev.CreateBuffer(5000, 0)
+			c.must("vkCreateBuffer", r)
+			m, r := c.dev.Allocate(c.dev.BufferRequirements(b).Size-1, c.visible(), vulkan.DedicatedInfo(&c.a, 0, b, nil))
+			if c.wantErr("a dedicated allocation that is too small", r); r == vk.SUCCESS {
+				c.dev.Free(m)
 			}
 			c.dev.DestroyBuffer(b)
 		}),

@@ -162,9 +162,9 @@ func (m *deviceMemory) readDedicated(info *vk.MemoryAllocateInfo) (memory.Dedica
 		if img == nil {
 			return memory.Dedicated{}, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkMemoryDedicatedAllocateInfo-image-parameter", "image %#x does not exist", uint64(i.Image))
 		}
-		if size, _, _ := img.requirements(); size != m.size && vk.Find[vk.ImportMemoryFdInfoKHR](info.PNext) == nil {
+		if size, _, _ := img.requirements(); size > m.size && vk.Find[vk.ImportMemoryFdInfoKHR](info.PNext) == nil {
 			return memory.Dedicated{}, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkMemoryDedicatedAllocateInfo-image-02964",
-				"the dedicated allocation has %d bytes, its image needs exactly %d", m.size, size)
+				"the dedicated allocation has %d bytes, its image needs %d", m.size, size)
 		}
 		m.dedicatedTo = uint64(i.Image)
 		return memory.Dedicated{Kind: memory.DedicatedImage, Hash: img.parameterHash()}, nil
@@ -173,9 +173,9 @@ func (m *deviceMemory) readDedicated(info *vk.MemoryAllocateInfo) (memory.Dedica
 	if b == nil {
 		return memory.Dedicated{}, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkMemoryDedicatedAllocateInfo-buffer-parameter", "buffer %#x does not exist", uint64(i.Buffer))
 	}
-	if size, _, _ := b.requirements(); size != m.size && vk.Find[vk.ImportMemoryFdInfoKHR](info.PNext) == nil {
+	if size, _, _ := b.requirements(); size > m.size && vk.Find[vk.ImportMemoryFdInfoKHR](info.PNext) == nil {
 		return memory.Dedicated{}, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkMemoryDedicatedAllocateInfo-buffer-02965",
-			"the dedicated allocation has %d bytes, its buffer needs exactly %d", m.size, size)
+			"the dedicated allocation has %d bytes, its buffer needs %d", m.size, size)
 	}
 	m.dedicatedTo = uint64(i.Buffer)
 	return memory.Dedicated{Kind: memory.DedicatedBuffer, Hash: b.parameterHash()}, nil
