@@ -24,6 +24,20 @@ func neighbourCases() []definition {
 		h.HandleType, h.PHostPointer = hostPointer, p
 		return c.dev.Allocate(size, c.visible(), unsafe.Pointer(h))
 	}
+	placedFeatures := func(a *vulkan.Arena) unsafe.Pointer {
+		f := vulkan.New[vk.PhysicalDeviceMapMemoryPlacedFeaturesEXT](a)
+		f.SType = vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_MAP_MEMORY_PLACED_FEATURES_EXT
+		f.MemoryMapPlaced = 1
+		f.MemoryUnmapReserve = 1
+		return unsafe.Pointer(f)
+	}
+	unmapReserving := func(c *Case, m vk.DeviceMemory) vk.Result {
+		un := vulkan.New[vk.MemoryUnmapInfo](&c.a)
+		un.SType = vk.STRUCTURE_TYPE_MEMORY_UNMAP_INFO
+		un.Flags = vk.MemoryUnmapFlags(vk.MEMORY_UNMAP_RESERVE_BIT_EXT)
+		un.Memory = m
+		return vk.Result(c.dev.Call("vkUnmapMemory2KHR", ptr(un)))
+	}
 	return []definition{
 		{name: "ext.external_memory_host.import", extensions: []string{hostExt}, valid: true, run: func(c *Case) {
 			b := pages(c, ruleSize)
@@ -49,13 +63,7 @@ func neighbourCases() []definition {
 			c.system("munmap", unix.Munmap(b))
 		}},
 		{name: "ext.map_memory_placed.basic", extensions: []string{"VK_KHR_map_memory2", placedExt},
-			features: func(a *vulkan.Arena) unsafe.Pointer {
-				f := vulkan.New[vk.PhysicalDeviceMapMemoryPlacedFeaturesEXT](a)
-				f.SType = vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_MAP_MEMORY_PLACED_FEATURES_EXT
-				f.MemoryMapPlaced = 1
-				f.MemoryUnmapReserve = 1
-				return unsafe.Pointer(f)
-			}, run: func(c *Case) {
+			features: placedFeatures, run: func(c *Case) {
 				place := pages(c, ruleSize)
 				m := c.allocate(ruleSize, c.visible(), nil)
 				at := vulkan.New[vk.MemoryMapPlacedInfoEXT](&c.a)
@@ -72,14 +80,42 @@ func neighbourCases() []definition {
 					c.Errorf("mapped at %p, want %p", *out, &place[0])
 				}
 				fill(place, 3)
-				un := vulkan.New[vk.MemoryUnmapInfo](&c.a)
-				un.SType = vk.STRUCTURE_TYPE_MEMORY_UNMAP_INFO
-				un.Flags = vk.MemoryUnmapFlags(vk.MEMORY_UNMAP_RESERVE_BIT_EXT)
-				un.Memory = m
-				c.must("vkUnmapMemory2KHR, reserving", vk.Result(c.dev.Call("vkUnmapMemory2KHR", ptr(un))))
+				c.must("vkUnmapMemory2KHR, reserving", unmapReserving(c, m))
 				c.check("mapped anew", c.bytes(m, ruleSize), 3)
 				c.dev.Free(m)
 				c.system("munmap", unix.Munmap(place))
+			}},
+		{name: "ext.map_memory_placed.reserve_unplaced", extensions: []string{"VK_KHR_map_memory2", placedExt},
+			features: placedFeatures, run: func(c *Case) {
+				// The addresses are the application's after that, which gives them back; the memory isn't touched by it.
+				b, r := c.dev.CreateBuffer(ruleSize, 0)
+				c.must("vkCreateBuffer", r)
+				m := c.allocate(ruleSize, c.visible(), nil)
+				c.must("vkBindBufferMemory", c.dev.BindBuffer(b, m, 0))
+				at := c.bytes(m, ruleSize)
+				fill(at, 5)
+				c.must("vkUnmapMemory2KHR, reserving", unmapReserving(c, m))
+				var pages [ruleSize / 4096]byte
+				if _, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&at[0])), ruleSize, uintptr(unsafe.Pointer(&pages[0]))); e != 0 {
+					c.Errorf("mincore of the reserved range: %v", e)
+				}
+				again, r := c.dev.Map(m, 0, vk.WHOLE_SIZE)
+				if c.must("vkMapMemory", r); again == unsafe.Pointer(&at[0]) {
+					c.Errorf("mapped again within the reserved range")
+				}
+				_, _, e := unix.Syscall(unix.SYS_MUNMAP, uintptr(unsafe.Pointer(&at[0])), ruleSize, 0)
+				if e != 0 {
+					c.Errorf("munmap of the reserved range: %v", e)
+				}
+				d, dm, copied := c.mappedBuffer(ruleSize)
+				c.must("copy", c.dev.CopyBuffer(d, b, ruleSize))
+				c.check("copied by the device", copied, 5)
+				for _, h := range []vk.Buffer{b, d} {
+					c.dev.DestroyBuffer(h)
+				}
+				for _, h := range []vk.DeviceMemory{m, dm} {
+					c.dev.Free(h)
+				}
 			}},
 		{name: "ext.device_memory_report.events", bare: true, valid: true, run: func(c *Case) {
 			var count [5]atomic.Int32

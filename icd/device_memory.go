@@ -226,7 +226,8 @@ func (m *deviceMemory) readPayload(info *vk.MemoryAllocateInfo, dedicated memory
 			HandleTypes: m.exportTypes, HandleTypesNV: m.exportTypesNV, Dedicated: dedicated,
 		})
 		return err
-	case m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT != 0 && m.device.features["memoryMapPlaced"]:
+	case m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT != 0 &&
+		(m.device.features["memoryMapPlaced"] || m.device.features["memoryUnmapReserve"]):
 		m.payload, err = memory.NewPlaceable(m.size)
 		return err
 	default:

@@ -11,13 +11,14 @@ import (
 type mapping struct {
 	at             unsafe.Pointer
 	offset, length uint64 // the mapped range of the memory object, bytes
-	placed         bool   // by VK_EXT_map_memory_placed, so that the mapping has pages of its own
+	own            bool   // it was mapped for the application alone: the device has other addresses for the memory
 }
 
 // end ends the mapping. On an error it is still there.
 func (m *mapping) end(reserve bool) error {
-	if m.placed {
-		if err := memory.Unmap(m.at, m.length, reserve); err != nil {
+	if m.own {
+		within := uint64(uintptr(m.at)) % memory.PageSize()
+		if err := memory.Unmap(unsafe.Add(m.at, -int(within)), within+m.length, reserve); err != nil {
 			return err
 		}
 	}
@@ -58,19 +59,24 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 	if m.mapping.at != nil {
 		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-memory-07958", "the memory is mapped already")
 	}
-	if placedAt != nil {
-		if err := m.payload.MapAt(placedAt, offset, length); err != nil {
-			return nil, err
+	next := mapping{offset: offset, length: length, own: true}
+	switch {
+	case placedAt != nil:
+		next.at, err = placedAt, m.payload.MapAt(placedAt, offset, length)
+	case m.device.features["memoryUnmapReserve"] && !m.payload.Foreign():
+		// The application may end the mapping with VK_MEMORY_UNMAP_RESERVE_BIT_EXT and use the addresses for something else.
+		next.at, err = m.payload.MapAnywhere(offset, length)
+	default:
+		next.own = false
+		if next.at, err = m.payload.Map(); err == nil {
+			next.at = unsafe.Add(next.at, offset)
 		}
-		m.mapping = mapping{at: placedAt, offset: offset, length: length, placed: true}
-	} else {
-		base, err := m.payload.Map()
-		if err != nil {
-			return nil, err
-		}
-		m.mapping = mapping{at: unsafe.Add(base, offset), offset: offset, length: length}
 	}
-	return m.mapping.at, nil
+	if err != nil {
+		return nil, err
+	}
+	m.mapping = next
+	return next.at, nil
 }
 
 func mapMemory(h vk.Device, handle vk.DeviceMemory, offset, size vk.DeviceSize, _ vk.MemoryMapFlags, out *unsafe.Pointer) vk.Result {
@@ -158,9 +164,13 @@ func (m *deviceMemory) unmap(reserve bool) error {
 	if m.mapping.at == nil {
 		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryUnmapInfo-memory-07964", "the memory is not mapped")
 	}
-	if reserve && !m.mapping.placed {
+	if reserve && !m.mapping.own {
+		if m.payload.Foreign() {
+			return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryUnmapInfo-flags-09580",
+				"the addresses of memory that was imported from a host pointer are the application's own")
+		}
 		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryUnmapInfo-flags-09579",
-			"only a placed mapping can be unmapped with VK_MEMORY_UNMAP_RESERVE_BIT_EXT")
+			"VK_MEMORY_UNMAP_RESERVE_BIT_EXT needs the memoryUnmapReserve feature")
 	}
 	return m.mapping.end(reserve)
 }

@@ -84,31 +84,61 @@ func (p *Payload) MapAt(addr unsafe.Pointer, offset, size uint64) error {
 		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-size-07961",
 			"bytes %#x to %#x are not in an allocation of %#x", offset, offset+size, p.size)
 	}
+	_, err := p.mapPages(uintptr(addr), offset, size)
+	return err
+}
+
+// MapAnywhere maps size bytes of the payload, from offset on, at addresses that the kernel chooses, and returns where
+// offset is. Neither needs to be a multiple of the page size. The mapping is the caller's, who ends it with Unmap, from
+// the first byte of its first page on. It fails with ERROR_MEMORY_MAP_FAILED.
+func (p *Payload) MapAnywhere(offset, size uint64) (unsafe.Pointer, error) {
+	if size == 0 || offset >= p.size || size > p.size-offset {
+		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-size-07961",
+			"bytes %#x to %#x are not in an allocation of %#x", offset, offset+size, p.size)
+	}
+	within := offset % pageSize
+	addr, err := p.mapPages(0, offset-within, within+size)
+	if err != nil {
+		return nil, err
+	}
+	return unsafe.Add(pointer(addr), within), nil
+}
+
+// mapPages maps the pages of size bytes from offset on, at addr over whatever is there, or anywhere if it is 0.
+func (p *Payload) mapPages(addr uintptr, offset, size uint64) (uintptr, error) {
 	length := uintptr(RoundUpToPage(size))
+	var at uintptr
 	var err error
 	switch p.backing {
 	case backedFile:
-		_, err = mmap(uintptr(addr), length, unix.PROT_READ|unix.PROT_WRITE,
-			unix.MAP_SHARED|unix.MAP_FIXED, p.fd, int64(offset))
+		flags := uintptr(unix.MAP_SHARED)
+		if addr != 0 {
+			flags |= unix.MAP_FIXED
+		}
+		at, err = mmap(addr, length, unix.PROT_READ|unix.PROT_WRITE, flags, p.fd, int64(offset))
 	case backedAlias:
 		// A shared mapping that is moved with an old size of 0 stays where it was and appears a second time.
+		flags := uintptr(unix.MREMAP_MAYMOVE)
+		if addr != 0 {
+			flags |= unix.MREMAP_FIXED
+		}
 		var own unsafe.Pointer
 		if own, err = p.Map(); err == nil {
-			err = mremap(uintptr(own)+uintptr(offset), 0, length, uintptr(addr))
+			at, err = mremap(uintptr(own)+uintptr(offset), 0, length, flags, addr)
 		}
 	case backedPrivate:
-		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "this memory was not allocated for placed mappings")
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "this memory was not allocated for further mappings")
 	case backedForeign:
-		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-flags-09575",
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-flags-09575",
 			"memory imported from a host pointer can't be mapped at another address")
 	}
 	if err != nil {
-		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "placed mapping of %d bytes at %p: %w", size, addr, err)
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "mapping of %d bytes at %#x: %w", size, addr, err)
 	}
-	return nil
+	return at, nil
 }
 
-// Unmap ends a mapping that MapAt made. With reserve (VK_MEMORY_UNMAP_RESERVE_BIT_EXT) the addresses stay
+// Unmap ends a mapping that MapAt or MapAnywhere made, of which addr is the first byte of its first page. With reserve (VK_MEMORY_UNMAP_RESERVE_BIT_EXT) the addresses stay
 // taken by an inaccessible mapping. It fails with ERROR_MEMORY_MAP_FAILED, and then the range is still mapped.
 func Unmap(addr unsafe.Pointer, size uint64, reserve bool) error {
 	length := uintptr(RoundUpToPage(size))
@@ -182,11 +212,10 @@ func munmap(addr, length uintptr) error {
 	return nil
 }
 
-func mremap(old, oldLength, length, fixed uintptr) error {
-	_, _, e := unix.Syscall6(unix.SYS_MREMAP, old, oldLength, length,
-		unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, fixed, 0)
+func mremap(old, oldLength, length, flags, fixed uintptr) (uintptr, error) {
+	r, _, e := unix.Syscall6(unix.SYS_MREMAP, old, oldLength, length, flags, fixed, 0)
 	if e != 0 {
-		return e
+		return 0, e
 	}
-	return nil
+	return r, nil
 }

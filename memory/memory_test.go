@@ -433,6 +433,63 @@ func TestMapAt(t *testing.T) {
 	}
 }
 
+// A mapping at addresses of the kernel's choice has pages of its own: the payload's contents are there, and the
+// payload's own mapping stays when they are reserved or given up.
+func TestMapAnywhere(t *testing.T) {
+	for _, name := range []string{"placeable", "shared"} {
+		t.Run(name, func(t *testing.T) {
+			p, err := kinds[name](4*pageSize - 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Release()
+			own, err := p.Bytes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			const offset = 100
+			at, err := p.MapAnywhere(pageSize+offset, 2*pageSize)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := unsafe.Slice((*byte)(at), 2*pageSize)
+			if &b[0] == &own[pageSize+offset] || uint64(uintptr(at))%pageSize != offset {
+				t.Errorf("mapped at %p, the payload is at %p", at, &own[0])
+			}
+			own[pageSize+offset] = 42
+			b[2*pageSize-1] = 43
+			if b[0] != 42 || own[3*pageSize+offset-1] != 43 {
+				t.Errorf("the bytes are %d and %d", b[0], own[3*pageSize+offset-1])
+			}
+			if err := Unmap(unsafe.Add(at, -offset), offset+2*pageSize, true); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 3 {
+				if !mapped(t, (*byte)(unsafe.Add(at, i*int(pageSize)-offset))) {
+					t.Errorf("page %d is not reserved", i)
+				}
+			}
+			if own[3*pageSize+offset-1] != 43 {
+				t.Error("unmapping took the contents away")
+			}
+			if err := Unmap(unsafe.Add(at, -offset), offset+2*pageSize, false); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range [][2]uint64{{0, 0}, {4*pageSize - 7, 1}, {pageSize, 3 * pageSize}, {1, math.MaxUint64}} {
+				_, err := p.MapAnywhere(r[0], r[1])
+				wantResult(t, err, vk.ERROR_MEMORY_MAP_FAILED)
+			}
+		})
+	}
+	p, err := NewAnonymous(pageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	_, err = p.MapAnywhere(0, pageSize)
+	wantResult(t, err, vk.ERROR_MEMORY_MAP_FAILED)
+}
+
 func TestMapAtRefusals(t *testing.T) {
 	area := reserve(t, 2*pageSize)
 	at := unsafe.Pointer(&area[0])

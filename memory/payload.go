@@ -51,7 +51,7 @@ type Payload struct {
 func NewAnonymous(size uint64) (*Payload, error) { return newAnonymous(size, backedPrivate) }
 
 // NewPlaceable is NewAnonymous for memory that MapAt and Map may both map: a host-visible allocation of a
-// device with the memoryMapPlaced feature.
+// device with the memoryMapPlaced or the memoryUnmapReserve feature.
 func NewPlaceable(size uint64) (*Payload, error) { return newAnonymous(size, backedAlias) }
 
 func newAnonymous(size uint64, b backing) (*Payload, error) {
