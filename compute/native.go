@@ -2,6 +2,7 @@ package compute
 
 import (
 	"os"
+	"slices"
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
@@ -10,6 +11,30 @@ import (
 // useNative says whether straight runs of instructions become machine code: where the best kernels are used, unless the
 // environment names others.
 var useNative = kernel.Best().Name == "avx2" && os.Getenv("FARSIDE_KERNELS") == ""
+
+// worthStreaming is from how many bytes on what a dispatch writes to a slot is not kept in the caches: nobody who reads it
+// would find it there.
+const worthStreaming = 32 << 20
+
+// streams says whether a dispatch writes so much that it should go past the caches, to memory that it doesn't read.
+func (r *run) streams() bool {
+	e := &r.program.engine
+	if len(e.streamed) == 0 || r.total*uint64(r.program.Lanes) < worthStreaming/4 {
+		return false
+	}
+	for _, slot := range e.streamed {
+		m := r.slots[slot]
+		if m.Size < worthStreaming {
+			return false
+		}
+		for i := range r.slots {
+			if i != int(slot) && !slices.Contains(e.streamed, int32(i)) && m.Overlaps(r.slots[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // makeNative makes machine code of runs of instructions that are all for the active lanes, or for all lanes at once. The first step
 // of each run executes it when all lanes of the active chunks are; otherwise each step does what it does without.
@@ -25,8 +50,21 @@ func (e *engine) makeNative(p *Program) {
 	}
 	var runs [][]native.Inst
 	var starts []int
+	loaded := make([]bool, len(p.Slots))
+	for i := range p.Insts {
+		if in := &p.Insts[i]; in.Code == Access && !in.Dynamic && !stores(in.Op) {
+			loaded[in.Index] = true
+		}
+	}
 	for from := 0; from < len(p.Insts); {
 		r := e.nativeRun(p, from, targets)
+		for i := range r {
+			in := &r[i]
+			in.Stream = in.Op == kernel.Store32 && p.Slots[in.Slot].Kind == SlotBuffer && !loaded[in.Slot]
+			if in.Stream && !slices.Contains(e.streamed, in.Slot) {
+				e.streamed = append(e.streamed, in.Slot)
+			}
+		}
 		if len(r) > 1 {
 			runs = append(runs, r)
 			starts = append(starts, from)
@@ -38,6 +76,7 @@ func (e *engine) makeNative(p *Program) {
 	}
 	code, err := native.Compile(runs, p.FileSize)
 	if err != nil {
+		e.streamed = nil
 		return // the kernels do it
 	}
 	e.native = code

@@ -124,3 +124,39 @@ func TestNativeRuns(t *testing.T) {
 		t.Errorf("%d instructions are left to kernels\n%s", kernels, p)
 	}
 }
+
+// TestStreams writes so much that it goes past the caches, at places that allow it and at others.
+func TestStreams(t *testing.T) {
+	const n = worthStreaming/4 + 64
+	in, out := make([]uint32, n), make([]uint32, n+1)
+	for i := range in {
+		in[i] = uint32(i) * 7
+	}
+	for skip := range uint32(2) {
+		p := compileWords(t, glslWords(t, fmt.Sprintf(`#version 450
+layout(local_size_x = 64) in;
+layout(set=0,binding=0) buffer Out { uint y[]; };
+layout(set=0,binding=1) buffer In { uint x[]; };
+void main() { y[gl_GlobalInvocationID.x + %du] = x[gl_GlobalInvocationID.x] + 1u; }
+`, skip)), Options{})
+		clear(out)
+		d := &Dispatch{Groups: [3]uint32{n / 64, 1, 1}, Bindings: buffers{words: [][]uint32{out, in}}}
+		mustRun(t, p, d)
+		for i := range uint32(n) {
+			if out[i+skip] != i*7+1 {
+				t.Fatalf("%d words further on: word %d is %d", skip, i, out[i+skip])
+			}
+		}
+		if !useNative {
+			continue
+		}
+		// In place it must not.
+		r := &run{program: p, Dispatch: d, total: n / 64, slots: []Memory{slice(make([]byte, 4*n)), slice(make([]byte, 4*n))}}
+		if !r.streams() {
+			t.Error("stores of a large dispatch are not streamed")
+		}
+		if r.slots[1] = r.slots[0]; r.streams() {
+			t.Error("what is read is streamed, too")
+		}
+	}
+}

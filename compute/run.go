@@ -38,6 +38,7 @@ type run struct {
 	next    atomic.Uint64   // the first that nobody has taken
 	stopped atomic.Bool
 	part    func(int) // work, for cores.Do
+	stream  bool      // what it writes goes past the caches
 
 	mu       sync.Mutex // of what follows, and of Print
 	err      error
@@ -62,6 +63,7 @@ func (p *Program) Run(d *Dispatch) error {
 	r.stopped.Store(false)
 	r.err, r.inLoop, r.stopping = nil, false, false
 	r.resolve()
+	r.stream = r.streams()
 	if workers := r.workers(); workers > 1 {
 		r.grain = max(total/uint64(workers*grabs), 1)
 		cores.Do(workers, r.part)

@@ -82,6 +82,9 @@ func (w *worker) flush() {
 // end forgets the dispatch: memory that is not Go's may be given back now.
 func (w *worker) end() {
 	w.flush()
+	if w.run.stream {
+		w.program.engine.native.Fence()
+	}
 	w.run = nil
 	clear(w.slots)
 	clear(w.images)

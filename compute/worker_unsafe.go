@@ -168,7 +168,7 @@ func (w *worker) bindStep(s *step) {
 
 // runNative executes a run of steps.
 func (w *worker) runNative(run int) {
-	w.native.Run(run, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), w.active.first, w.active.end-w.active.first)
+	w.native.Run(run, w.run.stream, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), w.active.first, w.active.end-w.active.first)
 }
 
 // setUniform writes the copies of a uniform register.

@@ -37,7 +37,17 @@ func (c *compiler) stores(in *Inst) {
 		return
 	}
 	p := c.address(in, offsets, slow)
-	c.store(at(p, int32(in.Immediate)), value)
+	to := at(p, int32(in.Immediate))
+	if c.streams && in.Stream {
+		plain := c.label()
+		c.lea(rcx, to)
+		c.testLow(31)
+		c.jumpIf(notEqual, plain)
+		c.stream(to, value)
+		c.later = append(c.later, later{plain, back, func() { c.store(to, value) }})
+	} else {
+		c.store(to, value)
+	}
 	c.place(back)
 	c.later = append(c.later, later{slow, back, func() { c.scatter(in, offsets, value) }})
 }

@@ -236,6 +236,9 @@ func (s *assembler) shift(o opcode, way uint8, dst, a vector, n uint8) {
 	s.bytes(n)
 }
 
+// stream writes a vector past the caches, to a multiple of 32.
+func (s *assembler) stream(to address, v vector) { s.vex(vmovntpsTo, uint8(v), 0, memory(to), 0) }
+
 // store writes a vector.
 func (s *assembler) store(to address, v vector) { s.vex(vmovupsTo, uint8(v), 0, memory(to), 0) }
 
@@ -286,6 +289,12 @@ func (s *assembler) lea(dst general, a address)     { s.integer(true, 0x8d, uint
 func (s *assembler) cmp(a, b general)               { s.integer(true, 0x3b, uint8(a), reg(vector(b)), 0) }
 func (s *assembler) cmpFrom(a general, b address)   { s.integer(true, 0x3b, uint8(a), memory(b), 0) }
 func (s *assembler) test(a general)                 { s.integer(true, 0x85, uint8(a), reg(vector(a)), 0) }
+
+// testLow compares the lowest byte of rcx with bits.
+func (s *assembler) testLow(bits uint8) { s.bytes(0xf6, 0xc1, bits) }
+
+// fence lets all that was streamed be seen before what follows.
+func (s *assembler) fence() { s.bytes(0x0f, 0xae, 0xf8) }
 
 // arithmetic writes an addition (0), a subtraction (5) or a comparison (7) with a constant.
 func (s *assembler) arithmetic(operation uint8, dst general, n int32) {

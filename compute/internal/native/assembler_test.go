@@ -84,6 +84,8 @@ func TestEncoding(t *testing.T) {
 		for _, a := range addresses {
 			s.one(vmovups, dst, memory(a))
 			add("vmovups ymm%d, %s", dst, memory(a).text("ymmword", ""))
+			s.stream(a, dst)
+			add("vmovntps %s, ymm%d", memory(a).text("ymmword", ""), dst)
 			s.store(a, dst)
 			add("vmovups %s, ymm%d", memory(a).text("ymmword", ""), dst)
 		}
@@ -139,6 +141,10 @@ func TestEncoding(t *testing.T) {
 				add("%s %s, %d", name, generals[a], n)
 			}
 		}
+		s.testLow(31)
+		add("test cl, 31")
+		s.fence()
+		add("sfence")
 		s.zero(a)
 		add("{load} xor %s, %s", halves[a], halves[a])
 		s.test(a)

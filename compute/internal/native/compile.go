@@ -52,6 +52,7 @@ type later struct {
 type compiler struct {
 	*assembler
 	scratch  int32 // two chunks in the register file
+	streams  bool
 	insts    []Inst
 	at       int      // the instruction under way
 	uses     [][4]int // by instruction, when A, B, C and Dst are read again; never is never

@@ -34,6 +34,7 @@ type Inst struct {
 	Op                 kernel.Op
 	Once               bool // it is for one chunk, not for each: no instruction of the run that is for each comes into it
 	Keep               bool // Dst is read after the run
+	Stream             bool // of a store: it may go past the caches
 	Pattern            Pattern
 	Slot               int32
 	Dst, A, B, C, Base Register

@@ -172,7 +172,7 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int) []Inst {
 				in.A = varying(2 * r.IntN(2))
 			}
 			if in.Op == kernel.Store32 {
-				in.B = any()
+				in.B, in.Stream = any(), r.IntN(2) == 0
 			} else {
 				in.Dst = varying(3 + r.IntN(registers-4))
 			}
@@ -315,7 +315,11 @@ func TestRuns(t *testing.T) {
 		want.copy(got)
 		first := r.IntN(chunks)
 		n := r.IntN(chunks - first + 1)
-		code.Run(0, unsafe.Pointer(&got.file[0]), &got.slots[0], first, n)
+		stream := r.IntN(2) == 0
+		code.Run(0, stream, unsafe.Pointer(&got.file[0]), &got.slots[0], first, n)
+		if stream {
+			code.Fence()
+		}
 		want.interpret(run, first, n)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { compare(t, run, got, want) })
 		if t.Failed() {
@@ -359,13 +363,13 @@ func TestFault(t *testing.T) {
 					t.Errorf("access %d: the panic is %v, %v", i, fault, ok)
 				}
 			}()
-			code.Run(0, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
+			code.Run(0, false, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
 		}()
 	}
 	m.slots = whole
 	copy(m.data[0][32:], "here")
 	m.slots[1] = whole[0]
-	code.Run(0, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
+	code.Run(0, false, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
 	if got := string(m.file[32*chunks:][:4]); got != "here" {
 		t.Errorf("after the faults %q is loaded", got)
 	}
@@ -400,7 +404,7 @@ func TestSignals(t *testing.T) {
 			before.copy(m)
 			for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
 				copy(m.file, before.file)
-				code.Run(0, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
+				code.Run(0, false, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
 				if !bytes.Equal(m.file[:fileSize], want.file[:fileSize]) {
 					t.Error("a run that was interrupted has other results")
 					return
