@@ -1,9 +1,12 @@
 package conformance
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"unsafe"
 
 	"farside/conformance/shaders"
 	"farside/conformance/vulkan"
@@ -65,36 +68,112 @@ func computeMemoryCases() []definition {
 		}),
 	}
 	for _, where := range []string{"Shared", "Buffer"} {
-		at := map[string]string{"Shared": "SHARED"}[where]
-		for _, op := range []struct {
-			name, define string
-			needs        []string
-		}{
-			{"exchange", "NONE", []string{"Shader" + where + "Float32Atomics"}},
-			{"add", "ADD", []string{"Shader" + where + "Float32Atomics", "Shader" + where + "Float32AtomicAdd"}},
-			{"min_max", "MINMAX", []string{"Shader" + where + "Float32Atomics", "Shader" + where + "Float32AtomicMinMax"}},
-		} {
-			all = append(all, definition{name: "glsl.atomic_operations.float_" + op.name + "_" + where, compute: true, valid: true, needs: op.needs, run: func(c *Case) {
-				data := []float32{100, 1, 2, 3}
-				want := []float32{100, 5, 2, 3}
-				switch op.name {
+		for _, op := range []string{"exchange", "add", "min", "max"} {
+			for _, width := range []string{"32", "64"} {
+				feature := "Shader" + where + "Float" + width + "Atomic"
+				needs := []string{feature + "s"}
+				switch op {
 				case "add":
-					for i := range 64 {
-						want[0] += float32(i) - 20
+					needs = append(needs, feature+"Add")
+				case "min", "max":
+					needs = append(needs, feature+"MinMax")
+				}
+				if width == "64" {
+					needs = append(needs, "ShaderFloat64")
+				}
+				all = append(all, row("glsl.atomic_operations."+op+"_float"+width+"_"+strings.ToLower(where), needs, func(c *Case) {
+					if width == "64" {
+						floatAtomics[float64](c, op, where)
+					} else {
+						floatAtomics[float32](c, op, where)
 					}
-				case "min_max":
-					want[2], want[3] = -20, 43
-				}
-				defines := []string{op.define}
-				if at != "" {
-					defines = append(defines, at)
-				}
-				c.dispatch(dispatch{shader: glsl("memory/floatatomics.comp", defines...), buffers: []any{data}})
-				wantSlice(c, "floats", data, want)
-			}})
+				}))
+			}
 		}
 	}
 	return all
+}
+
+// floatAtomics has invocations do an atomic operation on the same float, and holds what each of them got and what is there
+// in the end against some order in which they may have come.
+func floatAtomics[T float32 | float64](c *Case, op, where string) {
+	const local, groups = 64, 20
+	data := []T{100, 1, 2, 3}
+	before, ends := make([]T, local*groups), make([]T, 4*groups)
+	t := "T=float"
+	if unsafe.Sizeof(data[0]) == 8 {
+		t = "T=double"
+	}
+	d := dispatch{shader: glsl("memory/floatatomics.comp", t, strings.ToUpper(op)), groups: [3]uint32{groups}, buffers: []any{data, before, ends}}
+	if where == "Shared" {
+		d.shader.Defines = append(d.shader.Defines, "SHARED")
+	}
+	begin := slices.Clone(data)
+	c.dispatch(d)
+	values := make([]T, len(before)) // operands
+	for i := range values {
+		values[i] = T(i) - 20
+		if op == "add" {
+			values[i] += 20.5
+		}
+	}
+	if where == "Shared" {
+		wantSlice(c, "what nothing writes to", data, begin)
+		for g := range groups {
+			floatHistory(c, op, begin, ends[4*g:][:4], before[local*g:][:local], values[local*g:][:local])
+		}
+	} else {
+		floatHistory(c, op, begin, data, before, values)
+	}
+}
+
+// floatHistory checks one place's history.
+func floatHistory[T float32 | float64](c *Case, op string, begin, end, before, values []T) {
+	at := map[string]int{"add": 0, "exchange": 1, "min": 2, "max": 3}[op]
+	want := slices.Clone(begin)
+	switch op {
+	case "add":
+		// Each operand is positive and each sum exact, so that the order of what they got is that in which they came.
+		order := make([]int, len(before))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(before[a], before[b]) })
+		for _, i := range order {
+			if before[i] != want[at] {
+				c.Fatalf("%v was added to %v, want to %v", values[i], before[i], want[at])
+			}
+			want[at] += values[i]
+		}
+	case "exchange":
+		// All that was ever there, but what is there in the end, was taken once.
+		all := append(slices.Clone(before), end[at])
+		written := append(slices.Clone(values), begin[at])
+		slices.Sort(all)
+		slices.Sort(written)
+		wantSlice(c, "what was there", all, written)
+		want[at] = end[at]
+	case "min", "max":
+		better := func(a, b T) T { return min(a, b) }
+		if op == "max" {
+			better = func(a, b T) T { return max(a, b) }
+		}
+		possible := append(slices.Clone(values), begin[at])
+		first := false
+		for i, x := range before {
+			first = first || x == begin[at]
+			if !slices.Contains(possible, x) || better(x, begin[at]) != x {
+				c.Fatalf("invocation %d got %v", i, x)
+			}
+		}
+		if !first {
+			c.Errorf("no invocation found the %v that was there first", begin[at])
+		}
+		for _, x := range values {
+			want[at] = better(want[at], x)
+		}
+	}
+	wantSlice(c, "what is there in the end", end, want)
 }
 
 func deviceAddresses(c *Case) {

@@ -10,7 +10,7 @@ import (
 	"farside/internal/vk"
 )
 
-// messages collects the errors that a debug messenger is told, which may happen on any thread.
+// messages collects what a debug messenger is told, which may happen on any thread.
 type messages struct {
 	mu   sync.Mutex
 	text []string
@@ -18,10 +18,15 @@ type messages struct {
 	m    vk.DebugUtilsMessengerEXT
 }
 
+// messages are errors.
 func (c *Case) messages() *messages {
+	return c.messagesOf(vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
+}
+
+func (c *Case) messagesOf(severity vk.DebugUtilsMessageSeverityFlagBitsEXT) *messages {
 	all := &messages{c: c}
 	info := vulkan.Struct[vk.DebugUtilsMessengerCreateInfoEXT](&c.a)
-	info.MessageSeverity = vk.DebugUtilsMessageSeverityFlagsEXT(vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
+	info.MessageSeverity = vk.DebugUtilsMessageSeverityFlagsEXT(severity)
 	info.MessageType = vk.DebugUtilsMessageTypeFlagsEXT(vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT)
 	info.PfnUserCallback = purego.NewCallback(func(severity, types uint32, d *vk.DebugUtilsMessengerCallbackDataEXT, _ uintptr) uintptr {
 		all.mu.Lock()

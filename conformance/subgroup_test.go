@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"farside/conformance/shaders"
 	"farside/conformance/vulkan"
 	"farside/internal/vk"
 )
@@ -225,23 +226,83 @@ func subgroupCases() []definition {
 			add("float", "float", nil, func(c *Case, rows []subgroupRow) { c.subgroups(rows, "float", "value % 3 != 0", 0, third) })
 		}
 	}
+	return append(all, rotateCases()...)
+}
+
+// rotateCases are rotations of whole subgroups and of clusters, of values of several types.
+func rotateCases() []definition {
+	rotated := func(delta, cluster int) func(s subgroup, i int) ([4]uint32, bool) {
+		return from(func(i, size int) int {
+			c := cluster
+			if c == 0 {
+				c = size
+			}
+			return (i+delta)&(c-1) + i&^(c-1)
+		})
+	}
+	rows := []subgroupRow{
+		{name: "by 1", want: rotated(1, 0)}, {name: "by 3", want: rotated(subgroupGroups, 0)}, {name: "clusters of 2 by 1", want: rotated(1, 2)},
+		{name: "clusters of 4 by 3", want: rotated(3, 4)}, {name: "clusters of 8 by 3", want: rotated(subgroupGroups, 8)},
+	}
+	var all []definition
+	for _, t := range []struct {
+		name, id                            string
+		capability, declaration, from, into string
+		needs                               []string
+	}{
+		{"uint", "%uint", "", "", "OpCopyObject %uint", "OpCopyObject %uint", nil},
+		{"float", "%float", "", "", "OpConvertUToF %float", "OpConvertFToU %uint", nil},
+		{"int64", "%long", "OpCapability Int64", "%long = OpTypeInt 64 0", "OpUConvert %long", "OpUConvert %uint", []string{"ShaderSubgroupExtendedTypes", "ShaderInt64"}},
+	} {
+		add := func(name string, modulus, remainder uint32, needs ...string) {
+			needs = append(append(needs, "ShaderSubgroupRotate", "ShaderSubgroupRotateClustered"), t.needs...)
+			shader := glsl("subgroup/rotate.spvasm", fmt.Sprint("SIZE=", subgroupLocal), fmt.Sprint("MODULUS=", modulus), fmt.Sprint("REMAINDER=", remainder),
+				"T="+t.id, "CAPABILITY="+t.capability, "DECLARATION="+t.declaration, "FROM="+t.from, "TO="+t.into)
+			shader.Target = "vulkan1.1"
+			all = append(all, definition{name: fmt.Sprintf("subgroups.rotate.%s.%s", t.name, name), compute: true, needs: needs, run: func(c *Case) {
+				sizes := []uint32{0}
+				if name == "required_size" {
+					p := vulkan.Struct[vk.PhysicalDeviceSubgroupSizeControlProperties](&c.a)
+					c.inst.Properties2(c.pd, vulkan.Pointer(p))
+					sizes = nil
+					for size := max(p.MinSubgroupSize, 8); size <= p.MaxSubgroupSize; size *= 2 { // clusters are of up to 8
+						sizes = append(sizes, size)
+					}
+				}
+				for _, size := range sizes {
+					c.subgroupResults(shader, rows, t.name, size, func(v uint32) bool { return v%modulus != remainder })
+				}
+			}})
+		}
+		add("compute", 1, 1)
+		add("compute_divergent", 3, 0)
+		add("required_size", 5, 1, "SubgroupSizeControl")
+	}
 	return all
 }
 
+// Invocations of a workgroup, and workgroups, of subgroupResults.
+const subgroupLocal, subgroupGroups = 128, 3
+
 func (c *Case) subgroups(rows []subgroupRow, scalar, active string, size uint32, takesPart func(v uint32) bool) {
-	const local, groups = 128, 3
-	values := random32(local*groups, 21)
-	for i := range values {
-		values[i] %= 1000
-	}
 	operations := ""
 	for n, r := range rows {
 		operations += fmt.Sprintf("results[at + %d] = uvec4(%s); ", n+1, r.expression)
 	}
+	c.subgroupResults(glsl("subgroup/ops.comp", fmt.Sprint("SIZE=", subgroupLocal), "T="+scalar, "ACTIVE="+active, fmt.Sprint("COUNT=", len(rows)),
+		"OPERATIONS="+operations), rows, fmt.Sprintf("%s, %s", scalar, active), size, takesPart)
+}
+
+// subgroupResults runs a shader that does what the rows say, and compares.
+func (c *Case) subgroupResults(shader shaders.Source, rows []subgroupRow, what string, size uint32, takesPart func(v uint32) bool) {
+	const local, groups = subgroupLocal, subgroupGroups
+	values := random32(local*groups, 21)
+	for i := range values {
+		values[i] %= 1000
+	}
 	stride := 1 + len(rows)
 	results := make([][4]uint32, len(values)*stride)
-	c.dispatch(dispatch{shader: glsl("subgroup/ops.comp", fmt.Sprint("SIZE=", local), "T="+scalar, "ACTIVE="+active, fmt.Sprint("COUNT=", len(rows)),
-		"OPERATIONS="+operations), groups: [3]uint32{groups}, buffers: []any{values, results}, subgroupSize: size})
+	c.dispatch(dispatch{shader: shader, groups: [3]uint32{groups}, buffers: []any{values, results}, subgroupSize: size})
 	for g := range groups {
 		// Which invocations are in which subgroup, the shader says: the subgroup, the lane, the size, the number of subgroups.
 		at := map[[2]uint32]int{}
@@ -274,7 +335,7 @@ func (c *Case) subgroups(rows []subgroupRow, scalar, active string, size uint32,
 						continue
 					}
 					if want, defined := r.want(s, int(lane)); defined && results[i*stride+1+k] != want {
-						c.Errorf("%s of %s, size %d, %s: lane %d gets %v, want %v", r.name, scalar, n, active, lane, results[i*stride+1+k], want)
+						c.Errorf("%s of %s, size %d: lane %d gets %v, want %v", r.name, what, n, lane, results[i*stride+1+k], want)
 						break
 					}
 				}

@@ -15,6 +15,6 @@ func table() []definition {
 		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),
 		hostileCases(), killedCases(), orderCases(), syncMisuse(), sleepCases(),
 		// Compute
-		computeBasicCases(), blockLayoutCases(), operatorCases(), builtinCases(), flowCases(), computeMemoryCases(), subgroupCases(), assemblyCases(), robustnessCases(), computeSyncCases(),
+		computeBasicCases(), blockLayoutCases(), operatorCases(), builtinCases(), flowCases(), computeMemoryCases(), subgroupCases(), assemblyCases(), printfCases(), robustnessCases(), computeSyncCases(),
 		bindingCases(), textureCases(), imageCases())
 }
