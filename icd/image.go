@@ -83,10 +83,12 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 		return err
 	}
 	q.modifier = img.drmModifier
+	q.usage &^= attachable(img.format)
+	q.stencilUsage &^= attachable(img.format)
 	var limits vk.ImageFormatProperties
 	if !img.device.physical.supported(&q, &limits) {
 		return invalid("VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251",
-			"no images with format %v, type %v, tiling %v, usage %v and flags %v", q.format, q.imageType, q.tiling, q.usage, q.flags)
+			"no images with format %v, type %v, tiling %v, usage %v and flags %v", q.format, q.imageType, q.tiling, img.usage, q.flags)
 	}
 	if (img.usage|img.stencilUsage)&vk.IMAGE_USAGE_HOST_TRANSFER_BIT != 0 && !img.device.features["hostImageCopy"] {
 		return invalid("VUID-VkImageCreateInfo-usage-10245", "usage %v needs the hostImageCopy feature", img.usage|img.stencilUsage)

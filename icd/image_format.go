@@ -24,6 +24,9 @@ const (
 	imageUsages = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT | vk.IMAGE_USAGE_HOST_TRANSFER_BIT |
 		vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT
 
+	// attachmentUsages are about render passes: nothing supports them, but vkCreateImage takes them.
+	attachmentUsages = vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT | vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT
+
 	// imageFlags are the creation flags that change nothing in a row-major layout. Sparse, protected, disjoint
 	// and split-instance images are not supported.
 	imageFlags = vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT | vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
@@ -40,6 +43,18 @@ type imageQuery struct {
 	stencilUsage vk.ImageUsageFlags // 0: as usage
 	flags        vk.ImageCreateFlags
 	modifier     uint64 // with VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT
+}
+
+// attachable returns the usages that images of the format could have besides imageUsages if there were render passes.
+func attachable(format vk.Format) vk.ImageUsageFlags {
+	switch texels, ok := texel.FormatOf(format); {
+	case !ok || texels.Compressed:
+		return 0
+	case texels.Aspects() == vk.ImageAspectFlags(vk.IMAGE_ASPECT_COLOR_BIT):
+		return attachmentUsages | vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT
+	default:
+		return attachmentUsages | vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT
+	}
 }
 
 // accessible says whether shaders can do with the format what the usage asks for. An image with extended usage only

@@ -51,7 +51,21 @@ func TestCreateImageRules(t *testing.T) {
 		{"no layers", func(i *vk.ImageCreateInfo) { i.ArrayLayers = 0 }, invalidUse, "VUID-VkImageCreateInfo-arrayLayers-00948"},
 		{"no usage", func(i *vk.ImageCreateInfo) { i.Usage = 0 }, invalidUse, "VUID-VkImageCreateInfo-usage-requiredbitmask"},
 		{"for the host, without the feature", func(i *vk.ImageCreateInfo) { i.Usage |= vk.IMAGE_USAGE_HOST_TRANSFER_BIT }, invalidUse, "VUID-VkImageCreateInfo-usage-10245"},
-		{"attachment", func(i *vk.ImageCreateInfo) { i.Usage = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT }, invalidUse, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"},
+		{"attachment", func(i *vk.ImageCreateInfo) { i.Usage = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT }, vk.SUCCESS, ""},
+		{"transient attachment", func(i *vk.ImageCreateInfo) {
+			i.Format, i.Usage = vk.FORMAT_D16_UNORM, vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT|vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT|vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT
+		}, vk.SUCCESS, ""},
+		{"stencil attachment", func(i *vk.ImageCreateInfo) {
+			i.Format, i.PNext = vk.FORMAT_D24_UNORM_S8_UINT, unsafe.Pointer(&vk.ImageStencilUsageCreateInfo{
+				SType: vk.STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO, StencilUsage: vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT})
+		}, vk.SUCCESS, ""},
+		{"depth attachment of colors", func(i *vk.ImageCreateInfo) { i.Usage = vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT }, invalidUse, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"},
+		{"color attachment of depths", func(i *vk.ImageCreateInfo) {
+			i.Format, i.Usage = vk.FORMAT_D16_UNORM, vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT
+		}, invalidUse, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"},
+		{"attachment of blocks", func(i *vk.ImageCreateInfo) {
+			i.Format, i.Usage = vk.FORMAT_BC1_RGB_UNORM_BLOCK, vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT
+		}, invalidUse, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"},
 		{"sparse", func(i *vk.ImageCreateInfo) { i.Flags = vk.IMAGE_CREATE_SPARSE_BINDING_BIT }, invalidUse, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"},
 		{"too many levels", func(i *vk.ImageCreateInfo) { i.MipLevels = 6 }, invalidUse, "VUID-VkImageCreateInfo-mipLevels-00958"},
 		{"too wide", func(i *vk.ImageCreateInfo) { i.Extent.Width = 16385 }, invalidUse, "VUID-VkImageCreateInfo-extent-02252"},
@@ -251,7 +265,7 @@ func TestImageMemoryRequirements(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { getImageMemoryRequirements(d.handle, h, &first) }); n != 0 {
 		t.Errorf("vkGetImageMemoryRequirements allocates %v times", n)
 	}
-	info.Usage = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT
+	info.Flags = vk.IMAGE_CREATE_SPARSE_BINDING_BIT
 	getDeviceImageMemoryRequirements(d.handle, &ask, &third)
 	if third.MemoryRequirements.MemoryTypeBits != 0 {
 		t.Errorf("an impossible image can lie in memory types %#x", third.MemoryRequirements.MemoryTypeBits)
