@@ -9,8 +9,7 @@ import (
 func (c *compiler) lower(i *spirv.Instruction) {
 	switch i.Op {
 	case spirv.OpNop, spirv.OpAssumeTrueKHR, spirv.OpLine, spirv.OpNoLine, spirv.OpLabel:
-	case spirv.OpUndef:
-		c.values[i.Result] = c.undefined(c.resultType(i))
+	case spirv.OpUndef: // made by what uses it
 	case spirv.OpVariable:
 		c.values[i.Result] = operand{pointer: c.newVariable(i)}
 	case spirv.OpLoad:

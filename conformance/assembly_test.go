@@ -154,6 +154,11 @@ OpBranch %merge
 %x = OpCompositeExtract %uint %t 0
 %y = OpCompositeExtract %uint %t 1
 %r = OpBitwiseXor %uint %x %y`}, want: func(a, b, c uint32) uint32 { return min(a, b) ^ min(b, c) }},
+	{name: "opundef_unused", parts: map[string]string{"DECLARATIONS": "%img = OpTypeImage %float 2D 0 0 0 1 Unknown\n%sampler = OpTypeSampler", "BODY": `
+%un1 = OpUndef %img
+%un2 = OpUndef %sampler
+%un3 = OpUndef %words
+%r = OpIAdd %uint %a %b`}, want: func(a, b, _ uint32) uint32 { return a + b }},
 	{name: "opcopymemory", parts: map[string]string{"VARIABLES": "%v1 = OpVariable %f_uint Function\n%v2 = OpVariable %f_uint Function %u7", "BODY": `
 OpCopyMemory %v1 %pb
 %x = OpLoad %uint %v1
@@ -254,6 +259,15 @@ OpReturn
 		fraction := math.Copysign(float64(f32(b))-w, float64(f32(b)))
 		return (bits32(float32(m)) ^ uint32(e)) + bits32(float32(fraction)) + bits32(float32(w))
 	}},
+	{name: "ext_ldexp_int64", float: true, needs: []string{"ShaderInt64"}, parts: map[string]string{
+		"CAPABILITIES": "OpCapability Int64", "DECLARATIONS": "%long = OpTypeInt 64 1", "BODY": `
+%n = OpBitwiseAnd %uint %b %u31
+%signed = OpBitcast %int %n
+%wide = OpSConvert %long %signed
+%x = OpExtInst %float %std Ldexp %fa %wide
+%r = OpBitcast %uint %x`}, want: func(a, b, _ uint32) uint32 {
+		return bits32(float32(math.Ldexp(float64(f32(a)), int(b&31))))
+	}},
 	{name: "opquantizetof16", float: true, parts: body("%q = OpQuantizeToF16 %float %fa\n%r = OpBitcast %uint %q"), want: func(a, _, _ uint32) uint32 {
 		return bits32(float32(fromHalf(toHalf(float64(f32(a))))))
 	}},
@@ -296,6 +310,24 @@ OpBranch %merge
 		}
 		return c - a
 	}},
+	{name: "variable_init_from_workgroup", needs: []string{"VariablePointers"}, parts: map[string]string{
+		"CAPABILITIES": "OpCapability VariablePointers", "DECLARATIONS": `
+%u32 = OpConstant %uint 32
+%array = OpTypeArray %uint %u32
+%w_array = OpTypePointer Workgroup %array
+%w_uint = OpTypePointer Workgroup %uint
+%p_w_array = OpTypePointer Private %w_array
+%shared = OpVariable %w_array Workgroup
+%held = OpVariable %p_w_array Private %shared`, "BODY": `
+%k = OpBitwiseAnd %uint %i %u31
+%p = OpLoad %w_array %held
+%pk = OpAccessChain %w_uint %p %k
+OpStore %pk %a
+%sk = OpAccessChain %w_uint %shared %k
+%x = OpLoad %uint %sk
+OpStore %sk %b
+%y = OpLoad %uint %pk
+%r = OpISub %uint %x %y`}, want: func(a, b, _ uint32) uint32 { return a - b }},
 	{name: "decoration_group", parts: map[string]string{"DECORATIONS": "OpDecorate %g RelaxedPrecision\n%g = OpDecorationGroup\nOpGroupDecorate %g %x %y", "BODY": `
 %x = OpIAdd %uint %a %b
 %y = OpIMul %uint %x %c

@@ -234,6 +234,9 @@ func (k *checker) requirements(i *Instruction) error {
 }
 
 func (k *checker) enumerant(i *Instruction, kind operandKind, value uint32) error {
+	if b := BuiltIn(value); kind == kindBuiltIn && (b == BuiltInPointSize || b == BuiltInClipDistance || b == BuiltInCullDistance) {
+		return nil // their capabilities are for what uses them, not for blocks of outputs that have them as members
+	}
 	if e := kind.enumerant(value); e.requirement != (requirement{version: 0x10}) {
 		return k.available(i, e.name.String(), e.requirement)
 	}

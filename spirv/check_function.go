@@ -180,6 +180,12 @@ func (s functionScope) uses(b *Block, i *Instruction, order int32) error {
 		if !s.visible(ID(p.word), b.Index, order) {
 			return errorAt(i, "%s is not defined on every way to it", s.name(ID(p.word)))
 		}
+		// Such an OpUndef is let be as long as nothing comes of it. (VUID-StandaloneSpirv-OpUndef-12464)
+		if def := s.m.Definitions[p.word]; def.Op == OpUndef {
+			if t := s.types[def.Type]; t.Kind == TypeRuntimeArray || opaque(t) {
+				return errorAt(i, "%s is an undefined object of type %s", s.name(def.Result), s.name(t.ID))
+			}
+		}
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (s functionScope) glsl(op GLSL, r *Type, v []*Type) bool {
 		}
 		return second.numeric(TypeInt) && second.component().Width == 32 && sameShape(second, v[0])
 	case GLSLLdexp:
-		return r.numeric(TypeFloat) && v[0] == r && v[1].numeric(TypeInt) && sameShape(v[1], r) && v[1].component().Width == 32
+		return r.numeric(TypeFloat) && v[0] == r && v[1].numeric(TypeInt) && sameShape(v[1], r)
 	case GLSLPackSnorm4x8, GLSLPackUnorm4x8:
 		return word(r) && vector(v[0], TypeFloat, 32, 4)
 	case GLSLPackSnorm2x16, GLSLPackUnorm2x16, GLSLPackHalf2x16:

@@ -7,8 +7,7 @@ func (s functionScope) operation(i *Instruction) error {
 	case OpSelectionMerge, OpLoopMerge, OpBranch, OpUnreachable:
 		return nil
 	case OpUndef:
-		switch t := s.types[i.Type]; {
-		case t.Kind == TypeVoid || t.Kind == TypeFunction || t.Kind == TypeRuntimeArray || opaque(t):
+		if t := s.types[i.Type]; t.Kind == TypeVoid || t.Kind == TypeFunction {
 			return errorAt(i, "there is no undefined object of type %s", s.name(t.ID))
 		}
 		return nil

@@ -184,6 +184,26 @@ callee: %d = OpDPdx %float %f1; OpKill; %unused = OpLabel`
 	}
 }
 
+// TestCheckAccepts has in each row what a rule might be thought to forbid. Where spirv-val of SPIRV-Tools 2023.1 forbids
+// it, the row begins with "ours".
+func TestCheckAccepts(t *testing.T) {
+	for _, text := range []string{
+		"body: %x = OpUndef %imgs; %y = OpUndef %smp; %z = OpUndef %rt",
+		"body: %x = OpExtInst %float %glsl Ldexp %f %l1",
+		"capability: OpCapability VariablePointers\nglobal: %pp = OpTypePointer Private %pshared; %x = OpVariable %pp Private %shared",
+		"decoration: OpMemberDecorate %x 0 BuiltIn PointSize; OpMemberDecorate %x 1 BuiltIn ClipDistance; OpMemberDecorate %x 2 BuiltIn CullDistance; OpDecorate %x Block\nglobal: %x = OpTypeStruct %float %arr %arr",
+	} {
+		text, ours := strings.CutPrefix(text, "ours ")
+		words := assemble(t, fill(text))
+		if v := validate(t, words); (v != "") != ours {
+			t.Errorf("%s: spirv-val says %q", text, v)
+		}
+		if err := check(t, words); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // TestCheckRefuses has a rule in each row, with what the message must say. Where spirv-val of SPIRV-Tools 2023.1 does
 // not know the rule, the row begins with "ours".
 func TestCheckRefuses(t *testing.T) {
@@ -297,7 +317,8 @@ func TestCheckRefuses(t *testing.T) {
 		{"global: %x = OpTypePointer AtomicCounter %uint", "AtomicCounter needs the capability AtomicStorage"},
 		{"global: %p = OpTypePointer Private %int; %x = OpVariable %p Workgroup", "its storage class is not that of its type"},
 		{"global: %x = OpVariable %pfint Function", "are in functions"},
-		{"global: %p = OpTypePointer Private %int; %w = OpVariable %p Private; %x = OpVariable %p Private %w", "is not a constant"},
+		{"global: %p = OpTypePointer Private %int; %w = OpVariable %p Private; %x = OpVariable %p Private %w", "has another type"},
+		{"global: %p = OpTypePointer Private %int; %x = OpVariable %p Private %int", "neither a constant nor a variable"},
 		{"global: %p = OpTypePointer Private %int; %x = OpVariable %p Private %f1", "has another type"},
 		{"ours global: %x = OpVariable %pblock StorageBuffer", "it has no DescriptorSet or no Binding"},
 		{"ours global: %x = OpVariable %pimg UniformConstant", "it has no DescriptorSet or no Binding"},
@@ -305,7 +326,8 @@ func TestCheckRefuses(t *testing.T) {
 		{"global: %p = OpTypePointer Workgroup %rt; %x = OpVariable %p Workgroup", "a runtime array"},
 		{"ours global: %p = OpTypePointer Private %img; %x = OpVariable %p Private", "images or samplers"},
 		{"ours global: %x = OpUndef %img", "its type %img is opaque"},
-		{"ours body: %x = OpUndef %rt", "there is no undefined object"},
+		{"ours body: %x = OpUndef %imgs; %y = OpImageQuerySizeLod %i2 %x %c0", "is an undefined object"},
+		{"ours body: %x = OpUndef %rt; %y = OpCopyObject %rt %x", "is an undefined object"},
 		// Decorations and layouts.
 		{"decoration: OpDecorate %int SpecId 3", "not a scalar specialization constant"},
 		{"decoration: OpDecorate %int Block", "the target is not a struct"},

@@ -221,8 +221,9 @@ func (k *checker) initializer(i *Instruction, t *Type, class StorageClass) error
 	if class == StorageClassWorkgroup && def.Op != OpConstantNull {
 		return errorAt(i, "its initializer is not OpConstantNull (VUID-StandaloneSpirv-OpVariable-04734)")
 	}
-	if k.c.Values[id] == nil {
-		return errorAt(i, "its initializer %s is not a constant", k.name(id))
+	global := def.Op == OpVariable && StorageClass(def.Operands[0]) != StorageClassFunction
+	if k.c.Values[id] == nil && !global {
+		return errorAt(i, "its initializer %s is neither a constant nor a variable outside of functions", k.name(id))
 	}
 	if def.Offset > i.Offset {
 		return errorAt(i, "its initializer %s stands behind it", k.name(id))
