@@ -24,7 +24,7 @@ type emitter struct {
 	scratch   map[Register]Register
 	moves     []move
 	reads     []int32  // by value: the last instruction that reads it, or forever
-	made      []int32  // by value: the instruction that makes it
+	made      []int32  // by value: the instruction behind that which makes it; 0 if none does
 	strides   []stride // by value
 }
 
@@ -69,8 +69,8 @@ func (c *compiler) emit() (*Program, error) {
 		p.Insts[j.inst].Target = at
 	}
 	for v, last := range e.reads {
-		if last < forever {
-			p.Insts[e.made[v]].Until = last
+		if made := e.made[v]; made > 0 && last < forever {
+			p.Insts[made-1].Until = last
 		}
 	}
 	p.FileSize = roundUp(p.FileSize, 64)
@@ -269,12 +269,16 @@ func (e *emitter) block(at int) {
 	for _, v := range blk.insts {
 		e.node(v)
 	}
-	e.reads[blk.cond] = forever
 	if b == e.final {
 		e.inst(Inst{Code: End})
 		return
 	}
 	e.assignPhis(b)
+	if e.nodes[blk.cond].block == b && e.reads[blk.cond] < forever {
+		e.reads[blk.cond] = int32(len(e.p.Insts))
+	} else {
+		e.reads[blk.cond] = forever
+	}
 	e.branch(at)
 }
 

@@ -39,25 +39,26 @@ func (e *emitter) node(v value) {
 		i.Pattern = e.pattern(n)
 		e.memory(&i, n.extra)
 	}
-	e.made[v] = e.inst(i)
+	at := e.inst(i)
+	e.made[v] = at + 1
 	for _, a := range n.args {
-		e.read(a, v)
+		e.read(a, n, at)
 	}
-	e.read(n.base, v)
+	e.read(n.base, n, at)
 	for _, a := range n.list {
-		e.read(a, v)
+		e.read(a, n, at)
 	}
 }
 
 // forever is behind all instructions.
 const forever = math.MaxInt32
 
-// read notes that v reads a.
-func (e *emitter) read(a, v value) {
-	if e.nodes[a].block != e.nodes[v].block {
-		e.reads[a] = forever
-	} else if e.reads[a] < forever {
-		e.reads[a] = e.made[v]
+// read notes that the instruction of n reads v.
+func (e *emitter) read(v value, n *node, inst int32) {
+	if e.nodes[v].block != n.block {
+		e.reads[v] = forever
+	} else if e.reads[v] < forever {
+		e.reads[v] = inst
 	}
 }
 

@@ -2,10 +2,12 @@ package compute
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
+	"farside/spirv"
 )
 
 // engine is what Run keeps of a program between dispatches: the instructions in the form in which they are executed,
@@ -61,6 +63,7 @@ const (
 	actPrint
 	actLength
 	actEnd
+	actPrefix // a comparison of the lane's number and the narrow behind it: the lanes before that of base go on; else plain
 	actNative // the run of steps from this one to before its target, if all lanes of the active chunks are; else plain
 )
 
@@ -69,7 +72,7 @@ type step struct {
 	run     kernel.Func
 	args    kernel.Args
 	act     action
-	plain   action                // of the first step of a run
+	plain   action                // of actNative and actPrefix, what else the step does
 	once    bool                  // of a dynamic or physical access: it is for one chunk
 	base    *[kernel.Width]uint32 // what an access adds to its immediate
 	target  int32                 // of a jump, or behind a run
@@ -229,6 +232,7 @@ func (e *engine) translate(p *Program) error {
 	for i := range e.steps[:max(len(e.steps)-1, 0)] {
 		e.join(i)
 	}
+	e.findPrefixes(p)
 	e.makeNative(p)
 	// About four nanoseconds to begin a kernel, and two for each chunk; loops go round ten times.
 	e.estimate = 200 + uint64(len(p.Insts))*uint64(4+2*e.chunks)
@@ -264,6 +268,38 @@ func (e *engine) join(i int) {
 		}
 		if s.other == next.to {
 			s.to, s.other, s.invert = s.other, s.to, true
+		}
+	}
+}
+
+// findPrefixes finds branches for the first so many lanes of a workgroup, as reductions and scans have them: who goes on is known
+// without looking at each lane.
+func (e *engine) findPrefixes(p *Program) {
+	if p.Lanes%kernel.Width != 0 {
+		return
+	}
+	var number Register // a register that has the number of each lane
+	var zeros []Register
+	for _, b := range p.Builtins {
+		if b.Kind == spirv.BuiltInLocalInvocationIndex ||
+			b.Kind == spirv.BuiltInLocalInvocationId && b.Component == 0 && int(p.LocalSize[0]) == p.Lanes {
+			number = b.Register
+		}
+	}
+	for _, c := range p.Constants {
+		if c.Bits == 0 {
+			zeros = append(zeros, c.Register)
+		}
+	}
+	for i := range e.steps[:max(len(e.steps)-2, 0)] {
+		s, next := &e.steps[i], &e.steps[i+1]
+		in := s.inst
+		if in.Code != Kernel || in.A != number || number.Size == 0 || !in.B.Uniform() || int(in.Until) != i+1 ||
+			next.act != actNarrow || next.invert || next.inst.A != in.Dst {
+			continue
+		}
+		if in.Op == kernel.LtU32 || in.Op == kernel.EqI32 && slices.Contains(zeros, in.B) {
+			s.plain, s.act = s.act, actPrefix
 		}
 	}
 }

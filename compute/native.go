@@ -96,7 +96,7 @@ func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 	at := from
 	for ; at < len(p.Insts) && (at == from || !targets[at]); at++ {
 		in, ok := e.nativeInst(p, at)
-		if !ok {
+		if !ok || e.steps[at].act == actPrefix {
 			break
 		}
 		if in.Once {

@@ -438,3 +438,78 @@ func TestUniformMulAddSat(t *testing.T) {
 		t.Errorf("the sums are %v, not %v", got, want)
 	}
 }
+
+// TestPrefixes branches on whether an invocation is among the first so many, with all bounds, from full and from
+// narrower masks.
+func TestPrefixes(t *testing.T) {
+	const lanes = 64
+	p := compileWords(t, glslWords(t, shader(lanes, "shared uint s[64];", `
+	uint l = gl_LocalInvocationIndex;
+	s[l] = 0u;
+	for (uint k = 0; k < 130u; k++) {
+		uint bound = a[k];
+		if (l < bound) {
+			s[l] += k + 1u;
+			if (l < k) s[l] ^= 5u;
+		} else
+			s[l] = s[l] * 3u + bound;
+		if (l == 0u) s[l] += 1000u;
+		if (l < bound * 2u) s[l] ^= k << 4;
+	}
+	r = s[l];
+	if (l < a[130]) { result[i] = r; return; }
+	r ^= 77u;
+	if (l < a[131]) r += 9u;`)), Options{})
+	if err := p.engine.prepare(p); err != nil {
+		t.Fatal(err)
+	}
+	prefixes := 0
+	for i := range p.engine.steps {
+		if p.engine.steps[i].act == actPrefix {
+			prefixes++
+		}
+	}
+	if prefixes < 4 {
+		t.Errorf("%d branches are for the first lanes\n%s", prefixes, p)
+	}
+	bounds := make([]uint32, 132)
+	for k := range bounds {
+		bounds[k] = uint32(k)
+	}
+	bounds[129] = 0xffffffff
+	const groups = 3
+	out := make([]uint32, lanes*groups)
+	for _, last := range [][2]uint32{{13, 40}, {0, 64}, {8, 8}, {64, 1}, {1000, 0}} {
+		bounds[130], bounds[131] = last[0], last[1]
+		mustRun(t, p, &Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: buffers{words: [][]uint32{out, bounds, nil}}})
+		for i, got := range out {
+			l, r := uint32(i%lanes), uint32(0)
+			for k := range uint32(130) {
+				bound := bounds[k]
+				if l < bound {
+					r += k + 1
+					if l < k {
+						r ^= 5
+					}
+				} else {
+					r = r*3 + bound
+				}
+				if l == 0 {
+					r += 1000
+				}
+				if l < bound*2 {
+					r ^= k << 4
+				}
+			}
+			if l >= last[0] {
+				r ^= 77
+				if l < last[1] {
+					r += 9
+				}
+			}
+			if got != r {
+				t.Fatalf("bounds %v: invocation %d: %#x, want %#x\n%s", last, i, got, r, p)
+			}
+		}
+	}
+}

@@ -219,6 +219,38 @@ func (w *worker) narrow(s *step) int {
 	return some
 }
 
+// prefix narrows to the first lanes of the workgroup, if all are active and none waits, as narrow would; else it is
+// left to that, and split is the answer.
+func (w *worker) prefix(s, narrow *step) int {
+	to, rest := &w.pending[narrow.to], &w.pending[narrow.other]
+	ends := int(narrow.other) == len(w.pending)-1 // nobody asks for the others
+	if w.active != w.start || !to.empty() || !ends && !rest.empty() {
+		return split
+	}
+	lanes := w.program.Lanes
+	n := min(int(s.base[0]), lanes)
+	if n == lanes {
+		return some
+	}
+	whole := n / kernel.Width
+	if !ends {
+		rest.span = span{whole, w.start.end, lanes - n}
+		w.fillMask(rest.register, whole, w.start.end)
+		w.clearLanes(rest.register, whole, 0, n%kernel.Width)
+	}
+	if n%kernel.Width == 0 {
+		w.activate(span{0, whole, n}, w.ones)
+	} else {
+		w.fillMask(w.lanes, 0, whole+1)
+		w.clearLanes(w.lanes, whole, n%kernel.Width, kernel.Width)
+		w.activate(span{0, whole + 1, n}, w.lanes)
+	}
+	if n == 0 {
+		return none
+	}
+	return some
+}
+
 // leave adds the active lanes to a mask.
 func (w *worker) leave(to *pending) {
 	w.kernels.OrInto(to.register, w.source, w.active.first, w.active.end-w.active.first)
@@ -247,6 +279,16 @@ func (w *worker) execute() bool {
 			if w.native != nil && w.mask.Base == nil {
 				w.runNative(int(s.to))
 				next = int(s.target)
+				continue
+			}
+			act = s.plain
+		} else if act == actPrefix {
+			switch w.prefix(s, &steps[next]) {
+			case some:
+				next += 2
+				continue
+			case none:
+				next = int(steps[next+1].target)
 				continue
 			}
 			act = s.plain

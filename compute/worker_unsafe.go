@@ -152,6 +152,12 @@ func (w *worker) bindStep(s *step) {
 			s.base = w.chunk32(in.Base, 0)
 		}
 	}
+	if s.act == actPrefix {
+		s.base = &justOne
+		if in.Op == kernel.LtU32 {
+			s.base = w.chunk32(in.B, 0)
+		}
+	}
 	switch in.Code {
 	case Access:
 		s.args.C = w.bind(in.D)
@@ -169,6 +175,19 @@ func (w *worker) bindStep(s *step) {
 // runNative executes a run of steps.
 func (w *worker) runNative(run int) {
 	w.native.Run(run, w.run.stream, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), w.active.first, w.active.end-w.active.first)
+}
+
+// fillMask sets all lanes of chunks of a mask.
+func (w *worker) fillMask(r kernel.Register, from, to int) {
+	chunks := unsafe.Slice((*[kernel.Width]uint32)(r.Skip(from).Base), to-from)
+	for i := range chunks {
+		chunks[i] = allLanes
+	}
+}
+
+// clearLanes takes lanes of a chunk out of a mask.
+func (w *worker) clearLanes(r kernel.Register, chunk, from, to int) {
+	clear((*[kernel.Width]uint32)(r.Skip(chunk).Base)[from:to])
 }
 
 // setUniform writes the copies of a uniform register.
@@ -210,6 +229,9 @@ func (m *pending) clear() {
 	clear(unsafe.Slice((*[kernel.Width]uint32)(m.register.Skip(m.first).Base), m.end-m.first))
 	m.span = span{}
 }
+
+// justOne is the bound that a comparison with 0 for equality is.
+var justOne = [kernel.Width]uint32{1}
 
 var allLanes = [kernel.Width]uint32{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0)}
 
