@@ -200,6 +200,7 @@ var clearFormats = []vk.Format{
 	vk.FORMAT_R5G6B5_UNORM_PACK16, vk.FORMAT_B4G4R4A4_UNORM_PACK16, vk.FORMAT_A2B10G10R10_UNORM_PACK32, vk.FORMAT_A2B10G10R10_UINT_PACK32,
 	vk.FORMAT_R8G8B8_UNORM, vk.FORMAT_R16G16B16A16_SFLOAT, vk.FORMAT_R16G16B16A16_SINT, vk.FORMAT_R32_UINT, vk.FORMAT_R32G32B32_SFLOAT,
 	vk.FORMAT_R32G32B32A32_SINT, vk.FORMAT_R32G32B32A32_SFLOAT, vk.FORMAT_B10G11R11_UFLOAT_PACK32, vk.FORMAT_R64_SFLOAT, vk.FORMAT_R64G64_UINT,
+	vk.FORMAT_R64_SINT,
 }
 
 func clearCases() []definition {
@@ -231,6 +232,9 @@ func clearCases() []definition {
 					var t reference.Texel
 					for n := range t.F {
 						t.F[n], t.I[n] = float64(float32(rng.Float64())), int64(rng.Uint32N(100))
+						if numbersOf64(f) {
+							t.F[n], t.I[n] = rng.Float64(), rng.Int64()
+						}
 					}
 					return t
 				}

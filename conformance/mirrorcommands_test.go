@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/binary"
+	"math"
 
 	"farside/conformance/reference"
 	"farside/conformance/vulkan"
@@ -140,12 +141,28 @@ func (m *mirror) blit(dst, src *mirrorImage, filter vk.Filter, regions ...vk.Ima
 	}
 }
 
+// numbersOf64 says whether the numbers of a format have 64 bits.
+func numbersOf64(f vk.Format) bool {
+	info, _ := vk.FormatInfo(f)
+	return info.Components[0].Bits == 64
+}
+
 func (m *mirror) clearColor(dst *mirrorImage, t reference.Texel, ranges ...vk.ImageSubresourceRange) {
 	value := vulkan.New[vk.ClearColorValue](&m.a)
+	integer := dst.want.Integer(vk.IMAGE_ASPECT_COLOR_BIT)
 	for i := range t.F {
-		if dst.want.Integer(vk.IMAGE_ASPECT_COLOR_BIT) {
+		switch {
+		case numbersOf64(dst.format) && i >= 2: // two words are one number, so that there are two
+			t.F[i], t.I[i] = 0, 0
+		case numbersOf64(dst.format):
+			bits := uint64(t.I[i])
+			if !integer {
+				bits = math.Float64bits(t.F[i])
+			}
+			value.Uint32()[2*i], value.Uint32()[2*i+1] = uint32(bits), uint32(bits>>32)
+		case integer:
 			value.Int32()[i] = int32(t.I[i])
-		} else {
+		default:
 			value.Float32()[i] = float32(t.F[i])
 		}
 	}

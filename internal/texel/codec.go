@@ -81,6 +81,9 @@ func (c *Codec) Class() Class { return c.class }
 // Size returns the bytes of a texel.
 func (c *Codec) Size() int { return c.size }
 
+// Wide reports whether the channels have 64 bits each.
+func (c *Codec) Wide() bool { return c.channels[0].bits == 64 }
+
 func newCodec(f vk.Format, p Plane) *Codec {
 	info, _ := vk.FormatInfo(f)
 	c := &Codec{class: Float, size: int(p.BlockSize), sharedExponent: f == vk.FORMAT_E5B9G9R9_UFLOAT_PACK32}

@@ -27,7 +27,8 @@ var (
 	}
 )
 
-// ClearColor is vkCmdClearColorImage. A number that the format cannot hold is clamped to what it can.
+// ClearColor is vkCmdClearColorImage. A number that the format cannot hold is clamped to what it can; numbers of 64
+// bits are red and green in two words each (VkClearColorValue), and 0 for blue and alpha.
 func ClearColor(dst *Image, value *vk.ClearColorValue, ranges []vk.ImageSubresourceRange) error {
 	codec, ok := texel.CodecOf(dst.Format, vk.IMAGE_ASPECT_COLOR_BIT)
 	if !ok {
@@ -45,20 +46,25 @@ func ClearColor(dst *Image, value *vk.ClearColorValue, ranges []vk.ImageSubresou
 		}
 	}
 	var pattern [maxTexel]byte
-	switch codec.Class() {
-	case texel.Float:
+	switch class := codec.Class(); {
+	case codec.Wide():
+		// Two words are one number, so that there are red and green; nothing is said of the others.
+		for i, word := range value.Uint32() {
+			binary.LittleEndian.PutUint32(pattern[4*i:], word)
+		}
+	case class == texel.Float:
 		var v [1][4]float64
 		for i, c := range value.Float32() {
 			v[0][i] = float64(c)
 		}
 		codec.EncodeFloat(pattern[:], v[:])
-	case texel.Uint:
+	case class == texel.Uint:
 		var v [1][4]uint64
 		for i, c := range value.Uint32() {
 			v[0][i] = uint64(c)
 		}
 		codec.EncodeUint(pattern[:], v[:])
-	case texel.Sint:
+	case class == texel.Sint:
 		var v [1][4]int64
 		for i, c := range value.Int32() {
 			v[0][i] = int64(c)

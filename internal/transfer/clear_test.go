@@ -72,6 +72,9 @@ func TestClearColor(t *testing.T) {
 	var negative, large vk.ClearColorValue
 	*negative.Int32() = [4]int32{-1, -200, 5, 1 << 30}
 	*large.Uint32() = [4]uint32{1, 300, 5, math.MaxUint32}
+	wide := vk.ClearColorValue{}
+	*wide.Uint32() = [4]uint32{0x04030201, 0x88070605, 0x0c0b0a09, 0x100f0e0d}
+	words := []byte{1, 2, 3, 4, 5, 6, 7, 0x88, 9, 10, 11, 12, 13, 14, 15, 16}
 	for _, test := range []struct {
 		format vk.Format
 		value  *vk.ClearColorValue
@@ -87,12 +90,13 @@ func TestClearColor(t *testing.T) {
 		{vk.FORMAT_R16G16B16_SFLOAT, floatColor(1, -2, 0.5, 0), []byte{0, 0x3c, 0, 0xc0, 0, 0x38}},
 		{vk.FORMAT_R16G16B16A16_UNORM, floatColor(0, 1, 0, 1), []byte{0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff}},
 		{vk.FORMAT_R32G32B32_SFLOAT, floatColor(1, 2, 0, 0), []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40, 0, 0, 0, 0}},
-		{vk.FORMAT_R64_SFLOAT, floatColor(1.5, 0, 0, 0), []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f}},
+		{vk.FORMAT_R64_SFLOAT, floatColor(0, 1.875, 0, 0), []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f}},
 		{vk.FORMAT_R8G8B8A8_SINT, &negative, []byte{0xff, 0x80, 5, 0x7f}},
-		{vk.FORMAT_R64G64_SINT, &negative, slices.Concat(bytes.Repeat([]byte{0xff}, 8), []byte{0x38}, bytes.Repeat([]byte{0xff}, 7))},
+		{vk.FORMAT_R64_UINT, &wide, words[:8]},
+		{vk.FORMAT_R64G64_SINT, &wide, words},
 		{vk.FORMAT_R8G8B8A8_UINT, &large, []byte{1, 255, 5, 255}},
-		{vk.FORMAT_R64G64B64A64_UINT, &large, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0x2c, 1, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0,
-			0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}},
+		{vk.FORMAT_R64G64B64_SFLOAT, &wide, slices.Concat(words, make([]byte, 8))},
+		{vk.FORMAT_R64G64B64A64_UINT, &wide, slices.Concat(words, make([]byte, 16))},
 	} {
 		for _, r := range []vk.ImageSubresourceRange{
 			{BaseMipLevel: 0, LevelCount: vk.REMAINING_MIP_LEVELS, BaseArrayLayer: 0, LayerCount: vk.REMAINING_ARRAY_LAYERS},
