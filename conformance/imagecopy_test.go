@@ -208,6 +208,25 @@ func imageCopyCases() []definition {
 			bufferImage(c, s, false)
 		}})
 	}
+	cases = append(cases, definition{name: "api.copy_and_blit.core.image_to_image.line_and_others", farsideOnly: true, run: func(c *Case) {
+		line := shape{dimensions: vk.IMAGE_TYPE_1D, format: vk.FORMAT_R8G8B8A8_UNORM, extent: [3]uint32{40, 1, 1}, levels: 1, layers: 3}
+		flat := shape{dimensions: vk.IMAGE_TYPE_2D, format: vk.FORMAT_R8G8B8A8_UNORM, extent: [3]uint32{30, 20, 1}, levels: 1, layers: 4}
+		solid := shape{dimensions: vk.IMAGE_TYPE_3D, format: vk.FORMAT_R8G8B8A8_UNORM, extent: [3]uint32{30, 20, 5}, levels: 1, layers: 1}
+		layers := func(base, n uint32) vk.ImageSubresourceLayers {
+			return vk.ImageSubresourceLayers{AspectMask: color, BaseArrayLayer: base, LayerCount: n}
+		}
+		m := c.mirror(7)
+		l, f, s := m.image(line), m.image(flat), m.image(solid)
+		m.copyImage(f, l, vk.ImageCopy{SrcSubresource: layers(1, 2), SrcOffset: vk.Offset3D{X: 9}, DstSubresource: layers(2, 2),
+			DstOffset: vk.Offset3D{X: 3, Y: 7}, Extent: vk.Extent3D{Width: 25, Height: 1, Depth: 1}})
+		m.copyImage(s, l, vk.ImageCopy{SrcSubresource: layers(2, 1), DstSubresource: layers(0, 1),
+			DstOffset: vk.Offset3D{X: 1, Y: 19, Z: 4}, Extent: vk.Extent3D{Width: 29, Height: 1, Depth: 1}})
+		m.copyImage(l, f, vk.ImageCopy{SrcSubresource: layers(0, 1), SrcOffset: vk.Offset3D{Y: 18}, DstSubresource: layers(2, 1),
+			DstOffset: vk.Offset3D{X: 10}, Extent: vk.Extent3D{Width: 30, Height: 1, Depth: 1}})
+		m.copyImage(l, s, vk.ImageCopy{SrcSubresource: layers(0, 1), SrcOffset: vk.Offset3D{X: 2, Y: 3, Z: 1}, DstSubresource: layers(1, 1),
+			Extent: vk.Extent3D{Width: 9, Height: 1, Depth: 1}})
+		m.check()
+	}})
 	row := func(name string, run func(c *Case)) {
 		cases = append(cases, definition{name: "api.copy_and_blit.core.image_to_image." + name, valid: true, run: run})
 	}

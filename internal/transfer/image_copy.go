@@ -77,10 +77,6 @@ func checkFormats(dst, src *Image) error {
 	if d.Compressed && s.Compressed && d.Block != s.Block {
 		return invalid("VUID-vkCmdCopyImage-srcImage-09247", "formats %v and %v have different blocks", src.Format, dst.Format)
 	}
-	solid := func(img *Image) bool { return img.Type == vk.IMAGE_TYPE_3D }
-	if dst.Type != src.Type && (dst.Type == vk.IMAGE_TYPE_1D || src.Type == vk.IMAGE_TYPE_1D || solid(dst) == solid(src)) {
-		return invalid("VUID-vkCmdCopyImage-srcImage-07743", "a copy from %v to %v", src.Type, dst.Type)
-	}
 	return nil
 }
 
@@ -113,23 +109,25 @@ func checkImageCopy(dst, src *Image, r *vk.ImageCopy) error {
 	return checkTarget(dst, src, r)
 }
 
-// checkSlices holds depth and layers of both sides against each other.
+// checkSlices holds depth and layers of both sides against each other. Where the types differ a 1D image is taken for
+// a 2D one of height 1 (VK_KHR_maintenance5).
 func checkSlices(dst, src *Image, r *vk.ImageCopy) error {
 	depth, from, to := r.Extent.Depth, r.SrcSubresource.LayerCount, r.DstSubresource.LayerCount
+	srcSolid, dstSolid := src.Type == vk.IMAGE_TYPE_3D, dst.Type == vk.IMAGE_TYPE_3D
 	switch {
-	case src.Type != vk.IMAGE_TYPE_3D && r.SrcOffset.Z != 0:
+	case !srcSolid && r.SrcOffset.Z != 0:
 		return invalid(sourceRules.plane, "srcOffset.z %d in an image that is not 3D", r.SrcOffset.Z)
-	case dst.Type != vk.IMAGE_TYPE_3D && r.DstOffset.Z != 0:
+	case !dstSolid && r.DstOffset.Z != 0:
 		return invalid(targetRules.plane, "dstOffset.z %d in an image that is not 3D", r.DstOffset.Z)
-	case src.Type == dst.Type && from != to:
+	case srcSolid == dstSolid && from != to:
 		return invalid("VUID-vkCmdCopyImage-srcImage-08793", "%d layers to %d", from, to)
-	case src.Type == vk.IMAGE_TYPE_1D && depth != 1:
+	case src.Type == vk.IMAGE_TYPE_1D && !dstSolid && depth != 1:
 		return invalid("VUID-vkCmdCopyImage-srcImage-01785", "depth %d of a 1D image", depth)
-	case src.Type == vk.IMAGE_TYPE_2D && dst.Type == vk.IMAGE_TYPE_2D && depth != 1:
+	case src.Type == vk.IMAGE_TYPE_2D && !dstSolid && depth != 1:
 		return invalid("VUID-vkCmdCopyImage-srcImage-01790", "depth %d of a 2D image", depth)
-	case src.Type == vk.IMAGE_TYPE_2D && dst.Type == vk.IMAGE_TYPE_3D && depth != from:
+	case !srcSolid && dstSolid && depth != from:
 		return invalid("VUID-vkCmdCopyImage-srcImage-01791", "depth %d of %d layers", depth, from)
-	case src.Type == vk.IMAGE_TYPE_3D && dst.Type == vk.IMAGE_TYPE_2D && depth != to:
+	case srcSolid && !dstSolid && depth != to:
 		return invalid("VUID-vkCmdCopyImage-dstImage-01792", "depth %d to %d layers", depth, to)
 	}
 	return nil

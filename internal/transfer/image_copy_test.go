@@ -39,13 +39,17 @@ func randomImageCopy(r *rand.Rand, src *Image, to vk.Format) (shape, vk.ImageCop
 
 	blocks := [3]uint32{uint32(src.blocks(region.Extent.Width, 0)), uint32(src.blocks(region.Extent.Height, 1)), region.Extent.Depth}
 	level, layers := r.Uint32N(2), uint32(1)
-	imageType := src.Type
-	switch {
-	case src.Type == vk.IMAGE_TYPE_2D && r.IntN(2) == 0:
-		imageType, blocks[2] = vk.IMAGE_TYPE_3D, region.SrcSubresource.LayerCount
+	imageType := imageTypes[r.IntN(len(imageTypes))]
+	if imageType == vk.IMAGE_TYPE_1D && blocks[1] != 1 {
+		imageType = src.Type
+	}
+	switch solid := imageType == vk.IMAGE_TYPE_3D; {
+	case solid == (src.Type == vk.IMAGE_TYPE_3D):
+	case solid:
+		blocks[2] = region.SrcSubresource.LayerCount
 		region.Extent.Depth, region.DstSubresource.LayerCount = blocks[2], 1
-	case src.Type == vk.IMAGE_TYPE_3D && r.IntN(2) == 0:
-		imageType, region.DstSubresource.LayerCount = vk.IMAGE_TYPE_2D, blocks[2]
+	default:
+		region.DstSubresource.LayerCount = blocks[2]
 	}
 	var offset [3]uint32
 	s := shape{to, imageType, [3]uint32{1, 1, 1}, level + 1, layers}
@@ -129,8 +133,11 @@ func TestCopyImageRefuses(t *testing.T) {
 		{"sizes", flat, wide, nothing, of + "srcImage-01548"},
 		{"depth to colour", flat, depth, nothing, of + "srcImage-01548"},
 		{"block extents", astc4, astc6, nothing, of + "srcImage-09247"},
-		{"line to plane", flat, line, nothing, of + "srcImage-07743"},
-		{"cube to line", line, solid, nothing, of + "srcImage-07743"},
+		{"two rows to a line", line, flat, func(r *vk.ImageCopy) { r.Extent.Height = 2 }, of + "dstOffset-00151"},
+		{"two slices to a line", line, solid, func(r *vk.ImageCopy) { r.Extent.Depth = 2 }, of + "dstImage-01792"},
+		{"lines to a slice", solid, line, func(r *vk.ImageCopy) { r.SrcSubresource.LayerCount = 2 }, of + "srcImage-01791"},
+		{"lines to a plane", flat, line, func(r *vk.ImageCopy) { r.SrcSubresource.LayerCount = 2 }, of + "srcImage-08793"},
+		{"depth of a line to a plane", flat, line, func(r *vk.ImageCopy) { r.Extent.Depth = 2 }, of + "srcImage-01785"},
 		{"no width", flat, flat, func(r *vk.ImageCopy) { r.Extent.Width = 0 }, "VUID-VkImageCopy-extent-06668"},
 		{"no height", flat, flat, func(r *vk.ImageCopy) { r.Extent.Height = 0 }, "VUID-VkImageCopy-extent-06669"},
 		{"no depth", flat, flat, func(r *vk.ImageCopy) { r.Extent.Depth = 0 }, "VUID-VkImageCopy-extent-06670"},
