@@ -167,7 +167,7 @@ func (k *checker) scalars(t *Type) uint64 {
 	return 1
 }
 
-// uses checks that definitions dominate their uses.
+// uses checks that definitions dominate their uses, and what may use an OpSampledImage.
 func (s functionScope) uses(b *Block, i *Instruction, order int32) error {
 	if i.Op == OpPhi {
 		return nil
@@ -184,6 +184,11 @@ func (s functionScope) uses(b *Block, i *Instruction, order int32) error {
 		if def := s.m.Definitions[p.word]; def.Op == OpUndef {
 			if t := s.types[def.Type]; t.Kind == TypeRuntimeArray || opaque(t) {
 				return errorAt(i, "%s is an undefined object of type %s", s.name(def.Result), s.name(t.ID))
+			}
+		}
+		if def := s.m.Definitions[p.word]; def != nil && def.Op == OpSampledImage {
+			if err := s.sampledImageUse(b, i, def.Result); err != nil {
+				return err
 			}
 		}
 	}

@@ -270,6 +270,11 @@ func (s functionScope) accessChain(i *Instruction) error {
 	if len(indices) > 255 {
 		return errorAt(i, "it has more than 255 indices")
 	}
+	if len(indices) > 0 {
+		if err := s.descriptorIndex(i, p, ID(indices[0])); err != nil {
+			return err
+		}
+	}
 	for _, id := range indices {
 		x := s.typeOf(ID(id))
 		if x == nil || x.Kind != TypeInt {

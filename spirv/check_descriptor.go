@@ -1,0 +1,111 @@
+package spirv
+
+// indexing is what arrays of a kind of descriptor need to be indexed by values that are no constants: the first where these
+// are the same in all invocations of a subgroup, the second where they may differ.
+type indexing struct {
+	dynamic, nonUniform         Capability
+	dynamicVUID, nonUniformVUID string
+}
+
+var (
+	uniformBuffers = indexing{
+		CapabilityUniformBufferArrayDynamicIndexing, CapabilityUniformBufferArrayNonUniformIndexing,
+		"VUID-StandaloneSpirv-UniformBufferArrayDynamicIndexing-10127", "VUID-RuntimeSpirv-UniformBufferArrayNonUniformIndexing-10134",
+	}
+	sampledImages = indexing{
+		CapabilitySampledImageArrayDynamicIndexing, CapabilitySampledImageArrayNonUniformIndexing,
+		"VUID-StandaloneSpirv-SampledImageArrayDynamicIndexing-10128", "VUID-RuntimeSpirv-SampledImageArrayNonUniformIndexing-10135",
+	}
+	storageBuffers = indexing{
+		CapabilityStorageBufferArrayDynamicIndexing, CapabilityStorageBufferArrayNonUniformIndexing,
+		"VUID-StandaloneSpirv-StorageBufferArrayDynamicIndexing-10129", "VUID-RuntimeSpirv-StorageBufferArrayNonUniformIndexing-10136",
+	}
+	storageImages = indexing{
+		CapabilityStorageImageArrayDynamicIndexing, CapabilityStorageImageArrayNonUniformIndexing,
+		"VUID-StandaloneSpirv-StorageImageArrayDynamicIndexing-10130", "VUID-RuntimeSpirv-StorageImageArrayNonUniformIndexing-10137",
+	}
+	uniformTexelBuffers = indexing{
+		CapabilityUniformTexelBufferArrayDynamicIndexing, CapabilityUniformTexelBufferArrayNonUniformIndexing,
+		"VUID-StandaloneSpirv-UniformTexelBufferArrayDynamicIndexing-10132", "VUID-RuntimeSpirv-UniformTexelBufferArrayNonUniformIndexing-10139",
+	}
+	storageTexelBuffers = indexing{
+		CapabilityStorageTexelBufferArrayDynamicIndexing, CapabilityStorageTexelBufferArrayNonUniformIndexing,
+		"VUID-StandaloneSpirv-StorageTexelBufferArrayDynamicIndexing-10133", "VUID-RuntimeSpirv-StorageTexelBufferArrayNonUniformIndexing-10140",
+	}
+)
+
+// descriptors is what t needs, if it is an array of descriptors in a storage class; nil if it is none, or of the input
+// attachments of fragment shaders.
+func (k *checker) descriptors(t *Type, class StorageClass) *indexing {
+	if t.Kind != TypeArray && t.Kind != TypeRuntimeArray {
+		return nil
+	}
+	t = t.Elem
+	switch class {
+	case StorageClassStorageBuffer:
+		if k.m.decoration(t.ID, DecorationBlock) != nil {
+			return &storageBuffers
+		}
+	case StorageClassUniform:
+		if k.m.decoration(t.ID, DecorationBufferBlock) != nil {
+			return &storageBuffers
+		}
+		if k.m.decoration(t.ID, DecorationBlock) != nil {
+			return &uniformBuffers
+		}
+	case StorageClassUniformConstant:
+		buffer, storage := t.Dim == DimBuffer, t.Sampled == 2
+		switch {
+		case t.Kind == TypeSampler || t.Kind == TypeSampledImage || t.Kind == TypeImage && !buffer && !storage:
+			return &sampledImages
+		case t.Kind != TypeImage || t.Dim == DimSubpassData:
+		case buffer && storage:
+			return &storageTexelBuffers
+		case buffer:
+			return &uniformTexelBuffers
+		default:
+			return &storageImages
+		}
+	}
+	return nil
+}
+
+// descriptorIndex checks the first index of an access chain. That the device's features have the capability is enough:
+// glslang and others do not declare those for what is the same in a subgroup, and only part of them with those for
+// what is not (KhronosGroup/glslang issues 981 and 2056).
+func (s functionScope) descriptorIndex(i *Instruction, p *Type, index ID) error {
+	if s.c.Values[index] != nil {
+		return nil
+	}
+	d := s.descriptors(p.Elem, p.Class)
+	if d == nil || s.env.Capabilities[d.nonUniform] {
+		return nil
+	}
+	if s.m.decoration(index, DecorationNonUniform) != nil {
+		return errorAt(i, "the index %s into descriptors is NonUniform, but the feature of the capability %v is not enabled (%s)",
+			s.name(index), d.nonUniform, d.nonUniformVUID)
+	}
+	if !s.env.Capabilities[d.dynamic] {
+		return errorAt(i, "the index %s into descriptors is not a constant, but the feature of the capability %v is not enabled (%s)",
+			s.name(index), d.dynamic, d.dynamicVUID)
+	}
+	return nil
+}
+
+// sampledImageUse checks what is done with the result of an OpSampledImage: lookups, in the block where it is made
+// (SPIR-V, OpSampledImage).
+func (s functionScope) sampledImageUse(b *Block, i *Instruction, id ID) error {
+	switch i.Op {
+	case OpImageSampleImplicitLod, OpImageSampleExplicitLod, OpImageSampleDrefImplicitLod, OpImageSampleDrefExplicitLod,
+		OpImageSampleProjImplicitLod, OpImageSampleProjExplicitLod, OpImageSampleProjDrefImplicitLod, OpImageSampleProjDrefExplicitLod,
+		OpImageSparseSampleImplicitLod, OpImageSparseSampleExplicitLod, OpImageSparseSampleDrefImplicitLod,
+		OpImageSparseSampleDrefExplicitLod, OpImageSparseGather, OpImageSparseDrefGather,
+		OpImageGather, OpImageDrefGather, OpImage, OpImageQueryLod, OpCopyObject:
+	default:
+		return errorAt(i, "%s, of OpSampledImage, is for image lookups only", s.name(id))
+	}
+	if int(s.places[id].block) != b.Index+1 {
+		return errorAt(i, "%s, of OpSampledImage, is of another block", s.name(id))
+	}
+	return nil
+}
