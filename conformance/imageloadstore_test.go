@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strings"
@@ -127,6 +128,29 @@ func imageCases() (list []definition) {
 				run: func(c *Case) { c.imageAtomics(kind, op.expr, op.fold, op.shared) }})
 		}
 	}
+	for _, op := range []struct {
+		name, expr, feature string
+		fold                func(old, value float32) float32
+		shared              bool
+	}{
+		{"add", "imageAtomicAdd(image, PLACE, value)", "ShaderImageFloat32AtomicAdd", func(a, b float32) float32 { return a + b }, true},
+		{"min", "imageAtomicMin(image, PLACE, value)", "ShaderImageFloat32AtomicMinMax", func(a, b float32) float32 { return min(a, b) }, true},
+		{"max", "imageAtomicMax(image, PLACE, value)", "ShaderImageFloat32AtomicMinMax", func(a, b float32) float32 { return max(a, b) }, true},
+		{"exchange", "imageAtomicExchange(image, PLACE, value)", "", func(_, b float32) float32 { return b }, false},
+	} {
+		needs := []string{"ShaderImageFloat32Atomics"}
+		if op.feature != "" {
+			needs = append(needs, op.feature)
+		}
+		for _, kind := range []atomicKind{
+			{"2d.r32f", "image2D", "r32f", "float", "ivec2(place % 8, place / 8)", vk.FORMAT_R32_SFLOAT, 4},
+			{"buffer.r32f", "imageBuffer", "r32f", "float", "place", vk.FORMAT_R32_SFLOAT, 4},
+		} {
+			list = append(list, definition{name: "image.atomic_operations." + op.name + "." + kind.name, compute: true, valid: true, needs: needs, run: func(c *Case) {
+				c.imageAtomics(kind, op.expr, func(old, value uint64) uint64 { return uint64(bits32(op.fold(f32(uint32(old)), float32(value)))) }, op.shared)
+			}})
+		}
+	}
 	return list
 }
 
@@ -193,6 +217,11 @@ func (c *Case) imageAtomics(k atomicKind, expr string, fold func(old, value uint
 			if share == 1 {
 				texels[i*k.bytes] = byte(5 + i)
 				texels[i*k.bytes+1] = byte((5 + i) >> 8)
+			}
+		}
+		if k.kind == "float" {
+			for i := range atomicInvocations {
+				binary.LittleEndian.PutUint32(texels[4*i:], bits32(float32(i%40)-3.5))
 			}
 		}
 		before := bytes.Clone(texels)
