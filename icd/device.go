@@ -86,19 +86,18 @@ func (d *device) printed(text string) {
 		"DEBUG-PRINTF", text, object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
 }
 
-// createQueues makes the queues that VkDeviceCreateInfo asks for.
+// createQueues makes the queues that VkDeviceCreateInfo asks for. A family that stands there twice has as many as the
+// greater number says: some programs name it once for each use that they have for it.
+// (VUID-VkDeviceCreateInfo-queueFamilyIndex-02802)
 func (d *device) createQueues(info *vk.DeviceCreateInfo) error {
 	list := vk.Slice(info.PQueueCreateInfos, info.QueueCreateInfoCount)
-	var seen [len(queueFamilies)]bool
+	var made [len(queueFamilies)]uint32
 	for i := range list {
 		q := &list[i]
 		switch {
 		case q.QueueFamilyIndex >= uint32(len(queueFamilies)):
 			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-queueFamilyIndex-00381",
 				"queue family %d does not exist, there are %d", q.QueueFamilyIndex, len(queueFamilies))
-		case seen[q.QueueFamilyIndex]:
-			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceCreateInfo-queueFamilyIndex-02802",
-				"queue family %d is asked for twice", q.QueueFamilyIndex)
 		case q.QueueCount > queueFamilies[q.QueueFamilyIndex]:
 			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-queueCount-00382",
 				"%d queues of family %d asked for, it has %d", q.QueueCount, q.QueueFamilyIndex, queueFamilies[q.QueueFamilyIndex])
@@ -106,9 +105,8 @@ func (d *device) createQueues(info *vk.DeviceCreateInfo) error {
 			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "VUID-VkDeviceQueueCreateInfo-flags-02861",
 				"queue flags %v need the protectedMemory feature", q.Flags)
 		}
-		seen[q.QueueFamilyIndex] = true
-		for n := range q.QueueCount {
-			if err := d.addQueue(q.QueueFamilyIndex, n); err != nil {
+		for n := &made[q.QueueFamilyIndex]; *n < q.QueueCount; *n++ {
+			if err := d.addQueue(q.QueueFamilyIndex, *n); err != nil {
 				return err
 			}
 		}
