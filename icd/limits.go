@@ -30,7 +30,7 @@ const (
 	maxComputeSharedMemorySize     = 64 << 10
 )
 
-var maxComputeWorkGroupSize = [3]uint32{1024, 1024, 64}
+var maxComputeWorkGroupSize = [3]uint32{1024, 1024, 1024}
 
 // limits writes VkPhysicalDeviceLimits. Every value obeys the table "Required Limits" of the specification,
 // in the chapter "Limits". Where the driver has no such stage yet the value is the required minimum: an
