@@ -174,11 +174,16 @@ func angle(y, x float64) float64 {
 	return math.Copysign(r, y)
 }
 
-// hyperbolic returns sinh and cosh. What is too large for 32 bits is only held to be so.
+// hyperbolic returns sinh and cosh. What is too large for 32 bits is only held to be so; the two are too large where
+// e**|x| is, since they are defined by it, although half of it may fit.
 func hyperbolic(x float64) (sinh, cosh float64) {
 	e := exp2(float64(x * series.Log2E))
 	inverse := 1 / e
-	sinh, cosh = (e-inverse)*0.5, (e+inverse)*0.5
+	half := 0.5
+	if math.Abs(x) > 128*series.Ln2 {
+		half = 1
+	}
+	sinh, cosh = (e-inverse)*half, (e+inverse)*half
 	if math.Abs(x) < 1 { // the difference would lose precision
 		square := float64(x * x)
 		sinh = x * math.FMA(square, polynomial(square, series.Sinh), 1)

@@ -165,7 +165,8 @@ func (g *generator) angle(y, x vector) vector {
 func (g *generator) hyperbolic(x vector) (sinh, cosh vector) {
 	e := g.exp2(g.mul(x, g.number(series.Log2E)))
 	inverse := g.div(g.numbers(1), e)
-	sinh, cosh = g.mul(g.sub(e, inverse), g.number(0.5)), g.mul(g.add(e, inverse), g.number(0.5))
+	half := g.blend64(g.compare(greater, g.magnitude(x), g.number(128*series.Ln2)), g.number(1), g.numbers(0.5))
+	sinh, cosh = g.mul(g.sub(e, inverse), half), g.mul(g.add(e, inverse), half)
 	square := g.mul(x, x)
 	small := g.mul(g.fma(g.polynomial(square, series.Sinh), square, g.number(1)), x)
 	return g.blend64(g.compare(less, g.magnitude(x), g.number(1)), small, sinh), cosh
