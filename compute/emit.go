@@ -19,9 +19,9 @@ type emitter struct {
 	labels    []int32    // by block: the instruction at which it begins, behind its Enter
 	enters    []int32    // by block: its Enter
 	jumps     []jump
-	final     int32   // the last block
-	next      []int32 // by place, see waiting
-	scratch   map[Register]Register
+	final     int32                 // the last block
+	next      []int32               // by place, see waiting
+	scratch   map[Register]Register // of circles of moves, by Step and Size
 	moves     []move
 	reads     []int32  // by value: the last instruction that reads it, or forever
 	made      []int32  // by value: the instruction behind that which makes it; 0 if none does
@@ -44,14 +44,15 @@ func (c *compiler) emit() (*Program, error) {
 		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical,
 		Resources: c.resources,
 	}
+	space := c.space
+	p.Insts, p.Constants, p.Builtins = space.insts[:0], space.constants[:0], space.builtins[:0]
 	e := &emitter{c: c, p: p, chunks: uint32((lanes + kernel.Width - 1) / kernel.Width), liveness: c.live()}
-	e.registers = make([]Register, len(c.nodes))
-	e.masks = make([]Register, len(c.graph.blocks))
-	e.labels = make([]int32, len(c.graph.blocks))
-	e.enters = make([]int32, len(c.graph.blocks))
-	e.reads, e.made = make([]int32, len(c.nodes)), make([]int32, len(c.nodes))
-	e.strides = make([]stride, len(c.nodes))
-	e.scratch = map[Register]Register{}
+	e.registers = space.registers.take(len(c.nodes))
+	e.masks = space.registers.take(len(c.graph.blocks))
+	e.labels = space.ints.take(len(c.graph.blocks))
+	e.enters = space.ints.take(len(c.graph.blocks))
+	e.reads, e.made = space.ints.take(len(c.nodes)), space.ints.take(len(c.nodes))
+	e.strides = space.strides.take(len(c.nodes))
 	e.final = e.order[len(e.order)-1]
 	for i := range c.loops {
 		p.Loops = append(p.Loops, Loop{Offset: c.loops[i].offset, Name: c.loops[i].name})
@@ -74,6 +75,9 @@ func (c *compiler) emit() (*Program, error) {
 		}
 	}
 	p.FileSize = roundUp(p.FileSize, 64)
+	// The program has as much memory as it needs.
+	space.insts, space.constants, space.builtins = p.Insts, p.Constants, p.Builtins
+	p.Insts, p.Constants, p.Builtins = append([]Inst(nil), p.Insts...), append([]Constant(nil), p.Constants...), append([]Builtin(nil), p.Builtins...)
 	return p, nil
 }
 
@@ -111,7 +115,6 @@ func (e *emitter) fixed() {
 	e.p.FileSize = roundUp(e.p.FileSize, 64)
 	e.p.Mask = e.take(true, false)
 	// Masks of blocks that never have lanes at the same time share a register, as values do.
-	var pool pool
 	var list []taken
 	for _, b := range e.order {
 		blk := &e.blocks[b]
@@ -124,16 +127,9 @@ func (e *emitter) fixed() {
 				s.from = min(s.from, e.reach(p, b).from)
 			}
 		}
-		list = append(list, taken{s, value(b)})
+		list = e.space.taken.push(list, taken{s, value(b)})
 	}
-	pool.place(list, func(b value, free *Register) Register {
-		if free == nil {
-			r := e.take(true, false)
-			free = &r
-		}
-		e.masks[b] = *free
-		return *free
-	})
+	e.place(list, e.masks, true, false)
 	for i := range e.c.privates {
 		n := &e.c.privates[i]
 		if !n.read {
@@ -154,23 +150,23 @@ type taken struct {
 	v value
 }
 
-// pool gives registers of one kind.
-type pool struct{}
+// registerEnd is when a register is free again.
+type registerEnd struct {
+	to int32
+	r  Register
+}
 
-// place calls give for each of the list, with a register that is free by then, or nil.
-func (pool) place(list []taken, give func(v value, free *Register) Register) {
+// place gives each of the list a register of one kind: one that is free by then, or a new one.
+func (e *emitter) place(list []taken, registers []Register, varying, wide bool) {
 	slices.SortFunc(list, func(a, b taken) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.v, b.v)) })
-	ends := make([]struct {
-		to int32
-		r  Register
-	}, len(list))
-	order := make([]int32, len(list)) // by end
+	ends := e.space.ends.take(len(list))
+	order := e.space.ints.take(len(list)) // by end
 	for i := range order {
 		order[i] = int32(i)
 		ends[i].to = list[i].to
 	}
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(ends[a].to, ends[b].to) })
-	var free []Register
+	free := e.space.registers.take(len(list))[:0]
 	next := 0
 	for i, t := range list {
 		for next < len(order) && ends[order[next]].to <= t.from {
@@ -178,11 +174,12 @@ func (pool) place(list []taken, give func(v value, free *Register) Register) {
 			next++
 		}
 		if n := len(free); n > 0 {
-			ends[i].r = give(t.v, &free[n-1])
+			ends[i].r = free[n-1]
 			free = free[:n-1]
 		} else {
-			ends[i].r = give(t.v, nil)
+			ends[i].r = e.take(varying, wide)
 		}
+		registers[t.v] = ends[i].r
 	}
 }
 
@@ -201,7 +198,7 @@ func (e *emitter) allocate() {
 			s = stretch{list[0].from, list[len(list)-1].to}
 		}
 		k := b2i(n.varying)<<1 | b2i(n.wide)
-		lists[k] = append(lists[k], taken{s, v})
+		lists[k] = e.space.taken.push(lists[k], taken{s, v})
 	}
 	for _, b := range e.order {
 		for _, v := range e.blocks[b].phis {
@@ -213,14 +210,7 @@ func (e *emitter) allocate() {
 	}
 	for k, list := range lists {
 		e.p.FileSize = roundUp(e.p.FileSize, 64)
-		pool{}.place(list, func(v value, free *Register) Register {
-			if free == nil {
-				r := e.take(k>>1 != 0, k&1 != 0)
-				free = &r
-			}
-			e.registers[v] = *free
-			return *free
-		})
+		e.place(list, e.registers, k>>1 != 0, k&1 != 0)
 	}
 	for v := range e.group {
 		if e.group[v] != 0 {
@@ -285,7 +275,7 @@ func (e *emitter) block(at int) {
 // waiting gives the next block behind a place at which lanes can wait: where to go when none is active.
 func (e *emitter) waiting(at int) int32 {
 	if e.next == nil {
-		e.next = make([]int32, len(e.order))
+		e.next = e.space.ints.take(len(e.order))
 		next := e.final
 		for i, b := range slices.Backward(e.order) {
 			e.next[i] = next
@@ -382,6 +372,12 @@ func (e *emitter) assignPhis(b int32) {
 
 // parallel does the moves as if all at once.
 func (e *emitter) parallel() {
+	if !e.depend() {
+		for _, m := range slices.Backward(e.moves) {
+			e.inst(Inst{Code: Assign, Dst: m.dst, A: m.src})
+		}
+		return
+	}
 	reads := map[Register]int{}
 	for _, m := range e.moves {
 		reads[m.src]++
@@ -419,7 +415,7 @@ func (e *emitter) parallel() {
 		aside, ok := e.scratch[kind]
 		if !ok {
 			aside = e.take(kind.Step != 0, kind.Size == 64)
-			e.scratch[kind] = aside
+			put(&e.scratch, kind, aside)
 		}
 		e.inst(Inst{Code: Assign, Dst: aside, A: m.dst})
 		for j := range e.moves {
@@ -432,4 +428,19 @@ func (e *emitter) parallel() {
 		ready = append(ready, i)
 		do()
 	}
+}
+
+// depend says whether a move overwrites what another one reads, which among many is not looked at.
+func (e *emitter) depend() bool {
+	if len(e.moves) > 16 {
+		return true
+	}
+	for _, m := range e.moves {
+		for _, o := range e.moves {
+			if m.dst == o.src {
+				return true
+			}
+		}
+	}
+	return false
 }

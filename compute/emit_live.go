@@ -18,23 +18,23 @@ type stretch struct{ from, to int32 }
 // its successors are assigned, then its branch.
 type liveness struct {
 	*graph
-	start, assign []int32 // by place in the order
-	def, last     []int32 // by value; last use
-	outside       []int32 // of the phis of loops that all lanes leave at once, the last use behind the loop
-	outer         []int32 // of a value that lanes keep when they leave a loop, that loop + 1
-	group         []value // of values that share a register, the representative; 0 is the value itself
-	stretches     map[value][]stretch
+	start, assign []int32           // by place in the order
+	def, last     []int32           // by value; last use
+	outside       []int32           // of the phis of loops that all lanes leave at once, the last use behind the loop
+	outer         []int32           // of a value that lanes keep when they leave a loop, that loop + 1
+	group         []value           // of values that share a register, the representative; 0 is the value itself
+	stretches     [][]stretch       // by value
 	exitOf        []int32           // by loop, see lastExit
 	resultsOf     map[value][]value // of calls
 }
 
 func (g *graph) live() *liveness {
 	n := len(g.nodes)
-	words := make([]int32, 4*n)
+	words := g.space.ints.take(4 * n)
 	l := &liveness{
-		graph: g, start: make([]int32, len(g.order)), assign: make([]int32, len(g.order)),
+		graph: g, start: g.space.ints.take(len(g.order)), assign: g.space.ints.take(len(g.order)),
 		def: words[:n], last: words[n : 2*n], outside: words[2*n : 3*n], outer: words[3*n:],
-		group: make([]value, n), stretches: map[value][]stretch{}, resultsOf: map[value][]value{},
+		group: g.space.values.take(n), stretches: g.space.lists.take(n),
 	}
 	at := int32(0)
 	for i, b := range g.order {
@@ -85,7 +85,7 @@ func (l *liveness) results() {
 		for _, v := range l.blocks[b].insts {
 			if n := &l.nodes[v]; n.op == opResult {
 				l.def[v] = min(l.def[v], l.def[n.args[0]])
-				l.resultsOf[n.args[0]] = append(l.resultsOf[n.args[0]], v)
+				put(&l.resultsOf, n.args[0], append(l.resultsOf[n.args[0]], v))
 			}
 		}
 	}
@@ -140,10 +140,10 @@ func (l *liveness) of(v value) []stretch {
 		if x := l.outer[v]; x > 0 {
 			s.from = min(s.from, l.begin(x-1))
 		}
-		return []stretch{s}
+		return l.space.stretches.push(nil, s)
 	}
 	blk := &l.blocks[n.block]
-	var list []stretch
+	list := l.space.stretches.take(len(blk.preds) + 2)[:0]
 	for _, p := range blk.preds {
 		list = append(list, l.reach(p, n.block))
 	}
@@ -164,7 +164,7 @@ func (l *liveness) of(v value) []stretch {
 // lastExit is the position behind the last branch out of a loop.
 func (l *liveness) lastExit(h int32) int32 {
 	if l.exitOf == nil {
-		l.exitOf = make([]int32, len(l.loops))
+		l.exitOf = l.space.ints.take(len(l.loops))
 	}
 	if l.exitOf[h] == 0 {
 		l.exitOf[h] = l.findExit(h)
@@ -199,8 +199,8 @@ func normal(list []stretch) []stretch {
 }
 
 // union joins two lists that do not overlap.
-func union(a, b []stretch) []stretch {
-	out := make([]stretch, 0, len(a)+len(b))
+func (l *liveness) union(a, b []stretch) []stretch {
+	out := l.space.stretches.take(len(a) + len(b))[:0]
 	for len(a)+len(b) > 0 {
 		if len(b) == 0 || len(a) > 0 && a[0].from < b[0].from {
 			a, b = b, a
@@ -237,8 +237,8 @@ func (l *liveness) groupOf(v value) value {
 }
 
 func (l *liveness) stretchesOf(v value) []stretch {
-	s, ok := l.stretches[v]
-	if !ok {
+	s := l.stretches[v]
+	if s == nil {
 		s = l.of(v)
 		l.stretches[v] = s
 	}
@@ -275,6 +275,6 @@ func (l *liveness) join(a, b value) {
 		return
 	}
 	l.group[b] = a
-	l.stretches[a] = union(x, y)
-	delete(l.stretches, b)
+	l.stretches[a] = l.union(x, y)
+	l.stretches[b] = nil
 }

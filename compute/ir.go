@@ -65,7 +65,7 @@ type loop struct {
 	offset       uint32
 	control      spirv.LoopControl
 	name         string
-	stored       map[*variable]bool // variables that change in it; nil: all
+	stored       []uint64 // a bit for each variable that changes in it
 }
 
 // graph is a program in static single assignment, all functions inlined.
@@ -86,6 +86,7 @@ type graph struct {
 	filled    int
 	copied    uint32 // versions of memory that copies of loops have
 	zero      value  // the 32-bit constant 0
+	space     *workspace
 }
 
 // memory is something that memory kernels access.
@@ -116,8 +117,9 @@ type call struct {
 	pure     bool        // nothing but its results matters
 }
 
-func newGraph(size int) *graph {
-	g := &graph{nodes: make([]node, 1, size), table: make([]value, 256)}
+func newGraph(w *workspace) *graph {
+	g := &graph{nodes: append(w.nodes[:0], node{}), table: w.values.take(256), blocks: w.blocks[:0], order: w.order[:0],
+		loops: w.loops[:0], memories: w.memories[:0], privates: w.privates[:0], space: w}
 	g.current = g.newBlock()
 	g.start(g.current)
 	g.zero = g.constant(0, false)
@@ -189,7 +191,7 @@ func (g *graph) commonDominator(a, b int32) int32 {
 func (g *graph) branch(to int32) {
 	b := &g.blocks[g.current]
 	b.succs[0] = to
-	g.blocks[to].preds = append(g.blocks[to].preds, g.current)
+	g.addPred(to, g.current)
 }
 
 // branchIf ends the current block with a choice.
@@ -209,7 +211,11 @@ func (g *graph) branchIf(cond value, yes, no int32) {
 	g.blocks[g.current].cond = cond
 	g.branch(yes)
 	g.blocks[g.current].succs[1] = no
-	g.blocks[no].preds = append(g.blocks[no].preds, g.current)
+	g.addPred(no, g.current)
+}
+
+func (g *graph) addPred(b, pred int32) {
+	g.blocks[b].preds = g.space.ints.push(g.blocks[b].preds, pred)
 }
 
 func (g *graph) hash(n *node) uint32 {
@@ -251,7 +257,7 @@ func (g *graph) insert(v value, place uint32) {
 		return
 	}
 	old := g.table
-	g.table = make([]value, 4*len(old))
+	g.table = g.space.values.take(4 * len(old))
 	mask := uint32(len(g.table) - 1)
 	for _, v := range old {
 		if v != 0 {
@@ -304,7 +310,7 @@ func (g *graph) add(n node) value {
 	}
 	if !floating {
 		b := &g.blocks[g.current]
-		b.insts = append(b.insts, v)
+		b.insts = g.space.values.push(b.insts, v)
 	}
 	return v
 }
@@ -328,7 +334,7 @@ func (g *graph) known(v value) (uint64, bool) {
 func (g *graph) phi(b int32, wide bool, list []value) value {
 	v := value(len(g.nodes))
 	g.nodes = append(g.nodes, node{op: opPhi, wide: wide, block: b, list: list, offset: g.offset})
-	g.blocks[b].phis = append(g.blocks[b].phis, v)
+	g.blocks[b].phis = g.space.values.push(g.blocks[b].phis, v)
 	return v
 }
 

@@ -18,8 +18,25 @@ func (g *graph) dropPred(b, pred int32) {
 	blk.preds = slices.Delete(blk.preds, k, k+1)
 	for _, v := range blk.phis {
 		n := &g.nodes[v]
-		n.list = slices.Delete(slices.Clone(n.list), k, k+1)
+		n.list = slices.Delete(g.cloned(n.list), k, k+1)
 	}
+}
+
+// cloned is a copy of a list.
+func (g *graph) cloned(list []value) []value {
+	other := g.space.values.take(len(list))
+	copy(other, list)
+	return other
+}
+
+// joined is two lists as one.
+func (g *graph) joined(a, b []value) []value {
+	if len(b) == 0 {
+		return a
+	}
+	list := g.space.values.take(len(a) + len(b))
+	copy(list[copy(list, a):], b)
+	return list
 }
 
 // joins says whether block s can become a part of block b, behind which it stands: there is no other way to it.
@@ -39,9 +56,8 @@ func (g *graph) absorb(b, s int32) {
 			n.op = kernel.Move64
 		}
 		n.args[0], n.list = n.list[0], nil
-		x.insts = append(x.insts, v)
 	}
-	x.insts = append(x.insts, y.insts...)
+	x.insts = g.joined(g.joined(x.insts, y.phis), y.insts)
 	x.cond, x.succs = y.cond, y.succs
 	for _, t := range y.succs {
 		if t >= 0 {
@@ -61,8 +77,7 @@ func (g *graph) absorb(b, s int32) {
 
 // mergeBlocks joins a block with the one before it, if that is the only way to get there. The end stays by itself.
 func (g *graph) mergeBlocks() {
-	order := make([]int32, 1, len(g.order))
-	order[0] = g.order[0]
+	order := g.order[:1]
 	for _, s := range g.order[1:] {
 		if b := order[len(order)-1]; g.joins(b, s) {
 			g.absorb(b, s)
@@ -127,7 +142,7 @@ func (g *graph) decide() bool {
 	}
 	// What nothing branches to any more, other than the last block of a loop to its header, goes.
 	end := g.order[len(g.order)-1]
-	reached := make([]bool, len(g.blocks))
+	reached := g.space.flags.take(len(g.blocks))
 	reached[g.order[0]] = true
 	kept := g.order[:1]
 	for _, b := range g.order[1:] {
@@ -179,7 +194,7 @@ const (
 // inner ones to outer ones.
 func (g *graph) flatten() {
 	g.forget()
-	gone := make([]bool, len(g.blocks))
+	gone := g.space.flags.take(len(g.blocks))
 	next := func(k int) int32 {
 		for k++; k < len(g.order); k++ {
 			if !gone[g.order[k]] {
@@ -257,14 +272,14 @@ func (g *graph) flattenBranch(b int32, gone []bool) bool {
 		for _, v := range g.blocks[s].insts {
 			g.nodes[v].block = b
 		}
-		blk.insts = append(blk.insts, g.blocks[s].insts...)
+		blk.insts = g.joined(blk.insts, g.blocks[s].insts)
 		g.blocks[s].insts = nil
 		gone[s] = true
 	}
 	g.current = b
 	i, j := from(yes), from(no)
 	for _, v := range m.phis {
-		list := slices.Clone(g.nodes[v].list)
+		list := g.cloned(g.nodes[v].list)
 		x := g.choose(blk.cond, list[i], list[j])
 		n := &g.nodes[v]
 		n.list = list

@@ -5,6 +5,9 @@ import "farside/compute/internal/kernel"
 // promote turns arrays of registers of which all indices have become constants into values. It says whether there was
 // one.
 func (g *graph) promote() bool {
+	if len(g.privates) == 0 {
+		return false
+	}
 	p := &promoter{graph: g, fixed: make([]bool, len(g.privates)), ends: map[cell]value{}, starts: map[cell]value{}}
 	found := false
 	for i := range p.fixed {

@@ -73,7 +73,7 @@ func (g *graph) splitBackEdges() {
 		blk := &g.blocks[b]
 		blk.loop = int32(i)
 		blk.succs[0] = l.header
-		blk.preds = []int32{last}
+		blk.preds = g.space.ints.push(nil, last)
 		p := &g.blocks[last]
 		p.succs[slices.Index(p.succs[:], l.header)] = b
 		g.replacePred(l.header, last, b)
@@ -154,13 +154,13 @@ func (g *graph) trivialPhis(r replacements) {
 // simplify folds again with what is known of phis now, and finds what is computed twice. With addresses it parts the
 // offsets of accesses into those that all lanes have in common and those of each lane.
 func (g *graph) simplify(addresses bool) {
-	r := make(replacements, len(g.nodes), 2*len(g.nodes))
+	r := replacements(g.space.values.take(2 * len(g.nodes))[:len(g.nodes)])
 	g.trivialPhis(r)
 	g.forget()
 	for _, b := range g.order {
 		g.current = b
 		insts := g.blocks[b].insts
-		g.blocks[b].insts = make([]value, 0, len(insts)+4)
+		g.blocks[b].insts = g.space.values.take(len(insts) + 4)[:0]
 		for _, v := range insts {
 			n := g.nodes[v]
 			for i, a := range n.args {
@@ -197,7 +197,7 @@ func (g *graph) simplify(addresses bool) {
 			}
 			n.block = b
 			g.nodes[v] = n
-			g.blocks[b].insts = append(g.blocks[b].insts, v)
+			g.blocks[b].insts = g.space.values.push(g.blocks[b].insts, v)
 		}
 		g.blocks[b].cond = r.find(g.blocks[b].cond)
 	}
@@ -291,7 +291,8 @@ func (g *graph) splitAddress(n *node) {
 	if n.args[0] == 0 || g.memoryOfAddress(n) {
 		return
 	}
-	o := offset{immediate: n.imm}
+	var room [2][8]term
+	o := offset{immediate: n.imm, each: room[0][:0], same: room[1][:0]}
 	rest := n.args[0]
 	for x := &g.nodes[rest]; x.op == kernel.MulAddSat; x = &g.nodes[rest] {
 		g.part(&o, x.args[0], uint32(x.imm))
@@ -355,7 +356,7 @@ func (g *graph) effect(n *node) bool {
 
 // dropDead removes what has no effect and is not used.
 func (g *graph) dropDead() {
-	var work []value
+	work := g.space.values.take(len(g.nodes))[:0]
 	use := func(v value) {
 		if v != 0 && !g.nodes[v].used {
 			g.nodes[v].used = true
@@ -441,7 +442,7 @@ func (g *graph) hoist() {
 			}
 			n.block = to
 			t := &g.blocks[to]
-			t.insts = append(t.insts, v)
+			t.insts = g.space.values.push(t.insts, v)
 		}
 		blk.insts = kept
 	}

@@ -41,10 +41,14 @@ func (g *graph) unroll() bool {
 
 type unroller struct {
 	*graph
-	replaced replacements      // values of loops, as the code behind them sees them
-	inside   []value           // of a value in the loop, its copy in this round
-	changes  bool              // the loop has effects: each round sees another memory
-	versions map[uint32]uint32 // of memory in this round
+	replaced  replacements      // values of loops, as the code behind them sees them
+	inside    []value           // of a value in the loop, its copy in this round
+	changes   bool              // the loop has effects: each round sees another memory
+	versions  map[uint32]uint32 // of memory in this round
+	counters  []int32           // by value: of a phi whose value is known before this round, its place in known, plus 1
+	before    []uint64          // of counters, in this round
+	from, to  int32             // positions of the blocks that are copied in this round
+	firstCopy int32             // the copy of the first of them, behind which are those of the others
 }
 
 func (u *unroller) find(v value) value {
@@ -100,37 +104,61 @@ func (u *unroller) rounds(l int32) int {
 		}
 		size += len(blk.insts) + len(blk.phis)
 	}
-	counters := map[value]uint64{}
+	if len(u.counters) < len(u.nodes) {
+		longer := u.space.ints.take(2 * len(u.nodes))
+		copy(longer, u.counters)
+		u.counters = longer
+	}
+	u.before = u.before[:0]
 	for _, v := range h.phis {
 		if k, ok := u.known(u.find(u.nodes[v].list[0])); ok {
-			counters[v] = k
+			u.before = append(u.before, k)
+			u.counters[v] = int32(len(u.before))
 		}
 	}
-	stay := u.inLoop(h.succs[0], l)
+	rounds := u.count(h, u.inLoop(h.succs[0], l), most, budget, size)
+	for _, v := range h.phis {
+		u.counters[v] = 0
+	}
+	return rounds
+}
+
+// count goes round the loop of header h with what is known of its counters.
+func (u *unroller) count(h *block, stay bool, most, budget, size int) int {
+	next := make([]uint64, len(u.before))
+	var lost []value // that are not known any more
 	for n := 0; n <= most && n*size <= budget; n++ {
-		c, ok := u.predict(h.cond, counters, unrollDepth)
+		c, ok := u.predict(h.cond, unrollDepth)
 		if !ok {
 			return -1
 		}
 		if (c != 0) != stay {
 			return n
 		}
-		next := make(map[value]uint64, len(counters))
-		for v := range counters {
-			if k, ok := u.predict(u.nodes[v].list[1], counters, unrollDepth); ok {
-				next[v] = k
+		for _, v := range h.phis {
+			at := u.counters[v]
+			if at == 0 {
+				continue
+			}
+			if k, ok := u.predict(u.nodes[v].list[1], unrollDepth); ok {
+				next[at-1] = k
+			} else {
+				lost = append(lost, v)
 			}
 		}
-		counters = next
+		for _, v := range lost {
+			u.counters[v] = 0
+		}
+		u.before, next = next, u.before
 	}
 	return -1
 }
 
 // predict computes a value from what is known of counters.
-func (u *unroller) predict(v value, counters map[value]uint64, depth int) (uint64, bool) {
+func (u *unroller) predict(v value, depth int) (uint64, bool) {
 	v = u.find(v)
-	if k, ok := counters[v]; ok {
-		return k, true
+	if at := u.counters[v]; at > 0 {
+		return u.before[at-1], true
 	}
 	n := &u.nodes[v]
 	if n.op == opConst {
@@ -145,7 +173,7 @@ func (u *unroller) predict(v value, counters map[value]uint64, depth int) (uint6
 			continue
 		}
 		var ok bool
-		if k[i], ok = u.predict(a, counters, depth-1); !ok {
+		if k[i], ok = u.predict(a, depth-1); !ok {
 			return 0, false
 		}
 	}
@@ -162,47 +190,49 @@ func (u *unroller) copies(l int32, rounds int) {
 	if u.inLoop(exit, l) {
 		exit = h.succs[1]
 	}
-	old := slices.Clone(u.order[first : end+1])
+	old := u.space.ints.take(int(end + 1 - first))
+	copy(old, u.order[first:])
 	u.changes = false
 	for _, b := range old {
 		for _, v := range u.blocks[b].insts {
 			u.changes = u.changes || u.effect(&u.nodes[v])
 		}
 	}
-	for len(u.replaced) < len(u.nodes) {
-		u.replaced = append(u.replaced, 0)
+	if len(u.replaced) < len(u.nodes) {
+		longer := u.space.values.take(2 * len(u.nodes))
+		copy(longer, u.replaced)
+		u.replaced = longer
 	}
-	values := make([]value, len(h.phis)) // of the header's phis
+	values := u.space.values.take(len(h.phis)) // of the header's phis
 	for i, v := range h.phis {
 		values[i] = u.find(u.nodes[v].list[0])
 	}
-	u.inside = make([]value, len(u.nodes))
-	var order []int32
+	u.inside = u.space.values.take(len(u.nodes))
+	order := u.space.ints.take(len(old)*rounds + 1)[:0]
 	from := before
 	target := header // of from's branch, which is to go to the copy
 	for round := 0; round <= rounds; round++ {
-		u.versions = map[uint32]uint32{}
+		clear(u.versions)
 		blocks := old
 		if round == rounds {
 			blocks = old[:1]
 		}
-		copyOf := map[int32]int32{}
+		u.from, u.to, u.firstCopy = first, first+int32(len(blocks)), int32(len(u.blocks))
 		for _, b := range blocks {
 			n := u.newBlock()
-			copyOf[b] = n
 			order = append(order, n)
 			u.blocks[n].loop = x.parent
 			u.blocks[n].label = u.blocks[b].label
 		}
-		top := copyOf[header]
+		top, _ := u.copyOf(header)
 		p := &u.blocks[from]
 		p.succs[slices.Index(p.succs[:], target)] = top
-		u.blocks[top].preds = []int32{from}
+		u.blocks[top].preds = u.space.ints.push(nil, from)
 		for i, v := range h.phis {
 			u.inside[v] = values[i]
 		}
 		for _, b := range blocks {
-			u.copyBlock(b, copyOf[b], copyOf, header)
+			u.copyBlock(b, header)
 		}
 		if round == rounds {
 			t := &u.blocks[top]
@@ -213,12 +243,16 @@ func (u *unroller) copies(l int32, rounds int) {
 		for i, v := range h.phis {
 			values[i] = u.mapped(u.nodes[v].list[1])
 		}
-		from, target = copyOf[last], header
+		from, _ = u.copyOf(last)
+		target = header
 	}
-	for _, v := range slices.Concat(h.phis, h.insts) {
+	for _, v := range h.phis {
 		u.replaced[v] = u.inside[v]
 	}
-	u.order = slices.Concat(u.order[:first], order, u.order[end+1:])
+	for _, v := range h.insts {
+		u.replaced[v] = u.inside[v]
+	}
+	u.order = slices.Replace(u.order, int(first), int(end+1), order...)
 	for i, b := range u.order {
 		u.blocks[b].at = int32(i)
 	}
@@ -234,10 +268,17 @@ func (u *unroller) mapped(v value) value {
 	return v
 }
 
-// copyBlock copies the operations of block b to block to, and its branch, of which that back stays as it is.
-func (u *unroller) copyBlock(b, to int32, copyOf map[int32]int32, header int32) {
+// copyOf is the copy of a block of the loop, if it has one in this round.
+func (u *unroller) copyOf(b int32) (int32, bool) {
+	at := u.blocks[b].at
+	return u.firstCopy + at - u.from, at >= u.from && at < u.to
+}
+
+// copyBlock copies the operations of block b, and its branch, of which that back stays as it is.
+func (u *unroller) copyBlock(b, header int32) {
 	from := u.blocks[b]
-	var phis, insts []value
+	to, _ := u.copyOf(b)
+	phis, insts := u.space.values.take(len(from.phis))[:0], u.space.values.take(len(from.insts))[:0]
 	add := func(v value) value {
 		n := u.nodes[v]
 		n.block = to
@@ -246,7 +287,7 @@ func (u *unroller) copyBlock(b, to int32, copyOf map[int32]int32, header int32) 
 		}
 		n.base = u.mapped(n.base)
 		if n.list != nil {
-			n.list = slices.Clone(n.list)
+			n.list = u.cloned(n.list)
 			for i, a := range n.list {
 				n.list[i] = u.mapped(a)
 			}
@@ -254,7 +295,7 @@ func (u *unroller) copyBlock(b, to int32, copyOf map[int32]int32, header int32) 
 		if n.version != 0 && u.changes {
 			if u.versions[n.version] == 0 {
 				u.copied++
-				u.versions[n.version] = copiedVersions + u.copied
+				put(&u.versions, n.version, copiedVersions+u.copied)
 			}
 			n.version = u.versions[n.version]
 		}
@@ -273,23 +314,23 @@ func (u *unroller) copyBlock(b, to int32, copyOf map[int32]int32, header int32) 
 	blk := &u.blocks[to]
 	blk.phis, blk.insts = phis, insts
 	if b != header {
-		blk.preds = make([]int32, len(from.preds))
+		blk.preds = u.space.ints.take(len(from.preds))
 		for i, p := range from.preds {
-			blk.preds[i] = copyOf[p]
+			blk.preds[i], _ = u.copyOf(p)
 		}
 		blk.cond = u.mapped(from.cond)
 	}
 	blk.succs = [2]int32{-1, -1}
 	k := 0
 	for _, s := range from.succs {
-		switch c, ok := copyOf[s]; {
-		case s < 0:
-		case s == header:
+		if s == header {
 			blk.succs[k] = header // until the next round is there
 			k++
-		case ok:
-			blk.succs[k] = c
-			k++
+		} else if s >= 0 {
+			if c, ok := u.copyOf(s); ok {
+				blk.succs[k] = c
+				k++
+			}
 		}
 	}
 }

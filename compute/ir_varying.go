@@ -23,9 +23,9 @@ func (g *graph) findVarying() {
 		n := &g.nodes[i]
 		n.varying = n.op == opBuiltin && !uniformBuiltin(n)
 	}
-	marked := make([]bool, len(g.order))
+	marked := g.space.flags.take(len(g.order))
 	s := &spread{graph: g, spots: make([]spot, len(g.order)), parties: make([]party, len(g.order)),
-		exits: map[int32][]int32{}, back: make([]int32, len(g.loops)), seen: map[uint64]struct{}{}}
+		exits: map[int32][]int32{}, back: g.space.ints.take(len(g.loops)), seen: map[uint64]struct{}{}}
 	for changed := true; changed; {
 		changed = false
 		for at, b := range g.order {
@@ -275,7 +275,7 @@ func (s *spread) exitsOf(l int32) []int32 {
 // different times: the operation itself writes its register for all lanes, also those that have left. Varying phis need
 // none, they are written for the active lanes only.
 func (g *graph) keepAcrossExits() {
-	copies := map[value]value{}
+	var copies map[value]value
 	replace := func(b int32, v value) value {
 		n := &g.nodes[v]
 		if v == 0 || g.floats(v) || n.op == opPhi && n.varying || n.op == opCopy || g.leaves(n.block, b) < 0 {
@@ -286,6 +286,9 @@ func (g *graph) keepAcrossExits() {
 			k = value(len(g.nodes))
 			g.nodes = append(g.nodes, node{op: opCopy, wide: n.wide, varying: true, used: true, block: n.block,
 				args: [4]value{v}, offset: n.offset})
+			if copies == nil {
+				copies = map[value]value{}
+			}
 			copies[v] = k
 		}
 		return k

@@ -18,16 +18,16 @@ type compiler struct {
 	options   Options
 	localSize [3]uint32
 
-	values    []operand // by ID: what has been lowered
-	functions map[spirv.ID]*function
+	values    []operand   // by ID: what has been lowered
+	functions []*function // by index in the module
 	counts    map[*spirv.Type]int
 	kinds     []*spirv.Type // scratch of scalars
-	arena     []value
 	frames    []*frame
 
-	slots   []slot
-	earlier map[uint64]value // values of slots at the ends of blocks that are not the last to have had the slot
-	open    map[int32][]incomplete
+	slots     []slot
+	variables int
+	earlier   map[uint64]value // values of slots at the ends of blocks that are not the last to have had the slot
+	open      map[int32][]incomplete
 
 	phiPointers map[phiPointer][]value
 	nest        []int32 // loops around the current block
@@ -100,31 +100,33 @@ func Compile(m *spirv.Module, entryPoint string, o Options) (p *Program, err err
 	if lanes := uint64(c.localSize[0]) * uint64(c.localSize[1]) * uint64(c.localSize[2]); lanes == 0 || lanes > maxLanes {
 		return nil, fmt.Errorf("a workgroup of %d×%d×%d invocations", c.localSize[0], c.localSize[1], c.localSize[2])
 	}
-	c.prepare()
+	w := workspaces.Get().(*workspace)
+	c.prepare(w)
 	c.lowerEntry()
 	c.finish()
-	return c.emit()
+	if p, err = c.emit(); err == nil {
+		c.giveBack()
+		w.release()
+	}
+	return p, err
 }
 
-func (c *compiler) prepare() {
-	size := 64
-	for _, f := range c.module.Functions {
-		for _, b := range f.Blocks {
-			size += 2 * len(b.Instructions)
-		}
-	}
-	c.graph = newGraph(size)
+func (c *compiler) prepare(w *workspace) {
+	c.graph = newGraph(w)
 	c.graph.localSize = c.localSize
-	c.values = make([]operand, len(c.module.Definitions))
-	c.counts = map[*spirv.Type]int{}
-	c.earlier = map[uint64]value{}
-	c.open = map[int32][]incomplete{}
-	c.byVariable = map[memoryKey]int32{}
-	c.tables = map[*spirv.Constant]uint64{}
-	c.privateGlobals = map[spirv.ID]*pointer{}
+	c.values = w.operands.take(len(c.module.Definitions))
+	c.slots, c.kinds = w.slots[:0], w.kinds[:0]
+	c.earlier, c.byVariable = w.earlier, w.byVariable
 	c.memories = append(c.memories, memory{}) // of physical memory only the version counts
-	c.functions = make(map[spirv.ID]*function, len(c.module.Functions))
+	c.functions = w.reached.take(len(c.module.Functions))
 	c.usage = c.analyse()
+}
+
+// giveBack returns to the workspace what has grown.
+func (c *compiler) giveBack() {
+	w, g := c.space, c.graph
+	w.nodes, w.blocks, w.order, w.loops = g.nodes, g.blocks, g.order, g.loops
+	w.memories, w.privates, w.slots, w.kinds = g.memories, g.privates, c.slots, c.kinds
 }
 
 // lanes is the number of invocations of a workgroup.
@@ -176,7 +178,7 @@ func (c *compiler) count(t *spirv.Type) int {
 		for _, m := range t.Members {
 			n += c.count(m)
 		}
-		c.counts[t] = n
+		put(&c.counts, t, n)
 		return n
 	}
 	return 0
@@ -222,13 +224,14 @@ func (c *compiler) member(t *spirv.Type, index uint32) (elem *spirv.Type, first 
 }
 
 // list takes room for n values.
-func (c *compiler) list(n int) []value {
-	if n > len(c.arena) {
-		c.arena = make([]value, max(n, 512))
+func (c *compiler) list(n int) []value { return c.space.values.take(n) }
+
+// put adds to a map that may not have been made yet.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
 	}
-	l := c.arena[:n:n]
-	c.arena = c.arena[n:]
-	return l
+	(*m)[key] = value
 }
 
 func (c *compiler) one(v value) operand {

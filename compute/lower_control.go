@@ -11,7 +11,8 @@ import (
 type function struct {
 	*spirv.Function
 	cfg     *spirv.CFG
-	last    map[int]int  // of a loop's header the block that branches back
+	last    []int32      // by block: of a loop's header the block that branches back, plus 1
+	listed  bool         // among those that are reachable
 	stores  [][]spirv.ID // per block, the variables and parameters that it stores to
 	calls   [][]*spirv.Instruction
 	returns int // instructions that return
@@ -36,19 +37,16 @@ type incomplete struct {
 
 // function finds the structure of a function.
 func (c *compiler) function(id spirv.ID) *function {
-	if f := c.functions[id]; f != nil {
-		return f
-	}
-	f := &function{last: map[int]int{}}
-	for _, x := range c.module.Functions {
-		if x.Result == id {
-			f.Function = x
-		}
-	}
-	if f.Function == nil || len(f.Blocks) == 0 {
+	x := c.module.Function(id)
+	if x == nil || len(x.Blocks) == 0 {
 		c.fail(nil, "function %%%d has no body", id)
 	}
-	c.functions[id] = f
+	if f := c.functions[x.Index]; f != nil {
+		return f
+	}
+	f := c.space.functions.one()
+	f.Function, f.last = x, c.space.ints.take(len(x.Blocks))
+	c.functions[x.Index] = f
 	var err error
 	if f.cfg, err = c.module.CFG(f.Function); err != nil {
 		panic(failure{err})
@@ -56,7 +54,7 @@ func (c *compiler) function(id spirv.ID) *function {
 	for _, b := range f.cfg.Order {
 		for _, h := range f.cfg.Successors[b] {
 			if f.cfg.Position[h] <= f.cfg.Position[b] {
-				f.last[h] = b
+				f.last[h] = int32(b + 1)
 			}
 		}
 		if t := f.Blocks[b].Terminator; t.Op == spirv.OpReturn || t.Op == spirv.OpReturnValue {
@@ -98,7 +96,7 @@ func (c *compiler) inline(f *function, args []operand) operand {
 	if len(c.frames) > maxFrames {
 		c.fail(f.Instruction, "calls are nested too deeply")
 	}
-	fr := &frame{function: f, blocks: make([]int32, len(f.Blocks)), phis: map[int32][]*spirv.Instruction{}}
+	fr := &frame{function: f, blocks: c.space.ints.take(len(f.Blocks))}
 	for i := range fr.blocks {
 		fr.blocks[i] = -1
 	}
@@ -149,7 +147,7 @@ func (c *compiler) open1(fr *frame, b int) bool {
 	if g < 0 {
 		return false
 	}
-	_, header := fr.last[b]
+	header := fr.last[b] > 0
 	if header {
 		c.openLoop(fr, b, g)
 	}
@@ -159,7 +157,8 @@ func (c *compiler) open1(fr *frame, b int) bool {
 }
 
 func (c *compiler) openLoop(fr *frame, b int, g int32) {
-	l := loop{header: g, last: -1, parent: -1, stored: map[*variable]bool{}}
+	l := loop{header: g, last: -1, parent: -1, stored: c.space.words.take((c.variables + 63) / 64)}
+	last := int(fr.last[b]) - 1
 	if n := len(c.nest); n > 0 {
 		l.parent = c.nest[n-1]
 	}
@@ -168,7 +167,7 @@ func (c *compiler) openLoop(fr *frame, b int, g int32) {
 		l.control = spirv.LoopControl(m.Operands[2])
 	}
 	l.name = c.loopName(fr.function, b)
-	for _, x := range fr.cfg.Order[fr.cfg.Position[b] : fr.cfg.Position[fr.last[b]]+1] {
+	for _, x := range fr.cfg.Order[fr.cfg.Position[b] : fr.cfg.Position[last]+1] {
 		for _, root := range fr.stores[x] {
 			c.markStored(l.stored, root)
 		}
@@ -185,15 +184,17 @@ func (c *compiler) openLoop(fr *frame, b int, g int32) {
 		}
 	}
 	c.nest = append(c.nest, int32(len(c.loops)))
-	c.nestEnds = append(c.nestEnds, fr.last[b])
+	c.nestEnds = append(c.nestEnds, last)
 	c.loops = append(c.loops, l)
 }
 
-func (c *compiler) markStored(set map[*variable]bool, root spirv.ID) {
-	if p := c.values[root].pointer; p != nil && p.variable != nil {
-		set[p.variable] = true
-	} else if p := c.privateGlobals[root]; p != nil {
-		set[p.variable] = true
+func (c *compiler) markStored(set []uint64, root spirv.ID) {
+	p := c.values[root].pointer
+	if p == nil || p.variable == nil {
+		p = c.privateGlobals[root]
+	}
+	if p != nil && p.variable != nil {
+		set[p.variable.index/64] |= 1 << (p.variable.index % 64)
 	}
 }
 
@@ -285,10 +286,7 @@ func (c *compiler) pointersOfPhis(fr *frame, blk *spirv.Block) {
 			}
 			for o := 0; o+1 < len(i.Operands); o += 2 {
 				if i.Operands[o+1] == uint32(blk.Label.Result) {
-					if c.phiPointers == nil {
-						c.phiPointers = map[phiPointer][]value{}
-					}
-					c.phiPointers[phiPointer{i.Operands[o], i.Operands[o+1]}] = c.scalars(i.Operands[o])
+					put(&c.phiPointers, phiPointer{i.Operands[o], i.Operands[o+1]}, c.scalars(i.Operands[o]))
 				}
 			}
 		}
@@ -308,7 +306,7 @@ func (c *compiler) lowerPhi(fr *frame, i *spirv.Instruction) {
 		for k, s := range kinds {
 			out[k] = c.phi(b, s != nil && wide(s), nil)
 		}
-		fr.phis[b] = append(fr.phis[b], i)
+		put(&fr.phis, b, append(fr.phis[b], i))
 		c.set(i, out)
 		return
 	}

@@ -118,6 +118,11 @@ type leaf struct {
 	at  uint64 // bytes behind the object's start
 }
 
+// leavesOf are the scalars of what a pointer points to.
+func (c *compiler) leavesOf(p *pointer) []leaf {
+	return c.leaves(c.space.leaves.take(c.count(p.typ))[:0], p.typ, 0, p)
+}
+
 // leaves appends the scalars of an object of type t.
 func (c *compiler) leaves(list []leaf, t *spirv.Type, at uint64, p *pointer) []leaf {
 	switch t.Kind {
@@ -184,9 +189,15 @@ func (c *compiler) layShared() {
 		return
 	}
 	w.offsets = map[spirv.ID]uint32{}
-	used := c.reached()
+	var used []bool
 	for _, i := range c.module.Globals {
-		if i.Op != spirv.OpVariable || spirv.StorageClass(i.Operands[0]) != spirv.StorageClassWorkgroup || !used[i.Result] {
+		if i.Op != spirv.OpVariable || spirv.StorageClass(i.Operands[0]) != spirv.StorageClassWorkgroup {
+			continue
+		}
+		if used == nil {
+			used = c.reached()
+		}
+		if !used[i.Result] {
 			continue
 		}
 		t := c.resultType(i).Elem
@@ -203,10 +214,13 @@ func (c *compiler) layShared() {
 	}
 }
 
-// reached are the variables that the entry point's functions name.
-func (c *compiler) reached() map[spirv.ID]bool {
-	used := map[spirv.ID]bool{}
+// reached are the variables, by id, that the entry point's functions name.
+func (c *compiler) reached() []bool {
+	used := c.space.flags.take(len(c.module.Definitions))
 	for _, f := range c.functions {
+		if f == nil {
+			continue
+		}
 		for _, b := range f.cfg.Order {
 			for _, i := range f.Blocks[b].Instructions {
 				for _, o := range i.Operands {
@@ -233,7 +247,7 @@ func (c *compiler) tableOffset(k *spirv.Constant) uint64 {
 		return at
 	}
 	at := uint64(roundUp(uint32(len(c.data)), 32))
-	c.tables[k] = at
+	put(&c.tables, k, at)
 	size := c.sizeOf(k.Type, false, 0, false)
 	c.data = append(c.data, make([]byte, int(at)+int(size)-len(c.data))...)
 	c.writeConstant(c.data[at:], k)

@@ -13,8 +13,8 @@ func (c *compiler) load(i *spirv.Instruction, p *pointer, volatile bool) []value
 	if p.variable != nil {
 		return c.loadVariable(p, n)
 	}
-	out := make([]value, 0, n)
-	for _, l := range c.leaves(nil, p.typ, 0, p) {
+	out := c.list(n)[:0]
+	for _, l := range c.leavesOf(p) {
 		if l.typ.Kind == spirv.TypePointer && !wide(l.typ) {
 			for k := range uint64(3) {
 				out = append(out, c.loadScalar(i, p, &spirv.Type{Kind: spirv.TypeInt, Width: 32}, l.at+4*k, volatile))
@@ -156,7 +156,7 @@ func (c *compiler) store(i *spirv.Instruction, p *pointer, s []value) {
 		return
 	}
 	at := 0
-	for _, l := range c.leaves(nil, p.typ, 0, p) {
+	for _, l := range c.leavesOf(p) {
 		if l.typ.Kind == spirv.TypePointer && !wide(l.typ) {
 			for k := range uint64(3) {
 				c.storeScalar(i, p, &spirv.Type{Kind: spirv.TypeInt, Width: 32}, l.at+4*k, s[at])

@@ -2,6 +2,7 @@ package compute
 
 import (
 	"math"
+	"slices"
 
 	"farside/compute/internal/kernel"
 	"farside/spirv"
@@ -78,7 +79,8 @@ func (c *compiler) memoryFor(k memoryKey, name string, constant bool) int32 {
 }
 
 func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
-	b := &binding{name: c.module.Names[i.Result], count: 1, id: i.Result}
+	b := c.space.bindings.one()
+	b.name, b.count, b.id = c.module.Names[i.Result], 1, i.Result
 	coherent := false
 	for _, d := range c.module.Decorations[i.Result] {
 		switch d.Kind {
@@ -119,8 +121,8 @@ func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
 	}
 	// Without Aliased, no other variable writes to this one's memory (SPIR-V 2.18.2).
 	b.constant = class == spirv.StorageClassUniform && isBlock ||
-		!b.volatile && !coherent && !b.aliased && c.usage.flags[i.Result]&stored == 0 && !c.usage.anywhere[class] &&
-			!c.usage.anywhere[spirv.StorageClassPhysicalStorageBuffer]
+		!b.volatile && !coherent && !b.aliased && c.usage.flags[i.Result]&stored == 0 && !slices.Contains(c.usage.anywhere, class) &&
+			!slices.Contains(c.usage.anywhere, spirv.StorageClassPhysicalStorageBuffer)
 	return b
 }
 
@@ -166,19 +168,20 @@ func (c *compiler) accessChain(i *spirv.Instruction) {
 	if base == nil {
 		c.fail(i, "the base is no pointer")
 	}
-	p := *base
+	p := c.space.pointers.one()
+	*p = *base
 	indices := i.Operands[1:]
 	if i.Op == spirv.OpPtrAccessChain || i.Op == spirv.OpInBoundsPtrAccessChain {
-		c.moveBy(i, &p, indices[0])
+		c.moveBy(i, p, indices[0])
 		indices = indices[1:]
 	}
 	for _, id := range indices {
-		c.step(i, &p, id)
+		c.step(i, p, id)
 	}
 	if t := c.resultType(i); t.Stride != 0 {
 		p.stride = t.Stride
 	}
-	c.values[i.Result] = operand{pointer: &p}
+	c.values[i.Result] = operand{pointer: p}
 }
 
 // moveBy moves a pointer by elements of an array that it points into. They may be negative: here offsets wrap.
@@ -356,7 +359,8 @@ func (c *compiler) stepVariable(i *spirv.Instruction, p *pointer, id uint32, k u
 
 // pointerFrom makes a pointer of the scalars that a variable, a phi or memory holds.
 func (c *compiler) pointerFrom(t *spirv.Type, s []value) *pointer {
-	p := &pointer{typ: t.Elem, class: t.Class, stride: t.Stride, explicit: true}
+	p := c.space.pointers.one()
+	p.typ, p.class, p.stride, p.explicit = t.Elem, t.Class, t.Stride, true
 	if wide(t) {
 		p.address = s[0]
 		c.physical = true

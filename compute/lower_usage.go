@@ -1,6 +1,8 @@
 package compute
 
 import (
+	"slices"
+
 	"farside/compute/internal/kernel"
 	"farside/spirv"
 )
@@ -25,10 +27,10 @@ const (
 
 // usage is what the functions of a module do to variables.
 type usage struct {
-	flags  map[spirv.ID]uint8
-	tables map[spirv.ID]*spirv.Constant // function variables that hold one constant
+	flags  []uint8           // by ID
+	tables []*spirv.Constant // by ID: what a function variable holds, if it is only one constant
 	// Stores that nobody can tell apart: through pointers that are themselves variable, or addresses.
-	anywhere map[spirv.StorageClass]bool
+	anywhere []spirv.StorageClass
 }
 
 // A choice among this many scalars at most is made with selects instead of memory.
@@ -54,13 +56,14 @@ func (c *compiler) root(id uint32) spirv.ID {
 }
 
 func (c *compiler) analyse() *usage {
-	u := &usage{flags: map[spirv.ID]uint8{}, tables: map[spirv.ID]*spirv.Constant{}, anywhere: map[spirv.StorageClass]bool{}}
+	bound := len(c.module.Definitions)
+	u := &usage{flags: c.space.bytes.take(bound), tables: c.space.tables.take(bound)}
 	type pass struct{ argument, parameter spirv.ID }
 	var passes []pass
-	stores := map[spirv.ID]int{}
+	stores := c.space.ints.take(bound)
 	for _, f := range c.reachable() {
-		f.stores = make([][]spirv.ID, len(f.Blocks))
-		f.calls = make([][]*spirv.Instruction, len(f.Blocks))
+		f.stores = c.space.idLists.take(len(f.Blocks))
+		f.calls = c.space.calls.take(len(f.Blocks))
 		for _, b := range f.cfg.Order {
 			for _, i := range f.Blocks[b].Instructions {
 				switch i.Op {
@@ -88,10 +91,12 @@ func (c *compiler) analyse() *usage {
 					continue
 				}
 				root := c.root(target)
-				f.stores[b] = append(f.stores[b], root)
+				f.stores[b] = c.space.ids.push(f.stores[b], root)
 				u.flags[root] |= stored
 				if root == 0 || c.module.Definitions[root].Op == spirv.OpFunctionParameter {
-					u.anywhere[c.typeOf(spirv.ID(target)).Class] = true
+					if class := c.typeOf(spirv.ID(target)).Class; !slices.Contains(u.anywhere, class) {
+						u.anywhere = append(u.anywhere, class)
+					}
 				}
 				stores[root]++
 				if i.Op == spirv.OpStore && root == spirv.ID(target) && c.constants.Values[i.Operands[1]] != nil {
@@ -111,10 +116,12 @@ func (c *compiler) analyse() *usage {
 			}
 		}
 	}
-	for id, n := range stores {
-		d := c.module.Definitions[id]
-		if n != 1 || d == nil || d.Op != spirv.OpVariable || len(d.Operands) > 1 {
-			delete(u.tables, id)
+	for id, k := range u.tables {
+		if k == nil {
+			continue
+		}
+		if d := c.module.Definitions[id]; stores[id] != 1 || d == nil || d.Op != spirv.OpVariable || len(d.Operands) > 1 {
+			u.tables[id] = nil
 		}
 	}
 	return u
@@ -123,13 +130,16 @@ func (c *compiler) analyse() *usage {
 // reachable are the functions that the entry point calls, itself the first.
 func (c *compiler) reachable() []*function {
 	list := []*function{c.function(c.entry.Function)}
-	seen := map[spirv.ID]bool{c.entry.Function: true}
+	list[0].listed = true
 	for k := 0; k < len(list); k++ {
 		for _, b := range list[k].cfg.Order {
 			for _, i := range list[k].Blocks[b].Instructions {
-				if i.Op == spirv.OpFunctionCall && !seen[spirv.ID(i.Operands[0])] {
-					seen[spirv.ID(i.Operands[0])] = true
-					list = append(list, c.function(spirv.ID(i.Operands[0])))
+				if i.Op != spirv.OpFunctionCall {
+					continue
+				}
+				if f := c.function(spirv.ID(i.Operands[0])); !f.listed {
+					f.listed = true
+					list = append(list, f)
 				}
 			}
 		}

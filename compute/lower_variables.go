@@ -10,6 +10,7 @@ type variable struct {
 	typ     *spirv.Type
 	first   int   // slot
 	private int32 // in graph.privates, or -1
+	index   int   // among all variables
 }
 
 // slot is a scalar of a variable while the graph is built. Its value at the end of a block is looked up there, or made of
@@ -23,7 +24,14 @@ type slot struct {
 
 // newSlots takes slots for an object of a type.
 func (c *compiler) newSlots(t *spirv.Type) int {
-	return c.slotsOf(&variable{typ: t, private: -1})
+	return c.slotsOf(c.variableOf(t))
+}
+
+func (c *compiler) variableOf(t *spirv.Type) *variable {
+	v := c.space.variables.one()
+	*v = variable{typ: t, private: -1, index: c.variables}
+	c.variables++
+	return v
 }
 
 func (c *compiler) slotsOf(v *variable) int {
@@ -77,7 +85,7 @@ func (c *compiler) readSlot(s int, b int32) value {
 			break
 		}
 		v = c.phi(b, x.wide, nil)
-		c.open[b] = append(c.open[b], incomplete{s, v})
+		put(&c.open, b, append(c.open[b], incomplete{s, v}))
 	case len(blk.preds) == 1:
 		v = c.readSlot(s, blk.preds[0])
 	case c.isHeader(b):
@@ -108,7 +116,11 @@ func (c *compiler) isHeader(b int32) bool {
 // changes says whether a variable is written in the loop of header b.
 func (c *compiler) changes(v *variable, b int32) bool {
 	l := c.graph.blocks[b].loop
-	return c.loops[l].header != b || c.loops[l].stored[v] || v == nil
+	if c.loops[l].header != b || v == nil {
+		return true
+	}
+	set := c.loops[l].stored // without variables that are made in it
+	return v.index/64 < len(set) && set[v.index/64]>>(v.index%64)&1 != 0
 }
 
 // joinSlot merges what comes from all predecessors but a branch back; first comes from the first one.
@@ -138,7 +150,7 @@ func (c *compiler) joinSlot(s int, b int32, first value) value {
 		}
 	}
 	if !c.graph.blocks[b].sealed { // the branch back is still to come
-		c.open[b] = append(c.open[b], incomplete{s, v})
+		put(&c.open, b, append(c.open[b], incomplete{s, v}))
 	}
 	return v
 }
@@ -163,7 +175,8 @@ func (c *compiler) completeSlot(s int, b int32, phi value) {
 // newVariable makes a variable in Function or Private memory.
 func (c *compiler) newVariable(i *spirv.Instruction) *pointer {
 	t := c.resultType(i)
-	p := &pointer{typ: t.Elem, class: t.Class}
+	p := c.space.pointers.one()
+	p.typ, p.class = t.Elem, t.Class
 	flags := c.usage.flags[i.Result]
 	if flags&indexed != 0 {
 		if k := c.usage.tables[i.Result]; k != nil {
@@ -171,7 +184,7 @@ func (c *compiler) newVariable(i *spirv.Instruction) *pointer {
 			return p
 		}
 	}
-	v := &variable{typ: t.Elem, private: -1}
+	v := c.variableOf(t.Elem)
 	p.variable = v
 	if flags&indexed != 0 {
 		n := private{count: c.count(t.Elem)}
@@ -210,16 +223,17 @@ func (c *compiler) initializeGlobals() {
 // globalVariable makes a pointer to a variable outside of functions.
 func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 	t := c.resultType(i)
-	p := &pointer{typ: t.Elem, class: t.Class, explicit: true, stride: t.Stride}
+	p := c.space.pointers.one()
+	p.typ, p.class, p.explicit, p.stride = t.Elem, t.Class, true, t.Stride
 	switch t.Class {
 	case spirv.StorageClassPrivate:
 		if q := c.privateGlobals[i.Result]; q != nil {
 			return q
 		}
 		p = c.newVariable(i)
-		c.privateGlobals[i.Result] = p
+		put(&c.privateGlobals, i.Result, p)
 	case spirv.StorageClassInput:
-		v := &variable{typ: t.Elem, private: -1}
+		v := c.variableOf(t.Elem)
 		c.slotsOf(v)
 		p.variable, p.slot = v, v.first
 		for k := range c.count(t.Elem) {

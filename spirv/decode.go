@@ -374,7 +374,8 @@ func (d *decoder) inFunction(i *Instruction) error {
 		if f != nil {
 			return errorAt(i, "the function in front of it has no OpFunctionEnd")
 		}
-		d.function = &Function{Instruction: i}
+		i.block = uint32(len(d.m.Functions))
+		d.function = &Function{Instruction: i, Index: len(d.m.Functions)}
 		d.m.Functions = append(d.m.Functions, d.function)
 	case f == nil:
 		if !d.m.nonSemantic(i) {

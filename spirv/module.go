@@ -14,7 +14,7 @@ type ID uint32
 // Instruction is one instruction of a module.
 type Instruction struct {
 	Op       Op
-	block    uint32   // of an OpLabel, the index in its function
+	block    uint32   // of an OpLabel, the index in its function; of an OpFunction, that in its module
 	Type     ID       // the result type, or 0
 	Result   ID       // or 0
 	Operands []uint32 // the words behind the result, or behind the first word where there is none; part of the module's words
@@ -77,6 +77,7 @@ type Decoration struct {
 // Function is an OpFunction with its body.
 type Function struct {
 	*Instruction
+	Index      int // in Module.Functions
 	Parameters []*Instruction
 	Blocks     []*Block // Blocks[0] is the entry; in the module's order
 
@@ -85,6 +86,14 @@ type Function struct {
 		cfg  *CFG
 		err  error
 	}
+}
+
+// Function is the function of an id, or nil.
+func (m *Module) Function(id ID) *Function {
+	if def := m.Definitions[id]; def != nil && def.Op == OpFunction {
+		return m.Functions[def.block]
+	}
+	return nil
 }
 
 // Block is a basic block.
