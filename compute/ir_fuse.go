@@ -27,8 +27,8 @@ func (g *graph) fuse() {
 	for _, b := range g.order {
 		for _, v := range g.blocks[b].insts {
 			n := &g.nodes[v]
-			mul, ok := productOf[n.op]
-			if !ok {
+			mul := productOf(n.op)
+			if mul == 0 {
 				continue
 			}
 			for i, a := range n.args[:2] {
@@ -46,8 +46,16 @@ func (g *graph) fuse() {
 	}
 }
 
-var productOf = map[kernel.Op]kernel.Op{kernel.AddF32: kernel.MulF32, kernel.SubF32: kernel.MulF32,
-	kernel.AddF64: kernel.MulF64, kernel.SubF64: kernel.MulF64}
+// productOf is the product that an operation may be one with; 0 is none.
+func productOf(op kernel.Op) kernel.Op {
+	switch op {
+	case kernel.AddF32, kernel.SubF32:
+		return kernel.MulF32
+	case kernel.AddF64, kernel.SubF64:
+		return kernel.MulF64
+	}
+	return 0
+}
 
 // sums are the operations that have the product as their first or their second term.
 var sums = map[kernel.Op][2]kernel.Op{

@@ -291,14 +291,14 @@ func (g *graph) splitAddress(n *node) {
 	if n.args[0] == 0 || g.memoryOfAddress(n) {
 		return
 	}
-	var room [2][8]term
-	o := offset{immediate: n.imm, each: room[0][:0], same: room[1][:0]}
+	o := offset{immediate: n.imm, each: g.space.terms[0][:0], same: g.space.terms[1][:0]}
 	rest := n.args[0]
 	for x := &g.nodes[rest]; x.op == kernel.MulAddSat; x = &g.nodes[rest] {
 		g.part(&o, x.args[0], uint32(x.imm))
 		rest = x.args[1]
 	}
 	g.part(&o, rest, 1)
+	g.space.terms = [2][]term{o.each, o.same}
 	if o.immediate >= 1<<40 {
 		return
 	}

@@ -24,8 +24,8 @@ func (g *graph) findVarying() {
 		n.varying = n.op == opBuiltin && !uniformBuiltin(n)
 	}
 	marked := g.space.flags.take(len(g.order))
-	s := &spread{graph: g, spots: make([]spot, len(g.order)), parties: make([]party, len(g.order)),
-		exits: map[int32][]int32{}, back: g.space.ints.take(len(g.loops)), seen: map[uint64]struct{}{}}
+	s := &spread{graph: g, spots: g.space.spots.take(len(g.order)), parties: g.space.parties.take(len(g.order)),
+		back: g.space.ints.take(len(g.loops))}
 	for changed := true; changed; {
 		changed = false
 		for at, b := range g.order {
@@ -217,7 +217,7 @@ func (s *spread) from(b int32) {
 			if _, ok := s.seen[key]; ok {
 				return
 			}
-			s.seen[key] = struct{}{}
+			put(&s.seen, key, struct{}{})
 		}
 		if s.spots[at].epoch != s.epoch {
 			continue
@@ -267,7 +267,7 @@ func (s *spread) exitsOf(l int32) []int32 {
 			}
 		}
 	}
-	s.exits[l] = list
+	put(&s.exits, l, list)
 	return list
 }
 

@@ -19,6 +19,7 @@ type workspace struct {
 	insts     []Inst
 	constants []Constant
 	builtins  []Builtin
+	terms     [2][]term
 
 	values    arena[value]
 	ints      arena[int32]
@@ -30,6 +31,8 @@ type workspace struct {
 	ends      arena[registerEnd]
 	strides   arena[stride]
 	stretches arena[stretch]
+	spots     arena[spot]
+	parties   arena[party]
 	lists     arena[[]stretch]
 	operands  arena[operand]
 	pointers  arena[pointer]
@@ -74,6 +77,8 @@ func (w *workspace) release() {
 	w.ends.reset()
 	w.strides.reset()
 	w.stretches.reset()
+	w.spots.reset()
+	w.parties.reset()
 	w.lists.reset()
 	w.operands.reset()
 	w.pointers.reset()

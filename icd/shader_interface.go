@@ -18,6 +18,14 @@ type shaderResource struct {
 	name         string
 }
 
+// String is how messages call it.
+func (r *shaderResource) String() string {
+	if r.name != "" {
+		return fmt.Sprintf("binding %d of set %d (%s)", r.binding, r.set, r.name)
+	}
+	return fmt.Sprintf("binding %d of set %d", r.binding, r.set)
+}
+
 // use notes what the program needs of a pipeline layout. What the compiler has left out needs nothing.
 func (s *shader) use(m *spirv.Module) {
 	add := func(set, binding, count uint32, name string) {
@@ -161,25 +169,21 @@ func (s *shader) fits(l *pipelineLayout) error {
 	}
 	for i := range s.resources {
 		r := &s.resources[i]
-		what := fmt.Sprintf("binding %d of set %d", r.binding, r.set)
-		if r.name != "" {
-			what += fmt.Sprintf(" (%s)", r.name)
-		}
 		if int(r.set) >= len(l.sets) || l.sets[r.set] == nil {
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07988", "the shader uses %s, and the layout has %d sets", what, len(l.sets))
+			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07988", "the shader uses %s, and the layout has %d sets", r, len(l.sets))
 		}
 		b, ok := l.sets[r.set].Binding(r.binding)
 		switch {
 		case !ok || b.Count == 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07988", "the shader uses %s, and the set's layout has no such binding", what)
+			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07988", "the shader uses %s, and the set's layout has no such binding", r)
 		case b.Stages&vk.SHADER_STAGE_COMPUTE_BIT == 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07988", "the shader uses %s, and the set's layout has it for %v", what, b.Stages)
+			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07988", "the shader uses %s, and the set's layout has it for %v", r, b.Stages)
 		case len(r.types) > 0 && !slices.Contains(r.types, b.Type):
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07990", "%s is %v in the layout, and one of %v in the shader", what, b.Type, r.types)
+			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07990", "%s is %v in the layout, and one of %v in the shader", r, b.Type, r.types)
 		case b.Type == vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && r.array:
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkComputePipelineCreateInfo-None-10391", "%s is an array, and an inline uniform block in the layout", what)
+			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkComputePipelineCreateInfo-None-10391", "%s is an array, and an inline uniform block in the layout", r)
 		case b.Type != vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && r.count > b.Count:
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07991", "%s has %d elements in the layout, and %d in the shader", what, b.Count, r.count)
+			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07991", "%s has %d elements in the layout, and %d in the shader", r, b.Count, r.count)
 		}
 	}
 	return nil
