@@ -42,6 +42,27 @@ func TestFill(t *testing.T) {
 	}
 }
 
+func TestFillPast(t *testing.T) {
+	for _, size := range []int{0, 4, 64, 124, 128, 132, 191, 192, 256, 1000, 16384, 100001} {
+		for _, start := range []int{0, 4, 7, 32, 60} {
+			m := newMemory(1, start+size)
+			want := m.clone()
+			fillBytes(want.bytes[start:], 0x11223344)
+			fillPast(m.bytes[start:], 0x11223344)
+			if !bytes.Equal(m.all, want.all) {
+				t.Fatalf("%d bytes from %d are not filled as they must", size, start)
+			}
+		}
+	}
+	large := make([]byte, fillPastBytes+12)
+	Fill(large, 0x01020304)
+	for i := 0; i < len(large); i += 4 {
+		if large[i] != 4 || large[i+1] != 3 || large[i+2] != 2 || large[i+3] != 1 {
+			t.Fatalf("the word at %d of a large fill is %x", i, large[i:i+4])
+		}
+	}
+}
+
 func TestCopy(t *testing.T) {
 	for _, size := range []int{0, 1, 63, 4096, parallelBytes - 1, parallelBytes, 3*parallelBytes + 17} {
 		for _, start := range []int{0, 1, 15} {

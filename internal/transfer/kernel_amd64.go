@@ -12,6 +12,11 @@ func fillWords(dst *byte, n uintptr, word uint32)
 //go:noescape
 func stream(dst, src *byte, n uintptr)
 
+// streamWords writes word over n bytes, a multiple of 128 and not 0, past the caches, from dst on, a multiple of 64. It needs AVX.
+//
+//go:noescape
+func streamWords(dst *byte, n uintptr, word uint32)
+
 var streams = cpu.X86.HasAVX
 
 func fill(dst []byte, word uint32) {
@@ -21,6 +26,19 @@ func fill(dst []byte, word uint32) {
 		return
 	}
 	fillWords(&dst[0], uintptr(n), word)
+}
+
+// fillPast fills past the caches, where the processor can.
+func fillPast(dst []byte, word uint32) {
+	head := int(-address(dst) & 63) // whole lines
+	if !streams || head&3 != 0 || len(dst) < head+128 {
+		fill(dst, word)
+		return
+	}
+	n := (len(dst) - head) &^ 127
+	fillBytes(dst[:head], word)
+	streamWords(&dst[head], uintptr(n), word)
+	fillBytes(dst[head+n:], word)
 }
 
 // copyPast copies past the caches, where the processor can. The slices have one length and do not overlap.

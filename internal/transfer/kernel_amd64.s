@@ -69,6 +69,30 @@ store:
 	REP; STOSQ
 	RET
 
+// func streamWords(dst *byte, n uintptr, word uint32)
+//
+// dst is a multiple of 64, n of 128. The stores go past the caches.
+TEXT ·streamWords(SB), NOSPLIT, $0-20
+	MOVQ       dst+0(FP), DI
+	MOVQ       n+8(FP), CX
+	MOVL       word+16(FP), AX
+	MOVQ       AX, X0
+	PSHUFD     $0, X0, X0
+	VINSERTF128 $1, X0, Y0, Y0
+	SHRQ       $7, CX
+
+words:
+	VMOVNTDQ   Y0, (DI)
+	VMOVNTDQ   Y0, 32(DI)
+	VMOVNTDQ   Y0, 64(DI)
+	VMOVNTDQ   Y0, 96(DI)
+	ADDQ       $128, DI
+	DECQ       CX
+	JNZ        words
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func stream(dst, src *byte, n uintptr)
 //
 // dst is a multiple of 64, n of 128. The stores go past the caches. Four pages at a time keep four pages of

@@ -15,4 +15,6 @@ func fill(dst []byte, word uint32) {
 	}
 }
 
+func fillPast(dst []byte, word uint32) { fill(dst, word) }
+
 func copyPast(dst, src []byte) { copy(dst, src) }
