@@ -310,7 +310,7 @@ OpBranch %merge
 		}
 		return c - a
 	}},
-	{name: "variable_init_from_workgroup", needs: []string{"VariablePointers"}, parts: map[string]string{
+	{name: "variable_init_from_workgroup", needs: []string{"VariablePointers", "VariablePointersStorageBuffer"}, parts: map[string]string{
 		"CAPABILITIES": "OpCapability VariablePointers", "DECLARATIONS": `
 %u32 = OpConstant %uint 32
 %array = OpTypeArray %uint %u32
