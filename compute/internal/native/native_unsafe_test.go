@@ -218,7 +218,7 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int) []Inst {
 	return run
 }
 
-// keptOnly are the registers that a run has to have written.
+// compare compares what a run has to have written: registers that are kept, and memory.
 func compare(t *testing.T, run []Inst, got, want *machine) {
 	t.Helper()
 	last := map[Register]*Inst{}

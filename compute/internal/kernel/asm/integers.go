@@ -106,8 +106,6 @@ func (g *generator) integers32() {
 	g.bits32()
 }
 
-// mulAddSat writes three loops: for a factor that is a power of two, as most are, with nothing to add and with something,
-// and for any.
 // mulAddSat has a loop for powers of two, by which most addresses are multiplied, and one for other factors.
 func (g *generator) mulAddSat() {
 	g.begin("MulAddSat")
