@@ -13,7 +13,7 @@ import (
 func picture(t *testing.T, format vk.Format, viewType vk.ImageViewType, extent [3]uint32, levels, layers uint32) *sampling.View {
 	t.Helper()
 	storage, _ := texel.FormatOf(format)
-	layout, ok := texel.NewLayout(storage, extent, levels, layers)
+	layout, ok := texel.NewLayout(storage, extent, levels, layers, 1)
 	if !ok {
 		t.Fatal("no layout")
 	}

@@ -192,7 +192,7 @@ func places(t *testing.T) *sampling.View {
 	}
 	data, _ := texels(t, vk.FORMAT_R32_SFLOAT, words...)
 	storage, _ := texel.FormatOf(vk.FORMAT_R32_SFLOAT)
-	layout, ok := texel.NewLayout(storage, [3]uint32{4, 4, 1}, 1, 1)
+	layout, ok := texel.NewLayout(storage, [3]uint32{4, 4, 1}, 1, 1, 1)
 	if !ok {
 		t.Fatal("no layout")
 	}

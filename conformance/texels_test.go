@@ -108,7 +108,7 @@ func (t *texture) regions() (list []vk.BufferImageCopy, size uint64) {
 // fill writes random texels to the image and to its twin.
 func (t *texture) fill() {
 	storage, _ := texel.FormatOf(t.config.format)
-	layout, ok := texel.NewLayout(storage, t.config.extent, t.config.levels, t.config.layers)
+	layout, ok := texel.NewLayout(storage, t.config.extent, t.config.levels, t.config.layers, 1)
 	if !ok {
 		t.c.Fatalf("no layout")
 	}

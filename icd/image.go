@@ -115,7 +115,7 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 				explicit.Offset, explicit.RowPitch, explicit.ArrayPitch, extent[0], extent[1], img.arrayLayers)
 		}
 	} else {
-		img.layout, ok = texel.NewLayout(texels, extent, img.mipLevels, img.arrayLayers)
+		img.layout, ok = texel.NewLayout(texels, extent, img.mipLevels, img.arrayLayers, uint32(img.samples))
 	}
 	if !ok || img.layout.Size > limits.MaxResourceSize {
 		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "",

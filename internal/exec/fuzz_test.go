@@ -87,7 +87,7 @@ func FuzzReplay(f *testing.F) {
 	for i := 1; i < 4; i++ {
 		h.buffers[i] = newArena(f, 1<<(4+3*i))
 		format, _ := texel.FormatOf(formats[i])
-		layout, ok := texel.NewLayout(format, [3]uint32{16, 8, uint32(1 + i/3)}, 3, uint32(3-i/3*2))
+		layout, ok := texel.NewLayout(format, [3]uint32{16, 8, uint32(1 + i/3)}, 3, uint32(3-i/3*2), 1)
 		if !ok {
 			f.Fatal("no layout")
 		}

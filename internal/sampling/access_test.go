@@ -274,7 +274,7 @@ func TestSlicesAsLayers(t *testing.T) {
 // Blocks of a compressed image are texels of a view with another format.
 func TestBlocksAsTexels(t *testing.T) {
 	storage, _ := texel.FormatOf(vk.FORMAT_BC1_RGB_UNORM_BLOCK)
-	layout, _ := texel.NewLayout(storage, [3]uint32{10, 6, 1}, 2, 1)
+	layout, _ := texel.NewLayout(storage, [3]uint32{10, 6, 1}, 2, 1, 1)
 	info := ImageView{Data: make([]byte, layout.Size), Layout: &layout, Type: vk.IMAGE_VIEW_TYPE_2D, Format: vk.FORMAT_R32G32_UINT,
 		Range: vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 1}}
 	v, err := NewImageView(&info)

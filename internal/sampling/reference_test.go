@@ -23,7 +23,7 @@ func newPicture(t testing.TB, r *rand.Rand, format vk.Format, viewType vk.ImageV
 	if !ok {
 		t.Fatalf("no format %v", format)
 	}
-	layout, ok := texel.NewLayout(storage, extent, levels, layers)
+	layout, ok := texel.NewLayout(storage, extent, levels, layers, 1)
 	if !ok {
 		t.Fatalf("no layout")
 	}

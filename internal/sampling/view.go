@@ -15,6 +15,7 @@ type View struct {
 	format *format
 	levels []level
 
+	samples  int  // of a texel, format.size bytes from one to the next
 	axes     int  // coordinates besides the layer: 1, 2, or 3 of volumes
 	arrayed  bool // the coordinates have a layer
 	cube     bool
@@ -68,7 +69,7 @@ func NewImageView(from *ImageView) (*View, error) {
 	if !ok {
 		return nil, fmt.Errorf("aspect %v of format %v cannot be accessed by shaders", from.Range.AspectMask, from.Format)
 	}
-	v := &View{data: from.Data, format: f, axes: 2}
+	v := &View{data: from.Data, format: f, samples: int(from.Layout.Samples), axes: 2}
 	switch from.Type {
 	case vk.IMAGE_VIEW_TYPE_1D:
 		v.axes = 1
@@ -97,9 +98,10 @@ func NewImageView(from *ImageView) (*View, error) {
 		if !ok {
 			return nil, fmt.Errorf("aspect %v of level %d of layer %d is not in the image", r.AspectMask, first, layer)
 		}
+		width := f.size * v.samples
 		// Of a compressed image that is viewed with a format that is not, the blocks are the texels.
-		lv := level{start: int(s.Offset), step: [3]int{f.size, int(s.RowPitch), int(l.LayerPitch)}}
-		lv.size = [3]uint32{uint32(s.RowBytes / uint64(f.size)), uint32(s.Rows), r.LayerCount}
+		lv := level{start: int(s.Offset), step: [3]int{width, int(s.RowPitch), int(l.LayerPitch)}}
+		lv.size = [3]uint32{uint32(s.RowBytes / uint64(width)), uint32(s.Rows), r.LayerCount}
 		switch {
 		case v.axes == 3:
 			lv.step[2], lv.size[2] = int(s.DepthPitch), uint32(s.Slices)
@@ -133,7 +135,7 @@ func NewBufferView(data []byte, f vk.Format) (*View, error) {
 	if !ok || texels.blocks != nil {
 		return nil, fmt.Errorf("format %v cannot be accessed by shaders", f)
 	}
-	v := &View{data: data, format: texels, axes: 1}
+	v := &View{data: data, format: texels, samples: 1, axes: 1}
 	v.setSwizzle(vk.ComponentMapping{})
 	v.addLevel(level{size: [3]uint32{uint32(len(data) / texels.size), 1, 1}, step: [3]int{texels.size, 0, 0}})
 	return v, nil

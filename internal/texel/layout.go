@@ -19,12 +19,14 @@ const (
 // vkGetImageSubresourceLayout and the copy commands all ask it.
 //
 // Both tilings are row-major. Each array layer holds, plane after plane (depth before stencil), the chain of
-// that plane's mip levels; a level is its slices, a slice its rows of blocks. All sizes are in bytes.
+// that plane's mip levels; a level is its slices, a slice its rows of blocks. The samples of a texel lie next to each
+// other in its row. All sizes are in bytes.
 type Layout struct {
 	Format     Format
 	Extent     [3]uint32 // texels
 	Levels     uint32
 	Layers     uint32
+	Samples    uint32 // of a texel
 	RowPitch   uint64 // of level 0 when the application fixed it; 0 when it is computed
 	Start      uint64 // of layer 0
 	LayerPitch uint64
@@ -45,8 +47,8 @@ type Subresource struct {
 }
 
 // NewLayout lays out an image; it fails for images whose size does not fit in 64 bits.
-func NewLayout(texels Format, extent [3]uint32, levels, layers uint32) (Layout, bool) {
-	l := Layout{Format: texels, Extent: extent, Levels: levels, Layers: layers}
+func NewLayout(texels Format, extent [3]uint32, levels, layers, samples uint32) (Layout, bool) {
+	l := Layout{Format: texels, Extent: extent, Levels: levels, Layers: layers, Samples: samples}
 	var end uint64
 	for plane := range texels.PlaneCount {
 		l.planeStart[plane] = end
@@ -62,7 +64,7 @@ func NewLayout(texels Format, extent [3]uint32, levels, layers uint32) (Layout, 
 // ExplicitLayout lays out a single-level 2D image as VkImageDrmFormatModifierExplicitCreateInfoEXT asks for it.
 // It fails when the pitches would let rows or layers overlap, or the size does not fit in 64 bits.
 func ExplicitLayout(texels Format, extent [3]uint32, layers uint32, plane *vk.SubresourceLayout) (Layout, bool) {
-	l := Layout{Format: texels, Extent: extent, Levels: 1, Layers: layers}
+	l := Layout{Format: texels, Extent: extent, Levels: 1, Layers: layers, Samples: 1}
 	if plane.RowPitch < l.level(0, 0).RowBytes {
 		return l, false
 	}
@@ -86,7 +88,7 @@ func (l *Layout) level(plane int, level uint32) Subresource {
 		return l.Format.Blocks(max(l.Extent[axis]>>level, 1), axis)
 	}
 	s := Subresource{Rows: blocks(1), Slices: blocks(2)}
-	s.RowBytes = blocks(0) * uint64(l.Format.Planes[plane].BlockSize)
+	s.RowBytes = blocks(0) * uint64(l.Samples) * uint64(l.Format.Planes[plane].BlockSize)
 	s.RowPitch = l.RowPitch
 	if s.RowPitch == 0 {
 		s.RowPitch = satAlign(s.RowBytes, rowAlignment)

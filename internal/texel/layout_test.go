@@ -25,39 +25,41 @@ func TestLayoutTable(t *testing.T) {
 		stencil = vk.IMAGE_ASPECT_STENCIL_BIT
 	)
 	for _, c := range []struct {
-		name           string
-		format         vk.Format
-		extent         [3]uint32
-		levels, layers uint32
-		total          uint64
+		name                    string
+		format                  vk.Format
+		extent                  [3]uint32
+		levels, layers, samples uint32
+		total                   uint64
 
 		aspect       vk.ImageAspectFlags
 		level, layer uint32
 		want         Subresource
 	}{
-		{"one texel", vk.FORMAT_R8_UNORM, [3]uint32{1, 1, 1}, 1, 1, 64, color, 0, 0,
+		{"one texel", vk.FORMAT_R8_UNORM, [3]uint32{1, 1, 1}, 1, 1, 1, 64, color, 0, 0,
 			Subresource{Offset: 0, Size: 16, RowPitch: 16, DepthPitch: 16, RowBytes: 1, Rows: 1, Slices: 1}},
-		{"padded rows", vk.FORMAT_R8G8B8_UNORM, [3]uint32{7, 5, 1}, 1, 1, 192, color, 0, 0,
+		{"padded rows", vk.FORMAT_R8G8B8_UNORM, [3]uint32{7, 5, 1}, 1, 1, 1, 192, color, 0, 0,
 			Subresource{Size: 160, RowPitch: 32, DepthPitch: 160, RowBytes: 21, Rows: 5, Slices: 1}},
-		{"mip chain", vk.FORMAT_R8G8B8A8_UNORM, [3]uint32{16, 16, 1}, 5, 1, 1024 + 256 + 64 + 64 + 64, color, 2, 0,
+		{"mip chain", vk.FORMAT_R8G8B8A8_UNORM, [3]uint32{16, 16, 1}, 5, 1, 1, 1024 + 256 + 64 + 64 + 64, color, 2, 0,
 			Subresource{Offset: 1280, Size: 64, RowPitch: 16, DepthPitch: 64, RowBytes: 16, Rows: 4, Slices: 1}},
-		{"layers", vk.FORMAT_R8G8B8A8_UNORM, [3]uint32{16, 16, 1}, 5, 3, 3 * 1472, color, 1, 2,
+		{"layers", vk.FORMAT_R8G8B8A8_UNORM, [3]uint32{16, 16, 1}, 5, 3, 1, 3 * 1472, color, 1, 2,
 			Subresource{Offset: 2*1472 + 1024, Size: 256, RowPitch: 32, DepthPitch: 256, RowBytes: 32, Rows: 8, Slices: 1}},
-		{"3D level", vk.FORMAT_R32G32B32A32_SFLOAT, [3]uint32{8, 4, 4}, 2, 1, 2048 + 256, color, 1, 0,
+		{"3D level", vk.FORMAT_R32G32B32A32_SFLOAT, [3]uint32{8, 4, 4}, 2, 1, 1, 2048 + 256, color, 1, 0,
 			Subresource{Offset: 2048, Size: 256, RowPitch: 64, DepthPitch: 128, RowBytes: 64, Rows: 2, Slices: 2}},
-		{"blocks", vk.FORMAT_BC1_RGB_UNORM_BLOCK, [3]uint32{9, 5, 1}, 1, 1, 64, color, 0, 0,
+		{"blocks", vk.FORMAT_BC1_RGB_UNORM_BLOCK, [3]uint32{9, 5, 1}, 1, 1, 1, 64, color, 0, 0,
 			Subresource{Size: 64, RowPitch: 32, DepthPitch: 64, RowBytes: 24, Rows: 2, Slices: 1}},
-		{"wide blocks", vk.FORMAT_ASTC_12x10_UNORM_BLOCK, [3]uint32{25, 11, 1}, 1, 1, 128, color, 0, 0,
+		{"wide blocks", vk.FORMAT_ASTC_12x10_UNORM_BLOCK, [3]uint32{25, 11, 1}, 1, 1, 1, 128, color, 0, 0,
 			Subresource{Size: 96, RowPitch: 48, DepthPitch: 96, RowBytes: 48, Rows: 2, Slices: 1}},
-		{"depth of two planes", vk.FORMAT_D16_UNORM_S8_UINT, [3]uint32{16, 4, 1}, 1, 1, 192, depth, 0, 0,
+		{"depth of two planes", vk.FORMAT_D16_UNORM_S8_UINT, [3]uint32{16, 4, 1}, 1, 1, 1, 192, depth, 0, 0,
 			Subresource{Size: 128, RowPitch: 32, DepthPitch: 128, RowBytes: 32, Rows: 4, Slices: 1}},
-		{"stencil of two planes", vk.FORMAT_D16_UNORM_S8_UINT, [3]uint32{16, 4, 1}, 1, 1, 192, stencil, 0, 0,
+		{"stencil of two planes", vk.FORMAT_D16_UNORM_S8_UINT, [3]uint32{16, 4, 1}, 1, 1, 1, 192, stencil, 0, 0,
 			Subresource{Offset: 128, Size: 64, RowPitch: 16, DepthPitch: 64, RowBytes: 16, Rows: 4, Slices: 1}},
-		{"largest", vk.FORMAT_R64G64B64A64_SFLOAT, [3]uint32{16384, 16384, 1}, 1, 2048, 1 << 44, color, 0, 2047,
+		{"largest", vk.FORMAT_R64G64B64A64_SFLOAT, [3]uint32{16384, 16384, 1}, 1, 2048, 1, 1 << 44, color, 0, 2047,
 			Subresource{Offset: 2047 << 33, Size: 1 << 33, RowPitch: 1 << 19, DepthPitch: 1 << 33, RowBytes: 1 << 19, Rows: 16384, Slices: 1}},
+		{"four samples", vk.FORMAT_D16_UNORM_S8_UINT, [3]uint32{3, 4, 1}, 1, 2, 4, 384, stencil, 0, 1,
+			Subresource{Offset: 320, Size: 64, RowPitch: 16, DepthPitch: 64, RowBytes: 12, Rows: 4, Slices: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, ok := NewLayout(mustFormat(t, c.format), c.extent, c.levels, c.layers)
+			l, ok := NewLayout(mustFormat(t, c.format), c.extent, c.levels, c.layers, c.samples)
 			if !ok || l.Size != c.total {
 				t.Fatalf("the image has %d bytes (%v), want %d", l.Size, ok, c.total)
 			}
@@ -70,7 +72,7 @@ func TestLayoutTable(t *testing.T) {
 }
 
 func TestLayoutRefusesWhatIsNotThere(t *testing.T) {
-	l, ok := NewLayout(mustFormat(t, vk.FORMAT_R8_UNORM), [3]uint32{4, 4, 1}, 3, 2)
+	l, ok := NewLayout(mustFormat(t, vk.FORMAT_R8_UNORM), [3]uint32{4, 4, 1}, 3, 2, 1)
 	if !ok {
 		t.Fatal("no layout")
 	}
@@ -95,7 +97,7 @@ func TestLayoutRefusesWhatIsNotThere(t *testing.T) {
 
 func TestLayoutOverflow(t *testing.T) {
 	const most = math.MaxUint32
-	if l, ok := NewLayout(mustFormat(t, vk.FORMAT_R64G64B64A64_SFLOAT), [3]uint32{most, most, most}, 1, most); ok {
+	if l, ok := NewLayout(mustFormat(t, vk.FORMAT_R64G64B64A64_SFLOAT), [3]uint32{most, most, most}, 1, most, 4); ok {
 		t.Errorf("an image beyond 64 bits has %d bytes", l.Size)
 	}
 	for _, plane := range []vk.SubresourceLayout{
@@ -176,7 +178,7 @@ func TestLayoutSubresourcesNeverOverlap(t *testing.T) {
 		}
 		levels := 1 + r.Uint32N(5)
 		texels := mustFormat(t, formats[r.IntN(len(formats))])
-		l, ok := NewLayout(texels, extent, levels, layers)
+		l, ok := NewLayout(texels, extent, levels, layers, 1+3*r.Uint32N(2))
 		if !ok {
 			t.Fatalf("%v does not fit in 64 bits", extent)
 		}

@@ -15,7 +15,7 @@ func blitBlocks(dst, src *Image, blocks *texel.Blocks, r *vk.ImageBlit, filter v
 	for axis := range extent {
 		extent[axis] = levelSize(src, sub.MipLevel, axis)
 	}
-	layout, ok := texel.NewLayout(format, extent, 1, sub.LayerCount)
+	layout, ok := texel.NewLayout(format, extent, 1, sub.LayerCount, 1)
 	if !ok {
 		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "a level of %v, decoded, is larger than 64 bits can say", src.Format)
 	}

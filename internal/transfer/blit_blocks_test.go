@@ -14,18 +14,18 @@ func TestBlitOfBlocks(t *testing.T) {
 	random := rand.New(rand.NewPCG(31, 32))
 	for _, format := range []vk.Format{vk.FORMAT_ETC2_R8G8B8A1_UNORM_BLOCK, vk.FORMAT_ETC2_R8G8B8A8_SRGB_BLOCK, vk.FORMAT_EAC_R11G11_SNORM_BLOCK} {
 		storage, _ := texel.FormatOf(format)
-		layout, _ := texel.NewLayout(storage, [3]uint32{21, 14, 1}, 3, 4)
+		layout, _ := texel.NewLayout(storage, [3]uint32{21, 14, 1}, 3, 4, 1)
 		src := &Image{Bytes: make([]byte, layout.Size), Layout: &layout, Format: format, Type: vk.IMAGE_TYPE_2D}
 		for i := range src.Bytes {
 			src.Bytes[i] = byte(random.Uint32())
 		}
 		blocks, _ := texel.BlocksOf(format)
 		unpacked, _ := texel.FormatOf(blocks.Unpacked())
-		plainLayout, _ := texel.NewLayout(unpacked, [3]uint32{21, 14, 1}, 3, 4)
+		plainLayout, _ := texel.NewLayout(unpacked, [3]uint32{21, 14, 1}, 3, 4, 1)
 		plain := &Image{Bytes: make([]byte, plainLayout.Size), Layout: &plainLayout, Format: blocks.Unpacked(), Type: vk.IMAGE_TYPE_2D}
 		decodeAll(plain, src, blocks)
 		targetFormat, _ := texel.FormatOf(vk.FORMAT_R16G16B16A16_SFLOAT)
-		targetLayout, _ := texel.NewLayout(targetFormat, [3]uint32{30, 30, 1}, 1, 2)
+		targetLayout, _ := texel.NewLayout(targetFormat, [3]uint32{30, 30, 1}, 1, 2, 1)
 		for range 20 {
 			level := uint32(random.IntN(3))
 			w, h := int32(21>>level), int32(14>>level)

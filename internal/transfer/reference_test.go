@@ -47,7 +47,7 @@ func (s shape) image(t testing.TB, seed uint64) (*Image, memory) {
 	if !ok {
 		t.Fatalf("no format %v", s.format)
 	}
-	layout, ok := texel.NewLayout(format, s.extent, s.levels, s.layers)
+	layout, ok := texel.NewLayout(format, s.extent, s.levels, s.layers, 1)
 	if !ok {
 		t.Fatalf("no image %v", s)
 	}
