@@ -315,22 +315,22 @@ func (s functionScope) query(i *Instruction, r *Type) error {
 		count = 2
 	}
 	count += layerCount(image)
-	mipmapped := image.Sampled == 1 && !image.Multisampled && image.Dim != DimBuffer && image.Dim != DimSubpassData
+	levels := image.Sampled == 1 && image.Dim != DimBuffer && image.Dim != DimSubpassData // with samples it is one level
 	switch i.Op {
 	case OpImageQuerySizeLod:
 		if t := s.typeOf(ID(i.Operands[1])); t == nil || t.Kind != TypeInt || t.Width != 32 {
 			return errorAt(i, "the level %s is not a 32-bit integer", s.name(ID(i.Operands[1])))
 		}
-		if !mipmapped {
+		if !levels || image.Multisampled {
 			return errorAt(i, "the image has no levels (VUID-StandaloneSpirv-OpImageQuerySizeLod-04659)")
 		}
 	case OpImageQuerySize:
-		if mipmapped || image.Dim == DimSubpassData {
+		if levels && !image.Multisampled || image.Dim == DimSubpassData {
 			return errorAt(i, "the image has levels, of which it names none")
 		}
 	case OpImageQueryLevels:
 		count = 1
-		if !mipmapped {
+		if !levels {
 			return errorAt(i, "the image has no levels (VUID-StandaloneSpirv-OpImageQuerySizeLod-04659)")
 		}
 	case OpImageQuerySamples:

@@ -20,7 +20,7 @@ OpExtension "SPV_KHR_non_semantic_info"
 ;extension
 %glsl = OpExtInstImport "GLSL.std.450"
 OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main "main" %id %buffer %push %image %sampled %shared %uniform
+OpEntryPoint GLCompute %main "main" %id %buffer %push %image %sampled %ms %msarray %shared %uniform
 ;entry
 OpExecutionMode %main LocalSize 8 1 1
 ;mode
@@ -53,6 +53,10 @@ OpDecorate %sampled DescriptorSet 0
 OpDecorate %sampled Binding 2
 OpDecorate %uniform DescriptorSet 0
 OpDecorate %uniform Binding 3
+OpDecorate %ms DescriptorSet 0
+OpDecorate %ms Binding 4
+OpDecorate %msarray DescriptorSet 0
+OpDecorate %msarray Binding 5
 ;decoration
 %void = OpTypeVoid
 %fn = OpTypeFunction %void
@@ -67,6 +71,7 @@ OpDecorate %uniform Binding 3
 %u3 = OpTypeVector %uint 3
 %u4 = OpTypeVector %uint 4
 %i2 = OpTypeVector %int 2
+%i3 = OpTypeVector %int 3
 %b2 = OpTypeVector %bool 2
 %m4 = OpTypeMatrix %v4 4
 %c0 = OpConstant %int 0
@@ -99,14 +104,20 @@ OpDecorate %uniform Binding 3
 %img = OpTypeImage %float 2D 0 0 0 2 Rgba8
 %imgs = OpTypeImage %float 2D 0 0 0 1 Unknown
 %smp = OpTypeSampledImage %imgs
+%imgms = OpTypeImage %float 2D 0 0 1 1 Unknown
+%imgmsarray = OpTypeImage %float 2D 0 1 1 1 Unknown
+%smpms = OpTypeSampledImage %imgms
 %pimg = OpTypePointer UniformConstant %img
 %psmp = OpTypePointer UniformConstant %smp
+%psmpms = OpTypePointer UniformConstant %smpms
+%pimgmsarray = OpTypePointer UniformConstant %imgmsarray
 %ptexel = OpTypePointer Image %float
 %pshared = OpTypePointer Workgroup %arr
 %pfint = OpTypePointer Function %int
 %pffloat = OpTypePointer Function %float
 %v2null = OpConstantNull %v2
 %i2null = OpConstantNull %i2
+%i3null = OpConstantNull %i3
 %v4null = OpConstantNull %v4
 %m4null = OpConstantNull %m4
 %id = OpVariable %pid Input
@@ -115,6 +126,8 @@ OpDecorate %uniform Binding 3
 %uniform = OpVariable %puniform Uniform
 %image = OpVariable %pimg UniformConstant
 %sampled = OpVariable %psmp UniformConstant
+%ms = OpVariable %psmpms UniformConstant
+%msarray = OpVariable %pimgmsarray UniformConstant
 %shared = OpVariable %pshared Workgroup
 ;global
 %callee = OpFunction %void None %fn
@@ -132,6 +145,9 @@ OpFunctionEnd
 %cond = OpSLessThan %bool %i %c9
 %im = OpLoad %img %image
 %sm = OpLoad %smp %sampled
+%smms = OpLoad %smpms %ms
+%imms = OpImage %imgms %smms
+%immsarray = OpLoad %imgmsarray %msarray
 %count = OpAccessChain %puint %buffer %c0
 ;body
 OpReturn
@@ -191,6 +207,8 @@ func TestCheckAccepts(t *testing.T) {
 		"body: %x = OpUndef %imgs; %y = OpUndef %smp; %z = OpUndef %rt",
 		"body: %x = OpExtInst %float %glsl Ldexp %f %l1",
 		"capability: OpCapability VariablePointers\nglobal: %pp = OpTypePointer Private %pshared; %x = OpVariable %pp Private %shared",
+		"body: %x = OpImageFetch %v4 %imms %i2null Sample %i; %y = OpImageFetch %v4 %immsarray %i3null Sample %u; %z = OpImageFetch %v4 %imms %i2null ConstOffset|Sample %i2null %c9",
+		"body: %x = OpImageQuerySize %i2 %imms; %y = OpImageQuerySize %i3 %immsarray; %z = OpImageQuerySamples %uint %imms; %w = OpImageQuerySamples %int %immsarray; %v = OpImageQueryLevels %int %imms",
 		"decoration: OpMemberDecorate %x 0 BuiltIn PointSize; OpMemberDecorate %x 1 BuiltIn ClipDistance; OpMemberDecorate %x 2 BuiltIn CullDistance; OpDecorate %x Block\nglobal: %x = OpTypeStruct %float %arr %arr",
 	} {
 		text, ours := strings.CutPrefix(text, "ours ")
@@ -305,6 +323,37 @@ func TestCheckRefuses(t *testing.T) {
 		{"callee: %y = OpIAdd %int %i %i", "is not defined on every way to it"},
 		{"body: OpReturnValue %i; %unused = OpLabel", "not of the function's result type"},
 		{"callee: OpKill; %unused = OpLabel\nbody: %y = OpFunctionCall %void %callee", "a compute entry point reaches"},
+		// Images with samples.
+		{"body: %x = OpImageFetch %v4 %imms %i2null", "and only they, take Sample"},
+		{"body: %x = OpImageFetch %v4 %imms %i2null Lod %c0", "the image operand Lod"},
+		{"ours body: %x = OpImageFetch %v4 %imms %i2null Lod|Sample %c0 %c0", "the image operand Lod"},
+		{"body: %x = OpImageFetch %v4 %imms %i2null Sample %f0", "the image operand Sample"},
+		{"body: %x = OpImageFetch %v4 %imms %i2null Sample %i2null", "the image operand Sample"},
+		{"body: %x = OpImageFetch %v4 %immsarray %i2null Sample %c0", "the coordinate %i2null is not of 3"},
+		{"body: %x = OpImageFetch %u4 %imms %i2null Sample %c0", "not a vector of four of the image's sampled type"},
+		{"body: %y = OpImage %imgs %sm; %x = OpImageFetch %v4 %y %i2null Sample %c0", "the image operand Sample"},
+		{"body: %x = OpImageSampleExplicitLod %v4 %smms %v2null Lod %f0", "an image with samples is not sampled"},
+		{"body: %x = OpImageSampleExplicitLod %v4 %smms %v2null Sample %c0", "an image with samples is not sampled"},
+		{"body: %x = OpImageSampleExplicitLod %v4 %smms %v2null Grad %v2null %v2null", "an image with samples is not sampled"},
+		{"body: %x = OpImageSampleProjExplicitLod %v4 %smms %v4null Lod %f0", "an image with samples is not sampled"},
+		{"body: %x = OpImageGather %v4 %smms %v2null %c0", "an image with samples is not sampled"},
+		{"body: %x = OpImageSampleDrefExplicitLod %float %smms %v2null %f0 Lod %f0", "an image with samples is not sampled"},
+		{"body: %x = OpImageRead %v4 %imms %i2null Sample %c0", "not a storage image"},
+		{"body: OpImageWrite %imms %i2null %v4null Sample %c0", "not a storage image"},
+		{"body: %x = OpImageTexelPointer %ptexel %msarray %i3null %u0; %y = OpAtomicExchange %float %x %u1 %u0 %f", "not a storage image"},
+		{"body: %x = OpImageQuerySizeLod %i2 %imms %c0", "the image has no levels"},
+		{"body: %x = OpImageQueryLevels %int %im", "the image has no levels"},
+		{"body: %y = OpImage %imgs %sm; %x = OpImageQuerySamples %int %y", "the image has no samples"},
+		{"body: %x = OpImageQuerySamples %int %im", "the image has no samples"},
+		{"body: %x = OpImageQuerySamples %i2 %imms", "does not have 1 components"},
+		{"body: %x = OpImageQuerySamples %float %imms", "not of 32-bit integers"},
+		{"body: %x = OpImageQuerySize %i2 %immsarray", "does not have 3 components"},
+		{"body: %x = OpImageQuerySize %i3 %imms", "does not have 2 components"},
+		{"ours global: %x = OpTypeImage %float 3D 0 0 1 1 Unknown", "only 2D images have samples"},
+		{"ours global: %x = OpTypeImage %float Cube 0 0 1 1 Unknown", "only 2D images have samples"},
+		{"global: %x = OpTypeImage %float 2D 0 0 2 1 Unknown", "multisampled or sampled is out of range"},
+		{"global: %x = OpTypeImage %float 2D 0 0 1 2 Rgba8", "needs the capability StorageImageMultisample"},
+		{"ours capability: OpCapability StorageImageMultisample\nglobal: %x = OpTypeImage %float 2D 0 1 1 2 Rgba8", "needs the capability ImageMSArray"},
 		// Declarations.
 		{"global: %x = OpTypeInt 32 1", "it is the same type as %int"},
 		{"global: %x = OpTypeFloat 64", "64 bits need the capability Float64"},
