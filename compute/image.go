@@ -129,11 +129,14 @@ func (w *worker) imageLanes(op *ImageOp, v *sampling.View, s *sampling.Sampler, 
 				at[axis][lane] += offset
 			}
 		}
-		var lod *sampling.Lanes
+		var lod, sample *sampling.Lanes
 		if op.Lod.Size != 0 {
 			lod = w.imageOperand(op.Lod, chunk)
 		}
-		v.Fetch(&result, &at, lod, active)
+		if op.Sample.Size != 0 {
+			sample = w.imageOperand(op.Sample, chunk)
+		}
+		v.Fetch(&result, &at, lod, sample, active)
 	case spirv.OpImageWrite:
 		at := w.imageCoordinates(op, chunk)
 		texels := w.imageTexels(op.Texel, chunk)
@@ -150,10 +153,8 @@ func (w *worker) imageLanes(op *ImageOp, v *sampling.View, s *sampling.Sampler, 
 			result[0][lane] = v.Levels()
 		}
 	case spirv.OpImageQuerySamples:
-		if v != nil {
-			for lane := range kernel.Width {
-				result[0][lane] = 1
-			}
+		for lane := range kernel.Width {
+			result[0][lane] = v.Samples()
 		}
 	case spirv.OpImageGather, spirv.OpImageDrefGather:
 		var q sampling.Lookup

@@ -10,10 +10,10 @@ import (
 )
 
 // picture is an image of its own memory, of the given texels' bytes.
-func picture(t *testing.T, format vk.Format, viewType vk.ImageViewType, extent [3]uint32, levels, layers uint32) *sampling.View {
+func picture(t *testing.T, format vk.Format, viewType vk.ImageViewType, extent [3]uint32, levels, layers, samples uint32) *sampling.View {
 	t.Helper()
 	storage, _ := texel.FormatOf(format)
-	layout, ok := texel.NewLayout(storage, extent, levels, layers, 1)
+	layout, ok := texel.NewLayout(storage, extent, levels, layers, samples)
 	if !ok {
 		t.Fatal("no layout")
 	}
@@ -69,13 +69,14 @@ func place(i int) (p [4]float32) {
 
 // What a shader gets of images is what internal/sampling gives for the same operands.
 func TestImageShaders(t *testing.T) {
-	two := picture(t, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{16, 8, 1}, 4, 1)
-	floats := picture(t, vk.FORMAT_R32_SFLOAT, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{8, 16, 1}, 1, 1)
-	array := picture(t, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_VIEW_TYPE_2D_ARRAY, [3]uint32{16, 8, 1}, 4, 3)
-	cubes := picture(t, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_VIEW_TYPE_CUBE_ARRAY, [3]uint32{8, 8, 1}, 3, 12)
-	volume := picture(t, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_VIEW_TYPE_3D, [3]uint32{8, 8, 8}, 3, 1)
-	line := picture(t, vk.FORMAT_R8G8B8A8_UINT, vk.IMAGE_VIEW_TYPE_1D_ARRAY, [3]uint32{40, 1, 1}, 1, 2)
-	depth := picture(t, vk.FORMAT_D16_UNORM, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{16, 8, 1}, 2, 1)
+	two := picture(t, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{16, 8, 1}, 4, 1, 1)
+	floats := picture(t, vk.FORMAT_R32_SFLOAT, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{8, 16, 1}, 1, 1, 1)
+	array := picture(t, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_VIEW_TYPE_2D_ARRAY, [3]uint32{16, 8, 1}, 4, 3, 1)
+	cubes := picture(t, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_VIEW_TYPE_CUBE_ARRAY, [3]uint32{8, 8, 1}, 3, 12, 1)
+	volume := picture(t, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_VIEW_TYPE_3D, [3]uint32{8, 8, 8}, 3, 1, 1)
+	multisampled := picture(t, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_VIEW_TYPE_2D_ARRAY, [3]uint32{8, 3, 1}, 1, 2, 4)
+	line := picture(t, vk.FORMAT_R8G8B8A8_UINT, vk.IMAGE_VIEW_TYPE_1D_ARRAY, [3]uint32{40, 1, 1}, 1, 2, 1)
+	depth := picture(t, vk.FORMAT_D16_UNORM, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{16, 8, 1}, 2, 1, 1)
 	samplers := []*sampling.Sampler{
 		sampling.NewSampler(&sampling.SamplerInfo{MaxLod: 10}),
 		sampling.NewSampler(&sampling.SamplerInfo{MaxLod: 10, MagFilter: 1, MinFilter: 1, MipmapMode: 1}),
@@ -211,14 +212,42 @@ func TestImageShaders(t *testing.T) {
 		{"size of cubes", "uniform textureCubeArray t", "r = vec4(textureSize(t, 1), 7);", []*sampling.View{cubes}, func(int) [4]float32 { return [4]float32{4, 4, 2, 7} }},
 		{"texelFetch", "uniform utexture1DArray t", "r = vec4(texelFetch(t, ivec2(i, 1), 0));", []*sampling.View{line}, func(i int) (want [4]float32) {
 			var got sampling.Texels
-			line.Fetch(&got, &[3]sampling.Lanes{{uint32(i)}, {1}}, nil, 1)
+			line.Fetch(&got, &[3]sampling.Lanes{{uint32(i)}, {1}}, nil, nil, 1)
 			for c := range want {
 				want[c] = float32(got[c][0])
 			}
 			return want
 		}},
+		{"samples", "uniform texture2DMSArray t", "r = vec4(texelFetch(t, ivec3(i % 8, i / 8 % 3, i / 24), int(i % 7) - 1).xyz, textureSamples(t));", []*sampling.View{multisampled}, func(i int) (want [4]float32) {
+			var got sampling.Texels
+			multisampled.Fetch(&got, &[3]sampling.Lanes{{uint32(i % 8)}, {uint32(i / 8 % 3)}, {uint32(i / 24)}}, nil, &sampling.Lanes{uint32(i%7 - 1)}, 1)
+			for c := range want {
+				want[c] = math.Float32frombits(got[c][0])
+			}
+			want[3] = 4
+			return want
+		}},
+		{"one sample in all lanes", "uniform texture2DMSArray t", "r = texelFetch(t, ivec3(3, 2, 1), 2); r.w = float(textureSize(t).z);", []*sampling.View{multisampled}, func(int) (want [4]float32) {
+			var got sampling.Texels
+			multisampled.Fetch(&got, &[3]sampling.Lanes{{3}, {2}, {1}}, nil, &sampling.Lanes{2}, 1)
+			for c := range want {
+				want[c] = math.Float32frombits(got[c][0])
+			}
+			want[3] = 2
+			return want
+		}},
+		{"samples of an image with one", "uniform texture2DMS t", "r = vec4(texelFetch(t, ivec2(i % 8, i / 8), int(i % 4)).xy, textureSamples(t), 0);", []*sampling.View{floats}, func(i int) (want [4]float32) {
+			if i%4 == 0 {
+				var got sampling.Texels
+				floats.Fetch(&got, &[3]sampling.Lanes{{uint32(i % 8)}, {uint32(i / 8)}}, nil, nil, 1)
+				want[0] = math.Float32frombits(got[0][0])
+			}
+			want[2] = 1
+			return want
+		}},
+		{"no view with samples", "uniform texture2DMSArray t", "r = texelFetch(t, ivec3(i), int(i % 4)) + textureSamples(t) + vec4(textureSize(t), 0);", nil, func(int) (want [4]float32) { return want }},
 		{"store and load", "uniform image2D t", "imageStore(t, ivec2(i % 8, i / 8), vec4(i, 2, 3, 4)); r = imageLoad(t, ivec2(i % 8, i / 8));",
-			[]*sampling.View{picture(t, vk.FORMAT_R32G32_SFLOAT, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{8, 9, 1}, 1, 1)}, func(i int) [4]float32 {
+			[]*sampling.View{picture(t, vk.FORMAT_R32G32_SFLOAT, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{8, 9, 1}, 1, 1, 1)}, func(i int) [4]float32 {
 				if i >= 72 {
 					return [4]float32{0, 0, 0, 1}
 				}

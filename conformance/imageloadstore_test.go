@@ -182,7 +182,7 @@ func (c *Case) fetchTexels(format vk.Format) {
 	})
 	for i := range texels {
 		var want sampling.Texels
-		reference.Fetch(&want, &[3]sampling.Lanes{{i}}, nil, 1)
+		reference.Fetch(&want, &[3]sampling.Lanes{{i}}, nil, nil, 1)
 		for n := range want {
 			got, w := out[4*i+uint32(n)], want[n][0]
 			near := got == w

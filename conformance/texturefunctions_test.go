@@ -134,7 +134,7 @@ func (t *textureCase) want(v *sampling.View, s *sampling.Sampler, p *texturePlac
 		for axis := range at {
 			at[axis][0] = uint32(int32(p.at[axis]))
 		}
-		v.Fetch(&got, &at, nil, 1)
+		v.Fetch(&got, &at, nil, nil, 1)
 		got[3][0] = 0
 	case t.gather != 0:
 		v.Gather(&got, s, &q, uint32(t.gather-1), t.shifts, 1)

@@ -126,7 +126,7 @@ func TestViewsReachTexels(t *testing.T) {
 			t.Errorf("size %v", size)
 		}
 		var got sampling.Texels
-		view.Fetch(&got, &[3]sampling.Lanes{{7}, {5}, {1}}, nil, 1)
+		view.Fetch(&got, &[3]sampling.Lanes{{7}, {5}, {1}}, nil, nil, 1)
 		if got[0][0] != 0x3f800000 || got[1][0] != 0x3f800000 || got[2][0] == 0 {
 			t.Errorf("fetched %x", got)
 		}

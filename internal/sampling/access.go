@@ -1,8 +1,8 @@
 package sampling
 
 // locate finds the texels at integer coordinates in SPIR-V's order: x, y and z, or the layer behind the axes. Cubes
-// have six layers each. lod is the level in each lane; nil is level 0.
-func (v *View) locate(to *offsets, at *[3]Lanes, lod *Lanes, active Mask) {
+// have six layers each. lod is the level in each lane, sample the sample; nil is 0.
+func (v *View) locate(to *offsets, at *[3]Lanes, lod, sample *Lanes, active Mask) {
 	xs, ys, zs := &at[0], &none, &none
 	if v.axes >= 2 {
 		ys = &at[1]
@@ -27,6 +27,16 @@ func (v *View) locate(to *offsets, at *[3]Lanes, lod *Lanes, active Mask) {
 			to[i] = l.at(int32(x), int32(y), int32(z))
 		}
 	}
+	if sample == nil {
+		return
+	}
+	for i, n := range sample {
+		if n < uint32(v.samples) {
+			to[i] += int(n) * v.format.size
+		} else {
+			to[i] = outside
+		}
+	}
 }
 
 // none are the coordinates along an axis that a view has not.
@@ -39,19 +49,19 @@ func (v *View) Read(dst *Texels, at *[3]Lanes, active Mask) {
 		return
 	}
 	var to offsets
-	v.locate(&to, at, nil, active)
+	v.locate(&to, at, nil, nil, active)
 	v.format.read(dst, v.data, &to)
 }
 
-// Fetch reads texels of a sampled image, in level lod (nil: 0), or of a uniform texel buffer. Coordinates are integers,
-// the layer last.
-func (v *View) Fetch(dst *Texels, at *[3]Lanes, lod *Lanes, active Mask) {
+// Fetch reads texels of a sampled image, in level lod (nil: 0), or one sample of each (nil: the first), or of a uniform
+// texel buffer. Coordinates are integers, the layer last. A sample that the image has not is outside.
+func (v *View) Fetch(dst *Texels, at *[3]Lanes, lod, sample *Lanes, active Mask) {
 	if v == nil {
 		*dst = Texels{}
 		return
 	}
 	var to offsets
-	v.locate(&to, at, lod, active)
+	v.locate(&to, at, lod, sample, active)
 	v.format.read(dst, v.data, &to)
 	v.exchange(dst)
 }
@@ -62,6 +72,6 @@ func (v *View) Write(at *[3]Lanes, src *Texels, active Mask) {
 		return
 	}
 	var to offsets
-	v.locate(&to, at, nil, active)
+	v.locate(&to, at, nil, nil, active)
 	v.format.write(v.data, &to, src)
 }

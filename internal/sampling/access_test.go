@@ -36,7 +36,7 @@ func TestFetchOfEveryFormat(t *testing.T) {
 				lod[i] = uint32(r.IntN(int(levels)+2) - 1)
 			}
 			var got Texels
-			v.Fetch(&got, &at, &lod, All)
+			v.Fetch(&got, &at, &lod, nil, All)
 			for lane := range Width {
 				checkFetched(t, p, v, &got, &at, lod[lane], lane)
 			}
@@ -77,6 +77,119 @@ func checkFetched(t *testing.T, p *picture, v *View, got *Texels, at *[3]Lanes, 
 	}
 	if n := value(v, got, lane, false); n != want && !math.IsNaN(want[0]) {
 		t.Fatalf("%v %v at %d, %d, %d of layer %d of level %d: %v, want %v", p.info.Type, p.info.Format, x, y, z, layer, lod, n, want)
+	}
+}
+
+// An image with samples is one of four times the width, where the samples of a texel follow each other. A sample that it
+// has not reads as what lies outside.
+func TestFetchOfSamples(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 28))
+	const samples = 4
+	extent := [3]uint32{13, 7, 1}
+	for n, format := range vk.AllFormats {
+		storage, _ := texel.FormatOf(format)
+		if !AccessOf(format).Sampled || storage.Compressed {
+			continue
+		}
+		viewType, layers := vk.IMAGE_VIEW_TYPE_2D, uint32(1)
+		if n%2 == 0 {
+			viewType, layers = vk.IMAGE_VIEW_TYPE_2D_ARRAY, 3
+		}
+		wide, _ := newPicture(t, r, format, viewType, [3]uint32{samples * extent[0], extent[1], 1}, 1, layers)
+		layout, ok := texel.NewLayout(storage, extent, 1, layers, samples)
+		if !ok || layout.Size != uint64(len(wide.data)) {
+			t.Fatalf("%v has a layout of %d bytes, want %d", format, layout.Size, len(wide.data))
+		}
+		for _, plane := range storage.Planes[:storage.PlaneCount] {
+			wide.info.Range.AspectMask = plane.Aspect
+			info := wide.info
+			info.Layout = &layout
+			v, err := NewImageView(&info)
+			if err != nil {
+				t.Fatal(err)
+			}
+			size := extent
+			size[2] = layers
+			if !v.arrayed {
+				size[2] = 0
+			}
+			if v.Samples() != samples || v.Levels() != 1 || v.Size(0) != size {
+				t.Fatalf("%v: %d samples, %d levels of %v", format, v.Samples(), v.Levels(), v.Size(0))
+			}
+			for range 20 {
+				checkSamples(t, r, wide, v)
+			}
+		}
+	}
+}
+
+// checkSamples fetches samples inside and outside, and samples that no operand names.
+func checkSamples(t *testing.T, r *rand.Rand, wide *picture, v *View) {
+	t.Helper()
+	var at, inWide [3]Lanes
+	var sample Lanes
+	for i := range Width {
+		for axis := range at {
+			at[axis][i] = uint32(r.IntN(int(v.levels[0].size[axis])+2) - 1)
+		}
+		sample[i] = []uint32{uint32(r.IntN(v.samples)), uint32(r.IntN(v.samples)), uint32(v.samples), r.Uint32()}[r.IntN(4)]
+	}
+	active := Mask(r.Uint32()) | 1
+	for _, samples := range []*Lanes{&sample, nil} {
+		inWide = at
+		for i := range Width {
+			n := uint32(0)
+			if samples != nil {
+				n = samples[i]
+			}
+			if x := at[0][i]; x < v.levels[0].size[0] && n < uint32(v.samples) {
+				inWide[0][i] = x*uint32(v.samples) + n
+			} else {
+				inWide[0][i] = math.MaxInt32
+			}
+		}
+		var got Texels
+		v.Fetch(&got, &at, nil, samples, active)
+		for lane := range Width {
+			if active.has(lane) {
+				checkFetched(t, wide, v, &got, &inWide, 0, lane)
+			}
+		}
+	}
+}
+
+// Operations that know no samples, which shaders must not do to such images, are about the first one.
+func TestFirstSamples(t *testing.T) {
+	r := rand.New(rand.NewPCG(29, 30))
+	storage, _ := texel.FormatOf(vk.FORMAT_R32_UINT)
+	layout, _ := texel.NewLayout(storage, [3]uint32{5, 3, 1}, 1, 2, 4)
+	info := ImageView{Data: make([]byte, layout.Size), Layout: &layout, Type: vk.IMAGE_VIEW_TYPE_2D_ARRAY, Format: vk.FORMAT_R32_UINT,
+		Range: vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 2}}
+	v, err := NewImageView(&info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		var at [3]Lanes
+		for i := range Width {
+			for axis := range at {
+				at[axis][i] = uint32(r.IntN(8) - 1)
+			}
+		}
+		v.Write(&at, &Texels{{1, 1, 1, 1, 1, 1, 1, 1}}, All)
+		v.Atomic(AtomicOr, &Word{}, &at, &Word{{1, 1, 1, 1, 1, 1, 1, 1}}, &Word{}, All)
+		with := randomSampler(r)
+		var got [3]Texels
+		q := randomLookup(r, v, with)
+		v.Sample(&got[0], NewSampler(with), q, All)
+		v.Gather(&got[1], NewSampler(with), q, 0, nil, All)
+		v.Read(&got[2], &at, All)
+	}
+	for i, b := range info.Data {
+		first := i%80 < 5*16 && i%16 == 0 // rows are five texels of four samples of four bytes
+		if within := i%int(layout.LayerPitch) < 3*80; (b == 1) != (first && within) {
+			t.Errorf("byte %d is %d", i, b)
+		}
 	}
 }
 
@@ -212,7 +325,7 @@ func TestPartsOfImages(t *testing.T) {
 		t.Errorf("%d levels of %v and %v", v.Levels(), v.Size(0), v.Size(1))
 	}
 	var got Texels
-	v.Fetch(&got, &[3]Lanes{{3}, {2}, {1}}, &Lanes{1}, All)
+	v.Fetch(&got, &[3]Lanes{{3}, {2}, {1}}, &Lanes{1}, nil, All)
 	want, _ := p.texel(1, 3, 3, 2, 0) // of level 1 of the view
 	if n := value(v, &got, 0, false); !same(n, numbers{want[1], 1, want[0], 0}, 1e-6) {
 		t.Errorf("%v, want %v exchanged", n, want)
@@ -247,7 +360,7 @@ func TestStencilOfTwoAspects(t *testing.T) {
 	s, _ := p.layout.Subresource(vk.IMAGE_ASPECT_STENCIL_BIT, 0, 0)
 	p.data[s.Offset+3*s.RowPitch+2] = 99
 	var got Texels
-	v.Fetch(&got, &[3]Lanes{{2}, {3}}, nil, All)
+	v.Fetch(&got, &[3]Lanes{{2}, {3}}, nil, nil, All)
 	if got[0][0] != 99 || got[1][0] != 0 || got[3][0] != 1 {
 		t.Errorf("stencil %v", got)
 	}
@@ -264,7 +377,7 @@ func TestSlicesAsLayers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got Texels
-	v.Fetch(&got, &[3]Lanes{{1, 1}, {1, 1}, {2, 3}}, nil, All)
+	v.Fetch(&got, &[3]Lanes{{1, 1}, {1, 1}, {2, 3}}, nil, nil, All)
 	want, _ := p.texel(0, 0, 1, 1, 3)
 	if v.Size(0) != [3]uint32{2, 2, 3} || float64(got[0][0]) != want[0] || got[0][1] != 0 {
 		t.Errorf("size %v, texel %v, want %v and 0", v.Size(0), got[0][:2], want[0])

@@ -39,7 +39,7 @@ func (v *View) Atomic(op AtomicOp, dst *Word, at *[3]Lanes, value, comparator *W
 		return
 	}
 	var to offsets
-	v.locate(&to, at, nil, active)
+	v.locate(&to, at, nil, nil, active)
 	size := v.format.size
 	for i, o := range to {
 		if !active.has(i) {

@@ -221,7 +221,7 @@ func TestSampleOfAnything(t *testing.T) {
 				v.Gather(&got, NewSampler(info), q, r.Uint32(), nil, Mask(r.Uint32()))
 				v.Gather(&got, NewSampler(info), q, 0, &[4][2]int32{{math.MaxInt32, math.MinInt32}}, All)
 				at := [3]Lanes(q.Coordinates[:3])
-				v.Fetch(&got, &at, &q.Lod, All)
+				v.Fetch(&got, &at, &q.Lod, nil, All)
 				v.Read(&got, &at, All)
 				v.Write(&at, &got, All)
 			}
@@ -238,7 +238,7 @@ func TestNilViews(t *testing.T) {
 		t.Errorf("sampled: %v", got)
 	}
 	v.Gather(&got, nil, &Lookup{}, 0, nil, All)
-	v.Fetch(&got, &[3]Lanes{}, nil, All)
+	v.Fetch(&got, &[3]Lanes{}, nil, nil, All)
 	v.Read(&got, &[3]Lanes{}, All)
 	v.Write(&[3]Lanes{}, &got, All)
 	if got != (Texels{}) || v.Levels() != 0 || v.Size(0) != [3]uint32{} {

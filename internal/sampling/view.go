@@ -215,6 +215,14 @@ func (v *View) Levels() uint32 {
 	return uint32(len(v.levels))
 }
 
+// Samples returns what OpImageQuerySamples gives.
+func (v *View) Samples() uint32 {
+	if v == nil {
+		return 0
+	}
+	return uint32(v.samples)
+}
+
 // Size returns what OpImageQuerySizeLod gives: texels along the axes, then layers (cubes count once). Levels that do
 // not exist have no size.
 func (v *View) Size(lod uint32) (size [3]uint32) {
