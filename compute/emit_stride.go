@@ -11,6 +11,7 @@ type stride struct {
 	known     bool // it has been looked at
 	regular   bool // each lane has step more than the one before, modulo 2^32
 	saturates bool // but for lanes where it would be more than 2^32 - 1
+	linear    bool // so has the first lane of each chunk than the last lane of the chunk before
 	step      uint32
 }
 
@@ -22,6 +23,8 @@ func (e *emitter) pattern(n *node) native.Pattern {
 	switch s := e.strideOf(n.args[0], n.block); {
 	case s.regular && s.step == 0:
 		return native.Same
+	case s.regular && s.step == 4 && s.linear:
+		return native.Linear
 	case s.regular && s.step == 4:
 		return native.Consecutive
 	}
@@ -35,7 +38,7 @@ func (e *emitter) strideOf(v value, b int32) stride {
 		return stride{} // lanes have it from different rounds
 	}
 	if !n.varying {
-		return stride{regular: true}
+		return stride{regular: true, linear: true}
 	}
 	s := &e.strides[v]
 	if !s.known {
@@ -59,7 +62,7 @@ func (e *emitter) findStride(n *node) stride {
 		return e.builtinStride(spirv.BuiltIn(uint32(n.imm)), int(n.imm>>32))
 	case kernel.AddI32, kernel.SubI32, kernel.MulAddSat:
 		a, b := e.strideOf(n.args[0], n.block), e.strideOf(n.args[1], n.block)
-		s := stride{regular: a.regular && b.regular}
+		s := stride{regular: a.regular && b.regular, linear: a.linear && b.linear}
 		switch {
 		case n.op == kernel.MulAddSat:
 			if n.imm > farthest {
@@ -84,34 +87,38 @@ func (e *emitter) findStride(n *node) stride {
 		if n.op == kernel.ShlI32 {
 			factor = 1 << (c.imm & 31)
 		}
-		return stride{regular: true, step: uint32(min(uint64(a.step)*uint64(factor), 2*farthest))}
+		return stride{regular: true, linear: a.linear, step: uint32(min(uint64(a.step)*uint64(factor), 2*farthest))}
 	}
 	if n.op >= kernel.LoadU8 {
 		return stride{}
 	}
+	linear := true
 	for _, a := range n.args {
 		if a == 0 {
 			continue
 		}
-		if s := e.strideOf(a, n.block); !s.regular || s.step != 0 {
+		s := e.strideOf(a, n.block)
+		if !s.regular || s.step != 0 {
 			return stride{}
 		}
+		linear = linear && s.linear
 	}
-	return stride{regular: true}
+	return stride{regular: true, linear: linear}
 }
 
 // builtinStride is the stride of a built-in: lanes are numbered as LocalInvocationIndex is.
 func (e *emitter) builtinStride(kind spirv.BuiltIn, component int) stride {
 	rows := e.p.LocalSize[0]%kernel.Width == 0 // no chunk is of two rows
+	one := e.p.LocalSize[1] == 1 && e.p.LocalSize[2] == 1
 	subgroups := e.p.SubgroupSize%kernel.Width == 0
 	switch kind {
 	case spirv.BuiltInLocalInvocationId, spirv.BuiltInGlobalInvocationId:
 		if component == 0 {
-			return stride{regular: rows, step: 1}
+			return stride{regular: rows || one, linear: one, step: 1}
 		}
-		return stride{regular: rows}
+		return stride{regular: rows || one, linear: one}
 	case spirv.BuiltInLocalInvocationIndex:
-		return stride{regular: true, step: 1}
+		return stride{regular: true, linear: true, step: 1}
 	case spirv.BuiltInSubgroupLocalInvocationId:
 		return stride{regular: subgroups, step: 1}
 	case spirv.BuiltInSubgroupId:

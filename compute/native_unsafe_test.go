@@ -19,13 +19,14 @@ func TestPatterns(t *testing.T) {
 		body string
 		want []native.Pattern
 	}{
-		{"64", "y[gl_GlobalInvocationID.x] = x[gl_LocalInvocationID.x + 3u];", []native.Pattern{native.Consecutive, native.Consecutive}},
-		{"64", "y[gl_LocalInvocationIndex] = x[gl_WorkGroupID.x];", []native.Pattern{native.Any, native.Consecutive}}, // one load for all
+		{"64", "y[gl_GlobalInvocationID.x] = x[gl_LocalInvocationID.x + 3u];", []native.Pattern{native.Linear, native.Linear}},
+		{"64", "y[gl_LocalInvocationIndex] = x[gl_WorkGroupID.x];", []native.Pattern{native.Any, native.Linear}}, // one load for all
 		{"16, local_size_y = 4", "y[gl_LocalInvocationID.y * 16u + gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y * n];",
 			[]native.Pattern{native.Any, native.Same, native.Consecutive}},
 		{"12, local_size_y = 4", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];", []native.Pattern{native.Any, native.Any}},
+		{"12", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];", []native.Pattern{native.Same, native.Linear}},
 		{"64", "y[gl_LocalInvocationID.x * 2u] = x[gl_LocalInvocationID.x ^ 1u];", []native.Pattern{native.Any, native.Any}},
-		{"64", "y[(gl_LocalInvocationID.x * 4u - gl_LocalInvocationID.x * 3u)] = 1.0;", []native.Pattern{native.Consecutive}},
+		{"64", "y[(gl_LocalInvocationID.x * 4u - gl_LocalInvocationID.x * 3u)] = 1.0;", []native.Pattern{native.Linear}},
 		{"64", "y[gl_LocalInvocationID.x * n] = 1.0;", []native.Pattern{native.Any, native.Any}},
 	} {
 		source := fmt.Sprintf(`#version 450

@@ -12,6 +12,11 @@ func slot(n int32) (base, size address) { return at(slots, 16*n), at(slots, 16*n
 
 // load writes a load.
 func (c *compiler) load(in *Inst) {
+	if in.way > 0 {
+		from := c.onWay(in)
+		c.one(vmovups, c.result(), memory(from))
+		return
+	}
 	slow, back := c.label(), c.label()
 	offsets := c.offsets(in)
 	dst := c.result() // which may be the same vector: the offsets are read before it is written
@@ -28,6 +33,15 @@ func (c *compiler) load(in *Inst) {
 
 // stores writes a store.
 func (c *compiler) stores(in *Inst) {
+	if in.way > 0 {
+		value := c.vector(1, spare[1])
+		if c.streams && in.Stream {
+			c.stream(c.onWay(in), value)
+		} else {
+			c.store(c.onWay(in), value)
+		}
+		return
+	}
 	slow, back := c.label(), c.label()
 	value, offsets := c.vector(1, spare[1]), c.offsets(in)
 	if in.Pattern == Same {
@@ -103,6 +117,14 @@ func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 
 // first leaves the offset of the first lane in rax, and compares with the size of the memory what lies end bytes behind it.
 func (c *compiler) first(in *Inst, offsets operand, end uint64) {
+	c.firstOffset(in, offsets)
+	c.lea(rcx, at(rax, int32(end)))
+	_, size := slot(in.Slot)
+	c.cmpFrom(rcx, size)
+}
+
+// firstOffset leaves the offset of the first lane in rax.
+func (c *compiler) firstOffset(in *Inst, offsets operand) {
 	if offsets.memory {
 		c.load32(rax, offsets.address)
 	} else {
@@ -112,9 +134,6 @@ func (c *compiler) first(in *Inst, offsets operand, end uint64) {
 		c.load32(rcx, c.home(in.Base))
 		c.add(rax, rcx)
 	}
-	c.lea(rcx, at(rax, int32(end)))
-	_, size := slot(in.Slot)
-	c.cmpFrom(rcx, size)
 }
 
 // reach is how far the accesses with the same offsets go, this one and those that come before the offsets change, and
@@ -144,9 +163,9 @@ func (c *compiler) known(in *Inst) *pointer {
 
 // pointer is one that is free, or that was used least lately.
 func (c *compiler) pointer() *pointer {
-	best := &c.pointers[0]
-	for i := range c.pointers {
-		p := &c.pointers[i]
+	best := &c.pointers[len(c.ways)]
+	for i := range c.pointers[len(c.ways):] {
+		p := &c.pointers[len(c.ways)+i]
 		if best.valid && (!p.valid || p.used < best.used) {
 			best = p
 		}

@@ -51,14 +51,16 @@ type later struct {
 // compiler writes the code of one run.
 type compiler struct {
 	*assembler
-	scratch  int32 // two chunks in the register file
-	streams  bool
-	insts    []Inst
-	at       int      // the instruction under way
-	uses     [][4]int // by instruction, when A, B, C and Dst are read again; never is never
-	vectors  [vectors]held
-	pointers [len(pointers)]pointer
-	later    []later
+	scratch   int32 // two chunks in the register file
+	streams   bool
+	insts     []Inst
+	at        int      // the instruction under way
+	uses      [][4]int // by instruction, when A, B, C and Dst are read again; never is never
+	vectors   [vectors]held
+	pointers  [len(pointers)]pointer
+	ways      []way // of the loop, in the first of pointers
+	otherwise label // the loop that does without ways
+	later     []later
 }
 
 const never = math.MaxInt
@@ -76,16 +78,22 @@ func (c *compiler) write(run []Inst) {
 	}
 	c.part(once)
 	if len(each) > 0 {
-		top, done := c.label(), c.label()
+		begin, done := c.label(), c.label()
 		c.cmp(offset, end)
-		c.jumpIf(below, top)
+		c.jumpIf(below, begin)
 		c.jump(done)
-		c.align(16)
-		c.place(top)
-		c.part(each)
-		c.arithmetic(adds, offset, 32)
-		c.cmp(offset, end)
-		c.jumpIf(below, top)
+		if p := newPlan(each); len(p.ways) > 0 {
+			c.ways, c.otherwise = p.ways, c.label()
+			c.place(begin)
+			c.part(p.ahead)
+			begin = c.label()
+			c.jump(begin)
+			c.loop(begin, p.body)
+			c.jump(done)
+			begin = c.otherwise
+			c.ways = nil
+		}
+		c.loop(begin, each)
 		c.place(done)
 	}
 	c.leave()
@@ -98,6 +106,16 @@ func (c *compiler) write(run []Inst) {
 			c.jump(l.back)
 		}
 	}
+}
+
+// loop writes instructions for all chunks that are left, at least one.
+func (c *compiler) loop(top label, insts []Inst) {
+	c.align(16)
+	c.place(top)
+	c.part(insts)
+	c.arithmetic(adds, offset, 32)
+	c.cmp(offset, end)
+	c.jumpIf(below, top)
 }
 
 // part writes instructions for one chunk.
@@ -234,6 +252,9 @@ func (c *compiler) inst(in *Inst) {
 		c.load(in)
 	case kernel.Store32:
 		c.stores(in)
+		return
+	case findWay:
+		c.findWay(in)
 		return
 	case kernel.MulAddSat:
 		c.mulAddSat(in)

@@ -26,6 +26,8 @@ const (
 	Same
 	// Consecutive: they follow each other at a distance of four bytes, unless that of the first lane lies beyond 2^31.
 	Consecutive
+	// Linear: so do those of all chunks.
+	Linear
 )
 
 // Inst is an instruction of a run, on 32-bit values. Op and the operands are as in package kernel; loads and stores
@@ -39,6 +41,7 @@ type Inst struct {
 	Slot               int32
 	Dst, A, B, C, Base Register
 	Immediate          uint64
+	way                int // of an access, if a loop knows where it goes: number of the way + 1
 }
 
 // Limit is the size from which on a memory is too large for the code, and the largest Immediate of an access.

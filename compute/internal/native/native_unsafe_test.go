@@ -134,10 +134,11 @@ func supported() []kernel.Op {
 	return list
 }
 
-// randomRun is a run whose loads and stores find what their pattern says: register 0 is consecutive, 1 the same in each chunk, 2 and
-// 3 anything, and the last is a mask.
+// randomRun is a run whose loads and stores find what their pattern says: register 0 is linear, and others become so, 1 is the same in
+// each chunk, 2 and 3 anything, and the last is a mask.
 func randomRun(r *rand.Rand, ops []kernel.Op, size int) []Inst {
 	var once, each []Inst
+	linear := []Register{varying(0)}
 	any := func() Register {
 		if r.IntN(4) == 0 {
 			return uniform(r.IntN(uniforms))
@@ -145,7 +146,7 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int) []Inst {
 		return varying(r.IntN(registers))
 	}
 	for len(once)+len(each) < size {
-		in := Inst{Op: ops[r.IntN(len(ops))], Keep: r.IntN(3) == 0}
+		in, sum := Inst{Op: ops[r.IntN(len(ops))], Keep: r.IntN(3) == 0}, false
 		switch r.IntN(5) {
 		case 0:
 			in.Op = kernel.Load32
@@ -165,7 +166,10 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int) []Inst {
 			}
 			switch r.IntN(4) {
 			case 0, 1:
-				in.A, in.Pattern = varying(0), Consecutive
+				in.A, in.Pattern = linear[r.IntN(len(linear))], Consecutive
+				if r.IntN(3) > 0 {
+					in.Pattern = Linear
+				}
 			case 2:
 				in.A, in.Pattern = varying(1), Same
 			case 3:
@@ -204,9 +208,17 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int) []Inst {
 			case kernel.MaskToI32:
 				in.A = mask
 			}
+			if !in.Once && r.IntN(4) == 0 {
+				in.Op, in.A, in.B, in.C = kernel.AddI32, linear[r.IntN(len(linear))], uniform(0), Register{}
+				sum = true
+			}
 			if in.Op == kernel.MulAddSat {
 				in.Immediate = []uint64{1, 4, 64, 12, 0, 1 << 31, math.MaxUint32, 20}[r.IntN(8)]
 			}
+		}
+		linear = slices.DeleteFunc(linear, func(l Register) bool { return l == in.Dst })
+		if sum {
+			linear = append(linear, in.Dst)
 		}
 		if in.Once {
 			once = append(once, in)

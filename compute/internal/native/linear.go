@@ -1,0 +1,177 @@
+package native
+
+import (
+	"slices"
+
+	"farside/compute/internal/kernel"
+)
+
+// way is where linear accesses go that have the same offsets: 32 bytes further in each chunk. Its address, less the offset of
+// the chunk, is in one of pointers while the loop runs.
+type way struct {
+	from    int // the instruction that writes a, or -1
+	a, base Register
+	slot    int32
+	end     uint64 // how far behind a the accesses reach
+	streams []uint64
+}
+
+// maxWays leaves a pointer for the other accesses.
+const maxWays = len(pointers) - 1
+
+// findWay is the operation that finds a way, or that there is none, before a loop.
+const findWay = kernel.NumOps
+
+// plan is a loop whose linear accesses are known to be within the memory before it begins.
+type plan struct {
+	ways  []way
+	ahead []Inst // for the first chunk: finds the ways, and changes nothing in the register file
+	body  []Inst // what is left for each chunk
+}
+
+// planner makes a plan of what is executed for each chunk.
+type planner struct {
+	insts []Inst
+	from  [][3]int // by instruction, which ones write A, B and C; -1 for none
+	ahead []bool   // by instruction: offsets depend on it
+}
+
+func newPlan(insts []Inst) *plan {
+	n := &planner{insts: insts, from: make([][3]int, len(insts)), ahead: make([]bool, len(insts))}
+	last := map[Register]int{}
+	for i, in := range insts {
+		for k, r := range []Register{in.A, in.B, in.C} {
+			n.from[i][k] = -1
+			if at, ok := last[r]; ok && r.Valid {
+				n.from[i][k] = at
+			}
+		}
+		last[in.Dst] = i
+	}
+	p := &plan{body: slices.Clone(insts)}
+	for i := range p.body {
+		if in := &p.body[i]; in.Pattern == Linear {
+			if in.way = p.way(n, i) + 1; in.way > 0 {
+				in.A, in.Base = Register{}, Register{}
+			}
+		}
+	}
+	p.findWays(n)
+	p.body = needed(p.body)
+	return p
+}
+
+// way returns the number of an access's way, -1 if it has none.
+func (p *plan) way(n *planner, i int) int {
+	in, from := &n.insts[i], n.from[i][0]
+	w := slices.IndexFunc(p.ways, func(w way) bool {
+		return w.from == from && w.a == in.A && w.base == in.Base && w.slot == in.Slot
+	})
+	if w < 0 {
+		if len(p.ways) == maxWays || !n.early(from) {
+			return -1
+		}
+		w = len(p.ways)
+		p.ways = append(p.ways, way{from: from, a: in.A, base: in.Base, slot: in.Slot})
+	}
+	p.ways[w].end = max(p.ways[w].end, in.Immediate+in.size())
+	if in.Stream {
+		p.ways[w].streams = append(p.ways[w].streams, in.Immediate)
+	}
+	return w
+}
+
+// early says whether an instruction can be executed before the loop, and marks it and those it depends on. None of them
+// accesses memory, and together they fit into vectors: nothing is written to the register file, where the loop
+// reads.
+func (n *planner) early(i int) bool {
+	marks := slices.Clone(n.ahead)
+	registers := map[Register]bool{}
+	var mark func(i int) bool
+	mark = func(i int) bool {
+		if i < 0 || marks[i] {
+			return true
+		}
+		marks[i] = true
+		return !n.insts[i].accesses() && mark(n.from[i][0]) && mark(n.from[i][1]) && mark(n.from[i][2])
+	}
+	if !mark(i) {
+		return false
+	}
+	for i, marked := range marks {
+		if marked {
+			for _, r := range []Register{n.insts[i].Dst, n.insts[i].A, n.insts[i].B, n.insts[i].C} {
+				registers[r] = true
+			}
+		}
+	}
+	if len(registers) > vectors {
+		return false
+	}
+	n.ahead = marks
+	return true
+}
+
+// findWays writes what comes before the loop: the instructions that compute offsets, and after each the ways that begin with it.
+func (p *plan) findWays(n *planner) {
+	for i := -1; i < len(n.insts); i++ {
+		if i >= 0 && n.ahead[i] {
+			in := n.insts[i]
+			in.Keep = false
+			p.ahead = append(p.ahead, in)
+		}
+		for k, w := range p.ways {
+			if w.from == i {
+				p.ahead = append(p.ahead, Inst{Op: findWay, A: w.a, Base: w.base, Slot: w.slot, way: k + 1})
+			}
+		}
+	}
+}
+
+// needed leaves out instructions without an effect.
+func needed(insts []Inst) []Inst {
+	read := map[Register]bool{}
+	var list []Inst
+	for _, in := range slices.Backward(insts) {
+		if in.Op != kernel.Store32 && !in.Keep && !read[in.Dst] {
+			continue
+		}
+		delete(read, in.Dst)
+		for _, r := range []Register{in.A, in.B, in.C} {
+			read[r] = true
+		}
+		list = append(list, in)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// findWay writes what finds a way, or goes to the other loop: if an access of any chunk would not be within the memory, or what should
+// be streamed is not aligned.
+func (c *compiler) findWay(in *Inst) {
+	w, g := &c.ways[in.way-1], pointers[in.way-1]
+	base, size := slot(in.Slot)
+	c.firstOffset(in, c.reads(0))
+	c.lea(rcx, at(rax, int32(w.end-32)))
+	c.add(rcx, end)
+	c.sub(rcx, offset)
+	c.cmpFrom(rcx, size)
+	c.jumpIf(above, c.otherwise)
+	c.addFrom(rax, base)
+	if c.streams {
+		for _, displacement := range w.streams {
+			c.lea(rcx, at(rax, int32(displacement)))
+			c.testLow(31)
+			c.jumpIf(notEqual, c.otherwise)
+		}
+	}
+	c.sub(rax, offset)
+	c.lea(g, at(rax, 0))
+}
+
+// onWay is the address of an access that is on a way.
+func (c *compiler) onWay(in *Inst) address {
+	a := at(pointers[in.way-1], int32(in.Immediate))
+	a.index = offset
+	return a
+}
