@@ -221,7 +221,7 @@ func TestPhysicalCopies(t *testing.T) {
 		for _, odd := range []bool{false, true} {
 			a := assemble([3]uint32{40, 1, 1})
 			a.Physical = true
-			id := a.builtin(spirv.BuiltInGlobalInvocationId, 0, false)
+			id := a.globalID(0)
 			address := func(base uint64) Register {
 				start, wide, sum := a.uniform(64), a.varying(64), a.varying(64)
 				a.Constants = append(a.Constants, Constant{start, base})
@@ -273,7 +273,7 @@ func slice8(words []uint32) []byte {
 
 func BenchmarkPhysical(b *testing.B) {
 	a := assemble([3]uint32{256, 1, 1})
-	id := a.builtin(spirv.BuiltInGlobalInvocationId, 0, false)
+	id := a.globalID(0)
 	wide, address, start, value := a.varying(64), a.varying(64), a.uniform(64), a.varying(32)
 	a.Constants = append(a.Constants, Constant{start, 1 << 20})
 	a.emit(Inst{Code: Kernel, Op: kernel.ZextI32I64, Dst: wide, A: a.op(kernel.ShlI32, id, a.constant(2))})

@@ -16,7 +16,7 @@ func histogram(shared bool) *Program {
 	counts, in := a.slot(Slot{Kind: SlotBuffer}), a.slot(Slot{Kind: SlotBuffer, Binding: 1})
 	local := a.slot(Slot{Kind: SlotShared})
 	two, one := a.constant(2), a.constant(1)
-	value := a.load(in, a.op(kernel.ShlI32, a.builtin(spirv.BuiltInGlobalInvocationId, 0, false), two), 0)
+	value := a.load(in, a.op(kernel.ShlI32, a.globalID(0), two), 0)
 	at := a.op(kernel.ShlI32, a.op(kernel.AndI32, value, a.constant(255)), two)
 	to := counts
 	if shared {

@@ -8,18 +8,15 @@ import (
 // builtins is what a worker has to write to registers besides instructions' results.
 type builtins struct {
 	numWorkgroups []Builtin // at each dispatch
-	workgroupID   []Builtin // at each workgroup
-	globalID      []globalID
-	at            [3]uint32 // the workgroup for which they hold
-	known         bool
+	workgroupID   []groupID
+	known         bool // workgroupID holds what this dispatch has written
 }
 
-// globalID is a component of GlobalInvocationId: the first one of the workgroup, a uniform register, plus the local one.
-type globalID struct {
+// groupID is a component of WorkgroupId.
+type groupID struct {
 	component int
-	size      uint32
-	base      *[kernel.Width]uint32
-	args      kernel.Args
+	register  Register
+	value     uint32
 }
 
 // bindBuiltins writes what is the same in all workgroups.
@@ -32,14 +29,7 @@ func (w *worker) bindBuiltins() {
 		case spirv.BuiltInNumWorkgroups:
 			w.builtins.numWorkgroups = append(w.builtins.numWorkgroups, b)
 		case spirv.BuiltInWorkgroupId:
-			w.builtins.workgroupID = append(w.builtins.workgroupID, b)
-		case spirv.BuiltInGlobalInvocationId:
-			g := globalID{component: component, size: p.LocalSize[component]}
-			g.args.Dst = w.bind(b.Register)
-			g.args.A, _ = newRegister(w.localIDs(component))
-			g.args.B, g.base = newRegister(make([]uint32, kernel.Width))
-			g.args.B.Step = 0
-			w.builtins.globalID = append(w.builtins.globalID, g)
+			w.builtins.workgroupID = append(w.builtins.workgroupID, groupID{component: component, register: b.Register})
 		case spirv.BuiltInLocalInvocationId:
 			w.fill(b.Register, w.localIDs(component))
 		case spirv.BuiltInLocalInvocationIndex:
@@ -125,27 +115,14 @@ func (w *worker) beginBuiltins() {
 }
 
 // beginGroupBuiltins writes what a workgroup has of its own.
-func (w *worker) beginGroupBuiltins(id [3]uint32) {
-	for i := range id {
-		id[i] += w.run.Base[i]
-	}
+func (w *worker) beginGroupBuiltins(id *[3]uint32) {
 	b := &w.builtins
-	for _, r := range b.workgroupID {
-		if !b.known || b.at[r.Component] != id[r.Component] {
-			w.setUniform(r.Register, uint64(id[r.Component]))
+	for i := range b.workgroupID {
+		g := &b.workgroupID[i]
+		if value := id[g.component] + w.run.Base[g.component]; !b.known || g.value != value {
+			g.value = value
+			w.setUniform(g.register, uint64(value))
 		}
 	}
-	for i := range b.globalID {
-		g := &b.globalID[i]
-		if !b.known || b.at[g.component] != id[g.component] {
-			first := id[g.component] * g.size
-			*g.base = [kernel.Width]uint32{first, first, first, first, first, first, first, first}
-			n := w.start.end
-			if g.args.Dst.Step == 0 {
-				n = 1
-			}
-			w.kernels.Ops[kernel.AddI32](&g.args, 0, n)
-		}
-	}
-	b.at, b.known = id, true
+	b.known = true
 }

@@ -13,7 +13,7 @@ func TestDisassembly(t *testing.T) {
 	a.Slots = []Slot{{Kind: SlotBuffer, Set: 1, Binding: 2, Name: "out"}, {Kind: SlotShared}, {Kind: SlotPush}}
 	a.Resources = []Resource{{Set: 3, Binding: 4, Name: "images"}}
 	a.Loops = []Loop{{Name: "a.comp:5"}}
-	id := a.builtin(spirv.BuiltInGlobalInvocationId, 1, false)
+	id := a.builtin(spirv.BuiltInLocalInvocationId, 1, false)
 	four := a.constant(4)
 	at := a.op(kernel.MulI32, id, four)
 	wide := a.varying(64)
@@ -37,7 +37,7 @@ func TestDisassembly(t *testing.T) {
 	a.label("end")
 	got := a.end().String()
 	for _, want := range []string{
-		"main: 16×2×1 invocations, subgroups of 32", "execution mask r0\n", "u8 = 0x4\n", "r4 = GlobalInvocationId.y\n",
+		"main: 16×2×1 invocations, subgroups of 32", "execution mask r0\n", "u8 = 0x4\n", "r4 = LocalInvocationId.y\n",
 		"r10 = MulI32 r4, u8\n", "r10 = MulAddSat r10, u8, 12\n", "r14: = ZextI32I64 r10\n",
 		">    3  Store32 out(1.2.0)[u8+r10+8], u8\n", "r10 = AtomicCompareExchange32 images(3.4)[r4][r10], u8, u8\n",
 		"r10 = LoadPhysical32 [r14:]\n", "r10 = LoadPrivate32 r10+3 registers[r4]\n",

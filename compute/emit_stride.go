@@ -112,7 +112,7 @@ func (e *emitter) builtinStride(kind spirv.BuiltIn, component int) stride {
 	one := e.p.LocalSize[1] == 1 && e.p.LocalSize[2] == 1
 	subgroups := e.p.SubgroupSize%kernel.Width == 0
 	switch kind {
-	case spirv.BuiltInLocalInvocationId, spirv.BuiltInGlobalInvocationId:
+	case spirv.BuiltInLocalInvocationId:
 		if component == 0 {
 			return stride{regular: rows || one, linear: one, step: 1}
 		}

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"farside/compute/internal/kernel"
 	"farside/spirv"
 )
 
@@ -216,8 +217,22 @@ func (c *compiler) initializeGlobals() {
 			}
 		case spirv.StorageClassWorkgroup:
 			c.zeroShared = c.zeroShared || len(i.Operands) > 1
+		case spirv.StorageClassInput:
+			if kind, _ := c.builtInOf(i); kind == spirv.BuiltInGlobalInvocationId {
+				c.get(uint32(i.Result)) // it is computed here, whoever needs it first
+			}
 		}
 	}
+}
+
+// builtInOf gives the decoration BuiltIn of a variable.
+func (c *compiler) builtInOf(i *spirv.Instruction) (kind spirv.BuiltIn, found bool) {
+	for _, d := range c.module.Decorations[i.Result] {
+		if d.Kind == spirv.DecorationBuiltIn {
+			kind, found = spirv.BuiltIn(d.Operands[0]), true
+		}
+	}
+	return kind, found
 }
 
 // globalVariable makes a pointer to a variable outside of functions.
@@ -264,13 +279,7 @@ func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 
 // builtin gives component k of an input variable.
 func (c *compiler) builtin(i *spirv.Instruction, k int) value {
-	kind := spirv.BuiltIn(0)
-	found := false
-	for _, d := range c.module.Decorations[i.Result] {
-		if d.Kind == spirv.DecorationBuiltIn {
-			kind, found = spirv.BuiltIn(d.Operands[0]), true
-		}
-	}
+	kind, found := c.builtInOf(i)
 	if !found {
 		c.fail(i, "an input without BuiltIn")
 	}
@@ -287,10 +296,12 @@ func (c *compiler) builtin(i *spirv.Instruction, k int) value {
 		}
 		return direct(kind, k)
 	case spirv.BuiltInGlobalInvocationId:
+		group := direct(spirv.BuiltInWorkgroupId, k)
 		if c.localSize[k] == 1 {
-			return direct(spirv.BuiltInWorkgroupId, k)
+			return group
 		}
-		return direct(kind, k)
+		first := c.op2(kernel.MulI32, group, c.c32(c.localSize[k]))
+		return c.op2(kernel.AddI32, first, direct(spirv.BuiltInLocalInvocationId, k))
 	case spirv.BuiltInLocalInvocationIndex:
 		if c.lanes() == 1 {
 			return c.zero

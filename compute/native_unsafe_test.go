@@ -24,7 +24,7 @@ func TestPatterns(t *testing.T) {
 		{"16, local_size_y = 4", "y[gl_LocalInvocationID.y * 16u + gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y * n];",
 			[]native.Pattern{native.Any, native.Same, native.Consecutive}},
 		{"12, local_size_y = 4", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];", []native.Pattern{native.Any, native.Any}},
-		{"12", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];", []native.Pattern{native.Same, native.Linear}},
+		{"12", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];", []native.Pattern{native.Any, native.Linear}},
 		{"64", "y[gl_LocalInvocationID.x * 2u] = x[gl_LocalInvocationID.x ^ 1u];", []native.Pattern{native.Any, native.Any}},
 		{"64", "y[(gl_LocalInvocationID.x * 4u - gl_LocalInvocationID.x * 3u)] = 1.0;", []native.Pattern{native.Linear}},
 		{"64", "y[gl_LocalInvocationID.x * n] = 1.0;", []native.Pattern{native.Any, native.Any}},

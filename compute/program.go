@@ -121,7 +121,7 @@ type Constant struct {
 
 // Builtin is a register whose value a worker writes: once, at each workgroup, or at each dispatch.
 type Builtin struct {
-	Kind      spirv.BuiltIn // NumWorkgroups, WorkgroupId, LocalInvocationId, GlobalInvocationId, LocalInvocationIndex, SubgroupId, NumSubgroups, SubgroupLocalInvocationId, SubgroupSize, Subgroup??Mask (Component is the word)
+	Kind      spirv.BuiltIn // NumWorkgroups, WorkgroupId, LocalInvocationId, LocalInvocationIndex, SubgroupId, NumSubgroups, SubgroupLocalInvocationId, SubgroupSize, Subgroup??Mask (Component is the word)
 	Component int
 	Register  Register
 }

@@ -60,6 +60,12 @@ func (a *assembly) builtin(kind spirv.BuiltIn, component int, uniform bool) Regi
 	return r
 }
 
+// globalID is a component of GlobalInvocationId.
+func (a *assembly) globalID(component int) Register {
+	first := a.op(kernel.MulI32, a.builtin(spirv.BuiltInWorkgroupId, component, true), a.constant(a.LocalSize[component]))
+	return a.op(kernel.AddI32, first, a.builtin(spirv.BuiltInLocalInvocationId, component, a.LocalSize[component] == 1))
+}
+
 func (a *assembly) slot(s Slot) int32 {
 	a.Slots = append(a.Slots, s)
 	return int32(len(a.Slots) - 1)
@@ -160,7 +166,7 @@ func TestIDsOfInvocations(t *testing.T) {
 		// word = x + width*(y + height*z), value = that + 1000*local + workgroup's number * 100000
 		var global, group, local [3]Register
 		for i := range 3 {
-			global[i] = a.builtin(spirv.BuiltInGlobalInvocationId, i, size[i] == 1)
+			global[i] = a.globalID(i)
 			group[i] = a.builtin(spirv.BuiltInWorkgroupId, i, true)
 			local[i] = a.builtin(spirv.BuiltInLocalInvocationId, i, false)
 		}
@@ -192,7 +198,7 @@ func TestIDsOfInvocations(t *testing.T) {
 
 func TestBaseOfWorkgroups(t *testing.T) {
 	a := assemble([3]uint32{4, 1, 1})
-	at := a.op(kernel.ShlI32, a.builtin(spirv.BuiltInGlobalInvocationId, 0, false), a.constant(2))
+	at := a.op(kernel.ShlI32, a.globalID(0), a.constant(2))
 	a.store(a.slot(Slot{Kind: SlotBuffer}), at, a.builtin(spirv.BuiltInNumWorkgroups, 0, true))
 	words := make([]uint32, 32)
 	mustRun(t, a.end(), &Dispatch{Base: [3]uint32{3}, Groups: [3]uint32{2, 1, 1}, Bindings: buffers{words: [][]uint32{words}}})
@@ -212,7 +218,7 @@ func TestBaseOfWorkgroups(t *testing.T) {
 func collatz(lanes uint32) *Program {
 	a := assemble([3]uint32{lanes, 1, 1})
 	a.Loops = []Loop{{Name: "collatz.comp:3"}}
-	id := a.builtin(spirv.BuiltInGlobalInvocationId, 0, false)
+	id := a.globalID(0)
 	one := a.constant(1)
 	n, steps := a.varying(32), a.varying(32)
 	header, merge, odd, even, next := a.varying(32), a.varying(32), a.varying(32), a.varying(32), a.varying(32)

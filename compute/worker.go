@@ -97,7 +97,7 @@ func (w *worker) groups(from, to uint64) bool {
 	row := from / uint64(size[0])
 	id := [3]uint32{uint32(from % uint64(size[0])), uint32(row % uint64(size[1])), uint32(row / uint64(size[1]))}
 	for ; from < to; from++ {
-		w.beginGroup(id)
+		w.beginGroup(&id)
 		if !w.execute() || w.tick(-1) {
 			return false
 		}
@@ -130,7 +130,7 @@ func (w *worker) tick(loop int32) bool {
 	return false
 }
 
-func (w *worker) beginGroup(id [3]uint32) {
+func (w *worker) beginGroup(id *[3]uint32) {
 	w.beginGroupBuiltins(id)
 	if w.program.ZeroShared {
 		clear(w.shared)

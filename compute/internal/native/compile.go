@@ -54,6 +54,7 @@ type compiler struct {
 	scratch   int32 // two chunks in the register file
 	streams   bool
 	insts     []Inst
+	looping   bool     // they are executed for more than one chunk
 	at        int      // the instruction under way
 	uses      [][4]int // by instruction, when A, B, C and Dst are read again; never is never
 	vectors   [vectors]held
@@ -112,7 +113,9 @@ func (c *compiler) write(run []Inst) {
 func (c *compiler) loop(top label, insts []Inst) {
 	c.align(16)
 	c.place(top)
+	c.looping = true
 	c.part(insts)
+	c.looping = false
 	c.arithmetic(adds, offset, 32)
 	c.cmp(offset, end)
 	c.jumpIf(below, top)
@@ -201,15 +204,25 @@ func (c *compiler) reads(k int) operand {
 	r, next := [...]Register{in.A, in.B, in.C}[k], c.uses[c.at][k]
 	h := c.find(r)
 	if h == nil {
-		if next == never {
+		if next == never && (c.looping || r.Step > 0) {
 			return memory(c.home(r))
 		}
 		h = c.take(r, next)
 		h.stored = true
-		c.one(vmovups, c.number(h), memory(c.home(r)))
+		c.fetch(c.number(h), r)
 	}
 	h.pinned, h.next = c.at+1, next
 	return reg(c.number(h))
+}
+
+// fetch loads a register. Of one that all lanes share only the first is read where it matters: a processor waits where it reads
+// as one what was written in parts.
+func (c *compiler) fetch(v vector, r Register) {
+	if r.Step == 0 && !c.looping {
+		c.one(vbroadcastss, v, memory(c.home(r)))
+	} else {
+		c.one(vmovups, v, memory(c.home(r)))
+	}
 }
 
 // vector gives operand k in a vector, that given if none holds it.
