@@ -30,7 +30,7 @@ func formatFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 		}
 		return transferFeatures
 	}
-	features := transferFeatures | blitFeatures
+	features := transferFeatures | blitFeatures | attachmentFeatures(format)
 	access := sampling.AccessOf(format)
 	if c, ok := texel.CodecOf(format, t.Planes[0].Aspect); ok && c.Class() == texel.Float {
 		if access.Sampled {
@@ -55,12 +55,35 @@ func formatFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	return features
 }
 
-// bufferFeatures returns what texel buffers of a format can do.
+// attachmentFeatures returns the features that are about render passes. No queue of the device executes any, but the tables
+// of "Required Format Support" ask for these without exception, and formats with them have multisampled images.
+func attachmentFeatures(format vk.Format) vk.FormatFeatureFlags2 {
+	switch format {
+	case vk.FORMAT_R5G6B5_UNORM_PACK16, vk.FORMAT_A1R5G5B5_UNORM_PACK16, vk.FORMAT_R8_UNORM, vk.FORMAT_R8G8_UNORM,
+		vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8G8B8A8_SRGB, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_B8G8R8A8_SRGB,
+		vk.FORMAT_A8B8G8R8_UNORM_PACK32, vk.FORMAT_A8B8G8R8_SRGB_PACK32, vk.FORMAT_A2B10G10R10_UNORM_PACK32,
+		vk.FORMAT_R16_SFLOAT, vk.FORMAT_R16G16_SFLOAT, vk.FORMAT_R16G16B16A16_SFLOAT:
+		return vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT | vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BLEND_BIT
+	case vk.FORMAT_R8_UINT, vk.FORMAT_R8_SINT, vk.FORMAT_R8G8_UINT, vk.FORMAT_R8G8_SINT, vk.FORMAT_R8G8B8A8_UINT, vk.FORMAT_R8G8B8A8_SINT,
+		vk.FORMAT_A8B8G8R8_UINT_PACK32, vk.FORMAT_A8B8G8R8_SINT_PACK32, vk.FORMAT_A2B10G10R10_UINT_PACK32,
+		vk.FORMAT_R16_UINT, vk.FORMAT_R16_SINT, vk.FORMAT_R16G16_UINT, vk.FORMAT_R16G16_SINT, vk.FORMAT_R16G16B16A16_UINT, vk.FORMAT_R16G16B16A16_SINT,
+		vk.FORMAT_R32_UINT, vk.FORMAT_R32_SINT, vk.FORMAT_R32_SFLOAT, vk.FORMAT_R32G32_UINT, vk.FORMAT_R32G32_SINT, vk.FORMAT_R32G32_SFLOAT,
+		vk.FORMAT_R32G32B32A32_UINT, vk.FORMAT_R32G32B32A32_SINT, vk.FORMAT_R32G32B32A32_SFLOAT:
+		return vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT
+	case vk.FORMAT_D16_UNORM, vk.FORMAT_X8_D24_UNORM_PACK32, vk.FORMAT_D32_SFLOAT, vk.FORMAT_S8_UINT,
+		vk.FORMAT_D16_UNORM_S8_UINT, vk.FORMAT_D24_UNORM_S8_UINT, vk.FORMAT_D32_SFLOAT_S8_UINT:
+		return vk.FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT
+	}
+	return 0
+}
+
+// bufferFeatures returns what buffers of a format can do. What can be read as a texel could be a vertex's attribute: as
+// attachmentFeatures, this is what "Required Format Support" asks for.
 func bufferFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	var features vk.FormatFeatureFlags2
 	access := sampling.AccessOf(format)
 	if t, ok := texel.FormatOf(format); ok && access.Sampled && !t.Compressed && t.Planes[0].Aspect == vk.IMAGE_ASPECT_COLOR_BIT {
-		features |= vk.FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT
+		features |= vk.FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT | vk.FORMAT_FEATURE_2_VERTEX_BUFFER_BIT
 	}
 	if access.Storage {
 		features |= vk.FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT | withoutFormat

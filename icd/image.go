@@ -83,12 +83,10 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 		return err
 	}
 	q.modifier = img.drmModifier
-	q.usage &^= attachable(img.format)
-	q.stencilUsage &^= attachable(img.format)
 	var limits vk.ImageFormatProperties
 	if !img.device.physical.supported(&q, &limits) {
 		return invalid("VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251",
-			"no images with format %v, type %v, tiling %v, usage %v and flags %v", q.format, q.imageType, q.tiling, img.usage, q.flags)
+			"no images with format %v, type %v, tiling %v, usage %v and flags %v", q.format, q.imageType, q.tiling, q.usage|q.stencilUsage, q.flags)
 	}
 	if (img.usage|img.stencilUsage)&vk.IMAGE_USAGE_HOST_TRANSFER_BIT != 0 && !img.device.features["hostImageCopy"] {
 		return invalid("VUID-VkImageCreateInfo-usage-10245", "usage %v needs the hostImageCopy feature", img.usage|img.stencilUsage)
@@ -168,8 +166,10 @@ func (img *image) checkShape(limits *vk.ImageFormatProperties) error {
 	case img.arrayLayers > limits.MaxArrayLayers:
 		return invalid("VUID-VkImageCreateInfo-arrayLayers-02256", "%d array layers are more than %d",
 			img.arrayLayers, limits.MaxArrayLayers)
-	case img.samples != vk.SAMPLE_COUNT_1_BIT:
-		return invalid("VUID-VkImageCreateInfo-samples-02258", "samples %v", img.samples)
+	case bits.OnesCount32(uint32(img.samples)) != 1 || img.samples&^limits.SampleCounts != 0:
+		return invalid("VUID-VkImageCreateInfo-samples-02258", "samples %v of %v", img.samples, limits.SampleCounts)
+	case img.samples != vk.SAMPLE_COUNT_1_BIT && img.mipLevels != 1:
+		return invalid("VUID-VkImageCreateInfo-samples-02257", "%d mip levels of a multisampled image", img.mipLevels)
 	case img.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 && (e.Width != e.Height || img.arrayLayers < 6):
 		return invalid("VUID-VkImageCreateInfo-imageType-00954", "cube of %d x %d texels in %d layers",
 			e.Width, e.Height, img.arrayLayers)

@@ -20,12 +20,18 @@ const (
 	// drmModifierLinear is DRM_FORMAT_MOD_LINEAR of drm_fourcc.h, the one modifier of a driver without tiling.
 	drmModifierLinear = 0
 
-	// imageUsages is what an image can be used for: by transfers, the host and, where its format allows, shaders.
+	// imageUsages is what an image can be used for: by transfers, the host and, where its format allows, shaders and, on
+	// other devices, render passes.
 	imageUsages = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT | vk.IMAGE_USAGE_HOST_TRANSFER_BIT |
-		vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT
+		vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT | attachmentUsages | vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT
 
-	// attachmentUsages are about render passes: nothing supports them, but vkCreateImage takes them.
-	attachmentUsages = vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT | vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT
+	attachmentUsages = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT
+
+	// attachmentFormat is what a format of attachments has one of.
+	attachmentFormat = vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT | vk.FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT
+
+	// sampleCounts are those that images of such a format can have: as many as "Required Limits" asks for.
+	sampleCounts = vk.SAMPLE_COUNT_1_BIT | vk.SAMPLE_COUNT_4_BIT
 
 	// imageFlags are the creation flags that change nothing in a row-major layout. Sparse, protected, disjoint
 	// and split-instance images are not supported.
@@ -45,23 +51,11 @@ type imageQuery struct {
 	modifier     uint64 // with VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT
 }
 
-// attachable returns the usages that images of the format could have besides imageUsages if there were render passes.
-func attachable(format vk.Format) vk.ImageUsageFlags {
-	switch texels, ok := texel.FormatOf(format); {
-	case !ok || texels.Compressed:
-		return 0
-	case texels.Aspects() == vk.ImageAspectFlags(vk.IMAGE_ASPECT_COLOR_BIT):
-		return attachmentUsages | vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT
-	default:
-		return attachmentUsages | vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT
-	}
-}
-
 // accessible says whether shaders can do with the format what the usage asks for. An image with extended usage only
 // needs a view that they can do it with.
 func (q *imageQuery) accessible(texels *texel.Format) bool {
-	need := viewFeatures(q.usage | q.stencilUsage)
-	if need&^formatFeatures(q.format) == 0 {
+	usage := q.usage | q.stencilUsage
+	if unfit(q.format, usage) == nil {
 		return true
 	}
 	const extended = vk.IMAGE_CREATE_EXTENDED_USAGE_BIT | vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT
@@ -71,29 +65,62 @@ func (q *imageQuery) accessible(texels *texel.Format) bool {
 	uncompress := q.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0
 	for _, f := range vk.AllFormats {
 		view, ok := texel.FormatOf(f)
-		if ok && texels.Compatible(&view, uncompress) && need&^formatFeatures(f) == 0 {
+		if ok && texels.Compatible(&view, uncompress) && unfit(f, usage) == nil {
 			return true
 		}
 	}
 	return false
 }
 
-// viewFeatures returns what the format of a view must be able to do for a usage.
-func viewFeatures(usage vk.ImageUsageFlags) (need vk.FormatFeatureFlags2) {
-	if usage&vk.IMAGE_USAGE_SAMPLED_BIT != 0 {
-		need |= vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT
+// viewUsage is a usage of views, and the format features of which their format must have one; rule is the end of the VUID
+// that says so of VkImageViewCreateInfo.
+type viewUsage struct {
+	usage    vk.ImageUsageFlags
+	features vk.FormatFeatureFlags2
+	rule     string
+}
+
+var viewUsages = []viewUsage{
+	{vk.IMAGE_USAGE_SAMPLED_BIT, vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT, "usage-02274"},
+	{vk.IMAGE_USAGE_STORAGE_BIT, vk.FORMAT_FEATURE_2_STORAGE_IMAGE_BIT, "usage-02275"},
+	{vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT, vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT, "usage-02276"},
+	{vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, vk.FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT, "usage-02277"},
+	{vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT, attachmentFormat, "usage-02652"},
+}
+
+// unfit returns the first of usages for which no view can have the format, nil if it fits all.
+func unfit(format vk.Format, usages vk.ImageUsageFlags) *viewUsage {
+	features := formatFeatures(format)
+	for i := range viewUsages {
+		if u := &viewUsages[i]; usages&u.usage != 0 && features&u.features == 0 {
+			return u
+		}
 	}
-	if usage&vk.IMAGE_USAGE_STORAGE_BIT != 0 {
-		need |= vk.FORMAT_FEATURE_2_STORAGE_IMAGE_BIT
+	return nil
+}
+
+// transientUsage says whether a usage keeps to the rules of transient attachments: VUID-VkImageCreateInfo-usage-00963
+// and -00966.
+func transientUsage(usage vk.ImageUsageFlags) bool {
+	const transient = vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT
+	return usage&transient == 0 || usage != transient && usage&^(transient|attachmentUsages) == 0
+}
+
+// sampleCounts is what section "Supported Sample Counts" of chapter "Additional Capabilities" says of a supported image.
+func (q *imageQuery) sampleCounts() vk.SampleCountFlags {
+	if q.imageType != vk.IMAGE_TYPE_2D || q.tiling != vk.IMAGE_TILING_OPTIMAL || q.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 ||
+		(q.usage|q.stencilUsage)&vk.IMAGE_USAGE_STORAGE_BIT != 0 || formatFeatures(q.format)&attachmentFormat == 0 {
+		return vk.SAMPLE_COUNT_1_BIT
 	}
-	return need
+	return sampleCounts
 }
 
 // supported answers an image format query; it fails for combinations that no image can be created with.
 func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties) bool {
 	*out = vk.ImageFormatProperties{}
 	texels, ok := texel.FormatOf(q.format)
-	if !ok || q.usage&^imageUsages != 0 || q.stencilUsage&^imageUsages != 0 || q.flags&^imageFlags != 0 || !q.accessible(&texels) {
+	if !ok || q.usage&^imageUsages != 0 || q.stencilUsage&^imageUsages != 0 || q.flags&^imageFlags != 0 ||
+		!transientUsage(q.usage) || !transientUsage(q.stencilUsage) || !q.accessible(&texels) {
 		return false
 	}
 	var r vk.ImageFormatProperties
@@ -129,7 +156,7 @@ func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties)
 	default:
 		return false
 	}
-	r.SampleCounts = vk.SAMPLE_COUNT_1_BIT
+	r.SampleCounts = q.sampleCounts()
 	r.MaxResourceSize = p.maxResourceSize()
 	*out = r
 	return true

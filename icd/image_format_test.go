@@ -80,6 +80,10 @@ func TestFormatProperties(t *testing.T) {
 		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_MINMAX_BIT: 131 - 2*21 + 6 - 26 - 4 - 4 + 10,
 		vk.FORMAT_FEATURE_STORAGE_IMAGE_BIT:               5*4 + 3*5 + 3*3 + 3 + 1 + 2,
 		vk.FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT:        5,
+		// 14 that blend, 24 others, and all with depth or stencil.
+		vk.FORMAT_FEATURE_COLOR_ATTACHMENT_BIT:         14 + 24,
+		vk.FORMAT_FEATURE_COLOR_ATTACHMENT_BLEND_BIT:   14,
+		vk.FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT: 7,
 	} {
 		if counts[flag] != want {
 			t.Errorf("%d formats have %v, want %d", counts[flag], flag, want)
@@ -91,7 +95,7 @@ func TestFormatProperties(t *testing.T) {
 	}
 }
 
-// The tables "Mandatory Format Support" of chapter "Formats", as far as they concern shaders, and the formats that the
+// The tables "Mandatory Format Support" of chapter "Formats", as far as they don't concern transfers, and the formats that the
 // shaderStorageImageExtendedFormats feature adds.
 func TestMandatoryFormats(t *testing.T) {
 	const (
@@ -101,6 +105,10 @@ func TestMandatoryFormats(t *testing.T) {
 		atomic  = storage | vk.FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT
 		uniform = vk.FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT
 		texels  = vk.FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT
+		color   = vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT
+		blend   = color | vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BLEND_BIT
+		depth   = vk.FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT
+		vertex  = vk.FORMAT_FEATURE_2_VERTEX_BUFFER_BIT
 	)
 	for _, row := range []struct {
 		image, buffer vk.FormatFeatureFlags2
@@ -125,13 +133,32 @@ func TestMandatoryFormats(t *testing.T) {
 			vk.FORMAT_R16G16B16A16_SNORM, vk.FORMAT_R16G16_SNORM, vk.FORMAT_R8G8_SNORM, vk.FORMAT_R16_SNORM, vk.FORMAT_R8_SNORM,
 			vk.FORMAT_R16G16_SINT, vk.FORMAT_R8G8_SINT, vk.FORMAT_R16_SINT, vk.FORMAT_R8_SINT, vk.FORMAT_A2B10G10R10_UINT_PACK32,
 			vk.FORMAT_R16G16_UINT, vk.FORMAT_R8G8_UINT, vk.FORMAT_R16_UINT, vk.FORMAT_R8_UINT}},
+		{blend, 0, []vk.Format{vk.FORMAT_R5G6B5_UNORM_PACK16, vk.FORMAT_A1R5G5B5_UNORM_PACK16, vk.FORMAT_R8_UNORM, vk.FORMAT_R8G8_UNORM,
+			vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8G8B8A8_SRGB, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_B8G8R8A8_SRGB, vk.FORMAT_A8B8G8R8_UNORM_PACK32,
+			vk.FORMAT_A8B8G8R8_SRGB_PACK32, vk.FORMAT_A2B10G10R10_UNORM_PACK32, vk.FORMAT_R16_SFLOAT, vk.FORMAT_R16G16_SFLOAT, vk.FORMAT_R16G16B16A16_SFLOAT}},
+		{color, 0, []vk.Format{vk.FORMAT_R8_UINT, vk.FORMAT_R8_SINT, vk.FORMAT_R8G8_UINT, vk.FORMAT_R8G8_SINT, vk.FORMAT_R8G8B8A8_UINT,
+			vk.FORMAT_R8G8B8A8_SINT, vk.FORMAT_A8B8G8R8_UINT_PACK32, vk.FORMAT_A8B8G8R8_SINT_PACK32, vk.FORMAT_A2B10G10R10_UINT_PACK32, vk.FORMAT_R16_UINT,
+			vk.FORMAT_R16_SINT, vk.FORMAT_R16G16_UINT, vk.FORMAT_R16G16_SINT, vk.FORMAT_R16G16B16A16_UINT, vk.FORMAT_R16G16B16A16_SINT, vk.FORMAT_R32_UINT,
+			vk.FORMAT_R32_SINT, vk.FORMAT_R32_SFLOAT, vk.FORMAT_R32G32_UINT, vk.FORMAT_R32G32_SINT, vk.FORMAT_R32G32_SFLOAT, vk.FORMAT_R32G32B32A32_UINT,
+			vk.FORMAT_R32G32B32A32_SINT, vk.FORMAT_R32G32B32A32_SFLOAT}},
+		{depth, 0, []vk.Format{vk.FORMAT_D16_UNORM, vk.FORMAT_X8_D24_UNORM_PACK32, vk.FORMAT_D32_SFLOAT, vk.FORMAT_D24_UNORM_S8_UINT,
+			vk.FORMAT_D32_SFLOAT_S8_UINT}},
+		{0, vertex, []vk.Format{vk.FORMAT_R8_UNORM, vk.FORMAT_R8_SNORM, vk.FORMAT_R8_UINT, vk.FORMAT_R8_SINT, vk.FORMAT_R8G8_UNORM, vk.FORMAT_R8G8_SNORM,
+			vk.FORMAT_R8G8_UINT, vk.FORMAT_R8G8_SINT, vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8G8B8A8_SNORM, vk.FORMAT_R8G8B8A8_UINT, vk.FORMAT_R8G8B8A8_SINT,
+			vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_A8B8G8R8_UNORM_PACK32, vk.FORMAT_A8B8G8R8_SNORM_PACK32, vk.FORMAT_A8B8G8R8_UINT_PACK32,
+			vk.FORMAT_A8B8G8R8_SINT_PACK32, vk.FORMAT_A2B10G10R10_UNORM_PACK32, vk.FORMAT_R16_UNORM, vk.FORMAT_R16_SNORM, vk.FORMAT_R16_UINT,
+			vk.FORMAT_R16_SINT, vk.FORMAT_R16_SFLOAT, vk.FORMAT_R16G16_UNORM, vk.FORMAT_R16G16_SNORM, vk.FORMAT_R16G16_UINT, vk.FORMAT_R16G16_SINT,
+			vk.FORMAT_R16G16_SFLOAT, vk.FORMAT_R16G16B16A16_UNORM, vk.FORMAT_R16G16B16A16_SNORM, vk.FORMAT_R16G16B16A16_UINT, vk.FORMAT_R16G16B16A16_SINT,
+			vk.FORMAT_R16G16B16A16_SFLOAT, vk.FORMAT_R32_UINT, vk.FORMAT_R32_SINT, vk.FORMAT_R32_SFLOAT, vk.FORMAT_R32G32_UINT, vk.FORMAT_R32G32_SINT,
+			vk.FORMAT_R32G32_SFLOAT, vk.FORMAT_R32G32B32_UINT, vk.FORMAT_R32G32B32_SINT, vk.FORMAT_R32G32B32_SFLOAT, vk.FORMAT_R32G32B32A32_UINT,
+			vk.FORMAT_R32G32B32A32_SINT, vk.FORMAT_R32G32B32A32_SFLOAT}},
 	} {
 		for _, f := range row.formats {
 			if missing := row.image &^ formatFeatures(f); missing != 0 {
 				t.Errorf("images of %v lack %v", f, missing)
 			}
 			if missing := row.buffer &^ bufferFeatures(f); missing != 0 {
-				t.Errorf("texel buffers of %v lack %v", f, missing)
+				t.Errorf("buffers of %v lack %v", f, missing)
 			}
 		}
 	}
@@ -201,7 +228,28 @@ func TestImageFormatProperties(t *testing.T) {
 		{"sampled blocks", func(q *vk.PhysicalDeviceImageFormatInfo2) {
 			q.Format, q.Usage = vk.FORMAT_BC1_RGB_UNORM_BLOCK, vk.IMAGE_USAGE_SAMPLED_BIT
 		}, vk.ImageFormatProperties{}},
-		{"attachment", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Usage |= vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT }, vk.ImageFormatProperties{}},
+		{"attachment", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Type, q.Usage = vk.IMAGE_TYPE_1D, vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT|vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT
+		}, vk.ImageFormatProperties{MaxExtent: vk.Extent3D{Width: 16384, Height: 1, Depth: 1}, MaxMipLevels: 15, MaxArrayLayers: 2048, SampleCounts: 1, MaxResourceSize: 4 << 30}},
+		{"multisampled", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Usage |= vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.IMAGE_USAGE_SAMPLED_BIT
+		}, vk.ImageFormatProperties{MaxExtent: vk.Extent3D{Width: 16384, Height: 16384, Depth: 1}, MaxMipLevels: 15, MaxArrayLayers: 2048, SampleCounts: 5, MaxResourceSize: 4 << 30}},
+		{"multisampled depth", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Format, q.Usage = vk.FORMAT_D32_SFLOAT_S8_UINT, vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT
+		}, vk.ImageFormatProperties{MaxExtent: vk.Extent3D{Width: 16384, Height: 16384, Depth: 1}, MaxMipLevels: 15, MaxArrayLayers: 2048, SampleCounts: 5, MaxResourceSize: 4 << 30}},
+		{"linear attachment", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Tiling, q.Usage = vk.IMAGE_TILING_LINEAR, vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT
+		}, vk.ImageFormatProperties{MaxExtent: vk.Extent3D{Width: 16384, Height: 16384, Depth: 1}, MaxMipLevels: 15, MaxArrayLayers: 2048, SampleCounts: 1, MaxResourceSize: 4 << 30}},
+		{"no attachment", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Format, q.Usage = vk.FORMAT_R8_SNORM, vk.IMAGE_USAGE_TRANSFER_SRC_BIT
+		}, vk.ImageFormatProperties{MaxExtent: vk.Extent3D{Width: 16384, Height: 16384, Depth: 1}, MaxMipLevels: 15, MaxArrayLayers: 2048, SampleCounts: 1, MaxResourceSize: 4 << 30}},
+		{"color and depth at once", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Usage = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT
+		}, vk.ImageFormatProperties{}},
+		{"transient for copies", func(q *vk.PhysicalDeviceImageFormatInfo2) {
+			q.Usage |= vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT
+		}, vk.ImageFormatProperties{}},
+		{"transient alone", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Usage = vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT }, vk.ImageFormatProperties{}},
 		{"sparse", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Flags = vk.IMAGE_CREATE_SPARSE_BINDING_BIT }, vk.ImageFormatProperties{}},
 		{"protected", func(q *vk.PhysicalDeviceImageFormatInfo2) { q.Flags = vk.IMAGE_CREATE_PROTECTED_BIT }, vk.ImageFormatProperties{}},
 		{"1D cube", func(q *vk.PhysicalDeviceImageFormatInfo2) {
@@ -277,31 +325,32 @@ func TestExternalImageFormats(t *testing.T) {
 
 func TestExternalImageFormatsNV(t *testing.T) {
 	d := imageTestDevice(t)
+	const usages = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT
 	ask := func(usage vk.ImageUsageFlags, handleType vk.ExternalMemoryHandleTypeFlagsNV) (vk.Result, vk.ExternalImageFormatPropertiesNV) {
 		out := vk.ExternalImageFormatPropertiesNV{CompatibleHandleTypes: 0xff}
 		r := getPhysicalDeviceExternalImageFormatPropertiesNV(d.physical.handle, vk.FORMAT_R8_UNORM, vk.IMAGE_TYPE_2D, vk.IMAGE_TILING_LINEAR, usage, 0, handleType, &out)
 		return r, out
 	}
 	var plain vk.ImageFormatProperties
-	if r := getPhysicalDeviceImageFormatProperties(d.physical.handle, vk.FORMAT_R8_UNORM, vk.IMAGE_TYPE_2D, vk.IMAGE_TILING_LINEAR, imageUsages, 0, &plain); r != vk.SUCCESS {
+	if r := getPhysicalDeviceImageFormatProperties(d.physical.handle, vk.FORMAT_R8_UNORM, vk.IMAGE_TYPE_2D, vk.IMAGE_TILING_LINEAR, usages, 0, &plain); r != vk.SUCCESS {
 		t.Fatal(r)
 	}
-	if r, got := ask(imageUsages, 0); r != vk.SUCCESS || got != (vk.ExternalImageFormatPropertiesNV{ImageFormatProperties: plain}) {
+	if r, got := ask(usages, 0); r != vk.SUCCESS || got != (vk.ExternalImageFormatPropertiesNV{ImageFormatProperties: plain}) {
 		t.Errorf("handle type 0: %v, %+v", r, got)
 	}
 	const win32 = vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT_NV
 	both := vk.EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT_NV | vk.EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT_NV
-	if r, got := ask(imageUsages, win32); r != vk.SUCCESS || got.ImageFormatProperties != plain ||
+	if r, got := ask(usages, win32); r != vk.SUCCESS || got.ImageFormatProperties != plain ||
 		got.ExternalMemoryFeatures != both || got.CompatibleHandleTypes != win32 {
 		t.Errorf("opaque win32: %v, %+v", r, got)
 	}
 	for _, handleType := range []vk.ExternalMemoryHandleTypeFlagsNV{2, 4, 8, win32 | 2, 1 << 31} {
-		if r, got := ask(imageUsages, handleType); r != vk.ERROR_FORMAT_NOT_SUPPORTED || got != (vk.ExternalImageFormatPropertiesNV{}) {
+		if r, got := ask(usages, handleType); r != vk.ERROR_FORMAT_NOT_SUPPORTED || got != (vk.ExternalImageFormatPropertiesNV{}) {
 			t.Errorf("%v: %v, %+v", handleType, r, got)
 		}
 	}
-	if r, _ := ask(vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT, win32); r != vk.ERROR_FORMAT_NOT_SUPPORTED {
-		t.Errorf("attachment: %v", r)
+	if r, _ := ask(vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, win32); r != vk.ERROR_FORMAT_NOT_SUPPORTED {
+		t.Errorf("depth attachment of colors: %v", r)
 	}
 }
 

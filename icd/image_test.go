@@ -74,7 +74,33 @@ func TestCreateImageRules(t *testing.T) {
 		{"1D with height", func(i *vk.ImageCreateInfo) { i.ImageType = vk.IMAGE_TYPE_1D }, invalidUse, "VUID-VkImageCreateInfo-imageType-00956"},
 		{"3D with layers", func(i *vk.ImageCreateInfo) { i.ImageType, i.ArrayLayers = vk.IMAGE_TYPE_3D, 2 }, invalidUse, "VUID-VkImageCreateInfo-imageType-00961"},
 		{"too many layers", func(i *vk.ImageCreateInfo) { i.ArrayLayers = 2049 }, invalidUse, "VUID-VkImageCreateInfo-arrayLayers-02256"},
-		{"multisampled", func(i *vk.ImageCreateInfo) { i.Samples = vk.SAMPLE_COUNT_4_BIT }, invalidUse, "VUID-VkImageCreateInfo-samples-02258"},
+		{"multisampled", func(i *vk.ImageCreateInfo) {
+			i.Tiling, i.Samples = vk.IMAGE_TILING_OPTIMAL, vk.SAMPLE_COUNT_4_BIT
+		}, vk.SUCCESS, ""},
+		{"multisampled depth in layers", func(i *vk.ImageCreateInfo) {
+			i.Tiling, i.Samples, i.Format, i.ArrayLayers = vk.IMAGE_TILING_OPTIMAL, vk.SAMPLE_COUNT_4_BIT, vk.FORMAT_D24_UNORM_S8_UINT, 3
+		}, vk.SUCCESS, ""},
+		{"multisampled and linear", func(i *vk.ImageCreateInfo) { i.Samples = vk.SAMPLE_COUNT_4_BIT }, invalidUse, "VUID-VkImageCreateInfo-samples-02258"},
+		{"multisampled levels", func(i *vk.ImageCreateInfo) {
+			i.Tiling, i.Samples, i.MipLevels = vk.IMAGE_TILING_OPTIMAL, vk.SAMPLE_COUNT_4_BIT, 2
+		}, invalidUse, "VUID-VkImageCreateInfo-samples-02257"},
+		{"multisampled for storage", func(i *vk.ImageCreateInfo) {
+			i.Tiling, i.Samples, i.Usage = vk.IMAGE_TILING_OPTIMAL, vk.SAMPLE_COUNT_4_BIT, vk.IMAGE_USAGE_STORAGE_BIT
+		}, invalidUse, "VUID-VkImageCreateInfo-samples-02258"},
+		{"two samples", func(i *vk.ImageCreateInfo) {
+			i.Tiling, i.Samples = vk.IMAGE_TILING_OPTIMAL, vk.SAMPLE_COUNT_2_BIT
+		}, invalidUse, "VUID-VkImageCreateInfo-samples-02258"},
+		{"one or four samples", func(i *vk.ImageCreateInfo) {
+			i.Tiling, i.Samples = vk.IMAGE_TILING_OPTIMAL, vk.SAMPLE_COUNT_1_BIT|vk.SAMPLE_COUNT_4_BIT
+		}, invalidUse, "VUID-VkImageCreateInfo-samples-02258"},
+		{"no samples", func(i *vk.ImageCreateInfo) { i.Samples = 0 }, invalidUse, "VUID-VkImageCreateInfo-samples-02258"},
+		{"transient alone", func(i *vk.ImageCreateInfo) { i.Usage = vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT }, invalidUse, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"},
+		{"transient for copies", func(i *vk.ImageCreateInfo) {
+			i.Usage |= vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT | vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT
+		}, invalidUse, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"},
+		{"attachment of a format that is none", func(i *vk.ImageCreateInfo) {
+			i.Format, i.Usage = vk.FORMAT_R8G8B8A8_SNORM, vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT
+		}, invalidUse, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"},
 		{"cube of 5 faces", func(i *vk.ImageCreateInfo) { i.Flags, i.ArrayLayers = vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 5 }, invalidUse, "VUID-VkImageCreateInfo-imageType-00954"},
 		{"general layout", func(i *vk.ImageCreateInfo) { i.InitialLayout = vk.IMAGE_LAYOUT_GENERAL }, invalidUse, "VUID-VkImageCreateInfo-initialLayout-00993"},
 		{"modifier without a structure", func(i *vk.ImageCreateInfo) { i.Tiling = vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT }, invalidUse, "VUID-VkImageCreateInfo-tiling-02261"},
@@ -370,6 +396,7 @@ func FuzzCreateImage(f *testing.F) {
 	f.Add(int32(37), int32(1), int32(1), uint32(16), uint32(16), uint32(1), uint32(1), uint32(1), uint32(1), uint32(3), uint32(0))
 	f.Add(int32(129), int32(2), int32(0), uint32(2048), uint32(2048), uint32(2048), uint32(12), uint32(1), uint32(1), uint32(1), uint32(0x20))
 	f.Add(int32(-1), int32(-1), int32(-1), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0))
+	f.Add(int32(37), int32(1), int32(0), uint32(64), uint32(32), uint32(1), uint32(1), uint32(2), uint32(4), uint32(0x17), uint32(8))
 	f.Add(int32(183), int32(1), int32(0), uint32(16384), uint32(16384), uint32(1), uint32(15), uint32(2048), uint32(1), uint32(2), uint32(0x10))
 	f.Fuzz(func(t *testing.T, format, imageType, tiling int32, width, height, depth, levels, layers, samples, usage, flags uint32) {
 		d := imageTestDevice(t)
@@ -384,9 +411,11 @@ func FuzzCreateImage(f *testing.F) {
 			return
 		}
 		var limits vk.ImageFormatProperties
-		query := info.Usage &^ attachable(info.Format) // vkCreateImage takes these, though nothing offers them
-		if r := getPhysicalDeviceImageFormatProperties(d.physical.handle, info.Format, info.ImageType, info.Tiling, query, info.Flags, &limits); r != vk.SUCCESS {
+		if r := getPhysicalDeviceImageFormatProperties(d.physical.handle, info.Format, info.ImageType, info.Tiling, info.Usage, info.Flags, &limits); r != vk.SUCCESS {
 			t.Fatalf("%+v was created and is %v", info, r)
+		}
+		if info.Samples&limits.SampleCounts == 0 {
+			t.Errorf("%+v has more samples than %+v", info, limits)
 		}
 		size, alignment, typeBits := img.requirements()
 		if size == 0 || size > limits.MaxResourceSize || size%alignment != 0 || typeBits == 0 {

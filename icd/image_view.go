@@ -57,8 +57,7 @@ func (v *imageView) texels() (*sampling.View, *memory.Payload, error) {
 }
 
 // viewableUsages are the image usages that go through a view.
-const viewableUsages = vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT | vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
-	vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT
+const viewableUsages = vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT | attachmentUsages
 
 func createImageView(h vk.Device, info *vk.ImageViewCreateInfo, _ *vk.AllocationCallbacks, out *vk.ImageView) vk.Result {
 	*out = 0
@@ -173,11 +172,8 @@ func (v *imageView) checkUsage(info *vk.ImageViewCreateInfo) error {
 		}
 		v.usage = u.Usage
 	}
-	switch missing := viewFeatures(v.usage) &^ formatFeatures(v.format); {
-	case missing&vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT != 0:
-		return invalid("VUID-VkImageViewCreateInfo-usage-02274", "format %v cannot be sampled", v.format)
-	case missing != 0:
-		return invalid("VUID-VkImageViewCreateInfo-usage-02275", "format %v is not for storage images", v.format)
+	if u := unfit(v.format, v.usage); u != nil {
+		return invalid("VUID-VkImageViewCreateInfo-"+u.rule, "format %v is not for %v", v.format, u.usage)
 	}
 	return nil
 }

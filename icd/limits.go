@@ -37,7 +37,6 @@ var maxComputeWorkGroupSize = [3]uint32{1024, 1024, 1024}
 // application that only reads the table must find a legal one. Limits of features that are not
 // supported are what the table says for that case, mostly 0.
 func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
-	const samples = vk.SAMPLE_COUNT_1_BIT | vk.SAMPLE_COUNT_4_BIT
 	*out = vk.PhysicalDeviceLimits{
 		// Images and memory: what Farside does; required are 4096 (3D: 256), 256 layers, 4096 allocations,
 		// a granularity of at most 131072.
@@ -101,8 +100,8 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		MaxSamplerLodBias:               sampling.MaxLodBias,
 		MaxSamplerAnisotropy:            sampling.MaxAnisotropy,
 		MaxViewports:                    1,
-		MaxViewportDimensions:           [2]uint32{4096, 4096},
-		ViewportBoundsRange:             [2]float32{-8192, 8191},
+		MaxViewportDimensions:           [2]uint32{maxImageDimension2D, maxImageDimension2D},
+		ViewportBoundsRange:             [2]float32{-2 * maxImageDimension2D, 2*maxImageDimension2D - 1},
 		ViewportSubPixelBits:            0,
 		MinTexelOffset:                  -8,
 		MaxTexelOffset:                  7,
@@ -121,19 +120,19 @@ func (p *physicalDevice) limits(out *vk.PhysicalDeviceLimits) {
 		OptimalBufferCopyOffsetAlignment:   1, // the processor copies from any address
 		OptimalBufferCopyRowPitchAlignment: 64,
 
-		// Framebuffers: required minima.
-		MaxFramebufferWidth:                  4096,
-		MaxFramebufferHeight:                 4096,
+		// Framebuffers: required minima, but for the extent, so that images of any extent can be attachments.
+		MaxFramebufferWidth:                  maxImageDimension2D,
+		MaxFramebufferHeight:                 maxImageDimension2D,
 		MaxFramebufferLayers:                 256,
-		FramebufferColorSampleCounts:         samples,
-		FramebufferDepthSampleCounts:         samples,
-		FramebufferStencilSampleCounts:       samples,
-		FramebufferNoAttachmentsSampleCounts: samples,
+		FramebufferColorSampleCounts:         sampleCounts,
+		FramebufferDepthSampleCounts:         sampleCounts,
+		FramebufferStencilSampleCounts:       sampleCounts,
+		FramebufferNoAttachmentsSampleCounts: sampleCounts,
 		MaxColorAttachments:                  4,
-		SampledImageColorSampleCounts:        samples,
-		SampledImageIntegerSampleCounts:      vk.SAMPLE_COUNT_1_BIT,
-		SampledImageDepthSampleCounts:        samples,
-		SampledImageStencilSampleCounts:      samples,
+		SampledImageColorSampleCounts:        sampleCounts,
+		SampledImageIntegerSampleCounts:      sampleCounts,
+		SampledImageDepthSampleCounts:        sampleCounts,
+		SampledImageStencilSampleCounts:      sampleCounts,
 		StorageImageSampleCounts:             vk.SAMPLE_COUNT_1_BIT,
 		MaxSampleMaskWords:                   1,
 

@@ -114,7 +114,7 @@ var requiredLimits = map[string][]requiredLimit{
 	"FramebufferNoAttachmentsSampleCounts":            {{withBits, 5}},
 	"MaxColorAttachments":                             {{atLeast, 4}},
 	"SampledImageColorSampleCounts":                   {{withBits, 5}},
-	"SampledImageIntegerSampleCounts":                 {{withBits, 1}},
+	"SampledImageIntegerSampleCounts":                 {{withBits, 5}},
 	"SampledImageDepthSampleCounts":                   {{withBits, 5}},
 	"SampledImageStencilSampleCounts":                 {{withBits, 5}},
 	"StorageImageSampleCounts":                        {{exactly, 1}},

@@ -116,7 +116,7 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 			ShaderRoundingModeRTEFloat64:          vk.TRUE,
 
 			MaxTimelineSemaphoreValueDifference: maxTimelineSemaphoreValueDifference,
-			FramebufferIntegerColorSampleCounts: vk.SAMPLE_COUNT_1_BIT,
+			FramebufferIntegerColorSampleCounts: sampleCounts,
 			FilterMinmaxSingleComponentFormats:  vk.TRUE,
 			FilterMinmaxImageComponentMapping:   vk.TRUE,
 		}

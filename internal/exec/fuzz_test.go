@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -51,12 +52,12 @@ func (a *arena) intact() bool {
 	return true
 }
 
-// hostile are the resources of FuzzReplay: handles 1 to 3 of each kind.
+// hostile are the resources of FuzzReplay: handles 1 to 3 of each kind, and image 4, which is image 1 with four samples.
 type hostile struct {
 	*world
 	buffers [4]*arena
-	images  [4]*arena
-	shapes  [4]transfer.Image
+	images  [5]*arena
+	shapes  [5]transfer.Image
 }
 
 func (h *hostile) Buffer(b vk.Buffer) (Buffer, error) {
@@ -98,6 +99,13 @@ func FuzzReplay(f *testing.F) {
 		must(f, err)
 		h.pools[vk.QueryPool(i)] = pool
 	}
+	format, _ := texel.FormatOf(formats[1])
+	multisampled, ok := texel.NewLayout(format, [3]uint32{16, 8, 1}, 1, 2, 4)
+	if !ok {
+		f.Fatal("no layout")
+	}
+	h.shapes[4] = transfer.Image{Layout: &multisampled, Format: formats[1], Type: vk.IMAGE_TYPE_2D}
+	h.images[4] = newArena(f, int(multisampled.Size))
 	set := descriptor.NewSet(layout(f), 0)
 	h.sets[1], h.sets[2] = set, set
 	h.pipelines[1] = &Pipeline{Program: empty(7)}
@@ -124,11 +132,10 @@ func FuzzReplay(f *testing.F) {
 			t.Error(err)
 		}
 		immediate(s, h)
-		for i := 1; i < 4; i++ {
-			if !h.buffers[i].intact() || !h.images[i].intact() {
-				t.Errorf("bytes outside of buffer or image %d changed", i)
-				h.buffers[i].restore()
-				h.images[i].restore()
+		for _, a := range slices.Concat(h.buffers[1:], h.images[1:]) {
+			if !a.intact() {
+				t.Errorf("bytes outside of %d bytes of a buffer or an image changed", len(a.inside()))
+				a.restore()
 			}
 		}
 	})
@@ -156,6 +163,7 @@ func seeds(f *testing.F) [][]byte {
 	depth := []vk.ImageSubresourceRange{{AspectMask: vk.IMAGE_ASPECT_DEPTH_BIT, LevelCount: 1, LayerCount: 1}}
 	blit := vk.ImageBlit{SrcSubresource: layers, DstSubresource: layers}
 	blit.SrcOffsets[1], blit.DstOffsets[1] = vk.Offset3D{X: 16, Y: 8, Z: 1}, vk.Offset3D{X: 5, Y: 3, Z: 1}
+	resolve := vk.ImageResolve{SrcSubresource: layers, DstSubresource: layers, Extent: extent}
 	copies := []vk.BufferImageCopy{{ImageSubresource: layers, ImageExtent: extent}}
 	var out [][]byte
 	for _, add := range []func(s *command.Stream) error{
@@ -168,6 +176,7 @@ func seeds(f *testing.F) [][]byte {
 		func(s *command.Stream) error { return s.CopyBufferToImage(3, 1, 0, copies) },
 		func(s *command.Stream) error { return s.CopyImageToBuffer(3, 0, 3, copies) },
 		func(s *command.Stream) error { return s.BlitImage(1, 0, 1, 0, []vk.ImageBlit{blit}, vk.FILTER_LINEAR) },
+		func(s *command.Stream) error { return s.ResolveImage(4, 0, 1, 0, []vk.ImageResolve{resolve}) },
 		func(s *command.Stream) error { return s.ClearColorImage(1, 0, new(vk.ClearColorValue), ranges) },
 		func(s *command.Stream) error {
 			return s.ClearDepthStencilImage(2, 0, new(vk.ClearDepthStencilValue), depth)

@@ -306,7 +306,7 @@ func TestErrorsLoseTheDevice(t *testing.T) {
 		{"image", "vkCmdClearColorImage", func(s *command.Stream) error {
 			return s.ClearColorImage(3, 0, new(vk.ClearColorValue), make([]vk.ImageSubresourceRange, 1))
 		}},
-		{"resolve", "nothing to resolve", func(s *command.Stream) error { return s.ResolveImage(3, 0, 3, 0, make([]vk.ImageResolve, 1)) }},
+		{"resolve", "vkCmdResolveImage in \"outer\": srcImage: no such object", func(s *command.Stream) error { return s.ResolveImage(3, 0, 3, 0, make([]vk.ImageResolve, 1)) }},
 		{"pool", "vkCmdWriteTimestamp", func(s *command.Stream) error { return s.WriteTimestamp(0, 3, 0) }},
 		{"secondary", "command 3, vkCmdFillBuffer in \"outer/inner\"", func(s *command.Stream) error { return s.ExecuteCommands(handle) }},
 		{"no access", "panic", func(s *command.Stream) error { return s.FillBuffer(2, 0, 4, 0) }},

@@ -163,9 +163,8 @@ func (r *replay) command(record command.Record) error {
 			return r.blitImage(&c)
 		}
 	case command.OpResolveImage:
-		if _, ok := record.ResolveImage(); ok {
-			// Multisampled images exist only where formats can be attachments (VkImageFormatProperties, sampleCounts).
-			return vk.Errorf(vk.ERROR_DEVICE_LOST, "VUID-vkCmdResolveImage-srcImage-00257", "an image with one sample has nothing to resolve")
+		if c, ok := record.ResolveImage(); ok {
+			return r.resolveImage(&c)
 		}
 	case command.OpClearColorImage:
 		if c, ok := record.ClearColorImage(); ok {
@@ -351,6 +350,18 @@ func (r *replay) blitImage(c *command.BlitImage) error {
 		return err
 	}
 	return transfer.Blit(dst, src, c.Regions, c.Filter)
+}
+
+func (r *replay) resolveImage(c *command.ResolveImage) error {
+	src, err := r.texels(c.SrcImage, "srcImage", imageSrc, "srcImage-06762")
+	if err != nil {
+		return err
+	}
+	dst, err := r.texels(c.DstImage, "dstImage", imageDst, "dstImage-06764")
+	if err != nil {
+		return err
+	}
+	return transfer.Resolve(dst, src, c.Regions)
 }
 
 func (r *replay) clearColorImage(c *command.ClearColorImage) error {

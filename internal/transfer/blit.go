@@ -69,6 +69,12 @@ var blitTargetRules = rules{
 }
 
 func checkBlitFormats(dst, src *Image, filter vk.Filter) error {
+	switch {
+	case src.Layout.Samples != 1:
+		return invalid("VUID-vkCmdBlitImage-srcImage-00233", "from %d samples", src.Layout.Samples)
+	case dst.Layout.Samples != 1:
+		return invalid("VUID-vkCmdBlitImage-dstImage-00234", "to %d samples", dst.Layout.Samples)
+	}
 	switch filter {
 	case vk.FILTER_NEAREST, vk.FILTER_LINEAR:
 	case vk.FILTER_CUBIC_EXT:

@@ -14,6 +14,7 @@ type linearRules struct {
 	offset    string // the offset is a multiple of the texel block size
 	offset4   string // and of 4 for depth and stencil
 	single    string // one aspect at a time
+	samples   string // one sample
 	empty     [3]string
 	row       string // the row length is 0 or not shorter than the region's rows
 	height    string // so is the image height
@@ -44,6 +45,7 @@ func newLinearRules(command, image, region, prefix, size string) *linearRules {
 		offset:    of(image, "07975"),
 		offset4:   of(image, "07978"),
 		single:    in("aspectMask", "09103"),
+		samples:   of(image, "07973"),
 		empty:     [3]string{in("imageExtent", "06659"), in("imageExtent", "06660"), in("imageExtent", "06661")},
 		row:       in(prefix+"RowLength", "09101"),
 		height:    in(prefix+"ImageHeight", "09102"),
@@ -127,6 +129,9 @@ func (r *linearRules) holds(size uint64, b box, memory side) error {
 // locate is place for memory that is large enough.
 func (r *linearRules) locate(img *Image, region *vk.BufferImageCopy) (b box, image, memory side, err error) {
 	sub, offset, extent := region.ImageSubresource, offset3(region.ImageOffset), extent3(region.ImageExtent)
+	if img.Layout.Samples != 1 {
+		return b, image, memory, invalid(r.samples, "an image with %d samples", img.Layout.Samples)
+	}
 	if err := r.check(img, &sub); err != nil {
 		return b, image, memory, err
 	}

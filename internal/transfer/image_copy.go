@@ -77,6 +77,9 @@ func checkFormats(dst, src *Image) error {
 	if d.Compressed && s.Compressed && d.Block != s.Block {
 		return invalid("VUID-vkCmdCopyImage-srcImage-09247", "formats %v and %v have different blocks", src.Format, dst.Format)
 	}
+	if from, to := src.Layout.Samples, dst.Layout.Samples; from != to {
+		return invalid("VUID-vkCmdCopyImage-srcImage-00136", "%d samples to %d", from, to)
+	}
 	return nil
 }
 
@@ -174,7 +177,7 @@ func copyRegion(dst, src *Image, r *vk.ImageCopy) {
 			continue
 		}
 		b := box{
-			rowBytes: src.blocks(r.Extent.Width, 0) * uint64(plane.BlockSize),
+			rowBytes: src.blocks(r.Extent.Width, 0) * uint64(src.Layout.Samples) * uint64(plane.BlockSize),
 			rows:     src.blocks(r.Extent.Height, 1),
 			slices:   sliceCount(src, r),
 		}

@@ -113,7 +113,7 @@ func (img *Image) side(aspect vk.ImageAspectFlags, blockSize, level, layer uint3
 	if img.Type == vk.IMAGE_TYPE_3D {
 		at.slicePitch = s.DepthPitch
 	}
-	at.offset += img.blocks(offset[0], 0)*uint64(blockSize) + img.blocks(offset[1], 1)*s.RowPitch +
+	at.offset += img.blocks(offset[0], 0)*uint64(img.Layout.Samples)*uint64(blockSize) + img.blocks(offset[1], 1)*s.RowPitch +
 		img.blocks(offset[2], 2)*s.DepthPitch
 	return at
 }

@@ -1,4 +1,4 @@
-// Package transfer does what the transfer commands ask for, on memory that is mapped: fills, copies, blits and
+// Package transfer does what the transfer commands ask for, on memory that is mapped: fills, copies, blits, resolves and
 // clears. It knows no handles and no queues.
 //
 // Regions come from an untrusted stream. Each function checks all its regions against the slices and the image

@@ -1,0 +1,157 @@
+package transfer
+
+import (
+	"farside/internal/texel"
+	"farside/internal/vk"
+)
+
+// Resolve is vkCmdResolveImage (chapter "Resolving Multisample Images"). Of integers sample 0 counts, of other numbers
+// the mean of a texel's samples, which sRGB formats get from linear numbers.
+func Resolve(dst, src *Image, regions []vk.ImageResolve) error {
+	if err := checkResolveImages(dst, src); err != nil {
+		return err
+	}
+	regions = withLayers(regions, src, dst, func(r *vk.ImageResolve) (_, _ *vk.ImageSubresourceLayers) {
+		return &r.SrcSubresource, &r.DstSubresource
+	})
+	for _, r := range regions {
+		if err := checkResolveRegion(dst, src, &r); err != nil {
+			return err
+		}
+	}
+	for _, r := range regions {
+		if err := checkResolveRegion(dst, src, &r); err != nil { // the application may have changed it meanwhile
+			return err
+		}
+		resolveRegion(dst, src, &r)
+	}
+	return nil
+}
+
+var resolveSourceRules = rules{
+	bound:   "VUID-vkCmdResolveImage-srcImage-00256",
+	aspects: "VUID-vkCmdResolveImage-srcSubresource-11800",
+	level:   "VUID-vkCmdResolveImage-srcSubresource-01709",
+	layers:  "VUID-vkCmdResolveImage-srcSubresource-01711",
+	plane:   "VUID-vkCmdResolveImage-srcImage-00273",
+	inside: [3]string{"VUID-vkCmdResolveImage-srcOffset-00269", "VUID-vkCmdResolveImage-srcOffset-00270",
+		"VUID-vkCmdResolveImage-srcOffset-00272"},
+}
+
+var resolveTargetRules = rules{
+	bound:   "VUID-vkCmdResolveImage-dstImage-00258",
+	aspects: "VUID-vkCmdResolveImage-dstSubresource-11801",
+	level:   "VUID-vkCmdResolveImage-dstSubresource-01710",
+	layers:  "VUID-vkCmdResolveImage-dstSubresource-01712",
+	volume:  "VUID-vkCmdResolveImage-srcImage-04447",
+	flat:    "VUID-vkCmdResolveImage-dstImage-00276",
+	plane:   "VUID-vkCmdResolveImage-dstImage-00278",
+	inside: [3]string{"VUID-vkCmdResolveImage-dstOffset-00274", "VUID-vkCmdResolveImage-dstOffset-00275",
+		"VUID-vkCmdResolveImage-dstOffset-00277"},
+}
+
+func checkResolveImages(dst, src *Image) error {
+	switch {
+	case src.Layout.Samples == 1:
+		return invalid("VUID-vkCmdResolveImage-srcImage-00257", "an image with one sample has nothing to resolve")
+	case dst.Layout.Samples != 1:
+		return invalid("VUID-vkCmdResolveImage-dstImage-00259", "to %d samples", dst.Layout.Samples)
+	case src.Format != dst.Format:
+		return invalid("VUID-vkCmdResolveImage-srcImage-01386", "from %v to %v", src.Format, dst.Format)
+	case src.Layout.Format.Aspects() != vk.IMAGE_ASPECT_COLOR_BIT:
+		return invalid("VUID-vkCmdResolveImage-dstImage-02003", "%v is no format of color attachments", dst.Format)
+	}
+	return nil
+}
+
+func checkResolveRegion(dst, src *Image, r *vk.ImageResolve) error {
+	from, to := &r.SrcSubresource, &r.DstSubresource
+	switch {
+	case from.AspectMask != to.AspectMask:
+		return invalid("VUID-vkCmdResolveImage-srcSubresource-11802", "from aspects %v to %v", from.AspectMask, to.AspectMask)
+	case from.LayerCount != to.LayerCount:
+		return invalid("VUID-VkImageResolve-layerCount-08803", "from %d layers to %d", from.LayerCount, to.LayerCount)
+	case r.SrcOffset.Z != 0 || r.Extent.Depth != 1:
+		return invalid(resolveSourceRules.plane, "z %d and depth %d of a 2D image", r.SrcOffset.Z, r.Extent.Depth)
+	case dst.Type != vk.IMAGE_TYPE_3D && r.DstOffset.Z != 0:
+		return invalid(resolveTargetRules.plane, "z %d in an image that is not 3D", r.DstOffset.Z)
+	}
+	if err := resolveSourceRules.check(src, from); err != nil {
+		return err
+	}
+	if err := resolveTargetRules.check(dst, to); err != nil {
+		return err
+	}
+	extent := extent3(r.Extent)
+	if err := resolveSourceRules.checkTexels(src, from.MipLevel, offset3(r.SrcOffset), extent); err != nil {
+		return err
+	}
+	return resolveTargetRules.checkTexels(dst, to.MipLevel, offset3(r.DstOffset), extent)
+}
+
+// resolution is a checked region of a resolve.
+type resolution struct {
+	dst, src surface
+	region   *vk.ImageResolve
+	codec    *texel.Codec
+	samples  int
+}
+
+func resolveRegion(dst, src *Image, region *vk.ImageResolve) {
+	r := resolution{region: region, samples: int(src.Layout.Samples)}
+	r.dst.set(dst, vk.IMAGE_ASPECT_COLOR_BIT, &region.DstSubresource)
+	r.src.set(src, vk.IMAGE_ASPECT_COLOR_BIT, &region.SrcSubresource)
+	r.codec, _ = texel.CodecOf(src.Format, vk.IMAGE_ASPECT_COLOR_BIT)
+	rows := int(region.SrcSubresource.LayerCount) * int(region.Extent.Height)
+	if rows*int(region.Extent.Width) < parallelTexels {
+		r.rows(0, rows)
+		return
+	}
+	split(rows, 1, r.rows)
+}
+
+// rows resolves the rows from..to of the region, counted through its layers.
+func (r resolution) rows(from, to int) {
+	size, width, height := r.codec.Size(), int(r.region.Extent.Width), int(r.region.Extent.Height)
+	read, write := r.region.SrcOffset, r.region.DstOffset
+	for i := from; i < to; i++ {
+		layer, y := int32(i/height), int32(i%height)
+		src := r.src.row(place{layer, 0, read.Y + y})[int(read.X)*r.samples*size:]
+		dst := r.dst.row(place{layer, write.Z, write.Y + y})[int(write.X)*size:]
+		r.row(dst[:width*size], src[:width*size*r.samples])
+	}
+}
+
+func (r *resolution) row(dst, src []byte) {
+	size := r.codec.Size()
+	if r.codec.Class() != texel.Float {
+		for len(dst) > 0 {
+			copy(dst[:size], src)
+			dst, src = dst[size:], src[size*r.samples:]
+		}
+		return
+	}
+	var numbers [convertChunk][4]float64
+	for len(dst) > 0 {
+		n := min(len(dst)/size, convertChunk/r.samples)
+		r.codec.DecodeFloat(numbers[:n*r.samples], src)
+		for i := range n {
+			numbers[i] = mean(numbers[i*r.samples:][:r.samples])
+		}
+		r.codec.EncodeFloat(dst, numbers[:n])
+		dst, src = dst[n*size:], src[n*size*r.samples:]
+	}
+}
+
+func mean(samples [][4]float64) [4]float64 {
+	sum := samples[0]
+	for _, s := range samples[1:] {
+		for c := range sum {
+			sum[c] += s[c]
+		}
+	}
+	for c := range sum {
+		sum[c] /= float64(len(samples))
+	}
+	return sum
+}
