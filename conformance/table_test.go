@@ -16,5 +16,5 @@ func table() []definition {
 		hostileCases(), killedCases(), orderCases(), syncMisuse(), sleepCases(),
 		// Compute
 		computeBasicCases(), blockLayoutCases(), operatorCases(), builtinCases(), flowCases(), computeMemoryCases(), subgroupCases(), assemblyCases(), printfCases(), robustnessCases(), computeSyncCases(),
-		bindingCases(), textureCases(), imageCases())
+		bindingCases(), textureCases(), multisampleCases(), imageCases())
 }

@@ -31,6 +31,7 @@ type textureConfig struct {
 	swizzle vk.ComponentMapping
 	seed    uint64
 	data    []byte // instead of random bytes, as in regions
+	samples uint32 // 0 is 1
 }
 
 func (t *textureConfig) imageType() vk.ImageType {
@@ -54,11 +55,44 @@ func (t *textureConfig) everything() vk.ImageSubresourceRange {
 
 // texture makes an image of random texels.
 func (c *Case) texture(config textureConfig) *texture {
+	if config.samples > 1 {
+		return c.multisampled(config)
+	}
 	t := &texture{c: c, config: config}
+	t.create()
+	t.allocate()
+	t.fill()
+	t.createView()
+	return t
+}
+
+// multisampled makes an image of random samples. Nothing but rendering and shaders writes samples of their own, so they are
+// written as those of an image with one sample in the same memory: this is about Farside's layout.
+func (c *Case) multisampled(config textureConfig) *texture {
+	one := config
+	one.samples, one.extent[0] = 1, config.extent[0]*config.samples
+	t := c.texture(one)
+	c.dev.Call("vkDestroyImageView", uintptr(t.view), 0)
+	c.dev.DestroyImage(t.image)
+	t.config = config
+	t.create()
+	c.must("vkBindImageMemory", c.dev.BindImage(t.image, t.memory, 0))
+	layout, ok := texel.NewLayout(t.twin.Layout.Format, config.extent, config.levels, config.layers, config.samples)
+	if !ok || layout.Size != t.twin.Layout.Size {
+		c.Fatalf("%d samples take %d bytes, the same number of texels %d", config.samples, layout.Size, t.twin.Layout.Size)
+	}
+	t.twin.Layout = &layout
+	t.createView()
+	return t
+}
+
+// create makes the image.
+func (t *texture) create() {
+	c, config := t.c, &t.config
 	info := vulkan.Struct[vk.ImageCreateInfo](&c.a)
 	info.ImageType, info.Format = config.imageType(), config.format
 	info.Extent = vk.Extent3D{Width: config.extent[0], Height: config.extent[1], Depth: config.extent[2]}
-	info.MipLevels, info.ArrayLayers, info.Samples = config.levels, config.layers, vk.SAMPLE_COUNT_1_BIT
+	info.MipLevels, info.ArrayLayers, info.Samples = config.levels, config.layers, vk.SampleCountFlagBits(max(config.samples, 1))
 	info.Usage = config.usage | vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT
 	if config.cube() {
 		info.Flags = vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT
@@ -66,20 +100,27 @@ func (c *Case) texture(config textureConfig) *texture {
 	img := vulkan.New[vk.Image](&c.a)
 	c.must("vkCreateImage", vk.Result(c.dev.Call("vkCreateImage", ptr(info), 0, ptr(img))))
 	t.image = *img
-	need := c.dev.ImageRequirements(t.image)
+}
+
+// allocate binds the image to memory of its own.
+func (t *texture) allocate() {
+	need := t.c.dev.ImageRequirements(t.image)
 	kind := uint32(0)
 	for need.MemoryTypeBits>>kind&1 == 0 {
 		kind++
 	}
-	t.memory = c.allocate(need.Size, kind, nil)
-	c.must("vkBindImageMemory", c.dev.BindImage(t.image, t.memory, 0))
-	t.fill()
+	t.memory = t.c.allocate(need.Size, kind, nil)
+	t.c.must("vkBindImageMemory", t.c.dev.BindImage(t.image, t.memory, 0))
+}
+
+// createView makes the view of all of the image.
+func (t *texture) createView() {
+	c, config := t.c, &t.config
 	view := vulkan.New[vk.ImageView](&c.a)
 	create := vulkan.Struct[vk.ImageViewCreateInfo](&c.a)
 	create.Image, create.ViewType, create.Format, create.Components, create.SubresourceRange = t.image, config.view, config.format, config.swizzle, config.everything()
 	c.must("vkCreateImageView", vk.Result(c.dev.Call("vkCreateImageView", ptr(create), 0, ptr(view))))
 	t.view = *view
-	return t
 }
 
 func (t *texture) free() {

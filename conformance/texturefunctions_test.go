@@ -28,6 +28,7 @@ type textureCase struct {
 	compare    bool
 	gather     int                                       // component + 1
 	fetch      bool                                      // the coordinates are of texels, in level 0
+	sample     bool                                      // and lod is the number of a sample
 	shifts     *[4][2]int32                              // of a gather
 	prepare    func(p *texturePlace, r *rand.Rand)       // changes what random made
 	lookup     func(q *sampling.Lookup, p *texturePlace) // tells the reference what expr says
@@ -134,7 +135,11 @@ func (t *textureCase) want(v *sampling.View, s *sampling.Sampler, p *texturePlac
 		for axis := range at {
 			at[axis][0] = uint32(int32(p.at[axis]))
 		}
-		v.Fetch(&got, &at, nil, nil, 1)
+		var sample *sampling.Lanes
+		if t.sample {
+			sample = &sampling.Lanes{uint32(int32(p.lod))}
+		}
+		v.Fetch(&got, &at, nil, sample, 1)
 		got[3][0] = 0
 	case t.gather != 0:
 		v.Gather(&got, s, &q, uint32(t.gather-1), t.shifts, 1)
