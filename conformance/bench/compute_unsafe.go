@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"time"
 	"unsafe"
 
 	"farside/conformance/shaders"
@@ -69,9 +68,18 @@ type computeBench struct {
 	calls   *submitCalls
 	buffers [bufferCount]vk.Buffer
 	memory  [bufferCount][]byte
-	configs []vulkan.PipelineConfig // of all kernels
-	work    []*vk.SubmitInfo        // of all kernels
+	configs []vulkan.PipelineConfig      // of all kernels
+	code    []*vk.ShaderModuleCreateInfo // theirs
+	round   vulkan.Arena                 // what is made for one round
+	made    *pipelineCalls
+	work    []*vk.SubmitInfo // of all kernels
 	empty   *vk.SubmitInfo
+}
+
+// pipelineCalls is struct pipelines of native/loops.c.
+type pipelineCalls struct {
+	createModule, destroyModule, create, destroy uintptr
+	device                                       vk.Device
 }
 
 // openComputeBench returns nil if the device runs no shaders.
@@ -84,6 +92,10 @@ func openComputeBench(d *vulkan.Device, memoryType uint32) (*computeBench, error
 	if b.calls, err = newSubmitCalls(&b.a, d); err != nil {
 		return nil, err
 	}
+	b.made = vulkan.Put(&b.a, pipelineCalls{
+		createModule: d.Proc("vkCreateShaderModule"), destroyModule: d.Proc("vkDestroyShaderModule"),
+		create: d.Proc("vkCreateComputePipelines"), destroy: d.Proc("vkDestroyPipeline"), device: d.Handle,
+	})
 	for i := range b.buffers {
 		size := uint64(elementBytes)
 		if i == particles {
@@ -129,13 +141,14 @@ func typed[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(t)))
 }
 
+// compiled is a shader's code.
+func compiled(name string) ([]uint32, error) {
+	return shaders.Source{Name: "bench/" + name + ".comp"}.Compile()
+}
+
 // pipeline makes a shader's objects; the set is 0 if there is nothing to bind.
-func (b *computeBench) pipeline(name string, bound ...vk.Buffer) (vulkan.PipelineConfig, vk.DescriptorSet, error) {
+func (b *computeBench) pipeline(code []uint32, bound ...vk.Buffer) (vulkan.PipelineConfig, vk.DescriptorSet, error) {
 	var c vulkan.PipelineConfig
-	code, err := shaders.Source{Name: "bench/" + name + ".comp"}.Compile()
-	if err != nil {
-		return c, 0, err
-	}
 	var bindings []vulkan.Binding
 	for i := range bound {
 		bindings = append(bindings, vulkan.Binding{Binding: uint32(i), Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1})
@@ -199,7 +212,11 @@ func (b *computeBench) record(k computeKernel) error {
 	if k.second != 0 {
 		bound = append(bound, b.buffers[k.second])
 	}
-	c, set, err := b.pipeline(k.name, bound...)
+	code, err := compiled(k.name)
+	if err != nil {
+		return err
+	}
+	c, set, err := b.pipeline(code, bound...)
 	if err != nil {
 		return err
 	}
@@ -210,11 +227,16 @@ func (b *computeBench) record(k computeKernel) error {
 		}
 	})
 	b.configs, b.work = append(b.configs, c), append(b.work, info)
+	b.code = append(b.code, vulkan.ShaderModuleInfo(&b.a, code))
 	return err
 }
 
 func (b *computeBench) recordEmpty() error {
-	c, set, err := b.pipeline("empty")
+	code, err := compiled("empty")
+	if err != nil {
+		return err
+	}
+	c, set, err := b.pipeline(code)
 	if err != nil {
 		return err
 	}
@@ -256,6 +278,24 @@ func checkCompute(drivers []*driver, l *loops, into map[string][]float64) error 
 	return nil
 }
 
+// create makes all pipelines once, or with own modules these too, and returns nanoseconds.
+func (b *computeBench) create(constant int, l *loops, own bool) float64 {
+	b.round.Reset()
+	infos := vulkan.Make[*vk.ComputePipelineCreateInfo](&b.round, len(b.configs))
+	for i, c := range b.configs {
+		// A value for a constant that no shader has: drivers may know a pipeline that they have made before.
+		c.Constants = []vulkan.Constant{{ID: 1000, Value: []byte{byte(constant), byte(constant >> 8), 0, 0}}}
+		infos[i] = c.Info(&b.round)
+	}
+	var code uintptr
+	if own {
+		list := vulkan.Make[*vk.ShaderModuleCreateInfo](&b.round, len(b.code))
+		copy(list, b.code)
+		code = address(&list[0])
+	}
+	return float64(len(infos)) * run(len(infos), l.pipelines, address(b.made), address(&infos[0]), code)
+}
+
 // sample measures the kernels that this round has to, the creation of all pipelines, and a dispatch of nothing.
 func (b *computeBench) sample(d *driver, round int, l *loops, into map[string][]float64) error {
 	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
@@ -267,17 +307,8 @@ func (b *computeBench) sample(d *driver, round int, l *loops, into map[string][]
 		add(k.name, run(1, l.submit, address(b.calls), address(b.work[n])))
 	}
 	add("empty dispatch", run(200, l.submit, address(b.calls), address(b.empty)))
-	start := time.Now()
-	for _, c := range b.configs {
-		// A value for a constant that no shader has: drivers may know a pipeline that they have made before.
-		c.Constants = append(c.Constants[:len(c.Constants):len(c.Constants)], vulkan.Constant{ID: 1000, Value: []byte{byte(round), byte(round >> 8), 0, 0}})
-		p, r := b.dev.CreateComputePipeline(c)
-		if r != vk.SUCCESS {
-			return fmt.Errorf("vkCreateComputePipelines: %v", r)
-		}
-		b.dev.DestroyPipeline(p)
-	}
-	add("pipelines", float64(time.Since(start).Nanoseconds()))
+	add("pipelines", b.create(2*round, l, false))
+	add("modules", b.create(2*round+1, l, true))
 	from, to := b.memory[randomWords], b.memory[output]
 	if d.name == "farside" {
 		into["memcpy of shaders"] = append(into["memcpy of shaders"], run(2, l.memoryThreads, address(&to[0]), address(&from[0]), elementBytes, uintptr(runtime.NumCPU())))

@@ -127,7 +127,7 @@ func createOnly() error {
 type loops struct {
 	allocateFree, allocateTouchFree, importFree, getFdClose, dupClose, requirements, memcpy uintptr
 	recordFill, recordThreads, recordCopy, recordBarrier, submit, trips, memoryThreads      uintptr
-	peer                                                                                    uintptr
+	peer, pipelines                                                                         uintptr
 }
 
 // compileLoops compiles native/loops.c into dir and returns the library's path.
@@ -154,7 +154,7 @@ func openLoops() (*loops, error) {
 		"loop_get_fd_close": &l.getFdClose, "loop_dup_close": &l.dupClose, "loop_requirements": &l.requirements, "loop_memcpy": &l.memcpy,
 		"loop_record_fill": &l.recordFill, "loop_record_threads": &l.recordThreads, "loop_record_copy": &l.recordCopy, "loop_record_barrier": &l.recordBarrier,
 		"loop_submit": &l.submit, "loop_trips": &l.trips, "loop_memory_threads": &l.memoryThreads,
-		"loop_peer": &l.peer} {
+		"loop_peer": &l.peer, "loop_pipelines": &l.pipelines} {
 		if *at, err = purego.Dlsym(lib, name); err != nil {
 			return nil, err
 		}

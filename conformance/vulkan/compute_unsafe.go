@@ -19,12 +19,18 @@ func (d *Device) CreateUsageBuffer(size uint64, usage vk.BufferUsageFlags, next 
 	return *out, r
 }
 
-// CreateShaderModule is vkCreateShaderModule; size in bytes is that of the words.
+// ShaderModuleInfo is the structure for vkCreateShaderModule, whose size in bytes is that of the words. Its memory is a's.
+func ShaderModuleInfo(a *Arena, code []uint32) *vk.ShaderModuleCreateInfo {
+	info := Struct[vk.ShaderModuleCreateInfo](a)
+	info.CodeSize, info.PCode = uintptr(len(code)*4), First(copied(a, code))
+	return info
+}
+
+// CreateShaderModule is vkCreateShaderModule.
 func (d *Device) CreateShaderModule(code []uint32) (vk.ShaderModule, vk.Result) {
 	var a Arena
 	defer a.Close()
-	info := Struct[vk.ShaderModuleCreateInfo](&a)
-	info.CodeSize, info.PCode = uintptr(len(code)*4), First(copied(&a, code))
+	info := ShaderModuleInfo(&a, code)
 	out := New[vk.ShaderModule](&a)
 	r := vk.Result(d.Call("vkCreateShaderModule", addr(info), 0, addr(out)))
 	return *out, r
@@ -116,11 +122,9 @@ type PipelineConfig struct {
 	Next         unsafe.Pointer // chained behind VkComputePipelineCreateInfo
 }
 
-// CreateComputePipeline is vkCreateComputePipelines of one.
-func (d *Device) CreateComputePipeline(c PipelineConfig) (vk.Pipeline, vk.Result) {
-	var a Arena
-	defer a.Close()
-	info := Struct[vk.ComputePipelineCreateInfo](&a)
+// Info is the structure for vkCreateComputePipelines. Its memory is a's.
+func (c PipelineConfig) Info(a *Arena) *vk.ComputePipelineCreateInfo {
+	info := Struct[vk.ComputePipelineCreateInfo](a)
 	info.PNext, info.Flags, info.Layout, info.BasePipelineIndex = c.Next, c.Flags, c.Layout, -1
 	if c.Entry == "" {
 		c.Entry = "main"
@@ -129,24 +133,31 @@ func (d *Device) CreateComputePipeline(c PipelineConfig) (vk.Pipeline, vk.Result
 	s.SType = vk.STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO
 	s.Flags, s.Stage, s.Module, s.PName = c.StageFlags, vk.SHADER_STAGE_COMPUTE_BIT, c.Module, a.String(c.Entry)
 	if len(c.Constants) > 0 {
-		entries := Make[vk.SpecializationMapEntry](&a, len(c.Constants))
+		entries := Make[vk.SpecializationMapEntry](a, len(c.Constants))
 		var data []byte
 		for i, k := range c.Constants {
 			entries[i] = vk.SpecializationMapEntry{ConstantID: k.ID, Offset: uint32(len(data)), Size: uintptr(len(k.Value))}
 			data = append(data, k.Value...)
 		}
-		x := New[vk.SpecializationInfo](&a)
+		x := New[vk.SpecializationInfo](a)
 		x.MapEntryCount, x.PMapEntries = uint32(len(entries)), First(entries)
-		x.DataSize, x.PData = uintptr(len(data)), unsafe.Pointer(First(copied(&a, data)))
+		x.DataSize, x.PData = uintptr(len(data)), unsafe.Pointer(First(copied(a, data)))
 		s.PSpecializationInfo = x
 	}
 	if c.SubgroupSize != 0 {
-		x := Struct[vk.PipelineShaderStageRequiredSubgroupSizeCreateInfo](&a)
+		x := Struct[vk.PipelineShaderStageRequiredSubgroupSizeCreateInfo](a)
 		x.RequiredSubgroupSize = c.SubgroupSize
 		s.PNext = unsafe.Pointer(x)
 	}
+	return info
+}
+
+// CreateComputePipeline is vkCreateComputePipelines of one.
+func (d *Device) CreateComputePipeline(c PipelineConfig) (vk.Pipeline, vk.Result) {
+	var a Arena
+	defer a.Close()
 	out := New[vk.Pipeline](&a)
-	r := vk.Result(d.Call("vkCreateComputePipelines", uintptr(c.Cache), 1, addr(info), 0, addr(out)))
+	r := vk.Result(d.Call("vkCreateComputePipelines", uintptr(c.Cache), 1, addr(c.Info(&a)), 0, addr(out)))
 	return *out, r
 }
 

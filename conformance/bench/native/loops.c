@@ -45,6 +45,26 @@ typedef void (*PFN_vkCmdPipelineBarrier)(VkCommandBuffer, uint32_t, uint32_t, ui
 typedef VkResult (*PFN_vkQueueSubmit)(VkQueue, uint32_t, const void *, VkFence);
 typedef VkResult (*PFN_vkWaitForFences)(VkDevice, uint32_t, const VkFence *, uint32_t, uint64_t);
 typedef VkResult (*PFN_vkResetFences)(VkDevice, uint32_t, const VkFence *);
+typedef uint64_t VkShaderModule, VkPipeline;
+typedef struct {
+	int32_t type;
+	const void *next;
+	uint32_t flags;
+	int32_t stage;
+	VkShaderModule module;
+	const char *name;
+	const void *specialization;
+} VkPipelineShaderStageCreateInfo;
+typedef struct {
+	int32_t type;
+	const void *next;
+	uint32_t flags;
+	VkPipelineShaderStageCreateInfo stage;
+} VkComputePipelineCreateInfo; // as far as it is known here
+typedef VkResult (*PFN_vkCreateShaderModule)(VkDevice, const void *, const void *, VkShaderModule *);
+typedef void (*PFN_vkDestroyShaderModule)(VkDevice, VkShaderModule, const void *);
+typedef VkResult (*PFN_vkCreateComputePipelines)(VkDevice, uint64_t, uint32_t, const void *, const void *, VkPipeline *);
+typedef void (*PFN_vkDestroyPipeline)(VkDevice, VkPipeline, const void *);
 typedef void (*PFN_vkGetBufferMemoryRequirements)(VkDevice, VkBuffer, VkMemoryRequirements *);
 
 static int64_t now(void) {
@@ -200,6 +220,34 @@ int64_t loop_record_barrier(PFN_vkCmdPipelineBarrier barrier, VkCommandBuffer co
 	int64_t start = now();
 	for (int64_t i = 0; i < n; i++)
 		barrier(commands, transfer, transfer, 0, 1, memory, 0, NULL, 0, NULL);
+	return now() - start;
+}
+
+// pipelines is what makes them.
+struct pipelines {
+	PFN_vkCreateShaderModule create_module;
+	PFN_vkDestroyShaderModule destroy_module;
+	PFN_vkCreateComputePipelines create;
+	PFN_vkDestroyPipeline destroy;
+	VkDevice device;
+};
+
+// Makes and destroys n pipelines; with code, which may be NULL, also their modules.
+int64_t loop_pipelines(const struct pipelines *p, VkComputePipelineCreateInfo **infos, const void **code, int64_t n) {
+	int64_t start = now();
+	for (int64_t i = 0; i < n; i++) {
+		VkPipeline pipeline;
+		VkResult r = VK_SUCCESS;
+		if (code)
+			r = p->create_module(p->device, code[i], NULL, &infos[i]->stage.module);
+		if (r == VK_SUCCESS)
+			r = p->create(p->device, 0, 1, infos[i], NULL, &pipeline);
+		if (r != VK_SUCCESS)
+			return r < 0 ? r : -r;
+		p->destroy(p->device, pipeline, NULL);
+		if (code)
+			p->destroy_module(p->device, infos[i]->stage.module, NULL);
+	}
 	return now() - start;
 }
 
