@@ -44,6 +44,12 @@ func (m *messages) close() {
 	m.c.inst.Call("vkDestroyDebugUtilsMessengerEXT", uintptr(m.c.inst.Handle), uintptr(m.m), 0)
 }
 
+func (m *messages) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.text = nil
+}
+
 func (m *messages) has(part string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

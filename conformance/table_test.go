@@ -6,7 +6,7 @@ import "slices"
 func table() []definition {
 	return slices.Concat(opaqueFdCases(), fdRuleCases(), survivalCases(), memoryCases(), requirementCases(),
 		deviceInitCases(), infoCases(), queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
-		nvCases(), hammerCases(), extensionCases(),
+		nvCases(), hammerCases(), extensionCases(), entryPointCases(),
 		// Transfers
 		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), clearCases(), allFormatCases(),
 		largeCases(), randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(), threadCases(), commandBufferMisuse(), recordMisuse(),

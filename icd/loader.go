@@ -23,8 +23,8 @@ func NegotiateLoaderICDInterfaceVersion(version *uint32) vk.Result {
 	return vk.SUCCESS
 }
 
-// GetInstanceProcAddr answers vk_icdGetInstanceProcAddr: the address of any command that the driver
-// implements, 0 for one that it does not.
+// GetInstanceProcAddr answers vk_icdGetInstanceProcAddr: the address of any command of a core version or an extension
+// that the driver has, 0 for others.
 func GetInstanceProcAddr(h vk.Instance, name *byte) uintptr {
 	return procAddr(h, vk.GoString(name))
 }
@@ -55,7 +55,16 @@ func procAddr(h vk.Instance, name string) uintptr {
 		staleHandle("vkGetInstanceProcAddr", vk.OBJECT_TYPE_INSTANCE, uint64(h))
 		return 0
 	}
+	advertised := func(e string) bool { return supports(instanceExtensions, e) || supports(deviceExtensions, e) }
+	if !offered(c, supportedVersion, advertised) {
+		return 0
+	}
 	return cabi.Entry(name)
+}
+
+// offered says whether a command belongs to a core version up to newest, or to an extension of has.
+func offered(c vk.Command, newest uint32, has func(extension string) bool) bool {
+	return c.Version != 0 && c.Version <= newest || slices.ContainsFunc(c.Extensions, has)
 }
 
 // getDeviceProcAddr answers only what the device may call: core commands up to the supported version, with the
@@ -77,7 +86,7 @@ func getDeviceProcAddr(h vk.Device, pName *byte) vk.PFN_vkVoidFunction {
 		newest = min(newest, instance.apiVersion|0xFFF) // whatever its patch
 	}
 	enabled := func(e string) bool { return d.extensions[e] || instance.extensions[e] }
-	if !(c.Version != 0 && c.Version <= newest) && !slices.ContainsFunc(c.Extensions, enabled) {
+	if !offered(c, newest, enabled) {
 		return 0
 	}
 	return vk.PFN_vkVoidFunction(cabi.Entry(name))
@@ -129,17 +138,9 @@ func extensionProperties(table []extension) []vk.ExtensionProperties {
 	return list
 }
 
-// reportAbsent tells every instance that the application called a core command that is not implemented.
-func reportAbsent(command string) {
-	reportEverywhere(command, vk.Errorf(vk.ERROR_UNKNOWN, "", "this version of the driver does not implement %s: nothing was done", command))
-}
-
 // reportPanic tells every instance of an error in the driver itself, or of a wild pointer in the arguments.
 func reportPanic(command string, value any, stack []byte) {
-	reportEverywhere(command, vk.Errorf(vk.ERROR_UNKNOWN, "", "a bad pointer in the arguments or an error of the driver: %v\n%s", value, stack))
-}
-
-func reportEverywhere(command string, err error) {
+	err := vk.Errorf(vk.ERROR_UNKNOWN, "", "a bad pointer in the arguments or an error of the driver: %v\n%s", value, stack)
 	for _, i := range instances.All() {
 		i.fail(command, err)
 	}

@@ -29,6 +29,20 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
+// vkGetInstanceProcAddr knows the commands of core versions and extensions that the driver has.
+func TestInstanceProcAddresses(t *testing.T) {
+	i := testInstance(t, nil)
+	for name, want := range map[string]bool{
+		"vkQueueSubmit2": true, "vkCmdDraw": true, "vkCmdBeginRendering": true, "vkQueueSubmit2KHR": true, "vkCmdBindIndexBuffer2KHR": true,
+		"vkCmdBindIndexBuffer2": false, "vkCmdBeginRenderingKHR": false, "vkGetDeviceGroupPeerMemoryFeaturesKHR": false, "vkNoSuchCommand": false,
+	} {
+		s := append([]byte(name), 0)
+		if got := GetInstanceProcAddr(i.handle, &s[0]) != 0; got != want {
+			t.Errorf("%s resolves: %v, want %v", name, got, want)
+		}
+	}
+}
+
 // The feature maintenance5 hides the core commands that the application did not ask for, by VkApplicationInfo.
 func TestProcAddressesEndAtTheInstancesVersion(t *testing.T) {
 	i := testInstance(t, nil)

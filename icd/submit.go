@@ -44,6 +44,15 @@ func queueSubmit2(h vk.Queue, count uint32, submits *vk.SubmitInfo2, fence vk.Fe
 	return s.submit(fence)
 }
 
+func queueBindSparse(h vk.Queue, _ uint32, _ *vk.BindSparseInfo, _ vk.Fence) vk.Result {
+	q := queues.Get(uintptr(h))
+	if q == nil {
+		return staleHandle("vkQueueBindSparse", vk.OBJECT_TYPE_QUEUE, uint64(h))
+	}
+	return q.fail("vkQueueBindSparse", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkQueueBindSparse-queuetype",
+		"queue family %d has no sparse binding", q.family))
+}
+
 // batch adds a VkSubmitInfo. Stage masks are not looked at: a batch waits before its first command.
 func (s *submission) batch(info *vk.SubmitInfo) error {
 	waits := vk.Slice(info.PWaitSemaphores, info.WaitSemaphoreCount)

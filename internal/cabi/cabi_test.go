@@ -205,7 +205,7 @@ func TestGeneratedReaders(t *testing.T) {
 		got = v
 		return -7
 	}
-	Install(c)
+	Install(&c)
 	var version uint32
 	r, _, _ := purego.SyscallN(Entry("vkEnumerateInstanceVersion"), uintptr(unsafe.Pointer(&version)))
 	if int32(r) != -7 || got != &version {

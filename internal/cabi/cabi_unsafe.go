@@ -1,4 +1,4 @@
-// Package cabi is how C calls Go. Each Vulkan command that the driver implements has a stub of a few
+// Package cabi is how C calls Go. Each Vulkan command that the driver implements or refuses has a stub of a few
 // bytes at a fixed address; the stub loads the command's index and jumps to one assembly body, which
 // spills the argument registers into a Frame and enters Go through crosscall2. A generated function then
 // reads the frame and calls the field of Commands that icd installed. Most commands of command buffers have a
@@ -21,6 +21,7 @@ import (
 
 	"farside/internal/fork"
 	"farside/internal/handle"
+	"farside/internal/vk"
 )
 
 // What a command returns, for the answer when it cannot run.
@@ -41,18 +42,12 @@ var OnPanic = func(command string, value any, stack []byte) {
 	fmt.Fprintf(os.Stderr, "farside: %s panicked: %v\n%s", command, value, stack)
 }
 
-// OnAbsent is called with the name of a core command that the application called and the driver does not
-// implement. Set it before the first call.
-var OnAbsent = func(command string) {
-	fmt.Fprintf(os.Stderr, "farside: %s is not implemented\n", command)
-}
+// OnRefused is called in place of a command that is recorded for queues with graphics alone, and that the driver
+// does not implement: with its name and the command buffer. Its other arguments are not looked at. Set it before the
+// first call.
+var OnRefused func(command string, commandBuffer vk.CommandBuffer)
 
-// absent answers for core commands that the driver does not implement: nothing is done, and the result is
-// VK_ERROR_UNKNOWN or 0. Without an address the loader would jump to nil.
-func absent(f *Frame) {
-	f.result = failed(f.index)
-	OnAbsent(names[f.index])
-}
+func refuse(f *Frame) { OnRefused(names[f.index], vk.CommandBuffer(f.word(0))) }
 
 // failed is what a command returns when it could not run.
 func failed(index uintptr) uintptr {
@@ -120,10 +115,10 @@ func stubsAddress() uintptr
 
 // Entry returns the C-callable address of a command by its name in the registry, with its vk prefix;
 // aliases share the address of the command that they stand for. It is 0 for commands that the driver
-// does not implement.
+// neither implements nor refuses.
 func Entry(name string) uintptr {
-	if i, ok := indices[name]; ok {
-		return stubsAddress() + uintptr(i)*stubSize
+	if i, ok := vk.CommandIndex(name); ok && indices[i] != 0 {
+		return stubsAddress() + uintptr(indices[i])*stubSize
 	}
 	return 0
 }
@@ -146,10 +141,11 @@ var commandBuffers = new(slab)
 func RecordInto(s *handle.Slab) { commandBuffers = (*slab)(s) }
 
 // installed is what the generated readers call.
-var installed Commands
+var installed *Commands
 
-// Install sets the Go functions behind the entry points. Call it once, before C may call any of them.
-func Install(c Commands) { installed = c }
+// Install sets the Go functions behind the entry points. Call it once, before C may call any of them. c is best a
+// variable that the linker lays out: copying a Commands would keep the type of each structure of Vulkan in the library.
+func Install(c *Commands) { installed = c }
 
 // dispatch is what crosscall2 calls. It runs on the calling thread.
 func dispatch(f *Frame) {

@@ -71,7 +71,7 @@ func (s *slots) recorded(t *testing.T) []uint64 {
 // entered counts the calls of a command that enter Go, and checks that its arguments have arrived.
 func entered(t *testing.T, name string, args *[]uintptr) *int {
 	n := new(int)
-	i := indices[name]
+	i := slices.Index(names[:], name)
 	before := dispatchers[i]
 	dispatchers[i] = func(f *Frame) {
 		*n++

@@ -45,6 +45,7 @@ type Commands struct {
 	BindImageMemory                                  func(device vk.Device, image vk.Image, memory vk.DeviceMemory, memoryOffset vk.DeviceSize) vk.Result
 	GetImageSparseMemoryRequirements                 func(device vk.Device, image vk.Image, sparseMemoryRequirementCount *uint32, sparseMemoryRequirements *vk.SparseImageMemoryRequirements)
 	GetPhysicalDeviceSparseImageFormatProperties     func(physicalDevice vk.PhysicalDevice, format vk.Format, type_ vk.ImageType, samples vk.SampleCountFlagBits, usage vk.ImageUsageFlags, tiling vk.ImageTiling, propertyCount *uint32, properties *vk.SparseImageFormatProperties)
+	QueueBindSparse                                  func(queue vk.Queue, bindInfoCount uint32, bindInfo *vk.BindSparseInfo, fence vk.Fence) vk.Result
 	CreateFence                                      func(device vk.Device, createInfo *vk.FenceCreateInfo, allocator *vk.AllocationCallbacks, fence *vk.Fence) vk.Result
 	DestroyFence                                     func(device vk.Device, fence vk.Fence, allocator *vk.AllocationCallbacks)
 	ResetFences                                      func(device vk.Device, fenceCount uint32, fences *vk.Fence) vk.Result
@@ -76,6 +77,7 @@ type Commands struct {
 	DestroyPipelineCache                             func(device vk.Device, pipelineCache vk.PipelineCache, allocator *vk.AllocationCallbacks)
 	GetPipelineCacheData                             func(device vk.Device, pipelineCache vk.PipelineCache, dataSize *uintptr, data unsafe.Pointer) vk.Result
 	MergePipelineCaches                              func(device vk.Device, dstCache vk.PipelineCache, srcCacheCount uint32, srcCaches *vk.PipelineCache) vk.Result
+	CreateGraphicsPipelines                          func(device vk.Device, pipelineCache vk.PipelineCache, createInfoCount uint32, createInfos *vk.GraphicsPipelineCreateInfo, allocator *vk.AllocationCallbacks, pipelines *vk.Pipeline) vk.Result
 	CreateComputePipelines                           func(device vk.Device, pipelineCache vk.PipelineCache, createInfoCount uint32, createInfos *vk.ComputePipelineCreateInfo, allocator *vk.AllocationCallbacks, pipelines *vk.Pipeline) vk.Result
 	DestroyPipeline                                  func(device vk.Device, pipeline vk.Pipeline, allocator *vk.AllocationCallbacks)
 	CreatePipelineLayout                             func(device vk.Device, createInfo *vk.PipelineLayoutCreateInfo, allocator *vk.AllocationCallbacks, pipelineLayout *vk.PipelineLayout) vk.Result
@@ -90,6 +92,12 @@ type Commands struct {
 	AllocateDescriptorSets                           func(device vk.Device, allocateInfo *vk.DescriptorSetAllocateInfo, descriptorSets *vk.DescriptorSet) vk.Result
 	FreeDescriptorSets                               func(device vk.Device, descriptorPool vk.DescriptorPool, descriptorSetCount uint32, descriptorSets *vk.DescriptorSet) vk.Result
 	UpdateDescriptorSets                             func(device vk.Device, descriptorWriteCount uint32, descriptorWrites *vk.WriteDescriptorSet, descriptorCopyCount uint32, descriptorCopies *vk.CopyDescriptorSet)
+	CreateFramebuffer                                func(device vk.Device, createInfo *vk.FramebufferCreateInfo, allocator *vk.AllocationCallbacks, framebuffer *vk.Framebuffer) vk.Result
+	DestroyFramebuffer                               func(device vk.Device, framebuffer vk.Framebuffer, allocator *vk.AllocationCallbacks)
+	CreateRenderPass                                 func(device vk.Device, createInfo *vk.RenderPassCreateInfo, allocator *vk.AllocationCallbacks, renderPass *vk.RenderPass) vk.Result
+	DestroyRenderPass                                func(device vk.Device, renderPass vk.RenderPass, allocator *vk.AllocationCallbacks)
+	GetRenderAreaGranularity                         func(device vk.Device, renderPass vk.RenderPass, granularity *vk.Extent2D)
+	GetRenderingAreaGranularity                      func(device vk.Device, renderingAreaInfo *vk.RenderingAreaInfo, granularity *vk.Extent2D)
 	CreateCommandPool                                func(device vk.Device, createInfo *vk.CommandPoolCreateInfo, allocator *vk.AllocationCallbacks, commandPool *vk.CommandPool) vk.Result
 	DestroyCommandPool                               func(device vk.Device, commandPool vk.CommandPool, allocator *vk.AllocationCallbacks)
 	ResetCommandPool                                 func(device vk.Device, commandPool vk.CommandPool, flags vk.CommandPoolResetFlags) vk.Result
@@ -178,6 +186,7 @@ type Commands struct {
 	SubmitDebugUtilsMessageEXT                       func(instance vk.Instance, messageSeverity vk.DebugUtilsMessageSeverityFlagBitsEXT, messageTypes vk.DebugUtilsMessageTypeFlagsEXT, callbackData *vk.DebugUtilsMessengerCallbackDataEXT)
 	GetMemoryHostPointerPropertiesEXT                func(device vk.Device, handleType vk.ExternalMemoryHandleTypeFlagBits, hostPointer unsafe.Pointer, memoryHostPointerProperties *vk.MemoryHostPointerPropertiesEXT) vk.Result
 	CmdWriteBufferMarkerAMD                          func(commandBuffer vk.CommandBuffer, pipelineStage vk.PipelineStageFlagBits, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, marker uint32)
+	CreateRenderPass2                                func(device vk.Device, createInfo *vk.RenderPassCreateInfo2, allocator *vk.AllocationCallbacks, renderPass *vk.RenderPass) vk.Result
 	GetSemaphoreCounterValue                         func(device vk.Device, semaphore vk.Semaphore, value *uint64) vk.Result
 	WaitSemaphores                                   func(device vk.Device, waitInfo *vk.SemaphoreWaitInfo, timeout uint64) vk.Result
 	SignalSemaphore                                  func(device vk.Device, signalInfo *vk.SemaphoreSignalInfo) vk.Result
@@ -223,7 +232,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [236]string{
+var names = [264]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -311,158 +320,186 @@ var names = [236]string{
 	85:  "vkCreateRenderPass",
 	86:  "vkDestroyRenderPass",
 	87:  "vkGetRenderAreaGranularity",
-	88:  "vkCreateCommandPool",
-	89:  "vkDestroyCommandPool",
-	90:  "vkResetCommandPool",
-	91:  "vkAllocateCommandBuffers",
-	92:  "vkFreeCommandBuffers",
-	93:  "vkBeginCommandBuffer",
-	94:  "vkEndCommandBuffer",
-	95:  "vkResetCommandBuffer",
-	96:  "vkCmdBindPipeline",
-	97:  "vkCmdSetViewport",
-	98:  "vkCmdSetScissor",
-	99:  "vkCmdSetLineWidth",
-	100: "vkCmdSetDepthBias",
-	101: "vkCmdSetBlendConstants",
-	102: "vkCmdSetDepthBounds",
-	103: "vkCmdSetStencilCompareMask",
-	104: "vkCmdSetStencilWriteMask",
-	105: "vkCmdSetStencilReference",
-	106: "vkCmdBindDescriptorSets",
-	107: "vkCmdBindIndexBuffer",
-	108: "vkCmdBindVertexBuffers",
-	109: "vkCmdDraw",
-	110: "vkCmdDrawIndexed",
-	111: "vkCmdDrawIndirect",
-	112: "vkCmdDrawIndexedIndirect",
-	113: "vkCmdDispatch",
-	114: "vkCmdDispatchIndirect",
-	115: "vkCmdCopyBuffer",
-	116: "vkCmdCopyImage",
-	117: "vkCmdBlitImage",
-	118: "vkCmdCopyBufferToImage",
-	119: "vkCmdCopyImageToBuffer",
-	120: "vkCmdUpdateBuffer",
-	121: "vkCmdFillBuffer",
-	122: "vkCmdClearColorImage",
-	123: "vkCmdClearDepthStencilImage",
-	124: "vkCmdClearAttachments",
-	125: "vkCmdResolveImage",
-	126: "vkCmdSetEvent",
-	127: "vkCmdResetEvent",
-	128: "vkCmdWaitEvents",
-	129: "vkCmdPipelineBarrier",
-	130: "vkCmdBeginQuery",
-	131: "vkCmdEndQuery",
-	132: "vkCmdResetQueryPool",
-	133: "vkCmdWriteTimestamp",
-	134: "vkCmdCopyQueryPoolResults",
-	135: "vkCmdPushConstants",
-	136: "vkCmdBeginRenderPass",
-	137: "vkCmdNextSubpass",
-	138: "vkCmdEndRenderPass",
-	139: "vkCmdExecuteCommands",
-	140: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
-	141: "vkGetPhysicalDeviceFeatures2",
-	142: "vkGetPhysicalDeviceProperties2",
-	143: "vkGetPhysicalDeviceFormatProperties2",
-	144: "vkGetPhysicalDeviceImageFormatProperties2",
-	145: "vkGetPhysicalDeviceQueueFamilyProperties2",
-	146: "vkGetPhysicalDeviceMemoryProperties2",
-	147: "vkGetPhysicalDeviceSparseImageFormatProperties2",
-	148: "vkCmdPushDescriptorSet",
-	149: "vkTrimCommandPool",
-	150: "vkGetPhysicalDeviceExternalBufferProperties",
-	151: "vkGetMemoryFdKHR",
-	152: "vkGetMemoryFdPropertiesKHR",
-	153: "vkGetMemoryRemoteAddressNV",
-	154: "vkGetPhysicalDeviceExternalSemaphoreProperties",
-	155: "vkGetSemaphoreFdKHR",
-	156: "vkImportSemaphoreFdKHR",
-	157: "vkGetPhysicalDeviceExternalFenceProperties",
-	158: "vkGetFenceFdKHR",
-	159: "vkImportFenceFdKHR",
-	160: "vkEnumeratePhysicalDeviceGroups",
-	161: "vkGetDeviceGroupPeerMemoryFeatures",
-	162: "vkBindBufferMemory2",
-	163: "vkBindImageMemory2",
-	164: "vkCmdSetDeviceMask",
-	165: "vkCmdDispatchBase",
-	166: "vkCreateDescriptorUpdateTemplate",
-	167: "vkDestroyDescriptorUpdateTemplate",
-	168: "vkUpdateDescriptorSetWithTemplate",
-	169: "vkCmdPushDescriptorSetWithTemplate",
-	170: "vkGetBufferMemoryRequirements2",
-	171: "vkGetImageMemoryRequirements2",
-	172: "vkGetImageSparseMemoryRequirements2",
-	173: "vkGetDeviceBufferMemoryRequirements",
-	174: "vkGetDeviceImageMemoryRequirements",
-	175: "vkGetDeviceImageSparseMemoryRequirements",
-	176: "vkCreateSamplerYcbcrConversion",
-	177: "vkDestroySamplerYcbcrConversion",
-	178: "vkGetDeviceQueue2",
-	179: "vkGetDescriptorSetLayoutSupport",
-	180: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
-	181: "vkGetCalibratedTimestampsKHR",
-	182: "vkSetDebugUtilsObjectNameEXT",
-	183: "vkSetDebugUtilsObjectTagEXT",
-	184: "vkQueueBeginDebugUtilsLabelEXT",
-	185: "vkQueueEndDebugUtilsLabelEXT",
-	186: "vkQueueInsertDebugUtilsLabelEXT",
-	187: "vkCmdBeginDebugUtilsLabelEXT",
-	188: "vkCmdEndDebugUtilsLabelEXT",
-	189: "vkCmdInsertDebugUtilsLabelEXT",
-	190: "vkCreateDebugUtilsMessengerEXT",
-	191: "vkDestroyDebugUtilsMessengerEXT",
-	192: "vkSubmitDebugUtilsMessageEXT",
-	193: "vkGetMemoryHostPointerPropertiesEXT",
-	194: "vkCmdWriteBufferMarkerAMD",
-	195: "vkGetSemaphoreCounterValue",
-	196: "vkWaitSemaphores",
-	197: "vkSignalSemaphore",
-	198: "vkGetImageDrmFormatModifierPropertiesEXT",
-	199: "vkGetBufferOpaqueCaptureAddress",
-	200: "vkGetBufferDeviceAddress",
-	201: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	202: "vkGetPipelineExecutablePropertiesKHR",
-	203: "vkGetPipelineExecutableStatisticsKHR",
-	204: "vkGetPipelineExecutableInternalRepresentationsKHR",
-	205: "vkGetPhysicalDeviceToolProperties",
-	206: "vkCreatePrivateDataSlot",
-	207: "vkDestroyPrivateDataSlot",
-	208: "vkSetPrivateData",
-	209: "vkGetPrivateData",
-	210: "vkCmdCopyBuffer2",
-	211: "vkCmdCopyImage2",
-	212: "vkCmdBlitImage2",
-	213: "vkCmdCopyBufferToImage2",
-	214: "vkCmdCopyImageToBuffer2",
-	215: "vkCmdResolveImage2",
-	216: "vkCmdSetEvent2",
-	217: "vkCmdResetEvent2",
-	218: "vkCmdWaitEvents2",
-	219: "vkCmdPipelineBarrier2",
-	220: "vkQueueSubmit2",
-	221: "vkCmdWriteTimestamp2",
-	222: "vkCmdWriteBufferMarker2AMD",
-	223: "vkCopyMemoryToImage",
-	224: "vkCopyImageToMemory",
-	225: "vkCopyImageToImage",
-	226: "vkTransitionImageLayout",
-	227: "vkSetDeviceMemoryPriorityEXT",
-	228: "vkGetImageSubresourceLayout2",
-	229: "vkGetDeviceImageSubresourceLayout",
-	230: "vkMapMemory2",
-	231: "vkUnmapMemory2",
-	232: "vkCmdBindDescriptorSets2",
-	233: "vkCmdPushConstants2",
-	234: "vkCmdPushDescriptorSet2",
-	235: "vkCmdPushDescriptorSetWithTemplate2",
+	88:  "vkGetRenderingAreaGranularity",
+	89:  "vkCreateCommandPool",
+	90:  "vkDestroyCommandPool",
+	91:  "vkResetCommandPool",
+	92:  "vkAllocateCommandBuffers",
+	93:  "vkFreeCommandBuffers",
+	94:  "vkBeginCommandBuffer",
+	95:  "vkEndCommandBuffer",
+	96:  "vkResetCommandBuffer",
+	97:  "vkCmdBindPipeline",
+	98:  "vkCmdSetViewport",
+	99:  "vkCmdSetScissor",
+	100: "vkCmdSetLineWidth",
+	101: "vkCmdSetDepthBias",
+	102: "vkCmdSetBlendConstants",
+	103: "vkCmdSetDepthBounds",
+	104: "vkCmdSetStencilCompareMask",
+	105: "vkCmdSetStencilWriteMask",
+	106: "vkCmdSetStencilReference",
+	107: "vkCmdBindDescriptorSets",
+	108: "vkCmdBindIndexBuffer",
+	109: "vkCmdBindVertexBuffers",
+	110: "vkCmdDraw",
+	111: "vkCmdDrawIndexed",
+	112: "vkCmdDrawIndirect",
+	113: "vkCmdDrawIndexedIndirect",
+	114: "vkCmdDispatch",
+	115: "vkCmdDispatchIndirect",
+	116: "vkCmdCopyBuffer",
+	117: "vkCmdCopyImage",
+	118: "vkCmdBlitImage",
+	119: "vkCmdCopyBufferToImage",
+	120: "vkCmdCopyImageToBuffer",
+	121: "vkCmdUpdateBuffer",
+	122: "vkCmdFillBuffer",
+	123: "vkCmdClearColorImage",
+	124: "vkCmdClearDepthStencilImage",
+	125: "vkCmdClearAttachments",
+	126: "vkCmdResolveImage",
+	127: "vkCmdSetEvent",
+	128: "vkCmdResetEvent",
+	129: "vkCmdWaitEvents",
+	130: "vkCmdPipelineBarrier",
+	131: "vkCmdBeginQuery",
+	132: "vkCmdEndQuery",
+	133: "vkCmdResetQueryPool",
+	134: "vkCmdWriteTimestamp",
+	135: "vkCmdCopyQueryPoolResults",
+	136: "vkCmdPushConstants",
+	137: "vkCmdBeginRenderPass",
+	138: "vkCmdNextSubpass",
+	139: "vkCmdEndRenderPass",
+	140: "vkCmdExecuteCommands",
+	141: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
+	142: "vkGetPhysicalDeviceFeatures2",
+	143: "vkGetPhysicalDeviceProperties2",
+	144: "vkGetPhysicalDeviceFormatProperties2",
+	145: "vkGetPhysicalDeviceImageFormatProperties2",
+	146: "vkGetPhysicalDeviceQueueFamilyProperties2",
+	147: "vkGetPhysicalDeviceMemoryProperties2",
+	148: "vkGetPhysicalDeviceSparseImageFormatProperties2",
+	149: "vkCmdPushDescriptorSet",
+	150: "vkTrimCommandPool",
+	151: "vkGetPhysicalDeviceExternalBufferProperties",
+	152: "vkGetMemoryFdKHR",
+	153: "vkGetMemoryFdPropertiesKHR",
+	154: "vkGetMemoryRemoteAddressNV",
+	155: "vkGetPhysicalDeviceExternalSemaphoreProperties",
+	156: "vkGetSemaphoreFdKHR",
+	157: "vkImportSemaphoreFdKHR",
+	158: "vkGetPhysicalDeviceExternalFenceProperties",
+	159: "vkGetFenceFdKHR",
+	160: "vkImportFenceFdKHR",
+	161: "vkEnumeratePhysicalDeviceGroups",
+	162: "vkGetDeviceGroupPeerMemoryFeatures",
+	163: "vkBindBufferMemory2",
+	164: "vkBindImageMemory2",
+	165: "vkCmdSetDeviceMask",
+	166: "vkCmdDispatchBase",
+	167: "vkCreateDescriptorUpdateTemplate",
+	168: "vkDestroyDescriptorUpdateTemplate",
+	169: "vkUpdateDescriptorSetWithTemplate",
+	170: "vkCmdPushDescriptorSetWithTemplate",
+	171: "vkGetBufferMemoryRequirements2",
+	172: "vkGetImageMemoryRequirements2",
+	173: "vkGetImageSparseMemoryRequirements2",
+	174: "vkGetDeviceBufferMemoryRequirements",
+	175: "vkGetDeviceImageMemoryRequirements",
+	176: "vkGetDeviceImageSparseMemoryRequirements",
+	177: "vkCreateSamplerYcbcrConversion",
+	178: "vkDestroySamplerYcbcrConversion",
+	179: "vkGetDeviceQueue2",
+	180: "vkGetDescriptorSetLayoutSupport",
+	181: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
+	182: "vkGetCalibratedTimestampsKHR",
+	183: "vkSetDebugUtilsObjectNameEXT",
+	184: "vkSetDebugUtilsObjectTagEXT",
+	185: "vkQueueBeginDebugUtilsLabelEXT",
+	186: "vkQueueEndDebugUtilsLabelEXT",
+	187: "vkQueueInsertDebugUtilsLabelEXT",
+	188: "vkCmdBeginDebugUtilsLabelEXT",
+	189: "vkCmdEndDebugUtilsLabelEXT",
+	190: "vkCmdInsertDebugUtilsLabelEXT",
+	191: "vkCreateDebugUtilsMessengerEXT",
+	192: "vkDestroyDebugUtilsMessengerEXT",
+	193: "vkSubmitDebugUtilsMessageEXT",
+	194: "vkGetMemoryHostPointerPropertiesEXT",
+	195: "vkCmdWriteBufferMarkerAMD",
+	196: "vkCreateRenderPass2",
+	197: "vkCmdBeginRenderPass2",
+	198: "vkCmdNextSubpass2",
+	199: "vkCmdEndRenderPass2",
+	200: "vkGetSemaphoreCounterValue",
+	201: "vkWaitSemaphores",
+	202: "vkSignalSemaphore",
+	203: "vkCmdDrawIndirectCount",
+	204: "vkCmdDrawIndexedIndirectCount",
+	205: "vkGetImageDrmFormatModifierPropertiesEXT",
+	206: "vkGetBufferOpaqueCaptureAddress",
+	207: "vkGetBufferDeviceAddress",
+	208: "vkGetDeviceMemoryOpaqueCaptureAddress",
+	209: "vkGetPipelineExecutablePropertiesKHR",
+	210: "vkGetPipelineExecutableStatisticsKHR",
+	211: "vkGetPipelineExecutableInternalRepresentationsKHR",
+	212: "vkCmdSetLineStipple",
+	213: "vkGetPhysicalDeviceToolProperties",
+	214: "vkCmdSetCullMode",
+	215: "vkCmdSetFrontFace",
+	216: "vkCmdSetPrimitiveTopology",
+	217: "vkCmdSetViewportWithCount",
+	218: "vkCmdSetScissorWithCount",
+	219: "vkCmdBindIndexBuffer2",
+	220: "vkCmdBindVertexBuffers2",
+	221: "vkCmdSetDepthTestEnable",
+	222: "vkCmdSetDepthWriteEnable",
+	223: "vkCmdSetDepthCompareOp",
+	224: "vkCmdSetDepthBoundsTestEnable",
+	225: "vkCmdSetStencilTestEnable",
+	226: "vkCmdSetStencilOp",
+	227: "vkCmdSetRasterizerDiscardEnable",
+	228: "vkCmdSetDepthBiasEnable",
+	229: "vkCmdSetPrimitiveRestartEnable",
+	230: "vkCreatePrivateDataSlot",
+	231: "vkDestroyPrivateDataSlot",
+	232: "vkSetPrivateData",
+	233: "vkGetPrivateData",
+	234: "vkCmdCopyBuffer2",
+	235: "vkCmdCopyImage2",
+	236: "vkCmdBlitImage2",
+	237: "vkCmdCopyBufferToImage2",
+	238: "vkCmdCopyImageToBuffer2",
+	239: "vkCmdResolveImage2",
+	240: "vkCmdSetEvent2",
+	241: "vkCmdResetEvent2",
+	242: "vkCmdWaitEvents2",
+	243: "vkCmdPipelineBarrier2",
+	244: "vkQueueSubmit2",
+	245: "vkCmdWriteTimestamp2",
+	246: "vkCmdWriteBufferMarker2AMD",
+	247: "vkCopyMemoryToImage",
+	248: "vkCopyImageToMemory",
+	249: "vkCopyImageToImage",
+	250: "vkTransitionImageLayout",
+	251: "vkSetDeviceMemoryPriorityEXT",
+	252: "vkCmdBeginRendering",
+	253: "vkCmdEndRendering",
+	254: "vkGetImageSubresourceLayout2",
+	255: "vkGetDeviceImageSubresourceLayout",
+	256: "vkMapMemory2",
+	257: "vkUnmapMemory2",
+	258: "vkCmdBindDescriptorSets2",
+	259: "vkCmdPushConstants2",
+	260: "vkCmdPushDescriptorSet2",
+	261: "vkCmdPushDescriptorSetWithTemplate2",
+	262: "vkCmdSetRenderingAttachmentLocations",
+	263: "vkCmdSetRenderingInputAttachmentIndices",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [236]uint8{
+var resultKinds = [264]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -514,364 +551,425 @@ var resultKinds = [236]uint8{
 	81:  kindResult, // vkFreeDescriptorSets
 	83:  kindResult, // vkCreateFramebuffer
 	85:  kindResult, // vkCreateRenderPass
-	88:  kindResult, // vkCreateCommandPool
-	90:  kindResult, // vkResetCommandPool
-	91:  kindResult, // vkAllocateCommandBuffers
-	93:  kindResult, // vkBeginCommandBuffer
-	94:  kindResult, // vkEndCommandBuffer
-	95:  kindResult, // vkResetCommandBuffer
-	140: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	144: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
-	151: kindResult, // vkGetMemoryFdKHR
-	152: kindResult, // vkGetMemoryFdPropertiesKHR
-	153: kindResult, // vkGetMemoryRemoteAddressNV
-	155: kindResult, // vkGetSemaphoreFdKHR
-	156: kindResult, // vkImportSemaphoreFdKHR
-	158: kindResult, // vkGetFenceFdKHR
-	159: kindResult, // vkImportFenceFdKHR
-	160: kindResult, // vkEnumeratePhysicalDeviceGroups
-	162: kindResult, // vkBindBufferMemory2
-	163: kindResult, // vkBindImageMemory2
-	166: kindResult, // vkCreateDescriptorUpdateTemplate
-	176: kindResult, // vkCreateSamplerYcbcrConversion
-	180: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	181: kindResult, // vkGetCalibratedTimestampsKHR
-	182: kindResult, // vkSetDebugUtilsObjectNameEXT
-	183: kindResult, // vkSetDebugUtilsObjectTagEXT
-	190: kindResult, // vkCreateDebugUtilsMessengerEXT
-	193: kindResult, // vkGetMemoryHostPointerPropertiesEXT
-	195: kindResult, // vkGetSemaphoreCounterValue
-	196: kindResult, // vkWaitSemaphores
-	197: kindResult, // vkSignalSemaphore
-	198: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
-	199: kindWord,   // vkGetBufferOpaqueCaptureAddress
-	200: kindWord,   // vkGetBufferDeviceAddress
-	201: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	202: kindResult, // vkGetPipelineExecutablePropertiesKHR
-	203: kindResult, // vkGetPipelineExecutableStatisticsKHR
-	204: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
-	205: kindResult, // vkGetPhysicalDeviceToolProperties
-	206: kindResult, // vkCreatePrivateDataSlot
-	208: kindResult, // vkSetPrivateData
-	220: kindResult, // vkQueueSubmit2
-	223: kindResult, // vkCopyMemoryToImage
-	224: kindResult, // vkCopyImageToMemory
-	225: kindResult, // vkCopyImageToImage
-	226: kindResult, // vkTransitionImageLayout
-	230: kindResult, // vkMapMemory2
-	231: kindResult, // vkUnmapMemory2
+	89:  kindResult, // vkCreateCommandPool
+	91:  kindResult, // vkResetCommandPool
+	92:  kindResult, // vkAllocateCommandBuffers
+	94:  kindResult, // vkBeginCommandBuffer
+	95:  kindResult, // vkEndCommandBuffer
+	96:  kindResult, // vkResetCommandBuffer
+	141: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	145: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
+	152: kindResult, // vkGetMemoryFdKHR
+	153: kindResult, // vkGetMemoryFdPropertiesKHR
+	154: kindResult, // vkGetMemoryRemoteAddressNV
+	156: kindResult, // vkGetSemaphoreFdKHR
+	157: kindResult, // vkImportSemaphoreFdKHR
+	159: kindResult, // vkGetFenceFdKHR
+	160: kindResult, // vkImportFenceFdKHR
+	161: kindResult, // vkEnumeratePhysicalDeviceGroups
+	163: kindResult, // vkBindBufferMemory2
+	164: kindResult, // vkBindImageMemory2
+	167: kindResult, // vkCreateDescriptorUpdateTemplate
+	177: kindResult, // vkCreateSamplerYcbcrConversion
+	181: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	182: kindResult, // vkGetCalibratedTimestampsKHR
+	183: kindResult, // vkSetDebugUtilsObjectNameEXT
+	184: kindResult, // vkSetDebugUtilsObjectTagEXT
+	191: kindResult, // vkCreateDebugUtilsMessengerEXT
+	194: kindResult, // vkGetMemoryHostPointerPropertiesEXT
+	196: kindResult, // vkCreateRenderPass2
+	200: kindResult, // vkGetSemaphoreCounterValue
+	201: kindResult, // vkWaitSemaphores
+	202: kindResult, // vkSignalSemaphore
+	205: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
+	206: kindWord,   // vkGetBufferOpaqueCaptureAddress
+	207: kindWord,   // vkGetBufferDeviceAddress
+	208: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
+	209: kindResult, // vkGetPipelineExecutablePropertiesKHR
+	210: kindResult, // vkGetPipelineExecutableStatisticsKHR
+	211: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
+	213: kindResult, // vkGetPhysicalDeviceToolProperties
+	230: kindResult, // vkCreatePrivateDataSlot
+	232: kindResult, // vkSetPrivateData
+	244: kindResult, // vkQueueSubmit2
+	247: kindResult, // vkCopyMemoryToImage
+	248: kindResult, // vkCopyImageToMemory
+	249: kindResult, // vkCopyImageToImage
+	250: kindResult, // vkTransitionImageLayout
+	256: kindResult, // vkMapMemory2
+	257: kindResult, // vkUnmapMemory2
 }
 
-var indices = map[string]uint16{
-	"vkCreateInstance":                                   1,
-	"vkDestroyInstance":                                  2,
-	"vkEnumeratePhysicalDevices":                         3,
-	"vkGetDeviceProcAddr":                                4,
-	"vkGetInstanceProcAddr":                              5,
-	"vkGetPhysicalDeviceProperties":                      6,
-	"vkGetPhysicalDeviceQueueFamilyProperties":           7,
-	"vkGetPhysicalDeviceMemoryProperties":                8,
-	"vkGetPhysicalDeviceFeatures":                        9,
-	"vkGetPhysicalDeviceFormatProperties":                10,
-	"vkGetPhysicalDeviceImageFormatProperties":           11,
-	"vkCreateDevice":                                     12,
-	"vkDestroyDevice":                                    13,
-	"vkEnumerateInstanceVersion":                         14,
-	"vkEnumerateInstanceLayerProperties":                 15,
-	"vkEnumerateInstanceExtensionProperties":             16,
-	"vkEnumerateDeviceLayerProperties":                   17,
-	"vkEnumerateDeviceExtensionProperties":               18,
-	"vkGetDeviceQueue":                                   19,
-	"vkQueueSubmit":                                      20,
-	"vkQueueWaitIdle":                                    21,
-	"vkDeviceWaitIdle":                                   22,
-	"vkAllocateMemory":                                   23,
-	"vkFreeMemory":                                       24,
-	"vkMapMemory":                                        25,
-	"vkUnmapMemory":                                      26,
-	"vkFlushMappedMemoryRanges":                          27,
-	"vkInvalidateMappedMemoryRanges":                     28,
-	"vkGetDeviceMemoryCommitment":                        29,
-	"vkGetBufferMemoryRequirements":                      30,
-	"vkBindBufferMemory":                                 31,
-	"vkGetImageMemoryRequirements":                       32,
-	"vkBindImageMemory":                                  33,
-	"vkGetImageSparseMemoryRequirements":                 34,
-	"vkGetPhysicalDeviceSparseImageFormatProperties":     35,
-	"vkQueueBindSparse":                                  36,
-	"vkCreateFence":                                      37,
-	"vkDestroyFence":                                     38,
-	"vkResetFences":                                      39,
-	"vkGetFenceStatus":                                   40,
-	"vkWaitForFences":                                    41,
-	"vkCreateSemaphore":                                  42,
-	"vkDestroySemaphore":                                 43,
-	"vkCreateEvent":                                      44,
-	"vkDestroyEvent":                                     45,
-	"vkGetEventStatus":                                   46,
-	"vkSetEvent":                                         47,
-	"vkResetEvent":                                       48,
-	"vkCreateQueryPool":                                  49,
-	"vkDestroyQueryPool":                                 50,
-	"vkGetQueryPoolResults":                              51,
-	"vkResetQueryPool":                                   52,
-	"vkResetQueryPoolEXT":                                52,
-	"vkCreateBuffer":                                     53,
-	"vkDestroyBuffer":                                    54,
-	"vkCreateBufferView":                                 55,
-	"vkDestroyBufferView":                                56,
-	"vkCreateImage":                                      57,
-	"vkDestroyImage":                                     58,
-	"vkGetImageSubresourceLayout":                        59,
-	"vkCreateImageView":                                  60,
-	"vkDestroyImageView":                                 61,
-	"vkCreateShaderModule":                               62,
-	"vkDestroyShaderModule":                              63,
-	"vkCreatePipelineCache":                              64,
-	"vkDestroyPipelineCache":                             65,
-	"vkGetPipelineCacheData":                             66,
-	"vkMergePipelineCaches":                              67,
-	"vkCreateGraphicsPipelines":                          68,
-	"vkCreateComputePipelines":                           69,
-	"vkDestroyPipeline":                                  70,
-	"vkCreatePipelineLayout":                             71,
-	"vkDestroyPipelineLayout":                            72,
-	"vkCreateSampler":                                    73,
-	"vkDestroySampler":                                   74,
-	"vkCreateDescriptorSetLayout":                        75,
-	"vkDestroyDescriptorSetLayout":                       76,
-	"vkCreateDescriptorPool":                             77,
-	"vkDestroyDescriptorPool":                            78,
-	"vkResetDescriptorPool":                              79,
-	"vkAllocateDescriptorSets":                           80,
-	"vkFreeDescriptorSets":                               81,
-	"vkUpdateDescriptorSets":                             82,
-	"vkCreateFramebuffer":                                83,
-	"vkDestroyFramebuffer":                               84,
-	"vkCreateRenderPass":                                 85,
-	"vkDestroyRenderPass":                                86,
-	"vkGetRenderAreaGranularity":                         87,
-	"vkCreateCommandPool":                                88,
-	"vkDestroyCommandPool":                               89,
-	"vkResetCommandPool":                                 90,
-	"vkAllocateCommandBuffers":                           91,
-	"vkFreeCommandBuffers":                               92,
-	"vkBeginCommandBuffer":                               93,
-	"vkEndCommandBuffer":                                 94,
-	"vkResetCommandBuffer":                               95,
-	"vkCmdBindPipeline":                                  96,
-	"vkCmdSetViewport":                                   97,
-	"vkCmdSetScissor":                                    98,
-	"vkCmdSetLineWidth":                                  99,
-	"vkCmdSetDepthBias":                                  100,
-	"vkCmdSetBlendConstants":                             101,
-	"vkCmdSetDepthBounds":                                102,
-	"vkCmdSetStencilCompareMask":                         103,
-	"vkCmdSetStencilWriteMask":                           104,
-	"vkCmdSetStencilReference":                           105,
-	"vkCmdBindDescriptorSets":                            106,
-	"vkCmdBindIndexBuffer":                               107,
-	"vkCmdBindVertexBuffers":                             108,
-	"vkCmdDraw":                                          109,
-	"vkCmdDrawIndexed":                                   110,
-	"vkCmdDrawIndirect":                                  111,
-	"vkCmdDrawIndexedIndirect":                           112,
-	"vkCmdDispatch":                                      113,
-	"vkCmdDispatchIndirect":                              114,
-	"vkCmdCopyBuffer":                                    115,
-	"vkCmdCopyImage":                                     116,
-	"vkCmdBlitImage":                                     117,
-	"vkCmdCopyBufferToImage":                             118,
-	"vkCmdCopyImageToBuffer":                             119,
-	"vkCmdUpdateBuffer":                                  120,
-	"vkCmdFillBuffer":                                    121,
-	"vkCmdClearColorImage":                               122,
-	"vkCmdClearDepthStencilImage":                        123,
-	"vkCmdClearAttachments":                              124,
-	"vkCmdResolveImage":                                  125,
-	"vkCmdSetEvent":                                      126,
-	"vkCmdResetEvent":                                    127,
-	"vkCmdWaitEvents":                                    128,
-	"vkCmdPipelineBarrier":                               129,
-	"vkCmdBeginQuery":                                    130,
-	"vkCmdEndQuery":                                      131,
-	"vkCmdResetQueryPool":                                132,
-	"vkCmdWriteTimestamp":                                133,
-	"vkCmdCopyQueryPoolResults":                          134,
-	"vkCmdPushConstants":                                 135,
-	"vkCmdBeginRenderPass":                               136,
-	"vkCmdNextSubpass":                                   137,
-	"vkCmdEndRenderPass":                                 138,
-	"vkCmdExecuteCommands":                               139,
-	"vkGetPhysicalDeviceExternalImageFormatPropertiesNV": 140,
-	"vkGetPhysicalDeviceFeatures2":                       141,
-	"vkGetPhysicalDeviceFeatures2KHR":                    141,
-	"vkGetPhysicalDeviceProperties2":                     142,
-	"vkGetPhysicalDeviceProperties2KHR":                  142,
-	"vkGetPhysicalDeviceFormatProperties2":               143,
-	"vkGetPhysicalDeviceFormatProperties2KHR":            143,
-	"vkGetPhysicalDeviceImageFormatProperties2":          144,
-	"vkGetPhysicalDeviceImageFormatProperties2KHR":       144,
-	"vkGetPhysicalDeviceQueueFamilyProperties2":          145,
-	"vkGetPhysicalDeviceQueueFamilyProperties2KHR":       145,
-	"vkGetPhysicalDeviceMemoryProperties2":               146,
-	"vkGetPhysicalDeviceMemoryProperties2KHR":            146,
-	"vkGetPhysicalDeviceSparseImageFormatProperties2":    147,
-	"vkGetPhysicalDeviceSparseImageFormatProperties2KHR": 147,
-	"vkCmdPushDescriptorSet":                             148,
-	"vkCmdPushDescriptorSetKHR":                          148,
-	"vkTrimCommandPool":                                  149,
-	"vkTrimCommandPoolKHR":                               149,
-	"vkGetPhysicalDeviceExternalBufferProperties":        150,
-	"vkGetPhysicalDeviceExternalBufferPropertiesKHR":     150,
-	"vkGetMemoryFdKHR":                                   151,
-	"vkGetMemoryFdPropertiesKHR":                         152,
-	"vkGetMemoryRemoteAddressNV":                         153,
-	"vkGetPhysicalDeviceExternalSemaphoreProperties":     154,
-	"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR":  154,
-	"vkGetSemaphoreFdKHR":                                155,
-	"vkImportSemaphoreFdKHR":                             156,
-	"vkGetPhysicalDeviceExternalFenceProperties":         157,
-	"vkGetPhysicalDeviceExternalFencePropertiesKHR":      157,
-	"vkGetFenceFdKHR":                                    158,
-	"vkImportFenceFdKHR":                                 159,
-	"vkEnumeratePhysicalDeviceGroups":                    160,
-	"vkEnumeratePhysicalDeviceGroupsKHR":                 160,
-	"vkGetDeviceGroupPeerMemoryFeatures":                 161,
-	"vkGetDeviceGroupPeerMemoryFeaturesKHR":              161,
-	"vkBindBufferMemory2":                                162,
-	"vkBindBufferMemory2KHR":                             162,
-	"vkBindImageMemory2":                                 163,
-	"vkBindImageMemory2KHR":                              163,
-	"vkCmdSetDeviceMask":                                 164,
-	"vkCmdSetDeviceMaskKHR":                              164,
-	"vkCmdDispatchBase":                                  165,
-	"vkCmdDispatchBaseKHR":                               165,
-	"vkCreateDescriptorUpdateTemplate":                   166,
-	"vkCreateDescriptorUpdateTemplateKHR":                166,
-	"vkDestroyDescriptorUpdateTemplate":                  167,
-	"vkDestroyDescriptorUpdateTemplateKHR":               167,
-	"vkUpdateDescriptorSetWithTemplate":                  168,
-	"vkUpdateDescriptorSetWithTemplateKHR":               168,
-	"vkCmdPushDescriptorSetWithTemplate":                 169,
-	"vkCmdPushDescriptorSetWithTemplateKHR":              169,
-	"vkGetBufferMemoryRequirements2":                     170,
-	"vkGetBufferMemoryRequirements2KHR":                  170,
-	"vkGetImageMemoryRequirements2":                      171,
-	"vkGetImageMemoryRequirements2KHR":                   171,
-	"vkGetImageSparseMemoryRequirements2":                172,
-	"vkGetImageSparseMemoryRequirements2KHR":             172,
-	"vkGetDeviceBufferMemoryRequirements":                173,
-	"vkGetDeviceBufferMemoryRequirementsKHR":             173,
-	"vkGetDeviceImageMemoryRequirements":                 174,
-	"vkGetDeviceImageMemoryRequirementsKHR":              174,
-	"vkGetDeviceImageSparseMemoryRequirements":           175,
-	"vkGetDeviceImageSparseMemoryRequirementsKHR":        175,
-	"vkCreateSamplerYcbcrConversion":                     176,
-	"vkCreateSamplerYcbcrConversionKHR":                  176,
-	"vkDestroySamplerYcbcrConversion":                    177,
-	"vkDestroySamplerYcbcrConversionKHR":                 177,
-	"vkGetDeviceQueue2":                                  178,
-	"vkGetDescriptorSetLayoutSupport":                    179,
-	"vkGetDescriptorSetLayoutSupportKHR":                 179,
-	"vkGetPhysicalDeviceCalibrateableTimeDomainsKHR":     180,
-	"vkGetPhysicalDeviceCalibrateableTimeDomainsEXT":     180,
-	"vkGetCalibratedTimestampsKHR":                       181,
-	"vkGetCalibratedTimestampsEXT":                       181,
-	"vkSetDebugUtilsObjectNameEXT":                       182,
-	"vkSetDebugUtilsObjectTagEXT":                        183,
-	"vkQueueBeginDebugUtilsLabelEXT":                     184,
-	"vkQueueEndDebugUtilsLabelEXT":                       185,
-	"vkQueueInsertDebugUtilsLabelEXT":                    186,
-	"vkCmdBeginDebugUtilsLabelEXT":                       187,
-	"vkCmdEndDebugUtilsLabelEXT":                         188,
-	"vkCmdInsertDebugUtilsLabelEXT":                      189,
-	"vkCreateDebugUtilsMessengerEXT":                     190,
-	"vkDestroyDebugUtilsMessengerEXT":                    191,
-	"vkSubmitDebugUtilsMessageEXT":                       192,
-	"vkGetMemoryHostPointerPropertiesEXT":                193,
-	"vkCmdWriteBufferMarkerAMD":                          194,
-	"vkGetSemaphoreCounterValue":                         195,
-	"vkGetSemaphoreCounterValueKHR":                      195,
-	"vkWaitSemaphores":                                   196,
-	"vkWaitSemaphoresKHR":                                196,
-	"vkSignalSemaphore":                                  197,
-	"vkSignalSemaphoreKHR":                               197,
-	"vkGetImageDrmFormatModifierPropertiesEXT":           198,
-	"vkGetBufferOpaqueCaptureAddress":                    199,
-	"vkGetBufferOpaqueCaptureAddressKHR":                 199,
-	"vkGetBufferDeviceAddress":                           200,
-	"vkGetBufferDeviceAddressKHR":                        200,
-	"vkGetBufferDeviceAddressEXT":                        200,
-	"vkGetDeviceMemoryOpaqueCaptureAddress":              201,
-	"vkGetDeviceMemoryOpaqueCaptureAddressKHR":           201,
-	"vkGetPipelineExecutablePropertiesKHR":               202,
-	"vkGetPipelineExecutableStatisticsKHR":               203,
-	"vkGetPipelineExecutableInternalRepresentationsKHR":  204,
-	"vkGetPhysicalDeviceToolProperties":                  205,
-	"vkGetPhysicalDeviceToolPropertiesEXT":               205,
-	"vkCreatePrivateDataSlot":                            206,
-	"vkCreatePrivateDataSlotEXT":                         206,
-	"vkDestroyPrivateDataSlot":                           207,
-	"vkDestroyPrivateDataSlotEXT":                        207,
-	"vkSetPrivateData":                                   208,
-	"vkSetPrivateDataEXT":                                208,
-	"vkGetPrivateData":                                   209,
-	"vkGetPrivateDataEXT":                                209,
-	"vkCmdCopyBuffer2":                                   210,
-	"vkCmdCopyBuffer2KHR":                                210,
-	"vkCmdCopyImage2":                                    211,
-	"vkCmdCopyImage2KHR":                                 211,
-	"vkCmdBlitImage2":                                    212,
-	"vkCmdBlitImage2KHR":                                 212,
-	"vkCmdCopyBufferToImage2":                            213,
-	"vkCmdCopyBufferToImage2KHR":                         213,
-	"vkCmdCopyImageToBuffer2":                            214,
-	"vkCmdCopyImageToBuffer2KHR":                         214,
-	"vkCmdResolveImage2":                                 215,
-	"vkCmdResolveImage2KHR":                              215,
-	"vkCmdSetEvent2":                                     216,
-	"vkCmdSetEvent2KHR":                                  216,
-	"vkCmdResetEvent2":                                   217,
-	"vkCmdResetEvent2KHR":                                217,
-	"vkCmdWaitEvents2":                                   218,
-	"vkCmdWaitEvents2KHR":                                218,
-	"vkCmdPipelineBarrier2":                              219,
-	"vkCmdPipelineBarrier2KHR":                           219,
-	"vkQueueSubmit2":                                     220,
-	"vkQueueSubmit2KHR":                                  220,
-	"vkCmdWriteTimestamp2":                               221,
-	"vkCmdWriteTimestamp2KHR":                            221,
-	"vkCmdWriteBufferMarker2AMD":                         222,
-	"vkCopyMemoryToImage":                                223,
-	"vkCopyMemoryToImageEXT":                             223,
-	"vkCopyImageToMemory":                                224,
-	"vkCopyImageToMemoryEXT":                             224,
-	"vkCopyImageToImage":                                 225,
-	"vkCopyImageToImageEXT":                              225,
-	"vkTransitionImageLayout":                            226,
-	"vkTransitionImageLayoutEXT":                         226,
-	"vkSetDeviceMemoryPriorityEXT":                       227,
-	"vkGetImageSubresourceLayout2":                       228,
-	"vkGetImageSubresourceLayout2KHR":                    228,
-	"vkGetImageSubresourceLayout2EXT":                    228,
-	"vkGetDeviceImageSubresourceLayout":                  229,
-	"vkGetDeviceImageSubresourceLayoutKHR":               229,
-	"vkMapMemory2":                                       230,
-	"vkMapMemory2KHR":                                    230,
-	"vkUnmapMemory2":                                     231,
-	"vkUnmapMemory2KHR":                                  231,
-	"vkCmdBindDescriptorSets2":                           232,
-	"vkCmdBindDescriptorSets2KHR":                        232,
-	"vkCmdPushConstants2":                                233,
-	"vkCmdPushConstants2KHR":                             233,
-	"vkCmdPushDescriptorSet2":                            234,
-	"vkCmdPushDescriptorSet2KHR":                         234,
-	"vkCmdPushDescriptorSetWithTemplate2":                235,
-	"vkCmdPushDescriptorSetWithTemplate2KHR":             235,
+// indices has the index of each command of vk.Commands, 0 for those without a stub.
+var indices = [842]uint16{
+	8:   92,  // vkAllocateCommandBuffers
+	9:   80,  // vkAllocateDescriptorSets
+	10:  23,  // vkAllocateMemory
+	12:  94,  // vkBeginCommandBuffer
+	14:  31,  // vkBindBufferMemory
+	15:  163, // vkBindBufferMemory2
+	16:  163, // vkBindBufferMemory2KHR
+	18:  33,  // vkBindImageMemory
+	19:  164, // vkBindImageMemory2
+	20:  164, // vkBindImageMemory2KHR
+	30:  188, // vkCmdBeginDebugUtilsLabelEXT
+	34:  131, // vkCmdBeginQuery
+	36:  137, // vkCmdBeginRenderPass
+	37:  197, // vkCmdBeginRenderPass2
+	38:  197, // vkCmdBeginRenderPass2KHR
+	39:  252, // vkCmdBeginRendering
+	40:  252, // vkCmdBeginRenderingKHR
+	48:  107, // vkCmdBindDescriptorSets
+	49:  258, // vkCmdBindDescriptorSets2
+	50:  258, // vkCmdBindDescriptorSets2KHR
+	51:  108, // vkCmdBindIndexBuffer
+	52:  219, // vkCmdBindIndexBuffer2
+	53:  219, // vkCmdBindIndexBuffer2KHR
+	56:  97,  // vkCmdBindPipeline
+	65:  109, // vkCmdBindVertexBuffers
+	66:  220, // vkCmdBindVertexBuffers2
+	67:  220, // vkCmdBindVertexBuffers2EXT
+	69:  118, // vkCmdBlitImage
+	70:  236, // vkCmdBlitImage2
+	71:  236, // vkCmdBlitImage2KHR
+	78:  125, // vkCmdClearAttachments
+	79:  123, // vkCmdClearColorImage
+	80:  124, // vkCmdClearDepthStencilImage
+	86:  116, // vkCmdCopyBuffer
+	87:  234, // vkCmdCopyBuffer2
+	88:  234, // vkCmdCopyBuffer2KHR
+	89:  119, // vkCmdCopyBufferToImage
+	90:  237, // vkCmdCopyBufferToImage2
+	91:  237, // vkCmdCopyBufferToImage2KHR
+	93:  117, // vkCmdCopyImage
+	94:  235, // vkCmdCopyImage2
+	95:  235, // vkCmdCopyImage2KHR
+	96:  120, // vkCmdCopyImageToBuffer
+	97:  238, // vkCmdCopyImageToBuffer2
+	98:  238, // vkCmdCopyImageToBuffer2KHR
+	110: 135, // vkCmdCopyQueryPoolResults
+	123: 114, // vkCmdDispatch
+	124: 166, // vkCmdDispatchBase
+	125: 166, // vkCmdDispatchBaseKHR
+	130: 115, // vkCmdDispatchIndirect
+	133: 110, // vkCmdDraw
+	136: 111, // vkCmdDrawIndexed
+	137: 113, // vkCmdDrawIndexedIndirect
+	139: 204, // vkCmdDrawIndexedIndirectCount
+	141: 204, // vkCmdDrawIndexedIndirectCountAMD
+	142: 204, // vkCmdDrawIndexedIndirectCountKHR
+	143: 112, // vkCmdDrawIndirect
+	147: 203, // vkCmdDrawIndirectCount
+	149: 203, // vkCmdDrawIndirectCountAMD
+	150: 203, // vkCmdDrawIndirectCountKHR
+	163: 189, // vkCmdEndDebugUtilsLabelEXT
+	167: 132, // vkCmdEndQuery
+	169: 139, // vkCmdEndRenderPass
+	170: 199, // vkCmdEndRenderPass2
+	171: 199, // vkCmdEndRenderPass2KHR
+	172: 253, // vkCmdEndRendering
+	175: 253, // vkCmdEndRenderingKHR
+	180: 140, // vkCmdExecuteCommands
+	183: 122, // vkCmdFillBuffer
+	186: 190, // vkCmdInsertDebugUtilsLabelEXT
+	187: 138, // vkCmdNextSubpass
+	188: 198, // vkCmdNextSubpass2
+	189: 198, // vkCmdNextSubpass2KHR
+	191: 130, // vkCmdPipelineBarrier
+	192: 243, // vkCmdPipelineBarrier2
+	193: 243, // vkCmdPipelineBarrier2KHR
+	196: 136, // vkCmdPushConstants
+	197: 259, // vkCmdPushConstants2
+	198: 259, // vkCmdPushConstants2KHR
+	200: 149, // vkCmdPushDescriptorSet
+	201: 260, // vkCmdPushDescriptorSet2
+	202: 260, // vkCmdPushDescriptorSet2KHR
+	203: 149, // vkCmdPushDescriptorSetKHR
+	204: 170, // vkCmdPushDescriptorSetWithTemplate
+	205: 261, // vkCmdPushDescriptorSetWithTemplate2
+	206: 261, // vkCmdPushDescriptorSetWithTemplate2KHR
+	207: 170, // vkCmdPushDescriptorSetWithTemplateKHR
+	208: 128, // vkCmdResetEvent
+	209: 241, // vkCmdResetEvent2
+	210: 241, // vkCmdResetEvent2KHR
+	211: 133, // vkCmdResetQueryPool
+	212: 126, // vkCmdResolveImage
+	213: 239, // vkCmdResolveImage2
+	214: 239, // vkCmdResolveImage2KHR
+	218: 102, // vkCmdSetBlendConstants
+	234: 214, // vkCmdSetCullMode
+	235: 214, // vkCmdSetCullModeEXT
+	236: 101, // vkCmdSetDepthBias
+	238: 228, // vkCmdSetDepthBiasEnable
+	239: 228, // vkCmdSetDepthBiasEnableEXT
+	240: 103, // vkCmdSetDepthBounds
+	241: 224, // vkCmdSetDepthBoundsTestEnable
+	242: 224, // vkCmdSetDepthBoundsTestEnableEXT
+	247: 223, // vkCmdSetDepthCompareOp
+	248: 223, // vkCmdSetDepthCompareOpEXT
+	249: 221, // vkCmdSetDepthTestEnable
+	250: 221, // vkCmdSetDepthTestEnableEXT
+	251: 222, // vkCmdSetDepthWriteEnable
+	252: 222, // vkCmdSetDepthWriteEnableEXT
+	255: 165, // vkCmdSetDeviceMask
+	256: 165, // vkCmdSetDeviceMaskKHR
+	261: 127, // vkCmdSetEvent
+	262: 240, // vkCmdSetEvent2
+	263: 240, // vkCmdSetEvent2KHR
+	269: 215, // vkCmdSetFrontFace
+	270: 215, // vkCmdSetFrontFaceEXT
+	272: 212, // vkCmdSetLineStipple
+	273: 212, // vkCmdSetLineStippleEXT
+	275: 212, // vkCmdSetLineStippleKHR
+	276: 100, // vkCmdSetLineWidth
+	284: 229, // vkCmdSetPrimitiveRestartEnable
+	285: 229, // vkCmdSetPrimitiveRestartEnableEXT
+	287: 216, // vkCmdSetPrimitiveTopology
+	288: 216, // vkCmdSetPrimitiveTopologyEXT
+	292: 227, // vkCmdSetRasterizerDiscardEnable
+	293: 227, // vkCmdSetRasterizerDiscardEnableEXT
+	295: 262, // vkCmdSetRenderingAttachmentLocations
+	296: 262, // vkCmdSetRenderingAttachmentLocationsKHR
+	297: 263, // vkCmdSetRenderingInputAttachmentIndices
+	298: 263, // vkCmdSetRenderingInputAttachmentIndicesKHR
+	303: 99,  // vkCmdSetScissor
+	304: 218, // vkCmdSetScissorWithCount
+	305: 218, // vkCmdSetScissorWithCountEXT
+	307: 104, // vkCmdSetStencilCompareMask
+	308: 226, // vkCmdSetStencilOp
+	309: 226, // vkCmdSetStencilOpEXT
+	310: 106, // vkCmdSetStencilReference
+	311: 225, // vkCmdSetStencilTestEnable
+	312: 225, // vkCmdSetStencilTestEnableEXT
+	313: 105, // vkCmdSetStencilWriteMask
+	316: 98,  // vkCmdSetViewport
+	321: 217, // vkCmdSetViewportWithCount
+	322: 217, // vkCmdSetViewportWithCountEXT
+	328: 121, // vkCmdUpdateBuffer
+	331: 129, // vkCmdWaitEvents
+	332: 242, // vkCmdWaitEvents2
+	333: 242, // vkCmdWaitEvents2KHR
+	336: 246, // vkCmdWriteBufferMarker2AMD
+	337: 195, // vkCmdWriteBufferMarkerAMD
+	340: 134, // vkCmdWriteTimestamp
+	341: 245, // vkCmdWriteTimestamp2
+	342: 245, // vkCmdWriteTimestamp2KHR
+	347: 249, // vkCopyImageToImage
+	348: 249, // vkCopyImageToImageEXT
+	349: 248, // vkCopyImageToMemory
+	350: 248, // vkCopyImageToMemoryEXT
+	352: 247, // vkCopyMemoryToImage
+	353: 247, // vkCopyMemoryToImageEXT
+	361: 53,  // vkCreateBuffer
+	363: 55,  // vkCreateBufferView
+	364: 89,  // vkCreateCommandPool
+	365: 69,  // vkCreateComputePipelines
+	373: 191, // vkCreateDebugUtilsMessengerEXT
+	375: 77,  // vkCreateDescriptorPool
+	376: 75,  // vkCreateDescriptorSetLayout
+	377: 167, // vkCreateDescriptorUpdateTemplate
+	378: 167, // vkCreateDescriptorUpdateTemplateKHR
+	379: 12,  // vkCreateDevice
+	383: 44,  // vkCreateEvent
+	386: 37,  // vkCreateFence
+	387: 83,  // vkCreateFramebuffer
+	389: 68,  // vkCreateGraphicsPipelines
+	392: 57,  // vkCreateImage
+	394: 60,  // vkCreateImageView
+	398: 1,   // vkCreateInstance
+	404: 64,  // vkCreatePipelineCache
+	405: 71,  // vkCreatePipelineLayout
+	406: 230, // vkCreatePrivateDataSlot
+	407: 230, // vkCreatePrivateDataSlotEXT
+	408: 49,  // vkCreateQueryPool
+	411: 85,  // vkCreateRenderPass
+	412: 196, // vkCreateRenderPass2
+	413: 196, // vkCreateRenderPass2KHR
+	414: 73,  // vkCreateSampler
+	415: 177, // vkCreateSamplerYcbcrConversion
+	416: 177, // vkCreateSamplerYcbcrConversionKHR
+	418: 42,  // vkCreateSemaphore
+	420: 62,  // vkCreateShaderModule
+	443: 54,  // vkDestroyBuffer
+	445: 56,  // vkDestroyBufferView
+	446: 90,  // vkDestroyCommandPool
+	453: 192, // vkDestroyDebugUtilsMessengerEXT
+	455: 78,  // vkDestroyDescriptorPool
+	456: 76,  // vkDestroyDescriptorSetLayout
+	457: 168, // vkDestroyDescriptorUpdateTemplate
+	458: 168, // vkDestroyDescriptorUpdateTemplateKHR
+	459: 13,  // vkDestroyDevice
+	460: 45,  // vkDestroyEvent
+	462: 38,  // vkDestroyFence
+	463: 84,  // vkDestroyFramebuffer
+	465: 58,  // vkDestroyImage
+	466: 61,  // vkDestroyImageView
+	470: 2,   // vkDestroyInstance
+	473: 70,  // vkDestroyPipeline
+	475: 65,  // vkDestroyPipelineCache
+	476: 72,  // vkDestroyPipelineLayout
+	477: 231, // vkDestroyPrivateDataSlot
+	478: 231, // vkDestroyPrivateDataSlotEXT
+	479: 50,  // vkDestroyQueryPool
+	480: 86,  // vkDestroyRenderPass
+	481: 74,  // vkDestroySampler
+	482: 178, // vkDestroySamplerYcbcrConversion
+	483: 178, // vkDestroySamplerYcbcrConversionKHR
+	484: 43,  // vkDestroySemaphore
+	487: 63,  // vkDestroyShaderModule
+	495: 22,  // vkDeviceWaitIdle
+	497: 95,  // vkEndCommandBuffer
+	498: 18,  // vkEnumerateDeviceExtensionProperties
+	499: 17,  // vkEnumerateDeviceLayerProperties
+	500: 16,  // vkEnumerateInstanceExtensionProperties
+	501: 15,  // vkEnumerateInstanceLayerProperties
+	502: 14,  // vkEnumerateInstanceVersion
+	503: 161, // vkEnumeratePhysicalDeviceGroups
+	504: 161, // vkEnumeratePhysicalDeviceGroupsKHR
+	508: 3,   // vkEnumeratePhysicalDevices
+	510: 27,  // vkFlushMappedMemoryRanges
+	511: 93,  // vkFreeCommandBuffers
+	512: 81,  // vkFreeDescriptorSets
+	513: 24,  // vkFreeMemory
+	521: 207, // vkGetBufferDeviceAddress
+	522: 207, // vkGetBufferDeviceAddressEXT
+	523: 207, // vkGetBufferDeviceAddressKHR
+	524: 30,  // vkGetBufferMemoryRequirements
+	525: 171, // vkGetBufferMemoryRequirements2
+	526: 171, // vkGetBufferMemoryRequirements2KHR
+	527: 206, // vkGetBufferOpaqueCaptureAddress
+	528: 206, // vkGetBufferOpaqueCaptureAddressKHR
+	530: 182, // vkGetCalibratedTimestampsEXT
+	531: 182, // vkGetCalibratedTimestampsKHR
+	545: 180, // vkGetDescriptorSetLayoutSupport
+	546: 180, // vkGetDescriptorSetLayoutSupportKHR
+	548: 174, // vkGetDeviceBufferMemoryRequirements
+	549: 174, // vkGetDeviceBufferMemoryRequirementsKHR
+	554: 162, // vkGetDeviceGroupPeerMemoryFeatures
+	555: 162, // vkGetDeviceGroupPeerMemoryFeaturesKHR
+	559: 175, // vkGetDeviceImageMemoryRequirements
+	560: 175, // vkGetDeviceImageMemoryRequirementsKHR
+	561: 176, // vkGetDeviceImageSparseMemoryRequirements
+	562: 176, // vkGetDeviceImageSparseMemoryRequirementsKHR
+	563: 255, // vkGetDeviceImageSubresourceLayout
+	564: 255, // vkGetDeviceImageSubresourceLayoutKHR
+	565: 29,  // vkGetDeviceMemoryCommitment
+	566: 208, // vkGetDeviceMemoryOpaqueCaptureAddress
+	567: 208, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
+	569: 4,   // vkGetDeviceProcAddr
+	570: 19,  // vkGetDeviceQueue
+	571: 179, // vkGetDeviceQueue2
+	582: 46,  // vkGetEventStatus
+	586: 159, // vkGetFenceFdKHR
+	587: 40,  // vkGetFenceStatus
+	595: 205, // vkGetImageDrmFormatModifierPropertiesEXT
+	596: 32,  // vkGetImageMemoryRequirements
+	597: 172, // vkGetImageMemoryRequirements2
+	598: 172, // vkGetImageMemoryRequirements2KHR
+	601: 34,  // vkGetImageSparseMemoryRequirements
+	602: 173, // vkGetImageSparseMemoryRequirements2
+	603: 173, // vkGetImageSparseMemoryRequirements2KHR
+	604: 59,  // vkGetImageSubresourceLayout
+	605: 254, // vkGetImageSubresourceLayout2
+	606: 254, // vkGetImageSubresourceLayout2EXT
+	607: 254, // vkGetImageSubresourceLayout2KHR
+	612: 5,   // vkGetInstanceProcAddr
+	616: 152, // vkGetMemoryFdKHR
+	617: 153, // vkGetMemoryFdPropertiesKHR
+	618: 194, // vkGetMemoryHostPointerPropertiesEXT
+	622: 154, // vkGetMemoryRemoteAddressNV
+	634: 181, // vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
+	635: 181, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	647: 151, // vkGetPhysicalDeviceExternalBufferProperties
+	648: 151, // vkGetPhysicalDeviceExternalBufferPropertiesKHR
+	649: 158, // vkGetPhysicalDeviceExternalFenceProperties
+	650: 158, // vkGetPhysicalDeviceExternalFencePropertiesKHR
+	651: 141, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	652: 155, // vkGetPhysicalDeviceExternalSemaphoreProperties
+	653: 155, // vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
+	655: 9,   // vkGetPhysicalDeviceFeatures
+	656: 142, // vkGetPhysicalDeviceFeatures2
+	657: 142, // vkGetPhysicalDeviceFeatures2KHR
+	658: 10,  // vkGetPhysicalDeviceFormatProperties
+	659: 144, // vkGetPhysicalDeviceFormatProperties2
+	660: 144, // vkGetPhysicalDeviceFormatProperties2KHR
+	662: 11,  // vkGetPhysicalDeviceImageFormatProperties
+	663: 145, // vkGetPhysicalDeviceImageFormatProperties2
+	664: 145, // vkGetPhysicalDeviceImageFormatProperties2KHR
+	665: 8,   // vkGetPhysicalDeviceMemoryProperties
+	666: 147, // vkGetPhysicalDeviceMemoryProperties2
+	667: 147, // vkGetPhysicalDeviceMemoryProperties2KHR
+	671: 6,   // vkGetPhysicalDeviceProperties
+	672: 143, // vkGetPhysicalDeviceProperties2
+	673: 143, // vkGetPhysicalDeviceProperties2KHR
+	679: 7,   // vkGetPhysicalDeviceQueueFamilyProperties
+	680: 146, // vkGetPhysicalDeviceQueueFamilyProperties2
+	681: 146, // vkGetPhysicalDeviceQueueFamilyProperties2KHR
+	683: 35,  // vkGetPhysicalDeviceSparseImageFormatProperties
+	684: 148, // vkGetPhysicalDeviceSparseImageFormatProperties2
+	685: 148, // vkGetPhysicalDeviceSparseImageFormatProperties2KHR
+	695: 213, // vkGetPhysicalDeviceToolProperties
+	696: 213, // vkGetPhysicalDeviceToolPropertiesEXT
+	706: 66,  // vkGetPipelineCacheData
+	707: 211, // vkGetPipelineExecutableInternalRepresentationsKHR
+	708: 209, // vkGetPipelineExecutablePropertiesKHR
+	709: 210, // vkGetPipelineExecutableStatisticsKHR
+	714: 233, // vkGetPrivateData
+	715: 233, // vkGetPrivateDataEXT
+	716: 51,  // vkGetQueryPoolResults
+	725: 87,  // vkGetRenderAreaGranularity
+	726: 88,  // vkGetRenderingAreaGranularity
+	727: 88,  // vkGetRenderingAreaGranularityKHR
+	730: 200, // vkGetSemaphoreCounterValue
+	731: 200, // vkGetSemaphoreCounterValueKHR
+	732: 156, // vkGetSemaphoreFdKHR
+	753: 160, // vkImportFenceFdKHR
+	755: 157, // vkImportSemaphoreFdKHR
+	759: 28,  // vkInvalidateMappedMemoryRanges
+	762: 25,  // vkMapMemory
+	763: 256, // vkMapMemory2
+	764: 256, // vkMapMemory2KHR
+	765: 67,  // vkMergePipelineCaches
+	767: 185, // vkQueueBeginDebugUtilsLabelEXT
+	768: 36,  // vkQueueBindSparse
+	769: 186, // vkQueueEndDebugUtilsLabelEXT
+	770: 187, // vkQueueInsertDebugUtilsLabelEXT
+	776: 20,  // vkQueueSubmit
+	777: 244, // vkQueueSubmit2
+	778: 244, // vkQueueSubmit2KHR
+	779: 21,  // vkQueueWaitIdle
+	790: 96,  // vkResetCommandBuffer
+	791: 91,  // vkResetCommandPool
+	792: 79,  // vkResetDescriptorPool
+	793: 48,  // vkResetEvent
+	794: 39,  // vkResetFences
+	796: 52,  // vkResetQueryPool
+	797: 52,  // vkResetQueryPoolEXT
+	800: 183, // vkSetDebugUtilsObjectNameEXT
+	801: 184, // vkSetDebugUtilsObjectTagEXT
+	802: 251, // vkSetDeviceMemoryPriorityEXT
+	803: 47,  // vkSetEvent
+	811: 232, // vkSetPrivateData
+	812: 232, // vkSetPrivateDataEXT
+	815: 202, // vkSignalSemaphore
+	816: 202, // vkSignalSemaphoreKHR
+	817: 193, // vkSubmitDebugUtilsMessageEXT
+	818: 250, // vkTransitionImageLayout
+	819: 250, // vkTransitionImageLayoutEXT
+	820: 150, // vkTrimCommandPool
+	821: 150, // vkTrimCommandPoolKHR
+	823: 26,  // vkUnmapMemory
+	824: 257, // vkUnmapMemory2
+	825: 257, // vkUnmapMemory2KHR
+	827: 169, // vkUpdateDescriptorSetWithTemplate
+	828: 169, // vkUpdateDescriptorSetWithTemplateKHR
+	829: 82,  // vkUpdateDescriptorSets
+	833: 41,  // vkWaitForFences
+	836: 201, // vkWaitSemaphores
+	837: 201, // vkWaitSemaphoresKHR
 }
 
-var dispatchers = [236]func(*Frame){
+var dispatchers = [264]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -907,7 +1005,7 @@ var dispatchers = [236]func(*Frame){
 	33:  callBindImageMemory,
 	34:  callGetImageSparseMemoryRequirements,
 	35:  callGetPhysicalDeviceSparseImageFormatProperties,
-	36:  absent, // vkQueueBindSparse
+	36:  callQueueBindSparse,
 	37:  callCreateFence,
 	38:  callDestroyFence,
 	39:  callResetFences,
@@ -939,7 +1037,7 @@ var dispatchers = [236]func(*Frame){
 	65:  callDestroyPipelineCache,
 	66:  callGetPipelineCacheData,
 	67:  callMergePipelineCaches,
-	68:  absent, // vkCreateGraphicsPipelines
+	68:  callCreateGraphicsPipelines,
 	69:  callCreateComputePipelines,
 	70:  callDestroyPipeline,
 	71:  callCreatePipelineLayout,
@@ -954,159 +1052,187 @@ var dispatchers = [236]func(*Frame){
 	80:  callAllocateDescriptorSets,
 	81:  callFreeDescriptorSets,
 	82:  callUpdateDescriptorSets,
-	83:  absent, // vkCreateFramebuffer
-	84:  absent, // vkDestroyFramebuffer
-	85:  absent, // vkCreateRenderPass
-	86:  absent, // vkDestroyRenderPass
-	87:  absent, // vkGetRenderAreaGranularity
-	88:  callCreateCommandPool,
-	89:  callDestroyCommandPool,
-	90:  callResetCommandPool,
-	91:  callAllocateCommandBuffers,
-	92:  callFreeCommandBuffers,
-	93:  callBeginCommandBuffer,
-	94:  callEndCommandBuffer,
-	95:  callResetCommandBuffer,
-	96:  callCmdBindPipeline,
-	97:  absent, // vkCmdSetViewport
-	98:  absent, // vkCmdSetScissor
-	99:  absent, // vkCmdSetLineWidth
-	100: absent, // vkCmdSetDepthBias
-	101: absent, // vkCmdSetBlendConstants
-	102: absent, // vkCmdSetDepthBounds
-	103: absent, // vkCmdSetStencilCompareMask
-	104: absent, // vkCmdSetStencilWriteMask
-	105: absent, // vkCmdSetStencilReference
-	106: callCmdBindDescriptorSets,
-	107: absent, // vkCmdBindIndexBuffer
-	108: absent, // vkCmdBindVertexBuffers
-	109: absent, // vkCmdDraw
-	110: absent, // vkCmdDrawIndexed
-	111: absent, // vkCmdDrawIndirect
-	112: absent, // vkCmdDrawIndexedIndirect
-	113: callCmdDispatch,
-	114: callCmdDispatchIndirect,
-	115: callCmdCopyBuffer,
-	116: callCmdCopyImage,
-	117: callCmdBlitImage,
-	118: callCmdCopyBufferToImage,
-	119: callCmdCopyImageToBuffer,
-	120: callCmdUpdateBuffer,
-	121: callCmdFillBuffer,
-	122: callCmdClearColorImage,
-	123: callCmdClearDepthStencilImage,
-	124: absent, // vkCmdClearAttachments
-	125: callCmdResolveImage,
-	126: callCmdSetEvent,
-	127: callCmdResetEvent,
-	128: callCmdWaitEvents,
-	129: callCmdPipelineBarrier,
-	130: callCmdBeginQuery,
-	131: callCmdEndQuery,
-	132: callCmdResetQueryPool,
-	133: callCmdWriteTimestamp,
-	134: callCmdCopyQueryPoolResults,
-	135: callCmdPushConstants,
-	136: absent, // vkCmdBeginRenderPass
-	137: absent, // vkCmdNextSubpass
-	138: absent, // vkCmdEndRenderPass
-	139: callCmdExecuteCommands,
-	140: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
-	141: callGetPhysicalDeviceFeatures2,
-	142: callGetPhysicalDeviceProperties2,
-	143: callGetPhysicalDeviceFormatProperties2,
-	144: callGetPhysicalDeviceImageFormatProperties2,
-	145: callGetPhysicalDeviceQueueFamilyProperties2,
-	146: callGetPhysicalDeviceMemoryProperties2,
-	147: callGetPhysicalDeviceSparseImageFormatProperties2,
-	148: callCmdPushDescriptorSet,
-	149: callTrimCommandPool,
-	150: callGetPhysicalDeviceExternalBufferProperties,
-	151: callGetMemoryFdKHR,
-	152: callGetMemoryFdPropertiesKHR,
-	153: callGetMemoryRemoteAddressNV,
-	154: callGetPhysicalDeviceExternalSemaphoreProperties,
-	155: callGetSemaphoreFdKHR,
-	156: callImportSemaphoreFdKHR,
-	157: callGetPhysicalDeviceExternalFenceProperties,
-	158: callGetFenceFdKHR,
-	159: callImportFenceFdKHR,
-	160: callEnumeratePhysicalDeviceGroups,
-	161: callGetDeviceGroupPeerMemoryFeatures,
-	162: callBindBufferMemory2,
-	163: callBindImageMemory2,
-	164: callCmdSetDeviceMask,
-	165: callCmdDispatchBase,
-	166: callCreateDescriptorUpdateTemplate,
-	167: callDestroyDescriptorUpdateTemplate,
-	168: callUpdateDescriptorSetWithTemplate,
-	169: callCmdPushDescriptorSetWithTemplate,
-	170: callGetBufferMemoryRequirements2,
-	171: callGetImageMemoryRequirements2,
-	172: callGetImageSparseMemoryRequirements2,
-	173: callGetDeviceBufferMemoryRequirements,
-	174: callGetDeviceImageMemoryRequirements,
-	175: callGetDeviceImageSparseMemoryRequirements,
-	176: callCreateSamplerYcbcrConversion,
-	177: callDestroySamplerYcbcrConversion,
-	178: callGetDeviceQueue2,
-	179: callGetDescriptorSetLayoutSupport,
-	180: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
-	181: callGetCalibratedTimestampsKHR,
-	182: callSetDebugUtilsObjectNameEXT,
-	183: callSetDebugUtilsObjectTagEXT,
-	184: callQueueBeginDebugUtilsLabelEXT,
-	185: callQueueEndDebugUtilsLabelEXT,
-	186: callQueueInsertDebugUtilsLabelEXT,
-	187: callCmdBeginDebugUtilsLabelEXT,
-	188: callCmdEndDebugUtilsLabelEXT,
-	189: callCmdInsertDebugUtilsLabelEXT,
-	190: callCreateDebugUtilsMessengerEXT,
-	191: callDestroyDebugUtilsMessengerEXT,
-	192: callSubmitDebugUtilsMessageEXT,
-	193: callGetMemoryHostPointerPropertiesEXT,
-	194: callCmdWriteBufferMarkerAMD,
-	195: callGetSemaphoreCounterValue,
-	196: callWaitSemaphores,
-	197: callSignalSemaphore,
-	198: callGetImageDrmFormatModifierPropertiesEXT,
-	199: callGetBufferOpaqueCaptureAddress,
-	200: callGetBufferDeviceAddress,
-	201: callGetDeviceMemoryOpaqueCaptureAddress,
-	202: callGetPipelineExecutablePropertiesKHR,
-	203: callGetPipelineExecutableStatisticsKHR,
-	204: callGetPipelineExecutableInternalRepresentationsKHR,
-	205: callGetPhysicalDeviceToolProperties,
-	206: callCreatePrivateDataSlot,
-	207: callDestroyPrivateDataSlot,
-	208: callSetPrivateData,
-	209: callGetPrivateData,
-	210: callCmdCopyBuffer2,
-	211: callCmdCopyImage2,
-	212: callCmdBlitImage2,
-	213: callCmdCopyBufferToImage2,
-	214: callCmdCopyImageToBuffer2,
-	215: callCmdResolveImage2,
-	216: callCmdSetEvent2,
-	217: callCmdResetEvent2,
-	218: callCmdWaitEvents2,
-	219: callCmdPipelineBarrier2,
-	220: callQueueSubmit2,
-	221: callCmdWriteTimestamp2,
-	222: callCmdWriteBufferMarker2AMD,
-	223: callCopyMemoryToImage,
-	224: callCopyImageToMemory,
-	225: callCopyImageToImage,
-	226: callTransitionImageLayout,
-	227: callSetDeviceMemoryPriorityEXT,
-	228: callGetImageSubresourceLayout2,
-	229: callGetDeviceImageSubresourceLayout,
-	230: callMapMemory2,
-	231: callUnmapMemory2,
-	232: callCmdBindDescriptorSets2,
-	233: callCmdPushConstants2,
-	234: callCmdPushDescriptorSet2,
-	235: callCmdPushDescriptorSetWithTemplate2,
+	83:  callCreateFramebuffer,
+	84:  callDestroyFramebuffer,
+	85:  callCreateRenderPass,
+	86:  callDestroyRenderPass,
+	87:  callGetRenderAreaGranularity,
+	88:  callGetRenderingAreaGranularity,
+	89:  callCreateCommandPool,
+	90:  callDestroyCommandPool,
+	91:  callResetCommandPool,
+	92:  callAllocateCommandBuffers,
+	93:  callFreeCommandBuffers,
+	94:  callBeginCommandBuffer,
+	95:  callEndCommandBuffer,
+	96:  callResetCommandBuffer,
+	97:  callCmdBindPipeline,
+	98:  refuse, // vkCmdSetViewport
+	99:  refuse, // vkCmdSetScissor
+	100: refuse, // vkCmdSetLineWidth
+	101: refuse, // vkCmdSetDepthBias
+	102: refuse, // vkCmdSetBlendConstants
+	103: refuse, // vkCmdSetDepthBounds
+	104: refuse, // vkCmdSetStencilCompareMask
+	105: refuse, // vkCmdSetStencilWriteMask
+	106: refuse, // vkCmdSetStencilReference
+	107: callCmdBindDescriptorSets,
+	108: refuse, // vkCmdBindIndexBuffer
+	109: refuse, // vkCmdBindVertexBuffers
+	110: refuse, // vkCmdDraw
+	111: refuse, // vkCmdDrawIndexed
+	112: refuse, // vkCmdDrawIndirect
+	113: refuse, // vkCmdDrawIndexedIndirect
+	114: callCmdDispatch,
+	115: callCmdDispatchIndirect,
+	116: callCmdCopyBuffer,
+	117: callCmdCopyImage,
+	118: callCmdBlitImage,
+	119: callCmdCopyBufferToImage,
+	120: callCmdCopyImageToBuffer,
+	121: callCmdUpdateBuffer,
+	122: callCmdFillBuffer,
+	123: callCmdClearColorImage,
+	124: callCmdClearDepthStencilImage,
+	125: refuse, // vkCmdClearAttachments
+	126: callCmdResolveImage,
+	127: callCmdSetEvent,
+	128: callCmdResetEvent,
+	129: callCmdWaitEvents,
+	130: callCmdPipelineBarrier,
+	131: callCmdBeginQuery,
+	132: callCmdEndQuery,
+	133: callCmdResetQueryPool,
+	134: callCmdWriteTimestamp,
+	135: callCmdCopyQueryPoolResults,
+	136: callCmdPushConstants,
+	137: refuse, // vkCmdBeginRenderPass
+	138: refuse, // vkCmdNextSubpass
+	139: refuse, // vkCmdEndRenderPass
+	140: callCmdExecuteCommands,
+	141: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
+	142: callGetPhysicalDeviceFeatures2,
+	143: callGetPhysicalDeviceProperties2,
+	144: callGetPhysicalDeviceFormatProperties2,
+	145: callGetPhysicalDeviceImageFormatProperties2,
+	146: callGetPhysicalDeviceQueueFamilyProperties2,
+	147: callGetPhysicalDeviceMemoryProperties2,
+	148: callGetPhysicalDeviceSparseImageFormatProperties2,
+	149: callCmdPushDescriptorSet,
+	150: callTrimCommandPool,
+	151: callGetPhysicalDeviceExternalBufferProperties,
+	152: callGetMemoryFdKHR,
+	153: callGetMemoryFdPropertiesKHR,
+	154: callGetMemoryRemoteAddressNV,
+	155: callGetPhysicalDeviceExternalSemaphoreProperties,
+	156: callGetSemaphoreFdKHR,
+	157: callImportSemaphoreFdKHR,
+	158: callGetPhysicalDeviceExternalFenceProperties,
+	159: callGetFenceFdKHR,
+	160: callImportFenceFdKHR,
+	161: callEnumeratePhysicalDeviceGroups,
+	162: callGetDeviceGroupPeerMemoryFeatures,
+	163: callBindBufferMemory2,
+	164: callBindImageMemory2,
+	165: callCmdSetDeviceMask,
+	166: callCmdDispatchBase,
+	167: callCreateDescriptorUpdateTemplate,
+	168: callDestroyDescriptorUpdateTemplate,
+	169: callUpdateDescriptorSetWithTemplate,
+	170: callCmdPushDescriptorSetWithTemplate,
+	171: callGetBufferMemoryRequirements2,
+	172: callGetImageMemoryRequirements2,
+	173: callGetImageSparseMemoryRequirements2,
+	174: callGetDeviceBufferMemoryRequirements,
+	175: callGetDeviceImageMemoryRequirements,
+	176: callGetDeviceImageSparseMemoryRequirements,
+	177: callCreateSamplerYcbcrConversion,
+	178: callDestroySamplerYcbcrConversion,
+	179: callGetDeviceQueue2,
+	180: callGetDescriptorSetLayoutSupport,
+	181: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
+	182: callGetCalibratedTimestampsKHR,
+	183: callSetDebugUtilsObjectNameEXT,
+	184: callSetDebugUtilsObjectTagEXT,
+	185: callQueueBeginDebugUtilsLabelEXT,
+	186: callQueueEndDebugUtilsLabelEXT,
+	187: callQueueInsertDebugUtilsLabelEXT,
+	188: callCmdBeginDebugUtilsLabelEXT,
+	189: callCmdEndDebugUtilsLabelEXT,
+	190: callCmdInsertDebugUtilsLabelEXT,
+	191: callCreateDebugUtilsMessengerEXT,
+	192: callDestroyDebugUtilsMessengerEXT,
+	193: callSubmitDebugUtilsMessageEXT,
+	194: callGetMemoryHostPointerPropertiesEXT,
+	195: callCmdWriteBufferMarkerAMD,
+	196: callCreateRenderPass2,
+	197: refuse, // vkCmdBeginRenderPass2
+	198: refuse, // vkCmdNextSubpass2
+	199: refuse, // vkCmdEndRenderPass2
+	200: callGetSemaphoreCounterValue,
+	201: callWaitSemaphores,
+	202: callSignalSemaphore,
+	203: refuse, // vkCmdDrawIndirectCount
+	204: refuse, // vkCmdDrawIndexedIndirectCount
+	205: callGetImageDrmFormatModifierPropertiesEXT,
+	206: callGetBufferOpaqueCaptureAddress,
+	207: callGetBufferDeviceAddress,
+	208: callGetDeviceMemoryOpaqueCaptureAddress,
+	209: callGetPipelineExecutablePropertiesKHR,
+	210: callGetPipelineExecutableStatisticsKHR,
+	211: callGetPipelineExecutableInternalRepresentationsKHR,
+	212: refuse, // vkCmdSetLineStipple
+	213: callGetPhysicalDeviceToolProperties,
+	214: refuse, // vkCmdSetCullMode
+	215: refuse, // vkCmdSetFrontFace
+	216: refuse, // vkCmdSetPrimitiveTopology
+	217: refuse, // vkCmdSetViewportWithCount
+	218: refuse, // vkCmdSetScissorWithCount
+	219: refuse, // vkCmdBindIndexBuffer2
+	220: refuse, // vkCmdBindVertexBuffers2
+	221: refuse, // vkCmdSetDepthTestEnable
+	222: refuse, // vkCmdSetDepthWriteEnable
+	223: refuse, // vkCmdSetDepthCompareOp
+	224: refuse, // vkCmdSetDepthBoundsTestEnable
+	225: refuse, // vkCmdSetStencilTestEnable
+	226: refuse, // vkCmdSetStencilOp
+	227: refuse, // vkCmdSetRasterizerDiscardEnable
+	228: refuse, // vkCmdSetDepthBiasEnable
+	229: refuse, // vkCmdSetPrimitiveRestartEnable
+	230: callCreatePrivateDataSlot,
+	231: callDestroyPrivateDataSlot,
+	232: callSetPrivateData,
+	233: callGetPrivateData,
+	234: callCmdCopyBuffer2,
+	235: callCmdCopyImage2,
+	236: callCmdBlitImage2,
+	237: callCmdCopyBufferToImage2,
+	238: callCmdCopyImageToBuffer2,
+	239: callCmdResolveImage2,
+	240: callCmdSetEvent2,
+	241: callCmdResetEvent2,
+	242: callCmdWaitEvents2,
+	243: callCmdPipelineBarrier2,
+	244: callQueueSubmit2,
+	245: callCmdWriteTimestamp2,
+	246: callCmdWriteBufferMarker2AMD,
+	247: callCopyMemoryToImage,
+	248: callCopyImageToMemory,
+	249: callCopyImageToImage,
+	250: callTransitionImageLayout,
+	251: callSetDeviceMemoryPriorityEXT,
+	252: refuse, // vkCmdBeginRendering
+	253: refuse, // vkCmdEndRendering
+	254: callGetImageSubresourceLayout2,
+	255: callGetDeviceImageSubresourceLayout,
+	256: callMapMemory2,
+	257: callUnmapMemory2,
+	258: callCmdBindDescriptorSets2,
+	259: callCmdPushConstants2,
+	260: callCmdPushDescriptorSet2,
+	261: callCmdPushDescriptorSetWithTemplate2,
+	262: refuse, // vkCmdSetRenderingAttachmentLocations
+	263: refuse, // vkCmdSetRenderingInputAttachmentIndices
 }
 
 func callCreateInstance(f *Frame) {
@@ -1249,6 +1375,10 @@ func callGetPhysicalDeviceSparseImageFormatProperties(f *Frame) {
 	installed.GetPhysicalDeviceSparseImageFormatProperties(vk.PhysicalDevice(f.word(0)), vk.Format(f.word(1)), vk.ImageType(f.word(2)), vk.SampleCountFlagBits(f.word(3)), vk.ImageUsageFlags(f.word(4)), vk.ImageTiling(f.word(5)), (*uint32)(f.pointer(6)), (*vk.SparseImageFormatProperties)(f.pointer(7)))
 }
 
+func callQueueBindSparse(f *Frame) {
+	f.result = uintptr(uint32(installed.QueueBindSparse(vk.Queue(f.word(0)), uint32(f.word(1)), (*vk.BindSparseInfo)(f.pointer(2)), vk.Fence(f.word(3)))))
+}
+
 func callCreateFence(f *Frame) {
 	f.result = uintptr(uint32(installed.CreateFence(vk.Device(f.word(0)), (*vk.FenceCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.Fence)(f.pointer(3)))))
 }
@@ -1373,6 +1503,10 @@ func callMergePipelineCaches(f *Frame) {
 	f.result = uintptr(uint32(installed.MergePipelineCaches(vk.Device(f.word(0)), vk.PipelineCache(f.word(1)), uint32(f.word(2)), (*vk.PipelineCache)(f.pointer(3)))))
 }
 
+func callCreateGraphicsPipelines(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateGraphicsPipelines(vk.Device(f.word(0)), vk.PipelineCache(f.word(1)), uint32(f.word(2)), (*vk.GraphicsPipelineCreateInfo)(f.pointer(3)), (*vk.AllocationCallbacks)(f.pointer(4)), (*vk.Pipeline)(f.pointer(5)))))
+}
+
 func callCreateComputePipelines(f *Frame) {
 	f.result = uintptr(uint32(installed.CreateComputePipelines(vk.Device(f.word(0)), vk.PipelineCache(f.word(1)), uint32(f.word(2)), (*vk.ComputePipelineCreateInfo)(f.pointer(3)), (*vk.AllocationCallbacks)(f.pointer(4)), (*vk.Pipeline)(f.pointer(5)))))
 }
@@ -1427,6 +1561,30 @@ func callFreeDescriptorSets(f *Frame) {
 
 func callUpdateDescriptorSets(f *Frame) {
 	installed.UpdateDescriptorSets(vk.Device(f.word(0)), uint32(f.word(1)), (*vk.WriteDescriptorSet)(f.pointer(2)), uint32(f.word(3)), (*vk.CopyDescriptorSet)(f.pointer(4)))
+}
+
+func callCreateFramebuffer(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateFramebuffer(vk.Device(f.word(0)), (*vk.FramebufferCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.Framebuffer)(f.pointer(3)))))
+}
+
+func callDestroyFramebuffer(f *Frame) {
+	installed.DestroyFramebuffer(vk.Device(f.word(0)), vk.Framebuffer(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callCreateRenderPass(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateRenderPass(vk.Device(f.word(0)), (*vk.RenderPassCreateInfo)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.RenderPass)(f.pointer(3)))))
+}
+
+func callDestroyRenderPass(f *Frame) {
+	installed.DestroyRenderPass(vk.Device(f.word(0)), vk.RenderPass(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callGetRenderAreaGranularity(f *Frame) {
+	installed.GetRenderAreaGranularity(vk.Device(f.word(0)), vk.RenderPass(f.word(1)), (*vk.Extent2D)(f.pointer(2)))
+}
+
+func callGetRenderingAreaGranularity(f *Frame) {
+	installed.GetRenderingAreaGranularity(vk.Device(f.word(0)), (*vk.RenderingAreaInfo)(f.pointer(1)), (*vk.Extent2D)(f.pointer(2)))
 }
 
 func callCreateCommandPool(f *Frame) {
@@ -1779,6 +1937,10 @@ func callGetMemoryHostPointerPropertiesEXT(f *Frame) {
 
 func callCmdWriteBufferMarkerAMD(f *Frame) {
 	installed.CmdWriteBufferMarkerAMD(vk.CommandBuffer(f.word(0)), vk.PipelineStageFlagBits(f.word(1)), vk.Buffer(f.word(2)), vk.DeviceSize(f.word(3)), uint32(f.word(4)))
+}
+
+func callCreateRenderPass2(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateRenderPass2(vk.Device(f.word(0)), (*vk.RenderPassCreateInfo2)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.RenderPass)(f.pointer(3)))))
 }
 
 func callGetSemaphoreCounterValue(f *Frame) {

@@ -294,10 +294,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $96, AX
-	JMP  recordBindPipeline<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $97, AX
-	JMP  farside_entry(SB)
+	JMP  recordBindPipeline<>(SB)
 	PCALIGN $16
 	MOVL $98, AX
 	JMP  farside_entry(SB)
@@ -324,10 +324,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $106, AX
-	JMP  recordBindDescriptorSets<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $107, AX
-	JMP  farside_entry(SB)
+	JMP  recordBindDescriptorSets<>(SB)
 	PCALIGN $16
 	MOVL $108, AX
 	JMP  farside_entry(SB)
@@ -345,76 +345,76 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $113, AX
-	JMP  recordDispatch<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $114, AX
-	JMP  recordDispatchIndirect<>(SB)
+	JMP  recordDispatch<>(SB)
 	PCALIGN $16
 	MOVL $115, AX
-	JMP  recordCopyBuffer<>(SB)
+	JMP  recordDispatchIndirect<>(SB)
 	PCALIGN $16
 	MOVL $116, AX
-	JMP  recordCopyImage<>(SB)
+	JMP  recordCopyBuffer<>(SB)
 	PCALIGN $16
 	MOVL $117, AX
-	JMP  recordBlitImage<>(SB)
+	JMP  recordCopyImage<>(SB)
 	PCALIGN $16
 	MOVL $118, AX
-	JMP  recordCopyBufferToImage<>(SB)
+	JMP  recordBlitImage<>(SB)
 	PCALIGN $16
 	MOVL $119, AX
-	JMP  recordCopyImageToBuffer<>(SB)
+	JMP  recordCopyBufferToImage<>(SB)
 	PCALIGN $16
 	MOVL $120, AX
-	JMP  recordUpdateBuffer<>(SB)
+	JMP  recordCopyImageToBuffer<>(SB)
 	PCALIGN $16
 	MOVL $121, AX
-	JMP  recordFillBuffer<>(SB)
+	JMP  recordUpdateBuffer<>(SB)
 	PCALIGN $16
 	MOVL $122, AX
-	JMP  recordClearColorImage<>(SB)
+	JMP  recordFillBuffer<>(SB)
 	PCALIGN $16
 	MOVL $123, AX
-	JMP  recordClearDepthStencilImage<>(SB)
+	JMP  recordClearColorImage<>(SB)
 	PCALIGN $16
 	MOVL $124, AX
-	JMP  farside_entry(SB)
+	JMP  recordClearDepthStencilImage<>(SB)
 	PCALIGN $16
 	MOVL $125, AX
-	JMP  recordResolveImage<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $126, AX
-	JMP  recordSetEvent<>(SB)
+	JMP  recordResolveImage<>(SB)
 	PCALIGN $16
 	MOVL $127, AX
-	JMP  recordResetEvent<>(SB)
+	JMP  recordSetEvent<>(SB)
 	PCALIGN $16
 	MOVL $128, AX
-	JMP  farside_entry(SB)
+	JMP  recordResetEvent<>(SB)
 	PCALIGN $16
 	MOVL $129, AX
-	JMP  recordPipelineBarrier<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $130, AX
-	JMP  farside_entry(SB)
+	JMP  recordPipelineBarrier<>(SB)
 	PCALIGN $16
 	MOVL $131, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $132, AX
-	JMP  recordResetQueryPool<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $133, AX
-	JMP  recordWriteTimestamp<>(SB)
+	JMP  recordResetQueryPool<>(SB)
 	PCALIGN $16
 	MOVL $134, AX
-	JMP  recordCopyQueryPoolResults<>(SB)
+	JMP  recordWriteTimestamp<>(SB)
 	PCALIGN $16
 	MOVL $135, AX
-	JMP  recordPushConstants<>(SB)
+	JMP  recordCopyQueryPoolResults<>(SB)
 	PCALIGN $16
 	MOVL $136, AX
-	JMP  farside_entry(SB)
+	JMP  recordPushConstants<>(SB)
 	PCALIGN $16
 	MOVL $137, AX
 	JMP  farside_entry(SB)
@@ -501,10 +501,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $165, AX
-	JMP  recordDispatchBase<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $166, AX
-	JMP  farside_entry(SB)
+	JMP  recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVL $167, AX
 	JMP  farside_entry(SB)
@@ -588,10 +588,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $194, AX
-	JMP  recordWriteBufferMarkerAMD<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $195, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVL $196, AX
 	JMP  farside_entry(SB)
@@ -663,13 +663,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $219, AX
-	JMP  recordPipelineBarrier2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $220, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $221, AX
-	JMP  recordWriteTimestamp2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $222, AX
 	JMP  farside_entry(SB)
@@ -711,6 +711,90 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $235, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $236, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $237, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $238, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $239, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $240, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $241, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $242, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $243, AX
+	JMP  recordPipelineBarrier2<>(SB)
+	PCALIGN $16
+	MOVL $244, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $245, AX
+	JMP  recordWriteTimestamp2<>(SB)
+	PCALIGN $16
+	MOVL $246, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $247, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $248, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $249, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $250, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $251, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $252, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $253, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $254, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $255, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $256, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $257, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $258, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $259, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $260, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $261, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $262, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $263, AX
 	JMP  farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

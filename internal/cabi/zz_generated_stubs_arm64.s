@@ -294,10 +294,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $96, R9
-	B    recordBindPipeline<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $97, R9
-	B    farside_entry(SB)
+	B    recordBindPipeline<>(SB)
 	PCALIGN $16
 	MOVD $98, R9
 	B    farside_entry(SB)
@@ -324,10 +324,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $106, R9
-	B    recordBindDescriptorSets<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $107, R9
-	B    farside_entry(SB)
+	B    recordBindDescriptorSets<>(SB)
 	PCALIGN $16
 	MOVD $108, R9
 	B    farside_entry(SB)
@@ -345,76 +345,76 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $113, R9
-	B    recordDispatch<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $114, R9
-	B    recordDispatchIndirect<>(SB)
+	B    recordDispatch<>(SB)
 	PCALIGN $16
 	MOVD $115, R9
-	B    recordCopyBuffer<>(SB)
+	B    recordDispatchIndirect<>(SB)
 	PCALIGN $16
 	MOVD $116, R9
-	B    recordCopyImage<>(SB)
+	B    recordCopyBuffer<>(SB)
 	PCALIGN $16
 	MOVD $117, R9
-	B    recordBlitImage<>(SB)
+	B    recordCopyImage<>(SB)
 	PCALIGN $16
 	MOVD $118, R9
-	B    recordCopyBufferToImage<>(SB)
+	B    recordBlitImage<>(SB)
 	PCALIGN $16
 	MOVD $119, R9
-	B    recordCopyImageToBuffer<>(SB)
+	B    recordCopyBufferToImage<>(SB)
 	PCALIGN $16
 	MOVD $120, R9
-	B    recordUpdateBuffer<>(SB)
+	B    recordCopyImageToBuffer<>(SB)
 	PCALIGN $16
 	MOVD $121, R9
-	B    recordFillBuffer<>(SB)
+	B    recordUpdateBuffer<>(SB)
 	PCALIGN $16
 	MOVD $122, R9
-	B    recordClearColorImage<>(SB)
+	B    recordFillBuffer<>(SB)
 	PCALIGN $16
 	MOVD $123, R9
-	B    recordClearDepthStencilImage<>(SB)
+	B    recordClearColorImage<>(SB)
 	PCALIGN $16
 	MOVD $124, R9
-	B    farside_entry(SB)
+	B    recordClearDepthStencilImage<>(SB)
 	PCALIGN $16
 	MOVD $125, R9
-	B    recordResolveImage<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $126, R9
-	B    recordSetEvent<>(SB)
+	B    recordResolveImage<>(SB)
 	PCALIGN $16
 	MOVD $127, R9
-	B    recordResetEvent<>(SB)
+	B    recordSetEvent<>(SB)
 	PCALIGN $16
 	MOVD $128, R9
-	B    farside_entry(SB)
+	B    recordResetEvent<>(SB)
 	PCALIGN $16
 	MOVD $129, R9
-	B    recordPipelineBarrier<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $130, R9
-	B    farside_entry(SB)
+	B    recordPipelineBarrier<>(SB)
 	PCALIGN $16
 	MOVD $131, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $132, R9
-	B    recordResetQueryPool<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $133, R9
-	B    recordWriteTimestamp<>(SB)
+	B    recordResetQueryPool<>(SB)
 	PCALIGN $16
 	MOVD $134, R9
-	B    recordCopyQueryPoolResults<>(SB)
+	B    recordWriteTimestamp<>(SB)
 	PCALIGN $16
 	MOVD $135, R9
-	B    recordPushConstants<>(SB)
+	B    recordCopyQueryPoolResults<>(SB)
 	PCALIGN $16
 	MOVD $136, R9
-	B    farside_entry(SB)
+	B    recordPushConstants<>(SB)
 	PCALIGN $16
 	MOVD $137, R9
 	B    farside_entry(SB)
@@ -501,10 +501,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $165, R9
-	B    recordDispatchBase<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $166, R9
-	B    farside_entry(SB)
+	B    recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVD $167, R9
 	B    farside_entry(SB)
@@ -588,10 +588,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $194, R9
-	B    recordWriteBufferMarkerAMD<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $195, R9
-	B    farside_entry(SB)
+	B    recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVD $196, R9
 	B    farside_entry(SB)
@@ -663,13 +663,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $219, R9
-	B    recordPipelineBarrier2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $220, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $221, R9
-	B    recordWriteTimestamp2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $222, R9
 	B    farside_entry(SB)
@@ -711,6 +711,90 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $235, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $236, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $237, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $238, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $239, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $240, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $241, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $242, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $243, R9
+	B    recordPipelineBarrier2<>(SB)
+	PCALIGN $16
+	MOVD $244, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $245, R9
+	B    recordWriteTimestamp2<>(SB)
+	PCALIGN $16
+	MOVD $246, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $247, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $248, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $249, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $250, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $251, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $252, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $253, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $254, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $255, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $256, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $257, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $258, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $259, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $260, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $261, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $262, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $263, R9
 	B    farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

@@ -154,9 +154,14 @@ type Command struct {
 	Extensions []string // those that define it
 }
 
+// CommandIndex is the place of a command in Commands; false if there is none of that name.
+func CommandIndex(name string) (int, bool) {
+	return slices.BinarySearchFunc(Commands, name, func(c Command, name string) int { return strings.Compare(c.Name, name) })
+}
+
 // CommandByName looks Commands up.
 func CommandByName(name string) (Command, bool) {
-	i, ok := slices.BinarySearchFunc(Commands, name, func(c Command, name string) int { return strings.Compare(c.Name, name) })
+	i, ok := CommandIndex(name)
 	if !ok {
 		return Command{}, false
 	}

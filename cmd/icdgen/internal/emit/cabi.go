@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -64,19 +65,23 @@ func Supported(path string, src []byte) ([]string, error) {
 	return names, err
 }
 
-// entryPoint is one implemented command with the names that C may call it by.
+// entryPoint is one command that has a stub, with the names that C may call it by.
 type entryPoint struct {
 	*registry.Command
-	goName string
-	names  []string
-	params []param
-	kind   int
-	absent bool // a core command that the driver must have an address for, but does not implement
+	goName  string
+	names   []string
+	params  []param
+	kind    int
+	refused bool // see refused
 }
 
-// absentUpTo is the Vulkan version whose core commands all get a stub: the loader calls a core command of the
-// device's version without asking whether there is one. Those that the driver does not implement say so.
-const absentUpTo = 1<<22 | 1<<12
+// refused says of a command that the driver does not implement whether it gets a stub nevertheless: it is a core
+// command, recorded for queues with graphics alone. Applications look such commands up, and calling one is an error of
+// theirs, which they are told.
+func refused(c *registry.Command) bool {
+	return c.Alias == "" && c.Version != 0 && c.Params[0].Type == "VkCommandBuffer" &&
+		slices.Equal(c.Queues, []string{"VK_QUEUE_GRAPHICS_BIT"})
+}
 
 type param struct {
 	name, goType, read string
@@ -90,7 +95,7 @@ func CABI(reg *registry.Registry, supported, ops []string) ([]File, error) {
 	}
 	p := new(printer)
 	p.f("%spackage cabi\n\n", header)
-	printCommands(p, entries)
+	printCommands(p, entries, byName(reg.Commands))
 	commands, err := p.file("internal/cabi/zz_generated_commands.go")
 	if err != nil {
 		return nil, err
@@ -107,13 +112,13 @@ func CABI(reg *registry.Registry, supported, ops []string) ([]File, error) {
 }
 
 func entryPoints(reg *registry.Registry, supported []string) ([]*entryPoint, error) {
-	byName := map[string]*registry.Command{}
+	commands := map[string]*registry.Command{}
 	for _, c := range reg.Commands {
-		byName[c.Name] = c
+		commands[c.Name] = c
 	}
 	wanted := map[string]bool{}
 	for _, key := range supported {
-		c := byName["vk"+key]
+		c := commands["vk"+key]
 		switch {
 		case c == nil:
 			return nil, fmt.Errorf("%s: the registry has no command vk%s", key, key)
@@ -127,8 +132,8 @@ func entryPoints(reg *registry.Registry, supported []string) ([]*entryPoint, err
 	var list []*entryPoint
 	for _, c := range reg.Commands {
 		if !wanted[c.Name] {
-			if c.Alias == "" && c.Version != 0 && c.Version <= absentUpTo {
-				e := &entryPoint{Command: c, kind: resultKind(c), absent: true}
+			if refused(c) {
+				e := &entryPoint{Command: c, kind: resultKind(c), refused: true}
 				entries[c.Name] = e
 				list = append(list, e)
 			}
@@ -147,7 +152,7 @@ func entryPoints(reg *registry.Registry, supported []string) ([]*entryPoint, err
 			if target.Alias == "" {
 				break
 			}
-			if target = byName[target.Alias]; target == nil {
+			if target = commands[target.Alias]; target == nil {
 				return nil, fmt.Errorf("<command name=%q>: an alias of nothing", c.Name)
 			}
 		}
@@ -225,7 +230,8 @@ func paramName(name string) string {
 	return name
 }
 
-func printCommands(p *printer, entries []*entryPoint) {
+// printCommands prints the tables of the stubs; commands are the registry's in the order of vk.Commands.
+func printCommands(p *printer, entries []*entryPoint, commands []*registry.Command) {
 	untyped := false
 	for _, e := range entries {
 		for _, v := range e.params {
@@ -240,7 +246,7 @@ func printCommands(p *printer, entries []*entryPoint) {
 
 	p.f("// Commands has one function for every command that the driver implements.\ntype Commands struct {\n")
 	for _, e := range entries {
-		if e.absent {
+		if e.refused {
 			continue
 		}
 		p.f("%s func(", e.goName)
@@ -254,6 +260,12 @@ func printCommands(p *printer, entries []*entryPoint) {
 	}
 	p.f("}\n\n")
 
+	places := map[string]int{}
+	for i, e := range entries {
+		for _, name := range e.names {
+			places[name] = i + 1
+		}
+	}
 	n := len(entries) + 1
 	p.f("// The tables below are indexed as the stubs are; place 0 is not used.\n\n")
 	p.f("var names = [%d]string{\n", n)
@@ -266,16 +278,16 @@ func printCommands(p *printer, entries []*entryPoint) {
 			p.f("%d: %s, // %s\n", i+1, [...]string{kindResult: "kindResult", kindWord: "kindWord"}[e.kind], e.Name)
 		}
 	}
-	p.f("}\n\nvar indices = map[string]uint16{\n")
-	for i, e := range entries {
-		for _, name := range e.names {
-			p.f("%q: %d,\n", name, i+1)
+	p.f("}\n\n// indices has the index of each command of vk.Commands, 0 for those without a stub.\nvar indices = [%d]uint16{\n", len(commands))
+	for i, c := range commands {
+		if n := places[c.Name]; n != 0 {
+			p.f("%d: %d, // %s\n", i, n, c.Name)
 		}
 	}
 	p.f("}\n\nvar dispatchers = [%d]func(*Frame){\n", n)
 	for i, e := range entries {
-		if e.absent {
-			p.f("%d: absent, // %s\n", i+1, e.Name)
+		if e.refused {
+			p.f("%d: refuse, // %s\n", i+1, e.Name)
 			continue
 		}
 		p.f("%d: call%s,\n", i+1, e.goName)
@@ -283,7 +295,7 @@ func printCommands(p *printer, entries []*entryPoint) {
 	p.f("}\n\n")
 
 	for _, e := range entries {
-		if e.absent {
+		if e.refused {
 			continue
 		}
 		p.f("func call%s(f *Frame) {\n", e.goName)

@@ -63,7 +63,7 @@ func recordings(reg *registry.Registry, entries []*entryPoint, ops []string) (ma
 	}
 	commands := map[string]*registry.Command{}
 	for _, e := range entries {
-		if !e.absent {
+		if !e.refused {
 			commands[e.Name] = e.Command
 		}
 	}

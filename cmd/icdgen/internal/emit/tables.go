@@ -44,11 +44,13 @@ func (g *generator) extensions(p *printer) error {
 	return nil
 }
 
+func byName(commands []*registry.Command) []*registry.Command {
+	return slices.SortedFunc(slices.Values(commands), func(a, b *registry.Command) int { return strings.Compare(a.Name, b.Name) })
+}
+
 func (g *generator) commands(p *printer) error {
-	list := slices.Clone(g.reg.Commands)
-	slices.SortFunc(list, func(a, b *registry.Command) int { return strings.Compare(a.Name, b.Name) })
 	p.f("// Commands are the registry's, sorted by name.\nvar Commands = []Command{\n")
-	for _, c := range list {
+	for _, c := range byName(g.reg.Commands) {
 		p.f("{Name: %q", c.Name)
 		if c.Alias != "" {
 			p.f(", Alias: %q", c.Alias)

@@ -289,6 +289,9 @@ func (p *parser) readCommands() error {
 		}
 		c.Result = *result
 		c.Result.Name = ""
+		if queues := n.attr("queues"); queues != "" {
+			c.Queues = strings.Split(queues, ",")
+		}
 		for _, pn := range n.elems("param") {
 			if !forAPI(pn.attr("api")) {
 				continue
@@ -323,7 +326,7 @@ func (p *parser) readCommands() error {
 		if target == nil || target.Alias != "" {
 			return &Error{Element: `<command name="` + name + `">`, Reason: "alias of an unknown command " + strconv.Quote(c.Alias)}
 		}
-		c.Result, c.Params, c.Level = target.Result, target.Params, target.Level
+		c.Result, c.Params, c.Level, c.Queues = target.Result, target.Params, target.Level, target.Queues
 	}
 	return nil
 }

@@ -97,19 +97,21 @@ func TestCommands(t *testing.T) {
 		version uint32
 		exts    string
 		params  int
+		queues  string
 	}
+	const queues = "VK_QUEUE_GRAPHICS_BIT,VK_QUEUE_COMPUTE_BIT"
 	want := map[string]row{
-		"vkCreateInstance":      {"", Global, 1 << 22, "", 2},
-		"vkGetInstanceProcAddr": {"", Global, 1 << 22, "", 2},
-		"vkGetThing":            {"", PhysicalDevice, 1<<22 | 1<<12, "", 3},
-		"vkCmdThing":            {"", Device, 1<<22 | 1<<12, "", 3},
-		"vkCmdThingKHR":         {"vkCmdThing", Device, 0, "VK_KHR_thing", 3},
+		"vkCreateInstance":      {"", Global, 1 << 22, "", 2, ""},
+		"vkGetInstanceProcAddr": {"", Global, 1 << 22, "", 2, ""},
+		"vkGetThing":            {"", PhysicalDevice, 1<<22 | 1<<12, "", 3, ""},
+		"vkCmdThing":            {"", Device, 1<<22 | 1<<12, "", 3, queues},
+		"vkCmdThingKHR":         {"vkCmdThing", Device, 0, "VK_KHR_thing", 3, queues},
 	}
 	if len(reg.Commands) != len(want) {
 		t.Errorf("%d commands, want %d", len(reg.Commands), len(want))
 	}
 	for _, c := range reg.Commands {
-		got := row{c.Alias, c.Level, c.Version, strings.Join(c.Extensions, ","), len(c.Params)}
+		got := row{c.Alias, c.Level, c.Version, strings.Join(c.Extensions, ","), len(c.Params), strings.Join(c.Queues, ",")}
 		if got != want[c.Name] {
 			t.Errorf("%s: %+v, want %+v", c.Name, got, want[c.Name])
 		}
