@@ -188,6 +188,36 @@ func executionErrorCases() []definition {
 		n, p := array(&m.a, []vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
 		cmd(m, "vkCmdResolveImage", uintptr(m.image(rgba).handle), general, uintptr(m.image(rgba).handle), general, n, p)
 	})
+	four := rgba
+	four.samples = 4
+	row("resolve_to_samples", "VUID-vkCmdResolveImage-dstImage-00259", func(m *mirror) {
+		n, p := array(&m.a, []vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		cmd(m, "vkCmdResolveImage", uintptr(m.image(four).handle), general, uintptr(m.image(four).handle), general, n, p)
+	})
+	row("resolve_behind_edge", "VUID-vkCmdResolveImage-srcOffset-00269", func(m *mirror) {
+		n, p := array(&m.a, []vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, SrcOffset: vk.Offset3D{X: 15}, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		cmd(m, "vkCmdResolveImage", uintptr(m.image(four).handle), general, uintptr(m.image(rgba).handle), general, n, p)
+	})
+	row("resolve_to_other_format", "VUID-vkCmdResolveImage-srcImage-01386", func(m *mirror) {
+		n, p := array(&m.a, []vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		cmd(m, "vkCmdResolveImage", uintptr(m.image(four).handle), general, uintptr(m.image(plane(vk.FORMAT_R8G8B8A8_SRGB, 16, 16)).handle), general, n, p)
+	})
+	row("image_copy_samples_differ", "VUID-vkCmdCopyImage-srcImage-00136", func(m *mirror) {
+		n, p := array(&m.a, []vk.ImageCopy{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		cmd(m, "vkCmdCopyImage", uintptr(m.image(four).handle), general, uintptr(m.image(rgba).handle), general, n, p)
+	})
+	row("buffer_to_samples", "VUID-vkCmdCopyBufferToImage-dstImage-07973", func(m *mirror) {
+		n, p := array(&m.a, []vk.BufferImageCopy{{ImageSubresource: one, ImageExtent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		cmd(m, "vkCmdCopyBufferToImage", uintptr(m.buffer(4096).handle), uintptr(m.image(four).handle), general, n, p)
+	})
+	row("samples_to_buffer", "VUID-vkCmdCopyImageToBuffer-srcImage-07973", func(m *mirror) {
+		n, p := array(&m.a, []vk.BufferImageCopy{{ImageSubresource: one, ImageExtent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		cmd(m, "vkCmdCopyImageToBuffer", uintptr(m.image(four).handle), general, uintptr(m.buffer(4096).handle), n, p)
+	})
+	row("blit_of_samples", "VUID-vkCmdBlitImage-srcImage-00233", func(m *mirror) {
+		n, p := array(&m.a, []vk.ImageBlit{{SrcSubresource: one, SrcOffsets: rect(0, 0, 4, 4).offsets(), DstSubresource: one, DstOffsets: rect(0, 0, 4, 4).offsets()}})
+		cmd(m, "vkCmdBlitImage", uintptr(m.image(four).handle), general, uintptr(m.image(rgba).handle), general, n, p, 0)
+	})
 	row("query_that_is_not_there", "VUID-vkCmdWriteTimestamp", func(m *mirror) {
 		m.queries = m.c.timestamps(4)
 		cmd(m, "vkCmdWriteTimestamp", uintptr(bottom), uintptr(m.queries), 4)

@@ -35,6 +35,7 @@ type mirrorBuffer struct {
 type mirrorImage struct {
 	shape
 	handle vk.Image
+	texels vk.Image // what buffers are copied to and from: handle, or an image that has its samples as texels
 	memory vk.DeviceMemory
 	mapped []byte // from the image's first byte; nil where the host can't see it
 	want   *reference.Image
@@ -52,6 +53,8 @@ type shape struct {
 	flags          vk.ImageCreateFlags
 	usage          vk.ImageUsageFlags // besides transfers
 	values         bool               // filled with numbers of moderate size, not with random bits
+	samples        uint32             // 0: 1
+	unread         bool               // has several samples that aren't filled and compared
 	next           unsafe.Pointer     // chained behind VkImageCreateInfo; the case asks whether that is supported
 }
 
@@ -74,7 +77,7 @@ func (c *Case) supports(s shape) bool {
 		uintptr(s.dimensions), uintptr(s.tiling), uintptr(transferUsage|s.usage), uintptr(s.flags), ptr(p)))
 	e := p.MaxExtent
 	return r == vk.SUCCESS && s.extent[0] <= e.Width && s.extent[1] <= e.Height && s.extent[2] <= e.Depth &&
-		s.levels <= p.MaxMipLevels && s.layers <= p.MaxArrayLayers
+		s.levels <= p.MaxMipLevels && s.layers <= p.MaxArrayLayers && p.SampleCounts&vk.SampleCountFlags(max(s.samples, 1)) != 0
 }
 
 // buffer makes a buffer of random bytes.
@@ -106,22 +109,36 @@ func (c *Case) mappedBuffer(size uint64) (vk.Buffer, vk.DeviceMemory, []byte) {
 	return b, memory, c.bytes(memory, req.Alignment+size)[req.Alignment:]
 }
 
-// image makes an image with contents, which is in VK_IMAGE_LAYOUT_GENERAL from then on.
+// create makes an image without memory.
+func (m *mirror) create(s shape) vk.Image {
+	info := vulkan.Struct[vk.ImageCreateInfo](&m.a)
+	info.PNext = s.next
+	info.Flags, info.ImageType, info.Format, info.Tiling = s.flags, s.dimensions, s.format, s.tiling
+	info.Extent = vk.Extent3D{Width: s.extent[0], Height: s.extent[1], Depth: s.extent[2]}
+	info.MipLevels, info.ArrayLayers, info.Samples = s.levels, s.layers, vk.SampleCountFlagBits(max(s.samples, 1))
+	info.Usage = transferUsage | s.usage
+	out := vulkan.New[vk.Image](&m.a)
+	m.c.must("vkCreateImage of "+s.String(), vk.Result(m.c.dev.Call("vkCreateImage", ptr(info), 0, ptr(out))))
+	return *out
+}
+
+// single is the shape of an image of one sample whose texels are the samples of this one.
+func (s shape) single() shape {
+	s.extent[0] *= max(s.samples, 1)
+	s.samples = 1
+	return s
+}
+
+// image makes an image with contents, which is in VK_IMAGE_LAYOUT_GENERAL from then on. No command writes samples that
+// differ, so these are written by way of an image with one sample in the same memory: that is about Farside's layout.
 func (m *mirror) image(s shape) *mirrorImage {
 	c := m.c
 	if s.next == nil && !c.supports(s) {
 		c.Unsupported(s.String())
 	}
-	i := &mirrorImage{shape: s, want: reference.NewImage(s.dimensions, s.format, s.extent, s.levels, s.layers)}
-	info := vulkan.Struct[vk.ImageCreateInfo](&m.a)
-	info.PNext = s.next
-	info.Flags, info.ImageType, info.Format, info.Tiling = s.flags, s.dimensions, s.format, s.tiling
-	info.Extent = vk.Extent3D{Width: s.extent[0], Height: s.extent[1], Depth: s.extent[2]}
-	info.MipLevels, info.ArrayLayers, info.Samples = s.levels, s.layers, vk.SAMPLE_COUNT_1_BIT
-	info.Usage = transferUsage | s.usage
-	out := vulkan.New[vk.Image](&m.a)
-	c.must("vkCreateImage of "+s.String(), vk.Result(c.dev.Call("vkCreateImage", ptr(info), 0, ptr(out))))
-	i.handle = *out
+	single := s.single()
+	i := &mirrorImage{shape: s, want: reference.NewImage(s.dimensions, s.format, single.extent, s.levels, s.layers), handle: m.create(s)}
+	i.texels = i.handle
 	m.images = append(m.images, i)
 
 	req := c.dev.ImageRequirements(i.handle)
@@ -137,6 +154,14 @@ func (m *mirror) image(s shape) *mirrorImage {
 		i.mapped = c.bytes(i.memory, offset+req.Size)[offset:]
 	}
 	m.transition(i.handle, i.aspects())
+	if s.unread {
+		return i
+	}
+	if s.samples > 1 {
+		i.texels = m.create(single)
+		c.must("vkBindImageMemory", c.dev.BindImage(i.texels, i.memory, offset))
+		m.transition(i.texels, i.aspects())
+	}
 	for _, aspect := range i.want.Aspects() {
 		for level := range s.levels {
 			for layer := range s.layers {
@@ -185,13 +210,13 @@ func (m *mirror) stage(i *mirrorImage, aspect vk.ImageAspectFlags, level uint32,
 		ImageExtent:      vk.Extent3D{Width: e[0], Height: e[1], Depth: e[2]},
 	})
 	if !upload {
-		m.cmd("vkCmdCopyImageToBuffer", uintptr(i.handle), uintptr(vk.IMAGE_LAYOUT_GENERAL), uintptr(b), 1, ptr(region))
+		m.cmd("vkCmdCopyImageToBuffer", uintptr(i.texels), uintptr(vk.IMAGE_LAYOUT_GENERAL), uintptr(b), 1, ptr(region))
 		return bytes
 	}
 	for layer := range i.layers {
 		copy(bytes[int(layer)*size:], i.want.Bytes(aspect, level, layer))
 	}
-	m.cmd("vkCmdCopyBufferToImage", uintptr(b), uintptr(i.handle), uintptr(vk.IMAGE_LAYOUT_GENERAL), 1, ptr(region))
+	m.cmd("vkCmdCopyBufferToImage", uintptr(b), uintptr(i.texels), uintptr(vk.IMAGE_LAYOUT_GENERAL), 1, ptr(region))
 	return nil
 }
 
@@ -206,6 +231,9 @@ func (m *mirror) check() {
 	}
 	var readings []reading
 	for _, i := range m.images {
+		if i.unread {
+			continue
+		}
 		for _, aspect := range i.want.Aspects() {
 			for level := range i.levels {
 				readings = append(readings, reading{i, aspect, level, m.stage(i, aspect, level, false)})
@@ -315,6 +343,9 @@ func (m *mirror) free() {
 		m.c.dev.Free(b.memory)
 	}
 	for _, i := range m.images {
+		if i.texels != i.handle {
+			m.c.dev.DestroyImage(i.texels)
+		}
 		m.c.dev.DestroyImage(i.handle)
 		m.c.dev.Free(i.memory)
 	}

@@ -117,7 +117,29 @@ func (m *mirror) copyImage(dst, src *mirrorImage, regions ...vk.ImageCopy) {
 		m.cmd("vkCmdCopyImage", uintptr(src.handle), general, uintptr(dst.handle), general, n, p)
 	}
 	for _, r := range regions {
+		n := max(src.samples, 1) // texels of the reference are samples
+		r.SrcOffset.X, r.DstOffset.X, r.Extent.Width = r.SrcOffset.X*int32(n), r.DstOffset.X*int32(n), r.Extent.Width*n
 		reference.CopyImage(dst.want, src.want, r)
+	}
+}
+
+func (m *mirror) resolve(dst, src *mirrorImage, regions ...vk.ImageResolve) {
+	if m.copy2 {
+		info := vulkan.Struct[vk.ResolveImageInfo2](&m.a)
+		info.SrcImage, info.SrcImageLayout = src.handle, vk.IMAGE_LAYOUT_GENERAL
+		info.DstImage, info.DstImageLayout = dst.handle, vk.IMAGE_LAYOUT_GENERAL
+		info.RegionCount, info.PRegions = array2(&m.a, regions, func(to *vk.ImageResolve2, r *vk.ImageResolve) {
+			to.SType = vk.STRUCTURE_TYPE_IMAGE_RESOLVE_2
+			to.SrcSubresource, to.SrcOffset = r.SrcSubresource, r.SrcOffset
+			to.DstSubresource, to.DstOffset, to.Extent = r.DstSubresource, r.DstOffset, r.Extent
+		})
+		m.cmd("vkCmdResolveImage2KHR", ptr(info))
+	} else {
+		n, p := array(&m.a, regions)
+		m.cmd("vkCmdResolveImage", uintptr(src.handle), general, uintptr(dst.handle), general, n, p)
+	}
+	for _, r := range regions {
+		reference.Resolve(dst.want, src.want, src.samples, r)
 	}
 }
 

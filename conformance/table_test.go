@@ -8,7 +8,7 @@ func table() []definition {
 		deviceInitCases(), infoCases(), queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
 		nvCases(), hammerCases(), extensionCases(), entryPointCases(),
 		// Transfers
-		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), clearCases(), allFormatCases(),
+		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), resolveCases(), clearCases(), allFormatCases(),
 		largeCases(), randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(), threadCases(), commandBufferMisuse(), recordMisuse(),
 		executionErrorCases(), transferMemoryCases(), pendingCases(),
 		// Synchronisation

@@ -69,6 +69,33 @@ func Blit(dst, src *Image, r vk.ImageBlit, filter vk.Filter) {
 	}
 }
 
+// Resolve is one region of vkCmdResolveImage, of a color image in which the samples of a texel are texels next to each
+// other. Integers come from sample 0, other numbers are the mean.
+func Resolve(dst, src *Image, samples uint32, r vk.ImageResolve) {
+	const color = vk.IMAGE_ASPECT_COLOR_BIT
+	for layer := range r.SrcSubresource.LayerCount {
+		for y := range r.Extent.Height {
+			for x := range r.Extent.Width {
+				sample := func(s uint32) Texel {
+					return src.Decode(color, src.Block(color, 0, r.SrcSubresource.BaseArrayLayer+layer,
+						(uint32(r.SrcOffset.X)+x)*samples+s, uint32(r.SrcOffset.Y)+y, 0))
+				}
+				t := sample(0)
+				for s := uint32(1); s < samples; s++ {
+					for i, f := range sample(s).F {
+						t.F[i] += f
+					}
+				}
+				for i := range t.F {
+					t.F[i] /= float64(samples)
+				}
+				dst.Encode(color, dst.Block(color, r.DstSubresource.MipLevel, r.DstSubresource.BaseArrayLayer+layer,
+					uint32(r.DstOffset.X)+x, uint32(r.DstOffset.Y)+y, uint32(r.DstOffset.Z)), t)
+			}
+		}
+	}
+}
+
 // linear weighs the two texels next to a place in each dimension that the image has.
 func linear(at [3]float64, dimensions vk.ImageType, texel func(x, y, z int) Texel) Texel {
 	var base [3]int

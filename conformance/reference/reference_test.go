@@ -107,3 +107,20 @@ func TestBlit(t *testing.T) {
 		t.Errorf("linear: %v, want %v", got, want)
 	}
 }
+
+func TestResolve(t *testing.T) {
+	layers := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 1}
+	r := vk.ImageResolve{SrcSubresource: layers, SrcOffset: vk.Offset3D{X: 1}, DstSubresource: layers, DstOffset: vk.Offset3D{X: 2},
+		Extent: vk.Extent3D{Width: 2, Height: 1, Depth: 1}}
+	samples := []byte{1, 1, 1, 1, 10, 20, 30, 40, 0, 255, 0, 255}
+	for f, want := range map[vk.Format][]byte{
+		vk.FORMAT_R8_UNORM: {0, 0, 25, 128, 0}, vk.FORMAT_R8_SRGB: {0, 0, 27, 188, 0}, vk.FORMAT_R8_UINT: {0, 0, 10, 0, 0},
+	} {
+		src, dst := image(f, 12, 1), image(f, 5, 1)
+		copy(src.Bytes(vk.IMAGE_ASPECT_COLOR_BIT, 0, 0), samples)
+		Resolve(dst, src, 4, r)
+		if got := dst.Bytes(vk.IMAGE_ASPECT_COLOR_BIT, 0, 0); !bytes.Equal(got, want) {
+			t.Errorf("%v: %v, want %v", f, got, want)
+		}
+	}
+}
