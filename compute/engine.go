@@ -64,7 +64,7 @@ const (
 	actLength
 	actEnd
 	actPrefix // a comparison of the lane's number and the narrow behind it: the lanes before that of base go on; else plain
-	actNative // the run of steps from this one to before its target, if all lanes of the active chunks are; else plain
+	actNative // the run of steps from this one to before its target, if there is code; else plain
 )
 
 // step is an instruction of a worker. args points into the worker's register file.

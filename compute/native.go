@@ -37,7 +37,7 @@ func (r *run) streams() bool {
 }
 
 // makeNative makes machine code of runs of instructions that are all for the active lanes, or for all lanes at once. The first step
-// of each run executes it when all lanes of the active chunks are; otherwise each step does what it does without.
+// of each run executes it.
 func (e *engine) makeNative(p *Program) {
 	if !useNative {
 		return
@@ -74,7 +74,7 @@ func (e *engine) makeNative(p *Program) {
 	if len(runs) == 0 {
 		return
 	}
-	code, err := native.Compile(runs, p.FileSize)
+	code, err := native.Compile(runs, p.FileSize, len(e.masks) > 0 || p.Lanes%kernel.Width != 0)
 	if err != nil {
 		e.streamed = nil
 		return // the kernels do it
@@ -135,7 +135,7 @@ func (e *engine) nativeInst(p *Program, i int) (native.Inst, bool) {
 	case Kernel:
 		n.Once = in.Dst.Uniform()
 	case Assign:
-		n.Op, n.Once = kernel.Move32, in.Dst.Uniform()
+		n.Op, n.Once = kernel.MoveMasked32, in.Dst.Uniform()
 	case Access:
 		if in.Dynamic || in.A.Size == 0 || e.delays && p.Slots[in.Index].Kind == SlotBuffer {
 			return n, false

@@ -276,7 +276,7 @@ func (w *worker) execute() bool {
 		next++
 		act := s.act
 		if act == actNative {
-			if w.native != nil && w.mask.Base == nil {
+			if w.native != nil {
 				w.runNative(int(s.to))
 				next = int(s.target)
 				continue

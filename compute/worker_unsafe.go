@@ -174,7 +174,15 @@ func (w *worker) bindStep(s *step) {
 
 // runNative executes a run of steps.
 func (w *worker) runNative(run int) {
-	w.native.Run(run, w.run.stream, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), w.active.first, w.active.end-w.active.first)
+	mode := native.Plain
+	switch {
+	case w.mask.Base != nil:
+		mode = native.Masked
+	case w.run.stream:
+		mode = native.Streaming
+	}
+	w.native.Run(run, mode, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), w.mask.Base,
+		w.active.first, w.active.end-w.active.first)
 }
 
 // fillMask sets all lanes of chunks of a mask.

@@ -35,10 +35,10 @@ func (c *compiler) load(in *Inst) {
 func (c *compiler) stores(in *Inst) {
 	if in.way > 0 {
 		value := c.vector(1, spare[1])
-		if c.streams && in.Stream {
+		if c.mode == Streaming && in.Stream {
 			c.stream(c.onWay(in), value)
 		} else {
-			c.store(c.onWay(in), value)
+			c.storeActive(c.onWay(in), value)
 		}
 		return
 	}
@@ -52,7 +52,7 @@ func (c *compiler) stores(in *Inst) {
 	}
 	p := c.address(in, offsets, slow)
 	to := at(p, int32(in.Immediate))
-	if c.streams && in.Stream {
+	if c.mode == Streaming && in.Stream {
 		plain := c.label()
 		c.lea(rcx, to)
 		c.testLow(31)
@@ -60,10 +60,27 @@ func (c *compiler) stores(in *Inst) {
 		c.stream(to, value)
 		c.later = append(c.later, later{plain, back, func() { c.store(to, value) }})
 	} else {
-		c.store(to, value)
+		c.storeActive(to, value)
 	}
 	c.place(back)
 	c.later = append(c.later, later{slow, back, func() { c.scatter(in, offsets, value) }})
+}
+
+// maskOf is the mask of the chunk, from a lane on.
+func (c *compiler) maskOf(lane int32) address {
+	a := at(mask, 4*lane)
+	a.index = offset
+	return a
+}
+
+// storeActive writes the lanes of a vector that take part.
+func (c *compiler) storeActive(to address, value vector) {
+	if c.mode != Masked {
+		c.store(to, value)
+		return
+	}
+	c.one(vmovups, spare[3], memory(c.maskOf(0)))
+	c.storeMasked(to, spare[3], value)
 }
 
 // offsets gives the offsets of an access: in a vector, if all of them are needed.
@@ -161,11 +178,19 @@ func (c *compiler) known(in *Inst) *pointer {
 	return nil
 }
 
+// free is how many pointers there are.
+func (c *compiler) free() int {
+	if c.mode == Masked {
+		return len(pointers) - 1
+	}
+	return len(pointers)
+}
+
 // pointer is one that is free, or that was used least lately.
 func (c *compiler) pointer() *pointer {
 	best := &c.pointers[len(c.ways)]
-	for i := range c.pointers[len(c.ways):] {
-		p := &c.pointers[len(c.ways)+i]
+	for i := len(c.ways); i < c.free(); i++ {
+		p := &c.pointers[i]
 		if best.valid && (!p.valid || p.used < best.used) {
 			best = p
 		}
@@ -220,6 +245,11 @@ func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
 	c.limits(in, none)
 	for lane := range int32(8) {
 		next := c.label()
+		if c.mode == Masked {
+			c.load32(rcx, c.maskOf(lane))
+			c.test(rcx)
+			c.jumpIf(equal, next)
+		}
 		c.load32(rcx, at(file, from+4*lane))
 		c.cmp(rcx, r10)
 		c.jumpIf(above, next)

@@ -100,6 +100,7 @@ var (
 	vmovups      = opcode{0, 1, 0x10, false}
 	vmovupsTo    = opcode{0, 1, 0x11, false}
 	vmovntpsTo   = opcode{0, 1, 0x2b, false}
+	vmaskmovpsTo = opcode{1, 2, 0x2e, false}
 	vmovd        = opcode{1, 1, 0x6e, true}
 	vmovdFrom    = opcode{1, 1, 0x7e, true}
 	vmovmskps    = opcode{0, 1, 0x50, false}
@@ -241,6 +242,11 @@ func (s *assembler) stream(to address, v vector) { s.vex(vmovntpsTo, uint8(v), 0
 
 // store writes a vector.
 func (s *assembler) store(to address, v vector) { s.vex(vmovupsTo, uint8(v), 0, memory(to), 0) }
+
+// storeMasked writes the lanes of a vector whose sign is set in the mask.
+func (s *assembler) storeMasked(to address, mask, v vector) {
+	s.vex(vmaskmovpsTo, uint8(v), uint8(mask), memory(to), 0)
+}
 
 // gather is vgatherdps: the lanes of mask are loaded from base + offsets.
 func (s *assembler) gather(dst vector, base general, offsets, mask vector) {

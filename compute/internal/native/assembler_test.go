@@ -86,6 +86,8 @@ func TestEncoding(t *testing.T) {
 			add("vmovups ymm%d, %s", dst, memory(a).text("ymmword", ""))
 			s.stream(a, dst)
 			add("vmovntps %s, ymm%d", memory(a).text("ymmword", ""), dst)
+			s.storeMasked(a, 11, dst)
+			add("vmaskmovps %s, ymm11, ymm%d", memory(a).text("ymmword", ""), dst)
 			s.store(a, dst)
 			add("vmovups %s, ymm%d", memory(a).text("ymmword", ""), dst)
 		}

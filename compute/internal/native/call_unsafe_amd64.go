@@ -5,4 +5,4 @@ import "unsafe"
 // call runs code.
 //
 //go:noescape
-func call(code, file, slots unsafe.Pointer, first, end uintptr)
+func call(code, file, slots, mask unsafe.Pointer, first, end uintptr)

@@ -4,4 +4,6 @@ package native
 
 import "unsafe"
 
-func call(code, file, slots unsafe.Pointer, first, end uintptr) { panic("no code for this machine") }
+func call(code, file, slots, mask unsafe.Pointer, first, end uintptr) {
+	panic("no code for this machine")
+}

@@ -14,26 +14,43 @@ import (
 // Code is the machine code of a program's runs.
 type Code struct {
 	memory  []byte
-	entries [2][]int // of the runs, with caches and without
+	entries [3][]int // of the runs, by Mode
 	fence   int
 }
 
-// Compile makes the code of runs. It uses Scratch bytes of the register file at scratch, a multiple of 32. It fails where the
-// system does not allow it.
-func Compile(runs [][]Inst, scratch uint32) (*Code, error) {
+// Mode is how a run is executed.
+type Mode int
+
+const (
+	// Plain: all lanes take part.
+	Plain Mode = iota
+	// Streaming: all lanes take part, and the stores that may go past the caches do; Fence has to come before anybody else is told
+	// of them.
+	Streaming
+	// Masked: some lanes take part. The others store nothing and keep what a MoveMasked32 writes; what else they have in the
+	// registers that the run writes is lost.
+	Masked
+)
+
+// Compile makes the code of runs, with masks only if masked. It uses Scratch bytes of the register file at scratch, a multiple of
+// 32. It fails where the system does not allow it.
+func Compile(runs [][]Inst, scratch uint32, masked bool) (*Code, error) {
 	c := &compiler{assembler: &assembler{}, scratch: int32(scratch)}
 	code := &Code{}
-	for streams := range code.entries {
-		c.streams = streams == 1
+	for mode := range code.entries {
+		c.mode = Mode(mode)
+		if c.mode == Masked && !masked {
+			break
+		}
 		for i, run := range runs {
 			c.align(16)
 			entry := len(c.code)
-			if c.streams && !slices.ContainsFunc(run, func(in Inst) bool { return in.Stream }) {
-				entry = code.entries[0][i]
+			if c.mode == Streaming && !slices.ContainsFunc(run, func(in Inst) bool { return in.Stream }) {
+				entry = code.entries[Plain][i]
 			} else {
 				c.write(run)
 			}
-			code.entries[streams] = append(code.entries[streams], entry)
+			code.entries[mode] = append(code.entries[mode], entry)
 		}
 	}
 	c.align(16)
@@ -57,20 +74,16 @@ func Compile(runs [][]Inst, scratch uint32) (*Code, error) {
 	return code, nil
 }
 
-// Run executes a run: its instructions for one chunk, then the others for n chunks from the first on, all of whose lanes take part.
-// The slots of the program are at slots, and none of those that the run accesses is as large as Limit. With stream
-// the stores that may go past the caches do, and Fence has to come before anybody else is told of them.
-func (c *Code) Run(run int, stream bool, file unsafe.Pointer, slots *kernel.Memory, first, n int) {
-	entries := c.entries[0]
-	if stream {
-		entries = c.entries[1]
-	}
-	call(unsafe.Pointer(&c.memory[entries[run]]), file, unsafe.Pointer(slots), uintptr(32*first), uintptr(32*(first+n)))
+// Run executes a run: its instructions for one chunk, then the others for n chunks from the first on. The slots of the program
+// are at slots, and none of those that the run accesses is as large as Limit. mask is the chunks of a mask, which only Masked
+// reads.
+func (c *Code) Run(run int, mode Mode, file unsafe.Pointer, slots *kernel.Memory, mask unsafe.Pointer, first, n int) {
+	call(unsafe.Pointer(&c.memory[c.entries[mode][run]]), file, unsafe.Pointer(slots), mask, uintptr(32*first), uintptr(32*(first+n)))
 	runtime.KeepAlive(c)
 }
 
 // Fence orders streamed stores before what follows.
 func (c *Code) Fence() {
-	call(unsafe.Pointer(&c.memory[c.fence]), nil, nil, 0, 0)
+	call(unsafe.Pointer(&c.memory[c.fence]), nil, nil, nil, 0, 0)
 	runtime.KeepAlive(c)
 }

@@ -14,6 +14,7 @@ const (
 	slots  = r8
 	offset = rsi // of the chunk: 32 bytes each
 	end    = r15 // of the chunks
+	mask   = r13 // the chunks of the mask, if there is one
 )
 
 // spare are vectors that hold nothing between instructions. The others, from 0 on, hold registers.
@@ -21,8 +22,8 @@ var spare = [4]vector{12, 13, 14, 15}
 
 const vectors = 12
 
-// pointers are what hold addresses in memory; rax, rcx, rdx and r10 hold nothing between instructions.
-var pointers = [...]general{rbx, r9, r11, r12, r13}
+// pointers are what hold addresses in memory, without mask; rax, rcx, rdx and r10 hold nothing between instructions.
+var pointers = [...]general{rbx, r9, r11, r12, mask}
 
 // held is a register of the program that a vector holds.
 type held struct {
@@ -52,7 +53,7 @@ type later struct {
 type compiler struct {
 	*assembler
 	scratch   int32 // two chunks in the register file
-	streams   bool
+	mode      Mode
 	insts     []Inst
 	looping   bool     // they are executed for more than one chunk
 	at        int      // the instruction under way
@@ -74,6 +75,9 @@ func (c *compiler) write(run []Inst) {
 			in.Keep = true
 			once = append(once, in)
 		} else {
+			if c.mode == Masked && in.Op == kernel.MoveMasked32 {
+				in.C, in.Keep = in.Dst, true // for the lanes that don't take part
+			}
 			each = append(each, in)
 		}
 	}
@@ -83,7 +87,7 @@ func (c *compiler) write(run []Inst) {
 		c.cmp(offset, end)
 		c.jumpIf(below, begin)
 		c.jump(done)
-		if p := newPlan(each); len(p.ways) > 0 {
+		if p := newPlan(each, c.free()-1); len(p.ways) > 0 {
 			c.ways, c.otherwise = p.ways, c.label()
 			c.place(begin)
 			c.part(p.ahead)
@@ -396,8 +400,17 @@ func makeSequences() map[kernel.Op]func(c *compiler) {
 	}
 	return map[kernel.Op]func(c *compiler){
 		kernel.MinF32: extreme(vminps, vorps), kernel.MaxF32: extreme(vmaxps, vandps),
-		kernel.Move32:       func(c *compiler) { a := c.reads(0); c.one(vmovups, c.result(), a) },
-		kernel.MoveMasked32: func(c *compiler) { a := c.reads(0); c.one(vmovups, c.result(), a) }, // nothing is masked
+		kernel.Move32: func(c *compiler) { a := c.reads(0); c.one(vmovups, c.result(), a) },
+		kernel.MoveMasked32: func(c *compiler) {
+			if !c.insts[c.at].C.Valid {
+				a := c.reads(0)
+				c.one(vmovups, c.result(), a)
+				return
+			}
+			a, before := c.vector(0, spare[0]), c.vector(2, spare[1])
+			c.one(vmovups, spare[2], memory(c.maskOf(0)))
+			c.immediate(vblendvps, c.result(), before, reg(a), uint8(spare[2])<<4)
+		},
 		kernel.NegI32: func(c *compiler) {
 			t, a := spare[0], c.reads(0)
 			c.two(vpxor, t, t, reg(t))

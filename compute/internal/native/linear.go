@@ -16,9 +16,6 @@ type way struct {
 	streams []uint64
 }
 
-// maxWays leaves a pointer for the other accesses.
-const maxWays = len(pointers) - 1
-
 // findWay is the operation that finds a way, or that there is none, before a loop.
 const findWay = kernel.NumOps
 
@@ -32,12 +29,13 @@ type plan struct {
 // planner makes a plan of what is executed for each chunk.
 type planner struct {
 	insts []Inst
+	most  int      // ways
 	from  [][3]int // by instruction, which ones write A, B and C; -1 for none
 	ahead []bool   // by instruction: offsets depend on it
 }
 
-func newPlan(insts []Inst) *plan {
-	n := &planner{insts: insts, from: make([][3]int, len(insts)), ahead: make([]bool, len(insts))}
+func newPlan(insts []Inst, most int) *plan {
+	n := &planner{insts: insts, most: most, from: make([][3]int, len(insts)), ahead: make([]bool, len(insts))}
 	last := map[Register]int{}
 	for i, in := range insts {
 		for k, r := range []Register{in.A, in.B, in.C} {
@@ -68,7 +66,7 @@ func (p *plan) way(n *planner, i int) int {
 		return w.from == from && w.a == in.A && w.base == in.Base && w.slot == in.Slot
 	})
 	if w < 0 {
-		if len(p.ways) == maxWays || !n.early(from) {
+		if len(p.ways) == n.most || !n.early(from) {
 			return -1
 		}
 		w = len(p.ways)
@@ -158,7 +156,7 @@ func (c *compiler) findWay(in *Inst) {
 	c.cmpFrom(rcx, size)
 	c.jumpIf(above, c.otherwise)
 	c.addFrom(rax, base)
-	if c.streams {
+	if c.mode == Streaming {
 		for _, displacement := range w.streams {
 			c.lea(rcx, at(rax, int32(displacement)))
 			c.testLow(31)

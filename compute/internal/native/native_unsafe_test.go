@@ -25,6 +25,7 @@ type machine struct {
 	file  []byte
 	data  [3][]byte
 	slots [3]kernel.Memory
+	mask  kernel.Register // none if all lanes take part
 }
 
 const (
@@ -83,6 +84,9 @@ func (m *machine) pass(run []Inst, once bool, chunk int) {
 			if in.Base.Valid {
 				a.Immediate += uint64(*(*uint32)(m.bind(in.Base).Base))
 			}
+		}
+		if in.Op == kernel.Store32 || in.Op == kernel.MoveMasked32 && !in.Once {
+			a.Mask = m.mask
 		}
 		kernel.Best().Ops[in.Op](&a, chunk, 1)
 	}
@@ -285,7 +289,7 @@ func TestRuns(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		run := randomRun(r, ops, 1+r.IntN(40))
-		code, err := Compile([][]Inst{slices.Clone(run)}, fileSize)
+		code, err := Compile([][]Inst{slices.Clone(run)}, fileSize, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,9 +331,16 @@ func TestRuns(t *testing.T) {
 		want.copy(got)
 		first := r.IntN(chunks)
 		n := r.IntN(chunks - first + 1)
-		stream := r.IntN(2) == 0
-		code.Run(0, stream, unsafe.Pointer(&got.file[0]), &got.slots[0], first, n)
-		if stream {
+		mode := Mode(r.IntN(3))
+		if mode == Masked {
+			words := make([]uint32, 8*chunks)
+			for i := range words {
+				words[i] = -uint32(r.IntN(2))
+			}
+			want.mask = kernel.Register{Base: unsafe.Pointer(&words[0]), Step: 32}
+		}
+		code.Run(0, mode, unsafe.Pointer(&got.file[0]), &got.slots[0], want.mask.Base, first, n)
+		if mode == Streaming {
 			code.Fence()
 		}
 		want.interpret(run, first, n)
@@ -357,7 +368,7 @@ func TestFault(t *testing.T) {
 	code, err := Compile([][]Inst{{
 		{Op: kernel.Load32, A: varying(0), Dst: varying(1), Slot: 0, Pattern: Consecutive, Keep: true},
 		{Op: kernel.Store32, A: varying(0), B: varying(1), Slot: 1, Pattern: Consecutive},
-	}}, fileSize)
+	}}, fileSize, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,13 +386,13 @@ func TestFault(t *testing.T) {
 					t.Errorf("access %d: the panic is %v, %v", i, fault, ok)
 				}
 			}()
-			code.Run(0, false, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
+			code.Run(0, Plain, unsafe.Pointer(&m.file[0]), &m.slots[0], nil, 0, chunks)
 		}()
 	}
 	m.slots = whole
 	copy(m.data[0][32:], "here")
 	m.slots[1] = whole[0]
-	code.Run(0, false, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
+	code.Run(0, Plain, unsafe.Pointer(&m.file[0]), &m.slots[0], nil, 0, chunks)
 	if got := string(m.file[32*chunks:][:4]); got != "here" {
 		t.Errorf("after the faults %q is loaded", got)
 	}
@@ -394,7 +405,7 @@ func TestSignals(t *testing.T) {
 	for i := range 200 {
 		run = append(run, Inst{Op: kernel.AddI32, A: varying(i % 20), B: varying(i % 7), Dst: varying((i + 1) % 20), Keep: true})
 	}
-	code, err := Compile([][]Inst{run}, fileSize)
+	code, err := Compile([][]Inst{run}, fileSize, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +427,7 @@ func TestSignals(t *testing.T) {
 			before.copy(m)
 			for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
 				copy(m.file, before.file)
-				code.Run(0, false, unsafe.Pointer(&m.file[0]), &m.slots[0], 0, chunks)
+				code.Run(0, Plain, unsafe.Pointer(&m.file[0]), &m.slots[0], nil, 0, chunks)
 				if !bytes.Equal(m.file[:fileSize], want.file[:fileSize]) {
 					t.Error("a run that was interrupted has other results")
 					return
