@@ -180,6 +180,8 @@ func (w *worker) join(mask int32) bool {
 
 // split adds the active lanes where condition is true to one mask, and the others to another.
 func (w *worker) split(yes, no *pending, condition kernel.Register) {
+	yes.write()
+	no.write()
 	w.kernels.Split(yes.register, no.register, w.source, condition, w.active.first, w.active.end-w.active.first)
 	w.active.lanes = unknown
 	yes.span = yes.join(w.active)
@@ -205,6 +207,7 @@ func (w *worker) narrow(s *step) int {
 		}
 		return split
 	}
+	rest.write()
 	from, n := w.active.first, w.active.end-w.active.first
 	first, end, lanes, others := w.kernels.Narrow(w.lanes.Skip(from), w.source.Skip(from), rest.register.Skip(from),
 		s.args.A.Skip(from), s.invert, n)
@@ -234,9 +237,11 @@ func (w *worker) prefix(s, narrow *step) int {
 	}
 	whole := n / kernel.Width
 	if !ends {
-		rest.span = span{whole, w.start.end, lanes - n}
-		w.fillMask(rest.register, whole, w.start.end)
-		w.clearLanes(rest.register, whole, 0, n%kernel.Width)
+		rest.fill(span{whole, w.start.end, lanes - n})
+		if n%kernel.Width != 0 {
+			rest.write()
+			w.clearLanes(rest.register, whole, 0, n%kernel.Width)
+		}
 	}
 	if n%kernel.Width == 0 {
 		w.activate(span{0, whole, n}, w.ones)
@@ -253,6 +258,12 @@ func (w *worker) prefix(s, narrow *step) int {
 
 // leave adds the active lanes to a mask.
 func (w *worker) leave(to *pending) {
+	if to.empty() && w.active.full() {
+		to.fill(w.active)
+		w.active = span{}
+		return
+	}
+	to.write()
 	w.kernels.OrInto(to.register, w.source, w.active.first, w.active.end-w.active.first)
 	to.span = to.join(w.active)
 	w.active = span{}

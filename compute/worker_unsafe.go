@@ -47,7 +47,8 @@ type worker struct {
 // pending is a mask register that collects lanes for an Enter or Again.
 type pending struct {
 	register kernel.Register
-	span     // in which it may have lanes
+	span          // in which it may have lanes
+	whole    bool // it has all lanes of the span, though the register says none
 }
 
 // span is the chunks from first to before end, and how many lanes of them are meant; fewer than none is unknown.
@@ -232,10 +233,31 @@ func (w *worker) activeMask(chunk int) *[kernel.Width]uint32 {
 	return (*[kernel.Width]uint32)(w.source.Skip(chunk).Base)
 }
 
+// chunks is the register of a mask in its span.
+func (m *pending) chunks() [][kernel.Width]uint32 {
+	return unsafe.Slice((*[kernel.Width]uint32)(m.register.Skip(m.first).Base), m.end-m.first)
+}
+
+// fill lets a mask that has no lanes have all of a span.
+func (m *pending) fill(s span) { m.span, m.whole = s, true }
+
+// write lets the register say what the mask has.
+func (m *pending) write() {
+	if m.whole {
+		chunks := m.chunks()
+		for i := range chunks {
+			chunks[i] = allLanes
+		}
+		m.whole = false
+	}
+}
+
 // clear takes all lanes out of a mask.
 func (m *pending) clear() {
-	clear(unsafe.Slice((*[kernel.Width]uint32)(m.register.Skip(m.first).Base), m.end-m.first))
-	m.span = span{}
+	if !m.whole {
+		clear(m.chunks())
+	}
+	m.span, m.whole = span{}, false
 }
 
 // justOne is the bound that a comparison with 0 for equality is.
