@@ -68,7 +68,7 @@ func (f *fields) shape(formats []vk.Format) shape {
 }
 
 // change overwrites words of a region as changes says, three bytes at a time: which word, how, and with what.
-func change[Region vk.BufferImageCopy | vk.ImageCopy](region *Region, changes []byte) {
+func change[Region vk.BufferImageCopy | vk.ImageCopy | vk.ImageResolve](region *Region, changes []byte) {
 	words := unsafe.Slice((*uint32)(unsafe.Pointer(region)), unsafe.Sizeof(*region)/4)
 	for ; len(changes) >= 3; changes = changes[3:] {
 		word, value := &words[int(changes[0])%len(words)], uint32(changes[2])

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"farside/internal/texel"
@@ -49,25 +50,38 @@ func referenceResolve(dst, src *Image, r *vk.ImageResolve) {
 	})
 }
 
+// randomResolve makes an image that can be the target of a resolve, the shape of a source, and a region.
+func randomResolve(r *rand.Rand, format vk.Format, imageType vk.ImageType) (to, from shape, region vk.ImageResolve) {
+	to = randomShape(r, format, imageType)
+	texels, _ := texel.FormatOf(format)
+	layout, _ := texel.NewLayout(texels, to.extent, to.levels, to.layers, 1)
+	dst := &Image{Layout: &layout}
+	region.DstSubresource = randomLayers(r, dst, vk.IMAGE_ASPECT_COLOR_BIT)
+	region.DstOffset, region.Extent = randomBox(r, dst, region.DstSubresource.MipLevel)
+	region.Extent.Depth = 1
+	region.SrcSubresource = vk.ImageSubresourceLayers{
+		AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, BaseArrayLayer: r.Uint32N(3), LayerCount: region.DstSubresource.LayerCount,
+	}
+	region.SrcOffset = vk.Offset3D{X: r.Int32N(5), Y: r.Int32N(5)}
+	return to, shape{format, vk.IMAGE_TYPE_2D, [3]uint32{
+		uint32(region.SrcOffset.X) + region.Extent.Width + r.Uint32N(3), uint32(region.SrcOffset.Y) + region.Extent.Height + r.Uint32N(3), 1,
+	}, 1, region.SrcSubresource.BaseArrayLayer + region.SrcSubresource.LayerCount}, region
+}
+
+// colorFormats are those that are not compressed.
+func colorFormats() []vk.Format {
+	return slices.DeleteFunc(allFormats(), func(f vk.Format) bool {
+		info, _ := texel.FormatOf(f)
+		return info.Compressed || info.Aspects() != vk.IMAGE_ASPECT_COLOR_BIT
+	})
+}
+
 func TestResolveRandomRegions(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 3))
-	for _, format := range allFormats() {
-		if info, _ := texel.FormatOf(format); info.Compressed || info.Aspects() != vk.IMAGE_ASPECT_COLOR_BIT {
-			continue
-		}
+	for _, format := range colorFormats() {
 		for _, imageType := range imageTypes {
-			d := randomShape(r, format, imageType)
+			d, s, region := randomResolve(r, format, imageType)
 			dst, got := d.image(t, r.Uint64N(256))
-			region := vk.ImageResolve{DstSubresource: randomLayers(r, dst, vk.IMAGE_ASPECT_COLOR_BIT)}
-			region.DstOffset, region.Extent = randomBox(r, dst, region.DstSubresource.MipLevel)
-			region.Extent.Depth = 1
-			region.SrcSubresource = vk.ImageSubresourceLayers{
-				AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, BaseArrayLayer: r.Uint32N(3), LayerCount: region.DstSubresource.LayerCount,
-			}
-			region.SrcOffset = vk.Offset3D{X: r.Int32N(5), Y: r.Int32N(5)}
-			s := shape{format, vk.IMAGE_TYPE_2D, [3]uint32{
-				uint32(region.SrcOffset.X) + region.Extent.Width + r.Uint32N(3), uint32(region.SrcOffset.Y) + region.Extent.Height + r.Uint32N(3), 1,
-			}, 1, region.SrcSubresource.BaseArrayLayer + region.SrcSubresource.LayerCount}
 			src, from := s.multisampled(t, r.Uint64N(256))
 			source, want := from.clone(), got.clone()
 			referenceResolve(dst.on(want), src, &region)
@@ -76,6 +90,33 @@ func TestResolveRandomRegions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzResolve changes legal regions in any way, as FuzzRegions does.
+func FuzzResolve(f *testing.F) {
+	formats := colorFormats()
+	for n := range uint16(8) {
+		f.Add(uint64(n), 15*n, []byte{})
+		f.Add(uint64(n), 15*n, []byte{byte(n), 1, 1})
+		f.Add(uint64(n), 15*n, []byte{byte(n) + 6, 4, 0, 2, 3, 31})
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, format uint16, changes []byte) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		d, s, region := randomResolve(r, formats[int(format)%len(formats)], imageTypes[r.IntN(3)])
+		dst, got := d.image(t, 1)
+		src, from := s.multisampled(t, 2)
+		source, want := from.clone(), got.clone()
+		change(&region, changes)
+		err := Resolve(dst, src, []vk.ImageResolve{region})
+		if err == nil {
+			referenceResolve(dst.on(want), src, &region)
+		} else if vk.VUIDOf(err) == "" {
+			t.Errorf("%v: no VUID", err)
+		}
+		if !bytes.Equal(got.all, want.all) || !bytes.Equal(from.all, source.all) {
+			t.Errorf("%v to %v: %+v (%v) is not what the reference does", s, d, region, err)
+		}
+	})
 }
 
 // TestResolveKnown: what becomes of the samples of a texel.
