@@ -206,7 +206,7 @@ func (c *compiler) loopName(f *function, b int) string {
 			return fmt.Sprintf("%s:%d", c.module.Strings[l.File], l.Line)
 		}
 	}
-	if name := c.module.Names[f.Result]; name != "" {
+	if name := c.module.DebugName(f.Result); name != "" {
 		return fmt.Sprintf("%%%d in %s", blk.Label.Result, name)
 	}
 	return fmt.Sprintf("%%%d", blk.Label.Result)

@@ -80,7 +80,7 @@ func (c *compiler) memoryFor(k memoryKey, name string, constant bool) int32 {
 
 func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
 	b := c.space.bindings.one()
-	b.name, b.count, b.id = c.module.Names[i.Result], 1, i.Result
+	b.name, b.count, b.id = c.module.DebugName(i.Result), 1, i.Result
 	coherent := false
 	for _, d := range c.module.Decorations[i.Result] {
 		switch d.Kind {
@@ -106,7 +106,7 @@ func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
 		t = t.Elem
 	}
 	if b.name == "" && t.ID != 0 {
-		b.name = c.module.Names[t.ID]
+		b.name = c.module.DebugName(t.ID)
 	}
 	for _, list := range c.module.MemberDecorations[t.ID] {
 		for _, d := range list {

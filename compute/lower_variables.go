@@ -258,7 +258,7 @@ func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 		p.memory = c.memoryFor(memoryKey{kind: SlotShared}, "shared", false)
 		p.immediate, p.explicit = c.shared(i)
 	case spirv.StorageClassPushConstant:
-		p.memory = c.memoryFor(memoryKey{kind: SlotPush}, c.module.Names[i.Result], true)
+		p.memory = c.memoryFor(memoryKey{kind: SlotPush}, c.module.DebugName(i.Result), true)
 	case spirv.StorageClassUniform, spirv.StorageClassStorageBuffer:
 		b := c.bindingOf(i)
 		if t.Elem.Kind == spirv.TypeArray || t.Elem.Kind == spirv.TypeRuntimeArray {

@@ -204,8 +204,11 @@ func (k *checker) available(i *Instruction, what string, r requirement) error {
 
 // requirements checks that an instruction and its enumerants are available.
 func (k *checker) requirements(i *Instruction) error {
+	if !i.demands {
+		return nil
+	}
 	info := i.Op.info()
-	if info.requirement != (requirement{version: 0x10}) {
+	if info.requirement != basic {
 		if err := k.available(i, "the instruction", info.requirement); err != nil {
 			return err
 		}
@@ -237,7 +240,7 @@ func (k *checker) enumerant(i *Instruction, kind operandKind, value uint32) erro
 	if b := BuiltIn(value); kind == kindBuiltIn && (b == BuiltInPointSize || b == BuiltInClipDistance || b == BuiltInCullDistance) {
 		return nil // their capabilities are for what uses them, not for blocks of outputs that have them as members
 	}
-	if e := kind.enumerant(value); e.requirement != (requirement{version: 0x10}) {
+	if e := kind.enumerant(value); e.requirement != basic {
 		return k.available(i, e.name.String(), e.requirement)
 	}
 	return nil

@@ -45,9 +45,9 @@ func (k *checker) annotations() error {
 		}
 	}
 	for id, list := range k.m.Decorations {
-		if def := k.m.Definitions[id]; def.Op != OpDecorationGroup {
+		if len(list) > 1 && k.m.Definitions[id].Op != OpDecorationGroup {
 			if d := twice(list); d != nil {
-				return &Error{d.Offset, OpDecorate, "the decoration " + d.Kind.String() + " of " + k.name(id) + " is there twice, and differs"}
+				return &Error{d.Offset, OpDecorate, "the decoration " + d.Kind.String() + " of " + k.name(ID(id)) + " is there twice, and differs"}
 			}
 		}
 	}

@@ -538,7 +538,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		specialization := map[uint32][]byte{} // with some of the module's own bytes
 		for id := range m.Decorations {
-			if d := m.decoration(id, DecorationSpecId); d != nil {
+			if d := m.decoration(ID(id), DecorationSpecId); d != nil {
 				size := max(4, m.Definitions[m.Definitions[id].Type].width()/8)
 				at := int(d.Operands[0]) % (len(data) - size)
 				specialization[d.Operands[0]] = data[max(at, 0):][:size]

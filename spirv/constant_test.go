@@ -22,7 +22,7 @@ func TestTypes(t *testing.T) {
 	seen := 0
 	for _, i := range m.Globals {
 		ty := c.Types[i.Result]
-		if ty == nil || m.Names[i.Result] != "U" {
+		if ty == nil || m.DebugName(i.Result) != "U" {
 			continue
 		}
 		seen++
@@ -66,7 +66,7 @@ func TestSpecialization(t *testing.T) {
 	m := decode(t, shaders(t)["control.comp"])
 	value := func(c *Constants, spec uint32) uint64 {
 		for id := range m.Decorations {
-			if d := m.decoration(id, DecorationSpecId); d != nil && d.Operands[0] == spec {
+			if d := m.decoration(ID(id), DecorationSpecId); d != nil && d.Operands[0] == spec {
 				return c.Values[id].Bits
 			}
 		}

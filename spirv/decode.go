@@ -52,13 +52,15 @@ type decoder struct {
 	words   []uint32
 	m       *Module
 	section section
-	list    []Instruction // a slab with all instructions
-	forward []reference   // to ids that were not defined yet
+	list    []Instruction  // a slab with all instructions
+	lists   []*Instruction // one of the lists of them, see push
+	blocks  []Block        // likewise
+	forward []reference    // to ids that were not defined yet
 
 	groups      map[ID]bool // OpDecorationGroup
 	decorations int
-	entries     map[ID]bool           // functions that are entry points
-	modes       map[ID][]*Instruction // execution modes by function
+	single      []Decoration          // lists of one
+	modes       map[ID][]*Instruction // execution modes by function that is an entry point
 
 	function *Function
 	block    *Block
@@ -101,16 +103,24 @@ func (d *decoder) decode() error {
 	if err := d.header(); err != nil {
 		return err
 	}
-	count := 0
+	count, labels, decorations := 0, 0, 0
 	for at := headerWords; at < len(d.words); count++ {
 		n := int(d.words[at] >> 16)
 		if n == 0 || n > len(d.words)-at {
 			return &Error{uint32(at), Op(d.words[at]), "the instruction is not as long as it says"}
 		}
+		switch Op(d.words[at]) {
+		case OpLabel:
+			labels++
+		case OpDecorate, OpMemberDecorate:
+			decorations++
+		}
 		at += n
 	}
-	d.list = make([]Instruction, 0, count)
+	d.list, d.lists, d.blocks = make([]Instruction, 0, count), make([]*Instruction, 0, count), make([]Block, 0, labels)
+	d.single = make([]Decoration, 0, decorations)
 	d.m.Definitions = make([]*Instruction, d.words[3])
+	d.m.Decorations = make([][]Decoration, d.words[3])
 	for at := headerWords; at < len(d.words); {
 		n := int(d.words[at] >> 16)
 		d.list = append(d.list, Instruction{Op: Op(d.words[at]), Offset: uint32(at), Operands: d.words[at+1 : at+n : at+n]})
@@ -129,6 +139,7 @@ func (d *decoder) instruction(i *Instruction) error {
 	if info == nil {
 		return errorAt(i, "the opcode is unknown")
 	}
+	i.demands = info.requirement != basic
 	p := operandParser{d: d, i: i, rest: i.Operands}
 	if err := p.all(info.operands.operands()); err != nil {
 		return err
@@ -219,14 +230,21 @@ func nonSemanticSet(set string) bool {
 // oldDebugInfo is a set whose instructions have literals among their operands, unlike those of other sets.
 const oldDebugInfo = "OpenCL.DebugInfo.100"
 
+// push appends to the list that is being made. One ends before the next begins.
+func (d *decoder) push(list []*Instruction, i *Instruction) []*Instruction {
+	d.lists = append(d.lists, i)
+	n := len(d.lists)
+	return d.lists[n-1-len(list) : n : n]
+}
+
 // outside takes an instruction outside of functions.
 func (d *decoder) outside(i *Instruction) error {
 	m := d.m
 	switch {
 	case d.section == sectionAnnotation:
-		m.annotations = append(m.annotations, i)
+		m.annotations = d.push(m.annotations, i)
 	case d.section <= sectionImport:
-		m.preamble = append(m.preamble, i)
+		m.preamble = d.push(m.preamble, i)
 	}
 	switch i.Op {
 	case OpCapability:
@@ -249,21 +267,22 @@ func (d *decoder) outside(i *Instruction) error {
 			e.Interface[n] = ID(id)
 		}
 		m.EntryPoints = append(m.EntryPoints, e)
-		put(&d.entries, e.Function, true)
+		put(&d.modes, e.Function, nil)
 	case OpExecutionMode, OpExecutionModeId:
-		if !d.entries[ID(i.Operands[0])] {
+		modes, ok := d.modes[ID(i.Operands[0])]
+		if !ok {
 			return errorAt(i, "%%%d is not an entry point", i.Operands[0])
 		}
-		put(&d.modes, ID(i.Operands[0]), append(d.modes[ID(i.Operands[0])], i))
+		d.modes[ID(i.Operands[0])] = append(modes, i)
 	case OpString:
 		put(&m.Strings, i.Result, literalString(i.Operands))
 	case OpName:
-		put(&m.Names, ID(i.Operands[0]), literalString(i.Operands[1:]))
+		if m.names == nil {
+			m.names = make([]*Instruction, len(m.Definitions))
+		}
+		m.names[i.Operands[0]] = i
 	case OpMemberName:
 		m.memberNames = append(m.memberNames, i)
-		members := m.MemberNames[ID(i.Operands[0])]
-		put(&members, i.Operands[1], literalString(i.Operands[2:]))
-		put(&m.MemberNames, ID(i.Operands[0]), members)
 	case OpDecorate, OpDecorateId, OpDecorateString:
 		target := ID(i.Operands[0])
 		if d.groups[target] {
@@ -282,7 +301,7 @@ func (d *decoder) outside(i *Instruction) error {
 			return errorAt(i, "only instructions of non-semantic sets may stand outside of functions")
 		}
 	default:
-		m.Globals = append(m.Globals, i)
+		m.Globals = d.push(m.Globals, i)
 	}
 	return nil
 }
@@ -294,15 +313,25 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
+// extended is a list of decorations with further ones. Most have one.
+func (d *decoder) extended(list, more []Decoration) []Decoration {
+	if len(list)+len(more) != 1 {
+		return append(list, more...)
+	}
+	n := len(d.single)
+	d.single = append(d.single, more...)
+	return d.single[n : n+1 : n+1]
+}
+
 func (d *decoder) decorate(i *Instruction, target ID, list ...Decoration) error {
 	if d.decorations += len(list); d.decorations > maxDecorations {
 		return errorAt(i, "the module has more than %d decorations", maxDecorations)
 	}
-	all := append(d.m.Decorations[target], list...)
+	all := d.extended(d.m.Decorations[target], list)
 	if len(all) > maxTargetDecorations {
 		return errorAt(i, "%%%d has more than %d decorations", target, maxTargetDecorations)
 	}
-	put(&d.m.Decorations, target, all)
+	d.m.Decorations[target] = all
 	return nil
 }
 
@@ -311,7 +340,7 @@ func (d *decoder) decorateMember(i *Instruction, target ID, member uint32, list 
 		return errorAt(i, "the module has more than %d decorations", maxDecorations)
 	}
 	members := d.m.MemberDecorations[target]
-	all := append(members[member], list...)
+	all := d.extended(members[member], list)
 	if len(all) > maxTargetDecorations {
 		return errorAt(i, "a member of %%%d has more than %d decorations", target, maxTargetDecorations)
 	}
@@ -385,7 +414,7 @@ func (d *decoder) inFunction(i *Instruction) error {
 		if len(f.Blocks) != 0 {
 			return errorAt(i, "it stands behind the function's first OpLabel")
 		}
-		f.Parameters = append(f.Parameters, i)
+		f.Parameters = d.push(f.Parameters, i)
 	case i.Op == OpFunctionEnd:
 		if b != nil {
 			return errorAt(i, "the block of word %d has no terminator", b.Label.Offset)
@@ -399,7 +428,8 @@ func (d *decoder) inFunction(i *Instruction) error {
 			return errorAt(i, "the block of word %d has no terminator", b.Label.Offset)
 		}
 		i.block = uint32(len(f.Blocks))
-		d.block = &Block{Index: len(f.Blocks), Label: i}
+		d.blocks = append(d.blocks, Block{Index: len(f.Blocks), Label: i})
+		d.block = &d.blocks[len(d.blocks)-1]
 		f.Blocks = append(f.Blocks, d.block)
 	case b == nil:
 		return errorAt(i, "it stands outside of a block")
@@ -436,7 +466,7 @@ func (d *decoder) inBlock(i *Instruction) error {
 	case ok && at < sectionFunction:
 		return errorAt(i, "it may not stand in a function")
 	}
-	b.Instructions = append(b.Instructions, i)
+	b.Instructions = d.push(b.Instructions, i)
 	return nil
 }
 

@@ -21,7 +21,7 @@ func TestText(t *testing.T) {
 		}
 		want := strings.Split(strings.TrimSpace(string(out)), "\n")
 		m := decode(t, words)
-		m.Names = nil
+		m.names = nil
 		at := headerWords
 		for n, line := range want {
 			i := &Instruction{Op: Op(words[at]), Offset: uint32(at)}
@@ -154,8 +154,8 @@ OpFunctionEnd
 	if d := m.MemberDecorations[10][1]; len(d) != 1 || d[0].Kind != DecorationCoherent {
 		t.Errorf("member decorations %v", d)
 	}
-	if m.MemberNames[10][1] != "second" || m.Name(1) != "%start" || m.Name(2) != "%2" {
-		t.Errorf("names %v, %v", m.MemberNames, m.Names)
+	if m.DebugName(1) != "start" || m.Name(1) != "%start" || m.DebugName(2) != "" || m.Name(2) != "%2" {
+		t.Errorf("names %s, %s", m.Name(1), m.Name(2))
 	}
 	lines := m.Functions[0].Blocks[0].Lines
 	if len(lines) != 2 || lines[0].Line != 7 || m.Strings[lines[0].File] != "file.comp" || lines[1].File != 0 {

@@ -42,6 +42,9 @@ type requirement struct {
 	last         uint8 // the last version that has it, or 0
 }
 
+// basic is the requirement of what has been there from the start.
+var basic = requirement{version: 0x10}
+
 type opInfo struct {
 	name     name
 	operands span
@@ -99,6 +102,9 @@ func (g GLSL) String() string {
 func (k operandKind) enumerant(value uint32) *enumerantInfo {
 	info := kindTable[k]
 	list := enumerantTable[info.at:][:info.n]
+	if int64(value) < int64(len(list)) && list[value].value == value {
+		return &list[value] // as in lists without gaps
+	}
 	at, ok := slices.BinarySearchFunc(list, value, func(e enumerantInfo, v uint32) int {
 		switch {
 		case e.value < v:

@@ -14,6 +14,7 @@ type ID uint32
 // Instruction is one instruction of a module.
 type Instruction struct {
 	Op       Op
+	demands  bool     // it or one of its enumerants needs more than SPIR-V 1.0
 	block    uint32   // of an OpLabel, the index in its function; of an OpFunction, that in its module
 	Type     ID       // the result type, or 0
 	Result   ID       // or 0
@@ -31,10 +32,8 @@ type Module struct {
 	Addressing        AddressingModel
 	Memory            MemoryModel
 	EntryPoints       []*EntryPoint
-	Names             map[ID]string
-	MemberNames       map[ID]map[uint32]string
-	Strings           map[ID]string       // OpString
-	Decorations       map[ID][]Decoration // groups resolved
+	Strings           map[ID]string  // OpString
+	Decorations       [][]Decoration // by ID, groups resolved
 	MemberDecorations map[ID]map[uint32][]Decoration
 	Globals           []*Instruction // types, constants, variables and OpUndef outside of functions, in order
 	Functions         []*Function
@@ -42,6 +41,7 @@ type Module struct {
 
 	memoryModel *Instruction
 	preamble    []*Instruction // OpCapability, OpExtension, OpExtInstImport
+	names       []*Instruction // OpName by ID, empty if there is none
 	memberNames []*Instruction
 	annotations []*Instruction // in order, groups too
 

@@ -196,6 +196,7 @@ func (p *operandParser) enumeration(kind operandKind) error {
 		if e == nil {
 			return errorAt(p.i, "%d is not a known value of its operand", value)
 		}
+		p.i.demands = p.i.demands || e.requirement != basic
 		return p.all(e.parameters.operands())
 	}
 	for rest := value; rest != 0; rest &= rest - 1 {
@@ -203,6 +204,7 @@ func (p *operandParser) enumeration(kind operandKind) error {
 		if e == nil {
 			return errorAt(p.i, "bit %d is not a known one of its mask", bits.TrailingZeros32(rest))
 		}
+		p.i.demands = p.i.demands || e.requirement != basic
 		if err := p.all(e.parameters.operands()); err != nil {
 			return err
 		}
@@ -212,7 +214,7 @@ func (p *operandParser) enumeration(kind operandKind) error {
 
 // literalString decodes a string, which ends in its last word; the first character is in the low byte.
 func literalString(words []uint32) string {
-	var buf []byte
+	buf := make([]byte, 0, 64)
 	for _, w := range words {
 		for range 4 {
 			if byte(w) == 0 {

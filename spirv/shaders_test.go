@@ -97,7 +97,7 @@ func decode(t testing.TB, words []uint32) *Module {
 func function(t testing.TB, m *Module, name string) *Function {
 	t.Helper()
 	for _, f := range m.Functions {
-		if n, _, _ := strings.Cut(m.Names[f.Result], "("); n == name {
+		if n, _, _ := strings.Cut(m.DebugName(f.Result), "("); n == name {
 			return f
 		}
 	}

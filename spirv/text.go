@@ -9,10 +9,18 @@ import (
 
 // Name is how messages call an id: its OpName where it has one, otherwise its number, behind a %.
 func (m *Module) Name(id ID) string {
-	if n := m.Names[id]; n != "" {
+	if n := m.DebugName(id); n != "" {
 		return "%" + n
 	}
 	return "%" + strconv.FormatUint(uint64(id), 10)
+}
+
+// DebugName is the OpName of an id, or "".
+func (m *Module) DebugName(id ID) string {
+	if int(id) < len(m.names) && m.names[id] != nil {
+		return literalString(m.names[id].Operands[1:])
+	}
+	return ""
 }
 
 // Text is an instruction in the form of SPIR-V's assembler, with the names that the module gives.
