@@ -156,7 +156,7 @@ func ownershipOfImage(c *Case) {
 		c.must("vkCreateImage", r)
 		memory := c.allocate(uint64(c.dev.ImageRequirements(handle).Size), t, next(vulkan.DedicatedInfo(&c.a, handle, 0, nil)))
 		c.must("vkBindImageMemory", c.dev.BindImage(handle, memory, 0))
-		return &mirrorImage{shape: s, handle: handle, memory: memory, want: reference.NewImage(s.dimensions, s.format, s.extent, 1, 1)}
+		return &mirrorImage{shape: s, handle: handle, texels: handle, memory: memory, want: reference.NewImage(s.dimensions, s.format, s.extent, 1, 1)}
 	}
 	transfer := func(i *mirrorImage, from, to uint32) {
 		x := vulkan.Struct[vk.ImageMemoryBarrier](&m.a)
