@@ -147,10 +147,6 @@ func decode(c vk.FormatComponent, index int, bits uint64) (float64, int64) {
 			return float64(bits) / 255, 0
 		}
 		return fromSRGB(float64(bits) / 255), 0
-	case vk.NumericUSCALED:
-		return float64(bits), 0
-	case vk.NumericSSCALED:
-		return float64(signed), 0
 	case vk.NumericUINT:
 		return 0, int64(bits)
 	case vk.NumericSINT:
@@ -164,7 +160,7 @@ func decode(c vk.FormatComponent, index int, bits uint64) (float64, int64) {
 func encode(c vk.FormatComponent, index int, f float64, i int64) uint64 {
 	n := int(c.Bits)
 	unorm := func(f float64) uint64 { return uint64(math.RoundToEven(clamp(f, 0, 1) * float64(uint64(1)<<n-1))) }
-	low, high := -float64(uint64(1)<<(n-1)), float64(uint64(1)<<(n-1)-1)
+	high := float64(uint64(1)<<(n-1) - 1)
 	switch c.Numeric {
 	case vk.NumericUNORM:
 		return unorm(f)
@@ -175,10 +171,6 @@ func encode(c vk.FormatComponent, index int, f float64, i int64) uint64 {
 			return unorm(f)
 		}
 		return unorm(toSRGB(clamp(f, 0, 1)))
-	case vk.NumericUSCALED:
-		return uint64(clamp(f, 0, float64(uint64(1)<<n-1)))
-	case vk.NumericSSCALED:
-		return uint64(int64(clamp(f, low, high)))
 	case vk.NumericUINT:
 		if n < 64 {
 			i = min(max(i, 0), 1<<n-1)

@@ -392,10 +392,6 @@ func (f *format) readHalves(dst *Texels, data []byte, at *offsets) {
 				lanes[i] = bits(float32(max(float64(int16(raw))/math.MaxInt16, -1)))
 			case vk.NumericSFLOAT:
 				lanes[i] = fromHalf(raw)
-			case vk.NumericUSCALED:
-				lanes[i] = bits(float32(raw))
-			case vk.NumericSSCALED:
-				lanes[i] = bits(float32(int16(raw)))
 			}
 		}
 	}

@@ -12,9 +12,8 @@ type Access struct {
 	Atomic  bool // and changed by atomic operations
 }
 
-// AccessOf returns what shaders can do with a format. Left out are the formats of vertices (USCALED and SSCALED), those
-// whose bits lie apart for video (R10X6), and numbers that a shader's image does not have: 64-bit floats and vectors of
-// 64-bit integers. Storage images are the formats that SPIR-V has a name for, and the same with other names for the
+// AccessOf returns what shaders can do with a format. Left out are those whose bits lie apart for video (R10X6), and
+// numbers that a shader's image does not have: 64-bit floats and vectors of 64-bit integers. Storage images are the formats that SPIR-V has a name for, and the same with other names for the
 // channels.
 func AccessOf(format vk.Format) (a Access) {
 	storage, ok := texel.FormatOf(format)
@@ -32,10 +31,7 @@ func AccessOf(format vk.Format) (a Access) {
 	a.Sampled = true
 	uniform := true // channels are words of 8, 16 or 32 bits
 	for _, c := range f.channels {
-		switch c.Kind {
-		case vk.NumericUSCALED, vk.NumericSSCALED:
-			return Access{}
-		case vk.NumericSRGB:
+		if c.Kind == vk.NumericSRGB {
 			uniform = false
 		}
 		if c.Bits > 32 && !f.wide {

@@ -13,7 +13,7 @@ import (
 type Class uint8
 
 const (
-	Float Class = iota + 1 // normalized, scaled, sRGB and floating-point numbers
+	Float Class = iota + 1 // normalized, sRGB and floating-point numbers
 	Uint
 	Sint
 )
@@ -152,10 +152,6 @@ func (ch *channel) setRange() {
 		ch.scale, ch.low, ch.high = all, 0, 1
 	case vk.NumericSNORM:
 		ch.scale, ch.low, ch.high = positive, -1, 1
-	case vk.NumericUSCALED:
-		ch.scale, ch.low, ch.high = 1, 0, all
-	case vk.NumericSSCALED:
-		ch.scale, ch.low, ch.high = 1, -positive-1, positive
 	}
 }
 
@@ -163,7 +159,7 @@ func (ch *channel) mask() uint64 { return math.MaxUint64 >> (64 - ch.bits) }
 
 // signed says whether raw bits are a number in two's complement.
 func (ch *channel) signed() bool {
-	return ch.kind == vk.NumericSNORM || ch.kind == vk.NumericSSCALED || ch.kind == vk.NumericSINT
+	return ch.kind == vk.NumericSNORM || ch.kind == vk.NumericSINT
 }
 
 // load reads the channel's bits of len(raw) texels of size bytes each.
