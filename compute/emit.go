@@ -46,7 +46,9 @@ func (c *compiler) emit() (*Program, error) {
 	}
 	space := c.space
 	p.Insts, p.Constants, p.Builtins = space.insts[:0], space.constants[:0], space.builtins[:0]
-	e := &emitter{c: c, p: p, chunks: uint32((lanes + kernel.Width - 1) / kernel.Width), liveness: c.live()}
+	p.Slots, p.Loops = make([]Slot, 0, len(c.memories)-1), make([]Loop, 0, len(c.loops))
+	e := &emitter{c: c, p: p, chunks: uint32((lanes + kernel.Width - 1) / kernel.Width), liveness: c.live(),
+		jumps: space.jumps[:0], moves: space.moves[:0]}
 	e.registers = space.registers.take(len(c.nodes))
 	e.masks = space.registers.take(len(c.graph.blocks))
 	e.labels = space.ints.take(len(c.graph.blocks))
@@ -76,7 +78,7 @@ func (c *compiler) emit() (*Program, error) {
 	}
 	p.FileSize = roundUp(p.FileSize, 64)
 	// The program has as much memory as it needs.
-	space.insts, space.constants, space.builtins = p.Insts, p.Constants, p.Builtins
+	space.insts, space.constants, space.builtins, space.jumps, space.moves = p.Insts, p.Constants, p.Builtins, e.jumps, e.moves
 	p.Insts, p.Constants, p.Builtins = append([]Inst(nil), p.Insts...), append([]Constant(nil), p.Constants...), append([]Builtin(nil), p.Builtins...)
 	return p, nil
 }

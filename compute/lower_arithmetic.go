@@ -92,7 +92,8 @@ type componentwise struct {
 	bitCount bool // the result has 32 bits, whatever the operand
 }
 
-var arithmetics = map[spirv.Op]componentwise{
+// arithmetics is by opcode; others have no kernel.
+var arithmetics = [...]componentwise{
 	spirv.OpIAdd:      {op: kernel.AddI32, narrow: true},
 	spirv.OpISub:      {op: kernel.SubI32, narrow: true},
 	spirv.OpIMul:      {op: kernel.MulI32, narrow: true},
@@ -137,10 +138,10 @@ var arithmetics = map[spirv.Op]componentwise{
 
 // lowerArithmetic lowers what is done to each component by itself.
 func (c *compiler) lowerArithmetic(i *spirv.Instruction) bool {
-	x, ok := arithmetics[i.Op]
-	if !ok {
+	if int(i.Op) >= len(arithmetics) || arithmetics[i.Op].op == 0 {
 		return c.lowerBits(i)
 	}
+	x := &arithmetics[i.Op]
 	a := c.scalars(i.Operands[0])
 	var b []value
 	if len(i.Operands) > 1 {

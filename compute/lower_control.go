@@ -1,8 +1,8 @@
 package compute
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"farside/spirv"
 )
@@ -203,13 +203,14 @@ func (c *compiler) loopName(f *function, b int) string {
 	blk := f.Blocks[b]
 	for _, l := range slices.Backward(blk.Lines) {
 		if l.File != 0 {
-			return fmt.Sprintf("%s:%d", c.module.Strings[l.File], l.Line)
+			return c.module.Strings[l.File] + ":" + strconv.FormatUint(uint64(l.Line), 10)
 		}
 	}
+	number := "%" + strconv.FormatUint(uint64(blk.Label.Result), 10)
 	if name := c.module.DebugName(f.Result); name != "" {
-		return fmt.Sprintf("%%%d in %s", blk.Label.Result, name)
+		return number + " in " + name
 	}
-	return fmt.Sprintf("%%%d", blk.Label.Result)
+	return number
 }
 
 // closeLoops ends the loops of which b is the last block.

@@ -190,8 +190,8 @@ func (c *compiler) layShared() {
 	}
 	w.offsets = map[spirv.ID]uint32{}
 	var used []bool
-	for _, i := range c.module.Globals {
-		if i.Op != spirv.OpVariable || spirv.StorageClass(i.Operands[0]) != spirv.StorageClassWorkgroup {
+	for _, i := range c.module.Variables {
+		if spirv.StorageClass(i.Operands[0]) != spirv.StorageClassWorkgroup {
 			continue
 		}
 		if used == nil {

@@ -67,7 +67,7 @@ func (c *compiler) lower(i *spirv.Instruction) {
 		switch {
 		case isAtomic(i.Op):
 			c.lowerAtomic(i)
-		case c.lowerImage(i), c.lowerSubgroup(i), c.lowerArithmetic(i):
+		case c.lowerArithmetic(i), c.lowerImage(i), c.lowerSubgroup(i):
 		default:
 			c.fail(i, "is not supported in compute shaders")
 		}

@@ -423,8 +423,8 @@ func (c *compiler) candidates(p *pointer) []int32 {
 	if p.class == spirv.StorageClassWorkgroup {
 		return []int32{c.memoryFor(memoryKey{kind: SlotShared}, "shared", false)}
 	}
-	for _, i := range c.module.Globals {
-		if i.Op == spirv.OpVariable && spirv.StorageClass(i.Operands[0]) == p.class {
+	for _, i := range c.module.Variables {
+		if spirv.StorageClass(i.Operands[0]) == p.class {
 			q := c.get(uint32(i.Result)).pointer
 			if q.binding != nil { // each element that has a constant index, and that of any index
 				c.memoryOf(q.binding, memoryKey{kind: SlotBuffer, set: q.binding.set, binding: q.binding.binding, resource: true})
@@ -443,12 +443,10 @@ func (c *compiler) candidates(p *pointer) []int32 {
 
 // classOf gives the storage class of the variable with a buffer's binding.
 func (c *compiler) classOf(m *memory) spirv.StorageClass {
-	for _, i := range c.module.Globals {
-		if i.Op == spirv.OpVariable {
-			if class := spirv.StorageClass(i.Operands[0]); class == spirv.StorageClassUniform || class == spirv.StorageClassStorageBuffer {
-				if b := c.bindingOf(i); b.set == m.slot.Set && b.binding == m.slot.Binding {
-					return class
-				}
+	for _, i := range c.module.Variables {
+		if class := spirv.StorageClass(i.Operands[0]); class == spirv.StorageClassUniform || class == spirv.StorageClassStorageBuffer {
+			if b := c.bindingOf(i); b.set == m.slot.Set && b.binding == m.slot.Binding {
+				return class
 			}
 		}
 	}

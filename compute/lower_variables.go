@@ -206,10 +206,7 @@ func (c *compiler) newVariable(i *spirv.Instruction) *pointer {
 
 // initializeGlobals gives Private variables their initial values and finds what workgroup memory must be zero.
 func (c *compiler) initializeGlobals() {
-	for _, i := range c.module.Globals {
-		if i.Op != spirv.OpVariable {
-			continue
-		}
+	for _, i := range c.module.Variables {
 		switch spirv.StorageClass(i.Operands[0]) {
 		case spirv.StorageClassPrivate:
 			if c.usage.flags[i.Result] != 0 || len(i.Operands) > 1 {

@@ -16,6 +16,8 @@ type workspace struct {
 	privates  []private
 	slots     []slot
 	kinds     []*spirv.Type
+	jumps     []jump
+	moves     []move
 	insts     []Inst
 	constants []Constant
 	builtins  []Builtin

@@ -3,7 +3,6 @@ package icd
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 	"maps"
 	"math/bits"
 	"slices"
@@ -118,26 +117,21 @@ func (d *device) readSubgroupSize(info *vk.PipelineShaderStageCreateInfo, st *st
 }
 
 // key identifies what the stage becomes, on a device.
-func (st *stage) key() (key cacheKey) {
-	h := sha256.New()
-	h.Write(st.code.hash[:])
-	hashWords(h, len(st.entry), int(st.options.SubgroupSize), int(st.flags))
-	h.Write([]byte(st.entry))
+func (st *stage) key() cacheKey {
+	b := make([]byte, 0, 256)
+	word := func(v int) { b = binary.LittleEndian.AppendUint64(b, uint64(v)) }
+	b = append(b, st.code.hash[:]...)
+	word(len(st.entry))
+	word(int(st.options.SubgroupSize))
+	word(int(st.flags))
+	b = append(b, st.entry...)
 	for _, id := range slices.Sorted(maps.Keys(st.options.Specialization)) {
 		value := st.options.Specialization[id]
-		hashWords(h, int(id), len(value))
-		h.Write(value)
+		word(int(id))
+		word(len(value))
+		b = append(b, value...)
 	}
-	h.Sum(key[:0])
-	return key
-}
-
-func hashWords(h hash.Hash, list ...int) {
-	var b [8]byte
-	for _, v := range list {
-		binary.LittleEndian.PutUint64(b[:], uint64(v))
-		h.Write(b[:])
-	}
+	return sha256.Sum256(b)
 }
 
 // compile makes the shader of a stage.

@@ -51,10 +51,7 @@ func (s *shader) use(m *spirv.Module) {
 	for _, r := range s.program.Resources {
 		add(r.Set, r.Binding, r.Count, r.Name)
 	}
-	for _, v := range m.Globals {
-		if v.Op != spirv.OpVariable {
-			continue
-		}
+	for _, v := range m.Variables {
 		class := spirv.StorageClass(v.Operands[0])
 		if class == spirv.StorageClassPushConstant && push {
 			s.push = append(s.push, blockRange(m, v))

@@ -158,12 +158,9 @@ func (k *checker) builtIn(i *Instruction, b BuiltIn) error {
 // CheckEntryPoint checks what a specialization can change in a module that has passed Check: the size of the workgroups
 // and their memory, against the device's limits, and all that depends on the lengths of arrays.
 func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) error {
-	for _, i := range m.Globals {
-		if i.Op == OpTypeArray && m.Definitions[i.Operands[1]].Op != OpConstant {
-			if err := m.check(env, c); err != nil {
-				return err
-			}
-			break
+	if m.sized {
+		if err := m.check(env, c); err != nil {
+			return err
 		}
 	}
 	size, err := m.LocalSize(e, c)
@@ -183,8 +180,8 @@ func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) 
 	var memory, block uint64
 	var sizes map[*Type]uint64
 	var used map[ID]bool
-	for _, i := range m.Globals {
-		if i.Op != OpVariable || StorageClass(i.Operands[0]) != StorageClassWorkgroup {
+	for _, i := range m.Variables {
+		if StorageClass(i.Operands[0]) != StorageClassWorkgroup {
 			continue
 		}
 		if used == nil {

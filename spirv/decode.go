@@ -302,8 +302,26 @@ func (d *decoder) outside(i *Instruction) error {
 		}
 	default:
 		m.Globals = d.push(m.Globals, i)
+		d.global(i)
 	}
 	return nil
+}
+
+// global notes what pipelines ask for of types, constants and variables, so that they need not look at all of them.
+func (d *decoder) global(i *Instruction) {
+	m := d.m
+	switch i.Op {
+	case OpVariable:
+		m.Variables = append(m.Variables, i)
+	case OpSpecConstant, OpSpecConstantTrue, OpSpecConstantFalse:
+		m.special = append(m.special, i)
+	case OpTypeArray:
+		length := m.Definitions[i.Operands[1]]
+		m.sized = m.sized || length == nil || length.Op != OpConstant
+	}
+	if b := m.decoration(i.Result, DecorationBuiltIn); b != nil && BuiltIn(b.Operands[0]) == BuiltInWorkgroupSize && m.workgroupSize == nil {
+		m.workgroupSize = i
+	}
 }
 
 func put[K comparable, V any](m *map[K]V, key K, value V) {

@@ -4,10 +4,7 @@ package spirv
 // comes before LocalSizeId, and that before LocalSize. The error is an *Error, where there is none of them or where it
 // names no 32-bit integers.
 func (m *Module) LocalSize(e *EntryPoint, c *Constants) (size [3]uint32, err error) {
-	for _, i := range m.Globals {
-		if d := m.decoration(i.Result, DecorationBuiltIn); d == nil || BuiltIn(d.Operands[0]) != BuiltInWorkgroupSize {
-			continue
-		}
+	if i := m.workgroupSize; i != nil {
 		v := c.Values[i.Result]
 		if v == nil || v.Type.Kind != TypeVector || v.Type.Count != 3 || v.Type.Elem.Kind != TypeInt || v.Type.Elem.Width != 32 {
 			return size, errorAt(i, "the built-in WorkgroupSize is not a constant vector of 3 32-bit integers (VUID-WorkgroupSize-WorkgroupSize-04426, -04427)")

@@ -36,14 +36,18 @@ type Module struct {
 	Decorations       [][]Decoration // by ID, groups resolved
 	MemberDecorations map[ID]map[uint32][]Decoration
 	Globals           []*Instruction // types, constants, variables and OpUndef outside of functions, in order
+	Variables         []*Instruction // those of Globals that are one
 	Functions         []*Function
 	Definitions       []*Instruction // by ID, what defines it; the length is the module's bound
 
-	memoryModel *Instruction
-	preamble    []*Instruction // OpCapability, OpExtension, OpExtInstImport
-	names       []*Instruction // OpName by ID, empty if there is none
-	memberNames []*Instruction
-	annotations []*Instruction // in order, groups too
+	memoryModel   *Instruction
+	workgroupSize *Instruction   // the constant that is the built-in WorkgroupSize, or nil
+	special       []*Instruction // specialization constants but composites and operations
+	sized         bool           // there is an array whose length may be one
+	preamble      []*Instruction // OpCapability, OpExtension, OpExtInstImport
+	names         []*Instruction // OpName by ID, empty if there is none
+	memberNames   []*Instruction
+	annotations   []*Instruction // in order, groups too
 
 	// What checks and compilers ask for, made when it is first.
 	plain struct {

@@ -47,10 +47,7 @@ func (m *Module) specializes(specialization map[uint32][]byte) bool {
 	if len(specialization) == 0 {
 		return false
 	}
-	for _, i := range m.Globals {
-		if i.Op != OpSpecConstant && i.Op != OpSpecConstantTrue && i.Op != OpSpecConstantFalse {
-			continue
-		}
+	for _, i := range m.special {
 		if d := m.decoration(i.Result, DecorationSpecId); d != nil {
 			if _, ok := specialization[d.Operands[0]]; ok {
 				return true
