@@ -89,7 +89,7 @@ func command() *cobra.Command {
 	flags.StringVar(&lists, "lists", "conformance/cts/lists", "our lists of cases and exceptions")
 	flags.StringVar(&out, "out", "build/cts", "where results and logs go")
 	flags.IntVar(&shards, "shards", runtime.NumCPU(), "how many processes run at once")
-	flags.DurationVar(&d.timeout, "timeout", 2*time.Minute, "how long a case may take")
+	flags.DurationVar(&d.timeout, "timeout", 5*time.Minute, "how long a case may take")
 	if err := cmd.MarkFlagRequired("deqp-vk"); err != nil {
 		panic(err)
 	}

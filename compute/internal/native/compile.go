@@ -470,6 +470,17 @@ func makeSequences() map[kernel.Op]func(c *compiler) {
 			c.two(vpcmpeqd, t, t, c.reads(0))
 			c.not(c.result(), t)
 		},
+		kernel.U32ToF32: func(c *compiler) {
+			// Either half is exact, and so is the higher one times 2^16: only the sum is rounded.
+			t, u := spare[0], spare[1]
+			a := c.vector(0, u)
+			c.two(vpand, t, a, c.words(0xffff))
+			c.one(vcvtdq2ps, t, reg(t))
+			c.shift(shift32, right, u, a, 16)
+			c.one(vcvtdq2ps, u, reg(u))
+			c.two(vmulps, u, u, c.words(math.Float32bits(1<<16)))
+			c.two(vaddps, c.result(), u, reg(t))
+		},
 		kernel.F32ToS32: func(c *compiler) {
 			t, u, a := spare[0], spare[1], c.vector(0, spare[2])
 			c.one(vmovups, u, c.words(0x4f000000))
