@@ -191,9 +191,10 @@ const (
 )
 
 // flatten replaces small branches without effects by selections. From the end to the front, so that it comes from
-// inner ones to outer ones.
-func (g *graph) flatten() {
+// inner ones to outer ones. It says whether there was one.
+func (g *graph) flatten() bool {
 	g.forget()
+	found := false
 	gone := g.space.flags.take(len(g.blocks))
 	next := func(k int) int32 {
 		for k++; k < len(g.order); k++ {
@@ -206,6 +207,7 @@ func (g *graph) flatten() {
 	for k := len(g.order) - 2; k >= 0; k-- {
 		b := g.order[k]
 		for g.flattenBranch(b, gone) {
+			found = true
 			if s := next(k); s >= 0 && g.joins(b, s) {
 				g.absorb(b, s)
 				gone[s] = true
@@ -213,6 +215,7 @@ func (g *graph) flatten() {
 		}
 	}
 	g.order = slices.DeleteFunc(g.order, func(b int32) bool { return gone[b] })
+	return found
 }
 
 // flattenBranch makes the sides of a branch parts of its block, if that is worth it.

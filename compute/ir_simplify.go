@@ -17,15 +17,18 @@ func (c *compiler) finish() {
 	g.simplify(false)
 	g.dropDead()
 	g.findVarying()
-	g.flatten()
+	changed := g.flatten()
 	g.skipEmpty()
 	g.mergeBlocks()
 	g.place()
 	if g.unroll() {
 		g.mergeBlocks()
 		g.place()
+		changed = true
 	}
-	g.findVarying()
+	if changed {
+		g.findVarying()
+	}
 	g.simplify(true)
 	if g.promote() {
 		g.simplify(false)

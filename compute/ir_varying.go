@@ -11,17 +11,14 @@ import (
 // to which lanes come at different times.
 func (g *graph) findVarying() {
 	for i := range g.nodes {
-		g.nodes[i].varying = false
+		n := &g.nodes[i]
+		n.varying = n.op == opBuiltin && !uniformBuiltin(n)
 	}
 	for i := range g.blocks {
 		g.blocks[i].pend, g.blocks[i].join = false, false
 	}
 	for i := range g.loops {
 		g.loops[i].divergent = false
-	}
-	for i := range g.nodes {
-		n := &g.nodes[i]
-		n.varying = n.op == opBuiltin && !uniformBuiltin(n)
 	}
 	marked := g.space.flags.take(len(g.order))
 	s := &spread{graph: g, spots: g.space.spots.take(len(g.order)), parties: g.space.parties.take(len(g.order)),
@@ -275,6 +272,9 @@ func (s *spread) exitsOf(l int32) []int32 {
 // different times: the operation itself writes its register for all lanes, also those that have left. Varying phis need
 // none, they are written for the active lanes only.
 func (g *graph) keepAcrossExits() {
+	if !slices.ContainsFunc(g.loops, func(l loop) bool { return l.divergent }) {
+		return
+	}
 	var copies map[value]value
 	replace := func(b int32, v value) value {
 		n := &g.nodes[v]

@@ -80,7 +80,8 @@ func Compile(m *spirv.Module, entryPoint string, o Options) (p *Program, err err
 			p, err = nil, fmt.Errorf("compiling %q: %v", entryPoint, r)
 		}
 	}()
-	c := &compiler{module: m, options: o, counter: 1} // version 1 is what memory has before the first store
+	c := new(compiler)
+	c.module, c.options, c.counter = m, o, 1 // version 1 is what memory has before the first store
 	for _, e := range m.EntryPoints {
 		if e.Name == entryPoint && e.Model == spirv.ExecutionModelGLCompute {
 			c.entry = e

@@ -68,8 +68,9 @@ func (c *compiler) analyse() *usage {
 			for _, i := range f.Blocks[b].Instructions {
 				switch i.Op {
 				case spirv.OpAccessChain, spirv.OpInBoundsAccessChain, spirv.OpPtrAccessChain, spirv.OpInBoundsPtrAccessChain:
-					u.flags[c.root(i.Operands[0])] |= c.chainFlags(i)
-					u.flags[i.Result] |= c.chainFlags(i) | u.flags[spirv.ID(i.Operands[0])]&(indexed|chosen)
+					flags := c.chainFlags(i)
+					u.flags[c.root(i.Operands[0])] |= flags
+					u.flags[i.Result] |= flags | u.flags[spirv.ID(i.Operands[0])]&(indexed|chosen)
 				case spirv.OpFunctionCall:
 					f.calls[b] = append(f.calls[b], i)
 					callee := c.function(spirv.ID(i.Operands[0]))

@@ -62,9 +62,7 @@ func (w *workspace) release() {
 	if cap(w.nodes) > most || cap(w.operands.chunk) > most {
 		return
 	}
-	// What holds pointers is cleared: a workspace keeps no module alive.
-	clear(w.nodes)
-	clear(w.blocks)
+	// What may hold a module's memory is cleared: a workspace keeps none alive. Nodes and blocks hold arenas' alone.
 	clear(w.loops)
 	clear(w.memories)
 	clear(w.slots)

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"maps"
-	"runtime"
 	"sync"
 	"weak"
 
@@ -112,6 +111,7 @@ func mergePipelineCaches(h vk.Device, handle vk.PipelineCache, count uint32, sou
 type shaders struct {
 	mu   sync.Mutex
 	live map[cacheKey]weak.Pointer[shader]
+	most int // entries from which on those of shaders that are gone are looked for
 }
 
 func (s *shaders) get(k cacheKey) *shader {
@@ -127,16 +127,13 @@ func (s *shaders) share(k cacheKey, v *shader) *shader {
 	if other := s.live[k].Value(); other != nil {
 		return other
 	}
+	if len(s.live) >= s.most {
+		maps.DeleteFunc(s.live, func(_ cacheKey, p weak.Pointer[shader]) bool { return p.Value() == nil })
+		s.most = 2*len(s.live) + 64
+	}
 	if s.live == nil {
 		s.live = map[cacheKey]weak.Pointer[shader]{}
 	}
 	s.live[k] = weak.Make(v)
-	runtime.AddCleanup(v, func(k cacheKey) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.live[k].Value() == nil {
-			delete(s.live, k)
-		}
-	}, k)
 	return v
 }
