@@ -126,3 +126,12 @@ func (w *worker) beginGroupBuiltins(id *[3]uint32) {
 	}
 	b.known = true
 }
+
+// skipGroups says that the numbers of workgroups along x have grown.
+func (b *builtins) skipGroups(n uint32) {
+	for i := range b.workgroupID {
+		if g := &b.workgroupID[i]; g.component == 0 {
+			g.value += n
+		}
+	}
+}

@@ -23,6 +23,7 @@ type engine struct {
 	chunks   int
 	delays   bool         // some additions are done later
 	native   *native.Code // of runs of steps; nil if there is none
+	rows     bool         // native is the whole program, for workgroups that follow each other along x
 	streamed []int32      // slots that runs store to and nothing loads from
 	workers  sync.Pool
 	runs     sync.Pool

@@ -6,11 +6,16 @@ import (
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
+	"farside/spirv"
 )
 
 // useNative says whether straight runs of instructions become machine code: where the best kernels are used, unless the
 // environment names others.
 var useNative = kernel.Best().Name == "avx2" && os.Getenv("FARSIDE_KERNELS") == ""
+
+// maxNames is how many uniform values of a run may lie outside of the registers that the program has for them: these may still hold what
+// is read before, while in the run what is for all lanes at once comes first.
+const maxNames = 16
 
 // worthStreaming is from how many bytes on what a dispatch writes to a slot is not kept in the caches: nobody who reads it
 // would find it there.
@@ -74,12 +79,17 @@ func (e *engine) makeNative(p *Program) {
 	if len(runs) == 0 {
 		return
 	}
-	code, err := native.Compile(runs, p.FileSize, len(e.masks) > 0 || p.Lanes%kernel.Width != 0)
+	masked := len(e.masks) > 0 || p.Lanes%kernel.Width != 0
+	var group native.Register
+	if !masked && !p.ZeroShared && len(runs[0]) == len(p.Insts)-1 {
+		group = groupRegister(p)
+	}
+	code, err := native.Compile(runs, p.FileSize, masked, group)
 	if err != nil {
 		e.streamed = nil
 		return // the kernels do it
 	}
-	e.native = code
+	e.native, e.rows = code, group.Valid
 	for i, start := range starts {
 		s := &e.steps[start]
 		s.plain, s.act = s.act, actNative
@@ -87,11 +97,23 @@ func (e *engine) makeNative(p *Program) {
 	}
 }
 
+// groupRegister is the only register with the number of the workgroup along x.
+func groupRegister(p *Program) (r native.Register) {
+	for _, b := range p.Builtins {
+		if b.Kind == spirv.BuiltInWorkgroupId && b.Component == 0 {
+			r = native.Register{Offset: b.Register.Offset, Valid: !r.Valid}
+		}
+	}
+	return r
+}
+
 // nativeRun is the run that begins at an instruction: as long as there is code for all of it, nobody jumps into it, and the
 // instructions that are for all lanes at once can come first.
 func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 	var run []native.Inst
 	touched := map[native.Register]bool{} // by instructions for each lane
+	renamed := map[native.Register]native.Register{}
+	names := uint32(0)
 	stored := false
 	at := from
 	for ; at < len(p.Insts) && (at == from || !targets[at]); at++ {
@@ -99,9 +121,24 @@ func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 		if !ok || e.steps[at].act == actPrefix {
 			break
 		}
+		for _, r := range []*native.Register{&in.A, &in.B, &in.C, &in.Base} {
+			if name, ok := renamed[*r]; ok {
+				*r = name
+			}
+		}
+		delete(renamed, in.Dst)
 		if in.Once {
-			if touched[in.Dst] || stored && in.Op == kernel.Load32 {
+			if stored && in.Op == kernel.Load32 {
 				break
+			}
+			if touched[in.Dst] {
+				if names == maxNames || p.Insts[at].Until == 0 {
+					break
+				}
+				name := native.Register{Offset: p.FileSize + native.Scratch + 32*names, Valid: true}
+				renamed[in.Dst] = name
+				in.Dst = name
+				names++
 			}
 		} else {
 			for _, r := range []native.Register{in.A, in.B, in.C, in.Base} {
@@ -111,9 +148,12 @@ func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 		}
 		run = append(run, in)
 	}
-	for i := range run {
+	for i := 0; i < len(run); i++ {
 		until := int(p.Insts[from+i].Until)
-		run[i].Keep = until == 0 || until >= at
+		run[i].Keep = until == 0 || until >= from+len(run)
+		if run[i].Keep && run[i].Dst.Offset >= p.FileSize {
+			run, i = run[:i], -1 // what is read after the run must lie where it is looked for
+		}
 	}
 	return run
 }

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"testing"
@@ -123,6 +124,38 @@ func TestNativeRuns(t *testing.T) {
 	}
 	if kernels > 0 {
 		t.Errorf("%d instructions are left to kernels\n%s", kernels, p)
+	}
+}
+
+// TestRows shows that one call executes workgroups that follow each other along x, in rows of a dispatch of three dimensions
+// with a base.
+func TestRows(t *testing.T) {
+	p := compileWords(t, glslWords(t, `#version 450
+layout(local_size_x = 16) in;
+layout(set=0,binding=0) buffer Out { uint y[]; };
+layout(push_constant) uniform Push { uint width; };
+void main() {
+	uvec3 g = gl_WorkGroupID;
+	y[g.z * width * 7u + g.y * width + gl_GlobalInvocationID.x] += g.x + 1000u * g.y + 1000000u * g.z + 7u;
+}
+`), Options{})
+	groups, base := [3]uint32{150, 5, 2}, [3]uint32{3, 2, 1}
+	width := 16 * (base[0] + groups[0])
+	words := make([]uint32, width*7*3)
+	mustRun(t, p, &Dispatch{Groups: groups, Base: base, Bindings: buffers{words: [][]uint32{words}},
+		PushConstants: binary.LittleEndian.AppendUint32(nil, width)})
+	if p.engine.rows != useNative {
+		t.Errorf("workgroups in rows: %v\n%s", p.engine.rows, p)
+	}
+	for i, got := range words {
+		x, y, z := uint32(i)%width/16, uint32(i)/width%7, uint32(i)/width/7
+		want := x + 1000*y + 1000000*z + 7
+		if x < base[0] || y < base[1] || z < base[2] {
+			want = 0
+		}
+		if got != want {
+			t.Fatalf("workgroup %d,%d,%d wrote %d, not %d", x, y, z, got, want)
+		}
 	}
 }
 

@@ -96,25 +96,34 @@ func (w *worker) groups(from, to uint64) bool {
 	size := &w.run.Groups
 	row := from / uint64(size[0])
 	id := [3]uint32{uint32(from % uint64(size[0])), uint32(row % uint64(size[1])), uint32(row / uint64(size[1]))}
-	for ; from < to; from++ {
+	for from < to {
+		n := uint32(1)
 		w.beginGroup(&id)
-		if !w.execute() || w.tick(-1) {
+		if w.program.engine.rows && w.native != nil {
+			n = uint32(min(to-from, uint64(size[0]-id[0]), ticks))
+			w.runGroups(n)
+		} else if !w.execute() {
 			return false
 		}
+		if w.tick(int(n), -1) {
+			return false
+		}
+		from += uint64(n)
 		for i := range id {
-			id[i]++
+			id[i] += n
 			if id[i] < size[i] {
 				break
 			}
-			id[i] = 0
+			id[i], n = 0, 1
 		}
 	}
 	return true
 }
 
-// tick says whether the dispatch has been stopped; now and then it asks Stop. The loop is the one that goes round, or -1.
-func (w *worker) tick(loop int32) bool {
-	w.ticks--
+// tick says whether the dispatch has been stopped; now and then it asks Stop. The loop is the one that goes round, or -1 behind
+// n workgroups.
+func (w *worker) tick(n int, loop int32) bool {
+	w.ticks -= n
 	if w.ticks <= 0 {
 		w.ticks = ticks
 		w.flush() // somebody may wait for them in a loop
@@ -357,7 +366,7 @@ func (w *worker) execute() bool {
 		case actNarrowRound:
 			switch w.narrow(s) {
 			case some:
-				if w.tick(steps[next].index) {
+				if w.tick(1, steps[next].index) {
 					return false
 				}
 				next = int(steps[next].target) + 1
@@ -374,7 +383,7 @@ func (w *worker) execute() bool {
 			}
 		case actRound:
 			if w.join(s.to) {
-				if w.tick(steps[next].index) {
+				if w.tick(1, steps[next].index) {
 					return false
 				}
 				next = int(steps[next].target) + 1
@@ -387,17 +396,17 @@ func (w *worker) execute() bool {
 			}
 		case actAgain:
 			if w.waiting(&w.pending[s.to]) {
-				if w.tick(s.index) {
+				if w.tick(1, s.index) {
 					return false
 				}
 				next = int(s.target)
 			}
 		case actBack:
-			if w.tick(s.index) {
+			if w.tick(1, s.index) {
 				return false
 			}
 		case actBackJump:
-			if w.tick(s.index) {
+			if w.tick(1, s.index) {
 				return false
 			}
 			next = int(s.target)

@@ -88,7 +88,7 @@ func newWorker(p *Program) *worker {
 	w := &worker{
 		program:  p,
 		kernels:  e.kernels,
-		file:     aligned(int(p.FileSize) + native.Scratch),
+		file:     aligned(int(p.FileSize) + native.Scratch + 32*maxNames),
 		steps:    append([]step(nil), e.steps...),
 		slots:    make([]kernel.Memory, len(p.Slots)),
 		privates: make([]kernel.Memory, len(e.privates)),
@@ -173,16 +173,26 @@ func (w *worker) bindStep(s *step) {
 	}
 }
 
-// runNative executes a run of steps.
-func (w *worker) runNative(run int) {
-	mode := native.Plain
+// runGroups executes the program for workgroups that follow each other along x, where native is all of it.
+func (w *worker) runGroups(n uint32) {
+	w.native.RunGroups(w.mode(), n, w.file, unsafe.SliceData(w.slots), w.start.end)
+	w.builtins.skipGroups(n)
+}
+
+// mode is how the active lanes execute machine code.
+func (w *worker) mode() native.Mode {
 	switch {
 	case w.mask.Base != nil:
-		mode = native.Masked
+		return native.Masked
 	case w.run.stream:
-		mode = native.Streaming
+		return native.Streaming
 	}
-	w.native.Run(run, mode, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), w.mask.Base,
+	return native.Plain
+}
+
+// runNative executes a run of steps.
+func (w *worker) runNative(run int) {
+	w.native.Run(run, w.mode(), unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), w.mask.Base,
 		w.active.first, w.active.end-w.active.first)
 }
 

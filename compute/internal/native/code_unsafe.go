@@ -1,6 +1,7 @@
 package native
 
 import (
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"slices"
@@ -14,6 +15,7 @@ import (
 // Code is the machine code of a program's runs.
 type Code struct {
 	memory  []byte
+	left    uint32   // where in the register file it is said how many workgroups are to come
 	entries [3][]int // of the runs, by Mode
 	fence   int
 }
@@ -33,10 +35,11 @@ const (
 )
 
 // Compile makes the code of runs, with masks only if masked. It uses Scratch bytes of the register file at scratch, a multiple of
-// 32. It fails where the system does not allow it.
-func Compile(runs [][]Inst, scratch uint32, masked bool) (*Code, error) {
-	c := &compiler{assembler: &assembler{}, scratch: int32(scratch)}
-	code := &Code{}
+// 32. A valid group is the uniform register with the number of the workgroup along x: the only run is the whole program, and
+// RunGroups executes it. It fails where the system does not allow it.
+func Compile(runs [][]Inst, scratch uint32, masked bool, group Register) (*Code, error) {
+	c := &compiler{assembler: &assembler{}, scratch: int32(scratch), group: group}
+	code := &Code{left: scratch + 64}
 	for mode := range code.entries {
 		c.mode = Mode(mode)
 		if c.mode == Masked && !masked {
@@ -80,6 +83,13 @@ func Compile(runs [][]Inst, scratch uint32, masked bool) (*Code, error) {
 func (c *Code) Run(run int, mode Mode, file unsafe.Pointer, slots *kernel.Memory, mask unsafe.Pointer, first, n int) {
 	call(unsafe.Pointer(&c.memory[c.entries[mode][run]]), file, unsafe.Pointer(slots), mask, uintptr(32*first), uintptr(32*(first+n)))
 	runtime.KeepAlive(c)
+}
+
+// RunGroups executes the program for as many workgroups as groups says, all lanes of n chunks of each. The register with the workgroup's number
+// is one more behind each.
+func (c *Code) RunGroups(mode Mode, groups uint32, file []byte, slots *kernel.Memory, n int) {
+	binary.NativeEndian.PutUint32(file[c.left:], groups)
+	c.Run(0, mode, unsafe.Pointer(unsafe.SliceData(file)), slots, nil, 0, n)
 }
 
 // Fence orders streamed stores before what follows.

@@ -52,7 +52,8 @@ type later struct {
 // compiler writes the code of one run.
 type compiler struct {
 	*assembler
-	scratch   int32 // two chunks in the register file
+	scratch   int32 // two chunks in the register file, and how many workgroups are left
+	group     Register
 	mode      Mode
 	insts     []Inst
 	looping   bool     // they are executed for more than one chunk
@@ -70,6 +71,8 @@ const never = math.MaxInt
 // write writes a run.
 func (c *compiler) write(run []Inst) {
 	var once, each []Inst
+	top := c.label()
+	c.place(top)
 	for _, in := range run {
 		if in.Once {
 			in.Keep = true
@@ -101,6 +104,9 @@ func (c *compiler) write(run []Inst) {
 		c.loop(begin, each)
 		c.place(done)
 	}
+	if c.group.Valid {
+		c.nextGroup(top)
+	}
 	c.leave()
 	for len(c.later) > 0 {
 		list := c.later
@@ -111,6 +117,19 @@ func (c *compiler) write(run []Inst) {
 			c.jump(l.back)
 		}
 	}
+}
+
+// nextGroup goes back to the top for the next workgroup, if there is one.
+func (c *compiler) nextGroup(top label) {
+	number, left := c.home(c.group), at(file, c.scratch+64)
+	c.one(vbroadcastss, spare[0], memory(number))
+	c.two(vpsubd, spare[0], spare[0], c.words(math.MaxUint32))
+	c.store(number, spare[0])
+	c.zero(offset)
+	c.load32(rcx, left)
+	c.arithmetic(subtracts, rcx, 1)
+	c.store32(left, rcx)
+	c.jumpIf(notEqual, top)
 }
 
 // loop writes instructions for all chunks that are left, at least one.

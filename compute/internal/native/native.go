@@ -48,7 +48,7 @@ type Inst struct {
 const Limit = 1 << 31
 
 // Scratch is how many bytes the code needs for itself.
-const Scratch = 64
+const Scratch = 96
 
 // Supports says whether there is code for an instruction.
 func Supports(in *Inst) bool {

@@ -42,7 +42,7 @@ func aligned(n int) []byte {
 }
 
 func newMachine() *machine {
-	m := &machine{file: aligned(fileSize + 64)}
+	m := &machine{file: aligned(fileSize + Scratch)}
 	for i, n := range []int{4096, 100, 0} {
 		m.data[i] = make([]byte, n+64)
 		m.slots[i] = kernel.Memory{Base: unsafe.Pointer(&m.data[i][32]), Size: uint64(n)}
@@ -289,7 +289,7 @@ func TestRuns(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		run := randomRun(r, ops, 1+r.IntN(40))
-		code, err := Compile([][]Inst{slices.Clone(run)}, fileSize, true)
+		code, err := Compile([][]Inst{slices.Clone(run)}, fileSize, true, Register{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -368,7 +368,7 @@ func TestFault(t *testing.T) {
 	code, err := Compile([][]Inst{{
 		{Op: kernel.Load32, A: varying(0), Dst: varying(1), Slot: 0, Pattern: Consecutive, Keep: true},
 		{Op: kernel.Store32, A: varying(0), B: varying(1), Slot: 1, Pattern: Consecutive},
-	}}, fileSize, false)
+	}}, fileSize, false, Register{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +405,7 @@ func TestSignals(t *testing.T) {
 	for i := range 200 {
 		run = append(run, Inst{Op: kernel.AddI32, A: varying(i % 20), B: varying(i % 7), Dst: varying((i + 1) % 20), Keep: true})
 	}
-	code, err := Compile([][]Inst{run}, fileSize, false)
+	code, err := Compile([][]Inst{run}, fileSize, false, Register{})
 	if err != nil {
 		t.Fatal(err)
 	}
