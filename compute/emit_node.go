@@ -33,6 +33,10 @@ func (e *emitter) node(v value) {
 		e.private(&i, n)
 	case n.op >= kernel.AtomicExchange32 && n.op < kernel.NumOps && n.extra == 0:
 		i.Code = AccessPhysical
+	case n.op == kernel.LtU32, n.op == kernel.LtS32, n.op == kernel.EqI32:
+		i.Counts = e.counts(n.args[0], n.block)
+	case n.op == kernel.LeU32, n.op == kernel.LeS32:
+		i.Counts = e.counts(n.args[1], n.block)
 	case isMemory(n.op):
 		i.Code = Access
 		i.Base = e.register(n.base)

@@ -31,6 +31,12 @@ func (e *emitter) pattern(n *node) native.Pattern {
 	return native.Any
 }
 
+// counts says whether a value is one more in each lane than in the one before, modulo 2^32.
+func (e *emitter) counts(v value, b int32) bool {
+	s := e.strideOf(v, b)
+	return s.regular && s.linear && !s.saturates && s.step == 1
+}
+
 // strideOf is the stride of a value as it is read in block b.
 func (e *emitter) strideOf(v value, b int32) stride {
 	n := &e.nodes[v]

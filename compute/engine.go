@@ -7,7 +7,6 @@ import (
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
-	"farside/spirv"
 )
 
 // engine is what Run keeps of a program between dispatches: the instructions in the form in which they are executed,
@@ -75,7 +74,8 @@ type step struct {
 	act     action
 	plain   action                // of actNative and actPrefix, what else the step does
 	once    bool                  // of a dynamic or physical access: it is for one chunk
-	base    *[kernel.Width]uint32 // what an access adds to its immediate
+	base    *[kernel.Width]uint32 // what an access adds to its immediate; of actPrefix what lanes are held against
+	first   *[kernel.Width]uint32 // of actPrefix: the first lanes, each one more than the one before
 	target  int32                 // of a jump, or behind a run
 	index   int32                 // of the instruction
 	to      int32                 // the masks, as indices of worker.pending, of Dst and, of Split, of B; the run that begins here
@@ -273,20 +273,13 @@ func (e *engine) join(i int) {
 	}
 }
 
-// findPrefixes finds branches for the first so many lanes of a workgroup, as reductions and scans have them: who goes on is known
-// without looking at each lane.
+// findPrefixes finds branches for the first so many lanes of a workgroup, as reductions and scans have them, and shaders that hold the
+// invocation's number against a size: who goes on is known without looking at each lane.
 func (e *engine) findPrefixes(p *Program) {
 	if p.Lanes%kernel.Width != 0 {
 		return
 	}
-	var number Register // a register that has the number of each lane
 	var zeros []Register
-	for _, b := range p.Builtins {
-		if b.Kind == spirv.BuiltInLocalInvocationIndex ||
-			b.Kind == spirv.BuiltInLocalInvocationId && b.Component == 0 && int(p.LocalSize[0]) == p.Lanes {
-			number = b.Register
-		}
-	}
 	for _, c := range p.Constants {
 		if c.Bits == 0 {
 			zeros = append(zeros, c.Register)
@@ -295,11 +288,19 @@ func (e *engine) findPrefixes(p *Program) {
 	for i := range e.steps[:max(len(e.steps)-2, 0)] {
 		s, next := &e.steps[i], &e.steps[i+1]
 		in := s.inst
-		if in.Code != Kernel || in.A != number || number.Size == 0 || !in.B.Uniform() || int(in.Until) != i+1 ||
-			next.act != actNarrow || next.invert || next.inst.A != in.Dst {
+		if in.Code != Kernel || !in.Counts || int(in.Until) != i+1 || next.act != actNarrow || next.inst.A != in.Dst {
 			continue
 		}
-		if in.Op == kernel.LtU32 || in.Op == kernel.EqI32 && slices.Contains(zeros, in.B) {
+		fits := false
+		switch in.Op {
+		case kernel.LtU32, kernel.LtS32:
+			fits = !next.invert && in.B.Uniform()
+		case kernel.LeU32, kernel.LeS32:
+			fits = next.invert && in.A.Uniform()
+		case kernel.EqI32:
+			fits = !next.invert && slices.Contains(zeros, in.B)
+		}
+		if fits {
 			s.plain, s.act = s.act, actPrefix
 		}
 	}

@@ -110,6 +110,7 @@ type Inst struct {
 	Immediate  uint64
 	Offset     uint32         // of the SPIR-V instruction that it is part of, in words
 	Pattern    native.Pattern // of an Access: what is known of A
+	Counts     bool           // of a comparison: A, or of Le* B, is one more in each lane than in the one before, modulo 2^32
 	Until      int32          // the last instruction that reads Dst, if all that do come before the next jump or target; else 0
 }
 

@@ -445,6 +445,53 @@ func TestUniformMulAddSat(t *testing.T) {
 	}
 }
 
+// TestGuards holds the number of the invocation against a size, as shaders do before they access a buffer, with all
+// sizes about the ends of workgroups.
+func TestGuards(t *testing.T) {
+	const lanes, groups = 32, 3
+	for _, c := range []struct {
+		guard string
+		in    func(i, n uint32) bool
+	}{
+		{"if (g >= n) return;", func(i, n uint32) bool { return i < n }},
+		{"if (n <= g) return;", func(i, n uint32) bool { return i < n }},
+		{"if (!(g < n)) return;", func(i, n uint32) bool { return i < n }},
+		{"if (g + 5u >= n) return;", func(i, n uint32) bool { return i+5 < n }},
+		{"if (g - 40u >= n) return;", func(i, n uint32) bool { return i-40 < n }},
+		{"if (g + 0x7fffffd0u >= n) return;", func(i, n uint32) bool { return i+0x7fffffd0 < n }},
+		{"if (int(g) >= int(n)) return;", func(i, n uint32) bool { return int32(i) < int32(n) }},
+		{"if (int(g) - 40 >= int(n)) return;", func(i, n uint32) bool { return int32(i)-40 < int32(n) }},
+	} {
+		p := compileWords(t, glslWords(t, shader(lanes, "", "uint g = gl_GlobalInvocationID.x, n = floatBitsToUint(f[0]); "+c.guard+" r = a[i] * 3u + 1u;")), Options{})
+		if err := p.engine.prepare(p); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(p.engine.steps, func(s step) bool { return s.act == actPrefix }) {
+			t.Errorf("%s looks at each lane\n%s", c.guard, p)
+		}
+		a := make([]uint32, lanes*groups)
+		for i := range a {
+			a[i] = uint32(i) * 7
+		}
+		for _, n := range []uint32{0, 1, 5, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 90, 96, 97, 200, 0x7fffffef, 0x7fffffff, 0x80000000, 0x80000010, ^uint32(0)} {
+			out := make([]uint32, lanes*groups)
+			for i := range out {
+				out[i] = 99
+			}
+			mustRun(t, p, &Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: buffers{words: [][]uint32{out, a, {n}}}})
+			for i, got := range out {
+				want := uint32(99)
+				if c.in(uint32(i), n) {
+					want = uint32(i)*21 + 1
+				}
+				if got != want {
+					t.Fatalf("%s with n = %#x: invocation %d: %d, want %d\n%s", c.guard, n, i, got, want, p)
+				}
+			}
+		}
+	}
+}
+
 // TestPrefixes branches on whether an invocation is among the first so many, with all bounds, from full and from
 // narrower masks.
 func TestPrefixes(t *testing.T) {

@@ -240,7 +240,14 @@ func (w *worker) prefix(s, narrow *step) int {
 		return split
 	}
 	lanes := w.program.Lanes
-	n := min(int(s.base[0]), lanes)
+	first, bound := int64(s.first[0]), int64(s.base[0])
+	if first+int64(lanes) > 1<<31 {
+		return split // some are less than others before them, or negative
+	}
+	if s.inst.Op == kernel.LtS32 || s.inst.Op == kernel.LeS32 {
+		bound = int64(int32(bound))
+	}
+	n := int(min(max(bound-first, 0), int64(lanes)))
 	if n == lanes {
 		return some
 	}

@@ -154,9 +154,13 @@ func (w *worker) bindStep(s *step) {
 		}
 	}
 	if s.act == actPrefix {
-		s.base = &justOne
-		if in.Op == kernel.LtU32 {
-			s.base = w.chunk32(in.B, 0)
+		switch in.Op {
+		case kernel.EqI32:
+			s.first, s.base = w.chunk32(in.A, 0), &justOne
+		case kernel.LeU32, kernel.LeS32:
+			s.first, s.base = w.chunk32(in.B, 0), w.chunk32(in.A, 0)
+		default:
+			s.first, s.base = w.chunk32(in.A, 0), w.chunk32(in.B, 0)
 		}
 	}
 	switch in.Code {
