@@ -177,18 +177,27 @@ func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) 
 	if total > uint64(env.MaxWorkgroupInvocations) {
 		return errorAt(e.Instruction, "the workgroup's size %v is more than %d invocations (VUID-RuntimeSpirv-x-06432)", size, env.MaxWorkgroupInvocations)
 	}
+	// What the entry point does not use doesn't count, and seldom matters.
+	memory := m.workgroupMemory(c, nil)
+	if memory > uint64(env.MaxWorkgroupMemory) {
+		memory = m.workgroupMemory(c, m.usage().used(e.Function))
+	}
+	if memory > uint64(env.MaxWorkgroupMemory) {
+		return errorAt(e.Instruction, "the variables of storage class Workgroup have %d bytes, more than %d (VUID-RuntimeSpirv-Workgroup-06530)", memory, env.MaxWorkgroupMemory)
+	}
+	return nil
+}
+
+// workgroupMemory is what variables of storage class Workgroup take, in bytes; nil: all are used.
+func (m *Module) workgroupMemory(c *Constants, used map[ID]bool) uint64 {
 	var memory, block uint64
 	var sizes map[*Type]uint64
-	var used map[ID]bool
 	for _, i := range m.Variables {
-		if StorageClass(i.Operands[0]) != StorageClassWorkgroup {
+		if StorageClass(i.Operands[0]) != StorageClassWorkgroup || used != nil && !used[i.Result] {
 			continue
 		}
-		if used == nil {
-			used, sizes = m.usage().used(e.Function), map[*Type]uint64{}
-		}
-		if !used[i.Result] {
-			continue
+		if sizes == nil {
+			sizes = map[*Type]uint64{}
 		}
 		t := c.Types[i.Type].Elem
 		if m.decoration(t.ID, DecorationBlock) != nil {
@@ -197,10 +206,7 @@ func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) 
 			memory = min(memory+tightSize(t, sizes), 1<<40)
 		}
 	}
-	if memory += block; memory > uint64(env.MaxWorkgroupMemory) {
-		return errorAt(e.Instruction, "the variables of storage class Workgroup have %d bytes, more than %d (VUID-RuntimeSpirv-Workgroup-06530)", memory, env.MaxWorkgroupMemory)
-	}
-	return nil
+	return memory + block
 }
 
 // tightSize is a type's size without a layout of its own, as VUID-RuntimeSpirv-Workgroup-06530 counts it; it ends at
