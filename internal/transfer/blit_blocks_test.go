@@ -19,11 +19,7 @@ func TestBlitOfBlocks(t *testing.T) {
 		for i := range src.Bytes {
 			src.Bytes[i] = byte(random.Uint32())
 		}
-		blocks, _ := texel.BlocksOf(format)
-		unpacked, _ := texel.FormatOf(blocks.Unpacked())
-		plainLayout, _ := texel.NewLayout(unpacked, [3]uint32{21, 14, 1}, 3, 4, 1)
-		plain := &Image{Bytes: make([]byte, plainLayout.Size), Layout: &plainLayout, Format: blocks.Unpacked(), Type: vk.IMAGE_TYPE_2D}
-		decodeAll(plain, src, blocks)
+		plain := unpacked(src)
 		targetFormat, _ := texel.FormatOf(vk.FORMAT_R16G16B16A16_SFLOAT)
 		targetLayout, _ := texel.NewLayout(targetFormat, [3]uint32{30, 30, 1}, 1, 2, 1)
 		for range 20 {
@@ -51,20 +47,30 @@ func TestBlitOfBlocks(t *testing.T) {
 	}
 }
 
-// decodeAll decodes every level and layer.
-func decodeAll(dst, src *Image, blocks *texel.Blocks) {
-	codec, _ := texel.CodecOf(blocks.Unpacked(), vk.IMAGE_ASPECT_COLOR_BIT)
+// unpacked is the image, or the decoded texels of all levels and layers of a compressed one.
+func unpacked(img *Image) *Image {
+	blocks, ok := texel.BlocksOf(img.Format)
+	if !ok {
+		return img
+	}
+	format, _ := texel.FormatOf(blocks.Unpacked())
+	layout, _ := texel.NewLayout(format, img.Layout.Extent, img.Layout.Levels, img.Layout.Layers, 1)
+	plain := &Image{Bytes: make([]byte, layout.Size), Layout: &layout, Format: blocks.Unpacked(), Type: img.Type}
+	const color = vk.IMAGE_ASPECT_COLOR_BIT
+	size := blockSize(plain, color)
 	decoded := make([]byte, blocks.UnpackedSize())
-	for level := range src.Layout.Levels {
-		for layer := range src.Layout.Layers {
-			from, _ := src.Layout.Subresource(vk.IMAGE_ASPECT_COLOR_BIT, level, layer)
-			to, _ := dst.Layout.Subresource(vk.IMAGE_ASPECT_COLOR_BIT, level, layer)
-			for y := range to.Rows {
-				for x := range to.RowBytes / uint64(codec.Size()) {
-					blocks.Decode(decoded, src.Bytes[from.Offset+y/4*from.RowPitch+x/4*uint64(blocks.Size()):])
-					copy(dst.Bytes[to.Offset+y*to.RowPitch+x*uint64(codec.Size()):][:codec.Size()], decoded[(y%4*4+x%4)*uint64(codec.Size()):])
+	for level := range layout.Levels {
+		for layer := range layout.Layers {
+			to, _ := layout.Subresource(color, level, layer)
+			for z := range int(to.Slices) {
+				for y := range int(to.Rows) {
+					for x := range int(to.RowBytes) / size {
+						blocks.Decode(decoded, img.block(color, level, layer, x/texel.BlockExtent, y/texel.BlockExtent, z))
+						copy(plain.block(color, level, layer, x, y, z), decoded[(y%texel.BlockExtent*texel.BlockExtent+x%texel.BlockExtent)*size:])
+					}
 				}
 			}
 		}
 	}
+	return plain
 }

@@ -224,7 +224,7 @@ func FuzzBlit(f *testing.F) {
 		case !bytes.Equal(source, src.all):
 			t.Errorf("%v to %v, %+v: the source changed", from, to, regions)
 		case err == nil && len(regions) == 1 && filter == vk.FILTER_NEAREST:
-			reference(t, dst, before, &src.Image, &regions[0], filter)
+			reference(t, dst, before, unpacked(&src.Image), &regions[0], filter)
 		}
 	})
 }
