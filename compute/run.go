@@ -20,7 +20,7 @@ var ErrStopped = errors.New("the dispatch was stopped")
 
 const (
 	// grabs is how often a core comes for workgroups, about: one that is late leaves some to the others.
-	grabs = 16
+	grabs = 64
 	// A dispatch below this estimate of its length, in nanoseconds, is not worth a second core, which takes
 	// microseconds to come.
 	worthSharing = 20000

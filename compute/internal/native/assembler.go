@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// vector is a register of 256 bits, YMM0 and so on; general is one of 64 bits.
+// vector is a register of 256 bits, YMM0 and so on, or of 512, ZMM0; general is one of 64 bits.
 type (
 	vector  uint8
 	general uint8
@@ -41,18 +41,18 @@ func at(base general, displacement int32) address {
 	return address{base: base, index: rsp, displacement: displacement}
 }
 
-// operand is a vector or, if memory, an address.
+// operand is a vector or, if memory, an address: with broadcast that of a word which is in all lanes.
 type operand struct {
-	memory  bool
-	vector  vector
-	address address
+	memory, broadcast bool
+	vector            vector
+	address           address
 }
 
 func reg(v vector) operand     { return operand{vector: v} }
 func memory(a address) operand { return operand{memory: true, address: a} }
 
 // opcode is how an instruction with a VEX prefix is encoded (Intel 64 and IA-32 Architectures Software Developer's Manual,
-// volume 2, section 2.3).
+// volume 2, section 2.3), and one with an EVEX prefix (section 2.7) if there is one without W.
 type opcode struct {
 	prefix uint8 // pp: 0 is none, 1 is 66, 2 is F3, 3 is F2
 	table  uint8 // mmmmm: 1 is 0F, 2 is 0F38, 3 is 0F3A
@@ -125,6 +125,7 @@ const (
 	below    condition = 2
 	equal    condition = 4
 	notEqual condition = 5
+	atMost   condition = 6
 	above    condition = 7
 )
 
@@ -133,6 +134,7 @@ type label int
 
 // assembler writes machine code: the instructions, then the constants.
 type assembler struct {
+	wide   bool // the vectors are of 512 bits
 	code   []byte
 	pool   [][8]uint32
 	labels []int // where they are, or -1
@@ -147,9 +149,11 @@ func (s *assembler) bytes(b ...byte) { s.code = append(s.code, b...) }
 
 func (s *assembler) word(n int32) { s.code = binary.LittleEndian.AppendUint32(s.code, uint32(n)) }
 
-// words is a constant with the value in all eight lanes, quads one with it in all four.
+// words is a constant with the value in all lanes, quads one with it in all four of 64 bits.
 func (s *assembler) words(n uint32) operand {
-	return s.constant([8]uint32{n, n, n, n, n, n, n, n})
+	c := s.constant([8]uint32{n, n, n, n, n, n, n, n})
+	c.broadcast = s.wide
+	return c
 }
 
 func (s *assembler) quads(n uint64) operand {
@@ -169,6 +173,10 @@ func (s *assembler) constant(c [8]uint32) operand {
 
 // vex writes an instruction: dst = a op b. behind is how many bytes follow it.
 func (s *assembler) vex(o opcode, dst, a uint8, b operand, behind int) {
+	if s.wide {
+		s.evex(o, dst, a, b, behind)
+		return
+	}
 	var x, r uint8
 	switch {
 	case !b.memory:
@@ -186,11 +194,31 @@ func (s *assembler) vex(o opcode, dst, a uint8, b operand, behind int) {
 	} else {
 		s.bytes(0xc4, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|o.table, last, o.code)
 	}
-	s.operand(dst, b, behind)
+	s.operand(dst, b, 1, behind)
 }
 
-// operand writes what comes behind an opcode: a register, and an operand.
-func (s *assembler) operand(r uint8, b operand, behind int) {
+// evex writes an instruction on vectors of 512 bits.
+func (s *assembler) evex(o opcode, dst, a uint8, b operand, behind int) {
+	var x, r, word uint8
+	scale := int32(64)
+	switch {
+	case !b.memory:
+		r = uint8(b.vector) >> 3
+	case b.address.constant == 0:
+		x, r = uint8(b.address.index)>>3, uint8(b.address.base)>>3
+	}
+	if b.broadcast {
+		word = 1 << 4
+	}
+	if b.broadcast || o == vbroadcastss {
+		scale = 4
+	}
+	s.bytes(0x62, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|1<<4|o.table, ^a&15<<3|4|o.prefix, 1<<6|word|1<<3, o.code)
+	s.operand(dst, b, scale, behind)
+}
+
+// operand writes what comes behind an opcode: a register, and an operand. scale is what a displacement of one byte counts.
+func (s *assembler) operand(r uint8, b operand, scale int32, behind int) {
 	r = r & 7 << 3
 	if !b.memory {
 		s.bytes(0xc0 | r | uint8(b.vector)&7)
@@ -207,7 +235,7 @@ func (s *assembler) operand(r uint8, b operand, behind int) {
 	switch {
 	case m.displacement == 0 && m.base&7 != 5:
 		mode = 0
-	case m.displacement == int32(int8(m.displacement)):
+	case m.displacement%scale == 0 && m.displacement/scale == int32(int8(m.displacement/scale)):
 		mode = 0x40
 	}
 	if m.index == rsp && m.base&7 != 4 {
@@ -217,7 +245,7 @@ func (s *assembler) operand(r uint8, b operand, behind int) {
 	}
 	switch mode {
 	case 0x40:
-		s.bytes(byte(m.displacement))
+		s.bytes(byte(m.displacement / scale))
 	case 0x80:
 		s.word(m.displacement)
 	}
@@ -237,7 +265,16 @@ func (s *assembler) shift(o opcode, way uint8, dst, a vector, n uint8) {
 	s.bytes(n)
 }
 
-// stream writes a vector past the caches, to a multiple of 32.
+// move loads a vector.
+func (s *assembler) move(dst vector, from operand) {
+	o := vmovups
+	if from.broadcast {
+		o, from.broadcast = vbroadcastss, false
+	}
+	s.one(o, dst, from)
+}
+
+// stream writes a vector past the caches, to a multiple of its size.
 func (s *assembler) stream(to address, v vector) { s.vex(vmovntpsTo, uint8(v), 0, memory(to), 0) }
 
 // store writes a vector.
@@ -277,7 +314,7 @@ func (s *assembler) integer(wide bool, code, r uint8, b operand, behind int) {
 		s.bytes(0x40 | rex)
 	}
 	s.bytes(code)
-	s.operand(r, b, behind)
+	s.operand(r, b, 1, behind)
 }
 
 func (s *assembler) load32(dst general, from address) {

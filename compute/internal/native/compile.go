@@ -57,6 +57,7 @@ type compiler struct {
 	mode      Mode
 	insts     []Inst
 	looping   bool     // they are executed for more than one chunk
+	pair      bool     // the loop takes two chunks at once
 	at        int      // the instruction under way
 	uses      [][4]int // by instruction, when A, B, C and Dst are read again; never is never
 	vectors   [vectors]held
@@ -92,14 +93,23 @@ func (c *compiler) write(run []Inst) {
 		c.jump(done)
 		if p := newPlan(each, c.free()-1); len(p.ways) > 0 {
 			c.ways, c.otherwise = p.ways, c.label()
+			c.pair = c.mode != Masked && pairs && p.pairs()
 			c.place(begin)
+			if c.pair {
+				c.comparePair()
+				c.jumpIf(above, c.otherwise)
+			}
 			c.part(p.ahead)
 			begin = c.label()
 			c.jump(begin)
 			c.loop(begin, p.body)
+			if c.pair {
+				c.cmp(offset, end)
+				c.jumpIf(below, c.otherwise)
+			}
 			c.jump(done)
 			begin = c.otherwise
-			c.ways = nil
+			c.ways, c.pair = nil, false
 		}
 		c.loop(begin, each)
 		c.place(done)
@@ -132,16 +142,28 @@ func (c *compiler) nextGroup(top label) {
 	c.jumpIf(notEqual, top)
 }
 
-// loop writes instructions for all chunks that are left, at least one.
+// loop writes instructions for all chunks that are left, at least one, or for pairs of them.
 func (c *compiler) loop(top label, insts []Inst) {
 	c.align(16)
 	c.place(top)
-	c.looping = true
+	c.looping, c.wide = true, c.pair
 	c.part(insts)
-	c.looping = false
+	c.looping, c.wide = false, false
+	if c.pair {
+		c.arithmetic(adds, offset, 64)
+		c.comparePair()
+		c.jumpIf(atMost, top)
+		return
+	}
 	c.arithmetic(adds, offset, 32)
 	c.cmp(offset, end)
 	c.jumpIf(below, top)
+}
+
+// comparePair compares the end of the next two chunks with that of all.
+func (c *compiler) comparePair() {
+	c.lea(rcx, at(offset, 64))
+	c.cmp(rcx, end)
 }
 
 // part writes instructions for one chunk.
@@ -228,7 +250,7 @@ func (c *compiler) reads(k int) operand {
 	h := c.find(r)
 	if h == nil {
 		if next == never && (c.looping || r.Step > 0) {
-			return memory(c.home(r))
+			return operand{memory: true, broadcast: c.wide && r.Step == 0, address: c.home(r)}
 		}
 		h = c.take(r, next)
 		h.stored = true
@@ -241,7 +263,7 @@ func (c *compiler) reads(k int) operand {
 // fetch loads a register. Of one that all lanes share only the first is read where it matters: a processor waits where it reads
 // as one what was written in parts.
 func (c *compiler) fetch(v vector, r Register) {
-	if r.Step == 0 && !c.looping {
+	if r.Step == 0 && (c.wide || !c.looping) {
 		c.one(vbroadcastss, v, memory(c.home(r)))
 	} else {
 		c.one(vmovups, v, memory(c.home(r)))
@@ -252,7 +274,7 @@ func (c *compiler) fetch(v vector, r Register) {
 func (c *compiler) vector(k int, otherwise vector) vector {
 	o := c.reads(k)
 	if o.memory {
-		c.one(vmovups, otherwise, o)
+		c.move(otherwise, o)
 		return otherwise
 	}
 	return o.vector
@@ -419,11 +441,11 @@ func makeSequences() map[kernel.Op]func(c *compiler) {
 	}
 	return map[kernel.Op]func(c *compiler){
 		kernel.MinF32: extreme(vminps, vorps), kernel.MaxF32: extreme(vmaxps, vandps),
-		kernel.Move32: func(c *compiler) { a := c.reads(0); c.one(vmovups, c.result(), a) },
+		kernel.Move32: func(c *compiler) { a := c.reads(0); c.move(c.result(), a) },
 		kernel.MoveMasked32: func(c *compiler) {
 			if !c.insts[c.at].C.Valid {
 				a := c.reads(0)
-				c.one(vmovups, c.result(), a)
+				c.move(c.result(), a)
 				return
 			}
 			a, before := c.vector(0, spare[0]), c.vector(2, spare[1])
@@ -458,7 +480,7 @@ func makeSequences() map[kernel.Op]func(c *compiler) {
 		},
 		kernel.FmaF32: func(c *compiler) {
 			t := spare[0]
-			c.one(vmovups, t, c.reads(0))
+			c.move(t, c.reads(0))
 			b := c.vector(1, spare[1])
 			c.two(vfmadd213ps, t, b, c.reads(2))
 			c.one(vmovups, c.result(), reg(t))
@@ -467,7 +489,7 @@ func makeSequences() map[kernel.Op]func(c *compiler) {
 		kernel.InverseSqrtF32: func(c *compiler) {
 			t, u := spare[0], spare[1]
 			c.one(vsqrtps, t, c.reads(0))
-			c.one(vmovups, u, c.words(math.Float32bits(1)))
+			c.move(u, c.words(math.Float32bits(1)))
 			c.two(vdivps, c.result(), u, reg(t))
 		},
 		kernel.IsNaNF32: func(c *compiler) {

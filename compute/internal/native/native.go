@@ -2,7 +2,7 @@
 // from one instruction to the next, where the kernels of package kernel write each result to the register file. The code
 // gives the same bits as the kernels.
 //
-// It exists for amd64 with AVX2; elsewhere, and where the system lets nobody make memory executable, Compile fails
+// It exists for amd64 with AVX2, and is faster with AVX-512; elsewhere, and where the system lets nobody make memory executable, Compile fails
 // and kernels do everything.
 package native
 

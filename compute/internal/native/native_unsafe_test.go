@@ -23,8 +23,8 @@ import (
 // machine is a register file and memories, for both ways to execute a run.
 type machine struct {
 	file  []byte
-	data  [3][]byte
-	slots [3]kernel.Memory
+	data  [4][]byte
+	slots [4]kernel.Memory
 	mask  kernel.Register // none if all lanes take part
 }
 
@@ -43,7 +43,7 @@ func aligned(n int) []byte {
 
 func newMachine() *machine {
 	m := &machine{file: aligned(fileSize + Scratch)}
-	for i, n := range []int{4096, 100, 0} {
+	for i, n := range []int{4096, 100, 0, 4096} {
 		m.data[i] = make([]byte, n+64)
 		m.slots[i] = kernel.Memory{Base: unsafe.Pointer(&m.data[i][32]), Size: uint64(n)}
 	}
@@ -139,10 +139,12 @@ func supported() []kernel.Op {
 }
 
 // randomRun is a run whose loads and stores find what their pattern says: register 0 is linear, and others become so, 1 is the same in
-// each chunk, 2 and 3 anything, and the last is a mask.
-func randomRun(r *rand.Rand, ops []kernel.Op, size int) []Inst {
+// each chunk, 2 and 3 anything, and the last is a mask. If straight, all accesses are linear, and none is of what another chunk
+// stores: in which order chunks do that is not said.
+func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool) []Inst {
 	var once, each []Inst
 	linear := []Register{varying(0)}
+	stores := uint64(0)
 	any := func() Register {
 		if r.IntN(4) == 0 {
 			return uniform(r.IntN(uniforms))
@@ -155,23 +157,33 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int) []Inst {
 		case 0:
 			in.Op = kernel.Load32
 		case 1:
-			if r.IntN(3) == 0 {
+			if r.IntN(3) == 0 && !(straight && stores == 3) {
 				in.Op = kernel.Store32
 			}
 		}
 		if in.accesses() {
 			in.Slot = int32(r.IntN(3))
 			in.Immediate = uint64(r.IntN(64))
-			if r.IntN(16) == 0 {
+			switch {
+			case straight && in.Op == kernel.Load32:
+				in.Slot = 3
+			case straight:
+				in.Slot, in.Immediate = 0, 1312*stores
+				stores++
+			case r.IntN(16) == 0:
 				in.Immediate = uint64(r.IntN(5000))
 			}
 			if r.IntN(2) == 0 {
 				in.Base = uniform(0)
 			}
-			switch r.IntN(4) {
+			pattern := r.IntN(4)
+			if straight {
+				pattern = 0
+			}
+			switch pattern {
 			case 0, 1:
 				in.A, in.Pattern = linear[r.IntN(len(linear))], Consecutive
-				if r.IntN(3) > 0 {
+				if straight || r.IntN(3) > 0 {
 					in.Pattern = Linear
 				}
 			case 2:
@@ -286,9 +298,30 @@ func TestRuns(t *testing.T) {
 	if len(ops) < 50 {
 		t.Fatal("operations with code:", len(ops))
 	}
-	for seed := range uint64(3000) {
+	var inPairs []kernel.Op // that there is code for two chunks at once for
+	for _, op := range ops {
+		if p := (plan{body: []Inst{{Op: op, Dst: varying(3)}}}); p.pairs() {
+			inPairs = append(inPairs, op)
+		}
+	}
+	if len(inPairs) < 35 {
+		t.Fatal("operations with code for two chunks at once:", len(inPairs))
+	}
+	has := pairs
+	defer func() { pairs = has }()
+	written := 0
+	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		run := randomRun(r, ops, 1+r.IntN(40))
+		some, straight := ops, r.IntN(4) == 0
+		if straight {
+			some = inPairs
+		}
+		run := randomRun(r, some, 1+r.IntN(40), straight)
+		pairs = has && r.IntN(4) > 0
+		each := slices.DeleteFunc(slices.Clone(run), func(in Inst) bool { return in.Once })
+		if p := newPlan(each, len(pointers)-1); len(p.ways) > 0 && pairs && p.pairs() {
+			written++
+		}
 		code, err := Compile([][]Inst{slices.Clone(run)}, fileSize, true, Register{})
 		if err != nil {
 			t.Fatal(err)
@@ -303,6 +336,9 @@ func TestRuns(t *testing.T) {
 			}
 		}
 		start := uint32(r.IntN(4000))
+		if straight {
+			start = start / 5 &^ (uint32(r.IntN(2)) * 31)
+		}
 		if r.IntN(8) == 0 {
 			start = -uint32(r.IntN(200))
 		}
@@ -348,6 +384,9 @@ func TestRuns(t *testing.T) {
 		if t.Failed() {
 			return
 		}
+	}
+	if has && written < 400 {
+		t.Errorf("%d of the runs have loops over pairs of chunks", written)
 	}
 }
 
