@@ -3,6 +3,7 @@ package compute
 import (
 	"os"
 	"slices"
+	"sync"
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
@@ -11,7 +12,7 @@ import (
 
 // useNative says whether straight runs of instructions become machine code: where the best kernels are used, unless the
 // environment names others.
-var useNative = kernel.Best().Name == "avx2" && os.Getenv("FARSIDE_KERNELS") == ""
+var useNative = sync.OnceValue(func() bool { return kernel.Best().Name == "avx2" && os.Getenv("FARSIDE_KERNELS") == "" })
 
 // maxNames is how many uniform values of a run may lie outside of the registers that the program has for them: these may still hold what
 // is read before, while in the run what is for all lanes at once comes first.
@@ -44,7 +45,7 @@ func (r *run) streams() bool {
 // makeNative makes machine code of runs of instructions that are all for the active lanes, or for all lanes at once. The first step
 // of each run executes it.
 func (e *engine) makeNative(p *Program) {
-	if !useNative {
+	if !useNative() {
 		return
 	}
 	targets := make([]bool, len(p.Insts)+1)

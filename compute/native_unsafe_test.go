@@ -103,7 +103,7 @@ void main() {
 
 // TestNativeRuns shows that the code of shaders is used where it can be.
 func TestNativeRuns(t *testing.T) {
-	if !useNative {
+	if !useNative() {
 		t.Skip("needs a processor with AVX2, and FARSIDE_KERNELS not set")
 	}
 	p := compileWords(t, glslWords(t, shader(64, "", "r = a[i] * 3u + 1u;")), Options{})
@@ -144,7 +144,7 @@ void main() {
 	words := make([]uint32, width*7*3)
 	mustRun(t, p, &Dispatch{Groups: groups, Base: base, Bindings: buffers{words: [][]uint32{words}},
 		PushConstants: binary.LittleEndian.AppendUint32(nil, width)})
-	if p.engine.rows != useNative {
+	if p.engine.rows != useNative() {
 		t.Errorf("workgroups in rows: %v\n%s", p.engine.rows, p)
 	}
 	for i, got := range words {
@@ -181,7 +181,7 @@ void main() { y[gl_GlobalInvocationID.x + %du] = x[gl_GlobalInvocationID.x] + 1u
 				t.Fatalf("%d words further on: word %d is %d", skip, i, out[i+skip])
 			}
 		}
-		if !useNative {
+		if !useNative() {
 			continue
 		}
 		// In place it must not.

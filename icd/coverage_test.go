@@ -36,7 +36,7 @@ func TestCoverageNamesEverything(t *testing.T) {
 		}
 	}
 	for name := range featureNotes {
-		if supportedFeatures[name] && !strings.Contains(text, featureNotes[name]) {
+		if supportedFeatures()[name] && !strings.Contains(text, featureNotes[name]) {
 			t.Errorf("the note of %s is missing", name)
 		}
 	}

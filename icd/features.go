@@ -1,144 +1,147 @@
 package icd
 
-import "farside/internal/vk"
+import (
+	"sync"
+
+	"farside/internal/vk"
+)
 
 // supportedFeatures are the features that work, by the registry's name; a structure that repeats a feature of
 // another (VkPhysicalDeviceVulkan12Features) reports the same.
 //
 // Vulkan 1.1 asks for multiview too; the driver has no render passes in which to view anything, and does not
 // claim it.
-var supportedFeatures = map[string]bool{
-	"robustBufferAccess": true, // the kernels look at the range of every access
+var supportedFeatures = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{
+		"robustBufferAccess": true, // the kernels look at the range of every access
 
-	"bufferDeviceAddress":         true, // the capture-replay and multi-device variants are not
-	"deviceMemoryReport":          true,
-	"externalMemoryRDMA":          true,
-	"hostImageCopy":               true,
-	"hostQueryReset":              true,
-	"maintenance4":                true,
-	"maintenance5":                true,
-	"memoryMapPlaced":             true,
-	"memoryMapRangePlaced":        true,
-	"memoryPriority":              true,
-	"memoryUnmapReserve":          true,
-	"pageableDeviceLocalMemory":   true,
-	"privateData":                 true,
-	"separateDepthStencilLayouts": true, // images lie the same in all layouts
-	"synchronization2":            true,
-	"timelineSemaphore":           true,
+		"bufferDeviceAddress":         true, // the capture-replay and multi-device variants are not
+		"deviceMemoryReport":          true,
+		"externalMemoryRDMA":          true,
+		"hostImageCopy":               true,
+		"hostQueryReset":              true,
+		"maintenance4":                true,
+		"maintenance5":                true,
+		"memoryMapPlaced":             true,
+		"memoryMapRangePlaced":        true,
+		"memoryPriority":              true,
+		"memoryUnmapReserve":          true,
+		"pageableDeviceLocalMemory":   true,
+		"privateData":                 true,
+		"separateDepthStencilLayouts": true, // images lie the same in all layouts
+		"synchronization2":            true,
+		"timelineSemaphore":           true,
 
-	// Arithmetic, memory and subgroups in shaders.
-	"computeFullSubgroups":                           true,
-	"scalarBlockLayout":                              true,
-	"shaderBufferFloat32AtomicAdd":                   true,
-	"shaderBufferFloat32AtomicMinMax":                true,
-	"shaderBufferFloat32Atomics":                     true,
-	"shaderBufferFloat64AtomicAdd":                   true,
-	"shaderBufferFloat64AtomicMinMax":                true,
-	"shaderBufferFloat64Atomics":                     true,
-	"shaderBufferInt64Atomics":                       true,
-	"shaderFloat16":                                  true,
-	"shaderFloat64":                                  true,
-	"shaderInt16":                                    true,
-	"shaderInt64":                                    true,
-	"shaderInt8":                                     true,
-	"shaderIntegerDotProduct":                        true,
-	"shaderSharedFloat32AtomicAdd":                   true,
-	"shaderSharedFloat32AtomicMinMax":                true,
-	"shaderSharedFloat32Atomics":                     true,
-	"shaderSharedFloat64AtomicAdd":                   true,
-	"shaderSharedFloat64AtomicMinMax":                true,
-	"shaderSharedFloat64Atomics":                     true,
-	"shaderSharedInt64Atomics":                       true,
-	"shaderSubgroupExtendedTypes":                    true,
-	"shaderDemoteToHelperInvocation":                 true, // as shaderTerminateInvocation: of fragment shaders, of which there are none
-	"shaderSubgroupRotate":                           true,
-	"subgroupBroadcastDynamicId":                     true,
-	"shaderSubgroupRotateClustered":                  true,
-	"shaderTerminateInvocation":                      true,
-	"shaderZeroInitializeWorkgroupMemory":            true,
-	"storageBuffer16BitAccess":                       true,
-	"storageBuffer8BitAccess":                        true,
-	"storagePushConstant16":                          true,
-	"storagePushConstant8":                           true,
-	"subgroupSizeControl":                            true,
-	"uniformAndStorageBuffer16BitAccess":             true,
-	"uniformAndStorageBuffer8BitAccess":              true,
-	"uniformBufferStandardLayout":                    true,
-	"variablePointers":                               true,
-	"variablePointersStorageBuffer":                  true,
-	"vulkanMemoryModel":                              true,
-	"vulkanMemoryModelAvailabilityVisibilityChains":  true,
-	"vulkanMemoryModelDeviceScope":                   true,
-	"workgroupMemoryExplicitLayout":                  true,
-	"workgroupMemoryExplicitLayout16BitAccess":       true,
-	"workgroupMemoryExplicitLayout8BitAccess":        true,
-	"workgroupMemoryExplicitLayoutScalarBlockLayout": true,
+		// Arithmetic, memory and subgroups in shaders.
+		"computeFullSubgroups":                           true,
+		"scalarBlockLayout":                              true,
+		"shaderBufferFloat32AtomicAdd":                   true,
+		"shaderBufferFloat32AtomicMinMax":                true,
+		"shaderBufferFloat32Atomics":                     true,
+		"shaderBufferFloat64AtomicAdd":                   true,
+		"shaderBufferFloat64AtomicMinMax":                true,
+		"shaderBufferFloat64Atomics":                     true,
+		"shaderBufferInt64Atomics":                       true,
+		"shaderFloat16":                                  true,
+		"shaderFloat64":                                  true,
+		"shaderInt16":                                    true,
+		"shaderInt64":                                    true,
+		"shaderInt8":                                     true,
+		"shaderIntegerDotProduct":                        true,
+		"shaderSharedFloat32AtomicAdd":                   true,
+		"shaderSharedFloat32AtomicMinMax":                true,
+		"shaderSharedFloat32Atomics":                     true,
+		"shaderSharedFloat64AtomicAdd":                   true,
+		"shaderSharedFloat64AtomicMinMax":                true,
+		"shaderSharedFloat64Atomics":                     true,
+		"shaderSharedInt64Atomics":                       true,
+		"shaderSubgroupExtendedTypes":                    true,
+		"shaderDemoteToHelperInvocation":                 true, // as shaderTerminateInvocation: of fragment shaders, of which there are none
+		"shaderSubgroupRotate":                           true,
+		"subgroupBroadcastDynamicId":                     true,
+		"shaderSubgroupRotateClustered":                  true,
+		"shaderTerminateInvocation":                      true,
+		"shaderZeroInitializeWorkgroupMemory":            true,
+		"storageBuffer16BitAccess":                       true,
+		"storageBuffer8BitAccess":                        true,
+		"storagePushConstant16":                          true,
+		"storagePushConstant8":                           true,
+		"subgroupSizeControl":                            true,
+		"uniformAndStorageBuffer16BitAccess":             true,
+		"uniformAndStorageBuffer8BitAccess":              true,
+		"uniformBufferStandardLayout":                    true,
+		"variablePointers":                               true,
+		"variablePointersStorageBuffer":                  true,
+		"vulkanMemoryModel":                              true,
+		"vulkanMemoryModelAvailabilityVisibilityChains":  true,
+		"vulkanMemoryModelDeviceScope":                   true,
+		"workgroupMemoryExplicitLayout":                  true,
+		"workgroupMemoryExplicitLayout16BitAccess":       true,
+		"workgroupMemoryExplicitLayout8BitAccess":        true,
+		"workgroupMemoryExplicitLayoutScalarBlockLayout": true,
 
-	// Pipelines.
-	"pipelineCreationCacheControl": true,
-	"pipelineExecutableInfo":       true,
-	"pipelineRobustness":           true, // pipelines have the highest anyway
+		// Pipelines.
+		"pipelineCreationCacheControl": true,
+		"pipelineExecutableInfo":       true,
+		"pipelineRobustness":           true, // pipelines have the highest anyway
 
-	// Descriptors.
-	"descriptorBindingInlineUniformBlockUpdateAfterBind": true,
-	"descriptorBindingPartiallyBound":                    true,
-	"descriptorBindingSampledImageUpdateAfterBind":       true,
-	"descriptorBindingStorageBufferUpdateAfterBind":      true,
-	"descriptorBindingStorageImageUpdateAfterBind":       true,
-	"descriptorBindingStorageTexelBufferUpdateAfterBind": true,
-	"descriptorBindingUniformBufferUpdateAfterBind":      true,
-	"descriptorBindingUniformTexelBufferUpdateAfterBind": true,
-	"descriptorBindingUpdateUnusedWhilePending":          true,
-	"descriptorBindingVariableDescriptorCount":           true,
-	"descriptorIndexing":                                 true,
-	"inlineUniformBlock":                                 true,
-	"maintenance6":                                       true, // most of it is commands for descriptors
-	"nullDescriptor":                                     true,
-	"robustBufferAccess2":                                true,
-	"robustImageAccess2":                                 true,
-	"runtimeDescriptorArray":                             true,
-	"shaderSampledImageArrayNonUniformIndexing":          true,
-	"shaderStorageBufferArrayDynamicIndexing":            true,
-	"shaderStorageBufferArrayNonUniformIndexing":         true,
-	"shaderStorageImageArrayNonUniformIndexing":          true,
-	"shaderStorageTexelBufferArrayDynamicIndexing":       true,
-	"shaderStorageTexelBufferArrayNonUniformIndexing":    true,
-	"shaderUniformBufferArrayDynamicIndexing":            true,
-	"shaderUniformBufferArrayNonUniformIndexing":         true,
-	"shaderUniformTexelBufferArrayDynamicIndexing":       true,
-	"shaderUniformTexelBufferArrayNonUniformIndexing":    true,
+		// Descriptors.
+		"descriptorBindingInlineUniformBlockUpdateAfterBind": true,
+		"descriptorBindingPartiallyBound":                    true,
+		"descriptorBindingSampledImageUpdateAfterBind":       true,
+		"descriptorBindingStorageBufferUpdateAfterBind":      true,
+		"descriptorBindingStorageImageUpdateAfterBind":       true,
+		"descriptorBindingStorageTexelBufferUpdateAfterBind": true,
+		"descriptorBindingUniformBufferUpdateAfterBind":      true,
+		"descriptorBindingUniformTexelBufferUpdateAfterBind": true,
+		"descriptorBindingUpdateUnusedWhilePending":          true,
+		"descriptorBindingVariableDescriptorCount":           true,
+		"descriptorIndexing":                                 true,
+		"inlineUniformBlock":                                 true,
+		"maintenance6":                                       true, // most of it is commands for descriptors
+		"nullDescriptor":                                     true,
+		"robustBufferAccess2":                                true,
+		"robustImageAccess2":                                 true,
+		"runtimeDescriptorArray":                             true,
+		"shaderSampledImageArrayNonUniformIndexing":          true,
+		"shaderStorageBufferArrayDynamicIndexing":            true,
+		"shaderStorageBufferArrayNonUniformIndexing":         true,
+		"shaderStorageImageArrayNonUniformIndexing":          true,
+		"shaderStorageTexelBufferArrayDynamicIndexing":       true,
+		"shaderStorageTexelBufferArrayNonUniformIndexing":    true,
+		"shaderUniformBufferArrayDynamicIndexing":            true,
+		"shaderUniformBufferArrayNonUniformIndexing":         true,
+		"shaderUniformTexelBufferArrayDynamicIndexing":       true,
+		"shaderUniformTexelBufferArrayNonUniformIndexing":    true,
 
-	// Images in shaders.
-	"customBorderColorWithoutFormat":         true,
-	"customBorderColors":                     true,
-	"formatA4B4G4R4":                         true,
-	"formatA4R4G4B4":                         true,
-	"imageCubeArray":                         true,
-	"robustImageAccess":                      true,
-	"samplerAnisotropy":                      true,
-	"samplerFilterMinmax":                    true,
-	"samplerMirrorClampToEdge":               true,
-	"shaderImageFloat32AtomicAdd":            true,
-	"shaderImageFloat32AtomicMinMax":         true,
-	"shaderImageFloat32Atomics":              true,
-	"shaderImageInt64Atomics":                true,
-	"shaderImageGatherExtended":              true,
-	"shaderSampledImageArrayDynamicIndexing": true,
-	"shaderStorageImageArrayDynamicIndexing": true,
-	"shaderStorageImageExtendedFormats":      true,
-	"shaderStorageImageReadWithoutFormat":    true,
-	"shaderStorageImageWriteWithoutFormat":   true,
-	"textureCompressionETC2":                 true,
-	"texelBufferAlignment":                   true,
-}
+		// Images in shaders.
+		"customBorderColorWithoutFormat":         true,
+		"customBorderColors":                     true,
+		"formatA4B4G4R4":                         true,
+		"formatA4R4G4B4":                         true,
+		"imageCubeArray":                         true,
+		"robustImageAccess":                      true,
+		"samplerAnisotropy":                      true,
+		"samplerFilterMinmax":                    true,
+		"samplerMirrorClampToEdge":               true,
+		"shaderImageFloat32AtomicAdd":            true,
+		"shaderImageFloat32AtomicMinMax":         true,
+		"shaderImageFloat32Atomics":              true,
+		"shaderImageInt64Atomics":                true,
+		"shaderImageGatherExtended":              true,
+		"shaderSampledImageArrayDynamicIndexing": true,
+		"shaderStorageImageArrayDynamicIndexing": true,
+		"shaderStorageImageExtendedFormats":      true,
+		"shaderStorageImageReadWithoutFormat":    true,
+		"shaderStorageImageWriteWithoutFormat":   true,
+		"textureCompressionETC2":                 true,
+		"texelBufferAlignment":                   true,
+	}
+})
 
-// otherExtensions are structures of extensions that are not advertised although a feature of theirs has the
-// name of a supported one.
-var otherExtensions = map[vk.StructureType]bool{
-	// VK_EXT_buffer_device_address, which VK_KHR_buffer_device_address replaced.
-	vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT: true,
-}
+// otherExtension is the structure of an extension that is not advertised although a feature of its has the name of a
+// supported one: VK_EXT_buffer_device_address, which VK_KHR_buffer_device_address replaced.
+const otherExtension = vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT
 
 func getPhysicalDeviceFeatures(h vk.PhysicalDevice, out *vk.PhysicalDeviceFeatures) {
 	if physicalDevices.Get(uintptr(h)) == nil {
@@ -163,7 +166,7 @@ func getPhysicalDeviceFeatures2(h vk.PhysicalDevice, out *vk.PhysicalDeviceFeatu
 
 // supportsFeature says whether the field named name of a feature structure is VK_TRUE.
 func supportsFeature(structure vk.StructureType, name string) bool {
-	return supportedFeatures[name] && !otherExtensions[structure]
+	return structure != otherExtension && supportedFeatures()[name]
 }
 
 // enabledFeatures returns the names of the features that info asks for, in pEnabledFeatures or its pNext chain.

@@ -2,6 +2,7 @@ package icd
 
 import (
 	"slices"
+	"sync"
 
 	"farside/internal/cabi"
 	"farside/internal/vk"
@@ -105,7 +106,7 @@ func enumerateInstanceExtensionProperties(layer *byte, count *uint32, out *vk.Ex
 	if layer != nil {
 		return vk.ERROR_LAYER_NOT_PRESENT
 	}
-	return vk.WriteArray(count, out, extensionProperties(instanceExtensions))
+	return vk.WriteArray(count, out, instanceExtensionProperties())
 }
 
 func enumerateDeviceExtensionProperties(h vk.PhysicalDevice, layer *byte, count *uint32, out *vk.ExtensionProperties) vk.Result {
@@ -115,7 +116,7 @@ func enumerateDeviceExtensionProperties(h vk.PhysicalDevice, layer *byte, count 
 	if layer != nil {
 		return vk.ERROR_LAYER_NOT_PRESENT
 	}
-	return vk.WriteArray(count, out, extensionProperties(deviceExtensions))
+	return vk.WriteArray(count, out, deviceExtensionProperties())
 }
 
 func enumerateDeviceLayerProperties(h vk.PhysicalDevice, count *uint32, out *vk.LayerProperties) vk.Result {
@@ -125,15 +126,21 @@ func enumerateDeviceLayerProperties(h vk.PhysicalDevice, count *uint32, out *vk.
 	return vk.WriteArray(count, out, []vk.LayerProperties(nil))
 }
 
+// The lists are made once: a loader asks for them some twenty times until the first device is there.
+var (
+	instanceExtensionProperties = sync.OnceValue(func() []vk.ExtensionProperties { return extensionProperties(instanceExtensions) })
+	deviceExtensionProperties   = sync.OnceValue(func() []vk.ExtensionProperties { return extensionProperties(deviceExtensions) })
+)
+
 func extensionProperties(table []extension) []vk.ExtensionProperties {
 	list := make([]vk.ExtensionProperties, 0, len(table))
-	for _, e := range table {
-		if !supports(table, e.name) {
+	for i := range table {
+		e := &table[i]
+		if !e.advertised() {
 			continue
 		}
-		p := vk.ExtensionProperties{SpecVersion: vk.ExtensionByName(e.name).SpecVersion}
-		vk.CopyString(p.ExtensionName[:], e.name)
-		list = append(list, p)
+		list = append(list, vk.ExtensionProperties{SpecVersion: vk.ExtensionByName(e.name).SpecVersion})
+		vk.CopyString(list[len(list)-1].ExtensionName[:], e.name)
 	}
 	return list
 }

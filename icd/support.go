@@ -113,11 +113,14 @@ var deviceExtensions = []extension{
 	{name: vk.NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME},
 }
 
+// advertised says whether this machine has the extension. The answer stays the same for the life of the process.
+func (e *extension) advertised() bool { return e.available == nil || e.available() }
+
 // supports says whether table advertises the named extension on this machine.
 func supports(table []extension, name string) bool {
-	for _, e := range table {
-		if e.name == name {
-			return e.available == nil || e.available()
+	for i := range table {
+		if table[i].name == name {
+			return table[i].advertised()
 		}
 	}
 	return false

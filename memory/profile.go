@@ -10,9 +10,11 @@ package memory
 import (
 	"fmt"
 	"math"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"farside/internal/vk"
 )
@@ -141,7 +143,25 @@ func machineMemory() uint64 {
 	if total == 0 {
 		total = gib
 	}
-	return min(total, cgroupLimit(os.ReadFile))
+	return min(total, cgroupLimit(readFile))
+}
+
+// readFile reads one of the kernel's files. os.ReadFile would start the runtime's poller for it.
+func readFile(name string) ([]byte, error) {
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var text []byte
+	for {
+		text = slices.Grow(text, 512)
+		n, err := unix.Read(fd, text[len(text):cap(text)])
+		if n <= 0 {
+			return text, err
+		}
+		text = text[:len(text)+n]
+	}
 }
 
 // cgroupLimit returns the lowest memory limit of this process's cgroup and its ancestors, in either version of

@@ -15,21 +15,25 @@ type Blocks struct {
 
 // BlocksOf returns how the blocks of a format are decoded: ETC2 and EAC. Others are stored and copied, no more.
 func BlocksOf(f vk.Format) (*Blocks, bool) {
-	b, ok := blocks[f]
-	return b, ok
+	if f < firstBlocks || f >= firstBlocks+vk.Format(len(blocks)) {
+		return nil, false
+	}
+	return &blocks[f-firstBlocks], true
 }
 
-var blocks = map[vk.Format]*Blocks{
-	vk.FORMAT_ETC2_R8G8B8_UNORM_BLOCK:   {8, vk.FORMAT_R8G8B8A8_UNORM, 4, decodeETC2},
-	vk.FORMAT_ETC2_R8G8B8_SRGB_BLOCK:    {8, vk.FORMAT_R8G8B8A8_SRGB, 4, decodeETC2},
-	vk.FORMAT_ETC2_R8G8B8A1_UNORM_BLOCK: {8, vk.FORMAT_R8G8B8A8_UNORM, 4, decodeETC2A1},
-	vk.FORMAT_ETC2_R8G8B8A1_SRGB_BLOCK:  {8, vk.FORMAT_R8G8B8A8_SRGB, 4, decodeETC2A1},
-	vk.FORMAT_ETC2_R8G8B8A8_UNORM_BLOCK: {16, vk.FORMAT_R8G8B8A8_UNORM, 4, decodeETC2A8},
-	vk.FORMAT_ETC2_R8G8B8A8_SRGB_BLOCK:  {16, vk.FORMAT_R8G8B8A8_SRGB, 4, decodeETC2A8},
-	vk.FORMAT_EAC_R11_UNORM_BLOCK:       {8, vk.FORMAT_R32_SFLOAT, 4, func(dst, block []byte) { decodeEAC11(dst, block, 4, false) }},
-	vk.FORMAT_EAC_R11_SNORM_BLOCK:       {8, vk.FORMAT_R32_SFLOAT, 4, func(dst, block []byte) { decodeEAC11(dst, block, 4, true) }},
-	vk.FORMAT_EAC_R11G11_UNORM_BLOCK:    {16, vk.FORMAT_R32G32_SFLOAT, 8, func(dst, block []byte) { decodeEAC11x2(dst, block, false) }},
-	vk.FORMAT_EAC_R11G11_SNORM_BLOCK:    {16, vk.FORMAT_R32G32_SFLOAT, 8, func(dst, block []byte) { decodeEAC11x2(dst, block, true) }},
+const firstBlocks = vk.FORMAT_ETC2_R8G8B8_UNORM_BLOCK
+
+var blocks = [...]Blocks{
+	vk.FORMAT_ETC2_R8G8B8_UNORM_BLOCK - firstBlocks:   {8, vk.FORMAT_R8G8B8A8_UNORM, 4, decodeETC2},
+	vk.FORMAT_ETC2_R8G8B8_SRGB_BLOCK - firstBlocks:    {8, vk.FORMAT_R8G8B8A8_SRGB, 4, decodeETC2},
+	vk.FORMAT_ETC2_R8G8B8A1_UNORM_BLOCK - firstBlocks: {8, vk.FORMAT_R8G8B8A8_UNORM, 4, decodeETC2A1},
+	vk.FORMAT_ETC2_R8G8B8A1_SRGB_BLOCK - firstBlocks:  {8, vk.FORMAT_R8G8B8A8_SRGB, 4, decodeETC2A1},
+	vk.FORMAT_ETC2_R8G8B8A8_UNORM_BLOCK - firstBlocks: {16, vk.FORMAT_R8G8B8A8_UNORM, 4, decodeETC2A8},
+	vk.FORMAT_ETC2_R8G8B8A8_SRGB_BLOCK - firstBlocks:  {16, vk.FORMAT_R8G8B8A8_SRGB, 4, decodeETC2A8},
+	vk.FORMAT_EAC_R11_UNORM_BLOCK - firstBlocks:       {8, vk.FORMAT_R32_SFLOAT, 4, func(dst, block []byte) { decodeEAC11(dst, block, 4, false) }},
+	vk.FORMAT_EAC_R11_SNORM_BLOCK - firstBlocks:       {8, vk.FORMAT_R32_SFLOAT, 4, func(dst, block []byte) { decodeEAC11(dst, block, 4, true) }},
+	vk.FORMAT_EAC_R11G11_UNORM_BLOCK - firstBlocks:    {16, vk.FORMAT_R32G32_SFLOAT, 8, func(dst, block []byte) { decodeEAC11x2(dst, block, false) }},
+	vk.FORMAT_EAC_R11G11_SNORM_BLOCK - firstBlocks:    {16, vk.FORMAT_R32G32_SFLOAT, 8, func(dst, block []byte) { decodeEAC11x2(dst, block, true) }},
 }
 
 // Size returns the bytes of a block.

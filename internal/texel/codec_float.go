@@ -80,8 +80,9 @@ func (ch *channel) fromFloat(raw [][4]uint64, src [][4]float64) {
 	src = src[:len(raw)]
 	switch ch.kind {
 	case vk.NumericSRGB:
+		rounding := srgb()
 		for i := range src {
-			raw[i][slot] = uint64(linearToSRGB(src[i][slot]))
+			raw[i][slot] = uint64(rounding.fromLinear(src[i][slot]))
 		}
 	case vk.NumericSFLOAT:
 		switch ch.bits {

@@ -330,7 +330,7 @@ func TestCodecExtremes(t *testing.T) {
 
 func TestSRGB(t *testing.T) {
 	for i := range 256 {
-		if got := linearToSRGB(srgbEOTF(float64(i) / 255)); int(got) != i {
+		if got := srgb().fromLinear(srgbEOTF(float64(i) / 255)); int(got) != i {
 			t.Errorf("the number of %d becomes %d", i, got)
 		}
 	}
@@ -344,8 +344,8 @@ func TestSRGB(t *testing.T) {
 		if v > 0.0031308 {
 			want = 1.055*math.Pow(v, 1/2.4) - 0.055
 		}
-		if got := linearToSRGB(v); math.Abs(float64(got)-want*255) > 0.5001 {
-			t.Fatalf("linearToSRGB(%v) = %d, want %v", v, got, want*255)
+		if got := srgb().fromLinear(v); math.Abs(float64(got)-want*255) > 0.5001 {
+			t.Fatalf("fromLinear(%v) = %d, want %v", v, got, want*255)
 		}
 	}
 }

@@ -119,7 +119,8 @@ func FuzzBlocks(f *testing.F) {
 		if len(data) < 16 {
 			return
 		}
-		for format, b := range blocks {
+		for i := range blocks {
+			format, b := firstBlocks+vk.Format(i), &blocks[i]
 			dst := append(make([]byte, b.UnpackedSize()), 0xa5)
 			b.Decode(dst, data)
 			if dst[len(dst)-1] != 0xa5 {

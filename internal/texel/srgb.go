@@ -1,6 +1,9 @@
 package texel
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // srgbEOTF turns a nonlinear sRGB number into a linear one (Khronos Data Format Specification, "sRGB transfer
 // functions").
@@ -15,12 +18,15 @@ func srgbEOTF(v float64) float64 {
 // slope is nowhere more than 255*12.92.
 const srgbBuckets = 4096
 
-// srgbEncoder rounds without computing a power: firsts has the 8-bit number at each bucket's beginning, steps
+// srgbRounding rounds without computing a power: firsts has the 8-bit number at each bucket's beginning, steps
 // the linear number from which on the next 8-bit number is the nearest.
-var srgbEncoder = func() (e struct {
+type srgbRounding struct {
 	firsts [srgbBuckets + 1]uint8
 	steps  [256]float64
-}) {
+}
+
+var srgb = sync.OnceValue(func() *srgbRounding {
+	e := new(srgbRounding)
 	for i := range 255 {
 		e.steps[i] = srgbEOTF((float64(i) + 0.5) / 255)
 	}
@@ -33,18 +39,18 @@ var srgbEncoder = func() (e struct {
 		e.firsts[i] = uint8(number)
 	}
 	return e
-}()
+})
 
-// linearToSRGB returns the 8-bit sRGB number nearest to a linear one; 0 for NaN.
-func linearToSRGB(v float64) uint8 {
+// fromLinear returns the 8-bit sRGB number nearest to a linear one; 0 for NaN.
+func (e *srgbRounding) fromLinear(v float64) uint8 {
 	switch {
 	case v >= 1:
 		return 255
 	case !(v > 0):
 		return 0
 	}
-	number := srgbEncoder.firsts[int(v*srgbBuckets)]
-	if v >= srgbEncoder.steps[number] {
+	number := e.firsts[int(v*srgbBuckets)]
+	if v >= e.steps[number] {
 		number++
 	}
 	return number

@@ -1,6 +1,6 @@
 package transfer
 
-import "golang.org/x/sys/cpu"
+import "farside/internal/x86"
 
 // fillWords writes word over n bytes, a multiple of 4, at least 16.
 //
@@ -17,8 +17,6 @@ func stream(dst, src *byte, n uintptr)
 //go:noescape
 func streamWords(dst *byte, n uintptr, word uint32)
 
-var streams = cpu.X86.HasAVX
-
 func fill(dst []byte, word uint32) {
 	n := len(dst) &^ 3
 	if n < 16 {
@@ -31,7 +29,7 @@ func fill(dst []byte, word uint32) {
 // fillPast fills past the caches, where the processor can.
 func fillPast(dst []byte, word uint32) {
 	head := int(-address(dst) & 63) // whole lines
-	if !streams || head&3 != 0 || len(dst) < head+128 {
+	if !x86.AVX() || head&3 != 0 || len(dst) < head+128 {
 		fill(dst, word)
 		return
 	}
@@ -44,7 +42,7 @@ func fillPast(dst []byte, word uint32) {
 // copyPast copies past the caches, where the processor can. The slices have one length and do not overlap.
 func copyPast(dst, src []byte) {
 	head := int(-address(dst) & 63) // whole lines
-	if !streams || len(dst) < head+128 {
+	if !x86.AVX() || len(dst) < head+128 {
 		copy(dst, src)
 		return
 	}

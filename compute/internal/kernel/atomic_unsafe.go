@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -24,9 +25,9 @@ func fillAtomics(t *Table) {
 }
 
 // Unshared is the kernel of an atomic for memory that only the caller's goroutine accesses, where it need not be one.
-func Unshared(op Op) Func { return unshared[op] }
+func Unshared(op Op) Func { return unshared()[op] }
 
-var unshared = func() map[Op]Func {
+var unshared = sync.OnceValue(func() map[Op]Func {
 	kernels := map[Op]Func{}
 	for i, f := range changes32 {
 		kernels[AtomicExchange32+Op(i)] = atomics(func(p *uint32, b, c uint32) uint32 {
@@ -44,7 +45,7 @@ var unshared = func() map[Op]Func {
 	}
 	kernels[AtomicAddI32] = addUnshared
 	return kernels
-}()
+})
 
 // addUnshared is what shared histograms and counters want most.
 func addUnshared(args *Args, first, n int) {

@@ -1,5 +1,7 @@
 package kernel
 
+import "sync"
+
 // Table holds a kernel for each Op.
 type Table [NumOps]Func
 
@@ -26,16 +28,11 @@ type Set struct {
 	Narrow func(dst, src, rest, condition Register, invert bool, n int) (first, last, set int, others bool)
 }
 
-var (
-	goSet   = plain()
-	bestSet = best()
-)
-
 // Go returns the kernels in plain Go, which run everywhere: the oracle of the others.
-func Go() *Set { return goSet }
+var Go = sync.OnceValue(plain)
 
 // Best returns the fastest kernels for this machine, or those in plain Go if FARSIDE_KERNELS is "go" in the environment.
-func Best() *Set { return bestSet }
+var Best = sync.OnceValue(best)
 
 func plain() *Set {
 	s := &Set{Name: "go", Split: split, OrInto: orInto, Take: take, Active: active, Narrow: narrow}

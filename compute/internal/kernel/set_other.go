@@ -2,4 +2,4 @@
 
 package kernel
 
-func best() *Set { return goSet }
+func best() *Set { return Go() }
