@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs what a make target needs and the machine lacks: scripts/setup.sh run|run-hosts|test|bench.
+# Installs what a make target needs and the machine lacks: scripts/setup.sh run|run-hosts|test|bench|arm64.
 # Each need is looked for by what it provides, so that it need not have come from a Debian package.
 set -euo pipefail
 
 purpose=${1:-run}
 case $purpose in
-run | run-hosts | test | bench) ;;
+run | run-hosts | test | bench | arm64) ;;
 *)
-	echo "usage: $0 run|run-hosts|test|bench" >&2
+	echo "usage: $0 run|run-hosts|test|bench|arm64" >&2
 	exit 2
 	;;
 esac
@@ -64,6 +64,11 @@ if [ "$purpose" = test ]; then
 	need libfabric-dev "its headers say how the C compiler lays out libfabric's structures" any /usr/include/rdma/fi_domain.h
 	need pkgconf "checks what make install writes for those who build against the library of peers in C" command -v pkg-config
 	need binutils "nm lists the exported symbols" command -v nm
+fi
+if [ "$purpose" = arm64 ]; then
+	need gcc-aarch64-linux-gnu "compiles and links for arm64" command -v aarch64-linux-gnu-gcc
+	need libc6-dev-arm64-cross "the C library of arm64" any /usr/aarch64-linux-gnu/include/stdio.h
+	need qemu-user-static "runs programs for arm64" command -v qemu-aarch64-static
 fi
 
 [ ${#missing[@]} -eq 0 ] && exit
