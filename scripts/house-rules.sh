@@ -28,7 +28,7 @@ rule 'hand-written files stay under 800 lines' \
 rule 'no TODO, FIXME or XXX' < <(git grep -nE '\b(TODO|FIXME|XXX)\b' -- '*.go' '*.s')
 
 # The order of the table in ARCHITECTURE.md, from its first column; a row covers the packages below it.
-order=$(sed -nE 's/^\| `([a-z_/]+)` \|.*/\1/p' ARCHITECTURE.md)
+order=$(sed -nE 's/^\| `([a-z0-9_/]+)` \|.*/\1/p' ARCHITECTURE.md)
 row() { # row PACKAGE: the number of its row
 	awk -v package="${1#farside/}" '
 		package == $1 || index(package, $1 "/") == 1 { print NR; found = 1; exit }
