@@ -3,12 +3,13 @@ package kernel
 import (
 	"os"
 
-	"farside/internal/x86"
+	"golang.org/x/sys/cpu"
 )
 
 // best is the plain kernels with those in assembly in their places.
 func best() *Set {
-	if os.Getenv("FARSIDE_KERNELS") == "go" || !x86.AVX2() {
+	if os.Getenv("FARSIDE_KERNELS") == "go" || !cpu.X86.HasAVX2 || !cpu.X86.HasFMA ||
+		!cpu.X86.HasF16C || !cpu.X86.HasPOPCNT {
 		return Go()
 	}
 	s := *Go()
