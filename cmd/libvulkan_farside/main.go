@@ -5,16 +5,10 @@ package main
 import "C"
 
 import (
-	"runtime"
-
 	"farside/icd"
 	"farside/internal/cabi"
 	"farside/internal/vk"
 )
-
-// A thread that sleeps in a system call, as one that waits for a fence does, keeps its P for up to 10 ms. With one P
-// for each core that would leave a large copy to a single core.
-func init() { runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0)) }
 
 //export vk_icdNegotiateLoaderICDInterfaceVersion
 func vk_icdNegotiateLoaderICDInterfaceVersion(version *uint32) int32 {

@@ -8,8 +8,13 @@ import (
 	"sync/atomic"
 )
 
-// Count is how many cores there are for the work. The driver raises GOMAXPROCS above it later.
+// Count is how many cores there are for the work. Widen raises GOMAXPROCS above it later.
 var Count = runtime.GOMAXPROCS(0)
+
+// Widen gives the Go scheduler a second P for each core. A thread that sleeps in a system call, as one that waits for a
+// fence does, keeps its P for up to 10 ms: with one P for each core that would leave a large copy to a single core. The
+// first call stops all goroutines for a moment, so it is left to who first sleeps or leaves work to another thread.
+var Widen = sync.OnceFunc(func() { runtime.GOMAXPROCS(2 * Count) })
 
 // job is a piece of work that is being done.
 type job struct {
@@ -89,6 +94,7 @@ func (j *job) end() {
 }
 
 func startWorkers() {
+	Widen()
 	for range Count - 1 {
 		go worker()
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"farside/internal/command"
+	"farside/internal/cores"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
@@ -159,6 +160,7 @@ func (q *Queue) Submit(s *Submission) {
 
 // handOver leaves s, and all that comes after it, to the queue's goroutine or to a thread that helps.
 func (q *Queue) handOver(s *Submission) {
+	cores.Widen()
 	q.handed.Store(s)
 	go func() { q.drain(q.handed.Swap(nil)) }()
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/cores"
 	"farside/internal/vk"
 )
 
@@ -91,6 +92,7 @@ func monotonic() int64 {
 }
 
 func block(points []Point, all bool, deadline int64, stop *Payload) error {
+	cores.Widen()
 	if !all && len(points) > maxFutexes-1 {
 		return anyOfMany(slices.Clone(points), deadline, stop)
 	}
