@@ -9,7 +9,7 @@ import (
 	"farside/spirv"
 )
 
-// BenchmarkCompile measures the compilation of the small shaders below testdata, decoding included.
+// BenchmarkCompile measures the compilation of the small shaders below testdata, decoding and laying out included.
 func BenchmarkCompile(b *testing.B) {
 	files, err := filepath.Glob("testdata/shaders/*.comp")
 	if err != nil || len(files) == 0 {
@@ -27,7 +27,11 @@ func BenchmarkCompile(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := Compile(m, "main", Options{SubgroupSize: 32}); err != nil {
+				p, err := Compile(m, "main", Options{SubgroupSize: 32})
+				if err == nil {
+					err = p.LayOut()
+				}
+				if err != nil {
 					b.Fatal(err)
 				}
 			}

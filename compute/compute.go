@@ -1,8 +1,8 @@
 // Package compute runs compute shaders: it turns a SPIR-V module into a register program and runs that over the
 // workgroups of a dispatch, all invocations of a workgroup in lockstep.
 //
-// Compile lowers: it takes a checked module, inlines its functions, brings it into static single assignment over scalars,
-// finds out what is uniform, and allocates registers. Program.Run executes.
+// Compile lowers: it takes a checked module, inlines its functions, and brings it into static single assignment over scalars.
+// Program.LayOut finds out what is uniform, and allocates registers. Program.Run executes.
 package compute
 
 import (

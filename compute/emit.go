@@ -2,6 +2,7 @@ package compute
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"farside/compute/internal/kernel"
@@ -11,7 +12,6 @@ import (
 // emitter lays a graph out as a Program.
 type emitter struct {
 	*liveness
-	c         *compiler
 	p         *Program
 	chunks    uint32
 	registers []Register // by value
@@ -37,28 +37,18 @@ type jump struct {
 type move struct{ dst, src Register }
 
 // emit allocates registers and writes the instructions.
-func (c *compiler) emit() (*Program, error) {
-	lanes := c.lanes()
-	p := &Program{
-		Name: c.entry.Name, LocalSize: c.localSize, Lanes: lanes, SubgroupSize: c.options.SubgroupSize,
-		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical,
-		Resources: c.resources,
-	}
-	space := c.space
+func (g *graph) emit(p *Program) {
+	space := g.space
 	p.Insts, p.Constants, p.Builtins = space.insts[:0], space.constants[:0], space.builtins[:0]
-	p.Slots, p.Loops = make([]Slot, 0, len(c.memories)-1), make([]Loop, 0, len(c.loops))
-	e := &emitter{c: c, p: p, chunks: uint32((lanes + kernel.Width - 1) / kernel.Width), liveness: c.live(),
+	e := &emitter{p: p, chunks: uint32((p.Lanes + kernel.Width - 1) / kernel.Width), liveness: g.live(),
 		jumps: space.jumps[:0], moves: space.moves[:0]}
-	e.registers = space.registers.take(len(c.nodes))
-	e.masks = space.registers.take(len(c.graph.blocks))
-	e.labels = space.ints.take(len(c.graph.blocks))
-	e.enters = space.ints.take(len(c.graph.blocks))
-	e.reads, e.made = space.ints.take(len(c.nodes)), space.ints.take(len(c.nodes))
-	e.strides = space.strides.take(len(c.nodes))
+	e.registers = space.registers.take(len(g.nodes))
+	e.masks = space.registers.take(len(g.blocks))
+	e.labels = space.ints.take(len(g.blocks))
+	e.enters = space.ints.take(len(g.blocks))
+	e.reads, e.made = space.ints.take(len(g.nodes)), space.ints.take(len(g.nodes))
+	e.strides = space.strides.take(len(g.nodes))
 	e.final = e.order[len(e.order)-1]
-	for i := range c.loops {
-		p.Loops = append(p.Loops, Loop{Offset: c.loops[i].offset, Name: c.loops[i].name})
-	}
 	e.fixed()
 	e.allocate()
 	for i := range e.order {
@@ -80,7 +70,11 @@ func (c *compiler) emit() (*Program, error) {
 	// The program has as much memory as it needs.
 	space.insts, space.constants, space.builtins, space.jumps, space.moves = p.Insts, p.Constants, p.Builtins, e.jumps, e.moves
 	p.Insts, p.Constants, p.Builtins = append([]Inst(nil), p.Insts...), append([]Constant(nil), p.Constants...), append([]Builtin(nil), p.Builtins...)
-	return p, nil
+}
+
+// tooLarge ends the compilation.
+func tooLarge(what string) {
+	panic(failure{errors.New(what + " take more than 1 GiB for a workgroup")})
 }
 
 // take reserves a register.
@@ -132,15 +126,15 @@ func (e *emitter) fixed() {
 		list = e.space.taken.push(list, taken{s, value(b)})
 	}
 	e.place(list, e.masks, true, false)
-	for i := range e.c.privates {
-		n := &e.c.privates[i]
+	for i := range e.privates {
+		n := &e.privates[i]
 		if !n.read {
 			continue
 		}
 		n.first = e.p.FileSize
 		size := uint64(32) * uint64(1+b2i(n.wide)) * uint64(e.chunks) * uint64(n.count)
-		if uint64(e.p.FileSize)+size > 1<<30 {
-			e.c.fail(nil, "arrays in Function or Private memory take more than 1 GiB for a workgroup")
+		if uint64(e.p.FileSize)+size > maxFile {
+			tooLarge("arrays in Function or Private memory")
 		}
 		e.p.FileSize += uint32(size)
 	}
@@ -219,8 +213,8 @@ func (e *emitter) allocate() {
 			e.registers[v] = e.registers[e.groupOf(value(v))]
 		}
 	}
-	if e.p.FileSize > 1<<30 {
-		e.c.fail(nil, "registers take more than 1 GiB for a workgroup")
+	if e.p.FileSize > maxFile {
+		tooLarge("registers")
 	}
 }
 

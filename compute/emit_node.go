@@ -68,17 +68,8 @@ func (e *emitter) read(v value, n *node, inst int32) {
 
 // memory names a memory in an instruction.
 func (e *emitter) memory(i *Inst, m int32) {
-	x := &e.c.memories[m]
+	x := &e.memories[m]
 	i.Dynamic = x.resource
-	if x.index < 0 {
-		if x.resource {
-			x.index = int32(e.c.resource(&binding{set: x.slot.Set, binding: x.slot.Binding, count: x.count, name: x.slot.Name}))
-			e.p.Resources = e.c.resources
-		} else {
-			x.index = int32(len(e.p.Slots))
-			e.p.Slots = append(e.p.Slots, x.slot)
-		}
-	}
 	i.Index = x.index
 	if !x.resource {
 		i.C = Register{}
@@ -87,7 +78,7 @@ func (e *emitter) memory(i *Inst, m int32) {
 
 // private turns a load or store with a constant index into a move.
 func (e *emitter) private(i *Inst, n *node) {
-	x := &e.c.privates[n.extra]
+	x := &e.privates[n.extra]
 	size := uint32(32)
 	if x.wide {
 		size = 64
@@ -113,7 +104,7 @@ func (e *emitter) private(i *Inst, n *node) {
 // call fills in the registers of an operation with many operands.
 func (e *emitter) call(i *Inst, v value) {
 	n := &e.nodes[v]
-	x := &e.c.calls[n.extra]
+	x := &e.calls[n.extra]
 	for k, r := range x.operands {
 		*r = e.register(n.list[k])
 	}

@@ -95,7 +95,11 @@ type privateArray struct {
 
 // prepare translates the instructions once.
 func (e *engine) prepare(p *Program) error {
-	e.once.Do(func() { e.err = e.translate(p) })
+	e.once.Do(func() {
+		if e.err = p.LayOut(); e.err == nil {
+			e.err = e.translate(p)
+		}
+	})
 	return e.err
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzCompile compiles what passes the check: each entry point becomes a program, or an error that says what is not
-// supported. An error that begins with "compiling" was a panic.
+// supported, and then it can be laid out. An error that begins with "compiling" was a panic.
 func FuzzCompile(f *testing.F) {
 	env := &spirv.Environment{
 		Version: 0x10600, Capabilities: map[spirv.Capability]bool{}, Extensions: map[string]bool{},
@@ -46,7 +46,14 @@ func FuzzCompile(f *testing.F) {
 			if e.Model != spirv.ExecutionModelGLCompute || m.CheckEntryPoint(e, c, env) != nil {
 				continue
 			}
-			if _, err := Compile(m, e.Name, Options{SubgroupSize: 32}); err != nil && strings.HasPrefix(err.Error(), "compiling") {
+			p, err := Compile(m, e.Name, Options{SubgroupSize: 32})
+			if err != nil {
+				if strings.HasPrefix(err.Error(), "compiling") {
+					t.Error(err)
+				}
+				continue
+			}
+			if err := p.LayOut(); err != nil {
 				t.Error(err)
 			}
 		}

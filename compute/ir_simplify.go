@@ -7,15 +7,18 @@ import (
 	"farside/compute/internal/kernel"
 )
 
-// finish brings the graph that lowering has made into the shape that emit takes.
-func (c *compiler) finish() {
-	g := c.graph
+// tidy leaves of the graph that lowering has made what is needed.
+func (g *graph) tidy() {
 	g.dropLoops()
 	g.mergeBlocks()
 	g.splitBackEdges()
 	g.place()
 	g.simplify(false)
 	g.dropDead()
+}
+
+// optimize brings a graph that is tidy into the shape that emit takes.
+func (g *graph) optimize() {
 	g.findVarying()
 	changed := g.flatten()
 	g.skipEmpty()

@@ -51,6 +51,14 @@ type unroller struct {
 	firstCopy int32             // the copy of the first of them, behind which are those of the others
 }
 
+// unrollBudget is how many operations the copies of a loop may have.
+func unrollBudget(c spirv.LoopControl) int {
+	if c&spirv.LoopControlUnroll != 0 {
+		return unrollOperations * unrollAsked
+	}
+	return unrollOperations
+}
+
 func (u *unroller) find(v value) value {
 	for int(v) < len(u.replaced) && u.replaced[v] != 0 {
 		v = u.replaced[v]
@@ -78,9 +86,9 @@ func (u *unroller) rounds(l int32) int {
 	if h.cond == 0 || len(h.preds) != 2 || h.loop != l || h.preds[1] != x.last || u.inLoop(h.succs[0], l) == u.inLoop(h.succs[1], l) {
 		return -1
 	}
-	most, budget := unrollRounds, unrollOperations
+	most, budget := unrollRounds, unrollBudget(x.control)
 	if x.control&spirv.LoopControlUnroll != 0 {
-		most, budget = most*unrollAsked, budget*unrollAsked
+		most *= unrollAsked
 	}
 	size := 0
 	for _, b := range u.order[h.at : u.blocks[x.last].at+1] {

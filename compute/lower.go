@@ -69,17 +69,10 @@ func (c *compiler) fail(i *spirv.Instruction, format string, args ...any) {
 	panic(failure{errors.New(at + fmt.Sprintf(format, args...))})
 }
 
-// Compile lowers an entry point of a module that has passed its check.
-func Compile(m *spirv.Module, entryPoint string, o Options) (p *Program, err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case failure:
-			p, err = nil, r.err
-		default:
-			p, err = nil, fmt.Errorf("compiling %q: %v", entryPoint, r)
-		}
-	}()
+// Compile lowers an entry point of a module that has passed its check. The program's instructions are made when it first
+// runs, or when LayOut is asked for them, but at once where they might turn out to need too many registers.
+func Compile(m *spirv.Module, entryPoint string, o Options) (_ *Program, err error) {
+	defer recovered(entryPoint, &err)
 	c := new(compiler)
 	c.module, c.options, c.counter = m, o, 1 // version 1 is what memory has before the first store
 	for _, e := range m.EntryPoints {
@@ -104,12 +97,51 @@ func Compile(m *spirv.Module, entryPoint string, o Options) (p *Program, err err
 	w := workspaces.Get().(*workspace)
 	c.prepare(w)
 	c.lowerEntry()
-	c.finish()
-	if p, err = c.emit(); err == nil {
-		c.giveBack()
-		w.release()
+	c.tidy()
+	p := c.program()
+	c.giveBack()
+	w.slots, w.kinds = c.slots, c.kinds
+	w.release()
+	if p.draft.graph.fileBound() > maxFile {
+		if err := p.LayOut(); err != nil {
+			return nil, err
+		}
 	}
-	return p, err
+	return p, nil
+}
+
+// program is the program without its instructions.
+func (c *compiler) program() *Program {
+	p := &Program{
+		Name: c.entry.Name, LocalSize: c.localSize, Lanes: c.lanes(), SubgroupSize: c.options.SubgroupSize,
+		Slots: make([]Slot, 0, len(c.memories)-1), Loops: make([]Loop, 0, len(c.loops)),
+		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical,
+	}
+	for _, b := range c.order {
+		for _, v := range c.graph.blocks[b].insts {
+			if n := &c.nodes[v]; n.extra > 0 && (isMemory(n.op) || n.op == opArrayLength) {
+				c.reserve(p, &c.memories[n.extra])
+			}
+		}
+	}
+	p.Resources = c.resources
+	for i := range c.loops {
+		p.Loops = append(p.Loops, Loop{Offset: c.loops[i].offset, Name: c.loops[i].name})
+	}
+	p.draft = &draft{graph: c.keep()}
+	return p
+}
+
+// reserve gives a memory its place among the slots or resources.
+func (c *compiler) reserve(p *Program, x *memory) {
+	switch {
+	case x.index >= 0:
+	case x.resource:
+		x.index = int32(c.resource(&binding{set: x.slot.Set, binding: x.slot.Binding, count: x.count, name: x.slot.Name}))
+	default:
+		x.index = int32(len(p.Slots))
+		p.Slots = append(p.Slots, x.slot)
+	}
 }
 
 func (c *compiler) prepare(w *workspace) {
@@ -121,13 +153,6 @@ func (c *compiler) prepare(w *workspace) {
 	c.memories = append(c.memories, memory{}) // of physical memory only the version counts
 	c.functions = w.reached.take(len(c.module.Functions))
 	c.usage = c.analyse()
-}
-
-// giveBack returns to the workspace what has grown.
-func (c *compiler) giveBack() {
-	w, g := c.space, c.graph
-	w.nodes, w.blocks, w.order, w.loops = g.nodes, g.blocks, g.order, g.loops
-	w.memories, w.privates, w.slots, w.kinds = g.memories, g.privates, c.slots, c.kinds
 }
 
 // lanes is the number of invocations of a workgroup.

@@ -60,6 +60,16 @@ func compileWords(t testing.TB, words []uint32, o Options) *Program {
 	if err != nil {
 		t.Fatal(err)
 	}
+	bound := uint64(maxFile)
+	if g := p.draft.graph; g != nil {
+		bound = g.fileBound()
+	}
+	if err := p.LayOut(); err != nil {
+		t.Fatal(err)
+	}
+	if uint64(p.FileSize) > bound {
+		t.Errorf("%d bytes of registers, more than the %d that were foreseen", p.FileSize, bound)
+	}
 	return p
 }
 

@@ -39,6 +39,7 @@ type Program struct {
 	Data       []byte // what SlotData refers to: constant arrays that are indexed
 	Physical   bool   // there are accesses by device address
 
+	draft  *draft // of the instructions, as long as they are not made; nil where they have been from the start
 	engine engine
 }
 

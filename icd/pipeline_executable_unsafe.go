@@ -51,15 +51,18 @@ func getPipelineExecutablePropertiesKHR(h vk.Device, info *vk.PipelineInfoKHR, c
 }
 
 // statistics are what there is to count in a program.
-func (p *pipeline) statistics() []statistic {
+func (p *pipeline) statistics() ([]statistic, error) {
 	g := p.shader.program
+	if err := g.LayOut(); err != nil {
+		return nil, err
+	}
 	return []statistic{
 		{"Instructions", "of the register program", uint64(len(g.Insts))},
 		{"Register File", "bytes of registers of a workgroup", uint64(g.FileSize)},
 		{"Workgroup Memory", "bytes", uint64(g.Shared)},
 		{"Invocations", "of a workgroup, which run in lockstep", uint64(g.Lanes)},
 		{"Loops", "of the shader after inlining", uint64(len(g.Loops))},
-	}
+	}, nil
 }
 
 type statistic struct {
@@ -74,7 +77,10 @@ func getPipelineExecutableStatisticsKHR(h vk.Device, info *vk.PipelineExecutable
 	if p == nil {
 		return r
 	}
-	list := p.statistics()
+	list, err := p.statistics()
+	if err != nil {
+		return p.fail("vkGetPipelineExecutableStatisticsKHR", info.Pipeline, err)
+	}
 	if out == nil {
 		*count = uint32(len(list))
 		return vk.SUCCESS

@@ -95,6 +95,9 @@ func dispatchCost(p *Pipeline, x, y, z uint32) uint64 {
 	if len(p.Program.Loops) > 0 || max(x, y, z) > immediateBytes/groupBytes {
 		return immediateBytes + 1
 	}
+	if p.Program.LayOut() != nil {
+		return 0 // running it says why
+	}
 	chunks := uint64(p.Program.Lanes+7) / 8
 	return uint64(x) * uint64(y) * uint64(z) * (groupBytes + uint64(len(p.Program.Insts))*(instBytes+chunks*chunkBytes))
 }
