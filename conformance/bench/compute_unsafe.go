@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"farside/conformance/shaders"
@@ -69,7 +70,8 @@ type computeBench struct {
 	buffers [bufferCount]vk.Buffer
 	memory  [bufferCount][]byte
 	configs []vulkan.PipelineConfig      // of all kernels
-	code    []*vk.ShaderModuleCreateInfo // theirs
+	sets    []vk.DescriptorSet           // theirs
+	code    []*vk.ShaderModuleCreateInfo // and theirs
 	round   vulkan.Arena                 // what is made for one round
 	made    *pipelineCalls
 	work    []*vk.SubmitInfo // of all kernels
@@ -226,7 +228,7 @@ func (b *computeBench) record(k computeKernel) error {
 			b.dev.Barrier(cb)
 		}
 	})
-	b.configs, b.work = append(b.configs, c), append(b.work, info)
+	b.configs, b.sets, b.work = append(b.configs, c), append(b.sets, set), append(b.work, info)
 	b.code = append(b.code, vulkan.ShaderModuleInfo(&b.a, code))
 	return err
 }
@@ -283,9 +285,7 @@ func (b *computeBench) create(constant int, l *loops, own bool) float64 {
 	b.round.Reset()
 	infos := vulkan.Make[*vk.ComputePipelineCreateInfo](&b.round, len(b.configs))
 	for i, c := range b.configs {
-		// A value for a constant that no shader has: drivers may know a pipeline that they have made before.
-		c.Constants = []vulkan.Constant{{ID: 1000, Value: []byte{byte(constant), byte(constant >> 8), 0, 0}}}
-		infos[i] = c.Info(&b.round)
+		infos[i] = unknown(c, constant).Info(&b.round)
 	}
 	var code uintptr
 	if own {
@@ -296,7 +296,26 @@ func (b *computeBench) create(constant int, l *loops, own bool) float64 {
 	return float64(len(infos)) * run(len(infos), l.pipelines, address(b.made), address(&infos[0]), code)
 }
 
-// sample measures the kernels that this round has to, the creation of all pipelines, and a dispatch of nothing.
+// unknown is a pipeline that no driver has made before: it gives a value to a constant that no shader has.
+func unknown(c vulkan.PipelineConfig, constant int) vulkan.PipelineConfig {
+	c.Constants = []vulkan.Constant{{ID: 1000, Value: []byte{byte(constant), byte(constant >> 8), 0, 0}}}
+	return c
+}
+
+// use makes all pipelines once and executes a workgroup of each, and returns nanoseconds.
+func (b *computeBench) use(constant int, l *loops) (float64, error) {
+	start := time.Now()
+	for i, k := range computeKernels {
+		info, err := b.submission(unknown(b.configs[i], constant), b.sets[i], 1, 1, k.push, func(vk.CommandBuffer) {})
+		if err != nil {
+			return 0, err
+		}
+		run(1, l.submit, address(b.calls), address(info))
+	}
+	return float64(time.Since(start)), nil
+}
+
+// sample measures the kernels that this round has to, the creation and first use of all pipelines, and a dispatch of nothing.
 func (b *computeBench) sample(d *driver, round int, l *loops, into map[string][]float64) error {
 	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
 	for n, k := range computeKernels {
@@ -307,8 +326,13 @@ func (b *computeBench) sample(d *driver, round int, l *loops, into map[string][]
 		add(k.name, run(1, l.submit, address(b.calls), address(b.work[n])))
 	}
 	add("empty dispatch", run(200, l.submit, address(b.calls), address(b.empty)))
-	add("pipelines", b.create(2*round, l, false))
-	add("modules", b.create(2*round+1, l, true))
+	add("pipelines", b.create(3*round, l, false))
+	add("modules", b.create(3*round+1, l, true))
+	used, err := b.use(3*round+2, l)
+	if err != nil {
+		return err
+	}
+	add("used", used)
 	from, to := b.memory[randomWords], b.memory[output]
 	if d.name == "farside" {
 		into["memcpy of shaders"] = append(into["memcpy of shaders"], run(2, l.memoryThreads, address(&to[0]), address(&from[0]), elementBytes, uintptr(runtime.NumCPU())))

@@ -99,6 +99,7 @@ func renderCompute(m map[string]float64) []string {
 	}
 	lavapipe("create the pipelines of these shaders", "pipelines", "ms", 1e6, 0.2)
 	lavapipe("the same with their modules", "modules", "ms", 1e6, 0)
+	lavapipe("create them, and execute a workgroup of each", "used", "ms", 1e6, 0)
 	lavapipe("empty dispatch, submit and wait", "empty dispatch", "µs", 1e3, 0.25)
 	return rows
 }
