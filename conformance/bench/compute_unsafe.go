@@ -333,9 +333,12 @@ func (b *computeBench) sample(d *driver, round int, l *loops, into map[string][]
 		return err
 	}
 	add("used", used)
-	from, to := b.memory[randomWords], b.memory[output]
 	if d.name == "farside" {
-		into["memcpy of shaders"] = append(into["memcpy of shaders"], run(2, l.memoryThreads, address(&to[0]), address(&from[0]), elementBytes, uintptr(runtime.NumCPU())))
+		threads := func(what string, loop uintptr, from int) {
+			into[what] = append(into[what], run(1, loop, address(&b.memory[output][0]), address(&b.memory[from][0]), elementBytes, uintptr(runtime.NumCPU())))
+		}
+		threads("memcpy of shaders", l.memoryThreads, randomWords)
+		threads("saxpy in C", l.saxpyThreads, smallFloats)
 	}
 	return nil
 }

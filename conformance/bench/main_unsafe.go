@@ -125,9 +125,9 @@ func createOnly() error {
 
 // loops is the compiled native/loops.c.
 type loops struct {
-	allocateFree, allocateTouchFree, importFree, getFdClose, dupClose, requirements, memcpy uintptr
-	recordFill, recordThreads, recordCopy, recordBarrier, submit, trips, memoryThreads      uintptr
-	peer, pipelines                                                                         uintptr
+	allocateFree, allocateTouchFree, importFree, getFdClose, dupClose, requirements, memcpy          uintptr
+	recordFill, recordThreads, recordCopy, recordBarrier, submit, trips, memoryThreads, saxpyThreads uintptr
+	peer, pipelines                                                                                  uintptr
 }
 
 // compileLoops compiles native/loops.c into dir and returns the library's path.
@@ -136,7 +136,7 @@ func compileLoops(dir string) (string, error) {
 	if err := os.WriteFile(source, loopsSource, 0o600); err != nil {
 		return "", err
 	}
-	if out, err := exec.Command("gcc", "-O2", "-pthread", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O2", "-march=native", "-pthread", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("gcc (Debian packages gcc, libc6-dev): %w\n%s", err, out)
 	}
 	return library, nil
@@ -153,7 +153,7 @@ func openLoops() (*loops, error) {
 		"loop_import_free":  &l.importFree,
 		"loop_get_fd_close": &l.getFdClose, "loop_dup_close": &l.dupClose, "loop_requirements": &l.requirements, "loop_memcpy": &l.memcpy,
 		"loop_record_fill": &l.recordFill, "loop_record_threads": &l.recordThreads, "loop_record_copy": &l.recordCopy, "loop_record_barrier": &l.recordBarrier,
-		"loop_submit": &l.submit, "loop_trips": &l.trips, "loop_memory_threads": &l.memoryThreads,
+		"loop_submit": &l.submit, "loop_trips": &l.trips, "loop_memory_threads": &l.memoryThreads, "loop_saxpy_threads": &l.saxpyThreads,
 		"loop_peer": &l.peer, "loop_pipelines": &l.pipelines} {
 		if *at, err = purego.Dlsym(lib, name); err != nil {
 			return nil, err

@@ -93,8 +93,11 @@ func renderCompute(m map[string]float64) []string {
 	}
 	for _, k := range computeKernels {
 		lavapipe(computeTitles[k.name], k.name, "ms", 1e6, k.most)
-		if k.name == "copy" {
+		switch k.name {
+		case "copy":
 			rows = append(rows, formatRow(computeTitles[k.name], m["farside copy"], "ms", 1e6, "memcpy by as many threads", m["memcpy of shaders"], 2))
+		case "saxpy":
+			rows = append(rows, formatRow(computeTitles[k.name], m["farside saxpy"], "ms", 1e6, "a loop in C, as many threads", m["saxpy in C"], 0))
 		}
 	}
 	lavapipe("create the pipelines of these shaders", "pipelines", "ms", 1e6, 0.2)

@@ -314,7 +314,20 @@ static void *work(void *argument) {
 	return NULL;
 }
 
-int64_t loop_memory_threads(char *to, const char *from, int64_t size, int64_t threads, int64_t n) {
+// saxpy is the loop of the shader of this name, with the widest vectors that the processor has.
+#ifdef __x86_64__
+__attribute__((target("prefer-vector-width=512")))
+#endif
+__attribute__((optimize("O3"))) static void *saxpy(void *p) {
+	struct piece *c = p;
+	float *restrict y = (float *)c->to;
+	const float *restrict x = (const float *)c->from;
+	for (size_t i = 0; i < c->size / 4; i++)
+		y[i] = 0.5f * x[i] + y[i];
+	return NULL;
+}
+
+static int64_t on_threads(void *work(void *), char *to, const char *from, int64_t size, int64_t threads, int64_t n) {
 	pthread_t thread[64];
 	struct piece piece[64];
 	int64_t start = now();
@@ -330,4 +343,12 @@ int64_t loop_memory_threads(char *to, const char *from, int64_t size, int64_t th
 			pthread_join(thread[t], NULL);
 	}
 	return now() - start;
+}
+
+int64_t loop_memory_threads(char *to, const char *from, int64_t size, int64_t threads, int64_t n) {
+	return on_threads(work, to, from, size, threads, n);
+}
+
+int64_t loop_saxpy_threads(char *to, const char *from, int64_t size, int64_t threads, int64_t n) {
+	return on_threads(saxpy, to, from, size, threads, n);
 }
