@@ -26,6 +26,8 @@ const (
 	worthSharing = 20000
 	// ticks is how many workgroups begin and loops go round before Stop is asked again.
 	ticks = 64
+	// Workgroups in rows are without loops: as many as take this long, in nanoseconds, may come between.
+	rowTime = 1000000
 )
 
 // run is one dispatch under way.

@@ -100,7 +100,7 @@ func (w *worker) groups(from, to uint64) bool {
 		n := uint32(1)
 		w.beginGroup(&id)
 		if w.program.engine.rows && w.native != nil {
-			n = uint32(min(to-from, uint64(size[0]-id[0]), ticks))
+			n = uint32(min(to-from, uint64(size[0]-id[0]), max(ticks, rowTime/w.program.engine.estimate)))
 			w.runGroups(n)
 		} else if !w.execute() {
 			return false

@@ -21,7 +21,7 @@ type job struct {
 	body  func(part int)
 	parts int
 	taken atomic.Int64
-	left  sync.WaitGroup
+	left  atomic.Uint32 // workers that have it; a futex
 	fault atomic.Pointer[any]
 }
 
@@ -90,7 +90,10 @@ func (j *job) end() {
 		}
 	}
 	pool.mu.Unlock()
-	j.left.Wait()
+	// Not a WaitGroup: the scheduler takes 0.1 ms to go on with a goroutine that an application's thread has called.
+	for n := j.left.Load(); n > 0; n = j.left.Load() {
+		sleep(&j.left, n)
+	}
 }
 
 func startWorkers() {
@@ -127,7 +130,11 @@ func join() *job {
 }
 
 func (j *job) help() {
-	defer j.left.Done()
+	defer func() {
+		if j.left.Add(^uint32(0)) == 0 {
+			wake(&j.left, 1)
+		}
+	}()
 	defer func() {
 		if reason := recover(); reason != nil {
 			j.fault.Store(&reason)
