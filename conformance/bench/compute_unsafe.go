@@ -338,6 +338,7 @@ func (b *computeBench) sample(d *driver, round int, l *loops, into map[string][]
 			into[what] = append(into[what], run(1, loop, address(&b.memory[output][0]), address(&b.memory[from][0]), elementBytes, uintptr(runtime.NumCPU())))
 		}
 		threads("memcpy of shaders", l.memoryThreads, randomWords)
+		run(1, l.submit, address(b.calls), address(b.work[0])) // the shader, too, finds in the caches what the one that copies has left
 		threads("saxpy in C", l.saxpyThreads, smallFloats)
 	}
 	return nil
