@@ -1,7 +1,6 @@
 package compute
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,17 +10,9 @@ import (
 
 // BenchmarkCompile measures the compilation of the small shaders below testdata, decoding and laying out included.
 func BenchmarkCompile(b *testing.B) {
-	files, err := filepath.Glob("testdata/shaders/*.comp")
-	if err != nil || len(files) == 0 {
-		b.Fatal("no shaders", err)
-	}
-	for _, f := range files {
-		source, err := os.ReadFile(f)
-		if err != nil {
-			b.Fatal(err)
-		}
-		words := glslWords(b, string(source))
-		b.Run(strings.TrimSuffix(filepath.Base(f), ".comp"), func(b *testing.B) {
+	files, modules := testShaders(b)
+	for n, words := range modules {
+		b.Run(strings.TrimSuffix(filepath.Base(files[n]), ".comp"), func(b *testing.B) {
 			for b.Loop() {
 				m, err := spirv.Decode(words)
 				if err != nil {

@@ -1,8 +1,6 @@
 package compute
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,18 +11,10 @@ import (
 // TestLayOut lays programs out after others have been compiled, by several goroutines at once. They are as those that are
 // laid out at once.
 func TestLayOut(t *testing.T) {
-	files, err := filepath.Glob("testdata/shaders/*.comp")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no shaders", err)
-	}
+	files, modules := testShaders(t)
 	var programs []*Program
 	var texts []string
-	for _, f := range files {
-		source, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		words := glslWords(t, string(source))
+	for n, words := range modules {
 		m, err := spirv.Decode(words)
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +24,7 @@ func TestLayOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.Insts != nil || p.draft.graph == nil {
-			t.Errorf("%s is laid out before anybody asks", f)
+			t.Errorf("%s is laid out before anybody asks", files[n])
 		}
 		programs, texts = append(programs, p), append(texts, compileWords(t, words, Options{}).String())
 	}

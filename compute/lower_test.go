@@ -31,6 +31,23 @@ func toWords(data []byte) []uint32 {
 	return words
 }
 
+// testShaders is the code of the shaders below testdata, with their files.
+func testShaders(t testing.TB) (files []string, modules [][]uint32) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/shaders/*.comp")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no shaders", err)
+	}
+	for _, f := range files {
+		source, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modules = append(modules, glslWords(t, string(source)))
+	}
+	return files, modules
+}
+
 // glslWords compiles GLSL to SPIR-V.
 func glslWords(t testing.TB, source string) []uint32 {
 	t.Helper()

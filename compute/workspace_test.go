@@ -1,8 +1,6 @@
 package compute
 
 import (
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 )
@@ -10,21 +8,12 @@ import (
 // TestWorkspaces compiles shaders again and again, on several goroutines, so that each is compiled in memory which others
 // have been compiled in. The programs are as the first ones, also those that were compiled long before.
 func TestWorkspaces(t *testing.T) {
-	files, err := filepath.Glob("testdata/shaders/*.comp")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no shaders", err)
-	}
-	var modules [][]uint32
+	files, modules := testShaders(t)
 	var programs []*Program
 	var texts []string
-	for _, f := range files {
-		source, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		words := glslWords(t, string(source))
+	for _, words := range modules {
 		p := compileWords(t, words, Options{})
-		modules, programs, texts = append(modules, words), append(programs, p), append(texts, p.String())
+		programs, texts = append(programs, p), append(texts, p.String())
 	}
 	var group sync.WaitGroup
 	for from := range 4 {

@@ -157,6 +157,9 @@ func readFile(name string) ([]byte, error) {
 	for {
 		text = slices.Grow(text, 512)
 		n, err := unix.Read(fd, text[len(text):cap(text)])
+		if err == unix.EINTR {
+			continue
+		}
 		if n <= 0 {
 			return text, err
 		}

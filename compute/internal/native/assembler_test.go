@@ -37,6 +37,16 @@ func TestEncoding(t *testing.T) {
 	s := &assembler{}
 	var text []string
 	add := func(format string, a ...any) { text = append(text, fmt.Sprintf(format, a...)) }
+	shifts := func(registers string, dst, a vector) {
+		for _, x := range []struct {
+			name string
+			way  uint8
+			n    uint8
+		}{{"vpslld", left, 24}, {"vpsrld", right, 3}, {"vpsrad", rightSigned, 31}} {
+			s.shift(shift32, x.way, dst, a, x.n)
+			add("%s %s%d, %s%d, %d", x.name, registers, dst, registers, a, x.n)
+		}
+	}
 	addresses := []address{at(rdi, 0), at(rdi, 64), at(rsi, -4), at(rbp, 0), at(r13, 0), at(r12, 0), at(rsp, 8), at(r8, 0x1234), at(rax, -0x80),
 		at(rax, 0x80), {base: rdi, index: rsi, displacement: 0x12345}, {base: r9, index: r11, displacement: 4}, {base: r13, index: rbp}, {base: rax, index: r15}}
 	operands := []operand{reg(0), reg(3), reg(8), reg(15)}
@@ -95,12 +105,7 @@ func TestEncoding(t *testing.T) {
 		s.one(vmovups, dst, reg(2))
 		add("vmovups ymm%d, ymm2", dst)
 		for _, a := range vectors {
-			s.shift(shift32, left, dst, a, 24)
-			add("vpslld ymm%d, ymm%d, 24", dst, a)
-			s.shift(shift32, right, dst, a, 3)
-			add("vpsrld ymm%d, ymm%d, 3", dst, a)
-			s.shift(shift32, rightSigned, dst, a, 31)
-			add("vpsrad ymm%d, ymm%d, 31", dst, a)
+			shifts("ymm", dst, a)
 			s.shift(shift64, left, dst, a, 32)
 			add("vpsllq ymm%d, ymm%d, 32", dst, a)
 			s.shift(shift64, right, dst, a, 32)
@@ -208,12 +213,7 @@ func TestEncoding(t *testing.T) {
 			}
 		}
 		for _, a := range vectors {
-			s.shift(shift32, left, dst, a, 24)
-			add("vpslld zmm%d, zmm%d, 24", dst, a)
-			s.shift(shift32, right, dst, a, 3)
-			add("vpsrld zmm%d, zmm%d, 3", dst, a)
-			s.shift(shift32, rightSigned, dst, a, 31)
-			add("vpsrad zmm%d, zmm%d, 31", dst, a)
+			shifts("zmm", dst, a)
 		}
 	}
 
