@@ -136,7 +136,8 @@ func (j *job) help() {
 		}
 	}()
 	defer func() {
-		if reason := recover(); reason != nil {
+		if r := recover(); r != nil {
+			reason := r // only a panic makes garbage
 			j.fault.Store(&reason)
 			j.taken.Store(int64(j.parts))
 		}
