@@ -73,7 +73,7 @@ test: ## set up, build and run every test
 	@scripts/setup.sh test
 	@$(MAKE) build
 	$(GO) vet ./...
-	$(GO) test -shuffle=on ./...
+	$(GO) test -shuffle=on -timeout 30m ./...
 
 # The c-shared build mode also writes a C header, which nobody needs: the loader asks by symbol name, and peers in C
 # have a header that is written by hand.
@@ -134,7 +134,7 @@ soak-fabric: ## run owners and peers of the fabric that are killed and restarted
 
 .PHONY: race
 race: ## run every test with the race detector
-	$(GO) test -race -shuffle=on ./...
+	$(GO) test -race -shuffle=on -timeout 30m ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME
