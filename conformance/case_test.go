@@ -269,6 +269,17 @@ func (c *Case) visible() uint32 {
 	return t
 }
 
+// visibleOf is such a type among those that an image allows.
+func (c *Case) visibleOf(bits uint32) uint32 {
+	for t := range c.mem.MemoryTypeCount {
+		if bits>>t&1 != 0 && c.mem.MemoryTypes[t].PropertyFlags&(hostVisible|hostCoherent) == hostVisible|hostCoherent {
+			return t
+		}
+	}
+	c.Unsupported("an image in host-visible coherent memory")
+	return 0
+}
+
 func (c *Case) allocate(size uint64, t uint32, next unsafe.Pointer) vk.DeviceMemory {
 	m, r := c.dev.Allocate(size, t, next)
 	c.must(fmt.Sprintf("vkAllocateMemory of %d bytes of type %d", size, t), r)

@@ -72,10 +72,14 @@ func (c *Case) mirror(seed uint64) *mirror {
 
 // supports asks vkGetPhysicalDeviceImageFormatProperties for a shape.
 func (c *Case) supports(s shape) bool {
-	p := vulkan.New[vk.ImageFormatProperties](&c.a)
-	r := vk.Result(c.inst.Call("vkGetPhysicalDeviceImageFormatProperties", uintptr(c.pd), uintptr(s.format),
-		uintptr(s.dimensions), uintptr(s.tiling), uintptr(transferUsage|s.usage), uintptr(s.flags), ptr(p)))
-	e := p.MaxExtent
+	in := vulkan.Struct[vk.PhysicalDeviceImageFormatInfo2](&c.a)
+	in.Format, in.Type, in.Tiling, in.Usage, in.Flags = s.format, s.dimensions, s.tiling, transferUsage|s.usage, s.flags
+	if s.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT { // of the modifier 0, which is DRM_FORMAT_MOD_LINEAR
+		in.PNext = unsafe.Pointer(vulkan.Struct[vk.PhysicalDeviceImageDrmFormatModifierInfoEXT](&c.a))
+	}
+	out := vulkan.Struct[vk.ImageFormatProperties2](&c.a)
+	r := vk.Result(c.inst.Call("vkGetPhysicalDeviceImageFormatProperties2", uintptr(c.pd), ptr(in), ptr(out)))
+	p, e := &out.ImageFormatProperties, out.ImageFormatProperties.MaxExtent
 	return r == vk.SUCCESS && s.extent[0] <= e.Width && s.extent[1] <= e.Height && s.extent[2] <= e.Depth &&
 		s.levels <= p.MaxMipLevels && s.layers <= p.MaxArrayLayers && p.SampleCounts&vk.SampleCountFlags(max(s.samples, 1)) != 0
 }
@@ -133,7 +137,7 @@ func (s shape) single() shape {
 // differ, so these are written by way of an image with one sample in the same memory: that is about Farside's layout.
 func (m *mirror) image(s shape) *mirrorImage {
 	c := m.c
-	if s.next == nil && !c.supports(s) {
+	if !c.supports(s) {
 		c.Unsupported(s.String())
 	}
 	single := s.single()
@@ -143,10 +147,12 @@ func (m *mirror) image(s shape) *mirrorImage {
 
 	req := c.dev.ImageRequirements(i.handle)
 	offset := req.Alignment * uint64(m.rng.IntN(3))
-	t := c.visible()
+	var t uint32
 	if s.tiling == vk.IMAGE_TILING_OPTIMAL { // any type that will do
 		for t = m.rng.Uint32N(32); req.MemoryTypeBits>>t&1 == 0; t = m.rng.Uint32N(32) {
 		}
+	} else {
+		t = c.visibleOf(req.MemoryTypeBits)
 	}
 	i.memory = c.allocate(offset+req.Size, t, nil)
 	c.must("vkBindImageMemory", c.dev.BindImage(i.handle, i.memory, offset))

@@ -359,6 +359,30 @@ func playPoller(c *Case) {
 	}
 }
 
+// semaphoreFeatures is what the driver can do with binary or timeline semaphores of the type.
+func (c *Case) semaphoreFeatures(ht vk.ExternalSemaphoreHandleTypeFlagBits, timeline bool) vk.ExternalSemaphoreFeatureFlags {
+	in := vulkan.Struct[vk.PhysicalDeviceExternalSemaphoreInfo](&c.a)
+	in.HandleType = ht
+	if timeline {
+		in.PNext = vulkan.SemaphoreTypeInfo(&c.a, 0, nil)
+	}
+	out := vulkan.Struct[vk.ExternalSemaphoreProperties](&c.a)
+	c.inst.Call("vkGetPhysicalDeviceExternalSemaphoreProperties", uintptr(c.pd), ptr(in), ptr(out))
+	if out.ExternalSemaphoreFeatures != 0 && (out.CompatibleHandleTypes&ht == 0 || out.ExportFromImportedHandleTypes == 0) {
+		c.Errorf("%v: %+v", ht, *out)
+	}
+	return out.ExternalSemaphoreFeatures
+}
+
+// fenceFeatures is what the driver can do with fences of the type.
+func (c *Case) fenceFeatures(ht vk.ExternalFenceHandleTypeFlagBits) vk.ExternalFenceFeatureFlags {
+	in := vulkan.Struct[vk.PhysicalDeviceExternalFenceInfo](&c.a)
+	in.HandleType = ht
+	out := vulkan.Struct[vk.ExternalFenceProperties](&c.a)
+	c.inst.Call("vkGetPhysicalDeviceExternalFenceProperties", uintptr(c.pd), ptr(in), ptr(out))
+	return out.ExternalFenceFeatures
+}
+
 func syncFdCases() []definition {
 	var all []definition
 	row := func(name string, run func(c *Case)) {
@@ -436,19 +460,6 @@ func syncFdCases() []definition {
 		})
 	}
 	row("api.external.semaphore.info", func(c *Case) {
-		ask := func(ht vk.ExternalSemaphoreHandleTypeFlagBits, timeline bool) vk.ExternalSemaphoreFeatureFlags {
-			in := vulkan.Struct[vk.PhysicalDeviceExternalSemaphoreInfo](&c.a)
-			in.HandleType = ht
-			if timeline {
-				in.PNext = vulkan.SemaphoreTypeInfo(&c.a, 0, nil)
-			}
-			out := vulkan.Struct[vk.ExternalSemaphoreProperties](&c.a)
-			c.inst.Call("vkGetPhysicalDeviceExternalSemaphoreProperties", uintptr(c.pd), ptr(in), ptr(out))
-			if out.ExternalSemaphoreFeatures != 0 && (out.CompatibleHandleTypes&ht == 0 || out.ExportFromImportedHandleTypes == 0) {
-				c.Errorf("%v: %+v", ht, *out)
-			}
-			return out.ExternalSemaphoreFeatures
-		}
 		const full = vk.EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | vk.EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT
 		for _, q := range []struct {
 			ht       vk.ExternalSemaphoreHandleTypeFlagBits
@@ -456,7 +467,7 @@ func syncFdCases() []definition {
 			want     vk.ExternalSemaphoreFeatureFlags
 		}{{opaqueSemaphore, false, full}, {opaqueSemaphore, true, full}, {syncSemaphore, false, full}, {syncSemaphore, true, 0},
 			{vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT, false, 0}, {vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE_BIT, true, 0}} {
-			if got := ask(q.ht, q.timeline); got != q.want {
+			if got := c.semaphoreFeatures(q.ht, q.timeline); got != q.want {
 				c.Errorf("%v, timeline %v: %v, want %v", q.ht, q.timeline, got, q.want)
 			}
 		}
@@ -467,12 +478,8 @@ func syncFdCases() []definition {
 			syncFence:   vk.EXTERNAL_FENCE_FEATURE_EXPORTABLE_BIT | vk.EXTERNAL_FENCE_FEATURE_IMPORTABLE_BIT,
 			vk.EXTERNAL_FENCE_HANDLE_TYPE_OPAQUE_WIN32_BIT: 0,
 		} {
-			in := vulkan.Struct[vk.PhysicalDeviceExternalFenceInfo](&c.a)
-			in.HandleType = ht
-			out := vulkan.Struct[vk.ExternalFenceProperties](&c.a)
-			c.inst.Call("vkGetPhysicalDeviceExternalFenceProperties", uintptr(c.pd), ptr(in), ptr(out))
-			if out.ExternalFenceFeatures != want {
-				c.Errorf("%v: %v, want %v", ht, out.ExternalFenceFeatures, want)
+			if got := c.fenceFeatures(ht); got != want {
+				c.Errorf("%v: %v, want %v", ht, got, want)
 			}
 		}
 	})
