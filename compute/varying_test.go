@@ -24,8 +24,10 @@ func TestManyReturns(t *testing.T) {
 	words := glslWords(t, shader(testLanes, "", manyReturns(12000)))
 	start := time.Now()
 	compileWords(t, words, Options{})
-	if took := time.Since(start); took > 5*time.Second && !raceEnabled {
-		t.Errorf("%d words took %v", len(words), took)
+	took := time.Since(start)
+	t.Logf("%d words took %v", len(words), took)
+	if took > 15*time.Second && !raceEnabled {
+		t.Error("that is too long")
 	}
 	want := func(i uint32, a []uint32, f []float32) uint32 {
 		r := uint32(0)

@@ -55,7 +55,7 @@ func BenchmarkOperations(b *testing.B) {
 
 func TestNothingAllocates(t *testing.T) {
 	operations(t, func(name string, run func()) {
-		if n := testing.AllocsPerRun(20, run); n != 0 {
+		if n := testing.AllocsPerRun(100, run); n != 0 {
 			t.Errorf("%s allocates %v times", name, n)
 		}
 	})

@@ -372,7 +372,7 @@ func TestWithoutWaitv(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	p, stop := New(Timeline, 0), New(Fence, 0)
-	n := testing.AllocsPerRun(20, func() {
+	n := testing.AllocsPerRun(100, func() {
 		points := [2]Point{{p, p.Value() + 1}, {p, p.Value() + 2}}
 		if err := Wait(points[:], false, 1000, stop); !errors.Is(err, ErrTimeout) {
 			t.Error(err)
