@@ -20,6 +20,10 @@ type Options struct {
 	Constants      *spirv.Constants  // the module's under Specialization, where the caller has them; nil: not
 	SubgroupSize   uint32            // a power of two between 4 and 128
 	ZeroShared     bool              // workgroup memory is zeroed although the shader does not ask
+
+	// Capabilities are those of the device, for what only the compiler sees: which indices of descriptors are no constants
+	// (VUID-StandaloneSpirv-UniformBufferArrayDynamicIndexing-10127 to 10133). nil: all.
+	Capabilities map[spirv.Capability]bool
 }
 
 // Bindings gives a dispatch what its descriptors refer to. Its methods are called from several goroutines. What

@@ -238,7 +238,7 @@ func (c *compiler) step(i *spirv.Instruction, p *pointer, id uint32) {
 		c.fail(i, "a member's index is no constant")
 	}
 	if p.binding != nil {
-		c.stepBinding(p, id, k, isConstant)
+		c.stepBinding(i, p, id, k, isConstant)
 		return
 	}
 	if p.variable != nil {
@@ -302,8 +302,14 @@ func withoutArrays(t *spirv.Type) *spirv.Type {
 	return t
 }
 
-// stepBinding chooses a descriptor.
-func (c *compiler) stepBinding(p *pointer, id uint32, k uint64, isConstant bool) {
+// stepBinding chooses a descriptor. An index that is a parameter of a function, and a constant where it is called, is a
+// constant here.
+func (c *compiler) stepBinding(i *spirv.Instruction, p *pointer, id uint32, k uint64, isConstant bool) {
+	if has := c.options.Capabilities; !isConstant && has != nil {
+		if d := c.module.Indexing(p.typ, p.class); d != nil && !has[d.Dynamic] && !has[d.NonUniform] {
+			c.fail(i, "the index %%%d into descriptors is not a constant, but the feature of the capability %v is not enabled (%s)", id, d.Dynamic, d.DynamicVUID)
+		}
+	}
 	b := p.binding
 	p.binding = nil
 	p.typ = p.typ.Elem

@@ -151,6 +151,7 @@ func (d *device) compile(st *stage) (*shader, error) {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pName-00707", "the module has no entry point %q of a compute shader", st.entry)
 	}
 	options := st.options
+	options.Capabilities = d.environment().Capabilities
 	if options.Constants, err = m.Constants(options.Specialization); err == nil {
 		err = m.CheckEntryPoint(m.EntryPoints[i], options.Constants, d.environment())
 	}

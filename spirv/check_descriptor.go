@@ -1,56 +1,56 @@
 package spirv
 
-// indexing is what arrays of a kind of descriptor need to be indexed by values that are no constants: the first where these
-// are the same in all invocations of a subgroup, the second where they may differ.
-type indexing struct {
-	dynamic, nonUniform         Capability
-	dynamicVUID, nonUniformVUID string
+// Indexing is what arrays of a kind of descriptor need to be indexed by values that are no constants: the first where these
+// are the same in all invocations of a subgroup, the second where they may differ; and the rules that say so.
+type Indexing struct {
+	Dynamic, NonUniform         Capability
+	DynamicVUID, NonUniformVUID string
 }
 
 var (
-	uniformBuffers = indexing{
+	uniformBuffers = Indexing{
 		CapabilityUniformBufferArrayDynamicIndexing, CapabilityUniformBufferArrayNonUniformIndexing,
 		"VUID-StandaloneSpirv-UniformBufferArrayDynamicIndexing-10127", "VUID-RuntimeSpirv-UniformBufferArrayNonUniformIndexing-10134",
 	}
-	sampledImages = indexing{
+	sampledImages = Indexing{
 		CapabilitySampledImageArrayDynamicIndexing, CapabilitySampledImageArrayNonUniformIndexing,
 		"VUID-StandaloneSpirv-SampledImageArrayDynamicIndexing-10128", "VUID-RuntimeSpirv-SampledImageArrayNonUniformIndexing-10135",
 	}
-	storageBuffers = indexing{
+	storageBuffers = Indexing{
 		CapabilityStorageBufferArrayDynamicIndexing, CapabilityStorageBufferArrayNonUniformIndexing,
 		"VUID-StandaloneSpirv-StorageBufferArrayDynamicIndexing-10129", "VUID-RuntimeSpirv-StorageBufferArrayNonUniformIndexing-10136",
 	}
-	storageImages = indexing{
+	storageImages = Indexing{
 		CapabilityStorageImageArrayDynamicIndexing, CapabilityStorageImageArrayNonUniformIndexing,
 		"VUID-StandaloneSpirv-StorageImageArrayDynamicIndexing-10130", "VUID-RuntimeSpirv-StorageImageArrayNonUniformIndexing-10137",
 	}
-	uniformTexelBuffers = indexing{
+	uniformTexelBuffers = Indexing{
 		CapabilityUniformTexelBufferArrayDynamicIndexing, CapabilityUniformTexelBufferArrayNonUniformIndexing,
 		"VUID-StandaloneSpirv-UniformTexelBufferArrayDynamicIndexing-10132", "VUID-RuntimeSpirv-UniformTexelBufferArrayNonUniformIndexing-10139",
 	}
-	storageTexelBuffers = indexing{
+	storageTexelBuffers = Indexing{
 		CapabilityStorageTexelBufferArrayDynamicIndexing, CapabilityStorageTexelBufferArrayNonUniformIndexing,
 		"VUID-StandaloneSpirv-StorageTexelBufferArrayDynamicIndexing-10133", "VUID-RuntimeSpirv-StorageTexelBufferArrayNonUniformIndexing-10140",
 	}
 )
 
-// descriptors is what t needs, if it is an array of descriptors in a storage class; nil if it is none, or of the input
-// attachments of fragment shaders.
-func (k *checker) descriptors(t *Type, class StorageClass) *indexing {
+// Indexing is what indices into t need, if it is an array of descriptors in a storage class; nil if it is none, or of the
+// input attachments of fragment shaders.
+func (m *Module) Indexing(t *Type, class StorageClass) *Indexing {
 	if t.Kind != TypeArray && t.Kind != TypeRuntimeArray {
 		return nil
 	}
 	t = t.Elem
 	switch class {
 	case StorageClassStorageBuffer:
-		if k.m.decoration(t.ID, DecorationBlock) != nil {
+		if m.decoration(t.ID, DecorationBlock) != nil {
 			return &storageBuffers
 		}
 	case StorageClassUniform:
-		if k.m.decoration(t.ID, DecorationBufferBlock) != nil {
+		if m.decoration(t.ID, DecorationBufferBlock) != nil {
 			return &storageBuffers
 		}
-		if k.m.decoration(t.ID, DecorationBlock) != nil {
+		if m.decoration(t.ID, DecorationBlock) != nil {
 			return &uniformBuffers
 		}
 	case StorageClassUniformConstant:
@@ -70,24 +70,16 @@ func (k *checker) descriptors(t *Type, class StorageClass) *indexing {
 	return nil
 }
 
-// descriptorIndex checks the first index of an access chain. That the device's features have the capability is enough:
-// glslang and others do not declare those for what is the same in a subgroup, and only part of them with those for
-// what is not (KhronosGroup/glslang issues 981 and 2056).
+// descriptorIndex checks the first index of an access chain, if it is decorated NonUniform. That the device's features have
+// the capability is enough: glslang and others declare only part of those that the index wants (KhronosGroup/glslang issues 981
+// and 2056). Whether an index that is not decorated is a constant is known to the compiler only, when functions are inlined.
 func (s functionScope) descriptorIndex(i *Instruction, p *Type, index ID) error {
-	if s.c.Values[index] != nil {
+	if s.c.Values[index] != nil || s.m.decoration(index, DecorationNonUniform) == nil {
 		return nil
 	}
-	d := s.descriptors(p.Elem, p.Class)
-	if d == nil || s.env.Capabilities[d.nonUniform] {
-		return nil
-	}
-	if s.m.decoration(index, DecorationNonUniform) != nil {
+	if d := s.m.Indexing(p.Elem, p.Class); d != nil && !s.env.Capabilities[d.NonUniform] {
 		return errorAt(i, "the index %s into descriptors is NonUniform, but the feature of the capability %v is not enabled (%s)",
-			s.name(index), d.nonUniform, d.nonUniformVUID)
-	}
-	if !s.env.Capabilities[d.dynamic] {
-		return errorAt(i, "the index %s into descriptors is not a constant, but the feature of the capability %v is not enabled (%s)",
-			s.name(index), d.dynamic, d.dynamicVUID)
+			s.name(index), d.NonUniform, d.NonUniformVUID)
 	}
 	return nil
 }
