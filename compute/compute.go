@@ -22,7 +22,7 @@ type Options struct {
 	ZeroShared     bool              // workgroup memory is zeroed although the shader does not ask
 
 	// Capabilities are those of the device, for what only the compiler sees: which indices of descriptors are no constants
-	// (VUID-StandaloneSpirv-UniformBufferArrayDynamicIndexing-10127 to 10133). nil: all.
+	// (VUID-StandaloneSpirv-UniformBufferArrayDynamicIndexing-10127 to 10133). Where they lack one there is a warning. nil: all.
 	Capabilities map[spirv.Capability]bool
 }
 

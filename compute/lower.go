@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"farside/compute/internal/kernel"
 	"farside/spirv"
@@ -43,6 +44,7 @@ type compiler struct {
 	resources      []Resource
 	zeroShared     bool
 	physical       bool
+	warnings       []Warning
 }
 
 // operand is a lowered object: scalars in order, a pointer, or an image or sampler.
@@ -62,11 +64,23 @@ const (
 type failure struct{ err error }
 
 func (c *compiler) fail(i *spirv.Instruction, format string, args ...any) {
-	at := ""
-	if i != nil {
-		at = fmt.Sprintf("word %d: %v: ", i.Offset, i.Op)
+	panic(failure{errors.New(at(i) + fmt.Sprintf(format, args...))})
+}
+
+// warn notes a warning, once for all calls of the instruction's function.
+func (c *compiler) warn(i *spirv.Instruction, vuid, format string, args ...any) {
+	w := Warning{vuid, at(i) + fmt.Sprintf(format, args...)}
+	if !slices.Contains(c.warnings, w) {
+		c.warnings = append(c.warnings, w)
 	}
-	panic(failure{errors.New(at + fmt.Sprintf(format, args...))})
+}
+
+// at says which instruction a message is about.
+func at(i *spirv.Instruction) string {
+	if i == nil {
+		return ""
+	}
+	return fmt.Sprintf("word %d: %v: ", i.Offset, i.Op)
 }
 
 // Compile lowers an entry point of a module that has passed its check. The program's instructions are made when it first
@@ -115,7 +129,7 @@ func (c *compiler) program() *Program {
 	p := &Program{
 		Name: c.entry.Name, LocalSize: c.localSize, Lanes: c.lanes(), SubgroupSize: c.options.SubgroupSize,
 		Slots: make([]Slot, 0, len(c.memories)-1), Loops: make([]Loop, 0, len(c.loops)),
-		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical,
+		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical, Warnings: c.warnings,
 	}
 	for _, b := range c.order {
 		for _, v := range c.graph.blocks[b].insts {

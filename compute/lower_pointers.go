@@ -307,7 +307,7 @@ func withoutArrays(t *spirv.Type) *spirv.Type {
 func (c *compiler) stepBinding(i *spirv.Instruction, p *pointer, id uint32, k uint64, isConstant bool) {
 	if has := c.options.Capabilities; !isConstant && has != nil {
 		if d := c.module.Indexing(p.typ, p.class); d != nil && !has[d.Dynamic] && !has[d.NonUniform] {
-			c.fail(i, "the index %%%d into descriptors is not a constant, but the feature of the capability %v is not enabled (%s)", id, d.Dynamic, d.DynamicVUID)
+			c.warn(i, d.DynamicVUID, "the index %%%d into descriptors is not a constant, but the feature of the capability %v is not enabled", id, d.Dynamic)
 		}
 	}
 	b := p.binding

@@ -38,9 +38,16 @@ type Program struct {
 	ZeroShared bool   // the workgroup memory is zero when a workgroup starts
 	Data       []byte // what SlotData refers to: constant arrays that are indexed
 	Physical   bool   // there are accesses by device address
+	Warnings   []Warning
 
 	draft  *draft // of the instructions, as long as they are not made; nil where they have been from the start
 	engine engine
+}
+
+// Warning is what a shader does though the device's features do not allow it. It works nevertheless.
+type Warning struct {
+	VUID string
+	Text string // with the word and the instruction
 }
 
 // Register is an operand: an offset in the register file and the distance of its chunks, as kernel.Register.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -75,6 +76,27 @@ func descriptorMisuse() (all []definition) {
 			r.dispatch(cb)
 		}), vk.ERROR_DEVICE_LOST)
 	})
+	// Other drivers let shaders choose among descriptors without the feature, and FFmpeg's overlay_vulkan relies on that. (Those that
+	// choose among texel buffers declare the capability, and are refused.)
+	for kind, rule := range map[int]string{0: "UniformBufferArrayDynamicIndexing-10127", 1: "StorageBufferArrayDynamicIndexing-10129",
+		5: "SampledImageArrayDynamicIndexing-10128", 7: "StorageImageArrayDynamicIndexing-10130"} {
+		k := bindingKinds[slices.IndexFunc(bindingKinds, func(k bindingKind) bool { return k.kind == kind && !k.dynamic() })]
+		all = append(all, definition{name: "farside.descriptor_errors.dynamic_index." + k.name, compute: true, farsideOnly: true,
+			needs: []string{"RuntimeDescriptorArray"}, instanceExtensions: []string{debugExtension}, run: func(c *Case) {
+				seen := c.messagesOf(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT)
+				defer seen.close()
+				t := c.things(&k, 21, 1)
+				defer t.free()
+				index, want := t.chosen(100, 21)
+				r := c.reader(readerConfig{k: &k, count: 21, index: index})
+				defer r.free()
+				r.writeAll(t)
+				r.read("chosen without the feature", want, nil, nil)
+				if !seen.has("VUID-StandaloneSpirv-" + rule) {
+					c.Errorf("no warning names %s: %v", rule, seen.text)
+				}
+			}})
+	}
 	return all
 }
 

@@ -3,6 +3,7 @@ package icd
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"math/bits"
 	"slices"
@@ -163,6 +164,10 @@ func (d *device) compile(st *stage) (*shader, error) {
 	}
 	if err := s.checkSubgroups(st); err != nil {
 		return nil, err
+	}
+	for _, w := range s.program.Warnings {
+		d.physical.instance.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, w.VUID,
+			fmt.Sprintf("entry point %q: %s", st.entry, w.Text), object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
 	}
 	s.use(m)
 	return s, nil
