@@ -35,6 +35,17 @@ func (r *reader) writeAll(t *things) {
 	r.c.dev.UpdateSets([]vulkan.Write{r.write(t, firstBinding, 0, 0, len(t.infos))})
 }
 
+// readChosen reads descriptors of an array without a size, one chosen after the other.
+func (c *Case) readChosen(k *bindingKind) {
+	t := c.things(k, 21, 1)
+	defer t.free()
+	index, want := t.chosen(100, 21)
+	r := c.reader(readerConfig{k: k, count: 21, index: index})
+	defer r.free()
+	r.writeAll(t)
+	r.read("chosen one after the other", want, nil, nil)
+}
+
 // indexingCases mirror descriptor_indexing.
 func indexingCases() (all []definition) {
 	const afterBind = vk.DescriptorSetLayoutCreateFlags(vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT)
@@ -49,15 +60,7 @@ func indexingCases() (all []definition) {
 			all = append(all, definition{name: "descriptor_indexing." + name + "." + k.name, compute: true, valid: true, run: run,
 				needs: append([]string{"RuntimeDescriptorArray", f.dynamic}, needs...)})
 		}
-		add("runtime_array", func(c *Case) {
-			t := c.things(&k, 21, 1)
-			defer t.free()
-			index, want := t.chosen(100, 21)
-			r := c.reader(readerConfig{k: &k, count: 21, index: index})
-			defer r.free()
-			r.writeAll(t)
-			r.read("chosen one after the other", want, nil, nil)
-		})
+		add("runtime_array", func(c *Case) { c.readChosen(&k) })
 		add("nonuniform", func(c *Case) {
 			t := c.things(&k, 21, 2)
 			defer t.free()
