@@ -13,8 +13,12 @@ FUZZTIME ?= 10s
 # For `make cts`: Khronos' program, and patterns that narrow the run.
 DEQP_VK  ?=
 CASES    ?=
+# Flags of `make guest`, and names of steps.
+GUEST    ?=
 # Flags of `make soak` and `make soak-fabric`.
 SOAK     ?=
+# What `make mutants` runs.
+GREMLINS := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 # Flags of `make fuzz-shaders`.
 SHADERS  ?= -shaders.seeds 500
 OUT      ?= .
@@ -22,29 +26,38 @@ OUT      ?= .
 SCOPE    ?= user
 DESTDIR  ?=
 
-BUILD   := $(CURDIR)/build
+# What is in the tree is named from its top, as make takes a path with a space for two.
+BUILD   := build
 LIBRARY := $(BUILD)/libvulkan_farside.so
 TOOL    := $(BUILD)/farside
 ICDJSON := $(BUILD)/farside_icd.$(shell uname -m).json
-EXPORTS := $(CURDIR)/cmd/libvulkan_farside/exports.map
-LDFLAGS := -X farside/icd.Version=$(VERSION) -X farside/icd.Commit=$(COMMIT) \
-           -extldflags=-Wl,--version-script=$(EXPORTS)
-# The library of peers in C, its header and its pkg-config file.
-RDMA         := $(CURDIR)/cmd/libfarside_rdma
+# The library of peers in C, and its header.
+RDMA         := cmd/libfarside_rdma
 RDMA_HEADER  := $(RDMA)/farside_rdma.h
 RDMA_LIBRARY := $(BUILD)/libfarside_rdma.so
 RDMA_SONAME  := libfarside_rdma.so.0
-RDMA_LDFLAGS := -extldflags "-Wl,--version-script=$(RDMA)/exports.map -Wl,-soname,$(RDMA_SONAME)"
+
+# quote WORD: one word of the shell, whatever is in it.
+quote = '$(subst ','\'',$(1))'
+# Absolute paths that the linker gets: the linker runs elsewhere. The go command takes quotes of either kind around a
+# flag, and hands the inner ones on.
+ifneq (,$(findstring ',$(CURDIR))$(findstring ",$(CURDIR)))
+$(error make can not build in a directory whose path has quotes: $(CURDIR))
+endif
+version_script = -Xlinker '--version-script=$(CURDIR)/$(1)'
+LDFLAGS      := -X farside/icd.Version=$(VERSION) -X farside/icd.Commit=$(COMMIT) \
+                -extldflags "$(call version_script,cmd/libvulkan_farside/exports.map)"
+RDMA_LDFLAGS := -extldflags "$(call version_script,$(RDMA)/exports.map) -Wl,-soname,$(RDMA_SONAME)"
+TOOL_LDFLAGS := -X main.version=$(VERSION)
 # VK_DRIVER_FILES is for loaders from 1.3.207 on, VK_ICD_FILENAMES for older ones.
-ON_FARSIDE := VK_DRIVER_FILES=$(ICDJSON) VK_ICD_FILENAMES=$(ICDJSON)
+ON_FARSIDE := VK_DRIVER_FILES=$(call quote,$(CURDIR)/$(ICDJSON)) VK_ICD_FILENAMES=$(call quote,$(CURDIR)/$(ICDJSON))
 
 ifeq ($(SCOPE),system)
 PREFIX ?= /usr/local
 else
 PREFIX ?= $(HOME)/.local
 endif
-LIBDIR ?= $(PREFIX)/lib/farside
-BINDIR ?= $(PREFIX)/bin
+INSTALLATION = --scope $(call quote,$(SCOPE)) --prefix $(call quote,$(PREFIX)) --destdir $(call quote,$(DESTDIR))
 
 .PHONY: help
 help: ## list the targets
@@ -55,7 +68,7 @@ help: ## list the targets
 run: ## set up, build, show the driver in vulkaninfo and run the demo
 	@scripts/setup.sh run
 	@$(MAKE) build
-	@echo 'export $(ON_FARSIDE)'
+	@echo export $(call quote,$(ON_FARSIDE))
 	@echo; echo vulkaninfo --summary
 	@$(ON_FARSIDE) XDG_RUNTIME_DIR=$${XDG_RUNTIME_DIR:-/tmp} vulkaninfo --summary
 	@echo; echo $(GO) run ./conformance/demo
@@ -80,11 +93,12 @@ test: ## set up, build and run every test
 .PHONY: build
 build: ## build the driver, its manifest, the library of peers in C and the farside tool into build/, nothing else
 	@mkdir -p $(BUILD)
-	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='$(LDFLAGS)' -o $(LIBRARY) ./cmd/libvulkan_farside
-	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='$(RDMA_LDFLAGS)' -o $(RDMA_LIBRARY) ./cmd/libfarside_rdma
+	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(LDFLAGS)) -o $(LIBRARY) ./cmd/libvulkan_farside
+	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(RDMA_LDFLAGS)) -o $(RDMA_LIBRARY) ./cmd/libfarside_rdma
 	@ln -sf $(notdir $(RDMA_LIBRARY)) $(BUILD)/$(RDMA_SONAME)
 	@rm -f $(LIBRARY:.so=.h) $(RDMA_LIBRARY:.so=.h)
-	$(GO) build -trimpath -buildvcs=false -o $(TOOL) ./cmd/farside
+	@cp $(RDMA_HEADER) $(BUILD)
+	$(GO) build -trimpath -buildvcs=false -ldflags=$(call quote,$(TOOL_LDFLAGS)) -o $(TOOL) ./cmd/farside
 	$(GO) run ./cmd/icdgen manifest -library ./$(notdir $(LIBRARY)) -output $(ICDJSON)
 
 .PHONY: generate
@@ -100,6 +114,10 @@ generate-check: ## fail when the committed generated code isn't what the registr
 coverage: ## rewrite docs/COVERAGE.md from the driver's tables
 	$(GO) run ./icd/coverage > docs/COVERAGE.md
 
+.PHONY: docs
+docs: ## rewrite docs/environment.md from the table of environment variables
+	$(GO) run ./cmd/farside env --markdown > docs/environment.md
+
 .PHONY: bench
 bench: ## set up, build, compare with lavapipe and run the packages' benchmarks
 	@scripts/setup.sh bench
@@ -112,6 +130,12 @@ cts: ## run the Khronos CTS in shards (DEQP_VK=path/to/deqp-vk CASES='PATTERN...
 	@[ -n '$(DEQP_VK)' ] || { echo 'make cts: set DEQP_VK to the path of deqp-vk; see docs/cts.md' >&2; exit 2; }
 	@$(MAKE) build
 	@set -f; $(ON_FARSIDE) $(GO) run ./conformance/cts --deqp-vk '$(DEQP_VK)' $(CASES)
+
+.PHONY: guest
+guest: ## run the tests that need dma-buf and RDMA in a kernel that has them, in QEMU (GUEST='--accel tcg STEP...')
+	@scripts/setup.sh guest
+	@$(MAKE) build
+	$(GO) run ./conformance/guest $(GUEST)
 
 .PHONY: fuzz-shaders
 fuzz-shaders: ## compare random shaders on vector kernels, on Go kernels and on lavapipe (SHADERS='-shaders.first 1000')
@@ -139,6 +163,12 @@ race: ## run every test with the race detector
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME
 	@scripts/fuzz.sh $(FUZZTIME)
+
+# Packages below icd and the fabric's: faults there are seldom seen from outside.
+MUTANTS ?= ./internal/fd ./internal/memfd ./internal/handle ./export ./memory ./internal/syncobj ./internal/exec ./rdmasim
+.PHONY: mutants
+mutants: ## put faults into packages, one at a time, and list those that no test notices (hours; MUTANTS='./export')
+	for package in $(MUTANTS); do $(GO) run $(GREMLINS) unleash $$package --workers 1 --timeout-coefficient 10; done
 
 # arm64 is cross-checked without a C compiler, so without the package that holds the one import "C".
 .PHONY: vet
@@ -170,20 +200,11 @@ symbols: ## fail unless the built libraries export what the loader and the heade
 
 .PHONY: install
 install: build ## install driver, library and the farside tool for the user, or for all with SCOPE=system
-	install -D -m 755 $(RDMA_LIBRARY) $(DESTDIR)$(PREFIX)/lib/$(RDMA_SONAME)
-	ln -sf $(RDMA_SONAME) $(DESTDIR)$(PREFIX)/lib/$(notdir $(RDMA_LIBRARY))
-	install -D -m 644 $(RDMA_HEADER) $(DESTDIR)$(PREFIX)/include/$(notdir $(RDMA_HEADER))
-	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $(RDMA)/farside-rdma.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/farside-rdma.pc
-	install -D -m 755 $(LIBRARY) $(DESTDIR)$(LIBDIR)/$(notdir $(LIBRARY))
-	install -D -m 755 $(TOOL) $(DESTDIR)$(BINDIR)/$(notdir $(TOOL))
-	$(GO) run ./cmd/icdgen manifest -library $(LIBDIR)/$(notdir $(LIBRARY)) -install $(SCOPE) -root '$(DESTDIR)'
+	$(TOOL) install $(INSTALLATION)
 
 .PHONY: uninstall
 uninstall: ## remove what install installed
-	$(GO) run ./cmd/icdgen manifest -remove $(SCOPE) -root '$(DESTDIR)'
-	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(LIBRARY)) $(DESTDIR)$(BINDIR)/$(notdir $(TOOL)) $(addprefix $(DESTDIR)$(PREFIX)/, \
-		lib/$(RDMA_SONAME) lib/$(notdir $(RDMA_LIBRARY)) include/$(notdir $(RDMA_HEADER)) lib/pkgconfig/farside-rdma.pc)
+	$(GO) run ./cmd/farside uninstall $(INSTALLATION)
 
 .PHONY: clean
 clean: ## remove build/

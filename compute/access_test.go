@@ -42,7 +42,8 @@ func TestChosenBuffers(t *testing.T) {
 		a.emit(Inst{Code: Access, Op: kernel.Store32, Index: out, A: at, B: length, Immediate: 80})
 		words := make([]uint32, 40)
 		elements := [][]uint32{ramp(30, 1000, 1), ramp(10, 2000, 1), nil, ramp(1, 3000, 1), ramp(20, 4000, 1)}
-		mustRun(t, a.end(), &Dispatch{Base: [3]uint32{4}, Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}, elements: elements}})
+		mustRun(t, a.end(), &Dispatch{Base: [3]uint32{4}, Groups: [3]uint32{1, 1, 1},
+			Bindings: buffers{words: [][]uint32{words}, elements: elements}})
 		var counts [6]uint32
 		for i := range 20 {
 			chosen := i * 7 % 6
@@ -115,7 +116,8 @@ func TestPhysicalMemory(t *testing.T) {
 		memory := map[uint64][]uint32{first: ramp(40, 100, 1), second + first: ramp(40, 500, 1)}
 		before := memory[first][3]
 		words := make([]uint32, 16)
-		mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}, physical: memory}})
+		mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1},
+			Bindings: buffers{words: [][]uint32{words}, physical: memory}})
 		for i, got := range words {
 			want := before
 			switch {
@@ -155,7 +157,8 @@ func TestPrivateArray(t *testing.T) {
 		a.emit(Inst{Code: AccessPrivate, Op: kernel.StorePrivate32, A: a.constant(i), B: value, C: array, Immediate: 3})
 	}
 	value := a.varying(32)
-	a.emit(Inst{Code: AccessPrivate, Op: kernel.LoadPrivate32, A: a.op(kernel.RemU32, index, a.constant(4)), Dst: value, C: array, Immediate: 3})
+	a.emit(Inst{Code: AccessPrivate, Op: kernel.LoadPrivate32, A: a.op(kernel.RemU32, index, a.constant(4)), Dst: value,
+		C: array, Immediate: 3})
 	a.store(out, a.op(kernel.ShlI32, index, a.constant(2)), value)
 	words := make([]uint32, 12)
 	p := a.end()
@@ -216,7 +219,8 @@ func TestPanicBecomesError(t *testing.T) {
 // Copies between buffers by device address, of all widths, also beyond the end and in some lanes only.
 func TestPhysicalCopies(t *testing.T) {
 	const from, to, n = 0x10000, 0x7000000000, 1000
-	for width, ops := range map[uint32][2]kernel.Op{1: {kernel.LoadPhysicalU8, kernel.StorePhysical8}, 2: {kernel.LoadPhysicalU16, kernel.StorePhysical16},
+	for width, ops := range map[uint32][2]kernel.Op{1: {kernel.LoadPhysicalU8, kernel.StorePhysical8},
+		2: {kernel.LoadPhysicalU16, kernel.StorePhysical16},
 		4: {kernel.LoadPhysical32, kernel.StorePhysical32}, 8: {kernel.LoadPhysical64, kernel.StorePhysical64}} {
 		for _, odd := range []bool{false, true} {
 			a := assemble([3]uint32{40, 1, 1})
@@ -282,7 +286,8 @@ func BenchmarkPhysical(b *testing.B) {
 	for range n {
 		a.emit(Inst{Code: AccessPhysical, Op: kernel.LoadPhysical32, Dst: value, A: address})
 	}
-	p, d := a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{physical: map[uint64][]uint32{1 << 20: make([]uint32, 256)}}}
+	p, d := a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1},
+		Bindings: buffers{physical: map[uint64][]uint32{1 << 20: make([]uint32, 256)}}}
 	best := time.Duration(1 << 62)
 	for b.Loop() {
 		start := time.Now()

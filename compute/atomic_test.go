@@ -40,7 +40,8 @@ func TestHistogram(t *testing.T) {
 	}
 	for _, shared := range []bool{false, true} {
 		got := make([]uint32, 256)
-		mustRun(t, histogram(shared), &Dispatch{Groups: [3]uint32{256, 1, 1}, Bindings: buffers{words: [][]uint32{got, values}}})
+		mustRun(t, histogram(shared), &Dispatch{Groups: [3]uint32{256, 1, 1},
+			Bindings: buffers{words: [][]uint32{got, values}}})
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("shared %v: the counts are %v, not %v", shared, got, want)
 		}
@@ -53,7 +54,8 @@ func TestAdditionsAreSeen(t *testing.T) {
 		a := assemble([3]uint32{8, 1, 1})
 		index := a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false)
 		at := a.op(kernel.ShlI32, index, a.constant(2))
-		counts, seen, out := a.slot(Slot{Kind: SlotBuffer}), a.slot(Slot{Kind: SlotBuffer, Binding: binding}), a.slot(Slot{Kind: SlotBuffer, Binding: 2})
+		counts, seen, out := a.slot(Slot{Kind: SlotBuffer}), a.slot(Slot{Kind: SlotBuffer, Binding: binding}),
+			a.slot(Slot{Kind: SlotBuffer, Binding: 2})
 		add := func() {
 			a.emit(Inst{Code: Access, Op: kernel.AtomicAddI32, Index: counts, A: at, B: index, Immediate: 32})
 		}
@@ -61,7 +63,8 @@ func TestAdditionsAreSeen(t *testing.T) {
 		loaded := a.load(seen, at, 32)
 		add()
 		old := a.varying(32)
-		a.emit(Inst{Code: Access, Op: kernel.AtomicExchange32, Index: counts, A: at, B: a.constant(5), Dst: old, Immediate: 32})
+		a.emit(Inst{Code: Access, Op: kernel.AtomicExchange32, Index: counts, A: at, B: a.constant(5), Dst: old,
+			Immediate: 32})
 		add()
 		a.store(out, at, a.op(kernel.AddI32, a.op(kernel.MulI32, loaded, a.constant(100)), old))
 		memory, got := make([]uint32, 16), make([]uint32, 8)

@@ -1,8 +1,8 @@
 // Package compute runs compute shaders: it turns a SPIR-V module into a register program and runs that over the
 // workgroups of a dispatch, all invocations of a workgroup in lockstep.
 //
-// Compile lowers: it takes a checked module, inlines its functions, and brings it into static single assignment over scalars.
-// Program.LayOut finds out what is uniform, and allocates registers. Program.Run executes.
+// Compile lowers: it takes a checked module, inlines its functions, and brings it into static single assignment over
+// scalars. Program.LayOut finds out what is uniform, and allocates registers. Program.Run executes.
 package compute
 
 import (
@@ -20,15 +20,18 @@ type Options struct {
 	Constants      *spirv.Constants  // the module's under Specialization, where the caller has them; nil: not
 	SubgroupSize   uint32            // a power of two between 4 and 128
 	ZeroShared     bool              // workgroup memory is zeroed although the shader does not ask
+	PlainGo        bool              // run on kernels in plain Go
+	NoNative       bool              // run on kernels alone, without machine code made for the program
 
 	// Capabilities are those of the device, for what only the compiler sees: which indices of descriptors are no constants
-	// (VUID-StandaloneSpirv-UniformBufferArrayDynamicIndexing-10127 to 10133). Where they lack one there is a warning. nil: all.
+	// (VUID-StandaloneSpirv-UniformBufferArrayDynamicIndexing-10127 to 10133). Where they lack one there is a warning.
+	// nil: all.
 	Capabilities map[spirv.Capability]bool
 }
 
 // Bindings gives a dispatch what its descriptors refer to. Its methods are called from several goroutines. What
-// they return stays valid until the dispatch has ended. A binding that was not written, was freed, or an element beyond the
-// end of the binding gives the zero value.
+// they return stays valid until the dispatch has ended. A binding that was not written, was freed, or an element beyond
+// the end of the binding gives the zero value.
 type Bindings interface {
 	Memory(set, binding, element uint32) Memory
 	Image(set, binding, element uint32) *sampling.View // also of texel buffers

@@ -8,8 +8,8 @@ import (
 	"farside/spirv"
 )
 
-// String is the program as text: what it uses, then an instruction a line. Registers are r and, if uniform, u, with their
-// place in the file in units of 32 bytes, and a colon where they hold 64-bit values.
+// String is the program as text: what it uses, then an instruction a line. Registers are r and, if uniform, u, with
+// their place in the file in units of 32 bytes, and a colon where they hold 64-bit values.
 func (p *Program) String() string {
 	if err := p.LayOut(); err != nil {
 		return p.Name + ": " + err.Error()
@@ -126,8 +126,10 @@ func (p *Program) instruction(in *Inst) string {
 		return p.imageText(&p.Images[in.Index])
 	case CallSubgroup:
 		op := &p.Subgroups[in.Index]
-		text := fmt.Sprintf("%s = %v %s", registers(op.Dst...), op.Op, registers(append(op.Value[:len(op.Value):len(op.Value)], op.Arg)...))
-		if op.Op >= spirv.OpGroupNonUniformIAdd && op.Op <= spirv.OpGroupNonUniformLogicalXor || op.Op == spirv.OpGroupNonUniformBallotBitCount {
+		text := fmt.Sprintf("%s = %v %s", registers(op.Dst...), op.Op,
+			registers(append(op.Value[:len(op.Value):len(op.Value)], op.Arg)...))
+		if op.Op >= spirv.OpGroupNonUniformIAdd && op.Op <= spirv.OpGroupNonUniformLogicalXor ||
+			op.Op == spirv.OpGroupNonUniformBallotBitCount {
 			text += fmt.Sprintf(" %v", op.Operation)
 		}
 		if op.Cluster > 0 {

@@ -32,7 +32,8 @@ func TestDisassembly(t *testing.T) {
 	a.emit(Inst{Code: CallSubgroup})
 	a.Prints = []Print{{Format: "%d\n", Args: []Register{at}}}
 	a.emit(Inst{Code: CallPrint})
-	a.Images = []ImageOp{{Op: spirv.OpImageRead, Image: Element{Constant: 7}, Sampler: Element{Resource: -1}, Coordinate: []Register{at, id}, Dst: []Register{at}}}
+	a.Images = []ImageOp{{Op: spirv.OpImageRead, Image: Element{Constant: 7}, Sampler: Element{Resource: -1},
+		Coordinate: []Register{at, id}, Dst: []Register{at}}}
 	a.emit(Inst{Code: CallImage})
 	a.label("end")
 	got := a.end().String()
@@ -42,7 +43,8 @@ func TestDisassembly(t *testing.T) {
 		">    3  Store32 out(1.2.0)[u8+r10+8], u8\n", "r10 = AtomicCompareExchange32 images(3.4)[r4][r10], u8, u8\n",
 		"r10 = LoadPhysical32 [r14:]\n", "r10 = LoadPrivate32 r10+3 registers[r4]\n",
 		"r10 = length of out(1.2.0), elements of 16 behind 4\n", "again 3 if r10, loop a.comp:5\n", "enter r10, else 13\n",
-		"r4 = OpGroupNonUniformIAdd r10 Reduce\n", `print "%d\n" r10`, "r10 = OpImageRead images(3.4.7) at r10, r4\n", ">   13  end\n",
+		"r4 = OpGroupNonUniformIAdd r10 Reduce\n", `print "%d\n" r10`, "r10 = OpImageRead images(3.4.7) at r10, r4\n",
+		">   13  end\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)

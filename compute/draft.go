@@ -1,11 +1,13 @@
 package compute
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
 	"farside/compute/internal/kernel"
+	"farside/internal/ieee"
 )
 
 // draft is what Compile keeps of a shader for LayOut: its graph, with what it needs and no more.
@@ -15,9 +17,9 @@ type draft struct {
 	graph *graph
 }
 
-// LayOut makes the instructions of a program that Compile has given, and the members that belong to them: Insts, FileSize,
-// Mask, Constants, Builtins, Images, Subgroups and Prints. Run does so, too; who looks at them earlier comes here first. It
-// can fail only for a fault of the compiler's own.
+// LayOut makes the instructions of a program that Compile has given, and the members that belong to them: Insts,
+// FileSize, Mask, Constants, Builtins, Images, Subgroups and Prints. Run does so, too; who looks at them earlier comes
+// here first. It can fail only for a fault of the compiler's own.
 func (p *Program) LayOut() error {
 	d := p.draft
 	if d == nil {
@@ -25,16 +27,30 @@ func (p *Program) LayOut() error {
 	}
 	d.once.Do(func() {
 		defer func() { d.graph = nil }()
-		defer recovered(p.Name, &d.err)
-		w := workspaces.Get().(*workspace)
-		g := d.graph.resume(w)
-		g.optimize()
-		g.emit(p)
-		g.giveBack()
-		w.release()
+		if d.err = p.layOut(true); errors.As(d.err, new(exhausted)) {
+			d.err = p.layOut(false)
+		}
 	})
 	return d.err
 }
+
+// layOut is LayOut, with or without copies of loops: these may be what is too much.
+func (p *Program) layOut(unroll bool) (err error) {
+	defer recovered(p.Name, &err)
+	defer ieee.Leave(ieee.Enter())
+	w := takeWorkspace()
+	g := p.draft.graph.resume(w)
+	g.optimize(unroll)
+	g.emit(p)
+	p.used.noteMost(&w.budget)
+	g.giveBack()
+	w.release()
+	return nil
+}
+
+// mayExhaust says whether what LayOut still does may take more than a budget. Of less operations and blocks not even
+// each pair, with those that every branch meets, is as many steps as there are.
+func (g *graph) mayExhaust() bool { return len(g.nodes)+len(g.blocks) > 1<<13 }
 
 // recovered makes an error of a panic of the compiler.
 func recovered(entryPoint string, err *error) {
@@ -61,7 +77,8 @@ func (g *graph) keep() *graph {
 		values += len(blk.insts) + len(blk.phis)
 		ints += len(blk.preds)
 	}
-	k := &graph{nodes: make([]node, 1, nodes), blocks: slices.Clone(g.blocks), order: slices.Clone(g.order), loops: slices.Clone(g.loops),
+	k := &graph{nodes: make([]node, 1, nodes), blocks: slices.Clone(g.blocks), order: slices.Clone(g.order),
+		loops:    slices.Clone(g.loops),
 		memories: slices.Clone(g.memories), privates: slices.Clone(g.privates), calls: g.calls, localSize: g.localSize}
 	to := g.space.values.take(len(g.nodes)) // what values become
 	for v := range g.nodes {
@@ -107,22 +124,27 @@ func (g *graph) keep() *graph {
 
 // resume is a graph that was kept, in a workspace.
 func (g *graph) resume(w *workspace) *graph {
-	return &graph{nodes: append(w.nodes[:0], g.nodes...), blocks: append(w.blocks[:0], g.blocks...), order: append(w.order[:0], g.order...),
-		loops: append(w.loops[:0], g.loops...), memories: append(w.memories[:0], g.memories...), privates: append(w.privates[:0], g.privates...),
-		calls: g.calls, localSize: g.localSize, zero: g.zero, table: w.values.take(256), space: w}
+	w.budget.spend(loweredNodes, len(g.nodes))
+	w.budget.spend(loweredBlocks, len(g.blocks))
+	return &graph{nodes: append(w.nodes[:0], g.nodes...), blocks: append(w.blocks[:0], g.blocks...),
+		order: append(w.order[:0], g.order...),
+		loops: append(w.loops[:0], g.loops...), memories: append(w.memories[:0], g.memories...),
+		privates: append(w.privates[:0], g.privates...),
+		calls:    g.calls, localSize: g.localSize, zero: g.zero, table: w.values.take(256), space: w}
 }
 
 // giveBack returns to the workspace what has grown.
 func (g *graph) giveBack() {
 	w := g.space
-	w.nodes, w.blocks, w.order, w.loops, w.memories, w.privates = g.nodes, g.blocks, g.order, g.loops, g.memories, g.privates
+	w.nodes, w.blocks, w.order, w.loops, w.memories, w.privates = g.nodes, g.blocks, g.order, g.loops, g.memories,
+		g.privates
 }
 
 // maxFile is how many bytes of registers a workgroup may have.
 const maxFile = 1 << 30
 
-// fileBound is what the registers of a kept graph come to at most, in bytes, generously: each pass that is still to come
-// counts with all that it can add.
+// fileBound is what the registers of a kept graph come to at most, in bytes, generously: each pass that is still to
+// come counts with all that it can add.
 func (g *graph) fileBound() uint64 {
 	const wide = 64
 	values, rounds := uint64(len(g.nodes)), uint64(1)

@@ -26,6 +26,7 @@ type emitter struct {
 	reads     []int32  // by value: the last instruction that reads it, or forever
 	made      []int32  // by value: the instruction behind that which makes it; 0 if none does
 	strides   []stride // by value
+	pending   int      // values whose strides are being found, each for the next
 }
 
 // jump is an instruction whose target is filled in at the end: the beginning of a block, or its Enter.
@@ -39,7 +40,8 @@ type move struct{ dst, src Register }
 // emit allocates registers and writes the instructions.
 func (g *graph) emit(p *Program) {
 	space := g.space
-	p.Insts, p.Constants, p.Builtins = space.insts[:0], space.constants[:0], space.builtins[:0]
+	p.Insts, p.Constants, p.Builtins, p.FileSize = space.insts[:0], space.constants[:0], space.builtins[:0], 0
+	p.Images, p.Subgroups, p.Prints = nil, nil, nil
 	e := &emitter{p: p, chunks: uint32((p.Lanes + kernel.Width - 1) / kernel.Width), liveness: g.live(),
 		jumps: space.jumps[:0], moves: space.moves[:0]}
 	e.registers = space.registers.take(len(g.nodes))
@@ -68,8 +70,10 @@ func (g *graph) emit(p *Program) {
 	}
 	p.FileSize = roundUp(p.FileSize, 64)
 	// The program has as much memory as it needs.
-	space.insts, space.constants, space.builtins, space.jumps, space.moves = p.Insts, p.Constants, p.Builtins, e.jumps, e.moves
-	p.Insts, p.Constants, p.Builtins = append([]Inst(nil), p.Insts...), append([]Constant(nil), p.Constants...), append([]Builtin(nil), p.Builtins...)
+	space.insts, space.constants, space.builtins, space.jumps, space.moves = p.Insts, p.Constants, p.Builtins, e.jumps,
+		e.moves
+	p.Insts, p.Constants, p.Builtins = append([]Inst(nil), p.Insts...), append([]Constant(nil), p.Constants...),
+		append([]Builtin(nil), p.Builtins...)
 }
 
 // tooLarge ends the compilation.
@@ -83,12 +87,15 @@ func (e *emitter) take(varying, wide bool) Register {
 	if wide {
 		r.Size = 64
 	}
+	size := uint64(r.Size)
 	if varying {
 		r.Step = r.Size
-		e.p.FileSize += r.Size * e.chunks
-	} else {
-		e.p.FileSize += r.Size
+		size *= uint64(e.chunks)
 	}
+	if uint64(e.p.FileSize)+size > maxFile {
+		tooLarge("registers")
+	}
+	e.p.FileSize += uint32(size)
 	return r
 }
 
@@ -105,7 +112,8 @@ func (e *emitter) fixed() {
 			e.p.Constants = append(e.p.Constants, Constant{Register: e.registers[v], Bits: n.imm})
 		case opBuiltin:
 			e.registers[v] = e.take(n.varying, false)
-			e.p.Builtins = append(e.p.Builtins, Builtin{Kind: spirv.BuiltIn(uint32(n.imm)), Component: int(n.imm >> 32), Register: e.registers[v]})
+			e.p.Builtins = append(e.p.Builtins, Builtin{Kind: spirv.BuiltIn(uint32(n.imm)), Component: int(n.imm >> 32),
+				Register: e.registers[v]})
 		}
 	}
 	e.p.FileSize = roundUp(e.p.FileSize, 64)
@@ -212,9 +220,6 @@ func (e *emitter) allocate() {
 		if e.group[v] != 0 {
 			e.registers[v] = e.registers[e.groupOf(value(v))]
 		}
-	}
-	if e.p.FileSize > maxFile {
-		tooLarge("registers")
 	}
 }
 
@@ -355,6 +360,7 @@ func (e *emitter) assignPhis(b int32) {
 		if t < 0 || len(e.blocks[t].phis) == 0 {
 			continue
 		}
+		e.steps(len(e.blocks[t].preds))
 		k := slices.Index(e.blocks[t].preds, b)
 		for _, v := range e.blocks[t].phis {
 			e.reads[e.nodes[v].list[k]] = forever
@@ -379,9 +385,10 @@ func (e *emitter) parallel() {
 		reads[m.src]++
 	}
 	ready := make([]int, 0, len(e.moves))
-	byDst := make(map[Register]int, len(e.moves))
+	byDst, bySrc := make(map[Register]int, len(e.moves)), make(map[Register][]int, len(e.moves))
 	for i, m := range e.moves {
 		byDst[m.dst] = i
+		bySrc[m.src] = append(bySrc[m.src], i)
 		if reads[m.dst] == 0 {
 			ready = append(ready, i)
 		}
@@ -414,8 +421,8 @@ func (e *emitter) parallel() {
 			put(&e.scratch, kind, aside)
 		}
 		e.inst(Inst{Code: Assign, Dst: aside, A: m.dst})
-		for j := range e.moves {
-			if !done[j] && e.moves[j].src == m.dst {
+		for _, j := range bySrc[m.dst] {
+			if !done[j] {
 				e.moves[j].src = aside
 				reads[m.dst]--
 				reads[aside]++

@@ -11,8 +11,8 @@ import (
 // that reads it last.
 type stretch struct{ from, to int32 }
 
-// liveness finds where values are needed, over the program as it is laid out: while some lanes run, others wait for their
-// turn behind, and what they need must stay although it is not on the way of those that run.
+// liveness finds where values are needed, over the program as it is laid out: while some lanes run, others wait for
+// their turn behind, and what they need must stay although it is not on the way of those that run.
 //
 // A position is an instruction. A block has one at its start, then those of its instructions, then one at which phis of
 // its successors are assigned, then its branch.
@@ -106,6 +106,7 @@ func (l *liveness) use(v value, b, at int32) {
 	if l.blocks[b].loop != l.blocks[d].loop {
 		// A loop that does not compute the value needs it to its end.
 		for x := l.blocks[b].loop; x >= 0 && !l.inLoop(d, x); x = l.loops[x].parent {
+			l.steps(1)
 			at = max(at, l.end(x))
 		}
 		if x := l.leaves(d, b); x >= 0 {
@@ -127,6 +128,7 @@ func (l *liveness) reach(p, b int32) stretch {
 		return stretch{at, at + 1}
 	}
 	for x := l.blocks[p].loop; x >= 0 && !l.inLoop(b, x); x = l.loops[x].parent {
+		l.steps(1)
 		at = min(at, l.begin(x))
 	}
 	return stretch{at, l.start[l.blocks[b].at]}
@@ -175,6 +177,7 @@ func (l *liveness) lastExit(h int32) int32 {
 func (l *liveness) findExit(h int32) int32 {
 	first, last := l.blocks[l.loops[h].header].at, l.blocks[l.loops[h].last].at
 	for at := last; at >= first; at-- {
+		l.steps(1)
 		for _, t := range l.blocks[l.order[at]].succs {
 			if t >= 0 && l.blocks[t].at > last {
 				return l.assign[at] + 2
@@ -231,6 +234,9 @@ func overlap(a, b []stretch) bool {
 
 func (l *liveness) groupOf(v value) value {
 	for l.group[v] != 0 {
+		if next := l.group[l.group[v]]; next != 0 {
+			l.group[v] = next
+		}
 		v = l.group[v]
 	}
 	return v
@@ -254,7 +260,7 @@ func (l *liveness) coalesce() {
 			for _, v := range blk.phis {
 				for k, p := range blk.preds {
 					if (l.blocks[p].at >= blk.at) == back {
-						l.join(v, l.nodes[v].list[k])
+						l.share(v, l.nodes[v].list[k])
 					}
 				}
 			}
@@ -262,7 +268,8 @@ func (l *liveness) coalesce() {
 	}
 }
 
-func (l *liveness) join(a, b value) {
+// share gives two values the same register if their stretches don't overlap.
+func (l *liveness) share(a, b value) {
 	if l.floats(b) || l.nodes[a].wide != l.nodes[b].wide || l.nodes[a].varying != l.nodes[b].varying {
 		return
 	}
@@ -271,6 +278,7 @@ func (l *liveness) join(a, b value) {
 		return
 	}
 	x, y := l.stretchesOf(a), l.stretchesOf(b)
+	l.steps(len(x) + len(y))
 	if overlap(x, y) {
 		return
 	}

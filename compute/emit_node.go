@@ -29,7 +29,8 @@ func (e *emitter) node(v value) {
 		e.call(&i, v)
 	case n.op >= kernel.LoadPhysicalU8 && n.op <= kernel.StorePhysical64:
 		i.Code = AccessPhysical
-	case n.op == kernel.LoadPrivate32, n.op == kernel.LoadPrivate64, n.op == kernel.StorePrivate32, n.op == kernel.StorePrivate64:
+	case n.op == kernel.LoadPrivate32, n.op == kernel.LoadPrivate64, n.op == kernel.StorePrivate32,
+		n.op == kernel.StorePrivate64:
 		e.private(&i, n)
 	case n.op >= kernel.AtomicExchange32 && n.op < kernel.NumOps && n.extra == 0:
 		i.Code = AccessPhysical

@@ -15,8 +15,10 @@ type stride struct {
 	step      uint32
 }
 
-// farthest is the largest step that is told from none.
-const farthest = 64
+const (
+	farthest     = 64   // the largest step that is told from none
+	deepestChain = 1000 // operations between a value and what its stride follows from
+)
 
 // pattern is what is known of the offsets of an access.
 func (e *emitter) pattern(n *node) native.Pattern {
@@ -48,8 +50,13 @@ func (e *emitter) strideOf(v value, b int32) stride {
 	}
 	s := &e.strides[v]
 	if !s.known {
+		if e.pending == deepestChain {
+			return stride{} // the module chooses how long chains are
+		}
 		s.known = true // what leads back to itself is not regular
+		e.pending++
 		found := e.findStride(n)
+		e.pending--
 		found.known = true
 		if found.step > farthest {
 			found.regular = false

@@ -46,15 +46,15 @@ const (
 	actJumpIf
 	actJumpUnless
 	actSplit
-	actNarrow      // Split, and Enter of one of its masks behind it
-	actNarrowRound // Split, and Again of one of its masks behind it, which goes to an Enter of that
+	actNarrow      // a Split and the Enter behind it: see fuse
+	actNarrowRound // a Split and the Again behind it
 	actLeave
-	actStay  // Leave, and Enter of the same mask behind it
-	actRound // Leave, and Again of the same mask behind it, which goes to an Enter of that
+	actStay  // a Leave and the Enter behind it
+	actRound // a Leave and the Again behind it
 	actEnter
 	actAgain
 	actBack     // Again without a mask
-	actBackJump // and the Jump behind it
+	actBackJump // Again without a mask, and the Jump behind it
 	actEnded    // Leave without a mask
 	actBarrier
 	actNothing
@@ -63,7 +63,7 @@ const (
 	actPrint
 	actLength
 	actEnd
-	actPrefix // a comparison of the lane's number and the narrow behind it: the lanes before that of base go on; else plain
+	actPrefix // a comparison of lane numbers and the narrow behind it: the lanes below base go on; else plain
 	actNative // the run of steps from this one to before its target, if there is code; else plain
 )
 
@@ -78,12 +78,12 @@ type step struct {
 	first   *[kernel.Width]uint32 // of actPrefix: the first lanes, each one more than the one before
 	target  int32                 // of a jump, or behind a run
 	index   int32                 // of the instruction
-	to      int32                 // the masks, as indices of worker.pending, of Dst and, of Split, of B; the run that begins here
-	other   int32
-	invert  bool        // of actNarrow: it goes on where the condition is not true; to is that mask then, too
-	near    kernel.Func // of a physical access the kernel for 32-bit offsets
-	width   uint64      // the bytes that it accesses
-	rangeOf int         // the range in which it was the last time
+	to      int32                 // the mask of Dst, an index of worker.pending; of actNative the number of its run
+	other   int32                 // of Split: the mask of B
+	invert  bool                  // of actNarrow: it goes on where the condition is not true; to is that mask then, too
+	near    kernel.Func           // of a physical access the kernel for 32-bit offsets
+	width   uint64                // the bytes that it accesses
+	rangeOf int                   // the range in which it was the last time
 	inst    *Inst
 }
 
@@ -105,6 +105,9 @@ func (e *engine) prepare(p *Program) error {
 
 func (e *engine) translate(p *Program) error {
 	e.kernels = kernel.Best()
+	if p.plainGo {
+		e.kernels = kernel.Go()
+	}
 	e.chunks = (p.Lanes + kernel.Width - 1) / kernel.Width
 	masks := map[Register]int32{}
 	mask := func(r Register) int32 {
@@ -235,7 +238,7 @@ func (e *engine) translate(p *Program) error {
 		}
 	}
 	for i := range e.steps[:max(len(e.steps)-1, 0)] {
-		e.join(i)
+		e.fuse(i)
 	}
 	e.findPrefixes(p)
 	e.makeNative(p)
@@ -247,10 +250,28 @@ func (e *engine) translate(p *Program) error {
 	return nil
 }
 
-// join lets step i, which moves the execution mask to another mask, do what the step behind it does, if that takes it from
-// there at once: most often nothing else waits there. The end of a loop jumps. The step behind it remains for those that
-// jump to it.
-func (e *engine) join(i int) {
+// fuse lets step i do the work of step i+1 too, where i moves lanes to mask m and i+1 takes them from there at once.
+// The lanes then needn't be written to m. Step i+1 stays where it is, for jumps to it and for the case that fusing
+// fails.
+//
+//	step i      step i+1                         step i becomes
+//	Leave m     Enter m                          actStay
+//	Leave m     Again m, which goes to Enter m   actRound
+//	Split m, n  Enter m                          actNarrow
+//	Split m, n  Again m, which goes to Enter m   actNarrowRound
+//	Again, no m Jump                             actBackJump
+//
+// With Enter or Again of n, Split's masks change places and invert is set. At run time:
+//
+//	step            the fast way is open if                  then                       where it goes on
+//	actStay         all lanes are active or wait in m        they are all active        behind i+1
+//	actRound        the same                                 the same                   behind the Enter
+//	actNarrow       no lanes wait in m                       those of m are active      behind i+1, or Enter's target
+//	actNarrowRound  no lanes wait in m                       the same                   behind the Enter, or behind i+1
+//
+// The second place of the last two rows is for when no lane goes to m. If the fast way isn't open, the step does a
+// plain Leave or Split, and step i+1 runs.
+func (e *engine) fuse(i int) {
 	s, next := &e.steps[i], &e.steps[i+1]
 	if s.act == actBack && next.act == actJump {
 		s.act, s.target = actBackJump, next.target
@@ -277,8 +298,8 @@ func (e *engine) join(i int) {
 	}
 }
 
-// findPrefixes finds branches for the first so many lanes of a workgroup, as reductions and scans have them, and shaders that hold the
-// invocation's number against a size: who goes on is known without looking at each lane.
+// findPrefixes finds branches that only the first n lanes of a workgroup take. Reductions and scans have them, and
+// shaders that compare the invocation's number with a size. Which lanes go on is known without a look at each.
 func (e *engine) findPrefixes(p *Program) {
 	if p.Lanes%kernel.Width != 0 {
 		return
@@ -310,9 +331,8 @@ func (e *engine) findPrefixes(p *Program) {
 	}
 }
 
-// chooseAtomic finds what is faster than an atomic and does the same. Shared memory is only the worker's. An addition whose
-// result nobody wants can wait until something orders it: Barrier, another access to the same memory, or that the
-// worker is done.
+// chooseAtomic replaces an atomic by something faster that does the same. Shared memory belongs to one worker, so it
+// needs no atomics. An addition whose result nobody reads can wait; beginAdds says until when, and why.
 func (e *engine) chooseAtomic(p *Program, s *step) {
 	switch {
 	case p.Slots[s.index].Kind == SlotShared:

@@ -57,15 +57,16 @@ func examples(scale int) []example {
 				expect(t, "copy", i, y, f32(x[i]), 0)
 			}
 		}},
-		{"saxpy", groups, [][]uint32{make([]uint32, n), x}, []uint32{math.Float32bits(1.5), uint32(n - 3)}, func(t testing.TB, b [][]uint32) {
-			for i, y := range b[0] {
-				want := 1.5 * f32(x[i])
-				if i >= n-3 {
-					want = 0
+		{"saxpy", groups, [][]uint32{make([]uint32, n), x}, []uint32{math.Float32bits(1.5), uint32(n - 3)},
+			func(t testing.TB, b [][]uint32) {
+				for i, y := range b[0] {
+					want := 1.5 * f32(x[i])
+					if i >= n-3 {
+						want = 0
+					}
+					expect(t, "saxpy", i, y, want, 1e-6)
 				}
-				expect(t, "saxpy", i, y, want, 1e-6)
-			}
-		}},
+			}},
 		{"reduce", groups, [][]uint32{make([]uint32, n/256), x}, nil, func(t testing.TB, b [][]uint32) {
 			for i, y := range b[0] {
 				want := 0.0
@@ -75,16 +76,18 @@ func examples(scale int) []example {
 				expect(t, "reduce", i, y, want, 1e-4)
 			}
 		}},
-		{"matmul", tiles, [][]uint32{make([]uint32, n), floats(n), floats(n)}, []uint32{uint32(side)}, func(t testing.TB, b [][]uint32) {
-			for i := 0; i < n; i += 37 {
-				want := 0.0
-				for k := range side {
-					want += f32(b[1][i/side*side+k]) * f32(b[2][k*side+i%side])
+		{"matmul", tiles, [][]uint32{make([]uint32, n), floats(n), floats(n)}, []uint32{uint32(side)},
+			func(t testing.TB, b [][]uint32) {
+				for i := 0; i < n; i += 37 {
+					want := 0.0
+					for k := range side {
+						want += f32(b[1][i/side*side+k]) * f32(b[2][k*side+i%side])
+					}
+					expect(t, "matmul", i, b[0][i], want, 1e-3)
 				}
-				expect(t, "matmul", i, b[0][i], want, 1e-3)
-			}
-		}},
-		{"nbody", [3]uint32{uint32(bodies / 256), 1, 1}, [][]uint32{make([]uint32, 4*bodies), floats(4 * bodies)}, []uint32{uint32(bodies)},
+			}},
+		{"nbody", [3]uint32{uint32(bodies / 256), 1, 1}, [][]uint32{make([]uint32, 4*bodies), floats(4 * bodies)},
+			[]uint32{uint32(bodies)},
 			func(t testing.TB, b [][]uint32) {
 				for i := 0; i < bodies; i += 53 {
 					var want [3]float64

@@ -51,10 +51,11 @@ var features = []feature{
 		d, b := bits.Sub32(v.p, v.q, 0)
 		return sum ^ c + 0 + (d*3 + b) - 0
 	}},
-	{"uint h, l; umulExtended(p, q, h, l); r = h ^ l; int hs, ls; imulExtended(s, w, hs, ls); r += uint(hs) * 7u;", func(v *inputs) any {
-		h, l := bits.Mul32(v.p, v.q)
-		return h ^ l + uint32(int64(v.s)*int64(v.w)>>32)*7
-	}},
+	{"uint h, l; umulExtended(p, q, h, l); r = h ^ l; int hs, ls; imulExtended(s, w, hs, ls); r += uint(hs) * 7u;",
+		func(v *inputs) any {
+			h, l := bits.Mul32(v.p, v.q)
+			return h ^ l + uint32(int64(v.s)*int64(v.w)>>32)*7
+		}},
 	{"r = uint(abs(s)) + uint(sign(w)) + uint(clamp(s, -5, 9)) + min(p, q) * max(p, 3u);", func(v *inputs) any {
 		a := v.s
 		if a < 0 {
@@ -85,49 +86,53 @@ var features = []feature{
 		z := uint64(v.p)*uint64(v.q) + 12345
 		return uint32(z>>32) ^ uint32(z) ^ uint32(z%1000003) ^ uint32(z/uint64(v.p|1))
 	}},
-	{"int64_t z = int64_t(s) * int64_t(w); r = uint(z >> 40) ^ uint(z / 77l) ^ uint(z < 0l) ^ uint(min(z, 5l));", func(v *inputs) any {
-		z := int64(v.s) * int64(v.w)
-		return uint32(z>>40) ^ uint32(z/77) ^ bit(z < 0) ^ uint32(min(z, 5))
-	}},
+	{"int64_t z = int64_t(s) * int64_t(w); r = uint(z >> 40) ^ uint(z / 77l) ^ uint(z < 0l) ^ uint(min(z, 5l));",
+		func(v *inputs) any {
+			z := int64(v.s) * int64(v.w)
+			return uint32(z>>40) ^ uint32(z/77) ^ bit(z < 0) ^ uint32(min(z, 5))
+		}},
 	{"uvec2 two = unpack32(packUint2x32(uvec2(p, q)) + 1ul); r = two.x ^ two.y;", func(v *inputs) any {
 		z := uint64(v.p) | uint64(v.q)<<32 + 0
 		z++
 		return uint32(z) ^ uint32(z>>32)
 	}},
 	// Composites.
-	{"uvec4 a4 = uvec4(p, q, p + 1u, q + 2u); uvec3 b3 = a4.wzx; a4.yw = b3.xy; r = a4[p & 3u] + b3[q % 3u];", func(v *inputs) any {
-		a := [4]uint32{v.p, v.q, v.p + 1, v.q + 2}
-		b := [3]uint32{a[3], a[2], a[0]}
-		a[1], a[3] = b[0], b[1]
-		return a[v.p&3] + b[v.q%3]
-	}},
+	{"uvec4 a4 = uvec4(p, q, p + 1u, q + 2u); uvec3 b3 = a4.wzx; a4.yw = b3.xy; r = a4[p & 3u] + b3[q % 3u];",
+		func(v *inputs) any {
+			a := [4]uint32{v.p, v.q, v.p + 1, v.q + 2}
+			b := [3]uint32{a[3], a[2], a[0]}
+			a[1], a[3] = b[0], b[1]
+			return a[v.p&3] + b[v.q%3]
+		}},
 	{"struct S { uint a; uvec2 b[3]; } o; o.a = p; for (uint n = 0; n < 3u; n++) o.b[n] = uvec2(n, q); o.b[p % 3u].y = 7u; r = o.a + o.b[q % 3u].y + o.b[2].x;", func(v *inputs) any {
 		b := [3]uint32{v.q, v.q, v.q}
 		b[v.p%3] = 7
 		return v.p + b[v.q%3] + 2
 	}},
-	{"r = uint(any(lessThan(uvec3(p, q, 5), uvec3(q, p, 4)))) + 2u * uint(all(equal(uvec2(p, q), uvec2(p, q | 1u))));", func(v *inputs) any {
-		return bit(v.p < v.q || v.q < v.p) + 2*bit(v.q == v.q|1)
-	}},
+	{"r = uint(any(lessThan(uvec3(p, q, 5), uvec3(q, p, 4)))) + 2u * uint(all(equal(uvec2(p, q), uvec2(p, q | 1u))));",
+		func(v *inputs) any {
+			return bit(v.p < v.q || v.q < v.p) + 2*bit(v.q == v.q|1)
+		}},
 	// Floats.
 	{"x = f * 3.0 + g - f / (g + 100.0);", func(v *inputs) any { return v.f*3 + v.g - v.f/(v.g+100) }},
 	{"x = floor(f) + ceil(g) * 2.0 + fract(f) * 4.0 + trunc(g) * 8.0 + roundEven(f) * 16.0;", func(v *inputs) any {
 		return math.Floor(v.f) + math.Ceil(v.g)*2 + (v.f-math.Floor(v.f))*4 + math.Trunc(v.g)*8 + math.RoundToEven(v.f)*16
 	}},
-	{"x = mod(f, 3.0) + mix(f, g, 0.25) + step(f, g) + smoothstep(-2.0, 5.0, f) + clamp(f, -1.0, 2.0) + sign(f);", func(v *inputs) any {
-		t := min(max((v.f+2)/7, 0), 1)
-		step := 1.0
-		if v.g < v.f {
-			step = 0
-		}
-		sign := 0.0
-		if v.f > 0 {
-			sign = 1
-		} else if v.f < 0 {
-			sign = -1
-		}
-		return v.f - 3*math.Floor(v.f/3) + v.f*0.75 + v.g*0.25 + step + t*t*(3-2*t) + min(max(v.f, -1), 2) + sign
-	}},
+	{"x = mod(f, 3.0) + mix(f, g, 0.25) + step(f, g) + smoothstep(-2.0, 5.0, f) + clamp(f, -1.0, 2.0) + sign(f);",
+		func(v *inputs) any {
+			t := min(max((v.f+2)/7, 0), 1)
+			step := 1.0
+			if v.g < v.f {
+				step = 0
+			}
+			sign := 0.0
+			if v.f > 0 {
+				sign = 1
+			} else if v.f < 0 {
+				sign = -1
+			}
+			return v.f - 3*math.Floor(v.f/3) + v.f*0.75 + v.g*0.25 + step + t*t*(3-2*t) + min(max(v.f, -1), 2) + sign
+		}},
 	{"float m; x = modf(f, m) * 2.0; x += m; int e; x += frexp(g, e); x += float(e) + ldexp(f, 3);", func(v *inputs) any {
 		m, frac := math.Modf(v.f)
 		fr, e := math.Frexp(v.g)
@@ -138,7 +143,8 @@ var features = []feature{
 			math.Pow(math.Abs(v.g)+1, 1.5) + 1/math.Sqrt(v.f*v.f+1)
 	}},
 	{"x = atan(f, g + 20.0) + radians(f) + degrees(0.1) + exp2(f * 0.2) + log2(g + 10.0) + tanh(f);", func(v *inputs) any {
-		return math.Atan2(v.f, v.g+20) + v.f*math.Pi/180 + 18/math.Pi + math.Exp2(v.f*0.2) + math.Log2(v.g+10) + math.Tanh(v.f)
+		return math.Atan2(v.f, v.g+20) + v.f*math.Pi/180 + 18/math.Pi + math.Exp2(v.f*0.2) + math.Log2(v.g+10) +
+			math.Tanh(v.f)
 	}},
 	{"vec3 a3 = vec3(f, g, 1), b3 = vec3(2, f, g + 9.0); x = dot(a3, b3) + length(a3) + distance(a3, b3) + cross(a3, b3).y + normalize(b3).x + reflect(a3, vec3(0, 1, 0)).y + faceforward(a3, b3, a3).x + refract(vec3(0.6, 0.8, 0), vec3(0, -1, 0), 0.5).y;", func(v *inputs) any {
 		a, b := [3]float64{v.f, v.g, 1}, [3]float64{2, v.f, v.g + 9}
@@ -148,7 +154,8 @@ var features = []feature{
 		if dot(a, b) < 0 {
 			face = a[0]
 		}
-		return dot(a, b) + math.Sqrt(dot(a, a)) + math.Sqrt(dot(d, d)) + a[2]*b[0] - a[0]*b[2] + b[0]/math.Sqrt(dot(b, b)) - a[1] + face +
+		return dot(a, b) + math.Sqrt(dot(a, a)) + math.Sqrt(dot(d, d)) + a[2]*b[0] - a[0]*b[2] +
+			b[0]/math.Sqrt(dot(b, b)) - a[1] + face +
 			-(-0.5*0.8+math.Sqrt(1-0.25*(1-0.64)))*-1 + 0.5*0.8
 	}},
 	{"mat3 m3 = mat3(f, 1, 2, 3, g, 5, 6, 7, 30); x = determinant(m3) * 0.01 + (m3 * vec3(1, 2, 3)).y + (vec3(1, 2, 3) * m3).x + (transpose(m3) * m3)[2][0];", func(v *inputs) any {
@@ -157,19 +164,22 @@ var features = []feature{
 		return det*0.01 + 1 + 2*g + 3*7 + f + 2 + 6 + 6*f + 7*1 + 30*2
 	}},
 	{"mat4 m4 = mat4(10, 1, 2, 0, 3, f + 20.0, 5, 1, 6, 7, 30, 2, 0, 0, 1, 5); mat4 one = m4 * inverse(m4); x = one[0][0] + one[1][1] * 2.0 + one[2][2] * 4.0 + one[3][3] * 8.0 + abs(one[1][2]) + abs(one[3][0]);", func(v *inputs) any { return 15.0 }},
-	{"x = outerProduct(vec2(f, g), vec3(1, 2, 3))[2].y + matrixCompMult(mat2(f), mat2(g))[0][0];", func(v *inputs) any { return 3*v.g + v.f*v.g }},
+	{"x = outerProduct(vec2(f, g), vec3(1, 2, 3))[2].y + matrixCompMult(mat2(f), mat2(g))[0][0];",
+		func(v *inputs) any { return 3*v.g + v.f*v.g }},
 	// Conversions and packing.
-	{"r = uint(int(f * 100.0)) + uint(max(g, 0.0));", func(v *inputs) any { return uint32(int32(float32(v.f)*100)) + uint32(max(v.g, 0)) }},
+	{"r = uint(int(f * 100.0)) + uint(max(g, 0.0));",
+		func(v *inputs) any { return uint32(int32(float32(v.f)*100)) + uint32(max(v.g, 0)) }},
 	{"x = float(s) * 0.001 + float(p) * 0.002;", func(v *inputs) any { return float64(v.s)*0.001 + float64(v.p)*0.002 }},
 	{"r = packUnorm4x8(vec4(f * 0.1, g * 0.1, 0.5, 1)) ^ packHalf2x16(vec2(1.5, -2)); vec2 h = unpackHalf2x16(0x3c00c000u); r += uint(h.x + 10.0) + uint(h.y);", func(v *inputs) any {
 		unorm := func(x float32) uint32 { return uint32(math.RoundToEven(float64(float32(min(max(x, 0), 1)) * 255))) }
 		f, g := float32(v.f)*float32(0.1), float32(v.g)*float32(0.1)
 		return (unorm(f) | unorm(g)<<8 | 128<<16 | 255<<24) ^ 0xc0003e00 + 9
 	}},
-	{"vec2 n2 = unpackSnorm2x16(p); vec4 u4 = unpackUnorm4x8(q); x = n2.x + n2.y * 2.0 + u4.x * 4.0 + u4.w;", func(v *inputs) any {
-		snorm := func(n uint32) float64 { return max(float64(int16(n))/32767, -1) }
-		return snorm(v.p) + snorm(v.p>>16)*2 + float64(v.q&255)/255*4 + float64(v.q>>24)/255
-	}},
+	{"vec2 n2 = unpackSnorm2x16(p); vec4 u4 = unpackUnorm4x8(q); x = n2.x + n2.y * 2.0 + u4.x * 4.0 + u4.w;",
+		func(v *inputs) any {
+			snorm := func(n uint32) float64 { return max(float64(int16(n))/32767, -1) }
+			return snorm(v.p) + snorm(v.p>>16)*2 + float64(v.q&255)/255*4 + float64(v.q>>24)/255
+		}},
 	{"float16_t h = float16_t(floor(f)) * float16_t(0.5) + float16_t(1); x = float(h); f16vec2 h2 = f16vec2(h, h) + float16_t(2); x += float(h2.y);", func(v *inputs) any { return math.Floor(v.f) + 2 + 2 }},
 	{"double d = double(f) * 1.25lf + sqrt(double(abs(g))); x = float(d) + float(uint64_t(abs(d))) + float(int(d)); r = uint(d > 1.0lf);", func(v *inputs) any {
 		d := v.f*1.25 + math.Sqrt(math.Abs(v.g))
@@ -179,7 +189,8 @@ var features = []feature{
 		return v.f*v.f + v.g*v.g + math.Floor(v.f) + v.g - math.Floor(v.g) + 1
 	}},
 	{"r = uint(isnan(f / 0.0 * 0.0)) + 2u * uint(isinf((f + 100.0) / 0.0)) + 4u * uint(isnan(f)) + 8u * uint(!(f < sqrt(-1.0))) + 16u * uint(f != sqrt(-1.0 + f * 0.0));", func(v *inputs) any { return uint32(1 + 2 + 8 + 16) }},
-	{"r = floatBitsToUint(f) ^ uint(floatBitsToInt(g)); x = uintBitsToFloat(0x40490fdbu) + intBitsToFloat(0x3f800000);", func(v *inputs) any { return math.Pi + 1 }},
+	{"r = floatBitsToUint(f) ^ uint(floatBitsToInt(g)); x = uintBitsToFloat(0x40490fdbu) + intBitsToFloat(0x3f800000);",
+		func(v *inputs) any { return math.Pi + 1 }},
 }
 
 func bit(b bool) uint32 {
@@ -193,7 +204,8 @@ func TestFeatures(t *testing.T) {
 	const n = testLanes * testGroups
 	var body strings.Builder
 	for k, f := range features {
-		fmt.Fprintf(&body, "{ uint r = 0; float x = 0; %s if (x != 0.0) r = floatBitsToUint(x); result[%d + i] = r; }\n", f.body, k*n)
+		fmt.Fprintf(&body, "{ uint r = 0; float x = 0; %s if (x != 0.0) r = floatBitsToUint(x); result[%d + i] = r; }\n",
+			f.body, k*n)
 	}
 	source := strings.Replace(shader(testLanes, "", `
 		uint p = a[i], q = a[i + 1];

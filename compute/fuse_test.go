@@ -15,7 +15,8 @@ func TestProductsInSums(t *testing.T) {
 `)
 	p := compileWords(t, glslWords(t, source), Options{})
 	text := p.String()
-	for op, count := range map[string]int{"MulAddF32": 2, "SubMulF32": 1, "MulSubF32": 1, " MulF32": 1, " AddF32": 0, " SubF32": 0} {
+	for op, count := range map[string]int{"MulAddF32": 2, "SubMulF32": 1, "MulSubF32": 1, " MulF32": 1, " AddF32": 0,
+		" SubF32": 0} {
 		if got := strings.Count(text, op); got != count {
 			t.Errorf("%d times%s, want %d", got, op, count)
 		}

@@ -19,8 +19,10 @@ func FuzzCompile(f *testing.F) {
 	for _, c := range []spirv.Capability{
 		spirv.CapabilityShader, spirv.CapabilityInt64, spirv.CapabilityInt64Atomics, spirv.CapabilityImageQuery,
 		spirv.CapabilityGroupNonUniform, spirv.CapabilityGroupNonUniformVote, spirv.CapabilityGroupNonUniformArithmetic,
-		spirv.CapabilityGroupNonUniformBallot, spirv.CapabilityGroupNonUniformShuffle, spirv.CapabilityGroupNonUniformShuffleRelative,
-		spirv.CapabilityGroupNonUniformClustered, spirv.CapabilityGroupNonUniformQuad, spirv.CapabilityPhysicalStorageBufferAddresses,
+		spirv.CapabilityGroupNonUniformBallot, spirv.CapabilityGroupNonUniformShuffle,
+		spirv.CapabilityGroupNonUniformShuffleRelative,
+		spirv.CapabilityGroupNonUniformClustered, spirv.CapabilityGroupNonUniformQuad,
+		spirv.CapabilityPhysicalStorageBufferAddresses,
 		spirv.CapabilityVariablePointers, spirv.CapabilityVariablePointersStorageBuffer, spirv.CapabilityVulkanMemoryModel,
 		spirv.CapabilityFloat64, spirv.CapabilityFloat16, spirv.CapabilityInt16, spirv.CapabilityInt8,
 	} {

@@ -199,8 +199,8 @@ func (w *worker) imageTexels(from []Register, chunk int) (t sampling.Texels) {
 	return t
 }
 
-// imageResult writes the lanes of a result. 64-bit integers have the words of the first component in two, and 0, 0 and 1
-// in the others.
+// imageResult writes the lanes of a result. 64-bit integers have the words of the first component in two, and 0, 0 and
+// 1 in the others.
 func (w *worker) imageResult(op *ImageOp, result *sampling.Texels, chunk int, active sampling.Mask, wide bool) {
 	for c, r := range op.Dst {
 		if c >= len(result) || r.Size == 0 {
@@ -314,7 +314,8 @@ var imageAtomics = map[spirv.Op]imageAtomic{
 	spirv.OpAtomicFMaxEXT:             {op: sampling.AtomicMaxF},
 }
 
-func (w *worker) imageAtomic(op *ImageOp, a *imageAtomic, v *sampling.View, chunk int, active sampling.Mask, result *sampling.Texels) {
+func (w *worker) imageAtomic(op *ImageOp, a *imageAtomic, v *sampling.View, chunk int, active sampling.Mask,
+	result *sampling.Texels) {
 	var value, comparator, old sampling.Word
 	operand := func(word *sampling.Word, i int) {
 		if i < len(op.Texel) {

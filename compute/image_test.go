@@ -86,11 +86,13 @@ func TestImageReadsAndWritesOfActiveLanes(t *testing.T) {
 	result := a.varyings(4)
 	value := a.op(kernel.AddI32, id, a.constant(1000))
 	a.emit(Inst{Code: Assign, Dst: result[0], A: a.constant(7)})
-	a.emit(Inst{Code: Split, A: a.op(kernel.EqI32, a.op(kernel.AndI32, id, a.constant(1)), a.constant(1)), Dst: odd, B: rest})
+	a.emit(Inst{Code: Split, A: a.op(kernel.EqI32, a.op(kernel.AndI32, id, a.constant(1)), a.constant(1)), Dst: odd,
+		B: rest})
 	a.flow(Inst{Code: Enter, Dst: odd}, "rest")
 	// element id % 3, of which the last does not exist
 	chosen := Element{Resource: viewsResource, Register: a.op(kernel.RemU32, id, a.constant(3))}
-	a.image(ImageOp{Op: spirv.OpImageWrite, Image: chosen, Sampler: noSampler, Coordinate: []Register{id}, Texel: []Register{value}})
+	a.image(ImageOp{Op: spirv.OpImageWrite, Image: chosen, Sampler: noSampler, Coordinate: []Register{id},
+		Texel: []Register{value}})
 	a.image(ImageOp{Op: spirv.OpImageRead, Image: chosen, Sampler: noSampler, Coordinate: []Register{id}, Dst: result})
 	a.emit(Inst{Code: Leave, Dst: end})
 	a.label("rest")
@@ -104,7 +106,8 @@ func TestImageReadsAndWritesOfActiveLanes(t *testing.T) {
 	words := make([]uint32, lanes)
 	first, firstView := texels(t, vk.FORMAT_R32_UINT, make([]uint32, 30)...)
 	second, secondView := texels(t, vk.FORMAT_R32_UINT, make([]uint32, 10)...)
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{firstView, secondView}, nil}})
+	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1},
+		Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{firstView, secondView}, nil}})
 	for i := range uint32(lanes) {
 		var want, inFirst, inSecond uint32
 		switch {
@@ -115,7 +118,8 @@ func TestImageReadsAndWritesOfActiveLanes(t *testing.T) {
 		case i%3 == 1 && i < 10:
 			want, inSecond = 1000+i, 1000+i
 		}
-		if words[i] != want || binary.LittleEndian.Uint32(first[4*i:]) != inFirst || i < 10 && binary.LittleEndian.Uint32(second[4*i:]) != inSecond {
+		if words[i] != want || binary.LittleEndian.Uint32(first[4*i:]) != inFirst || i < 10 &&
+			binary.LittleEndian.Uint32(second[4*i:]) != inSecond {
 			t.Errorf("lane %d read %d, want %d; first %v, second %v", i, words[i], want, first[4*i:4*i+4], second)
 		}
 	}
@@ -149,7 +153,8 @@ func TestImageAtomics(t *testing.T) {
 			a := assembleImages(lanes)
 			out := a.slot(Slot{Kind: SlotBuffer})
 			id := a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false)
-			op := ImageOp{Op: c.op, Image: Element{Resource: viewsResource}, Sampler: noSampler, Coordinate: []Register{a.constant(1)}}
+			op := ImageOp{Op: c.op, Image: Element{Resource: viewsResource}, Sampler: noSampler,
+				Coordinate: []Register{a.constant(1)}}
 			sum := a.varying(32)
 			data, v := texels(t, vk.FORMAT_R32_UINT, 0, c.start, 0)
 			if wide {
@@ -168,7 +173,8 @@ func TestImageAtomics(t *testing.T) {
 			}
 			a.store(out, a.op(kernel.ShlI32, id, a.constant(2)), sum)
 			words := make([]uint32, lanes)
-			mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{v}, nil}})
+			mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1},
+				Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{v}, nil}})
 			var total uint32
 			for _, w := range words {
 				total += w
@@ -196,8 +202,9 @@ func places(t *testing.T) *sampling.View {
 	if !ok {
 		t.Fatal("no layout")
 	}
-	v, err := sampling.NewImageView(&sampling.ImageView{Data: data, Layout: &layout, Type: vk.IMAGE_VIEW_TYPE_2D, Format: vk.FORMAT_R32_SFLOAT,
-		Range: vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 1}})
+	v, err := sampling.NewImageView(&sampling.ImageView{Data: data, Layout: &layout, Type: vk.IMAGE_VIEW_TYPE_2D,
+		Format: vk.FORMAT_R32_SFLOAT,
+		Range:  vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,19 +230,24 @@ func TestImageSamples(t *testing.T) {
 			return ImageOp{Op: spirv.OpImageSampleExplicitLod, Coordinate: f(a, 0.3, 0.6), Lod: a.float(0), Float: true}
 		}, [4]float32{21, 0, 0, 1}},
 		{"implicit with an offset", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageSampleImplicitLod, Coordinate: f(a, 0.3, 0.6), Offset: []Register{a.constant(1), a.constant(math.MaxUint32)}, Float: true}
+			return ImageOp{Op: spirv.OpImageSampleImplicitLod, Coordinate: f(a, 0.3, 0.6),
+				Offset: []Register{a.constant(1), a.constant(math.MaxUint32)}, Float: true}
 		}, [4]float32{12, 0, 0, 1}},
 		{"gradients", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageSampleExplicitLod, Coordinate: f(a, 0.3, 0.6), GradX: f(a, 1, 1), GradY: f(a, 1, 1), Float: true}
+			return ImageOp{Op: spirv.OpImageSampleExplicitLod, Coordinate: f(a, 0.3, 0.6), GradX: f(a, 1, 1), GradY: f(a, 1, 1),
+				Float: true}
 		}, [4]float32{21, 0, 0, 1}},
 		{"projective", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageSampleProjExplicitLod, Coordinate: f(a, 0.6, 1.2, 2), Lod: a.float(0), Projective: true, Float: true}
+			return ImageOp{Op: spirv.OpImageSampleProjExplicitLod, Coordinate: f(a, 0.6, 1.2, 2), Lod: a.float(0),
+				Projective: true, Float: true}
 		}, [4]float32{21, 0, 0, 1}},
 		{"comparison", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageSampleDrefExplicitLod, Sampler: Element{Constant: 1}, Coordinate: f(a, 0.3, 0.6), Lod: a.float(0), Dref: a.float(20.5), Float: true}
+			return ImageOp{Op: spirv.OpImageSampleDrefExplicitLod, Sampler: Element{Constant: 1}, Coordinate: f(a, 0.3, 0.6),
+				Lod: a.float(0), Dref: a.float(20.5), Float: true}
 		}, [4]float32{1}},
 		{"projective comparison", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageSampleProjDrefExplicitLod, Sampler: Element{Constant: 1}, Coordinate: f(a, 0.6, 1.2, 2), Lod: a.float(0), Dref: a.float(43), Projective: true, Float: true}
+			return ImageOp{Op: spirv.OpImageSampleProjDrefExplicitLod, Sampler: Element{Constant: 1},
+				Coordinate: f(a, 0.6, 1.2, 2), Lod: a.float(0), Dref: a.float(43), Projective: true, Float: true}
 		}, [4]float32{0}},
 		{"gather", func(a *assembly) ImageOp {
 			return ImageOp{Op: spirv.OpImageGather, Coordinate: f(a, 0.5, 0.5), Component: a.constant(0), Float: true}
@@ -244,13 +256,16 @@ func TestImageSamples(t *testing.T) {
 			return ImageOp{Op: spirv.OpImageGather, Coordinate: f(a, 0.5, 0.5), Component: a.constant(3), Float: true}
 		}, [4]float32{1, 1, 1, 1}},
 		{"gather with offsets", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageGather, Coordinate: f(a, 0.5, 0.5), Component: a.constant(0), Offsets: [4][2]int32{{1, 0}, {0, 1}, {-1, 0}, {0, -1}}, HasOffsets: true, Float: true}
+			return ImageOp{Op: spirv.OpImageGather, Coordinate: f(a, 0.5, 0.5), Component: a.constant(0),
+				Offsets: [4][2]int32{{1, 0}, {0, 1}, {-1, 0}, {0, -1}}, HasOffsets: true, Float: true}
 		}, [4]float32{12, 21, 10, 1}},
 		{"gather with comparison", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageDrefGather, Sampler: Element{Constant: 1}, Coordinate: f(a, 0.5, 0.5), Dref: a.float(11.5), Float: true}
+			return ImageOp{Op: spirv.OpImageDrefGather, Sampler: Element{Constant: 1}, Coordinate: f(a, 0.5, 0.5),
+				Dref: a.float(11.5), Float: true}
 		}, [4]float32{1, 1, 1, 0}},
 		{"fetch with an offset", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageFetch, Sampler: noSampler, Coordinate: []Register{a.constant(2), a.constant(1)}, Lod: a.constant(0), Offset: []Register{a.constant(1), a.constant(1)}}
+			return ImageOp{Op: spirv.OpImageFetch, Sampler: noSampler, Coordinate: []Register{a.constant(2), a.constant(1)},
+				Lod: a.constant(0), Offset: []Register{a.constant(1), a.constant(1)}}
 		}, [4]float32{23, 0, 0, 1}},
 	} {
 		for _, uniform := range []bool{false, true} {
@@ -274,7 +289,8 @@ func TestImageSamples(t *testing.T) {
 				a.store(out, a.op(kernel.AddI32, at, a.constant(uint32(4*i))), r)
 			}
 			words := make([]uint32, 9*4)
-			mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{v}, []*sampling.Sampler{nearest, compare}}})
+			mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1},
+				Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{v}, []*sampling.Sampler{nearest, compare}}})
 			for lane := range 9 {
 				var got [4]float32
 				for i := range got {
@@ -301,13 +317,15 @@ func TestImageQueries(t *testing.T) {
 	} {
 		a := assembleImages(1)
 		out := a.slot(Slot{Kind: SlotBuffer})
-		op := ImageOp{Op: c.op, Image: Element{Resource: viewsResource}, Sampler: noSampler, Dst: []Register{a.uniform(32), a.uniform(32), a.uniform(32)}}
+		op := ImageOp{Op: c.op, Image: Element{Resource: viewsResource}, Sampler: noSampler,
+			Dst: []Register{a.uniform(32), a.uniform(32), a.uniform(32)}}
 		a.image(op)
 		for i, r := range op.Dst {
 			a.store(out, a.constant(uint32(4*i)), r)
 		}
 		words := make([]uint32, 3)
-		mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{places(t)}, nil}})
+		mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1},
+			Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{places(t)}, nil}})
 		if [3]uint32(words) != c.want {
 			t.Errorf("%v: %v, want %v", c.op, words, c.want)
 		}

@@ -8,8 +8,8 @@ import (
 	"farside/spirv"
 )
 
-// TestDynamicIndexing indexes arrays of descriptors of each kind, on devices with and without the feature for indices that
-// are no constants. FFmpeg's filters do that without it.
+// TestDynamicIndexing indexes arrays of descriptors of each kind, on devices with and without the feature for indices
+// that are no constants. FFmpeg's filters do that without it.
 func TestDynamicIndexing(t *testing.T) {
 	for _, kind := range []struct {
 		name, declaration, use string
@@ -43,7 +43,8 @@ func TestDynamicIndexing(t *testing.T) {
 			{"a counter", "for (; k < 4 + int(a[0]); k++) x += GET;", "r = read(0);", false},
 			{"one of two constants", "if (a[1] > 7) k = 1; x = GET;", "r = read(3);", false},
 		} {
-			declared := fmt.Sprintf("layout(set=0,binding=3%s) %s;\nuint read(int k) { uint x = 0; %s return x; }\n", format, kind.declaration,
+			declared := fmt.Sprintf("layout(set=0,binding=3%s) %s;\nuint read(int k) { uint x = 0; %s return x; }\n", format,
+				kind.declaration,
 				strings.ReplaceAll(by.function, "GET", strings.ReplaceAll(kind.use, "K", "k")))
 			m, err := spirv.Decode(glslWords(t, shader(32, declared, by.body)))
 			if err != nil {
@@ -61,7 +62,8 @@ func TestDynamicIndexing(t *testing.T) {
 					continue
 				}
 				want := fmt.Sprintf("is not a constant, but the feature of the capability %v is not enabled", kind.dynamic)
-				if len(p.Warnings) != 1 || !strings.HasSuffix(p.Warnings[0].Text, want) || !strings.HasPrefix(p.Warnings[0].VUID, "VUID-StandaloneSpirv-") {
+				if len(p.Warnings) != 1 || !strings.HasSuffix(p.Warnings[0].Text, want) ||
+					!strings.HasPrefix(p.Warnings[0].VUID.String(), "VUID-StandaloneSpirv-") {
 					t.Errorf("%s by %s: warnings %q, want %q", kind.name, by.name, p.Warnings, want)
 				}
 			}

@@ -10,14 +10,15 @@ type value int32
 
 // Operations of nodes are kernels, and these.
 const (
-	opConst       = kernel.NumOps + iota // imm
-	opBuiltin                            // imm is the kind, and above 32 bits the component
-	opPhi                                // list, in the order of the block's predecessors
-	opResult                             // result imm of the operation args[0]
-	opImage                              // calls[extra], operands list
-	opSubgroup                           // likewise
-	opPrint                              // likewise
-	opArrayLength                        // of memories[extra]; imm is the offset of the array, and above 32 bits the stride
+	opConst    = kernel.NumOps + iota // imm
+	opBuiltin                         // imm is the kind, and above 32 bits the component
+	opPhi                             // list, in the order of the block's predecessors
+	opResult                          // result imm of the operation args[0]
+	opImage                           // calls[extra], operands list
+	opSubgroup                        // likewise
+	opPrint                           // likewise
+	// of memories[extra]; imm is the offset of the array, and above 32 bits the stride
+	opArrayLength
 	opBarrier
 	opCopy // a register for args[0] that lanes keep when they leave a loop
 )
@@ -38,7 +39,8 @@ type node struct {
 	version uint32 // of the memory that a load sees; loads of the same version give the same
 }
 
-// block is a basic block. Its successors come from its branch: none at the end of a lane, one, or two if there is a cond.
+// block is a basic block. Its successors come from its branch: none at the end of a lane, one, or two if there is a
+// cond.
 type block struct {
 	insts  []value
 	phis   []value
@@ -94,8 +96,9 @@ type memory struct {
 	slot     Slot
 	resource bool // slot.Set and Binding are an array of descriptors, the element is args[2]
 	count    uint32
-	constant bool // nothing writes to it while the program runs
-	volatile bool // each load is done
+	constant bool  // nothing writes to it while the program runs
+	volatile bool  // each load is done
+	whole    int32 // of a descriptor in an array, the memory of that
 	version  uint32
 	index    int32 // in Program.Slots or Resources, or -1
 }
@@ -127,6 +130,7 @@ func newGraph(w *workspace) *graph {
 }
 
 func (g *graph) newBlock() int32 {
+	g.space.budget.spend(loweredBlocks, 1)
 	g.blocks = append(g.blocks, block{succs: [2]int32{-1, -1}, idom: -1, loop: -1, at: -1})
 	return int32(len(g.blocks) - 1)
 }
@@ -287,6 +291,13 @@ func isLoad(op kernel.Op) bool {
 		op == kernel.LoadPrivate32 || op == kernel.LoadPrivate64
 }
 
+// newNode appends a node, which is in no block's lists yet.
+func (g *graph) newNode(n node) value {
+	g.space.budget.spend(loweredNodes, 1)
+	g.nodes = append(g.nodes, n)
+	return value(len(g.nodes) - 1)
+}
+
 // add appends a node to the current block, or finds its like.
 func (g *graph) add(n node) value {
 	floating := n.op == opConst || n.op == opBuiltin
@@ -303,8 +314,7 @@ func (g *graph) add(n node) value {
 		n.block = 0
 	}
 	n.offset = g.offset
-	v := value(len(g.nodes))
-	g.nodes = append(g.nodes, n)
+	v := g.newNode(n)
 	if share {
 		g.insert(v, place)
 	}
@@ -332,8 +342,7 @@ func (g *graph) known(v value) (uint64, bool) {
 
 // phi makes a phi in block b.
 func (g *graph) phi(b int32, wide bool, list []value) value {
-	v := value(len(g.nodes))
-	g.nodes = append(g.nodes, node{op: opPhi, wide: wide, block: b, list: list, offset: g.offset})
+	v := g.newNode(node{op: opPhi, wide: wide, block: b, list: list, offset: g.offset})
 	g.blocks[b].phis = g.space.values.push(g.blocks[b].phis, v)
 	return v
 }

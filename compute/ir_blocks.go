@@ -14,6 +14,7 @@ func (g *graph) replacePred(b, from, to int32) {
 // dropPred removes a predecessor and its operands of phis.
 func (g *graph) dropPred(b, pred int32) {
 	blk := &g.blocks[b]
+	g.steps(len(blk.preds) * (1 + len(blk.phis)))
 	k := slices.Index(blk.preds, pred)
 	blk.preds = slices.Delete(blk.preds, k, k+1)
 	for _, v := range blk.phis {
@@ -27,16 +28,6 @@ func (g *graph) cloned(list []value) []value {
 	other := g.space.values.take(len(list))
 	copy(other, list)
 	return other
-}
-
-// joined is two lists as one.
-func (g *graph) joined(a, b []value) []value {
-	if len(b) == 0 {
-		return a
-	}
-	list := g.space.values.take(len(a) + len(b))
-	copy(list[copy(list, a):], b)
-	return list
 }
 
 // joins says whether block s can become a part of block b, behind which it stands: there is no other way to it.
@@ -57,7 +48,7 @@ func (g *graph) absorb(b, s int32) {
 		}
 		n.args[0], n.list = n.list[0], nil
 	}
-	x.insts = g.joined(g.joined(x.insts, y.phis), y.insts)
+	x.insts = g.space.values.extend(g.space.values.extend(x.insts, y.phis), y.insts)
 	x.cond, x.succs = y.cond, y.succs
 	for _, t := range y.succs {
 		if t >= 0 {
@@ -65,6 +56,7 @@ func (g *graph) absorb(b, s int32) {
 		}
 	}
 	for l := x.loop; l >= 0; l = g.loops[l].parent {
+		g.steps(1)
 		if g.loops[l].last == s {
 			g.loops[l].last = b
 		}
@@ -101,6 +93,7 @@ func (g *graph) skipEmpty() {
 			continue
 		}
 		t := &g.blocks[to]
+		g.steps(len(t.preds) * (1 + len(blk.preds)))
 		t.preds = slices.DeleteFunc(slices.Clone(t.preds), func(p int32) bool { return p == b })
 		for _, p := range blk.preds {
 			x := &g.blocks[p]
@@ -175,6 +168,7 @@ func (g *graph) decide() bool {
 // loopEdge says whether a block is the first or the last of a loop.
 func (g *graph) loopEdge(b int32) bool {
 	for l := g.blocks[b].loop; l >= 0; l = g.loops[l].parent {
+		g.steps(1)
 		if g.loops[l].header == b || g.loops[l].last == b {
 			return true
 		}
@@ -196,13 +190,18 @@ func (g *graph) flatten() bool {
 	g.forget()
 	found := false
 	gone := g.space.flags.take(len(g.blocks))
+	skip := g.space.ints.take(len(g.order) + 1) // by place, behind how many that are gone the next one stands
 	next := func(k int) int32 {
-		for k++; k < len(g.order); k++ {
-			if !gone[g.order[k]] {
-				return g.order[k]
-			}
+		k++
+		at := k
+		for at < len(g.order) && gone[g.order[at]] {
+			at += 1 + int(skip[at])
 		}
-		return -1
+		skip[k] = int32(max(at-k-1, 0))
+		if at == len(g.order) {
+			return -1
+		}
+		return g.order[at]
 	}
 	for k := len(g.order) - 2; k >= 0; k-- {
 		b := g.order[k]
@@ -275,7 +274,7 @@ func (g *graph) flattenBranch(b int32, gone []bool) bool {
 		for _, v := range g.blocks[s].insts {
 			g.nodes[v].block = b
 		}
-		blk.insts = g.joined(blk.insts, g.blocks[s].insts)
+		blk.insts = g.space.values.extend(blk.insts, g.blocks[s].insts)
 		g.blocks[s].insts = nil
 		gone[s] = true
 	}
@@ -303,7 +302,8 @@ func (g *graph) flattenBranch(b int32, gone []bool) bool {
 // side says whether block s does nothing but to be one side of a branch of b.
 func (g *graph) side(b, s int32) bool {
 	x := &g.blocks[s]
-	return len(x.preds) == 1 && len(x.phis) == 0 && x.cond == 0 && x.succs[0] >= 0 && x.loop == g.blocks[b].loop && !g.loopEdge(s)
+	return len(x.preds) == 1 && len(x.phis) == 0 && x.cond == 0 && x.succs[0] >= 0 && x.loop == g.blocks[b].loop &&
+		!g.loopEdge(s)
 }
 
 // cost estimates an operation; ok is false if it must not be done where it was not asked for.

@@ -88,8 +88,8 @@ func (g *graph) mostBuiltin(n *node) uint64 {
 	return math.MaxUint32
 }
 
-// mostCounter bounds the counter of a loop, which begins with a constant, grows by one, and is held against a constant at
-// the loop's head.
+// mostCounter bounds the counter of a loop, which begins with a constant, grows by one, and is held against a constant
+// at the loop's head.
 func (g *graph) mostCounter(v value, n *node) uint64 {
 	blk := &g.blocks[n.block]
 	if len(n.list) != 2 || blk.cond == 0 || blk.loop < 0 || g.loops[blk.loop].header != n.block || blk.succs[1] < 0 {
@@ -111,6 +111,9 @@ func (g *graph) mostCounter(v value, n *node) uint64 {
 	}
 	if limit == 0 {
 		return first
+	}
+	if test.op == kernel.LtS32 && limit-1+by > math.MaxInt32 {
+		return math.MaxUint32 // it may become negative, and stay in the loop
 	}
 	return max(first, limit-1+by)
 }

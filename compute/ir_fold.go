@@ -6,8 +6,8 @@ import (
 	"farside/compute/internal/kernel"
 )
 
-// commutes says whether A and B may change places without changing the bits of the result. (Of floats they may not: with
-// two NaNs the first one's payload counts.)
+// commutes says whether A and B may change places without changing the bits of the result. (Of floats they may not:
+// with two NaNs the first one's payload counts.)
 func commutes(op kernel.Op) bool {
 	switch op {
 	case kernel.AddI32, kernel.MulI32, kernel.AndI32, kernel.OrI32, kernel.XorI32, kernel.MinU32, kernel.MinS32,

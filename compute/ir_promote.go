@@ -84,6 +84,7 @@ type promoter struct {
 	fixed        []bool // arrays that become values
 	ends, starts map[cell]value
 	open         []cell // phis without operands
+	way          []cell // those that are asked for, with the same value
 	replaced     replacements
 }
 
@@ -109,24 +110,35 @@ func (p *promoter) block(b int32) {
 
 // end gives the value of a cell at the end of its block, as far as that has been gone through.
 func (p *promoter) end(c cell) value {
-	if v := p.ends[c]; v != 0 {
-		return v
-	}
-	if v := p.starts[c]; v != 0 {
-		return v
-	}
-	blk := &p.blocks[c.block]
-	wide := p.privates[c.private].wide
 	var v value
-	switch {
-	case len(blk.preds) == 0:
-		v = p.constant(0, wide)
-	case len(blk.preds) == 1:
-		v = p.end(cell{c.private, c.index, blk.preds[0]})
-	default:
-		v = p.phi(c.block, wide, nil)
-		p.open = append(p.open, c)
+	first := len(p.way)
+	for v == 0 {
+		if v = p.ends[c]; v != 0 {
+			break
+		}
+		if v = p.starts[c]; v != 0 {
+			break
+		}
+		p.space.budget.spend(allocatedBytes, cellBytes)
+		blk := &p.blocks[c.block]
+		wide := p.privates[c.private].wide
+		p.way = append(p.way, c)
+		switch {
+		case len(blk.preds) == 0:
+			v = p.constant(0, wide)
+		case len(blk.preds) == 1:
+			c.block = blk.preds[0]
+		default:
+			v = p.phi(c.block, wide, nil)
+			p.open = append(p.open, c)
+		}
 	}
-	p.starts[c] = v
+	for _, c := range p.way[first:] {
+		p.starts[c] = v
+	}
+	p.way = p.way[:first]
 	return v
 }
+
+// cellBytes is about what a cell takes in the promoter's maps.
+const cellBytes = 96

@@ -18,13 +18,13 @@ func (g *graph) tidy() {
 }
 
 // optimize brings a graph that is tidy into the shape that emit takes.
-func (g *graph) optimize() {
+func (g *graph) optimize(unroll bool) {
 	g.findVarying()
 	changed := g.flatten()
 	g.skipEmpty()
 	g.mergeBlocks()
 	g.place()
-	if g.unroll() {
+	if unroll && g.unroll() {
 		g.mergeBlocks()
 		g.place()
 		changed = true
@@ -69,6 +69,7 @@ func (g *graph) dropLoops() {
 
 // splitBackEdges gives each loop a last block that does nothing but branch back.
 func (g *graph) splitBackEdges() {
+	behind := map[int32][]int32{} // by a loop's last block, its new one
 	for i := range g.loops {
 		l := &g.loops[i]
 		if l.last < 0 || g.blocks[l.last].cond == 0 {
@@ -83,9 +84,20 @@ func (g *graph) splitBackEdges() {
 		p := &g.blocks[last]
 		p.succs[slices.Index(p.succs[:], l.header)] = b
 		g.replacePred(l.header, last, b)
-		g.order = slices.Insert(g.order, slices.Index(g.order, last)+1, b)
+		behind[last] = append(behind[last], b)
 		l.last = b
 	}
+	if len(behind) == 0 {
+		return
+	}
+	order := g.space.ints.take(len(g.order) + len(g.loops))[:0]
+	for _, b := range g.order {
+		order = append(order, b)
+		for _, other := range slices.Backward(behind[b]) {
+			order = append(order, other)
+		}
+	}
+	g.order = append(g.order[:0], order...)
 }
 
 // place numbers the blocks in order and finds their dominators.
@@ -118,8 +130,12 @@ func (g *graph) place() {
 // replacements follow values that have become others.
 type replacements []value
 
+// find shortens the ways that it goes.
 func (r replacements) find(v value) value {
 	for r[v] != 0 {
+		if next := r[r[v]]; next != 0 {
+			r[v] = next
+		}
 		v = r[v]
 	}
 	return v
@@ -134,6 +150,7 @@ func (g *graph) trivialPhis(r replacements) {
 			kept := blk.phis[:0]
 			for _, v := range blk.phis {
 				same := value(0)
+				g.steps(1 + len(g.nodes[v].list))
 				for _, a := range g.nodes[v].list {
 					a = r.find(a)
 					if a == v || a == same {
@@ -276,10 +293,12 @@ func (g *graph) part(o *offset, v value, k uint32) {
 		g.part(o, x, k)
 		g.part(o, y, k)
 		return
-	case n.op == kernel.MulI32 && known && b*uint64(k) <= math.MaxUint32 && g.most(n.args[0], boundDepth)*b <= math.MaxUint32:
+	case n.op == kernel.MulI32 && known && b*uint64(k) <= math.MaxUint32 &&
+		g.most(n.args[0], boundDepth)*b <= math.MaxUint32:
 		g.part(o, n.args[0], k*uint32(b))
 		return
-	case n.op == kernel.ShlI32 && known && b < 32 && uint64(k)<<b <= math.MaxUint32 && g.most(n.args[0], boundDepth)<<b <= math.MaxUint32:
+	case n.op == kernel.ShlI32 && known && b < 32 && uint64(k)<<b <= math.MaxUint32 &&
+		g.most(n.args[0], boundDepth)<<b <= math.MaxUint32:
 		g.part(o, n.args[0], k<<b)
 		return
 	}
@@ -435,6 +454,7 @@ func (g *graph) hoist() {
 			to := b
 			if g.pure(n) {
 				for l := blk.loop; l >= 0 && g.invariant(n, l); l = g.loops[l].parent {
+					g.steps(1)
 					before := g.blocks[g.loops[l].header].idom
 					if g.blocks[before].loop != g.loops[l].parent {
 						break // there is no place between two loops

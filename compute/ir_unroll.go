@@ -13,6 +13,10 @@ const (
 	unrollOperations = 320
 	unrollAsked      = 4 // times as much where the shader asks for it
 	unrollDepth      = 8 // operations between a counter and what is decided with it
+	// All copies together, in operations and blocks. Some ways to foresee a counter look at the same operation again and
+	// again.
+	unrollTotal   = 1 << 16
+	unrollPredict = 1 << 14 // operations that are looked at to count the rounds of a loop
 )
 
 // unroll replaces loops that always go round a few times by as many copies: counters become constants, and with them
@@ -43,6 +47,9 @@ type unroller struct {
 	*graph
 	replaced  replacements      // values of loops, as the code behind them sees them
 	inside    []value           // of a value in the loop, its copy in this round
+	touched   []value           // those of inside that are not 0
+	added     int               // operations and blocks of all copies
+	predicted int               // operations that have been looked at to count rounds
 	changes   bool              // the loop has effects: each round sees another memory
 	versions  map[uint32]uint32 // of memory in this round
 	counters  []int32           // by value: of a phi whose value is known before this round, its place in known, plus 1
@@ -83,7 +90,8 @@ func (u *unroller) rounds(l int32) int {
 		return -1
 	}
 	h := &u.blocks[x.header]
-	if h.cond == 0 || len(h.preds) != 2 || h.loop != l || h.preds[1] != x.last || u.inLoop(h.succs[0], l) == u.inLoop(h.succs[1], l) {
+	if h.cond == 0 || len(h.preds) != 2 || h.loop != l || h.preds[1] != x.last ||
+		u.inLoop(h.succs[0], l) == u.inLoop(h.succs[1], l) {
 		return -1
 	}
 	most, budget := unrollRounds, unrollBudget(x.control)
@@ -112,6 +120,8 @@ func (u *unroller) rounds(l int32) int {
 		}
 		size += len(blk.insts) + len(blk.phis)
 	}
+	blocks := int(u.blocks[x.last].at + 1 - h.at)
+	u.steps(size + blocks)
 	if len(u.counters) < len(u.nodes) {
 		longer := u.space.ints.take(2 * len(u.nodes))
 		copy(longer, u.counters)
@@ -124,10 +134,16 @@ func (u *unroller) rounds(l int32) int {
 			u.counters[v] = int32(len(u.before))
 		}
 	}
+	u.predicted = 0
 	rounds := u.count(h, u.inLoop(h.succs[0], l), most, budget, size)
 	for _, v := range h.phis {
 		u.counters[v] = 0
 	}
+	copies := (rounds + 1) * (size + blocks)
+	if u.added+copies > unrollTotal {
+		return -1
+	}
+	u.added += max(copies, 0)
 	return rounds
 }
 
@@ -172,7 +188,7 @@ func (u *unroller) predict(v value, depth int) (uint64, bool) {
 	if n.op == opConst {
 		return n.imm, true
 	}
-	if n.op >= kernel.LoadU8 || depth == 0 {
+	if u.predicted++; n.op >= kernel.LoadU8 || depth == 0 || u.predicted > unrollPredict {
 		return 0, false
 	}
 	var k [3]uint64
@@ -215,7 +231,10 @@ func (u *unroller) copies(l int32, rounds int) {
 	for i, v := range h.phis {
 		values[i] = u.find(u.nodes[v].list[0])
 	}
-	u.inside = u.space.values.take(len(u.nodes))
+	if len(u.inside) < len(u.nodes) {
+		u.inside = u.space.values.take(2 * len(u.nodes))
+	}
+	u.touched = u.touched[:0]
 	order := u.space.ints.take(len(old)*rounds + 1)[:0]
 	from := before
 	target := header // of from's branch, which is to go to the copy
@@ -237,7 +256,7 @@ func (u *unroller) copies(l int32, rounds int) {
 		p.succs[slices.Index(p.succs[:], target)] = top
 		u.blocks[top].preds = u.space.ints.push(nil, from)
 		for i, v := range h.phis {
-			u.inside[v] = values[i]
+			u.see(v, values[i])
 		}
 		for _, b := range blocks {
 			u.copyBlock(b, header)
@@ -260,11 +279,21 @@ func (u *unroller) copies(l int32, rounds int) {
 	for _, v := range h.insts {
 		u.replaced[v] = u.inside[v]
 	}
+	for _, v := range u.touched {
+		u.inside[v] = 0
+	}
 	u.order = slices.Replace(u.order, int(first), int(end+1), order...)
+	u.steps(len(u.order))
 	for i, b := range u.order {
 		u.blocks[b].at = int32(i)
 	}
 	u.loops[l].last = -1
+}
+
+// see notes the copy of a value.
+func (u *unroller) see(v, copied value) {
+	u.inside[v] = copied
+	u.touched = append(u.touched, v)
 }
 
 // mapped gives a value as this round sees it.
@@ -307,8 +336,7 @@ func (u *unroller) copyBlock(b, header int32) {
 			}
 			n.version = u.versions[n.version]
 		}
-		u.nodes = append(u.nodes, n)
-		u.inside[v] = value(len(u.nodes) - 1)
+		u.see(v, u.newNode(n))
 		return u.inside[v]
 	}
 	if b != header {

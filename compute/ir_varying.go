@@ -27,6 +27,7 @@ func (g *graph) findVarying() {
 		changed = false
 		for at, b := range g.order {
 			blk := &g.blocks[b]
+			g.steps(1 + len(blk.insts) + len(blk.phis)*(1+len(blk.preds)))
 			for _, v := range blk.phis {
 				if n := &g.nodes[v]; !n.varying && g.phiVaries(b, n) {
 					n.varying = true
@@ -68,6 +69,7 @@ func (g *graph) leaves(from, to int32) int32 {
 		return outer
 	}
 	for ; l >= 0 && !g.inLoop(to, l); l = g.loops[l].parent {
+		g.steps(1)
 		if g.loops[l].divergent {
 			outer = l
 		}
@@ -113,14 +115,31 @@ func (g *graph) phiVaries(b int32, n *node) bool {
 	return blk.join && forward > 1
 }
 
-// lookAhead is how far a branch looks for blocks where others wait; beyond it supposes that there is one.
+// lookAhead is how many positions a branch looks ahead for blocks where others wait. It assumes that there is one
+// beyond.
 const lookAhead = 16
 
-// markEvery is how many positions lie between those where a branch looks whether another one has come that far with its
-// lanes in the same places.
+// markEvery: at each position that it divides, a walk looks whether another walk has been there in the same state.
 const markEvery = 16
 
-// spread follows the lanes that a divergent branch parts until they are together again.
+// spread follows the lanes that a divergent branch parts until they are together again. The walk (from) takes the
+// blocks behind the branch in the order of graph.order, in which only a loop's last block branches back.
+//
+// A label names lanes that this branch has not parted, or that have met again. It is the position of the block where
+// they came together: a target of the branch, or a join. When the walk is at position at, this holds:
+//
+//  1. A spot is a block at a position from at on to which lanes come next. It has one label.
+//  2. Lanes with the same label are together: as far as this branch is concerned, all of them come to the same one of
+//     the label's spots. (Another branch that parts them has its own walk.)
+//  3. Lanes with different labels may come at different times. So a block that gets two labels is a join: it waits for
+//     all, and the lanes go on from it with its own label.
+//  4. ahead is the number of spots; parties[l].count is the number of those with label l.
+//  5. state depends on which spots there are and which of them share a label. It doesn't depend on the labels' numbers,
+//     which differ from branch to branch.
+//  6. An entry of spots, parties or back counts only if its epoch is this walk's. Others are left from earlier
+//     branches; so a new walk clears nothing.
+//
+// All lanes are together, and the walk ends, when no spot is ahead and no lanes wait for the next round of a loop.
 type spread struct {
 	*graph
 	spots   []spot            // by position
@@ -128,15 +147,15 @@ type spread struct {
 	exits   map[int32][]int32 // by loop
 	back    []int32           // loops whose header a group comes to again
 	seen    map[uint64]struct{}
-	epoch   int32 // of the branch; what others have left in spots, parties and back doesn't count
-	ahead   int32 // spots with a label
+	epoch   int32 // the number of this walk
+	ahead   int32 // the number of spots
 	state   uint64
 }
 
-// spot is a block that lanes come to.
+// spot is a block that lanes come to, at a position of graph.order.
 type spot struct{ label, epoch int32 }
 
-// party is the spots that one label stands at.
+// party sums up the spots with one label: their number, and the hashes of their positions.
 type party struct {
 	count, epoch int32
 	sum          uint64
@@ -149,8 +168,7 @@ func scramble(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// add counts a spot in, or, with by -1, out of a party. The state is a hash of which spots belong together; the labels'
-// numbers, which depend on the branch, are not in it.
+// add counts a spot into its label's party, or, with by -1, out of it, and keeps state the sum of the parties' hashes.
 func (s *spread) add(at, label, by int32) {
 	g := &s.parties[label]
 	if g.epoch != s.epoch {
@@ -162,7 +180,7 @@ func (s *spread) add(at, label, by int32) {
 	s.state += scramble(g.sum)
 }
 
-// mark lets lanes with a label come to block t.
+// mark lets lanes with a label come to block t. With join, lanes wait there for each other.
 func (s *spread) mark(t, label int32, join bool) {
 	at := s.blocks[t].at
 	p := &s.spots[at]
@@ -182,7 +200,7 @@ func (s *spread) mark(t, label int32, join bool) {
 	}
 }
 
-// from marks where lanes that block b parts come to at different times.
+// from marks the blocks to which lanes that block b parts come at different times. It is the walk.
 func (s *spread) from(b int32) {
 	s.epoch++
 	s.ahead, s.state = 0, 0
@@ -192,6 +210,7 @@ func (s *spread) from(b int32) {
 	}
 	around := s.blocks[b].loop
 	for at := s.blocks[b].at + 1; int(at) < len(s.order); at++ {
+		s.steps(1)
 		for around >= 0 && at > s.blocks[s.loops[around].last].at {
 			if l := &s.loops[around]; s.back[around] == s.epoch {
 				waiting--
@@ -209,7 +228,8 @@ func (s *spread) from(b int32) {
 			return
 		}
 		if at%markEvery == 0 {
-			// What follows depends on nothing else: nobody waits for a header here, only a loop's last block branches back.
+			// If another walk was here in the same state, it has marked the rest: that depends on the state, the position
+			// and the loop alone. No lanes wait for a header here, since only a loop's last block branches back.
 			key := scramble(s.state ^ scramble(uint64(at)<<32|uint64(uint32(around))))
 			if _, ok := s.seen[key]; ok {
 				return
@@ -258,6 +278,7 @@ func (s *spread) exitsOf(l int32) []int32 {
 	first, last := s.blocks[s.loops[l].header].at, s.blocks[s.loops[l].last].at
 	var list []int32
 	for _, b := range s.order[first : last+1] {
+		s.steps(1 + len(list))
 		for _, t := range s.blocks[b].succs {
 			if t >= 0 && s.blocks[t].at > last && !slices.Contains(list, t) {
 				list = append(list, t)
@@ -268,9 +289,9 @@ func (s *spread) exitsOf(l int32) []int32 {
 	return list
 }
 
-// keepAcrossExits gives a register of its own to what a loop computes and code behind it uses, if lanes leave the loop at
-// different times: the operation itself writes its register for all lanes, also those that have left. Varying phis need
-// none, they are written for the active lanes only.
+// keepAcrossExits gives a register of its own to what a loop computes and code behind it uses, if lanes leave the loop
+// at different times: the operation itself writes its register for all lanes, also those that have left. Varying phis
+// need none, they are written for the active lanes only.
 func (g *graph) keepAcrossExits() {
 	if !slices.ContainsFunc(g.loops, func(l loop) bool { return l.divergent }) {
 		return
@@ -283,8 +304,7 @@ func (g *graph) keepAcrossExits() {
 		}
 		k := copies[v]
 		if k == 0 {
-			k = value(len(g.nodes))
-			g.nodes = append(g.nodes, node{op: opCopy, wide: n.wide, varying: true, used: true, block: n.block,
+			k = g.newNode(node{op: opCopy, wide: n.wide, varying: true, used: true, block: n.block,
 				args: [4]value{v}, offset: n.offset})
 			if copies == nil {
 				copies = map[value]value{}

@@ -81,7 +81,8 @@ void main() {
 func TestLayouts(t *testing.T) {
 	p := compileWords(t, glslWords(t, layouts), Options{})
 	const results = 22
-	out, uniform, buffer, atomics := make([]uint32, (results+1)*16), make([]uint32, 100), make([]uint32, 80), make([]uint32, 6)
+	out, uniform, buffer, atomics := make([]uint32, (results+1)*16), make([]uint32, 100), make([]uint32, 80),
+		make([]uint32, 6)
 	count := func(words []uint32, first uint32) []uint32 {
 		for i := range words {
 			words[i] = first + uint32(i)

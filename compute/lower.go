@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"farside/compute/internal/kernel"
+	"farside/internal/ieee"
+	"farside/internal/vk"
 	"farside/spirv"
 )
 
@@ -22,10 +24,12 @@ type compiler struct {
 	values    []operand   // by ID: what has been lowered
 	functions []*function // by index in the module
 	counts    map[*spirv.Type]int
+	layouts   map[*spirv.Type]ownLayout
 	kinds     []*spirv.Type // scratch of scalars
 	frames    []*frame
 
 	slots     []slot
+	readings  []reading
 	variables int
 	earlier   map[uint64]value // values of slots at the ends of blocks that are not the last to have had the slot
 	open      map[int32][]incomplete
@@ -37,6 +41,8 @@ type compiler struct {
 	counter, floor uint32 // versions of memory
 	byVariable     map[memoryKey]int32
 	privateGlobals map[spirv.ID]*pointer
+	targets        map[spirv.StorageClass][]int32 // see candidates
+	nulls          map[*spirv.Type]bool           // see mayBeNull
 	usage          *usage
 	workgroup      workgroupLayout
 	data           []byte
@@ -57,7 +63,6 @@ type operand struct {
 const (
 	maxLanes  = 1 << 16 // far more than any device has in a workgroup
 	maxFrames = 200     // calls within each other
-	maxNodes  = 1 << 21 // operations before simplification
 )
 
 // failure is an error that ends the lowering.
@@ -68,7 +73,8 @@ func (c *compiler) fail(i *spirv.Instruction, format string, args ...any) {
 }
 
 // warn notes a warning, once for all calls of the instruction's function.
-func (c *compiler) warn(i *spirv.Instruction, vuid, format string, args ...any) {
+func (c *compiler) warn(i *spirv.Instruction, vuid vk.VUID, format string, args ...any) {
+	c.steps(16 * (1 + len(c.warnings)))
 	w := Warning{vuid, at(i) + fmt.Sprintf(format, args...)}
 	if !slices.Contains(c.warnings, w) {
 		c.warnings = append(c.warnings, w)
@@ -83,10 +89,11 @@ func at(i *spirv.Instruction) string {
 	return fmt.Sprintf("word %d: %v: ", i.Offset, i.Op)
 }
 
-// Compile lowers an entry point of a module that has passed its check. The program's instructions are made when it first
-// runs, or when LayOut is asked for them, but at once where they might turn out to need too many registers.
+// Compile lowers an entry point of a module that has passed its check. The program's instructions are made when it
+// first runs, or when LayOut is asked for them, but at once where they might turn out to need too many registers.
 func Compile(m *spirv.Module, entryPoint string, o Options) (_ *Program, err error) {
 	defer recovered(entryPoint, &err)
+	defer ieee.Leave(ieee.Enter())
 	c := new(compiler)
 	c.module, c.options, c.counter = m, o, 1 // version 1 is what memory has before the first store
 	for _, e := range m.EntryPoints {
@@ -108,15 +115,16 @@ func Compile(m *spirv.Module, entryPoint string, o Options) (_ *Program, err err
 	if lanes := uint64(c.localSize[0]) * uint64(c.localSize[1]) * uint64(c.localSize[2]); lanes == 0 || lanes > maxLanes {
 		return nil, fmt.Errorf("a workgroup of %d×%d×%d invocations", c.localSize[0], c.localSize[1], c.localSize[2])
 	}
-	w := workspaces.Get().(*workspace)
+	w := takeWorkspace()
 	c.prepare(w)
 	c.lowerEntry()
 	c.tidy()
 	p := c.program()
+	p.used = w.budget
 	c.giveBack()
 	w.slots, w.kinds = c.slots, c.kinds
 	w.release()
-	if p.draft.graph.fileBound() > maxFile {
+	if g := p.draft.graph; g.mayExhaust() || g.fileBound() > maxFile {
 		if err := p.LayOut(); err != nil {
 			return nil, err
 		}
@@ -129,7 +137,9 @@ func (c *compiler) program() *Program {
 	p := &Program{
 		Name: c.entry.Name, LocalSize: c.localSize, Lanes: c.lanes(), SubgroupSize: c.options.SubgroupSize,
 		Slots: make([]Slot, 0, len(c.memories)-1), Loops: make([]Loop, 0, len(c.loops)),
-		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical, Warnings: c.warnings,
+		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical,
+		Warnings: c.warnings,
+		plainGo:  c.options.PlainGo, noNative: c.options.NoNative,
 	}
 	for _, b := range c.order {
 		for _, v := range c.graph.blocks[b].insts {
@@ -179,7 +189,7 @@ func (c *compiler) typeOf(id spirv.ID) *spirv.Type {
 	if d := c.module.Definitions[id]; d != nil && d.Type != 0 {
 		return c.constants.Types[d.Type]
 	}
-	c.fail(nil, "%%%d has no type", id)
+	c.fail(nil, "%s has no type", c.module.Name(id))
 	return nil
 }
 
@@ -205,23 +215,30 @@ func (c *compiler) count(t *spirv.Type) int {
 		}
 		return 3
 	case spirv.TypeMatrix, spirv.TypeArray:
-		n := c.count(t.Elem) * int(t.Count)
-		if n > 1<<20 {
-			c.fail(nil, "an object of %d scalars", n)
-		}
-		return n
+		return c.countOf(uint64(c.count(t.Elem)) * uint64(t.Count))
 	case spirv.TypeStruct:
 		if n, ok := c.counts[t]; ok {
 			return n
 		}
 		n := 0
 		for _, m := range t.Members {
-			n += c.count(m)
+			n = c.countOf(uint64(n + c.count(m)))
 		}
 		put(&c.counts, t, n)
 		return n
 	}
 	return 0
+}
+
+// maxScalars is how many scalars an object has at most.
+const maxScalars = 1 << 20
+
+// countOf is a number of scalars, each of which is listed.
+func (c *compiler) countOf(n uint64) int {
+	if n > maxScalars {
+		c.fail(nil, "an object of %d scalars", n)
+	}
+	return int(n)
 }
 
 // scalarTypes appends the types of an object's scalars. Those of a pointer that is no address are nil.
@@ -249,12 +266,14 @@ func (c *compiler) scalarTypes(list []*spirv.Type, t *spirv.Type) []*spirv.Type 
 // scalarsOf gives the types of an object's scalars until the next call.
 func (c *compiler) scalarsOf(t *spirv.Type) []*spirv.Type {
 	c.kinds = c.scalarTypes(c.kinds[:0], t)
+	c.steps(len(c.kinds))
 	return c.kinds
 }
 
 // member gives the type of an element of a composite and its first scalar.
 func (c *compiler) member(t *spirv.Type, index uint32) (elem *spirv.Type, first int) {
 	if t.Kind == spirv.TypeStruct {
+		c.steps(int(index))
 		for _, m := range t.Members[:index] {
 			first += c.count(m)
 		}
@@ -264,7 +283,10 @@ func (c *compiler) member(t *spirv.Type, index uint32) (elem *spirv.Type, first 
 }
 
 // list takes room for n values.
-func (c *compiler) list(n int) []value { return c.space.values.take(n) }
+func (c *compiler) list(n int) []value {
+	c.steps(n)
+	return c.space.values.take(n)
+}
 
 // put adds to a map that may not have been made yet.
 func put[K comparable, V any](m *map[K]V, key K, value V) {
@@ -293,7 +315,7 @@ func (c *compiler) get(id uint32) operand {
 	} else if d != nil && d.Op == spirv.OpUndef {
 		o = c.undefined(c.resultType(d))
 	} else {
-		c.fail(d, "%%%d is not supported here", id)
+		c.fail(d, "%s is not supported here", c.module.Name(spirv.ID(id)))
 	}
 	c.values[id] = o
 	return o
@@ -311,7 +333,7 @@ func (c *compiler) scalars(id uint32) []value {
 func (c *compiler) scalar(id uint32) value {
 	s := c.scalars(id)
 	if len(s) != 1 {
-		c.fail(c.module.Definitions[id], "%%%d is not a scalar", id)
+		c.fail(c.module.Definitions[id], "%s is not a scalar", c.module.Name(spirv.ID(id)))
 	}
 	return s[0]
 }

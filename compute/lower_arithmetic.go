@@ -104,7 +104,8 @@ var arithmetics = [...]componentwise{
 	spirv.OpUMod:      {op: kernel.RemU32, narrow: true},
 	spirv.OpSRem:      {op: kernel.RemS32, signed: true, narrow: true},
 	spirv.OpSMod:      {op: kernel.ModS32, signed: true, narrow: true},
-	spirv.OpBitwiseOr: {op: kernel.OrI32}, spirv.OpBitwiseAnd: {op: kernel.AndI32}, spirv.OpBitwiseXor: {op: kernel.XorI32},
+	spirv.OpBitwiseOr: {op: kernel.OrI32}, spirv.OpBitwiseAnd: {op: kernel.AndI32},
+	spirv.OpBitwiseXor: {op: kernel.XorI32},
 
 	spirv.OpShiftLeftLogical:     {op: kernel.ShlI32, narrow: true, shift: true},
 	spirv.OpShiftRightLogical:    {op: kernel.ShrU32, shift: true},
@@ -120,14 +121,20 @@ var arithmetics = [...]componentwise{
 	spirv.OpULessThan: {op: kernel.LtU32}, spirv.OpULessThanEqual: {op: kernel.LeU32},
 	spirv.OpUGreaterThan: {op: kernel.LtU32, swap: true}, spirv.OpUGreaterThanEqual: {op: kernel.LeU32, swap: true},
 	spirv.OpSLessThan: {op: kernel.LtS32, signed: true}, spirv.OpSLessThanEqual: {op: kernel.LeS32, signed: true},
-	spirv.OpSGreaterThan: {op: kernel.LtS32, signed: true, swap: true}, spirv.OpSGreaterThanEqual: {op: kernel.LeS32, signed: true, swap: true},
+	spirv.OpSGreaterThan:      {op: kernel.LtS32, signed: true, swap: true},
+	spirv.OpSGreaterThanEqual: {op: kernel.LeS32, signed: true, swap: true},
 
 	spirv.OpFOrdEqual: {op: kernel.EqF32, float: true}, spirv.OpFUnordNotEqual: {op: kernel.EqF32, float: true, not: true},
-	spirv.OpFOrdNotEqual: {op: kernel.NeOrdF32, float: true}, spirv.OpFUnordEqual: {op: kernel.NeOrdF32, float: true, not: true},
-	spirv.OpFOrdLessThan: {op: kernel.LtF32, float: true}, spirv.OpFUnordGreaterThanEqual: {op: kernel.LtF32, float: true, not: true},
-	spirv.OpFOrdLessThanEqual: {op: kernel.LeF32, float: true}, spirv.OpFUnordGreaterThan: {op: kernel.LeF32, float: true, not: true},
-	spirv.OpFOrdGreaterThan: {op: kernel.LtF32, float: true, swap: true}, spirv.OpFUnordLessThanEqual: {op: kernel.LtF32, float: true, swap: true, not: true},
-	spirv.OpFOrdGreaterThanEqual: {op: kernel.LeF32, float: true, swap: true}, spirv.OpFUnordLessThan: {op: kernel.LeF32, float: true, swap: true, not: true},
+	spirv.OpFOrdNotEqual:           {op: kernel.NeOrdF32, float: true},
+	spirv.OpFUnordEqual:            {op: kernel.NeOrdF32, float: true, not: true},
+	spirv.OpFOrdLessThan:           {op: kernel.LtF32, float: true},
+	spirv.OpFUnordGreaterThanEqual: {op: kernel.LtF32, float: true, not: true},
+	spirv.OpFOrdLessThanEqual:      {op: kernel.LeF32, float: true},
+	spirv.OpFUnordGreaterThan:      {op: kernel.LeF32, float: true, not: true},
+	spirv.OpFOrdGreaterThan:        {op: kernel.LtF32, float: true, swap: true},
+	spirv.OpFUnordLessThanEqual:    {op: kernel.LtF32, float: true, swap: true, not: true},
+	spirv.OpFOrdGreaterThanEqual:   {op: kernel.LeF32, float: true, swap: true},
+	spirv.OpFUnordLessThan:         {op: kernel.LeF32, float: true, swap: true, not: true},
 
 	spirv.OpLogicalAnd: {op: kernel.AndI32, boolean: true}, spirv.OpLogicalOr: {op: kernel.OrI32, boolean: true},
 	spirv.OpLogicalNot: {op: kernel.NotI32, boolean: true}, spirv.OpLogicalNotEqual: {op: kernel.XorI32, boolean: true},
@@ -265,7 +272,8 @@ func (c *compiler) count64(id uint32, t *spirv.Type) value {
 
 func (c *compiler) reverse(v value, t *spirv.Type) value {
 	if t.Width == 64 {
-		return c.op2(kernel.Join64, c.op1(kernel.Reverse32, c.op1(kernel.High32, v)), c.op1(kernel.Reverse32, c.op1(kernel.Low32, v)))
+		return c.op2(kernel.Join64, c.op1(kernel.Reverse32, c.op1(kernel.High32, v)),
+			c.op1(kernel.Reverse32, c.op1(kernel.Low32, v)))
 	}
 	v = c.op1(kernel.Reverse32, v)
 	if t.Width < 32 {

@@ -39,7 +39,7 @@ type incomplete struct {
 func (c *compiler) function(id spirv.ID) *function {
 	x := c.module.Function(id)
 	if x == nil || len(x.Blocks) == 0 {
-		c.fail(nil, "function %%%d has no body", id)
+		c.fail(nil, "function %s has no body", c.module.Name(id))
 	}
 	if f := c.functions[x.Index]; f != nil {
 		return f
@@ -96,6 +96,7 @@ func (c *compiler) inline(f *function, args []operand) operand {
 	if len(c.frames) > maxFrames {
 		c.fail(f.Instruction, "calls are nested too deeply")
 	}
+	c.space.budget.spend(inlinedCalls, 1)
 	fr := &frame{function: f, blocks: c.space.ints.take(len(f.Blocks))}
 	for i := range fr.blocks {
 		fr.blocks[i] = -1
@@ -168,12 +169,15 @@ func (c *compiler) openLoop(fr *frame, b int, g int32) {
 	}
 	l.name = c.loopName(fr.function, b)
 	for _, x := range fr.cfg.Order[fr.cfg.Position[b] : fr.cfg.Position[last]+1] {
+		c.steps(1 + len(fr.stores[x]))
 		for _, root := range fr.stores[x] {
 			c.markStored(l.stored, root)
 		}
 		for _, call := range fr.calls[x] {
 			callee := c.function(spirv.ID(call.Operands[0]))
-			for id := range c.globalStores(callee) {
+			stores := c.globalStores(callee, maxFrames)
+			c.steps(len(stores) + len(callee.Parameters))
+			for id := range stores {
 				c.markStored(l.stored, id)
 			}
 			for i, p := range callee.Parameters {
@@ -206,7 +210,7 @@ func (c *compiler) loopName(f *function, b int) string {
 			return c.module.Strings[l.File] + ":" + strconv.FormatUint(uint64(l.Line), 10)
 		}
 	}
-	number := "%" + strconv.FormatUint(uint64(blk.Label.Result), 10)
+	number := c.module.Name(blk.Label.Result)
 	if name := c.module.DebugName(f.Result); name != "" {
 		return number + " in " + name
 	}
@@ -237,8 +241,9 @@ func (c *compiler) seal(fr *frame, h int32) {
 		n := c.count(c.resultType(i))
 		phis := c.graph.blocks[h].phis[at : at+n]
 		at += n
+		operands := c.phiOperands(h, i)
 		for k, v := range phis {
-			c.nodes[v].list = c.phiList(h, i, k)
+			c.nodes[v].list = c.phiList(operands, k)
 		}
 	}
 	for _, o := range c.open[h] {
@@ -247,10 +252,11 @@ func (c *compiler) seal(fr *frame, h int32) {
 	delete(c.open, h)
 }
 
-// phiList gives scalar k of an OpPhi's operands in the order of the block's predecessors.
-func (c *compiler) phiList(b int32, i *spirv.Instruction, k int) []value {
+// phiOperands gives the scalars of an OpPhi's operands in the order of the block's predecessors.
+func (c *compiler) phiOperands(b int32, i *spirv.Instruction) [][]value {
 	preds := c.graph.blocks[b].preds
-	l := c.list(len(preds))
+	c.steps(len(preds) * len(i.Operands))
+	operands := make([][]value, len(preds))
 	for j, p := range preds {
 		label := c.graph.blocks[p].label
 		for o := 0; o+1 < len(i.Operands); o += 2 {
@@ -261,11 +267,20 @@ func (c *compiler) phiList(b int32, i *spirv.Instruction, k int) []value {
 			if s == nil {
 				s = c.scalars(i.Operands[o])
 			}
-			l[j] = s[k]
+			operands[j] = s
 		}
-		if l[j] == 0 {
-			c.fail(i, "no operand for the predecessor %%%d", label)
+		if operands[j] == nil {
+			c.fail(i, "no operand for the predecessor %s", c.module.Name(spirv.ID(label)))
 		}
+	}
+	return operands
+}
+
+// phiList gives scalar k of each operand.
+func (c *compiler) phiList(operands [][]value, k int) []value {
+	l := c.list(len(operands))
+	for j := range l {
+		l[j] = operands[j][k]
 	}
 	return l
 }
@@ -273,8 +288,8 @@ func (c *compiler) phiList(b int32, i *spirv.Instruction, k int) []value {
 // phiPointer is a pointer as the operand of a phi for a predecessor, by their IDs.
 type phiPointer struct{ pointer, label uint32 }
 
-// pointersOfPhis computes the scalars of pointers that phis of the block's successors take from it, while they belong to
-// the block: where the phi is they would be computed behind it.
+// pointersOfPhis computes the scalars of pointers that phis of the block's successors take from it, while they belong
+// to the block: where the phi is they would be computed behind it.
 func (c *compiler) pointersOfPhis(fr *frame, blk *spirv.Block) {
 	at := fr.cfg.Block(blk.Label.Result)
 	for _, next := range fr.cfg.Successors[at] {
@@ -311,12 +326,13 @@ func (c *compiler) lowerPhi(fr *frame, i *spirv.Instruction) {
 		c.set(i, out)
 		return
 	}
+	operands := c.phiOperands(b, i)
+	c.steps(n * len(operands))
 	for k := range out {
-		l := c.phiList(b, i, k)
-		out[k] = l[0]
-		for _, v := range l[1:] {
-			if v != l[0] {
-				out[k] = c.phi(b, c.nodes[l[0]].wide, l)
+		out[k] = operands[0][k]
+		for _, s := range operands[1:] {
+			if s[k] != out[k] {
+				out[k] = c.phi(b, c.nodes[out[k]].wide, c.phiList(operands, k))
 				break
 			}
 		}
@@ -324,12 +340,13 @@ func (c *compiler) lowerPhi(fr *frame, i *spirv.Instruction) {
 	c.set(i, out)
 }
 
+// instructionSteps is about what an instruction takes, whether it makes operations or none.
+const instructionSteps = 32
+
 func (c *compiler) lowerBlock(fr *frame, b int) {
 	blk := fr.Blocks[b]
 	for _, i := range blk.Instructions {
-		if len(c.nodes) > maxNodes {
-			c.fail(i, "the shader is too large with all calls inlined")
-		}
+		c.steps(instructionSteps)
 		c.offset = i.Offset
 		if i.Op == spirv.OpPhi {
 			c.lowerPhi(fr, i)
@@ -423,6 +440,7 @@ func (c *compiler) lowerSwitch(fr *frame, t *spirv.Instruction, label uint32) {
 			continue
 		}
 		cond := c.op2(eq, selector, c.constant(literal, kind.Width == 64))
+		c.steps(len(choices))
 		if k := slices.IndexFunc(choices, func(x choice) bool { return x.target == target }); k >= 0 {
 			choices[k].cond = c.op2(kernelOr, choices[k].cond, cond)
 		} else {

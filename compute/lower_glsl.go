@@ -126,7 +126,8 @@ func (c *compiler) fitSigned(v value, t *spirv.Type) value {
 }
 
 // glslComponent lowers component k of n of what takes more than a kernel.
-func (c *compiler) glslComponent(i *spirv.Instruction, x spirv.GLSL, elem, t *spirv.Type, out []value, k, n int, a, b, d value) {
+func (c *compiler) glslComponent(i *spirv.Instruction, x spirv.GLSL, elem, t *spirv.Type, out []value, k, n int, a, b,
+	d value) {
 	mul := func(x, y value) value { return c.float2(kernel.MulF32, elem, x, y) }
 	add := func(x, y value) value { return c.float2(kernel.AddF32, elem, x, y) }
 	sub := func(x, y value) value { return c.float2(kernel.SubF32, elem, x, y) }
@@ -142,7 +143,8 @@ func (c *compiler) glslComponent(i *spirv.Instruction, x spirv.GLSL, elem, t *sp
 	case spirv.GLSLFract:
 		// Never 1, where the difference rounds up.
 		r := sub(a, c.float1(kernel.FloorF32, elem, a))
-		below := map[uint32]float64{16: 1 - 1.0/(1<<11), 32: float64(math.Nextafter32(1, 0)), 64: math.Nextafter(1, 0)}[elem.Width]
+		below := map[uint32]float64{16: 1 - 1.0/(1<<11), 32: float64(math.Nextafter32(1, 0)),
+			64: math.Nextafter(1, 0)}[elem.Width]
 		out[k] = c.choose(c.float2(kernel.LtF32, elem, r, constant(1)), r,
 			c.choose(c.float2(kernel.LeF32, elem, constant(1), r), constant(below), r))
 	case spirv.GLSLRadians:
@@ -163,7 +165,8 @@ func (c *compiler) glslComponent(i *spirv.Instruction, x spirv.GLSL, elem, t *sp
 		signed := *e
 		signed.Signed = true
 		if e.Width == 64 {
-			b = c.op2(kernel.MinS64, c.op2(kernel.MaxS64, b, c.constant(uint64(math.MaxUint64-1<<30+1), true)), c.constant(1<<30, true))
+			b = c.op2(kernel.MinS64, c.op2(kernel.MaxS64, b, c.constant(uint64(math.MaxUint64-1<<30+1), true)),
+				c.constant(1<<30, true))
 		}
 		out[k] = c.float2(kernel.LdexpF32, elem, a, c.convertInt(b, &signed, 32))
 	case spirv.GLSLModf, spirv.GLSLModfStruct:
@@ -198,7 +201,8 @@ func (c *compiler) glslInteger(x spirv.GLSL, op kernel.Op, elem, t *spirv.Type, 
 	if t, _ = shape(t); t.Kind != spirv.TypeInt {
 		t = elem
 	}
-	unsigned := x == spirv.GLSLUMin || x == spirv.GLSLUMax || x == spirv.GLSLUClamp || x == spirv.GLSLFindUMsb || x == spirv.GLSLFindILsb
+	unsigned := x == spirv.GLSLUMin || x == spirv.GLSLUMax || x == spirv.GLSLUClamp || x == spirv.GLSLFindUMsb ||
+		x == spirv.GLSLFindILsb
 	if elem.Width < 32 && !unsigned {
 		a = c.signExtend(a, elem)
 		if b != 0 {

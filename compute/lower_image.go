@@ -39,7 +39,7 @@ func (c *compiler) imageOf(p *pointer) *imageOperand {
 func (c *compiler) imageOperand(i *spirv.Instruction, id uint32) *imageOperand {
 	o := c.get(id).image
 	if o == nil {
-		c.fail(i, "%%%d is no image", id)
+		c.fail(i, "%s is no image", c.module.Name(spirv.ID(id)))
 	}
 	return o
 }
@@ -131,7 +131,7 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 	}
 	o := c.imageOperand(i, i.Operands[0])
 	if o.typ == nil {
-		c.fail(i, "%%%d is no image", i.Operands[0])
+		c.fail(i, "%s is no image", c.module.Name(spirv.ID(i.Operands[0])))
 	}
 	b, x := c.imageCall(op, o)
 	rest := i.Operands[1:]
@@ -290,7 +290,7 @@ func (c *compiler) texelPointer(i *spirv.Instruction) {
 	p := c.pointerOf(i, i.Operands[0])
 	o := c.imageOf(p)
 	if o.typ == nil {
-		c.fail(i, "%%%d is no image", i.Operands[0])
+		c.fail(i, "%s is no image", c.module.Name(spirv.ID(i.Operands[0])))
 	}
 	t := c.resultType(i)
 	c.values[i.Result] = operand{pointer: &pointer{typ: t.Elem, class: t.Class, texel: &texelOperand{

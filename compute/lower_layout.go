@@ -20,54 +20,78 @@ func scalarSize(t *spirv.Type) uint32 {
 	return t.Width / 8
 }
 
-// alignOf is the alignment of a type in our own layout, that of its largest scalar.
-func (c *compiler) alignOf(t *spirv.Type) uint32 {
+// ownLayout is how a type lies in memory that has no layout of the module's: scalars behind each other, aligned to
+// their size.
+type ownLayout struct {
+	size    uint32   // up to the end of the last scalar, for structs rounded up to align
+	align   uint32   // that of the largest scalar
+	offsets []uint32 // of a struct's members
+}
+
+// own lays a type out, once: types that others consist of are asked for by each of them.
+func (c *compiler) own(t *spirv.Type) ownLayout {
+	if l, ok := c.layouts[t]; ok {
+		return l
+	}
+	c.steps(instructionSteps)
+	l := ownLayout{align: 1}
 	switch t.Kind {
-	case spirv.TypeVector, spirv.TypeMatrix, spirv.TypeArray, spirv.TypeRuntimeArray:
-		return c.alignOf(t.Elem)
+	case spirv.TypeVector, spirv.TypeMatrix, spirv.TypeArray:
+		elem := c.own(t.Elem)
+		l.size, l.align = c.checked(uint64(elem.size)*uint64(t.Count)), elem.align
+	case spirv.TypeRuntimeArray:
+		l.align = c.own(t.Elem).align
 	case spirv.TypeStruct:
-		a := uint32(1)
-		for _, m := range t.Members {
-			a = max(a, c.alignOf(m))
+		l.offsets = make([]uint32, len(t.Members))
+		for k, m := range t.Members {
+			x := c.own(m)
+			l.offsets[k] = roundUp(l.size, x.align)
+			l.size = c.checked(uint64(l.offsets[k]) + uint64(x.size))
+			l.align = max(l.align, x.align)
 		}
-		return a
-	case spirv.TypePointer:
-		if !wide(t) {
-			return 4
+		l.size = roundUp(l.size, l.align)
+	default:
+		l.size = scalarSize(t)
+		l.align = l.size
+		if t.Kind == spirv.TypePointer && !wide(t) {
+			l.align = 4
 		}
 	}
-	return scalarSize(t)
+	put(&c.layouts, t, l)
+	return l
 }
 
 // sizeOf is the bytes of an object up to the end of its last scalar.
 func (c *compiler) sizeOf(t *spirv.Type, explicit bool, matrix uint32, rowMajor bool) uint32 {
+	if !explicit {
+		return c.own(t).size
+	}
+	c.steps(1)
 	switch t.Kind {
 	case spirv.TypeVector:
 		return scalarSize(t.Elem) * t.Count
 	case spirv.TypeMatrix:
-		if explicit && rowMajor {
+		if rowMajor {
 			return matrix*(t.Elem.Count-1) + scalarSize(t.Elem.Elem)*t.Count
 		}
-		return c.columnStride(t, explicit, matrix)*(t.Count-1) + scalarSize(t.Elem.Elem)*t.Elem.Count
+		return c.columnStride(t, true, matrix)*(t.Count-1) + scalarSize(t.Elem.Elem)*t.Elem.Count
 	case spirv.TypeArray:
 		if t.Count == 0 {
 			return 0
 		}
-		return c.checked(uint64(c.strideOf(t, explicit))*uint64(t.Count-1) + uint64(c.sizeOf(t.Elem, explicit, matrix, rowMajor)))
+		elem := c.sizeOf(t.Elem, true, matrix, rowMajor)
+		stride := t.Stride
+		if stride == 0 {
+			stride = elem
+		}
+		return c.checked(uint64(stride)*uint64(t.Count-1) + uint64(elem))
 	case spirv.TypeRuntimeArray:
 		return 0
 	case spirv.TypeStruct:
 		end := uint32(0)
 		for k, m := range t.Members {
-			if explicit {
-				l := t.Layouts[k]
-				end = max(end, c.checked(uint64(l.Offset)+uint64(c.sizeOf(m, true, l.MatrixStride, l.RowMajor))))
-			} else {
-				end = c.checked(uint64(c.memberOffset(t, k)) + uint64(c.sizeOf(m, false, 0, false)))
-			}
-		}
-		if !explicit {
-			end = roundUp(end, c.alignOf(t))
+			l := t.Layouts[k]
+			end = max(end, c.checked(uint64(l.Offset)+uint64(c.sizeOf(m, true, l.MatrixStride, l.RowMajor))))
 		}
 		return end
 	}
@@ -97,19 +121,6 @@ func (c *compiler) columnStride(t *spirv.Type, explicit bool, matrix uint32) uin
 		return matrix
 	}
 	return scalarSize(t.Elem.Elem) * t.Elem.Count
-}
-
-// memberOffset is where a member is in our own layout.
-func (c *compiler) memberOffset(t *spirv.Type, index int) uint32 {
-	at := uint32(0)
-	for k, m := range t.Members {
-		at = roundUp(at, c.alignOf(m))
-		if k == index {
-			break
-		}
-		at = c.checked(uint64(at) + uint64(c.sizeOf(m, false, 0, false)))
-	}
-	return at
 }
 
 // leaf is a scalar of an object in memory.
@@ -155,7 +166,7 @@ func (c *compiler) leaves(list []leaf, t *spirv.Type, at uint64, p *pointer) []l
 				q.matrix, q.rowMajor, q.component = l.MatrixStride, l.RowMajor, 0
 				offset = uint64(l.Offset)
 			} else {
-				offset = uint64(c.memberOffset(t, k))
+				offset = uint64(c.own(t).offsets[k])
 			}
 			list = c.leaves(list, m, at+offset, &q)
 		}
@@ -248,7 +259,9 @@ func (c *compiler) tableOffset(k *spirv.Constant) uint64 {
 	}
 	at := uint64(roundUp(uint32(len(c.data)), 32))
 	put(&c.tables, k, at)
+	c.count(k.Type) // not too many
 	size := c.sizeOf(k.Type, false, 0, false)
+	c.space.budget.spend(allocatedBytes, 2*int(size))
 	c.data = append(c.data, make([]byte, int(at)+int(size)-len(c.data))...)
 	c.writeConstant(c.data[at:], k)
 	return at
@@ -261,7 +274,7 @@ func (c *compiler) writeConstant(into []byte, k *spirv.Constant) {
 		for n, e := range k.Elements {
 			at := uint32(0)
 			if t.Kind == spirv.TypeStruct {
-				at = c.memberOffset(t, n)
+				at = c.own(t).offsets[n]
 			} else {
 				at = uint32(n) * c.sizeOf(t.Elem, false, 0, false)
 			}

@@ -240,7 +240,7 @@ func (c *compiler) eachMemory(i *spirv.Instruction, p *pointer, n node, v, compa
 func (c *compiler) pointerOf(i *spirv.Instruction, id uint32) *pointer {
 	p := c.get(id).pointer
 	if p == nil {
-		c.fail(i, "%%%d is no pointer", id)
+		c.fail(i, "%s is no pointer", c.module.Name(spirv.ID(id)))
 	}
 	return p
 }
@@ -361,7 +361,8 @@ func (c *compiler) barrier(scope, semantics uint32) {
 	case spirv.ScopeWorkgroup, spirv.ScopeSubgroup, spirv.ScopeInvocation:
 		near = 1
 	}
-	const far = spirv.MemorySemanticsUniformMemory | spirv.MemorySemanticsImageMemory | spirv.MemorySemanticsCrossWorkgroupMemory |
+	const far = spirv.MemorySemanticsUniformMemory | spirv.MemorySemanticsImageMemory |
+		spirv.MemorySemanticsCrossWorkgroupMemory |
 		spirv.MemorySemanticsOutputMemory
 	if spirv.MemorySemantics(m)&far == 0 {
 		near = 1
@@ -373,12 +374,14 @@ func (c *compiler) barrier(scope, semantics uint32) {
 
 // releases and acquires put barriers around an atomic as its semantics ask.
 func (c *compiler) releases(i *spirv.Instruction) {
-	const releasing = spirv.MemorySemanticsRelease | spirv.MemorySemanticsAcquireRelease | spirv.MemorySemanticsSequentiallyConsistent
+	const releasing = spirv.MemorySemanticsRelease | spirv.MemorySemanticsAcquireRelease |
+		spirv.MemorySemanticsSequentiallyConsistent
 	c.semantics(i, releasing)
 }
 
 func (c *compiler) acquires(i *spirv.Instruction) {
-	const acquiring = spirv.MemorySemanticsAcquire | spirv.MemorySemanticsAcquireRelease | spirv.MemorySemanticsSequentiallyConsistent
+	const acquiring = spirv.MemorySemanticsAcquire | spirv.MemorySemanticsAcquireRelease |
+		spirv.MemorySemanticsSequentiallyConsistent
 	c.semantics(i, acquiring)
 }
 

@@ -156,7 +156,8 @@ func (c *compiler) lowerComposite(i *spirv.Instruction) {
 // part finds the scalars that literal indices select.
 func (c *compiler) part(i *spirv.Instruction, t *spirv.Type, indices []uint32) (first, n int) {
 	for _, k := range indices {
-		if t.Kind != spirv.TypeStruct && (t.Elem == nil || k >= t.Count) || t.Kind == spirv.TypeStruct && int(k) >= len(t.Members) {
+		if t.Kind != spirv.TypeStruct && (t.Elem == nil || k >= t.Count) || t.Kind == spirv.TypeStruct &&
+			int(k) >= len(t.Members) {
 			c.fail(i, "index %d is out of range", k)
 		}
 		elem, at := c.member(t, k)

@@ -121,7 +121,8 @@ func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
 	}
 	// Without Aliased, no other variable writes to this one's memory (SPIR-V 2.18.2).
 	b.constant = class == spirv.StorageClassUniform && isBlock ||
-		!b.volatile && !coherent && !b.aliased && c.usage.flags[i.Result]&stored == 0 && !slices.Contains(c.usage.anywhere, class) &&
+		!b.volatile && !coherent && !b.aliased && c.usage.flags[i.Result]&stored == 0 &&
+			!slices.Contains(c.usage.anywhere, class) &&
 			!slices.Contains(c.usage.anywhere, spirv.StorageClassPhysicalStorageBuffer)
 	return b
 }
@@ -256,7 +257,7 @@ func (c *compiler) step(i *spirv.Instruction, p *pointer, id uint32) {
 				p.matrix, p.rowMajor = l.MatrixStride, l.RowMajor
 			}
 		} else {
-			p.immediate += uint64(c.memberOffset(t, int(k)))
+			p.immediate += uint64(c.own(t).offsets[k])
 		}
 		p.typ = elem
 		return
@@ -307,7 +308,9 @@ func withoutArrays(t *spirv.Type) *spirv.Type {
 func (c *compiler) stepBinding(i *spirv.Instruction, p *pointer, id uint32, k uint64, isConstant bool) {
 	if has := c.options.Capabilities; !isConstant && has != nil {
 		if d := c.module.Indexing(p.typ, p.class); d != nil && !has[d.Dynamic] && !has[d.NonUniform] {
-			c.warn(i, d.DynamicVUID, "the index %%%d into descriptors is not a constant, but the feature of the capability %v is not enabled", id, d.Dynamic)
+			c.warn(i, d.DynamicVUID,
+				"the index %s into descriptors is not a constant, but the feature of the capability %v is not enabled",
+				c.module.Name(spirv.ID(id)), d.Dynamic)
 		}
 	}
 	b := p.binding
@@ -322,12 +325,27 @@ func (c *compiler) stepBinding(i *spirv.Instruction, p *pointer, id uint32, k ui
 		}
 		return
 	}
+	p.memory = c.descriptors(b)
 	if isConstant {
-		p.memory = c.buffer(b, uint32(min(k, math.MaxUint32)))
+		p.memory = c.descriptor(p.memory, uint32(min(k, math.MaxUint32)))
 		return
 	}
-	p.memory = c.memoryOf(b, memoryKey{kind: SlotBuffer, set: b.set, binding: b.binding, resource: true})
 	p.index = c.index32(id)
+}
+
+// descriptors gives the memory of an array of descriptors, which operations index.
+func (c *compiler) descriptors(b *binding) int32 {
+	return c.memoryOf(b, memoryKey{kind: SlotBuffer, set: b.set, binding: b.binding, resource: true})
+}
+
+// descriptor gives the memory of one descriptor of an array.
+func (c *compiler) descriptor(whole int32, element uint32) int32 {
+	w := c.memories[whole]
+	m := c.memoryFor(memoryKey{kind: SlotBuffer, set: w.slot.Set, binding: w.slot.Binding, element: element}, w.slot.Name,
+		w.constant)
+	x := &c.memories[m]
+	x.count, x.volatile, x.whole = w.count, x.volatile || w.volatile, whole
+	return m
 }
 
 // stepVariable goes to a part of a variable in registers.
@@ -358,7 +376,7 @@ func (c *compiler) stepVariable(i *spirv.Instruction, p *pointer, id uint32, k u
 		return
 	}
 	if p.chosen != 0 {
-		c.fail(i, "two indices known only at run time into %%%d", i.Operands[0])
+		c.fail(i, "two indices known only at run time into %s", c.module.Name(spirv.ID(i.Operands[0])))
 	}
 	p.chosen, p.step, p.parts = c.index32(id), n, int(t.Count)
 }
@@ -378,6 +396,9 @@ func (c *compiler) pointerFrom(t *spirv.Type, s []value) *pointer {
 	p.number, p.index, p.offset = s[0], s[1], s[2]
 	if k, ok := c.known(p.number); ok && k != nullPointer {
 		p.memory, p.number = int32(k), 0
+		if element, ok := c.known(p.index); ok && c.memories[k].resource {
+			p.memory = c.descriptor(int32(k), uint32(element))
+		}
 	} else if list := c.candidates(p); len(list) == 1 && !c.mayBeNull(t) {
 		p.memory, p.number = list[0], 0
 	}
@@ -389,15 +410,19 @@ func (c *compiler) pointerFrom(t *spirv.Type, s []value) *pointer {
 
 // mayBeNull says whether the module has a null pointer of the type.
 func (c *compiler) mayBeNull(t *spirv.Type) bool {
-	for _, k := range c.constants.Values {
-		if k != nil && k.Type == t {
-			return true
+	if c.nulls == nil {
+		c.nulls = map[*spirv.Type]bool{}
+		for _, i := range c.module.Globals {
+			if k := c.constants.Values[i.Result]; i.Result != 0 && k != nil && k.Type.Kind == spirv.TypePointer {
+				c.nulls[k.Type] = true
+			}
 		}
 	}
-	return false
+	return c.nulls[t]
 }
 
-// pointerScalars is the opposite of pointerFrom.
+// pointerScalars is the opposite of pointerFrom. A pointer into a descriptor of an array is always one into the array
+// with an index: which descriptors an array's pointers point into isn't known before all of the program is.
 func (c *compiler) pointerScalars(p *pointer) []value {
 	if p.address != 0 {
 		v := p.address
@@ -411,7 +436,9 @@ func (c *compiler) pointerScalars(p *pointer) []value {
 	}
 	l := c.list(3)
 	l[0], l[1] = p.number, p.index
-	if l[0] == 0 {
+	if whole := c.memories[p.memory].whole; whole != 0 {
+		l[0], l[1] = c.c32(uint32(whole)), c.c32(c.memories[p.memory].slot.Element)
+	} else if l[0] == 0 {
 		l[0] = c.c32(uint32(p.memory))
 	}
 	if l[1] == 0 {
@@ -424,37 +451,31 @@ func (c *compiler) pointerScalars(p *pointer) []value {
 	return l
 }
 
-// candidates are the memories that a pointer may point to which only run time knows.
+// candidates are the memories that a pointer may point to which only run time knows: those of all variables of its
+// storage class.
 func (c *compiler) candidates(p *pointer) []int32 {
 	if p.class == spirv.StorageClassWorkgroup {
 		return []int32{c.memoryFor(memoryKey{kind: SlotShared}, "shared", false)}
 	}
+	if list, ok := c.targets[p.class]; ok {
+		return list
+	}
+	list := []int32{}
+	found := map[int32]bool{} // two variables may have one binding
 	for _, i := range c.module.Variables {
-		if spirv.StorageClass(i.Operands[0]) == p.class {
-			q := c.get(uint32(i.Result)).pointer
-			if q.binding != nil { // each element that has a constant index, and that of any index
-				c.memoryOf(q.binding, memoryKey{kind: SlotBuffer, set: q.binding.set, binding: q.binding.binding, resource: true})
-			}
+		if spirv.StorageClass(i.Operands[0]) != p.class {
+			continue
+		}
+		q := c.get(uint32(i.Result)).pointer
+		m := q.memory
+		if q.binding != nil {
+			m = c.descriptors(q.binding)
+		}
+		if m != 0 && !found[m] {
+			found[m] = true
+			list = append(list, m)
 		}
 	}
-	var list []int32
-	for m := range c.memories[1:] {
-		mem := &c.memories[m+1]
-		if mem.slot.Kind == SlotBuffer && c.classOf(mem) == p.class {
-			list = append(list, int32(m+1))
-		}
-	}
+	put(&c.targets, p.class, list)
 	return list
-}
-
-// classOf gives the storage class of the variable with a buffer's binding.
-func (c *compiler) classOf(m *memory) spirv.StorageClass {
-	for _, i := range c.module.Variables {
-		if class := spirv.StorageClass(i.Operands[0]); class == spirv.StorageClassUniform || class == spirv.StorageClassStorageBuffer {
-			if b := c.bindingOf(i); b.set == m.slot.Set && b.binding == m.slot.Binding {
-				return class
-			}
-		}
-	}
-	return 0
 }

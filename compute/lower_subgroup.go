@@ -13,7 +13,8 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 		spirv.OpSubgroupAllEqualKHR, spirv.OpSubgroupReadInvocationKHR, spirv.OpGroupNonUniformQuadAllKHR,
 		spirv.OpGroupNonUniformQuadAnyKHR:
 	default:
-		if i.Op < spirv.OpGroupNonUniformElect || i.Op > spirv.OpGroupNonUniformQuadSwap && i.Op != spirv.OpGroupNonUniformRotateKHR {
+		if i.Op < spirv.OpGroupNonUniformElect || i.Op > spirv.OpGroupNonUniformQuadSwap &&
+			i.Op != spirv.OpGroupNonUniformRotateKHR {
 			return false
 		}
 		operands = operands[1:] // the scope

@@ -120,7 +120,8 @@ void main() {
 `
 }
 
-var testWords = []uint32{0, 1, 2, 3, 5, 7, 8, 31, 32, 100, 255, 256, 65535, 65536, 1 << 24, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff0,
+var testWords = []uint32{0, 1, 2, 3, 5, 7, 8, 31, 32, 100, 255, 256, 65535, 65536, 1 << 24, 0x7fffffff, 0x80000000,
+	0xffffffff, 0xfffffff0,
 	0x12345678, 0xdeadbeef, 17, 23, 42, 99, 1000, 12345, 77, 64, 63, 11, 13, 19}
 
 func testInput(i int) uint32 { return testWords[i%len(testWords)] * uint32(1+i/len(testWords)) }
@@ -198,20 +199,22 @@ var controlCases = []shaderCase{
 		}
 		return r + i
 	}},
-	{"uniform loop", "", "for (uint k = 0; k < 10; k++) r += a[k] * (i + k);", func(i uint32, a []uint32, f []float32) uint32 {
-		r := uint32(0)
-		for k := range uint32(10) {
-			r += a[k] * (i + k)
-		}
-		return r
-	}},
-	{"divergent loop", "", "for (uint k = 0; k < (i & 15u); k++) r += a[k] ^ k; r = r * 2u + i;", func(i uint32, a []uint32, f []float32) uint32 {
-		r := uint32(0)
-		for k := range i & 15 {
-			r += a[k] ^ k
-		}
-		return r*2 + i
-	}},
+	{"uniform loop", "", "for (uint k = 0; k < 10; k++) r += a[k] * (i + k);",
+		func(i uint32, a []uint32, f []float32) uint32 {
+			r := uint32(0)
+			for k := range uint32(10) {
+				r += a[k] * (i + k)
+			}
+			return r
+		}},
+	{"divergent loop", "", "for (uint k = 0; k < (i & 15u); k++) r += a[k] ^ k; r = r * 2u + i;",
+		func(i uint32, a []uint32, f []float32) uint32 {
+			r := uint32(0)
+			for k := range i & 15 {
+				r += a[k] ^ k
+			}
+			return r*2 + i
+		}},
 	{"break and continue", "", `
 		uint last = 0;
 		for (uint k = 0; k < 20u; k++) {
@@ -273,27 +276,31 @@ var controlCases = []shaderCase{
 		}
 		return r
 	}},
-	{"do while", "", "uint n = i; do { r += n & 1u; n >>= 1; } while (n != 0u);", func(i uint32, a []uint32, f []float32) uint32 {
-		r := uint32(0)
-		for n := i; n != 0; n >>= 1 {
-			r += n & 1
-		}
-		return r
-	}},
-	{"swap in a loop", "", "uint x = 1, y = i; for (uint k = 0; k < (i & 7u); k++) { uint z = x; x = y; y = z; } r = x * 1000u + y;", func(i uint32, a []uint32, f []float32) uint32 {
-		x, y := uint32(1), i
-		for range i & 7 {
-			x, y = y, x
-		}
-		return x*1000 + y
-	}},
-	{"rotation in a uniform loop", "", "uint x = 1, y = i, z = 3; for (uint k = 0; k < 5u; k++) { uint t = x; x = y; y = z; z = t; } r = x * 10000u + y * 100u + z;", func(i uint32, a []uint32, f []float32) uint32 {
-		x, y, z := uint32(1), i, uint32(3)
-		for range 5 {
-			x, y, z = y, z, x
-		}
-		return x*10000 + y*100 + z
-	}},
+	{"do while", "", "uint n = i; do { r += n & 1u; n >>= 1; } while (n != 0u);",
+		func(i uint32, a []uint32, f []float32) uint32 {
+			r := uint32(0)
+			for n := i; n != 0; n >>= 1 {
+				r += n & 1
+			}
+			return r
+		}},
+	{"swap in a loop", "",
+		"uint x = 1, y = i; for (uint k = 0; k < (i & 7u); k++) { uint z = x; x = y; y = z; } r = x * 1000u + y;",
+		func(i uint32, a []uint32, f []float32) uint32 {
+			x, y := uint32(1), i
+			for range i & 7 {
+				x, y = y, x
+			}
+			return x*1000 + y
+		}},
+	{"rotation in a uniform loop", "",
+		"uint x = 1, y = i, z = 3; for (uint k = 0; k < 5u; k++) { uint t = x; x = y; y = z; z = t; } r = x * 10000u + y * 100u + z;", func(i uint32, a []uint32, f []float32) uint32 {
+			x, y, z := uint32(1), i, uint32(3)
+			for range 5 {
+				x, y, z = y, z, x
+			}
+			return x*10000 + y*100 + z
+		}},
 	{"switch", "", `
 		switch (i % 7u) {
 		case 0u: r = 10u; break;
@@ -343,18 +350,19 @@ var controlCases = []shaderCase{
 		r := g(i)
 		return 2*r + r + 1
 	}},
-	{"private array", "", "uint t[16]; for (uint k = 0; k < 16u; k++) t[k] = k * i; t[i & 15u] = 7u; for (uint k = 0; k < 16u; k++) r = r * 3u + t[(k + i) & 15u];", func(i uint32, a []uint32, f []float32) uint32 {
-		var t [16]uint32
-		for k := range t {
-			t[k] = uint32(k) * i
-		}
-		t[i&15] = 7
-		r := uint32(0)
-		for k := range uint32(16) {
-			r = r*3 + t[(k+i)&15]
-		}
-		return r
-	}},
+	{"private array", "",
+		"uint t[16]; for (uint k = 0; k < 16u; k++) t[k] = k * i; t[i & 15u] = 7u; for (uint k = 0; k < 16u; k++) r = r * 3u + t[(k + i) & 15u];", func(i uint32, a []uint32, f []float32) uint32 {
+			var t [16]uint32
+			for k := range t {
+				t[k] = uint32(k) * i
+			}
+			t[i&15] = 7
+			r := uint32(0)
+			for k := range uint32(16) {
+				r = r*3 + t[(k+i)&15]
+			}
+			return r
+		}},
 	{"array with counters only", "", `
 		uint t[24], w[16];
 		for (uint k = 0; k < 24u; k++) { t[k] = i * k; if (k < 16u) w[k] = k; }
@@ -389,35 +397,38 @@ var controlCases = []shaderCase{
 		}
 		return r
 	}},
-	{"array in registers", "", "uint t[12]; for (uint k = 0; k < 12u; k++) { t[k] = i ^ k; if (k > 5u) t[k] += t[k - 3u]; } for (uint n = 0; n < (i & 7u); n++) for (uint k = 1; k < 12u; k++) t[k] = t[k] * 3u + t[k - 1u]; for (uint k = 0; k < 12u; k++) r = r * 5u + t[k];", func(i uint32, a []uint32, f []float32) uint32 {
-		var t [12]uint32
-		for k := range uint32(12) {
-			if t[k] = i ^ k; k > 5 {
-				t[k] += t[k-3]
+	{"array in registers", "",
+		"uint t[12]; for (uint k = 0; k < 12u; k++) { t[k] = i ^ k; if (k > 5u) t[k] += t[k - 3u]; } for (uint n = 0; n < (i & 7u); n++) for (uint k = 1; k < 12u; k++) t[k] = t[k] * 3u + t[k - 1u]; for (uint k = 0; k < 12u; k++) r = r * 5u + t[k];", func(i uint32, a []uint32, f []float32) uint32 {
+			var t [12]uint32
+			for k := range uint32(12) {
+				if t[k] = i ^ k; k > 5 {
+					t[k] += t[k-3]
+				}
 			}
-		}
-		for range i & 7 {
-			for k := 1; k < 12; k++ {
-				t[k] = t[k]*3 + t[k-1]
+			for range i & 7 {
+				for k := 1; k < 12; k++ {
+					t[k] = t[k]*3 + t[k-1]
+				}
 			}
-		}
-		r := uint32(0)
-		for _, x := range t {
-			r = r*5 + x
-		}
-		return r
-	}},
-	{"small array", "", "uvec4 v = uvec4(1, 2, 3, 4); v[i & 3u] = 9u; uint t[3]; t[0] = 5u; t[1] = 6u; t[2] = 7u; t[i % 3u] += v[(i + 1u) & 3u]; r = v.x * 1000u + v.w * 100u + t[0] * 10u + t[2];", func(i uint32, a []uint32, f []float32) uint32 {
-		v := [4]uint32{1, 2, 3, 4}
-		v[i&3] = 9
-		t := [3]uint32{5, 6, 7}
-		t[i%3] += v[(i+1)&3]
-		return v[0]*1000 + v[3]*100 + t[0]*10 + t[2]
-	}},
-	{"constant table", "const uint table[12] = uint[](3,1,4,1,5,9,2,6,5,3,5,8);", "r = table[i % 12u] + table[a[i] % 12u];", func(i uint32, a []uint32, f []float32) uint32 {
-		t := []uint32{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}
-		return t[i%12] + t[a[i]%12]
-	}},
+			r := uint32(0)
+			for _, x := range t {
+				r = r*5 + x
+			}
+			return r
+		}},
+	{"small array", "",
+		"uvec4 v = uvec4(1, 2, 3, 4); v[i & 3u] = 9u; uint t[3]; t[0] = 5u; t[1] = 6u; t[2] = 7u; t[i % 3u] += v[(i + 1u) & 3u]; r = v.x * 1000u + v.w * 100u + t[0] * 10u + t[2];", func(i uint32, a []uint32, f []float32) uint32 {
+			v := [4]uint32{1, 2, 3, 4}
+			v[i&3] = 9
+			t := [3]uint32{5, 6, 7}
+			t[i%3] += v[(i+1)&3]
+			return v[0]*1000 + v[3]*100 + t[0]*10 + t[2]
+		}},
+	{"constant table", "const uint table[12] = uint[](3,1,4,1,5,9,2,6,5,3,5,8);",
+		"r = table[i % 12u] + table[a[i] % 12u];", func(i uint32, a []uint32, f []float32) uint32 {
+			t := []uint32{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}
+			return t[i%12] + t[a[i]%12]
+		}},
 	{"shared", "shared uint s[50]; shared uint total;", `
 		uint l = gl_LocalInvocationIndex;
 		if (l == 0u) total = 0u;
@@ -433,15 +444,18 @@ var controlCases = []shaderCase{
 		}
 		return a[base+(i-base+1)%50] + total
 	}},
-	{"loop with function", "uint f2(uint x) { uint k = 0; while (true) { if (k * 3u >= x) return k; k++; } return 0u; }", "for (uint k = 0; k < 4u; k++) { if ((i & k) == 3u) continue; r += f2(i + k) << k; }", func(i uint32, a []uint32, f []float32) uint32 {
-		r := uint32(0)
-		for k := range uint32(4) {
-			if i&k == 3 {
-				continue
+	{"loop with function", "uint f2(uint x) { uint k = 0; while (true) { if (k * 3u >= x) return k; k++; } return 0u; }",
+		"for (uint k = 0; k < 4u; k++) { if ((i & k) == 3u) continue; r += f2(i + k) << k; }",
+		func(i uint32, a []uint32, f []float32) uint32 {
+			r := uint32(0)
+			for k := range uint32(4) {
+				if i&k == 3 {
+					continue
+				}
+				r += (i + k + 2) / 3 << k
 			}
-			r += (i + k + 2) / 3 << k
-		}
-		return r
-	}},
-	{"out of range", "", "r = a[i + 1000000u] + a[i | 0xf0000000u] + 5u; if (i == 3u) r += a[0x40000000u + i];", func(i uint32, a []uint32, f []float32) uint32 { return 5 }},
+			return r
+		}},
+	{"out of range", "", "r = a[i + 1000000u] + a[i | 0xf0000000u] + 5u; if (i == 3u) r += a[0x40000000u + i];",
+		func(i uint32, a []uint32, f []float32) uint32 { return 5 }},
 }

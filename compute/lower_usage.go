@@ -39,6 +39,7 @@ const maxChoice = 8
 // root follows a pointer to the variable or parameter that it points into; 0 if only run time knows.
 func (c *compiler) root(id uint32) spirv.ID {
 	for {
+		c.steps(1)
 		d := c.module.Definitions[id]
 		if d == nil {
 			return 0
@@ -110,6 +111,7 @@ func (c *compiler) analyse() *usage {
 	}
 	for changed := true; changed; {
 		changed = false
+		c.steps(len(passes))
 		for _, p := range passes {
 			if f := u.flags[p.argument] | u.flags[p.parameter]; f != u.flags[p.argument] {
 				u.flags[p.argument] = f
@@ -219,6 +221,7 @@ func (c *compiler) chainFlags(i *spirv.Instruction) uint8 {
 // usageChosen says whether a pointer comes from a chain with an index that is known only at run time.
 func (c *compiler) usageChosen(id uint32) bool {
 	for {
+		c.steps(1)
 		d := c.module.Definitions[id]
 		switch d.Op {
 		case spirv.OpAccessChain, spirv.OpInBoundsAccessChain:
@@ -235,10 +238,14 @@ func (c *compiler) usageChosen(id uint32) bool {
 	}
 }
 
-// globalStores gives the Private variables that a function and those that it calls store to.
-func (c *compiler) globalStores(f *function) map[spirv.ID]bool {
+// globalStores gives the Private variables that a function and those that it calls store to. depth is how many calls
+// may be within each other.
+func (c *compiler) globalStores(f *function, depth int) map[spirv.ID]bool {
 	if f.globals != nil {
 		return f.globals
+	}
+	if depth == 0 {
+		c.fail(f.Instruction, "calls are nested too deeply")
 	}
 	f.globals = map[spirv.ID]bool{}
 	for b := range f.stores {
@@ -250,7 +257,7 @@ func (c *compiler) globalStores(f *function) map[spirv.ID]bool {
 		}
 		for _, call := range f.calls[b] {
 			callee := c.function(spirv.ID(call.Operands[0]))
-			for id := range c.globalStores(callee) {
+			for id := range c.globalStores(callee, depth-1) {
 				f.globals[id] = true
 			}
 			for i, p := range callee.Parameters {

@@ -5,8 +5,8 @@ import (
 	"farside/spirv"
 )
 
-// variable is a variable in Function or Private memory, or an input: scalars in slots, or an array of registers if it is
-// indexed at run time.
+// variable is a variable in Function or Private memory, or an input: scalars in slots, or an array of registers if it
+// is indexed at run time.
 type variable struct {
 	typ     *spirv.Type
 	first   int   // slot
@@ -14,8 +14,8 @@ type variable struct {
 	index   int   // among all variables
 }
 
-// slot is a scalar of a variable while the graph is built. Its value at the end of a block is looked up there, or made of
-// that of the predecessors, as Braun and others do it (Simple and Efficient Construction of SSA Form, 2013).
+// slot is a scalar of a variable while the graph is built. Its value at the end of a block is looked up there, or made
+// of that of the predecessors, as Braun and others do it (Simple and Efficient Construction of SSA Form, 2013).
 type slot struct {
 	variable *variable
 	wide     bool
@@ -37,7 +37,9 @@ func (c *compiler) variableOf(t *spirv.Type) *variable {
 
 func (c *compiler) slotsOf(v *variable) int {
 	v.first = len(c.slots)
-	for _, s := range c.scalarsOf(v.typ) {
+	kinds := c.scalarsOf(v.typ)
+	c.space.budget.spend(allocatedBytes, slotBytes*len(kinds))
+	for _, s := range kinds {
 		c.slots = append(c.slots, slot{variable: v, wide: s != nil && wide(s), block: -1})
 	}
 	return v.first
@@ -52,60 +54,101 @@ func (c *compiler) setSlot(s int, b int32, v value) {
 	x := &c.slots[s]
 	if x.block != b {
 		if b != c.current {
-			c.earlier[slotKey(s, b)] = v
+			c.keepSlot(s, b, v)
 			return
 		}
 		if x.block >= 0 {
-			c.earlier[slotKey(s, x.block)] = x.value
+			c.keepSlot(s, x.block, x.value)
 		}
 		x.block = b
 	}
 	x.value = v
 }
 
-// readSlot gives the value of a slot at the end, as far as it is known, of block b.
-func (c *compiler) readSlot(s int, b int32) value {
-	x := &c.slots[s]
-	if x.block == b {
+// slotBytes is about what a value takes in compiler.earlier.
+const slotBytes = 128
+
+// keepSlot notes the value of a slot at the end of a block that is not the last to have had it.
+func (c *compiler) keepSlot(s int, b int32, v value) {
+	c.space.budget.spend(allocatedBytes, slotBytes)
+	c.earlier[slotKey(s, b)] = v
+}
+
+// knownSlot gives the value of a slot at the end of block b, or 0 if it has not been asked for.
+func (c *compiler) knownSlot(s int, b int32) value {
+	if x := &c.slots[s]; x.block == b {
 		return x.value
 	}
-	if v, ok := c.earlier[slotKey(s, b)]; ok {
+	return c.earlier[slotKey(s, b)]
+}
+
+// reading is a block in which a slot is read whose value comes from other blocks.
+type reading struct {
+	block int32
+	needs []int32 // predecessors of which the value must be known
+	phi   value   // that the block has already, as it may depend on itself
+}
+
+// readSlot gives the value of a slot at the end, as far as it is known, of block b. Blocks whose predecessors come
+// first wait on a stack: the way to where a slot was written may be as long as the program.
+func (c *compiler) readSlot(s int, b int32) value {
+	if v := c.knownSlot(s, b); v != 0 {
 		return v
 	}
+	first := len(c.readings)
+	c.readings = append(c.readings, c.beginReading(s, b))
+	for len(c.readings) > first {
+		top := &c.readings[len(c.readings)-1]
+		for len(top.needs) > 0 && c.knownSlot(s, top.needs[0]) != 0 {
+			c.steps(1)
+			top.needs = top.needs[1:]
+		}
+		if len(top.needs) > 0 {
+			c.readings = append(c.readings, c.beginReading(s, top.needs[0]))
+			continue
+		}
+		c.endReading(s, top.block, top.phi)
+		c.readings = c.readings[:len(c.readings)-1]
+	}
+	return c.knownSlot(s, b)
+}
+
+// beginReading finds what the value of a slot in block b depends on.
+func (c *compiler) beginReading(s int, b int32) reading {
+	c.steps(1)
+	blk := &c.graph.blocks[b]
+	changes := len(blk.preds) > 0 && (!blk.sealed || len(blk.preds) > 1 && c.isHeader(b)) &&
+		c.changes(c.slots[s].variable, b)
+	switch {
+	case changes && !blk.sealed:
+		return reading{block: b}
+	case changes:
+		phi := c.phi(b, c.slots[s].wide, nil)
+		c.setSlot(s, b, phi)
+		return reading{b, blk.preds, phi}
+	case len(blk.preds) > 1 && c.isHeader(b):
+		return reading{block: b, needs: blk.preds[:len(blk.preds)-1]}
+	}
+	return reading{block: b, needs: blk.preds}
+}
+
+// endReading makes the value of a slot in block b of those in its predecessors.
+func (c *compiler) endReading(s int, b int32, phi value) {
 	blk := &c.graph.blocks[b]
 	var v value
 	switch {
+	case phi != 0:
+		c.completeSlot(s, b, phi)
+		return
 	case len(blk.preds) == 0:
-		v = c.constant(0, x.wide) // it was not initialized
-	case !blk.sealed:
-		if !c.changes(x.variable, b) {
-			v = c.readSlot(s, blk.preds[0])
-			if len(blk.preds) > 1 {
-				v = c.joinSlot(s, b, v)
-			}
-			break
-		}
-		v = c.phi(b, x.wide, nil)
+		v = c.constant(0, c.slots[s].wide) // it was not initialized
+	case !blk.sealed && c.changes(c.slots[s].variable, b):
+		v = c.phi(b, c.slots[s].wide, nil)
 		put(&c.open, b, append(c.open[b], incomplete{s, v}))
-	case len(blk.preds) == 1:
-		v = c.readSlot(s, blk.preds[0])
-	case c.isHeader(b):
-		if !c.changes(x.variable, b) {
-			v = c.readSlot(s, blk.preds[0])
-			if len(blk.preds) > 2 {
-				v = c.joinSlot(s, b, v)
-			}
-			break
-		}
-		v = c.phi(b, x.wide, nil)
-		c.setSlot(s, b, v)
-		c.completeSlot(s, b, v)
-		return v
 	default:
-		v = c.joinSlot(s, b, c.readSlot(s, blk.preds[0]))
+		v = c.joinSlot(s, b, c.knownSlot(s, blk.preds[0]))
 	}
 	c.setSlot(s, b, v)
-	return v
 }
 
 // isHeader says whether b has a branch back from a block behind it.
@@ -127,6 +170,9 @@ func (c *compiler) changes(v *variable, b int32) bool {
 // joinSlot merges what comes from all predecessors but a branch back; first comes from the first one.
 func (c *compiler) joinSlot(s int, b int32, first value) value {
 	preds := c.graph.blocks[b].preds
+	if len(preds) == 1 {
+		return first
+	}
 	l := c.list(len(preds))
 	l[0] = first
 	differ := false
@@ -138,7 +184,7 @@ func (c *compiler) joinSlot(s int, b int32, first value) value {
 			l[i] = 0
 			continue
 		}
-		l[i] = c.readSlot(s, p)
+		l[i] = c.knownSlot(s, p)
 		differ = differ || l[i] != first
 	}
 	if !differ {

@@ -1,25 +1,23 @@
 package compute
 
 import (
-	"os"
 	"slices"
-	"sync"
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
 	"farside/spirv"
 )
 
-// useNative says whether straight runs of instructions become machine code: where the best kernels are used, unless the
-// environment names others.
-var useNative = sync.OnceValue(func() bool { return kernel.Best().Name == "avx2" && os.Getenv("FARSIDE_KERNELS") == "" })
+// usesNative says whether straight runs of instructions become machine code.
+func (e *engine) usesNative(p *Program) bool { return e.kernels.Name == "avx2" && !p.noNative }
 
-// maxNames is how many uniform values of a run may lie outside of the registers that the program has for them: these may still hold what
-// is read before, while in the run what is for all lanes at once comes first.
+// maxNames is how many uniform values of a run may get a place of their own instead of their register in the program.
+// They need one because a run does its uniform instructions first: an earlier instruction of the run, which is for each
+// lane, may still have to read the old value of that register.
 const maxNames = 16
 
-// worthStreaming is from how many bytes on what a dispatch writes to a slot is not kept in the caches: nobody who reads it
-// would find it there.
+// worthStreaming is the size in bytes from which on stores to a slot go past the caches. The caches are smaller, so who
+// reads the slot later wouldn't find it there.
 const worthStreaming = 32 << 20
 
 // streams says whether a dispatch writes so much that it should go past the caches, to memory that it doesn't read.
@@ -42,10 +40,10 @@ func (r *run) streams() bool {
 	return true
 }
 
-// makeNative makes machine code of runs of instructions that are all for the active lanes, or for all lanes at once. The first step
-// of each run executes it.
+// makeNative makes machine code of runs of instructions. An instruction of a run is for each active lane, or it is
+// uniform: done once for all lanes. The first step of each run executes the code.
 func (e *engine) makeNative(p *Program) {
-	if !useNative() {
+	if !e.usesNative(p) {
 		return
 	}
 	targets := make([]bool, len(p.Insts)+1)
@@ -108,8 +106,10 @@ func groupRegister(p *Program) (r native.Register) {
 	return r
 }
 
-// nativeRun is the run that begins at an instruction: as long as there is code for all of it, nobody jumps into it, and the
-// instructions that are for all lanes at once can come first.
+// nativeRun is the run that begins at an instruction. It ends before an instruction
+//   - that has no machine code,
+//   - that is the target of a jump,
+//   - that is uniform and can't be moved to the front of the run.
 func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 	var run []native.Inst
 	touched := map[native.Register]bool{} // by instructions for each lane

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
 	"farside/internal/sampling"
 )
@@ -20,11 +21,14 @@ func TestPatterns(t *testing.T) {
 		body string
 		want []native.Pattern
 	}{
-		{"64", "y[gl_GlobalInvocationID.x] = x[gl_LocalInvocationID.x + 3u];", []native.Pattern{native.Linear, native.Linear}},
-		{"64", "y[gl_LocalInvocationIndex] = x[gl_WorkGroupID.x];", []native.Pattern{native.Any, native.Linear}}, // one load for all
+		{"64", "y[gl_GlobalInvocationID.x] = x[gl_LocalInvocationID.x + 3u];",
+			[]native.Pattern{native.Linear, native.Linear}},
+		// one load for all
+		{"64", "y[gl_LocalInvocationIndex] = x[gl_WorkGroupID.x];", []native.Pattern{native.Any, native.Linear}},
 		{"16, local_size_y = 4", "y[gl_LocalInvocationID.y * 16u + gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y * n];",
 			[]native.Pattern{native.Any, native.Same, native.Consecutive}},
-		{"12, local_size_y = 4", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];", []native.Pattern{native.Any, native.Any}},
+		{"12, local_size_y = 4", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];",
+			[]native.Pattern{native.Any, native.Any}},
 		{"12", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];", []native.Pattern{native.Any, native.Linear}},
 		{"64", "y[gl_LocalInvocationID.x * 2u] = x[gl_LocalInvocationID.x ^ 1u];", []native.Pattern{native.Any, native.Any}},
 		{"64", "y[(gl_LocalInvocationID.x * 4u - gl_LocalInvocationID.x * 3u)] = 1.0;", []native.Pattern{native.Linear}},
@@ -69,7 +73,8 @@ func (l large) Image(set, binding, element uint32) *sampling.View { return nil }
 // TestLargeMemory shows that offsets of 2^31 and more are right, for which there is no machine code.
 func TestLargeMemory(t *testing.T) {
 	const size = 3 << 30
-	memory, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	memory, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +108,8 @@ void main() {
 
 // TestNativeRuns shows that the code of shaders is used where it can be.
 func TestNativeRuns(t *testing.T) {
-	if !useNative() {
-		t.Skip("needs a processor with AVX2, and FARSIDE_KERNELS not set")
+	if kernel.Best().Name != "avx2" {
+		t.Skip("needs a processor with AVX2")
 	}
 	p := compileWords(t, glslWords(t, shader(64, "", "r = a[i] * 3u + 1u;")), Options{})
 	if err := p.engine.prepare(p); err != nil {
@@ -144,7 +149,7 @@ void main() {
 	words := make([]uint32, width*7*3)
 	mustRun(t, p, &Dispatch{Groups: groups, Base: base, Bindings: buffers{words: [][]uint32{words}},
 		PushConstants: binary.LittleEndian.AppendUint32(nil, width)})
-	if p.engine.rows != useNative() {
+	if p.engine.rows != (kernel.Best().Name == "avx2") {
 		t.Errorf("workgroups in rows: %v\n%s", p.engine.rows, p)
 	}
 	for i, got := range words {
@@ -181,7 +186,7 @@ void main() { y[gl_GlobalInvocationID.x + %du] = x[gl_GlobalInvocationID.x] + 1u
 				t.Fatalf("%d words further on: word %d is %d", skip, i, out[i+skip])
 			}
 		}
-		if !useNative() {
+		if kernel.Best().Name != "avx2" {
 			continue
 		}
 		// In place it must not.

@@ -47,8 +47,8 @@ func newNear(chunks int) *near {
 	}
 }
 
-// accessNear does an access whose active lanes are all in the range that they were all in the last time. It says whether
-// they are.
+// accessNear does an access whose active lanes are all in the range that they were all in the last time. It says
+// whether they are.
 func (w *worker) accessNear(s *step) bool {
 	d := &w.dynamic
 	n, ops, r := d.near, &w.kernels.Ops, &d.ranges[s.rangeOf]
@@ -83,8 +83,8 @@ func (w *worker) accessNear(s *step) bool {
 	return true
 }
 
-// physical is a range that begins at an address or before it, and contains it; without a size if there is no memory. The
-// step remembers it.
+// physical is a range that begins at an address or before it, and contains it; without a size if there is no memory.
+// The step remembers it.
 func (w *worker) physical(s *step, address uint64) physicalRange {
 	d := &w.dynamic
 	for i, r := range d.ranges {

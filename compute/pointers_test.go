@@ -2,7 +2,9 @@ package compute
 
 import (
 	"bytes"
+	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -172,5 +174,74 @@ func TestVariablePointers(t *testing.T) {
 			t.Errorf("after invocation %d: %d and %d, want %d and %d", i, a[i], b[i], wantA, wantB)
 		}
 		sum += a0[i]
+	}
+}
+
+// TestVariablePointersAroundLoop has a pointer that begins in one descriptor of an array, and in a loop's continue
+// block goes to another one that no instruction in front of it has named.
+func TestVariablePointersAroundLoop(t *testing.T) {
+	const text = `
+OpCapability Shader
+OpCapability VariablePointers
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %out %bufs
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %words ArrayStride 4
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %out DescriptorSet 0
+OpDecorate %out Binding 0
+OpDecorate %bufs DescriptorSet 1
+OpDecorate %bufs Binding 1
+%void = OpTypeVoid
+%bool = OpTypeBool
+%u = OpTypeInt 32 0
+%words = OpTypeRuntimeArray %u
+%block = OpTypeStruct %words
+%pb = OpTypePointer StorageBuffer %block
+%pw = OpTypePointer StorageBuffer %u
+%fn = OpTypeFunction %void
+%0 = OpConstant %u 0
+%1 = OpConstant %u 1
+%2 = OpConstant %u 2
+%3 = OpConstant %u 3
+%4 = OpConstant %u 4
+%array = OpTypeArray %block %4
+%pa = OpTypePointer StorageBuffer %array
+%out = OpVariable %pb StorageBuffer
+%bufs = OpVariable %pa StorageBuffer
+%main = OpFunction %void None %fn
+%entry = OpLabel
+%first = OpAccessChain %pw %bufs %0 %0 %1
+OpBranch %loop
+%loop = OpLabel
+%p = OpPhi %pw %first %entry %second %cont
+%k = OpPhi %u %0 %entry %next %cont
+%more = OpULessThan %bool %k %3
+OpLoopMerge %done %cont None
+OpBranchConditional %more %body %done
+%body = OpLabel
+%x = OpLoad %u %p
+%o = OpAccessChain %pw %out %0 %k
+OpStore %o %x
+OpStore %p %k
+OpBranch %cont
+%cont = OpLabel
+%second = OpAccessChain %pw %bufs %2 %0 %k
+%next = OpIAdd %u %k %1
+OpBranch %loop
+%done = OpLabel
+OpReturn
+OpFunctionEnd
+`
+	p := compileWords(t, assembleWords(t, text), Options{})
+	out := make([]uint32, 3)
+	elements := [][]uint32{{10, 11, 12}, {20, 21, 22}, {30, 31, 32}, {40, 41, 42}}
+	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{out}, elements: elements}})
+	if want := []uint32{11, 30, 31}; !slices.Equal(out, want) {
+		t.Errorf("loads give %d, want %d", out, want)
+	}
+	if got, want := fmt.Sprint(elements), "[[10 0 12] [20 21 22] [1 2 32] [40 41 42]]"; got != want {
+		t.Errorf("after the stores the buffers have %s, want %s", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package compute
 import (
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
+	"farside/internal/vk"
 	"farside/spirv"
 )
 
@@ -40,13 +41,17 @@ type Program struct {
 	Physical   bool   // there are accesses by device address
 	Warnings   []Warning
 
+	plainGo  bool
+	noNative bool
+
+	used   budget // by Compile and by LayOut, of each the larger part
 	draft  *draft // of the instructions, as long as they are not made; nil where they have been from the start
 	engine engine
 }
 
 // Warning is what a shader does though the device's features do not allow it. It works nevertheless.
 type Warning struct {
-	VUID string
+	VUID vk.VUID
 	Text string // with the word and the instruction
 }
 
@@ -66,11 +71,12 @@ type Code uint8
 const (
 	// Kernel runs the kernel Op on the active chunks, or on one chunk if Dst is uniform.
 	Kernel Code = iota + 1
-	// Access is a kernel of memory: Op on Slots[Index], or on element C of Resources[Index] if Dynamic (C may vary), masked
-	// by the execution mask where that is not full. A is the offset, B the value of stores; Base is none or a uniform I32,
-	// which is zero-extended and added to Immediate. Atomics have B and, for CompareExchange, D as the comparator.
-	// Dst is uniform if A and C are: all lanes load the same. Accesses, atomics too, order nothing: one with semantics has a
-	// Barrier before it if it releases, and behind it if it acquires. An atomic without Dst may be done later.
+	// Access is a kernel of memory: Op on Slots[Index], or on element C of Resources[Index] if Dynamic (C may vary),
+	// masked by the execution mask where that is not full. A is the offset, B the value of stores; Base is none or a
+	// uniform I32, which is zero-extended and added to Immediate. Atomics have B and, for CompareExchange, D as the
+	// comparator. Dst is uniform if A and C are: all lanes load the same. Accesses, atomics too, order nothing: one with
+	// semantics has a Barrier before it if it releases, and behind it if it acquires. An atomic without Dst may be done
+	// later.
 	Access
 	// AccessPhysical is a kernel of physical memory; AccessPrivate of private memory, which is the registers from C on.
 	AccessPhysical
@@ -98,7 +104,8 @@ const (
 	CallImage
 	CallSubgroup
 	CallPrint
-	// ArrayLength writes to Dst, a uniform or varying I32, (size of the memory - Immediate) / Stride; the memory as in Access.
+	// ArrayLength writes to Dst, a uniform or varying I32, (size of the memory - Immediate) / Stride; the memory as in
+	// Access.
 	ArrayLength
 	// End ends the workgroup.
 	End
@@ -118,8 +125,10 @@ type Inst struct {
 	Immediate  uint64
 	Offset     uint32         // of the SPIR-V instruction that it is part of, in words
 	Pattern    native.Pattern // of an Access: what is known of A
-	Counts     bool           // of a comparison: A, or of Le* B, is one more in each lane than in the one before, modulo 2^32
-	Until      int32          // the last instruction that reads Dst, if all that do come before the next jump or target; else 0
+	// of a comparison: A, or of Le* B, is one more in each lane than in the one before, modulo 2^32
+	Counts bool
+	// the last instruction that reads Dst, if all that do come before the next jump or target; else 0
+	Until int32
 }
 
 // Constant is the value of a uniform register.
@@ -130,7 +139,9 @@ type Constant struct {
 
 // Builtin is a register whose value a worker writes: once, at each workgroup, or at each dispatch.
 type Builtin struct {
-	Kind      spirv.BuiltIn // NumWorkgroups, WorkgroupId, LocalInvocationId, LocalInvocationIndex, SubgroupId, NumSubgroups, SubgroupLocalInvocationId, SubgroupSize, Subgroup??Mask (Component is the word)
+	// NumWorkgroups, WorkgroupId, LocalInvocationId, LocalInvocationIndex, SubgroupId, NumSubgroups,
+	// SubgroupLocalInvocationId, SubgroupSize, Subgroup??Mask (Component is the word)
+	Kind      spirv.BuiltIn
 	Component int
 	Register  Register
 }
@@ -175,7 +186,9 @@ type Element struct {
 // ImageOp is an instruction on an image. Registers hold floats and integers as the instruction says; coordinates of
 // images with layers have the layer last. Members that an instruction has not are nil or none.
 type ImageOp struct {
-	Op                     spirv.Op // OpImageRead, OpImageWrite, OpImageFetch, OpImageSample*, OpImageGather, OpImageDrefGather, OpImageQuery*, or the OpAtomic* of an OpImageTexelPointer
+	// OpImageRead, OpImageWrite, OpImageFetch, OpImageSample*, OpImageGather, OpImageDrefGather, OpImageQuery*, or the
+	// OpAtomic* of an OpImageTexelPointer
+	Op                     spirv.Op
 	Sparse                 bool
 	Image, Sampler         Element
 	Type                   *spirv.Type // of the image

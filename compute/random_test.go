@@ -80,7 +80,9 @@ func (m *shaderMaker) expression(depth int) expression {
 	case 0:
 		return expression{fmt.Sprintf("a[(%s) & 63u]", a.text), func(s *invocation) uint32 { return s.in[a.eval(s)&63] }}
 	case 1:
-		return expression{fmt.Sprintf("t[(%s) %% %du]", a.text, randomArray), func(s *invocation) uint32 { return s.t[a.eval(s)%randomArray] }}
+		return expression{fmt.Sprintf("t[(%s) %% %du]", a.text, randomArray), func(s *invocation) uint32 {
+			return s.t[a.eval(s)%randomArray]
+		}}
 	}
 	b := m.expression(depth - 1)
 	ops := []struct {
@@ -99,7 +101,9 @@ func (m *shaderMaker) expression(depth int) expression {
 		{"(%s / ((%s & 15u) + 1u))", func(a, b uint32) uint32 { return a / (b&15 + 1) }},
 	}
 	op := ops[m.Intn(len(ops))]
-	return expression{fmt.Sprintf(op.text, a.text, b.text), func(s *invocation) uint32 { return op.eval(a.eval(s), b.eval(s)) }}
+	return expression{fmt.Sprintf(op.text, a.text, b.text), func(s *invocation) uint32 {
+		return op.eval(a.eval(s), b.eval(s))
+	}}
 }
 
 func (m *shaderMaker) condition() expression {
@@ -114,7 +118,9 @@ func (m *shaderMaker) condition() expression {
 	case 0:
 		return expression{a.text + " < " + b.text, func(s *invocation) uint32 { return truth(a.eval(s) < b.eval(s)) }}
 	case 1:
-		return expression{a.text + " % 3u == " + b.text + " % 3u", func(s *invocation) uint32 { return truth(a.eval(s)%3 == b.eval(s)%3) }}
+		return expression{a.text + " % 3u == " + b.text + " % 3u", func(s *invocation) uint32 {
+			return truth(a.eval(s)%3 == b.eval(s)%3)
+		}}
 	case 2:
 		c := m.expression(1)
 		return expression{fmt.Sprintf("(%s & 1u) == 0u && %s > %s", a.text, b.text, c.text),
@@ -123,7 +129,9 @@ func (m *shaderMaker) condition() expression {
 		return expression{fmt.Sprintf("(%s & 1u) == 0u || (%s & 3u) == 1u", a.text, b.text),
 			func(s *invocation) uint32 { return truth(a.eval(s)&1 == 0 || b.eval(s)&3 == 1) }}
 	}
-	return expression{fmt.Sprintf("((i + %s) & 3u) != 1u", a.text), func(s *invocation) uint32 { return truth((s.i+a.eval(s))&3 != 1) }}
+	return expression{fmt.Sprintf("((i + %s) & 3u) != 1u", a.text), func(s *invocation) uint32 {
+		return truth((s.i+a.eval(s))&3 != 1)
+	}}
 }
 
 func (m *shaderMaker) block(depth int) statement {
@@ -156,7 +164,10 @@ func (m *shaderMaker) statement(depth int) statement {
 	switch {
 	case pick < 4:
 		k, e := m.Intn(randomVariables), m.expression(2)
-		return statement{fmt.Sprintf("v%d = %s;\n", k, e.text), func(s *invocation) flow { s.v[k] = e.eval(s); return flowNext }}
+		return statement{fmt.Sprintf("v%d = %s;\n", k, e.text), func(s *invocation) flow {
+			s.v[k] = e.eval(s)
+			return flowNext
+		}}
 	case pick == 4:
 		at, e := m.expression(1), m.expression(2)
 		return statement{fmt.Sprintf("t[(%s) %% %du] = %s;\n", at.text, randomArray, e.text),
@@ -205,7 +216,10 @@ func (m *shaderMaker) statement(depth int) statement {
 		}}
 	}
 	k, e := m.Intn(randomVariables), m.expression(1)
-	return statement{fmt.Sprintf("v%d += %s;\n", k, e.text), func(s *invocation) flow { s.v[k] += e.eval(s); return flowNext }}
+	return statement{fmt.Sprintf("v%d += %s;\n", k, e.text), func(s *invocation) flow {
+		s.v[k] += e.eval(s)
+		return flowNext
+	}}
 }
 
 func (m *shaderMaker) loop(depth int) statement {

@@ -12,10 +12,11 @@ import (
 
 	"farside/compute/internal/kernel"
 	"farside/internal/cores"
+	"farside/internal/ieee"
 )
 
-// ErrStopped is what a dispatch ends with after its Stop has said so. The error that wraps it names the entry point and,
-// where one was running, the loop.
+// ErrStopped is what a dispatch ends with after its Stop has said so. The error that wraps it names the entry point
+// and, where one was running, the loop.
 var ErrStopped = errors.New("the dispatch was stopped")
 
 const (
@@ -108,17 +109,15 @@ func (r *run) work() {
 	if r.next.Load() >= r.total {
 		return
 	}
-	w := r.program.engine.worker(r.program)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer kernel.Restore(kernel.Exact())
+	defer ieee.Leave(ieee.Enter())
 	// Where it did not come to the end, what masks are left is unknown: the worker is not used again.
 	defer func() {
 		if reason := recover(); reason != nil {
 			r.fail(faulted(r.program, reason), false, false)
 		}
 	}()
+	w := r.program.engine.worker(r.program)
 	w.begin(r)
 	for !r.stopped.Load() {
 		from := r.next.Add(r.grain) - r.grain
@@ -168,7 +167,8 @@ func (r *run) stopAlso(loop int32) {
 // stop ends the dispatch because of Stop. The loop is an index in Program.Loops, or -1.
 func (r *run) stop(loop int32) {
 	if loop >= 0 && int(loop) < len(r.program.Loops) {
-		r.fail(fmt.Errorf("%w: entry point %q in loop %s", ErrStopped, r.program.Name, r.program.Loops[loop].Name), true, true)
+		r.fail(fmt.Errorf("%w: entry point %q in loop %s", ErrStopped, r.program.Name, r.program.Loops[loop].Name), true,
+			true)
 		return
 	}
 	r.fail(fmt.Errorf("%w: entry point %q", ErrStopped, r.program.Name), true, false)

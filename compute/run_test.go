@@ -201,7 +201,8 @@ func TestBaseOfWorkgroups(t *testing.T) {
 	at := a.op(kernel.ShlI32, a.globalID(0), a.constant(2))
 	a.store(a.slot(Slot{Kind: SlotBuffer}), at, a.builtin(spirv.BuiltInNumWorkgroups, 0, true))
 	words := make([]uint32, 32)
-	mustRun(t, a.end(), &Dispatch{Base: [3]uint32{3}, Groups: [3]uint32{2, 1, 1}, Bindings: buffers{words: [][]uint32{words}}})
+	mustRun(t, a.end(), &Dispatch{Base: [3]uint32{3}, Groups: [3]uint32{2, 1, 1},
+		Bindings: buffers{words: [][]uint32{words}}})
 	for i, got := range words {
 		want := uint32(0)
 		if i >= 12 && i < 20 {
@@ -308,14 +309,16 @@ func TestStop(t *testing.T) {
 		var asked atomic.Int32
 		stop := func() bool { return asked.Add(1) > 10 }
 		err := p.Run(&Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: buffers{}, Stop: stop})
-		if !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), `"main"`) || !strings.Contains(err.Error(), "endless.comp:7") {
+		if !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), `"main"`) ||
+			!strings.Contains(err.Error(), "endless.comp:7") {
 			t.Errorf("the error is %v", err)
 		}
 	}
 	// Without loops, but too many workgroups to ever end.
 	start := time.Now()
 	err := assemble([3]uint32{1, 1, 1}).end().Run(&Dispatch{
-		Groups: [3]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1}, Stop: func() bool { return time.Since(start) > 20*time.Millisecond }})
+		Groups: [3]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1},
+		Stop:   func() bool { return time.Since(start) > 20*time.Millisecond }})
 	if !errors.Is(err, ErrStopped) {
 		t.Errorf("the error is %v", err)
 	}
@@ -349,7 +352,8 @@ func TestPushConstantsDataAndShared(t *testing.T) {
 	base := a.op(kernel.MulI32, group, a.constant(80))
 	a.emit(Inst{Code: Access, Op: kernel.Store32, Index: out, A: at, B: sum, Base: base})
 	words := make([]uint32, 60)
-	d := &Dispatch{Groups: [3]uint32{3, 1, 1}, Bindings: buffers{words: [][]uint32{words}}, PushConstants: []byte{2: 9, 8: 0x10, 9: 0x27}}
+	d := &Dispatch{Groups: [3]uint32{3, 1, 1}, Bindings: buffers{words: [][]uint32{words}},
+		PushConstants: []byte{2: 9, 8: 0x10, 9: 0x27}}
 	d.PushConstants = append(d.PushConstants, 0, 0)
 	p := a.end()
 	mustRun(t, p, d)
@@ -427,10 +431,12 @@ func TestUniformMulAddSat(t *testing.T) {
 	a := assemble([3]uint32{1, 1, 1})
 	out := a.slot(Slot{Kind: SlotBuffer})
 	var want []uint32
-	for _, c := range [][3]uint64{{3, 4, 5}, {1 << 31, 2, 0}, {1 << 31, 2, 7}, {1<<32 - 1, 1, 0}, {1<<32 - 1, 1, 1}, {1 << 16, 1<<16 - 1, 1<<16 - 1},
+	for _, c := range [][3]uint64{{3, 4, 5}, {1 << 31, 2, 0}, {1 << 31, 2, 7}, {1<<32 - 1, 1, 0}, {1<<32 - 1, 1, 1},
+		{1 << 16, 1<<16 - 1, 1<<16 - 1},
 		{5, 1 << 62, 0}, {0, 1 << 62, 9}, {1 << 31, 1 << 33, 3}} {
 		dst := a.uniform(32)
-		a.emit(Inst{Code: Kernel, Op: kernel.MulAddSat, Dst: dst, A: a.constant(uint32(c[0])), B: a.constant(uint32(c[2])), Immediate: c[1]})
+		a.emit(Inst{Code: Kernel, Op: kernel.MulAddSat, Dst: dst, A: a.constant(uint32(c[0])), B: a.constant(uint32(c[2])),
+			Immediate: c[1]})
 		a.emit(Inst{Code: Access, Op: kernel.Store32, Index: out, A: a.constant(uint32(4 * len(want))), B: dst})
 		sum := new(big.Int).Mul(new(big.Int).SetUint64(c[0]), new(big.Int).SetUint64(c[1]))
 		if sum.Add(sum, new(big.Int).SetUint64(c[2])); sum.BitLen() > 32 {
@@ -462,7 +468,10 @@ func TestGuards(t *testing.T) {
 		{"if (int(g) >= int(n)) return;", func(i, n uint32) bool { return int32(i) < int32(n) }},
 		{"if (int(g) - 40 >= int(n)) return;", func(i, n uint32) bool { return int32(i)-40 < int32(n) }},
 	} {
-		p := compileWords(t, glslWords(t, shader(lanes, "", "uint g = gl_GlobalInvocationID.x, n = floatBitsToUint(f[0]); "+c.guard+" r = a[i] * 3u + 1u;")), Options{})
+		p := compileWords(t,
+			glslWords(t,
+				shader(lanes, "", "uint g = gl_GlobalInvocationID.x, n = floatBitsToUint(f[0]); "+c.guard+" r = a[i] * 3u + 1u;")),
+			Options{})
 		if err := p.engine.prepare(p); err != nil {
 			t.Fatal(err)
 		}
@@ -473,7 +482,8 @@ func TestGuards(t *testing.T) {
 		for i := range a {
 			a[i] = uint32(i) * 7
 		}
-		for _, n := range []uint32{0, 1, 5, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 90, 96, 97, 200, 0x7fffffef, 0x7fffffff, 0x80000000, 0x80000010, ^uint32(0)} {
+		for _, n := range []uint32{0, 1, 5, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 90, 96, 97, 200, 0x7fffffef, 0x7fffffff,
+			0x80000000, 0x80000010, ^uint32(0)} {
 			out := make([]uint32, lanes*groups)
 			for i := range out {
 				out[i] = 99

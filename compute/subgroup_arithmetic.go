@@ -37,7 +37,8 @@ func combiner(op spirv.Op, t *spirv.Type) (f func(a, b uint64) uint64, identity 
 		return func(a, b uint64) uint64 { return a | b }, 0
 	case spirv.OpGroupNonUniformLogicalXor:
 		return func(a, b uint64) uint64 { return a ^ b }, 0
-	case spirv.OpGroupNonUniformFAdd, spirv.OpGroupNonUniformFMul, spirv.OpGroupNonUniformFMin, spirv.OpGroupNonUniformFMax:
+	case spirv.OpGroupNonUniformFAdd, spirv.OpGroupNonUniformFMul, spirv.OpGroupNonUniformFMin,
+		spirv.OpGroupNonUniformFMax:
 		if t.Width == 64 {
 			return combineF64(op)
 		}

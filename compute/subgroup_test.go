@@ -50,31 +50,36 @@ func subgroupCases() []subgroupCase {
 	add := func(name string, op SubgroupOp, want func(lane, size int, values []uint64, active []bool) uint64) {
 		cases = append(cases, subgroupCase{name, op, want})
 	}
-	truthOf := func(f func(values []uint64, active []bool) bool) func(lane, size int, values []uint64, active []bool) uint64 {
+	truthOf := func(f func(values []uint64, active []bool) bool) func(lane, size int, values []uint64,
+		active []bool) uint64 {
 		return func(_, _ int, values []uint64, active []bool) uint64 { return truth(f(values, active)) }
 	}
 	add("Elect", SubgroupOp{Op: spirv.OpGroupNonUniformElect}, func(lane, _ int, _ []uint64, active []bool) uint64 {
 		return truth(lane == firstActive(active))
 	})
-	add("All", SubgroupOp{Op: spirv.OpGroupNonUniformAll, Type: typeBool}, truthOf(func(values []uint64, active []bool) bool {
-		return fold(func(a, b uint64) uint64 { return a & b }, 1<<32-1, values, active, 0, len(values)) != 0
-	}))
-	add("Any", SubgroupOp{Op: spirv.OpGroupNonUniformAny, Type: typeBool}, truthOf(func(values []uint64, active []bool) bool {
-		return fold(func(a, b uint64) uint64 { return a | b }, 0, values, active, 0, len(values)) != 0
-	}))
-	for _, t := range []*spirv.Type{typeUint, typeBool} {
-		add("AllEqual", SubgroupOp{Op: spirv.OpGroupNonUniformAllEqual, Type: t}, truthOf(func(values []uint64, active []bool) bool {
-			equal := true
-			for i, v := range values {
-				equal = equal && (!active[i] || v == values[firstActive(active)])
-			}
-			return equal
+	add("All", SubgroupOp{Op: spirv.OpGroupNonUniformAll, Type: typeBool},
+		truthOf(func(values []uint64, active []bool) bool {
+			return fold(func(a, b uint64) uint64 { return a & b }, 1<<32-1, values, active, 0, len(values)) != 0
 		}))
+	add("Any", SubgroupOp{Op: spirv.OpGroupNonUniformAny, Type: typeBool},
+		truthOf(func(values []uint64, active []bool) bool {
+			return fold(func(a, b uint64) uint64 { return a | b }, 0, values, active, 0, len(values)) != 0
+		}))
+	for _, t := range []*spirv.Type{typeUint, typeBool} {
+		add("AllEqual", SubgroupOp{Op: spirv.OpGroupNonUniformAllEqual, Type: t},
+			truthOf(func(values []uint64, active []bool) bool {
+				equal := true
+				for i, v := range values {
+					equal = equal && (!active[i] || v == values[firstActive(active)])
+				}
+				return equal
+			}))
 	}
 	add("BroadcastFirst", SubgroupOp{Op: spirv.OpGroupNonUniformBroadcastFirst, Type: typeUint},
 		func(_, _ int, values []uint64, active []bool) uint64 { return values[firstActive(active)] })
 	for cluster := uint32(0); cluster <= 8; cluster += 4 {
-		add(fmt.Sprint("Rotate ", cluster), SubgroupOp{Op: spirv.OpGroupNonUniformRotateKHR, Type: typeUint, Cluster: cluster},
+		add(fmt.Sprint("Rotate ", cluster), SubgroupOp{Op: spirv.OpGroupNonUniformRotateKHR, Type: typeUint,
+			Cluster: cluster},
 			func(lane, size int, values []uint64, active []bool) uint64 {
 				n := int(cluster)
 				if n == 0 {
@@ -86,28 +91,32 @@ func subgroupCases() []subgroupCase {
 	}
 	add("ShuffleXor", SubgroupOp{Op: spirv.OpGroupNonUniformShuffleXor, Type: typeUint},
 		func(lane, size int, values []uint64, _ []bool) uint64 { return values[lane^3] })
-	add("ShuffleUp", SubgroupOp{Op: spirv.OpGroupNonUniformShuffleUp, Type: typeUint}, func(lane, _ int, values []uint64, _ []bool) uint64 {
-		if lane < 3 {
-			return 0
-		}
-		return values[lane-3]
-	})
-	add("ShuffleDown", SubgroupOp{Op: spirv.OpGroupNonUniformShuffleDown, Type: typeUint}, func(lane, size int, values []uint64, _ []bool) uint64 {
-		if lane+3 >= size {
-			return 0
-		}
-		return values[lane+3]
-	})
+	add("ShuffleUp", SubgroupOp{Op: spirv.OpGroupNonUniformShuffleUp, Type: typeUint},
+		func(lane, _ int, values []uint64, _ []bool) uint64 {
+			if lane < 3 {
+				return 0
+			}
+			return values[lane-3]
+		})
+	add("ShuffleDown", SubgroupOp{Op: spirv.OpGroupNonUniformShuffleDown, Type: typeUint},
+		func(lane, size int, values []uint64, _ []bool) uint64 {
+			if lane+3 >= size {
+				return 0
+			}
+			return values[lane+3]
+		})
 	add("Shuffle", SubgroupOp{Op: spirv.OpGroupNonUniformShuffle, Type: typeUint},
 		func(_, _ int, values []uint64, _ []bool) uint64 { return values[3] })
 	add("QuadBroadcast", SubgroupOp{Op: spirv.OpGroupNonUniformQuadBroadcast, Type: typeUint},
 		func(lane, _ int, values []uint64, _ []bool) uint64 { return values[lane&^3+3] })
-	add("QuadAll", SubgroupOp{Op: spirv.OpGroupNonUniformQuadAllKHR, Type: typeBool}, func(lane, _ int, values []uint64, active []bool) uint64 {
-		return fold(func(a, b uint64) uint64 { return a & b }, 1<<32-1, values, active, lane&^3, lane&^3+4)
-	})
-	add("QuadAny", SubgroupOp{Op: spirv.OpGroupNonUniformQuadAnyKHR, Type: typeBool}, func(lane, _ int, values []uint64, active []bool) uint64 {
-		return fold(func(a, b uint64) uint64 { return a | b }, 0, values, active, lane&^3, lane&^3+4)
-	})
+	add("QuadAll", SubgroupOp{Op: spirv.OpGroupNonUniformQuadAllKHR, Type: typeBool},
+		func(lane, _ int, values []uint64, active []bool) uint64 {
+			return fold(func(a, b uint64) uint64 { return a & b }, 1<<32-1, values, active, lane&^3, lane&^3+4)
+		})
+	add("QuadAny", SubgroupOp{Op: spirv.OpGroupNonUniformQuadAnyKHR, Type: typeBool},
+		func(lane, _ int, values []uint64, active []bool) uint64 {
+			return fold(func(a, b uint64) uint64 { return a | b }, 0, values, active, lane&^3, lane&^3+4)
+		})
 	type arithmetic struct {
 		op       spirv.Op
 		t        *spirv.Type
@@ -119,9 +128,12 @@ func subgroupCases() []subgroupCase {
 		{spirv.OpGroupNonUniformIAdd, typeUint, func(a, b uint64) uint64 { return uint64(uint32(a + b)) }, 0},
 		{spirv.OpGroupNonUniformIAdd, typeInt8, func(a, b uint64) uint64 { return uint64(uint8(a + b)) }, 0},
 		{spirv.OpGroupNonUniformIMul, typeUint, func(a, b uint64) uint64 { return uint64(uint32(a * b)) }, 1},
-		{spirv.OpGroupNonUniformSMin, typeInt, func(a, b uint64) uint64 { return uint64(uint32(min(int32(a), int32(b)))) }, math.MaxInt32},
-		{spirv.OpGroupNonUniformSMax, typeInt, func(a, b uint64) uint64 { return uint64(uint32(max(int32(a), int32(b)))) }, 1 << 31},
-		{spirv.OpGroupNonUniformSMax, typeInt8, func(a, b uint64) uint64 { return uint64(uint8(max(int8(a), int8(b)))) }, 0x80},
+		{spirv.OpGroupNonUniformSMin, typeInt, func(a, b uint64) uint64 { return uint64(uint32(min(int32(a), int32(b)))) },
+			math.MaxInt32},
+		{spirv.OpGroupNonUniformSMax, typeInt, func(a, b uint64) uint64 { return uint64(uint32(max(int32(a), int32(b)))) },
+			1 << 31},
+		{spirv.OpGroupNonUniformSMax, typeInt8, func(a, b uint64) uint64 { return uint64(uint8(max(int8(a), int8(b)))) },
+			0x80},
 		{spirv.OpGroupNonUniformUMin, typeUint, func(a, b uint64) uint64 { return min(a, b) }, math.MaxUint32},
 		{spirv.OpGroupNonUniformUMax, typeUint, func(a, b uint64) uint64 { return max(a, b) }, 0},
 		{spirv.OpGroupNonUniformBitwiseAnd, typeUint, func(a, b uint64) uint64 { return a & b }, math.MaxUint32},
@@ -131,23 +143,28 @@ func subgroupCases() []subgroupCase {
 		{spirv.OpGroupNonUniformLogicalOr, typeBool, func(a, b uint64) uint64 { return a | b }, 0},
 		{spirv.OpGroupNonUniformLogicalXor, typeBool, func(a, b uint64) uint64 { return a ^ b }, 0},
 		{spirv.OpGroupNonUniformFAdd, typeFloat, f32op(func(a, b float32) float32 { return a + b }), 0},
-		{spirv.OpGroupNonUniformFMul, typeFloat, f32op(func(a, b float32) float32 { return a * b }), uint64(math.Float32bits(1))},
+		{spirv.OpGroupNonUniformFMul, typeFloat, f32op(func(a, b float32) float32 { return a * b }),
+			uint64(math.Float32bits(1))},
 		{spirv.OpGroupNonUniformFMin, typeFloat, f32op(func(a, b float32) float32 { return min(a, b) }), inf(1)},
 		{spirv.OpGroupNonUniformFMax, typeFloat, f32op(func(a, b float32) float32 { return max(a, b) }), inf(-1)},
 	} {
 		name := fmt.Sprint(c.op, c.t.Width)
-		add(name+" reduce", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationReduce}, func(_, size int, values []uint64, active []bool) uint64 {
-			return fold(c.f, c.identity, values, active, 0, size)
-		})
-		add(name+" inclusive", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationInclusiveScan}, func(lane, _ int, values []uint64, active []bool) uint64 {
-			return fold(c.f, c.identity, values, active, 0, lane+1)
-		})
-		add(name+" exclusive", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationExclusiveScan}, func(lane, _ int, values []uint64, active []bool) uint64 {
-			return fold(c.f, c.identity, values, active, 0, lane)
-		})
-		add(name+" clustered", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationClusteredReduce, Cluster: 2}, func(lane, _ int, values []uint64, active []bool) uint64 {
-			return fold(c.f, c.identity, values, active, lane&^1, lane&^1+2)
-		})
+		add(name+" reduce", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationReduce},
+			func(_, size int, values []uint64, active []bool) uint64 {
+				return fold(c.f, c.identity, values, active, 0, size)
+			})
+		add(name+" inclusive", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationInclusiveScan},
+			func(lane, _ int, values []uint64, active []bool) uint64 {
+				return fold(c.f, c.identity, values, active, 0, lane+1)
+			})
+		add(name+" exclusive", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationExclusiveScan},
+			func(lane, _ int, values []uint64, active []bool) uint64 {
+				return fold(c.f, c.identity, values, active, 0, lane)
+			})
+		add(name+" clustered", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationClusteredReduce, Cluster: 2},
+			func(lane, _ int, values []uint64, active []bool) uint64 {
+				return fold(c.f, c.identity, values, active, lane&^1, lane&^1+2)
+			})
 	}
 	return cases
 }
@@ -168,7 +185,8 @@ func TestSubgroups(t *testing.T) {
 				op.Value, op.Arg, op.Dst = []Register{value}, a.constant(3), []Register{a.varying(32)}
 				a.Subgroups = []SubgroupOp{op}
 				in := a.varying(32)
-				bit := a.op(kernel.AndI32, a.op(kernel.ShrU32, a.constant(keep), a.op(kernel.AndI32, index, a.constant(31))), a.constant(1))
+				bit := a.op(kernel.AndI32, a.op(kernel.ShrU32, a.constant(keep), a.op(kernel.AndI32, index, a.constant(31))),
+					a.constant(1))
 				a.emit(Inst{Code: Split, A: a.op(kernel.EqI32, bit, a.constant(1)), Dst: in})
 				a.flow(Inst{Code: Enter, Dst: in}, "end")
 				a.emit(Inst{Code: CallSubgroup})
@@ -299,7 +317,8 @@ func BenchmarkSubgroup(b *testing.B) {
 		"Any":       {Op: spirv.OpGroupNonUniformAny, Type: typeBool},
 	} {
 		a := assemble([3]uint32{256, 1, 1})
-		op.Value, op.Arg, op.Dst = []Register{a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false)}, a.constant(1), []Register{a.varying(32)}
+		op.Value, op.Arg, op.Dst = []Register{a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false)}, a.constant(1),
+			[]Register{a.varying(32)}
 		a.Subgroups = []SubgroupOp{op}
 		for range 100 {
 			a.emit(Inst{Code: CallSubgroup})

@@ -18,8 +18,8 @@ func manyReturns(n int) string {
 	return s.String()
 }
 
-// TestManyReturns has so many branches from which lanes never come together again that looking at all that follows each of
-// them, for which the time is quadratic, takes too long.
+// TestManyReturns has so many branches from which lanes never come together again that looking at all that follows each
+// of them, for which the time is quadratic, takes too long.
 func TestManyReturns(t *testing.T) {
 	words := glslWords(t, shader(testLanes, "", manyReturns(12000)))
 	start := time.Now()

@@ -50,9 +50,19 @@ func (w *worker) begin(r *run) {
 	}
 }
 
-// beginAdds finds the accesses that must not overlook additions that wait: those of memory that these are to, or of
-// bytes that are also part of it. What happens to other memory tells nobody whether an addition has been done, as long as
-// nothing orders the two.
+// beginAdds finds the accesses that must do the delayed additions (actDelayed) first. Why others needn't:
+//
+//  1. A delayed addition is an atomic of a shader without ordering of its own, and nobody reads its result.
+//  2. In the Vulkan memory model (appendix "Memory Model", "Location-Ordered" and "Happens-Before") such an atomic is
+//     ordered only against accesses of the same location. Accesses of different locations are ordered by barriers and
+//     by atomics with acquire or release, which are barriers here.
+//  3. Barriers, image operations, and accesses whose memory is known only at run time flush (execute). So does every
+//     other atomic, and every access to memory that overlaps that of a delayed addition (actFlushed, found here).
+//  4. What is left are loads and stores of other memory with no barrier between. By 2 they have no order with the
+//     addition, so nobody can conclude from them that it has been done.
+//  5. A shader may wait in a loop for an addition of another invocation. tick flushes, so it comes at last.
+//  6. Flush adds with sync/atomic. By the Go memory model these operations behave as if in one sequential order, so
+//     workers that add to the same word lose nothing.
 func (w *worker) beginAdds() {
 	var delayed []kernel.Memory
 	for i := range w.steps {
@@ -72,7 +82,7 @@ func (w *worker) beginAdds() {
 	}
 }
 
-// flush does the additions that wait.
+// flush does the delayed additions.
 func (w *worker) flush() {
 	if w.adds != nil {
 		w.adds.Flush()
@@ -120,8 +130,8 @@ func (w *worker) groups(from, to uint64) bool {
 	return true
 }
 
-// tick says whether the dispatch has been stopped; now and then it asks Stop. The loop is the one that goes round, or -1 behind
-// n workgroups.
+// tick says whether the dispatch has been stopped; now and then it asks Stop. The loop is the one that goes round, or
+// -1 behind n workgroups.
 func (w *worker) tick(n int, loop int32) bool {
 	w.ticks -= n
 	if w.ticks <= 0 {
@@ -173,11 +183,12 @@ func (w *worker) enter(mask int32) bool {
 	return lanes > 0
 }
 
-// join adds the lanes of a pending mask to the execution mask, if all are in it then. It says whether they are.
-func (w *worker) join(mask int32) bool {
+// reunite adds the lanes of a pending mask to the execution mask, if all lanes are in it then. It says whether they
+// are.
+func (w *worker) reunite(mask int32) bool {
 	m := &w.pending[mask]
 	if !m.empty() {
-		all := m.join(w.active)
+		all := m.with(w.active)
 		if !all.full() && all != w.start {
 			return false
 		}
@@ -193,19 +204,19 @@ func (w *worker) split(yes, no *pending, condition kernel.Register) {
 	no.write()
 	w.kernels.Split(yes.register, no.register, w.source, condition, w.active.first, w.active.end-w.active.first)
 	w.active.lanes = unknown
-	yes.span = yes.join(w.active)
-	no.span = no.join(w.active)
+	yes.span = yes.with(w.active)
+	no.span = no.with(w.active)
 	w.active = span{}
 }
 
-// What narrow has done.
+// The outcomes of narrow and prefix.
 const (
-	split = iota // what split does
-	none         // no lane is left
-	some
+	notNarrowed = iota // narrow has done what split does; prefix has done nothing
+	noneLeft           // no lane is active
+	someLeft           // the lanes of one mask are active
 )
 
-// narrow splits the active lanes and goes on with those for one of the masks, if no others wait there.
+// narrow splits the active lanes and goes on with those of one mask, if no others wait there.
 func (w *worker) narrow(s *step) int {
 	to, rest := &w.pending[s.to], &w.pending[s.other]
 	if !to.empty() {
@@ -214,42 +225,42 @@ func (w *worker) narrow(s *step) int {
 		} else {
 			w.split(to, rest, s.args.A)
 		}
-		return split
+		return notNarrowed
 	}
 	rest.write()
 	from, n := w.active.first, w.active.end-w.active.first
 	first, end, lanes, others := w.kernels.Narrow(w.lanes.Skip(from), w.source.Skip(from), rest.register.Skip(from),
 		s.args.A.Skip(from), s.invert, n)
 	if !others {
-		return some
+		return someLeft
 	}
-	rest.span = rest.join(span{from, w.active.end, w.active.lanes - lanes})
+	rest.span = rest.with(span{from, w.active.end, w.active.lanes - lanes})
 	w.activate(span{from + first, from + end, lanes}, w.lanes)
 	if lanes == 0 {
-		return none
+		return noneLeft
 	}
-	return some
+	return someLeft
 }
 
-// prefix narrows to the first lanes of the workgroup, if all are active and none waits, as narrow would; else it is
-// left to that, and split is the answer.
+// prefix does what narrow would for the first lanes of a workgroup. If lanes are inactive or wait it does nothing and
+// returns notNarrowed: narrow runs next.
 func (w *worker) prefix(s, narrow *step) int {
 	to, rest := &w.pending[narrow.to], &w.pending[narrow.other]
 	ends := int(narrow.other) == len(w.pending)-1 // nobody asks for the others
 	if w.active != w.start || !to.empty() || !ends && !rest.empty() {
-		return split
+		return notNarrowed
 	}
 	lanes := w.program.Lanes
 	first, bound := int64(s.first[0]), int64(s.base[0])
 	if first+int64(lanes) > 1<<31 {
-		return split // some are less than others before them, or negative
+		return notNarrowed // some are less than others before them, or negative
 	}
 	if s.inst.Op == kernel.LtS32 || s.inst.Op == kernel.LeS32 {
 		bound = int64(int32(bound))
 	}
 	n := int(min(max(bound-first, 0), int64(lanes)))
 	if n == lanes {
-		return some
+		return someLeft
 	}
 	whole := n / kernel.Width
 	if !ends {
@@ -267,9 +278,9 @@ func (w *worker) prefix(s, narrow *step) int {
 		w.activate(span{0, whole + 1, n}, w.lanes)
 	}
 	if n == 0 {
-		return none
+		return noneLeft
 	}
-	return some
+	return someLeft
 }
 
 // leave adds the active lanes to a mask.
@@ -281,7 +292,7 @@ func (w *worker) leave(to *pending) {
 	}
 	to.write()
 	w.kernels.OrInto(to.register, w.source, w.active.first, w.active.end-w.active.first)
-	to.span = to.join(w.active)
+	to.span = to.with(w.active)
 	w.active = span{}
 }
 
@@ -311,10 +322,10 @@ func (w *worker) execute() bool {
 			act = s.plain
 		} else if act == actPrefix {
 			switch w.prefix(s, &steps[next]) {
-			case some:
+			case someLeft:
 				next += 2
 				continue
-			case none:
+			case noneLeft:
 				next = int(steps[next+1].target)
 				continue
 			}
@@ -365,31 +376,31 @@ func (w *worker) execute() bool {
 			w.split(&w.pending[s.to], &w.pending[s.other], s.args.A)
 		case actNarrow:
 			switch w.narrow(s) {
-			case some:
+			case someLeft:
 				next++
-			case none:
+			case noneLeft:
 				next = int(steps[next].target)
 			}
 		case actNarrowRound:
 			switch w.narrow(s) {
-			case some:
+			case someLeft:
 				if w.tick(1, steps[next].index) {
 					return false
 				}
 				next = int(steps[next].target) + 1
-			case none:
+			case noneLeft:
 				next++
 			}
 		case actLeave:
 			w.leave(&w.pending[s.to])
 		case actStay:
-			if w.join(s.to) {
+			if w.reunite(s.to) {
 				next++
 			} else {
 				w.leave(&w.pending[s.to])
 			}
 		case actRound:
-			if w.join(s.to) {
+			if w.reunite(s.to) {
 				if w.tick(1, steps[next].index) {
 					return false
 				}

@@ -65,8 +65,8 @@ func (s *span) empty() bool { return s.first == s.end }
 // full says whether all lanes of the chunks are meant.
 func (s *span) full() bool { return s.lanes == (s.end-s.first)*kernel.Width }
 
-// join is two spans that have no lane in common.
-func (s span) join(o span) span {
+// with is the span of the lanes of both. They have no lane in common.
+func (s span) with(o span) span {
 	switch {
 	case s.empty():
 		return o
@@ -277,7 +277,8 @@ func (m *pending) clear() {
 // justOne is the bound that a comparison with 0 for equality is.
 var justOne = [kernel.Width]uint32{1}
 
-var allLanes = [kernel.Width]uint32{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0)}
+var allLanes = [kernel.Width]uint32{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0),
+	^uint32(0)}
 
 // slice is memory over bytes of Go's or the application's.
 func slice(b []byte) kernel.Memory {

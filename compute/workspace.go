@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"reflect"
 	"sync"
 
 	"farside/spirv"
@@ -50,11 +51,51 @@ type workspace struct {
 
 	earlier    map[uint64]value
 	byVariable map[memoryKey]int32
+
+	budget budget
+	arenas []interface{ reset() }
 }
 
 var workspaces = sync.Pool{New: func() any {
-	return &workspace{earlier: map[uint64]value{}, byVariable: map[memoryKey]int32{}}
+	w := &workspace{earlier: map[uint64]value{}, byVariable: map[memoryKey]int32{}}
+	addArena(w, &w.values)
+	addArena(w, &w.ints)
+	addArena(w, &w.bytes)
+	addArena(w, &w.flags)
+	addArena(w, &w.words)
+	addArena(w, &w.registers)
+	addArena(w, &w.taken)
+	addArena(w, &w.ends)
+	addArena(w, &w.strides)
+	addArena(w, &w.stretches)
+	addArena(w, &w.spots)
+	addArena(w, &w.parties)
+	addArena(w, &w.lists)
+	addArena(w, &w.operands)
+	addArena(w, &w.pointers)
+	addArena(w, &w.variables)
+	addArena(w, &w.bindings)
+	addArena(w, &w.leaves)
+	addArena(w, &w.ids)
+	addArena(w, &w.idLists)
+	addArena(w, &w.calls)
+	addArena(w, &w.tables)
+	addArena(w, &w.functions)
+	addArena(w, &w.reached)
+	return w
 }}
+
+func addArena[T any](w *workspace, a *arena[T]) {
+	a.budget = &w.budget
+	w.arenas = append(w.arenas, a)
+}
+
+// takeWorkspace takes a workspace with the whole budget.
+func takeWorkspace() *workspace {
+	w := workspaces.Get().(*workspace)
+	w.budget = budget{}
+	return w
+}
 
 // release gives the memory back. What has grown large, for a shader such as there are few, is left to the collector.
 func (w *workspace) release() {
@@ -67,42 +108,29 @@ func (w *workspace) release() {
 	clear(w.memories)
 	clear(w.slots)
 	clear(w.kinds[:cap(w.kinds)])
-	w.values.reset()
-	w.ints.reset()
-	w.bytes.reset()
-	w.flags.reset()
-	w.words.reset()
-	w.registers.reset()
-	w.taken.reset()
-	w.ends.reset()
-	w.strides.reset()
-	w.stretches.reset()
-	w.spots.reset()
-	w.parties.reset()
-	w.lists.reset()
-	w.operands.reset()
-	w.pointers.reset()
-	w.variables.reset()
-	w.bindings.reset()
-	w.leaves.reset()
-	w.ids.reset()
-	w.idLists.reset()
-	w.calls.reset()
-	w.tables.reset()
-	w.functions.reset()
-	w.reached.reset()
+	for _, a := range w.arenas {
+		a.reset()
+	}
 	clear(w.earlier)
 	clear(w.byVariable)
 	workspaces.Put(w)
 }
 
 // arena gives out zeroed parts of one allocation, or of larger ones when that is used up. They are taken back together.
-type arena[T any] struct{ chunk, free []T }
+type arena[T any] struct {
+	chunk, free []T
+	budget      *budget
+}
+
+// maxChunk is how many elements an arena allocates before it is asked for them.
+const maxChunk = 1 << 16
 
 // take gives n elements.
 func (a *arena[T]) take(n int) []T {
 	if n > len(a.free) {
-		a.chunk = make([]T, max(n, 2*len(a.chunk), 64))
+		n := max(n, min(2*len(a.chunk), maxChunk), 64)
+		a.budget.spend(allocatedBytes, n*int(reflect.TypeFor[T]().Size()))
+		a.chunk = make([]T, n)
 		a.free = a.chunk
 	}
 	part := a.free[:n:n]
@@ -116,11 +144,24 @@ func (a *arena[T]) one() *T { return &a.take(1)[0] }
 // push appends to a list.
 func (a *arena[T]) push(list []T, v T) []T {
 	if len(list) == cap(list) {
-		longer := a.take(max(4, 2*len(list)))[:len(list)]
-		copy(longer, list)
-		list = longer
+		list = a.longer(list, 1)
 	}
 	return append(list, v)
+}
+
+// extend appends a list to another one.
+func (a *arena[T]) extend(list, more []T) []T {
+	if len(list)+len(more) > cap(list) {
+		list = a.longer(list, len(more))
+	}
+	return append(list, more...)
+}
+
+// longer is a list with room for n more, and for as many as it has.
+func (a *arena[T]) longer(list []T, n int) []T {
+	longer := a.take(max(4, 2*len(list), len(list)+n))[:len(list)]
+	copy(longer, list)
+	return longer
 }
 
 func (a *arena[T]) reset() {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWorkspaces compiles shaders again and again, on several goroutines, so that each is compiled in memory which others
-// have been compiled in. The programs are as the first ones, also those that were compiled long before.
+// TestWorkspaces compiles shaders again and again, on several goroutines, so that each is compiled in memory which
+// others have been compiled in. The programs are as the first ones, also those that were compiled long before.
 func TestWorkspaces(t *testing.T) {
 	files, modules := testShaders(t)
 	var programs []*Program

@@ -37,7 +37,8 @@ func allFormatCases() []definition {
 			if have&need != need || len(aspects) == 2 || filter == vk.FILTER_LINEAR && aspects[0] != color {
 				return // those of two aspects have cases of their own, and may not be filtered
 			}
-			t := blitTest{from: plane(f, 13, 11), to: plane(f, 30, 25), boxes: [][2]blitBox{{rect(1, 0, 12, 8), rect(25, 24, 3, 0)}}, layers: 1, filter: filter, steps: 1.01}
+			t := blitTest{from: plane(f, 13, 11), to: plane(f, 30, 25),
+				boxes: [][2]blitBox{{rect(1, 0, 12, 8), rect(25, 24, 3, 0)}}, layers: 1, filter: filter, steps: 1.01}
 			if filter == vk.FILTER_LINEAR {
 				t.steps, t.loose = 2.5, 1.0/128
 			}
@@ -74,7 +75,8 @@ func allFormatCases() []definition {
 			blit(c, vk.FILTER_NEAREST, vk.FORMAT_FEATURE_BLIT_SRC_BIT|vk.FORMAT_FEATURE_BLIT_DST_BIT)
 		}),
 		row("blit_linear", func(c *Case) {
-			blit(c, vk.FILTER_LINEAR, vk.FORMAT_FEATURE_BLIT_SRC_BIT|vk.FORMAT_FEATURE_BLIT_DST_BIT|vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT)
+			blit(c, vk.FILTER_LINEAR,
+				vk.FORMAT_FEATURE_BLIT_SRC_BIT|vk.FORMAT_FEATURE_BLIT_DST_BIT|vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT)
 		}),
 	}
 }

@@ -27,16 +27,18 @@ func bits32(x float32) uint32 { return math.Float32bits(x) }
 var assemblyRows = []assemblyRow{
 	{name: "opsrem", parts: body("%b1 = OpBitwiseOr %uint %b %u1\n%q = OpSRem %uint %a %b1\n%r = OpCopyObject %uint %q"),
 		want: func(a, b, _ uint32) uint32 { return uint32(int32(int64(int32(a)) % int64(int32(b|1)))) }},
-	{name: "opsmod", parts: body("%b1 = OpBitwiseOr %uint %b %u1\n%r = OpSMod %uint %a %b1"), want: func(a, b, _ uint32) uint32 {
-		x, y := int64(int32(a)), int64(int32(b|1))
-		m := x % y
-		if m != 0 && (m < 0) != (y < 0) {
-			m += y
-		}
-		return uint32(m)
-	}},
-	{name: "opsdiv_unsigned_operands", parts: body("%b1 = OpBitwiseOr %uint %b %u1\n%b2 = OpBitwiseAnd %uint %b1 %u31\n%r = OpSDiv %uint %a %b2"),
-		want: func(a, b, _ uint32) uint32 { return uint32(int32(a) / int32((b|1)&31)) }},
+	{name: "opsmod", parts: body("%b1 = OpBitwiseOr %uint %b %u1\n%r = OpSMod %uint %a %b1"),
+		want: func(a, b, _ uint32) uint32 {
+			x, y := int64(int32(a)), int64(int32(b|1))
+			m := x % y
+			if m != 0 && (m < 0) != (y < 0) {
+				m += y
+			}
+			return uint32(m)
+		}},
+	{name: "opsdiv_unsigned_operands",
+		parts: body("%b1 = OpBitwiseOr %uint %b %u1\n%b2 = OpBitwiseAnd %uint %b1 %u31\n%r = OpSDiv %uint %a %b2"),
+		want:  func(a, b, _ uint32) uint32 { return uint32(int32(a) / int32((b|1)&31)) }},
 	// By a power of two, so that the quotient is exact; a zero may have either sign.
 	{name: "opfrem", float: true, parts: map[string]string{"DECLARATIONS": "%zero = OpConstant %float 0\n%exponent = OpConstant %uint 0xff800000", "BODY": `
 %bp = OpBitwiseAnd %uint %b %exponent
@@ -165,7 +167,8 @@ OpCopyMemory %v1 %pb
 OpCopyMemory %v1 %v2
 %y = OpLoad %uint %v1
 %r = OpIAdd %uint %x %y`}, want: func(_, b, _ uint32) uint32 { return b + 7 }},
-	{name: "oparraylength", parts: body("%n = OpArrayLength %uint %in 0\n%r = OpIAdd %uint %n %a"), want: func(a, _, _ uint32) uint32 { return a + assemblyTriples*3 }},
+	{name: "oparraylength", parts: body("%n = OpArrayLength %uint %in 0\n%r = OpIAdd %uint %n %a"),
+		want: func(a, _, _ uint32) uint32 { return a + assemblyTriples*3 }},
 	{name: "function_pointers", parts: map[string]string{"DECLARATIONS": "%pfn = OpTypeFunction %uint %f_uint %uint", "FUNCTIONS": `
 %swap = OpFunction %uint None %pfn
 %where = OpFunctionParameter %f_uint
@@ -268,9 +271,10 @@ OpReturn
 %r = OpBitcast %uint %x`}, want: func(a, b, _ uint32) uint32 {
 		return bits32(float32(math.Ldexp(float64(f32(a)), int(b&31))))
 	}},
-	{name: "opquantizetof16", float: true, parts: body("%q = OpQuantizeToF16 %float %fa\n%r = OpBitcast %uint %q"), want: func(a, _, _ uint32) uint32 {
-		return bits32(float32(fromHalf(toHalf(float64(f32(a))))))
-	}},
+	{name: "opquantizetof16", float: true, parts: body("%q = OpQuantizeToF16 %float %fa\n%r = OpBitcast %uint %q"),
+		want: func(a, _, _ uint32) uint32 {
+			return bits32(float32(fromHalf(toHalf(float64(f32(a))))))
+		}},
 	{name: "opsmulextended", parts: map[string]string{"DECLARATIONS": "%pair = OpTypeStruct %uint %uint", "BODY": `
 %x = OpSMulExtended %pair %a %b
 %h = OpCompositeExtract %uint %x 1
@@ -310,8 +314,9 @@ OpBranch %merge
 		}
 		return c - a
 	}},
-	{name: "variable_init_from_workgroup", needs: []string{"VariablePointers", "VariablePointersStorageBuffer"}, parts: map[string]string{
-		"CAPABILITIES": "OpCapability VariablePointers", "DECLARATIONS": `
+	{name: "variable_init_from_workgroup", needs: []string{"VariablePointers", "VariablePointersStorageBuffer"},
+		parts: map[string]string{
+			"CAPABILITIES": "OpCapability VariablePointers", "DECLARATIONS": `
 %u32 = OpConstant %uint 32
 %array = OpTypeArray %uint %u32
 %w_array = OpTypePointer Workgroup %array
@@ -358,30 +363,32 @@ const assemblyTriples = 96
 func assemblyCases() []definition {
 	var all []definition
 	for _, r := range assemblyRows {
-		all = append(all, definition{name: "spirv_assembly.instruction.compute." + r.name, compute: true, valid: true, needs: r.needs, run: func(c *Case) {
-			var defines []string
-			for _, part := range []string{"CAPABILITIES", "MODES", "DECORATIONS", "DECLARATIONS", "FUNCTIONS", "VARIABLES", "BODY"} {
-				defines = append(defines, part+"="+r.parts[part])
-			}
-			values := random32(assemblyTriples*3, 31)
-			copy(values[3:], []uint32{0, 1, 2, ^uint32(0), 5, 6, 1 << 31, 7, 8, 1<<31 - 1, 9, 10, 3, 3, 3})
-			for i := range values {
-				if r.small {
-					values[i] &= 0xff
+		all = append(all, definition{name: "spirv_assembly.instruction.compute." + r.name, compute: true, valid: true,
+			needs: r.needs, run: func(c *Case) {
+				var defines []string
+				for _, part := range []string{"CAPABILITIES", "MODES", "DECORATIONS", "DECLARATIONS", "FUNCTIONS", "VARIABLES",
+					"BODY"} {
+					defines = append(defines, part+"="+r.parts[part])
 				}
-				if r.float { // with exponents of 2^-8 to 2^7
-					values[i] = values[i]&0x807fe000 | (119+values[i]>>23&15)<<23
+				values := random32(assemblyTriples*3, 31)
+				copy(values[3:], []uint32{0, 1, 2, ^uint32(0), 5, 6, 1 << 31, 7, 8, 1<<31 - 1, 9, 10, 3, 3, 3})
+				for i := range values {
+					if r.small {
+						values[i] &= 0xff
+					}
+					if r.float { // with exponents of 2^-8 to 2^7
+						values[i] = values[i]&0x807fe000 | (119+values[i]>>23&15)<<23
+					}
 				}
-			}
-			results := make([]uint32, assemblyTriples)
-			want := slices.Clone(results)
-			for i := range want {
-				want[i] = r.want(values[3*i], values[3*i+1], values[3*i+2])
-			}
-			c.dispatch(dispatch{shader: shaders.Source{Name: "spirv/expression.spvasm", Defines: defines, Target: "vulkan1.1"},
-				groups: [3]uint32{assemblyTriples / 32}, buffers: []any{values, results}})
-			wantSlice(c, strings.TrimSpace(r.parts["BODY"]), results, want)
-		}})
+				results := make([]uint32, assemblyTriples)
+				want := slices.Clone(results)
+				for i := range want {
+					want[i] = r.want(values[3*i], values[3*i+1], values[3*i+2])
+				}
+				c.dispatch(dispatch{shader: shaders.Source{Name: "spirv/expression.spvasm", Defines: defines, Target: "vulkan1.1"},
+					groups: [3]uint32{assemblyTriples / 32}, buffers: []any{values, results}})
+				wantSlice(c, strings.TrimSpace(r.parts["BODY"]), results, want)
+			}})
 	}
 	return all
 }

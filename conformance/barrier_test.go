@@ -21,7 +21,8 @@ func barrierCases() []definition {
 			i := m.image(plane(vk.FORMAT_R8G8B8A8_UNORM, 32, 32))
 			const stage = uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT)
 			const access = vk.AccessFlags(vk.ACCESS_TRANSFER_READ_BIT | vk.ACCESS_TRANSFER_WRITE_BIT)
-			layouts := []vk.ImageLayout{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, vk.IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, vk.IMAGE_LAYOUT_GENERAL}
+			layouts := []vk.ImageLayout{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+				vk.IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, vk.IMAGE_LAYOUT_GENERAL}
 			for n := range uint64(3) {
 				m.fill(b, 64*n, 32, uint32(n))
 				memory := vulkan.Struct[vk.MemoryBarrier](&m.a)
@@ -39,36 +40,42 @@ func barrierCases() []definition {
 				image.Image, image.OldLayout, image.NewLayout = i.handle, layouts[n], layouts[n+1]
 				image.SubresourceRange = vk.ImageSubresourceRange{AspectMask: color, LevelCount: 1, LayerCount: 1}
 				c.dev.CallOn("vkCmdPipelineBarrier", uintptr(m.cb), stage, stage, 0, 0, 0, 0, 0, 0, 0)
-				c.dev.CallOn("vkCmdPipelineBarrier", uintptr(m.cb), stage|uintptr(top), stage|uintptr(bottom), uintptr(vk.DEPENDENCY_BY_REGION_BIT),
+				c.dev.CallOn("vkCmdPipelineBarrier", uintptr(m.cb), stage|uintptr(top), stage|uintptr(bottom),
+					uintptr(vk.DEPENDENCY_BY_REGION_BIT),
 					1, ptr(memory), 2, ptr(&buffers[0]), 1, ptr(image))
 			}
 			m.check()
 		}),
-		{name: "api.buffer.barriers2", extensions: []string{"VK_KHR_synchronization2"}, features: sync2Feature, valid: true, run: func(c *Case) {
-			m := c.mirror(4)
-			b := m.buffer(4096)
-			i := m.image(plane(vk.FORMAT_R8G8B8A8_UNORM, 32, 32))
-			m.fill(b, 0, 32, 1)
-			memory := vulkan.Struct[vk.MemoryBarrier2](&m.a)
-			memory.SrcStageMask, memory.SrcAccessMask = vk.PIPELINE_STAGE_2_ALL_COMMANDS_BIT, vk.ACCESS_2_MEMORY_WRITE_BIT
-			memory.DstStageMask, memory.DstAccessMask = vk.PIPELINE_STAGE_2_COPY_BIT|vk.PIPELINE_STAGE_2_CLEAR_BIT, vk.ACCESS_2_TRANSFER_WRITE_BIT
-			image := vulkan.Struct[vk.ImageMemoryBarrier2](&m.a)
-			image.SrcStageMask, image.DstStageMask = vk.PIPELINE_STAGE_2_ALL_COMMANDS_BIT, vk.PIPELINE_STAGE_2_ALL_COMMANDS_BIT
-			image.SrcAccessMask, image.DstAccessMask = vk.ACCESS_2_MEMORY_WRITE_BIT, vk.ACCESS_2_MEMORY_READ_BIT|vk.ACCESS_2_MEMORY_WRITE_BIT
-			image.SrcQueueFamilyIndex, image.DstQueueFamilyIndex = vk.QUEUE_FAMILY_IGNORED, vk.QUEUE_FAMILY_IGNORED
-			image.Image, image.OldLayout, image.NewLayout = i.handle, vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL
-			image.SubresourceRange = vk.ImageSubresourceRange{AspectMask: color, LevelCount: 1, LayerCount: 1}
-			info := vulkan.Struct[vk.DependencyInfo](&m.a)
-			info.MemoryBarrierCount, info.PMemoryBarriers = 1, memory
-			info.ImageMemoryBarrierCount, info.PImageMemoryBarriers = 1, image
-			c.dev.CallOn("vkCmdPipelineBarrier2KHR", uintptr(m.cb), ptr(info))
-			m.fill(b, 16, 32, 2)
-			m.check()
-		}},
-		{name: "api.copy_and_blit.copy_commands2.buffer_to_buffer", extensions: copy2, valid: true, run: func(c *Case) { manyRegions(c, true) }},
+		{name: "api.buffer.barriers2", extensions: []string{"VK_KHR_synchronization2"}, features: sync2Feature, valid: true,
+			run: func(c *Case) {
+				m := c.mirror(4)
+				b := m.buffer(4096)
+				i := m.image(plane(vk.FORMAT_R8G8B8A8_UNORM, 32, 32))
+				m.fill(b, 0, 32, 1)
+				memory := vulkan.Struct[vk.MemoryBarrier2](&m.a)
+				memory.SrcStageMask, memory.SrcAccessMask = vk.PIPELINE_STAGE_2_ALL_COMMANDS_BIT, vk.ACCESS_2_MEMORY_WRITE_BIT
+				memory.DstStageMask, memory.DstAccessMask = vk.PIPELINE_STAGE_2_COPY_BIT|vk.PIPELINE_STAGE_2_CLEAR_BIT,
+					vk.ACCESS_2_TRANSFER_WRITE_BIT
+				image := vulkan.Struct[vk.ImageMemoryBarrier2](&m.a)
+				image.SrcStageMask, image.DstStageMask = vk.PIPELINE_STAGE_2_ALL_COMMANDS_BIT, vk.PIPELINE_STAGE_2_ALL_COMMANDS_BIT
+				image.SrcAccessMask, image.DstAccessMask = vk.ACCESS_2_MEMORY_WRITE_BIT,
+					vk.ACCESS_2_MEMORY_READ_BIT|vk.ACCESS_2_MEMORY_WRITE_BIT
+				image.SrcQueueFamilyIndex, image.DstQueueFamilyIndex = vk.QUEUE_FAMILY_IGNORED, vk.QUEUE_FAMILY_IGNORED
+				image.Image, image.OldLayout, image.NewLayout = i.handle, vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL
+				image.SubresourceRange = vk.ImageSubresourceRange{AspectMask: color, LevelCount: 1, LayerCount: 1}
+				info := vulkan.Struct[vk.DependencyInfo](&m.a)
+				info.MemoryBarrierCount, info.PMemoryBarriers = 1, memory
+				info.ImageMemoryBarrierCount, info.PImageMemoryBarriers = 1, image
+				c.dev.CallOn("vkCmdPipelineBarrier2KHR", uintptr(m.cb), ptr(info))
+				m.fill(b, 16, 32, 2)
+				m.check()
+			}},
+		{name: "api.copy_and_blit.copy_commands2.buffer_to_buffer", extensions: copy2, valid: true,
+			run: func(c *Case) { manyRegions(c, true) }},
 		{name: "ext.buffer_marker", extensions: []string{"VK_AMD_buffer_marker"}, run: func(c *Case) { marker(c, false) }},
-		{name: "ext.buffer_marker.synchronization2", extensions: []string{"VK_AMD_buffer_marker", "VK_KHR_synchronization2"}, features: sync2Feature,
-			run: func(c *Case) { marker(c, true) }},
+		{name: "ext.buffer_marker.synchronization2", extensions: []string{"VK_AMD_buffer_marker", "VK_KHR_synchronization2"},
+			features: sync2Feature,
+			run:      func(c *Case) { marker(c, true) }},
 		ownership("external", fdExtension, vk.QUEUE_FAMILY_EXTERNAL, false),
 		ownership("external_barrier2", fdExtension, vk.QUEUE_FAMILY_EXTERNAL, true),
 		{name: "api.external.memory.ownership.image", extensions: []string{fdExtension}, valid: true, run: ownershipOfImage},
@@ -80,7 +87,8 @@ func marker(c *Case, sync2 bool) {
 	m := c.mirror(8)
 	b := m.buffer(1024)
 	for i := range uint64(50) {
-		at, value, stage := i*20&^3, uint32(i*0x1234567), []uintptr{uintptr(top), uintptr(bottom), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT)}[i%3]
+		at, value, stage := i*20&^3, uint32(i*0x1234567),
+			[]uintptr{uintptr(top), uintptr(bottom), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT)}[i%3]
 		name := "vkCmdWriteBufferMarkerAMD"
 		if sync2 {
 			name = "vkCmdWriteBufferMarker2AMD"
@@ -120,7 +128,8 @@ func ownership(name, extension string, family uint32, sync2 bool) definition {
 			x := vulkan.Struct[vk.BufferMemoryBarrier](&m.a)
 			x.SrcAccessMask, x.DstAccessMask = vk.ACCESS_TRANSFER_WRITE_BIT, vk.ACCESS_TRANSFER_READ_BIT
 			x.SrcQueueFamilyIndex, x.DstQueueFamilyIndex, x.Buffer, x.Size = from, to, b, vk.WHOLE_SIZE
-			c.dev.CallOn("vkCmdPipelineBarrier", uintptr(m.cb), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
+			c.dev.CallOn("vkCmdPipelineBarrier", uintptr(m.cb), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
+				uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
 				0, 0, 0, 1, ptr(x), 0, 0)
 		}
 		t, _ := c.memoryType(deviceLocal, 0)
@@ -154,9 +163,11 @@ func ownershipOfImage(c *Case) {
 	shared := func(next func(dedicated unsafe.Pointer) unsafe.Pointer) *mirrorImage {
 		handle, r := c.dev.CreateImage(64, 48, vk.IMAGE_TILING_OPTIMAL, opaqueFd)
 		c.must("vkCreateImage", r)
-		memory := c.allocate(uint64(c.dev.ImageRequirements(handle).Size), t, next(vulkan.DedicatedInfo(&c.a, handle, 0, nil)))
+		memory := c.allocate(uint64(c.dev.ImageRequirements(handle).Size), t,
+			next(vulkan.DedicatedInfo(&c.a, handle, 0, nil)))
 		c.must("vkBindImageMemory", c.dev.BindImage(handle, memory, 0))
-		return &mirrorImage{shape: s, handle: handle, texels: handle, memory: memory, want: reference.NewImage(s.dimensions, s.format, s.extent, 1, 1)}
+		return &mirrorImage{shape: s, handle: handle, texels: handle, memory: memory,
+			want: reference.NewImage(s.dimensions, s.format, s.extent, 1, 1)}
 	}
 	transfer := func(i *mirrorImage, from, to uint32) {
 		x := vulkan.Struct[vk.ImageMemoryBarrier](&m.a)
@@ -164,13 +175,15 @@ func ownershipOfImage(c *Case) {
 		x.OldLayout, x.NewLayout = vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL
 		x.SrcQueueFamilyIndex, x.DstQueueFamilyIndex, x.Image = from, to, i.handle
 		x.SubresourceRange = vk.ImageSubresourceRange{AspectMask: color, LevelCount: 1, LayerCount: 1}
-		c.dev.CallOn("vkCmdPipelineBarrier", uintptr(m.cb), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
+		c.dev.CallOn("vkCmdPipelineBarrier", uintptr(m.cb), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
+			uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
 			0, 0, 0, 0, 0, 1, ptr(x))
 	}
 	out := shared(func(dedicated unsafe.Pointer) unsafe.Pointer { return vulkan.ExportInfo(&c.a, opaqueFd, dedicated) })
 	m.transition(out.handle, color)
-	m.bufferToImage(out, m.buffer(64*48*4), vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: color, LayerCount: 1},
-		ImageExtent: vk.Extent3D{Width: 64, Height: 48, Depth: 1}})
+	m.bufferToImage(out, m.buffer(64*48*4),
+		vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: color, LayerCount: 1},
+			ImageExtent: vk.Extent3D{Width: 64, Height: 48, Depth: 1}})
 	transfer(out, 0, vk.QUEUE_FAMILY_EXTERNAL)
 	m.flush()
 	fd := c.getFd(out.memory)

@@ -29,7 +29,8 @@ func descriptorMisuse() (all []definition) {
 					r.dispatch(cb)
 				}))
 				run(c, r, t)
-				c.want("submit", c.dev.SubmitBatches(c.dev.Queue(), 0, vulkan.Batch{Buffers: []vk.CommandBuffer{cb}}), vk.SUCCESS, want)
+				c.want("submit", c.dev.SubmitBatches(c.dev.Queue(), 0, vulkan.Batch{Buffers: []vk.CommandBuffer{cb}}), vk.SUCCESS,
+					want)
 				c.want("vkQueueWaitIdle", c.dev.QueueWaitIdle(c.dev.Queue()), want)
 				if !seen.has(rule) {
 					c.Errorf("no message names %s: %v", rule, seen.text)
@@ -43,23 +44,27 @@ func descriptorMisuse() (all []definition) {
 				t.free()
 			}})
 	}
-	row("pool_reset", "VUID-vkCmdBindDescriptorSets-pDescriptorSets-parameter", vk.ERROR_DEVICE_LOST, func(c *Case, r *reader, _ *things) {
-		c.must("vkResetDescriptorPool", c.dev.ResetDescriptorPool(r.pool))
-	})
-	row("free_without_flag", "VUID-vkFreeDescriptorSets-descriptorPool-00312", vk.SUCCESS, func(c *Case, r *reader, _ *things) {
-		c.wantErr("vkFreeDescriptorSets", c.dev.FreeSets(r.pool, r.sets[1]))
-	})
-	row("buffer_destroyed", "VUID-VkDescriptorBufferInfo-buffer-parameter", vk.SUCCESS, func(c *Case, r *reader, t *things) {
-		// Shaders read 0 of what does not live, and a write that names it is none.
-		gone := c.things(storage, 2, 2)
-		r.c.dev.UpdateSets([]vulkan.Write{r.write(gone, firstBinding, 2, 0, 2)})
-		gone.free()
-		r.c.dev.UpdateSets([]vulkan.Write{r.write(gone, firstBinding, 0, 0, 1)})
-		t.values[2], t.values[3] = 0xdead, 0xdead // the buffer's length is 0, not 4
-	})
-	row("behind_the_end", "VUID-VkWriteDescriptorSet-dstArrayElement-00321", vk.SUCCESS, func(c *Case, r *reader, t *things) {
-		r.c.dev.UpdateSets([]vulkan.Write{r.write(t, firstBinding, 2, 0, 4)})
-	})
+	row("pool_reset", "VUID-vkCmdBindDescriptorSets-pDescriptorSets-parameter", vk.ERROR_DEVICE_LOST,
+		func(c *Case, r *reader, _ *things) {
+			c.must("vkResetDescriptorPool", c.dev.ResetDescriptorPool(r.pool))
+		})
+	row("free_without_flag", "VUID-vkFreeDescriptorSets-descriptorPool-00312", vk.SUCCESS,
+		func(c *Case, r *reader, _ *things) {
+			c.wantErr("vkFreeDescriptorSets", c.dev.FreeSets(r.pool, r.sets[1]))
+		})
+	row("buffer_destroyed", "VUID-VkDescriptorBufferInfo-buffer-parameter", vk.SUCCESS,
+		func(c *Case, r *reader, t *things) {
+			// Shaders read 0 of what does not live, and a write that names it is none.
+			gone := c.things(storage, 2, 2)
+			r.c.dev.UpdateSets([]vulkan.Write{r.write(gone, firstBinding, 2, 0, 2)})
+			gone.free()
+			r.c.dev.UpdateSets([]vulkan.Write{r.write(gone, firstBinding, 0, 0, 1)})
+			t.values[2], t.values[3] = 0xdead, 0xdead // the buffer's length is 0, not 4
+		})
+	row("behind_the_end", "VUID-VkWriteDescriptorSet-dstArrayElement-00321", vk.SUCCESS,
+		func(c *Case, r *reader, t *things) {
+			r.c.dev.UpdateSets([]vulkan.Write{r.write(t, firstBinding, 2, 0, 4)})
+		})
 	row("another_type", "VUID-VkWriteDescriptorSet-descriptorType-00319", vk.SUCCESS, func(c *Case, r *reader, t *things) {
 		w := r.write(t, firstBinding, 0, 1, 2)
 		w.Type = vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER
@@ -76,13 +81,15 @@ func descriptorMisuse() (all []definition) {
 			r.dispatch(cb)
 		}), vk.ERROR_DEVICE_LOST)
 	})
-	// Other drivers let shaders choose among descriptors without the feature, and FFmpeg's overlay_vulkan relies on that. (Those that
-	// choose among texel buffers declare the capability, and are refused.)
-	for kind, rule := range map[int]string{0: "UniformBufferArrayDynamicIndexing-10127", 1: "StorageBufferArrayDynamicIndexing-10129",
+	// Other drivers let shaders choose among descriptors without the feature, and FFmpeg's overlay_vulkan relies on that.
+	// (Those that choose among texel buffers declare the capability, and are refused.)
+	for kind, rule := range map[int]string{0: "UniformBufferArrayDynamicIndexing-10127",
+		1: "StorageBufferArrayDynamicIndexing-10129",
 		5: "SampledImageArrayDynamicIndexing-10128", 7: "StorageImageArrayDynamicIndexing-10130"} {
 		k := bindingKinds[slices.IndexFunc(bindingKinds, func(k bindingKind) bool { return k.kind == kind && !k.dynamic() })]
-		all = append(all, definition{name: "farside.descriptor_errors.dynamic_index." + k.name, compute: true, farsideOnly: true,
-			needs: []string{"RuntimeDescriptorArray"}, instanceExtensions: []string{debugExtension}, run: func(c *Case) {
+		all = append(all, definition{name: "farside.descriptor_errors.dynamic_index." + k.name, compute: true,
+			farsideOnly: true,
+			needs:       []string{"RuntimeDescriptorArray"}, instanceExtensions: []string{debugExtension}, run: func(c *Case) {
 				seen := c.messagesOf(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT)
 				defer seen.close()
 				c.readChosen(&k)
@@ -96,34 +103,38 @@ func descriptorMisuse() (all []definition) {
 
 // descriptorThreads are threads that use descriptors at once.
 func descriptorThreads() []definition {
-	const late = vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT | vk.DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT | vk.DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT
-	needs := []string{"RuntimeDescriptorArray", "ShaderStorageBufferArrayDynamicIndexing", "DescriptorBindingStorageBufferUpdateAfterBind",
+	const late = vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT | vk.DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT |
+		vk.DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT
+	needs := []string{"RuntimeDescriptorArray", "ShaderStorageBufferArrayDynamicIndexing",
+		"DescriptorBindingStorageBufferUpdateAfterBind",
 		"DescriptorBindingUpdateUnusedWhilePending", "DescriptorBindingPartiallyBound"}
-	return []definition{{name: "descriptor_indexing.update_unused_while_pending", compute: true, valid: true, needs: needs, run: func(c *Case) {
-		// The queue reads elements 0 to 3 all the time, while two threads write elements of their own.
-		k := &bindingKinds[1]
-		t := c.things(k, 4, 1)
-		defer t.free()
-		index, want := t.chosen(64, 4)
-		r := c.reader(readerConfig{k: k, count: 40, index: index, flags: vk.DescriptorSetLayoutCreateFlags(vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT),
-			binding: vk.DescriptorBindingFlags(late)})
-		defer r.free()
-		r.writeAll(t)
-		var stop atomic.Bool
-		var threads sync.WaitGroup
-		for n := range 2 {
-			threads.Go(func() {
-				for !stop.Load() {
-					c.dev.UpdateSets([]vulkan.Write{r.write(t, firstBinding, 4+18*n, 0, 4), r.write(t, firstBinding, 14+18*n, 0, 4)})
-				}
-			})
-		}
-		for range 50 {
-			r.read("while others are written", want, nil, nil)
-		}
-		stop.Store(true)
-		threads.Wait()
-	}}, {name: "binding_model.threads.pools", compute: true, valid: true, run: func(c *Case) {
+	return []definition{{name: "descriptor_indexing.update_unused_while_pending", compute: true, valid: true, needs: needs,
+		run: func(c *Case) {
+			// The queue reads elements 0 to 3 all the time, while two threads write elements of their own.
+			k := &bindingKinds[1]
+			t := c.things(k, 4, 1)
+			defer t.free()
+			index, want := t.chosen(64, 4)
+			r := c.reader(readerConfig{k: k, count: 40, index: index,
+				flags:   vk.DescriptorSetLayoutCreateFlags(vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT),
+				binding: vk.DescriptorBindingFlags(late)})
+			defer r.free()
+			r.writeAll(t)
+			var stop atomic.Bool
+			var threads sync.WaitGroup
+			for n := range 2 {
+				threads.Go(func() {
+					for !stop.Load() {
+						c.dev.UpdateSets([]vulkan.Write{r.write(t, firstBinding, 4+18*n, 0, 4), r.write(t, firstBinding, 14+18*n, 0, 4)})
+					}
+				})
+			}
+			for range 50 {
+				r.read("while others are written", want, nil, nil)
+			}
+			stop.Store(true)
+			threads.Wait()
+		}}, {name: "binding_model.threads.pools", compute: true, valid: true, run: func(c *Case) {
 		// Each thread has a pool and a set of its own of one layout, and updates it again and again.
 		k := &bindingKinds[1]
 		r := c.reader(readerConfig{k: k, count: 4})
@@ -146,7 +157,8 @@ func descriptorThreads() []definition {
 					for i, s := range sets {
 						w := r.write(t, firstBinding, 0, 0, 4)
 						w.Set = s
-						c.dev.UpdateSets([]vulkan.Write{w}, vk.CopyDescriptorSet{SrcSet: s, SrcBinding: firstBinding, DstSet: sets[(i+1)%4], DstBinding: firstBinding, DescriptorCount: 4})
+						c.dev.UpdateSets([]vulkan.Write{w}, vk.CopyDescriptorSet{SrcSet: s, SrcBinding: firstBinding,
+							DstSet: sets[(i+1)%4], DstBinding: firstBinding, DescriptorCount: 4})
 					}
 					c.dev.ResetDescriptorPool(pool)
 				}

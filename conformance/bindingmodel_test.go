@@ -25,7 +25,8 @@ var bindingKinds = []bindingKind{
 	{name: "storage_buffer_dynamic", t: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, kind: 1, unit: 1},
 	{name: "uniform_texel_buffer", t: vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, kind: 2, unit: 1},
 	{name: "storage_texel_buffer", t: vk.DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, kind: 3, unit: 1},
-	{name: "inline_uniform_block", t: vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, kind: 4, unit: 16, needs: []string{"InlineUniformBlock"}},
+	{name: "inline_uniform_block", t: vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, kind: 4, unit: 16,
+		needs: []string{"InlineUniformBlock"}},
 	{name: "sampled_image", t: vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE, kind: 5, unit: 1},
 	{name: "combined_image_sampler", t: vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, kind: 6, unit: 1},
 	{name: "storage_image", t: vk.DESCRIPTOR_TYPE_STORAGE_IMAGE, kind: 7, unit: 1},
@@ -35,7 +36,8 @@ func (k *bindingKind) dynamic() bool {
 	return k.t == vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC || k.t == vk.DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
 }
 
-// things are what descriptors name: 16 bytes of a buffer each, a view of them, or an image, whose first word is their value.
+// things are what descriptors name: 16 bytes of a buffer each, a view of them, or an image, whose first word is their
+// value.
 type things struct {
 	c       *Case
 	values  []uint32
@@ -44,7 +46,8 @@ type things struct {
 	frees   []func()
 }
 
-// pitch is how far the ranges of things are apart in their buffer, a multiple of all alignments that a device may ask for.
+// pitch is how far the ranges of things are apart in their buffer, a multiple of all alignments that a device may ask
+// for.
 const pitch = 256
 
 func words(list ...uint64) (b []byte) {
@@ -144,10 +147,12 @@ func (c *Case) clearedImage(value uint32) (vk.ImageView, func()) {
 		barrier.DstAccessMask = vk.ACCESS_TRANSFER_WRITE_BIT
 		barrier.NewLayout, barrier.Image, barrier.SubresourceRange = vk.IMAGE_LAYOUT_GENERAL, *img, all
 		barrier.SrcQueueFamilyIndex, barrier.DstQueueFamilyIndex = vk.QUEUE_FAMILY_IGNORED, vk.QUEUE_FAMILY_IGNORED
-		c.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), uintptr(vk.PIPELINE_STAGE_TOP_OF_PIPE_BIT), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), 0, 0, 0, 0, 0, 1, ptr(barrier))
+		c.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), uintptr(vk.PIPELINE_STAGE_TOP_OF_PIPE_BIT),
+			uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), 0, 0, 0, 0, 0, 1, ptr(barrier))
 		color := vulkan.New[vk.ClearColorValue](&c.a)
 		*(*uint32)(unsafe.Pointer(color)) = value
-		c.dev.CallOn("vkCmdClearColorImage", uintptr(cb), uintptr(*img), uintptr(vk.IMAGE_LAYOUT_GENERAL), ptr(color), 1, ptr(vulkan.Put(&c.a, all)))
+		c.dev.CallOn("vkCmdClearColorImage", uintptr(cb), uintptr(*img), uintptr(vk.IMAGE_LAYOUT_GENERAL), ptr(color), 1,
+			ptr(vulkan.Put(&c.a, all)))
 		c.dev.Barrier(cb)
 	}))
 	view := vulkan.New[vk.ImageView](&c.a)
@@ -163,14 +168,15 @@ func (c *Case) clearedImage(value uint32) (vk.ImageView, func()) {
 
 // A readerConfig says what a reader reads, and how.
 type readerConfig struct {
-	k          *bindingKind
-	count      int
-	flags      vk.DescriptorSetLayoutCreateFlags // of set 1
-	binding    vk.DescriptorBindingFlags         // of the descriptors
-	split      bool                              // the first descriptor is at a binding of its own, with an empty one behind it
-	index      []uint32                          // of the descriptors that are read, if not all in their order
-	nonuniform bool                              // each by another invocation
-	variable   uint32                            // the variable count, if binding says so
+	k       *bindingKind
+	count   int
+	flags   vk.DescriptorSetLayoutCreateFlags // of set 1
+	binding vk.DescriptorBindingFlags         // of the descriptors
+	// the first descriptor is at a binding of its own, with an empty one behind it
+	split      bool
+	index      []uint32 // of the descriptors that are read, if not all in their order
+	nonuniform bool     // each by another invocation
+	variable   uint32   // the variable count, if binding says so
 }
 
 // A reader is a pipeline that reads descriptors at binding 3 of set 1 and writes their values to a buffer in set 0.
@@ -210,7 +216,8 @@ func (c *Case) reader(config readerConfig) *reader {
 		bindings = append(bindings, vulkan.Binding{Binding: firstBinding + 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER},
 			vulkan.Binding{Binding: firstBinding + 2, Type: k.t, Count: uint32((count - 1) * k.unit), Flags: r.binding})
 	}
-	own := []vulkan.Binding{{Binding: 0, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1}, {Binding: 2, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1}}
+	own := []vulkan.Binding{{Binding: 0, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1},
+		{Binding: 2, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1}}
 	if k.kind == 5 {
 		own = append(own, vulkan.Binding{Binding: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 1})
 		r.sampler = c.nearest()
@@ -249,13 +256,16 @@ func (c *Case) reader(config readerConfig) *reader {
 		r.sets[1] = r.allocate(r.layouts[1])
 	}
 	r.result = c.shaderBuffer(r.values, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT)
-	c.dev.WriteSet(r.sets[0], vulkan.Descriptor{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Buffer: vk.DescriptorBufferInfo{Buffer: r.result.buffer}})
+	c.dev.WriteSet(r.sets[0], vulkan.Descriptor{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER,
+		Buffer: vk.DescriptorBufferInfo{Buffer: r.result.buffer}})
 	if r.index != nil {
 		r.indices = c.shaderBuffer(r.index, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT)
-		c.dev.WriteSet(r.sets[0], vulkan.Descriptor{Binding: 2, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Buffer: vk.DescriptorBufferInfo{Buffer: r.indices.buffer}})
+		c.dev.WriteSet(r.sets[0], vulkan.Descriptor{Binding: 2, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER,
+			Buffer: vk.DescriptorBufferInfo{Buffer: r.indices.buffer}})
 	}
 	if r.sampler != 0 {
-		c.dev.WriteSet(r.sets[0], vulkan.Descriptor{Binding: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Image: vk.DescriptorImageInfo{Sampler: r.sampler}})
+		c.dev.WriteSet(r.sets[0], vulkan.Descriptor{Binding: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER,
+			Image: vk.DescriptorImageInfo{Sampler: r.sampler}})
 	}
 	return r
 }
@@ -288,14 +298,17 @@ func (r *reader) free() {
 
 // write is the write of some things, from an element of a binding of set 1 on.
 func (r *reader) write(t *things, binding uint32, element, from, to int) vulkan.Write {
-	return vulkan.Write{Set: r.sets[1], Binding: binding, Element: uint32(element * r.k.unit), Count: uint32((to - from) * r.k.unit), Type: r.k.t, Data: t.data(from, to)}
+	return vulkan.Write{Set: r.sets[1], Binding: binding, Element: uint32(element * r.k.unit),
+		Count: uint32((to - from) * r.k.unit), Type: r.k.t, Data: t.data(from, to)}
 }
 
 // entry is the same of a template, with stride bytes from thing to thing.
-func (r *reader) entry(t *things, binding uint32, element, from, to int, offset, stride int) vk.DescriptorUpdateTemplateEntry {
+func (r *reader) entry(t *things, binding uint32, element, from, to int, offset,
+	stride int) vk.DescriptorUpdateTemplateEntry {
 	return vk.DescriptorUpdateTemplateEntry{
-		DstBinding: binding, DstArrayElement: uint32(element * r.k.unit), DescriptorCount: uint32((to - from) * r.k.unit), DescriptorType: r.k.t,
-		Offset: uintptr(offset), Stride: uintptr(stride),
+		DstBinding: binding, DstArrayElement: uint32(element * r.k.unit), DescriptorCount: uint32((to - from) * r.k.unit),
+		DescriptorType: r.k.t,
+		Offset:         uintptr(offset), Stride: uintptr(stride),
 	}
 }
 
@@ -362,7 +375,8 @@ var bindingMethods = []struct {
 	}},
 	{name: "copy", run: func(r *reader, t *things) {
 		// The other set has more elements, at another binding.
-		layout, res := r.c.dev.CreateSetLayout(r.flags, vulkan.Binding{Binding: 1, Type: r.k.t, Count: uint32((r.count + 2) * r.k.unit)})
+		layout, res := r.c.dev.CreateSetLayout(r.flags,
+			vulkan.Binding{Binding: 1, Type: r.k.t, Count: uint32((r.count + 2) * r.k.unit)})
 		r.c.must("vkCreateDescriptorSetLayout", res)
 		defer r.c.dev.DestroySetLayout(layout)
 		source := r.allocate(layout)
@@ -371,8 +385,10 @@ var bindingMethods = []struct {
 		unit := uint32(r.k.unit)
 		// The copies are made after the writes.
 		r.c.dev.UpdateSets([]vulkan.Write{w},
-			vk.CopyDescriptorSet{SrcSet: source, SrcBinding: 1, SrcArrayElement: unit, DstSet: r.sets[1], DstBinding: firstBinding, DescriptorCount: unit},
-			vk.CopyDescriptorSet{SrcSet: source, SrcBinding: 1, SrcArrayElement: 2 * unit, DstSet: r.sets[1], DstBinding: firstBinding, DstArrayElement: unit,
+			vk.CopyDescriptorSet{SrcSet: source, SrcBinding: 1, SrcArrayElement: unit, DstSet: r.sets[1],
+				DstBinding: firstBinding, DescriptorCount: unit},
+			vk.CopyDescriptorSet{SrcSet: source, SrcBinding: 1, SrcArrayElement: 2 * unit, DstSet: r.sets[1],
+				DstBinding: firstBinding, DstArrayElement: unit,
 				DescriptorCount: uint32(r.count-1) * unit})
 		r.read("copied", t.values, t.offsets, nil)
 	}},
@@ -381,7 +397,8 @@ var bindingMethods = []struct {
 		w := r.write(t, firstBinding, 0, 0, r.count)
 		w.Set = source
 		r.c.dev.UpdateSets([]vulkan.Write{w})
-		r.c.dev.UpdateSets(nil, vk.CopyDescriptorSet{SrcSet: source, SrcBinding: firstBinding, DstSet: r.sets[1], DstBinding: firstBinding, DescriptorCount: uint32(r.count * r.k.unit)})
+		r.c.dev.UpdateSets(nil, vk.CopyDescriptorSet{SrcSet: source, SrcBinding: firstBinding, DstSet: r.sets[1],
+			DstBinding: firstBinding, DescriptorCount: uint32(r.count * r.k.unit)})
 		r.read("copied over three bindings", t.values, t.offsets, nil)
 	}},
 	{name: "template", run: func(r *reader, t *things) {
@@ -450,7 +467,8 @@ func bindingCases() (all []definition) {
 			if m.push && (k.dynamic() || k.unit > 1) {
 				continue // cannot be pushed
 			}
-			d := definition{name: "binding_model.shader_access." + m.name + "." + k.name, compute: true, valid: true, needs: k.needs}
+			d := definition{name: "binding_model.shader_access." + m.name + "." + k.name, compute: true, valid: true,
+				needs: k.needs}
 			flags := vk.DescriptorSetLayoutCreateFlags(0)
 			if m.push {
 				flags = vk.DescriptorSetLayoutCreateFlags(vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT)

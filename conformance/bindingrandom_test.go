@@ -19,7 +19,8 @@ type randomBinding struct {
 	t *things
 }
 
-// A randomLayout is sets of random bindings; behind them is one with the result at binding 0 and a sampler at binding 1.
+// A randomLayout is sets of random bindings; behind them is one with the result at binding 0 and a sampler at binding
+// 1.
 type randomLayout struct {
 	sets   [][]*randomBinding
 	pushed int // the number of the set that is pushed, or -1
@@ -28,12 +29,15 @@ type randomLayout struct {
 // randomSets makes up sets within what every device has.
 func randomSets(rng *rand.Rand, push bool, flags vk.DescriptorBindingFlags) *randomLayout {
 	l := &randomLayout{pushed: -1}
-	// How many descriptors of each kind all sets together may have: lavapipe's limits are low, and it counts inline uniform
-	// blocks as uniform buffers.
+	// How many descriptors of each kind all sets together may have: lavapipe's limits are low, and it counts inline
+	// uniform blocks as uniform buffers.
 	left := map[vk.DescriptorType]int{
-		vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER: 4, vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC: 4, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER: 6,
-		vk.DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC: 4, vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER: 4, vk.DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER: 4,
-		vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE: 4, vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER: 4, vk.DESCRIPTOR_TYPE_STORAGE_IMAGE: 4,
+		vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER: 4, vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC: 4,
+		vk.DESCRIPTOR_TYPE_STORAGE_BUFFER:         6,
+		vk.DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC: 4, vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER: 4,
+		vk.DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER: 4,
+		vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE:        4, vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER: 4,
+		vk.DESCRIPTOR_TYPE_STORAGE_IMAGE:        4,
 		vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK: 2,
 	}
 	count := 1 + rng.IntN(6)
@@ -55,7 +59,9 @@ func randomSets(rng *rand.Rand, push bool, flags vk.DescriptorBindingFlags) *ran
 				continue
 			}
 			left[k.t] -= take
-			set = append(set, &randomBinding{Binding: vulkan.Binding{Binding: number, Type: k.t, Count: uint32(n * k.unit), Flags: flags}, k: k, n: n})
+			set = append(set,
+				&randomBinding{Binding: vulkan.Binding{Binding: number, Type: k.t, Count: uint32(n * k.unit), Flags: flags}, k: k,
+					n: n})
 		}
 		l.sets = append(l.sets, set)
 	}
@@ -66,8 +72,10 @@ func randomSets(rng *rand.Rand, push bool, flags vk.DescriptorBindingFlags) *ran
 func (l *randomLayout) shader() string {
 	var declare, read strings.Builder
 	last := len(l.sets)
-	fmt.Fprintf(&declare, "#version 450\n#extension GL_EXT_samplerless_texture_functions : require\nlayout(local_size_x = 1) in;\n")
-	fmt.Fprintf(&declare, "layout(std430, set = %d, binding = 0) buffer Out { uint result[]; };\nlayout(set = %d, binding = 1) uniform sampler how;\n", last, last)
+	fmt.Fprintf(&declare,
+		"#version 450\n#extension GL_EXT_samplerless_texture_functions : require\nlayout(local_size_x = 1) in;\n")
+	fmt.Fprintf(&declare,
+		"layout(std430, set = %d, binding = 0) buffer Out { uint result[]; };\nlayout(set = %d, binding = 1) uniform sampler how;\n", last, last)
 	at := 0
 	for s, set := range l.sets {
 		for _, b := range set {
@@ -120,7 +128,8 @@ func (l *randomLayout) run(c *Case, rng *rand.Rand, seed uint64, late bool) {
 	}()
 	var want []uint32
 	var offsets []uint32
-	sizes := []vk.DescriptorPoolSize{{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, DescriptorCount: 1}, {Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 1}}
+	sizes := []vk.DescriptorPoolSize{{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, DescriptorCount: 1},
+		{Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 1}}
 	blocks := uint32(0)
 	var layouts []vk.DescriptorSetLayout
 	layoutFlags, poolFlags := vk.DescriptorSetLayoutCreateFlags(0), vk.DescriptorPoolCreateFlags(0)
@@ -152,7 +161,8 @@ func (l *randomLayout) run(c *Case, rng *rand.Rand, seed uint64, late bool) {
 		c.must("vkCreateDescriptorSetLayout", r)
 		layouts = append(layouts, h)
 	}
-	last, r := c.dev.CreateSetLayout(0, vulkan.Binding{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1}, vulkan.Binding{Binding: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 1})
+	last, r := c.dev.CreateSetLayout(0, vulkan.Binding{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1},
+		vulkan.Binding{Binding: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 1})
 	c.must("vkCreateDescriptorSetLayout", r)
 	layouts = append(layouts, last)
 	for _, h := range layouts {
@@ -161,7 +171,8 @@ func (l *randomLayout) run(c *Case, rng *rand.Rand, seed uint64, late bool) {
 	layout, r := c.dev.CreatePipelineLayout(0, layouts...)
 	c.must("vkCreatePipelineLayout", r)
 	frees = append(frees, func() { c.dev.DestroyPipelineLayout(layout) })
-	module, r := c.dev.CreateShaderModule(c.compile(shaders.Source{Name: fmt.Sprintf("sets%d.comp", seed), Text: l.shader()}))
+	module,
+		r := c.dev.CreateShaderModule(c.compile(shaders.Source{Name: fmt.Sprintf("sets%d.comp", seed), Text: l.shader()}))
 	c.must("vkCreateShaderModule", r)
 	frees = append(frees, func() { c.dev.DestroyShaderModule(module) })
 	pipeline, r := c.dev.CreateComputePipeline(vulkan.PipelineConfig{Module: module, Layout: layout})
@@ -183,7 +194,8 @@ func (l *randomLayout) run(c *Case, rng *rand.Rand, seed uint64, late bool) {
 			break
 		}
 		for _, b := range l.sets[s] {
-			writes[s] = append(writes[s], vulkan.Write{Set: sets[s], Binding: b.Binding.Binding, Count: b.Count, Type: b.Type, Data: b.t.data(0, b.n)})
+			writes[s] = append(writes[s], vulkan.Write{Set: sets[s], Binding: b.Binding.Binding, Count: b.Count, Type: b.Type,
+				Data: b.t.data(0, b.n)})
 		}
 	}
 	values := make([]uint32, len(want)+1)
@@ -191,7 +203,8 @@ func (l *randomLayout) run(c *Case, rng *rand.Rand, seed uint64, late bool) {
 	frees = append(frees, result.free)
 	sampler := c.nearest()
 	frees = append(frees, func() { c.dev.Call("vkDestroySampler", uintptr(sampler), 0) })
-	c.dev.WriteSet(sets[len(l.sets)], vulkan.Descriptor{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Buffer: vk.DescriptorBufferInfo{Buffer: result.buffer}},
+	c.dev.WriteSet(sets[len(l.sets)], vulkan.Descriptor{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER,
+		Buffer: vk.DescriptorBufferInfo{Buffer: result.buffer}},
 		vulkan.Descriptor{Binding: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Image: vk.DescriptorImageInfo{Sampler: sampler}})
 	update := func() {
 		for s := range l.sets {
@@ -227,7 +240,8 @@ func (l *randomLayout) run(c *Case, rng *rand.Rand, seed uint64, late bool) {
 }
 
 // bind binds sets from a number on, with the offsets of their own.
-func (l *randomLayout) bind(c *Case, cb vk.CommandBuffer, layout vk.PipelineLayout, first int, sets []vk.DescriptorSet) {
+func (l *randomLayout) bind(c *Case, cb vk.CommandBuffer, layout vk.PipelineLayout, first int,
+	sets []vk.DescriptorSet) {
 	if len(sets) == 0 {
 		return
 	}
@@ -253,12 +267,16 @@ func randomSetCases() []definition {
 			}
 		}
 	}
-	late := []string{"InlineUniformBlock", "DescriptorBindingInlineUniformBlockUpdateAfterBind", "DescriptorBindingUniformBufferUpdateAfterBind",
-		"DescriptorBindingSampledImageUpdateAfterBind", "DescriptorBindingStorageImageUpdateAfterBind", "DescriptorBindingStorageBufferUpdateAfterBind",
+	late := []string{"InlineUniformBlock", "DescriptorBindingInlineUniformBlockUpdateAfterBind",
+		"DescriptorBindingUniformBufferUpdateAfterBind",
+		"DescriptorBindingSampledImageUpdateAfterBind", "DescriptorBindingStorageImageUpdateAfterBind",
+		"DescriptorBindingStorageBufferUpdateAfterBind",
 		"DescriptorBindingUniformTexelBufferUpdateAfterBind", "DescriptorBindingStorageTexelBufferUpdateAfterBind"}
 	return []definition{
-		{name: "binding_model.descriptorset_random.sets", compute: true, valid: true, needs: []string{"InlineUniformBlock"}, run: run(1, false, false, 0)},
-		{name: "binding_model.descriptorset_random.with_push", compute: true, valid: true, needs: []string{"InlineUniformBlock"},
+		{name: "binding_model.descriptorset_random.sets", compute: true, valid: true, needs: []string{"InlineUniformBlock"},
+			run: run(1, false, false, 0)},
+		{name: "binding_model.descriptorset_random.with_push", compute: true, valid: true,
+			needs:      []string{"InlineUniformBlock"},
 			extensions: []string{vk.KHR_PUSH_DESCRIPTOR_EXTENSION_NAME}, run: run(2, true, false, 0)},
 		{name: "binding_model.descriptorset_random.after_bind", compute: true, valid: true, needs: late,
 			run: run(3, false, true, vk.DescriptorBindingFlags(vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT))},

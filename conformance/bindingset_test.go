@@ -11,13 +11,20 @@ import (
 
 // indexing are the features by which shaders choose among the descriptors of an array, and by which these change late.
 var indexing = map[int]struct{ dynamic, nonuniform, late string }{
-	0: {"ShaderUniformBufferArrayDynamicIndexing", "ShaderUniformBufferArrayNonUniformIndexing", "DescriptorBindingUniformBufferUpdateAfterBind"},
-	1: {"ShaderStorageBufferArrayDynamicIndexing", "ShaderStorageBufferArrayNonUniformIndexing", "DescriptorBindingStorageBufferUpdateAfterBind"},
-	2: {"ShaderUniformTexelBufferArrayDynamicIndexing", "ShaderUniformTexelBufferArrayNonUniformIndexing", "DescriptorBindingUniformTexelBufferUpdateAfterBind"},
-	3: {"ShaderStorageTexelBufferArrayDynamicIndexing", "ShaderStorageTexelBufferArrayNonUniformIndexing", "DescriptorBindingStorageTexelBufferUpdateAfterBind"},
-	5: {"ShaderSampledImageArrayDynamicIndexing", "ShaderSampledImageArrayNonUniformIndexing", "DescriptorBindingSampledImageUpdateAfterBind"},
-	6: {"ShaderSampledImageArrayDynamicIndexing", "ShaderSampledImageArrayNonUniformIndexing", "DescriptorBindingSampledImageUpdateAfterBind"},
-	7: {"ShaderStorageImageArrayDynamicIndexing", "ShaderStorageImageArrayNonUniformIndexing", "DescriptorBindingStorageImageUpdateAfterBind"},
+	0: {"ShaderUniformBufferArrayDynamicIndexing", "ShaderUniformBufferArrayNonUniformIndexing",
+		"DescriptorBindingUniformBufferUpdateAfterBind"},
+	1: {"ShaderStorageBufferArrayDynamicIndexing", "ShaderStorageBufferArrayNonUniformIndexing",
+		"DescriptorBindingStorageBufferUpdateAfterBind"},
+	2: {"ShaderUniformTexelBufferArrayDynamicIndexing", "ShaderUniformTexelBufferArrayNonUniformIndexing",
+		"DescriptorBindingUniformTexelBufferUpdateAfterBind"},
+	3: {"ShaderStorageTexelBufferArrayDynamicIndexing", "ShaderStorageTexelBufferArrayNonUniformIndexing",
+		"DescriptorBindingStorageTexelBufferUpdateAfterBind"},
+	5: {"ShaderSampledImageArrayDynamicIndexing", "ShaderSampledImageArrayNonUniformIndexing",
+		"DescriptorBindingSampledImageUpdateAfterBind"},
+	6: {"ShaderSampledImageArrayDynamicIndexing", "ShaderSampledImageArrayNonUniformIndexing",
+		"DescriptorBindingSampledImageUpdateAfterBind"},
+	7: {"ShaderStorageImageArrayDynamicIndexing", "ShaderStorageImageArrayNonUniformIndexing",
+		"DescriptorBindingStorageImageUpdateAfterBind"},
 }
 
 // chosen are n random indices below count, and the values there.
@@ -49,7 +56,8 @@ func (c *Case) readChosen(k *bindingKind) {
 // indexingCases mirror descriptor_indexing.
 func indexingCases() (all []definition) {
 	const afterBind = vk.DescriptorSetLayoutCreateFlags(vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT)
-	const late, partly = vk.DescriptorBindingFlags(vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT), vk.DescriptorBindingFlags(vk.DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT)
+	const late, partly = vk.DescriptorBindingFlags(vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT),
+		vk.DescriptorBindingFlags(vk.DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT)
 	const variable = vk.DescriptorBindingFlags(vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT)
 	for _, k := range bindingKinds {
 		f, ok := indexing[k.kind]
@@ -57,7 +65,8 @@ func indexingCases() (all []definition) {
 			continue
 		}
 		add := func(name string, run func(c *Case), needs ...string) {
-			all = append(all, definition{name: "descriptor_indexing." + name + "." + k.name, compute: true, valid: true, run: run,
+			all = append(all, definition{name: "descriptor_indexing." + name + "." + k.name, compute: true, valid: true,
+				run:   run,
 				needs: append([]string{"RuntimeDescriptorArray", f.dynamic}, needs...)})
 		}
 		add("runtime_array", func(c *Case) { c.readChosen(&k) })
@@ -145,8 +154,10 @@ func dynamicOffsetCases() []definition {
 		result := c.shaderBuffer(values, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT)
 		defer result.free()
 		lists := [][]vulkan.Binding{
-			{{Binding: 5, Type: uniform, Count: 1}, {Binding: 1, Type: storage, Count: 2}, {Binding: 3, Type: vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER, Count: 1}, {Binding: 2, Type: uniform, Count: 1}},
-			{{Binding: 4, Type: storage, Count: 1}, {Binding: 0, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1}, {Binding: 2, Type: uniform, Count: 1}},
+			{{Binding: 5, Type: uniform, Count: 1}, {Binding: 1, Type: storage, Count: 2},
+				{Binding: 3, Type: vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER, Count: 1}, {Binding: 2, Type: uniform, Count: 1}},
+			{{Binding: 4, Type: storage, Count: 1}, {Binding: 0, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1},
+				{Binding: 2, Type: uniform, Count: 1}},
 		}
 		var layouts []vk.DescriptorSetLayout
 		for _, list := range lists {
@@ -178,7 +189,8 @@ func dynamicOffsetCases() []definition {
 					if x.Type == vk.DESCRIPTOR_TYPE_STORAGE_BUFFER {
 						info = words(uint64(result.buffer), 0, uint64(vk.WHOLE_SIZE))
 					}
-					writes = append(writes, vulkan.Write{Set: sets[s], Binding: x.Binding, Element: e, Count: 1, Type: x.Type, Data: info})
+					writes = append(writes, vulkan.Write{Set: sets[s], Binding: x.Binding, Element: e, Count: 1, Type: x.Type,
+						Data: info})
 				}
 			}
 		}
@@ -213,10 +225,13 @@ func poolCases() []definition {
 	}
 	return []definition{
 		row("out_of_pool_memory", func(c *Case) {
-			l := layoutOf(c, vulkan.Binding{Binding: 0, Type: storage, Count: 3}, vulkan.Binding{Binding: 7, Type: uniform, Count: 1})
+			l := layoutOf(c, vulkan.Binding{Binding: 0, Type: storage, Count: 3},
+				vulkan.Binding{Binding: 7, Type: uniform, Count: 1})
 			defer c.dev.DestroySetLayout(l)
-			pool, r := c.dev.CreateSizedPool(vk.DescriptorPoolCreateFlags(vk.DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT), 10, 0,
-				vk.DescriptorPoolSize{Type: storage, DescriptorCount: 4}, vk.DescriptorPoolSize{Type: uniform, DescriptorCount: 10}, vk.DescriptorPoolSize{Type: storage, DescriptorCount: 2})
+			pool, r := c.dev.CreateSizedPool(vk.DescriptorPoolCreateFlags(vk.DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT), 10,
+				0,
+				vk.DescriptorPoolSize{Type: storage, DescriptorCount: 4}, vk.DescriptorPoolSize{Type: uniform, DescriptorCount: 10},
+				vk.DescriptorPoolSize{Type: storage, DescriptorCount: 2})
 			c.must("vkCreateDescriptorPool", r)
 			defer c.dev.DestroyDescriptorPool(pool)
 			for range 3 {
@@ -307,7 +322,8 @@ func nullCases() (all []definition) {
 // maintenance6Cases mirror binding_model.*_maintenance6: the commands that take structures.
 func maintenance6Cases() []definition {
 	row := func(name string, run func(c *Case), extensions ...string) definition {
-		return definition{name: "binding_model.maintenance6." + name, compute: true, needs: []string{"Maintenance6"}, extensions: extensions, run: run}
+		return definition{name: "binding_model.maintenance6." + name, compute: true, needs: []string{"Maintenance6"},
+			extensions: extensions, run: run}
 	}
 	return []definition{
 		row("bind_sets", func(c *Case) {
@@ -324,7 +340,8 @@ func maintenance6Cases() []definition {
 			k := &bindingKinds[1]
 			t := c.things(k, 4, 1)
 			defer t.free()
-			r := c.reader(readerConfig{k: k, count: 4, flags: vk.DescriptorSetLayoutCreateFlags(vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT)})
+			r := c.reader(readerConfig{k: k, count: 4,
+				flags: vk.DescriptorSetLayoutCreateFlags(vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT)})
 			defer r.free()
 			r.read("pushed by a structure", t.values, nil, func(cb vk.CommandBuffer) {
 				c.dev.PushSet2(cb, r.layout, 1, r.write(t, firstBinding, 0, 0, 4))
@@ -359,7 +376,9 @@ func maintenance6Cases() []definition {
 // immutableCases are samplers that are part of a layout, whatever updates say about samplers.
 func immutableCases() (all []definition) {
 	for _, way := range []string{"write", "copy", "push"} {
-		d := definition{name: "binding_model.immutable_samplers." + way, compute: true, valid: true, run: func(c *Case) { immutableSamplers(c, way) }}
+		d := definition{name: "binding_model.immutable_samplers." + way, compute: true, valid: true, run: func(c *Case) {
+			immutableSamplers(c, way)
+		}}
 		if way == "push" {
 			d.extensions = []string{vk.KHR_PUSH_DESCRIPTOR_EXTENSION_NAME}
 		}
@@ -371,17 +390,20 @@ func immutableCases() (all []definition) {
 func immutableSamplers(c *Case, way string) {
 	sampler := func(mode vk.SamplerAddressMode) vk.Sampler {
 		info := vulkan.Struct[vk.SamplerCreateInfo](&c.a)
-		info.AddressModeU, info.AddressModeV, info.AddressModeW, info.BorderColor = mode, mode, mode, vk.BORDER_COLOR_INT_OPAQUE_WHITE
+		info.AddressModeU, info.AddressModeV, info.AddressModeW, info.BorderColor = mode, mode, mode,
+			vk.BORDER_COLOR_INT_OPAQUE_WHITE
 		out := vulkan.New[vk.Sampler](&c.a)
 		c.must("vkCreateSampler", vk.Result(c.dev.Call("vkCreateSampler", ptr(info), 0, ptr(out))))
 		return *out
 	}
-	samplers := []vk.Sampler{sampler(vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE), sampler(vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER)}
+	samplers := []vk.Sampler{sampler(vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE),
+		sampler(vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER)}
 	combined := bindingKinds[8]
 	t := c.things(&combined, 2, 1) // with a sampler of their own, which counts for nothing
 	defer t.free()
 	bindings := []vulkan.Binding{
-		{Binding: 0, Type: combined.t, Count: 2, Samplers: samplers}, {Binding: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 2, Samplers: samplers},
+		{Binding: 0, Type: combined.t, Count: 2, Samplers: samplers},
+		{Binding: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 2, Samplers: samplers},
 		{Binding: 2, Type: vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE, Count: 1},
 	}
 	flags := vk.DescriptorSetLayoutCreateFlags(0)
@@ -402,8 +424,10 @@ func immutableSamplers(c *Case, way string) {
 	c.must("vkCreateShaderModule", r)
 	pipeline, r := c.dev.CreateComputePipeline(vulkan.PipelineConfig{Module: module, Layout: layout})
 	c.must("vkCreateComputePipelines", r)
-	pool, r := c.dev.CreateSizedPool(0, 3, 0, vk.DescriptorPoolSize{Type: own.Type, DescriptorCount: 1}, vk.DescriptorPoolSize{Type: combined.t, DescriptorCount: 4},
-		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 4}, vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE, DescriptorCount: 2})
+	pool, r := c.dev.CreateSizedPool(0, 3, 0, vk.DescriptorPoolSize{Type: own.Type, DescriptorCount: 1},
+		vk.DescriptorPoolSize{Type: combined.t, DescriptorCount: 4},
+		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 4},
+		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE, DescriptorCount: 2})
 	c.must("vkCreateDescriptorPool", r)
 	sets, r := c.dev.AllocateSets(pool, first)
 	c.must("vkAllocateDescriptorSets", r)
@@ -433,7 +457,8 @@ func immutableSamplers(c *Case, way string) {
 		c.dev.BindSets(cb, layout, 0, sets)
 		if way == "push" {
 			// The samplers of the layout are pushed; what describes them is ignored.
-			c.dev.PushSet(cb, layout, 1, append(writes, vulkan.Write{Binding: 1, Count: 2, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Data: t.data(0, 2)})...)
+			c.dev.PushSet(cb, layout, 1, append(writes,
+				vulkan.Write{Binding: 1, Count: 2, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Data: t.data(0, 2)})...)
 		}
 		c.dev.Dispatch(cb, 1, 1, 1)
 		c.dev.Barrier(cb)
@@ -452,5 +477,6 @@ func immutableSamplers(c *Case, way string) {
 }
 
 func bindingSetCases() []definition {
-	return slices.Concat(maintenance6Cases(), immutableCases(), randomSetCases(), indexingCases(), dynamicOffsetCases(), poolCases(), nullCases(), descriptorMisuse(), descriptorThreads())
+	return slices.Concat(maintenance6Cases(), immutableCases(), randomSetCases(), indexingCases(), dynamicOffsetCases(),
+		poolCases(), nullCases(), descriptorMisuse(), descriptorThreads())
 }

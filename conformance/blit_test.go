@@ -58,11 +58,13 @@ func (t blitTest) run(c *Case) {
 	src, dst := m.image(t.from), m.image(t.to)
 	dst.steps, dst.loose = t.steps, t.loose
 	layers := func(i int) vk.ImageSubresourceLayers {
-		return vk.ImageSubresourceLayers{AspectMask: t.aspects, MipLevel: t.level[i], BaseArrayLayer: t.layer[i], LayerCount: t.layers}
+		return vk.ImageSubresourceLayers{AspectMask: t.aspects, MipLevel: t.level[i], BaseArrayLayer: t.layer[i],
+			LayerCount: t.layers}
 	}
 	var regions []vk.ImageBlit
 	for _, b := range t.boxes {
-		regions = append(regions, vk.ImageBlit{SrcSubresource: layers(0), SrcOffsets: b[0].offsets(), DstSubresource: layers(1), DstOffsets: b[1].offsets()})
+		regions = append(regions, vk.ImageBlit{SrcSubresource: layers(0), SrcOffsets: b[0].offsets(),
+			DstSubresource: layers(1), DstOffsets: b[1].offsets()})
 	}
 	m.blit(dst, src, t.filter, regions...)
 	m.check()
@@ -115,25 +117,35 @@ func blitCases() []definition {
 			row("nearest."+name, blitTest{from: plane(rgba8, 30, 21), to: plane(rgba8, 64, 64), boxes: b})
 		}
 		// Filters may weigh with eight bits.
-		row("linear."+name, blitTest{from: plane(rgba8, 30, 21), to: plane(rgba8, 64, 64), boxes: b, filter: linear, steps: 2.5})
+		row("linear."+name, blitTest{from: plane(rgba8, 30, 21), to: plane(rgba8, 64, 64), boxes: b, filter: linear,
+			steps: 2.5})
 	}
 	row("tilings",
 		blitTest{from: plane(rgba8, 30, 21).linear(), to: plane(rgba8, 64, 64), boxes: boxes["up_3"]},
 		blitTest{from: plane(rgba8, 30, 21), to: plane(rgba8, 64, 64).linear(), boxes: boxes["up_2_flip"]})
-	cases = append(cases, definition{name: "api.copy_and_blit.copy_commands2.blit_image", extensions: copy2, run: func(c *Case) {
-		blitTest{from: plane(rgba8, 30, 21), to: plane(rgba8, 64, 64), boxes: boxes["up_2_flip"], aspects: color, layers: 1, copy2: true}.run(c)
-		blitTest{from: plane(rgba8, 30, 21), to: plane(vk.FORMAT_B8G8R8A8_UNORM, 64, 64), boxes: boxes["part"], aspects: color, layers: 1,
-			filter: linear, steps: 2.5, copy2: true}.run(c)
-	}})
+	cases = append(cases, definition{name: "api.copy_and_blit.copy_commands2.blit_image", extensions: copy2,
+		run: func(c *Case) {
+			blitTest{from: plane(rgba8, 30, 21), to: plane(rgba8, 64, 64), boxes: boxes["up_2_flip"], aspects: color, layers: 1,
+				copy2: true}.run(c)
+			blitTest{from: plane(rgba8, 30, 21), to: plane(vk.FORMAT_B8G8R8A8_UNORM, 64, 64), boxes: boxes["part"],
+				aspects: color, layers: 1,
+				filter: linear, steps: 2.5, copy2: true}.run(c)
+		}})
 	for _, p := range [][2]vk.Format{
-		{rgba8, vk.FORMAT_B8G8R8A8_UNORM}, {rgba8, vk.FORMAT_R8_UNORM}, {vk.FORMAT_R8_UNORM, rgba8}, {vk.FORMAT_R8G8_UNORM, vk.FORMAT_R16G16B16A16_SFLOAT},
+		{rgba8, vk.FORMAT_B8G8R8A8_UNORM}, {rgba8, vk.FORMAT_R8_UNORM}, {vk.FORMAT_R8_UNORM, rgba8},
+		{vk.FORMAT_R8G8_UNORM, vk.FORMAT_R16G16B16A16_SFLOAT},
 		{rgba8, vk.FORMAT_R5G6B5_UNORM_PACK16}, {vk.FORMAT_R5G6B5_UNORM_PACK16, rgba8}, {rgba8, vk.FORMAT_R8G8B8A8_SRGB},
-		{vk.FORMAT_R8G8B8A8_SRGB, rgba8}, {vk.FORMAT_B8G8R8A8_SRGB, vk.FORMAT_R32G32B32A32_SFLOAT}, {vk.FORMAT_R32G32B32A32_SFLOAT, rgba8},
-		{vk.FORMAT_R16G16B16A16_UNORM, vk.FORMAT_A2B10G10R10_UNORM_PACK32}, {vk.FORMAT_R16G16B16A16_SFLOAT, vk.FORMAT_B10G11R11_UFLOAT_PACK32},
-		{vk.FORMAT_B10G11R11_UFLOAT_PACK32, vk.FORMAT_R16G16B16A16_SNORM}, {vk.FORMAT_R8G8B8A8_SNORM, vk.FORMAT_R32G32_SFLOAT},
+		{vk.FORMAT_R8G8B8A8_SRGB, rgba8}, {vk.FORMAT_B8G8R8A8_SRGB, vk.FORMAT_R32G32B32A32_SFLOAT},
+		{vk.FORMAT_R32G32B32A32_SFLOAT, rgba8},
+		{vk.FORMAT_R16G16B16A16_UNORM, vk.FORMAT_A2B10G10R10_UNORM_PACK32},
+		{vk.FORMAT_R16G16B16A16_SFLOAT, vk.FORMAT_B10G11R11_UFLOAT_PACK32},
+		{vk.FORMAT_B10G11R11_UFLOAT_PACK32, vk.FORMAT_R16G16B16A16_SNORM},
+		{vk.FORMAT_R8G8B8A8_SNORM, vk.FORMAT_R32G32_SFLOAT},
 		{vk.FORMAT_R16_UNORM, vk.FORMAT_R32_SFLOAT}, {vk.FORMAT_R4G4B4A4_UNORM_PACK16, vk.FORMAT_A1R5G5B5_UNORM_PACK16},
-		{vk.FORMAT_R8G8B8A8_UINT, vk.FORMAT_R32G32B32A32_UINT}, {vk.FORMAT_R32G32B32A32_UINT, vk.FORMAT_A2B10G10R10_UINT_PACK32},
-		{vk.FORMAT_R16G16_SINT, vk.FORMAT_R8G8B8A8_SINT}, {vk.FORMAT_R32_SINT, vk.FORMAT_R16_SINT}, {vk.FORMAT_R64G64_UINT, vk.FORMAT_R16G16_UINT},
+		{vk.FORMAT_R8G8B8A8_UINT, vk.FORMAT_R32G32B32A32_UINT},
+		{vk.FORMAT_R32G32B32A32_UINT, vk.FORMAT_A2B10G10R10_UINT_PACK32},
+		{vk.FORMAT_R16G16_SINT, vk.FORMAT_R8G8B8A8_SINT}, {vk.FORMAT_R32_SINT, vk.FORMAT_R16_SINT},
+		{vk.FORMAT_R64G64_UINT, vk.FORMAT_R16G16_UINT},
 		{vk.FORMAT_R64_SFLOAT, vk.FORMAT_R32_SFLOAT},
 	} {
 		steps := 1.01
@@ -143,11 +155,13 @@ func blitCases() []definition {
 		row("format."+caseName(p[0])+"_"+caseName(p[1]),
 			blitTest{from: plane(p[0], 30, 21), to: plane(p[1], 64, 64), boxes: boxes["up_2_flip"], steps: steps})
 	}
-	for _, f := range []vk.Format{vk.FORMAT_D16_UNORM, vk.FORMAT_D32_SFLOAT, vk.FORMAT_S8_UINT, vk.FORMAT_D24_UNORM_S8_UINT, vk.FORMAT_D32_SFLOAT_S8_UINT} {
+	for _, f := range []vk.Format{vk.FORMAT_D16_UNORM, vk.FORMAT_D32_SFLOAT, vk.FORMAT_S8_UINT,
+		vk.FORMAT_D24_UNORM_S8_UINT, vk.FORMAT_D32_SFLOAT_S8_UINT} {
 		var tests []blitTest
 		for _, aspect := range reference.NewImage(vk.IMAGE_TYPE_1D, f, [3]uint32{1, 1, 1}, 1, 1).Aspects() {
 			// Values may pass through 32-bit floats, so 24 bits may be off by one.
-			tests = append(tests, blitTest{from: plane(f, 30, 21), to: plane(f, 64, 64), boxes: boxes["up_3"], aspects: aspect, steps: 1})
+			tests = append(tests, blitTest{from: plane(f, 30, 21), to: plane(f, 64, 64), boxes: boxes["up_3"], aspects: aspect,
+				steps: 1})
 		}
 		row("depth_stencil."+caseName(f), tests...)
 	}
@@ -156,10 +170,12 @@ func blitCases() []definition {
 	target.extent = [3]uint32{64, 64, 1}
 	row("layers_and_levels",
 		blitTest{from: array, to: target, boxes: boxes["up_2_flip"], layer: [2]uint32{1, 0}, layers: 3},
-		blitTest{from: array, to: target, boxes: [][2]blitBox{{rect(0, 0, 7, 5), rect(0, 0, 21, 15)}}, level: [2]uint32{2, 1}, layer: [2]uint32{2, 3}})
+		blitTest{from: array, to: target, boxes: [][2]blitBox{{rect(0, 0, 7, 5), rect(0, 0, 21, 15)}}, level: [2]uint32{2, 1},
+			layer: [2]uint32{2, 3}})
 	line := shape{dimensions: vk.IMAGE_TYPE_1D, format: rgba8, extent: [3]uint32{30, 1, 1}, levels: 1, layers: 2}
 	row("1d", blitTest{from: line, to: line, boxes: [][2]blitBox{{rect(2, 0, 9, 1), rect(28, 0, 7, 1)}}, layers: 2},
-		blitTest{from: line, to: line, boxes: [][2]blitBox{{rect(2, 0, 9, 1), rect(28, 0, 7, 1)}}, layers: 2, filter: linear, steps: 2.5})
+		blitTest{from: line, to: line, boxes: [][2]blitBox{{rect(2, 0, 9, 1), rect(28, 0, 7, 1)}}, layers: 2, filter: linear,
+			steps: 2.5})
 	volume := shape{dimensions: vk.IMAGE_TYPE_3D, format: rgba8, extent: [3]uint32{10, 9, 6}, levels: 1, layers: 1}
 	large := volume
 	large.extent = [3]uint32{30, 27, 18}
@@ -167,13 +183,17 @@ func blitCases() []definition {
 		return blitTest{from: volume, to: large, boxes: [][2]blitBox{{from, to}}, filter: f, steps: steps}
 	}
 	all := blitBox{{0, 0, 0}, {10, 9, 6}}
-	row("3d.nearest", deep(all, blitBox{{0, 0, 0}, {30, 27, 18}}, nearest, 0), deep(all, blitBox{{1, 2, 16}, {11, 11, 4}}, nearest, 0),
+	row("3d.nearest", deep(all, blitBox{{0, 0, 0}, {30, 27, 18}}, nearest, 0),
+		deep(all, blitBox{{1, 2, 16}, {11, 11, 4}}, nearest, 0),
 		deep(blitBox{{1, 1, 1}, {8, 8, 4}}, blitBox{{20, 1, 2}, {13, 8, 11}}, nearest, 0))
-	row("3d.linear", deep(all, blitBox{{0, 0, 0}, {30, 27, 18}}, linear, 3), deep(all, blitBox{{30, 0, 18}, {0, 18, 0}}, linear, 3))
+	row("3d.linear", deep(all, blitBox{{0, 0, 0}, {30, 27, 18}}, linear, 3),
+		deep(all, blitBox{{30, 0, 18}, {0, 18, 0}}, linear, 3))
 	cases = append(cases, definition{name: "api.copy_and_blit.core.blit_image.generate_mipmaps", run: func(c *Case) {
-		c.need(rgba8, vk.IMAGE_TILING_OPTIMAL, vk.FORMAT_FEATURE_BLIT_SRC_BIT|vk.FORMAT_FEATURE_BLIT_DST_BIT|vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT)
+		c.need(rgba8, vk.IMAGE_TILING_OPTIMAL,
+			vk.FORMAT_FEATURE_BLIT_SRC_BIT|vk.FORMAT_FEATURE_BLIT_DST_BIT|vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT)
 		m := c.mirror(9)
-		i := m.image(shape{dimensions: vk.IMAGE_TYPE_2D, format: rgba8, extent: [3]uint32{64, 32, 1}, levels: 7, layers: 2, values: true})
+		i := m.image(shape{dimensions: vk.IMAGE_TYPE_2D, format: rgba8, extent: [3]uint32{64, 32, 1}, levels: 7, layers: 2,
+			values: true})
 		i.steps = 7 // each level adds to the error of the one before
 		for level := range uint32(6) {
 			from, to := i.want.LevelExtent(level), i.want.LevelExtent(level+1)
@@ -197,9 +217,12 @@ func (s shape) linear() shape {
 // clearFormats are colour formats of every kind of number.
 var clearFormats = []vk.Format{
 	vk.FORMAT_R8_UNORM, vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_R8G8B8A8_SRGB, vk.FORMAT_R8G8_SNORM,
-	vk.FORMAT_R5G6B5_UNORM_PACK16, vk.FORMAT_B4G4R4A4_UNORM_PACK16, vk.FORMAT_A2B10G10R10_UNORM_PACK32, vk.FORMAT_A2B10G10R10_UINT_PACK32,
-	vk.FORMAT_R8G8B8_UNORM, vk.FORMAT_R16G16B16A16_SFLOAT, vk.FORMAT_R16G16B16A16_SINT, vk.FORMAT_R32_UINT, vk.FORMAT_R32G32B32_SFLOAT,
-	vk.FORMAT_R32G32B32A32_SINT, vk.FORMAT_R32G32B32A32_SFLOAT, vk.FORMAT_B10G11R11_UFLOAT_PACK32, vk.FORMAT_R64_SFLOAT, vk.FORMAT_R64G64_UINT,
+	vk.FORMAT_R5G6B5_UNORM_PACK16, vk.FORMAT_B4G4R4A4_UNORM_PACK16, vk.FORMAT_A2B10G10R10_UNORM_PACK32,
+	vk.FORMAT_A2B10G10R10_UINT_PACK32,
+	vk.FORMAT_R8G8B8_UNORM, vk.FORMAT_R16G16B16A16_SFLOAT, vk.FORMAT_R16G16B16A16_SINT, vk.FORMAT_R32_UINT,
+	vk.FORMAT_R32G32B32_SFLOAT,
+	vk.FORMAT_R32G32B32A32_SINT, vk.FORMAT_R32G32B32A32_SFLOAT, vk.FORMAT_B10G11R11_UFLOAT_PACK32, vk.FORMAT_R64_SFLOAT,
+	vk.FORMAT_R64G64_UINT,
 	vk.FORMAT_R64_SINT,
 }
 
@@ -222,64 +245,70 @@ func clearCases() []definition {
 	}
 	var cases []definition
 	for _, f := range clearFormats {
-		cases = append(cases, definition{name: "api.image_clearing.core.clear_color_image." + caseName(f), valid: true, run: func(c *Case) {
-			rng := rand.New(rand.NewPCG(uint64(f), 3))
-			for _, s := range shapesOf(c, f) {
-				m := c.mirror(uint64(f))
-				i := m.image(s)
-				i.steps = 1.01
-				value := func() reference.Texel {
-					var t reference.Texel
-					for n := range t.F {
-						t.F[n], t.I[n] = float64(float32(rng.Float64())), int64(rng.Uint32N(100))
-						if numbersOf64(f) {
-							t.F[n], t.I[n] = rng.Float64(), rng.Int64()
+		cases = append(cases, definition{name: "api.image_clearing.core.clear_color_image." + caseName(f), valid: true,
+			run: func(c *Case) {
+				rng := rand.New(rand.NewPCG(uint64(f), 3))
+				for _, s := range shapesOf(c, f) {
+					m := c.mirror(uint64(f))
+					i := m.image(s)
+					i.steps = 1.01
+					value := func() reference.Texel {
+						var t reference.Texel
+						for n := range t.F {
+							t.F[n], t.I[n] = float64(float32(rng.Float64())), int64(rng.Uint32N(100))
+							if numbersOf64(f) {
+								t.F[n], t.I[n] = rng.Float64(), rng.Int64()
+							}
 						}
+						return t
 					}
-					return t
+					m.clearColor(i, value(), vk.ImageSubresourceRange{AspectMask: color, LevelCount: 1, LayerCount: 1})
+					if s.levels > 2 && s.layers > 2 {
+						m.clearColor(i, value(), ranges(color)...)
+					}
+					if s.levels > 1 {
+						m.clearColor(i, value(), vk.ImageSubresourceRange{AspectMask: color, BaseMipLevel: s.levels - 1, LevelCount: left,
+							LayerCount: left})
+					}
+					m.check()
+					m = c.mirror(uint64(f) + 1)
+					i = m.image(s)
+					i.steps = 1.01
+					m.clearColor(i, value(), vk.ImageSubresourceRange{AspectMask: color, LevelCount: left, LayerCount: left})
+					m.check()
 				}
-				m.clearColor(i, value(), vk.ImageSubresourceRange{AspectMask: color, LevelCount: 1, LayerCount: 1})
-				if s.levels > 2 && s.layers > 2 {
-					m.clearColor(i, value(), ranges(color)...)
-				}
-				if s.levels > 1 {
-					m.clearColor(i, value(), vk.ImageSubresourceRange{AspectMask: color, BaseMipLevel: s.levels - 1, LevelCount: left, LayerCount: left})
-				}
-				m.check()
-				m = c.mirror(uint64(f) + 1)
-				i = m.image(s)
-				i.steps = 1.01
-				m.clearColor(i, value(), vk.ImageSubresourceRange{AspectMask: color, LevelCount: left, LayerCount: left})
-				m.check()
-			}
-		}})
+			}})
 	}
 	cases = append(cases, definition{name: "api.image_clearing.core.clear_color_image.out_of_range", run: func(c *Case) {
 		for _, f := range []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8G8B8A8_SNORM, vk.FORMAT_R16G16B16A16_UNORM} {
 			m := c.mirror(uint64(f))
 			i := m.image(plane(f, 9, 9))
-			m.clearColor(i, reference.Texel{F: [4]float64{-3, 2, 1e20, -1}}, vk.ImageSubresourceRange{AspectMask: color, LevelCount: 1, LayerCount: 1})
+			m.clearColor(i, reference.Texel{F: [4]float64{-3, 2, 1e20, -1}},
+				vk.ImageSubresourceRange{AspectMask: color, LevelCount: 1, LayerCount: 1})
 			m.check()
 		}
 	}})
-	for _, f := range []vk.Format{vk.FORMAT_D16_UNORM, vk.FORMAT_X8_D24_UNORM_PACK32, vk.FORMAT_D32_SFLOAT, vk.FORMAT_S8_UINT,
+	for _, f := range []vk.Format{vk.FORMAT_D16_UNORM, vk.FORMAT_X8_D24_UNORM_PACK32, vk.FORMAT_D32_SFLOAT,
+		vk.FORMAT_S8_UINT,
 		vk.FORMAT_D16_UNORM_S8_UINT, vk.FORMAT_D24_UNORM_S8_UINT, vk.FORMAT_D32_SFLOAT_S8_UINT} {
-		cases = append(cases, definition{name: "api.image_clearing.core.clear_depth_stencil_image." + caseName(f), run: func(c *Case) {
-			for _, s := range shapesOf(c, f) {
-				m := c.mirror(uint64(f))
-				i := m.image(s)
-				i.steps = 1.01
-				for n, aspects := range append(i.want.Aspects(), i.aspects()) {
-					d, st := 0.25+float32(n)/8, uint32(17*n+5)
-					m.clearDepthStencil(i, d, st, vk.ImageSubresourceRange{AspectMask: aspects, LevelCount: 1, LayerCount: 1})
-					if s.levels > 2 && s.layers > 2 {
-						m.clearDepthStencil(i, 1-d, st+100, ranges(aspects)...)
+		cases = append(cases, definition{name: "api.image_clearing.core.clear_depth_stencil_image." + caseName(f),
+			run: func(c *Case) {
+				for _, s := range shapesOf(c, f) {
+					m := c.mirror(uint64(f))
+					i := m.image(s)
+					i.steps = 1.01
+					for n, aspects := range append(i.want.Aspects(), i.aspects()) {
+						d, st := 0.25+float32(n)/8, uint32(17*n+5)
+						m.clearDepthStencil(i, d, st, vk.ImageSubresourceRange{AspectMask: aspects, LevelCount: 1, LayerCount: 1})
+						if s.levels > 2 && s.layers > 2 {
+							m.clearDepthStencil(i, 1-d, st+100, ranges(aspects)...)
+						}
+						m.clearDepthStencil(i, d*d, st, vk.ImageSubresourceRange{AspectMask: aspects, BaseMipLevel: s.levels - 1,
+							LevelCount: left, LayerCount: left})
 					}
-					m.clearDepthStencil(i, d*d, st, vk.ImageSubresourceRange{AspectMask: aspects, BaseMipLevel: s.levels - 1, LevelCount: left, LayerCount: left})
+					m.check()
 				}
-				m.check()
-			}
-		}})
+			}})
 	}
 	return cases
 }

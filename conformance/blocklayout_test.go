@@ -40,18 +40,19 @@ type scalarType struct {
 }
 
 var scalarTypes = map[string]*scalarType{
-	"float":     {"float", "vec", "mat", 4, "floatBitsToUint(%s)", "uintBitsToFloat(%s)", 0xbfffffff},
-	"int":       {"int", "ivec", "", 4, "uint(%s)", "int(%s)", 0xffffffff},
-	"uint":      {"uint", "uvec", "", 4, "%s", "%s", 0xffffffff},
-	"bool":      {"bool", "bvec", "", 4, "uint(%s)", "bool(%s)", 1},
-	"double":    {"double", "dvec", "dmat", 8, "unpackDouble2x32(%s)", "packDouble2x32(%s)", 0xbfffffffffffffff},
-	"int64_t":   {"int64_t", "i64vec", "", 8, "unpackUint2x32(uint64_t(%s))", "int64_t(packUint2x32(%s))", 1<<64 - 1},
-	"uint64_t":  {"uint64_t", "u64vec", "", 8, "unpackUint2x32(%s)", "packUint2x32(%s)", 1<<64 - 1},
-	"int16_t":   {"int16_t", "i16vec", "", 2, "uint(uint16_t(%s))", "int16_t(%s)", 0xffff},
-	"uint16_t":  {"uint16_t", "u16vec", "", 2, "uint(%s)", "uint16_t(%s)", 0xffff},
-	"float16_t": {"float16_t", "f16vec", "f16mat", 2, "uint(float16BitsToUint16(%s))", "uint16BitsToFloat16(uint16_t(%s))", 0xbfff},
-	"int8_t":    {"int8_t", "i8vec", "", 1, "uint(uint8_t(%s))", "int8_t(%s)", 0xff},
-	"uint8_t":   {"uint8_t", "u8vec", "", 1, "uint(%s)", "uint8_t(%s)", 0xff},
+	"float":    {"float", "vec", "mat", 4, "floatBitsToUint(%s)", "uintBitsToFloat(%s)", 0xbfffffff},
+	"int":      {"int", "ivec", "", 4, "uint(%s)", "int(%s)", 0xffffffff},
+	"uint":     {"uint", "uvec", "", 4, "%s", "%s", 0xffffffff},
+	"bool":     {"bool", "bvec", "", 4, "uint(%s)", "bool(%s)", 1},
+	"double":   {"double", "dvec", "dmat", 8, "unpackDouble2x32(%s)", "packDouble2x32(%s)", 0xbfffffffffffffff},
+	"int64_t":  {"int64_t", "i64vec", "", 8, "unpackUint2x32(uint64_t(%s))", "int64_t(packUint2x32(%s))", 1<<64 - 1},
+	"uint64_t": {"uint64_t", "u64vec", "", 8, "unpackUint2x32(%s)", "packUint2x32(%s)", 1<<64 - 1},
+	"int16_t":  {"int16_t", "i16vec", "", 2, "uint(uint16_t(%s))", "int16_t(%s)", 0xffff},
+	"uint16_t": {"uint16_t", "u16vec", "", 2, "uint(%s)", "uint16_t(%s)", 0xffff},
+	"float16_t": {"float16_t", "f16vec", "f16mat", 2, "uint(float16BitsToUint16(%s))", "uint16BitsToFloat16(uint16_t(%s))",
+		0xbfff},
+	"int8_t":  {"int8_t", "i8vec", "", 1, "uint(uint8_t(%s))", "int8_t(%s)", 0xff},
+	"uint8_t": {"uint8_t", "u8vec", "", 1, "uint(%s)", "uint8_t(%s)", 0xff},
 }
 
 func (t *blockType) glsl() string {

@@ -14,7 +14,8 @@ func bufferCases() []definition {
 			m := c.mirror(2)
 			b := m.buffer(10_000)
 			m.copyBuffer(b, b, vk.BufferCopy{SrcOffset: 0, DstOffset: 5000, Size: 5000})
-			m.copyBuffer(b, b, vk.BufferCopy{SrcOffset: 5001, DstOffset: 1, Size: 4999}, vk.BufferCopy{SrcOffset: 5000, DstOffset: 0, Size: 1})
+			m.copyBuffer(b, b, vk.BufferCopy{SrcOffset: 5001, DstOffset: 1, Size: 4999},
+				vk.BufferCopy{SrcOffset: 5000, DstOffset: 0, Size: 1})
 			m.check()
 		}),
 		row("copy_and_blit.core.buffer_to_buffer.alignments", func(c *Case) {
@@ -48,7 +49,8 @@ func bufferCases() []definition {
 			}
 			m.check()
 		}),
-		row("buffer.all_memory_types", func(c *Case) { // there and back through every type, most of which the host may not see
+		// there and back through every type, most of which the host may not see
+		row("buffer.all_memory_types", func(c *Case) {
 			m := c.mirror(6)
 			for t := range c.mem.MemoryTypeCount {
 				inner, e := c.dev.CreateBuffer(50_000, 0)
@@ -70,29 +72,30 @@ func bufferCases() []definition {
 			}
 			m.check()
 		}),
-		{name: "nv.external_memory_rdma.filled_by_the_device", extensions: []string{rdmaExtension}, features: rdmaFeature, valid: true, run: func(c *Case) {
-			memory, address := c.remote()
-			handle, e := c.dev.CreateBuffer(rdmaSize, rdmaAddress)
-			c.must("vkCreateBuffer", e)
-			c.must("vkBindBufferMemory", c.dev.BindBuffer(handle, memory, 0))
-			m := c.mirror(7)
-			in, out := m.buffer(rdmaSize), m.buffer(rdmaSize)
-			fill(in.bytes, 9)
-			fill(in.want, 9)
-			far := &mirrorBuffer{handle: handle, memory: memory, want: make([]byte, rdmaSize)}
-			m.copyBuffer(far, in, vk.BufferCopy{Size: rdmaSize})
-			m.flush()
-			p := c.start("rdma_peer")
-			p.ask("ok 0", "check %d 9 %d", address, rdmaSize)
-			p.ask("ok 0", "write %d 4 1000", address+5000)
-			fill(far.want[5000:6000], 4)
-			m.copyBuffer(out, far, vk.BufferCopy{Size: rdmaSize})
-			m.fill(far, 0, rdmaSize, 0)
-			m.check()
-			p.end()
-			c.dev.DestroyBuffer(handle)
-			c.dev.Free(memory)
-		}},
+		{name: "nv.external_memory_rdma.filled_by_the_device", extensions: []string{rdmaExtension}, features: rdmaFeature,
+			valid: true, run: func(c *Case) {
+				memory, address := c.remote()
+				handle, e := c.dev.CreateBuffer(rdmaSize, rdmaAddress)
+				c.must("vkCreateBuffer", e)
+				c.must("vkBindBufferMemory", c.dev.BindBuffer(handle, memory, 0))
+				m := c.mirror(7)
+				in, out := m.buffer(rdmaSize), m.buffer(rdmaSize)
+				fill(in.bytes, 9)
+				fill(in.want, 9)
+				far := &mirrorBuffer{handle: handle, memory: memory, want: make([]byte, rdmaSize)}
+				m.copyBuffer(far, in, vk.BufferCopy{Size: rdmaSize})
+				m.flush()
+				p := c.start("rdma_peer")
+				p.ask("ok 0", "check %d 9 %d", address, rdmaSize)
+				p.ask("ok 0", "write %d 4 1000", address+5000)
+				fill(far.want[5000:6000], 4)
+				m.copyBuffer(out, far, vk.BufferCopy{Size: rdmaSize})
+				m.fill(far, 0, rdmaSize, 0)
+				m.check()
+				p.end()
+				c.dev.DestroyBuffer(handle)
+				c.dev.Free(memory)
+			}},
 	}
 }
 

@@ -17,7 +17,8 @@ func builtinCases() []definition {
 		name string
 		list []expression[float64, float64]
 	}{
-		{"trigonometric", trigonometric}, {"exponential", exponential}, {"common", commonFunctions}, {"geometric", geometric}, {"matrix", matrixFunctions},
+		{"trigonometric", trigonometric}, {"exponential", exponential}, {"common", commonFunctions}, {"geometric", geometric},
+		{"matrix", matrixFunctions},
 	} {
 		all = append(all, row("precision."+g.name+".float", nil, func(c *Case) {
 			wantFloats[float32](c, floatPreamble("float", "vec", "mat"), moderate(format32), g.list)
@@ -45,7 +46,8 @@ func builtinCases() []definition {
 
 // floatPreamble names a float's type and its vectors, and has functions with more than one result.
 func floatPreamble(scalar, vector, matrix string) string {
-	return "#define T " + scalar + "\n#define V2 " + vector + "2\n#define V3 " + vector + "3\n#define V4 " + vector + "4\n#define M2 " + matrix + "2\n#define M3 " +
+	return "#define T " + scalar + "\n#define V2 " + vector + "2\n#define V3 " + vector + "3\n#define V4 " + vector +
+		"4\n#define M2 " + matrix + "2\n#define M3 " +
 		matrix + "3\n#define M4 " + matrix + "4\n#define M23 " + matrix + "2x3\n#define M32 " + matrix + "3x2\n" + `
 T whole(T x) { T w; T f = modf(x, w); return w; }
 T fraction(T x) { T w; return modf(x, w); }
@@ -93,10 +95,11 @@ var trigonometric = []floatExpression{
 	unary("degrees(a)", func(x float64) float64 { return x * 180 / math.Pi }, ulps(2)),
 	unary("sin(a)", func(x float64) float64 { return only(math.Abs(x) <= math.Pi, math.Sin(x)) }, within(0x1p-11, 0x1p-7)),
 	unary("cos(a)", func(x float64) float64 { return only(math.Abs(x) <= math.Pi, math.Cos(x)) }, within(0x1p-11, 0x1p-7)),
-	unary("tan(a)", func(x float64) float64 { return only(math.Abs(x) <= 1.4, math.Tan(x)) }, func(f *floatFormat, want float64, in [3]float64) float64 {
-		e := within(0x1p-11, 0x1p-7)(f, want, in)
-		return e*(1+math.Abs(want))/math.Max(math.Abs(math.Cos(in[0]))-e, 1e-3) + 3*f.ulp(want)
-	}),
+	unary("tan(a)", func(x float64) float64 { return only(math.Abs(x) <= 1.4, math.Tan(x)) },
+		func(f *floatFormat, want float64, in [3]float64) float64 {
+			e := within(0x1p-11, 0x1p-7)(f, want, in)
+			return e*(1+math.Abs(want))/math.Max(math.Abs(math.Cos(in[0]))-e, 1e-3) + 3*f.ulp(want)
+		}),
 	unary("asin(a)", func(x float64) float64 { return only(math.Abs(x) <= 1, math.Asin(x)) }, arcus),
 	unary("acos(a)", func(x float64) float64 { return only(math.Abs(x) <= 1, math.Acos(x)) }, arcus),
 	unary("atan(a)", math.Atan, tolerance4096),
@@ -151,7 +154,8 @@ func inverseHyperbolic(f *floatFormat, want float64, in [3]float64) float64 {
 	}
 	x := math.Abs(in[0])
 	// A sum of terms of both signs loses what is small beside them.
-	return absolute + 8*f.ulp(1) + 4*f.ulp(want) + 8*f.ulp(x*x+1)/math.Max(math.Exp(-x)*(1+x), 0x1p-8)*truth64(in[0] < 0) + 8*f.ulp(1)/math.Max(1-x, 0.01)*truth64(x < 1) +
+	return absolute + 8*f.ulp(1) + 4*f.ulp(want) + 8*f.ulp(x*x+1)/math.Max(math.Exp(-x)*(1+x), 0x1p-8)*truth64(in[0] < 0) +
+		8*f.ulp(1)/math.Max(1-x, 0.01)*truth64(x < 1) +
 		4*f.ulp(1)/math.Max(math.Sqrt(math.Abs(x-1)), math.Sqrt(f.ulp(1)))*truth64(x >= 1 && x < 2)
 }
 
@@ -221,9 +225,10 @@ var commonFunctions = []floatExpression{
 	{"clamp(c, min(a, b), max(a, b))", func(a, b, c float64) float64 {
 		return math.Min(math.Max(c, math.Min(a, b)), math.Max(a, b))
 	}, ulps(0)},
-	{"mix(a, b, c)", func(a, b, c float64) float64 { return a*(1-c) + b*c }, func(f *floatFormat, _ float64, in [3]float64) float64 {
-		return 3 * (f.ulp(in[0]*(1-in[2])) + f.ulp(in[1]*in[2]) + f.ulp(in[0]*in[2]))
-	}},
+	{"mix(a, b, c)", func(a, b, c float64) float64 { return a*(1-c) + b*c },
+		func(f *floatFormat, _ float64, in [3]float64) float64 {
+			return 3 * (f.ulp(in[0]*(1-in[2])) + f.ulp(in[1]*in[2]) + f.ulp(in[0]*in[2]))
+		}},
 	{"mix(a, b, a < c)", func(a, b, c float64) float64 {
 		if a < c {
 			return b
@@ -231,13 +236,15 @@ var commonFunctions = []floatExpression{
 		return a
 	}, ulps(0)},
 	{"step(a, b)", func(a, b, _ float64) float64 { return truth64(b >= a) }, ulps(0)},
-	{"smoothstep(a, b, c)", func(a, b, c float64) float64 { return only(a < b, smoothstep(a, b, c)) }, func(f *floatFormat, _ float64, in [3]float64) float64 {
-		scale := (math.Abs(in[2]) + math.Abs(in[0])) / (in[1] - in[0])
-		return 20 * f.ulp(math.Max(1, scale))
-	}},
-	{"fma(a, b, c)", func(a, b, c float64) float64 { return math.FMA(a, b, c) }, func(f *floatFormat, want float64, in [3]float64) float64 {
-		return f.ulp(in[0]*in[1]) + f.ulp(in[2]) + f.ulp(want)
-	}},
+	{"smoothstep(a, b, c)", func(a, b, c float64) float64 { return only(a < b, smoothstep(a, b, c)) },
+		func(f *floatFormat, _ float64, in [3]float64) float64 {
+			scale := (math.Abs(in[2]) + math.Abs(in[0])) / (in[1] - in[0])
+			return 20 * f.ulp(math.Max(1, scale))
+		}},
+	{"fma(a, b, c)", func(a, b, c float64) float64 { return math.FMA(a, b, c) },
+		func(f *floatFormat, want float64, in [3]float64) float64 {
+			return f.ulp(in[0]*in[1]) + f.ulp(in[2]) + f.ulp(want)
+		}},
 }
 
 // ofVector is an error of so many ULP of the largest number that comes up.
@@ -271,13 +278,19 @@ var geometric = []floatExpression{
 	{"distance(V3(a, b, c), V3(c, a, b))", func(a, b, c float64) float64 {
 		return only(small(a, b, c) && small(a-c, b-a, c-b), norm(a-c, b-a, c-b))
 	}, relative(100)},
-	{"dot(V3(a, b, c), V3(c, a, b))", func(a, b, c float64) float64 { return only(small(a, b, c), a*c+b*a+c*b) }, ofVector(4)},
+	{"dot(V3(a, b, c), V3(c, a, b))", func(a, b, c float64) float64 { return only(small(a, b, c), a*c+b*a+c*b) },
+		ofVector(4)},
 	{"dot(V2(a, b), V2(c, a))", func(a, b, c float64) float64 { return only(small(a, b, c), a*c+b*a) }, ofVector(4)},
-	{"cross(V3(a, b, c), V3(c, a, b)).x", func(a, b, c float64) float64 { return only(small(a, b, c), b*b-c*a) }, ofVector(4)},
-	{"cross(V3(a, b, c), V3(c, a, b)).y", func(a, b, c float64) float64 { return only(small(a, b, c), c*c-a*b) }, ofVector(4)},
-	{"cross(V3(a, b, c), V3(c, a, b)).z", func(a, b, c float64) float64 { return only(small(a, b, c), a*a-b*c) }, ofVector(4)},
-	{"normalize(V3(a, b, c)).y", func(a, b, c float64) float64 { return only(small(a, b, c), b/norm(a, b, c)) }, relative(8)},
-	{"normalize(V4(a, b, c, a)).w", func(a, b, c float64) float64 { return only(small(a, b, c), a/norm(a, b, c, a)) }, relative(8)},
+	{"cross(V3(a, b, c), V3(c, a, b)).x", func(a, b, c float64) float64 { return only(small(a, b, c), b*b-c*a) },
+		ofVector(4)},
+	{"cross(V3(a, b, c), V3(c, a, b)).y", func(a, b, c float64) float64 { return only(small(a, b, c), c*c-a*b) },
+		ofVector(4)},
+	{"cross(V3(a, b, c), V3(c, a, b)).z", func(a, b, c float64) float64 { return only(small(a, b, c), a*a-b*c) },
+		ofVector(4)},
+	{"normalize(V3(a, b, c)).y", func(a, b, c float64) float64 { return only(small(a, b, c), b/norm(a, b, c)) },
+		relative(8)},
+	{"normalize(V4(a, b, c, a)).w", func(a, b, c float64) float64 { return only(small(a, b, c), a/norm(a, b, c, a)) },
+		relative(8)},
 	{"faceforward(V2(a, b), V2(b, c), V2(c, a)).x", func(a, b, c float64) float64 {
 		d := b*c + c*a
 		if d < 0 {
@@ -300,25 +313,33 @@ var geometric = []floatExpression{
 }
 
 var matrixFunctions = []floatExpression{
-	{"determinant(M2(a, b, c, T(2)))", func(a, b, c float64) float64 { return only(small(a, b, c), a*2-b*c) }, ofVector(8)},
+	{"determinant(M2(a, b, c, T(2)))", func(a, b, c float64) float64 { return only(small(a, b, c), a*2-b*c) },
+		ofVector(8)},
 	{"determinant(M3(a, b, T(1), c, T(1), T(0), T(0), T(1), T(2)))", func(a, b, c float64) float64 {
 		return only(small(a, b, c), a*2-b*2*c+c)
 	}, ofVector(60)},
-	{"determinant(M4(a, T(0), T(0), T(1), T(0), T(2), b, T(0), T(0), c, T(1), T(0), T(1), T(0), T(0), T(3)))", func(a, b, c float64) float64 {
-		return only(small(a, b, c), (3*a-1)*(2-b*c))
-	}, func(f *floatFormat, _ float64, in [3]float64) float64 {
-		return 60 * f.ulp((3*math.Abs(in[0])+1)*(2+math.Abs(in[1]*in[2])))
-	}},
+	{"determinant(M4(a, T(0), T(0), T(1), T(0), T(2), b, T(0), T(0), c, T(1), T(0), T(1), T(0), T(0), T(3)))",
+		func(a, b, c float64) float64 {
+			return only(small(a, b, c), (3*a-1)*(2-b*c))
+		}, func(f *floatFormat, _ float64, in [3]float64) float64 {
+			return 60 * f.ulp((3*math.Abs(in[0])+1)*(2+math.Abs(in[1]*in[2])))
+		}},
 	{"inverse(M2(T(2), T(1), T(1), T(3)))[1][0] * a", func(a, _, _ float64) float64 { return -a / 5 }, ulps(20)},
-	{"inverse(M3(T(2), T(0), T(0), a, T(1), T(0), T(0), T(0), T(4)))[1][0]", func(a, _, _ float64) float64 { return only(small(a), -a/2) }, ofVector(30)},
-	{"inverse(M4(T(1), T(0), T(0), a, T(0), T(1), b, T(0), T(0), T(0), T(1), T(0), T(0), T(0), T(0), T(1)))[0][3]", func(a, b, _ float64) float64 { return only(small(a, b), -a) }, ofVector(30)},
+	{"inverse(M3(T(2), T(0), T(0), a, T(1), T(0), T(0), T(0), T(4)))[1][0]",
+		func(a, _, _ float64) float64 { return only(small(a), -a/2) }, ofVector(30)},
+	{"inverse(M4(T(1), T(0), T(0), a, T(0), T(1), b, T(0), T(0), T(0), T(1), T(0), T(0), T(0), T(0), T(1)))[0][3]",
+		func(a, b, _ float64) float64 { return only(small(a, b), -a) }, ofVector(30)},
 	{"transpose(M23(a, b, c, b, c, a))[2][1]", func(a, _, _ float64) float64 { return a }, ulps(0)},
 	{"(M2(a, b, c, a) * V2(b, c)).y", func(a, b, c float64) float64 { return only(small(a, b, c), b*b+a*c) }, ofVector(6)},
 	{"(V2(b, c) * M2(a, b, c, a)).y", func(a, b, c float64) float64 { return only(small(a, b, c), b*c+c*a) }, ofVector(6)},
-	{"(M23(a, b, c, b, c, a) * M32(a, b, c, b, c, a))[2].x", func(a, b, c float64) float64 { return only(small(a, b, c), a*c+b*a) }, ofVector(6)},
-	{"matrixCompMult(M2(a, b, c, a), M2(c, b, a, b))[1].y", func(a, b, c float64) float64 { return only(small(a, b), a*b) }, ofVector(1)},
-	{"outerProduct(V3(a, b, c), V2(b, c))[1].x", func(a, b, c float64) float64 { return only(small(a, c), a*c) }, ofVector(1)},
-	{"(M2(a, b, c, a) + M2(b, c, a, b) * a)[1].y", func(a, b, _ float64) float64 { return only(small(a, b), a+b*a) }, ofVector(3)},
+	{"(M23(a, b, c, b, c, a) * M32(a, b, c, b, c, a))[2].x",
+		func(a, b, c float64) float64 { return only(small(a, b, c), a*c+b*a) }, ofVector(6)},
+	{"matrixCompMult(M2(a, b, c, a), M2(c, b, a, b))[1].y",
+		func(a, b, c float64) float64 { return only(small(a, b), a*b) }, ofVector(1)},
+	{"outerProduct(V3(a, b, c), V2(b, c))[1].x", func(a, b, c float64) float64 { return only(small(a, c), a*c) },
+		ofVector(1)},
+	{"(M2(a, b, c, a) + M2(b, c, a, b) * a)[1].y", func(a, b, _ float64) float64 { return only(small(a, b), a+b*a) },
+		ofVector(3)},
 }
 
 func frexps[T float32 | float64](c *Case, name string) {
@@ -342,11 +363,15 @@ func packs(c *Case) {
 		{"packUnorm4x8(vec4(a, b, c, 0.5))", func(a, b, c float32) uint32 {
 			return unorm(a, 8) | unorm(b, 8)<<8 | unorm(c, 8)<<16 | unorm(0.5, 8)<<24
 		}, nil},
-		{"packSnorm4x8(vec4(a, b, c, -1))", func(a, b, c float32) uint32 { return snorm(a, 8) | snorm(b, 8)<<8 | snorm(c, 8)<<16 | snorm(-1, 8)<<24 }, nil},
+		{"packSnorm4x8(vec4(a, b, c, -1))", func(a, b,
+			c float32) uint32 {
+			return snorm(a, 8) | snorm(b, 8)<<8 | snorm(c, 8)<<16 | snorm(-1, 8)<<24
+		}, nil},
 		{"packUnorm2x16(vec2(a, b))", func(a, b, _ float32) uint32 { return unorm(a, 16) | unorm(b, 16)<<16 }, nil},
 		{"packSnorm2x16(vec2(a, b))", func(a, b, _ float32) uint32 { return snorm(a, 16) | snorm(b, 16)<<16 }, nil},
 		// Halves that are exact: how others are rounded is not said.
-		{"packHalf2x16(vec2(a, b))", func(a, b, _ float32) uint32 { return uint32(toHalf(float64(a))) | uint32(toHalf(float64(b)))<<16 }, nil},
+		{"packHalf2x16(vec2(a, b))",
+			func(a, b, _ float32) uint32 { return uint32(toHalf(float64(a))) | uint32(toHalf(float64(b)))<<16 }, nil},
 	})
 	words := make([][3]uint32, 300)
 	for i, w := range random32(300, 9) {
@@ -355,8 +380,9 @@ func packs(c *Case) {
 		}
 		words[i][0] = w &^ 0x44004400 // no infinities or NaNs among the halves
 	}
-	results := expressions(c, "uint", "vec4", "", words, []expression[uint32, [4]float32]{{text: "unpackUnorm4x8(a)"}, {text: "unpackSnorm4x8(a)"},
-		{text: "vec4(unpackUnorm2x16(a), unpackSnorm2x16(a))"}, {text: "vec4(unpackHalf2x16(a), 0, 0)"}})
+	results := expressions(c, "uint", "vec4", "", words,
+		[]expression[uint32, [4]float32]{{text: "unpackUnorm4x8(a)"}, {text: "unpackSnorm4x8(a)"},
+			{text: "vec4(unpackUnorm2x16(a), unpackSnorm2x16(a))"}, {text: "vec4(unpackHalf2x16(a), 0, 0)"}})
 	near := func(what string, got float32, want float64) {
 		if math.Abs(float64(got)-want) > 3*format32.ulp(want) && !(math.Abs(want) < 0x1p-14 && got == 0) {
 			c.Errorf("%s: %v, want %v", what, got, want)
@@ -387,7 +413,8 @@ func packTriples() [][3]float32 {
 		var t [3]float32
 		for k := 0; k < 3; {
 			x := fromHalf(toHalf((rng.Float64() - 0.5) * 3))
-			if tied := func(scale float64) bool { return math.Abs(math.Mod(math.Abs(x)*scale, 1)-0.5) < 0.01 }; tied(255) || tied(127) || tied(65535) || tied(32767) {
+			if tied := func(scale float64) bool { return math.Abs(math.Mod(math.Abs(x)*scale, 1)-0.5) < 0.01 }; tied(255) ||
+				tied(127) || tied(65535) || tied(32767) {
 				continue
 			}
 			t[k] = float32(x)

@@ -46,10 +46,12 @@ type definition struct {
 	queues             bool                                 // devices have all queues of all families, not one
 	bare               bool                                 // run makes its own instance
 	farsideOnly        bool                                 // asks about something that is Farside's own
-	valid              bool                                 // breaks no valid-usage rule, and the oldest supported validation layer (1.3.239) knows its extensions
-	env                []string
-	compute            bool     // runs shaders: needs a queue for compute, and has an instance of version 1.3
-	needs              []string // features, by their members in VkPhysicalDevice…Features, enabled
+	// breaks no valid-usage rule, and the oldest supported validation layer (1.3.239) knows its extensions
+	valid   bool
+	env     []string
+	compute bool     // runs shaders: needs a queue for compute, and has an instance of version 1.3
+	devices []string // of this machine, that the case opens
+	needs   []string // features, by their members in VkPhysicalDevice…Features, enabled
 }
 
 // A Case is a definition that runs: an instance, a device and a place to report to.
@@ -125,8 +127,7 @@ func runCase(name string) int {
 		return 2
 	}
 	c := &Case{def: d, driver: os.Getenv("FARSIDE_CASE_DRIVER"), loader: l}
-	// What a first instance leaves behind for the life of the process (the library, its threads) is no leak.
-	if s := c.guard(func() { c.open(false); c.close() }); s != nil {
+	if s := c.guard(c.warmUp); s != nil {
 		fmt.Println("unsupported:", s.unsupported)
 		return exitUnsupported
 	}
@@ -144,7 +145,8 @@ func runCase(name string) int {
 	}
 	// An owner of remote memory closes its end of a connection when it sees the peer's closed, a moment later.
 	leaks := leaked(before, resources())
-	for deadline := time.Now().Add(2 * time.Second); len(leaks) > 0 && time.Now().Before(deadline); leaks = leaked(before, resources()) {
+	for deadline := time.Now().Add(2 * time.Second); len(leaks) > 0 &&
+		time.Now().Before(deadline); leaks = leaked(before, resources()) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	for _, leak := range leaks {
@@ -286,6 +288,19 @@ func (c *Case) allocate(size uint64, t uint32, next unsafe.Pointer) vk.DeviceMem
 	return m
 }
 
+// warmUp makes what stays for the life of the process, so that it is no leak: the library and its threads, which come
+// with the first instance, and the process' place on the fabric, which comes with the first remote address.
+func (c *Case) warmUp() {
+	c.open(false)
+	c.close()
+	if slices.Contains(c.def.extensions, rdmaExtension) && c.def.features != nil {
+		c.open(true)
+		m, _ := c.remote()
+		c.dev.Free(m)
+		c.close()
+	}
+}
+
 func (c *Case) getFd(m vk.DeviceMemory) int {
 	fd, r := c.dev.GetFd(m, opaqueFd)
 	c.must("vkGetMemoryFdKHR", r)
@@ -341,7 +356,7 @@ func resources() map[string]bool {
 	}
 	defer f.Close()
 	for s := bufio.NewScanner(f); s.Scan(); {
-		if strings.Contains(s.Text(), "/memfd:") {
+		if strings.Contains(s.Text(), "/memfd:") || isDMABuf(s.Text()) {
 			all["mapping "+s.Text()] = true
 		}
 	}

@@ -36,8 +36,9 @@ const rotationSize = 256
 
 func (m *mirror) rotation() *rotation {
 	return &rotation{m: m, words: m.buffer(rotationSize), spare: m.buffer(rotationSize),
-		forth:  []vk.BufferCopy{{Size: rotationSize}},
-		around: []vk.BufferCopy{{SrcOffset: 0, DstOffset: 4, Size: rotationSize - 4}, {SrcOffset: rotationSize - 4, DstOffset: 0, Size: 4}}}
+		forth: []vk.BufferCopy{{Size: rotationSize}},
+		around: []vk.BufferCopy{{SrcOffset: 0, DstOffset: 4, Size: rotationSize - 4},
+			{SrcOffset: rotationSize - 4, DstOffset: 0, Size: 4}}}
 }
 
 // record records the turn by one word; the reference turns too.
@@ -87,7 +88,8 @@ func commandBufferCases() []definition {
 				data[m.rng.IntN(n)]++
 				m.update(d, at, data[:n])
 			default:
-				m.copyBuffer(d, b, vk.BufferCopy{SrcOffset: at, DstOffset: uint64(m.rng.IntN(1 << 19)), Size: uint64(1 + m.rng.IntN(5000))})
+				m.copyBuffer(d, b, vk.BufferCopy{SrcOffset: at, DstOffset: uint64(m.rng.IntN(1 << 19)),
+					Size: uint64(1 + m.rng.IntN(5000))})
 			}
 		}
 		m.check()
@@ -103,7 +105,8 @@ func commandBufferCases() []definition {
 			cbs = append(cbs, cb)
 		}
 		c.must("a batch of the same buffer", c.dev.SubmitBatches(q, 0, vulkan.Batch{Buffers: cbs}))
-		c.must("batches of the same buffer", c.dev.SubmitBatches(q, 0, vulkan.Batch{Buffers: cbs[:7]}, vulkan.Batch{}, vulkan.Batch{Buffers: cbs[:3]}))
+		c.must("batches of the same buffer", c.dev.SubmitBatches(q, 0, vulkan.Batch{Buffers: cbs[:7]}, vulkan.Batch{},
+			vulkan.Batch{Buffers: cbs[:3]}))
 		for range 300 {
 			c.must("a submission", c.dev.SubmitBatches(q, 0, vulkan.Batch{Buffers: cbs[:1]}))
 		}
@@ -242,13 +245,15 @@ func commandBufferCases() []definition {
 					at := uint64(m.rng.IntN(900) * 4)
 					m.fill(b, at, uint64(4+m.rng.IntN(100)*4), uint32(i*100+n))
 				}
-				m.copyBuffer(b, b, vk.BufferCopy{SrcOffset: uint64(m.rng.IntN(1000)), DstOffset: 2048 + uint64(m.rng.IntN(1000)), Size: 1000})
+				m.copyBuffer(b, b, vk.BufferCopy{SrcOffset: uint64(m.rng.IntN(1000)), DstOffset: 2048 + uint64(m.rng.IntN(1000)),
+					Size: 1000})
 			})
 		}
 		q := c.dev.Queue()
 		c.must("submission", c.dev.SubmitBatches(q, 0, vulkan.Batch{Buffers: cbs[:10]}, vulkan.Batch{Buffers: cbs[10:30]}))
 		for i := 30; i < 60; i += 2 {
-			c.must("submission", c.dev.SubmitBatches(q, 0, vulkan.Batch{Buffers: cbs[i : i+1]}, vulkan.Batch{Buffers: cbs[i+1 : i+2]}))
+			c.must("submission", c.dev.SubmitBatches(q, 0, vulkan.Batch{Buffers: cbs[i : i+1]},
+				vulkan.Batch{Buffers: cbs[i+1 : i+2]}))
 		}
 		m.check()
 	})
@@ -262,21 +267,22 @@ func commandBufferCases() []definition {
 		m.fill(b, 0, 8<<20, 0xfefefefe)
 		m.check()
 	})
-	cases = append(cases, definition{name: "api.command_buffers.debug_labels", instanceExtensions: []string{"VK_EXT_debug_utils"}, valid: true, run: func(c *Case) {
-		m := c.mirror(18)
-		b := m.buffer(64)
-		label := vulkan.Struct[vk.DebugUtilsLabelEXT](&m.a)
-		label.PLabelName = m.a.String("a label")
-		label.Color = [4]float32{1, 0.5, 0.25, 1}
-		m.cmd("vkCmdBeginDebugUtilsLabelEXT", ptr(label))
-		m.fill(b, 0, 32, 1)
-		m.cmd("vkCmdInsertDebugUtilsLabelEXT", ptr(label))
-		m.fill(b, 16, 32, 2)
-		m.cmd("vkCmdEndDebugUtilsLabelEXT")
-		q := uintptr(c.dev.Queue())
-		c.dev.CallOn("vkQueueBeginDebugUtilsLabelEXT", q, ptr(label))
-		m.check()
-		c.dev.CallOn("vkQueueEndDebugUtilsLabelEXT", q)
-	}})
+	cases = append(cases, definition{name: "api.command_buffers.debug_labels",
+		instanceExtensions: []string{"VK_EXT_debug_utils"}, valid: true, run: func(c *Case) {
+			m := c.mirror(18)
+			b := m.buffer(64)
+			label := vulkan.Struct[vk.DebugUtilsLabelEXT](&m.a)
+			label.PLabelName = m.a.String("a label")
+			label.Color = [4]float32{1, 0.5, 0.25, 1}
+			m.cmd("vkCmdBeginDebugUtilsLabelEXT", ptr(label))
+			m.fill(b, 0, 32, 1)
+			m.cmd("vkCmdInsertDebugUtilsLabelEXT", ptr(label))
+			m.fill(b, 16, 32, 2)
+			m.cmd("vkCmdEndDebugUtilsLabelEXT")
+			q := uintptr(c.dev.Queue())
+			c.dev.CallOn("vkQueueBeginDebugUtilsLabelEXT", q, ptr(label))
+			m.check()
+			c.dev.CallOn("vkQueueEndDebugUtilsLabelEXT", q)
+		}})
 	return cases
 }

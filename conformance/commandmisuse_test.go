@@ -55,10 +55,12 @@ func commandBufferMisuse() []definition {
 		}),
 		row("begin_twice", func(c *Case, m *mirror) {
 			info := vulkan.Struct[vk.CommandBufferBeginInfo](&m.a)
-			c.wantErr("vkBeginCommandBuffer of a buffer in the recording state", vk.Result(c.dev.CallOn("vkBeginCommandBuffer", uintptr(m.cb), ptr(info))))
+			c.wantErr("vkBeginCommandBuffer of a buffer in the recording state",
+				vk.Result(c.dev.CallOn("vkBeginCommandBuffer", uintptr(m.cb), ptr(info))))
 		}),
 		row("end_of_initial", func(c *Case, m *mirror) {
-			c.wantErr("vkEndCommandBuffer of a buffer that was never begun", vk.Result(c.dev.CallOn("vkEndCommandBuffer", uintptr(primaries(m, 1)[0]))))
+			c.wantErr("vkEndCommandBuffer of a buffer that was never begun",
+				vk.Result(c.dev.CallOn("vkEndCommandBuffer", uintptr(primaries(m, 1)[0]))))
 		}),
 		row("reset_without_the_flag", func(c *Case, m *mirror) {
 			info := vulkan.Struct[vk.CommandPoolCreateInfo](&m.a)
@@ -66,7 +68,8 @@ func commandBufferMisuse() []definition {
 			c.must("vkCreateCommandPool", vk.Result(c.dev.Call("vkCreateCommandPool", ptr(info), 0, ptr(out))))
 			cb := c.commandBuffers(*out, vk.COMMAND_BUFFER_LEVEL_PRIMARY, 1)[0]
 			m.into(cb, 0, func() { fill(m, cb) })
-			c.wantErr("vkResetCommandBuffer from a pool without the flag", vk.Result(c.dev.CallOn("vkResetCommandBuffer", uintptr(cb), 0)))
+			c.wantErr("vkResetCommandBuffer from a pool without the flag",
+				vk.Result(c.dev.CallOn("vkResetCommandBuffer", uintptr(cb), 0)))
 			m.submit(cb) // which changed nothing
 			c.dev.DestroyCommandPool(*out)
 		}),

@@ -27,7 +27,8 @@ func computeBasicCases() []definition {
 	}
 	idSizes := func(c *Case, target string) {
 		for _, t := range []struct{ size, groups [3]uint32 }{
-			{[3]uint32{1, 1, 1}, [3]uint32{1, 1, 1}}, {[3]uint32{64, 1, 1}, [3]uint32{3, 1, 1}}, {[3]uint32{3, 5, 2}, [3]uint32{2, 3, 4}},
+			{[3]uint32{1, 1, 1}, [3]uint32{1, 1, 1}}, {[3]uint32{64, 1, 1}, [3]uint32{3, 1, 1}},
+			{[3]uint32{3, 5, 2}, [3]uint32{2, 3, 4}},
 			{[3]uint32{1, 1, 7}, [3]uint32{1, 5, 1}}, {[3]uint32{128, 1, 1}, [3]uint32{1, 1, 9}},
 		} {
 			c.ids(target, t.size, t.groups, [3]uint32{}, 0)
@@ -37,7 +38,8 @@ func computeBasicCases() []definition {
 		row("ids", func(c *Case) { idSizes(c, "vulkan1.1") }),
 		{name: "compute.basic.ids_of_device_version", compute: true, valid: true, run: func(c *Case) { idSizes(c, "") }},
 		{name: "compute.device_group.dispatch_base", compute: true, valid: true, run: func(c *Case) {
-			c.ids("vulkan1.1", [3]uint32{4, 2, 1}, [3]uint32{3, 2, 2}, [3]uint32{5, 0, 7}, vk.PipelineCreateFlags(vk.PIPELINE_CREATE_DISPATCH_BASE_BIT))
+			c.ids("vulkan1.1", [3]uint32{4, 2, 1}, [3]uint32{3, 2, 2}, [3]uint32{5, 0, 7},
+				vk.PipelineCreateFlags(vk.PIPELINE_CREATE_DISPATCH_BASE_BIT))
 		}},
 		row("max_local_size", func(c *Case) {
 			l := c.inst.Properties2(c.pd, nil).Properties.Limits
@@ -73,7 +75,8 @@ func computeBasicCases() []definition {
 			for i, v := range values {
 				want[i/size] += v
 			}
-			c.dispatch(dispatch{shader: glsl("basic/reduce.comp", fmt.Sprint("SIZE=", size)), groups: [3]uint32{groups}, buffers: []any{values, sums}})
+			c.dispatch(dispatch{shader: glsl("basic/reduce.comp", fmt.Sprint("SIZE=", size)), groups: [3]uint32{groups},
+				buffers: []any{values, sums}})
 			wantSlice(c, "sums", sums, want)
 		}),
 		row("ssbo_rw_3d", func(c *Case) {
@@ -96,12 +99,14 @@ func computeBasicCases() []definition {
 			for i := range want {
 				want[i] = want[i]*3 + 17
 			}
-			c.dispatch(dispatch{shader: glsl("basic/scale.comp"), groups: [3]uint32{(1000 + 63) / 64}, buffers: []any{data, uniform{[]uint32{3, 17}}}})
+			c.dispatch(dispatch{shader: glsl("basic/scale.comp"), groups: [3]uint32{(1000 + 63) / 64},
+				buffers: []any{data, uniform{[]uint32{3, 17}}}})
 			wantSlice(c, "scaled", data, want)
 		}),
 		row("lengths", func(c *Case) {
 			lengths := make([]uint32, 3)
-			c.dispatch(dispatch{shader: glsl("basic/multi.comp"), buffers: []any{make([]uint32, 4+2*13), make([]uint32, 77), make([]uint32, 8+4*5), lengths}})
+			c.dispatch(dispatch{shader: glsl("basic/multi.comp"),
+				buffers: []any{make([]uint32, 4+2*13), make([]uint32, 77), make([]uint32, 8+4*5), lengths}})
 			wantSlice(c, "lengths", lengths, []uint32{13, 77, 5})
 		}),
 		row("many_groups", func(c *Case) {
@@ -110,7 +115,8 @@ func computeBasicCases() []definition {
 			for i := range want[1:] {
 				want[1+i] = 3
 			}
-			c.dispatch(dispatch{shader: glsl("basic/count.comp"), groups: [3]uint32{5000}, buffers: []any{data}, push: []uint32{3}})
+			c.dispatch(dispatch{shader: glsl("basic/count.comp"), groups: [3]uint32{5000}, buffers: []any{data},
+				push: []uint32{3}})
 			wantSlice(c, "counts", data, want)
 		}),
 		row("empty_shader", func(c *Case) {
@@ -188,50 +194,53 @@ func computeBasicCases() []definition {
 		name   string
 		groups [3]uint32
 		offset uint64
-	}{{"one", [3]uint32{1, 1, 1}, 0}, {"many", [3]uint32{50, 1, 1}, 20}, {"deep", [3]uint32{2, 3, 4}, 4}, {"none", [3]uint32{3, 0, 1}, 8}} {
-		all = append(all, definition{name: "compute.indirect_dispatch.upload_buffer." + i.name, compute: true, valid: true, run: func(c *Case) {
-			n := i.groups[0] * i.groups[1] * i.groups[2]
-			d := dispatch{shader: glsl("basic/count.comp"), buffers: []any{make([]uint32, 1+32*50)}, push: []uint32{1}}
-			p := c.program(&d)
-			defer p.free()
-			a := p.arguments(d.buffers...)
-			defer a.free()
-			words := make([]uint32, i.offset/4, i.offset/4+3)
-			indirect := c.shaderBuffer(append(words, i.groups[:]...), vk.BufferUsageFlags(vk.BUFFER_USAGE_INDIRECT_BUFFER_BIT))
-			defer indirect.free()
+	}{{"one", [3]uint32{1, 1, 1}, 0}, {"many", [3]uint32{50, 1, 1}, 20}, {"deep", [3]uint32{2, 3, 4}, 4},
+		{"none", [3]uint32{3, 0, 1}, 8}} {
+		all = append(all, definition{name: "compute.indirect_dispatch.upload_buffer." + i.name, compute: true, valid: true,
+			run: func(c *Case) {
+				n := i.groups[0] * i.groups[1] * i.groups[2]
+				d := dispatch{shader: glsl("basic/count.comp"), buffers: []any{make([]uint32, 1+32*50)}, push: []uint32{1}}
+				p := c.program(&d)
+				defer p.free()
+				a := p.arguments(d.buffers...)
+				defer a.free()
+				words := make([]uint32, i.offset/4, i.offset/4+3)
+				indirect := c.shaderBuffer(append(words, i.groups[:]...), vk.BufferUsageFlags(vk.BUFFER_USAGE_INDIRECT_BUFFER_BIT))
+				defer indirect.free()
+				c.must("submit and wait", c.dev.Submit(func(cb vk.CommandBuffer) {
+					a.bind(cb)
+					c.dev.CallOn("vkCmdDispatchIndirect", uintptr(cb), uintptr(indirect.buffer), uintptr(i.offset))
+					c.dev.Barrier(cb)
+				}))
+				a.download()
+				if got := d.buffers[0].([]uint32)[0]; got != n*32 {
+					c.Errorf("%d invocations, want %d", got, n*32)
+				}
+			}})
+	}
+	all = append(all, definition{name: "compute.indirect_dispatch.gen_in_compute", compute: true, valid: true,
+		run: func(c *Case) {
+			// A shader writes how many workgroups the next dispatch has: count.comp makes 32 of the zero in its word 0.
+			gen := dispatch{shader: glsl("basic/count.comp"), buffers: []any{make([]uint32, 33)}, push: []uint32{1}}
+			count := dispatch{shader: glsl("basic/count.comp"), buffers: []any{make([]uint32, 1+32*32)}, push: []uint32{2}}
+			p, q := c.program(&gen), c.program(&count)
+			a, b := p.arguments(gen.buffers...), q.arguments(count.buffers...)
 			c.must("submit and wait", c.dev.Submit(func(cb vk.CommandBuffer) {
-				a.bind(cb)
-				c.dev.CallOn("vkCmdDispatchIndirect", uintptr(cb), uintptr(indirect.buffer), uintptr(i.offset))
+				a.record(cb)
+				c.dev.Barrier(cb)
+				b.bind(cb)
+				c.dev.CallOn("vkCmdDispatchIndirect", uintptr(cb), uintptr(a.buffers[0].buffer), 0)
 				c.dev.Barrier(cb)
 			}))
-			a.download()
-			if got := d.buffers[0].([]uint32)[0]; got != n*32 {
-				c.Errorf("%d invocations, want %d", got, n*32)
+			b.download()
+			if got := count.buffers[0].([]uint32)[0]; got != 2*32*32 {
+				c.Errorf("the second dispatch counted to %d, want %d", got, 2*32*32)
 			}
+			a.free()
+			b.free()
+			p.free()
+			q.free()
 		}})
-	}
-	all = append(all, definition{name: "compute.indirect_dispatch.gen_in_compute", compute: true, valid: true, run: func(c *Case) {
-		// A shader writes how many workgroups the next dispatch has: count.comp makes 32 of the zero in its word 0.
-		gen := dispatch{shader: glsl("basic/count.comp"), buffers: []any{make([]uint32, 33)}, push: []uint32{1}}
-		count := dispatch{shader: glsl("basic/count.comp"), buffers: []any{make([]uint32, 1+32*32)}, push: []uint32{2}}
-		p, q := c.program(&gen), c.program(&count)
-		a, b := p.arguments(gen.buffers...), q.arguments(count.buffers...)
-		c.must("submit and wait", c.dev.Submit(func(cb vk.CommandBuffer) {
-			a.record(cb)
-			c.dev.Barrier(cb)
-			b.bind(cb)
-			c.dev.CallOn("vkCmdDispatchIndirect", uintptr(cb), uintptr(a.buffers[0].buffer), 0)
-			c.dev.Barrier(cb)
-		}))
-		b.download()
-		if got := count.buffers[0].([]uint32)[0]; got != 2*32*32 {
-			c.Errorf("the second dispatch counted to %d, want %d", got, 2*32*32)
-		}
-		a.free()
-		b.free()
-		p.free()
-		q.free()
-	}})
 	return append(all, atomicCases()...)
 }
 
@@ -246,12 +255,17 @@ func atomicCases() []definition {
 		}{
 			{"uint", nil, atomics[uint32]},
 			{"int", nil, atomics[int32]},
-			{"uint64_t", []string{"ShaderInt64", map[string]string{"local": "ShaderSharedInt64Atomics", "global": "ShaderBufferInt64Atomics"}[where]}, atomics[uint64]},
-			{"int64_t", []string{"ShaderInt64", map[string]string{"local": "ShaderSharedInt64Atomics", "global": "ShaderBufferInt64Atomics"}[where]}, atomics[int64]},
+			{"uint64_t",
+				[]string{"ShaderInt64", map[string]string{"local": "ShaderSharedInt64Atomics",
+					"global": "ShaderBufferInt64Atomics"}[where]}, atomics[uint64]},
+			{"int64_t",
+				[]string{"ShaderInt64", map[string]string{"local": "ShaderSharedInt64Atomics",
+					"global": "ShaderBufferInt64Atomics"}[where]}, atomics[int64]},
 		} {
-			all = append(all, definition{name: "glsl.atomic_operations." + where + "_" + t.name, compute: true, valid: true, needs: t.needs, run: func(c *Case) {
-				t.run(c, glsl("basic/atomics.comp", "T="+t.name, "WHERE="+where))
-			}})
+			all = append(all, definition{name: "glsl.atomic_operations." + where + "_" + t.name, compute: true, valid: true,
+				needs: t.needs, run: func(c *Case) {
+					t.run(c, glsl("basic/atomics.comp", "T="+t.name, "WHERE="+where))
+				}})
 		}
 	}
 	return all
@@ -299,7 +313,8 @@ func (c *Case) ids(target string, size, groups, base [3]uint32, flags vk.Pipelin
 			}
 		}
 	}
-	d := dispatch{shader: shaders.Source{Name: "basic/ids.comp", Target: target}, groups: groups, base: base, buffers: []any{got}, pipelineFlags: flags,
+	d := dispatch{shader: shaders.Source{Name: "basic/ids.comp", Target: target}, groups: groups, base: base,
+		buffers: []any{got}, pipelineFlags: flags,
 		push: []uint32{base[0], base[1], base[2], perGroup, groups[0], groups[1], groups[2], 0}}
 	for i := range size {
 		d.spec = append(d.spec, constant(uint32(i), size[i:i+1]))

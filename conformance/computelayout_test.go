@@ -22,9 +22,11 @@ func blockLayoutCases() []definition {
 		{"32bit", []string{"float", "int", "uint", "float"}, nil},
 		{"bool", []string{"float", "bool", "uint", "bool"}, nil},
 		{"64bit", []string{"double", "int64_t", "uint64_t", "float"}, []string{"ShaderFloat64", "ShaderInt64"}},
-		{"16bit", []string{"float16_t", "int16_t", "uint16_t", "float"}, []string{"ShaderFloat16", "ShaderInt16", "StorageBuffer16BitAccess", "UniformAndStorageBuffer16BitAccess"}},
-		{"8bit", []string{"int8_t", "uint8_t", "int", "uint16_t", "float"}, []string{"ShaderInt8", "ShaderInt16", "StorageBuffer8BitAccess",
-			"UniformAndStorageBuffer8BitAccess", "StorageBuffer16BitAccess", "UniformAndStorageBuffer16BitAccess"}},
+		{"16bit", []string{"float16_t", "int16_t", "uint16_t", "float"},
+			[]string{"ShaderFloat16", "ShaderInt16", "StorageBuffer16BitAccess", "UniformAndStorageBuffer16BitAccess"}},
+		{"8bit", []string{"int8_t", "uint8_t", "int", "uint16_t", "float"},
+			[]string{"ShaderInt8", "ShaderInt16", "StorageBuffer8BitAccess",
+				"UniformAndStorageBuffer8BitAccess", "StorageBuffer16BitAccess", "UniformAndStorageBuffer16BitAccess"}},
 	}
 	var all []definition
 	for fi, f := range families {
@@ -35,24 +37,32 @@ func blockLayoutCases() []definition {
 			}
 			seed := uint64(fi*100 + ri*10)
 			add := func(name string, needs []string, run func(c *Case, rng *rand.Rand, r rules, scalars []string)) {
-				all = append(all, definition{name: fmt.Sprintf("%s.%s.%s", name, r, f.name), compute: true, valid: true, needs: needs, run: func(c *Case) {
-					for n := range uint64(2) {
-						if run(c, rand.New(rand.NewPCG(seed, n)), r, f.scalars); c.failed {
-							c.Fatalf("seed %d, %d", seed, n)
+				all = append(all, definition{name: fmt.Sprintf("%s.%s.%s", name, r, f.name), compute: true, valid: true,
+					needs: needs, run: func(c *Case) {
+						for n := range uint64(2) {
+							if run(c, rand.New(rand.NewPCG(seed, n)), r, f.scalars); c.failed {
+								c.Fatalf("seed %d, %d", seed, n)
+							}
 						}
-					}
-				}})
+					}})
 			}
-			add("ssbo.layout.random.read", needs, func(c *Case, rng *rand.Rand, r rules, scalars []string) { readBlock(c, rng, r, scalars, false) })
+			add("ssbo.layout.random.read", needs, func(c *Case, rng *rand.Rand, r rules,
+				scalars []string) {
+				readBlock(c, rng, r, scalars, false)
+			})
 			add("ssbo.layout.random.write", needs, writeBlock)
 			if f.name != "bool" { // of which glslang makes modules that spirv-val refuses
 				add("ssbo.layout.random.copy", needs, copyBlock)
 			}
 			switch r {
 			case "std140":
-				add("ubo.random", needs, func(c *Case, rng *rand.Rand, r rules, scalars []string) { readBlock(c, rng, r, scalars, true) })
+				add("ubo.random", needs, func(c *Case, rng *rand.Rand, r rules,
+					scalars []string) {
+					readBlock(c, rng, r, scalars, true)
+				})
 			default:
-				add("ubo.random", append(slices.Clone(needs), "UniformBufferStandardLayout"), func(c *Case, rng *rand.Rand, r rules, scalars []string) { readBlock(c, rng, r, scalars, true) })
+				add("ubo.random", append(slices.Clone(needs), "UniformBufferStandardLayout"),
+					func(c *Case, rng *rand.Rand, r rules, scalars []string) { readBlock(c, rng, r, scalars, true) })
 			}
 		}
 	}
@@ -142,7 +152,8 @@ func readBlock(c *Case, rng *rand.Rand, r rules, scalars []string, ubo bool) {
 		"layout(std430, binding = 1) buffer Words { uvec2 words[]; };\nvoid main() {\n"
 	leaves := r.leaves(nil, t, "b", 0, index(rng))
 	_, size, _ := r.layout(t)
-	data, words, want := make([]byte, roundUp(size, 16)), make([][2]uint32, len(leaves)*8), make([][2]uint32, len(leaves)*8)
+	data, words, want := make([]byte, roundUp(size, 16)), make([][2]uint32, len(leaves)*8),
+		make([][2]uint32, len(leaves)*8)
 	for i, l := range leaves {
 		v := l.scalar.random(rng)
 		l.scalar.put(data[l.offset:], v)
@@ -208,7 +219,8 @@ func copyBlock(c *Case, rng *rand.Rand, r rules, scalars []string) {
 		from, to = to, from
 	}
 	text := blockHeader + structsOf(m) + blockOf(t, fmt.Sprintf("%s, binding = 0) readonly buffer", from), "a", "") +
-		blockOf(t, fmt.Sprintf("%s, binding = 1) buffer", to), "b", "") + "void main() {\n\tif (gl_LocalInvocationID.x != 0)\n\t\treturn;\n"
+		blockOf(t, fmt.Sprintf("%s, binding = 1) buffer", to), "b", "") +
+		"void main() {\n\tif (gl_LocalInvocationID.x != 0)\n\t\treturn;\n"
 	for _, x := range t.members {
 		text += fmt.Sprintf("\tb.%s = a.%s;\n", x.name, x.name)
 	}

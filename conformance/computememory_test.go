@@ -23,7 +23,8 @@ func computeMemoryCases() []definition {
 		row("memory_model.message_passing.queue_family", []string{"VulkanMemoryModel"}, func(c *Case) {
 			const groups = 200
 			data := make([]uint32, 3+(groups+1)+(groups+1)*32)
-			c.dispatch(dispatch{shader: shaders.Source{Name: "memory/message.comp", Defines: []string{fmt.Sprint("GROUPS=", groups)}},
+			c.dispatch(dispatch{shader: shaders.Source{Name: "memory/message.comp",
+				Defines: []string{fmt.Sprint("GROUPS=", groups)}},
 				groups: [3]uint32{groups}, buffers: []any{data}})
 			wantSlice(c, "workgroups, failures, invocations at the end", data[:3], []uint32{groups, 0, groups * 32})
 		}),
@@ -45,7 +46,8 @@ func computeMemoryCases() []definition {
 						want[i] += want[i-1]
 					}
 				}
-				c.dispatch(dispatch{shader: glsl("memory/scan.comp", fmt.Sprint("SIZE=", size)), groups: [3]uint32{3}, buffers: []any{data}})
+				c.dispatch(dispatch{shader: glsl("memory/scan.comp", fmt.Sprint("SIZE=", size)), groups: [3]uint32{3},
+					buffers: []any{data}})
 				wantSlice(c, fmt.Sprintf("prefix sums of %d", size), data, want)
 			}
 		}),
@@ -94,8 +96,8 @@ func computeMemoryCases() []definition {
 	return all
 }
 
-// floatAtomics has invocations do an atomic operation on the same float, and holds what each of them got and what is there
-// in the end against some order in which they may have come.
+// floatAtomics has invocations do an atomic operation on the same float, and holds what each of them got and what is
+// there in the end against some order in which they may have come.
 func floatAtomics[T float32 | float64](c *Case, op, where string) {
 	const local, groups = 64, 20
 	data := []T{100, 1, 2, 3}
@@ -104,7 +106,8 @@ func floatAtomics[T float32 | float64](c *Case, op, where string) {
 	if unsafe.Sizeof(data[0]) == 8 {
 		t = "T=double"
 	}
-	d := dispatch{shader: glsl("memory/floatatomics.comp", t, strings.ToUpper(op)), groups: [3]uint32{groups}, buffers: []any{data, before, ends}}
+	d := dispatch{shader: glsl("memory/floatatomics.comp", t, strings.ToUpper(op)), groups: [3]uint32{groups},
+		buffers: []any{data, before, ends}}
 	if where == "Shared" {
 		d.shader.Defines = append(d.shader.Defines, "SHARED")
 	}
@@ -249,11 +252,13 @@ func pushConstants(c *Case) {
 	wantSlice(c, "sums of push constants", results, want)
 }
 
-func specConstants(c *Case, yes bool, i int32, u uint32, f float32, length uint32, wide bool, i64 int64, u64 uint64, d float64) {
+func specConstants(c *Case, yes bool, i int32, u uint32, f float32, length uint32, wide bool, i64 int64, u64 uint64,
+	d float64) {
 	results := make([]uint32, 14)
 	x := dispatch{shader: glsl("basic/constants.comp"), buffers: []any{results}}
 	if yes != true || i != -3 { // not the defaults
-		x.spec = []vulkan.Constant{constant(10, []uint32{length}), constant(3, []float32{f}), constant(0, []uint32{truth[uint32](yes)}),
+		x.spec = []vulkan.Constant{constant(10, []uint32{length}), constant(3, []float32{f}),
+			constant(0, []uint32{truth[uint32](yes)}),
 			constant(1, []int32{i}), constant(2, []uint32{u}), constant(99, []uint32{1})}
 	}
 	if wide {
@@ -271,7 +276,8 @@ func specConstants(c *Case, yes bool, i int32, u uint32, f float32, length uint3
 		mod += 5
 	}
 	mixed := -i/2 + mod&3 - i>>1
-	want := []uint32{truth[uint32](yes), uint32(i), u, math.Float32bits(f * 2), uint32(sum), chosen, truth[uint32]((i < sum) != yes),
+	want := []uint32{truth[uint32](yes), uint32(i), u, math.Float32bits(f * 2), uint32(sum), chosen,
+		truth[uint32]((i < sum) != yes),
 		u + chosen*3 + 9, uint32(mixed), u*(length*(length-1)/2) + (length*2+1)*1000, 2, 0, 0, 0}
 	if !yes {
 		want[10] = 77

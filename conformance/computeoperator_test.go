@@ -131,7 +131,8 @@ func integerOperators[T integer](c *Case, name string) {
 			expression[T, T]{"abs(a)", func(a, _, _ T) T { return max(a, -a) }, nil},
 			expression[T, T]{"sign(a)", func(a, _, _ T) T { return truth[T](a > 0) - truth[T](a < 0) }, nil},
 			// The remainder of a negative number is undefined.
-			expression[T, T]{fmt.Sprintf("(a & ~(%[1]s(1) << %[2]d)) %% (max(b & ~(%[1]s(1) << %[2]d), %[1]s(1)))", name, w-1), func(a, b, _ T) T { return (a &^ lowest) % max(b&^lowest, 1) }, nil})
+			expression[T, T]{fmt.Sprintf("(a & ~(%[1]s(1) << %[2]d)) %% (max(b & ~(%[1]s(1) << %[2]d), %[1]s(1)))", name, w-1),
+				func(a, b, _ T) T { return (a &^ lowest) % max(b&^lowest, 1) }, nil})
 		for i := range list { // |lowest| is not defined by GLSL
 			if list[i].text == "abs(a)" {
 				list[i].text = fmt.Sprintf("a == %s(1) << %d ? a : abs(a)", name, w-1)
@@ -201,14 +202,16 @@ int s;
 		{"u", func(a, b, _ uint32) uint32 { return a - b }, nil},
 		{"high(a, b, u)", func(a, b, _ uint32) uint32 { return uint32(uint64(a) * uint64(b) >> 32) }, nil},
 		{"u", func(a, b, _ uint32) uint32 { return a * b }, nil},
-		{"highs(int(a), int(b), s)", func(a, b, _ uint32) uint32 { return uint32(int64(int32(a)) * int64(int32(b)) >> 32) }, nil},
+		{"highs(int(a), int(b), s)", func(a, b, _ uint32) uint32 { return uint32(int64(int32(a)) * int64(int32(b)) >> 32) },
+			nil},
 		{"s", func(a, b, _ uint32) uint32 { return a * b }, nil},
 	})
 }
 
 func boolOperators(c *Case) {
 	at := func(x uint32) bool { return x&1 != 0 }
-	wantExpressions(c, "uint", "uint", "bool at(uint x) { return (x & 1u) != 0u; }\nuint effects = 0;\nbool effect(bool r) { effects++; return r; }\n",
+	wantExpressions(c, "uint", "uint",
+		"bool at(uint x) { return (x & 1u) != 0u; }\nuint effects = 0;\nbool effect(bool r) { effects++; return r; }\n",
 		integerTriples[uint32](), []expression[uint32, uint32]{
 			{"at(a) && at(b)", func(a, b, _ uint32) uint32 { return truth[uint32](at(a) && at(b)) }, nil},
 			{"at(a) || at(b)", func(a, b, _ uint32) uint32 { return truth[uint32](at(a) || at(b)) }, nil},
@@ -248,7 +251,8 @@ func vectorOperators(c *Case) {
 			return a
 		}, nil},
 		{"notEqual(ivec3(a, b, c), ivec3(c, b, a)).z", func(a, _, c uint32) uint32 { return truth[uint32](a != c) }, nil},
-		{"greaterThanEqual(ivec3(a, b, c), ivec3(c, b, a)).x", func(a, _, c uint32) uint32 { return truth[uint32](int32(a) >= int32(c)) }, nil},
+		{"greaterThanEqual(ivec3(a, b, c), ivec3(c, b, a)).x",
+			func(a, _, c uint32) uint32 { return truth[uint32](int32(a) >= int32(c)) }, nil},
 		{"(-ivec3(a, b, c)).y", func(_, b, _ uint32) uint32 { return -b }, nil},
 		{"(uvec2(a, b) << uvec2(c & 31u, a & 31u)).y", func(a, b, _ uint32) uint32 { return b << (a & 31) }, nil},
 	})

@@ -11,8 +11,8 @@ import (
 	"farside/internal/vk"
 )
 
-// A pattern is shaders/memory/pattern.comp over a buffer of another's making: it writes what fill writes, or counts what
-// is different.
+// A pattern is shaders/memory/pattern.comp over a buffer of another's making: it writes what fill writes, or counts
+// what is different.
 type pattern struct {
 	p   *program
 	a   *arguments
@@ -25,7 +25,8 @@ func (c *Case) pattern(buffer vk.Buffer) *pattern {
 	d := &dispatch{shader: glsl("memory/pattern.comp"), buffers: []any{unbound{}, x.bad}, push: []uint32{0, 0}}
 	x.p = c.program(d)
 	x.a = x.p.arguments(d.buffers...)
-	c.dev.WriteSet(x.a.set, vulkan.Descriptor{Binding: 0, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Buffer: vk.DescriptorBufferInfo{Buffer: buffer}})
+	c.dev.WriteSet(x.a.set, vulkan.Descriptor{Binding: 0, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER,
+		Buffer: vk.DescriptorBufferInfo{Buffer: buffer}})
 	return x
 }
 
@@ -84,8 +85,8 @@ func init() {
 	}}
 }
 
-// computeSyncCases mirror synchronization.op with compute shaders, and let shaders meet what this driver is about: memory
-// of other processes.
+// computeSyncCases mirror synchronization.op with compute shaders, and let shaders meet what this driver is about:
+// memory of other processes.
 func computeSyncCases() []definition {
 	row := func(name string, needs []string, run func(c *Case)) definition {
 		return definition{name: name, compute: true, valid: true, needs: needs, queues: true, run: run}
@@ -163,40 +164,42 @@ func computeSyncCases() []definition {
 			b.free()
 			to.free()
 		}),
-		row("synchronization.op.multi_queue.timeline_semaphore.compute_compute", []string{"TimelineSemaphore"}, func(c *Case) {
-			// Queues in turn, each of which checks what the one before has written and writes the next pattern.
-			const size, turns = 16384, 60
-			var queues []queue
-			for _, q := range c.queues(c.dev) {
-				if c.inst.QueueFamilies(c.pd)[q.family].QueueFlags&vk.QueueFlags(vk.QUEUE_COMPUTE_BIT) != 0 && q.family == 0 {
-					queues = append(queues, q)
+		row("synchronization.op.multi_queue.timeline_semaphore.compute_compute", []string{"TimelineSemaphore"},
+			func(c *Case) {
+				// Queues in turn, each of which checks what the one before has written and writes the next pattern.
+				const size, turns = 16384, 60
+				var queues []queue
+				for _, q := range c.queues(c.dev) {
+					if c.inst.QueueFamilies(c.pd)[q.family].QueueFlags&vk.QueueFlags(vk.QUEUE_COMPUTE_BIT) != 0 && q.family == 0 {
+						queues = append(queues, q)
+					}
 				}
-			}
-			b := c.shaderBuffer(make([]byte, size), vk.BufferUsageFlags(vk.BUFFER_USAGE_STORAGE_BUFFER_BIT))
-			fill(b.mapped[:size], 0)
-			x, s, rec := c.pattern(b.buffer), c.timeline(0), c.recorder()
-			for turn := range turns {
-				q := queues[turn%len(queues)]
-				cb := rec.record(func(cb vk.CommandBuffer) {
-					c.dev.Barrier(cb)
-					x.record(cb, size, turn, true)
-					x.record(cb, size, turn+1, false)
-				})
-				c.must("vkQueueSubmit", c.dev.SubmitBatches(q.Queue, 0, vulkan.Batch{Wait: []vulkan.Point{{Semaphore: s, Value: uint64(turn)}}, Buffers: cb,
-					Signal: []vulkan.Point{{Semaphore: s, Value: uint64(turn + 1)}}}))
-			}
-			c.want("vkWaitSemaphores", c.dev.WaitSemaphores(0, patience, vulkan.Point{Semaphore: s, Value: turns}), vk.SUCCESS)
-			c.must("vkDeviceWaitIdle", c.dev.WaitIdle())
-			b.download()
-			c.check("after all turns", b.host, turns)
-			if x.a.download(); x.bad[0] != 0 {
-				c.Errorf("%d words differed on the way", x.bad[0])
-			}
-			rec.free()
-			c.dev.DestroySemaphore(s)
-			x.free()
-			b.free()
-		}),
+				b := c.shaderBuffer(make([]byte, size), vk.BufferUsageFlags(vk.BUFFER_USAGE_STORAGE_BUFFER_BIT))
+				fill(b.mapped[:size], 0)
+				x, s, rec := c.pattern(b.buffer), c.timeline(0), c.recorder()
+				for turn := range turns {
+					q := queues[turn%len(queues)]
+					cb := rec.record(func(cb vk.CommandBuffer) {
+						c.dev.Barrier(cb)
+						x.record(cb, size, turn, true)
+						x.record(cb, size, turn+1, false)
+					})
+					c.must("vkQueueSubmit", c.dev.SubmitBatches(q.Queue, 0,
+						vulkan.Batch{Wait: []vulkan.Point{{Semaphore: s, Value: uint64(turn)}}, Buffers: cb,
+							Signal: []vulkan.Point{{Semaphore: s, Value: uint64(turn + 1)}}}))
+				}
+				c.want("vkWaitSemaphores", c.dev.WaitSemaphores(0, patience, vulkan.Point{Semaphore: s, Value: turns}), vk.SUCCESS)
+				c.must("vkDeviceWaitIdle", c.dev.WaitIdle())
+				b.download()
+				c.check("after all turns", b.host, turns)
+				if x.a.download(); x.bad[0] != 0 {
+					c.Errorf("%d words differed on the way", x.bad[0])
+				}
+				rec.free()
+				c.dev.DestroySemaphore(s)
+				x.free()
+				b.free()
+			}),
 		row("synchronization.op.single_queue.fence.compute_host", nil, func(c *Case) {
 			const size = 1 << 20
 			b := c.shaderBuffer(make([]byte, size), vk.BufferUsageFlags(vk.BUFFER_USAGE_STORAGE_BUFFER_BIT))
@@ -228,15 +231,18 @@ func computeSyncCases() []definition {
 			x.free()
 			b.free()
 		}),
-		external("api.external.memory.opaque_fd.compute.host_of_importer", "importer", 22, func(c *Case, x *pattern, b []byte) {
-			c.check("answer of the importer", b, 23)
-			x.run(ruleSize, 23, true)
-		}),
-		external("api.external.memory.opaque_fd.compute.shader_of_importer", "compute_importer", 31, func(c *Case, x *pattern, b []byte) {
-			c.check("answer of the importer", b, 32)
-			x.run(ruleSize, 32, true)
-		}),
-		{name: "nv.external_memory_rdma.compute", compute: true, valid: true, extensions: []string{rdmaExtension, fdExtension}, features: rdmaFeature,
+		external("api.external.memory.opaque_fd.compute.host_of_importer", "importer", 22,
+			func(c *Case, x *pattern, b []byte) {
+				c.check("answer of the importer", b, 23)
+				x.run(ruleSize, 23, true)
+			}),
+		external("api.external.memory.opaque_fd.compute.shader_of_importer", "compute_importer", 31,
+			func(c *Case, x *pattern, b []byte) {
+				c.check("answer of the importer", b, 32)
+				x.run(ruleSize, 32, true)
+			}),
+		{name: "nv.external_memory_rdma.compute", compute: true, valid: true,
+			extensions: []string{rdmaExtension, fdExtension}, features: rdmaFeature,
 			run: func(c *Case) {
 				m, address := c.remote()
 				buffer := c.storage(rdmaSize, rdmaAddress)

@@ -327,8 +327,8 @@ var flowFunctions = []struct {
 	}},
 }
 
-// flowCases mirror spirv_assembly.instruction.compute.{loop_control, selection_control, switch, function_call} and glsl.loops
-// as far as GLSL can say it.
+// flowCases mirror spirv_assembly.instruction.compute.{loop_control, selection_control, switch, function_call} and
+// glsl.loops as far as GLSL can say it.
 func flowCases() []definition {
 	var all []definition
 	for _, f := range flowFunctions {
@@ -341,7 +341,8 @@ func flowCases() []definition {
 				want[id] = f.f(id, id/32, table)
 				want[32*groups+id] = f.f(id/32*5+2, id/32, table)
 			}
-			c.dispatch(dispatch{shader: glsl("control/flow.comp", "F="+f.name), groups: [3]uint32{groups}, buffers: []any{results, table}})
+			c.dispatch(dispatch{shader: glsl("control/flow.comp", "F="+f.name), groups: [3]uint32{groups},
+				buffers: []any{results, table}})
 			wantSlice(c, "arguments of invocations", results[:32*groups], want[:32*groups])
 			wantSlice(c, "arguments of workgroups", results[32*groups:], want[32*groups:])
 		}})

@@ -19,10 +19,14 @@ type numericType struct {
 }
 
 var numericTypes = []numericType{
-	{"int8_t", 'i', 1, []string{"ShaderInt8", "StorageBuffer8BitAccess"}}, {"uint8_t", 'u', 1, []string{"ShaderInt8", "StorageBuffer8BitAccess"}},
-	{"int16_t", 'i', 2, []string{"ShaderInt16", "StorageBuffer16BitAccess"}}, {"uint16_t", 'u', 2, []string{"ShaderInt16", "StorageBuffer16BitAccess"}},
-	{"int", 'i', 4, nil}, {"uint", 'u', 4, nil}, {"int64_t", 'i', 8, []string{"ShaderInt64"}}, {"uint64_t", 'u', 8, []string{"ShaderInt64"}},
-	{"float16_t", 'f', 2, []string{"ShaderFloat16", "StorageBuffer16BitAccess"}}, {"float", 'f', 4, nil}, {"double", 'f', 8, []string{"ShaderFloat64"}},
+	{"int8_t", 'i', 1, []string{"ShaderInt8", "StorageBuffer8BitAccess"}},
+	{"uint8_t", 'u', 1, []string{"ShaderInt8", "StorageBuffer8BitAccess"}},
+	{"int16_t", 'i', 2, []string{"ShaderInt16", "StorageBuffer16BitAccess"}},
+	{"uint16_t", 'u', 2, []string{"ShaderInt16", "StorageBuffer16BitAccess"}},
+	{"int", 'i', 4, nil}, {"uint", 'u', 4, nil}, {"int64_t", 'i', 8, []string{"ShaderInt64"}},
+	{"uint64_t", 'u', 8, []string{"ShaderInt64"}},
+	{"float16_t", 'f', 2, []string{"ShaderFloat16", "StorageBuffer16BitAccess"}}, {"float", 'f', 4, nil},
+	{"double", 'f', 8, []string{"ShaderFloat64"}},
 }
 
 // conversionCases mirror spirv_assembly.instruction.compute.{s,u,f}convert, convert{s,u}tof and convertfto{s,u}.
@@ -45,7 +49,8 @@ func conversionCases() []definition {
 			if narrow {
 				width = "8_16bit"
 			}
-			all = append(all, definition{name: fmt.Sprintf("glsl.conversions.%s_to_%s", from.name, width), compute: true, valid: true, needs: needs,
+			all = append(all, definition{name: fmt.Sprintf("glsl.conversions.%s_to_%s", from.name, width), compute: true,
+				valid: true, needs: needs,
 				run: func(c *Case) { conversions(c, from, to) }})
 		}
 	}
@@ -57,7 +62,8 @@ func (t numericType) values() []uint64 {
 	var v []uint64
 	if t.kind == 'f' {
 		f := t.format()
-		for _, x := range []float64{0, 1, -1, 0.5, -0.75, 1.5, 127, 128, 255.5, 256, -128.5, 32767, 65535, 1 << 24, 1<<24 + 1, 2147483520, 4294967040,
+		for _, x := range []float64{0, 1, -1, 0.5, -0.75, 1.5, 127, 128, 255.5, 256, -128.5, 32767, 65535, 1 << 24, 1<<24 + 1,
+			2147483520, 4294967040,
 			1 << 40, -(1 << 52), f.max, -f.max, 65504, 65519, 1.0009765625, 1.00048828125, 1.00146484375, 6.1e-5, 1.2e-7} {
 			v = append(v, t.encode(f.round(x)))
 		}
@@ -67,7 +73,8 @@ func (t numericType) values() []uint64 {
 		return v
 	}
 	mask := uint64(1)<<(8*t.size) - 1
-	for _, x := range []uint64{0, 1, 2, mask, mask - 1, mask>>1 + 1, mask >> 1, 127, 128, 255, 1<<24 + 1, 1<<24 + 3, 1<<53 + 1, 65519, 65520, 2049, 2051} {
+	for _, x := range []uint64{0, 1, 2, mask, mask - 1, mask>>1 + 1, mask >> 1, 127, 128, 255, 1<<24 + 1, 1<<24 + 3,
+		1<<53 + 1, 65519, 65520, 2049, 2051} {
 		v = append(v, x&mask)
 	}
 	for range 300 {
@@ -153,9 +160,10 @@ func (t numericType) converted(v uint64, to numericType, got uint64) (want strin
 
 func conversions(c *Case, from numericType, to []numericType) {
 	values := from.values()
-	text := fmt.Sprintf("%slayout(local_size_x = 32) in;\nlayout(std430, binding = 0) readonly buffer In { %s values[]; };\n"+
-		"layout(std430, binding = 1) writeonly buffer Out { uvec2 results[]; };\nvoid main() {\n\tuint i = gl_GlobalInvocationID.x;\n"+
-		"\tif (i >= %d)\n\t\treturn;\n\t%s a = values[i];\n", expressionHeader, from.name, len(values), from.name)
+	text := fmt.Sprintf(
+		"%slayout(local_size_x = 32) in;\nlayout(std430, binding = 0) readonly buffer In { %s values[]; };\n"+
+			"layout(std430, binding = 1) writeonly buffer Out { uvec2 results[]; };\nvoid main() {\n\tuint i = gl_GlobalInvocationID.x;\n"+
+			"\tif (i >= %d)\n\t\treturn;\n\t%s a = values[i];\n", expressionHeader, from.name, len(values), from.name)
 	for n, t := range to {
 		bits := fmt.Sprintf(scalarTypes[t.name].toWords, fmt.Sprintf("%s(a)", t.name))
 		if t.size < 8 {
@@ -168,7 +176,8 @@ func conversions(c *Case, from numericType, to []numericType) {
 		scalarTypes[from.name].put(data[i*from.size:], v)
 	}
 	results := make([][2]uint32, len(values)*len(to))
-	c.dispatch(dispatch{shader: shaders.Source{Name: "conversions.comp", Text: strings.TrimSpace(text) + "\n}\n"}, groups: [3]uint32{uint32(len(values)+31) / 32},
+	c.dispatch(dispatch{shader: shaders.Source{Name: "conversions.comp", Text: strings.TrimSpace(text) + "\n}\n"},
+		groups:  [3]uint32{uint32(len(values)+31) / 32},
 		buffers: []any{data, results}})
 	for n, t := range to {
 		bad := 0

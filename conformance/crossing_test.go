@@ -67,10 +67,12 @@ type link struct {
 
 var links = []link{
 	{name: "binary", make: "binary NAME TYPES", handle: "opaque", signal: "signal=NAME", wait: "wait=NAME"},
-	{name: "timeline", make: "timeline NAME 0 TYPES", handle: "opaque", signal: "signal=NAME:ROUND", wait: "wait=NAME:ROUND"},
+	{name: "timeline", make: "timeline NAME 0 TYPES", handle: "opaque", signal: "signal=NAME:ROUND",
+		wait: "wait=NAME:ROUND"},
 	{name: "timeline_on_host", make: "timeline NAME 0 TYPES", handle: "opaque", signal: "signal=NAME:ROUND"},
 	{name: "fence", make: "fence NAME TYPES", handle: "opaque", signal: "fence=NAME", reset: true},
-	{name: "binary_sync_fd", make: "binary NAME TYPES", handle: "sync", each: true, signal: "signal=NAME", wait: "wait=NAME"},
+	{name: "binary_sync_fd", make: "binary NAME TYPES", handle: "sync", each: true, signal: "signal=NAME",
+		wait: "wait=NAME"},
 	{name: "fence_sync_fd", make: "fence NAME TYPES", handle: "sync", each: true, signal: "fence=NAME", reset: true},
 }
 

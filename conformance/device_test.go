@@ -39,7 +39,8 @@ func deviceInitCases() []definition {
 			c.instance(vulkan.InstanceConfig{APIVersion: version11, Next: vulkan.Ptr(u)}).Destroy()
 		}),
 		row("create_instance_unsupported_extensions", false, func(c *Case) {
-			_, r := c.loader.CreateInstance(vulkan.InstanceConfig{APIVersion: version11, Extensions: []string{"VK_UNKNOWN_thing"}})
+			_, r := c.loader.CreateInstance(vulkan.InstanceConfig{APIVersion: version11,
+				Extensions: []string{"VK_UNKNOWN_thing"}})
 			c.want("vkCreateInstance", r, vk.ERROR_EXTENSION_NOT_PRESENT)
 		}),
 		row("create_instance_again_and_again", true, func(c *Case) {
@@ -101,15 +102,17 @@ func deviceInitCases() []definition {
 			d.Destroy()
 			c.inst.Destroy()
 		}),
-		{name: "api.device_init.create_device_all_extensions", bare: true, farsideOnly: true, valid: true, run: func(c *Case) {
-			physical(c, vulkan.InstanceConfig{APIVersion: version11, Extensions: []string{"VK_NV_external_memory_capabilities"}})
-			all, r := c.inst.DeviceExtensions(c.pd)
-			c.must("vkEnumerateDeviceExtensionProperties", r)
-			d, r := c.inst.CreateDevice(c.pd, vulkan.DeviceConfig{Extensions: all})
-			c.must("vkCreateDevice with every extension", r)
-			d.Destroy()
-			c.inst.Destroy()
-		}},
+		{name: "api.device_init.create_device_all_extensions", bare: true, farsideOnly: true, valid: true,
+			run: func(c *Case) {
+				physical(c, vulkan.InstanceConfig{APIVersion: version11,
+					Extensions: []string{"VK_NV_external_memory_capabilities"}})
+				all, r := c.inst.DeviceExtensions(c.pd)
+				c.must("vkEnumerateDeviceExtensionProperties", r)
+				d, r := c.inst.CreateDevice(c.pd, vulkan.DeviceConfig{Extensions: all})
+				c.must("vkCreateDevice with every extension", r)
+				d.Destroy()
+				c.inst.Destroy()
+			}},
 	}
 }
 
@@ -139,7 +142,8 @@ func infoCases() []definition {
 			p[1].SpecVersion = 4711
 			c.want("one of several", call(&p[0]), vk.INCOMPLETE)
 			if *n != 1 || p[0].ExtensionName[0] == 0 || p[1].SpecVersion != 4711 {
-				c.Errorf("count %d, first %q, second touched: %v", *n, vulkan.GoString(&p[0].ExtensionName[0]), p[1].SpecVersion != 4711)
+				c.Errorf("count %d, first %q, second touched: %v", *n, vulkan.GoString(&p[0].ExtensionName[0]),
+					p[1].SpecVersion != 4711)
 			}
 			p = vulkan.Make[vk.ExtensionProperties](&c.a, int(all)+3)
 			*n = all + 3

@@ -15,13 +15,14 @@ import (
 // A dispatch is a compute shader and what it works on. What its buffers name is written before the shader runs, and
 // holds what it wrote afterwards.
 type dispatch struct {
-	shader  shaders.Source // compiled for the device's version, if it names no target
-	code    []uint32       // instead of shader
-	entry   string         // "" is "main"
-	groups  [3]uint32      // 0 is 1
-	base    [3]uint32      // of vkCmdDispatchBase, if not 0
-	buffers []any          // slices, at bindings 0, 1, 2… of set 0: storage buffers, or what uniform and others make of them
-	push    any            // a slice of push constants
+	shader shaders.Source // compiled for the device's version, if it names no target
+	code   []uint32       // instead of shader
+	entry  string         // "" is "main"
+	groups [3]uint32      // 0 is 1
+	base   [3]uint32      // of vkCmdDispatchBase, if not 0
+	// slices, at bindings 0, 1, 2… of set 0: storage buffers, or what uniform and others make of them
+	buffers []any
+	push    any // a slice of push constants
 	spec    []vulkan.Constant
 
 	subgroupSize  uint32 // required; 0: any
@@ -115,7 +116,9 @@ func (c *Case) tryProgram(d *dispatch) (*program, vk.Result) {
 		p.free()
 		return nil, r
 	}
-	p.pipeline, r = c.dev.CreateComputePipeline(vulkan.PipelineConfig{Module: p.module, Entry: d.entry, Layout: p.layout, Constants: d.spec,
+	p.pipeline,
+		r = c.dev.CreateComputePipeline(vulkan.PipelineConfig{Module: p.module, Entry: d.entry, Layout: p.layout,
+		Constants:    d.spec,
 		SubgroupSize: d.subgroupSize, StageFlags: d.stageFlags, Flags: d.pipelineFlags})
 	if r != vk.SUCCESS {
 		p.free()
@@ -215,7 +218,8 @@ func (p *program) arguments(slices ...any) *arguments {
 		}
 		b := c.shaderBuffer(s, usage)
 		a.buffers = append(a.buffers, b)
-		c.dev.WriteSet(a.set, vulkan.Descriptor{Binding: uint32(i), Type: p.bindings[i].Type, Buffer: vk.DescriptorBufferInfo{Buffer: b.buffer}})
+		c.dev.WriteSet(a.set, vulkan.Descriptor{Binding: uint32(i), Type: p.bindings[i].Type,
+			Buffer: vk.DescriptorBufferInfo{Buffer: b.buffer}})
 	}
 	return a
 }
@@ -242,7 +246,8 @@ func (a *arguments) record(cb vk.CommandBuffer) {
 		g[i] = max(g[i], 1)
 	}
 	if d.base != [3]uint32{} {
-		dev.CallOn("vkCmdDispatchBase", uintptr(cb), uintptr(d.base[0]), uintptr(d.base[1]), uintptr(d.base[2]), uintptr(g[0]), uintptr(g[1]), uintptr(g[2]))
+		dev.CallOn("vkCmdDispatchBase", uintptr(cb), uintptr(d.base[0]), uintptr(d.base[1]), uintptr(d.base[2]),
+			uintptr(g[0]), uintptr(g[1]), uintptr(g[2]))
 		return
 	}
 	dev.Dispatch(cb, g[0], g[1], g[2])

@@ -6,8 +6,8 @@
 // What commands write is compared byte by byte with conformance/reference, which does the same texel by texel.
 //
 // The shaders of compute cases lie in conformance/shaders, in GLSL or as SPIR-V text. A case names one, the slices that
-// its buffers hold before and after it, and how many workgroups run (Case.dispatch); the result is compared with what plain
-// Go makes of the same values.
+// its buffers hold before and after it, and how many workgroups run (Case.dispatch); the result is compared with what
+// plain Go makes of the same values.
 //
 // One case alone: go test ./conformance -run 'TestConformance/farside/api.external.memory.opaque_fd'.
 package conformance

@@ -60,7 +60,8 @@ var eventForms = []eventForm{{
 	wait: func(c *Case, cb vk.CommandBuffer, byHost bool, events ...vk.Event) {
 		list := vulkan.Make[vk.Event](&c.a, len(events))
 		copy(list, events)
-		c.dev.CallOn("vkCmdWaitEvents2KHR", uintptr(cb), uintptr(len(list)), ptr(vulkan.First(list)), ptr(dependency(c, byHost, len(events))))
+		c.dev.CallOn("vkCmdWaitEvents2KHR", uintptr(cb), uintptr(len(list)), ptr(vulkan.First(list)),
+			ptr(dependency(c, byHost, len(events))))
 	},
 }}
 
@@ -72,7 +73,8 @@ func dependency(c *Case, byHost bool, n int) *vk.DependencyInfo {
 		b.SrcStageMask = vk.PipelineStageFlags2(vk.PIPELINE_STAGE_2_ALL_TRANSFER_BIT)
 		b.SrcAccessMask = vk.AccessFlags2(vk.ACCESS_2_TRANSFER_WRITE_BIT)
 		if byHost {
-			b.SrcStageMask, b.SrcAccessMask = vk.PipelineStageFlags2(vk.PIPELINE_STAGE_2_HOST_BIT), vk.AccessFlags2(vk.ACCESS_2_HOST_WRITE_BIT)
+			b.SrcStageMask, b.SrcAccessMask = vk.PipelineStageFlags2(vk.PIPELINE_STAGE_2_HOST_BIT),
+				vk.AccessFlags2(vk.ACCESS_2_HOST_WRITE_BIT)
 		}
 		b.DstStageMask = vk.PipelineStageFlags2(vk.PIPELINE_STAGE_2_ALL_TRANSFER_BIT)
 		b.DstAccessMask = vk.AccessFlags2(vk.ACCESS_2_TRANSFER_READ_BIT | vk.ACCESS_2_TRANSFER_WRITE_BIT)
@@ -138,7 +140,8 @@ func eventCases() []definition {
 			wait := rec.record(func(cb vk.CommandBuffer) { f.wait(c, cb, true, a, b) })
 			f.submit(c, c.dev.Queue(), fence, vulkan.Batch{Buffers: wait})
 			blocked := func() {
-				c.wantTimeout("waiting for a queue that waits for events", 20*millisecond, func(t uint64) vk.Result { return c.dev.WaitFences(true, t, fence) })
+				c.wantTimeout("waiting for a queue that waits for events", 20*millisecond,
+					func(t uint64) vk.Result { return c.dev.WaitFences(true, t, fence) })
 			}
 			blocked()
 			c.want("vkSetEvent", c.dev.SetEvent(a), vk.SUCCESS)
@@ -156,7 +159,8 @@ func eventCases() []definition {
 				c.Unsupported("a second queue")
 			}
 			e, rec, fence := c.event(), c.recorder(), c.fence(0)
-			f.submit(c, queues[0].Queue, fence, vulkan.Batch{Buffers: rec.record(func(cb vk.CommandBuffer) { f.wait(c, cb, true, e) })})
+			f.submit(c, queues[0].Queue, fence,
+				vulkan.Batch{Buffers: rec.record(func(cb vk.CommandBuffer) { f.wait(c, cb, true, e) })})
 			for _, q := range queues[1:] {
 				c.fenced(f.submit, q.Queue, vulkan.Batch{})
 			}

@@ -27,15 +27,18 @@ func (c *Case) messagesOf(severity vk.DebugUtilsMessageSeverityFlagBitsEXT) *mes
 	all := &messages{c: c}
 	info := vulkan.Struct[vk.DebugUtilsMessengerCreateInfoEXT](&c.a)
 	info.MessageSeverity = vk.DebugUtilsMessageSeverityFlagsEXT(severity)
-	info.MessageType = vk.DebugUtilsMessageTypeFlagsEXT(vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT)
-	info.PfnUserCallback = purego.NewCallback(func(severity, types uint32, d *vk.DebugUtilsMessengerCallbackDataEXT, _ uintptr) uintptr {
-		all.mu.Lock()
-		defer all.mu.Unlock()
-		all.text = append(all.text, vulkan.GoString(d.PMessageIdName)+": "+vulkan.GoString(d.PMessage))
-		return 0
-	})
+	info.MessageType = vk.DebugUtilsMessageTypeFlagsEXT(vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+		vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT)
+	info.PfnUserCallback = purego.NewCallback(
+		func(severity, types uint32, d *vk.DebugUtilsMessengerCallbackDataEXT, _ uintptr) uintptr {
+			all.mu.Lock()
+			defer all.mu.Unlock()
+			all.text = append(all.text, vulkan.GoString(d.PMessageIdName)+": "+vulkan.GoString(d.PMessage))
+			return 0
+		})
 	out := vulkan.New[vk.DebugUtilsMessengerEXT](&c.a)
-	c.must("vkCreateDebugUtilsMessengerEXT", vk.Result(c.inst.Call("vkCreateDebugUtilsMessengerEXT", uintptr(c.inst.Handle), ptr(info), 0, ptr(out))))
+	c.must("vkCreateDebugUtilsMessengerEXT",
+		vk.Result(c.inst.Call("vkCreateDebugUtilsMessengerEXT", uintptr(c.inst.Handle), ptr(info), 0, ptr(out))))
 	all.m = *out
 	return all
 }
@@ -109,7 +112,8 @@ func executionErrorCases() []definition {
 		cmd(m, "vkCmdCopyBuffer", uintptr(src), uintptr(dst), n, p)
 	}
 	row("copy_behind_source", "VUID-vkCmdCopyBuffer-size-00115", func(m *mirror) {
-		copyBuffer(m, m.buffer(256).handle, m.buffer(1024).handle, vk.BufferCopy{Size: 16}, vk.BufferCopy{SrcOffset: 250, DstOffset: 16, Size: 7})
+		copyBuffer(m, m.buffer(256).handle, m.buffer(1024).handle, vk.BufferCopy{Size: 16},
+			vk.BufferCopy{SrcOffset: 250, DstOffset: 16, Size: 7})
 	})
 	row("copy_behind_target", "VUID-vkCmdCopyBuffer-dstOffset-00114", func(m *mirror) {
 		copyBuffer(m, m.buffer(1024).handle, m.buffer(256).handle, vk.BufferCopy{DstOffset: ^vk.DeviceSize(0) - 3, Size: 16})
@@ -142,80 +146,109 @@ func executionErrorCases() []definition {
 		cmd(m, "vkCmdCopyImageToBuffer", uintptr(m.image(rgba).handle), general, uintptr(b.handle), n, p)
 	}
 	row("image_to_small_buffer", "VUID-vkCmdCopyImageToBuffer-pRegions-00183", func(m *mirror) {
-		toBuffer(m, m.buffer(1000), vk.BufferImageCopy{ImageSubresource: one, ImageExtent: vk.Extent3D{Width: 16, Height: 16, Depth: 1}})
+		toBuffer(m, m.buffer(1000), vk.BufferImageCopy{ImageSubresource: one,
+			ImageExtent: vk.Extent3D{Width: 16, Height: 16, Depth: 1}})
 	})
 	row("image_region_behind_edge", "VUID-vkCmdCopyImageToBuffer", func(m *mirror) {
-		toBuffer(m, m.buffer(4096), vk.BufferImageCopy{ImageSubresource: one, ImageOffset: vk.Offset3D{X: 8}, ImageExtent: vk.Extent3D{Width: 9, Height: 1, Depth: 1}})
+		toBuffer(m, m.buffer(4096), vk.BufferImageCopy{ImageSubresource: one, ImageOffset: vk.Offset3D{X: 8},
+			ImageExtent: vk.Extent3D{Width: 9, Height: 1, Depth: 1}})
 	})
 	row("image_negative_offset", "VUID-vkCmdCopyImageToBuffer", func(m *mirror) {
-		toBuffer(m, m.buffer(4096), vk.BufferImageCopy{ImageSubresource: one, ImageOffset: vk.Offset3D{X: -1, Y: -1 << 31}, ImageExtent: vk.Extent3D{Width: 4, Height: 1, Depth: 1}})
+		toBuffer(m, m.buffer(4096), vk.BufferImageCopy{ImageSubresource: one, ImageOffset: vk.Offset3D{X: -1, Y: -1 << 31},
+			ImageExtent: vk.Extent3D{Width: 4, Height: 1, Depth: 1}})
 	})
 	row("image_level_that_is_not_there", "VUID-vkCmdCopyImageToBuffer", func(m *mirror) {
-		toBuffer(m, m.buffer(4096), vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: color, MipLevel: 1 << 31, LayerCount: 1}, ImageExtent: vk.Extent3D{Width: 1, Height: 1, Depth: 1}})
+		toBuffer(m, m.buffer(4096),
+			vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: color, MipLevel: 1 << 31, LayerCount: 1},
+				ImageExtent: vk.Extent3D{Width: 1, Height: 1, Depth: 1}})
 	})
 	row("image_layers_that_are_not_there", "VUID-vkCmdCopyImageToBuffer", func(m *mirror) {
-		toBuffer(m, m.buffer(4096), vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: color, BaseArrayLayer: 1, LayerCount: ^uint32(0) - 1}, ImageExtent: vk.Extent3D{Width: 1, Height: 1, Depth: 1}})
+		toBuffer(m, m.buffer(4096),
+			vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: color, BaseArrayLayer: 1,
+				LayerCount: ^uint32(0) - 1}, ImageExtent: vk.Extent3D{Width: 1, Height: 1, Depth: 1}})
 	})
 	row("image_aspect_that_is_not_there", "VUID-vkCmdCopyImageToBuffer", func(m *mirror) {
-		toBuffer(m, m.buffer(4096), vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: depth, LayerCount: 1}, ImageExtent: vk.Extent3D{Width: 1, Height: 1, Depth: 1}})
+		toBuffer(m, m.buffer(4096),
+			vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: depth, LayerCount: 1},
+				ImageExtent: vk.Extent3D{Width: 1, Height: 1, Depth: 1}})
 	})
 	row("image_copy_behind_edge", "VUID-vkCmdCopyImage", func(m *mirror) {
-		n, p := array(&m.a, []vk.ImageCopy{{SrcSubresource: one, DstSubresource: one, DstOffset: vk.Offset3D{Y: 15}, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		n, p := array(&m.a,
+			[]vk.ImageCopy{{SrcSubresource: one, DstSubresource: one, DstOffset: vk.Offset3D{Y: 15},
+				Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
 		cmd(m, "vkCmdCopyImage", uintptr(m.image(rgba).handle), general, uintptr(m.image(rgba).handle), general, n, p)
 	})
 	row("image_copy_sizes_differ", "VUID-vkCmdCopyImage-srcImage-01548", func(m *mirror) {
-		n, p := array(&m.a, []vk.ImageCopy{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
-		cmd(m, "vkCmdCopyImage", uintptr(m.image(rgba).handle), general, uintptr(m.image(plane(vk.FORMAT_R8_UNORM, 16, 16)).handle), general, n, p)
+		n, p := array(&m.a,
+			[]vk.ImageCopy{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		cmd(m, "vkCmdCopyImage", uintptr(m.image(rgba).handle), general,
+			uintptr(m.image(plane(vk.FORMAT_R8_UNORM, 16, 16)).handle), general, n, p)
 	})
 	row("image_copy_blocks_differ", "VUID-vkCmdCopyImage-srcImage-09247", func(m *mirror) {
-		n, p := array(&m.a, []vk.ImageCopy{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 4, Height: 4, Depth: 1}}})
+		n, p := array(&m.a,
+			[]vk.ImageCopy{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 4, Height: 4, Depth: 1}}})
 		from, to := m.image(plane(vk.FORMAT_BC3_UNORM_BLOCK, 20, 20)), m.image(plane(vk.FORMAT_ASTC_5x4_UNORM_BLOCK, 20, 20))
 		cmd(m, "vkCmdCopyImage", uintptr(from.handle), general, uintptr(to.handle), general, n, p)
 	})
 	row("blit_behind_edge", "VUID-vkCmdBlitImage", func(m *mirror) {
-		n, p := array(&m.a, []vk.ImageBlit{{SrcSubresource: one, SrcOffsets: rect(0, 0, 16, 16).offsets(), DstSubresource: one, DstOffsets: rect(0, 0, 17, 16).offsets()}})
+		n, p := array(&m.a,
+			[]vk.ImageBlit{{SrcSubresource: one, SrcOffsets: rect(0, 0, 16, 16).offsets(), DstSubresource: one,
+				DstOffsets: rect(0, 0, 17, 16).offsets()}})
 		cmd(m, "vkCmdBlitImage", uintptr(m.image(rgba).handle), general, uintptr(m.image(rgba).handle), general, n, p, 0)
 	})
 	row("clear_levels_that_are_not_there", "VUID-vkCmdClearColorImage", func(m *mirror) {
 		n, p := array(&m.a, []vk.ImageSubresourceRange{{AspectMask: color, LevelCount: 2, LayerCount: 1}})
-		cmd(m, "vkCmdClearColorImage", uintptr(m.image(rgba).handle), general, ptr(vulkan.New[vk.ClearColorValue](&m.a)), n, p)
+		cmd(m, "vkCmdClearColorImage", uintptr(m.image(rgba).handle), general, ptr(vulkan.New[vk.ClearColorValue](&m.a)), n,
+			p)
 	})
 	row("clear_color_of_depth", "VUID-vkCmdClearColorImage", func(m *mirror) {
 		n, p := array(&m.a, []vk.ImageSubresourceRange{{AspectMask: color, LevelCount: 1, LayerCount: 1}})
-		cmd(m, "vkCmdClearColorImage", uintptr(m.image(plane(vk.FORMAT_D16_UNORM, 8, 8)).handle), general, ptr(vulkan.New[vk.ClearColorValue](&m.a)), n, p)
+		cmd(m, "vkCmdClearColorImage", uintptr(m.image(plane(vk.FORMAT_D16_UNORM, 8, 8)).handle), general,
+			ptr(vulkan.New[vk.ClearColorValue](&m.a)), n, p)
 	})
 	row("resolve", "VUID-vkCmdResolveImage-srcImage-00257", func(m *mirror) {
-		n, p := array(&m.a, []vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		n, p := array(&m.a,
+			[]vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
 		cmd(m, "vkCmdResolveImage", uintptr(m.image(rgba).handle), general, uintptr(m.image(rgba).handle), general, n, p)
 	})
 	four := rgba
 	four.samples = 4
 	row("resolve_to_samples", "VUID-vkCmdResolveImage-dstImage-00259", func(m *mirror) {
-		n, p := array(&m.a, []vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		n, p := array(&m.a,
+			[]vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
 		cmd(m, "vkCmdResolveImage", uintptr(m.image(four).handle), general, uintptr(m.image(four).handle), general, n, p)
 	})
 	row("resolve_behind_edge", "VUID-vkCmdResolveImage-srcOffset-00269", func(m *mirror) {
-		n, p := array(&m.a, []vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, SrcOffset: vk.Offset3D{X: 15}, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		n, p := array(&m.a,
+			[]vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, SrcOffset: vk.Offset3D{X: 15},
+				Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
 		cmd(m, "vkCmdResolveImage", uintptr(m.image(four).handle), general, uintptr(m.image(rgba).handle), general, n, p)
 	})
 	row("resolve_to_other_format", "VUID-vkCmdResolveImage-srcImage-01386", func(m *mirror) {
-		n, p := array(&m.a, []vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
-		cmd(m, "vkCmdResolveImage", uintptr(m.image(four).handle), general, uintptr(m.image(plane(vk.FORMAT_R8G8B8A8_SRGB, 16, 16)).handle), general, n, p)
+		n, p := array(&m.a,
+			[]vk.ImageResolve{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		cmd(m, "vkCmdResolveImage", uintptr(m.image(four).handle), general,
+			uintptr(m.image(plane(vk.FORMAT_R8G8B8A8_SRGB, 16, 16)).handle), general, n, p)
 	})
 	row("image_copy_samples_differ", "VUID-vkCmdCopyImage-srcImage-00136", func(m *mirror) {
-		n, p := array(&m.a, []vk.ImageCopy{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		n, p := array(&m.a,
+			[]vk.ImageCopy{{SrcSubresource: one, DstSubresource: one, Extent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
 		cmd(m, "vkCmdCopyImage", uintptr(m.image(four).handle), general, uintptr(m.image(rgba).handle), general, n, p)
 	})
 	row("buffer_to_samples", "VUID-vkCmdCopyBufferToImage-dstImage-07973", func(m *mirror) {
-		n, p := array(&m.a, []vk.BufferImageCopy{{ImageSubresource: one, ImageExtent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		n, p := array(&m.a,
+			[]vk.BufferImageCopy{{ImageSubresource: one, ImageExtent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
 		cmd(m, "vkCmdCopyBufferToImage", uintptr(m.buffer(4096).handle), uintptr(m.image(four).handle), general, n, p)
 	})
 	row("samples_to_buffer", "VUID-vkCmdCopyImageToBuffer-srcImage-07973", func(m *mirror) {
-		n, p := array(&m.a, []vk.BufferImageCopy{{ImageSubresource: one, ImageExtent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
+		n, p := array(&m.a,
+			[]vk.BufferImageCopy{{ImageSubresource: one, ImageExtent: vk.Extent3D{Width: 2, Height: 2, Depth: 1}}})
 		cmd(m, "vkCmdCopyImageToBuffer", uintptr(m.image(four).handle), general, uintptr(m.buffer(4096).handle), n, p)
 	})
 	row("blit_of_samples", "VUID-vkCmdBlitImage-srcImage-00233", func(m *mirror) {
-		n, p := array(&m.a, []vk.ImageBlit{{SrcSubresource: one, SrcOffsets: rect(0, 0, 4, 4).offsets(), DstSubresource: one, DstOffsets: rect(0, 0, 4, 4).offsets()}})
+		n, p := array(&m.a,
+			[]vk.ImageBlit{{SrcSubresource: one, SrcOffsets: rect(0, 0, 4, 4).offsets(), DstSubresource: one,
+				DstOffsets: rect(0, 0, 4, 4).offsets()}})
 		cmd(m, "vkCmdBlitImage", uintptr(m.image(four).handle), general, uintptr(m.image(rgba).handle), general, n, p, 0)
 	})
 	row("query_that_is_not_there", "VUID-vkCmdWriteTimestamp", func(m *mirror) {

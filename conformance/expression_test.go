@@ -26,9 +26,12 @@ const expressionHeader = `#version 450
 // in and out are the types in GLSL.
 func expressions[T, R any](c *Case, in, out, preamble string, triples [][3]T, list []expression[T, R]) []R {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%slayout(local_size_x = 32) in;\nlayout(std430, binding = 0) readonly buffer In { %s values[]; };\n", expressionHeader, in)
-	fmt.Fprintf(&b, "layout(std430, binding = 1) writeonly buffer Out { %s results[]; };\n%s\nvoid main() {\n\tuint i = gl_GlobalInvocationID.x;\n", out, preamble)
-	fmt.Fprintf(&b, "\tif (i >= %d)\n\t\treturn;\n\t%s a = values[3 * i], b = values[3 * i + 1], c = values[3 * i + 2];\n", len(triples), in)
+	fmt.Fprintf(&b, "%slayout(local_size_x = 32) in;\nlayout(std430, binding = 0) readonly buffer In { %s values[]; };\n",
+		expressionHeader, in)
+	fmt.Fprintf(&b,
+		"layout(std430, binding = 1) writeonly buffer Out { %s results[]; };\n%s\nvoid main() {\n\tuint i = gl_GlobalInvocationID.x;\n", out, preamble)
+	fmt.Fprintf(&b, "\tif (i >= %d)\n\t\treturn;\n\t%s a = values[3 * i], b = values[3 * i + 1], c = values[3 * i + 2];\n",
+		len(triples), in)
 	for n, e := range list {
 		fmt.Fprintf(&b, "\tresults[%d * i + %d] = %s(%s);\n", len(list), n, out, e.text)
 	}
@@ -38,7 +41,8 @@ func expressions[T, R any](c *Case, in, out, preamble string, triples [][3]T, li
 		values = append(values, t[:]...)
 	}
 	results := make([]R, len(triples)*len(list))
-	c.dispatch(dispatch{shader: shaders.Source{Name: "expressions.comp", Text: b.String()}, groups: [3]uint32{uint32(len(triples)+31) / 32},
+	c.dispatch(dispatch{shader: shaders.Source{Name: "expressions.comp", Text: b.String()},
+		groups:  [3]uint32{uint32(len(triples)+31) / 32},
 		buffers: []any{values, results}})
 	return results
 }
@@ -218,7 +222,8 @@ func wantFloats[T number](c *Case, preamble string, triples [][3]float64, list [
 				continue
 			}
 			if bad++; bad == 1 {
-				c.Errorf("%s: %s for a, b, c = %v is %v, want %v, an error of %g ULP", f.name, e.text, t, got, want, math.Abs(got-want)/f.ulp(want))
+				c.Errorf("%s: %s for a, b, c = %v is %v, want %v, an error of %g ULP", f.name, e.text, t, got, want,
+					math.Abs(got-want)/f.ulp(want))
 			}
 		}
 		if bad > 1 {

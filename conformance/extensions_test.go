@@ -39,7 +39,8 @@ func extensionCases() []definition {
 				ask.SType, ask.Buffer = vk.STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, *buffer
 				c.must("vkBindBufferMemory", c.dev.BindBuffer(*buffer, m, offset))
 				b := c.bytes(m, size+offset)
-				first, again := c.dev.Call("vkGetBufferDeviceAddressKHR", ptr(ask)), c.dev.Call("vkGetBufferDeviceAddressKHR", ptr(ask))
+				first, again := c.dev.Call("vkGetBufferDeviceAddressKHR", ptr(ask)),
+					c.dev.Call("vkGetBufferDeviceAddressKHR", ptr(ask))
 				if first == 0 || first != again {
 					c.Errorf("the addresses of two calls are %#x and %#x", first, again)
 				}
@@ -63,37 +64,39 @@ func extensionCases() []definition {
 				c.dev.Free(m)
 			}
 		}},
-		{name: "ext.image_drm_format_modifier.linear", extensions: []string{"VK_EXT_image_drm_format_modifier"}, farsideOnly: true, run: func(c *Case) {
-			list := vulkan.New[vk.ImageDrmFormatModifierListCreateInfoEXT](&c.a)
-			list.SType = vk.STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_LIST_CREATE_INFO_EXT
-			list.DrmFormatModifierCount, list.PDrmFormatModifiers = 1, vulkan.Put(&c.a, uint64(0))
-			info := vulkan.New[vk.ImageCreateInfo](&c.a)
-			info.SType, info.PNext = vk.STRUCTURE_TYPE_IMAGE_CREATE_INFO, unsafe.Pointer(list)
-			info.ImageType, info.Format = vk.IMAGE_TYPE_2D, vk.FORMAT_R8G8B8A8_UNORM
-			info.Extent = vk.Extent3D{Width: 33, Height: 7, Depth: 1}
-			info.MipLevels, info.ArrayLayers, info.Samples = 1, 1, vk.SAMPLE_COUNT_1_BIT
-			info.Tiling = vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT
-			info.Usage = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT
-			image := vulkan.New[vk.Image](&c.a)
-			c.must("vkCreateImage", vk.Result(c.dev.Call("vkCreateImage", ptr(info), 0, ptr(image))))
-			out := vulkan.New[vk.ImageDrmFormatModifierPropertiesEXT](&c.a)
-			out.SType, out.DrmFormatModifier = vk.STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_PROPERTIES_EXT, 77
-			c.must("vkGetImageDrmFormatModifierPropertiesEXT", vk.Result(c.dev.Call("vkGetImageDrmFormatModifierPropertiesEXT", uintptr(*image), ptr(out))))
-			if out.DrmFormatModifier != 0 {
-				c.Errorf("the modifier is %#x, want DRM_FORMAT_MOD_LINEAR, 0", out.DrmFormatModifier)
-			}
-			ask := vulkan.New[vk.ImageSubresource](&c.a)
-			ask.AspectMask = vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT
-			layout := vulkan.New[vk.SubresourceLayout](&c.a)
-			c.dev.Call("vkGetImageSubresourceLayout", uintptr(*image), ptr(ask), ptr(layout))
-			if layout.RowPitch < 33*4 || layout.Size < layout.RowPitch*6+33*4 {
-				c.Errorf("an image of 33 by 7 texels has row pitch %d and size %d", layout.RowPitch, layout.Size)
-			}
-			c.dev.DestroyImage(*image)
-			*list.PDrmFormatModifiers = 0x0100000000000001 // a tiling of another vendor's
-			r := vk.Result(c.dev.Call("vkCreateImage", ptr(info), 0, ptr(image)))
-			c.wantErr("vkCreateImage with a modifier that is not supported", r)
-		}},
+		{name: "ext.image_drm_format_modifier.linear", extensions: []string{"VK_EXT_image_drm_format_modifier"},
+			farsideOnly: true, run: func(c *Case) {
+				list := vulkan.New[vk.ImageDrmFormatModifierListCreateInfoEXT](&c.a)
+				list.SType = vk.STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_LIST_CREATE_INFO_EXT
+				list.DrmFormatModifierCount, list.PDrmFormatModifiers = 1, vulkan.Put(&c.a, uint64(0))
+				info := vulkan.New[vk.ImageCreateInfo](&c.a)
+				info.SType, info.PNext = vk.STRUCTURE_TYPE_IMAGE_CREATE_INFO, unsafe.Pointer(list)
+				info.ImageType, info.Format = vk.IMAGE_TYPE_2D, vk.FORMAT_R8G8B8A8_UNORM
+				info.Extent = vk.Extent3D{Width: 33, Height: 7, Depth: 1}
+				info.MipLevels, info.ArrayLayers, info.Samples = 1, 1, vk.SAMPLE_COUNT_1_BIT
+				info.Tiling = vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT
+				info.Usage = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT
+				image := vulkan.New[vk.Image](&c.a)
+				c.must("vkCreateImage", vk.Result(c.dev.Call("vkCreateImage", ptr(info), 0, ptr(image))))
+				out := vulkan.New[vk.ImageDrmFormatModifierPropertiesEXT](&c.a)
+				out.SType, out.DrmFormatModifier = vk.STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_PROPERTIES_EXT, 77
+				c.must("vkGetImageDrmFormatModifierPropertiesEXT",
+					vk.Result(c.dev.Call("vkGetImageDrmFormatModifierPropertiesEXT", uintptr(*image), ptr(out))))
+				if out.DrmFormatModifier != 0 {
+					c.Errorf("the modifier is %#x, want DRM_FORMAT_MOD_LINEAR, 0", out.DrmFormatModifier)
+				}
+				ask := vulkan.New[vk.ImageSubresource](&c.a)
+				ask.AspectMask = vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT
+				layout := vulkan.New[vk.SubresourceLayout](&c.a)
+				c.dev.Call("vkGetImageSubresourceLayout", uintptr(*image), ptr(ask), ptr(layout))
+				if layout.RowPitch < 33*4 || layout.Size < layout.RowPitch*6+33*4 {
+					c.Errorf("an image of 33 by 7 texels has row pitch %d and size %d", layout.RowPitch, layout.Size)
+				}
+				c.dev.DestroyImage(*image)
+				*list.PDrmFormatModifiers = 0x0100000000000001 // a tiling of another vendor's
+				r := vk.Result(c.dev.Call("vkCreateImage", ptr(info), 0, ptr(image)))
+				c.wantErr("vkCreateImage with a modifier that is not supported", r)
+			}},
 		{name: "memory.allocation.import_into_full_heap", extensions: []string{fdExtension}, farsideOnly: true,
 			env: []string{"FARSIDE_HEAP_DEVICE=64MiB", "FARSIDE_HEAP_HOST=64MiB"}, run: func(c *Case) {
 				const half = 40 << 20

@@ -277,25 +277,26 @@ func fdRuleCases() []definition {
 			}
 			p.free(c)
 		}),
-		{name: group + "06657_two_imports", extensions: []string{fdExtension, "VK_EXT_external_memory_host"}, run: func(c *Case) {
-			b, err := unix.Mmap(-1, 0, ruleSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-			c.system("mmap", err)
-			m, t := c.exported()
-			f := c.getFd(m)
-			h := vulkan.New[vk.ImportMemoryHostPointerInfoEXT](&c.a)
-			h.SType = vk.STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT
-			h.HandleType, h.PHostPointer = hostPointer, unsafe.Pointer(&b[0])
-			i, r := c.dev.Allocate(ruleSize, t, vulkan.ImportFdInfo(&c.a, opaqueFd, f, unsafe.Pointer(h)))
-			if c.wantErr("a descriptor and a host pointer in one allocation", r); r == vk.SUCCESS {
-				c.dev.Free(i)
-			} else if !isOpen(f) {
-				c.Errorf("the refused descriptor was closed")
-			} else {
-				unix.Close(f)
-			}
-			c.dev.Free(m)
-			c.system("munmap", unix.Munmap(b))
-		}},
+		{name: group + "06657_two_imports", extensions: []string{fdExtension, "VK_EXT_external_memory_host"},
+			run: func(c *Case) {
+				b, err := unix.Mmap(-1, 0, ruleSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+				c.system("mmap", err)
+				m, t := c.exported()
+				f := c.getFd(m)
+				h := vulkan.New[vk.ImportMemoryHostPointerInfoEXT](&c.a)
+				h.SType = vk.STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT
+				h.HandleType, h.PHostPointer = hostPointer, unsafe.Pointer(&b[0])
+				i, r := c.dev.Allocate(ruleSize, t, vulkan.ImportFdInfo(&c.a, opaqueFd, f, unsafe.Pointer(h)))
+				if c.wantErr("a descriptor and a host pointer in one allocation", r); r == vk.SUCCESS {
+					c.dev.Free(i)
+				} else if !isOpen(f) {
+					c.Errorf("the refused descriptor was closed")
+				} else {
+					unix.Close(f)
+				}
+				c.dev.Free(m)
+				c.system("munmap", unix.Munmap(b))
+			}},
 		fd("too_many_objects", true, func(c *Case) {
 			m, _ := c.exported()
 			var old unix.Rlimit

@@ -67,7 +67,8 @@ func fenceCases() []definition {
 		}),
 		row("empty_batches", func(c *Case) {
 			f := c.fence(0)
-			c.must("vkQueueSubmit of three empty batches", c.dev.SubmitBatches(c.dev.Queue(), f, vulkan.Batch{}, vulkan.Batch{}, vulkan.Batch{}))
+			c.must("vkQueueSubmit of three empty batches",
+				c.dev.SubmitBatches(c.dev.Queue(), f, vulkan.Batch{}, vulkan.Batch{}, vulkan.Batch{}))
 			c.want("vkWaitForFences", c.dev.WaitFences(true, forever, f), vk.SUCCESS)
 			c.must("vkQueueSubmit of nothing", c.dev.SubmitBatches(c.dev.Queue(), 0))
 			c.must("vkQueueSubmit of an empty batch", c.dev.SubmitBatches(c.dev.Queue(), 0, vulkan.Batch{}))
@@ -76,7 +77,8 @@ func fenceCases() []definition {
 		}),
 		row("multi", func(c *Case) {
 			a, b := c.fence(0), c.fence(signalled)
-			c.wantTimeout("waiting for all of one signalled, one not", millisecond, func(t uint64) vk.Result { return c.dev.WaitFences(true, t, a, b) })
+			c.wantTimeout("waiting for all of one signalled, one not", millisecond,
+				func(t uint64) vk.Result { return c.dev.WaitFences(true, t, a, b) })
 			c.want("waiting for any", c.dev.WaitFences(false, forever, a, b), vk.SUCCESS)
 			c.must("vkQueueSubmit", c.dev.SubmitBatches(c.dev.Queue(), a))
 			c.want("waiting for all", c.dev.WaitFences(true, forever, a, b), vk.SUCCESS)
@@ -170,9 +172,11 @@ func fenceCases() []definition {
 			gate := c.timeline(0)
 			q := c.dev.Queue()
 			early, late := c.fence(0), c.fence(0)
-			c.must("vkQueueSubmit", c.dev.SubmitBatches(q, early, vulkan.Batch{Wait: []vulkan.Point{{Semaphore: gate, Value: 1}}}))
+			c.must("vkQueueSubmit", c.dev.SubmitBatches(q, early,
+				vulkan.Batch{Wait: []vulkan.Point{{Semaphore: gate, Value: 1}}}))
 			c.must("vkQueueSubmit of nothing", c.dev.SubmitBatches(q, late))
-			c.wantTimeout("waiting behind a blocked submit", 20*millisecond, func(t uint64) vk.Result { return c.dev.WaitFences(false, t, early, late) })
+			c.wantTimeout("waiting behind a blocked submit", 20*millisecond,
+				func(t uint64) vk.Result { return c.dev.WaitFences(false, t, early, late) })
 			c.must("vkSignalSemaphore", c.dev.SignalSemaphore(gate, 1))
 			c.want("waiting for both", c.dev.WaitFences(true, forever, early, late), vk.SUCCESS)
 			c.dev.DestroyFence(early)
@@ -194,7 +198,8 @@ func fenceCases() []definition {
 		row("wait_any_wakes", func(c *Case) {
 			gate := c.timeline(0)
 			a, b := c.fence(0), c.fence(0)
-			c.must("vkQueueSubmit", c.dev.SubmitBatches(c.dev.Queue(), b, vulkan.Batch{Wait: []vulkan.Point{{Semaphore: gate, Value: 1}}}))
+			c.must("vkQueueSubmit", c.dev.SubmitBatches(c.dev.Queue(), b,
+				vulkan.Batch{Wait: []vulkan.Point{{Semaphore: gate, Value: 1}}}))
 			done := later(func() { c.must("vkSignalSemaphore", c.dev.SignalSemaphore(gate, 1)) })
 			c.want("waiting for any", c.dev.WaitFences(false, forever, a, b), vk.SUCCESS)
 			done()

@@ -20,8 +20,10 @@ func ffmpeg(t *testing.T, graph string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-nostdin", "-init_hw_device", "vulkan=vk:0", "-filter_hw_device", "vk",
-		"-f", "lavfi", "-i", fmt.Sprintf("testsrc2=size=%dx%d:rate=5", ffmpegWidth, ffmpegHeight), "-f", "lavfi", "-i", "testsrc=size=100x60:rate=5",
+	cmd := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-nostdin", "-init_hw_device", "vulkan=vk:0",
+		"-filter_hw_device", "vk",
+		"-f", "lavfi", "-i", fmt.Sprintf("testsrc2=size=%dx%d:rate=5", ffmpegWidth, ffmpegHeight), "-f", "lavfi", "-i",
+		"testsrc=size=100x60:rate=5",
 		"-filter_complex", graph, "-frames:v", fmt.Sprint(ffmpegFrames), "-f", "rawvideo", "pipe:1")
 	cmd.Env = vulkan.DriverEnv(farsideManifest())
 	var out, messages bytes.Buffer
@@ -72,9 +74,9 @@ func (p *picture) sampled(from func(x, y int) (int, int)) *picture {
 	return s
 }
 
-// blurred is the picture with the mean of 2*radius+1 neighbours in a row for each texel. The filter has a workgroup for 32 texels
-// of a row, whose invocations share what they read; those outside of the picture read nothing, so that the last, if it is
-// not whole, takes what was there before, which nobody knows.
+// blurred is the picture with the mean of 2*radius+1 neighbours in a row for each texel. The filter has a workgroup for
+// 32 texels of a row, whose invocations share what they read; those outside of the picture read nothing, so that the
+// last, if it is not whole, takes what was there before, which nobody knows.
 func (p *picture) blurred(radius int) *picture {
 	b := &picture{make([]float64, len(p.texels)), p.width, p.height}
 	for y := range p.height {
@@ -93,7 +95,8 @@ func (p *picture) blurred(radius int) *picture {
 }
 
 // TestFFmpeg runs filters of FFmpeg, a client that nobody wrote for this driver: by storage images, sampled images with
-// coordinates that are not normalized, a timeline semaphore for each image, memory that could be exported, and workgroup memory.
+// coordinates that are not normalized, a timeline semaphore for each image, memory that could be exported, and
+// workgroup memory.
 func TestFFmpeg(t *testing.T) {
 	needsTool(t, "ffmpeg", "ffmpeg")
 	for _, format := range []string{"yuv420p", "rgba", "bgra", "nv12", "p010", "gray16le", "yuva444p"} {
@@ -120,7 +123,11 @@ func TestFFmpeg(t *testing.T) {
 		"flip_vulkan": func(p *picture) *picture {
 			return p.sampled(func(x, y int) (int, int) { return p.width - x, p.height - y })
 		},
-		"avgblur_vulkan=sizeX=7:sizeY=1": func(p *picture) *picture { return p.blurred(6).sampled(func(x, y int) (int, int) { return x, y }) },
+		"avgblur_vulkan=sizeX=7:sizeY=1": func(p *picture) *picture {
+			return p.blurred(6).sampled(func(x, y int) (int, int) {
+				return x, y
+			})
+		},
 	} {
 		t.Run(filter, func(t *testing.T) {
 			got := pictures(ffmpeg(t, "[0]format=yuv420p,hwupload,"+filter+",hwdownload,format=yuv420p;[1]nullsink"))

@@ -120,5 +120,6 @@ func hammerOnce(c *Case, a *vulkan.Arena, rng *rand.Rand, typ uint32) error {
 }
 
 func hammerCases() []definition {
-	return []definition{{name: "farside.hammer", farsideOnly: true, extensions: []string{fdExtension, "VK_EXT_memory_budget"}, run: hammer}}
+	return []definition{{name: "farside.hammer", farsideOnly: true,
+		extensions: []string{fdExtension, "VK_EXT_memory_budget"}, run: hammer}}
 }

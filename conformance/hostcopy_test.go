@@ -21,7 +21,8 @@ func hostCopyCases() []definition {
 	var cases []definition
 	row := func(name string, run func(c *Case)) {
 		// The oldest supported validation layer does not know the extension.
-		cases = append(cases, definition{name: "image.host_image_copy." + name, extensions: extensions, features: feature, run: run})
+		cases = append(cases, definition{name: "image.host_image_copy." + name, extensions: extensions, features: feature,
+			run: run})
 	}
 	each := func(c *Case, f vk.Format, run func(s shape)) {
 		all, ran := c.shapes(f), false
@@ -43,8 +44,10 @@ func hostCopyCases() []definition {
 			c.Unsupported(f.String())
 		}
 	}
-	for _, f := range []vk.Format{vk.FORMAT_R8_UNORM, vk.FORMAT_R8G8B8_UNORM, vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R32G32B32A32_UINT, vk.FORMAT_R64_UINT,
-		vk.FORMAT_BC1_RGB_UNORM_BLOCK, vk.FORMAT_BC3_SRGB_BLOCK, vk.FORMAT_ASTC_5x4_SRGB_BLOCK, vk.FORMAT_D16_UNORM, vk.FORMAT_D24_UNORM_S8_UINT, vk.FORMAT_D32_SFLOAT_S8_UINT, vk.FORMAT_S8_UINT} {
+	for _, f := range []vk.Format{vk.FORMAT_R8_UNORM, vk.FORMAT_R8G8B8_UNORM, vk.FORMAT_R8G8B8A8_UNORM,
+		vk.FORMAT_R32G32B32A32_UINT, vk.FORMAT_R64_UINT,
+		vk.FORMAT_BC1_RGB_UNORM_BLOCK, vk.FORMAT_BC3_SRGB_BLOCK, vk.FORMAT_ASTC_5x4_SRGB_BLOCK, vk.FORMAT_D16_UNORM,
+		vk.FORMAT_D24_UNORM_S8_UINT, vk.FORMAT_D32_SFLOAT_S8_UINT, vk.FORMAT_S8_UINT} {
 		row("memory."+caseName(f), func(c *Case) {
 			each(c, f, func(s shape) {
 				m := c.mirror(uint64(f))
@@ -81,7 +84,8 @@ func hostCopyCases() []definition {
 					for level := range s.levels {
 						e := src.want.LevelExtent(level)
 						layers := vk.ImageSubresourceLayers{AspectMask: aspect, MipLevel: level, LayerCount: s.layers}
-						regions = append(regions, vk.ImageCopy{SrcSubresource: layers, DstSubresource: layers, Extent: vk.Extent3D{Width: e[0], Height: e[1], Depth: e[2]}})
+						regions = append(regions, vk.ImageCopy{SrcSubresource: layers, DstSubresource: layers,
+							Extent: vk.Extent3D{Width: e[0], Height: e[1], Depth: e[2]}})
 					}
 					m.imageToImage(dst, src, 0, regions...)
 					part := regions[0]
@@ -113,8 +117,9 @@ func hostCopyCases() []definition {
 					m.random(src, aspect, src.want.Bytes(aspect, 0, 0)) // and something else again
 					m.stage(src, aspect, 0, true)
 					m.flush()
-					m.imageToImage(dst, src, vk.HostImageCopyFlags(vk.HOST_IMAGE_COPY_MEMCPY_BIT_EXT), vk.ImageCopy{SrcSubresource: layers, DstSubresource: layers,
-						Extent: vk.Extent3D{Width: e[0], Height: e[1], Depth: e[2]}})
+					m.imageToImage(dst, src, vk.HostImageCopyFlags(vk.HOST_IMAGE_COPY_MEMCPY_BIT_EXT),
+						vk.ImageCopy{SrcSubresource: layers, DstSubresource: layers,
+							Extent: vk.Extent3D{Width: e[0], Height: e[1], Depth: e[2]}})
 				}
 				m.check()
 			})
@@ -123,7 +128,8 @@ func hostCopyCases() []definition {
 	row("layouts", func(c *Case) {
 		p := vulkan.Struct[vk.PhysicalDeviceHostImageCopyProperties](&c.a)
 		c.inst.Properties2(c.pd, unsafe.Pointer(p))
-		src, dst := vulkan.Make[vk.ImageLayout](&c.a, int(p.CopySrcLayoutCount)), vulkan.Make[vk.ImageLayout](&c.a, int(p.CopyDstLayoutCount))
+		src, dst := vulkan.Make[vk.ImageLayout](&c.a, int(p.CopySrcLayoutCount)),
+			vulkan.Make[vk.ImageLayout](&c.a, int(p.CopyDstLayoutCount))
 		p.PCopySrcLayouts, p.PCopyDstLayouts = vulkan.First(src), vulkan.First(dst)
 		c.inst.Properties2(c.pd, unsafe.Pointer(p))
 		if !slices.Contains(src, vk.IMAGE_LAYOUT_GENERAL) || !slices.Contains(dst, vk.IMAGE_LAYOUT_GENERAL) {
@@ -144,7 +150,8 @@ func hostCopyCases() []definition {
 			for _, step := range [][2]vk.ImageLayout{{vk.IMAGE_LAYOUT_GENERAL, to}, {to, vk.IMAGE_LAYOUT_GENERAL}} {
 				t := vulkan.Struct[vk.HostImageLayoutTransitionInfo](&m.a)
 				t.Image, t.OldLayout, t.NewLayout = i.handle, step[0], step[1]
-				t.SubresourceRange = vk.ImageSubresourceRange{AspectMask: color, LevelCount: vk.REMAINING_MIP_LEVELS, LayerCount: vk.REMAINING_ARRAY_LAYERS}
+				t.SubresourceRange = vk.ImageSubresourceRange{AspectMask: color, LevelCount: vk.REMAINING_MIP_LEVELS,
+					LayerCount: vk.REMAINING_ARRAY_LAYERS}
 				c.must("vkTransitionImageLayoutEXT", vk.Result(c.dev.Call("vkTransitionImageLayoutEXT", 1, ptr(t))))
 			}
 		}

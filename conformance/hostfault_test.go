@@ -51,7 +51,8 @@ func hostFaults(c *Case) {
 	out.SrcImage, out.SrcImageLayout, out.RegionCount, out.PRegions = *image, vk.IMAGE_LAYOUT_GENERAL, 1, read
 	copies := func(host unsafe.Pointer) (to, from vk.Result) {
 		write.PHostPointer, read.PHostPointer = host, host
-		return vk.Result(c.dev.Call("vkCopyMemoryToImageEXT", ptr(in))), vk.Result(c.dev.Call("vkCopyImageToMemoryEXT", ptr(out)))
+		return vk.Result(c.dev.Call("vkCopyMemoryToImageEXT", ptr(in))),
+			vk.Result(c.dev.Call("vkCopyImageToMemoryEXT", ptr(out)))
 	}
 
 	half, err := unix.Mmap(-1, 0, size, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -62,7 +63,8 @@ func hostFaults(c *Case) {
 	for _, memcpy := range []vk.HostImageCopyFlags{0, vk.HOST_IMAGE_COPY_MEMCPY_BIT} {
 		in.Flags, out.Flags = memcpy, memcpy
 		for what, host := range map[string]unsafe.Pointer{
-			"NULL": nil, "address 64": address(64), "a non-canonical address": address(0x5555_0000_0000_0000), "the kernel": address(1<<64 - 1<<40),
+			"NULL": nil, "address 64": address(64), "a non-canonical address": address(0x5555_0000_0000_0000),
+			"the kernel":                          address(1<<64 - 1<<40),
 			"memory whose second half is missing": unsafe.Pointer(&half[0]),
 		} {
 			to, from := copies(host)

@@ -108,11 +108,12 @@ func (c *Case) wantRefusal(s *stage, what, handle, permanence string, fd int) {
 func hostileCases() []definition {
 	var all []definition
 	row := func(name string, run func(c *Case, s *stage)) {
-		all = append(all, definition{name: name, extensions: externalExtensions, features: syncFeatures, queues: true, run: func(c *Case) {
-			s := c.stage()
-			defer s.close()
-			run(c, s)
-		}})
+		all = append(all, definition{name: name, extensions: externalExtensions, features: syncFeatures, queues: true,
+			run: func(c *Case) {
+				s := c.stage()
+				defer s.close()
+				run(c, s)
+			}})
 	}
 	for _, t := range targets {
 		for _, permanence := range t.permanences {
@@ -120,24 +121,25 @@ func hostileCases() []definition {
 				if t.name == h.except {
 					continue
 				}
-				row(fmt.Sprintf("%s%s_fd.hostile.%s_%s_%s", t.group, t.handle, t.name, permanence, h.name), func(c *Case, s *stage) {
-					c.ok(s, "%s", t.make)
-					fd := h.open(c, s)
-					c.wantRefusal(s, h.name, t.handle, permanence, fd)
-					c.ok(s, "fence done -")
-					switch t.name { // x still works
-					case "binary", "binary_sync":
-						c.ok(s, "submit 0 signal=x")
-						c.ok(s, "submit 0 wait=x fence=done")
-					case "timeline":
-						c.ok(s, "submit 0 signal=x:1 fence=done")
-					default:
-						c.ok(s, "submit 0 fence=x")
-						c.ok(s, "wait x 0 20000")
-						c.ok(s, "submit 0 fence=done")
-					}
-					c.ok(s, "wait done 0 20000")
-				})
+				row(fmt.Sprintf("%s%s_fd.hostile.%s_%s_%s", t.group, t.handle, t.name, permanence, h.name),
+					func(c *Case, s *stage) {
+						c.ok(s, "%s", t.make)
+						fd := h.open(c, s)
+						c.wantRefusal(s, h.name, t.handle, permanence, fd)
+						c.ok(s, "fence done -")
+						switch t.name { // x still works
+						case "binary", "binary_sync":
+							c.ok(s, "submit 0 signal=x")
+							c.ok(s, "submit 0 wait=x fence=done")
+						case "timeline":
+							c.ok(s, "submit 0 signal=x:1 fence=done")
+						default:
+							c.ok(s, "submit 0 fence=x")
+							c.ok(s, "wait x 0 20000")
+							c.ok(s, "submit 0 fence=done")
+						}
+						c.ok(s, "wait done 0 20000")
+					})
 			}
 		}
 	}
@@ -171,8 +173,9 @@ func hostileCases() []definition {
 			refused("minus_one", "opaque", "temporary", "")
 		}
 	}
-	all = append(all, definition{name: "api.external.semaphore.opaque_fd.hostile.as_memory", extensions: externalExtensions,
-		features: syncFeatures, queues: true, run: func(c *Case) {
+	all = append(all, definition{name: "api.external.semaphore.opaque_fd.hostile.as_memory",
+		extensions: externalExtensions,
+		features:   syncFeatures, queues: true, run: func(c *Case) {
 			for _, order := range []string{"binary y opaque", "timeline y 0 opaque", "fence y opaque"} {
 				s := c.stage()
 				c.wantRefused(order+" as memory", ruleSize, c.visible(), exported(order)(c, s))
@@ -259,7 +262,8 @@ func hostileCases() []definition {
 			c.system("setrlimit", unix.Setrlimit(unix.RLIMIT_NOFILE, &none))
 			exported := s.do("export x " + k.handle)
 			s.hand(fd)
-			imported := s.do("import y " + k.handle + " " + map[bool]string{true: "temporary", false: "permanent"}[k.handle == "sync"])
+			imported := s.do("import y " + k.handle + " " +
+				map[bool]string{true: "temporary", false: "permanent"}[k.handle == "sync"])
 			created := s.do(fillIn(k.make, "z", 1))
 			c.system("setrlimit", unix.Setrlimit(unix.RLIMIT_NOFILE, &old))
 			if exported != "VK_ERROR_TOO_MANY_OBJECTS" && k.handle == "opaque" {

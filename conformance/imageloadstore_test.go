@@ -18,16 +18,25 @@ var storageFormats = []struct {
 	glsl   string
 	format vk.Format
 }{
-	{"rgba32f", vk.FORMAT_R32G32B32A32_SFLOAT}, {"rgba16f", vk.FORMAT_R16G16B16A16_SFLOAT}, {"rg32f", vk.FORMAT_R32G32_SFLOAT},
-	{"rg16f", vk.FORMAT_R16G16_SFLOAT}, {"r11f_g11f_b10f", vk.FORMAT_B10G11R11_UFLOAT_PACK32}, {"r32f", vk.FORMAT_R32_SFLOAT}, {"r16f", vk.FORMAT_R16_SFLOAT},
-	{"rgba16", vk.FORMAT_R16G16B16A16_UNORM}, {"rgb10_a2", vk.FORMAT_A2B10G10R10_UNORM_PACK32}, {"rgba8", vk.FORMAT_R8G8B8A8_UNORM},
-	{"rg16", vk.FORMAT_R16G16_UNORM}, {"rg8", vk.FORMAT_R8G8_UNORM}, {"r16", vk.FORMAT_R16_UNORM}, {"r8", vk.FORMAT_R8_UNORM},
-	{"rgba16_snorm", vk.FORMAT_R16G16B16A16_SNORM}, {"rgba8_snorm", vk.FORMAT_R8G8B8A8_SNORM}, {"rg16_snorm", vk.FORMAT_R16G16_SNORM},
+	{"rgba32f", vk.FORMAT_R32G32B32A32_SFLOAT}, {"rgba16f", vk.FORMAT_R16G16B16A16_SFLOAT},
+	{"rg32f", vk.FORMAT_R32G32_SFLOAT},
+	{"rg16f", vk.FORMAT_R16G16_SFLOAT}, {"r11f_g11f_b10f", vk.FORMAT_B10G11R11_UFLOAT_PACK32},
+	{"r32f", vk.FORMAT_R32_SFLOAT}, {"r16f", vk.FORMAT_R16_SFLOAT},
+	{"rgba16", vk.FORMAT_R16G16B16A16_UNORM}, {"rgb10_a2", vk.FORMAT_A2B10G10R10_UNORM_PACK32},
+	{"rgba8", vk.FORMAT_R8G8B8A8_UNORM},
+	{"rg16", vk.FORMAT_R16G16_UNORM}, {"rg8", vk.FORMAT_R8G8_UNORM}, {"r16", vk.FORMAT_R16_UNORM},
+	{"r8", vk.FORMAT_R8_UNORM},
+	{"rgba16_snorm", vk.FORMAT_R16G16B16A16_SNORM}, {"rgba8_snorm", vk.FORMAT_R8G8B8A8_SNORM},
+	{"rg16_snorm", vk.FORMAT_R16G16_SNORM},
 	{"rg8_snorm", vk.FORMAT_R8G8_SNORM}, {"r16_snorm", vk.FORMAT_R16_SNORM}, {"r8_snorm", vk.FORMAT_R8_SNORM},
-	{"rgba32i", vk.FORMAT_R32G32B32A32_SINT}, {"rgba16i", vk.FORMAT_R16G16B16A16_SINT}, {"rgba8i", vk.FORMAT_R8G8B8A8_SINT}, {"rg32i", vk.FORMAT_R32G32_SINT},
-	{"rg16i", vk.FORMAT_R16G16_SINT}, {"rg8i", vk.FORMAT_R8G8_SINT}, {"r32i", vk.FORMAT_R32_SINT}, {"r16i", vk.FORMAT_R16_SINT}, {"r8i", vk.FORMAT_R8_SINT},
-	{"rgba32ui", vk.FORMAT_R32G32B32A32_UINT}, {"rgba16ui", vk.FORMAT_R16G16B16A16_UINT}, {"rgb10_a2ui", vk.FORMAT_A2B10G10R10_UINT_PACK32},
-	{"rgba8ui", vk.FORMAT_R8G8B8A8_UINT}, {"rg32ui", vk.FORMAT_R32G32_UINT}, {"rg16ui", vk.FORMAT_R16G16_UINT}, {"rg8ui", vk.FORMAT_R8G8_UINT},
+	{"rgba32i", vk.FORMAT_R32G32B32A32_SINT}, {"rgba16i", vk.FORMAT_R16G16B16A16_SINT},
+	{"rgba8i", vk.FORMAT_R8G8B8A8_SINT}, {"rg32i", vk.FORMAT_R32G32_SINT},
+	{"rg16i", vk.FORMAT_R16G16_SINT}, {"rg8i", vk.FORMAT_R8G8_SINT}, {"r32i", vk.FORMAT_R32_SINT},
+	{"r16i", vk.FORMAT_R16_SINT}, {"r8i", vk.FORMAT_R8_SINT},
+	{"rgba32ui", vk.FORMAT_R32G32B32A32_UINT}, {"rgba16ui", vk.FORMAT_R16G16B16A16_UINT},
+	{"rgb10_a2ui", vk.FORMAT_A2B10G10R10_UINT_PACK32},
+	{"rgba8ui", vk.FORMAT_R8G8B8A8_UINT}, {"rg32ui", vk.FORMAT_R32G32_UINT}, {"rg16ui", vk.FORMAT_R16G16_UINT},
+	{"rg8ui", vk.FORMAT_R8G8_UINT},
 	{"r32ui", vk.FORMAT_R32_UINT}, {"r16ui", vk.FORMAT_R16_UINT}, {"r8ui", vk.FORMAT_R8_UINT},
 }
 
@@ -80,23 +89,28 @@ func (c *Case) storeTexels(config textureConfig, image, place, format string) {
 // imageCases mirror image.load_store, image.atomic_operations and image.format_reinterpret.
 func imageCases() (list []definition) {
 	for _, s := range storeShapes {
-		config := textureConfig{format: vk.FORMAT_R32_UINT, view: s.view, extent: s.extent, levels: 1, layers: s.layers, seed: 5}
+		config := textureConfig{format: vk.FORMAT_R32_UINT, view: s.view, extent: s.extent, levels: 1, layers: s.layers,
+			seed: 5}
 		var needs []string
 		if s.view == vk.IMAGE_VIEW_TYPE_CUBE_ARRAY {
 			needs = []string{"ImageCubeArray"}
 		}
-		list = append(list, definition{name: "image.load_store." + s.name + ".r32_uint", compute: true, valid: true, needs: needs,
-			run: func(c *Case) { c.storeTexels(config, "u"+s.image, s.place, ", r32ui") }})
+		list = append(list, definition{name: "image.load_store." + s.name + ".r32_uint", compute: true, valid: true,
+			needs: needs,
+			run:   func(c *Case) { c.storeTexels(config, "u"+s.image, s.place, ", r32ui") }})
 	}
 	for _, f := range storageFormats {
-		config := textureConfig{format: f.format, view: vk.IMAGE_VIEW_TYPE_2D, extent: [3]uint32{21, 13, 1}, levels: 1, layers: 1, seed: 9}
+		config := textureConfig{format: f.format, view: vk.IMAGE_VIEW_TYPE_2D, extent: [3]uint32{21, 13, 1}, levels: 1,
+			layers: 1, seed: 9}
 		image := prefixOf(f.format) + "image2D"
 		list = append(list,
-			definition{name: "image.load_store.2d.formats." + f.glsl, compute: true, valid: true, needs: []string{"ShaderStorageImageExtendedFormats"},
-				run: func(c *Case) { c.storeTexels(config, image, "ivec2(i.xy)", ", "+f.glsl) }},
+			definition{name: "image.load_store.2d.formats." + f.glsl, compute: true, valid: true,
+				needs: []string{"ShaderStorageImageExtendedFormats"},
+				run:   func(c *Case) { c.storeTexels(config, image, "ivec2(i.xy)", ", "+f.glsl) }},
 			definition{name: "image.load_store.without_format." + f.glsl, compute: true, valid: true,
-				needs: []string{"ShaderStorageImageExtendedFormats", "ShaderStorageImageReadWithoutFormat", "ShaderStorageImageWriteWithoutFormat"},
-				run:   func(c *Case) { c.storeTexels(config, image, "ivec2(i.xy)", "") }},
+				needs: []string{"ShaderStorageImageExtendedFormats", "ShaderStorageImageReadWithoutFormat",
+					"ShaderStorageImageWriteWithoutFormat"},
+				run: func(c *Case) { c.storeTexels(config, image, "ivec2(i.xy)", "") }},
 			definition{name: "image.load_store.buffer." + f.glsl, compute: true, valid: true,
 				run: func(c *Case) { c.fetchTexels(f.format) }})
 	}
@@ -112,7 +126,8 @@ func imageCases() (list []definition) {
 		{"or", "imageAtomicOr(image, PLACE, value)", func(a, b uint64) uint64 { return a | b }, true},
 		{"xor", "imageAtomicXor(image, PLACE, value)", func(a, b uint64) uint64 { return a ^ b }, true},
 		{"exchange", "imageAtomicExchange(image, PLACE, value)", func(_, b uint64) uint64 { return b }, false},
-		{"compare_exchange", "imageAtomicCompSwap(image, PLACE, TYPE(5 + place), value)", func(_, b uint64) uint64 { return b }, false},
+		{"compare_exchange", "imageAtomicCompSwap(image, PLACE, TYPE(5 + place), value)",
+			func(_, b uint64) uint64 { return b }, false},
 	} {
 		for _, kind := range []atomicKind{
 			{"2d.r32ui", "uimage2D", "r32ui", "uint", "ivec2(place % 8, place / 8)", vk.FORMAT_R32_UINT, 4},
@@ -124,7 +139,8 @@ func imageCases() (list []definition) {
 			if kind.bytes == 8 {
 				needs = []string{"ShaderInt64", "ShaderImageInt64Atomics"}
 			}
-			list = append(list, definition{name: "image.atomic_operations." + op.name + "." + kind.name, compute: true, valid: true, needs: needs,
+			list = append(list, definition{name: "image.atomic_operations." + op.name + "." + kind.name, compute: true,
+				valid: true, needs: needs,
 				run: func(c *Case) { c.imageAtomics(kind, op.expr, op.fold, op.shared) }})
 		}
 	}
@@ -133,9 +149,12 @@ func imageCases() (list []definition) {
 		fold                func(old, value float32) float32
 		shared              bool
 	}{
-		{"add", "imageAtomicAdd(image, PLACE, value)", "ShaderImageFloat32AtomicAdd", func(a, b float32) float32 { return a + b }, true},
-		{"min", "imageAtomicMin(image, PLACE, value)", "ShaderImageFloat32AtomicMinMax", func(a, b float32) float32 { return min(a, b) }, true},
-		{"max", "imageAtomicMax(image, PLACE, value)", "ShaderImageFloat32AtomicMinMax", func(a, b float32) float32 { return max(a, b) }, true},
+		{"add", "imageAtomicAdd(image, PLACE, value)", "ShaderImageFloat32AtomicAdd",
+			func(a, b float32) float32 { return a + b }, true},
+		{"min", "imageAtomicMin(image, PLACE, value)", "ShaderImageFloat32AtomicMinMax",
+			func(a, b float32) float32 { return min(a, b) }, true},
+		{"max", "imageAtomicMax(image, PLACE, value)", "ShaderImageFloat32AtomicMinMax",
+			func(a, b float32) float32 { return max(a, b) }, true},
 		{"exchange", "imageAtomicExchange(image, PLACE, value)", "", func(_, b float32) float32 { return b }, false},
 	} {
 		needs := []string{"ShaderImageFloat32Atomics"}
@@ -146,9 +165,13 @@ func imageCases() (list []definition) {
 			{"2d.r32f", "image2D", "r32f", "float", "ivec2(place % 8, place / 8)", vk.FORMAT_R32_SFLOAT, 4},
 			{"buffer.r32f", "imageBuffer", "r32f", "float", "place", vk.FORMAT_R32_SFLOAT, 4},
 		} {
-			list = append(list, definition{name: "image.atomic_operations." + op.name + "." + kind.name, compute: true, valid: true, needs: needs, run: func(c *Case) {
-				c.imageAtomics(kind, op.expr, func(old, value uint64) uint64 { return uint64(bits32(op.fold(f32(uint32(old)), float32(value)))) }, op.shared)
-			}})
+			list = append(list, definition{name: "image.atomic_operations." + op.name + "." + kind.name, compute: true,
+				valid: true, needs: needs, run: func(c *Case) {
+					c.imageAtomics(kind, op.expr, func(old,
+						value uint64) uint64 {
+						return uint64(bits32(op.fold(f32(uint32(old)), float32(value))))
+					}, op.shared)
+				}})
 		}
 	}
 	return list
@@ -239,7 +262,8 @@ func (c *Case) imageAtomics(k atomicKind, expr string, fold func(old, value uint
 				b.free()
 			}
 		} else {
-			t := c.texture(textureConfig{format: k.format, view: vk.IMAGE_VIEW_TYPE_2D, extent: [3]uint32{8, atomicInvocations / 8, 1}, levels: 1, layers: 1,
+			t := c.texture(textureConfig{format: k.format, view: vk.IMAGE_VIEW_TYPE_2D,
+				extent: [3]uint32{8, atomicInvocations / 8, 1}, levels: 1, layers: 1,
 				usage: vk.IMAGE_USAGE_STORAGE_BIT, data: texels})
 			target = t.descriptor(vk.DESCRIPTOR_TYPE_STORAGE_IMAGE, 0)
 			finish = func() {
@@ -247,11 +271,13 @@ func (c *Case) imageAtomics(k atomicKind, expr string, fold func(old, value uint
 				t.free()
 			}
 		}
-		defines := []string{"TYPE=" + k.kind, "FORMAT=" + k.glsl, "IMAGE=" + k.image, "PLACE=" + k.place, "EXPR=" + expr, fmt.Sprint("SHARE=", share)}
+		defines := []string{"TYPE=" + k.kind, "FORMAT=" + k.glsl, "IMAGE=" + k.image, "PLACE=" + k.place, "EXPR=" + expr,
+			fmt.Sprint("SHARE=", share)}
 		if k.bytes == 8 {
 			defines = append(defines, "WIDE")
 		}
-		c.dispatch(dispatch{shader: glsl("image/atomic.comp", defines...), groups: [3]uint32{atomicInvocations / 64}, buffers: []any{results, target}})
+		c.dispatch(dispatch{shader: glsl("image/atomic.comp", defines...), groups: [3]uint32{atomicInvocations / 64},
+			buffers: []any{results, target}})
 		finish()
 		read := func(b []byte, i int) (v uint64) {
 			for n := range k.bytes {

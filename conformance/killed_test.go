@@ -19,14 +19,17 @@ func (c *Case) listen() (end func() []string) {
 	var mu sync.Mutex
 	var heard []string
 	info := vulkan.Struct[vk.DebugUtilsMessengerCreateInfoEXT](&c.a)
-	info.MessageSeverity = vk.DebugUtilsMessageSeverityFlagsEXT(vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT)
-	info.MessageType = vk.DebugUtilsMessageTypeFlagsEXT(vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT)
-	info.PfnUserCallback = purego.NewCallback(func(severity, types uint32, d *vk.DebugUtilsMessengerCallbackDataEXT, _ uintptr) uintptr {
-		mu.Lock()
-		defer mu.Unlock()
-		heard = append(heard, vulkan.GoString(d.PMessage))
-		return 0
-	})
+	info.MessageSeverity = vk.DebugUtilsMessageSeverityFlagsEXT(vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT |
+		vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT)
+	info.MessageType = vk.DebugUtilsMessageTypeFlagsEXT(vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+		vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT)
+	info.PfnUserCallback = purego.NewCallback(
+		func(severity, types uint32, d *vk.DebugUtilsMessengerCallbackDataEXT, _ uintptr) uintptr {
+			mu.Lock()
+			defer mu.Unlock()
+			heard = append(heard, vulkan.GoString(d.PMessage))
+			return 0
+		})
 	out := vulkan.New[vk.DebugUtilsMessengerEXT](&c.a)
 	c.must("vkCreateDebugUtilsMessengerEXT", vk.Result(c.inst.Call("vkCreateDebugUtilsMessengerEXT",
 		uintptr(c.inst.Handle), ptr(info), 0, ptr(out))))
@@ -58,8 +61,9 @@ const minute = "60000"
 func killedCases() []definition {
 	var all []definition
 	row := func(name string, run func(c *Case, near *stage, far *farStage)) {
-		all = append(all, definition{name: "synchronization.killed." + name, extensions: externalExtensions, features: syncFeatures,
-			queues: true, instanceExtensions: []string{debugExtension}, run: func(c *Case) {
+		all = append(all, definition{name: "synchronization.killed." + name, extensions: externalExtensions,
+			features: syncFeatures,
+			queues:   true, instanceExtensions: []string{debugExtension}, run: func(c *Case) {
 				near, far := c.stage(), c.farStage()
 				defer near.close()
 				defer far.end()
@@ -74,7 +78,8 @@ func killedCases() []definition {
 	for _, k := range []struct {
 		name string
 		handleKind
-	}{{"binary_opaque", binaryOpaque}, {"timeline", timelineOpaque}, {"fence_opaque", fenceOpaque}, {"binary_sync", binarySync}, {"fence_sync", fenceSync}} {
+	}{{"binary_opaque", binaryOpaque}, {"timeline", timelineOpaque}, {"fence_opaque", fenceOpaque},
+		{"binary_sync", binarySync}, {"fence_sync", fenceSync}} {
 		permanence := "permanent"
 		if k.handle == "sync" {
 			permanence = "temporary"

@@ -29,10 +29,12 @@ func largeCases() []definition {
 				m.bufferToImage(a, buffer, strided)
 			}
 			m.imageToBuffer(out, a, strided)
-			m.copyImage(b, a, vk.ImageCopy{SrcSubresource: r.ImageSubresource, DstSubresource: r.ImageSubresource, Extent: r.ImageExtent})
+			m.copyImage(b, a, vk.ImageCopy{SrcSubresource: r.ImageSubresource, DstSubresource: r.ImageSubresource,
+				Extent: r.ImageExtent})
 			part := vk.ImageCopy{SrcSubresource: r.ImageSubresource, DstSubresource: r.ImageSubresource,
 				SrcOffset: vk.Offset3D{X: int32(block[0]), Y: int32(2 * block[1])},
-				Extent:    vk.Extent3D{Width: s.extent[0]/block[0]*block[0] - 3*block[0], Height: s.extent[1]/block[1]*block[1] - 2*block[1], Depth: s.extent[2]}}
+				Extent: vk.Extent3D{Width: s.extent[0]/block[0]*block[0] - 3*block[0],
+					Height: s.extent[1]/block[1]*block[1] - 2*block[1], Depth: s.extent[2]}}
 			part.DstOffset.X = int32(2 * block[0])
 			m.copyImage(a, b, part)
 			m.imageToBuffer(buffer, a, r)
@@ -48,15 +50,18 @@ func largeCases() []definition {
 	}
 	var cases []definition
 	for _, s := range []shape{
-		image(vk.FORMAT_R8G8B8A8_UNORM, 611, 307, 1, 2), image(vk.FORMAT_R8_UNORM, 1301, 851, 1, 1), image(vk.FORMAT_R32G32B32_SFLOAT, 401, 301, 1, 1),
-		image(vk.FORMAT_R32G32B32A32_UINT, 100, 50, 23, 1), image(vk.FORMAT_BC1_RGB_UNORM_BLOCK, 2046, 1022, 1, 1), image(vk.FORMAT_D32_SFLOAT, 611, 499, 1, 1),
+		image(vk.FORMAT_R8G8B8A8_UNORM, 611, 307, 1, 2), image(vk.FORMAT_R8_UNORM, 1301, 851, 1, 1),
+		image(vk.FORMAT_R32G32B32_SFLOAT, 401, 301, 1, 1),
+		image(vk.FORMAT_R32G32B32A32_UINT, 100, 50, 23, 1), image(vk.FORMAT_BC1_RGB_UNORM_BLOCK, 2046, 1022, 1, 1),
+		image(vk.FORMAT_D32_SFLOAT, 611, 499, 1, 1),
 	} {
 		cases = append(cases, row("copies."+caseName(s.format), !depthStencil(s.format), func(c *Case) { copies(c, s) }))
 	}
 	const rgba8 = vk.FORMAT_R8G8B8A8_UNORM
 	blit := func(name string, from, to vk.Format, filter vk.Filter, steps float64) {
-		t := blitTest{from: plane(from, 251, 203), to: plane(to, 502, 619), filter: filter, steps: steps, aspects: color, layers: 1,
-			boxes: [][2]blitBox{{rect(0, 0, 251, 203), rect(502, 5, 0, 614)}}}
+		t := blitTest{from: plane(from, 251, 203), to: plane(to, 502, 619), filter: filter, steps: steps, aspects: color,
+			layers: 1,
+			boxes:  [][2]blitBox{{rect(0, 0, 251, 203), rect(502, 5, 0, 614)}}}
 		cases = append(cases, row("blit."+name, false, t.run))
 	}
 	blit("nearest", rgba8, rgba8, vk.FILTER_NEAREST, 0)

@@ -19,7 +19,11 @@ import (
 	"farside/conformance/vulkan"
 )
 
-var drivers = flag.String("drivers", "farside,lavapipe", "the drivers to run the table on")
+var (
+	drivers = flag.String("drivers", "farside,lavapipe", "the drivers to run the table on")
+	// A guest that runs the tests has what the host built, and no time to do it again.
+	build = flag.Bool("build", true, "build the driver first")
+)
 
 const (
 	lavapipeManifest = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
@@ -53,10 +57,10 @@ func TestMain(m *testing.M) {
 		os.Exit(runCase(name))
 	}
 	flag.Parse()
-	if strings.Contains(*drivers, "farside") {
-		build := exec.Command("make", "build")
-		build.Dir = ".."
-		if out, err := build.CombinedOutput(); err != nil {
+	if *build && strings.Contains(*drivers, "farside") {
+		make := exec.Command("make", "build")
+		make.Dir = ".."
+		if out, err := make.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "make build: %v\n%s", err, out)
 			os.Exit(1)
 		}
@@ -109,10 +113,13 @@ func runChild(ctx context.Context, driver string, d *definition, extra ...string
 
 // maySkip names the device whose absence makes a case unsupported on Farside.
 func maySkip(d *definition) string {
-	if slices.Contains(d.extensions, "VK_EXT_external_memory_dma_buf") {
-		if _, err := os.Stat("/dev/udmabuf"); err != nil {
-			return "/dev/udmabuf"
+	if slices.Contains(d.extensions, dmaBufExtension) {
+		if _, err := os.Stat(udmabufDevice); err != nil {
+			return udmabufDevice
 		}
+	}
+	if device := missingDevice(d); device != "" {
+		return device
 	}
 	if d.compute {
 		for _, tool := range []string{"glslangValidator", "spirv-val", "spirv-as"} {
@@ -221,8 +228,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// layerTimeout is what the layer of 1.3.239 says on a busy machine after its own thread has not looked at a semaphore for
-// 10 s, although it has passed the value; the message goes on "This is most likely a validation bug".
+// layerTimeout is what the layer of 1.3.239 says on a busy machine after its own thread has not looked at a semaphore
+// for 10 s, although it has passed the value; the message goes on "This is most likely a validation bug".
 const layerTimeout = "UNASSIGNED-VkSemaphore-state-timeout"
 
 // validationErrors are the lines by which the layer reports an error.

@@ -66,30 +66,31 @@ func memoryCases() []definition {
 				c.dev.Free(m)
 			}
 		}),
-		{name: "memory.allocation.heap_full", farsideOnly: true, valid: true, env: []string{"FARSIDE_HEAP_DEVICE=64MiB"}, run: func(c *Case) {
-			t, _ := c.memoryType(deviceLocal, 0)
-			if s := c.mem.MemoryHeaps[c.mem.MemoryTypes[t].HeapIndex].Size; s != 64<<20 {
-				c.Fatalf("the heap has %d bytes, want 64 MiB", s)
-			}
-			var live []vk.DeviceMemory
-			for {
-				m, r := c.dev.Allocate(8<<20, t, nil)
-				if r != vk.SUCCESS {
-					c.want("vkAllocateMemory from a full heap", r, vk.ERROR_OUT_OF_DEVICE_MEMORY)
-					break
+		{name: "memory.allocation.heap_full", farsideOnly: true, valid: true, env: []string{"FARSIDE_HEAP_DEVICE=64MiB"},
+			run: func(c *Case) {
+				t, _ := c.memoryType(deviceLocal, 0)
+				if s := c.mem.MemoryHeaps[c.mem.MemoryTypes[t].HeapIndex].Size; s != 64<<20 {
+					c.Fatalf("the heap has %d bytes, want 64 MiB", s)
 				}
-				if live = append(live, m); len(live) > 8 {
-					c.Fatalf("a heap of 64 MiB gave %d times 8 MiB", len(live))
+				var live []vk.DeviceMemory
+				for {
+					m, r := c.dev.Allocate(8<<20, t, nil)
+					if r != vk.SUCCESS {
+						c.want("vkAllocateMemory from a full heap", r, vk.ERROR_OUT_OF_DEVICE_MEMORY)
+						break
+					}
+					if live = append(live, m); len(live) > 8 {
+						c.Fatalf("a heap of 64 MiB gave %d times 8 MiB", len(live))
+					}
 				}
-			}
-			if len(live) != 8 {
-				c.Errorf("a heap of 64 MiB gave %d times 8 MiB, want 8", len(live))
-			}
-			for _, m := range live {
-				c.dev.Free(m)
-			}
-			c.dev.Free(c.allocate(64<<20, t, nil))
-		}},
+				if len(live) != 8 {
+					c.Errorf("a heap of 64 MiB gave %d times 8 MiB, want 8", len(live))
+				}
+				for _, m := range live {
+					c.dev.Free(m)
+				}
+				c.dev.Free(c.allocate(64<<20, t, nil))
+			}},
 		row("mapping.full", true, func(c *Case) {
 			for t := range c.mem.MemoryTypeCount {
 				if c.mem.MemoryTypes[t].PropertyFlags&hostVisible == 0 {
@@ -187,18 +188,19 @@ func memoryCases() []definition {
 				c.Errorf("usage is %d after freeing, was %d", got, before.HeapUsage[heap])
 			}
 		}},
-		{name: "memory.budget.imports_count", extensions: []string{"VK_EXT_memory_budget", fdExtension}, valid: true, run: func(c *Case) {
-			m, t := c.exported()
-			heap := c.mem.MemoryTypes[t].HeapIndex
-			before := budget(c).HeapUsage[heap]
-			i, r := c.importFd(ruleSize, t, c.getFd(m))
-			c.must("import", r)
-			if got := budget(c).HeapUsage[heap] - before; got != ruleSize {
-				c.Errorf("an import of %d bytes raises the usage by %d", ruleSize, got)
-			}
-			c.dev.Free(i)
-			c.dev.Free(m)
-		}},
+		{name: "memory.budget.imports_count", extensions: []string{"VK_EXT_memory_budget", fdExtension}, valid: true,
+			run: func(c *Case) {
+				m, t := c.exported()
+				heap := c.mem.MemoryTypes[t].HeapIndex
+				before := budget(c).HeapUsage[heap]
+				i, r := c.importFd(ruleSize, t, c.getFd(m))
+				c.must("import", r)
+				if got := budget(c).HeapUsage[heap] - before; got != ruleSize {
+					c.Errorf("an import of %d bytes raises the usage by %d", ruleSize, got)
+				}
+				c.dev.Free(i)
+				c.dev.Free(m)
+			}},
 	}
 	return cases
 }
@@ -278,7 +280,8 @@ func requirementCases() []definition {
 				c.Errorf("requirements differ between the two commands")
 			}
 			if d.PrefersDedicatedAllocation > 1 || d.RequiresDedicatedAllocation > 1 {
-				c.Errorf("dedicated requirements were not written: %d, %d", d.PrefersDedicatedAllocation, d.RequiresDedicatedAllocation)
+				c.Errorf("dedicated requirements were not written: %d, %d", d.PrefersDedicatedAllocation,
+					d.RequiresDedicatedAllocation)
 			}
 			c.dev.DestroyBuffer(b)
 		}),

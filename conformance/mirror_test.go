@@ -59,7 +59,8 @@ type shape struct {
 }
 
 func (s shape) String() string {
-	return fmt.Sprintf("%v %v %v, %d levels, %d layers, %v", s.dimensions, s.format, s.extent, s.levels, s.layers, s.tiling)
+	return fmt.Sprintf("%v %v %v, %d levels, %d layers, %v", s.dimensions, s.format, s.extent, s.levels, s.layers,
+		s.tiling)
 }
 
 const transferUsage = vk.ImageUsageFlags(vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT)
@@ -81,7 +82,8 @@ func (c *Case) supports(s shape) bool {
 	r := vk.Result(c.inst.Call("vkGetPhysicalDeviceImageFormatProperties2", uintptr(c.pd), ptr(in), ptr(out)))
 	p, e := &out.ImageFormatProperties, out.ImageFormatProperties.MaxExtent
 	return r == vk.SUCCESS && s.extent[0] <= e.Width && s.extent[1] <= e.Height && s.extent[2] <= e.Depth &&
-		s.levels <= p.MaxMipLevels && s.layers <= p.MaxArrayLayers && p.SampleCounts&vk.SampleCountFlags(max(s.samples, 1)) != 0
+		s.levels <= p.MaxMipLevels && s.layers <= p.MaxArrayLayers &&
+		p.SampleCounts&vk.SampleCountFlags(max(s.samples, 1)) != 0
 }
 
 // buffer makes a buffer of random bytes.
@@ -141,7 +143,8 @@ func (m *mirror) image(s shape) *mirrorImage {
 		c.Unsupported(s.String())
 	}
 	single := s.single()
-	i := &mirrorImage{shape: s, want: reference.NewImage(s.dimensions, s.format, single.extent, s.levels, s.layers), handle: m.create(s)}
+	i := &mirrorImage{shape: s, want: reference.NewImage(s.dimensions, s.format, single.extent, s.levels, s.layers),
+		handle: m.create(s)}
 	i.texels = i.handle
 	m.images = append(m.images, i)
 
@@ -327,7 +330,8 @@ func (m *mirror) compareMapped(i *mirrorImage) {
 						got = append(got, i.mapped[at:at+uint64(row)]...)
 					}
 				}
-				m.compare(fmt.Sprintf("mapped, %v, aspect %v, level %d, layer %d", i.shape, aspect, level, layer), i, aspect, level, layer, got)
+				m.compare(fmt.Sprintf("mapped, %v, aspect %v, level %d, layer %d", i.shape, aspect, level, layer), i, aspect, level,
+					layer, got)
 			}
 		}
 	}

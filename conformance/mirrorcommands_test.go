@@ -195,7 +195,8 @@ func (m *mirror) clearColor(dst *mirrorImage, t reference.Texel, ranges ...vk.Im
 	}
 }
 
-func (m *mirror) clearDepthStencil(dst *mirrorImage, depth float32, stencil uint32, ranges ...vk.ImageSubresourceRange) {
+func (m *mirror) clearDepthStencil(dst *mirrorImage, depth float32, stencil uint32,
+	ranges ...vk.ImageSubresourceRange) {
 	value := vulkan.Put(&m.a, vk.ClearDepthStencilValue{Depth: depth, Stencil: stencil})
 	n, p := array(&m.a, ranges)
 	m.cmd("vkCmdClearDepthStencilImage", uintptr(dst.handle), general, ptr(value), n, p)

@@ -12,7 +12,8 @@ import (
 )
 
 func neighbourCases() []definition {
-	const hostExt, reportExt, placedExt = "VK_EXT_external_memory_host", "VK_EXT_device_memory_report", "VK_EXT_map_memory_placed"
+	const hostExt, reportExt, placedExt = "VK_EXT_external_memory_host", "VK_EXT_device_memory_report",
+		"VK_EXT_map_memory_placed"
 	pages := func(c *Case, n int) []byte {
 		b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 		c.system("mmap", err)
@@ -96,7 +97,8 @@ func neighbourCases() []definition {
 				fill(at, 5)
 				c.must("vkUnmapMemory2KHR, reserving", unmapReserving(c, m))
 				var pages [ruleSize / 4096]byte
-				if _, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&at[0])), ruleSize, uintptr(unsafe.Pointer(&pages[0]))); e != 0 {
+				if _, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&at[0])), ruleSize,
+					uintptr(unsafe.Pointer(&pages[0]))); e != 0 {
 					c.Errorf("mincore of the reserved range: %v", e)
 				}
 				again, r := c.dev.Map(m, 0, vk.WHOLE_SIZE)
@@ -155,23 +157,24 @@ func neighbourCases() []definition {
 			}
 			c.close()
 		}},
-		{name: "ext.external_memory_dma_buf.round_trip", extensions: []string{"VK_EXT_external_memory_dma_buf", fdExtension}, valid: true, run: func(c *Case) {
-			t := c.visible()
-			m := c.allocate(ruleSize, t, vulkan.ExportInfo(&c.a, dmaBuf, nil))
-			fd, r := c.dev.GetFd(m, dmaBuf)
-			c.must("vkGetMemoryFdKHR", r)
-			bits, r := c.dev.FdProperties(dmaBuf, fd)
-			c.must("vkGetMemoryFdPropertiesKHR", r)
-			if bits&(1<<t) == 0 {
-				c.Errorf("memory type bits %#b lack type %d", bits, t)
-			}
-			i, r := c.dev.Allocate(ruleSize, t, vulkan.ImportFdInfo(&c.a, dmaBuf, fd, nil))
-			c.must("import", r)
-			fill(c.bytes(m, ruleSize), 5)
-			c.check("import", c.bytes(i, ruleSize), 5)
-			c.dev.Free(i)
-			c.dev.Free(m)
-		}},
+		{name: "ext.external_memory_dma_buf.round_trip", extensions: []string{dmaBufExtension, fdExtension}, valid: true,
+			run: func(c *Case) {
+				t := c.visible()
+				m := c.allocate(ruleSize, t, vulkan.ExportInfo(&c.a, dmaBuf, nil))
+				fd, r := c.dev.GetFd(m, dmaBuf)
+				c.must("vkGetMemoryFdKHR", r)
+				bits, r := c.dev.FdProperties(dmaBuf, fd)
+				c.must("vkGetMemoryFdPropertiesKHR", r)
+				if bits&(1<<t) == 0 {
+					c.Errorf("memory type bits %#b lack type %d", bits, t)
+				}
+				i, r := c.dev.Allocate(ruleSize, t, vulkan.ImportFdInfo(&c.a, dmaBuf, fd, nil))
+				c.must("import", r)
+				fill(c.bytes(m, ruleSize), 5)
+				c.check("import", c.bytes(i, ruleSize), 5)
+				c.dev.Free(i)
+				c.dev.Free(m)
+			}},
 	}
 }
 
@@ -183,11 +186,13 @@ func debugCases() []definition {
 			info := vulkan.New[vk.DebugUtilsMessengerCreateInfoEXT](&c.a)
 			info.SType = vk.STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT
 			info.MessageSeverity = vk.DebugUtilsMessageSeverityFlagsEXT(vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
-			info.MessageType = vk.DebugUtilsMessageTypeFlagsEXT(vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT)
-			info.PfnUserCallback = purego.NewCallback(func(severity, types uint32, d *vk.DebugUtilsMessengerCallbackDataEXT, _ uintptr) uintptr {
-				seen[vulkan.GoString(d.PMessageIdName)] = vulkan.GoString(d.PMessage)
-				return 0
-			})
+			info.MessageType = vk.DebugUtilsMessageTypeFlagsEXT(vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+				vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT)
+			info.PfnUserCallback = purego.NewCallback(
+				func(severity, types uint32, d *vk.DebugUtilsMessengerCallbackDataEXT, _ uintptr) uintptr {
+					seen[vulkan.GoString(d.PMessageIdName)] = vulkan.GoString(d.PMessage)
+					return 0
+				})
 			out := vulkan.New[vk.DebugUtilsMessengerEXT](&c.a)
 			c.must("vkCreateDebugUtilsMessengerEXT", vk.Result(c.inst.Call("vkCreateDebugUtilsMessengerEXT",
 				uintptr(c.inst.Handle), ptr(info), 0, ptr(out))))
@@ -223,33 +228,35 @@ func nvCases() []definition {
 		return p, r
 	}
 	return []definition{
-		{name: "nv.external_memory_capabilities.none_is_plain_query", instanceExtensions: []string{capExt}, valid: true, run: func(c *Case) {
-			p, r := query(c, 0)
-			c.must("query with type 0", r)
-			plain := vulkan.New[vk.ImageFormatProperties](&c.a)
-			r = vk.Result(c.inst.Call("vkGetPhysicalDeviceImageFormatProperties", uintptr(c.pd),
-				uintptr(vk.FORMAT_R8G8B8A8_UNORM), uintptr(vk.IMAGE_TYPE_2D), uintptr(vk.IMAGE_TILING_OPTIMAL),
-				uintptr(vk.IMAGE_USAGE_TRANSFER_DST_BIT), 0, ptr(plain)))
-			c.must("plain query", r)
-			if p.ImageFormatProperties != *plain {
-				c.Errorf("%+v, want %+v", p.ImageFormatProperties, *plain)
-			}
-			if p.ExternalMemoryFeatures != 0 || p.ExportFromImportedHandleTypes != 0 || p.CompatibleHandleTypes != 0 {
-				c.Errorf("the rest isn't 0: %+v", *p)
-			}
-		}},
-		{name: "nv.external_memory_capabilities.kinds", instanceExtensions: []string{capExt}, valid: true, run: func(c *Case) {
-			p, r := query(c, win32)
-			c.must("OPAQUE_WIN32", r)
-			if p.ExternalMemoryFeatures&vk.ExternalMemoryFeatureFlagsNV(vk.EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT_NV) == 0 {
-				c.Errorf("OPAQUE_WIN32 isn't exportable: %+v", *p)
-			}
-			for _, ht := range []vk.ExternalMemoryHandleTypeFlagBitsNV{vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT_NV,
-				vk.EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_IMAGE_BIT_NV, vk.EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_IMAGE_KMT_BIT_NV} {
-				_, r := query(c, ht)
-				c.want(ht.String(), r, vk.ERROR_FORMAT_NOT_SUPPORTED)
-			}
-		}},
+		{name: "nv.external_memory_capabilities.none_is_plain_query", instanceExtensions: []string{capExt}, valid: true,
+			run: func(c *Case) {
+				p, r := query(c, 0)
+				c.must("query with type 0", r)
+				plain := vulkan.New[vk.ImageFormatProperties](&c.a)
+				r = vk.Result(c.inst.Call("vkGetPhysicalDeviceImageFormatProperties", uintptr(c.pd),
+					uintptr(vk.FORMAT_R8G8B8A8_UNORM), uintptr(vk.IMAGE_TYPE_2D), uintptr(vk.IMAGE_TILING_OPTIMAL),
+					uintptr(vk.IMAGE_USAGE_TRANSFER_DST_BIT), 0, ptr(plain)))
+				c.must("plain query", r)
+				if p.ImageFormatProperties != *plain {
+					c.Errorf("%+v, want %+v", p.ImageFormatProperties, *plain)
+				}
+				if p.ExternalMemoryFeatures != 0 || p.ExportFromImportedHandleTypes != 0 || p.CompatibleHandleTypes != 0 {
+					c.Errorf("the rest isn't 0: %+v", *p)
+				}
+			}},
+		{name: "nv.external_memory_capabilities.kinds", instanceExtensions: []string{capExt}, valid: true,
+			run: func(c *Case) {
+				p, r := query(c, win32)
+				c.must("OPAQUE_WIN32", r)
+				if p.ExternalMemoryFeatures&vk.ExternalMemoryFeatureFlagsNV(vk.EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT_NV) == 0 {
+					c.Errorf("OPAQUE_WIN32 isn't exportable: %+v", *p)
+				}
+				for _, ht := range []vk.ExternalMemoryHandleTypeFlagBitsNV{vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT_NV,
+					vk.EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_IMAGE_BIT_NV, vk.EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_IMAGE_KMT_BIT_NV} {
+					_, r := query(c, ht)
+					c.want(ht.String(), r, vk.ERROR_FORMAT_NOT_SUPPORTED)
+				}
+			}},
 		{name: "nv.external_memory.export", extensions: []string{"VK_NV_external_memory", fdExtension}, run: func(c *Case) {
 			x := vulkan.New[vk.ExportMemoryAllocateInfoNV](&c.a)
 			x.SType = vk.STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO_NV
@@ -263,15 +270,16 @@ func nvCases() []definition {
 			c.dev.Free(i)
 			c.dev.Free(m)
 		}},
-		{name: "nv.external_memory.00640_no_mixing", extensions: []string{"VK_NV_external_memory", fdExtension}, run: func(c *Case) {
-			x := vulkan.New[vk.ExportMemoryAllocateInfoNV](&c.a)
-			x.SType = vk.STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO_NV
-			x.HandleTypes = win32
-			x.PNext = vulkan.ExportInfo(&c.a, opaqueFd, nil)
-			m, r := c.dev.Allocate(ruleSize, c.visible(), vulkan.Ptr(x))
-			if c.wantErr("KHR and NV export structures together", r); r == vk.SUCCESS {
-				c.dev.Free(m)
-			}
-		}},
+		{name: "nv.external_memory.00640_no_mixing", extensions: []string{"VK_NV_external_memory", fdExtension},
+			run: func(c *Case) {
+				x := vulkan.New[vk.ExportMemoryAllocateInfoNV](&c.a)
+				x.SType = vk.STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO_NV
+				x.HandleTypes = win32
+				x.PNext = vulkan.ExportInfo(&c.a, opaqueFd, nil)
+				m, r := c.dev.Allocate(ruleSize, c.visible(), vulkan.Ptr(x))
+				if c.wantErr("KHR and NV export structures together", r); r == vk.SUCCESS {
+					c.dev.Free(m)
+				}
+			}},
 	}
 }

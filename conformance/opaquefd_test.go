@@ -217,7 +217,8 @@ func opaqueFdCases() []definition {
 		{"fd_properties", func(o opaque, c *Case) {
 			p := o.export(c)
 			e := c.inst.ExternalBuffer(c.pd, vk.BufferUsageFlags(vk.BUFFER_USAGE_TRANSFER_DST_BIT), opaqueFd)
-			both := vk.ExternalMemoryFeatureFlags(vk.EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | vk.EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT)
+			both := vk.ExternalMemoryFeatureFlags(vk.EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT |
+				vk.EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT)
 			if e.ExternalMemoryFeatures&both != both {
 				c.Errorf("opaque descriptors have features %v, want exportable and importable", e.ExternalMemoryFeatures)
 			}

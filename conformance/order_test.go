@@ -17,8 +17,9 @@ func orderCases() []definition {
 			valid: valid, run: run}
 	}
 	external := func(name string, valid bool, run func(c *Case)) definition {
-		return definition{name: "synchronization." + name, extensions: externalExtensions, features: syncFeatures, queues: true,
-			valid: valid, run: run}
+		return definition{name: "synchronization." + name, extensions: externalExtensions, features: syncFeatures,
+			queues: true,
+			valid:  valid, run: run}
 	}
 	const anyOf = vk.SemaphoreWaitFlags(vk.SEMAPHORE_WAIT_ANY_BIT)
 	return []definition{
@@ -48,7 +49,8 @@ func orderCases() []definition {
 			for i := range fences {
 				fences[i] = c.fence(0)
 			}
-			c.wantTimeout("waiting for any of 300", 20*millisecond, func(t uint64) vk.Result { return c.dev.WaitFences(false, t, fences...) })
+			c.wantTimeout("waiting for any of 300", 20*millisecond,
+				func(t uint64) vk.Result { return c.dev.WaitFences(false, t, fences...) })
 			for _, i := range []int{299, 150, 0} {
 				c.must("vkQueueSubmit", c.dev.SubmitBatches(c.dev.Queue(), fences[i]))
 				c.want("waiting for any of 300", c.dev.WaitFences(false, forever, fences...), vk.SUCCESS)
@@ -91,7 +93,8 @@ func orderCases() []definition {
 			c.pass(near, far, "x", "opaque", "permanent")
 			imported := near.objects["x"].semaphore
 			for _, t := range timeouts {
-				c.wantTimeout("waiting for a shared payload", t, func(t uint64) vk.Result { return near.dev.WaitSemaphores(0, t, at(imported, 1)...) })
+				c.wantTimeout("waiting for a shared payload", t,
+					func(t uint64) vk.Result { return near.dev.WaitSemaphores(0, t, at(imported, 1)...) })
 			}
 		}),
 		external("timeline_semaphore.cross_process.any_of_shared_and_own", false, func(c *Case) {
@@ -163,8 +166,9 @@ func orderCases() []definition {
 		}),
 		external("op.cross_process.hammer", true, hammerProcesses),
 		external("op.cross_process.ownership", true, passOwnership),
-		{name: "nv.external_memory_rdma.device_and_peer", extensions: []string{rdmaExtension, fdExtension}, features: rdmaFeature,
-			valid: true, run: devicePeer},
+		{name: "nv.external_memory_rdma.device_and_peer", extensions: []string{rdmaExtension, fdExtension},
+			features: rdmaFeature,
+			valid:    true, run: devicePeer},
 	}
 }
 

@@ -8,11 +8,12 @@ import (
 	"farside/internal/vk"
 )
 
-// printfCases print from shaders (NonSemantic.DebugPrintf), which debug messengers are told as the validation layer tells
-// it: as information.
+// printfCases print from shaders (NonSemantic.DebugPrintf), which debug messengers are told as the validation layer
+// tells it: as information.
 func printfCases() []definition {
 	row := func(name string, run func(c *Case)) definition {
-		return definition{name: "spirv_assembly.instruction.compute.non_semantic.debug_printf." + name, compute: true, farsideOnly: true,
+		return definition{name: "spirv_assembly.instruction.compute.non_semantic.debug_printf." + name, compute: true,
+			farsideOnly:        true,
 			instanceExtensions: []string{"VK_EXT_debug_utils"}, needs: []string{"ShaderInt64"}, run: run}
 	}
 	const groups, size = 5, 16
@@ -25,13 +26,15 @@ func printfCases() []definition {
 		return list
 	}
 	prints := func(number uint32, count []uint32) *dispatch {
-		return &dispatch{shader: glsl("basic/printf.comp"), groups: [3]uint32{groups}, push: []uint32{number}, buffers: []any{count}}
+		return &dispatch{shader: glsl("basic/printf.comp"), groups: [3]uint32{groups}, push: []uint32{number},
+			buffers: []any{count}}
 	}
 	return []definition{
 		row("dispatches", func(c *Case) {
 			told := c.messagesOf(vk.DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT)
 			defer told.close()
-			worse := c.messagesOf(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
+			worse := c.messagesOf(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+				vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
 			defer worse.close()
 			count := make([]uint32, 1)
 			p := c.program(prints(1, count))
@@ -50,7 +53,8 @@ func printfCases() []definition {
 			}))
 			// All are there when the submission is complete; those of the first dispatch are in front of the second's.
 			told.mu.Lock()
-			text := slices.DeleteFunc(slices.Clone(told.text), func(s string) bool { return !strings.HasPrefix(s, "DEBUG-PRINTF: ") })
+			text := slices.DeleteFunc(slices.Clone(told.text),
+				func(s string) bool { return !strings.HasPrefix(s, "DEBUG-PRINTF: ") })
 			told.mu.Unlock()
 			one, two := messages(1), messages(2)
 			if len(text) != len(one)+len(two) {

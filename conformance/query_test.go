@@ -232,7 +232,8 @@ func queryCases() []definition {
 		}),
 		row("copy_results", func(c *Case) {
 			copyResults(c, []resultCopy{
-				{0, 4, 0, 8, wide}, {0, 4, 64, 8, wide | await}, {1, 3, 8, 24, wide}, {0, 6, 0, 16, wide | with}, {0, 4, 4, 4, 0}, {2, 2, 12, 20, 0},
+				{0, 4, 0, 8, wide}, {0, 4, 64, 8, wide | await}, {1, 3, 8, 24, wide}, {0, 6, 0, 16, wide | with}, {0, 4, 4, 4, 0},
+				{2, 2, 12, 20, 0},
 				{5, 1, 248, 8, wide | await}, {0, 4, 0, 32, wide | with | await}, {0, 6, 40, 8, wide},
 			})
 		}),
@@ -255,19 +256,21 @@ func queryCases() []definition {
 			}
 			q.free()
 		}),
-		{name: "query_pool.timestamp.write2", extensions: []string{"VK_KHR_synchronization2"}, features: sync2Feature, run: func(c *Case) {
-			q := c.queries(3)
-			q.do(func() {
-				q.reset(0, 3)
-				for i, stage := range []vk.PipelineStageFlags2{vk.PIPELINE_STAGE_2_NONE, vk.PIPELINE_STAGE_2_COPY_BIT, vk.PIPELINE_STAGE_2_ALL_COMMANDS_BIT} {
-					c.dev.CallOn("vkCmdWriteTimestamp2KHR", uintptr(q.cb), uintptr(stage), uintptr(q.pool), uintptr(i))
+		{name: "query_pool.timestamp.write2", extensions: []string{"VK_KHR_synchronization2"}, features: sync2Feature,
+			run: func(c *Case) {
+				q := c.queries(3)
+				q.do(func() {
+					q.reset(0, 3)
+					for i, stage := range []vk.PipelineStageFlags2{vk.PIPELINE_STAGE_2_NONE, vk.PIPELINE_STAGE_2_COPY_BIT,
+						vk.PIPELINE_STAGE_2_ALL_COMMANDS_BIT} {
+						c.dev.CallOn("vkCmdWriteTimestamp2KHR", uintptr(q.cb), uintptr(stage), uintptr(q.pool), uintptr(i))
+					}
+				})
+				if v := q.values(0, 3); !slices.IsSorted(v) || v[0] == 0 {
+					c.Errorf("timestamps %v", v)
 				}
-			})
-			if v := q.values(0, 3); !slices.IsSorted(v) || v[0] == 0 {
-				c.Errorf("timestamps %v", v)
-			}
-			q.free()
-		}},
+				q.free()
+			}},
 		{name: "query_pool.host_query_reset", extensions: []string{"VK_EXT_host_query_reset"}, valid: true,
 			features: func(a *vulkan.Arena) unsafe.Pointer {
 				f := vulkan.Struct[vk.PhysicalDeviceHostQueryResetFeatures](a)
@@ -317,7 +320,8 @@ func monotonic(c *Case) uint64 {
 // calibrated brackets a timestamp of the queue between two calibrations, which name the device's and the
 // host's clock at about the same time.
 func calibrated(vendor string) definition {
-	return definition{name: "query_pool.calibrated_timestamps." + vendor, extensions: []string{"VK_" + vendor + "_calibrated_timestamps"},
+	return definition{name: "query_pool.calibrated_timestamps." + vendor,
+		extensions: []string{"VK_" + vendor + "_calibrated_timestamps"},
 		run: func(c *Case) {
 			q := c.queries(1)
 			domains, r := vulkan.Enumerate(&c.a, func(n *uint32, p *vk.TimeDomainKHR) vk.Result {
@@ -335,7 +339,8 @@ func calibrated(vendor string) definition {
 					infos[i].SType, infos[i].TimeDomain = vk.STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_KHR, d
 				}
 				out, most := vulkan.Make[uint64](&c.a, 2), vulkan.New[uint64](&c.a)
-				c.must("vkGetCalibratedTimestamps", vk.Result(c.dev.Call("vkGetCalibratedTimestamps"+vendor, 2, ptr(&infos[0]), ptr(&out[0]), ptr(most))))
+				c.must("vkGetCalibratedTimestamps",
+					vk.Result(c.dev.Call("vkGetCalibratedTimestamps"+vendor, 2, ptr(&infos[0]), ptr(&out[0]), ptr(most))))
 				return out[0], out[1], *most
 			}
 			for range 5 {
@@ -346,10 +351,12 @@ func calibrated(vendor string) definition {
 				d1, h1, most1 := calibrate()
 				after := monotonic(c)
 				if h0+most0 < before || h1 > after+most1 || h0 > h1 {
-					c.Errorf("CLOCK_MONOTONIC %d and %d, want them between %d and %d (deviations %d, %d)", h0, h1, before, after, most0, most1)
+					c.Errorf("CLOCK_MONOTONIC %d and %d, want them between %d and %d (deviations %d, %d)", h0, h1, before, after,
+						most0, most1)
 				}
 				if v+most0 < d0 || v > d1+most1 {
-					c.Errorf("a timestamp %d, want one between the device's times %d and %d (deviations %d, %d)", v, d0, d1, most0, most1)
+					c.Errorf("a timestamp %d, want one between the device's times %d and %d (deviations %d, %d)", v, d0, d1, most0,
+						most1)
 				}
 			}
 			q.free()

@@ -28,7 +28,8 @@ func randomCases() []definition {
 	}
 	add("", 4, definition{valid: true}, transferKinds, classes)
 	add("copy_commands2.", 2, definition{extensions: copy2, valid: true}, transferKinds, classes)
-	add("graphics.", 4, definition{}, allKinds, append(slices.Clip(classes), depthClasses...)) // which need a queue for graphics
+	// which need a queue for graphics
+	add("graphics.", 4, definition{}, allKinds, append(slices.Clip(classes), depthClasses...))
 	return cases
 }
 
@@ -40,7 +41,8 @@ var classes = [][]vk.Format{
 	{vk.FORMAT_R8_UNORM, vk.FORMAT_R8_SINT}, {vk.FORMAT_R5G6B5_UNORM_PACK16, vk.FORMAT_R16_SFLOAT, vk.FORMAT_R8G8_UNORM},
 	{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R32_UINT, vk.FORMAT_R16G16_SNORM, vk.FORMAT_A2B10G10R10_UNORM_PACK32},
 	{vk.FORMAT_R32G32_SINT, vk.FORMAT_R16G16B16A16_SFLOAT, vk.FORMAT_BC1_RGB_UNORM_BLOCK, vk.FORMAT_BC4_UNORM_BLOCK},
-	{vk.FORMAT_R32G32B32A32_SFLOAT, vk.FORMAT_BC3_UNORM_BLOCK, vk.FORMAT_BC7_SRGB_BLOCK}, {vk.FORMAT_R32G32B32_UINT, vk.FORMAT_R32G32B32_SFLOAT},
+	{vk.FORMAT_R32G32B32A32_SFLOAT, vk.FORMAT_BC3_UNORM_BLOCK, vk.FORMAT_BC7_SRGB_BLOCK},
+	{vk.FORMAT_R32G32B32_UINT, vk.FORMAT_R32G32B32_SFLOAT},
 }
 
 // depthClasses can be copied to nothing but themselves.
@@ -111,7 +113,8 @@ func (m *mirror) randomCommand(kind int, buffers []*mirrorBuffer, images []*mirr
 		}
 		var regions []vk.BufferCopy
 		for at := 0; at < len(b.want) && len(regions) < 10; {
-			r := vk.BufferCopy{DstOffset: vk.DeviceSize(at), Size: vk.DeviceSize(1 + rng.IntN(min(len(b.want)-at, len(other.want), 9000)))}
+			r := vk.BufferCopy{DstOffset: vk.DeviceSize(at),
+				Size: vk.DeviceSize(1 + rng.IntN(min(len(b.want)-at, len(other.want), 9000)))}
 			r.SrcOffset = vk.DeviceSize(rng.IntN(len(other.want) - int(r.Size) + 1))
 			at += int(r.Size) + rng.IntN(100)
 			regions = append(regions, r)
@@ -141,7 +144,8 @@ func (m *mirror) randomClear(i *mirrorImage) {
 	if compressed(i.format) {
 		return
 	}
-	r := vk.ImageSubresourceRange{AspectMask: i.aspects(), BaseMipLevel: m.rng.Uint32N(i.levels), BaseArrayLayer: m.rng.Uint32N(i.layers)}
+	r := vk.ImageSubresourceRange{AspectMask: i.aspects(), BaseMipLevel: m.rng.Uint32N(i.levels),
+		BaseArrayLayer: m.rng.Uint32N(i.layers)}
 	r.LevelCount, r.LayerCount = 1+m.rng.Uint32N(i.levels-r.BaseMipLevel), 1+m.rng.Uint32N(i.layers-r.BaseArrayLayer)
 	if m.rng.IntN(3) == 0 {
 		r.LevelCount = vk.REMAINING_MIP_LEVELS
@@ -170,8 +174,10 @@ func (m *mirror) randomBlit(dst, src *mirrorImage) {
 		return
 	}
 	layers := min(src.layers, dst.layers)
-	r := vk.ImageBlit{SrcSubresource: vk.ImageSubresourceLayers{AspectMask: src.aspects(), MipLevel: m.rng.Uint32N(src.levels), LayerCount: layers},
-		DstSubresource: vk.ImageSubresourceLayers{AspectMask: src.aspects(), MipLevel: m.rng.Uint32N(dst.levels), BaseArrayLayer: dst.layers - layers, LayerCount: layers}}
+	r := vk.ImageBlit{SrcSubresource: vk.ImageSubresourceLayers{AspectMask: src.aspects(),
+		MipLevel: m.rng.Uint32N(src.levels), LayerCount: layers},
+		DstSubresource: vk.ImageSubresourceLayers{AspectMask: src.aspects(), MipLevel: m.rng.Uint32N(dst.levels),
+			BaseArrayLayer: dst.layers - layers, LayerCount: layers}}
 	se, de := src.want.LevelExtent(r.SrcSubresource.MipLevel), dst.want.LevelExtent(r.DstSubresource.MipLevel)
 	var from, to blitBox
 	for axis := range 3 {
@@ -188,7 +194,8 @@ func (m *mirror) randomBlit(dst, src *mirrorImage) {
 }
 
 func (m *mirror) randomShape(class []vk.Format) shape {
-	s := shape{format: class[m.rng.IntN(len(class))], dimensions: vk.IMAGE_TYPE_2D, levels: 1 + m.rng.Uint32N(3), layers: 1 + m.rng.Uint32N(4)}
+	s := shape{format: class[m.rng.IntN(len(class))], dimensions: vk.IMAGE_TYPE_2D, levels: 1 + m.rng.Uint32N(3),
+		layers: 1 + m.rng.Uint32N(4)}
 	s.extent = [3]uint32{4 + m.rng.Uint32N(45), 4 + m.rng.Uint32N(30), 1}
 	switch m.rng.IntN(6) {
 	case 0:
@@ -213,7 +220,8 @@ func (m *mirror) span(n, block uint32) (from int32, size uint32) {
 // randomBufferImage is a region of one level, if the buffer has room for it.
 func (m *mirror) randomBufferImage(i *mirrorImage, room int) (vk.BufferImageCopy, bool) {
 	var r vk.BufferImageCopy
-	r.ImageSubresource = vk.ImageSubresourceLayers{AspectMask: i.aspects(), MipLevel: m.rng.Uint32N(i.levels), BaseArrayLayer: m.rng.Uint32N(i.layers)}
+	r.ImageSubresource = vk.ImageSubresourceLayers{AspectMask: i.aspects(), MipLevel: m.rng.Uint32N(i.levels),
+		BaseArrayLayer: m.rng.Uint32N(i.layers)}
 	r.ImageSubresource.LayerCount = 1 + m.rng.Uint32N(i.layers-r.ImageSubresource.BaseArrayLayer)
 	e, block := i.want.LevelExtent(r.ImageSubresource.MipLevel), i.want.BlockExtent()
 	r.ImageOffset.X, r.ImageExtent.Width = m.span(e[0], block[0])
@@ -245,8 +253,10 @@ func (m *mirror) randomImageCopy(dst, src *mirrorImage) (vk.ImageCopy, bool) {
 	if src.dimensions != dst.dimensions && (src.dimensions == vk.IMAGE_TYPE_1D || dst.dimensions == vk.IMAGE_TYPE_1D) {
 		return r, false // older rules know no copy between these
 	}
-	r.SrcSubresource = vk.ImageSubresourceLayers{AspectMask: src.aspects(), MipLevel: m.rng.Uint32N(src.levels), LayerCount: 1}
-	r.DstSubresource = vk.ImageSubresourceLayers{AspectMask: src.aspects(), MipLevel: m.rng.Uint32N(dst.levels), LayerCount: 1}
+	r.SrcSubresource = vk.ImageSubresourceLayers{AspectMask: src.aspects(), MipLevel: m.rng.Uint32N(src.levels),
+		LayerCount: 1}
+	r.DstSubresource = vk.ImageSubresourceLayers{AspectMask: src.aspects(), MipLevel: m.rng.Uint32N(dst.levels),
+		LayerCount: 1}
 	from, to := src.want.LevelExtent(r.SrcSubresource.MipLevel), dst.want.LevelExtent(r.DstSubresource.MipLevel)
 	sb, db := src.want.BlockExtent(), dst.want.BlockExtent()
 	var so, do [3]int32

@@ -25,31 +25,34 @@ var (
 
 // random_shaders runs the random shaders of FARSIDE_SEEDS ("first count") and writes what they wrote to files.
 func init() {
-	roles["random_shaders"] = definition{compute: true, needs: []string{"ShaderInt64", "ShaderInt16", "ShaderInt8", "ShaderFloat64"}, run: func(c *Case) {
-		var first, n uint64
-		if _, err := fmt.Sscan(os.Getenv("FARSIDE_SEEDS"), &first, &n); err != nil {
-			c.Fatalf("FARSIDE_SEEDS: %v", err)
-		}
-		for seed := first; seed < first+n; seed++ {
-			text, local, _ := makeShader(seed)
-			results, scratch := make([]uint32, local*makerGroups*makerOutputs), make([]uint32, local*makerGroups*16)
-			c.dispatch(dispatch{shader: shaders.Source{Name: "random.comp", Text: text, Target: "vulkan1.1"}, groups: [3]uint32{makerGroups},
-				buffers: []any{random32(64, seed), results, scratch}, push: []uint32{1, 0xfffffff0, uint32(seed), 7}})
-			var b []byte
-			for _, w := range append(results, scratch...) {
-				b = binary.LittleEndian.AppendUint32(b, w)
+	roles["random_shaders"] = definition{compute: true,
+		needs: []string{"ShaderInt64", "ShaderInt16", "ShaderInt8", "ShaderFloat64"}, run: func(c *Case) {
+			var first, n uint64
+			if _, err := fmt.Sscan(os.Getenv("FARSIDE_SEEDS"), &first, &n); err != nil {
+				c.Fatalf("FARSIDE_SEEDS: %v", err)
 			}
-			c.system("write", os.WriteFile(filepath.Join(os.Getenv("FARSIDE_RESULTS"), fmt.Sprint(seed)), b, 0o600))
-		}
-	}}
+			for seed := first; seed < first+n; seed++ {
+				text, local, _ := makeShader(seed)
+				results, scratch := make([]uint32, local*makerGroups*makerOutputs), make([]uint32, local*makerGroups*16)
+				c.dispatch(dispatch{shader: shaders.Source{Name: "random.comp", Text: text, Target: "vulkan1.1"},
+					groups:  [3]uint32{makerGroups},
+					buffers: []any{random32(64, seed), results, scratch}, push: []uint32{1, 0xfffffff0, uint32(seed), 7}})
+				var b []byte
+				for _, w := range append(results, scratch...) {
+					b = binary.LittleEndian.AppendUint32(b, w)
+				}
+				c.system("write", os.WriteFile(filepath.Join(os.Getenv("FARSIDE_RESULTS"), fmt.Sprint(seed)), b, 0o600))
+			}
+		}}
 }
 
-// TestRandomShaders runs random shaders on Farside, on its vector kernels without machine code, on its kernels in plain Go, and on
-// lavapipe, which all must write the same bits.
+// TestRandomShaders runs random shaders on Farside, on its vector kernels without machine code, on its kernels in plain
+// Go, and on lavapipe, which all must write the same bits.
 func TestRandomShaders(t *testing.T) {
 	needsTool(t, "glslangValidator", "glslang-tools")
 	needsTool(t, "spirv-val", "spirv-tools")
-	runs := []struct{ name, driver, env string }{{"machine code", "farside", "FARSIDE_KERNELS="}, {"vector kernels", "farside", "FARSIDE_KERNELS=avx2"},
+	runs := []struct{ name, driver, env string }{{"machine code", "farside", "FARSIDE_KERNELS="},
+		{"vector kernels", "farside", "FARSIDE_KERNELS=avx2"},
 		{"Go kernels", "farside", "FARSIDE_KERNELS=go"}, {"lavapipe", "lavapipe", ""}}
 	if _, err := os.Stat(lavapipeManifest); err != nil {
 		t.Skipf("%s is missing (Debian package mesa-vulkan-drivers)", lavapipeManifest)
@@ -69,7 +72,8 @@ func TestRandomShaders(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 					defer cancel()
 					cmd := exec.CommandContext(ctx, os.Args[0])
-					cmd.Env = append(vulkan.DriverEnv(manifestOf(r.driver)), "FARSIDE_ROLE=random_shaders", "FARSIDE_CASE_DRIVER="+r.driver,
+					cmd.Env = append(vulkan.DriverEnv(manifestOf(r.driver)), "FARSIDE_ROLE=random_shaders",
+						"FARSIDE_CASE_DRIVER="+r.driver,
 						fmt.Sprintf("FARSIDE_SEEDS=%d %d", first, n), "FARSIDE_RESULTS="+dirs[i], r.env)
 					out, err := cmd.CombinedOutput()
 					if err != nil {

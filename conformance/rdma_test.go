@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"farside/conformance/vulkan"
 	"farside/internal/vk"
 	"farside/rdmasim"
@@ -77,7 +79,8 @@ func playRDMAPeer(c *Case) {
 		}
 		switch {
 		case err == nil && info.Length > 0:
-			say("%d bytes at %d of process %d, rights %v, named %q, key and device %v", info.Length, info.Address, info.PID, info.Access,
+			say("%d bytes at %d of process %d, rights %v, named %q, key and device %v", info.Length, info.Address, info.PID,
+				info.Access,
 				info.Name, info.Key != 0 && info.DeviceUUID != [16]byte{})
 		case err == nil:
 			say("ok %d", old)
@@ -191,15 +194,16 @@ func rdmaCases() []definition {
 			c.want("a handle type that is no remote address", r, vk.ERROR_INVALID_EXTERNAL_HANDLE)
 			c.dev.Free(m)
 		}),
-		{name: "nv.external_memory_rdma.feature_gate", farsideOnly: true, extensions: []string{rdmaExtension}, run: func(c *Case) {
-			t, _ := c.memoryType(rdmaCapable, 0)
-			m, r := c.dev.Allocate(rdmaSize, t, vulkan.ExportInfo(&c.a, rdmaAddress, nil))
-			if r == vk.SUCCESS {
-				_, r = c.dev.RemoteAddress(m, rdmaAddress)
-				c.dev.Free(m)
-			}
-			c.wantErr("a remote address without externalMemoryRDMA enabled", r)
-		}},
+		{name: "nv.external_memory_rdma.feature_gate", farsideOnly: true, extensions: []string{rdmaExtension},
+			run: func(c *Case) {
+				t, _ := c.memoryType(rdmaCapable, 0)
+				m, r := c.dev.Allocate(rdmaSize, t, vulkan.ExportInfo(&c.a, rdmaAddress, nil))
+				if r == vk.SUCCESS {
+					_, r = c.dev.RemoteAddress(m, rdmaAddress)
+					c.dev.Free(m)
+				}
+				c.wantErr("a remote address without externalMemoryRDMA enabled", r)
+			}},
 		row("peer_process", true, func(c *Case) {
 			m, a := c.remote()
 			p := c.start("rdma_peer")
@@ -231,7 +235,8 @@ func rdmaCases() []definition {
 			m := c.allocate(rdmaSize, t, vulkan.ExportInfo(&c.a, rdmaAddress|opaqueFd, nil))
 			a, r := c.dev.RemoteAddress(m, rdmaAddress)
 			c.must("vkGetMemoryRemoteAddressNV", r)
-			i, r := c.dev.Allocate(rdmaSize, t, vulkan.ExportInfo(&c.a, rdmaAddress, vulkan.ImportFdInfo(&c.a, opaqueFd, c.getFd(m), nil)))
+			i, r := c.dev.Allocate(rdmaSize, t, vulkan.ExportInfo(&c.a, rdmaAddress,
+				vulkan.ImportFdInfo(&c.a, opaqueFd, c.getFd(m), nil)))
 			if r != vk.SUCCESS {
 				// exportFromImportedHandleTypes says whether that is allowed.
 				c.dev.Free(m)
@@ -255,8 +260,9 @@ func rdmaCases() []definition {
 			p.ask("freed", "check %d 5 64", a)
 			p.end()
 		}),
-		{name: "nv.external_memory_rdma.access_by_environment", farsideOnly: true, extensions: []string{rdmaExtension}, features: rdmaFeature,
-			env: []string{rdmasim.AccessVariable + "=read,atomic"}, run: func(c *Case) {
+		{name: "nv.external_memory_rdma.access_by_environment", farsideOnly: true, extensions: []string{rdmaExtension},
+			features: rdmaFeature,
+			env:      []string{rdmasim.AccessVariable + "=read,atomic"}, run: func(c *Case) {
 				m, a := c.remote()
 				p := c.start("rdma_peer")
 				p.ask("missing right", "write %d 5 64", a)
@@ -265,21 +271,26 @@ func rdmaCases() []definition {
 				p.end()
 				c.dev.Free(m)
 			}},
-		{name: "nv.external_memory_rdma.access_by_name", farsideOnly: true, extensions: []string{rdmaExtension}, features: rdmaFeature,
+		{name: "nv.external_memory_rdma.access_by_name", farsideOnly: true, extensions: []string{rdmaExtension},
+			features:           rdmaFeature,
 			instanceExtensions: []string{"VK_EXT_debug_utils"}, run: func(c *Case) {
 				t, _ := c.memoryType(deviceLocal|rdmaCapable, 0)
 				m := c.allocate(rdmaSize, t, vulkan.ExportInfo(&c.a, rdmaAddress, nil))
 				name := vulkan.Struct[vk.DebugUtilsObjectNameInfoEXT](&c.a)
-				name.ObjectType, name.ObjectHandle, name.PObjectName = vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(m), c.a.String("weights [ro]")
-				c.must("vkSetDebugUtilsObjectNameEXT", vk.Result(c.dev.Call("vkSetDebugUtilsObjectNameEXT", uintptr(unsafe.Pointer(name)))))
+				name.ObjectType, name.ObjectHandle, name.PObjectName = vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(m),
+					c.a.String("weights [ro]")
+				c.must("vkSetDebugUtilsObjectNameEXT",
+					vk.Result(c.dev.Call("vkSetDebugUtilsObjectNameEXT", uintptr(unsafe.Pointer(name)))))
 				a, r := c.dev.RemoteAddress(m, rdmaAddress)
 				c.must("vkGetMemoryRemoteAddressNV", r)
 				p := c.start("rdma_peer")
 				p.ask("missing right", "write %d 5 64", a)
 				p.ask("missing right", "add %d 1 0", a)
-				p.ask(fmt.Sprintf("%d bytes at %d of process %d, rights read, named %q, key and device true", rdmaSize, a, os.Getpid(), "weights [ro]"),
+				p.ask(fmt.Sprintf("%d bytes at %d of process %d, rights read, named %q, key and device true", rdmaSize, a,
+					os.Getpid(), "weights [ro]"),
 					"info %d 0 0", a+77)
 				p.end()
+				c.wantSealed()
 				c.dev.Free(m)
 			}},
 		row("unknown_address", true, func(c *Case) {
@@ -301,12 +312,12 @@ func rdmaCases() []definition {
 			l.Close()
 			// The owner is another process, since the driver has read this one's environment.
 			os.Setenv("FARSIDE_FABRIC_SECRET_FILE", secret)
-			os.Setenv("FARSIDE_FABRIC", "ofi:tcp,bind="+host)
+			os.Setenv("FARSIDE_FABRIC", "tls,bind="+host)
 			o := c.start("rdma_owner")
 			var a uint64
 			_, err = fmt.Sscan(o.hear(), &a)
 			c.system("address", err)
-			p, err := rdmasim.Open(context.Background(), "ofi://"+host+"/")
+			p, err := rdmasim.Open(context.Background(), "tls://"+host+"/")
 			c.system("rdmasim.Open", err)
 			defer p.Close()
 			b, got := make([]byte, rdmaSize), make([]byte, rdmaSize)
@@ -319,7 +330,7 @@ func rdmaCases() []definition {
 			fill(b, 10)
 			c.system("read", p.Read(a, got))
 			if !bytes.Equal(got, b) {
-				c.Errorf("over libfabric, the memory has other bytes than on this host")
+				c.Errorf("from another host, the memory has other bytes than on this host")
 			}
 			if err := p.Write(a+rdmaSize-1, b[:2]); !errors.Is(err, rdmasim.ErrOutOfRange) {
 				c.Errorf("a byte too far: %v", err)
@@ -341,5 +352,27 @@ func rdmaCases() []definition {
 			o.end()
 			p.end()
 		}),
+	}
+}
+
+// wantSealed opens the files of this process' payloads again: no process with a descriptor of one can write.
+func (c *Case) wantSealed() {
+	found := false
+	for name := range resources() {
+		var fd int
+		if n, _ := fmt.Sscanf(name, "descriptor %d of /memfd:farside (deleted)", &fd); n != 1 ||
+			!strings.HasSuffix(name, ":farside (deleted)") {
+			continue
+		}
+		found = true
+		again, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDWR|unix.O_CLOEXEC, 0)
+		sysFd(c, "open again", again, err)
+		if _, err := unix.Pwrite(again, []byte{1}, 0); err != unix.EPERM {
+			c.Errorf("a write to read-only memory: %v", err)
+		}
+		unix.Close(again)
+	}
+	if !found {
+		c.Errorf("the payload has no file")
 	}
 }

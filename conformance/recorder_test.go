@@ -43,7 +43,8 @@ func (c *Case) commandBuffers(p vk.CommandPool, level vk.CommandBufferLevel, n i
 	info := vulkan.Struct[vk.CommandBufferAllocateInfo](&c.a)
 	info.CommandPool, info.Level, info.CommandBufferCount = p, level, uint32(n)
 	out := vulkan.Make[vk.CommandBuffer](&c.a, n)
-	c.must("vkAllocateCommandBuffers", vk.Result(c.dev.Call("vkAllocateCommandBuffers", ptr(info), ptr(vulkan.First(out)))))
+	c.must("vkAllocateCommandBuffers",
+		vk.Result(c.dev.Call("vkAllocateCommandBuffers", ptr(info), ptr(vulkan.First(out)))))
 	return out
 }
 
@@ -73,7 +74,8 @@ func (r *recorder) barrier(cb vk.CommandBuffer, stage vk.PipelineStageFlags, acc
 	b := vulkan.Struct[vk.MemoryBarrier](&r.a)
 	b.SrcAccessMask = vk.AccessFlags(vk.ACCESS_TRANSFER_READ_BIT | vk.ACCESS_TRANSFER_WRITE_BIT)
 	b.DstAccessMask = access
-	r.c.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), uintptr(stage), 0, 1, ptr(b), 0, 0, 0, 0)
+	r.c.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), uintptr(stage), 0, 1,
+		ptr(b), 0, 0, 0, 0)
 }
 
 // transition takes an image from VK_IMAGE_LAYOUT_UNDEFINED to VK_IMAGE_LAYOUT_GENERAL.
@@ -83,8 +85,10 @@ func (r *recorder) transition(i vk.Image, aspects vk.ImageAspectFlags) {
 	b.OldLayout, b.NewLayout = vk.IMAGE_LAYOUT_UNDEFINED, vk.IMAGE_LAYOUT_GENERAL
 	b.SrcQueueFamilyIndex, b.DstQueueFamilyIndex = vk.QUEUE_FAMILY_IGNORED, vk.QUEUE_FAMILY_IGNORED
 	b.Image = i
-	b.SubresourceRange = vk.ImageSubresourceRange{AspectMask: aspects, LevelCount: vk.REMAINING_MIP_LEVELS, LayerCount: vk.REMAINING_ARRAY_LAYERS}
-	r.c.dev.CallOn("vkCmdPipelineBarrier", uintptr(r.cb), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
+	b.SubresourceRange = vk.ImageSubresourceRange{AspectMask: aspects, LevelCount: vk.REMAINING_MIP_LEVELS,
+		LayerCount: vk.REMAINING_ARRAY_LAYERS}
+	r.c.dev.CallOn("vkCmdPipelineBarrier", uintptr(r.cb), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
+		uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
 		0, 0, 0, 0, 0, 1, ptr(b))
 }
 

@@ -37,9 +37,18 @@ func recordMisuse() []definition {
 		name string
 		at   uintptr
 	}{{"null", 0}, {"unmapped", nowhere}} {
-		buffers("copy_regions_"+p.name, func(_ *mirror, src, dst uintptr, call caller) { call("vkCmdCopyBuffer", src, dst, 1, p.at) })
-		buffers("copy_many_regions_"+p.name, func(_ *mirror, src, dst uintptr, call caller) { call("vkCmdCopyBuffer", src, dst, 1<<20, p.at) })
-		buffers("update_data_"+p.name, func(_ *mirror, _, dst uintptr, call caller) { call("vkCmdUpdateBuffer", dst, 0, 64, p.at) })
+		buffers("copy_regions_"+p.name, func(_ *mirror, src, dst uintptr,
+			call caller) {
+			call("vkCmdCopyBuffer", src, dst, 1, p.at)
+		})
+		buffers("copy_many_regions_"+p.name, func(_ *mirror, src, dst uintptr,
+			call caller) {
+			call("vkCmdCopyBuffer", src, dst, 1<<20, p.at)
+		})
+		buffers("update_data_"+p.name, func(_ *mirror, _, dst uintptr,
+			call caller) {
+			call("vkCmdUpdateBuffer", dst, 0, 64, p.at)
+		})
 		buffers("execute_"+p.name, func(_ *mirror, _, _ uintptr, call caller) { call("vkCmdExecuteCommands", 3, p.at) })
 		buffers("wait_events_"+p.name, func(_ *mirror, _, _ uintptr, call caller) {
 			call("vkCmdWaitEvents", 2, p.at, uintptr(top), uintptr(bottom), 0, 0, 0, 0, 0, 0)

@@ -16,29 +16,33 @@ import (
 func robustnessCases() []definition {
 	var all []definition
 	for mode, name := range []string{"read", "write", "atomic", "read_vector", "read_uniform"} {
-		all = append(all, definition{name: "robustness.robustness2." + name, compute: true, valid: true, needs: []string{"RobustBufferAccess", "RobustBufferAccess2"},
-			run: func(c *Case) { robustBuffer(c, mode) }})
+		all = append(all, definition{name: "robustness.robustness2." + name, compute: true, valid: true,
+			needs: []string{"RobustBufferAccess", "RobustBufferAccess2"},
+			run:   func(c *Case) { robustBuffer(c, mode) }})
 	}
-	return append(all, definition{name: "robustness.robustness2.null_descriptor", compute: true, valid: true, needs: []string{"NullDescriptor"}, run: func(c *Case) {
-		results := slices.Repeat([]uint32{7}, 32)
-		indices := make([]uint32, 32)
-		d := dispatch{shader: glsl("robust/buffer.comp", "MODE=0"), buffers: []any{indices, unbound{}, results, unbound{}, uniform{make([]uint32, 256)}}}
-		p := c.program(&d)
-		defer p.free()
-		a := p.arguments(d.buffers...)
-		defer a.free()
-		for _, b := range []uint32{1, 3} {
-			c.dev.WriteSet(a.set, vulkan.Descriptor{Binding: b, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER})
-		}
-		c.must("submit and wait", c.dev.Submit(func(cb vk.CommandBuffer) {
-			a.record(cb)
-			c.dev.Barrier(cb)
-		}))
-		a.download()
-		wantSlice(c, "reads of nothing", results, make([]uint32, 32))
-	}}, definition{name: "robustness.unwritten_descriptors", compute: true, farsideOnly: true, run: func(c *Case) {
+	return append(all, definition{name: "robustness.robustness2.null_descriptor", compute: true, valid: true,
+		needs: []string{"NullDescriptor"}, run: func(c *Case) {
+			results := slices.Repeat([]uint32{7}, 32)
+			indices := make([]uint32, 32)
+			d := dispatch{shader: glsl("robust/buffer.comp", "MODE=0"),
+				buffers: []any{indices, unbound{}, results, unbound{}, uniform{make([]uint32, 256)}}}
+			p := c.program(&d)
+			defer p.free()
+			a := p.arguments(d.buffers...)
+			defer a.free()
+			for _, b := range []uint32{1, 3} {
+				c.dev.WriteSet(a.set, vulkan.Descriptor{Binding: b, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER})
+			}
+			c.must("submit and wait", c.dev.Submit(func(cb vk.CommandBuffer) {
+				a.record(cb)
+				c.dev.Barrier(cb)
+			}))
+			a.download()
+			wantSlice(c, "reads of nothing", results, make([]uint32, 32))
+		}}, definition{name: "robustness.unwritten_descriptors", compute: true, farsideOnly: true, run: func(c *Case) {
 		for mode := range 5 {
-			d := dispatch{shader: glsl("robust/buffer.comp", fmt.Sprint("MODE=", mode)), buffers: []any{unbound{}, unbound{}, unbound{}, unbound{}, uniform{}}}
+			d := dispatch{shader: glsl("robust/buffer.comp", fmt.Sprint("MODE=", mode)),
+				buffers: []any{unbound{}, unbound{}, unbound{}, unbound{}, uniform{}}}
 			c.dispatch(d)
 		}
 	}}, definition{name: "robustness.arrays", compute: true, farsideOnly: true, run: func(c *Case) {
@@ -48,44 +52,49 @@ func robustnessCases() []definition {
 			for i := range indices {
 				indices[i] = []uint32{rng.Uint32N(50), rng.Uint32(), ^uint32(0) - rng.Uint32N(100), 1 << rng.IntN(32)}[(i+round)%4]
 			}
-			c.dispatch(dispatch{shader: glsl("robust/private.comp"), groups: [3]uint32{10}, buffers: []any{indices, results}, push: []uint32{1, 2, 3, 4}})
+			c.dispatch(dispatch{shader: glsl("robust/private.comp"), groups: [3]uint32{10}, buffers: []any{indices, results},
+				push: []uint32{1, 2, 3, 4}})
 			for i, r := range results {
 				if r > 1 {
 					c.Errorf("results[%d] is %d", i, r)
 				}
 			}
 		}
-	}}, definition{name: "robustness.hostile_modules.bit_flips", compute: true, farsideOnly: true, env: []string{"FARSIDE_WATCHDOG=50ms", "FARSIDE_LOG=off"}, run: func(c *Case) {
-		hostileModules(c, func(rng *rand.Rand, code []uint32) []uint32 {
-			for range 1 + rng.IntN(3) {
-				code[rng.IntN(len(code))] ^= 1 << rng.IntN(32)
-			}
-			return code
-		})
-	}}, definition{name: "robustness.hostile_modules.truncated", compute: true, farsideOnly: true, env: []string{"FARSIDE_WATCHDOG=50ms", "FARSIDE_LOG=off"}, run: func(c *Case) {
-		hostileModules(c, func(rng *rand.Rand, code []uint32) []uint32 { return code[:1+rng.IntN(len(code)-1)] })
-	}}, definition{name: "robustness.hostile_modules.words", compute: true, farsideOnly: true, env: []string{"FARSIDE_WATCHDOG=50ms", "FARSIDE_LOG=off"}, run: func(c *Case) {
-		hostileModules(c, func(rng *rand.Rand, code []uint32) []uint32 {
-			switch rng.IntN(4) {
-			case 0: // a word becomes a small one: other ids, other opcodes
-				for range 1 + rng.IntN(4) {
-					code[rng.IntN(len(code))] = rng.Uint32N(100)
+	}}, definition{name: "robustness.hostile_modules.bit_flips", compute: true, farsideOnly: true,
+		env: []string{"FARSIDE_WATCHDOG=50ms", "FARSIDE_LOG=off"}, run: func(c *Case) {
+			hostileModules(c, func(rng *rand.Rand, code []uint32) []uint32 {
+				for range 1 + rng.IntN(3) {
+					code[rng.IntN(len(code))] ^= 1 << rng.IntN(32)
 				}
-			case 1: // one part over another
-				n := 1 + rng.IntN(min(20, len(code)-1))
-				copy(code[rng.IntN(len(code)-n+1):][:n], code[rng.IntN(len(code)-n+1):][:n])
-			case 2: // a part is missing
-				at := 5 + rng.IntN(len(code)-5)
-				code = append(code[:at], code[min(at+1+rng.IntN(8), len(code)):]...)
-			default: // all but the header is random
-				for i := range code[5:] {
-					code[5+i] = rng.Uint32() >> rng.IntN(32)
+				return code
+			})
+		}}, definition{name: "robustness.hostile_modules.truncated", compute: true, farsideOnly: true,
+		env: []string{"FARSIDE_WATCHDOG=50ms", "FARSIDE_LOG=off"}, run: func(c *Case) {
+			hostileModules(c, func(rng *rand.Rand, code []uint32) []uint32 { return code[:1+rng.IntN(len(code)-1)] })
+		}}, definition{name: "robustness.hostile_modules.words", compute: true, farsideOnly: true,
+		env: []string{"FARSIDE_WATCHDOG=50ms", "FARSIDE_LOG=off"}, run: func(c *Case) {
+			hostileModules(c, func(rng *rand.Rand, code []uint32) []uint32 {
+				switch rng.IntN(4) {
+				case 0: // a word becomes a small one: other ids, other opcodes
+					for range 1 + rng.IntN(4) {
+						code[rng.IntN(len(code))] = rng.Uint32N(100)
+					}
+				case 1: // one part over another
+					n := 1 + rng.IntN(min(20, len(code)-1))
+					copy(code[rng.IntN(len(code)-n+1):][:n], code[rng.IntN(len(code)-n+1):][:n])
+				case 2: // a part is missing
+					at := 5 + rng.IntN(len(code)-5)
+					code = append(code[:at], code[min(at+1+rng.IntN(8), len(code)):]...)
+				default: // all but the header is random
+					for i := range code[5:] {
+						code[5+i] = rng.Uint32() >> rng.IntN(32)
+					}
 				}
-			}
-			return code
-		})
-	}}, definition{name: "robustness.watchdog", compute: true, farsideOnly: true, instanceExtensions: []string{debugExtension},
-		env: []string{"FARSIDE_WATCHDOG=200ms"}, run: watchdogCase})
+				return code
+			})
+		}}, definition{name: "robustness.watchdog", compute: true, farsideOnly: true,
+		instanceExtensions: []string{debugExtension},
+		env:                []string{"FARSIDE_WATCHDOG=200ms"}, run: watchdogCase})
 }
 
 func robustBuffer(c *Case, mode int) {
@@ -162,13 +171,16 @@ func robustBuffer(c *Case, mode int) {
 	wantSlice(c, "target", target, wantTarget)
 }
 
-// hostileModules offers modules that were made bad to the driver, and runs those that it takes: nothing may crash or hang.
+// hostileModules offers modules that were made bad to the driver, and runs those that it takes: nothing may crash or
+// hang.
 func hostileModules(c *Case, spoil func(rng *rand.Rand, code []uint32) []uint32) {
 	good := [][]uint32{
-		c.compile(glsl("basic/reduce.comp", "SIZE=32")), c.compile(glsl("control/flow.comp", "F=nested_switch")), c.compile(glsl("control/flow.comp", "F=struct_state")),
+		c.compile(glsl("basic/reduce.comp", "SIZE=32")), c.compile(glsl("control/flow.comp", "F=nested_switch")),
+		c.compile(glsl("control/flow.comp", "F=struct_state")),
 		c.compile(glsl("memory/zero.comp")), c.compile(glsl("basic/constants.comp")), c.compile(glsl("robust/private.comp")),
-		c.compile(shaders.Source{Name: "subgroup/ops.comp", Defines: []string{"SIZE=64", "T=uint", "ACTIVE=value%3!=0", "COUNT=1",
-			"OPERATIONS=results[at] = uvec4(subgroupAdd(v), subgroupShuffleXor(v, 1), subgroupBallot(true).x, 0);"}}),
+		c.compile(shaders.Source{Name: "subgroup/ops.comp",
+			Defines: []string{"SIZE=64", "T=uint", "ACTIVE=value%3!=0", "COUNT=1",
+				"OPERATIONS=results[at] = uvec4(subgroupAdd(v), subgroupShuffleXor(v, 1), subgroupBallot(true).x, 0);"}}),
 	}
 	rng := rand.New(rand.NewPCG(61, 62))
 	made, lost := 0, 0

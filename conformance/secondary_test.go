@@ -54,21 +54,24 @@ func secondaryCases() []definition {
 		b := m.buffer(1024)
 		cb := secondary(m, 1)[0]
 		m.into(cb, 0, func() {
-			m.bufferToImage(i, b, vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: color, LayerCount: 1}, ImageExtent: vk.Extent3D{Width: 16, Height: 16, Depth: 1}})
+			m.bufferToImage(i, b,
+				vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: color, LayerCount: 1},
+					ImageExtent: vk.Extent3D{Width: 16, Height: 16, Depth: 1}})
 		})
 		m.execute(cb)
 		m.check()
 	})
-	return append(cases, definition{name: "farside.command_buffers.secondary_freed", farsideOnly: true, run: func(c *Case) {
-		m := c.mirror(5)
-		b := m.buffer(64)
-		cb := secondary(m, 1)
-		m.into(cb[0], 0, func() { c.dev.CallOn("vkCmdFillBuffer", uintptr(cb[0]), uintptr(b.handle), 0, 64, 1) })
-		m.execute(cb...)
-		m.end(m.cb)
-		n, p := array(&m.a, cb)
-		c.dev.Call("vkFreeCommandBuffers", uintptr(m.pool), n, p)
-		c.wantErr("a primary buffer whose secondary one is gone", m.trySubmit(m.cb))
-		m.free()
-	}})
+	return append(cases, definition{name: "farside.command_buffers.secondary_freed", farsideOnly: true,
+		run: func(c *Case) {
+			m := c.mirror(5)
+			b := m.buffer(64)
+			cb := secondary(m, 1)
+			m.into(cb[0], 0, func() { c.dev.CallOn("vkCmdFillBuffer", uintptr(cb[0]), uintptr(b.handle), 0, 64, 1) })
+			m.execute(cb...)
+			m.end(m.cb)
+			n, p := array(&m.a, cb)
+			c.dev.Call("vkFreeCommandBuffers", uintptr(m.pool), n, p)
+			c.wantErr("a primary buffer whose secondary one is gone", m.trySubmit(m.cb))
+			m.free()
+		}})
 }

@@ -56,10 +56,12 @@ func forms(group string, rows []struct {
 		submit     submitter
 		extensions []string
 		features   func(*vulkan.Arena) unsafe.Pointer
-	}{{"synchronization.", submit1, syncExtensions, syncFeatures}, {"synchronization2.", submit2, sync2Extensions, sync2Features}} {
+	}{{"synchronization.", submit1, syncExtensions, syncFeatures},
+		{"synchronization2.", submit2, sync2Extensions, sync2Features}} {
 		for _, r := range rows {
-			all = append(all, definition{name: form.prefix + group + r.name, extensions: form.extensions, features: form.features,
-				queues: true, valid: !slices.Contains(layerLoses, r.name), run: func(c *Case) { r.run(c, form.submit) }})
+			all = append(all, definition{name: form.prefix + group + r.name, extensions: form.extensions,
+				features: form.features,
+				queues:   true, valid: !slices.Contains(layerLoses, r.name), run: func(c *Case) { r.run(c, form.submit) }})
 		}
 	}
 	return all
@@ -88,7 +90,8 @@ func binaryCases() []definition {
 		}},
 		{"one_submit", func(c *Case, submit submitter) {
 			s := c.binary()
-			c.fenced(submit, c.dev.Queue(), vulkan.Batch{Signal: at(s, 0)}, vulkan.Batch{Wait: at(s, 0), Signal: at(s, 0)}, vulkan.Batch{Wait: at(s, 0)})
+			c.fenced(submit, c.dev.Queue(), vulkan.Batch{Signal: at(s, 0)}, vulkan.Batch{Wait: at(s, 0), Signal: at(s, 0)},
+				vulkan.Batch{Wait: at(s, 0)})
 			c.dev.DestroySemaphore(s)
 		}},
 		{"chain", func(c *Case, submit submitter) {
@@ -166,7 +169,8 @@ func timelineCases() []definition {
 		{"wait_before_signal_by_host", func(c *Case, submit submitter) {
 			s, q, f := c.timeline(3), c.dev.Queue(), c.fence(0)
 			submit(c, q, f, vulkan.Batch{Wait: at(s, 4), Signal: at(s, 5)}, vulkan.Batch{Wait: at(s, 5), Signal: at(s, 100)})
-			c.wantTimeout("waiting for a blocked submit", 30*millisecond, func(t uint64) vk.Result { return c.dev.WaitFences(true, t, f) })
+			c.wantTimeout("waiting for a blocked submit", 30*millisecond,
+				func(t uint64) vk.Result { return c.dev.WaitFences(true, t, f) })
 			c.wantValue(s, 3)
 			c.must("vkSignalSemaphore", c.dev.SignalSemaphore(s, 4))
 			c.want("vkWaitForFences", c.dev.WaitFences(true, forever, f), vk.SUCCESS)
@@ -187,7 +191,8 @@ func timelineCases() []definition {
 						break
 					}
 				}
-				c.wantTimeout("waiting for the ring", 2*millisecond, func(t uint64) vk.Result { return c.dev.WaitSemaphores(0, t, at(s, base+n+1)...) })
+				c.wantTimeout("waiting for the ring", 2*millisecond,
+					func(t uint64) vk.Result { return c.dev.WaitSemaphores(0, t, at(s, base+n+1)...) })
 				c.must("vkSignalSemaphore", c.dev.SignalSemaphore(s, base+1))
 				c.want("vkWaitSemaphores", c.dev.WaitSemaphores(0, forever, at(s, base+n+1)...), vk.SUCCESS)
 			}
@@ -283,7 +288,8 @@ func timelineHostCases() []definition {
 			both := append(at(a, 1), at(b, 2)...)
 			c.must("vkSignalSemaphore", c.dev.SignalSemaphore(b, 2))
 			c.want("waiting for any", c.dev.WaitSemaphores(anyOf, forever, both...), vk.SUCCESS)
-			c.wantTimeout("waiting for all", millisecond, func(t uint64) vk.Result { return c.dev.WaitSemaphores(0, t, both...) })
+			c.wantTimeout("waiting for all", millisecond,
+				func(t uint64) vk.Result { return c.dev.WaitSemaphores(0, t, both...) })
 			done := later(func() { c.must("vkSignalSemaphore", c.dev.SignalSemaphore(a, 7)) })
 			c.want("waiting for all", c.dev.WaitSemaphores(0, forever, both...), vk.SUCCESS)
 			done()
@@ -295,7 +301,8 @@ func timelineHostCases() []definition {
 		}),
 		row("one_semaphore_twice", func(c *Case) {
 			s := c.timeline(1)
-			c.want("waiting for any of two values", c.dev.WaitSemaphores(anyOf, forever, append(at(s, 9), at(s, 1)...)...), vk.SUCCESS)
+			c.want("waiting for any of two values", c.dev.WaitSemaphores(anyOf, forever, append(at(s, 9), at(s, 1)...)...),
+				vk.SUCCESS)
 			c.wantTimeout("waiting for all of two values", millisecond, func(t uint64) vk.Result {
 				return c.dev.WaitSemaphores(0, t, append(at(s, 9), at(s, 1)...)...)
 			})

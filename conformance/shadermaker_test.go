@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// A shaderMaker writes random structured shaders whose results every driver must agree on to the bit: integers wrap, shifts and
-// divisors are kept in range, and floats are multiples of 1/16 below 65536, which fix keeps them, computed without contraction.
+// A shaderMaker writes random structured shaders whose results every driver must agree on to the bit: integers wrap,
+// shifts and divisors are kept in range, and floats are multiples of 1/16 below 65536, which fix keeps them, computed
+// without contraction.
 type shaderMaker struct {
 	rng       *rand.Rand
 	b         strings.Builder
@@ -114,12 +115,16 @@ func (m *shaderMaker) locals(u, i, x []string) {
 
 // output writes what the variables hold.
 func (m *shaderMaker) output() {
-	list := []string{"u0", "u1", "u2", "u3", "uint(i0)", "uint(i1)", "uint(i2)", "uint(int(x0 * 16.0))", "uint(int(x1 * 16.0))", "uint(int(x2 * 16.0))",
-		"v.x ^ v.y", "v.z + v.w", "uint(int((w.x + w.y + w.z) * 16.0))", "p.x", "uint(p.y.x ^ p.y.y)", "uint(int(p.z * 16.0))",
-		"a[0] ^ a[1] ^ a[2] ^ a[3]", "a[4] + a[5] * 3u + a[6] * 5u + a[7]", "uint(int((b[0] + b[1] + b[2] + b[3] + b[4]) * 16.0))", "global",
+	list := []string{"u0", "u1", "u2", "u3", "uint(i0)", "uint(i1)", "uint(i2)", "uint(int(x0 * 16.0))",
+		"uint(int(x1 * 16.0))", "uint(int(x2 * 16.0))",
+		"v.x ^ v.y", "v.z + v.w", "uint(int((w.x + w.y + w.z) * 16.0))", "p.x", "uint(p.y.x ^ p.y.y)",
+		"uint(int(p.z * 16.0))",
+		"a[0] ^ a[1] ^ a[2] ^ a[3]", "a[4] + a[5] * 3u + a[6] * 5u + a[7]",
+		"uint(int((b[0] + b[1] + b[2] + b[3] + b[4]) * 16.0))", "global",
 		"bins[lid & 15u]"}
 	if m.wide {
-		list = append(list, "uint(l0) ^ uint(l0 >> 32) ^ uint(l1) ^ uint(l1 >> 32)", "uint(h0) + (uint(c0) << 8)", "uint(int(d0 * 16.0lf))")
+		list = append(list, "uint(l0) ^ uint(l0 >> 32) ^ uint(l1) ^ uint(l1 >> 32)", "uint(h0) + (uint(c0) << 8)",
+			"uint(int(d0 * 16.0lf))")
 	}
 	m.line("barrier();")
 	for n, e := range list {
@@ -259,7 +264,8 @@ func (m *shaderMaker) statement(nest int) {
 			m.assignment()
 			return
 		}
-		m.line("%s = %s(%s, %s, %s, %s);", m.pick("u0", "u2", "u3"), m.functions[m.rng.IntN(len(m.functions))], m.unsigned(1), m.signed(1), m.float(1), m.pick("u1", "p.x", "a[3]"))
+		m.line("%s = %s(%s, %s, %s, %s);", m.pick("u0", "u2", "u3"), m.functions[m.rng.IntN(len(m.functions))], m.unsigned(1),
+			m.signed(1), m.float(1), m.pick("u1", "p.x", "a[3]"))
 	case 18:
 		if m.function {
 			m.line("global = global * 3u + %s;", m.unsigned(1))
@@ -280,7 +286,8 @@ func (m *shaderMaker) assignment() {
 	}
 	switch m.rng.IntN(kinds) {
 	case 0, 1:
-		m.line("%s %s %s;", m.pick("u0", "u1", "u2", "u3", "p.x", "global"), m.pick("=", "+=", "^=", "*=", "-=", "|=", "&="), m.unsigned(3))
+		m.line("%s %s %s;", m.pick("u0", "u1", "u2", "u3", "p.x", "global"), m.pick("=", "+=", "^=", "*=", "-=", "|=", "&="),
+			m.unsigned(3))
 	case 2, 3:
 		m.line("%s %s %s;", m.pick("i0", "i1", "i2", "p.y.x", "p.y.y"), m.pick("=", "+=", "^=", "*=", "-="), m.signed(3))
 	case 4, 5:
@@ -294,7 +301,8 @@ func (m *shaderMaker) assignment() {
 		case 0:
 			m.line("v[%s & 3u] = %s;", m.unsigned(1), m.unsigned(2))
 		case 1:
-			m.line("v = v.%s %s uvec4(%s, %s, 3, %s);", m.pick("wzyx", "yyxw", "xzyw"), m.pick("+", "^", "*", "|"), m.unsigned(1), m.unsigned(1), m.unsigned(1))
+			m.line("v = v.%s %s uvec4(%s, %s, 3, %s);", m.pick("wzyx", "yyxw", "xzyw"), m.pick("+", "^", "*", "|"),
+				m.unsigned(1), m.unsigned(1), m.unsigned(1))
 		default:
 			m.line("v.%s = uvec2(%s, %s);", m.pick("xy", "wz", "yw"), m.unsigned(1), m.unsigned(1))
 		}
@@ -329,7 +337,8 @@ func (m *shaderMaker) simple() string {
 
 func (m *shaderMaker) unsigned(depth int) string {
 	if depth == 0 || m.rng.IntN(5) == 0 {
-		list := []string{"u0", "u1", "u2", "u3", "v.x", "v.w", "p.x", "a[2]", "global", fmt.Sprintf("%du", m.rng.IntN(40)), fmt.Sprintf("0x%xu", m.rng.Uint32())}
+		list := []string{"u0", "u1", "u2", "u3", "v.x", "v.w", "p.x", "a[2]", "global", fmt.Sprintf("%du", m.rng.IntN(40)),
+			fmt.Sprintf("0x%xu", m.rng.Uint32())}
 		if !m.function {
 			list = append(list, "lid", "gid", "group")
 		}
@@ -356,7 +365,8 @@ func (m *shaderMaker) unsigned(depth int) string {
 	case 11:
 		return fmt.Sprintf("%s(%s, %s)", m.pick("min", "max"), m.unsigned(d), m.unsigned(d))
 	case 12:
-		return fmt.Sprintf(m.pick("uint(bitCount(%s))", "bitfieldReverse(%s)", "uint(findMSB(%s))", "uint(findLSB(%s))", "bitfieldExtract(%s, 3, 9)", "bitfieldInsert(%s, u1, 5, 11)"), m.unsigned(d))
+		return fmt.Sprintf(m.pick("uint(bitCount(%s))", "bitfieldReverse(%s)", "uint(findMSB(%s))", "uint(findLSB(%s))",
+			"bitfieldExtract(%s, 3, 9)", "bitfieldInsert(%s, u1, 5, 11)"), m.unsigned(d))
 	case 13:
 		return fmt.Sprintf("a[%s & 7u]", m.unsigned(d))
 	case 14:
@@ -404,7 +414,8 @@ func (m *shaderMaker) long(depth int) string {
 
 func (m *shaderMaker) signed(depth int) string {
 	if depth == 0 || m.rng.IntN(5) == 0 {
-		return m.pick("i0", "i1", "i2", "p.y.x", "p.y.y", fmt.Sprint(m.rng.IntN(100)), fmt.Sprintf("(-%d)", m.rng.IntN(100000)))
+		return m.pick("i0", "i1", "i2", "p.y.x", "p.y.y", fmt.Sprint(m.rng.IntN(100)),
+			fmt.Sprintf("(-%d)", m.rng.IntN(100000)))
 	}
 	d := depth - 1
 	switch m.rng.IntN(12) {

@@ -115,6 +115,7 @@ type object struct {
 	fence     vk.Fence
 	event     vk.Event
 	memory    vk.DeviceMemory
+	handle    vk.ExternalMemoryHandleTypeFlags // of memory
 	buffer    vk.Buffer
 	bytes     []byte // of mapped memory
 }
@@ -183,11 +184,12 @@ func (s *stage) number(text string) uint64 {
 }
 
 // do obeys one of these orders and answers with the result or with what was asked. TYPES is a list of opaque
-// and sync, or -. MEMORY is device, mapped, rdma, or exclusive, which belongs to one queue family at a time;
-// contents are one byte, repeated. release and acquire transfer the ownership to and from other processes.
+// and sync, or -. MEMORY is device, mapped, dma, which is mapped and leaves as a dma-buf, rdma, or exclusive, which
+// belongs to one queue family at a time; contents are one byte, repeated. release and acquire transfer the ownership to
+// and from other processes.
 //
 //	binary NAME TYPES, timeline NAME VALUE TYPES, fence NAME TYPES [signalled], event NAME, memory NAME MEMORY
-//	export NAME opaque|sync, import NAME opaque|sync permanent|temporary, adopt NAME MEMORY
+//	export NAME opaque|sync|dma, import NAME opaque|sync permanent|temporary, adopt NAME MEMORY
 //	submit QUEUE [wait=NAME[:VALUE]] [signal=NAME[:VALUE]] [fence=NAME] [fill=NAME:BYTE] [copy=NAME:NAME]
 //		[word=NAME:OFFSET:WORD] [move=NAME:TO:FROM] [release=NAME] [acquire=NAME], the commands in their order
 //	wait NAME VALUE MILLISECONDS, signal NAME VALUE, value NAME, status NAME, reset NAME, idle
@@ -306,7 +308,10 @@ func (s *stage) memory(name, kind string, adopt bool) string {
 	c := s.c
 	external := slices.Contains(c.def.extensions, fdExtension)
 	var types vk.ExternalMemoryHandleTypeFlags
-	if external {
+	switch {
+	case kind == "dma":
+		types = dmaBuf
+	case external:
 		types = opaqueFd
 	}
 	var families []uint32
@@ -317,8 +322,10 @@ func (s *stage) memory(name, kind string, adopt bool) string {
 	}
 	buffer, r := s.dev.CreateSharedBuffer(stageBytes, types, families)
 	c.must("vkCreateBuffer", r)
-	t, ok := c.memoryType(map[string]vk.MemoryPropertyFlags{"device": deviceLocal, "exclusive": deviceLocal, "mapped": hostVisible | hostCoherent,
-		"rdma": rdmaCapable}[kind], map[string]vk.MemoryPropertyFlags{"device": hostVisible}[kind])
+	t, ok := c.memoryType(map[string]vk.MemoryPropertyFlags{"device": deviceLocal, "exclusive": deviceLocal,
+		"mapped": hostVisible | hostCoherent,
+		"dma":    hostVisible | hostCoherent, "rdma": rdmaCapable}[kind],
+		map[string]vk.MemoryPropertyFlags{"device": hostVisible}[kind])
 	if !ok {
 		t = c.visible()
 	}
@@ -326,15 +333,15 @@ func (s *stage) memory(name, kind string, adopt bool) string {
 	var next unsafe.Pointer
 	switch {
 	case adopt:
-		next = vulkan.ImportFdInfo(&c.a, opaqueFd, s.next, nil)
+		next = vulkan.ImportFdInfo(&c.a, types, s.next, nil)
 	case external:
-		next = vulkan.ExportInfo(&c.a, opaqueFd, nil)
+		next = vulkan.ExportInfo(&c.a, types, nil)
 	}
 	m, r := s.dev.Allocate(req.Size, t, next)
 	c.must("vkAllocateMemory", r)
 	c.must("vkBindBufferMemory", s.dev.BindBuffer(buffer, m, 0))
-	o := &object{memory: m, buffer: buffer}
-	if kind == "mapped" {
+	o := &object{memory: m, handle: types, buffer: buffer}
+	if kind == "mapped" || kind == "dma" {
 		p, r := s.dev.Map(m, 0, vk.WHOLE_SIZE)
 		c.must("vkMapMemory", r)
 		o.bytes = vulkan.Bytes(p, stageBytes)
@@ -347,7 +354,7 @@ func (s *stage) export(o *object, kind string) string {
 	var r vk.Result
 	switch {
 	case o.memory != 0:
-		s.last, r = s.dev.GetFd(o.memory, opaqueFd)
+		s.last, r = s.dev.GetFd(o.memory, o.handle)
 	case o.fence != 0 && kind == "sync":
 		s.last, r = s.dev.FenceFd(o.fence, syncFence)
 	case o.fence != 0:
@@ -414,9 +421,11 @@ func (s *stage) submit(index int, words []string) string {
 		case "fence":
 			fence = o.fence
 		case "release":
-			commands = append(commands, func(cb vk.CommandBuffer) { s.transfer(cb, o, s.queues[index].family, vk.QUEUE_FAMILY_EXTERNAL) })
+			commands = append(commands,
+				func(cb vk.CommandBuffer) { s.transfer(cb, o, s.queues[index].family, vk.QUEUE_FAMILY_EXTERNAL) })
 		case "acquire":
-			commands = append(commands, func(cb vk.CommandBuffer) { s.transfer(cb, o, vk.QUEUE_FAMILY_EXTERNAL, s.queues[index].family) })
+			commands = append(commands,
+				func(cb vk.CommandBuffer) { s.transfer(cb, o, vk.QUEUE_FAMILY_EXTERNAL, s.queues[index].family) })
 		case "fill":
 			fill(0, vk.WHOLE_SIZE, number(1)*0x01010101)
 		case "word":
@@ -430,12 +439,13 @@ func (s *stage) submit(index int, words []string) string {
 	if len(commands) > 0 {
 		cb, r := s.dev.AllocateCommandBuffer(s.pools[index])
 		s.c.must("vkAllocateCommandBuffers", r)
-		s.c.must("recording", s.dev.Record(cb, vk.CommandBufferUsageFlags(vk.COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT), func(cb vk.CommandBuffer) {
-			for _, record := range commands {
-				record(cb)
-				s.barrier(cb)
-			}
-		}))
+		s.c.must("recording", s.dev.Record(cb, vk.CommandBufferUsageFlags(vk.COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT),
+			func(cb vk.CommandBuffer) {
+				for _, record := range commands {
+					record(cb)
+					s.barrier(cb)
+				}
+			}))
 		b.Buffers = append(b.Buffers, cb)
 	}
 	return s.dev.SubmitBatches(s.queues[index].Queue, fence, b).String()
@@ -446,7 +456,8 @@ func (s *stage) barrier(cb vk.CommandBuffer) {
 	const transfer, host = uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), uintptr(vk.PIPELINE_STAGE_HOST_BIT)
 	b := vulkan.Struct[vk.MemoryBarrier](&s.c.a)
 	b.SrcAccessMask = vk.AccessFlags(vk.ACCESS_TRANSFER_WRITE_BIT)
-	b.DstAccessMask = vk.AccessFlags(vk.ACCESS_TRANSFER_READ_BIT | vk.ACCESS_TRANSFER_WRITE_BIT | vk.ACCESS_HOST_READ_BIT | vk.ACCESS_HOST_WRITE_BIT)
+	b.DstAccessMask = vk.AccessFlags(vk.ACCESS_TRANSFER_READ_BIT | vk.ACCESS_TRANSFER_WRITE_BIT | vk.ACCESS_HOST_READ_BIT |
+		vk.ACCESS_HOST_WRITE_BIT)
 	s.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), transfer, transfer|host, 0, 1, ptr(b), 0, 0, 0, 0)
 }
 
@@ -464,7 +475,13 @@ func (s *stage) transfer(cb vk.CommandBuffer, o *object, from, to uint32) {
 // A farStage is an actor in another process.
 type farStage struct{ *peer }
 
-func (c *Case) farStage() *farStage { return &farStage{c.start("stage")} }
+func (c *Case) farStage() *farStage {
+	role := "stage"
+	if slices.Contains(c.def.extensions, dmaBufExtension) {
+		role = "dma_stage"
+	}
+	return &farStage{c.start(role)}
+}
 
 func (f *farStage) do(order string) string { return f.begin(order)() }
 

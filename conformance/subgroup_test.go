@@ -90,30 +90,38 @@ func even(s subgroup) func(i int) bool { return func(i int) bool { return s.valu
 func subgroupRows() []subgroupRow {
 	single := func(f string) string { return f + ", 0, 0, 0" }
 	rows := []subgroupRow{
-		{"elect", "basic", single("subgroupElect()"), one(func(s subgroup, i int) uint32 { return truth[uint32](i == s.first()) })},
+		{"elect", "basic", single("subgroupElect()"),
+			one(func(s subgroup, i int) uint32 { return truth[uint32](i == s.first()) })},
 		{"all", "vote", single("subgroupAll(value % 2 == 0 || lane != 1)"), one(func(s subgroup, _ int) uint32 {
 			return truth[uint32](len(s.active) < 2 || !s.active[1] || s.values[1]%2 == 0)
 		})},
 		{"any", "vote", single("subgroupAny(value % 8 == 0)"), one(func(s subgroup, _ int) uint32 {
 			return truth[uint32](count(s.ballot(func(i int) bool { return s.values[i]%8 == 0 })) > 0)
 		})},
-		{"all_equal", "vote", single("subgroupAllEqual(value / 64) || subgroupAllEqual(lane >= 0)"), one(func(subgroup, int) uint32 { return 1 })},
+		{"all_equal", "vote", single("subgroupAllEqual(value / 64) || subgroupAllEqual(lane >= 0)"),
+			one(func(subgroup, int) uint32 { return 1 })},
 		{"all_equal_not", "vote", single("subgroupAllEqual(value)"), one(func(s subgroup, _ int) uint32 {
 			return truth[uint32](count(s.ballot(func(i int) bool { return s.values[i] != s.values[s.first()] })) == 0)
 		})},
-		{"ballot", "ballot", "subgroupBallot(value % 2 == 0)", func(s subgroup, _ int) ([4]uint32, bool) { return s.ballot(even(s)), true }},
+		{"ballot", "ballot", "subgroupBallot(value % 2 == 0)",
+			func(s subgroup, _ int) ([4]uint32, bool) { return s.ballot(even(s)), true }},
 		{"broadcast", "ballot", single("subgroupBroadcast(v, 2)"), from(func(int, int) int { return 2 })},
-		{"broadcast_first", "ballot", single("subgroupBroadcastFirst(v)"), one(func(s subgroup, _ int) uint32 { return s.values[s.first()] })},
-		{"inverse_ballot", "ballot", single("subgroupInverseBallot(subgroupBallot(value % 2 == 0))"), one(func(s subgroup, i int) uint32 { return truth[uint32](even(s)(i)) })},
-		{"ballot_bit_extract", "ballot", single("subgroupBallotBitExtract(subgroupBallot(value % 2 == 0), 3)"), one(func(s subgroup, _ int) uint32 {
-			return truth[uint32](len(s.active) > 3 && s.active[3] && even(s)(3))
-		})},
-		{"ballot_counts", "ballot", "subgroupBallotBitCount(subgroupBallot(value % 2 == 0)), subgroupBallotInclusiveBitCount(subgroupBallot(value % 2 == 0)), " +
-			"subgroupBallotExclusiveBitCount(subgroupBallot(value % 2 == 0)), 0", func(s subgroup, lane int) ([4]uint32, bool) {
-			return [4]uint32{count(s.ballot(even(s))), count(s.ballot(func(i int) bool { return i <= lane && even(s)(i) })),
-				count(s.ballot(func(i int) bool { return i < lane && even(s)(i) }))}, true
-		}},
-		{"ballot_find", "ballot", "subgroupBallotFindLSB(subgroupBallot(value % 2 == 0 || lane > 1)), subgroupBallotFindMSB(subgroupBallot(value % 2 == 0 || lane > 1)), 0, 0",
+		{"broadcast_first", "ballot", single("subgroupBroadcastFirst(v)"),
+			one(func(s subgroup, _ int) uint32 { return s.values[s.first()] })},
+		{"inverse_ballot", "ballot", single("subgroupInverseBallot(subgroupBallot(value % 2 == 0))"),
+			one(func(s subgroup, i int) uint32 { return truth[uint32](even(s)(i)) })},
+		{"ballot_bit_extract", "ballot", single("subgroupBallotBitExtract(subgroupBallot(value % 2 == 0), 3)"),
+			one(func(s subgroup, _ int) uint32 {
+				return truth[uint32](len(s.active) > 3 && s.active[3] && even(s)(3))
+			})},
+		{"ballot_counts", "ballot",
+			"subgroupBallotBitCount(subgroupBallot(value % 2 == 0)), subgroupBallotInclusiveBitCount(subgroupBallot(value % 2 == 0)), " +
+				"subgroupBallotExclusiveBitCount(subgroupBallot(value % 2 == 0)), 0", func(s subgroup, lane int) ([4]uint32, bool) {
+				return [4]uint32{count(s.ballot(even(s))), count(s.ballot(func(i int) bool { return i <= lane && even(s)(i) })),
+					count(s.ballot(func(i int) bool { return i < lane && even(s)(i) }))}, true
+			}},
+		{"ballot_find", "ballot",
+			"subgroupBallotFindLSB(subgroupBallot(value % 2 == 0 || lane > 1)), subgroupBallotFindMSB(subgroupBallot(value % 2 == 0 || lane > 1)), 0, 0",
 			func(s subgroup, _ int) ([4]uint32, bool) {
 				low, high := -1, -1
 				for i, a := range s.active {
@@ -141,10 +149,12 @@ func subgroupRows() []subgroupRow {
 		{"mask_lt", "ballot", "gl_SubgroupLtMask", func(s subgroup, lane int) ([4]uint32, bool) {
 			return s.lanes(func(i int) bool { return i < lane }), true
 		}},
-		{"shuffle", "shuffle", single("subgroupShuffle(v, (lane * 5 + 1) % gl_SubgroupSize)"), from(func(i, n int) int { return (i*5 + 1) % n })},
+		{"shuffle", "shuffle", single("subgroupShuffle(v, (lane * 5 + 1) % gl_SubgroupSize)"),
+			from(func(i, n int) int { return (i*5 + 1) % n })},
 		{"shuffle_xor", "shuffle", single("subgroupShuffleXor(v, 3)"), from(func(i, _ int) int { return i ^ 3 })},
 		{"shuffle_up", "shuffle_relative", single("subgroupShuffleUp(v, 2)"), from(func(i, _ int) int { return i - 2 })},
-		{"shuffle_down", "shuffle_relative", single("subgroupShuffleDown(v, 1 + value / 100000)"), from(func(i, _ int) int { return i + 1 })},
+		{"shuffle_down", "shuffle_relative", single("subgroupShuffleDown(v, 1 + value / 100000)"),
+			from(func(i, _ int) int { return i + 1 })},
 		{"quad_broadcast", "quad", single("subgroupQuadBroadcast(v, 2)"), from(func(i, _ int) int { return i&^3 + 2 })},
 		{"quad_swap", "quad", "subgroupQuadSwapHorizontal(v), 0, 0, 0", from(func(i, _ int) int { return i ^ 1 })},
 		{"quad_swap_vertical", "quad", single("subgroupQuadSwapVertical(v)"), from(func(i, _ int) int { return i ^ 2 })},
@@ -155,19 +165,27 @@ func subgroupRows() []subgroupRow {
 		identity   uint32
 		f          func(a, b uint32) uint32
 	}{
-		{"add", "Add", 0, func(a, b uint32) uint32 { return a + b }}, {"mul", "Mul", 1, func(a, b uint32) uint32 { return a * b }},
-		{"min", "Min", ^uint32(0), func(a, b uint32) uint32 { return min(a, b) }}, {"max", "Max", 0, func(a, b uint32) uint32 { return max(a, b) }},
-		{"and", "And", ^uint32(0), func(a, b uint32) uint32 { return a & b }}, {"or", "Or", 0, func(a, b uint32) uint32 { return a | b }},
+		{"add", "Add", 0, func(a, b uint32) uint32 { return a + b }},
+		{"mul", "Mul", 1, func(a, b uint32) uint32 { return a * b }},
+		{"min", "Min", ^uint32(0), func(a, b uint32) uint32 { return min(a, b) }},
+		{"max", "Max", 0, func(a, b uint32) uint32 { return max(a, b) }},
+		{"and", "And", ^uint32(0), func(a, b uint32) uint32 { return a & b }},
+		{"or", "Or", 0, func(a, b uint32) uint32 { return a | b }},
 		{"xor", "Xor", 0, func(a, b uint32) uint32 { return a ^ b }},
 	} {
 		exclusive := fmt.Sprintf("subgroupExclusive%s(v)", op.call)
-		rows = append(rows, subgroupRow{op.name, "arithmetic", fmt.Sprintf("subgroup%s(v), subgroupInclusive%s(v), %s, 0", op.call, op.call, exclusive),
+		rows = append(rows, subgroupRow{op.name, "arithmetic",
+			fmt.Sprintf("subgroup%s(v), subgroupInclusive%s(v), %s, 0", op.call, op.call, exclusive),
 			func(s subgroup, i int) ([4]uint32, bool) {
-				return [4]uint32{s.fold(0, len(s.values), op.identity, op.f), s.fold(0, i+1, op.identity, op.f), s.fold(0, i, op.identity, op.f)}, true
+				return [4]uint32{s.fold(0, len(s.values), op.identity, op.f), s.fold(0, i+1, op.identity, op.f),
+					s.fold(0, i, op.identity, op.f)}, true
 			}},
-			subgroupRow{op.name, "clustered", fmt.Sprintf("subgroupClustered%s(v, 2), subgroupClustered%s(v, 4), subgroupClustered%s(v, 1), 0", op.call, op.call, op.call),
+			subgroupRow{op.name, "clustered",
+				fmt.Sprintf("subgroupClustered%s(v, 2), subgroupClustered%s(v, 4), subgroupClustered%s(v, 1), 0", op.call, op.call,
+					op.call),
 				func(s subgroup, i int) ([4]uint32, bool) {
-					return [4]uint32{s.fold(i&^1, i&^1+2, op.identity, op.f), s.fold(i&^3, i&^3+4, op.identity, op.f), s.values[i]}, true
+					return [4]uint32{s.fold(i&^1, i&^1+2, op.identity, op.f), s.fold(i&^3, i&^3+4, op.identity, op.f), s.values[i]},
+						true
 				}})
 	}
 	return rows
@@ -175,12 +193,13 @@ func subgroupRows() []subgroupRow {
 
 var subgroupKinds = map[string]vk.SubgroupFeatureFlags{
 	"basic": vk.SUBGROUP_FEATURE_BASIC_BIT, "vote": vk.SUBGROUP_FEATURE_VOTE_BIT, "ballot": vk.SUBGROUP_FEATURE_BALLOT_BIT,
-	"arithmetic": vk.SUBGROUP_FEATURE_ARITHMETIC_BIT, "clustered": vk.SUBGROUP_FEATURE_CLUSTERED_BIT, "shuffle": vk.SUBGROUP_FEATURE_SHUFFLE_BIT,
+	"arithmetic": vk.SUBGROUP_FEATURE_ARITHMETIC_BIT, "clustered": vk.SUBGROUP_FEATURE_CLUSTERED_BIT,
+	"shuffle":          vk.SUBGROUP_FEATURE_SHUFFLE_BIT,
 	"shuffle_relative": vk.SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT, "quad": vk.SUBGROUP_FEATURE_QUAD_BIT,
 }
 
-// subgroupCases mirror subgroups: each kind with all lanes and with some of them, on other types too, and with each size that
-// may be asked for.
+// subgroupCases mirror subgroups: each kind with all lanes and with some of them, on other types too, and with each
+// size that may be asked for.
 func subgroupCases() []definition {
 	byKind := map[string][]subgroupRow{}
 	for _, r := range subgroupRows() {
@@ -191,27 +210,32 @@ func subgroupCases() []definition {
 		add := func(name, scalar string, needs []string, run func(c *Case, rows []subgroupRow)) {
 			rows := slices.DeleteFunc(slices.Clone(byKind[kind]), func(r subgroupRow) bool {
 				switch r.name {
-				case "mul", "min", "and": // whose 32 bits are not those of 64, and which floats have not or have other identities of
+				// whose 32 bits are not those of 64, and which floats have not or have other identities of
+				case "mul", "min", "and":
 					return scalar != "uint"
 				case "or", "xor", "max":
 					return scalar == "float"
 				}
 				return false
 			})
-			all = append(all, definition{name: fmt.Sprintf("subgroups.%s.%s", kind, name), compute: true, valid: true, needs: needs, run: func(c *Case) {
-				p := vulkan.Struct[vk.PhysicalDeviceSubgroupProperties](&c.a)
-				c.inst.Properties2(c.pd, vulkan.Pointer(p))
-				if p.SupportedOperations&subgroupKinds[kind] == 0 {
-					c.Unsupported("subgroup operations of this kind")
-				}
-				run(c, rows)
-			}})
+			all = append(all, definition{name: fmt.Sprintf("subgroups.%s.%s", kind, name), compute: true, valid: true,
+				needs: needs, run: func(c *Case) {
+					p := vulkan.Struct[vk.PhysicalDeviceSubgroupProperties](&c.a)
+					c.inst.Properties2(c.pd, vulkan.Pointer(p))
+					if p.SupportedOperations&subgroupKinds[kind] == 0 {
+						c.Unsupported("subgroup operations of this kind")
+					}
+					run(c, rows)
+				}})
 		}
 		third := func(v uint32) bool { return v%3 != 0 }
 		add("compute", "uint", nil, func(c *Case, rows []subgroupRow) {
 			c.subgroups(rows, "uint", "true", 0, func(uint32) bool { return true })
 		})
-		add("compute_divergent", "uint", nil, func(c *Case, rows []subgroupRow) { c.subgroups(rows, "uint", "value % 3 != 0", 0, third) })
+		add("compute_divergent", "uint", nil, func(c *Case,
+			rows []subgroupRow) {
+			c.subgroups(rows, "uint", "value % 3 != 0", 0, third)
+		})
 		add("required_size", "uint", []string{"SubgroupSizeControl"}, func(c *Case, rows []subgroupRow) {
 			p := vulkan.Struct[vk.PhysicalDeviceSubgroupSizeControlProperties](&c.a)
 			c.inst.Properties2(c.pd, vulkan.Pointer(p))
@@ -223,7 +247,10 @@ func subgroupCases() []definition {
 			add("int64", "uint64_t", []string{"ShaderSubgroupExtendedTypes", "ShaderInt64"}, func(c *Case, rows []subgroupRow) {
 				c.subgroups(rows, "uint64_t", "value % 3 != 0", 0, third)
 			})
-			add("float", "float", nil, func(c *Case, rows []subgroupRow) { c.subgroups(rows, "float", "value % 3 != 0", 0, third) })
+			add("float", "float", nil, func(c *Case,
+				rows []subgroupRow) {
+				c.subgroups(rows, "float", "value % 3 != 0", 0, third)
+			})
 		}
 	}
 	return append(all, rotateCases()...)
@@ -241,7 +268,8 @@ func rotateCases() []definition {
 		})
 	}
 	rows := []subgroupRow{
-		{name: "by 1", want: rotated(1, 0)}, {name: "by 3", want: rotated(subgroupGroups, 0)}, {name: "clusters of 2 by 1", want: rotated(1, 2)},
+		{name: "by 1", want: rotated(1, 0)}, {name: "by 3", want: rotated(subgroupGroups, 0)},
+		{name: "clusters of 2 by 1", want: rotated(1, 2)},
 		{name: "clusters of 4 by 3", want: rotated(3, 4)}, {name: "clusters of 8 by 3", want: rotated(subgroupGroups, 8)},
 	}
 	var all []definition
@@ -252,27 +280,30 @@ func rotateCases() []definition {
 	}{
 		{"uint", "%uint", "", "", "OpCopyObject %uint", "OpCopyObject %uint", nil},
 		{"float", "%float", "", "", "OpConvertUToF %float", "OpConvertFToU %uint", nil},
-		{"int64", "%long", "OpCapability Int64", "%long = OpTypeInt 64 0", "OpUConvert %long", "OpUConvert %uint", []string{"ShaderSubgroupExtendedTypes", "ShaderInt64"}},
+		{"int64", "%long", "OpCapability Int64", "%long = OpTypeInt 64 0", "OpUConvert %long", "OpUConvert %uint",
+			[]string{"ShaderSubgroupExtendedTypes", "ShaderInt64"}},
 	} {
 		add := func(name string, modulus, remainder uint32, needs ...string) {
 			needs = append(append(needs, "ShaderSubgroupRotate", "ShaderSubgroupRotateClustered"), t.needs...)
-			shader := glsl("subgroup/rotate.spvasm", fmt.Sprint("SIZE=", subgroupLocal), fmt.Sprint("MODULUS=", modulus), fmt.Sprint("REMAINDER=", remainder),
+			shader := glsl("subgroup/rotate.spvasm", fmt.Sprint("SIZE=", subgroupLocal), fmt.Sprint("MODULUS=", modulus),
+				fmt.Sprint("REMAINDER=", remainder),
 				"T="+t.id, "CAPABILITY="+t.capability, "DECLARATION="+t.declaration, "FROM="+t.from, "TO="+t.into)
 			shader.Target = "vulkan1.1"
-			all = append(all, definition{name: fmt.Sprintf("subgroups.rotate.%s.%s", t.name, name), compute: true, needs: needs, run: func(c *Case) {
-				sizes := []uint32{0}
-				if name == "required_size" {
-					p := vulkan.Struct[vk.PhysicalDeviceSubgroupSizeControlProperties](&c.a)
-					c.inst.Properties2(c.pd, vulkan.Pointer(p))
-					sizes = nil
-					for size := max(p.MinSubgroupSize, 8); size <= p.MaxSubgroupSize; size *= 2 { // clusters are of up to 8
-						sizes = append(sizes, size)
+			all = append(all, definition{name: fmt.Sprintf("subgroups.rotate.%s.%s", t.name, name), compute: true, needs: needs,
+				run: func(c *Case) {
+					sizes := []uint32{0}
+					if name == "required_size" {
+						p := vulkan.Struct[vk.PhysicalDeviceSubgroupSizeControlProperties](&c.a)
+						c.inst.Properties2(c.pd, vulkan.Pointer(p))
+						sizes = nil
+						for size := max(p.MinSubgroupSize, 8); size <= p.MaxSubgroupSize; size *= 2 { // clusters are of up to 8
+							sizes = append(sizes, size)
+						}
 					}
-				}
-				for _, size := range sizes {
-					c.subgroupResults(shader, rows, t.name, size, func(v uint32) bool { return v%modulus != remainder })
-				}
-			}})
+					for _, size := range sizes {
+						c.subgroupResults(shader, rows, t.name, size, func(v uint32) bool { return v%modulus != remainder })
+					}
+				}})
 		}
 		add("compute", 1, 1)
 		add("compute_divergent", 3, 0)
@@ -289,12 +320,14 @@ func (c *Case) subgroups(rows []subgroupRow, scalar, active string, size uint32,
 	for n, r := range rows {
 		operations += fmt.Sprintf("results[at + %d] = uvec4(%s); ", n+1, r.expression)
 	}
-	c.subgroupResults(glsl("subgroup/ops.comp", fmt.Sprint("SIZE=", subgroupLocal), "T="+scalar, "ACTIVE="+active, fmt.Sprint("COUNT=", len(rows)),
+	c.subgroupResults(glsl("subgroup/ops.comp", fmt.Sprint("SIZE=", subgroupLocal), "T="+scalar, "ACTIVE="+active,
+		fmt.Sprint("COUNT=", len(rows)),
 		"OPERATIONS="+operations), rows, fmt.Sprintf("%s, %s", scalar, active), size, takesPart)
 }
 
 // subgroupResults runs a shader that does what the rows say, and compares.
-func (c *Case) subgroupResults(shader shaders.Source, rows []subgroupRow, what string, size uint32, takesPart func(v uint32) bool) {
+func (c *Case) subgroupResults(shader shaders.Source, rows []subgroupRow, what string, size uint32,
+	takesPart func(v uint32) bool) {
 	const local, groups = subgroupLocal, subgroupGroups
 	values := random32(local*groups, 21)
 	for i := range values {
@@ -304,7 +337,8 @@ func (c *Case) subgroupResults(shader shaders.Source, rows []subgroupRow, what s
 	results := make([][4]uint32, len(values)*stride)
 	c.dispatch(dispatch{shader: shader, groups: [3]uint32{groups}, buffers: []any{values, results}, subgroupSize: size})
 	for g := range groups {
-		// Which invocations are in which subgroup, the shader says: the subgroup, the lane, the size, the number of subgroups.
+		// Which invocations are in which subgroup, the shader says: the subgroup, the lane, the size, the number of
+		// subgroups.
 		at := map[[2]uint32]int{}
 		n := results[g*local*stride][2]
 		if size != 0 && n != size {

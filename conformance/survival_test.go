@@ -128,6 +128,8 @@ var roles = map[string]definition{
 		}
 	}},
 	"stage":      {extensions: externalExtensions, features: syncFeatures, queues: true, run: playStage},
+	"dma_stage":  {extensions: dmaBufExtensions, features: syncFeatures, queues: true, run: playStage},
+	"dma_image":  {extensions: dmaBufExtensions, run: playDMAImage},
 	"poller":     {bare: true, run: playPoller},
 	"rdma_peer":  {bare: true, run: playRDMAPeer},
 	"rdma_owner": {extensions: []string{rdmaExtension}, features: rdmaFeature, run: playRDMAOwner},

@@ -22,11 +22,13 @@ type handleKind struct {
 }
 
 var (
-	binaryOpaque   = handleKind{"api.external.semaphore.opaque_fd.", "binary NAME opaque", "opaque", "signal=NAME", "wait=NAME"}
-	timelineOpaque = handleKind{"api.external.semaphore.opaque_fd.timeline_", "timeline NAME 0 opaque", "opaque", "signal=NAME:NUMBER", "wait=NAME:NUMBER"}
-	fenceOpaque    = handleKind{"api.external.fence.opaque_fd.", "fence NAME opaque", "opaque", "fence=NAME", ""}
-	binarySync     = handleKind{"api.external.semaphore.sync_fd.", "binary NAME sync", "sync", "signal=NAME", "wait=NAME"}
-	fenceSync      = handleKind{"api.external.fence.sync_fd.", "fence NAME sync", "sync", "fence=NAME", ""}
+	binaryOpaque = handleKind{"api.external.semaphore.opaque_fd.", "binary NAME opaque", "opaque", "signal=NAME",
+		"wait=NAME"}
+	timelineOpaque = handleKind{"api.external.semaphore.opaque_fd.timeline_", "timeline NAME 0 opaque", "opaque",
+		"signal=NAME:NUMBER", "wait=NAME:NUMBER"}
+	fenceOpaque = handleKind{"api.external.fence.opaque_fd.", "fence NAME opaque", "opaque", "fence=NAME", ""}
+	binarySync  = handleKind{"api.external.semaphore.sync_fd.", "binary NAME sync", "sync", "signal=NAME", "wait=NAME"}
+	fenceSync   = handleKind{"api.external.fence.sync_fd.", "fence NAME sync", "sync", "fence=NAME", ""}
 )
 
 func fillIn(order, name string, number int) string {
@@ -360,7 +362,8 @@ func playPoller(c *Case) {
 }
 
 // semaphoreFeatures is what the driver can do with binary or timeline semaphores of the type.
-func (c *Case) semaphoreFeatures(ht vk.ExternalSemaphoreHandleTypeFlagBits, timeline bool) vk.ExternalSemaphoreFeatureFlags {
+func (c *Case) semaphoreFeatures(ht vk.ExternalSemaphoreHandleTypeFlagBits,
+	timeline bool) vk.ExternalSemaphoreFeatureFlags {
 	in := vulkan.Struct[vk.PhysicalDeviceExternalSemaphoreInfo](&c.a)
 	in.HandleType = ht
 	if timeline {
@@ -368,7 +371,8 @@ func (c *Case) semaphoreFeatures(ht vk.ExternalSemaphoreHandleTypeFlagBits, time
 	}
 	out := vulkan.Struct[vk.ExternalSemaphoreProperties](&c.a)
 	c.inst.Call("vkGetPhysicalDeviceExternalSemaphoreProperties", uintptr(c.pd), ptr(in), ptr(out))
-	if out.ExternalSemaphoreFeatures != 0 && (out.CompatibleHandleTypes&ht == 0 || out.ExportFromImportedHandleTypes == 0) {
+	if out.ExternalSemaphoreFeatures != 0 && (out.CompatibleHandleTypes&ht == 0 ||
+		out.ExportFromImportedHandleTypes == 0) {
 		c.Errorf("%v: %+v", ht, *out)
 	}
 	return out.ExternalSemaphoreFeatures
@@ -387,7 +391,8 @@ func syncFdCases() []definition {
 	var all []definition
 	row := func(name string, run func(c *Case)) {
 		all = append(all, definition{name: name, extensions: externalExtensions, features: syncFeatures, queues: true,
-			valid: !slices.ContainsFunc(layerLoses, func(suffix string) bool { return strings.HasSuffix(name, "."+suffix) }), run: run})
+			valid: !slices.ContainsFunc(layerLoses, func(suffix string) bool { return strings.HasSuffix(name, "."+suffix) }),
+			run:   run})
 	}
 	for _, k := range []handleKind{binaryOpaque, timelineOpaque, fenceOpaque, binarySync, fenceSync} {
 		rows, permanences := append(both[:len(both):len(both)], byReference...), []string{"permanent", "temporary"}
@@ -465,8 +470,10 @@ func syncFdCases() []definition {
 			ht       vk.ExternalSemaphoreHandleTypeFlagBits
 			timeline bool
 			want     vk.ExternalSemaphoreFeatureFlags
-		}{{opaqueSemaphore, false, full}, {opaqueSemaphore, true, full}, {syncSemaphore, false, full}, {syncSemaphore, true, 0},
-			{vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT, false, 0}, {vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE_BIT, true, 0}} {
+		}{{opaqueSemaphore, false, full}, {opaqueSemaphore, true, full}, {syncSemaphore, false, full},
+			{syncSemaphore, true, 0},
+			{vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT, false, 0},
+			{vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE_BIT, true, 0}} {
 			got := c.semaphoreFeatures(q.ht, q.timeline)
 			if got == 0 && q.ht == syncSemaphore && c.driver != "farside" {
 				continue // it's optional

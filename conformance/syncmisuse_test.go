@@ -14,8 +14,9 @@ import (
 // what is blocked comes back.
 func syncMisuse() []definition {
 	row := func(name string, run func(c *Case)) definition {
-		return definition{name: "farside.sync." + name, farsideOnly: true, extensions: sync2Extensions, features: sync2Features,
-			queues: true, run: run}
+		return definition{name: "farside.sync." + name, farsideOnly: true, extensions: sync2Extensions,
+			features: sync2Features,
+			queues:   true, run: run}
 	}
 	wait := func(c *Case, f vk.Fence) vk.Result { return c.dev.WaitFences(true, patience, f) }
 	return []definition{
@@ -36,7 +37,8 @@ func syncMisuse() []definition {
 			c.wantErr("vkSignalSemaphore", c.dev.SignalSemaphore(s, 1))
 			_, r := c.dev.CounterValue(s)
 			c.wantErr("vkGetSemaphoreCounterValue", r)
-			for _, submit := range []func(vk.Queue, vk.Fence, ...vulkan.Batch) vk.Result{c.dev.SubmitBatches, c.dev.SubmitBatches2} {
+			for _, submit := range []func(vk.Queue, vk.Fence, ...vulkan.Batch) vk.Result{c.dev.SubmitBatches,
+				c.dev.SubmitBatches2} {
 				c.wantErr("a submit that waits for it", submit(c.dev.Queue(), 0, vulkan.Batch{Wait: at(s, 1)}))
 				c.wantErr("a submit that signals it", submit(c.dev.Queue(), 0, vulkan.Batch{Signal: at(s, 1)}))
 			}
@@ -54,7 +56,8 @@ func syncMisuse() []definition {
 			f, s := c.fence(0), c.timeline(1)
 			c.wantErr("vkWaitForFences of a semaphore", wait(c, vk.Fence(s)))
 			c.wantErr("vkSignalSemaphore of a fence", c.dev.SignalSemaphore(vk.Semaphore(f), 2))
-			c.wantErr("a submit that waits for a fence", c.dev.SubmitBatches(c.dev.Queue(), 0, vulkan.Batch{Wait: at(vk.Semaphore(f), 1)}))
+			c.wantErr("a submit that waits for a fence",
+				c.dev.SubmitBatches(c.dev.Queue(), 0, vulkan.Batch{Wait: at(vk.Semaphore(f), 1)}))
 			c.wantErr("a submit with a semaphore as its fence", c.dev.SubmitBatches(c.dev.Queue(), vk.Fence(s)))
 			c.dev.DestroyFence(f)
 			c.dev.DestroySemaphore(s)
@@ -76,7 +79,8 @@ func syncMisuse() []definition {
 		}),
 		row("counter_backwards_on_a_queue", func(c *Case) {
 			s, f := c.timeline(5), c.fence(0)
-			r := c.dev.SubmitBatches(c.dev.Queue(), f, vulkan.Batch{Signal: at(s, 4)}) // VUID-VkSubmitInfo-pSignalSemaphores-03242
+			// VUID-VkSubmitInfo-pSignalSemaphores-03242
+			r := c.dev.SubmitBatches(c.dev.Queue(), f, vulkan.Batch{Signal: at(s, 4)})
 			if r == vk.SUCCESS {
 				r = wait(c, f)
 			}
@@ -152,8 +156,9 @@ func syncMisuse() []definition {
 
 // sleepCases: who waits, sleeps.
 func sleepCases() []definition {
-	return []definition{{name: "farside.sync.waits_sleep", farsideOnly: true, extensions: externalExtensions, features: syncFeatures,
-		queues: true, run: func(c *Case) {
+	return []definition{{name: "farside.sync.waits_sleep", farsideOnly: true, extensions: externalExtensions,
+		features: syncFeatures,
+		queues:   true, run: func(c *Case) {
 			const length = time.Second
 			s := c.stage()
 			c.ok(s, "timeline own 0 -")

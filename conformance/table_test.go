@@ -6,15 +6,19 @@ import "slices"
 func table() []definition {
 	return slices.Concat(opaqueFdCases(), fdRuleCases(), survivalCases(), memoryCases(), requirementCases(),
 		deviceInitCases(), infoCases(), queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
-		nvCases(), hammerCases(), extensionCases(), entryPointCases(),
+		dmaBufCases(), dmaBufFenceCases(), dmaBufHostileCases(), nvCases(), hammerCases(), extensionCases(),
+		entryPointCases(),
 		// Transfers
-		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), resolveCases(), clearCases(), allFormatCases(),
-		largeCases(), randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(), threadCases(), commandBufferMisuse(), recordMisuse(),
+		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), resolveCases(),
+		clearCases(), allFormatCases(),
+		largeCases(), randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(),
+		threadCases(), commandBufferMisuse(), recordMisuse(),
 		executionErrorCases(), transferMemoryCases(), pendingCases(),
 		// Synchronisation
 		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),
 		hostileCases(), killedCases(), orderCases(), syncMisuse(), sleepCases(),
 		// Compute
-		computeBasicCases(), blockLayoutCases(), operatorCases(), builtinCases(), flowCases(), computeMemoryCases(), subgroupCases(), assemblyCases(), printfCases(), robustnessCases(), computeSyncCases(),
+		computeBasicCases(), blockLayoutCases(), operatorCases(), builtinCases(), flowCases(), computeMemoryCases(),
+		subgroupCases(), assemblyCases(), printfCases(), robustnessCases(), computeSyncCases(),
 		bindingCases(), textureCases(), multisampleCases(), imageCases())
 }

@@ -66,8 +66,8 @@ func (c *Case) texture(config textureConfig) *texture {
 	return t
 }
 
-// multisampled makes an image of random samples. Nothing but rendering and shaders writes samples of their own, so they are
-// written as those of an image with one sample in the same memory: this is about Farside's layout.
+// multisampled makes an image of random samples. Nothing but rendering and shaders writes samples of their own, so they
+// are written as those of an image with one sample in the same memory: this is about Farside's layout.
 func (c *Case) multisampled(config textureConfig) *texture {
 	one := config
 	one.samples, one.extent[0] = 1, config.extent[0]*config.samples
@@ -92,7 +92,8 @@ func (t *texture) create() {
 	info := vulkan.Struct[vk.ImageCreateInfo](&c.a)
 	info.ImageType, info.Format = config.imageType(), config.format
 	info.Extent = vk.Extent3D{Width: config.extent[0], Height: config.extent[1], Depth: config.extent[2]}
-	info.MipLevels, info.ArrayLayers, info.Samples = config.levels, config.layers, vk.SampleCountFlagBits(max(config.samples, 1))
+	info.MipLevels, info.ArrayLayers, info.Samples = config.levels, config.layers,
+		vk.SampleCountFlagBits(max(config.samples, 1))
 	info.Usage = config.usage | vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT
 	if config.cube() {
 		info.Flags = vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT
@@ -118,7 +119,8 @@ func (t *texture) createView() {
 	c, config := t.c, &t.config
 	view := vulkan.New[vk.ImageView](&c.a)
 	create := vulkan.Struct[vk.ImageViewCreateInfo](&c.a)
-	create.Image, create.ViewType, create.Format, create.Components, create.SubresourceRange = t.image, config.view, config.format, config.swizzle, config.everything()
+	create.Image, create.ViewType, create.Format, create.Components, create.SubresourceRange = t.image, config.view,
+		config.format, config.swizzle, config.everything()
 	c.must("vkCreateImageView", vk.Result(c.dev.Call("vkCreateImageView", ptr(create), 0, ptr(view))))
 	t.view = *view
 }
@@ -135,7 +137,8 @@ func (t *texture) regions() (list []vk.BufferImageCopy, size uint64) {
 	r := t.config.everything()
 	for level := range t.config.levels {
 		s, _ := l.Subresource(r.AspectMask, level, 0)
-		extent := vk.Extent3D{Width: max(l.Extent[0]>>level, 1), Height: max(l.Extent[1]>>level, 1), Depth: max(l.Extent[2]>>level, 1)}
+		extent := vk.Extent3D{Width: max(l.Extent[0]>>level, 1), Height: max(l.Extent[1]>>level, 1),
+			Depth: max(l.Extent[2]>>level, 1)}
 		list = append(list, vk.BufferImageCopy{
 			BufferOffset:     size,
 			ImageSubresource: vk.ImageSubresourceLayers{AspectMask: r.AspectMask, MipLevel: level, LayerCount: t.config.layers},
@@ -153,7 +156,8 @@ func (t *texture) fill() {
 	if !ok {
 		t.c.Fatalf("no layout")
 	}
-	t.twin = transfer.Image{Bytes: make([]byte, layout.Size), Layout: &layout, Format: t.config.format, Type: t.config.imageType()}
+	t.twin = transfer.Image{Bytes: make([]byte, layout.Size), Layout: &layout, Format: t.config.format,
+		Type: t.config.imageType()}
 	list, size := t.regions()
 	r := rand.New(rand.NewPCG(t.config.seed, uint64(t.config.format)))
 	host := make([]byte, size)
@@ -161,7 +165,8 @@ func (t *texture) fill() {
 		host[i] = byte(r.Uint32())
 	}
 	copy(host, t.config.data)
-	if codec, ok := texel.CodecOf(t.config.format, t.config.everything().AspectMask); ok && codec.Class() == texel.Float && t.config.data == nil {
+	if codec, ok := texel.CodecOf(t.config.format, t.config.everything().AspectMask); ok && codec.Class() == texel.Float &&
+		t.config.data == nil {
 		// Random bits of floats are also infinities and numbers that no filter can add.
 		for at := 0; at+codec.Size() <= len(host); at += codec.Size() {
 			codec.EncodeFloat(host[at:], [][4]float64{{r.Float64()*2 - 1, r.Float64()*2 - 1, r.Float64(), r.Float64()}})
@@ -176,7 +181,8 @@ func (t *texture) fill() {
 		t.barrier(cb, vk.IMAGE_LAYOUT_UNDEFINED)
 		regions := vulkan.Make[vk.BufferImageCopy](&t.c.a, len(list))
 		copy(regions, list)
-		t.c.dev.CallOn("vkCmdCopyBufferToImage", uintptr(cb), uintptr(b.buffer), uintptr(t.image), uintptr(vk.IMAGE_LAYOUT_GENERAL), uintptr(len(list)), ptr(&regions[0]))
+		t.c.dev.CallOn("vkCmdCopyBufferToImage", uintptr(cb), uintptr(b.buffer), uintptr(t.image),
+			uintptr(vk.IMAGE_LAYOUT_GENERAL), uintptr(len(list)), ptr(&regions[0]))
 		t.barrier(cb, vk.IMAGE_LAYOUT_GENERAL)
 	}))
 }
@@ -191,7 +197,8 @@ func (t *texture) barrier(cb vk.CommandBuffer, from vk.ImageLayout) {
 		b.SubresourceRange.AspectMask = storage.Aspects()
 	}
 	b.SrcQueueFamilyIndex, b.DstQueueFamilyIndex = vk.QUEUE_FAMILY_IGNORED, vk.QUEUE_FAMILY_IGNORED
-	t.c.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), uintptr(vk.PIPELINE_STAGE_ALL_COMMANDS_BIT), uintptr(vk.PIPELINE_STAGE_ALL_COMMANDS_BIT), 0, 0, 0, 0, 0, 1, ptr(b))
+	t.c.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), uintptr(vk.PIPELINE_STAGE_ALL_COMMANDS_BIT),
+		uintptr(vk.PIPELINE_STAGE_ALL_COMMANDS_BIT), 0, 0, 0, 0, 0, 1, ptr(b))
 }
 
 // read returns the texels of the image as in regions.
@@ -204,7 +211,8 @@ func (t *texture) read() []byte {
 		t.barrier(cb, vk.IMAGE_LAYOUT_GENERAL)
 		regions := vulkan.Make[vk.BufferImageCopy](&t.c.a, len(list))
 		copy(regions, list)
-		t.c.dev.CallOn("vkCmdCopyImageToBuffer", uintptr(cb), uintptr(t.image), uintptr(vk.IMAGE_LAYOUT_GENERAL), uintptr(b.buffer), uintptr(len(list)), ptr(&regions[0]))
+		t.c.dev.CallOn("vkCmdCopyImageToBuffer", uintptr(cb), uintptr(t.image), uintptr(vk.IMAGE_LAYOUT_GENERAL),
+			uintptr(b.buffer), uintptr(len(list)), ptr(&regions[0]))
 		t.c.dev.Barrier(cb)
 	}))
 	b.download()
@@ -213,8 +221,9 @@ func (t *texture) read() []byte {
 
 // reference is a view of the twin.
 func (t *texture) reference() *sampling.View {
-	v, err := sampling.NewImageView(&sampling.ImageView{Data: t.twin.Bytes, Layout: t.twin.Layout, Volume: t.twin.Type == vk.IMAGE_TYPE_3D,
-		Type: t.config.view, Format: t.config.format, Range: t.config.everything(), Swizzle: t.config.swizzle})
+	v, err := sampling.NewImageView(&sampling.ImageView{Data: t.twin.Bytes, Layout: t.twin.Layout,
+		Volume: t.twin.Type == vk.IMAGE_TYPE_3D,
+		Type:   t.config.view, Format: t.config.format, Range: t.config.everything(), Swizzle: t.config.swizzle})
 	if err != nil {
 		t.c.Fatalf("%v", err)
 	}
@@ -223,7 +232,8 @@ func (t *texture) reference() *sampling.View {
 
 // descriptor is the texture as a binding.
 func (t *texture) descriptor(kind vk.DescriptorType, s vk.Sampler) described {
-	return described{vulkan.Descriptor{Type: kind, Image: vk.DescriptorImageInfo{Sampler: s, ImageView: t.view, ImageLayout: vk.IMAGE_LAYOUT_GENERAL}}}
+	return described{vulkan.Descriptor{Type: kind,
+		Image: vk.DescriptorImageInfo{Sampler: s, ImageView: t.view, ImageLayout: vk.IMAGE_LAYOUT_GENERAL}}}
 }
 
 // sampler makes a VkSampler and its reference.
@@ -231,7 +241,8 @@ func (c *Case) sampler(from sampling.SamplerInfo, compare bool) (vk.Sampler, *sa
 	info := vulkan.Struct[vk.SamplerCreateInfo](&c.a)
 	info.MagFilter, info.MinFilter, info.MipmapMode = from.MagFilter, from.MinFilter, from.MipmapMode
 	info.AddressModeU, info.AddressModeV, info.AddressModeW = from.AddressMode[0], from.AddressMode[1], from.AddressMode[2]
-	info.MipLodBias, info.MinLod, info.MaxLod, info.BorderColor = from.MipLodBias, from.MinLod, from.MaxLod, from.BorderColor
+	info.MipLodBias, info.MinLod, info.MaxLod, info.BorderColor = from.MipLodBias, from.MinLod, from.MaxLod,
+		from.BorderColor
 	if compare {
 		info.CompareEnable, info.CompareOp = vk.TRUE, from.CompareOp
 	}

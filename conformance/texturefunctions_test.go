@@ -20,21 +20,22 @@ type texturePlace struct {
 
 // A textureCase looks places up by an expression, and compares with what the reference gives for the same.
 type textureCase struct {
-	name       string
-	sampler    string // GLSL's type
-	expr       string
-	texture    textureConfig
-	with       sampling.SamplerInfo
-	compare    bool
-	gather     int                                       // component + 1
-	fetch      bool                                      // the coordinates are of texels, in level 0
-	sample     bool                                      // and lod is the number of a sample
-	shifts     *[4][2]int32                              // of a gather
-	prepare    func(p *texturePlace, r *rand.Rand)       // changes what random made
-	lookup     func(q *sampling.Lookup, p *texturePlace) // tells the reference what expr says
-	loose      float64                                   // how far other drivers may be away, if 0 a step of an 8-bit weight or two
-	needs      []string                                  // features
-	extensions []string                                  // of the device
+	name    string
+	sampler string // GLSL's type
+	expr    string
+	texture textureConfig
+	with    sampling.SamplerInfo
+	compare bool
+	gather  int                                       // component + 1
+	fetch   bool                                      // the coordinates are of texels, in level 0
+	sample  bool                                      // and lod is the number of a sample
+	shifts  *[4][2]int32                              // of a gather
+	prepare func(p *texturePlace, r *rand.Rand)       // changes what random made
+	lookup  func(q *sampling.Lookup, p *texturePlace) // tells the reference what expr says
+	// how far other drivers may be away, if 0 a step of an 8-bit weight or two
+	loose      float64
+	needs      []string // features
+	extensions []string // of the device
 }
 
 const texturePlaces = 500
@@ -198,19 +199,23 @@ func everyAxis(mode vk.SamplerAddressMode) [3]vk.SamplerAddressMode {
 
 // textureCases mirror glsl.texture_functions, and pipeline.sampler for what samplers do.
 func textureCases() (list []definition) {
-	plane := textureConfig{format: vk.FORMAT_R8G8B8A8_UNORM, view: vk.IMAGE_VIEW_TYPE_2D, extent: [3]uint32{32, 16, 1}, levels: 4, layers: 1}
+	plane := textureConfig{format: vk.FORMAT_R8G8B8A8_UNORM, view: vk.IMAGE_VIEW_TYPE_2D, extent: [3]uint32{32, 16, 1},
+		levels: 4, layers: 1}
 	depth := plane
 	depth.format = vk.FORMAT_D32_SFLOAT
-	linear := sampling.SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR, MipmapMode: vk.SAMPLER_MIPMAP_MODE_NEAREST, MaxLod: 8}
+	linear := sampling.SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR,
+		MipmapMode: vk.SAMPLER_MIPMAP_MODE_NEAREST, MaxLod: 8}
 	nearest := sampling.SamplerInfo{MaxLod: 8}
 	shadow := linear
 	shadow.CompareOp = vk.COMPARE_OP_LESS
 	add := func(t textureCase) {
 		t.texture.usage, t.texture.seed = vk.IMAGE_USAGE_SAMPLED_BIT, uint64(len(list)) // the order is always the same
-		// Depth and stencil cannot be copied to on a queue without graphics (VUID-vkCmdCopyBufferToImage-commandBuffer-07739), and
-		// a reduction wants the feature of Vulkan 1.2, not only the extension (VUID-VkSamplerCreateInfo-pNext-06726).
+		// Depth and stencil cannot be copied to on a queue without graphics
+		// (VUID-vkCmdCopyBufferToImage-commandBuffer-07739), and a reduction wants the feature of Vulkan 1.2, not only the
+		// extension (VUID-VkSamplerCreateInfo-pNext-06726).
 		valid := t.texture.everything().AspectMask == color && t.with.ReductionMode == 0
-		list = append(list, definition{name: "glsl.texture_functions." + t.name, compute: true, valid: valid, needs: t.needs, extensions: t.extensions, run: t.run})
+		list = append(list, definition{name: "glsl.texture_functions." + t.name, compute: true, valid: valid, needs: t.needs,
+			extensions: t.extensions, run: t.run})
 	}
 	for _, s := range textureShapes {
 		config := textureConfig{format: vk.FORMAT_R8G8B8A8_UNORM, view: s.view, extent: s.extent, levels: 3, layers: s.layers}
@@ -221,19 +226,24 @@ func textureCases() (list []definition) {
 		between := linear
 		between.MipmapMode = vk.SAMPLER_MIPMAP_MODE_LINEAR
 		expr := "textureLod(s, " + s.at + ", t.lod)"
-		add(textureCase{name: "texturelod.nearest." + s.name, sampler: s.sampler, expr: expr, texture: config, with: nearest, needs: needs})
-		add(textureCase{name: "texturelod.linear." + s.name, sampler: s.sampler, expr: expr, texture: config, with: linear, needs: needs})
-		add(textureCase{name: "texturelod.between_levels." + s.name, sampler: s.sampler, expr: expr, texture: config, with: between, needs: needs, loose: 0.05})
+		add(textureCase{name: "texturelod.nearest." + s.name, sampler: s.sampler, expr: expr, texture: config, with: nearest,
+			needs: needs})
+		add(textureCase{name: "texturelod.linear." + s.name, sampler: s.sampler, expr: expr, texture: config, with: linear,
+			needs: needs})
+		add(textureCase{name: "texturelod.between_levels." + s.name, sampler: s.sampler, expr: expr, texture: config,
+			with: between, needs: needs, loose: 0.05})
 	}
-	modes := map[string]vk.SamplerAddressMode{"repeat": vk.SAMPLER_ADDRESS_MODE_REPEAT, "mirrored_repeat": vk.SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT,
-		"clamp_to_edge": vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE, "clamp_to_border": vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER,
+	modes := map[string]vk.SamplerAddressMode{"repeat": vk.SAMPLER_ADDRESS_MODE_REPEAT,
+		"mirrored_repeat": vk.SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT,
+		"clamp_to_edge":   vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE, "clamp_to_border": vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER,
 		"mirror_clamp_to_edge": vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE}
 	for _, name := range slices.Sorted(maps.Keys(modes)) {
 		mode := modes[name]
 		for _, filter := range []sampling.SamplerInfo{nearest, linear} {
 			filter.AddressMode, filter.BorderColor = everyAxis(mode), vk.BORDER_COLOR_FLOAT_OPAQUE_WHITE
 			way := []string{"nearest.", "linear."}[filter.MagFilter]
-			t := textureCase{name: "address_modes." + way + name, sampler: "sampler2D", expr: "textureLod(s, t.at.xy, 0.0)", texture: plane, with: filter,
+			t := textureCase{name: "address_modes." + way + name, sampler: "sampler2D", expr: "textureLod(s, t.at.xy, 0.0)",
+				texture: plane, with: filter,
 				lookup: func(q *sampling.Lookup, _ *texturePlace) { q.Lod[0] = 0 }}
 			if mode == vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE {
 				t.extensions = []string{vk.KHR_SAMPLER_MIRROR_CLAMP_TO_EDGE_EXTENSION_NAME}
@@ -241,14 +251,17 @@ func textureCases() (list []definition) {
 			add(t)
 		}
 	}
-	add(textureCase{name: "textureloadoffset", sampler: "sampler2D", expr: "textureLodOffset(s, t.at.xy, 1.0, ivec2(-8, 7))", texture: plane, with: linear,
+	add(textureCase{name: "textureloadoffset", sampler: "sampler2D",
+		expr: "textureLodOffset(s, t.at.xy, 1.0, ivec2(-8, 7))", texture: plane, with: linear,
 		lookup: func(q *sampling.Lookup, _ *texturePlace) {
 			q.Lod[0], q.HasOffset = math.Float32bits(1), true
 			q.Offset[0][0], q.Offset[1][0] = uint32(math.MaxUint32-7), 7
 		}})
-	add(textureCase{name: "textureprojlod", sampler: "sampler2D", expr: "textureProjLod(s, vec4(t.at.xy * 4.0, 99, 4.0), 0.0)", texture: plane, with: linear,
+	add(textureCase{name: "textureprojlod", sampler: "sampler2D",
+		expr: "textureProjLod(s, vec4(t.at.xy * 4.0, 99, 4.0), 0.0)", texture: plane, with: linear,
 		lookup: func(q *sampling.Lookup, _ *texturePlace) { q.Lod[0] = 0 }})
-	add(textureCase{name: "texturegrad", sampler: "sampler2D", expr: "textureGrad(s, t.at.xy, t.dx.xy, t.dy.xy)", texture: plane, with: linear,
+	add(textureCase{name: "texturegrad", sampler: "sampler2D", expr: "textureGrad(s, t.at.xy, t.dx.xy, t.dy.xy)",
+		texture: plane, with: linear,
 		prepare: func(p *texturePlace, r *rand.Rand) {
 			p.dx, p.dy = [4]float32{0.01}, [4]float32{0, float32(math.Exp2(float64(r.IntN(5)-1))) / 16}
 			if r.IntN(2) == 0 {
@@ -262,13 +275,21 @@ func textureCases() (list []definition) {
 			}
 		}})
 	zero := func(q *sampling.Lookup, _ *texturePlace) { q.Lod[0] = 0 }
-	add(textureCase{name: "shadow", sampler: "sampler2DShadow", expr: "vec4(textureLod(s, vec3(t.at.xy, t.dref), 0.0), 0, 0, 0)", texture: depth, with: shadow, compare: true, lookup: zero})
-	add(textureCase{name: "shadow_gather", sampler: "sampler2DShadow", expr: "textureGather(s, t.at.xy, t.dref)", texture: depth, with: shadow, compare: true, gather: 1, lookup: zero})
-	add(textureCase{name: "texturegather", sampler: "sampler2D", expr: "textureGather(s, t.at.xy, 2)", texture: plane, with: linear, gather: 3, lookup: zero})
-	add(textureCase{name: "texturegather_cube", sampler: "samplerCube", expr: "textureGather(s, t.at.xyz, 1)", gather: 2, lookup: zero, with: linear,
-		texture: textureConfig{format: vk.FORMAT_R8G8B8A8_UNORM, view: vk.IMAGE_VIEW_TYPE_CUBE, extent: [3]uint32{16, 16, 1}, levels: 1, layers: 6}})
-	add(textureCase{name: "texturegatheroffsets", sampler: "sampler2D", texture: plane, with: linear, gather: 1, lookup: zero, needs: []string{"ShaderImageGatherExtended"},
-		expr: "textureGatherOffsets(s, t.at.xy, ivec2[](ivec2(1, 2), ivec2(-3, 4), ivec2(5, -6), ivec2(-8, 7)), 0)", shifts: &[4][2]int32{{1, 2}, {-3, 4}, {5, -6}, {-8, 7}}})
+	add(textureCase{name: "shadow", sampler: "sampler2DShadow",
+		expr: "vec4(textureLod(s, vec3(t.at.xy, t.dref), 0.0), 0, 0, 0)", texture: depth, with: shadow, compare: true,
+		lookup: zero})
+	add(textureCase{name: "shadow_gather", sampler: "sampler2DShadow", expr: "textureGather(s, t.at.xy, t.dref)",
+		texture: depth, with: shadow, compare: true, gather: 1, lookup: zero})
+	add(textureCase{name: "texturegather", sampler: "sampler2D", expr: "textureGather(s, t.at.xy, 2)", texture: plane,
+		with: linear, gather: 3, lookup: zero})
+	add(textureCase{name: "texturegather_cube", sampler: "samplerCube", expr: "textureGather(s, t.at.xyz, 1)", gather: 2,
+		lookup: zero, with: linear,
+		texture: textureConfig{format: vk.FORMAT_R8G8B8A8_UNORM, view: vk.IMAGE_VIEW_TYPE_CUBE, extent: [3]uint32{16, 16, 1},
+			levels: 1, layers: 6}})
+	add(textureCase{name: "texturegatheroffsets", sampler: "sampler2D", texture: plane, with: linear, gather: 1,
+		lookup: zero, needs: []string{"ShaderImageGatherExtended"},
+		expr:   "textureGatherOffsets(s, t.at.xy, ivec2[](ivec2(1, 2), ivec2(-3, 4), ivec2(5, -6), ivec2(-8, 7)), 0)",
+		shifts: &[4][2]int32{{1, 2}, {-3, 4}, {5, -6}, {-8, 7}}})
 	// What is outside is 0, of an alpha that the feature leaves open; also far outside, and where numbers overflow.
 	outside := func(p *texturePlace, r *rand.Rand) {
 		for axis := range p.at {
@@ -278,49 +299,71 @@ func textureCases() (list []definition) {
 			}
 		}
 	}
-	array := textureConfig{format: vk.FORMAT_R16G16_SFLOAT, view: vk.IMAGE_VIEW_TYPE_2D_ARRAY, extent: [3]uint32{32, 32, 1}, levels: 1, layers: 40}
-	volume := textureConfig{format: vk.FORMAT_R8G8B8A8_UNORM, view: vk.IMAGE_VIEW_TYPE_3D, extent: [3]uint32{32, 16, 32}, levels: 1, layers: 1}
-	add(textureCase{name: "texelfetch_outside.2d", sampler: "sampler2D", expr: "vec4(texelFetch(s, ivec2(t.at.xy), 0).rgb, 0)", texture: plane, fetch: true, prepare: outside, needs: []string{"RobustImageAccess"}})
-	add(textureCase{name: "texelfetch_outside.2d_array", sampler: "sampler2DArray", expr: "vec4(texelFetch(s, ivec3(t.at.xyz), 0).rgb, 0)", texture: array, fetch: true, prepare: outside, needs: []string{"RobustImageAccess"}})
-	add(textureCase{name: "texelfetch_outside.3d", sampler: "sampler3D", expr: "vec4(texelFetch(s, ivec3(t.at.xyz), 0).rgb, 0)", texture: volume, fetch: true, prepare: outside, needs: []string{"RobustImageAccess"}})
+	array := textureConfig{format: vk.FORMAT_R16G16_SFLOAT, view: vk.IMAGE_VIEW_TYPE_2D_ARRAY,
+		extent: [3]uint32{32, 32, 1}, levels: 1, layers: 40}
+	volume := textureConfig{format: vk.FORMAT_R8G8B8A8_UNORM, view: vk.IMAGE_VIEW_TYPE_3D, extent: [3]uint32{32, 16, 32},
+		levels: 1, layers: 1}
+	add(textureCase{name: "texelfetch_outside.2d", sampler: "sampler2D",
+		expr: "vec4(texelFetch(s, ivec2(t.at.xy), 0).rgb, 0)", texture: plane, fetch: true, prepare: outside,
+		needs: []string{"RobustImageAccess"}})
+	add(textureCase{name: "texelfetch_outside.2d_array", sampler: "sampler2DArray",
+		expr: "vec4(texelFetch(s, ivec3(t.at.xyz), 0).rgb, 0)", texture: array, fetch: true, prepare: outside,
+		needs: []string{"RobustImageAccess"}})
+	add(textureCase{name: "texelfetch_outside.3d", sampler: "sampler3D",
+		expr: "vec4(texelFetch(s, ivec3(t.at.xyz), 0).rgb, 0)", texture: volume, fetch: true, prepare: outside,
+		needs: []string{"RobustImageAccess"}})
 	swizzled := plane
-	swizzled.swizzle = vk.ComponentMapping{R: vk.COMPONENT_SWIZZLE_B, G: vk.COMPONENT_SWIZZLE_ONE, B: vk.COMPONENT_SWIZZLE_ZERO, A: vk.COMPONENT_SWIZZLE_R}
-	add(textureCase{name: "swizzle", sampler: "sampler2D", expr: "textureLod(s, t.at.xy, t.lod)", texture: swizzled, with: linear})
+	swizzled.swizzle = vk.ComponentMapping{R: vk.COMPONENT_SWIZZLE_B, G: vk.COMPONENT_SWIZZLE_ONE,
+		B: vk.COMPONENT_SWIZZLE_ZERO, A: vk.COMPONENT_SWIZZLE_R}
+	add(textureCase{name: "swizzle", sampler: "sampler2D", expr: "textureLod(s, t.at.xy, t.lod)", texture: swizzled,
+		with: linear})
 	most := linear
 	most.ReductionMode = vk.SAMPLER_REDUCTION_MODE_MAX
-	add(textureCase{name: "reduction_max", sampler: "sampler2D", expr: "textureLod(s, t.at.xy, 0.0)", texture: plane, with: most, lookup: zero, extensions: []string{vk.EXT_SAMPLER_FILTER_MINMAX_EXTENSION_NAME}, loose: 1e-3,
-		prepare: func(p *texturePlace, _ *rand.Rand) { // not so near the middle of a texel that another's weight may be rounded to 0
+	add(textureCase{name: "reduction_max", sampler: "sampler2D", expr: "textureLod(s, t.at.xy, 0.0)", texture: plane,
+		with: most, lookup: zero, extensions: []string{vk.EXT_SAMPLER_FILTER_MINMAX_EXTENSION_NAME}, loose: 1e-3,
+		// not so near the middle of a texel that another's weight may be rounded to 0
+		prepare: func(p *texturePlace, _ *rand.Rand) {
 			for axis := range 2 {
 				n := float64(plane.extent[axis])
 				p.at[axis] = float32((math.Floor(float64(p.at[axis])*n) + 0.3) / n)
 			}
 		}})
-	floats := map[string]vk.Format{"r8_snorm": vk.FORMAT_R8_SNORM, "b8g8r8a8_srgb": vk.FORMAT_B8G8R8A8_SRGB, "r5g6b5": vk.FORMAT_R5G6B5_UNORM_PACK16,
-		"a2b10g10r10": vk.FORMAT_A2B10G10R10_UNORM_PACK32, "b10g11r11": vk.FORMAT_B10G11R11_UFLOAT_PACK32, "e5b9g9r9": vk.FORMAT_E5B9G9R9_UFLOAT_PACK32,
-		"r16_sfloat": vk.FORMAT_R16_SFLOAT, "r16g16b16a16_snorm": vk.FORMAT_R16G16B16A16_SNORM, "r32g32b32a32_sfloat": vk.FORMAT_R32G32B32A32_SFLOAT, "d16_unorm": vk.FORMAT_D16_UNORM}
+	floats := map[string]vk.Format{"r8_snorm": vk.FORMAT_R8_SNORM, "b8g8r8a8_srgb": vk.FORMAT_B8G8R8A8_SRGB,
+		"r5g6b5":      vk.FORMAT_R5G6B5_UNORM_PACK16,
+		"a2b10g10r10": vk.FORMAT_A2B10G10R10_UNORM_PACK32, "b10g11r11": vk.FORMAT_B10G11R11_UFLOAT_PACK32,
+		"e5b9g9r9":   vk.FORMAT_E5B9G9R9_UFLOAT_PACK32,
+		"r16_sfloat": vk.FORMAT_R16_SFLOAT, "r16g16b16a16_snorm": vk.FORMAT_R16G16B16A16_SNORM,
+		"r32g32b32a32_sfloat": vk.FORMAT_R32G32B32A32_SFLOAT, "d16_unorm": vk.FORMAT_D16_UNORM}
 	for _, name := range slices.Sorted(maps.Keys(floats)) {
 		f := floats[name]
 		config := plane
 		config.format = f
-		add(textureCase{name: "formats." + name, sampler: "sampler2D", expr: "textureLod(s, t.at.xy, 0.0)", texture: config, with: linear, lookup: zero})
+		add(textureCase{name: "formats." + name, sampler: "sampler2D", expr: "textureLod(s, t.at.xy, 0.0)", texture: config,
+			with: linear, lookup: zero})
 	}
-	blocks := map[string]vk.Format{"etc2_r8g8b8": vk.FORMAT_ETC2_R8G8B8_UNORM_BLOCK, "etc2_r8g8b8a1": vk.FORMAT_ETC2_R8G8B8A1_UNORM_BLOCK,
-		"etc2_r8g8b8a8_srgb": vk.FORMAT_ETC2_R8G8B8A8_SRGB_BLOCK, "eac_r11": vk.FORMAT_EAC_R11_UNORM_BLOCK, "eac_r11g11_snorm": vk.FORMAT_EAC_R11G11_SNORM_BLOCK}
+	blocks := map[string]vk.Format{"etc2_r8g8b8": vk.FORMAT_ETC2_R8G8B8_UNORM_BLOCK,
+		"etc2_r8g8b8a1":      vk.FORMAT_ETC2_R8G8B8A1_UNORM_BLOCK,
+		"etc2_r8g8b8a8_srgb": vk.FORMAT_ETC2_R8G8B8A8_SRGB_BLOCK, "eac_r11": vk.FORMAT_EAC_R11_UNORM_BLOCK,
+		"eac_r11g11_snorm": vk.FORMAT_EAC_R11G11_SNORM_BLOCK}
 	for _, name := range slices.Sorted(maps.Keys(blocks)) {
 		f := blocks[name]
 		config := plane
 		config.format = f
-		add(textureCase{name: "formats." + name, sampler: "sampler2D", expr: "textureLod(s, t.at.xy, t.lod)", texture: config, with: nearest, needs: []string{"TextureCompressionETC2"}})
+		add(textureCase{name: "formats." + name, sampler: "sampler2D", expr: "textureLod(s, t.at.xy, t.lod)", texture: config,
+			with: nearest, needs: []string{"TextureCompressionETC2"}})
 	}
-	uints := map[string]vk.Format{"r8g8b8a8_uint": vk.FORMAT_R8G8B8A8_UINT, "r16g16_uint": vk.FORMAT_R16G16_UINT, "r32_uint": vk.FORMAT_R32_UINT, "s8_uint": vk.FORMAT_S8_UINT}
+	uints := map[string]vk.Format{"r8g8b8a8_uint": vk.FORMAT_R8G8B8A8_UINT, "r16g16_uint": vk.FORMAT_R16G16_UINT,
+		"r32_uint": vk.FORMAT_R32_UINT, "s8_uint": vk.FORMAT_S8_UINT}
 	for _, name := range slices.Sorted(maps.Keys(uints)) {
 		f := uints[name]
 		config := plane
 		config.format = f
-		add(textureCase{name: "formats." + name, sampler: "usampler2D", expr: "textureLod(s, t.at.xy, t.lod)", texture: config, with: nearest})
+		add(textureCase{name: "formats." + name, sampler: "usampler2D", expr: "textureLod(s, t.at.xy, t.lod)",
+			texture: config, with: nearest})
 	}
 	config := plane
 	config.format = vk.FORMAT_R16G16B16A16_SINT
-	add(textureCase{name: "formats.r16g16b16a16_sint", sampler: "isampler2D", expr: "textureLod(s, t.at.xy, t.lod)", texture: config, with: nearest})
+	add(textureCase{name: "formats.r16g16b16a16_sint", sampler: "isampler2D", expr: "textureLod(s, t.at.xy, t.lod)",
+		texture: config, with: nearest})
 	return list
 }

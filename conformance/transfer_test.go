@@ -37,7 +37,8 @@ func transferCases() []definition {
 				}
 				want := bytes.Clone(data)
 				c.transfer(65536, func(cb vk.CommandBuffer, b *transferBuffers) {
-					c.dev.CallOn("vkCmdUpdateBuffer", uintptr(cb), uintptr(b.dst), uintptr(t.offset), uintptr(t.size), ptr(vulkan.First(data)))
+					c.dev.CallOn("vkCmdUpdateBuffer", uintptr(cb), uintptr(b.dst), uintptr(t.offset), uintptr(t.size),
+						ptr(vulkan.First(data)))
 					clear(data) // what was recorded is a copy
 				}, func(_, dst []byte) { copy(dst[t.offset:], want) })
 			}
@@ -49,7 +50,8 @@ func transferCases() []definition {
 				{SrcOffset: 17, DstOffset: 2049, Size: 333}, {SrcOffset: 1000, DstOffset: 3000, Size: 1096},
 			})
 			c.transfer(4096, func(cb vk.CommandBuffer, b *transferBuffers) {
-				c.dev.CallOn("vkCmdCopyBuffer", uintptr(cb), uintptr(b.src), uintptr(b.dst), uintptr(len(regions)), ptr(vulkan.First(regions)))
+				c.dev.CallOn("vkCmdCopyBuffer", uintptr(cb), uintptr(b.src), uintptr(b.dst), uintptr(len(regions)),
+					ptr(vulkan.First(regions)))
 			}, func(src, dst []byte) {
 				for _, r := range regions {
 					copy(dst[r.DstOffset:r.DstOffset+r.Size], src[r.SrcOffset:r.SrcOffset+r.Size])

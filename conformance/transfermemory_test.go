@@ -65,30 +65,33 @@ func transferMemoryCases() []definition {
 				c.dev.Free(memory)
 			}
 		}},
-		{name: "api.copy_and_blit.memory.drm_modifier", extensions: []string{"VK_KHR_image_format_list", drmExtension}, valid: true, run: func(c *Case) {
-			for _, f := range []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8_UNORM} {
-				m := c.mirror(uint64(f))
-				info, _ := vk.FormatInfo(f)
-				explicit := vulkan.Struct[vk.ImageDrmFormatModifierExplicitCreateInfoEXT](&m.a)
-				explicit.DrmFormatModifierPlaneCount = 1
-				explicit.PPlaneLayouts = vulkan.Put(&m.a, vk.SubresourceLayout{Offset: 1024, RowPitch: vk.DeviceSize(40*info.BlockSize) + 64})
-				list := vulkan.Struct[vk.ImageDrmFormatModifierListCreateInfoEXT](&m.a)
-				list.DrmFormatModifierCount, list.PDrmFormatModifiers = 1, vulkan.New[uint64](&m.a) // DRM_FORMAT_MOD_LINEAR
-				for _, next := range []unsafe.Pointer{unsafe.Pointer(explicit), unsafe.Pointer(list)} {
-					s := plane(f, 37, 19)
-					s.tiling, s.next = vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT, next
-					a, b := m.image(s), m.image(plane(f, 64, 64))
-					one := vk.ImageSubresourceLayers{AspectMask: color, LayerCount: 1}
-					m.bufferToImage(a, m.buffer(4096), vk.BufferImageCopy{BufferRowLength: 20, ImageSubresource: one, ImageOffset: vk.Offset3D{X: 5, Y: 3},
-						ImageExtent: vk.Extent3D{Width: 17, Height: 14, Depth: 1}})
-					m.copyImage(b, a, vk.ImageCopy{SrcSubresource: one, DstSubresource: one, DstOffset: vk.Offset3D{X: 20, Y: 30},
-						Extent: vk.Extent3D{Width: 37, Height: 19, Depth: 1}})
-					m.copyImage(a, b, vk.ImageCopy{SrcSubresource: one, DstSubresource: one, DstOffset: vk.Offset3D{X: 30, Y: 10},
-						Extent: vk.Extent3D{Width: 7, Height: 9, Depth: 1}})
+		{name: "api.copy_and_blit.memory.drm_modifier", extensions: []string{"VK_KHR_image_format_list", drmExtension},
+			valid: true, run: func(c *Case) {
+				for _, f := range []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8_UNORM} {
+					m := c.mirror(uint64(f))
+					info, _ := vk.FormatInfo(f)
+					explicit := vulkan.Struct[vk.ImageDrmFormatModifierExplicitCreateInfoEXT](&m.a)
+					explicit.DrmFormatModifierPlaneCount = 1
+					explicit.PPlaneLayouts = vulkan.Put(&m.a,
+						vk.SubresourceLayout{Offset: 1024, RowPitch: vk.DeviceSize(40*info.BlockSize) + 64})
+					list := vulkan.Struct[vk.ImageDrmFormatModifierListCreateInfoEXT](&m.a)
+					list.DrmFormatModifierCount, list.PDrmFormatModifiers = 1, vulkan.New[uint64](&m.a) // DRM_FORMAT_MOD_LINEAR
+					for _, next := range []unsafe.Pointer{unsafe.Pointer(explicit), unsafe.Pointer(list)} {
+						s := plane(f, 37, 19)
+						s.tiling, s.next = vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT, next
+						a, b := m.image(s), m.image(plane(f, 64, 64))
+						one := vk.ImageSubresourceLayers{AspectMask: color, LayerCount: 1}
+						m.bufferToImage(a, m.buffer(4096), vk.BufferImageCopy{BufferRowLength: 20, ImageSubresource: one,
+							ImageOffset: vk.Offset3D{X: 5, Y: 3},
+							ImageExtent: vk.Extent3D{Width: 17, Height: 14, Depth: 1}})
+						m.copyImage(b, a, vk.ImageCopy{SrcSubresource: one, DstSubresource: one, DstOffset: vk.Offset3D{X: 20, Y: 30},
+							Extent: vk.Extent3D{Width: 37, Height: 19, Depth: 1}})
+						m.copyImage(a, b, vk.ImageCopy{SrcSubresource: one, DstSubresource: one, DstOffset: vk.Offset3D{X: 30, Y: 10},
+							Extent: vk.Extent3D{Width: 7, Height: 9, Depth: 1}})
+					}
+					m.check()
 				}
-				m.check()
-			}
-		}},
+			}},
 	}
 }
 
@@ -97,7 +100,8 @@ func (m *mirror) gate() vk.Event {
 	e, r := m.c.dev.CreateEvent()
 	m.c.must("vkCreateEvent", r)
 	n, p := array(&m.a, []vk.Event{e})
-	m.c.dev.CallOn("vkCmdWaitEvents", uintptr(m.cb), n, p, uintptr(vk.PIPELINE_STAGE_HOST_BIT), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), 0, 0, 0, 0, 0, 0)
+	m.c.dev.CallOn("vkCmdWaitEvents", uintptr(m.cb), n, p, uintptr(vk.PIPELINE_STAGE_HOST_BIT),
+		uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), 0, 0, 0, 0, 0, 0)
 	return e
 }
 
@@ -124,17 +128,21 @@ func pendingCases() []definition {
 	const success, lost = vk.SUCCESS, vk.ERROR_DEVICE_LOST
 	return []definition{
 		row("reset", func(c *Case, m *mirror, _ *mirrorBuffer) {
-			c.wantErr("vkResetCommandBuffer of a pending buffer", vk.Result(c.dev.CallOn("vkResetCommandBuffer", uintptr(m.cb), 0)))
+			c.wantErr("vkResetCommandBuffer of a pending buffer",
+				vk.Result(c.dev.CallOn("vkResetCommandBuffer", uintptr(m.cb), 0)))
 		}, success),
 		row("begin", func(c *Case, m *mirror, _ *mirrorBuffer) {
 			info := vulkan.Struct[vk.CommandBufferBeginInfo](&m.a)
-			c.wantErr("vkBeginCommandBuffer of a pending buffer", vk.Result(c.dev.CallOn("vkBeginCommandBuffer", uintptr(m.cb), ptr(info))))
+			c.wantErr("vkBeginCommandBuffer of a pending buffer",
+				vk.Result(c.dev.CallOn("vkBeginCommandBuffer", uintptr(m.cb), ptr(info))))
 		}, success),
 		row("reset_pool", func(c *Case, m *mirror, _ *mirrorBuffer) {
-			c.wantErr("vkResetCommandPool with a pending buffer", vk.Result(c.dev.Call("vkResetCommandPool", uintptr(m.pool), 0)))
+			c.wantErr("vkResetCommandPool with a pending buffer",
+				vk.Result(c.dev.Call("vkResetCommandPool", uintptr(m.pool), 0)))
 		}, success),
 		row("submit_again", func(c *Case, m *mirror, _ *mirrorBuffer) {
-			c.wantErr("a pending buffer that isn't for simultaneous use", c.dev.SubmitBatches(m.queue, 0, vulkan.Batch{Buffers: []vk.CommandBuffer{m.cb}}))
+			c.wantErr("a pending buffer that isn't for simultaneous use",
+				c.dev.SubmitBatches(m.queue, 0, vulkan.Batch{Buffers: []vk.CommandBuffer{m.cb}}))
 		}, success),
 		row("record", func(c *Case, m *mirror, b *mirrorBuffer) {
 			c.dev.CallOn("vkCmdFillBuffer", uintptr(m.cb), uintptr(b.handle), 0, 4096, 7)
@@ -144,7 +152,8 @@ func pendingCases() []definition {
 			c.dev.Call("vkFreeCommandBuffers", uintptr(m.pool), n, p)
 		}, success, lost),
 		row("destroy_pool", func(c *Case, m *mirror, _ *mirrorBuffer) { c.dev.DestroyCommandPool(m.pool) }, success, lost),
-		row("trim_pool", func(c *Case, m *mirror, _ *mirrorBuffer) { c.dev.Call("vkTrimCommandPool", uintptr(m.pool), 0) }, success),
+		row("trim_pool", func(c *Case, m *mirror, _ *mirrorBuffer) { c.dev.Call("vkTrimCommandPool", uintptr(m.pool), 0) },
+			success),
 		row("destroy_buffer", func(c *Case, m *mirror, b *mirrorBuffer) {
 			c.dev.DestroyBuffer(b.handle)
 			b.handle = 0
@@ -164,7 +173,8 @@ func pendingCases() []definition {
 			n, p := array(&q.a, []vk.Event{e})
 			q.begin(q.cb, 0)
 			q.reset(0, 2)
-			c.dev.CallOn("vkCmdWaitEvents", uintptr(q.cb), n, p, uintptr(vk.PIPELINE_STAGE_HOST_BIT), uintptr(bottom), 0, 0, 0, 0, 0, 0)
+			c.dev.CallOn("vkCmdWaitEvents", uintptr(q.cb), n, p, uintptr(vk.PIPELINE_STAGE_HOST_BIT), uintptr(bottom), 0, 0, 0,
+				0, 0, 0)
 			q.write(bottom, 0)
 			q.write(bottom, 1)
 			q.end(q.cb)

@@ -38,8 +38,8 @@ func (j fftJob) String() string {
 	return fmt.Sprintf("%s %s %d %d %d", kind, precision, j.size[0], j.size[1], j.size[2])
 }
 
-// smooth says whether n has no prime factor above 13. Other sizes VkFFT 1.2.26 computes by convolutions (Bluestein), for which
-// it binds no buffers: there it gives zeros, on lavapipe as well.
+// smooth says whether n has no prime factor above 13. Other sizes VkFFT 1.2.26 computes by convolutions (Bluestein),
+// for which it binds no buffers: there it gives zeros, on lavapipe as well.
 func smooth(n int) bool {
 	for _, p := range []int{2, 3, 5, 7, 11, 13} {
 		for n%p == 0 {
@@ -69,7 +69,8 @@ func fftJobs(long bool) []fftJob {
 				last = n
 			}
 		}
-		for _, s := range [][3]int{{2, 2, 1}, {64, 64, 1}, {30, 7, 1}, {512, 3, 1}, {2, 1024, 1}, {128, 96, 1}, {13, 11, 1}, {256, 256, 1},
+		for _, s := range [][3]int{{2, 2, 1}, {64, 64, 1}, {30, 7, 1}, {512, 3, 1}, {2, 1024, 1}, {128, 96, 1}, {13, 11, 1},
+			{256, 256, 1},
 			{2, 2, 2}, {8, 8, 8}, {6, 10, 14}, {32, 16, 8}, {11, 13, 5}, {4, 128, 4}, {32, 32, 32}} {
 			add(s[0], s[1], s[2])
 		}
@@ -84,18 +85,21 @@ func fftJobs(long bool) []fftJob {
 	return jobs
 }
 
-// TestVkFFT compiles a host program for the library VkFFT, of Debian's package libvkfft-dev, which writes its shaders by
-// itself, and compares its transforms with their definition.
+// TestVkFFT compiles a host program for the library VkFFT, of Debian's package libvkfft-dev, which writes its shaders
+// by itself, and compares its transforms with their definition.
 func TestVkFFT(t *testing.T) {
 	needsTool(t, "g++", "g++")
-	for file, pkg := range map[string]string{"/usr/include/vkFFT.h": "libvkfft-dev", "/usr/include/glslang/Public/resource_limits_c.h": "glslang-dev"} {
+	for file, pkg := range map[string]string{"/usr/include/vkFFT.h": "libvkfft-dev",
+		"/usr/include/glslang/Public/resource_limits_c.h": "glslang-dev"} {
 		if _, err := os.Stat(file); err != nil {
 			t.Skipf("%s is missing (Debian package %s)", file, pkg)
 		}
 	}
 	program := filepath.Join(t.TempDir(), "fft")
-	out, err := exec.Command("g++", "-std=c++20", "-O1", "-Wall", "-o", program, "clients/vkfft/fft.cc", "-lglslang", "-lMachineIndependent", "-lOSDependent",
-		"-lGenericCodeGen", "-lOGLCompiler", "-lSPIRV", "-lglslang-default-resource-limits", "-lSPIRV-Tools-opt", "-lSPIRV-Tools", "-lvulkan", "-lpthread").CombinedOutput()
+	out, err := exec.Command("g++", "-std=c++20", "-O1", "-Wall", "-o", program, "clients/vkfft/fft.cc", "-lglslang",
+		"-lMachineIndependent", "-lOSDependent",
+		"-lGenericCodeGen", "-lOGLCompiler", "-lSPIRV", "-lglslang-default-resource-limits", "-lSPIRV-Tools-opt",
+		"-lSPIRV-Tools", "-lvulkan", "-lpthread").CombinedOutput()
 	if err != nil {
 		t.Fatalf("g++ (Debian packages glslang-dev, spirv-tools, libvkfft-dev, libvulkan-dev): %v\n%s", err, out)
 	}

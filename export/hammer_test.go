@@ -1,18 +1,20 @@
 package export
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/fd/fdtest"
 	"farside/memory"
 )
 
 // TestHammer exports, imports, maps and frees the same payloads from eight goroutines: each import must see the
 // exporter's bytes, and nothing may be left behind.
 func TestHammer(t *testing.T) {
-	noFDLeaks(t)
+	fdtest.NoLeaks(t)
 	p := newSample(t)
 	defer p.Release()
 	b, err := p.Bytes()
@@ -37,11 +39,11 @@ func TestHammer(t *testing.T) {
 func importOnce(p *memory.Payload) error {
 	p.Retain()
 	defer p.Release()
-	fd, err := ExportFD(p, opaqueFD)
+	fd, err := exportFD(p, opaque)
 	if err != nil {
 		return err
 	}
-	q, err := ImportFD(fd, opaqueFD, expectSample())
+	q, err := importFD(fd, opaque, expectSample())
 	if err != nil {
 		unix.Close(fd)
 		return err
@@ -52,7 +54,7 @@ func importOnce(p *memory.Payload) error {
 		return err
 	}
 	if string(b[:6]) != "shared" {
-		return invalid("", "import reads %q", b[:6])
+		return fmt.Errorf("import reads %q", b[:6])
 	}
 	return nil
 }

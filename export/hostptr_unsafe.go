@@ -7,72 +7,81 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/fd"
 	"farside/internal/vk"
 	"farside/memory"
 )
 
 const (
-	vuidHostType    = "VUID-VkImportMemoryHostPointerInfoEXT-handleType-01747"
-	vuidHostAligned = "VUID-VkImportMemoryHostPointerInfoEXT-pHostPointer-01749"
-	vuidHostSize    = "VUID-VkMemoryAllocateInfo-allocationSize-01745"
-	vuidHostRange   = "VUID-VkImportMemoryHostPointerInfoEXT-handleType-01750"
-	vuidPropsType   = "VUID-vkGetMemoryHostPointerPropertiesEXT-handleType-01752"
-	vuidPropsAlign  = "VUID-vkGetMemoryHostPointerPropertiesEXT-pHostPointer-01753"
-	vuidPropsRange  = "VUID-vkGetMemoryHostPointerPropertiesEXT-handleType-01754"
+	vuidHostAligned = vk.VUID_VkImportMemoryHostPointerInfoEXT_pHostPointer_01749
+	vuidHostSize    = vk.VUID_VkMemoryAllocateInfo_allocationSize_01745
+	vuidHostRange   = vk.VUID_VkImportMemoryHostPointerInfoEXT_handleType_01750
+	vuidPropsAlign  = vk.VUID_vkGetMemoryHostPointerPropertiesEXT_pHostPointer_01753
+	vuidPropsRange  = vk.VUID_vkGetMemoryHostPointerPropertiesEXT_handleType_01754
 )
+
+// hostAllocation is HOST_ALLOCATION: pages of the application, which stay the application's.
+type hostAllocation struct{}
+
+func (hostAllocation) traits() traits { return traits{names: namesPages} }
+
+func (hostAllocation) memoryTypes(types []memory.Type) uint32 {
+	return typesWith(types, vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+}
 
 // HostPointerAlignment returns minImportedHostPointerAlignment in bytes.
 func HostPointerAlignment() uint64 { return memory.PageSize() }
 
-// ImportHostPointer returns a payload over size bytes of the application's memory at addr, which stays the
-// application's. The range must be mapped, readable and writable; addr and size are multiples of
-// HostPointerAlignment. It fails with ERROR_INVALID_EXTERNAL_HANDLE.
-func ImportHostPointer(addr unsafe.Pointer, size uint64, handleType vk.ExternalMemoryHandleTypeFlags) (*memory.Payload, error) {
+// payload: the range must be mapped, readable and writable; address and size are multiples of HostPointerAlignment.
+func (hostAllocation) payload(h Handle, want *Expect) (*memory.Payload, error) {
 	switch {
-	case handleType != hostAlloc:
-		return nil, invalid(vuidHostType, "handle type %v can't be imported from a host pointer", handleType)
-	case addr == nil || uint64(uintptr(addr))%HostPointerAlignment() != 0:
-		return nil, invalid(vuidHostAligned, "host pointer %p is not a multiple of %d", addr, HostPointerAlignment())
-	case size == 0 || size%HostPointerAlignment() != 0:
-		return nil, invalid(vuidHostSize, "%d bytes are not a multiple of %d", size, HostPointerAlignment())
+	case want.Dedicated.Kind != memory.NotDedicated:
+		return nil, invalid(vk.VUID_VkMemoryAllocateInfo_pNext_02806,
+			"an imported host pointer cannot be dedicated to a resource")
+	case want.Properties&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT == 0:
+		return nil, invalid(vk.VUID_VkMemoryAllocateInfo_memoryTypeIndex_01744,
+			"memory type %d is not host-visible, a host pointer cannot be imported into it", want.MemoryType)
+	case !aligned(h.Pointer):
+		return nil, invalid(vuidHostAligned, "host pointer %p is not a multiple of %d", h.Pointer, HostPointerAlignment())
+	case want.Size == 0 || want.Size%HostPointerAlignment() != 0:
+		return nil, invalid(vuidHostSize, "%d bytes are not a multiple of %d", want.Size, HostPointerAlignment())
 	}
-	if err := checkHostRange(uintptr(addr), size, vuidHostRange); err != nil {
+	if err := checkHostRange(uintptr(h.Pointer), want.Size, vuidHostRange); err != nil {
 		return nil, err
 	}
-	return memory.FromHostPointer(addr, size), nil
+	return memory.FromHostPointer(h.Pointer, want.Size), nil
 }
 
-// HostPointerProperties answers vkGetMemoryHostPointerPropertiesEXT: the memory types, as bits, that the
-// memory at addr can be imported with. It fails with ERROR_INVALID_EXTERNAL_HANDLE.
-func HostPointerProperties(addr unsafe.Pointer, handleType vk.ExternalMemoryHandleTypeFlags, types []memory.Type) (uint32, error) {
-	switch {
-	case handleType != hostAlloc:
-		return 0, invalid(vuidPropsType, "handle type %v is not a host allocation", handleType)
-	case addr == nil || uint64(uintptr(addr))%HostPointerAlignment() != 0:
-		return 0, invalid(vuidPropsAlign, "host pointer %p is not a multiple of %d", addr, HostPointerAlignment())
+func (t hostAllocation) inspect(h Handle, types []memory.Type) (uint32, error) {
+	if !aligned(h.Pointer) {
+		return 0, invalid(vuidPropsAlign, "host pointer %p is not a multiple of %d", h.Pointer, HostPointerAlignment())
 	}
-	if err := checkHostRange(uintptr(addr), HostPointerAlignment(), vuidPropsRange); err != nil {
+	if err := checkHostRange(uintptr(h.Pointer), HostPointerAlignment(), vuidPropsRange); err != nil {
 		return 0, err
 	}
-	return hostVisible(types), nil
+	return t.memoryTypes(types), nil
+}
+
+func aligned(p unsafe.Pointer) bool {
+	return p != nil && uint64(uintptr(p))%HostPointerAlignment() == 0
 }
 
 // checkHostRange looks the range up in the kernel's list of mappings: touching it to find out would fault, or
 // change what is there.
-func checkHostRange(addr uintptr, size uint64, vuid string) error {
+func checkHostRange(addr uintptr, size uint64, vuid vk.VUID) error {
 	end := uint64(addr) + size
 	if end < size {
 		return invalid(vuid, "host memory %#x with %d bytes wraps around", addr, size)
 	}
-	fd, err := unix.Open("/proc/self/maps", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	maps, err := fd.Open("/proc/self/maps", unix.O_RDONLY, 0)
 	if err != nil {
 		return invalid(vuid, "host memory can't be checked: %w", err)
 	}
-	defer unix.Close(fd)
+	defer maps.Close()
 	next := uint64(addr)
 	buf := make([]byte, 16<<10)
 	for have := 0; ; {
-		n, err := unix.Read(fd, buf[have:])
+		n, err := unix.Read(maps.Int(), buf[have:])
 		if err != nil && err != unix.EINTR {
 			return invalid(vuid, "host memory can't be checked: %w", err)
 		}

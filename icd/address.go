@@ -9,14 +9,15 @@ import (
 	"farside/internal/exec"
 )
 
-// addresses are the allocations that shaders reach by address: those in which a buffer was asked for its own. An address
-// is valid from the allocation's begin to its end, whichever buffer it was taken of.
+// addresses are the allocations that shaders reach by address: those in which a buffer was asked for its own. An
+// address is valid from the allocation's begin to its end, whichever buffer it was taken of.
 type addresses struct {
 	mu   sync.Mutex // of who changes the list
 	list atomic.Pointer[[]addressed]
 }
 
-// addressed is an allocation in a list that is sorted by address, and never changed: a longer or shorter copy replaces it.
+// addressed is an allocation in a list that is sorted by address, and never changed: a longer or shorter copy replaces
+// it.
 type addressed struct {
 	base   uint64
 	memory *deviceMemory
@@ -24,7 +25,8 @@ type addressed struct {
 
 // search returns where the last allocation is that begins at an address or below, -1 if there is none.
 func search(list []addressed, address uint64) int {
-	i, found := slices.BinarySearchFunc(list, address, func(a addressed, want uint64) int { return cmp.Compare(a.base, want) })
+	i, found := slices.BinarySearchFunc(list, address,
+		func(a addressed, want uint64) int { return cmp.Compare(a.base, want) })
 	if !found {
 		i--
 	}
@@ -50,6 +52,7 @@ func (a *addresses) add(base uint64, m *deviceMemory) {
 	if i >= 0 && list[i].memory == m {
 		return
 	}
+	m.addressed.Store(true)
 	list = slices.Clone(list)
 	if i >= 0 && list[i].base == base { // freed while its address was asked for
 		list[i].memory = m
@@ -61,6 +64,9 @@ func (a *addresses) add(base uint64, m *deviceMemory) {
 
 // remove forgets m.
 func (a *addresses) remove(m *deviceMemory) {
+	if !m.addressed.Load() {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if list := a.load(); slices.ContainsFunc(list, func(e addressed) bool { return e.memory == m }) {

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"sync/atomic"
 
+	"farside/export"
 	"farside/internal/sampling"
 	"farside/internal/vk"
 	"farside/memory"
@@ -24,7 +25,7 @@ const (
 
 // buffer is a VkBuffer.
 type buffer struct {
-	device         *device
+	child
 	size           uint64
 	usage          vk.BufferUsageFlags
 	flags          vk.BufferCreateFlags
@@ -34,55 +35,41 @@ type buffer struct {
 	offset         uint64 // in memory, set before memory is
 }
 
-func createBuffer(h vk.Device, info *vk.BufferCreateInfo, _ *vk.AllocationCallbacks, out *vk.Buffer) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateBuffer", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
+func createBuffer(d *device, info *vk.BufferCreateInfo, _ *vk.AllocationCallbacks, out *vk.Buffer) vk.Result {
 	b, err := d.newBuffer(info)
 	if err != nil {
 		return d.fail("vkCreateBuffer", err)
 	}
-	*out = vk.Buffer(buffers.Insert(b))
-	d.created(vk.OBJECT_TYPE_BUFFER, uint64(*out))
+	*out = vk.Buffer(d.add(b))
 	return vk.SUCCESS
 }
 
 func (d *device) newBuffer(info *vk.BufferCreateInfo) (*buffer, error) {
-	b := &buffer{device: d, size: info.Size, usage: bufferUsage(info.Usage, info.PNext), flags: info.Flags}
+	b := &buffer{child: child{device: d}, size: info.Size, usage: bufferUsage(info.Usage, info.PNext), flags: info.Flags}
 	if info.Size == 0 {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferCreateInfo-size-00912", "a buffer of 0 bytes")
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferCreateInfo_size_00912, "a buffer of 0 bytes")
 	}
 	if info.Size > d.physical.maxMemoryAllocationSize() {
-		return nil, vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "VUID-VkBufferCreateInfo-size-06409",
+		return nil, vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vk.VUID_VkBufferCreateInfo_size_06409,
 			"%d bytes are more than maxBufferSize, %d", info.Size, d.physical.maxMemoryAllocationSize())
 	}
 	if info.Flags != 0 {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferCreateInfo-flags-00915",
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferCreateInfo_flags_00915,
 			"buffer flags %v belong to features that the device does not have", info.Flags)
 	}
 	if e := vk.Find[vk.ExternalMemoryBufferCreateInfo](info.PNext); e != nil {
 		b.externalTypes = e.HandleTypes
+		if !export.Together(e.HandleTypes) {
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferCreateInfo_pNext_00920,
+				"handle types %v are not supported together", e.HandleTypes)
+		}
 	}
 	if a := vk.Find[vk.BufferOpaqueCaptureAddressCreateInfo](info.PNext); a != nil && a.OpaqueCaptureAddress != 0 {
-		return nil, vk.Errorf(vk.ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS, "VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337",
+		return nil, vk.Errorf(vk.ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS, vk.VUID_VkBufferCreateInfo_opaqueCaptureAddress_03337,
 			"a capture address needs the bufferDeviceAddressCaptureReplay feature")
 	}
 	b.memoryTypeBits = d.physical.typesFor(b.externalTypes)
 	return b, nil
-}
-
-func destroyBuffer(h vk.Device, handle vk.Buffer, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	b := buffers.Remove(uint64(handle))
-	if b == nil {
-		staleHandle("vkDestroyBuffer", vk.OBJECT_TYPE_BUFFER, uint64(handle))
-		return
-	}
-	b.device.destroyed(vk.OBJECT_TYPE_BUFFER, uint64(handle))
 }
 
 // requirements returns what VkMemoryRequirements says: size and alignment in bytes, and the memory types.
@@ -98,21 +85,12 @@ func (b *buffer) parameterHash() uint64 {
 	return h.Sum64()
 }
 
-func getBufferMemoryRequirements(h vk.Device, handle vk.Buffer, out *vk.MemoryRequirements) {
-	b := buffers.Get(uint64(handle))
-	if b == nil {
-		staleHandle("vkGetBufferMemoryRequirements", vk.OBJECT_TYPE_BUFFER, uint64(handle))
-		return
-	}
+func getBufferMemoryRequirements(_ *device, b *buffer, out *vk.MemoryRequirements) {
 	out.Size, out.Alignment, out.MemoryTypeBits = b.requirements()
 }
 
-func getBufferMemoryRequirements2(h vk.Device, info *vk.BufferMemoryRequirementsInfo2, out *vk.MemoryRequirements2) {
-	b := buffers.Get(uint64(info.Buffer))
-	if b == nil {
-		staleHandle("vkGetBufferMemoryRequirements2", vk.OBJECT_TYPE_BUFFER, uint64(info.Buffer))
-		return
-	}
+func getBufferMemoryRequirements2(_ *device, info *vk.BufferMemoryRequirementsInfo2, out *vk.MemoryRequirements2) {
+	b := live(buffers, info.Buffer)
 	r := &out.MemoryRequirements
 	r.Size, r.Alignment, r.MemoryTypeBits = b.requirements()
 	if dedicated := vk.Find[vk.MemoryDedicatedRequirements](out.PNext); dedicated != nil {
@@ -120,12 +98,9 @@ func getBufferMemoryRequirements2(h vk.Device, info *vk.BufferMemoryRequirements
 	}
 }
 
-func getDeviceBufferMemoryRequirements(h vk.Device, info *vk.DeviceBufferMemoryRequirements, out *vk.MemoryRequirements2) {
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		staleHandle("vkGetDeviceBufferMemoryRequirements", vk.OBJECT_TYPE_DEVICE, uint64(h))
-		return
-	}
+func getDeviceBufferMemoryRequirements(
+	d *device, info *vk.DeviceBufferMemoryRequirements, out *vk.MemoryRequirements2,
+) {
 	b, err := d.newBuffer(info.PCreateInfo)
 	if err != nil {
 		d.fail("vkGetDeviceBufferMemoryRequirements", err)
@@ -141,21 +116,22 @@ func getDeviceBufferMemoryRequirements(h vk.Device, info *vk.DeviceBufferMemoryR
 // boundTo returns the memory that the buffer is bound to, nil before it is bound and after the memory is freed.
 func (b *buffer) boundTo() *deviceMemory {
 	m := b.memory.Load()
-	if m == nil || deviceMemories.Get(uint64(m.handle)) != m {
+	if m == nil || deviceMemories.Get(m.handle) != m {
 		return nil
 	}
 	return m
 }
 
-func bindBufferMemory(h vk.Device, handle vk.Buffer, mem vk.DeviceMemory, offset vk.DeviceSize) vk.Result {
-	return bindBuffer("vkBindBufferMemory", handle, mem, offset)
+func bindBufferMemory(_ *device, b *buffer, m *deviceMemory, offset vk.DeviceSize) vk.Result {
+	return bindBuffer("vkBindBufferMemory", b, m, offset)
 }
 
-func bindBufferMemory2(h vk.Device, count uint32, infos *vk.BindBufferMemoryInfo) vk.Result {
+func bindBufferMemory2(_ *device, count uint32, infos *vk.BindBufferMemoryInfo) vk.Result {
 	outcome := vk.SUCCESS
 	for i := range vk.Slice(infos, count) {
 		info := &vk.Slice(infos, count)[i]
-		r := bindBuffer("vkBindBufferMemory2", info.Buffer, info.Memory, info.MemoryOffset)
+		r := bindBuffer("vkBindBufferMemory2", live(buffers, info.Buffer), live(deviceMemories, info.Memory),
+			info.MemoryOffset)
 		if status := vk.Find[vk.BindMemoryStatus](info.PNext); status != nil && status.PResult != nil {
 			*status.PResult = r
 		}
@@ -166,30 +142,25 @@ func bindBufferMemory2(h vk.Device, count uint32, infos *vk.BindBufferMemoryInfo
 	return outcome
 }
 
-func bindBuffer(command string, handle vk.Buffer, mem vk.DeviceMemory, offset uint64) vk.Result {
-	b := buffers.Get(uint64(handle))
-	if b == nil {
-		return staleHandle(command, vk.OBJECT_TYPE_BUFFER, uint64(handle))
-	}
-	m := deviceMemories.Get(uint64(mem))
-	if m == nil {
-		return staleHandle(command, vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(mem))
-	}
+func bindBuffer(command string, b *buffer, m *deviceMemory, offset uint64) vk.Result {
 	fail := func(err error) vk.Result {
-		return b.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_BUFFER, uint64(handle)}, object{vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(mem)})
+		return b.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_BUFFER, b.handle},
+			object{vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle})
 	}
 	size, alignment, typeBits := b.requirements()
 	if err := m.bindable(resource{
-		kind: "buffer", handle: uint64(handle), size: size, alignment: alignment, typeBits: typeBits, externalTypes: b.externalTypes,
+		kind: "buffer", handle: b.handle, size: size, alignment: alignment, typeBits: typeBits,
+		externalTypes: b.externalTypes,
 	}, offset); err != nil {
 		return fail(err)
 	}
-	if b.usage&vk.BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT != 0 && b.device.features["bufferDeviceAddress"] && !m.deviceAddress {
-		return fail(vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBindBufferMemory-bufferDeviceAddress-03339",
+	if b.usage&vk.BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT != 0 && b.device.features["bufferDeviceAddress"] &&
+		!m.deviceAddress {
+		return fail(vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBindBufferMemory_bufferDeviceAddress_03339,
 			"the buffer has an address, its memory was allocated without VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT"))
 	}
 	if b.memory.Load() != nil {
-		return fail(vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBindBufferMemory-buffer-07459", "the buffer is bound already"))
+		return fail(vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBindBufferMemory_buffer_07459, "the buffer is bound already"))
 	}
 	b.offset = offset
 	b.memory.Store(m)
@@ -207,40 +178,46 @@ type resource struct {
 
 // bindable says whether r may lie in m from offset on.
 func (m *deviceMemory) bindable(r resource, offset uint64) error {
-	vuid := func(buffer, image string) string {
+	vuid := func(buffer, image vk.VUID) vk.VUID {
 		if r.kind == "buffer" {
-			return "VUID-vkBindBufferMemory-" + buffer
+			return buffer
 		}
-		return "VUID-vkBindImageMemory-" + image
+		return image
 	}
 	switch {
 	case r.typeBits>>m.typeIndex&1 == 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, vuid("memory-01035", "memory-01047"), "the %s cannot lie in memory type %d, only in %#x", r.kind, m.typeIndex, r.typeBits)
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid(vk.VUID_vkBindBufferMemory_memory_01035,
+			vk.VUID_vkBindImageMemory_memory_01047), "the %s cannot lie in memory type %d, only in %#x", r.kind, m.typeIndex,
+			r.typeBits)
 	case offset%r.alignment != 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, vuid("memoryOffset-01036", "memoryOffset-01048"), "offset %d is not a multiple of %d", offset, r.alignment)
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid(vk.VUID_vkBindBufferMemory_None_10739, vk.VUID_vkBindImageMemory_None_10735),
+			"offset %d is not a multiple of %d", offset, r.alignment)
 	case offset >= m.size || r.size > m.size-offset:
-		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vuid("size-01037", "size-01049"), "the %s needs %d bytes from offset %d, the memory has %d", r.kind, r.size, offset, m.size)
+		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY,
+			vuid(vk.VUID_vkBindBufferMemory_None_10741, vk.VUID_vkBindImageMemory_None_10737),
+			"the %s needs %d bytes from offset %d, the memory has %d", r.kind, r.size, offset, m.size)
 	case m.dedicatedTo != 0 && (m.dedicatedTo != r.handle || offset != 0):
-		return vk.Errorf(vk.ERROR_UNKNOWN, vuid("memory-01508", "memory-02628"), "the memory is dedicated to another resource, or offset %d is not 0", offset)
-	case m.exportTypes != 0 && r.externalTypes&m.exportTypes == 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, vuid("memory-02726", "memory-02728"), "the memory is exportable as %v, the %s was created for %v", m.exportTypes, r.kind, r.externalTypes)
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid(vk.VUID_vkBindBufferMemory_memory_01508,
+			vk.VUID_vkBindImageMemory_memory_02628), "the memory is dedicated to another resource, or offset %d is not 0",
+			offset)
+	case m.exports.Types != 0 && r.externalTypes&m.exports.Types == 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid(vk.VUID_vkBindBufferMemory_memory_02726,
+			vk.VUID_vkBindImageMemory_memory_02728), "the memory is exportable as %v, the %s was created for %v",
+			m.exports.Types, r.kind, r.externalTypes)
 	case m.imported != 0 && r.externalTypes&m.imported == 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, vuid("memory-02985", "memory-02989"), "the memory was imported as %v, the %s was created for %v", m.imported, r.kind, r.externalTypes)
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid(vk.VUID_vkBindBufferMemory_memory_02985,
+			vk.VUID_vkBindImageMemory_memory_02989), "the memory was imported as %v, the %s was created for %v", m.imported,
+			r.kind, r.externalTypes)
 	}
 	return nil
 }
 
-func getBufferOpaqueCaptureAddress(h vk.Device, info *vk.BufferDeviceAddressInfo) uint64 {
-	// bufferDeviceAddressCaptureReplay is not advertised, so that there is nothing to replay: 0.
-	if buffers.Get(uint64(info.Buffer)) == nil {
-		staleHandle("vkGetBufferOpaqueCaptureAddress", vk.OBJECT_TYPE_BUFFER, uint64(info.Buffer))
-	}
-	return 0
-}
+// getBufferOpaqueCaptureAddress has nothing to replay: bufferDeviceAddressCaptureReplay is not advertised.
+func getBufferOpaqueCaptureAddress(*device, *vk.BufferDeviceAddressInfo) uint64 { return 0 }
 
 // bufferView is a VkBufferView: texels of a format over a range of a buffer.
 type bufferView struct {
-	device        *device
+	child
 	buffer        *buffer
 	format        vk.Format
 	offset, bytes uint64
@@ -265,22 +242,15 @@ func (v *bufferView) texels() (*sampling.View, *memory.Payload, error) {
 	return built, p, nil
 }
 
-func createBufferView(h vk.Device, info *vk.BufferViewCreateInfo, _ *vk.AllocationCallbacks, out *vk.BufferView) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateBufferView", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
-	b := buffers.Get(uint64(info.Buffer))
-	if b == nil {
-		return staleHandle("vkCreateBufferView", vk.OBJECT_TYPE_BUFFER, uint64(info.Buffer))
-	}
+func createBufferView(
+	d *device, info *vk.BufferViewCreateInfo, _ *vk.AllocationCallbacks, out *vk.BufferView,
+) vk.Result {
+	b := live(buffers, info.Buffer)
 	v, err := b.newView(info)
 	if err != nil {
 		return d.fail("vkCreateBufferView", err)
 	}
-	*out = vk.BufferView(bufferViews.Insert(v))
-	d.created(vk.OBJECT_TYPE_BUFFER_VIEW, uint64(*out))
+	*out = vk.BufferView(d.add(v))
 	return vk.SUCCESS
 }
 
@@ -290,42 +260,44 @@ func (b *buffer) newView(info *vk.BufferViewCreateInfo) (*bufferView, error) {
 	features := bufferFeatures(info.Format)
 	switch {
 	case b.usage&texels == 0:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-buffer-00932", "the buffer was created without a texel-buffer usage")
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_buffer_00932,
+			"the buffer was created without a texel-buffer usage")
 	case !ok:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-format-parameter", "there is no format %v", info.Format)
-	case b.usage&vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT != 0 && features&vk.FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT == 0:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-format-08778", "format %v is not for uniform texel buffers", info.Format)
-	case b.usage&vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT != 0 && features&vk.FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT == 0:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-format-08779", "format %v is not for storage texel buffers", info.Format)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_format_parameter, "there is no format %v",
+			info.Format)
+	case b.usage&vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT != 0 &&
+		features&vk.FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT == 0:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_format_08778,
+			"format %v is not for uniform texel buffers", info.Format)
+	case b.usage&vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT != 0 &&
+		features&vk.FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT == 0:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_format_08779,
+			"format %v is not for storage texel buffers", info.Format)
 	case info.Offset >= b.size:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-offset-00925", "offset %d is outside the buffer of %d bytes", info.Offset, b.size)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_offset_00925,
+			"offset %d is outside the buffer of %d bytes", info.Offset, b.size)
 	}
 	if info.Offset%minOffsetAlignment != 0 {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-offset-02749", "offset %d is no multiple of %d", info.Offset, minOffsetAlignment)
+		vuid := vk.VUID_VkBufferViewCreateInfo_buffer_02751
+		if b.usage&vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT != 0 {
+			vuid = vk.VUID_VkBufferViewCreateInfo_buffer_02750
+		}
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vuid, "offset %d is no multiple of %d", info.Offset, minOffsetAlignment)
 	}
 	bytes := b.size - info.Offset
 	if info.Range == vk.WHOLE_SIZE {
 		bytes -= bytes % uint64(f.BlockSize)
 	} else {
 		if info.Range == 0 || info.Range%uint64(f.BlockSize) != 0 {
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-range-00929", "range %d is not a positive multiple of a texel, %d bytes", info.Range, f.BlockSize)
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_range_00929,
+				"range %d is not a positive multiple of a texel, %d bytes", info.Range, f.BlockSize)
 		}
 		if info.Range > bytes {
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferViewCreateInfo-offset-00931", "%d bytes from offset %d reach beyond the buffer of %d bytes", info.Range, info.Offset, b.size)
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_offset_00931,
+				"%d bytes from offset %d reach beyond the buffer of %d bytes", info.Range, info.Offset, b.size)
 		}
 		bytes = info.Range
 	}
-	return &bufferView{device: b.device, buffer: b, format: info.Format, offset: info.Offset, bytes: bytes}, nil
-}
-
-func destroyBufferView(h vk.Device, handle vk.BufferView, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	v := bufferViews.Remove(uint64(handle))
-	if v == nil {
-		staleHandle("vkDestroyBufferView", vk.OBJECT_TYPE_BUFFER_VIEW, uint64(handle))
-		return
-	}
-	v.device.destroyed(vk.OBJECT_TYPE_BUFFER_VIEW, uint64(handle))
+	return &bufferView{child: child{device: b.device}, buffer: b, format: info.Format, offset: info.Offset, bytes: bytes},
+		nil
 }

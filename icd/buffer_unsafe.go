@@ -8,15 +8,11 @@ import (
 
 // getBufferDeviceAddress answers with the address of the payload's mapping in this process, which stays
 // where it is for the memory's life.
-func getBufferDeviceAddress(h vk.Device, info *vk.BufferDeviceAddressInfo) uint64 {
-	b := buffers.Get(uint64(info.Buffer))
-	if b == nil {
-		staleHandle("vkGetBufferDeviceAddress", vk.OBJECT_TYPE_BUFFER, uint64(info.Buffer))
-		return 0
-	}
+func getBufferDeviceAddress(_ *device, info *vk.BufferDeviceAddressInfo) uint64 {
+	b := live(buffers, info.Buffer)
 	m := b.boundTo()
 	if m == nil {
-		b.device.fail("vkGetBufferDeviceAddress", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkBufferDeviceAddressInfo-buffer-02600", "the buffer is not bound to memory"))
+		b.device.fail("vkGetBufferDeviceAddress", vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "the buffer is not bound to memory"))
 		return 0
 	}
 	base, err := m.payload.Map()

@@ -2,7 +2,6 @@ package icd
 
 import (
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -31,16 +30,14 @@ type commandBuffer struct {
 	primaries map[*commandBuffer]struct{} // what executes it
 }
 
+func (b *commandBuffer) owner() *device { return b.pool.device }
+
 // fail reports err as the outcome of command on this buffer.
 func (b *commandBuffer) fail(command string, err error) vk.Result {
 	return b.pool.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(b.handle)})
 }
 
-func beginCommandBuffer(h vk.CommandBuffer, info *vk.CommandBufferBeginInfo) vk.Result {
-	b := commandBuffers.Get(uintptr(h))
-	if b == nil {
-		return staleHandle("vkBeginCommandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h))
-	}
+func beginCommandBuffer(b *commandBuffer, info *vk.CommandBufferBeginInfo) vk.Result {
 	if err := b.begin(info); err != nil {
 		return b.fail("vkBeginCommandBuffer", err)
 	}
@@ -53,10 +50,11 @@ func (b *commandBuffer) begin(info *vk.CommandBufferBeginInfo) error {
 	}
 	usage := info.Flags
 	if b.life.recording() || !b.reset() {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00049", "the command buffer is being recorded or pending")
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBeginCommandBuffer_commandBuffer_00049,
+			"the command buffer is being recorded or pending")
 	}
 	if err := b.stream.Begin(); err != nil {
-		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%w", err)
+		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%w", err)
 	}
 	b.usage.Store(uint32(usage))
 	b.life.set(stateRecording)
@@ -68,14 +66,15 @@ func (b *commandBuffer) checkBegin(info *vk.CommandBufferBeginInfo) error {
 	resettable := b.pool.flags&vk.COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT != 0
 	switch {
 	case !resettable && !b.life.recording() && b.life.state() != stateInitial:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00050",
-			"the pool was created without VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT and the command buffer %v", b.life.state())
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBeginCommandBuffer_commandBuffer_00050,
+			"the pool was created without VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT and the command buffer %v",
+			b.life.state())
 	case b.level == vk.COMMAND_BUFFER_LEVEL_PRIMARY && info.Flags&both == both:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-02840",
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBeginCommandBuffer_commandBuffer_02840,
 			"a primary command buffer is for one submission or for simultaneous use, not both")
 	}
 	if g := vk.Find[vk.DeviceGroupCommandBufferBeginInfo](info.PNext); g != nil && g.DeviceMask != 1 {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDeviceGroupCommandBufferBeginInfo-deviceMask-00106",
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDeviceGroupCommandBufferBeginInfo_deviceMask_00106,
 			"device mask %#x of a group of one device", g.DeviceMask)
 	}
 	if b.level == vk.COMMAND_BUFFER_LEVEL_PRIMARY {
@@ -84,25 +83,23 @@ func (b *commandBuffer) checkBegin(info *vk.CommandBufferBeginInfo) error {
 	i := info.PInheritanceInfo
 	switch {
 	case info.Flags&vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT != 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandBufferBeginInfo-flags-09123", "no queue family has render passes")
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferBeginInfo_flags_09123, "no queue family has render passes")
 	case i == nil:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00051", "a secondary command buffer has no pInheritanceInfo")
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBeginCommandBuffer_commandBuffer_00051,
+			"a secondary command buffer has no pInheritanceInfo")
 	case i.OcclusionQueryEnable != vk.FALSE:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandBufferInheritanceInfo-occlusionQueryEnable-00056", "the feature inheritedQueries is not supported")
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferInheritanceInfo_occlusionQueryEnable_00056,
+			"the feature inheritedQueries is not supported")
 	case i.PipelineStatistics != 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandBufferInheritanceInfo-pipelineStatistics-00058",
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferInheritanceInfo_pipelineStatistics_00058,
 			"the feature pipelineStatisticsQuery is not supported")
 	}
 	return nil
 }
 
-func endCommandBuffer(h vk.CommandBuffer) vk.Result {
-	b := commandBuffers.Get(uintptr(h))
-	if b == nil {
-		return staleHandle("vkEndCommandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h))
-	}
+func endCommandBuffer(b *commandBuffer) vk.Result {
 	if !b.life.recording() {
-		return b.fail("vkEndCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-00059",
+		return b.fail("vkEndCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkEndCommandBuffer_commandBuffer_00059,
 			"the command buffer is not being recorded: it %v", b.life.state()))
 	}
 	b.stream.End()
@@ -111,40 +108,32 @@ func endCommandBuffer(h vk.CommandBuffer) vk.Result {
 		return b.fail("vkEndCommandBuffer", b.err)
 	}
 	if !b.life.finish() {
-		return b.fail("vkEndCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-00059",
+		return b.fail("vkEndCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkEndCommandBuffer_commandBuffer_00059,
 			"a command buffer that was recorded with vkCmdExecuteCommands has been reset or freed since"))
 	}
 	return vk.SUCCESS
 }
 
-func resetCommandBuffer(h vk.CommandBuffer, _ vk.CommandBufferResetFlags) vk.Result {
-	b := commandBuffers.Get(uintptr(h))
-	if b == nil {
-		return staleHandle("vkResetCommandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h))
-	}
+func resetCommandBuffer(b *commandBuffer, _ vk.CommandBufferResetFlags) vk.Result {
 	if b.pool.flags&vk.COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT == 0 {
-		return b.fail("vkResetCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00046",
+		return b.fail("vkResetCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkResetCommandBuffer_commandBuffer_00046,
 			"the pool was created without VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT"))
 	}
 	if !b.reset() {
-		return b.fail("vkResetCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00045", "the command buffer is pending"))
+		return b.fail("vkResetCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkResetCommandBuffer_commandBuffer_00045,
+			"the command buffer is pending"))
 	}
 	return vk.SUCCESS
 }
 
-// recording returns the command buffer while it takes commands. It reports a call in any other state.
-func recording(command string, h vk.CommandBuffer) *commandBuffer {
-	b := commandBuffers.Get(uintptr(h))
-	if b == nil {
-		staleHandle(command, vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h))
-		return nil
+// recording says whether the command buffer takes commands. It reports a call in any other state.
+func (b *commandBuffer) recording(command string) bool {
+	if b.life.recording() {
+		return true
 	}
-	if !b.life.recording() {
-		b.fail(command, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+command+"-commandBuffer-recording",
-			"the command buffer is not being recorded: it %v", b.life.state()))
-		return nil
-	}
-	return b
+	b.fail(command, vk.Errorf(vk.ERROR_UNKNOWN, recordingRules[command],
+		"the command buffer is not being recorded: it %v", b.life.state()))
+	return false
 }
 
 // keep reports a recording error and keeps the first one for vkEndCommandBuffer. nil is none.
@@ -153,7 +142,7 @@ func (b *commandBuffer) keep(name string, err error) {
 		return
 	}
 	if errors.Is(err, command.ErrMemory) {
-		err = vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%w", err)
+		err = vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%w", err)
 	}
 	b.fail(name, err)
 	if b.err == nil {
@@ -164,30 +153,28 @@ func (b *commandBuffer) keep(name string, err error) {
 // record appends a command to a buffer that is being recorded. What append returns is kept. When it faults, at
 // an address that the application passed, the boundary reports that, and the buffer cannot be ended either: it
 // lacks the command.
-func record(command string, h vk.CommandBuffer, append func(*commandBuffer) error) {
-	b := recording(command, h)
-	if b == nil {
+func (b *commandBuffer) record(command string, append func() error) {
+	if !b.recording(command) {
 		return
 	}
 	appended := false
 	defer func() {
 		if !appended && b.err == nil {
-			b.err = vk.Errorf(vk.ERROR_UNKNOWN, "", "recording %s faulted", command)
+			b.err = vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "recording %s faulted", command)
 		}
 	}()
-	err := append(b)
+	err := append()
 	appended = true
 	b.keep(command, err)
 }
 
-// elements returns an array argument, which must have elements. owner, the command or structure that it belongs
-// to, and noun, what an element is called, make the names of the rules.
-func elements[T any](owner, noun string, p *T, count uint32) ([]T, error) {
+// elements returns an array argument, which must have elements; empty and null are the rules that it breaks without.
+func elements[T any](p *T, count uint32, empty, null vk.VUID) ([]T, error) {
 	if count == 0 {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-"+noun+"Count-arraylength", "%sCount is 0", noun)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, empty, "%s is 0", empty.Subject())
 	}
 	if p == nil {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-p"+strings.ToUpper(noun[:1])+noun[1:]+"s-parameter", "the array of %ss is NULL", noun)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, null, "the array %s is NULL", null.Subject())
 	}
 	return vk.Slice(p, count), nil
 }

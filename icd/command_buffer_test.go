@@ -12,6 +12,7 @@ import (
 
 	"farside/internal/cabi"
 	"farside/internal/command"
+	"farside/internal/config"
 	"farside/internal/vk"
 )
 
@@ -23,7 +24,7 @@ type recordingTest struct {
 
 func newRecordingTest(t *testing.T) *recordingTest {
 	t.Helper()
-	captureLog(t, "off")
+	captureLog(t, config.LevelOff)
 	i := testInstance(t, nil)
 	testMessenger(t, i, everySeverity, everyType, 0)
 	r := &recordingTest{t, propertiesDevice(t, i, nil)}
@@ -55,28 +56,30 @@ func (r *recordingTest) result(got, want vk.Result, vuids ...string) {
 func (r *recordingTest) pool(flags vk.CommandPoolCreateFlags) vk.CommandPool {
 	r.Helper()
 	var h vk.CommandPool
-	r.result(createCommandPool(r.d.handle, &vk.CommandPoolCreateInfo{Flags: flags}, nil, &h), vk.SUCCESS)
+	r.result(commands.CreateCommandPool(r.d.handle, &vk.CommandPoolCreateInfo{Flags: flags}, nil, &h), vk.SUCCESS)
 	return h
 }
 
 func (r *recordingTest) allocate(pool vk.CommandPool, level vk.CommandBufferLevel) *commandBuffer {
 	r.Helper()
 	h := make([]vk.CommandBuffer, 1)
-	r.result(allocateCommandBuffers(r.d.handle, &vk.CommandBufferAllocateInfo{CommandPool: pool, Level: level, CommandBufferCount: 1}, &h[0]), vk.SUCCESS)
+	r.result(commands.AllocateCommandBuffers(commandPools.Get(uint64(pool)).device.handle,
+		&vk.CommandBufferAllocateInfo{CommandPool: pool, Level: level, CommandBufferCount: 1}, &h[0]), vk.SUCCESS)
 	return commandBuffers.Get(uintptr(h[0]))
 }
 
 func (r *recordingTest) begin(b *commandBuffer, usage vk.CommandBufferUsageFlags) {
 	r.Helper()
-	r.result(beginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{Flags: usage, PInheritanceInfo: &vk.CommandBufferInheritanceInfo{}}), vk.SUCCESS)
+	r.result(commands.BeginCommandBuffer(b.handle,
+		&vk.CommandBufferBeginInfo{Flags: usage, PInheritanceInfo: &vk.CommandBufferInheritanceInfo{}}), vk.SUCCESS)
 }
 
 // recorded records one command.
 func (r *recordingTest) recorded(b *commandBuffer, usage vk.CommandBufferUsageFlags) {
 	r.Helper()
 	r.begin(b, usage)
-	cmdFillBuffer(b.handle, 1, 2, 3, 4)
-	r.result(endCommandBuffer(b.handle), vk.SUCCESS)
+	commands.CmdFillBuffer(b.handle, 1, 2, 3, 4)
+	r.result(commands.EndCommandBuffer(b.handle), vk.SUCCESS)
 }
 
 func (r *recordingTest) execute(b *commandBuffer, list ...*commandBuffer) {
@@ -85,7 +88,7 @@ func (r *recordingTest) execute(b *commandBuffer, list ...*commandBuffer) {
 	for i, s := range list {
 		handles[i] = s.handle
 	}
-	cmdExecuteCommands(b.handle, uint32(len(handles)), &handles[0])
+	commands.CmdExecuteCommands(b.handle, uint32(len(handles)), &handles[0])
 }
 
 // state fails unless the buffer is in a state.
@@ -98,15 +101,15 @@ func (r *recordingTest) state(b *commandBuffer, want bufferState) {
 
 func (r *recordingTest) pending(b *commandBuffer) {
 	r.Helper()
-	if err := b.beginPending("vkQueueSubmit"); err != nil {
+	if err := b.beginPending(&submitRules1); err != nil {
 		r.Error(err)
 	}
 }
 
 // refused fails unless a submission is refused by a rule.
-func (r *recordingTest) refused(b *commandBuffer, command, vuid string) {
+func (r *recordingTest) refused(b *commandBuffer, rules *submitRules, vuid string) {
 	r.Helper()
-	if err := b.beginPending(command); vk.VUIDOf(err) != vuid {
+	if err := b.beginPending(rules); vk.VUIDOf(err).String() != vuid {
 		r.Errorf("submitted: %v, want %s", err, vuid)
 	}
 }
@@ -131,17 +134,18 @@ func TestLifecycle(t *testing.T) {
 	r := newRecordingTest(t)
 	b := r.allocate(r.pool(resettable), primary)
 	r.state(b, stateInitial)
-	r.refused(b, "vkQueueSubmit", "VUID-vkQueueSubmit-pCommandBuffers-00070")
-	r.result(endCommandBuffer(b.handle), vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-00059")
-	cmdFillBuffer(b.handle, 1, 2, 3, 4)
+	r.refused(b, &submitRules1, "VUID-vkQueueSubmit-pCommandBuffers-00070")
+	r.result(commands.EndCommandBuffer(b.handle), vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-00059")
+	commands.CmdFillBuffer(b.handle, 1, 2, 3, 4)
 	r.reported("VUID-vkCmdFillBuffer-commandBuffer-recording")
 
 	r.begin(b, 0)
 	r.state(b, stateRecording)
-	r.result(beginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{}), vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00049")
-	r.refused(b, "vkQueueSubmit2", "VUID-vkQueueSubmit2-commandBuffer-03874")
-	cmdFillBuffer(b.handle, 1, 2, 3, 4)
-	r.result(endCommandBuffer(b.handle), vk.SUCCESS)
+	r.result(commands.BeginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{}), vk.ERROR_UNKNOWN,
+		"VUID-vkBeginCommandBuffer-commandBuffer-00049")
+	r.refused(b, &submitRules2, "VUID-vkQueueSubmit2-commandBuffer-03874")
+	commands.CmdFillBuffer(b.handle, 1, 2, 3, 4)
+	r.result(commands.EndCommandBuffer(b.handle), vk.SUCCESS)
 	r.state(b, stateExecutable)
 	if got := ops(b); !slices.Equal(got, []command.Op{command.OpFillBuffer}) {
 		t.Errorf("recorded %v", got)
@@ -150,10 +154,11 @@ func TestLifecycle(t *testing.T) {
 	// It may be executed again and again, but not twice at a time.
 	for range 2 {
 		r.pending(b)
-		r.refused(b, "vkQueueSubmit", "VUID-vkQueueSubmit-pCommandBuffers-00071")
-		r.refused(b, "vkQueueSubmit2", "VUID-vkQueueSubmit2-commandBuffer-03875")
-		r.result(resetCommandBuffer(b.handle, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00045")
-		r.result(beginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{}), vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00049")
+		r.refused(b, &submitRules1, "VUID-vkQueueSubmit-pCommandBuffers-00071")
+		r.refused(b, &submitRules2, "VUID-vkQueueSubmit2-commandBuffer-03875")
+		r.result(commands.ResetCommandBuffer(b.handle, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00045")
+		r.result(commands.BeginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{}), vk.ERROR_UNKNOWN,
+			"VUID-vkBeginCommandBuffer-commandBuffer-00049")
 		if len(ops(b)) != 1 {
 			t.Error("a pending command buffer lost its commands")
 		}
@@ -163,18 +168,18 @@ func TestLifecycle(t *testing.T) {
 
 	// vkBeginCommandBuffer resets it.
 	r.begin(b, 0)
-	r.result(endCommandBuffer(b.handle), vk.SUCCESS)
+	r.result(commands.EndCommandBuffer(b.handle), vk.SUCCESS)
 	if got := ops(b); len(got) != 0 {
 		t.Errorf("%v is left of the last recording", got)
 	}
-	r.result(resetCommandBuffer(b.handle, vk.COMMAND_BUFFER_RESET_RELEASE_RESOURCES_BIT), vk.SUCCESS)
+	r.result(commands.ResetCommandBuffer(b.handle, vk.COMMAND_BUFFER_RESET_RELEASE_RESOURCES_BIT), vk.SUCCESS)
 	r.state(b, stateInitial)
 
 	r.recorded(b, simultaneous)
 	r.pending(b)
 	r.pending(b)
 	b.Completed(true)
-	r.result(resetCommandBuffer(b.handle, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00045")
+	r.result(commands.ResetCommandBuffer(b.handle, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00045")
 	b.Completed(true)
 
 	r.recorded(b, oneTime)
@@ -184,7 +189,7 @@ func TestLifecycle(t *testing.T) {
 	r.pending(b)
 	b.Completed(true)
 	r.state(b, stateInvalid)
-	r.refused(b, "vkQueueSubmit", "VUID-vkQueueSubmit-pCommandBuffers-00070")
+	r.refused(b, &submitRules1, "VUID-vkQueueSubmit-pCommandBuffers-00070")
 	r.recorded(b, 0)
 	r.state(b, stateExecutable)
 }
@@ -194,28 +199,32 @@ func TestBeginMisuse(t *testing.T) {
 	fixed := r.pool(0)
 	b := r.allocate(fixed, primary)
 	r.recorded(b, 0)
-	r.result(beginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{}), vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00050")
-	r.result(resetCommandBuffer(b.handle, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00046")
+	r.result(commands.BeginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{}), vk.ERROR_UNKNOWN,
+		"VUID-vkBeginCommandBuffer-commandBuffer-00050")
+	r.result(commands.ResetCommandBuffer(b.handle, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00046")
 	r.state(b, stateExecutable)
-	r.result(resetCommandPool(r.d.handle, fixed, 0), vk.SUCCESS)
-	r.result(beginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{Flags: oneTime | simultaneous}), vk.ERROR_UNKNOWN,
+	r.result(commands.ResetCommandPool(r.d.handle, fixed, 0), vk.SUCCESS)
+	r.result(commands.BeginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{Flags: oneTime | simultaneous}),
+		vk.ERROR_UNKNOWN,
 		"VUID-vkBeginCommandBuffer-commandBuffer-02840")
 	r.begin(b, vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) // ignored for primaries
 
 	s := r.allocate(fixed, secondary)
-	r.result(beginCommandBuffer(s.handle, &vk.CommandBufferBeginInfo{}), vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-00051")
+	r.result(commands.BeginCommandBuffer(s.handle, &vk.CommandBufferBeginInfo{}), vk.ERROR_UNKNOWN,
+		"VUID-vkBeginCommandBuffer-commandBuffer-00051")
 	var i vk.CommandBufferInheritanceInfo
-	r.result(beginCommandBuffer(s.handle, &vk.CommandBufferBeginInfo{Flags: vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT, PInheritanceInfo: &i}),
+	r.result(commands.BeginCommandBuffer(s.handle,
+		&vk.CommandBufferBeginInfo{Flags: vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT, PInheritanceInfo: &i}),
 		vk.ERROR_UNKNOWN, "VUID-VkCommandBufferBeginInfo-flags-09123")
 	i = vk.CommandBufferInheritanceInfo{OcclusionQueryEnable: vk.TRUE}
-	r.result(beginCommandBuffer(s.handle, &vk.CommandBufferBeginInfo{PInheritanceInfo: &i}), vk.ERROR_UNKNOWN,
+	r.result(commands.BeginCommandBuffer(s.handle, &vk.CommandBufferBeginInfo{PInheritanceInfo: &i}), vk.ERROR_UNKNOWN,
 		"VUID-VkCommandBufferInheritanceInfo-occlusionQueryEnable-00056")
 	i = vk.CommandBufferInheritanceInfo{PipelineStatistics: 1}
-	r.result(beginCommandBuffer(s.handle, &vk.CommandBufferBeginInfo{PInheritanceInfo: &i}), vk.ERROR_UNKNOWN,
+	r.result(commands.BeginCommandBuffer(s.handle, &vk.CommandBufferBeginInfo{PInheritanceInfo: &i}), vk.ERROR_UNKNOWN,
 		"VUID-VkCommandBufferInheritanceInfo-pipelineStatistics-00058")
 	r.recorded(s, oneTime|simultaneous)
-	r.refused(s, "vkQueueSubmit", "VUID-VkSubmitInfo-pCommandBuffers-00075")
-	r.refused(s, "vkQueueSubmit2", "VUID-VkCommandBufferSubmitInfo-commandBuffer-03890")
+	r.refused(s, &submitRules1, "VUID-VkSubmitInfo-pCommandBuffers-00075")
+	r.refused(s, &submitRules2, "VUID-VkCommandBufferSubmitInfo-commandBuffer-03890")
 }
 
 // TestFirstErrorIsKept records errors: vkEndCommandBuffer gives the first.
@@ -223,10 +232,10 @@ func TestFirstErrorIsKept(t *testing.T) {
 	r := newRecordingTest(t)
 	b := r.allocate(r.pool(resettable), primary)
 	r.begin(b, 0)
-	cmdCopyBuffer(b.handle, 1, 2, 0, nil)
-	cmdCopyImage(b.handle, 1, 0, 2, 0, 1, nil)
+	commands.CmdCopyBuffer(b.handle, 1, 2, 0, nil)
+	commands.CmdCopyImage(b.handle, 1, 0, 2, 0, 1, nil)
 	r.reported("VUID-vkCmdCopyBuffer-regionCount-arraylength", "VUID-vkCmdCopyImage-pRegions-parameter")
-	r.result(endCommandBuffer(b.handle), vk.ERROR_UNKNOWN, "VUID-vkCmdCopyBuffer-regionCount-arraylength")
+	r.result(commands.EndCommandBuffer(b.handle), vk.ERROR_UNKNOWN, "VUID-vkCmdCopyBuffer-regionCount-arraylength")
 	r.state(b, stateInvalid)
 	r.recorded(b, 0)
 }
@@ -240,37 +249,45 @@ func TestCommandMisuse(t *testing.T) {
 		vuid string
 		call func()
 	}{
-		{"vkCmdUpdateBuffer-dataSize-00037", func() { cmdUpdateBuffer(buffer, 1, 0, 65540, nil) }},
-		{"vkCmdUpdateBuffer-dataSize-00038", func() { cmdUpdateBuffer(buffer, 1, 0, 3, nil) }},
-		{"vkCmdUpdateBuffer-dataSize-arraylength", func() { cmdUpdateBuffer(buffer, 1, 0, 0, nil) }},
-		{"vkCmdUpdateBuffer-pData-parameter", func() { cmdUpdateBuffer(buffer, 1, 0, 4, nil) }},
-		{"vkCmdCopyBuffer-pRegions-parameter", func() { cmdCopyBuffer(buffer, 1, 2, 1, nil) }},
-		{"VkCopyBufferInfo2-pRegions-parameter", func() { cmdCopyBuffer2(buffer, &vk.CopyBufferInfo2{RegionCount: 1}) }},
-		{"vkCmdCopyImage-regionCount-arraylength", func() { cmdCopyImage(buffer, 1, 0, 2, 0, 0, nil) }},
-		{"VkCopyImageInfo2-regionCount-arraylength", func() { cmdCopyImage2(buffer, &vk.CopyImageInfo2{}) }},
-		{"vkCmdBlitImage-pRegions-parameter", func() { cmdBlitImage(buffer, 1, 0, 2, 0, 1, nil, 0) }},
-		{"VkBlitImageInfo2-regionCount-arraylength", func() { cmdBlitImage2(buffer, &vk.BlitImageInfo2{}) }},
-		{"vkCmdCopyBufferToImage-regionCount-arraylength", func() { cmdCopyBufferToImage(buffer, 1, 2, 0, 0, nil) }},
-		{"VkCopyBufferToImageInfo2-regionCount-arraylength", func() { cmdCopyBufferToImage2(buffer, &vk.CopyBufferToImageInfo2{}) }},
-		{"vkCmdCopyImageToBuffer-regionCount-arraylength", func() { cmdCopyImageToBuffer(buffer, 1, 0, 2, 0, nil) }},
-		{"VkCopyImageToBufferInfo2-regionCount-arraylength", func() { cmdCopyImageToBuffer2(buffer, &vk.CopyImageToBufferInfo2{}) }},
-		{"vkCmdResolveImage-regionCount-arraylength", func() { cmdResolveImage(buffer, 1, 0, 2, 0, 0, nil) }},
-		{"VkResolveImageInfo2-regionCount-arraylength", func() { cmdResolveImage2(buffer, &vk.ResolveImageInfo2{}) }},
-		{"vkCmdClearColorImage-pColor-04961", func() { cmdClearColorImage(buffer, 1, 0, nil, 1, nil) }},
-		{"vkCmdClearColorImage-pRanges-parameter", func() { cmdClearColorImage(buffer, 1, 0, &vk.ClearColorValue{}, 1, nil) }},
-		{"vkCmdClearDepthStencilImage-pDepthStencil-parameter", func() { cmdClearDepthStencilImage(buffer, 1, 0, nil, 1, nil) }},
-		{"vkCmdClearDepthStencilImage-rangeCount-arraylength", func() { cmdClearDepthStencilImage(buffer, 1, 0, &vk.ClearDepthStencilValue{}, 0, nil) }},
-		{"vkCmdWaitEvents-eventCount-arraylength", func() { cmdWaitEvents(buffer, 0, nil, 0, 0, 0, nil, 0, nil, 0, nil) }},
-		{"vkCmdWaitEvents2-pEvents-parameter", func() { cmdWaitEvents2(buffer, 1, nil, nil) }},
-		{"vkCmdExecuteCommands-pCommandBuffers-parameter", func() { cmdExecuteCommands(buffer, 1, nil) }},
-		{"vkCmdExecuteCommands-commandBufferCount-arraylength", func() { cmdExecuteCommands(buffer, 0, nil) }},
-		{"vkCmdBeginQuery-queryType-02804", func() { cmdBeginQuery(buffer, 1, 2, 0) }},
-		{"vkCmdEndQuery-None-01923", func() { cmdEndQuery(buffer, 1, 2) }},
-		{"vkCmdSetDeviceMask-deviceMask-00108", func() { cmdSetDeviceMask(buffer, 2) }},
+		{"vkCmdUpdateBuffer-dataSize-00037", func() { commands.CmdUpdateBuffer(buffer, 1, 0, 65540, nil) }},
+		{"vkCmdUpdateBuffer-dataSize-00038", func() { commands.CmdUpdateBuffer(buffer, 1, 0, 3, nil) }},
+		{"vkCmdUpdateBuffer-dataSize-arraylength", func() { commands.CmdUpdateBuffer(buffer, 1, 0, 0, nil) }},
+		{"vkCmdUpdateBuffer-pData-parameter", func() { commands.CmdUpdateBuffer(buffer, 1, 0, 4, nil) }},
+		{"vkCmdCopyBuffer-pRegions-parameter", func() { commands.CmdCopyBuffer(buffer, 1, 2, 1, nil) }},
+		{"VkCopyBufferInfo2-pRegions-parameter",
+			func() { commands.CmdCopyBuffer2(buffer, &vk.CopyBufferInfo2{RegionCount: 1}) }},
+		{"vkCmdCopyImage-regionCount-arraylength", func() { commands.CmdCopyImage(buffer, 1, 0, 2, 0, 0, nil) }},
+		{"VkCopyImageInfo2-regionCount-arraylength", func() { commands.CmdCopyImage2(buffer, &vk.CopyImageInfo2{}) }},
+		{"vkCmdBlitImage-pRegions-parameter", func() { commands.CmdBlitImage(buffer, 1, 0, 2, 0, 1, nil, 0) }},
+		{"VkBlitImageInfo2-regionCount-arraylength", func() { commands.CmdBlitImage2(buffer, &vk.BlitImageInfo2{}) }},
+		{"vkCmdCopyBufferToImage-regionCount-arraylength", func() { commands.CmdCopyBufferToImage(buffer, 1, 2, 0, 0, nil) }},
+		{"VkCopyBufferToImageInfo2-regionCount-arraylength",
+			func() { commands.CmdCopyBufferToImage2(buffer, &vk.CopyBufferToImageInfo2{}) }},
+		{"vkCmdCopyImageToBuffer-regionCount-arraylength", func() { commands.CmdCopyImageToBuffer(buffer, 1, 0, 2, 0, nil) }},
+		{"VkCopyImageToBufferInfo2-regionCount-arraylength",
+			func() { commands.CmdCopyImageToBuffer2(buffer, &vk.CopyImageToBufferInfo2{}) }},
+		{"vkCmdResolveImage-regionCount-arraylength", func() { commands.CmdResolveImage(buffer, 1, 0, 2, 0, 0, nil) }},
+		{"VkResolveImageInfo2-regionCount-arraylength",
+			func() { commands.CmdResolveImage2(buffer, &vk.ResolveImageInfo2{}) }},
+		{"vkCmdClearColorImage-pColor-04961", func() { commands.CmdClearColorImage(buffer, 1, 0, nil, 1, nil) }},
+		{"vkCmdClearColorImage-pRanges-parameter",
+			func() { commands.CmdClearColorImage(buffer, 1, 0, &vk.ClearColorValue{}, 1, nil) }},
+		{"vkCmdClearDepthStencilImage-pDepthStencil-parameter",
+			func() { commands.CmdClearDepthStencilImage(buffer, 1, 0, nil, 1, nil) }},
+		{"vkCmdClearDepthStencilImage-rangeCount-arraylength",
+			func() { commands.CmdClearDepthStencilImage(buffer, 1, 0, &vk.ClearDepthStencilValue{}, 0, nil) }},
+		{"vkCmdWaitEvents-eventCount-arraylength",
+			func() { commands.CmdWaitEvents(buffer, 0, nil, 0, 0, 0, nil, 0, nil, 0, nil) }},
+		{"vkCmdWaitEvents2-pEvents-parameter", func() { commands.CmdWaitEvents2(buffer, 1, nil, nil) }},
+		{"vkCmdExecuteCommands-pCommandBuffers-parameter", func() { commands.CmdExecuteCommands(buffer, 1, nil) }},
+		{"vkCmdExecuteCommands-commandBufferCount-arraylength", func() { commands.CmdExecuteCommands(buffer, 0, nil) }},
+		{"vkCmdBeginQuery-queryType-02804", func() { commands.CmdBeginQuery(buffer, 1, 2, 0) }},
+		{"vkCmdEndQuery-None-01923", func() { commands.CmdEndQuery(buffer, 1, 2) }},
+		{"vkCmdSetDeviceMask-deviceMask-00108", func() { commands.CmdSetDeviceMask(buffer, 2) }},
 	} {
 		r.begin(b, 0)
 		test.call()
-		r.result(endCommandBuffer(buffer), vk.ERROR_UNKNOWN, "VUID-"+test.vuid, "VUID-"+test.vuid)
+		r.result(commands.EndCommandBuffer(buffer), vk.ERROR_UNKNOWN, "VUID-"+test.vuid, "VUID-"+test.vuid)
 		if got := ops(b); len(got) != 0 {
 			t.Errorf("%s: recorded %v", test.vuid, got)
 		}
@@ -283,47 +300,47 @@ func TestNotRecording(t *testing.T) {
 	b := r.allocate(r.pool(resettable), primary)
 	label := vk.DebugUtilsLabelEXT{PLabelName: cString("label")}
 	for name, call := range map[string]func(vk.CommandBuffer){
-		"FillBuffer":             func(h vk.CommandBuffer) { cmdFillBuffer(h, 1, 2, 3, 4) },
-		"UpdateBuffer":           func(h vk.CommandBuffer) { cmdUpdateBuffer(h, 1, 2, 3, nil) },
-		"CopyBuffer":             func(h vk.CommandBuffer) { cmdCopyBuffer(h, 1, 2, 3, nil) },
-		"CopyBuffer2":            func(h vk.CommandBuffer) { cmdCopyBuffer2(h, nil) },
-		"CopyImage":              func(h vk.CommandBuffer) { cmdCopyImage(h, 1, 2, 3, 4, 5, nil) },
-		"CopyImage2":             func(h vk.CommandBuffer) { cmdCopyImage2(h, nil) },
-		"BlitImage":              func(h vk.CommandBuffer) { cmdBlitImage(h, 1, 2, 3, 4, 5, nil, 6) },
-		"BlitImage2":             func(h vk.CommandBuffer) { cmdBlitImage2(h, nil) },
-		"CopyBufferToImage":      func(h vk.CommandBuffer) { cmdCopyBufferToImage(h, 1, 2, 3, 4, nil) },
-		"CopyBufferToImage2":     func(h vk.CommandBuffer) { cmdCopyBufferToImage2(h, nil) },
-		"CopyImageToBuffer":      func(h vk.CommandBuffer) { cmdCopyImageToBuffer(h, 1, 2, 3, 4, nil) },
-		"CopyImageToBuffer2":     func(h vk.CommandBuffer) { cmdCopyImageToBuffer2(h, nil) },
-		"ResolveImage":           func(h vk.CommandBuffer) { cmdResolveImage(h, 1, 2, 3, 4, 5, nil) },
-		"ResolveImage2":          func(h vk.CommandBuffer) { cmdResolveImage2(h, nil) },
-		"ClearColorImage":        func(h vk.CommandBuffer) { cmdClearColorImage(h, 1, 2, nil, 3, nil) },
-		"ClearDepthStencilImage": func(h vk.CommandBuffer) { cmdClearDepthStencilImage(h, 1, 2, nil, 3, nil) },
+		"FillBuffer":             func(h vk.CommandBuffer) { commands.CmdFillBuffer(h, 1, 2, 3, 4) },
+		"UpdateBuffer":           func(h vk.CommandBuffer) { commands.CmdUpdateBuffer(h, 1, 2, 3, nil) },
+		"CopyBuffer":             func(h vk.CommandBuffer) { commands.CmdCopyBuffer(h, 1, 2, 3, nil) },
+		"CopyBuffer2":            func(h vk.CommandBuffer) { commands.CmdCopyBuffer2(h, nil) },
+		"CopyImage":              func(h vk.CommandBuffer) { commands.CmdCopyImage(h, 1, 2, 3, 4, 5, nil) },
+		"CopyImage2":             func(h vk.CommandBuffer) { commands.CmdCopyImage2(h, nil) },
+		"BlitImage":              func(h vk.CommandBuffer) { commands.CmdBlitImage(h, 1, 2, 3, 4, 5, nil, 6) },
+		"BlitImage2":             func(h vk.CommandBuffer) { commands.CmdBlitImage2(h, nil) },
+		"CopyBufferToImage":      func(h vk.CommandBuffer) { commands.CmdCopyBufferToImage(h, 1, 2, 3, 4, nil) },
+		"CopyBufferToImage2":     func(h vk.CommandBuffer) { commands.CmdCopyBufferToImage2(h, nil) },
+		"CopyImageToBuffer":      func(h vk.CommandBuffer) { commands.CmdCopyImageToBuffer(h, 1, 2, 3, 4, nil) },
+		"CopyImageToBuffer2":     func(h vk.CommandBuffer) { commands.CmdCopyImageToBuffer2(h, nil) },
+		"ResolveImage":           func(h vk.CommandBuffer) { commands.CmdResolveImage(h, 1, 2, 3, 4, 5, nil) },
+		"ResolveImage2":          func(h vk.CommandBuffer) { commands.CmdResolveImage2(h, nil) },
+		"ClearColorImage":        func(h vk.CommandBuffer) { commands.CmdClearColorImage(h, 1, 2, nil, 3, nil) },
+		"ClearDepthStencilImage": func(h vk.CommandBuffer) { commands.CmdClearDepthStencilImage(h, 1, 2, nil, 3, nil) },
 		"PipelineBarrier": func(h vk.CommandBuffer) {
-			cmdPipelineBarrier(h, 1, 2, 0, 1, nil, 0, nil, 0, nil)
+			commands.CmdPipelineBarrier(h, 1, 2, 0, 1, nil, 0, nil, 0, nil)
 		},
-		"PipelineBarrier2": func(h vk.CommandBuffer) { cmdPipelineBarrier2(h, nil) },
-		"SetEvent":         func(h vk.CommandBuffer) { cmdSetEvent(h, 1, 2) },
-		"SetEvent2":        func(h vk.CommandBuffer) { cmdSetEvent2(h, 1, nil) },
-		"ResetEvent":       func(h vk.CommandBuffer) { cmdResetEvent(h, 1, 2) },
-		"ResetEvent2":      func(h vk.CommandBuffer) { cmdResetEvent2(h, 1, 2) },
+		"PipelineBarrier2": func(h vk.CommandBuffer) { commands.CmdPipelineBarrier2(h, nil) },
+		"SetEvent":         func(h vk.CommandBuffer) { commands.CmdSetEvent(h, 1, 2) },
+		"SetEvent2":        func(h vk.CommandBuffer) { commands.CmdSetEvent2(h, 1, nil) },
+		"ResetEvent":       func(h vk.CommandBuffer) { commands.CmdResetEvent(h, 1, 2) },
+		"ResetEvent2":      func(h vk.CommandBuffer) { commands.CmdResetEvent2(h, 1, 2) },
 		"WaitEvents": func(h vk.CommandBuffer) {
-			cmdWaitEvents(h, 1, nil, 2, 3, 0, nil, 0, nil, 0, nil)
+			commands.CmdWaitEvents(h, 1, nil, 2, 3, 0, nil, 0, nil, 0, nil)
 		},
-		"WaitEvents2":     func(h vk.CommandBuffer) { cmdWaitEvents2(h, 1, nil, nil) },
-		"ResetQueryPool":  func(h vk.CommandBuffer) { cmdResetQueryPool(h, 1, 2, 3) },
-		"WriteTimestamp":  func(h vk.CommandBuffer) { cmdWriteTimestamp(h, 1, 2, 3) },
-		"WriteTimestamp2": func(h vk.CommandBuffer) { cmdWriteTimestamp2(h, 1, 2, 3) },
-		"ExecuteCommands": func(h vk.CommandBuffer) { cmdExecuteCommands(h, 1, nil) },
-		"SetDeviceMask":   func(h vk.CommandBuffer) { cmdSetDeviceMask(h, 1) },
+		"WaitEvents2":     func(h vk.CommandBuffer) { commands.CmdWaitEvents2(h, 1, nil, nil) },
+		"ResetQueryPool":  func(h vk.CommandBuffer) { commands.CmdResetQueryPool(h, 1, 2, 3) },
+		"WriteTimestamp":  func(h vk.CommandBuffer) { commands.CmdWriteTimestamp(h, 1, 2, 3) },
+		"WriteTimestamp2": func(h vk.CommandBuffer) { commands.CmdWriteTimestamp2(h, 1, 2, 3) },
+		"ExecuteCommands": func(h vk.CommandBuffer) { commands.CmdExecuteCommands(h, 1, nil) },
+		"SetDeviceMask":   func(h vk.CommandBuffer) { commands.CmdSetDeviceMask(h, 1) },
 		"CopyQueryPoolResults": func(h vk.CommandBuffer) {
-			cmdCopyQueryPoolResults(h, 1, 2, 3, 4, 5, 6, 7)
+			commands.CmdCopyQueryPoolResults(h, 1, 2, 3, 4, 5, 6, 7)
 		},
-		"WriteBufferMarkerAMD":     func(h vk.CommandBuffer) { cmdWriteBufferMarkerAMD(h, 1, 2, 3, 4) },
-		"WriteBufferMarker2AMD":    func(h vk.CommandBuffer) { cmdWriteBufferMarker2AMD(h, 1, 2, 3, 4) },
-		"BeginDebugUtilsLabelEXT":  func(h vk.CommandBuffer) { cmdBeginDebugUtilsLabelEXT(h, &label) },
-		"InsertDebugUtilsLabelEXT": func(h vk.CommandBuffer) { cmdInsertDebugUtilsLabelEXT(h, &label) },
-		"EndDebugUtilsLabelEXT":    cmdEndDebugUtilsLabelEXT,
+		"WriteBufferMarkerAMD":     func(h vk.CommandBuffer) { commands.CmdWriteBufferMarkerAMD(h, 1, 2, 3, 4) },
+		"WriteBufferMarker2AMD":    func(h vk.CommandBuffer) { commands.CmdWriteBufferMarker2AMD(h, 1, 2, 3, 4) },
+		"BeginDebugUtilsLabelEXT":  func(h vk.CommandBuffer) { commands.CmdBeginDebugUtilsLabelEXT(h, &label) },
+		"InsertDebugUtilsLabelEXT": func(h vk.CommandBuffer) { commands.CmdInsertDebugUtilsLabelEXT(h, &label) },
+		"EndDebugUtilsLabelEXT":    commands.CmdEndDebugUtilsLabelEXT,
 	} {
 		call(b.handle)
 		r.reported("VUID-vkCmd" + name + "-commandBuffer-recording")
@@ -340,58 +357,73 @@ func TestSecondForms(t *testing.T) {
 	at, extent := vk.Offset3D{X: 1, Y: 2, Z: 3}, vk.Extent3D{Width: 4, Height: 5, Depth: 6}
 	const n = 6 // more than are converted in place
 	var (
-		copies   = slices.Repeat([]vk.BufferCopy{{SrcOffset: 1, DstOffset: 2, Size: 3}}, n)
-		copies2  = slices.Repeat([]vk.BufferCopy2{{SrcOffset: 1, DstOffset: 2, Size: 3}}, n)
-		images   = slices.Repeat([]vk.ImageCopy{{SrcSubresource: layers, SrcOffset: at, DstOffset: vk.Offset3D{X: 9}, Extent: extent}}, n)
-		images2  = slices.Repeat([]vk.ImageCopy2{{SrcSubresource: layers, SrcOffset: at, DstOffset: vk.Offset3D{X: 9}, Extent: extent}}, n)
-		mixed    = slices.Repeat([]vk.BufferImageCopy{{BufferOffset: 1, BufferRowLength: 2, BufferImageHeight: 3, ImageSubresource: layers, ImageOffset: at, ImageExtent: extent}}, n)
-		mixed2   = slices.Repeat([]vk.BufferImageCopy2{{BufferOffset: 1, BufferRowLength: 2, BufferImageHeight: 3, ImageSubresource: layers, ImageOffset: at, ImageExtent: extent}}, n)
-		blits    = slices.Repeat([]vk.ImageBlit{{SrcSubresource: layers, SrcOffsets: [2]vk.Offset3D{1: at}, DstOffsets: [2]vk.Offset3D{at}}}, n)
-		blits2   = slices.Repeat([]vk.ImageBlit2{{SrcSubresource: layers, SrcOffsets: [2]vk.Offset3D{1: at}, DstOffsets: [2]vk.Offset3D{at}}}, n)
-		resolve  = slices.Repeat([]vk.ImageResolve{{SrcSubresource: layers, DstSubresource: layers, DstOffset: at, Extent: extent}}, n)
-		resolve2 = slices.Repeat([]vk.ImageResolve2{{SrcSubresource: layers, DstSubresource: layers, DstOffset: at, Extent: extent}}, n)
-		events   = []vk.Event{7, 8}
-		all      = vk.PIPELINE_STAGE_ALL_COMMANDS_BIT
+		copies  = slices.Repeat([]vk.BufferCopy{{SrcOffset: 1, DstOffset: 2, Size: 3}}, n)
+		copies2 = slices.Repeat([]vk.BufferCopy2{{SrcOffset: 1, DstOffset: 2, Size: 3}}, n)
+		images  = slices.Repeat([]vk.ImageCopy{{SrcSubresource: layers, SrcOffset: at, DstOffset: vk.Offset3D{X: 9},
+			Extent: extent}}, n)
+		images2 = slices.Repeat([]vk.ImageCopy2{{SrcSubresource: layers, SrcOffset: at, DstOffset: vk.Offset3D{X: 9},
+			Extent: extent}}, n)
+		mixed = slices.Repeat([]vk.BufferImageCopy{{BufferOffset: 1, BufferRowLength: 2, BufferImageHeight: 3,
+			ImageSubresource: layers, ImageOffset: at, ImageExtent: extent}}, n)
+		mixed2 = slices.Repeat([]vk.BufferImageCopy2{{BufferOffset: 1, BufferRowLength: 2, BufferImageHeight: 3,
+			ImageSubresource: layers, ImageOffset: at, ImageExtent: extent}}, n)
+		blits = slices.Repeat([]vk.ImageBlit{{SrcSubresource: layers, SrcOffsets: [2]vk.Offset3D{1: at},
+			DstOffsets: [2]vk.Offset3D{at}}}, n)
+		blits2 = slices.Repeat([]vk.ImageBlit2{{SrcSubresource: layers, SrcOffsets: [2]vk.Offset3D{1: at},
+			DstOffsets: [2]vk.Offset3D{at}}}, n)
+		resolve = slices.Repeat([]vk.ImageResolve{{SrcSubresource: layers, DstSubresource: layers, DstOffset: at,
+			Extent: extent}}, n)
+		resolve2 = slices.Repeat([]vk.ImageResolve2{{SrcSubresource: layers, DstSubresource: layers, DstOffset: at,
+			Extent: extent}}, n)
+		events = []vk.Event{7, 8}
+		all    = vk.PIPELINE_STAGE_ALL_COMMANDS_BIT
 	)
 	h := b.handle
 	for i, test := range []struct{ first, second func() }{
-		{func() { cmdCopyBuffer(h, 1, 2, n, &copies[0]) },
+		{func() { commands.CmdCopyBuffer(h, 1, 2, n, &copies[0]) },
 			func() {
-				cmdCopyBuffer2(h, &vk.CopyBufferInfo2{SrcBuffer: 1, DstBuffer: 2, RegionCount: n, PRegions: &copies2[0]})
+				commands.CmdCopyBuffer2(h, &vk.CopyBufferInfo2{SrcBuffer: 1, DstBuffer: 2, RegionCount: n, PRegions: &copies2[0]})
 			}},
-		{func() { cmdCopyImage(h, 1, 3, 2, 4, n, &images[0]) },
+		{func() { commands.CmdCopyImage(h, 1, 3, 2, 4, n, &images[0]) },
 			func() {
-				cmdCopyImage2(h, &vk.CopyImageInfo2{SrcImage: 1, SrcImageLayout: 3, DstImage: 2, DstImageLayout: 4, RegionCount: n, PRegions: &images2[0]})
+				commands.CmdCopyImage2(h, &vk.CopyImageInfo2{SrcImage: 1, SrcImageLayout: 3, DstImage: 2, DstImageLayout: 4,
+					RegionCount: n, PRegions: &images2[0]})
 			}},
-		{func() { cmdCopyBufferToImage(h, 1, 2, 4, n, &mixed[0]) },
+		{func() { commands.CmdCopyBufferToImage(h, 1, 2, 4, n, &mixed[0]) },
 			func() {
-				cmdCopyBufferToImage2(h, &vk.CopyBufferToImageInfo2{SrcBuffer: 1, DstImage: 2, DstImageLayout: 4, RegionCount: n, PRegions: &mixed2[0]})
+				commands.CmdCopyBufferToImage2(h, &vk.CopyBufferToImageInfo2{SrcBuffer: 1, DstImage: 2, DstImageLayout: 4,
+					RegionCount: n, PRegions: &mixed2[0]})
 			}},
-		{func() { cmdCopyImageToBuffer(h, 1, 3, 2, n, &mixed[0]) },
+		{func() { commands.CmdCopyImageToBuffer(h, 1, 3, 2, n, &mixed[0]) },
 			func() {
-				cmdCopyImageToBuffer2(h, &vk.CopyImageToBufferInfo2{SrcImage: 1, SrcImageLayout: 3, DstBuffer: 2, RegionCount: n, PRegions: &mixed2[0]})
+				commands.CmdCopyImageToBuffer2(h, &vk.CopyImageToBufferInfo2{SrcImage: 1, SrcImageLayout: 3, DstBuffer: 2,
+					RegionCount: n, PRegions: &mixed2[0]})
 			}},
-		{func() { cmdBlitImage(h, 1, 3, 2, 4, n, &blits[0], vk.FILTER_LINEAR) },
+		{func() { commands.CmdBlitImage(h, 1, 3, 2, 4, n, &blits[0], vk.FILTER_LINEAR) },
 			func() {
-				cmdBlitImage2(h, &vk.BlitImageInfo2{SrcImage: 1, SrcImageLayout: 3, DstImage: 2, DstImageLayout: 4, RegionCount: n,
-					PRegions: &blits2[0], Filter: vk.FILTER_LINEAR})
+				commands.CmdBlitImage2(h, &vk.BlitImageInfo2{SrcImage: 1, SrcImageLayout: 3, DstImage: 2, DstImageLayout: 4,
+					RegionCount: n,
+					PRegions:    &blits2[0], Filter: vk.FILTER_LINEAR})
 			}},
-		{func() { cmdResolveImage(h, 1, 3, 2, 4, n, &resolve[0]) },
+		{func() { commands.CmdResolveImage(h, 1, 3, 2, 4, n, &resolve[0]) },
 			func() {
-				cmdResolveImage2(h, &vk.ResolveImageInfo2{SrcImage: 1, SrcImageLayout: 3, DstImage: 2, DstImageLayout: 4, RegionCount: n, PRegions: &resolve2[0]})
+				commands.CmdResolveImage2(h, &vk.ResolveImageInfo2{SrcImage: 1, SrcImageLayout: 3, DstImage: 2, DstImageLayout: 4,
+					RegionCount: n, PRegions: &resolve2[0]})
 			}},
-		{func() { cmdSetEvent(h, 7, all) }, func() { cmdSetEvent2(h, 7, &vk.DependencyInfo{}) }},
-		{func() { cmdResetEvent(h, 7, all) }, func() { cmdResetEvent2(h, 7, 1) }},
-		{func() { cmdWaitEvents(h, 2, &events[0], all, all, 1, nil, 2, nil, 3, nil) }, func() { cmdWaitEvents2(h, 2, &events[0], nil) }},
-		{func() { cmdWriteBufferMarkerAMD(h, all, 3, 4, 5) }, func() { cmdWriteBufferMarker2AMD(h, 1, 3, 4, 5) }},
+		{func() { commands.CmdSetEvent(h, 7, all) }, func() { commands.CmdSetEvent2(h, 7, &vk.DependencyInfo{}) }},
+		{func() { commands.CmdResetEvent(h, 7, all) }, func() { commands.CmdResetEvent2(h, 7, 1) }},
+		{func() { commands.CmdWaitEvents(h, 2, &events[0], all, all, 1, nil, 2, nil, 3, nil) },
+			func() { commands.CmdWaitEvents2(h, 2, &events[0], nil) }},
+		{func() { commands.CmdWriteBufferMarkerAMD(h, all, 3, 4, 5) },
+			func() { commands.CmdWriteBufferMarker2AMD(h, 1, 3, 4, 5) }},
 	} {
 		r.begin(b, 0)
 		test.first()
 		test.second()
-		cmdPipelineBarrier(h, all, all, 0, 1, nil, 1, nil, 1, nil)
-		cmdPipelineBarrier2(h, nil)
-		cmdSetDeviceMask(h, 1)
-		r.result(endCommandBuffer(h), vk.SUCCESS)
+		commands.CmdPipelineBarrier(h, all, all, 0, 1, nil, 1, nil, 1, nil)
+		commands.CmdPipelineBarrier2(h, nil)
+		commands.CmdSetDeviceMask(h, 1)
+		r.result(commands.EndCommandBuffer(h), vk.SUCCESS)
 		records := slices.Collect(b.Stream().Records())
 		if len(records) != 2 || !reflect.DeepEqual(records[0], records[1]) {
 			t.Errorf("%d: recorded\n%v", i, records)
@@ -404,11 +436,11 @@ func TestCommandLabels(t *testing.T) {
 	b := r.allocate(r.pool(resettable), primary)
 	r.begin(b, 0)
 	name := cString("region")
-	cmdBeginDebugUtilsLabelEXT(b.handle, &vk.DebugUtilsLabelEXT{PLabelName: name, Color: [4]float32{1, 2, 3, 4}})
+	commands.CmdBeginDebugUtilsLabelEXT(b.handle, &vk.DebugUtilsLabelEXT{PLabelName: name, Color: [4]float32{1, 2, 3, 4}})
 	*name = 'x' // the stream holds its own copy
-	cmdInsertDebugUtilsLabelEXT(b.handle, &vk.DebugUtilsLabelEXT{})
-	cmdEndDebugUtilsLabelEXT(b.handle)
-	r.result(endCommandBuffer(b.handle), vk.SUCCESS)
+	commands.CmdInsertDebugUtilsLabelEXT(b.handle, &vk.DebugUtilsLabelEXT{})
+	commands.CmdEndDebugUtilsLabelEXT(b.handle)
+	r.result(commands.EndCommandBuffer(b.handle), vk.SUCCESS)
 	var got []command.DebugLabel
 	for record := range b.Stream().Records() {
 		l, ok := record.DebugLabel()
@@ -417,7 +449,8 @@ func TestCommandLabels(t *testing.T) {
 		}
 		got = append(got, l)
 	}
-	if len(got) != 3 || got[0].Kind != command.LabelBegin || string(got[0].Name) != "region" || got[0].Color != [4]float32{1, 2, 3, 4} ||
+	if len(got) != 3 || got[0].Kind != command.LabelBegin || string(got[0].Name) != "region" ||
+		got[0].Color != [4]float32{1, 2, 3, 4} ||
 		got[1].Kind != command.LabelInsert || len(got[1].Name) != 0 || got[2].Kind != command.LabelEnd {
 		t.Errorf("recorded %v", got)
 	}
@@ -439,7 +472,7 @@ func TestSecondaryCommandBuffers(t *testing.T) {
 	r.execute(p, s, s)
 	r.reported("VUID-vkCmdExecuteCommands-pCommandBuffers-00093") // twice
 	stale := p.handle + 8
-	cmdExecuteCommands(p.handle, 1, &stale)
+	commands.CmdExecuteCommands(p.handle, 1, &stale)
 	r.reported("VUID-vkCmdExecuteCommands-pCommandBuffers-parameter")
 
 	r.begin(q, 0)
@@ -447,44 +480,45 @@ func TestSecondaryCommandBuffers(t *testing.T) {
 	r.execute(q, u)
 	r.execute(q, s)
 	r.reported("VUID-vkCmdExecuteCommands-pCommandBuffers-00092") // executed already
-	r.result(endCommandBuffer(q.handle), vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00092")
+	r.result(commands.EndCommandBuffer(q.handle), vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00092")
 
 	r.begin(q, 0)
 	r.execute(q, s, u, u)
-	r.result(endCommandBuffer(q.handle), vk.SUCCESS)
+	r.result(commands.EndCommandBuffer(q.handle), vk.SUCCESS)
 	records := slices.Collect(q.Stream().Records())
 	if len(records) != 1 {
 		t.Fatalf("recorded %v", ops(q))
 	}
-	if c, ok := records[0].ExecuteCommands(); !ok || !slices.Equal(c.CommandBuffers, []vk.CommandBuffer{s.handle, u.handle, u.handle}) {
+	if c, ok := records[0].ExecuteCommands(); !ok ||
+		!slices.Equal(c.CommandBuffers, []vk.CommandBuffer{s.handle, u.handle, u.handle}) {
 		t.Errorf("recorded %v", c)
 	}
 
 	// The secondary ones are pending with the primary.
 	r.pending(q)
-	r.result(resetCommandBuffer(s.handle, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00045")
+	r.result(commands.ResetCommandBuffer(s.handle, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-00045")
 	r.begin2(p)
 	r.execute(p, s)
 	r.reported("VUID-vkCmdExecuteCommands-pCommandBuffers-00091")
 	r.begin2(p)
 	r.execute(p, u)
-	r.result(endCommandBuffer(p.handle), vk.SUCCESS)
+	r.result(commands.EndCommandBuffer(p.handle), vk.SUCCESS)
 	r.pending(p)
 	p.Completed(true)
 	q.Completed(true)
 	r.begin(p, 0)
 	r.execute(p, s)
-	r.result(endCommandBuffer(p.handle), vk.SUCCESS)
+	r.result(commands.EndCommandBuffer(p.handle), vk.SUCCESS)
 	r.pending(q)
-	r.refused(p, "vkQueueSubmit", "VUID-vkQueueSubmit-pCommandBuffers-00073")
-	r.refused(p, "vkQueueSubmit2", "VUID-vkQueueSubmit2-commandBuffer-03877")
+	r.refused(p, &submitRules1, "VUID-vkQueueSubmit-pCommandBuffers-00073")
+	r.refused(p, &submitRules2, "VUID-vkQueueSubmit2-commandBuffer-03877")
 	q.Completed(true)
 	r.pending(p)
 	p.Completed(true)
 
 	// A reset of a secondary one makes the primary ones invalid; one that no longer executes it stays.
 	r.recorded(p, 0)
-	r.result(resetCommandBuffer(s.handle, 0), vk.SUCCESS)
+	r.result(commands.ResetCommandBuffer(s.handle, 0), vk.SUCCESS)
 	r.state(p, stateExecutable)
 	r.state(q, stateInvalid)
 
@@ -493,15 +527,15 @@ func TestSecondaryCommandBuffers(t *testing.T) {
 	r.begin(p, 0)
 	r.execute(p, s)
 	r.begin(s, 0)
-	r.result(endCommandBuffer(p.handle), vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-00059")
+	r.result(commands.EndCommandBuffer(p.handle), vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-00059")
 	r.state(p, stateInvalid)
 
 	// For one submission: with it the primary becomes invalid too.
-	r.result(endCommandBuffer(s.handle), vk.SUCCESS)
+	r.result(commands.EndCommandBuffer(s.handle), vk.SUCCESS)
 	r.recorded(s, oneTime)
 	r.begin(p, 0)
 	r.execute(p, s)
-	r.result(endCommandBuffer(p.handle), vk.SUCCESS)
+	r.result(commands.EndCommandBuffer(p.handle), vk.SUCCESS)
 	r.pending(p)
 	p.Completed(true)
 	r.state(s, stateInvalid)
@@ -511,11 +545,11 @@ func TestSecondaryCommandBuffers(t *testing.T) {
 	r.recorded(s, 0)
 	r.begin(p, 0)
 	r.execute(p, s)
-	r.result(endCommandBuffer(p.handle), vk.SUCCESS)
-	freeCommandBuffers(r.d.handle, pool, 1, &s.handle)
+	r.result(commands.EndCommandBuffer(p.handle), vk.SUCCESS)
+	commands.FreeCommandBuffers(r.d.handle, pool, 1, &s.handle)
 	r.state(p, stateInvalid)
 	r.begin(p, 0)
-	r.result(endCommandBuffer(p.handle), vk.SUCCESS)
+	r.result(commands.EndCommandBuffer(p.handle), vk.SUCCESS)
 
 	r.begin(u, 0)
 	r.execute(u, s)
@@ -525,7 +559,7 @@ func TestSecondaryCommandBuffers(t *testing.T) {
 // begin2 ends a recording that has an error, and begins anew.
 func (r *recordingTest) begin2(b *commandBuffer) {
 	r.Helper()
-	if endCommandBuffer(b.handle) == vk.SUCCESS {
+	if commands.EndCommandBuffer(b.handle) == vk.SUCCESS {
 		r.Error("vkEndCommandBuffer gives no error")
 	}
 	takeInbox()
@@ -539,24 +573,25 @@ func TestPoolLifecycle(t *testing.T) {
 	r.recorded(a, 0)
 	r.begin(b, 0)
 	r.pending(a)
-	r.result(resetCommandPool(r.d.handle, pool, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandPool-commandPool-00040")
+	r.result(commands.ResetCommandPool(r.d.handle, pool, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandPool-commandPool-00040")
 	r.state(a, stateExecutable)
 	r.state(b, stateRecording)
 	a.Completed(true)
-	r.result(resetCommandPool(r.d.handle, pool, vk.COMMAND_POOL_RESET_RELEASE_RESOURCES_BIT), vk.SUCCESS)
+	r.result(commands.ResetCommandPool(r.d.handle, pool, vk.COMMAND_POOL_RESET_RELEASE_RESOURCES_BIT), vk.SUCCESS)
 	r.state(a, stateInitial)
 	r.state(b, stateInitial)
-	cmdFillBuffer(b.handle, 1, 2, 3, 4)
+	commands.CmdFillBuffer(b.handle, 1, 2, 3, 4)
 	r.reported("VUID-vkCmdFillBuffer-commandBuffer-recording")
 	r.recorded(b, 0)
-	trimCommandPool(r.d.handle, pool, 0)
+	commands.TrimCommandPool(r.d.handle, pool, 0)
 	if len(ops(b)) != 1 {
 		t.Error("a trim took what is recorded")
 	}
 
 	var list [3]vk.CommandBuffer
 	list[0] = 7
-	r.result(allocateCommandBuffers(r.d.handle, &vk.CommandBufferAllocateInfo{CommandPool: pool, Level: 9, CommandBufferCount: 3}, &list[0]),
+	r.result(commands.AllocateCommandBuffers(r.d.handle,
+		&vk.CommandBufferAllocateInfo{CommandPool: pool, Level: 9, CommandBufferCount: 3}, &list[0]),
 		vk.ERROR_UNKNOWN, "VUID-VkCommandBufferAllocateInfo-level-parameter")
 	if list[0] != 0 {
 		t.Error("a failed allocation left a handle")
@@ -565,16 +600,16 @@ func TestPoolLifecycle(t *testing.T) {
 	// What is freed or destroyed while it is pending stays until it completes.
 	for _, end := range []func(){
 		func() {
-			freeCommandBuffers(r.d.handle, pool, 1, &a.handle)
+			commands.FreeCommandBuffers(r.d.handle, pool, 1, &a.handle)
 			r.reported("VUID-vkFreeCommandBuffers-pCommandBuffers-00047")
 			a = b
 		},
 		func() {
-			destroyCommandPool(r.d.handle, pool, nil)
+			commands.DestroyCommandPool(r.d.handle, pool, nil)
 			r.reported("VUID-vkDestroyCommandPool-commandPool-00041")
 		},
 	} {
-		r.result(resetCommandPool(r.d.handle, pool, 0), vk.SUCCESS)
+		r.result(commands.ResetCommandPool(r.d.handle, pool, 0), vk.SUCCESS)
 		r.recorded(a, oneTime)
 		r.pending(a)
 		busy, h := a, a.handle
@@ -595,7 +630,7 @@ func TestPoolLifecycle(t *testing.T) {
 // TestPendingHammer lets threads submit, reset and free the same buffers, which no application may do: nothing
 // is executed that is being changed, and all memory comes back.
 func TestPendingHammer(t *testing.T) {
-	captureLog(t, "off")
+	captureLog(t, config.LevelOff)
 	d := propertiesDevice(t, testInstance(t, nil), nil)
 	r := &recordingTest{t, d}
 	pool := r.pool(resettable)
@@ -605,7 +640,7 @@ func TestPendingHammer(t *testing.T) {
 	for range 3 {
 		wg.Go(func() {
 			for range 2000 {
-				if b.beginPending("vkQueueSubmit") == nil {
+				if b.beginPending(&submitRules1) == nil {
 					if n := len(ops(b)); n != 1 {
 						t.Errorf("executed %d commands", n)
 					}
@@ -660,12 +695,14 @@ func TestStubsFeedTheSlowPath(t *testing.T) {
 			clearColor()
 			barrier()
 		}
-		r.result(endCommandBuffer(b.handle), vk.SUCCESS)
+		r.result(commands.EndCommandBuffer(b.handle), vk.SUCCESS)
 		return slices.Collect(b.Stream().Records())
 	}
 	h := a.handle
-	slow := record(a, func() { cmdFillBuffer(h, 1, 2, 3, 4) }, func() { cmdCopyBuffer(h, 1, 2, 1, &region) },
-		func() { cmdClearColorImage(h, 1, 2, &color, 1, &layers) }, func() { cmdPipelineBarrier(h, 1, 1, 0, 0, nil, 0, nil, 0, nil) })
+	slow := record(a, func() { commands.CmdFillBuffer(h, 1, 2, 3, 4) },
+		func() { commands.CmdCopyBuffer(h, 1, 2, 1, &region) },
+		func() { commands.CmdClearColorImage(h, 1, 2, &color, 1, &layers) },
+		func() { commands.CmdPipelineBarrier(h, 1, 1, 0, 0, nil, 0, nil, 0, nil) })
 	fast := record(b, func() { call("FillBuffer", 1, 2, 3, 4) },
 		func() { call("CopyBuffer", 1, 2, 1, uintptr(unsafe.Pointer(&region))) },
 		func() {
@@ -680,7 +717,7 @@ func TestStubsFeedTheSlowPath(t *testing.T) {
 	r.reported("VUID-vkCmdFillBuffer-commandBuffer-recording")
 	call("PipelineBarrier", 1, 1, 0, 0, 0, 0, 0, 0, 0)
 	r.reported("VUID-vkCmdPipelineBarrier-commandBuffer-recording")
-	freeCommandBuffers(r.d.handle, pool, 1, &b.handle)
+	commands.FreeCommandBuffers(r.d.handle, pool, 1, &b.handle)
 	call("FillBuffer", 1, 2, 3, 4)
 	r.reported("VUID-vkCmdFillBuffer-commandBuffer-parameter")
 }

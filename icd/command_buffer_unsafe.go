@@ -12,44 +12,65 @@ func window(h vk.CommandBuffer) *command.Window {
 	return (*command.Window)(unsafe.Pointer(commandBuffers.Slot(uintptr(h))))
 }
 
-func cmdUpdateBuffer(h vk.CommandBuffer, dst vk.Buffer, offset, size vk.DeviceSize, data unsafe.Pointer) {
-	record("vkCmdUpdateBuffer", h, func(b *commandBuffer) error {
+func cmdUpdateBuffer(b *commandBuffer, dst vk.Buffer, offset, size vk.DeviceSize, data unsafe.Pointer) {
+	b.record("vkCmdUpdateBuffer", func() error {
 		switch {
 		case size > 65536:
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdUpdateBuffer-dataSize-00037", "dataSize %d is more than 65536", size)
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdUpdateBuffer_dataSize_00037, "dataSize %d is more than 65536", size)
 		case size%4 != 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdUpdateBuffer-dataSize-00038", "dataSize %d is no multiple of 4", size)
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdUpdateBuffer_dataSize_00038, "dataSize %d is no multiple of 4", size)
 		case size == 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdUpdateBuffer-dataSize-arraylength", "dataSize is 0")
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdUpdateBuffer_dataSize_arraylength, "dataSize is 0")
 		case data == nil:
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdUpdateBuffer-pData-parameter", "pData is NULL")
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdUpdateBuffer_pData_parameter, "pData is NULL")
 		}
 		return b.stream.UpdateBuffer(dst, offset, vk.Slice((*byte)(data), size))
 	})
 }
 
-func cmdPushConstants(h vk.CommandBuffer, layout vk.PipelineLayout, stages vk.ShaderStageFlags, offset, size uint32, values unsafe.Pointer) {
-	record("vkCmdPushConstants", h, func(b *commandBuffer) error {
-		return b.pushConstants("vkCmdPushConstants", layout, stages, offset, size, values)
+func cmdPushConstants(
+	b *commandBuffer, layout vk.PipelineLayout, stages vk.ShaderStageFlags, offset, size uint32,
+	values unsafe.Pointer,
+) {
+	b.record("vkCmdPushConstants", func() error {
+		return b.pushConstants(&pushConstantsRules, layout, stages, offset, size, values)
 	})
 }
 
 // cmdPushConstants2 is VK_KHR_maintenance6's.
-func cmdPushConstants2(h vk.CommandBuffer, info *vk.PushConstantsInfo) {
-	record("vkCmdPushConstants2", h, func(b *commandBuffer) error {
-		return b.pushConstants("VkPushConstantsInfo", info.Layout, info.StageFlags, info.Offset, info.Size, info.PValues)
+func cmdPushConstants2(b *commandBuffer, info *vk.PushConstantsInfo) {
+	b.record("vkCmdPushConstants2", func() error {
+		return b.pushConstants(&pushConstantsRules2, info.Layout, info.StageFlags, info.Offset, info.Size, info.PValues)
 	})
 }
 
-// pushConstants records vkCmdPushConstants; owner is the command or structure that its arguments belong to.
-func (b *commandBuffer) pushConstants(owner string, layout vk.PipelineLayout, stages vk.ShaderStageFlags, offset, size uint32, values unsafe.Pointer) error {
+// constantRules are the rules for the values of push constants.
+type constantRules struct{ empty, null, limit vk.VUID }
+
+var (
+	pushConstantsRules = constantRules{
+		empty: vk.VUID_vkCmdPushConstants_size_arraylength,
+		null:  vk.VUID_vkCmdPushConstants_pValues_parameter,
+		limit: vk.VUID_vkCmdPushConstants_size_00371,
+	}
+	pushConstantsRules2 = constantRules{
+		empty: vk.VUID_VkPushConstantsInfo_size_arraylength,
+		null:  vk.VUID_VkPushConstantsInfo_pValues_parameter,
+		limit: vk.VUID_VkPushConstantsInfo_size_00371,
+	}
+)
+
+// pushConstants records vkCmdPushConstants.
+func (b *commandBuffer) pushConstants(
+	rules *constantRules, layout vk.PipelineLayout, stages vk.ShaderStageFlags, offset, size uint32, values unsafe.Pointer,
+) error {
 	switch {
 	case size == 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-size-arraylength", "size is 0")
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.empty, "size is 0")
 	case values == nil:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-pValues-parameter", "pValues is NULL")
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.null, "pValues is NULL")
 	case uint64(offset)+uint64(size) > maxPushConstantsSize:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-size-00371",
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.limit,
 			"%d bytes from offset %d are more than maxPushConstantsSize, %d", size, offset, maxPushConstantsSize)
 	}
 	return b.stream.PushConstants(layout, stages, offset, vk.Slice((*byte)(values), size))

@@ -8,21 +8,23 @@ import "farside/internal/vk"
 // inline is how many regions of a command are converted without allocating memory.
 const inline = 4
 
-// convert appends the array of owner's regions to list, as regions of the predecessor.
-func convert[From, To any](list []To, owner string, p *From, count uint32, one func(*From) To) ([]To, error) {
-	from, err := elements(owner, "region", p, count)
+// convert appends an array of regions to list, as regions of the predecessor; empty and null are the rules of elements.
+func convert[From, To any](list []To, p *From, count uint32, empty, null vk.VUID, one func(*From) To) ([]To, error) {
+	from, err := elements(p, count, empty, null)
 	for i := range from {
 		list = append(list, one(&from[i]))
 	}
 	return list, err
 }
 
-func cmdCopyBuffer2(h vk.CommandBuffer, info *vk.CopyBufferInfo2) {
-	record("vkCmdCopyBuffer2", h, func(b *commandBuffer) error {
+func cmdCopyBuffer2(b *commandBuffer, info *vk.CopyBufferInfo2) {
+	b.record("vkCmdCopyBuffer2", func() error {
 		var few [inline]vk.BufferCopy
-		list, err := convert(few[:0], "VkCopyBufferInfo2", info.PRegions, info.RegionCount, func(r *vk.BufferCopy2) vk.BufferCopy {
-			return vk.BufferCopy{SrcOffset: r.SrcOffset, DstOffset: r.DstOffset, Size: r.Size}
-		})
+		list, err := convert(few[:0], info.PRegions, info.RegionCount,
+			vk.VUID_VkCopyBufferInfo2_regionCount_arraylength, vk.VUID_VkCopyBufferInfo2_pRegions_parameter,
+			func(r *vk.BufferCopy2) vk.BufferCopy {
+				return vk.BufferCopy{SrcOffset: r.SrcOffset, DstOffset: r.DstOffset, Size: r.Size}
+			})
 		if err != nil {
 			return err
 		}
@@ -30,15 +32,17 @@ func cmdCopyBuffer2(h vk.CommandBuffer, info *vk.CopyBufferInfo2) {
 	})
 }
 
-func cmdCopyImage2(h vk.CommandBuffer, info *vk.CopyImageInfo2) {
-	record("vkCmdCopyImage2", h, func(b *commandBuffer) error {
+func cmdCopyImage2(b *commandBuffer, info *vk.CopyImageInfo2) {
+	b.record("vkCmdCopyImage2", func() error {
 		var few [inline]vk.ImageCopy
-		list, err := convert(few[:0], "VkCopyImageInfo2", info.PRegions, info.RegionCount, func(r *vk.ImageCopy2) vk.ImageCopy {
-			return vk.ImageCopy{
-				SrcSubresource: r.SrcSubresource, SrcOffset: r.SrcOffset,
-				DstSubresource: r.DstSubresource, DstOffset: r.DstOffset, Extent: r.Extent,
-			}
-		})
+		list, err := convert(few[:0], info.PRegions, info.RegionCount,
+			vk.VUID_VkCopyImageInfo2_regionCount_arraylength, vk.VUID_VkCopyImageInfo2_pRegions_parameter,
+			func(r *vk.ImageCopy2) vk.ImageCopy {
+				return vk.ImageCopy{
+					SrcSubresource: r.SrcSubresource, SrcOffset: r.SrcOffset,
+					DstSubresource: r.DstSubresource, DstOffset: r.DstOffset, Extent: r.Extent,
+				}
+			})
 		if err != nil {
 			return err
 		}
@@ -46,15 +50,17 @@ func cmdCopyImage2(h vk.CommandBuffer, info *vk.CopyImageInfo2) {
 	})
 }
 
-func cmdBlitImage2(h vk.CommandBuffer, info *vk.BlitImageInfo2) {
-	record("vkCmdBlitImage2", h, func(b *commandBuffer) error {
+func cmdBlitImage2(b *commandBuffer, info *vk.BlitImageInfo2) {
+	b.record("vkCmdBlitImage2", func() error {
 		var few [inline]vk.ImageBlit
-		list, err := convert(few[:0], "VkBlitImageInfo2", info.PRegions, info.RegionCount, func(r *vk.ImageBlit2) vk.ImageBlit {
-			return vk.ImageBlit{
-				SrcSubresource: r.SrcSubresource, SrcOffsets: r.SrcOffsets,
-				DstSubresource: r.DstSubresource, DstOffsets: r.DstOffsets,
-			}
-		})
+		list, err := convert(few[:0], info.PRegions, info.RegionCount,
+			vk.VUID_VkBlitImageInfo2_regionCount_arraylength, vk.VUID_VkBlitImageInfo2_pRegions_parameter,
+			func(r *vk.ImageBlit2) vk.ImageBlit {
+				return vk.ImageBlit{
+					SrcSubresource: r.SrcSubresource, SrcOffsets: r.SrcOffsets,
+					DstSubresource: r.DstSubresource, DstOffsets: r.DstOffsets,
+				}
+			})
 		if err != nil {
 			return err
 		}
@@ -69,10 +75,12 @@ func bufferImageCopy(r *vk.BufferImageCopy2) vk.BufferImageCopy {
 	}
 }
 
-func cmdCopyBufferToImage2(h vk.CommandBuffer, info *vk.CopyBufferToImageInfo2) {
-	record("vkCmdCopyBufferToImage2", h, func(b *commandBuffer) error {
+func cmdCopyBufferToImage2(b *commandBuffer, info *vk.CopyBufferToImageInfo2) {
+	b.record("vkCmdCopyBufferToImage2", func() error {
 		var few [inline]vk.BufferImageCopy
-		list, err := convert(few[:0], "VkCopyBufferToImageInfo2", info.PRegions, info.RegionCount, bufferImageCopy)
+		list, err := convert(few[:0], info.PRegions, info.RegionCount,
+			vk.VUID_VkCopyBufferToImageInfo2_regionCount_arraylength, vk.VUID_VkCopyBufferToImageInfo2_pRegions_parameter,
+			bufferImageCopy)
 		if err != nil {
 			return err
 		}
@@ -80,10 +88,12 @@ func cmdCopyBufferToImage2(h vk.CommandBuffer, info *vk.CopyBufferToImageInfo2) 
 	})
 }
 
-func cmdCopyImageToBuffer2(h vk.CommandBuffer, info *vk.CopyImageToBufferInfo2) {
-	record("vkCmdCopyImageToBuffer2", h, func(b *commandBuffer) error {
+func cmdCopyImageToBuffer2(b *commandBuffer, info *vk.CopyImageToBufferInfo2) {
+	b.record("vkCmdCopyImageToBuffer2", func() error {
 		var few [inline]vk.BufferImageCopy
-		list, err := convert(few[:0], "VkCopyImageToBufferInfo2", info.PRegions, info.RegionCount, bufferImageCopy)
+		list, err := convert(few[:0], info.PRegions, info.RegionCount,
+			vk.VUID_VkCopyImageToBufferInfo2_regionCount_arraylength, vk.VUID_VkCopyImageToBufferInfo2_pRegions_parameter,
+			bufferImageCopy)
 		if err != nil {
 			return err
 		}
@@ -91,15 +101,17 @@ func cmdCopyImageToBuffer2(h vk.CommandBuffer, info *vk.CopyImageToBufferInfo2) 
 	})
 }
 
-func cmdResolveImage2(h vk.CommandBuffer, info *vk.ResolveImageInfo2) {
-	record("vkCmdResolveImage2", h, func(b *commandBuffer) error {
+func cmdResolveImage2(b *commandBuffer, info *vk.ResolveImageInfo2) {
+	b.record("vkCmdResolveImage2", func() error {
 		var few [inline]vk.ImageResolve
-		list, err := convert(few[:0], "VkResolveImageInfo2", info.PRegions, info.RegionCount, func(r *vk.ImageResolve2) vk.ImageResolve {
-			return vk.ImageResolve{
-				SrcSubresource: r.SrcSubresource, SrcOffset: r.SrcOffset,
-				DstSubresource: r.DstSubresource, DstOffset: r.DstOffset, Extent: r.Extent,
-			}
-		})
+		list, err := convert(few[:0], info.PRegions, info.RegionCount,
+			vk.VUID_VkResolveImageInfo2_regionCount_arraylength, vk.VUID_VkResolveImageInfo2_pRegions_parameter,
+			func(r *vk.ImageResolve2) vk.ImageResolve {
+				return vk.ImageResolve{
+					SrcSubresource: r.SrcSubresource, SrcOffset: r.SrcOffset,
+					DstSubresource: r.DstSubresource, DstOffset: r.DstOffset, Extent: r.Extent,
+				}
+			})
 		if err != nil {
 			return err
 		}

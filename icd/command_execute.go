@@ -6,9 +6,10 @@ import (
 	"farside/internal/vk"
 )
 
-func cmdExecuteCommands(h vk.CommandBuffer, count uint32, buffers *vk.CommandBuffer) {
-	record("vkCmdExecuteCommands", h, func(b *commandBuffer) error {
-		list, err := elements("vkCmdExecuteCommands", "commandBuffer", buffers, count)
+func cmdExecuteCommands(b *commandBuffer, count uint32, buffers *vk.CommandBuffer) {
+	b.record("vkCmdExecuteCommands", func() error {
+		list, err := elements(buffers, count, vk.VUID_vkCmdExecuteCommands_commandBufferCount_arraylength,
+			vk.VUID_vkCmdExecuteCommands_pCommandBuffers_parameter)
 		if err != nil {
 			return err
 		}
@@ -19,14 +20,19 @@ func cmdExecuteCommands(h vk.CommandBuffer, count uint32, buffers *vk.CommandBuf
 // executeAll records the execution of secondary command buffers.
 func (b *commandBuffer) executeAll(list []vk.CommandBuffer) error {
 	if b.level != vk.COMMAND_BUFFER_LEVEL_PRIMARY {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-commandBuffer-09375", "a secondary command buffer executes others")
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_commandBuffer_09375,
+			"a secondary command buffer executes others")
 	}
 	secondaries := make([]*commandBuffer, len(list))
 	for i, h := range list {
 		s := commandBuffers.Get(uintptr(h))
-		if s == nil || s.pool.device != b.pool.device {
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-parameter",
-				"%#x is no command buffer of the device", uint64(h))
+		if s == nil {
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_parameter,
+				"%#x is no live command buffer", uint64(h))
+		}
+		if s.owner() != b.owner() {
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_commonparent,
+				"command buffer %#x belongs to another device", uint64(h))
 		}
 		if err := b.checkSecondary(s, secondaries[:i]); err != nil {
 			return err
@@ -47,23 +53,24 @@ func (b *commandBuffer) checkSecondary(s *commandBuffer, earlier []*commandBuffe
 	number := uint64(s.handle)
 	switch {
 	case s.level != vk.COMMAND_BUFFER_LEVEL_SECONDARY:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00088", "command buffer %#x is a primary one", number)
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_00088,
+			"command buffer %#x is a primary one", number)
 	case s.pool.family != b.pool.family:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00094",
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_00094,
 			"command buffer %#x is of queue family %d, not %d", number, s.pool.family, b.pool.family)
 	case s.life.state() != stateExecutable:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00089",
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_00089,
 			"command buffer %#x is not executable: it %v", number, s.life.state())
 	case s.simultaneous():
 		return nil
 	case s.life.pending():
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00091",
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_00091,
 			"command buffer %#x is pending and was not recorded for simultaneous use", number)
 	case slices.Contains(b.secondaries, s):
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00092",
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_00092,
 			"command buffer %#x is executed already and was not recorded for simultaneous use", number)
 	case slices.Contains(earlier, s):
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdExecuteCommands-pCommandBuffers-00093",
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_00093,
 			"command buffer %#x appears twice and was not recorded for simultaneous use", number)
 	}
 	return nil

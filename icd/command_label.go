@@ -5,23 +5,23 @@ import (
 	"farside/internal/vk"
 )
 
-func recordLabel(name string, h vk.CommandBuffer, kind command.LabelKind, info *vk.DebugUtilsLabelEXT) {
-	record(name, h, func(b *commandBuffer) error {
+func (b *commandBuffer) recordLabel(name string, kind command.LabelKind, info *vk.DebugUtilsLabelEXT) {
+	b.record(name, func() error {
 		l := newLabel(info)
 		return b.stream.DebugLabel(kind, l.color, l.name)
 	})
 }
 
-func cmdBeginDebugUtilsLabelEXT(h vk.CommandBuffer, info *vk.DebugUtilsLabelEXT) {
-	recordLabel("vkCmdBeginDebugUtilsLabelEXT", h, command.LabelBegin, info)
+func cmdBeginDebugUtilsLabelEXT(b *commandBuffer, info *vk.DebugUtilsLabelEXT) {
+	b.recordLabel("vkCmdBeginDebugUtilsLabelEXT", command.LabelBegin, info)
 }
 
-func cmdInsertDebugUtilsLabelEXT(h vk.CommandBuffer, info *vk.DebugUtilsLabelEXT) {
-	recordLabel("vkCmdInsertDebugUtilsLabelEXT", h, command.LabelInsert, info)
+func cmdInsertDebugUtilsLabelEXT(b *commandBuffer, info *vk.DebugUtilsLabelEXT) {
+	b.recordLabel("vkCmdInsertDebugUtilsLabelEXT", command.LabelInsert, info)
 }
 
-func cmdEndDebugUtilsLabelEXT(h vk.CommandBuffer) {
-	record("vkCmdEndDebugUtilsLabelEXT", h, func(b *commandBuffer) error {
+func cmdEndDebugUtilsLabelEXT(b *commandBuffer) {
+	b.record("vkCmdEndDebugUtilsLabelEXT", func() error {
 		return b.stream.DebugLabel(command.LabelEnd, [4]float32{}, "")
 	})
 }

@@ -167,34 +167,14 @@ func (b *commandBuffer) spoilPrimaries() {
 	clear(b.primaries)
 }
 
-// submitRules are the rules that a submission can break, as vkQueueSubmit and vkQueueSubmit2 name them.
-type submitRules struct{ level, state, simultaneous, secondaryState, secondarySimultaneous string }
-
-var submitVUIDs = map[string]*submitRules{
-	"vkQueueSubmit": {
-		level:                 "VUID-VkSubmitInfo-pCommandBuffers-00075",
-		state:                 "VUID-vkQueueSubmit-pCommandBuffers-00070",
-		simultaneous:          "VUID-vkQueueSubmit-pCommandBuffers-00071",
-		secondaryState:        "VUID-vkQueueSubmit-pCommandBuffers-00072",
-		secondarySimultaneous: "VUID-vkQueueSubmit-pCommandBuffers-00073",
-	},
-	"vkQueueSubmit2": {
-		level:                 "VUID-VkCommandBufferSubmitInfo-commandBuffer-03890",
-		state:                 "VUID-vkQueueSubmit2-commandBuffer-03874",
-		simultaneous:          "VUID-vkQueueSubmit2-commandBuffer-03875",
-		secondaryState:        "VUID-vkQueueSubmit2-commandBuffer-03876",
-		secondarySimultaneous: "VUID-vkQueueSubmit2-commandBuffer-03877",
-	},
-}
-
-// beginPending counts an execution of b, and of the secondary command buffers in it, which command submits. Each
+// beginPending counts an execution of b, and of the secondary command buffers in it, for a submission. Each
 // success is matched by one call of Completed.
-func (b *commandBuffer) beginPending(command string) error {
+func (b *commandBuffer) beginPending(rules *submitRules) error {
 	if b.level != vk.COMMAND_BUFFER_LEVEL_PRIMARY {
-		return vk.Errorf(vk.ERROR_UNKNOWN, submitVUIDs[command].level, "command buffer %#x is a secondary one", uint64(b.handle))
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.level, "command buffer %#x is a secondary one", uint64(b.handle))
 	}
 	if found, ok := b.life.begin(b.simultaneous()); !ok {
-		return b.notExecutable(found, submitVUIDs[command].state, submitVUIDs[command].simultaneous)
+		return b.notExecutable(found, rules.state, rules.simultaneous)
 	}
 	for i, s := range b.secondaries {
 		if found, ok := s.life.begin(s.simultaneous()); !ok {
@@ -202,7 +182,7 @@ func (b *commandBuffer) beginPending(command string) error {
 				begun.ended(false)
 			}
 			b.ended(false)
-			return s.notExecutable(found, submitVUIDs[command].secondaryState, submitVUIDs[command].secondarySimultaneous)
+			return s.notExecutable(found, rules.secondaryState, rules.secondarySimultaneous)
 		}
 	}
 	return nil
@@ -217,7 +197,7 @@ func (b *commandBuffer) simultaneous() bool {
 }
 
 // notExecutable says why no execution can begin.
-func (b *commandBuffer) notExecutable(found bufferState, stateRule, simultaneousRule string) error {
+func (b *commandBuffer) notExecutable(found bufferState, stateRule, simultaneousRule vk.VUID) error {
 	if found == stateExecutable {
 		return vk.Errorf(vk.ERROR_UNKNOWN, simultaneousRule,
 			"command buffer %#x is pending and was not recorded for simultaneous use", uint64(b.handle))

@@ -17,14 +17,15 @@ func TestRecordingInGoDoesNotAllocate(t *testing.T) {
 	regions := make([]vk.BufferImageCopy2, inline)
 	copies := vk.CopyBufferToImageInfo2{SrcBuffer: 1, DstImage: 2, RegionCount: inline, PRegions: &regions[0]}
 	event := vk.Event(1)
+	var begin vk.CommandBufferBeginInfo
 	record := func() {
-		beginCommandBuffer(h, &vk.CommandBufferBeginInfo{})
-		cmdCopyBufferToImage2(h, &copies)
-		cmdWaitEvents(h, 1, &event, 0, 0, 0, nil, 0, nil, 0, nil)
-		cmdSetEvent2(h, 1, nil)
-		cmdPipelineBarrier2(h, nil)
-		endCommandBuffer(h)
-		if b.beginPending("vkQueueSubmit") == nil {
+		commands.BeginCommandBuffer(h, &begin)
+		commands.CmdCopyBufferToImage2(h, &copies)
+		commands.CmdWaitEvents(h, 1, &event, 0, 0, 0, nil, 0, nil, 0, nil)
+		commands.CmdSetEvent2(h, 1, nil)
+		commands.CmdPipelineBarrier2(h, nil)
+		commands.EndCommandBuffer(h)
+		if b.beginPending(&submitRules1) == nil {
 			b.Completed(true)
 		}
 	}
@@ -63,25 +64,25 @@ func TestPoolsGiveMemoryBack(t *testing.T) {
 		b := r.allocate(pool, primary)
 		r.begin(b, 0)
 		for range recorded / 64 {
-			record("vkCmdUpdateBuffer", b.handle, func(b *commandBuffer) error { return b.stream.UpdateBuffer(1, 0, data) })
+			b.record("vkCmdUpdateBuffer", func() error { return b.stream.UpdateBuffer(1, 0, data) })
 		}
 		switch round % 4 {
 		case 0:
-			r.result(endCommandBuffer(b.handle), vk.SUCCESS)
+			r.result(commands.EndCommandBuffer(b.handle), vk.SUCCESS)
 		case 1:
-			r.result(resetCommandBuffer(b.handle, 0), vk.SUCCESS)
-			trimCommandPool(r.d.handle, pool, 0)
+			r.result(commands.ResetCommandBuffer(b.handle, 0), vk.SUCCESS)
+			commands.TrimCommandPool(r.d.handle, pool, 0)
 		case 2:
-			freeCommandBuffers(r.d.handle, pool, 1, &b.handle)
+			commands.FreeCommandBuffers(r.d.handle, pool, 1, &b.handle)
 		case 3:
-			r.result(endCommandBuffer(b.handle), vk.SUCCESS)
+			r.result(commands.EndCommandBuffer(b.handle), vk.SUCCESS)
 			r.pending(b)
-			destroyCommandPool(r.d.handle, pool, nil)
+			commands.DestroyCommandPool(r.d.handle, pool, nil)
 			r.reported("VUID-vkDestroyCommandPool-commandPool-00041")
 			b.Completed(true)
 			continue
 		}
-		destroyCommandPool(r.d.handle, pool, nil)
+		commands.DestroyCommandPool(r.d.handle, pool, nil)
 	}
 	// What a round leaves behind would be there sixty times.
 	if grown := addressSpace(t) - before; grown > rounds/4*recorded/2 {

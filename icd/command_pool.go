@@ -17,8 +17,7 @@ var commandPools = handle.NewTable[commandPool](uint8(vk.OBJECT_TYPE_COMMAND_POO
 //
 // VK_COMMAND_POOL_CREATE_TRANSIENT_BIT changes nothing: streams are cheap to record anew in any case.
 type commandPool struct {
-	handle  vk.CommandPool
-	device  *device
+	child
 	family  uint32
 	flags   vk.CommandPoolCreateFlags
 	memory  command.Pool
@@ -26,60 +25,38 @@ type commandPool struct {
 	buffers map[vk.CommandBuffer]*commandBuffer
 }
 
-func createCommandPool(h vk.Device, info *vk.CommandPoolCreateInfo, _ *vk.AllocationCallbacks, out *vk.CommandPool) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateCommandPool", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
+func createCommandPool(
+	d *device, info *vk.CommandPoolCreateInfo, _ *vk.AllocationCallbacks, out *vk.CommandPool,
+) vk.Result {
 	switch {
 	case !slices.ContainsFunc(d.queues, func(q *queue) bool { return q.family == info.QueueFamilyIndex }):
-		return d.fail("vkCreateCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCreateCommandPool-queueFamilyIndex-01937",
+		return d.fail("vkCreateCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCreateCommandPool_queueFamilyIndex_01937,
 			"the device was created without a queue of family %d", info.QueueFamilyIndex))
 	case info.Flags&vk.COMMAND_POOL_CREATE_PROTECTED_BIT != 0:
-		return d.fail("vkCreateCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandPoolCreateInfo-flags-02860",
+		return d.fail("vkCreateCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandPoolCreateInfo_flags_02860,
 			"the feature protectedMemory is not supported"))
 	}
-	p := &commandPool{device: d, family: info.QueueFamilyIndex, flags: info.Flags, buffers: map[vk.CommandBuffer]*commandBuffer{}}
-	p.handle = vk.CommandPool(commandPools.Insert(p))
-	*out = p.handle
-	d.created(vk.OBJECT_TYPE_COMMAND_POOL, uint64(*out))
+	p := &commandPool{child: child{device: d}, family: info.QueueFamilyIndex, flags: info.Flags,
+		buffers: map[vk.CommandBuffer]*commandBuffer{}}
+	*out = vk.CommandPool(d.add(p))
 	return vk.SUCCESS
 }
 
-// fail reports err as the outcome of command on this pool.
-func (p *commandPool) fail(command string, err error) vk.Result {
-	return p.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_COMMAND_POOL, uint64(p.handle)})
-}
-
-func destroyCommandPool(h vk.Device, handle vk.CommandPool, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	p := commandPools.Remove(uint64(handle))
-	if p == nil {
-		staleHandle("vkDestroyCommandPool", vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
-		return
-	}
+// release frees the pool's command buffers.
+func (p *commandPool) release() {
 	p.mu.Lock()
-	list := slices.Collect(maps.Keys(p.buffers))
-	pending := p.free(list)
+	pending := p.free(slices.Collect(maps.Keys(p.buffers)))
 	p.memory.Close()
 	p.mu.Unlock()
 	if len(pending) != 0 {
-		p.fail("vkDestroyCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkDestroyCommandPool-commandPool-00041",
+		p.fail("vkDestroyCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkDestroyCommandPool_commandPool_00041,
 			"%d of its command buffers are pending; they complete", len(pending)))
 	}
-	p.device.destroyed(vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
 }
 
-func resetCommandPool(h vk.Device, handle vk.CommandPool, flags vk.CommandPoolResetFlags) vk.Result {
-	p := commandPools.Get(uint64(handle))
-	if p == nil {
-		return staleHandle("vkResetCommandPool", vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
-	}
+func resetCommandPool(_ *device, p *commandPool, flags vk.CommandPoolResetFlags) vk.Result {
 	if !p.reset() {
-		return p.fail("vkResetCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkResetCommandPool-commandPool-00040",
+		return p.fail("vkResetCommandPool", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkResetCommandPool_commandPool_00040,
 			"a command buffer of the pool is pending"))
 	}
 	if flags&vk.COMMAND_POOL_RESET_RELEASE_RESOURCES_BIT != 0 {
@@ -104,29 +81,23 @@ func (p *commandPool) reset() bool {
 	return done
 }
 
-func trimCommandPool(h vk.Device, handle vk.CommandPool, _ vk.CommandPoolTrimFlags) {
-	p := commandPools.Get(uint64(handle))
-	if p == nil {
-		staleHandle("vkTrimCommandPool", vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
-		return
-	}
+func trimCommandPool(_ *device, p *commandPool, _ vk.CommandPoolTrimFlags) {
 	p.memory.Trim()
 }
 
-func allocateCommandBuffers(h vk.Device, info *vk.CommandBufferAllocateInfo, out *vk.CommandBuffer) vk.Result {
+func allocateCommandBuffers(_ *device, info *vk.CommandBufferAllocateInfo, out *vk.CommandBuffer) vk.Result {
 	list := vk.Slice(out, info.CommandBufferCount)
 	clear(list)
-	p := commandPools.Get(uint64(info.CommandPool))
-	if p == nil {
-		return staleHandle("vkAllocateCommandBuffers", vk.OBJECT_TYPE_COMMAND_POOL, uint64(info.CommandPool))
-	}
+	p := live(commandPools, info.CommandPool)
 	if info.Level != vk.COMMAND_BUFFER_LEVEL_PRIMARY && info.Level != vk.COMMAND_BUFFER_LEVEL_SECONDARY {
-		return p.fail("vkAllocateCommandBuffers", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCommandBufferAllocateInfo-level-parameter",
-			"%v is no level", info.Level))
+		return p.fail("vkAllocateCommandBuffers",
+			vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferAllocateInfo_level_parameter,
+				"%v is no level", info.Level))
 	}
 	if err := p.allocate(list, info.Level); err != nil {
 		clear(list)
-		return p.fail("vkAllocateCommandBuffers", vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "command buffer handle: %w", err))
+		return p.fail("vkAllocateCommandBuffers",
+			vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "command buffer handle: %w", err))
 	}
 	return vk.SUCCESS
 }
@@ -168,17 +139,12 @@ func (p *commandPool) free(list []vk.CommandBuffer) (pending []*commandBuffer) {
 	return pending
 }
 
-func freeCommandBuffers(h vk.Device, handle vk.CommandPool, count uint32, list *vk.CommandBuffer) {
-	p := commandPools.Get(uint64(handle))
-	if p == nil {
-		staleHandle("vkFreeCommandBuffers", vk.OBJECT_TYPE_COMMAND_POOL, uint64(handle))
-		return
-	}
+func freeCommandBuffers(_ *device, p *commandPool, count uint32, list *vk.CommandBuffer) {
 	p.mu.Lock()
 	pending := p.free(vk.Slice(list, count))
 	p.mu.Unlock()
 	for _, b := range pending {
-		b.fail("vkFreeCommandBuffers", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkFreeCommandBuffers-pCommandBuffers-00047",
+		b.fail("vkFreeCommandBuffers", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkFreeCommandBuffers_pCommandBuffers_00047,
 			"the command buffer is pending; it completes"))
 	}
 }

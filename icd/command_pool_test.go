@@ -17,8 +17,9 @@ func (r *recordingTest) twoFamilies() *device {
 		{SType: vk.STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, QueueFamilyIndex: 1, QueueCount: 1, PQueuePriorities: &priority},
 	}
 	var h vk.Device
-	info := vk.DeviceCreateInfo{SType: vk.STRUCTURE_TYPE_DEVICE_CREATE_INFO, QueueCreateInfoCount: 2, PQueueCreateInfos: &queues[0]}
-	r.result(createDevice(r.d.physical.handle, &info, nil, &h), vk.SUCCESS)
+	info := vk.DeviceCreateInfo{SType: vk.STRUCTURE_TYPE_DEVICE_CREATE_INFO, QueueCreateInfoCount: 2,
+		PQueueCreateInfos: &queues[0]}
+	r.result(commands.CreateDevice(r.d.physical.handle, &info, nil, &h), vk.SUCCESS)
 	return devices.Get(uintptr(h))
 }
 
@@ -26,42 +27,54 @@ func TestCommandPoolMisuse(t *testing.T) {
 	r := newRecordingTest(t)
 	stale := vk.Device(r.d.handle + 8)
 	h := vk.CommandPool(7)
-	r.result(createCommandPool(stale, &vk.CommandPoolCreateInfo{}, nil, &h), vk.ERROR_UNKNOWN, "VUID-vkCreateCommandPool-device-parameter")
-	r.result(createCommandPool(r.d.handle, &vk.CommandPoolCreateInfo{QueueFamilyIndex: 1}, nil, &h), vk.ERROR_UNKNOWN,
+	r.result(commands.CreateCommandPool(stale, &vk.CommandPoolCreateInfo{}, nil, &h), vk.ERROR_UNKNOWN,
+		"VUID-vkCreateCommandPool-device-parameter")
+	r.result(commands.CreateCommandPool(r.d.handle, &vk.CommandPoolCreateInfo{QueueFamilyIndex: 1}, nil, &h),
+		vk.ERROR_UNKNOWN,
 		"VUID-vkCreateCommandPool-queueFamilyIndex-01937")
-	r.result(createCommandPool(r.d.handle, &vk.CommandPoolCreateInfo{Flags: vk.COMMAND_POOL_CREATE_PROTECTED_BIT}, nil, &h), vk.ERROR_UNKNOWN,
+	r.result(commands.CreateCommandPool(r.d.handle, &vk.CommandPoolCreateInfo{Flags: vk.COMMAND_POOL_CREATE_PROTECTED_BIT},
+		nil, &h), vk.ERROR_UNKNOWN,
 		"VUID-VkCommandPoolCreateInfo-flags-02860")
 	if h != 0 {
 		t.Errorf("a failed vkCreateCommandPool left %#x", uint64(h))
 	}
-	destroyCommandPool(r.d.handle, 0, nil)
+	commands.DestroyCommandPool(r.d.handle, 0, nil)
 	r.reported()
 
 	pool := r.pool(0)
 	b := r.allocate(pool, primary)
-	freeCommandBuffers(r.d.handle, pool, 0, nil)
-	none := []vk.CommandBuffer{0, b.handle + 8} // VK_NULL_HANDLE is ignored, and so is what is not the pool's
-	freeCommandBuffers(r.d.handle, pool, 2, &none[0])
+	commands.FreeCommandBuffers(r.d.handle, pool, 0, nil)
+	none := []vk.CommandBuffer{0, b.handle + 8} // VK_NULL_HANDLE is ignored
+	commands.FreeCommandBuffers(r.d.handle, pool, 1, &none[0])
 	r.reported()
-	destroyCommandPool(r.d.handle, pool, nil)
+	commands.FreeCommandBuffers(r.d.handle, pool, 2, &none[0])
+	r.reported("VUID-vkFreeCommandBuffers-pCommandBuffers-00048")
+	another := r.allocate(r.pool(0), primary)
+	commands.FreeCommandBuffers(r.d.handle, pool, 1, &another.handle)
+	r.reported("VUID-vkFreeCommandBuffers-pCommandBuffers-parent")
+	commands.DestroyCommandPool(r.d.handle, pool, nil)
 	list := []vk.CommandBuffer{1, 2}
-	r.result(allocateCommandBuffers(r.d.handle, &vk.CommandBufferAllocateInfo{CommandPool: pool, CommandBufferCount: 2}, &list[0]),
-		vk.ERROR_UNKNOWN, "VUID-vkAllocateCommandBuffers-commandPool-parameter")
+	r.result(commands.AllocateCommandBuffers(r.d.handle,
+		&vk.CommandBufferAllocateInfo{CommandPool: pool, CommandBufferCount: 2}, &list[0]),
+		vk.ERROR_UNKNOWN, "VUID-VkCommandBufferAllocateInfo-commandPool-parameter")
 	if list[0] != 0 || list[1] != 0 {
 		t.Errorf("a failed allocation left %v", list)
 	}
-	r.result(resetCommandPool(r.d.handle, pool, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandPool-commandPool-parameter")
-	trimCommandPool(r.d.handle, pool, 0)
+	r.result(commands.ResetCommandPool(r.d.handle, pool, 0), vk.ERROR_UNKNOWN,
+		"VUID-vkResetCommandPool-commandPool-parameter")
+	commands.TrimCommandPool(r.d.handle, pool, 0)
 	r.reported("VUID-vkTrimCommandPool-commandPool-parameter")
-	freeCommandBuffers(r.d.handle, pool, 1, &list[0])
+	commands.FreeCommandBuffers(r.d.handle, pool, 1, &list[0])
 	r.reported("VUID-vkFreeCommandBuffers-commandPool-parameter")
-	destroyCommandPool(r.d.handle, pool, nil)
+	commands.DestroyCommandPool(r.d.handle, pool, nil)
 	r.reported("VUID-vkDestroyCommandPool-commandPool-parameter")
 
 	// A pool takes its command buffers with it.
-	r.result(beginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{}), vk.ERROR_UNKNOWN, "VUID-vkBeginCommandBuffer-commandBuffer-parameter")
-	r.result(endCommandBuffer(b.handle), vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-parameter")
-	r.result(resetCommandBuffer(b.handle, 0), vk.ERROR_UNKNOWN, "VUID-vkResetCommandBuffer-commandBuffer-parameter")
+	r.result(commands.BeginCommandBuffer(b.handle, &vk.CommandBufferBeginInfo{}), vk.ERROR_UNKNOWN,
+		"VUID-vkBeginCommandBuffer-commandBuffer-parameter")
+	r.result(commands.EndCommandBuffer(b.handle), vk.ERROR_UNKNOWN, "VUID-vkEndCommandBuffer-commandBuffer-parameter")
+	r.result(commands.ResetCommandBuffer(b.handle, 0), vk.ERROR_UNKNOWN,
+		"VUID-vkResetCommandBuffer-commandBuffer-parameter")
 }
 
 func TestFamiliesAndDevicesDontMix(t *testing.T) {
@@ -70,7 +83,7 @@ func TestFamiliesAndDevicesDontMix(t *testing.T) {
 	pools := make([]vk.CommandPool, 2)
 	for family := range pools {
 		info := vk.CommandPoolCreateInfo{QueueFamilyIndex: uint32(family), Flags: resettable}
-		r.result(createCommandPool(other.handle, &info, nil, &pools[family]), vk.SUCCESS)
+		r.result(commands.CreateCommandPool(other.handle, &info, nil, &pools[family]), vk.SUCCESS)
 	}
 	p, s := r.allocate(pools[0], primary), r.allocate(pools[1], secondary)
 	foreign := r.allocate(r.pool(0), secondary)
@@ -80,23 +93,25 @@ func TestFamiliesAndDevicesDontMix(t *testing.T) {
 	r.execute(p, s)
 	r.reported("VUID-vkCmdExecuteCommands-pCommandBuffers-00094")
 	r.execute(p, foreign)
-	r.reported("VUID-vkCmdExecuteCommands-pCommandBuffers-parameter")
+	r.reported("VUID-vkCmdExecuteCommands-commonparent")
 	for _, pool := range pools {
-		destroyCommandPool(other.handle, pool, nil)
+		commands.DestroyCommandPool(other.handle, pool, nil)
 	}
-	destroyDevice(other.handle, nil)
+	commands.DestroyDevice(other.handle, nil)
 }
 
 func TestDeviceGroupMask(t *testing.T) {
 	r := newRecordingTest(t)
 	b := r.allocate(r.pool(resettable), primary)
-	group := vk.DeviceGroupCommandBufferBeginInfo{SType: vk.STRUCTURE_TYPE_DEVICE_GROUP_COMMAND_BUFFER_BEGIN_INFO, DeviceMask: 2}
+	group := vk.DeviceGroupCommandBufferBeginInfo{SType: vk.STRUCTURE_TYPE_DEVICE_GROUP_COMMAND_BUFFER_BEGIN_INFO,
+		DeviceMask: 2}
 	info := vk.CommandBufferBeginInfo{PNext: unsafe.Pointer(&group)}
-	r.result(beginCommandBuffer(b.handle, &info), vk.ERROR_UNKNOWN, "VUID-VkDeviceGroupCommandBufferBeginInfo-deviceMask-00106")
+	r.result(commands.BeginCommandBuffer(b.handle, &info), vk.ERROR_UNKNOWN,
+		"VUID-VkDeviceGroupCommandBufferBeginInfo-deviceMask-00106")
 	group.DeviceMask = 1
-	r.result(beginCommandBuffer(b.handle, &info), vk.SUCCESS)
-	cmdSetDeviceMask(b.handle, 1)
-	r.result(endCommandBuffer(b.handle), vk.SUCCESS)
+	r.result(commands.BeginCommandBuffer(b.handle, &info), vk.SUCCESS)
+	commands.CmdSetDeviceMask(b.handle, 1)
+	r.result(commands.EndCommandBuffer(b.handle), vk.SUCCESS)
 }
 
 // TestFlatCommandsInGo records by the functions what else the stubs record.
@@ -107,13 +122,13 @@ func TestFlatCommandsInGo(t *testing.T) {
 	value := vk.ClearDepthStencilValue{Depth: .5, Stencil: 7}
 	ranges := vk.ImageSubresourceRange{AspectMask: 2, LevelCount: 1, LayerCount: 1}
 	r.begin(b, 0)
-	cmdUpdateBuffer(b.handle, 1, 4, 8, unsafe.Pointer(&data))
-	cmdClearDepthStencilImage(b.handle, 2, 1, &value, 1, &ranges)
-	cmdResetQueryPool(b.handle, 3, 4, 5)
-	cmdWriteTimestamp(b.handle, 1, 3, 4)
-	cmdWriteTimestamp2(b.handle, 1<<40, 3, 5)
-	cmdCopyQueryPoolResults(b.handle, 3, 4, 2, 6, 8, 16, vk.QUERY_RESULT_64_BIT)
-	r.result(endCommandBuffer(b.handle), vk.SUCCESS)
+	commands.CmdUpdateBuffer(b.handle, 1, 4, 8, unsafe.Pointer(&data))
+	commands.CmdClearDepthStencilImage(b.handle, 2, 1, &value, 1, &ranges)
+	commands.CmdResetQueryPool(b.handle, 3, 4, 5)
+	commands.CmdWriteTimestamp(b.handle, 1, 3, 4)
+	commands.CmdWriteTimestamp2(b.handle, 1<<40, 3, 5)
+	commands.CmdCopyQueryPoolResults(b.handle, 3, 4, 2, 6, 8, 16, vk.QUERY_RESULT_64_BIT)
+	r.result(commands.EndCommandBuffer(b.handle), vk.SUCCESS)
 	n := 0
 	for record := range b.Stream().Records() {
 		ok := false
@@ -135,8 +150,9 @@ func TestFlatCommandsInGo(t *testing.T) {
 			ok = c == command.WriteTimestamp2{Stage: 1 << 40, QueryPool: 3, Query: 5}
 		case command.OpCopyQueryPoolResults:
 			c, _ := record.CopyQueryPoolResults()
-			ok = c == command.CopyQueryPoolResults{QueryPool: 3, FirstQuery: 4, QueryCount: 2, DstBuffer: 6, DstOffset: 8, Stride: 16,
-				Flags: vk.QUERY_RESULT_64_BIT}
+			ok = c == command.CopyQueryPoolResults{QueryPool: 3, FirstQuery: 4, QueryCount: 2, DstBuffer: 6, DstOffset: 8,
+				Stride: 16,
+				Flags:  vk.QUERY_RESULT_64_BIT}
 		}
 		if !ok {
 			t.Errorf("%d: a record of %v is wrong", n, record.Op)

@@ -8,50 +8,103 @@ import (
 // Push descriptors are written down as the writes that they make: templates and layouts may be gone when they are
 // executed.
 
-func cmdPushDescriptorSet(h vk.CommandBuffer, point vk.PipelineBindPoint, layout vk.PipelineLayout, set, count uint32, writes *vk.WriteDescriptorSet) {
-	record("vkCmdPushDescriptorSet", h, func(b *commandBuffer) error {
-		return b.pushDescriptors("vkCmdPushDescriptorSet", point, layout, set, count, writes)
+func cmdPushDescriptorSet(
+	b *commandBuffer, point vk.PipelineBindPoint, layout vk.PipelineLayout, set, count uint32,
+	writes *vk.WriteDescriptorSet,
+) {
+	b.record("vkCmdPushDescriptorSet", func() error {
+		return b.pushDescriptors(&pushRules, point, layout, set, count, writes)
 	})
 }
 
-// cmdPushDescriptorSet2 is VK_KHR_maintenance6's. Stages other than compute have no shaders that could use the descriptors.
-func cmdPushDescriptorSet2(h vk.CommandBuffer, info *vk.PushDescriptorSetInfo) {
-	record("vkCmdPushDescriptorSet2", h, func(b *commandBuffer) error {
+// cmdPushDescriptorSet2 is VK_KHR_maintenance6's. Stages other than compute have no shaders that could use the
+// descriptors.
+func cmdPushDescriptorSet2(b *commandBuffer, info *vk.PushDescriptorSetInfo) {
+	b.record("vkCmdPushDescriptorSet2", func() error {
 		if info.StageFlags&vk.SHADER_STAGE_COMPUTE_BIT == 0 {
 			return nil
 		}
-		return b.pushDescriptors("VkPushDescriptorSetInfo", vk.PIPELINE_BIND_POINT_COMPUTE, info.Layout, info.Set, info.DescriptorWriteCount, info.PDescriptorWrites)
+		return b.pushDescriptors(&pushRules2, vk.PIPELINE_BIND_POINT_COMPUTE, info.Layout, info.Set,
+			info.DescriptorWriteCount, info.PDescriptorWrites)
 	})
 }
 
-// pushSet returns the layout of the set that push descriptors make. bound and pushed are the VUIDs for a number that the
-// layout has not, and for a set that is bound in the usual way.
-func (l *pipelineLayout) pushSet(set uint32, bound, pushed string) (*descriptor.Layout, error) {
+// descriptorRules are the rules for the arguments of a command that pushes descriptors.
+type descriptorRules struct {
+	layout, bound, pushed vk.VUID // a layout, which has the set, which is for push descriptors
+
+	empty, writes             vk.VUID // without a template
+	template, kind, set, data vk.VUID // with one
+}
+
+var (
+	pushRules = descriptorRules{
+		layout: vk.VUID_vkCmdPushDescriptorSet_layout_parameter,
+		bound:  vk.VUID_vkCmdPushDescriptorSet_set_00364,
+		pushed: vk.VUID_vkCmdPushDescriptorSet_set_00365,
+		empty:  vk.VUID_vkCmdPushDescriptorSet_descriptorWriteCount_arraylength,
+		writes: vk.VUID_vkCmdPushDescriptorSet_pDescriptorWrites_parameter,
+	}
+	pushRules2 = descriptorRules{
+		layout: vk.VUID_VkPushDescriptorSetInfo_layout_parameter,
+		bound:  vk.VUID_VkPushDescriptorSetInfo_set_00364,
+		pushed: vk.VUID_VkPushDescriptorSetInfo_set_00365,
+		empty:  vk.VUID_VkPushDescriptorSetInfo_descriptorWriteCount_arraylength,
+		writes: vk.VUID_VkPushDescriptorSetInfo_pDescriptorWrites_parameter,
+	}
+	templateRules = descriptorRules{
+		layout:   vk.VUID_vkCmdPushDescriptorSetWithTemplate_layout_parameter,
+		bound:    vk.VUID_vkCmdPushDescriptorSetWithTemplate_set_07304,
+		pushed:   vk.VUID_vkCmdPushDescriptorSetWithTemplate_set_07305,
+		template: vk.VUID_vkCmdPushDescriptorSetWithTemplate_descriptorUpdateTemplate_parameter,
+		kind:     vk.VUID_vkCmdPushDescriptorSetWithTemplate_descriptorUpdateTemplate_07994,
+		set:      vk.VUID_vkCmdPushDescriptorSetWithTemplate_set_07995,
+		data:     vk.VUID_vkCmdPushDescriptorSetWithTemplate_pData_01686,
+	}
+	templateRules2 = descriptorRules{
+		layout:   vk.VUID_VkPushDescriptorSetWithTemplateInfo_layout_parameter,
+		bound:    vk.VUID_VkPushDescriptorSetWithTemplateInfo_set_07304,
+		pushed:   vk.VUID_VkPushDescriptorSetWithTemplateInfo_set_07305,
+		template: vk.VUID_VkPushDescriptorSetWithTemplateInfo_descriptorUpdateTemplate_parameter,
+		kind:     vk.VUID_VkPushDescriptorSetWithTemplateInfo_descriptorUpdateTemplate_07994,
+		set:      vk.VUID_VkPushDescriptorSetWithTemplateInfo_set_07995,
+		data:     vk.VUID_VkPushDescriptorSetWithTemplateInfo_pData_01686,
+	}
+)
+
+// pushSet returns the layout of the set that push descriptors make. bound and pushed are the VUIDs for a number that
+// the layout has not, and for a set that is bound in the usual way.
+func (l *pipelineLayout) pushSet(set uint32, bound, pushed vk.VUID) (*descriptor.Layout, error) {
 	switch {
 	case set >= uint32(len(l.sets)):
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+bound, "the pipeline layout has %d sets, there is no number %d", len(l.sets), set)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, bound, "the pipeline layout has %d sets, there is no number %d", len(l.sets),
+			set)
 	case l.sets[set] == nil || l.sets[set].Flags&vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT == 0:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+pushed, "the layout of set %d is not for push descriptors", set)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, pushed, "the layout of set %d is not for push descriptors", set)
 	}
 	return l.sets[set], nil
 }
 
-// pushLayout finds the layout of the set that is pushed to; owner is the command or structure that its arguments belong to.
-func (b *commandBuffer) pushLayout(owner string, layout vk.PipelineLayout, set uint32, bound, pushed string) (*descriptor.Layout, error) {
+// pushLayout finds the layout of the set that is pushed to.
+func (b *commandBuffer) pushLayout(rules *descriptorRules, layout vk.PipelineLayout, set uint32) (*descriptor.Layout,
+	error) {
 	l := pipelineLayouts.Get(uint64(layout))
 	if l == nil || l.device != b.pool.device {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-layout-parameter", "%#x is no pipeline layout of the device", uint64(layout))
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, rules.layout, "%#x is no pipeline layout of the device", uint64(layout))
 	}
-	return l.pushSet(set, owner+"-"+bound, owner+"-"+pushed)
+	return l.pushSet(set, rules.bound, rules.pushed)
 }
 
 // pushDescriptors records vkCmdPushDescriptorSet.
-func (b *commandBuffer) pushDescriptors(owner string, point vk.PipelineBindPoint, layout vk.PipelineLayout, set, count uint32, writes *vk.WriteDescriptorSet) error {
-	infos, err := elements(owner, "descriptorWrite", writes, count)
+func (b *commandBuffer) pushDescriptors(
+	rules *descriptorRules, point vk.PipelineBindPoint, layout vk.PipelineLayout, set, count uint32,
+	writes *vk.WriteDescriptorSet,
+) error {
+	infos, err := elements(writes, count, rules.empty, rules.writes)
 	if err != nil {
 		return err
 	}
-	l, err := b.pushLayout(owner, layout, set, "set-00364", "set-00365")
+	l, err := b.pushLayout(rules, layout, set)
 	if err != nil {
 		return err
 	}
@@ -83,16 +136,18 @@ func (b *commandBuffer) checkPush(l *descriptor.Layout, w *descriptor.Write) err
 }
 
 // pushTemplate records what a template pushes, with data of the template's size.
-func (b *commandBuffer) pushTemplate(owner string, t *descriptorUpdateTemplate, layout vk.PipelineLayout, set uint32, data []byte) error {
+func (b *commandBuffer) pushTemplate(
+	rules *descriptorRules, t *descriptorUpdateTemplate, layout vk.PipelineLayout, set uint32, data []byte,
+) error {
 	switch {
 	case !t.pushed:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-descriptorUpdateTemplate-07994", "the template is for descriptor sets")
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.kind, "the template is for descriptor sets")
 	case t.set != set:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-set-07995", "set %d, the template is for set %d", set, t.set)
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.set, "set %d, the template is for set %d", set, t.set)
 	case data == nil && t.template.Size() > 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+owner+"-pData-01686", "pData is NULL")
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.data, "pData is NULL")
 	}
-	l, err := b.pushLayout(owner, layout, set, "set-07304", "set-07305")
+	l, err := b.pushLayout(rules, layout, set)
 	if err != nil {
 		return err
 	}

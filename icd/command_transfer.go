@@ -4,13 +4,14 @@ import "farside/internal/vk"
 
 // The transfer commands. What they name and whether their regions fit is looked at when they are executed.
 
-func cmdFillBuffer(h vk.CommandBuffer, dst vk.Buffer, offset, size vk.DeviceSize, data uint32) {
-	record("vkCmdFillBuffer", h, func(b *commandBuffer) error { return b.stream.FillBuffer(dst, offset, size, data) })
+func cmdFillBuffer(b *commandBuffer, dst vk.Buffer, offset, size vk.DeviceSize, data uint32) {
+	b.record("vkCmdFillBuffer", func() error { return b.stream.FillBuffer(dst, offset, size, data) })
 }
 
-func cmdCopyBuffer(h vk.CommandBuffer, src, dst vk.Buffer, count uint32, regions *vk.BufferCopy) {
-	record("vkCmdCopyBuffer", h, func(b *commandBuffer) error {
-		list, err := elements("vkCmdCopyBuffer", "region", regions, count)
+func cmdCopyBuffer(b *commandBuffer, src, dst vk.Buffer, count uint32, regions *vk.BufferCopy) {
+	b.record("vkCmdCopyBuffer", func() error {
+		list, err := elements(regions, count, vk.VUID_vkCmdCopyBuffer_regionCount_arraylength,
+			vk.VUID_vkCmdCopyBuffer_pRegions_parameter)
 		if err != nil {
 			return err
 		}
@@ -18,9 +19,13 @@ func cmdCopyBuffer(h vk.CommandBuffer, src, dst vk.Buffer, count uint32, regions
 	})
 }
 
-func cmdCopyImage(h vk.CommandBuffer, src vk.Image, srcLayout vk.ImageLayout, dst vk.Image, dstLayout vk.ImageLayout, count uint32, regions *vk.ImageCopy) {
-	record("vkCmdCopyImage", h, func(b *commandBuffer) error {
-		list, err := elements("vkCmdCopyImage", "region", regions, count)
+func cmdCopyImage(
+	b *commandBuffer, src vk.Image, srcLayout vk.ImageLayout, dst vk.Image, dstLayout vk.ImageLayout, count uint32,
+	regions *vk.ImageCopy,
+) {
+	b.record("vkCmdCopyImage", func() error {
+		list, err := elements(regions, count, vk.VUID_vkCmdCopyImage_regionCount_arraylength,
+			vk.VUID_vkCmdCopyImage_pRegions_parameter)
 		if err != nil {
 			return err
 		}
@@ -28,9 +33,13 @@ func cmdCopyImage(h vk.CommandBuffer, src vk.Image, srcLayout vk.ImageLayout, ds
 	})
 }
 
-func cmdBlitImage(h vk.CommandBuffer, src vk.Image, srcLayout vk.ImageLayout, dst vk.Image, dstLayout vk.ImageLayout, count uint32, regions *vk.ImageBlit, filter vk.Filter) {
-	record("vkCmdBlitImage", h, func(b *commandBuffer) error {
-		list, err := elements("vkCmdBlitImage", "region", regions, count)
+func cmdBlitImage(
+	b *commandBuffer, src vk.Image, srcLayout vk.ImageLayout, dst vk.Image, dstLayout vk.ImageLayout, count uint32,
+	regions *vk.ImageBlit, filter vk.Filter,
+) {
+	b.record("vkCmdBlitImage", func() error {
+		list, err := elements(regions, count, vk.VUID_vkCmdBlitImage_regionCount_arraylength,
+			vk.VUID_vkCmdBlitImage_pRegions_parameter)
 		if err != nil {
 			return err
 		}
@@ -38,9 +47,13 @@ func cmdBlitImage(h vk.CommandBuffer, src vk.Image, srcLayout vk.ImageLayout, ds
 	})
 }
 
-func cmdCopyBufferToImage(h vk.CommandBuffer, src vk.Buffer, dst vk.Image, dstLayout vk.ImageLayout, count uint32, regions *vk.BufferImageCopy) {
-	record("vkCmdCopyBufferToImage", h, func(b *commandBuffer) error {
-		list, err := elements("vkCmdCopyBufferToImage", "region", regions, count)
+func cmdCopyBufferToImage(
+	b *commandBuffer, src vk.Buffer, dst vk.Image, dstLayout vk.ImageLayout, count uint32,
+	regions *vk.BufferImageCopy,
+) {
+	b.record("vkCmdCopyBufferToImage", func() error {
+		list, err := elements(regions, count, vk.VUID_vkCmdCopyBufferToImage_regionCount_arraylength,
+			vk.VUID_vkCmdCopyBufferToImage_pRegions_parameter)
 		if err != nil {
 			return err
 		}
@@ -48,9 +61,13 @@ func cmdCopyBufferToImage(h vk.CommandBuffer, src vk.Buffer, dst vk.Image, dstLa
 	})
 }
 
-func cmdCopyImageToBuffer(h vk.CommandBuffer, src vk.Image, srcLayout vk.ImageLayout, dst vk.Buffer, count uint32, regions *vk.BufferImageCopy) {
-	record("vkCmdCopyImageToBuffer", h, func(b *commandBuffer) error {
-		list, err := elements("vkCmdCopyImageToBuffer", "region", regions, count)
+func cmdCopyImageToBuffer(
+	b *commandBuffer, src vk.Image, srcLayout vk.ImageLayout, dst vk.Buffer, count uint32,
+	regions *vk.BufferImageCopy,
+) {
+	b.record("vkCmdCopyImageToBuffer", func() error {
+		list, err := elements(regions, count, vk.VUID_vkCmdCopyImageToBuffer_regionCount_arraylength,
+			vk.VUID_vkCmdCopyImageToBuffer_pRegions_parameter)
 		if err != nil {
 			return err
 		}
@@ -58,9 +75,13 @@ func cmdCopyImageToBuffer(h vk.CommandBuffer, src vk.Image, srcLayout vk.ImageLa
 	})
 }
 
-func cmdResolveImage(h vk.CommandBuffer, src vk.Image, srcLayout vk.ImageLayout, dst vk.Image, dstLayout vk.ImageLayout, count uint32, regions *vk.ImageResolve) {
-	record("vkCmdResolveImage", h, func(b *commandBuffer) error {
-		list, err := elements("vkCmdResolveImage", "region", regions, count)
+func cmdResolveImage(
+	b *commandBuffer, src vk.Image, srcLayout vk.ImageLayout, dst vk.Image, dstLayout vk.ImageLayout, count uint32,
+	regions *vk.ImageResolve,
+) {
+	b.record("vkCmdResolveImage", func() error {
+		list, err := elements(regions, count, vk.VUID_vkCmdResolveImage_regionCount_arraylength,
+			vk.VUID_vkCmdResolveImage_pRegions_parameter)
 		if err != nil {
 			return err
 		}
@@ -68,12 +89,16 @@ func cmdResolveImage(h vk.CommandBuffer, src vk.Image, srcLayout vk.ImageLayout,
 	})
 }
 
-func cmdClearColorImage(h vk.CommandBuffer, img vk.Image, layout vk.ImageLayout, color *vk.ClearColorValue, count uint32, ranges *vk.ImageSubresourceRange) {
-	record("vkCmdClearColorImage", h, func(b *commandBuffer) error {
+func cmdClearColorImage(
+	b *commandBuffer, img vk.Image, layout vk.ImageLayout, color *vk.ClearColorValue, count uint32,
+	ranges *vk.ImageSubresourceRange,
+) {
+	b.record("vkCmdClearColorImage", func() error {
 		if color == nil {
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdClearColorImage-pColor-04961", "pColor is NULL")
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdClearColorImage_pColor_04961, "pColor is NULL")
 		}
-		list, err := elements("vkCmdClearColorImage", "range", ranges, count)
+		list, err := elements(ranges, count, vk.VUID_vkCmdClearColorImage_rangeCount_arraylength,
+			vk.VUID_vkCmdClearColorImage_pRanges_parameter)
 		if err != nil {
 			return err
 		}
@@ -81,12 +106,17 @@ func cmdClearColorImage(h vk.CommandBuffer, img vk.Image, layout vk.ImageLayout,
 	})
 }
 
-func cmdClearDepthStencilImage(h vk.CommandBuffer, img vk.Image, layout vk.ImageLayout, value *vk.ClearDepthStencilValue, count uint32, ranges *vk.ImageSubresourceRange) {
-	record("vkCmdClearDepthStencilImage", h, func(b *commandBuffer) error {
+func cmdClearDepthStencilImage(
+	b *commandBuffer, img vk.Image, layout vk.ImageLayout, value *vk.ClearDepthStencilValue, count uint32,
+	ranges *vk.ImageSubresourceRange,
+) {
+	b.record("vkCmdClearDepthStencilImage", func() error {
 		if value == nil {
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdClearDepthStencilImage-pDepthStencil-parameter", "pDepthStencil is NULL")
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdClearDepthStencilImage_pDepthStencil_parameter,
+				"pDepthStencil is NULL")
 		}
-		list, err := elements("vkCmdClearDepthStencilImage", "range", ranges, count)
+		list, err := elements(ranges, count, vk.VUID_vkCmdClearDepthStencilImage_rangeCount_arraylength,
+			vk.VUID_vkCmdClearDepthStencilImage_pRanges_parameter)
 		if err != nil {
 			return err
 		}
@@ -94,14 +124,18 @@ func cmdClearDepthStencilImage(h vk.CommandBuffer, img vk.Image, layout vk.Image
 	})
 }
 
-func cmdWriteBufferMarkerAMD(h vk.CommandBuffer, stage vk.PipelineStageFlagBits, dst vk.Buffer, offset vk.DeviceSize, marker uint32) {
-	record("vkCmdWriteBufferMarkerAMD", h, func(b *commandBuffer) error {
+func cmdWriteBufferMarkerAMD(
+	b *commandBuffer, stage vk.PipelineStageFlagBits, dst vk.Buffer, offset vk.DeviceSize, marker uint32,
+) {
+	b.record("vkCmdWriteBufferMarkerAMD", func() error {
 		return b.stream.WriteBufferMarkerAMD(stage, dst, offset, marker)
 	})
 }
 
-func cmdWriteBufferMarker2AMD(h vk.CommandBuffer, _ vk.PipelineStageFlags2, dst vk.Buffer, offset vk.DeviceSize, marker uint32) {
-	record("vkCmdWriteBufferMarker2AMD", h, func(b *commandBuffer) error {
+func cmdWriteBufferMarker2AMD(
+	b *commandBuffer, _ vk.PipelineStageFlags2, dst vk.Buffer, offset vk.DeviceSize, marker uint32,
+) {
+	b.record("vkCmdWriteBufferMarker2AMD", func() error {
 		return b.stream.WriteBufferMarkerAMD(vk.PIPELINE_STAGE_ALL_COMMANDS_BIT, dst, offset, marker)
 	})
 }

@@ -49,11 +49,13 @@ func writeExtensions(b *strings.Builder) {
 		}
 	}
 	kinds := map[vk.ExtensionType]string{vk.InstanceExtension: "instance", vk.DeviceExtension: "device"}
-	fmt.Fprintf(b, "## Extensions\n\n%d of the registry's %d.\n\n| extension | of the | revision | supported | note |\n| --- | --- | --- | --- | --- |\n",
+	fmt.Fprintf(b,
+		"## Extensions\n\n%d of the registry's %d.\n\n| extension | of the | revision | supported | note |\n| --- | --- | --- | --- | --- |\n",
 		len(rows), len(vk.Extensions))
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		e := vk.ExtensionByName(name)
-		fmt.Fprintf(b, "| %s | %s | %d | %s | %s |\n", name, kinds[e.Type], e.SpecVersion, yes(rows[name].note), rows[name].note)
+		fmt.Fprintf(b, "| %s | %s | %d | %s | %s |\n", name, kinds[e.Type], e.SpecVersion, yes(rows[name].note),
+			rows[name].note)
 	}
 	b.WriteString("\nNot supported:")
 	vendor := ""
@@ -92,7 +94,8 @@ func writeFeatureTable(b *strings.Builder) {
 	for _, f := range vk.CoreFeatures {
 		row("VkPhysicalDeviceFeatures", vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, f.Name)
 	}
-	structs := slices.SortedFunc(slices.Values(vk.FeatureStructs), func(a, b vk.FeatureStruct) int { return cmp.Compare(a.Name, b.Name) })
+	structs := slices.SortedFunc(slices.Values(vk.FeatureStructs),
+		func(a, b vk.FeatureStruct) int { return cmp.Compare(a.Name, b.Name) })
 	var without []string
 	for _, s := range structs {
 		if !slices.ContainsFunc(s.Fields, func(f vk.FeatureField) bool { return supportsFeature(s.SType, f.Name) }) {

@@ -9,6 +9,7 @@ import (
 
 // messenger is a VkDebugUtilsMessengerEXT, or one of VkInstanceCreateInfo's pNext chain, which has no handle.
 type messenger struct {
+	handle     uint64
 	instance   *instance
 	severities vk.DebugUtilsMessageSeverityFlagsEXT
 	types      vk.DebugUtilsMessageTypeFlagsEXT
@@ -16,50 +17,38 @@ type messenger struct {
 	userData   uintptr // the application's, never looked at
 }
 
-func (m *messenger) wants(severity vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT) bool {
+func (m *messenger) wants(
+	severity vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT,
+) bool {
 	return m.callback != 0 && m.severities&severity != 0 && m.types&types != 0
 }
 
-func createDebugUtilsMessengerEXT(h vk.Instance, info *vk.DebugUtilsMessengerCreateInfoEXT, _ *vk.AllocationCallbacks, out *vk.DebugUtilsMessengerEXT) vk.Result {
-	*out = 0
-	i := instances.Get(uintptr(h))
-	if i == nil {
-		return staleHandle("vkCreateDebugUtilsMessengerEXT", vk.OBJECT_TYPE_INSTANCE, uint64(h))
-	}
+func createDebugUtilsMessengerEXT(
+	i *instance, info *vk.DebugUtilsMessengerCreateInfoEXT, _ *vk.AllocationCallbacks,
+	out *vk.DebugUtilsMessengerEXT,
+) vk.Result {
 	if info.PfnUserCallback == 0 {
 		return i.fail("vkCreateDebugUtilsMessengerEXT", vk.Errorf(vk.ERROR_UNKNOWN,
-			"VUID-VkDebugUtilsMessengerCreateInfoEXT-pfnUserCallback-01914", "pfnUserCallback is NULL"))
+			vk.VUID_VkDebugUtilsMessengerCreateInfoEXT_pfnUserCallback_parameter, "pfnUserCallback is NULL"))
 	}
 	m := newMessenger(i, info)
-	*out = vk.DebugUtilsMessengerEXT(messengers.Insert(m))
+	m.handle = messengers.Insert(m)
+	*out = vk.DebugUtilsMessengerEXT(m.handle)
 	i.add(m)
 	return vk.SUCCESS
 }
 
-func destroyDebugUtilsMessengerEXT(h vk.Instance, messengerHandle vk.DebugUtilsMessengerEXT, _ *vk.AllocationCallbacks) {
-	i := instances.Get(uintptr(h))
-	if i == nil {
-		staleHandle("vkDestroyDebugUtilsMessengerEXT", vk.OBJECT_TYPE_INSTANCE, uint64(h))
-		return
+func destroyDebugUtilsMessengerEXT(i *instance, m *messenger, _ *vk.AllocationCallbacks) {
+	if m != nil && messengers.Remove(m.handle) != nil {
+		i.remove(m)
 	}
-	if messengerHandle == 0 {
-		return
-	}
-	m := messengers.Get(uint64(messengerHandle))
-	if m == nil || m.instance != i || messengers.Remove(uint64(messengerHandle)) == nil {
-		staleHandle("vkDestroyDebugUtilsMessengerEXT", vk.OBJECT_TYPE_DEBUG_UTILS_MESSENGER_EXT, uint64(messengerHandle))
-		return
-	}
-	i.remove(m)
 }
 
 // submitDebugUtilsMessageEXT hands the application's own message on as it is.
-func submitDebugUtilsMessageEXT(h vk.Instance, severity vk.DebugUtilsMessageSeverityFlagBitsEXT, types vk.DebugUtilsMessageTypeFlagsEXT, data *vk.DebugUtilsMessengerCallbackDataEXT) {
-	i := instances.Get(uintptr(h))
-	if i == nil {
-		staleHandle("vkSubmitDebugUtilsMessageEXT", vk.OBJECT_TYPE_INSTANCE, uint64(h))
-		return
-	}
+func submitDebugUtilsMessageEXT(
+	i *instance, severity vk.DebugUtilsMessageSeverityFlagBitsEXT, types vk.DebugUtilsMessageTypeFlagsEXT,
+	data *vk.DebugUtilsMessengerCallbackDataEXT,
+) {
 	if tracing() {
 		trace(vk.GoString(data.PMessage), "command", "vkSubmitDebugUtilsMessageEXT", "severity", severity, "types", types)
 	}
@@ -71,18 +60,14 @@ func submitDebugUtilsMessageEXT(h vk.Instance, severity vk.DebugUtilsMessageSeve
 }
 
 // setDebugUtilsObjectNameEXT keeps a name for messages; NULL or an empty string takes it back.
-func setDebugUtilsObjectNameEXT(h vk.Device, info *vk.DebugUtilsObjectNameInfoEXT) vk.Result {
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkSetDebugUtilsObjectNameEXT", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
+func setDebugUtilsObjectNameEXT(d *device, info *vk.DebugUtilsObjectNameInfoEXT) vk.Result {
 	if info.ObjectType == vk.OBJECT_TYPE_UNKNOWN {
 		return d.fail("vkSetDebugUtilsObjectNameEXT", vk.Errorf(vk.ERROR_UNKNOWN,
-			"VUID-vkSetDebugUtilsObjectNameEXT-pNameInfo-02587", "objectType is VK_OBJECT_TYPE_UNKNOWN"))
+			vk.VUID_vkSetDebugUtilsObjectNameEXT_pNameInfo_02587, "objectType is VK_OBJECT_TYPE_UNKNOWN"))
 	}
 	if info.ObjectHandle == 0 {
 		return d.fail("vkSetDebugUtilsObjectNameEXT", vk.Errorf(vk.ERROR_UNKNOWN,
-			"VUID-vkSetDebugUtilsObjectNameEXT-pNameInfo-02588", "objectHandle is VK_NULL_HANDLE"))
+			vk.VUID_vkSetDebugUtilsObjectNameEXT_pNameInfo_02588, "objectHandle is VK_NULL_HANDLE"))
 	}
 	o := object{info.ObjectType, info.ObjectHandle}
 	if name := vk.GoString(info.PObjectName); name != "" {
@@ -95,14 +80,10 @@ func setDebugUtilsObjectNameEXT(h vk.Device, info *vk.DebugUtilsObjectNameInfoEX
 
 // setDebugUtilsObjectTagEXT checks its arguments; a tag is meant for layers and tools, and the driver shows
 // none in its messages.
-func setDebugUtilsObjectTagEXT(h vk.Device, info *vk.DebugUtilsObjectTagInfoEXT) vk.Result {
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkSetDebugUtilsObjectTagEXT", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
+func setDebugUtilsObjectTagEXT(d *device, info *vk.DebugUtilsObjectTagInfoEXT) vk.Result {
 	if info.ObjectType == vk.OBJECT_TYPE_UNKNOWN {
 		return d.fail("vkSetDebugUtilsObjectTagEXT", vk.Errorf(vk.ERROR_UNKNOWN,
-			"VUID-VkDebugUtilsObjectTagInfoEXT-objectType-01908", "objectType is VK_OBJECT_TYPE_UNKNOWN"))
+			vk.VUID_VkDebugUtilsObjectTagInfoEXT_objectType_01908, "objectType is VK_OBJECT_TYPE_UNKNOWN"))
 	}
 	return vk.SUCCESS
 }
@@ -157,24 +138,14 @@ func (l *queueLabels) change(f func()) {
 	f()
 }
 
-func queueBeginDebugUtilsLabelEXT(h vk.Queue, info *vk.DebugUtilsLabelEXT) {
-	q := queues.Get(uintptr(h))
-	if q == nil {
-		staleHandle("vkQueueBeginDebugUtilsLabelEXT", vk.OBJECT_TYPE_QUEUE, uint64(h))
-		return
-	}
-	l := q.device.physical.instance.labelsOf(h)
+func queueBeginDebugUtilsLabelEXT(q *queue, info *vk.DebugUtilsLabelEXT) {
+	l := q.device.physical.instance.labelsOf(q.handle)
 	l.change(func() { l.open = append(l.open, newLabel(info)) })
 }
 
-func queueEndDebugUtilsLabelEXT(h vk.Queue) {
-	q := queues.Get(uintptr(h))
-	if q == nil {
-		staleHandle("vkQueueEndDebugUtilsLabelEXT", vk.OBJECT_TYPE_QUEUE, uint64(h))
-		return
-	}
+func queueEndDebugUtilsLabelEXT(q *queue) {
 	i := q.device.physical.instance
-	l := i.labelsOf(h)
+	l := i.labelsOf(q.handle)
 	empty := false
 	l.change(func() {
 		if empty = len(l.open) == 0; !empty {
@@ -182,18 +153,13 @@ func queueEndDebugUtilsLabelEXT(h vk.Queue) {
 		}
 	})
 	if empty {
-		i.fail("vkQueueEndDebugUtilsLabelEXT", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkQueueEndDebugUtilsLabelEXT-None-01911",
-			"no label region is open on the queue"), object{vk.OBJECT_TYPE_QUEUE, uint64(h)})
+		i.fail("vkQueueEndDebugUtilsLabelEXT", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkQueueEndDebugUtilsLabelEXT_None_01911,
+			"no label region is open on the queue"), object{vk.OBJECT_TYPE_QUEUE, uint64(q.handle)})
 	}
 }
 
-func queueInsertDebugUtilsLabelEXT(h vk.Queue, info *vk.DebugUtilsLabelEXT) {
-	q := queues.Get(uintptr(h))
-	if q == nil {
-		staleHandle("vkQueueInsertDebugUtilsLabelEXT", vk.OBJECT_TYPE_QUEUE, uint64(h))
-		return
-	}
-	l := q.device.physical.instance.labelsOf(h)
+func queueInsertDebugUtilsLabelEXT(q *queue, info *vk.DebugUtilsLabelEXT) {
+	l := q.device.physical.instance.labelsOf(q.handle)
 	l.change(func() {
 		l.open = append(l.open, newLabel(info))
 		l.inserted = true

@@ -2,6 +2,7 @@ package icd
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +33,8 @@ var (
 )
 
 var messengerCallback = sync.OnceValue(func() uintptr {
-	return purego.NewCallback(func(severity, types uintptr, data *vk.DebugUtilsMessengerCallbackDataEXT, user uintptr) uintptr {
+	return purego.NewCallback(func(severity, types uintptr, data *vk.DebugUtilsMessengerCallbackDataEXT,
+		user uintptr) uintptr {
 		r := received{
 			severity: vk.DebugUtilsMessageSeverityFlagsEXT(severity),
 			types:    vk.DebugUtilsMessageTypeFlagsEXT(types),
@@ -74,7 +76,8 @@ const everySeverity = vk.DEBUG_UTILS_MESSAGE_SEVERITY_VERBOSE_BIT_EXT | vk.DEBUG
 const everyType = vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
 	vk.DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT
 
-func messengerInfo(severities vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT, user uintptr) *vk.DebugUtilsMessengerCreateInfoEXT {
+func messengerInfo(severities vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT,
+	user uintptr) *vk.DebugUtilsMessengerCreateInfoEXT {
 	info := &vk.DebugUtilsMessengerCreateInfoEXT{
 		SType:           vk.STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
 		MessageSeverity: severities,
@@ -90,13 +93,14 @@ func testInstance(t testing.TB, chain unsafe.Pointer) *instance {
 	t.Setenv("FARSIDE_HEAP_DEVICE", "2GiB")
 	t.Setenv("FARSIDE_HEAP_HOST", "2GiB")
 	var h vk.Instance
-	if r := createInstance(&vk.InstanceCreateInfo{SType: vk.STRUCTURE_TYPE_INSTANCE_CREATE_INFO, PNext: chain}, nil, &h); r != vk.SUCCESS {
+	if r := commands.CreateInstance(&vk.InstanceCreateInfo{SType: vk.STRUCTURE_TYPE_INSTANCE_CREATE_INFO, PNext: chain},
+		nil, &h); r != vk.SUCCESS {
 		t.Fatalf("vkCreateInstance: %v", r)
 	}
 	i := instances.Get(uintptr(h))
 	t.Cleanup(func() {
 		if instances.Get(uintptr(h)) == i {
-			destroyInstance(h, nil)
+			commands.DestroyInstance(h, nil)
 		}
 		takeInbox()
 	})
@@ -106,41 +110,45 @@ func testInstance(t testing.TB, chain unsafe.Pointer) *instance {
 func propertiesDevice(t *testing.T, i *instance, chain unsafe.Pointer) *device {
 	t.Helper()
 	priority := float32(1)
-	queue := vk.DeviceQueueCreateInfo{SType: vk.STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, QueueCount: 1, PQueuePriorities: &priority}
-	info := vk.DeviceCreateInfo{SType: vk.STRUCTURE_TYPE_DEVICE_CREATE_INFO, PNext: chain, QueueCreateInfoCount: 1, PQueueCreateInfos: &queue}
+	queue := vk.DeviceQueueCreateInfo{SType: vk.STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, QueueCount: 1,
+		PQueuePriorities: &priority}
+	info := vk.DeviceCreateInfo{SType: vk.STRUCTURE_TYPE_DEVICE_CREATE_INFO, PNext: chain, QueueCreateInfoCount: 1,
+		PQueueCreateInfos: &queue}
 	var h vk.Device
-	if r := createDevice(i.physical.handle, &info, nil, &h); r != vk.SUCCESS {
+	if r := commands.CreateDevice(i.physical.handle, &info, nil, &h); r != vk.SUCCESS {
 		t.Fatalf("vkCreateDevice: %v", r)
 	}
 	t.Cleanup(func() {
 		if devices.Get(uintptr(h)) != nil {
-			destroyDevice(h, nil)
+			commands.DestroyDevice(h, nil)
 		}
 	})
 	return devices.Get(uintptr(h))
 }
 
-func testMessenger(t testing.TB, i *instance, severities vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT, user uintptr) vk.DebugUtilsMessengerEXT {
+func testMessenger(t testing.TB, i *instance, severities vk.DebugUtilsMessageSeverityFlagsEXT,
+	types vk.DebugUtilsMessageTypeFlagsEXT, user uintptr) vk.DebugUtilsMessengerEXT {
 	t.Helper()
 	var h vk.DebugUtilsMessengerEXT
-	if r := createDebugUtilsMessengerEXT(i.handle, messengerInfo(severities, types, user), nil, &h); r != vk.SUCCESS || h == 0 {
+	if r := commands.CreateDebugUtilsMessengerEXT(i.handle, messengerInfo(severities, types, user), nil, &h); r !=
+		vk.SUCCESS || h == 0 {
 		t.Fatalf("vkCreateDebugUtilsMessengerEXT: %v, handle %#x", r, h)
 	}
 	return h
 }
 
 func TestFailReachesMessengersAndLog(t *testing.T) {
-	log := captureLog(t, "error")
+	log := captureLog(t, slog.LevelError)
 	i := testInstance(t, nil)
 	d := propertiesDevice(t, i, nil)
 	// 1 is no pointer: user data must never be typed as one.
 	testMessenger(t, i, everySeverity, everyType, 1)
 	o := object{vk.OBJECT_TYPE_BUFFER, 0x1234}
 	name := vk.DebugUtilsObjectNameInfoEXT{ObjectType: o.Type, ObjectHandle: o.Handle, PObjectName: cString("staging")}
-	if r := setDebugUtilsObjectNameEXT(d.handle, &name); r != vk.SUCCESS {
+	if r := commands.SetDebugUtilsObjectNameEXT(d.handle, &name); r != vk.SUCCESS {
 		t.Fatalf("vkSetDebugUtilsObjectNameEXT: %v", r)
 	}
-	err := vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "VUID-vkFoo-bar-00001", "heap %d is full", 1)
+	err := vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vk.VUID_vkAllocateMemory_pAllocateInfo_01713, "heap %d is full", 1)
 	if r := i.fail("vkFoo", err, o); r != vk.ERROR_OUT_OF_DEVICE_MEMORY {
 		t.Errorf("fail returned %v", r)
 	}
@@ -149,19 +157,22 @@ func TestFailReachesMessengersAndLog(t *testing.T) {
 		t.Fatalf("%d messages, want 1: %+v", len(got), got)
 	}
 	m := got[0]
-	if m.severity != vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT || m.types != vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT {
+	if m.severity != vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT ||
+		m.types != vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT {
 		t.Errorf("severity %v, type %v", m.severity, m.types)
 	}
-	if m.id != "VUID-vkFoo-bar-00001" || m.number == 0 || m.user != 1 {
+	if m.id != "VUID-vkAllocateMemory-pAllocateInfo-01713" || m.number == 0 || m.user != 1 {
 		t.Errorf("id %q, number %d, user data %#x", m.id, m.number, m.user)
 	}
-	if !strings.Contains(m.text, "vkFoo") || !strings.Contains(m.text, "heap 1 is full") || !strings.Contains(m.text, "VK_ERROR_OUT_OF_DEVICE_MEMORY") {
+	if !strings.Contains(m.text, "vkFoo") || !strings.Contains(m.text, "heap 1 is full") ||
+		!strings.Contains(m.text, "VK_ERROR_OUT_OF_DEVICE_MEMORY") {
 		t.Errorf("message %q", m.text)
 	}
 	if want := []namedObject{{o, "staging"}}; !slices.Equal(m.objects, want) {
 		t.Errorf("objects %v, want %v", m.objects, want)
 	}
-	for _, part := range []string{"level=ERROR", "command=vkFoo", "VUID-vkFoo-bar-00001", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "staging", "0x1234"} {
+	for _, part := range []string{"level=ERROR", "command=vkFoo", "VUID-vkAllocateMemory-pAllocateInfo-01713",
+		"VK_ERROR_OUT_OF_DEVICE_MEMORY", "staging", "0x1234"} {
 		if !strings.Contains(log.String(), part) {
 			t.Errorf("the log lacks %q: %s", part, log)
 		}
@@ -172,7 +183,7 @@ func TestFailReachesMessengersAndLog(t *testing.T) {
 		t.Errorf("an error without VUID arrives as %+v", m)
 	}
 	for _, r := range []vk.Result{vk.NOT_READY, vk.TIMEOUT, vk.INCOMPLETE} {
-		if got := i.fail("vkFoo", vk.Errorf(r, "", "not an error")); got != r {
+		if got := i.fail("vkFoo", vk.Errorf(r, vk.NoVUID, "not an error")); got != r {
 			t.Errorf("fail returned %v for %v", got, r)
 		}
 	}
@@ -181,31 +192,34 @@ func TestFailReachesMessengersAndLog(t *testing.T) {
 	}
 
 	name.PObjectName = nil
-	setDebugUtilsObjectNameEXT(d.handle, &name)
+	commands.SetDebugUtilsObjectNameEXT(d.handle, &name)
 	if n := i.nameOf(o); n != "" {
 		t.Errorf("the name %q is still there after it was taken back", n)
 	}
 }
 
 func TestMessengersFilter(t *testing.T) {
-	captureLog(t, "error")
+	captureLog(t, slog.LevelError)
 	i := testInstance(t, nil)
-	h := testMessenger(t, i, vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT, 7)
+	h := testMessenger(t, i, vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+		vk.DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT, 7)
 	i.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT, "", "info")
 	i.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, "", "general")
-	i.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT, "id", "slow")
+	i.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT, "id",
+		"slow")
 	if m := takeInbox(); len(m) != 1 || m[0].text != "slow" || m[0].id != "id" || m[0].user != 7 {
 		t.Errorf("got %+v, want the performance warning only", m)
 	}
 
-	data := vk.DebugUtilsMessengerCallbackDataEXT{SType: vk.STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT, PMessage: cString("mine"), MessageIdNumber: -3}
-	submitDebugUtilsMessageEXT(i.handle, vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, everyType, &data)
-	submitDebugUtilsMessageEXT(i.handle, vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, everyType, &data)
+	data := vk.DebugUtilsMessengerCallbackDataEXT{SType: vk.STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
+		PMessage: cString("mine"), MessageIdNumber: -3}
+	commands.SubmitDebugUtilsMessageEXT(i.handle, vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, everyType, &data)
+	commands.SubmitDebugUtilsMessageEXT(i.handle, vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, everyType, &data)
 	if m := takeInbox(); len(m) != 1 || m[0].text != "mine" || m[0].number != -3 {
 		t.Errorf("the application's own message arrives as %+v", m)
 	}
 
-	destroyDebugUtilsMessengerEXT(i.handle, h, nil)
+	commands.DestroyDebugUtilsMessengerEXT(i.handle, h, nil)
 	i.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT, "", "slow")
 	if m := takeInbox(); len(m) != 0 {
 		t.Errorf("a destroyed messenger got %+v", m)
@@ -213,73 +227,65 @@ func TestMessengersFilter(t *testing.T) {
 }
 
 func TestMessengerErrors(t *testing.T) {
-	captureLog(t, "error")
+	captureLog(t, slog.LevelError)
 	i, other := testInstance(t, nil), testInstance(t, nil)
 	h := testMessenger(t, i, everySeverity, everyType, 0)
 	info := messengerInfo(everySeverity, everyType, 0)
 	info.PfnUserCallback = 0
 	broken := vk.DebugUtilsMessengerEXT(99)
-	if r := createDebugUtilsMessengerEXT(i.handle, info, nil, &broken); r != vk.ERROR_UNKNOWN || broken != 0 {
+	if r := commands.CreateDebugUtilsMessengerEXT(i.handle, info, nil, &broken); r != vk.ERROR_UNKNOWN || broken != 0 {
 		t.Errorf("a messenger without callback: %v, handle %#x", r, broken)
 	}
-	if m := takeInbox(); len(m) != 1 || m[0].id != "VUID-VkDebugUtilsMessengerCreateInfoEXT-pfnUserCallback-01914" {
+	if m := takeInbox(); len(m) != 1 || m[0].id != "VUID-VkDebugUtilsMessengerCreateInfoEXT-pfnUserCallback-parameter" {
 		t.Errorf("got %+v", m)
 	}
-	destroyDebugUtilsMessengerEXT(other.handle, h, nil)
-	if m := takeInbox(); len(m) != 1 || m[0].id != "VUID-vkDestroyDebugUtilsMessengerEXT-messenger-parameter" {
+	testMessenger(t, other, everySeverity, everyType, 0)
+	commands.DestroyDebugUtilsMessengerEXT(other.handle, h, nil)
+	if m := takeInbox(); len(m) != 1 || m[0].id != "VUID-vkDestroyDebugUtilsMessengerEXT-messenger-parent" {
 		t.Errorf("a messenger of another instance: %+v", m)
 	}
 	if messengers.Get(uint64(h)) == nil {
 		t.Error("the wrong instance destroyed the messenger")
 	}
-	destroyDebugUtilsMessengerEXT(i.handle, 0, nil)
+	commands.DestroyDebugUtilsMessengerEXT(i.handle, 0, nil)
 	if m := takeInbox(); len(m) != 0 {
 		t.Errorf("VK_NULL_HANDLE is not ignored: %+v", m)
 	}
 }
 
-func TestStaleHandleReachesAllInstances(t *testing.T) {
-	log := captureLog(t, "error")
+// TestStaleDeviceReachesAllInstances calls a command on what is no device: nothing says which instance is meant.
+func TestStaleDeviceReachesAllInstances(t *testing.T) {
+	log := captureLog(t, slog.LevelError)
 	a, b := testInstance(t, nil), testInstance(t, nil)
 	testMessenger(t, a, everySeverity, everyType, 1)
 	testMessenger(t, b, everySeverity, everyType, 2)
-	for _, c := range []struct {
-		t  vk.ObjectType
-		id string
-	}{
-		{vk.OBJECT_TYPE_BUFFER_VIEW, "VUID-vkFoo-bufferView-parameter"},
-		{vk.OBJECT_TYPE_PHYSICAL_DEVICE, "VUID-vkFoo-physicalDevice-parameter"},
-		{vk.OBJECT_TYPE_DEVICE_MEMORY, "VUID-vkFoo-memory-parameter"},
-		{vk.OBJECT_TYPE_IMAGE, "VUID-vkFoo-image-parameter"},
-	} {
-		if r := staleHandle("vkFoo", c.t, 0xdead); r != vk.ERROR_UNKNOWN {
-			t.Errorf("staleHandle returned %v", r)
-		}
-		got := takeInbox()
-		if len(got) != 2 || got[0].user+got[1].user != 3 {
-			t.Fatalf("%v: %d messages, want one for each instance", c.t, len(got))
-		}
-		for _, m := range got {
-			if m.id != c.id || len(m.objects) != 1 || m.objects[0].Handle != 0xdead {
-				t.Errorf("%v: %+v, want id %s", c.t, m, c.id)
-			}
+	if r := commands.DeviceWaitIdle(0xdead); r != vk.ERROR_UNKNOWN {
+		t.Errorf("vkDeviceWaitIdle returned %v", r)
+	}
+	got := takeInbox()
+	if len(got) != 2 || got[0].user+got[1].user != 3 {
+		t.Fatalf("%d messages, want one for each instance", len(got))
+	}
+	for _, m := range got {
+		if m.id != "VUID-vkDeviceWaitIdle-device-parameter" || len(m.objects) != 1 || m.objects[0].Handle != 0xdead {
+			t.Errorf("%+v", m)
 		}
 	}
-	if n := strings.Count(log.String(), "\n"); n != 4 {
-		t.Errorf("the log has %d lines, want one for each call:\n%s", n, log)
+	if n := strings.Count(log.String(), "\n"); n != 1 {
+		t.Errorf("the log has %d lines, want one:\n%s", n, log)
 	}
 }
 
 func TestCallbackMayCallVulkan(t *testing.T) {
-	captureLog(t, "error")
+	captureLog(t, slog.LevelError)
 	i := testInstance(t, nil)
 	h := testMessenger(t, i, everySeverity, everyType, 1)
 	var inner vk.DebugUtilsMessengerEXT
 	receivedMu.Lock()
 	onMessage = func() {
 		if inner == 0 {
-			createDebugUtilsMessengerEXT(i.handle, messengerInfo(everySeverity, everyType, 2), nil, &inner)
-			destroyDebugUtilsMessengerEXT(i.handle, h, nil)
+			commands.CreateDebugUtilsMessengerEXT(i.handle, messengerInfo(everySeverity, everyType, 2), nil, &inner)
+			commands.DestroyDebugUtilsMessengerEXT(i.handle, h, nil)
 		}
 	}
 	receivedMu.Unlock()
@@ -297,12 +303,13 @@ func TestCallbackMayCallVulkan(t *testing.T) {
 }
 
 func TestChainedMessengers(t *testing.T) {
-	captureLog(t, "error")
+	captureLog(t, slog.LevelError)
 	chain := messengerInfo(everySeverity, everyType, 5)
 	var h vk.Instance
 	missing := cString("VK_EXT_no_such_thing")
-	info := vk.InstanceCreateInfo{PNext: unsafe.Pointer(chain), EnabledExtensionCount: 1, PpEnabledExtensionNames: &missing}
-	if r := createInstance(&info, nil, &h); r != vk.ERROR_EXTENSION_NOT_PRESENT {
+	info := vk.InstanceCreateInfo{PNext: unsafe.Pointer(chain), EnabledExtensionCount: 1,
+		PpEnabledExtensionNames: &missing}
+	if r := commands.CreateInstance(&info, nil, &h); r != vk.ERROR_EXTENSION_NOT_PRESENT {
 		t.Fatalf("vkCreateInstance: %v", r)
 	}
 	if m := takeInbox(); len(m) != 1 || m[0].user != 5 || !strings.Contains(m[0].text, "VK_EXT_no_such_thing") {
@@ -315,14 +322,14 @@ func TestChainedMessengers(t *testing.T) {
 		t.Errorf("chained messengers hear %+v of a live instance", m)
 	}
 	propertiesDevice(t, i, nil)
-	destroyInstance(i.handle, nil)
+	commands.DestroyInstance(i.handle, nil)
 	if m := takeInbox(); len(m) != 1 || m[0].id != "VUID-vkDestroyInstance-instance-00629" {
 		t.Errorf("destroying the instance over a live device: %+v", m)
 	}
 }
 
 func TestQueueLabels(t *testing.T) {
-	captureLog(t, "error")
+	captureLog(t, slog.LevelError)
 	i := testInstance(t, nil)
 	d := propertiesDevice(t, i, nil)
 	testMessenger(t, i, everySeverity, everyType, 0)
@@ -330,7 +337,8 @@ func TestQueueLabels(t *testing.T) {
 	labels := func() []string {
 		t.Helper()
 		takeInbox()
-		i.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, "", "where", object{vk.OBJECT_TYPE_QUEUE, uint64(q)})
+		i.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, "", "where",
+			object{vk.OBJECT_TYPE_QUEUE, uint64(q)})
 		m := takeInbox()
 		if len(m) != 1 {
 			t.Fatalf("%d messages", len(m))
@@ -344,22 +352,22 @@ func TestQueueLabels(t *testing.T) {
 		}
 	}
 	expect()
-	queueBeginDebugUtilsLabelEXT(q, &vk.DebugUtilsLabelEXT{PLabelName: cString("frame")})
-	queueInsertDebugUtilsLabelEXT(q, &vk.DebugUtilsLabelEXT{PLabelName: cString("mark")})
+	commands.QueueBeginDebugUtilsLabelEXT(q, &vk.DebugUtilsLabelEXT{PLabelName: cString("frame")})
+	commands.QueueInsertDebugUtilsLabelEXT(q, &vk.DebugUtilsLabelEXT{PLabelName: cString("mark")})
 	expect("mark", "frame")
-	queueBeginDebugUtilsLabelEXT(q, &vk.DebugUtilsLabelEXT{PLabelName: cString("upload")})
+	commands.QueueBeginDebugUtilsLabelEXT(q, &vk.DebugUtilsLabelEXT{PLabelName: cString("upload")})
 	expect("upload", "frame")
-	queueEndDebugUtilsLabelEXT(q)
+	commands.QueueEndDebugUtilsLabelEXT(q)
 	expect("frame")
-	queueEndDebugUtilsLabelEXT(q)
-	queueEndDebugUtilsLabelEXT(q)
+	commands.QueueEndDebugUtilsLabelEXT(q)
+	commands.QueueEndDebugUtilsLabelEXT(q)
 	if m := takeInbox(); len(m) != 1 || m[0].id != "VUID-vkQueueEndDebugUtilsLabelEXT-None-01911" {
 		t.Errorf("ending no region: %+v", m)
 	}
 }
 
 func TestNameAndTagErrors(t *testing.T) {
-	captureLog(t, "error")
+	captureLog(t, slog.LevelError)
 	i := testInstance(t, nil)
 	d := propertiesDevice(t, i, nil)
 	testMessenger(t, i, everySeverity, everyType, 0)
@@ -367,9 +375,12 @@ func TestNameAndTagErrors(t *testing.T) {
 		result vk.Result
 		id     string
 	}{
-		{setDebugUtilsObjectNameEXT(d.handle, &vk.DebugUtilsObjectNameInfoEXT{ObjectHandle: 1}), "VUID-vkSetDebugUtilsObjectNameEXT-pNameInfo-02587"},
-		{setDebugUtilsObjectNameEXT(d.handle, &vk.DebugUtilsObjectNameInfoEXT{ObjectType: vk.OBJECT_TYPE_IMAGE}), "VUID-vkSetDebugUtilsObjectNameEXT-pNameInfo-02588"},
-		{setDebugUtilsObjectTagEXT(d.handle, &vk.DebugUtilsObjectTagInfoEXT{ObjectHandle: 1}), "VUID-VkDebugUtilsObjectTagInfoEXT-objectType-01908"},
+		{commands.SetDebugUtilsObjectNameEXT(d.handle, &vk.DebugUtilsObjectNameInfoEXT{ObjectHandle: 1}),
+			"VUID-vkSetDebugUtilsObjectNameEXT-pNameInfo-02587"},
+		{commands.SetDebugUtilsObjectNameEXT(d.handle, &vk.DebugUtilsObjectNameInfoEXT{ObjectType: vk.OBJECT_TYPE_IMAGE}),
+			"VUID-vkSetDebugUtilsObjectNameEXT-pNameInfo-02588"},
+		{commands.SetDebugUtilsObjectTagEXT(d.handle, &vk.DebugUtilsObjectTagInfoEXT{ObjectHandle: 1}),
+			"VUID-VkDebugUtilsObjectTagInfoEXT-objectType-01908"},
 	} {
 		if c.result != vk.ERROR_UNKNOWN {
 			t.Errorf("%s: %v", c.id, c.result)
@@ -381,7 +392,8 @@ func TestNameAndTagErrors(t *testing.T) {
 		}
 		receivedMu.Unlock()
 	}
-	if r := setDebugUtilsObjectTagEXT(d.handle, &vk.DebugUtilsObjectTagInfoEXT{ObjectType: vk.OBJECT_TYPE_IMAGE, ObjectHandle: 1}); r != vk.SUCCESS {
+	if r := commands.SetDebugUtilsObjectTagEXT(d.handle,
+		&vk.DebugUtilsObjectTagInfoEXT{ObjectType: vk.OBJECT_TYPE_IMAGE, ObjectHandle: 1}); r != vk.SUCCESS {
 		t.Errorf("a good tag: %v", r)
 	}
 }
@@ -389,32 +401,34 @@ func TestNameAndTagErrors(t *testing.T) {
 // TestForeignHandles gives every command of this file and of the features and properties a handle that was
 // never made: each reports it, and returns an error where it has a result.
 func TestForeignHandles(t *testing.T) {
-	captureLog(t, "error")
+	captureLog(t, slog.LevelError)
 	i := testInstance(t, nil)
 	testMessenger(t, i, everySeverity, everyType, 0)
 	const bad = 0x1000
 	var m vk.DebugUtilsMessengerEXT
 	for id, call := range map[string]func() vk.Result{
 		"vkCreateDebugUtilsMessengerEXT-instance": func() vk.Result {
-			return createDebugUtilsMessengerEXT(bad, messengerInfo(everySeverity, everyType, 0), nil, &m)
+			return commands.CreateDebugUtilsMessengerEXT(bad, messengerInfo(everySeverity, everyType, 0), nil, &m)
 		},
 		"vkSetDebugUtilsObjectNameEXT-device": func() vk.Result {
-			return setDebugUtilsObjectNameEXT(bad, &vk.DebugUtilsObjectNameInfoEXT{})
+			return commands.SetDebugUtilsObjectNameEXT(bad, &vk.DebugUtilsObjectNameInfoEXT{})
 		},
 		"vkSetDebugUtilsObjectTagEXT-device": func() vk.Result {
-			return setDebugUtilsObjectTagEXT(bad, &vk.DebugUtilsObjectTagInfoEXT{})
+			return commands.SetDebugUtilsObjectTagEXT(bad, &vk.DebugUtilsObjectTagInfoEXT{})
 		},
-		"vkDestroyDebugUtilsMessengerEXT-instance": void(func() { destroyDebugUtilsMessengerEXT(bad, 0, nil) }),
+		"vkDestroyDebugUtilsMessengerEXT-instance": void(func() { commands.DestroyDebugUtilsMessengerEXT(bad, 0, nil) }),
 		"vkSubmitDebugUtilsMessageEXT-instance": void(func() {
-			submitDebugUtilsMessageEXT(bad, everySeverity, everyType, &vk.DebugUtilsMessengerCallbackDataEXT{})
+			commands.SubmitDebugUtilsMessageEXT(bad, everySeverity, everyType, &vk.DebugUtilsMessengerCallbackDataEXT{})
 		}),
-		"vkQueueBeginDebugUtilsLabelEXT-queue":          void(func() { queueBeginDebugUtilsLabelEXT(bad, &vk.DebugUtilsLabelEXT{}) }),
-		"vkQueueInsertDebugUtilsLabelEXT-queue":         void(func() { queueInsertDebugUtilsLabelEXT(bad, &vk.DebugUtilsLabelEXT{}) }),
-		"vkQueueEndDebugUtilsLabelEXT-queue":            void(func() { queueEndDebugUtilsLabelEXT(bad) }),
-		"vkGetPhysicalDeviceFeatures-physicalDevice":    void(func() { getPhysicalDeviceFeatures(bad, nil) }),
-		"vkGetPhysicalDeviceFeatures2-physicalDevice":   void(func() { getPhysicalDeviceFeatures2(bad, nil) }),
-		"vkGetPhysicalDeviceProperties-physicalDevice":  void(func() { getPhysicalDeviceProperties(bad, nil) }),
-		"vkGetPhysicalDeviceProperties2-physicalDevice": void(func() { getPhysicalDeviceProperties2(bad, nil) }),
+		"vkQueueBeginDebugUtilsLabelEXT-queue": void(
+			func() { commands.QueueBeginDebugUtilsLabelEXT(bad, &vk.DebugUtilsLabelEXT{}) }),
+		"vkQueueInsertDebugUtilsLabelEXT-queue": void(
+			func() { commands.QueueInsertDebugUtilsLabelEXT(bad, &vk.DebugUtilsLabelEXT{}) }),
+		"vkQueueEndDebugUtilsLabelEXT-queue":            void(func() { commands.QueueEndDebugUtilsLabelEXT(bad) }),
+		"vkGetPhysicalDeviceFeatures-physicalDevice":    void(func() { commands.GetPhysicalDeviceFeatures(bad, nil) }),
+		"vkGetPhysicalDeviceFeatures2-physicalDevice":   void(func() { commands.GetPhysicalDeviceFeatures2(bad, nil) }),
+		"vkGetPhysicalDeviceProperties-physicalDevice":  void(func() { commands.GetPhysicalDeviceProperties(bad, nil) }),
+		"vkGetPhysicalDeviceProperties2-physicalDevice": void(func() { commands.GetPhysicalDeviceProperties2(bad, nil) }),
 	} {
 		takeInbox()
 		if r := call(); r != vk.ERROR_UNKNOWN {

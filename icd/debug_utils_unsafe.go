@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"hash/fnv"
 	"runtime"
 	"unsafe"
 
@@ -35,7 +36,10 @@ func chainedMessengers(chain unsafe.Pointer) []*messenger {
 
 // call makes one callback. The callback's result is ignored: it asks layers to abort the call, and a driver
 // has no call to abort.
-func (m *messenger) call(severity vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT, data *vk.DebugUtilsMessengerCallbackDataEXT) {
+func (m *messenger) call(
+	severity vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT,
+	data *vk.DebugUtilsMessengerCallbackDataEXT,
+) {
 	purego.SyscallN(m.callback, uintptr(severity), uintptr(types), uintptr(unsafe.Pointer(data)), m.userData)
 }
 
@@ -86,9 +90,7 @@ func (m *message) deliver(list []*messenger) {
 
 // idNumber makes messageIdNumber of pMessageIdName, so that applications may filter by it: FNV-1a.
 func idNumber(id string) int32 {
-	h := uint32(2166136261)
-	for n := range len(id) {
-		h = (h ^ uint32(id[n])) * 16777619
-	}
-	return int32(h)
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // it never fails
+	return int32(h.Sum32())
 }

@@ -10,36 +10,40 @@ import (
 // BenchmarkDescriptorPool is the allocation of a set and its end by a reset of the pool, of 2048 at a time.
 func BenchmarkDescriptorPool(b *testing.B) {
 	var i vk.Instance
-	if r := createInstance(&vk.InstanceCreateInfo{}, nil, &i); r != vk.SUCCESS {
+	if r := commands.CreateInstance(&vk.InstanceCreateInfo{}, nil, &i); r != vk.SUCCESS {
 		b.Fatal(r)
 	}
-	defer destroyInstance(i, nil)
+	defer commands.DestroyInstance(i, nil)
 	priority := float32(1)
 	queue := vk.DeviceQueueCreateInfo{QueueCount: 1, PQueuePriorities: &priority}
 	var d vk.Device
-	if r := createDevice(instances.Get(uintptr(i)).physical.handle, &vk.DeviceCreateInfo{QueueCreateInfoCount: 1, PQueueCreateInfos: &queue}, nil, &d); r != vk.SUCCESS {
+	if r := commands.CreateDevice(instances.Get(uintptr(i)).physical.handle,
+		&vk.DeviceCreateInfo{QueueCreateInfoCount: 1, PQueueCreateInfos: &queue}, nil, &d); r != vk.SUCCESS {
 		b.Fatal(r)
 	}
-	defer destroyDevice(d, nil)
+	defer commands.DestroyDevice(d, nil)
 	const n = 2048
 	binding := vk.DescriptorSetLayoutBinding{DescriptorType: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 1}
 	layouts := make([]vk.DescriptorSetLayout, n)
-	createDescriptorSetLayout(d, &vk.DescriptorSetLayoutCreateInfo{BindingCount: 1, PBindings: &binding}, nil, &layouts[0])
+	commands.CreateDescriptorSetLayout(d, &vk.DescriptorSetLayoutCreateInfo{BindingCount: 1, PBindings: &binding}, nil,
+		&layouts[0])
 	for i := range layouts {
 		layouts[i] = layouts[0]
 	}
-	defer destroyDescriptorSetLayout(d, layouts[0], nil)
+	defer commands.DestroyDescriptorSetLayout(d, layouts[0], nil)
 	size := vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: n}
 	var pool vk.DescriptorPool
-	createDescriptorPool(d, &vk.DescriptorPoolCreateInfo{MaxSets: n, PoolSizeCount: 1, PPoolSizes: &size}, nil, &pool)
-	defer destroyDescriptorPool(d, pool, nil)
-	info := vk.DescriptorSetAllocateInfo{DescriptorPool: pool, DescriptorSetCount: n, PSetLayouts: unsafe.SliceData(layouts)}
+	commands.CreateDescriptorPool(d, &vk.DescriptorPoolCreateInfo{MaxSets: n, PoolSizeCount: 1, PPoolSizes: &size}, nil,
+		&pool)
+	defer commands.DestroyDescriptorPool(d, pool, nil)
+	info := vk.DescriptorSetAllocateInfo{DescriptorPool: pool, DescriptorSetCount: n,
+		PSetLayouts: unsafe.SliceData(layouts)}
 	sets := make([]vk.DescriptorSet, n)
 	for b.Loop() {
-		if r := allocateDescriptorSets(d, &info, &sets[0]); r != vk.SUCCESS {
+		if r := commands.AllocateDescriptorSets(d, &info, &sets[0]); r != vk.SUCCESS {
 			b.Fatal(r)
 		}
-		if r := resetDescriptorPool(d, pool, 0); r != vk.SUCCESS {
+		if r := commands.ResetDescriptorPool(d, pool, 0); r != vk.SUCCESS {
 			b.Fatal(r)
 		}
 	}

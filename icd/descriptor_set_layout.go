@@ -8,26 +8,23 @@ import (
 	"farside/internal/vk"
 )
 
-var descriptorSetLayouts = handle.NewTable[descriptorSetLayout](uint8(vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT), "VkDescriptorSetLayout")
+var descriptorSetLayouts = handle.NewTable[descriptorSetLayout](uint8(vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT),
+	"VkDescriptorSetLayout")
 
 // descriptorSetLayout is a VkDescriptorSetLayout. Sets, pipeline layouts and recorded commands keep the layout itself.
 type descriptorSetLayout struct {
-	device *device
+	child
 	layout *descriptor.Layout
 }
 
-func createDescriptorSetLayout(h vk.Device, info *vk.DescriptorSetLayoutCreateInfo, _ *vk.AllocationCallbacks, out *vk.DescriptorSetLayout) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateDescriptorSetLayout", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
+func createDescriptorSetLayout(
+	d *device, info *vk.DescriptorSetLayoutCreateInfo, _ *vk.AllocationCallbacks, out *vk.DescriptorSetLayout,
+) vk.Result {
 	l, err := newLayout(info)
 	if err != nil {
 		return d.fail("vkCreateDescriptorSetLayout", err)
 	}
-	*out = vk.DescriptorSetLayout(descriptorSetLayouts.Insert(&descriptorSetLayout{d, l}))
-	d.created(vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, uint64(*out))
+	*out = vk.DescriptorSetLayout(d.add(&descriptorSetLayout{child: child{device: d}, layout: l}))
 	return vk.SUCCESS
 }
 
@@ -35,7 +32,7 @@ func newLayout(info *vk.DescriptorSetLayoutCreateInfo) (*descriptor.Layout, erro
 	var flags []vk.DescriptorBindingFlags
 	if f := vk.Find[vk.DescriptorSetLayoutBindingFlagsCreateInfo](info.PNext); f != nil && f.BindingCount > 0 {
 		if f.BindingCount != info.BindingCount {
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorSetLayoutBindingFlagsCreateInfo-bindingCount-03002",
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDescriptorSetLayoutBindingFlagsCreateInfo_bindingCount_03002,
 				"flags for %d bindings, there are %d", f.BindingCount, info.BindingCount)
 		}
 		flags = vk.Slice(f.PBindingFlags, f.BindingCount)
@@ -44,7 +41,8 @@ func newLayout(info *vk.DescriptorSetLayoutCreateInfo) (*descriptor.Layout, erro
 	bindings := make([]descriptor.Binding, len(list))
 	for i := range list {
 		from, b := &list[i], &bindings[i]
-		*b = descriptor.Binding{Number: from.Binding, Type: from.DescriptorType, Count: from.DescriptorCount, Stages: from.StageFlags}
+		*b = descriptor.Binding{Number: from.Binding, Type: from.DescriptorType, Count: from.DescriptorCount,
+			Stages: from.StageFlags}
 		if i < len(flags) {
 			b.Flags = flags[i]
 		}
@@ -55,33 +53,18 @@ func newLayout(info *vk.DescriptorSetLayoutCreateInfo) (*descriptor.Layout, erro
 	return descriptor.NewLayout(info.Flags, bindings)
 }
 
-func destroyDescriptorSetLayout(h vk.Device, handle vk.DescriptorSetLayout, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	l := descriptorSetLayouts.Remove(uint64(handle))
-	if l == nil {
-		staleHandle("vkDestroyDescriptorSetLayout", vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, uint64(handle))
-		return
-	}
-	l.device.destroyed(vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, uint64(handle))
-}
-
 // getDescriptorSetLayoutSupport makes the layout and drops it.
-func getDescriptorSetLayoutSupport(h vk.Device, info *vk.DescriptorSetLayoutCreateInfo, out *vk.DescriptorSetLayoutSupport) {
+func getDescriptorSetLayoutSupport(
+	d *device, info *vk.DescriptorSetLayoutCreateInfo, out *vk.DescriptorSetLayoutSupport,
+) {
 	out.Supported = vk.FALSE
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		staleHandle("vkGetDescriptorSetLayoutSupport", vk.OBJECT_TYPE_DEVICE, uint64(h))
-		return
-	}
 	variable := vk.Find[vk.DescriptorSetVariableDescriptorCountLayoutSupport](out.PNext)
 	if variable != nil {
 		variable.MaxVariableDescriptorCount = 0
 	}
 	l, err := newLayout(info)
 	if err != nil {
-		if vk.VUIDOf(err) != "" {
+		if vk.VUIDOf(err) != vk.NoVUID {
 			d.fail("vkGetDescriptorSetLayoutSupport", err)
 		}
 		return

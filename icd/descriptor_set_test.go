@@ -10,32 +10,38 @@ import (
 )
 
 // newTestLayout makes a layout of bindings with numbers 0, 1, … unless they have their own; flags are by binding.
-func newTestLayout(t testing.TB, d *device, flags vk.DescriptorSetLayoutCreateFlags, bindings []vk.DescriptorSetLayoutBinding, each ...vk.DescriptorBindingFlags) vk.DescriptorSetLayout {
+func newTestLayout(t testing.TB, d *device, flags vk.DescriptorSetLayoutCreateFlags,
+	bindings []vk.DescriptorSetLayoutBinding, each ...vk.DescriptorBindingFlags) vk.DescriptorSetLayout {
 	t.Helper()
 	var h vk.DescriptorSetLayout
-	info := vk.DescriptorSetLayoutCreateInfo{Flags: flags, BindingCount: uint32(len(bindings)), PBindings: unsafe.SliceData(bindings)}
+	info := vk.DescriptorSetLayoutCreateInfo{Flags: flags, BindingCount: uint32(len(bindings)),
+		PBindings: unsafe.SliceData(bindings)}
 	f := vk.DescriptorSetLayoutBindingFlagsCreateInfo{
-		SType: vk.STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO, BindingCount: uint32(len(each)), PBindingFlags: unsafe.SliceData(each),
+		SType: vk.STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO, BindingCount: uint32(len(each)),
+		PBindingFlags: unsafe.SliceData(each),
 	}
 	info.PNext = unsafe.Pointer(&f)
-	if r := createDescriptorSetLayout(d.handle, &info, nil, &h); r != vk.SUCCESS || h == 0 {
+	if r := commands.CreateDescriptorSetLayout(d.handle, &info, nil, &h); r != vk.SUCCESS || h == 0 {
 		t.Fatalf("vkCreateDescriptorSetLayout: %v, %#x", r, uint64(h))
 	}
 	return h
 }
 
-func newTestDescriptorPool(t testing.TB, d *device, flags vk.DescriptorPoolCreateFlags, sets uint32, sizes ...vk.DescriptorPoolSize) vk.DescriptorPool {
+func newTestDescriptorPool(t testing.TB, d *device, flags vk.DescriptorPoolCreateFlags, sets uint32,
+	sizes ...vk.DescriptorPoolSize) vk.DescriptorPool {
 	t.Helper()
 	var h vk.DescriptorPool
 	blocks := vk.DescriptorPoolInlineUniformBlockCreateInfo{SType: vk.STRUCTURE_TYPE_DESCRIPTOR_POOL_INLINE_UNIFORM_BLOCK_CREATE_INFO, MaxInlineUniformBlockBindings: 100}
-	info := vk.DescriptorPoolCreateInfo{PNext: unsafe.Pointer(&blocks), Flags: flags, MaxSets: sets, PoolSizeCount: uint32(len(sizes)), PPoolSizes: unsafe.SliceData(sizes)}
-	if r := createDescriptorPool(d.handle, &info, nil, &h); r != vk.SUCCESS || h == 0 {
+	info := vk.DescriptorPoolCreateInfo{PNext: unsafe.Pointer(&blocks), Flags: flags, MaxSets: sets,
+		PoolSizeCount: uint32(len(sizes)), PPoolSizes: unsafe.SliceData(sizes)}
+	if r := commands.CreateDescriptorPool(d.handle, &info, nil, &h); r != vk.SUCCESS || h == 0 {
 		t.Fatalf("vkCreateDescriptorPool: %v, %#x", r, uint64(h))
 	}
 	return h
 }
 
-func allocateSets(d *device, pool vk.DescriptorPool, layouts []vk.DescriptorSetLayout, variable ...uint32) ([]vk.DescriptorSet, vk.Result) {
+func allocateSets(d *device, pool vk.DescriptorPool, layouts []vk.DescriptorSetLayout,
+	variable ...uint32) ([]vk.DescriptorSet, vk.Result) {
 	out := make([]vk.DescriptorSet, len(layouts))
 	for i := range out {
 		out[i] = 0xdead
@@ -44,8 +50,9 @@ func allocateSets(d *device, pool vk.DescriptorPool, layouts []vk.DescriptorSetL
 		SType:              vk.STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO,
 		DescriptorSetCount: uint32(len(variable)), PDescriptorCounts: unsafe.SliceData(variable),
 	}
-	info := vk.DescriptorSetAllocateInfo{PNext: unsafe.Pointer(&v), DescriptorPool: pool, DescriptorSetCount: uint32(len(layouts)), PSetLayouts: unsafe.SliceData(layouts)}
-	r := allocateDescriptorSets(d.handle, &info, unsafe.SliceData(out))
+	info := vk.DescriptorSetAllocateInfo{PNext: unsafe.Pointer(&v), DescriptorPool: pool,
+		DescriptorSetCount: uint32(len(layouts)), PSetLayouts: unsafe.SliceData(layouts)}
+	r := commands.AllocateDescriptorSets(d.handle, &info, unsafe.SliceData(out))
 	return out, r
 }
 
@@ -73,7 +80,7 @@ func at(h vk.DescriptorSet, binding, element uint32) descriptor.Descriptor {
 func newTestBuffer(t *testing.T, d *device, size uint64, usage vk.BufferUsageFlags) vk.Buffer {
 	t.Helper()
 	var h vk.Buffer
-	if r := createBuffer(d.handle, &vk.BufferCreateInfo{Size: size, Usage: usage}, nil, &h); r != vk.SUCCESS {
+	if r := commands.CreateBuffer(d.handle, &vk.BufferCreateInfo{Size: size, Usage: usage}, nil, &h); r != vk.SUCCESS {
 		t.Fatalf("vkCreateBuffer: %v", r)
 	}
 	return h
@@ -88,7 +95,8 @@ const (
 func TestDescriptorPools(t *testing.T) {
 	d := syncDevice(t)
 	layout := newTestLayout(t, d, 0, []vk.DescriptorSetLayoutBinding{{DescriptorType: storageBuffer, DescriptorCount: 2}})
-	pool := newTestDescriptorPool(t, d, vk.DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT, 4, vk.DescriptorPoolSize{Type: storageBuffer, DescriptorCount: 7})
+	pool := newTestDescriptorPool(t, d, vk.DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT, 4,
+		vk.DescriptorPoolSize{Type: storageBuffer, DescriptorCount: 7})
 	live := descriptorSets.Len()
 
 	// The third set fits, the fourth has not enough descriptors: none is made.
@@ -104,92 +112,108 @@ func TestDescriptorPools(t *testing.T) {
 	sets, r = allocateSets(d, pool, list[:3])
 	wantResult(t, "three sets", r, vk.SUCCESS)
 	named := cString("a set")
-	setDebugUtilsObjectNameEXT(d.handle, &vk.DebugUtilsObjectNameInfoEXT{ObjectType: vk.OBJECT_TYPE_DESCRIPTOR_SET, ObjectHandle: uint64(sets[1]), PObjectName: named})
-	wantResult(t, "vkFreeDescriptorSets", freeDescriptorSets(d.handle, pool, 2, &[]vk.DescriptorSet{sets[1], 0}[0]), vk.SUCCESS)
+	commands.SetDebugUtilsObjectNameEXT(d.handle,
+		&vk.DebugUtilsObjectNameInfoEXT{ObjectType: vk.OBJECT_TYPE_DESCRIPTOR_SET, ObjectHandle: uint64(sets[1]),
+			PObjectName: named})
+	wantResult(t, "vkFreeDescriptorSets", commands.FreeDescriptorSets(d.handle, pool, 2,
+		&[]vk.DescriptorSet{sets[1], 0}[0]), vk.SUCCESS)
 	if name := d.physical.instance.nameOf(object{vk.OBJECT_TYPE_DESCRIPTOR_SET, uint64(sets[1])}); name != "" {
 		t.Errorf("a freed set is still called %q", name)
 	}
 	again := newTestSet(t, d, pool, layout)
 	wantReports(t, "within the rules")
 
-	wantResult(t, "free twice", freeDescriptorSets(d.handle, pool, 1, &sets[1]), vk.ERROR_UNKNOWN)
+	wantResult(t, "free twice", commands.FreeDescriptorSets(d.handle, pool, 1, &sets[1]), vk.ERROR_UNKNOWN)
 	other := newTestDescriptorPool(t, d, 0, 1)
-	wantResult(t, "free in another pool", freeDescriptorSets(d.handle, other, 1, &again), vk.ERROR_UNKNOWN)
-	wantReports(t, "vkFreeDescriptorSets", "VUID-vkFreeDescriptorSets-pDescriptorSets-00310", "VUID-vkFreeDescriptorSets-descriptorPool-00312")
+	wantResult(t, "free in another pool", commands.FreeDescriptorSets(d.handle, other, 1, &again), vk.ERROR_UNKNOWN)
+	wantReports(t, "vkFreeDescriptorSets", "VUID-vkFreeDescriptorSets-pDescriptorSets-00310",
+		"VUID-vkFreeDescriptorSets-pDescriptorSets-parent")
 	_, r = allocateSets(d, pool, []vk.DescriptorSetLayout{0xdead})
 	wantResult(t, "no layout", r, vk.ERROR_UNKNOWN)
 	_, r = allocateSets(d, 0xdead, list[:1])
 	wantResult(t, "no pool", r, vk.ERROR_UNKNOWN)
 	_, r = allocateSets(d, pool, list[:1], 1, 2)
 	wantResult(t, "counts for other sets", r, vk.ERROR_UNKNOWN)
-	wantReports(t, "vkAllocateDescriptorSets", "VUID-VkDescriptorSetAllocateInfo-pSetLayouts-parameter", "VUID-vkAllocateDescriptorSets-descriptorPool-parameter",
+	wantReports(t, "vkAllocateDescriptorSets", "VUID-VkDescriptorSetAllocateInfo-pSetLayouts-parameter",
+		"VUID-VkDescriptorSetAllocateInfo-descriptorPool-parameter",
 		"VUID-VkDescriptorSetVariableDescriptorCountAllocateInfo-descriptorSetCount-03045")
 
-	wantResult(t, "vkResetDescriptorPool", resetDescriptorPool(d.handle, pool, 0), vk.SUCCESS)
+	wantResult(t, "vkResetDescriptorPool", commands.ResetDescriptorPool(d.handle, pool, 0), vk.SUCCESS)
 	if descriptorSets.Len() != live {
 		t.Errorf("%d sets outlive the reset", descriptorSets.Len()-live)
 	}
 	_, r = allocateSets(d, pool, list[:3])
 	wantResult(t, "after the reset", r, vk.SUCCESS)
-	destroyDescriptorPool(d.handle, pool, nil)
-	destroyDescriptorPool(d.handle, 0, nil)
+	commands.DestroyDescriptorPool(d.handle, pool, nil)
+	commands.DestroyDescriptorPool(d.handle, 0, nil)
 	if descriptorSets.Len() != live {
 		t.Errorf("%d sets outlive their pool", descriptorSets.Len()-live)
 	}
-	destroyDescriptorSetLayout(d.handle, layout, nil)
-	destroyDescriptorSetLayout(d.handle, layout, nil)
-	destroyDescriptorPool(d.handle, pool, nil)
-	wantResult(t, "reset of no pool", resetDescriptorPool(d.handle, pool, 0), vk.ERROR_UNKNOWN)
+	commands.DestroyDescriptorSetLayout(d.handle, layout, nil)
+	commands.DestroyDescriptorSetLayout(d.handle, layout, nil)
+	commands.DestroyDescriptorPool(d.handle, pool, nil)
+	wantResult(t, "reset of no pool", commands.ResetDescriptorPool(d.handle, pool, 0), vk.ERROR_UNKNOWN)
 	wantReports(t, "destroyed twice", "VUID-vkDestroyDescriptorSetLayout-descriptorSetLayout-parameter",
 		"VUID-vkDestroyDescriptorPool-descriptorPool-parameter", "VUID-vkResetDescriptorPool-descriptorPool-parameter")
 }
 
 func TestDescriptorsLeftToTheDevice(t *testing.T) {
 	d := syncDevice(t)
-	layouts, pools, sets, templates := descriptorSetLayouts.Len(), descriptorPools.Len(), descriptorSets.Len(), descriptorUpdateTemplates.Len()
+	layouts, pools, sets, templates := descriptorSetLayouts.Len(), descriptorPools.Len(), descriptorSets.Len(),
+		descriptorUpdateTemplates.Len()
 	layout := newTestLayout(t, d, 0, nil)
 	newTestSet(t, d, newTestDescriptorPool(t, d, 0, 1), layout)
 	var template vk.DescriptorUpdateTemplate
 	info := vk.DescriptorUpdateTemplateCreateInfo{DescriptorSetLayout: layout}
-	wantResult(t, "vkCreateDescriptorUpdateTemplate", createDescriptorUpdateTemplate(d.handle, &info, nil, &template), vk.SUCCESS)
+	wantResult(t, "vkCreateDescriptorUpdateTemplate",
+		commands.CreateDescriptorUpdateTemplate(d.handle, &info, nil, &template), vk.SUCCESS)
 	takeInbox()
-	destroyDevice(d.handle, nil)
+	commands.DestroyDevice(d.handle, nil)
 	wantReports(t, "vkDestroyDevice", slices.Repeat([]string{"VUID-vkDestroyDevice-device-05137"}, 3)...)
-	if descriptorSetLayouts.Len() != layouts || descriptorPools.Len() != pools || descriptorSets.Len() != sets || descriptorUpdateTemplates.Len() != templates {
+	if descriptorSetLayouts.Len() != layouts || descriptorPools.Len() != pools || descriptorSets.Len() != sets ||
+		descriptorUpdateTemplates.Len() != templates {
 		t.Error("descriptors outlive their device")
 	}
 }
 
 func TestUpdateDescriptorSets(t *testing.T) {
 	d := syncDevice(t)
-	var sampler vk.Sampler = 77
+	sampler := vk.Sampler(d.add(&sampler{child: child{device: d}}))
 	layout := newTestLayout(t, d, 0, []vk.DescriptorSetLayoutBinding{
 		{Binding: 0, DescriptorType: storageBuffer, DescriptorCount: 2},
 		{Binding: 1, DescriptorType: storageBuffer, DescriptorCount: 1},
-		{Binding: 2, DescriptorType: vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, DescriptorCount: 1, PImmutableSamplers: &sampler},
+		{Binding: 2, DescriptorType: vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, DescriptorCount: 1,
+			PImmutableSamplers: &sampler},
 		{Binding: 3, DescriptorType: vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, DescriptorCount: 1},
 		{Binding: 4, DescriptorType: inlineBlock, DescriptorCount: 16},
 		{Binding: 5, DescriptorType: uniformBuffer, DescriptorCount: 1, PImmutableSamplers: &sampler}, // ignored
 		{Binding: 6, DescriptorType: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 1},
 	})
 	pool := newTestDescriptorPool(t, d, 0, 9,
-		vk.DescriptorPoolSize{Type: storageBuffer, DescriptorCount: 9}, vk.DescriptorPoolSize{Type: uniformBuffer, DescriptorCount: 9},
+		vk.DescriptorPoolSize{Type: storageBuffer, DescriptorCount: 9},
+		vk.DescriptorPoolSize{Type: uniformBuffer, DescriptorCount: 9},
 		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, DescriptorCount: 9},
-		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, DescriptorCount: 9}, vk.DescriptorPoolSize{Type: inlineBlock, DescriptorCount: 64},
+		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, DescriptorCount: 9},
+		vk.DescriptorPoolSize{Type: inlineBlock, DescriptorCount: 64},
 		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 9})
 	one, two := newTestSet(t, d, pool, layout), newTestSet(t, d, pool, layout)
-	b := newTestBuffer(t, d, 256, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT|vk.BUFFER_USAGE_UNIFORM_BUFFER_BIT|vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT)
+	b := newTestBuffer(t, d, 256,
+		vk.BUFFER_USAGE_STORAGE_BUFFER_BIT|vk.BUFFER_USAGE_UNIFORM_BUFFER_BIT|vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT)
 	transfer := newTestBuffer(t, d, 256, vk.BUFFER_USAGE_TRANSFER_SRC_BIT)
 	var view vk.BufferView
-	wantResult(t, "vkCreateBufferView", createBufferView(d.handle, &vk.BufferViewCreateInfo{Buffer: b, Format: vk.FORMAT_R32_UINT, Range: 64}, nil, &view), vk.SUCCESS)
+	wantResult(t, "vkCreateBufferView", commands.CreateBufferView(d.handle,
+		&vk.BufferViewCreateInfo{Buffer: b, Format: vk.FORMAT_R32_UINT, Range: 64}, nil, &view), vk.SUCCESS)
 
 	buffers := []vk.DescriptorBufferInfo{{Buffer: b, Offset: 16, Range: 32}, {Buffer: b, Range: vk.WHOLE_SIZE}}
 	bytes := []byte{1, 2, 3, 4, 5, 6, 7, 8}
-	block := vk.WriteDescriptorSetInlineUniformBlock{SType: vk.STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK, DataSize: 8, PData: unsafe.Pointer(&bytes[0])}
+	block := vk.WriteDescriptorSetInlineUniformBlock{SType: vk.STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK,
+		DataSize: 8, PData: unsafe.Pointer(&bytes[0])}
 	writes := []vk.WriteDescriptorSet{
 		{DstSet: one, DstArrayElement: 1, DescriptorCount: 2, DescriptorType: storageBuffer, PBufferInfo: &buffers[0]},
-		{DstSet: one, DstBinding: 3, DescriptorCount: 1, DescriptorType: vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, PTexelBufferView: &view},
-		{DstSet: two, DstBinding: 4, DstArrayElement: 4, DescriptorCount: 8, DescriptorType: inlineBlock, PNext: unsafe.Pointer(&block)},
+		{DstSet: one, DstBinding: 3, DescriptorCount: 1, DescriptorType: vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+			PTexelBufferView: &view},
+		{DstSet: two, DstBinding: 4, DstArrayElement: 4, DescriptorCount: 8, DescriptorType: inlineBlock,
+			PNext: unsafe.Pointer(&block)},
 		{DstSet: one, DstBinding: 5, DescriptorCount: 1, DescriptorType: uniformBuffer, PBufferInfo: &buffers[1]},
 	}
 	copies := []vk.CopyDescriptorSet{
@@ -197,7 +221,7 @@ func TestUpdateDescriptorSets(t *testing.T) {
 		{SrcSet: two, SrcBinding: 4, SrcArrayElement: 4, DstSet: one, DstBinding: 4, DescriptorCount: 8},
 	}
 	takeInbox()
-	updateDescriptorSets(d.handle, uint32(len(writes)), &writes[0], uint32(len(copies)), &copies[0])
+	commands.UpdateDescriptorSets(d.handle, uint32(len(writes)), &writes[0], uint32(len(copies)), &copies[0])
 	wantReports(t, "vkUpdateDescriptorSets")
 	for _, c := range []struct {
 		set              vk.DescriptorSet
@@ -229,50 +253,65 @@ func TestUpdateDescriptorSets(t *testing.T) {
 	nothing := vk.BufferView(0)
 	stale := vk.BufferView(0xdead)
 	noView, staleView := vk.DescriptorImageInfo{}, vk.DescriptorImageInfo{ImageView: 0xdead}
-	short := vk.WriteDescriptorSetInlineUniformBlock{SType: vk.STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK, DataSize: 4, PData: unsafe.Pointer(&bytes[0])}
+	short := vk.WriteDescriptorSetInlineUniformBlock{SType: vk.STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK,
+		DataSize: 4, PData: unsafe.Pointer(&bytes[0])}
 	texel, combined := vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
 	wrong := []struct {
 		vuid string
 		w    vk.WriteDescriptorSet
 	}{
-		{"VUID-vkUpdateDescriptorSets-descriptorSet-parameter", vk.WriteDescriptorSet{DstSet: 0xdead}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-00319", vk.WriteDescriptorSet{DescriptorType: uniformBuffer, PBufferInfo: info(b, 0, 16)}},
-		{"VUID-VkWriteDescriptorSet-dstBinding-00316", vk.WriteDescriptorSet{DstBinding: 9, DescriptorType: storageBuffer, PBufferInfo: info(b, 0, 16)}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-00319",
+			vk.WriteDescriptorSet{DescriptorType: uniformBuffer, PBufferInfo: info(b, 0, 16)}},
+		{"VUID-VkWriteDescriptorSet-dstBinding-00316",
+			vk.WriteDescriptorSet{DstBinding: 9, DescriptorType: storageBuffer, PBufferInfo: info(b, 0, 16)}},
 		{"VUID-VkWriteDescriptorSet-descriptorType-00324", vk.WriteDescriptorSet{DescriptorType: storageBuffer}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-00331", vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(transfer, 0, 16)}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-00330", vk.WriteDescriptorSet{DstBinding: 5, DescriptorType: uniformBuffer, PBufferInfo: info(transfer, 0, 16)}},
-		{"VUID-VkDescriptorBufferInfo-buffer-parameter", vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(0xdead, 0, 16)}},
-		{"VUID-VkDescriptorBufferInfo-buffer-02998", vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(0, 0, vk.WHOLE_SIZE)}},
-		{"VUID-VkDescriptorBufferInfo-offset-00340", vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(b, 256, 16)}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-00328", vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(b, 2, 16)}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-00327", vk.WriteDescriptorSet{DstBinding: 5, DescriptorType: uniformBuffer, PBufferInfo: info(b, 2, 16)}},
-		{"VUID-VkDescriptorBufferInfo-range-00341", vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(b, 0, 0)}},
-		{"VUID-VkDescriptorBufferInfo-range-00342", vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(b, 16, 256)}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-02995", vk.WriteDescriptorSet{DstBinding: 3, DescriptorType: texel, PTexelBufferView: &nothing}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-02994", vk.WriteDescriptorSet{DstBinding: 3, DescriptorType: texel, PTexelBufferView: &stale}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-02997", vk.WriteDescriptorSet{DstBinding: 2, DescriptorType: combined, PImageInfo: &noView}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-02996", vk.WriteDescriptorSet{DstBinding: 2, DescriptorType: combined, PImageInfo: &staleView}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-00325", vk.WriteDescriptorSet{DstBinding: 6, DescriptorType: vk.DESCRIPTOR_TYPE_SAMPLER, PImageInfo: &noView}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-00331",
+			vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(transfer, 0, 16)}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-00330",
+			vk.WriteDescriptorSet{DstBinding: 5, DescriptorType: uniformBuffer, PBufferInfo: info(transfer, 0, 16)}},
+		{"VUID-VkDescriptorBufferInfo-buffer-parameter",
+			vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(0xdead, 0, 16)}},
+		{"VUID-VkDescriptorBufferInfo-buffer-02998",
+			vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(0, 0, vk.WHOLE_SIZE)}},
+		{"VUID-VkDescriptorBufferInfo-offset-00340",
+			vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(b, 256, 16)}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-00328",
+			vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(b, 2, 16)}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-00327",
+			vk.WriteDescriptorSet{DstBinding: 5, DescriptorType: uniformBuffer, PBufferInfo: info(b, 2, 16)}},
+		{"VUID-VkDescriptorBufferInfo-range-00341",
+			vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(b, 0, 0)}},
+		{"VUID-VkDescriptorBufferInfo-range-00342",
+			vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(b, 16, 256)}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-02995",
+			vk.WriteDescriptorSet{DstBinding: 3, DescriptorType: texel, PTexelBufferView: &nothing}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-02994",
+			vk.WriteDescriptorSet{DstBinding: 3, DescriptorType: texel, PTexelBufferView: &stale}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-02997",
+			vk.WriteDescriptorSet{DstBinding: 2, DescriptorType: combined, PImageInfo: &noView}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-02996",
+			vk.WriteDescriptorSet{DstBinding: 2, DescriptorType: combined, PImageInfo: &staleView}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-00325",
+			vk.WriteDescriptorSet{DstBinding: 6, DescriptorType: vk.DESCRIPTOR_TYPE_SAMPLER, PImageInfo: &noView}},
 		{"VUID-VkWriteDescriptorSet-descriptorType-02221", vk.WriteDescriptorSet{DstBinding: 4, DescriptorType: inlineBlock}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-02221", vk.WriteDescriptorSet{DstBinding: 4, DescriptorType: inlineBlock, PNext: unsafe.Pointer(&short)}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-parameter", vk.WriteDescriptorSet{DescriptorType: vk.DESCRIPTOR_TYPE_MUTABLE_EXT}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-02221",
+			vk.WriteDescriptorSet{DstBinding: 4, DescriptorType: inlineBlock, PNext: unsafe.Pointer(&short)}},
+		{"VUID-VkWriteDescriptorSet-descriptorType-parameter",
+			vk.WriteDescriptorSet{DescriptorType: vk.DESCRIPTOR_TYPE_MUTABLE_EXT}},
 	}
 	writes = writes[:0]
 	var vuids []string
 	for _, w := range wrong {
-		if w.w.DstSet == 0 {
-			w.w.DstSet = two
-		}
-		w.w.DescriptorCount = 1
+		w.w.DstSet, w.w.DescriptorCount = two, 1
 		writes, vuids = append(writes, w.w), append(vuids, w.vuid)
 	}
-	writes = append(writes, vk.WriteDescriptorSet{DstSet: two, DstBinding: 1, DescriptorCount: 1, DescriptorType: storageBuffer, PBufferInfo: info(b, 0, 64)})
+	writes = append(writes, vk.WriteDescriptorSet{DstSet: two, DstBinding: 1, DescriptorCount: 1,
+		DescriptorType: storageBuffer, PBufferInfo: info(b, 0, 64)})
 	copies = []vk.CopyDescriptorSet{
-		{SrcSet: 0xdead, DstSet: two, DescriptorCount: 1}, {SrcSet: two, DstSet: 0xdead, DescriptorCount: 1},
 		{SrcSet: one, SrcBinding: 3, DstSet: two, DescriptorCount: 1},
 	}
-	vuids = append(vuids, "VUID-vkUpdateDescriptorSets-descriptorSet-parameter", "VUID-vkUpdateDescriptorSets-descriptorSet-parameter", "VUID-VkCopyDescriptorSet-dstBinding-02632")
-	updateDescriptorSets(d.handle, uint32(len(writes)), &writes[0], uint32(len(copies)), &copies[0])
+	vuids = append(vuids, "VUID-VkCopyDescriptorSet-dstBinding-02632")
+	commands.UpdateDescriptorSets(d.handle, uint32(len(writes)), &writes[0], uint32(len(copies)), &copies[0])
 	wantReports(t, "broken rules", vuids...)
 	for i, want := range []descriptor.Descriptor{{Buffer: b, Offset: 16, Range: 32}, {Sampler: sampler}, {}, {}} {
 		if got := at(two, []uint32{0, 2, 3, 5}[i], 0); got != want {
@@ -290,23 +329,25 @@ func TestUpdateDescriptorSets(t *testing.T) {
 		{DstSet: two, DstBinding: 2, DescriptorCount: 1, DescriptorType: combined, PImageInfo: &noView},
 		{DstSet: two, DstBinding: 3, DescriptorCount: 1, DescriptorType: texel, PTexelBufferView: &nothing},
 	}
-	updateDescriptorSets(d.handle, 3, &writes[0], 0, nil)
+	commands.UpdateDescriptorSets(d.handle, 3, &writes[0], 0, nil)
 	wantReports(t, "null descriptors")
 	if got := at(two, 0, 0); got.Buffer != 0 {
 		t.Errorf("a null descriptor is %+v", got)
 	}
-	destroyBufferView(d.handle, view, nil)
-	destroyBuffer(d.handle, b, nil)
-	destroyBuffer(d.handle, transfer, nil)
+	commands.DestroyBufferView(d.handle, view, nil)
+	commands.DestroyBuffer(d.handle, b, nil)
+	commands.DestroyBuffer(d.handle, transfer, nil)
 }
 
 func TestUpdateTemplates(t *testing.T) {
 	d := syncDevice(t)
 	layout := newTestLayout(t, d, 0, []vk.DescriptorSetLayoutBinding{
-		{Binding: 0, DescriptorType: storageBuffer, DescriptorCount: 2}, {Binding: 1, DescriptorType: storageBuffer, DescriptorCount: 1},
+		{Binding: 0, DescriptorType: storageBuffer, DescriptorCount: 2},
+		{Binding: 1, DescriptorType: storageBuffer, DescriptorCount: 1},
 		{Binding: 2, DescriptorType: inlineBlock, DescriptorCount: 8},
 	})
-	pool := newTestDescriptorPool(t, d, 0, 1, vk.DescriptorPoolSize{Type: storageBuffer, DescriptorCount: 3}, vk.DescriptorPoolSize{Type: inlineBlock, DescriptorCount: 8})
+	pool := newTestDescriptorPool(t, d, 0, 1, vk.DescriptorPoolSize{Type: storageBuffer, DescriptorCount: 3},
+		vk.DescriptorPoolSize{Type: inlineBlock, DescriptorCount: 8})
 	set := newTestSet(t, d, pool, layout)
 	b := newTestBuffer(t, d, 256, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT)
 	type element struct {
@@ -323,14 +364,17 @@ func TestUpdateTemplates(t *testing.T) {
 	}
 	data.block = [8]byte{8, 7, 6, 5, 4, 3, 2, 1}
 	entries := []vk.DescriptorUpdateTemplateEntry{
-		{DstBinding: 0, DescriptorCount: 3, DescriptorType: storageBuffer, Offset: unsafe.Offsetof(data.elements) + 8, Stride: unsafe.Sizeof(element{})},
+		{DstBinding: 0, DescriptorCount: 3, DescriptorType: storageBuffer, Offset: unsafe.Offsetof(data.elements) + 8,
+			Stride: unsafe.Sizeof(element{})},
 		{DstBinding: 2, DescriptorCount: 8, DescriptorType: inlineBlock, Offset: 1, Stride: 1000},
 	}
 	var h vk.DescriptorUpdateTemplate
-	info := vk.DescriptorUpdateTemplateCreateInfo{DescriptorUpdateEntryCount: 2, PDescriptorUpdateEntries: &entries[0], DescriptorSetLayout: layout}
-	wantResult(t, "vkCreateDescriptorUpdateTemplate", createDescriptorUpdateTemplate(d.handle, &info, nil, &h), vk.SUCCESS)
+	info := vk.DescriptorUpdateTemplateCreateInfo{DescriptorUpdateEntryCount: 2, PDescriptorUpdateEntries: &entries[0],
+		DescriptorSetLayout: layout}
+	wantResult(t, "vkCreateDescriptorUpdateTemplate", commands.CreateDescriptorUpdateTemplate(d.handle, &info, nil, &h),
+		vk.SUCCESS)
 	takeInbox()
-	updateDescriptorSetWithTemplate(d.handle, set, h, unsafe.Pointer(&data))
+	commands.UpdateDescriptorSetWithTemplate(d.handle, set, h, unsafe.Pointer(&data))
 	wantReports(t, "vkUpdateDescriptorSetWithTemplate")
 	for i := range uint32(3) {
 		if got := at(set, i/2, i%2); got != (descriptor.Descriptor{Buffer: b, Offset: uint64(16 * i), Range: 16}) {
@@ -342,34 +386,37 @@ func TestUpdateTemplates(t *testing.T) {
 	}
 
 	data.elements[1].info.Buffer = 0xdead
-	updateDescriptorSetWithTemplate(d.handle, set, h, unsafe.Pointer(&data))
-	updateDescriptorSetWithTemplate(d.handle, 0xdead, h, unsafe.Pointer(&data))
-	updateDescriptorSetWithTemplate(d.handle, set, 0xdead, unsafe.Pointer(&data))
+	commands.UpdateDescriptorSetWithTemplate(d.handle, set, h, unsafe.Pointer(&data))
+	commands.UpdateDescriptorSetWithTemplate(d.handle, 0xdead, h, unsafe.Pointer(&data))
+	commands.UpdateDescriptorSetWithTemplate(d.handle, set, 0xdead, unsafe.Pointer(&data))
 	wantReports(t, "broken rules", "VUID-VkDescriptorBufferInfo-buffer-parameter",
-		"VUID-vkUpdateDescriptorSetWithTemplate-descriptorSet-parameter", "VUID-vkUpdateDescriptorSetWithTemplate-descriptorUpdateTemplate-parameter")
+		"VUID-vkUpdateDescriptorSetWithTemplate-descriptorSet-parameter",
+		"VUID-vkUpdateDescriptorSetWithTemplate-descriptorUpdateTemplate-parameter")
 	if at(set, 0, 1).Buffer != b {
 		t.Error("a stale buffer was written")
 	}
 	for vuid, change := range map[string]func(){
 		"VUID-VkDescriptorUpdateTemplateCreateInfo-templateType-00350":     func() { info.DescriptorSetLayout = 0xdead },
 		"VUID-VkDescriptorUpdateTemplateCreateInfo-templateType-parameter": func() { info.TemplateType = 9 },
-		"VUID-VkDescriptorUpdateTemplateEntry-descriptorType-parameter":    func() { entries[1].DescriptorType = vk.DESCRIPTOR_TYPE_MUTABLE_EXT },
+		"VUID-VkDescriptorUpdateTemplateEntry-descriptorType-parameter": func() {
+			entries[1].DescriptorType = vk.DESCRIPTOR_TYPE_MUTABLE_EXT
+		},
 	} {
 		before, first := info, entries[1]
 		change()
 		none := vk.DescriptorUpdateTemplate(1)
-		wantResult(t, vuid, createDescriptorUpdateTemplate(d.handle, &info, nil, &none), vk.ERROR_UNKNOWN)
+		wantResult(t, vuid, commands.CreateDescriptorUpdateTemplate(d.handle, &info, nil, &none), vk.ERROR_UNKNOWN)
 		wantReports(t, vuid, vuid)
 		if none != 0 {
 			t.Errorf("%s: a handle %#x", vuid, uint64(none))
 		}
 		info, entries[1] = before, first
 	}
-	destroyDescriptorUpdateTemplate(d.handle, h, nil)
-	destroyDescriptorUpdateTemplate(d.handle, 0, nil)
-	destroyDescriptorUpdateTemplate(d.handle, h, nil)
+	commands.DestroyDescriptorUpdateTemplate(d.handle, h, nil)
+	commands.DestroyDescriptorUpdateTemplate(d.handle, 0, nil)
+	commands.DestroyDescriptorUpdateTemplate(d.handle, h, nil)
 	wantReports(t, "destroyed twice", "VUID-vkDestroyDescriptorUpdateTemplate-descriptorUpdateTemplate-parameter")
-	destroyBuffer(d.handle, b, nil)
+	commands.DestroyBuffer(d.handle, b, nil)
 }
 
 func TestDescriptorSetLayouts(t *testing.T) {
@@ -380,7 +427,9 @@ func TestDescriptorSetLayouts(t *testing.T) {
 		{Binding: 2, DescriptorType: uniformBuffer, DescriptorCount: 1},
 	}
 	layout := newTestLayout(t, d, vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT, bindings, late|variable, 0)
-	pool := newTestDescriptorPool(t, d, vk.DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT, 3, vk.DescriptorPoolSize{Type: storageBuffer, DescriptorCount: 7}, vk.DescriptorPoolSize{Type: uniformBuffer, DescriptorCount: 9})
+	pool := newTestDescriptorPool(t, d, vk.DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT, 3,
+		vk.DescriptorPoolSize{Type: storageBuffer, DescriptorCount: 7},
+		vk.DescriptorPoolSize{Type: uniformBuffer, DescriptorCount: 9})
 	sets, r := allocateSets(d, pool, []vk.DescriptorSetLayout{layout, layout}, 5, 2)
 	wantResult(t, "vkAllocateDescriptorSets", r, vk.SUCCESS)
 	sets = append(sets, newTestSet(t, d, pool, layout)) // no count is 0
@@ -397,7 +446,7 @@ func TestDescriptorSetLayouts(t *testing.T) {
 	support := vk.DescriptorSetLayoutSupport{PNext: unsafe.Pointer(&count)}
 	ask := func() (bool, uint32) {
 		support.Supported, count.MaxVariableDescriptorCount = 7, 7
-		getDescriptorSetLayoutSupport(d.handle, &info, &support)
+		commands.GetDescriptorSetLayoutSupport(d.handle, &info, &support)
 		return support.Supported == vk.TRUE, count.MaxVariableDescriptorCount
 	}
 	if ok, n := ask(); !ok || n != 0 {
@@ -426,10 +475,13 @@ func TestDescriptorSetLayouts(t *testing.T) {
 		t.Error("two bindings of one number are supported")
 	}
 	var h vk.DescriptorSetLayout
-	wantResult(t, "two bindings of one number", createDescriptorSetLayout(d.handle, &info, nil, &h), vk.ERROR_UNKNOWN)
+	wantResult(t, "two bindings of one number", commands.CreateDescriptorSetLayout(d.handle, &info, nil, &h),
+		vk.ERROR_UNKNOWN)
 	f.BindingCount = 1
-	wantResult(t, "flags for other bindings", createDescriptorSetLayout(d.handle, &info, nil, &h), vk.ERROR_UNKNOWN)
-	wantReports(t, "broken rules", "VUID-VkDescriptorSetLayoutCreateInfo-binding-00279", "VUID-VkDescriptorSetLayoutCreateInfo-binding-00279",
+	wantResult(t, "flags for other bindings", commands.CreateDescriptorSetLayout(d.handle, &info, nil, &h),
+		vk.ERROR_UNKNOWN)
+	wantReports(t, "broken rules", "VUID-VkDescriptorSetLayoutCreateInfo-binding-00279",
+		"VUID-VkDescriptorSetLayoutCreateInfo-binding-00279",
 		"VUID-VkDescriptorSetLayoutBindingFlagsCreateInfo-bindingCount-03002")
 }
 
@@ -438,13 +490,16 @@ func TestDescriptorSetLayouts(t *testing.T) {
 func TestDescriptorProperties(t *testing.T) {
 	i := testInstance(t, nil)
 	chain, structs := chainOf(t, []vk.StructureType{
-		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_INLINE_UNIFORM_BLOCK_PROPERTIES,
-		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_PROPERTIES_EXT,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_INLINE_UNIFORM_BLOCK_PROPERTIES,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_PROPERTIES_EXT,
 		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES,
 	}, 0xaa)
 	out := vk.PhysicalDeviceProperties2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, PNext: chain}
-	getPhysicalDeviceProperties2(i.physical.handle, &out)
-	late := propertiesOf[vk.PhysicalDeviceDescriptorIndexingProperties](structs, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES)
+	commands.GetPhysicalDeviceProperties2(i.physical.handle, &out)
+	late := propertiesOf[vk.PhysicalDeviceDescriptorIndexingProperties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES)
 	l := &out.Properties.Limits
 	for name, pair := range map[string][2]uint32{ // what is updated after bind, and the same without
 		"samplers":         {late.MaxPerStageDescriptorUpdateAfterBindSamplers, l.MaxPerStageDescriptorSamplers},
@@ -467,17 +522,23 @@ func TestDescriptorProperties(t *testing.T) {
 		late.MaxDescriptorSetUpdateAfterBindStorageBuffersDynamic < l.MaxDescriptorSetStorageBuffersDynamic {
 		t.Errorf("%+v", late)
 	}
-	blocks := propertiesOf[vk.PhysicalDeviceInlineUniformBlockProperties](structs, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_INLINE_UNIFORM_BLOCK_PROPERTIES)
-	v13 := propertiesOf[vk.PhysicalDeviceVulkan13Properties](structs, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES)
-	if blocks.MaxInlineUniformBlockSize < 256 || blocks.MaxPerStageDescriptorInlineUniformBlocks < 4 || blocks.MaxDescriptorSetInlineUniformBlocks < 4 ||
+	blocks := propertiesOf[vk.PhysicalDeviceInlineUniformBlockProperties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_INLINE_UNIFORM_BLOCK_PROPERTIES)
+	v13 := propertiesOf[vk.PhysicalDeviceVulkan13Properties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES)
+	if blocks.MaxInlineUniformBlockSize < 256 || blocks.MaxPerStageDescriptorInlineUniformBlocks < 4 ||
+		blocks.MaxDescriptorSetInlineUniformBlocks < 4 ||
 		v13.MaxInlineUniformTotalSize < 256 {
 		t.Errorf("%+v, total %d", blocks, v13.MaxInlineUniformTotalSize)
 	}
-	if n := propertiesOf[vk.PhysicalDevicePushDescriptorProperties](structs, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES).MaxPushDescriptors; n < 32 {
+	if n := propertiesOf[vk.PhysicalDevicePushDescriptorProperties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES).MaxPushDescriptors; n < 32 {
 		t.Errorf("maxPushDescriptors %d", n)
 	}
-	robust := propertiesOf[vk.PhysicalDeviceRobustness2PropertiesKHR](structs, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_PROPERTIES_EXT)
-	if s, u := robust.RobustStorageBufferAccessSizeAlignment, robust.RobustUniformBufferAccessSizeAlignment; s != 1 && s != 4 || u == 0 || u > 256 || u&(u-1) != 0 {
+	robust := propertiesOf[vk.PhysicalDeviceRobustness2PropertiesKHR](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_PROPERTIES_EXT)
+	if s, u := robust.RobustStorageBufferAccessSizeAlignment,
+		robust.RobustUniformBufferAccessSizeAlignment; s != 1 && s != 4 || u == 0 || u > 256 || u&(u-1) != 0 {
 		t.Errorf("%+v", robust)
 	}
 }

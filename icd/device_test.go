@@ -17,7 +17,8 @@ func TestQueueFamilyNamedTwice(t *testing.T) {
 			infos = append(infos, vk.DeviceQueueCreateInfo{QueueCount: n, PQueuePriorities: &priorities[0]})
 		}
 		var h vk.Device
-		if r := createDevice(i.physical.handle, &vk.DeviceCreateInfo{QueueCreateInfoCount: 2, PQueueCreateInfos: &infos[0]}, nil, &h); r != vk.SUCCESS {
+		if r := commands.CreateDevice(i.physical.handle,
+			&vk.DeviceCreateInfo{QueueCreateInfoCount: 2, PQueueCreateInfos: &infos[0]}, nil, &h); r != vk.SUCCESS {
 			t.Fatalf("vkCreateDevice with %v queues: %v", counts, r)
 		}
 		var indices []uint32
@@ -27,6 +28,6 @@ func TestQueueFamilyNamedTwice(t *testing.T) {
 		if !slices.Equal(indices, []uint32{0, 1}) {
 			t.Errorf("with %v queues, the device has those of indices %v", counts, indices)
 		}
-		destroyDevice(h, nil)
+		commands.DestroyDevice(h, nil)
 	}
 }

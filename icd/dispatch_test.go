@@ -13,32 +13,36 @@ import (
 func (c computeTest) storage() (vk.DescriptorSet, []byte) {
 	c.Helper()
 	bindings := make([]vk.DescriptorSetLayoutBinding, 3)
-	for i, t := range []vk.DescriptorType{vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER} {
-		bindings[i] = vk.DescriptorSetLayoutBinding{Binding: uint32(i), DescriptorType: t, DescriptorCount: 1, StageFlags: forCompute}
+	for i, t := range []vk.DescriptorType{vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_SAMPLER,
+		vk.DESCRIPTOR_TYPE_STORAGE_BUFFER} {
+		bindings[i] = vk.DescriptorSetLayoutBinding{Binding: uint32(i), DescriptorType: t, DescriptorCount: 1,
+			StageFlags: forCompute}
 	}
 	l := newTestLayout(c, c.d, 0, bindings)
-	pool := newTestDescriptorPool(c, c.d, 0, 1, vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, DescriptorCount: 1},
+	pool := newTestDescriptorPool(c, c.d, 0, 1,
+		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, DescriptorCount: 1},
 		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 2})
 	set := newTestSet(c, c.d, pool, l)
 	c.Cleanup(func() {
-		destroyDescriptorPool(c.d.handle, pool, nil)
-		destroyDescriptorSetLayout(c.d.handle, l, nil)
+		commands.DestroyDescriptorPool(c.d.handle, pool, nil)
+		commands.DestroyDescriptorSetLayout(c.d.handle, l, nil)
 	})
 	b, bytes := c.bufferFor(vk.BUFFER_USAGE_STORAGE_BUFFER_BIT)
 	write := vk.WriteDescriptorSet{
 		DstSet: set, DstBinding: 2, DescriptorCount: 1, DescriptorType: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER,
 		PBufferInfo: &vk.DescriptorBufferInfo{Buffer: b, Offset: 64, Range: vk.WHOLE_SIZE},
 	}
-	updateDescriptorSets(c.d.handle, 1, &write, 0, nil)
+	commands.UpdateDescriptorSets(c.d.handle, 1, &write, 0, nil)
 	return set, bytes[64:]
 }
 
 // add records a dispatch of addShader, whose pipeline is p.
-func (c computeTest) add(commands vk.CommandBuffer, p vk.Pipeline, l vk.PipelineLayout, set vk.DescriptorSet, value, groups uint32) {
-	cmdBindPipeline(commands, vk.PIPELINE_BIND_POINT_COMPUTE, p)
-	cmdBindDescriptorSets(commands, vk.PIPELINE_BIND_POINT_COMPUTE, l, 1, 1, &set, 0, nil)
-	cmdPushConstants(commands, l, forCompute, 8, 4, unsafe.Pointer(&value))
-	cmdDispatch(commands, groups, 1, 1)
+func (c computeTest) add(list vk.CommandBuffer, p vk.Pipeline, l vk.PipelineLayout, set vk.DescriptorSet, value,
+	groups uint32) {
+	commands.CmdBindPipeline(list, vk.PIPELINE_BIND_POINT_COMPUTE, p)
+	commands.CmdBindDescriptorSets(list, vk.PIPELINE_BIND_POINT_COMPUTE, l, 1, 1, &set, 0, nil)
+	commands.CmdPushConstants(list, l, forCompute, 8, 4, unsafe.Pointer(&value))
+	commands.CmdDispatch(list, groups, 1, 1)
 }
 
 func TestDispatch(t *testing.T) {
@@ -48,22 +52,23 @@ func TestDispatch(t *testing.T) {
 	plain := c.pipeline(info)
 	values := []uint32{1000, 64}
 	entries := []vk.SpecializationMapEntry{{ConstantID: 0, Size: 4}, {ConstantID: 1, Offset: 4, Size: 4}}
-	info.Stage.PSpecializationInfo = &vk.SpecializationInfo{MapEntryCount: 2, PMapEntries: &entries[0], DataSize: 8, PData: unsafe.Pointer(&values[0])}
+	info.Stage.PSpecializationInfo = &vk.SpecializationInfo{MapEntryCount: 2, PMapEntries: &entries[0], DataSize: 8,
+		PData: unsafe.Pointer(&values[0])}
 	wide := c.pipeline(info)
 	set, bytes := c.storage()
-	commands, inner := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY), c.commands(0, vk.COMMAND_BUFFER_LEVEL_SECONDARY)
+	list, inner := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY), c.commands(0, vk.COMMAND_BUFFER_LEVEL_SECONDARY)
 	record1(t, inner, func() { c.add(inner, plain, l, set, 7, 3) })
-	record1(t, commands, func() {
-		c.add(commands, wide, l, set, 1, 2)
-		cmdDispatch(commands, 1, 1, 1) // what is bound stays bound
-		cmdExecuteCommands(commands, 1, &inner)
+	record1(t, list, func() {
+		c.add(list, wide, l, set, 1, 2)
+		commands.CmdDispatch(list, 1, 1, 1) // what is bound stays bound
+		commands.CmdExecuteCommands(list, 1, &inner)
 	})
 	// A layout may go once it has been recorded.
-	destroyPipelineLayout(c.d.handle, l, nil)
-	if r := submit1(c.d.queues[0], 0, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &commands}); r != vk.SUCCESS {
+	commands.DestroyPipelineLayout(c.d.handle, l, nil)
+	if r := submit1(c.d.queues[0], 0, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &list}); r != vk.SUCCESS {
 		t.Fatal(r)
 	}
-	if r := deviceWaitIdle(c.d.handle); r != vk.SUCCESS {
+	if r := commands.DeviceWaitIdle(c.d.handle); r != vk.SUCCESS {
 		t.Fatalf("%v, reported %q", r, rules())
 	}
 	for i := range 200 {
@@ -89,11 +94,11 @@ func TestDispatchWithoutPipeline(t *testing.T) {
 	l := c.addLayout()
 	p := c.pipeline(pipelineInfo(c.module(compiled(t, addShader)), l))
 	set, _ := c.storage()
-	commands := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
-	record1(t, commands, func() { c.add(commands, p, l, set, 1, 1) })
-	destroyPipeline(c.d.handle, p, nil)
-	submit1(c.d.queues[0], 0, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &commands})
-	if r := deviceWaitIdle(c.d.handle); r != vk.ERROR_DEVICE_LOST {
+	list := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
+	record1(t, list, func() { c.add(list, p, l, set, 1, 1) })
+	commands.DestroyPipeline(c.d.handle, p, nil)
+	submit1(c.d.queues[0], 0, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &list})
+	if r := commands.DeviceWaitIdle(c.d.handle); r != vk.ERROR_DEVICE_LOST {
 		t.Errorf("vkDeviceWaitIdle: %v", r)
 	}
 	if got := rules(); len(got) == 0 || got[0] != "VUID-vkCmdBindPipeline-pipeline-parameter" {
@@ -107,32 +112,34 @@ func BenchmarkDispatch(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			c := newComputeTest(b)
 			l := c.addLayout()
-			commands := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
+			list := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
 			if name == "empty" {
-				p := c.pipeline(pipelineInfo(c.module(compiled(b, "#version 450\nlayout(local_size_x = 64) in;\nvoid main() {}")), l))
-				record1(b, commands, func() {
-					cmdBindPipeline(commands, vk.PIPELINE_BIND_POINT_COMPUTE, p)
-					cmdDispatch(commands, 1, 1, 1)
+				p := c.pipeline(pipelineInfo(c.module(compiled(b, "#version 450\nlayout(local_size_x = 64) in;\nvoid main() {}")),
+					l))
+				record1(b, list, func() {
+					commands.CmdBindPipeline(list, vk.PIPELINE_BIND_POINT_COMPUTE, p)
+					commands.CmdDispatch(list, 1, 1, 1)
 				})
 			} else {
 				p := c.pipeline(pipelineInfo(c.module(compiled(b, addShader)), l))
 				set, _ := c.storage()
-				record1(b, commands, func() { c.add(commands, p, l, set, 1, 1) })
+				record1(b, list, func() { c.add(list, p, l, set, 1, 1) })
 			}
 			var fence vk.Fence
-			if r := createFence(c.d.handle, &vk.FenceCreateInfo{}, nil, &fence); r != vk.SUCCESS {
+			if r := commands.CreateFence(c.d.handle, &vk.FenceCreateInfo{}, nil, &fence); r != vk.SUCCESS {
 				b.Fatal(r)
 			}
-			b.Cleanup(func() { destroyFence(c.d.handle, fence, nil) })
+			b.Cleanup(func() { commands.DestroyFence(c.d.handle, fence, nil) })
 			b.ReportAllocs()
 			for b.Loop() {
-				if r := submit1(c.d.queues[0], fence, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &commands}); r != vk.SUCCESS {
+				if r := submit1(c.d.queues[0], fence, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &list}); r !=
+					vk.SUCCESS {
 					b.Fatal(r)
 				}
-				if r := waitForFences(c.d.handle, 1, &fence, vk.TRUE, 1<<62); r != vk.SUCCESS {
+				if r := commands.WaitForFences(c.d.handle, 1, &fence, vk.TRUE, 1<<62); r != vk.SUCCESS {
 					b.Fatal(r)
 				}
-				resetFences(c.d.handle, 1, &fence)
+				commands.ResetFences(c.d.handle, 1, &fence)
 			}
 		})
 	}
@@ -146,19 +153,20 @@ func TestDebugPrintf(t *testing.T) {
 #extension GL_EXT_debug_printf : enable
 layout(local_size_x = 1) in;
 void main() { if (gl_WorkGroupID.x == 3) debugPrintfEXT("group %u, %f", gl_WorkGroupID.x, 1.5); }`)), c.addLayout()))
-	commands := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
-	record1(t, commands, func() {
-		cmdBindPipeline(commands, vk.PIPELINE_BIND_POINT_COMPUTE, p)
-		cmdDispatch(commands, 5, 1, 1)
+	list := c.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
+	record1(t, list, func() {
+		commands.CmdBindPipeline(list, vk.PIPELINE_BIND_POINT_COMPUTE, p)
+		commands.CmdDispatch(list, 5, 1, 1)
 	})
 	takeInbox()
-	submit1(c.d.queues[0], 0, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &commands})
-	if r := deviceWaitIdle(c.d.handle); r != vk.SUCCESS {
+	submit1(c.d.queues[0], 0, vk.SubmitInfo{CommandBufferCount: 1, PCommandBuffers: &list})
+	if r := commands.DeviceWaitIdle(c.d.handle); r != vk.SUCCESS {
 		t.Errorf("vkDeviceWaitIdle: %v", r)
 	}
-	list := takeInbox()
-	if len(list) != 1 || list[0].id != "DEBUG-PRINTF" || list[0].text != "group 3, 1.500000" || list[0].severity != vk.DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT {
-		t.Errorf("messages %+v", list)
+	got := takeInbox()
+	if len(got) != 1 || got[0].id != "DEBUG-PRINTF" || got[0].text != "group 3, 1.500000" ||
+		got[0].severity != vk.DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT {
+		t.Errorf("messages %+v", got)
 	}
 }
 

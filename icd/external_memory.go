@@ -2,48 +2,33 @@ package icd
 
 import (
 	"fmt"
-	"math/bits"
 
 	"farside/export"
 	"farside/internal/vk"
+	"farside/memory"
 	"farside/rdmasim"
 )
 
-func getMemoryFdKHR(h vk.Device, info *vk.MemoryGetFdInfoKHR, out *int32) vk.Result {
-	m := deviceMemories.Get(uint64(info.Memory))
-	if m == nil {
-		return staleHandle("vkGetMemoryFdKHR", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(info.Memory))
-	}
-	fd, err := m.exportFD(info.HandleType)
+func getMemoryFdKHR(_ *device, info *vk.MemoryGetFdInfoKHR, out *int32) vk.Result {
+	m := live(deviceMemories, info.Memory)
+	made, err := export.Export(m, export.FileDescriptor, info.HandleType)
 	if err != nil {
 		return m.fail("vkGetMemoryFdKHR", err)
 	}
-	*out = int32(fd)
+	*out = int32(made.FD)
 	return vk.SUCCESS
 }
 
-func (m *deviceMemory) exportFD(t vk.ExternalMemoryHandleTypeFlags) (int, error) {
-	const posix = vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT | vk.EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT
-	if t&posix == 0 || bits.OnesCount64(uint64(t)) != 1 {
-		return 0, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkMemoryGetFdInfoKHR-handleType-00672",
-			"%v is not a handle type that a POSIX file descriptor carries", t)
-	}
-	// Memory of the older NV extension leaves the process as an opaque descriptor too; no other extension
-	// that fetches its handles exists on this system.
-	carried := m.exportTypesNV != 0 && t == vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT
-	if m.exportTypes&t == 0 && !carried {
-		return 0, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkMemoryGetFdInfoKHR-handleType-00671",
-			"the memory was allocated to be exported as %v, not as %v", m.exportTypes, t)
-	}
-	return export.ExportFD(m.payload, t)
-}
+// Payload is for package export, like the two methods that follow.
+func (m *deviceMemory) Payload() *memory.Payload { return m.payload }
 
-func getMemoryFdPropertiesKHR(h vk.Device, t vk.ExternalMemoryHandleTypeFlagBits, fd int32, out *vk.MemoryFdPropertiesKHR) vk.Result {
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkGetMemoryFdPropertiesKHR", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
-	types, err := export.FDProperties(int(fd), t, d.physical.profile.Types)
+// ExportSet returns what the allocation said that it will be exported as.
+func (m *deviceMemory) ExportSet() export.Set { return m.exports }
+
+func getMemoryFdPropertiesKHR(
+	d *device, t vk.ExternalMemoryHandleTypeFlagBits, fd int32, out *vk.MemoryFdPropertiesKHR,
+) vk.Result {
+	types, err := export.Inspect(export.Handle{Type: t, By: export.FileDescriptor, FD: int(fd)}, d.physical.profile.Types)
 	if err != nil {
 		return d.fail("vkGetMemoryFdPropertiesKHR", err)
 	}
@@ -53,35 +38,24 @@ func getMemoryFdPropertiesKHR(h vk.Device, t vk.ExternalMemoryHandleTypeFlagBits
 
 // getMemoryRemoteAddressNV answers with the same address at every call; it lives as long as the memory
 // object.
-func getMemoryRemoteAddressNV(h vk.Device, info *vk.MemoryGetRemoteAddressInfoNV, out *vk.RemoteAddressNV) vk.Result {
-	m := deviceMemories.Get(uint64(info.Memory))
-	if m == nil {
-		return staleHandle("vkGetMemoryRemoteAddressNV", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(info.Memory))
-	}
-	address, err := m.remoteAddress(info.HandleType)
+func getMemoryRemoteAddressNV(_ *device, info *vk.MemoryGetRemoteAddressInfoNV, out *vk.RemoteAddressNV) vk.Result {
+	m := live(deviceMemories, info.Memory)
+	made, err := export.Export(m, export.RemoteAddress, info.HandleType)
 	if err != nil {
 		return m.fail("vkGetMemoryRemoteAddressNV", err)
 	}
-	*out = vk.RemoteAddressNV(address)
+	*out = vk.RemoteAddressNV(made.Address)
 	return vk.SUCCESS
 }
 
-func (m *deviceMemory) remoteAddress(t vk.ExternalMemoryHandleTypeFlags) (uint64, error) {
-	const rdma = vk.EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV
-	if t != rdma || m.exportTypes&rdma == 0 {
-		return 0, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkMemoryGetRemoteAddressInfoNV-handleType-04966",
-			"the memory was allocated to be exported as %v, its address asked for as %v", m.exportTypes, t)
-	}
+// RemoteAddress registers the memory with the fabric at the first call.
+func (m *deviceMemory) RemoteAddress() (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.region == nil {
-		fd, ok := m.payload.FD()
-		if !ok {
-			return 0, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "", "the payload has no file that peers could map")
-		}
-		region, err := m.register(fd)
+		region, err := m.register()
 		if err != nil {
-			return 0, vk.Errorf(vk.ERROR_UNKNOWN, "", "register with the fabric: %w", err)
+			return 0, vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "register with the fabric: %w", err)
 		}
 		m.region = region
 		if name := rdmasim.FabricName(); name != "" {
@@ -93,12 +67,16 @@ func (m *deviceMemory) remoteAddress(t vk.ExternalMemoryHandleTypeFlags) (uint64
 
 // register makes the memory a region of the fabric. Peers see the name that the memory has now, and its
 // suffix may restrict what they can do.
-func (m *deviceMemory) register(fd int) (*rdmasim.Region, error) {
+func (m *deviceMemory) register() (*rdmasim.Region, error) {
 	p := m.device.physical
 	name := p.instance.nameOf(object{vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(m.handle)})
 	access, err := rdmasim.AccessFor(name)
 	if err != nil {
 		return nil, err
 	}
+	if err := m.payload.Publish(access&(rdmasim.AccessWrite|rdmasim.AccessAtomic) == 0); err != nil {
+		return nil, err
+	}
+	fd, _ := m.payload.FD() // memory that has an export set has a file
 	return rdmasim.Register(fd, 0, m.size, rdmasim.Attributes{Access: access, Name: name, DeviceUUID: p.deviceUUID})
 }

@@ -37,12 +37,10 @@ func semaphoreForm(types vk.ExternalSemaphoreHandleTypeFlags, timeline bool) for
 }
 
 // getPhysicalDeviceExternalFenceProperties answers with one type each: no two go together.
-func getPhysicalDeviceExternalFenceProperties(h vk.PhysicalDevice, info *vk.PhysicalDeviceExternalFenceInfo, out *vk.ExternalFenceProperties) {
+func getPhysicalDeviceExternalFenceProperties(
+	_ *physicalDevice, info *vk.PhysicalDeviceExternalFenceInfo, out *vk.ExternalFenceProperties,
+) {
 	out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes, out.ExternalFenceFeatures = 0, 0, 0
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceExternalFenceProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
 	if fenceForm(info.HandleType) != formNone {
 		out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes = info.HandleType, info.HandleType
 		out.ExternalFenceFeatures = vk.EXTERNAL_FENCE_FEATURE_EXPORTABLE_BIT | vk.EXTERNAL_FENCE_FEATURE_IMPORTABLE_BIT
@@ -50,33 +48,29 @@ func getPhysicalDeviceExternalFenceProperties(h vk.PhysicalDevice, info *vk.Phys
 }
 
 // getPhysicalDeviceExternalSemaphoreProperties answers with one type each: no two go together.
-func getPhysicalDeviceExternalSemaphoreProperties(h vk.PhysicalDevice, info *vk.PhysicalDeviceExternalSemaphoreInfo, out *vk.ExternalSemaphoreProperties) {
+func getPhysicalDeviceExternalSemaphoreProperties(
+	_ *physicalDevice, info *vk.PhysicalDeviceExternalSemaphoreInfo, out *vk.ExternalSemaphoreProperties,
+) {
 	out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes, out.ExternalSemaphoreFeatures = 0, 0, 0
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceExternalSemaphoreProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
 	t := vk.Find[vk.SemaphoreTypeCreateInfo](info.PNext)
 	if semaphoreForm(info.HandleType, t != nil && t.SemaphoreType == vk.SEMAPHORE_TYPE_TIMELINE) != formNone {
 		out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes = info.HandleType, info.HandleType
-		out.ExternalSemaphoreFeatures = vk.EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | vk.EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT
+		out.ExternalSemaphoreFeatures = vk.EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT |
+			vk.EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT
 	}
 }
 
 var fenceExport = exportRules{
-	form:        "VUID-VkFenceGetFdInfoKHR-handleType-01453",
-	imported:    "VUID-VkFenceGetFdInfoKHR-fence-01455",
-	unsignalled: "VUID-VkFenceGetFdInfoKHR-handleType-01454",
+	form:        vk.VUID_VkFenceGetFdInfoKHR_handleType_01453,
+	imported:    vk.VUID_VkFenceGetFdInfoKHR_fence_01455,
+	unsignalled: vk.VUID_VkFenceGetFdInfoKHR_handleType_01454,
 }
 
-func getFenceFdKHR(h vk.Device, info *vk.FenceGetFdInfoKHR, out *int32) vk.Result {
-	f := fences.Get(uint64(info.Fence))
-	if f == nil {
-		return staleHandle("vkGetFenceFdKHR", vk.OBJECT_TYPE_FENCE, uint64(info.Fence))
-	}
+func getFenceFdKHR(_ *device, info *vk.FenceGetFdInfoKHR, out *int32) vk.Result {
+	f := live(fences, info.Fence)
 	fd, err := f.exportFD(info.HandleType)
 	if err != nil {
-		return f.fail("vkGetFenceFdKHR", info.Fence, err)
+		return f.fail("vkGetFenceFdKHR", err)
 	}
 	*out = int32(fd)
 	return vk.SUCCESS
@@ -85,26 +79,23 @@ func getFenceFdKHR(h vk.Device, info *vk.FenceGetFdInfoKHR, out *int32) vk.Resul
 func (f *fence) exportFD(t vk.ExternalFenceHandleTypeFlags) (int, error) {
 	as := fenceForm(t)
 	if as == formNone {
-		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkFenceGetFdInfoKHR-handleType-01456",
+		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkFenceGetFdInfoKHR_handleType_01456,
 			"%v is not a handle type that a POSIX file descriptor carries", t)
 	}
 	return f.export(as, &fenceExport)
 }
 
 var semaphoreExport = exportRules{
-	form:        "VUID-VkSemaphoreGetFdInfoKHR-handleType-01132",
-	imported:    "VUID-VkSemaphoreGetFdInfoKHR-semaphore-01133",
-	unsignalled: "VUID-VkSemaphoreGetFdInfoKHR-handleType-03254",
+	form:        vk.VUID_VkSemaphoreGetFdInfoKHR_handleType_01132,
+	imported:    vk.VUID_VkSemaphoreGetFdInfoKHR_semaphore_01133,
+	unsignalled: vk.VUID_VkSemaphoreGetFdInfoKHR_handleType_03254,
 }
 
-func getSemaphoreFdKHR(h vk.Device, info *vk.SemaphoreGetFdInfoKHR, out *int32) vk.Result {
-	s := semaphores.Get(uint64(info.Semaphore))
-	if s == nil {
-		return staleHandle("vkGetSemaphoreFdKHR", vk.OBJECT_TYPE_SEMAPHORE, uint64(info.Semaphore))
-	}
+func getSemaphoreFdKHR(_ *device, info *vk.SemaphoreGetFdInfoKHR, out *int32) vk.Result {
+	s := live(semaphores, info.Semaphore)
 	fd, err := s.exportFD(info.HandleType)
 	if err != nil {
-		return s.fail("vkGetSemaphoreFdKHR", info.Semaphore, err)
+		return s.fail("vkGetSemaphoreFdKHR", err)
 	}
 	*out = int32(fd)
 	return vk.SUCCESS
@@ -114,22 +105,19 @@ func (s *semaphore) exportFD(t vk.ExternalSemaphoreHandleTypeFlags) (int, error)
 	as := semaphoreForm(t, false)
 	switch {
 	case as == formNone:
-		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkSemaphoreGetFdInfoKHR-handleType-01136",
+		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkSemaphoreGetFdInfoKHR_handleType_01136,
 			"%v is not a handle type that a POSIX file descriptor carries", t)
 	case as == formSync && s.timeline:
-		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkSemaphoreGetFdInfoKHR-handleType-03253",
+		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkSemaphoreGetFdInfoKHR_handleType_03253,
 			"a timeline semaphore has no SYNC_FD")
 	}
 	return s.export(as, &semaphoreExport)
 }
 
-func importFenceFdKHR(h vk.Device, info *vk.ImportFenceFdInfoKHR) vk.Result {
-	f := fences.Get(uint64(info.Fence))
-	if f == nil {
-		return staleHandle("vkImportFenceFdKHR", vk.OBJECT_TYPE_FENCE, uint64(info.Fence))
-	}
+func importFenceFdKHR(_ *device, info *vk.ImportFenceFdInfoKHR) vk.Result {
+	f := live(fences, info.Fence)
 	if err := f.importFD(info); err != nil {
-		return f.fail("vkImportFenceFdKHR", info.Fence, err)
+		return f.fail("vkImportFenceFdKHR", err)
 	}
 	return vk.SUCCESS
 }
@@ -139,25 +127,22 @@ func (f *fence) importFD(info *vk.ImportFenceFdInfoKHR) error {
 	as := fenceForm(info.HandleType)
 	switch {
 	case as == formNone:
-		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkImportFenceFdInfoKHR-handleType-01464",
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkImportFenceFdInfoKHR_handleType_01464,
 			"a fence can't be imported from handle type %v", info.HandleType)
 	case as == formSync && !temporary:
-		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkImportFenceFdInfoKHR-handleType-07306",
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkImportFenceFdInfoKHR_handleType_07306,
 			"a SYNC_FD is imported with VK_FENCE_IMPORT_TEMPORARY_BIT")
 	case f.pending():
-		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-vkImportFenceFdKHR-fence-01463",
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_vkImportFenceFdKHR_fence_01463,
 			"a queue has not signalled the fence yet")
 	}
 	return f.importPayload(int(info.Fd), syncobj.Fence, as, temporary)
 }
 
-func importSemaphoreFdKHR(h vk.Device, info *vk.ImportSemaphoreFdInfoKHR) vk.Result {
-	s := semaphores.Get(uint64(info.Semaphore))
-	if s == nil {
-		return staleHandle("vkImportSemaphoreFdKHR", vk.OBJECT_TYPE_SEMAPHORE, uint64(info.Semaphore))
-	}
+func importSemaphoreFdKHR(_ *device, info *vk.ImportSemaphoreFdInfoKHR) vk.Result {
+	s := live(semaphores, info.Semaphore)
 	if err := s.importFD(info); err != nil {
-		return s.fail("vkImportSemaphoreFdKHR", info.Semaphore, err)
+		return s.fail("vkImportSemaphoreFdKHR", err)
 	}
 	return vk.SUCCESS
 }
@@ -171,16 +156,16 @@ func (s *semaphore) importFD(info *vk.ImportSemaphoreFdInfoKHR) error {
 	}
 	switch {
 	case as == formNone:
-		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkImportSemaphoreFdInfoKHR-handleType-01143",
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkImportSemaphoreFdInfoKHR_handleType_01143,
 			"a semaphore can't be imported from handle type %v", info.HandleType)
 	case as == formSync && !temporary:
-		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkImportSemaphoreFdInfoKHR-handleType-07307",
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkImportSemaphoreFdInfoKHR_handleType_07307,
 			"a SYNC_FD is imported with VK_SEMAPHORE_IMPORT_TEMPORARY_BIT")
 	case as == formOpaque && temporary && s.timeline:
-		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkImportSemaphoreFdInfoKHR-flags-03323",
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkImportSemaphoreFdInfoKHR_flags_03323,
 			"a timeline semaphore can't be imported temporarily")
 	case s.pending():
-		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-vkImportSemaphoreFdKHR-semaphore-01142",
+		return vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_vkImportSemaphoreFdKHR_semaphore_01142,
 			"a queue has not signalled the semaphore yet")
 	}
 	return s.importPayload(int(info.Fd), kind, as, temporary)
@@ -196,7 +181,7 @@ func (c *carrier) importPayload(fd int, kind syncobj.Kind, as form, temporary bo
 	}
 	if err != nil {
 		if vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE {
-			err = vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%w", err) // the other error that the commands have
+			err = vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%w", err) // the other error that the commands have
 		}
 		return err
 	}

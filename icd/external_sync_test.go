@@ -14,15 +14,19 @@ func TestExternalSyncProperties(t *testing.T) {
 	d := syncDevice(t)
 	const fenceFull = vk.EXTERNAL_FENCE_FEATURE_EXPORTABLE_BIT | vk.EXTERNAL_FENCE_FEATURE_IMPORTABLE_BIT
 	for ht, want := range map[vk.ExternalFenceHandleTypeFlagBits]vk.ExternalFenceFeatureFlags{
-		opaqueFence: fenceFull, syncFence: fenceFull, opaqueFence | syncFence: 0, 0: 0, vk.EXTERNAL_FENCE_HANDLE_TYPE_OPAQUE_WIN32_BIT: 0,
+		opaqueFence: fenceFull, syncFence: fenceFull, opaqueFence | syncFence: 0, 0: 0,
+		vk.EXTERNAL_FENCE_HANDLE_TYPE_OPAQUE_WIN32_BIT: 0,
 	} {
-		out := vk.ExternalFenceProperties{ExternalFenceFeatures: 99, CompatibleHandleTypes: 99, ExportFromImportedHandleTypes: 99}
-		getPhysicalDeviceExternalFenceProperties(d.physical.handle, &vk.PhysicalDeviceExternalFenceInfo{HandleType: ht}, &out)
+		out := vk.ExternalFenceProperties{ExternalFenceFeatures: 99, CompatibleHandleTypes: 99,
+			ExportFromImportedHandleTypes: 99}
+		commands.GetPhysicalDeviceExternalFenceProperties(d.physical.handle,
+			&vk.PhysicalDeviceExternalFenceInfo{HandleType: ht}, &out)
 		types := ht
 		if want == 0 {
 			types = 0
 		}
-		if out.ExternalFenceFeatures != want || out.CompatibleHandleTypes != types || out.ExportFromImportedHandleTypes != types {
+		if out.ExternalFenceFeatures != want || out.CompatibleHandleTypes != types ||
+			out.ExportFromImportedHandleTypes != types {
 			t.Errorf("%v: %+v", ht, out)
 		}
 	}
@@ -32,18 +36,22 @@ func TestExternalSyncProperties(t *testing.T) {
 		kind vk.SemaphoreType
 		want vk.ExternalSemaphoreFeatureFlags
 	}{
-		{opaqueSemaphore, binaryType, full}, {opaqueSemaphore, timelineType, full}, {syncSemaphore, binaryType, full}, {syncSemaphore, timelineType, 0},
-		{opaqueSemaphore | syncSemaphore, binaryType, 0}, {0, binaryType, 0}, {vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT, timelineType, 0},
+		{opaqueSemaphore, binaryType, full}, {opaqueSemaphore, timelineType, full}, {syncSemaphore, binaryType, full},
+		{syncSemaphore, timelineType, 0},
+		{opaqueSemaphore | syncSemaphore, binaryType, 0}, {0, binaryType, 0},
+		{vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT, timelineType, 0},
 	} {
 		k := vk.SemaphoreTypeCreateInfo{SType: vk.STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, SemaphoreType: c.kind}
 		info := vk.PhysicalDeviceExternalSemaphoreInfo{PNext: unsafe.Pointer(&k), HandleType: c.ht}
-		out := vk.ExternalSemaphoreProperties{ExternalSemaphoreFeatures: 99, CompatibleHandleTypes: 99, ExportFromImportedHandleTypes: 99}
-		getPhysicalDeviceExternalSemaphoreProperties(d.physical.handle, &info, &out)
+		out := vk.ExternalSemaphoreProperties{ExternalSemaphoreFeatures: 99, CompatibleHandleTypes: 99,
+			ExportFromImportedHandleTypes: 99}
+		commands.GetPhysicalDeviceExternalSemaphoreProperties(d.physical.handle, &info, &out)
 		types := c.ht
 		if c.want == 0 {
 			types = 0
 		}
-		if out.ExternalSemaphoreFeatures != c.want || out.CompatibleHandleTypes != types || out.ExportFromImportedHandleTypes != types {
+		if out.ExternalSemaphoreFeatures != c.want || out.CompatibleHandleTypes != types ||
+			out.ExportFromImportedHandleTypes != types {
 			t.Errorf("%v, %v: %+v", c.ht, c.kind, out)
 		}
 	}
@@ -52,7 +60,8 @@ func TestExternalSyncProperties(t *testing.T) {
 func fenceFD(t *testing.T, d *device, h vk.Fence, ht vk.ExternalFenceHandleTypeFlagBits) int32 {
 	t.Helper()
 	fd := int32(-2)
-	if r := getFenceFdKHR(d.handle, &vk.FenceGetFdInfoKHR{Fence: h, HandleType: ht}, &fd); r != vk.SUCCESS || fd < 0 {
+	if r := commands.GetFenceFdKHR(d.handle, &vk.FenceGetFdInfoKHR{Fence: h, HandleType: ht}, &fd); r != vk.SUCCESS ||
+		fd < 0 {
 		t.Fatalf("vkGetFenceFdKHR: %v, fd %d", r, fd)
 	}
 	return fd
@@ -61,18 +70,22 @@ func fenceFD(t *testing.T, d *device, h vk.Fence, ht vk.ExternalFenceHandleTypeF
 func semaphoreFD(t *testing.T, d *device, h vk.Semaphore, ht vk.ExternalSemaphoreHandleTypeFlagBits) int32 {
 	t.Helper()
 	fd := int32(-2)
-	if r := getSemaphoreFdKHR(d.handle, &vk.SemaphoreGetFdInfoKHR{Semaphore: h, HandleType: ht}, &fd); r != vk.SUCCESS || fd < 0 {
+	if r := commands.GetSemaphoreFdKHR(d.handle, &vk.SemaphoreGetFdInfoKHR{Semaphore: h, HandleType: ht}, &fd); r !=
+		vk.SUCCESS || fd < 0 {
 		t.Fatalf("vkGetSemaphoreFdKHR: %v, fd %d", r, fd)
 	}
 	return fd
 }
 
-func importFence(d *device, h vk.Fence, ht vk.ExternalFenceHandleTypeFlagBits, flags vk.FenceImportFlags, fd int32) vk.Result {
-	return importFenceFdKHR(d.handle, &vk.ImportFenceFdInfoKHR{Fence: h, HandleType: ht, Flags: flags, Fd: fd})
+func importFence(d *device, h vk.Fence, ht vk.ExternalFenceHandleTypeFlagBits, flags vk.FenceImportFlags,
+	fd int32) vk.Result {
+	return commands.ImportFenceFdKHR(d.handle, &vk.ImportFenceFdInfoKHR{Fence: h, HandleType: ht, Flags: flags, Fd: fd})
 }
 
-func importSemaphore(d *device, h vk.Semaphore, ht vk.ExternalSemaphoreHandleTypeFlagBits, flags vk.SemaphoreImportFlags, fd int32) vk.Result {
-	return importSemaphoreFdKHR(d.handle, &vk.ImportSemaphoreFdInfoKHR{Semaphore: h, HandleType: ht, Flags: flags, Fd: fd})
+func importSemaphore(d *device, h vk.Semaphore, ht vk.ExternalSemaphoreHandleTypeFlagBits,
+	flags vk.SemaphoreImportFlags, fd int32) vk.Result {
+	return commands.ImportSemaphoreFdKHR(d.handle,
+		&vk.ImportSemaphoreFdInfoKHR{Semaphore: h, HandleType: ht, Flags: flags, Fd: fd})
 }
 
 // An opaque descriptor is a reference: permanent until it is replaced, temporary until the reset.
@@ -82,18 +95,19 @@ func TestOpaqueFence(t *testing.T) {
 	source := newTestFence(t, d, 0, opaqueFence)
 	permanent, temporary := newTestFence(t, e, 0, 0), newTestFence(t, e, vk.FENCE_CREATE_SIGNALED_BIT, 0)
 	wantResult(t, "permanent", importFence(e, permanent, opaqueFence, 0, fenceFD(t, d, source, opaqueFence)), vk.SUCCESS)
-	wantResult(t, "temporary", importFence(e, temporary, opaqueFence, vk.FENCE_IMPORT_TEMPORARY_BIT, fenceFD(t, e, permanent, opaqueFence)), vk.SUCCESS)
-	wantResult(t, "temporary payload", getFenceStatus(e.handle, temporary), vk.NOT_READY)
+	wantResult(t, "temporary", importFence(e, temporary, opaqueFence, vk.FENCE_IMPORT_TEMPORARY_BIT,
+		fenceFD(t, e, permanent, opaqueFence)), vk.SUCCESS)
+	wantResult(t, "temporary payload", commands.GetFenceStatus(e.handle, temporary), vk.NOT_READY)
 	fences.Get(uint64(source)).signalled(t)
 	wantResult(t, "both imports", waitFences(e, true, time.Minute, permanent, temporary), vk.SUCCESS)
-	wantResult(t, "reset of the temporary", resetFences(e.handle, 1, &temporary), vk.SUCCESS)
-	wantResult(t, "the source", getFenceStatus(d.handle, source), vk.SUCCESS)
-	wantResult(t, "the fence's own payload", getFenceStatus(e.handle, temporary), vk.NOT_READY)
-	wantResult(t, "reset of the permanent", resetFences(e.handle, 1, &permanent), vk.SUCCESS)
-	wantResult(t, "the source", getFenceStatus(d.handle, source), vk.NOT_READY)
-	destroyFence(d.handle, source, nil)
+	wantResult(t, "reset of the temporary", commands.ResetFences(e.handle, 1, &temporary), vk.SUCCESS)
+	wantResult(t, "the source", commands.GetFenceStatus(d.handle, source), vk.SUCCESS)
+	wantResult(t, "the fence's own payload", commands.GetFenceStatus(e.handle, temporary), vk.NOT_READY)
+	wantResult(t, "reset of the permanent", commands.ResetFences(e.handle, 1, &permanent), vk.SUCCESS)
+	wantResult(t, "the source", commands.GetFenceStatus(d.handle, source), vk.NOT_READY)
+	commands.DestroyFence(d.handle, source, nil)
 	fences.Get(uint64(permanent)).signalled(t)
-	wantResult(t, "the import, without its source", getFenceStatus(e.handle, permanent), vk.SUCCESS)
+	wantResult(t, "the import, without its source", commands.GetFenceStatus(e.handle, permanent), vk.SUCCESS)
 	wantReports(t, "valid usage")
 }
 
@@ -101,12 +115,15 @@ func TestOpaqueSemaphores(t *testing.T) {
 	d := syncDevice(t)
 	e := timelineDevice(t, d.physical.instance)
 	source, far := newTestSemaphore(t, d, timelineType, 7, opaqueSemaphore), newTestSemaphore(t, e, timelineType, 0, 0)
-	wantResult(t, "timeline", importSemaphore(e, far, opaqueSemaphore, 0, semaphoreFD(t, d, source, opaqueSemaphore)), vk.SUCCESS)
-	wantResult(t, "vkSignalSemaphore", signalSemaphore(e.handle, &vk.SemaphoreSignalInfo{Semaphore: far, Value: 8}), vk.SUCCESS)
+	wantResult(t, "timeline", importSemaphore(e, far, opaqueSemaphore, 0, semaphoreFD(t, d, source, opaqueSemaphore)),
+		vk.SUCCESS)
+	wantResult(t, "vkSignalSemaphore", commands.SignalSemaphore(e.handle,
+		&vk.SemaphoreSignalInfo{Semaphore: far, Value: 8}), vk.SUCCESS)
 	wantResult(t, "the other device", waitTimelines(d, 0, time.Minute, []vk.Semaphore{source}, []uint64{8}), vk.SUCCESS)
 
 	near, own := newTestSemaphore(t, d, binaryType, 0, opaqueSemaphore), newTestSemaphore(t, e, binaryType, 0, 0)
-	wantResult(t, "binary", importSemaphore(e, own, opaqueSemaphore, vk.SEMAPHORE_IMPORT_TEMPORARY_BIT, semaphoreFD(t, d, near, opaqueSemaphore)), vk.SUCCESS)
+	wantResult(t, "binary", importSemaphore(e, own, opaqueSemaphore, vk.SEMAPHORE_IMPORT_TEMPORARY_BIT,
+		semaphoreFD(t, d, near, opaqueSemaphore)), vk.SUCCESS)
 	s := semaphores.Get(uint64(own))
 	s.signalled(t)
 	p := s.takeWait()
@@ -132,9 +149,11 @@ func TestSyncFiles(t *testing.T) {
 	source, far := newTestSemaphore(t, d, binaryType, 0, syncSemaphore), newTestSemaphore(t, e, binaryType, 0, 0)
 	queued := semaphores.Get(uint64(source)).payload()
 	queued.Pending(1)
-	wantResult(t, "pending", importSemaphore(e, far, syncSemaphore, vk.SEMAPHORE_IMPORT_TEMPORARY_BIT, semaphoreFD(t, d, source, syncSemaphore)), vk.SUCCESS)
+	wantResult(t, "pending", importSemaphore(e, far, syncSemaphore, vk.SEMAPHORE_IMPORT_TEMPORARY_BIT,
+		semaphoreFD(t, d, source, syncSemaphore)), vk.SUCCESS)
 	// A copy of the copy, which is there although no queue of this device is going to signal it.
-	wantResult(t, "again", importSemaphore(e, far, syncSemaphore, vk.SEMAPHORE_IMPORT_TEMPORARY_BIT, semaphoreFD(t, e, far, syncSemaphore)), vk.SUCCESS)
+	wantResult(t, "again", importSemaphore(e, far, syncSemaphore, vk.SEMAPHORE_IMPORT_TEMPORARY_BIT,
+		semaphoreFD(t, e, far, syncSemaphore)), vk.SUCCESS)
 	if semaphores.Get(uint64(source)).pending() {
 		t.Error("the exported semaphore is still waiting for the queue")
 	}
@@ -142,7 +161,7 @@ func TestSyncFiles(t *testing.T) {
 	f := fences.Get(uint64(fence))
 	f.signalled(t)
 	fd := fenceFD(t, d, fence, syncFence)
-	wantResult(t, "an exported fence", getFenceStatus(d.handle, fence), vk.NOT_READY)
+	wantResult(t, "an exported fence", commands.GetFenceStatus(d.handle, fence), vk.NOT_READY)
 	wantResult(t, "done", importFence(d, fence, syncFence, vk.FENCE_IMPORT_TEMPORARY_BIT, fd), vk.SUCCESS)
 	wantResult(t, "an imported fence", waitFences(d, true, time.Minute, fence), vk.SUCCESS)
 	wantResult(t, "-1", importFence(d, fence, syncFence, vk.FENCE_IMPORT_TEMPORARY_BIT, -1), vk.SUCCESS)
@@ -176,12 +195,14 @@ func TestExportRefuses(t *testing.T) {
 		{fenceOf(syncFence), vk.EXTERNAL_FENCE_HANDLE_TYPE_OPAQUE_WIN32_BIT, "VUID-VkFenceGetFdInfoKHR-handleType-01456"},
 		{fenceOf(syncFence), 0, "VUID-VkFenceGetFdInfoKHR-handleType-01456"},
 	} {
-		wantResult(t, c.rule, getFenceFdKHR(d.handle, &vk.FenceGetFdInfoKHR{Fence: c.h, HandleType: c.ht}, &fd), vk.ERROR_INVALID_EXTERNAL_HANDLE)
+		wantResult(t, c.rule, commands.GetFenceFdKHR(d.handle, &vk.FenceGetFdInfoKHR{Fence: c.h, HandleType: c.ht}, &fd),
+			vk.ERROR_INVALID_EXTERNAL_HANDLE)
 		wantReports(t, "vkGetFenceFdKHR", c.rule)
 	}
 	imported := fenceOf(opaqueFence)
 	wantResult(t, "-1", importFence(d, imported, syncFence, vk.FENCE_IMPORT_TEMPORARY_BIT, -1), vk.SUCCESS)
-	wantResult(t, "imported", getFenceFdKHR(d.handle, &vk.FenceGetFdInfoKHR{Fence: imported, HandleType: opaqueFence}, &fd), vk.ERROR_INVALID_EXTERNAL_HANDLE)
+	wantResult(t, "imported", commands.GetFenceFdKHR(d.handle,
+		&vk.FenceGetFdInfoKHR{Fence: imported, HandleType: opaqueFence}, &fd), vk.ERROR_INVALID_EXTERNAL_HANDLE)
 	wantReports(t, "imported", "VUID-VkFenceGetFdInfoKHR-fence-01455")
 
 	semaphoreOf := func(kind vk.SemaphoreType, types vk.ExternalSemaphoreHandleTypeFlags) vk.Semaphore {
@@ -198,15 +219,17 @@ func TestExportRefuses(t *testing.T) {
 		{semaphoreOf(binaryType, opaqueSemaphore), syncSemaphore, "VUID-VkSemaphoreGetFdInfoKHR-handleType-01132"},
 		{semaphoreOf(timelineType, opaqueSemaphore), syncSemaphore, "VUID-VkSemaphoreGetFdInfoKHR-handleType-03253"},
 		{semaphoreOf(binaryType, syncSemaphore), syncSemaphore, "VUID-VkSemaphoreGetFdInfoKHR-handleType-03254"},
-		{semaphoreOf(binaryType, syncSemaphore), vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE_BIT, "VUID-VkSemaphoreGetFdInfoKHR-handleType-01136"},
+		{semaphoreOf(binaryType, syncSemaphore), vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE_BIT,
+			"VUID-VkSemaphoreGetFdInfoKHR-handleType-01136"},
 		{other, opaqueSemaphore, "VUID-VkSemaphoreGetFdInfoKHR-semaphore-01133"},
-		{0, opaqueSemaphore, "VUID-vkGetSemaphoreFdKHR-semaphore-parameter"},
+		{0, opaqueSemaphore, "VUID-VkSemaphoreGetFdInfoKHR-semaphore-parameter"},
 	} {
 		want := vk.ERROR_INVALID_EXTERNAL_HANDLE
 		if c.h == 0 {
 			want = vk.ERROR_UNKNOWN
 		}
-		wantResult(t, c.rule, getSemaphoreFdKHR(d.handle, &vk.SemaphoreGetFdInfoKHR{Semaphore: c.h, HandleType: c.ht}, &fd), want)
+		wantResult(t, c.rule, commands.GetSemaphoreFdKHR(d.handle,
+			&vk.SemaphoreGetFdInfoKHR{Semaphore: c.h, HandleType: c.ht}, &fd), want)
 		wantReports(t, "vkGetSemaphoreFdKHR", c.rule)
 	}
 	if fd != -2 {
@@ -221,7 +244,8 @@ func TestImportRefusesSync(t *testing.T) {
 	e := timelineDevice(t, testInstance(t, nil)) // another device
 	const temporary = vk.FENCE_IMPORT_TEMPORARY_BIT
 	fence := newTestFence(t, d, 0, opaqueFence)
-	b, s := newTestSemaphore(t, d, binaryType, 0, opaqueSemaphore), newTestSemaphore(t, d, timelineType, 0, opaqueSemaphore)
+	b, s := newTestSemaphore(t, d, binaryType, 0, opaqueSemaphore),
+		newTestSemaphore(t, d, timelineType, 0, opaqueSemaphore)
 	foreign := newTestFence(t, e, 0, opaqueFence)
 	busy := newTestFence(t, d, 0, 0)
 	pending := fences.Get(uint64(busy)).payload()
@@ -235,7 +259,8 @@ func TestImportRefusesSync(t *testing.T) {
 		flags vk.FenceImportFlags
 		rule  string
 	}{
-		{fenceFD(t, d, fence, opaqueFence), fence, vk.EXTERNAL_FENCE_HANDLE_TYPE_OPAQUE_WIN32_BIT, 0, "VUID-VkImportFenceFdInfoKHR-handleType-01464"},
+		{fenceFD(t, d, fence, opaqueFence), fence, vk.EXTERNAL_FENCE_HANDLE_TYPE_OPAQUE_WIN32_BIT, 0,
+			"VUID-VkImportFenceFdInfoKHR-handleType-01464"},
 		{fenceFD(t, d, fence, opaqueFence), fence, syncFence, 0, "VUID-VkImportFenceFdInfoKHR-handleType-07306"},
 		{fenceFD(t, d, fence, opaqueFence), fence, syncFence, temporary, "VUID-VkImportFenceFdInfoKHR-fd-01541"},
 		{fenceFD(t, d, fence, opaqueFence), busy, opaqueFence, 0, "VUID-vkImportFenceFdKHR-fence-01463"},
@@ -250,7 +275,7 @@ func TestImportRefusesSync(t *testing.T) {
 	}
 	wantResult(t, "-1", importFence(d, fence, opaqueFence, temporary, -1), vk.ERROR_INVALID_EXTERNAL_HANDLE)
 	takeInbox()
-	wantResult(t, "a fence after refused imports", getFenceStatus(d.handle, fence), vk.NOT_READY)
+	wantResult(t, "a fence after refused imports", commands.GetFenceStatus(d.handle, fence), vk.NOT_READY)
 	if f := fences.Get(uint64(fence)); f.temporary.Payload != nil || f.permanent.imported {
 		t.Error("a refused import changed the fence")
 	}
@@ -265,8 +290,10 @@ func TestImportRefusesSync(t *testing.T) {
 		{semaphoreFD(t, d, b, opaqueSemaphore), b, syncSemaphore, 0, "VUID-VkImportSemaphoreFdInfoKHR-handleType-07307"},
 		{semaphoreFD(t, d, b, opaqueSemaphore), s, opaqueSemaphore, 0, "VUID-VkImportSemaphoreFdInfoKHR-handleType-03264"},
 		{semaphoreFD(t, d, s, opaqueSemaphore), b, opaqueSemaphore, 0, "VUID-VkImportSemaphoreFdInfoKHR-handleType-03264"},
-		{semaphoreFD(t, d, s, opaqueSemaphore), s, opaqueSemaphore, vk.SEMAPHORE_IMPORT_TEMPORARY_BIT, "VUID-VkImportSemaphoreFdInfoKHR-flags-03323"},
-		{semaphoreFD(t, d, s, opaqueSemaphore), s, syncSemaphore, vk.SEMAPHORE_IMPORT_TEMPORARY_BIT, "VUID-VkImportSemaphoreFdInfoKHR-fd-01544"},
+		{semaphoreFD(t, d, s, opaqueSemaphore), s, opaqueSemaphore, vk.SEMAPHORE_IMPORT_TEMPORARY_BIT,
+			"VUID-VkImportSemaphoreFdInfoKHR-flags-03323"},
+		{semaphoreFD(t, d, s, opaqueSemaphore), s, syncSemaphore, vk.SEMAPHORE_IMPORT_TEMPORARY_BIT,
+			"VUID-VkImportSemaphoreFdInfoKHR-fd-01544"},
 		{fenceFD(t, d, fence, opaqueFence), b, opaqueSemaphore, 0, "VUID-VkImportSemaphoreFdInfoKHR-fd-01544"},
 	} {
 		wantResult(t, c.rule, importSemaphore(d, c.into, c.ht, c.flags, c.fd), vk.ERROR_INVALID_EXTERNAL_HANDLE)
@@ -277,5 +304,6 @@ func TestImportRefusesSync(t *testing.T) {
 	}
 	wantResult(t, "no fence", importFence(d, 0, opaqueFence, 0, -1), vk.ERROR_UNKNOWN)
 	wantResult(t, "no semaphore", importSemaphore(d, 0, opaqueSemaphore, 0, -1), vk.ERROR_UNKNOWN)
-	wantReports(t, "no object", "VUID-vkImportFenceFdKHR-fence-parameter", "VUID-vkImportSemaphoreFdKHR-semaphore-parameter")
+	wantReports(t, "no object", "VUID-VkImportFenceFdInfoKHR-fence-parameter",
+		"VUID-VkImportSemaphoreFdInfoKHR-semaphore-parameter")
 }

@@ -33,30 +33,31 @@ var supportedFeatures = sync.OnceValue(func() map[string]bool {
 		"timelineSemaphore":           true,
 
 		// Arithmetic, memory and subgroups in shaders.
-		"computeFullSubgroups":                           true,
-		"scalarBlockLayout":                              true,
-		"shaderBufferFloat32AtomicAdd":                   true,
-		"shaderBufferFloat32AtomicMinMax":                true,
-		"shaderBufferFloat32Atomics":                     true,
-		"shaderBufferFloat64AtomicAdd":                   true,
-		"shaderBufferFloat64AtomicMinMax":                true,
-		"shaderBufferFloat64Atomics":                     true,
-		"shaderBufferInt64Atomics":                       true,
-		"shaderFloat16":                                  true,
-		"shaderFloat64":                                  true,
-		"shaderInt16":                                    true,
-		"shaderInt64":                                    true,
-		"shaderInt8":                                     true,
-		"shaderIntegerDotProduct":                        true,
-		"shaderSharedFloat32AtomicAdd":                   true,
-		"shaderSharedFloat32AtomicMinMax":                true,
-		"shaderSharedFloat32Atomics":                     true,
-		"shaderSharedFloat64AtomicAdd":                   true,
-		"shaderSharedFloat64AtomicMinMax":                true,
-		"shaderSharedFloat64Atomics":                     true,
-		"shaderSharedInt64Atomics":                       true,
-		"shaderSubgroupExtendedTypes":                    true,
-		"shaderDemoteToHelperInvocation":                 true, // as shaderTerminateInvocation: of fragment shaders, of which there are none
+		"computeFullSubgroups":            true,
+		"scalarBlockLayout":               true,
+		"shaderBufferFloat32AtomicAdd":    true,
+		"shaderBufferFloat32AtomicMinMax": true,
+		"shaderBufferFloat32Atomics":      true,
+		"shaderBufferFloat64AtomicAdd":    true,
+		"shaderBufferFloat64AtomicMinMax": true,
+		"shaderBufferFloat64Atomics":      true,
+		"shaderBufferInt64Atomics":        true,
+		"shaderFloat16":                   true,
+		"shaderFloat64":                   true,
+		"shaderInt16":                     true,
+		"shaderInt64":                     true,
+		"shaderInt8":                      true,
+		"shaderIntegerDotProduct":         true,
+		"shaderSharedFloat32AtomicAdd":    true,
+		"shaderSharedFloat32AtomicMinMax": true,
+		"shaderSharedFloat32Atomics":      true,
+		"shaderSharedFloat64AtomicAdd":    true,
+		"shaderSharedFloat64AtomicMinMax": true,
+		"shaderSharedFloat64Atomics":      true,
+		"shaderSharedInt64Atomics":        true,
+		"shaderSubgroupExtendedTypes":     true,
+		// as shaderTerminateInvocation: of fragment shaders, of which there are none
+		"shaderDemoteToHelperInvocation":                 true,
 		"shaderSubgroupRotate":                           true,
 		"subgroupBroadcastDynamicId":                     true,
 		"shaderSubgroupRotateClustered":                  true,
@@ -143,21 +144,13 @@ var supportedFeatures = sync.OnceValue(func() map[string]bool {
 // supported one: VK_EXT_buffer_device_address, which VK_KHR_buffer_device_address replaced.
 const otherExtension = vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT
 
-func getPhysicalDeviceFeatures(h vk.PhysicalDevice, out *vk.PhysicalDeviceFeatures) {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceFeatures", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
+func getPhysicalDeviceFeatures(_ *physicalDevice, out *vk.PhysicalDeviceFeatures) {
 	writeCoreFeatures(out)
 }
 
 // getPhysicalDeviceFeatures2 answers every feature structure of the registry: those of extensions that are not
 // advertised with VK_FALSE throughout. Other structures are left as they are.
-func getPhysicalDeviceFeatures2(h vk.PhysicalDevice, out *vk.PhysicalDeviceFeatures2) {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceFeatures2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
+func getPhysicalDeviceFeatures2(_ *physicalDevice, out *vk.PhysicalDeviceFeatures2) {
 	writeCoreFeatures(&out.Features)
 	for s := range vk.Chain(out.PNext) {
 		writeFeatures(s)
@@ -194,7 +187,7 @@ func enabledFeatures(info *vk.DeviceCreateInfo) (map[string]bool, error) {
 // request adds one feature that the application asked for.
 func request(structure vk.StructureType, structName, feature string, into map[string]bool) error {
 	if !supportsFeature(structure, feature) {
-		return vk.Errorf(vk.ERROR_FEATURE_NOT_PRESENT, "", "feature %s of %s is not supported", feature, structName)
+		return vk.Errorf(vk.ERROR_FEATURE_NOT_PRESENT, vk.NoVUID, "feature %s of %s is not supported", feature, structName)
 	}
 	into[feature] = true
 	return nil

@@ -40,7 +40,7 @@ func TestEveryFeatureStructIsAnswered(t *testing.T) {
 	}
 	chain, structs := chainOf(t, types, 0xaa)
 	out := vk.PhysicalDeviceFeatures2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, PNext: chain}
-	getPhysicalDeviceFeatures2(i.physical.handle, &out)
+	commands.GetPhysicalDeviceFeatures2(i.physical.handle, &out)
 	seen := map[string]bool{}
 	for _, f := range vk.FeatureStructs {
 		p := unsafe.Pointer(&structs[f.SType][0])
@@ -72,7 +72,7 @@ func TestEveryFeatureStructIsAnswered(t *testing.T) {
 		}
 	}
 	var one vk.PhysicalDeviceFeatures
-	getPhysicalDeviceFeatures(i.physical.handle, &one)
+	commands.GetPhysicalDeviceFeatures(i.physical.handle, &one)
 	if one != out.Features {
 		t.Error("vkGetPhysicalDeviceFeatures and vkGetPhysicalDeviceFeatures2 differ")
 	}
@@ -142,7 +142,8 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 
 func TestEnabledFeatures(t *testing.T) {
 	rdma := vk.PhysicalDeviceExternalMemoryRDMAFeaturesNV{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV, ExternalMemoryRDMA: 2}
-	v12 := vk.PhysicalDeviceVulkan12Features{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, PNext: unsafe.Pointer(&rdma), BufferDeviceAddress: vk.TRUE}
+	v12 := vk.PhysicalDeviceVulkan12Features{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+		PNext: unsafe.Pointer(&rdma), BufferDeviceAddress: vk.TRUE}
 	two := vk.PhysicalDeviceFeatures2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, PNext: unsafe.Pointer(&v12)}
 	two.Features.RobustBufferAccess = vk.TRUE
 	got, err := enabledFeatures(&vk.DeviceCreateInfo{PNext: unsafe.Pointer(&two)})
@@ -155,7 +156,10 @@ func TestEnabledFeatures(t *testing.T) {
 	if got, err := enabledFeatures(&vk.DeviceCreateInfo{}); err != nil || len(got) != 0 {
 		t.Errorf("no features asked for: %v, %v", got, err)
 	}
-	if got, err := enabledFeatures(&vk.DeviceCreateInfo{PEnabledFeatures: &vk.PhysicalDeviceFeatures{RobustBufferAccess: vk.TRUE}}); err != nil || !got["robustBufferAccess"] {
+	if got,
+		err := enabledFeatures(
+		&vk.DeviceCreateInfo{PEnabledFeatures: &vk.PhysicalDeviceFeatures{RobustBufferAccess: vk.TRUE}}); err != nil ||
+		!got["robustBufferAccess"] {
 		t.Errorf("pEnabledFeatures: %v, %v", got, err)
 	}
 }
@@ -169,10 +173,13 @@ func TestEnabledFeaturesRefusesOthers(t *testing.T) {
 		info vk.DeviceCreateInfo
 		want []string
 	}{
-		{vk.DeviceCreateInfo{PEnabledFeatures: &vk.PhysicalDeviceFeatures{SparseBinding: vk.TRUE}}, []string{"sparseBinding", "VkPhysicalDeviceFeatures"}},
+		{vk.DeviceCreateInfo{PEnabledFeatures: &vk.PhysicalDeviceFeatures{SparseBinding: vk.TRUE}},
+			[]string{"sparseBinding", "VkPhysicalDeviceFeatures"}},
 		{vk.DeviceCreateInfo{PNext: unsafe.Pointer(&two)}, []string{"geometryShader"}},
-		{vk.DeviceCreateInfo{PNext: unsafe.Pointer(&ext)}, []string{"bufferDeviceAddress", "VkPhysicalDeviceBufferDeviceAddressFeaturesEXT"}},
-		{vk.DeviceCreateInfo{PNext: unsafe.Pointer(&replay)}, []string{"bufferDeviceAddressCaptureReplay", "VkPhysicalDeviceBufferDeviceAddressFeatures"}},
+		{vk.DeviceCreateInfo{PNext: unsafe.Pointer(&ext)},
+			[]string{"bufferDeviceAddress", "VkPhysicalDeviceBufferDeviceAddressFeaturesEXT"}},
+		{vk.DeviceCreateInfo{PNext: unsafe.Pointer(&replay)},
+			[]string{"bufferDeviceAddressCaptureReplay", "VkPhysicalDeviceBufferDeviceAddressFeatures"}},
 	} {
 		_, err := enabledFeatures(&c.info)
 		if vk.ResultOf(err) != vk.ERROR_FEATURE_NOT_PRESENT {
@@ -193,8 +200,10 @@ func TestMandatoryFeatures(t *testing.T) {
 	for _, name := range []string{
 		"robustBufferAccess",
 		"storageBuffer16BitAccess", // because of uniformAndStorageBuffer16BitAccess
-		"subgroupBroadcastDynamicId", "uniformBufferStandardLayout", "shaderSubgroupExtendedTypes", "separateDepthStencilLayouts",
-		"hostQueryReset", "timelineSemaphore", "samplerMirrorClampToEdge", "storageBuffer8BitAccess", "shaderInt64", "samplerFilterMinmax",
+		"subgroupBroadcastDynamicId", "uniformBufferStandardLayout", "shaderSubgroupExtendedTypes",
+		"separateDepthStencilLayouts",
+		"hostQueryReset", "timelineSemaphore", "samplerMirrorClampToEdge", "storageBuffer8BitAccess", "shaderInt64",
+		"samplerFilterMinmax",
 		"descriptorIndexing", "shaderSampledImageArrayDynamicIndexing", "shaderStorageBufferArrayDynamicIndexing",
 		"shaderUniformTexelBufferArrayDynamicIndexing", "shaderStorageTexelBufferArrayDynamicIndexing",
 		"shaderSampledImageArrayNonUniformIndexing", "shaderStorageBufferArrayNonUniformIndexing",
@@ -202,7 +211,8 @@ func TestMandatoryFeatures(t *testing.T) {
 		"descriptorBindingStorageImageUpdateAfterBind", "descriptorBindingStorageBufferUpdateAfterBind",
 		"descriptorBindingUniformTexelBufferUpdateAfterBind", "descriptorBindingStorageTexelBufferUpdateAfterBind",
 		"descriptorBindingUpdateUnusedWhilePending", "descriptorBindingPartiallyBound", "runtimeDescriptorArray",
-		"shaderTerminateInvocation", "shaderDemoteToHelperInvocation", "privateData", "pipelineCreationCacheControl", "synchronization2",
+		"shaderTerminateInvocation", "shaderDemoteToHelperInvocation", "privateData", "pipelineCreationCacheControl",
+		"synchronization2",
 		"shaderZeroInitializeWorkgroupMemory", "robustImageAccess", "subgroupSizeControl", "computeFullSubgroups",
 		"shaderIntegerDotProduct", "maintenance4", "vulkanMemoryModel", "vulkanMemoryModelDeviceScope", "inlineUniformBlock",
 		"descriptorBindingInlineUniformBlockUpdateAfterBind", "bufferDeviceAddress",

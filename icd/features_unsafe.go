@@ -15,7 +15,8 @@ func bool32(b bool) vk.Bool32 {
 
 func writeCoreFeatures(out *vk.PhysicalDeviceFeatures) {
 	for _, f := range vk.CoreFeatures {
-		*vk.Bool32At(unsafe.Pointer(out), f.Offset) = bool32(supportsFeature(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, f.Name))
+		*vk.Bool32At(unsafe.Pointer(out), f.Offset) = bool32(
+			supportsFeature(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, f.Name))
 	}
 }
 
@@ -35,7 +36,8 @@ func requestCoreFeatures(in *vk.PhysicalDeviceFeatures, into map[string]bool) er
 		if *vk.Bool32At(unsafe.Pointer(in), f.Offset) == vk.FALSE {
 			continue
 		}
-		if err := request(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "VkPhysicalDeviceFeatures", f.Name, into); err != nil {
+		if err := request(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "VkPhysicalDeviceFeatures", f.Name, into); err !=
+			nil {
 			return err
 		}
 	}

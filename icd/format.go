@@ -15,7 +15,8 @@ const (
 	decodedFeatures = vk.FORMAT_FEATURE_2_BLIT_SRC_BIT | vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT |
 		vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT | vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_MINMAX_BIT
 	// A shader need not name the format of a storage image: the view's counts.
-	withoutFormat = vk.FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT | vk.FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT
+	withoutFormat = vk.FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
+		vk.FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT
 )
 
 // formatFeatures returns what images of a format can do, in every tiling: 0 if there are none.
@@ -55,8 +56,8 @@ func formatFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	return features
 }
 
-// attachmentFeatures returns the features that are about render passes. No queue of the device executes any, but the tables
-// of "Required Format Support" ask for these without exception, and formats with them have multisampled images.
+// attachmentFeatures returns the features that are about render passes. No queue of the device executes any, but the
+// tables of "Required Format Support" ask for these without exception, and formats with them have multisampled images.
 func attachmentFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	switch format {
 	case vk.FORMAT_R5G6B5_UNORM_PACK16, vk.FORMAT_A1R5G5B5_UNORM_PACK16, vk.FORMAT_R8_UNORM, vk.FORMAT_R8G8_UNORM,
@@ -64,10 +65,13 @@ func attachmentFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 		vk.FORMAT_A8B8G8R8_UNORM_PACK32, vk.FORMAT_A8B8G8R8_SRGB_PACK32, vk.FORMAT_A2B10G10R10_UNORM_PACK32,
 		vk.FORMAT_R16_SFLOAT, vk.FORMAT_R16G16_SFLOAT, vk.FORMAT_R16G16B16A16_SFLOAT:
 		return vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT | vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BLEND_BIT
-	case vk.FORMAT_R8_UINT, vk.FORMAT_R8_SINT, vk.FORMAT_R8G8_UINT, vk.FORMAT_R8G8_SINT, vk.FORMAT_R8G8B8A8_UINT, vk.FORMAT_R8G8B8A8_SINT,
+	case vk.FORMAT_R8_UINT, vk.FORMAT_R8_SINT, vk.FORMAT_R8G8_UINT, vk.FORMAT_R8G8_SINT, vk.FORMAT_R8G8B8A8_UINT,
+		vk.FORMAT_R8G8B8A8_SINT,
 		vk.FORMAT_A8B8G8R8_UINT_PACK32, vk.FORMAT_A8B8G8R8_SINT_PACK32, vk.FORMAT_A2B10G10R10_UINT_PACK32,
-		vk.FORMAT_R16_UINT, vk.FORMAT_R16_SINT, vk.FORMAT_R16G16_UINT, vk.FORMAT_R16G16_SINT, vk.FORMAT_R16G16B16A16_UINT, vk.FORMAT_R16G16B16A16_SINT,
-		vk.FORMAT_R32_UINT, vk.FORMAT_R32_SINT, vk.FORMAT_R32_SFLOAT, vk.FORMAT_R32G32_UINT, vk.FORMAT_R32G32_SINT, vk.FORMAT_R32G32_SFLOAT,
+		vk.FORMAT_R16_UINT, vk.FORMAT_R16_SINT, vk.FORMAT_R16G16_UINT, vk.FORMAT_R16G16_SINT, vk.FORMAT_R16G16B16A16_UINT,
+		vk.FORMAT_R16G16B16A16_SINT,
+		vk.FORMAT_R32_UINT, vk.FORMAT_R32_SINT, vk.FORMAT_R32_SFLOAT, vk.FORMAT_R32G32_UINT, vk.FORMAT_R32G32_SINT,
+		vk.FORMAT_R32G32_SFLOAT,
 		vk.FORMAT_R32G32B32A32_UINT, vk.FORMAT_R32G32B32A32_SINT, vk.FORMAT_R32G32B32A32_SFLOAT:
 		return vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT
 	case vk.FORMAT_D16_UNORM, vk.FORMAT_X8_D24_UNORM_PACK32, vk.FORMAT_D32_SFLOAT, vk.FORMAT_S8_UINT,
@@ -82,7 +86,8 @@ func attachmentFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 func bufferFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	var features vk.FormatFeatureFlags2
 	access := sampling.AccessOf(format)
-	if t, ok := texel.FormatOf(format); ok && access.Sampled && !t.Compressed && t.Planes[0].Aspect == vk.IMAGE_ASPECT_COLOR_BIT {
+	if t, ok := texel.FormatOf(format); ok && access.Sampled && !t.Compressed &&
+		t.Planes[0].Aspect == vk.IMAGE_ASPECT_COLOR_BIT {
 		features |= vk.FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT | vk.FORMAT_FEATURE_2_VERTEX_BUFFER_BIT
 	}
 	if access.Storage {
@@ -99,19 +104,11 @@ func formatFeatures1(format vk.Format) vk.FormatFeatureFlags {
 	return vk.FormatFeatureFlags(formatFeatures(format) & (1<<31 - 1))
 }
 
-func getPhysicalDeviceFormatProperties(h vk.PhysicalDevice, format vk.Format, out *vk.FormatProperties) {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceFormatProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
+func getPhysicalDeviceFormatProperties(_ *physicalDevice, format vk.Format, out *vk.FormatProperties) {
 	formatProperties(format, out)
 }
 
-func getPhysicalDeviceFormatProperties2(h vk.PhysicalDevice, format vk.Format, out *vk.FormatProperties2) {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceFormatProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
+func getPhysicalDeviceFormatProperties2(_ *physicalDevice, format vk.Format, out *vk.FormatProperties2) {
 	formatProperties(format, &out.FormatProperties)
 	t, ok := texel.FormatOf(format)
 	if p := vk.Find[vk.FormatProperties3](out.PNext); p != nil {

@@ -14,28 +14,31 @@ import (
 )
 
 func hostCopyDevice(t *testing.T) *device {
-	f := vk.PhysicalDeviceHostImageCopyFeatures{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_FEATURES, HostImageCopy: vk.TRUE}
+	f := vk.PhysicalDeviceHostImageCopyFeatures{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_FEATURES,
+		HostImageCopy: vk.TRUE}
 	return propertiesDevice(t, testInstance(t, nil), unsafe.Pointer(&f))
 }
 
 // hostCopyImage is an image for the host, bound to memory of the given type.
-func hostCopyImage(t *testing.T, d *device, memoryType uint32, change func(*vk.ImageCreateInfo)) (vk.Image, vk.DeviceMemory) {
+func hostCopyImage(t *testing.T, d *device, memoryType uint32, change func(*vk.ImageCreateInfo)) (vk.Image,
+	vk.DeviceMemory) {
 	t.Helper()
 	info := plainImage()
 	info.Usage = vk.IMAGE_USAGE_HOST_TRANSFER_BIT
 	change(&info)
 	h := newTestImage(t, d, &info)
-	allocate := vk.MemoryAllocateInfo{SType: vk.STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, AllocationSize: images.Get(uint64(h)).size + 64, MemoryTypeIndex: memoryType}
+	allocate := vk.MemoryAllocateInfo{SType: vk.STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+		AllocationSize: images.Get(uint64(h)).size + 64, MemoryTypeIndex: memoryType}
 	var mem vk.DeviceMemory
-	if r := allocateMemory(d.handle, &allocate, nil, &mem); r != vk.SUCCESS {
+	if r := commands.AllocateMemory(d.handle, &allocate, nil, &mem); r != vk.SUCCESS {
 		t.Fatal(r)
 	}
 	t.Cleanup(func() {
 		if deviceMemories.Get(uint64(mem)) != nil {
-			freeMemory(d.handle, mem, nil)
+			commands.FreeMemory(d.handle, mem, nil)
 		}
 	})
-	if r := bindImageMemory(d.handle, h, mem, 64); r != vk.SUCCESS {
+	if r := commands.BindImageMemory(d.handle, h, mem, 64); r != vk.SUCCESS {
 		t.Fatal(r)
 	}
 	return h, mem
@@ -43,15 +46,17 @@ func hostCopyImage(t *testing.T, d *device, memoryType uint32, change func(*vk.I
 
 func toImage(img vk.Image, flags vk.HostImageCopyFlags, r vk.MemoryToImageCopy) vk.Result {
 	r.SType = vk.STRUCTURE_TYPE_MEMORY_TO_IMAGE_COPY
-	return copyMemoryToImage(0, &vk.CopyMemoryToImageInfo{
-		SType: vk.STRUCTURE_TYPE_COPY_MEMORY_TO_IMAGE_INFO, Flags: flags, DstImage: img, DstImageLayout: vk.IMAGE_LAYOUT_GENERAL, RegionCount: 1, PRegions: &r,
+	return commands.CopyMemoryToImage(images.Get(uint64(img)).device.handle, &vk.CopyMemoryToImageInfo{
+		SType: vk.STRUCTURE_TYPE_COPY_MEMORY_TO_IMAGE_INFO, Flags: flags, DstImage: img,
+		DstImageLayout: vk.IMAGE_LAYOUT_GENERAL, RegionCount: 1, PRegions: &r,
 	})
 }
 
 func toMemory(img vk.Image, flags vk.HostImageCopyFlags, r vk.ImageToMemoryCopy) vk.Result {
 	r.SType = vk.STRUCTURE_TYPE_IMAGE_TO_MEMORY_COPY
-	return copyImageToMemory(0, &vk.CopyImageToMemoryInfo{
-		SType: vk.STRUCTURE_TYPE_COPY_IMAGE_TO_MEMORY_INFO, Flags: flags, SrcImage: img, SrcImageLayout: vk.IMAGE_LAYOUT_GENERAL, RegionCount: 1, PRegions: &r,
+	return commands.CopyImageToMemory(images.Get(uint64(img)).device.handle, &vk.CopyImageToMemoryInfo{
+		SType: vk.STRUCTURE_TYPE_COPY_IMAGE_TO_MEMORY_INFO, Flags: flags, SrcImage: img,
+		SrcImageLayout: vk.IMAGE_LAYOUT_GENERAL, RegionCount: 1, PRegions: &r,
 	})
 }
 
@@ -68,11 +73,16 @@ func TestHostImageCopy(t *testing.T) {
 		width, height uint32 // of level 1
 	}{
 		{"color", func(i *vk.ImageCreateInfo) {}, vk.IMAGE_ASPECT_COLOR_BIT, 4, 1, 8, 8},
-		{"optimal", func(i *vk.ImageCreateInfo) { i.Tiling = vk.IMAGE_TILING_OPTIMAL }, vk.IMAGE_ASPECT_COLOR_BIT, 4, 1, 8, 8},
-		{"compressed", func(i *vk.ImageCreateInfo) { i.Format = vk.FORMAT_BC1_RGB_UNORM_BLOCK }, vk.IMAGE_ASPECT_COLOR_BIT, 8, 4, 8, 8},
-		{"depth", func(i *vk.ImageCreateInfo) { i.Format = vk.FORMAT_D24_UNORM_S8_UINT }, vk.IMAGE_ASPECT_DEPTH_BIT, 4, 1, 8, 8},
-		{"stencil", func(i *vk.ImageCreateInfo) { i.Format = vk.FORMAT_D24_UNORM_S8_UINT }, vk.IMAGE_ASPECT_STENCIL_BIT, 1, 1, 8, 8},
-		{"64 bits", func(i *vk.ImageCreateInfo) { i.Format, i.Extent.Width = vk.FORMAT_R64G64B64A64_SFLOAT, 46 }, vk.IMAGE_ASPECT_COLOR_BIT, 32, 1, 23, 8},
+		{"optimal", func(i *vk.ImageCreateInfo) { i.Tiling = vk.IMAGE_TILING_OPTIMAL }, vk.IMAGE_ASPECT_COLOR_BIT, 4, 1, 8,
+			8},
+		{"compressed", func(i *vk.ImageCreateInfo) { i.Format = vk.FORMAT_BC1_RGB_UNORM_BLOCK }, vk.IMAGE_ASPECT_COLOR_BIT, 8,
+			4, 8, 8},
+		{"depth", func(i *vk.ImageCreateInfo) { i.Format = vk.FORMAT_D24_UNORM_S8_UINT }, vk.IMAGE_ASPECT_DEPTH_BIT, 4, 1, 8,
+			8},
+		{"stencil", func(i *vk.ImageCreateInfo) { i.Format = vk.FORMAT_D24_UNORM_S8_UINT }, vk.IMAGE_ASPECT_STENCIL_BIT, 1, 1,
+			8, 8},
+		{"64 bits", func(i *vk.ImageCreateInfo) { i.Format, i.Extent.Width = vk.FORMAT_R64G64B64A64_SFLOAT, 46 },
+			vk.IMAGE_ASPECT_COLOR_BIT, 32, 1, 23, 8},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for memoryType := range uint32(len(d.physical.profile.Types)) {
@@ -122,30 +132,35 @@ func TestHostImageMemcpy(t *testing.T) {
 	d := hostCopyDevice(t)
 	noise := rand.NewChaCha8([32]byte{2})
 	shape := func(i *vk.ImageCreateInfo) {
-		i.Tiling, i.ArrayLayers, i.MipLevels, i.Format, i.Extent.Width = vk.IMAGE_TILING_OPTIMAL, 4, 3, vk.FORMAT_R8G8B8_UNORM, 23
+		i.Tiling, i.ArrayLayers, i.MipLevels, i.Format, i.Extent.Width = vk.IMAGE_TILING_OPTIMAL, 4, 3,
+			vk.FORMAT_R8G8B8_UNORM, 23
 	}
 	a, _ := hostCopyImage(t, d, 0, shape)
 	b, _ := hostCopyImage(t, d, 2, shape)
 	other, _ := hostCopyImage(t, d, 0, func(i *vk.ImageCreateInfo) { shape(i); i.ArrayLayers = 5 })
 	const width, height, layers = 11, 8, 2
-	sub := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: 1, BaseArrayLayer: 2, LayerCount: layers}
+	sub := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: 1, BaseArrayLayer: 2,
+		LayerCount: layers}
 	extent := vk.Extent3D{Width: width, Height: height, Depth: 1}
 	texels := make([]byte, layers*width*height*3)
 	noise.Read(texels)
-	if r := toImage(a, 0, vk.MemoryToImageCopy{PHostPointer: unsafe.Pointer(&texels[0]), ImageSubresource: sub, ImageExtent: extent}); r != vk.SUCCESS {
+	if r := toImage(a, 0, vk.MemoryToImageCopy{PHostPointer: unsafe.Pointer(&texels[0]), ImageSubresource: sub,
+		ImageExtent: extent}); r != vk.SUCCESS {
 		t.Fatal(r)
 	}
 	size := vk.SubresourceHostMemcpySize{SType: vk.STRUCTURE_TYPE_SUBRESOURCE_HOST_MEMCPY_SIZE}
 	layout := vk.SubresourceLayout2{SType: vk.STRUCTURE_TYPE_SUBRESOURCE_LAYOUT_2, PNext: unsafe.Pointer(&size)}
-	getImageSubresourceLayout2(d.handle, a, &vk.ImageSubresource2{
-		SType: vk.STRUCTURE_TYPE_IMAGE_SUBRESOURCE_2, ImageSubresource: vk.ImageSubresource{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: 1, ArrayLayer: 2},
+	commands.GetImageSubresourceLayout2(d.handle, a, &vk.ImageSubresource2{
+		SType:            vk.STRUCTURE_TYPE_IMAGE_SUBRESOURCE_2,
+		ImageSubresource: vk.ImageSubresource{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: 1, ArrayLayer: 2},
 	}, &layout)
 	if size.Size < width*height*3 {
 		t.Fatalf("%d bytes for %d x %d texels", size.Size, width, height)
 	}
 	const memcpy, guard = vk.HOST_IMAGE_COPY_MEMCPY_BIT, 64
 	raw := bytes.Repeat([]byte{0xaa}, layers*int(size.Size)+guard)
-	if r := toMemory(a, memcpy, vk.ImageToMemoryCopy{PHostPointer: unsafe.Pointer(&raw[0]), ImageSubresource: sub, ImageExtent: extent}); r != vk.SUCCESS {
+	if r := toMemory(a, memcpy, vk.ImageToMemoryCopy{PHostPointer: unsafe.Pointer(&raw[0]), ImageSubresource: sub,
+		ImageExtent: extent}); r != vk.SUCCESS {
 		t.Fatal(r)
 	}
 	if !bytes.Equal(raw[len(raw)-guard:], bytes.Repeat([]byte{0xaa}, guard)) {
@@ -153,21 +168,25 @@ func TestHostImageMemcpy(t *testing.T) {
 	}
 	read := func(img vk.Image) []byte {
 		out := make([]byte, len(texels))
-		if r := toMemory(img, 0, vk.ImageToMemoryCopy{PHostPointer: unsafe.Pointer(&out[0]), ImageSubresource: sub, ImageExtent: extent}); r != vk.SUCCESS {
+		if r := toMemory(img, 0, vk.ImageToMemoryCopy{PHostPointer: unsafe.Pointer(&out[0]), ImageSubresource: sub,
+			ImageExtent: extent}); r != vk.SUCCESS {
 			t.Fatal(r)
 		}
 		return out
 	}
-	if r := toImage(b, memcpy, vk.MemoryToImageCopy{PHostPointer: unsafe.Pointer(&raw[0]), ImageSubresource: sub, ImageExtent: extent}); r != vk.SUCCESS || !bytes.Equal(read(b), texels) {
+	if r := toImage(b, memcpy, vk.MemoryToImageCopy{PHostPointer: unsafe.Pointer(&raw[0]), ImageSubresource: sub,
+		ImageExtent: extent}); r != vk.SUCCESS || !bytes.Equal(read(b), texels) {
 		t.Errorf("%v, and the texels are others", r)
 	}
 
 	imageToImage := func(src, dst vk.Image, layer uint32, flags vk.HostImageCopyFlags) vk.Result {
-		region := vk.ImageCopy2{SType: vk.STRUCTURE_TYPE_IMAGE_COPY_2, SrcSubresource: sub, DstSubresource: sub, Extent: extent}
+		region := vk.ImageCopy2{SType: vk.STRUCTURE_TYPE_IMAGE_COPY_2, SrcSubresource: sub, DstSubresource: sub,
+			Extent: extent}
 		region.SrcSubresource.BaseArrayLayer = layer
-		return copyImageToImage(d.handle, &vk.CopyImageToImageInfo{
-			SType: vk.STRUCTURE_TYPE_COPY_IMAGE_TO_IMAGE_INFO, Flags: flags, SrcImage: src, SrcImageLayout: vk.IMAGE_LAYOUT_GENERAL,
-			DstImage: dst, DstImageLayout: vk.IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, RegionCount: 1, PRegions: &region,
+		return commands.CopyImageToImage(d.handle, &vk.CopyImageToImageInfo{
+			SType: vk.STRUCTURE_TYPE_COPY_IMAGE_TO_IMAGE_INFO, Flags: flags, SrcImage: src,
+			SrcImageLayout: vk.IMAGE_LAYOUT_GENERAL,
+			DstImage:       dst, DstImageLayout: vk.IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, RegionCount: 1, PRegions: &region,
 		})
 	}
 	if r := imageToImage(a, b, 0, memcpy); r != vk.SUCCESS || !bytes.Equal(read(b), make([]byte, len(texels))) {
@@ -190,7 +209,8 @@ func TestHostImageCopyRefuses(t *testing.T) {
 	d := hostCopyDevice(t)
 	img, mem := hostCopyImage(t, d, 0, func(*vk.ImageCreateInfo) {})
 	queueOnly, _ := hostCopyImage(t, d, 0, func(i *vk.ImageCreateInfo) { i.Usage = vk.IMAGE_USAGE_TRANSFER_DST_BIT })
-	stencil := vk.ImageStencilUsageCreateInfo{SType: vk.STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO, StencilUsage: vk.IMAGE_USAGE_TRANSFER_DST_BIT}
+	stencil := vk.ImageStencilUsageCreateInfo{SType: vk.STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
+		StencilUsage: vk.IMAGE_USAGE_TRANSFER_DST_BIT}
 	depthOnly, _ := hostCopyImage(t, d, 0, func(i *vk.ImageCreateInfo) {
 		i.PNext, i.Format = unsafe.Pointer(&stencil), vk.FORMAT_D32_SFLOAT_S8_UINT
 	})
@@ -216,7 +236,8 @@ func TestHostImageCopyRefuses(t *testing.T) {
 			i.DstImage, r.ImageSubresource.AspectMask = depthOnly, vk.IMAGE_ASPECT_STENCIL_BIT
 		}, "dstImage-09112"},
 		{"unbound", func(i *vk.CopyMemoryToImageInfo, r *vk.MemoryToImageCopy) { i.DstImage = unbound }, "dstImage-07966"},
-		{"level", func(i *vk.CopyMemoryToImageInfo, r *vk.MemoryToImageCopy) { r.ImageSubresource.MipLevel = 1 << 31 }, "imageSubresource-07967"},
+		{"level", func(i *vk.CopyMemoryToImageInfo, r *vk.MemoryToImageCopy) { r.ImageSubresource.MipLevel = 1 << 31 },
+			"imageSubresource-07967"},
 		{"part by memcpy", func(i *vk.CopyMemoryToImageInfo, r *vk.MemoryToImageCopy) {
 			i.Flags, r.ImageExtent.Width = vk.HOST_IMAGE_COPY_MEMCPY_BIT, 15
 		}, "dstImage-09115"},
@@ -230,10 +251,11 @@ func TestHostImageCopyRefuses(t *testing.T) {
 			ImageExtent:      vk.Extent3D{Width: 16, Height: 16, Depth: 1},
 		}
 		info := vk.CopyMemoryToImageInfo{
-			SType: vk.STRUCTURE_TYPE_COPY_MEMORY_TO_IMAGE_INFO, DstImage: img, DstImageLayout: vk.IMAGE_LAYOUT_GENERAL, RegionCount: 1, PRegions: &region,
+			SType: vk.STRUCTURE_TYPE_COPY_MEMORY_TO_IMAGE_INFO, DstImage: img, DstImageLayout: vk.IMAGE_LAYOUT_GENERAL,
+			RegionCount: 1, PRegions: &region,
 		}
 		c.change(&info, &region)
-		r := copyMemoryToImage(d.handle, &info)
+		r := commands.CopyMemoryToImage(d.handle, &info)
 		messages := takeInbox()
 		if c.rule == "" {
 			if r != vk.SUCCESS || len(messages) != 0 {
@@ -252,13 +274,10 @@ func TestHostImageCopyRefuses(t *testing.T) {
 	if r := toImage(img, 0, region); r >= 0 {
 		t.Errorf("pHostPointer NULL: %v", r)
 	}
-	freeMemory(d.handle, mem, nil)
+	commands.FreeMemory(d.handle, mem, nil)
 	region.PHostPointer = unsafe.Pointer(&memory[0])
 	if r := toImage(img, 0, region); r >= 0 {
 		t.Errorf("memory that has been freed: %v", r)
-	}
-	if r := toImage(0xdead, 0, region); r != vk.ERROR_UNKNOWN {
-		t.Errorf("no image: %v", r)
 	}
 }
 
@@ -291,13 +310,15 @@ func TestHostImageCopyFault(t *testing.T) {
 			sub := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 1}
 			extent := vk.Extent3D{Width: 1024, Height: 1024, Depth: 1}
 			if direction == "to" {
-				toImage(img, 0, vk.MemoryToImageCopy{PHostPointer: unsafe.Pointer(&memory[0]), ImageSubresource: sub, ImageExtent: extent})
+				toImage(img, 0, vk.MemoryToImageCopy{PHostPointer: unsafe.Pointer(&memory[0]), ImageSubresource: sub,
+					ImageExtent: extent})
 			} else {
-				toMemory(img, 0, vk.ImageToMemoryCopy{PHostPointer: unsafe.Pointer(&memory[0]), ImageSubresource: sub, ImageExtent: extent})
+				toMemory(img, 0, vk.ImageToMemoryCopy{PHostPointer: unsafe.Pointer(&memory[0]), ImageSubresource: sub,
+					ImageExtent: extent})
 			}
 		}()
 	}
-	freeMemory(d.handle, mem, nil)
+	commands.FreeMemory(d.handle, mem, nil)
 	if payload.TryRetain() {
 		t.Error("the faults left references to the memory")
 	}
@@ -305,38 +326,55 @@ func TestHostImageCopyFault(t *testing.T) {
 
 func TestTransitionImageLayout(t *testing.T) {
 	d := hostCopyDevice(t)
-	img, mem := hostCopyImage(t, d, 0, func(i *vk.ImageCreateInfo) { i.Format, i.MipLevels = vk.FORMAT_D32_SFLOAT_S8_UINT, 2 })
+	img, mem := hostCopyImage(t, d, 0, func(i *vk.ImageCreateInfo) {
+		i.Format, i.MipLevels = vk.FORMAT_D32_SFLOAT_S8_UINT, 2
+	})
 	const all = vk.IMAGE_ASPECT_DEPTH_BIT | vk.IMAGE_ASPECT_STENCIL_BIT
 	for _, c := range []struct {
 		from, to vk.ImageLayout
 		r        vk.ImageSubresourceRange
 		rule     string
 	}{
-		{vk.IMAGE_LAYOUT_UNDEFINED, vk.IMAGE_LAYOUT_GENERAL, vk.ImageSubresourceRange{AspectMask: all, LevelCount: 2, LayerCount: 1}, ""},
-		{vk.IMAGE_LAYOUT_PREINITIALIZED, vk.IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, vk.ImageSubresourceRange{AspectMask: all, BaseMipLevel: 1, LevelCount: vk.REMAINING_MIP_LEVELS, LayerCount: vk.REMAINING_ARRAY_LAYERS}, ""},
-		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_UNDEFINED, vk.ImageSubresourceRange{AspectMask: all, LevelCount: 1, LayerCount: 1}, "newLayout-09057"},
-		{vk.IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, vk.IMAGE_LAYOUT_GENERAL, vk.ImageSubresourceRange{AspectMask: all, LevelCount: 1, LayerCount: 1}, "oldLayout-09230"},
-		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL, vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 1}, "subresourceRange-09601"},
-		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL, vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_DEPTH_BIT, LevelCount: 1, LayerCount: 1}, "image-03320"},
-		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL, vk.ImageSubresourceRange{AspectMask: all, BaseMipLevel: 2, LevelCount: 1, LayerCount: 1}, "subresourceRange-01486"},
-		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL, vk.ImageSubresourceRange{AspectMask: all, BaseMipLevel: 1, LevelCount: 2, LayerCount: 1}, "subresourceRange-01724"},
-		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL, vk.ImageSubresourceRange{AspectMask: all, LevelCount: 1, BaseArrayLayer: 1, LayerCount: 1}, "subresourceRange-01488"},
-		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL, vk.ImageSubresourceRange{AspectMask: all, LevelCount: 1, LayerCount: 2}, "subresourceRange-01725"},
+		{vk.IMAGE_LAYOUT_UNDEFINED, vk.IMAGE_LAYOUT_GENERAL,
+			vk.ImageSubresourceRange{AspectMask: all, LevelCount: 2, LayerCount: 1}, ""},
+		{vk.IMAGE_LAYOUT_PREINITIALIZED, vk.IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+			vk.ImageSubresourceRange{AspectMask: all, BaseMipLevel: 1, LevelCount: vk.REMAINING_MIP_LEVELS,
+				LayerCount: vk.REMAINING_ARRAY_LAYERS}, ""},
+		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_UNDEFINED,
+			vk.ImageSubresourceRange{AspectMask: all, LevelCount: 1, LayerCount: 1}, "newLayout-09057"},
+		{vk.IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, vk.IMAGE_LAYOUT_GENERAL,
+			vk.ImageSubresourceRange{AspectMask: all, LevelCount: 1, LayerCount: 1}, "oldLayout-09230"},
+		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL,
+			vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 1},
+			"subresourceRange-09601"},
+		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL,
+			vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_DEPTH_BIT, LevelCount: 1, LayerCount: 1}, "image-03320"},
+		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL,
+			vk.ImageSubresourceRange{AspectMask: all, BaseMipLevel: 2, LevelCount: 1, LayerCount: 1}, "subresourceRange-01486"},
+		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL,
+			vk.ImageSubresourceRange{AspectMask: all, BaseMipLevel: 1, LevelCount: 2, LayerCount: 1}, "subresourceRange-01724"},
+		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL,
+			vk.ImageSubresourceRange{AspectMask: all, LevelCount: 1, BaseArrayLayer: 1, LayerCount: 1},
+			"subresourceRange-01488"},
+		{vk.IMAGE_LAYOUT_GENERAL, vk.IMAGE_LAYOUT_GENERAL,
+			vk.ImageSubresourceRange{AspectMask: all, LevelCount: 1, LayerCount: 2}, "subresourceRange-01725"},
 	} {
 		transition := vk.HostImageLayoutTransitionInfo{
-			SType: vk.STRUCTURE_TYPE_HOST_IMAGE_LAYOUT_TRANSITION_INFO, Image: img, OldLayout: c.from, NewLayout: c.to, SubresourceRange: c.r,
+			SType: vk.STRUCTURE_TYPE_HOST_IMAGE_LAYOUT_TRANSITION_INFO, Image: img, OldLayout: c.from, NewLayout: c.to,
+			SubresourceRange: c.r,
 		}
 		err := images.Get(uint64(img)).checkTransition(&transition)
-		if vk.VUIDOf(err) != c.rule && vk.VUIDOf(err) != "VUID-VkHostImageLayoutTransitionInfo-"+c.rule {
+		if vk.VUIDOf(err).String() != c.rule && vk.VUIDOf(err).String() != "VUID-VkHostImageLayoutTransitionInfo-"+c.rule {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if r := transitionImageLayout(d.handle, 1, &transition); (r == vk.SUCCESS) != (c.rule == "") {
+		if r := commands.TransitionImageLayout(d.handle, 1, &transition); (r == vk.SUCCESS) != (c.rule == "") {
 			t.Errorf("%+v: %v", c, r)
 		}
 	}
-	freeMemory(d.handle, mem, nil)
+	commands.FreeMemory(d.handle, mem, nil)
 	transition := vk.HostImageLayoutTransitionInfo{Image: img, NewLayout: vk.IMAGE_LAYOUT_GENERAL}
-	if err := images.Get(uint64(img)).checkTransition(&transition); vk.VUIDOf(err) != "VUID-VkHostImageLayoutTransitionInfo-image-01932" {
+	if err := images.Get(uint64(img)).checkTransition(&transition); vk.VUIDOf(err).String() !=
+		"VUID-VkHostImageLayoutTransitionInfo-image-01932" {
 		t.Error(err)
 	}
 }
@@ -345,21 +383,24 @@ func TestHostImageCopyProperties(t *testing.T) {
 	d := hostCopyDevice(t)
 	p := vk.PhysicalDeviceHostImageCopyProperties{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES}
 	out := vk.PhysicalDeviceProperties2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, PNext: unsafe.Pointer(&p)}
-	getPhysicalDeviceProperties2(d.physical.handle, &out)
+	commands.GetPhysicalDeviceProperties2(d.physical.handle, &out)
 	layouts := make([]vk.ImageLayout, p.CopyDstLayoutCount)
 	p.PCopyDstLayouts = &layouts[0]
-	getPhysicalDeviceProperties2(d.physical.handle, &out)
-	if p.CopySrcLayoutCount == 0 || !slices.Contains(layouts, vk.IMAGE_LAYOUT_GENERAL) || p.IdenticalMemoryTypeRequirements != vk.TRUE {
+	commands.GetPhysicalDeviceProperties2(d.physical.handle, &out)
+	if p.CopySrcLayoutCount == 0 || !slices.Contains(layouts, vk.IMAGE_LAYOUT_GENERAL) ||
+		p.IdenticalMemoryTypeRequirements != vk.TRUE {
 		t.Errorf("%+v, %v", p, layouts)
 	}
 	if p.OptimalTilingLayoutUUID == ([vk.UUID_SIZE]byte{}) {
 		t.Error("no UUID of the optimal tiling")
 	}
-	query := vk.HostImageCopyDevicePerformanceQuery{SType: vk.STRUCTURE_TYPE_HOST_IMAGE_COPY_DEVICE_PERFORMANCE_QUERY, OptimalDeviceAccess: 7, IdenticalMemoryLayout: 7}
+	query := vk.HostImageCopyDevicePerformanceQuery{SType: vk.STRUCTURE_TYPE_HOST_IMAGE_COPY_DEVICE_PERFORMANCE_QUERY,
+		OptimalDeviceAccess: 7, IdenticalMemoryLayout: 7}
 	answer := vk.ImageFormatProperties2{SType: vk.STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2, PNext: unsafe.Pointer(&query)}
 	q := plainQuery()
 	q.Usage = vk.IMAGE_USAGE_HOST_TRANSFER_BIT
-	if r := getPhysicalDeviceImageFormatProperties2(d.physical.handle, &q, &answer); r != vk.SUCCESS || query.OptimalDeviceAccess != vk.TRUE || query.IdenticalMemoryLayout != vk.TRUE {
+	if r := commands.GetPhysicalDeviceImageFormatProperties2(d.physical.handle, &q, &answer); r != vk.SUCCESS ||
+		query.OptimalDeviceAccess != vk.TRUE || query.IdenticalMemoryLayout != vk.TRUE {
 		t.Errorf("%v, %+v", r, query)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // image is a VkImage.
 type image struct {
-	device      *device
+	child
 	flags       vk.ImageCreateFlags
 	imageType   vk.ImageType
 	format      vk.Format
@@ -41,31 +41,13 @@ type image struct {
 	offset uint64                       // in memory, set before memory is
 }
 
-func createImage(h vk.Device, info *vk.ImageCreateInfo, _ *vk.AllocationCallbacks, out *vk.Image) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateImage", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
-	img := &image{device: d}
+func createImage(d *device, info *vk.ImageCreateInfo, _ *vk.AllocationCallbacks, out *vk.Image) vk.Result {
+	img := &image{child: child{device: d}}
 	if err := img.init(info); err != nil {
 		return d.fail("vkCreateImage", err)
 	}
-	*out = vk.Image(images.Insert(img))
-	d.created(vk.OBJECT_TYPE_IMAGE, uint64(*out))
+	*out = vk.Image(d.add(img))
 	return vk.SUCCESS
-}
-
-func destroyImage(h vk.Device, handle vk.Image, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	img := images.Remove(uint64(handle))
-	if img == nil {
-		staleHandle("vkDestroyImage", vk.OBJECT_TYPE_IMAGE, uint64(handle))
-		return
-	}
-	img.device.destroyed(vk.OBJECT_TYPE_IMAGE, uint64(handle))
 }
 
 // init takes over the creation parameters and lays the image out. It does not keep info.
@@ -73,7 +55,8 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	img.flags, img.imageType, img.format = info.Flags, info.ImageType, info.Format
 	img.extent, img.mipLevels, img.arrayLayers = info.Extent, info.MipLevels, info.ArrayLayers
 	img.samples, img.tiling, img.usage = info.Samples, info.Tiling, info.Usage
-	q := imageQuery{format: info.Format, imageType: info.ImageType, tiling: info.Tiling, usage: info.Usage, flags: info.Flags}
+	q := imageQuery{format: info.Format, imageType: info.ImageType, tiling: info.Tiling, usage: info.Usage,
+		flags: info.Flags}
 	if s := vk.Find[vk.ImageStencilUsageCreateInfo](info.PNext); s != nil {
 		q.stencilUsage = s.StencilUsage
 	}
@@ -85,17 +68,19 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	q.modifier = img.drmModifier
 	var limits vk.ImageFormatProperties
 	if !img.device.physical.supported(&q, &limits) {
-		return invalid("VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251",
-			"no images with format %v, type %v, tiling %v, usage %v and flags %v", q.format, q.imageType, q.tiling, q.usage|q.stencilUsage, q.flags)
+		return invalid(vk.VUID_VkImageCreateInfo_imageCreateMaxMipLevels_02251,
+			"no images with format %v, type %v, tiling %v, usage %v and flags %v", q.format, q.imageType, q.tiling,
+			q.usage|q.stencilUsage, q.flags)
 	}
 	if (img.usage|img.stencilUsage)&vk.IMAGE_USAGE_HOST_TRANSFER_BIT != 0 && !img.device.features["hostImageCopy"] {
-		return invalid("VUID-VkImageCreateInfo-usage-10245", "usage %v needs the hostImageCopy feature", img.usage|img.stencilUsage)
+		return invalid(vk.VUID_VkImageCreateInfo_usage_10245, "usage %v needs the hostImageCopy feature",
+			img.usage|img.stencilUsage)
 	}
 	if err := img.checkShape(&limits); err != nil {
 		return err
 	}
 	if info.InitialLayout != vk.IMAGE_LAYOUT_UNDEFINED && info.InitialLayout != vk.IMAGE_LAYOUT_PREINITIALIZED {
-		return invalid("VUID-VkImageCreateInfo-initialLayout-00993", "initialLayout %v", info.InitialLayout)
+		return invalid(vk.VUID_VkImageCreateInfo_initialLayout_00993, "initialLayout %v", info.InitialLayout)
 	}
 	if err := img.externalHandleTypes(info); err != nil {
 		return err
@@ -108,7 +93,7 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	ok := false
 	if explicit != nil {
 		if img.layout, ok = texel.ExplicitLayout(texels, extent, img.arrayLayers, explicit); !ok {
-			return vk.Errorf(vk.ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT, "",
+			return vk.Errorf(vk.ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT, vk.NoVUID,
 				"plane layout with offset %d, rowPitch %d and arrayPitch %d does not hold %d x %d texels in %d layers",
 				explicit.Offset, explicit.RowPitch, explicit.ArrayPitch, extent[0], extent[1], img.arrayLayers)
 		}
@@ -116,7 +101,7 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 		img.layout, ok = texel.NewLayout(texels, extent, img.mipLevels, img.arrayLayers, uint32(img.samples))
 	}
 	if !ok || img.layout.Size > limits.MaxResourceSize {
-		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "",
+		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vk.NoVUID,
 			"an image of %d bytes is larger than maxResourceSize, %d bytes", img.layout.Size, limits.MaxResourceSize)
 	}
 	img.size, img.alignment = img.layout.Size, texel.Alignment
@@ -126,7 +111,7 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 
 // invalid reports a broken rule of valid usage. The commands that create images have no code of their own
 // for it.
-func invalid(vuid, format string, args ...any) error {
+func invalid(vuid vk.VUID, format string, args ...any) error {
 	return vk.Errorf(vk.ERROR_VALIDATION_FAILED, vuid, format, args...)
 }
 
@@ -135,44 +120,46 @@ func (img *image) checkShape(limits *vk.ImageFormatProperties) error {
 	e, most := img.extent, limits.MaxExtent
 	switch {
 	case e.Width == 0:
-		return invalid("VUID-VkImageCreateInfo-extent-00944", "extent.width is 0")
+		return invalid(vk.VUID_VkImageCreateInfo_extent_00944, "extent.width is 0")
 	case e.Height == 0:
-		return invalid("VUID-VkImageCreateInfo-extent-00945", "extent.height is 0")
+		return invalid(vk.VUID_VkImageCreateInfo_extent_00945, "extent.height is 0")
 	case e.Depth == 0:
-		return invalid("VUID-VkImageCreateInfo-extent-00946", "extent.depth is 0")
+		return invalid(vk.VUID_VkImageCreateInfo_extent_00946, "extent.depth is 0")
 	case img.mipLevels == 0:
-		return invalid("VUID-VkImageCreateInfo-mipLevels-00947", "mipLevels is 0")
+		return invalid(vk.VUID_VkImageCreateInfo_mipLevels_00947, "mipLevels is 0")
 	case img.arrayLayers == 0:
-		return invalid("VUID-VkImageCreateInfo-arrayLayers-00948", "arrayLayers is 0")
+		return invalid(vk.VUID_VkImageCreateInfo_arrayLayers_00948, "arrayLayers is 0")
 	case img.usage == 0:
-		return invalid("VUID-VkImageCreateInfo-usage-requiredbitmask", "usage is 0")
+		return invalid(vk.VUID_VkImageCreateInfo_usage_requiredbitmask, "usage is 0")
 	case img.imageType == vk.IMAGE_TYPE_1D && (e.Height != 1 || e.Depth != 1):
-		return invalid("VUID-VkImageCreateInfo-imageType-00956", "1D image of height %d and depth %d", e.Height, e.Depth)
+		return invalid(vk.VUID_VkImageCreateInfo_imageType_00956, "1D image of height %d and depth %d", e.Height, e.Depth)
 	case img.imageType == vk.IMAGE_TYPE_2D && e.Depth != 1:
-		return invalid("VUID-VkImageCreateInfo-imageType-00957", "2D image of depth %d", e.Depth)
+		return invalid(vk.VUID_VkImageCreateInfo_imageType_00957, "2D image of depth %d", e.Depth)
 	case img.imageType == vk.IMAGE_TYPE_3D && img.arrayLayers != 1:
-		return invalid("VUID-VkImageCreateInfo-imageType-00961", "3D image with %d array layers", img.arrayLayers)
+		return invalid(vk.VUID_VkImageCreateInfo_imageType_00961, "3D image with %d array layers", img.arrayLayers)
 	case e.Width > most.Width:
-		return invalid("VUID-VkImageCreateInfo-extent-02252", "extent.width %d is larger than %d", e.Width, most.Width)
+		return invalid(vk.VUID_VkImageCreateInfo_extent_02252, "extent.width %d is larger than %d", e.Width, most.Width)
 	case e.Height > most.Height:
-		return invalid("VUID-VkImageCreateInfo-extent-02253", "extent.height %d is larger than %d", e.Height, most.Height)
+		return invalid(vk.VUID_VkImageCreateInfo_extent_02253, "extent.height %d is larger than %d", e.Height, most.Height)
 	case e.Depth > most.Depth:
-		return invalid("VUID-VkImageCreateInfo-extent-02254", "extent.depth %d is larger than %d", e.Depth, most.Depth)
+		return invalid(vk.VUID_VkImageCreateInfo_extent_02254, "extent.depth %d is larger than %d", e.Depth, most.Depth)
 	case img.mipLevels > uint32(bits.Len32(max(e.Width, e.Height, e.Depth))):
-		return invalid("VUID-VkImageCreateInfo-mipLevels-00958", "%d mip levels of %d x %d x %d texels",
+		return invalid(vk.VUID_VkImageCreateInfo_mipLevels_00958, "%d mip levels of %d x %d x %d texels",
 			img.mipLevels, e.Width, e.Height, e.Depth)
 	case img.mipLevels > limits.MaxMipLevels:
-		return invalid("VUID-VkImageCreateInfo-mipLevels-02255", "%d mip levels are more than %d", img.mipLevels, limits.MaxMipLevels)
+		return invalid(vk.VUID_VkImageCreateInfo_mipLevels_02255, "%d mip levels are more than %d", img.mipLevels,
+			limits.MaxMipLevels)
 	case img.arrayLayers > limits.MaxArrayLayers:
-		return invalid("VUID-VkImageCreateInfo-arrayLayers-02256", "%d array layers are more than %d",
+		return invalid(vk.VUID_VkImageCreateInfo_arrayLayers_02256, "%d array layers are more than %d",
 			img.arrayLayers, limits.MaxArrayLayers)
 	case bits.OnesCount32(uint32(img.samples)) != 1 || img.samples&^limits.SampleCounts != 0:
-		return invalid("VUID-VkImageCreateInfo-samples-02258", "samples %v of %v", img.samples, limits.SampleCounts)
+		return invalid(vk.VUID_VkImageCreateInfo_samples_02258, "samples %v of %v", img.samples, limits.SampleCounts)
 	case img.samples != vk.SAMPLE_COUNT_1_BIT && img.mipLevels != 1:
-		return invalid("VUID-VkImageCreateInfo-samples-02257", "%d mip levels of a multisampled image", img.mipLevels)
-	case img.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 && (e.Width != e.Height || img.arrayLayers < 6):
-		return invalid("VUID-VkImageCreateInfo-imageType-00954", "cube of %d x %d texels in %d layers",
-			e.Width, e.Height, img.arrayLayers)
+		return invalid(vk.VUID_VkImageCreateInfo_samples_02257, "%d mip levels of a multisampled image", img.mipLevels)
+	case img.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 && e.Width != e.Height:
+		return invalid(vk.VUID_VkImageCreateInfo_flags_08865, "cube of %d x %d texels", e.Width, e.Height)
+	case img.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 && img.arrayLayers < 6:
+		return invalid(vk.VUID_VkImageCreateInfo_flags_08866, "cube in %d layers", img.arrayLayers)
 	}
 	return nil
 }
@@ -183,18 +170,20 @@ func (img *image) checkFormatList(info *vk.ImageCreateInfo, texels *texel.Format
 	list := vk.Find[vk.ImageFormatListCreateInfo](info.PNext)
 	if list == nil || list.ViewFormatCount == 0 {
 		if mutable && img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT {
-			return invalid("VUID-VkImageCreateInfo-tiling-02353", "a mutable image with a DRM format modifier needs a list of formats")
+			return invalid(vk.VUID_VkImageCreateInfo_tiling_02353,
+				"a mutable image with a DRM format modifier needs a list of formats")
 		}
 		return nil
 	}
 	if !mutable && list.ViewFormatCount > 1 {
-		return invalid("VUID-VkImageCreateInfo-flags-04738", "%d view formats of an image that is not mutable", list.ViewFormatCount)
+		return invalid(vk.VUID_VkImageCreateInfo_flags_04738, "%d view formats of an image that is not mutable",
+			list.ViewFormatCount)
 	}
 	uncompress := img.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0
 	for _, f := range vk.Slice(list.PViewFormats, list.ViewFormatCount) {
 		// A format that is not supported may be compatible; it is only a view that cannot have it.
 		if view, ok := texel.FormatOf(f); ok && f != img.format && !texels.Compatible(&view, uncompress) {
-			return invalid("VUID-VkImageCreateInfo-pNext-06722", "view format %v is not compatible with %v", f, img.format)
+			return invalid(vk.VUID_VkImageCreateInfo_pNext_06722, "view format %v is not compatible with %v", f, img.format)
 		}
 	}
 	return nil
@@ -207,13 +196,13 @@ func (img *image) modifier(info *vk.ImageCreateInfo) (*vk.SubresourceLayout, err
 	explicit := vk.Find[vk.ImageDrmFormatModifierExplicitCreateInfoEXT](info.PNext)
 	if info.Tiling != vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT {
 		if list != nil || explicit != nil {
-			return nil, invalid("VUID-VkImageCreateInfo-pNext-02262", "DRM format modifiers with tiling %v", info.Tiling)
+			return nil, invalid(vk.VUID_VkImageCreateInfo_pNext_02262, "DRM format modifiers with tiling %v", info.Tiling)
 		}
 		return nil, nil
 	}
 	switch {
 	case (list == nil) == (explicit == nil):
-		return nil, invalid("VUID-VkImageCreateInfo-tiling-02261",
+		return nil, invalid(vk.VUID_VkImageCreateInfo_tiling_02261,
 			"DRM format modifier tiling needs either a list of modifiers or an explicit one")
 	case list != nil:
 		for _, m := range vk.Slice(list.PDrmFormatModifiers, list.DrmFormatModifierCount) {
@@ -222,24 +211,25 @@ func (img *image) modifier(info *vk.ImageCreateInfo) (*vk.SubresourceLayout, err
 				return nil, nil
 			}
 		}
-		return nil, invalid("VUID-VkImageDrmFormatModifierListCreateInfoEXT-pDrmFormatModifiers-02263",
+		return nil, invalid(vk.VUID_VkImageDrmFormatModifierListCreateInfoEXT_pDrmFormatModifiers_02263,
 			"none of the %d DRM format modifiers is DRM_FORMAT_MOD_LINEAR", list.DrmFormatModifierCount)
 	case explicit.DrmFormatModifier != drmModifierLinear:
-		return nil, invalid("VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-drmFormatModifier-02264",
+		return nil, invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_drmFormatModifier_02264,
 			"DRM format modifier %#x is not DRM_FORMAT_MOD_LINEAR", explicit.DrmFormatModifier)
 	case explicit.DrmFormatModifierPlaneCount != 1 || explicit.PPlaneLayouts == nil:
-		return nil, invalid("VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-drmFormatModifierPlaneCount-02265",
+		return nil, invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_drmFormatModifierPlaneCount_02265,
 			"%d plane layouts instead of 1", explicit.DrmFormatModifierPlaneCount)
 	}
 	plane := explicit.PPlaneLayouts
 	switch {
 	case plane.Size != 0:
-		return nil, invalid("VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-size-02267", "plane layout with size %d", plane.Size)
+		return nil, invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_size_02267, "plane layout with size %d",
+			plane.Size)
 	case plane.ArrayPitch != 0 && info.ArrayLayers == 1:
-		return nil, invalid("VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-arrayPitch-02268",
+		return nil, invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_arrayPitch_02268,
 			"arrayPitch %d of a single layer", plane.ArrayPitch)
 	case plane.DepthPitch != 0:
-		return nil, invalid("VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-depthPitch-02269",
+		return nil, invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_depthPitch_02269,
 			"depthPitch %d of a 2D image", plane.DepthPitch)
 	}
 	img.drmModifier = drmModifierLinear
@@ -253,7 +243,7 @@ func (img *image) externalHandleTypes(info *vk.ImageCreateInfo) error {
 		for left := e.HandleTypes; left != 0; left &= left - 1 {
 			r := export.Properties(left & -left)
 			if r.Features == 0 || e.HandleTypes&^r.Compatible != 0 {
-				return invalid("VUID-VkImageCreateInfo-pNext-00990",
+				return invalid(vk.VUID_VkImageCreateInfo_pNext_00990,
 					"handle types %v are not supported together", e.HandleTypes)
 			}
 			img.dedicated = img.dedicated || r.Features&vk.EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT != 0
@@ -262,19 +252,20 @@ func (img *image) externalHandleTypes(info *vk.ImageCreateInfo) error {
 	if e := vk.Find[vk.ExternalMemoryImageCreateInfoNV](info.PNext); e != nil {
 		img.externalTypesNV = e.HandleTypes
 		if e.HandleTypes != 0 && img.externalTypes != 0 {
-			return invalid("VUID-VkImageCreateInfo-pNext-00988", "handle types of both VK_KHR_external_memory and VK_NV_external_memory")
+			return invalid(vk.VUID_VkImageCreateInfo_pNext_00988,
+				"handle types of both VK_KHR_external_memory and VK_NV_external_memory")
 		}
 		for left := e.HandleTypes; left != 0; left &= left - 1 {
 			r, err := export.PropertiesNV(left & -left)
 			if err != nil || e.HandleTypes&^r.Compatible != 0 {
-				return invalid("VUID-VkImageCreateInfo-pNext-00991",
+				return invalid(vk.VUID_VkImageCreateInfo_pNext_00991,
 					"handle types %v are not supported together", e.HandleTypes)
 			}
 		}
 	}
 	if img.externalTypes != 0 || img.externalTypesNV != 0 {
 		if info.InitialLayout != vk.IMAGE_LAYOUT_UNDEFINED {
-			return invalid("VUID-VkImageCreateInfo-pNext-01443", "initialLayout %v of an external image", info.InitialLayout)
+			return invalid(vk.VUID_VkImageCreateInfo_pNext_01443, "initialLayout %v of an external image", info.InitialLayout)
 		}
 	}
 	return nil
@@ -292,28 +283,20 @@ func (img *image) parameterHash() uint64 {
 	binary.Write(h, binary.LittleEndian, []uint64{
 		uint64(img.flags), uint64(img.imageType), uint64(img.format),
 		uint64(img.extent.Width), uint64(img.extent.Height), uint64(img.extent.Depth),
-		uint64(img.mipLevels), uint64(img.arrayLayers), uint64(img.samples), uint64(img.tiling), uint64(img.usage), uint64(img.stencilUsage),
+		uint64(img.mipLevels), uint64(img.arrayLayers), uint64(img.samples), uint64(img.tiling), uint64(img.usage),
+		uint64(img.stencilUsage),
 		img.drmModifier, img.layout.Start, img.layout.RowPitch, img.layout.LayerPitch,
 		uint64(img.externalTypes), uint64(img.externalTypesNV),
 	})
 	return h.Sum64()
 }
 
-func getImageMemoryRequirements(h vk.Device, handle vk.Image, out *vk.MemoryRequirements) {
-	img := images.Get(uint64(handle))
-	if img == nil {
-		staleHandle("vkGetImageMemoryRequirements", vk.OBJECT_TYPE_IMAGE, uint64(handle))
-		return
-	}
+func getImageMemoryRequirements(_ *device, img *image, out *vk.MemoryRequirements) {
 	out.Size, out.Alignment, out.MemoryTypeBits = img.requirements()
 }
 
-func getImageMemoryRequirements2(h vk.Device, info *vk.ImageMemoryRequirementsInfo2, out *vk.MemoryRequirements2) {
-	img := images.Get(uint64(info.Image))
-	if img == nil {
-		staleHandle("vkGetImageMemoryRequirements2", vk.OBJECT_TYPE_IMAGE, uint64(info.Image))
-		return
-	}
+func getImageMemoryRequirements2(_ *device, info *vk.ImageMemoryRequirementsInfo2, out *vk.MemoryRequirements2) {
+	img := live(images, info.Image)
 	img.writeRequirements(out)
 }
 
@@ -328,13 +311,10 @@ func (img *image) writeRequirements(out *vk.MemoryRequirements2) {
 	}
 }
 
-func getDeviceImageMemoryRequirements(h vk.Device, info *vk.DeviceImageMemoryRequirements, out *vk.MemoryRequirements2) {
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		staleHandle("vkGetDeviceImageMemoryRequirements", vk.OBJECT_TYPE_DEVICE, uint64(h))
-		return
-	}
-	img := image{device: d}
+func getDeviceImageMemoryRequirements(
+	d *device, info *vk.DeviceImageMemoryRequirements, out *vk.MemoryRequirements2,
+) {
+	img := image{child: child{device: d}}
 	if err := img.init(info.PCreateInfo); err != nil {
 		// The command cannot fail: no memory type can hold an image that cannot be created.
 		d.fail("vkGetDeviceImageMemoryRequirements", err)
@@ -343,15 +323,15 @@ func getDeviceImageMemoryRequirements(h vk.Device, info *vk.DeviceImageMemoryReq
 	img.writeRequirements(out)
 }
 
-func bindImageMemory(h vk.Device, handle vk.Image, mem vk.DeviceMemory, offset vk.DeviceSize) vk.Result {
+func bindImageMemory(_ *device, handle *image, mem *deviceMemory, offset vk.DeviceSize) vk.Result {
 	return bindImage("vkBindImageMemory", handle, mem, offset)
 }
 
-func bindImageMemory2(h vk.Device, count uint32, infos *vk.BindImageMemoryInfo) vk.Result {
+func bindImageMemory2(_ *device, count uint32, infos *vk.BindImageMemoryInfo) vk.Result {
 	outcome := vk.SUCCESS
 	for i := range vk.Slice(infos, count) {
 		info := &vk.Slice(infos, count)[i]
-		r := bindImage("vkBindImageMemory2", info.Image, info.Memory, info.MemoryOffset)
+		r := bindImage("vkBindImageMemory2", live(images, info.Image), live(deviceMemories, info.Memory), info.MemoryOffset)
 		if status := vk.Find[vk.BindMemoryStatus](info.PNext); status != nil && status.PResult != nil {
 			*status.PResult = r
 		}
@@ -362,26 +342,18 @@ func bindImageMemory2(h vk.Device, count uint32, infos *vk.BindImageMemoryInfo) 
 	return outcome
 }
 
-func bindImage(command string, handle vk.Image, mem vk.DeviceMemory, offset uint64) vk.Result {
-	img := images.Get(uint64(handle))
-	if img == nil {
-		return staleHandle(command, vk.OBJECT_TYPE_IMAGE, uint64(handle))
-	}
-	m := deviceMemories.Get(uint64(mem))
-	if m == nil {
-		return staleHandle(command, vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(mem))
-	}
+func bindImage(command string, img *image, m *deviceMemory, offset uint64) vk.Result {
 	size, alignment, typeBits := img.requirements()
 	err := m.bindable(resource{
-		kind: "image", handle: uint64(handle), size: size, alignment: alignment, typeBits: typeBits,
+		kind: "image", handle: img.handle, size: size, alignment: alignment, typeBits: typeBits,
 		externalTypes: img.externalTypes,
 	}, offset)
 	if err == nil && img.memory.Load() != nil {
-		err = invalid("VUID-vkBindImageMemory-image-07460", "the image is bound already")
+		err = invalid(vk.VUID_vkBindImageMemory_image_07460, "the image is bound already")
 	}
 	if err != nil {
 		return img.device.physical.instance.fail(command, err,
-			object{vk.OBJECT_TYPE_IMAGE, uint64(handle)}, object{vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(mem)})
+			object{vk.OBJECT_TYPE_IMAGE, img.handle}, object{vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle})
 	}
 	img.offset = offset
 	img.memory.Store(m)
@@ -391,7 +363,7 @@ func bindImage(command string, handle vk.Image, mem vk.DeviceMemory, offset uint
 // boundTo returns the memory that the image is bound to, nil before it is bound and after the memory is freed.
 func (img *image) boundTo() *deviceMemory {
 	m := img.memory.Load()
-	if m == nil || deviceMemories.Get(uint64(m.handle)) != m {
+	if m == nil || deviceMemories.Get(m.handle) != m {
 		return nil
 	}
 	return m
@@ -399,36 +371,27 @@ func (img *image) boundTo() *deviceMemory {
 
 // No image is sparse.
 
-func getImageSparseMemoryRequirements(h vk.Device, handle vk.Image, count *uint32, _ *vk.SparseImageMemoryRequirements) {
+func getImageSparseMemoryRequirements(_ *device, _ *image, count *uint32, _ *vk.SparseImageMemoryRequirements) {
 	*count = 0
-	if images.Get(uint64(handle)) == nil {
-		staleHandle("vkGetImageSparseMemoryRequirements", vk.OBJECT_TYPE_IMAGE, uint64(handle))
-	}
 }
 
-func getImageSparseMemoryRequirements2(h vk.Device, info *vk.ImageSparseMemoryRequirementsInfo2, count *uint32, _ *vk.SparseImageMemoryRequirements2) {
+func getImageSparseMemoryRequirements2(
+	_ *device, _ *vk.ImageSparseMemoryRequirementsInfo2, count *uint32, _ *vk.SparseImageMemoryRequirements2,
+) {
 	*count = 0
-	if images.Get(uint64(info.Image)) == nil {
-		staleHandle("vkGetImageSparseMemoryRequirements2", vk.OBJECT_TYPE_IMAGE, uint64(info.Image))
-	}
 }
 
-func getDeviceImageSparseMemoryRequirements(h vk.Device, _ *vk.DeviceImageMemoryRequirements, count *uint32, _ *vk.SparseImageMemoryRequirements2) {
+func getDeviceImageSparseMemoryRequirements(
+	_ *device, _ *vk.DeviceImageMemoryRequirements, count *uint32, _ *vk.SparseImageMemoryRequirements2,
+) {
 	*count = 0
-	if devices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetDeviceImageSparseMemoryRequirements", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
 }
 
-func getImageSubresourceLayout(h vk.Device, handle vk.Image, sub *vk.ImageSubresource, out *vk.SubresourceLayout) {
+func getImageSubresourceLayout(_ *device, img *image, sub *vk.ImageSubresource, out *vk.SubresourceLayout) {
 	*out = vk.SubresourceLayout{}
-	img := images.Get(uint64(handle))
-	if img == nil {
-		staleHandle("vkGetImageSubresourceLayout", vk.OBJECT_TYPE_IMAGE, uint64(handle))
-		return
-	}
 	if img.tiling == vk.IMAGE_TILING_OPTIMAL {
-		img.device.fail("vkGetImageSubresourceLayout", invalid("VUID-vkGetImageSubresourceLayout-image-07790", "the image has tiling %v", img.tiling))
+		img.device.fail("vkGetImageSubresourceLayout",
+			invalid(vk.VUID_vkGetImageSubresourceLayout_image_07790, "the image has tiling %v", img.tiling))
 		return
 	}
 	if err := img.subresourceLayout(sub, out); err != nil {
@@ -438,14 +401,9 @@ func getImageSubresourceLayout(h vk.Device, handle vk.Image, sub *vk.ImageSubres
 
 // getImageSubresourceLayout2 also answers for optimal tiling: the size for host copies is defined there, and the
 // layout, which is not, is what it is.
-func getImageSubresourceLayout2(h vk.Device, handle vk.Image, sub *vk.ImageSubresource2, out *vk.SubresourceLayout2) {
+func getImageSubresourceLayout2(_ *device, img *image, sub *vk.ImageSubresource2, out *vk.SubresourceLayout2) {
 	layout := &out.SubresourceLayout
 	*layout = vk.SubresourceLayout{}
-	img := images.Get(uint64(handle))
-	if img == nil {
-		staleHandle("vkGetImageSubresourceLayout2", vk.OBJECT_TYPE_IMAGE, uint64(handle))
-		return
-	}
 	if err := img.subresourceLayout(&sub.ImageSubresource, layout); err != nil {
 		img.device.fail("vkGetImageSubresourceLayout2", err)
 	}
@@ -455,14 +413,9 @@ func getImageSubresourceLayout2(h vk.Device, handle vk.Image, sub *vk.ImageSubre
 }
 
 // getDeviceImageSubresourceLayout is getImageSubresourceLayout2 for an image that does not exist yet.
-func getDeviceImageSubresourceLayout(h vk.Device, info *vk.DeviceImageSubresourceInfo, out *vk.SubresourceLayout2) {
+func getDeviceImageSubresourceLayout(d *device, info *vk.DeviceImageSubresourceInfo, out *vk.SubresourceLayout2) {
 	out.SubresourceLayout = vk.SubresourceLayout{}
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		staleHandle("vkGetDeviceImageSubresourceLayout", vk.OBJECT_TYPE_DEVICE, uint64(h))
-		return
-	}
-	img := image{device: d}
+	img := image{child: child{device: d}}
 	err := img.init(info.PCreateInfo)
 	if err == nil {
 		err = img.subresourceLayout(&info.PSubresource.ImageSubresource, &out.SubresourceLayout)
@@ -479,40 +432,38 @@ func getDeviceImageSubresourceLayout(h vk.Device, info *vk.DeviceImageSubresourc
 func (img *image) subresourceLayout(sub *vk.ImageSubresource, out *vk.SubresourceLayout) error {
 	l, ok := img.layout.Subresource(sub.AspectMask, sub.MipLevel, sub.ArrayLayer)
 	isPlane := sub.AspectMask == vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT
-	vuid := ""
+	var vuid vk.VUID
 	switch {
 	case bits.OnesCount32(uint32(sub.AspectMask)) != 1:
-		vuid = "VUID-vkGetImageSubresourceLayout-aspectMask-00997"
+		vuid = vk.VUID_vkGetImageSubresourceLayout_aspectMask_00997
 	case sub.MipLevel >= img.mipLevels:
-		vuid = "VUID-vkGetImageSubresourceLayout-mipLevel-01716"
+		vuid = vk.VUID_vkGetImageSubresourceLayout_mipLevel_01716
 	case sub.ArrayLayer >= img.arrayLayers:
-		vuid = "VUID-vkGetImageSubresourceLayout-arrayLayer-01717"
-	case isPlane != (img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT):
-		vuid = "VUID-vkGetImageSubresourceLayout-tiling-02271"
-	case ok:
+		vuid = vk.VUID_vkGetImageSubresourceLayout_arrayLayer_01717
+	case !isPlane && img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT:
+		vuid = vk.VUID_vkGetImageSubresourceLayout_tiling_09433
+	case ok && isPlane == (img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT):
 		*out = vk.SubresourceLayout{
 			Offset: l.Offset, Size: l.Size, RowPitch: l.RowPitch,
 			ArrayPitch: img.layout.LayerPitch, DepthPitch: l.DepthPitch,
 		}
 		return nil
 	case img.layout.Format.Aspects()&vk.IMAGE_ASPECT_COLOR_BIT != 0:
-		vuid = "VUID-vkGetImageSubresourceLayout-format-04461"
+		vuid = vk.VUID_vkGetImageSubresourceLayout_format_08886
 	default:
-		vuid = "VUID-vkGetImageSubresourceLayout-format-04462"
+		vuid = vk.VUID_vkGetImageSubresourceLayout_format_04462
 	}
 	return invalid(vuid, "no aspect %v of level %d of layer %d in an image with format %v, %d levels and %d layers",
 		sub.AspectMask, sub.MipLevel, sub.ArrayLayer, img.format, img.mipLevels, img.arrayLayers)
 }
 
-func getImageDrmFormatModifierPropertiesEXT(h vk.Device, handle vk.Image, out *vk.ImageDrmFormatModifierPropertiesEXT) vk.Result {
-	img := images.Get(uint64(handle))
-	if img == nil {
-		return staleHandle("vkGetImageDrmFormatModifierPropertiesEXT", vk.OBJECT_TYPE_IMAGE, uint64(handle))
-	}
+func getImageDrmFormatModifierPropertiesEXT(
+	_ *device, img *image, out *vk.ImageDrmFormatModifierPropertiesEXT,
+) vk.Result {
 	out.DrmFormatModifier = img.drmModifier
 	if img.tiling != vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT {
 		return img.device.fail("vkGetImageDrmFormatModifierPropertiesEXT",
-			invalid("VUID-vkGetImageDrmFormatModifierPropertiesEXT-image-02272", "the image has tiling %v", img.tiling))
+			invalid(vk.VUID_vkGetImageDrmFormatModifierPropertiesEXT_image_02272, "the image has tiling %v", img.tiling))
 	}
 	return vk.SUCCESS
 }

@@ -25,7 +25,8 @@ const (
 	imageUsages = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT | vk.IMAGE_USAGE_HOST_TRANSFER_BIT |
 		vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT | attachmentUsages | vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT
 
-	attachmentUsages = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT
+	attachmentUsages = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT |
+		vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT
 
 	// attachmentFormat is what a format of attachments has one of.
 	attachmentFormat = vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT | vk.FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT
@@ -52,14 +53,16 @@ type imageQuery struct {
 }
 
 // accessible says whether shaders can do with the format what the usage asks for. An image with extended usage only
-// needs a view that they can do it with.
+// needs a view that they can do it with. But a compressed image that is sampled needs a format that can be: programs
+// write its blocks through a view without compression, sample it through one with its own format, and ask for no more
+// than this.
 func (q *imageQuery) accessible(texels *texel.Format) bool {
 	usage := q.usage | q.stencilUsage
 	if unfit(q.format, usage) == nil {
 		return true
 	}
 	const extended = vk.IMAGE_CREATE_EXTENDED_USAGE_BIT | vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT
-	if q.flags&extended != extended {
+	if q.flags&extended != extended || texels.Compressed && unfit(q.format, usage&vk.IMAGE_USAGE_SAMPLED_BIT) != nil {
 		return false
 	}
 	uncompress := q.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0
@@ -72,20 +75,22 @@ func (q *imageQuery) accessible(texels *texel.Format) bool {
 	return false
 }
 
-// viewUsage is a usage of views, and the format features of which their format must have one; rule is the end of the VUID
+// viewUsage is a usage of views, and the format features of which their format must have one; rule is the VUID
 // that says so of VkImageViewCreateInfo.
 type viewUsage struct {
 	usage    vk.ImageUsageFlags
 	features vk.FormatFeatureFlags2
-	rule     string
+	rule     vk.VUID
 }
 
 var viewUsages = []viewUsage{
-	{vk.IMAGE_USAGE_SAMPLED_BIT, vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT, "usage-02274"},
-	{vk.IMAGE_USAGE_STORAGE_BIT, vk.FORMAT_FEATURE_2_STORAGE_IMAGE_BIT, "usage-02275"},
-	{vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT, vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT, "usage-02276"},
-	{vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, vk.FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT, "usage-02277"},
-	{vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT, attachmentFormat, "usage-02652"},
+	{vk.IMAGE_USAGE_SAMPLED_BIT, vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT, vk.VUID_VkImageViewCreateInfo_usage_02274},
+	{vk.IMAGE_USAGE_STORAGE_BIT, vk.FORMAT_FEATURE_2_STORAGE_IMAGE_BIT, vk.VUID_VkImageViewCreateInfo_usage_02275},
+	{vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT, vk.FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT,
+		vk.VUID_VkImageViewCreateInfo_usage_08931},
+	{vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, vk.FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT,
+		vk.VUID_VkImageViewCreateInfo_usage_02277},
+	{vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT, attachmentFormat, vk.VUID_VkImageViewCreateInfo_usage_08932},
 }
 
 // unfit returns the first of usages for which no view can have the format, nil if it fits all.
@@ -106,9 +111,11 @@ func transientUsage(usage vk.ImageUsageFlags) bool {
 	return usage&transient == 0 || usage != transient && usage&^(transient|attachmentUsages) == 0
 }
 
-// sampleCounts is what section "Supported Sample Counts" of chapter "Additional Capabilities" says of a supported image.
+// sampleCounts is what section "Supported Sample Counts" of chapter "Additional Capabilities" says of a supported
+// image.
 func (q *imageQuery) sampleCounts() vk.SampleCountFlags {
-	if q.imageType != vk.IMAGE_TYPE_2D || q.tiling != vk.IMAGE_TILING_OPTIMAL || q.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 ||
+	if q.imageType != vk.IMAGE_TYPE_2D || q.tiling != vk.IMAGE_TILING_OPTIMAL ||
+		q.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 ||
 		(q.usage|q.stencilUsage)&vk.IMAGE_USAGE_STORAGE_BIT != 0 || formatFeatures(q.format)&attachmentFormat == 0 {
 		return vk.SAMPLE_COUNT_1_BIT
 	}
@@ -171,11 +178,10 @@ func (p *physicalDevice) maxResourceSize() uint64 {
 	return size
 }
 
-func getPhysicalDeviceImageFormatProperties(h vk.PhysicalDevice, format vk.Format, imageType vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags, flags vk.ImageCreateFlags, out *vk.ImageFormatProperties) vk.Result {
-	p := physicalDevices.Get(uintptr(h))
-	if p == nil {
-		return staleHandle("vkGetPhysicalDeviceImageFormatProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-	}
+func getPhysicalDeviceImageFormatProperties(
+	p *physicalDevice, format vk.Format, imageType vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags,
+	flags vk.ImageCreateFlags, out *vk.ImageFormatProperties,
+) vk.Result {
 	q := imageQuery{format: format, imageType: imageType, tiling: tiling, usage: usage, flags: flags}
 	// Without a chain there is no modifier to ask about (VUID-vkGetPhysicalDeviceImageFormatProperties-tiling-02248).
 	if tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT || !p.supported(&q, out) {
@@ -185,11 +191,9 @@ func getPhysicalDeviceImageFormatProperties(h vk.PhysicalDevice, format vk.Forma
 	return vk.SUCCESS
 }
 
-func getPhysicalDeviceImageFormatProperties2(h vk.PhysicalDevice, info *vk.PhysicalDeviceImageFormatInfo2, out *vk.ImageFormatProperties2) vk.Result {
-	p := physicalDevices.Get(uintptr(h))
-	if p == nil {
-		return staleHandle("vkGetPhysicalDeviceImageFormatProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-	}
+func getPhysicalDeviceImageFormatProperties2(
+	p *physicalDevice, info *vk.PhysicalDeviceImageFormatInfo2, out *vk.ImageFormatProperties2,
+) vk.Result {
 	q := imageQuery{format: info.Format, imageType: info.Type, tiling: info.Tiling, usage: info.Usage, flags: info.Flags}
 	if s := vk.Find[vk.ImageStencilUsageCreateInfo](info.PNext); s != nil {
 		q.stencilUsage = s.StencilUsage
@@ -223,7 +227,11 @@ func getPhysicalDeviceImageFormatProperties2(h vk.PhysicalDevice, info *vk.Physi
 	return vk.SUCCESS
 }
 
-func getPhysicalDeviceExternalImageFormatPropertiesNV(h vk.PhysicalDevice, format vk.Format, imageType vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags, flags vk.ImageCreateFlags, handleType vk.ExternalMemoryHandleTypeFlagsNV, out *vk.ExternalImageFormatPropertiesNV) vk.Result {
+func getPhysicalDeviceExternalImageFormatPropertiesNV(
+	h *physicalDevice, format vk.Format, imageType vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags,
+	flags vk.ImageCreateFlags, handleType vk.ExternalMemoryHandleTypeFlagsNV,
+	out *vk.ExternalImageFormatPropertiesNV,
+) vk.Result {
 	*out = vk.ExternalImageFormatPropertiesNV{}
 	res := getPhysicalDeviceImageFormatProperties(h, format, imageType, tiling, usage, flags, &out.ImageFormatProperties)
 	if res != vk.SUCCESS || handleType == 0 {
@@ -240,16 +248,16 @@ func getPhysicalDeviceExternalImageFormatPropertiesNV(h vk.PhysicalDevice, forma
 	return vk.SUCCESS
 }
 
-func getPhysicalDeviceSparseImageFormatProperties(h vk.PhysicalDevice, _ vk.Format, _ vk.ImageType, _ vk.SampleCountFlagBits, _ vk.ImageUsageFlags, _ vk.ImageTiling, count *uint32, _ *vk.SparseImageFormatProperties) {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceSparseImageFormatProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-	}
+func getPhysicalDeviceSparseImageFormatProperties(
+	_ *physicalDevice, _ vk.Format, _ vk.ImageType, _ vk.SampleCountFlagBits, _ vk.ImageUsageFlags,
+	_ vk.ImageTiling, count *uint32, _ *vk.SparseImageFormatProperties,
+) {
 	*count = 0 // nothing is sparse
 }
 
-func getPhysicalDeviceSparseImageFormatProperties2(h vk.PhysicalDevice, _ *vk.PhysicalDeviceSparseImageFormatInfo2, count *uint32, _ *vk.SparseImageFormatProperties2) {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceSparseImageFormatProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-	}
+func getPhysicalDeviceSparseImageFormatProperties2(
+	_ *physicalDevice, _ *vk.PhysicalDeviceSparseImageFormatInfo2, count *uint32,
+	_ *vk.SparseImageFormatProperties2,
+) {
 	*count = 0
 }

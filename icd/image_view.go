@@ -11,7 +11,7 @@ import (
 
 // imageView is a VkImageView.
 type imageView struct {
-	device   *device
+	child
 	image    *image
 	viewType vk.ImageViewType
 	format   vk.Format
@@ -43,7 +43,8 @@ func (v *imageView) texels() (*sampling.View, *memory.Payload, error) {
 		built, err = sampling.NewImageView(&sampling.ImageView{
 			Data: bytes, Layout: &img.layout, Volume: img.imageType == vk.IMAGE_TYPE_3D, Type: v.viewType, Format: v.format,
 			Range: vk.ImageSubresourceRange{
-				AspectMask: aspects, BaseMipLevel: v.baseLevel, LevelCount: v.levelCount, BaseArrayLayer: v.baseLayer, LayerCount: v.layerCount,
+				AspectMask: aspects, BaseMipLevel: v.baseLevel, LevelCount: v.levelCount, BaseArrayLayer: v.baseLayer,
+				LayerCount: v.layerCount,
 			},
 			Swizzle: v.swizzle,
 		})
@@ -59,35 +60,16 @@ func (v *imageView) texels() (*sampling.View, *memory.Payload, error) {
 // viewableUsages are the image usages that go through a view.
 const viewableUsages = vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT | attachmentUsages
 
-func createImageView(h vk.Device, info *vk.ImageViewCreateInfo, _ *vk.AllocationCallbacks, out *vk.ImageView) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateImageView", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
-	img := images.Get(uint64(info.Image))
-	if img == nil {
-		return staleHandle("vkCreateImageView", vk.OBJECT_TYPE_IMAGE, uint64(info.Image))
-	}
-	v := &imageView{device: d, image: img}
+func createImageView(
+	d *device, info *vk.ImageViewCreateInfo, _ *vk.AllocationCallbacks, out *vk.ImageView,
+) vk.Result {
+	img := live(images, info.Image)
+	v := &imageView{child: child{device: d}, image: img}
 	if err := v.init(info); err != nil {
 		return d.fail("vkCreateImageView", err)
 	}
-	*out = vk.ImageView(imageViews.Insert(v))
-	d.created(vk.OBJECT_TYPE_IMAGE_VIEW, uint64(*out))
+	*out = vk.ImageView(d.add(v))
 	return vk.SUCCESS
-}
-
-func destroyImageView(h vk.Device, handle vk.ImageView, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	v := imageViews.Remove(uint64(handle))
-	if v == nil {
-		staleHandle("vkDestroyImageView", vk.OBJECT_TYPE_IMAGE_VIEW, uint64(handle))
-		return
-	}
-	v.device.destroyed(vk.OBJECT_TYPE_IMAGE_VIEW, uint64(handle))
 }
 
 // init takes over the parameters of the view, with VK_REMAINING_* resolved, and checks them against the image.
@@ -96,7 +78,7 @@ func (v *imageView) init(info *vk.ImageViewCreateInfo) error {
 	v.viewType, v.format, v.swizzle = info.ViewType, info.Format, info.Components
 	v.aspects, v.baseLevel, v.baseLayer = r.AspectMask, r.BaseMipLevel, r.BaseArrayLayer
 	if img.usage&viewableUsages == 0 {
-		return invalid("VUID-VkImageViewCreateInfo-image-04441", "an image with usage %v has no views", img.usage)
+		return invalid(vk.VUID_VkImageViewCreateInfo_image_04441, "an image with usage %v has no views", img.usage)
 	}
 	if err := v.checkFormat(); err != nil {
 		return err
@@ -105,35 +87,39 @@ func (v *imageView) init(info *vk.ImageViewCreateInfo) error {
 		return err
 	}
 	if !v.fitsImageType() {
-		return invalid("VUID-VkImageViewCreateInfo-subResourceRange-01021", "a %v of a %v", v.viewType, img.imageType)
+		return invalid(vk.VUID_VkImageViewCreateInfo_subResourceRange_01021, "a %v of a %v", v.viewType, img.imageType)
 	}
 	cube := v.viewType == vk.IMAGE_VIEW_TYPE_CUBE || v.viewType == vk.IMAGE_VIEW_TYPE_CUBE_ARRAY
 	if cube && img.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT == 0 {
-		return invalid("VUID-VkImageViewCreateInfo-image-01003", "a %v of an image without VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT", v.viewType)
+		return invalid(vk.VUID_VkImageViewCreateInfo_image_01003,
+			"a %v of an image without VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT", v.viewType)
 	}
 	if v.baseLevel >= img.mipLevels {
-		return invalid("VUID-VkImageViewCreateInfo-subresourceRange-01478", "base level %d of %d", v.baseLevel, img.mipLevels)
+		return invalid(vk.VUID_VkImageViewCreateInfo_subresourceRange_01478, "base level %d of %d", v.baseLevel,
+			img.mipLevels)
 	}
 	v.levelCount = r.LevelCount
 	if v.levelCount == vk.REMAINING_MIP_LEVELS {
 		v.levelCount = img.mipLevels - v.baseLevel
 	}
 	if v.levelCount == 0 || v.levelCount > img.mipLevels-v.baseLevel {
-		return invalid("VUID-VkImageViewCreateInfo-subresourceRange-01718", "%d levels from %d of %d", v.levelCount, v.baseLevel, img.mipLevels)
+		return invalid(vk.VUID_VkImageViewCreateInfo_subresourceRange_01718, "%d levels from %d of %d", v.levelCount,
+			v.baseLevel, img.mipLevels)
 	}
 	layers := img.arrayLayers
 	if img.imageType == vk.IMAGE_TYPE_3D && v.viewType != vk.IMAGE_VIEW_TYPE_3D {
 		layers = max(img.extent.Depth>>v.baseLevel, 1) // the slices are the layers
 	}
 	if v.baseLayer >= layers {
-		return invalid("VUID-VkImageViewCreateInfo-image-06724", "base layer %d of %d", v.baseLayer, layers)
+		return invalid(vk.VUID_VkImageViewCreateInfo_image_06724, "base layer %d of %d", v.baseLayer, layers)
 	}
 	v.layerCount = r.LayerCount
 	if v.layerCount == vk.REMAINING_ARRAY_LAYERS {
 		v.layerCount = layers - v.baseLayer
 	}
 	if v.layerCount == 0 || v.layerCount > layers-v.baseLayer {
-		return invalid("VUID-VkImageViewCreateInfo-subresourceRange-06725", "%d layers from %d of %d", v.layerCount, v.baseLayer, layers)
+		return invalid(vk.VUID_VkImageViewCreateInfo_subresourceRange_06725, "%d layers from %d of %d", v.layerCount,
+			v.baseLayer, layers)
 	}
 	return v.checkLayerCount()
 }
@@ -141,20 +127,23 @@ func (v *imageView) init(info *vk.ImageViewCreateInfo) error {
 func (v *imageView) checkFormat() error {
 	own := &v.image.layout.Format
 	if v.aspects == 0 || v.aspects&^own.Aspects() != 0 {
-		return invalid("VUID-VkImageSubresourceRange-aspectMask-parameter", "aspects %v of format %v", v.aspects, v.image.format)
+		return invalid(vk.VUID_VkImageSubresourceRange_aspectMask_parameter, "aspects %v of format %v", v.aspects,
+			v.image.format)
 	}
 	if v.format == v.image.format {
 		return nil
 	}
 	if v.image.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT == 0 {
-		return invalid("VUID-VkImageViewCreateInfo-image-01762", "a view with format %v of an image with %v", v.format, v.image.format)
+		return invalid(vk.VUID_VkImageViewCreateInfo_image_12397, "a view with format %v of an image with %v", v.format,
+			v.image.format)
 	}
 	texels, ok := texel.FormatOf(v.format)
 	if !ok {
-		return invalid("VUID-VkImageViewCreateInfo-None-02273", "format %v is not supported", v.format)
+		return invalid(vk.VUID_VkImageViewCreateInfo_None_02273, "format %v is not supported", v.format)
 	}
 	if !own.Compatible(&texels, v.image.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0) {
-		return invalid("VUID-VkImageViewCreateInfo-image-01761", "format %v is not compatible with %v", v.format, v.image.format)
+		return invalid(vk.VUID_VkImageViewCreateInfo_image_01761, "format %v is not compatible with %v", v.format,
+			v.image.format)
 	}
 	return nil
 }
@@ -168,12 +157,13 @@ func (v *imageView) checkUsage(info *vk.ImageViewCreateInfo) error {
 	}
 	if u := vk.Find[vk.ImageViewUsageCreateInfo](info.PNext); u != nil {
 		if u.Usage == 0 || u.Usage&^v.usage != 0 {
-			return invalid("VUID-VkImageViewCreateInfo-pNext-02662", "a view for %v of an image with usage %v", u.Usage, v.usage)
+			return invalid(vk.VUID_VkImageViewCreateInfo_pNext_02662, "a view for %v of an image with usage %v", u.Usage,
+				v.usage)
 		}
 		v.usage = u.Usage
 	}
 	if u := unfit(v.format, v.usage); u != nil {
-		return invalid("VUID-VkImageViewCreateInfo-"+u.rule, "format %v is not for %v", v.format, u.usage)
+		return invalid(u.rule, "format %v is not for %v", v.format, u.usage)
 	}
 	return nil
 }
@@ -199,15 +189,15 @@ func (v *imageView) checkLayerCount() error {
 	switch v.viewType {
 	case vk.IMAGE_VIEW_TYPE_1D, vk.IMAGE_VIEW_TYPE_2D, vk.IMAGE_VIEW_TYPE_3D:
 		if v.layerCount != 1 {
-			return invalid("VUID-VkImageViewCreateInfo-imageViewType-04973", "%d layers of a %v", v.layerCount, v.viewType)
+			return invalid(vk.VUID_VkImageViewCreateInfo_imageViewType_04973, "%d layers of a %v", v.layerCount, v.viewType)
 		}
 	case vk.IMAGE_VIEW_TYPE_CUBE:
 		if v.layerCount != 6 {
-			return invalid("VUID-VkImageViewCreateInfo-viewType-02960", "%d layers of a cube", v.layerCount)
+			return invalid(vk.VUID_VkImageViewCreateInfo_viewType_02960, "%d layers of a cube", v.layerCount)
 		}
 	case vk.IMAGE_VIEW_TYPE_CUBE_ARRAY:
 		if v.layerCount%6 != 0 {
-			return invalid("VUID-VkImageViewCreateInfo-viewType-02961", "%d layers of an array of cubes", v.layerCount)
+			return invalid(vk.VUID_VkImageViewCreateInfo_viewType_02961, "%d layers of an array of cubes", v.layerCount)
 		}
 	}
 	return nil

@@ -1,8 +1,11 @@
 package icd
 
 import (
-	"os"
+	"log/slog"
+	"sync"
 
+	"farside/internal/config"
+	"farside/internal/gate"
 	"farside/internal/vk"
 	"farside/memory"
 )
@@ -28,6 +31,9 @@ func createInstance(info *vk.InstanceCreateInfo, _ *vk.AllocationCallbacks, out 
 }
 
 func (i *instance) init(info *vk.InstanceCreateInfo) error {
+	if err := gate.Prepare(); err != nil {
+		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%w", err)
+	}
 	// An absent application info or apiVersion 0 means 1.0; a version above ours is legal and only says what
 	// the application could use (chapter "Instances", VkApplicationInfo).
 	if app := info.PApplicationInfo; app != nil && app.ApiVersion != 0 {
@@ -36,55 +42,78 @@ func (i *instance) init(info *vk.InstanceCreateInfo) error {
 	for _, n := range vk.Slice(info.PpEnabledExtensionNames, info.EnabledExtensionCount) {
 		name := vk.GoString(n)
 		if !supports(instanceExtensions, name) {
-			return vk.Errorf(vk.ERROR_EXTENSION_NOT_PRESENT, "", "instance extension %q is not supported", name)
+			return vk.Errorf(vk.ERROR_EXTENSION_NOT_PRESENT, vk.NoVUID, "instance extension %q is not supported", name)
 		}
 		i.extensions[name] = true
 	}
-	profile, err := memory.DefaultProfile(os.Getenv)
+	settings, err := readSettings()
 	if err != nil {
-		return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "", "memory heaps: %w", err)
+		return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, vk.NoVUID, "%w", err)
 	}
+	i.tell(settings.Notices)
+	profile := memory.DefaultProfile(settings.HeapDevice, settings.HeapHost)
 	p := &physicalDevice{
 		instance: i,
+		settings: settings,
 		profile:  profile,
 		budget:   memory.NewBudget(profile, maxMemoryAllocationCount),
 	}
-	p.driverUUID = driverUUID(os.Getenv)
-	p.deviceUUID = deviceUUID(os.Getenv, p.driverUUID)
+	p.driverUUID = driverUUID(settings)
+	p.deviceUUID = deviceUUID(settings, p.driverUUID)
 	h, err := instances.Insert(i)
 	if err != nil {
-		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "instance handle: %w", err)
+		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "instance handle: %w", err)
 	}
 	ph, err := physicalDevices.Insert(p)
 	if err != nil {
 		instances.Remove(h)
-		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "physical device handle: %w", err)
+		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "physical device handle: %w", err)
 	}
 	i.handle, p.handle, i.physical = vk.Instance(h), vk.PhysicalDevice(ph), p
 	return nil
 }
 
-func destroyInstance(h vk.Instance, _ *vk.AllocationCallbacks) {
-	if h == 0 {
-		return
+// readSettings reads the environment as it is now, which is more than Go knows of it: the application may have changed
+// it since it loaded the driver. Errors: config.ErrSetting.
+func readSettings() (*config.Settings, error) {
+	s, err := config.Capture()
+	if err == nil {
+		logLevel.Set(s.Log)
 	}
-	i := instances.Get(uintptr(h))
-	if i == nil {
-		staleHandle("vkDestroyInstance", vk.OBJECT_TYPE_INSTANCE, uint64(h))
-		return
+	return s, err
+}
+
+// told has the texts of the notices that the process has been given.
+var told sync.Map
+
+// tell reports what the environment gives cause to, each notice once for each process.
+func (i *instance) tell(notices []config.Notice) {
+	for _, n := range notices {
+		if _, again := told.LoadOrStore(n.Text, true); again {
+			continue
+		}
+		severity := vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT
+		if n.Level >= slog.LevelError {
+			severity = vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
+		}
+		i.report(severity, vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, "", n.Text)
 	}
+}
+
+// destroyInstance takes the handle first, like device.destroy.
+func destroyInstance(i *instance, _ *vk.AllocationCallbacks) {
+	if instances.Remove(uintptr(i.handle)) == nil {
+		return // another thread does it
+	}
+	physicalDevices.Remove(uintptr(i.physical.handle))
 	i.destroying()
 	for _, d := range devices.All() {
 		if d.physical.instance == i {
-			i.fail("vkDestroyInstance", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkDestroyInstance-instance-00629",
+			i.fail("vkDestroyInstance", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkDestroyInstance_instance_00629,
 				"a device of this instance was not destroyed"), object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
 			d.destroy()
 		}
 	}
-	if instances.Remove(uintptr(h)) == nil {
-		return
-	}
-	physicalDevices.Remove(uintptr(i.physical.handle))
 	for h, m := range messengers.All() {
 		if m.instance == i {
 			messengers.Remove(h)
@@ -92,19 +121,11 @@ func destroyInstance(h vk.Instance, _ *vk.AllocationCallbacks) {
 	}
 }
 
-func enumeratePhysicalDevices(h vk.Instance, count *uint32, out *vk.PhysicalDevice) vk.Result {
-	i := instances.Get(uintptr(h))
-	if i == nil {
-		return staleHandle("vkEnumeratePhysicalDevices", vk.OBJECT_TYPE_INSTANCE, uint64(h))
-	}
+func enumeratePhysicalDevices(i *instance, count *uint32, out *vk.PhysicalDevice) vk.Result {
 	return vk.WriteArray(count, out, []vk.PhysicalDevice{i.physical.handle})
 }
 
-func enumeratePhysicalDeviceGroups(h vk.Instance, count *uint32, out *vk.PhysicalDeviceGroupProperties) vk.Result {
-	i := instances.Get(uintptr(h))
-	if i == nil {
-		return staleHandle("vkEnumeratePhysicalDeviceGroups", vk.OBJECT_TYPE_INSTANCE, uint64(h))
-	}
+func enumeratePhysicalDeviceGroups(i *instance, count *uint32, out *vk.PhysicalDeviceGroupProperties) vk.Result {
 	if out == nil {
 		*count = 1
 		return vk.SUCCESS

@@ -21,6 +21,8 @@ func NegotiateLoaderICDInterfaceVersion(version *uint32) vk.Result {
 		return vk.ERROR_INCOMPATIBLE_DRIVER
 	}
 	*version = min(*version, newestLoaderInterface)
+	// For the log of what comes before an instance. vkCreateInstance reports an error.
+	_, _ = readSettings()
 	return vk.SUCCESS
 }
 
@@ -53,7 +55,8 @@ func procAddr(h vk.Instance, name string) uintptr {
 		return 0
 	}
 	if h != 0 && instances.Get(uintptr(h)) == nil {
-		staleHandle("vkGetInstanceProcAddr", vk.OBJECT_TYPE_INSTANCE, uint64(h))
+		refuseFirst("vkGetInstanceProcAddr", vk.OBJECT_TYPE_INSTANCE, uint64(h),
+			vk.VUID_vkGetInstanceProcAddr_instance_parameter)
 		return 0
 	}
 	advertised := func(e string) bool { return supports(instanceExtensions, e) || supports(deviceExtensions, e) }
@@ -70,12 +73,7 @@ func offered(c vk.Command, newest uint32, has func(extension string) bool) bool 
 
 // getDeviceProcAddr answers only what the device may call: core commands up to the supported version, with the
 // feature maintenance5 only up to the instance's, and those of enabled extensions (vkGetDeviceProcAddr).
-func getDeviceProcAddr(h vk.Device, pName *byte) vk.PFN_vkVoidFunction {
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		staleHandle("vkGetDeviceProcAddr", vk.OBJECT_TYPE_DEVICE, uint64(h))
-		return 0
-	}
+func getDeviceProcAddr(d *device, pName *byte) vk.PFN_vkVoidFunction {
 	name := vk.GoString(pName)
 	c, ok := vk.CommandByName(name)
 	if !ok || (c.Level != vk.DeviceLevel && name != "vkGetDeviceProcAddr") {
@@ -109,27 +107,25 @@ func enumerateInstanceExtensionProperties(layer *byte, count *uint32, out *vk.Ex
 	return vk.WriteArray(count, out, instanceExtensionProperties())
 }
 
-func enumerateDeviceExtensionProperties(h vk.PhysicalDevice, layer *byte, count *uint32, out *vk.ExtensionProperties) vk.Result {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		return staleHandle("vkEnumerateDeviceExtensionProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-	}
+func enumerateDeviceExtensionProperties(
+	_ *physicalDevice, layer *byte, count *uint32, out *vk.ExtensionProperties,
+) vk.Result {
 	if layer != nil {
 		return vk.ERROR_LAYER_NOT_PRESENT
 	}
 	return vk.WriteArray(count, out, deviceExtensionProperties())
 }
 
-func enumerateDeviceLayerProperties(h vk.PhysicalDevice, count *uint32, out *vk.LayerProperties) vk.Result {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		return staleHandle("vkEnumerateDeviceLayerProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-	}
+func enumerateDeviceLayerProperties(_ *physicalDevice, count *uint32, out *vk.LayerProperties) vk.Result {
 	return vk.WriteArray(count, out, []vk.LayerProperties(nil))
 }
 
 // The lists are made once: a loader asks for them some twenty times until the first device is there.
 var (
-	instanceExtensionProperties = sync.OnceValue(func() []vk.ExtensionProperties { return extensionProperties(instanceExtensions) })
-	deviceExtensionProperties   = sync.OnceValue(func() []vk.ExtensionProperties { return extensionProperties(deviceExtensions) })
+	instanceExtensionProperties = sync.OnceValue(
+		func() []vk.ExtensionProperties { return extensionProperties(instanceExtensions) })
+	deviceExtensionProperties = sync.OnceValue(
+		func() []vk.ExtensionProperties { return extensionProperties(deviceExtensions) })
 )
 
 func extensionProperties(table []extension) []vk.ExtensionProperties {
@@ -147,7 +143,8 @@ func extensionProperties(table []extension) []vk.ExtensionProperties {
 
 // reportPanic tells every instance of an error in the driver itself, or of a wild pointer in the arguments.
 func reportPanic(command string, value any, stack []byte) {
-	err := vk.Errorf(vk.ERROR_UNKNOWN, "", "a bad pointer in the arguments or an error of the driver: %v\n%s", value, stack)
+	err := vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "a bad pointer in the arguments or an error of the driver: %v\n%s",
+		value, stack)
 	for _, i := range instances.All() {
 		i.fail(command, err)
 	}

@@ -33,8 +33,10 @@ func TestNegotiation(t *testing.T) {
 func TestInstanceProcAddresses(t *testing.T) {
 	i := testInstance(t, nil)
 	for name, want := range map[string]bool{
-		"vkQueueSubmit2": true, "vkCmdDraw": true, "vkCmdBeginRendering": true, "vkQueueSubmit2KHR": true, "vkCmdBindIndexBuffer2KHR": true,
-		"vkCmdBindIndexBuffer2": false, "vkCmdBeginRenderingKHR": false, "vkGetDeviceGroupPeerMemoryFeaturesKHR": false, "vkNoSuchCommand": false,
+		"vkQueueSubmit2": true, "vkCmdDraw": true, "vkCmdBeginRendering": true, "vkQueueSubmit2KHR": true,
+		"vkCmdBindIndexBuffer2KHR": true,
+		"vkCmdBindIndexBuffer2":    false, "vkCmdBeginRenderingKHR": false, "vkGetDeviceGroupPeerMemoryFeaturesKHR": false,
+		"vkNoSuchCommand": false,
 	} {
 		s := append([]byte(name), 0)
 		if got := GetInstanceProcAddr(i.handle, &s[0]) != 0; got != want {
@@ -48,7 +50,7 @@ func TestProcAddressesEndAtTheInstancesVersion(t *testing.T) {
 	i := testInstance(t, nil)
 	has := func(d *device, name string) bool {
 		s := append([]byte(name), 0)
-		return getDeviceProcAddr(d.handle, &s[0]) != 0
+		return commands.GetDeviceProcAddr(d.handle, &s[0]) != 0
 	}
 	for _, c := range []struct {
 		version      uint32

@@ -2,44 +2,27 @@ package icd
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"strings"
+
+	"farside/internal/config"
+	"farside/internal/stderr"
 )
 
-// levelTrace lies below slog's Debug: one line for every call.
-const levelTrace = slog.Level(-8)
+const levelTrace = config.LevelTrace
 
 var (
-	logLevel slog.LevelVar
-	logger   = newLogger(os.Stderr, os.Getenv("FARSIDE_LOG"))
+	logLevel = func() *slog.LevelVar {
+		v := new(slog.LevelVar)
+		v.Set(slog.LevelError) // until readSettings
+		return v
+	}()
+	logger = newLogger(stderr.Writer)
 )
 
-// newLogger makes the driver's log: text on w, at the level that setting (FARSIDE_LOG's value) names. A value
-// that is no level prints one line with the cure and counts as "error".
-func newLogger(w io.Writer, setting string) *slog.Logger {
-	level, err := parseLevel(setting)
-	if err != nil {
-		fmt.Fprintf(w, "farside: %v\n", err)
-	}
-	logLevel.Set(level)
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: &logLevel, ReplaceAttr: levelName}))
-}
-
-func parseLevel(setting string) (slog.Level, error) {
-	switch strings.ToLower(strings.TrimSpace(setting)) {
-	case "", "error":
-		return slog.LevelError, nil
-	case "warn":
-		return slog.LevelWarn, nil
-	case "info":
-		return slog.LevelInfo, nil
-	case "trace":
-		return levelTrace, nil
-	}
-	return slog.LevelError, fmt.Errorf("FARSIDE_LOG=%q is no log level: set it to error, warn, info or trace, or unset it", setting)
+// newLogger makes the driver's log: text on w. readSettings sets its level.
+func newLogger(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: logLevel, ReplaceAttr: levelName}))
 }
 
 // levelName prints levelTrace by its name; slog would say DEBUG-4.

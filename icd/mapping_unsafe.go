@@ -14,8 +14,9 @@ type mapping struct {
 	own            bool   // it was mapped for the application alone: the device has other addresses for the memory
 }
 
-// end ends the mapping. On an error it is still there.
-func (m *mapping) end(reserve bool) error {
+// end ends the mapping of p. On an error it is still there.
+func (m *mapping) end(p *memory.Payload, reserve bool) error {
+	endHostAccess(p)
 	if m.own {
 		within := uint64(uintptr(m.at)) % memory.PageSize()
 		if err := memory.Unmap(unsafe.Add(m.at, -int(within)), within+m.length, reserve); err != nil {
@@ -26,20 +27,27 @@ func (m *mapping) end(reserve bool) error {
 	return nil
 }
 
+// endHostAccess ends an access by the host. No command has a result for a dma-buf's driver that refuses.
+func endHostAccess(p *memory.Payload) {
+	if err := p.EndAccess(); err != nil {
+		logger.Error("devices may not see what the host wrote", "error", err)
+	}
+}
+
 // resolve checks a range against the allocation and resolves VK_WHOLE_SIZE.
 func (m *deviceMemory) resolve(offset, size uint64) (uint64, error) {
 	if offset >= m.size {
-		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-offset-07959",
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_offset_07959,
 			"offset %d is not within the allocation of %d bytes", offset, m.size)
 	}
 	if size == vk.WHOLE_SIZE {
 		return m.size - offset, nil
 	}
 	if size == 0 {
-		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-size-07960", "a mapping of 0 bytes")
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_size_07960, "a mapping of 0 bytes")
 	}
 	if size > m.size-offset {
-		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-size-07961",
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_size_07961,
 			"%d bytes from offset %d reach beyond the allocation of %d bytes", size, offset, m.size)
 	}
 	return size, nil
@@ -47,7 +55,7 @@ func (m *deviceMemory) resolve(offset, size uint64) (uint64, error) {
 
 func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (unsafe.Pointer, error) {
 	if m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT == 0 {
-		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-memory-07962",
+		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_memory_07962,
 			"memory type %d is not host-visible", m.typeIndex)
 	}
 	length, err := m.resolve(offset, size)
@@ -57,7 +65,12 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mapping.at != nil {
-		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-memory-07958", "the memory is mapped already")
+		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_memory_07958,
+			"the memory is mapped already")
+	}
+	// The host's accesses begin with the mapping and end with it: coherent memory knows nothing finer.
+	if err := m.payload.BeginAccess(); err != nil {
+		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.NoVUID, "%w", err)
 	}
 	next := mapping{offset: offset, length: length, own: true}
 	switch {
@@ -73,17 +86,16 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 		}
 	}
 	if err != nil {
+		endHostAccess(m.payload)
 		return nil, err
 	}
 	m.mapping = next
 	return next.at, nil
 }
 
-func mapMemory(h vk.Device, handle vk.DeviceMemory, offset, size vk.DeviceSize, _ vk.MemoryMapFlags, out *unsafe.Pointer) vk.Result {
-	m := deviceMemories.Get(uint64(handle))
-	if m == nil {
-		return staleHandle("vkMapMemory", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(handle))
-	}
+func mapMemory(
+	_ *device, m *deviceMemory, offset, size vk.DeviceSize, _ vk.MemoryMapFlags, out *unsafe.Pointer,
+) vk.Result {
 	address, err := m.mapRange(offset, size, nil)
 	if err != nil {
 		return m.fail("vkMapMemory", err)
@@ -92,11 +104,8 @@ func mapMemory(h vk.Device, handle vk.DeviceMemory, offset, size vk.DeviceSize, 
 	return vk.SUCCESS
 }
 
-func mapMemory2(h vk.Device, info *vk.MemoryMapInfo, out *unsafe.Pointer) vk.Result {
-	m := deviceMemories.Get(uint64(info.Memory))
-	if m == nil {
-		return staleHandle("vkMapMemory2", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(info.Memory))
-	}
+func mapMemory2(_ *device, info *vk.MemoryMapInfo, out *unsafe.Pointer) vk.Result {
+	m := live(deviceMemories, info.Memory)
 	var at unsafe.Pointer
 	if info.Flags&vk.MEMORY_MAP_PLACED_BIT_EXT != 0 {
 		placed := vk.Find[vk.MemoryMapPlacedInfoEXT](info.PNext)
@@ -119,39 +128,35 @@ func (m *deviceMemory) checkPlaced(info *vk.MemoryMapInfo, placed *vk.MemoryMapP
 	page := memory.PageSize()
 	switch {
 	case !m.device.features["memoryMapPlaced"]:
-		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09569", "placed mappings need the memoryMapPlaced feature")
+		return vk.Errorf(result, vk.VUID_VkMemoryMapInfo_flags_09569, "placed mappings need the memoryMapPlaced feature")
 	case placed == nil || placed.PPlacedAddress == nil:
-		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09570", "a placed mapping needs VkMemoryMapPlacedInfoEXT with an address")
+		return vk.Errorf(result, vk.VUID_VkMemoryMapInfo_flags_09570,
+			"a placed mapping needs VkMemoryMapPlacedInfoEXT with an address")
 	case uint64(uintptr(placed.PPlacedAddress))%page != 0:
-		return vk.Errorf(result, "VUID-VkMemoryMapPlacedInfoEXT-pPlacedAddress-09577", "address %p is not a multiple of %d", placed.PPlacedAddress, page)
+		return vk.Errorf(result, vk.VUID_VkMemoryMapPlacedInfoEXT_pPlacedAddress_09577, "address %p is not a multiple of %d",
+			placed.PPlacedAddress, page)
 	case m.payload.Foreign():
-		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09575", "memory imported from a host pointer cannot be mapped elsewhere")
+		return vk.Errorf(result, vk.VUID_VkMemoryMapInfo_flags_09575,
+			"memory imported from a host pointer cannot be mapped elsewhere")
 	case !m.device.features["memoryMapRangePlaced"] && info.Offset != 0:
-		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09571", "offset %d needs the memoryMapRangePlaced feature", info.Offset)
+		return vk.Errorf(result, vk.VUID_VkMemoryMapInfo_flags_09571, "offset %d needs the memoryMapRangePlaced feature",
+			info.Offset)
 	case info.Offset%page != 0:
-		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09573", "offset %d is not a multiple of %d", info.Offset, page)
+		return vk.Errorf(result, vk.VUID_VkMemoryMapInfo_flags_09573, "offset %d is not a multiple of %d", info.Offset, page)
 	case info.Size != vk.WHOLE_SIZE && info.Size%page != 0 && info.Offset+info.Size != m.size:
-		return vk.Errorf(result, "VUID-VkMemoryMapInfo-flags-09574", "size %d is not a multiple of %d", info.Size, page)
+		return vk.Errorf(result, vk.VUID_VkMemoryMapInfo_flags_09574, "size %d is not a multiple of %d", info.Size, page)
 	}
 	return nil
 }
 
-func unmapMemory(h vk.Device, handle vk.DeviceMemory) {
-	m := deviceMemories.Get(uint64(handle))
-	if m == nil {
-		staleHandle("vkUnmapMemory", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(handle))
-		return
-	}
+func unmapMemory(_ *device, m *deviceMemory) {
 	if err := m.unmap(false); err != nil {
 		m.fail("vkUnmapMemory", err)
 	}
 }
 
-func unmapMemory2(h vk.Device, info *vk.MemoryUnmapInfo) vk.Result {
-	m := deviceMemories.Get(uint64(info.Memory))
-	if m == nil {
-		return staleHandle("vkUnmapMemory2", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(info.Memory))
-	}
+func unmapMemory2(_ *device, info *vk.MemoryUnmapInfo) vk.Result {
+	m := live(deviceMemories, info.Memory)
 	if err := m.unmap(info.Flags&vk.MEMORY_UNMAP_RESERVE_BIT_EXT != 0); err != nil {
 		return m.fail("vkUnmapMemory2", err)
 	}
@@ -162,35 +167,32 @@ func (m *deviceMemory) unmap(reserve bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mapping.at == nil {
-		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryUnmapInfo-memory-07964", "the memory is not mapped")
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryUnmapInfo_memory_07964, "the memory is not mapped")
 	}
 	if reserve && !m.mapping.own {
 		if m.payload.Foreign() {
-			return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryUnmapInfo-flags-09580",
+			return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryUnmapInfo_flags_09580,
 				"the addresses of memory that was imported from a host pointer are the application's own")
 		}
-		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryUnmapInfo-flags-09579",
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryUnmapInfo_flags_09579,
 			"VK_MEMORY_UNMAP_RESERVE_BIT_EXT needs the memoryUnmapReserve feature")
 	}
-	return m.mapping.end(reserve)
+	return m.mapping.end(m.payload, reserve)
 }
 
 // Flushing and invalidating move no data: every mapping shows the payload's own pages. The ranges are checked.
-func flushMappedMemoryRanges(h vk.Device, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
+func flushMappedMemoryRanges(_ *device, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
 	return checkRanges("vkFlushMappedMemoryRanges", count, ranges)
 }
 
-func invalidateMappedMemoryRanges(h vk.Device, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
+func invalidateMappedMemoryRanges(_ *device, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
 	return checkRanges("vkInvalidateMappedMemoryRanges", count, ranges)
 }
 
 func checkRanges(command string, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
 	for i := range vk.Slice(ranges, count) {
 		r := &vk.Slice(ranges, count)[i]
-		m := deviceMemories.Get(uint64(r.Memory))
-		if m == nil {
-			return staleHandle(command, vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(r.Memory))
-		}
+		m := live(deviceMemories, r.Memory)
 		if err := m.checkMapped(r.Offset, r.Size); err != nil {
 			return m.fail(command, err)
 		}
@@ -202,18 +204,18 @@ func (m *deviceMemory) checkMapped(offset, size uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mapping.at == nil {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkMappedMemoryRange-memory-00684", "the memory is not mapped")
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMappedMemoryRange_memory_00684, "the memory is not mapped")
 	}
 	end := m.mapping.offset + m.mapping.length
 	if size == vk.WHOLE_SIZE {
 		if offset < m.mapping.offset || offset > end {
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkMappedMemoryRange-size-00686",
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMappedMemoryRange_size_00686,
 				"offset %d is outside the mapped range [%d, %d)", offset, m.mapping.offset, end)
 		}
 		return nil
 	}
 	if offset < m.mapping.offset || offset > end || size > end-offset {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkMappedMemoryRange-size-00685",
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMappedMemoryRange_size_00685,
 			"%d bytes from offset %d reach outside the mapped range [%d, %d)", size, offset, m.mapping.offset, end)
 	}
 	return nil

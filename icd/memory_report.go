@@ -14,7 +14,10 @@ type memoryReport struct {
 //
 // What an event does not have is reported as 0: size for free and unimport events (the specification defines it
 // for allocate, import and failed allocations only), the object's handle and the payload for failed allocations.
-func (d *device) reportMemory(event vk.DeviceMemoryReportEventTypeEXT, payloadID, size uint64, objType vk.ObjectType, objHandle uint64, heap uint32) {
+func (d *device) reportMemory(
+	event vk.DeviceMemoryReportEventTypeEXT, payloadID, size uint64, objType vk.ObjectType, objHandle uint64,
+	heap uint32,
+) {
 	if len(d.reports) == 0 {
 		return
 	}

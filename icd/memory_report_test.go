@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"log/slog"
 	"sync"
 	"testing"
 	"unsafe"
@@ -22,16 +23,18 @@ var memoryEvents []memoryEvent
 
 var memoryCallback = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(data *vk.DeviceMemoryReportCallbackDataEXT, user uintptr) uintptr {
-		memoryEvents = append(memoryEvents, memoryEvent{data.Type, data.MemoryObjectId, data.Size, object{data.ObjectType, data.ObjectHandle}, data.HeapIndex, user})
+		memoryEvents = append(memoryEvents, memoryEvent{data.Type, data.MemoryObjectId, data.Size,
+			object{data.ObjectType, data.ObjectHandle}, data.HeapIndex, user})
 		return 0
 	})
 })
 
 func TestMemoryReports(t *testing.T) {
-	captureLog(t, "error")
+	captureLog(t, slog.LevelError)
 	memoryEvents = nil
 	info := func(next unsafe.Pointer, user uintptr) *vk.DeviceDeviceMemoryReportCreateInfoEXT {
-		s := &vk.DeviceDeviceMemoryReportCreateInfoEXT{SType: vk.STRUCTURE_TYPE_DEVICE_DEVICE_MEMORY_REPORT_CREATE_INFO_EXT, PNext: next, PfnUserCallback: memoryCallback()}
+		s := &vk.DeviceDeviceMemoryReportCreateInfoEXT{SType: vk.STRUCTURE_TYPE_DEVICE_DEVICE_MEMORY_REPORT_CREATE_INFO_EXT,
+			PNext: next, PfnUserCallback: memoryCallback()}
 		*(*uintptr)(unsafe.Pointer(&s.PUserData)) = user
 		return s
 	}
@@ -46,7 +49,8 @@ func TestMemoryReports(t *testing.T) {
 	d := &device{reports: reports}
 	d.reportMemory(vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_ALLOCATE_EXT, 7, 4096, vk.OBJECT_TYPE_DEVICE_MEMORY, 0x99, 1)
 	d.reportMemory(vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_FREE_EXT, 7, 4096, vk.OBJECT_TYPE_DEVICE_MEMORY, 0x99, 1)
-	d.reportMemory(vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_ALLOCATION_FAILED_EXT, 7, 4096, vk.OBJECT_TYPE_DEVICE_MEMORY, 0x99, 1)
+	d.reportMemory(vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_ALLOCATION_FAILED_EXT, 7, 4096, vk.OBJECT_TYPE_DEVICE_MEMORY, 0x99,
+		1)
 	o := object{vk.OBJECT_TYPE_DEVICE_MEMORY, 0x99}
 	want := []memoryEvent{
 		{vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_ALLOCATE_EXT, 7, 4096, o, 1, 1},

@@ -1,14 +1,22 @@
-// Package icd holds Vulkan's entry points: each decodes its arguments, looks its handles up, delegates to
-// the packages below and maps their errors to a VkResult. One file per kind of Vulkan object.
+// Package icd holds Vulkan's commands. Their entries, which icdgen writes (zz_generated_handles.go), turn handles into
+// objects and refuse those that a command must not be given; the functions here decode the other arguments, delegate to
+// the packages below and map their errors to a VkResult. One file per kind of Vulkan object.
 //
-// Lock order: device.mu, then deviceMemory.mu; commandPool.mu, then commandBuffer.mu; descriptorPool.mu alone; nothing is
-// called back (messengers, memory reports) while one of them is held. Handle tables take no lock on look-up.
+// Locks. commandPool.mu comes before commandBuffer.mu. Every other lock of this package is taken alone, with only those
+// of the packages below inside it: deviceMemory.mu, descriptorPool.mu, carrier.mu, pipelineCache.mu, shaders.mu,
+// addresses.mu, residents.mu, reporter.mu, queueLabels.mu. Looking a handle up takes no lock.
+//
+// Callbacks. Messengers and memory reports are called with no lock held, from a list that doesn't change, so they may
+// call the driver, although the specification forbids it (TestCallbacksMayCallTheDriver). One that is told of what a
+// queue executes is called by the thread that executes: it must not wait for that queue. Objects that a device or an
+// instance is destroyed with are reported after its own handle is gone.
 package icd
 
 import (
 	"sync"
 	"sync/atomic"
 
+	"farside/internal/config"
 	"farside/internal/exec"
 	"farside/internal/handle"
 	"farside/internal/syncobj"
@@ -56,6 +64,7 @@ type instance struct {
 type physicalDevice struct {
 	handle     vk.PhysicalDevice
 	instance   *instance
+	settings   *config.Settings
 	profile    memory.Profile
 	budget     *memory.Budget
 	driverUUID [vk.UUID_SIZE]byte
@@ -68,6 +77,7 @@ type device struct {
 	physical   *physicalDevice
 	extensions map[string]bool
 	features   map[string]bool // names of the enabled features, whichever structure they came in
+	remaps     bool            // of these memoryMapPlaced or memoryUnmapReserve
 	queues     []*queue
 	reports    []memoryReport // VK_EXT_device_memory_report callbacks
 
@@ -80,11 +90,16 @@ type device struct {
 	shaders   shaders
 	addresses addresses // of memory that shaders reach by address
 
-	slots   sync.Map // the live *privateDataSlot
-	objects sync.Map // live child handle (uint64) to its vk.ObjectType
+	slots     sync.Map // the live *privateDataSlot
+	residents residents
 }
 
 // fail logs and reports err as the outcome of command and returns the VkResult that it maps to.
 func (d *device) fail(command string, err error) vk.Result {
-	return d.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
+	return d.failOn(command, err, vk.OBJECT_TYPE_DEVICE, uint64(d.handle))
+}
+
+// failOn is fail for an object of the device.
+func (d *device) failOn(command string, err error, t vk.ObjectType, h uint64) vk.Result {
+	return d.physical.instance.fail(command, err, object{t, h})
 }

@@ -9,11 +9,7 @@ import (
 // compute, too.
 var queueFamilies = [...]uint32{4, 2}
 
-func getPhysicalDeviceQueueFamilyProperties(h vk.PhysicalDevice, count *uint32, out *vk.QueueFamilyProperties) {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceQueueFamilyProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
+func getPhysicalDeviceQueueFamilyProperties(_ *physicalDevice, count *uint32, out *vk.QueueFamilyProperties) {
 	var families [len(queueFamilies)]vk.QueueFamilyProperties
 	for i := range families {
 		queueFamilyProperties(i, &families[i])
@@ -21,11 +17,7 @@ func getPhysicalDeviceQueueFamilyProperties(h vk.PhysicalDevice, count *uint32, 
 	vk.WriteArray(count, out, families[:])
 }
 
-func getPhysicalDeviceQueueFamilyProperties2(h vk.PhysicalDevice, count *uint32, out *vk.QueueFamilyProperties2) {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceQueueFamilyProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
+func getPhysicalDeviceQueueFamilyProperties2(_ *physicalDevice, count *uint32, out *vk.QueueFamilyProperties2) {
 	if out == nil || *count > uint32(len(queueFamilies)) {
 		*count = uint32(len(queueFamilies))
 	}
@@ -47,21 +39,11 @@ func queueFamilyProperties(family int, out *vk.QueueFamilyProperties) {
 	}
 }
 
-func getPhysicalDeviceMemoryProperties(h vk.PhysicalDevice, out *vk.PhysicalDeviceMemoryProperties) {
-	p := physicalDevices.Get(uintptr(h))
-	if p == nil {
-		staleHandle("vkGetPhysicalDeviceMemoryProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
+func getPhysicalDeviceMemoryProperties(p *physicalDevice, out *vk.PhysicalDeviceMemoryProperties) {
 	p.memoryProperties(out)
 }
 
-func getPhysicalDeviceMemoryProperties2(h vk.PhysicalDevice, out *vk.PhysicalDeviceMemoryProperties2) {
-	p := physicalDevices.Get(uintptr(h))
-	if p == nil {
-		staleHandle("vkGetPhysicalDeviceMemoryProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
+func getPhysicalDeviceMemoryProperties2(p *physicalDevice, out *vk.PhysicalDeviceMemoryProperties2) {
 	p.memoryProperties(&out.MemoryProperties)
 	if b := vk.Find[vk.PhysicalDeviceMemoryBudgetPropertiesEXT](out.PNext); b != nil {
 		clear(b.HeapBudget[:])
@@ -86,29 +68,14 @@ func (p *physicalDevice) memoryProperties(out *vk.PhysicalDeviceMemoryProperties
 	}
 }
 
-// allTypes is the memoryTypeBits of a resource that may lie in any memory type.
-func (p *physicalDevice) allTypes() uint32 { return 1<<len(p.profile.Types) - 1 }
-
-// typesFor narrows memoryTypeBits to the types that can hold memory of every one of the handle types:
-// a remote address exists only for RDMA-capable memory.
+// typesFor narrows memoryTypeBits to the types that can hold memory of every one of the handle types.
 func (p *physicalDevice) typesFor(handleTypes vk.ExternalMemoryHandleTypeFlags) uint32 {
-	if handleTypes&vk.EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV == 0 {
-		return p.allTypes()
-	}
-	var bits uint32
-	for i, t := range p.profile.Types {
-		if t.Flags&vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV != 0 {
-			bits |= 1 << i
-		}
-	}
-	return bits
+	return export.MemoryTypes(handleTypes, p.profile.Types)
 }
 
-func getPhysicalDeviceExternalBufferProperties(h vk.PhysicalDevice, info *vk.PhysicalDeviceExternalBufferInfo, out *vk.ExternalBufferProperties) {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		staleHandle("vkGetPhysicalDeviceExternalBufferProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
+func getPhysicalDeviceExternalBufferProperties(
+	_ *physicalDevice, info *vk.PhysicalDeviceExternalBufferInfo, out *vk.ExternalBufferProperties,
+) {
 	r := export.Properties(info.HandleType)
 	if info.Flags != 0 || bufferUsage(info.Usage, info.PNext)&^bufferUsages != 0 {
 		r = export.HandleProperties{}
@@ -121,10 +88,9 @@ func getPhysicalDeviceExternalBufferProperties(h vk.PhysicalDevice, info *vk.Phy
 }
 
 // getPhysicalDeviceToolProperties lists no tool: layers add themselves, and the driver has none built in.
-func getPhysicalDeviceToolProperties(h vk.PhysicalDevice, count *uint32, out *vk.PhysicalDeviceToolProperties) vk.Result {
-	if physicalDevices.Get(uintptr(h)) == nil {
-		return staleHandle("vkGetPhysicalDeviceToolProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-	}
+func getPhysicalDeviceToolProperties(
+	_ *physicalDevice, count *uint32, out *vk.PhysicalDeviceToolProperties,
+) vk.Result {
 	*count = 0
 	return vk.SUCCESS
 }

@@ -8,7 +8,7 @@ import (
 
 // pipeline is a VkPipeline; all are compute pipelines.
 type pipeline struct {
-	device *device
+	child
 	flags  vk.PipelineCreateFlags2
 	shader *shader
 	exec   exec.Pipeline
@@ -19,32 +19,25 @@ const pipelineFlags = vk.PIPELINE_CREATE_2_DISABLE_OPTIMIZATION_BIT | vk.PIPELIN
 	vk.PIPELINE_CREATE_2_DERIVATIVE_BIT | vk.PIPELINE_CREATE_2_DISPATCH_BASE_BIT | cacheControlFlags |
 	vk.PIPELINE_CREATE_2_CAPTURE_STATISTICS_BIT_KHR | vk.PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR
 
-const cacheControlFlags = vk.PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT | vk.PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT
+const cacheControlFlags = vk.PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT |
+	vk.PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT
 
-func createComputePipelines(h vk.Device, cache vk.PipelineCache, count uint32, infos *vk.ComputePipelineCreateInfo, _ *vk.AllocationCallbacks, out *vk.Pipeline) vk.Result {
+func createComputePipelines(
+	d *device, cache *pipelineCache, count uint32, infos *vk.ComputePipelineCreateInfo, _ *vk.AllocationCallbacks,
+	out *vk.Pipeline,
+) vk.Result {
 	results := vk.Slice(out, count)
-	clear(results)
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateComputePipelines", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
-	list, err := elements("vkCreateComputePipelines", "createInfo", infos, count)
+	list, err := elements(infos, count, vk.VUID_vkCreateComputePipelines_createInfoCount_arraylength,
+		vk.VUID_vkCreateComputePipelines_pCreateInfos_parameter)
 	if err != nil {
 		return d.fail("vkCreateComputePipelines", err)
-	}
-	var c *pipelineCache
-	if cache != 0 {
-		if c = pipelineCaches.Get(uint64(cache)); c == nil || c.device != d {
-			return staleHandle("vkCreateComputePipelines", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(cache))
-		}
 	}
 	outcome := vk.SUCCESS
 	for i := range list {
 		flags := createFlags(&list[i])
-		p, err := d.newPipeline(&list[i], flags, c, results[:i])
+		p, err := d.newPipeline(&list[i], flags, cache, results[:i])
 		if err == nil {
-			results[i] = vk.Pipeline(pipelines.Insert(p))
-			d.created(vk.OBJECT_TYPE_PIPELINE, uint64(results[i]))
+			results[i] = vk.Pipeline(d.add(p))
 			continue
 		}
 		// An error counts for more than VK_PIPELINE_COMPILE_REQUIRED, which is none.
@@ -71,14 +64,16 @@ func createFlags(info *vk.ComputePipelineCreateInfo) vk.PipelineCreateFlags2 {
 }
 
 // newPipeline makes a pipeline; earlier are those of the same call.
-func (d *device) newPipeline(info *vk.ComputePipelineCreateInfo, flags vk.PipelineCreateFlags2, cache *pipelineCache, earlier []vk.Pipeline) (*pipeline, error) {
+func (d *device) newPipeline(info *vk.ComputePipelineCreateInfo, flags vk.PipelineCreateFlags2, cache *pipelineCache,
+	earlier []vk.Pipeline) (*pipeline, error) {
 	begin := exec.Now()
 	if err := d.checkFlags(info, flags, earlier); err != nil {
 		return nil, err
 	}
 	layout := pipelineLayouts.Get(uint64(info.Layout))
 	if layout == nil || layout.device != d {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkComputePipelineCreateInfo-layout-parameter", "%#x is no pipeline layout of the device", uint64(info.Layout))
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_parameter,
+			"%#x is no pipeline layout of the device", uint64(info.Layout))
 	}
 	s, found, err := d.shaderOf(&info.Stage, flags, cache)
 	if err == nil {
@@ -89,7 +84,7 @@ func (d *device) newPipeline(info *vk.ComputePipelineCreateInfo, flags vk.Pipeli
 		return nil, err
 	}
 	return &pipeline{
-		device: d,
+		child:  child{device: d},
 		flags:  flags,
 		shader: s,
 		exec: exec.Pipeline{
@@ -102,15 +97,19 @@ func (d *device) newPipeline(info *vk.ComputePipelineCreateInfo, flags vk.Pipeli
 }
 
 // checkFlags looks at the flags and at the base of a derivative, which a pipeline has no use for.
-func (d *device) checkFlags(info *vk.ComputePipelineCreateInfo, flags vk.PipelineCreateFlags2, earlier []vk.Pipeline) error {
-	invalid := func(vuid, format string, args ...any) error {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+vuid, format, args...)
+func (d *device) checkFlags(
+	info *vk.ComputePipelineCreateInfo, flags vk.PipelineCreateFlags2, earlier []vk.Pipeline,
+) error {
+	broken := func(vuid vk.VUID, format string, args ...any) error {
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid, format, args...)
 	}
 	switch {
 	case flags&^pipelineFlags != 0:
-		return invalid("VkComputePipelineCreateInfo-None-09497", "flags %v belong to features that the device does not have", flags&^pipelineFlags)
+		return broken(vk.VUID_VkComputePipelineCreateInfo_None_09497,
+			"flags %v belong to features that the device does not have", flags&^pipelineFlags)
 	case flags&cacheControlFlags != 0 && !d.features["pipelineCreationCacheControl"]:
-		return invalid("VkComputePipelineCreateInfo-pipelineCreationCacheControl-02878", "%v need the pipelineCreationCacheControl feature", flags&cacheControlFlags)
+		return broken(vk.VUID_VkComputePipelineCreateInfo_pipelineCreationCacheControl_02878,
+			"%v need the pipelineCreationCacheControl feature", flags&cacheControlFlags)
 	case flags&vk.PIPELINE_CREATE_2_DERIVATIVE_BIT == 0:
 		return nil
 	}
@@ -118,9 +117,11 @@ func (d *device) checkFlags(info *vk.ComputePipelineCreateInfo, flags vk.Pipelin
 	if i := info.BasePipelineIndex; i != -1 {
 		switch {
 		case base != 0:
-			return invalid("VkComputePipelineCreateInfo-flags-07986", "a base pipeline by handle, %#x, and by index, %d", uint64(base), i)
+			return broken(vk.VUID_VkComputePipelineCreateInfo_flags_07986, "a base pipeline by handle, %#x, and by index, %d",
+				uint64(base), i)
 		case i < 0 || int(i) >= len(earlier):
-			return invalid("vkCreateComputePipelines-flags-00695", "base pipeline %d is not before pipeline %d", i, len(earlier))
+			return broken(vk.VUID_vkCreateComputePipelines_flags_00695, "base pipeline %d is not before pipeline %d", i,
+				len(earlier))
 		}
 		if base = earlier[i]; base == 0 {
 			return nil // it failed, and its error is reported
@@ -129,15 +130,17 @@ func (d *device) checkFlags(info *vk.ComputePipelineCreateInfo, flags vk.Pipelin
 	b := pipelines.Get(uint64(base))
 	switch {
 	case b == nil || b.device != d:
-		return invalid("VkComputePipelineCreateInfo-flags-07984", "the base %#x is no pipeline of the device", uint64(base))
+		return broken(vk.VUID_VkComputePipelineCreateInfo_flags_07984, "the base %#x is no pipeline of the device",
+			uint64(base))
 	case b.flags&vk.PIPELINE_CREATE_2_ALLOW_DERIVATIVES_BIT == 0:
-		return invalid("vkCreateComputePipelines-flags-00696", "the base pipeline was created without VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT")
+		return broken(vk.VUID_vkCreateComputePipelines_flags_00696,
+			"the base pipeline was created without VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT")
 	}
 	return nil
 }
 
-// giveFeedback answers VkPipelineCreationFeedbackCreateInfo; the duration is in nanoseconds. A compute pipeline is its one
-// stage.
+// giveFeedback answers VkPipelineCreationFeedbackCreateInfo; the duration is in nanoseconds. A compute pipeline is its
+// one stage.
 func giveFeedback(info *vk.ComputePipelineCreateInfo, duration uint64, found, ok bool) {
 	f := vk.Find[vk.PipelineCreationFeedbackCreateInfo](info.PNext)
 	if f == nil {
@@ -157,21 +160,4 @@ func giveFeedback(info *vk.ComputePipelineCreateInfo, duration uint64, found, ok
 	for i := range stages {
 		stages[i] = feedback
 	}
-}
-
-func destroyPipeline(h vk.Device, handle vk.Pipeline, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	p := pipelines.Remove(uint64(handle))
-	if p == nil {
-		staleHandle("vkDestroyPipeline", vk.OBJECT_TYPE_PIPELINE, uint64(handle))
-		return
-	}
-	p.device.destroyed(vk.OBJECT_TYPE_PIPELINE, uint64(handle))
-}
-
-// fail reports err as the outcome of command on the pipeline.
-func (p *pipeline) fail(command string, handle vk.Pipeline, err error) vk.Result {
-	return p.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_PIPELINE, uint64(handle)})
 }

@@ -10,16 +10,16 @@ import (
 	"farside/internal/vk"
 )
 
-// A pipeline cache keeps programs for as long as it lives, so that an equal pipeline needs no compiler. What it gives to
-// the application to save is a header and nothing else: a program from a file that anybody may have written would have to
-// be verified as strictly as SPIR-V is, which takes as long as to make it anew.
+// A pipeline cache keeps programs for as long as it lives, so that an equal pipeline needs no compiler. What it gives
+// to the application to save is a header and nothing else: a program from a file that anybody may have written would
+// have to be verified as strictly as SPIR-V is, which takes as long as to make it anew.
 
 // cacheKey is the hash of everything that decides what a program is.
 type cacheKey [sha256.Size]byte
 
 // pipelineCache is a VkPipelineCache.
 type pipelineCache struct {
-	device *device
+	child
 
 	mu      sync.Mutex
 	shaders map[cacheKey]*shader
@@ -68,39 +68,17 @@ func (c *pipelineCache) merge(src *pipelineCache) {
 	maps.Copy(c.shaders, shaders)
 }
 
-// fail reports err as the outcome of command on the cache.
-func (c *pipelineCache) fail(command string, handle vk.PipelineCache, err error) vk.Result {
-	return c.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(handle)})
-}
-
-func destroyPipelineCache(h vk.Device, handle vk.PipelineCache, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	c := pipelineCaches.Remove(uint64(handle))
-	if c == nil {
-		staleHandle("vkDestroyPipelineCache", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(handle))
-		return
-	}
-	c.device.destroyed(vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(handle))
-}
-
-func mergePipelineCaches(h vk.Device, handle vk.PipelineCache, count uint32, sources *vk.PipelineCache) vk.Result {
-	c := pipelineCaches.Get(uint64(handle))
-	if c == nil {
-		return staleHandle("vkMergePipelineCaches", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(handle))
-	}
-	list, err := elements("vkMergePipelineCaches", "srcCache", sources, count)
+func mergePipelineCaches(_ *device, c *pipelineCache, count uint32, sources *vk.PipelineCache) vk.Result {
+	list, err := elements(sources, count, vk.VUID_vkMergePipelineCaches_srcCacheCount_arraylength,
+		vk.VUID_vkMergePipelineCaches_pSrcCaches_parameter)
 	if err != nil {
-		return c.fail("vkMergePipelineCaches", handle, err)
+		return c.fail("vkMergePipelineCaches", err)
 	}
 	for _, s := range list {
-		src := pipelineCaches.Get(uint64(s))
-		switch src {
-		case nil:
-			return staleHandle("vkMergePipelineCaches", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(s))
-		case c:
-			return c.fail("vkMergePipelineCaches", handle, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkMergePipelineCaches-dstCache-00770", "a cache is merged into itself"))
+		src := live(pipelineCaches, s)
+		if src == c {
+			return c.fail("vkMergePipelineCaches", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkMergePipelineCaches_dstCache_00770,
+				"a cache is merged into itself"))
 		}
 		c.merge(src)
 	}

@@ -6,29 +6,20 @@ import (
 	"farside/internal/vk"
 )
 
-func createPipelineCache(h vk.Device, info *vk.PipelineCacheCreateInfo, _ *vk.AllocationCallbacks, out *vk.PipelineCache) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreatePipelineCache", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
+func createPipelineCache(
+	d *device, info *vk.PipelineCacheCreateInfo, _ *vk.AllocationCallbacks, out *vk.PipelineCache,
+) vk.Result {
 	if info.Flags&^vk.PIPELINE_CACHE_CREATE_EXTERNALLY_SYNCHRONIZED_BIT != 0 {
-		return d.fail("vkCreatePipelineCache", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineCacheCreateInfo-flags-parameter",
+		return d.fail("vkCreatePipelineCache", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineCacheCreateInfo_flags_parameter,
 			"cache flags %v belong to features that the device does not have", info.Flags))
 	}
 	// The initial data has nothing to tell, whoever wrote it.
-	c := &pipelineCache{device: d, shaders: map[cacheKey]*shader{}}
-	*out = vk.PipelineCache(pipelineCaches.Insert(c))
-	d.created(vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(*out))
+	c := &pipelineCache{child: child{device: d}, shaders: map[cacheKey]*shader{}}
+	*out = vk.PipelineCache(d.add(c))
 	return vk.SUCCESS
 }
 
-func getPipelineCacheData(h vk.Device, handle vk.PipelineCache, size *uintptr, data unsafe.Pointer) vk.Result {
-	c := pipelineCaches.Get(uint64(handle))
-	if c == nil {
-		*size = 0
-		return staleHandle("vkGetPipelineCacheData", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(handle))
-	}
+func getPipelineCacheData(_ *device, c *pipelineCache, size *uintptr, data unsafe.Pointer) vk.Result {
 	header := c.data()
 	if data == nil {
 		*size = uintptr(len(header))

@@ -8,13 +8,11 @@ import (
 
 // VK_KHR_pipeline_executable_properties: a pipeline is one executable, its register program.
 
-// inspected looks up the pipeline whose executable command asks for. vuid is the rule about the feature, flagRule the one
-// about the flag that the pipeline was created with.
-func inspected(command string, handle vk.Pipeline, index uint32, vuid string, flag vk.PipelineCreateFlags2, flagRule string) (*pipeline, vk.Result) {
-	p := pipelines.Get(uint64(handle))
-	if p == nil {
-		return nil, staleHandle(command, vk.OBJECT_TYPE_PIPELINE, uint64(handle))
-	}
+// inspected looks up the pipeline whose executable command asks for. vuid is the rule about the feature, flagRule the
+// one about the flag that the pipeline was created with.
+func inspected(command string, handle vk.Pipeline, index uint32, vuid vk.VUID, flag vk.PipelineCreateFlags2,
+	flagRule vk.VUID) (*pipeline, vk.Result) {
+	p := live(pipelines, handle)
 	var err error
 	switch {
 	case !p.device.features["pipelineExecutableInfo"]:
@@ -22,16 +20,19 @@ func inspected(command string, handle vk.Pipeline, index uint32, vuid string, fl
 	case flag != 0 && p.flags&flag == 0:
 		err = vk.Errorf(vk.ERROR_UNKNOWN, flagRule, "the pipeline was created without %v", flag)
 	case index != 0:
-		err = vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineExecutableInfoKHR-executableIndex-03275", "executable %d of 1", index)
+		err = vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineExecutableInfoKHR_executableIndex_03275, "executable %d of 1",
+			index)
 	default:
 		return p, vk.SUCCESS
 	}
-	return nil, p.fail(command, handle, err)
+	return nil, p.fail(command, err)
 }
 
-func getPipelineExecutablePropertiesKHR(h vk.Device, info *vk.PipelineInfoKHR, count *uint32, out *vk.PipelineExecutablePropertiesKHR) vk.Result {
+func getPipelineExecutablePropertiesKHR(
+	_ *device, info *vk.PipelineInfoKHR, count *uint32, out *vk.PipelineExecutablePropertiesKHR,
+) vk.Result {
 	p, r := inspected("vkGetPipelineExecutablePropertiesKHR", info.Pipeline, 0,
-		"VUID-vkGetPipelineExecutablePropertiesKHR-pipelineExecutableInfo-03270", 0, "")
+		vk.VUID_vkGetPipelineExecutablePropertiesKHR_pipelineExecutableInfo_03270, 0, vk.NoVUID)
 	if p == nil {
 		return r
 	}
@@ -70,16 +71,18 @@ type statistic struct {
 	value             uint64
 }
 
-func getPipelineExecutableStatisticsKHR(h vk.Device, info *vk.PipelineExecutableInfoKHR, count *uint32, out *vk.PipelineExecutableStatisticKHR) vk.Result {
+func getPipelineExecutableStatisticsKHR(
+	_ *device, info *vk.PipelineExecutableInfoKHR, count *uint32, out *vk.PipelineExecutableStatisticKHR,
+) vk.Result {
 	p, r := inspected("vkGetPipelineExecutableStatisticsKHR", info.Pipeline, info.ExecutableIndex,
-		"VUID-vkGetPipelineExecutableStatisticsKHR-pipelineExecutableInfo-03272",
-		vk.PIPELINE_CREATE_2_CAPTURE_STATISTICS_BIT_KHR, "VUID-vkGetPipelineExecutableStatisticsKHR-pipeline-03274")
+		vk.VUID_vkGetPipelineExecutableStatisticsKHR_pipelineExecutableInfo_03272,
+		vk.PIPELINE_CREATE_2_CAPTURE_STATISTICS_BIT_KHR, vk.VUID_vkGetPipelineExecutableStatisticsKHR_pipeline_03274)
 	if p == nil {
 		return r
 	}
 	list, err := p.statistics()
 	if err != nil {
-		return p.fail("vkGetPipelineExecutableStatisticsKHR", info.Pipeline, err)
+		return p.fail("vkGetPipelineExecutableStatisticsKHR", err)
 	}
 	if out == nil {
 		*count = uint32(len(list))
@@ -101,10 +104,14 @@ func getPipelineExecutableStatisticsKHR(h vk.Device, info *vk.PipelineExecutable
 	return result
 }
 
-func getPipelineExecutableInternalRepresentationsKHR(h vk.Device, info *vk.PipelineExecutableInfoKHR, count *uint32, out *vk.PipelineExecutableInternalRepresentationKHR) vk.Result {
+func getPipelineExecutableInternalRepresentationsKHR(
+	_ *device, info *vk.PipelineExecutableInfoKHR, count *uint32,
+	out *vk.PipelineExecutableInternalRepresentationKHR,
+) vk.Result {
 	p, r := inspected("vkGetPipelineExecutableInternalRepresentationsKHR", info.Pipeline, info.ExecutableIndex,
-		"VUID-vkGetPipelineExecutableInternalRepresentationsKHR-pipelineExecutableInfo-03276",
-		vk.PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR, "VUID-vkGetPipelineExecutableInternalRepresentationsKHR-pipeline-03278")
+		vk.VUID_vkGetPipelineExecutableInternalRepresentationsKHR_pipelineExecutableInfo_03276,
+		vk.PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR,
+		vk.VUID_vkGetPipelineExecutableInternalRepresentationsKHR_pipeline_03278)
 	if p == nil {
 		return r
 	}

@@ -37,10 +37,10 @@ func (c computeTest) module(words []uint32) vk.ShaderModule {
 	c.Helper()
 	var h vk.ShaderModule
 	info := vk.ShaderModuleCreateInfo{CodeSize: uintptr(4 * len(words)), PCode: &words[0]}
-	if r := createShaderModule(c.d.handle, &info, nil, &h); r != vk.SUCCESS {
+	if r := commands.CreateShaderModule(c.d.handle, &info, nil, &h); r != vk.SUCCESS {
 		c.Fatal(r)
 	}
-	c.Cleanup(func() { destroyShaderModule(c.d.handle, h, nil) })
+	c.Cleanup(func() { commands.DestroyShaderModule(c.d.handle, h, nil) })
 	return h
 }
 
@@ -54,15 +54,16 @@ func pipelineInfo(m vk.ShaderModule, l vk.PipelineLayout) vk.ComputePipelineCrea
 	}
 }
 
-func (c computeTest) tryPipelines(cache vk.PipelineCache, infos ...vk.ComputePipelineCreateInfo) ([]vk.Pipeline, vk.Result) {
+func (c computeTest) tryPipelines(cache vk.PipelineCache, infos ...vk.ComputePipelineCreateInfo) ([]vk.Pipeline,
+	vk.Result) {
 	c.Helper()
 	out := make([]vk.Pipeline, len(infos))
 	for i := range out {
 		out[i] = 77
 	}
-	r := createComputePipelines(c.d.handle, cache, uint32(len(infos)), &infos[0], nil, &out[0])
+	r := commands.CreateComputePipelines(c.d.handle, cache, uint32(len(infos)), &infos[0], nil, &out[0])
 	for _, p := range out {
-		c.Cleanup(func() { destroyPipeline(c.d.handle, p, nil) })
+		c.Cleanup(func() { commands.DestroyPipeline(c.d.handle, p, nil) })
 	}
 	return out, r
 }
@@ -95,12 +96,15 @@ func TestPipelineRules(t *testing.T) {
 	other := []byte("other\x00")
 	sizes := make([]vk.PipelineShaderStageRequiredSubgroupSizeCreateInfo, 3)
 	for i, n := range []uint32{12, 2, 256} {
-		sizes[i] = vk.PipelineShaderStageRequiredSubgroupSizeCreateInfo{SType: sizes[i].StructureType(), RequiredSubgroupSize: n}
+		sizes[i] = vk.PipelineShaderStageRequiredSubgroupSizeCreateInfo{SType: sizes[i].StructureType(),
+			RequiredSubgroupSize: n}
 	}
 	value := []uint32{7, 2048}
-	entries := []vk.SpecializationMapEntry{{ConstantID: 0, Offset: 8, Size: 4}, {ConstantID: 0, Offset: 4, Size: 8}, {ConstantID: 0, Size: 4}, {ConstantID: 0, Size: 4}, {ConstantID: 1, Offset: 4, Size: 4}}
+	entries := []vk.SpecializationMapEntry{{ConstantID: 0, Offset: 8, Size: 4}, {ConstantID: 0, Offset: 4, Size: 8},
+		{ConstantID: 0, Size: 4}, {ConstantID: 0, Size: 4}, {ConstantID: 1, Offset: 4, Size: 4}}
 	special := func(first, n int) *vk.SpecializationInfo {
-		return &vk.SpecializationInfo{MapEntryCount: uint32(n), PMapEntries: &entries[first], DataSize: 8, PData: unsafe.Pointer(&value[0])}
+		return &vk.SpecializationInfo{MapEntryCount: uint32(n), PMapEntries: &entries[first], DataSize: 8,
+			PData: unsafe.Pointer(&value[0])}
 	}
 	layout := func(sets []vk.DescriptorSetLayout, ranges ...vk.PushConstantRange) vk.PipelineLayout {
 		h, r := c.tryLayout(sets, ranges...)
@@ -111,23 +115,31 @@ func TestPipelineRules(t *testing.T) {
 	}
 	push := vk.PushConstantRange{StageFlags: forCompute, Size: 16}
 	set := c.setLayout(0, vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER)
-	texels := c.setLayout(0, vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER)
+	texels := c.setLayout(0, vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_SAMPLER,
+		vk.DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER)
 	short := c.setLayout(0, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER)
 	for _, test := range []struct {
 		what   string
 		change func(i *vk.ComputePipelineCreateInfo)
 		vuid   string
 	}{
-		{"no layout", func(i *vk.ComputePipelineCreateInfo) { i.Layout = 5 }, "VUID-VkComputePipelineCreateInfo-layout-parameter"},
-		{"unknown flags", func(i *vk.ComputePipelineCreateInfo) { i.Flags = 1 << 20 }, "VUID-VkComputePipelineCreateInfo-None-09497"},
+		{"no layout", func(i *vk.ComputePipelineCreateInfo) { i.Layout = 5 },
+			"VUID-VkComputePipelineCreateInfo-layout-parameter"},
+		{"unknown flags", func(i *vk.ComputePipelineCreateInfo) { i.Flags = 1 << 20 },
+			"VUID-VkComputePipelineCreateInfo-None-09497"},
 		{"cache control", func(i *vk.ComputePipelineCreateInfo) {
 			i.Flags = vk.PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT
 		}, "VUID-VkComputePipelineCreateInfo-pipelineCreationCacheControl-02878"},
-		{"another stage", func(i *vk.ComputePipelineCreateInfo) { i.Stage.Stage = vk.SHADER_STAGE_VERTEX_BIT }, "VUID-VkComputePipelineCreateInfo-stage-00701"},
-		{"a module that is gone", func(i *vk.ComputePipelineCreateInfo) { i.Stage.Module = 5 }, "VUID-VkPipelineShaderStageCreateInfo-module-parameter"},
-		{"no module", func(i *vk.ComputePipelineCreateInfo) { i.Stage.Module = 0 }, "VUID-VkPipelineShaderStageCreateInfo-stage-06845"},
-		{"another entry point", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PName = &other[0] }, "VUID-VkPipelineShaderStageCreateInfo-pName-00707"},
-		{"a derivative of nothing", func(i *vk.ComputePipelineCreateInfo) { i.Flags = vk.PIPELINE_CREATE_DERIVATIVE_BIT }, "VUID-VkComputePipelineCreateInfo-flags-07984"},
+		{"another stage", func(i *vk.ComputePipelineCreateInfo) { i.Stage.Stage = vk.SHADER_STAGE_VERTEX_BIT },
+			"VUID-VkComputePipelineCreateInfo-stage-00701"},
+		{"a module that is gone", func(i *vk.ComputePipelineCreateInfo) { i.Stage.Module = 5 },
+			"VUID-VkPipelineShaderStageCreateInfo-module-parameter"},
+		{"no module", func(i *vk.ComputePipelineCreateInfo) { i.Stage.Module = 0 },
+			"VUID-VkPipelineShaderStageCreateInfo-stage-06845"},
+		{"another entry point", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PName = &other[0] },
+			"VUID-VkPipelineShaderStageCreateInfo-pName-00707"},
+		{"a derivative of nothing", func(i *vk.ComputePipelineCreateInfo) { i.Flags = vk.PIPELINE_CREATE_DERIVATIVE_BIT },
+			"VUID-VkComputePipelineCreateInfo-flags-07984"},
 		{"a derivative of two", func(i *vk.ComputePipelineCreateInfo) {
 			i.Flags, i.BasePipelineHandle, i.BasePipelineIndex = vk.PIPELINE_CREATE_DERIVATIVE_BIT, base, 0
 		}, "VUID-VkComputePipelineCreateInfo-flags-07986"},
@@ -137,23 +149,36 @@ func TestPipelineRules(t *testing.T) {
 		{"a derivative of a pipeline that allows none", func(i *vk.ComputePipelineCreateInfo) {
 			i.Flags, i.BasePipelineHandle = vk.PIPELINE_CREATE_DERIVATIVE_BIT, base
 		}, "VUID-vkCreateComputePipelines-flags-00696"},
-		{"subgroups of 12", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PNext = unsafe.Pointer(&sizes[0]) }, "VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02760"},
-		{"subgroups of 2", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PNext = unsafe.Pointer(&sizes[1]) }, "VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02761"},
-		{"subgroups of 256", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PNext = unsafe.Pointer(&sizes[2]) }, "VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02762"},
+		{"subgroups of 12", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PNext = unsafe.Pointer(&sizes[0]) },
+			"VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02760"},
+		{"subgroups of 2", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PNext = unsafe.Pointer(&sizes[1]) },
+			"VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02761"},
+		{"subgroups of 256", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PNext = unsafe.Pointer(&sizes[2]) },
+			"VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02762"},
 		{"full subgroups of a workgroup of 1", func(i *vk.ComputePipelineCreateInfo) {
 			i.Stage.Flags = vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
 		}, "VUID-VkPipelineShaderStageCreateInfo-flags-02759"},
-		{"a constant beyond the data", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(0, 1) }, "VUID-VkSpecializationInfo-offset-00773"},
-		{"a constant that reaches beyond", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(1, 1) }, "VUID-VkSpecializationInfo-pMapEntries-00774"},
-		{"a constant twice", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(2, 2) }, "VUID-VkSpecializationInfo-constantID-04911"},
-		{"too large a workgroup", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(4, 1) }, "VUID-VkPipelineShaderStageCreateInfo-pSpecializationInfo-06849"},
-		{"no push constants", func(i *vk.ComputePipelineCreateInfo) { i.Layout = layout([]vk.DescriptorSetLayout{0, set}) }, "VUID-VkComputePipelineCreateInfo-layout-07987"},
+		{"a constant beyond the data", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(0, 1) },
+			"VUID-VkSpecializationInfo-offset-00773"},
+		{"a constant that reaches beyond",
+			func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(1, 1) },
+			"VUID-VkSpecializationInfo-pMapEntries-00774"},
+		{"a constant twice", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(2, 2) },
+			"VUID-VkSpecializationInfo-constantID-04911"},
+		{"too large a workgroup", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(4, 1) },
+			"VUID-VkPipelineShaderStageCreateInfo-pSpecializationInfo-06849"},
+		{"no push constants", func(i *vk.ComputePipelineCreateInfo) { i.Layout = layout([]vk.DescriptorSetLayout{0, set}) },
+			"VUID-VkComputePipelineCreateInfo-layout-07987"},
 		{"too few push constants", func(i *vk.ComputePipelineCreateInfo) {
 			i.Layout = layout([]vk.DescriptorSetLayout{0, set}, vk.PushConstantRange{StageFlags: forCompute, Size: 8})
 		}, "VUID-VkComputePipelineCreateInfo-layout-10069"},
-		{"no set", func(i *vk.ComputePipelineCreateInfo) { i.Layout = layout([]vk.DescriptorSetLayout{set, 0}, push) }, "VUID-VkComputePipelineCreateInfo-layout-07988"},
-		{"no binding", func(i *vk.ComputePipelineCreateInfo) { i.Layout = layout([]vk.DescriptorSetLayout{0, short}, push) }, "VUID-VkComputePipelineCreateInfo-layout-07988"},
-		{"another type", func(i *vk.ComputePipelineCreateInfo) { i.Layout = layout([]vk.DescriptorSetLayout{0, texels}, push) }, "VUID-VkComputePipelineCreateInfo-layout-07990"},
+		{"no set", func(i *vk.ComputePipelineCreateInfo) { i.Layout = layout([]vk.DescriptorSetLayout{set, 0}, push) },
+			"VUID-VkComputePipelineCreateInfo-layout-07988"},
+		{"no binding", func(i *vk.ComputePipelineCreateInfo) { i.Layout = layout([]vk.DescriptorSetLayout{0, short}, push) },
+			"VUID-VkComputePipelineCreateInfo-layout-07988"},
+		{"another type",
+			func(i *vk.ComputePipelineCreateInfo) { i.Layout = layout([]vk.DescriptorSetLayout{0, texels}, push) },
+			"VUID-VkComputePipelineCreateInfo-layout-07990"},
 	} {
 		info := pipelineInfo(m, l)
 		test.change(&info)
@@ -174,7 +199,8 @@ func TestInvalidModule(t *testing.T) {
 		m := c.module(code)
 		_, r := c.tryPipelines(0, pipelineInfo(m, l))
 		list := takeInbox()
-		if r != vk.ERROR_UNKNOWN || len(list) != 1 || list[0].id != "VUID-VkShaderModuleCreateInfo-pCode-08737" || !strings.Contains(list[0].text, "invalid SPIR-V: word ") {
+		if r != vk.ERROR_UNKNOWN || len(list) != 1 || list[0].id != "VUID-VkShaderModuleCreateInfo-pCode-08737" ||
+			!strings.Contains(list[0].text, "invalid SPIR-V: word ") {
 			t.Errorf("%s: %v, %+v", what, r, list)
 		} else if o := list[0].objects; len(o) != 2 || o[1].Handle != uint64(m) {
 			t.Errorf("%s: the message is about %+v", what, o)
@@ -191,7 +217,7 @@ func TestManyPipelines(t *testing.T) {
 	value := uint32(41)
 	entry := vk.SpecializationMapEntry{Size: 4}
 	spec := vk.SpecializationInfo{MapEntryCount: 1, PMapEntries: &entry, DataSize: 4, PData: unsafe.Pointer(&value)}
-	bad.Stage.Module = 5
+	bad.Stage.Stage = vk.SHADER_STAGE_VERTEX_BIT
 	stale.Flags, stale.Stage.PSpecializationInfo = vk.PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT, &spec
 	early := func(i vk.ComputePipelineCreateInfo) vk.ComputePipelineCreateInfo {
 		i.Flags |= vk.PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT
@@ -205,10 +231,14 @@ func TestManyPipelines(t *testing.T) {
 	}{
 		{"all good", []vk.ComputePipelineCreateInfo{good, early(good)}, []bool{true, true}, vk.SUCCESS},
 		{"one bad", []vk.ComputePipelineCreateInfo{good, bad, good}, []bool{true, false, true}, vk.ERROR_UNKNOWN},
-		{"one to compile", []vk.ComputePipelineCreateInfo{good, stale, good}, []bool{true, false, true}, vk.PIPELINE_COMPILE_REQUIRED},
-		{"one to compile, one bad", []vk.ComputePipelineCreateInfo{stale, bad, good}, []bool{false, false, true}, vk.ERROR_UNKNOWN},
-		{"one bad, one to compile", []vk.ComputePipelineCreateInfo{bad, stale, good}, []bool{false, false, true}, vk.ERROR_UNKNOWN},
-		{"one to compile, early", []vk.ComputePipelineCreateInfo{good, early(stale), good}, []bool{true, false, false}, vk.PIPELINE_COMPILE_REQUIRED},
+		{"one to compile", []vk.ComputePipelineCreateInfo{good, stale, good}, []bool{true, false, true},
+			vk.PIPELINE_COMPILE_REQUIRED},
+		{"one to compile, one bad", []vk.ComputePipelineCreateInfo{stale, bad, good}, []bool{false, false, true},
+			vk.ERROR_UNKNOWN},
+		{"one bad, one to compile", []vk.ComputePipelineCreateInfo{bad, stale, good}, []bool{false, false, true},
+			vk.ERROR_UNKNOWN},
+		{"one to compile, early", []vk.ComputePipelineCreateInfo{good, early(stale), good}, []bool{true, false, false},
+			vk.PIPELINE_COMPILE_REQUIRED},
 	} {
 		list, r := c.tryPipelines(0, test.infos...)
 		var made []bool
@@ -234,10 +264,12 @@ func TestPipelineCaching(t *testing.T) {
 	c.d.features["pipelineCreationCacheControl"] = true
 	words := compiled(t, addShader)
 	m, l := c.module(words), c.addLayout()
-	create := func(cache vk.PipelineCache, info vk.ComputePipelineCreateInfo) (*pipeline, vk.PipelineCreationFeedbackFlags) {
+	create := func(cache vk.PipelineCache, info vk.ComputePipelineCreateInfo) (*pipeline,
+		vk.PipelineCreationFeedbackFlags) {
 		t.Helper()
 		both := make([]vk.PipelineCreationFeedback, 2)
-		feedback := vk.PipelineCreationFeedbackCreateInfo{PPipelineCreationFeedback: &both[0], PipelineStageCreationFeedbackCount: 1, PPipelineStageCreationFeedbacks: &both[1]}
+		feedback := vk.PipelineCreationFeedbackCreateInfo{PPipelineCreationFeedback: &both[0],
+			PipelineStageCreationFeedbackCount: 1, PPipelineStageCreationFeedbacks: &both[1]}
 		feedback.SType = feedback.StructureType()
 		info.PNext = unsafe.Pointer(&feedback)
 		list, r := c.tryPipelines(cache, info)
@@ -249,7 +281,8 @@ func TestPipelineCaching(t *testing.T) {
 		}
 		return pipelines.Get(uint64(list[0])), both[0].Flags
 	}
-	const made, found = vk.PIPELINE_CREATION_FEEDBACK_VALID_BIT, vk.PIPELINE_CREATION_FEEDBACK_VALID_BIT | vk.PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT
+	const made, found = vk.PIPELINE_CREATION_FEEDBACK_VALID_BIT,
+		vk.PIPELINE_CREATION_FEEDBACK_VALID_BIT | vk.PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT
 	cache := c.cache(nil)
 	first, flags := create(cache, pipelineInfo(m, l))
 	if flags != made {
@@ -273,11 +306,12 @@ func TestPipelineCaching(t *testing.T) {
 	if flags != made || fourth.shader == first.shader {
 		t.Errorf("a specialized one: %v, the same shader: %v", flags, fourth.shader == first.shader)
 	}
-	if data, r := c.cacheData(cache, 4096); r != vk.SUCCESS || !bytes.Equal(data, cacheHeader(c.d.physical.pipelineCacheUUID())) {
+	if data, r := c.cacheData(cache, 4096); r != vk.SUCCESS ||
+		!bytes.Equal(data, cacheHeader(c.d.physical.pipelineCacheUUID())) {
 		t.Errorf("the cache's data: %v, %x", r, data)
 	}
 	merged := c.cache(nil)
-	mergePipelineCaches(c.d.handle, merged, 1, &cache)
+	commands.MergePipelineCaches(c.d.handle, merged, 1, &cache)
 	special.Flags = vk.PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT
 	if _, flags := create(merged, special); flags != found {
 		t.Errorf("one that was merged: %v", flags)
@@ -296,51 +330,61 @@ func TestPipelineExecutable(t *testing.T) {
 	c := newComputeTest(t)
 	info := pipelineInfo(c.module(compiled(t, addShader)), c.addLayout())
 	plain := c.pipeline(info)
-	info.Flags = vk.PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | vk.PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR
+	info.Flags = vk.PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+		vk.PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR
 	p := c.pipeline(info)
 	n := uint32(9)
 	which := vk.PipelineInfoKHR{Pipeline: p}
-	c.broken("without the feature", getPipelineExecutablePropertiesKHR(c.d.handle, &which, &n, nil), "VUID-vkGetPipelineExecutablePropertiesKHR-pipelineExecutableInfo-03270")
+	c.broken("without the feature", commands.GetPipelineExecutablePropertiesKHR(c.d.handle, &which, &n, nil),
+		"VUID-vkGetPipelineExecutablePropertiesKHR-pipelineExecutableInfo-03270")
 	c.d.features["pipelineExecutableInfo"] = true
 	props := make([]vk.PipelineExecutablePropertiesKHR, 1)
-	if r := getPipelineExecutablePropertiesKHR(c.d.handle, &which, &n, nil); r != vk.SUCCESS || n != 1 {
+	if r := commands.GetPipelineExecutablePropertiesKHR(c.d.handle, &which, &n, nil); r != vk.SUCCESS || n != 1 {
 		t.Errorf("%v, %d executables", r, n)
 	}
-	if r := getPipelineExecutablePropertiesKHR(c.d.handle, &which, &n, &props[0]); r != vk.SUCCESS || props[0].Stages != forCompute || props[0].SubgroupSize != subgroupSize {
+	if r := commands.GetPipelineExecutablePropertiesKHR(c.d.handle, &which, &n, &props[0]); r != vk.SUCCESS ||
+		props[0].Stages != forCompute || props[0].SubgroupSize != subgroupSize {
 		t.Errorf("%v, %+v", r, props[0])
 	}
 	e := vk.PipelineExecutableInfoKHR{Pipeline: plain}
-	c.broken("without statistics", getPipelineExecutableStatisticsKHR(c.d.handle, &e, &n, nil), "VUID-vkGetPipelineExecutableStatisticsKHR-pipeline-03274")
-	c.broken("without text", getPipelineExecutableInternalRepresentationsKHR(c.d.handle, &e, &n, nil), "VUID-vkGetPipelineExecutableInternalRepresentationsKHR-pipeline-03278")
+	c.broken("without statistics", commands.GetPipelineExecutableStatisticsKHR(c.d.handle, &e, &n, nil),
+		"VUID-vkGetPipelineExecutableStatisticsKHR-pipeline-03274")
+	c.broken("without text", commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, &e, &n, nil),
+		"VUID-vkGetPipelineExecutableInternalRepresentationsKHR-pipeline-03278")
 	e.Pipeline, e.ExecutableIndex = p, 1
-	c.broken("a second executable", getPipelineExecutableStatisticsKHR(c.d.handle, &e, &n, nil), "VUID-VkPipelineExecutableInfoKHR-executableIndex-03275")
+	c.broken("a second executable", commands.GetPipelineExecutableStatisticsKHR(c.d.handle, &e, &n, nil),
+		"VUID-VkPipelineExecutableInfoKHR-executableIndex-03275")
 	e.ExecutableIndex = 0
-	if r := getPipelineExecutableStatisticsKHR(c.d.handle, &e, &n, nil); r != vk.SUCCESS || n == 0 {
+	if r := commands.GetPipelineExecutableStatisticsKHR(c.d.handle, &e, &n, nil); r != vk.SUCCESS || n == 0 {
 		t.Fatalf("%v, %d statistics", r, n)
 	}
 	stats := make([]vk.PipelineExecutableStatisticKHR, n)
-	if r := getPipelineExecutableStatisticsKHR(c.d.handle, &e, &n, &stats[0]); r != vk.SUCCESS {
+	if r := commands.GetPipelineExecutableStatisticsKHR(c.d.handle, &e, &n, &stats[0]); r != vk.SUCCESS {
 		t.Error(r)
 	}
 	if name := vk.FixedString(stats[0].Name[:]); name != "Instructions" || *stats[0].Value.U64() == 0 {
 		t.Errorf("%s: %d", name, *stats[0].Value.U64())
 	}
 	n--
-	if r := getPipelineExecutableStatisticsKHR(c.d.handle, &e, &n, &stats[0]); r != vk.INCOMPLETE || int(n) != len(stats)-1 {
+	if r := commands.GetPipelineExecutableStatisticsKHR(c.d.handle, &e, &n, &stats[0]); r != vk.INCOMPLETE ||
+		int(n) != len(stats)-1 {
 		t.Errorf("too few: %v, %d", r, n)
 	}
 	n = 1
 	text := make([]vk.PipelineExecutableInternalRepresentationKHR, 1)
-	if r := getPipelineExecutableInternalRepresentationsKHR(c.d.handle, &e, &n, &text[0]); r != vk.SUCCESS || text[0].DataSize == 0 {
+	if r := commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, &e, &n, &text[0]); r != vk.SUCCESS ||
+		text[0].DataSize == 0 {
 		t.Fatalf("%v, %d bytes", r, text[0].DataSize)
 	}
 	bytes := make([]byte, text[0].DataSize)
 	text[0].PData = unsafe.Pointer(&bytes[0])
-	if r := getPipelineExecutableInternalRepresentationsKHR(c.d.handle, &e, &n, &text[0]); r != vk.SUCCESS || vk.FixedString(bytes) != pipelines.Get(uint64(p)).shader.program.String() {
+	if r := commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, &e, &n, &text[0]); r != vk.SUCCESS ||
+		vk.FixedString(bytes) != pipelines.Get(uint64(p)).shader.program.String() {
 		t.Errorf("%v, text %q", r, bytes)
 	}
 	text[0].DataSize = 5
-	if r := getPipelineExecutableInternalRepresentationsKHR(c.d.handle, &e, &n, &text[0]); r != vk.INCOMPLETE || bytes[4] != 0 {
+	if r := commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, &e, &n, &text[0]); r != vk.INCOMPLETE ||
+		bytes[4] != 0 {
 		t.Errorf("with too little room: %v, %q", r, bytes[:6])
 	}
 }
@@ -358,10 +402,10 @@ func BenchmarkCreatePipeline(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		value++
-		if r := createComputePipelines(c.d.handle, 0, 1, &info, nil, &p); r != vk.SUCCESS {
+		if r := commands.CreateComputePipelines(c.d.handle, 0, 1, &info, nil, &p); r != vk.SUCCESS {
 			b.Fatal(r)
 		}
-		destroyPipeline(c.d.handle, p, nil)
+		commands.DestroyPipeline(c.d.handle, p, nil)
 	}
 }
 
@@ -374,14 +418,14 @@ func BenchmarkFirstPipeline(b *testing.B) {
 		var m vk.ShaderModule
 		words[2]++ // the generator: another module
 		info := vk.ShaderModuleCreateInfo{CodeSize: uintptr(4 * len(words)), PCode: &words[0]}
-		if r := createShaderModule(c.d.handle, &info, nil, &m); r != vk.SUCCESS {
+		if r := commands.CreateShaderModule(c.d.handle, &info, nil, &m); r != vk.SUCCESS {
 			b.Fatal(r)
 		}
 		create := pipelineInfo(m, l)
-		if r := createComputePipelines(c.d.handle, 0, 1, &create, nil, &p); r != vk.SUCCESS {
+		if r := commands.CreateComputePipelines(c.d.handle, 0, 1, &create, nil, &p); r != vk.SUCCESS {
 			b.Fatal(r)
 		}
-		destroyPipeline(c.d.handle, p, nil)
-		destroyShaderModule(c.d.handle, m, nil)
+		commands.DestroyPipeline(c.d.handle, p, nil)
+		commands.DestroyShaderModule(c.d.handle, m, nil)
 	}
 }

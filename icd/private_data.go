@@ -2,47 +2,29 @@ package icd
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"farside/internal/vk"
 )
 
 // privateDataSlot is a VkPrivateDataSlot: one number of the application for each of the device's objects.
 type privateDataSlot struct {
-	device *device
-	data   sync.Map // object to uint64
+	child
+	data attached // uint64
 }
 
-func createPrivateDataSlot(h vk.Device, _ *vk.PrivateDataSlotCreateInfo, _ *vk.AllocationCallbacks, out *vk.PrivateDataSlot) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreatePrivateDataSlot", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
-	s := &privateDataSlot{device: d}
-	*out = vk.PrivateDataSlot(privateDataSlots.Insert(s))
+func createPrivateDataSlot(
+	d *device, _ *vk.PrivateDataSlotCreateInfo, _ *vk.AllocationCallbacks, out *vk.PrivateDataSlot,
+) vk.Result {
+	s := &privateDataSlot{child: child{device: d}}
+	*out = vk.PrivateDataSlot(d.add(s))
 	d.slots.Store(s, struct{}{})
-	d.created(vk.OBJECT_TYPE_PRIVATE_DATA_SLOT, uint64(*out))
 	return vk.SUCCESS
 }
 
-func destroyPrivateDataSlot(h vk.Device, handle vk.PrivateDataSlot, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	s := privateDataSlots.Remove(uint64(handle))
-	if s == nil {
-		staleHandle("vkDestroyPrivateDataSlot", vk.OBJECT_TYPE_PRIVATE_DATA_SLOT, uint64(handle))
-		return
-	}
-	s.device.slots.Delete(s)
-	s.device.destroyed(vk.OBJECT_TYPE_PRIVATE_DATA_SLOT, uint64(handle))
-}
+func (s *privateDataSlot) release() { s.device.slots.Delete(s) }
 
-func setPrivateData(h vk.Device, objectType vk.ObjectType, handle uint64, slot vk.PrivateDataSlot, data uint64) vk.Result {
-	s := privateDataSlots.Get(uint64(slot))
-	if s == nil {
-		return staleHandle("vkSetPrivateData", vk.OBJECT_TYPE_PRIVATE_DATA_SLOT, uint64(slot))
-	}
+func setPrivateData(_ *device, objectType vk.ObjectType, handle uint64, s *privateDataSlot, data uint64) vk.Result {
 	if data == 0 {
 		s.data.Delete(object{objectType, handle}) // 0 is what an object has that was never given a value
 	} else {
@@ -51,15 +33,37 @@ func setPrivateData(h vk.Device, objectType vk.ObjectType, handle uint64, slot v
 	return vk.SUCCESS
 }
 
-func getPrivateData(h vk.Device, objectType vk.ObjectType, handle uint64, slot vk.PrivateDataSlot, out *uint64) {
-	*out = 0
-	s := privateDataSlots.Get(uint64(slot))
-	if s == nil {
-		staleHandle("vkGetPrivateData", vk.OBJECT_TYPE_PRIVATE_DATA_SLOT, uint64(slot))
-		return
-	}
+func getPrivateData(_ *device, objectType vk.ObjectType, handle uint64, s *privateDataSlot, out *uint64) {
 	if v, ok := s.data.Load(object{objectType, handle}); ok {
 		*out = v.(uint64)
+	}
+}
+
+// attached is what the application has attached to objects. An object's end costs next to nothing while there is
+// nothing.
+type attached struct {
+	values sync.Map    // by object
+	some   atomic.Bool // a value was stored, at any time
+}
+
+// Store attaches a value to o.
+func (a *attached) Store(o object, value any) {
+	a.some.Store(true)
+	a.values.Store(o, value)
+}
+
+// Load returns the value of o, if there is one.
+func (a *attached) Load(o object) (any, bool) {
+	if !a.some.Load() {
+		return nil, false
+	}
+	return a.values.Load(o)
+}
+
+// Delete takes the value of o away.
+func (a *attached) Delete(o object) {
+	if a.some.Load() {
+		a.values.Delete(o)
 	}
 }
 

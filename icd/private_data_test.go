@@ -11,11 +11,11 @@ func TestPrivateData(t *testing.T) {
 	var slots [2]vk.PrivateDataSlot
 	for i := range slots {
 		info := vk.PrivateDataSlotCreateInfo{SType: vk.STRUCTURE_TYPE_PRIVATE_DATA_SLOT_CREATE_INFO}
-		wantResult(t, "vkCreatePrivateDataSlot", createPrivateDataSlot(d.handle, &info, nil, &slots[i]), vk.SUCCESS)
+		wantResult(t, "vkCreatePrivateDataSlot", commands.CreatePrivateDataSlot(d.handle, &info, nil, &slots[i]), vk.SUCCESS)
 	}
 	get := func(o object, slot vk.PrivateDataSlot) uint64 {
 		v := uint64(99)
-		getPrivateData(d.handle, o.Type, o.Handle, slot, &v)
+		commands.GetPrivateData(d.handle, o.Type, o.Handle, slot, &v)
 		return v
 	}
 	fence := object{vk.OBJECT_TYPE_FENCE, uint64(newTestFence(t, d, 0, 0))}
@@ -24,8 +24,10 @@ func TestPrivateData(t *testing.T) {
 		t.Errorf("an object that was given nothing has %d", v)
 	}
 	for i, slot := range slots {
-		wantResult(t, "vkSetPrivateData", setPrivateData(d.handle, fence.Type, fence.Handle, slot, uint64(7+i)), vk.SUCCESS)
-		wantResult(t, "vkSetPrivateData", setPrivateData(d.handle, device.Type, device.Handle, slot, uint64(70+i)), vk.SUCCESS)
+		wantResult(t, "vkSetPrivateData", commands.SetPrivateData(d.handle, fence.Type, fence.Handle, slot, uint64(7+i)),
+			vk.SUCCESS)
+		wantResult(t, "vkSetPrivateData", commands.SetPrivateData(d.handle, device.Type, device.Handle, slot, uint64(70+i)),
+			vk.SUCCESS)
 	}
 	for i, slot := range slots {
 		if v := get(fence, slot); v != uint64(7+i) {
@@ -36,13 +38,14 @@ func TestPrivateData(t *testing.T) {
 		}
 	}
 	// What was attached goes with the object.
-	destroyFence(d.handle, vk.Fence(fence.Handle), nil)
+	commands.DestroyFence(d.handle, vk.Fence(fence.Handle), nil)
 	if v := get(fence, slots[0]); v != 0 {
 		t.Errorf("a destroyed fence still has %d", v)
 	}
-	destroyPrivateDataSlot(d.handle, slots[0], nil)
+	commands.DestroyPrivateDataSlot(d.handle, slots[0], nil)
 	wantReports(t, "so far")
-	wantResult(t, "a destroyed slot", setPrivateData(d.handle, device.Type, device.Handle, slots[0], 1), vk.ERROR_UNKNOWN)
+	wantResult(t, "a destroyed slot", commands.SetPrivateData(d.handle, device.Type, device.Handle, slots[0], 1),
+		vk.ERROR_UNKNOWN)
 	if v := get(device, slots[0]); v != 0 {
 		t.Errorf("a destroyed slot holds %d", v)
 	}
@@ -50,15 +53,16 @@ func TestPrivateData(t *testing.T) {
 		t.Errorf("the other slot holds %d", v)
 	}
 	takeInbox()
-	destroyPrivateDataSlot(d.handle, slots[1], nil)
-	destroyPrivateDataSlot(d.handle, 0, nil)
+	commands.DestroyPrivateDataSlot(d.handle, slots[1], nil)
+	commands.DestroyPrivateDataSlot(d.handle, 0, nil)
 	wantReports(t, "destroying")
 }
 
 func TestNoToolsAreListed(t *testing.T) {
 	i := testInstance(t, nil)
 	count := uint32(3)
-	wantResult(t, "vkGetPhysicalDeviceToolProperties", getPhysicalDeviceToolProperties(i.physical.handle, &count, nil), vk.SUCCESS)
+	wantResult(t, "vkGetPhysicalDeviceToolProperties",
+		commands.GetPhysicalDeviceToolProperties(i.physical.handle, &count, nil), vk.SUCCESS)
 	if count != 0 {
 		t.Errorf("%d tools", count)
 	}

@@ -2,12 +2,14 @@ package icd
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"farside/internal/config"
 	"farside/internal/descriptor"
+	"farside/internal/syncobj"
+	"farside/internal/texel"
 	"farside/internal/vk"
 	"farside/memory"
 )
@@ -31,7 +33,8 @@ const (
 	minSubgroupSize              = 4
 	maxSubgroupSize              = 128
 	maxComputeWorkgroupSubgroups = maxComputeWorkGroupInvocations / minSubgroupSize
-	subgroupOperations           = vk.SUBGROUP_FEATURE_BASIC_BIT | vk.SUBGROUP_FEATURE_VOTE_BIT | vk.SUBGROUP_FEATURE_ARITHMETIC_BIT |
+	subgroupOperations           = vk.SUBGROUP_FEATURE_BASIC_BIT | vk.SUBGROUP_FEATURE_VOTE_BIT |
+		vk.SUBGROUP_FEATURE_ARITHMETIC_BIT |
 		vk.SUBGROUP_FEATURE_BALLOT_BIT | vk.SUBGROUP_FEATURE_SHUFFLE_BIT | vk.SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT |
 		vk.SUBGROUP_FEATURE_CLUSTERED_BIT | vk.SUBGROUP_FEATURE_QUAD_BIT |
 		vk.SUBGROUP_FEATURE_ROTATE_BIT | vk.SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT
@@ -39,22 +42,12 @@ const (
 	maxPerSetDescriptors = descriptor.MaxDescriptors
 )
 
-func getPhysicalDeviceProperties(h vk.PhysicalDevice, out *vk.PhysicalDeviceProperties) {
-	p := physicalDevices.Get(uintptr(h))
-	if p == nil {
-		staleHandle("vkGetPhysicalDeviceProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
+func getPhysicalDeviceProperties(p *physicalDevice, out *vk.PhysicalDeviceProperties) {
 	p.properties(out)
 }
 
 // getPhysicalDeviceProperties2 fills the structures that it knows and leaves others as they are.
-func getPhysicalDeviceProperties2(h vk.PhysicalDevice, out *vk.PhysicalDeviceProperties2) {
-	p := physicalDevices.Get(uintptr(h))
-	if p == nil {
-		staleHandle("vkGetPhysicalDeviceProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(h))
-		return
-	}
+func getPhysicalDeviceProperties2(p *physicalDevice, out *vk.PhysicalDeviceProperties2) {
 	p.properties(&out.Properties)
 	p.coreProperties(out)
 	p.memoryRelatedProperties(out)
@@ -194,7 +187,8 @@ func (p *physicalDevice) memoryRelatedProperties(out *vk.PhysicalDevicePropertie
 		s.OptimalTilingLayoutUUID, s.IdenticalMemoryTypeRequirements = optimalTilingUUID, vk.TRUE
 	}
 	if s := vk.Find[vk.PhysicalDeviceTexelBufferAlignmentProperties](chain); s != nil {
-		s.StorageTexelBufferOffsetAlignmentBytes, s.UniformTexelBufferOffsetAlignmentBytes = minOffsetAlignment, minOffsetAlignment
+		s.StorageTexelBufferOffsetAlignmentBytes, s.UniformTexelBufferOffsetAlignmentBytes = minOffsetAlignment,
+			minOffsetAlignment
 		s.StorageTexelBufferOffsetSingleTexelAlignment, s.UniformTexelBufferOffsetSingleTexelAlignment = vk.FALSE, vk.FALSE
 	}
 }
@@ -264,15 +258,22 @@ func driverVersion(version string) uint32 {
 	return vk.MakeVersion(n[0], n[1], n[2])
 }
 
-// driverUUID is the same for every build that understands the others' exported memory. FARSIDE_DRIVER_UUID
-// replaces it.
-func driverUUID(getenv func(string) string) [vk.UUID_SIZE]byte {
-	return uuidFromEnv(getenv, "FARSIDE_DRIVER_UUID", hashUUID([]byte("farside")))
+// driverUUID is the same for every build that understands the others' exported memory: it follows from the versions
+// of all that lies in such memory. FARSIDE_DRIVER_UUID replaces it.
+func driverUUID(s *config.Settings) [vk.UUID_SIZE]byte {
+	if s.DriverUUID != nil {
+		return *s.DriverUUID
+	}
+	return hashUUID(fmt.Appendf(nil, "farside memory %d sync %d images %d",
+		memory.MetadataVersion, syncobj.MetadataVersion, texel.LayoutVersion))
 }
 
 // deviceUUID follows from the driver's: each driver has one device. FARSIDE_DEVICE_UUID replaces it.
-func deviceUUID(getenv func(string) string, driver [vk.UUID_SIZE]byte) [vk.UUID_SIZE]byte {
-	return uuidFromEnv(getenv, "FARSIDE_DEVICE_UUID", hashUUID(driver[:], []byte("device 0")))
+func deviceUUID(s *config.Settings, driver [vk.UUID_SIZE]byte) [vk.UUID_SIZE]byte {
+	if s.DeviceUUID != nil {
+		return *s.DeviceUUID
+	}
+	return hashUUID(driver[:], []byte("device 0"))
 }
 
 func hashUUID(parts ...[]byte) (uuid [vk.UUID_SIZE]byte) {
@@ -282,33 +283,4 @@ func hashUUID(parts ...[]byte) (uuid [vk.UUID_SIZE]byte) {
 	}
 	copy(uuid[:], h.Sum(nil))
 	return uuid
-}
-
-func uuidFromEnv(getenv func(string) string, name string, standard [vk.UUID_SIZE]byte) [vk.UUID_SIZE]byte {
-	setting := getenv(name)
-	if setting == "" {
-		return standard
-	}
-	uuid, err := parseUUID(setting)
-	if err != nil {
-		logger.Error(fmt.Sprintf("%s=%q is no UUID: set it to 32 hexadecimal digits, or unset it; the default is used", name, setting))
-		return standard
-	}
-	return uuid
-}
-
-// parseUUID reads 32 hexadecimal digits, plain or in groups of 8-4-4-4-12.
-func parseUUID(s string) (uuid [vk.UUID_SIZE]byte, err error) {
-	if len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
-		s = strings.ReplaceAll(s, "-", "")
-	}
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		return uuid, err
-	}
-	if len(b) != len(uuid) {
-		return uuid, fmt.Errorf("%d bytes, want %d", len(b), len(uuid))
-	}
-	copy(uuid[:], b)
-	return uuid, nil
 }

@@ -1,7 +1,6 @@
 package icd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -20,13 +19,12 @@ type object struct {
 
 // reporter is where an instance sends what the driver has to say: its debug messengers and the log.
 //
-// Messengers are called with no lock held and from a list that never changes, so a callback may call any
-// Vulkan command, even one that creates or destroys a messenger.
+// Messengers are called from a list that never changes, so a callback may create or destroy one.
 type reporter struct {
 	mu      sync.Mutex // serialises writers of list
 	list    atomic.Pointer[[]*messenger]
 	chain   atomic.Pointer[[]*messenger] // of VkInstanceCreateInfo's pNext: only for creating and destroying the instance
-	names   sync.Map                     // object to string
+	names   attached                     // string for each object that has a name
 	labels  sync.Map                     // vk.Queue to *queueLabels
 	closing atomic.Bool
 }
@@ -102,16 +100,20 @@ func (i *instance) fail(command string, err error, objects ...object) vk.Result 
 	vuid := vk.VUIDOf(err)
 	logger.Error(err.Error(), "command", command, "result", result, "vuid", vuid, "objects", objectList(i, objects))
 	types := vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT
-	if vuid != "" {
+	if vuid != vk.NoVUID {
 		types = vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT
 	}
-	i.send(vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, types, vuid, fmt.Sprintf("%s: %v (%v)", command, err, result), objects)
+	i.send(vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, types, vuid.String(),
+		fmt.Sprintf("%s: %v (%v)", command, err, result), objects)
 	return result
 }
 
 // report sends a message that is no command's outcome to the messengers and the log. id becomes
 // pMessageIdName, and may be empty.
-func (i *instance) report(severity vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT, id, text string, objects ...object) {
+func (i *instance) report(
+	severity vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT, id, text string,
+	objects ...object,
+) {
 	level := levelTrace
 	switch {
 	case severity&vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT != 0:
@@ -128,7 +130,10 @@ func (i *instance) report(severity vk.DebugUtilsMessageSeverityFlagsEXT, types v
 }
 
 // send gives one message to every messenger that asked for its severity and type.
-func (i *instance) send(severity vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT, id, text string, objects []object) {
+func (i *instance) send(
+	severity vk.DebugUtilsMessageSeverityFlagsEXT, types vk.DebugUtilsMessageTypeFlagsEXT, id, text string,
+	objects []object,
+) {
 	var listeners []*messenger
 	for _, l := range i.listeners() {
 		if l.wants(severity, types) {
@@ -176,46 +181,4 @@ func (l lazyObjects) LogValue() slog.Value {
 		}
 	}
 	return slog.StringValue(b.String())
-}
-
-// staleHandle reports that command was given handle h, which is no live object of type t, to the log and to
-// all instances, since nothing says to which of them it belongs. It returns VK_ERROR_UNKNOWN, for which every
-// command that has a result allows.
-func staleHandle(command string, t vk.ObjectType, h uint64) vk.Result {
-	err := vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+command+"-"+parameterOf(t)+"-parameter",
-		"%#x is not a live handle of type %v", h, t)
-	reported := false
-	for _, i := range instances.All() {
-		if !reported {
-			i.fail(command, err, object{t, h})
-			reported = true
-			continue
-		}
-		i.send(vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
-			vk.VUIDOf(err), fmt.Sprintf("%s: %v (%v)", command, err, vk.ERROR_UNKNOWN), []object{{t, h}})
-	}
-	if !reported {
-		logger.Error(err.Error(), "command", command, "result", vk.ERROR_UNKNOWN, "vuid", vk.VUIDOf(err))
-	}
-	return vk.ERROR_UNKNOWN
-}
-
-// parameterOf returns the parameter name that commands use for a handle of type t: VK_OBJECT_TYPE_BUFFER_VIEW
-// is bufferView, VK_OBJECT_TYPE_DEVICE_MEMORY is memory everywhere.
-func parameterOf(t vk.ObjectType) string {
-	switch t {
-	case vk.OBJECT_TYPE_DEVICE_MEMORY:
-		return "memory"
-	case vk.OBJECT_TYPE_DEBUG_UTILS_MESSENGER_EXT:
-		return "messenger"
-	}
-	words := strings.Split(strings.ToLower(strings.TrimPrefix(t.String(), "VK_OBJECT_TYPE_")), "_")
-	var b strings.Builder
-	for n, w := range words {
-		if n > 0 && w != "" {
-			w = strings.ToUpper(w[:1]) + w[1:]
-		}
-		b.WriteString(w)
-	}
-	return cmp.Or(b.String(), "object")
 }

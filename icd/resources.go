@@ -23,12 +23,17 @@ var (
 	errUnbound  = errors.New("it is not bound to memory, or the memory has been freed")
 )
 
-// mapped references and maps the memory that an object of size bytes is bound to at offset.
+// mapped references and maps the memory that an object of size bytes is bound to at offset, and begins an access to it.
+// The caller ends the access and drops the reference.
 func mapped(m *deviceMemory, offset, size uint64) (*memory.Payload, []byte, error) {
 	if m == nil || !m.payload.TryRetain() {
 		return nil, nil, errUnbound
 	}
-	all, err := m.payload.Bytes()
+	err := m.payload.BeginAccess()
+	var all []byte
+	if err == nil {
+		all, err = m.payload.Bytes()
+	}
 	if err != nil {
 		m.payload.Release()
 		return nil, nil, err
@@ -140,7 +145,8 @@ func (r resources) Secondary(h vk.CommandBuffer) (*command.Stream, error) {
 	case b == nil || b.pool.device != r.device:
 		return nil, fmt.Errorf("command buffer %#x: %w", uint64(h), errNoObject)
 	case b.level != vk.COMMAND_BUFFER_LEVEL_SECONDARY:
-		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, "VUID-vkCmdExecuteCommands-pCommandBuffers-00088", "command buffer %#x is a primary one", uint64(h))
+		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_00088,
+			"command buffer %#x is a primary one", uint64(h))
 	}
 	return b.Stream(), nil
 }

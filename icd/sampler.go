@@ -7,35 +7,17 @@ import (
 
 // sampler is a VkSampler.
 type sampler struct {
-	device *device
+	child
 	*sampling.Sampler
 }
 
-func createSampler(h vk.Device, info *vk.SamplerCreateInfo, _ *vk.AllocationCallbacks, out *vk.Sampler) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateSampler", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
+func createSampler(d *device, info *vk.SamplerCreateInfo, _ *vk.AllocationCallbacks, out *vk.Sampler) vk.Result {
 	s, err := d.newSampler(info)
 	if err != nil {
 		return d.fail("vkCreateSampler", err)
 	}
-	*out = vk.Sampler(samplers.Insert(s))
-	d.created(vk.OBJECT_TYPE_SAMPLER, uint64(*out))
+	*out = vk.Sampler(d.add(s))
 	return vk.SUCCESS
-}
-
-func destroySampler(h vk.Device, handle vk.Sampler, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	s := samplers.Remove(uint64(handle))
-	if s == nil {
-		staleHandle("vkDestroySampler", vk.OBJECT_TYPE_SAMPLER, uint64(handle))
-		return
-	}
-	s.device.destroyed(vk.OBJECT_TYPE_SAMPLER, uint64(handle))
 }
 
 func (d *device) newSampler(info *vk.SamplerCreateInfo) (*sampler, error) {
@@ -58,7 +40,7 @@ func (d *device) newSampler(info *vk.SamplerCreateInfo) (*sampler, error) {
 	if err := d.checkSampler(info, &from); err != nil {
 		return nil, err
 	}
-	return &sampler{device: d, Sampler: sampling.NewSampler(&from)}, nil
+	return &sampler{child: child{device: d}, Sampler: sampling.NewSampler(&from)}, nil
 }
 
 // checkSampler holds VkSamplerCreateInfo to the rules on which the meaning of its members depends, and fills in a
@@ -66,33 +48,40 @@ func (d *device) newSampler(info *vk.SamplerCreateInfo) (*sampler, error) {
 func (d *device) checkSampler(info *vk.SamplerCreateInfo, from *sampling.SamplerInfo) error {
 	for _, f := range [2]vk.Filter{info.MagFilter, info.MinFilter} {
 		if f != vk.FILTER_NEAREST && f != vk.FILTER_LINEAR {
-			return invalid("VUID-VkSamplerCreateInfo-magFilter-parameter", "filter %v", f)
+			return invalid(vk.VUID_VkSamplerCreateInfo_magFilter_parameter, "filter %v", f)
 		}
 	}
 	for _, mode := range from.AddressMode {
 		switch {
 		case mode < vk.SAMPLER_ADDRESS_MODE_REPEAT || mode > vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
-			return invalid("VUID-VkSamplerCreateInfo-addressModeU-parameter", "address mode %v", mode)
+			return invalid(vk.VUID_VkSamplerCreateInfo_addressModeU_parameter, "address mode %v", mode)
 		case mode == vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE &&
 			!d.features["samplerMirrorClampToEdge"] && !d.extensions[vk.KHR_SAMPLER_MIRROR_CLAMP_TO_EDGE_EXTENSION_NAME]:
-			return invalid("VUID-VkSamplerCreateInfo-addressModeU-01079", "address mode %v needs the samplerMirrorClampToEdge feature", mode)
+			return invalid(vk.VUID_VkSamplerCreateInfo_addressModeU_01079,
+				"address mode %v needs the samplerMirrorClampToEdge feature", mode)
 		}
 	}
 	switch {
 	case !(info.MipLodBias >= -sampling.MaxLodBias && info.MipLodBias <= sampling.MaxLodBias):
-		return invalid("VUID-VkSamplerCreateInfo-mipLodBias-01069", "mipLodBias %v is beyond %v", info.MipLodBias, sampling.MaxLodBias)
+		return invalid(vk.VUID_VkSamplerCreateInfo_mipLodBias_01069, "mipLodBias %v is beyond %v", info.MipLodBias,
+			sampling.MaxLodBias)
 	case !(info.MaxLod >= info.MinLod):
-		return invalid("VUID-VkSamplerCreateInfo-maxLod-01973", "maxLod %v is below minLod %v", info.MaxLod, info.MinLod)
+		return invalid(vk.VUID_VkSamplerCreateInfo_maxLod_01973, "maxLod %v is below minLod %v", info.MaxLod, info.MinLod)
 	case info.AnisotropyEnable != vk.FALSE && !d.features["samplerAnisotropy"]:
-		return invalid("VUID-VkSamplerCreateInfo-anisotropyEnable-01070", "anisotropyEnable needs the samplerAnisotropy feature")
+		return invalid(vk.VUID_VkSamplerCreateInfo_anisotropyEnable_01070,
+			"anisotropyEnable needs the samplerAnisotropy feature")
 	case info.AnisotropyEnable != vk.FALSE && !(info.MaxAnisotropy >= 1 && info.MaxAnisotropy <= sampling.MaxAnisotropy):
-		return invalid("VUID-VkSamplerCreateInfo-anisotropyEnable-01071", "maxAnisotropy %v is not between 1 and %v", info.MaxAnisotropy, sampling.MaxAnisotropy)
+		return invalid(vk.VUID_VkSamplerCreateInfo_anisotropyEnable_01071, "maxAnisotropy %v is not between 1 and %v",
+			info.MaxAnisotropy, sampling.MaxAnisotropy)
 	case info.CompareEnable != vk.FALSE && (info.CompareOp < vk.COMPARE_OP_NEVER || info.CompareOp > vk.COMPARE_OP_ALWAYS):
-		return invalid("VUID-VkSamplerCreateInfo-compareEnable-01080", "compareOp %v", info.CompareOp)
-	case from.ReductionMode < vk.SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE || from.ReductionMode > vk.SAMPLER_REDUCTION_MODE_MAX:
-		return invalid("VUID-VkSamplerReductionModeCreateInfo-reductionMode-parameter", "reductionMode %v", from.ReductionMode)
+		return invalid(vk.VUID_VkSamplerCreateInfo_compareEnable_01080, "compareOp %v", info.CompareOp)
+	case from.ReductionMode < vk.SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE ||
+		from.ReductionMode > vk.SAMPLER_REDUCTION_MODE_MAX:
+		return invalid(vk.VUID_VkSamplerReductionModeCreateInfo_reductionMode_parameter, "reductionMode %v",
+			from.ReductionMode)
 	case from.ReductionMode != vk.SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE && info.CompareEnable != vk.FALSE:
-		return invalid("VUID-VkSamplerCreateInfo-compareEnable-01423", "reductionMode %v of a sampler that compares", from.ReductionMode)
+		return invalid(vk.VUID_VkSamplerCreateInfo_compareEnable_01423, "reductionMode %v of a sampler that compares",
+			from.ReductionMode)
 	}
 	if from.UnnormalizedCoordinates {
 		if err := checkUnnormalized(info); err != nil {
@@ -108,17 +97,23 @@ func checkUnnormalized(info *vk.SamplerCreateInfo) error {
 	}
 	switch {
 	case info.MinFilter != info.MagFilter:
-		return invalid("VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01072", "filters %v and %v with unnormalized coordinates", info.MinFilter, info.MagFilter)
+		return invalid(vk.VUID_VkSamplerCreateInfo_unnormalizedCoordinates_01072,
+			"filters %v and %v with unnormalized coordinates", info.MinFilter, info.MagFilter)
 	case info.MipmapMode != vk.SAMPLER_MIPMAP_MODE_NEAREST:
-		return invalid("VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01073", "mipmapMode %v with unnormalized coordinates", info.MipmapMode)
+		return invalid(vk.VUID_VkSamplerCreateInfo_unnormalizedCoordinates_01073,
+			"mipmapMode %v with unnormalized coordinates", info.MipmapMode)
 	case info.MinLod != 0 || info.MaxLod != 0:
-		return invalid("VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01074", "levels of detail %v to %v with unnormalized coordinates", info.MinLod, info.MaxLod)
+		return invalid(vk.VUID_VkSamplerCreateInfo_unnormalizedCoordinates_01074,
+			"levels of detail %v to %v with unnormalized coordinates", info.MinLod, info.MaxLod)
 	case !clamps(info.AddressModeU) || !clamps(info.AddressModeV):
-		return invalid("VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01075", "address modes %v and %v with unnormalized coordinates", info.AddressModeU, info.AddressModeV)
+		return invalid(vk.VUID_VkSamplerCreateInfo_unnormalizedCoordinates_01075,
+			"address modes %v and %v with unnormalized coordinates", info.AddressModeU, info.AddressModeV)
 	case info.AnisotropyEnable != vk.FALSE:
-		return invalid("VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01076", "anisotropyEnable with unnormalized coordinates")
+		return invalid(vk.VUID_VkSamplerCreateInfo_unnormalizedCoordinates_01076,
+			"anisotropyEnable with unnormalized coordinates")
 	case info.CompareEnable != vk.FALSE:
-		return invalid("VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01077", "compareEnable with unnormalized coordinates")
+		return invalid(vk.VUID_VkSamplerCreateInfo_unnormalizedCoordinates_01077,
+			"compareEnable with unnormalized coordinates")
 	}
 	return nil
 }
@@ -133,19 +128,23 @@ func (d *device) checkBorder(info *vk.SamplerCreateInfo, from *sampling.SamplerI
 	case !counts:
 		from.BorderColor = 0
 		return nil
-	case info.BorderColor >= vk.BORDER_COLOR_FLOAT_TRANSPARENT_BLACK && info.BorderColor <= vk.BORDER_COLOR_INT_OPAQUE_WHITE:
+	case info.BorderColor >= vk.BORDER_COLOR_FLOAT_TRANSPARENT_BLACK &&
+		info.BorderColor <= vk.BORDER_COLOR_INT_OPAQUE_WHITE:
 		return nil
 	case info.BorderColor != vk.BORDER_COLOR_FLOAT_CUSTOM_EXT && info.BorderColor != vk.BORDER_COLOR_INT_CUSTOM_EXT:
-		return invalid("VUID-VkSamplerCreateInfo-addressModeU-01078", "borderColor %v", info.BorderColor)
+		return invalid(vk.VUID_VkSamplerCreateInfo_addressModeU_01078, "borderColor %v", info.BorderColor)
 	case !d.features["customBorderColors"]:
-		return invalid("VUID-VkSamplerCreateInfo-customBorderColors-04085", "borderColor %v needs the customBorderColors feature", info.BorderColor)
+		return invalid(vk.VUID_VkSamplerCreateInfo_customBorderColors_04085,
+			"borderColor %v needs the customBorderColors feature", info.BorderColor)
 	}
 	c := vk.Find[vk.SamplerCustomBorderColorCreateInfoEXT](info.PNext)
 	if c == nil {
-		return invalid("VUID-VkSamplerCreateInfo-borderColor-04011", "borderColor %v without VkSamplerCustomBorderColorCreateInfoEXT", info.BorderColor)
+		return invalid(vk.VUID_VkSamplerCreateInfo_borderColor_04011,
+			"borderColor %v without VkSamplerCustomBorderColorCreateInfoEXT", info.BorderColor)
 	}
 	if c.Format == vk.FORMAT_UNDEFINED && !d.features["customBorderColorWithoutFormat"] {
-		return invalid("VUID-VkSamplerCustomBorderColorCreateInfoEXT-format-04014", "a custom border colour without a format")
+		return invalid(vk.VUID_VkSamplerCustomBorderColorCreateInfoEXT_format_04014,
+			"a custom border colour without a format")
 	}
 	from.CustomBorderColor = *c.CustomBorderColor.Uint32()
 	return nil
@@ -153,18 +152,10 @@ func (d *device) checkBorder(info *vk.SamplerCreateInfo, from *sampling.SamplerI
 
 // createSamplerYcbcrConversion is a command of Vulkan 1.1 that every device has; without the samplerYcbcrConversion
 // feature nothing can be created by it.
-func createSamplerYcbcrConversion(h vk.Device, _ *vk.SamplerYcbcrConversionCreateInfo, _ *vk.AllocationCallbacks, out *vk.SamplerYcbcrConversion) vk.Result {
+func createSamplerYcbcrConversion(
+	d *device, _ *vk.SamplerYcbcrConversionCreateInfo, _ *vk.AllocationCallbacks, out *vk.SamplerYcbcrConversion,
+) vk.Result {
 	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateSamplerYcbcrConversion", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
 	return d.fail("vkCreateSamplerYcbcrConversion",
-		invalid("VUID-vkCreateSamplerYcbcrConversion-None-01648", "the samplerYcbcrConversion feature is not supported"))
-}
-
-func destroySamplerYcbcrConversion(h vk.Device, handle vk.SamplerYcbcrConversion, _ *vk.AllocationCallbacks) {
-	if handle != 0 {
-		staleHandle("vkDestroySamplerYcbcrConversion", vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, uint64(handle))
-	}
+		invalid(vk.VUID_vkCreateSamplerYcbcrConversion_None_01648, "the samplerYcbcrConversion feature is not supported"))
 }

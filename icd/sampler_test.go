@@ -19,7 +19,8 @@ func TestSamplerRules(t *testing.T) {
 		s.UnnormalizedCoordinates, s.MaxLod, s.AddressModeU, s.AddressModeV = vk.TRUE, 0, edge, edge
 	}
 	custom := vk.SamplerCustomBorderColorCreateInfoEXT{SType: vk.STRUCTURE_TYPE_SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT}
-	least := vk.SamplerReductionModeCreateInfo{SType: vk.STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO, ReductionMode: vk.SAMPLER_REDUCTION_MODE_MIN}
+	least := vk.SamplerReductionModeCreateInfo{SType: vk.STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO,
+		ReductionMode: vk.SAMPLER_REDUCTION_MODE_MIN}
 	for _, c := range []struct {
 		name     string
 		change   func(*vk.SamplerCreateInfo)
@@ -27,28 +28,57 @@ func TestSamplerRules(t *testing.T) {
 		vuid     string
 	}{
 		{"plain", func(*vk.SamplerCreateInfo) {}, nil, ""},
-		{"garbage where it does not count", func(s *vk.SamplerCreateInfo) { s.CompareOp, s.BorderColor, s.MaxAnisotropy = 77, 77, 77 }, nil, ""},
+		{"garbage where it does not count", func(s *vk.SamplerCreateInfo) {
+			s.CompareOp, s.BorderColor, s.MaxAnisotropy = 77,
+				77, 77
+		}, nil, ""},
 		{"unnormalized", unnormalized, nil, ""},
 		{"reduction", func(s *vk.SamplerCreateInfo) { s.PNext = unsafe.Pointer(&least) }, nil, ""},
-		{"filter", func(s *vk.SamplerCreateInfo) { s.MagFilter = vk.FILTER_CUBIC_EXT }, nil, "VUID-VkSamplerCreateInfo-magFilter-parameter"},
-		{"address mode", func(s *vk.SamplerCreateInfo) { s.AddressModeW = 9 }, nil, "VUID-VkSamplerCreateInfo-addressModeU-parameter"},
-		{"mirror", func(s *vk.SamplerCreateInfo) { s.AddressModeV = vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE }, nil, "VUID-VkSamplerCreateInfo-addressModeU-01079"},
-		{"mirror with the feature", func(s *vk.SamplerCreateInfo) { s.AddressModeV = vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE }, []string{"samplerMirrorClampToEdge"}, ""},
-		{"bias", func(s *vk.SamplerCreateInfo) { s.MipLodBias = sampling.MaxLodBias + 1 }, nil, "VUID-VkSamplerCreateInfo-mipLodBias-01069"},
+		{"filter", func(s *vk.SamplerCreateInfo) { s.MagFilter = vk.FILTER_CUBIC_EXT }, nil,
+			"VUID-VkSamplerCreateInfo-magFilter-parameter"},
+		{"address mode", func(s *vk.SamplerCreateInfo) { s.AddressModeW = 9 }, nil,
+			"VUID-VkSamplerCreateInfo-addressModeU-parameter"},
+		{"mirror", func(s *vk.SamplerCreateInfo) { s.AddressModeV = vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE }, nil,
+			"VUID-VkSamplerCreateInfo-addressModeU-01079"},
+		{"mirror with the feature",
+			func(s *vk.SamplerCreateInfo) { s.AddressModeV = vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE },
+			[]string{"samplerMirrorClampToEdge"}, ""},
+		{"bias", func(s *vk.SamplerCreateInfo) { s.MipLodBias = sampling.MaxLodBias + 1 }, nil,
+			"VUID-VkSamplerCreateInfo-mipLodBias-01069"},
 		{"levels", func(s *vk.SamplerCreateInfo) { s.MinLod = 2 }, nil, "VUID-VkSamplerCreateInfo-maxLod-01973"},
-		{"anisotropy", func(s *vk.SamplerCreateInfo) { s.AnisotropyEnable = vk.TRUE }, nil, "VUID-VkSamplerCreateInfo-anisotropyEnable-01070"},
-		{"little anisotropy", func(s *vk.SamplerCreateInfo) { s.AnisotropyEnable, s.MaxAnisotropy = vk.TRUE, 0.5 }, []string{"samplerAnisotropy"}, "VUID-VkSamplerCreateInfo-anisotropyEnable-01071"},
-		{"most anisotropy", func(s *vk.SamplerCreateInfo) { s.AnisotropyEnable, s.MaxAnisotropy = vk.TRUE, 16 }, []string{"samplerAnisotropy"}, ""},
-		{"comparison", func(s *vk.SamplerCreateInfo) { s.CompareEnable, s.CompareOp = vk.TRUE, 8 }, nil, "VUID-VkSamplerCreateInfo-compareEnable-01080"},
-		{"comparison of the least", func(s *vk.SamplerCreateInfo) { s.CompareEnable, s.PNext = vk.TRUE, unsafe.Pointer(&least) }, nil, "VUID-VkSamplerCreateInfo-compareEnable-01423"},
-		{"unnormalized filters", func(s *vk.SamplerCreateInfo) { unnormalized(s); s.MinFilter = vk.FILTER_LINEAR }, nil, "VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01072"},
-		{"unnormalized mipmaps", func(s *vk.SamplerCreateInfo) { unnormalized(s); s.MipmapMode = vk.SAMPLER_MIPMAP_MODE_LINEAR }, nil, "VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01073"},
-		{"unnormalized levels", func(s *vk.SamplerCreateInfo) { unnormalized(s); s.MaxLod = 1 }, nil, "VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01074"},
-		{"unnormalized repeat", func(s *vk.SamplerCreateInfo) { unnormalized(s); s.AddressModeV = 0 }, nil, "VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01075"},
-		{"unnormalized comparison", func(s *vk.SamplerCreateInfo) { unnormalized(s); s.CompareEnable = vk.TRUE }, nil, "VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01077"},
-		{"border", func(s *vk.SamplerCreateInfo) { s.AddressModeU, s.BorderColor = border, 6 }, nil, "VUID-VkSamplerCreateInfo-addressModeU-01078"},
-		{"custom border", func(s *vk.SamplerCreateInfo) { s.AddressModeU, s.BorderColor = border, vk.BORDER_COLOR_INT_CUSTOM_EXT }, nil, "VUID-VkSamplerCreateInfo-customBorderColors-04085"},
-		{"custom border without a colour", func(s *vk.SamplerCreateInfo) { s.AddressModeU, s.BorderColor = border, vk.BORDER_COLOR_INT_CUSTOM_EXT }, []string{"customBorderColors"}, "VUID-VkSamplerCreateInfo-borderColor-04011"},
+		{"anisotropy", func(s *vk.SamplerCreateInfo) { s.AnisotropyEnable = vk.TRUE }, nil,
+			"VUID-VkSamplerCreateInfo-anisotropyEnable-01070"},
+		{"little anisotropy", func(s *vk.SamplerCreateInfo) { s.AnisotropyEnable, s.MaxAnisotropy = vk.TRUE, 0.5 },
+			[]string{"samplerAnisotropy"}, "VUID-VkSamplerCreateInfo-anisotropyEnable-01071"},
+		{"most anisotropy", func(s *vk.SamplerCreateInfo) { s.AnisotropyEnable, s.MaxAnisotropy = vk.TRUE, 16 },
+			[]string{"samplerAnisotropy"}, ""},
+		{"comparison", func(s *vk.SamplerCreateInfo) { s.CompareEnable, s.CompareOp = vk.TRUE, 8 }, nil,
+			"VUID-VkSamplerCreateInfo-compareEnable-01080"},
+		{"comparison of the least", func(s *vk.SamplerCreateInfo) {
+			s.CompareEnable, s.PNext = vk.TRUE,
+				unsafe.Pointer(&least)
+		}, nil, "VUID-VkSamplerCreateInfo-compareEnable-01423"},
+		{"unnormalized filters", func(s *vk.SamplerCreateInfo) { unnormalized(s); s.MinFilter = vk.FILTER_LINEAR }, nil,
+			"VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01072"},
+		{"unnormalized mipmaps",
+			func(s *vk.SamplerCreateInfo) { unnormalized(s); s.MipmapMode = vk.SAMPLER_MIPMAP_MODE_LINEAR }, nil,
+			"VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01073"},
+		{"unnormalized levels", func(s *vk.SamplerCreateInfo) { unnormalized(s); s.MaxLod = 1 }, nil,
+			"VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01074"},
+		{"unnormalized repeat", func(s *vk.SamplerCreateInfo) { unnormalized(s); s.AddressModeV = 0 }, nil,
+			"VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01075"},
+		{"unnormalized comparison", func(s *vk.SamplerCreateInfo) { unnormalized(s); s.CompareEnable = vk.TRUE }, nil,
+			"VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01077"},
+		{"border", func(s *vk.SamplerCreateInfo) { s.AddressModeU, s.BorderColor = border, 6 }, nil,
+			"VUID-VkSamplerCreateInfo-addressModeU-01078"},
+		{"custom border", func(s *vk.SamplerCreateInfo) {
+			s.AddressModeU, s.BorderColor = border,
+				vk.BORDER_COLOR_INT_CUSTOM_EXT
+		}, nil, "VUID-VkSamplerCreateInfo-customBorderColors-04085"},
+		{"custom border without a colour", func(s *vk.SamplerCreateInfo) {
+			s.AddressModeU, s.BorderColor = border,
+				vk.BORDER_COLOR_INT_CUSTOM_EXT
+		}, []string{"customBorderColors"}, "VUID-VkSamplerCreateInfo-borderColor-04011"},
 		{"custom border without a format", func(s *vk.SamplerCreateInfo) {
 			s.AddressModeU, s.BorderColor, s.PNext = border, vk.BORDER_COLOR_INT_CUSTOM_EXT, unsafe.Pointer(&custom)
 		}, []string{"customBorderColors"}, "VUID-VkSamplerCustomBorderColorCreateInfoEXT-format-04014"},
@@ -63,8 +93,8 @@ func TestSamplerRules(t *testing.T) {
 			for _, f := range c.features {
 				d.features[f] = true
 			}
-			if _, err := d.newSampler(&info); vk.VUIDOf(err) != c.vuid || (err == nil) != (c.vuid == "") {
-				t.Errorf("%v (%q), want %q", err, vk.VUIDOf(err), c.vuid)
+			if _, err := d.newSampler(&info); vk.VUIDOf(err).String() != c.vuid || (err == nil) != (c.vuid == "") {
+				t.Errorf("%v (%q), want %q", err, vk.VUIDOf(err).String(), c.vuid)
 			}
 		})
 	}
@@ -74,23 +104,24 @@ func TestSamplerHandles(t *testing.T) {
 	d := imageTestDevice(t)
 	info := plainSampler()
 	var h vk.Sampler
-	wantResult(t, "vkCreateSampler", createSampler(d.handle, &info, nil, &h), vk.SUCCESS)
+	wantResult(t, "vkCreateSampler", commands.CreateSampler(d.handle, &info, nil, &h), vk.SUCCESS)
 	if s, err := (resources{d}).Sampler(h); err != nil || s == nil {
 		t.Errorf("the sampler: %v, %v", s, err)
 	}
 	if _, err := (resources{&device{}}).Sampler(h); err == nil {
 		t.Error("another device has the sampler")
 	}
-	destroySampler(d.handle, h, nil)
-	destroySampler(d.handle, 0, nil)
+	commands.DestroySampler(d.handle, h, nil)
+	commands.DestroySampler(d.handle, 0, nil)
 	if _, err := (resources{d}).Sampler(h); err == nil {
 		t.Error("a destroyed sampler is found")
 	}
 	info.MagFilter = 7
 	h = 1
-	wantResult(t, "vkCreateSampler", createSampler(d.handle, &info, nil, &h), vk.ERROR_VALIDATION_FAILED)
+	wantResult(t, "vkCreateSampler", commands.CreateSampler(d.handle, &info, nil, &h), vk.ERROR_VALIDATION_FAILED)
 	conversion := vk.SamplerYcbcrConversion(7)
-	wantResult(t, "vkCreateSamplerYcbcrConversion", createSamplerYcbcrConversion(d.handle, nil, nil, &conversion), vk.ERROR_VALIDATION_FAILED)
+	wantResult(t, "vkCreateSamplerYcbcrConversion", commands.CreateSamplerYcbcrConversion(d.handle, nil, nil, &conversion),
+		vk.ERROR_VALIDATION_FAILED)
 	if h != 0 || conversion != 0 {
 		t.Errorf("handles of what was not created: %#x, %#x", uint64(h), uint64(conversion))
 	}
@@ -104,18 +135,21 @@ func TestViewsReachTexels(t *testing.T) {
 		i.ArrayLayers, i.MipLevels = 3, 2
 	})
 	info := vk.ImageViewCreateInfo{
-		SType: vk.STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO, Image: h, ViewType: vk.IMAGE_VIEW_TYPE_2D_ARRAY, Format: vk.FORMAT_R8G8B8A8_UNORM,
-		Components:       vk.ComponentMapping{R: vk.COMPONENT_SWIZZLE_A, G: vk.COMPONENT_SWIZZLE_ONE},
-		SubresourceRange: vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, BaseMipLevel: 1, LevelCount: 1, BaseArrayLayer: 1, LayerCount: 2},
+		SType: vk.STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO, Image: h, ViewType: vk.IMAGE_VIEW_TYPE_2D_ARRAY,
+		Format:     vk.FORMAT_R8G8B8A8_UNORM,
+		Components: vk.ComponentMapping{R: vk.COMPONENT_SWIZZLE_A, G: vk.COMPONENT_SWIZZLE_ONE},
+		SubresourceRange: vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, BaseMipLevel: 1, LevelCount: 1,
+			BaseArrayLayer: 1, LayerCount: 2},
 	}
 	var v vk.ImageView
-	wantResult(t, "vkCreateImageView", createImageView(d.handle, &info, nil, &v), vk.SUCCESS)
-	defer destroyImageView(d.handle, v, nil)
+	wantResult(t, "vkCreateImageView", commands.CreateImageView(d.handle, &info, nil, &v), vk.SUCCESS)
+	defer commands.DestroyImageView(d.handle, v, nil)
 	texel := [4]byte{10, 20, 30, 255}
 	wantResult(t, "vkCopyMemoryToImage", toImage(h, 0, vk.MemoryToImageCopy{
-		PHostPointer:     unsafe.Pointer(&texel),
-		ImageSubresource: vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: 1, BaseArrayLayer: 2, LayerCount: 1},
-		ImageOffset:      vk.Offset3D{X: 7, Y: 5}, ImageExtent: vk.Extent3D{Width: 1, Height: 1, Depth: 1},
+		PHostPointer: unsafe.Pointer(&texel),
+		ImageSubresource: vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: 1, BaseArrayLayer: 2,
+			LayerCount: 1},
+		ImageOffset: vk.Offset3D{X: 7, Y: 5}, ImageExtent: vk.Extent3D{Width: 1, Height: 1, Depth: 1},
 	}), vk.SUCCESS)
 	for range 2 { // the second time from the view's cache
 		view, err := resources{d}.ImageView(v)
@@ -142,7 +176,7 @@ func TestViewsReachTexels(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("finding a view again allocates %v times", n)
 	}
-	freeMemory(d.handle, mem, nil)
+	commands.FreeMemory(d.handle, mem, nil)
 	if _, err := (resources{d}).ImageView(v); err == nil {
 		t.Error("a view of freed memory is found")
 	}
@@ -153,10 +187,11 @@ func TestViewsReachTexels(t *testing.T) {
 
 func TestBufferViews(t *testing.T) {
 	d := hostCopyDevice(t)
-	info := vk.BufferCreateInfo{SType: vk.STRUCTURE_TYPE_BUFFER_CREATE_INFO, Size: 256, Usage: vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT}
+	info := vk.BufferCreateInfo{SType: vk.STRUCTURE_TYPE_BUFFER_CREATE_INFO, Size: 256,
+		Usage: vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT}
 	var b vk.Buffer
-	wantResult(t, "vkCreateBuffer", createBuffer(d.handle, &info, nil, &b), vk.SUCCESS)
-	defer destroyBuffer(d.handle, b, nil)
+	wantResult(t, "vkCreateBuffer", commands.CreateBuffer(d.handle, &info, nil, &b), vk.SUCCESS)
+	defer commands.DestroyBuffer(d.handle, b, nil)
 	buf := buffers.Get(uint64(b))
 	for _, c := range []struct {
 		usage         vk.BufferUsageFlags
@@ -167,32 +202,38 @@ func TestBufferViews(t *testing.T) {
 		{vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT, vk.FORMAT_R32_UINT, 16, 64, ""},
 		{vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT, vk.FORMAT_R32G32B32_SFLOAT, 0, vk.WHOLE_SIZE, ""},
 		{vk.BUFFER_USAGE_STORAGE_BUFFER_BIT, vk.FORMAT_R32_UINT, 0, 64, "VUID-VkBufferViewCreateInfo-buffer-00932"},
-		{vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT, vk.FORMAT_R32G32B32_SFLOAT, 0, 12, "VUID-VkBufferViewCreateInfo-format-08779"},
-		{vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT, vk.FORMAT_BC1_RGB_UNORM_BLOCK, 0, 8, "VUID-VkBufferViewCreateInfo-format-08778"},
+		{vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT, vk.FORMAT_R32G32B32_SFLOAT, 0, 12,
+			"VUID-VkBufferViewCreateInfo-format-08779"},
+		{vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT, vk.FORMAT_BC1_RGB_UNORM_BLOCK, 0, 8,
+			"VUID-VkBufferViewCreateInfo-format-08778"},
 		{vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT, vk.FORMAT_D32_SFLOAT, 0, 8, "VUID-VkBufferViewCreateInfo-format-08778"},
-		{vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT, vk.FORMAT_UNDEFINED, 0, 64, "VUID-VkBufferViewCreateInfo-format-parameter"},
-		{vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT, vk.FORMAT_R32_UINT, 8, 64, "VUID-VkBufferViewCreateInfo-offset-02749"},
-		{vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT, vk.FORMAT_R32_UINT, 256, vk.WHOLE_SIZE, "VUID-VkBufferViewCreateInfo-offset-00925"},
+		{vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT, vk.FORMAT_UNDEFINED, 0, 64,
+			"VUID-VkBufferViewCreateInfo-format-parameter"},
+		{vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT, vk.FORMAT_R32_UINT, 8, 64, "VUID-VkBufferViewCreateInfo-buffer-02750"},
+		{vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT, vk.FORMAT_R32_UINT, 256, vk.WHOLE_SIZE,
+			"VUID-VkBufferViewCreateInfo-offset-00925"},
 		{vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT, vk.FORMAT_R32_UINT, 0, 62, "VUID-VkBufferViewCreateInfo-range-00929"},
 		{vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT, vk.FORMAT_R32_UINT, 16, 256, "VUID-VkBufferViewCreateInfo-offset-00931"},
 	} {
 		buf.usage = c.usage
 		_, err := buf.newView(&vk.BufferViewCreateInfo{Buffer: b, Format: c.format, Offset: c.offset, Range: c.bytes})
-		if vk.VUIDOf(err) != c.vuid || (err == nil) != (c.vuid == "") {
-			t.Errorf("%v at %d, %d bytes: %v (%q), want %q", c.format, c.offset, c.bytes, err, vk.VUIDOf(err), c.vuid)
+		if vk.VUIDOf(err).String() != c.vuid || (err == nil) != (c.vuid == "") {
+			t.Errorf("%v at %d, %d bytes: %v (%q), want %q", c.format, c.offset, c.bytes, err, vk.VUIDOf(err).String(), c.vuid)
 		}
 	}
 	buf.usage = vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT
 	var v vk.BufferView
-	wantResult(t, "vkCreateBufferView", createBufferView(d.handle, &vk.BufferViewCreateInfo{Buffer: b, Format: vk.FORMAT_R32_UINT, Offset: 16, Range: 64}, nil, &v), vk.SUCCESS)
-	defer destroyBufferView(d.handle, v, nil)
+	wantResult(t, "vkCreateBufferView", commands.CreateBufferView(d.handle,
+		&vk.BufferViewCreateInfo{Buffer: b, Format: vk.FORMAT_R32_UINT, Offset: 16, Range: 64}, nil, &v), vk.SUCCESS)
+	defer commands.DestroyBufferView(d.handle, v, nil)
 	if _, err := (resources{d}).BufferView(v); err == nil {
 		t.Error("a view of a buffer without memory is found")
 	}
 	var mem vk.DeviceMemory
-	wantResult(t, "vkAllocateMemory", allocateMemory(d.handle, &vk.MemoryAllocateInfo{SType: vk.STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, AllocationSize: 256}, nil, &mem), vk.SUCCESS)
-	defer freeMemory(d.handle, mem, nil)
-	wantResult(t, "vkBindBufferMemory", bindBufferMemory(d.handle, b, mem, 0), vk.SUCCESS)
+	wantResult(t, "vkAllocateMemory", commands.AllocateMemory(d.handle,
+		&vk.MemoryAllocateInfo{SType: vk.STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, AllocationSize: 256}, nil, &mem), vk.SUCCESS)
+	defer commands.FreeMemory(d.handle, mem, nil)
+	wantResult(t, "vkBindBufferMemory", commands.BindBufferMemory(d.handle, b, mem, 0), vk.SUCCESS)
 	view, err := resources{d}.BufferView(v)
 	if err != nil {
 		t.Fatal(err)

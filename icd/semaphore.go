@@ -14,73 +14,47 @@ type semaphore struct {
 	timeline bool
 }
 
-func createSemaphore(h vk.Device, info *vk.SemaphoreCreateInfo, _ *vk.AllocationCallbacks, out *vk.Semaphore) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateSemaphore", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
+func createSemaphore(
+	d *device, info *vk.SemaphoreCreateInfo, _ *vk.AllocationCallbacks, out *vk.Semaphore,
+) vk.Result {
 	s, err := d.newSemaphore(info)
 	if err != nil {
 		return d.fail("vkCreateSemaphore", err)
 	}
-	*out = vk.Semaphore(semaphores.Insert(s))
-	d.created(vk.OBJECT_TYPE_SEMAPHORE, uint64(*out))
+	*out = vk.Semaphore(d.add(s))
 	return vk.SUCCESS
 }
 
 func (d *device) newSemaphore(info *vk.SemaphoreCreateInfo) (*semaphore, error) {
-	s := &semaphore{carrier: carrier{device: d}}
+	s := &semaphore{carrier: carrier{child: child{device: d}}}
 	kind, initial := syncobj.Binary, uint64(0)
 	if t := vk.Find[vk.SemaphoreTypeCreateInfo](info.PNext); t != nil {
 		initial = t.InitialValue
 		s.timeline = t.SemaphoreType == vk.SEMAPHORE_TYPE_TIMELINE
 		switch {
 		case s.timeline && !d.features["timelineSemaphore"]:
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkSemaphoreTypeCreateInfo-timelineSemaphore-03252",
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkSemaphoreTypeCreateInfo_timelineSemaphore_03252,
 				"timeline semaphores need the timelineSemaphore feature, which the device was created without")
 		case s.timeline:
 			kind = syncobj.Timeline
 		case t.SemaphoreType != vk.SEMAPHORE_TYPE_BINARY:
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkSemaphoreTypeCreateInfo-semaphoreType-parameter",
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkSemaphoreTypeCreateInfo_semaphoreType_parameter,
 				"%v is no type of semaphore", t.SemaphoreType)
 		case initial != 0:
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkSemaphoreTypeCreateInfo-semaphoreType-03279",
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkSemaphoreTypeCreateInfo_semaphoreType_03279,
 				"a binary semaphore begins at 0, not at %d", initial)
 		}
 	}
 	exported := formNone
 	if e := vk.Find[vk.ExportSemaphoreCreateInfo](info.PNext); e != nil && e.HandleTypes != 0 {
 		if exported = semaphoreForm(e.HandleTypes, s.timeline); exported == formNone {
-			return nil, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkExportSemaphoreCreateInfo-handleTypes-01124",
+			return nil, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkExportSemaphoreCreateInfo_handleTypes_01124,
 				"a %v can be exported as OPAQUE_FD, or as SYNC_FD if it is binary, not as %v", kind, e.HandleTypes)
 		}
 	}
 	var err error
 	s.permanent, err = d.newPayload(kind, initial, exported)
 	return s, err
-}
-
-func destroySemaphore(h vk.Device, handle vk.Semaphore, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	s := semaphores.Remove(uint64(handle))
-	if s == nil {
-		staleHandle("vkDestroySemaphore", vk.OBJECT_TYPE_SEMAPHORE, uint64(handle))
-		return
-	}
-	if s.pending() {
-		s.fail("vkDestroySemaphore", handle, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkDestroySemaphore-semaphore-05149",
-			"the semaphore is destroyed before the queue has signalled it"))
-	}
-	s.release()
-	s.device.destroyed(vk.OBJECT_TYPE_SEMAPHORE, uint64(handle))
-}
-
-// fail reports err as the outcome of command on this semaphore.
-func (s *semaphore) fail(command string, handle vk.Semaphore, err error) vk.Result {
-	return s.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_SEMAPHORE, uint64(handle)})
 }
 
 // takeWait returns the payload that a queue's wait is for, with a reference for the caller. A temporary
@@ -93,21 +67,25 @@ func (s *semaphore) takeWait() *syncobj.Payload {
 	return p
 }
 
-// timelineSemaphore looks up what the host's commands on semaphores work on, or says what is wrong.
-func timelineSemaphore(command, vuid string, handle vk.Semaphore) (*semaphore, vk.Result) {
-	s := semaphores.Get(uint64(handle))
-	switch {
-	case s == nil:
-		return nil, staleHandle(command, vk.OBJECT_TYPE_SEMAPHORE, uint64(handle))
-	case !s.timeline:
-		return nil, s.fail(command, handle, vk.Errorf(vk.ERROR_UNKNOWN, vuid, "the semaphore is binary, and only a queue can use it"))
+// host says whether the host's commands may use the semaphore. rule is the one against binary ones.
+func (s *semaphore) host(command string, rule vk.VUID) vk.Result {
+	if !s.timeline {
+		return s.fail(command, vk.Errorf(vk.ERROR_UNKNOWN, rule, "the semaphore is binary, and only a queue can use it"))
 	}
-	return s, vk.SUCCESS
+	return vk.SUCCESS
 }
 
-func getSemaphoreCounterValue(h vk.Device, handle vk.Semaphore, out *uint64) vk.Result {
-	s, r := timelineSemaphore("vkGetSemaphoreCounterValue", "VUID-vkGetSemaphoreCounterValue-semaphore-03255", handle)
-	if r != vk.SUCCESS {
+// release ends the semaphore.
+func (s *semaphore) release() {
+	if s.pending() {
+		s.fail("vkDestroySemaphore", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkDestroySemaphore_semaphore_05149,
+			"the semaphore is destroyed before the queue has signalled it"))
+	}
+	s.carrier.release()
+}
+
+func getSemaphoreCounterValue(_ *device, s *semaphore, out *uint64) vk.Result {
+	if r := s.host("vkGetSemaphoreCounterValue", vk.VUID_vkGetSemaphoreCounterValue_semaphore_03255); r != vk.SUCCESS {
 		return r
 	}
 	p := s.payload()
@@ -120,17 +98,13 @@ func getSemaphoreCounterValue(h vk.Device, handle vk.Semaphore, out *uint64) vk.
 }
 
 // waitSemaphores waits for all semaphores to reach their values, or for any, timeout in nanoseconds.
-func waitSemaphores(h vk.Device, info *vk.SemaphoreWaitInfo, timeout uint64) vk.Result {
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkWaitSemaphores", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
+func waitSemaphores(d *device, info *vk.SemaphoreWaitInfo, timeout uint64) vk.Result {
 	var few [4]syncobj.Point
 	points := few[:0]
 	list, values := vk.Slice(info.PSemaphores, info.SemaphoreCount), vk.Slice(info.PValues, info.SemaphoreCount)
 	for i, handle := range list {
-		s, r := timelineSemaphore("vkWaitSemaphores", "VUID-VkSemaphoreWaitInfo-pSemaphores-03256", handle)
-		if r != vk.SUCCESS {
+		s := live(semaphores, handle)
+		if r := s.host("vkWaitSemaphores", vk.VUID_VkSemaphoreWaitInfo_pSemaphores_03256); r != vk.SUCCESS {
 			release(points)
 			return r
 		}
@@ -139,15 +113,15 @@ func waitSemaphores(h vk.Device, info *vk.SemaphoreWaitInfo, timeout uint64) vk.
 	return d.wait("vkWaitSemaphores", points, info.Flags&vk.SEMAPHORE_WAIT_ANY_BIT == 0, timeout)
 }
 
-func signalSemaphore(h vk.Device, info *vk.SemaphoreSignalInfo) vk.Result {
-	s, r := timelineSemaphore("vkSignalSemaphore", "VUID-VkSemaphoreSignalInfo-semaphore-03257", info.Semaphore)
-	if r != vk.SUCCESS {
+func signalSemaphore(_ *device, info *vk.SemaphoreSignalInfo) vk.Result {
+	s := live(semaphores, info.Semaphore)
+	if r := s.host("vkSignalSemaphore", vk.VUID_VkSemaphoreSignalInfo_semaphore_03257); r != vk.SUCCESS {
 		return r
 	}
 	p := s.payload()
 	defer p.Release()
 	if err := p.Signal(info.Value); err != nil {
-		return s.fail("vkSignalSemaphore", info.Semaphore, err)
+		return s.fail("vkSignalSemaphore", err)
 	}
 	return vk.SUCCESS
 }

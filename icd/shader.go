@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"farside/compute"
+	"farside/internal/config"
 	"farside/internal/vk"
 	"farside/spirv"
 )
@@ -32,7 +33,8 @@ type stage struct {
 
 // shaderOf returns the shader of a stage, and whether it was in the cache. With VK_PIPELINE_COMPILE_REQUIRED it fails
 // where that would take a compiler and the flags say that it must not.
-func (d *device) shaderOf(info *vk.PipelineShaderStageCreateInfo, flags vk.PipelineCreateFlags2, cache *pipelineCache) (_ *shader, found bool, _ error) {
+func (d *device) shaderOf(info *vk.PipelineShaderStageCreateInfo, flags vk.PipelineCreateFlags2,
+	cache *pipelineCache) (_ *shader, found bool, _ error) {
 	st, err := d.readStage(info)
 	if err != nil {
 		return nil, false, err
@@ -44,7 +46,7 @@ func (d *device) shaderOf(info *vk.PipelineShaderStageCreateInfo, flags vk.Pipel
 	s := d.shaders.get(key)
 	if s == nil {
 		if flags&vk.PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT != 0 {
-			return nil, false, vk.Errorf(vk.PIPELINE_COMPILE_REQUIRED, "", "the shader is not in the cache")
+			return nil, false, vk.Errorf(vk.PIPELINE_COMPILE_REQUIRED, vk.NoVUID, "the shader is not in the cache")
 		}
 		if s, err = d.compile(st); err != nil {
 			return nil, false, err
@@ -57,27 +59,32 @@ func (d *device) shaderOf(info *vk.PipelineShaderStageCreateInfo, flags vk.Pipel
 
 // readStage takes over what a stage says.
 func (d *device) readStage(info *vk.PipelineShaderStageCreateInfo) (*stage, error) {
-	const rule = "VUID-VkPipelineShaderStageCreateInfo-"
 	st := &stage{entry: vk.GoString(info.PName), flags: info.Flags, varying: true}
 	switch {
 	case info.Stage != vk.SHADER_STAGE_COMPUTE_BIT:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkComputePipelineCreateInfo-stage-00701", "stage %v of a compute pipeline", info.Stage)
-	case info.Flags&vk.PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT != 0 && !d.features["subgroupSizeControl"]:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, rule+"flags-02784", "subgroups of varying size need the subgroupSizeControl feature")
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_stage_00701,
+			"stage %v of a compute pipeline", info.Stage)
+	case info.Flags&vk.PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT != 0 &&
+		!d.features["subgroupSizeControl"]:
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_flags_02784,
+			"subgroups of varying size need the subgroupSizeControl feature")
 	case info.Flags&vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT != 0 && !d.features["computeFullSubgroups"]:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, rule+"flags-02785", "full subgroups need the computeFullSubgroups feature")
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_flags_02785,
+			"full subgroups need the computeFullSubgroups feature")
 	}
 	if info.Module != 0 {
 		m := shaderModules.Get(uint64(info.Module))
 		if m == nil || m.device != d {
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, rule+"module-parameter", "%#x is no shader module of the device", uint64(info.Module))
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_module_parameter,
+				"%#x is no shader module of the device", uint64(info.Module))
 		}
 		st.code = m.shaderCode
 	} else {
 		// VK_KHR_maintenance5 and VK_EXT_graphics_pipeline_library: a pipeline may bring its code.
 		code := vk.Find[vk.ShaderModuleCreateInfo](info.PNext)
 		if code == nil {
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, rule+"stage-06845", "the stage has neither a module nor code")
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_stage_06845,
+				"the stage has neither a module nor code")
 		}
 		var err error
 		if st.code, err = newShaderCode(code); err != nil {
@@ -95,7 +102,6 @@ func (d *device) readStage(info *vk.PipelineShaderStageCreateInfo) (*stage, erro
 
 // readSubgroupSize takes over the subgroup size that a stage requires.
 func (d *device) readSubgroupSize(info *vk.PipelineShaderStageCreateInfo, st *stage) error {
-	const rule = "VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-"
 	r := vk.Find[vk.PipelineShaderStageRequiredSubgroupSizeCreateInfo](info.PNext)
 	if r == nil {
 		return nil
@@ -103,15 +109,23 @@ func (d *device) readSubgroupSize(info *vk.PipelineShaderStageCreateInfo, st *st
 	n := r.RequiredSubgroupSize
 	switch {
 	case !d.features["subgroupSizeControl"]:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pNext-02755", "a required subgroup size needs the subgroupSizeControl feature")
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02755,
+			"a required subgroup size needs the subgroupSizeControl feature")
 	case st.flags&vk.PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT != 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pNext-02754", "the subgroup size is required and may vary")
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02754,
+			"the subgroup size is required and may vary")
 	case bits.OnesCount32(n) != 1:
-		return vk.Errorf(vk.ERROR_UNKNOWN, rule+"02760", "subgroup size %d is no power of two", n)
+		return vk.Errorf(vk.ERROR_UNKNOWN,
+			vk.VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02760,
+			"subgroup size %d is no power of two", n)
 	case n < minSubgroupSize:
-		return vk.Errorf(vk.ERROR_UNKNOWN, rule+"02761", "subgroup size %d is below minSubgroupSize, %d", n, minSubgroupSize)
+		return vk.Errorf(vk.ERROR_UNKNOWN,
+			vk.VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02761,
+			"subgroup size %d is below minSubgroupSize, %d", n, minSubgroupSize)
 	case n > maxSubgroupSize:
-		return vk.Errorf(vk.ERROR_UNKNOWN, rule+"02762", "subgroup size %d is above maxSubgroupSize, %d", n, maxSubgroupSize)
+		return vk.Errorf(vk.ERROR_UNKNOWN,
+			vk.VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02762,
+			"subgroup size %d is above maxSubgroupSize, %d", n, maxSubgroupSize)
 	}
 	st.options.SubgroupSize, st.varying = n, false
 	return nil
@@ -149,10 +163,13 @@ func (d *device) compile(st *stage) (*shader, error) {
 		return e.Name == st.entry && e.Model == spirv.ExecutionModelGLCompute
 	})
 	if i < 0 {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pName-00707", "the module has no entry point %q of a compute shader", st.entry)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pName_00707,
+			"the module has no entry point %q of a compute shader", st.entry)
 	}
 	options := st.options
 	options.Capabilities = d.environment().Capabilities
+	options.PlainGo = d.physical.settings.Kernels == config.KernelsGo
+	options.NoNative = d.physical.settings.Kernels == config.KernelsVector
 	if options.Constants, err = m.Constants(options.Specialization); err == nil {
 		err = m.CheckEntryPoint(m.EntryPoints[i], options.Constants, d.environment())
 	}
@@ -160,13 +177,15 @@ func (d *device) compile(st *stage) (*shader, error) {
 		s.program, err = compute.Compile(m, st.entry, options)
 	}
 	if err != nil {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pSpecializationInfo-06849", "entry point %q: %w", st.entry, err)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pSpecializationInfo_06849,
+			"entry point %q: %w", st.entry, err)
 	}
 	if err := s.checkSubgroups(st); err != nil {
 		return nil, err
 	}
 	for _, w := range s.program.Warnings {
-		d.physical.instance.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, w.VUID,
+		d.physical.instance.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+			vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, w.VUID.String(),
 			fmt.Sprintf("entry point %q: %s", st.entry, w.Text), object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
 	}
 	s.use(m)
@@ -179,14 +198,15 @@ func (s *shader) checkSubgroups(st *stage) error {
 	full := st.flags&vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT != 0
 	switch {
 	case !st.varying && p.Lanes > int(p.SubgroupSize)*maxComputeWorkgroupSubgroups:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-pNext-02756",
-			"workgroups of %d invocations are more than %d subgroups of %d", p.Lanes, maxComputeWorkgroupSubgroups, p.SubgroupSize)
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02756,
+			"workgroups of %d invocations are more than %d subgroups of %d", p.Lanes, maxComputeWorkgroupSubgroups,
+			p.SubgroupSize)
 	case full && p.LocalSize[0]%p.SubgroupSize != 0:
-		rule := "flags-02759"
+		rule := vk.VUID_VkPipelineShaderStageCreateInfo_flags_02759
 		if !st.varying {
-			rule = "pNext-02757"
+			rule = vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02757
 		}
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkPipelineShaderStageCreateInfo-"+rule,
+		return vk.Errorf(vk.ERROR_UNKNOWN, rule,
 			"full subgroups: the workgroup's width, %d, is no multiple of the subgroup size, %d", p.LocalSize[0], p.SubgroupSize)
 	}
 	return nil

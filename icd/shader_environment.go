@@ -14,7 +14,8 @@ var always = []spirv.Capability{
 	spirv.CapabilityImage1D, spirv.CapabilitySampledBuffer, spirv.CapabilityImageBuffer, spirv.CapabilityImageQuery,
 	spirv.CapabilityDerivativeControl, spirv.CapabilityStorageImageExtendedFormats, spirv.CapabilityDeviceGroup,
 	spirv.CapabilityGroupNonUniform, spirv.CapabilityGroupNonUniformVote, spirv.CapabilityGroupNonUniformArithmetic,
-	spirv.CapabilityGroupNonUniformBallot, spirv.CapabilityGroupNonUniformShuffle, spirv.CapabilityGroupNonUniformShuffleRelative,
+	spirv.CapabilityGroupNonUniformBallot, spirv.CapabilityGroupNonUniformShuffle,
+	spirv.CapabilityGroupNonUniformShuffleRelative,
 	spirv.CapabilityGroupNonUniformClustered, spirv.CapabilityGroupNonUniformQuad,
 	spirv.CapabilityDenormPreserve, spirv.CapabilitySignedZeroInfNanPreserve, spirv.CapabilityRoundingModeRTE,
 }
@@ -32,7 +33,8 @@ var byFeature = []enabled{
 	{spirv.CapabilityInt16, []string{"shaderInt16"}},
 	{spirv.CapabilityFloat16, []string{"shaderFloat16"}},
 	{spirv.CapabilityInt8, []string{"shaderInt8"}},
-	{spirv.CapabilityInt64Atomics, []string{"shaderBufferInt64Atomics", "shaderSharedInt64Atomics", "shaderImageInt64Atomics"}},
+	{spirv.CapabilityInt64Atomics, []string{"shaderBufferInt64Atomics", "shaderSharedInt64Atomics",
+		"shaderImageInt64Atomics"}},
 	{spirv.CapabilityAtomicFloat32AddEXT, []string{
 		"shaderBufferFloat32AtomicAdd", "shaderSharedFloat32AtomicAdd", "shaderImageFloat32AtomicAdd",
 	}},
@@ -40,7 +42,8 @@ var byFeature = []enabled{
 	{spirv.CapabilityAtomicFloat32MinMaxEXT, []string{
 		"shaderBufferFloat32AtomicMinMax", "shaderSharedFloat32AtomicMinMax", "shaderImageFloat32AtomicMinMax",
 	}},
-	{spirv.CapabilityAtomicFloat64MinMaxEXT, []string{"shaderBufferFloat64AtomicMinMax", "shaderSharedFloat64AtomicMinMax"}},
+	{spirv.CapabilityAtomicFloat64MinMaxEXT, []string{"shaderBufferFloat64AtomicMinMax",
+		"shaderSharedFloat64AtomicMinMax"}},
 	{spirv.CapabilityInt64ImageEXT, []string{"shaderImageInt64Atomics"}},
 
 	{spirv.CapabilityStorageBuffer16BitAccess, []string{"storageBuffer16BitAccess"}},
@@ -64,7 +67,10 @@ var byFeature = []enabled{
 	{spirv.CapabilityStorageBufferArrayDynamicIndexing, []string{"shaderStorageBufferArrayDynamicIndexing"}},
 	{spirv.CapabilityStorageImageArrayDynamicIndexing, []string{"shaderStorageImageArrayDynamicIndexing"}},
 
-	{spirv.CapabilityShaderNonUniform, []string{"descriptorIndexing", "shaderUniformBufferArrayNonUniformIndexing", "shaderSampledImageArrayNonUniformIndexing", "shaderStorageBufferArrayNonUniformIndexing", "shaderStorageImageArrayNonUniformIndexing", "shaderUniformTexelBufferArrayNonUniformIndexing", "shaderStorageTexelBufferArrayNonUniformIndexing"}},
+	{spirv.CapabilityShaderNonUniform, []string{"descriptorIndexing", "shaderUniformBufferArrayNonUniformIndexing",
+		"shaderSampledImageArrayNonUniformIndexing", "shaderStorageBufferArrayNonUniformIndexing",
+		"shaderStorageImageArrayNonUniformIndexing", "shaderUniformTexelBufferArrayNonUniformIndexing",
+		"shaderStorageTexelBufferArrayNonUniformIndexing"}},
 	{spirv.CapabilityRuntimeDescriptorArray, []string{"runtimeDescriptorArray"}},
 	{spirv.CapabilityUniformTexelBufferArrayDynamicIndexing, []string{"shaderUniformTexelBufferArrayDynamicIndexing"}},
 	{spirv.CapabilityStorageTexelBufferArrayDynamicIndexing, []string{"shaderStorageTexelBufferArrayDynamicIndexing"}},
@@ -73,8 +79,10 @@ var byFeature = []enabled{
 	{spirv.CapabilitySampledImageArrayNonUniformIndexing, []string{"shaderSampledImageArrayNonUniformIndexing"}},
 	{spirv.CapabilityStorageBufferArrayNonUniformIndexing, []string{"shaderStorageBufferArrayNonUniformIndexing"}},
 	{spirv.CapabilityStorageImageArrayNonUniformIndexing, []string{"shaderStorageImageArrayNonUniformIndexing"}},
-	{spirv.CapabilityUniformTexelBufferArrayNonUniformIndexing, []string{"shaderUniformTexelBufferArrayNonUniformIndexing"}},
-	{spirv.CapabilityStorageTexelBufferArrayNonUniformIndexing, []string{"shaderStorageTexelBufferArrayNonUniformIndexing"}},
+	{spirv.CapabilityUniformTexelBufferArrayNonUniformIndexing,
+		[]string{"shaderUniformTexelBufferArrayNonUniformIndexing"}},
+	{spirv.CapabilityStorageTexelBufferArrayNonUniformIndexing,
+		[]string{"shaderStorageTexelBufferArrayNonUniformIndexing"}},
 
 	{spirv.CapabilityImageGatherExtended, []string{"shaderImageGatherExtended"}},
 	{spirv.CapabilityStorageImageMultisample, []string{"shaderStorageImageMultisample"}},

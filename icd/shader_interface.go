@@ -92,7 +92,8 @@ func pointee(m *spirv.Module, variable *spirv.Instruction) *spirv.Instruction {
 
 // descriptorTypes are the descriptor types that a variable can stand for, by the table "Shader Resource and Descriptor
 // Type Correspondence" (chapter "Shader Interfaces"), and whether it is an array of descriptors.
-func descriptorTypes(m *spirv.Module, variable *spirv.Instruction, class spirv.StorageClass) (_ []vk.DescriptorType, array bool) {
+func descriptorTypes(m *spirv.Module, variable *spirv.Instruction, class spirv.StorageClass) (_ []vk.DescriptorType,
+	array bool) {
 	t := pointee(m, variable)
 	for t.Op == spirv.OpTypeArray || t.Op == spirv.OpTypeRuntimeArray {
 		t, array = m.Definitions[t.Operands[0]], true
@@ -119,11 +120,13 @@ func descriptorTypes(m *spirv.Module, variable *spirv.Instruction, class spirv.S
 		return []vk.DescriptorType{vk.DESCRIPTOR_TYPE_STORAGE_IMAGE}, array
 	}
 	storage := class == spirv.StorageClassStorageBuffer ||
-		slices.ContainsFunc(m.Decorations[t.Result], func(d spirv.Decoration) bool { return d.Kind == spirv.DecorationBufferBlock })
+		slices.ContainsFunc(m.Decorations[t.Result],
+			func(d spirv.Decoration) bool { return d.Kind == spirv.DecorationBufferBlock })
 	if storage {
 		return []vk.DescriptorType{vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC}, array
 	}
-	return []vk.DescriptorType{vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER, vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK}, array
+	return []vk.DescriptorType{vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER, vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC,
+		vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK}, array
 }
 
 // blockRange is where the members of a variable that is a block lie: to the begin of the last one at least.
@@ -154,33 +157,40 @@ func minimumSize(m *spirv.Module, t *spirv.Instruction) uint32 {
 
 // fits says whether a pipeline layout has what the shader uses (VkComputePipelineCreateInfo, layout).
 func (s *shader) fits(l *pipelineLayout) error {
-	const rule = "VUID-VkComputePipelineCreateInfo-layout-"
 	for _, r := range s.push {
 		switch {
 		case l.push.end == 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07987", "the shader uses push constants, and the layout has no range of them for compute")
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07987,
+				"the shader uses push constants, and the layout has no range of them for compute")
 		case r.begin < l.push.begin || r.end > l.push.end:
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"10069", "the shader's push constants are the bytes %d to %d, the layout's range is %d to %d",
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_10069,
+				"the shader's push constants are the bytes %d to %d, the layout's range is %d to %d",
 				r.begin, r.end, l.push.begin, l.push.end)
 		}
 	}
 	for i := range s.resources {
 		r := &s.resources[i]
 		if int(r.set) >= len(l.sets) || l.sets[r.set] == nil {
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07988", "the shader uses %s, and the layout has %d sets", r, len(l.sets))
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07988,
+				"the shader uses %s, and the layout has %d sets", r, len(l.sets))
 		}
 		b, ok := l.sets[r.set].Binding(r.binding)
 		switch {
 		case !ok || b.Count == 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07988", "the shader uses %s, and the set's layout has no such binding", r)
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07988,
+				"the shader uses %s, and the set's layout has no such binding", r)
 		case b.Stages&vk.SHADER_STAGE_COMPUTE_BIT == 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07988", "the shader uses %s, and the set's layout has it for %v", r, b.Stages)
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07988,
+				"the shader uses %s, and the set's layout has it for %v", r, b.Stages)
 		case len(r.types) > 0 && !slices.Contains(r.types, b.Type):
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07990", "%s is %v in the layout, and one of %v in the shader", r, b.Type, r.types)
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07990,
+				"%s is %v in the layout, and one of %v in the shader", r, b.Type, r.types)
 		case b.Type == vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && r.array:
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkComputePipelineCreateInfo-None-10391", "%s is an array, and an inline uniform block in the layout", r)
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_None_10391,
+				"%s is an array, and an inline uniform block in the layout", r)
 		case b.Type != vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && r.count > b.Count:
-			return vk.Errorf(vk.ERROR_UNKNOWN, rule+"07991", "%s has %d elements in the layout, and %d in the shader", r, b.Count, r.count)
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07991,
+				"%s has %d elements in the layout, and %d in the shader", r, b.Count, r.count)
 		}
 	}
 	return nil

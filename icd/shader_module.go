@@ -10,7 +10,7 @@ import (
 
 // shaderModule is a VkShaderModule.
 type shaderModule struct {
-	device *device
+	child
 	*shaderCode
 }
 
@@ -28,18 +28,14 @@ type shaderCode struct {
 	checked error
 }
 
-func createShaderModule(h vk.Device, info *vk.ShaderModuleCreateInfo, _ *vk.AllocationCallbacks, out *vk.ShaderModule) vk.Result {
-	*out = 0
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkCreateShaderModule", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
+func createShaderModule(
+	d *device, info *vk.ShaderModuleCreateInfo, _ *vk.AllocationCallbacks, out *vk.ShaderModule,
+) vk.Result {
 	c, err := newShaderCode(info)
 	if err != nil {
 		return d.fail("vkCreateShaderModule", err)
 	}
-	*out = vk.ShaderModule(shaderModules.Insert(&shaderModule{d, c}))
-	d.created(vk.OBJECT_TYPE_SHADER_MODULE, uint64(*out))
+	*out = vk.ShaderModule(d.add(&shaderModule{child: child{device: d}, shaderCode: c}))
 	return vk.SUCCESS
 }
 
@@ -47,33 +43,22 @@ func createShaderModule(h vk.Device, info *vk.ShaderModuleCreateInfo, _ *vk.Allo
 func newShaderCode(info *vk.ShaderModuleCreateInfo) (*shaderCode, error) {
 	switch {
 	case info.CodeSize == 0:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkShaderModuleCreateInfo-codeSize-01085", "codeSize is 0")
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkShaderModuleCreateInfo_codeSize_01085, "codeSize is 0")
 	case info.CodeSize%4 != 0:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkShaderModuleCreateInfo-codeSize-08735", "codeSize %d is no multiple of 4", info.CodeSize)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkShaderModuleCreateInfo_codeSize_08735,
+			"codeSize %d is no multiple of 4", info.CodeSize)
 	case info.PCode == nil:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkShaderModuleCreateInfo-pCode-parameter", "pCode is NULL")
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkShaderModuleCreateInfo_pCode_parameter, "pCode is NULL")
 	}
 	c := &shaderCode{words: append([]uint32(nil), vk.Slice(info.PCode, info.CodeSize/4)...)}
 	c.hash = sha256.Sum256(bytesOfWords(c.words))
 	return c, nil
 }
 
-func destroyShaderModule(h vk.Device, handle vk.ShaderModule, _ *vk.AllocationCallbacks) {
-	if handle == 0 {
-		return
-	}
-	m := shaderModules.Remove(uint64(handle))
-	if m == nil {
-		staleHandle("vkDestroyShaderModule", vk.OBJECT_TYPE_SHADER_MODULE, uint64(handle))
-		return
-	}
-	m.device.destroyed(vk.OBJECT_TYPE_SHADER_MODULE, uint64(handle))
-}
-
 // invalidShader makes an error of what is wrong with a module. Drivers have no result for that: those of Mesa return
 // VK_ERROR_UNKNOWN from vkCreateComputePipelines, too, and VK_ERROR_INVALID_SHADER_NV is of an extension for GLSL.
 func invalidShader(err error) error {
-	return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkShaderModuleCreateInfo-pCode-08737", "invalid SPIR-V: %w", err)
+	return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkShaderModuleCreateInfo_pCode_08737, "invalid SPIR-V: %w", err)
 }
 
 // decoded returns the module.

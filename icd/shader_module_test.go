@@ -2,7 +2,6 @@ package icd
 
 import (
 	"testing"
-	"time"
 
 	"farside/internal/vk"
 )
@@ -12,15 +11,15 @@ func TestShaderModule(t *testing.T) {
 	words := []uint32{0x07230203, 0x10000, 0, 1, 0}
 	var h vk.ShaderModule
 	info := vk.ShaderModuleCreateInfo{CodeSize: uintptr(4 * len(words)), PCode: &words[0]}
-	if r := createShaderModule(c.d.handle, &info, nil, &h); r != vk.SUCCESS || h == 0 {
+	if r := commands.CreateShaderModule(c.d.handle, &info, nil, &h); r != vk.SUCCESS || h == 0 {
 		t.Fatalf("%v, module %#x", r, uint64(h))
 	}
 	words[0] = 0
 	if got := shaderModules.Get(uint64(h)).words[0]; got != 0x07230203 {
 		t.Errorf("the application changes a module that exists: %#x", got)
 	}
-	destroyShaderModule(c.d.handle, h, nil)
-	destroyShaderModule(c.d.handle, 0, nil)
+	commands.DestroyShaderModule(c.d.handle, h, nil)
+	commands.DestroyShaderModule(c.d.handle, 0, nil)
 	if got := rules(); len(got) != 0 {
 		t.Errorf("reported %q", got)
 	}
@@ -32,17 +31,6 @@ func TestShaderModule(t *testing.T) {
 		{vk.ShaderModuleCreateInfo{CodeSize: 18, PCode: &words[0]}, "VUID-VkShaderModuleCreateInfo-codeSize-08735"},
 		{vk.ShaderModuleCreateInfo{CodeSize: 20}, "VUID-VkShaderModuleCreateInfo-pCode-parameter"},
 	} {
-		c.broken("a module", createShaderModule(c.d.handle, &test.info, nil, &h), test.vuid)
-	}
-}
-
-func TestWatchdogSetting(t *testing.T) {
-	captureLog(t, "off")
-	for setting, want := range map[string]time.Duration{
-		"": standardWatchdog, "0": 0, "90s": 90 * time.Second, "2m": 2 * time.Minute, "-1s": standardWatchdog, "soon": standardWatchdog,
-	} {
-		if got := watchdog(func(string) string { return setting }); got != want {
-			t.Errorf("FARSIDE_WATCHDOG=%q is %v, want %v", setting, got, want)
-		}
+		c.broken("a module", commands.CreateShaderModule(c.d.handle, &test.info, nil, &h), test.vuid)
 	}
 }

@@ -7,49 +7,66 @@ import (
 
 // submission collects one vkQueueSubmit or vkQueueSubmit2.
 type submission struct {
-	queue   *queue
-	command string // the command's name, which begins its VUIDs
-	*exec.Submission
+	queue            *queue
+	rules            *submitRules
+	*exec.Submission // nil once it is the queue's
 }
 
-func queueSubmit(h vk.Queue, count uint32, submits *vk.SubmitInfo, fence vk.Fence) vk.Result {
-	q := queues.Get(uintptr(h))
-	if q == nil {
-		return staleHandle("vkQueueSubmit", vk.OBJECT_TYPE_QUEUE, uint64(h))
+// submitRules are the rules that a submission can break, as vkQueueSubmit and vkQueueSubmit2 name them.
+type submitRules struct {
+	command                                                                          string
+	family, level, state, simultaneous, secondaryState, secondarySimultaneous, fence vk.VUID
+}
+
+var (
+	submitRules1 = submitRules{
+		command:               "vkQueueSubmit",
+		family:                vk.VUID_vkQueueSubmit_pCommandBuffers_00074,
+		level:                 vk.VUID_VkSubmitInfo_pCommandBuffers_00075,
+		state:                 vk.VUID_vkQueueSubmit_pCommandBuffers_00070,
+		simultaneous:          vk.VUID_vkQueueSubmit_pCommandBuffers_00071,
+		secondaryState:        vk.VUID_vkQueueSubmit_pCommandBuffers_00072,
+		secondarySimultaneous: vk.VUID_vkQueueSubmit_pCommandBuffers_00073,
+		fence:                 vk.VUID_vkQueueSubmit_fence_00063,
 	}
-	s := submission{q, "vkQueueSubmit", exec.NewSubmission()}
+	submitRules2 = submitRules{
+		command:               "vkQueueSubmit2",
+		family:                vk.VUID_vkQueueSubmit2_commandBuffer_03878,
+		level:                 vk.VUID_VkCommandBufferSubmitInfo_commandBuffer_03890,
+		state:                 vk.VUID_vkQueueSubmit2_commandBuffer_03874,
+		simultaneous:          vk.VUID_vkQueueSubmit2_commandBuffer_03875,
+		secondaryState:        vk.VUID_vkQueueSubmit2_commandBuffer_03876,
+		secondarySimultaneous: vk.VUID_vkQueueSubmit2_commandBuffer_03877,
+		fence:                 vk.VUID_vkQueueSubmit2_fence_04894,
+	}
+)
+
+func queueSubmit(q *queue, count uint32, submits *vk.SubmitInfo, fence *fence) vk.Result {
+	s := submission{queue: q, rules: &submitRules1, Submission: exec.NewSubmission()}
+	defer s.cancel()
 	list := vk.Slice(submits, count)
 	for i := range list {
 		if err := s.batch(&list[i]); err != nil {
-			s.Cancel()
-			return q.fail(s.command, err)
+			return q.fail(s.rules.command, err)
 		}
 	}
 	return s.submit(fence)
 }
 
-func queueSubmit2(h vk.Queue, count uint32, submits *vk.SubmitInfo2, fence vk.Fence) vk.Result {
-	q := queues.Get(uintptr(h))
-	if q == nil {
-		return staleHandle("vkQueueSubmit2", vk.OBJECT_TYPE_QUEUE, uint64(h))
-	}
-	s := submission{q, "vkQueueSubmit2", exec.NewSubmission()}
+func queueSubmit2(q *queue, count uint32, submits *vk.SubmitInfo2, fence *fence) vk.Result {
+	s := submission{queue: q, rules: &submitRules2, Submission: exec.NewSubmission()}
+	defer s.cancel()
 	list := vk.Slice(submits, count)
 	for i := range list {
 		if err := s.batch2(&list[i]); err != nil {
-			s.Cancel()
-			return q.fail(s.command, err)
+			return q.fail(s.rules.command, err)
 		}
 	}
 	return s.submit(fence)
 }
 
-func queueBindSparse(h vk.Queue, _ uint32, _ *vk.BindSparseInfo, _ vk.Fence) vk.Result {
-	q := queues.Get(uintptr(h))
-	if q == nil {
-		return staleHandle("vkQueueBindSparse", vk.OBJECT_TYPE_QUEUE, uint64(h))
-	}
-	return q.fail("vkQueueBindSparse", vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkQueueBindSparse-queuetype",
+func queueBindSparse(q *queue, _ uint32, _ *vk.BindSparseInfo, _ *fence) vk.Result {
+	return q.fail("vkQueueBindSparse", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkQueueBindSparse_queuetype,
 		"queue family %d has no sparse binding", q.family))
 }
 
@@ -58,12 +75,14 @@ func (s *submission) batch(info *vk.SubmitInfo) error {
 	waits := vk.Slice(info.PWaitSemaphores, info.WaitSemaphoreCount)
 	signals := vk.Slice(info.PSignalSemaphores, info.SignalSemaphoreCount)
 	var waitValues, signalValues []uint64
+	waitRule, signalRule := vk.VUID_VkSubmitInfo_pWaitSemaphores_03239, vk.VUID_VkSubmitInfo_pWaitSemaphores_03239
 	if t := vk.Find[vk.TimelineSemaphoreSubmitInfo](info.PNext); t != nil {
+		waitRule, signalRule = vk.VUID_VkSubmitInfo_pNext_03240, vk.VUID_VkSubmitInfo_pNext_03241
 		waitValues = vk.Slice(t.PWaitSemaphoreValues, t.WaitSemaphoreValueCount)
 		signalValues = vk.Slice(t.PSignalSemaphoreValues, t.SignalSemaphoreValueCount)
 	}
 	for i, h := range waits {
-		if err := s.wait(h, value(waitValues, i), len(waitValues) == len(waits), "VUID-VkSubmitInfo-pWaitSemaphores-03239"); err != nil {
+		if err := s.wait(h, value(waitValues, i), len(waitValues) == len(waits), waitRule); err != nil {
 			return err
 		}
 	}
@@ -73,7 +92,7 @@ func (s *submission) batch(info *vk.SubmitInfo) error {
 		}
 	}
 	for i, h := range signals {
-		if err := s.signal(h, value(signalValues, i), len(signalValues) == len(signals), "VUID-VkSubmitInfo-pSignalSemaphores-03240"); err != nil {
+		if err := s.signal(h, value(signalValues, i), len(signalValues) == len(signals), signalRule); err != nil {
 			return err
 		}
 	}
@@ -91,7 +110,7 @@ func value(list []uint64, i int) uint64 {
 func (s *submission) batch2(info *vk.SubmitInfo2) error {
 	waits := vk.Slice(info.PWaitSemaphoreInfos, info.WaitSemaphoreInfoCount)
 	for i := range waits {
-		if err := s.wait(waits[i].Semaphore, waits[i].Value, true, ""); err != nil {
+		if err := s.wait(waits[i].Semaphore, waits[i].Value, true, vk.NoVUID); err != nil {
 			return err
 		}
 	}
@@ -103,26 +122,24 @@ func (s *submission) batch2(info *vk.SubmitInfo2) error {
 	}
 	signals := vk.Slice(info.PSignalSemaphoreInfos, info.SignalSemaphoreInfoCount)
 	for i := range signals {
-		if err := s.signal(signals[i].Semaphore, signals[i].Value, true, ""); err != nil {
+		if err := s.signal(signals[i].Semaphore, signals[i].Value, true, vk.NoVUID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// semaphore looks a semaphore of a batch up. A timeline semaphore needs hasValue, as rule says.
-func (s *submission) semaphore(h vk.Semaphore, hasValue bool, rule string) (*semaphore, error) {
-	sem := semaphores.Get(uint64(h))
-	if sem == nil || sem.device != s.queue.device {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+s.command+"-commonparent", "semaphore %#x does not live on the queue's device", uint64(h))
-	}
+// semaphore returns a semaphore of a batch. A timeline semaphore needs hasValue, as rule says.
+func (s *submission) semaphore(h vk.Semaphore, hasValue bool, rule vk.VUID) (*semaphore, error) {
+	sem := live(semaphores, h)
 	if sem.timeline && !hasValue {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, rule, "timeline semaphore %#x has no value in VkTimelineSemaphoreSubmitInfo", uint64(h))
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, rule,
+			"timeline semaphore %#x has no value in VkTimelineSemaphoreSubmitInfo", sem.handle)
 	}
 	return sem, nil
 }
 
-func (s *submission) wait(h vk.Semaphore, value uint64, hasValue bool, rule string) error {
+func (s *submission) wait(h vk.Semaphore, value uint64, hasValue bool, rule vk.VUID) error {
 	sem, err := s.semaphore(h, hasValue, rule)
 	if err != nil {
 		return err
@@ -131,7 +148,7 @@ func (s *submission) wait(h vk.Semaphore, value uint64, hasValue bool, rule stri
 	return nil
 }
 
-func (s *submission) signal(h vk.Semaphore, value uint64, hasValue bool, rule string) error {
+func (s *submission) signal(h vk.Semaphore, value uint64, hasValue bool, rule vk.VUID) error {
 	sem, err := s.semaphore(h, hasValue, rule)
 	if err != nil {
 		return err
@@ -141,62 +158,49 @@ func (s *submission) signal(h vk.Semaphore, value uint64, hasValue bool, rule st
 }
 
 func (s *submission) execute(h vk.CommandBuffer) error {
-	b := commandBuffers.Get(uintptr(h))
-	if b == nil || b.pool.device != s.queue.device {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+s.command+"-commonparent", "command buffer %#x does not live on the queue's device", uint64(h))
-	}
+	b := live(commandBuffers, h)
 	if b.pool.family != s.queue.family {
-		rule := "VUID-vkQueueSubmit-pCommandBuffers-00074"
-		if s.command == "vkQueueSubmit2" {
-			rule = "VUID-vkQueueSubmit2-commandBuffer-03878"
-		}
-		return vk.Errorf(vk.ERROR_UNKNOWN, rule, "command buffer %#x is of queue family %d, the queue of %d", uint64(h), b.pool.family, s.queue.family)
+		return vk.Errorf(vk.ERROR_UNKNOWN, s.rules.family,
+			"command buffer %#x is of queue family %d, the queue of %d", uint64(h), b.pool.family, s.queue.family)
 	}
-	if err := b.beginPending(s.command); err != nil {
+	if err := b.beginPending(s.rules); err != nil {
 		return err
 	}
 	s.Execute(b)
 	return nil
 }
 
-// submit ends the collection and hands it to the queue.
-func (s *submission) submit(h vk.Fence) vk.Result {
-	if h != 0 {
-		f := fences.Get(uint64(h))
-		if f == nil || f.device != s.queue.device {
-			s.Cancel()
-			return staleHandle(s.command, vk.OBJECT_TYPE_FENCE, uint64(h))
-		}
+// cancel gives back what was collected, unless the queue has it.
+func (s *submission) cancel() {
+	if s.Submission != nil {
+		s.Cancel()
+	}
+}
+
+// submit ends the collection with the fence, if there is one, and hands it to the queue.
+func (s *submission) submit(f *fence) vk.Result {
+	if f != nil {
 		p := f.payload()
 		if p.Value() != 0 {
 			p.Release()
-			s.Cancel()
-			return s.queue.fail(s.command, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+s.command+"-fence-00063", "the fence is signalled"))
+			return s.queue.fail(s.rules.command, vk.Errorf(vk.ERROR_UNKNOWN, s.rules.fence, "the fence is signalled"))
 		}
 		s.Signal(p, 1)
 		f.queue.Store(s.queue.exec)
 	}
 	if s.queue.device.lost.Load() {
-		s.Cancel()
 		return vk.ERROR_DEVICE_LOST
 	}
 	s.queue.exec.Submit(s.Submission)
+	s.Submission = nil
 	return vk.SUCCESS
 }
 
-func queueWaitIdle(h vk.Queue) vk.Result {
-	q := queues.Get(uintptr(h))
-	if q == nil {
-		return staleHandle("vkQueueWaitIdle", vk.OBJECT_TYPE_QUEUE, uint64(h))
-	}
+func queueWaitIdle(q *queue) vk.Result {
 	return q.device.waited("vkQueueWaitIdle", q.exec.WaitIdle())
 }
 
-func deviceWaitIdle(h vk.Device) vk.Result {
-	d := devices.Get(uintptr(h))
-	if d == nil {
-		return staleHandle("vkDeviceWaitIdle", vk.OBJECT_TYPE_DEVICE, uint64(h))
-	}
+func deviceWaitIdle(d *device) vk.Result {
 	list := make([]*exec.Queue, len(d.queues))
 	for i, q := range d.queues {
 		list[i] = q.exec

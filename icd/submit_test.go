@@ -9,6 +9,7 @@ import (
 	"time"
 	"unsafe"
 
+	"farside/internal/config"
 	"farside/internal/vk"
 )
 
@@ -20,7 +21,7 @@ type queueTest struct {
 
 func newQueueTest(t testing.TB) *queueTest {
 	t.Helper()
-	captureLog(t, "off")
+	captureLog(t, config.LevelOff)
 	i := testInstance(t, nil)
 	testMessenger(t, i, everySeverity, everyType, 0)
 	takeInbox()
@@ -32,15 +33,16 @@ func newQueueTest(t testing.TB) *queueTest {
 		priorities := make([]float32, n)
 		infos[f] = vk.DeviceQueueCreateInfo{QueueFamilyIndex: uint32(f), QueueCount: n, PQueuePriorities: &priorities[0]}
 	}
-	info := vk.DeviceCreateInfo{PNext: unsafe.Pointer(&timeline), QueueCreateInfoCount: uint32(len(infos)), PQueueCreateInfos: &infos[0]}
+	info := vk.DeviceCreateInfo{PNext: unsafe.Pointer(&timeline), QueueCreateInfoCount: uint32(len(infos)),
+		PQueueCreateInfos: &infos[0]}
 	var h vk.Device
-	if r := createDevice(i.physical.handle, &info, nil, &h); r != vk.SUCCESS {
+	if r := commands.CreateDevice(i.physical.handle, &info, nil, &h); r != vk.SUCCESS {
 		t.Fatalf("vkCreateDevice: %v", r)
 	}
 	q := &queueTest{t, devices.Get(uintptr(h))}
 	t.Cleanup(func() {
 		if devices.Get(uintptr(h)) != nil {
-			destroyDevice(h, nil)
+			commands.DestroyDevice(h, nil)
 		}
 	})
 	return q
@@ -62,21 +64,23 @@ func (q *queueTest) bufferFor(usage vk.BufferUsageFlags) (vk.Buffer, []byte) {
 	q.Helper()
 	var b vk.Buffer
 	var m vk.DeviceMemory
-	info := vk.BufferCreateInfo{Size: 4096, Usage: usage | vk.BUFFER_USAGE_TRANSFER_SRC_BIT | vk.BUFFER_USAGE_TRANSFER_DST_BIT}
-	if r := createBuffer(q.d.handle, &info, nil, &b); r != vk.SUCCESS {
+	info := vk.BufferCreateInfo{Size: 4096, Usage: usage | vk.BUFFER_USAGE_TRANSFER_SRC_BIT |
+		vk.BUFFER_USAGE_TRANSFER_DST_BIT}
+	if r := commands.CreateBuffer(q.d.handle, &info, nil, &b); r != vk.SUCCESS {
 		q.Fatal(r)
 	}
-	if r := allocateMemory(q.d.handle, &vk.MemoryAllocateInfo{AllocationSize: 4096, MemoryTypeIndex: 2}, nil, &m); r != vk.SUCCESS {
+	if r := commands.AllocateMemory(q.d.handle, &vk.MemoryAllocateInfo{AllocationSize: 4096, MemoryTypeIndex: 2}, nil,
+		&m); r != vk.SUCCESS {
 		q.Fatal(r)
 	}
-	if r := bindBufferMemory(q.d.handle, b, m, 0); r != vk.SUCCESS {
+	if r := commands.BindBufferMemory(q.d.handle, b, m, 0); r != vk.SUCCESS {
 		q.Fatal(r)
 	}
 	bytes, err := deviceMemories.Get(uint64(m)).payload.Bytes()
 	if err != nil {
 		q.Fatal(err)
 	}
-	q.Cleanup(func() { destroyBuffer(q.d.handle, b, nil); freeMemory(q.d.handle, m, nil) })
+	q.Cleanup(func() { commands.DestroyBuffer(q.d.handle, b, nil); commands.FreeMemory(q.d.handle, m, nil) })
 	return b, bytes
 }
 
@@ -85,27 +89,30 @@ func (q *queueTest) commands(family uint32, level vk.CommandBufferLevel) vk.Comm
 	q.Helper()
 	var pool vk.CommandPool
 	info := vk.CommandPoolCreateInfo{QueueFamilyIndex: family, Flags: vk.COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT}
-	if r := createCommandPool(q.d.handle, &info, nil, &pool); r != vk.SUCCESS {
+	if r := commands.CreateCommandPool(q.d.handle, &info, nil, &pool); r != vk.SUCCESS {
 		q.Fatal(r)
 	}
 	out := make([]vk.CommandBuffer, 1)
-	if r := allocateCommandBuffers(q.d.handle, &vk.CommandBufferAllocateInfo{CommandPool: pool, Level: level, CommandBufferCount: 1}, &out[0]); r != vk.SUCCESS {
+	if r := commands.AllocateCommandBuffers(q.d.handle,
+		&vk.CommandBufferAllocateInfo{CommandPool: pool, Level: level, CommandBufferCount: 1}, &out[0]); r != vk.SUCCESS {
 		q.Fatal(r)
 	}
 	return out[0]
 }
 
-func record1(t testing.TB, c vk.CommandBuffer, commands func()) {
-	if r := beginCommandBuffer(c, &vk.CommandBufferBeginInfo{PInheritanceInfo: new(vk.CommandBufferInheritanceInfo)}); r != vk.SUCCESS {
+func record1(t testing.TB, c vk.CommandBuffer, body func()) {
+	if r := commands.BeginCommandBuffer(c,
+		&vk.CommandBufferBeginInfo{PInheritanceInfo: new(vk.CommandBufferInheritanceInfo)}); r != vk.SUCCESS {
 		t.Errorf("vkBeginCommandBuffer: %v", r)
 	}
-	commands()
-	if r := endCommandBuffer(c); r != vk.SUCCESS {
+	body()
+	if r := commands.EndCommandBuffer(c); r != vk.SUCCESS {
 		t.Errorf("vkEndCommandBuffer: %v", r)
 	}
 }
 
-func submit2(q *queue, fence vk.Fence, waits []vk.SemaphoreSubmitInfo, buffers []vk.CommandBuffer, signals []vk.SemaphoreSubmitInfo) vk.Result {
+func submit2(q *queue, fence vk.Fence, waits []vk.SemaphoreSubmitInfo, buffers []vk.CommandBuffer,
+	signals []vk.SemaphoreSubmitInfo) vk.Result {
 	list := make([]vk.CommandBufferSubmitInfo, len(buffers))
 	for i, b := range buffers {
 		list[i].CommandBuffer = b
@@ -115,54 +122,74 @@ func submit2(q *queue, fence vk.Fence, waits []vk.SemaphoreSubmitInfo, buffers [
 		CommandBufferInfoCount: uint32(len(list)), PCommandBufferInfos: unsafe.SliceData(list),
 		SignalSemaphoreInfoCount: uint32(len(signals)), PSignalSemaphoreInfos: unsafe.SliceData(signals),
 	}
-	return queueSubmit2(q.handle, 1, &info, fence)
+	return commands.QueueSubmit2(q.handle, 1, &info, fence)
 }
 
 func submit1(q *queue, fence vk.Fence, info vk.SubmitInfo) vk.Result {
-	return queueSubmit(q.handle, 1, &info, fence)
+	return commands.QueueSubmit(q.handle, 1, &info, fence)
 }
 
 func TestSubmitRefuses(t *testing.T) {
 	q := newQueueTest(t)
 	other := propertiesDevice(t, q.d.physical.instance, nil)
 	b, _ := q.buffer()
-	good, secondary, family1 := q.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY), q.commands(0, vk.COMMAND_BUFFER_LEVEL_SECONDARY), q.commands(1, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
+	good, secondary, family1 := q.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY),
+		q.commands(0, vk.COMMAND_BUFFER_LEVEL_SECONDARY), q.commands(1, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
 	empty := q.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
 	for _, c := range []vk.CommandBuffer{good, secondary, family1} {
-		record1(t, c, func() { cmdFillBuffer(c, b, 0, 4, 1) })
+		record1(t, c, func() { commands.CmdFillBuffer(c, b, 0, 4, 1) })
 	}
 	binary := newTestSemaphore(t, q.d, binaryType, 0, 0)
 	timeline := newTestSemaphore(t, q.d, timelineType, 0, 0)
 	foreign := newTestSemaphore(t, other, binaryType, 0, 0)
 	signalled := newTestFence(t, q.d, vk.FENCE_CREATE_SIGNALED_BIT, 0)
 	queue := q.d.queues[0]
-	commands := func(list ...vk.CommandBuffer) vk.SubmitInfo {
+	executing := func(list ...vk.CommandBuffer) vk.SubmitInfo {
 		return vk.SubmitInfo{CommandBufferCount: uint32(len(list)), PCommandBuffers: &list[0]}
 	}
+	noValues := &vk.TimelineSemaphoreSubmitInfo{SType: vk.STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO}
 	for _, c := range []struct {
 		name, rule string
 		call       func() vk.Result
 	}{
-		{"secondary", "VUID-VkSubmitInfo-pCommandBuffers-00075", func() vk.Result { return submit1(queue, 0, commands(good, secondary)) }},
-		{"not recorded", "VUID-vkQueueSubmit-pCommandBuffers-00070", func() vk.Result { return submit1(queue, 0, commands(good, empty)) }},
-		{"twice at a time", "VUID-vkQueueSubmit-pCommandBuffers-00071", func() vk.Result { return submit1(queue, 0, commands(good, good)) }},
-		{"family", "VUID-vkQueueSubmit-pCommandBuffers-00074", func() vk.Result { return submit1(queue, 0, commands(family1)) }},
+		{"secondary", "VUID-VkSubmitInfo-pCommandBuffers-00075",
+			func() vk.Result { return submit1(queue, 0, executing(good, secondary)) }},
+		{"not recorded", "VUID-vkQueueSubmit-pCommandBuffers-00070",
+			func() vk.Result { return submit1(queue, 0, executing(good, empty)) }},
+		{"twice at a time", "VUID-vkQueueSubmit-pCommandBuffers-00071",
+			func() vk.Result { return submit1(queue, 0, executing(good, good)) }},
+		{"family", "VUID-vkQueueSubmit-pCommandBuffers-00074",
+			func() vk.Result { return submit1(queue, 0, executing(family1)) }},
 		{"family 2", "VUID-vkQueueSubmit2-commandBuffer-03878", func() vk.Result {
 			return submit2(queue, 0, nil, []vk.CommandBuffer{family1}, nil)
 		}},
-		{"no command buffer", "VUID-vkQueueSubmit-commonparent", func() vk.Result { return submit1(queue, 0, commands(good, 0x1234)) }},
+		{"no command buffer", "VUID-VkSubmitInfo-pCommandBuffers-parameter",
+			func() vk.Result { return submit1(queue, 0, executing(good, 0x1234)) }},
 		{"foreign semaphore", "VUID-vkQueueSubmit2-commonparent", func() vk.Result {
 			return submit2(queue, 0, []vk.SemaphoreSubmitInfo{{Semaphore: foreign}}, []vk.CommandBuffer{good}, nil)
 		}},
 		{"no wait value", "VUID-VkSubmitInfo-pWaitSemaphores-03239", func() vk.Result {
 			return submit1(queue, 0, vk.SubmitInfo{WaitSemaphoreCount: 1, PWaitSemaphores: &timeline})
 		}},
-		{"no signal value", "VUID-VkSubmitInfo-pSignalSemaphores-03240", func() vk.Result {
+		{"too few wait values", "VUID-VkSubmitInfo-pNext-03240", func() vk.Result {
+			return submit1(queue, 0, vk.SubmitInfo{
+				PNext: unsafe.Pointer(noValues), WaitSemaphoreCount: 1, PWaitSemaphores: &timeline,
+			})
+		}},
+		{"too few signal values", "VUID-VkSubmitInfo-pNext-03241", func() vk.Result {
+			return submit1(queue, 0, vk.SubmitInfo{
+				PNext: unsafe.Pointer(noValues), SignalSemaphoreCount: 1, PSignalSemaphores: &timeline,
+			})
+		}},
+		{"no signal value", "VUID-VkSubmitInfo-pWaitSemaphores-03239", func() vk.Result {
 			return submit1(queue, 0, vk.SubmitInfo{SignalSemaphoreCount: 1, PSignalSemaphores: &timeline})
 		}},
-		{"signalled fence", "VUID-vkQueueSubmit-fence-00063", func() vk.Result { return submit1(queue, signalled, commands(good)) }},
-		{"no fence", "VUID-vkQueueSubmit-fence-parameter", func() vk.Result { return submit1(queue, 0x1234, commands(good)) }},
-		{"no queue", "VUID-vkQueueSubmit-queue-parameter", func() vk.Result { return queueSubmit(0x1234, 0, nil, 0) }},
+		{"signalled fence", "VUID-vkQueueSubmit-fence-00063",
+			func() vk.Result { return submit1(queue, signalled, executing(good)) }},
+		{"no fence", "VUID-vkQueueSubmit-fence-parameter",
+			func() vk.Result { return submit1(queue, 0x1234, executing(good)) }},
+		{"no queue", "VUID-vkQueueSubmit-queue-parameter",
+			func() vk.Result { return commands.QueueSubmit(0x1234, 0, nil, 0) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			takeInbox()
@@ -179,24 +206,26 @@ func TestSubmitRefuses(t *testing.T) {
 		})
 	}
 	// A refused wait takes no signal away.
-	if r := submit2(queue, 0, nil, []vk.CommandBuffer{good}, []vk.SemaphoreSubmitInfo{{Semaphore: binary}}); r != vk.SUCCESS {
+	if r := submit2(queue, 0, nil, []vk.CommandBuffer{good}, []vk.SemaphoreSubmitInfo{{Semaphore: binary}}); r !=
+		vk.SUCCESS {
 		t.Fatal(r)
 	}
 	if r := submit2(q.d.queues[1], 0, []vk.SemaphoreSubmitInfo{{Semaphore: binary}}, nil, nil); r != vk.SUCCESS {
 		t.Fatal(r)
 	}
-	if r := deviceWaitIdle(q.d.handle); r != vk.SUCCESS {
+	if r := commands.DeviceWaitIdle(q.d.handle); r != vk.SUCCESS {
 		t.Fatal(r)
 	}
-	destroySemaphore(other.handle, foreign, nil)
+	commands.DestroySemaphore(other.handle, foreign, nil)
 }
 
-// TestFailedExecutionLosesTheDevice submits what cannot run: the cause is told once, with the command buffer, and all else fails.
+// TestFailedExecutionLosesTheDevice submits what cannot run: the cause is told once, with the command buffer, and all
+// else fails.
 func TestFailedExecutionLosesTheDevice(t *testing.T) {
 	q := newQueueTest(t)
 	c := q.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
 	fence := newTestFence(t, q.d, 0, 0)
-	record1(t, c, func() { cmdFillBuffer(c, 0x1234, 0, 4, 1) })
+	record1(t, c, func() { commands.CmdFillBuffer(c, 0x1234, 0, 4, 1) })
 	takeInbox()
 	if r := submit2(q.d.queues[0], fence, nil, []vk.CommandBuffer{c}, nil); r != vk.SUCCESS {
 		t.Fatalf("vkQueueSubmit2: %v", r)
@@ -205,12 +234,15 @@ func TestFailedExecutionLosesTheDevice(t *testing.T) {
 		t.Errorf("vkWaitForFences: %v", r)
 	}
 	inbox := takeInbox()
-	if len(inbox) != 1 || inbox[0].id != "VUID-vkCmdFillBuffer-dstBuffer-parameter" || !strings.Contains(inbox[0].text, "buffer 0x1234") {
+	if len(inbox) != 1 || inbox[0].id != "VUID-vkCmdFillBuffer-dstBuffer-parameter" ||
+		!strings.Contains(inbox[0].text, "buffer 0x1234") {
 		t.Errorf("messages: %+v", inbox)
 	}
 	for what, r := range map[string]vk.Result{
-		"vkQueueSubmit": queueSubmit(q.d.queues[1].handle, 0, nil, 0), "vkQueueWaitIdle": queueWaitIdle(q.d.queues[0].handle),
-		"vkDeviceWaitIdle": deviceWaitIdle(q.d.handle), "vkGetFenceStatus": getFenceStatus(q.d.handle, fence),
+		"vkQueueSubmit":    commands.QueueSubmit(q.d.queues[1].handle, 0, nil, 0),
+		"vkQueueWaitIdle":  commands.QueueWaitIdle(q.d.queues[0].handle),
+		"vkDeviceWaitIdle": commands.DeviceWaitIdle(q.d.handle),
+		"vkGetFenceStatus": commands.GetFenceStatus(q.d.handle, fence),
 	} {
 		if r != vk.ERROR_DEVICE_LOST {
 			t.Errorf("%s on a lost device: %v", what, r)
@@ -229,7 +261,7 @@ func TestDestroyWhileQueuesWait(t *testing.T) {
 	}
 	done := make(chan struct{})
 	go func() {
-		destroyDevice(q.d.handle, nil)
+		commands.DestroyDevice(q.d.handle, nil)
 		close(done)
 	}()
 	select {
@@ -279,7 +311,7 @@ func TestQueueHammer(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if r := deviceWaitIdle(q.d.handle); r != vk.SUCCESS {
+	if r := commands.DeviceWaitIdle(q.d.handle); r != vk.SUCCESS {
 		t.Error(r)
 	}
 	if got := rules(); len(got) != 0 {
@@ -288,19 +320,21 @@ func TestQueueHammer(t *testing.T) {
 }
 
 func hammer(t *testing.T, d *device, queue *queue, r *rand.Rand, rounds uint64, timelines []vk.Semaphore, self int,
-	commands []vk.CommandBuffer, buffers [2]vk.Buffer, bytes []byte, fence vk.Fence) error {
+	recorded []vk.CommandBuffer, buffers [2]vk.Buffer, bytes []byte, fence vk.Fence) error {
 	for round := uint64(1); round <= rounds; round++ {
 		value := byte(r.Uint32() | 1)
-		region := vk.BufferCopy{SrcOffset: 4 * uint64(r.IntN(64)), DstOffset: uint64(r.IntN(2048)), Size: uint64(1 + r.IntN(1024))}
-		c := commands[round%uint64(len(commands))]
+		region := vk.BufferCopy{SrcOffset: 4 * uint64(r.IntN(64)), DstOffset: uint64(r.IntN(2048)),
+			Size: uint64(1 + r.IntN(1024))}
+		c := recorded[round%uint64(len(recorded))]
 		record1(t, c, func() {
-			cmdFillBuffer(c, buffers[0], 0, vk.WHOLE_SIZE, uint32(value)*0x01010101)
-			cmdCopyBuffer(c, buffers[0], buffers[1], 1, &region)
+			commands.CmdFillBuffer(c, buffers[0], 0, vk.WHOLE_SIZE, uint32(value)*0x01010101)
+			commands.CmdCopyBuffer(c, buffers[0], buffers[1], 1, &region)
 		})
 		// The round before of another queue has been or will be submitted: no cycle, whatever the order.
 		other := r.IntN(len(timelines))
 		waits := []vk.SemaphoreSubmitInfo{{Semaphore: timelines[other], Value: round - 1}}
-		if result := submit2(queue, fence, waits, []vk.CommandBuffer{c}, []vk.SemaphoreSubmitInfo{{Semaphore: timelines[self], Value: round}}); result != vk.SUCCESS {
+		if result := submit2(queue, fence, waits, []vk.CommandBuffer{c},
+			[]vk.SemaphoreSubmitInfo{{Semaphore: timelines[self], Value: round}}); result != vk.SUCCESS {
 			return fmt.Errorf("round %d: vkQueueSubmit2: %v", round, result)
 		}
 		if result := waitFences(d, true, time.Minute, fence); result != vk.SUCCESS {
@@ -311,9 +345,49 @@ func hammer(t *testing.T, d *device, queue *queue, r *rand.Rand, rounds uint64, 
 				return fmt.Errorf("round %d: byte %d is %#x, want %#x", round, at, bytes[at], value)
 			}
 		}
-		if result := resetFences(d.handle, 1, &fence); result != vk.SUCCESS {
+		if result := commands.ResetFences(d.handle, 1, &fence); result != vk.SUCCESS {
 			return fmt.Errorf("round %d: vkResetFences: %v", round, result)
 		}
 	}
 	return nil
+}
+
+// TestRefusedSubmissionLeavesNothingPending refuses submissions at each of several command buffers, primary and
+// secondary: none stays pending, and all of them can be reset.
+func TestRefusedSubmissionLeavesNothingPending(t *testing.T) {
+	q := newQueueTest(t)
+	const count = 4
+	queue := q.d.queues[0]
+	for _, level := range []vk.CommandBufferLevel{vk.COMMAND_BUFFER_LEVEL_PRIMARY, vk.COMMAND_BUFFER_LEVEL_SECONDARY} {
+		for broken := range count {
+			list := make([]vk.CommandBuffer, count)
+			for i := range list {
+				list[i] = q.commands(0, level)
+				record1(t, list[i], func() {})
+			}
+			submitted := list
+			if level == vk.COMMAND_BUFFER_LEVEL_SECONDARY {
+				p := q.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
+				record1(t, p, func() { commands.CmdExecuteCommands(p, count, &list[0]) })
+				submitted = []vk.CommandBuffer{p}
+			}
+			b := commandBuffers.Get(uintptr(list[broken]))
+			if _, ok := b.life.begin(false); !ok { // somebody else's submission
+				t.Fatalf("buffer %d cannot be executed", broken)
+			}
+			if r := submit2(queue, 0, nil, submitted, nil); r != vk.ERROR_UNKNOWN || len(rules()) != 1 {
+				t.Errorf("%v, buffer %d pending: %v", level, broken, r)
+			}
+			b.life.end(false)
+			for i, h := range append(submitted, list...) {
+				if s := commandBuffers.Get(uintptr(h)); s.life.pending() || s.life.state() != stateExecutable {
+					t.Errorf("%v, buffer %d pending: buffer %d is left pending, %v", level, broken, i, s.life.pending())
+				}
+			}
+			if r := submit2(queue, 0, nil, submitted, nil); r != vk.SUCCESS {
+				t.Errorf("%v, after the refusal: %v, %q", level, r, rules())
+			}
+			commands.QueueWaitIdle(queue.handle)
+		}
+	}
 }

@@ -47,7 +47,8 @@ func TestExtensionsMeetTheirDependencies(t *testing.T) {
 		}
 		return supports(instanceExtensions, name) || supports(deviceExtensions, name)
 	}
-	for kind, table := range map[vk.ExtensionType][]extension{vk.InstanceExtension: instanceExtensions, vk.DeviceExtension: deviceExtensions} {
+	for kind, table := range map[vk.ExtensionType][]extension{vk.InstanceExtension: instanceExtensions,
+		vk.DeviceExtension: deviceExtensions} {
 		for _, row := range table {
 			e := vk.ExtensionByName(row.name)
 			if e == nil || e.Type != kind {

@@ -28,7 +28,7 @@ type held struct {
 // temporary payload that an import put in front of it (chapters "Importing Fence Payloads", "Importing
 // Semaphore Payloads").
 type carrier struct {
-	device    *device
+	child
 	mu        sync.Mutex
 	permanent held
 	temporary held
@@ -41,7 +41,7 @@ func (d *device) newPayload(kind syncobj.Kind, initial uint64, f form) (held, er
 	}
 	p, err := syncobj.NewShared(kind, initial, d.identity())
 	if err != nil {
-		return held{}, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%w", err)
+		return held{}, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%w", err)
 	}
 	return held{Payload: p, form: f}, nil
 }
@@ -103,7 +103,7 @@ func (c *carrier) release() {
 }
 
 // exportRules are the rules of vkGetFenceFdKHR or vkGetSemaphoreFdKHR.
-type exportRules struct{ form, imported, unsignalled string }
+type exportRules struct{ form, imported, unsignalled vk.VUID }
 
 // export returns a new descriptor of the current payload. A copy leaves behind what a reset of the fence or a
 // wait for the semaphore would have left: an unsignalled payload, or the permanent one.
@@ -113,12 +113,16 @@ func (c *carrier) export(f form, rules *exportRules) (int, error) {
 	h := c.current()
 	switch {
 	case h.form != f && h.imported:
-		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, rules.imported, "the payload was imported from a handle of another type")
+		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, rules.imported,
+			"the payload was imported from a handle of another type")
 	case h.form != f:
-		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, rules.form, "the %v was not created to be exported as this type", h.Kind())
+		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, rules.form,
+			"the %v was not created to be exported as this type", h.Kind())
 	case f == formOpaque:
 		return h.Export()
-	case !h.imported && h.Value() == 0 && !h.HasPending() && h.Value() == 0: // it may be signalled just now
+	case !h.imported && h.Value() == 0 && !h.HasPending() && h.Value() == 0:
+		// A queue may signal between the first two checks: it sets the value, then it is no longer pending. The second
+		// look at the value sees that.
 		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, rules.unsignalled,
 			"the %v is not signalled, and no queue is going to signal it: there is nothing to copy", h.Kind())
 	}
@@ -146,7 +150,7 @@ func (d *device) waited(command string, err error) vk.Result {
 	case errors.Is(err, syncobj.ErrStopped):
 		return vk.ERROR_DEVICE_LOST
 	case errors.Is(err, syncobj.ErrOrphaned):
-		r := d.fail(command, vk.Errorf(vk.ERROR_DEVICE_LOST, "", "%w", err))
+		r := d.fail(command, vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "%w", err))
 		d.lose()
 		return r
 	}

@@ -47,6 +47,8 @@ var (
 	// ErrRelativePath is wrapped by Install when the library's path is not absolute: in another directory the
 	// loader would look for it elsewhere.
 	ErrRelativePath = errors.New("library path is not absolute")
+	// ErrNoLibrary is wrapped by Install when there is no library at the path that the manifest names.
+	ErrNoLibrary = errors.New("no such library")
 )
 
 // FileName returns the manifest's file name on this architecture.
@@ -91,17 +93,36 @@ func Install(scope Scope, root string, m Manifest) (string, error) {
 	if !filepath.IsAbs(m.ICD.LibraryPath) {
 		return "", fmt.Errorf("%w: %s", ErrRelativePath, m.ICD.LibraryPath)
 	}
+	// A manifest without its library makes each start of each Vulkan program complain.
+	if info, err := os.Stat(filepath.Join(root, m.ICD.LibraryPath)); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrNoLibrary, err)
+	} else if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%w: %s is not a file", ErrNoLibrary, m.ICD.LibraryPath)
+	}
 	path, err := Path(scope, root)
 	if err != nil {
 		return "", err
 	}
-	if err := checkOurs(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := Check(scope, root); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
 	return path, WriteFile(path, m)
+}
+
+// Check says whether Install may write the manifest: with an error that wraps ErrNotFarside where another file is in
+// the way.
+func Check(scope Scope, root string) error {
+	path, err := Path(scope, root)
+	if err != nil {
+		return err
+	}
+	if err := checkOurs(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Remove deletes what Install wrote and returns its path. The error wraps fs.ErrNotExist when nothing is
@@ -132,13 +153,18 @@ func checkOurs(path string) error {
 	return nil
 }
 
-// WriteFile writes the manifest to path with mode 0644. It writes a temporary file and renames it, so that a
-// loader that starts meanwhile sees the old file or the new one and never a part of it.
-func WriteFile(path string, m Manifest) (err error) {
+// WriteFile writes the manifest to path with mode 0644, as Replace does.
+func WriteFile(path string, m Manifest) error {
 	data, err := m.Marshal()
 	if err != nil {
 		return err
 	}
+	return Replace(path, data, 0o644)
+}
+
+// Replace writes a file. It writes a temporary one and renames it, so that who opens it meanwhile gets the old file
+// or the new one and never a part of it, and a program that runs from the old one goes on.
+func Replace(path string, data []byte, mode fs.FileMode) (err error) {
 	// The loader reads only names that end in .json, so it doesn't see the temporary file.
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -151,7 +177,7 @@ func WriteFile(path string, m Manifest) (err error) {
 	}()
 	_, err = tmp.Write(data)
 	if err == nil {
-		err = tmp.Chmod(0o644)
+		err = tmp.Chmod(mode)
 	}
 	if closeErr := tmp.Close(); err == nil {
 		err = closeErr

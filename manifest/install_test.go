@@ -40,6 +40,23 @@ func TestPath(t *testing.T) {
 	}
 }
 
+// newLibrary makes a file that a manifest may name.
+func newLibrary(t *testing.T, root, path string) {
+	t.Helper()
+	file := filepath.Join(root, path)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 func TestParseScope(t *testing.T) {
 	for _, want := range []Scope{User, System} {
 		if got, err := ParseScope(want.String()); err != nil || got != want {
@@ -58,6 +75,7 @@ func TestInstallAndRemove(t *testing.T) {
 	for _, scope := range []Scope{User, System} {
 		// Twice, as installing over an older version must work.
 		for _, lib := range []string{"/opt/old/" + LibraryName, "/opt/new/" + LibraryName} {
+			newLibrary(t, root, lib)
 			want := New(lib, APIVersion)
 			path, err := Install(scope, root, want)
 			if err != nil {
@@ -113,6 +131,7 @@ func TestForeignFilesStay(t *testing.T) {
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
+			newLibrary(t, root, "/opt/"+LibraryName)
 			if _, err := Install(System, root, New("/opt/"+LibraryName, APIVersion)); !errors.Is(err, ErrNotFarside) {
 				t.Errorf("Install: %v, want ErrNotFarside", err)
 			}
@@ -131,6 +150,17 @@ func TestInstallErrors(t *testing.T) {
 	if _, err := Install(System, root, New("build/"+LibraryName, APIVersion)); !errors.Is(err, ErrRelativePath) {
 		t.Errorf("relative library: %v, want ErrRelativePath", err)
 	}
+	// Attack 14: a manifest was installed for a library that does not exist.
+	if _, err := Install(System, root, New("/opt/"+LibraryName, APIVersion)); !errors.Is(err, ErrNoLibrary) {
+		t.Errorf("missing library: %v, want ErrNoLibrary", err)
+	}
+	if _, err := Install(System, root, New("/", APIVersion)); !errors.Is(err, ErrNoLibrary) {
+		t.Errorf("a directory as library: %v, want ErrNoLibrary", err)
+	}
+	if path, _ := Path(System, root); exists(path) {
+		t.Errorf("%s was written", path)
+	}
+	newLibrary(t, root, "/opt/"+LibraryName)
 	if _, err := Install(System, root, New("/opt/"+LibraryName, "1")); !errors.Is(err, ErrInvalid) {
 		t.Errorf("bad version: %v, want ErrInvalid", err)
 	}

@@ -5,15 +5,15 @@
 package manifest
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -43,11 +43,11 @@ type ICD struct {
 	// that the dynamic linker searches for.
 	LibraryPath string `json:"library_path"`
 	// LibraryArch is the width of a pointer in bits, "32" or "64", or empty where the manifest doesn't say.
-	LibraryArch string `json:"library_arch,omitempty"`
+	LibraryArch string `json:"library_arch,omitzero"`
 	// APIVersion is the highest Vulkan version that the driver offers, as major.minor.patch.
 	APIVersion string `json:"api_version"`
 	// Portability is set by drivers that don't conform and that the loader hides unless asked.
-	Portability bool `json:"is_portability_driver,omitempty"`
+	Portability bool `json:"is_portability_driver,omitzero"`
 }
 
 // New returns the manifest of a 64-bit driver. libraryPath is what the loader opens, apiVersion is written as
@@ -117,43 +117,20 @@ func (m Manifest) Marshal() ([]byte, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false) // paths stay readable
-	enc.SetIndent("", "    ")
-	if err := enc.Encode(m); err != nil {
-		return nil, err
-	}
-	return buf.Bytes(), nil
+	data, err := json.Marshal(m, jsontext.WithIndent("    "))
+	return append(data, '\n'), err
 }
 
-// Parse reads a manifest. Unlike encoding/json it refuses unknown, misspelt and repeated members and anything
-// behind the object, since the loader would ignore or misread those in silence. Errors wrap ErrInvalid and name
-// the member.
+// Parse reads a manifest. It refuses unknown, misspelt and repeated members and anything behind the object, since the
+// loader would ignore or misread those in silence. Errors wrap ErrInvalid and name the member.
 func Parse(data []byte) (Manifest, error) {
 	if len(data) > maxSize {
 		return Manifest{}, invalid("%d bytes are more than %d", len(data), maxSize)
 	}
-	if !utf8.Valid(data) {
-		return Manifest{}, invalid("not UTF-8")
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
 	var m Manifest
-	if err := object(dec, "", map[string]member{
-		"file_format_version": text(&m.FileFormatVersion),
-		"ICD": func(dec *json.Decoder, name string) error {
-			return object(dec, name, map[string]member{
-				"library_path":          text(&m.ICD.LibraryPath),
-				"library_arch":          text(&m.ICD.LibraryArch),
-				"api_version":           text(&m.ICD.APIVersion),
-				"is_portability_driver": boolean(&m.ICD.Portability),
-			})
-		},
-	}); err != nil {
-		return Manifest{}, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return Manifest{}, invalid("more data behind the object, at byte %d", dec.InputOffset())
+	if err := json.Unmarshal(data, &m, json.RejectUnknownMembers(true),
+		json.WithUnmarshalers(json.JoinUnmarshalers(notNull[*string](), notNull[*bool]()))); err != nil {
+		return Manifest{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if err := m.Validate(); err != nil {
 		return Manifest{}, err
@@ -161,88 +138,14 @@ func Parse(data []byte) (Manifest, error) {
 	return m, nil
 }
 
-// A member reads one member's value; name is its full name for errors.
-type member func(dec *json.Decoder, name string) error
-
-// token reads one token. The end of the file comes as an error about the content, as every other error does.
-func token(dec *json.Decoder) (json.Token, error) {
-	tok, err := dec.Token()
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, invalid("it ends early, at byte %d", dec.InputOffset())
-	}
-	if err != nil {
-		return nil, invalid("at byte %d: %v", dec.InputOffset(), err)
-	}
-	return tok, nil
-}
-
-func object(dec *json.Decoder, name string, members map[string]member) error {
-	what, prefix := "the file", ""
-	if name != "" {
-		what, prefix = name, name+"."
-	}
-	tok, err := token(dec)
-	if err != nil {
-		return err
-	}
-	if tok != json.Delim('{') {
-		return invalid("%s is not an object", what)
-	}
-	seen := make(map[string]bool, len(members))
-	for {
-		tok, err := token(dec)
-		if err != nil {
-			return err
+// notNull refuses null, which would otherwise count as an absent member.
+func notNull[T any]() *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ T) error {
+		if d.PeekKind() == 'n' {
+			return errors.New("null")
 		}
-		if tok == json.Delim('}') {
-			return nil
-		}
-		key, ok := tok.(string)
-		if !ok {
-			return invalid("%s has a member without a name, at byte %d", what, dec.InputOffset())
-		}
-		read, ok := members[key]
-		if !ok {
-			return invalid("unknown member %q", prefix+key)
-		}
-		if seen[key] {
-			return invalid("member %q is given twice", prefix+key)
-		}
-		seen[key] = true
-		if err := read(dec, prefix+key); err != nil {
-			return err
-		}
-	}
-}
-
-func text(dst *string) member {
-	return func(dec *json.Decoder, name string) error {
-		tok, err := token(dec)
-		if err != nil {
-			return err
-		}
-		s, ok := tok.(string)
-		if !ok {
-			return invalid("%s is not a string", name)
-		}
-		*dst = s
-		return nil
-	}
-}
-
-func boolean(dst *bool) member {
-	return func(dec *json.Decoder, name string) error {
-		tok, err := token(dec)
-		if err != nil {
-			return err
-		}
-		b, ok := tok.(bool)
-		if !ok {
-			return invalid("%s is not true or false", name)
-		}
-		*dst = b
-		return nil
-	}
+		return errors.ErrUnsupported // of this function: the value is read as ever
+	})
 }
 
 // IsFarside says whether the manifest names this driver's library.

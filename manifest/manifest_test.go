@@ -47,7 +47,8 @@ func TestParse(t *testing.T) {
 	}
 
 	// As Debian 12 ships lavapipe's: the older format, without library_arch.
-	m, err = Parse([]byte(`{"ICD":{"api_version":"1.3.230","library_path":"/usr/lib/libvulkan_lvp.so"},"file_format_version":"1.0.0"}`))
+	m, err = Parse(
+		[]byte(`{"ICD":{"api_version":"1.3.230","library_path":"/usr/lib/libvulkan_lvp.so"},"file_format_version":"1.0.0"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,9 @@ func TestParse(t *testing.T) {
 		t.Error("IsFarside = true for another driver")
 	}
 
-	m, err = Parse([]byte(`{"file_format_version":"1.0.1","ICD":{"library_path":"a.so","api_version":"1.4.0","is_portability_driver":true}}`))
+	m, err = Parse(
+		[]byte(
+			`{"file_format_version":"1.0.1","ICD":{"library_path":"a.so","api_version":"1.4.0","is_portability_driver":true}}`))
 	if err != nil || !m.ICD.Portability {
 		t.Errorf("Parse = %+v, %v; want a portability driver", m, err)
 	}
@@ -72,19 +75,20 @@ func TestParseErrors(t *testing.T) {
 		return strings.Replace(good, old, new, 1)
 	}
 	tests := []struct{ name, in, want string }{
-		{"empty", "", "ends early"},
-		{"truncated", good[:60], "ends early"},
-		{"truncated in a string", good[:25], "ends early"},
-		{"not an object", `["a"]`, "the file is not an object"},
-		{"ICD not an object", `{"file_format_version":"1.0.1","ICD":7}`, "ICD is not an object"},
-		{"broken", swap(`"64",`, `"64"`), "at byte"},
-		{"behind", good + "{}", "more data behind the object"},
-		{"unknown", swap(`"library_arch"`, `"library_arc"`), `unknown member "ICD.library_arc"`},
-		{"other case", swap(`"ICD"`, `"icd"`), `unknown member "icd"`},
-		{"twice", swap(`"library_arch"`, `"library_path"`), `member "ICD.library_path" is given twice`},
-		{"number", swap(`"64"`, `64`), "ICD.library_arch is not a string"},
-		{"null", swap(`"64"`, `null`), "ICD.library_arch is not a string"},
-		{"portability", swap(`"library_arch": "64"`, `"is_portability_driver": "yes"`), "is_portability_driver is not true or false"},
+		{"empty", "", "unexpected EOF"},
+		{"truncated", good[:60], "unexpected EOF"},
+		{"truncated in a string", good[:25], "unexpected EOF"},
+		{"not an object", `["a"]`, "JSON array into Go manifest.Manifest"},
+		{"ICD not an object", `{"file_format_version":"1.0.1","ICD":7}`, `JSON number into Go manifest.ICD within "/ICD"`},
+		{"broken", swap(`"64",`, `"64"`), "after offset"},
+		{"behind", good + "{}", "after top-level value"},
+		{"unknown", swap(`"library_arch"`, `"library_arc"`), `unknown object member name "library_arc" within "/ICD"`},
+		{"other case", swap(`"ICD"`, `"icd"`), `unknown object member name "icd"`},
+		{"twice", swap(`"library_arch"`, `"library_path"`), `duplicate object member name "library_path" within "/ICD"`},
+		{"number", swap(`"64"`, `64`), `JSON number into Go string within "/ICD/library_arch"`},
+		{"null", swap(`"64"`, `null`), `within "/ICD/library_arch": null`},
+		{"portability", swap(`"library_arch": "64"`, `"is_portability_driver": "yes"`),
+			`JSON string into Go bool within "/ICD/is_portability_driver"`},
 		{"no format", `{"ICD":{"library_path":"a.so","api_version":"1.1.0"}}`, "file_format_version is missing"},
 		{"no ICD", `{"file_format_version":"1.0.1"}`, "ICD.library_path is missing"},
 		{"no version", `{"file_format_version":"1.0.1","ICD":{"library_path":"a.so"}}`, "ICD.api_version is missing"},
@@ -98,7 +102,7 @@ func TestParseErrors(t *testing.T) {
 		{"major 0", swap(`1.1.360`, `0.1.360`), "major version 0"},
 		{"zero byte", swap(`/usr`, `/\u0000usr`), "zero byte"},
 		{"directory", swap(`farside.so"`, `farside.so/"`), "names a directory"},
-		{"not UTF-8", swap(`/usr`, "/\xff"), "not UTF-8"},
+		{"not UTF-8", swap(`/usr`, "/\xff"), "invalid UTF-8"},
 		{"huge", good + strings.Repeat(" ", maxSize), "more than"},
 	}
 	for _, test := range tests {
@@ -121,7 +125,8 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestMarshalErrors(t *testing.T) {
-	for _, m := range []Manifest{{}, New("", APIVersion), New("a.so", ""), New("a.so", "1.1"), New("\xff.so", APIVersion)} {
+	for _, m := range []Manifest{{}, New("", APIVersion), New("a.so", ""), New("a.so", "1.1"),
+		New("\xff.so", APIVersion)} {
 		if data, err := m.Marshal(); !errors.Is(err, ErrInvalid) || data != nil {
 			t.Errorf("Marshal of %+v = %q, %v; want ErrInvalid", m, data, err)
 		}

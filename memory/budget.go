@@ -45,7 +45,7 @@ func NewBudget(p Profile, maxAllocations uint32) *Budget {
 func (b *Budget) Reserve(heap uint32, size uint64) error {
 	if n := b.count.Add(1); n > b.maxCount {
 		b.count.Add(-1)
-		return vk.Errorf(vk.ERROR_TOO_MANY_OBJECTS, "VUID-vkAllocateMemory-maxMemoryAllocationCount-04101",
+		return vk.Errorf(vk.ERROR_TOO_MANY_OBJECTS, vk.VUID_vkAllocateMemory_maxMemoryAllocationCount_04101,
 			"all %d allocations of maxMemoryAllocationCount are in use", b.maxCount)
 	}
 	h := &b.heaps[heap]
@@ -53,7 +53,7 @@ func (b *Budget) Reserve(heap uint32, size uint64) error {
 		used := h.used.Load()
 		if size > h.size-used {
 			b.count.Add(-1)
-			return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "",
+			return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vk.NoVUID,
 				"heap %d has %d of %d bytes left, %d are asked for", heap, h.size-used, h.size, size)
 		}
 		if h.used.CompareAndSwap(used, used+size) {

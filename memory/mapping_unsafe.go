@@ -22,7 +22,7 @@ func pointer(addr uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Poi
 // FromHostPointer returns a payload over size bytes of the application's own memory at addr, which the
 // caller has checked. The payload never unmaps it.
 func FromHostPointer(addr unsafe.Pointer, size uint64) *Payload {
-	p := &Payload{backing: backedForeign, fd: -1, size: size, id: newID()}
+	p := &Payload{backing: backedForeign, size: size, id: newID()}
 	p.base.store(addr)
 	p.refs.Store(1)
 	return p
@@ -46,9 +46,9 @@ func (p *Payload) Map() (unsafe.Pointer, error) {
 	case backedAlias:
 		flags = unix.MAP_SHARED | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE
 	}
-	addr, err := mmap(0, uintptr(RoundUpToPage(p.size)), unix.PROT_READ|unix.PROT_WRITE, flags, p.fd, 0)
+	addr, err := mmap(0, uintptr(RoundUpToPage(p.size)), unix.PROT_READ|unix.PROT_WRITE, flags, p.file.Int(), 0)
 	if err != nil {
-		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "mmap of %d bytes: %w", p.size, err)
+		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.NoVUID, "mmap of %d bytes: %w", p.size, err)
 	}
 	if p.backing == backedPrivate && p.size >= hugePage {
 		// Pages of 2 MiB, where the kernel has them for those who ask: accesses all over a large buffer then don't wait for
@@ -77,11 +77,11 @@ func (p *Payload) Bytes() ([]byte, error) {
 // ERROR_MEMORY_MAP_FAILED.
 func (p *Payload) MapAt(addr unsafe.Pointer, offset, size uint64) error {
 	if uint64(uintptr(addr))%pageSize != 0 || offset%pageSize != 0 {
-		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapPlacedInfoEXT-pPlacedAddress-09577",
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapPlacedInfoEXT_pPlacedAddress_09577,
 			"placed address %p and offset %#x must be multiples of %d", addr, offset, pageSize)
 	}
 	if size == 0 || offset >= p.size || size > RoundUpToPage(p.size)-offset {
-		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-size-07961",
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_size_07961,
 			"bytes %#x to %#x are not in an allocation of %#x", offset, offset+size, p.size)
 	}
 	_, err := p.mapPages(uintptr(addr), offset, size)
@@ -93,7 +93,7 @@ func (p *Payload) MapAt(addr unsafe.Pointer, offset, size uint64) error {
 // the first byte of its first page on. It fails with ERROR_MEMORY_MAP_FAILED.
 func (p *Payload) MapAnywhere(offset, size uint64) (unsafe.Pointer, error) {
 	if size == 0 || offset >= p.size || size > p.size-offset {
-		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-size-07961",
+		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_size_07961,
 			"bytes %#x to %#x are not in an allocation of %#x", offset, offset+size, p.size)
 	}
 	within := offset % pageSize
@@ -111,35 +111,53 @@ func (p *Payload) mapPages(addr uintptr, offset, size uint64) (uintptr, error) {
 	var err error
 	switch p.backing {
 	case backedFile:
-		flags := uintptr(unix.MAP_SHARED)
-		if addr != 0 {
-			flags |= unix.MAP_FIXED
-		}
-		at, err = mmap(addr, length, unix.PROT_READ|unix.PROT_WRITE, flags, p.fd, int64(offset))
+		at, err = p.mapFile(addr, offset, length)
 	case backedAlias:
-		// A shared mapping that is moved with an old size of 0 stays where it was and appears a second time.
-		flags := uintptr(unix.MREMAP_MAYMOVE)
-		if addr != 0 {
-			flags |= unix.MREMAP_FIXED
-		}
-		var own unsafe.Pointer
-		if own, err = p.Map(); err == nil {
-			at, err = mremap(uintptr(own)+uintptr(offset), 0, length, flags, addr)
-		}
+		at, err = p.mapAgain(addr, offset, length)
 	case backedPrivate:
-		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "this memory was not allocated for further mappings")
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.NoVUID, "this memory was not allocated for further mappings")
 	case backedForeign:
-		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "VUID-VkMemoryMapInfo-flags-09575",
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_flags_09575,
 			"memory imported from a host pointer can't be mapped at another address")
 	}
 	if err != nil {
-		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "mapping of %d bytes at %#x: %w", size, addr, err)
+		return 0, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.NoVUID, "mapping of %d bytes at %#x: %w", size, addr, err)
 	}
 	return at, nil
 }
 
-// Unmap ends a mapping that MapAt or MapAnywhere made, of which addr is the first byte of its first page. With reserve (VK_MEMORY_UNMAP_RESERVE_BIT_EXT) the addresses stay
-// taken by an inaccessible mapping. It fails with ERROR_MEMORY_MAP_FAILED, and then the range is still mapped.
+// mapFile maps pages of the payload's file.
+func (p *Payload) mapFile(addr uintptr, offset uint64, length uintptr) (uintptr, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return p.mapAgain(addr, offset, length)
+	}
+	defer p.mu.Unlock()
+	flags := uintptr(unix.MAP_SHARED)
+	if addr != 0 {
+		flags |= unix.MAP_FIXED
+	}
+	return mmap(addr, length, unix.PROT_READ|unix.PROT_WRITE, flags, p.file.Int(), int64(offset))
+}
+
+// mapAgain maps pages of the payload's own mapping a second time: a shared mapping that is moved with an old size of 0
+// stays where it was and appears elsewhere too (mremap(2)). It needs no file, and asks no seal.
+func (p *Payload) mapAgain(addr uintptr, offset uint64, length uintptr) (uintptr, error) {
+	flags := uintptr(unix.MREMAP_MAYMOVE)
+	if addr != 0 {
+		flags |= unix.MREMAP_FIXED
+	}
+	own, err := p.Map()
+	if err != nil {
+		return 0, err
+	}
+	return mremap(uintptr(own)+uintptr(offset), 0, length, flags, addr)
+}
+
+// Unmap ends a mapping that MapAt or MapAnywhere made, of which addr is the first byte of its first page. With reserve
+// (VK_MEMORY_UNMAP_RESERVE_BIT_EXT) the addresses stay taken by an inaccessible mapping. It fails with
+// ERROR_MEMORY_MAP_FAILED, and then the range is still mapped.
 func Unmap(addr unsafe.Pointer, size uint64, reserve bool) error {
 	length := uintptr(RoundUpToPage(size))
 	var err error
@@ -150,7 +168,7 @@ func Unmap(addr unsafe.Pointer, size uint64, reserve bool) error {
 		err = munmap(uintptr(addr), length)
 	}
 	if err != nil {
-		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, "", "unmapping %d bytes at %p: %w", size, addr, err)
+		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.NoVUID, "unmapping %d bytes at %p: %w", size, addr, err)
 	}
 	return nil
 }
@@ -168,34 +186,7 @@ func (p *Payload) unmap() {
 	}
 }
 
-var memfdName = [...]byte{'f', 'a', 'r', 's', 'i', 'd', 'e', 0}
-
-// The system calls are made directly where x/sys/unix would copy a name or keep a locked record of mappings.
-
-func memfd() (int, error) {
-	r, _, e := unix.Syscall(unix.SYS_MEMFD_CREATE, uintptr(unsafe.Pointer(&memfdName[0])),
-		unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING, 0)
-	if e != 0 {
-		return -1, e
-	}
-	return int(r), nil
-}
-
-func pwrite(fd int, b []byte, offset int64) error {
-	n, err := unix.Pwrite(fd, b, offset)
-	if err == nil && n != len(b) {
-		err = unix.ENOSPC
-	}
-	return err
-}
-
-func fcntl(fd int, cmd, arg uintptr) (int, error) {
-	r, _, e := unix.RawSyscall(unix.SYS_FCNTL, uintptr(fd), cmd, arg)
-	if e != 0 {
-		return -1, e
-	}
-	return int(r), nil
-}
+// The system calls are made directly: x/sys/unix keeps a locked record of mappings.
 
 func mmap(addr, length, prot, flags uintptr, fd int, offset int64) (uintptr, error) {
 	r, _, e := unix.Syscall6(unix.SYS_MMAP, addr, length, prot, flags, uintptr(fd), uintptr(offset))

@@ -4,18 +4,20 @@ import (
 	"bytes"
 
 	"golang.org/x/sys/unix"
+
+	"farside/internal/fd"
 )
 
 // meminfo returns a field of /proc/meminfo, such as "MemTotal:", in bytes; 0 where it can't be read. It makes
-// three system calls and no garbage, so that a budget query may call it.
+// three system calls and next to no garbage, so that a budget query may call it.
 func meminfo(field string) uint64 {
-	fd, err := unix.Open("/proc/meminfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	f, err := fd.Open("/proc/meminfo", unix.O_RDONLY, 0)
 	if err != nil {
 		return 0
 	}
 	var buf [512]byte
-	n, err := unix.Read(fd, buf[:])
-	unix.Close(fd)
+	n, err := unix.Read(f.Int(), buf[:])
+	_ = f.Close()
 	if err != nil || n <= 0 {
 		return 0
 	}

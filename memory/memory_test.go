@@ -11,6 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/fd"
+	"farside/internal/fd/fdtest"
+	"farside/internal/memfd"
 	"farside/internal/vk"
 )
 
@@ -21,7 +24,7 @@ func resultOf(t *testing.T, err error) (vk.Result, string) {
 	if !errors.As(err, &e) {
 		t.Fatalf("error %v carries no VkResult", err)
 	}
-	return e.Result, e.VUID
+	return e.Result, e.VUID.String()
 }
 
 func wantResult(t *testing.T, err error, want vk.Result) {
@@ -31,41 +34,8 @@ func wantResult(t *testing.T, err error, want vk.Result) {
 	}
 }
 
-func openFDs(t testing.TB) int {
-	t.Helper()
-	d, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(d)
-}
-
-// noFDLeaks fails the test if it ends with other than the present number of descriptors.
-func noFDLeaks(t *testing.T) {
-	before := openFDs(t)
-	t.Cleanup(func() {
-		if after := openFDs(t); after != before {
-			t.Errorf("%d descriptors are open, %d were before", after, before)
-		}
-	})
-}
-
-func env(pairs ...string) func(string) string {
-	return func(name string) string {
-		for i := 0; i < len(pairs); i += 2 {
-			if pairs[i] == name {
-				return pairs[i+1]
-			}
-		}
-		return ""
-	}
-}
-
 func TestDefaultProfileOrder(t *testing.T) {
-	p, err := DefaultProfile(env())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := DefaultProfile(0, 0)
 	if len(p.Heaps) != 2 || p.Heaps[0].Flags != vk.MEMORY_HEAP_DEVICE_LOCAL_BIT || p.Heaps[1].Flags != 0 {
 		t.Fatalf("heaps %+v", p.Heaps)
 	}
@@ -91,38 +61,13 @@ func TestDefaultProfileOrder(t *testing.T) {
 	}
 }
 
-func TestHeapSizesFromEnvironment(t *testing.T) {
-	p, err := DefaultProfile(env("FARSIDE_HEAP_DEVICE", "4GiB", "FARSIDE_HEAP_HOST", "1536 MiB"))
-	if err != nil || p.Heaps[0].Size != 4*gib || p.Heaps[1].Size != 1536*mib {
-		t.Fatalf("%+v, %v", p.Heaps, err)
-	}
-	for _, bad := range []string{"4GB", "-1", "lots", "0", "1KiB", "GiB", "129TiB", "99999999999TiB"} {
-		_, err := DefaultProfile(env("FARSIDE_HEAP_HOST", bad))
-		if err == nil {
-			t.Errorf("%q was accepted", bad)
-			continue
-		}
-		wantResult(t, err, vk.ERROR_INITIALIZATION_FAILED)
-		for _, part := range []string{"FARSIDE_HEAP_HOST", bad, "4GiB", "unset"} {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("the error for %q does not mention %q: %v", bad, part, err)
-			}
-		}
-	}
-}
-
-func TestParseSize(t *testing.T) {
-	for in, want := range map[string]uint64{
-		"0": 0, "4096": 4096, "3KiB": 3 << 10, " 5 MiB ": 5 << 20, "7GiB": 7 << 30, "2TiB": 2 << 40,
-		"18446744073709551615": math.MaxUint64,
+func TestHeapSizes(t *testing.T) {
+	half := DefaultProfile(0, 0).Heaps[0].Size
+	for _, c := range []struct{ device, host, wantDevice, wantHost uint64 }{
+		{4 * gib, 1536 * mib, 4 * gib, 1536 * mib}, {0, 3 * mib, half, 3 * mib}, {3 * mib, 0, 3 * mib, half},
 	} {
-		if got, err := ParseSize(in); err != nil || got != want {
-			t.Errorf("ParseSize(%q) = %d, %v, want %d", in, got, err, want)
-		}
-	}
-	for _, bad := range []string{"", "KiB", "1.5GiB", "0x10", "1kib", "16777216TiB", "18446744073709551616"} {
-		if n, err := ParseSize(bad); err == nil {
-			t.Errorf("ParseSize(%q) = %d", bad, n)
+		if p := DefaultProfile(c.device, c.host); p.Heaps[0].Size != c.wantDevice || p.Heaps[1].Size != c.wantHost {
+			t.Errorf("%+v: heaps %+v", c, p.Heaps)
 		}
 	}
 }
@@ -244,7 +189,7 @@ var kinds = map[string]func(uint64) (*Payload, error){
 func TestPayloadIsZeroedAndMapsOnce(t *testing.T) {
 	for name, make := range kinds {
 		t.Run(name, func(t *testing.T) {
-			noFDLeaks(t)
+			fdtest.NoLeaks(t)
 			p, err := make(10000)
 			if err != nil {
 				t.Fatal(err)
@@ -290,7 +235,7 @@ func mapped(t *testing.T, p *byte) bool {
 
 func TestImpossibleSizes(t *testing.T) {
 	for name, make := range kinds {
-		for _, size := range []uint64{0, largestHeap + 1, math.MaxUint64} {
+		for _, size := range []uint64{largestHeap + 1, math.MaxUint64} {
 			_, err := make(size)
 			if err == nil {
 				t.Errorf("%s: %d bytes were accepted", name, size)
@@ -302,7 +247,7 @@ func TestImpossibleSizes(t *testing.T) {
 }
 
 func TestSharedFile(t *testing.T) {
-	noFDLeaks(t)
+	fdtest.NoLeaks(t)
 	p, err := NewShared(5000, Metadata{MemoryType: 3, DriverUUID: [16]byte{1}, DeviceUUID: [16]byte{2}})
 	if err != nil {
 		t.Fatal(err)
@@ -313,7 +258,7 @@ func TestSharedFile(t *testing.T) {
 	if err := unix.Fstat(fd, &st); err != nil || st.Size != int64(RoundUpToPage(5000)+pageSize) {
 		t.Errorf("file of %d bytes, %v", st.Size, err)
 	}
-	if s, _ := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); s&seals != seals {
+	if s, _ := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); s&memfd.Seals != memfd.Seals {
 		t.Errorf("seals %#x", s)
 	}
 	if f, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); f&unix.FD_CLOEXEC == 0 {
@@ -341,8 +286,108 @@ func TestSharedFile(t *testing.T) {
 	}
 }
 
+// TestPublish (review 4): after Publish(true) the owner writes, and nobody who gets the file does, however he opens it.
+// The owner's further mappings work as before.
+func TestPublish(t *testing.T) {
+	fdtest.NoLeaks(t)
+	for _, readOnly := range []bool{true, false} {
+		p, err := NewUnpublished(5000, Metadata{MemoryType: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Release()
+		if err := p.Publish(readOnly); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Publish(!readOnly); err != nil { // the first one counts
+			t.Fatal(err)
+		}
+		raw, _ := p.FD()
+		again, err := fd.Reopen(raw, unix.O_RDWR)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		_, err = unix.Pwrite(again.Int(), []byte{9}, 4999)
+		m, mapErr := unix.Mmap(again.Int(), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if mapErr == nil {
+			unix.Munmap(m)
+		}
+		if (err != nil) != readOnly || (mapErr != nil) != readOnly {
+			t.Errorf("read-only %v: pwrite: %v, mmap: %v", readOnly, err, mapErr)
+		}
+		if _, err := unix.FcntlInt(uintptr(raw), unix.F_ADD_SEALS, unix.F_SEAL_WRITE); err != unix.EPERM {
+			t.Errorf("a peer can add a seal: %v", err)
+		}
+		b, err := p.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[4998] = 1
+		at, err := p.MapAnywhere(4096, 904)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := unsafe.Slice((*byte)(at), 904)
+		if second[902] != 1 {
+			t.Error("another mapping shows other memory")
+		}
+		second[902] = 2
+		place := unsafe.Pointer(&reserve(t, 2*pageSize)[0])
+		if err := p.MapAt(place, 0, 5000); err != nil {
+			t.Fatal(err)
+		}
+		if third := unsafe.Slice((*byte)(place), 5000); third[4998] != 2 || b[4998] != 2 {
+			t.Error("a placed mapping shows other memory")
+		}
+		if err := Unmap(at, 904, false); err != nil {
+			t.Error(err)
+		}
+		if err := Unmap(place, 5000, true); err != nil {
+			t.Error(err)
+		}
+	}
+	p, err := NewShared(5000, Metadata{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	if err := p.Publish(true); err != nil { // the application may have its descriptor
+		t.Error(err)
+	}
+	raw, _ := p.FD()
+	if _, err := unix.Pwrite(raw, []byte{1}, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSharedBeyondFileSizeLimit (attacks 11): an allocation above RLIMIT_FSIZE fails, and raises no SIGXFSZ.
+func TestSharedBeyondFileSizeLimit(t *testing.T) {
+	fdtest.NoLeaks(t)
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	// The file has a page of metadata more than the allocation.
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 4 * pageSize, Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	p, fits := NewShared(3*pageSize, Metadata{})
+	_, tooLarge := NewShared(3*pageSize+1, Metadata{})
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if fits != nil {
+		t.Fatal(fits)
+	}
+	p.Release()
+	if vk.ResultOf(tooLarge) != vk.ERROR_OUT_OF_DEVICE_MEMORY || !strings.Contains(tooLarge.Error(), "RLIMIT_FSIZE") {
+		t.Errorf("%v: %v", vk.ResultOf(tooLarge), tooLarge)
+	}
+}
+
 func TestSharedOutOfDescriptors(t *testing.T) {
-	noFDLeaks(t)
+	fdtest.NoLeaks(t)
 	var old unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
 		t.Fatal(err)
@@ -536,7 +581,7 @@ func TestForeignMemoryIsLeftAlone(t *testing.T) {
 }
 
 func TestPayloadHammer(t *testing.T) {
-	noFDLeaks(t)
+	fdtest.NoLeaks(t)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -594,7 +639,8 @@ func TestTryRetain(t *testing.T) {
 }
 
 func TestReferenceMisuse(t *testing.T) {
-	for name, f := range map[string]func(*Payload){"Release": (*Payload).Release, "Retain": func(p *Payload) { p.Retain() }} {
+	for name, f := range map[string]func(*Payload){"Release": (*Payload).Release,
+		"Retain": func(p *Payload) { p.Retain() }} {
 		func() {
 			p, err := NewAnonymous(1)
 			if err != nil {

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	metadataMagic   = "FARSIDEM"
-	metadataVersion = 1
+	metadataMagic = "FARSIDEM"
+	// MetadataVersion goes up when the file of a shared payload changes its layout. The driver's UUID follows from it.
+	MetadataVersion = 1
 	// MetadataSize is the length in bytes of encoded metadata, which begins the last page of a shared payload's
 	// file.
 	MetadataSize = 104
@@ -60,7 +61,7 @@ func (m *Metadata) Encode() [MetadataSize]byte {
 	var b [MetadataSize]byte
 	le := binary.LittleEndian
 	copy(b[0:], metadataMagic)
-	le.PutUint32(b[8:], metadataVersion)
+	le.PutUint32(b[8:], MetadataVersion)
 	le.PutUint32(b[12:], MetadataSize)
 	copy(b[16:], m.DriverUUID[:])
 	copy(b[32:], m.DeviceUUID[:])
@@ -88,8 +89,8 @@ func ParseMetadata(b []byte) (Metadata, error) {
 	if string(b[:8]) != metadataMagic {
 		return m, fmt.Errorf("%w: wrong magic", ErrMetadata)
 	}
-	if v := le.Uint32(b[8:]); v != metadataVersion {
-		return m, fmt.Errorf("%w: format version %d, this driver knows %d", ErrMetadata, v, metadataVersion)
+	if v := le.Uint32(b[8:]); v != MetadataVersion {
+		return m, fmt.Errorf("%w: format version %d, this driver knows %d", ErrMetadata, v, MetadataVersion)
 	}
 	if n := le.Uint32(b[12:]); n != MetadataSize {
 		return m, fmt.Errorf("%w: says that it is %d bytes long, not %d", ErrMetadata, n, MetadataSize)

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/fd"
+	"farside/internal/memfd"
 	"farside/internal/vk"
 )
 
@@ -30,23 +32,23 @@ const (
 	backedForeign                // a mapping that the application owns
 )
 
-// seals are what makes a shared payload's size a promise, and the promise irrevocable.
-const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
-
 // Payload is the memory behind one or more VkDeviceMemory objects, of this or of other processes. It is made
 // with one reference; the last Release unmaps it and closes its descriptor.
 type Payload struct {
 	refs    atomic.Int32
 	backing backing
-	fd      int
+	open    bool   // Publish has not sealed the file yet; guarded by mu
+	closed  bool   // Publish has sealed the file against writing; guarded by mu
+	file    *fd.FD // nil but for backedFile, like meta
 	size    uint64
 	id      uint64
-	meta    Metadata
+	dmaBuf  atomic.Pointer[fd.FD] // the same pages as a dma-buf: file itself if that was imported; nil for none
+	meta    *Metadata
 	base    base
-	mu      sync.Mutex // orders the first Map
+	mu      sync.Mutex // orders the first Map, the first DMABuf, Publish and further mappings
 }
 
-// NewAnonymous returns zeroed memory of size bytes that can't leave the process. No system call is made
+// NewAnonymous returns zeroed memory of size bytes, at least one, that can't leave the process. No system call is made
 // before the first Map. MapAt does not work on it; see NewPlaceable.
 func NewAnonymous(size uint64) (*Payload, error) { return newAnonymous(size, backedPrivate) }
 
@@ -58,48 +60,69 @@ func newAnonymous(size uint64, b backing) (*Payload, error) {
 	if err := checkSize(size); err != nil {
 		return nil, err
 	}
-	p := &Payload{backing: b, fd: -1, size: size, id: newID()}
+	p := &Payload{backing: b, size: size, id: newID()}
 	p.refs.Store(1)
 	return p, nil
 }
 
-// NewShared returns zeroed memory of size bytes in a sealed memfd, with metadata m behind it; Size and ID of
-// m are filled in. It fails with ERROR_TOO_MANY_OBJECTS when the process or the system is out of
-// descriptors, and with ERROR_OUT_OF_DEVICE_MEMORY or ERROR_OUT_OF_HOST_MEMORY when memory is short.
-func NewShared(size uint64, m Metadata) (*Payload, error) {
+// NewShared returns zeroed memory of size bytes, at least one, in a sealed memfd, with metadata m behind it; Size and
+// ID of m are filled in. It fails with ERROR_TOO_MANY_OBJECTS when the process or the system is out of descriptors, and
+// with ERROR_OUT_OF_DEVICE_MEMORY or ERROR_OUT_OF_HOST_MEMORY when memory is short.
+func NewShared(size uint64, m Metadata) (*Payload, error) { return newShared(size, m, false) }
+
+// NewUnpublished is NewShared for memory whose descriptor the application never gets. The caller calls Publish before
+// it gives the file to anybody else.
+func NewUnpublished(size uint64, m Metadata) (*Payload, error) { return newShared(size, m, true) }
+
+func newShared(size uint64, m Metadata, open bool) (*Payload, error) {
 	if err := checkSize(size); err != nil {
 		return nil, err
 	}
-	p := &Payload{backing: backedFile, size: size, id: newID(), meta: m}
-	p.meta.Size, p.meta.ID = size, p.id
-	fd, err := memfd()
+	m.Size, m.ID = size, newID()
+	p := &Payload{backing: backedFile, open: open, size: size, id: m.ID, meta: &m}
+	page, encoded := RoundUpToPage(size), m.Encode()
+	var err error
+	p.file, err = memfd.Create(memfd.Spec{
+		Name: "farside", Size: page + pageSize, Mode: memfd.Private, Content: encoded[:], At: page, Open: open,
+	})
 	if err != nil {
-		return nil, systemError("memfd_create", err)
+		return nil, systemError(err)
 	}
-	page := RoundUpToPage(size)
-	what := "ftruncate"
-	if err = unix.Ftruncate(fd, int64(page+pageSize)); err == nil {
-		what = "pwrite of the metadata"
-		encoded := p.meta.Encode()
-		if err = pwrite(fd, encoded[:], int64(page)); err == nil {
-			what = "F_ADD_SEALS"
-			_, err = fcntl(fd, unix.F_ADD_SEALS, seals)
-		}
-	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, systemError(what, err)
-	}
-	p.fd = fd
 	p.refs.Store(1)
 	return p, nil
 }
 
-// FromFD returns a payload over the first size bytes of fd, which the payload owns from now on. The caller
+// Publish gives the file of NewUnpublished its last seals. With readOnly, this process is the only one that can write
+// to the memory from then on, whoever gets the file in whatever way; without, all who get it for writing can. A later
+// call, and one for other memory, does nothing. Errors: ERROR_MEMORY_MAP_FAILED, ERROR_OUT_OF_HOST_MEMORY.
+func (p *Payload) Publish(readOnly bool) error {
+	if readOnly {
+		// The mapping that exists when the file is sealed is the one that can write.
+		if _, err := p.Map(); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.open {
+		return nil
+	}
+	seal := memfd.Seal
+	if readOnly {
+		seal = memfd.SealWrites
+	}
+	if err := seal(p.file.Int()); err != nil {
+		return systemError(err)
+	}
+	p.open, p.closed = false, readOnly
+	return nil
+}
+
+// FromFD returns a payload over the first size bytes of a file, which the payload owns from now on. The caller
 // has checked that the file is at least RoundUpToPage(size) bytes long and can't shrink. An m without an ID
 // gets one.
-func FromFD(fd int, size uint64, m Metadata) *Payload {
-	p := &Payload{backing: backedFile, fd: fd, size: size, id: m.ID, meta: m}
+func FromFD(file *fd.FD, size uint64, m Metadata) *Payload {
+	p := &Payload{backing: backedFile, file: file, size: size, id: m.ID, meta: &m}
 	if p.id == 0 {
 		p.id = newID()
 	}
@@ -107,27 +130,24 @@ func FromFD(fd int, size uint64, m Metadata) *Payload {
 	return p
 }
 
+// checkSize refuses what can't be mapped. A size of 0 has been refused where applications say it.
 func checkSize(size uint64) error {
-	if size == 0 {
-		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "VUID-VkMemoryAllocateInfo-allocationSize-07897",
-			"an allocation of 0 bytes")
-	}
 	if size > largestHeap {
-		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, "", "%d bytes are more than can be mapped", size)
+		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vk.NoVUID, "%d bytes are more than can be mapped", size)
 	}
 	return nil
 }
 
 // systemError gives a failed system call its VkResult.
-func systemError(call string, err error) error {
+func systemError(err error) error {
 	r := vk.ERROR_OUT_OF_HOST_MEMORY
 	switch {
-	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+	case fd.Exhausted(err):
 		r = vk.ERROR_TOO_MANY_OBJECTS
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EFBIG), errors.Is(err, unix.EDQUOT):
 		r = vk.ERROR_OUT_OF_DEVICE_MEMORY
 	}
-	return vk.Errorf(r, "", "%s: %w", call, err)
+	return vk.Errorf(r, vk.NoVUID, "%w", err)
 }
 
 // Size returns the allocation's size in bytes, as it was asked for.
@@ -138,10 +158,19 @@ func (p *Payload) Size() uint64 { return p.size }
 func (p *Payload) ID() uint64 { return p.id }
 
 // FD returns the descriptor of the payload's file, which stays the payload's; false for memory that has none.
-func (p *Payload) FD() (int, bool) { return p.fd, p.backing == backedFile }
+func (p *Payload) FD() (int, bool) { return p.file.Int(), p.backing == backedFile }
+
+// Export returns a new close-on-exec descriptor of the payload's file, which is the caller's. Errors: fcntl(2),
+// F_DUPFD_CLOEXEC; EBADF for memory that has no file.
+func (p *Payload) Export() (int, error) { return p.file.Export() }
 
 // Metadata returns what the payload's file says about itself; the zero value for memory without a file.
-func (p *Payload) Metadata() Metadata { return p.meta }
+func (p *Payload) Metadata() Metadata {
+	if p.meta == nil {
+		return Metadata{}
+	}
+	return *p.meta
+}
 
 // Foreign says whether the memory is a mapping that belongs to the application.
 func (p *Payload) Foreign() bool { return p.backing == backedForeign }
@@ -179,9 +208,8 @@ func (p *Payload) Release() {
 	if p.backing != backedForeign {
 		p.unmap()
 	}
-	if p.backing == backedFile {
-		unix.Close(p.fd)
-	}
+	_ = p.file.Close()
+	_ = p.dmaBuf.Load().Close()
 }
 
 var idState = struct {

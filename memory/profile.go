@@ -8,7 +8,6 @@
 package memory
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -16,14 +15,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/fd"
 	"farside/internal/vk"
 )
 
 const (
-	kib = uint64(1) << 10
 	mib = uint64(1) << 20
 	gib = uint64(1) << 30
-	tib = uint64(1) << 40
 
 	// smallestHeap keeps a device usable where the cgroup allows next to nothing.
 	smallestHeap = mib
@@ -51,12 +49,12 @@ type Profile struct {
 }
 
 // DefaultProfile returns the default device: a DEVICE_LOCAL heap and a host heap, each half of the machine's
-// memory or of its cgroup's limit where that is lower, rounded down to 1 MiB. FARSIDE_HEAP_DEVICE and
-// FARSIDE_HEAP_HOST, read through getenv, replace one heap's size; a value that is no size is an error.
+// memory or of its cgroup's limit where that is lower, rounded down to 1 MiB. device and host, in bytes, replace
+// one heap's size unless they are 0.
 //
 // The order of the types obeys VkPhysicalDeviceMemoryProperties: a type whose flags are a strict subset of
 // another's comes first.
-func DefaultProfile(getenv func(string) string) (Profile, error) {
+func DefaultProfile(device, host uint64) Profile {
 	const (
 		local    = vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT
 		rdma     = vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV
@@ -64,14 +62,6 @@ func DefaultProfile(getenv func(string) string) (Profile, error) {
 		coherent = vk.MEMORY_PROPERTY_HOST_COHERENT_BIT
 		cached   = vk.MEMORY_PROPERTY_HOST_CACHED_BIT
 	)
-	device, err := sizeFromEnv(getenv, "FARSIDE_HEAP_DEVICE")
-	if err != nil {
-		return Profile{}, err
-	}
-	host, err := sizeFromEnv(getenv, "FARSIDE_HEAP_HOST")
-	if err != nil {
-		return Profile{}, err
-	}
 	if device == 0 || host == 0 {
 		half := max(machineMemory()/2&^(mib-1), smallestHeap)
 		if device == 0 {
@@ -91,50 +81,7 @@ func DefaultProfile(getenv func(string) string) (Profile, error) {
 			{Flags: visible | coherent | cached, Heap: 1},
 			{Flags: local | visible | coherent, Heap: 0},
 		},
-	}, nil
-}
-
-func sizeFromEnv(getenv func(string) string, name string) (uint64, error) {
-	s := getenv(name)
-	if s == "" {
-		return 0, nil
 	}
-	n, err := ParseSize(s)
-	if err == nil && n < smallestHeap {
-		err = fmt.Errorf("%q is less than 1MiB", s)
-	}
-	if err == nil && n > largestHeap {
-		err = fmt.Errorf("%q is more than 128TiB", s)
-	}
-	if err != nil {
-		return 0, vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, "",
-			"%s: %w: set it to a size from 1MiB to 128TiB such as 512MiB or 4GiB, or unset it", name, err)
-	}
-	return n, nil
-}
-
-// ParseSize reads a number of bytes: digits, then nothing, KiB, MiB, GiB or TiB. It fails for anything else
-// and for sizes beyond 64 bits.
-func ParseSize(s string) (uint64, error) {
-	t := strings.TrimSpace(s)
-	unit := uint64(1)
-	for _, u := range [...]struct {
-		suffix string
-		bytes  uint64
-	}{{"KiB", kib}, {"MiB", mib}, {"GiB", gib}, {"TiB", tib}} {
-		if rest, ok := strings.CutSuffix(t, u.suffix); ok {
-			t, unit = strings.TrimSpace(rest), u.bytes
-			break
-		}
-	}
-	n, err := strconv.ParseUint(t, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a size", s)
-	}
-	if n > math.MaxUint64/unit {
-		return 0, fmt.Errorf("%q does not fit in 64 bits", s)
-	}
-	return n * unit, nil
 }
 
 // machineMemory returns the bytes that this process may use: MemTotal, or the cgroup's limit where it is lower.
@@ -148,15 +95,15 @@ func machineMemory() uint64 {
 
 // readFile reads one of the kernel's files. os.ReadFile would start the runtime's poller for it.
 func readFile(name string) ([]byte, error) {
-	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	f, err := fd.Open(name, unix.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(fd)
+	defer f.Close()
 	var text []byte
 	for {
 		text = slices.Grow(text, 512)
-		n, err := unix.Read(fd, text[len(text):cap(text)])
+		n, err := unix.Read(f.Int(), text[len(text):cap(text)])
 		if err == unix.EINTR {
 			continue
 		}

@@ -2,40 +2,10 @@ package rdmasim
 
 import (
 	"fmt"
-	"os"
 	"strings"
+
+	"farside/internal/config"
 )
-
-// Access is the set of operations that peers may use on a region.
-type Access uint32
-
-// The rights of a region, as IBV_ACCESS_REMOTE_READ, _WRITE and _ATOMIC.
-const (
-	AccessRead Access = 1 << iota
-	AccessWrite
-	AccessAtomic
-
-	AccessAll = AccessRead | AccessWrite | AccessAtomic
-)
-
-var accessNames = [...]string{"read", "write", "atomic"}
-
-// String names the rights, as ParseAccess reads them: "read,write,atomic".
-func (a Access) String() string {
-	if a == 0 {
-		return "none"
-	}
-	var s []string
-	for i, n := range accessNames {
-		if a&(1<<i) != 0 {
-			s = append(s, n)
-		}
-	}
-	if a&^AccessAll != 0 {
-		s = append(s, fmt.Sprintf("%#x", uint32(a&^AccessAll)))
-	}
-	return strings.Join(s, ",")
-}
 
 // ParseAccess reads a list of "read", "write" and "atomic", separated by commas, or one of the short forms
 // "ro" (read) and "rw" (read and write). An empty list is an error.
@@ -59,19 +29,22 @@ func ParseAccess(list string) (Access, error) {
 }
 
 // AccessVariable is the environment variable that restricts the rights on every region of the process, in
-// the form that ParseAccess reads. Unset, peers may do everything.
-const AccessVariable = "FARSIDE_FABRIC_ACCESS"
+// the form that ParseAccess reads. Unset or empty, peers may do everything.
+const AccessVariable = config.Access
 
 // AccessFor is the rights on a region of this name: those of FARSIDE_FABRIC_ACCESS, and of these the ones in
 // the name's suffix, if it ends with some in brackets: "weights [ro]", "mailbox[write,atomic]". A suffix that
 // holds something else is part of the name. Errors: a variable that can't be read; ErrAccess when nothing is
 // left.
 func AccessFor(name string) (Access, error) {
+	settings, err := config.Read()
+	if err != nil {
+		return 0, fmt.Errorf("rdmasim: %w", err)
+	}
 	access := AccessAll
-	if list, ok := os.LookupEnv(AccessVariable); ok {
-		var err error
-		if access, err = ParseAccess(list); err != nil {
-			return 0, fmt.Errorf("%s: %w", AccessVariable, err)
+	if settings.FabricAccess != nil {
+		if access, err = ParseAccess(strings.Join(settings.FabricAccess, ",")); err != nil {
+			return 0, err
 		}
 	}
 	if list, ok := strings.CutSuffix(strings.TrimSpace(name), "]"); ok {

@@ -25,7 +25,7 @@ func TestAccessFor(t *testing.T) {
 		{"read,atomic", "x [rw]", AccessRead},
 		{"read", "x [write]", 0},
 		{"reed", "", 0},
-		{"", "", 0},
+		{"", "", AccessAll}, // empty is unset
 	} {
 		t.Setenv(AccessVariable, c.variable)
 		if c.variable == "-" {

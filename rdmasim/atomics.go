@@ -1,99 +1,6 @@
 package rdmasim
 
-import (
-	"fmt"
-	"sync/atomic"
-)
-
-// Opcode is what an operation does. The bitwise operations have no IBV_WR_ opcode; the others are those of
-// IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE, IBV_WR_ATOMIC_FETCH_AND_ADD and IBV_WR_ATOMIC_CMP_AND_SWP.
-type Opcode uint8
-
-// The operations.
-const (
-	OpRead Opcode = iota + 1
-	OpWrite
-	OpFetchAdd
-	OpSwap
-	OpCompareSwap
-	OpFetchAnd
-	OpFetchOr
-	OpFetchXor
-)
-
-var opcodeNames = [...]string{
-	OpRead: "read", OpWrite: "write", OpFetchAdd: "fetch-add", OpSwap: "swap", OpCompareSwap: "compare-swap",
-	OpFetchAnd: "fetch-and", OpFetchOr: "fetch-or", OpFetchXor: "fetch-xor",
-}
-
-// String returns the operation's name in messages.
-func (o Opcode) String() string {
-	if int(o) < len(opcodeNames) && o != 0 {
-		return opcodeNames[o]
-	}
-	return fmt.Sprintf("opcode %d", uint8(o))
-}
-
-// need is the right that the operation takes.
-func (o Opcode) need() Access {
-	switch o {
-	case OpRead:
-		return AccessRead
-	case OpWrite:
-		return AccessWrite
-	}
-	return AccessAtomic
-}
-
-func apply64(w *atomic.Uint64, op Opcode, operand, compare uint64) uint64 {
-	switch op {
-	case OpFetchAdd:
-		return w.Add(operand) - operand
-	case OpSwap:
-		return w.Swap(operand)
-	case OpFetchAnd:
-		return w.And(operand)
-	case OpFetchOr:
-		return w.Or(operand)
-	}
-	for { // compare-swap and fetch-xor
-		old := w.Load()
-		next := old ^ operand
-		if op == OpCompareSwap {
-			if next = operand; old != compare {
-				return old
-			}
-		}
-		if w.CompareAndSwap(old, next) {
-			return old
-		}
-	}
-}
-
-func apply32(w *atomic.Uint32, op Opcode, operand, compare uint32) uint32 {
-	switch op {
-	case OpFetchAdd:
-		return w.Add(operand) - operand
-	case OpSwap:
-		return w.Swap(operand)
-	case OpFetchAnd:
-		return w.And(operand)
-	case OpFetchOr:
-		return w.Or(operand)
-	}
-	for {
-		old := w.Load()
-		next := old ^ operand
-		if op == OpCompareSwap {
-			if next = operand; old != compare {
-				return old
-			}
-		}
-		if w.CompareAndSwap(old, next) {
-			return old
-		}
-	}
-}
+import "farside/rdmasim/internal/verbs"
 
 // atomic is every atomic operation: on the word of width bytes, in the host's byte order, at a remote
 // address, in one atomic step with respect to every processor of the host. It returns what was there before.
@@ -101,12 +8,12 @@ func (p *Peer) atomic(op Opcode, width, address, operand, compare uint64) (old u
 	if address&(width-1) != 0 {
 		return 0, failed(op, address, ErrMisaligned)
 	}
-	r := p.lookup(address)
+	r := p.table.Lookup(address)
 	if r != nil {
-		if old, err = r.view.atomic(op, address-r.info.Address, width, operand, compare); err == nil {
+		if old, err = r.View.Atomic(op, address-r.Info.Address, width, operand, compare); err == nil {
 			return old, nil
 		}
-		if err != errStale {
+		if err != verbs.ErrStale {
 			return 0, failed(op, address, err)
 		}
 	}
@@ -114,9 +21,10 @@ func (p *Peer) atomic(op Opcode, width, address, operand, compare uint64) (old u
 }
 
 // atomicAgain keeps the closure, and what it captures, away from the path that doesn't need it.
-func (p *Peer) atomicAgain(op Opcode, width, address, operand, compare uint64, stale *RemoteRegion) (old uint64, err error) {
-	err = p.again(op, address, stale, func(v *view, off uint64) (err error) {
-		old, err = v.atomic(op, off, width, operand, compare)
+func (p *Peer) atomicAgain(op Opcode, width, address, operand, compare uint64,
+	stale *verbs.Region) (old uint64, err error) {
+	err = p.again(op, address, stale, func(v verbs.View, off uint64) (err error) {
+		old, err = v.Atomic(op, off, width, operand, compare)
 		return err
 	})
 	if err != nil {

@@ -111,7 +111,8 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
-	n, err = p.WriteV([]Segment{{b.Address() + 1, []byte("one")}, {a.Address() + 4095, []byte("two")}, {b.Address(), []byte("x")}})
+	n, err = p.WriteV([]Segment{{b.Address() + 1, []byte("one")}, {a.Address() + 4095, []byte("two")},
+		{b.Address(), []byte("x")}})
 	wantErr(t, err, ErrOutOfRange)
 	if n != 1 {
 		t.Errorf("%d segments", n)

@@ -3,6 +3,7 @@ package rdmasim
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -10,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkTransfer compares reads and writes of a resolved region with the C library's memcpy over the very
-// same mapping; a call of that takes some 50 ns by itself, so that small ones are compared with Go's copy.
+// BenchmarkTransfer compares reads and writes of a resolved region with the C library's memcpy over a mapping
+// of the same memory; a call of that takes some 50 ns by itself, so that small ones are compared with Go's copy.
 func BenchmarkTransfer(b *testing.B) {
 	libc, err := purego.Dlopen("libc.so.6", purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
@@ -23,21 +24,19 @@ func BenchmarkTransfer(b *testing.B) {
 	}
 	o, p := newOwner(b), newPeer(b)
 	const size = 64 << 20
-	a := register(b, o, payload(b, size), 0, size, AccessAll).Address()
-	rr, err := p.Resolve(context.Background(), a)
-	if err != nil {
-		b.Fatal(err)
-	}
+	fd := payload(b, size)
+	a := register(b, o, fd, 0, size, AccessAll).Address()
+	mapping := mapped(b, fd, size)
 	local := make([]byte, size)
-	copy(local, rr.view.data)
-	for _, n := range []int{8, 64, 4096, 1 << 20, size} {
+	copy(local, mapping)
+	for _, n := range []int{8, 64, 4 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, size} {
 		raw := func(dst, src []byte) { copy(dst, src) }
 		if n >= 1<<20 {
 			raw = func(dst, src []byte) {
 				purego.SyscallN(memcpy, uintptr(unsafe.Pointer(&dst[0])), uintptr(unsafe.Pointer(&src[0])), uintptr(n))
 			}
 		}
-		buf, data := local[:n], rr.view.data[:n]
+		buf, data := local[:n], mapping[:n]
 		run := func(name string, op func()) {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.SetBytes(int64(n))
@@ -61,13 +60,10 @@ func BenchmarkTransfer(b *testing.B) {
 
 func BenchmarkAtomics(b *testing.B) {
 	o, p := newOwner(b), newPeer(b)
-	a := register(b, o, payload(b, 4096), 0, 4096, AccessAll).Address()
-	rr, err := p.Resolve(context.Background(), a)
-	if err != nil {
-		b.Fatal(err)
-	}
+	fd := payload(b, 4096)
+	a := register(b, o, fd, 0, 4096, AccessAll).Address()
 	b.Run("raw-fetch-add", func(b *testing.B) {
-		w := word(rr.view.data, 0)
+		w := (*atomic.Uint64)(unsafe.Pointer(&mapped(b, fd, 4096)[0]))
 		for b.Loop() {
 			w.Add(1)
 		}
@@ -139,7 +135,7 @@ func BenchmarkResolve(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			p.drop(r, ErrFreed)
+			p.table.Drop(r.region, ErrFreed)
 		}
 	})
 	b.Run("fresh", func(b *testing.B) {
@@ -161,18 +157,6 @@ func BenchmarkRegister(b *testing.B) {
 	fd := payload(b, 4096)
 	for b.Loop() {
 		r, err := o.Register(fd, 0, 4096, Attributes{Access: AccessAll})
-		if err != nil {
-			b.Fatal(err)
-		}
-		r.Close()
-	}
-}
-
-// BenchmarkRegisterAlone is the process' first region: it makes the owner, and closing it ends the owner.
-func BenchmarkRegisterAlone(b *testing.B) {
-	fd := payload(b, 4096)
-	for b.Loop() {
-		r, err := Register(fd, 0, 4096, Attributes{Access: AccessAll})
 		if err != nil {
 			b.Fatal(err)
 		}

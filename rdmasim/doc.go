@@ -1,5 +1,5 @@
 // Package rdmasim is the fabric that gives device memory remote addresses, on one host at memory speed and
-// with no adapter, and from other hosts by libfabric.
+// with no adapter, and from other hosts over TLS.
 //
 // An [Owner] registers ranges of memfds as regions; a [Peer], mostly in another process, reads, writes and
 // runs atomics on them by remote address. After the first operation on a region the owner is not involved
@@ -21,18 +21,31 @@
 //
 // # States
 //
-// A region is registered, then freed, for good. The truth is a word in the owner's control page, a memfd that
-// peers can map for reading only: the word is odd while the region in its slot lives and counts on when it
-// is freed. Word 0 is the owner's: serving, closed, or, written by the kernel when the process dies, dead.
+// What there is, in which states, and where the state is written:
 //
-// A peer's view of a region is open, then closed with a reason: freed, owner died, peer closed. The mapping
-// goes when the last operation under way has left it. Operations under way are counted in the peer's ledger,
-// a memfd that owners can map for reading only, and a free waits until it shows nobody inside. A connection
-// carries no data: its end tells either side of the other's, and a notice on it makes idle peers give back
-// the memory of freed regions.
+//	owner       serving, then closed or dead    word 0 of its control page; the kernel writes dead
+//	region      registered, then freed          a word of the control page, odd while registered
+//	view        open, then closed               in the peer, with a reason: freed, owner died, peer closed
+//	connection  greeted, joined, ended          its end tells either side of the other's
 //
-// Lock order: the default owner's lock, then an owner's; a link's turn, then the peer's lock. Nothing is
-// sent under a lock, save for the greeting, which can't block.
+// The control page is a memfd that peers can only read. A peer's ledger is one that owners can only read; it
+// counts the operations under way. A free changes the region's word and waits until no ledger shows anybody
+// inside. A view's mapping goes when the view is closed and the last operation has left. A connection carries
+// no data. A notice on it makes idle peers give back the memory of freed regions. The process' own owner, which
+// [Register] makes, serves until the process ends.
+//
+// Locks are taken in this order:
+//
+//  1. the process' lock, to make its owner
+//  2. an owner's lock
+//
+// and in peers:
+//
+//  1. the turn of a link to an owner, which one question at a time has
+//  2. the lock of the peer's table
+//
+// Locks that aren't named here are held for a few lines that take no other. Nothing is sent under a lock, save
+// for the greeting, which can't block. A turn is held while an owner is waited for, at most five seconds.
 //
 // # Order and visibility
 //
@@ -71,32 +84,46 @@
 //
 // # Other hosts
 //
-// A [Bridge] serves the regions of its host to peers that opened "ofi://host:port/", by libfabric. It is a
-// peer of the owners itself, and stays inside of a region until the operations of other hosts have ended, so
-// that a free waits for these, too, though for no longer than a second. Peers learn what a region is over
-// TLS, and keep that connection: it tells them of regions that end. What is different from this host:
+// A [Bridge] serves the regions of its host to peers that opened "tls://host:port/". It is a peer of the owners
+// itself: other hosts' peers send it their operations over TLS 1.3, and it carries them out. So a free waits
+// for these operations as for those of this host, rights are checked on the owner's host, and nobody on the
+// way can read or change the data. What is different from this host:
 //
-//   - The data travels in clear, with the keys that libfabric asks for, and libfabric knows no rights of
-//     single operations beyond reading and writing: rights to atomics are checked by the peer alone.
-//   - A death of the owner is known when the bridge's host has told, not at once, and one of the host after
-//     some seconds, as [ErrUnreachable]. Operations have a deadline of their own, five seconds without
-//     progress.
-//   - A free that finds a peer's connection dead gives up on it after a second. Late writes then hit the
-//     memfd of the region, which nothing else uses, and for another second at most.
-//   - Reads and writes are copies in parts, also those of aligned words. Atomics are atomic on the owner's
-//     host, against all of its processors.
-//   - Counters don't count what comes from other hosts.
+//   - A region's end is known with the next operation; [Peer.Resolve] doesn't ask again for a region that the
+//     peer knows.
+//   - The end of a connection is [ErrUnreachable], at once or after five seconds in which nothing came. The next
+//     operation connects anew, to a bridge that was started again as well, and regions go on to be usable. A
+//     read is repeated by itself. A write or an atomic that was under way may have taken effect, or may still
+//     until the bridge sees the connection's end.
+//   - Reads and writes are copies in parts, of up to 256 KiB. A part that is one aligned word of four or eight
+//     bytes is one atomic step. Atomics are atomic on the owner's host, against all of its processors.
 //
 // # What is checked where
 //
 //	users of both sides     owner and peer, by SO_PEERCRED, before the control page or a ledger is handed out
 //	key                     owner, when it hands out the payload; peer, where an operation gives one
-//	rights                  owner, when it hands out the payload (read-only regions as read-only
-//	                        descriptors); peer, at each operation
+//	rights                  owner, when it hands out the payload; peer, at each operation
+//	read-only               the kernel, against peers that break the rules: see below
 //	range, alignment        peer, at each operation
 //	registered, owner lives peer, before and after each operation
 //	payload can't shrink    owner at registration, peer before mapping
 //	packets                 both sides; nonsense ends the connection
+//	peers of other hosts    bridge and peer, by TLS with the secret or certificates, before anything else; key,
+//	                        rights, range and alignment by the bridge, at each operation
+//
+// A region without write and atomic rights is handed out as a read-only descriptor. Processes of other users can't open
+// it again for writing, since registration takes that from the file's mode. Those of the owner's user and root can,
+// unless the file is sealed with F_SEAL_FUTURE_WRITE before it is registered: then nobody can. The driver seals memory
+// that is exported as a remote address and in no other way. Whoever may trace the owner (ptrace(2)) can write to all of
+// its memory.
+//
+// What is bounded, so that nobody has all:
+//
+//	connections of an owner     1024, and half of the descriptors that its process may have; of these half for
+//	                            each user, an eighth for each process
+//	before joining              five seconds of silence
+//	descriptors in a packet     one; another one ends the connection
+//	replies and notices         one for each request; another one ends the connection
 //
 // A peer that may have a region at all is trusted with the whole payload, like any process that holds its
 // descriptor: a key tells regions apart, it doesn't protect them on this host.
@@ -112,6 +139,7 @@
 //	ErrLocalLength                                                                 IBV_WC_LOC_LEN_ERR
 //	ErrLocalFault                                                                  IBV_WC_LOC_PROT_ERR
 //	ErrBadWork, ErrQueueFull, ErrResources                                         IBV_WC_LOC_QP_OP_ERR
+//	ErrBadPayload, ErrUnknownFabric, ErrCredentials                                IBV_WC_GENERAL_ERR
 //
 // [StatusOf] is this table.
 package rdmasim

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,61 +15,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"farside/rdmasim/internal/verbs"
 )
 
 var (
 	_ io.ReaderAt = (*RemoteRegion)(nil)
 	_ io.WriterAt = (*RemoteRegion)(nil)
 )
-
-func TestAddressLayout(t *testing.T) {
-	for _, id := range []uint32{0, 1, 0x3fff, 0x4000, 1<<idBits - 1} {
-		for _, off := range []uint64{0, 4096, 12345, offsetMask} {
-			a := makeAddress(id, off)
-			if a>>63 != 0 || a>>62&1 != 1 || a>>55&1 != 1 {
-				t.Errorf("address %#x has the wrong fixed bits", a)
-			}
-			gotID, gotOff, ok := splitAddress(a)
-			if !ok || gotID != id || gotOff != off {
-				t.Errorf("%#x splits into %#x, %#x, %v", a, gotID, gotOff, ok)
-			}
-		}
-	}
-	if _, _, ok := splitAddress(0x7fff12345678); ok {
-		t.Error("a CPU address passes for a remote one")
-	}
-}
-
-func TestPlacement(t *testing.T) {
-	o := newOwner(t)
-	fd := payload(t, 64<<10)
-	a := register(t, o, fd, 100, 5000, AccessAll)
-	b := register(t, o, fd, 0, 1, AccessAll)
-	if a.Address()&4095 != 100 || b.Address()&4095 != 0 {
-		t.Errorf("page offsets of %#x, %#x", a.Address(), b.Address())
-	}
-	if gap := b.Address() - roundUp(a.Address()+5000); gap != pageSize {
-		t.Errorf("guard of %d bytes", gap)
-	}
-	old := b.Address()
-	b.Close()
-	if c := register(t, o, fd, 0, 1, AccessAll); c.Address() <= old {
-		t.Errorf("address %#x came back at once", c.Address())
-	}
-	o.cursor = 1<<offsetBits - pageSize
-	d := register(t, o, fd, 0, 8192, AccessAll)
-	if d.Address() != old { // the first gap that is large enough lies between a and c
-		if _, off, _ := splitAddress(d.Address()); off > 1<<20 {
-			t.Errorf("no wrap around: %#x", d.Address())
-		}
-	}
-	first, end := d.pages()
-	for _, r := range o.regions {
-		if f, e := r.pages(); r != d && f < end && first < e {
-			t.Errorf("regions %#x and %#x overlap", r.base, d.base)
-		}
-	}
-}
 
 func TestRegisterRefuses(t *testing.T) {
 	o := newOwner(t)
@@ -125,7 +77,8 @@ func TestReadWriteAtomics(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back [6]byte
-	if _, err := unix.Pread(fd, back[:], 1000+8192-5); err != nil || string(back[:5]) != "hello" || back[5] != pattern(1000+8192) {
+	if _, err := unix.Pread(fd, back[:], 1000+8192-5); err != nil || string(back[:5]) != "hello" ||
+		back[5] != pattern(1000+8192) {
 		t.Fatalf("payload holds %q (%v)", back, err)
 	}
 	w := r.Address() + 16
@@ -176,7 +129,7 @@ func TestErrors(t *testing.T) {
 	wantErr(t, p.Read(r.Address()+4096, buf[:1]), ErrUnknownAddress)
 	wantErr(t, p.Read(r.Address()-1, buf[:1]), ErrUnknownAddress)
 	wantErr(t, p.Read(0x7f0000001000, buf[:1]), ErrUnknownAddress)
-	wantErr(t, p.Read(makeAddress(o.id^1, 4096), buf[:1]), ErrUnknownAddress)
+	wantErr(t, p.Read(verbs.MakeAddress(o.local.ID()^1, 4096), buf[:1]), ErrUnknownAddress)
 	_, err := p.FetchAdd64(r.Address()+4, 1)
 	wantErr(t, err, ErrMisaligned)
 	_, err = p.CompareSwap64(r.Address()+1, 1, 2)
@@ -225,6 +178,7 @@ func TestStatusOf(t *testing.T) {
 		ErrAccess: "IBV_WC_REM_ACCESS_ERR", ErrPermission: "IBV_WC_REM_ACCESS_ERR", ErrMisaligned: "IBV_WC_REM_INV_REQ_ERR",
 		ErrOwnerDied: "IBV_WC_RETRY_EXC_ERR", ErrTimeout: "IBV_WC_RESP_TIMEOUT_ERR", ErrProtocol: "IBV_WC_BAD_RESP_ERR",
 		ErrResources: "IBV_WC_LOC_QP_OP_ERR", ErrClosed: "IBV_WC_WR_FLUSH_ERR", io.EOF: "IBV_WC_GENERAL_ERR",
+		ErrCredentials: "IBV_WC_GENERAL_ERR",
 	} {
 		if got := StatusOf(failed(OpRead, 1, err)).String(); got != want {
 			t.Errorf("%v becomes %s, want %s", err, got, want)
@@ -259,12 +213,11 @@ func TestFreedInAnotherProcess(t *testing.T) {
 		t.Fatalf("the neighbour: %v", err)
 	}
 	// An idle peer gives the memory back by itself.
-	rb, err := p.Resolve(context.Background(), b)
-	if err != nil {
-		t.Fatal(err)
+	if mappingsOf("payload") == 0 {
+		t.Fatal("the peer has nothing mapped")
 	}
 	owner.say("free %d", b)
-	eventually(t, "unmapped after the notice", rb.view.unmapped.Load)
+	eventually(t, "unmapped after the notice", func() bool { return mappingsOf("payload") == 0 })
 }
 
 func eventually(t *testing.T, what string, f func() bool) {
@@ -397,103 +350,6 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
-func TestGarbageOnTheSocket(t *testing.T) {
-	o, p := newOwner(t), newPeer(t)
-	r := register(t, o, payload(t, 4096), 0, 4096, AccessAll)
-	good := request{kind: kindNext, address: r.Address()}.encode()
-	bad := [][]byte{{1}, []byte("GET / HTTP/1.0\r\n\r\n"), good[:31], append(bytes.Clone(good), 0), make([]byte, requestSize), make([]byte, 4096)}
-	for i := range 8 {
-		b := bytes.Clone(good)
-		b[i] ^= 0x80
-		bad = append(bad, b)
-	}
-	for _, b := range bad {
-		conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: socketName(o.id), Net: "unixpacket"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn.SetDeadline(time.Now().Add(time.Minute))
-		if a, err := receive(conn); err != nil || a.kind != kindHello {
-			t.Fatalf("hello: %+v, %v", a, err)
-		} else {
-			a.drop()
-		}
-		// A descriptor that nobody asked for comes along.
-		if _, _, err := conn.WriteMsgUnix(b, unix.UnixRights(0), nil); err != nil {
-			t.Fatal(err)
-		}
-		a, err := receive(conn)
-		if err != nil || a.status != wireBadRequest || a.fd >= 0 {
-			t.Fatalf("answer to %x: %+v, %v", b, a, err)
-		}
-		if _, err := receive(conn); err == nil {
-			t.Fatal("connection stays open")
-		}
-		conn.Close()
-	}
-	if err := p.Read(r.Address(), make([]byte, 64)); err != nil {
-		t.Fatalf("after the garbage: %v", err)
-	}
-}
-
-// An owner that lies is caught before anything is mapped.
-func TestLyingOwner(t *testing.T) {
-	const id = 0x12345
-	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: socketName(id), Net: "unixpacket"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	fd := payload(t, 8192)
-	controlFD, control, err := makeShared("control", 8192)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Munmap(control)
-	defer unix.Close(controlFD)
-	word(control, 0).Store(ownerServing)
-	base := makeAddress(id, 1<<20)
-	ok := message{kind: kindReply, base: base, length: 4096, slot: 1, access: AccessAll, generation: 1}
-	lies := map[string]func(*message){
-		"longer than the payload": func(m *message) { m.length = 8193 },
-		"offset behind the end":   func(m *message) { m.offset = 8192 },
-		"huge length":             func(m *message) { m.length = 1 << 63 },
-		"other owner":             func(m *message) { m.base = makeAddress(id+1, 1<<20) },
-		"elsewhere":               func(m *message) { m.base += 8192 },
-		"slot outside":            func(m *message) { m.slot = 1024 },
-		"owner's slot":            func(m *message) { m.slot = 0 },
-		"even generation":         func(m *message) { m.generation = 2 },
-		"page offset":             func(m *message) { m.offset = 8 },
-		"kind":                    func(m *message) { m.kind = 77 },
-	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	for name, lie := range lies {
-		p := newPeer(t)
-		wg.Go(func() {
-			conn, err := l.AcceptUnix()
-			if err != nil {
-				return
-			}
-			defer conn.Close()
-			c := &client{conn: conn}
-			c.send(message{kind: kindHello, slot: 1024}, controlFD)
-			var q [requestSize]byte
-			conn.Read(q[:]) // the ledger
-			conn.Read(q[:])
-			m := ok
-			lie(&m)
-			m.tag = 1
-			c.send(m, fd)
-			conn.Read(q[:]) // until the peer has read the answer and gone
-		})
-		if err := p.Read(base, make([]byte, 8)); !errors.Is(err, ErrProtocol) {
-			t.Errorf("%s: %v", name, err)
-		}
-		p.Close()
-	}
-}
-
 func TestDescriptorExhaustion(t *testing.T) {
 	p, fd := newPeer(t), payload(t, 8192)
 	child := start(t, "owner", nil)
@@ -541,8 +397,19 @@ func TestDescriptorExhaustion(t *testing.T) {
 	}
 }
 
+// Regions and peers leave nothing; the process' own owner stays.
 func TestNoDescriptorsLeft(t *testing.T) {
 	fd := payload(t, 4096)
+	first, err := Register(fd, 0, 4096, Attributes{Access: AccessAll}) // makes the owner, which stays
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+	if p := newPeer(t); p.Read(first.Address(), make([]byte, 8)) == nil { // makes the poller
+		t.Fatal("a freed region is read")
+	} else {
+		p.Close()
+	}
 	before := countFDs()
 	for range 20 {
 		a, err := Register(fd, 0, 4096, Attributes{Access: AccessAll})
@@ -567,15 +434,7 @@ func TestNoDescriptorsLeft(t *testing.T) {
 		p.Close()
 		p.Close()
 	}
-	if defaultOwner != nil {
-		t.Error("the default owner outlives its regions")
-	}
-	if n := countFDs(); n > before {
-		t.Errorf("%d descriptors before, %d after", before, n)
-	}
-	if _, err := Register(-1, 0, 1, Attributes{Access: AccessAll}); err == nil || defaultOwner != nil {
-		t.Errorf("a failed registration leaves an owner (%v)", err)
-	}
+	eventually(t, "no descriptor is left", func() bool { return countFDs() <= before })
 }
 
 // Regions come and go under readers and writers: a transfer that reports success has seen the region's own
@@ -629,7 +488,7 @@ func TestFreedUnderLoad(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	eventually(t, "every region forgotten", func() bool { return len(*p.table.Load()) == 0 })
+	eventually(t, "every region forgotten", func() bool { return p.table.Len() == 0 })
 }
 
 func TestCloseUnderLoad(t *testing.T) {
@@ -637,8 +496,7 @@ func TestCloseUnderLoad(t *testing.T) {
 	r := register(t, o, payload(t, 1<<16), 0, 1<<16, AccessAll)
 	for range 20 {
 		p := newPeer(t)
-		rr, err := p.Resolve(context.Background(), r.Address())
-		if err != nil {
+		if _, err := p.Resolve(context.Background(), r.Address()); err != nil {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
@@ -658,7 +516,7 @@ func TestCloseUnderLoad(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		p.Close()
 		wg.Wait()
-		if !rr.view.unmapped.Load() || rr.view.entry.busy() {
+		if mappingsOf("payload") != 0 {
 			t.Fatal("still mapped")
 		}
 	}
@@ -682,5 +540,19 @@ func TestResolvedPathDoesNotAllocate(t *testing.T) {
 	op()
 	if n := testing.AllocsPerRun(100, op); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// Review 12: in a user namespace without ids everybody is user 65534, this process as well as each stranger. There
+// nobody is believed.
+func TestUnmappedUserNamespace(t *testing.T) {
+	r := register(t, newOwner(t), payload(t, 4096), 0, 4096, AccessAll)
+	apart := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
+	if err := (&exec.Cmd{Path: "/bin/true", SysProcAttr: apart}).Run(); err != nil {
+		t.Skip("SKIPPED: the kernel makes no user namespace: ", err)
+	}
+	s := start(t, "peer", func(c *exec.Cmd) { c.SysProcAttr = apart }).say("read %d 64", r.Address())
+	if !strings.Contains(s, ErrPermission.Error()) || !strings.Contains(s, "without an id in this user namespace") {
+		t.Errorf("a peer that can't tell users apart got %q", s)
 	}
 }

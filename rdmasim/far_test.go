@@ -5,13 +5,17 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"farside/rdmasim/internal/verbs"
 )
 
 // newBridge serves this host with a new secret.
@@ -20,9 +24,6 @@ func newBridge(t testing.TB, options ServeOptions) *Bridge {
 	newSecret(t)
 	b, err := Serve(options)
 	if err != nil {
-		if strings.Contains(err.Error(), "libfabric1") {
-			t.Skip("SKIPPED: ", err)
-		}
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.Close() })
@@ -40,7 +41,7 @@ func newSecret(t testing.TB) {
 
 func newFarPeer(t testing.TB, b *Bridge) *Peer {
 	t.Helper()
-	p, err := Open(context.Background(), "ofi://"+b.Address()+"/")
+	p, err := Open(context.Background(), b.Fabric())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,8 @@ func TestFar(t *testing.T) {
 		}
 	}
 	q := newQueuePair(t, p, 4)
-	post(t, q, Work{ID: 1, Opcode: OpWrite, RemoteAddress: r.Address(), Local: []byte("posted"), Flags: FlagSignalled, Key: r.Key()})
+	post(t, q, Work{ID: 1, Opcode: OpWrite, RemoteAddress: r.Address(), Local: []byte("posted"), Flags: FlagSignalled,
+		Key: r.Key()})
 	if c := poll(t, q, 1)[0]; c.Status != StatusSuccess || c.Length != 6 {
 		t.Errorf("%+v", c)
 	}
@@ -148,7 +150,7 @@ func TestFarErrors(t *testing.T) {
 	freed.Close()
 	wantErr(t, p.Read(freed.Address(), buf), ErrFreed)
 	wantErr(t, p.Read(12345, buf), ErrUnknownAddress)
-	wantErr(t, p.Read(makeAddress(1, 4096), buf), ErrUnknownAddress)
+	wantErr(t, p.Read(verbs.MakeAddress(1, 4096), buf), ErrUnknownAddress)
 	wantErr(t, p.Read(r.Address()+4096-63, buf), ErrOutOfRange)
 	wantErr(t, p.Write(r.Address(), make([]byte, next.Address()-r.Address()+8)), ErrOutOfRange)
 	wantErr(t, p.Write(readable.Address(), buf), ErrAccess)
@@ -171,22 +173,30 @@ func TestFarErrors(t *testing.T) {
 
 func TestFarOpenErrors(t *testing.T) {
 	b := newBridge(t, ServeOptions{})
-	for _, name := range []string{"ofi", "ofi://", "ofi://127.0.0.1/", "ofi://127.0.0.1:1/x", "tcp://127.0.0.1:1/"} {
+	for _, name := range []string{"tls", "tls://", "tls://127.0.0.1/", "tls://127.0.0.1:1/x",
+		"tcp://127.0.0.1:1/", "ofi://127.0.0.1/", "tls://:1/"} {
 		_, err := Open(context.Background(), name)
 		wantErr(t, err, ErrUnknownFabric)
 	}
-	_, err := Open(context.Background(), "ofi://127.0.0.1:1/")
+	_, err := Open(context.Background(), "tls://127.0.0.1:1/")
 	wantErr(t, err, ErrUnreachable)
 	wantErr(t, err, StatusRetryExcErr)
 	newSecret(t)
 	os.WriteFile(os.Getenv("FARSIDE_FABRIC_SECRET_FILE"), bytes.Repeat([]byte("another"), 32), 0o600)
-	_, err = Open(context.Background(), "ofi://"+b.Address()+"/")
+	_, err = Open(context.Background(), b.Fabric())
 	wantErr(t, err, ErrPermission)
 	t.Setenv("FARSIDE_FABRIC_SECRET_FILE", "")
-	_, err = Open(context.Background(), "ofi://"+b.Address()+"/")
-	wantErr(t, err, ErrPermission)
+	_, err = Open(context.Background(), b.Fabric())
+	wantErr(t, err, ErrCredentials)
 	_, err = Serve(ServeOptions{})
-	wantErr(t, err, ErrPermission)
+	wantErr(t, err, ErrCredentials)
+	// Attack 10: a missing secret was told as "owner belongs to another user".
+	t.Setenv("FARSIDE_FABRIC_SECRET_FILE", filepath.Join(t.TempDir(), "missing"))
+	_, err = Open(context.Background(), b.Fabric())
+	wantErr(t, err, ErrCredentials)
+	if errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "missing: no such file") {
+		t.Error(err)
+	}
 	newSecret(t)
 	for _, listen := range []string{":0", "0.0.0.0:0", "nonsense"} {
 		_, err = Serve(ServeOptions{Listen: listen})
@@ -294,7 +304,7 @@ func TestFarDeath(t *testing.T) {
 func TestFarNothingLeft(t *testing.T) {
 	o := newOwner(t)
 	r := register(t, o, payload(t, 4096), 0, 4096, AccessAll)
-	newBridge(t, ServeOptions{}).Close() // what stays for good: the library's
+	newBridge(t, ServeOptions{}).Close() // what stays for good: the poller's
 	goroutines, fds := runtime.NumGoroutine(), countFDs()
 	for range 3 {
 		b := newBridge(t, ServeOptions{})
@@ -360,48 +370,70 @@ func TestFarAtomicsCompete(t *testing.T) {
 	}
 }
 
-// The process' own owner serves other hosts as long as it has regions.
+// The process' own owner serves other hosts, and keeps its name and port when the last region goes and another
+// one comes.
+func TestFabricNameStays(t *testing.T) {
+	newSecret(t)
+	owner := start(t, "process", func(c *exec.Cmd) { c.Env = append(c.Env, "FARSIDE_FABRIC=tls,bind=127.0.0.1") })
+	if s := owner.say("name"); s != "name" {
+		t.Errorf("without a region there is a fabric: %q", s)
+	}
+	var p *Peer
+	var name string
+	for i := range 5 {
+		a := owner.number("register 4096 7")
+		got, _ := strings.CutPrefix(owner.say("name"), "name ")
+		if i == 0 {
+			var err error
+			if p, err = Open(context.Background(), got); err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			name = got
+		}
+		if got != name {
+			t.Fatalf("the fabric %q is now %q", name, got)
+		}
+		if err := p.Write(a, make([]byte, 8)); err != nil {
+			t.Error(err)
+		}
+		owner.say("free %d", a)
+		wantErr(t, p.Write(a, make([]byte, 8)), ErrFreed)
+	}
+	if s := owner.say("name"); s != "name "+name {
+		t.Errorf("%q instead of %q", s, name)
+	}
+}
+
+// Registrations and frees of the last region from many threads never meet the port of a bridge that is going.
+func TestFabricFixedPort(t *testing.T) {
+	b := newBridge(t, ServeOptions{})
+	address := b.Address()
+	b.Close() // the port is free now, and nobody else is likely to get it
+	owner := start(t, "process", func(c *exec.Cmd) { c.Env = append(c.Env, "FARSIDE_FABRIC=ofi:tcp,bind="+address) })
+	if s := owner.say("churn 4 200"); s != "ok" {
+		t.Error(s)
+	}
+	if s := owner.say("name"); s != "name tls://"+address+"/" {
+		t.Error(s)
+	}
+}
+
 func TestFabricSetting(t *testing.T) {
-	newBridge(t, ServeOptions{}).Close() // is libfabric there?
-	fd := payload(t, 4096)
-	t.Setenv("FARSIDE_FABRIC", "ofi:tcp,bind=127.0.0.1")
-	for range 2 {
-		r, err := Register(fd, 0, 4096, Attributes{Access: AccessAll})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := Open(context.Background(), FabricName())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer p.Close()
-		if err := p.Write(r.Address(), make([]byte, 8)); err != nil {
-			t.Error(err)
-		}
-		r.Close()
-		if name := FabricName(); name != "" {
-			t.Errorf("without regions there is a fabric %s", name)
-		}
-		err = p.Write(r.Address(), make([]byte, 8))
-		if !errors.Is(err, ErrFreed) && !errors.Is(err, ErrUnreachable) {
-			t.Error(err)
+	newSecret(t)
+	owner := start(t, "process", nil)
+	for _, setting := range []string{"verbs", "ofi:", "ofi:verbs", "tls:tcp", "tls,", "tls,bind=", "tls,at=127.0.0.1",
+		"tls,bind=127.0.0.1:x"} {
+		owner.say("setenv FARSIDE_FABRIC=%s", setting)
+		if s := owner.say("register 4096 7"); !strings.Contains(s, `FARSIDE_FABRIC="`+setting+`"`) {
+			t.Errorf("%q: %s", setting, s)
 		}
 	}
-	for _, setting := range []string{"verbs", "ofi:", "ofi,", "ofi,bind=", "ofi,at=127.0.0.1", "ofi,bind=127.0.0.1:x"} {
-		t.Setenv("FARSIDE_FABRIC", setting)
-		_, err := Register(fd, 0, 4096, Attributes{Access: AccessAll})
-		wantErr(t, err, ErrUnknownFabric)
+	owner.say("setenv FARSIDE_FABRIC=")
+	owner.number("register 4096 7")
+	if s := owner.say("name"); s != "name" {
+		t.Error(s)
 	}
-	t.Setenv("FARSIDE_FABRIC", "ofi:nosuch")
-	if _, err := Register(fd, 0, 4096, Attributes{Access: AccessAll}); err == nil || !strings.Contains(err.Error(), "nosuch") {
-		t.Error(err)
-	}
-	t.Setenv("FARSIDE_FABRIC", "")
-	r, err := Register(fd, 0, 4096, Attributes{Access: AccessAll})
-	if err != nil || FabricName() != "" {
-		t.Fatal(err, FabricName())
-	}
-	r.Close()
 }
 
 // Local memory that isn't there is an error of the work, not the end of the process, of whatever size.
@@ -440,5 +472,175 @@ func TestFarLocalFault(t *testing.T) {
 				t.Errorf("after %v of %d bytes: %+v", w.Opcode, size, got[0])
 			}
 		}
+	}
+}
+
+// A transfer that the peer refuses leaves the local memory as it was (review, boundary 9), here and there.
+func TestRefusedReadLeavesMemory(t *testing.T) {
+	o := newOwner(t)
+	r := register(t, o, payload(t, 8192), 0, 8192, AccessAll)
+	blind := register(t, o, payload(t, 8192), 0, 8192, AccessWrite)
+	want := bytes.Repeat([]byte("as it was"), 1000)
+	for name, p := range map[string]*Peer{"local": newPeer(t), "remote": newFarPeer(t, newBridge(t, ServeOptions{}))} {
+		for what, c := range map[string]struct {
+			address uint64
+			n       int
+			want    error
+		}{
+			"range":  {r.Address() + 1, 8192, ErrOutOfRange},
+			"rights": {blind.Address(), 8192, ErrAccess},
+		} {
+			rr, err := p.Resolve(context.Background(), c.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := bytes.Clone(want[:c.n])
+			wantErr(t, p.Read(c.address, got), c.want)
+			n, err := rr.ReadAt(got, int64(c.address-rr.Base()))
+			wantErr(t, err, c.want)
+			if n != 0 || !bytes.Equal(got, want[:c.n]) {
+				t.Errorf("%s, %s: %d bytes read, and the memory has changed", name, what, n)
+			}
+		}
+	}
+}
+
+// Each operation needs its own right, also once the region has been resolved and the owner is asked no more
+// (review, mutants 1).
+func TestRightsOfResolvedRegions(t *testing.T) {
+	o := newOwner(t)
+	peers := map[string]*Peer{"local": newPeer(t), "remote": newFarPeer(t, newBridge(t, ServeOptions{}))}
+	fd := payload(t, 4096)
+	for access := AccessRead; access <= AccessAll; access++ {
+		r := register(t, o, fd, 0, 4096, access)
+		a := r.Address()
+		for name, p := range peers {
+			if _, err := p.Resolve(context.Background(), a); err != nil { // asks for no right
+				t.Fatal(err)
+			}
+			for op, do := range map[Opcode]func() error{
+				OpRead:        func() error { return p.Read(a, make([]byte, 100)) },
+				OpWrite:       func() error { return p.Write(a, make([]byte, 100)) },
+				OpFetchAdd:    func() error { _, err := p.FetchAdd64(a, 1); return err },
+				OpSwap:        func() error { _, err := p.Swap32(a, 1); return err },
+				OpCompareSwap: func() error { _, err := p.CompareSwap64(a, 1, 1); return err },
+				OpFetchAnd:    func() error { _, err := p.FetchAnd32(a, 1); return err },
+				OpFetchOr:     func() error { _, err := p.FetchOr64(a, 1); return err },
+				OpFetchXor:    func() error { _, err := p.FetchXor32(a, 1); return err },
+			} {
+				err := do()
+				if granted := access&op.Need() != 0; granted && err != nil || !granted && !errors.Is(err, ErrAccess) {
+					t.Errorf("%s: %v on a region with %v: %v", name, op, access, err)
+				}
+			}
+			// Words of eight bytes have a path of their own.
+			errRead, errWrite := p.Read(a, make([]byte, 8)), p.Write(a, make([]byte, 8))
+			if (errRead == nil) != (access&AccessRead != 0) || (errWrite == nil) != (access&AccessWrite != 0) {
+				t.Errorf("%s: a word of a region with %v: %v, %v", name, access, errRead, errWrite)
+			}
+		}
+		r.Close()
+	}
+}
+
+// A bridge that ends is a clear error at once, and one that comes back at its address serves everything as
+// before, regions that a peer holds as well.
+func TestFarBridgeComesBack(t *testing.T) {
+	b := newBridge(t, ServeOptions{})
+	p := newFarPeer(t, b)
+	o := newOwner(t)
+	r := register(t, o, payload(t, 1<<20), 0, 1<<20, AccessAll)
+	held, err := p.Resolve(context.Background(), r.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 1<<20)
+	for range 3 {
+		b.Close()
+		begin := time.Now()
+		wantErr(t, p.Read(r.Address(), buf), ErrUnreachable)
+		wantErr(t, p.Write(r.Address(), buf[:8]), ErrUnreachable)
+		_, err = p.FetchAdd64(r.Address(), 1)
+		wantErr(t, err, ErrUnreachable)
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("it took %v to know that there is no bridge", took)
+		}
+		if b, err = Serve(ServeOptions{Listen: b.Address()}); err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if _, err := held.ReadAt(buf, 0); err != nil || buf[8] != pattern(8) {
+			t.Errorf("a region that is held: %v", err)
+		}
+		if _, err := p.FetchAdd64(r.Address(), 1); err != nil {
+			t.Error(err)
+		}
+	}
+	r.Close()
+	wantErr(t, p.Read(r.Address(), buf), ErrFreed)
+	_, err = held.ReadAt(buf, 0)
+	wantErr(t, err, ErrFreed)
+}
+
+// Attack 2: a peer of another host has no listening socket, and a bridge has the one that its name tells.
+func TestFarListensNowhere(t *testing.T) {
+	none := listening(t)
+	b := newBridge(t, ServeOptions{})
+	if n := listening(t); n != none+1 {
+		t.Errorf("a bridge listens at %d ports", n-none)
+	}
+	p := newFarPeer(t, b)
+	r := register(t, newOwner(t), payload(t, 4096), 0, 4096, AccessAll)
+	if err := p.Read(r.Address(), make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	if n := listening(t); n != none+1 {
+		t.Errorf("a peer listens at %d ports", n-none-1)
+	}
+}
+
+// listening is how many sockets of this process listen for connections of other hosts.
+func listening(t *testing.T) (n int) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		listens, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ACCEPTCONN)
+		if err != nil || listens == 0 {
+			continue
+		}
+		if domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
+			n++
+		}
+	}
+	return n
+}
+
+// A peer of another host that knows more regions than its table holds finds all of them.
+func TestFarManyRegions(t *testing.T) {
+	p := newFarPeer(t, newBridge(t, ServeOptions{}))
+	o := newOwner(t)
+	fd := payload(t, 8)
+	const regions = 5000
+	var all []*Region
+	for range regions {
+		all = append(all, register(t, o, fd, 0, 8, AccessAll))
+	}
+	word := make([]byte, 8)
+	for range 2 {
+		for _, r := range all {
+			if err := p.Read(r.Address(), word); err != nil || word[1] != pattern(1) {
+				t.Fatalf("region %#x: %v, %x", r.Address(), err, word)
+			}
+		}
+	}
+	if n := p.table.Len(); n >= regions {
+		t.Errorf("the table has %d regions", n)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,6 +25,10 @@ const childEnv = "RDMASIM_TEST_CHILD"
 func TestMain(m *testing.M) {
 	if role := os.Getenv(childEnv); role != "" {
 		os.Exit(child(role))
+	}
+	if _, err := processOwner(); err != nil { // stays
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	before := countFDs()
 	code := m.Run()
@@ -45,18 +50,6 @@ func countFDs() int {
 		panic(err)
 	}
 	return len(d)
-}
-
-// joined is how many connections of peers an owner has; others may list its regions meanwhile.
-func joined(o *Owner) (n int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for c := range o.clients {
-		if c.ledger != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // payload makes a sealed memfd; byte i holds byte(i*7+i>>8).
@@ -84,6 +77,26 @@ func makePayload(size int) (int, error) {
 	}
 	_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW)
 	return fd, err
+}
+
+// mapped maps a payload, as any process that has its descriptor can.
+func mapped(t testing.TB, fd, size int) []byte {
+	t.Helper()
+	m, err := unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Munmap(m) })
+	return m
+}
+
+// mappingsOf is how many mappings this process has of memfds with a name.
+func mappingsOf(name string) int {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		panic(err)
+	}
+	return strings.Count(string(maps), "/memfd:"+name+" ")
 }
 
 func pattern(i int) byte { return byte(i*7 + i>>8) }
@@ -124,15 +137,15 @@ func wantErr(t *testing.T, err, want error) {
 	}
 }
 
-// process is the test binary run again as another role.
-type process struct {
+// childProcess is the test binary run again as another role.
+type childProcess struct {
 	t   testing.TB
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-func start(t testing.TB, role string, configure func(*exec.Cmd)) *process {
+func start(t testing.TB, role string, configure func(*exec.Cmd)) *childProcess {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), childEnv+"="+role)
@@ -151,7 +164,7 @@ func start(t testing.TB, role string, configure func(*exec.Cmd)) *process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t, cmd, in, bufio.NewReader(out)}
+	p := &childProcess{t, cmd, in, bufio.NewReader(out)}
 	t.Cleanup(func() {
 		p.in.Close()
 		p.cmd.Process.Kill()
@@ -161,7 +174,7 @@ func start(t testing.TB, role string, configure func(*exec.Cmd)) *process {
 }
 
 // say sends a line and returns the answer.
-func (p *process) say(format string, a ...any) string {
+func (p *childProcess) say(format string, a ...any) string {
 	p.t.Helper()
 	fmt.Fprintf(p.in, format+"\n", a...)
 	line, err := p.out.ReadString('\n')
@@ -171,7 +184,7 @@ func (p *process) say(format string, a ...any) string {
 	return strings.TrimSpace(line)
 }
 
-func (p *process) number(format string, a ...any) uint64 {
+func (p *childProcess) number(format string, a ...any) uint64 {
 	p.t.Helper()
 	s := p.say(format, a...)
 	n, err := strconv.ParseUint(s, 0, 64)
@@ -181,7 +194,7 @@ func (p *process) number(format string, a ...any) uint64 {
 	return n
 }
 
-func (p *process) kill() {
+func (p *childProcess) kill() {
 	p.cmd.Process.Signal(syscall.SIGKILL)
 	p.cmd.Wait()
 }
@@ -196,10 +209,13 @@ func child(role string) int {
 	var own *Owner
 	var spare []int
 	var err error
-	if role == "peer" {
+	enroll := Register // role "process": the process' own owner
+	switch role {
+	case "peer":
 		peer, err = Open(ctx, "")
-	} else {
+	case "owner":
 		own, err = NewOwner()
+		enroll = own.Register
 	}
 	for in.Scan() {
 		var verb string
@@ -211,11 +227,18 @@ func child(role string) int {
 			var fd int
 			if fd, err = makePayload(int(a)); err == nil {
 				var r *Region
-				if r, err = own.Register(fd, 0, a, Attributes{Access: Access(b)}); err == nil {
+				if r, err = enroll(fd, 0, a, Attributes{Access: Access(b)}); err == nil {
 					regions[r.Address()], fds[r.Address()] = r, fd
 					answer = fmt.Sprintf("%#x", r.Address())
 				}
 			}
+		case "setenv": // name=value
+			name, value, _ := strings.Cut(strings.TrimPrefix(in.Text(), "setenv "), "=")
+			err = os.Setenv(name, value)
+		case "churn": // threads, times: the last region comes and goes
+			err = churn(int(a), int(b), enroll)
+		case "name":
+			answer = "name " + FabricName()
 		case "free":
 			err = regions[a].Close()
 			unix.Close(fds[a])
@@ -240,11 +263,6 @@ func child(role string) int {
 				var text []byte
 				text, err = json.Marshal(steps)
 				answer = string(text)
-			}
-		case "enter": // address: stays inside of the region
-			_, err = peer.Resolve(ctx, a)
-			if err == nil && !peer.lookup(a).view.enter(classRead) {
-				err = errStale
 			}
 		case "exhaust": // how many descriptors can still be opened
 			err = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 128, Max: 4096})
@@ -278,4 +296,29 @@ func child(role string) int {
 		fmt.Println(answer)
 	}
 	return 0
+}
+
+// churn registers and frees from several goroutines.
+func churn(goroutines, times int, enroll func(int, uint64, uint64, Attributes) (*Region, error)) error {
+	fd, err := makePayload(4096)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var wg sync.WaitGroup
+	errs := make([]error, goroutines)
+	for i := range goroutines {
+		wg.Go(func() {
+			for range times {
+				r, err := enroll(fd, 0, 4096, Attributes{Access: AccessAll})
+				if err != nil {
+					errs[i] = err
+					return
+				}
+				r.Close()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }

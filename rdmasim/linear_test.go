@@ -52,7 +52,8 @@ func history(p *Peer, address uint64, n int, seed, clients uint64) ([]step, erro
 	steps := make([]step, n)
 	var b [8]byte
 	for i := range steps {
-		s := step{Word: rng.IntN(4), Op: OpRead + Opcode(rng.IntN(int(OpFetchXor))), Operand: rng.Uint64N(8), Compare: rng.Uint64N(8)}
+		s := step{Word: rng.IntN(4), Op: OpRead + Opcode(rng.IntN(int(OpFetchXor))), Operand: rng.Uint64N(8),
+			Compare: rng.Uint64N(8)}
 		at := address + uint64(s.Word)*8
 		var err error
 		s.Call = monotonic()
@@ -129,7 +130,8 @@ func TestLinearizable(t *testing.T) {
 		c := start(t, "peer", nil)
 		wg.Go(func() {
 			var steps []step
-			if err := json.Unmarshal([]byte(c.say("history %d %d %d %d", a, each, i, processes+goroutines)), &steps); err != nil {
+			if err := json.Unmarshal([]byte(c.say("history %d %d %d %d", a, each, i, processes+goroutines)), &steps); err !=
+				nil {
 				t.Error(err)
 			}
 			record(i, steps)

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	"farside/rdmasim/internal/local"
+	"farside/rdmasim/internal/remote"
+	"farside/rdmasim/internal/verbs"
 )
 
 // resolveTimeout bounds what an operation without a context waits for an owner that doesn't answer.
@@ -16,71 +17,37 @@ const resolveTimeout = 5 * time.Second
 // Peer is the initiating side: it reads and writes regions of other processes by their remote addresses.
 // Its methods may be called from any goroutine.
 type Peer struct {
-	allowed trust
+	table  verbs.Table  // the regions that operations find
+	fabric verbs.Fabric // where others are asked for
 
-	// The two fields that operations use. table is replaced, never changed.
-	last  atomic.Pointer[RemoteRegion]
-	table atomic.Pointer[[]*RemoteRegion] // by base
-
-	far     *host  // what resolves on another host, nil on this one
-	retired func() // called when a region has left the table; nil or set before the first use
-
-	mu     sync.Mutex
-	closed bool
-	links  map[uint32]*link // by owner id
-}
-
-// way finds regions: a link to an owner of this host, or another host.
-type way interface {
-	resolve(ctx context.Context, address, key uint64, need Access) (*RemoteRegion, error)
-	closing() context.Context // ends when the peer is closed
-	close()
+	ctx    context.Context // ends when the peer is closed
+	cancel context.CancelFunc
 }
 
 // Open joins a fabric: this host, named "", or another one where a [Bridge] serves, named
-// "ofi://host:port/". For this host it does no input or output: owners are found when addresses are
-// resolved. To another one it connects, and needs libfabric and a secret or a certificate in the file that
-// FARSIDE_FABRIC_SECRET_FILE names. Errors: ErrUnknownFabric, a list in FARSIDE_FABRIC_ALLOW_UIDS that can't
-// be read; with another host ErrPermission, ErrUnreachable, ErrProtocol, ErrTimeout, and that of a library
-// that isn't there.
+// "tls://host:port/". For this host it does no input or output: owners are found when addresses are
+// resolved. To another one it connects, and needs a secret or a certificate in the file that
+// FARSIDE_FABRIC_SECRET_FILE names. Errors: ErrUnknownFabric, a variable FARSIDE_* that can't be read; with
+// another host ErrCredentials, ErrPermission, ErrUnreachable, ErrProtocol, ErrTimeout, and ErrResources if the
+// bridge has too many peers.
 func Open(ctx context.Context, fabric string) (*Peer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	allowed, err := readTrust()
+	p := &Peer{}
+	var err error
+	if fabric == "" {
+		p.fabric, err = local.Open(&p.table)
+	} else {
+		ctx, cancel := context.WithTimeoutCause(ctx, resolveTimeout, ErrTimeout)
+		defer cancel()
+		p.fabric, err = remote.Open(ctx, fabric, &p.table)
+	}
 	if err != nil {
 		return nil, err
 	}
-	p := &Peer{allowed: allowed, links: map[uint32]*link{}}
-	p.table.Store(&[]*RemoteRegion{})
-	if fabric != "" {
-		if err := p.openFar(ctx, fabric); err != nil {
-			return nil, err
-		}
-	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p, nil
-}
-
-// lookup finds a resolved region without locks and without allocating.
-func (p *Peer) lookup(address uint64) *RemoteRegion {
-	if r := p.last.Load(); r != nil && r.contains(address) {
-		return r
-	}
-	t := *p.table.Load()
-	lo, hi := 0, len(t)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if t[mid].info.Address <= address {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == 0 || !t[lo-1].contains(address) {
-		return nil
-	}
-	p.last.Store(t[lo-1])
-	return t[lo-1]
 }
 
 // Resolve finds the region around an address: in the cache, or by asking the owner and mapping the payload.
@@ -92,70 +59,54 @@ func (p *Peer) Resolve(ctx context.Context, address uint64) (*RemoteRegion, erro
 
 // ResolveKey is Resolve for a region that is known to have this key, or 0 for any. Another one is ErrKey.
 func (p *Peer) ResolveKey(ctx context.Context, address, key uint64) (*RemoteRegion, error) {
-	r := p.lookup(address)
-	var err error
-	if r != nil && r.view.alive() {
-		err = r.info.checkKey(key)
-	} else {
-		r, err = p.resolve(ctx, address, key, 0)
-	}
+	r, err := p.find(ctx, address, key)
 	if err != nil {
 		return nil, fmt.Errorf("rdmasim: resolve %#x: %w", address, err)
 	}
-	return r, nil
+	return &RemoteRegion{r}, nil
 }
 
-// resolve asks the owner.
-func (p *Peer) resolve(ctx context.Context, address, key uint64, need Access) (*RemoteRegion, error) {
-	id, _, ok := splitAddress(address)
-	if !ok {
+// find is ResolveKey without words around the error.
+func (p *Peer) find(ctx context.Context, address, key uint64) (*verbs.Region, error) {
+	if r := p.table.Lookup(address); r != nil && r.View.Alive() {
+		return r, r.CheckKey(key)
+	}
+	return p.resolve(ctx, address, key, 0)
+}
+
+// resolve asks the fabric, for as long as the peer is open.
+func (p *Peer) resolve(ctx context.Context, address, key uint64, need Access) (*verbs.Region, error) {
+	if _, _, ok := verbs.SplitAddress(address); !ok {
 		return nil, ErrUnknownAddress
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
+	if p.ctx.Err() != nil {
 		return nil, ErrClosed
 	}
-	w := p.way(id)
-	p.mu.Unlock()
-
 	ctx, cancel := context.WithTimeoutCause(ctx, resolveTimeout, ErrTimeout)
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer context.AfterFunc(w.closing(), func() { end(ErrClosed) })()
-	r, err := w.resolve(ctx, address, key, need)
+	defer context.AfterFunc(p.ctx, func() { end(ErrClosed) })()
+	r, err := p.fabric.Resolve(ctx, address, key, need)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = context.Cause(ctx)
 	}
 	return r, err
 }
 
-// way returns the way to an owner. Under p.mu.
-func (p *Peer) way(id uint32) way {
-	if p.far != nil {
-		return p.far
-	}
-	l := p.links[id]
-	if l == nil {
-		l = newLink(p, id)
-		p.links[id] = l
-	}
-	return l
-}
-
 // again is the second try of an operation, with a region that was asked for. stale is a region that has just
 // proved to be gone, or nil.
-func (p *Peer) again(op Opcode, address uint64, stale *RemoteRegion, do func(v *view, off uint64) error) error {
+func (p *Peer) again(op Opcode, address uint64, stale *verbs.Region,
+	do func(v verbs.View, off uint64) error) error {
 	if stale != nil {
-		p.drop(stale, stale.view.failure())
+		p.table.Drop(stale, stale.View.Failure())
 	}
-	r, err := p.resolve(context.Background(), address, 0, op.need())
+	r, err := p.resolve(context.Background(), address, 0, op.Need())
 	if err == nil {
-		err = r.view.because(do(r.view, address-r.info.Address))
+		err = r.Because(do(r.View, address-r.Info.Address))
 	}
 	if err != nil {
 		return failed(op, address, err)
@@ -165,33 +116,33 @@ func (p *Peer) again(op Opcode, address uint64, stale *RemoteRegion, do func(v *
 
 // Read copies len(b) bytes at a remote address to b. Errors: those of Resolve, ErrOutOfRange, ErrAccess.
 func (p *Peer) Read(address uint64, b []byte) error {
-	r := p.lookup(address)
+	r := p.table.Lookup(address)
 	if r != nil {
-		err := r.view.read(address-r.info.Address, b)
+		err := r.View.Read(address-r.Info.Address, b)
 		if err == nil {
 			return nil
 		}
-		if err != errStale {
+		if err != verbs.ErrStale {
 			return failed(OpRead, address, err)
 		}
 	}
-	return p.again(OpRead, address, r, func(v *view, off uint64) error { return v.read(off, b) })
+	return p.again(OpRead, address, r, func(v verbs.View, off uint64) error { return v.Read(off, b) })
 }
 
 // Write copies b to a remote address. Errors: those of Resolve, ErrOutOfRange, ErrAccess. After ErrFreed
 // some bytes may have been written.
 func (p *Peer) Write(address uint64, b []byte) error {
-	r := p.lookup(address)
+	r := p.table.Lookup(address)
 	if r != nil {
-		err := r.view.write(address-r.info.Address, b)
+		err := r.View.Write(address-r.Info.Address, b)
 		if err == nil {
 			return nil
 		}
-		if err != errStale {
+		if err != verbs.ErrStale {
 			return failed(OpWrite, address, err)
 		}
 	}
-	return p.again(OpWrite, address, r, func(v *view, off uint64) error { return v.write(off, b) })
+	return p.again(OpWrite, address, r, func(v verbs.View, off uint64) error { return v.Write(off, b) })
 }
 
 // Segment is one part of a vector: local memory and the remote address that it stands for.
@@ -222,82 +173,31 @@ func (p *Peer) WriteV(segments []Segment) (int, error) {
 	return len(segments), nil
 }
 
-// add publishes a region that a link has mapped. Regions that it overlaps are gone at their owner.
-func (p *Peer) add(r *RemoteRegion) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return ErrClosed
+// Regions lists the regions of every owner on this host whose user is trusted and trusts this one, by
+// address. An owner that dies meanwhile is left out. Errors: ErrTimeout, with the regions of the other owners, if
+// owners do not answer; the context's, ErrClosed, those of reading the kernel's list of sockets, and ErrPermission
+// of a peer on another host, which tells of a region only who knows an address in it.
+func (p *Peer) Regions(ctx context.Context) ([]RegionStatus, error) {
+	err := ctx.Err()
+	if p.ctx.Err() != nil {
+		err = ErrClosed
 	}
-	old := *p.table.Load()
-	t := make([]*RemoteRegion, 0, len(old)+1)
-	for _, o := range old {
-		if o.contains(r.info.Address) || r.contains(o.info.Address) {
-			p.retire(o, ErrFreed)
-		} else {
-			t = append(t, o)
-		}
+	var list []RegionStatus
+	if err == nil {
+		list, err = p.fabric.Regions(ctx)
 	}
-	i, _ := slices.BinarySearchFunc(t, r.info.Address, func(r *RemoteRegion, base uint64) int {
-		if r.info.Address < base {
-			return -1
-		}
-		return 1
-	})
-	t = slices.Insert(t, i, r)
-	p.table.Store(&t)
-	return nil
-}
-
-// drop forgets a region that is gone.
-func (p *Peer) drop(r *RemoteRegion, reason error) {
-	p.dropIf(reason, func(o *RemoteRegion) bool { return o == r })
-}
-
-// dropIf forgets the regions that match.
-func (p *Peer) dropIf(reason error, match func(*RemoteRegion) bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	old := *p.table.Load()
-	t := make([]*RemoteRegion, 0, len(old))
-	for _, o := range old {
-		if match(o) {
-			p.retire(o, reason)
-		} else {
-			t = append(t, o)
-		}
+	if err != nil {
+		err = fmt.Errorf("rdmasim: regions: %w", err)
 	}
-	p.table.Store(&t)
-}
-
-// retire closes a region that leaves the table. Under p.mu. A lookup under way may put it back into last,
-// where its closed bit sends the next operation to resolve.
-func (p *Peer) retire(r *RemoteRegion, reason error) {
-	r.view.close(reason)
-	p.last.CompareAndSwap(r, nil)
-	if p.retired != nil {
-		p.retired()
-	}
+	return list, err
 }
 
 // Close ends the peer: later operations fail with ErrClosed, those under way finish, and the memory is
 // unmapped when the last of them has. A second Close does nothing. It returns no error today.
 func (p *Peer) Close() error {
-	p.mu.Lock()
-	closed := p.closed
-	p.closed = true
-	links := p.links
-	p.links = nil
-	p.mu.Unlock()
-	if closed {
-		return nil
-	}
-	p.dropIf(ErrClosed, func(*RemoteRegion) bool { return true })
-	for _, l := range links {
-		l.close()
-	}
-	if p.far != nil {
-		p.far.close()
+	if p.table.Close() {
+		p.cancel()
+		p.fabric.Close()
 	}
 	return nil
 }

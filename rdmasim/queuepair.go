@@ -196,7 +196,7 @@ func (q *QueuePair) do(w *Work) (err error) {
 		}
 	}()
 	if w.Key != 0 {
-		if _, err := q.peer.ResolveKey(context.Background(), w.RemoteAddress, w.Key); err != nil {
+		if _, err := q.peer.find(context.Background(), w.RemoteAddress, w.Key); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,10 @@ if ! go run ./icd/coverage | diff -u docs/COVERAGE.md - | head -n 20 >&2; then
 	echo "generate-check: docs/COVERAGE.md isn't what the driver supports; run make coverage" >&2
 	exit 1
 fi
+if ! go run ./cmd/farside env --markdown | diff -u docs/environment.md - | head -n 20 >&2; then
+	echo "generate-check: docs/environment.md isn't what internal/config reads; run make docs" >&2
+	exit 1
+fi
 
 registry=$1
 if [ ! -f "$registry" ]; then

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs what a make target needs and the machine lacks: scripts/setup.sh run|run-hosts|test|bench|arm64.
+# Installs what a make target needs and the machine lacks: scripts/setup.sh run|run-hosts|test|bench|guest|arm64.
 # Each need is looked for by what it provides, so that it need not have come from a Debian package.
 set -euo pipefail
 
 purpose=${1:-run}
 case $purpose in
-run | run-hosts | test | bench | arm64) ;;
+run | run-hosts | test | bench | guest | arm64) ;;
 *)
-	echo "usage: $0 run|run-hosts|test|bench|arm64" >&2
+	echo "usage: $0 run|run-hosts|test|bench|guest|arm64" >&2
 	exit 2
 	;;
 esac
@@ -44,27 +44,29 @@ if [ "$purpose" != run-hosts ]; then
 	need glslang-tools "compiles the shaders of the demo, the tests and the benchmarks" command -v glslangValidator
 	need spirv-tools "checks what is compiled, and assembles what GLSL can't say" command -v spirv-val
 fi
-if [ "$purpose" != run ]; then
-	need libfabric1 "the library that moves data between hosts, which programs load only when asked to" has_library libfabric.so.1
-fi
-if [ "$purpose" = run-hosts ] || [ "$purpose" = test ]; then
-	need iproute2 "ip joins the two hosts" command -v ip
+if [ "$purpose" = run-hosts ] || [ "$purpose" = test ] || [ "$purpose" = guest ]; then
+	need iproute2 "ip joins the two hosts, and rdma makes the guest's adapter" command -v ip
 fi
 if [ "$purpose" = test ] || [ "$purpose" = bench ]; then
 	need mesa-vulkan-drivers "lavapipe, the driver to compare with" \
 		any /usr/share/vulkan/icd.d/lvp_icd.*.json /usr/local/share/vulkan/icd.d/lvp_icd.*.json
 fi
-if [ "$purpose" = test ]; then
-	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h
+if [ "$purpose" = test ] || [ "$purpose" = guest ]; then
 	need vulkan-validationlayers "checks that the conformance suite uses the API as specified" \
 		any /{usr,usr/local,etc}/{share/,}vulkan/explicit_layer.d/VkLayer_khronos_validation.json
+fi
+if [ "$purpose" = test ]; then
+	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h
 	need g++ "checks that C++ programs can use the header of peers in C" command -v g++
 	need glslang-dev "the compiler as a library, which VkFFT's shaders go through" any /usr/include/glslang/Public/resource_limits_c.h
 	need libvkfft-dev "Fourier transforms by shaders, a client that nobody wrote for this driver" any /usr/include/vkFFT.h
 	need ffmpeg "its filters for Vulkan, another such client" command -v ffmpeg
-	need libfabric-dev "its headers say how the C compiler lays out libfabric's structures" any /usr/include/rdma/fi_domain.h
 	need pkgconf "checks what make install writes for those who build against the library of peers in C" command -v pkg-config
 	need binutils "nm lists the exported symbols" command -v nm
+fi
+if [ "$purpose" = guest ]; then
+	need qemu-system-x86 "the machine in which the guest's kernel runs" command -v qemu-system-x86_64
+	need xz-utils "unpacks the kernel's modules" command -v xz
 fi
 if [ "$purpose" = arm64 ]; then
 	need gcc-aarch64-linux-gnu "compiles and links for arm64" command -v aarch64-linux-gnu-gcc

@@ -99,8 +99,8 @@ func (m *Module) targets(i *Instruction) iter.Seq[ID] {
 	}
 }
 
-// CFG analyses a function, once. It fails with an *Error when a branch or a merge instruction names what is no block of the
-// function, or when a block branches to the entry; on a module that has passed Check it never does.
+// CFG analyses a function, once. It fails with an *Error when a branch or a merge instruction names what is no block of
+// the function, or when a block branches to the entry; on a module that has passed Check it never does.
 func (m *Module) CFG(f *Function) (*CFG, error) {
 	f.flow.once.Do(func() { f.flow.cfg, f.flow.err = m.analyse(f) })
 	return f.flow.cfg, f.flow.err

@@ -138,7 +138,8 @@ OpBranch %7
 	}
 	at := func(id ID) int { return g.Position[g.Block(id)] }
 	loop, selection := g.Constructs[0], g.Constructs[1]
-	if !loop.IsLoop() || loop.First != at(5) || loop.End != at(6) || g.Loop[g.Block(10)] != loop || g.Loop[g.Block(6)] != nil {
+	if !loop.IsLoop() || loop.First != at(5) || loop.End != at(6) || g.Loop[g.Block(10)] != loop ||
+		g.Loop[g.Block(6)] != nil {
 		t.Errorf("the loop is %+v", loop)
 	}
 	if selection.IsLoop() || selection.Parent != loop || g.Reachable[selection.Merge] || selection.End != at(7) {

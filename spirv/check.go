@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"farside/internal/vk"
 )
 
 // Environment is what a device, with the features that are enabled on it, lets a module use.
@@ -106,20 +108,22 @@ func (k *checker) values(i *Instruction, from, to int) ([]*Type, error) {
 func (k *checker) module() error {
 	m := k.m
 	if m.Version > k.env.Version {
-		return &Error{Offset: 1, Message: fmt.Sprintf("the version %d.%d is newer than %d.%d", m.Version>>16, m.Version>>8&0xff, k.env.Version>>16, k.env.Version>>8&0xff)}
+		return &Error{Offset: 1, Message: fmt.Sprintf("the version %d.%d is newer than %d.%d", m.Version>>16,
+			m.Version>>8&0xff, k.env.Version>>16, k.env.Version>>8&0xff)}
 	}
 	for _, i := range m.preamble {
 		switch i.Op {
 		case OpExtension:
 			e := literalString(i.Operands)
 			if !k.env.Extensions[e] {
-				return errorAt(i, "the extension %s is not supported (VUID-VkShaderModuleCreateInfo-pCode-08742)", e)
+				return ruleAt(i, vk.VUID_VkShaderModuleCreateInfo_pCode_08742, "the extension %s is not supported", e)
 			}
 			k.extensions[e] = true
 		case OpCapability:
 			c := Capability(i.Operands[0])
 			if !k.env.Capabilities[c] {
-				return errorAt(i, "the capability %v is not supported or its feature is not enabled (VUID-VkShaderModuleCreateInfo-pCode-08740)", c)
+				return ruleAt(i, vk.VUID_VkShaderModuleCreateInfo_pCode_08740,
+					"the capability %v is not supported or its feature is not enabled", c)
 			}
 			k.declare(c)
 		}
@@ -150,11 +154,13 @@ func (k *checker) module() error {
 	}
 	switch {
 	case m.Addressing != AddressingModelLogical && m.Addressing != AddressingModelPhysicalStorageBuffer64:
-		return errorAt(m.memoryModel, "the addressing model %v is neither Logical nor PhysicalStorageBuffer64 (VUID-StandaloneSpirv-None-04635)", m.Addressing)
+		return ruleAt(m.memoryModel, vk.VUID_StandaloneSpirv_None_04635,
+			"the addressing model %v is neither Logical nor PhysicalStorageBuffer64", m.Addressing)
 	case m.Memory != MemoryModelSimple && m.Memory != MemoryModelGLSL450 && m.Memory != MemoryModelVulkan:
 		return errorAt(m.memoryModel, "the memory model %v is for kernels", m.Memory)
 	case k.has(CapabilityVulkanMemoryModel) != (m.Memory == MemoryModelVulkan):
-		return errorAt(m.memoryModel, "the memory model is Vulkan if and only if the capability VulkanMemoryModel is declared")
+		return errorAt(m.memoryModel,
+			"the memory model is Vulkan if and only if the capability VulkanMemoryModel is declared")
 	}
 	return nil
 }
@@ -237,7 +243,8 @@ func (k *checker) requirements(i *Instruction) error {
 }
 
 func (k *checker) enumerant(i *Instruction, kind operandKind, value uint32) error {
-	if b := BuiltIn(value); kind == kindBuiltIn && (b == BuiltInPointSize || b == BuiltInClipDistance || b == BuiltInCullDistance) {
+	if b := BuiltIn(value); kind == kindBuiltIn &&
+		(b == BuiltInPointSize || b == BuiltInClipDistance || b == BuiltInCullDistance) {
 		return nil // their capabilities are for what uses them, not for blocks of outputs that have them as members
 	}
 	if e := kind.enumerant(value); e.requirement != basic {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"farside/internal/vk"
 )
 
 // annotations checks that decorations stand where they may, and that each that says how something is laid out or bound
@@ -47,14 +49,16 @@ func (k *checker) annotations() error {
 	for id, list := range k.m.Decorations {
 		if len(list) > 1 && k.m.Definitions[id].Op != OpDecorationGroup {
 			if d := twice(list); d != nil {
-				return &Error{d.Offset, OpDecorate, "the decoration " + d.Kind.String() + " of " + k.name(ID(id)) + " is there twice, and differs"}
+				return &Error{Offset: d.Offset, Op: OpDecorate,
+					Message: "the decoration " + d.Kind.String() + " of " + k.name(ID(id)) + " is there twice, and differs"}
 			}
 		}
 	}
 	for id, members := range k.m.MemberDecorations {
 		for _, list := range members {
 			if d := twice(list); d != nil {
-				return &Error{d.Offset, OpMemberDecorate, "the decoration " + d.Kind.String() + " of a member of " + k.name(id) + " is there twice, and differs"}
+				return &Error{Offset: d.Offset, Op: OpMemberDecorate,
+					Message: "the decoration " + d.Kind.String() + " of a member of " + k.name(id) + " is there twice, and differs"}
 			}
 		}
 	}
@@ -77,7 +81,8 @@ func twice(list []Decoration) *Decoration {
 	for n := range list {
 		d := &list[n]
 		switch d.Kind {
-		case DecorationSpecId, DecorationArrayStride, DecorationMatrixStride, DecorationBuiltIn, DecorationBinding, DecorationDescriptorSet, DecorationOffset:
+		case DecorationSpecId, DecorationArrayStride, DecorationMatrixStride, DecorationBuiltIn, DecorationBinding,
+			DecorationDescriptorSet, DecorationOffset:
 			if f := first[d.Kind]; f == nil {
 				first[d.Kind] = d
 			} else if f.Operands[0] != d.Operands[0] {
@@ -92,75 +97,80 @@ func (k *checker) decoration(i, target *Instruction, kind DecorationKind, operan
 	if err := k.coherence(i, kind); err != nil {
 		return err
 	}
-	bad := func(rule string) error {
-		return errorAt(i, "%v of %s: %s", kind, k.name(target.Result), rule)
+	bad := func(vuid vk.VUID, what string) error {
+		return ruleAt(i, vuid, "%v of %s: %s", kind, k.name(target.Result), what)
 	}
 	t := k.types[target.Result] // nil of what is no type
 	switch kind {
 	case DecorationSpecId:
 		if target.Op != OpSpecConstant && target.Op != OpSpecConstantTrue && target.Op != OpSpecConstantFalse {
-			return bad("the target is not a scalar specialization constant")
+			return bad(vk.NoVUID, "the target is not a scalar specialization constant")
 		}
 	case DecorationBlock, DecorationBufferBlock:
 		if t == nil || t.Kind != TypeStruct {
-			return bad("the target is not a struct")
+			return bad(vk.NoVUID, "the target is not a struct")
 		}
 	case DecorationArrayStride:
 		if t == nil || t.Kind != TypeArray && t.Kind != TypeRuntimeArray && t.Kind != TypePointer {
-			return bad("the target is not an array or a pointer")
+			return bad(vk.NoVUID, "the target is not an array or a pointer")
 		}
 		if operands[0] == 0 {
-			return bad("the stride is 0")
+			return bad(vk.NoVUID, "the stride is 0")
 		}
 	case DecorationOffset, DecorationMatrixStride, DecorationRowMajor, DecorationColMajor:
 		if kind != DecorationOffset || target.Op != OpVariable {
-			return bad("the target is not a member of a struct")
+			return bad(vk.NoVUID, "the target is not a member of a struct")
 		}
 	case DecorationGLSLShared, DecorationGLSLPacked:
-		return bad("it must not be used (VUID-StandaloneSpirv-GLSLShared-04669)")
+		return bad(vk.VUID_StandaloneSpirv_GLSLShared_04669, "it must not be used")
 	case DecorationBinding, DecorationDescriptorSet, DecorationInputAttachmentIndex:
 		if target.Op != OpVariable {
-			return bad("the target is not a variable")
+			return bad(vk.NoVUID, "the target is not a variable")
 		}
 		switch class := StorageClass(target.Operands[0]); {
 		case class == StorageClassUniformConstant:
 		case kind != DecorationInputAttachmentIndex && (class == StorageClassUniform || class == StorageClassStorageBuffer):
 		default:
-			return bad("its storage class has no descriptors (VUID-StandaloneSpirv-DescriptorSet-06491)")
+			return bad(vk.VUID_StandaloneSpirv_DescriptorSet_06491, "its storage class has no descriptors")
 		}
 	case DecorationLocation, DecorationComponent:
-		if target.Op != OpVariable || StorageClass(target.Operands[0]) != StorageClassInput && StorageClass(target.Operands[0]) != StorageClassOutput {
-			return bad("the target is not an input or output (VUID-StandaloneSpirv-Location-06672)")
+		if target.Op != OpVariable || StorageClass(target.Operands[0]) != StorageClassInput &&
+			StorageClass(target.Operands[0]) != StorageClassOutput {
+			return bad(vk.VUID_StandaloneSpirv_Location_06672, "the target is not an input or output")
 		}
 	case DecorationBuiltIn:
 		if target.Op == OpVariable {
 			break
 		}
-		if BuiltIn(operands[0]) != BuiltInWorkgroupSize || target.Op != OpConstantComposite && target.Op != OpSpecConstantComposite {
-			return bad("the target is neither a variable nor the constant WorkgroupSize (VUID-WorkgroupSize-WorkgroupSize-04426)")
+		if BuiltIn(operands[0]) != BuiltInWorkgroupSize || target.Op != OpConstantComposite &&
+			target.Op != OpSpecConstantComposite {
+			return bad(vk.VUID_WorkgroupSize_WorkgroupSize_04426,
+				"the target is neither a variable nor the constant WorkgroupSize")
 		}
-		if v := k.c.Values[target.Result]; v.Type.Kind != TypeVector || v.Type.Count != 3 || v.Type.Elem.Kind != TypeInt || v.Type.Elem.Width != 32 {
-			return bad("it is not a vector of 3 32-bit integers (VUID-WorkgroupSize-WorkgroupSize-04427)")
+		if v := k.c.Values[target.Result]; v.Type.Kind != TypeVector || v.Type.Count != 3 || v.Type.Elem.Kind != TypeInt ||
+			v.Type.Elem.Width != 32 {
+			return bad(vk.VUID_WorkgroupSize_WorkgroupSize_04427, "it is not a vector of 3 32-bit integers")
 		}
 	case DecorationFPRoundingMode:
 		if m := FPRoundingMode(operands[0]); m != FPRoundingModeRTE && m != FPRoundingModeRTZ {
-			return bad("the mode is neither RTE nor RTZ (VUID-StandaloneSpirv-FPRoundingMode-04675)")
+			return bad(vk.VUID_StandaloneSpirv_FPRoundingMode_04675, "the mode is neither RTE nor RTZ")
 		}
 		if target.Op != OpFConvert && target.Op != OpSpecConstantOp {
-			return bad("the target is not an OpFConvert")
+			return bad(vk.NoVUID, "the target is not an OpFConvert")
 		}
-	case DecorationNonWritable, DecorationNonReadable, DecorationCoherent, DecorationVolatile, DecorationRestrict, DecorationAliased,
+	case DecorationNonWritable, DecorationNonReadable, DecorationCoherent, DecorationVolatile, DecorationRestrict,
+		DecorationAliased,
 		DecorationRestrictPointer, DecorationAliasedPointer:
 		if target.Op != OpVariable && target.Op != OpFunctionParameter {
-			return bad("the target is not a variable or a parameter")
+			return bad(vk.NoVUID, "the target is not a variable or a parameter")
 		}
 	case DecorationRelaxedPrecision:
 		if t != nil {
-			return bad("the target is a type")
+			return bad(vk.NoVUID, "the target is a type")
 		}
 	case DecorationNonUniform:
 		if target.Type == 0 {
-			return bad("the target is no object")
+			return bad(vk.NoVUID, "the target is no object")
 		}
 	}
 	return nil
@@ -191,7 +201,8 @@ func (k *checker) memberDecoration(i *Instruction, id ID, member uint32, kind De
 		if m.Kind != TypeMatrix {
 			return errorAt(i, "%v: the member %d of %s is not a matrix", kind, member, k.name(id))
 		}
-	case DecorationGLSLShared, DecorationGLSLPacked, DecorationBlock, DecorationBufferBlock, DecorationBinding, DecorationDescriptorSet,
+	case DecorationGLSLShared, DecorationGLSLPacked, DecorationBlock, DecorationBufferBlock, DecorationBinding,
+		DecorationDescriptorSet,
 		DecorationSpecId, DecorationArrayStride, DecorationNonUniform:
 		return errorAt(i, "%v does not decorate members", kind)
 	}
@@ -238,9 +249,8 @@ func (k *checker) checkLayout(t *Type, rules layoutRules) error {
 
 func (l layoutChecker) fail(t *Type, member int, format string, args ...any) error {
 	def := l.k.m.Definitions[t.ID]
-	e := errorAt(def, format, args...)
-	e.Message = fmt.Sprintf("member %d of %s: %s (VUID-StandaloneSpirv-None-10684)", member, l.k.name(t.ID), e.Message)
-	return e
+	return ruleAt(def, vk.VUID_StandaloneSpirv_None_10684, "member %d of %s: %s", member, l.k.name(t.ID),
+		fmt.Sprintf(format, args...))
 }
 
 func (l layoutChecker) structure(t *Type) (r layoutResult) {

@@ -1,41 +1,49 @@
 package spirv
 
-// Indexing is what arrays of a kind of descriptor need to be indexed by values that are no constants: the first where these
-// are the same in all invocations of a subgroup, the second where they may differ; and the rules that say so.
+import "farside/internal/vk"
+
+// Indexing is what arrays of a kind of descriptor need to be indexed by values that are no constants: the first where
+// these are the same in all invocations of a subgroup, the second where they may differ; and the rules that say so.
 type Indexing struct {
 	Dynamic, NonUniform         Capability
-	DynamicVUID, NonUniformVUID string
+	DynamicVUID, NonUniformVUID vk.VUID
 }
 
 var (
 	uniformBuffers = Indexing{
 		CapabilityUniformBufferArrayDynamicIndexing, CapabilityUniformBufferArrayNonUniformIndexing,
-		"VUID-StandaloneSpirv-UniformBufferArrayDynamicIndexing-10127", "VUID-RuntimeSpirv-UniformBufferArrayNonUniformIndexing-10134",
+		vk.VUID_StandaloneSpirv_UniformBufferArrayDynamicIndexing_10127,
+		vk.VUID_RuntimeSpirv_UniformBufferArrayNonUniformIndexing_10134,
 	}
 	sampledImages = Indexing{
 		CapabilitySampledImageArrayDynamicIndexing, CapabilitySampledImageArrayNonUniformIndexing,
-		"VUID-StandaloneSpirv-SampledImageArrayDynamicIndexing-10128", "VUID-RuntimeSpirv-SampledImageArrayNonUniformIndexing-10135",
+		vk.VUID_StandaloneSpirv_SampledImageArrayDynamicIndexing_10128,
+		vk.VUID_RuntimeSpirv_SampledImageArrayNonUniformIndexing_10135,
 	}
 	storageBuffers = Indexing{
 		CapabilityStorageBufferArrayDynamicIndexing, CapabilityStorageBufferArrayNonUniformIndexing,
-		"VUID-StandaloneSpirv-StorageBufferArrayDynamicIndexing-10129", "VUID-RuntimeSpirv-StorageBufferArrayNonUniformIndexing-10136",
+		vk.VUID_StandaloneSpirv_StorageBufferArrayDynamicIndexing_10129,
+		vk.VUID_RuntimeSpirv_StorageBufferArrayNonUniformIndexing_10136,
 	}
 	storageImages = Indexing{
 		CapabilityStorageImageArrayDynamicIndexing, CapabilityStorageImageArrayNonUniformIndexing,
-		"VUID-StandaloneSpirv-StorageImageArrayDynamicIndexing-10130", "VUID-RuntimeSpirv-StorageImageArrayNonUniformIndexing-10137",
+		vk.VUID_StandaloneSpirv_StorageImageArrayDynamicIndexing_10130,
+		vk.VUID_RuntimeSpirv_StorageImageArrayNonUniformIndexing_10137,
 	}
 	uniformTexelBuffers = Indexing{
 		CapabilityUniformTexelBufferArrayDynamicIndexing, CapabilityUniformTexelBufferArrayNonUniformIndexing,
-		"VUID-StandaloneSpirv-UniformTexelBufferArrayDynamicIndexing-10132", "VUID-RuntimeSpirv-UniformTexelBufferArrayNonUniformIndexing-10139",
+		vk.VUID_StandaloneSpirv_UniformTexelBufferArrayDynamicIndexing_10132,
+		vk.VUID_RuntimeSpirv_UniformTexelBufferArrayNonUniformIndexing_10139,
 	}
 	storageTexelBuffers = Indexing{
 		CapabilityStorageTexelBufferArrayDynamicIndexing, CapabilityStorageTexelBufferArrayNonUniformIndexing,
-		"VUID-StandaloneSpirv-StorageTexelBufferArrayDynamicIndexing-10133", "VUID-RuntimeSpirv-StorageTexelBufferArrayNonUniformIndexing-10140",
+		vk.VUID_StandaloneSpirv_StorageTexelBufferArrayDynamicIndexing_10133,
+		vk.VUID_RuntimeSpirv_StorageTexelBufferArrayNonUniformIndexing_10140,
 	}
 )
 
-// Indexing is what indices into t need, if it is an array of descriptors in a storage class; nil if it is none, or of the
-// input attachments of fragment shaders.
+// Indexing is what indices into t need, if it is an array of descriptors in a storage class; nil if it is none, or of
+// the input attachments of fragment shaders.
 func (m *Module) Indexing(t *Type, class StorageClass) *Indexing {
 	if t.Kind != TypeArray && t.Kind != TypeRuntimeArray {
 		return nil
@@ -70,15 +78,17 @@ func (m *Module) Indexing(t *Type, class StorageClass) *Indexing {
 	return nil
 }
 
-// descriptorIndex checks the first index of an access chain, if it is decorated NonUniform. That the device's features have
-// the capability is enough: glslang and others declare only part of those that the index wants (KhronosGroup/glslang issues 981
-// and 2056). Whether an index that is not decorated is a constant is known to the compiler only, when functions are inlined.
+// descriptorIndex checks the first index of an access chain, if it is decorated NonUniform. That the device's features
+// have the capability is enough: glslang and others declare only part of those that the index wants
+// (KhronosGroup/glslang issues 981 and 2056). Whether an index that is not decorated is a constant is known to the
+// compiler only, when functions are inlined.
 func (s functionScope) descriptorIndex(i *Instruction, p *Type, index ID) error {
 	if s.c.Values[index] != nil || s.m.decoration(index, DecorationNonUniform) == nil {
 		return nil
 	}
 	if d := s.m.Indexing(p.Elem, p.Class); d != nil && !s.env.Capabilities[d.NonUniform] {
-		return errorAt(i, "the index %s into descriptors is NonUniform, but the feature of the capability %v is not enabled (%s)",
+		return errorAt(i,
+			"the index %s into descriptors is NonUniform, but the feature of the capability %v is not enabled (%s)",
 			s.name(index), d.NonUniform, d.NonUniformVUID)
 	}
 	return nil
@@ -89,7 +99,8 @@ func (s functionScope) descriptorIndex(i *Instruction, p *Type, index ID) error 
 func (s functionScope) sampledImageUse(b *Block, i *Instruction, id ID) error {
 	switch i.Op {
 	case OpImageSampleImplicitLod, OpImageSampleExplicitLod, OpImageSampleDrefImplicitLod, OpImageSampleDrefExplicitLod,
-		OpImageSampleProjImplicitLod, OpImageSampleProjExplicitLod, OpImageSampleProjDrefImplicitLod, OpImageSampleProjDrefExplicitLod,
+		OpImageSampleProjImplicitLod, OpImageSampleProjExplicitLod, OpImageSampleProjDrefImplicitLod,
+		OpImageSampleProjDrefExplicitLod,
 		OpImageSparseSampleImplicitLod, OpImageSparseSampleExplicitLod, OpImageSparseSampleDrefImplicitLod,
 		OpImageSparseSampleDrefExplicitLod, OpImageSparseGather, OpImageSparseDrefGather,
 		OpImageGather, OpImageDrefGather, OpImage, OpImageQueryLod, OpCopyObject:

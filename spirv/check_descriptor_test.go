@@ -20,7 +20,8 @@ func TestCheckIndexing(t *testing.T) {
 			CapabilityStorageBufferArrayDynamicIndexing, CapabilityStorageBufferArrayNonUniformIndexing},
 		{"sampled images", "", "UniformConstant", "%element = OpTypeImage %float 3D 0 0 0 1 Unknown",
 			CapabilitySampledImageArrayDynamicIndexing, CapabilitySampledImageArrayNonUniformIndexing},
-		{"combined", "", "UniformConstant", "%image3 = OpTypeImage %float 3D 0 0 0 1 Unknown; %element = OpTypeSampledImage %image3",
+		{"combined", "", "UniformConstant",
+			"%image3 = OpTypeImage %float 3D 0 0 0 1 Unknown; %element = OpTypeSampledImage %image3",
 			CapabilitySampledImageArrayDynamicIndexing, CapabilitySampledImageArrayNonUniformIndexing},
 		{"samplers", "", "UniformConstant", "%element = OpTypeSampler",
 			CapabilitySampledImageArrayDynamicIndexing, CapabilitySampledImageArrayNonUniformIndexing},
@@ -85,7 +86,8 @@ func TestCheckSampledImageUses(t *testing.T) {
 		{"OpBranch %next; %next = OpLabel; %x = OpImageQueryLevels %int %image2", ""},
 		{"OpBranch %next; %next = OpLabel; %x = " + sample, "is of another block"},
 		{"OpBranch %next; %next = OpLabel; %x = OpImage %imgs %both", "is of another block"},
-		{"OpSelectionMerge %next None; OpBranchConditional %cond %then %next; %then = OpLabel; %x = " + sample + "; OpBranch %next; %next = OpLabel", "is of another block"},
+		{"OpSelectionMerge %next None; OpBranchConditional %cond %then %next; %then = OpLabel; %x = " + sample +
+			"; OpBranch %next; %next = OpLabel", "is of another block"},
 		{"%x = OpSelect %smp %cond %both %both", "is for image lookups only"},
 		{"OpBranch %next; %next = OpLabel; %x = OpPhi %smp %both %entry", "is opaque"},
 		{"%x = OpFunctionCall %void %sampling %both", "is for image lookups only"},
@@ -98,7 +100,8 @@ func TestCheckSampledImageUses(t *testing.T) {
 		if v := validate(t, words); (v == "") != (row.want == "") {
 			t.Errorf("%s: spirv-val says %q", row.body, v)
 		}
-		if err := check(t, words); (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
+		if err := check(t, words); (err == nil) != (row.want == "") || err != nil &&
+			!strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: error %v, want %q", row.body, err, row.want)
 		}
 	}

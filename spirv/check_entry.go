@@ -1,5 +1,7 @@
 package spirv
 
+import "farside/internal/vk"
+
 // entryPoints checks entry points, their execution modes and interfaces. What is reached from them is checked with the
 // functions.
 func (k *checker) entryPoints() error {
@@ -19,7 +21,7 @@ func (k *checker) entryPoints() error {
 		}
 		f := k.types[k.m.Definitions[e.Function].Operands[1]]
 		if f == nil || f.Kind != TypeFunction || f.Elem.Kind != TypeVoid || len(f.Members) > 0 {
-			return errorAt(e.Instruction, "the function has parameters or a result (VUID-StandaloneSpirv-None-04633)")
+			return ruleAt(e.Instruction, vk.VUID_StandaloneSpirv_None_04633, "the function has parameters or a result")
 		}
 		if err := k.modes(e); err != nil {
 			return err
@@ -38,7 +40,8 @@ func (k *checker) modes(e *EntryPoint) error {
 			return err
 		}
 		mode := ExecutionMode(i.Operands[1])
-		withIDs := mode == ExecutionModeLocalSizeId || mode == ExecutionModeSubgroupsPerWorkgroupId || mode == ExecutionModeLocalSizeHintId || mode == ExecutionModeFPFastMathDefault
+		withIDs := mode == ExecutionModeLocalSizeId || mode == ExecutionModeSubgroupsPerWorkgroupId ||
+			mode == ExecutionModeLocalSizeHintId || mode == ExecutionModeFPFastMathDefault
 		if withIDs != (i.Op == OpExecutionModeId) {
 			return errorAt(i, "%v goes with the other one of OpExecutionMode and OpExecutionModeId", mode)
 		}
@@ -62,7 +65,8 @@ func (k *checker) modes(e *EntryPoint) error {
 					return errorAt(i, "the local size is 0")
 				}
 			}
-		case ExecutionModeDenormPreserve, ExecutionModeDenormFlushToZero, ExecutionModeSignedZeroInfNanPreserve, ExecutionModeRoundingModeRTE, ExecutionModeRoundingModeRTZ:
+		case ExecutionModeDenormPreserve, ExecutionModeDenormFlushToZero, ExecutionModeSignedZeroInfNanPreserve,
+			ExecutionModeRoundingModeRTE, ExecutionModeRoundingModeRTZ:
 			if w := i.Operands[2]; w != 16 && w != 32 && w != 64 {
 				return errorAt(i, "there are no floats of %d bits", w)
 			}
@@ -97,7 +101,8 @@ func (k *checker) interfaceVariables(e *EntryPoint) error {
 		}
 		class := StorageClass(def.Operands[0])
 		if k.version < 0x14 && class != StorageClassInput && class != StorageClassOutput {
-			return errorAt(e.Instruction, "%s is neither an input nor an output, which before SPIR-V 1.4 the interface is made of", k.name(id))
+			return errorAt(e.Instruction,
+				"%s is neither an input nor an output, which before SPIR-V 1.4 the interface is made of", k.name(id))
 		}
 		if listed[id] {
 			continue
@@ -105,7 +110,8 @@ func (k *checker) interfaceVariables(e *EntryPoint) error {
 		listed[id] = true
 		if class == StorageClassPushConstant {
 			if push {
-				return errorAt(e.Instruction, "there are two variables of storage class PushConstant (VUID-StandaloneSpirv-OpVariable-06673)")
+				return ruleAt(e.Instruction, vk.VUID_StandaloneSpirv_OpVariable_06673,
+					"there are two variables of storage class PushConstant")
 			}
 			push = true
 		}
@@ -114,7 +120,8 @@ func (k *checker) interfaceVariables(e *EntryPoint) error {
 		}
 		switch class {
 		case StorageClassOutput:
-			return errorAt(e.Instruction, "%s is an output, which compute shaders have none of (VUID-StandaloneSpirv-None-04644)", k.name(id))
+			return ruleAt(e.Instruction, vk.VUID_StandaloneSpirv_None_04644,
+				"%s is an output, which compute shaders have none of", k.name(id))
 		case StorageClassInput:
 			d := k.m.decoration(id, DecorationBuiltIn)
 			if d == nil {
@@ -122,7 +129,7 @@ func (k *checker) interfaceVariables(e *EntryPoint) error {
 			}
 			b := BuiltIn(d.Operands[0])
 			if builtIns[b] {
-				return errorAt(e.Instruction, "the built-in %v is there twice (VUID-StandaloneSpirv-OpEntryPoint-09658)", b)
+				return ruleAt(e.Instruction, vk.VUID_StandaloneSpirv_OpEntryPoint_09658, "the built-in %v is there twice", b)
 			}
 			builtIns[b] = true
 			if err := k.builtIn(def, b); err != nil {
@@ -131,6 +138,43 @@ func (k *checker) interfaceVariables(e *EntryPoint) error {
 		}
 	}
 	return nil
+}
+
+// typeRule is the rule about the type of a built-in input.
+func typeRule(b BuiltIn) vk.VUID {
+	switch b {
+	case BuiltInNumWorkgroups:
+		return vk.VUID_NumWorkgroups_NumWorkgroups_04298
+	case BuiltInWorkgroupId:
+		return vk.VUID_WorkgroupId_WorkgroupId_04424
+	case BuiltInLocalInvocationId:
+		return vk.VUID_LocalInvocationId_LocalInvocationId_04283
+	case BuiltInGlobalInvocationId:
+		return vk.VUID_GlobalInvocationId_GlobalInvocationId_04238
+	case BuiltInSubgroupEqMask:
+		return vk.VUID_SubgroupEqMask_SubgroupEqMask_04371
+	case BuiltInSubgroupGeMask:
+		return vk.VUID_SubgroupGeMask_SubgroupGeMask_04373
+	case BuiltInSubgroupGtMask:
+		return vk.VUID_SubgroupGtMask_SubgroupGtMask_04375
+	case BuiltInSubgroupLeMask:
+		return vk.VUID_SubgroupLeMask_SubgroupLeMask_04377
+	case BuiltInSubgroupLtMask:
+		return vk.VUID_SubgroupLtMask_SubgroupLtMask_04379
+	case BuiltInLocalInvocationIndex:
+		return vk.VUID_LocalInvocationIndex_LocalInvocationIndex_04286
+	case BuiltInSubgroupId:
+		return vk.VUID_SubgroupId_SubgroupId_04369
+	case BuiltInNumSubgroups:
+		return vk.VUID_NumSubgroups_NumSubgroups_04295
+	case BuiltInSubgroupLocalInvocationId:
+		return vk.VUID_SubgroupLocalInvocationId_SubgroupLocalInvocationId_04381
+	case BuiltInSubgroupSize:
+		return vk.VUID_SubgroupSize_SubgroupSize_04383
+	case BuiltInDeviceIndex:
+		return vk.VUID_DeviceIndex_DeviceIndex_04206
+	}
+	return vk.NoVUID
 }
 
 // builtIn checks the type of a built-in input of compute shaders.
@@ -142,17 +186,23 @@ func (k *checker) builtIn(i *Instruction, b BuiltIn) error {
 		count = 3
 	case BuiltInSubgroupEqMask, BuiltInSubgroupGeMask, BuiltInSubgroupGtMask, BuiltInSubgroupLeMask, BuiltInSubgroupLtMask:
 		count = 4
-	case BuiltInLocalInvocationIndex, BuiltInSubgroupId, BuiltInNumSubgroups, BuiltInSubgroupLocalInvocationId, BuiltInSubgroupSize, BuiltInDeviceIndex:
+	case BuiltInLocalInvocationIndex, BuiltInSubgroupId, BuiltInNumSubgroups, BuiltInSubgroupLocalInvocationId,
+		BuiltInSubgroupSize, BuiltInDeviceIndex:
 		count = 1
 	default:
-		return errorAt(i, "the built-in %v is none of compute shaders (VUID-StandaloneSpirv-BuiltIn-04668)", b)
+		return ruleAt(i, vk.VUID_StandaloneSpirv_BuiltIn_04668, "the built-in %v is none of compute shaders", b)
 	}
 	if count == 1 && t.Kind != TypeVector || count > 1 && t.Kind == TypeVector && t.Count == count {
 		if c := t.component(); c.Kind == TypeInt && c.Width == 32 {
 			return nil
 		}
 	}
-	return errorAt(i, "the built-in %v is not of %d 32-bit integers (VUID-%v-%v)", b, count, b, b)
+	return ruleAt(i, typeRule(b), "the built-in %v is not of %d 32-bit integers", b, count)
+}
+
+// workgroupSizes are the rules for the three numbers of a workgroup's size.
+var workgroupSizes = [3]vk.VUID{
+	vk.VUID_RuntimeSpirv_x_06429, vk.VUID_RuntimeSpirv_y_06430, vk.VUID_RuntimeSpirv_z_06431,
 }
 
 // CheckEntryPoint checks what a specialization can change in a module that has passed Check: the size of the workgroups
@@ -170,12 +220,14 @@ func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) 
 	total := uint64(1)
 	for n, s := range size {
 		if s == 0 || s > env.MaxWorkgroupSize[n] {
-			return errorAt(e.Instruction, "the workgroup's size %v is not in 1 to %v (VUID-RuntimeSpirv-x-06429, -y-06430, -z-06431)", size, env.MaxWorkgroupSize)
+			return ruleAt(e.Instruction, workgroupSizes[n], "the workgroup's size %v is not in 1 to %v", size,
+				env.MaxWorkgroupSize)
 		}
 		total *= uint64(s)
 	}
 	if total > uint64(env.MaxWorkgroupInvocations) {
-		return errorAt(e.Instruction, "the workgroup's size %v is more than %d invocations (VUID-RuntimeSpirv-x-06432)", size, env.MaxWorkgroupInvocations)
+		return ruleAt(e.Instruction, vk.VUID_RuntimeSpirv_x_06432, "the workgroup's size %v is more than %d invocations",
+			size, env.MaxWorkgroupInvocations)
 	}
 	// What the entry point does not use doesn't count, and seldom matters.
 	memory := m.workgroupMemory(c, nil)
@@ -183,7 +235,8 @@ func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) 
 		memory = m.workgroupMemory(c, m.usage().used(e.Function))
 	}
 	if memory > uint64(env.MaxWorkgroupMemory) {
-		return errorAt(e.Instruction, "the variables of storage class Workgroup have %d bytes, more than %d (VUID-RuntimeSpirv-Workgroup-06530)", memory, env.MaxWorkgroupMemory)
+		return ruleAt(e.Instruction, vk.VUID_RuntimeSpirv_Workgroup_06530,
+			"the variables of storage class Workgroup have %d bytes, more than %d", memory, env.MaxWorkgroupMemory)
 	}
 	return nil
 }
@@ -341,7 +394,7 @@ func (k *checker) recursion(calls map[ID][]*Instruction) error {
 			top.next++
 			switch callee := ID(call.Operands[0]); state[callee] {
 			case open:
-				return errorAt(call, "%s calls itself (VUID-StandaloneSpirv-None-04634)", k.name(callee))
+				return ruleAt(call, vk.VUID_StandaloneSpirv_None_04634, "%s calls itself", k.name(callee))
 			case 0:
 				state[callee] = open
 				stack = append(stack, frame{function: callee})
@@ -378,12 +431,14 @@ func (k *checker) reaches(e *EntryPoint, u usage) error {
 			}
 			if class == StorageClassPushConstant {
 				if push != 0 {
-					return errorAt(e.Instruction, "it uses two variables of storage class PushConstant (VUID-StandaloneSpirv-OpEntryPoint-06674)")
+					return ruleAt(e.Instruction, vk.VUID_StandaloneSpirv_OpEntryPoint_06674,
+						"it uses two variables of storage class PushConstant")
 				}
 				push = id
 			}
 			if class == StorageClassWorkgroup && e.Model != ExecutionModelGLCompute {
-				return errorAt(e.Instruction, "it uses %s of storage class Workgroup (VUID-StandaloneSpirv-None-04645)", k.name(id))
+				return ruleAt(e.Instruction, vk.VUID_StandaloneSpirv_None_04645, "it uses %s of storage class Workgroup",
+					k.name(id))
 			}
 		}
 	}

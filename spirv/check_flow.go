@@ -51,7 +51,8 @@ func (c flow) check() error {
 				return errorAt(m, "the loop has no back edge")
 			}
 			if target := c.g.Block(ID(m.Operands[1])); !c.dominates(target, from) {
-				return errorAt(m, "its continue target %s does not dominate the block %s that goes back", c.label(target), c.label(from))
+				return errorAt(m, "its continue target %s does not dominate the block %s that goes back", c.label(target),
+					c.label(from))
 			} else if target == b && from != b {
 				return errorAt(m, "its continue target is its header, but the block that goes back is %s", c.label(from))
 			}
@@ -84,7 +85,8 @@ func (c flow) contiguous() error {
 	for _, b := range c.g.all {
 		for s := c.g.Innermost[b]; s != nil; s = s.Parent {
 			if !c.inside(s, b) {
-				return errorAt(c.f.Blocks[b].Label, "it is reached from inside of the construct of %s and from elsewhere", c.label(s.Header))
+				return errorAt(c.f.Blocks[b].Label, "it is reached from inside of the construct of %s and from elsewhere",
+					c.label(s.Header))
 			}
 		}
 	}
@@ -147,7 +149,8 @@ func (c flow) leaves(b int, back map[int]int) error {
 			continue
 		}
 		if inContinue && b != back[loop.Header] && (!c.dominates(loop.Continue, t) || !c.inside(loop, t)) {
-			return errorAt(block.Terminator, "%s leaves the continue construct of %s, but is not its last block", c.label(b), c.label(loop.Header))
+			return errorAt(block.Terminator, "%s leaves the continue construct of %s, but is not its last block", c.label(b),
+				c.label(loop.Header))
 		}
 		if loop != nil && (t == loop.Continue || t == loop.Merge) {
 			continue
@@ -161,7 +164,8 @@ func (c flow) leaves(b int, back map[int]int) error {
 		}
 	}
 	if inner > 1 && block.Merge == nil {
-		return errorAt(block.Terminator, "it has no merge instruction, though no more than one of its targets may stay in the construct of %s", c.label(b))
+		return errorAt(block.Terminator,
+			"it has no merge instruction, though no more than one of its targets may stay in the construct of %s", c.label(b))
 	}
 	return nil
 }
@@ -196,8 +200,10 @@ func (c flow) exit(block *Block, innermost *Construct, t int) (bool, error) {
 	if innermost == nil {
 		return false, nil
 	}
-	return false, errorAt(block.Terminator, "the branch from %s to %s leaves the construct of %s, but is neither to its merge block nor a break or continue",
-		c.label(block.Index), c.label(t), c.label(innermost.Header))
+	return false,
+		errorAt(block.Terminator,
+			"the branch from %s to %s leaves the construct of %s, but is neither to its merge block nor a break or continue",
+			c.label(block.Index), c.label(t), c.label(innermost.Header))
 }
 
 // cases checks the cases of switches: a case is left to the merge block, to a loop's, or to the next case.
@@ -231,10 +237,12 @@ func (c flow) cases() error {
 					continue
 				}
 				if other, ok := fall[of[in]]; ok && other != t {
-					return errorAt(c.f.Blocks[in].Terminator, "the case %s falls through to %s and to %s", c.label(of[in]), c.label(other), c.label(t))
+					return errorAt(c.f.Blocks[in].Terminator, "the case %s falls through to %s and to %s", c.label(of[in]),
+						c.label(other), c.label(t))
 				}
 				if other, ok := fallen[t]; ok && other != of[in] {
-					return errorAt(c.f.Blocks[in].Terminator, "the cases %s and %s fall through to %s", c.label(other), c.label(of[in]), c.label(t))
+					return errorAt(c.f.Blocks[in].Terminator, "the cases %s and %s fall through to %s", c.label(other),
+						c.label(of[in]), c.label(t))
 				}
 				fall[of[in]], fallen[t] = t, of[in]
 			}
@@ -244,7 +252,8 @@ func (c flow) cases() error {
 			if of[in] != 0 {
 				for _, t := range c.g.Successors[in] {
 					if c.inside(s, t) && order[t] == 0 && of[t] != of[in] {
-						return errorAt(c.f.Blocks[in].Terminator, "the branch from %s to %s leaves the case %s", c.label(in), c.label(t), c.label(of[in]))
+						return errorAt(c.f.Blocks[in].Terminator, "the branch from %s to %s leaves the case %s", c.label(in), c.label(t),
+							c.label(of[in]))
 					}
 				}
 			}

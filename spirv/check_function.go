@@ -145,7 +145,8 @@ func (s functionScope) instruction(b *Block, i *Instruction, order int32) error 
 	return s.operation(i)
 }
 
-// maxValue bounds the scalars of a value, each of which a compiler keeps apart. Nothing that SPIR-V asks for comes near.
+// maxValue bounds the scalars of a value, each of which a compiler keeps apart. Nothing that SPIR-V asks for comes
+// near.
 const maxValue = 1 << 16
 
 // scalars counts the scalars of a type, and ends above maxValue. What it found out about structs is kept.
@@ -298,13 +299,15 @@ func (s functionScope) call(i *Instruction) error {
 		case StorageClassUniformConstant, StorageClassFunction, StorageClassPrivate, StorageClassWorkgroup:
 		case StorageClassStorageBuffer:
 			if !s.has(CapabilityVariablePointersStorageBuffer) {
-				return errorAt(i, "the argument %s, a pointer to StorageBuffer, needs the capability VariablePointersStorageBuffer", s.name(ID(id)))
+				return errorAt(i, "the argument %s, a pointer to StorageBuffer, needs the capability VariablePointersStorageBuffer",
+					s.name(ID(id)))
 			}
 		default:
 			return errorAt(i, "the argument %s is a pointer to %v, which can't be one", s.name(ID(id)), p.Class)
 		}
 		def := s.m.Definitions[id]
-		if def.Op != OpVariable && def.Op != OpFunctionParameter && p.Class != StorageClassUniformConstant && s.variablePointer(i, p) != nil {
+		if def.Op != OpVariable && def.Op != OpFunctionParameter && p.Class != StorageClassUniformConstant &&
+			s.variablePointer(i, p) != nil {
 			return errorAt(i, "the argument %s is neither a variable nor a parameter", s.name(ID(id)))
 		}
 	}

@@ -36,7 +36,8 @@ func (s functionScope) printf(i *Instruction, set string) error {
 	}
 	for _, id := range i.Operands[3:] {
 		t := s.typeOf(ID(id))
-		if t == nil || !t.numeric(TypeInt) && !t.numeric(TypeFloat) && !t.numeric(TypeBool) && (t.Kind != TypePointer || t.Class != StorageClassPhysicalStorageBuffer) {
+		if t == nil || !t.numeric(TypeInt) && !t.numeric(TypeFloat) && !t.numeric(TypeBool) &&
+			(t.Kind != TypePointer || t.Class != StorageClassPhysicalStorageBuffer) {
 			return errorAt(i, "%s can't be printed", s.name(ID(id)))
 		}
 	}
@@ -57,8 +58,10 @@ func (s functionScope) glsl(op GLSL, r *Type, v []*Type) bool {
 	}
 	square := func(t *Type) bool { return t.Kind == TypeMatrix && t.Count == t.Elem.Count }
 	switch op {
-	case GLSLRound, GLSLRoundEven, GLSLTrunc, GLSLFAbs, GLSLFSign, GLSLFloor, GLSLCeil, GLSLFract, GLSLSqrt, GLSLInverseSqrt,
-		GLSLFMin, GLSLFMax, GLSLFClamp, GLSLFMix, GLSLStep, GLSLSmoothStep, GLSLFma, GLSLNormalize, GLSLFaceForward, GLSLReflect,
+	case GLSLRound, GLSLRoundEven, GLSLTrunc, GLSLFAbs, GLSLFSign, GLSLFloor, GLSLCeil, GLSLFract, GLSLSqrt,
+		GLSLInverseSqrt,
+		GLSLFMin, GLSLFMax, GLSLFClamp, GLSLFMix, GLSLStep, GLSLSmoothStep, GLSLFma, GLSLNormalize, GLSLFaceForward,
+		GLSLReflect,
 		GLSLNMin, GLSLNMax, GLSLNClamp:
 		return r.numeric(TypeFloat) && same
 	case GLSLRadians, GLSLDegrees, GLSLSin, GLSLCos, GLSLTan, GLSLAsin, GLSLAcos, GLSLAtan, GLSLSinh, GLSLCosh, GLSLTanh,
@@ -74,7 +77,8 @@ func (s functionScope) glsl(op GLSL, r *Type, v []*Type) bool {
 		return square(r) && same
 	case GLSLModf, GLSLFrexp:
 		p := v[1]
-		if !r.numeric(TypeFloat) || v[0] != r || p.Kind != TypePointer || p.Class == StorageClassImage || p.Class == StorageClassPhysicalStorageBuffer {
+		if !r.numeric(TypeFloat) || v[0] != r || p.Kind != TypePointer || p.Class == StorageClassImage ||
+			p.Class == StorageClassPhysicalStorageBuffer {
 			return false
 		}
 		if op == GLSLModf {

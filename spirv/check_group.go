@@ -1,6 +1,10 @@
 package spirv
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"farside/internal/vk"
+)
 
 // scope is the value of a scope's operand.
 func (s functionScope) scope(i *Instruction, n int) (Scope, error) {
@@ -17,7 +21,7 @@ func (s functionScope) group(i *Instruction) (bool, error) {
 			return true, err
 		}
 		if scope != ScopeWorkgroup && scope != ScopeSubgroup {
-			return true, errorAt(i, "the scope for execution is %v (VUID-StandaloneSpirv-None-04636)", scope)
+			return true, ruleAt(i, vk.VUID_StandaloneSpirv_None_04636, "the scope for execution is %v", scope)
 		}
 		return true, s.barrier(i, 1)
 	case OpMemoryBarrier:
@@ -33,11 +37,13 @@ func (s functionScope) group(i *Instruction) (bool, error) {
 		} else if r.Width != 64 {
 			r = s.types[0]
 		}
-		if r == nil || r.Kind != TypeInt || r.Signed || r.Width != 32 && r.Width != 64 || scope != ScopeSubgroup && scope != ScopeDevice {
+		if r == nil || r.Kind != TypeInt || r.Signed || r.Width != 32 && r.Width != 64 || scope != ScopeSubgroup &&
+			scope != ScopeDevice {
 			return true, s.mismatch(i)
 		}
 		return true, nil
-	case OpSubgroupBallotKHR, OpSubgroupFirstInvocationKHR, OpSubgroupReadInvocationKHR, OpSubgroupAllKHR, OpSubgroupAnyKHR, OpSubgroupAllEqualKHR:
+	case OpSubgroupBallotKHR, OpSubgroupFirstInvocationKHR, OpSubgroupReadInvocationKHR, OpSubgroupAllKHR,
+		OpSubgroupAnyKHR, OpSubgroupAllEqualKHR:
 		return true, s.oldGroup(i)
 	}
 	if i.Op < OpGroupNonUniformElect || i.Op > OpGroupNonUniformQuadSwap {
@@ -60,11 +66,11 @@ func (s functionScope) barrier(i *Instruction, n int) error {
 	case err != nil:
 		return err
 	case i.Op == OpMemoryBarrier && m&ordering == 0:
-		return errorAt(i, "its memory semantics have no order (VUID-StandaloneSpirv-MemorySemantics-10869)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_MemorySemantics_10869, "its memory semantics have no order")
 	case m&ordering != 0 && m&storageSemantic == 0:
-		return errorAt(i, "its memory semantics have no storage class (VUID-StandaloneSpirv-MemorySemantics-10870)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_MemorySemantics_10870, "its memory semantics have no storage class")
 	case m&MemorySemanticsVolatile != 0:
-		return errorAt(i, "its memory semantics are Volatile (VUID-StandaloneSpirv-MemorySemantics-13551)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_MemorySemantics_13551, "its memory semantics are Volatile")
 	}
 	return nil
 }
@@ -112,7 +118,7 @@ func (s functionScope) nonUniform(i *Instruction) error {
 			return err
 		}
 		if scope != ScopeSubgroup {
-			return errorAt(i, "the scope of its group is %v (VUID-StandaloneSpirv-None-04642)", scope)
+			return ruleAt(i, vk.VUID_StandaloneSpirv_None_04642, "the scope of its group is %v", scope)
 		}
 	}
 	ok := false
@@ -144,7 +150,7 @@ func (s functionScope) nonUniform(i *Instruction) error {
 	case OpGroupNonUniformBallotBitCount:
 		v := s.typeOf(ID(i.Operands[2]))
 		if g := GroupOperation(i.Operands[1]); g > GroupOperationExclusiveScan {
-			return errorAt(i, "the group operation is %v (VUID-StandaloneSpirv-OpGroupNonUniformBallotBitCount-04685)", g)
+			return ruleAt(i, vk.VUID_StandaloneSpirv_OpGroupNonUniformBallotBitCount_04685, "the group operation is %v", g)
 		}
 		ok = isUnsigned(r) && v != nil && isBallot(v)
 	case OpGroupNonUniformBroadcastFirst:
@@ -161,7 +167,8 @@ func (s functionScope) nonUniform(i *Instruction) error {
 		case i.Op == OpGroupNonUniformQuadSwap && !constant, s.version < 0x15 && !constant &&
 			(i.Op == OpGroupNonUniformBroadcast || i.Op == OpGroupNonUniformQuadBroadcast):
 			return errorAt(i, "its operand %s is not a constant", s.name(ID(i.Operands[2])))
-		case i.Op == OpGroupNonUniformQuadSwap && s.c.Values[ID(i.Operands[2])].Bits > 2 && s.m.Definitions[i.Operands[2]].Op == OpConstant:
+		case i.Op == OpGroupNonUniformQuadSwap && s.c.Values[ID(i.Operands[2])].Bits > 2 &&
+			s.m.Definitions[i.Operands[2]].Op == OpConstant:
 			return errorAt(i, "the direction is not 0, 1 or 2")
 		}
 	case OpGroupNonUniformRotateKHR:

@@ -1,6 +1,10 @@
 package spirv
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"farside/internal/vk"
+)
 
 // planeCoordinates is how many coordinates a texel of one layer has.
 func planeCoordinates(t *Type) uint32 {
@@ -42,7 +46,8 @@ func (s functionScope) image(i *Instruction) (bool, error) {
 	switch i.Op {
 	case OpSampledImage:
 		v, err := s.values(i, 0, 2)
-		if err == nil && (r.Kind != TypeSampledImage || v[0].Kind != TypeImage || !sameButDepth(v[0], r.Elem) || v[1].Kind != TypeSampler) {
+		if err == nil && (r.Kind != TypeSampledImage || v[0].Kind != TypeImage || !sameButDepth(v[0], r.Elem) ||
+			v[1].Kind != TypeSampler) {
 			err = s.mismatch(i)
 		}
 		return true, err
@@ -52,7 +57,8 @@ func (s functionScope) image(i *Instruction) (bool, error) {
 			err = s.mismatch(i)
 		}
 		return true, err
-	case OpImageSampleExplicitLod, OpImageSampleProjExplicitLod, OpImageSampleDrefExplicitLod, OpImageSampleProjDrefExplicitLod,
+	case OpImageSampleExplicitLod, OpImageSampleProjExplicitLod, OpImageSampleDrefExplicitLod,
+		OpImageSampleProjDrefExplicitLod,
 		OpImageGather, OpImageDrefGather:
 		return true, s.sample(i, r)
 	case OpImageFetch:
@@ -71,7 +77,8 @@ func (s functionScope) image(i *Instruction) (bool, error) {
 
 // sameButDepth compares images. Compilers make images for comparison of others where a shader uses one in both ways.
 func sameButDepth(a, b *Type) bool {
-	return a.Elem == b.Elem && a.Dim == b.Dim && a.Arrayed == b.Arrayed && a.Multisampled == b.Multisampled && a.Sampled == b.Sampled && a.Format == b.Format
+	return a.Elem == b.Elem && a.Dim == b.Dim && a.Arrayed == b.Arrayed && a.Multisampled == b.Multisampled &&
+		a.Sampled == b.Sampled && a.Format == b.Format
 }
 
 // imageOperand is the type of an operand that must be an image.
@@ -86,7 +93,7 @@ func (s functionScope) imageOperand(i *Instruction) (*Type, error) {
 // texel checks a result of four numbers of an image's sampled type.
 func (s functionScope) texel(i *Instruction, r, image *Type) error {
 	if r.Kind != TypeVector || r.Count != 4 || r.Elem != image.Elem {
-		return errorAt(i, "its type is not a vector of four of the image's sampled type (VUID-StandaloneSpirv-Result-04780)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_Result_04780, "its type is not a vector of four of the image's sampled type")
 	}
 	return nil
 }
@@ -123,7 +130,7 @@ func (s functionScope) sample(i *Instruction, r *Type) error {
 	case image.Dim == DimBuffer || image.Dim == DimSubpassData:
 		return errorAt(i, "a texel buffer or a subpass is not sampled")
 	case dref && image.Dim == Dim3D:
-		return errorAt(i, "a 3D image is not compared (VUID-StandaloneSpirv-OpImage-04777)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_OpImage_04777, "a 3D image is not compared")
 	case gather && image.Dim != Dim2D && image.Dim != DimCube:
 		return errorAt(i, "only 2D images and cubes are gathered from")
 	}
@@ -140,7 +147,8 @@ func (s functionScope) sample(i *Instruction, r *Type) error {
 	} else if gather {
 		c := s.c.Values[ID(rest[0])]
 		if c == nil || c.Type.Kind != TypeInt || c.Type.Width != 32 {
-			return errorAt(i, "the component %s is not a 32-bit constant (VUID-StandaloneSpirv-OpImageGather-04664)", s.name(ID(rest[0])))
+			return ruleAt(i, vk.VUID_StandaloneSpirv_OpImageGather_04664, "the component %s is not a 32-bit constant",
+				s.name(ID(rest[0])))
 		}
 		if c.Bits > 3 && s.m.Definitions[rest[0]].Op == OpConstant {
 			return errorAt(i, "the component is not 0, 1, 2 or 3")
@@ -158,7 +166,8 @@ func (s functionScope) sample(i *Instruction, r *Type) error {
 	if err != nil {
 		return err
 	}
-	if lod, grad := mask&ImageOperandsLod != 0, mask&ImageOperandsGrad != 0; !gather && lod == grad || gather && (lod || grad) {
+	if lod, grad := mask&ImageOperandsLod != 0,
+		mask&ImageOperandsGrad != 0; !gather && lod == grad || gather && (lod || grad) {
 		return errorAt(i, "an explicit level takes one of Lod and Grad, a gather none")
 	}
 	return nil
@@ -243,7 +252,8 @@ func (s functionScope) writeImage(i *Instruction) error {
 		return errorAt(i, "the texel %s is not of the image's sampled type", s.name(ID(i.Operands[2])))
 	}
 	if n := formatComponents(image.Format); t.components() < n {
-		return errorAt(i, "the texel %s has fewer numbers than the format %v (VUID-RuntimeSpirv-OpImageWrite-07112)", s.name(t.ID), image.Format)
+		return ruleAt(i, vk.VUID_RuntimeSpirv_OpImageWrite_07112, "the texel %s has fewer numbers than the format %v",
+			s.name(t.ID), image.Format)
 	}
 	mask, err := s.imageOperands(i, i.Operands[3:], image)
 	if err == nil && image.Multisampled != (mask&ImageOperandsSample != 0) {
@@ -255,8 +265,10 @@ func (s functionScope) writeImage(i *Instruction) error {
 // formatComponents is how many numbers a texel of a format has; 1 for an unknown one.
 func formatComponents(f ImageFormat) uint32 {
 	switch f {
-	case ImageFormatRgba32f, ImageFormatRgba16f, ImageFormatRgba8, ImageFormatRgba8Snorm, ImageFormatRgba16, ImageFormatRgb10A2,
-		ImageFormatRgba16Snorm, ImageFormatRgba32i, ImageFormatRgba16i, ImageFormatRgba8i, ImageFormatRgba32ui, ImageFormatRgba16ui,
+	case ImageFormatRgba32f, ImageFormatRgba16f, ImageFormatRgba8, ImageFormatRgba8Snorm, ImageFormatRgba16,
+		ImageFormatRgb10A2,
+		ImageFormatRgba16Snorm, ImageFormatRgba32i, ImageFormatRgba16i, ImageFormatRgba8i, ImageFormatRgba32ui,
+		ImageFormatRgba16ui,
 		ImageFormatRgba8ui, ImageFormatRgb10a2ui:
 		return 4
 	case ImageFormatR11fG11fB10f:
@@ -283,13 +295,14 @@ func (s functionScope) texelPointer(i *Instruction, r *Type) error {
 	switch image.Format {
 	case ImageFormatR64i, ImageFormatR64ui, ImageFormatR32f, ImageFormatR32i, ImageFormatR32ui:
 	default:
-		return errorAt(i, "the format %v has no atomics (VUID-StandaloneSpirv-OpImageTexelPointer-04658)", image.Format)
+		return ruleAt(i, vk.VUID_StandaloneSpirv_OpImageTexelPointer_04658, "the format %v has no atomics", image.Format)
 	}
 	count := planeCoordinates(image) + layerCount(image)
 	if image.Dim == DimCube {
 		count = 3
 	}
-	if t := s.typeOf(ID(i.Operands[1])); t == nil || !t.numeric(TypeInt) || t.component().Width != 32 || t.components() != count {
+	if t := s.typeOf(ID(i.Operands[1])); t == nil || !t.numeric(TypeInt) || t.component().Width != 32 ||
+		t.components() != count {
 		return errorAt(i, "the coordinate %s is not of %d 32-bit integers", s.name(ID(i.Operands[1])), count)
 	}
 	t := s.typeOf(ID(i.Operands[2]))
@@ -322,7 +335,7 @@ func (s functionScope) query(i *Instruction, r *Type) error {
 			return errorAt(i, "the level %s is not a 32-bit integer", s.name(ID(i.Operands[1])))
 		}
 		if !levels || image.Multisampled {
-			return errorAt(i, "the image has no levels (VUID-StandaloneSpirv-OpImageQuerySizeLod-04659)")
+			return ruleAt(i, vk.VUID_StandaloneSpirv_OpImageQuerySizeLod_04659, "the image has no levels")
 		}
 	case OpImageQuerySize:
 		if levels && !image.Multisampled || image.Dim == DimSubpassData {
@@ -331,7 +344,7 @@ func (s functionScope) query(i *Instruction, r *Type) error {
 	case OpImageQueryLevels:
 		count = 1
 		if !levels {
-			return errorAt(i, "the image has no levels (VUID-StandaloneSpirv-OpImageQuerySizeLod-04659)")
+			return ruleAt(i, vk.VUID_StandaloneSpirv_OpImageQuerySizeLod_04659, "the image has no levels")
 		}
 	case OpImageQuerySamples:
 		count = 1
@@ -352,7 +365,8 @@ func (s functionScope) imageOperands(i *Instruction, words []uint32, image *Type
 	}
 	mask := ImageOperands(words[0])
 	words = words[1:]
-	if bits.OnesCount32(uint32(mask&(ImageOperandsOffset|ImageOperandsConstOffset|ImageOperandsConstOffsets|ImageOperandsOffsets))) > 1 {
+	if bits.OnesCount32(
+		uint32(mask&(ImageOperandsOffset|ImageOperandsConstOffset|ImageOperandsConstOffsets|ImageOperandsOffsets))) > 1 {
 		return 0, errorAt(i, "it has several of Offset, ConstOffset and ConstOffsets")
 	}
 	sampling := i.Op != OpImageFetch && i.Op != OpImageRead && i.Op != OpImageWrite
@@ -361,7 +375,8 @@ func (s functionScope) imageOperands(i *Instruction, words []uint32, image *Type
 	for rest := mask; rest != 0; rest &= rest - 1 {
 		bit := rest & -rest
 		var t *Type
-		if len(words) > 0 && bit&(ImageOperandsNonPrivateTexel|ImageOperandsVolatileTexel|ImageOperandsSignExtend|ImageOperandsZeroExtend|ImageOperandsNontemporal) == 0 {
+		if len(words) > 0 &&
+			bit&(ImageOperandsNonPrivateTexel|ImageOperandsVolatileTexel|ImageOperandsSignExtend|ImageOperandsZeroExtend|ImageOperandsNontemporal) == 0 {
 			if t = s.typeOf(ID(words[0])); t == nil {
 				return 0, errorAt(i, "its operand %s is no object", s.name(ID(words[0])))
 			}
@@ -374,27 +389,31 @@ func (s functionScope) imageOperands(i *Instruction, words []uint32, image *Type
 			if sampling {
 				kind = TypeFloat
 			}
-			ok = t.Kind == kind && t.Width == 32 && i.Op != OpImageRead && i.Op != OpImageWrite && !image.Multisampled && image.Dim != DimBuffer
+			ok = t.Kind == kind && t.Width == 32 && i.Op != OpImageRead && i.Op != OpImageWrite && !image.Multisampled &&
+				image.Dim != DimBuffer
 		case ImageOperandsGrad:
 			dy := s.typeOf(ID(words[1]))
 			ok = sampling && !gather && t.numeric(TypeFloat) && t.component().Width == 32 && t.components() == plane && dy == t
 			take = 2
 		case ImageOperandsConstOffset, ImageOperandsOffset:
-			ok = t.numeric(TypeInt) && t.component().Width == 32 && t.components() == plane && image.Dim != DimCube && image.Dim != DimBuffer && image.Sampled == 1
+			ok = t.numeric(TypeInt) && t.component().Width == 32 && t.components() == plane && image.Dim != DimCube &&
+				image.Dim != DimBuffer && image.Sampled == 1
 			if bit == ImageOperandsConstOffset {
 				ok = ok && s.c.Values[ID(words[0])] != nil
 			} else {
 				ok = ok && gather // in Vulkan's features, shaderImageGatherExtended
 			}
 		case ImageOperandsConstOffsets:
-			ok = gather && t.Kind == TypeArray && t.Count == 4 && t.Elem.Kind == TypeVector && t.Elem.Count == 2 && t.Elem.Elem.Kind == TypeInt &&
+			ok = gather && t.Kind == TypeArray && t.Count == 4 && t.Elem.Kind == TypeVector && t.Elem.Count == 2 &&
+				t.Elem.Elem.Kind == TypeInt &&
 				t.Elem.Elem.Width == 32 && image.Dim != DimCube && s.c.Values[ID(words[0])] != nil
 		case ImageOperandsSample:
 			ok = !sampling && t.Kind == TypeInt && t.Width == 32 && image.Multisampled
 		case ImageOperandsMinLod:
 			ok = sampling && !gather && mask&ImageOperandsGrad != 0 && t.Kind == TypeFloat && t.Width == 32
 		case ImageOperandsMakeTexelAvailable, ImageOperandsMakeTexelVisible:
-			ok = mask&ImageOperandsNonPrivateTexel != 0 && (i.Op == OpImageWrite) == (bit == ImageOperandsMakeTexelAvailable) && !sampling && i.Op != OpImageFetch
+			ok = mask&ImageOperandsNonPrivateTexel != 0 && (i.Op == OpImageWrite) == (bit == ImageOperandsMakeTexelAvailable) &&
+				!sampling && i.Op != OpImageFetch
 			if err := s.memoryScope(i, ID(words[0])); err != nil {
 				return 0, err
 			}
@@ -407,7 +426,8 @@ func (s functionScope) imageOperands(i *Instruction, words []uint32, image *Type
 			ok = false
 		}
 		if !ok {
-			return 0, errorAt(i, "the image operand %v does not go with the instruction or the image, or has the wrong type", bit)
+			return 0, errorAt(i, "the image operand %v does not go with the instruction or the image, or has the wrong type",
+				bit)
 		}
 		words = words[take:]
 	}

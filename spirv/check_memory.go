@@ -1,6 +1,10 @@
 package spirv
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"farside/internal/vk"
+)
 
 // pointer is the type of an operand that must be a pointer to memory, not to a texel.
 func (s functionScope) pointer(i *Instruction, n int) (*Type, error) {
@@ -97,14 +101,15 @@ func (s functionScope) stored(i *Instruction, p *Type, pointer uint32) error {
 		return errorAt(i, "what is in storage class %v can't be written to", p.Class)
 	case StorageClassUniform:
 		if s.rootIsBlock(pointer) {
-			return errorAt(i, "what is in a uniform block can't be written to (VUID-StandaloneSpirv-Uniform-06925)")
+			return ruleAt(i, vk.VUID_StandaloneSpirv_Uniform_06925, "what is in a uniform block can't be written to")
 		}
 	}
 	if p.Elem.Kind == TypePointer {
 		if err := s.variablePointer(i, p.Elem); err != nil {
 			return err
 		}
-		if p.Elem.Class != StorageClassPhysicalStorageBuffer && p.Class != StorageClassFunction && p.Class != StorageClassPrivate {
+		if p.Elem.Class != StorageClassPhysicalStorageBuffer && p.Class != StorageClassFunction &&
+			p.Class != StorageClassPrivate {
 			return errorAt(i, "a pointer that is not to PhysicalStorageBuffer can't be stored in %v", p.Class)
 		}
 	}
@@ -166,10 +171,12 @@ func (s functionScope) memoryOperands(i *Instruction, words []uint32, p *Type, u
 			return errorAt(i, "the alignment %d is not a power of two", align)
 		}
 		if p.Class == StorageClassPhysicalStorageBuffer && uint64(align) < s.largestScalar(p.Elem) {
-			return errorAt(i, "the alignment %d is less than the largest scalar's (VUID-StandaloneSpirv-PhysicalStorageBuffer64-06314)", align)
+			return ruleAt(i, vk.VUID_StandaloneSpirv_PhysicalStorageBuffer64_06314,
+				"the alignment %d is less than the largest scalar's", align)
 		}
 	} else if p.Class == StorageClassPhysicalStorageBuffer {
-		return errorAt(i, "an access to PhysicalStorageBuffer is without Aligned (VUID-StandaloneSpirv-PhysicalStorageBuffer64-04708)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_PhysicalStorageBuffer64_04708,
+			"an access to PhysicalStorageBuffer is without Aligned")
 	}
 	if mask&MemoryAccessMakePointerAvailable != 0 {
 		if use == loadAccess || mask&MemoryAccessNonPrivatePointer == 0 {
@@ -203,7 +210,8 @@ func (s functionScope) copyOperands(i *Instruction, target, source *Type) error 
 	first, second := i.Operands[2:], []uint32(nil)
 	if len(first) > 0 {
 		n := 1
-		for mask := MemoryAccess(first[0]) & (MemoryAccessAligned | MemoryAccessMakePointerAvailable | MemoryAccessMakePointerVisible); mask != 0; mask &= mask - 1 {
+		for mask := MemoryAccess(first[0]) & (MemoryAccessAligned | MemoryAccessMakePointerAvailable |
+			MemoryAccessMakePointerVisible); mask != 0; mask &= mask - 1 {
 			n++
 		}
 		first, second = first[:n], first[n:]
@@ -257,7 +265,7 @@ func (s functionScope) accessChain(i *Instruction) error {
 				return err
 			}
 		default:
-			return errorAt(i, "its base is a pointer to %v (VUID-StandaloneSpirv-Base-07650)", p.Class)
+			return ruleAt(i, vk.VUID_StandaloneSpirv_Base_07650, "its base is a pointer to %v", p.Class)
 		}
 		if p.Class != StorageClassWorkgroup && p.Stride == 0 {
 			return errorAt(i, "the type of its base has no ArrayStride")
@@ -305,7 +313,8 @@ func (s functionScope) accessChain(i *Instruction) error {
 // constant32 is the value of an OpConstant of 32 bits.
 func (s functionScope) constant32(i *Instruction, id ID, what string) (uint32, error) {
 	v := s.c.Values[id]
-	if v == nil || s.m.Definitions[id].Op != OpConstant && s.m.Definitions[id].Op != OpConstantNull || v.Type.Kind != TypeInt || v.Type.Width != 32 {
+	if v == nil || s.m.Definitions[id].Op != OpConstant && s.m.Definitions[id].Op != OpConstantNull ||
+		v.Type.Kind != TypeInt || v.Type.Width != 32 {
 		return 0, errorAt(i, "its %s %s is not a 32-bit OpConstant", what, s.name(id))
 	}
 	return uint32(v.Bits), nil
@@ -323,16 +332,19 @@ func (s functionScope) memoryScope(i *Instruction, id ID) error {
 		return errorAt(i, "the scope Device needs the capability VulkanMemoryModelDeviceScope")
 	case scope == ScopeQueueFamily && !vulkan:
 		return errorAt(i, "the scope QueueFamily needs the capability VulkanMemoryModel")
-	case scope == ScopeDevice || scope == ScopeQueueFamily || scope == ScopeWorkgroup || scope == ScopeSubgroup || scope == ScopeInvocation:
+	case scope == ScopeDevice || scope == ScopeQueueFamily || scope == ScopeWorkgroup || scope == ScopeSubgroup ||
+		scope == ScopeInvocation:
 		return nil
 	default:
-		return errorAt(i, "the scope for memory is %v (VUID-StandaloneSpirv-None-04638)", scope)
+		return ruleAt(i, vk.VUID_StandaloneSpirv_None_04638, "the scope for memory is %v", scope)
 	}
 }
 
 const (
-	ordering        = MemorySemanticsAcquire | MemorySemanticsRelease | MemorySemanticsAcquireRelease | MemorySemanticsSequentiallyConsistent
-	storageSemantic = MemorySemanticsUniformMemory | MemorySemanticsWorkgroupMemory | MemorySemanticsImageMemory | MemorySemanticsOutputMemory
+	ordering = MemorySemanticsAcquire | MemorySemanticsRelease | MemorySemanticsAcquireRelease |
+		MemorySemanticsSequentiallyConsistent
+	storageSemantic = MemorySemanticsUniformMemory | MemorySemanticsWorkgroupMemory | MemorySemanticsImageMemory |
+		MemorySemanticsOutputMemory
 )
 
 // semantics checks memory semantics, and gives them.
@@ -350,15 +362,16 @@ func (s functionScope) semantics(i *Instruction, id ID) (MemorySemantics, error)
 	case m&^known != 0:
 		return 0, errorAt(i, "the memory semantics %v are not known", m)
 	case bits.OnesCount32(uint32(m&ordering)) > 1:
-		return 0, errorAt(i, "the memory semantics %v have several orders (VUID-StandaloneSpirv-MemorySemantics-10865)", m)
+		return 0, ruleAt(i, vk.VUID_StandaloneSpirv_MemorySemantics_10865, "the memory semantics %v have several orders", m)
 	case m&MemorySemanticsSequentiallyConsistent != 0 && vulkan:
-		return 0, errorAt(i, "the memory model Vulkan has no SequentiallyConsistent (VUID-StandaloneSpirv-MemorySemantics-10866)")
+		return 0, ruleAt(i, vk.VUID_StandaloneSpirv_MemorySemantics_10866,
+			"the memory model Vulkan has no SequentiallyConsistent")
 	case m&(available|visible|volatile|MemorySemanticsOutputMemory) != 0 && !vulkan:
 		return 0, errorAt(i, "the memory semantics %v need the capability VulkanMemoryModel", m)
 	case m&available != 0 && m&(MemorySemanticsRelease|MemorySemanticsAcquireRelease) == 0:
-		return 0, errorAt(i, "MakeAvailable is without Release (VUID-StandaloneSpirv-MemorySemantics-10872)")
+		return 0, ruleAt(i, vk.VUID_StandaloneSpirv_MemorySemantics_10872, "MakeAvailable is without Release")
 	case m&visible != 0 && m&(MemorySemanticsAcquire|MemorySemanticsAcquireRelease) == 0:
-		return 0, errorAt(i, "MakeVisible is without Acquire (VUID-StandaloneSpirv-MemorySemantics-10873)")
+		return 0, ruleAt(i, vk.VUID_StandaloneSpirv_MemorySemantics_10873, "MakeVisible is without Acquire")
 	case m&(available|visible) != 0 && m&storageSemantic == 0:
 		return 0, errorAt(i, "MakeAvailable or MakeVisible is without a storage class")
 	}
@@ -377,7 +390,8 @@ func (s functionScope) atomic(i *Instruction) (bool, error) {
 	case OpAtomicFAddEXT, OpAtomicFMinEXT, OpAtomicFMaxEXT:
 		value, float = 3, true
 	case OpAtomicIIncrement, OpAtomicIDecrement:
-	case OpAtomicIAdd, OpAtomicISub, OpAtomicSMin, OpAtomicUMin, OpAtomicSMax, OpAtomicUMax, OpAtomicAnd, OpAtomicOr, OpAtomicXor:
+	case OpAtomicIAdd, OpAtomicISub, OpAtomicSMin, OpAtomicUMin, OpAtomicSMax, OpAtomicUMax, OpAtomicAnd, OpAtomicOr,
+		OpAtomicXor:
 		value = 3
 	case OpAtomicCompareExchange:
 		value = 4
@@ -389,9 +403,10 @@ func (s functionScope) atomic(i *Instruction) (bool, error) {
 		return true, errorAt(i, "its operand %s is not a pointer", s.name(ID(i.Operands[0])))
 	}
 	switch p.Class {
-	case StorageClassUniform, StorageClassWorkgroup, StorageClassImage, StorageClassStorageBuffer, StorageClassPhysicalStorageBuffer:
+	case StorageClassUniform, StorageClassWorkgroup, StorageClassImage, StorageClassStorageBuffer,
+		StorageClassPhysicalStorageBuffer:
 	default:
-		return true, errorAt(i, "its pointer is to %v (VUID-StandaloneSpirv-None-04686)", p.Class)
+		return true, ruleAt(i, vk.VUID_StandaloneSpirv_None_04686, "its pointer is to %v", p.Class)
 	}
 	t := p.Elem
 	if i.Op != OpAtomicLoad {
@@ -402,7 +417,8 @@ func (s functionScope) atomic(i *Instruction) (bool, error) {
 	if i.Op != OpAtomicStore && s.types[i.Type] != t {
 		return true, errorAt(i, "its type is not what the pointer points to")
 	}
-	if value != 0 && s.typeOf(ID(i.Operands[value])) != t || i.Op == OpAtomicCompareExchange && s.typeOf(ID(i.Operands[5])) != t {
+	if value != 0 && s.typeOf(ID(i.Operands[value])) != t || i.Op == OpAtomicCompareExchange &&
+		s.typeOf(ID(i.Operands[5])) != t {
 		return true, errorAt(i, "its value is not of the type that the pointer points to")
 	}
 	if err := s.atomicType(i, t, p.Class, float); err != nil {
@@ -417,16 +433,17 @@ func (s functionScope) atomic(i *Instruction) (bool, error) {
 	}
 	switch {
 	case i.Op == OpAtomicLoad && m&(MemorySemanticsRelease|MemorySemanticsAcquireRelease) != 0:
-		err = errorAt(i, "a load does not release (VUID-StandaloneSpirv-MemorySemantics-10868)")
+		err = ruleAt(i, vk.VUID_StandaloneSpirv_MemorySemantics_10868, "a load does not release")
 	case i.Op == OpAtomicStore && m&(MemorySemanticsAcquire|MemorySemanticsAcquireRelease) != 0:
-		err = errorAt(i, "a store does not acquire (VUID-StandaloneSpirv-MemorySemantics-10867)")
+		err = ruleAt(i, vk.VUID_StandaloneSpirv_MemorySemantics_10867, "a store does not acquire")
 	case i.Op == OpAtomicCompareExchange:
 		var unequal MemorySemantics
-		if unequal, err = s.semantics(i, ID(i.Operands[3])); err == nil && unequal&(MemorySemanticsRelease|MemorySemanticsAcquireRelease) != 0 {
-			err = errorAt(i, "what does not compare equal does not release (VUID-StandaloneSpirv-UnequalMemorySemantics-10875)")
+		if unequal, err = s.semantics(i, ID(i.Operands[3])); err == nil &&
+			unequal&(MemorySemanticsRelease|MemorySemanticsAcquireRelease) != 0 {
+			err = ruleAt(i, vk.VUID_StandaloneSpirv_UnequalMemorySemantics_10875, "what does not compare equal does not release")
 		}
 		if err == nil && (unequal^m)&MemorySemanticsVolatile != 0 {
-			err = errorAt(i, "only one of its semantics is Volatile (VUID-StandaloneSpirv-UnequalMemorySemantics-10879)")
+			err = ruleAt(i, vk.VUID_StandaloneSpirv_UnequalMemorySemantics_10879, "only one of its semantics is Volatile")
 		}
 	}
 	return true, err

@@ -1,5 +1,7 @@
 package spirv
 
+import "farside/internal/vk"
+
 // operation checks the types of an instruction's operands and result, and what else its description in SPIR-V 3.52
 // says. Control flow, calls, phis and variables are elsewhere.
 func (s functionScope) operation(i *Instruction) error {
@@ -17,7 +19,8 @@ func (s functionScope) operation(i *Instruction) error {
 		OpDPdx, OpDPdy, OpFwidth, OpDPdxFine, OpDPdyFine, OpFwidthFine, OpDPdxCoarse, OpDPdyCoarse, OpFwidthCoarse,
 		OpEmitVertex, OpEndPrimitive, OpEmitStreamVertex, OpEndStreamPrimitive,
 		OpBeginInvocationInterlockEXT, OpEndInvocationInterlockEXT,
-		OpImageSampleImplicitLod, OpImageSampleDrefImplicitLod, OpImageSampleProjImplicitLod, OpImageSampleProjDrefImplicitLod,
+		OpImageSampleImplicitLod, OpImageSampleDrefImplicitLod, OpImageSampleProjImplicitLod,
+		OpImageSampleProjDrefImplicitLod,
 		OpImageQueryLod:
 		return notForCompute(i, "it is for fragment or geometry shaders, and")
 	}
@@ -81,7 +84,8 @@ func (s functionScope) arithmetic(i *Instruction) (bool, error) {
 		if err != nil {
 			return true, err
 		}
-		ok = r.numeric(TypeInt) && v[0].numeric(TypeInt) && v[1].numeric(TypeInt) && sameShape(v[0], r) && sameShape(v[1], r) &&
+		ok = r.numeric(TypeInt) && v[0].numeric(TypeInt) && v[1].numeric(TypeInt) && sameShape(v[0], r) &&
+			sameShape(v[1], r) &&
 			v[0].component().Width == r.component().Width
 	case OpFAdd, OpFSub, OpFMul, OpFDiv, OpFRem, OpFMod, OpFNegate:
 		v, err := s.values(i, 0, len(i.Operands))
@@ -89,7 +93,8 @@ func (s functionScope) arithmetic(i *Instruction) (bool, error) {
 			return true, err
 		}
 		ok = r.numeric(TypeFloat) && all(v, func(t *Type) bool { return t == r })
-	case OpDot, OpVectorTimesScalar, OpMatrixTimesScalar, OpVectorTimesMatrix, OpMatrixTimesVector, OpMatrixTimesMatrix, OpOuterProduct:
+	case OpDot, OpVectorTimesScalar, OpMatrixTimesScalar, OpVectorTimesMatrix, OpMatrixTimesVector, OpMatrixTimesMatrix,
+		OpOuterProduct:
 		v, err := s.values(i, 0, 2)
 		if err != nil {
 			return true, err
@@ -111,9 +116,10 @@ func (s functionScope) arithmetic(i *Instruction) (bool, error) {
 		}
 		n := len(v)
 		offset, count := v[n-2], v[n-1]
-		ok = r.numeric(TypeInt) && all(v[:n-2], func(t *Type) bool { return t == r }) && offset.Kind == TypeInt && count.Kind == TypeInt
+		ok = r.numeric(TypeInt) && all(v[:n-2], func(t *Type) bool { return t == r }) && offset.Kind == TypeInt &&
+			count.Kind == TypeInt
 		if ok && r.component().Width != 32 {
-			return true, errorAt(i, "its base is not of 32 bits (VUID-RuntimeSpirv-None-10824)")
+			return true, ruleAt(i, vk.VUID_RuntimeSpirv_None_10824, "its base is not of 32 bits")
 		}
 	case OpBitReverse, OpBitCount:
 		v, err := s.values(i, 0, 1)
@@ -122,7 +128,7 @@ func (s functionScope) arithmetic(i *Instruction) (bool, error) {
 		}
 		ok = r.numeric(TypeInt) && v[0].numeric(TypeInt) && sameShape(v[0], r) && (i.Op == OpBitCount || v[0] == r)
 		if ok && v[0].component().Width != 32 {
-			return true, errorAt(i, "its base is not of 32 bits (VUID-RuntimeSpirv-None-10824)")
+			return true, ruleAt(i, vk.VUID_RuntimeSpirv_None_10824, "its base is not of 32 bits")
 		}
 	case OpSDot, OpUDot, OpSUDot, OpSDotAccSat, OpUDotAccSat, OpSUDotAccSat:
 		return true, s.integerDot(i, r)
@@ -266,7 +272,8 @@ func (s functionScope) selection(i *Instruction, r *Type) error {
 		return err
 	}
 	c := v[0]
-	if v[1] != r || v[2] != r || !c.numeric(TypeBool) || c.Kind == TypeVector && (r.Kind != TypeVector || r.Count != c.Count) {
+	if v[1] != r || v[2] != r || !c.numeric(TypeBool) || c.Kind == TypeVector &&
+		(r.Kind != TypeVector || r.Count != c.Count) {
 		return s.mismatch(i)
 	}
 	switch r.Kind {
@@ -293,7 +300,8 @@ func (s functionScope) pointerComparison(i *Instruction, r *Type) error {
 		return err
 	}
 	p := v[0]
-	if p.Kind != TypePointer || v[1] != p || i.Op == OpPtrDiff && r.Kind != TypeInt || i.Op != OpPtrDiff && r.Kind != TypeBool {
+	if p.Kind != TypePointer || v[1] != p || i.Op == OpPtrDiff && r.Kind != TypeInt || i.Op != OpPtrDiff &&
+		r.Kind != TypeBool {
 		return s.mismatch(i)
 	}
 	if p.Class == StorageClassPhysicalStorageBuffer {
@@ -331,8 +339,10 @@ func (s functionScope) conversion(i *Instruction) (bool, error) {
 		if i.Op == OpConvertUToPtr {
 			p, u = r, v[0]
 		}
-		if p.Kind != TypePointer || p.Class != StorageClassPhysicalStorageBuffer || u.Kind != TypeInt || u.Width != 64 || i.Op == OpConvertPtrToU && u.Signed {
-			return true, errorAt(i, "it is not between a pointer to PhysicalStorageBuffer and a 64-bit integer (VUID-StandaloneSpirv-PhysicalStorageBuffer64-04710)")
+		if p.Kind != TypePointer || p.Class != StorageClassPhysicalStorageBuffer || u.Kind != TypeInt || u.Width != 64 ||
+			i.Op == OpConvertPtrToU && u.Signed {
+			return true, ruleAt(i, vk.VUID_StandaloneSpirv_PhysicalStorageBuffer64_04710,
+				"it is not between a pointer to PhysicalStorageBuffer and a 64-bit integer")
 		}
 		return true, nil
 	case OpBitcast:
@@ -348,7 +358,8 @@ func (s functionScope) conversion(i *Instruction) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	if !r.numeric(to) || !v[0].numeric(from) || !sameShape(v[0], r) || differs && v[0].component().Width == r.component().Width ||
+	if !r.numeric(to) || !v[0].numeric(from) || !sameShape(v[0], r) || differs &&
+		v[0].component().Width == r.component().Width ||
 		(i.Op == OpConvertFToU || i.Op == OpUConvert) && r.component().Signed {
 		return true, s.mismatch(i)
 	}
@@ -368,7 +379,8 @@ func bitcast(r, v *Type) bool {
 		}
 		return 0
 	}
-	if r.Kind == TypePointer && v.Kind == TypeVector && v.Elem.Kind == TypeFloat || v.Kind == TypePointer && r.Kind == TypeVector && r.Elem.Kind == TypeFloat {
+	if r.Kind == TypePointer && v.Kind == TypeVector && v.Elem.Kind == TypeFloat || v.Kind == TypePointer &&
+		r.Kind == TypeVector && r.Elem.Kind == TypeFloat {
 		return false
 	}
 	return bits(r) != 0 && bits(r) == bits(v)
@@ -400,7 +412,8 @@ func (s functionScope) composite(i *Instruction) (bool, error) {
 			return true, err
 		}
 		a, b := v[0], v[1]
-		if r.Kind != TypeVector || a.Kind != TypeVector || b.Kind != TypeVector || a.Elem != r.Elem || b.Elem != r.Elem || len(i.Operands)-2 != int(r.Count) {
+		if r.Kind != TypeVector || a.Kind != TypeVector || b.Kind != TypeVector || a.Elem != r.Elem || b.Elem != r.Elem ||
+			len(i.Operands)-2 != int(r.Count) {
 			return true, s.mismatch(i)
 		}
 		for _, c := range i.Operands[2:] {
@@ -427,7 +440,8 @@ func (s functionScope) composite(i *Instruction) (bool, error) {
 		return true, err
 	case OpTranspose:
 		v, err := s.values(i, 0, 1)
-		if err == nil && (r.Kind != TypeMatrix || v[0].Kind != TypeMatrix || r.Count != v[0].Elem.Count || v[0].Count != r.Elem.Count || r.Elem.Elem != v[0].Elem.Elem) {
+		if err == nil && (r.Kind != TypeMatrix || v[0].Kind != TypeMatrix || r.Count != v[0].Elem.Count ||
+			v[0].Count != r.Elem.Count || r.Elem.Elem != v[0].Elem.Elem) {
 			err = s.mismatch(i)
 		}
 		return true, err

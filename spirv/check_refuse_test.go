@@ -299,10 +299,12 @@ func TestCheckRefuses(t *testing.T) {
 		{"body: %x = OpImageSampleExplicitLod %v4 %sm %i2null Lod %f0", "the coordinate %i2null"},
 		{"body: %x = OpImageSampleExplicitLod %v4 %im %v2null Lod %f0", "is not a sampled image"},
 		{"body: %x = OpImageSampleExplicitLod %v4 %sm %v2null Lod %c0", "the image operand Lod"},
-		{"body: %x = OpImageSampleExplicitLod %v4 %sm %v2null Offset %i2null", "Offset needs the capability ImageGatherExtended"},
+		{"body: %x = OpImageSampleExplicitLod %v4 %sm %v2null Offset %i2null",
+			"Offset needs the capability ImageGatherExtended"},
 		{"body: OpImageWrite %im %i2null %i2null", "is not of the image's sampled type"},
 		{"ours body: OpImageWrite %im %i2null %v2null", "fewer numbers than the format"},
-		{"body: %x = OpImageTexelPointer %ptexel %image %i2null %u0; %y = OpAtomicExchange %float %x %u1 %u0 %f", "has no atomics"},
+		{"body: %x = OpImageTexelPointer %ptexel %image %i2null %u0; %y = OpAtomicExchange %float %x %u1 %u0 %f",
+			"has no atomics"},
 		{"body: %x = OpImageQuerySizeLod %i2 %im %c0", "the image has no levels"},
 		{"body: %x = OpImageQuerySize %int %im", "does not have 2 components"},
 		{"body: %x = OpImageSampleImplicitLod %v4 %sm %v2null", "a compute entry point reaches"},
@@ -314,8 +316,10 @@ func TestCheckRefuses(t *testing.T) {
 		{"body: %x = OpExtInst %float %glsl InterpolateAtCentroid %f", "fragment shaders"},
 		// Branches and calls.
 		{"body: OpSelectionMerge %n None; OpSwitch %cond %n; %n = OpLabel", "its selector %"},
-		{"body: OpSelectionMerge %n None; OpBranchConditional %i %n %entry; %n = OpLabel", "branches to the function's first block"},
-		{"body: OpSelectionMerge %n None; OpBranchConditional %i %n %n2; %n2 = OpLabel; OpBranch %n; %n = OpLabel", "its condition %i is not a bool"},
+		{"body: OpSelectionMerge %n None; OpBranchConditional %i %n %entry; %n = OpLabel",
+			"branches to the function's first block"},
+		{"body: OpSelectionMerge %n None; OpBranchConditional %i %n %n2; %n2 = OpLabel; OpBranch %n; %n = OpLabel",
+			"its condition %i is not a bool"},
 		{"body: %x = OpFunctionCall %void %main", "an entry point"},
 		{"body: %x = OpFunctionCall %int %callee", "its type is not the function's result type"},
 		{"body: %x = OpFunctionCall %void %callee %i", "it has 1 arguments"},
@@ -334,13 +338,15 @@ func TestCheckRefuses(t *testing.T) {
 		{"body: %y = OpImage %imgs %sm; %x = OpImageFetch %v4 %y %i2null Sample %c0", "the image operand Sample"},
 		{"body: %x = OpImageSampleExplicitLod %v4 %smms %v2null Lod %f0", "an image with samples is not sampled"},
 		{"body: %x = OpImageSampleExplicitLod %v4 %smms %v2null Sample %c0", "an image with samples is not sampled"},
-		{"body: %x = OpImageSampleExplicitLod %v4 %smms %v2null Grad %v2null %v2null", "an image with samples is not sampled"},
+		{"body: %x = OpImageSampleExplicitLod %v4 %smms %v2null Grad %v2null %v2null",
+			"an image with samples is not sampled"},
 		{"body: %x = OpImageSampleProjExplicitLod %v4 %smms %v4null Lod %f0", "an image with samples is not sampled"},
 		{"body: %x = OpImageGather %v4 %smms %v2null %c0", "an image with samples is not sampled"},
 		{"body: %x = OpImageSampleDrefExplicitLod %float %smms %v2null %f0 Lod %f0", "an image with samples is not sampled"},
 		{"body: %x = OpImageRead %v4 %imms %i2null Sample %c0", "not a storage image"},
 		{"body: OpImageWrite %imms %i2null %v4null Sample %c0", "not a storage image"},
-		{"body: %x = OpImageTexelPointer %ptexel %msarray %i3null %u0; %y = OpAtomicExchange %float %x %u1 %u0 %f", "not a storage image"},
+		{"body: %x = OpImageTexelPointer %ptexel %msarray %i3null %u0; %y = OpAtomicExchange %float %x %u1 %u0 %f",
+			"not a storage image"},
 		{"body: %x = OpImageQuerySizeLod %i2 %imms %c0", "the image has no levels"},
 		{"body: %x = OpImageQueryLevels %int %im", "the image has no levels"},
 		{"body: %y = OpImage %imgs %sm; %x = OpImageQuerySamples %int %y", "the image has no samples"},
@@ -353,7 +359,8 @@ func TestCheckRefuses(t *testing.T) {
 		{"ours global: %x = OpTypeImage %float Cube 0 0 1 1 Unknown", "only 2D images have samples"},
 		{"global: %x = OpTypeImage %float 2D 0 0 2 1 Unknown", "multisampled or sampled is out of range"},
 		{"global: %x = OpTypeImage %float 2D 0 0 1 2 Rgba8", "needs the capability StorageImageMultisample"},
-		{"ours capability: OpCapability StorageImageMultisample\nglobal: %x = OpTypeImage %float 2D 0 1 1 2 Rgba8", "needs the capability ImageMSArray"},
+		{"ours capability: OpCapability StorageImageMultisample\nglobal: %x = OpTypeImage %float 2D 0 1 1 2 Rgba8",
+			"needs the capability ImageMSArray"},
 		// Declarations.
 		{"global: %x = OpTypeInt 32 1", "it is the same type as %int"},
 		{"global: %x = OpTypeFloat 64", "64 bits need the capability Float64"},
@@ -364,9 +371,11 @@ func TestCheckRefuses(t *testing.T) {
 		{"global: %x = OpTypeStruct %img", "its member %img is opaque"},
 		{"global: %x = OpTypeSampledImage %img", "its image is a storage image"},
 		{"global: %x = OpTypePointer AtomicCounter %uint", "AtomicCounter needs the capability AtomicStorage"},
-		{"global: %p = OpTypePointer Private %int; %x = OpVariable %p Workgroup", "its storage class is not that of its type"},
+		{"global: %p = OpTypePointer Private %int; %x = OpVariable %p Workgroup",
+			"its storage class is not that of its type"},
 		{"global: %x = OpVariable %pfint Function", "are in functions"},
-		{"global: %p = OpTypePointer Private %int; %w = OpVariable %p Private; %x = OpVariable %p Private %w", "has another type"},
+		{"global: %p = OpTypePointer Private %int; %w = OpVariable %p Private; %x = OpVariable %p Private %w",
+			"has another type"},
 		{"global: %p = OpTypePointer Private %int; %x = OpVariable %p Private %int", "neither a constant nor a variable"},
 		{"global: %p = OpTypePointer Private %int; %x = OpVariable %p Private %f1", "has another type"},
 		{"ours global: %x = OpVariable %pblock StorageBuffer", "it has no DescriptorSet or no Binding"},
@@ -397,7 +406,8 @@ func TestCheckRefuses(t *testing.T) {
 		{"entry: OpEntryPoint GLCompute %main \"main\" %id", "two entry points"},
 		{"entry: OpEntryPoint GLCompute %callee \"other\"", "it has neither LocalSize"},
 		{"mode: OpExecutionMode %main LocalSizeId %u1 %u1 %u1", "goes with the other one"},
-		{"body: %x = OpLoad %int %w\nglobal: %pw = OpTypePointer Private %int; %w = OpVariable %pw Private", "the interface lacks %"},
+		{"body: %x = OpLoad %int %w\nglobal: %pw = OpTypePointer Private %int; %w = OpVariable %pw Private",
+			"the interface lacks %"},
 	} {
 		text, ours := strings.CutPrefix(row.text, "ours ")
 		words := assemble(t, fill(text))
@@ -495,7 +505,8 @@ func TestCheckFlow(t *testing.T) {
 		text := strings.Replace(base, ";body\nOpReturn\n", body.String(), 1)
 		if strings.Contains(row.want, "first block") {
 			text = regexp.MustCompile(`OpName.*\n`).ReplaceAllString(text, "")
-			text = regexp.MustCompile(`(?s)%main = OpFunction.*`).ReplaceAllString(text, "%main = OpFunction %void None %fn\n%e = OpLabel\nOpBranch %a\n%a = OpLabel\nOpBranch %e\nOpFunctionEnd\n")
+			text = regexp.MustCompile(`(?s)%main = OpFunction.*`).ReplaceAllString(text,
+				"%main = OpFunction %void None %fn\n%e = OpLabel\nOpBranch %a\n%a = OpLabel\nOpBranch %e\nOpFunctionEnd\n")
 		}
 		words := assemble(t, text)
 		if v := validate(t, words); (v == "") != (row.want == "") {

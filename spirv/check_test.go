@@ -14,37 +14,52 @@ func everything() *Environment {
 		MaxWorkgroupSize: [3]uint32{1024, 1024, 64}, MaxWorkgroupInvocations: 1024, MaxWorkgroupMemory: 32768,
 	}
 	for _, c := range []Capability{
-		CapabilityMatrix, CapabilityShader, CapabilityFloat16, CapabilityFloat64, CapabilityInt64, CapabilityInt64Atomics, CapabilityInt16, CapabilityInt8,
+		CapabilityMatrix, CapabilityShader, CapabilityFloat16, CapabilityFloat64, CapabilityInt64, CapabilityInt64Atomics,
+		CapabilityInt16, CapabilityInt8,
 		CapabilityImageGatherExtended, CapabilityStorageImageMultisample, CapabilityUniformBufferArrayDynamicIndexing,
-		CapabilitySampledImageArrayDynamicIndexing, CapabilityStorageBufferArrayDynamicIndexing, CapabilityStorageImageArrayDynamicIndexing,
+		CapabilitySampledImageArrayDynamicIndexing, CapabilityStorageBufferArrayDynamicIndexing,
+		CapabilityStorageImageArrayDynamicIndexing,
 		CapabilityImageCubeArray, CapabilitySampledRect, CapabilitySampled1D, CapabilityImage1D, CapabilitySampledCubeArray,
-		CapabilitySampledBuffer, CapabilityImageBuffer, CapabilityImageMSArray, CapabilityStorageImageExtendedFormats, CapabilityImageQuery,
+		CapabilitySampledBuffer, CapabilityImageBuffer, CapabilityImageMSArray, CapabilityStorageImageExtendedFormats,
+		CapabilityImageQuery,
 		CapabilityStorageImageReadWithoutFormat, CapabilityStorageImageWriteWithoutFormat, CapabilityMinLod,
-		CapabilityGroupNonUniform, CapabilityGroupNonUniformVote, CapabilityGroupNonUniformArithmetic, CapabilityGroupNonUniformBallot,
-		CapabilityGroupNonUniformShuffle, CapabilityGroupNonUniformShuffleRelative, CapabilityGroupNonUniformClustered, CapabilityGroupNonUniformQuad,
+		CapabilityGroupNonUniform, CapabilityGroupNonUniformVote, CapabilityGroupNonUniformArithmetic,
+		CapabilityGroupNonUniformBallot,
+		CapabilityGroupNonUniformShuffle, CapabilityGroupNonUniformShuffleRelative, CapabilityGroupNonUniformClustered,
+		CapabilityGroupNonUniformQuad,
 		CapabilityGroupNonUniformRotateKHR, CapabilitySubgroupBallotKHR, CapabilitySubgroupVoteKHR,
 		CapabilityStorageBuffer16BitAccess, CapabilityUniformAndStorageBuffer16BitAccess, CapabilityStoragePushConstant16,
 		CapabilityStorageBuffer8BitAccess, CapabilityUniformAndStorageBuffer8BitAccess, CapabilityStoragePushConstant8,
 		CapabilityVariablePointersStorageBuffer, CapabilityVariablePointers, CapabilityDeviceGroup,
-		CapabilityDenormPreserve, CapabilityDenormFlushToZero, CapabilitySignedZeroInfNanPreserve, CapabilityRoundingModeRTE, CapabilityRoundingModeRTZ,
+		CapabilityDenormPreserve, CapabilityDenormFlushToZero, CapabilitySignedZeroInfNanPreserve, CapabilityRoundingModeRTE,
+		CapabilityRoundingModeRTZ,
 		CapabilityShaderNonUniform, CapabilityRuntimeDescriptorArray, CapabilityUniformTexelBufferArrayDynamicIndexing,
-		CapabilityStorageTexelBufferArrayDynamicIndexing, CapabilityUniformBufferArrayNonUniformIndexing, CapabilitySampledImageArrayNonUniformIndexing,
+		CapabilityStorageTexelBufferArrayDynamicIndexing, CapabilityUniformBufferArrayNonUniformIndexing,
+		CapabilitySampledImageArrayNonUniformIndexing,
 		CapabilityStorageBufferArrayNonUniformIndexing, CapabilityStorageImageArrayNonUniformIndexing,
 		CapabilityUniformTexelBufferArrayNonUniformIndexing, CapabilityStorageTexelBufferArrayNonUniformIndexing,
 		CapabilityVulkanMemoryModel, CapabilityVulkanMemoryModelDeviceScope, CapabilityPhysicalStorageBufferAddresses,
-		CapabilityDotProduct, CapabilityDotProductInputAll, CapabilityDotProductInput4x8Bit, CapabilityDotProductInput4x8BitPacked,
-		CapabilityAtomicFloat32AddEXT, CapabilityAtomicFloat64AddEXT, CapabilityAtomicFloat32MinMaxEXT, CapabilityAtomicFloat16AddEXT,
-		CapabilityWorkgroupMemoryExplicitLayoutKHR, CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR,
+		CapabilityDotProduct, CapabilityDotProductInputAll, CapabilityDotProductInput4x8Bit,
+		CapabilityDotProductInput4x8BitPacked,
+		CapabilityAtomicFloat32AddEXT, CapabilityAtomicFloat64AddEXT, CapabilityAtomicFloat32MinMaxEXT,
+		CapabilityAtomicFloat16AddEXT,
+		CapabilityWorkgroupMemoryExplicitLayoutKHR, CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR,
+		CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR,
 		CapabilityInt64ImageEXT, CapabilityShaderClockKHR, CapabilityExpectAssumeKHR,
 	} {
 		env.Capabilities[c] = true
 	}
 	for _, e := range []string{
-		"SPV_KHR_non_semantic_info", "SPV_KHR_physical_storage_buffer", "SPV_KHR_storage_buffer_storage_class", "SPV_KHR_vulkan_memory_model",
-		"SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float16_add", "SPV_EXT_shader_atomic_float_min_max", "SPV_EXT_descriptor_indexing",
-		"SPV_KHR_variable_pointers", "SPV_KHR_16bit_storage", "SPV_KHR_8bit_storage", "SPV_KHR_shader_ballot", "SPV_KHR_subgroup_vote",
-		"SPV_KHR_workgroup_memory_explicit_layout", "SPV_KHR_integer_dot_product", "SPV_KHR_float_controls", "SPV_EXT_shader_image_int64",
-		"SPV_KHR_shader_clock", "SPV_KHR_expect_assume", "SPV_KHR_no_integer_wrap_decoration", "SPV_KHR_subgroup_rotate", "SPV_GOOGLE_decorate_string",
+		"SPV_KHR_non_semantic_info", "SPV_KHR_physical_storage_buffer", "SPV_KHR_storage_buffer_storage_class",
+		"SPV_KHR_vulkan_memory_model",
+		"SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float16_add", "SPV_EXT_shader_atomic_float_min_max",
+		"SPV_EXT_descriptor_indexing",
+		"SPV_KHR_variable_pointers", "SPV_KHR_16bit_storage", "SPV_KHR_8bit_storage", "SPV_KHR_shader_ballot",
+		"SPV_KHR_subgroup_vote",
+		"SPV_KHR_workgroup_memory_explicit_layout", "SPV_KHR_integer_dot_product", "SPV_KHR_float_controls",
+		"SPV_EXT_shader_image_int64",
+		"SPV_KHR_shader_clock", "SPV_KHR_expect_assume", "SPV_KHR_no_integer_wrap_decoration", "SPV_KHR_subgroup_rotate",
+		"SPV_GOOGLE_decorate_string",
 	} {
 		env.Extensions[e] = true
 	}
@@ -54,7 +69,8 @@ func everything() *Environment {
 // validate runs spirv-val, and says what it has to say.
 func validate(t testing.TB, words []uint32) string {
 	t.Helper()
-	cmd := exec.Command(tool(t, "spirv-val"), "--target-env", "vulkan1.3", "--scalar-block-layout", "--workgroup-scalar-block-layout", "-")
+	cmd := exec.Command(tool(t, "spirv-val"), "--target-env", "vulkan1.3", "--scalar-block-layout",
+		"--workgroup-scalar-block-layout", "-")
 	cmd.Stdin = strings.NewReader(string(toBytes(words)))
 	out, err := cmd.CombinedOutput()
 	if err == nil {

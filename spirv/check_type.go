@@ -1,5 +1,7 @@
 package spirv
 
+import "farside/internal/vk"
+
 // typeRules checks the types and constants, each of which Constants has seen to be well-formed.
 func (k *checker) typeRules() error {
 	type key struct {
@@ -21,36 +23,42 @@ func (k *checker) typeRules() error {
 					CapabilityStoragePushConstant8, CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR)
 			case 16:
 				err = k.width(i, CapabilityInt16, CapabilityStorageBuffer16BitAccess, CapabilityUniformAndStorageBuffer16BitAccess,
-					CapabilityStoragePushConstant16, CapabilityStorageInputOutput16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR)
+					CapabilityStoragePushConstant16, CapabilityStorageInputOutput16,
+					CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR)
 			case 64:
 				err = k.width(i, CapabilityInt64)
 			}
 		case OpTypeFloat:
 			switch i.Operands[0] {
 			case 16:
-				err = k.width(i, CapabilityFloat16, CapabilityStorageBuffer16BitAccess, CapabilityUniformAndStorageBuffer16BitAccess,
-					CapabilityStoragePushConstant16, CapabilityStorageInputOutput16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR)
+				err = k.width(i, CapabilityFloat16, CapabilityStorageBuffer16BitAccess,
+					CapabilityUniformAndStorageBuffer16BitAccess,
+					CapabilityStoragePushConstant16, CapabilityStorageInputOutput16,
+					CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR)
 			case 64:
 				err = k.width(i, CapabilityFloat64)
 			}
 		case OpTypeImage:
 			err = k.imageType(i)
 		case OpTypeSampledImage:
-			if t := k.types[i.Result].Elem; t.Sampled == 2 || t.Dim == DimSubpassData || t.Dim == DimBuffer && k.version >= 0x16 {
-				err = errorAt(i, "its image is a storage image, a texel buffer or a subpass (VUID-StandaloneSpirv-OpTypeSampledImage-06671)")
+			if t := k.types[i.Result].Elem; t.Sampled == 2 || t.Dim == DimSubpassData || t.Dim == DimBuffer &&
+				k.version >= 0x16 {
+				err = ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeSampledImage_06671,
+					"its image is a storage image, a texel buffer or a subpass")
 			}
 		case OpTypeForwardPointer:
 			if k.types[ID(i.Operands[0])] == nil || k.types[ID(i.Operands[0])].Kind != TypePointer {
 				err = errorAt(i, "%s is not an OpTypePointer", k.name(ID(i.Operands[0])))
 			} else if StorageClass(i.Operands[1]) != StorageClassPhysicalStorageBuffer {
-				err = errorAt(i, "its storage class is not PhysicalStorageBuffer (VUID-StandaloneSpirv-OpTypeForwardPointer-04711)")
+				err = ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeForwardPointer_04711,
+					"its storage class is not PhysicalStorageBuffer")
 			}
 		case OpTypePointer:
 			err = k.pointerType(i)
 		case OpTypeStruct:
 			for _, member := range k.types[i.Result].Members {
 				if opaque(member) {
-					err = errorAt(i, "its member %s is opaque (VUID-StandaloneSpirv-None-04667)", k.name(member.ID))
+					err = ruleAt(i, vk.VUID_StandaloneSpirv_None_04667, "its member %s is opaque", k.name(member.ID))
 				}
 			}
 		}
@@ -58,7 +66,8 @@ func (k *checker) typeRules() error {
 			return err
 		}
 		switch i.Op {
-		case OpTypeVoid, OpTypeBool, OpTypeInt, OpTypeFloat, OpTypeVector, OpTypeMatrix, OpTypeImage, OpTypeSampler, OpTypeSampledImage, OpTypeFunction:
+		case OpTypeVoid, OpTypeBool, OpTypeInt, OpTypeFloat, OpTypeVector, OpTypeMatrix, OpTypeImage, OpTypeSampler,
+			OpTypeSampledImage, OpTypeFunction:
 			// Types that aren't aggregates nor pointers may not be declared twice (SPIR-V 2.8).
 			ck := key{op: i.Op}
 			if len(i.Operands) <= len(ck.w) {
@@ -106,17 +115,19 @@ func (k *checker) imageType(i *Instruction) error {
 	s := t.Elem
 	switch {
 	case s.Kind != TypeFloat && s.Kind != TypeInt || s.Width != 32 && (s.Width != 64 || s.Kind != TypeInt):
-		return errorAt(i, "its sampled type is not a 32-bit float, 32-bit integer or 64-bit integer (VUID-StandaloneSpirv-OpTypeImage-04656)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeImage_04656,
+			"its sampled type is not a 32-bit float, 32-bit integer or 64-bit integer")
 	case s.Width == 64 && !k.has(CapabilityInt64ImageEXT):
 		return errorAt(i, "a sampled type of 64 bits needs the capability Int64ImageEXT")
 	case t.Sampled != 1 && t.Sampled != 2:
-		return errorAt(i, "its operand Sampled is neither 1 nor 2 (VUID-StandaloneSpirv-OpTypeImage-04657)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeImage_04657, "its operand Sampled is neither 1 nor 2")
 	case len(i.Operands) > 7:
 		return errorAt(i, "it has an access qualifier, which is for kernels")
-	case t.Dim != Dim1D && t.Dim != Dim2D && t.Dim != Dim3D && t.Dim != DimCube && t.Dim != DimBuffer && t.Dim != DimSubpassData:
-		return errorAt(i, "the dimensionality %v is not supported (VUID-StandaloneSpirv-OpTypeImage-09638)", t.Dim)
+	case t.Dim != Dim1D && t.Dim != Dim2D && t.Dim != Dim3D && t.Dim != DimCube && t.Dim != DimBuffer &&
+		t.Dim != DimSubpassData:
+		return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeImage_09638, "the dimensionality %v is not supported", t.Dim)
 	case t.Dim == DimSubpassData && (t.Arrayed || t.Sampled != 2 || t.Format != ImageFormatUnknown):
-		return errorAt(i, "a subpass is not arrayed, has Sampled 2 and no format (VUID-StandaloneSpirv-OpTypeImage-06214)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeImage_06214, "a subpass is not arrayed, has Sampled 2 and no format")
 	case t.Multisampled && t.Dim != Dim2D && t.Dim != DimSubpassData:
 		return errorAt(i, "only 2D images have samples")
 	case t.Arrayed && (t.Dim == Dim3D || t.Dim == DimBuffer):
@@ -135,7 +146,7 @@ func (k *checker) imageType(i *Instruction) error {
 		return errorAt(i, "an array of cubes needs the capability SampledCubeArray")
 	}
 	if kind, width := formatType(t.Format); t.Format != ImageFormatUnknown && (kind != s.Kind || width != s.Width) {
-		return errorAt(i, "the format %v does not go with its sampled type (VUID-StandaloneSpirv-Image-04965)", t.Format)
+		return ruleAt(i, vk.VUID_StandaloneSpirv_Image_04965, "the format %v does not go with its sampled type", t.Format)
 	}
 	return nil
 }
@@ -147,7 +158,8 @@ func formatType(f ImageFormat) (TypeKind, uint32) {
 		return TypeInt, 64
 	case ImageFormatRgba32i, ImageFormatRgba16i, ImageFormatRgba8i, ImageFormatR32i, ImageFormatRg32i, ImageFormatRg16i,
 		ImageFormatRg8i, ImageFormatR16i, ImageFormatR8i, ImageFormatRgba32ui, ImageFormatRgba16ui, ImageFormatRgba8ui,
-		ImageFormatR32ui, ImageFormatRgb10a2ui, ImageFormatRg32ui, ImageFormatRg16ui, ImageFormatRg8ui, ImageFormatR16ui, ImageFormatR8ui:
+		ImageFormatR32ui, ImageFormatRgb10a2ui, ImageFormatRg32ui, ImageFormatRg16ui, ImageFormatRg8ui, ImageFormatR16ui,
+		ImageFormatR8ui:
 		return TypeInt, 32
 	}
 	return TypeFloat, 32
@@ -156,19 +168,23 @@ func formatType(f ImageFormat) (TypeKind, uint32) {
 func (k *checker) pointerType(i *Instruction) error {
 	t := k.types[i.Result]
 	switch t.Class {
-	case StorageClassUniformConstant, StorageClassInput, StorageClassUniform, StorageClassOutput, StorageClassWorkgroup, StorageClassPrivate,
-		StorageClassFunction, StorageClassPushConstant, StorageClassImage, StorageClassStorageBuffer, StorageClassPhysicalStorageBuffer:
+	case StorageClassUniformConstant, StorageClassInput, StorageClassUniform, StorageClassOutput, StorageClassWorkgroup,
+		StorageClassPrivate,
+		StorageClassFunction, StorageClassPushConstant, StorageClassImage, StorageClassStorageBuffer,
+		StorageClassPhysicalStorageBuffer:
 	default:
-		return errorAt(i, "the storage class %v is not supported (VUID-StandaloneSpirv-None-04643)", t.Class)
+		return ruleAt(i, vk.VUID_StandaloneSpirv_None_04643, "the storage class %v is not supported", t.Class)
 	}
 	switch t.Elem.Kind {
 	case TypeVoid, TypeFunction:
 		return errorAt(i, "it points to %s, which is no object", k.name(t.Elem.ID))
 	}
 	if t.Class == StorageClassUniformConstant && !opaque(t.Elem) {
-		return errorAt(i, "in UniformConstant there are only images and samplers (VUID-StandaloneSpirv-UniformConstant-04655)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_UniformConstant_04655,
+			"in UniformConstant there are only images and samplers")
 	}
-	if t.Class != StorageClassUniformConstant && t.Class != StorageClassImage && t.Class != StorageClassFunction && t.Class != StorageClassPrivate && opaque(t.Elem) {
+	if t.Class != StorageClassUniformConstant && t.Class != StorageClassImage && t.Class != StorageClassFunction &&
+		t.Class != StorageClassPrivate && opaque(t.Elem) {
 		return errorAt(i, "images and samplers are only in UniformConstant")
 	}
 	return nil

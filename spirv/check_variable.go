@@ -1,5 +1,7 @@
 package spirv
 
+import "farside/internal/vk"
+
 // variables checks the variables of the module's scope, and what is else between types and functions.
 func (k *checker) variables() error {
 	for _, i := range k.m.Globals {
@@ -10,7 +12,7 @@ func (k *checker) variables() error {
 			}
 		case OpUndef:
 			if t := k.types[i.Type]; opaque(t) {
-				return errorAt(i, "its type %s is opaque (VUID-StandaloneSpirv-OpUndef-12464)", k.name(t.ID))
+				return ruleAt(i, vk.VUID_StandaloneSpirv_OpUndef_12464, "its type %s is opaque", k.name(t.ID))
 			}
 		}
 	}
@@ -31,14 +33,15 @@ func (k *checker) variables() error {
 func (k *checker) pointee(i *Instruction, t *Type) error {
 	for t.Kind == TypeArray || t.Kind == TypeRuntimeArray {
 		if t.Stride == 0 {
-			return errorAt(i, "the array %s has no ArrayStride (VUID-StandaloneSpirv-None-10684)", k.name(t.ID))
+			return ruleAt(i, vk.VUID_StandaloneSpirv_None_10684, "the array %s has no ArrayStride", k.name(t.ID))
 		}
 		t = t.Elem
 	}
 	switch {
 	case t.Kind == TypeStruct:
 		return k.checkLayout(t, k.rulesOf(StorageClassPhysicalStorageBuffer, t))
-	case t.Kind == TypeBool || t.Kind == TypeVector && t.Elem.Kind == TypeBool || t.Kind == TypePointer && t.Class != StorageClassPhysicalStorageBuffer:
+	case t.Kind == TypeBool || t.Kind == TypeVector && t.Elem.Kind == TypeBool || t.Kind == TypePointer &&
+		t.Class != StorageClassPhysicalStorageBuffer:
 		return errorAt(i, "%s can't be in memory", k.name(t.ID))
 	}
 	return nil
@@ -46,9 +49,11 @@ func (k *checker) pointee(i *Instruction, t *Type) error {
 
 func (k *checker) rulesOf(class StorageClass, t *Type) layoutRules {
 	switch {
-	case class == StorageClassWorkgroup && k.env.WorkgroupScalarLayout, class != StorageClassWorkgroup && k.env.ScalarBlockLayout:
+	case class == StorageClassWorkgroup && k.env.WorkgroupScalarLayout,
+		class != StorageClassWorkgroup && k.env.ScalarBlockLayout:
 		return layoutScalar
-	case class == StorageClassUniform && !k.env.UniformBufferStandardLayout && k.m.decoration(t.ID, DecorationBlock) != nil:
+	case class == StorageClassUniform && !k.env.UniformBufferStandardLayout &&
+		k.m.decoration(t.ID, DecorationBlock) != nil:
 		return layoutExtended
 	}
 	return layoutBase
@@ -85,22 +90,33 @@ func (k *checker) variable(i *Instruction, inFunction bool) error {
 		arrays++
 	}
 	if inner.Kind == TypePointer && inner.Class == StorageClassPhysicalStorageBuffer &&
-		(k.m.decoration(i.Result, DecorationAliasedPointer) != nil) == (k.m.decoration(i.Result, DecorationRestrictPointer) != nil) {
+		(k.m.decoration(i.Result, DecorationAliasedPointer) != nil) ==
+			(k.m.decoration(i.Result, DecorationRestrictPointer) != nil) {
 		return errorAt(i, "it holds pointers to PhysicalStorageBuffer, but has not one of AliasedPointer and RestrictPointer")
 	}
 	runtime := t.Kind == TypeRuntimeArray
 	switch class {
 	case StorageClassUniformConstant:
 		if !opaque(t) {
-			return errorAt(i, "it is neither an image nor a sampler, nor an array of them (VUID-StandaloneSpirv-UniformConstant-04655)")
+			return ruleAt(i, vk.VUID_StandaloneSpirv_UniformConstant_04655,
+				"it is neither an image nor a sampler, nor an array of them")
 		}
 	case StorageClassUniform, StorageClassStorageBuffer, StorageClassPushConstant:
 		if inner.Kind != TypeStruct || class == StorageClassPushConstant && arrays > 0 {
-			return errorAt(i, "it is not a struct, or an array of structs where there are descriptors (VUID-StandaloneSpirv-Uniform-06807, -PushConstant-06808)")
+			vuid := vk.VUID_StandaloneSpirv_Uniform_06807
+			if class == StorageClassPushConstant {
+				vuid = vk.VUID_StandaloneSpirv_PushConstant_06808
+			}
+			return ruleAt(i, vuid, "it is not a struct, or an array of structs where there are descriptors")
 		}
-		block, bufferBlock := k.m.decoration(inner.ID, DecorationBlock) != nil, k.m.decoration(inner.ID, DecorationBufferBlock) != nil
+		block, bufferBlock := k.m.decoration(inner.ID, DecorationBlock) != nil,
+			k.m.decoration(inner.ID, DecorationBufferBlock) != nil
 		if block == bufferBlock || bufferBlock && class != StorageClassUniform {
-			return errorAt(i, "its type %s is not a Block (VUID-StandaloneSpirv-PushConstant-06675, -Uniform-06676)", k.name(inner.ID))
+			vuid := vk.VUID_StandaloneSpirv_Uniform_06676
+			if class == StorageClassPushConstant {
+				vuid = vk.VUID_StandaloneSpirv_PushConstant_06675
+			}
+			return ruleAt(i, vuid, "its type %s is not a Block", k.name(inner.ID))
 		}
 		if err := k.block(i, inner, class, bufferBlock); err != nil {
 			return err
@@ -134,7 +150,7 @@ func (k *checker) variable(i *Instruction, inFunction bool) error {
 	}
 	if (class == StorageClassUniformConstant || class == StorageClassUniform || class == StorageClassStorageBuffer) &&
 		(k.m.decoration(i.Result, DecorationBinding) == nil || k.m.decoration(i.Result, DecorationDescriptorSet) == nil) {
-		return errorAt(i, "it has no DescriptorSet or no Binding (VUID-StandaloneSpirv-UniformConstant-06677)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_UniformConstant_06677, "it has no DescriptorSet or no Binding")
 	}
 	switch class {
 	case StorageClassUniformConstant, StorageClassUniform, StorageClassStorageBuffer:
@@ -146,11 +162,11 @@ func (k *checker) variable(i *Instruction, inFunction bool) error {
 		}
 	default:
 		if runtime || class != StorageClassPushConstant && endsInRuntimeArray(inner) {
-			return errorAt(i, "it is, or ends in, a runtime array (VUID-StandaloneSpirv-OpTypeRuntimeArray-04680)")
+			return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeRuntimeArray_04680, "it is, or ends in, a runtime array")
 		}
 	}
 	if class == StorageClassPushConstant && endsInRuntimeArray(inner) {
-		return errorAt(i, "it ends in a runtime array (VUID-StandaloneSpirv-OpTypeRuntimeArray-04680)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeRuntimeArray_04680, "it ends in a runtime array")
 	}
 	return k.explicitNumbers(i, t, class)
 }
@@ -165,11 +181,12 @@ func (k *checker) block(i *Instruction, t *Type, class StorageClass, bufferBlock
 			member = member.Elem
 		}
 		if endsInRuntimeArray(member) {
-			return errorAt(i, "a struct inside of its block ends in a runtime array (VUID-StandaloneSpirv-OpTypeRuntimeArray-04680)")
+			return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeRuntimeArray_04680,
+				"a struct inside of its block ends in a runtime array")
 		}
 	}
 	if endsInRuntimeArray(t) && class != StorageClassStorageBuffer && !bufferBlock {
-		return errorAt(i, "its block ends in a runtime array (VUID-StandaloneSpirv-OpTypeRuntimeArray-04680)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeRuntimeArray_04680, "its block ends in a runtime array")
 	}
 	return nil
 }
@@ -184,7 +201,9 @@ func endsInRuntimeArray(t *Type) bool {
 
 // hasPointer says whether a type holds pointers that are not to PhysicalStorageBuffer.
 func (k *checker) hasPointer(t *Type) bool {
-	return k.holds(t, &k.pointers, func(t *Type) bool { return t.Kind == TypePointer && t.Class != StorageClassPhysicalStorageBuffer })
+	return k.holds(t, &k.pointers, func(t *Type) bool {
+		return t.Kind == TypePointer && t.Class != StorageClassPhysicalStorageBuffer
+	})
 }
 
 // holds says whether a type is or holds one that a function accepts, without looking through pointers. What it found
@@ -216,10 +235,10 @@ func (k *checker) initializer(i *Instruction, t *Type, class StorageClass) error
 	switch class {
 	case StorageClassOutput, StorageClassPrivate, StorageClassFunction, StorageClassWorkgroup:
 	default:
-		return errorAt(i, "a variable of storage class %v has no initializer (VUID-StandaloneSpirv-OpVariable-04651)", class)
+		return ruleAt(i, vk.VUID_StandaloneSpirv_OpVariable_04651, "a variable of storage class %v has no initializer", class)
 	}
 	if class == StorageClassWorkgroup && def.Op != OpConstantNull {
-		return errorAt(i, "its initializer is not OpConstantNull (VUID-StandaloneSpirv-OpVariable-04734)")
+		return ruleAt(i, vk.VUID_StandaloneSpirv_OpVariable_04734, "its initializer is not OpConstantNull")
 	}
 	global := def.Op == OpVariable && StorageClass(def.Operands[0]) != StorageClassFunction
 	if k.c.Values[id] == nil && !global {
@@ -277,8 +296,10 @@ func (k *checker) explicitNumbers(i *Instruction, t *Type, class StorageClass) e
 				inner = inner.Elem
 			}
 			buffer := k.m.decoration(inner.ID, DecorationBufferBlock) != nil
-			ok = wide && (allowed(CapabilityUniformAndStorageBuffer16BitAccess) || buffer && allowed(CapabilityStorageBuffer16BitAccess)) ||
-				!wide && (allowed(CapabilityUniformAndStorageBuffer8BitAccess) || buffer && allowed(CapabilityStorageBuffer8BitAccess))
+			ok = wide && (allowed(CapabilityUniformAndStorageBuffer16BitAccess) || buffer &&
+				allowed(CapabilityStorageBuffer16BitAccess)) ||
+				!wide && (allowed(CapabilityUniformAndStorageBuffer8BitAccess) || buffer &&
+					allowed(CapabilityStorageBuffer8BitAccess))
 		case StorageClassPushConstant:
 			ok = wide && allowed(CapabilityStoragePushConstant16) || !wide && allowed(CapabilityStoragePushConstant8)
 		case StorageClassInput, StorageClassOutput:

@@ -22,11 +22,13 @@ const (
 
 // Type is a type with everything that an implementation asks for, array lengths under the specialization included.
 type Type struct {
-	ID      ID
-	Kind    TypeKind
-	Width   uint32       // bits of an int or float
-	Signed  bool         // of an int
-	Elem    *Type        // of a vector, matrix (its columns), array, pointer (the pointee), sampled image (its image), image (the sampled type); of a function the result
+	ID     ID
+	Kind   TypeKind
+	Width  uint32 // bits of an int or float
+	Signed bool   // of an int
+	// of a vector, matrix (its columns), array, pointer (the pointee), sampled image (its image), image (the sampled
+	// type); of a function the result
+	Elem    *Type
 	Count   uint32       // of a vector, matrix, array
 	Members []*Type      // of a struct; a function's parameters
 	Class   StorageClass // of a pointer

@@ -53,7 +53,8 @@ func TestTypes(t *testing.T) {
 	}
 	recursive := false
 	for _, ty := range c.Types {
-		if ty != nil && ty.Kind == TypePointer && ty.Class == StorageClassPhysicalStorageBuffer && ty.Elem.Kind == TypeStruct {
+		if ty != nil && ty.Kind == TypePointer && ty.Class == StorageClassPhysicalStorageBuffer &&
+			ty.Elem.Kind == TypeStruct {
 			recursive = recursive || ty.Elem.Members[0] == ty
 		}
 	}
@@ -104,11 +105,13 @@ func TestSpecialization(t *testing.T) {
 	if size, err := m.LocalSize(m.EntryPoints[0], c); err != nil || size != [3]uint32{64, 2, 1} {
 		t.Errorf("the local size is %v, %v", size, err)
 	}
-	if _, err = m.Constants(map[uint32][]byte{0: {1}}); err == nil || !strings.Contains(err.Error(), "has 1 bytes, not 4") {
+	if _, err = m.Constants(map[uint32][]byte{0: {1}}); err == nil ||
+		!strings.Contains(err.Error(), "has 1 bytes, not 4") {
 		t.Errorf("a short specialization: %v", err)
 	}
 	// An array of 2*rounds + 1 = -1 elements.
-	if _, err = m.Constants(map[uint32][]byte{0: {0xff, 0xff, 0xff, 0xff}}); err == nil || !strings.Contains(err.Error(), "is not in 1 to 4294967295") {
+	if _, err = m.Constants(map[uint32][]byte{0: {0xff, 0xff, 0xff, 0xff}}); err == nil ||
+		!strings.Contains(err.Error(), "is not in 1 to 4294967295") {
 		t.Errorf("a negative length: %v", err)
 	}
 }
@@ -265,16 +268,18 @@ func TestHalf(t *testing.T) {
 func TestConstantsRefuse(t *testing.T) {
 	deep := "%20 = OpTypeInt 32 0\n%21 = OpTypeStruct %20 %20\n"
 	for n := 22; n < 60; n++ {
-		deep += strings.ReplaceAll(strings.ReplaceAll("%N = OpTypeStruct %P %P\n", "N", strconv.Itoa(n)), "P", strconv.Itoa(n-1))
+		deep += strings.ReplaceAll(strings.ReplaceAll("%N = OpTypeStruct %P %P\n", "N", strconv.Itoa(n)), "P",
+			strconv.Itoa(n-1))
 	}
 	for name, test := range map[string]struct{ text, want string }{
-		"vector":     {"%20 = OpTypeInt 32 0\n%21 = OpTypeVector %20 5", "no vectors of 5 components"},
-		"width":      {"%20 = OpTypeInt 24 0", "no integers of 24 bits"},
-		"matrix":     {"%20 = OpTypeInt 32 0\n%21 = OpTypeVector %20 2\n%22 = OpTypeMatrix %21 2", "not a vector of floats"},
-		"length":     {"%20 = OpTypeInt 32 0\n%21 = OpConstant %20 0\n%22 = OpTypeArray %20 %21", "is not in 1 to"},
-		"member":     {"%20 = OpTypeStruct %2", "can't be a member"},
-		"recursive":  {"%20 = OpTypeStruct %20", "not a type that stands in front of it"},
-		"array":      {"%20 = OpTypeInt 32 0\n%21 = OpTypeRuntimeArray %20\n%22 = OpTypeStruct %21 %20", "in front of the last one"},
+		"vector":    {"%20 = OpTypeInt 32 0\n%21 = OpTypeVector %20 5", "no vectors of 5 components"},
+		"width":     {"%20 = OpTypeInt 24 0", "no integers of 24 bits"},
+		"matrix":    {"%20 = OpTypeInt 32 0\n%21 = OpTypeVector %20 2\n%22 = OpTypeMatrix %21 2", "not a vector of floats"},
+		"length":    {"%20 = OpTypeInt 32 0\n%21 = OpConstant %20 0\n%22 = OpTypeArray %20 %21", "is not in 1 to"},
+		"member":    {"%20 = OpTypeStruct %2", "can't be a member"},
+		"recursive": {"%20 = OpTypeStruct %20", "not a type that stands in front of it"},
+		"array": {"%20 = OpTypeInt 32 0\n%21 = OpTypeRuntimeArray %20\n%22 = OpTypeStruct %21 %20",
+			"in front of the last one"},
 		"composite":  {"%20 = OpTypeInt 32 0\n%21 = OpTypeVector %20 2\n%22 = OpConstant %20 1\n%23 = OpConstantComposite %21 %22", "it has 1 constituents"},
 		"wrong part": {"%20 = OpTypeInt 32 0\n%21 = OpTypeVector %20 2\n%22 = OpConstantNull %21\n%23 = OpConstantComposite %21 %22 %22", "not a constant of the type"},
 		"bool":       {"%20 = OpTypeInt 32 0\n%21 = OpConstantTrue %20", "is not bool"},
@@ -299,11 +304,14 @@ func TestLocalSize(t *testing.T) {
 		want [3]uint32
 	}{
 		"mode": {minimal, [3]uint32{1, 1, 1}},
-		"id": {strings.Replace(globals(constants), "OpExecutionMode %1 LocalSize 1 1 1", "OpExecutionMode %1 LocalSize 1 1 1\nOpExecutionModeId %1 LocalSizeId %21 %21 %21", 1),
+		"id": {strings.Replace(globals(constants), "OpExecutionMode %1 LocalSize 1 1 1",
+			"OpExecutionMode %1 LocalSize 1 1 1\nOpExecutionModeId %1 LocalSizeId %21 %21 %21", 1),
 			[3]uint32{5, 5, 5}},
-		"built-in": {strings.Replace(globals(constants), "1 1 1\n", "1 2 3\nOpDecorate %23 BuiltIn WorkgroupSize\n", 1), [3]uint32{5, 5, 5}},
-		"wrong":    {strings.Replace(globals(constants), "1 1 1\n", "1 2 3\nOpDecorate %21 BuiltIn WorkgroupSize\n", 1), [3]uint32{}},
-		"none":     {strings.Replace(minimal, "OpExecutionMode %1 LocalSize 1 1 1\n", "", 1), [3]uint32{}},
+		"built-in": {strings.Replace(globals(constants), "1 1 1\n", "1 2 3\nOpDecorate %23 BuiltIn WorkgroupSize\n", 1),
+			[3]uint32{5, 5, 5}},
+		"wrong": {strings.Replace(globals(constants), "1 1 1\n", "1 2 3\nOpDecorate %21 BuiltIn WorkgroupSize\n", 1),
+			[3]uint32{}},
+		"none": {strings.Replace(minimal, "OpExecutionMode %1 LocalSize 1 1 1\n", "", 1), [3]uint32{}},
 	} {
 		m := decode(t, assemble(t, test.text))
 		c, err := m.Constants(nil)

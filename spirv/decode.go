@@ -51,6 +51,7 @@ const (
 type decoder struct {
 	words   []uint32
 	m       *Module
+	ids     map[uint32]ID // the module's ids by their numbers in the words; nil where they are the same
 	section section
 	list    []Instruction  // a slab with all instructions
 	lists   []*Instruction // one of the lists of them, see push
@@ -64,6 +65,17 @@ type decoder struct {
 
 	function *Function
 	block    *Block
+}
+
+// renumber gives the ids of a module with a large bound the numbers from 1 on, in the order in which they come.
+func (d *decoder) renumber(number uint32) ID {
+	id, ok := d.ids[number]
+	if !ok {
+		id = ID(len(d.m.numbers))
+		d.ids[number] = id
+		d.m.numbers = append(d.m.numbers, number)
+	}
+	return id
 }
 
 type reference struct {
@@ -96,6 +108,11 @@ func (d *decoder) header() error {
 	if d.words[4] != 0 {
 		return fail(4, "the schema is not 0")
 	}
+	if int(d.words[3]) > len(d.words) {
+		// Fewer ids can be in use, and tables by ID should be no longer than the module.
+		d.words = slices.Clone(d.words)
+		d.ids, d.m.numbers = map[uint32]ID{}, []uint32{0}
+	}
 	return nil
 }
 
@@ -107,7 +124,7 @@ func (d *decoder) decode() error {
 	for at := headerWords; at < len(d.words); count++ {
 		n := int(d.words[at] >> 16)
 		if n == 0 || n > len(d.words)-at {
-			return &Error{uint32(at), Op(d.words[at]), "the instruction is not as long as it says"}
+			return &Error{Offset: uint32(at), Op: Op(d.words[at]), Message: "the instruction is not as long as it says"}
 		}
 		switch Op(d.words[at]) {
 		case OpLabel:
@@ -119,8 +136,8 @@ func (d *decoder) decode() error {
 	}
 	d.list, d.lists, d.blocks = make([]Instruction, 0, count), make([]*Instruction, 0, count), make([]Block, 0, labels)
 	d.single = make([]Decoration, 0, decorations)
-	d.m.Definitions = make([]*Instruction, d.words[3])
-	d.m.Decorations = make([][]Decoration, d.words[3])
+	ids := min(int(d.words[3]), len(d.words))
+	d.m.Definitions, d.m.Decorations = make([]*Instruction, ids), make([][]Decoration, ids)
 	for at := headerWords; at < len(d.words); {
 		n := int(d.words[at] >> 16)
 		d.list = append(d.list, Instruction{Op: Op(d.words[at]), Offset: uint32(at), Operands: d.words[at+1 : at+n : at+n]})
@@ -150,7 +167,7 @@ func (d *decoder) instruction(i *Instruction) error {
 	i.Operands = i.Operands[p.skip:]
 	if i.Result != 0 {
 		if other := d.m.Definitions[i.Result]; other != nil {
-			return errorAt(i, "%%%d is defined already at word %d", i.Result, other.Offset)
+			return errorAt(i, "%s is defined already at word %d", d.m.Name(i.Result), other.Offset)
 		}
 		d.m.Definitions[i.Result] = i
 	}
@@ -262,7 +279,8 @@ func (d *decoder) outside(i *Instruction) error {
 	case OpEntryPoint:
 		name := literalString(i.Operands[2:])
 		ids := i.Operands[2+len(name)/4+1:]
-		e := &EntryPoint{Instruction: i, Model: ExecutionModel(i.Operands[0]), Function: ID(i.Operands[1]), Name: name, Interface: make([]ID, len(ids))}
+		e := &EntryPoint{Instruction: i, Model: ExecutionModel(i.Operands[0]), Function: ID(i.Operands[1]), Name: name,
+			Interface: make([]ID, len(ids))}
 		for n, id := range ids {
 			e.Interface[n] = ID(id)
 		}
@@ -271,7 +289,7 @@ func (d *decoder) outside(i *Instruction) error {
 	case OpExecutionMode, OpExecutionModeId:
 		modes, ok := d.modes[ID(i.Operands[0])]
 		if !ok {
-			return errorAt(i, "%%%d is not an entry point", i.Operands[0])
+			return errorAt(i, "%s is not an entry point", d.m.Name(ID(i.Operands[0])))
 		}
 		d.modes[ID(i.Operands[0])] = append(modes, i)
 	case OpString:
@@ -290,7 +308,8 @@ func (d *decoder) outside(i *Instruction) error {
 		}
 		return d.decorate(i, target, Decoration{DecorationKind(i.Operands[1]), i.Operands[2:], i.Offset})
 	case OpMemberDecorate, OpMemberDecorateString:
-		return d.decorateMember(i, ID(i.Operands[0]), i.Operands[1], Decoration{DecorationKind(i.Operands[2]), i.Operands[3:], i.Offset})
+		return d.decorateMember(i, ID(i.Operands[0]), i.Operands[1],
+			Decoration{DecorationKind(i.Operands[2]), i.Operands[3:], i.Offset})
 	case OpDecorationGroup:
 		put(&d.groups, i.Result, true)
 	case OpGroupDecorate, OpGroupMemberDecorate:
@@ -319,7 +338,8 @@ func (d *decoder) global(i *Instruction) {
 		length := m.Definitions[i.Operands[1]]
 		m.sized = m.sized || length == nil || length.Op != OpConstant
 	}
-	if b := m.decoration(i.Result, DecorationBuiltIn); b != nil && BuiltIn(b.Operands[0]) == BuiltInWorkgroupSize && m.workgroupSize == nil {
+	if b := m.decoration(i.Result, DecorationBuiltIn); b != nil && BuiltIn(b.Operands[0]) == BuiltInWorkgroupSize &&
+		m.workgroupSize == nil {
 		m.workgroupSize = i
 	}
 }
@@ -347,7 +367,7 @@ func (d *decoder) decorate(i *Instruction, target ID, list ...Decoration) error 
 	}
 	all := d.extended(d.m.Decorations[target], list)
 	if len(all) > maxTargetDecorations {
-		return errorAt(i, "%%%d has more than %d decorations", target, maxTargetDecorations)
+		return errorAt(i, "%s has more than %d decorations", d.m.Name(target), maxTargetDecorations)
 	}
 	d.m.Decorations[target] = all
 	return nil
@@ -360,7 +380,7 @@ func (d *decoder) decorateMember(i *Instruction, target ID, member uint32, list 
 	members := d.m.MemberDecorations[target]
 	all := d.extended(members[member], list)
 	if len(all) > maxTargetDecorations {
-		return errorAt(i, "a member of %%%d has more than %d decorations", target, maxTargetDecorations)
+		return errorAt(i, "a member of %s has more than %d decorations", d.m.Name(target), maxTargetDecorations)
 	}
 	put(&members, member, all)
 	put(&d.m.MemberDecorations, target, members)
@@ -371,7 +391,7 @@ func (d *decoder) decorateMember(i *Instruction, target ID, member uint32, list 
 func (d *decoder) group(i *Instruction) error {
 	group := ID(i.Operands[0])
 	if !d.groups[group] {
-		return errorAt(i, "%%%d is not an OpDecorationGroup in front of it", group)
+		return errorAt(i, "%s is not an OpDecorationGroup in front of it", d.m.Name(group))
 	}
 	list := d.m.Decorations[group]
 	step := 1
@@ -380,7 +400,7 @@ func (d *decoder) group(i *Instruction) error {
 	}
 	for t := i.Operands[1:]; len(t) > 0; t = t[step:] {
 		if d.groups[ID(t[0])] {
-			return errorAt(i, "its target %%%d is a group", t[0])
+			return errorAt(i, "its target %s is a group", d.m.Name(ID(t[0])))
 		}
 		var err error
 		if step == 1 {
@@ -501,13 +521,13 @@ func (d *decoder) finish() error {
 	}
 	for _, r := range d.forward {
 		if d.m.Definitions[r.id] == nil {
-			return errorAt(r.by, "%%%d is not defined", r.id)
+			return errorAt(r.by, "%s is not defined", d.m.Name(r.id))
 		}
 	}
 	for _, e := range d.m.EntryPoints {
 		e.Modes = d.modes[e.Function]
 		if d.m.Definitions[e.Function].Op != OpFunction {
-			return errorAt(e.Instruction, "%%%d is not a function", e.Function)
+			return errorAt(e.Instruction, "%s is not a function", d.m.Name(e.Function))
 		}
 	}
 	return nil

@@ -40,7 +40,8 @@ func TestText(t *testing.T) {
 			}
 			i.Operands = operands
 			// The tools write more digits of floats, and halves in hexadecimal.
-			if got := m.Text(i); got != strings.TrimSpace(line) && (i.Op != OpConstant || m.Definitions[i.Type].Op != OpTypeFloat) {
+			if got := m.Text(i); got != strings.TrimSpace(line) &&
+				(i.Op != OpConstant || m.Definitions[i.Type].Op != OpTypeFloat) {
 				t.Errorf("%s, line %d: %s, want %s", name, n, got, line)
 			}
 			at += length
@@ -60,7 +61,8 @@ func TestDecodeShader(t *testing.T) {
 	if len(m.EntryPoints) != 1 || m.EntryPoints[0].Name != "main" || m.EntryPoints[0].Model != ExecutionModelGLCompute {
 		t.Fatalf("entry points %v", m.EntryPoints)
 	}
-	if modes := m.EntryPoints[0].Modes; len(modes) != 1 || modes[0].Op != OpExecutionModeId && modes[0].Op != OpExecutionMode {
+	if modes := m.EntryPoints[0].Modes; len(modes) != 1 || modes[0].Op != OpExecutionModeId &&
+		modes[0].Op != OpExecutionMode {
 		t.Errorf("modes %v", modes)
 	}
 	if len(m.EntryPoints[0].Interface) == 0 {
@@ -194,21 +196,24 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct{ old, new, want string }{
-		"no memory model":  {"OpMemoryModel Logical GLSL450\n", "", "no OpMemoryModel"},
-		"twice":            {"%3 = OpTypeFunction %2", "%3 = OpTypeFunction %2\n%3 = OpUndef %2", "%3 is defined already"},
-		"undefined":        {"OpReturn", "OpBranch %9", "OpBranch: %9 is not defined"},
-		"type":             {"%1 = OpFunction %2", "%1 = OpFunction %8", "its type %8 is not defined in front of it"},
-		"order":            {"%2 = OpTypeVoid", "%2 = OpTypeVoid\nOpCapability Int64", "OpCapability: it stands behind a section"},
-		"no terminator":    {"OpReturn\n", "", "the block of word"},
-		"two terminators":  {"OpReturn\n", "OpReturn\nOpReturn\n", "OpReturn: it stands outside of a block"},
-		"no label":         {"%4 = OpLabel\n", "", "OpReturn: it stands outside of a block"},
-		"no blocks":        {"%4 = OpLabel\nOpReturn\n", "", "the function has no blocks"},
-		"late merge":       {"OpReturn", "OpSelectionMerge %4 None\n%7 = OpUndef %2\nOpReturn", "between a merge instruction and the end"},
+		"no memory model": {"OpMemoryModel Logical GLSL450\n", "", "no OpMemoryModel"},
+		"twice":           {"%3 = OpTypeFunction %2", "%3 = OpTypeFunction %2\n%3 = OpUndef %2", "%3 is defined already"},
+		"undefined":       {"OpReturn", "OpBranch %9", "OpBranch: %9 is not defined"},
+		"type":            {"%1 = OpFunction %2", "%1 = OpFunction %8", "its type %8 is not defined in front of it"},
+		"order": {"%2 = OpTypeVoid", "%2 = OpTypeVoid\nOpCapability Int64",
+			"OpCapability: it stands behind a section"},
+		"no terminator":   {"OpReturn\n", "", "the block of word"},
+		"two terminators": {"OpReturn\n", "OpReturn\nOpReturn\n", "OpReturn: it stands outside of a block"},
+		"no label":        {"%4 = OpLabel\n", "", "OpReturn: it stands outside of a block"},
+		"no blocks":       {"%4 = OpLabel\nOpReturn\n", "", "the function has no blocks"},
+		"late merge": {"OpReturn", "OpSelectionMerge %4 None\n%7 = OpUndef %2\nOpReturn",
+			"between a merge instruction and the end"},
 		"late phi":         {"OpReturn", "%7 = OpUndef %2\n%8 = OpPhi %2 %7 %4\nOpReturn", "OpPhi: it stands behind another"},
 		"type in function": {"OpReturn", "%7 = OpTypeBool\nOpReturn", "OpTypeBool: it may not stand in a function"},
-		"code outside":     {"%1 = OpFunction", "OpReturn\n%1 = OpFunction", "OpReturn: it may only stand in a function's block"},
-		"no function":      {"OpEntryPoint GLCompute %1", "OpEntryPoint GLCompute %2", "is not a"},
-		"mode of nothing":  {"OpExecutionMode %1", "OpExecutionMode %2", "%2 is not an entry point"},
+		"code outside": {"%1 = OpFunction", "OpReturn\n%1 = OpFunction",
+			"OpReturn: it may only stand in a function's block"},
+		"no function":     {"OpEntryPoint GLCompute %1", "OpEntryPoint GLCompute %2", "is not a"},
+		"mode of nothing": {"OpExecutionMode %1", "OpExecutionMode %2", "%2 is not an entry point"},
 	} {
 		if !strings.Contains(minimal, test.old) {
 			t.Fatal(name)

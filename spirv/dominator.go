@@ -25,8 +25,9 @@ func findDominators(successors [][]int) dominators {
 	scratch := slab[int](make([]int, 10*n+1+edges))
 	d := dominators{idom: kept.take(n), first: kept.take(n), last: kept.take(n)}
 	t := tree{
-		number: scratch.take(n), parent: scratch.take(n), semi: scratch.take(n), ancestor: scratch.take(n), label: scratch.take(n),
-		path: scratch.take(n),
+		number: scratch.take(n), parent: scratch.take(n), semi: scratch.take(n), ancestor: scratch.take(n),
+		label: scratch.take(n),
+		path:  scratch.take(n),
 	}
 	for b := range n {
 		d.idom[b], t.number[b] = -1, -1

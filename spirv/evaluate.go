@@ -321,7 +321,8 @@ func wellTyped(op Op, t *Type, operands []*Constant) bool {
 	case OpSNegate, OpNot:
 		return st.Kind == TypeInt && same(operands[0], TypeInt) && width(operands[0]) == st.Width
 	case OpShiftRightLogical, OpShiftRightArithmetic, OpShiftLeftLogical:
-		return st.Kind == TypeInt && same(operands[0], TypeInt) && width(operands[0]) == st.Width && same(operands[1], TypeInt)
+		return st.Kind == TypeInt && same(operands[0], TypeInt) && width(operands[0]) == st.Width &&
+			same(operands[1], TypeInt)
 	case OpIAdd, OpISub, OpIMul, OpUDiv, OpSDiv, OpUMod, OpSRem, OpSMod, OpBitwiseOr, OpBitwiseXor, OpBitwiseAnd:
 		return st.Kind == TypeInt && same(operands[0], TypeInt) && same(operands[1], TypeInt) &&
 			width(operands[0]) == st.Width && width(operands[1]) == st.Width
@@ -331,7 +332,8 @@ func wellTyped(op Op, t *Type, operands []*Constant) bool {
 		return st.Kind == TypeBool && same(operands[0], TypeBool) && same(operands[1], TypeBool)
 	case OpIEqual, OpINotEqual, OpULessThan, OpSLessThan, OpUGreaterThan, OpSGreaterThan,
 		OpULessThanEqual, OpSLessThanEqual, OpUGreaterThanEqual, OpSGreaterThanEqual:
-		return st.Kind == TypeBool && same(operands[0], TypeInt) && same(operands[1], TypeInt) && width(operands[0]) == width(operands[1])
+		return st.Kind == TypeBool && same(operands[0], TypeInt) && same(operands[1], TypeInt) &&
+			width(operands[0]) == width(operands[1])
 	case OpSelect:
 		return operands[1].Type == t && operands[2].Type == t &&
 			(operands[0].Type.Kind == TypeBool || t.Kind == TypeVector && same(operands[0], TypeBool))

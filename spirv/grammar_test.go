@@ -29,13 +29,15 @@ func TestNames(t *testing.T) {
 
 func TestOperandTable(t *testing.T) {
 	for op, want := range map[Op][]operand{
-		OpNop:       nil,
-		OpIAdd:      {operand(kindIdResultType), operand(kindIdResult), operand(kindIdRef), operand(kindIdRef)},
-		OpLoad:      {operand(kindIdResultType), operand(kindIdResult), operand(kindIdRef), operand(kindMemoryAccess) | optional},
-		OpPhi:       {operand(kindIdResultType), operand(kindIdResult), operand(kindPairIdRefIdRef) | repeated},
-		OpDecorate:  {operand(kindIdRef), operand(kindDecoration)},
-		OpReturn:    nil,
-		OpExtInst:   {operand(kindIdResultType), operand(kindIdResult), operand(kindIdRef), operand(kindLiteralExtInstInteger), operand(kindIdRef) | repeated},
+		OpNop:  nil,
+		OpIAdd: {operand(kindIdResultType), operand(kindIdResult), operand(kindIdRef), operand(kindIdRef)},
+		OpLoad: {operand(kindIdResultType), operand(kindIdResult), operand(kindIdRef),
+			operand(kindMemoryAccess) | optional},
+		OpPhi:      {operand(kindIdResultType), operand(kindIdResult), operand(kindPairIdRefIdRef) | repeated},
+		OpDecorate: {operand(kindIdRef), operand(kindDecoration)},
+		OpReturn:   nil,
+		OpExtInst: {operand(kindIdResultType), operand(kindIdResult), operand(kindIdRef),
+			operand(kindLiteralExtInstInteger), operand(kindIdRef) | repeated},
 		OpTypeFloat: {operand(kindIdResult), operand(kindLiteralInteger), operand(kindFPEncoding) | optional},
 	} {
 		if got := op.info().operands.operands(); !slices.Equal(got, want) {

@@ -8,18 +8,20 @@ package spirv
 
 import "sync"
 
-// ID is a result <id>. 0 is none.
+// ID is a result <id>. 0 is none. It is the number in the module's words, unless their bound is larger than any module
+// of their length can use up: Decode numbers those ids anew. Module.Name has the number that they came with.
 type ID uint32
 
 // Instruction is one instruction of a module.
 type Instruction struct {
-	Op       Op
-	demands  bool     // it or one of its enumerants needs more than SPIR-V 1.0
-	block    uint32   // of an OpLabel, the index in its function; of an OpFunction, that in its module
-	Type     ID       // the result type, or 0
-	Result   ID       // or 0
-	Operands []uint32 // the words behind the result, or behind the first word where there is none; part of the module's words
-	Offset   uint32   // of the instruction's first word from the start of the module, in words
+	Op      Op
+	demands bool   // it or one of its enumerants needs more than SPIR-V 1.0
+	block   uint32 // of an OpLabel, the index in its function; of an OpFunction, that in its module
+	Type    ID     // the result type, or 0
+	Result  ID     // or 0
+	// the words behind the result, or behind the first word where there is none; part of the module's words
+	Operands []uint32
+	Offset   uint32 // of the instruction's first word from the start of the module, in words
 }
 
 // Module is a decoded module.
@@ -38,8 +40,10 @@ type Module struct {
 	Globals           []*Instruction // types, constants, variables and OpUndef outside of functions, in order
 	Variables         []*Instruction // those of Globals that are one
 	Functions         []*Function
-	Definitions       []*Instruction // by ID, what defines it; the length is the module's bound
+	// by ID, what defines it; the length is a bound of the IDs, and at most that of the words
+	Definitions []*Instruction
 
+	numbers       []uint32 // by ID, its number in the words given to Decode; nil where they are the same
 	memoryModel   *Instruction
 	workgroupSize *Instruction   // the constant that is the built-in WorkgroupSize, or nil
 	special       []*Instruction // specialization constants but composites and operations

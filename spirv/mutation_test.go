@@ -80,7 +80,8 @@ func mutateGently(random *rand.Rand, words []uint32) []uint32 {
 	// Something of the same kind: defined by the same instruction, or of the same type.
 	var like []uint32
 	for id, def := range m.Definitions {
-		if def != nil && uint32(id) != old && (def.Op == m.Definitions[old].Op || def.Type != 0 && def.Type == m.Definitions[old].Type) {
+		if def != nil && uint32(id) != old && (def.Op == m.Definitions[old].Op || def.Type != 0 &&
+			def.Type == m.Definitions[old].Type) {
 			like = append(like, uint32(id))
 		}
 	}
@@ -138,7 +139,8 @@ func TestMutations(t *testing.T) {
 			t.Logf("%s: only Check refuses: %s", name, ours)
 		}
 	}
-	t.Logf("both accept %d, both refuse %d, only spirv-val refuses %d, only Check refuses %d", accepted, refused, tooLax, tooStrict)
+	t.Logf("both accept %d, both refuse %d, only spirv-val refuses %d, only Check refuses %d", accepted, refused, tooLax,
+		tooStrict)
 	if tooLax > count/20 || tooStrict > count/20 || accepted < count/20 || refused < count/3 {
 		t.Error("the two disagree too often")
 	}

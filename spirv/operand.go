@@ -42,14 +42,18 @@ func (p *operandParser) all(list []operand) error {
 }
 
 func (p *operandParser) id() (ID, error) {
+	at := p.rest
 	w, err := p.word()
 	if err != nil {
 		return 0, err
 	}
-	if w == 0 || int64(w) >= int64(len(p.d.m.Definitions)) {
+	if w == 0 || w >= p.d.words[3] {
 		return 0, errorAt(p.i, "the id %d is not between 0 and the bound", w)
 	}
-	return ID(w), nil
+	if p.d.ids != nil {
+		at[0] = uint32(p.d.renumber(w))
+	}
+	return ID(at[0]), nil
 }
 
 func (p *operandParser) one(kind operandKind) error {
@@ -65,7 +69,7 @@ func (p *operandParser) one(kind operandKind) error {
 			return err
 		}
 		if p.d.m.Definitions[id] == nil {
-			return errorAt(p.i, "its type %%%d is not defined in front of it", id)
+			return errorAt(p.i, "its type %s is not defined in front of it", p.d.m.Name(id))
 		}
 		p.i.Type = id
 		p.skip++
@@ -150,7 +154,7 @@ func (p *operandParser) extended() error {
 	// In front of the number stand the type, the result and the set.
 	set, ok := p.d.m.Imports[ID(p.i.Operands[2])]
 	if !ok {
-		return errorAt(p.i, "%%%d is not an OpExtInstImport", p.i.Operands[2])
+		return errorAt(p.i, "%s is not an OpExtInstImport", p.d.m.Name(ID(p.i.Operands[2])))
 	}
 	if set == oldDebugInfo {
 		p.rest = nil
@@ -239,7 +243,8 @@ func (m *Module) typeOf(id ID) ID {
 // those of capability Kernel are left out.)
 func (op Op) specializable() bool {
 	switch op {
-	case OpSConvert, OpUConvert, OpFConvert, OpSNegate, OpNot, OpIAdd, OpISub, OpIMul, OpUDiv, OpSDiv, OpUMod, OpSRem, OpSMod,
+	case OpSConvert, OpUConvert, OpFConvert, OpSNegate, OpNot, OpIAdd, OpISub, OpIMul, OpUDiv, OpSDiv, OpUMod, OpSRem,
+		OpSMod,
 		OpShiftRightLogical, OpShiftRightArithmetic, OpShiftLeftLogical, OpBitwiseOr, OpBitwiseXor, OpBitwiseAnd,
 		OpVectorShuffle, OpCompositeExtract, OpCompositeInsert,
 		OpLogicalOr, OpLogicalAnd, OpLogicalNot, OpLogicalEqual, OpLogicalNotEqual, OpSelect,

@@ -71,7 +71,8 @@ func shaders(t testing.TB) map[string][]uint32 {
 	all := map[string][]uint32{}
 	for _, f := range files {
 		out := filepath.Join(dir, filepath.Base(f)+".spv")
-		if text, err := exec.Command(tool(t, "glslangValidator"), "--target-env", "vulkan1.3", "-V", f, "-o", out).CombinedOutput(); err != nil {
+		if text, err := exec.Command(tool(t, "glslangValidator"), "--target-env", "vulkan1.3", "-V", f, "-o",
+			out).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", f, err, text)
 		}
 		data, err := os.ReadFile(out)

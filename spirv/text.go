@@ -7,12 +7,16 @@ import (
 	"strings"
 )
 
-// Name is how messages call an id: its OpName where it has one, otherwise its number, behind a %.
+// Name is how messages call an id: its OpName where it has one, otherwise its number in the module's words, behind a %.
 func (m *Module) Name(id ID) string {
 	if n := m.DebugName(id); n != "" {
 		return "%" + n
 	}
-	return "%" + strconv.FormatUint(uint64(id), 10)
+	number := uint32(id)
+	if int(id) < len(m.numbers) {
+		number = m.numbers[id]
+	}
+	return "%" + strconv.FormatUint(uint64(number), 10)
 }
 
 // DebugName is the OpName of an id, or "".

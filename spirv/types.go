@@ -1,6 +1,10 @@
 package spirv
 
-import "math"
+import (
+	"math"
+
+	"farside/internal/ieee"
+)
 
 // evaluator makes the types and constants of a module, in the order in which they stand.
 type evaluator struct {
@@ -58,6 +62,7 @@ func (m *Module) specializes(specialization map[uint32][]byte) bool {
 }
 
 func (m *Module) evaluate(specialization map[uint32][]byte) (*Constants, error) {
+	defer ieee.Leave(ieee.Enter())
 	types, values := 0, 0
 	for _, i := range m.Globals {
 		if i.Type == 0 {
@@ -313,7 +318,8 @@ func (e *evaluator) structure(i *Instruction, t *Type) error {
 		}
 		t.Members[n] = member
 		for _, d := range members[uint32(n)] {
-			if t.Layouts == nil && (d.Kind == DecorationOffset || d.Kind == DecorationMatrixStride || d.Kind == DecorationRowMajor) {
+			if t.Layouts == nil && (d.Kind == DecorationOffset || d.Kind == DecorationMatrixStride ||
+				d.Kind == DecorationRowMajor) {
 				t.Layouts = make([]MemberLayout, len(i.Operands))
 			}
 			switch d.Kind {

@@ -47,7 +47,8 @@ arguments. The word has the host's byte order, and ADDRESS is a multiple of its 
   farside atomic 0x4180000000001000 compare-swap 0 0xff --width 32
   farside atomic -- 0x4180000000001000 fetch-add -1`,
 		Args: cobra.RangeArgs(3, 4),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion,
+			cobra.ShellCompDirective) {
 			if len(args) == 1 {
 				return operations, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -94,7 +95,8 @@ arguments. The word has the host's byte order, and ADDRESS is a multiple of its 
 }
 
 // runAtomic does one operation and returns what the word was.
-func (t *tool) runAtomic(ctx context.Context, address uint64, operation string, width int, values []uint64) (uint64, error) {
+func (t *tool) runAtomic(ctx context.Context, address uint64, operation string, width int, values []uint64) (uint64,
+	error) {
 	p, err := t.open(ctx)
 	if err != nil {
 		return 0, err

@@ -16,6 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"farside/internal/config"
+	"farside/internal/fd"
+	"farside/internal/memfd"
 	"farside/rdmasim"
 )
 
@@ -41,20 +44,20 @@ func (t *tool) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check what Farside needs on this machine, and say what to do where it lacks",
 		Long: `Checks the kernel, the Vulkan loader, the driver's manifest, that the driver starts and
-what heaps it has, dma-bufs, libfabric, and the fabric: this host's, or the one that
---fabric names. A warning is about something that not every program needs. Exit status
+what heaps it has, dma-bufs, and the fabric: this host's, or the one that --fabric
+names. A warning is about something that not every program needs. Exit status
 1 if there is an error.`,
-		Example: "  farside doctor\n  farside doctor --fabric ofi://192.0.2.7:7471/ --secret-file secret",
+		Example: "  farside doctor\n  farside doctor --fabric tls://192.0.2.7:7471/ --secret-file secret",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := untilInterrupt(cmd)
 			defer stop()
 			bad := 0
 			for _, check := range []func() finding{
-				checkWaits, checkForks, checkMemory, checkLoader,
+				checkWaits, checkForks, checkMemory, checkEnvironment, checkLoader,
 				func() finding { return checkManifest(file) },
 				func() finding { return checkDriver(ctx, file) },
-				checkDMABuf, checkLibfabric,
+				checkDMABuf,
 				func() finding { return t.checkFabric(ctx) },
 			} {
 				f := check()
@@ -100,7 +103,8 @@ func checkWaits() finding {
 	f := finding{level: fine, what: "kernel", text: "futex_waitv: waits for several semaphores sleep"}
 	// No futex at all is EINVAL to a kernel that knows the call.
 	if _, _, errno := unix.Syscall6(unix.SYS_FUTEX_WAITV, 0, 0, 0, 0, 0, 0); errno != unix.EINVAL {
-		f.level, f.text = warning, fmt.Sprintf("futex_waitv: %v: waits for several semaphores look every half millisecond", errno)
+		f.level, f.text = warning, fmt.Sprintf("futex_waitv: %v: waits for several semaphores look every half millisecond",
+			errno)
 		f.cure = "use Linux 5.16 or newer, and a seccomp profile that allows the call"
 	}
 	return f
@@ -122,31 +126,32 @@ func checkForks() finding {
 
 func checkMemory() finding {
 	f := finding{level: fine, what: "memory", text: "sealed memfds can be made"}
-	fd, err := sealed(os.Getpagesize())
+	file, err := doctorsFile()
 	if err != nil {
 		f.level, f.text = broken, fmt.Sprintf("a sealed memfd can't be made: %v", err)
 		f.cure = "allow memfd_create and F_ADD_SEALS in the seccomp profile, and raise the limit of descriptors"
 		return f
 	}
-	_ = unix.Close(fd)
+	_ = file.Close()
 	return f
 }
 
-// sealed makes memory that can back a region.
-func sealed(size int) (int, error) {
-	fd, err := unix.MemfdCreate("farside-doctor", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return -1, err
+// doctorsFile makes memory that can back a region.
+func doctorsFile() (*fd.FD, error) {
+	return memfd.Create(memfd.Spec{Name: "farside-doctor", Size: uint64(os.Getpagesize()), Mode: memfd.Private})
+}
+
+func checkEnvironment() finding {
+	f := finding{level: fine, what: "environment", text: "the variables FARSIDE_* can be read",
+		cure: "farside env lists them"}
+	s, err := config.Read()
+	switch {
+	case err != nil:
+		f.level, f.text = broken, err.Error()
+	case len(s.Notices) > 0:
+		f.level, f.text = warning, s.Notices[0].Text
 	}
-	err = unix.Ftruncate(fd, int64(size))
-	if err == nil {
-		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW)
-	}
-	if err != nil {
-		_ = unix.Close(fd)
-		return -1, err
-	}
-	return fd, nil
+	return f
 }
 
 func checkLoader() finding {
@@ -168,7 +173,8 @@ func checkManifest(file string) finding {
 		_, err = os.Stat(library)
 	}
 	if err != nil {
-		f.level, f.text, f.cure = broken, err.Error(), "make build in Farside's tree, or make install; --manifest names another"
+		f.level, f.text, f.cure = broken, err.Error(),
+			"make build in Farside's tree, or make install; --manifest names another"
 		return f
 	}
 	f.level, f.text = fine, path+", for "+library
@@ -223,22 +229,6 @@ func checkDMABuf() finding {
 	return f
 }
 
-func checkLibfabric() finding {
-	const name = "libfabric.so.1"
-	f := finding{level: fine, what: "libfabric", text: name}
-	if !canLoad(name) {
-		f.level, f.text = warning, "ldconfig doesn't list "+name+": no peers on other hosts"
-		f.cure = "apt-get install libfabric1"
-	}
-	return f
-}
-
-// canLoad says whether the dynamic linker finds a library, which isn't loaded for it.
-func canLoad(name string) bool {
-	out, err := exec.Command("/sbin/ldconfig", "-p").Output()
-	return err == nil && bytes.Contains(out, []byte("\t"+name+" "))
-}
-
 func (t *tool) checkFabric(ctx context.Context) finding {
 	f := finding{level: fine, what: "fabric", text: "this host's: memory can be reached by its address"}
 	err := selfTest(ctx)
@@ -262,17 +252,18 @@ func (t *tool) checkFabric(ctx context.Context) finding {
 
 // selfTest reads memory of its own by its remote address.
 func selfTest(ctx context.Context) error {
-	fd, err := sealed(os.Getpagesize())
+	file, err := doctorsFile()
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	defer file.Close()
 	o, err := rdmasim.NewOwner()
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	r, err := o.Register(fd, 0, uint64(os.Getpagesize()), rdmasim.Attributes{Access: rdmasim.AccessAll, Name: "farside doctor"})
+	r, err := o.Register(file.Int(), 0, uint64(os.Getpagesize()),
+		rdmasim.Attributes{Access: rdmasim.AccessAll, Name: "farside doctor"})
 	if err != nil {
 		return err
 	}

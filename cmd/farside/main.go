@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"farside/internal/config"
 	"farside/rdmasim"
 )
 
@@ -34,7 +36,7 @@ func main() {
 	os.Exit(2)
 }
 
-const secretVariable = "FARSIDE_FABRIC_SECRET_FILE"
+const secretVariable = config.SecretFile
 
 // tool is what all subcommands share.
 type tool struct {
@@ -44,8 +46,9 @@ type tool struct {
 
 func (t *tool) command() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "farside",
-		Short: "Look at Farside's fabric and use it, and run programs on the driver",
+		Use:     "farside",
+		Version: version,
+		Short:   "Look at Farside's fabric and use it, and run programs on the driver",
 		Long: `Farside gives device memory remote addresses. This tool lists the regions behind
 them, reads and writes them, and serves them to other hosts. It also runs programs on
 the driver, and says what a machine lacks for it.
@@ -57,7 +60,7 @@ hexadecimal or decimal, or has a unit: 512KiB, 3MiB, 1GiB.
 Exit status: 0, 1 after a failure, 2 when called in a wrong way.`,
 		Example: `  farside regions
   farside read 0x4180000000001000 64
-  farside --fabric ofi://192.0.2.7:7471/ read 0x4180000000001000 1MiB -o data`,
+  farside --fabric tls://192.0.2.7:7471/ read 0x4180000000001000 1MiB -o data`,
 		SilenceErrors: true, SilenceUsage: true, DisableSuggestions: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if t.secret == "" {
@@ -67,11 +70,12 @@ Exit status: 0, 1 after a failure, 2 when called in a wrong way.`,
 		},
 	}
 	root.PersistentFlags().StringVar(&t.fabric, "fabric", "",
-		"fabric to use, `ofi://host:port/` as farside serve prints it; this host if empty")
+		"fabric to use, `tls://host:port/` as farside serve prints it; this host if empty")
 	root.PersistentFlags().StringVar(&t.secret, "secret-file", "",
 		"`FILE` by which hosts know each other (default: what "+secretVariable+" names)")
 	root.AddCommand(t.regions(), t.read(), t.write(), t.atomic(), t.serve(), t.ping(),
-		t.run(), t.doctor(), t.probe())
+		t.run(), t.doctor(), t.env(),
+		t.install(), t.uninstall(), t.probe())
 	return root
 }
 
@@ -88,7 +92,8 @@ func (t *tool) resolve(ctx context.Context, address, length uint64) (*rdmasim.Pe
 	}
 	r, err := p.Resolve(ctx, address)
 	if err == nil && length > rest(r, address) {
-		err = fmt.Errorf("%w: %d bytes at %#x of region %#x+%#x", rdmasim.ErrOutOfRange, length, address, r.Base(), r.Length())
+		err = fmt.Errorf("%w: %d bytes at %#x of region %#x+%#x", rdmasim.ErrOutOfRange, length, address, r.Base(),
+			r.Length())
 	}
 	if err != nil {
 		_ = p.Close()
@@ -106,7 +111,7 @@ func (t *tool) addresses(cmd *cobra.Command, args []string, _ string) ([]cobra.C
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	list, err := t.list(cmd.Context())
-	if err != nil {
+	if err != nil && !errors.Is(err, rdmasim.ErrTimeout) {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	var all []cobra.Completion
@@ -159,6 +164,8 @@ var cures = []struct {
 	{rdmasim.ErrUnreachable, "is farside serve running there, and is its name what it printed?"},
 	{rdmasim.ErrProtocol, "build owner, bridge and farside from the same version"},
 	{rdmasim.ErrUnknownFabric, "--fabric takes what farside serve prints, --bind an address of one interface"},
+	{errNotBuilt, "make build in Farside's tree, or --from DIRECTORY"},
+	{fs.ErrPermission, "are you its owner? --scope system needs root"},
 	{errNoManifest, "make build in Farside's tree, or make install, or --manifest FILE"},
 	{rdmasim.ErrResources, "raise the limit of descriptors (ulimit -n) here and in the owner"},
 }
@@ -180,10 +187,9 @@ func (t *tool) fail(err error) error {
 	}
 	if errors.Is(err, rdmasim.ErrPermission) {
 		f.cure = "run both as one user, or list the other's id in " + rdmasim.AllowUIDs + " on either side"
-		if strings.Contains(err.Error(), secretVariable) || t.fabric != "" {
-			f.err = errors.New(strings.TrimPrefix(err.Error(), rdmasim.ErrPermission.Error()+": "))
-			f.cure = "give both sides the same secret by --secret-file or " + secretVariable + " (head -c 32 /dev/urandom)"
-		}
+	}
+	if errors.Is(err, rdmasim.ErrCredentials) || errors.Is(err, rdmasim.ErrPermission) && t.fabric != "" {
+		f.cure = "give both sides the same secret by --secret-file or " + secretVariable + " (head -c 32 /dev/urandom)"
 	}
 	return f
 }

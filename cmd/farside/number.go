@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"farside/memory"
+	"github.com/docker/go-units"
+
+	"farside/internal/config"
 )
 
 // parseAddress reads a remote address, hexadecimal or decimal.
@@ -16,12 +18,12 @@ func parseAddress(s string) (uint64, error) {
 	return n, nil
 }
 
-// parseSize reads a number of bytes: hexadecimal or decimal, or as memory.ParseSize does.
+// parseSize reads a number of bytes: hexadecimal or decimal, or as config.ParseSize does.
 func parseSize(s string) (uint64, error) {
 	if n, err := strconv.ParseUint(s, 0, 64); err == nil {
 		return n, nil
 	}
-	return memory.ParseSize(s)
+	return config.ParseSize(s)
 }
 
 // parseWord reads a number of width bits; a negative one is its two's complement.
@@ -36,25 +38,16 @@ func parseWord(s string, width int) (uint64, error) {
 	return uint64(n) & (1<<(width-1)<<1 - 1), nil
 }
 
-var units = []string{"", "KiB", "MiB", "GiB", "TiB"}
+var sizeUnits = []string{"", "KiB", "MiB", "GiB", "TiB"}
 
 // formatSize writes a number of bytes in the largest unit that divides it, as parseSize reads it.
 func formatSize(n uint64) string {
 	i := 0
-	for n != 0 && n%1024 == 0 && i < len(units)-1 {
+	for n != 0 && n%1024 == 0 && i < len(sizeUnits)-1 {
 		n, i = n/1024, i+1
 	}
-	return strconv.FormatUint(n, 10) + units[i]
+	return strconv.FormatUint(n, 10) + sizeUnits[i]
 }
 
-// roughly writes a number of bytes in the unit in which it is short, with three digits or four.
-func roughly(n uint64) string {
-	i, f := 0, float64(n)
-	for f >= 1024 && i < len(units)-1 {
-		f, i = f/1024, i+1
-	}
-	if i == 0 || f >= 100 {
-		return fmt.Sprintf("%.0f%s", f, units[i])
-	}
-	return fmt.Sprintf("%.1f%s", f, units[i])
-}
+// roughly writes a number of bytes in the unit in which it is short, with four digits at most.
+func roughly(n uint64) string { return units.BytesSize(float64(n)) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"farside/rdmasim"
@@ -36,7 +36,8 @@ func (t *tool) regions() *cobra.Command {
            operations by peers of this host, and about how many bytes
   NAME     what VK_EXT_debug_utils called the memory
 
-Regions of other hosts can't be listed from here.`,
+Owners that do not answer are counted in a line on standard error. Regions of other
+hosts can't be listed from here.`,
 		Example: "  farside regions --watch\n  farside regions --json | jq -r '.[].address'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -73,10 +74,11 @@ func (t *tool) showRegions(ctx context.Context, out *os.File, watch, asJSON bool
 	defer tick.Stop()
 	for {
 		list, err := t.list(ctx)
+		silent := errors.Is(err, rdmasim.ErrTimeout)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil:
+		case err != nil && !silent:
 			return err
 		}
 		if redraw {
@@ -84,6 +86,9 @@ func (t *tool) showRegions(ctx context.Context, out *os.File, watch, asJSON bool
 		}
 		if err := write(out, list); err != nil {
 			return err
+		}
+		if silent {
+			fmt.Fprintf(os.Stderr, "farside: the list lacks owners: %v\n", &failure{err: err})
 		}
 		if !watch {
 			return nil
@@ -141,10 +146,7 @@ func writeJSON(out io.Writer, list []rdmasim.RegionStatus) error {
 }
 
 // formatUUID writes a UUID as vulkaninfo does.
-func formatUUID(u [16]byte) string {
-	h := hex.EncodeToString(u[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
-}
+func formatUUID(u [16]byte) string { return uuid.UUID(u).String() }
 
 // printable keeps what another process called its memory from steering the terminal.
 func printable(name string) string {

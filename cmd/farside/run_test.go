@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"farside/internal/config"
 	"farside/manifest"
 )
 
@@ -59,7 +60,11 @@ func TestRun(t *testing.T) {
 	}
 
 	// What make install installed for the user is found.
-	installed, err := manifest.Install(manifest.User, "", manifest.New("/opt/"+manifest.LibraryName, manifest.APIVersion))
+	library := filepath.Join(t.TempDir(), manifest.LibraryName)
+	if err := os.WriteFile(library, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	installed, err := manifest.Install(manifest.User, "", manifest.New(library, manifest.APIVersion))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +87,14 @@ func TestDoctor(t *testing.T) {
 	// A driver of its own: another test may be at build/ meanwhile.
 	path := newManifest(t, "./"+manifest.LibraryName)
 	library := filepath.Join(filepath.Dir(path), manifest.LibraryName)
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-o", library, "../libvulkan_farside")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-o", library,
+		"../libvulkan_farside")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	r := farside(t, nil, "doctor", "--manifest", path)
-	if r.code != 0 || rows(r.out, "error") != "" || !strings.Contains(string(r.out), "Farside") || !strings.Contains(string(r.out), path) {
+	if r.code != 0 || rows(r.out, "error") != "" || !strings.Contains(string(r.out), "Farside") ||
+		!strings.Contains(string(r.out), path) {
 		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
 	}
 	t.Setenv("FARSIDE_HEAP_DEVICE", "3MiB")
@@ -96,15 +103,44 @@ func TestDoctor(t *testing.T) {
 	}
 	t.Setenv("FARSIDE_HEAP_DEVICE", "nonsense")
 	r = farside(t, nil, "doctor", "--manifest", path)
-	if r.code != 1 || rows(r.out, "error") != "driver " || !strings.Contains(r.stderr, "1 of the checks failed") {
+	if r.code != 1 || rows(r.out, "error") != "environment driver fabric " ||
+		!strings.Contains(r.stderr, "3 of the checks failed") {
+		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
+	}
+	t.Setenv("FARSIDE_HEAP_DEVICE", "")
+	t.Setenv("FARSIDE_HEAP_DEVCIE", "3MiB")
+	r = farside(t, nil, "doctor", "--manifest", path)
+	if r.code != 0 || !strings.Contains(rows(r.out, "warning"), "environment ") ||
+		!strings.Contains(string(r.out), "the nearest is FARSIDE_HEAP_DEVICE") {
 		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
 	}
 	r = farside(t, nil, "doctor", "--manifest", newManifest(t, "./"+manifest.LibraryName))
 	if r.code != 1 || rows(r.out, "error") != "manifest driver " || !strings.Contains(string(r.out), "make build") {
 		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
 	}
-	r = farside(t, nil, "doctor", "--manifest", path, "--fabric", "ofi://127.0.0.1:1/")
-	if r.code != 1 || rows(r.out, "error") != "driver fabric " || !strings.Contains(string(r.out), "FARSIDE_FABRIC_SECRET_FILE") {
+	r = farside(t, nil, "doctor", "--manifest", path, "--fabric", "tls://127.0.0.1:1/")
+	if r.code != 1 || rows(r.out, "error") != "fabric " || !strings.Contains(string(r.out), "FARSIDE_FABRIC_SECRET_FILE") {
+		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
+	}
+}
+
+// TestEnv holds docs/environment.md against the table, and looks at the list for people.
+func TestEnv(t *testing.T) {
+	page, err := os.ReadFile("../../docs/environment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := farside(t, nil, "env", "--markdown"); r.code != 0 || string(r.out) != string(page) {
+		t.Errorf("docs/environment.md is not what farside env --markdown prints: run make docs\n%s", r.stderr)
+	}
+	t.Setenv("FARSIDE_WATCHDOG", "5s")
+	r := farside(t, nil, "env")
+	for _, v := range config.Table {
+		if !strings.Contains(string(r.out), v.Name+"\n") && !strings.Contains(string(r.out), v.Name+`="5s"`) {
+			t.Errorf("%s is not listed", v.Name)
+		}
+	}
+	if r.code != 0 || !strings.Contains(string(r.out), `FARSIDE_WATCHDOG="5s"`) {
 		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
 	}
 }

@@ -16,19 +16,17 @@ func (t *tool) serve() *cobra.Command {
 	var options rdmasim.ServeOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the regions of this host to peers on other hosts, by libfabric",
+		Short: "Serve the regions of this host to peers on other hosts",
 		Long: `Serves every region of this host that this user may use to peers on other hosts,
 until it is interrupted. The first line on standard output is what peers need:
 
-  farside --fabric ofi://192.0.2.7:7471/ read ...
-  rdmasim.Open(ctx, "ofi://192.0.2.7:7471/")
+  farside --fabric tls://192.0.2.7:7471/ read ...
+  rdmasim.Open(ctx, "tls://192.0.2.7:7471/")
 
 Both sides need the same secret, or certificates of one authority, in a file that
 nobody else may read: --secret-file, or ` + secretVariable + `.
-It protects addresses and keys. The data itself travels in clear and can be
-changed on its way: serve on loopback, in a trusted network or in a tunnel.
-
-libfabric is in the Debian package libfabric1.`,
+Everything goes through TLS 1.3. Who has the secret may use every region, as far
+as the region's rights go.`,
 		Example: `  (umask 077; head -c 32 /dev/urandom > secret)
   farside serve --bind 192.0.2.7:7471 --secret-file secret`,
 		Args: cobra.NoArgs,
@@ -46,7 +44,6 @@ libfabric is in the Debian package libfabric1.`,
 	}
 	cmd.Flags().StringVar(&options.Listen, "bind", "127.0.0.1",
 		"`ADDRESS[:PORT]` of one interface of this host; the kernel chooses a port if none is given")
-	cmd.Flags().StringVar(&options.Provider, "provider", "tcp", "libfabric's `NAME` of what carries the data: tcp, verbs, efa, psm3")
 	return cmd
 }
 
@@ -55,7 +52,7 @@ func serve(ctx context.Context, options rdmasim.ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("ofi://%s/\n", b.Address())
+	fmt.Println(b.Fabric())
 	fmt.Fprintln(os.Stderr, "farside: serving the regions of this host until interrupted")
 	<-ctx.Done()
 	return b.Close()

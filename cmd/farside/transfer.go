@@ -148,7 +148,8 @@ type progress struct {
 func newProgress(what string, total int64) *progress {
 	p := &progress{start: time.Now()}
 	if isTerminal(os.Stderr) {
-		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter((*lateWriter)(p)), progressbar.OptionShowBytes(true),
+		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter((*lateWriter)(p)),
+			progressbar.OptionShowBytes(true),
 			progressbar.OptionSetDescription(what), progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetSpinnerChangeInterval(0)) // nothing is drawn behind the transfer's back
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +18,7 @@ import (
 )
 
 func newAPICommand() *cobra.Command {
-	var registryPath, support, ops, out string
+	var registryPath, support, ops, sources, out string
 	cmd := &cobra.Command{
 		Use:   "api -registry PATH [-support FILE] [-ops FILE] [-out DIR]",
 		Short: "Write internal/vk, internal/cabi, internal/command and spirv from the Vulkan registry",
@@ -27,7 +29,9 @@ commands and formats; internal/cabi/zz_generated_*: stubs, frame readers and the
 table for the commands that the driver implements; and internal/command/zz_generated_*: the
 commands that command buffers hold. From SPIR-V's grammars (spirv.core.grammar.json and
 extinst.glsl.std.450.grammar.json of KhronosGroup/SPIRV-Headers), which lie beside vk.xml, it
-writes spirv/zz_generated_*: opcodes, enumerations and operands. The same registry always gives the same bytes. Files are
+writes spirv/zz_generated_*: opcodes, enumerations and operands. From the list of valid usage
+identifiers beside vk.xml (vuids.txt, one a line) it writes a constant for each that the Go files
+below -sources name as vk.VUID_…, and fails where one does not exist. The same registry always gives the same bytes. Files are
 written only when all of them could be generated; those whose content did not change are left
 alone.`,
 		Example: "  go run ./cmd/icdgen api -registry ../shared/registry/vk.xml",
@@ -66,7 +70,23 @@ alone.`,
 			if err != nil {
 				return err
 			}
-			return writeFiles(out, slices.Concat(files, entries, records, modules))
+			vuids, err := readWith(filepath.Join(filepath.Dir(registryPath), "vuids.txt"), emit.ReadVUIDs)
+			if err != nil {
+				return err
+			}
+			driver, err := readDriver(filepath.Dir(support), supported)
+			if err != nil {
+				return err
+			}
+			checked, err := emit.Handles(reg, driver, vuids)
+			if err != nil {
+				return err
+			}
+			constants, err := vuidFile(vuids, sources, checked)
+			if err != nil {
+				return err
+			}
+			return writeFiles(out, slices.Concat(files, entries, records, modules, checked, []emit.File{constants}))
 		},
 	}
 	cmd.Flags().StringVar(&registryPath, "registry", "", "the registry to read (`PATH` of vk.xml)")
@@ -74,6 +94,7 @@ alone.`,
 		"the Go `FILE` whose cabi.Commands literal names the commands that the driver implements")
 	cmd.Flags().StringVar(&ops, "ops", "internal/command/op.go",
 		"the Go `FILE` whose constants name the commands that command buffers hold")
+	cmd.Flags().StringVar(&sources, "sources", ".", "the `DIR` below which Go files name valid usage identifiers")
 	cmd.Flags().StringVar(&out, "out", ".", "the repository's root, `DIR`")
 	return cmd
 }
@@ -103,11 +124,11 @@ func readRegistry(path string) (*registry.Registry, error) {
 // spirvFiles makes package spirv's files from the grammars in a directory.
 func spirvFiles(dir string) ([]emit.File, error) {
 	path := filepath.Join(dir, "spirv.core.grammar.json")
-	grammar, err := readGrammar(path, registry.ParseGrammar)
+	grammar, err := readWith(path, registry.ParseGrammar)
 	if err != nil {
 		return nil, err
 	}
-	glsl, err := readGrammar(filepath.Join(dir, "extinst.glsl.std.450.grammar.json"), registry.ParseExtendedSet)
+	glsl, err := readWith(filepath.Join(dir, "extinst.glsl.std.450.grammar.json"), registry.ParseExtendedSet)
 	if err != nil {
 		return nil, err
 	}
@@ -118,16 +139,60 @@ func spirvFiles(dir string) ([]emit.File, error) {
 	return files, nil
 }
 
-func readGrammar[T any](path string, parse func(io.Reader) (T, error)) (grammar T, err error) {
+// readWith reads a file, whose name stands in every error.
+func readWith[T any](path string, parse func(io.Reader) (T, error)) (read T, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return grammar, err
+		return read, err
 	}
 	defer f.Close()
-	if grammar, err = parse(f); err != nil {
-		return grammar, fmt.Errorf("%s: %w", path, err)
+	if read, err = parse(f); err != nil {
+		return read, fmt.Errorf("%s: %w", path, err)
 	}
-	return grammar, nil
+	return read, nil
+}
+
+// readDriver reads the sources of package icd in a directory.
+func readDriver(dir string, commands []string) (*emit.Driver, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	sources := map[string][]byte{}
+	for _, p := range paths {
+		if sources[p], err = os.ReadFile(p); err != nil {
+			return nil, err
+		}
+	}
+	return emit.ReadDriver(sources, commands)
+}
+
+// vuidFile makes the constants of the valid usage identifiers that Go files below root name, and those that are about
+// to be written.
+func vuidFile(list *emit.VUIDList, root string, written []emit.File) (emit.File, error) {
+	used := map[string]bool{}
+	for _, f := range written {
+		emit.VUIDsIn(f.Data, used)
+	}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || filepath.Ext(path) != ".go" || strings.HasPrefix(d.Name(), "zz_generated"):
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err == nil {
+			emit.VUIDsIn(src, used)
+		}
+		return err
+	})
+	if err != nil {
+		return emit.File{}, err
+	}
+	return list.Constants(used)
 }
 
 // writeFiles leaves unchanged files alone, so that their times stay and builds stay cached.

@@ -46,7 +46,8 @@ func TestHelp(t *testing.T) {
 		want []string
 	}{
 		{[]string{"-h"}, []string{"Usage:", "api", "manifest"}},
-		{[]string{"api", "-h"}, []string{"Usage:", "api -registry PATH", "--registry PATH", "--out DIR", "internal/vk", "Examples:"}},
+		{[]string{"api", "-h"}, []string{"Usage:", "api -registry PATH", "--registry PATH", "--out DIR", "internal/vk",
+			"Examples:"}},
 	} {
 		out, errOut, code := icdgen(t, test.args...)
 		if code != 0 || errOut != "" {
@@ -83,11 +84,15 @@ func TestAPIFails(t *testing.T) {
 		"no such file": {[]string{"api", "-registry", filepath.Join(dir, "none.xml")}, "none.xml: no such file"},
 		"empty":        {[]string{"api", "-registry", write("empty.xml", "")}, "document: no element"},
 		"truncated":    {[]string{"api", "-registry", write("cut.xml", doc[:cut])}, `unexpected EOF after <type>`},
-		"malformed":    {[]string{"api", "-registry", write("bad.xml", strings.Replace(doc, `bitpos="31"`, `bitpos="x"`, 1))}, `<enum name="VK_THING_B_BIT">: bad bitpos`},
-		"unknown type": {[]string{"api", "-registry", write("ext.xml", strings.ReplaceAll(doc, "HANDLE<", "HANDEL<"))}, `unknown type "HANDEL"`},
-		"no exception": {[]string{"api", "-registry", write("exc.xml", strings.NewReplacer("HANDLE<", "HANDEL<", `"HANDLE"`, `"HANDEL"`).Replace(doc))}, `<type name="VkHandleInfoWIN32">: handle: no Go type for HANDEL`},
-		"bad flag":     {[]string{"api", "-frobnicate"}, "unknown flag"},
-		"extra":        {[]string{"api", "x"}, "unknown command"},
+		"malformed": {[]string{"api", "-registry", write("bad.xml", strings.Replace(doc, `bitpos="31"`, `bitpos="x"`, 1))},
+			`<enum name="VK_THING_B_BIT">: bad bitpos`},
+		"unknown type": {[]string{"api", "-registry", write("ext.xml", strings.ReplaceAll(doc, "HANDLE<", "HANDEL<"))},
+			`unknown type "HANDEL"`},
+		"no exception": {[]string{"api", "-registry",
+			write("exc.xml", strings.NewReplacer("HANDLE<", "HANDEL<", `"HANDLE"`, `"HANDEL"`).Replace(doc))},
+			`<type name="VkHandleInfoWIN32">: handle: no Go type for HANDEL`},
+		"bad flag": {[]string{"api", "-frobnicate"}, "unknown flag"},
+		"extra":    {[]string{"api", "x"}, "unknown command"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append(test.args, "-out", filepath.Join(dir, "out"))
@@ -109,15 +114,21 @@ func TestAPIFails(t *testing.T) {
 func TestAPIWrites(t *testing.T) {
 	dir := t.TempDir()
 	support := filepath.Join(dir, "support.go")
-	if err := os.WriteFile(support, []byte("package icd\n\nvar _ = cabi.Commands{CreateInstance: createInstance}\n"), 0o600); err != nil {
+	if err := os.WriteFile(support, []byte("package icd\n\nvar _ = cabi.Commands{CreateInstance: createInstance}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	ops := filepath.Join(dir, "op.go")
 	if err := os.WriteFile(ops, []byte("package command\n\nconst OpThing Op = iota + 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	rules := filepath.Join(dir, "rules.go")
+	if err := os.WriteFile(rules, []byte("package icd\n\nvar _ = vk."+"VUID_Mini__Mini_00001\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	run := func() {
-		if out, errOut, code := icdgen(t, "api", "-registry", miniRegistry, "-support", support, "-ops", ops, "-out="+dir); code != 0 || out != "" || errOut != "" {
+		if out, errOut, code := icdgen(t, "api", "-registry", miniRegistry, "-support", support, "-ops", ops, "-sources", dir,
+			"-out="+dir); code != 0 || out != "" || errOut != "" {
 			t.Fatalf("exit code %d, %q, %q", code, out, errOut)
 		}
 	}
@@ -129,6 +140,10 @@ func TestAPIWrites(t *testing.T) {
 	records, err := os.ReadFile(filepath.Join(dir, "internal", "command", "zz_generated_records.go"))
 	if err != nil || !strings.Contains(string(records), "type Thing struct") {
 		t.Errorf("no record for the op: %v", err)
+	}
+	vuids, err := os.ReadFile(filepath.Join(dir, "internal", "vk", "zz_generated_vuids.go"))
+	if err != nil || !strings.Contains(string(vuids), `"VUID-Mini::Mini-00001" +`) {
+		t.Errorf("no constant for the rule in use, %v:\n%s", err, vuids)
 	}
 	file := filepath.Join(dir, "internal", "vk", "zz_generated_structs.go")
 	before, err := os.Stat(file)

@@ -44,50 +44,14 @@ func TestManifestWrites(t *testing.T) {
 	}
 }
 
-func TestManifestInstallsAndRemoves(t *testing.T) {
-	root := t.TempDir()
-	path, err := manifest.Path(manifest.System, root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := manifestCommand("-library", "build/"+manifest.LibraryName, "-install", "system", "-root", root)
-	if err != nil || out != "installed "+path+"\n" {
-		t.Fatalf("install printed %q, %v", out, err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := manifest.New(filepath.Join(dir, "build", manifest.LibraryName), manifest.APIVersion)
-	if got, err := manifest.Parse(data); err != nil || got != want {
-		t.Errorf("installed %+v, %v; want %+v", got, err, want)
-	}
-	if out, err := manifestCommand("-remove", "system", "-root", root); err != nil || out != "removed "+path+"\n" {
-		t.Fatalf("remove printed %q, %v", out, err)
-	}
-	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("the manifest is still there: %v", err)
-	}
-}
-
 func TestManifestErrors(t *testing.T) {
 	tests := []struct {
 		args string
 		want string
 	}{
-		{"", "[library remove]"},
+		{"", "library"},
 		{"-library=", "library_path is missing"},
-		{"-library= -install=user", "-library is empty"},
 		{"-library=/a.so -api-version=1.1", "major.minor.patch"},
-		{"-library=/a.so -install=world", `scope "world"`},
-		{"-remove=world", `scope "world"`},
-		{"-library=/a.so -root=/tmp", "-root needs"},
-		{"-library=/a.so -remove=user", "[library remove]"},
-		{"-library=/a.so -install=user -o b", "[output install remove]"},
 		{"-library=/a.so more", "unknown command"},
 		{"-library=/a.so -o /absent/b.json", "/absent"},
 	}

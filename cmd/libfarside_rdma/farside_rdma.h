@@ -57,8 +57,8 @@ typedef struct farside_peer farside_peer;
 
 /*
  * farside_peer_open joins a fabric and stores a handle at *peer, NULL on failure, whose reason goes to
- * standard error. fabric is NULL or "" for this host, where it does no input or output, or "ofi://HOST:PORT/"
- * for another one (needs libfabric and FARSIDE_FABRIC_SECRET_FILE).
+ * standard error. fabric is NULL or "" for this host, where it does no input or output, or "tls://HOST:PORT/"
+ * for another one (needs FARSIDE_FABRIC_SECRET_FILE).
  *
  * Errors: FARSIDE_LOC_PROT_ERR for pointers, FARSIDE_GENERAL_ERR for a name that is none or a library that is
  * missing; for another host also FARSIDE_REM_ACCESS_ERR (not trusted), FARSIDE_RETRY_EXC_ERR,

@@ -7,7 +7,7 @@
 package main
 
 // #include "farside_rdma.h"
-// extern uint64_t *rdma_guard;
+// extern uint64_t *gate_guard;
 import "C"
 
 import (
@@ -21,8 +21,10 @@ import (
 	"time"
 	"unsafe"
 
-	"farside/internal/fork"
+	"farside/internal/config"
+	"farside/internal/gate"
 	"farside/internal/handle"
+	"farside/internal/stderr"
 	"farside/rdmasim"
 )
 
@@ -61,7 +63,10 @@ var (
 	}()
 )
 
-func init() { C.rdma_guard = (*C.uint64_t)(unsafe.Pointer(fork.NewGuard())) }
+func init() { C.gate_guard = (*C.uint64_t)(unsafe.Pointer(gate.Guard)) }
+
+//export gate_enter
+func gate_enter(bare int32) { gate.Enter(bare != 0) }
 
 // memory is n bytes of C's memory at an address, which may turn out to fault.
 func memory(at, n uintptr) []byte {
@@ -84,8 +89,15 @@ func array[T any](at, n uintptr) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// guarded runs before anything that may touch C's memory.
-func guarded() { debug.SetPanicOnFault(true) }
+// run gives the status of f, which may touch C's memory.
+func run(f func() status) (s status) {
+	gate.Run(func() {
+		defer answer(&s)
+		debug.SetPanicOnFault(true)
+		s = f()
+	})
+	return s
+}
 
 // answer is deferred: it makes a status of a fault. Any other panic is an error of ours, of which C must not
 // die.
@@ -97,7 +109,7 @@ func answer(s *status) {
 	*s = C.FARSIDE_LOC_PROT_ERR
 	if _, ok := v.(interface{ Addr() uintptr }); !ok {
 		*s = C.FARSIDE_GENERAL_ERR
-		fmt.Fprintf(os.Stderr, "farside: panic: %v\n%s", v, debug.Stack())
+		fmt.Fprintf(stderr.Writer, "farside: panic: %v\n%s", v, debug.Stack())
 	}
 }
 
@@ -109,29 +121,35 @@ func statusOf(err error) status {
 }
 
 //export rdma_peer_open
-func rdma_peer_open(fabric, result uintptr) (s status) {
-	defer answer(&s)
-	guarded()
-	out := memory(result, 8)
-	binary.NativeEndian.PutUint64(out, 0)
-	var name []byte
-	for fabric != 0 {
-		c := memory(fabric+uintptr(len(name)), 1)[0]
-		if c == 0 {
-			break
+func rdma_peer_open(fabric, result uintptr) status {
+	return run(func() status {
+		out := memory(result, 8)
+		binary.NativeEndian.PutUint64(out, 0)
+		var name []byte
+		for fabric != 0 {
+			c := memory(fabric+uintptr(len(name)), 1)[0]
+			if c == 0 {
+				break
+			}
+			name = append(name, c)
 		}
-		name = append(name, c)
-	}
-	p, err := openPeer(string(name))
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "farside: farside_peer_open: %v\n", err)
-		return statusOf(err)
-	}
-	binary.NativeEndian.PutUint64(out, peers.Insert(p))
-	return C.FARSIDE_SUCCESS
+		p, err := openPeer(string(name))
+		if err != nil {
+			fmt.Fprintf(stderr.Writer, "farside: farside_peer_open: %v\n", err)
+			return statusOf(err)
+		}
+		binary.NativeEndian.PutUint64(out, peers.Insert(p))
+		return C.FARSIDE_SUCCESS
+	})
 }
 
 func openPeer(name string) (*peer, error) {
+	if err := gate.Prepare(); err != nil {
+		return nil, err
+	}
+	if _, err := config.Capture(); err != nil {
+		return nil, err
+	}
 	fabric, err := rdmasim.Open(context.Background(), name)
 	if err != nil {
 		return nil, err
@@ -148,59 +166,62 @@ func openPeer(name string) (*peer, error) {
 
 //export rdma_peer_close
 func rdma_peer_close(h uint64) {
-	p := peers.Remove(h)
-	if p == nil {
-		return
-	}
-	p.close()
-	_ = p.fabric.Close()
-	p.queue.Reset() // waits for work under way
+	run(func() status {
+		p := peers.Remove(h)
+		if p == nil {
+			return C.FARSIDE_WR_FLUSH_ERR
+		}
+		p.close()
+		_ = p.fabric.Close()
+		p.queue.Reset() // waits for work under way
+		return C.FARSIDE_SUCCESS
+	})
 }
 
 //export rdma_read
-func rdma_read(h, address uint64, local, length uintptr) (s status) {
-	defer answer(&s)
-	guarded()
-	p := peers.Get(h)
-	if p == nil {
-		return C.FARSIDE_WR_FLUSH_ERR
-	}
-	return statusOf(p.fabric.Read(address, memory(local, length)))
+func rdma_read(h, address uint64, local, length uintptr) status {
+	return run(func() status {
+		p := peers.Get(h)
+		if p == nil {
+			return C.FARSIDE_WR_FLUSH_ERR
+		}
+		return statusOf(p.fabric.Read(address, memory(local, length)))
+	})
 }
 
 //export rdma_write
-func rdma_write(h, address uint64, local, length uintptr) (s status) {
-	defer answer(&s)
-	guarded()
-	p := peers.Get(h)
-	if p == nil {
-		return C.FARSIDE_WR_FLUSH_ERR
-	}
-	return statusOf(p.fabric.Write(address, memory(local, length)))
+func rdma_write(h, address uint64, local, length uintptr) status {
+	return run(func() status {
+		p := peers.Get(h)
+		if p == nil {
+			return C.FARSIDE_WR_FLUSH_ERR
+		}
+		return statusOf(p.fabric.Write(address, memory(local, length)))
+	})
 }
 
 //export rdma_fetch_add64
-func rdma_fetch_add64(h, address, add uint64, old uintptr) (s status) {
-	defer answer(&s)
-	guarded()
-	p := peers.Get(h)
-	if p == nil {
-		return C.FARSIDE_WR_FLUSH_ERR
-	}
-	was, err := p.fabric.FetchAdd64(address, add)
-	return store(old, was, err)
+func rdma_fetch_add64(h, address, add uint64, old uintptr) status {
+	return run(func() status {
+		p := peers.Get(h)
+		if p == nil {
+			return C.FARSIDE_WR_FLUSH_ERR
+		}
+		was, err := p.fabric.FetchAdd64(address, add)
+		return store(old, was, err)
+	})
 }
 
 //export rdma_compare_swap64
-func rdma_compare_swap64(h, address, compare, swap uint64, old uintptr) (s status) {
-	defer answer(&s)
-	guarded()
-	p := peers.Get(h)
-	if p == nil {
-		return C.FARSIDE_WR_FLUSH_ERR
-	}
-	was, err := p.fabric.CompareSwap64(address, compare, swap)
-	return store(old, was, err)
+func rdma_compare_swap64(h, address, compare, swap uint64, old uintptr) status {
+	return run(func() status {
+		p := peers.Get(h)
+		if p == nil {
+			return C.FARSIDE_WR_FLUSH_ERR
+		}
+		was, err := p.fabric.CompareSwap64(address, compare, swap)
+		return store(old, was, err)
+	})
 }
 
 // store gives C what an atomic found, if it wants it.
@@ -212,41 +233,46 @@ func store(old uintptr, was uint64, err error) status {
 }
 
 //export rdma_post
-func rdma_post(h uint64, work, n uintptr) (s status) {
-	defer answer(&s)
-	guarded()
-	p := peers.Get(h)
-	switch {
-	case p == nil:
-		return C.FARSIDE_WR_FLUSH_ERR
-	case n > C.FARSIDE_DEPTH:
-		return C.FARSIDE_LOC_QP_OP_ERR
-	}
-	list := make([]rdmasim.Work, n)
-	requests := array[C.struct_farside_work](work, n)
-	for i := range requests {
-		r := &requests[i]
-		if r.opcode < C.FARSIDE_READ || r.opcode > C.FARSIDE_FETCH_XOR || r.flags&^(C.FARSIDE_SIGNALLED|C.FARSIDE_FENCE) != 0 {
+func rdma_post(h uint64, work, n uintptr) status {
+	return run(func() status {
+		p := peers.Get(h)
+		switch {
+		case p == nil:
+			return C.FARSIDE_WR_FLUSH_ERR
+		case n > C.FARSIDE_DEPTH:
 			return C.FARSIDE_LOC_QP_OP_ERR
 		}
-		// Not as the pointer that it is declared to be: it may be anything.
-		local := *(*uintptr)(unsafe.Pointer(&r.local))
-		w := rdmasim.Work{
-			ID: uint64(r.wr_id), Opcode: rdmasim.Opcode(r.opcode), Flags: rdmasim.WorkFlags(r.flags),
-			RemoteAddress: uint64(r.remote_address), Key: uint64(r.key), Local: memory(local, uintptr(r.length)),
-			Operand: uint64(r.compare_add), Compare: uint64(r.compare_add),
+		list := make([]rdmasim.Work, n)
+		requests := array[C.struct_farside_work](work, n)
+		for i := range requests {
+			r := &requests[i]
+			if r.opcode < C.FARSIDE_READ || r.opcode > C.FARSIDE_FETCH_XOR ||
+				r.flags&^(C.FARSIDE_SIGNALLED|C.FARSIDE_FENCE) != 0 {
+				return C.FARSIDE_LOC_QP_OP_ERR
+			}
+			// Not as the pointer that it is declared to be: it may be anything.
+			local := *(*uintptr)(unsafe.Pointer(&r.local))
+			w := rdmasim.Work{
+				ID: uint64(r.wr_id), Opcode: rdmasim.Opcode(r.opcode), Flags: rdmasim.WorkFlags(r.flags),
+				RemoteAddress: uint64(r.remote_address), Key: uint64(r.key), Local: memory(local, uintptr(r.length)),
+				Operand: uint64(r.compare_add), Compare: uint64(r.compare_add),
+			}
+			if w.Opcode == rdmasim.OpSwap || w.Opcode == rdmasim.OpCompareSwap {
+				w.Operand = uint64(r.swap)
+			}
+			list[i] = w
 		}
-		if w.Opcode == rdmasim.OpSwap || w.Opcode == rdmasim.OpCompareSwap {
-			w.Operand = uint64(r.swap)
-		}
-		list[i] = w
-	}
-	return statusOf(p.queue.Post(list))
+		return statusOf(p.queue.Post(list))
+	})
 }
 
 //export rdma_poll
 func rdma_poll(h uint64, completions, n uintptr, timeout int32) status {
-	taken, failure := poll(h, completions, n, timeout)
+	var taken status
+	failure := run(func() (s status) {
+		taken, s = poll(h, completions, n, timeout)
+		return s
+	})
 	if failure != C.FARSIDE_SUCCESS {
 		return -failure
 	}
@@ -254,8 +280,6 @@ func rdma_poll(h uint64, completions, n uintptr, timeout int32) status {
 }
 
 func poll(h uint64, completions, n uintptr, timeout int32) (taken, s status) {
-	defer answer(&s)
-	guarded()
 	p := peers.Get(h)
 	if p == nil {
 		return 0, C.FARSIDE_WR_FLUSH_ERR
@@ -297,12 +321,14 @@ func (p *peer) take(ctx context.Context, out []C.struct_farside_completion) (tak
 
 //export rdma_reset
 func rdma_reset(h uint64) status {
-	p := peers.Get(h)
-	if p == nil {
-		return C.FARSIDE_WR_FLUSH_ERR
-	}
-	p.queue.Reset()
-	return C.FARSIDE_SUCCESS
+	return run(func() status {
+		p := peers.Get(h)
+		if p == nil {
+			return C.FARSIDE_WR_FLUSH_ERR
+		}
+		p.queue.Reset()
+		return C.FARSIDE_SUCCESS
+	})
 }
 
 // texts lie in the library's read-only data, where they stay.

@@ -22,7 +22,7 @@ func build(t *testing.T, source string) (library, program string) {
 	}
 	library = filepath.Join(dir, "libvulkan_farside.so")
 	command(t, "go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false",
-		"-ldflags=-s -w -extldflags=-Wl,--version-script="+filepath.Join(wd, "exports.map"), "-o", library, ".")
+		`-ldflags=-s -w -extldflags "-Xlinker '--version-script=`+filepath.Join(wd, "exports.map")+`'"`, "-o", library, ".")
 	if source == "" {
 		return library, ""
 	}
@@ -60,7 +60,8 @@ func TestExports(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"vk_icdGetInstanceProcAddr", "vk_icdGetPhysicalDeviceProcAddr", "vk_icdNegotiateLoaderICDInterfaceVersion"}
+	want := []string{"vk_icdGetInstanceProcAddr", "vk_icdGetPhysicalDeviceProcAddr",
+		"vk_icdNegotiateLoaderICDInterfaceVersion"}
 	if !slices.Equal(names, want) {
 		t.Errorf("the library exports %q, want %q", names, want)
 	}

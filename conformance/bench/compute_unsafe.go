@@ -47,18 +47,26 @@ type computeKernel struct {
 
 var computeKernels = []computeKernel{
 	{name: "copy", groups: [2]uint32{elements / 256, 1}, reads: randomWords, output: elementBytes, rounds: 15, most: 0.15},
-	{name: "saxpy", groups: [2]uint32{elements / 256, 1}, reads: smallFloats, push: math.Float32bits(0.5), output: elementBytes, add: true, rounds: 15, most: 0.1},
-	{name: "reduction", groups: [2]uint32{elements / 256, 1}, reads: smallFloats, output: elementBytes / 256, rounds: 5, most: 0.06},
-	{name: "matrix", groups: [2]uint32{edge / 16, edge / 16}, reads: smallFloats, second: smallFloats, push: edge, output: 4 * edge * edge, rounds: 5, once: true, most: 0.06},
-	{name: "nbody", groups: [2]uint32{bodies / 256, 1}, reads: particles, push: bodies, output: 16 * bodies, within: 1e-3, rounds: 7, most: 0.3},
-	{name: "histogram", groups: [2]uint32{elements / 256, 1}, reads: randomWords, output: 4 * 256, fill: true, rounds: 7, most: 0.5},
-	{name: "mandelbrot", groups: [2]uint32{edge / 16, edge / 16}, push: edge, output: 4 * edge * edge, rounds: 15, most: 1.5},
+	{name: "saxpy", groups: [2]uint32{elements / 256, 1}, reads: smallFloats, push: math.Float32bits(0.5),
+		output: elementBytes, add: true, rounds: 15, most: 0.1},
+	{name: "reduction", groups: [2]uint32{elements / 256, 1}, reads: smallFloats, output: elementBytes / 256, rounds: 5,
+		most: 0.06},
+	{name: "matrix", groups: [2]uint32{edge / 16, edge / 16}, reads: smallFloats, second: smallFloats, push: edge,
+		output: 4 * edge * edge, rounds: 5, once: true, most: 0.06},
+	{name: "nbody", groups: [2]uint32{bodies / 256, 1}, reads: particles, push: bodies, output: 16 * bodies, within: 1e-3,
+		rounds: 7, most: 0.3},
+	{name: "histogram", groups: [2]uint32{elements / 256, 1}, reads: randomWords, output: 4 * 256, fill: true, rounds: 7,
+		most: 0.5},
+	{name: "mandelbrot", groups: [2]uint32{edge / 16, edge / 16}, push: edge, output: 4 * edge * edge, rounds: 15,
+		most: 1.5},
 }
 
 // computeTitles are the kernels' rows.
 var computeTitles = map[string]string{
-	"copy": "copy 16 Mi floats by a shader", "saxpy": "saxpy 16 Mi floats", "reduction": "reduction with shared memory, 16 Mi floats",
-	"matrix": "1024 x 1024 matrix product, 16 x 16 tiles in shared memory", "nbody": "n-body, 4096 bodies, tiles in shared memory",
+	"copy": "copy 16 Mi floats by a shader", "saxpy": "saxpy 16 Mi floats",
+	"reduction": "reduction with shared memory, 16 Mi floats",
+	"matrix":    "1024 x 1024 matrix product, 16 x 16 tiles in shared memory",
+	"nbody":     "n-body, 4096 bodies, tiles in shared memory",
 	"histogram": "histogram, 16 Mi values, global atomics", "mandelbrot": "Mandelbrot 1024 x 1024, 256 iterations",
 }
 
@@ -104,7 +112,8 @@ func openComputeBench(d *vulkan.Device, memoryType uint32) (*computeBench, error
 			size = 16 * bodies
 		}
 		var r vk.Result
-		if b.buffers[i], r = d.CreateUsageBuffer(size, vk.BufferUsageFlags(vk.BUFFER_USAGE_STORAGE_BUFFER_BIT), nil); r != vk.SUCCESS {
+		if b.buffers[i], r = d.CreateUsageBuffer(size, vk.BufferUsageFlags(vk.BUFFER_USAGE_STORAGE_BUFFER_BIT), nil); r !=
+			vk.SUCCESS {
 			return nil, fmt.Errorf("vkCreateBuffer: %v", r)
 		}
 		m, r := d.Allocate(d.BufferRequirements(b.buffers[i]).Size, memoryType, nil)
@@ -121,7 +130,8 @@ func openComputeBench(d *vulkan.Device, memoryType uint32) (*computeBench, error
 		b.memory[i] = vulkan.Bytes(mapped, int(size))
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	words, floats, points := typed[uint32](b.memory[randomWords]), typed[float32](b.memory[smallFloats]), typed[float32](b.memory[particles])
+	words, floats, points := typed[uint32](b.memory[randomWords]), typed[float32](b.memory[smallFloats]),
+		typed[float32](b.memory[particles])
 	for i := range words {
 		words[i] = rng.Uint32()
 		floats[i] = float32(words[i] & 15)
@@ -175,14 +185,16 @@ func (b *computeBench) pipeline(code []uint32, bound ...vk.Buffer) (vulkan.Pipel
 	}
 	for i, x := range bound {
 		if x != 0 {
-			b.dev.WriteSet(sets[0], vulkan.Descriptor{Binding: uint32(i), Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Buffer: vk.DescriptorBufferInfo{Buffer: x}})
+			b.dev.WriteSet(sets[0], vulkan.Descriptor{Binding: uint32(i), Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER,
+				Buffer: vk.DescriptorBufferInfo{Buffer: x}})
 		}
 	}
 	return c, sets[0], nil
 }
 
 // submission records a command buffer of one dispatch.
-func (b *computeBench) submission(c vulkan.PipelineConfig, set vk.DescriptorSet, x, y, push uint32, before func(cb vk.CommandBuffer)) (*vk.SubmitInfo, error) {
+func (b *computeBench) submission(c vulkan.PipelineConfig, set vk.DescriptorSet, x, y, push uint32,
+	before func(cb vk.CommandBuffer)) (*vk.SubmitInfo, error) {
 	p, r := b.dev.CreateComputePipeline(c)
 	if r != vk.SUCCESS {
 		return nil, fmt.Errorf("vkCreateComputePipelines: %v", r)
@@ -246,7 +258,8 @@ func (b *computeBench) recordEmpty() error {
 	return err
 }
 
-// checkCompute runs every kernel on both drivers, and compares what they write. The times of kernels that run once are taken.
+// checkCompute runs every kernel on both drivers, and compares what they write. The times of kernels that run once are
+// taken.
 func checkCompute(drivers []*driver, l *loops, into map[string][]float64) error {
 	for n, k := range computeKernels {
 		var outputs [][]byte
@@ -273,7 +286,8 @@ func checkCompute(drivers []*driver, l *loops, into map[string][]float64) error 
 			}
 			f, g := float64(math.Float32frombits(x[i])), float64(math.Float32frombits(y[i]))
 			if k.within == 0 || math.Abs(f-g) > k.within*math.Max(math.Abs(f), 1) {
-				return fmt.Errorf("%s: the drivers differ at word %d: %#x and %#x, as floats %v and %v", k.name, i, x[i], y[i], f, g)
+				return fmt.Errorf("%s: the drivers differ at word %d: %#x and %#x, as floats %v and %v", k.name, i, x[i], y[i], f,
+					g)
 			}
 		}
 	}
@@ -315,7 +329,8 @@ func (b *computeBench) use(constant int, l *loops) (float64, error) {
 	return float64(time.Since(start)), nil
 }
 
-// sample measures the kernels that this round has to, the creation and first use of all pipelines, and a dispatch of nothing.
+// sample measures the kernels that this round has to, the creation and first use of all pipelines, and a dispatch of
+// nothing.
 func (b *computeBench) sample(d *driver, round int, l *loops, into map[string][]float64) error {
 	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
 	for n, k := range computeKernels {
@@ -335,10 +350,12 @@ func (b *computeBench) sample(d *driver, round int, l *loops, into map[string][]
 	add("used", used)
 	if d.name == "farside" {
 		threads := func(what string, loop uintptr, from int) {
-			into[what] = append(into[what], run(1, loop, address(&b.memory[output][0]), address(&b.memory[from][0]), elementBytes, uintptr(runtime.NumCPU())))
+			into[what] = append(into[what], run(1, loop, address(&b.memory[output][0]), address(&b.memory[from][0]),
+				elementBytes, uintptr(runtime.NumCPU())))
 		}
 		threads("memcpy of shaders", l.memoryThreads, randomWords)
-		run(1, l.submit, address(b.calls), address(b.work[0])) // the shader, too, finds in the caches what the one that copies has left
+		// the shader, too, finds in the caches what the one that copies has left
+		run(1, l.submit, address(b.calls), address(b.work[0]))
 		threads("saxpy in C", l.saxpyThreads, smallFloats)
 	}
 	return nil

@@ -22,7 +22,8 @@ import (
 // sampleCreation makes instance and device in fresh processes, the drivers in turn.
 func sampleCreation(into map[string][]float64) error {
 	for range 9 {
-		for name, manifest := range map[string]string{"farside": os.Getenv("FARSIDE_BENCH_MANIFEST"), "lavapipe": lavapipeManifest} {
+		for name, manifest := range map[string]string{"farside": os.Getenv("FARSIDE_BENCH_MANIFEST"),
+			"lavapipe": lavapipeManifest} {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(vulkan.DriverEnv(manifest), "FARSIDE_BENCH_ROLE=create")
 			cmd.Stderr = os.Stderr
@@ -66,7 +67,8 @@ func openCPeer() (p cPeer, err error) {
 		return p, err
 	}
 	var open uintptr
-	for name, at := range map[string]*uintptr{"farside_peer_open": &open, "farside_read": &p.read, "farside_write": &p.write,
+	for name, at := range map[string]*uintptr{"farside_peer_open": &open, "farside_read": &p.read,
+		"farside_write":      &p.write,
 		"farside_peer_close": &p.close} {
 		if *at, err = purego.Dlsym(library, name); err != nil {
 			return p, err
@@ -161,7 +163,8 @@ func (f *fabric) sample(l *loops, into map[string][]float64) error {
 	for _, c := range []struct {
 		name           string
 		size, batch, n int
-	}{{"8", 8, 20000, 1}, {"64", 64, 20000, 1}, {"1M", mib, 1, 40}, {"64M", fabricSize, 1, 4}} {
+	}{{"8", 8, 20000, 1}, {"64", 64, 20000, 1}, {"64K", 64 << 10, 20, 40}, {"256K", 256 << 10, 5, 40},
+		{"1M", mib, 1, 40}, {"64M", fabricSize, 1, 4}} {
 		b := f.local[:c.size]
 		// Nobody is to find the caches as other benchmarks left them, or as only the other one's reads did: in turns,
 		// after a round that doesn't count.
@@ -202,17 +205,17 @@ func (f *fabric) sample(l *loops, into map[string][]float64) error {
 	return nil
 }
 
-// sampleHosts takes libfabric's figures from the benchmark of the package that calls it, which moves 1 MiB
-// pieces over loopback in turns with and without what that package does around the library.
+// sampleHosts takes the figures of operations between hosts from the benchmark of the package that carries
+// them, which moves data over loopback in turns with and without what that package does around crypto/tls.
 func sampleHosts(into map[string][]float64) error {
 	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkPipelined$", "-benchtime", "20x", "-count", "7",
-		"farside/rdmasim/internal/ofi")
+		"farside/rdmasim/internal/exchange")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 	}
-	result := regexp.MustCompile(`(?m)^BenchmarkPipelined/fi_(read|write)\S*(.*)$`)
-	rate := regexp.MustCompile(`([\d.]+) (bare|conn)-MB/s`)
+	result := regexp.MustCompile(`(?m)^BenchmarkPipelined/(read|write)\S*(.*)$`)
+	rate := regexp.MustCompile(`([\d.]+) (bare|host)-MB/s`)
 	for _, line := range result.FindAllStringSubmatch(string(out), -1) {
 		for _, m := range rate.FindAllStringSubmatch(line[2], -1) {
 			megabytes, err := strconv.ParseFloat(m[1], 64)
@@ -223,7 +226,7 @@ func sampleHosts(into map[string][]float64) error {
 			into[key] = append(into[key], mib/megabytes*1e3)
 		}
 	}
-	if len(into["bare read"]) == 0 || len(into["conn write"]) == 0 {
+	if len(into["bare read"]) == 0 || len(into["host write"]) == 0 {
 		return fmt.Errorf("%v printed no bandwidths:\n%s", cmd.Args, out)
 	}
 	return nil

@@ -35,7 +35,8 @@ var loopsSource []byte
 
 func main() {
 	output := flag.String("o", "", "also write the table, as Markdown, to this file")
-	manifest := flag.String("farside", "build/farside_icd."+map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]+".json",
+	manifest := flag.String("farside", "build/farside_icd."+map[string]string{"amd64": "x86_64",
+		"arm64": "aarch64"}[runtime.GOARCH]+".json",
 		"Farside's manifest")
 	check := flag.Bool("check", false, "exit with 1 if a target is missed")
 	compute := flag.Bool("compute", false, "measure only what shaders do")
@@ -136,7 +137,8 @@ func compileLoops(dir string) (string, error) {
 	if err := os.WriteFile(source, loopsSource, 0o600); err != nil {
 		return "", err
 	}
-	if out, err := exec.Command("gcc", "-O2", "-march=native", "-pthread", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O2", "-march=native", "-pthread", "-shared", "-fPIC", "-o", library,
+		source).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("gcc (Debian packages gcc, libc6-dev): %w\n%s", err, out)
 	}
 	return library, nil
@@ -149,12 +151,16 @@ func openLoops() (*loops, error) {
 		return nil, err
 	}
 	var l loops
-	for name, at := range map[string]*uintptr{"loop_allocate_free": &l.allocateFree, "loop_allocate_touch_free": &l.allocateTouchFree,
-		"loop_import_free":  &l.importFree,
-		"loop_get_fd_close": &l.getFdClose, "loop_dup_close": &l.dupClose, "loop_requirements": &l.requirements, "loop_memcpy": &l.memcpy,
-		"loop_record_fill": &l.recordFill, "loop_record_threads": &l.recordThreads, "loop_record_copy": &l.recordCopy, "loop_record_barrier": &l.recordBarrier,
-		"loop_submit": &l.submit, "loop_trips": &l.trips, "loop_memory_threads": &l.memoryThreads, "loop_saxpy_threads": &l.saxpyThreads,
-		"loop_peer": &l.peer, "loop_pipelines": &l.pipelines} {
+	for name, at := range map[string]*uintptr{"loop_allocate_free": &l.allocateFree,
+		"loop_allocate_touch_free": &l.allocateTouchFree,
+		"loop_import_free":         &l.importFree,
+		"loop_get_fd_close":        &l.getFdClose, "loop_dup_close": &l.dupClose, "loop_requirements": &l.requirements,
+		"loop_memcpy":      &l.memcpy,
+		"loop_record_fill": &l.recordFill, "loop_record_threads": &l.recordThreads, "loop_record_copy": &l.recordCopy,
+		"loop_record_barrier": &l.recordBarrier,
+		"loop_submit":         &l.submit, "loop_trips": &l.trips, "loop_memory_threads": &l.memoryThreads,
+		"loop_saxpy_threads": &l.saxpyThreads,
+		"loop_peer":          &l.peer, "loop_pipelines": &l.pipelines} {
 		if *at, err = purego.Dlsym(lib, name); err != nil {
 			return nil, err
 		}
@@ -177,7 +183,8 @@ type driver struct {
 	dev      *vulkan.Device
 	visible  uint32
 	a        vulkan.Arena
-	plain    *vk.MemoryAllocateInfo
+	small    *vk.MemoryAllocateInfo // 64 KiB
+	plain    *vk.MemoryAllocateInfo // 1 MiB, like the others
 	exported *vk.MemoryAllocateInfo
 	remote   *vk.MemoryAllocateInfo // nil without remote addresses
 	importer *vk.MemoryAllocateInfo
@@ -216,7 +223,8 @@ func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
 		i.PNext, i.AllocationSize, i.MemoryTypeIndex = next, mib, d.visible
 		return i
 	}
-	d.plain = info(nil)
+	d.plain, d.small = info(nil), info(nil)
+	d.small.AllocationSize = 64 << 10
 	d.exported = info(vulkan.ExportInfo(&d.a, opaqueFd, nil))
 	for i, t := range mem.MemoryTypes[:mem.MemoryTypeCount] {
 		if t.PropertyFlags&vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV != 0 {
@@ -256,6 +264,8 @@ func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 func (d *driver) sample(l *loops, into map[string][]float64) {
 	alloc, free, dev := d.dev.Proc("vkAllocateMemory"), d.dev.Proc("vkFreeMemory"), uintptr(d.dev.Handle)
 	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
+	run(200, l.allocateFree, alloc, free, dev, address(d.small)) // the other driver has had the caches
+	add("small", run(2000, l.allocateFree, alloc, free, dev, address(d.small)))
 	add("plain", run(200, l.allocateFree, alloc, free, dev, address(d.plain)))
 	add("exportable", run(200, l.allocateFree, alloc, free, dev, address(d.exported)))
 	if d.remote != nil {

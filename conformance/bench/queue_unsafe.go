@@ -139,9 +139,11 @@ func openTransferBench(d *vulkan.Device, memoryType uint32) (*transferBench, err
 		d.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(big[0]), uintptr(big[1]), 1, address(all))
 	})
 	layers := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 1}
-	region := vulkan.Put(&b.a, vk.BufferImageCopy{ImageSubresource: layers, ImageExtent: vk.Extent3D{Width: texels, Height: texels, Depth: 1}})
+	region := vulkan.Put(&b.a, vk.BufferImageCopy{ImageSubresource: layers,
+		ImageExtent: vk.Extent3D{Width: texels, Height: texels, Depth: 1}})
 	record("buffer to image", 1, 2, func(c vk.CommandBuffer) {
-		d.CallOn("vkCmdCopyBufferToImage", uintptr(c), uintptr(big[0]), uintptr(images[0]), uintptr(vk.IMAGE_LAYOUT_GENERAL), 1, address(region))
+		d.CallOn("vkCmdCopyBufferToImage", uintptr(c), uintptr(big[0]), uintptr(images[0]), uintptr(vk.IMAGE_LAYOUT_GENERAL),
+			1, address(region))
 	})
 	blit := vulkan.Put(&b.a, vk.ImageBlit{SrcSubresource: layers, DstSubresource: layers})
 	blit.SrcOffsets[1] = vk.Offset3D{X: texels / 2, Y: texels / 2, Z: 1}
@@ -160,15 +162,18 @@ func (b *transferBench) sample(d *driver, l *loops, into map[string][]float64) e
 	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
 	r := d.dev.Record(b.recording, 0, func(c vk.CommandBuffer) {
 		add("record fill", run(commands/10, l.recordFill, d.dev.Proc("vkCmdFillBuffer"), uintptr(c), uintptr(b.small[0])))
-		add("record copy", run(commands/10, l.recordCopy, d.dev.Proc("vkCmdCopyBuffer"), uintptr(c), uintptr(b.small[0]), uintptr(b.small[1]), address(b.region)))
-		add("record barrier", run(commands/10, l.recordBarrier, d.dev.Proc("vkCmdPipelineBarrier"), uintptr(c), address(b.barrier)))
+		add("record copy", run(commands/10, l.recordCopy, d.dev.Proc("vkCmdCopyBuffer"), uintptr(c), uintptr(b.small[0]),
+			uintptr(b.small[1]), address(b.region)))
+		add("record barrier", run(commands/10, l.recordBarrier, d.dev.Proc("vkCmdPipelineBarrier"), uintptr(c),
+			address(b.barrier)))
 	})
 	if r == vk.SUCCESS {
 		r = b.recordAll(d.dev, b.threads, func() {
 			fill := d.dev.Proc("vkCmdFillBuffer")
 			// As many each: long enough for the start of a thread not to count.
 			add("record thread", run(commands, l.recordThreads, fill, address(&b.threads[0]), uintptr(b.small[0]), 1))
-			add("record threads", run(commands*len(b.threads), l.recordThreads, fill, address(&b.threads[0]), uintptr(b.small[0]), uintptr(len(b.threads))))
+			add("record threads", run(commands*len(b.threads), l.recordThreads, fill, address(&b.threads[0]),
+				uintptr(b.small[0]), uintptr(len(b.threads))))
 		})
 	}
 	if r != vk.SUCCESS {
@@ -200,7 +205,8 @@ func (b *transferBench) sampleMemory(l *loops, into map[string][]float64) {
 	run(1, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads)
 	into["memset"] = append(into["memset"], run(sustained, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads))
 	to, from = from, to // the driver copies from the first to the second
-	into["memcpy"] = append(into["memcpy"], run(sustained, l.memoryThreads, address(&to[0]), address(&from[0]), uintptr(len(to)), threads))
+	into["memcpy"] = append(into["memcpy"], run(sustained, l.memoryThreads, address(&to[0]), address(&from[0]),
+		uintptr(len(to)), threads))
 }
 
 // boundBuffer makes a buffer for transfers, bound to memory of its own.

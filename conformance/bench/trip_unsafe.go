@@ -58,8 +58,9 @@ func openTripPeer(fds []int) (*tripPeer, error) {
 	timeline := vulkan.Struct[vk.PhysicalDeviceTimelineSemaphoreFeatures](&p.a)
 	timeline.TimelineSemaphore = vk.TRUE
 	p.dev, r = inst.CreateDevice(pds[0], vulkan.DeviceConfig{
-		Extensions: []string{vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, vk.KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME, vk.KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME},
-		Next:       pointerTo(timeline),
+		Extensions: []string{vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, vk.KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
+			vk.KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME},
+		Next: pointerTo(timeline),
 	})
 	if r != vk.SUCCESS {
 		return nil, fmt.Errorf("vkCreateDevice: %v", r)
@@ -165,7 +166,8 @@ func (p *tripPeer) batches(first bool) ([]vk.SubmitInfo, []uint64) {
 			if first {
 				semaphore = p.back
 			}
-			infos[i].WaitSemaphoreCount, infos[i].PWaitSemaphores, infos[i].PWaitDstStageMask = 1, vulkan.Put(&p.a, semaphore), stage
+			infos[i].WaitSemaphoreCount, infos[i].PWaitSemaphores, infos[i].PWaitDstStageMask = 1, vulkan.Put(&p.a, semaphore),
+				stage
 			t.WaitSemaphoreValueCount, t.PWaitSemaphoreValues = 1, &values[0]
 			infos[i].PCommandBuffers = vulkan.Put(&p.a, p.forth[1])
 			continue
@@ -206,7 +208,8 @@ func (p *tripPeer) queued(first bool) ([]int64, error) {
 		}
 		all[2*i], all[2*i+1] = infos[0], infos[1]
 	}
-	r := vk.Result(p.dev.CallOn("vkQueueSubmit", uintptr(p.calls.queue), uintptr(len(all)), address(&all[0]), uintptr(p.calls.fence)))
+	r := vk.Result(p.dev.CallOn("vkQueueSubmit", uintptr(p.calls.queue), uintptr(len(all)), address(&all[0]),
+		uintptr(p.calls.fence)))
 	if r == vk.SUCCESS {
 		r = p.dev.WaitFences(true, 10_000_000_000, p.calls.fence)
 	}
@@ -214,7 +217,8 @@ func (p *tripPeer) queued(first bool) ([]int64, error) {
 		return nil, vkError("queued trips", r)
 	}
 	times := vulkan.Make[int64](&p.a, queuedTrips)
-	r = vk.Result(p.dev.Call("vkGetQueryPoolResults", uintptr(queries), 0, queuedTrips, 8*queuedTrips, address(&times[0]), 8, uintptr(vk.QUERY_RESULT_64_BIT)))
+	r = vk.Result(p.dev.Call("vkGetQueryPoolResults", uintptr(queries), 0, queuedTrips, 8*queuedTrips, address(&times[0]),
+		8, uintptr(vk.QUERY_RESULT_64_BIT)))
 	for i := range times[1:] {
 		times[i] = times[i+1] - times[i]
 	}

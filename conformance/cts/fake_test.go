@@ -109,7 +109,8 @@ func fakeDeqp(arguments []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if _, ok := option["--deqp-stdin-caselist"]; !ok || option["--deqp-archive-dir"] == "" || option["--deqp-compute-only"] != "enable" {
+	if _, ok := option["--deqp-stdin-caselist"]; !ok || option["--deqp-archive-dir"] == "" ||
+		option["--deqp-compute-only"] != "enable" {
 		fmt.Fprintln(os.Stderr, "missing options")
 		return 1
 	}
@@ -118,7 +119,8 @@ func fakeDeqp(arguments []string) int {
 		fmt.Fprintf(os.Stderr, "FATAL ERROR: %s\n", reason)
 		return 255
 	}
-	fmt.Fprint(log, "#sessionInfo releaseName vulkan-cts-1.4.6.1\n#sessionInfo logFormatVersion \"0.3.4\"\n#beginSession\n")
+	fmt.Fprint(log,
+		"#sessionInfo releaseName vulkan-cts-1.4.6.1\n#sessionInfo logFormatVersion \"0.3.4\"\n#beginSession\n")
 	status := 0
 	for cases := bufio.NewScanner(os.Stdin); cases.Scan(); {
 		name := cases.Text()
@@ -131,9 +133,11 @@ func fakeDeqp(arguments []string) int {
 		}
 		fmt.Fprintln(ran, name)
 		fmt.Printf("\nTest case '%s'..\n", name)
-		fmt.Fprintf(log, "\n#beginTestCaseResult %s\n<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<TestCaseResult CasePath=\"%[1]s\">\n", name)
+		fmt.Fprintf(log,
+			"\n#beginTestCaseResult %s\n<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<TestCaseResult CasePath=\"%[1]s\">\n", name)
 		end := func(code, detail string) {
-			fmt.Fprintf(log, " <Text>a message of %s</Text>\n <Result StatusCode=\"%s\">%s</Result>\n</TestCaseResult>\n\n#endTestCaseResult\n",
+			fmt.Fprintf(log,
+				" <Text>a message of %s</Text>\n <Result StatusCode=\"%s\">%s</Result>\n</TestCaseResult>\n\n#endTestCaseResult\n",
 				name, code, detail)
 			fmt.Printf("  %s (%s)\n", code, detail)
 		}
@@ -185,7 +189,8 @@ func fakeDeqp(arguments []string) int {
 			fmt.Fprint(log, "\n#terminateTestCaseResult Timeout\n")
 			return 255
 		case "garbage":
-			log.Write([]byte("\x00\xff\n#beginTestCaseResult\n#endTestCaseResultat\n" + strings.Repeat("#endTestCaseResult ", 10000) + "\n<Result StatusCode=\"Fail\">not this one</Result>\n"))
+			log.Write([]byte("\x00\xff\n#beginTestCaseResult\n#endTestCaseResultat\n" +
+				strings.Repeat("#endTestCaseResult ", 10000) + "\n<Result StatusCode=\"Fail\">not this one</Result>\n"))
 			fmt.Print("Test case '\n  Fail (\x00)\n")
 			end("Pass", "Ok")
 		case "truncated": // its end is missing, and the next case begins

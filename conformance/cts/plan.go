@@ -78,7 +78,8 @@ func (p *plan) unmatched() error {
 	for _, list := range [][]entry{p.groups, p.skips, p.expected, p.flakes} {
 		for i := range list {
 			if !used[&list[i]] {
-				errs = append(errs, list[i].errorf("%s stands for no case, or for none that an earlier line leaves", list[i].pattern))
+				errs = append(errs, list[i].errorf("%s stands for no case, or for none that an earlier line leaves",
+					list[i].pattern))
 			}
 		}
 	}

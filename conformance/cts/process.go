@@ -50,7 +50,8 @@ func (d *deqp) list(ctx context.Context, patterns []string, f func(name string))
 	}
 	// The pipe is at its end or holds a line longer than any case's.
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("%s doesn't list its cases: %s", d.path, cmp.Or(abnormal(cmd.ProcessState, console.String()), err.Error()))
+		return fmt.Errorf("%s doesn't list its cases: %s", d.path,
+			cmp.Or(abnormal(cmd.ProcessState, console.String()), err.Error()))
 	}
 	return nil
 }

@@ -40,7 +40,8 @@ func (p *progress) add(n int) {
 	}
 	if now := time.Now(); now.Sub(p.shown) >= p.every {
 		p.shown = now
-		fmt.Fprintf(p.w, "cts: %d of %d cases after %v, %d failed\n", p.n, p.from, now.Sub(p.start).Round(time.Second), p.bads)
+		fmt.Fprintf(p.w, "cts: %d of %d cases after %v, %d failed\n", p.n, p.from, now.Sub(p.start).Round(time.Second),
+			p.bads)
 	}
 }
 

@@ -187,7 +187,8 @@ func TestExceptions(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	wantLines(t, output, "cts: ok: 6 cases in ", ": 3 passed, 1 not supported, 2 failed as expected, 1 flaked, 1 skipped\n")
+	wantLines(t, output, "cts: ok: 6 cases in ",
+		": 3 passed, 1 not supported, 2 failed as expected, 1 flaked, 1 skipped\n")
 	table := [][]string{
 		{"group", "pass", "fail", "not", "supported", "crash", "timeout", "warning", "skipped"},
 		{"dEQP-VK.a.*", "2", "1", "1", "0", "0", "0", "1"},
@@ -211,13 +212,15 @@ func TestExceptions(t *testing.T) {
 func TestUnexpectedResults(t *testing.T) {
 	t.Parallel()
 	s := newSuite(t, "a.pass_1", "a.crash_1", "a.fail_flake", "a.flaky_1")
-	s.write("lists/expected-failures.txt", "dEQP-VK.a.pass_1 # should fail\ndEQP-VK.a.crash_1 # a crash can't be expected\n")
+	s.write("lists/expected-failures.txt",
+		"dEQP-VK.a.pass_1 # should fail\ndEQP-VK.a.crash_1 # a crash can't be expected\n")
 	s.write("lists/flakes.txt", "dEQP-VK.a.fail_flake # never passes\n")
 	output, err := s.run("--shards", "1")
 	if err != errUnexpected {
 		t.Fatalf("error %v", err)
 	}
-	wantLines(t, output, "pass: dEQP-VK.a.pass_1: unexpected: "+s.path("lists/expected-failures.txt")+":1 says it fails: should fail\n",
+	wantLines(t, output,
+		"pass: dEQP-VK.a.pass_1: unexpected: "+s.path("lists/expected-failures.txt")+":1 says it fails: should fail\n",
 		"crash: dEQP-VK.a.crash_1: signal: segmentation fault\n", "fail: dEQP-VK.a.fail_flake: ",
 		"fail: dEQP-VK.a.flaky_1: not yet\n", ", 4 unexpected\n")
 	if times := s.ran()["dEQP-VK.a.fail_flake"]; times != maxAttempts {
@@ -233,9 +236,12 @@ func TestMalformedLists(t *testing.T) {
 		{"flakes.txt", "dEQP-VK.a.pass# glued\n", ":1: dEQP-VK.a.pass needs white space before its #"},
 		{"flakes.txt", "dEQP-VK.a.pass why not # reason\n", `:1: "dEQP-VK.a.pass why not" is no pattern of case names`},
 		{"flakes.txt", "dEQP-VK.a.pass # one\ndEQP-VK.a.pass # two\n", ":2: dEQP-VK.a.pass stands in line 1 already"},
-		{"expected-failures.txt", "dEQP-VK.a.gone* # gone\n", ":1: dEQP-VK.a.gone* stands for no case, or for none that an earlier line leaves"},
-		{"expected-failures.txt", "dEQP-VK.* # all\ndEQP-VK.a.pass # one\n", ":2: dEQP-VK.a.pass stands for no case, or for none that an earlier line leaves"},
-		{"cases.txt", "dEQP-VK.a.*\ndEQP-VK.nothing.*\n", ":2: dEQP-VK.nothing.* stands for no case, or for none that an earlier line leaves"},
+		{"expected-failures.txt", "dEQP-VK.a.gone* # gone\n",
+			":1: dEQP-VK.a.gone* stands for no case, or for none that an earlier line leaves"},
+		{"expected-failures.txt", "dEQP-VK.* # all\ndEQP-VK.a.pass # one\n",
+			":2: dEQP-VK.a.pass stands for no case, or for none that an earlier line leaves"},
+		{"cases.txt", "dEQP-VK.a.*\ndEQP-VK.nothing.*\n",
+			":2: dEQP-VK.nothing.* stands for no case, or for none that an earlier line leaves"},
 		{"cases.txt", "dEQP-VK.a.* # reason\n", ":1: a list of cases has no reasons"},
 	} {
 		s := newSuite(t, "a.pass")
@@ -275,7 +281,8 @@ func TestNoDevice(t *testing.T) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	_, err = s.run("--data", s.path("lists"))
-	if want := s.path("deqp-vk") + " doesn't list its cases: exit status 255: Failed to initialize dEQP: no cases"; err == nil || err.Error() != want {
+	if want := s.path("deqp-vk") + " doesn't list its cases: exit status 255: Failed to initialize dEQP: no cases"; err ==
+		nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	for _, arguments := range [][]string{
@@ -292,7 +299,8 @@ func TestNoDevice(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	s := newSuite(t, "a.pass_1", "a.fail_1", "a.hang", "a.pass_2", "a.pass_3", "a.pass_4", "a.pass_5")
-	cmd := exec.Command(s.path("runner"), "--deqp-vk", s.path("deqp-vk"), "--lists", s.path("lists"), "--out", s.path("out"), "--shards", "1")
+	cmd := exec.Command(s.path("runner"), "--deqp-vk", s.path("deqp-vk"), "--lists", s.path("lists"), "--out",
+		s.path("out"), "--shards", "1")
 	var printed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Start(); err != nil {

@@ -78,7 +78,8 @@ func shareDescriptor(d *vulkan.Device, peer channel) error {
 }
 
 // boundBuffer makes a buffer of size bytes, bound to memory of its own.
-func boundBuffer(d *vulkan.Device, size uint64, memoryType uint32, next vulkan.Pointer, types vk.ExternalMemoryHandleTypeFlags) (vk.Buffer, vk.DeviceMemory, error) {
+func boundBuffer(d *vulkan.Device, size uint64, memoryType uint32, next vulkan.Pointer,
+	types vk.ExternalMemoryHandleTypeFlags) (vk.Buffer, vk.DeviceMemory, error) {
 	b, r := d.CreateBuffer(size, types)
 	if r != vk.SUCCESS {
 		return 0, 0, must("vkCreateBuffer", r)

@@ -49,7 +49,7 @@ func hosts() error {
 	}
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", "near")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), "FARSIDE_FABRIC=ofi,bind="+nearAddress+":"+nearPort, "FARSIDE_FABRIC_SECRET_FILE="+file)
+	cmd.Env = append(os.Environ(), "FARSIDE_FABRIC=tls,bind="+nearAddress+":"+nearPort, "FARSIDE_FABRIC_SECRET_FILE="+file)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if id := os.Geteuid(); id != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
@@ -84,14 +84,16 @@ func connect(link, address string) error {
 
 // near is the host with the driver.
 func near() error {
-	fmt.Printf("By remote address, between two hosts (%s, %s) that a veth pair joins, with libfabric:\n", nearAddress, farAddress)
+	fmt.Printf("By remote address, between two hosts (%s, %s) that a veth pair joins, over TLS:\n", nearAddress,
+		farAddress)
 	peer, cmd, err := start("far", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET})
 	if err != nil {
 		return err
 	}
 	// The far host ends with this socket, if not before.
 	defer peer.Close()
-	if err := ip("link", "add", "name", nearLink, "type", "veth", "peer", "name", farLink, "netns", fmt.Sprint(cmd.Process.Pid)); err != nil {
+	if err := ip("link", "add", "name", nearLink, "type", "veth", "peer", "name", farLink, "netns",
+		fmt.Sprint(cmd.Process.Pid)); err != nil {
 		return fmt.Errorf("no veth pair: %w", err)
 	}
 	if err := connect(nearLink, nearAddress); err != nil {
@@ -108,8 +110,9 @@ func near() error {
 		return err
 	}
 	defer m.close()
-	fabric := "ofi://" + nearAddress + ":" + nearPort + "/"
-	say("exporter", "its queue filled %d MiB of RDMA memory; the remote address is %#x on %s", hostsSize>>20, m.address, fabric)
+	fabric := "tls://" + nearAddress + ":" + nearPort + "/"
+	say("exporter", "its queue filled %d MiB of RDMA memory; the remote address is %#x on %s", hostsSize>>20, m.address,
+		fabric)
 	if err := peer.send(fmt.Sprintf("%s %#x", fabric, m.address)); err != nil {
 		return err
 	}
@@ -175,6 +178,7 @@ func measure(fabric string, address uint64) error {
 	if err != nil {
 		return err
 	}
-	say("Go peer", "read the answer at %.2f GB/s and wrote it again at %.2f GB/s, %d times %d MiB each", reads, writes, passes, hostsSize>>20)
+	say("Go peer", "read the answer at %.2f GB/s and wrote it again at %.2f GB/s, %d times %d MiB each", reads, writes,
+		passes, hostsSize>>20)
 	return nil
 }

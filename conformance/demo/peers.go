@@ -25,7 +25,8 @@ const peerProgram = "build/demo_peer"
 
 // compilePeer compiles native/peer.c against the library that make build wrote.
 func compilePeer() error {
-	out, err := exec.Command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", peerProgram, "conformance/demo/native/peer.c",
+	out, err := exec.Command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", peerProgram,
+		"conformance/demo/native/peer.c",
 		"-Icmd/libfarside_rdma", "-Lbuild", "-lfarside_rdma", "-Wl,-rpath,$ORIGIN").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("gcc, in the directory of Farside's sources after make build: %w\n%s", err, out)

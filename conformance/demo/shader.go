@@ -71,7 +71,8 @@ func (m *shaderMemory) allocate(n uint64) error {
 		properties       vk.MemoryPropertyFlags
 		buffer, allocate vulkan.Pointer
 	}{
-		{n, vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT | vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV, vulkan.Ptr(external), vulkan.ExportInfo(&arena, rdmaAddress, nil)},
+		{n, vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT | vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV, vulkan.Ptr(external),
+			vulkan.ExportInfo(&arena, rdmaAddress, nil)},
 		{4, vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.MEMORY_PROPERTY_HOST_COHERENT_BIT, nil, nil},
 	} {
 		t, err := memoryType(m.d, x.properties)
@@ -106,7 +107,8 @@ func (m *shaderMemory) prepare() error {
 		return err
 	}
 	bindings := []vulkan.Binding{
-		{Binding: 0, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1}, {Binding: 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1},
+		{Binding: 0, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1},
+		{Binding: 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1},
 	}
 	var r vk.Result
 	if m.module, r = m.d.CreateShaderModule(code); r != vk.SUCCESS {
@@ -118,7 +120,8 @@ func (m *shaderMemory) prepare() error {
 	if m.layout, r = m.d.CreatePipelineLayout(4, m.setLayout); r != vk.SUCCESS {
 		return must("vkCreatePipelineLayout", r)
 	}
-	if m.pipeline, r = m.d.CreateComputePipeline(vulkan.PipelineConfig{Module: m.module, Layout: m.layout}); r != vk.SUCCESS {
+	if m.pipeline, r = m.d.CreateComputePipeline(vulkan.PipelineConfig{Module: m.module, Layout: m.layout}); r !=
+		vk.SUCCESS {
 		return must("vkCreateComputePipelines", r)
 	}
 	if m.pool, r = m.d.CreateDescriptorPool(0, 1, bindings...); r != vk.SUCCESS {
@@ -130,7 +133,8 @@ func (m *shaderMemory) prepare() error {
 	}
 	m.set = sets[0]
 	for i, b := range m.buffers {
-		m.d.WriteSet(m.set, vulkan.Descriptor{Binding: uint32(i), Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Buffer: vk.DescriptorBufferInfo{Buffer: b}})
+		m.d.WriteSet(m.set, vulkan.Descriptor{Binding: uint32(i), Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER,
+			Buffer: vk.DescriptorBufferInfo{Buffer: b}})
 	}
 	return nil
 }

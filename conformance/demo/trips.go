@@ -49,7 +49,8 @@ func newStation(d *vulkan.Device, next, semaphore func(*vulkan.Arena) vulkan.Poi
 	if err != nil {
 		return nil, err
 	}
-	if s.shared, s.memories[0], err = boundBuffer(d, tripSize, device, next(&s.arena), vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT); err != nil {
+	if s.shared, s.memories[0], err = boundBuffer(d, tripSize, device, next(&s.arena),
+		vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT); err != nil {
 		return nil, err
 	}
 	if s.local, s.memories[1], err = boundBuffer(d, tripSize, host, nil, 0); err != nil {
@@ -95,7 +96,8 @@ func letter(v uint64) uint32 { return uint32(v) * 2654435761 }
 func (s *station) send(v uint64) error {
 	r := s.d.Record(s.commands[0], vk.COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT, func(c vk.CommandBuffer) {
 		s.d.CallOn("vkCmdFillBuffer", uintptr(c), uintptr(s.shared), 0, tripSize/2, uintptr(letter(v)))
-		s.d.CallOn("vkCmdPipelineBarrier", uintptr(c), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
+		s.d.CallOn("vkCmdPipelineBarrier", uintptr(c), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
+			uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
 			0, 1, uintptr(vulkan.Ptr(s.barrier)), 0, 0, 0, 0)
 		s.d.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(s.shared), uintptr(s.shared), 1, uintptr(vulkan.Ptr(s.half)))
 	})

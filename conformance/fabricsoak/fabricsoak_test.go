@@ -18,13 +18,15 @@ func TestMain(m *testing.M) {
 // TestSoak is a short run of what `make soak-fabric` does. FABRICSOAK_DURATION makes it longer.
 func TestSoak(t *testing.T) {
 	t.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector otherwise sleeps for a second at each process's end
-	c := config{owners: 3, peers: 5, duration: 4 * time.Second, killEvery: 150 * time.Millisecond, seed: uint64(time.Now().UnixNano())}
-	sum, err := soak(t.Context(), c, soaking.NewProgress(os.Stderr, false, c.duration))
+	c := config{owners: 3, peers: 5,
+		Run: soaking.Run{Duration: 4 * time.Second, KillEvery: 150 * time.Millisecond, Seed: uint64(time.Now().UnixNano())}}
+	sum, err := soak(t.Context(), c, soaking.NewProgress(os.Stderr, false, c.Duration))
 	t.Logf("\n%v", sum)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum.kills[ownerRole] == 0 || sum.kills[peerRole] == 0 || sum.sum.Operations == 0 || sum.sum.Checked == 0 || sum.sum.Regions == 0 {
+	if sum.kills[ownerRole] == 0 || sum.kills[peerRole] == 0 || sum.sum.Operations == 0 || sum.sum.Checked == 0 ||
+		sum.sum.Regions == 0 {
 		t.Errorf("too little happened")
 	}
 }

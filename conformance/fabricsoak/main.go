@@ -12,16 +12,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"farside/conformance/internal/soaking"
 )
@@ -29,45 +24,25 @@ import (
 // roleVariable in the environment makes the process an owner or a peer.
 const roleVariable = "FARSIDE_FABRICSOAK_ROLE"
 
-func main() {
-	if role := os.Getenv(roleVariable); role != "" {
-		os.Exit(play(role))
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command().ExecuteContext(ctx)
-	stop()
-	if err == nil {
-		return
-	}
-	fmt.Fprintf(os.Stderr, "fabricsoak: %v\n", err)
-	if errors.Is(err, errLoss) {
-		os.Exit(1)
-	}
-	os.Exit(2)
-}
+func main() { soaking.Main(roleVariable, play, command()) }
 
 func command() *cobra.Command {
 	var c config
 	cmd := &cobra.Command{
-		Use:           "fabricsoak",
-		Short:         "Use the fabric's regions from many processes of which one after the other is killed",
-		Args:          cobra.NoArgs,
-		SilenceErrors: true, SilenceUsage: true,
+		Use:   "fabricsoak",
+		Short: "Use the fabric's regions from many processes of which one after the other is killed",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if c.owners < 1 || c.peers < 1 || c.duration <= 0 || c.killEvery <= 0 {
+			if c.owners < 1 || c.peers < 1 || !c.Valid() {
 				return errors.New("--owners and --peers must be at least 1, --duration and --kill-every positive")
 			}
-			_, err := unix.IoctlGetTermios(int(os.Stderr.Fd()), unix.TCGETS)
-			sum, err := soak(cmd.Context(), c, soaking.NewProgress(os.Stderr, err == nil, c.duration))
+			sum, err := soak(cmd.Context(), c, c.Stderr())
 			fmt.Print(sum)
 			return err
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&c.duration, "duration", 10*time.Minute, "how long processes are killed")
 	f.IntVar(&c.owners, "owners", 4, "processes with regions")
 	f.IntVar(&c.peers, "peers", 8, "processes that use them")
-	f.DurationVar(&c.killEvery, "kill-every", 300*time.Millisecond, "time between two kills")
-	f.Uint64Var(&c.seed, "seed", uint64(time.Now().UnixNano()), "decides who is killed, and when")
+	c.Flags(cmd, 300*time.Millisecond, "who is killed, and when")
 	return cmd
 }

@@ -29,7 +29,9 @@ type report struct {
 type tally struct{ operations, checked, freed, died, regions atomic.Uint64 }
 
 func (t *tally) report(ended bool) {
-	line, err := json.Marshal(report{t.operations.Load(), t.checked.Load(), t.freed.Load(), t.died.Load(), t.regions.Load(), ended})
+	line,
+		err := json.Marshal(report{t.operations.Load(), t.checked.Load(), t.freed.Load(), t.died.Load(), t.regions.Load(),
+		ended})
 	if err != nil {
 		panic(err)
 	}

@@ -49,7 +49,8 @@ func (p *payload) drop() {
 func (p *payload) register(o *rdmasim.Owner, rng *rand.Rand) (err error) {
 	clear(p.bytes)
 	putWord(p.bytes, tagAt/8, 1+rng.Uint64N(1<<16-1))
-	p.region, err = o.Register(p.fd, 0, uint64(len(p.bytes)), rdmasim.Attributes{Access: rdmasim.AccessAll, Name: os.Getenv(nameVariable)})
+	p.region, err = o.Register(p.fd, 0, uint64(len(p.bytes)),
+		rdmasim.Attributes{Access: rdmasim.AccessAll, Name: os.Getenv(nameVariable)})
 	return err
 }
 

@@ -24,7 +24,8 @@ func Clear(dst *Image, r vk.ImageSubresourceRange, value func(aspect vk.ImageAsp
 		block := make([]byte, dst.BlockSize(aspect))
 		dst.Encode(aspect, block, value(aspect))
 		for level := r.BaseMipLevel; level < r.BaseMipLevel+remaining(r.LevelCount, r.BaseMipLevel, dst.Levels); level++ {
-			for layer := r.BaseArrayLayer; layer < r.BaseArrayLayer+remaining(r.LayerCount, r.BaseArrayLayer, dst.Layers); layer++ {
+			for layer := r.BaseArrayLayer; layer < r.BaseArrayLayer+remaining(r.LayerCount, r.BaseArrayLayer,
+				dst.Layers); layer++ {
 				b := dst.Bytes(aspect, level, layer)
 				for at := 0; at < len(b); at += len(block) {
 					copy(b[at:], block)

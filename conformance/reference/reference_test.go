@@ -13,7 +13,8 @@ func image(f vk.Format, width, height uint32) *Image {
 }
 
 func TestTexels(t *testing.T) {
-	color, depth, stencil := vk.ImageAspectFlags(vk.IMAGE_ASPECT_COLOR_BIT), vk.ImageAspectFlags(vk.IMAGE_ASPECT_DEPTH_BIT), vk.ImageAspectFlags(vk.IMAGE_ASPECT_STENCIL_BIT)
+	color, depth, stencil := vk.ImageAspectFlags(vk.IMAGE_ASPECT_COLOR_BIT),
+		vk.ImageAspectFlags(vk.IMAGE_ASPECT_DEPTH_BIT), vk.ImageAspectFlags(vk.IMAGE_ASPECT_STENCIL_BIT)
 	for _, test := range []struct {
 		format vk.Format
 		aspect vk.ImageAspectFlags
@@ -25,7 +26,8 @@ func TestTexels(t *testing.T) {
 		{vk.FORMAT_R8G8_SNORM, color, Texel{F: [4]float64{-1, 0.5}}, []byte{0x81, 64}},
 		{vk.FORMAT_R5G6B5_UNORM_PACK16, color, Texel{F: [4]float64{1, 0, 1}}, []byte{0x1f, 0xf8}},
 		{vk.FORMAT_A2B10G10R10_UINT_PACK32, color, Texel{I: [4]int64{1, 2, 5000, 3}}, []byte{1, 8, 0xf0, 0xff}},
-		{vk.FORMAT_R16G16B16A16_SFLOAT, color, Texel{F: [4]float64{1, -65504, 0x1p-24, 0}}, []byte{0, 0x3c, 0xff, 0xfb, 1, 0, 0, 0}},
+		{vk.FORMAT_R16G16B16A16_SFLOAT, color, Texel{F: [4]float64{1, -65504, 0x1p-24, 0}},
+			[]byte{0, 0x3c, 0xff, 0xfb, 1, 0, 0, 0}},
 		{vk.FORMAT_B10G11R11_UFLOAT_PACK32, color, Texel{F: [4]float64{1, -1, 2}}, []byte{0xc0, 3, 0, 0x80}},
 		{vk.FORMAT_R10X6G10X6_UNORM_2PACK16, color, Texel{F: [4]float64{1, 0.5}}, []byte{0xc0, 0xff, 0, 0x80}},
 		{vk.FORMAT_E5B9G9R9_UFLOAT_PACK32, color, Texel{F: [4]float64{1, 0.5, 0}}, []byte{0, 1, 1, 0x80}},
@@ -71,7 +73,8 @@ func TestCopyBufferToImage(t *testing.T) {
 		src[i] = byte(i)
 	}
 	CopyBufferToImage(m, src, vk.BufferImageCopy{BufferOffset: 8, BufferRowLength: 12, BufferImageHeight: 12,
-		ImageSubresource: vk.ImageSubresourceLayers{AspectMask: aspect, LayerCount: 2}, ImageExtent: vk.Extent3D{Width: 7, Height: 5, Depth: 1}})
+		ImageSubresource: vk.ImageSubresourceLayers{AspectMask: aspect, LayerCount: 2},
+		ImageExtent:      vk.Extent3D{Width: 7, Height: 5, Depth: 1}})
 	for layer := range 2 {
 		for y := range 2 {
 			for x := range 2 {
@@ -83,8 +86,9 @@ func TestCopyBufferToImage(t *testing.T) {
 		}
 	}
 	back := make([]byte, len(src))
-	CopyImageToBuffer(back, m, vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: aspect, BaseArrayLayer: 1, LayerCount: 1},
-		ImageOffset: vk.Offset3D{X: 4}, ImageExtent: vk.Extent3D{Width: 3, Height: 4, Depth: 1}})
+	CopyImageToBuffer(back, m,
+		vk.BufferImageCopy{ImageSubresource: vk.ImageSubresourceLayers{AspectMask: aspect, BaseArrayLayer: 1, LayerCount: 1},
+			ImageOffset: vk.Offset3D{X: 4}, ImageExtent: vk.Extent3D{Width: 3, Height: 4, Depth: 1}})
 	if want := src[8+10*8:][:8]; !bytes.Equal(back[:8], want) || !bytes.Equal(back[8:], make([]byte, len(back)-8)) {
 		t.Errorf("got %v, want %v and nothing else", back, want)
 	}
@@ -110,8 +114,9 @@ func TestBlit(t *testing.T) {
 
 func TestResolve(t *testing.T) {
 	layers := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 1}
-	r := vk.ImageResolve{SrcSubresource: layers, SrcOffset: vk.Offset3D{X: 1}, DstSubresource: layers, DstOffset: vk.Offset3D{X: 2},
-		Extent: vk.Extent3D{Width: 2, Height: 1, Depth: 1}}
+	r := vk.ImageResolve{SrcSubresource: layers, SrcOffset: vk.Offset3D{X: 1}, DstSubresource: layers,
+		DstOffset: vk.Offset3D{X: 2},
+		Extent:    vk.Extent3D{Width: 2, Height: 1, Depth: 1}}
 	samples := []byte{1, 1, 1, 1, 10, 20, 30, 40, 0, 255, 0, 255}
 	for f, want := range map[vk.Format][]byte{
 		vk.FORMAT_R8_UNORM: {0, 0, 25, 128, 0}, vk.FORMAT_R8_SRGB: {0, 0, 27, 188, 0}, vk.FORMAT_R8_UINT: {0, 0, 10, 0, 0},

@@ -87,7 +87,8 @@ func (s Source) compile(key string) ([]byte, error) {
 		}
 		if err = os.WriteFile(source, []byte(text), 0o600); err == nil {
 			env := map[string]string{"vulkan1.0": "spv1.0", "vulkan1.1": "spv1.3", "vulkan1.2": "spv1.5", "vulkan1.3": "spv1.6"}
-			err = tool("spirv-as", "spirv-tools", "--preserve-numeric-ids", "--target-env", env[s.Target], "-o", out.Name(), source)
+			err = tool("spirv-as", "spirv-tools", "--preserve-numeric-ids", "--target-env", env[s.Target], "-o", out.Name(),
+				source)
 		}
 	} else {
 		args := []string{"-V", "-S", "comp", "--target-env", s.Target, "-o", out.Name()}

@@ -64,7 +64,9 @@ func newEnd(n *node, side int) (e *end, fds []int, err error) {
 	var a vulkan.Arena
 	defer a.Close()
 	var r vk.Result
-	if e.mine, r = e.d.CreateSemaphore(vulkan.ExportSemaphoreInfo(&a, opaqueSemaphore, vulkan.SemaphoreTypeInfo(&a, 0, nil))); r != vk.SUCCESS {
+	if e.mine,
+		r = e.d.CreateSemaphore(vulkan.ExportSemaphoreInfo(&a, opaqueSemaphore, vulkan.SemaphoreTypeInfo(&a, 0, nil))); r !=
+		vk.SUCCESS {
 		return e, fds, must("vkCreateSemaphore", r)
 	}
 	if e.theirs, r = e.d.CreateSemaphore(vulkan.SemaphoreTypeInfo(&a, 0, nil)); r != vk.SUCCESS {
@@ -141,7 +143,8 @@ func (e *end) write(round uint64) error {
 			return err
 		}
 	}
-	return e.submit(round-1, vulkan.Batch{Buffers: []vk.CommandBuffer{e.buffer}, Signal: []vulkan.Point{{Semaphore: e.mine, Value: round}}})
+	return e.submit(round-1, vulkan.Batch{Buffers: []vk.CommandBuffer{e.buffer},
+		Signal: []vulkan.Point{{Semaphore: e.mine, Value: round}}})
 }
 
 // read waits for a round, by the host or by the queue, checks it and answers.

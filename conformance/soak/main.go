@@ -13,16 +13,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"farside/conformance/internal/soaking"
 )
@@ -30,44 +25,24 @@ import (
 // nodeVariable in the environment makes the process a node, with this index.
 const nodeVariable = "FARSIDE_SOAK_NODE"
 
-func main() {
-	if index := os.Getenv(nodeVariable); index != "" {
-		os.Exit(runNode(index))
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command().ExecuteContext(ctx)
-	stop()
-	if err == nil {
-		return
-	}
-	fmt.Fprintf(os.Stderr, "soak: %v\n", err)
-	if errors.Is(err, errLoss) {
-		os.Exit(1)
-	}
-	os.Exit(2)
-}
+func main() { soaking.Main(nodeVariable, runNode, command()) }
 
 func command() *cobra.Command {
 	var c config
 	cmd := &cobra.Command{
-		Use:           "soak",
-		Short:         "Exchange buffers and semaphores in a ring of processes of which one after the other is killed",
-		Args:          cobra.NoArgs,
-		SilenceErrors: true, SilenceUsage: true,
+		Use:   "soak",
+		Short: "Exchange buffers and semaphores in a ring of processes of which one after the other is killed",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if c.nodes < 2 || c.duration <= 0 || c.killEvery <= 0 {
+			if c.nodes < 2 || !c.Valid() {
 				return errors.New("--processes must be at least 2, --duration and --kill-every positive")
 			}
-			_, err := unix.IoctlGetTermios(int(os.Stderr.Fd()), unix.TCGETS)
-			sum, err := soak(cmd.Context(), c, soaking.NewProgress(os.Stderr, err == nil, c.duration))
+			sum, err := soak(cmd.Context(), c, c.Stderr())
 			fmt.Print(sum)
 			return err
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&c.duration, "duration", 10*time.Minute, "how long processes are killed")
 	f.IntVar(&c.nodes, "processes", 8, "processes in the ring")
-	f.DurationVar(&c.killEvery, "kill-every", time.Second, "time between two kills")
-	f.Uint64Var(&c.seed, "seed", uint64(time.Now().UnixNano()), "decides who is killed, and how soon a successor starts")
+	c.Flags(cmd, time.Second, "who is killed, and how soon a successor starts")
 	return cmd
 }

@@ -196,6 +196,7 @@ func (n *node) report() error {
 	if err != nil {
 		return err
 	}
-	return n.socket.send(nil, "report %d %d %d %d %d %d %d", n.rounds[right].Load(), n.rounds[left].Load(), n.latest.Load(),
+	return n.socket.send(nil, "report %d %d %d %d %d %d %d", n.rounds[right].Load(), n.rounds[left].Load(),
+		n.latest.Load(),
 		u.Descriptors, u.Shared, u.Mappings, u.Resident)
 }

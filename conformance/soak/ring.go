@@ -16,9 +16,6 @@ import (
 	"farside/conformance/internal/soaking"
 )
 
-// errLoss is the sort of error for which the driver is to blame.
-var errLoss = errors.New("the ring lost something")
-
 const (
 	standstill = 60 * time.Second // how long a link may take to carry another round
 	lateness   = 20 * time.Second // how long a wait may outlast its timeout, on a loaded machine
@@ -27,10 +24,8 @@ const (
 )
 
 type config struct {
-	nodes     int
-	duration  time.Duration
-	killEvery time.Duration
-	seed      uint64
+	soaking.Run
+	nodes int
 }
 
 // A worker is a node's process, as the supervisor sees it.
@@ -78,17 +73,19 @@ type summary struct {
 }
 
 func (s summary) String() string {
-	return fmt.Sprintf("soak: %v with seed %d: %d rounds of %d KiB checked (%.1f GiB), %d processes killed, %d devices lost, %d links opened\n"+
-		"soak: the latest wait outlasted its timeout by %v\n"+
-		"soak: the witness had %v, and has %v\n",
-		s.took.Round(time.Second), s.seed, s.rounds, bufferSize>>10, float64(s.rounds)*bufferSize/(1<<30), s.kills, s.lost, s.opened,
+	return fmt.Sprintf(
+		"soak: %v with seed %d: %d rounds of %d KiB checked (%.1f GiB), %d processes killed, %d devices lost, %d links opened\n"+
+			"soak: the latest wait outlasted its timeout by %v\n"+
+			"soak: the witness had %v, and has %v\n",
+		s.took.Round(time.Second), s.seed, s.rounds, bufferSize>>10, float64(s.rounds)*bufferSize/(1<<30), s.kills, s.lost,
+		s.opened,
 		s.late.Round(time.Millisecond), s.before, s.after)
 }
 
 // soak runs the ring for its duration and lets it come to rest.
 func soak(ctx context.Context, c config, p *soaking.Progress) (summary, error) {
-	r := &ring{config: c, rng: rand.New(rand.NewPCG(c.seed, 1)), workers: make([]*worker, c.nodes),
-		events: make(chan event), starts: make(chan int, c.nodes), sum: summary{seed: c.seed}}
+	r := &ring{config: c, rng: rand.New(rand.NewPCG(c.Seed, 1)), workers: make([]*worker, c.nodes),
+		events: make(chan event), starts: make(chan int, c.nodes), sum: summary{seed: c.Seed}}
 	for i := range c.nodes {
 		r.links = append(r.links, &link{writer: i, reader: (i + 1) % c.nodes})
 		if err := r.start(i); err != nil {
@@ -147,8 +144,8 @@ func (r *ring) start(i int) error {
 
 // run is the supervisor's loop.
 func (r *ring) run(ctx context.Context, p *soaking.Progress) error {
-	end := time.NewTimer(r.duration)
-	kill := time.NewTicker(r.killEvery)
+	end := time.NewTimer(r.Duration)
+	kill := time.NewTicker(r.KillEvery)
 	look := time.NewTicker(time.Second)
 	for {
 		var err error
@@ -171,7 +168,8 @@ func (r *ring) run(ctx context.Context, p *soaking.Progress) error {
 			p.Show(fmt.Sprintf("soak: %d rounds checked, %d killed, %d devices lost", r.sum.rounds, r.sum.kills, r.sum.lost))
 			for _, l := range r.links {
 				if time.Since(l.moved) > standstill && !l.moved.IsZero() {
-					err = fmt.Errorf("%w: nothing has come from node %d to node %d for %v; the link: %v", errLoss, l.writer, l.reader, standstill, l)
+					err = fmt.Errorf("%w: nothing has come from node %d to node %d for %v; the link: %v", soaking.ErrLoss, l.writer,
+						l.reader, standstill, l)
 				}
 			}
 		}
@@ -226,7 +224,7 @@ func (r *ring) hear(e event) error {
 		if w.stopped {
 			return nil
 		}
-		return fmt.Errorf("%w: node %d died by itself", errLoss, w.index)
+		return fmt.Errorf("%w: node %d died by itself", soaking.ErrLoss, w.index)
 	}
 	m := e.m
 	switch m.words[0] {
@@ -248,7 +246,7 @@ func (r *ring) hear(e event) error {
 		r.down(w.index)
 		return nil
 	case "fail":
-		return fmt.Errorf("%w: node %d: %s", errLoss, w.index, m.text())
+		return fmt.Errorf("%w: node %d: %s", soaking.ErrLoss, w.index, m.text())
 	case "stopped":
 		w.stopped = true
 		return nil
@@ -283,11 +281,12 @@ func (r *ring) report(w *worker, m message) error {
 	late := time.Duration(n[2])
 	r.sum.late = max(r.sum.late, late)
 	if late > lateness {
-		return fmt.Errorf("%w: a wait of node %d has outlasted its timeout by %v", errLoss, w.index, late)
+		return fmt.Errorf("%w: a wait of node %d has outlasted its timeout by %v", soaking.ErrLoss, w.index, late)
 	}
 	if l.open() && r.links[w.index].open() {
-		if err := w.heavy.add(soaking.Usage{Descriptors: int(n[3]), Shared: int(n[4]), Mappings: int(n[5]), Resident: int(n[6])}); err != nil {
-			return fmt.Errorf("%w: node %d, which still lives: %w", errLoss, w.index, err)
+		if err := w.heavy.add(soaking.Usage{Descriptors: int(n[3]), Shared: int(n[4]), Mappings: int(n[5]),
+			Resident: int(n[6])}); err != nil {
+			return fmt.Errorf("%w: node %d, which still lives: %w", soaking.ErrLoss, w.index, err)
 		}
 	}
 	return nil

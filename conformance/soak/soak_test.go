@@ -36,11 +36,12 @@ func TestSoak(t *testing.T) {
 		t.Setenv(name, manifests[0])
 	}
 	t.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector otherwise sleeps for a second at each process's end
-	c := config{nodes: 8, duration: 20 * time.Second, killEvery: time.Second, seed: uint64(time.Now().UnixNano())}
+	c := config{nodes: 8, Run: soaking.Run{Duration: 20 * time.Second, KillEvery: time.Second,
+		Seed: uint64(time.Now().UnixNano())}}
 	if testing.Short() {
-		c.nodes, c.duration, c.killEvery = 4, 4*time.Second, 500*time.Millisecond
+		c.nodes, c.Duration, c.KillEvery = 4, 4*time.Second, 500*time.Millisecond
 	}
-	sum, err := soak(t.Context(), c, soaking.NewProgress(os.Stderr, false, c.duration))
+	sum, err := soak(t.Context(), c, soaking.NewProgress(os.Stderr, false, c.Duration))
 	t.Logf("\n%v", sum)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,8 @@ func (d *Device) CreateUsageBuffer(size uint64, usage vk.BufferUsageFlags, next 
 	return *out, r
 }
 
-// ShaderModuleInfo is the structure for vkCreateShaderModule, whose size in bytes is that of the words. Its memory is a's.
+// ShaderModuleInfo is the structure for vkCreateShaderModule, whose size in bytes is that of the words. Its memory is
+// a's.
 func ShaderModuleInfo(a *Arena, code []uint32) *vk.ShaderModuleCreateInfo {
 	info := Struct[vk.ShaderModuleCreateInfo](a)
 	info.CodeSize, info.PCode = uintptr(len(code)*4), First(copied(a, code))
@@ -51,7 +52,8 @@ type Binding struct {
 }
 
 // CreateSetLayout is vkCreateDescriptorSetLayout.
-func (d *Device) CreateSetLayout(flags vk.DescriptorSetLayoutCreateFlags, bindings ...Binding) (vk.DescriptorSetLayout, vk.Result) {
+func (d *Device) CreateSetLayout(flags vk.DescriptorSetLayoutCreateFlags, bindings ...Binding) (vk.DescriptorSetLayout,
+	vk.Result) {
 	var a Arena
 	defer a.Close()
 	info := Struct[vk.DescriptorSetLayoutCreateInfo](&a)
@@ -91,7 +93,8 @@ func (d *Device) CreatePipelineLayout(pushBytes int, sets ...vk.DescriptorSetLay
 	info.SetLayoutCount, info.PSetLayouts = uint32(len(sets)), First(copied(&a, sets))
 	if pushBytes > 0 {
 		info.PushConstantRangeCount = 1
-		info.PPushConstantRanges = Put(&a, vk.PushConstantRange{StageFlags: vk.SHADER_STAGE_COMPUTE_BIT, Size: uint32(pushBytes)})
+		info.PPushConstantRanges = Put(&a, vk.PushConstantRange{StageFlags: vk.SHADER_STAGE_COMPUTE_BIT,
+			Size: uint32(pushBytes)})
 	}
 	out := New[vk.PipelineLayout](&a)
 	r := vk.Result(d.Call("vkCreatePipelineLayout", addr(info), 0, addr(out)))
@@ -164,8 +167,10 @@ func (d *Device) CreateComputePipeline(c PipelineConfig) (vk.Pipeline, vk.Result
 // DestroyPipeline is vkDestroyPipeline.
 func (d *Device) DestroyPipeline(p vk.Pipeline) { d.Call("vkDestroyPipeline", uintptr(p), 0) }
 
-// CreateDescriptorPool is vkCreateDescriptorPool with room for so many sets and, of each binding's type, so many descriptors.
-func (d *Device) CreateDescriptorPool(flags vk.DescriptorPoolCreateFlags, sets uint32, bindings ...Binding) (vk.DescriptorPool, vk.Result) {
+// CreateDescriptorPool is vkCreateDescriptorPool with room for so many sets and, of each binding's type, so many
+// descriptors.
+func (d *Device) CreateDescriptorPool(flags vk.DescriptorPoolCreateFlags, sets uint32,
+	bindings ...Binding) (vk.DescriptorPool, vk.Result) {
 	var a Arena
 	defer a.Close()
 	info := Struct[vk.DescriptorPoolCreateInfo](&a)
@@ -228,10 +233,12 @@ func (d *Device) BindCompute(cb vk.CommandBuffer, p vk.Pipeline) {
 }
 
 // BindSets records vkCmdBindDescriptorSets from set number first on.
-func (d *Device) BindSets(cb vk.CommandBuffer, l vk.PipelineLayout, first uint32, sets []vk.DescriptorSet, offsets ...uint32) {
+func (d *Device) BindSets(cb vk.CommandBuffer, l vk.PipelineLayout, first uint32, sets []vk.DescriptorSet,
+	offsets ...uint32) {
 	var a Arena
 	defer a.Close()
-	d.CallOn("vkCmdBindDescriptorSets", uintptr(cb), uintptr(vk.PIPELINE_BIND_POINT_COMPUTE), uintptr(l), uintptr(first), uintptr(len(sets)),
+	d.CallOn("vkCmdBindDescriptorSets", uintptr(cb), uintptr(vk.PIPELINE_BIND_POINT_COMPUTE), uintptr(l), uintptr(first),
+		uintptr(len(sets)),
 		addr(First(copied(&a, sets))), uintptr(len(offsets)), addr(First(copied(&a, offsets))))
 }
 
@@ -239,7 +246,8 @@ func (d *Device) BindSets(cb vk.CommandBuffer, l vk.PipelineLayout, first uint32
 func (d *Device) Push(cb vk.CommandBuffer, l vk.PipelineLayout, offset uint32, data []byte) {
 	var a Arena
 	defer a.Close()
-	d.CallOn("vkCmdPushConstants", uintptr(cb), uintptr(l), uintptr(vk.SHADER_STAGE_COMPUTE_BIT), uintptr(offset), uintptr(len(data)), addr(First(copied(&a, data))))
+	d.CallOn("vkCmdPushConstants", uintptr(cb), uintptr(l), uintptr(vk.SHADER_STAGE_COMPUTE_BIT), uintptr(offset),
+		uintptr(len(data)), addr(First(copied(&a, data))))
 }
 
 // Dispatch records vkCmdDispatch.

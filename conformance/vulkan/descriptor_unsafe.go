@@ -6,8 +6,8 @@ import (
 	"farside/internal/vk"
 )
 
-// A Write is a VkWriteDescriptorSet. Data is what describes the descriptors, as C lays it out: structures of image infos
-// or buffer infos, buffer views, or the bytes of an inline uniform block.
+// A Write is a VkWriteDescriptorSet. Data is what describes the descriptors, as C lays it out: structures of image
+// infos or buffer infos, buffer views, or the bytes of an inline uniform block.
 type Write struct {
 	Set              vk.DescriptorSet
 	Binding, Element uint32
@@ -21,7 +21,8 @@ func writesIn(a *Arena, list []Write) *vk.WriteDescriptorSet {
 	for i, x := range list {
 		w := &writes[i]
 		w.SType = vk.STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
-		w.DstSet, w.DstBinding, w.DstArrayElement, w.DescriptorCount, w.DescriptorType = x.Set, x.Binding, x.Element, x.Count, x.Type
+		w.DstSet, w.DstBinding, w.DstArrayElement, w.DescriptorCount, w.DescriptorType = x.Set, x.Binding, x.Element, x.Count,
+			x.Type
 		p := unsafe.Pointer(First(copied(a, x.Data)))
 		switch x.Type {
 		case vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK:
@@ -48,7 +49,8 @@ func (d *Device) UpdateSets(writes []Write, copies ...vk.CopyDescriptorSet) {
 	for i := range list {
 		list[i].SType = vk.STRUCTURE_TYPE_COPY_DESCRIPTOR_SET
 	}
-	d.Call("vkUpdateDescriptorSets", uintptr(len(writes)), addr(writesIn(&a, writes)), uintptr(len(list)), addr(First(list)))
+	d.Call("vkUpdateDescriptorSets", uintptr(len(writes)), addr(writesIn(&a, writes)), uintptr(len(list)),
+		addr(First(list)))
 }
 
 // PushSet records vkCmdPushDescriptorSetKHR.
@@ -60,7 +62,8 @@ func (d *Device) PushSet(cb vk.CommandBuffer, l vk.PipelineLayout, set uint32, w
 }
 
 // CreateTemplate is vkCreateDescriptorUpdateTemplate for sets of a layout.
-func (d *Device) CreateTemplate(l vk.DescriptorSetLayout, entries ...vk.DescriptorUpdateTemplateEntry) (vk.DescriptorUpdateTemplate, vk.Result) {
+func (d *Device) CreateTemplate(l vk.DescriptorSetLayout,
+	entries ...vk.DescriptorUpdateTemplateEntry) (vk.DescriptorUpdateTemplate, vk.Result) {
 	var a Arena
 	defer a.Close()
 	info := Struct[vk.DescriptorUpdateTemplateCreateInfo](&a)
@@ -69,7 +72,8 @@ func (d *Device) CreateTemplate(l vk.DescriptorSetLayout, entries ...vk.Descript
 }
 
 // CreatePushTemplate is vkCreateDescriptorUpdateTemplate for push descriptors.
-func (d *Device) CreatePushTemplate(l vk.PipelineLayout, set uint32, entries ...vk.DescriptorUpdateTemplateEntry) (vk.DescriptorUpdateTemplate, vk.Result) {
+func (d *Device) CreatePushTemplate(l vk.PipelineLayout, set uint32,
+	entries ...vk.DescriptorUpdateTemplateEntry) (vk.DescriptorUpdateTemplate, vk.Result) {
 	var a Arena
 	defer a.Close()
 	info := Struct[vk.DescriptorUpdateTemplateCreateInfo](&a)
@@ -78,7 +82,8 @@ func (d *Device) CreatePushTemplate(l vk.PipelineLayout, set uint32, entries ...
 	return d.createTemplate(&a, info, entries)
 }
 
-func (d *Device) createTemplate(a *Arena, info *vk.DescriptorUpdateTemplateCreateInfo, entries []vk.DescriptorUpdateTemplateEntry) (vk.DescriptorUpdateTemplate, vk.Result) {
+func (d *Device) createTemplate(a *Arena, info *vk.DescriptorUpdateTemplateCreateInfo,
+	entries []vk.DescriptorUpdateTemplateEntry) (vk.DescriptorUpdateTemplate, vk.Result) {
 	info.DescriptorUpdateEntryCount, info.PDescriptorUpdateEntries = uint32(len(entries)), First(copied(a, entries))
 	out := New[vk.DescriptorUpdateTemplate](a)
 	r := vk.Result(d.Call("vkCreateDescriptorUpdateTemplate", addr(info), 0, addr(out)))
@@ -98,15 +103,18 @@ func (d *Device) UpdateWithTemplate(set vk.DescriptorSet, t vk.DescriptorUpdateT
 }
 
 // PushWithTemplate records vkCmdPushDescriptorSetWithTemplateKHR.
-func (d *Device) PushWithTemplate(cb vk.CommandBuffer, t vk.DescriptorUpdateTemplate, l vk.PipelineLayout, set uint32, data []byte) {
+func (d *Device) PushWithTemplate(cb vk.CommandBuffer, t vk.DescriptorUpdateTemplate, l vk.PipelineLayout, set uint32,
+	data []byte) {
 	var a Arena
 	defer a.Close()
-	d.CallOn("vkCmdPushDescriptorSetWithTemplateKHR", uintptr(cb), uintptr(t), uintptr(l), uintptr(set), addr(First(copied(&a, data))))
+	d.CallOn("vkCmdPushDescriptorSetWithTemplateKHR", uintptr(cb), uintptr(t), uintptr(l), uintptr(set),
+		addr(First(copied(&a, data))))
 }
 
-// CreateSizedPool is vkCreateDescriptorPool with room for so many inline uniform blocks beside the sizes, which have their
-// bytes.
-func (d *Device) CreateSizedPool(flags vk.DescriptorPoolCreateFlags, sets, blocks uint32, sizes ...vk.DescriptorPoolSize) (vk.DescriptorPool, vk.Result) {
+// CreateSizedPool is vkCreateDescriptorPool with room for so many inline uniform blocks beside the sizes, which have
+// their bytes.
+func (d *Device) CreateSizedPool(flags vk.DescriptorPoolCreateFlags, sets, blocks uint32,
+	sizes ...vk.DescriptorPoolSize) (vk.DescriptorPool, vk.Result) {
 	var a Arena
 	defer a.Close()
 	info := Struct[vk.DescriptorPoolCreateInfo](&a)
@@ -115,7 +123,8 @@ func (d *Device) CreateSizedPool(flags vk.DescriptorPoolCreateFlags, sets, block
 		b.MaxInlineUniformBlockBindings = blocks
 		info.PNext = unsafe.Pointer(b)
 	}
-	info.Flags, info.MaxSets, info.PoolSizeCount, info.PPoolSizes = flags, sets, uint32(len(sizes)), First(copied(&a, sizes))
+	info.Flags, info.MaxSets, info.PoolSizeCount, info.PPoolSizes = flags, sets, uint32(len(sizes)),
+		First(copied(&a, sizes))
 	out := New[vk.DescriptorPool](&a)
 	r := vk.Result(d.Call("vkCreateDescriptorPool", addr(info), 0, addr(out)))
 	return *out, r
@@ -134,7 +143,8 @@ func (d *Device) FreeSets(p vk.DescriptorPool, sets ...vk.DescriptorSet) vk.Resu
 }
 
 // AllocateVariableSets is vkAllocateDescriptorSets with a variable count for each set.
-func (d *Device) AllocateVariableSets(p vk.DescriptorPool, counts []uint32, layouts ...vk.DescriptorSetLayout) ([]vk.DescriptorSet, vk.Result) {
+func (d *Device) AllocateVariableSets(p vk.DescriptorPool, counts []uint32,
+	layouts ...vk.DescriptorSetLayout) ([]vk.DescriptorSet, vk.Result) {
 	var a Arena
 	defer a.Close()
 	v := Struct[vk.DescriptorSetVariableDescriptorCountAllocateInfo](&a)
@@ -188,7 +198,8 @@ func (d *Device) DestroyBufferView(v vk.BufferView) { d.Call("vkDestroyBufferVie
 const allStages = vk.ShaderStageFlags(vk.SHADER_STAGE_ALL)
 
 // BindSets2 records vkCmdBindDescriptorSets2KHR for all stages.
-func (d *Device) BindSets2(cb vk.CommandBuffer, l vk.PipelineLayout, first uint32, sets []vk.DescriptorSet, offsets ...uint32) {
+func (d *Device) BindSets2(cb vk.CommandBuffer, l vk.PipelineLayout, first uint32, sets []vk.DescriptorSet,
+	offsets ...uint32) {
 	var a Arena
 	defer a.Close()
 	info := Struct[vk.BindDescriptorSetsInfo](&a)
@@ -219,7 +230,8 @@ func (d *Device) PushSet2(cb vk.CommandBuffer, l vk.PipelineLayout, set uint32, 
 }
 
 // PushWithTemplate2 records vkCmdPushDescriptorSetWithTemplate2KHR.
-func (d *Device) PushWithTemplate2(cb vk.CommandBuffer, t vk.DescriptorUpdateTemplate, l vk.PipelineLayout, set uint32, data []byte) {
+func (d *Device) PushWithTemplate2(cb vk.CommandBuffer, t vk.DescriptorUpdateTemplate, l vk.PipelineLayout, set uint32,
+	data []byte) {
 	var a Arena
 	defer a.Close()
 	info := Struct[vk.PushDescriptorSetWithTemplateInfo](&a)

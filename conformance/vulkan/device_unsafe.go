@@ -77,7 +77,8 @@ func (d *Device) Allocate(size uint64, memoryType uint32, next unsafe.Pointer) (
 }
 
 // AllocateIn is Allocate with the structures in the caller's arena.
-func (d *Device) AllocateIn(a *Arena, size uint64, memoryType uint32, next unsafe.Pointer) (vk.DeviceMemory, vk.Result) {
+func (d *Device) AllocateIn(a *Arena, size uint64, memoryType uint32, next unsafe.Pointer) (vk.DeviceMemory,
+	vk.Result) {
 	info := New[vk.MemoryAllocateInfo](a)
 	info.SType = vk.STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO
 	info.PNext = next

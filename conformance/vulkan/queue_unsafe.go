@@ -153,7 +153,8 @@ func (d *Device) AllocateCommandBuffer(p vk.CommandPool) (vk.CommandBuffer, vk.R
 }
 
 // Record records cb anew by calling record between vkBeginCommandBuffer with flags and vkEndCommandBuffer.
-func (d *Device) Record(cb vk.CommandBuffer, flags vk.CommandBufferUsageFlags, record func(vk.CommandBuffer)) vk.Result {
+func (d *Device) Record(cb vk.CommandBuffer, flags vk.CommandBufferUsageFlags,
+	record func(vk.CommandBuffer)) vk.Result {
 	var a Arena
 	defer a.Close()
 	begin := Struct[vk.CommandBufferBeginInfo](&a)

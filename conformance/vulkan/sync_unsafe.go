@@ -144,7 +144,8 @@ func (d *Device) WaitFences(all bool, timeout uint64, fences ...vk.Fence) vk.Res
 	if all {
 		waitAll = vk.TRUE
 	}
-	return vk.Result(d.Call("vkWaitForFences", uintptr(len(fences)), addr(First(copied(&a, fences))), waitAll, uintptr(timeout)))
+	return vk.Result(d.Call("vkWaitForFences", uintptr(len(fences)), addr(First(copied(&a, fences))), waitAll,
+		uintptr(timeout)))
 }
 
 // copied puts a copy of s into a.
@@ -166,7 +167,8 @@ func (d *Device) FenceFd(f vk.Fence, ht vk.ExternalFenceHandleTypeFlagBits) (int
 }
 
 // ImportFenceFd is vkImportFenceFdKHR.
-func (d *Device) ImportFenceFd(f vk.Fence, ht vk.ExternalFenceHandleTypeFlagBits, flags vk.FenceImportFlags, fd int) vk.Result {
+func (d *Device) ImportFenceFd(f vk.Fence, ht vk.ExternalFenceHandleTypeFlagBits, flags vk.FenceImportFlags,
+	fd int) vk.Result {
 	var a Arena
 	defer a.Close()
 	info := Struct[vk.ImportFenceFdInfoKHR](&a)

@@ -1,7 +1,6 @@
 package cabi
 
 import (
-	"bytes"
 	"errors"
 	"math"
 	"os"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/ebitengine/purego"
 
+	"farside/internal/gate"
 	"farside/internal/vk"
 )
 
@@ -130,7 +130,8 @@ func run(m *testing.M) int {
 	if err := os.WriteFile(src, []byte(callers), 0o600); err != nil {
 		panic(err)
 	}
-	if out, err := exec.Command("gcc", "-O2", "-shared", "-fPIC", "-pthread", "-o", lib, src).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O2", "-shared", "-fPIC", "-pthread", "-o", lib, src).CombinedOutput(); err !=
+		nil {
 		panic(errors.Join(errors.New("these tests need gcc: "+string(out)), err))
 	}
 	h, err := purego.Dlopen(lib, purego.RTLD_NOW|purego.RTLD_LOCAL)
@@ -309,7 +310,8 @@ func TestWildPointers(t *testing.T) {
 		sink = *(*byte)(f.pointer(0))
 		f.result = 0
 	})
-	for _, p := range []uintptr{0, 1, 8, 4095, 4096, mapping(t, syscall.PROT_NONE), 0xdead0000, math.MaxInt64, 0xffff_8000_0000_0000, ^uintptr(0)} {
+	for _, p := range []uintptr{0, 1, 8, 4095, 4096, mapping(t, syscall.PROT_NONE), 0xdead0000, math.MaxInt64,
+		0xffff_8000_0000_0000, ^uintptr(0)} {
 		if r := c.callOne(entry, p); int32(r) != errorUnknown {
 			t.Errorf("pointer %#x: result %d, want %d", p, int32(r), errorUnknown)
 		}
@@ -367,14 +369,7 @@ func TestForkedChild(t *testing.T) {
 	if !status.Exited() || status.ExitStatus() != 0 {
 		t.Errorf("the child's wait status is %#x: exit code bits 1, 2, 4 are wrong answers, signal 14 is a hang", status)
 	}
-	var message bytes.Buffer
-	if _, err := message.ReadFrom(r); err != nil {
-		t.Fatal(err)
-	}
-	if message.String() != forkText {
-		t.Errorf("the child wrote %q, want the message once", message.String())
-	}
-	if Forked() {
+	if gate.Forked() {
 		t.Error("the parent takes itself for a child")
 	}
 	if c.callOne(result, 0) != 0 {

@@ -7,20 +7,20 @@
 // Nothing that happens behind an entry point ends the application's process: a panic, also one from a
 // wild pointer that the application passed, is reported through OnPanic and answered with
 // VK_ERROR_UNKNOWN where the command returns a VkResult. In a process that was forked without exec
-// after the driver was loaded the Go runtime has no threads; there the assembly body writes a message
-// and answers the same without entering Go.
+// after the driver was loaded the Go runtime has no threads; there the assembly body answers the same
+// without entering Go. Package gate keeps signal handlers of the application from Go's small stacks.
 package cabi
 
 import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"sync/atomic"
 	"syscall"
 	"unsafe"
 
-	"farside/internal/fork"
+	"farside/internal/gate"
 	"farside/internal/handle"
+	"farside/internal/stderr"
 	"farside/internal/vk"
 )
 
@@ -39,7 +39,7 @@ const stubSize = 16
 // OnPanic is called with the command's name, the panic's value and the stack when an entry point
 // panicked. Set it before the first call; the default writes to standard error.
 var OnPanic = func(command string, value any, stack []byte) {
-	fmt.Fprintf(os.Stderr, "farside: %s panicked: %v\n%s", command, value, stack)
+	fmt.Fprintf(stderr.Writer, "farside: %s panicked: %v\n%s", command, value, stack)
 }
 
 // OnRefused is called in place of a command that is recorded for queues with graphics alone, and that the driver
@@ -75,39 +75,38 @@ var (
 		return unsafe.Pointer(unsafe.SliceData(p))
 	}()
 
-	// forkGuard points to a word that is 1 in the process that loaded the driver and 0 in its forked
-	// children; the word behind it says whether the child's message is out.
-	forkGuard = fork.NewGuard()
+	// guard points to the word that is 0 in a forked process.
+	//lint:ignore U1000 entry_*.s reads it
+	guard = gate.Guard
 
-	forkMessage = [forkMessageSize]byte([]byte(forkText))
+	//lint:ignore U1000 entry_*.s reads it
+	passed Gate
 )
 
-const (
-	forkText = "farside: this process was forked after it loaded the Vulkan driver, which works only in " +
-		"the process that loaded it or after exec; every command fails with VK_ERROR_UNKNOWN\n"
-	forkMessageSize = len(forkText)
-)
+// Gate is what the stubs need of the library's gate, which symbols of the library pass by themselves. Without it, in
+// tests, threads come in as they are and forked processes are told nothing.
+type Gate struct {
+	Offset uintptr // from the thread's pointer: a byte that is 0 until the thread has been enrolled
+	Enrol  uintptr // void (*)(void): enrols the calling thread
+	Tell   uintptr // void (*)(void): writes a forked process' message
+}
 
-// Forked reports whether this process was forked from the one that loaded the driver.
-func Forked() bool { return atomic.LoadUint64(&forkGuard[0]) == 0 }
+// PassBy has the stubs use a library's gate. Call it once, before C may call any command.
+func PassBy(g Gate) { passed = g }
 
-// Guard runs the Go side of a symbol that the library exports, which no stub protects: f is not run in a
-// forked process, and its panic is reported as that of a command.
-func Guard(symbol string, f func()) {
-	if Forked() {
-		if atomic.SwapUint64(&forkGuard[1], 1) == 0 {
-			_, _ = syscall.Write(2, forkMessage[:])
-		}
-		return
-	}
-	before := debug.SetPanicOnFault(true)
-	defer func() {
-		if v := recover(); v != nil {
-			report(symbol, v)
-		}
-		debug.SetPanicOnFault(before)
-	}()
-	f()
+// Protect runs the Go side of a symbol that the library exports, which no stub protects: f's panic is reported as
+// that of a command.
+func Protect(symbol string, f func()) {
+	gate.Run(func() {
+		before := debug.SetPanicOnFault(true)
+		defer func() {
+			if v := recover(); v != nil {
+				report(symbol, v)
+			}
+			debug.SetPanicOnFault(before)
+		}()
+		f()
+	})
 }
 
 // stubsAddress returns the address of the stub table.
@@ -148,7 +147,9 @@ var installed *Commands
 func Install(c *Commands) { installed = c }
 
 // dispatch is what crosscall2 calls. It runs on the calling thread.
-func dispatch(f *Frame) {
+func dispatch(f *Frame) { gate.Run(func() { answer(f) }) }
+
+func answer(f *Frame) {
 	// A fault at an address that is not nil is fatal in Go by default.
 	before := debug.SetPanicOnFault(true)
 	defer leave(f, before)

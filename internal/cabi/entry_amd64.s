@@ -7,7 +7,7 @@
 //
 // At entry SP is 8 below a multiple of 16, and so Frame__size is 8 more than one.
 TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
-	MOVQ ·forkGuard(SB), R10
+	MOVQ ·guard(SB), R10
 	CMPQ (R10), $0
 	JEQ  forked
 
@@ -30,6 +30,14 @@ TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
 	MOVQ R10, Frame_stack(SP)
 	MOVQ AX, Frame_index(SP)
 
+	MOVQ ·passed+Gate_Offset(SB), R10
+	TESTQ R10, R10
+	JEQ  enrolled
+	BYTE $0x64; CMPB (R10), $0 // FS:
+	JNE  enrolled
+	MOVQ ·passed+Gate_Enrol(SB), R10
+	CALL R10
+enrolled:
 	MOVQ ·dispatchPC(SB), DI
 	MOVQ SP, SI
 	XORL DX, DX
@@ -43,20 +51,21 @@ forked:
 	// Nothing of the Go runtime works here. The word behind the guard limits the message to one.
 	LEAQ ·resultKinds(SB), R8
 	MOVBLZX (R8)(AX*1), R8
+	XORL AX, AX
+	CMPL R8, $const_kindResult
+	JNE  tell
+	MOVL $const_errorUnknown, AX
+tell:
 	MOVL $1, R9
 	XCHGQ R9, 8(R10)
 	TESTQ R9, R9
-	JNE  answer
-	MOVL $1, AX // write
-	MOVL $2, DI
-	LEAQ ·forkMessage(SB), SI
-	MOVL $const_forkMessageSize, DX
-	SYSCALL
-answer:
-	XORL AX, AX
-	CMPL R8, $const_kindResult
 	JNE  done
-	MOVL $const_errorUnknown, AX
+	MOVQ ·passed+Gate_Tell(SB), R10
+	TESTQ R10, R10
+	JEQ  done
+	PUSHQ AX
+	CALL R10
+	POPQ AX
 done:
 	RET
 

@@ -28,7 +28,8 @@ const roomWords = 1024
 
 func newSlots(t testing.TB) *slots {
 	t.Helper()
-	page, err := syscall.Mmap(-1, 0, 4096+roomWords*8, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	page, err := syscall.Mmap(-1, 0, 4096+roomWords*8, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANON)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +266,8 @@ func TestRecordingStubsLeave(t *testing.T) {
 		s.open(full - 1)
 		attempt("without room", call.c)
 		s.open(roomWords)
-		for _, h := range []uintptr{0, 1, 64, s.handle() + 1, s.handle() + 8, s.handle() - 8, s.handle() - 64, s.handle() + 4096,
+		for _, h := range []uintptr{0, 1, 64, s.handle() + 1, s.handle() + 8, s.handle() - 8, s.handle() - 64,
+			s.handle() + 4096,
 			uintptr(unsafe.Pointer(&s.room[0])), 1 << 62, ^uintptr(0)} {
 			attempt("on a foreign handle", with(0, h))
 		}

@@ -163,7 +163,8 @@ func TestEveryCommand(t *testing.T) {
 
 func TestRecordLayout(t *testing.T) {
 	s := newRecorder(t)
-	if err := s.BlitImage(7, vk.IMAGE_LAYOUT_PRESENT_SRC_KHR, 8, -1, []vk.ImageBlit{{}, {}}, vk.FILTER_LINEAR); err != nil {
+	if err := s.BlitImage(7, vk.IMAGE_LAYOUT_PRESENT_SRC_KHR, 8, -1, []vk.ImageBlit{{}, {}},
+		vk.FILTER_LINEAR); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.UpdateBuffer(9, 4, []byte("abcdefghijkl")); err != nil {
@@ -351,7 +352,8 @@ func TestStrayWindow(t *testing.T) {
 }
 
 func TestOpString(t *testing.T) {
-	for op, want := range map[Op]string{0: "Op(0)", OpCopyImage: "vkCmdCopyImage", OpDebugLabel: "debug label", OpPushDescriptorSet: "vkCmdPushDescriptorSet", 4711: "Op(4711)"} {
+	for op, want := range map[Op]string{0: "Op(0)", OpCopyImage: "vkCmdCopyImage", OpDebugLabel: "debug label",
+		OpPushDescriptorSet: "vkCmdPushDescriptorSet", 4711: "Op(4711)"} {
 		if op.String() != want {
 			t.Errorf("%d is %q", uint32(op), op)
 		}
@@ -400,7 +402,8 @@ func FuzzRecords(f *testing.F) {
 		s.ClearColorImage(1, 2, &vk.ClearColorValue{}, make([]vk.ImageSubresourceRange, 2)),
 		s.WaitEvents([]vk.Event{1, 2}, 3, 4),
 		s.DebugLabel(LabelBegin, [4]float32{}, "label"),
-		s.PushDescriptorSet(1, &descriptor.Layout{}, 0, []descriptor.Write{{Count: 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Data: make([]byte, 24)}}),
+		s.PushDescriptorSet(1, &descriptor.Layout{}, 0,
+			[]descriptor.Write{{Count: 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Data: make([]byte, 24)}}),
 	} {
 		if err != nil {
 			f.Fatal(err)

@@ -5,8 +5,8 @@ import "strconv"
 // Op says which command a record holds.
 type Op uint32
 
-// The commands that streams hold; OpDebugLabel and OpPushDescriptorSet are the other records. icdgen reads this list, and writes a
-// structure, an encoder and a decoder for each.
+// The commands that streams hold; OpDebugLabel and OpPushDescriptorSet are the other records. icdgen reads this list,
+// and writes a structure, an encoder and a decoder for each.
 const (
 	OpFillBuffer Op = iota + 1
 	OpUpdateBuffer

@@ -13,7 +13,8 @@ import (
 // OpPushDescriptorSet is a record that stands for vkCmdPushDescriptorSet and its likes.
 const OpPushDescriptorSet Op = 1<<16 + 1
 
-// PushDescriptorSet is a recorded vkCmdPushDescriptorSet. What a template pushes is recorded as the writes that it makes.
+// PushDescriptorSet is a recorded vkCmdPushDescriptorSet. What a template pushes is recorded as the writes that it
+// makes.
 type PushDescriptorSet struct {
 	PipelineBindPoint vk.PipelineBindPoint
 	Layout            *descriptor.Layout // of the set
@@ -24,7 +25,8 @@ type PushDescriptorSet struct {
 // PushDescriptorSet records writes to the set that push descriptors make. The stream keeps the layout, which the
 // application may destroy after the recording. It fails with ErrMemory, and for a write without what describes its
 // descriptors; inline uniform blocks cannot be pushed.
-func (s *Stream) PushDescriptorSet(point vk.PipelineBindPoint, layout *descriptor.Layout, set uint32, writes []descriptor.Write) error {
+func (s *Stream) PushDescriptorSet(point vk.PipelineBindPoint, layout *descriptor.Layout, set uint32,
+	writes []descriptor.Write) error {
 	size := 1 + 3
 	for i := range writes {
 		w := &writes[i]
@@ -77,7 +79,8 @@ func (r Record) PushDescriptorSet() (c PushDescriptorSet, ok bool) {
 		return c, false
 	}
 	c = PushDescriptorSet{
-		PipelineBindPoint: vk.PipelineBindPoint(r.words[0]), Layout: r.stream.layouts[r.words[1]], Set: uint32(r.words[2]), words: r.words[3:],
+		PipelineBindPoint: vk.PipelineBindPoint(r.words[0]), Layout: r.stream.layouts[r.words[1]], Set: uint32(r.words[2]),
+		words: r.words[3:],
 	}
 	for rest := c.words; len(rest) > 0; {
 		if _, rest, ok = nextWrite(rest); !ok {
@@ -106,7 +109,8 @@ func nextWrite(words []uint64) (w descriptor.Write, rest []uint64, ok bool) {
 		return w, nil, false
 	}
 	w = descriptor.Write{
-		Binding: uint32(words[0]), Element: uint32(words[0] >> 32), Count: uint32(words[1]), Type: vk.DescriptorType(words[1] >> 32),
+		Binding: uint32(words[0]), Element: uint32(words[0] >> 32), Count: uint32(words[1]),
+		Type: vk.DescriptorType(words[1] >> 32),
 	}
 	size := uint64(descriptor.InfoSize(w.Type))
 	if !pushable(w.Type) {

@@ -40,7 +40,8 @@ func TestPushDescriptorSet(t *testing.T) {
 		n := 0
 		for w := range c.Writes() {
 			from := &writes[n]
-			if w.Binding != from.Binding || w.Element != from.Element || w.Count != from.Count || w.Type != from.Type || !bytes.Equal(w.Data, want[n]) || !w.Complete() {
+			if w.Binding != from.Binding || w.Element != from.Element || w.Count != from.Count || w.Type != from.Type ||
+				!bytes.Equal(w.Data, want[n]) || !w.Complete() {
 				t.Errorf("write %d is %+v, want %+v with %v", n, w, from, want[n])
 			}
 			n++

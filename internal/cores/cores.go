@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+
+	"farside/internal/ieee"
 )
 
 // Count is how many cores there are for the work. Widen raises GOMAXPROCS above it later.
@@ -25,8 +27,8 @@ type job struct {
 	fault atomic.Pointer[any]
 }
 
-// pool is the workers and the jobs that they may join. A worker is a goroutine with a thread of its own, which sleeps in
-// a futex: to wake it is one system call, and it goes on without waiting for the Go scheduler to find it a thread.
+// pool is the workers and the jobs that they may join. A worker is a goroutine with a thread of its own, which sleeps
+// in a futex: to wake it is one system call, and it goes on without waiting for the Go scheduler to find it a thread.
 var pool struct {
 	start sync.Once
 	mu    sync.Mutex
@@ -37,8 +39,8 @@ var pool struct {
 var spare = sync.Pool{New: func() any { return new(job) }}
 
 // Do calls body(0) to body(parts-1), each once, on the calling goroutine and on idle workers, and returns when all have
-// returned. The parts are taken in order, by whoever is free: a worker that comes late leaves some to the others. A panic
-// or a memory fault in one of them ends its worker's part, and is raised here.
+// returned. The parts are taken in order, by whoever is free: a worker that comes late leaves some to the others. A
+// panic or a memory fault in one of them ends its worker's part, and is raised here.
 func Do(parts int, body func(part int)) {
 	helpers := min(parts, Count) - 1
 	if helpers <= 0 {
@@ -104,7 +106,7 @@ func startWorkers() {
 }
 
 func worker() {
-	runtime.LockOSThread()
+	ieee.Enter()
 	debug.SetPanicOnFault(true) // bytes that the application unmapped end the command, not the process
 	for {
 		posts := pool.posts.Load()

@@ -55,14 +55,16 @@ func NewLayout(flags vk.DescriptorSetLayoutCreateFlags, bindings []Binding) (*La
 	l := &Layout{Flags: flags, Bindings: bindings}
 	for i := range bindings {
 		if i > 0 && bindings[i-1].Number == bindings[i].Number {
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorSetLayoutCreateInfo-binding-00279", "binding %d stands twice", bindings[i].Number)
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDescriptorSetLayoutCreateInfo_binding_00279,
+				"binding %d stands twice", bindings[i].Number)
 		}
 		if err := l.checkBinding(&bindings[i], i == len(bindings)-1); err != nil {
 			return nil, err
 		}
 	}
 	if !l.Supported() {
-		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "a layout with more descriptors than vkGetDescriptorSetLayoutSupport allows")
+		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID,
+			"a layout with more descriptors than vkGetDescriptorSetLayoutSupport allows")
 	}
 	var descriptors, bytes uint32
 	for i := range bindings {
@@ -87,30 +89,37 @@ func NewLayout(flags vk.DescriptorSetLayoutCreateFlags, bindings []Binding) (*La
 func (l *Layout) checkBinding(b *Binding, last bool) error {
 	const late = vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT
 	pushed := l.Flags&vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT != 0
-	invalid := func(vuid, format string, args ...any) error {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorSetLayout"+vuid, "binding %d: "+format, append([]any{b.Number}, args...)...)
+	invalid := func(vuid vk.VUID, format string, args ...any) error {
+		return vk.Errorf(vk.ERROR_UNKNOWN, vuid, "binding %d: "+format, append([]any{b.Number}, args...)...)
 	}
 	switch {
 	case InfoSize(b.Type) == 0 && b.Count > 0:
-		return invalid("Binding-descriptorType-parameter", "the device has no descriptors of type %v", b.Type)
+		return invalid(vk.VUID_VkDescriptorSetLayoutBinding_descriptorType_parameter,
+			"the device has no descriptors of type %v", b.Type)
 	case pushed && Dynamic(b.Type):
-		return invalid("CreateInfo-flags-00280", "%v cannot be pushed", b.Type)
+		return invalid(vk.VUID_VkDescriptorSetLayoutCreateInfo_flags_00280, "%v cannot be pushed", b.Type)
 	case pushed && b.inline():
-		return invalid("CreateInfo-flags-02208", "%v cannot be pushed", b.Type)
-	case pushed && b.Flags&(late|vk.DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT|vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT) != 0:
-		return invalid("BindingFlagsCreateInfo-flags-03003", "%v of a set that is pushed", b.Flags)
+		return invalid(vk.VUID_VkDescriptorSetLayoutCreateInfo_flags_02208, "%v cannot be pushed", b.Type)
+	case pushed &&
+		b.Flags&(late|vk.DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT|vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT) != 0:
+		return invalid(vk.VUID_VkDescriptorSetLayoutBindingFlagsCreateInfo_flags_03003, "%v of a set that is pushed", b.Flags)
 	case b.inline() && b.Count%4 != 0:
-		return invalid("Binding-descriptorType-02209", "an inline uniform block of %d bytes, which is no multiple of 4", b.Count)
+		return invalid(vk.VUID_VkDescriptorSetLayoutBinding_descriptorType_02209,
+			"an inline uniform block of %d bytes, which is no multiple of 4", b.Count)
 	case b.Variable() && !last:
-		return invalid("BindingFlagsCreateInfo-pBindingFlags-03004", "a variable count, and it is not the last binding")
+		return invalid(vk.VUID_VkDescriptorSetLayoutBindingFlagsCreateInfo_pBindingFlags_03004,
+			"a variable count, and it is not the last binding")
 	case b.Variable() && Dynamic(b.Type):
-		return invalid("BindingFlagsCreateInfo-pBindingFlags-03015", "a variable count of %v", b.Type)
+		return invalid(vk.VUID_VkDescriptorSetLayoutBindingFlagsCreateInfo_pBindingFlags_03015, "a variable count of %v",
+			b.Type)
 	case b.Flags&late != 0 && l.Flags&vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT == 0:
-		return invalid("CreateInfo-flags-03000", "update after bind in a layout without VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT")
+		return invalid(vk.VUID_VkDescriptorSetLayoutCreateInfo_flags_03000,
+			"update after bind in a layout without VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT")
 	case b.Flags&late != 0 && (Dynamic(b.Type) || b.Type == vk.DESCRIPTOR_TYPE_INPUT_ATTACHMENT):
-		return invalid("BindingFlagsCreateInfo-None-03011", "update after bind of %v", b.Type)
+		return invalid(vk.VUID_VkDescriptorSetLayoutBindingFlagsCreateInfo_None_03011, "update after bind of %v", b.Type)
 	case len(b.Immutable) != 0 && (!sampled(b.Type) || uint32(len(b.Immutable)) != b.Count):
-		return invalid("Binding-descriptorType-00282", "%d immutable samplers for %d elements of %v", len(b.Immutable), b.Count, b.Type)
+		return invalid(vk.VUID_VkDescriptorSetLayoutBinding_descriptorType_00282,
+			"%d immutable samplers for %d elements of %v", len(b.Immutable), b.Count, b.Type)
 	}
 	return nil
 }
@@ -172,7 +181,8 @@ func (l *Layout) Identical(other *Layout) bool {
 	}
 	return l != nil && other != nil && l.hash == other.hash && l.Flags == other.Flags &&
 		slices.EqualFunc(l.Bindings, other.Bindings, func(a, b Binding) bool {
-			return a.Number == b.Number && a.Type == b.Type && a.Count == b.Count && a.Stages == b.Stages && a.Flags == b.Flags &&
+			return a.Number == b.Number && a.Type == b.Type && a.Count == b.Count && a.Stages == b.Stages &&
+				a.Flags == b.Flags &&
 				slices.Equal(a.Immutable, b.Immutable)
 		})
 }

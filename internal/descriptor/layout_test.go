@@ -7,24 +7,35 @@ import (
 )
 
 func TestRulesOfLayouts(t *testing.T) {
-	const push, late = vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT, vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT
-	const after, variable = vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT
-	const buffer, dynamic, inline = vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK
+	const push, late = vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT,
+		vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT
+	const after, variable = vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT,
+		vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT
+	const buffer, dynamic, inline = vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
+		vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK
 	for vuid, c := range map[string]struct {
 		flags    vk.DescriptorSetLayoutCreateFlags
 		bindings []Binding
 	}{
-		"VUID-VkDescriptorSetLayoutCreateInfo-binding-00279":                   {0, []Binding{{Number: 4, Type: buffer, Count: 1}, {Number: 4, Type: buffer, Count: 1}}},
-		"VUID-VkDescriptorSetLayoutCreateInfo-flags-00280":                     {push, []Binding{{Type: dynamic, Count: 1}}},
-		"VUID-VkDescriptorSetLayoutCreateInfo-flags-02208":                     {push, []Binding{{Type: inline, Count: 4}}},
-		"VUID-VkDescriptorSetLayoutBindingFlagsCreateInfo-flags-03003":         {push | late, []Binding{{Type: buffer, Count: 1, Flags: after}}},
-		"VUID-VkDescriptorSetLayoutBinding-descriptorType-02209":               {0, []Binding{{Type: inline, Count: 6}}},
-		"VUID-VkDescriptorSetLayoutBindingFlagsCreateInfo-pBindingFlags-03004": {0, []Binding{{Number: 0, Type: buffer, Count: 1, Flags: variable}, {Number: 1, Type: buffer, Count: 1}}},
-		"VUID-VkDescriptorSetLayoutBindingFlagsCreateInfo-pBindingFlags-03015": {0, []Binding{{Type: dynamic, Count: 1, Flags: variable}}},
-		"VUID-VkDescriptorSetLayoutCreateInfo-flags-03000":                     {0, []Binding{{Type: buffer, Count: 1, Flags: after}}},
-		"VUID-VkDescriptorSetLayoutBindingFlagsCreateInfo-None-03011":          {late, []Binding{{Type: dynamic, Count: 1, Flags: after}}},
-		"VUID-VkDescriptorSetLayoutBinding-descriptorType-00282":               {0, []Binding{{Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 2, Immutable: make([]vk.Sampler, 1)}}},
-		"VUID-VkDescriptorSetLayoutBinding-descriptorType-parameter":           {0, []Binding{{Type: vk.DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR, Count: 1}}},
+		"VUID-VkDescriptorSetLayoutCreateInfo-binding-00279": {0,
+			[]Binding{{Number: 4, Type: buffer, Count: 1}, {Number: 4, Type: buffer, Count: 1}}},
+		"VUID-VkDescriptorSetLayoutCreateInfo-flags-00280": {push, []Binding{{Type: dynamic, Count: 1}}},
+		"VUID-VkDescriptorSetLayoutCreateInfo-flags-02208": {push, []Binding{{Type: inline, Count: 4}}},
+		"VUID-VkDescriptorSetLayoutBindingFlagsCreateInfo-flags-03003": {push | late,
+			[]Binding{{Type: buffer, Count: 1, Flags: after}}},
+		"VUID-VkDescriptorSetLayoutBinding-descriptorType-02209": {0, []Binding{{Type: inline, Count: 6}}},
+		"VUID-VkDescriptorSetLayoutBindingFlagsCreateInfo-pBindingFlags-03004": {0,
+			[]Binding{{Number: 0, Type: buffer, Count: 1, Flags: variable}, {Number: 1, Type: buffer, Count: 1}}},
+		"VUID-VkDescriptorSetLayoutBindingFlagsCreateInfo-pBindingFlags-03015": {0,
+			[]Binding{{Type: dynamic, Count: 1, Flags: variable}}},
+		"VUID-VkDescriptorSetLayoutCreateInfo-flags-03000": {0,
+			[]Binding{{Type: buffer, Count: 1, Flags: after}}},
+		"VUID-VkDescriptorSetLayoutBindingFlagsCreateInfo-None-03011": {late,
+			[]Binding{{Type: dynamic, Count: 1, Flags: after}}},
+		"VUID-VkDescriptorSetLayoutBinding-descriptorType-00282": {0,
+			[]Binding{{Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 2, Immutable: make([]vk.Sampler, 1)}}},
+		"VUID-VkDescriptorSetLayoutBinding-descriptorType-parameter": {0,
+			[]Binding{{Type: vk.DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR, Count: 1}}},
 		"": {0, []Binding{{Type: buffer, Count: MaxDescriptors}, {Number: 1, Type: buffer, Count: 1}}},
 	} {
 		_, err := NewLayout(c.flags, c.bindings)

@@ -27,8 +27,8 @@ func index(t vk.DescriptorType) int {
 	return -1
 }
 
-// Pool counts what sets take of a VkDescriptorPool. The memory is of each set itself, so that there is no fragmentation.
-// All methods may be called from any goroutine.
+// Pool counts what sets take of a VkDescriptorPool. The memory is of each set itself, so that there is no
+// fragmentation. All methods may be called from any goroutine.
 type Pool struct {
 	flags vk.DescriptorPoolCreateFlags
 	size  capacity
@@ -37,20 +37,24 @@ type Pool struct {
 	left capacity
 }
 
-// NewPool makes a pool for maxSets sets, which together have the descriptors of sizes; inlineBlocks is how many bindings
-// of theirs may be inline uniform blocks. It fails with the VUID of VkDescriptorPoolCreateInfo that is broken.
-func NewPool(flags vk.DescriptorPoolCreateFlags, maxSets uint32, sizes []vk.DescriptorPoolSize, inlineBlocks uint32) (*Pool, error) {
+// NewPool makes a pool for maxSets sets, which together have the descriptors of sizes; inlineBlocks is how many
+// bindings of theirs may be inline uniform blocks. It fails with the VUID of VkDescriptorPoolCreateInfo that is broken.
+func NewPool(flags vk.DescriptorPoolCreateFlags, maxSets uint32, sizes []vk.DescriptorPoolSize,
+	inlineBlocks uint32) (*Pool, error) {
 	if maxSets == 0 {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorPoolCreateInfo-descriptorPoolOverallocation-09227", "maxSets is 0")
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDescriptorPoolCreateInfo_descriptorPoolOverallocation_09227,
+			"maxSets is 0")
 	}
 	p := &Pool{flags: flags, size: capacity{sets: uint64(maxSets), blocks: uint64(inlineBlocks)}}
 	for i := range sizes {
 		t, n := sizes[i].Type, sizes[i].DescriptorCount
 		switch {
 		case t == vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && n%4 != 0:
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorPoolSize-type-02218", "%d bytes of inline uniform blocks are no multiple of 4", n)
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDescriptorPoolSize_type_02218,
+				"%d bytes of inline uniform blocks are no multiple of 4", n)
 		case t == vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && n > 0 && inlineBlocks == 0:
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorPoolCreateInfo-pPoolSizes-09424", "%d bytes of inline uniform blocks, and maxInlineUniformBlockBindings is 0", n)
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDescriptorPoolCreateInfo_pPoolSizes_09424,
+				"%d bytes of inline uniform blocks, and maxInlineUniformBlockBindings is 0", n)
 		}
 		if k := index(t); k >= 0 {
 			p.size.descriptors[k] += uint64(n)
@@ -83,15 +87,18 @@ func need(l *Layout, variable uint32) capacity {
 // Allocate makes a set. variable is the count of the binding with a variable count, if there is one. It fails with
 // VK_ERROR_OUT_OF_POOL_MEMORY, and with the rule of VkDescriptorSetAllocateInfo that is broken.
 func (p *Pool) Allocate(l *Layout, variable uint32) (*Set, error) {
-	const late, latePool = vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT, vk.DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT
+	const late, latePool = vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT,
+		vk.DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT
 	switch {
 	case l.Flags&vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT != 0:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorSetAllocateInfo-pSetLayouts-00308", "the layout is for push descriptors")
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDescriptorSetAllocateInfo_pSetLayouts_00308,
+			"the layout is for push descriptors")
 	case l.Flags&late != 0 && p.flags&latePool == 0:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorSetAllocateInfo-pSetLayouts-03044", "the layout has %v, the pool has not %v", late, latePool)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDescriptorSetAllocateInfo_pSetLayouts_03044,
+			"the layout has %v, the pool has not %v", late, latePool)
 	}
 	if n := len(l.Bindings); n > 0 && l.Bindings[n-1].Variable() && variable > l.Bindings[n-1].Count {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorSetAllocateInfo-pSetLayouts-09380",
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDescriptorSetAllocateInfo_pSetLayouts_09380,
 			"a variable count of %d, the layout allows %d", variable, l.Bindings[n-1].Count)
 	}
 	if err := p.take(need(l, variable)); err != nil {
@@ -105,7 +112,8 @@ func (p *Pool) take(n capacity) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	short := func(what string, wanted, left uint64) error {
-		return vk.Errorf(vk.ERROR_OUT_OF_POOL_MEMORY, "", "the pool has %d %s left, the set takes %d", left, what, wanted)
+		return vk.Errorf(vk.ERROR_OUT_OF_POOL_MEMORY, vk.NoVUID, "the pool has %d %s left, the set takes %d", left, what,
+			wanted)
 	}
 	switch {
 	case n.sets > p.left.sets:

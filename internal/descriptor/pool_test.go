@@ -12,7 +12,8 @@ const (
 	block   = vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK
 )
 
-func poolOf(t *testing.T, flags vk.DescriptorPoolCreateFlags, sets, blocks uint32, sizes ...vk.DescriptorPoolSize) *Pool {
+func poolOf(t *testing.T, flags vk.DescriptorPoolCreateFlags, sets, blocks uint32,
+	sizes ...vk.DescriptorPoolSize) *Pool {
 	t.Helper()
 	p, err := NewPool(flags, sets, sizes, blocks)
 	if err != nil {
@@ -43,9 +44,11 @@ func fits(t *testing.T, p *Pool, l *Layout, variable uint32) (sets []*Set) {
 }
 
 func TestPoolsCountEachType(t *testing.T) {
-	buffers := layoutOf(t, 0, Binding{Number: 0, Type: uniform, Count: 2}, Binding{Number: 1, Type: storage, Count: 1}, Binding{Number: 2, Type: uniform, Count: 1})
+	buffers := layoutOf(t, 0, Binding{Number: 0, Type: uniform, Count: 2}, Binding{Number: 1, Type: storage, Count: 1},
+		Binding{Number: 2, Type: uniform, Count: 1})
 	blocks := layoutOf(t, 0, Binding{Number: 0, Type: block, Count: 16}, Binding{Number: 1, Type: block, Count: 4})
-	last := layoutOf(t, 0, Binding{Number: 0, Type: uniform, Count: 100, Flags: vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT})
+	last := layoutOf(t, 0, Binding{Number: 0, Type: uniform, Count: 100,
+		Flags: vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT})
 	empty := layoutOf(t, 0)
 	for name, c := range map[string]struct {
 		pool     *Pool
@@ -63,7 +66,8 @@ func TestPoolsCountEachType(t *testing.T) {
 		"variable count":      {poolOf(t, 0, 50, 0, size(uniform, 100)), last, 30, 3},
 		"variable count of 0": {poolOf(t, 0, 5, 0), last, 0, 5},
 		"nothing":             {poolOf(t, 0, 3, 0), empty, 0, 3},
-		"types of no binding": {poolOf(t, 0, 3, 0, size(vk.DESCRIPTOR_TYPE_MUTABLE_EXT, 7), size(-5, 1), size(1<<30, 1)), empty, 0, 3},
+		"types of no binding": {poolOf(t, 0, 3, 0, size(vk.DESCRIPTOR_TYPE_MUTABLE_EXT, 7), size(-5, 1), size(1<<30, 1)),
+			empty, 0, 3},
 	} {
 		sets := fits(t, c.pool, c.layout, c.variable)
 		if len(sets) != c.want {
@@ -93,12 +97,15 @@ func TestRulesOfPools(t *testing.T) {
 	p := poolOf(t, 0, 8, 0, size(storage, 8))
 	_, err = p.Allocate(layoutOf(t, vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT), 0)
 	mustFail(t, err, "VUID-VkDescriptorSetAllocateInfo-pSetLayouts-00308")
-	late := layoutOf(t, vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT, Binding{Type: storage, Count: 1, Flags: vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT})
+	late := layoutOf(t, vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT,
+		Binding{Type: storage, Count: 1, Flags: vk.DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT})
 	_, err = p.Allocate(late, 0)
 	mustFail(t, err, "VUID-VkDescriptorSetAllocateInfo-pSetLayouts-03044")
-	if _, err = poolOf(t, vk.DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT, 8, 0, size(storage, 8)).Allocate(late, 0); err != nil {
+	if _, err = poolOf(t, vk.DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT, 8, 0, size(storage, 8)).Allocate(late,
+		0); err != nil {
 		t.Error(err)
 	}
-	_, err = p.Allocate(layoutOf(t, 0, Binding{Type: storage, Count: 2, Flags: vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT}), 3)
+	_, err = p.Allocate(layoutOf(t, 0, Binding{Type: storage, Count: 2,
+		Flags: vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT}), 3)
 	mustFail(t, err, "VUID-VkDescriptorSetAllocateInfo-pSetLayouts-09380")
 }

@@ -75,7 +75,8 @@ func (m *model) places(binding, element, n uint32) (list [][2]uint32, of *Bindin
 }
 
 var kinds = []vk.DescriptorType{
-	vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, storage, storage, vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, block, block,
+	vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, storage, storage,
+	vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, block, block,
 }
 
 func randomLayout(t *testing.T, r *rand.Rand) (*Layout, uint32) {
@@ -165,7 +166,8 @@ func TestRandomUpdates(t *testing.T) {
 			if r.IntN(2) == 0 {
 				b, _ := m.layout.Binding(binding)
 				list, of := m.places(binding, element, count)
-				w := Write{Binding: binding, Element: element, Count: count, Type: b.Type, Stride: uint64(InfoSize(b.Type) + r.IntN(9))}
+				w := Write{Binding: binding, Element: element, Count: count, Type: b.Type,
+					Stride: uint64(InfoSize(b.Type) + r.IntN(9))}
 				for range 256 {
 					w.Data = append(w.Data, byte(r.Uint32()))
 				}
@@ -201,7 +203,8 @@ func TestRandomUpdates(t *testing.T) {
 					}
 					m.elements[dst[i]] = d
 				}
-				err = sets[to].Copy(sets[from], &Copy{SrcBinding: srcBinding, SrcElement: srcElement, DstBinding: binding, DstElement: element, Count: count})
+				err = sets[to].Copy(sets[from], &Copy{SrcBinding: srcBinding, SrcElement: srcElement, DstBinding: binding,
+					DstElement: element, Count: count})
 			}
 			if (err == nil) != allowed {
 				t.Fatalf("seed %d: %v, and the model says %v", seed, err, allowed)
@@ -241,7 +244,8 @@ func FuzzTemplate(f *testing.F) {
 			Binding{Number: 2, Type: block, Count: 8}, Binding{Number: 3, Type: block, Count: 8},
 			Binding{Number: 4, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 2},
 			Binding{Number: 5, Type: vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, Count: 2, Immutable: []vk.Sampler{1, 2}},
-			Binding{Number: 7, Type: vk.DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, Count: 4, Flags: vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT})
+			Binding{Number: 7, Type: vk.DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, Count: 4,
+				Flags: vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT})
 		var entries []Entry
 		for ; len(description) >= 32; description = description[32:] {
 			word := func(i int) uint32 { return binary.NativeEndian.Uint32(description[4*i:]) }
@@ -297,7 +301,9 @@ func TestTemplatesThatAreTooLarge(t *testing.T) {
 			t.Errorf("%+v made a template", e)
 		}
 	}
-	template, err := NewTemplate([]Entry{{Count: 3, Type: storage, Offset: 4, Stride: 100}, {Count: 0, Type: storage, Offset: 1 << 40}, {Count: 9, Type: block, Offset: 1, Stride: 77}})
+	template,
+		err := NewTemplate([]Entry{{Count: 3, Type: storage, Offset: 4, Stride: 100},
+		{Count: 0, Type: storage, Offset: 1 << 40}, {Count: 9, Type: block, Offset: 1, Stride: 77}})
 	if err != nil || template.Size() != 4+200+24 {
 		t.Errorf("size %d, %v", template.Size(), err)
 	}

@@ -82,20 +82,21 @@ func (s *Set) Inline(binding uint32) []byte {
 }
 
 // rules are the VUIDs of a range of descriptors that an update names.
-type rules struct{ binding, elements, kind, immutable string }
+type rules struct{ binding, elements, kind, immutable vk.VUID }
 
 var (
 	writeRules = rules{
-		binding: "VUID-VkWriteDescriptorSet-dstBinding-00316", elements: "VUID-VkWriteDescriptorSet-dstArrayElement-00321",
-		kind: "VUID-VkWriteDescriptorSet-descriptorCount-00317", immutable: "VUID-VkWriteDescriptorSet-descriptorCount-00318",
+		binding: vk.VUID_VkWriteDescriptorSet_dstBinding_00316, elements: vk.VUID_VkWriteDescriptorSet_dstArrayElement_00321,
+		kind:      vk.VUID_VkWriteDescriptorSet_descriptorCount_00317,
+		immutable: vk.VUID_VkWriteDescriptorSet_descriptorCount_00318,
 	}
 	srcRules = rules{
-		binding: "VUID-VkCopyDescriptorSet-srcBinding-00345", elements: "VUID-VkCopyDescriptorSet-srcArrayElement-00346",
-		kind: "VUID-VkCopyDescriptorSet-srcArrayElement-00346", immutable: "VUID-VkCopyDescriptorSet-srcArrayElement-00346",
+		binding: vk.VUID_VkCopyDescriptorSet_srcBinding_00345, elements: vk.VUID_VkCopyDescriptorSet_srcArrayElement_00346,
+		kind: vk.VUID_VkCopyDescriptorSet_srcArrayElement_00346, immutable: vk.VUID_VkCopyDescriptorSet_srcArrayElement_00346,
 	}
 	dstRules = rules{
-		binding: "VUID-VkCopyDescriptorSet-dstBinding-00347", elements: "VUID-VkCopyDescriptorSet-dstArrayElement-00348",
-		kind: "VUID-VkCopyDescriptorSet-dstArrayElement-00348", immutable: "VUID-VkCopyDescriptorSet-dstArrayElement-00348",
+		binding: vk.VUID_VkCopyDescriptorSet_dstBinding_00347, elements: vk.VUID_VkCopyDescriptorSet_dstArrayElement_00348,
+		kind: vk.VUID_VkCopyDescriptorSet_dstArrayElement_00348, immutable: vk.VUID_VkCopyDescriptorSet_dstArrayElement_00348,
 	}
 )
 
@@ -118,7 +119,8 @@ func (l *Layout) span(variable, number, element, count uint32, r *rules) (span, 
 	room := uint64(b.count(variable))
 	for need := uint64(element) + uint64(count); room < need; {
 		if i++; i == len(bindings) {
-			return span{}, vk.Errorf(vk.ERROR_UNKNOWN, r.elements, "%d elements from %d on: binding %d and those behind it have %d", count, element, number, room)
+			return span{}, vk.Errorf(vk.ERROR_UNKNOWN, r.elements,
+				"%d elements from %d on: binding %d and those behind it have %d", count, element, number, room)
 		}
 		next := &bindings[i]
 		n := next.count(variable)
@@ -126,12 +128,14 @@ func (l *Layout) span(variable, number, element, count uint32, r *rules) (span, 
 			continue
 		}
 		if next.Type != b.Type {
-			return span{}, vk.Errorf(vk.ERROR_UNKNOWN, r.kind, "%d elements from %d of binding %d on reach binding %d, which is %v, not %v",
+			return span{}, vk.Errorf(vk.ERROR_UNKNOWN, r.kind,
+				"%d elements from %d of binding %d on reach binding %d, which is %v, not %v",
 				count, element, number, next.Number, next.Type, b.Type)
 		}
 		if (len(next.Immutable) == 0) != (len(b.Immutable) == 0) {
 			return span{}, vk.Errorf(vk.ERROR_UNKNOWN, r.immutable,
-				"%d elements from %d of binding %d on reach binding %d; one has immutable samplers, the other has not", count, element, number, next.Number)
+				"%d elements from %d of binding %d on reach binding %d; one has immutable samplers, the other has not", count,
+				element, number, next.Number)
 		}
 		room += uint64(n)
 	}
@@ -179,13 +183,16 @@ func (l *Layout) check(variable uint32, w *Write) (span, error) {
 	case err != nil:
 		return at, err
 	case w.Count > 0 && at.binding.Type != w.Type:
-		return at, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-00319", "%v for binding %d, which is %v", w.Type, w.Binding, at.binding.Type)
+		return at, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkWriteDescriptorSet_descriptorType_00319,
+			"%v for binding %d, which is %v", w.Type, w.Binding, at.binding.Type)
 	case !w.Complete():
-		return at, vk.Errorf(vk.ERROR_UNKNOWN, "", "%d bytes do not describe %d of %v", len(w.Data), w.Count, w.Type)
+		return at, vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "%d bytes do not describe %d of %v", len(w.Data), w.Count, w.Type)
 	case at.binding.inline() && w.Element%4 != 0:
-		return at, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-02219", "byte %d of an inline uniform block is no multiple of 4", w.Element)
+		return at, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkWriteDescriptorSet_descriptorType_02219,
+			"byte %d of an inline uniform block is no multiple of 4", w.Element)
 	case at.binding.inline() && w.Count%4 != 0:
-		return at, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkWriteDescriptorSet-descriptorType-02220", "%d bytes of an inline uniform block are no multiple of 4", w.Count)
+		return at, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkWriteDescriptorSet_descriptorType_02220,
+			"%d bytes of an inline uniform block are no multiple of 4", w.Count)
 	}
 	return at, nil
 }
@@ -230,17 +237,20 @@ func (s *Set) Copy(src *Set, c *Copy) error {
 		return err
 	}
 	if from.binding.Type != to.binding.Type {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCopyDescriptorSet-dstBinding-02632", "binding %d is %v, binding %d is %v",
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCopyDescriptorSet_dstBinding_02632, "binding %d is %v, binding %d is %v",
 			c.SrcBinding, from.binding.Type, c.DstBinding, to.binding.Type)
 	}
 	if to.binding.inline() {
 		switch {
 		case c.SrcElement%4 != 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCopyDescriptorSet-srcBinding-02223", "byte %d of an inline uniform block is no multiple of 4", c.SrcElement)
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCopyDescriptorSet_srcBinding_02223,
+				"byte %d of an inline uniform block is no multiple of 4", c.SrcElement)
 		case c.DstElement%4 != 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCopyDescriptorSet-dstBinding-02224", "byte %d of an inline uniform block is no multiple of 4", c.DstElement)
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCopyDescriptorSet_dstBinding_02224,
+				"byte %d of an inline uniform block is no multiple of 4", c.DstElement)
 		case c.Count%4 != 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCopyDescriptorSet-srcBinding-02225", "%d bytes of an inline uniform block are no multiple of 4", c.Count)
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCopyDescriptorSet_srcBinding_02225,
+				"%d bytes of an inline uniform block are no multiple of 4", c.Count)
 		}
 		copy(s.inline[to.first:to.first+c.Count], src.inline[from.first:from.first+c.Count])
 		return nil
@@ -251,7 +261,8 @@ func (s *Set) Copy(src *Set, c *Copy) error {
 		return nil
 	}
 	if to.binding.Type == vk.DESCRIPTOR_TYPE_SAMPLER && c.Count > 0 {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkCopyDescriptorSet-dstBinding-02753", "binding %d has immutable samplers", c.DstBinding)
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCopyDescriptorSet_dstBinding_02753, "binding %d has immutable samplers",
+			c.DstBinding)
 	}
 	for i := range dst {
 		d := src.descriptors[from.first+uint32(i)]

@@ -30,8 +30,8 @@ func infos(words ...uint64) []byte {
 
 func mustFail(t *testing.T, err error, vuid string) {
 	t.Helper()
-	if err == nil || vk.VUIDOf(err) != vuid {
-		t.Errorf("error %v with %q, want %q", err, vk.VUIDOf(err), vuid)
+	if err == nil || vk.VUIDOf(err).String() != vuid {
+		t.Errorf("error %v with %q, want %q", err, vk.VUIDOf(err).String(), vuid)
 	}
 }
 
@@ -57,7 +57,8 @@ func TestBindingsInAnyOrderAndWithGaps(t *testing.T) {
 		}
 		seen[d] = true
 	}
-	for _, at := range [][2]uint32{{0, 1}, {1, 0}, {7, 3}, {8, 0}, {9, 0}, {40, 2}, {41, 0}, {1 << 31, 0}, {40, 1<<32 - 1}} {
+	for _, at := range [][2]uint32{{0, 1}, {1, 0}, {7, 3}, {8, 0}, {9, 0}, {40, 2}, {41, 0}, {1 << 31, 0},
+		{40, 1<<32 - 1}} {
 		if _, ok := s.At(at[0], at[1]); ok {
 			t.Errorf("there is an element %v", at)
 		}
@@ -83,13 +84,15 @@ func TestBindingsInAnyOrderAndWithGaps(t *testing.T) {
 func TestVariableCount(t *testing.T) {
 	l := layoutOf(t, 0,
 		Binding{Number: 0, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 2},
-		Binding{Number: 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 100, Flags: vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT})
+		Binding{Number: 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 100,
+			Flags: vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT})
 	for variable, want := range map[uint32]uint32{0: 0, 3: 3, 100: 100, 101: 100} {
 		s := NewSet(l, variable)
 		if got := s.Count(1); got != want {
 			t.Errorf("variable count %d: %d elements, want %d", variable, got, want)
 		}
-		w := Write{Element: 1, Count: want + 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Stride: 24, Data: make([]byte, 24*102)}
+		w := Write{Element: 1, Count: want + 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Stride: 24,
+			Data: make([]byte, 24*102)}
 		if err := s.Write(&w); err != nil {
 			t.Errorf("variable count %d: %v", variable, err)
 		}
@@ -157,14 +160,17 @@ func TestUpdatesGoOnInTheNextBindings(t *testing.T) {
 	}
 	w.Count = 5
 	mustFail(t, s.Write(&w), "VUID-VkWriteDescriptorSet-descriptorCount-00317")
-	mustFail(t, s.Write(&Write{Binding: 1, Count: 1, Type: buffer, Data: w.Data}), "VUID-VkWriteDescriptorSet-dstBinding-00316")
-	mustFail(t, s.Write(&Write{Binding: 3, Count: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Data: w.Data}), "VUID-VkWriteDescriptorSet-descriptorType-00319")
+	mustFail(t, s.Write(&Write{Binding: 1, Count: 1, Type: buffer, Data: w.Data}),
+		"VUID-VkWriteDescriptorSet-dstBinding-00316")
+	mustFail(t, s.Write(&Write{Binding: 3, Count: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Data: w.Data}),
+		"VUID-VkWriteDescriptorSet-descriptorType-00319")
 
 	bytes := Write{Binding: 6, Element: 4, Count: 8, Type: inline, Data: []byte{1, 2, 3, 4, 5, 6, 7, 8}}
 	if err := s.Write(&bytes); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(s.Inline(6), []byte{0, 0, 0, 0, 1, 2, 3, 4}) || !slices.Equal(s.Inline(7), []byte{5, 6, 7, 8, 0, 0, 0, 0}) {
+	if !slices.Equal(s.Inline(6), []byte{0, 0, 0, 0, 1, 2, 3, 4}) ||
+		!slices.Equal(s.Inline(7), []byte{5, 6, 7, 8, 0, 0, 0, 0}) {
 		t.Errorf("inline uniform blocks %v and %v", s.Inline(6), s.Inline(7))
 	}
 
@@ -178,11 +184,13 @@ func TestUpdatesGoOnInTheNextBindings(t *testing.T) {
 	if a, _ := other.At(4, 1); a.Buffer != 3 {
 		t.Errorf("binding 4 after the copy: %+v", *a)
 	}
-	if err := other.Copy(s, &Copy{SrcBinding: 6, SrcElement: 4, DstBinding: 7, Count: 8}); err != nil || !slices.Equal(other.Inline(7), bytes.Data) {
+	if err := other.Copy(s, &Copy{SrcBinding: 6, SrcElement: 4, DstBinding: 7, Count: 8}); err != nil ||
+		!slices.Equal(other.Inline(7), bytes.Data) {
 		t.Errorf("inline uniform block after the copy: %v, %v", other.Inline(7), err)
 	}
 	mustFail(t, other.Copy(s, &Copy{SrcBinding: 0, DstBinding: 5, Count: 1}), "VUID-VkCopyDescriptorSet-dstBinding-02632")
-	mustFail(t, other.Copy(s, &Copy{SrcBinding: 7, DstBinding: 7, Count: 12}), "VUID-VkCopyDescriptorSet-srcArrayElement-00346")
+	mustFail(t, other.Copy(s, &Copy{SrcBinding: 7, DstBinding: 7, Count: 12}),
+		"VUID-VkCopyDescriptorSet-srcArrayElement-00346")
 	mustFail(t, other.Copy(s, &Copy{SrcBinding: 2, DstBinding: 0, Count: 1}), "VUID-VkCopyDescriptorSet-srcBinding-00345")
 	mustFail(t, other.Copy(s, &Copy{SrcBinding: 0, DstBinding: 1, Count: 1}), "VUID-VkCopyDescriptorSet-dstBinding-00347")
 }
@@ -213,25 +221,29 @@ func TestImmutableSamplersStay(t *testing.T) {
 	if d, _ := s.At(0, 0); *d != (Descriptor{Sampler: 71, ImageView: 0x22, ImageLayout: 1}) {
 		t.Errorf("with an immutable sampler, after a copy: %+v", *d)
 	}
-	mustFail(t, s.Write(&Write{Element: 1, Count: 2, Type: combined, Stride: 24, Data: image}), "VUID-VkWriteDescriptorSet-descriptorCount-00318")
+	mustFail(t, s.Write(&Write{Element: 1, Count: 2, Type: combined, Stride: 24, Data: image}),
+		"VUID-VkWriteDescriptorSet-descriptorCount-00318")
 	mustFail(t, s.Copy(s, &Copy{SrcBinding: 2, DstBinding: 2, Count: 1}), "VUID-VkCopyDescriptorSet-dstBinding-02753")
 	if d, _ := s.At(2, 0); d.Sampler != 73 {
 		t.Errorf("an immutable sampler alone: %+v", *d)
 	}
 }
 
-// TestUpdatesBesideReaders has threads write and copy descriptors of one set while others read their own, which the race
-// detector looks at.
+// TestUpdatesBesideReaders has threads write and copy descriptors of one set while others read their own, which the
+// race detector looks at.
 func TestUpdatesBesideReaders(t *testing.T) {
 	const buffer = vk.DESCRIPTOR_TYPE_STORAGE_BUFFER
-	s := NewSet(layoutOf(t, 0, Binding{Number: 0, Type: buffer, Count: 8}, Binding{Number: 1, Type: vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, Count: 64}), 0)
+	s := NewSet(layoutOf(t, 0, Binding{Number: 0, Type: buffer, Count: 8},
+		Binding{Number: 1, Type: vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, Count: 64}), 0)
 	var threads sync.WaitGroup
 	for n := range uint32(4) {
 		threads.Go(func() {
 			for i := range uint64(500) {
 				w := Write{Element: 2 * n, Count: 1, Type: buffer, Data: infos(i+1, uint64(n), 5)}
-				bytes := Write{Binding: 1, Element: 16 * n, Count: 16, Type: vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, Data: infos(i, i)}
-				if err := errors.Join(s.Write(&w), s.Copy(s, &Copy{SrcElement: 2 * n, DstElement: 2*n + 1, Count: 1}), s.Write(&bytes)); err != nil {
+				bytes := Write{Binding: 1, Element: 16 * n, Count: 16, Type: vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK,
+					Data: infos(i, i)}
+				if err := errors.Join(s.Write(&w), s.Copy(s, &Copy{SrcElement: 2 * n, DstElement: 2*n + 1, Count: 1}),
+					s.Write(&bytes)); err != nil {
 					t.Error(err)
 				}
 				if d, _ := s.At(0, 2*n+1); *d != (Descriptor{Buffer: vk.Buffer(i + 1), Offset: uint64(n), Range: 5}) {

@@ -29,7 +29,8 @@ func NewTemplate(entries []Entry) (*Template, error) {
 		e := &entries[i]
 		size := uint64(InfoSize(e.Type))
 		if size == 0 {
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkDescriptorUpdateTemplateEntry-descriptorType-parameter", "entry %d: the device has no descriptors of type %v", i, e.Type)
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDescriptorUpdateTemplateEntry_descriptorType_parameter,
+				"entry %d: the device has no descriptors of type %v", i, e.Type)
 		}
 		if e.Type == vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK {
 			e.Stride = 1 // it has none (VkDescriptorUpdateTemplateEntry)
@@ -41,7 +42,9 @@ func NewTemplate(entries []Entry) (*Template, error) {
 		end, carry := bits.Add64(last, size, 0)
 		end, carry2 := bits.Add64(end, e.Offset, 0)
 		if over|carry|carry2 != 0 || end > math.MaxInt64>>8 {
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, "", "entry %d: %d descriptors from offset %d on, %d bytes apart, are more than memory has", i, e.Count, e.Offset, e.Stride)
+			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID,
+				"entry %d: %d descriptors from offset %d on, %d bytes apart, are more than memory has", i, e.Count, e.Offset,
+				e.Stride)
 		}
 		t.size = max(t.size, int(end))
 	}

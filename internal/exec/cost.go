@@ -86,8 +86,8 @@ func cost(record command.Record, pipeline *Pipeline) (bytes uint64, blocks bool)
 	return 0, false
 }
 
-// dispatchCost estimates what a dispatch takes, as bytes that could be moved in that time. How often a loop goes round is
-// not known: a shader with one takes long.
+// dispatchCost estimates what a dispatch takes, as bytes that could be moved in that time. How often a loop goes round
+// is not known: a shader with one takes long.
 func dispatchCost(p *Pipeline, x, y, z uint32) uint64 {
 	if p == nil || x == 0 || y == 0 || z == 0 {
 		return 0

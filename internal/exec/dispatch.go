@@ -45,8 +45,8 @@ type boundSet struct {
 }
 
 // bindings are what a command buffer has bound, and what the dispatch under way finds there. What a layout that is not
-// compatible disturbs is undefined from then on (chapter "Pipeline Layout Compatibility"); here it stays, and a dispatch
-// looks whether what it uses is what its pipeline wants.
+// compatible disturbs is undefined from then on (chapter "Pipeline Layout Compatibility"); here it stays, and a
+// dispatch looks whether what it uses is what its pipeline wants.
 type bindings struct {
 	replay    *replay
 	pipeline  *Pipeline
@@ -104,11 +104,12 @@ func (b *bindings) ready(r *replay) {
 
 func (r *replay) bindPipeline(c *command.BindPipeline) error {
 	if c.PipelineBindPoint != vk.PIPELINE_BIND_POINT_COMPUTE {
-		return r.invalid("pipelineBindPoint-parameter", "the device has no pipelines for %v", c.PipelineBindPoint)
+		return invalid(vk.VUID_vkCmdBindPipeline_pipelineBindPoint_parameter, "the device has no pipelines for %v",
+			c.PipelineBindPoint)
 	}
 	p, err := r.device.Resources.Pipeline(c.Pipeline)
 	if err != nil {
-		return r.invalid("pipeline-parameter", "%w", err)
+		return invalid(vk.VUID_vkCmdBindPipeline_pipeline_parameter, "%w", err)
 	}
 	r.bound.pipeline = p
 	return nil
@@ -116,10 +117,12 @@ func (r *replay) bindPipeline(c *command.BindPipeline) error {
 
 func (r *replay) bindDescriptorSets(c *command.BindDescriptorSets) error {
 	if c.PipelineBindPoint != vk.PIPELINE_BIND_POINT_COMPUTE {
-		return r.invalid("pipelineBindPoint-parameter", "the device has no pipelines for %v", c.PipelineBindPoint)
+		return invalid(vk.VUID_vkCmdBindDescriptorSets_pipelineBindPoint_parameter, "the device has no pipelines for %v",
+			c.PipelineBindPoint)
 	}
 	if uint64(c.FirstSet)+uint64(len(c.DescriptorSets)) > MaxSets {
-		return r.invalid("firstSet-00360", "%d sets from number %d on are more than maxBoundDescriptorSets, %d", len(c.DescriptorSets), c.FirstSet, MaxSets)
+		return invalid(vk.VUID_vkCmdBindDescriptorSets_firstSet_00360,
+			"%d sets from number %d on are more than maxBoundDescriptorSets, %d", len(c.DescriptorSets), c.FirstSet, MaxSets)
 	}
 	offsets := c.DynamicOffsets
 	for i, h := range c.DescriptorSets {
@@ -127,11 +130,12 @@ func (r *replay) bindDescriptorSets(c *command.BindDescriptorSets) error {
 		if h != 0 {
 			s, err := r.device.Resources.DescriptorSet(h)
 			if err != nil {
-				return r.invalid("pDescriptorSets-parameter", "%w", err)
+				return invalid(vk.VUID_vkCmdBindDescriptorSets_pDescriptorSets_parameter, "%w", err)
 			}
 			n := int(s.Layout().DynamicCount())
 			if n > len(offsets) {
-				return r.invalid("dynamicOffsetCount-00359", "%d dynamic offsets are not enough for the sets", len(c.DynamicOffsets))
+				return invalid(vk.VUID_vkCmdBindDescriptorSets_dynamicOffsetCount_00359,
+					"%d dynamic offsets are not enough for the sets", len(c.DynamicOffsets))
 			}
 			b = boundSet{Set: s, offsets: offsets[:n]}
 			offsets = offsets[n:]
@@ -139,7 +143,8 @@ func (r *replay) bindDescriptorSets(c *command.BindDescriptorSets) error {
 		r.bound.set(int(c.FirstSet)+i, b)
 	}
 	if len(offsets) > 0 {
-		return r.invalid("dynamicOffsetCount-00359", "%d of %d dynamic offsets are for no descriptor", len(offsets), len(c.DynamicOffsets))
+		return invalid(vk.VUID_vkCmdBindDescriptorSets_dynamicOffsetCount_00359,
+			"%d of %d dynamic offsets are for no descriptor", len(offsets), len(c.DynamicOffsets))
 	}
 	return nil
 }
@@ -154,9 +159,11 @@ func (b *bindings) set(n int, s boundSet) {
 func (r *replay) pushDescriptorSet(c *command.PushDescriptorSet) error {
 	switch {
 	case c.PipelineBindPoint != vk.PIPELINE_BIND_POINT_COMPUTE:
-		return r.invalid("pipelineBindPoint-parameter", "the device has no pipelines for %v", c.PipelineBindPoint)
+		return invalid(vk.VUID_vkCmdPushDescriptorSet_pipelineBindPoint_parameter, "the device has no pipelines for %v",
+			c.PipelineBindPoint)
 	case c.Set >= MaxSets:
-		return r.invalid("set-00364", "set %d is not below maxBoundDescriptorSets, %d", c.Set, MaxSets)
+		return invalid(vk.VUID_vkCmdPushDescriptorSet_set_00364, "set %d is not below maxBoundDescriptorSets, %d", c.Set,
+			MaxSets)
 	}
 	if b := &r.bound.sets[c.Set]; !b.pushed || !b.Layout().Identical(c.Layout) {
 		r.bound.set(int(c.Set), boundSet{Set: descriptor.NewSet(c.Layout, 0), pushed: true})
@@ -172,11 +179,12 @@ func (r *replay) pushDescriptorSet(c *command.PushDescriptorSet) error {
 func (r *replay) pushConstants(c *command.PushConstants) error {
 	switch {
 	case uint64(c.Offset)+uint64(len(c.Values)) > MaxPushConstants:
-		return r.invalid("size-00371", "%d bytes from offset %d are more than maxPushConstantsSize, %d", len(c.Values), c.Offset, MaxPushConstants)
+		return invalid(vk.VUID_vkCmdPushConstants_size_00371,
+			"%d bytes from offset %d are more than maxPushConstantsSize, %d", len(c.Values), c.Offset, MaxPushConstants)
 	case c.Offset%4 != 0:
-		return r.invalid("offset-00368", "offset %d is no multiple of 4", c.Offset)
+		return invalid(vk.VUID_vkCmdPushConstants_offset_00368, "offset %d is no multiple of 4", c.Offset)
 	case len(c.Values)%4 != 0:
-		return r.invalid("size-00369", "size %d is no multiple of 4", len(c.Values))
+		return invalid(vk.VUID_vkCmdPushConstants_size_00369, "size %d is no multiple of 4", len(c.Values))
 	}
 	copy(r.bound.constants[c.Offset:], c.Values)
 	r.bound.pushed = true
@@ -184,68 +192,87 @@ func (r *replay) pushConstants(c *command.PushConstants) error {
 }
 
 func (r *replay) dispatch(groups [3]uint32) error {
-	for i, rule := range [3]string{"groupCountX-00386", "groupCountY-00387", "groupCountZ-00388"} {
+	for i, rule := range [3]vk.VUID{vk.VUID_vkCmdDispatch_groupCountX_00386, vk.VUID_vkCmdDispatch_groupCountY_00387,
+		vk.VUID_vkCmdDispatch_groupCountZ_00388} {
 		if groups[i] > maxGroups[i] {
-			return r.invalid(rule, "%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i, maxGroups[i])
+			return invalid(rule, "%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i, maxGroups[i])
 		}
 	}
-	return r.execute([3]uint32{}, groups)
+	return r.execute([3]uint32{}, groups, dispatchRules{
+		pipeline: vk.VUID_vkCmdDispatch_None_08606, sets: vk.VUID_vkCmdDispatch_None_08600,
+	})
 }
 
 func (r *replay) dispatchBase(base, groups [3]uint32) error {
-	first := [3]string{"baseGroupX-00421", "baseGroupX-00422", "baseGroupZ-00423"}
-	count := [3]string{"groupCountX-00424", "groupCountY-00425", "groupCountZ-00426"}
+	first := [3]vk.VUID{vk.VUID_vkCmdDispatchBase_baseGroupX_00421, vk.VUID_vkCmdDispatchBase_baseGroupX_00422,
+		vk.VUID_vkCmdDispatchBase_baseGroupZ_00423}
+	count := [3]vk.VUID{vk.VUID_vkCmdDispatchBase_groupCountX_00424, vk.VUID_vkCmdDispatchBase_groupCountY_00425,
+		vk.VUID_vkCmdDispatchBase_groupCountZ_00426}
 	for i := range 3 {
 		switch {
 		case base[i] >= maxGroups[i]:
-			return r.invalid(first[i], "workgroup %d is not below maxComputeWorkGroupCount[%d], %d", base[i], i, maxGroups[i])
+			return invalid(first[i], "workgroup %d is not below maxComputeWorkGroupCount[%d], %d", base[i], i, maxGroups[i])
 		case groups[i] > maxGroups[i]-base[i]:
-			return r.invalid(count[i], "%d workgroups from %d on are more than maxComputeWorkGroupCount[%d], %d", groups[i], base[i], i, maxGroups[i])
+			return invalid(count[i], "%d workgroups from %d on are more than maxComputeWorkGroupCount[%d], %d", groups[i],
+				base[i], i, maxGroups[i])
 		}
 	}
 	if p := r.bound.pipeline; base != [3]uint32{} && p != nil && !p.Base {
-		return r.invalid("baseGroupX-00427", "the pipeline was created without VK_PIPELINE_CREATE_DISPATCH_BASE_BIT, and the base is %v", base)
+		return invalid(vk.VUID_vkCmdDispatchBase_baseGroupX_00427,
+			"the pipeline was created without VK_PIPELINE_CREATE_DISPATCH_BASE_BIT, and the base is %v", base)
 	}
-	return r.execute(base, groups)
+	return r.execute(base, groups, dispatchRules{
+		pipeline: vk.VUID_vkCmdDispatchBase_None_08606, sets: vk.VUID_vkCmdDispatchBase_None_08600,
+	})
 }
 
 func (r *replay) dispatchIndirect(c *command.DispatchIndirect) error {
 	const size = 12 // VkDispatchIndirectCommand: three words
-	b, err := r.bytes(c.Buffer, "buffer", vk.BUFFER_USAGE_INDIRECT_BUFFER_BIT, "buffer-02709")
+	b, err := r.bytes(c.Buffer, vk.VUID_vkCmdDispatchIndirect_buffer_parameter, vk.BUFFER_USAGE_INDIRECT_BUFFER_BIT,
+		vk.VUID_vkCmdDispatchIndirect_buffer_02709)
 	if err != nil {
 		return err
 	}
 	length := uint64(len(b))
 	switch {
 	case length < size || c.Offset > length-size:
-		return r.invalid("offset-00407", "%d bytes from offset %d reach beyond the buffer of %d bytes", size, c.Offset, length)
+		return invalid(vk.VUID_vkCmdDispatchIndirect_offset_00407,
+			"%d bytes from offset %d reach beyond the buffer of %d bytes", size, c.Offset, length)
 	case c.Offset%4 != 0:
-		return r.invalid("offset-02710", "offset %d is no multiple of 4", c.Offset)
+		return invalid(vk.VUID_vkCmdDispatchIndirect_offset_02710, "offset %d is no multiple of 4", c.Offset)
 	}
 	var groups [3]uint32
-	for i, rule := range [3]string{"x-00417", "y-00418", "z-00419"} {
+	for i, rule := range [3]vk.VUID{vk.VUID_VkDispatchIndirectCommand_x_00417, vk.VUID_VkDispatchIndirectCommand_y_00418,
+		vk.VUID_VkDispatchIndirectCommand_z_00419} {
 		groups[i] = binary.LittleEndian.Uint32(b[c.Offset+uint64(i)*4:])
 		if groups[i] > maxGroups[i] {
-			return vk.Errorf(vk.ERROR_DEVICE_LOST, "VUID-VkDispatchIndirectCommand-"+rule,
-				"%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i, maxGroups[i])
+			return invalid(rule, "%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i, maxGroups[i])
 		}
 	}
-	return r.execute([3]uint32{}, groups)
+	return r.execute([3]uint32{}, groups, dispatchRules{
+		pipeline: vk.VUID_vkCmdDispatchIndirect_None_08606, sets: vk.VUID_vkCmdDispatchIndirect_None_08600,
+	})
+}
+
+// dispatchRules are the rules of a dispatch command about what is bound.
+type dispatchRules struct {
+	pipeline vk.VUID // there is a pipeline
+	sets     vk.VUID // there is each set that the shader uses, with the pipeline's layout
 }
 
 // execute runs a dispatch with what is bound.
-func (r *replay) execute(base, groups [3]uint32) error {
+func (r *replay) execute(base, groups [3]uint32, rules dispatchRules) error {
 	b := &r.bound
 	p := b.pipeline
 	if p == nil {
-		return r.invalid("None-08606", "no compute pipeline is bound")
+		return invalid(rules.pipeline, "no compute pipeline is bound")
 	}
 	for _, n := range p.Uses {
 		switch {
 		case b.sets[n].Set == nil:
-			return r.invalid("None-08600", "the shader uses descriptor set %d, and none is bound", n)
+			return invalid(rules.sets, "the shader uses descriptor set %d, and none is bound", n)
 		case !b.sets[n].Layout().Identical(p.Sets[n]):
-			return r.invalid("None-08600", "descriptor set %d has another layout than the pipeline has for it", n)
+			return invalid(rules.sets, "descriptor set %d has another layout than the pipeline has for it", n)
 		}
 	}
 	if groups[0] == 0 || groups[1] == 0 || groups[2] == 0 {
@@ -259,11 +286,12 @@ func (r *replay) execute(base, groups [3]uint32) error {
 	case err == nil:
 		return nil
 	case !errors.Is(err, compute.ErrStopped):
-		return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "%w", err)
+		return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "%w", err)
 	case r.device.stopped():
 		return fmt.Errorf("%w: %w", syncobj.ErrStopped, err)
 	default:
-		return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "the dispatch takes longer than the watchdog allows, %v (FARSIDE_WATCHDOG): %w", r.device.Watchdog, err)
+		return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID,
+			"the dispatch takes longer than the watchdog allows, %v (FARSIDE_WATCHDOG): %w", r.device.Watchdog, err)
 	}
 }
 
@@ -386,7 +414,8 @@ func (b *bindings) known(address uint64) (compute.Memory, bool) {
 
 // lastRange is where the last range is that begins at an address or below, -1 if there is none.
 func lastRange(ranges []Range, address uint64) int {
-	i, found := slices.BinarySearchFunc(ranges, address, func(r Range, want uint64) int { return cmp.Compare(r.Address, want) })
+	i, found := slices.BinarySearchFunc(ranges, address,
+		func(r Range, want uint64) int { return cmp.Compare(r.Address, want) })
 	if !found {
 		i--
 	}

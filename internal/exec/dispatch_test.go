@@ -34,7 +34,8 @@ func endless() *compute.Program {
 func layout(t testing.TB) *descriptor.Layout {
 	t.Helper()
 	binding := func(n uint32, kind vk.DescriptorType, count uint32) descriptor.Binding {
-		return descriptor.Binding{Number: n, Type: kind, Count: count, Stages: vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT)}
+		return descriptor.Binding{Number: n, Type: kind, Count: count,
+			Stages: vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT)}
 	}
 	l, err := descriptor.NewLayout(0, []descriptor.Binding{
 		binding(0, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, 2), binding(1, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, 1),
@@ -54,10 +55,10 @@ func (w *world) failure(t *testing.T, add func(s *command.Stream)) string {
 		return ""
 	case vk.ResultOf(err) != vk.ERROR_DEVICE_LOST:
 		t.Errorf("%v has the result %v", err, vk.ResultOf(err))
-	case vk.VUIDOf(err) == "":
+	case vk.VUIDOf(err).String() == "":
 		return err.Error()
 	}
-	return vk.VUIDOf(err)
+	return vk.VUIDOf(err).String()
 }
 
 func TestDispatchRules(t *testing.T) {
@@ -77,11 +78,15 @@ func TestDispatchRules(t *testing.T) {
 		add  func(s *command.Stream) error
 		want string
 	}{
-		{"a dispatch", func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(1, 2, 3)) }, ""},
-		{"no workgroups", func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(1, 0, 3)) }, ""},
+		{"a dispatch", func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(1, 2, 3)) },
+			""},
+		{"no workgroups",
+			func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(1, 0, 3)) }, ""},
 		{"no pipeline", func(s *command.Stream) error { return s.Dispatch(1, 1, 1) }, "VUID-vkCmdDispatch-None-08606"},
-		{"a pipeline that is gone", func(s *command.Stream) error { return s.BindPipeline(compute1, 9) }, "VUID-vkCmdBindPipeline-pipeline-parameter"},
-		{"a graphics pipeline", func(s *command.Stream) error { return s.BindPipeline(vk.PIPELINE_BIND_POINT_GRAPHICS, 1) }, "VUID-vkCmdBindPipeline-pipelineBindPoint-parameter"},
+		{"a pipeline that is gone", func(s *command.Stream) error { return s.BindPipeline(compute1, 9) },
+			"VUID-vkCmdBindPipeline-pipeline-parameter"},
+		{"a graphics pipeline", func(s *command.Stream) error { return s.BindPipeline(vk.PIPELINE_BIND_POINT_GRAPHICS, 1) },
+			"VUID-vkCmdBindPipeline-pipelineBindPoint-parameter"},
 		{"too many workgroups", func(s *command.Stream) error {
 			return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(1, MaxGroupsYZ+1, 1))
 		}, "VUID-vkCmdDispatch-groupCountY-00387"},
@@ -98,16 +103,20 @@ func TestDispatchRules(t *testing.T) {
 			return errors.Join(s.BindPipeline(compute1, 2), s.DispatchBase(0, 2, 0, 1, MaxGroupsYZ-1, 1))
 		}, "VUID-vkCmdDispatchBase-groupCountY-00425"},
 		{"a set", func(s *command.Stream) error {
-			return errors.Join(s.BindPipeline(compute1, 3), s.BindDescriptorSets(compute1, 0, 1, []vk.DescriptorSet{1}, []uint32{4}), s.Dispatch(1, 1, 1))
+			return errors.Join(s.BindPipeline(compute1, 3),
+				s.BindDescriptorSets(compute1, 0, 1, []vk.DescriptorSet{1}, []uint32{4}), s.Dispatch(1, 1, 1))
 		}, ""},
 		{"a set before its pipeline", func(s *command.Stream) error {
-			return errors.Join(s.BindDescriptorSets(compute1, 0, 0, []vk.DescriptorSet{0, 1}, []uint32{4}), s.BindPipeline(compute1, 3), s.Dispatch(1, 1, 1))
+			return errors.Join(s.BindDescriptorSets(compute1, 0, 0, []vk.DescriptorSet{0, 1}, []uint32{4}),
+				s.BindPipeline(compute1, 3), s.Dispatch(1, 1, 1))
 		}, ""},
 		{"no set", func(s *command.Stream) error {
-			return errors.Join(s.BindPipeline(compute1, 3), s.BindDescriptorSets(compute1, 0, 0, []vk.DescriptorSet{1}, []uint32{4}), s.Dispatch(1, 1, 1))
+			return errors.Join(s.BindPipeline(compute1, 3),
+				s.BindDescriptorSets(compute1, 0, 0, []vk.DescriptorSet{1}, []uint32{4}), s.Dispatch(1, 1, 1))
 		}, "VUID-vkCmdDispatch-None-08600"},
 		{"a set of another layout", func(s *command.Stream) error {
-			return errors.Join(s.BindPipeline(compute1, 3), s.BindDescriptorSets(compute1, 0, 1, []vk.DescriptorSet{2}, nil), s.Dispatch(1, 1, 1))
+			return errors.Join(s.BindPipeline(compute1, 3), s.BindDescriptorSets(compute1, 0, 1, []vk.DescriptorSet{2}, nil),
+				s.Dispatch(1, 1, 1))
 		}, "VUID-vkCmdDispatch-None-08600"},
 		{"a set that is gone", func(s *command.Stream) error {
 			return s.BindDescriptorSets(compute1, 0, 1, []vk.DescriptorSet{9}, nil)
@@ -124,8 +133,11 @@ func TestDispatchRules(t *testing.T) {
 		{"push constants beyond the last", func(s *command.Stream) error {
 			return s.PushConstants(0, 0, MaxPushConstants-4, make([]byte, 8))
 		}, "VUID-vkCmdPushConstants-size-00371"},
-		{"push constants at an odd offset", func(s *command.Stream) error { return s.PushConstants(0, 0, 2, make([]byte, 8)) }, "VUID-vkCmdPushConstants-offset-00368"},
-		{"odd push constants", func(s *command.Stream) error { return s.PushConstants(0, 0, 4, make([]byte, 6)) }, "VUID-vkCmdPushConstants-size-00369"},
+		{"push constants at an odd offset",
+			func(s *command.Stream) error { return s.PushConstants(0, 0, 2, make([]byte, 8)) },
+			"VUID-vkCmdPushConstants-offset-00368"},
+		{"odd push constants", func(s *command.Stream) error { return s.PushConstants(0, 0, 4, make([]byte, 6)) },
+			"VUID-vkCmdPushConstants-size-00369"},
 		{"a secondary that inherits", func(s *command.Stream) error {
 			return errors.Join(s.BindPipeline(compute1, 1), s.ExecuteCommands([]vk.CommandBuffer{1}))
 		}, "VUID-vkCmdDispatch-None-08606"},
@@ -250,7 +262,8 @@ func TestWatchdog(t *testing.T) {
 		must(t, s.BindPipeline(compute1, 1))
 		must(t, s.Dispatch(1, 1, 1))
 	})
-	for _, want := range []string{"command 1, vkCmdDispatch", "20ms (FARSIDE_WATCHDOG)", `entry point "main"`, "endless.comp:3"} {
+	for _, want := range []string{"command 1, vkCmdDispatch", "20ms (FARSIDE_WATCHDOG)", `entry point "main"`,
+		"endless.comp:3"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q does not say %q", got, want)
 		}
@@ -343,11 +356,13 @@ func TestDispatchCost(t *testing.T) {
 		add  func(s *command.Stream) error
 		want bool
 	}{
-		{"a workgroup", func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(1, 1, 1)) }, true},
+		{"a workgroup",
+			func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(1, 1, 1)) }, true},
 		{"a workgroup from a base on", func(s *command.Stream) error {
 			return errors.Join(s.BindPipeline(compute1, 1), s.DispatchBase(9, 9, 9, 1, 1, 1))
 		}, true},
-		{"no workgroup", func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 2), s.Dispatch(1, 0, 1)) }, true},
+		{"no workgroup",
+			func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 2), s.Dispatch(1, 0, 1)) }, true},
 		{"no pipeline", func(s *command.Stream) error { return s.Dispatch(1, 1, 1) }, true},
 		{"many workgroups", func(s *command.Stream) error {
 			return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(60, 60, 60))
@@ -355,7 +370,8 @@ func TestDispatchCost(t *testing.T) {
 		{"more than can be counted", func(s *command.Stream) error {
 			return errors.Join(s.BindPipeline(compute1, 1), s.Dispatch(1<<31, 1<<31, 4))
 		}, false},
-		{"a loop", func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 2), s.Dispatch(1, 1, 1)) }, false},
+		{"a loop", func(s *command.Stream) error { return errors.Join(s.BindPipeline(compute1, 2), s.Dispatch(1, 1, 1)) },
+			false},
 		{"as many as a buffer says", func(s *command.Stream) error {
 			return errors.Join(s.BindPipeline(compute1, 1), s.DispatchIndirect(1, 0))
 		}, false},

@@ -52,7 +52,8 @@ func (a *arena) intact() bool {
 	return true
 }
 
-// hostile are the resources of FuzzReplay: handles 1 to 3 of each kind, and image 4, which is image 1 with four samples.
+// hostile are the resources of FuzzReplay: handles 1 to 3 of each kind, and image 4, which is image 1 with four
+// samples.
 type hostile struct {
 	*world
 	buffers [4]*arena
@@ -109,7 +110,8 @@ func FuzzReplay(f *testing.F) {
 	set := descriptor.NewSet(layout(f), 0)
 	h.sets[1], h.sets[2] = set, set
 	h.pipelines[1] = &Pipeline{Program: empty(7)}
-	h.pipelines[2] = &Pipeline{Program: empty(64), Base: true, Sets: []*descriptor.Layout{nil, set.Layout()}, Uses: []uint32{1}}
+	h.pipelines[2] = &Pipeline{Program: empty(64), Base: true, Sets: []*descriptor.Layout{nil, set.Layout()},
+		Uses: []uint32{1}}
 	h.pipelines[3] = &Pipeline{Program: endless()} // ends at once, as waits do
 	h.secondary[1] = h.record(f, func(s *command.Stream) {
 		must(f, s.FillBuffer(1, 0, 4, 1))
@@ -171,7 +173,8 @@ func seeds(f *testing.F) [][]byte {
 		func(s *command.Stream) error { return s.UpdateBuffer(2, 8, []byte("12345678")) },
 		func(s *command.Stream) error { return s.CopyBuffer(2, 3, []vk.BufferCopy{{Size: 64}}) },
 		func(s *command.Stream) error {
-			return s.CopyImage(1, 0, 1, 0, []vk.ImageCopy{{SrcSubresource: layers, DstSubresource: layers, DstOffset: vk.Offset3D{X: 8}, Extent: extent}})
+			return s.CopyImage(1, 0, 1, 0,
+				[]vk.ImageCopy{{SrcSubresource: layers, DstSubresource: layers, DstOffset: vk.Offset3D{X: 8}, Extent: extent}})
 		},
 		func(s *command.Stream) error { return s.CopyBufferToImage(3, 1, 0, copies) },
 		func(s *command.Stream) error { return s.CopyImageToBuffer(3, 0, 3, copies) },
@@ -193,19 +196,23 @@ func seeds(f *testing.F) [][]byte {
 			return errors.Join(s.BindPipeline(compute1, 1), s.PushConstants(0, 0, 8, []byte("12345678")), s.Dispatch(2, 3, 4))
 		},
 		func(s *command.Stream) error {
-			return errors.Join(s.BindDescriptorSets(compute1, 0, 1, []vk.DescriptorSet{1, 2}, []uint32{4, 8}), s.BindPipeline(compute1, 2), s.DispatchBase(1, 2, 3, 4, 5, 6))
+			return errors.Join(s.BindDescriptorSets(compute1, 0, 1, []vk.DescriptorSet{1, 2}, []uint32{4, 8}),
+				s.BindPipeline(compute1, 2), s.DispatchBase(1, 2, 3, 4, 5, 6))
 		},
 		func(s *command.Stream) error {
 			return errors.Join(s.FillBuffer(2, 0, 12, 1), s.BindPipeline(compute1, 3), s.DispatchIndirect(2, 0))
 		},
 		func(s *command.Stream) error {
-			return s.PushDescriptorSet(compute1, layout(f), 0, []descriptor.Write{bufferWrite(0, 0, 1, 0, 16), bufferWrite(0, 1, 2, 4, 8)})
+			return s.PushDescriptorSet(compute1, layout(f), 0,
+				[]descriptor.Write{bufferWrite(0, 0, 1, 0, 16), bufferWrite(0, 1, 2, 4, 8)})
 		},
 		func(s *command.Stream) error {
-			return errors.Join(s.BindPipeline(compute1, 1), s.PushConstants(0, 0, 4, make([]byte, 8)), s.Dispatch(1, 2, 3), s.DispatchBase(1, 1, 1, 1, 1, 1))
+			return errors.Join(s.BindPipeline(compute1, 1), s.PushConstants(0, 0, 4, make([]byte, 8)), s.Dispatch(1, 2, 3),
+				s.DispatchBase(1, 1, 1, 1, 1, 1))
 		},
 		func(s *command.Stream) error {
-			return errors.Join(s.BindPipeline(compute1, 1), s.BindDescriptorSets(compute1, 0, 0, []vk.DescriptorSet{1}, []uint32{4}), s.FillBuffer(1, 0, 16, 1),
+			return errors.Join(s.BindPipeline(compute1, 1),
+				s.BindDescriptorSets(compute1, 0, 0, []vk.DescriptorSet{1}, []uint32{4}), s.FillBuffer(1, 0, 16, 1),
 				s.DispatchIndirect(1, 4))
 		},
 	} {

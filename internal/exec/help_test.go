@@ -23,8 +23,8 @@ func (r *threadOf) Completed(executed bool) {
 	r.recorded.Completed(executed)
 }
 
-// TestHelp: whoever comes first executes what is left to the queue's goroutine, and each submission is executed once and
-// in order, whether the helper goes on to the end or leaves in between.
+// TestHelp: whoever comes first executes what is left to the queue's goroutine, and each submission is executed once
+// and in order, whether the helper goes on to the end or leaves in between.
 func TestHelp(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

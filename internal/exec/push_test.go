@@ -16,13 +16,15 @@ func bufferWrite(binding, element uint32, buffer, offset, size uint64) descripto
 	for _, word := range []uint64{buffer, offset, size} {
 		data = binary.NativeEndian.AppendUint64(data, word)
 	}
-	return descriptor.Write{Binding: binding, Element: element, Count: 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Data: data, Stride: 24}
+	return descriptor.Write{Binding: binding, Element: element, Count: 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER,
+		Data: data, Stride: 24}
 }
 
 func pushLayout(t *testing.T, count uint32) *descriptor.Layout {
 	t.Helper()
 	l, err := descriptor.NewLayout(vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT, []descriptor.Binding{
-		{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: count}, {Number: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 1, Immutable: []vk.Sampler{5}},
+		{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: count},
+		{Number: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 1, Immutable: []vk.Sampler{5}},
 	})
 	must(t, err)
 	return l
@@ -70,7 +72,8 @@ func TestPushDescriptors(t *testing.T) {
 	check("another layout", 0, 0, 8)
 	// A set that is bound in between takes the place, and push descriptors write into one of their own again.
 	run(func(s *command.Stream) error {
-		return errors.Join(s.BindDescriptorSets(compute1, 0, 4, []vk.DescriptorSet{1}, []uint32{0}), push(s, three, bufferWrite(0, 0, 1, 0, 8)))
+		return errors.Join(s.BindDescriptorSets(compute1, 0, 4, []vk.DescriptorSet{1}, []uint32{0}),
+			push(s, three, bufferWrite(0, 0, 1, 0, 8)))
 	})
 	check("after a set", 8, 0, 0)
 	if d, _ := w.sets[1].At(0, 0); d.Buffer != 0 {
@@ -81,8 +84,12 @@ func TestPushDescriptors(t *testing.T) {
 		"VUID-vkCmdPushDescriptorSet-pipelineBindPoint-parameter": func(s *command.Stream) error {
 			return s.PushDescriptorSet(vk.PIPELINE_BIND_POINT_GRAPHICS, two, 0, nil)
 		},
-		"VUID-vkCmdPushDescriptorSet-set-00364":           func(s *command.Stream) error { return s.PushDescriptorSet(compute1, two, MaxSets, nil) },
-		"VUID-VkWriteDescriptorSet-descriptorCount-00317": func(s *command.Stream) error { return push(s, two, bufferWrite(0, 1<<31, 1, 0, 4)) },
+		"VUID-vkCmdPushDescriptorSet-set-00364": func(s *command.Stream) error {
+			return s.PushDescriptorSet(compute1, two, MaxSets, nil)
+		},
+		"VUID-VkWriteDescriptorSet-descriptorCount-00317": func(s *command.Stream) error {
+			return push(s, two, bufferWrite(0, 1<<31, 1, 0, 4))
+		},
 	} {
 		if got := w.failure(t, func(s *command.Stream) { must(t, add(s)) }); got != vuid {
 			t.Errorf("%q, want %q", got, vuid)
@@ -91,7 +98,8 @@ func TestPushDescriptors(t *testing.T) {
 	w.pipelines[1] = &Pipeline{Program: empty(1), Sets: []*descriptor.Layout{two}, Uses: []uint32{0}}
 	use := func(l *descriptor.Layout) string {
 		return w.failure(t, func(s *command.Stream) {
-			must(t, errors.Join(s.PushDescriptorSet(compute1, l, 0, []descriptor.Write{bufferWrite(0, 0, 1, 0, 4)}), s.BindPipeline(compute1, 1), s.Dispatch(1, 1, 1)))
+			must(t, errors.Join(s.PushDescriptorSet(compute1, l, 0, []descriptor.Write{bufferWrite(0, 0, 1, 0, 4)}),
+				s.BindPipeline(compute1, 1), s.Dispatch(1, 1, 1)))
 		})
 	}
 	if got := use(same); got != "" {

@@ -19,7 +19,7 @@ const resultFlags = vk.QUERY_RESULT_64_BIT | vk.QUERY_RESULT_WAIT_BIT |
 	vk.QUERY_RESULT_WITH_AVAILABILITY_BIT | vk.QUERY_RESULT_PARTIAL_BIT
 
 // ErrNotReady is VK_NOT_READY: a result was asked for that is not available yet.
-var ErrNotReady = vk.Errorf(vk.NOT_READY, "", "a query is not available yet")
+var ErrNotReady = vk.Errorf(vk.NOT_READY, vk.NoVUID, "a query is not available yet")
 
 // QueryPool is a VkQueryPool. Queues write it and the host reads it at the same time, without a lock: a query's
 // value is stored before its availability and loaded after it. Where a command of the host and one of a queue
@@ -49,22 +49,60 @@ type waiter struct {
 func NewQueryPool(kind vk.QueryType, count uint32) (*QueryPool, error) {
 	switch {
 	case kind == vk.QUERY_TYPE_PIPELINE_STATISTICS:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkQueryPoolCreateInfo-queryType-00791",
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkQueryPoolCreateInfo_queryType_00791,
 			"%v needs the pipelineStatisticsQuery feature", kind)
 	case kind != vk.QUERY_TYPE_TIMESTAMP && kind != vk.QUERY_TYPE_OCCLUSION:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkQueryPoolCreateInfo-queryType-parameter",
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkQueryPoolCreateInfo_queryType_parameter,
 			"queries of type %v need an extension that the device does not have", kind)
 	case count == 0:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkQueryPoolCreateInfo-queryCount-02763", "a pool of 0 queries")
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkQueryPoolCreateInfo_queryCount_02763, "a pool of 0 queries")
 	case count > maxQueries:
-		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "%d queries are more than a pool holds, %d", count, maxQueries)
+		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%d queries are more than a pool holds, %d", count,
+			maxQueries)
 	}
 	return &QueryPool{kind: kind, queries: make([]query, count)}, nil
 }
 
+// QueryRules are the rules of a command about queries and results. Those that do not apply to it are empty.
+type QueryRules struct {
+	Type    vk.VUID // the pool has timestamps
+	First   vk.VUID // the first query exists
+	Last    vk.VUID // so does the last one
+	Flags   vk.VUID // the flags exist
+	Partial vk.VUID // timestamps have no partial results
+	Stride  vk.VUID // several results lie apart
+	Room    vk.VUID // all results fit
+}
+
+// The rules of the commands about queries.
+var (
+	ResetQueryPoolRules = QueryRules{
+		First: vk.VUID_vkResetQueryPool_firstQuery_09436, Last: vk.VUID_vkResetQueryPool_firstQuery_09437,
+	}
+	GetQueryPoolResultsRules = QueryRules{
+		First: vk.VUID_vkGetQueryPoolResults_firstQuery_09436, Last: vk.VUID_vkGetQueryPoolResults_firstQuery_09437,
+		Flags: vk.VUID_vkGetQueryPoolResults_flags_parameter, Partial: vk.VUID_vkGetQueryPoolResults_queryType_09439,
+		Stride: vk.VUID_vkGetQueryPoolResults_queryCount_09438, Room: vk.VUID_vkGetQueryPoolResults_dataSize_00817,
+	}
+	cmdResetQueryPoolRules = QueryRules{
+		First: vk.VUID_vkCmdResetQueryPool_firstQuery_09436, Last: vk.VUID_vkCmdResetQueryPool_firstQuery_09437,
+	}
+	CmdWriteTimestampRules = QueryRules{
+		Type: vk.VUID_vkCmdWriteTimestamp_queryPool_01416, First: vk.VUID_vkCmdWriteTimestamp_query_04904,
+	}
+	cmdWriteTimestamp2Rules = QueryRules{
+		Type: vk.VUID_vkCmdWriteTimestamp2_queryPool_03861, First: vk.VUID_vkCmdWriteTimestamp2_query_04903,
+	}
+	cmdCopyQueryPoolResultsRules = QueryRules{
+		First: vk.VUID_vkCmdCopyQueryPoolResults_firstQuery_09436, Last: vk.VUID_vkCmdCopyQueryPoolResults_firstQuery_09437,
+		Flags: vk.VUID_vkCmdCopyQueryPoolResults_flags_parameter, Partial: vk.VUID_vkCmdCopyQueryPoolResults_queryType_09439,
+		Stride: vk.VUID_vkCmdCopyQueryPoolResults_queryCount_09438, Room: vk.VUID_vkCmdCopyQueryPoolResults_dstBuffer_00824,
+	}
+)
+
 // Reset makes count queries from first on unavailable.
-func (p *QueryPool) Reset(first, count uint32) error {
-	queries, err := p.slice("vkResetQueryPool", first, count)
+func (p *QueryPool) Reset(first, count uint32, rules *QueryRules) error {
+	queries, err := p.slice(first, count, rules)
 	if err != nil {
 		return err
 	}
@@ -75,12 +113,12 @@ func (p *QueryPool) Reset(first, count uint32) error {
 }
 
 // Write makes a timestamp query available with the given value and wakes who waits for it.
-func (p *QueryPool) Write(index uint32, value uint64) error {
+func (p *QueryPool) Write(index uint32, value uint64, rules *QueryRules) error {
 	if p.kind != vk.QUERY_TYPE_TIMESTAMP {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdWriteTimestamp-queryPool-01416", "the pool's queries are of type %v", p.kind)
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.Type, "the pool's queries are of type %v", p.kind)
 	}
 	if int(index) >= len(p.queries) {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkCmdWriteTimestamp-query-04904",
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.First,
 			"query %d does not exist, the pool has %d", index, len(p.queries))
 	}
 	q := &p.queries[index]
@@ -113,8 +151,9 @@ func (p *QueryPool) wake(index uint32) {
 // "Query Operation"). With VK_QUERY_RESULT_WAIT_BIT it blocks until all are available, or stop is signalled:
 // VK_ERROR_DEVICE_LOST. Without, it fails with ErrNotReady when one is not available, after writing the others
 // and every availability asked for. Nothing outside dst is written, whatever the arguments.
-func (p *QueryPool) Results(first, count uint32, dst []byte, stride uint64, flags vk.QueryResultFlags, stop *syncobj.Payload) error {
-	queries, err := p.slice("vkGetQueryPoolResults", first, count)
+func (p *QueryPool) Results(first, count uint32, dst []byte, stride uint64, flags vk.QueryResultFlags,
+	stop *syncobj.Payload, rules *QueryRules) error {
+	queries, err := p.slice(first, count, rules)
 	if err != nil {
 		return err
 	}
@@ -126,7 +165,7 @@ func (p *QueryPool) Results(first, count uint32, dst []byte, stride uint64, flag
 	if flags&vk.QUERY_RESULT_WITH_AVAILABILITY_BIT != 0 {
 		result += size
 	}
-	if err := p.checkResults(count, uint64(len(dst)), stride, result, flags); err != nil {
+	if err := p.checkResults(count, uint64(len(dst)), stride, result, flags, rules); err != nil {
 		return err
 	}
 	if flags&vk.QUERY_RESULT_WAIT_BIT != 0 {
@@ -161,20 +200,21 @@ func (p *QueryPool) Results(first, count uint32, dst []byte, stride uint64, flag
 }
 
 // checkResults holds a request for count results of the given size to its rules.
-func (p *QueryPool) checkResults(count uint32, room, stride, size uint64, flags vk.QueryResultFlags) error {
+func (p *QueryPool) checkResults(count uint32, room, stride, size uint64, flags vk.QueryResultFlags,
+	rules *QueryRules) error {
 	switch {
 	case flags&^resultFlags != 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkGetQueryPoolResults-flags-parameter", "flags %v", flags)
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.Flags, "flags %v", flags)
 	case flags&vk.QUERY_RESULT_PARTIAL_BIT != 0 && p.kind == vk.QUERY_TYPE_TIMESTAMP:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkGetQueryPoolResults-queryType-09439", "a timestamp has no partial result")
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.Partial, "a timestamp has no partial result")
 	case count > 1 && stride == 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkGetQueryPoolResults-queryCount-09438", "%d results with a stride of 0", count)
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.Stride, "%d results with a stride of 0", count)
 	case count == 0:
 		return nil
 	}
 	over, last := bits.Mul64(stride, uint64(count-1))
 	if over != 0 || room < size || last > room-size {
-		return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-vkGetQueryPoolResults-dataSize-00817",
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.Room,
 			"%d results of %d bytes, %d bytes apart, do not fit in %d bytes", count, size, stride, room)
 	}
 	return nil
@@ -185,33 +225,40 @@ func (p *QueryPool) wait(index uint32, stop *syncobj.Payload) error {
 	q := &p.queries[index]
 	for !q.available.Load() {
 		if p.kind != vk.QUERY_TYPE_TIMESTAMP {
-			return vk.Errorf(vk.ERROR_UNKNOWN, "", "no queue can make query %d available, whose type is %v: waiting would never end", index, p.kind)
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID,
+				"no queue can make query %d available, whose type is %v: waiting would never end", index, p.kind)
 		}
-		w := waiter{index, syncobj.New(syncobj.Fence, 0)}
-		p.mu.Lock()
-		p.waiters = append(p.waiters, w)
-		p.waiting.Store(int32(len(p.waiters)))
-		p.mu.Unlock()
-		if q.available.Load() {
-			p.wake(index)
-		}
-		points := [1]syncobj.Point{{Payload: w.ready}}
+		points := [1]syncobj.Point{{Payload: p.register(index)}}
 		if err := syncobj.Wait(points[:], true, math.MaxUint64, stop); err != nil {
 			p.wake(index) // nobody is left waiting: the device is lost for all
-			return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "query %d did not become available: %w", index, err)
+			return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "query %d did not become available: %w", index, err)
 		}
 	}
 	return nil
 }
 
-// slice returns the queries of a range that command asked for.
-func (p *QueryPool) slice(command string, first, count uint32) ([]query, error) {
+// register returns a fence payload that is signalled once a query is available. Whoever made it available before the
+// registration could be seen has told nobody: that is why the query is looked at once more.
+func (p *QueryPool) register(index uint32) *syncobj.Payload {
+	w := waiter{index, syncobj.New(syncobj.Fence, 0)}
+	p.mu.Lock()
+	p.waiters = append(p.waiters, w)
+	p.waiting.Store(int32(len(p.waiters)))
+	p.mu.Unlock()
+	if p.queries[index].available.Load() {
+		p.wake(index)
+	}
+	return w.ready
+}
+
+// slice returns the queries of a range.
+func (p *QueryPool) slice(first, count uint32, rules *QueryRules) ([]query, error) {
 	n := uint32(len(p.queries))
 	if first >= n {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+command+"-firstQuery-09436", "query %d does not exist, the pool has %d", first, n)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, rules.First, "query %d does not exist, the pool has %d", first, n)
 	}
 	if count > n-first {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, "VUID-"+command+"-firstQuery-09437",
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, rules.Last,
 			"%d queries from number %d on are more than the pool of %d has", count, first, n)
 	}
 	return p.queries[first : first+count], nil

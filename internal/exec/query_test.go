@@ -25,7 +25,7 @@ func timestamps(t testing.TB, count uint32) *QueryPool {
 
 func mustWrite(t testing.TB, p *QueryPool, query uint32, value uint64) {
 	t.Helper()
-	if err := p.Write(query, value); err != nil {
+	if err := p.Write(query, value, &CmdWriteTimestampRules); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -46,8 +46,8 @@ func TestNewQueryPool(t *testing.T) {
 		{-7, 1, vk.ERROR_UNKNOWN, "VUID-VkQueryPoolCreateInfo-queryType-parameter"},
 	} {
 		p, err := NewQueryPool(c.kind, c.count)
-		if vk.ResultOf(err) != c.result || vk.VUIDOf(err) != c.vuid || (p == nil) != (err != nil) {
-			t.Errorf("%d of %v: %v, %v %q", c.count, c.kind, p, err, vk.VUIDOf(err))
+		if vk.ResultOf(err) != c.result || vk.VUIDOf(err).String() != c.vuid || (p == nil) != (err != nil) {
+			t.Errorf("%d of %v: %v, %v %q", c.count, c.kind, p, err, vk.VUIDOf(err).String())
 		}
 	}
 }
@@ -85,24 +85,25 @@ func TestResults(t *testing.T) {
 			store(stride+size, 0)
 			store(2*stride+size, 1)
 		}
-		if err := p.Results(1, 3, dst, stride, flags, nil); !errors.Is(err, ErrNotReady) {
+		if err := p.Results(1, 3, dst, stride, flags, nil, &GetQueryPoolResultsRules); !errors.Is(err, ErrNotReady) {
 			t.Errorf("%v: %v", flags, err)
 		}
 		if string(dst) != string(want) {
 			t.Errorf("%v: % x, want % x", flags, dst, want)
 		}
-		if err := p.Results(3, 1, dst, 0, flags, nil); err != nil {
+		if err := p.Results(3, 1, dst, 0, flags, nil, &GetQueryPoolResultsRules); err != nil {
 			t.Errorf("%v of an available query: %v", flags, err)
 		}
 	}
-	if err := p.Reset(1, 2); err != nil {
+	if err := p.Reset(1, 2, &ResetQueryPoolRules); err != nil {
 		t.Fatal(err)
 	}
 	var dst [8]byte
-	if err := p.Results(1, 1, dst[:], 8, vk.QUERY_RESULT_64_BIT, nil); !errors.Is(err, ErrNotReady) {
+	if err := p.Results(1, 1, dst[:], 8, vk.QUERY_RESULT_64_BIT, nil, &GetQueryPoolResultsRules); !errors.Is(err,
+		ErrNotReady) {
 		t.Errorf("after the reset: %v", err)
 	}
-	if err := p.Results(3, 1, dst[:], 8, vk.QUERY_RESULT_64_BIT, nil); err != nil {
+	if err := p.Results(3, 1, dst[:], 8, vk.QUERY_RESULT_64_BIT, nil, &GetQueryPoolResultsRules); err != nil {
 		t.Errorf("a query that was not reset: %v", err)
 	}
 }
@@ -114,13 +115,16 @@ func TestOcclusion(t *testing.T) {
 		t.Fatal(err)
 	}
 	dst := []byte{1, 2, 3, 4, 5, 6, 7, 8}
-	if err := p.Results(0, 1, dst, 0, vk.QUERY_RESULT_PARTIAL_BIT|vk.QUERY_RESULT_WITH_AVAILABILITY_BIT, nil); err != nil || string(dst) != string(make([]byte, 8)) {
+	if err := p.Results(0, 1, dst, 0, vk.QUERY_RESULT_PARTIAL_BIT|vk.QUERY_RESULT_WITH_AVAILABILITY_BIT, nil,
+		&GetQueryPoolResultsRules); err != nil || string(dst) != string(make([]byte, 8)) {
 		t.Errorf("partial: %v, %v", err, dst)
 	}
-	if err := p.Results(0, 2, dst, 4, vk.QUERY_RESULT_WAIT_BIT, nil); vk.ResultOf(err) != vk.ERROR_UNKNOWN {
+	if err := p.Results(0, 2, dst, 4, vk.QUERY_RESULT_WAIT_BIT, nil,
+		&GetQueryPoolResultsRules); vk.ResultOf(err) != vk.ERROR_UNKNOWN {
 		t.Errorf("waiting: %v", err)
 	}
-	if err := p.Write(0, 1); vk.VUIDOf(err) != "VUID-vkCmdWriteTimestamp-queryPool-01416" {
+	if err := p.Write(0, 1, &CmdWriteTimestampRules); vk.VUIDOf(err).String() !=
+		"VUID-vkCmdWriteTimestamp-queryPool-01416" {
 		t.Errorf("timestamp: %v", err)
 	}
 }
@@ -130,7 +134,7 @@ func TestQueryBounds(t *testing.T) {
 	for q := range uint32(4) {
 		mustWrite(t, p, q, 1)
 	}
-	if err := p.Write(4, 1); vk.VUIDOf(err) != "VUID-vkCmdWriteTimestamp-query-04904" {
+	if err := p.Write(4, 1, &CmdWriteTimestampRules); vk.VUIDOf(err).String() != "VUID-vkCmdWriteTimestamp-query-04904" {
 		t.Error(err)
 	}
 	for _, c := range []struct {
@@ -156,17 +160,18 @@ func TestQueryBounds(t *testing.T) {
 		{0, 2, 16, math.MaxUint64, 0, "dataSize-00817"},
 		{0, 3, 16, 1 << 63, 0, "dataSize-00817"},
 	} {
-		err := p.Results(c.first, c.count, make([]byte, c.room), c.stride, c.flags, nil)
-		if want := "VUID-vkGetQueryPoolResults-" + c.vuid; (err == nil) != (c.vuid == "") || err != nil && vk.VUIDOf(err) != want {
-			t.Errorf("%+v: %v (%q)", c, err, vk.VUIDOf(err))
+		err := p.Results(c.first, c.count, make([]byte, c.room), c.stride, c.flags, nil, &GetQueryPoolResultsRules)
+		if want := "VUID-vkGetQueryPoolResults-" + c.vuid; (err == nil) != (c.vuid == "") || err != nil &&
+			vk.VUIDOf(err).String() != want {
+			t.Errorf("%+v: %v (%q)", c, err, vk.VUIDOf(err).String())
 		}
 	}
 	for _, r := range [][2]uint32{{4, 1}, {0, 5}, {3, math.MaxUint32}} {
-		if err := p.Reset(r[0], r[1]); err == nil {
+		if err := p.Reset(r[0], r[1], &ResetQueryPoolRules); err == nil {
 			t.Errorf("reset of %d queries from %d on", r[1], r[0])
 		}
 	}
-	if err := p.Results(0, 4, make([]byte, 16), 4, 0, nil); err != nil {
+	if err := p.Results(0, 4, make([]byte, 16), 4, 0, nil, &GetQueryPoolResultsRules); err != nil {
 		t.Errorf("a refused reset did something: %v", err)
 	}
 }
@@ -179,7 +184,7 @@ func TestWait(t *testing.T) {
 	for range 4 {
 		go func() {
 			dst := make([]byte, 8*count)
-			err := p.Results(0, count, dst, 8, vk.QUERY_RESULT_64_BIT|vk.QUERY_RESULT_WAIT_BIT, nil)
+			err := p.Results(0, count, dst, 8, vk.QUERY_RESULT_64_BIT|vk.QUERY_RESULT_WAIT_BIT, nil, &GetQueryPoolResultsRules)
 			if err != nil {
 				t.Error(err)
 			}
@@ -205,6 +210,27 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// TestWriteBeforeRegistration is a reader's wait step by step: a query that becomes available between its look and its
+// registration, which nobody is told of, is found by the second look; one that becomes available later is told.
+func TestWriteBeforeRegistration(t *testing.T) {
+	p := timestamps(t, 2)
+	mustWrite(t, p, 0, 1)
+	if p.register(0).Value() != 1 {
+		t.Error("a reader sleeps although the query became available in front of its registration")
+	}
+	ready := p.register(1)
+	if ready.Value() != 0 {
+		t.Error("a reader does not wait for its query")
+	}
+	mustWrite(t, p, 1, 1)
+	if ready.Value() != 1 {
+		t.Error("a reader sleeps although the query became available behind its registration")
+	}
+	if n := p.waiting.Load(); n != 0 || len(p.waiters) != 0 {
+		t.Errorf("%d waiters are left", n)
+	}
+}
+
 // blocked returns once n readers wait in Results.
 func blocked(t *testing.T, p *QueryPool, n int32) {
 	t.Helper()
@@ -222,7 +248,7 @@ func TestWaitEnds(t *testing.T) {
 	done := make(chan error)
 	for range 3 {
 		go func() {
-			done <- p.Results(0, 3, make([]byte, 12), 4, vk.QUERY_RESULT_WAIT_BIT, lost)
+			done <- p.Results(0, 3, make([]byte, 12), 4, vk.QUERY_RESULT_WAIT_BIT, lost, &GetQueryPoolResultsRules)
 		}()
 	}
 	blocked(t, p, 3)
@@ -254,14 +280,15 @@ func TestWriteWhileReading(t *testing.T) {
 				return
 			default:
 			}
-			p.Reset(0, 1)
-			p.Write(0, i)
+			p.Reset(0, 1, &ResetQueryPoolRules)
+			p.Write(0, i, &CmdWriteTimestampRules)
 		}
 	})
 	dst := make([]byte, 16)
 	var last uint64
 	for range 2000 {
-		err := p.Results(0, 1, dst, 0, vk.QUERY_RESULT_64_BIT|vk.QUERY_RESULT_WAIT_BIT|vk.QUERY_RESULT_WITH_AVAILABILITY_BIT, nil)
+		err := p.Results(0, 1, dst, 0, vk.QUERY_RESULT_64_BIT|vk.QUERY_RESULT_WAIT_BIT|vk.QUERY_RESULT_WITH_AVAILABILITY_BIT,
+			nil, &GetQueryPoolResultsRules)
 		if errors.Is(err, ErrNotReady) {
 			continue // reset again after the wait
 		}
@@ -306,6 +333,6 @@ func BenchmarkWriteTimestamp(b *testing.B) {
 	p := timestamps(b, 1)
 	b.ReportAllocs()
 	for b.Loop() {
-		p.Write(0, Now())
+		p.Write(0, Now(), &CmdWriteTimestampRules)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"farside/internal/command"
 	"farside/internal/cores"
+	"farside/internal/ieee"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
@@ -242,7 +243,7 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 		case stepSignal:
 			err := st.payload.SignalPending(st.value)
 			if err != nil {
-				q.device.Lost(nil, vk.Errorf(vk.ERROR_DEVICE_LOST, "", "signal of a semaphore: %w", err))
+				q.device.Lost(nil, vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "signal of a semaphore: %w", err))
 			}
 			st.payload.Release()
 		}
@@ -259,7 +260,7 @@ func (q *Queue) await(st *step) {
 		case errors.Is(err, syncobj.ErrStopped):
 			return
 		case err != nil:
-			q.device.Lost(nil, vk.Errorf(vk.ERROR_DEVICE_LOST, "", "wait for a semaphore: %w", err))
+			q.device.Lost(nil, vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "wait for a semaphore: %w", err))
 			return
 		case st.payload.TryWait(st.value):
 			return
@@ -272,12 +273,16 @@ func (q *Queue) await(st *step) {
 // unmapped, comes back as an error.
 func (q *Queue) execute(s *command.Stream) (err error) {
 	before := debug.SetPanicOnFault(true)
+	floats := ieee.Enter()
 	defer func() {
 		if v := recover(); v != nil {
-			err = q.replay.failed(vk.Errorf(vk.ERROR_DEVICE_LOST, "", "panic: %v", v))
+			err = q.replay.failed(vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "panic: %v", v))
 		}
-		q.replay.release()
+		if e := q.replay.release(); err == nil && e != nil {
+			err = q.replay.failed(e)
+		}
 		q.replay.bound.release()
+		ieee.Leave(floats)
 		debug.SetPanicOnFault(before)
 	}()
 	return q.replay.run(s)

@@ -297,7 +297,8 @@ func TestErrorsLoseTheDevice(t *testing.T) {
 		name, says string
 		record     func(s *command.Stream) error
 	}{
-		{"no buffer", "command 1, vkCmdFillBuffer: dstBuffer: no such object", func(s *command.Stream) error { return s.FillBuffer(9, 0, 4, 0) }},
+		{"no buffer", "command 1, vkCmdFillBuffer: dstBuffer: no such object",
+			func(s *command.Stream) error { return s.FillBuffer(9, 0, 4, 0) }},
 		{"bounds", "command 1, vkCmdFillBuffer", func(s *command.Stream) error { return s.FillBuffer(1, 0, 68, 0) }},
 		{"offset", "dstOffset 64", func(s *command.Stream) error { return s.FillBuffer(1, 64, 4, 0) }},
 		{"alignment", "size 3", func(s *command.Stream) error { return s.FillBuffer(1, 0, 3, 0) }},
@@ -306,9 +307,11 @@ func TestErrorsLoseTheDevice(t *testing.T) {
 		{"image", "vkCmdClearColorImage", func(s *command.Stream) error {
 			return s.ClearColorImage(3, 0, new(vk.ClearColorValue), make([]vk.ImageSubresourceRange, 1))
 		}},
-		{"resolve", "vkCmdResolveImage in \"outer\": srcImage: no such object", func(s *command.Stream) error { return s.ResolveImage(3, 0, 3, 0, make([]vk.ImageResolve, 1)) }},
+		{"resolve", "vkCmdResolveImage in \"outer\": srcImage: no such object",
+			func(s *command.Stream) error { return s.ResolveImage(3, 0, 3, 0, make([]vk.ImageResolve, 1)) }},
 		{"pool", "vkCmdWriteTimestamp", func(s *command.Stream) error { return s.WriteTimestamp(0, 3, 0) }},
-		{"secondary", "command 3, vkCmdFillBuffer in \"outer/inner\"", func(s *command.Stream) error { return s.ExecuteCommands(handle) }},
+		{"secondary", "command 3, vkCmdFillBuffer in \"outer/inner\"",
+			func(s *command.Stream) error { return s.ExecuteCommands(handle) }},
 		{"no access", "panic", func(s *command.Stream) error { return s.FillBuffer(2, 0, 4, 0) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

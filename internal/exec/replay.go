@@ -65,12 +65,12 @@ func (r *replay) failed(err error) error {
 	if len(r.labels) > 0 {
 		where = fmt.Sprintf(" in %q", strings.Join(r.labels, "/"))
 	}
-	return located{vk.Errorf(vk.ERROR_DEVICE_LOST, "", "command %d, %v%s: %w", r.index, r.op, where, err)}
+	return located{vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "command %d, %v%s: %w", r.index, r.op, where, err)}
 }
 
 // malformed is the answer to a record whose length does not fit its kind: something wrote into the stream.
 func (r *replay) malformed() error {
-	return vk.Errorf(vk.ERROR_DEVICE_LOST, "", "the recorded command is damaged")
+	return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "the recorded command is damaged")
 }
 
 func (r *replay) executeCommands(record command.Record, secondary bool) error {
@@ -79,7 +79,8 @@ func (r *replay) executeCommands(record command.Record, secondary bool) error {
 		return r.malformed()
 	}
 	if secondary {
-		return vk.Errorf(vk.ERROR_DEVICE_LOST, "VUID-vkCmdExecuteCommands-commandBuffer-09375", "a secondary command buffer executes others")
+		return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.VUID_vkCmdExecuteCommands_commandBuffer_09375,
+			"a secondary command buffer executes others")
 	}
 	for _, h := range c.CommandBuffers {
 		s, err := r.device.Resources.Secondary(h)
@@ -98,28 +99,27 @@ func (r *replay) executeCommands(record command.Record, secondary bool) error {
 	return nil
 }
 
-// bytes returns the whole of a buffer that a command uses; param is the command's name for it and rule the
-// number of the VUID that demands the usage.
-func (r *replay) bytes(h vk.Buffer, param string, usage vk.BufferUsageFlags, rule string) ([]byte, error) {
+// bytes returns the whole of a buffer that a command uses. The rule exists demands that there is one, the rule used
+// that it was created with the usage.
+func (r *replay) bytes(h vk.Buffer, exists vk.VUID, usage vk.BufferUsageFlags, used vk.VUID) ([]byte, error) {
 	b, err := r.buffer(r.device.Resources, h)
 	if err != nil {
-		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, fmt.Sprintf("VUID-%v-%s-parameter", r.op, param), "%s: %w", param, err)
+		return nil, invalid(exists, "%s: %w", exists.Subject(), err)
 	}
 	if b.Usage&usage == 0 {
-		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, fmt.Sprintf("VUID-%v-%s", r.op, rule),
-			"%s %#x was created without %v", param, uint64(h), usage)
+		return nil, invalid(used, "%s %#x was created without %v", exists.Subject(), uint64(h), usage)
 	}
 	return b.Bytes, nil
 }
 
-func (r *replay) texels(h vk.Image, param string, usage vk.ImageUsageFlags, rule string) (*transfer.Image, error) {
+// texels is bytes for an image.
+func (r *replay) texels(h vk.Image, exists vk.VUID, usage vk.ImageUsageFlags, used vk.VUID) (*transfer.Image, error) {
 	img, err := r.image(r.device.Resources, h)
 	if err != nil {
-		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, fmt.Sprintf("VUID-%v-%s-parameter", r.op, param), "%s: %w", param, err)
+		return nil, invalid(exists, "%s: %w", exists.Subject(), err)
 	}
 	if img.Usage&usage == 0 {
-		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, fmt.Sprintf("VUID-%v-%s", r.op, rule),
-			"%s %#x was created without %v", param, uint64(h), usage)
+		return nil, invalid(used, "%s %#x was created without %v", exists.Subject(), uint64(h), usage)
 	}
 	return &img.Image, nil
 }
@@ -176,11 +176,11 @@ func (r *replay) command(record command.Record) error {
 		}
 	case command.OpSetEvent:
 		if c, ok := record.SetEvent(); ok {
-			return r.setEvent(c.Event, true)
+			return r.setEvent(c.Event, true, vk.VUID_vkCmdSetEvent_event_parameter)
 		}
 	case command.OpResetEvent:
 		if c, ok := record.ResetEvent(); ok {
-			return r.setEvent(c.Event, false)
+			return r.setEvent(c.Event, false, vk.VUID_vkCmdResetEvent_event_parameter)
 		}
 	case command.OpWaitEvents:
 		if c, ok := record.WaitEvents(); ok {
@@ -192,11 +192,13 @@ func (r *replay) command(record command.Record) error {
 		}
 	case command.OpWriteTimestamp:
 		if c, ok := record.WriteTimestamp(); ok {
-			return r.writeTimestamp(c.QueryPool, c.Query)
+			return r.writeTimestamp(c.QueryPool, c.Query, vk.VUID_vkCmdWriteTimestamp_queryPool_parameter,
+				&CmdWriteTimestampRules)
 		}
 	case command.OpWriteTimestamp2:
 		if c, ok := record.WriteTimestamp2(); ok {
-			return r.writeTimestamp(c.QueryPool, c.Query)
+			return r.writeTimestamp(c.QueryPool, c.Query, vk.VUID_vkCmdWriteTimestamp2_queryPool_parameter,
+				&cmdWriteTimestamp2Rules)
 		}
 	case command.OpCopyQueryPoolResults:
 		if c, ok := record.CopyQueryPoolResults(); ok {
@@ -232,7 +234,8 @@ func (r *replay) command(record command.Record) error {
 		}
 	case command.OpDispatchBase:
 		if c, ok := record.DispatchBase(); ok {
-			return r.dispatchBase([3]uint32{c.BaseGroupX, c.BaseGroupY, c.BaseGroupZ}, [3]uint32{c.GroupCountX, c.GroupCountY, c.GroupCountZ})
+			return r.dispatchBase([3]uint32{c.BaseGroupX, c.BaseGroupY, c.BaseGroupZ},
+				[3]uint32{c.GroupCountX, c.GroupCountY, c.GroupCountZ})
 		}
 	case command.OpDebugLabel:
 		if c, ok := record.DebugLabel(); ok {
@@ -243,61 +246,69 @@ func (r *replay) command(record command.Record) error {
 	return r.malformed()
 }
 
-// invalid is a broken rule of the command that is executed; rule is the end of its VUID.
-func (r *replay) invalid(rule, format string, args ...any) error {
-	return vk.Errorf(vk.ERROR_DEVICE_LOST, fmt.Sprintf("VUID-%v-%s", r.op, rule), format, args...)
+// invalid is a rule that the command which is executed breaks.
+func invalid(rule vk.VUID, format string, args ...any) error {
+	return vk.Errorf(vk.ERROR_DEVICE_LOST, rule, format, args...)
 }
 
 func (r *replay) fillBuffer(c *command.FillBuffer) error {
-	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-00029")
+	dst, err := r.bytes(c.DstBuffer, vk.VUID_vkCmdFillBuffer_dstBuffer_parameter, bufferDst,
+		vk.VUID_vkCmdFillBuffer_dstBuffer_00029)
 	if err != nil {
 		return err
 	}
 	length, size := uint64(len(dst)), c.Size
 	if c.DstOffset >= length {
-		return r.invalid("dstOffset-00024", "dstOffset %d is not within the buffer of %d bytes", c.DstOffset, length)
+		return invalid(vk.VUID_vkCmdFillBuffer_dstOffset_00024, "dstOffset %d is not within the buffer of %d bytes",
+			c.DstOffset, length)
 	}
 	if c.DstOffset%4 != 0 {
-		return r.invalid("dstOffset-00025", "dstOffset %d is no multiple of 4", c.DstOffset)
+		return invalid(vk.VUID_vkCmdFillBuffer_dstOffset_00025, "dstOffset %d is no multiple of 4", c.DstOffset)
 	}
 	switch {
 	case size == vk.WHOLE_SIZE:
 		size = (length - c.DstOffset) &^ 3
 	case size == 0:
-		return r.invalid("size-00026", "size is 0")
+		return invalid(vk.VUID_vkCmdFillBuffer_size_00026, "size is 0")
 	case size > length-c.DstOffset:
-		return r.invalid("size-00027", "%d bytes from dstOffset %d reach beyond the buffer of %d bytes", size, c.DstOffset, length)
+		return invalid(vk.VUID_vkCmdFillBuffer_size_00027, "%d bytes from dstOffset %d reach beyond the buffer of %d bytes",
+			size, c.DstOffset, length)
 	case size%4 != 0:
-		return r.invalid("size-00028", "size %d is no multiple of 4", size)
+		return invalid(vk.VUID_vkCmdFillBuffer_size_00028, "size %d is no multiple of 4", size)
 	}
 	transfer.Fill(dst[c.DstOffset:c.DstOffset+size], c.Data)
 	return nil
 }
 
 func (r *replay) updateBuffer(c *command.UpdateBuffer) error {
-	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-00034")
+	dst, err := r.bytes(c.DstBuffer, vk.VUID_vkCmdUpdateBuffer_dstBuffer_parameter, bufferDst,
+		vk.VUID_vkCmdUpdateBuffer_dstBuffer_00034)
 	if err != nil {
 		return err
 	}
 	length, size := uint64(len(dst)), uint64(len(c.Data))
 	switch {
 	case c.DstOffset >= length:
-		return r.invalid("dstOffset-00032", "dstOffset %d is not within the buffer of %d bytes", c.DstOffset, length)
+		return invalid(vk.VUID_vkCmdUpdateBuffer_dstOffset_00032, "dstOffset %d is not within the buffer of %d bytes",
+			c.DstOffset, length)
 	case size > length-c.DstOffset:
-		return r.invalid("dataSize-00033", "%d bytes from dstOffset %d reach beyond the buffer of %d bytes", size, c.DstOffset, length)
+		return invalid(vk.VUID_vkCmdUpdateBuffer_dataSize_00033,
+			"%d bytes from dstOffset %d reach beyond the buffer of %d bytes", size, c.DstOffset, length)
 	case c.DstOffset%4 != 0:
-		return r.invalid("dstOffset-00036", "dstOffset %d is no multiple of 4", c.DstOffset)
+		return invalid(vk.VUID_vkCmdUpdateBuffer_dstOffset_00036, "dstOffset %d is no multiple of 4", c.DstOffset)
 	}
 	copy(dst[c.DstOffset:], c.Data)
 	return nil
 }
 
 func (r *replay) copyBuffer(c *command.CopyBuffer) error {
-	src, err := r.bytes(c.SrcBuffer, "srcBuffer", bufferSrc, "srcBuffer-00118")
+	src, err := r.bytes(c.SrcBuffer, vk.VUID_vkCmdCopyBuffer_srcBuffer_parameter, bufferSrc,
+		vk.VUID_vkCmdCopyBuffer_srcBuffer_00118)
 	if err != nil {
 		return err
 	}
-	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-00120")
+	dst, err := r.bytes(c.DstBuffer, vk.VUID_vkCmdCopyBuffer_dstBuffer_parameter, bufferDst,
+		vk.VUID_vkCmdCopyBuffer_dstBuffer_00120)
 	if err != nil {
 		return err
 	}
@@ -305,11 +316,13 @@ func (r *replay) copyBuffer(c *command.CopyBuffer) error {
 }
 
 func (r *replay) copyImage(c *command.CopyImage) error {
-	src, err := r.texels(c.SrcImage, "srcImage", imageSrc, "aspect-06662")
+	src, err := r.texels(c.SrcImage, vk.VUID_vkCmdCopyImage_srcImage_parameter, imageSrc,
+		vk.VUID_vkCmdCopyImage_aspect_06662)
 	if err != nil {
 		return err
 	}
-	dst, err := r.texels(c.DstImage, "dstImage", imageDst, "aspect-06663")
+	dst, err := r.texels(c.DstImage, vk.VUID_vkCmdCopyImage_dstImage_parameter, imageDst,
+		vk.VUID_vkCmdCopyImage_aspect_06663)
 	if err != nil {
 		return err
 	}
@@ -317,11 +330,13 @@ func (r *replay) copyImage(c *command.CopyImage) error {
 }
 
 func (r *replay) copyBufferToImage(c *command.CopyBufferToImage) error {
-	src, err := r.bytes(c.SrcBuffer, "srcBuffer", bufferSrc, "srcBuffer-00174")
+	src, err := r.bytes(c.SrcBuffer, vk.VUID_vkCmdCopyBufferToImage_srcBuffer_parameter, bufferSrc,
+		vk.VUID_vkCmdCopyBufferToImage_srcBuffer_00174)
 	if err != nil {
 		return err
 	}
-	dst, err := r.texels(c.DstImage, "dstImage", imageDst, "dstImage-00177")
+	dst, err := r.texels(c.DstImage, vk.VUID_vkCmdCopyBufferToImage_dstImage_parameter, imageDst,
+		vk.VUID_vkCmdCopyBufferToImage_dstImage_00177)
 	if err != nil {
 		return err
 	}
@@ -329,11 +344,13 @@ func (r *replay) copyBufferToImage(c *command.CopyBufferToImage) error {
 }
 
 func (r *replay) copyImageToBuffer(c *command.CopyImageToBuffer) error {
-	src, err := r.texels(c.SrcImage, "srcImage", imageSrc, "srcImage-00186")
+	src, err := r.texels(c.SrcImage, vk.VUID_vkCmdCopyImageToBuffer_srcImage_parameter, imageSrc,
+		vk.VUID_vkCmdCopyImageToBuffer_srcImage_00186)
 	if err != nil {
 		return err
 	}
-	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-00191")
+	dst, err := r.bytes(c.DstBuffer, vk.VUID_vkCmdCopyImageToBuffer_dstBuffer_parameter, bufferDst,
+		vk.VUID_vkCmdCopyImageToBuffer_dstBuffer_00191)
 	if err != nil {
 		return err
 	}
@@ -341,11 +358,13 @@ func (r *replay) copyImageToBuffer(c *command.CopyImageToBuffer) error {
 }
 
 func (r *replay) blitImage(c *command.BlitImage) error {
-	src, err := r.texels(c.SrcImage, "srcImage", imageSrc, "srcImage-00219")
+	src, err := r.texels(c.SrcImage, vk.VUID_vkCmdBlitImage_srcImage_parameter, imageSrc,
+		vk.VUID_vkCmdBlitImage_srcImage_00219)
 	if err != nil {
 		return err
 	}
-	dst, err := r.texels(c.DstImage, "dstImage", imageDst, "dstImage-00224")
+	dst, err := r.texels(c.DstImage, vk.VUID_vkCmdBlitImage_dstImage_parameter, imageDst,
+		vk.VUID_vkCmdBlitImage_dstImage_00224)
 	if err != nil {
 		return err
 	}
@@ -353,11 +372,13 @@ func (r *replay) blitImage(c *command.BlitImage) error {
 }
 
 func (r *replay) resolveImage(c *command.ResolveImage) error {
-	src, err := r.texels(c.SrcImage, "srcImage", imageSrc, "srcImage-06762")
+	src, err := r.texels(c.SrcImage, vk.VUID_vkCmdResolveImage_srcImage_parameter, imageSrc,
+		vk.VUID_vkCmdResolveImage_srcImage_06762)
 	if err != nil {
 		return err
 	}
-	dst, err := r.texels(c.DstImage, "dstImage", imageDst, "dstImage-06764")
+	dst, err := r.texels(c.DstImage, vk.VUID_vkCmdResolveImage_dstImage_parameter, imageDst,
+		vk.VUID_vkCmdResolveImage_dstImage_06764)
 	if err != nil {
 		return err
 	}
@@ -365,7 +386,8 @@ func (r *replay) resolveImage(c *command.ResolveImage) error {
 }
 
 func (r *replay) clearColorImage(c *command.ClearColorImage) error {
-	dst, err := r.texels(c.Image, "image", imageDst, "image-00002")
+	dst, err := r.texels(c.Image, vk.VUID_vkCmdClearColorImage_image_parameter, imageDst,
+		vk.VUID_vkCmdClearColorImage_image_00002)
 	if err != nil {
 		return err
 	}
@@ -373,23 +395,24 @@ func (r *replay) clearColorImage(c *command.ClearColorImage) error {
 }
 
 func (r *replay) clearDepthStencilImage(c *command.ClearDepthStencilImage) error {
-	dst, err := r.texels(c.Image, "image", imageDst, "pRanges-02659")
+	dst, err := r.texels(c.Image, vk.VUID_vkCmdClearDepthStencilImage_image_parameter, imageDst,
+		vk.VUID_vkCmdClearDepthStencilImage_pRanges_02659)
 	if err != nil {
 		return err
 	}
 	return transfer.ClearDepthStencil(dst, c.DepthStencil, c.Ranges)
 }
 
-func (r *replay) event(h vk.Event) (*syncobj.Payload, error) {
+func (r *replay) event(h vk.Event, exists vk.VUID) (*syncobj.Payload, error) {
 	p, err := r.device.Resources.Event(h)
 	if err != nil {
-		return nil, r.invalid("event-parameter", "%w", err)
+		return nil, invalid(exists, "%s: %w", exists.Subject(), err)
 	}
 	return p, nil
 }
 
-func (r *replay) setEvent(h vk.Event, set bool) error {
-	p, err := r.event(h)
+func (r *replay) setEvent(h vk.Event, set bool, exists vk.VUID) error {
+	p, err := r.event(h, exists)
 	if err != nil {
 		return err
 	}
@@ -409,7 +432,7 @@ func (r *replay) waitEvents(events []vk.Event) error {
 		}
 	}()
 	for _, h := range events {
-		p, err := r.event(h)
+		p, err := r.event(h, vk.VUID_vkCmdWaitEvents_pEvents_parameter)
 		if err != nil {
 			return err
 		}
@@ -418,43 +441,46 @@ func (r *replay) waitEvents(events []vk.Event) error {
 	return syncobj.Wait(r.points, true, math.MaxUint64, r.device.Stop)
 }
 
-func (r *replay) pool(h vk.QueryPool) (*QueryPool, error) {
+func (r *replay) pool(h vk.QueryPool, exists vk.VUID) (*QueryPool, error) {
 	p, err := r.device.Resources.QueryPool(h)
 	if err != nil {
-		return nil, r.invalid("queryPool-parameter", "%w", err)
+		return nil, invalid(exists, "%s: %w", exists.Subject(), err)
 	}
 	return p, nil
 }
 
 func (r *replay) resetQueryPool(c *command.ResetQueryPool) error {
-	p, err := r.pool(c.QueryPool)
+	p, err := r.pool(c.QueryPool, vk.VUID_vkCmdResetQueryPool_queryPool_parameter)
 	if err != nil {
 		return err
 	}
-	return p.Reset(c.FirstQuery, c.QueryCount)
+	return p.Reset(c.FirstQuery, c.QueryCount, &cmdResetQueryPoolRules)
 }
 
-func (r *replay) writeTimestamp(h vk.QueryPool, query uint32) error {
-	p, err := r.pool(h)
+func (r *replay) writeTimestamp(h vk.QueryPool, query uint32, exists vk.VUID, rules *QueryRules) error {
+	p, err := r.pool(h, exists)
 	if err != nil {
 		return err
 	}
-	return p.Write(query, Now())
+	return p.Write(query, Now(), rules)
 }
 
 func (r *replay) copyQueryPoolResults(c *command.CopyQueryPoolResults) error {
-	p, err := r.pool(c.QueryPool)
+	p, err := r.pool(c.QueryPool, vk.VUID_vkCmdCopyQueryPoolResults_queryPool_parameter)
 	if err != nil {
 		return err
 	}
-	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-00825")
+	dst, err := r.bytes(c.DstBuffer, vk.VUID_vkCmdCopyQueryPoolResults_dstBuffer_parameter, bufferDst,
+		vk.VUID_vkCmdCopyQueryPoolResults_dstBuffer_00825)
 	if err != nil {
 		return err
 	}
 	if c.DstOffset >= uint64(len(dst)) {
-		return r.invalid("dstOffset-00819", "dstOffset %d is not within the buffer of %d bytes", c.DstOffset, len(dst))
+		return invalid(vk.VUID_vkCmdCopyQueryPoolResults_dstOffset_00819, "dstOffset %d is not within the buffer of %d bytes",
+			c.DstOffset, len(dst))
 	}
-	err = p.Results(c.FirstQuery, c.QueryCount, dst[c.DstOffset:], c.Stride, c.Flags, r.device.Stop)
+	err = p.Results(c.FirstQuery, c.QueryCount, dst[c.DstOffset:], c.Stride, c.Flags, r.device.Stop,
+		&cmdCopyQueryPoolResultsRules)
 	if errors.Is(err, ErrNotReady) {
 		return nil // what is available is copied, and a command has nobody to tell about the rest
 	}
@@ -462,16 +488,18 @@ func (r *replay) copyQueryPoolResults(c *command.CopyQueryPoolResults) error {
 }
 
 func (r *replay) writeBufferMarker(c *command.WriteBufferMarkerAMD) error {
-	dst, err := r.bytes(c.DstBuffer, "dstBuffer", bufferDst, "dstBuffer-01799")
+	dst, err := r.bytes(c.DstBuffer, vk.VUID_vkCmdWriteBufferMarkerAMD_dstBuffer_parameter, bufferDst,
+		vk.VUID_vkCmdWriteBufferMarkerAMD_dstBuffer_01799)
 	if err != nil {
 		return err
 	}
 	length := uint64(len(dst))
 	switch {
 	case length < 4 || c.DstOffset > length-4:
-		return r.invalid("dstOffset-01798", "4 bytes from dstOffset %d reach beyond the buffer of %d bytes", c.DstOffset, length)
+		return invalid(vk.VUID_vkCmdWriteBufferMarkerAMD_dstOffset_01798,
+			"4 bytes from dstOffset %d reach beyond the buffer of %d bytes", c.DstOffset, length)
 	case c.DstOffset%4 != 0:
-		return r.invalid("dstOffset-01801", "dstOffset %d is no multiple of 4", c.DstOffset)
+		return invalid(vk.VUID_vkCmdWriteBufferMarkerAMD_dstOffset_01801, "dstOffset %d is no multiple of 4", c.DstOffset)
 	}
 	// Somebody may be polling the word while the queue runs.
 	atomic.StoreUint32(word(dst[c.DstOffset:]), c.Marker)

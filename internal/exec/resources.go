@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"cmp"
+
 	"farside/internal/command"
 	"farside/internal/descriptor"
 	"farside/internal/sampling"
@@ -75,7 +77,8 @@ func (c *cache) bufferView(r Resources, h vk.BufferView) (*View, error) {
 }
 
 // remember returns what is in a table of the cache, or what find finds.
-func remember[H ~uint64, T any](c *cache, t *table[H, T], h H, r Resources, find func(Resources, H) (T, error), payload func(*T) *memory.Payload) (*T, error) {
+func remember[H ~uint64, T any](c *cache, t *table[H, T], h H, r Resources, find func(Resources, H) (T, error),
+	payload func(*T) *memory.Payload) (*T, error) {
 	if v := t.get(h); v != nil {
 		return v, nil
 	}
@@ -88,12 +91,13 @@ func remember[H ~uint64, T any](c *cache, t *table[H, T], h H, r Resources, find
 	return added, nil
 }
 
-// release drops every reference.
-func (c *cache) release() {
+// release ends the accesses and drops every reference. It fails as memory.Payload's EndAccess does.
+func (c *cache) release() (err error) {
 	if len(c.held) == 0 {
-		return
+		return nil
 	}
 	for _, p := range c.held {
+		err = cmp.Or(err, p.EndAccess())
 		p.Release()
 	}
 	clear(c.held)
@@ -102,6 +106,7 @@ func (c *cache) release() {
 	c.images.clear()
 	c.imageViews.clear()
 	c.bufferViews.clear()
+	return err
 }
 
 // The slots of a table that has not grown, and how many one may have that is kept: powers of two.

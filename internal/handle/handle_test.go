@@ -167,6 +167,27 @@ func TestTableIdentityUnderRaces(t *testing.T) {
 	wg.Wait()
 }
 
+// TestTableSuccessorInTheSlot is the race of TestTableIdentityUnderRaces step by step: a reader finds its handle live,
+// the handle goes, and another one gets the slot before the reader loads the object.
+func TestTableSuccessorInTheSlot(t *testing.T) {
+	table := NewTable[object](3, "A")
+	h := table.Insert(&object{1})
+	s := table.slot(uint32(h))
+	if o := s.object(h); o == nil || o.id != 1 {
+		t.Fatalf("a live handle reaches %v", o)
+	}
+	table.Remove(h)
+	if o := s.object(h); o != nil {
+		t.Errorf("a removed handle reaches object %d", o.id)
+	}
+	if successor := table.Insert(&object{2}); table.slot(uint32(successor)) != s {
+		t.Fatal("the successor has another slot")
+	}
+	if o := s.object(h); o != nil {
+		t.Errorf("a removed handle reaches object %d", o.id)
+	}
+}
+
 func TestRemoveHasOneWinner(t *testing.T) {
 	table := NewTable[object](1, "A")
 	dispatchable := NewDispatchable[object]("B")
@@ -218,7 +239,8 @@ func TestDispatchable(t *testing.T) {
 	if d.Get(h) != o || d.Len() != 1 {
 		t.Fatal("the handle is lost once the loader wrote its word")
 	}
-	for _, bad := range []uintptr{0, h + 1, h + 8, h - slotSize, h + slotSize, h + commitSize, h + reserveSize, ^uintptr(0)} {
+	for _, bad := range []uintptr{0, h + 1, h + 8, h - slotSize, h + slotSize, h + commitSize, h + reserveSize,
+		^uintptr(0)} {
 		if d.Get(bad) != nil || d.Remove(bad) != nil {
 			t.Errorf("%#x is found", bad)
 		}

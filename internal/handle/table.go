@@ -105,8 +105,14 @@ func (t *Table[T]) Get(h uint64) *T {
 	if s == nil || h == 0 || s.live.Load() != h {
 		return nil
 	}
+	return s.object(h)
+}
+
+// object returns the object of h, which the slot held a moment ago. It looks at live once more after it has loaded
+// value: h may have been removed in between, and then the value can be a successor's.
+func (s *slot[T]) object(h uint64) *T {
 	v := s.value.Load()
-	if s.live.Load() != h { // removed between the two loads; v may belong to a successor
+	if s.live.Load() != h {
 		return nil
 	}
 	return v

@@ -76,12 +76,13 @@ func checkFetched(t *testing.T, p *picture, v *View, got *Texels, at *[3]Lanes, 
 		}
 	}
 	if n := value(v, got, lane, false); n != want && !math.IsNaN(want[0]) {
-		t.Fatalf("%v %v at %d, %d, %d of layer %d of level %d: %v, want %v", p.info.Type, p.info.Format, x, y, z, layer, lod, n, want)
+		t.Fatalf("%v %v at %d, %d, %d of layer %d of level %d: %v, want %v", p.info.Type, p.info.Format, x, y, z, layer, lod,
+			n, want)
 	}
 }
 
-// An image with samples is one of four times the width, where the samples of a texel follow each other. A sample that it
-// has not reads as what lies outside.
+// An image with samples is one of four times the width, where the samples of a texel follow each other. A sample that
+// it has not reads as what lies outside.
 func TestFetchOfSamples(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 28))
 	const samples = 4
@@ -163,8 +164,9 @@ func TestFirstSamples(t *testing.T) {
 	r := rand.New(rand.NewPCG(29, 30))
 	storage, _ := texel.FormatOf(vk.FORMAT_R32_UINT)
 	layout, _ := texel.NewLayout(storage, [3]uint32{5, 3, 1}, 1, 2, 4)
-	info := ImageView{Data: make([]byte, layout.Size), Layout: &layout, Type: vk.IMAGE_VIEW_TYPE_2D_ARRAY, Format: vk.FORMAT_R32_UINT,
-		Range: vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 2}}
+	info := ImageView{Data: make([]byte, layout.Size), Layout: &layout, Type: vk.IMAGE_VIEW_TYPE_2D_ARRAY,
+		Format: vk.FORMAT_R32_UINT,
+		Range:  vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 2}}
 	v, err := NewImageView(&info)
 	if err != nil {
 		t.Fatal(err)
@@ -316,7 +318,8 @@ func TestPartsOfImages(t *testing.T) {
 	p, _ := newPicture(t, r, vk.FORMAT_R8G8_UNORM, vk.IMAGE_VIEW_TYPE_2D_ARRAY, [3]uint32{16, 12, 1}, 4, 5)
 	p.info.Range.BaseMipLevel, p.info.Range.LevelCount = 1, 2
 	p.info.Range.BaseArrayLayer, p.info.Range.LayerCount = 2, 3
-	p.info.Swizzle = vk.ComponentMapping{R: vk.COMPONENT_SWIZZLE_G, G: vk.COMPONENT_SWIZZLE_ONE, B: vk.COMPONENT_SWIZZLE_R, A: vk.COMPONENT_SWIZZLE_ZERO}
+	p.info.Swizzle = vk.ComponentMapping{R: vk.COMPONENT_SWIZZLE_G, G: vk.COMPONENT_SWIZZLE_ONE, B: vk.COMPONENT_SWIZZLE_R,
+		A: vk.COMPONENT_SWIZZLE_ZERO}
 	v, err := NewImageView(&p.info)
 	if err != nil {
 		t.Fatal(err)
@@ -388,8 +391,9 @@ func TestSlicesAsLayers(t *testing.T) {
 func TestBlocksAsTexels(t *testing.T) {
 	storage, _ := texel.FormatOf(vk.FORMAT_BC1_RGB_UNORM_BLOCK)
 	layout, _ := texel.NewLayout(storage, [3]uint32{10, 6, 1}, 2, 1, 1)
-	info := ImageView{Data: make([]byte, layout.Size), Layout: &layout, Type: vk.IMAGE_VIEW_TYPE_2D, Format: vk.FORMAT_R32G32_UINT,
-		Range: vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 1}}
+	info := ImageView{Data: make([]byte, layout.Size), Layout: &layout, Type: vk.IMAGE_VIEW_TYPE_2D,
+		Format: vk.FORMAT_R32G32_UINT,
+		Range:  vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 1}}
 	v, err := NewImageView(&info)
 	if err != nil || v.Size(0) != [3]uint32{3, 2} {
 		t.Fatalf("%v, %v", v, err)
@@ -471,7 +475,8 @@ func TestAtomicFloats(t *testing.T) {
 		old, value float32
 		want       float32
 	}{
-		{AtomicAddF, 1.5, 2, 3.5}, {AtomicMinF, 1, -2, -2}, {AtomicMaxF, 1, -2, 1}, {AtomicMinF, nan, 2, 2}, {AtomicMaxF, 3, nan, 3}, {AtomicExchange, 3, 4, 4},
+		{AtomicAddF, 1.5, 2, 3.5}, {AtomicMinF, 1, -2, -2}, {AtomicMaxF, 1, -2, 1}, {AtomicMinF, nan, 2, 2},
+		{AtomicMaxF, 3, nan, 3}, {AtomicExchange, 3, 4, 4},
 	} {
 		v, err := NewBufferView(make([]byte, 4), vk.FORMAT_R32_SFLOAT)
 		if err != nil {

@@ -12,11 +12,13 @@ func operations(t testing.TB, each func(name string, run func())) {
 	r := rand.New(rand.NewPCG(1, 1))
 	nearest := NewSampler(&SamplerInfo{MaxLod: 0})
 	linear := NewSampler(&SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR})
-	tri := NewSampler(&SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR, MipmapMode: vk.SAMPLER_MIPMAP_MODE_LINEAR, MaxLod: 9})
+	tri := NewSampler(&SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR,
+		MipmapMode: vk.SAMPLER_MIPMAP_MODE_LINEAR, MaxLod: 9})
 	for _, f := range []struct {
 		name   string
 		format vk.Format
-	}{{"rgba8", vk.FORMAT_R8G8B8A8_UNORM}, {"r32f", vk.FORMAT_R32_SFLOAT}, {"rgba16f", vk.FORMAT_R16G16B16A16_SFLOAT}, {"e5b9g9r9", vk.FORMAT_E5B9G9R9_UFLOAT_PACK32}} {
+	}{{"rgba8", vk.FORMAT_R8G8B8A8_UNORM}, {"r32f", vk.FORMAT_R32_SFLOAT}, {"rgba16f", vk.FORMAT_R16G16B16A16_SFLOAT},
+		{"e5b9g9r9", vk.FORMAT_E5B9G9R9_UFLOAT_PACK32}} {
 		for _, viewType := range []vk.ImageViewType{vk.IMAGE_VIEW_TYPE_2D, vk.IMAGE_VIEW_TYPE_CUBE} {
 			layers, name := uint32(1), f.name
 			if viewType == vk.IMAGE_VIEW_TYPE_CUBE {

@@ -101,7 +101,8 @@ type cubeCorner [Width]int8
 const noCorner = -1
 
 // cubeFootprint finds the texels x, y of a footprint, at index y*2+x, across the edges of faces.
-func (p *sampling) cubeFootprint(at *[4]offsets, corner *cubeCorner, weights *[2]Lanes, levels *[Width]int32, active Mask) {
+func (p *sampling) cubeFootprint(at *[4]offsets, corner *cubeCorner, weights *[2]Lanes, levels *[Width]int32,
+	active Mask) {
 	for i := range Width {
 		corner[i] = noCorner
 		if !active.has(i) {

@@ -157,7 +157,8 @@ func cubeLookup(r *rand.Rand, v *View) *Lookup {
 func TestCubesAgainstReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, viewType := range cubeTypes {
-		for _, format := range []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R32_SFLOAT, vk.FORMAT_D32_SFLOAT, vk.FORMAT_R8_UINT} {
+		for _, format := range []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R32_SFLOAT, vk.FORMAT_D32_SFLOAT,
+			vk.FORMAT_R8_UINT} {
 			extent, _, layers := shape(viewType)
 			p, v := newPicture(t, r, format, viewType, extent, 1, layers)
 			for i := range 300 {
@@ -173,7 +174,8 @@ func TestCubesAgainstReference(t *testing.T) {
 				for lane := range Width {
 					ref := reference{p: p, v: v, s: s, lookup: q, lane: lane}
 					want, _ := ref.cube(linear)
-					if n := value(v, &got, lane, q.Compare); q.Compare && math.Abs(n[0]-want[0]) > 1e-5 || !q.Compare && !same(n, want, 1e-5) {
+					if n := value(v, &got, lane, q.Compare); q.Compare && math.Abs(n[0]-want[0]) > 1e-5 || !q.Compare &&
+						!same(n, want, 1e-5) {
 						t.Fatalf("%v %v, linear %v, %v: %v, want %v", viewType, format, linear, describe(q, lane), n, want)
 					}
 					if !v.filters() {

@@ -136,7 +136,8 @@ func newBlockFormat(f vk.Format) *format {
 }
 
 func newFormat(codec *texel.Codec) *format {
-	f := &format{class: codec.Class(), size: codec.Size(), codec: codec, channels: codec.Channels(), linear: codec.Class() == texel.Float}
+	f := &format{class: codec.Class(), size: codec.Size(), codec: codec, channels: codec.Channels(),
+		linear: codec.Class() == texel.Float}
 	f.missing[3] = 1
 	if f.class == texel.Float {
 		f.missing[3] = bits(1)

@@ -74,8 +74,8 @@ func (p *sampling) gradientLod(lane int) float32 {
 	return float32(math.Log2(longest)/2 - math.Log2(ratio))
 }
 
-// anisotropic samples several places along the longer derivative, so that the level of detail can be that of the shorter
-// one (chapter "Texel Anisotropic Filtering").
+// anisotropic samples several places along the longer derivative, so that the level of detail can be that of the
+// shorter one (chapter "Texel Anisotropic Filtering").
 func (p *sampling) anisotropic(dst *Texels) {
 	p.levelOfDetail()
 	all, at := p.active, p.u

@@ -17,7 +17,8 @@ type picture struct {
 }
 
 // newPicture makes an image and a view of all of it.
-func newPicture(t testing.TB, r *rand.Rand, format vk.Format, viewType vk.ImageViewType, extent [3]uint32, levels, layers uint32) (*picture, *View) {
+func newPicture(t testing.TB, r *rand.Rand, format vk.Format, viewType vk.ImageViewType, extent [3]uint32, levels,
+	layers uint32) (*picture, *View) {
 	t.Helper()
 	storage, ok := texel.FormatOf(format)
 	if !ok {
@@ -32,8 +33,9 @@ func newPicture(t testing.TB, r *rand.Rand, format vk.Format, viewType vk.ImageV
 		p.data[i] = byte(r.Uint32())
 	}
 	aspect := storage.Planes[0].Aspect
-	p.info = ImageView{Data: p.data, Layout: &p.layout, Type: viewType, Format: format, Volume: viewType == vk.IMAGE_VIEW_TYPE_3D,
-		Range: vk.ImageSubresourceRange{AspectMask: aspect, LevelCount: levels, LayerCount: layers}}
+	p.info = ImageView{Data: p.data, Layout: &p.layout, Type: viewType, Format: format,
+		Volume: viewType == vk.IMAGE_VIEW_TYPE_3D,
+		Range:  vk.ImageSubresourceRange{AspectMask: aspect, LevelCount: levels, LayerCount: layers}}
 	p.fillFloats(r)
 	v, err := NewImageView(&p.info)
 	if err != nil {
@@ -87,7 +89,8 @@ func (p *picture) texel(level, layer uint32, x, y, z int) (n numbers, ok bool) {
 		return v[0], true
 	}
 	codec, _ := texel.CodecOf(p.info.Format, p.info.Range.AspectMask)
-	if !ok || x < 0 || y < 0 || z < 0 || uint64(x+1)*uint64(codec.Size()) > s.RowBytes || uint64(y) >= s.Rows || uint64(z) >= s.Slices {
+	if !ok || x < 0 || y < 0 || z < 0 || uint64(x+1)*uint64(codec.Size()) > s.RowBytes || uint64(y) >= s.Rows ||
+		uint64(z) >= s.Slices {
 		return n, false
 	}
 	bytes := p.data[s.Offset+uint64(z)*s.DepthPitch+uint64(y)*s.RowPitch+uint64(x)*uint64(codec.Size()):]
@@ -231,7 +234,8 @@ func (r *reference) sample() numbers {
 	var weights []float64
 	for i := 1.0; i <= samples; i++ {
 		for axis := range r.v.axes {
-			q.Coordinates[axis][r.lane] = bits(float32(r.coordinate(axis) + float64(float(along[axis][r.lane]))*(i/(samples+1)-0.5)))
+			q.Coordinates[axis][r.lane] = bits(float32(r.coordinate(axis) +
+				float64(float(along[axis][r.lane]))*(i/(samples+1)-0.5)))
 		}
 		all, weights = append(all, one.one()), append(weights, 1/samples)
 	}

@@ -97,10 +97,13 @@ func same(got, want numbers, tolerance float64) bool {
 }
 
 // sampledFormats are one or two of each way to read texels.
-var sampledFormats = []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_SRGB, vk.FORMAT_R8_SNORM, vk.FORMAT_R5G6B5_UNORM_PACK16,
+var sampledFormats = []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_SRGB, vk.FORMAT_R8_SNORM,
+	vk.FORMAT_R5G6B5_UNORM_PACK16,
 	vk.FORMAT_A2B10G10R10_UNORM_PACK32, vk.FORMAT_B10G11R11_UFLOAT_PACK32, vk.FORMAT_E5B9G9R9_UFLOAT_PACK32,
-	vk.FORMAT_R16_SFLOAT, vk.FORMAT_R16G16B16A16_SNORM, vk.FORMAT_R32_SFLOAT, vk.FORMAT_R32G32B32A32_SFLOAT, vk.FORMAT_D16_UNORM,
-	vk.FORMAT_D32_SFLOAT, vk.FORMAT_X8_D24_UNORM_PACK32, vk.FORMAT_R8G8_UINT, vk.FORMAT_R16G16_SINT, vk.FORMAT_R32G32_UINT, vk.FORMAT_S8_UINT,
+	vk.FORMAT_R16_SFLOAT, vk.FORMAT_R16G16B16A16_SNORM, vk.FORMAT_R32_SFLOAT, vk.FORMAT_R32G32B32A32_SFLOAT,
+	vk.FORMAT_D16_UNORM,
+	vk.FORMAT_D32_SFLOAT, vk.FORMAT_X8_D24_UNORM_PACK32, vk.FORMAT_R8G8_UINT, vk.FORMAT_R16G16_SINT, vk.FORMAT_R32G32_UINT,
+	vk.FORMAT_S8_UINT,
 	vk.FORMAT_ETC2_R8G8B8A8_SRGB_BLOCK, vk.FORMAT_ETC2_R8G8B8_UNORM_BLOCK, vk.FORMAT_EAC_R11G11_SNORM_BLOCK}
 
 // Sampling is held against the specification's formulas, for all view types, address modes, filters and ways to say
@@ -148,7 +151,8 @@ func TestAnisotropyAgainstReference(t *testing.T) {
 			extent, _, layers := shape(viewType)
 			p, v := newPicture(t, r, vk.FORMAT_R8G8B8A8_UNORM, viewType, extent, levels, layers)
 			for range 100 {
-				s := &SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR, MipmapMode: vk.SAMPLER_MIPMAP_MODE_LINEAR, MaxLod: 9,
+				s := &SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR,
+					MipmapMode: vk.SAMPLER_MIPMAP_MODE_LINEAR, MaxLod: 9,
 					MaxAnisotropy: float32(1 + r.Float64()*15)}
 				q := randomLookup(r, v, s)
 				q.Mode = LodGradient
@@ -165,12 +169,66 @@ func TestAnisotropyAgainstReference(t *testing.T) {
 	}
 }
 
+// TestWeightsOfZero samples exactly at the centres of texels, and at whole levels of detail: what lies beside them has
+// the weight 0 and does not count, in any reduction mode.
+func TestWeightsOfZero(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	for _, viewType := range append([]vk.ImageViewType{vk.IMAGE_VIEW_TYPE_CUBE}, planarTypes...) {
+		_, levels, layers := shape(viewType)
+		extent := [3]uint32{8, 8, 1}
+		switch viewType {
+		case vk.IMAGE_VIEW_TYPE_1D, vk.IMAGE_VIEW_TYPE_1D_ARRAY:
+			extent[1] = 1
+		case vk.IMAGE_VIEW_TYPE_3D:
+			extent[2] = 8
+		}
+		sizes := extent
+		if viewType == vk.IMAGE_VIEW_TYPE_CUBE {
+			sizes[2] = 8 // of the direction
+		}
+		p, v := newPicture(t, r, vk.FORMAT_R8G8B8A8_UNORM, viewType, extent, levels, layers)
+		for mode := range vk.SAMPLER_REDUCTION_MODE_MAX + 1 {
+			s := &SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR,
+				MipmapMode: vk.SAMPLER_MIPMAP_MODE_LINEAR, MaxLod: 9, ReductionMode: mode}
+			nearest := &SamplerInfo{MipmapMode: vk.SAMPLER_MIPMAP_MODE_NEAREST, MaxLod: 9}
+			for range 20 {
+				q := &Lookup{Mode: LodExplicit}
+				for i := range Width {
+					level := r.IntN(int(levels) - 1)
+					q.Lod[i] = bits(float32(level))
+					for axis := range 3 {
+						size := max(sizes[axis]>>level, 1)
+						q.Coordinates[axis][i] = bits((float32(r.IntN(int(size))) + 0.5) / float32(size))
+					}
+				}
+				if v.cube { // the middle of a face's texel, in the direction of +x
+					for i := range Width {
+						for axis := 1; axis < 3; axis++ {
+							q.Coordinates[axis][i] = bits(2*float(q.Coordinates[axis][i]) - 1)
+						}
+						q.Coordinates[0][i] = bits(1)
+					}
+				}
+				var got, want Texels
+				v.Sample(&got, NewSampler(s), q, All)
+				v.Sample(&want, NewSampler(nearest), q, All)
+				for lane := range Width {
+					if n, w := value(v, &got, lane, false), value(v, &want, lane, false); !same(n, w, 0) {
+						t.Fatalf("%v, mode %v, %s: %v, want %v", p.info.Type, mode, describe(q, lane), n, w)
+					}
+				}
+			}
+		}
+	}
+}
+
 func describe(q *Lookup, lane int) string {
 	var c [4]float32
 	for i := range c {
 		c[i] = float(q.Coordinates[i][lane])
 	}
-	return fmt.Sprintf("%v mode %d lod %v bias %v minLod %v offset %v", c, q.Mode, float(q.Lod[lane]), q.HasBias, q.HasMinLod, q.HasOffset)
+	return fmt.Sprintf("%v mode %d lod %v bias %v minLod %v offset %v", c, q.Mode, float(q.Lod[lane]), q.HasBias,
+		q.HasMinLod, q.HasOffset)
 }
 
 func TestUnnormalizedCoordinates(t *testing.T) {
@@ -192,7 +250,8 @@ func TestUnnormalizedCoordinates(t *testing.T) {
 // Every number that floats and integers can be passes through without a fault.
 func TestSampleOfAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	odd := []uint32{0, 1 << 31, bits(float32(math.Inf(1))), bits(float32(math.Inf(-1))), bits(float32(math.NaN())), bits(math.MaxFloat32),
+	odd := []uint32{0, 1 << 31, bits(float32(math.Inf(1))), bits(float32(math.Inf(-1))), bits(float32(math.NaN())),
+		bits(math.MaxFloat32),
 		bits(-math.MaxFloat32), bits(1), bits(-1), bits(0.5), 1, math.MaxUint32, 1 << 30}
 	any := func() uint32 {
 		if r.IntN(3) == 0 {
@@ -209,9 +268,11 @@ func TestSampleOfAnything(t *testing.T) {
 				info := randomSampler(r)
 				info.UnnormalizedCoordinates = r.IntN(8) == 0
 				info.MaxLod, info.MinLod, info.MaxAnisotropy = float(any()), float(any()), float32(r.IntN(20))
-				q := &Lookup{Mode: LodMode(r.IntN(3)), HasBias: r.IntN(2) == 0, HasMinLod: r.IntN(2) == 0, HasOffset: r.IntN(2) == 0}
+				q := &Lookup{Mode: LodMode(r.IntN(3)), HasBias: r.IntN(2) == 0, HasMinLod: r.IntN(2) == 0,
+					HasOffset: r.IntN(2) == 0}
 				for i := range Width {
-					for _, l := range []*Lanes{&q.Coordinates[0], &q.Coordinates[1], &q.Coordinates[2], &q.Coordinates[3], &q.Lod, &q.Bias, &q.MinLod,
+					for _, l := range []*Lanes{&q.Coordinates[0], &q.Coordinates[1], &q.Coordinates[2], &q.Coordinates[3], &q.Lod,
+						&q.Bias, &q.MinLod,
 						&q.Dx[0], &q.Dx[1], &q.Dx[2], &q.Dy[0], &q.Dy[1], &q.Dy[2], &q.Offset[0], &q.Offset[1], &q.Offset[2]} {
 						l[i] = any()
 					}

@@ -30,10 +30,12 @@ const (
 
 // level is one level of detail.
 type level struct {
-	size   [3]uint32 // texels along x, y and z
-	start  int       // bytes from the beginning of the image
-	step   [3]int    // bytes from one x, y or z to the next
-	blocks bool      // start and step are shifted by blockBits, below which texels of a block are counted; steps along x and y are from block to block
+	size  [3]uint32 // texels along x, y and z
+	start int       // bytes from the beginning of the image
+	step  [3]int    // bytes from one x, y or z to the next
+	// start and step are shifted by blockBits, below which texels of a block are counted; steps along x and y are from
+	// block to block
+	blocks bool
 	texels [3]float64
 }
 

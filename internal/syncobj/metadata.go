@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	metadataMagic   = "FARSIDES"
-	metadataVersion = 1
+	metadataMagic = "FARSIDES"
+	// MetadataVersion goes up when the file of a fence or semaphore changes its layout. The driver's UUID follows from it.
+	MetadataVersion = 1
 	metadataSize    = 64
 	// metadataOffset is where the metadata stands in a shared payload's page, behind the state block.
 	metadataOffset = 1024
@@ -36,7 +37,7 @@ func (m *metadata) encode() [metadataSize]byte {
 	var b [metadataSize]byte
 	le := binary.LittleEndian
 	copy(b[0:], metadataMagic)
-	le.PutUint32(b[8:], metadataVersion)
+	le.PutUint32(b[8:], MetadataVersion)
 	le.PutUint32(b[12:], metadataSize)
 	copy(b[16:], m.id.DriverUUID[:])
 	copy(b[32:], m.id.DeviceUUID[:])
@@ -57,8 +58,8 @@ func parseMetadata(b []byte) (metadata, error) {
 	if string(b[:8]) != metadataMagic {
 		return metadata{}, fmt.Errorf("%w: wrong magic", errMetadata)
 	}
-	if v := le.Uint32(b[8:]); v != metadataVersion {
-		return metadata{}, fmt.Errorf("%w: format version %d, this driver knows %d", errMetadata, v, metadataVersion)
+	if v := le.Uint32(b[8:]); v != MetadataVersion {
+		return metadata{}, fmt.Errorf("%w: format version %d, this driver knows %d", errMetadata, v, MetadataVersion)
 	}
 	if n := le.Uint32(b[12:]); n != metadataSize {
 		return metadata{}, fmt.Errorf("%w: says that it is %d bytes long, not %d", errMetadata, n, metadataSize)

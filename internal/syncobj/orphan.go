@@ -27,7 +27,7 @@ func (p *Payload) abandoned() bool {
 
 func (s *shared) heldElsewhere() bool {
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: unix.SEEK_SET, Len: 1}
-	err := unix.FcntlFlock(uintptr(s.fd), unix.F_OFD_GETLK, &lock)
+	err := unix.FcntlFlock(uintptr(s.file.Int()), unix.F_OFD_GETLK, &lock)
 	return err != nil || lock.Type != unix.F_UNLCK
 }
 

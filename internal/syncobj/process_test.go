@@ -27,6 +27,8 @@ func play(role string) int {
 		return puppet()
 	case "pong":
 		return pong()
+	case "without proc":
+		return withoutProc()
 	}
 	return 2
 }
@@ -201,7 +203,8 @@ func TestKilledHolderOrphans(t *testing.T) {
 			c.kill()
 			killed = time.Now()
 		})
-		if took := time.Since(killed); slices.ContainsFunc(errs, func(err error) bool { return err != ErrOrphaned }) || took > time.Second+late {
+		if took := time.Since(killed); slices.ContainsFunc(errs, func(err error) bool { return err != ErrOrphaned }) ||
+			took > time.Second+late {
 			t.Errorf("%v: %v after %v", kind, errs, took)
 		}
 		if !p.Orphaned() || Wait([]Point{{p, 1}}, true, 0, nil) != ErrOrphaned {
@@ -344,5 +347,45 @@ func TestKilledAtAnyTime(t *testing.T) {
 		if err != ErrOrphaned {
 			t.Errorf("round %d: %v", round, err)
 		}
+	}
+}
+
+// withoutProc exports and imports where /proc is not mounted, and prints the errors.
+func withoutProc() int {
+	p, err := NewShared(Binary, 0, Identity{})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	_, exported := p.Export()
+	raw, err := unix.FcntlInt(uintptr(p.shared.file.Int()), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	_, imported := Import(raw, Binary, Identity{})
+	if _, err := unix.FcntlInt(uintptr(raw), unix.F_GETFD, 0); err != nil {
+		fmt.Println("the descriptor of the refused import:", err)
+	}
+	fmt.Printf("%v\n%v\n", exported, imported)
+	return 0
+}
+
+// Attack 12: without /proc an export failed with "no such file or directory". It still fails, since only /proc opens a
+// memfd again, and now says why.
+func TestWithoutProc(t *testing.T) {
+	if out, err := exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", "/proc").CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: unshare(1) and mount(8) are needed, in namespaces of our own: %v: %s", err, out)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("unshare", "-rm", "sh", "-c", `mount -t tmpfs none /proc && exec "$0"`, self)
+	cmd.Env = append(os.Environ(), roleVariable+"=without proc")
+	out, err := cmd.Output() // the race detector, too, misses /proc, and says so on standard error
+	if lines := strings.Split(string(out), "\n"); err != nil || len(lines) != 3 ||
+		strings.Count(string(out), "/proc is not mounted") != 2 {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/memfd"
 	"farside/internal/vk"
 	"farside/memory"
 )
@@ -51,7 +52,8 @@ func TestExportImport(t *testing.T) {
 		}
 	}
 	_, err := New(Binary, 0).Export()
-	if vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE || vk.VUIDOf(err) != "VUID-VkSemaphoreGetFdInfoKHR-handleType-01132" {
+	if vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE ||
+		vk.VUIDOf(err).String() != "VUID-VkSemaphoreGetFdInfoKHR-handleType-01132" {
 		t.Errorf("a local payload: %v", err)
 	}
 }
@@ -139,13 +141,15 @@ func TestImportRefuses(t *testing.T) {
 		{"minus one", -1, Binary, sample.id, semaphoreRule, "not open"},
 		{"device", null, Timeline, sample.id, semaphoreRule, "not a memfd"},
 		{"unsealed", forge(t, page, good[:], metadataOffset, 0), Binary, sample.id, semaphoreRule, "not sealed"},
-		{"not writable", forge(t, page, good[:], metadataOffset, seals|unix.F_SEAL_FUTURE_WRITE), Binary, sample.id, semaphoreRule, "sealed against writing"},
+		{"not writable", forge(t, page, good[:], metadataOffset, memfd.Seals|unix.F_SEAL_FUTURE_WRITE), Binary, sample.id,
+			semaphoreRule, "sealed against writing"},
 		{"read-only", readOnly(), Binary, sample.id, semaphoreRule, "reading and writing"},
-		{"truncated", forge(t, metadataOffset+metadataSize, good[:], metadataOffset, seals), Binary, sample.id, semaphoreRule, "one page"},
-		{"empty", forge(t, 0, nil, 0, seals), Binary, sample.id, semaphoreRule, "0 bytes"},
-		{"two pages", forge(t, 2*page, good[:], metadataOffset, seals), Fence, sample.id, fenceRule, "one page"},
-		{"zeros", forge(t, page, nil, 0, seals), Binary, sample.id, semaphoreRule, "magic"},
-		{"forged", forge(t, page, bad[:], metadataOffset, seals), Fence, sample.id, fenceRule, "checksum"},
+		{"truncated", forge(t, metadataOffset+metadataSize, good[:], metadataOffset, memfd.Seals), Binary, sample.id,
+			semaphoreRule, "one page"},
+		{"empty", forge(t, 0, nil, 0, memfd.Seals), Binary, sample.id, semaphoreRule, "0 bytes"},
+		{"two pages", forge(t, 2*page, good[:], metadataOffset, memfd.Seals), Fence, sample.id, fenceRule, "one page"},
+		{"zeros", forge(t, page, nil, 0, memfd.Seals), Binary, sample.id, semaphoreRule, "magic"},
+		{"forged", forge(t, page, bad[:], metadataOffset, memfd.Seals), Fence, sample.id, fenceRule, "checksum"},
 		{"driver", export(Binary), Binary, Identity{[16]byte{9}, sample.id.DeviceUUID}, semaphoreRule, "from driver"},
 		{"device UUID", export(Fence), Fence, Identity{sample.id.DriverUUID, [16]byte{9}}, fenceRule, "from device"},
 		{"binary as timeline", export(Binary), Timeline, sample.id, typeRule, "binary semaphore"},
@@ -156,8 +160,9 @@ func TestImportRefuses(t *testing.T) {
 	} {
 		before := descriptors(t)
 		p, err := Import(c.fd, c.kind, c.id)
-		if p != nil || vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE || vk.VUIDOf(err) != c.vuid || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v (%s)", c.name, err, vk.VUIDOf(err))
+		if p != nil || vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE || vk.VUIDOf(err).String() != c.vuid ||
+			!strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v (%s)", c.name, err, vk.VUIDOf(err).String())
 		}
 		if after := descriptors(t); after != before {
 			t.Errorf("%s: %d descriptors before, %d after", c.name, before, after)

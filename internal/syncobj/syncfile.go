@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/fd"
 	"farside/internal/vk"
 )
 
@@ -14,7 +15,7 @@ import (
 // readable at the signal. Ours is the read end of a pipe. The payload keeps both ends, so that a write never
 // meets a pipe without a reader; the signal writes one byte, and what ends without a signal, such as a killed
 // process, leaves a pipe that has hung up and holds no byte.
-type pipe struct{ read, write int }
+type pipe struct{ read, write *fd.FD }
 
 // ExportSyncFile returns a new close-on-exec descriptor that polls readable once the payload is signalled,
 // even if the signal is taken back or consumed later; the caller owns it. It fails with
@@ -23,39 +24,39 @@ type pipe struct{ read, write int }
 // is not supported.
 func (p *Payload) ExportSyncFile() (int, error) {
 	if p.kind == Timeline {
-		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, "VUID-VkSemaphoreGetFdInfoKHR-handleType-03253",
+		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkSemaphoreGetFdInfoKHR_handleType_03253,
 			"a timeline semaphore can't be exported as a sync file")
 	}
 	if p.shared != nil {
 		return -1, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, p.kind.vuidExported(),
 			"a %v that is shared by opaque descriptors can't be exported as a sync file", p.kind)
 	}
-	if p.syncFile >= 0 {
+	if p.syncFile != nil {
 		// Its own pipe would have to be kept until the import settles, also when nobody else keeps the
 		// payload.
-		if fd, err := watched.duplicate(p); fd >= 0 || err != nil {
-			return fd, err
+		if raw, err := watched.export(p); raw >= 0 || err != nil {
+			return raw, err
 		}
 	}
-	var ends [2]int
-	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+	read, write, err := fd.Pipe(unix.O_NONBLOCK)
+	if err != nil {
 		return -1, systemError("pipe2", err)
 	}
-	fd, err := unix.FcntlInt(uintptr(ends[0]), unix.F_DUPFD_CLOEXEC, 0)
+	raw, err := read.Export()
 	if err != nil {
-		unix.Close(ends[0])
-		unix.Close(ends[1])
+		_ = read.Close()
+		_ = write.Close()
 		return -1, systemError("F_DUPFD_CLOEXEC", err)
 	}
 	p.mu.Lock()
-	p.pipes = append(p.pipes, pipe{ends[0], ends[1]})
+	p.pipes = append(p.pipes, pipe{read, write})
 	p.piped.Store(true)
 	p.mu.Unlock()
 	// A signal that was too early to see the pipe is seen here.
 	if signalled := p.Value() != 0; signalled || p.orphaned.Load() {
 		p.closePipes(signalled)
 	}
-	return fd, nil
+	return raw, nil
 }
 
 // closePipes ends the exported sync files, with the byte that stands for the signal or without.
@@ -64,62 +65,69 @@ func (p *Payload) closePipes(signalled bool) {
 	defer p.mu.Unlock()
 	for _, f := range p.pipes {
 		if signalled {
-			_, _ = unix.Write(f.write, []byte{1}) // an empty pipe takes a byte
+			_, _ = unix.Write(f.write.Int(), []byte{1}) // an empty pipe takes a byte
 		}
-		unix.Close(f.write)
-		unix.Close(f.read)
+		_ = f.write.Close()
+		_ = f.read.Close()
 	}
 	p.pipes = nil
 	p.piped.Store(false)
 }
 
-// ImportSyncFile returns a local payload of kind Fence or Binary that is signalled when fd, a sync file of
+// ImportSyncFile returns a local payload of kind Fence or Binary that is signalled when raw, a sync file of
 // this or of another driver, becomes readable; -1 is a sync file that has been signalled. The payload is
-// orphaned when fd hangs up without becoming readable. It owns fd if it succeeds. When it fails, with
-// ERROR_INVALID_EXTERNAL_HANDLE or ERROR_TOO_MANY_OBJECTS, fd is still the caller's.
-func ImportSyncFile(fd int, kind Kind) (*Payload, error) {
+// orphaned when raw hangs up without becoming readable, or is of a driver and its work failed. It owns raw if it
+// succeeds. When it fails, with ERROR_INVALID_EXTERNAL_HANDLE or ERROR_TOO_MANY_OBJECTS, raw is still the caller's.
+func ImportSyncFile(raw int, kind Kind) (*Payload, error) {
 	if kind == Timeline {
 		return nil, kind.invalid("a sync file can't be imported to a timeline semaphore")
 	}
-	if fd == -1 {
+	if raw == -1 {
 		return New(kind, 1), nil
 	}
-	if err := checkSyncFile(fd, kind); err != nil {
+	if err := checkSyncFile(raw, kind); err != nil {
 		return nil, err
 	}
 	p := New(kind, 0)
-	if p.settle(fd) {
-		unix.Close(fd)
+	if p.settle(raw) {
+		_ = unix.Close(raw)
 		return p, nil
 	}
-	if err := watched.add(p, fd); err != nil {
+	file, err := fd.DupOf(raw)
+	if err != nil {
+		return nil, systemError("F_DUPFD_CLOEXEC", err)
+	}
+	if err := watched.add(p, file); err != nil {
+		_ = file.Close()
 		return nil, err
 	}
+	_ = unix.Close(raw)
 	return p, nil
 }
 
 // checkSyncFile accepts pipes and the sync files of graphics drivers.
-func checkSyncFile(fd int, kind Kind) error {
-	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+func checkSyncFile(raw int, kind Kind) error {
+	flags, err := unix.FcntlInt(uintptr(raw), unix.F_GETFL, 0)
 	if err != nil {
-		return kind.invalid("fd %d is not open: %w", fd, err)
+		return kind.invalid("fd %d is not open: %w", raw, err)
 	}
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return kind.invalid("fd %d can't be looked at: %w", fd, err)
+	if err := unix.Fstat(raw, &st); err != nil {
+		return kind.invalid("fd %d can't be looked at: %w", raw, err)
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFIFO && flags&unix.O_ACCMODE == unix.O_RDONLY && flags&unix.O_PATH == 0 {
 		return nil
 	}
-	if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && name == "anon_inode:sync_file" {
+	if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", raw)); err == nil && name == "anon_inode:sync_file" {
 		return nil
 	}
-	return kind.invalid("fd %d is not a sync file (mode %#o, flags %#x)", fd, st.Mode, flags)
+	return kind.invalid("fd %d is not a sync file (mode %#o, flags %#x)", raw, st.Mode, flags)
 }
 
-// settle signals p if fd is readable, orphans it if fd has hung up, and says whether it did one of them.
-func (p *Payload) settle(fd int) bool {
-	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+// settle signals p if raw is readable, orphans it if raw has hung up or is a driver's sync file with an error, and says
+// whether it did one of them.
+func (p *Payload) settle(raw int) bool {
+	set := []unix.PollFd{{Fd: int32(raw), Events: unix.POLLIN}}
 	for {
 		if _, err := unix.Poll(set, 0); err != unix.EINTR {
 			break
@@ -127,6 +135,10 @@ func (p *Payload) settle(fd int) bool {
 	}
 	switch events := set[0].Revents; {
 	case events&unix.POLLIN != 0:
+		if status, ok := fenceStatus(raw); ok && status < 0 {
+			p.orphan()
+			break
+		}
 		_ = p.Signal(1) // p is no timeline, whose signal alone can fail
 	case events&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0:
 		p.orphan()
@@ -141,15 +153,15 @@ func (p *Payload) settle(fd int) bool {
 type watcher struct {
 	mu     sync.Mutex
 	files  map[int]*Payload // by descriptor, which is the watcher's
-	epoll  int              // valid while it runs, like bell
-	bell   int              // an eventfd that makes it look whether files is empty
+	epoll  *fd.FD           // open while it runs, like bell
+	bell   *fd.FD           // an eventfd that makes it look whether files is empty
 	active bool
 }
 
 var watched = watcher{files: map[int]*Payload{}}
 
-// add makes the watcher own fd and settle p with it.
-func (w *watcher) add(p *Payload, fd int) error {
+// add makes the watcher own file and settle p with it, unless it fails.
+func (w *watcher) add(p *Payload, file *fd.FD) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.active {
@@ -157,77 +169,83 @@ func (w *watcher) add(p *Payload, fd int) error {
 			return err
 		}
 	}
-	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}); err != nil {
+	if err := watch(w.epoll, file); err != nil {
 		w.ring()
-		return p.kind.invalid("fd %d can't be waited for: %w", fd, err)
+		return p.kind.invalid("the sync file can't be waited for: %w", err)
 	}
-	w.files[fd] = p
-	p.syncFile = fd
+	w.files[file.Int()] = p
+	p.syncFile = file
 	return nil
 }
 
+func watch(epoll, file *fd.FD) error {
+	raw := file.Int()
+	return unix.EpollCtl(epoll.Int(), unix.EPOLL_CTL_ADD, raw, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(raw)})
+}
+
 func (w *watcher) start() (err error) {
-	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+	if w.epoll, err = fd.Fresh(unix.EpollCreate1(unix.EPOLL_CLOEXEC)); err != nil {
 		return systemError("epoll_create1", err)
 	}
 	what := "eventfd"
-	if w.bell, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err == nil {
+	if w.bell, err = fd.Fresh(unix.Eventfd(0, unix.EFD_CLOEXEC)); err == nil {
 		what = "EPOLL_CTL_ADD"
-		if err = unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, w.bell, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(w.bell)}); err == nil {
+		if err = watch(w.epoll, w.bell); err == nil {
 			w.active = true
-			go w.run()
+			go w.run(w.epoll)
 			return nil
 		}
-		unix.Close(w.bell)
+		_ = w.bell.Close()
 	}
-	unix.Close(w.epoll)
+	_ = w.epoll.Close()
 	return systemError(what, err)
 }
 
 // ring makes the goroutine end if no file is left. mu is held.
 func (w *watcher) ring() {
 	if len(w.files) == 0 {
-		_, _ = unix.Write(w.bell, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // an eventfd takes 2^64 of them
+		_, _ = unix.Write(w.bell.Int(), []byte{1, 0, 0, 0, 0, 0, 0, 0}) // an eventfd takes 2^64 of them
 	}
 }
 
-// duplicate returns a new descriptor of p's file, -1 when the watcher doesn't have it any more.
-func (w *watcher) duplicate(p *Payload) (int, error) {
+// export returns a new descriptor of p's file for the application, -1 when the watcher doesn't have it any more.
+func (w *watcher) export(p *Payload) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.files[p.syncFile] != p {
+	if w.files[p.syncFile.Int()] != p {
 		return -1, nil
 	}
-	fd, err := unix.FcntlInt(uintptr(p.syncFile), unix.F_DUPFD_CLOEXEC, 0)
+	raw, err := p.syncFile.Export()
 	if err != nil {
 		return -1, systemError("F_DUPFD_CLOEXEC", err)
 	}
-	return fd, nil
+	return raw, nil
 }
 
 // forget takes p's file away from the watcher, if it is still there.
 func (w *watcher) forget(p *Payload) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.files[p.syncFile] == p {
-		w.drop(p.syncFile)
+	if w.files[p.syncFile.Int()] == p {
+		w.drop(p)
 		w.ring()
 	}
 }
 
 // drop closes a watched file. The registration goes first, since it would outlive this descriptor if there
 // are duplicates of it.
-func (w *watcher) drop(fd int) {
-	delete(w.files, fd)
-	_ = unix.EpollCtl(w.epoll, unix.EPOLL_CTL_DEL, fd, nil)
-	unix.Close(fd)
+func (w *watcher) drop(p *Payload) {
+	raw := p.syncFile.Int()
+	delete(w.files, raw)
+	_ = unix.EpollCtl(w.epoll.Int(), unix.EPOLL_CTL_DEL, raw, nil)
+	_ = p.syncFile.Close()
 }
 
-func (w *watcher) run() {
+// run settles what gets ready. epoll is open until handle has closed it.
+func (w *watcher) run(epoll *fd.FD) {
 	var events [32]unix.EpollEvent
-	epoll := w.epoll // this goroutine's, until it closes it
 	for {
-		n, err := unix.EpollWait(epoll, events[:], -1)
+		n, err := unix.EpollWait(epoll.Int(), events[:], -1)
 		if err != nil {
 			n = 0 // EINTR
 		}
@@ -242,15 +260,15 @@ func (w *watcher) handle(events []unix.EpollEvent) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range events {
-		fd := int(events[i].Fd)
-		if fd == w.bell {
+		raw := int(events[i].Fd)
+		if raw == w.bell.Int() {
 			var count [8]byte
-			_, _ = unix.Read(fd, count[:]) // it is readable: nobody else reads it
+			_, _ = unix.Read(raw, count[:]) // it is readable: nobody else reads it
 			continue
 		}
 		// The descriptor may have changed hands since: settle looks at what it is now.
-		if p := w.files[fd]; p != nil && p.settle(fd) {
-			w.drop(fd)
+		if p := w.files[raw]; p != nil && p.settle(raw) {
+			w.drop(p)
 		}
 	}
 	if len(w.files) > 0 {
@@ -258,7 +276,7 @@ func (w *watcher) handle(events []unix.EpollEvent) (last bool) {
 		return false
 	}
 	w.active = false
-	unix.Close(w.epoll)
-	unix.Close(w.bell)
+	_ = w.epoll.Close()
+	_ = w.bell.Close()
 	return true
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/memfd"
 	"farside/internal/vk"
 )
 
@@ -97,7 +98,7 @@ func TestExportSyncFileRefuses(t *testing.T) {
 		{sharedPayload(t, Fence, 0), "VUID-VkFenceGetFdInfoKHR-handleType-01453"},
 	} {
 		fd, err := c.p.ExportSyncFile()
-		if fd != -1 || vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE || vk.VUIDOf(err) != c.vuid {
+		if fd != -1 || vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE || vk.VUIDOf(err).String() != c.vuid {
 			t.Errorf("%v: %d, %v", c.p.Kind(), fd, err)
 		}
 	}
@@ -125,7 +126,8 @@ func TestImportedSyncFiles(t *testing.T) {
 		passing.Release()
 		unused.Retain().Release()
 		origin.Signal(1)
-		if err := Wait([]Point{{Payload: p}, {Payload: copied}, {Payload: passed}}, true, uint64(time.Minute), nil); err != nil {
+		if err := Wait([]Point{{Payload: p}, {Payload: copied}, {Payload: passed}}, true, uint64(time.Minute), nil); err !=
+			nil {
 			t.Errorf("%v: %v", kind, err)
 		}
 		if done := importSyncFile(t, exportSyncFile(t, p), kind); done.Value() != 1 {
@@ -210,7 +212,7 @@ func TestImportSyncFileRefuses(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	memfd := forge(t, 4096, nil, 0, seals)
+	memfd := forge(t, 4096, nil, 0, memfd.Seals)
 	defer unix.Close(memfd)
 	before := descriptors(t)
 	for name, c := range map[string]struct {
@@ -226,8 +228,8 @@ func TestImportSyncFileRefuses(t *testing.T) {
 		"opaque payload": {memfd, Binary, semaphoreRule},
 	} {
 		p, err := ImportSyncFile(c.fd, c.kind)
-		if p != nil || vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE || vk.VUIDOf(err) != c.vuid {
-			t.Errorf("%s: %v (%s)", name, err, vk.VUIDOf(err))
+		if p != nil || vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE || vk.VUIDOf(err).String() != c.vuid {
+			t.Errorf("%s: %v (%s)", name, err, vk.VUIDOf(err).String())
 		}
 	}
 	settled(t, before)

@@ -33,6 +33,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"farside/internal/fd"
 	"farside/internal/vk"
 )
 
@@ -90,7 +91,7 @@ type Payload struct {
 
 	own      state   // what state points to for a local payload
 	shared   *shared // nil for a local payload
-	syncFile int     // the imported sync file while watched has it, -1 without one
+	syncFile *fd.FD  // the imported sync file, closed once watched has settled it; nil without one
 
 	mu    sync.Mutex
 	pipes []pipe // exported sync files, until the signal; guarded by mu
@@ -98,7 +99,7 @@ type Payload struct {
 
 // New returns a local payload with the given value and a reference count of 1.
 func New(kind Kind, initial uint64) *Payload {
-	p := &Payload{kind: kind, wakeOp: futexWake | futexPrivate, syncFile: -1}
+	p := &Payload{kind: kind, wakeOp: futexWake | futexPrivate}
 	p.state = &p.own
 	p.own.value.Store(initial)
 	p.own.wanted.Store(none)
@@ -129,7 +130,7 @@ func (p *Payload) Release() {
 	case n < 0:
 		panic("syncobj: Release of a payload that is gone")
 	}
-	if p.syncFile >= 0 {
+	if p.syncFile != nil {
 		watched.forget(p)
 	}
 	if p.piped.Load() {
@@ -188,7 +189,7 @@ func (p *Payload) raise(value uint64) error {
 	for {
 		old := p.state.value.Load()
 		if value <= old {
-			return vk.Errorf(vk.ERROR_UNKNOWN, "VUID-VkSemaphoreSignalInfo-value-03258",
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkSemaphoreSignalInfo_value_03258,
 				"a timeline semaphore can't be signalled with %d: its value is %d", value, old)
 		}
 		if p.state.value.CompareAndSwap(old, value) {

@@ -74,7 +74,7 @@ func TestKinds(t *testing.T) {
 		}
 		for _, v := range []uint64{0, 4, 5} {
 			err := s.Signal(v)
-			if vk.ResultOf(err) != vk.ERROR_UNKNOWN || vk.VUIDOf(err) != "VUID-VkSemaphoreSignalInfo-value-03258" {
+			if vk.ResultOf(err) != vk.ERROR_UNKNOWN || vk.VUIDOf(err).String() != "VUID-VkSemaphoreSignalInfo-value-03258" {
 				t.Errorf("a timeline at 5 is signalled with %d: %v", v, err)
 			}
 		}
@@ -165,7 +165,8 @@ func TestWaitReturnsAtOnce(t *testing.T) {
 func TestTimeouts(t *testing.T) {
 	everyPlace(t, func(t *testing.T, create func(testing.TB, Kind, uint64) *Payload) {
 		p, stop := create(t, Timeline, 0), New(Fence, 0)
-		for _, timeout := range []time.Duration{1, time.Microsecond, time.Millisecond, 20 * time.Millisecond, 120 * time.Millisecond} {
+		for _, timeout := range []time.Duration{1, time.Microsecond, time.Millisecond, 20 * time.Millisecond,
+			120 * time.Millisecond} {
 			for _, stop := range []*Payload{nil, stop} {
 				start := time.Now()
 				err := Wait([]Point{{p, 1}}, true, uint64(timeout), stop)
@@ -267,7 +268,8 @@ func TestManyPoints(t *testing.T) {
 		points[i].Payload = open
 	}
 	start := time.Now()
-	if err := Wait(points, false, uint64(20*time.Millisecond), nil); err != ErrTimeout || time.Since(start) < 20*time.Millisecond {
+	if err := Wait(points, false, uint64(20*time.Millisecond), nil); err != ErrTimeout ||
+		time.Since(start) < 20*time.Millisecond {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
 	for i := range points {

@@ -132,7 +132,7 @@ func block(points []Point, all bool, deadline int64, stop *Payload) error {
 			sleeps.Add(1)
 		case unix.EINTR:
 		default:
-			return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "futex: %w", errno)
+			return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "futex: %w", errno)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (s *sleeper) arm(points []Point, all bool) (done bool, err error) {
 			if s.add(p, pt.target(), true) {
 				continue
 			}
-		case (p.shared != nil || p.syncFile >= 0) && s.n < maxFutexes-1:
+		case (p.shared != nil || p.syncFile != nil) && s.n < maxFutexes-1:
 			if s.add(p, pt.target(), false) {
 				continue
 			}

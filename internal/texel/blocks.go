@@ -30,10 +30,18 @@ var blocks = [...]Blocks{
 	vk.FORMAT_ETC2_R8G8B8A1_SRGB_BLOCK - firstBlocks:  {8, vk.FORMAT_R8G8B8A8_SRGB, 4, decodeETC2A1},
 	vk.FORMAT_ETC2_R8G8B8A8_UNORM_BLOCK - firstBlocks: {16, vk.FORMAT_R8G8B8A8_UNORM, 4, decodeETC2A8},
 	vk.FORMAT_ETC2_R8G8B8A8_SRGB_BLOCK - firstBlocks:  {16, vk.FORMAT_R8G8B8A8_SRGB, 4, decodeETC2A8},
-	vk.FORMAT_EAC_R11_UNORM_BLOCK - firstBlocks:       {8, vk.FORMAT_R32_SFLOAT, 4, func(dst, block []byte) { decodeEAC11(dst, block, 4, false) }},
-	vk.FORMAT_EAC_R11_SNORM_BLOCK - firstBlocks:       {8, vk.FORMAT_R32_SFLOAT, 4, func(dst, block []byte) { decodeEAC11(dst, block, 4, true) }},
-	vk.FORMAT_EAC_R11G11_UNORM_BLOCK - firstBlocks:    {16, vk.FORMAT_R32G32_SFLOAT, 8, func(dst, block []byte) { decodeEAC11x2(dst, block, false) }},
-	vk.FORMAT_EAC_R11G11_SNORM_BLOCK - firstBlocks:    {16, vk.FORMAT_R32G32_SFLOAT, 8, func(dst, block []byte) { decodeEAC11x2(dst, block, true) }},
+	vk.FORMAT_EAC_R11_UNORM_BLOCK - firstBlocks: {8, vk.FORMAT_R32_SFLOAT, 4, func(dst, block []byte) {
+		decodeEAC11(dst, block, 4, false)
+	}},
+	vk.FORMAT_EAC_R11_SNORM_BLOCK - firstBlocks: {8, vk.FORMAT_R32_SFLOAT, 4, func(dst, block []byte) {
+		decodeEAC11(dst, block, 4, true)
+	}},
+	vk.FORMAT_EAC_R11G11_UNORM_BLOCK - firstBlocks: {16, vk.FORMAT_R32G32_SFLOAT, 8, func(dst, block []byte) {
+		decodeEAC11x2(dst, block, false)
+	}},
+	vk.FORMAT_EAC_R11G11_SNORM_BLOCK - firstBlocks: {16, vk.FORMAT_R32G32_SFLOAT, 8, func(dst, block []byte) {
+		decodeEAC11x2(dst, block, true)
+	}},
 }
 
 // Size returns the bytes of a block.

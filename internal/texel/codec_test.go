@@ -81,7 +81,8 @@ func TestCodecPlaces(t *testing.T) {
 
 func TestCodecIntegers(t *testing.T) {
 	var u [1][4]uint64
-	mustCodec(t, vk.FORMAT_A2B10G10R10_UINT_PACK32, vk.IMAGE_ASPECT_COLOR_BIT).DecodeUint(u[:], []byte{0xff, 0x0f, 0x10, 0x80})
+	mustCodec(t, vk.FORMAT_A2B10G10R10_UINT_PACK32, vk.IMAGE_ASPECT_COLOR_BIT).DecodeUint(u[:],
+		[]byte{0xff, 0x0f, 0x10, 0x80})
 	if want := [4]uint64{1023, 3, 1, 2}; u[0] != want {
 		t.Errorf("A2B10G10R10_UINT: %v, want %v", u[0], want)
 	}
@@ -90,7 +91,8 @@ func TestCodecIntegers(t *testing.T) {
 		t.Errorf("B8G8R8_UINT: %v, want %v", u[0], want)
 	}
 	var s [1][4]int64
-	mustCodec(t, vk.FORMAT_A2R10G10B10_SINT_PACK32, vk.IMAGE_ASPECT_COLOR_BIT).DecodeSint(s[:], []byte{0xff, 0x0b, 0x10, 0x80})
+	mustCodec(t, vk.FORMAT_A2R10G10B10_SINT_PACK32, vk.IMAGE_ASPECT_COLOR_BIT).DecodeSint(s[:],
+		[]byte{0xff, 0x0b, 0x10, 0x80})
 	if want := [4]int64{1, 2, -1, -2}; s[0] != want {
 		t.Errorf("A2R10G10B10_SINT: %v, want %v", s[0], want)
 	}
@@ -284,7 +286,8 @@ func TestCodecRounds(t *testing.T) {
 			check(all[i] + (all[random.IntN(len(all))]-all[i])*random.Float64())
 			check(all[i] * (1 + random.NormFloat64()/1000))
 		}
-		for _, v := range []float64{0, math.Copysign(0, -1), 1e-300, -1e-300, 1e-9, -1, 1, 2, -2, 1e9, -1e9, 65504, 65519, 65520, 65024} {
+		for _, v := range []float64{0, math.Copysign(0, -1), 1e-300, -1e-300, 1e-9, -1, 1, 2, -2, 1e9, -1e9, 65504, 65519,
+			65520, 65024} {
 			check(v)
 		}
 	}
@@ -452,7 +455,8 @@ func TestCodecDepthStencil(t *testing.T) {
 			t.Errorf("%v: 0.5 is % x, want % x", test.format, out, test.depth)
 		}
 	}
-	for _, format := range []vk.Format{vk.FORMAT_S8_UINT, vk.FORMAT_D16_UNORM_S8_UINT, vk.FORMAT_D24_UNORM_S8_UINT, vk.FORMAT_D32_SFLOAT_S8_UINT} {
+	for _, format := range []vk.Format{vk.FORMAT_S8_UINT, vk.FORMAT_D16_UNORM_S8_UINT, vk.FORMAT_D24_UNORM_S8_UINT,
+		vk.FORMAT_D32_SFLOAT_S8_UINT} {
 		c := mustCodec(t, format, stencil)
 		out := make([]byte, c.Size())
 		c.EncodeUint(out, [][4]uint64{{0x5a}})

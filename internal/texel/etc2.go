@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// ETC2 and EAC, after the Khronos Data Format Specification, chapters "ETC2 Compressed Texture Image Formats". A block is
-// a big-endian word of 64 bits; texels are counted down the columns.
+// ETC2 and EAC, after the Khronos Data Format Specification, chapters "ETC2 Compressed Texture Image Formats". A block
+// is a big-endian word of 64 bits; texels are counted down the columns.
 
 // etcModifiers are the two distances of each table; the second bit of an index is the sign.
 var etcModifiers = [8][2]int{{2, 8}, {5, 17}, {9, 29}, {13, 42}, {18, 60}, {24, 80}, {33, 106}, {47, 183}}
@@ -66,7 +66,8 @@ func decodeColors(dst []byte, w etcWord, punch bool) {
 	flag := w.bits(33, 1) != 0
 	opaque := !punch || flag
 	if !punch && !flag {
-		w.subblocks(dst, rgb{w.bits(60, 4), w.bits(52, 4), w.bits(44, 4)}.extended(4), rgb{w.bits(56, 4), w.bits(48, 4), w.bits(40, 4)}.extended(4), true)
+		w.subblocks(dst, rgb{w.bits(60, 4), w.bits(52, 4), w.bits(44, 4)}.extended(4),
+			rgb{w.bits(56, 4), w.bits(48, 4), w.bits(40, 4)}.extended(4), true)
 		return
 	}
 	base := rgb{w.bits(59, 5), w.bits(51, 5), w.bits(43, 5)}
@@ -171,10 +172,14 @@ func (w etcWord) planar(dst []byte) {
 
 // eacModifiers are the tables of EAC.
 var eacModifiers = [16][8]int{
-	{-3, -6, -9, -15, 2, 5, 8, 14}, {-3, -7, -10, -13, 2, 6, 9, 12}, {-2, -5, -8, -13, 1, 4, 7, 12}, {-2, -4, -6, -13, 1, 3, 5, 12},
-	{-3, -6, -8, -12, 2, 5, 7, 11}, {-3, -7, -9, -11, 2, 6, 8, 10}, {-4, -7, -8, -11, 3, 6, 7, 10}, {-3, -5, -8, -11, 2, 4, 7, 10},
-	{-2, -6, -8, -10, 1, 5, 7, 9}, {-2, -5, -8, -10, 1, 4, 7, 9}, {-2, -4, -8, -10, 1, 3, 7, 9}, {-2, -5, -7, -10, 1, 4, 6, 9},
-	{-3, -4, -7, -10, 2, 3, 6, 9}, {-1, -2, -3, -10, 0, 1, 2, 9}, {-4, -6, -8, -9, 3, 5, 7, 8}, {-3, -5, -7, -9, 2, 4, 6, 8},
+	{-3, -6, -9, -15, 2, 5, 8, 14}, {-3, -7, -10, -13, 2, 6, 9, 12}, {-2, -5, -8, -13, 1, 4, 7, 12},
+	{-2, -4, -6, -13, 1, 3, 5, 12},
+	{-3, -6, -8, -12, 2, 5, 7, 11}, {-3, -7, -9, -11, 2, 6, 8, 10}, {-4, -7, -8, -11, 3, 6, 7, 10},
+	{-3, -5, -8, -11, 2, 4, 7, 10},
+	{-2, -6, -8, -10, 1, 5, 7, 9}, {-2, -5, -8, -10, 1, 4, 7, 9}, {-2, -4, -8, -10, 1, 3, 7, 9},
+	{-2, -5, -7, -10, 1, 4, 6, 9},
+	{-3, -4, -7, -10, 2, 3, 6, 9}, {-1, -2, -3, -10, 0, 1, 2, 9}, {-4, -6, -8, -9, 3, 5, 7, 8},
+	{-3, -5, -7, -9, 2, 4, 6, 8},
 }
 
 // eac is a block of one channel.

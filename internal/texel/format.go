@@ -69,7 +69,8 @@ func extensionBlock(f vk.Format) int32 {
 }
 
 // FormatOf returns how a format is stored. It fails for formats that images cannot have: unknown ones, those of
-// vertices (USCALED and SSCALED), those that need a Y'CbCr conversion, and those of extensions that the driver does not have.
+// vertices (USCALED and SSCALED), those that need a Y'CbCr conversion, and those of extensions that the driver does not
+// have.
 func FormatOf(f vk.Format) (Format, bool) {
 	switch extensionBlock(f) {
 	case 0, 67, 157, 341, 471: // core; ASTC HDR, YCbCr and 4444, core since 1.1 or 1.3; VK_KHR_maintenance5

@@ -15,6 +15,10 @@ const (
 	rowAlignment = 16
 )
 
+// LayoutVersion goes up when texels of any image come to lie elsewhere: two builds that share memory must agree on it.
+// The driver's UUID follows from it.
+const LayoutVersion = 1
+
 // Layout says where the texels of an image lie. It is the only place that knows: memory requirements,
 // vkGetImageSubresourceLayout and the copy commands all ask it.
 //

@@ -1,6 +1,9 @@
 package texel
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -54,7 +57,8 @@ func TestLayoutTable(t *testing.T) {
 		{"stencil of two planes", vk.FORMAT_D16_UNORM_S8_UINT, [3]uint32{16, 4, 1}, 1, 1, 1, 192, stencil, 0, 0,
 			Subresource{Offset: 128, Size: 64, RowPitch: 16, DepthPitch: 64, RowBytes: 16, Rows: 4, Slices: 1}},
 		{"largest", vk.FORMAT_R64G64B64A64_SFLOAT, [3]uint32{16384, 16384, 1}, 1, 2048, 1, 1 << 44, color, 0, 2047,
-			Subresource{Offset: 2047 << 33, Size: 1 << 33, RowPitch: 1 << 19, DepthPitch: 1 << 33, RowBytes: 1 << 19, Rows: 16384, Slices: 1}},
+			Subresource{Offset: 2047 << 33, Size: 1 << 33, RowPitch: 1 << 19, DepthPitch: 1 << 33, RowBytes: 1 << 19,
+				Rows: 16384, Slices: 1}},
 		{"four samples", vk.FORMAT_D16_UNORM_S8_UINT, [3]uint32{3, 4, 1}, 1, 2, 4, 384, stencil, 0, 1,
 			Subresource{Offset: 320, Size: 64, RowPitch: 16, DepthPitch: 64, RowBytes: 12, Rows: 4, Slices: 1}},
 	} {
@@ -139,7 +143,8 @@ func checkLayout(t *testing.T, l *Layout) {
 				if l.RowPitch == 0 && (s.Offset%Alignment != 0 || s.RowPitch%rowAlignment != 0) {
 					t.Fatalf("unaligned: %+v", s)
 				}
-				if s.RowBytes == 0 || s.RowPitch < s.RowBytes || s.DepthPitch != s.RowPitch*s.Rows || s.Size != s.DepthPitch*s.Slices {
+				if s.RowBytes == 0 || s.RowPitch < s.RowBytes || s.DepthPitch != s.RowPitch*s.Rows ||
+					s.Size != s.DepthPitch*s.Slices {
 					t.Fatalf("inconsistent: %+v", s)
 				}
 				spans = append(spans, span{s.Offset, s.Offset + s.Size})
@@ -201,4 +206,27 @@ func FuzzExplicitLayout(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Review 12: driverUUID was constant although layouts may change. Who changes where texels lie must raise
+// LayoutVersion, and then write down the new hash.
+func TestLayoutVersion(t *testing.T) {
+	h := sha256.New()
+	for _, f := range supportedFormats() {
+		for _, extent := range [][3]uint32{{1, 1, 1}, {37, 11, 1}, {64, 64, 1}, {13, 7, 5}} {
+			for _, samples := range []uint32{1, 4} {
+				l, _ := NewLayout(mustFormat(t, f), extent, 3, 2, samples)
+				fmt.Fprintln(h, f, l.Size, l.LayerPitch)
+				for plane := range l.Format.PlaneCount {
+					for level := range uint32(3) {
+						fmt.Fprintln(h, l.planeStart[plane], l.level(plane, level))
+					}
+				}
+			}
+		}
+	}
+	const version, want = 1, "bb9b5975dbfd3ad1"
+	if got := hex.EncodeToString(h.Sum(nil))[:16]; LayoutVersion != version || got != want {
+		t.Errorf("version %d has the layouts %s, written down is version %d with %s", LayoutVersion, got, version, want)
+	}
 }

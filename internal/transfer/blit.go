@@ -45,49 +45,49 @@ func Blit(dst, src *Image, regions []vk.ImageBlit, filter vk.Filter) error {
 }
 
 var blitSourceRules = rules{
-	bound:   "VUID-vkCmdBlitImage-srcImage-00220",
-	aspects: "VUID-vkCmdBlitImage-aspectMask-00241",
-	level:   "VUID-vkCmdBlitImage-srcSubresource-01705",
-	layers:  "VUID-vkCmdBlitImage-srcSubresource-01707",
-	volume:  "VUID-vkCmdBlitImage-srcImage-00240",
-	flat:    "VUID-vkCmdBlitImage-srcImage-00245",
-	plane:   "VUID-vkCmdBlitImage-srcImage-00247",
-	inside: [3]string{"VUID-vkCmdBlitImage-srcOffset-00243", "VUID-vkCmdBlitImage-srcOffset-00244",
-		"VUID-vkCmdBlitImage-srcOffset-00246"},
+	bound:   vk.VUID_vkCmdBlitImage_srcImage_00220,
+	aspects: vk.VUID_vkCmdBlitImage_aspectMask_00241,
+	level:   vk.VUID_vkCmdBlitImage_srcSubresource_01705,
+	layers:  vk.VUID_vkCmdBlitImage_srcSubresource_01707,
+	volume:  vk.VUID_vkCmdBlitImage_srcImage_00240,
+	flat:    vk.VUID_vkCmdBlitImage_srcImage_00245,
+	plane:   vk.VUID_vkCmdBlitImage_srcImage_00247,
+	inside: [3]vk.VUID{vk.VUID_vkCmdBlitImage_srcOffset_00243, vk.VUID_vkCmdBlitImage_srcOffset_00244,
+		vk.VUID_vkCmdBlitImage_srcOffset_00246},
 }
 
 var blitTargetRules = rules{
-	bound:   "VUID-vkCmdBlitImage-dstImage-00225",
-	aspects: "VUID-vkCmdBlitImage-aspectMask-00242",
-	level:   "VUID-vkCmdBlitImage-dstSubresource-01706",
-	layers:  "VUID-vkCmdBlitImage-dstSubresource-01708",
-	volume:  "VUID-vkCmdBlitImage-srcImage-00240",
-	flat:    "VUID-vkCmdBlitImage-dstImage-00250",
-	plane:   "VUID-vkCmdBlitImage-dstImage-00252",
-	inside: [3]string{"VUID-vkCmdBlitImage-dstOffset-00248", "VUID-vkCmdBlitImage-dstOffset-00249",
-		"VUID-vkCmdBlitImage-dstOffset-00251"},
+	bound:   vk.VUID_vkCmdBlitImage_dstImage_00225,
+	aspects: vk.VUID_vkCmdBlitImage_aspectMask_00242,
+	level:   vk.VUID_vkCmdBlitImage_dstSubresource_01706,
+	layers:  vk.VUID_vkCmdBlitImage_dstSubresource_01708,
+	volume:  vk.VUID_vkCmdBlitImage_srcImage_00240,
+	flat:    vk.VUID_vkCmdBlitImage_dstImage_00250,
+	plane:   vk.VUID_vkCmdBlitImage_dstImage_00252,
+	inside: [3]vk.VUID{vk.VUID_vkCmdBlitImage_dstOffset_00248, vk.VUID_vkCmdBlitImage_dstOffset_00249,
+		vk.VUID_vkCmdBlitImage_dstOffset_00251},
 }
 
 func checkBlitFormats(dst, src *Image, filter vk.Filter) error {
 	switch {
 	case src.Layout.Samples != 1:
-		return invalid("VUID-vkCmdBlitImage-srcImage-00233", "from %d samples", src.Layout.Samples)
+		return invalid(vk.VUID_vkCmdBlitImage_srcImage_00233, "from %d samples", src.Layout.Samples)
 	case dst.Layout.Samples != 1:
-		return invalid("VUID-vkCmdBlitImage-dstImage-00234", "to %d samples", dst.Layout.Samples)
+		return invalid(vk.VUID_vkCmdBlitImage_dstImage_00234, "to %d samples", dst.Layout.Samples)
 	}
 	switch filter {
 	case vk.FILTER_NEAREST, vk.FILTER_LINEAR:
 	case vk.FILTER_CUBIC_EXT:
-		return invalid("VUID-vkCmdBlitImage-filter-02002", "no format has cubic filtering")
+		return invalid(vk.VUID_vkCmdBlitImage_filter_02002, "no format has cubic filtering")
 	default:
-		return invalid("VUID-vkCmdBlitImage-filter-parameter", "filter is %v", filter)
+		return invalid(vk.VUID_vkCmdBlitImage_filter_parameter, "filter is %v", filter)
 	}
 	if (src.Layout.Format.Aspects()|dst.Layout.Format.Aspects())&vk.IMAGE_ASPECT_COLOR_BIT == 0 {
 		switch {
 		case src.Format != dst.Format:
-			return invalid("VUID-vkCmdBlitImage-srcImage-00231", "from %v to %v", src.Format, dst.Format)
+			return invalid(vk.VUID_vkCmdBlitImage_srcImage_00231, "from %v to %v", src.Format, dst.Format)
 		case filter != vk.FILTER_NEAREST:
-			return invalid("VUID-vkCmdBlitImage-srcImage-00232", "%v of %v", filter, src.Format)
+			return invalid(vk.VUID_vkCmdBlitImage_srcImage_00232, "%v of %v", filter, src.Format)
 		}
 		return nil
 	}
@@ -97,24 +97,24 @@ func checkBlitFormats(dst, src *Image, filter vk.Filter) error {
 	}
 	from, ok := texel.CodecOf(format, vk.IMAGE_ASPECT_COLOR_BIT)
 	if !ok && src.Layout.Format.Compressed {
-		return invalid("VUID-vkCmdBlitImage-srcImage-01999", "%v is compressed", src.Format)
+		return invalid(vk.VUID_vkCmdBlitImage_srcImage_01999, "%v is compressed", src.Format)
 	}
 	to, ok2 := texel.CodecOf(dst.Format, vk.IMAGE_ASPECT_COLOR_BIT)
 	if !ok2 && dst.Layout.Format.Compressed {
-		return invalid("VUID-vkCmdBlitImage-dstImage-02000", "%v is compressed", dst.Format)
+		return invalid(vk.VUID_vkCmdBlitImage_dstImage_02000, "%v is compressed", dst.Format)
 	}
 	if !ok || !ok2 { // one is a depth/stencil format
-		return invalid("VUID-vkCmdBlitImage-srcImage-00231", "from %v to %v", src.Format, dst.Format)
+		return invalid(vk.VUID_vkCmdBlitImage_srcImage_00231, "from %v to %v", src.Format, dst.Format)
 	}
 	if from.Class() != to.Class() {
-		vuid := "VUID-vkCmdBlitImage-srcImage-00230"
+		vuid := vk.VUID_vkCmdBlitImage_srcImage_00230
 		if from.Class() == texel.Sint || to.Class() == texel.Sint {
-			vuid = "VUID-vkCmdBlitImage-srcImage-00229"
+			vuid = vk.VUID_vkCmdBlitImage_srcImage_00229
 		}
 		return invalid(vuid, "from %v to %v", src.Format, dst.Format)
 	}
 	if filter == vk.FILTER_LINEAR && from.Class() != texel.Float {
-		return invalid("VUID-vkCmdBlitImage-filter-02001", "VK_FILTER_LINEAR of %v", src.Format)
+		return invalid(vk.VUID_vkCmdBlitImage_filter_02001, "VK_FILTER_LINEAR of %v", src.Format)
 	}
 	return nil
 }
@@ -123,12 +123,12 @@ func checkBlitRegion(dst, src *Image, r *vk.ImageBlit) error {
 	from, to := &r.SrcSubresource, &r.DstSubresource
 	switch {
 	case from.AspectMask != to.AspectMask:
-		return invalid("VUID-VkImageBlit-aspectMask-00238", "from aspects %v to %v", from.AspectMask, to.AspectMask)
+		return invalid(vk.VUID_VkImageBlit_aspectMask_00238, "from aspects %v to %v", from.AspectMask, to.AspectMask)
 	case from.LayerCount != to.LayerCount:
-		return invalid("VUID-VkImageBlit-layerCount-00239", "from %d layers to %d", from.LayerCount, to.LayerCount)
+		return invalid(vk.VUID_VkImageBlit_layerCount_08800, "from %d layers to %d", from.LayerCount, to.LayerCount)
 	case (src.Type == vk.IMAGE_TYPE_3D || dst.Type == vk.IMAGE_TYPE_3D) &&
 		(from.BaseArrayLayer != 0 || to.BaseArrayLayer != 0 || from.LayerCount != 1):
-		return invalid("VUID-vkCmdBlitImage-srcImage-00240", "%d layers from %d to %d with a 3D image",
+		return invalid(vk.VUID_vkCmdBlitImage_srcImage_00240, "%d layers from %d to %d with a 3D image",
 			from.LayerCount, from.BaseArrayLayer, to.BaseArrayLayer)
 	}
 	if err := blitSourceRules.checkBlit(src, from, &r.SrcOffsets); err != nil {
@@ -165,7 +165,8 @@ func checkBlitWithin(img *Image, regions []vk.ImageBlit) error {
 	for i := range regions {
 		for j := range regions {
 			s, d := &regions[i], &regions[j]
-			if s.SrcSubresource.MipLevel != d.DstSubresource.MipLevel || s.SrcSubresource.AspectMask&d.DstSubresource.AspectMask == 0 {
+			if s.SrcSubresource.MipLevel != d.DstSubresource.MipLevel ||
+				s.SrcSubresource.AspectMask&d.DstSubresource.AspectMask == 0 {
 				continue
 			}
 			from, fromSize := blitCuboid(img, &s.SrcSubresource, &s.SrcOffsets)
@@ -175,7 +176,7 @@ func checkBlitWithin(img *Image, regions []vk.ImageBlit) error {
 				shared = shared && max(from[axis], to[axis]) < min(from[axis]+fromSize[axis], to[axis]+toSize[axis])
 			}
 			if shared {
-				return invalid("VUID-vkCmdBlitImage-pRegions-00217", "region %d reads texels that region %d writes", i, j)
+				return invalid(vk.VUID_vkCmdBlitImage_pRegions_00217, "region %d reads texels that region %d writes", i, j)
 			}
 		}
 	}

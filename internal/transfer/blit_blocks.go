@@ -17,7 +17,8 @@ func blitBlocks(dst, src *Image, blocks *texel.Blocks, r *vk.ImageBlit, filter v
 	}
 	layout, ok := texel.NewLayout(format, extent, 1, sub.LayerCount, 1)
 	if !ok {
-		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, "", "a level of %v, decoded, is larger than 64 bits can say", src.Format)
+		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "a level of %v, decoded, is larger than 64 bits can say",
+			src.Format)
 	}
 	// Pages of the system's: the level may be larger than what Go's heap can get, which would end the process.
 	pages, err := backing.NewAnonymous(layout.Size)

@@ -12,7 +12,8 @@ import (
 // A blit from a compressed image is one from its decoded texels.
 func TestBlitOfBlocks(t *testing.T) {
 	random := rand.New(rand.NewPCG(31, 32))
-	for _, format := range []vk.Format{vk.FORMAT_ETC2_R8G8B8A1_UNORM_BLOCK, vk.FORMAT_ETC2_R8G8B8A8_SRGB_BLOCK, vk.FORMAT_EAC_R11G11_SNORM_BLOCK} {
+	for _, format := range []vk.Format{vk.FORMAT_ETC2_R8G8B8A1_UNORM_BLOCK, vk.FORMAT_ETC2_R8G8B8A8_SRGB_BLOCK,
+		vk.FORMAT_EAC_R11G11_SNORM_BLOCK} {
 		storage, _ := texel.FormatOf(format)
 		layout, _ := texel.NewLayout(storage, [3]uint32{21, 14, 1}, 3, 4, 1)
 		src := &Image{Bytes: make([]byte, layout.Size), Layout: &layout, Format: format, Type: vk.IMAGE_TYPE_2D}
@@ -26,15 +27,18 @@ func TestBlitOfBlocks(t *testing.T) {
 			level := uint32(random.IntN(3))
 			w, h := int32(21>>level), int32(14>>level)
 			region := vk.ImageBlit{
-				SrcSubresource: vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: level, BaseArrayLayer: 1, LayerCount: 2},
+				SrcSubresource: vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: level, BaseArrayLayer: 1,
+					LayerCount: 2},
 				DstSubresource: vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 2},
-				SrcOffsets:     [2]vk.Offset3D{{X: random.Int32N(w), Y: random.Int32N(h)}, {X: random.Int32N(w + 1), Y: random.Int32N(h + 1), Z: 1}},
-				DstOffsets:     [2]vk.Offset3D{{X: 3}, {X: 28, Y: 30, Z: 1}},
+				SrcOffsets: [2]vk.Offset3D{{X: random.Int32N(w), Y: random.Int32N(h)},
+					{X: random.Int32N(w + 1), Y: random.Int32N(h + 1), Z: 1}},
+				DstOffsets: [2]vk.Offset3D{{X: 3}, {X: 28, Y: 30, Z: 1}},
 			}
 			filter := vk.Filter(random.IntN(2))
 			var results [2][]byte
 			for i, from := range []*Image{src, plain} {
-				dst := &Image{Bytes: make([]byte, targetLayout.Size), Layout: &targetLayout, Format: vk.FORMAT_R16G16B16A16_SFLOAT, Type: vk.IMAGE_TYPE_2D}
+				dst := &Image{Bytes: make([]byte, targetLayout.Size), Layout: &targetLayout, Format: vk.FORMAT_R16G16B16A16_SFLOAT,
+					Type: vk.IMAGE_TYPE_2D}
 				if err := Blit(dst, from, []vk.ImageBlit{region}, filter); err != nil {
 					t.Fatal(err)
 				}
@@ -66,7 +70,8 @@ func unpacked(img *Image) *Image {
 				for y := range int(to.Rows) {
 					for x := range int(to.RowBytes) / size {
 						blocks.Decode(decoded, img.block(color, level, layer, x/texel.BlockExtent, y/texel.BlockExtent, z))
-						copy(plain.block(color, level, layer, x, y, z), decoded[(y%texel.BlockExtent*texel.BlockExtent+x%texel.BlockExtent)*size:])
+						copy(plain.block(color, level, layer, x, y, z),
+							decoded[(y%texel.BlockExtent*texel.BlockExtent+x%texel.BlockExtent)*size:])
 					}
 				}
 			}

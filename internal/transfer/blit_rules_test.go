@@ -49,12 +49,13 @@ func TestBlitRefuses(t *testing.T) {
 	region("VUID-vkCmdBlitImage-aspectMask-00241", twoD, func(r *vk.ImageBlit) {
 		r.SrcSubresource.AspectMask, r.DstSubresource.AspectMask = color|depth, color|depth
 	})
-	region("VUID-VkImageBlit-layerCount-00239", twoD, func(r *vk.ImageBlit) { r.DstSubresource.LayerCount = 2 })
+	region("VUID-VkImageBlit-layerCount-08800", twoD, func(r *vk.ImageBlit) { r.DstSubresource.LayerCount = 2 })
 	region("VUID-VkImageSubresourceLayers-layerCount-01700", twoD, func(r *vk.ImageBlit) {
 		r.SrcSubresource.LayerCount, r.DstSubresource.LayerCount = 0, 0
 	})
 	region("VUID-vkCmdBlitImage-srcImage-00240", threeD, func(r *vk.ImageBlit) { r.SrcSubresource.BaseArrayLayer = 1 })
-	region("VUID-vkCmdBlitImage-srcImage-00240", threeD, func(r *vk.ImageBlit) { r.SrcSubresource.LayerCount, r.DstSubresource.LayerCount = 2, 2 })
+	region("VUID-vkCmdBlitImage-srcImage-00240", threeD,
+		func(r *vk.ImageBlit) { r.SrcSubresource.LayerCount, r.DstSubresource.LayerCount = 2, 2 })
 	region("VUID-vkCmdBlitImage-srcImage-00245", oneD, func(r *vk.ImageBlit) { r.SrcOffsets[1].Y = 0 })
 	region("VUID-vkCmdBlitImage-dstImage-00250", oneD, func(r *vk.ImageBlit) { r.DstOffsets[0].Y = 1 })
 	region("VUID-vkCmdBlitImage-srcImage-00247", twoD, func(r *vk.ImageBlit) { r.SrcOffsets[0].Z = 1 })
@@ -95,7 +96,8 @@ func TestBlitRefuses(t *testing.T) {
 }
 
 // checkRefused wants a region refused that change has made wrong, and nothing written, not even the region before.
-func checkRefused(t *testing.T, vuid string, dstFormat, srcFormat vk.Format, imageType vk.ImageType, filter vk.Filter, change func(r *vk.ImageBlit)) {
+func checkRefused(t *testing.T, vuid string, dstFormat, srcFormat vk.Format, imageType vk.ImageType, filter vk.Filter,
+	change func(r *vk.ImageBlit)) {
 	t.Helper()
 	extent, layers := [3]uint32{8, 8, 1}, uint32(2)
 	end := vk.Offset3D{X: 4, Y: 4, Z: 1}
@@ -115,8 +117,9 @@ func checkRefused(t *testing.T, vuid string, dstFormat, srcFormat vk.Format, ima
 	change(&bad)
 	before := bytes.Clone(dst.all)
 	err := Blit(&dst.Image, &src.Image, []vk.ImageBlit{good, bad}, filter)
-	if vk.VUIDOf(err) != vuid || !bytes.Equal(before, dst.all) {
-		t.Errorf("%v to %v, %+v: %v (%s), want %s and nothing written", srcFormat, dstFormat, bad, err, vk.VUIDOf(err), vuid)
+	if vk.VUIDOf(err).String() != vuid || !bytes.Equal(before, dst.all) {
+		t.Errorf("%v to %v, %+v: %v (%s), want %s and nothing written", srcFormat, dstFormat, bad, err,
+			vk.VUIDOf(err).String(), vuid)
 	}
 }
 
@@ -132,7 +135,8 @@ func TestBlitNeedsMemory(t *testing.T) {
 		all := [2]vk.Offset3D{{}, {X: 1, Y: 1, Z: 1}}
 		r := vk.ImageBlit{SrcSubresource: side, SrcOffsets: all, DstSubresource: side, DstOffsets: all}
 		err := Blit(&images[0].Image, &images[1].Image, []vk.ImageBlit{r}, vk.FILTER_NEAREST)
-		if vk.VUIDOf(err) != [2]string{"VUID-vkCmdBlitImage-dstImage-00225", "VUID-vkCmdBlitImage-srcImage-00220"}[short] || !bytes.Equal(before, images[0].all) {
+		if vk.VUIDOf(err).String() != [2]string{"VUID-vkCmdBlitImage-dstImage-00225",
+			"VUID-vkCmdBlitImage-srcImage-00220"}[short] || !bytes.Equal(before, images[0].all) {
 			t.Errorf("an image larger than its memory: %v", err)
 		}
 	}
@@ -149,11 +153,21 @@ func TestBlitWithinItself(t *testing.T) {
 		regions []vk.ImageBlit
 		refused bool
 	}{
-		{"side by side", []vk.ImageBlit{{SrcSubresource: first, SrcOffsets: box(0, 0, 32, 64), DstSubresource: first, DstOffsets: box(64, 64, 32, 0)}}, false},
-		{"layers", []vk.ImageBlit{{SrcSubresource: first, SrcOffsets: box(0, 0, 64, 64), DstSubresource: second, DstOffsets: box(0, 0, 64, 64)}}, false},
-		{"levels", []vk.ImageBlit{{SrcSubresource: first, SrcOffsets: box(0, 0, 64, 64), DstSubresource: half, DstOffsets: box(0, 0, 32, 32)}}, false},
-		{"nothing", []vk.ImageBlit{{SrcSubresource: first, SrcOffsets: box(0, 0, 64, 64), DstSubresource: first, DstOffsets: box(32, 32, 32, 40)}}, false},
-		{"a column", []vk.ImageBlit{{SrcSubresource: first, SrcOffsets: box(33, 0, 0, 64), DstSubresource: first, DstOffsets: box(64, 64, 32, 0)}}, true},
+		{"side by side",
+			[]vk.ImageBlit{{SrcSubresource: first, SrcOffsets: box(0, 0, 32, 64), DstSubresource: first,
+				DstOffsets: box(64, 64, 32, 0)}}, false},
+		{"layers",
+			[]vk.ImageBlit{{SrcSubresource: first, SrcOffsets: box(0, 0, 64, 64), DstSubresource: second,
+				DstOffsets: box(0, 0, 64, 64)}}, false},
+		{"levels",
+			[]vk.ImageBlit{{SrcSubresource: first, SrcOffsets: box(0, 0, 64, 64), DstSubresource: half,
+				DstOffsets: box(0, 0, 32, 32)}}, false},
+		{"nothing",
+			[]vk.ImageBlit{{SrcSubresource: first, SrcOffsets: box(0, 0, 64, 64), DstSubresource: first,
+				DstOffsets: box(32, 32, 32, 40)}}, false},
+		{"a column",
+			[]vk.ImageBlit{{SrcSubresource: first, SrcOffsets: box(33, 0, 0, 64), DstSubresource: first,
+				DstOffsets: box(64, 64, 32, 0)}}, true},
 		{"another region", []vk.ImageBlit{
 			{SrcSubresource: first, SrcOffsets: box(0, 0, 16, 16), DstSubresource: second, DstOffsets: box(0, 0, 16, 16)},
 			{SrcSubresource: second, SrcOffsets: box(15, 15, 32, 32), DstSubresource: first, DstOffsets: box(32, 32, 64, 64)},
@@ -163,7 +177,7 @@ func TestBlitWithinItself(t *testing.T) {
 		before := bytes.Clone(m.all)
 		err := Blit(&m.Image, &m.Image, c.regions, vk.FILTER_NEAREST)
 		switch {
-		case c.refused && (vk.VUIDOf(err) != "VUID-vkCmdBlitImage-pRegions-00217" || !bytes.Equal(before, m.all)):
+		case c.refused && (vk.VUIDOf(err).String() != "VUID-vkCmdBlitImage-pRegions-00217" || !bytes.Equal(before, m.all)):
 			t.Errorf("%s: %v, want it refused and nothing written", c.name, err)
 		case !c.refused && err != nil:
 			t.Errorf("%s: %v", c.name, err)
@@ -217,7 +231,7 @@ func FuzzBlit(f *testing.F) {
 		err := Blit(&dst.Image, &src.Image, regions, filter)
 		end := guard + len(dst.Bytes)
 		switch {
-		case err != nil && (vk.VUIDOf(err) == "" || !bytes.Equal(before, dst.all)):
+		case err != nil && (vk.VUIDOf(err).String() == "" || !bytes.Equal(before, dst.all)):
 			t.Errorf("%v to %v, %+v: refused without a VUID, or done nevertheless: %v", from, to, regions, err)
 		case !bytes.Equal(before[:guard], dst.all[:guard]) || !bytes.Equal(before[end:], dst.all[end:]):
 			t.Errorf("%v to %v, %+v: bytes beside the image changed", from, to, regions)

@@ -67,7 +67,8 @@ func reference(t *testing.T, dst *guarded, before []byte, src *Image, r *vk.Imag
 		}
 		dstCodec, _ := texel.CodecOf(dst.Format, p.Aspect)
 		srcCodec, _ := texel.CodecOf(src.Format, p.Aspect)
-		size := [3]int{int(levelSize(src, from.MipLevel, 0)), int(levelSize(src, from.MipLevel, 1)), int(levelSize(src, from.MipLevel, 2))}
+		size := [3]int{int(levelSize(src, from.MipLevel, 0)), int(levelSize(src, from.MipLevel, 1)),
+			int(levelSize(src, from.MipLevel, 2))}
 		for layer := range layersLeft(&dst.Image, to) {
 			read := func(x, y, z int) []byte {
 				clamp := func(v, axis int) int { return min(max(v, 0), size[axis]-1) }
@@ -112,7 +113,8 @@ func reference(t *testing.T, dst *guarded, before []byte, src *Image, r *vk.Imag
 }
 
 // checkFiltered computes the mean of eight texels with exact weights. Those of Blit may be 1/512 off along each axis.
-func checkFiltered(t *testing.T, what string, f vk.Format, codec *texel.Codec, got []byte, read func(x, y, z int) [4]float64, u, v, w float64) {
+func checkFiltered(t *testing.T, what string, f vk.Format, codec *texel.Codec, got []byte,
+	read func(x, y, z int) [4]float64, u, v, w float64) {
 	t.Helper()
 	var mean, low, high [4]float64
 	for c := range 4 {
@@ -163,7 +165,8 @@ func between(random *rand.Rand, n int32) (a, b int32) {
 }
 
 // randomSide makes one side of a region, that lies in the image.
-func randomSide(random *rand.Rand, m *Image, aspect vk.ImageAspectFlags, layers uint32) (vk.ImageSubresourceLayers, [2]vk.Offset3D) {
+func randomSide(random *rand.Rand, m *Image, aspect vk.ImageAspectFlags, layers uint32) (vk.ImageSubresourceLayers,
+	[2]vk.Offset3D) {
 	s := vk.ImageSubresourceLayers{
 		AspectMask: aspect, MipLevel: random.Uint32N(m.Layout.Levels),
 		BaseArrayLayer: random.Uint32N(m.Layout.Layers - layers + 1), LayerCount: layers,
@@ -177,7 +180,8 @@ func randomSide(random *rand.Rand, m *Image, aspect vk.ImageAspectFlags, layers 
 		o[0].Z, o[1].Z = between(random, int32(levelSize(m, s.MipLevel, 2)))
 	}
 	if random.IntN(4) == 0 { // all of it
-		o = [2]vk.Offset3D{{}, {X: int32(levelSize(m, s.MipLevel, 0)), Y: int32(levelSize(m, s.MipLevel, 1)), Z: int32(levelSize(m, s.MipLevel, 2))}}
+		o = [2]vk.Offset3D{{}, {X: int32(levelSize(m, s.MipLevel, 0)), Y: int32(levelSize(m, s.MipLevel, 1)),
+			Z: int32(levelSize(m, s.MipLevel, 2))}}
 	}
 	return s, o
 }
@@ -285,7 +289,8 @@ func TestBlitDepthStencil(t *testing.T) {
 func TestBlitIntegers(t *testing.T) {
 	bytesOnly := []vk.Format{
 		vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_R8G8B8A8_SRGB, vk.FORMAT_B8G8R8A8_SRGB,
-		vk.FORMAT_A8B8G8R8_SRGB_PACK32, vk.FORMAT_R8G8B8_UNORM, vk.FORMAT_B8G8R8_SRGB, vk.FORMAT_R8G8_UNORM, vk.FORMAT_R8_SRGB,
+		vk.FORMAT_A8B8G8R8_SRGB_PACK32, vk.FORMAT_R8G8B8_UNORM, vk.FORMAT_B8G8R8_SRGB, vk.FORMAT_R8G8_UNORM,
+		vk.FORMAT_R8_SRGB,
 	}
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 3))

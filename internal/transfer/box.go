@@ -46,7 +46,8 @@ func (b box) copy(dst []byte, d side, src []byte, s side) {
 	case b.rowBytes*rows < parallelBytes:
 		b.copyRows(dst, d, src, s, 0, rows)
 	default:
-		split(int(rows), int(1+partBytes/b.rowBytes), func(from, to int) { b.copyRows(dst, d, src, s, uint64(from), uint64(to)) })
+		split(int(rows), int(1+partBytes/b.rowBytes),
+			func(from, to int) { b.copyRows(dst, d, src, s, uint64(from), uint64(to)) })
 	}
 }
 

@@ -10,56 +10,102 @@ import (
 // host's.
 type linearRules struct {
 	rules
-	size      string // the memory holds the region
-	offset    string // the offset is a multiple of the texel block size
-	offset4   string // and of 4 for depth and stencil
-	single    string // one aspect at a time
-	samples   string // one sample
-	empty     [3]string
-	row       string // the row length is 0 or not shorter than the region's rows
-	height    string // so is the image height
-	rowBlocks string // the row length is whole blocks
-	heights   string // the image height is whole blocks
-	rowMost   string // a row is shorter than 2 GiB
-}
-
-// newLinearRules names the rules of a command for its image parameter and its region structure, whose members
-// begin with prefix. size is the command's rule for too small a memory.
-func newLinearRules(command, image, region, prefix, size string) *linearRules {
-	of := func(subject, number string) string { return "VUID-" + command + "-" + subject + "-" + number }
-	in := func(subject, number string) string { return "VUID-" + region + "-" + subject + "-" + number }
-	return &linearRules{
-		rules: rules{
-			bound:   of(image, "07966"),
-			aspects: of("imageSubresource", "09105"),
-			level:   of("imageSubresource", "07967"),
-			layers:  of("imageSubresource", "07968"),
-			volume:  of(image, "07983"),
-			flat:    of(image, "07979"),
-			plane:   of(image, "07980"),
-			inside:  [3]string{of("imageSubresource", "07971"), of("imageSubresource", "07972"), of("imageOffset", "09104")},
-			aligned: [3]string{of(image, "07274"), of(image, "07275"), of(image, "07276")},
-			whole:   [3]string{of(image, "00207"), of(image, "00208"), of(image, "00209")},
-		},
-		size:      size,
-		offset:    of(image, "07975"),
-		offset4:   of(image, "07978"),
-		single:    in("aspectMask", "09103"),
-		samples:   of(image, "07973"),
-		empty:     [3]string{in("imageExtent", "06659"), in("imageExtent", "06660"), in("imageExtent", "06661")},
-		row:       in(prefix+"RowLength", "09101"),
-		height:    in(prefix+"ImageHeight", "09102"),
-		rowBlocks: of(prefix+"RowLength", "09106"),
-		heights:   of(prefix+"ImageHeight", "09107"),
-		rowMost:   of(prefix+"RowLength", "09108"),
-	}
+	size      vk.VUID // the memory holds the region
+	offset    vk.VUID // the offset is a multiple of the texel block size
+	offset4   vk.VUID // and of 4 for depth and stencil
+	single    vk.VUID // one aspect at a time
+	samples   vk.VUID // one sample
+	empty     [3]vk.VUID
+	row       vk.VUID // the row length is 0 or not shorter than the region's rows
+	height    vk.VUID // so is the image height
+	rowBlocks vk.VUID // the row length is whole blocks
+	heights   vk.VUID // the image height is whole blocks
+	rowMost   vk.VUID // a row is shorter than 2 GiB
 }
 
 var (
-	bufferToImage = newLinearRules("vkCmdCopyBufferToImage", "dstImage", "VkBufferImageCopy", "buffer",
-		"VUID-vkCmdCopyBufferToImage-pRegions-00171")
-	imageToBuffer = newLinearRules("vkCmdCopyImageToBuffer", "srcImage", "VkBufferImageCopy", "buffer",
-		"VUID-vkCmdCopyImageToBuffer-pRegions-00183")
+	bufferToImage = &linearRules{
+		rules: rules{
+			bound:   vk.VUID_vkCmdCopyBufferToImage_dstImage_07966,
+			aspects: vk.VUID_vkCmdCopyBufferToImage_imageSubresource_09105,
+			level:   vk.VUID_vkCmdCopyBufferToImage_imageSubresource_07967,
+			layers:  vk.VUID_vkCmdCopyBufferToImage_imageSubresource_07968,
+			volume:  vk.VUID_vkCmdCopyBufferToImage_dstImage_07983,
+			flat:    vk.VUID_vkCmdCopyBufferToImage_dstImage_07979,
+			plane:   vk.VUID_vkCmdCopyBufferToImage_dstImage_07980,
+			inside: [3]vk.VUID{
+				vk.VUID_vkCmdCopyBufferToImage_imageSubresource_07971,
+				vk.VUID_vkCmdCopyBufferToImage_imageSubresource_07972,
+				vk.VUID_vkCmdCopyBufferToImage_imageOffset_09104,
+			},
+			aligned: [3]vk.VUID{
+				vk.VUID_vkCmdCopyBufferToImage_dstImage_07274,
+				vk.VUID_vkCmdCopyBufferToImage_dstImage_07275,
+				vk.VUID_vkCmdCopyBufferToImage_dstImage_07276,
+			},
+			whole: [3]vk.VUID{
+				vk.VUID_vkCmdCopyBufferToImage_dstImage_00207,
+				vk.VUID_vkCmdCopyBufferToImage_dstImage_00208,
+				vk.VUID_vkCmdCopyBufferToImage_dstImage_00209,
+			},
+		},
+		size:    vk.VUID_vkCmdCopyBufferToImage_pRegions_00171,
+		offset:  vk.VUID_vkCmdCopyBufferToImage_dstImage_07975,
+		offset4: vk.VUID_vkCmdCopyBufferToImage_dstImage_07978,
+		single:  vk.VUID_VkBufferImageCopy_aspectMask_09103,
+		samples: vk.VUID_vkCmdCopyBufferToImage_dstImage_07973,
+		empty: [3]vk.VUID{
+			vk.VUID_VkBufferImageCopy_imageExtent_06659,
+			vk.VUID_VkBufferImageCopy_imageExtent_06660,
+			vk.VUID_VkBufferImageCopy_imageExtent_06661,
+		},
+		row:       vk.VUID_VkBufferImageCopy_bufferRowLength_09101,
+		height:    vk.VUID_VkBufferImageCopy_bufferImageHeight_09102,
+		rowBlocks: vk.VUID_vkCmdCopyBufferToImage_bufferRowLength_09106,
+		heights:   vk.VUID_vkCmdCopyBufferToImage_bufferImageHeight_09107,
+		rowMost:   vk.VUID_vkCmdCopyBufferToImage_bufferRowLength_09108,
+	}
+	imageToBuffer = &linearRules{
+		rules: rules{
+			bound:   vk.VUID_vkCmdCopyImageToBuffer_srcImage_07966,
+			aspects: vk.VUID_vkCmdCopyImageToBuffer_imageSubresource_09105,
+			level:   vk.VUID_vkCmdCopyImageToBuffer_imageSubresource_07967,
+			layers:  vk.VUID_vkCmdCopyImageToBuffer_imageSubresource_07968,
+			volume:  vk.VUID_vkCmdCopyImageToBuffer_srcImage_07983,
+			flat:    vk.VUID_vkCmdCopyImageToBuffer_srcImage_07979,
+			plane:   vk.VUID_vkCmdCopyImageToBuffer_srcImage_07980,
+			inside: [3]vk.VUID{
+				vk.VUID_vkCmdCopyImageToBuffer_imageSubresource_07971,
+				vk.VUID_vkCmdCopyImageToBuffer_imageSubresource_07972,
+				vk.VUID_vkCmdCopyImageToBuffer_imageOffset_09104,
+			},
+			aligned: [3]vk.VUID{
+				vk.VUID_vkCmdCopyImageToBuffer_srcImage_07274,
+				vk.VUID_vkCmdCopyImageToBuffer_srcImage_07275,
+				vk.VUID_vkCmdCopyImageToBuffer_srcImage_07276,
+			},
+			whole: [3]vk.VUID{
+				vk.VUID_vkCmdCopyImageToBuffer_srcImage_00207,
+				vk.VUID_vkCmdCopyImageToBuffer_srcImage_00208,
+				vk.VUID_vkCmdCopyImageToBuffer_srcImage_00209,
+			},
+		},
+		size:    vk.VUID_vkCmdCopyImageToBuffer_pRegions_00183,
+		offset:  vk.VUID_vkCmdCopyImageToBuffer_srcImage_07975,
+		offset4: vk.VUID_vkCmdCopyImageToBuffer_srcImage_07978,
+		single:  vk.VUID_VkBufferImageCopy_aspectMask_09103,
+		samples: vk.VUID_vkCmdCopyImageToBuffer_srcImage_07973,
+		empty: [3]vk.VUID{
+			vk.VUID_VkBufferImageCopy_imageExtent_06659,
+			vk.VUID_VkBufferImageCopy_imageExtent_06660,
+			vk.VUID_VkBufferImageCopy_imageExtent_06661,
+		},
+		row:       vk.VUID_VkBufferImageCopy_bufferRowLength_09101,
+		height:    vk.VUID_VkBufferImageCopy_bufferImageHeight_09102,
+		rowBlocks: vk.VUID_vkCmdCopyImageToBuffer_bufferRowLength_09106,
+		heights:   vk.VUID_vkCmdCopyImageToBuffer_bufferImageHeight_09107,
+		rowMost:   vk.VUID_vkCmdCopyImageToBuffer_bufferRowLength_09108,
+	}
 )
 
 // layersOf is withLayers for copies between an image and linear memory.
@@ -110,7 +156,8 @@ func CopyImageToBuffer(dst []byte, src *Image, regions []vk.BufferImageCopy) err
 }
 
 // place checks a region and says where it lies in the image and in size bytes of linear memory.
-func (r *linearRules) place(img *Image, size uint64, region *vk.BufferImageCopy) (b box, image, memory side, err error) {
+func (r *linearRules) place(img *Image, size uint64, region *vk.BufferImageCopy) (b box, image, memory side,
+	err error) {
 	b, image, memory, err = r.locate(img, region)
 	if err == nil {
 		err = r.holds(size, b, memory)
@@ -177,7 +224,8 @@ func (r *linearRules) checkExtent(img *Image, sub *vk.ImageSubresourceLayers, of
 }
 
 // pitches returns the texels from row to row and the rows from slice to slice of the linear memory.
-func (r *linearRules) pitches(img *Image, rowLength, imageHeight uint32, extent [3]uint32, blockSize uint32) (row, rows uint32, err error) {
+func (r *linearRules) pitches(img *Image, rowLength, imageHeight uint32, extent [3]uint32, blockSize uint32) (row,
+	rows uint32, err error) {
 	block := &img.Layout.Format.Block
 	switch {
 	case rowLength != 0 && rowLength < extent[0]:

@@ -8,22 +8,22 @@ import (
 )
 
 // clearRules are the VUIDs that the two clear commands share in all but the number.
-type clearRules struct{ bound, level, levels, layer, layers string }
+type clearRules struct{ bound, level, levels, layer, layers vk.VUID }
 
 var (
 	clearColorRules = clearRules{
-		bound:  "VUID-vkCmdClearColorImage-image-00003",
-		level:  "VUID-vkCmdClearColorImage-baseMipLevel-01470",
-		levels: "VUID-vkCmdClearColorImage-pRanges-01692",
-		layer:  "VUID-vkCmdClearColorImage-baseArrayLayer-01472",
-		layers: "VUID-vkCmdClearColorImage-pRanges-01693",
+		bound:  vk.VUID_vkCmdClearColorImage_image_00003,
+		level:  vk.VUID_vkCmdClearColorImage_baseMipLevel_01470,
+		levels: vk.VUID_vkCmdClearColorImage_pRanges_01692,
+		layer:  vk.VUID_vkCmdClearColorImage_baseArrayLayer_01472,
+		layers: vk.VUID_vkCmdClearColorImage_pRanges_01693,
 	}
 	clearDepthStencilRules = clearRules{
-		bound:  "VUID-vkCmdClearDepthStencilImage-image-00010",
-		level:  "VUID-vkCmdClearDepthStencilImage-baseMipLevel-01474",
-		levels: "VUID-vkCmdClearDepthStencilImage-pRanges-01694",
-		layer:  "VUID-vkCmdClearDepthStencilImage-baseArrayLayer-01476",
-		layers: "VUID-vkCmdClearDepthStencilImage-pRanges-01695",
+		bound:  vk.VUID_vkCmdClearDepthStencilImage_image_00010,
+		level:  vk.VUID_vkCmdClearDepthStencilImage_baseMipLevel_01474,
+		levels: vk.VUID_vkCmdClearDepthStencilImage_pRanges_01694,
+		layer:  vk.VUID_vkCmdClearDepthStencilImage_baseArrayLayer_01476,
+		layers: vk.VUID_vkCmdClearDepthStencilImage_pRanges_01695,
 	}
 )
 
@@ -32,11 +32,11 @@ var (
 func ClearColor(dst *Image, value *vk.ClearColorValue, ranges []vk.ImageSubresourceRange) error {
 	codec, ok := texel.CodecOf(dst.Format, vk.IMAGE_ASPECT_COLOR_BIT)
 	if !ok {
-		return invalid("VUID-vkCmdClearColorImage-image-00007", "%v is no uncompressed color format", dst.Format)
+		return invalid(vk.VUID_vkCmdClearColorImage_image_00007, "%v is no uncompressed color format", dst.Format)
 	}
 	check := func(r *vk.ImageSubresourceRange) error {
 		if r.AspectMask != vk.IMAGE_ASPECT_COLOR_BIT {
-			return invalid("VUID-vkCmdClearColorImage-aspectMask-02498", "%v of a color image", r.AspectMask)
+			return invalid(vk.VUID_vkCmdClearColorImage_aspectMask_02498, "%v of a color image", r.AspectMask)
 		}
 		return dst.checkRange(r, &clearColorRules)
 	}
@@ -85,22 +85,22 @@ func ClearDepthStencil(dst *Image, value *vk.ClearDepthStencilValue, ranges []vk
 	const both = vk.IMAGE_ASPECT_DEPTH_BIT | vk.IMAGE_ASPECT_STENCIL_BIT
 	has := dst.Layout.Format.Aspects()
 	if has&both == 0 {
-		return invalid("VUID-vkCmdClearDepthStencilImage-image-00014", "%v is no depth/stencil format", dst.Format)
+		return invalid(vk.VUID_vkCmdClearDepthStencilImage_image_00014, "%v is no depth/stencil format", dst.Format)
 	}
 	depth := value.Depth
 	if !(depth >= 0 && depth <= 1) {
-		return invalid("VUID-VkClearDepthStencilValue-depth-00022", "depth is %v", depth)
+		return invalid(vk.VUID_VkClearDepthStencilValue_depth_00022, "depth is %v", depth)
 	}
 	check := func(r *vk.ImageSubresourceRange) error {
 		switch {
 		case r.AspectMask == 0:
-			return invalid("VUID-VkImageSubresourceRange-aspectMask-requiredbitmask", "aspectMask is 0")
+			return invalid(vk.VUID_VkImageSubresourceRange_aspectMask_requiredbitmask, "aspectMask is 0")
 		case r.AspectMask&^both != 0:
-			return invalid("VUID-vkCmdClearDepthStencilImage-aspectMask-02824", "%v of a depth/stencil image", r.AspectMask)
+			return invalid(vk.VUID_vkCmdClearDepthStencilImage_aspectMask_02824, "%v of a depth/stencil image", r.AspectMask)
 		case r.AspectMask&^has == vk.IMAGE_ASPECT_STENCIL_BIT:
-			return invalid("VUID-vkCmdClearDepthStencilImage-image-02825", "the stencil aspect of %v", dst.Format)
+			return invalid(vk.VUID_vkCmdClearDepthStencilImage_image_02825, "the stencil aspect of %v", dst.Format)
 		case r.AspectMask&^has == vk.IMAGE_ASPECT_DEPTH_BIT:
-			return invalid("VUID-vkCmdClearDepthStencilImage-image-02826", "the depth aspect of %v", dst.Format)
+			return invalid(vk.VUID_vkCmdClearDepthStencilImage_image_02826, "the depth aspect of %v", dst.Format)
 		}
 		return dst.checkRange(r, &clearDepthStencilRules)
 	}
@@ -140,13 +140,13 @@ func (m *Image) checkRange(r *vk.ImageSubresourceRange, rules *clearRules) error
 	case r.BaseMipLevel >= l.Levels:
 		return invalid(rules.level, "level %d of %d", r.BaseMipLevel, l.Levels)
 	case r.LevelCount == 0:
-		return invalid("VUID-VkImageSubresourceRange-levelCount-01720", "levelCount is 0")
+		return invalid(vk.VUID_VkImageSubresourceRange_levelCount_01720, "levelCount is 0")
 	case r.LevelCount != vk.REMAINING_MIP_LEVELS && r.LevelCount > l.Levels-r.BaseMipLevel:
 		return invalid(rules.levels, "%d levels from %d of %d", r.LevelCount, r.BaseMipLevel, l.Levels)
 	case r.BaseArrayLayer >= l.Layers:
 		return invalid(rules.layer, "layer %d of %d", r.BaseArrayLayer, l.Layers)
 	case r.LayerCount == 0:
-		return invalid("VUID-VkImageSubresourceRange-layerCount-01721", "layerCount is 0")
+		return invalid(vk.VUID_VkImageSubresourceRange_layerCount_01721, "layerCount is 0")
 	case r.LayerCount != vk.REMAINING_ARRAY_LAYERS && r.LayerCount > l.Layers-r.BaseArrayLayer:
 		return invalid(rules.layers, "%d layers from %d of %d", r.LayerCount, r.BaseArrayLayer, l.Layers)
 	case l.Size > uint64(len(m.Bytes)):

@@ -41,7 +41,8 @@ func (m *Image) texels(aspect vk.ImageAspectFlags, level, layer uint32, visit fu
 }
 
 // checkCleared holds the memory to what it was, with want in every texel of the subresources for which in answers.
-func checkCleared(t *testing.T, m *guarded, before []byte, in func(aspect vk.ImageAspectFlags, level, layer uint32) []byte) {
+func checkCleared(t *testing.T, m *guarded, before []byte,
+	in func(aspect vk.ImageAspectFlags, level, layer uint32) []byte) {
 	t.Helper()
 	expected := &Image{before[guard:], m.Layout, m.Format, m.Type}
 	for _, p := range m.Layout.Format.Planes[:m.Layout.Format.PlaneCount] {
@@ -110,7 +111,8 @@ func TestClearColor(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkCleared(t, m, before, func(_ vk.ImageAspectFlags, level, layer uint32) []byte {
-				if level < r.BaseMipLevel || layer < r.BaseArrayLayer || level >= 3 && r.LevelCount == 2 || layer != 1 && r.LayerCount == 1 {
+				if level < r.BaseMipLevel || layer < r.BaseArrayLayer || level >= 3 && r.LevelCount == 2 || layer != 1 &&
+					r.LayerCount == 1 {
 					return nil
 				}
 				return test.want
@@ -120,7 +122,8 @@ func TestClearColor(t *testing.T) {
 }
 
 func TestClearLarge(t *testing.T) {
-	whole := []vk.ImageSubresourceRange{{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: vk.REMAINING_MIP_LEVELS, LayerCount: 1}}
+	whole := []vk.ImageSubresourceRange{{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: vk.REMAINING_MIP_LEVELS,
+		LayerCount: 1}}
 	for format, want := range map[vk.Format][]byte{
 		vk.FORMAT_R8G8B8A8_UNORM: {255, 0, 0, 255},
 		vk.FORMAT_R8G8B8_UNORM:   {255, 0, 0},
@@ -137,7 +140,8 @@ func TestClearLarge(t *testing.T) {
 // TestClearLeavesRowGaps: with an explicit pitch another image may lie between the rows.
 func TestClearLeavesRowGaps(t *testing.T) {
 	format, _ := texel.FormatOf(vk.FORMAT_R8G8B8A8_UNORM)
-	layout, _ := texel.ExplicitLayout(format, [3]uint32{5, 4, 1}, 2, &vk.SubresourceLayout{Offset: 12, RowPitch: 100, ArrayPitch: 1000})
+	layout, _ := texel.ExplicitLayout(format, [3]uint32{5, 4, 1}, 2,
+		&vk.SubresourceLayout{Offset: 12, RowPitch: 100, ArrayPitch: 1000})
 	all := noise(9, int(layout.Size)+2*guard)
 	m := &guarded{Image{all[guard : guard+layout.Size], &layout, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_TYPE_2D}, all}
 	before := bytes.Clone(all)
@@ -167,7 +171,8 @@ func TestClearDepthStencil(t *testing.T) {
 			m := newGuarded(t, format, vk.IMAGE_TYPE_2D, [3]uint32{13, 7, 1}, 3, 2)
 			before := bytes.Clone(m.all)
 			err := ClearDepthStencil(&m.Image, &vk.ClearDepthStencilValue{Depth: 0.5, Stencil: 0xfff01},
-				[]vk.ImageSubresourceRange{{AspectMask: aspects, BaseMipLevel: 1, LevelCount: vk.REMAINING_MIP_LEVELS, LayerCount: 2}})
+				[]vk.ImageSubresourceRange{{AspectMask: aspects, BaseMipLevel: 1, LevelCount: vk.REMAINING_MIP_LEVELS,
+					LayerCount: 2}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,13 +206,20 @@ func TestClearRefuses(t *testing.T) {
 		{vk.FORMAT_R8_UNORM, -1, good(depth), "VUID-vkCmdClearColorImage-aspectMask-02498"},
 		{vk.FORMAT_R8_UNORM, -1, good(color | depth), "VUID-vkCmdClearColorImage-aspectMask-02498"},
 		{vk.FORMAT_R8_UNORM, -1, good(vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT), "VUID-vkCmdClearColorImage-aspectMask-02498"},
-		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 2, LevelCount: 1, BaseArrayLayer: 0, LayerCount: 1}, "VUID-vkCmdClearColorImage-baseMipLevel-01470"},
-		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 1, LevelCount: 2, BaseArrayLayer: 0, LayerCount: 1}, "VUID-vkCmdClearColorImage-pRanges-01692"},
-		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 3, LayerCount: 1}, "VUID-vkCmdClearColorImage-baseArrayLayer-01472"},
-		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 1, LayerCount: 3}, "VUID-vkCmdClearColorImage-pRanges-01693"},
-		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 1, LayerCount: math.MaxUint32 - 1}, "VUID-vkCmdClearColorImage-pRanges-01693"},
-		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 0, LevelCount: 0, BaseArrayLayer: 0, LayerCount: 1}, "VUID-VkImageSubresourceRange-levelCount-01720"},
-		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 0, LayerCount: 0}, "VUID-VkImageSubresourceRange-layerCount-01721"},
+		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 2, LevelCount: 1, BaseArrayLayer: 0, LayerCount: 1},
+			"VUID-vkCmdClearColorImage-baseMipLevel-01470"},
+		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 1, LevelCount: 2, BaseArrayLayer: 0, LayerCount: 1},
+			"VUID-vkCmdClearColorImage-pRanges-01692"},
+		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 3, LayerCount: 1},
+			"VUID-vkCmdClearColorImage-baseArrayLayer-01472"},
+		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 1, LayerCount: 3},
+			"VUID-vkCmdClearColorImage-pRanges-01693"},
+		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 1,
+			LayerCount: math.MaxUint32 - 1}, "VUID-vkCmdClearColorImage-pRanges-01693"},
+		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 0, LevelCount: 0, BaseArrayLayer: 0, LayerCount: 1},
+			"VUID-VkImageSubresourceRange-levelCount-01720"},
+		{vk.FORMAT_R8_UNORM, -1, ranges{AspectMask: color, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 0, LayerCount: 0},
+			"VUID-VkImageSubresourceRange-layerCount-01721"},
 		{vk.FORMAT_R8_UNORM, 0, good(color), "VUID-vkCmdClearDepthStencilImage-image-00014"},
 		{vk.FORMAT_D16_UNORM, 1.5, good(depth), "VUID-VkClearDepthStencilValue-depth-00022"},
 		{vk.FORMAT_D16_UNORM, float32(math.NaN()), good(depth), "VUID-VkClearDepthStencilValue-depth-00022"},
@@ -215,10 +227,14 @@ func TestClearRefuses(t *testing.T) {
 		{vk.FORMAT_D16_UNORM, 0, good(color | depth), "VUID-vkCmdClearDepthStencilImage-aspectMask-02824"},
 		{vk.FORMAT_D16_UNORM, 0, good(depth | stencil), "VUID-vkCmdClearDepthStencilImage-image-02825"},
 		{vk.FORMAT_S8_UINT, 0, good(depth), "VUID-vkCmdClearDepthStencilImage-image-02826"},
-		{vk.FORMAT_D16_UNORM, 0, ranges{AspectMask: depth, BaseMipLevel: 2, LevelCount: 1, BaseArrayLayer: 0, LayerCount: 1}, "VUID-vkCmdClearDepthStencilImage-baseMipLevel-01474"},
-		{vk.FORMAT_D16_UNORM, 0, ranges{AspectMask: depth, BaseMipLevel: 1, LevelCount: 2, BaseArrayLayer: 0, LayerCount: 1}, "VUID-vkCmdClearDepthStencilImage-pRanges-01694"},
-		{vk.FORMAT_D16_UNORM, 0, ranges{AspectMask: depth, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 3, LayerCount: 1}, "VUID-vkCmdClearDepthStencilImage-baseArrayLayer-01476"},
-		{vk.FORMAT_D16_UNORM, 0, ranges{AspectMask: depth, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 1, LayerCount: 3}, "VUID-vkCmdClearDepthStencilImage-pRanges-01695"},
+		{vk.FORMAT_D16_UNORM, 0, ranges{AspectMask: depth, BaseMipLevel: 2, LevelCount: 1, BaseArrayLayer: 0, LayerCount: 1},
+			"VUID-vkCmdClearDepthStencilImage-baseMipLevel-01474"},
+		{vk.FORMAT_D16_UNORM, 0, ranges{AspectMask: depth, BaseMipLevel: 1, LevelCount: 2, BaseArrayLayer: 0, LayerCount: 1},
+			"VUID-vkCmdClearDepthStencilImage-pRanges-01694"},
+		{vk.FORMAT_D16_UNORM, 0, ranges{AspectMask: depth, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 3, LayerCount: 1},
+			"VUID-vkCmdClearDepthStencilImage-baseArrayLayer-01476"},
+		{vk.FORMAT_D16_UNORM, 0, ranges{AspectMask: depth, BaseMipLevel: 0, LevelCount: 1, BaseArrayLayer: 1, LayerCount: 3},
+			"VUID-vkCmdClearDepthStencilImage-pRanges-01695"},
 	} {
 		m := newGuarded(t, test.format, vk.IMAGE_TYPE_2D, [3]uint32{8, 8, 1}, 2, 3)
 		before := bytes.Clone(m.all)
@@ -229,14 +245,17 @@ func TestClearRefuses(t *testing.T) {
 		} else {
 			err = ClearDepthStencil(&m.Image, &vk.ClearDepthStencilValue{Depth: test.value}, both)
 		}
-		if vk.VUIDOf(err) != test.vuid || !bytes.Equal(m.all, before) {
-			t.Errorf("%v, %+v: %v (%s), want %s and nothing written", test.format, test.r, err, vk.VUIDOf(err), test.vuid)
+		if vk.VUIDOf(err).String() != test.vuid || !bytes.Equal(m.all, before) {
+			t.Errorf("%v, %+v: %v (%s), want %s and nothing written", test.format, test.r, err, vk.VUIDOf(err).String(),
+				test.vuid)
 		}
 	}
 	m := newGuarded(t, vk.FORMAT_R8_UNORM, vk.IMAGE_TYPE_2D, [3]uint32{64, 64, 1}, 1, 1)
 	m.Bytes = m.Bytes[: len(m.Bytes)-1 : len(m.Bytes)-1]
 	before := bytes.Clone(m.all)
-	if err := ClearColor(&m.Image, floatColor(1, 1, 1, 1), []ranges{good(color)}); vk.VUIDOf(err) != "VUID-vkCmdClearColorImage-image-00003" || !bytes.Equal(m.all, before) {
+	if err := ClearColor(&m.Image, floatColor(1, 1, 1, 1),
+		[]ranges{good(color)}); vk.VUIDOf(err).String() != "VUID-vkCmdClearColorImage-image-00003" ||
+		!bytes.Equal(m.all, before) {
 		t.Errorf("an image larger than its memory: %v", err)
 	}
 }

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"farside/internal/memcopy"
 	"farside/internal/vk"
 )
-
-// pastBytes is the size from which on a copy goes past the caches: it would fill those of one core alone, and
-// evict what others read.
-const pastBytes = 2 << 20
 
 // Copy copies src to dst, which have the same length and may overlap. Large ones are copied on all cores.
 func Copy(dst, src []byte) {
@@ -17,11 +14,12 @@ func Copy(dst, src []byte) {
 		copy(dst, src)
 		return
 	}
+	past := memcopy.PastCaches(len(dst))
 	split(len(dst), partBytes, func(from, to int) {
-		if len(dst) < pastBytes {
-			copy(dst[from:to], src[from:to])
-		} else {
+		if past {
 			copyPast(dst[from:to], src[from:to])
+		} else {
+			memcopy.Copy(dst[from:to], src[from:to])
 		}
 	})
 }
@@ -54,16 +52,16 @@ func checkBufferCopy(dst, src []byte, r *vk.BufferCopy) error {
 	to, from := uint64(len(dst)), uint64(len(src))
 	switch {
 	case r.Size == 0:
-		return invalid("VUID-VkBufferCopy-size-01988", "size is 0")
+		return invalid(vk.VUID_VkBufferCopy_size_01988, "size is 0")
 	case r.SrcOffset >= from:
-		return invalid("VUID-vkCmdCopyBuffer-srcOffset-00113", "srcOffset %d in a buffer of %d bytes", r.SrcOffset, from)
+		return invalid(vk.VUID_vkCmdCopyBuffer_srcOffset_00113, "srcOffset %d in a buffer of %d bytes", r.SrcOffset, from)
 	case r.DstOffset >= to:
-		return invalid("VUID-vkCmdCopyBuffer-dstOffset-00114", "dstOffset %d in a buffer of %d bytes", r.DstOffset, to)
+		return invalid(vk.VUID_vkCmdCopyBuffer_dstOffset_00114, "dstOffset %d in a buffer of %d bytes", r.DstOffset, to)
 	case r.Size > from-r.SrcOffset:
-		return invalid("VUID-vkCmdCopyBuffer-size-00115", "size %d from srcOffset %d in a buffer of %d bytes",
+		return invalid(vk.VUID_vkCmdCopyBuffer_size_00115, "size %d from srcOffset %d in a buffer of %d bytes",
 			r.Size, r.SrcOffset, from)
 	case r.Size > to-r.DstOffset:
-		return invalid("VUID-vkCmdCopyBuffer-size-00116", "size %d from dstOffset %d in a buffer of %d bytes",
+		return invalid(vk.VUID_vkCmdCopyBuffer_size_00116, "size %d from dstOffset %d in a buffer of %d bytes",
 			r.Size, r.DstOffset, to)
 	}
 	return nil
@@ -89,7 +87,7 @@ func checkOverlap(dst, src []byte, regions []vk.BufferCopy) error {
 		case t.to <= s.from:
 			targets = targets[1:]
 		default:
-			return invalid("VUID-vkCmdCopyBuffer-pRegions-00117", "%d bytes are both source and destination",
+			return invalid(vk.VUID_vkCmdCopyBuffer_pRegions_00117, "%d bytes are both source and destination",
 				min(s.to, t.to)-max(s.from, t.from))
 		}
 	}
@@ -111,6 +109,6 @@ func union(spans []span) []span {
 }
 
 // invalid reports a broken rule of valid usage, found when the command is executed.
-func invalid(vuid, format string, args ...any) error {
+func invalid(vuid vk.VUID, format string, args ...any) error {
 	return vk.Errorf(vk.ERROR_UNKNOWN, vuid, format, args...)
 }

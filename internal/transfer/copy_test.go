@@ -22,7 +22,8 @@ func noise(seed uint64, n int) []byte {
 
 func TestFill(t *testing.T) {
 	const guard = 64
-	sizes := []int{0, 1, 3, 4, 5, 7, 8, 12, 15, 16, 20, 31, 32, 36, 60, 64, 68, 100, 127, 128, 132, 252, 256, 260, 1000, 1020,
+	sizes := []int{0, 1, 3, 4, 5, 7, 8, 12, 15, 16, 20, 31, 32, 36, 60, 64, 68, 100, 127, 128, 132, 252, 256, 260, 1000,
+		1020,
 		2044, 2048, 2052, 4096, 5000, parallelBytes - 4, parallelBytes, parallelBytes + 4, 4*parallelBytes + 20}
 	for _, size := range sizes {
 		for _, start := range []int{0, 1, 2, 4, 8, 12, 16, 28, 33, 60} {
@@ -210,7 +211,7 @@ func TestCopyBufferRefuses(t *testing.T) {
 	} {
 		dst := bytes.Repeat([]byte{7}, 200)
 		err := CopyBuffer(dst, one, []vk.BufferCopy{{Size: 100}, c.region})
-		if vk.VUIDOf(err) != c.vuid {
+		if vk.VUIDOf(err).String() != c.vuid {
 			t.Errorf("%s: %v, want %s", c.name, err, c.vuid)
 		}
 		if bytes.Count(dst, []byte{7}) != 200 {
@@ -239,7 +240,7 @@ func TestCopyBufferWithinItself(t *testing.T) {
 		{SrcOffset: 3500, DstOffset: 3510, Size: 20},
 	} {
 		err := CopyBuffer(b, b, append(legal[:3:3], r))
-		if vk.VUIDOf(err) != "VUID-vkCmdCopyBuffer-pRegions-00117" || !bytes.Equal(b, want) {
+		if vk.VUIDOf(err).String() != "VUID-vkCmdCopyBuffer-pRegions-00117" || !bytes.Equal(b, want) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}

@@ -121,7 +121,8 @@ func FuzzRegions(f *testing.F) {
 	})
 }
 
-func fuzzLinearCopy(t *testing.T, what byte, img *Image, m, linear memory, region *vk.BufferImageCopy, flags vk.HostImageCopyFlags) {
+func fuzzLinearCopy(t *testing.T, what byte, img *Image, m, linear memory, region *vk.BufferImageCopy,
+	flags vk.HostImageCopyFlags) {
 	var err error
 	toImage := what%2 == 0
 	wantImage, wantLinear := m.clone(), linear.clone()
@@ -136,7 +137,7 @@ func fuzzLinearCopy(t *testing.T, what byte, img *Image, m, linear memory, regio
 		err = CopyMemoryToImage(img, linear.bytes, region, flags)
 	}
 	switch {
-	case err != nil && vk.VUIDOf(err) == "":
+	case err != nil && vk.VUIDOf(err).String() == "":
 		t.Errorf("%v: no VUID", err)
 	case err == nil && flags != 0: // TestHostMemcpy has the reference
 		copy(wantImage.bytes, m.bytes)
@@ -156,7 +157,7 @@ func fuzzImageCopy(t *testing.T, src *Image, srcMemory memory, to shape, region 
 	err := CopyImage(dst, src, []vk.ImageCopy{region})
 	if err == nil {
 		referenceImageCopy(dst.on(want), src, &region)
-	} else if vk.VUIDOf(err) == "" {
+	} else if vk.VUIDOf(err).String() == "" {
 		t.Errorf("%v: no VUID", err)
 	}
 	if !bytes.Equal(dstMemory.all, want.all) || !bytes.Equal(srcMemory.all, wantSrc.all) {
@@ -193,7 +194,8 @@ func FuzzExplicitLayoutCopy(f *testing.F) {
 		buffer := newMemory(2, int(extent[0]*extent[1]*n*4))
 		want := m.clone()
 		referenceBufferImage(img.on(want), buffer.bytes, &region, true)
-		if err := CopyBufferToImage(img, buffer.bytes, []vk.BufferImageCopy{region}); err != nil || !bytes.Equal(m.all, want.all) {
+		if err := CopyBufferToImage(img, buffer.bytes, []vk.BufferImageCopy{region}); err != nil ||
+			!bytes.Equal(m.all, want.all) {
 			t.Errorf("%+v: %v", layout, err)
 		}
 	})

@@ -7,27 +7,105 @@ import "farside/internal/vk"
 // passes no size.
 
 var (
-	memoryToImage = newLinearRules("VkCopyMemoryToImageInfo", "dstImage", "VkMemoryToImageCopy", "memory",
-		"VUID-VkMemoryToImageCopy-pHostPointer-09061")
-	imageToMemory = newLinearRules("VkCopyImageToMemoryInfo", "srcImage", "VkImageToMemoryCopy", "memory",
-		"VUID-VkImageToMemoryCopy-pHostPointer-09066")
+	memoryToImage = &linearRules{
+		rules: rules{
+			bound:   vk.VUID_VkCopyMemoryToImageInfo_dstImage_07966,
+			aspects: vk.VUID_VkCopyMemoryToImageInfo_imageSubresource_09105,
+			level:   vk.VUID_VkCopyMemoryToImageInfo_imageSubresource_07967,
+			layers:  vk.VUID_VkCopyMemoryToImageInfo_imageSubresource_07968,
+			volume:  vk.VUID_VkCopyMemoryToImageInfo_dstImage_07983,
+			flat:    vk.VUID_VkCopyMemoryToImageInfo_dstImage_07979,
+			plane:   vk.VUID_VkCopyMemoryToImageInfo_dstImage_07980,
+			inside: [3]vk.VUID{
+				vk.VUID_VkCopyMemoryToImageInfo_imageSubresource_07971,
+				vk.VUID_VkCopyMemoryToImageInfo_imageSubresource_07972,
+				vk.VUID_VkCopyMemoryToImageInfo_imageOffset_09104,
+			},
+			aligned: [3]vk.VUID{
+				vk.VUID_VkCopyMemoryToImageInfo_dstImage_07274,
+				vk.VUID_VkCopyMemoryToImageInfo_dstImage_07275,
+				vk.VUID_VkCopyMemoryToImageInfo_dstImage_07276,
+			},
+			whole: [3]vk.VUID{
+				vk.VUID_VkCopyMemoryToImageInfo_dstImage_00207,
+				vk.VUID_VkCopyMemoryToImageInfo_dstImage_00208,
+				vk.VUID_VkCopyMemoryToImageInfo_dstImage_00209,
+			},
+		},
+		size:    vk.VUID_VkMemoryToImageCopy_pHostPointer_09061,
+		offset:  vk.VUID_VkMemoryToImageCopy_pHostPointer_09061, // a region has none
+		offset4: vk.VUID_VkMemoryToImageCopy_pHostPointer_09061,
+		single:  vk.VUID_VkMemoryToImageCopy_aspectMask_09103,
+		samples: vk.VUID_VkCopyMemoryToImageInfo_dstImage_07973,
+		empty: [3]vk.VUID{
+			vk.VUID_VkMemoryToImageCopy_imageExtent_06659,
+			vk.VUID_VkMemoryToImageCopy_imageExtent_06660,
+			vk.VUID_VkMemoryToImageCopy_imageExtent_06661,
+		},
+		row:       vk.VUID_VkMemoryToImageCopy_memoryRowLength_09101,
+		height:    vk.VUID_VkMemoryToImageCopy_memoryImageHeight_09102,
+		rowBlocks: vk.VUID_VkCopyMemoryToImageInfo_memoryRowLength_09106,
+		heights:   vk.VUID_VkCopyMemoryToImageInfo_memoryImageHeight_09107,
+		rowMost:   vk.VUID_VkCopyMemoryToImageInfo_memoryRowLength_09108,
+	}
+	imageToMemory = &linearRules{
+		rules: rules{
+			bound:   vk.VUID_VkCopyImageToMemoryInfo_srcImage_07966,
+			aspects: vk.VUID_VkCopyImageToMemoryInfo_imageSubresource_09105,
+			level:   vk.VUID_VkCopyImageToMemoryInfo_imageSubresource_07967,
+			layers:  vk.VUID_VkCopyImageToMemoryInfo_imageSubresource_07968,
+			volume:  vk.VUID_VkCopyImageToMemoryInfo_srcImage_07983,
+			flat:    vk.VUID_VkCopyImageToMemoryInfo_srcImage_07979,
+			plane:   vk.VUID_VkCopyImageToMemoryInfo_srcImage_07980,
+			inside: [3]vk.VUID{
+				vk.VUID_VkCopyImageToMemoryInfo_imageSubresource_07971,
+				vk.VUID_VkCopyImageToMemoryInfo_imageSubresource_07972,
+				vk.VUID_VkCopyImageToMemoryInfo_imageOffset_09104,
+			},
+			aligned: [3]vk.VUID{
+				vk.VUID_VkCopyImageToMemoryInfo_srcImage_07274,
+				vk.VUID_VkCopyImageToMemoryInfo_srcImage_07275,
+				vk.VUID_VkCopyImageToMemoryInfo_srcImage_07276,
+			},
+			whole: [3]vk.VUID{
+				vk.VUID_VkCopyImageToMemoryInfo_srcImage_00207,
+				vk.VUID_VkCopyImageToMemoryInfo_srcImage_00208,
+				vk.VUID_VkCopyImageToMemoryInfo_srcImage_00209,
+			},
+		},
+		size:    vk.VUID_VkImageToMemoryCopy_pHostPointer_09066,
+		offset:  vk.VUID_VkImageToMemoryCopy_pHostPointer_09066, // a region has none
+		offset4: vk.VUID_VkImageToMemoryCopy_pHostPointer_09066,
+		single:  vk.VUID_VkImageToMemoryCopy_aspectMask_09103,
+		samples: vk.VUID_VkCopyImageToMemoryInfo_srcImage_07973,
+		empty: [3]vk.VUID{
+			vk.VUID_VkImageToMemoryCopy_imageExtent_06659,
+			vk.VUID_VkImageToMemoryCopy_imageExtent_06660,
+			vk.VUID_VkImageToMemoryCopy_imageExtent_06661,
+		},
+		row:       vk.VUID_VkImageToMemoryCopy_memoryRowLength_09101,
+		height:    vk.VUID_VkImageToMemoryCopy_memoryImageHeight_09102,
+		rowBlocks: vk.VUID_VkCopyImageToMemoryInfo_memoryRowLength_09106,
+		heights:   vk.VUID_VkCopyImageToMemoryInfo_memoryImageHeight_09107,
+		rowMost:   vk.VUID_VkCopyImageToMemoryInfo_memoryRowLength_09108,
+	}
 )
 
 // What VK_HOST_IMAGE_COPY_MEMCPY_BIT demands in addition.
 var (
 	memcpyToImage = memcpyRules{
-		offset:  "VUID-VkCopyMemoryToImageInfo-imageOffset-09114",
-		extent:  "VUID-VkCopyMemoryToImageInfo-dstImage-09115",
-		pitches: "VUID-VkCopyMemoryToImageInfo-flags-09393",
+		offset:  vk.VUID_VkCopyMemoryToImageInfo_imageOffset_09114,
+		extent:  vk.VUID_VkCopyMemoryToImageInfo_dstImage_09115,
+		pitches: vk.VUID_VkCopyMemoryToImageInfo_flags_09393,
 	}
 	memcpyToMemory = memcpyRules{
-		offset:  "VUID-VkCopyImageToMemoryInfo-imageOffset-09114",
-		extent:  "VUID-VkCopyImageToMemoryInfo-srcImage-09115",
-		pitches: "VUID-VkCopyImageToMemoryInfo-flags-09394",
+		offset:  vk.VUID_VkCopyImageToMemoryInfo_imageOffset_09114,
+		extent:  vk.VUID_VkCopyImageToMemoryInfo_srcImage_09115,
+		pitches: vk.VUID_VkCopyImageToMemoryInfo_flags_09394,
 	}
 )
 
-type memcpyRules struct{ offset, extent, pitches string }
+type memcpyRules struct{ offset, extent, pitches vk.VUID }
 
 // MemoryToImageSize checks a region of vkCopyMemoryToImage and returns how many bytes it reads from its host
 // pointer on, gaps between rows included.
@@ -76,7 +154,8 @@ func CopyImageToMemory(dst []byte, src *Image, region *vk.BufferImageCopy, flags
 }
 
 // locateHost is locate for a region of a host copy.
-func (r *linearRules) locateHost(m *memcpyRules, img *Image, region *vk.BufferImageCopy, flags vk.HostImageCopyFlags) (b box, image, memory side, err error) {
+func (r *linearRules) locateHost(m *memcpyRules, img *Image, region *vk.BufferImageCopy,
+	flags vk.HostImageCopyFlags) (b box, image, memory side, err error) {
 	own := *region
 	own.ImageSubresource.LayerCount = layerCount(img, &own.ImageSubresource)
 	region = &own

@@ -47,15 +47,20 @@ func TestHostMemcpy(t *testing.T) {
 		layers      uint32
 		extent      vk.Extent3D
 	}{
-		{shape{vk.FORMAT_R8G8B8_UNORM, vk.IMAGE_TYPE_2D, [3]uint32{7, 5, 1}, 2, 4}, vk.IMAGE_ASPECT_COLOR_BIT, 1, 1, 3, vk.Extent3D{Width: 3, Height: 2, Depth: 1}},
-		{shape{vk.FORMAT_R16_UNORM, vk.IMAGE_TYPE_3D, [3]uint32{7, 5, 6}, 2, 1}, vk.IMAGE_ASPECT_COLOR_BIT, 1, 0, 1, vk.Extent3D{Width: 3, Height: 2, Depth: 3}},
-		{shape{vk.FORMAT_D16_UNORM_S8_UINT, vk.IMAGE_TYPE_2D, [3]uint32{9, 5, 1}, 1, 2}, vk.IMAGE_ASPECT_STENCIL_BIT, 0, 0, 2, vk.Extent3D{Width: 9, Height: 5, Depth: 1}},
-		{shape{vk.FORMAT_BC7_UNORM_BLOCK, vk.IMAGE_TYPE_2D, [3]uint32{9, 5, 1}, 2, 1}, vk.IMAGE_ASPECT_COLOR_BIT, 1, 0, 1, vk.Extent3D{Width: 4, Height: 2, Depth: 1}},
+		{shape{vk.FORMAT_R8G8B8_UNORM, vk.IMAGE_TYPE_2D, [3]uint32{7, 5, 1}, 2, 4}, vk.IMAGE_ASPECT_COLOR_BIT, 1, 1, 3,
+			vk.Extent3D{Width: 3, Height: 2, Depth: 1}},
+		{shape{vk.FORMAT_R16_UNORM, vk.IMAGE_TYPE_3D, [3]uint32{7, 5, 6}, 2, 1}, vk.IMAGE_ASPECT_COLOR_BIT, 1, 0, 1,
+			vk.Extent3D{Width: 3, Height: 2, Depth: 3}},
+		{shape{vk.FORMAT_D16_UNORM_S8_UINT, vk.IMAGE_TYPE_2D, [3]uint32{9, 5, 1}, 1, 2}, vk.IMAGE_ASPECT_STENCIL_BIT, 0, 0, 2,
+			vk.Extent3D{Width: 9, Height: 5, Depth: 1}},
+		{shape{vk.FORMAT_BC7_UNORM_BLOCK, vk.IMAGE_TYPE_2D, [3]uint32{9, 5, 1}, 2, 1}, vk.IMAGE_ASPECT_COLOR_BIT, 1, 0, 1,
+			vk.Extent3D{Width: 4, Height: 2, Depth: 1}},
 	} {
 		img, m := c.shape.image(t, 1)
 		region := vk.BufferImageCopy{
-			ImageSubresource: vk.ImageSubresourceLayers{AspectMask: c.aspect, MipLevel: c.level, BaseArrayLayer: c.base, LayerCount: c.layers},
-			ImageExtent:      c.extent,
+			ImageSubresource: vk.ImageSubresourceLayers{AspectMask: c.aspect, MipLevel: c.level, BaseArrayLayer: c.base,
+				LayerCount: c.layers},
+			ImageExtent: c.extent,
 		}
 		first, _ := img.Layout.Subresource(c.aspect, c.level, c.base)
 		size, err := ImageToMemorySize(img, &region, memcpy)
@@ -82,10 +87,12 @@ func TestHostMemcpy(t *testing.T) {
 		if err := CopyMemoryToImage(img, host.bytes, &region, memcpy); err != nil || !bytes.Equal(m.all, stored.all) {
 			t.Errorf("%v: the image is not as before: %v", c.shape, err)
 		}
-		if err := CopyMemoryToImage(img, host.bytes[1:], &region, memcpy); vk.VUIDOf(err) != "VUID-VkMemoryToImageCopy-pHostPointer-09061" {
+		if err := CopyMemoryToImage(img, host.bytes[1:], &region,
+			memcpy); vk.VUIDOf(err).String() != "VUID-VkMemoryToImageCopy-pHostPointer-09061" {
 			t.Errorf("%v: one byte less is enough: %v", c.shape, err)
 		}
-		if err := CopyImageToMemory(host.bytes[1:], img, &region, memcpy); vk.VUIDOf(err) != "VUID-VkImageToMemoryCopy-pHostPointer-09066" {
+		if err := CopyImageToMemory(host.bytes[1:], img, &region,
+			memcpy); vk.VUIDOf(err).String() != "VUID-VkImageToMemoryCopy-pHostPointer-09066" {
 			t.Errorf("%v: one byte less is enough: %v", c.shape, err)
 		}
 	}
@@ -115,11 +122,11 @@ func TestHostMemcpyRefuses(t *testing.T) {
 			ImageExtent:      vk.Extent3D{Width: 8, Height: 8, Depth: 1},
 		}
 		c.change(&region)
-		if _, err := MemoryToImageSize(img, &region, memcpy); vk.VUIDOf(err) != c.to {
-			t.Errorf("%s: %v (%s), want %s", c.name, err, vk.VUIDOf(err), c.to)
+		if _, err := MemoryToImageSize(img, &region, memcpy); vk.VUIDOf(err).String() != c.to {
+			t.Errorf("%s: %v (%s), want %s", c.name, err, vk.VUIDOf(err).String(), c.to)
 		}
-		if err := CopyImageToMemory(make([]byte, 4096), img, &region, memcpy); vk.VUIDOf(err) != c.of {
-			t.Errorf("%s: %v (%s), want %s", c.name, err, vk.VUIDOf(err), c.of)
+		if err := CopyImageToMemory(make([]byte, 4096), img, &region, memcpy); vk.VUIDOf(err).String() != c.of {
+			t.Errorf("%s: %v (%s), want %s", c.name, err, vk.VUIDOf(err).String(), c.of)
 		}
 	}
 }

@@ -6,34 +6,34 @@ import (
 )
 
 var sourceRules = rules{
-	bound:   "VUID-vkCmdCopyImage-srcImage-07966",
-	aspects: "VUID-vkCmdCopyImage-aspectMask-00142",
-	level:   "VUID-vkCmdCopyImage-srcSubresource-07967",
-	layers:  "VUID-vkCmdCopyImage-srcSubresource-07968",
-	volume:  "VUID-vkCmdCopyImage-srcImage-04443",
-	flat:    "VUID-vkCmdCopyImage-srcImage-00146",
-	plane:   "VUID-vkCmdCopyImage-srcImage-01787",
-	inside: [3]string{"VUID-vkCmdCopyImage-srcOffset-00144", "VUID-vkCmdCopyImage-srcOffset-00145",
-		"VUID-vkCmdCopyImage-srcOffset-00147"},
-	aligned: [3]string{"VUID-vkCmdCopyImage-pRegions-07278", "VUID-vkCmdCopyImage-pRegions-07279",
-		"VUID-vkCmdCopyImage-pRegions-07280"},
-	whole: [3]string{"VUID-vkCmdCopyImage-srcImage-01728", "VUID-vkCmdCopyImage-srcImage-01729",
-		"VUID-vkCmdCopyImage-srcImage-01730"},
+	bound:   vk.VUID_vkCmdCopyImage_srcImage_07966,
+	aspects: vk.VUID_vkCmdCopyImage_aspectMask_00142,
+	level:   vk.VUID_vkCmdCopyImage_srcSubresource_07967,
+	layers:  vk.VUID_vkCmdCopyImage_srcSubresource_07968,
+	volume:  vk.VUID_vkCmdCopyImage_srcImage_04443,
+	flat:    vk.VUID_vkCmdCopyImage_srcImage_00146,
+	plane:   vk.VUID_vkCmdCopyImage_srcImage_01787,
+	inside: [3]vk.VUID{vk.VUID_vkCmdCopyImage_srcOffset_00144, vk.VUID_vkCmdCopyImage_srcOffset_00145,
+		vk.VUID_vkCmdCopyImage_srcOffset_00147},
+	aligned: [3]vk.VUID{vk.VUID_vkCmdCopyImage_pRegions_07278, vk.VUID_vkCmdCopyImage_pRegions_07279,
+		vk.VUID_vkCmdCopyImage_pRegions_07280},
+	whole: [3]vk.VUID{vk.VUID_vkCmdCopyImage_srcImage_01728, vk.VUID_vkCmdCopyImage_srcImage_01729,
+		vk.VUID_vkCmdCopyImage_srcImage_01730},
 }
 
 // What is whole in the source is whole in the destination, block by block.
 var targetRules = rules{
-	bound:   "VUID-vkCmdCopyImage-dstImage-07966",
-	aspects: "VUID-vkCmdCopyImage-aspectMask-00143",
-	level:   "VUID-vkCmdCopyImage-dstSubresource-07967",
-	layers:  "VUID-vkCmdCopyImage-dstSubresource-07968",
-	volume:  "VUID-vkCmdCopyImage-dstImage-04444",
-	flat:    "VUID-vkCmdCopyImage-dstImage-00152",
-	plane:   "VUID-vkCmdCopyImage-dstImage-01788",
-	inside: [3]string{"VUID-vkCmdCopyImage-dstOffset-00150", "VUID-vkCmdCopyImage-dstOffset-00151",
-		"VUID-vkCmdCopyImage-dstOffset-00153"},
-	aligned: [3]string{"VUID-vkCmdCopyImage-pRegions-07281", "VUID-vkCmdCopyImage-pRegions-07282",
-		"VUID-vkCmdCopyImage-pRegions-07283"},
+	bound:   vk.VUID_vkCmdCopyImage_dstImage_07966,
+	aspects: vk.VUID_vkCmdCopyImage_aspectMask_00143,
+	level:   vk.VUID_vkCmdCopyImage_dstSubresource_07967,
+	layers:  vk.VUID_vkCmdCopyImage_dstSubresource_07968,
+	volume:  vk.VUID_vkCmdCopyImage_dstImage_04444,
+	flat:    vk.VUID_vkCmdCopyImage_dstImage_00152,
+	plane:   vk.VUID_vkCmdCopyImage_dstImage_01788,
+	inside: [3]vk.VUID{vk.VUID_vkCmdCopyImage_dstOffset_00150, vk.VUID_vkCmdCopyImage_dstOffset_00151,
+		vk.VUID_vkCmdCopyImage_dstOffset_00153},
+	aligned: [3]vk.VUID{vk.VUID_vkCmdCopyImage_pRegions_07281, vk.VUID_vkCmdCopyImage_pRegions_07282,
+		vk.VUID_vkCmdCopyImage_pRegions_07283},
 }
 
 // CopyImage is vkCmdCopyImage. Between a compressed and an uncompressed image a block is copied as a texel, and
@@ -72,20 +72,23 @@ func checkFormats(dst, src *Image) error {
 	d, s := &dst.Layout.Format, &src.Layout.Format
 	colour := d.Aspects()|s.Aspects() == vk.IMAGE_ASPECT_COLOR_BIT
 	if dst.Format != src.Format && (!colour || d.Planes[0].BlockSize != s.Planes[0].BlockSize) {
-		return invalid("VUID-vkCmdCopyImage-srcImage-01548", "formats %v and %v are not size-compatible", src.Format, dst.Format)
+		return invalid(vk.VUID_vkCmdCopyImage_srcImage_01548, "formats %v and %v are not size-compatible", src.Format,
+			dst.Format)
 	}
 	if d.Compressed && s.Compressed && d.Block != s.Block {
-		return invalid("VUID-vkCmdCopyImage-srcImage-09247", "formats %v and %v have different blocks", src.Format, dst.Format)
+		return invalid(vk.VUID_vkCmdCopyImage_srcImage_09247, "formats %v and %v have different blocks", src.Format,
+			dst.Format)
 	}
 	if from, to := src.Layout.Samples, dst.Layout.Samples; from != to {
-		return invalid("VUID-vkCmdCopyImage-srcImage-00136", "%d samples to %d", from, to)
+		return invalid(vk.VUID_vkCmdCopyImage_srcImage_00136, "%d samples to %d", from, to)
 	}
 	return nil
 }
 
 func checkImageCopy(dst, src *Image, r *vk.ImageCopy) error {
 	offset, extent := offset3(r.SrcOffset), extent3(r.Extent)
-	for axis, vuid := range [3]string{"VUID-VkImageCopy-extent-06668", "VUID-VkImageCopy-extent-06669", "VUID-VkImageCopy-extent-06670"} {
+	for axis, vuid := range [3]vk.VUID{vk.VUID_VkImageCopy_extent_06668, vk.VUID_VkImageCopy_extent_06669,
+		vk.VUID_VkImageCopy_extent_06670} {
 		if extent[axis] == 0 {
 			return invalid(vuid, "no texels along %s", axes[axis])
 		}
@@ -97,7 +100,7 @@ func checkImageCopy(dst, src *Image, r *vk.ImageCopy) error {
 		return err
 	}
 	if r.SrcSubresource.AspectMask != r.DstSubresource.AspectMask {
-		return invalid("VUID-vkCmdCopyImage-srcImage-01551", "aspects %v to %v",
+		return invalid(vk.VUID_vkCmdCopyImage_srcImage_01551, "aspects %v to %v",
 			r.SrcSubresource.AspectMask, r.DstSubresource.AspectMask)
 	}
 	if err := checkSlices(dst, src, r); err != nil {
@@ -123,15 +126,15 @@ func checkSlices(dst, src *Image, r *vk.ImageCopy) error {
 	case !dstSolid && r.DstOffset.Z != 0:
 		return invalid(targetRules.plane, "dstOffset.z %d in an image that is not 3D", r.DstOffset.Z)
 	case srcSolid == dstSolid && from != to:
-		return invalid("VUID-vkCmdCopyImage-srcImage-08793", "%d layers to %d", from, to)
+		return invalid(vk.VUID_vkCmdCopyImage_srcImage_08793, "%d layers to %d", from, to)
 	case src.Type == vk.IMAGE_TYPE_1D && !dstSolid && depth != 1:
-		return invalid("VUID-vkCmdCopyImage-srcImage-01785", "depth %d of a 1D image", depth)
+		return invalid(vk.VUID_vkCmdCopyImage_srcImage_01785, "depth %d of a 1D image", depth)
 	case src.Type == vk.IMAGE_TYPE_2D && !dstSolid && depth != 1:
-		return invalid("VUID-vkCmdCopyImage-srcImage-01790", "depth %d of a 2D image", depth)
+		return invalid(vk.VUID_vkCmdCopyImage_srcImage_01790, "depth %d of a 2D image", depth)
 	case !srcSolid && dstSolid && depth != from:
-		return invalid("VUID-vkCmdCopyImage-srcImage-01791", "depth %d of %d layers", depth, from)
+		return invalid(vk.VUID_vkCmdCopyImage_srcImage_01791, "depth %d of %d layers", depth, from)
 	case srcSolid && !dstSolid && depth != to:
-		return invalid("VUID-vkCmdCopyImage-dstImage-01792", "depth %d to %d layers", depth, to)
+		return invalid(vk.VUID_vkCmdCopyImage_dstImage_01792, "depth %d to %d layers", depth, to)
 	}
 	return nil
 }
@@ -196,7 +199,8 @@ func checkSameImage(img *Image, regions []vk.ImageCopy) error {
 	for i := range regions {
 		for j := range regions {
 			s, d := &regions[i], &regions[j]
-			if s.SrcSubresource.MipLevel != d.DstSubresource.MipLevel || s.SrcSubresource.AspectMask&d.DstSubresource.AspectMask == 0 {
+			if s.SrcSubresource.MipLevel != d.DstSubresource.MipLevel ||
+				s.SrcSubresource.AspectMask&d.DstSubresource.AspectMask == 0 {
 				continue
 			}
 			from, fromSize := cuboid(img, &s.SrcSubresource, s.SrcOffset, s.Extent)
@@ -206,7 +210,7 @@ func checkSameImage(img *Image, regions []vk.ImageCopy) error {
 				shared = shared && from[axis] < to[axis]+toSize[axis] && to[axis] < from[axis]+fromSize[axis]
 			}
 			if shared {
-				return invalid("VUID-vkCmdCopyImage-pRegions-00124", "region %d reads texels that region %d writes", i, j)
+				return invalid(vk.VUID_vkCmdCopyImage_pRegions_00124, "region %d reads texels that region %d writes", i, j)
 			}
 		}
 	}

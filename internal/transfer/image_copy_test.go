@@ -37,7 +37,8 @@ func randomImageCopy(r *rand.Rand, src *Image, to vk.Format) (shape, vk.ImageCop
 	region.DstSubresource.AspectMask = region.SrcSubresource.AspectMask
 	region.DstSubresource.LayerCount = region.SrcSubresource.LayerCount
 
-	blocks := [3]uint32{uint32(src.blocks(region.Extent.Width, 0)), uint32(src.blocks(region.Extent.Height, 1)), region.Extent.Depth}
+	blocks := [3]uint32{uint32(src.blocks(region.Extent.Width, 0)), uint32(src.blocks(region.Extent.Height, 1)),
+		region.Extent.Depth}
 	level, layers := r.Uint32N(2), uint32(1)
 	imageType := imageTypes[r.IntN(len(imageTypes))]
 	if imageType == vk.IMAGE_TYPE_1D && blocks[1] != 1 {
@@ -85,7 +86,7 @@ func TestCopyImageRandomRegions(t *testing.T) {
 				want := got.clone()
 				referenceImageCopy(dst.on(want), src, &region)
 				if err := CopyImage(dst, src, []vk.ImageCopy{region}); err != nil || !bytes.Equal(got.all, want.all) {
-					t.Fatalf("%v to %v, %+v: %v (%s)", s, d, region, err, vk.VUIDOf(err))
+					t.Fatalf("%v to %v, %+v: %v (%s)", s, d, region, err, vk.VUIDOf(err).String())
 				}
 			}
 		}
@@ -99,7 +100,8 @@ func TestCopyImageLarge(t *testing.T) {
 	both := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 2}
 	for _, region := range []vk.ImageCopy{
 		{Extent: vk.Extent3D{Width: 1024, Height: 512, Depth: 1}},
-		{SrcOffset: vk.Offset3D{X: 1}, DstOffset: vk.Offset3D{X: 2, Y: 3}, Extent: vk.Extent3D{Width: 1000, Height: 509, Depth: 1}},
+		{SrcOffset: vk.Offset3D{X: 1}, DstOffset: vk.Offset3D{X: 2, Y: 3},
+			Extent: vk.Extent3D{Width: 1000, Height: 509, Depth: 1}},
 	} {
 		region.SrcSubresource, region.DstSubresource = both, both
 		want := got.clone()
@@ -144,12 +146,18 @@ func TestCopyImageRefuses(t *testing.T) {
 		{"source aspect", flat, flat, func(r *vk.ImageCopy) { r.SrcSubresource.AspectMask |= 2 }, of + "aspectMask-00142"},
 		{"target aspect", flat, flat, func(r *vk.ImageCopy) { r.DstSubresource.AspectMask |= 2 }, of + "aspectMask-00143"},
 		{"source level", flat, flat, func(r *vk.ImageCopy) { r.SrcSubresource.MipLevel = 2 }, of + "srcSubresource-07967"},
-		{"target level", flat, flat, func(r *vk.ImageCopy) { r.DstSubresource.MipLevel = math.MaxUint32 }, of + "dstSubresource-07967"},
-		{"source layers", flat, flat, func(r *vk.ImageCopy) { r.SrcSubresource.BaseArrayLayer = 3 }, of + "srcSubresource-07968"},
-		{"target layers", flat, flat, func(r *vk.ImageCopy) { r.DstSubresource.BaseArrayLayer = math.MaxUint32 }, of + "dstSubresource-07968"},
-		{"remaining layers", flat, flat, func(r *vk.ImageCopy) { r.DstSubresource.LayerCount = vk.REMAINING_ARRAY_LAYERS }, of + "srcImage-08793"},
-		{"layers of a 3D source", flat, solid, func(r *vk.ImageCopy) { r.SrcSubresource.LayerCount = 2 }, of + "srcImage-04443"},
-		{"layers of a 3D target", solid, flat, func(r *vk.ImageCopy) { r.DstSubresource.BaseArrayLayer = 1 }, of + "dstImage-04444"},
+		{"target level", flat, flat, func(r *vk.ImageCopy) { r.DstSubresource.MipLevel = math.MaxUint32 },
+			of + "dstSubresource-07967"},
+		{"source layers", flat, flat, func(r *vk.ImageCopy) { r.SrcSubresource.BaseArrayLayer = 3 },
+			of + "srcSubresource-07968"},
+		{"target layers", flat, flat, func(r *vk.ImageCopy) { r.DstSubresource.BaseArrayLayer = math.MaxUint32 },
+			of + "dstSubresource-07968"},
+		{"remaining layers", flat, flat, func(r *vk.ImageCopy) { r.DstSubresource.LayerCount = vk.REMAINING_ARRAY_LAYERS },
+			of + "srcImage-08793"},
+		{"layers of a 3D source", flat, solid, func(r *vk.ImageCopy) { r.SrcSubresource.LayerCount = 2 },
+			of + "srcImage-04443"},
+		{"layers of a 3D target", solid, flat, func(r *vk.ImageCopy) { r.DstSubresource.BaseArrayLayer = 1 },
+			of + "dstImage-04444"},
 		{"layer counts", flat, flat, func(r *vk.ImageCopy) { r.SrcSubresource.LayerCount = 2 }, of + "srcImage-08793"},
 		{"depth of planes", flat, flat, func(r *vk.ImageCopy) { r.Extent.Depth = 2 }, of + "srcImage-01790"},
 		{"depth of lines", line, line, func(r *vk.ImageCopy) { r.Extent.Depth = 2 }, of + "srcImage-01785"},
@@ -172,12 +180,14 @@ func TestCopyImageRefuses(t *testing.T) {
 		{"target y in a block", blocks, wide, func(r *vk.ImageCopy) { r.DstOffset.Y = 2 }, of + "pRegions-07282"},
 		{"source ends in a block", wide, blocks, func(r *vk.ImageCopy) { r.Extent.Width = 3 }, of + "srcImage-01728"},
 		{"source height ends in a block", wide, blocks, func(r *vk.ImageCopy) { r.Extent.Height = 5 }, of + "srcImage-01729"},
-		{"too many texels for the blocks", blocks, wide, func(r *vk.ImageCopy) { r.Extent.Width = 6 }, of + "dstOffset-00150"},
+		{"too many texels for the blocks", blocks, wide, func(r *vk.ImageCopy) { r.Extent.Width = 6 },
+			of + "dstOffset-00150"},
 	} {
 		src, _ := c.src.image(t, 1)
 		dst, m := c.dst.image(t, 2)
 		layers := vk.ImageSubresourceLayers{AspectMask: src.Layout.Format.Aspects(), LayerCount: 1}
-		legal := vk.ImageCopy{SrcSubresource: layers, DstSubresource: layers, Extent: vk.Extent3D{Width: 4, Height: 1, Depth: 1}}
+		legal := vk.ImageCopy{SrcSubresource: layers, DstSubresource: layers,
+			Extent: vk.Extent3D{Width: 4, Height: 1, Depth: 1}}
 		if src.Layout.Format.Compressed {
 			legal.Extent.Height = 4
 		}
@@ -185,8 +195,8 @@ func TestCopyImageRefuses(t *testing.T) {
 		c.change(&wrong)
 		before := m.clone()
 		err := CopyImage(dst, src, []vk.ImageCopy{legal, wrong})
-		if vk.VUIDOf(err) != c.vuid {
-			t.Errorf("%s: %v (%s), want %s", c.name, err, vk.VUIDOf(err), c.vuid)
+		if vk.VUIDOf(err).String() != c.vuid {
+			t.Errorf("%s: %v (%s), want %s", c.name, err, vk.VUIDOf(err).String(), c.vuid)
 		}
 		if !bytes.Equal(m.all, before.all) {
 			t.Errorf("%s: an earlier region was copied", c.name)
@@ -200,14 +210,15 @@ func TestCopyImageRefuses(t *testing.T) {
 		DstSubresource: vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_STENCIL_BIT, LayerCount: 1},
 		Extent:         vk.Extent3D{Width: 1, Height: 1, Depth: 1},
 	}})
-	if vk.VUIDOf(err) != of+"srcImage-01551" {
+	if vk.VUIDOf(err).String() != of+"srcImage-01551" {
 		t.Errorf("depth to stencil: %v", err)
 	}
 }
 
 func TestCopyImageWithinItself(t *testing.T) {
 	at := func(x, y int32, level, layer uint32) (vk.ImageSubresourceLayers, vk.Offset3D) {
-		return vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: level, BaseArrayLayer: layer, LayerCount: 1},
+		return vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, MipLevel: level, BaseArrayLayer: layer,
+				LayerCount: 1},
 			vk.Offset3D{X: x, Y: y}
 	}
 	s := shape{vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_TYPE_2D, [3]uint32{32, 32, 1}, 2, 2}
@@ -236,7 +247,8 @@ func TestCopyImageWithinItself(t *testing.T) {
 			referenceImageCopy(img.on(want), img.on(want), &region)
 			wantVUID = ""
 		}
-		if err := CopyImage(img, img, []vk.ImageCopy{region}); vk.VUIDOf(err) != wantVUID || !bytes.Equal(m.all, want.all) {
+		if err := CopyImage(img, img, []vk.ImageCopy{region}); vk.VUIDOf(err).String() != wantVUID ||
+			!bytes.Equal(m.all, want.all) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

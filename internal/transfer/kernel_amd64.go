@@ -12,7 +12,8 @@ func fillWords(dst *byte, n uintptr, word uint32)
 //go:noescape
 func stream(dst, src *byte, n uintptr)
 
-// streamWords writes word over n bytes, a multiple of 128 and not 0, past the caches, from dst on, a multiple of 64. It needs AVX.
+// streamWords writes word over n bytes, a multiple of 128 and not 0, past the caches, from dst on, a multiple of 64. It
+// needs AVX.
 //
 //go:noescape
 func streamWords(dst *byte, n uintptr, word uint32)

@@ -26,7 +26,9 @@ func TestRemainingLayers(t *testing.T) {
 			return CopyBufferToImage(dst, memory, []vk.BufferImageCopy{{ImageSubresource: sub, ImageExtent: extent}})
 		},
 		"blit": func(dst, src *Image, sub vk.ImageSubresourceLayers) error {
-			return Blit(dst, src, []vk.ImageBlit{{SrcSubresource: sub, DstSubresource: sub, SrcOffsets: corners, DstOffsets: corners}}, vk.FILTER_NEAREST)
+			return Blit(dst, src,
+				[]vk.ImageBlit{{SrcSubresource: sub, DstSubresource: sub, SrcOffsets: corners, DstOffsets: corners}},
+				vk.FILTER_NEAREST)
 		},
 		"host": func(dst, _ *Image, sub vk.ImageSubresourceLayers) error {
 			return CopyMemoryToImage(dst, memory, &vk.BufferImageCopy{ImageSubresource: sub, ImageExtent: extent}, 0)

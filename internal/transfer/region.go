@@ -8,16 +8,16 @@ import (
 
 // rules are the VUIDs of what a command demands of its regions of one image.
 type rules struct {
-	bound   string // the image is bound to memory that holds it
-	aspects string // the format has the region's aspects
-	level   string // the image has the mip level
-	layers  string // the image has the array layers
-	volume  string // a 3D image has one layer
-	flat    string // a 1D image has no y
-	plane   string // a 1D or 2D image has no z
-	inside  [3]string
-	aligned [3]string // the offset is a multiple of the block extent
-	whole   [3]string // the extent is too, or ends at the edge
+	bound   vk.VUID // the image is bound to memory that holds it
+	aspects vk.VUID // the format has the region's aspects
+	level   vk.VUID // the image has the mip level
+	layers  vk.VUID // the image has the array layers
+	volume  vk.VUID // a 3D image has one layer
+	flat    vk.VUID // a 1D image has no y
+	plane   vk.VUID // a 1D or 2D image has no z
+	inside  [3]vk.VUID
+	aligned [3]vk.VUID // the offset is a multiple of the block extent
+	whole   [3]vk.VUID // the extent is too, or ends at the edge
 }
 
 var axes = [3]string{"x", "y", "z"}
@@ -30,13 +30,13 @@ func (r *rules) check(img *Image, sub *vk.ImageSubresourceLayers) error {
 	case uint64(len(img.Bytes)) < l.Size:
 		return invalid(r.bound, "an image of %d bytes is bound to %d", l.Size, len(img.Bytes))
 	case sub.AspectMask == 0:
-		return invalid("VUID-VkImageSubresourceLayers-aspectMask-requiredbitmask", "aspectMask is 0")
+		return invalid(vk.VUID_VkImageSubresourceLayers_aspectMask_requiredbitmask, "aspectMask is 0")
 	case sub.AspectMask&^l.Format.Aspects() != 0:
 		return invalid(r.aspects, "aspects %v of an image with format %v", sub.AspectMask, img.Format)
 	case sub.MipLevel >= l.Levels:
 		return invalid(r.level, "mip level %d of %d", sub.MipLevel, l.Levels)
 	case sub.LayerCount == 0:
-		return invalid("VUID-VkImageSubresourceLayers-layerCount-01700", "layerCount is 0")
+		return invalid(vk.VUID_VkImageSubresourceLayers_layerCount_01700, "layerCount is 0")
 	case img.Type == vk.IMAGE_TYPE_3D && (sub.BaseArrayLayer != 0 || sub.LayerCount != 1):
 		return invalid(r.volume, "%d layers from %d of a 3D image", sub.LayerCount, sub.BaseArrayLayer)
 	case uint64(sub.BaseArrayLayer)+uint64(sub.LayerCount) > uint64(l.Layers):
@@ -113,7 +113,8 @@ func (img *Image) side(aspect vk.ImageAspectFlags, blockSize, level, layer uint3
 	if img.Type == vk.IMAGE_TYPE_3D {
 		at.slicePitch = s.DepthPitch
 	}
-	at.offset += img.blocks(offset[0], 0)*uint64(img.Layout.Samples)*uint64(blockSize) + img.blocks(offset[1], 1)*s.RowPitch +
+	at.offset += img.blocks(offset[0], 0)*uint64(img.Layout.Samples)*uint64(blockSize) +
+		img.blocks(offset[1], 1)*s.RowPitch +
 		img.blocks(offset[2], 2)*s.DepthPitch
 	return at
 }

@@ -29,37 +29,37 @@ func Resolve(dst, src *Image, regions []vk.ImageResolve) error {
 }
 
 var resolveSourceRules = rules{
-	bound:   "VUID-vkCmdResolveImage-srcImage-00256",
-	aspects: "VUID-vkCmdResolveImage-srcSubresource-11800",
-	level:   "VUID-vkCmdResolveImage-srcSubresource-01709",
-	layers:  "VUID-vkCmdResolveImage-srcSubresource-01711",
-	plane:   "VUID-vkCmdResolveImage-srcImage-00273",
-	inside: [3]string{"VUID-vkCmdResolveImage-srcOffset-00269", "VUID-vkCmdResolveImage-srcOffset-00270",
-		"VUID-vkCmdResolveImage-srcOffset-00272"},
+	bound:   vk.VUID_vkCmdResolveImage_srcImage_00256,
+	aspects: vk.VUID_vkCmdResolveImage_srcSubresource_11800,
+	level:   vk.VUID_vkCmdResolveImage_srcSubresource_01709,
+	layers:  vk.VUID_vkCmdResolveImage_srcSubresource_01711,
+	plane:   vk.VUID_vkCmdResolveImage_srcImage_00273,
+	inside: [3]vk.VUID{vk.VUID_vkCmdResolveImage_srcOffset_00269, vk.VUID_vkCmdResolveImage_srcOffset_00270,
+		vk.VUID_vkCmdResolveImage_srcOffset_00272},
 }
 
 var resolveTargetRules = rules{
-	bound:   "VUID-vkCmdResolveImage-dstImage-00258",
-	aspects: "VUID-vkCmdResolveImage-dstSubresource-11801",
-	level:   "VUID-vkCmdResolveImage-dstSubresource-01710",
-	layers:  "VUID-vkCmdResolveImage-dstSubresource-01712",
-	volume:  "VUID-vkCmdResolveImage-srcImage-04447",
-	flat:    "VUID-vkCmdResolveImage-dstImage-00276",
-	plane:   "VUID-vkCmdResolveImage-dstImage-00278",
-	inside: [3]string{"VUID-vkCmdResolveImage-dstOffset-00274", "VUID-vkCmdResolveImage-dstOffset-00275",
-		"VUID-vkCmdResolveImage-dstOffset-00277"},
+	bound:   vk.VUID_vkCmdResolveImage_dstImage_00258,
+	aspects: vk.VUID_vkCmdResolveImage_dstSubresource_11801,
+	level:   vk.VUID_vkCmdResolveImage_dstSubresource_01710,
+	layers:  vk.VUID_vkCmdResolveImage_dstSubresource_01712,
+	volume:  vk.VUID_vkCmdResolveImage_srcImage_04447,
+	flat:    vk.VUID_vkCmdResolveImage_dstImage_00276,
+	plane:   vk.VUID_vkCmdResolveImage_dstImage_00278,
+	inside: [3]vk.VUID{vk.VUID_vkCmdResolveImage_dstOffset_00274, vk.VUID_vkCmdResolveImage_dstOffset_00275,
+		vk.VUID_vkCmdResolveImage_dstOffset_00277},
 }
 
 func checkResolveImages(dst, src *Image) error {
 	switch {
 	case src.Layout.Samples == 1:
-		return invalid("VUID-vkCmdResolveImage-srcImage-00257", "an image with one sample has nothing to resolve")
+		return invalid(vk.VUID_vkCmdResolveImage_srcImage_00257, "an image with one sample has nothing to resolve")
 	case dst.Layout.Samples != 1:
-		return invalid("VUID-vkCmdResolveImage-dstImage-00259", "to %d samples", dst.Layout.Samples)
+		return invalid(vk.VUID_vkCmdResolveImage_dstImage_00259, "to %d samples", dst.Layout.Samples)
 	case src.Format != dst.Format:
-		return invalid("VUID-vkCmdResolveImage-srcImage-01386", "from %v to %v", src.Format, dst.Format)
+		return invalid(vk.VUID_vkCmdResolveImage_srcImage_01386, "from %v to %v", src.Format, dst.Format)
 	case src.Layout.Format.Aspects() != vk.IMAGE_ASPECT_COLOR_BIT:
-		return invalid("VUID-vkCmdResolveImage-dstImage-02003", "%v is no format of color attachments", dst.Format)
+		return invalid(vk.VUID_vkCmdResolveImage_dstImage_02003, "%v is no format of color attachments", dst.Format)
 	}
 	return nil
 }
@@ -68,9 +68,10 @@ func checkResolveRegion(dst, src *Image, r *vk.ImageResolve) error {
 	from, to := &r.SrcSubresource, &r.DstSubresource
 	switch {
 	case from.AspectMask != to.AspectMask:
-		return invalid("VUID-vkCmdResolveImage-srcSubresource-11802", "from aspects %v to %v", from.AspectMask, to.AspectMask)
+		return invalid(vk.VUID_vkCmdResolveImage_srcSubresource_11802, "from aspects %v to %v", from.AspectMask,
+			to.AspectMask)
 	case from.LayerCount != to.LayerCount:
-		return invalid("VUID-VkImageResolve-layerCount-08803", "from %d layers to %d", from.LayerCount, to.LayerCount)
+		return invalid(vk.VUID_VkImageResolve_layerCount_08803, "from %d layers to %d", from.LayerCount, to.LayerCount)
 	case r.SrcOffset.Z != 0 || r.Extent.Depth != 1:
 		return invalid(resolveSourceRules.plane, "z %d and depth %d of a 2D image", r.SrcOffset.Z, r.Extent.Depth)
 	case dst.Type != vk.IMAGE_TYPE_3D && r.DstOffset.Z != 0:

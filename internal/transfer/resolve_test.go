@@ -11,8 +11,8 @@ import (
 	"farside/internal/vk"
 )
 
-// multisampled is a 2D image of one level, whose texels have four samples. Samples that are not finite are zero: which of several
-// NaNs comes out of a sum is the processor's choice.
+// multisampled is a 2D image of one level, whose texels have four samples. Samples that are not finite are zero: which
+// of several NaNs comes out of a sum is the processor's choice.
 func (s shape) multisampled(t testing.TB, seed uint64) (*Image, memory) {
 	t.Helper()
 	format, _ := texel.FormatOf(s.format)
@@ -24,16 +24,17 @@ func (s shape) multisampled(t testing.TB, seed uint64) (*Image, memory) {
 	img := &Image{Bytes: m.bytes, Layout: &layout, Format: s.format, Type: s.imageType}
 	const color = vk.IMAGE_ASPECT_COLOR_BIT
 	if codec, ok := texel.CodecOf(s.format, color); ok && codec.Class() == texel.Float {
-		eachBlock(img, vk.Extent3D{Width: 4 * s.extent[0], Height: s.extent[1], Depth: 1}, s.layers, func(x, y, z, layer int) {
-			sample := img.block(color, 0, uint32(layer), x, y, z)
-			var v [1][4]float64
-			codec.DecodeFloat(v[:], sample)
-			for _, n := range v[0] {
-				if n-n != 0 {
-					clear(sample)
+		eachBlock(img, vk.Extent3D{Width: 4 * s.extent[0], Height: s.extent[1], Depth: 1}, s.layers,
+			func(x, y, z, layer int) {
+				sample := img.block(color, 0, uint32(layer), x, y, z)
+				var v [1][4]float64
+				codec.DecodeFloat(v[:], sample)
+				for _, n := range v[0] {
+					if n-n != 0 {
+						clear(sample)
+					}
 				}
-			}
-		})
+			})
 	}
 	return img, m
 }
@@ -47,7 +48,8 @@ func referenceResolve(dst, src *Image, r *vk.ImageResolve) {
 		to := dst.block(color, r.DstSubresource.MipLevel, r.DstSubresource.BaseArrayLayer+uint32(layer),
 			x+int(r.DstOffset.X), y+int(r.DstOffset.Y), z+int(r.DstOffset.Z))
 		sample := func(s int) []byte {
-			return src.block(color, 0, r.SrcSubresource.BaseArrayLayer+uint32(layer), 4*(x+int(r.SrcOffset.X))+s, y+int(r.SrcOffset.Y), 0)
+			return src.block(color, 0, r.SrcSubresource.BaseArrayLayer+uint32(layer), 4*(x+int(r.SrcOffset.X))+s,
+				y+int(r.SrcOffset.Y), 0)
 		}
 		if codec.Class() != texel.Float {
 			copy(to, sample(0))
@@ -79,7 +81,8 @@ func randomResolve(r *rand.Rand, format vk.Format, imageType vk.ImageType) (to, 
 	}
 	region.SrcOffset = vk.Offset3D{X: r.Int32N(5), Y: r.Int32N(5)}
 	return to, shape{format, vk.IMAGE_TYPE_2D, [3]uint32{
-		uint32(region.SrcOffset.X) + region.Extent.Width + r.Uint32N(3), uint32(region.SrcOffset.Y) + region.Extent.Height + r.Uint32N(3), 1,
+		uint32(region.SrcOffset.X) + region.Extent.Width + r.Uint32N(3),
+		uint32(region.SrcOffset.Y) + region.Extent.Height + r.Uint32N(3), 1,
 	}, 1, region.SrcSubresource.BaseArrayLayer + region.SrcSubresource.LayerCount}, region
 }
 
@@ -100,8 +103,9 @@ func TestResolveRandomRegions(t *testing.T) {
 			src, from := s.multisampled(t, r.Uint64N(256))
 			source, want := from.clone(), got.clone()
 			referenceResolve(dst.on(want), src, &region)
-			if err := Resolve(dst, src, []vk.ImageResolve{region}); err != nil || !bytes.Equal(got.all, want.all) || !bytes.Equal(from.all, source.all) {
-				t.Fatalf("%v to %v, %+v: %v (%s)", s, d, region, err, vk.VUIDOf(err))
+			if err := Resolve(dst, src, []vk.ImageResolve{region}); err != nil || !bytes.Equal(got.all, want.all) ||
+				!bytes.Equal(from.all, source.all) {
+				t.Fatalf("%v to %v, %+v: %v (%s)", s, d, region, err, vk.VUIDOf(err).String())
 			}
 		}
 	}
@@ -125,7 +129,7 @@ func FuzzResolve(f *testing.F) {
 		err := Resolve(dst, src, []vk.ImageResolve{region})
 		if err == nil {
 			referenceResolve(dst.on(want), src, &region)
-		} else if vk.VUIDOf(err) == "" {
+		} else if vk.VUIDOf(err).String() == "" {
 			t.Errorf("%v: no VUID", err)
 		}
 		if !bytes.Equal(got.all, want.all) || !bytes.Equal(from.all, source.all) {
@@ -156,7 +160,8 @@ func TestResolveKnown(t *testing.T) {
 		dst, got := s.image(t, 2)
 		copy(m.bytes, c.src)
 		layers := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: vk.REMAINING_ARRAY_LAYERS}
-		region := vk.ImageResolve{SrcSubresource: layers, DstSubresource: layers, Extent: vk.Extent3D{Width: 1, Height: 1, Depth: 1}}
+		region := vk.ImageResolve{SrcSubresource: layers, DstSubresource: layers,
+			Extent: vk.Extent3D{Width: 1, Height: 1, Depth: 1}}
 		if err := Resolve(dst, src, []vk.ImageResolve{region}); err != nil || !bytes.Equal(got.bytes[:len(c.want)], c.want) {
 			t.Errorf("%v % x became % x, want % x (%v)", c.format, c.src, got.bytes[:len(c.want)], c.want, err)
 		}
@@ -170,7 +175,8 @@ func TestResolveLarge(t *testing.T) {
 	dst, got := s.image(t, 2)
 	want := got.clone()
 	layers := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 2}
-	region := vk.ImageResolve{SrcSubresource: layers, DstSubresource: layers, DstOffset: vk.Offset3D{X: 1, Y: 2}, Extent: vk.Extent3D{Width: 299, Height: 98, Depth: 1}}
+	region := vk.ImageResolve{SrcSubresource: layers, DstSubresource: layers, DstOffset: vk.Offset3D{X: 1, Y: 2},
+		Extent: vk.Extent3D{Width: 299, Height: 98, Depth: 1}}
 	referenceResolve(dst.on(want), src, &region)
 	if err := Resolve(dst, src, []vk.ImageResolve{region}); err != nil || !bytes.Equal(got.all, want.all) {
 		t.Errorf("%v", err)
@@ -194,18 +200,33 @@ func TestResolveRefuses(t *testing.T) {
 		{"formats", other, flat, nothing, of + "srcImage-01386"},
 		{"depth", depth, depth, nothing, of + "dstImage-02003"},
 		{"aspects", flat, flat, func(r *vk.ImageResolve) { r.SrcSubresource.AspectMask = 2 }, of + "srcSubresource-11802"},
-		{"no aspects", flat, flat, func(r *vk.ImageResolve) { r.SrcSubresource.AspectMask, r.DstSubresource.AspectMask = 0, 0 },
+		{"no aspects", flat, flat, func(r *vk.ImageResolve) {
+			r.SrcSubresource.AspectMask, r.DstSubresource.AspectMask = 0, 0
+		},
 			"VUID-VkImageSubresourceLayers-aspectMask-requiredbitmask"},
-		{"aspects of depth", flat, flat, func(r *vk.ImageResolve) { r.SrcSubresource.AspectMask, r.DstSubresource.AspectMask = 2, 2 }, of + "srcSubresource-11800"},
-		{"layer counts", flat, flat, func(r *vk.ImageResolve) { r.DstSubresource.LayerCount = 2 }, "VUID-VkImageResolve-layerCount-08803"},
-		{"no layers", flat, flat, func(r *vk.ImageResolve) { r.SrcSubresource.LayerCount, r.DstSubresource.LayerCount = 0, 0 },
+		{"aspects of depth", flat, flat, func(r *vk.ImageResolve) {
+			r.SrcSubresource.AspectMask,
+				r.DstSubresource.AspectMask = 2, 2
+		}, of + "srcSubresource-11800"},
+		{"layer counts", flat, flat, func(r *vk.ImageResolve) { r.DstSubresource.LayerCount = 2 },
+			"VUID-VkImageResolve-layerCount-08803"},
+		{"no layers", flat, flat, func(r *vk.ImageResolve) {
+			r.SrcSubresource.LayerCount, r.DstSubresource.LayerCount = 0, 0
+		},
 			"VUID-VkImageSubresourceLayers-layerCount-01700"},
 		{"source level", flat, flat, func(r *vk.ImageResolve) { r.SrcSubresource.MipLevel = 1 }, of + "srcSubresource-01709"},
-		{"target level", flat, flat, func(r *vk.ImageResolve) { r.DstSubresource.MipLevel = math.MaxUint32 }, of + "dstSubresource-01710"},
-		{"source layers", flat, flat, func(r *vk.ImageResolve) { r.SrcSubresource.BaseArrayLayer = 3 }, of + "srcSubresource-01711"},
-		{"target layers", flat, flat, func(r *vk.ImageResolve) { r.DstSubresource.BaseArrayLayer = math.MaxUint32 }, of + "dstSubresource-01712"},
-		{"layers of a volume", solid, flat, func(r *vk.ImageResolve) { r.DstSubresource.BaseArrayLayer = 1 }, of + "srcImage-04447"},
-		{"layers to a volume", solid, flat, func(r *vk.ImageResolve) { r.SrcSubresource.LayerCount, r.DstSubresource.LayerCount = 2, 2 }, of + "srcImage-04447"},
+		{"target level", flat, flat, func(r *vk.ImageResolve) { r.DstSubresource.MipLevel = math.MaxUint32 },
+			of + "dstSubresource-01710"},
+		{"source layers", flat, flat, func(r *vk.ImageResolve) { r.SrcSubresource.BaseArrayLayer = 3 },
+			of + "srcSubresource-01711"},
+		{"target layers", flat, flat, func(r *vk.ImageResolve) { r.DstSubresource.BaseArrayLayer = math.MaxUint32 },
+			of + "dstSubresource-01712"},
+		{"layers of a volume", solid, flat, func(r *vk.ImageResolve) { r.DstSubresource.BaseArrayLayer = 1 },
+			of + "srcImage-04447"},
+		{"layers to a volume", solid, flat, func(r *vk.ImageResolve) {
+			r.SrcSubresource.LayerCount,
+				r.DstSubresource.LayerCount = 2, 2
+		}, of + "srcImage-04447"},
 		{"source z", flat, flat, func(r *vk.ImageResolve) { r.SrcOffset.Z = 1 }, of + "srcImage-00273"},
 		{"depth of two", solid, flat, func(r *vk.ImageResolve) { r.Extent.Depth = 2 }, of + "srcImage-00273"},
 		{"target z of a plane", flat, flat, func(r *vk.ImageResolve) { r.DstOffset.Z = 1 }, of + "dstImage-00278"},
@@ -220,12 +241,14 @@ func TestResolveRefuses(t *testing.T) {
 		src, _ := c.src.multisampled(t, 1)
 		dst, m := c.dst.image(t, 2)
 		layers := vk.ImageSubresourceLayers{AspectMask: src.Layout.Format.Aspects(), LayerCount: 1}
-		legal := vk.ImageResolve{SrcSubresource: layers, DstSubresource: layers, Extent: vk.Extent3D{Width: 4, Height: 1, Depth: 1}}
+		legal := vk.ImageResolve{SrcSubresource: layers, DstSubresource: layers,
+			Extent: vk.Extent3D{Width: 4, Height: 1, Depth: 1}}
 		wrong := legal
 		c.change(&wrong)
 		before := m.clone()
-		if err := Resolve(dst, src, []vk.ImageResolve{legal, wrong}); vk.VUIDOf(err) != c.vuid || !bytes.Equal(m.all, before.all) {
-			t.Errorf("%s: %v (%s), want %s and nothing written", c.name, err, vk.VUIDOf(err), c.vuid)
+		if err := Resolve(dst, src, []vk.ImageResolve{legal, wrong}); vk.VUIDOf(err).String() != c.vuid ||
+			!bytes.Equal(m.all, before.all) {
+			t.Errorf("%s: %v (%s), want %s and nothing written", c.name, err, vk.VUIDOf(err).String(), c.vuid)
 		}
 	}
 }
@@ -240,7 +263,8 @@ func TestSampleCounts(t *testing.T) {
 	linear := vk.BufferImageCopy{ImageSubresource: layers, ImageExtent: extent}
 	buffer := make([]byte, 1<<12)
 	move := []vk.ImageCopy{{SrcSubresource: layers, DstSubresource: layers, Extent: extent}}
-	blit := []vk.ImageBlit{{SrcSubresource: layers, DstSubresource: layers, SrcOffsets: [2]vk.Offset3D{1: {X: 1, Y: 1, Z: 1}}, DstOffsets: [2]vk.Offset3D{1: {X: 1, Y: 1, Z: 1}}}}
+	blit := []vk.ImageBlit{{SrcSubresource: layers, DstSubresource: layers,
+		SrcOffsets: [2]vk.Offset3D{1: {X: 1, Y: 1, Z: 1}}, DstOffsets: [2]vk.Offset3D{1: {X: 1, Y: 1, Z: 1}}}}
 	resolve := []vk.ImageResolve{{SrcSubresource: layers, DstSubresource: layers, Extent: extent}}
 	short := func(img *Image) *Image {
 		other := *img
@@ -267,7 +291,7 @@ func TestSampleCounts(t *testing.T) {
 		{Resolve(one, short(four), resolve), "VUID-vkCmdResolveImage-srcImage-00256"},
 		{Resolve(short(one), four, resolve), "VUID-vkCmdResolveImage-dstImage-00258"},
 	} {
-		if vk.VUIDOf(c.err) != c.vuid || !bytes.Equal(m.all, before.all) || !bytes.Equal(m4.all, before4.all) {
+		if vk.VUIDOf(c.err).String() != c.vuid || !bytes.Equal(m.all, before.all) || !bytes.Equal(m4.all, before4.all) {
 			t.Errorf("%v (%s), want %s and nothing written", c.err, vk.VUIDOf(c.err), c.vuid)
 		}
 	}
@@ -282,7 +306,8 @@ func TestCopyAndClearSamples(t *testing.T) {
 		want := got.clone()
 		layers := vk.ImageSubresourceLayers{AspectMask: src.Layout.Format.Aspects(), LayerCount: 2}
 		region := vk.ImageCopy{SrcSubresource: layers, DstSubresource: layers,
-			SrcOffset: vk.Offset3D{X: 3, Y: 1}, DstOffset: vk.Offset3D{X: 2, Y: 4}, Extent: vk.Extent3D{Width: 7, Height: 5, Depth: 1}}
+			SrcOffset: vk.Offset3D{X: 3, Y: 1}, DstOffset: vk.Offset3D{X: 2, Y: 4},
+			Extent: vk.Extent3D{Width: 7, Height: 5, Depth: 1}}
 		wide := region // as of an image with rows four times as long
 		wide.SrcOffset.X, wide.DstOffset.X, wide.Extent.Width = 12, 8, 28
 		referenceImageCopy(dst.on(want), src, &wide)
@@ -290,7 +315,8 @@ func TestCopyAndClearSamples(t *testing.T) {
 			t.Errorf("%v: copy: %v", format, err)
 		}
 		value, expected := floatColor(0, 0, 0, 0), make([]byte, 8)
-		cleared := vk.ImageSubresourceRange{AspectMask: src.Layout.Format.Aspects(), LevelCount: 1, BaseArrayLayer: 1, LayerCount: 1}
+		cleared := vk.ImageSubresourceRange{AspectMask: src.Layout.Format.Aspects(), LevelCount: 1, BaseArrayLayer: 1,
+			LayerCount: 1}
 		var err error
 		if cleared.AspectMask == vk.IMAGE_ASPECT_COLOR_BIT {
 			err = ClearColor(dst, value, []vk.ImageSubresourceRange{cleared})

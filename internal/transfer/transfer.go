@@ -1,5 +1,5 @@
-// Package transfer does what the transfer commands ask for, on memory that is mapped: fills, copies, blits, resolves and
-// clears. It knows no handles and no queues.
+// Package transfer does what the transfer commands ask for, on memory that is mapped: fills, copies, blits, resolves
+// and clears. It knows no handles and no queues.
 //
 // Regions come from an untrusted stream. Each function checks all its regions against the slices and the image
 // layouts before it writes the first byte, and no region can make it touch a byte outside of them. What it

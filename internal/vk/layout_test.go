@@ -115,7 +115,8 @@ func TestLayout(t *testing.T) {
 				offset, size = f.Offset, f.Type.Size()
 			}
 			compared++
-			fmt.Fprintf(&src, "printf(\"%[1]s.%[2]s %%zu %%zu\\n\", offsetof(%[1]s, %[2]s), sizeof(((%[1]s *)0)->%[2]s));\n", l.name, c)
+			fmt.Fprintf(&src, "printf(\"%[1]s.%[2]s %%zu %%zu\\n\", offsetof(%[1]s, %[2]s), sizeof(((%[1]s *)0)->%[2]s));\n",
+				l.name, c)
 			want = append(want, fmt.Sprintf("%s.%s %d %d", l.name, c, offset, size))
 		}
 	}
@@ -152,7 +153,8 @@ func TestValues(t *testing.T) {
 		inC[string(m[1])] = true
 	}
 	var src bytes.Buffer
-	src.WriteString("#define VK_ENABLE_BETA_EXTENSIONS\n#include <stdio.h>\n#include <vulkan/vulkan_core.h>\nint main(void) {\n")
+	src.WriteString(
+		"#define VK_ENABLE_BETA_EXTENSIONS\n#include <stdio.h>\n#include <vulkan/vulkan_core.h>\nint main(void) {\n")
 	var want []string
 	for _, file := range []string{"constants", "enums", "bitmasks"} {
 		text, err := os.ReadFile("zz_generated_" + file + ".go")

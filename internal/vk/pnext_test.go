@@ -10,7 +10,8 @@ import (
 )
 
 func TestFind(t *testing.T) {
-	export := ExportMemoryAllocateInfo{SType: STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, HandleTypes: EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT}
+	export := ExportMemoryAllocateInfo{SType: STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+		HandleTypes: EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT}
 	unknown := BaseInStructure{SType: 0x7ffffff0, PNext: (*BaseInStructure)(unsafe.Pointer(&export))}
 	fd := ImportMemoryFdInfoKHR{SType: STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR, PNext: unsafe.Pointer(&unknown)}
 	info := MemoryAllocateInfo{PNext: unsafe.Pointer(&fd)}
@@ -108,10 +109,12 @@ func FuzzChain(f *testing.F) {
 		if n != len(want) {
 			t.Fatalf("%d links, want %d", n, len(want))
 		}
-		if got := Find[MemoryAllocateInfo](chain); unsafe.Pointer(got) != unsafe.Pointer(first[STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO]) {
+		if got := Find[MemoryAllocateInfo](chain); unsafe.Pointer(got) !=
+			unsafe.Pointer(first[STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO]) {
 			t.Errorf("Find gives %p, want %p", got, first[STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO])
 		}
-		if got := Find[DeviceCreateInfo](chain); unsafe.Pointer(got) != unsafe.Pointer(first[STRUCTURE_TYPE_DEVICE_CREATE_INFO]) {
+		if got := Find[DeviceCreateInfo](chain); unsafe.Pointer(got) !=
+			unsafe.Pointer(first[STRUCTURE_TYPE_DEVICE_CREATE_INFO]) {
 			t.Errorf("Find gives %p, want %p", got, first[STRUCTURE_TYPE_DEVICE_CREATE_INFO])
 		}
 	})
@@ -140,7 +143,8 @@ func TestCStrings(t *testing.T) {
 		t.Errorf("%d bytes of an endless string, want %d", len(got), maxString)
 	}
 
-	for _, test := range []struct{ in, want string }{{"", ""}, {"abc", "abc"}, {"abcdefg", "abcdefg"}, {"abcdefgh", "abcdefg"}} {
+	for _, test := range []struct{ in, want string }{{"", ""}, {"abc", "abc"}, {"abcdefg", "abcdefg"},
+		{"abcdefgh", "abcdefg"}} {
 		dst := [8]byte{1, 2, 3, 4, 5, 6, 7, 8}
 		CopyString(dst[:], test.in)
 		if got := FixedString(dst[:]); got != test.want || dst[7] != 0 {

@@ -28,7 +28,8 @@ func Chain(chain unsafe.Pointer) iter.Seq[*BaseInStructure] {
 	}
 }
 
-// Find returns the first structure of type T in a pNext chain, or nil: vk.Find[vk.ExportMemoryAllocateInfo](info.PNext).
+// Find returns the first structure of type T in a pNext chain, or nil:
+// vk.Find[vk.ExportMemoryAllocateInfo](info.PNext).
 func Find[T any, P interface {
 	*T
 	StructureType() StructureType

@@ -3,12 +3,30 @@ package vk
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
+
+// VUID is a valid usage identifier of the specification, such as VUID_VkBufferCreateInfo_size_00912.
+// It is no string, so that one which the specification does not have fails to compile.
+type VUID uint16
+
+// String returns the identifier as the specification writes it, empty where there is none.
+func (v VUID) String() string { return vuidText[vuidPlaces[v]:vuidPlaces[v+1]] }
+
+// Subject returns the member, parameter or other thing that the rule is about: size of
+// VUID-VkBufferCreateInfo-size-00912.
+func (v VUID) Subject() string {
+	parts := strings.SplitN(v.String(), "-", 4)
+	if len(parts) < 4 {
+		return ""
+	}
+	return parts[2]
+}
 
 // Error is an error that becomes a VkResult at the boundary, and names the rule that was broken.
 type Error struct {
 	Result Result
-	VUID   string // the specification's valid usage ID; empty where none applies
+	VUID   VUID
 	err    error
 }
 
@@ -24,9 +42,9 @@ func (e *Error) Is(target error) bool { return errors.Is(e.err, target) }
 // As lets errors.As reach every error when the format had several %w.
 func (e *Error) As(target any) bool { return errors.As(e.err, target) }
 
-// Errorf makes an error that becomes r, with the VUID that it breaks (may be empty). The format is
+// Errorf makes an error that becomes r, with the VUID that it breaks (NoVUID where there is none). The format is
 // fmt.Errorf's, %w included.
-func Errorf(r Result, vuid, format string, args ...any) error {
+func Errorf(r Result, vuid VUID, format string, args ...any) error {
 	return &Error{Result: r, VUID: vuid, err: fmt.Errorf(format, args...)}
 }
 
@@ -43,19 +61,19 @@ func ResultOf(err error) Result {
 	return ERROR_UNKNOWN
 }
 
-// VUIDOf is the first VUID in err's chain, or "".
-func VUIDOf(err error) string {
+// VUIDOf is the first VUID in err's chain, or NoVUID.
+func VUIDOf(err error) VUID {
 	for err != nil {
 		var e *Error
 		if !errors.As(err, &e) {
-			return ""
+			return NoVUID
 		}
-		if e.VUID != "" {
+		if e.VUID != NoVUID {
 			return e.VUID
 		}
 		err = e.err
 	}
-	return ""
+	return NoVUID
 }
 
 // MakeVersion packs a version as VK_MAKE_API_VERSION does for variant 0.

@@ -57,7 +57,8 @@ type StructureInfo struct {
 
 // StructureByType looks Structures up.
 func StructureByType(st StructureType) (StructureInfo, bool) {
-	i, ok := slices.BinarySearchFunc(Structures, st, func(s StructureInfo, st StructureType) int { return cmp.Compare(s.SType, st) })
+	i, ok := slices.BinarySearchFunc(Structures, st,
+		func(s StructureInfo, st StructureType) int { return cmp.Compare(s.SType, st) })
 	if !ok {
 		return StructureInfo{}, false
 	}
@@ -79,7 +80,8 @@ type FeatureStruct struct {
 
 // FeatureStructByType looks FeatureStructs up; nil if st is no feature structure.
 func FeatureStructByType(st StructureType) *FeatureStruct {
-	i, ok := slices.BinarySearchFunc(FeatureStructs, st, func(s FeatureStruct, st StructureType) int { return cmp.Compare(s.SType, st) })
+	i, ok := slices.BinarySearchFunc(FeatureStructs, st,
+		func(s FeatureStruct, st StructureType) int { return cmp.Compare(s.SType, st) })
 	if !ok {
 		return nil
 	}
@@ -115,7 +117,8 @@ type Extension struct {
 
 // ExtensionByName looks Extensions up; nil if there is none of that name.
 func ExtensionByName(name string) *Extension {
-	i, ok := slices.BinarySearchFunc(Extensions, name, func(e Extension, name string) int { return strings.Compare(e.Name, name) })
+	i, ok := slices.BinarySearchFunc(Extensions, name,
+		func(e Extension, name string) int { return strings.Compare(e.Name, name) })
 	if !ok {
 		return nil
 	}
@@ -156,7 +159,8 @@ type Command struct {
 
 // CommandIndex is the place of a command in Commands; false if there is none of that name.
 func CommandIndex(name string) (int, bool) {
-	return slices.BinarySearchFunc(Commands, name, func(c Command, name string) int { return strings.Compare(c.Name, name) })
+	return slices.BinarySearchFunc(Commands, name,
+		func(c Command, name string) int { return strings.Compare(c.Name, name) })
 }
 
 // CommandByName looks Commands up.
@@ -209,7 +213,8 @@ type FormatDescription struct {
 
 // FormatInfo describes a format; false for VK_FORMAT_UNDEFINED and numbers that no format has.
 func FormatInfo(f Format) (*FormatDescription, bool) {
-	i, ok := slices.BinarySearchFunc(formatTable[:], f, func(d FormatDescription, f Format) int { return cmp.Compare(d.Format, f) })
+	i, ok := slices.BinarySearchFunc(formatTable[:], f,
+		func(d FormatDescription, f Format) int { return cmp.Compare(d.Format, f) })
 	if !ok {
 		return nil, false
 	}

@@ -29,7 +29,8 @@ func TestSorted(t *testing.T) {
 
 func TestStructureByType(t *testing.T) {
 	s, ok := StructureByType(STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO)
-	if !ok || s.Name != "VkExportMemoryAllocateInfo" || s.Size != 24 || !slices.Equal(s.Extends, []StructureType{STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO}) {
+	if !ok || s.Name != "VkExportMemoryAllocateInfo" || s.Size != 24 ||
+		!slices.Equal(s.Extends, []StructureType{STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO}) {
 		t.Errorf("%+v, %v", s, ok)
 	}
 	for _, st := range []StructureType{-1, 0x7fffffff, STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO} {
@@ -74,7 +75,8 @@ func TestFeatures(t *testing.T) {
 func TestExtensions(t *testing.T) {
 	e := ExtensionByName(NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME)
 	if e == nil || e.Number != 372 || e.SpecVersion != 1 || e.Type != DeviceExtension ||
-		e.Depends != "VK_KHR_external_memory,VK_VERSION_1_1" || !slices.Equal(e.Commands, []string{"vkGetMemoryRemoteAddressNV"}) {
+		e.Depends != "VK_KHR_external_memory,VK_VERSION_1_1" ||
+		!slices.Equal(e.Commands, []string{"vkGetMemoryRemoteAddressNV"}) {
 		t.Errorf("%+v", e)
 	}
 	if e := ExtensionByName("VK_KHR_external_memory"); e == nil || e.PromotedTo != "VK_VERSION_1_1" {
@@ -127,7 +129,8 @@ func TestCommands(t *testing.T) {
 		{Name: "vkGetMemoryRemoteAddressNV", Level: DeviceLevel, Extensions: []string{"VK_NV_external_memory_rdma"}},
 	} {
 		got, ok := CommandByName(want.Name)
-		if !ok || got.Alias != want.Alias || got.Level != want.Level || got.Version != want.Version || !slices.Equal(got.Extensions, want.Extensions) {
+		if !ok || got.Alias != want.Alias || got.Level != want.Level || got.Version != want.Version ||
+			!slices.Equal(got.Extensions, want.Extensions) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
@@ -142,7 +145,8 @@ func TestFormats(t *testing.T) {
 	}
 	for _, f := range AllFormats {
 		d, ok := FormatInfo(f)
-		if !ok || d.Format != f || d.Name != f.String() || d.BlockSize == 0 || d.TexelsPerBlock == 0 || len(d.Components) == 0 {
+		if !ok || d.Format != f || d.Name != f.String() || d.BlockSize == 0 || d.TexelsPerBlock == 0 ||
+			len(d.Components) == 0 {
 			t.Errorf("%v: %+v", f, d)
 			continue
 		}
@@ -173,7 +177,8 @@ func TestFormats(t *testing.T) {
 		t.Errorf("BC1: %+v", d)
 	}
 	d, ok = FormatInfo(FORMAT_G8_B8R8_2PLANE_420_UNORM)
-	if !ok || len(d.Planes) != 2 || d.Planes[1] != (FormatPlane{2, 2, FORMAT_R8G8_UNORM}) || d.Components[2] != (FormatComponent{'R', 8, NumericUNORM, 1}) {
+	if !ok || len(d.Planes) != 2 || d.Planes[1] != (FormatPlane{2, 2, FORMAT_R8G8_UNORM}) ||
+		d.Components[2] != (FormatComponent{'R', 8, NumericUNORM, 1}) {
 		t.Errorf("420: %+v", d)
 	}
 	for _, f := range []Format{FORMAT_UNDEFINED, -1, 0x7fffffff, 999} {

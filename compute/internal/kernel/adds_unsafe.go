@@ -30,7 +30,8 @@ func (d *Adds) Add(args *Args, first, n int) {
 		offsets, values := lanes[uint32](args.A, i), lanes[uint32](args.B, i)
 		if args.Mask.Base == nil && allSame(offsets) {
 			if uint64(offsets[0]) <= limit {
-				d.add(at[uint32](base, uint64(offsets[0])), values[0]+values[1]+values[2]+values[3]+values[4]+values[5]+values[6]+values[7])
+				d.add(at[uint32](base, uint64(offsets[0])),
+					values[0]+values[1]+values[2]+values[3]+values[4]+values[5]+values[6]+values[7])
 			}
 			continue
 		}

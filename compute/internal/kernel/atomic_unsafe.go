@@ -74,7 +74,8 @@ func addUnshared(args *Args, first, n int) {
 	}
 }
 
-// changes32 and changes64 are what the atomics make of a word, of the operand and of the comparator, in the order of Op.
+// changes32 and changes64 are what the atomics make of a word, of the operand and of the comparator, in the order of
+// Op.
 var (
 	changes32 = [...]func(a, b, c uint32) uint32{
 		func(_, b, _ uint32) uint32 { return b },

@@ -10,8 +10,10 @@ import (
 
 // The figures are for 256 lanes, and for 8, which shows what a call costs.
 func BenchmarkKernels(b *testing.B) {
-	ops := []Op{Move32, AddI32, MulI32, ShlI32, LtU32, MulAddSat, DivU32, DivS32, Select32, AddF32, FmaF32, DivF32, SqrtF32,
-		InverseSqrtF32, MinF32, ExpF32, LogF32, PowF32, SinF32, TanF32, Atan2F32, TanhF32, AsinF32, RemF32, ModF32, AddI64, AddF64, DivF64, F32ToU32, RoundF16}
+	ops := []Op{Move32, AddI32, MulI32, ShlI32, LtU32, MulAddSat, DivU32, DivS32, Select32, AddF32, FmaF32, DivF32,
+		SqrtF32,
+		InverseSqrtF32, MinF32, ExpF32, LogF32, PowF32, SinF32, TanF32, Atan2F32, TanhF32, AsinF32, RemF32, ModF32, AddI64,
+		AddF64, DivF64, F32ToU32, RoundF16}
 	for _, s := range sets() {
 		for _, op := range ops {
 			for _, n := range []int{1, 32} {
@@ -93,7 +95,8 @@ func BenchmarkNarrow(b *testing.B) {
 		for _, keep := range []int{room, room / 2} {
 			b.Run(fmt.Sprintf("%s/%d of %d", s.Name, keep, room), func(b *testing.B) {
 				f := newFile()
-				dst, src, rest, condition := f.register(32, false), f.register(32, false), f.register(32, false), f.register(32, false)
+				dst, src, rest, condition := f.register(32, false), f.register(32, false), f.register(32, false),
+					f.register(32, false)
 				for chunk := range room {
 					for lane := range Width {
 						set(src, 32, chunk, lane, 1<<32-1)

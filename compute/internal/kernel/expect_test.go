@@ -271,7 +271,8 @@ func floats(all map[Op]expectation) {
 			if math.IsInf(z, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) && !math.IsNaN(x) && !math.IsNaN(y) {
 				return encode(z) // although x*y may be beyond the range
 			}
-			if product := x * y; math.IsNaN(product) || math.IsInf(x, 0) || math.IsInf(y, 0) || math.IsNaN(z) || math.IsInf(z, 0) ||
+			if product := x * y; math.IsNaN(product) || math.IsInf(x, 0) || math.IsInf(y, 0) || math.IsNaN(z) ||
+				math.IsInf(z, 0) ||
 				x == 0 || y == 0 {
 				return encode(product + z)
 			}
@@ -340,27 +341,29 @@ func floats(all map[Op]expectation) {
 			}
 			return r
 		})
-		all[pick(LdexpF32, LdexpF64)] = expectation{result: k, operands: []kind{k, kindI32}, of: func(a, b, _, _ uint64) uint64 {
-			x := decode(a)
-			if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
-				return a
-			}
-			exact := new(big.Float).SetMantExp(big.NewFloat(x), max(-5000, min(int(int32(b)), 5000)))
-			if width == 64 {
-				f, _ := exact.Float64()
-				return encode(f)
-			}
-			f, _ := exact.Float32()
-			return uint64(math.Float32bits(f))
-		}}
+		all[pick(LdexpF32, LdexpF64)] = expectation{result: k, operands: []kind{k, kindI32},
+			of: func(a, b, _, _ uint64) uint64 {
+				x := decode(a)
+				if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
+					return a
+				}
+				exact := new(big.Float).SetMantExp(big.NewFloat(x), max(-5000, min(int(int32(b)), 5000)))
+				if width == 64 {
+					f, _ := exact.Float64()
+					return encode(f)
+				}
+				f, _ := exact.Float32()
+				return uint64(math.Float32bits(f))
+			}}
 		unary(FrexpF32, FrexpF64, func(a float64) float64 {
 			significand, _ := math.Frexp(a)
 			return significand
 		})
-		all[pick(FrexpExpF32, FrexpExpF64)] = expectation{result: kindI32, operands: []kind{k}, of: func(a, _, _, _ uint64) uint64 {
-			_, exponent := math.Frexp(decode(a))
-			return uint64(uint32(exponent))
-		}}
+		all[pick(FrexpExpF32, FrexpExpF64)] = expectation{result: kindI32, operands: []kind{k},
+			of: func(a, _, _, _ uint64) uint64 {
+				_, exponent := math.Frexp(decode(a))
+				return uint64(uint32(exponent))
+			}}
 	}
 }
 

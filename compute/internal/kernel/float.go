@@ -172,7 +172,8 @@ func toBits16(a float32) uint32 {
 		return sign | 0x7e00 | magnitude>>13&0x3ff
 	case magnitude >= 0x477ff000: // 65520: rounded to infinity
 		return sign | 0x7c00
-	case magnitude < 0x38800000: // below 2**-14: a multiple of 2**-24, which is the last bit of a number that is near to 0.5
+	// below 2**-14: a multiple of 2**-24, which is the last bit of a number that is near to 0.5
+	case magnitude < 0x38800000:
 		return sign | math.Float32bits(math.Float32frombits(magnitude)+0.5)&0x7ff
 	}
 	return sign | (magnitude-0x38000000+0xfff+magnitude>>13&1)>>13

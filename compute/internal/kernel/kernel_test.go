@@ -138,7 +138,8 @@ var (
 		0x1.fffffffcp30, 2147483647.5, -2147483648.5, -2147483649, 4294967295.5, 0x1p52, 0x1.8p52, 0x1p53, 0x1p63, -0x1p63,
 		0x1.fffffffffffffp62, 0x1p64, 0x1.fffffffffffffp63, math.MaxFloat32, 0x1.ffffffp127, 0x1p128, 0x1p-149, 0x1p-150,
 		0x1.8p-150, 0x1p-151, 4503599627370495.5}
-	specialInts = []uint64{0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 65, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000,
+	specialInts = []uint64{0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 65, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff,
+		0x10000,
 		0xffffff, 0x1000000, 0x1000001, 0x7fffff80, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, math.MaxUint32, 1 << 32,
 		math.MaxUint32 << 32, 1<<53 - 1, 1<<53 + 1, math.MaxInt64, 1 << 63, 1<<63 + 1, math.MaxUint64 - 1, math.MaxUint64}
 )
@@ -459,7 +460,8 @@ func TestNarrow(t *testing.T) {
 			}
 			gotFirst, gotLast, set, gotOthers := s.Narrow(dst, src, rest, condition, invert, n)
 			if gotFirst != first || gotLast != last || set != count || gotOthers != others {
-				t.Fatalf("%s: %d to %d, %d lanes, %t; want %d to %d, %d, %t", s.Name, gotFirst, gotLast, set, gotOthers, first, last, count, others)
+				t.Fatalf("%s: %d to %d, %d lanes, %t; want %d to %d, %d, %t", s.Name, gotFirst, gotLast, set, gotOthers, first,
+					last, count, others)
 			}
 			if !others {
 				if *lanes[uint32](dst, 0) != before {

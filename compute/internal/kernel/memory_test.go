@@ -124,10 +124,14 @@ func accesses() map[string]access {
 	all["Atomic32/6"] = access{op: AtomicMaxS32, size: 4, bits: 32, atomic: signed(greater, narrow)}
 	all["Atomic64/4"] = access{op: AtomicMinS64, size: 8, bits: 64, atomic: signed(lesser, wide)}
 	all["Atomic64/6"] = access{op: AtomicMaxS64, size: 8, bits: 64, atomic: signed(greater, wide)}
-	all["AtomicAddF32"] = access{op: AtomicAddF32, size: 4, bits: 32, atomic: f32(func(a, b float32) float32 { return a + b })}
+	all["AtomicAddF32"] = access{op: AtomicAddF32, size: 4, bits: 32, atomic: f32(func(a, b float32) float32 {
+		return a + b
+	})}
 	all["AtomicMinF32"] = access{op: AtomicMinF32, size: 4, bits: 32, atomic: f32(Least[float32])}
 	all["AtomicMaxF32"] = access{op: AtomicMaxF32, size: 4, bits: 32, atomic: f32(Greatest[float32])}
-	all["AtomicAddF64"] = access{op: AtomicAddF64, size: 8, bits: 64, atomic: f64(func(a, b float64) float64 { return a + b })}
+	all["AtomicAddF64"] = access{op: AtomicAddF64, size: 8, bits: 64, atomic: f64(func(a, b float64) float64 {
+		return a + b
+	})}
 	all["AtomicMinF64"] = access{op: AtomicMinF64, size: 8, bits: 64, atomic: f64(Least[float64])}
 	all["AtomicMaxF64"] = access{op: AtomicMaxF64, size: 8, bits: 64, atomic: f64(Greatest[float64])}
 	return all
@@ -267,7 +271,8 @@ func TestPrivateMemory(t *testing.T) {
 				memory := Memory{Base: array[0].Base, Size: uint64(count * room * bits)}
 				args := Args{Memory: &memory, Immediate: count}
 				args.A = f.register(32, round%4 == 0)
-				fill(args.A, 32, func() uint64 { return choose(random.IntN(8) == 0, random.Uint64(), uint64(random.IntN(count+1))) })
+				fill(args.A, 32,
+					func() uint64 { return choose(random.IntN(8) == 0, random.Uint64(), uint64(random.IntN(count+1))) })
 				if round%2 == 1 {
 					args.Mask = f.register(32, false)
 					fill(args.Mask, 32, func() uint64 { return value(random, kindMask) })
@@ -303,7 +308,8 @@ func TestPrivateMemory(t *testing.T) {
 				for chunk := range chunks {
 					for lane := range Width {
 						if got := get(dst, bits, chunk, lane); got != loaded[chunk][lane] {
-							t.Fatalf("%s, %d bits: load in chunk %d, lane %d: %#x, want %#x", s.Name, bits, chunk, lane, got, loaded[chunk][lane])
+							t.Fatalf("%s, %d bits: load in chunk %d, lane %d: %#x, want %#x", s.Name, bits, chunk, lane, got,
+								loaded[chunk][lane])
 						}
 						for i := range array {
 							if got := get(array[i], bits, chunk, lane); got != stored[i][chunk][lane] {

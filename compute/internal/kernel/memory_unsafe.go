@@ -32,8 +32,8 @@ func fillMemory(t *Table) {
 	t[StorePrivate64] = storePrivate[uint64]
 }
 
-// reach returns the address that offsets are from, and the largest offset at which there is a word of a size. If there is
-// none ok is false.
+// reach returns the address that offsets are from, and the largest offset at which there is a word of a size. If there
+// is none ok is false.
 func (args *Args) reach(size uintptr) (base unsafe.Pointer, limit uint64, ok bool) {
 	m := args.Memory
 	if m.Size < uint64(size) || args.Immediate > m.Size-uint64(size) {
@@ -59,7 +59,8 @@ func (args *Args) masked(chunk int) *[Width]uint32 {
 	return lanes[uint32](args.Mask, chunk)
 }
 
-var allSet = [Width]uint32{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0)}
+var allSet = [Width]uint32{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0),
+	^uint32(0)}
 
 // consecutive says whether the offsets follow each other at the distance of a size, and do not begin anew at 0.
 func consecutive(offsets *[Width]uint32, size uint32) bool {
@@ -121,7 +122,8 @@ func store[M word, L lane](args *Args, first, n int) {
 	}
 	for i := first; i < first+n; i++ {
 		src, offsets := lanes[L](args.B, i), lanes[uint32](args.A, i)
-		if args.Mask.Base == nil && size == unsafe.Sizeof(L(0)) && consecutive(offsets, uint32(size)) && uint64(offsets[7]) <= limit {
+		if args.Mask.Base == nil && size == unsafe.Sizeof(L(0)) && consecutive(offsets, uint32(size)) &&
+			uint64(offsets[7]) <= limit {
 			*at[[Width]L](base, uint64(offsets[0])) = *src
 			continue
 		}

@@ -8,9 +8,9 @@ import (
 	"unsafe"
 )
 
-// Loads and stores whose offsets have an order over several chunks give what those in Go give, within the memory, across
-// its end and beyond it. A page that is not to be touched would not find a read that stays near; the bytes around do for
-// writes.
+// Loads and stores whose offsets have an order over several chunks give what those in Go give, within the memory,
+// across its end and beyond it. A page that is not to be touched would not find a read that stays near; the bytes
+// around do for writes.
 func TestPatterns(t *testing.T) {
 	if Best() == Go() {
 		t.Skip("this machine has one set")

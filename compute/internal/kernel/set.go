@@ -31,7 +31,7 @@ type Set struct {
 // Go returns the kernels in plain Go, which run everywhere: the oracle of the others.
 var Go = sync.OnceValue(plain)
 
-// Best returns the fastest kernels for this machine, or those in plain Go if FARSIDE_KERNELS is "go" in the environment.
+// Best returns the fastest kernels for this machine.
 var Best = sync.OnceValue(best)
 
 func plain() *Set {

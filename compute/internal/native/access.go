@@ -91,8 +91,8 @@ func (c *compiler) offsets(in *Inst) operand {
 	return c.reads(0)
 }
 
-// address gives the address of an access without its Immediate. The code goes to slow unless it accesses what is next to each
-// other, or at one place, within the memory.
+// address gives the address of an access without its Immediate. The code goes to slow unless it accesses what is next
+// to each other, or at one place, within the memory.
 func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 	base, _ := slot(in.Slot)
 	if in.Pattern == Any {
@@ -132,7 +132,8 @@ func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 	return g
 }
 
-// first leaves the offset of the first lane in rax, and compares with the size of the memory what lies end bytes behind it.
+// first leaves the offset of the first lane in rax, and compares with the size of the memory what lies end bytes behind
+// it.
 func (c *compiler) first(in *Inst, offsets operand, end uint64) {
 	c.firstOffset(in, offsets)
 	c.lea(rcx, at(rax, int32(end)))
@@ -198,8 +199,8 @@ func (c *compiler) pointer() *pointer {
 	return best
 }
 
-// limits leaves in r10 the last offset at which an access is within the memory, and goes to none if there is none; in rax what is
-// to be added to offsets, as an address.
+// limits leaves in r10 the last offset at which an access is within the memory, and goes to none if there is none; in
+// rax what is to be added to offsets, as an address.
 func (c *compiler) limits(in *Inst, none label) {
 	base, size := slot(in.Slot)
 	if in.Base.Valid {

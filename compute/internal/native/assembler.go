@@ -51,8 +51,8 @@ type operand struct {
 func reg(v vector) operand     { return operand{vector: v} }
 func memory(a address) operand { return operand{memory: true, address: a} }
 
-// opcode is how an instruction with a VEX prefix is encoded (Intel 64 and IA-32 Architectures Software Developer's Manual,
-// volume 2, section 2.3), and one with an EVEX prefix (section 2.7) if there is one without W.
+// opcode is how an instruction with a VEX prefix is encoded (Intel 64 and IA-32 Architectures Software Developer's
+// Manual, volume 2, section 2.3), and one with an EVEX prefix (section 2.7) if there is one without W.
 type opcode struct {
 	prefix uint8 // pp: 0 is none, 1 is 66, 2 is F3, 3 is F2
 	table  uint8 // mmmmm: 1 is 0F, 2 is 0F38, 3 is 0F3A
@@ -217,7 +217,8 @@ func (s *assembler) evex(o opcode, dst, a uint8, b operand, behind int) {
 	s.operand(dst, b, scale, behind)
 }
 
-// operand writes what comes behind an opcode: a register, and an operand. scale is what a displacement of one byte counts.
+// operand writes what comes behind an opcode: a register, and an operand. scale is what a displacement of one byte
+// counts.
 func (s *assembler) operand(r uint8, b operand, scale int32, behind int) {
 	r = r & 7 << 3
 	if !b.memory {
@@ -251,7 +252,8 @@ func (s *assembler) operand(r uint8, b operand, scale int32, behind int) {
 	}
 }
 
-// two writes an instruction of two operands and a result, one the other of one operand. immediate is that with a byte behind it.
+// two writes an instruction of two operands and a result, one the other of one operand. immediate is that with a byte
+// behind it.
 func (s *assembler) two(o opcode, dst, a vector, b operand) { s.vex(o, uint8(dst), uint8(a), b, 0) }
 func (s *assembler) one(o opcode, dst vector, b operand)    { s.vex(o, uint8(dst), 0, b, 0) }
 func (s *assembler) immediate(o opcode, dst, a vector, b operand, n uint8) {

@@ -47,18 +47,23 @@ func TestEncoding(t *testing.T) {
 			add("%s %s%d, %s%d, %d", x.name, registers, dst, registers, a, x.n)
 		}
 	}
-	addresses := []address{at(rdi, 0), at(rdi, 64), at(rsi, -4), at(rbp, 0), at(r13, 0), at(r12, 0), at(rsp, 8), at(r8, 0x1234), at(rax, -0x80),
-		at(rax, 0x80), {base: rdi, index: rsi, displacement: 0x12345}, {base: r9, index: r11, displacement: 4}, {base: r13, index: rbp}, {base: rax, index: r15}}
+	addresses := []address{at(rdi, 0), at(rdi, 64), at(rsi, -4), at(rbp, 0), at(r13, 0), at(r12, 0), at(rsp, 8),
+		at(r8, 0x1234), at(rax, -0x80),
+		at(rax, 0x80), {base: rdi, index: rsi, displacement: 0x12345}, {base: r9, index: r11, displacement: 4},
+		{base: r13, index: rbp}, {base: rax, index: r15}}
 	operands := []operand{reg(0), reg(3), reg(8), reg(15)}
 	for _, a := range addresses {
 		operands = append(operands, memory(a))
 	}
 	vectors := []vector{0, 5, 8, 15}
-	two := map[string]opcode{"vaddps": vaddps, "vmulps": vmulps, "vsubps": vsubps, "vminps": vminps, "vdivps": vdivps, "vmaxps": vmaxps,
+	two := map[string]opcode{"vaddps": vaddps, "vmulps": vmulps, "vsubps": vsubps, "vminps": vminps, "vdivps": vdivps,
+		"vmaxps": vmaxps,
 		"vandps": vandps, "vorps": vorps, "vxorps": vxorps, "vfmadd213ps": vfmadd213ps, "vpaddd": vpaddd, "vpsubd": vpsubd,
-		"vpaddq": vpaddq, "vpmulld": vpmulld, "vpmuludq": vpmuludq, "vpand": vpand, "vpandn": vpandn, "vpor": vpor, "vpxor": vpxor,
-		"vpminud": vpminud, "vpminsd": vpminsd, "vpmaxud": vpmaxud, "vpmaxsd": vpmaxsd, "vpcmpeqd": vpcmpeqd, "vpcmpgtd": vpcmpgtd,
-		"vpsllvd": vpsllvd, "vpsrlvd": vpsrlvd, "vpsravd": vpsravd}
+		"vpaddq": vpaddq, "vpmulld": vpmulld, "vpmuludq": vpmuludq, "vpand": vpand, "vpandn": vpandn, "vpor": vpor,
+		"vpxor":   vpxor,
+		"vpminud": vpminud, "vpminsd": vpminsd, "vpmaxud": vpmaxud, "vpmaxsd": vpmaxsd, "vpcmpeqd": vpcmpeqd,
+		"vpcmpgtd": vpcmpgtd,
+		"vpsllvd":  vpsllvd, "vpsrlvd": vpsrlvd, "vpsravd": vpsravd}
 	for name, o := range two {
 		for _, dst := range vectors {
 			for _, a := range vectors {
@@ -69,7 +74,8 @@ func TestEncoding(t *testing.T) {
 			}
 		}
 	}
-	for name, o := range map[string]opcode{"vsqrtps": vsqrtps, "vcvtdq2ps": vcvtdq2ps, "vcvttps2dq": vcvttps2dq, "vpabsd": vpabsd} {
+	for name, o := range map[string]opcode{"vsqrtps": vsqrtps, "vcvtdq2ps": vcvtdq2ps, "vcvttps2dq": vcvttps2dq,
+		"vpabsd": vpabsd} {
 		for _, dst := range vectors {
 			for _, b := range operands {
 				s.one(o, dst, b)
@@ -165,7 +171,8 @@ func TestEncoding(t *testing.T) {
 	for _, a := range addresses {
 		operands = append(operands, operand{memory: true, broadcast: true, address: a})
 	}
-	for _, a := range []address{at(rdi, 128), at(rsi, -64*128), at(rsi, 64*127), at(rbp, 64*128), at(r13, 32), {base: rdi, index: r15, displacement: 512}} {
+	for _, a := range []address{at(rdi, 128), at(rsi, -64*128), at(rsi, 64*127), at(rbp, 64*128), at(r13, 32),
+		{base: rdi, index: r15, displacement: 512}} {
 		operands = append(operands, memory(a), operand{memory: true, broadcast: true, address: a})
 	}
 	wide := func(b operand) string {
@@ -222,7 +229,8 @@ func TestEncoding(t *testing.T) {
 	if err := os.WriteFile(source, []byte(".intel_syntax noprefix\n"+strings.Join(text, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(as, "--64", "-al="+filepath.Join(dir, "list"), "-o", object, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command(as, "--64", "-al="+filepath.Join(dir, "list"), "-o", object,
+		source).CombinedOutput(); err != nil {
 		t.Fatalf("as: %v\n%.2000s", err, out)
 	}
 	f, err := elf.Open(object)

@@ -26,17 +26,18 @@ type Mode int
 const (
 	// Plain: all lanes take part.
 	Plain Mode = iota
-	// Streaming: all lanes take part, and the stores that may go past the caches do; Fence has to come before anybody else is told
-	// of them.
+	// Streaming: all lanes take part, and the stores that may go past the caches do; Fence has to come before anybody else
+	// is told of them.
 	Streaming
-	// Masked: some lanes take part. The others store nothing and keep what a MoveMasked32 writes; what else they have in the
-	// registers that the run writes is lost.
+	// Masked: some lanes take part. The others store nothing and keep what a MoveMasked32 writes; what else they have in
+	// the registers that the run writes is lost.
 	Masked
 )
 
-// Compile makes the code of runs, with masks only if masked. It uses Scratch bytes of the register file at scratch, a multiple of
-// 32. A valid group is the uniform register with the number of the workgroup along x: the only run is the whole program, and
-// RunGroups executes it. It fails where the system does not allow it.
+// Compile makes the code of runs, with masks only if masked. It uses Scratch bytes of the register file at scratch, a
+// multiple of
+//  32. A valid group is the uniform register with the number of the workgroup along x: the only run is the whole
+//     program, and RunGroups executes it. It fails where the system does not allow it.
 func Compile(runs [][]Inst, scratch uint32, masked bool, group Register) (*Code, error) {
 	c := &compiler{assembler: &assembler{}, scratch: int32(scratch), group: group}
 	code := &Code{left: scratch + 64}
@@ -77,16 +78,17 @@ func Compile(runs [][]Inst, scratch uint32, masked bool, group Register) (*Code,
 	return code, nil
 }
 
-// Run executes a run: its instructions for one chunk, then the others for n chunks from the first on. The slots of the program
-// are at slots, and none of those that the run accesses is as large as Limit. mask is the chunks of a mask, which only Masked
-// reads.
+// Run executes a run: its instructions for one chunk, then the others for n chunks from the first on. The slots of the
+// program are at slots, and none of those that the run accesses is as large as Limit. mask is the chunks of a mask,
+// which only Masked reads.
 func (c *Code) Run(run int, mode Mode, file unsafe.Pointer, slots *kernel.Memory, mask unsafe.Pointer, first, n int) {
-	call(unsafe.Pointer(&c.memory[c.entries[mode][run]]), file, unsafe.Pointer(slots), mask, uintptr(32*first), uintptr(32*(first+n)))
+	call(unsafe.Pointer(&c.memory[c.entries[mode][run]]), file, unsafe.Pointer(slots), mask, uintptr(32*first),
+		uintptr(32*(first+n)))
 	runtime.KeepAlive(c)
 }
 
-// RunGroups executes the program for as many workgroups as groups says, all lanes of n chunks of each. The register with the workgroup's number
-// is one more behind each.
+// RunGroups executes the program for as many workgroups as groups says, all lanes of n chunks of each. The register
+// with the workgroup's number is one more behind each.
 func (c *Code) RunGroups(mode Mode, groups uint32, file []byte, slots *kernel.Memory, n int) {
 	binary.NativeEndian.PutUint32(file[c.left:], groups)
 	c.Run(0, mode, unsafe.Pointer(unsafe.SliceData(file)), slots, nil, 0, n)

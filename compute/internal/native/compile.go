@@ -260,8 +260,8 @@ func (c *compiler) reads(k int) operand {
 	return reg(c.number(h))
 }
 
-// fetch loads a register. Of one that all lanes share only the first is read where it matters: a processor waits where it reads
-// as one what was written in parts.
+// fetch loads a register. Of one that all lanes share only the first is read where it matters: a processor waits where
+// it reads as one what was written in parts.
 func (c *compiler) fetch(v vector, r Register) {
 	if r.Step == 0 && (c.wide || !c.looping) {
 		c.one(vbroadcastss, v, memory(c.home(r)))
@@ -358,8 +358,9 @@ var simple = map[kernel.Op]form{
 	kernel.EqF32:   {opcode: vcmpps, byte: 0x00}, kernel.LtF32: {opcode: vcmpps, byte: 0x11},
 	kernel.LeF32: {opcode: vcmpps, byte: 0x12}, kernel.NeOrdF32: {opcode: vcmpps, byte: 0x0c},
 	kernel.FloorF32: {opcode: vroundps, unary: true, byte: 9}, kernel.CeilF32: {opcode: vroundps, unary: true, byte: 10},
-	kernel.TruncF32: {opcode: vroundps, unary: true, byte: 11}, kernel.RoundEvenF32: {opcode: vroundps, unary: true, byte: 8},
-	kernel.S32ToF32: {opcode: vcvtdq2ps, unary: true, byte: -1},
+	kernel.TruncF32:     {opcode: vroundps, unary: true, byte: 11},
+	kernel.RoundEvenF32: {opcode: vroundps, unary: true, byte: 8},
+	kernel.S32ToF32:     {opcode: vcvtdq2ps, unary: true, byte: -1},
 }
 
 func (c *compiler) simple(f form) {

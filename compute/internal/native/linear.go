@@ -8,8 +8,8 @@ import (
 	"farside/compute/internal/kernel"
 )
 
-// way is where linear accesses go that have the same offsets: 32 bytes further in each chunk. Its address, less the offset of
-// the chunk, is in one of pointers while the loop runs.
+// way is where linear accesses go that have the same offsets: 32 bytes further in each chunk. Its address, less the
+// offset of the chunk, is in one of pointers while the loop runs.
 type way struct {
 	from    int // the instruction that writes a, or -1
 	a, base Register
@@ -87,16 +87,17 @@ func (p *plan) way(n *planner, i int) int {
 func (n *planner) early(i int) bool {
 	marks := slices.Clone(n.ahead)
 	registers := map[Register]bool{}
-	var mark func(i int) bool
-	mark = func(i int) bool {
+	for pending := []int{i}; len(pending) > 0; { // chains may be as long as the program
+		i := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
 		if i < 0 || marks[i] {
-			return true
+			continue
+		}
+		if n.insts[i].accesses() {
+			return false
 		}
 		marks[i] = true
-		return !n.insts[i].accesses() && mark(n.from[i][0]) && mark(n.from[i][1]) && mark(n.from[i][2])
-	}
-	if !mark(i) {
-		return false
+		pending = append(pending, n.from[i][:]...)
 	}
 	for i, marked := range marks {
 		if marked {
@@ -112,7 +113,8 @@ func (n *planner) early(i int) bool {
 	return true
 }
 
-// findWays writes what comes before the loop: the instructions that compute offsets, and after each the ways that begin with it.
+// findWays writes what comes before the loop: the instructions that compute offsets, and after each the ways that begin
+// with it.
 func (p *plan) findWays(n *planner) {
 	for i := -1; i < len(n.insts); i++ {
 		if i >= 0 && n.ahead[i] {
@@ -146,7 +148,8 @@ func needed(insts []Inst) []Inst {
 	return list
 }
 
-// pairs says whether the processor has vectors of 512 bits. A loop whose accesses all have ways uses them, for two chunks at once.
+// pairs says whether the processor has vectors of 512 bits. A loop whose accesses all have ways uses them, for two
+// chunks at once.
 var pairs = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ
 
 // pairs says whether there is code for two chunks at once.
@@ -164,14 +167,16 @@ func (p *plan) pairs() bool {
 
 // paired are the sequences without instructions that give or take masks: those are others where vectors have 512 bits.
 var paired = map[kernel.Op]bool{
-	kernel.Move32: true, kernel.MoveMasked32: true, kernel.NegI32: true, kernel.NotI32: true, kernel.NegF32: true, kernel.AbsF32: true,
-	kernel.Zext8: true, kernel.Zext16: true, kernel.Sext8: true, kernel.Sext16: true, kernel.ShlI32: true, kernel.ShrU32: true,
+	kernel.Move32: true, kernel.MoveMasked32: true, kernel.NegI32: true, kernel.NotI32: true, kernel.NegF32: true,
+	kernel.AbsF32: true,
+	kernel.Zext8:  true, kernel.Zext16: true, kernel.Sext8: true, kernel.Sext16: true, kernel.ShlI32: true,
+	kernel.ShrU32: true,
 	kernel.ShrS32: true, kernel.FmaF32: true, kernel.MulAddF32: true, kernel.MulSubF32: true, kernel.SubMulF32: true,
 	kernel.InverseSqrtF32: true, kernel.MaskToI32: true, kernel.U32ToF32: true,
 }
 
-// findWay writes what finds a way, or goes to the other loop: if an access of any chunk would not be within the memory, or what should
-// be streamed is not aligned.
+// findWay writes what finds a way, or goes to the other loop: if an access of any chunk would not be within the memory,
+// or what should be streamed is not aligned.
 func (c *compiler) findWay(in *Inst) {
 	w, g := &c.ways[in.way-1], pointers[in.way-1]
 	base, size := slot(in.Slot)

@@ -1,15 +1,15 @@
-// Package native makes machine code of straight runs of a register program: what a run computes stays in vector registers
-// from one instruction to the next, where the kernels of package kernel write each result to the register file. The code
+// Package native makes machine code of straight runs of a register program. The results of a run stay in vector
+// registers from one instruction to the next; the kernels of package kernel write each to the register file. The code
 // gives the same bits as the kernels.
 //
-// It exists for amd64 with AVX2, and is faster with AVX-512; elsewhere, and where the system lets nobody make memory executable, Compile fails
-// and kernels do everything.
+// It needs amd64 with AVX2, and is faster with AVX-512. On other machines Compile fails, and so it does where the
+// system forbids executable memory. The kernels do everything then.
 package native
 
 import "farside/compute/internal/kernel"
 
-// Register is an operand: where its first chunk lies in the register file, and the distance of the chunks. The zero Register is
-// none.
+// Register is an operand: the place of its first chunk in the register file, and the distance to the next chunk. The
+// zero Register stands for no operand.
 type Register struct {
 	Offset uint32 // bytes
 	Step   uint32 // 32; 0 if all lanes share one chunk
@@ -24,9 +24,10 @@ const (
 	Any Pattern = iota
 	// Same: the lanes of a chunk have the same offset.
 	Same
-	// Consecutive: they follow each other at a distance of four bytes, unless that of the first lane lies beyond 2^31.
+	// Consecutive: the offset of each lane of a chunk is that of the lane before it plus 4. This may be wrong if the first
+	// lane's offset is beyond 2^31.
 	Consecutive
-	// Linear: so do those of all chunks.
+	// Linear: as Consecutive, through all chunks of the workgroup.
 	Linear
 )
 
@@ -34,7 +35,7 @@ const (
 // access slot Slot at A + Base + Immediate, where Base is none or uniform.
 type Inst struct {
 	Op                 kernel.Op
-	Once               bool // it is for one chunk, not for each: no instruction of the run that is for each comes into it
+	Once               bool // it is for one chunk, not for each; in the run it reads only results of others with Once
 	Keep               bool // Dst is read after the run
 	Stream             bool // of a store: it may go past the caches
 	Pattern            Pattern
@@ -47,7 +48,7 @@ type Inst struct {
 // Limit is the size from which on a memory is too large for the code, and the largest Immediate of an access.
 const Limit = 1 << 31
 
-// Scratch is how many bytes the code needs for itself.
+// Scratch is the number of bytes that the code needs for itself.
 const Scratch = 96
 
 // Supports says whether there is code for an instruction.

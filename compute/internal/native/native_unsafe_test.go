@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/compute/internal/kernel"
+	"farside/internal/ieee"
 )
 
 // machine is a register file and memories, for both ways to execute a run.
@@ -106,13 +107,15 @@ func operands(op kernel.Op) int {
 	switch op {
 	case kernel.Select32, kernel.FmaF32, kernel.MulAddF32, kernel.MulSubF32, kernel.SubMulF32:
 		return 3
-	case kernel.ShlI32, kernel.ShrU32, kernel.ShrS32, kernel.LtU32, kernel.LeU32, kernel.MinF32, kernel.MaxF32, kernel.MulAddSat:
+	case kernel.ShlI32, kernel.ShrU32, kernel.ShrS32, kernel.LtU32, kernel.LeU32, kernel.MinF32, kernel.MaxF32,
+		kernel.MulAddSat:
 		return 2
 	}
 	return 1
 }
 
-var interesting = []uint32{0, 1, 2, 3, 31, 32, 0x7fffffff, 0x80000000, 0xffffffff, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000,
+var interesting = []uint32{0, 1, 2, 3, 31, 32, 0x7fffffff, 0x80000000, 0xffffffff, 0x3f800000, 0xbf800000, 0x7f800000,
+	0xff800000,
 	0x7fc00001, 0xffc12345, 0x7f812345, 0x00000001, 0x80000001, 0x4f000000, 0x4effffff, 0xcf000000, 0x00800000, 0x7f7fffff}
 
 func word(r *rand.Rand) uint32 {
@@ -138,9 +141,9 @@ func supported() []kernel.Op {
 	return list
 }
 
-// randomRun is a run whose loads and stores find what their pattern says: register 0 is linear, and others become so, 1 is the same in
-// each chunk, 2 and 3 anything, and the last is a mask. If straight, all accesses are linear, and none is of what another chunk
-// stores: in which order chunks do that is not said.
+// randomRun is a run whose loads and stores find what their pattern says: register 0 is linear, and others become so, 1
+// is the same in each chunk, 2 and 3 anything, and the last is a mask. If straight, all accesses are linear, and none
+// is of what another chunk stores: in which order chunks do that is not said.
 func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool) []Inst {
 	var once, each []Inst
 	linear := []Register{varying(0)}
@@ -293,7 +296,7 @@ func compare(t *testing.T, run []Inst, got, want *machine) {
 // TestRuns compares random runs with the kernels.
 func TestRuns(t *testing.T) {
 	need(t)
-	defer kernel.Restore(kernel.Exact())
+	defer ieee.Leave(ieee.Enter())
 	ops := supported()
 	if len(ops) < 50 {
 		t.Fatal("operations with code:", len(ops))
@@ -392,7 +395,7 @@ func TestRuns(t *testing.T) {
 
 func need(t *testing.T) {
 	if kernel.Best().Name != "avx2" {
-		t.Skip("needs a processor with AVX2, and FARSIDE_KERNELS not set")
+		t.Skip("needs a processor with AVX2")
 	}
 }
 
@@ -442,7 +445,8 @@ func TestSignals(t *testing.T) {
 	need(t)
 	var run []Inst
 	for i := range 200 {
-		run = append(run, Inst{Op: kernel.AddI32, A: varying(i % 20), B: varying(i % 7), Dst: varying((i + 1) % 20), Keep: true})
+		run = append(run, Inst{Op: kernel.AddI32, A: varying(i % 20), B: varying(i % 7), Dst: varying((i + 1) % 20),
+			Keep: true})
 	}
 	code, err := Compile([][]Inst{run}, fileSize, false, Register{})
 	if err != nil {

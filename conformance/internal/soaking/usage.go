@@ -1,4 +1,4 @@
-// Package soaking is what runs share that wear the driver down for long: what a process holds, and how far
+// Package soaking is what long runs that kill processes share: their command, what a process holds, and how far
 // the run is.
 package soaking
 

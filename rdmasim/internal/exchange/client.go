@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,33 +9,52 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"farside/rdmasim/internal/ofi"
 )
 
-// ErrGone says that the connection has ended, or that there is no server.
-var ErrGone = errors.New("exchange: no connection")
+var (
+	// ErrGone says that there is no server, or that the connection has ended. A write or an atomic may have
+	// taken effect.
+	ErrGone = errors.New("exchange: no connection")
+	// ErrBusy says that the server has no place for another client.
+	ErrBusy = errors.New("exchange: the server has too many clients")
+)
 
-// Client asks a server. Its methods may be called from any goroutine.
-type Client struct {
-	conn    *tls.Conn
-	target  ofi.Address
-	revoked func(uint64, Outcome)
-	turn    chan struct{} // held by the one question under way
-	done    chan struct{}
-	err     error // valid when done is closed
+// client is one connection to a server. Its methods may be called from any goroutine.
+type client struct {
+	*channel
+	done chan struct{} // closed when the connection has ended
+	err  error         // valid then
+	// resolving has a token of each question that the server is answering, whether or not somebody waits.
+	resolving chan struct{}
 
-	send sync.Mutex
-
-	mu      sync.Mutex
-	tag     uint32
-	waiting chan *message // of the question with tag, nil when none is
+	mu        sync.Mutex
+	tag       uint32
+	waiting   map[uint32]*call
+	forgotten int // requests that have no answer yet, and nobody who waits for one
 }
 
-// Dial connects to a server. When a region is revoked that this client was told of, revoked is called, on a
-// goroutine that must not be held up; Acknowledge is due when no operation uses the region. Errors: ErrGone,
-// ErrAuthentication, ErrProtocol, the context's.
-func Dial(ctx context.Context, address string, c *Credentials, revoked func(number uint64, why Outcome)) (*Client, error) {
+// call is a request that waits for its answer.
+type call struct {
+	tag   uint32
+	want  kind
+	size  uint32 // of the data that is to come
+	reply chan answer
+}
+
+// answer is a message with the bytes that came along, nil without. The buffer is the receiver's.
+type answer struct {
+	*message
+	data *buffer
+}
+
+func (a answer) free() {
+	if a.data != nil {
+		buffers.Put(a.data)
+	}
+}
+
+// dial connects to a server. Errors: ErrGone, ErrBusy, ErrAuthentication, ErrProtocol.
+func dial(ctx context.Context, address string, c *Credentials) (*client, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
@@ -48,30 +66,35 @@ func Dial(ctx context.Context, address string, c *Credentials, revoked func(numb
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
 	}
-	client := &Client{conn: tls.Client(raw, c.config(host)), revoked: revoked,
-		turn: make(chan struct{}, 1), done: make(chan struct{})}
-	if err := client.greet(ctx); err != nil {
-		_ = raw.Close()
-		return nil, explain(err)
+	k := &client{channel: newChannel(raw), done: make(chan struct{}), waiting: map[uint32]*call{},
+		resolving: make(chan struct{}, maxResolves)}
+	k.secure(tls.Client(k.stream, c.config(host)))
+	if err := k.greet(ctx); err != nil {
+		k.close()
+		if err = explain(err); errors.Is(err, ErrGone) {
+			err = fmt.Errorf("%w: %w", errInterrupted, err)
+		}
+		return nil, err
 	}
-	go client.read()
-	return client, nil
+	go k.read()
+	return k, nil
 }
 
 // greet does the handshake and takes the hello. In TLS 1.3, a server's refusal comes in the place of that.
-func (c *Client) greet(ctx context.Context) error {
-	if err := c.conn.HandshakeContext(ctx); err != nil {
+func (k *client) greet(ctx context.Context) error {
+	if err := k.conn.HandshakeContext(ctx); err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { _ = c.conn.SetReadDeadline(time.Unix(1, 0)) })()
-	m, err := receive(c.conn)
-	if err != nil {
+	defer context.AfterFunc(ctx, func() { _ = k.stream.SetReadDeadline(time.Unix(1, 0)) })()
+	m, err := receive(k.in)
+	switch {
+	case err != nil:
 		return err
-	}
-	if m.kind != kindHello {
+	case m.kind != kindHello:
 		return fmt.Errorf("%w: greeting of kind %d", ErrProtocol, m.kind)
+	case m.outcome != 0:
+		return ErrBusy
 	}
-	c.target = m.target
 	return nil
 }
 
@@ -81,7 +104,7 @@ func explain(err error) error {
 	var remote *net.OpError
 	var certificate *tls.CertificateVerificationError
 	switch {
-	case errors.Is(err, ErrProtocol), errors.Is(err, ErrAuthentication):
+	case errors.Is(err, ErrProtocol), errors.Is(err, ErrAuthentication), errors.Is(err, ErrBusy):
 		return err
 	case errors.As(err, &certificate):
 		return fmt.Errorf("%w: %w", ErrAuthentication, err)
@@ -94,88 +117,152 @@ func explain(err error) error {
 	return fmt.Errorf("%w: %w", ErrGone, err)
 }
 
-// Target is what the server's regions are reached by.
-func (c *Client) Target() ofi.Address { return c.target }
+// errInterrupted says that there is a server, and that the connection ended before it was ready.
+var errInterrupted = errors.New("exchange: the connection ended in the handshake")
 
-// Resolve asks a question. Errors: ErrGone, ErrProtocol, the context's. An outcome other than 0 has no
-// description.
-func (c *Client) Resolve(ctx context.Context, q Question) (Description, Outcome, error) {
+// errUnsent says that nothing was sent, as the connection had ended before.
+var errUnsent = errors.New("exchange: not sent")
+
+// begin sends a request, with the first m.size bytes in b if there is one. A question waits for its turn: a
+// server ends the connection of who has more than maxResolves. Errors: the context's, and errUnsent, ErrGone,
+// ErrProtocol, where the connection has ended.
+func (k *client) begin(ctx context.Context, m *message, b *buffer, want kind) (*call, error) {
+	if m.kind == kindResolve {
+		select {
+		case k.resolving <- struct{}{}:
+		case <-k.done:
+			return nil, errUnsent
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	c := &call{want: want, reply: make(chan answer, 1)}
+	if m.kind == kindRead {
+		c.size = m.size
+	}
+	k.mu.Lock()
+	if k.waiting == nil {
+		k.mu.Unlock()
+		return nil, errUnsent
+	}
+	k.tag++
+	c.tag, m.tag = k.tag, k.tag
+	k.waiting[c.tag] = c
+	k.mu.Unlock()
+	if err := k.send(m, b); err != nil {
+		k.end()
+		return nil, k.err
+	}
+	return c, nil
+}
+
+// finish waits for the answer to a request. Its error is that of the connection or the context's. Where a
+// server keeps silent for patience the connection ends. The answer is to be freed.
+func (k *client) finish(ctx context.Context, c *call) (answer, error) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for begun := sinceStart(); ; {
+		select {
+		case a := <-c.reply:
+			return a, nil
+		case <-k.done:
+			return answer{}, k.err
+		case <-ctx.Done():
+			k.forget(c)
+			return answer{}, context.Cause(ctx)
+		case <-timer.C:
+			silent := time.Duration(sinceStart() - max(begun, k.stream.received.Load()))
+			if silent >= patience {
+				k.end()
+				return answer{}, fmt.Errorf("%w: nothing came for %v", ErrGone, patience)
+			}
+			timer.Reset(patience - silent)
+		}
+	}
+}
+
+// forget gives up on a request; what comes for it is thrown away.
+func (k *client) forget(c *call) {
+	k.mu.Lock()
+	if k.waiting[c.tag] == c {
+		delete(k.waiting, c.tag)
+		k.forgotten++
+	}
+	k.mu.Unlock()
 	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-ctx.Done():
-		return Description{}, 0, context.Cause(ctx)
-	case <-c.done:
-		return Description{}, 0, c.err
-	}
-	reply := make(chan *message, 1)
-	c.mu.Lock()
-	c.tag++
-	tag := c.tag
-	c.waiting = reply
-	c.mu.Unlock()
-	c.write(&message{kind: kindResolve, tag: tag, question: q})
-	select {
-	case m := <-reply:
-		return m.description, m.outcome, nil
-	case <-c.done:
-		return Description{}, 0, c.err
-	case <-ctx.Done():
-		c.mu.Lock()
-		c.waiting = nil
-		c.mu.Unlock()
-		return Description{}, 0, context.Cause(ctx)
+	case a := <-c.reply:
+		a.free()
+	default:
 	}
 }
 
-// Acknowledge tells the server that no operation uses a revoked region.
-func (c *Client) Acknowledge(number uint64) {
-	c.write(&message{kind: kindAcknowledge, number: number})
-}
-
-// write sends a message. What fails is the connection, and the reader says how.
-func (c *Client) write(m *message) {
-	c.send.Lock()
-	defer c.send.Unlock()
-	_ = c.conn.SetWriteDeadline(time.Now().Add(patience))
-	if _, err := c.conn.Write(m.encode()); err != nil {
-		_ = c.conn.NetConn().Close()
-	}
-}
-
-func (c *Client) read() {
-	in := bufio.NewReaderSize(c.conn, maxMessage+headSize)
+func (k *client) read() {
 	var err error
 	for err == nil {
 		var m *message
-		if m, err = receive(in); err != nil {
-			break
-		}
-		switch m.kind {
-		case kindReply:
-			c.mu.Lock()
-			if c.waiting != nil && m.tag == c.tag {
-				c.waiting <- m // has room for the one reply
-				c.waiting = nil
-			}
-			c.mu.Unlock()
-		case kindRevoke:
-			c.revoked(m.number, m.outcome)
-		default:
-			err = fmt.Errorf("%w: message of kind %d from a server", ErrProtocol, m.kind)
+		if m, err = receive(k.in); err == nil {
+			err = k.take(m)
 		}
 	}
-	_ = c.conn.NetConn().Close()
-	c.err = explain(err)
-	close(c.done)
+	k.close()
+	k.mu.Lock()
+	k.waiting, k.err = nil, explain(err)
+	k.mu.Unlock()
+	close(k.done)
 }
 
-// Done is closed when the connection has ended.
-func (c *Client) Done() <-chan struct{} { return c.done }
-
-// Close ends the connection.
-func (c *Client) Close() error {
-	_ = c.conn.NetConn().Close()
-	<-c.done
+// take hands an answer to who waits for it. There is one to each request: a server can't keep a client busy with
+// more.
+func (k *client) take(m *message) error {
+	k.mu.Lock()
+	c := k.waiting[m.tag]
+	delete(k.waiting, m.tag)
+	if c == nil {
+		k.forgotten--
+	}
+	unasked := k.forgotten < 0
+	k.mu.Unlock()
+	if m.kind == kindReply {
+		select {
+		case <-k.resolving:
+		default:
+		}
+	}
+	switch {
+	case unasked:
+		return fmt.Errorf("%w: more answers than requests", ErrProtocol)
+	case m.kind != kindReply && m.kind != kindData && m.kind != kindDone,
+		c != nil && (m.kind != c.want || m.kind == kindData && m.outcome == 0 && m.size != c.size):
+		return fmt.Errorf("%w: message of kind %d and %d bytes from a server", ErrProtocol, m.kind, m.size)
+	}
+	a := answer{message: m}
+	if m.kind == kindData {
+		if c != nil && m.size > 0 {
+			a.data = buffers.Get().(*buffer)
+		}
+		if err := k.receiveData(a.data, m.size); err != nil {
+			a.free()
+			return err
+		}
+	}
+	if c != nil {
+		c.reply <- a // has room for the one
+	}
 	return nil
+}
+
+// alive says whether the connection is known to have ended.
+func (k *client) alive() bool {
+	select {
+	case <-k.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// end ends the connection.
+func (k *client) end() {
+	k.close()
+	<-k.done
 }

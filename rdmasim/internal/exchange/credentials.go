@@ -15,6 +15,8 @@ import (
 	"math/big"
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrCredentials says that the file with the secret or the certificates can't be used.
@@ -43,10 +45,13 @@ type Credentials struct {
 // certificate and those of the authorities that sign the other sides'. A server's certificate must name the
 // host as clients do. Errors: ErrCredentials.
 func LoadCredentials(file string) (*Credentials, error) {
-	f, err := os.Open(file)
+	// Not os.Open, which waits for a writer where the file is a FIFO, and would wait for ever.
+	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCredentials, err)
+		return nil, fmt.Errorf("%w: %w", ErrCredentials, &os.PathError{Op: "open", Path: file, Err: err})
 	}
+	_ = unix.SetNonblock(fd, false) // or os would start the runtime's poller
+	f := os.NewFile(uintptr(fd), file)
 	defer f.Close()
 	switch info, err := f.Stat(); {
 	case err != nil:
@@ -124,10 +129,12 @@ func (c *Credentials) config(host string) *tls.Config {
 		NextProtos:             []string{protocol},
 		Certificates:           []tls.Certificate{c.certificate},
 		SessionTicketsDisabled: true,
-		ServerName:             host,
-		ClientAuth:             tls.RequireAndVerifyClientCert,
-		RootCAs:                c.authorities,
-		ClientCAs:              c.authorities,
+		// Whole records from the start: what comes is large, or one small message.
+		DynamicRecordSizingDisabled: true,
+		ServerName:                  host,
+		ClientAuth:                  tls.RequireAndVerifyClientCert,
+		RootCAs:                     c.authorities,
+		ClientCAs:                   c.authorities,
 	}
 	if c.shared != nil {
 		// The certificates say nothing, their key is everything; VerifyConnection looks at that.

@@ -1,64 +1,65 @@
 package exchange
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
 	"net"
-	"slices"
+	"net/netip"
 	"sync"
 	"time"
-
-	"farside/rdmasim/internal/ofi"
 )
 
 const (
-	patience   = 5 * time.Second // for a handshake, a hello, a message to go out
-	maxClients = 1024
+	// handshakeTime is what a stranger has to prove who he is.
+	handshakeTime = 3 * time.Second
+	// maxResolves bounds the questions of one client that are being answered.
+	maxResolves = 4
 )
 
-// keepAlive finds out within ten seconds that the other host is gone.
-var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 5}
+// Handler does what clients ask for. It is called from several goroutines. Only Resolve may take its time.
+type Handler interface {
+	Resolve(context.Context, Question) (Description, Outcome)
+	// Read fills p.
+	Read(at Place, p []byte) Outcome
+	Write(at Place, p []byte) Outcome
+	Atomic(Atomic) (old uint64, o Outcome)
+}
 
-// Resolver answers questions. It is called from several goroutines.
-type Resolver func(context.Context, Question) (Description, Outcome)
-
-// Server answers clients' questions about one target's regions.
+// Server carries out what clients ask for.
 type Server struct {
 	listener net.Listener
 	config   *tls.Config
-	target   ofi.Address
-	resolve  Resolver
+	handler  Handler
 	ctx      context.Context
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 
-	mu      sync.Mutex
-	clients map[*connection]struct{}
+	mu     sync.Mutex
+	places places
 }
 
 // connection is a client as the server sees it.
 type connection struct {
-	server *Server
-	raw    net.Conn
-	conn   *tls.Conn
-	send   sync.Mutex
-
-	// Under server.mu.
-	told   map[uint64]chan struct{} // regions by number; closed when the client has let go
-	asking bool                     // a question is being answered
-	missed []uint64                 // regions that were revoked meanwhile
+	*channel
+	server  *Server
+	from    netip.Prefix
+	resolve chan struct{} // has room for one token of each question that is being answered
 }
 
 // Serve listens at an address of this host ("127.0.0.1:0") and answers until Close.
-func Serve(address string, c *Credentials, target ofi.Address, resolve Resolver) (*Server, error) {
+func Serve(address string, c *Credentials, handler Handler) (*Server, error) {
+	return serve(address, c, handler, currentLimits())
+}
+
+func serve(address string, c *Credentials, handler Handler, l limits) (*Server, error) {
 	listen := net.ListenConfig{KeepAliveConfig: keepAlive}
-	l, err := listen.Listen(context.Background(), "tcp", address)
+	listener, err := listen.Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{listener: l, config: c.config(""), target: target, resolve: resolve, clients: map[*connection]struct{}{}}
+	s := &Server{listener: listener, config: c.config(""), handler: handler,
+		places: places{limits: l, clients: map[*connection]struct{}{}}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.running.Go(s.accept)
 	return s, nil
@@ -82,16 +83,14 @@ func (s *Server) accept() {
 			}
 			continue
 		}
-		c := &connection{server: s, raw: raw, conn: tls.Server(raw, s.config), told: map[uint64]chan struct{}{}}
+		c := &connection{channel: newChannel(raw), server: s, from: sourceOf(raw.RemoteAddr()),
+			resolve: make(chan struct{}, maxResolves)}
+		c.secure(tls.Server(c.stream, s.config))
 		s.mu.Lock()
-		full := s.ctx.Err() != nil || len(s.clients) >= maxClients
-		if !full {
-			s.clients[c] = struct{}{}
-		}
+		out := s.places.admit(c)
 		s.mu.Unlock()
-		if full {
-			_ = raw.Close()
-			continue
+		if out != nil {
+			out.close()
 		}
 		s.running.Go(c.serve)
 	}
@@ -99,112 +98,104 @@ func (s *Server) accept() {
 
 func (c *connection) serve() {
 	defer c.leave()
-	_ = c.conn.SetDeadline(time.Now().Add(patience))
-	if c.conn.HandshakeContext(c.server.ctx) != nil {
+	if !c.greet() {
 		return
 	}
-	if c.write(&message{kind: kindHello, target: c.server.target}) != nil {
-		return
-	}
-	_ = c.conn.SetReadDeadline(time.Time{})
-	in := bufio.NewReaderSize(c.conn, maxMessage+headSize)
 	for {
-		m, err := receive(in)
-		if err != nil {
+		if c.in.Buffered() == 0 && c.push() != nil {
 			return
 		}
-		switch m.kind {
-		case kindResolve:
-			if !c.answer(m) {
-				return
-			}
-		case kindAcknowledge:
-			c.server.mu.Lock()
-			c.letGo(m.number)
-			c.server.mu.Unlock()
+		m, err := receive(c.in)
+		if err != nil || c.answer(m) != nil {
+			return
+		}
+	}
+}
+
+// greet does the handshake and tells the client whether there is a place for it.
+func (c *connection) greet() bool {
+	s := c.server
+	ctx, cancel := context.WithTimeout(s.ctx, handshakeTime)
+	defer cancel()
+	if c.conn.HandshakeContext(ctx) != nil {
+		return false
+	}
+	s.mu.Lock()
+	known, room := s.places.promote(c)
+	s.mu.Unlock()
+	if !known {
+		return false
+	}
+	hello := message{kind: kindHello}
+	if !room {
+		hello.outcome = helloFull
+	}
+	return c.send(&hello, nil) == nil && room
+}
+
+// helloFull is a hello's outcome where the server has no place.
+const helloFull Outcome = 1
+
+// answer does what a message asks for. An error ends the connection.
+func (c *connection) answer(m *message) error {
+	h := c.server.handler
+	switch m.kind {
+	case kindResolve:
+		select {
+		case c.resolve <- struct{}{}:
 		default:
-			return
+			return ErrProtocol
 		}
+		c.server.running.Go(func() {
+			d, outcome := h.Resolve(c.server.ctx, m.question)
+			if c.reply(&message{kind: kindReply, tag: m.tag, outcome: outcome, description: d}) != nil {
+				c.close()
+			}
+		})
+		return nil
+	case kindRead:
+		b := buffers.Get().(*buffer)
+		defer buffers.Put(b)
+		reply := message{kind: kindData, tag: m.tag, size: m.size}
+		if reply.outcome = h.Read(m.place, b.data()[:m.size]); reply.outcome != 0 {
+			reply.size = 0
+		}
+		return c.send(&reply, b)
+	case kindWrite:
+		b := buffers.Get().(*buffer)
+		defer buffers.Put(b)
+		if c.in.Buffered() < int(m.size) {
+			if err := c.push(); err != nil {
+				return err
+			}
+		}
+		if err := c.receiveData(b, m.size); err != nil {
+			return err
+		}
+		return c.post(&message{kind: kindDone, tag: m.tag, outcome: h.Write(m.place, b.data()[:m.size])})
+	case kindAtomic:
+		reply := message{kind: kindDone, tag: m.tag}
+		reply.old, reply.outcome = h.Atomic(m.atomic)
+		return c.post(&reply)
 	}
+	return ErrProtocol
 }
 
-// answer replies to a question. The region is on the client's list before the client knows of it, so that no
-// revocation is missed; one that comes before it is on the list makes the answer void.
-func (c *connection) answer(m *message) bool {
-	for {
-		c.server.mu.Lock()
-		c.asking, c.missed = true, nil
-		c.server.mu.Unlock()
-		d, outcome := c.server.resolve(c.server.ctx, m.question)
-		c.server.mu.Lock()
-		void := slices.Contains(c.missed, d.Number)
-		if outcome == 0 && !void && c.told[d.Number] == nil {
-			c.told[d.Number] = make(chan struct{})
-		}
-		c.asking = false
-		c.server.mu.Unlock()
-		if outcome != 0 || !void {
-			return c.write(&message{kind: kindReply, tag: m.tag, outcome: outcome, description: d}) == nil
-		}
-	}
-}
-
-// write sends a message, or ends the connection.
-func (c *connection) write(m *message) error {
-	c.send.Lock()
-	defer c.send.Unlock()
-	_ = c.conn.SetWriteDeadline(time.Now().Add(patience))
-	_, err := c.conn.Write(m.encode())
-	if err != nil {
-		_ = c.raw.Close()
-	}
-	return err
-}
-
-// letGo notes that the client doesn't use a region any more. Under server.mu.
-func (c *connection) letGo(number uint64) {
-	if done := c.told[number]; done != nil {
-		close(done)
-		delete(c.told, number)
-	}
+// reply sends the answer to a question, which is over when it is its turn: before the client has the answer, and
+// not before one that doesn't read has made room, as its questions would pile up here.
+func (c *connection) reply(m *message) error {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	<-c.resolve
+	c.small = m.append(c.small)
+	return c.flush()
 }
 
 func (c *connection) leave() {
-	_ = c.raw.Close()
-	s := c.server
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.clients, c)
-	for number := range c.told {
-		c.letGo(number)
-	}
-}
-
-// Revoke tells the clients that know a region that it is gone, and waits until their operations on it have
-// ended, or ctx. The resolver must not describe the region any more.
-func (s *Server) Revoke(ctx context.Context, number uint64, why Outcome) {
-	s.mu.Lock()
-	using := map[*connection]chan struct{}{}
-	for c := range s.clients {
-		if done := c.told[number]; done != nil {
-			using[c] = done
-		}
-		if c.asking {
-			c.missed = append(c.missed, number)
-		}
-	}
-	s.mu.Unlock()
-	for c := range using {
-		// One that takes nothing must not keep the others from knowing.
-		go c.write(&message{kind: kindRevoke, number: number, outcome: why})
-	}
-	for _, done := range using {
-		select {
-		case <-done:
-		case <-ctx.Done():
-			return
-		}
-	}
+	c.close()
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.server.places.leave(c)
 }
 
 // Close ends all connections.
@@ -215,8 +206,8 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.mu.Lock()
-	for c := range s.clients {
-		_ = c.raw.Close()
+	for _, c := range s.places.all() {
+		c.close()
 	}
 	s.mu.Unlock()
 	s.running.Wait()

@@ -1,32 +1,37 @@
 package exchange
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"unicode/utf8"
 
-	"farside/rdmasim/internal/ofi"
+	"farside/rdmasim/internal/wire"
 )
 
-// protocol names version 1 in the handshake.
-const protocol = "farside-fabric/1"
+// protocol names the version in the handshake.
+const protocol = "farside-fabric/2"
 
 const (
-	maxMessage = 1024 // bytes behind a message's head
-	maxString  = 255
-	headSize   = 4
+	// MaxData bounds the bytes that one message brings.
+	MaxData = 1 << shiftData
+	// maxFields bounds the fields of a message, in bytes.
+	maxFields = 1024
+	headSize  = 4
+	shiftData = 18
 )
 
 type kind uint16
 
 const (
-	kindHello       kind = 1 + iota // target
-	kindResolve                     // tag, question
-	kindReply                       // tag, outcome, description if that is OK
-	kindRevoke                      // number, outcome
-	kindAcknowledge                 // number
+	kindHello kind = 1 + iota
+	kindResolve
+	kindReply
+	kindRead
+	kindWrite
+	kindAtomic
+	kindData
+	kindDone
 )
 
 // ErrProtocol says that the other side speaks another version of the protocol, or nonsense.
@@ -39,161 +44,143 @@ type Question struct {
 	Access  uint32 // rights that it must grant, as bits of rdmasim.Access
 }
 
-// Outcome is the server's answer to a question, or why a region has ended. The numbers are the users', save
-// for 0, which is success.
+// Outcome is a server's answer, 0 for success. The other numbers are the users'.
 type Outcome uint32
 
 // Description is a region as a peer sees it.
 type Description struct {
-	Number     uint64 // of the region at this server, never used again
 	Address    uint64 // remote address of the first byte
 	Length     uint64 // bytes
-	Key        uint64 // the region's
+	Key        uint64 // no two regions have the same
 	Access     uint32 // what the owner grants, as bits of rdmasim.Access
 	PID        uint32 // of the owner, on its host
 	UID        uint32
 	DeviceUUID [16]byte
-	Name       string     // for people, at most 255 bytes
-	Remote     ofi.Remote // for the library
+	Name       string // for people, at most 255 bytes
+}
+
+// Place is where an operation begins. The key says which region is meant, as another one may have got the
+// address meanwhile.
+type Place struct {
+	Address uint64
+	Key     uint64
+}
+
+// Atomic is an atomic operation on a word.
+type Atomic struct {
+	Place
+	Opcode  uint8 // as rdmasim.Opcode
+	Width   uint8 // bytes of the word
+	Operand uint64
+	Compare uint64
 }
 
 // message has the fields of all kinds; the zero value is in those that a kind doesn't have.
 type message struct {
 	kind        kind
 	tag         uint32
-	number      uint64
-	target      ofi.Address
 	question    Question
 	outcome     Outcome
 	description Description
+	place       Place
+	size        uint32 // of a read, or of the bytes behind a write or data
+	atomic      Atomic
+	old         uint64
 }
 
-func (m *message) encode() []byte {
-	le := binary.LittleEndian
-	b := le.AppendUint16(make([]byte, 0, 256), uint16(m.kind))
-	b = le.AppendUint16(b, 0)
+// layout is the fields of a kind.
+func (m *message) layout(c *wire.Codec) {
+	if m.kind != kindHello {
+		wire.Uint32(c, &m.tag)
+	}
 	switch m.kind {
 	case kindHello:
-		b = appendString(b, m.target.Provider)
-		b = appendString(b, string(m.target.Name))
-		b = appendRemote(b, m.target.Pulse)
+		wire.Uint32(c, &m.outcome)
 	case kindResolve:
-		b = le.AppendUint32(b, m.tag)
-		b = le.AppendUint64(b, m.question.Address)
-		b = le.AppendUint64(b, m.question.Key)
-		b = le.AppendUint32(b, m.question.Access)
+		q := &m.question
+		wire.Uint64(c, &q.Address)
+		wire.Uint64(c, &q.Key)
+		wire.Uint32(c, &q.Access)
 	case kindReply:
-		b = le.AppendUint32(b, m.tag)
-		b = le.AppendUint32(b, uint32(m.outcome))
-		if m.outcome != 0 {
-			break
+		wire.Uint32(c, &m.outcome)
+		if m.outcome == 0 {
+			m.description.layout(c)
 		}
-		d := &m.description
-		b = le.AppendUint64(b, d.Number)
-		b = le.AppendUint64(b, d.Address)
-		b = le.AppendUint64(b, d.Length)
-		b = le.AppendUint64(b, d.Key)
-		b = le.AppendUint32(b, d.Access)
-		b = le.AppendUint32(b, d.PID)
-		b = le.AppendUint32(b, d.UID)
-		b = append(b, d.DeviceUUID[:]...)
-		b = appendString(b, d.Name)
-		b = appendRemote(b, d.Remote)
-	case kindRevoke:
-		b = le.AppendUint32(le.AppendUint64(b, m.number), uint32(m.outcome))
-	case kindAcknowledge:
-		b = le.AppendUint64(b, m.number)
+	case kindRead, kindWrite:
+		m.place.layout(c)
+		wire.Uint32(c, &m.size)
+	case kindAtomic:
+		a := &m.atomic
+		a.Place.layout(c)
+		wire.Uint8(c, &a.Opcode)
+		wire.Uint8(c, &a.Width)
+		wire.Uint64(c, &a.Operand)
+		wire.Uint64(c, &a.Compare)
+	case kindData:
+		wire.Uint32(c, &m.outcome)
+		wire.Uint32(c, &m.size)
+	case kindDone:
+		wire.Uint32(c, &m.outcome)
+		wire.Uint64(c, &m.old)
 	}
-	le.PutUint16(b[2:], uint16(len(b)-headSize))
+}
+
+func (d *Description) layout(c *wire.Codec) {
+	wire.Uint64(c, &d.Address)
+	wire.Uint64(c, &d.Length)
+	wire.Uint64(c, &d.Key)
+	wire.Uint32(c, &d.Access)
+	wire.Uint32(c, &d.PID)
+	wire.Uint32(c, &d.UID)
+	c.Bytes(d.DeviceUUID[:])
+	c.Text(&d.Name)
+}
+
+func (p *Place) layout(c *wire.Codec) {
+	wire.Uint64(c, &p.Address)
+	wire.Uint64(c, &p.Key)
+}
+
+// append encodes a message, without the bytes behind it.
+func (m *message) append(b []byte) []byte {
+	head := len(b)
+	b = binary.LittleEndian.AppendUint16(b, uint16(m.kind))
+	b = wire.Encode(append(b, 0, 0), m.layout)
+	binary.LittleEndian.PutUint16(b[head+2:], uint16(len(b)-head-headSize))
 	return b
 }
 
-// appendString cuts what is too long.
-func appendString(b []byte, s string) []byte {
-	s = s[:min(len(s), maxString)]
-	return append(append(b, byte(len(s))), s...)
-}
-
-func appendRemote(b []byte, r ofi.Remote) []byte {
-	le := binary.LittleEndian
-	return le.AppendUint64(le.AppendUint64(le.AppendUint64(b, r.Base), r.Length), r.Key)
-}
-
-// reader takes fields off a message. After the end they are zero, and short is set.
-type reader struct {
-	rest  []byte
-	short bool
-}
-
-func (r *reader) take(n int) []byte {
-	if n > len(r.rest) {
-		r.short, r.rest = true, nil
-		return make([]byte, n)
+// check holds a message that has been decoded against what it can be.
+func (m *message) check() error {
+	d := &m.description
+	switch {
+	case m.kind < kindHello || m.kind > kindDone,
+		m.size > MaxData,
+		m.kind == kindData && m.outcome != 0 && m.size != 0,
+		m.kind == kindReply && m.outcome == 0 && (d.Length == 0 || d.Address+d.Length < d.Address):
+		return fmt.Errorf("%w: impossible message of kind %d", ErrProtocol, m.kind)
 	}
-	b := r.rest[:n]
-	r.rest = r.rest[n:]
-	return b
+	return nil
 }
 
-func (r *reader) u32() uint32    { return binary.LittleEndian.Uint32(r.take(4)) }
-func (r *reader) u64() uint64    { return binary.LittleEndian.Uint64(r.take(8)) }
-func (r *reader) string() string { return string(r.take(int(r.take(1)[0]))) }
-
-func (r *reader) remote() ofi.Remote {
-	return ofi.Remote{Base: r.u64(), Length: r.u64(), Key: r.u64()}
-}
-
-// decode makes a message of what lies behind a head.
-func decode(k kind, b []byte) (*message, error) {
-	r := reader{rest: b}
-	m := &message{kind: k}
-	switch k {
-	case kindHello:
-		m.target.Provider = r.string()
-		m.target.Name = []byte(r.string())
-		m.target.Pulse = r.remote()
-	case kindResolve:
-		m.tag = r.u32()
-		m.question = Question{Address: r.u64(), Key: r.u64(), Access: r.u32()}
-	case kindReply:
-		m.tag = r.u32()
-		m.outcome = Outcome(r.u32())
-		if m.outcome != 0 {
-			break
-		}
-		m.description = Description{Number: r.u64(), Address: r.u64(), Length: r.u64(), Key: r.u64(),
-			Access: r.u32(), PID: r.u32(), UID: r.u32(), DeviceUUID: [16]byte(r.take(16)),
-			Name: r.string(), Remote: r.remote()}
-		d := &m.description
-		if !utf8.ValidString(d.Name) || d.Length == 0 || d.Address+d.Length < d.Address || d.Remote.Length != d.Length {
-			return nil, fmt.Errorf("%w: impossible region %#x+%#x", ErrProtocol, d.Address, d.Length)
-		}
-	case kindRevoke:
-		m.number, m.outcome = r.u64(), Outcome(r.u32())
-	case kindAcknowledge:
-		m.number = r.u64()
-	default:
-		return nil, fmt.Errorf("%w: message of kind %d", ErrProtocol, k)
-	}
-	if r.short || len(r.rest) > 0 {
-		return nil, fmt.Errorf("%w: message of kind %d with %d bytes", ErrProtocol, k, len(b))
-	}
-	return m, nil
-}
-
-// receive reads the next message. Its error is ErrProtocol or the reader's.
-func receive(r io.Reader) (*message, error) {
-	var head [headSize]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
+// receive reads the next message, without the bytes behind it. The reader's buffer has room for any. Its error
+// is ErrProtocol or the reader's.
+func receive(r *bufio.Reader) (*message, error) {
+	b, err := r.Peek(headSize)
+	if err != nil {
 		return nil, err
 	}
-	k, n := kind(binary.LittleEndian.Uint16(head[:])), binary.LittleEndian.Uint16(head[2:])
-	if n > maxMessage {
+	m := &message{kind: kind(binary.LittleEndian.Uint16(b))}
+	n := headSize + int(binary.LittleEndian.Uint16(b[2:]))
+	if n > headSize+maxFields {
 		return nil, fmt.Errorf("%w: message of %d bytes", ErrProtocol, n)
 	}
-	b := make([]byte, n)
-	if _, err := io.ReadFull(r, b); err != nil {
+	if b, err = r.Peek(n); err != nil {
 		return nil, err
 	}
-	return decode(k, b)
+	if err := wire.Decode(b[headSize:], m.layout); err != nil {
+		return nil, fmt.Errorf("%w: kind %d: %w", ErrProtocol, m.kind, err)
+	}
+	_, _ = r.Discard(n) // what was peeked at is there
+	return m, m.check()
 }

@@ -165,7 +165,8 @@ type structBuilder struct {
 }
 
 func (b *structBuilder) pad(to uintptr) {
-	b.lay.fields = append(b.lay.fields, field{goName: "_", typ: cType{fmt.Sprintf("[%d]byte", to-b.end), to - b.end, 1}, offset: b.end})
+	b.lay.fields = append(b.lay.fields, field{goName: "_", typ: cType{fmt.Sprintf("[%d]byte", to-b.end), to - b.end, 1},
+		offset: b.end})
 	b.end = to
 }
 

@@ -99,7 +99,9 @@ func (c *recordedCommand) words() int {
 
 // pointers says whether anything lies behind the words.
 func (c *recordedCommand) pointers() bool {
-	return slices.ContainsFunc(c.args, func(a argument) bool { return a.kind == arrayArgument || a.kind == structArgument })
+	return slices.ContainsFunc(c.args, func(a argument) bool {
+		return a.kind == arrayArgument || a.kind == structArgument
+	})
 }
 
 func recordedCommands(reg *registry.Registry, ops []string) ([]*recordedCommand, error) {
@@ -271,8 +273,10 @@ func printEncoder(p *printer, c *recordedCommand) {
 		}
 		params = append(params, a.name+" "+a.goType())
 	}
-	p.f("// %s records %s. It fails with ErrMemory.\nfunc (s *Stream) %s(%s) error {\n", c.op, c.name, c.op, strings.Join(params, ", "))
-	p.f("return s.add(%s)\n}\n\n", strings.Join(append([]string{"Op" + c.op, "[]uint64{" + strings.Join(words, ", ") + "}"}, tails...), ", "))
+	p.f("// %s records %s. It fails with ErrMemory.\nfunc (s *Stream) %s(%s) error {\n", c.op, c.name, c.op,
+		strings.Join(params, ", "))
+	p.f("return s.add(%s)\n}\n\n",
+		strings.Join(append([]string{"Op" + c.op, "[]uint64{" + strings.Join(words, ", ") + "}"}, tails...), ", "))
 }
 
 func printDecoder(p *printer, c *recordedCommand) {
@@ -304,7 +308,8 @@ func printDecoder(p *printer, c *recordedCommand) {
 	for _, a := range c.args {
 		switch a.kind {
 		case arrayArgument:
-			p.f("if c.%s, rest, ok = array[%s](rest, r.words[%d]); !ok {\nreturn c, false\n}\n", a.field, a.typ.expr, counts[a.count])
+			p.f("if c.%s, rest, ok = array[%s](rest, r.words[%d]); !ok {\nreturn c, false\n}\n", a.field, a.typ.expr,
+				counts[a.count])
 		case structArgument:
 			p.f("if c.%s, rest, ok = structure[%s](rest); !ok {\nreturn c, false\n}\n", a.field, a.typ.expr)
 		}

@@ -14,7 +14,8 @@ func recordingRegistry(t *testing.T) *registry.Registry {
 	reg := miniRegistry(t)
 	add := func(name string, params ...*registry.Decl) {
 		params = append([]*registry.Decl{{Name: "commandBuffer", Type: "VkDevice"}}, params...)
-		reg.Commands = append(reg.Commands, &registry.Command{Name: name, Result: registry.Decl{Type: "void"}, Params: params})
+		reg.Commands = append(reg.Commands, &registry.Command{Name: name, Result: registry.Decl{Type: "void"},
+			Params: params})
 	}
 	add("vkCmdMove", &registry.Decl{Name: "src", Type: "VkThing"},
 		&registry.Decl{Name: "format", Type: "VkFormat"},

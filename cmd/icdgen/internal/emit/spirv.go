@@ -222,7 +222,8 @@ func (g *grammarPrinter) tables(p *printer) error {
 	for _, pool := range []struct {
 		name, typ string
 		which     int
-	}{{"operandTable", "operand", operandPool}, {"capabilityTable", "uint16", capabilityPool}, {"extensionTable", "name", extensionPool}} {
+	}{{"operandTable", "operand", operandPool}, {"capabilityTable", "uint16", capabilityPool},
+		{"extensionTable", "name", extensionPool}} {
 		p.f("var %s = [...]%s{", pool.name, pool.typ)
 		for i, v := range g.pools[pool.which].values {
 			if i%16 == 0 {

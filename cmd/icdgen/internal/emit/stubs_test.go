@@ -14,16 +14,19 @@ func stubFiles(t *testing.T, supported, ops []string) map[string]string {
 	reg := recordingRegistry(t)
 	add := func(name string, params ...*registry.Decl) {
 		params = append([]*registry.Decl{{Name: "commandBuffer", Type: "VkDevice"}}, params...)
-		reg.Commands = append(reg.Commands, &registry.Command{Name: name, Result: registry.Decl{Type: "void"}, Params: params})
+		reg.Commands = append(reg.Commands, &registry.Command{Name: name, Result: registry.Decl{Type: "void"},
+			Params: params})
 	}
 	add("vkCmdPipelineBarrier")
 	add("vkCmdRun", &registry.Decl{Name: "count", Type: "uint32_t"},
 		&registry.Decl{Name: "pDevices", Type: "VkDevice", Pointer: 1, Len: "count"})
 	things := &registry.Decl{Name: "pThings", Type: "VkThing", Pointer: 1, Len: "count"}
-	add("vkCmdTwo", &registry.Decl{Name: "count", Type: "uint32_t"}, things, &registry.Decl{Name: "wordCount", Type: "uint32_t"},
+	add("vkCmdTwo", &registry.Decl{Name: "count", Type: "uint32_t"}, things,
+		&registry.Decl{Name: "wordCount", Type: "uint32_t"},
 		&registry.Decl{Name: "pWords", Type: "uint32_t", Pointer: 1, Len: "wordCount"})
 	add("vkCmdSwapped", &registry.Decl{Name: "wordCount", Type: "uint32_t"},
-		&registry.Decl{Name: "pWords", Type: "uint32_t", Pointer: 1, Len: "wordCount"}, &registry.Decl{Name: "count", Type: "uint32_t"}, things)
+		&registry.Decl{Name: "pWords", Type: "uint32_t", Pointer: 1, Len: "wordCount"},
+		&registry.Decl{Name: "count", Type: "uint32_t"}, things)
 	add("vkCmdMany", &registry.Decl{Name: "a", Type: "VkThing"}, &registry.Decl{Name: "b", Type: "VkThing"},
 		&registry.Decl{Name: "c", Type: "VkThing"}, &registry.Decl{Name: "pValue", Type: "VkValue", Pointer: 1},
 		&registry.Decl{Name: "count", Type: "uint32_t"}, things, &registry.Decl{Name: "format", Type: "VkFormat"})
@@ -41,14 +44,16 @@ func stubFiles(t *testing.T, supported, ops []string) map[string]string {
 }
 
 func TestRecordingStubs(t *testing.T) {
-	files := stubFiles(t, []string{"CmdMany", "CmdData", "CmdThing", "CmdMove", "CmdRun", "CmdTwo", "CmdSwapped", "CmdPipelineBarrier"},
+	files := stubFiles(t, []string{"CmdMany", "CmdData", "CmdThing", "CmdMove", "CmdRun", "CmdTwo", "CmdSwapped",
+		"CmdPipelineBarrier"},
 		[]string{"Data", "Many", "Move", "Run", "Two", "Swapped"})
 	for _, test := range []struct{ file, want string }{
 		// Data is op 1. Its number must still be in AX when the stub gives up.
 		{"amd64.s", "JMP recordData<>(SB)"},
-		{"amd64.s", "TEXT recordData<>(SB), NOSPLIT|NOFRAME, $0 MOVQ ·commandBuffers(SB), R10 MOVQ DI, R11 SUBQ slab_Base(R10), R11 " +
-			"CMPQ R11, slab_Size(R10) JCC slow TESTQ $63, R11 JNE slow LEAQ -4096(DX), R11 SHRQ $47, R11 JNE slow " +
-			"MOVQ SI, R11 LEAQ -1(R11), R10 CMPQ R10, $4096 JCC slow TESTQ $3, R11 JNE slow ADDQ $23, R11 ANDQ $~7, R11"},
+		{"amd64.s",
+			"TEXT recordData<>(SB), NOSPLIT|NOFRAME, $0 MOVQ ·commandBuffers(SB), R10 MOVQ DI, R11 SUBQ slab_Base(R10), R11 " +
+				"CMPQ R11, slab_Size(R10) JCC slow TESTQ $63, R11 JNE slow LEAQ -4096(DX), R11 SHRQ $47, R11 JNE slow " +
+				"MOVQ SI, R11 LEAQ -1(R11), R10 CMPQ R10, $4096 JCC slow TESTQ $3, R11 JNE slow ADDQ $23, R11 ANDQ $~7, R11"},
 		{"amd64.s", "ORQ $1, R11 MOVQ R11, (R10) PREFETCHT0 3072(R10)"},
 		// Many is op 2: its last two arguments are on the stack.
 		{"amd64.s", "MOVQ 8(SP), R11 LEAQ -4096(R11), R11"},
@@ -92,7 +97,8 @@ func TestRecordingStubs(t *testing.T) {
 func TestRecordingStubsNeedSupport(t *testing.T) {
 	files := stubFiles(t, []string{"CmdData"}, []string{"Data", "Many"})
 	for name, file := range files {
-		if !strings.Contains(file, "recordData<>") || strings.Contains(file, "recordMany<>") || strings.Contains(file, "recordPipelineBarrier<>") {
+		if !strings.Contains(file, "recordData<>") || strings.Contains(file, "recordMany<>") ||
+			strings.Contains(file, "recordPipelineBarrier<>") {
 			t.Errorf("%s has stubs of commands that are not supported:\n%s", name, file)
 		}
 	}

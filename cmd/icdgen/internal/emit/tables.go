@@ -45,7 +45,8 @@ func (g *generator) extensions(p *printer) error {
 }
 
 func byName(commands []*registry.Command) []*registry.Command {
-	return slices.SortedFunc(slices.Values(commands), func(a, b *registry.Command) int { return strings.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(slices.Values(commands),
+		func(a, b *registry.Command) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (g *generator) commands(p *printer) error {
@@ -97,7 +98,8 @@ func (g *generator) formats(p *printer) error {
 	p.f("}\n\n// formatTable is sorted by number.\nvar formatTable = [...]FormatDescription{\n")
 	for _, f := range list {
 		p.f("{Format: %s, Name: %q, Class: %q, BlockSize: %d, TexelsPerBlock: %d, BlockExtent: [3]uint32{%d, %d, %d}",
-			ConstName(f.Name), f.Name, f.Class, f.BlockSize, f.TexelsPerBlock, f.BlockExtent[0], f.BlockExtent[1], f.BlockExtent[2])
+			ConstName(f.Name), f.Name, f.Class, f.BlockSize, f.TexelsPerBlock, f.BlockExtent[0], f.BlockExtent[1],
+			f.BlockExtent[2])
 		if f.Packed != 0 {
 			p.f(", Packed: %d", f.Packed)
 		}

@@ -163,7 +163,8 @@ func ParseExtendedSet(r io.Reader) ([]Instruction, error) {
 
 type grammarCheck struct{ kinds, capabilities map[string]bool }
 
-func (c grammarCheck) element(name string, pattern *regexp.Regexp, aliases []string, operands []Operand, r Requirement, names map[string]bool) error {
+func (c grammarCheck) element(name string, pattern *regexp.Regexp, aliases []string, operands []Operand, r Requirement,
+	names map[string]bool) error {
 	for _, n := range append([]string{name}, aliases...) {
 		if !pattern.MatchString(n) || names[n] {
 			return fmt.Errorf("%q: a bad name, or there twice", n)

@@ -65,6 +65,8 @@ func (v *Version) Number() uint32 { return v.Major<<22 | v.Minor<<12 }
 // Handle is an object handle.
 type Handle struct {
 	Name, Alias  string
+	Parent       string // the handle that it is made of or belongs to; "" for a VkInstance
+	ObjectType   string // its VkObjectType
 	Dispatchable bool
 }
 
@@ -114,7 +116,11 @@ type Decl struct {
 	Array   []int  // fixed dimensions, outermost first; for a parameter this is a pointer in C
 	Bits    int    // width of a bitfield, or 0
 	Len     string // the len attribute, raw
-	Values  string // the values attribute: a fixed sType
+	// Optional is the optional attribute, raw: whether the outermost value may be 0, then what it points to.
+	Optional string
+	// NoAutoValidity is set where the specification's rules for the member are written by hand.
+	NoAutoValidity bool
+	Values         string // the values attribute: a fixed sType
 }
 
 // Struct is a structure or union.

@@ -156,7 +156,7 @@ func (p *parser) readType(n *node) error {
 		}
 		return p.declare(n, name, b)
 	case "handle":
-		h := &Handle{Name: name, Alias: alias}
+		h := &Handle{Name: name, Alias: alias, Parent: n.attr("parent"), ObjectType: n.attr("objtypeenum")}
 		if t := n.first("type"); t != nil {
 			h.Dispatchable = strings.TrimSpace(t.text()) == "VK_DEFINE_HANDLE"
 		}
@@ -190,7 +190,10 @@ func (p *parser) readType(n *node) error {
 
 // readDecl reads a C declaration with its <type> and <name> marked: "const <type>T</type>* <name>x</name>[4]".
 func (p *parser) readDecl(n *node) (*Decl, error) {
-	d := &Decl{Len: n.attr("len"), Values: n.attr("values")}
+	d := &Decl{
+		Len: n.attr("len"), Values: n.attr("values"),
+		Optional: n.attr("optional"), NoAutoValidity: n.attr("noautovalidity") == "true",
+	}
 	var before, after strings.Builder
 	for _, k := range n.kids {
 		switch {
@@ -324,7 +327,8 @@ func (p *parser) readCommands() error {
 		}
 		target := p.commands[c.Alias]
 		if target == nil || target.Alias != "" {
-			return &Error{Element: `<command name="` + name + `">`, Reason: "alias of an unknown command " + strconv.Quote(c.Alias)}
+			return &Error{Element: `<command name="` + name + `">`,
+				Reason: "alias of an unknown command " + strconv.Quote(c.Alias)}
 		}
 		c.Result, c.Params, c.Level, c.Queues = target.Result, target.Params, target.Level, target.Queues
 	}

@@ -64,7 +64,7 @@ func TestStruct(t *testing.T) {
 	s := reg.Type("VkThingInfo").(*Struct)
 	want := []*Decl{
 		{Name: "sType", Type: "VkStructureType", Values: "VK_STRUCTURE_TYPE_THING_INFO"},
-		{Name: "pNext", Type: "void", Pointer: 1, Const: true},
+		{Name: "pNext", Type: "void", Pointer: 1, Const: true, Optional: "true"},
 		{Name: "label", Type: "char", Array: []int{5}, Len: "null-terminated"},
 		{Name: "ppNames", Type: "char", Pointer: 2, Const: true, Len: "nameCount,null-terminated"},
 		{Name: "low", Type: "uint32_t", Bits: 24},
@@ -117,7 +117,8 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	ext := reg.Extensions
-	if len(ext) != 1 || ext[0].SpecVersion != 3 || ext[0].PromotedTo != "VK_VERSION_1_1" || ext[0].Depends != "VK_VERSION_1_0+VK_KHR_other" {
+	if len(ext) != 1 || ext[0].SpecVersion != 3 || ext[0].PromotedTo != "VK_VERSION_1_1" ||
+		ext[0].Depends != "VK_VERSION_1_0+VK_KHR_other" {
 		t.Errorf("extensions: %+v", ext)
 	}
 }

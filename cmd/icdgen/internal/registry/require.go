@@ -414,7 +414,8 @@ func (p *parser) fillEnum(t *Enum) error {
 			target = next
 		}
 		if _, ok := p.values[v.Name]; !ok {
-			return &Error{Element: fmt.Sprintf("<enum name=%q>", v.Name), Reason: fmt.Sprintf("alias of an unknown enumerant %q", v.Alias)}
+			return &Error{Element: fmt.Sprintf("<enum name=%q>", v.Name),
+				Reason: fmt.Sprintf("alias of an unknown enumerant %q", v.Alias)}
 		}
 		if t.Width == 32 && (v.Value < -1<<31 || v.Value >= 1<<32 || !t.Bitmask && v.Value >= 1<<31) {
 			return &Error{Element: fmt.Sprintf("<enum name=%q>", v.Name), Reason: "its value needs more than 32 bits"}
@@ -439,8 +440,10 @@ func (p *parser) checkAliases() error {
 	}
 	known := map[string]bool{}
 	for _, c := range p.reg.Constants {
-		if c.Alias != "" && !known[c.Alias] && !slices.ContainsFunc(p.reg.Constants, func(d *Constant) bool { return d.Name == c.Alias }) {
-			return &Error{Element: fmt.Sprintf("<enum name=%q>", c.Name), Reason: fmt.Sprintf("alias of an unknown constant %q", c.Alias)}
+		if c.Alias != "" && !known[c.Alias] && !slices.ContainsFunc(p.reg.Constants,
+			func(d *Constant) bool { return d.Name == c.Alias }) {
+			return &Error{Element: fmt.Sprintf("<enum name=%q>", c.Name),
+				Reason: fmt.Sprintf("alias of an unknown constant %q", c.Alias)}
 		}
 		known[c.Name] = true
 	}
@@ -459,7 +462,8 @@ func (p *parser) readFormats() error {
 		if n.name != "format" {
 			continue
 		}
-		f := &Format{Name: n.attr("name"), Class: n.attr("class"), Compressed: n.attr("compressed"), Chroma: n.attr("chroma"), BlockExtent: [3]int{1, 1, 1}}
+		f := &Format{Name: n.attr("name"), Class: n.attr("class"), Compressed: n.attr("compressed"), Chroma: n.attr("chroma"),
+			BlockExtent: [3]int{1, 1, 1}}
 		if _, ok := p.values[f.Name]; !ok {
 			return n.errorf("no such enumerant")
 		}
@@ -468,7 +472,8 @@ func (p *parser) readFormats() error {
 		f.TexelsPerBlock = ints.get("texelsPerBlock", true)
 		f.Packed = ints.get("packed", false)
 		if x := n.attr("blockExtent"); x != "" {
-			if k, err := fmt.Sscanf(x, "%d,%d,%d", &f.BlockExtent[0], &f.BlockExtent[1], &f.BlockExtent[2]); k != 3 || err != nil {
+			if k, err := fmt.Sscanf(x, "%d,%d,%d", &f.BlockExtent[0], &f.BlockExtent[1], &f.BlockExtent[2]); k != 3 ||
+				err != nil {
 				return n.errorf("bad blockExtent %q", x)
 			}
 		}
@@ -488,7 +493,8 @@ func (p *parser) readFormats() error {
 		}
 		for _, c := range n.elems("plane") {
 			pi := intReader{n: c, err: ints.err}
-			fp := FormatPlane{WidthDivisor: pi.get("widthDivisor", true), HeightDivisor: pi.get("heightDivisor", true), Compatible: c.attr("compatible")}
+			fp := FormatPlane{WidthDivisor: pi.get("widthDivisor", true), HeightDivisor: pi.get("heightDivisor", true),
+				Compatible: c.attr("compatible")}
 			if pi.err != nil {
 				return pi.err
 			}

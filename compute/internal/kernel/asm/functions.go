@@ -129,7 +129,8 @@ func (g *generator) logarithms() {
 		all := k.y(k.VORPS, k.y(k.VORPS, infinite, zero), k.y(k.VCMPPS, notGreaterEqual, k.zero(), a))
 		return [2]vector{k.y(k.VCVTPS2PD, all.AsX()), k.y(k.VCVTPS2PD, k.x(k.VEXTRACTI128, operand.U8(1), all))}
 	}
-	log := func(op string, operands []int, f func(k *chunk, log vector, half int) vector, after func(k *chunk, r vector) vector) {
+	log := func(op string, operands []int, f func(k *chunk, log vector, half int) vector,
+		after func(k *chunk, r vector) vector) {
 		g.kernel(op, shape{32, operands, 1}, func(k *chunk) {
 			s := special(k)
 			r := k.narrowed(func(half int) vector { return f(k, k.add(k.log2Positive(k.wide(0, half)), s[half]), half) })

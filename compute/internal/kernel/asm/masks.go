@@ -13,8 +13,8 @@ type helper struct {
 	field, signature string
 }
 
-// masks writes what the executor does with masks. Registers are passed as two words each, whose names are those by which
-// go vet knows the members.
+// masks writes what the executor does with masks. Registers are passed as two words each, whose names are those by
+// which go vet knows the members.
 func (g *generator) masks() {
 	g.split()
 	g.orInto()
@@ -117,8 +117,8 @@ func (g *generator) active() {
 	g.survey([]stream{mask}, func() vector { return g.y(g.VMOVDQU, mask.chunk()) })
 }
 
-// narrow looks first whether there is anything to do: in most rounds of a loop no lane leaves it. Where lanes part by their
-// number, as in a reduction, the last chunk shows it at once.
+// narrow looks first whether there is anything to do: in most rounds of a loop no lane leaves it. Where lanes part by
+// their number, as in a reduction, the last chunk shows it at once.
 func (g *generator) narrow() {
 	g.helper("Narrow", "func(dst, src, rest, condition Register, invert bool, n int) (first, last, set int, others bool)",
 		"func("+registers("dst", "src", "rest", "condition")+"invert bool, n int) (first, last, set int, others bool)")
@@ -182,8 +182,8 @@ func (g *generator) narrow() {
 	})
 }
 
-// survey writes the loop that finds the first and the last chunk with a set lane and counts the set lanes, and the end of
-// the function. It has no branches, which would depend on the lanes.
+// survey writes the loop that finds the first and the last chunk with a set lane and counts the set lanes, and the end
+// of the function. It has no branches, which would depend on the lanes.
 func (g *generator) survey(streams []stream, chunk func() vector) {
 	count := g.Load(g.Param("n"), g.GP64())
 	first, left, set, bits := g.GP64(), g.GP64(), g.GP64(), g.GP64()

@@ -21,8 +21,9 @@ type access struct {
 	dense                 bool          // chunks of offsets and values lie behind each other, as no uniform operand's do
 }
 
-// memory writes the kernels of loads and stores. They look at chunk after chunk, or, for 32 bits, at four or two at once,
-// whether the offsets follow each other or are all the same. Which of these has been true is tried first the next time.
+// memory writes the kernels of loads and stores. They look at chunk after chunk, or, for 32 bits, at four or two at
+// once, whether the offsets follow each other or are all the same. Which of these has been true is tried first the next
+// time.
 func (g *generator) memory() {
 	for _, kind := range []struct {
 		op          string
@@ -188,14 +189,16 @@ func (m *access) orders(unit int) []order {
 	orders = append(orders, order{func(to string) { m.unlessEqual(unit, to) }, 1, func() { m.spread(unit) }})
 	if m.size == 4 && unit == 1 {
 		for _, stride := range []int{8, 16} {
-			orders = append(orders, order{func(to string) { m.unlessStrided(stride, to) }, 2 * stride, func() { m.pick(stride) }})
+			orders = append(orders, order{func(to string) { m.unlessStrided(stride, to) }, 2 * stride, func() {
+				m.pick(stride)
+			}})
 		}
 	}
 	return orders
 }
 
-// unmasked writes the loop over all chunks, one or two at once. It ends when less than that are left; that over two ends
-// also where their offsets have no order.
+// unmasked writes the loop over all chunks, one or two at once. It ends when less than that are left; that over two
+// ends also where their offsets have no order.
 func (m *access) unmasked(unit int) {
 	choose, none, done := m.label("choose"), m.label("none"), m.label("done")
 	next := func() {
@@ -345,10 +348,12 @@ func (m *access) fetch(after int) vector {
 func (m *access) put(v vector, after int) {
 	switch m.size {
 	case 1:
-		bytes := m.y(m.VPSHUFB, m.bytes("low8", [16]uint8{0, 4, 8, 12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80}), v)
+		bytes := m.y(m.VPSHUFB,
+			m.bytes("low8", [16]uint8{0, 4, 8, 12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80}), v)
 		m.VMOVQ(m.x(m.VPUNPCKLDQ, m.x(m.VEXTRACTI128, operand.U8(1), bytes), bytes.AsX()), m.word(after))
 	case 2:
-		words := m.y(m.VPSHUFB, m.bytes("low16", [16]uint8{0, 1, 4, 5, 8, 9, 12, 13, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80}), v)
+		words := m.y(m.VPSHUFB, m.bytes("low16",
+			[16]uint8{0, 1, 4, 5, 8, 9, 12, 13, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80}), v)
 		m.VMOVDQU(m.x(m.VPUNPCKLQDQ, m.x(m.VEXTRACTI128, operand.U8(1), words), words.AsX()), m.word(after))
 	default:
 		m.VMOVDQU(v, m.word(after))
@@ -379,8 +384,8 @@ func (m *access) within(offsets vector) vector {
 	return m.y(m.VPCMPEQD, offsets, m.y(m.VPMINUD, m.limits, offsets))
 }
 
-// unlessStrided jumps if the offsets are not at a distance in bytes from each other: words in structures. What is loaded is
-// whole structures.
+// unlessStrided jumps if the offsets are not at a distance in bytes from each other: words in structures. What is
+// loaded is whole structures.
 func (m *access) unlessStrided(stride int, to string) {
 	m.MOVL(m.place(m.offsets, 0, 0), m.offset.(reg.GPVirtual).As32())
 	var steps [8]uint32

@@ -1,0 +1,1 @@
+../libvulkan_farside/gate.S

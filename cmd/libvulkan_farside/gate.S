@@ -1,0 +1,598 @@
+// The gate between C and Go, of both libraries. Package internal/gate says what it is for.
+//
+//   gate          every exported symbol ends here, with the Go function that it stands for
+//   gate_enrol    readies a thread for its first call into Go
+//   gate_tell     writes the message of a forked process
+//   gate_urgent   the handler of SIGURG, before Go's
+//   gate_before, gate_after   constructors around the one that starts the Go runtime
+//
+// A library has beside it an entry.S with its symbols, the texts gate_message and gate_message_size, and a Go function
+// gate_enter.
+
+// Signals that no thread blocks: package gate's unblocked.
+#define SYNCHRONOUS 0x3800084d8
+#define URGENT 0x400000
+#define SIGURG 23
+#define SS_DISABLE 2
+#define BIT_SIGPIPE 0x1000
+#define BIT_SIGXFSZ 0x1000000
+#define BIT_SIGTTOU 0x200000
+
+// Go's runtime.sigtable: 65 of {flags int32, name string}. Its name is no symbol that C's linker sees, and Go's linker
+// refuses it to other packages; so gate_before looks for the lengths of its names.
+#define SIGTABLE_ENTRIES 65
+#define SIGTABLE_STRIDE 24
+#define SIGTABLE_LENGTH 16
+#define SIG_UNBLOCK 128
+#define SIGCHLD_AT (17 * SIGTABLE_STRIDE)
+#define SIGCHLD_FLAGS 385 /* notify, unblock, ignore */
+#define SIGPROF_AT (27 * SIGTABLE_STRIDE)
+#define SIGPROF_FLAGS 129 /* notify, unblock */
+
+	.section .rodata
+	.balign 8
+blockable: // signal 33 least of all: setuid(2) of another thread waits for each thread to take it
+	.quad ~SYNCHRONOUS
+most:
+	.quad ~(SYNCHRONOUS | URGENT)
+raised:
+	.quad BIT_SIGPIPE | BIT_SIGXFSZ | BIT_SIGTTOU
+zero:
+	.quad 0, 0
+lengths:
+	.byte 16, 28, 17, 13, 27, 19, 14, 17, 32, 13, 30, 31, 30, 29, 20, 20, 22, 33, 17, 26, 22, 33, 32, 34, 27, 33
+	.byte 30, 30, 28, 23, 29, 23, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9
+	.byte 9, 9, 9, 9, 9
+	.set lengths_size, . - lengths
+
+	.hidden _DYNAMIC
+	.hidden _edata
+
+	.bss
+	.balign 8
+	.globl gate_guard // set by Go: package gate's Guard
+	.hidden gate_guard
+	.type gate_guard, %object
+	.size gate_guard, 8
+gate_guard:
+	.zero 8
+mask: // the loading thread's, while the Go runtime starts
+	.zero 8
+action: // struct sigaction of the kernel: handler, flags, restorer, mask
+	.zero 32
+preempt: // Go's handler of SIGURG, with which the runtime interrupts a thread that is long in Go
+	.zero 8
+stderr: // the file that was descriptor 2 then: device and inode, or 0
+	.zero 16
+
+	.section .tbss, "awT", %nobits
+	.balign 8
+enrolled: // 1: gate_enrol has seen the thread
+	.zero 8
+
+	.section .init_array.00101, "aw", %init_array
+	.balign 8
+	.quad gate_before
+	.section .init_array, "aw", %init_array
+	.balign 8
+	.quad gate_after
+
+	// For package cabi, whose stubs don't pass by gate.
+	.section .data.rel.ro, "aw"
+	.balign 8
+	.globl gate_enrol_address
+	.hidden gate_enrol_address
+gate_enrol_address:
+	.quad gate_enrol
+	.globl gate_tell_address
+	.hidden gate_tell_address
+gate_tell_address:
+	.quad gate_tell
+
+	.text
+#if defined(__x86_64__)
+
+#define SYS_WRITE 1
+#define SYS_FSTAT 5
+#define SYS_POLL 7
+#define SYS_RT_SIGACTION 13
+#define SYS_RT_SIGPROCMASK 14
+#define SYS_RT_SIGTIMEDWAIT 128
+#define SYS_SIGALTSTACK 131
+
+// urgent is sigaction(2) of SIGURG, with action to set or to get.
+.macro urgent new, old
+	movl $SIGURG, %edi
+	movq \new, %rsi
+	movq \old, %rdx
+	movl $8, %r10d
+	movl $SYS_RT_SIGACTION, %eax
+	syscall
+.endm
+
+.macro sigmask how, new, old
+	movl $\how, %edi
+	leaq \new, %rsi
+	leaq \old, %rdx
+	movl $8, %r10d
+	movl $SYS_RT_SIGPROCMASK, %eax
+	syscall
+.endm
+
+// gate goes on to the Go function in rax with the arguments where they are. In a forked process it returns r10.
+// Before Go has set gate_guard, the Go function waits for the runtime.
+	.globl gate
+	.hidden gate
+	.type gate, %function
+gate:
+	movq gate_guard(%rip), %r11
+	testq %r11, %r11
+	jz 1f
+	cmpq $0, (%r11)
+	je 3f
+1:	movq enrolled@gottpoff(%rip), %r11
+	cmpb $0, %fs:(%r11)
+	je 2f
+	jmp *%rax
+2:	pushq %rax
+	call gate_enrol
+	popq %rax
+	jmp *%rax
+3:	pushq %r10
+	movl $1, %eax
+	xchgq %rax, 8(%r11)
+	testq %rax, %rax
+	jnz 4f
+	call gate_tell
+4:	popq %rax
+	ret
+
+// gate_enrol keeps the registers of arguments. The thread's signals are blocked until it has room for handlers; then
+// its mask is as before, but Go needs the signals of its own errors.
+	.type gate_enrol, %function
+gate_enrol:
+	pushq %rdi
+	pushq %rsi
+	pushq %rdx
+	pushq %rcx
+	pushq %r8
+	pushq %r9
+	subq $40, %rsp // the mask, stack_t
+	sigmask 2, blockable(%rip), (%rsp)
+	xorl %edi, %edi
+	leaq 8(%rsp), %rsi
+	movl $SYS_SIGALTSTACK, %eax
+	syscall
+	movl 16(%rsp), %edi
+	andl $2, %edi // SS_DISABLE
+	call gate_enter@PLT
+	movq blockable(%rip), %rax
+	andq %rax, (%rsp)
+	movl $2, %edi
+	movq %rsp, %rsi
+	xorl %edx, %edx
+	movl $8, %r10d
+	movl $SYS_RT_SIGPROCMASK, %eax
+	syscall
+	movq enrolled@gottpoff(%rip), %rax
+	movb $1, %fs:(%rax)
+	addq $40, %rsp
+	popq %r9
+	popq %r8
+	popq %rcx
+	popq %rdx
+	popq %rsi
+	popq %rdi
+	ret
+
+// gate_tell writes gate_message if descriptor 2 is the file that it was, and has space, without a signal.
+	.type gate_tell, %function
+gate_tell:
+	subq $168, %rsp // struct stat of 144 bytes, the mask, struct pollfd
+	movl $2, %edi
+	movq %rsp, %rsi
+	movl $SYS_FSTAT, %eax
+	syscall
+	testq %rax, %rax
+	jnz 3f
+	movq (%rsp), %rax
+	cmpq stderr(%rip), %rax
+	jne 3f
+	movq 8(%rsp), %rax
+	cmpq stderr+8(%rip), %rax
+	jne 3f
+	sigmask 0, raised(%rip), 144(%rsp)
+	movabsq $0x400000002, %rax // descriptor 2, POLLOUT
+	movq %rax, 152(%rsp)
+	leaq 152(%rsp), %rdi
+	movl $1, %esi
+	xorl %edx, %edx
+	movl $SYS_POLL, %eax
+	syscall
+	cmpq $1, %rax
+	jne 2f
+	movl $2, %edi
+	leaq gate_message(%rip), %rsi
+	movq gate_message_size(%rip), %rdx
+	movl $SYS_WRITE, %eax
+	syscall
+	testq %rax, %rax
+	jns 2f
+	leaq raised(%rip), %rdi
+	xorl %esi, %esi
+	leaq zero(%rip), %rdx
+	movl $8, %r10d
+	movl $SYS_RT_SIGTIMEDWAIT, %eax
+	syscall
+2:	movl $2, %edi
+	leaq 144(%rsp), %rsi
+	xorl %edx, %edx
+	movl $8, %r10d
+	movl $SYS_RT_SIGPROCMASK, %eax
+	syscall
+3:	addq $168, %rsp
+	ret
+
+// gate_before blocks the signals that the runtime's threads shall not get, which they inherit, and lets the runtime
+// leave SIGCHLD and SIGPROF blocked where it would unblock them.
+	.type gate_before, %function
+gate_before:
+	sigmask 2, most(%rip), mask(%rip)
+	leaq _DYNAMIC(%rip), %rsi // before the data
+	leaq _edata(%rip), %rdi
+	subq $(SIGTABLE_ENTRIES * SIGTABLE_STRIDE), %rdi
+	leaq lengths(%rip), %rdx
+1:	cmpq %rdi, %rsi
+	ja 4f
+	xorl %eax, %eax
+	leaq SIGTABLE_LENGTH(%rsi), %rcx
+2:	movzbl (%rdx,%rax), %r8d
+	cmpq (%rcx), %r8
+	jne 3f
+	addq $SIGTABLE_STRIDE, %rcx
+	incl %eax
+	cmpl $lengths_size, %eax
+	jne 2b
+	cmpl $SIGCHLD_FLAGS, SIGCHLD_AT(%rsi)
+	jne 3f
+	cmpl $SIGPROF_FLAGS, SIGPROF_AT(%rsi)
+	jne 3f
+	andl $~SIG_UNBLOCK, SIGCHLD_AT(%rsi)
+	andl $~SIG_UNBLOCK, SIGPROF_AT(%rsi)
+	jmp 4f
+3:	addq $8, %rsi
+	jmp 1b
+4:	ret
+
+	.type gate_after, %function
+gate_after:
+	subq $152, %rsp
+	movl $2, %edi
+	leaq mask(%rip), %rsi
+	xorl %edx, %edx
+	movl $8, %r10d
+	movl $SYS_RT_SIGPROCMASK, %eax
+	syscall
+	movl $2, %edi
+	movq %rsp, %rsi
+	movl $SYS_FSTAT, %eax
+	syscall
+	testq %rax, %rax
+	jnz 1f
+	movups (%rsp), %xmm0
+	movups %xmm0, stderr(%rip)
+1:	leaq action(%rip), %rax
+	urgent $0, %rax
+	movq action(%rip), %rax
+	cmpq $1, %rax // SIG_DFL or SIG_IGN
+	jbe 2f
+	movq %rax, preempt(%rip)
+	leaq gate_urgent(%rip), %rax
+	movq %rax, action(%rip)
+	leaq action(%rip), %rax
+	urgent %rax, $0
+2:	addq $152, %rsp
+	ret
+
+// gate_urgent goes on to Go's handler, but not on a thread from which the application has taken the alternate stack
+// since it was enrolled: there Go's ends the process. Such a thread leaves Go only where Go looks whether it should.
+	.type gate_urgent, %function
+gate_urgent:
+	endbr64
+	movq enrolled@gottpoff(%rip), %rax
+	cmpb $0, %fs:(%rax)
+	je 1f
+	pushq %rdi
+	pushq %rsi
+	pushq %rdx
+	subq $24, %rsp // stack_t
+	xorl %edi, %edi
+	movq %rsp, %rsi
+	movl $SYS_SIGALTSTACK, %eax
+	syscall
+	movl 8(%rsp), %eax
+	addq $24, %rsp
+	popq %rdx
+	popq %rsi
+	popq %rdi
+	testl $SS_DISABLE, %eax
+	jnz 2f
+1:	jmp *preempt(%rip)
+2:	ret
+
+// gate_offset returns where enrolled is from the thread's pointer.
+	.globl gate_offset
+	.hidden gate_offset
+	.type gate_offset, %function
+gate_offset:
+	endbr64
+	movq enrolled@gottpoff(%rip), %rax
+	ret
+
+#elif defined(__aarch64__)
+#define SYS_RT_SIGACTION 134
+#define SYS_RT_SIGPROCMASK 135
+#define SYS_RT_SIGTIMEDWAIT 137
+#define SYS_SIGALTSTACK 132
+#define SYS_FSTAT 80
+#define SYS_PPOLL 73
+#define SYS_WRITE 64
+
+.macro address register, symbol
+	adrp \register, \symbol
+	add \register, \register, :lo12:\symbol
+.endm
+
+// urgent is sigaction(2) of SIGURG, with x1 to set and x2 to get.
+.macro urgent
+	mov x0, #SIGURG
+	mov x3, #8
+	system SYS_RT_SIGACTION
+.endm
+
+.macro system number
+	mov x8, #\number
+	svc #0
+.endm
+
+// The offset of enrolled from the thread's pointer.
+.macro offset register
+	adrp \register, :gottprel:enrolled
+	ldr \register, [\register, :gottprel_lo12:enrolled]
+.endm
+
+// gate goes on to the Go function in x16 with the arguments where they are. In a forked process it returns x17.
+// Before Go has set gate_guard, the Go function waits for the runtime.
+	.globl gate
+	.hidden gate
+	.type gate, %function
+gate:
+	adrp x9, gate_guard
+	ldr x9, [x9, :lo12:gate_guard]
+	cbz x9, 1f
+	ldr x10, [x9]
+	cbz x10, 3f
+1:	offset x9
+	mrs x10, tpidr_el0
+	ldrb w9, [x10, x9]
+	cbz w9, 2f
+	br x16
+2:	stp x16, x30, [sp, #-16]!
+	bl gate_enrol
+	ldp x16, x30, [sp], #16
+	br x16
+3:	stp x17, x30, [sp, #-16]!
+	add x9, x9, #8
+	mov x10, #1
+4:	ldaxr x11, [x9]
+	stxr w12, x10, [x9]
+	cbnz w12, 4b
+	cbnz x11, 5f
+	bl gate_tell
+5:	ldp x0, x30, [sp], #16
+	ret
+
+// gate_enrol keeps the registers of arguments. The thread's signals are blocked until it has room for handlers; then
+// its mask is as before, but Go needs the signals of its own errors.
+	.type gate_enrol, %function
+gate_enrol:
+	hint #34 // bti c
+	stp x29, x30, [sp, #-128]! // behind the registers: the mask at 88, stack_t at 96
+	stp x0, x1, [sp, #16]
+	stp x2, x3, [sp, #32]
+	stp x4, x5, [sp, #48]
+	stp x6, x7, [sp, #64]
+	str x8, [sp, #80]
+	mov x0, #2
+	address x1, blockable
+	add x2, sp, #88
+	mov x3, #8
+	system SYS_RT_SIGPROCMASK
+	mov x0, #0
+	add x1, sp, #96
+	system SYS_SIGALTSTACK
+	ldr w0, [sp, #104]
+	and w0, w0, #2 // SS_DISABLE
+	bl gate_enter
+	address x10, blockable
+	ldr x10, [x10]
+	ldr x9, [sp, #88]
+	and x9, x9, x10
+	str x9, [sp, #88]
+	mov x0, #2
+	add x1, sp, #88
+	mov x2, #0
+	mov x3, #8
+	system SYS_RT_SIGPROCMASK
+	offset x9
+	mrs x10, tpidr_el0
+	mov w11, #1
+	strb w11, [x10, x9]
+	ldp x0, x1, [sp, #16]
+	ldp x2, x3, [sp, #32]
+	ldp x4, x5, [sp, #48]
+	ldp x6, x7, [sp, #64]
+	ldr x8, [sp, #80]
+	ldp x29, x30, [sp], #128
+	ret
+
+// gate_tell writes gate_message if descriptor 2 is the file that it was, and has space, without a signal.
+	.type gate_tell, %function
+gate_tell:
+	hint #34 // bti c
+	sub sp, sp, #144 // struct stat of 128 bytes, the mask, struct pollfd
+	mov x0, #2
+	mov x1, sp
+	system SYS_FSTAT
+	cbnz x0, 3f
+	address x9, stderr
+	ldp x10, x11, [x9]
+	ldp x12, x13, [sp]
+	cmp x10, x12
+	b.ne 3f
+	cmp x11, x13
+	b.ne 3f
+	mov x0, #0
+	address x1, raised
+	add x2, sp, #128
+	mov x3, #8
+	system SYS_RT_SIGPROCMASK
+	mov x9, #2 // descriptor 2
+	movk x9, #4, lsl #32 // POLLOUT
+	str x9, [sp, #136]
+	add x0, sp, #136
+	mov x1, #1
+	address x2, zero
+	mov x3, #0
+	mov x4, #8
+	system SYS_PPOLL
+	cmp x0, #1
+	b.ne 2f
+	mov x0, #2
+	address x1, gate_message
+	address x2, gate_message_size
+	ldr x2, [x2]
+	system SYS_WRITE
+	tbz x0, #63, 2f
+	address x0, raised
+	mov x1, #0
+	address x2, zero
+	mov x3, #8
+	system SYS_RT_SIGTIMEDWAIT
+2:	mov x0, #2
+	add x1, sp, #128
+	mov x2, #0
+	mov x3, #8
+	system SYS_RT_SIGPROCMASK
+3:	add sp, sp, #144
+	ret
+
+// gate_before blocks the signals that the runtime's threads shall not get, which they inherit, and lets the runtime
+// leave SIGCHLD and SIGPROF blocked where it would unblock them.
+	.type gate_before, %function
+gate_before:
+	hint #34 // bti c
+	mov x0, #2
+	address x1, most
+	address x2, mask
+	mov x3, #8
+	system SYS_RT_SIGPROCMASK
+	address x0, _DYNAMIC // before the data
+	address x1, _edata
+	sub x1, x1, #(SIGTABLE_ENTRIES * SIGTABLE_STRIDE)
+	address x2, lengths
+1:	cmp x0, x1
+	b.hi 4f
+	mov x3, #0
+	add x4, x0, #SIGTABLE_LENGTH
+2:	ldrb w5, [x2, x3]
+	ldr x6, [x4], #SIGTABLE_STRIDE
+	cmp x5, x6
+	b.ne 3f
+	add x3, x3, #1
+	cmp x3, #lengths_size
+	b.ne 2b
+	ldr w3, [x0, #SIGCHLD_AT]
+	cmp w3, #SIGCHLD_FLAGS
+	b.ne 3f
+	ldr w4, [x0, #SIGPROF_AT]
+	cmp w4, #SIGPROF_FLAGS
+	b.ne 3f
+	and w3, w3, #~SIG_UNBLOCK
+	str w3, [x0, #SIGCHLD_AT]
+	and w4, w4, #~SIG_UNBLOCK
+	str w4, [x0, #SIGPROF_AT]
+	b 4f
+3:	add x0, x0, #8
+	b 1b
+4:	ret
+
+	.type gate_after, %function
+gate_after:
+	hint #34 // bti c
+	sub sp, sp, #128
+	mov x0, #2
+	address x1, mask
+	mov x2, #0
+	mov x3, #8
+	system SYS_RT_SIGPROCMASK
+	mov x0, #2
+	mov x1, sp
+	system SYS_FSTAT
+	cbnz x0, 1f
+	ldp x9, x10, [sp]
+	address x11, stderr
+	stp x9, x10, [x11]
+1:	mov x1, #0
+	address x2, action
+	urgent
+	address x9, action
+	ldr x10, [x9]
+	cmp x10, #1 // SIG_DFL or SIG_IGN
+	b.ls 2f
+	address x11, preempt
+	str x10, [x11]
+	address x10, gate_urgent
+	str x10, [x9]
+	mov x1, x9
+	mov x2, #0
+	urgent
+2:	add sp, sp, #128
+	ret
+
+// gate_urgent goes on to Go's handler, but not on a thread from which the application has taken the alternate stack
+// since it was enrolled: there Go's ends the process. Such a thread leaves Go only where Go looks whether it should.
+	.type gate_urgent, %function
+gate_urgent:
+	hint #34 // bti c
+	offset x9
+	mrs x10, tpidr_el0
+	ldrb w9, [x10, x9]
+	cbz w9, 1f
+	stp x0, x1, [sp, #-48]! // behind them: x2, stack_t
+	str x2, [sp, #16]
+	mov x0, #0
+	add x1, sp, #24
+	system SYS_SIGALTSTACK
+	ldr w9, [sp, #32]
+	ldr x2, [sp, #16]
+	ldp x0, x1, [sp], #48
+	tbnz w9, #1, 2f // SS_DISABLE
+1:	address x16, preempt
+	ldr x16, [x16]
+	br x16
+2:	ret
+
+// gate_offset returns where enrolled is from the thread's pointer.
+	.globl gate_offset
+	.hidden gate_offset
+	.type gate_offset, %function
+gate_offset:
+	hint #34 // bti c
+	offset x0
+	ret
+#else
+#error "no gate for this architecture"
+#endif
+
+	.section .note.GNU-stack, "", %progbits

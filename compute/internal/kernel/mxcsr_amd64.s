@@ -1,7 +1,0 @@
-#include "textflag.h"
-
-// func swapMXCSR(next uint32) (last uint32)
-TEXT ·swapMXCSR(SB), NOSPLIT, $0-12
-	STMXCSR last+8(FP)
-	LDMXCSR next+0(FP)
-	RET

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"farside/conformance/internal/soaking"
+)
+
+// bootLimit is how long a guest may take until its steps begin. Under TCG, on an idle machine, it takes about 4 s.
+const bootLimit = 90 * time.Second
+
+// machine is how QEMU is run.
+type machine struct {
+	accelerator string // empty: kvm if it works, else tcg
+	cores       int
+	memory      string
+	limit       time.Duration
+}
+
+// errBoot says that the guest came to no step, with which accelerator doesn't matter any more.
+var errBoot = errors.New("the guest did not boot")
+
+// run builds what the guest needs, boots it, and judges what it says.
+func run(ctx context.Context, m *machine, out string, names []string) error {
+	steps, err := chosen(names)
+	if err != nil {
+		return err
+	}
+	tree, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if out, err = filepath.Abs(out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return err
+	}
+	k, err := findKernel(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println("guest: building the tests")
+	jobs, err := build(ctx, tree, out, steps)
+	if err != nil {
+		return err
+	}
+	init := filepath.Join(out, "init")
+	static := []string{"CGO_ENABLED=0", "GOARCH=amd64"}
+	if err := execute(ctx, tree, static, "go", "build", "-trimpath", "-o", init, "./conformance/guest"); err != nil {
+		return err
+	}
+	manifest := "=" + filepath.Join(tree, "build/farside_icd.x86_64.json")
+	env := []string{"VK_DRIVER_FILES" + manifest, "VK_ICD_FILENAMES" + manifest}
+	initramfs := filepath.Join(out, "initramfs")
+	if err := writeInitramfs(initramfs, init, k, &order{[]string{tree, out}, env, jobs}); err != nil {
+		return err
+	}
+	for _, accelerator := range m.accelerators() {
+		fmt.Printf("guest: booting %s with %s\n", filepath.Base(string(k)), accelerator)
+		r := newReport(steps, out, soaking.NewProgress(os.Stderr, isTerminal(os.Stderr), 2*time.Minute))
+		err = m.boot(ctx, accelerator, k, out, r)
+		r.progress.Close()
+		if !errors.Is(err, errBoot) || ctx.Err() != nil {
+			break
+		}
+		fmt.Printf("guest: %s: %v\n", accelerator, err)
+	}
+	if err == nil || errors.Is(err, errFailed) {
+		return err
+	}
+	if ctx.Err() == context.DeadlineExceeded {
+		err = fmt.Errorf("not done within %v: %w", m.limit, err)
+	}
+	return fmt.Errorf("%w; the guest's console is in %s", err, console(out))
+}
+
+func console(out string) string { return filepath.Join(out, "console.log") }
+
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// accelerators are those to try. KVM in a virtual machine that is itself one is often there and broken, so that
+// nothing but a boot can tell.
+func (m *machine) accelerators() []string {
+	if m.accelerator != "" {
+		return []string{m.accelerator}
+	}
+	if unix.Access("/dev/kvm", unix.R_OK|unix.W_OK) == nil {
+		return []string{"kvm", "tcg"}
+	}
+	return []string{"tcg"}
+}
+
+// boot runs QEMU until the guest ends. It fails with errBoot if no step began, and with errFailed if one failed.
+func (m *machine) boot(ctx context.Context, accelerator string, k kernel, out string, r *report) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(bootLimit, func() { cancel(fmt.Errorf("nothing after %v", bootLimit)) })
+	defer late.Stop()
+	accel, processor := "kvm", "host"
+	if accelerator == "tcg" {
+		accel, processor = "tcg,thread=multi", "max"
+	}
+	qemu := exec.CommandContext(ctx, "qemu-system-x86_64",
+		"-accel", accel, "-cpu", processor, "-smp", strconv.Itoa(m.cores), "-m", m.memory,
+		"-nodefaults", "-no-reboot", "-display", "none", "-monitor", "none",
+		"-kernel", k.image(), "-initrd", filepath.Join(out, "initramfs"),
+		"-append", "console=ttyS0 panic=-1 quiet -- init",
+		"-serial", "file:"+console(out), "-serial", "stdio",
+		"-fsdev", "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap",
+		"-device", "virtio-9p-pci,fsdev=host,mount_tag="+hostTag,
+		"-device", "virtio-rng-pci",
+		// A network that ends in QEMU.
+		"-nic", "user,model=virtio-net-pci,restrict=on")
+	complaints, err := os.Create(filepath.Join(out, "qemu-"+accelerator+".log"))
+	if err != nil {
+		return err
+	}
+	defer complaints.Close()
+	qemu.Stderr = complaints
+	said, err := qemu.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := qemu.Start(); err != nil {
+		return err
+	}
+	read := events(said, func(e event) {
+		if e.Kind == eventReady {
+			late.Stop()
+		}
+		r.add(e)
+	})
+	ended := qemu.Wait()
+	switch {
+	case r.failure != "":
+		return fmt.Errorf("the guest's init: %s", r.failure)
+	case !r.ready:
+		return fmt.Errorf("%w (see %s): %w", errBoot, complaints.Name(), errors.Join(ended, context.Cause(ctx)))
+	case !r.ended:
+		return fmt.Errorf("the guest died in step %s: %w", r.current().Name, errors.Join(read, ended, context.Cause(ctx)))
+	}
+	return r.judge()
+}

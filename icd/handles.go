@@ -1,0 +1,153 @@
+package icd
+
+import (
+	"fmt"
+	"sync"
+
+	"farside/internal/vk"
+)
+
+// Handles become objects in one place: icdgen writes for each command an entry (zz_generated_handles.go) that looks
+// up the handles among the parameters and in the structures that they lead to, compares their device with the
+// command's, and calls the command's function here with *device, *buffer and so on. What a structure names is looked
+// up once more by the function that uses it, with live.
+
+// child is what the objects of a device have in common.
+type child struct {
+	device *device
+	handle uint64
+
+	// These belong to the device's list, under its mutex.
+	self       resident
+	prev, next *child
+}
+
+func (c *child) base() *child   { return c }
+func (c *child) owner() *device { return c.device }
+
+// release is for objects that hold nothing but memory of Go.
+func (c *child) release() {}
+
+// resident is an object whose parent is its device. icdgen writes publish, withdraw and objectType for each table of
+// such objects; a new kind of object embeds child, and has release if it holds more than memory of Go.
+type resident interface {
+	base() *child
+	objectType() vk.ObjectType
+	publish()       // gives it its handle
+	withdraw() bool // takes its handle; false if that is gone already
+	release()       // gives back what it holds: the last thing that happens to it
+}
+
+// residents are the live objects of a device.
+type residents struct {
+	mu     sync.Mutex
+	newest *child
+}
+
+func (r *residents) add(o resident) {
+	c := o.base()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.self, c.next = o, r.newest
+	if c.next != nil {
+		c.next.prev = c
+	}
+	r.newest = c
+}
+
+// remove does nothing for an object that is not in the list.
+func (r *residents) remove(c *child) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.self == nil {
+		return
+	}
+	if c.prev != nil {
+		c.prev.next = c.next
+	} else {
+		r.newest = c.next
+	}
+	if c.next != nil {
+		c.next.prev = c.prev
+	}
+	c.self, c.prev, c.next = nil, nil, nil
+}
+
+// take removes the newest object and returns it; nil if there is none.
+func (r *residents) take() resident {
+	r.mu.Lock()
+	c := r.newest
+	if c == nil {
+		r.mu.Unlock()
+		return nil
+	}
+	o := c.self
+	r.mu.Unlock()
+	r.remove(c)
+	return o
+}
+
+// add gives an object of the device its handle, which it returns.
+func (d *device) add(o resident) uint64 {
+	o.publish()
+	d.residents.add(o)
+	return o.base().handle
+}
+
+// end destroys an object of the device. Of several callers one gets true; the others came too late.
+func (d *device) end(o resident) bool {
+	if !o.withdraw() {
+		return false
+	}
+	c := o.base()
+	d.residents.remove(c)
+	d.forget(object{o.objectType(), c.handle})
+	o.release()
+	return true
+}
+
+// live returns the object of a handle that the command's entry has found live. Only an application that destroys it in
+// another thread meanwhile, against the rules of external synchronization, can make this panic; the boundary reports
+// that, and the command ends.
+func live[T any, K uint64 | uintptr, H ~uint64 | ~uintptr](table interface{ Get(K) *T }, h H) *T {
+	o := table.Get(K(h))
+	if o == nil {
+		panic(fmt.Sprintf("%#x was destroyed in another thread while the command used it", uint64(h)))
+	}
+	return o
+}
+
+// refuse reports that a command was given a handle that is not live, or one that is but belongs to another parent: a
+// device, an instance, or a pool. stale and foreign are the rules that it breaks. It returns VK_ERROR_UNKNOWN, for
+// which every command that has a result allows.
+func (i *instance) refuse(command string, t vk.ObjectType, h uint64, live bool, stale, foreign vk.VUID) vk.Result {
+	err := vk.Errorf(vk.ERROR_UNKNOWN, stale, "%#x is not a live handle of type %v", h, t)
+	if live {
+		err = vk.Errorf(vk.ERROR_UNKNOWN, foreign, "%v %#x belongs to another parent than the command's", t, h)
+	}
+	return i.fail(command, err, object{t, h})
+}
+
+func (d *device) refuse(command string, t vk.ObjectType, h uint64, live bool, stale, foreign vk.VUID) vk.Result {
+	return d.physical.instance.refuse(command, t, h, live, stale, foreign)
+}
+
+// refuseFirst reports that the object that a command is called on is not live, to the log and to all instances, since
+// nothing says to which of them the caller belongs.
+func refuseFirst(command string, t vk.ObjectType, h uint64, vuid vk.VUID) vk.Result {
+	err := vk.Errorf(vk.ERROR_UNKNOWN, vuid, "%#x is not a live handle of type %v", h, t)
+	reported := false
+	for _, i := range instances.All() {
+		if !reported {
+			i.fail(command, err, object{t, h})
+			reported = true
+			continue
+		}
+		i.send(vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+			vuid.String(), fmt.Sprintf("%s: %v (%v)", command, err, vk.ERROR_UNKNOWN), []object{{t, h}})
+	}
+	if !reported {
+		logger.Error(err.Error(), "command", command, "result", vk.ERROR_UNKNOWN, "vuid", vuid)
+	}
+	return vk.ERROR_UNKNOWN
+}

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Variable is a row of Table.
+type Variable struct {
+	Name    string
+	Type    string // what is allowed, with the units, in words that complete "the value is not"
+	Default string // what holds where the variable is unset, in words
+	Help    string // what the setting is for, in Markdown
+
+	set   func(*Settings, string) error
+	reset func(*Settings)
+}
+
+// Table is the variables, in the order in which they are documented.
+var Table = []Variable{
+	row("FARSIDE_LOG", levels, slog.LevelError, func(s *Settings) *slog.Level { return &s.Log },
+		"`error`", "What goes to standard error: messages of this level and of the levels before it."),
+	row(Watchdog, duration, 30*time.Second, func(s *Settings) *time.Duration { return &s.Watchdog },
+		"`30s`", "How long a dispatch may run. After that the device is lost, and a message names the shader and its loop."),
+	row("FARSIDE_KERNELS", kernels, KernelsBest, func(s *Settings) *Kernels { return &s.Kernels },
+		"machine code and the fastest kernels that the processor has",
+		"How shaders run: `go` is plain Go, `avx2` is vector kernels without machine code that is made for the shader. "+
+			"The results are the same, bit for bit."),
+	row("FARSIDE_HEAP_DEVICE", heapSize, 0, func(s *Settings) *uint64 { return &s.HeapDevice },
+		"half of the machine's memory, or of the cgroup's limit where that is lower", "Size of the device heap."),
+	row("FARSIDE_HEAP_HOST", heapSize, 0, func(s *Settings) *uint64 { return &s.HeapHost },
+		"as for the device heap", "Size of the host heap."),
+	row("FARSIDE_DRIVER_UUID", uuids, nil, func(s *Settings) **[16]byte { return &s.DriverUUID },
+		"the same for all builds that understand each other's memory",
+		"`driverUUID` to report, for tests of drivers that do not match."),
+	row("FARSIDE_DEVICE_UUID", uuids, nil, func(s *Settings) **[16]byte { return &s.DeviceUUID },
+		"follows from the driver's", "`deviceUUID` to report, for tests of devices that do not match."),
+	row("FARSIDE_FABRIC", fabrics, nil, func(s *Settings) **Fabric { return &s.Fabric },
+		"this host only",
+		"Lets other hosts reach the remote addresses of this process, over TLS. The fabric's name is then "+
+			"`tls://ADDRESS:PORT/`. The address is 127.0.0.1, and the kernel chooses the port unless the value says "+
+			"otherwise; the log (`info`) tells it. Needs `"+SecretFile+"`."),
+	row(Access, rights, nil, func(s *Settings) *[]string { return &s.FabricAccess },
+		"everything",
+		"What peers may do with the remote memory of this process. A suffix of the memory object's debug name, such as "+
+			"`[ro]` or `[read,atomic]`, restricts it further."),
+	row(AllowUIDs, users, nil, func(s *Settings) *[]uint32 { return &s.FabricAllowUIDs },
+		"the process' own user only",
+		"Further users that may reach the remote addresses of this process, and whose addresses it believes."),
+	row(SecretFile, path, "", func(s *Settings) *string { return &s.FabricSecretFile },
+		"no other hosts",
+		"The file by which hosts know each other. It holds a secret of at least 32 bytes (`head -c 32 /dev/urandom`), the "+
+			"same on all hosts, or a private key, its certificate and the authorities' in PEM. Only its owner may read "+
+			"it. Who has the same may use every region that is served, as far as the region's rights go."),
+}
+
+// row makes a row for the field of Settings that at finds.
+func row[T any](name string, k kind[T], standard T, at func(*Settings) *T, words, help string) Variable {
+	return Variable{
+		Name: name, Type: k.allowed, Default: words, Help: help,
+		reset: func(s *Settings) { *at(s) = standard },
+		set: func(s *Settings, value string) (err error) {
+			*at(s), err = k.parse(value)
+			return err
+		},
+	}
+}

@@ -1,0 +1,23 @@
+#include "funcdata.h"
+#include "textflag.h"
+
+// The frames hold nothing. Their size makes the assembler's prologue grow the stack.
+
+// func Run(f func())
+TEXT ·Run(SB), 0, $65536-8 // held
+	NO_LOCAL_POINTERS
+	CALL ·room(SB)
+	MOVQ f+0(FP), AX
+	MOVQ AX, 0(SP)
+	CALL ·call(SB)
+	RET
+
+// func room()
+TEXT ·room(SB), 0, $131072-0 // Room
+	RET
+
+// func goroutine() uintptr
+TEXT ·goroutine(SB), NOSPLIT, $0-8
+	MOVQ (TLS), AX
+	MOVQ AX, ret+0(FP)
+	RET

@@ -1,0 +1,23 @@
+#include "funcdata.h"
+#include "textflag.h"
+
+// The frames hold nothing. Their size makes the assembler's prologue grow the stack.
+
+// func Run(f func())
+TEXT ·Run(SB), 0, $65536-8 // held
+	NO_LOCAL_POINTERS
+	BL   ·room(SB)
+	MOVD f+0(FP), R0
+	MOVD R0, 8(RSP)
+	BL   ·call(SB)
+	RET
+
+// func room()
+TEXT ·room(SB), 0, $131072-0 // Room
+	RET
+
+// func goroutine() uintptr
+TEXT ·goroutine(SB), NOSPLIT, $0-8
+	MOVD g, R0
+	MOVD R0, ret+0(FP)
+	RET
