@@ -68,6 +68,9 @@ func init() { C.gate_guard = (*C.uint64_t)(unsafe.Pointer(gate.Guard)) }
 //export gate_enter
 func gate_enter(bare int32) { gate.Enter(bare != 0) }
 
+//export gate_exit
+func gate_exit() { gate.Run(gate.Exit) }
+
 // memory is n bytes of C's memory at an address, which may turn out to fault.
 func memory(at, n uintptr) []byte {
 	switch {

@@ -5,9 +5,10 @@
 //   gate_tell     writes the message of a forked process
 //   gate_urgent   the handler of SIGURG, before Go's
 //   gate_before, gate_after   constructors around the one that starts the Go runtime
+//   gate_end      a destructor, for what package gate's AtExit was given
 //
-// A library has beside it an entry.S with its symbols, the texts gate_message and gate_message_size, and a Go function
-// gate_enter.
+// A library has beside it an entry.S with its symbols, the texts gate_message and gate_message_size, and Go functions
+// gate_enter and gate_exit.
 
 // Signals that no thread blocks: package gate's unblocked.
 #define SYNCHRONOUS 0x3800084d8
@@ -76,6 +77,9 @@ enrolled: // 1: gate_enrol has seen the thread
 	.section .init_array, "aw", %init_array
 	.balign 8
 	.quad gate_after
+	.section .fini_array, "aw", %fini_array
+	.balign 8
+	.quad gate_end
 
 	// For package cabi, whose stubs don't pass by gate.
 	.section .data.rel.ro, "aw"
@@ -263,6 +267,19 @@ gate_before:
 3:	addq $8, %rsi
 	jmp 1b
 4:	ret
+
+// gate_end does nothing in a forked process, whose guard is 0 throughout.
+	.type gate_end, %function
+gate_end:
+	endbr64
+	movq gate_guard(%rip), %r11
+	testq %r11, %r11
+	jz 1f
+	cmpq $0, 16(%r11)
+	je 1f
+	movq gate_exit@GOTPCREL(%rip), %rax
+	jmp gate
+1:	ret
 
 	.type gate_after, %function
 gate_after:
@@ -526,6 +543,21 @@ gate_before:
 3:	add x0, x0, #8
 	b 1b
 4:	ret
+
+// gate_end does nothing in a forked process, whose guard is 0 throughout.
+	.type gate_end, %function
+gate_end:
+	hint #34 // bti c
+	adrp x9, gate_guard
+	ldr x9, [x9, :lo12:gate_guard]
+	cbz x9, 1f
+	ldr x10, [x9, #16]
+	cbz x10, 1f
+	adrp x16, :got:gate_exit
+	ldr x16, [x16, :got_lo12:gate_exit]
+	mov w17, #0
+	b gate
+1:	ret
 
 	.type gate_after, %function
 gate_after:

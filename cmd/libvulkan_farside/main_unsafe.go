@@ -29,6 +29,9 @@ func init() {
 //export gate_enter
 func gate_enter(bare int32) { gate.Enter(bare != 0) }
 
+//export gate_exit
+func gate_exit() { cabi.Protect("exit", gate.Exit) }
+
 //export icd_negotiate
 func icd_negotiate(version *uint32) int32 {
 	result := vk.ERROR_UNKNOWN
