@@ -39,7 +39,10 @@ be lost. It needs the right to read, too.`,
 			}
 			ctx, stop := untilInterrupt(cmd)
 			defer stop()
-			return t.fail(t.measure(ctx, address, write, each))
+			if err = t.measure(ctx, address, write, each); ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			return t.fail(err)
 		},
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "also measure writes: overwrites the memory with what it holds")
@@ -56,6 +59,7 @@ func (t *tool) measure(ctx context.Context, address uint64, write bool, each tim
 		return err
 	}
 	defer p.Close()
+	defer context.AfterFunc(ctx, func() { _ = p.Close() })() // ends an operation with another host
 	buffer := make([]byte, min(rest(r, address), chunk))
 	offset := int64(address - r.Base())
 	read := func(b []byte) error { _, err := r.ReadAt(b, offset); return err }

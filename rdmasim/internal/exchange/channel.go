@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // channel is an end of a connection, of either side: messages, and the bytes behind them.
@@ -14,6 +16,7 @@ type channel struct {
 	conn   *tls.Conn
 	in     *bufio.Reader // of one goroutine
 
+	moved   atomic.Int64 // when the last answer or portion had come, in nanoseconds of sinceStart
 	sending sync.Mutex
 	small   []byte // messages that wait for the next send
 }
@@ -39,6 +42,11 @@ func (c *channel) secure(conn *tls.Conn) {
 func (c *channel) send(m *message, b *buffer) error {
 	c.sending.Lock()
 	defer c.sending.Unlock()
+	return c.sendLocked(m, b)
+}
+
+// sendLocked is send under c.sending.
+func (c *channel) sendLocked(m *message, b *buffer) error {
 	if b == nil {
 		c.small = m.append(c.small)
 		return c.flush()
@@ -88,15 +96,20 @@ func (c *channel) flush() error {
 	return err
 }
 
-// receiveData takes the n bytes behind a message into b, or throws them away if b is nil.
-func (c *channel) receiveData(b *buffer, n uint32) error {
-	c.stream.hurry.Store(true)
-	defer c.stream.hurry.Store(false)
-	if b == nil {
-		_, err := c.in.Discard(int(n))
-		return err
+// receiveData takes the n bytes behind a message into b, or throws them away if b is nil. Each portion has to come
+// within patience.
+func (c *channel) receiveData(b *buffer, n uint32) (err error) {
+	defer c.stream.SetReadDeadline(time.Time{})
+	for first := uint32(0); first < n && err == nil; first += portion {
+		last := min(n, first+portion)
+		_ = c.stream.SetReadDeadline(time.Now().Add(patience))
+		if b == nil {
+			_, err = c.in.Discard(int(last - first))
+		} else {
+			_, err = io.ReadFull(c.in, b.data()[first:last])
+		}
+		c.moved.Store(sinceStart())
 	}
-	_, err := io.ReadFull(c.in, b.data()[:n])
 	return err
 }
 

@@ -30,7 +30,8 @@ type client struct {
 	mu        sync.Mutex
 	tag       uint32
 	waiting   map[uint32]*call
-	forgotten int // requests that have no answer yet, and nobody who waits for one
+	order     []uint32 // the requests without an answer, but for questions, as they were sent
+	forgotten int      // requests that have no answer yet, and nobody who waits for one
 }
 
 // call is a request that waits for its answer.
@@ -124,8 +125,10 @@ var errInterrupted = errors.New("exchange: the connection ended in the handshake
 var errUnsent = errors.New("exchange: not sent")
 
 // begin sends a request, with the first m.size bytes in b if there is one. A question waits for its turn: a
-// server ends the connection of who has more than maxResolves. Errors: the context's, and errUnsent, ErrGone,
-// ErrProtocol, where the connection has ended.
+// server ends the connection of who has more than maxResolves. Only a question has a caller whose context may end
+// before the connection's. So it is sent beside its caller, who waits in finish.
+//
+// Errors: the context's, and errUnsent, ErrGone, ErrProtocol, where the connection has ended.
 func (k *client) begin(ctx context.Context, m *message, b *buffer, want kind) (*call, error) {
 	if m.kind == kindResolve {
 		select {
@@ -140,24 +143,54 @@ func (k *client) begin(ctx context.Context, m *message, b *buffer, want kind) (*
 	if m.kind == kindRead {
 		c.size = m.size
 	}
-	k.mu.Lock()
-	if k.waiting == nil {
-		k.mu.Unlock()
-		return nil, errUnsent
+	if m.kind == kindResolve {
+		if !k.enter(c, m) {
+			return nil, errUnsent
+		}
+		go func() {
+			if k.send(m, nil) != nil {
+				k.close()
+			}
+		}()
+		return c, nil
 	}
-	k.tag++
-	c.tag, m.tag = k.tag, k.tag
-	k.waiting[c.tag] = c
-	k.mu.Unlock()
-	if err := k.send(m, b); err != nil {
+	k.sending.Lock()
+	known := k.enter(c, m)
+	var err error
+	if known {
+		err = k.sendLocked(m, b)
+	}
+	k.sending.Unlock()
+	switch {
+	case !known:
+		return nil, errUnsent
+	case err != nil:
 		k.end()
 		return nil, k.err
 	}
 	return c, nil
 }
 
-// finish waits for the answer to a request. Its error is that of the connection or the context's. Where a
-// server keeps silent for patience the connection ends. The answer is to be freed.
+// enter gives a request its tag. It says no if the connection has ended. The answers to all but questions come in the
+// order of the requests; for these it is called under k.sending.
+func (k *client) enter(c *call, m *message) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.waiting == nil {
+		return false
+	}
+	k.tag++
+	c.tag, m.tag = k.tag, k.tag
+	k.waiting[c.tag] = c
+	if m.kind != kindResolve {
+		k.order = append(k.order, c.tag)
+	}
+	return true
+}
+
+// finish waits for the answer to a request. Its error is that of the connection or the context's. Where neither an
+// answer nor a portion of one comes for patience the connection ends. Since answers come in order, that bounds the
+// wait by what was asked before. The answer is to be freed.
 func (k *client) finish(ctx context.Context, c *call) (answer, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -171,12 +204,12 @@ func (k *client) finish(ctx context.Context, c *call) (answer, error) {
 			k.forget(c)
 			return answer{}, context.Cause(ctx)
 		case <-timer.C:
-			silent := time.Duration(sinceStart() - max(begun, k.stream.received.Load()))
-			if silent >= patience {
+			idle := time.Duration(sinceStart() - max(begun, k.moved.Load()))
+			if idle >= patience {
 				k.end()
-				return answer{}, fmt.Errorf("%w: nothing came for %v", ErrGone, patience)
+				return answer{}, fmt.Errorf("%w: no answer, nor %d bytes of one, for %v", ErrGone, portion, patience)
 			}
-			timer.Reset(patience - silent)
+			timer.Reset(patience - idle)
 		}
 	}
 }
@@ -221,6 +254,11 @@ func (k *client) take(m *message) error {
 		k.forgotten--
 	}
 	unasked := k.forgotten < 0
+	turn := true
+	if m.kind != kindReply && len(k.order) > 0 {
+		turn = k.order[0] == m.tag
+		k.order = k.order[1:]
+	}
 	k.mu.Unlock()
 	if m.kind == kindReply {
 		select {
@@ -231,6 +269,8 @@ func (k *client) take(m *message) error {
 	switch {
 	case unasked:
 		return fmt.Errorf("%w: more answers than requests", ErrProtocol)
+	case !turn:
+		return fmt.Errorf("%w: an answer out of turn", ErrProtocol)
 	case m.kind != kindReply && m.kind != kindData && m.kind != kindDone,
 		c != nil && (m.kind != c.want || m.kind == kindData && m.outcome == 0 && m.size != c.size):
 		return fmt.Errorf("%w: message of kind %d and %d bytes from a server", ErrProtocol, m.kind, m.size)
@@ -245,6 +285,7 @@ func (k *client) take(m *message) error {
 			return err
 		}
 	}
+	k.moved.Store(sinceStart())
 	if c != nil {
 		c.reply <- a // has room for the one
 	}

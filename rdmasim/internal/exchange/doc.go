@@ -34,4 +34,8 @@
 // A Host connects when it has something to ask, and again when its connection was lost. A read whose
 // connection was lost is asked once more. A write and an atomic are not, since they may have been carried
 // out: they fail, and the next one connects anew.
+//
+// A connection is lost, too, where for five seconds less than 64 KiB comes of something that has begun, or can be
+// sent. A Host also waits so long for the answer that is next. Since answers come in order, this bounds each
+// operation by the bytes that were asked for before it.
 package exchange

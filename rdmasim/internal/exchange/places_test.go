@@ -141,7 +141,7 @@ func TestPlaces(t *testing.T) {
 	if _, out := come(a); out != first {
 		t.Error("the oldest of an address stays although it has more than its share")
 	}
-	p.strangers[0].stream.received.Store(1)
+	p.strangers[0].stream.spoken.Store(true)
 	second := p.strangers[1]
 	if _, out := come(a); out != second {
 		t.Error("who has sent something has to go before one who hasn't")
@@ -161,7 +161,7 @@ func TestPlaces(t *testing.T) {
 	}
 	for range 2 * limit {
 		come(b)
-		p.strangers[len(p.strangers)-1].stream.received.Store(1)
+		p.strangers[len(p.strangers)-1].stream.spoken.Store(true)
 	}
 	if len(p.strangers) != limit {
 		t.Errorf("%d strangers that have sent something, the limit is %d", len(p.strangers), limit)

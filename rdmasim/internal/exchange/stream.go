@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// patience is how long a side waits for the next bytes of something that has begun, and for room to send.
+	// patience is how long a side waits for the next portion of something that has begun, and for room to send one.
 	patience = 5 * time.Second
+	// portion is how many bytes have to come within patience, or all that are missing: the minimal rate.
+	portion = 64 << 10
 	// joined is how many bytes go to the kernel in one call, if there are as many. crypto/tls makes a call for
 	// each record of 16 KiB.
-	joined = 64 << 10
+	joined = portion
 )
 
 // keepAlive finds out within ten seconds that the other host is gone.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 5}
 
-// stream is a connection below TLS. A side that sends nothing, or takes nothing, for a while in the middle of
-// something is an error; how slow it is doesn't matter.
+// stream is a connection below TLS. A side that takes less than a portion within patience is an error.
 type stream struct {
 	net.Conn
-	hurry    atomic.Bool  // what is read has to come within patience
-	received atomic.Int64 // when bytes came last, in nanoseconds of sinceStart
+	spoken atomic.Bool // something has come
 
 	mu   sync.Mutex
 	hold bool
@@ -39,13 +39,9 @@ func sinceStart() int64 { return int64(time.Since(start)) }
 
 // Read implements net.Conn.
 func (s *stream) Read(p []byte) (int, error) {
-	if s.hurry.Load() {
-		_ = s.Conn.SetReadDeadline(time.Now().Add(patience))
-		defer s.Conn.SetReadDeadline(time.Time{})
-	}
 	n, err := s.Conn.Read(p)
-	if n > 0 {
-		s.received.Store(sinceStart())
+	if n > 0 && !s.spoken.Load() {
+		s.spoken.Store(true)
 	}
 	return n, err
 }
@@ -73,7 +69,7 @@ func (s *stream) Write(p []byte) (int, error) {
 }
 
 // silent says whether nothing has come yet.
-func (s *stream) silent() bool { return s.received.Load() == 0 }
+func (s *stream) silent() bool { return !s.spoken.Load() }
 
 // join collects what is written until part.
 func (s *stream) join() {
@@ -107,7 +103,7 @@ func (s *stream) flush() error {
 	return err
 }
 
-// send gives bytes to the kernel. Under s.mu, since a deadline is the connection's.
+// send gives bytes to the kernel, a portion at most. Under s.mu, since a deadline is the connection's.
 func (s *stream) send(p []byte) (int, error) {
 	_ = s.Conn.SetWriteDeadline(time.Now().Add(patience))
 	return s.Conn.Write(p)
