@@ -16,8 +16,15 @@ var (
 	Commit  = "unknown"
 )
 
-func createInstance(info *vk.InstanceCreateInfo, _ *vk.AllocationCallbacks, out *vk.Instance) vk.Result {
+func createInstance(info *vk.InstanceCreateInfo, allocator *vk.AllocationCallbacks, out *vk.Instance) vk.Result {
 	*out = 0
+	if observers.Load() != nil {
+		return observe("vkCreateInstance", []any{info, allocator, out}, func() vk.Result { return newInstance(info, out) })
+	}
+	return newInstance(info, out)
+}
+
+func newInstance(info *vk.InstanceCreateInfo, out *vk.Instance) vk.Result {
 	i := &instance{apiVersion: vk.API_VERSION_1_0, extensions: map[string]bool{}}
 	chain := chainedMessengers(info.PNext)
 	i.chain.Store(&chain)

@@ -428,6 +428,12 @@ func vkDestroyInstance(instance vk.Instance, pAllocator *vk.AllocationCallbacks)
 		refuseFirst("vkDestroyInstance", vk.OBJECT_TYPE_INSTANCE, uint64(instance), vk.VUID_vkDestroyInstance_instance_parameter)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyInstance", []any{instanceObject, pAllocator}, func() {
+			destroyInstance(instanceObject, pAllocator)
+		})
+		return
+	}
 	destroyInstance(instanceObject, pAllocator)
 }
 
@@ -435,6 +441,11 @@ func vkEnumeratePhysicalDevices(instance vk.Instance, pPhysicalDeviceCount *uint
 	instanceObject := instances.Get(uintptr(instance))
 	if instanceObject == nil {
 		return refuseFirst("vkEnumeratePhysicalDevices", vk.OBJECT_TYPE_INSTANCE, uint64(instance), vk.VUID_vkEnumeratePhysicalDevices_instance_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkEnumeratePhysicalDevices", []any{instanceObject, pPhysicalDeviceCount, pPhysicalDevices}, func() vk.Result {
+			return enumeratePhysicalDevices(instanceObject, pPhysicalDeviceCount, pPhysicalDevices)
+		})
 	}
 	return enumeratePhysicalDevices(instanceObject, pPhysicalDeviceCount, pPhysicalDevices)
 }
@@ -454,6 +465,12 @@ func vkGetPhysicalDeviceProperties(physicalDevice vk.PhysicalDevice, pProperties
 		refuseFirst("vkGetPhysicalDeviceProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceProperties_physicalDevice_parameter)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceProperties", []any{physicalDeviceObject, pProperties}, func() {
+			getPhysicalDeviceProperties(physicalDeviceObject, pProperties)
+		})
+		return
+	}
 	getPhysicalDeviceProperties(physicalDeviceObject, pProperties)
 }
 
@@ -461,6 +478,12 @@ func vkGetPhysicalDeviceQueueFamilyProperties(physicalDevice vk.PhysicalDevice, 
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		refuseFirst("vkGetPhysicalDeviceQueueFamilyProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceQueueFamilyProperties_physicalDevice_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceQueueFamilyProperties", []any{physicalDeviceObject, pQueueFamilyPropertyCount, pQueueFamilyProperties}, func() {
+			getPhysicalDeviceQueueFamilyProperties(physicalDeviceObject, pQueueFamilyPropertyCount, pQueueFamilyProperties)
+		})
 		return
 	}
 	getPhysicalDeviceQueueFamilyProperties(physicalDeviceObject, pQueueFamilyPropertyCount, pQueueFamilyProperties)
@@ -472,6 +495,12 @@ func vkGetPhysicalDeviceMemoryProperties(physicalDevice vk.PhysicalDevice, pMemo
 		refuseFirst("vkGetPhysicalDeviceMemoryProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceMemoryProperties_physicalDevice_parameter)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceMemoryProperties", []any{physicalDeviceObject, pMemoryProperties}, func() {
+			getPhysicalDeviceMemoryProperties(physicalDeviceObject, pMemoryProperties)
+		})
+		return
+	}
 	getPhysicalDeviceMemoryProperties(physicalDeviceObject, pMemoryProperties)
 }
 
@@ -479,6 +508,12 @@ func vkGetPhysicalDeviceFeatures(physicalDevice vk.PhysicalDevice, pFeatures *vk
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		refuseFirst("vkGetPhysicalDeviceFeatures", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceFeatures_physicalDevice_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceFeatures", []any{physicalDeviceObject, pFeatures}, func() {
+			getPhysicalDeviceFeatures(physicalDeviceObject, pFeatures)
+		})
 		return
 	}
 	getPhysicalDeviceFeatures(physicalDeviceObject, pFeatures)
@@ -490,6 +525,12 @@ func vkGetPhysicalDeviceFormatProperties(physicalDevice vk.PhysicalDevice, forma
 		refuseFirst("vkGetPhysicalDeviceFormatProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceFormatProperties_physicalDevice_parameter)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceFormatProperties", []any{physicalDeviceObject, format, pFormatProperties}, func() {
+			getPhysicalDeviceFormatProperties(physicalDeviceObject, format, pFormatProperties)
+		})
+		return
+	}
 	getPhysicalDeviceFormatProperties(physicalDeviceObject, format, pFormatProperties)
 }
 
@@ -497,6 +538,11 @@ func vkGetPhysicalDeviceImageFormatProperties(physicalDevice vk.PhysicalDevice, 
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		return refuseFirst("vkGetPhysicalDeviceImageFormatProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceImageFormatProperties_physicalDevice_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDeviceImageFormatProperties", []any{physicalDeviceObject, format, type_, tiling, usage, flags, pImageFormatProperties}, func() vk.Result {
+			return getPhysicalDeviceImageFormatProperties(physicalDeviceObject, format, type_, tiling, usage, flags, pImageFormatProperties)
+		})
 	}
 	return getPhysicalDeviceImageFormatProperties(physicalDeviceObject, format, type_, tiling, usage, flags, pImageFormatProperties)
 }
@@ -506,6 +552,9 @@ func vkCreateDevice(physicalDevice vk.PhysicalDevice, pCreateInfo *vk.DeviceCrea
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		return refuseFirst("vkCreateDevice", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkCreateDevice_physicalDevice_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateDevice", []any{physicalDeviceObject, pCreateInfo, pAllocator, pDevice}, func() vk.Result { return createDevice(physicalDeviceObject, pCreateInfo, pAllocator, pDevice) })
 	}
 	return createDevice(physicalDeviceObject, pCreateInfo, pAllocator, pDevice)
 }
@@ -519,6 +568,12 @@ func vkDestroyDevice(device vk.Device, pAllocator *vk.AllocationCallbacks) {
 		refuseFirst("vkDestroyDevice", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkDestroyDevice_device_parameter)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyDevice", []any{deviceObject, pAllocator}, func() {
+			destroyDevice(deviceObject, pAllocator)
+		})
+		return
+	}
 	destroyDevice(deviceObject, pAllocator)
 }
 
@@ -526,6 +581,11 @@ func vkEnumerateDeviceLayerProperties(physicalDevice vk.PhysicalDevice, pPropert
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		return refuseFirst("vkEnumerateDeviceLayerProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkEnumerateDeviceLayerProperties_physicalDevice_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkEnumerateDeviceLayerProperties", []any{physicalDeviceObject, pPropertyCount, pProperties}, func() vk.Result {
+			return enumerateDeviceLayerProperties(physicalDeviceObject, pPropertyCount, pProperties)
+		})
 	}
 	return enumerateDeviceLayerProperties(physicalDeviceObject, pPropertyCount, pProperties)
 }
@@ -535,6 +595,11 @@ func vkEnumerateDeviceExtensionProperties(physicalDevice vk.PhysicalDevice, pLay
 	if physicalDeviceObject == nil {
 		return refuseFirst("vkEnumerateDeviceExtensionProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkEnumerateDeviceExtensionProperties_physicalDevice_parameter)
 	}
+	if observers.Load() != nil {
+		return observe("vkEnumerateDeviceExtensionProperties", []any{physicalDeviceObject, pLayerName, pPropertyCount, pProperties}, func() vk.Result {
+			return enumerateDeviceExtensionProperties(physicalDeviceObject, pLayerName, pPropertyCount, pProperties)
+		})
+	}
 	return enumerateDeviceExtensionProperties(physicalDeviceObject, pLayerName, pPropertyCount, pProperties)
 }
 
@@ -543,6 +608,12 @@ func vkGetDeviceQueue(device vk.Device, queueFamilyIndex uint32, queueIndex uint
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		refuseFirst("vkGetDeviceQueue", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceQueue_device_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetDeviceQueue", []any{deviceObject, queueFamilyIndex, queueIndex, pQueue}, func() {
+			getDeviceQueue(deviceObject, queueFamilyIndex, queueIndex, pQueue)
+		})
 		return
 	}
 	getDeviceQueue(deviceObject, queueFamilyIndex, queueIndex, pQueue)
@@ -576,6 +647,9 @@ func vkQueueSubmit(queue vk.Queue, submitCount uint32, pSubmits *vk.SubmitInfo, 
 	if fence != 0 && (fenceObject == nil || fenceObject.owner() != queueObject.owner()) {
 		return queueObject.owner().refuse("vkQueueSubmit", vk.OBJECT_TYPE_FENCE, uint64(fence), fenceObject != nil, vk.VUID_vkQueueSubmit_fence_parameter, vk.VUID_vkQueueSubmit_commonparent)
 	}
+	if observers.Load() != nil {
+		return observe("vkQueueSubmit", []any{queueObject, submitCount, pSubmits, fenceObject}, func() vk.Result { return queueSubmit(queueObject, submitCount, pSubmits, fenceObject) })
+	}
 	return queueSubmit(queueObject, submitCount, pSubmits, fenceObject)
 }
 
@@ -584,6 +658,9 @@ func vkQueueWaitIdle(queue vk.Queue) vk.Result {
 	if queueObject == nil {
 		return refuseFirst("vkQueueWaitIdle", vk.OBJECT_TYPE_QUEUE, uint64(queue), vk.VUID_vkQueueWaitIdle_queue_parameter)
 	}
+	if observers.Load() != nil {
+		return observe("vkQueueWaitIdle", []any{queueObject}, func() vk.Result { return queueWaitIdle(queueObject) })
+	}
 	return queueWaitIdle(queueObject)
 }
 
@@ -591,6 +668,9 @@ func vkDeviceWaitIdle(device vk.Device) vk.Result {
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkDeviceWaitIdle", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkDeviceWaitIdle_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkDeviceWaitIdle", []any{deviceObject}, func() vk.Result { return deviceWaitIdle(deviceObject) })
 	}
 	return deviceWaitIdle(deviceObject)
 }
@@ -611,6 +691,9 @@ func vkAllocateMemory(device vk.Device, pAllocateInfo *vk.MemoryAllocateInfo, pA
 			}
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkAllocateMemory", []any{deviceObject, pAllocateInfo, pAllocator, pMemory}, func() vk.Result { return allocateMemory(deviceObject, pAllocateInfo, pAllocator, pMemory) })
+	}
 	return allocateMemory(deviceObject, pAllocateInfo, pAllocator, pMemory)
 }
 
@@ -623,6 +706,14 @@ func vkFreeMemory(device vk.Device, memory vk.DeviceMemory, pAllocator *vk.Alloc
 	memoryObject := deviceMemories.Get(uint64(memory))
 	if memory != 0 && (memoryObject == nil || memoryObject.owner() != deviceObject) {
 		deviceObject.refuse("vkFreeMemory", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(memory), memoryObject != nil, vk.VUID_vkFreeMemory_memory_parameter, vk.VUID_vkFreeMemory_memory_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkFreeMemory", []any{deviceObject, memoryObject, pAllocator}, func() {
+			if memory != 0 && !deviceObject.end(memoryObject) {
+				deviceObject.refuse("vkFreeMemory", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(memory), false, vk.VUID_vkFreeMemory_memory_parameter, vk.VUID_vkFreeMemory_memory_parameter)
+			}
+		})
 		return
 	}
 	if memory != 0 && !deviceObject.end(memoryObject) {
@@ -639,6 +730,9 @@ func vkMapMemory(device vk.Device, memory vk.DeviceMemory, offset vk.DeviceSize,
 	if memoryObject == nil || memoryObject.owner() != deviceObject {
 		return deviceObject.refuse("vkMapMemory", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(memory), memoryObject != nil, vk.VUID_vkMapMemory_memory_parameter, vk.VUID_vkMapMemory_memory_parent)
 	}
+	if observers.Load() != nil {
+		return observe("vkMapMemory", []any{deviceObject, memoryObject, offset, size, flags, ppData}, func() vk.Result { return mapMemory(deviceObject, memoryObject, offset, size, flags, ppData) })
+	}
 	return mapMemory(deviceObject, memoryObject, offset, size, flags, ppData)
 }
 
@@ -651,6 +745,12 @@ func vkUnmapMemory(device vk.Device, memory vk.DeviceMemory) {
 	memoryObject := deviceMemories.Get(uint64(memory))
 	if memoryObject == nil || memoryObject.owner() != deviceObject {
 		deviceObject.refuse("vkUnmapMemory", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(memory), memoryObject != nil, vk.VUID_vkUnmapMemory_memory_parameter, vk.VUID_vkUnmapMemory_memory_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkUnmapMemory", []any{deviceObject, memoryObject}, func() {
+			unmapMemory(deviceObject, memoryObject)
+		})
 		return
 	}
 	unmapMemory(deviceObject, memoryObject)
@@ -668,6 +768,9 @@ func vkFlushMappedMemoryRanges(device vk.Device, memoryRangeCount uint32, pMemor
 			return deviceObject.refuse("vkFlushMappedMemoryRanges", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(s1.Memory), o != nil, vk.VUID_VkMappedMemoryRange_memory_parameter, vk.VUID_VkMappedMemoryRange_memory_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkFlushMappedMemoryRanges", []any{deviceObject, memoryRangeCount, pMemoryRanges}, func() vk.Result { return flushMappedMemoryRanges(deviceObject, memoryRangeCount, pMemoryRanges) })
+	}
 	return flushMappedMemoryRanges(deviceObject, memoryRangeCount, pMemoryRanges)
 }
 
@@ -682,6 +785,9 @@ func vkInvalidateMappedMemoryRanges(device vk.Device, memoryRangeCount uint32, p
 		if o := deviceMemories.Get(uint64(s1.Memory)); o == nil || o.owner() != deviceObject {
 			return deviceObject.refuse("vkInvalidateMappedMemoryRanges", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(s1.Memory), o != nil, vk.VUID_VkMappedMemoryRange_memory_parameter, vk.VUID_VkMappedMemoryRange_memory_parameter)
 		}
+	}
+	if observers.Load() != nil {
+		return observe("vkInvalidateMappedMemoryRanges", []any{deviceObject, memoryRangeCount, pMemoryRanges}, func() vk.Result { return invalidateMappedMemoryRanges(deviceObject, memoryRangeCount, pMemoryRanges) })
 	}
 	return invalidateMappedMemoryRanges(deviceObject, memoryRangeCount, pMemoryRanges)
 }
@@ -698,6 +804,12 @@ func vkGetDeviceMemoryCommitment(device vk.Device, memory vk.DeviceMemory, pComm
 		deviceObject.refuse("vkGetDeviceMemoryCommitment", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(memory), memoryObject != nil, vk.VUID_vkGetDeviceMemoryCommitment_memory_parameter, vk.VUID_vkGetDeviceMemoryCommitment_memory_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetDeviceMemoryCommitment", []any{deviceObject, memoryObject, pCommittedMemoryInBytes}, func() {
+			getDeviceMemoryCommitment(deviceObject, memoryObject, pCommittedMemoryInBytes)
+		})
+		return
+	}
 	getDeviceMemoryCommitment(deviceObject, memoryObject, pCommittedMemoryInBytes)
 }
 
@@ -710,6 +822,12 @@ func vkGetBufferMemoryRequirements(device vk.Device, buffer vk.Buffer, pMemoryRe
 	bufferObject := buffers.Get(uint64(buffer))
 	if bufferObject == nil || bufferObject.owner() != deviceObject {
 		deviceObject.refuse("vkGetBufferMemoryRequirements", vk.OBJECT_TYPE_BUFFER, uint64(buffer), bufferObject != nil, vk.VUID_vkGetBufferMemoryRequirements_buffer_parameter, vk.VUID_vkGetBufferMemoryRequirements_buffer_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetBufferMemoryRequirements", []any{deviceObject, bufferObject, pMemoryRequirements}, func() {
+			getBufferMemoryRequirements(deviceObject, bufferObject, pMemoryRequirements)
+		})
 		return
 	}
 	getBufferMemoryRequirements(deviceObject, bufferObject, pMemoryRequirements)
@@ -728,6 +846,9 @@ func vkBindBufferMemory(device vk.Device, buffer vk.Buffer, memory vk.DeviceMemo
 	if memoryObject == nil || memoryObject.owner() != deviceObject {
 		return deviceObject.refuse("vkBindBufferMemory", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(memory), memoryObject != nil, vk.VUID_vkBindBufferMemory_memory_parameter, vk.VUID_vkBindBufferMemory_memory_parent)
 	}
+	if observers.Load() != nil {
+		return observe("vkBindBufferMemory", []any{deviceObject, bufferObject, memoryObject, memoryOffset}, func() vk.Result { return bindBufferMemory(deviceObject, bufferObject, memoryObject, memoryOffset) })
+	}
 	return bindBufferMemory(deviceObject, bufferObject, memoryObject, memoryOffset)
 }
 
@@ -740,6 +861,12 @@ func vkGetImageMemoryRequirements(device vk.Device, image vk.Image, pMemoryRequi
 	imageObject := images.Get(uint64(image))
 	if imageObject == nil || imageObject.owner() != deviceObject {
 		deviceObject.refuse("vkGetImageMemoryRequirements", vk.OBJECT_TYPE_IMAGE, uint64(image), imageObject != nil, vk.VUID_vkGetImageMemoryRequirements_image_parameter, vk.VUID_vkGetImageMemoryRequirements_image_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetImageMemoryRequirements", []any{deviceObject, imageObject, pMemoryRequirements}, func() {
+			getImageMemoryRequirements(deviceObject, imageObject, pMemoryRequirements)
+		})
 		return
 	}
 	getImageMemoryRequirements(deviceObject, imageObject, pMemoryRequirements)
@@ -758,6 +885,9 @@ func vkBindImageMemory(device vk.Device, image vk.Image, memory vk.DeviceMemory,
 	if memoryObject == nil || memoryObject.owner() != deviceObject {
 		return deviceObject.refuse("vkBindImageMemory", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(memory), memoryObject != nil, vk.VUID_vkBindImageMemory_memory_parameter, vk.VUID_vkBindImageMemory_memory_parent)
 	}
+	if observers.Load() != nil {
+		return observe("vkBindImageMemory", []any{deviceObject, imageObject, memoryObject, memoryOffset}, func() vk.Result { return bindImageMemory(deviceObject, imageObject, memoryObject, memoryOffset) })
+	}
 	return bindImageMemory(deviceObject, imageObject, memoryObject, memoryOffset)
 }
 
@@ -772,6 +902,12 @@ func vkGetImageSparseMemoryRequirements(device vk.Device, image vk.Image, pSpars
 		deviceObject.refuse("vkGetImageSparseMemoryRequirements", vk.OBJECT_TYPE_IMAGE, uint64(image), imageObject != nil, vk.VUID_vkGetImageSparseMemoryRequirements_image_parameter, vk.VUID_vkGetImageSparseMemoryRequirements_image_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetImageSparseMemoryRequirements", []any{deviceObject, imageObject, pSparseMemoryRequirementCount, pSparseMemoryRequirements}, func() {
+			getImageSparseMemoryRequirements(deviceObject, imageObject, pSparseMemoryRequirementCount, pSparseMemoryRequirements)
+		})
+		return
+	}
 	getImageSparseMemoryRequirements(deviceObject, imageObject, pSparseMemoryRequirementCount, pSparseMemoryRequirements)
 }
 
@@ -779,6 +915,12 @@ func vkGetPhysicalDeviceSparseImageFormatProperties(physicalDevice vk.PhysicalDe
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		refuseFirst("vkGetPhysicalDeviceSparseImageFormatProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceSparseImageFormatProperties_physicalDevice_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceSparseImageFormatProperties", []any{physicalDeviceObject, format, type_, samples, usage, tiling, pPropertyCount, pProperties}, func() {
+			getPhysicalDeviceSparseImageFormatProperties(physicalDeviceObject, format, type_, samples, usage, tiling, pPropertyCount, pProperties)
+		})
 		return
 	}
 	getPhysicalDeviceSparseImageFormatProperties(physicalDeviceObject, format, type_, samples, usage, tiling, pPropertyCount, pProperties)
@@ -793,6 +935,9 @@ func vkQueueBindSparse(queue vk.Queue, bindInfoCount uint32, pBindInfo *vk.BindS
 	if fence != 0 && (fenceObject == nil || fenceObject.owner() != queueObject.owner()) {
 		return queueObject.owner().refuse("vkQueueBindSparse", vk.OBJECT_TYPE_FENCE, uint64(fence), fenceObject != nil, vk.VUID_vkQueueBindSparse_fence_parameter, vk.VUID_vkQueueBindSparse_commonparent)
 	}
+	if observers.Load() != nil {
+		return observe("vkQueueBindSparse", []any{queueObject, bindInfoCount, pBindInfo, fenceObject}, func() vk.Result { return queueBindSparse(queueObject, bindInfoCount, pBindInfo, fenceObject) })
+	}
 	return queueBindSparse(queueObject, bindInfoCount, pBindInfo, fenceObject)
 }
 
@@ -801,6 +946,9 @@ func vkCreateFence(device vk.Device, pCreateInfo *vk.FenceCreateInfo, pAllocator
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateFence", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateFence_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateFence", []any{deviceObject, pCreateInfo, pAllocator, pFence}, func() vk.Result { return createFence(deviceObject, pCreateInfo, pAllocator, pFence) })
 	}
 	return createFence(deviceObject, pCreateInfo, pAllocator, pFence)
 }
@@ -814,6 +962,14 @@ func vkDestroyFence(device vk.Device, fence vk.Fence, pAllocator *vk.AllocationC
 	fenceObject := fences.Get(uint64(fence))
 	if fence != 0 && (fenceObject == nil || fenceObject.owner() != deviceObject) {
 		deviceObject.refuse("vkDestroyFence", vk.OBJECT_TYPE_FENCE, uint64(fence), fenceObject != nil, vk.VUID_vkDestroyFence_fence_parameter, vk.VUID_vkDestroyFence_fence_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyFence", []any{deviceObject, fenceObject, pAllocator}, func() {
+			if fence != 0 && !deviceObject.end(fenceObject) {
+				deviceObject.refuse("vkDestroyFence", vk.OBJECT_TYPE_FENCE, uint64(fence), false, vk.VUID_vkDestroyFence_fence_parameter, vk.VUID_vkDestroyFence_fence_parameter)
+			}
+		})
 		return
 	}
 	if fence != 0 && !deviceObject.end(fenceObject) {
@@ -831,6 +987,9 @@ func vkResetFences(device vk.Device, fenceCount uint32, pFences *vk.Fence) vk.Re
 			return deviceObject.refuse("vkResetFences", vk.OBJECT_TYPE_FENCE, uint64(h), o != nil, vk.VUID_vkResetFences_pFences_parameter, vk.VUID_vkResetFences_pFences_parent)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkResetFences", []any{deviceObject, fenceCount, pFences}, func() vk.Result { return resetFences(deviceObject, fenceCount, pFences) })
+	}
 	return resetFences(deviceObject, fenceCount, pFences)
 }
 
@@ -842,6 +1001,9 @@ func vkGetFenceStatus(device vk.Device, fence vk.Fence) vk.Result {
 	fenceObject := fences.Get(uint64(fence))
 	if fenceObject == nil || fenceObject.owner() != deviceObject {
 		return deviceObject.refuse("vkGetFenceStatus", vk.OBJECT_TYPE_FENCE, uint64(fence), fenceObject != nil, vk.VUID_vkGetFenceStatus_fence_parameter, vk.VUID_vkGetFenceStatus_fence_parent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetFenceStatus", []any{deviceObject, fenceObject}, func() vk.Result { return getFenceStatus(deviceObject, fenceObject) })
 	}
 	return getFenceStatus(deviceObject, fenceObject)
 }
@@ -856,6 +1018,9 @@ func vkWaitForFences(device vk.Device, fenceCount uint32, pFences *vk.Fence, wai
 			return deviceObject.refuse("vkWaitForFences", vk.OBJECT_TYPE_FENCE, uint64(h), o != nil, vk.VUID_vkWaitForFences_pFences_parameter, vk.VUID_vkWaitForFences_pFences_parent)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkWaitForFences", []any{deviceObject, fenceCount, pFences, waitAll, timeout}, func() vk.Result { return waitForFences(deviceObject, fenceCount, pFences, waitAll, timeout) })
+	}
 	return waitForFences(deviceObject, fenceCount, pFences, waitAll, timeout)
 }
 
@@ -864,6 +1029,9 @@ func vkCreateSemaphore(device vk.Device, pCreateInfo *vk.SemaphoreCreateInfo, pA
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateSemaphore", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateSemaphore_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateSemaphore", []any{deviceObject, pCreateInfo, pAllocator, pSemaphore}, func() vk.Result { return createSemaphore(deviceObject, pCreateInfo, pAllocator, pSemaphore) })
 	}
 	return createSemaphore(deviceObject, pCreateInfo, pAllocator, pSemaphore)
 }
@@ -879,6 +1047,14 @@ func vkDestroySemaphore(device vk.Device, semaphore vk.Semaphore, pAllocator *vk
 		deviceObject.refuse("vkDestroySemaphore", vk.OBJECT_TYPE_SEMAPHORE, uint64(semaphore), semaphoreObject != nil, vk.VUID_vkDestroySemaphore_semaphore_parameter, vk.VUID_vkDestroySemaphore_semaphore_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroySemaphore", []any{deviceObject, semaphoreObject, pAllocator}, func() {
+			if semaphore != 0 && !deviceObject.end(semaphoreObject) {
+				deviceObject.refuse("vkDestroySemaphore", vk.OBJECT_TYPE_SEMAPHORE, uint64(semaphore), false, vk.VUID_vkDestroySemaphore_semaphore_parameter, vk.VUID_vkDestroySemaphore_semaphore_parameter)
+			}
+		})
+		return
+	}
 	if semaphore != 0 && !deviceObject.end(semaphoreObject) {
 		deviceObject.refuse("vkDestroySemaphore", vk.OBJECT_TYPE_SEMAPHORE, uint64(semaphore), false, vk.VUID_vkDestroySemaphore_semaphore_parameter, vk.VUID_vkDestroySemaphore_semaphore_parameter)
 	}
@@ -889,6 +1065,9 @@ func vkCreateEvent(device vk.Device, pCreateInfo *vk.EventCreateInfo, pAllocator
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateEvent", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateEvent_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateEvent", []any{deviceObject, pCreateInfo, pAllocator, pEvent}, func() vk.Result { return createEvent(deviceObject, pCreateInfo, pAllocator, pEvent) })
 	}
 	return createEvent(deviceObject, pCreateInfo, pAllocator, pEvent)
 }
@@ -902,6 +1081,14 @@ func vkDestroyEvent(device vk.Device, event vk.Event, pAllocator *vk.AllocationC
 	eventObject := events.Get(uint64(event))
 	if event != 0 && (eventObject == nil || eventObject.owner() != deviceObject) {
 		deviceObject.refuse("vkDestroyEvent", vk.OBJECT_TYPE_EVENT, uint64(event), eventObject != nil, vk.VUID_vkDestroyEvent_event_parameter, vk.VUID_vkDestroyEvent_event_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyEvent", []any{deviceObject, eventObject, pAllocator}, func() {
+			if event != 0 && !deviceObject.end(eventObject) {
+				deviceObject.refuse("vkDestroyEvent", vk.OBJECT_TYPE_EVENT, uint64(event), false, vk.VUID_vkDestroyEvent_event_parameter, vk.VUID_vkDestroyEvent_event_parameter)
+			}
+		})
 		return
 	}
 	if event != 0 && !deviceObject.end(eventObject) {
@@ -918,6 +1105,9 @@ func vkGetEventStatus(device vk.Device, event vk.Event) vk.Result {
 	if eventObject == nil || eventObject.owner() != deviceObject {
 		return deviceObject.refuse("vkGetEventStatus", vk.OBJECT_TYPE_EVENT, uint64(event), eventObject != nil, vk.VUID_vkGetEventStatus_event_parameter, vk.VUID_vkGetEventStatus_event_parent)
 	}
+	if observers.Load() != nil {
+		return observe("vkGetEventStatus", []any{deviceObject, eventObject}, func() vk.Result { return getEventStatus(deviceObject, eventObject) })
+	}
 	return getEventStatus(deviceObject, eventObject)
 }
 
@@ -929,6 +1119,9 @@ func vkSetEvent(device vk.Device, event vk.Event) vk.Result {
 	eventObject := events.Get(uint64(event))
 	if eventObject == nil || eventObject.owner() != deviceObject {
 		return deviceObject.refuse("vkSetEvent", vk.OBJECT_TYPE_EVENT, uint64(event), eventObject != nil, vk.VUID_vkSetEvent_event_parameter, vk.VUID_vkSetEvent_event_parent)
+	}
+	if observers.Load() != nil {
+		return observe("vkSetEvent", []any{deviceObject, eventObject}, func() vk.Result { return setEvent(deviceObject, eventObject) })
 	}
 	return setEvent(deviceObject, eventObject)
 }
@@ -942,6 +1135,9 @@ func vkResetEvent(device vk.Device, event vk.Event) vk.Result {
 	if eventObject == nil || eventObject.owner() != deviceObject {
 		return deviceObject.refuse("vkResetEvent", vk.OBJECT_TYPE_EVENT, uint64(event), eventObject != nil, vk.VUID_vkResetEvent_event_parameter, vk.VUID_vkResetEvent_event_parent)
 	}
+	if observers.Load() != nil {
+		return observe("vkResetEvent", []any{deviceObject, eventObject}, func() vk.Result { return resetEvent(deviceObject, eventObject) })
+	}
 	return resetEvent(deviceObject, eventObject)
 }
 
@@ -950,6 +1146,9 @@ func vkCreateQueryPool(device vk.Device, pCreateInfo *vk.QueryPoolCreateInfo, pA
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateQueryPool", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateQueryPool_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateQueryPool", []any{deviceObject, pCreateInfo, pAllocator, pQueryPool}, func() vk.Result { return createQueryPool(deviceObject, pCreateInfo, pAllocator, pQueryPool) })
 	}
 	return createQueryPool(deviceObject, pCreateInfo, pAllocator, pQueryPool)
 }
@@ -963,6 +1162,14 @@ func vkDestroyQueryPool(device vk.Device, queryPool vk.QueryPool, pAllocator *vk
 	queryPoolObject := queryPools.Get(uint64(queryPool))
 	if queryPool != 0 && (queryPoolObject == nil || queryPoolObject.owner() != deviceObject) {
 		deviceObject.refuse("vkDestroyQueryPool", vk.OBJECT_TYPE_QUERY_POOL, uint64(queryPool), queryPoolObject != nil, vk.VUID_vkDestroyQueryPool_queryPool_parameter, vk.VUID_vkDestroyQueryPool_queryPool_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyQueryPool", []any{deviceObject, queryPoolObject, pAllocator}, func() {
+			if queryPool != 0 && !deviceObject.end(queryPoolObject) {
+				deviceObject.refuse("vkDestroyQueryPool", vk.OBJECT_TYPE_QUERY_POOL, uint64(queryPool), false, vk.VUID_vkDestroyQueryPool_queryPool_parameter, vk.VUID_vkDestroyQueryPool_queryPool_parameter)
+			}
+		})
 		return
 	}
 	if queryPool != 0 && !deviceObject.end(queryPoolObject) {
@@ -979,6 +1186,11 @@ func vkGetQueryPoolResults(device vk.Device, queryPool vk.QueryPool, firstQuery 
 	if queryPoolObject == nil || queryPoolObject.owner() != deviceObject {
 		return deviceObject.refuse("vkGetQueryPoolResults", vk.OBJECT_TYPE_QUERY_POOL, uint64(queryPool), queryPoolObject != nil, vk.VUID_vkGetQueryPoolResults_queryPool_parameter, vk.VUID_vkGetQueryPoolResults_queryPool_parent)
 	}
+	if observers.Load() != nil {
+		return observe("vkGetQueryPoolResults", []any{deviceObject, queryPoolObject, firstQuery, queryCount, dataSize, pData, stride, flags}, func() vk.Result {
+			return getQueryPoolResults(deviceObject, queryPoolObject, firstQuery, queryCount, dataSize, pData, stride, flags)
+		})
+	}
 	return getQueryPoolResults(deviceObject, queryPoolObject, firstQuery, queryCount, dataSize, pData, stride, flags)
 }
 
@@ -993,6 +1205,12 @@ func vkResetQueryPool(device vk.Device, queryPool vk.QueryPool, firstQuery uint3
 		deviceObject.refuse("vkResetQueryPool", vk.OBJECT_TYPE_QUERY_POOL, uint64(queryPool), queryPoolObject != nil, vk.VUID_vkResetQueryPool_queryPool_parameter, vk.VUID_vkResetQueryPool_queryPool_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkResetQueryPool", []any{deviceObject, queryPoolObject, firstQuery, queryCount}, func() {
+			resetQueryPool(deviceObject, queryPoolObject, firstQuery, queryCount)
+		})
+		return
+	}
 	resetQueryPool(deviceObject, queryPoolObject, firstQuery, queryCount)
 }
 
@@ -1001,6 +1219,9 @@ func vkCreateBuffer(device vk.Device, pCreateInfo *vk.BufferCreateInfo, pAllocat
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateBuffer", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateBuffer_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateBuffer", []any{deviceObject, pCreateInfo, pAllocator, pBuffer}, func() vk.Result { return createBuffer(deviceObject, pCreateInfo, pAllocator, pBuffer) })
 	}
 	return createBuffer(deviceObject, pCreateInfo, pAllocator, pBuffer)
 }
@@ -1014,6 +1235,14 @@ func vkDestroyBuffer(device vk.Device, buffer vk.Buffer, pAllocator *vk.Allocati
 	bufferObject := buffers.Get(uint64(buffer))
 	if buffer != 0 && (bufferObject == nil || bufferObject.owner() != deviceObject) {
 		deviceObject.refuse("vkDestroyBuffer", vk.OBJECT_TYPE_BUFFER, uint64(buffer), bufferObject != nil, vk.VUID_vkDestroyBuffer_buffer_parameter, vk.VUID_vkDestroyBuffer_buffer_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyBuffer", []any{deviceObject, bufferObject, pAllocator}, func() {
+			if buffer != 0 && !deviceObject.end(bufferObject) {
+				deviceObject.refuse("vkDestroyBuffer", vk.OBJECT_TYPE_BUFFER, uint64(buffer), false, vk.VUID_vkDestroyBuffer_buffer_parameter, vk.VUID_vkDestroyBuffer_buffer_parameter)
+			}
+		})
 		return
 	}
 	if buffer != 0 && !deviceObject.end(bufferObject) {
@@ -1032,6 +1261,9 @@ func vkCreateBufferView(device vk.Device, pCreateInfo *vk.BufferViewCreateInfo, 
 			return deviceObject.refuse("vkCreateBufferView", vk.OBJECT_TYPE_BUFFER, uint64(s1.Buffer), o != nil, vk.VUID_VkBufferViewCreateInfo_buffer_parameter, vk.VUID_VkBufferViewCreateInfo_buffer_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkCreateBufferView", []any{deviceObject, pCreateInfo, pAllocator, pView}, func() vk.Result { return createBufferView(deviceObject, pCreateInfo, pAllocator, pView) })
+	}
 	return createBufferView(deviceObject, pCreateInfo, pAllocator, pView)
 }
 
@@ -1046,6 +1278,14 @@ func vkDestroyBufferView(device vk.Device, bufferView vk.BufferView, pAllocator 
 		deviceObject.refuse("vkDestroyBufferView", vk.OBJECT_TYPE_BUFFER_VIEW, uint64(bufferView), bufferViewObject != nil, vk.VUID_vkDestroyBufferView_bufferView_parameter, vk.VUID_vkDestroyBufferView_bufferView_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyBufferView", []any{deviceObject, bufferViewObject, pAllocator}, func() {
+			if bufferView != 0 && !deviceObject.end(bufferViewObject) {
+				deviceObject.refuse("vkDestroyBufferView", vk.OBJECT_TYPE_BUFFER_VIEW, uint64(bufferView), false, vk.VUID_vkDestroyBufferView_bufferView_parameter, vk.VUID_vkDestroyBufferView_bufferView_parameter)
+			}
+		})
+		return
+	}
 	if bufferView != 0 && !deviceObject.end(bufferViewObject) {
 		deviceObject.refuse("vkDestroyBufferView", vk.OBJECT_TYPE_BUFFER_VIEW, uint64(bufferView), false, vk.VUID_vkDestroyBufferView_bufferView_parameter, vk.VUID_vkDestroyBufferView_bufferView_parameter)
 	}
@@ -1056,6 +1296,9 @@ func vkCreateImage(device vk.Device, pCreateInfo *vk.ImageCreateInfo, pAllocator
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateImage", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateImage_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateImage", []any{deviceObject, pCreateInfo, pAllocator, pImage}, func() vk.Result { return createImage(deviceObject, pCreateInfo, pAllocator, pImage) })
 	}
 	return createImage(deviceObject, pCreateInfo, pAllocator, pImage)
 }
@@ -1069,6 +1312,14 @@ func vkDestroyImage(device vk.Device, image vk.Image, pAllocator *vk.AllocationC
 	imageObject := images.Get(uint64(image))
 	if image != 0 && (imageObject == nil || imageObject.owner() != deviceObject) {
 		deviceObject.refuse("vkDestroyImage", vk.OBJECT_TYPE_IMAGE, uint64(image), imageObject != nil, vk.VUID_vkDestroyImage_image_parameter, vk.VUID_vkDestroyImage_image_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyImage", []any{deviceObject, imageObject, pAllocator}, func() {
+			if image != 0 && !deviceObject.end(imageObject) {
+				deviceObject.refuse("vkDestroyImage", vk.OBJECT_TYPE_IMAGE, uint64(image), false, vk.VUID_vkDestroyImage_image_parameter, vk.VUID_vkDestroyImage_image_parameter)
+			}
+		})
 		return
 	}
 	if image != 0 && !deviceObject.end(imageObject) {
@@ -1087,6 +1338,12 @@ func vkGetImageSubresourceLayout(device vk.Device, image vk.Image, pSubresource 
 		deviceObject.refuse("vkGetImageSubresourceLayout", vk.OBJECT_TYPE_IMAGE, uint64(image), imageObject != nil, vk.VUID_vkGetImageSubresourceLayout_image_parameter, vk.VUID_vkGetImageSubresourceLayout_image_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetImageSubresourceLayout", []any{deviceObject, imageObject, pSubresource, pLayout}, func() {
+			getImageSubresourceLayout(deviceObject, imageObject, pSubresource, pLayout)
+		})
+		return
+	}
 	getImageSubresourceLayout(deviceObject, imageObject, pSubresource, pLayout)
 }
 
@@ -1100,6 +1357,9 @@ func vkCreateImageView(device vk.Device, pCreateInfo *vk.ImageViewCreateInfo, pA
 		if o := images.Get(uint64(s1.Image)); o == nil || o.owner() != deviceObject {
 			return deviceObject.refuse("vkCreateImageView", vk.OBJECT_TYPE_IMAGE, uint64(s1.Image), o != nil, vk.VUID_VkImageViewCreateInfo_image_parameter, vk.VUID_VkImageViewCreateInfo_image_parameter)
 		}
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateImageView", []any{deviceObject, pCreateInfo, pAllocator, pView}, func() vk.Result { return createImageView(deviceObject, pCreateInfo, pAllocator, pView) })
 	}
 	return createImageView(deviceObject, pCreateInfo, pAllocator, pView)
 }
@@ -1115,6 +1375,14 @@ func vkDestroyImageView(device vk.Device, imageView vk.ImageView, pAllocator *vk
 		deviceObject.refuse("vkDestroyImageView", vk.OBJECT_TYPE_IMAGE_VIEW, uint64(imageView), imageViewObject != nil, vk.VUID_vkDestroyImageView_imageView_parameter, vk.VUID_vkDestroyImageView_imageView_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyImageView", []any{deviceObject, imageViewObject, pAllocator}, func() {
+			if imageView != 0 && !deviceObject.end(imageViewObject) {
+				deviceObject.refuse("vkDestroyImageView", vk.OBJECT_TYPE_IMAGE_VIEW, uint64(imageView), false, vk.VUID_vkDestroyImageView_imageView_parameter, vk.VUID_vkDestroyImageView_imageView_parameter)
+			}
+		})
+		return
+	}
 	if imageView != 0 && !deviceObject.end(imageViewObject) {
 		deviceObject.refuse("vkDestroyImageView", vk.OBJECT_TYPE_IMAGE_VIEW, uint64(imageView), false, vk.VUID_vkDestroyImageView_imageView_parameter, vk.VUID_vkDestroyImageView_imageView_parameter)
 	}
@@ -1125,6 +1393,9 @@ func vkCreateShaderModule(device vk.Device, pCreateInfo *vk.ShaderModuleCreateIn
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateShaderModule", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateShaderModule_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateShaderModule", []any{deviceObject, pCreateInfo, pAllocator, pShaderModule}, func() vk.Result { return createShaderModule(deviceObject, pCreateInfo, pAllocator, pShaderModule) })
 	}
 	return createShaderModule(deviceObject, pCreateInfo, pAllocator, pShaderModule)
 }
@@ -1140,6 +1411,14 @@ func vkDestroyShaderModule(device vk.Device, shaderModule vk.ShaderModule, pAllo
 		deviceObject.refuse("vkDestroyShaderModule", vk.OBJECT_TYPE_SHADER_MODULE, uint64(shaderModule), shaderModuleObject != nil, vk.VUID_vkDestroyShaderModule_shaderModule_parameter, vk.VUID_vkDestroyShaderModule_shaderModule_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyShaderModule", []any{deviceObject, shaderModuleObject, pAllocator}, func() {
+			if shaderModule != 0 && !deviceObject.end(shaderModuleObject) {
+				deviceObject.refuse("vkDestroyShaderModule", vk.OBJECT_TYPE_SHADER_MODULE, uint64(shaderModule), false, vk.VUID_vkDestroyShaderModule_shaderModule_parameter, vk.VUID_vkDestroyShaderModule_shaderModule_parameter)
+			}
+		})
+		return
+	}
 	if shaderModule != 0 && !deviceObject.end(shaderModuleObject) {
 		deviceObject.refuse("vkDestroyShaderModule", vk.OBJECT_TYPE_SHADER_MODULE, uint64(shaderModule), false, vk.VUID_vkDestroyShaderModule_shaderModule_parameter, vk.VUID_vkDestroyShaderModule_shaderModule_parameter)
 	}
@@ -1150,6 +1429,9 @@ func vkCreatePipelineCache(device vk.Device, pCreateInfo *vk.PipelineCacheCreate
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreatePipelineCache", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreatePipelineCache_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreatePipelineCache", []any{deviceObject, pCreateInfo, pAllocator, pPipelineCache}, func() vk.Result { return createPipelineCache(deviceObject, pCreateInfo, pAllocator, pPipelineCache) })
 	}
 	return createPipelineCache(deviceObject, pCreateInfo, pAllocator, pPipelineCache)
 }
@@ -1165,6 +1447,14 @@ func vkDestroyPipelineCache(device vk.Device, pipelineCache vk.PipelineCache, pA
 		deviceObject.refuse("vkDestroyPipelineCache", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(pipelineCache), pipelineCacheObject != nil, vk.VUID_vkDestroyPipelineCache_pipelineCache_parameter, vk.VUID_vkDestroyPipelineCache_pipelineCache_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyPipelineCache", []any{deviceObject, pipelineCacheObject, pAllocator}, func() {
+			if pipelineCache != 0 && !deviceObject.end(pipelineCacheObject) {
+				deviceObject.refuse("vkDestroyPipelineCache", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(pipelineCache), false, vk.VUID_vkDestroyPipelineCache_pipelineCache_parameter, vk.VUID_vkDestroyPipelineCache_pipelineCache_parameter)
+			}
+		})
+		return
+	}
 	if pipelineCache != 0 && !deviceObject.end(pipelineCacheObject) {
 		deviceObject.refuse("vkDestroyPipelineCache", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(pipelineCache), false, vk.VUID_vkDestroyPipelineCache_pipelineCache_parameter, vk.VUID_vkDestroyPipelineCache_pipelineCache_parameter)
 	}
@@ -1178,6 +1468,9 @@ func vkGetPipelineCacheData(device vk.Device, pipelineCache vk.PipelineCache, pD
 	pipelineCacheObject := pipelineCaches.Get(uint64(pipelineCache))
 	if pipelineCacheObject == nil || pipelineCacheObject.owner() != deviceObject {
 		return deviceObject.refuse("vkGetPipelineCacheData", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(pipelineCache), pipelineCacheObject != nil, vk.VUID_vkGetPipelineCacheData_pipelineCache_parameter, vk.VUID_vkGetPipelineCacheData_pipelineCache_parent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPipelineCacheData", []any{deviceObject, pipelineCacheObject, pDataSize, pData}, func() vk.Result { return getPipelineCacheData(deviceObject, pipelineCacheObject, pDataSize, pData) })
 	}
 	return getPipelineCacheData(deviceObject, pipelineCacheObject, pDataSize, pData)
 }
@@ -1196,6 +1489,9 @@ func vkMergePipelineCaches(device vk.Device, dstCache vk.PipelineCache, srcCache
 			return deviceObject.refuse("vkMergePipelineCaches", vk.OBJECT_TYPE_PIPELINE_CACHE, uint64(h), o != nil, vk.VUID_vkMergePipelineCaches_pSrcCaches_parameter, vk.VUID_vkMergePipelineCaches_pSrcCaches_parent)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkMergePipelineCaches", []any{deviceObject, dstCacheObject, srcCacheCount, pSrcCaches}, func() vk.Result { return mergePipelineCaches(deviceObject, dstCacheObject, srcCacheCount, pSrcCaches) })
+	}
 	return mergePipelineCaches(deviceObject, dstCacheObject, srcCacheCount, pSrcCaches)
 }
 
@@ -1203,6 +1499,11 @@ func vkCreateGraphicsPipelines(device vk.Device, pipelineCache vk.PipelineCache,
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateGraphicsPipelines", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateGraphicsPipelines_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateGraphicsPipelines", []any{deviceObject, pipelineCache, createInfoCount, pCreateInfos, pAllocator, pPipelines}, func() vk.Result {
+			return createGraphicsPipelines(deviceObject, pipelineCache, createInfoCount, pCreateInfos, pAllocator, pPipelines)
+		})
 	}
 	return createGraphicsPipelines(deviceObject, pipelineCache, createInfoCount, pCreateInfos, pAllocator, pPipelines)
 }
@@ -1227,6 +1528,11 @@ func vkCreateComputePipelines(device vk.Device, pipelineCache vk.PipelineCache, 
 			return deviceObject.refuse("vkCreateComputePipelines", vk.OBJECT_TYPE_PIPELINE_LAYOUT, uint64(s1.Layout), o != nil, vk.VUID_VkComputePipelineCreateInfo_layout_parameter, vk.VUID_VkComputePipelineCreateInfo_commonparent)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkCreateComputePipelines", []any{deviceObject, pipelineCacheObject, createInfoCount, pCreateInfos, pAllocator, pPipelines}, func() vk.Result {
+			return createComputePipelines(deviceObject, pipelineCacheObject, createInfoCount, pCreateInfos, pAllocator, pPipelines)
+		})
+	}
 	return createComputePipelines(deviceObject, pipelineCacheObject, createInfoCount, pCreateInfos, pAllocator, pPipelines)
 }
 
@@ -1239,6 +1545,14 @@ func vkDestroyPipeline(device vk.Device, pipeline vk.Pipeline, pAllocator *vk.Al
 	pipelineObject := pipelines.Get(uint64(pipeline))
 	if pipeline != 0 && (pipelineObject == nil || pipelineObject.owner() != deviceObject) {
 		deviceObject.refuse("vkDestroyPipeline", vk.OBJECT_TYPE_PIPELINE, uint64(pipeline), pipelineObject != nil, vk.VUID_vkDestroyPipeline_pipeline_parameter, vk.VUID_vkDestroyPipeline_pipeline_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyPipeline", []any{deviceObject, pipelineObject, pAllocator}, func() {
+			if pipeline != 0 && !deviceObject.end(pipelineObject) {
+				deviceObject.refuse("vkDestroyPipeline", vk.OBJECT_TYPE_PIPELINE, uint64(pipeline), false, vk.VUID_vkDestroyPipeline_pipeline_parameter, vk.VUID_vkDestroyPipeline_pipeline_parameter)
+			}
+		})
 		return
 	}
 	if pipeline != 0 && !deviceObject.end(pipelineObject) {
@@ -1259,6 +1573,9 @@ func vkCreatePipelineLayout(device vk.Device, pCreateInfo *vk.PipelineLayoutCrea
 			}
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkCreatePipelineLayout", []any{deviceObject, pCreateInfo, pAllocator, pPipelineLayout}, func() vk.Result { return createPipelineLayout(deviceObject, pCreateInfo, pAllocator, pPipelineLayout) })
+	}
 	return createPipelineLayout(deviceObject, pCreateInfo, pAllocator, pPipelineLayout)
 }
 
@@ -1273,6 +1590,14 @@ func vkDestroyPipelineLayout(device vk.Device, pipelineLayout vk.PipelineLayout,
 		deviceObject.refuse("vkDestroyPipelineLayout", vk.OBJECT_TYPE_PIPELINE_LAYOUT, uint64(pipelineLayout), pipelineLayoutObject != nil, vk.VUID_vkDestroyPipelineLayout_pipelineLayout_parameter, vk.VUID_vkDestroyPipelineLayout_pipelineLayout_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyPipelineLayout", []any{deviceObject, pipelineLayoutObject, pAllocator}, func() {
+			if pipelineLayout != 0 && !deviceObject.end(pipelineLayoutObject) {
+				deviceObject.refuse("vkDestroyPipelineLayout", vk.OBJECT_TYPE_PIPELINE_LAYOUT, uint64(pipelineLayout), false, vk.VUID_vkDestroyPipelineLayout_pipelineLayout_parameter, vk.VUID_vkDestroyPipelineLayout_pipelineLayout_parameter)
+			}
+		})
+		return
+	}
 	if pipelineLayout != 0 && !deviceObject.end(pipelineLayoutObject) {
 		deviceObject.refuse("vkDestroyPipelineLayout", vk.OBJECT_TYPE_PIPELINE_LAYOUT, uint64(pipelineLayout), false, vk.VUID_vkDestroyPipelineLayout_pipelineLayout_parameter, vk.VUID_vkDestroyPipelineLayout_pipelineLayout_parameter)
 	}
@@ -1283,6 +1608,9 @@ func vkCreateSampler(device vk.Device, pCreateInfo *vk.SamplerCreateInfo, pAlloc
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateSampler", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateSampler_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateSampler", []any{deviceObject, pCreateInfo, pAllocator, pSampler}, func() vk.Result { return createSampler(deviceObject, pCreateInfo, pAllocator, pSampler) })
 	}
 	return createSampler(deviceObject, pCreateInfo, pAllocator, pSampler)
 }
@@ -1296,6 +1624,14 @@ func vkDestroySampler(device vk.Device, sampler vk.Sampler, pAllocator *vk.Alloc
 	samplerObject := samplers.Get(uint64(sampler))
 	if sampler != 0 && (samplerObject == nil || samplerObject.owner() != deviceObject) {
 		deviceObject.refuse("vkDestroySampler", vk.OBJECT_TYPE_SAMPLER, uint64(sampler), samplerObject != nil, vk.VUID_vkDestroySampler_sampler_parameter, vk.VUID_vkDestroySampler_sampler_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroySampler", []any{deviceObject, samplerObject, pAllocator}, func() {
+			if sampler != 0 && !deviceObject.end(samplerObject) {
+				deviceObject.refuse("vkDestroySampler", vk.OBJECT_TYPE_SAMPLER, uint64(sampler), false, vk.VUID_vkDestroySampler_sampler_parameter, vk.VUID_vkDestroySampler_sampler_parameter)
+			}
+		})
 		return
 	}
 	if sampler != 0 && !deviceObject.end(samplerObject) {
@@ -1322,6 +1658,9 @@ func vkCreateDescriptorSetLayout(device vk.Device, pCreateInfo *vk.DescriptorSet
 			}
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkCreateDescriptorSetLayout", []any{deviceObject, pCreateInfo, pAllocator, pSetLayout}, func() vk.Result { return createDescriptorSetLayout(deviceObject, pCreateInfo, pAllocator, pSetLayout) })
+	}
 	return createDescriptorSetLayout(deviceObject, pCreateInfo, pAllocator, pSetLayout)
 }
 
@@ -1336,6 +1675,14 @@ func vkDestroyDescriptorSetLayout(device vk.Device, descriptorSetLayout vk.Descr
 		deviceObject.refuse("vkDestroyDescriptorSetLayout", vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, uint64(descriptorSetLayout), descriptorSetLayoutObject != nil, vk.VUID_vkDestroyDescriptorSetLayout_descriptorSetLayout_parameter, vk.VUID_vkDestroyDescriptorSetLayout_descriptorSetLayout_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyDescriptorSetLayout", []any{deviceObject, descriptorSetLayoutObject, pAllocator}, func() {
+			if descriptorSetLayout != 0 && !deviceObject.end(descriptorSetLayoutObject) {
+				deviceObject.refuse("vkDestroyDescriptorSetLayout", vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, uint64(descriptorSetLayout), false, vk.VUID_vkDestroyDescriptorSetLayout_descriptorSetLayout_parameter, vk.VUID_vkDestroyDescriptorSetLayout_descriptorSetLayout_parameter)
+			}
+		})
+		return
+	}
 	if descriptorSetLayout != 0 && !deviceObject.end(descriptorSetLayoutObject) {
 		deviceObject.refuse("vkDestroyDescriptorSetLayout", vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, uint64(descriptorSetLayout), false, vk.VUID_vkDestroyDescriptorSetLayout_descriptorSetLayout_parameter, vk.VUID_vkDestroyDescriptorSetLayout_descriptorSetLayout_parameter)
 	}
@@ -1346,6 +1693,9 @@ func vkCreateDescriptorPool(device vk.Device, pCreateInfo *vk.DescriptorPoolCrea
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateDescriptorPool", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateDescriptorPool_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateDescriptorPool", []any{deviceObject, pCreateInfo, pAllocator, pDescriptorPool}, func() vk.Result { return createDescriptorPool(deviceObject, pCreateInfo, pAllocator, pDescriptorPool) })
 	}
 	return createDescriptorPool(deviceObject, pCreateInfo, pAllocator, pDescriptorPool)
 }
@@ -1361,6 +1711,14 @@ func vkDestroyDescriptorPool(device vk.Device, descriptorPool vk.DescriptorPool,
 		deviceObject.refuse("vkDestroyDescriptorPool", vk.OBJECT_TYPE_DESCRIPTOR_POOL, uint64(descriptorPool), descriptorPoolObject != nil, vk.VUID_vkDestroyDescriptorPool_descriptorPool_parameter, vk.VUID_vkDestroyDescriptorPool_descriptorPool_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyDescriptorPool", []any{deviceObject, descriptorPoolObject, pAllocator}, func() {
+			if descriptorPool != 0 && !deviceObject.end(descriptorPoolObject) {
+				deviceObject.refuse("vkDestroyDescriptorPool", vk.OBJECT_TYPE_DESCRIPTOR_POOL, uint64(descriptorPool), false, vk.VUID_vkDestroyDescriptorPool_descriptorPool_parameter, vk.VUID_vkDestroyDescriptorPool_descriptorPool_parameter)
+			}
+		})
+		return
+	}
 	if descriptorPool != 0 && !deviceObject.end(descriptorPoolObject) {
 		deviceObject.refuse("vkDestroyDescriptorPool", vk.OBJECT_TYPE_DESCRIPTOR_POOL, uint64(descriptorPool), false, vk.VUID_vkDestroyDescriptorPool_descriptorPool_parameter, vk.VUID_vkDestroyDescriptorPool_descriptorPool_parameter)
 	}
@@ -1374,6 +1732,9 @@ func vkResetDescriptorPool(device vk.Device, descriptorPool vk.DescriptorPool, f
 	descriptorPoolObject := descriptorPools.Get(uint64(descriptorPool))
 	if descriptorPoolObject == nil || descriptorPoolObject.owner() != deviceObject {
 		return deviceObject.refuse("vkResetDescriptorPool", vk.OBJECT_TYPE_DESCRIPTOR_POOL, uint64(descriptorPool), descriptorPoolObject != nil, vk.VUID_vkResetDescriptorPool_descriptorPool_parameter, vk.VUID_vkResetDescriptorPool_descriptorPool_parent)
+	}
+	if observers.Load() != nil {
+		return observe("vkResetDescriptorPool", []any{deviceObject, descriptorPoolObject, flags}, func() vk.Result { return resetDescriptorPool(deviceObject, descriptorPoolObject, flags) })
 	}
 	return resetDescriptorPool(deviceObject, descriptorPoolObject, flags)
 }
@@ -1394,6 +1755,9 @@ func vkAllocateDescriptorSets(device vk.Device, pAllocateInfo *vk.DescriptorSetA
 			}
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkAllocateDescriptorSets", []any{deviceObject, pAllocateInfo, pDescriptorSets}, func() vk.Result { return allocateDescriptorSets(deviceObject, pAllocateInfo, pDescriptorSets) })
+	}
 	return allocateDescriptorSets(deviceObject, pAllocateInfo, pDescriptorSets)
 }
 
@@ -1410,6 +1774,11 @@ func vkFreeDescriptorSets(device vk.Device, descriptorPool vk.DescriptorPool, de
 		if o := descriptorSets.Get(uint64(h)); h != 0 && (o == nil || o.pool != descriptorPoolObject) {
 			return deviceObject.refuse("vkFreeDescriptorSets", vk.OBJECT_TYPE_DESCRIPTOR_SET, uint64(h), o != nil, vk.VUID_vkFreeDescriptorSets_pDescriptorSets_00310, vk.VUID_vkFreeDescriptorSets_pDescriptorSets_parent)
 		}
+	}
+	if observers.Load() != nil {
+		return observe("vkFreeDescriptorSets", []any{deviceObject, descriptorPoolObject, descriptorSetCount, pDescriptorSets}, func() vk.Result {
+			return freeDescriptorSets(deviceObject, descriptorPoolObject, descriptorSetCount, pDescriptorSets)
+		})
 	}
 	return freeDescriptorSets(deviceObject, descriptorPoolObject, descriptorSetCount, pDescriptorSets)
 }
@@ -1440,6 +1809,12 @@ func vkUpdateDescriptorSets(device vk.Device, descriptorWriteCount uint32, pDesc
 			return
 		}
 	}
+	if observers.Load() != nil {
+		observeVoid("vkUpdateDescriptorSets", []any{deviceObject, descriptorWriteCount, pDescriptorWrites, descriptorCopyCount, pDescriptorCopies}, func() {
+			updateDescriptorSets(deviceObject, descriptorWriteCount, pDescriptorWrites, descriptorCopyCount, pDescriptorCopies)
+		})
+		return
+	}
 	updateDescriptorSets(deviceObject, descriptorWriteCount, pDescriptorWrites, descriptorCopyCount, pDescriptorCopies)
 }
 
@@ -1447,6 +1822,9 @@ func vkCreateFramebuffer(device vk.Device, pCreateInfo *vk.FramebufferCreateInfo
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateFramebuffer", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateFramebuffer_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateFramebuffer", []any{deviceObject, pCreateInfo, pAllocator, pFramebuffer}, func() vk.Result { return createFramebuffer(deviceObject, pCreateInfo, pAllocator, pFramebuffer) })
 	}
 	return createFramebuffer(deviceObject, pCreateInfo, pAllocator, pFramebuffer)
 }
@@ -1467,6 +1845,9 @@ func vkCreateRenderPass(device vk.Device, pCreateInfo *vk.RenderPassCreateInfo, 
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateRenderPass", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateRenderPass_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateRenderPass", []any{deviceObject, pCreateInfo, pAllocator, pRenderPass}, func() vk.Result { return createRenderPass(deviceObject, pCreateInfo, pAllocator, pRenderPass) })
 	}
 	return createRenderPass(deviceObject, pCreateInfo, pAllocator, pRenderPass)
 }
@@ -1498,6 +1879,12 @@ func vkGetRenderingAreaGranularity(device vk.Device, pRenderingAreaInfo *vk.Rend
 		refuseFirst("vkGetRenderingAreaGranularity", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetRenderingAreaGranularity_device_parameter)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetRenderingAreaGranularity", []any{deviceObject, pRenderingAreaInfo, pGranularity}, func() {
+			getRenderingAreaGranularity(deviceObject, pRenderingAreaInfo, pGranularity)
+		})
+		return
+	}
 	getRenderingAreaGranularity(deviceObject, pRenderingAreaInfo, pGranularity)
 }
 
@@ -1506,6 +1893,9 @@ func vkCreateCommandPool(device vk.Device, pCreateInfo *vk.CommandPoolCreateInfo
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateCommandPool", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateCommandPool_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateCommandPool", []any{deviceObject, pCreateInfo, pAllocator, pCommandPool}, func() vk.Result { return createCommandPool(deviceObject, pCreateInfo, pAllocator, pCommandPool) })
 	}
 	return createCommandPool(deviceObject, pCreateInfo, pAllocator, pCommandPool)
 }
@@ -1519,6 +1909,14 @@ func vkDestroyCommandPool(device vk.Device, commandPool vk.CommandPool, pAllocat
 	commandPoolObject := commandPools.Get(uint64(commandPool))
 	if commandPool != 0 && (commandPoolObject == nil || commandPoolObject.owner() != deviceObject) {
 		deviceObject.refuse("vkDestroyCommandPool", vk.OBJECT_TYPE_COMMAND_POOL, uint64(commandPool), commandPoolObject != nil, vk.VUID_vkDestroyCommandPool_commandPool_parameter, vk.VUID_vkDestroyCommandPool_commandPool_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyCommandPool", []any{deviceObject, commandPoolObject, pAllocator}, func() {
+			if commandPool != 0 && !deviceObject.end(commandPoolObject) {
+				deviceObject.refuse("vkDestroyCommandPool", vk.OBJECT_TYPE_COMMAND_POOL, uint64(commandPool), false, vk.VUID_vkDestroyCommandPool_commandPool_parameter, vk.VUID_vkDestroyCommandPool_commandPool_parameter)
+			}
+		})
 		return
 	}
 	if commandPool != 0 && !deviceObject.end(commandPoolObject) {
@@ -1535,6 +1933,9 @@ func vkResetCommandPool(device vk.Device, commandPool vk.CommandPool, flags vk.C
 	if commandPoolObject == nil || commandPoolObject.owner() != deviceObject {
 		return deviceObject.refuse("vkResetCommandPool", vk.OBJECT_TYPE_COMMAND_POOL, uint64(commandPool), commandPoolObject != nil, vk.VUID_vkResetCommandPool_commandPool_parameter, vk.VUID_vkResetCommandPool_commandPool_parent)
 	}
+	if observers.Load() != nil {
+		return observe("vkResetCommandPool", []any{deviceObject, commandPoolObject, flags}, func() vk.Result { return resetCommandPool(deviceObject, commandPoolObject, flags) })
+	}
 	return resetCommandPool(deviceObject, commandPoolObject, flags)
 }
 
@@ -1548,6 +1949,9 @@ func vkAllocateCommandBuffers(device vk.Device, pAllocateInfo *vk.CommandBufferA
 		if o := commandPools.Get(uint64(s1.CommandPool)); o == nil || o.owner() != deviceObject {
 			return deviceObject.refuse("vkAllocateCommandBuffers", vk.OBJECT_TYPE_COMMAND_POOL, uint64(s1.CommandPool), o != nil, vk.VUID_VkCommandBufferAllocateInfo_commandPool_parameter, vk.VUID_VkCommandBufferAllocateInfo_commandPool_parameter)
 		}
+	}
+	if observers.Load() != nil {
+		return observe("vkAllocateCommandBuffers", []any{deviceObject, pAllocateInfo, pCommandBuffers}, func() vk.Result { return allocateCommandBuffers(deviceObject, pAllocateInfo, pCommandBuffers) })
 	}
 	return allocateCommandBuffers(deviceObject, pAllocateInfo, pCommandBuffers)
 }
@@ -1569,6 +1973,12 @@ func vkFreeCommandBuffers(device vk.Device, commandPool vk.CommandPool, commandB
 			return
 		}
 	}
+	if observers.Load() != nil {
+		observeVoid("vkFreeCommandBuffers", []any{deviceObject, commandPoolObject, commandBufferCount, pCommandBuffers}, func() {
+			freeCommandBuffers(deviceObject, commandPoolObject, commandBufferCount, pCommandBuffers)
+		})
+		return
+	}
 	freeCommandBuffers(deviceObject, commandPoolObject, commandBufferCount, pCommandBuffers)
 }
 
@@ -1579,6 +1989,9 @@ func vkBeginCommandBuffer(commandBuffer vk.CommandBuffer, pBeginInfo *vk.Command
 	}
 	if s1 := pBeginInfo; s1 != nil {
 	}
+	if observers.Load() != nil {
+		return observe("vkBeginCommandBuffer", []any{commandBufferObject, pBeginInfo}, func() vk.Result { return beginCommandBuffer(commandBufferObject, pBeginInfo) })
+	}
 	return beginCommandBuffer(commandBufferObject, pBeginInfo)
 }
 
@@ -1587,6 +2000,9 @@ func vkEndCommandBuffer(commandBuffer vk.CommandBuffer) vk.Result {
 	if commandBufferObject == nil {
 		return refuseFirst("vkEndCommandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkEndCommandBuffer_commandBuffer_parameter)
 	}
+	if observers.Load() != nil {
+		return observe("vkEndCommandBuffer", []any{commandBufferObject}, func() vk.Result { return endCommandBuffer(commandBufferObject) })
+	}
 	return endCommandBuffer(commandBufferObject)
 }
 
@@ -1594,6 +2010,9 @@ func vkResetCommandBuffer(commandBuffer vk.CommandBuffer, flags vk.CommandBuffer
 	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
 	if commandBufferObject == nil {
 		return refuseFirst("vkResetCommandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkResetCommandBuffer_commandBuffer_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkResetCommandBuffer", []any{commandBufferObject, flags}, func() vk.Result { return resetCommandBuffer(commandBufferObject, flags) })
 	}
 	return resetCommandBuffer(commandBufferObject, flags)
 }
@@ -1828,6 +2247,11 @@ func vkGetPhysicalDeviceExternalImageFormatPropertiesNV(physicalDevice vk.Physic
 	if physicalDeviceObject == nil {
 		return refuseFirst("vkGetPhysicalDeviceExternalImageFormatPropertiesNV", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceExternalImageFormatPropertiesNV_physicalDevice_parameter)
 	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDeviceExternalImageFormatPropertiesNV", []any{physicalDeviceObject, format, type_, tiling, usage, flags, externalHandleType, pExternalImageFormatProperties}, func() vk.Result {
+			return getPhysicalDeviceExternalImageFormatPropertiesNV(physicalDeviceObject, format, type_, tiling, usage, flags, externalHandleType, pExternalImageFormatProperties)
+		})
+	}
 	return getPhysicalDeviceExternalImageFormatPropertiesNV(physicalDeviceObject, format, type_, tiling, usage, flags, externalHandleType, pExternalImageFormatProperties)
 }
 
@@ -1835,6 +2259,12 @@ func vkGetPhysicalDeviceFeatures2(physicalDevice vk.PhysicalDevice, pFeatures *v
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		refuseFirst("vkGetPhysicalDeviceFeatures2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceFeatures2_physicalDevice_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceFeatures2", []any{physicalDeviceObject, pFeatures}, func() {
+			getPhysicalDeviceFeatures2(physicalDeviceObject, pFeatures)
+		})
 		return
 	}
 	getPhysicalDeviceFeatures2(physicalDeviceObject, pFeatures)
@@ -1846,6 +2276,12 @@ func vkGetPhysicalDeviceProperties2(physicalDevice vk.PhysicalDevice, pPropertie
 		refuseFirst("vkGetPhysicalDeviceProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceProperties2_physicalDevice_parameter)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceProperties2", []any{physicalDeviceObject, pProperties}, func() {
+			getPhysicalDeviceProperties2(physicalDeviceObject, pProperties)
+		})
+		return
+	}
 	getPhysicalDeviceProperties2(physicalDeviceObject, pProperties)
 }
 
@@ -1853,6 +2289,12 @@ func vkGetPhysicalDeviceFormatProperties2(physicalDevice vk.PhysicalDevice, form
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		refuseFirst("vkGetPhysicalDeviceFormatProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceFormatProperties2_physicalDevice_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceFormatProperties2", []any{physicalDeviceObject, format, pFormatProperties}, func() {
+			getPhysicalDeviceFormatProperties2(physicalDeviceObject, format, pFormatProperties)
+		})
 		return
 	}
 	getPhysicalDeviceFormatProperties2(physicalDeviceObject, format, pFormatProperties)
@@ -1863,6 +2305,11 @@ func vkGetPhysicalDeviceImageFormatProperties2(physicalDevice vk.PhysicalDevice,
 	if physicalDeviceObject == nil {
 		return refuseFirst("vkGetPhysicalDeviceImageFormatProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceImageFormatProperties2_physicalDevice_parameter)
 	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDeviceImageFormatProperties2", []any{physicalDeviceObject, pImageFormatInfo, pImageFormatProperties}, func() vk.Result {
+			return getPhysicalDeviceImageFormatProperties2(physicalDeviceObject, pImageFormatInfo, pImageFormatProperties)
+		})
+	}
 	return getPhysicalDeviceImageFormatProperties2(physicalDeviceObject, pImageFormatInfo, pImageFormatProperties)
 }
 
@@ -1870,6 +2317,12 @@ func vkGetPhysicalDeviceQueueFamilyProperties2(physicalDevice vk.PhysicalDevice,
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		refuseFirst("vkGetPhysicalDeviceQueueFamilyProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceQueueFamilyProperties2_physicalDevice_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceQueueFamilyProperties2", []any{physicalDeviceObject, pQueueFamilyPropertyCount, pQueueFamilyProperties}, func() {
+			getPhysicalDeviceQueueFamilyProperties2(physicalDeviceObject, pQueueFamilyPropertyCount, pQueueFamilyProperties)
+		})
 		return
 	}
 	getPhysicalDeviceQueueFamilyProperties2(physicalDeviceObject, pQueueFamilyPropertyCount, pQueueFamilyProperties)
@@ -1881,6 +2334,12 @@ func vkGetPhysicalDeviceMemoryProperties2(physicalDevice vk.PhysicalDevice, pMem
 		refuseFirst("vkGetPhysicalDeviceMemoryProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceMemoryProperties2_physicalDevice_parameter)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceMemoryProperties2", []any{physicalDeviceObject, pMemoryProperties}, func() {
+			getPhysicalDeviceMemoryProperties2(physicalDeviceObject, pMemoryProperties)
+		})
+		return
+	}
 	getPhysicalDeviceMemoryProperties2(physicalDeviceObject, pMemoryProperties)
 }
 
@@ -1888,6 +2347,12 @@ func vkGetPhysicalDeviceSparseImageFormatProperties2(physicalDevice vk.PhysicalD
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		refuseFirst("vkGetPhysicalDeviceSparseImageFormatProperties2", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceSparseImageFormatProperties2_physicalDevice_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceSparseImageFormatProperties2", []any{physicalDeviceObject, pFormatInfo, pPropertyCount, pProperties}, func() {
+			getPhysicalDeviceSparseImageFormatProperties2(physicalDeviceObject, pFormatInfo, pPropertyCount, pProperties)
+		})
 		return
 	}
 	getPhysicalDeviceSparseImageFormatProperties2(physicalDeviceObject, pFormatInfo, pPropertyCount, pProperties)
@@ -1913,6 +2378,12 @@ func vkTrimCommandPool(device vk.Device, commandPool vk.CommandPool, flags vk.Co
 		deviceObject.refuse("vkTrimCommandPool", vk.OBJECT_TYPE_COMMAND_POOL, uint64(commandPool), commandPoolObject != nil, vk.VUID_vkTrimCommandPool_commandPool_parameter, vk.VUID_vkTrimCommandPool_commandPool_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkTrimCommandPool", []any{deviceObject, commandPoolObject, flags}, func() {
+			trimCommandPool(deviceObject, commandPoolObject, flags)
+		})
+		return
+	}
 	trimCommandPool(deviceObject, commandPoolObject, flags)
 }
 
@@ -1920,6 +2391,12 @@ func vkGetPhysicalDeviceExternalBufferProperties(physicalDevice vk.PhysicalDevic
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		refuseFirst("vkGetPhysicalDeviceExternalBufferProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceExternalBufferProperties_physicalDevice_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceExternalBufferProperties", []any{physicalDeviceObject, pExternalBufferInfo, pExternalBufferProperties}, func() {
+			getPhysicalDeviceExternalBufferProperties(physicalDeviceObject, pExternalBufferInfo, pExternalBufferProperties)
+		})
 		return
 	}
 	getPhysicalDeviceExternalBufferProperties(physicalDeviceObject, pExternalBufferInfo, pExternalBufferProperties)
@@ -1935,6 +2412,9 @@ func vkGetMemoryFdKHR(device vk.Device, pGetFdInfo *vk.MemoryGetFdInfoKHR, pFd *
 			return deviceObject.refuse("vkGetMemoryFdKHR", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(s1.Memory), o != nil, vk.VUID_VkMemoryGetFdInfoKHR_memory_parameter, vk.VUID_VkMemoryGetFdInfoKHR_memory_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkGetMemoryFdKHR", []any{deviceObject, pGetFdInfo, pFd}, func() vk.Result { return getMemoryFdKHR(deviceObject, pGetFdInfo, pFd) })
+	}
 	return getMemoryFdKHR(deviceObject, pGetFdInfo, pFd)
 }
 
@@ -1942,6 +2422,9 @@ func vkGetMemoryFdPropertiesKHR(device vk.Device, handleType vk.ExternalMemoryHa
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkGetMemoryFdPropertiesKHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetMemoryFdPropertiesKHR_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetMemoryFdPropertiesKHR", []any{deviceObject, handleType, fd, pMemoryFdProperties}, func() vk.Result { return getMemoryFdPropertiesKHR(deviceObject, handleType, fd, pMemoryFdProperties) })
 	}
 	return getMemoryFdPropertiesKHR(deviceObject, handleType, fd, pMemoryFdProperties)
 }
@@ -1956,6 +2439,9 @@ func vkGetMemoryRemoteAddressNV(device vk.Device, pMemoryGetRemoteAddressInfo *v
 			return deviceObject.refuse("vkGetMemoryRemoteAddressNV", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(s1.Memory), o != nil, vk.VUID_VkMemoryGetRemoteAddressInfoNV_memory_parameter, vk.VUID_VkMemoryGetRemoteAddressInfoNV_memory_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkGetMemoryRemoteAddressNV", []any{deviceObject, pMemoryGetRemoteAddressInfo, pAddress}, func() vk.Result { return getMemoryRemoteAddressNV(deviceObject, pMemoryGetRemoteAddressInfo, pAddress) })
+	}
 	return getMemoryRemoteAddressNV(deviceObject, pMemoryGetRemoteAddressInfo, pAddress)
 }
 
@@ -1963,6 +2449,12 @@ func vkGetPhysicalDeviceExternalSemaphoreProperties(physicalDevice vk.PhysicalDe
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		refuseFirst("vkGetPhysicalDeviceExternalSemaphoreProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceExternalSemaphoreProperties_physicalDevice_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceExternalSemaphoreProperties", []any{physicalDeviceObject, pExternalSemaphoreInfo, pExternalSemaphoreProperties}, func() {
+			getPhysicalDeviceExternalSemaphoreProperties(physicalDeviceObject, pExternalSemaphoreInfo, pExternalSemaphoreProperties)
+		})
 		return
 	}
 	getPhysicalDeviceExternalSemaphoreProperties(physicalDeviceObject, pExternalSemaphoreInfo, pExternalSemaphoreProperties)
@@ -1978,6 +2470,9 @@ func vkGetSemaphoreFdKHR(device vk.Device, pGetFdInfo *vk.SemaphoreGetFdInfoKHR,
 			return deviceObject.refuse("vkGetSemaphoreFdKHR", vk.OBJECT_TYPE_SEMAPHORE, uint64(s1.Semaphore), o != nil, vk.VUID_VkSemaphoreGetFdInfoKHR_semaphore_parameter, vk.VUID_VkSemaphoreGetFdInfoKHR_semaphore_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkGetSemaphoreFdKHR", []any{deviceObject, pGetFdInfo, pFd}, func() vk.Result { return getSemaphoreFdKHR(deviceObject, pGetFdInfo, pFd) })
+	}
 	return getSemaphoreFdKHR(deviceObject, pGetFdInfo, pFd)
 }
 
@@ -1991,6 +2486,9 @@ func vkImportSemaphoreFdKHR(device vk.Device, pImportSemaphoreFdInfo *vk.ImportS
 			return deviceObject.refuse("vkImportSemaphoreFdKHR", vk.OBJECT_TYPE_SEMAPHORE, uint64(s1.Semaphore), o != nil, vk.VUID_VkImportSemaphoreFdInfoKHR_semaphore_parameter, vk.VUID_VkImportSemaphoreFdInfoKHR_semaphore_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkImportSemaphoreFdKHR", []any{deviceObject, pImportSemaphoreFdInfo}, func() vk.Result { return importSemaphoreFdKHR(deviceObject, pImportSemaphoreFdInfo) })
+	}
 	return importSemaphoreFdKHR(deviceObject, pImportSemaphoreFdInfo)
 }
 
@@ -1998,6 +2496,12 @@ func vkGetPhysicalDeviceExternalFenceProperties(physicalDevice vk.PhysicalDevice
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		refuseFirst("vkGetPhysicalDeviceExternalFenceProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceExternalFenceProperties_physicalDevice_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPhysicalDeviceExternalFenceProperties", []any{physicalDeviceObject, pExternalFenceInfo, pExternalFenceProperties}, func() {
+			getPhysicalDeviceExternalFenceProperties(physicalDeviceObject, pExternalFenceInfo, pExternalFenceProperties)
+		})
 		return
 	}
 	getPhysicalDeviceExternalFenceProperties(physicalDeviceObject, pExternalFenceInfo, pExternalFenceProperties)
@@ -2013,6 +2517,9 @@ func vkGetFenceFdKHR(device vk.Device, pGetFdInfo *vk.FenceGetFdInfoKHR, pFd *in
 			return deviceObject.refuse("vkGetFenceFdKHR", vk.OBJECT_TYPE_FENCE, uint64(s1.Fence), o != nil, vk.VUID_VkFenceGetFdInfoKHR_fence_parameter, vk.VUID_VkFenceGetFdInfoKHR_fence_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkGetFenceFdKHR", []any{deviceObject, pGetFdInfo, pFd}, func() vk.Result { return getFenceFdKHR(deviceObject, pGetFdInfo, pFd) })
+	}
 	return getFenceFdKHR(deviceObject, pGetFdInfo, pFd)
 }
 
@@ -2026,6 +2533,9 @@ func vkImportFenceFdKHR(device vk.Device, pImportFenceFdInfo *vk.ImportFenceFdIn
 			return deviceObject.refuse("vkImportFenceFdKHR", vk.OBJECT_TYPE_FENCE, uint64(s1.Fence), o != nil, vk.VUID_VkImportFenceFdInfoKHR_fence_parameter, vk.VUID_VkImportFenceFdInfoKHR_fence_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkImportFenceFdKHR", []any{deviceObject, pImportFenceFdInfo}, func() vk.Result { return importFenceFdKHR(deviceObject, pImportFenceFdInfo) })
+	}
 	return importFenceFdKHR(deviceObject, pImportFenceFdInfo)
 }
 
@@ -2033,6 +2543,11 @@ func vkEnumeratePhysicalDeviceGroups(instance vk.Instance, pPhysicalDeviceGroupC
 	instanceObject := instances.Get(uintptr(instance))
 	if instanceObject == nil {
 		return refuseFirst("vkEnumeratePhysicalDeviceGroups", vk.OBJECT_TYPE_INSTANCE, uint64(instance), vk.VUID_vkEnumeratePhysicalDeviceGroups_instance_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkEnumeratePhysicalDeviceGroups", []any{instanceObject, pPhysicalDeviceGroupCount, pPhysicalDeviceGroupProperties}, func() vk.Result {
+			return enumeratePhysicalDeviceGroups(instanceObject, pPhysicalDeviceGroupCount, pPhysicalDeviceGroupProperties)
+		})
 	}
 	return enumeratePhysicalDeviceGroups(instanceObject, pPhysicalDeviceGroupCount, pPhysicalDeviceGroupProperties)
 }
@@ -2042,6 +2557,12 @@ func vkGetDeviceGroupPeerMemoryFeatures(device vk.Device, heapIndex uint32, loca
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		refuseFirst("vkGetDeviceGroupPeerMemoryFeatures", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceGroupPeerMemoryFeatures_device_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetDeviceGroupPeerMemoryFeatures", []any{deviceObject, heapIndex, localDeviceIndex, remoteDeviceIndex, pPeerMemoryFeatures}, func() {
+			getDeviceGroupPeerMemoryFeatures(deviceObject, heapIndex, localDeviceIndex, remoteDeviceIndex, pPeerMemoryFeatures)
+		})
 		return
 	}
 	getDeviceGroupPeerMemoryFeatures(deviceObject, heapIndex, localDeviceIndex, remoteDeviceIndex, pPeerMemoryFeatures)
@@ -2062,6 +2583,9 @@ func vkBindBufferMemory2(device vk.Device, bindInfoCount uint32, pBindInfos *vk.
 			return deviceObject.refuse("vkBindBufferMemory2", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(s1.Memory), o != nil, vk.VUID_VkBindBufferMemoryInfo_memory_parameter, vk.VUID_VkBindBufferMemoryInfo_commonparent)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkBindBufferMemory2", []any{deviceObject, bindInfoCount, pBindInfos}, func() vk.Result { return bindBufferMemory2(deviceObject, bindInfoCount, pBindInfos) })
+	}
 	return bindBufferMemory2(deviceObject, bindInfoCount, pBindInfos)
 }
 
@@ -2079,6 +2603,9 @@ func vkBindImageMemory2(device vk.Device, bindInfoCount uint32, pBindInfos *vk.B
 		if o := deviceMemories.Get(uint64(s1.Memory)); o == nil || o.owner() != deviceObject {
 			return deviceObject.refuse("vkBindImageMemory2", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(s1.Memory), o != nil, vk.VUID_VkBindImageMemoryInfo_pNext_01632, vk.VUID_VkBindImageMemoryInfo_commonparent)
 		}
+	}
+	if observers.Load() != nil {
+		return observe("vkBindImageMemory2", []any{deviceObject, bindInfoCount, pBindInfos}, func() vk.Result { return bindImageMemory2(deviceObject, bindInfoCount, pBindInfos) })
 	}
 	return bindImageMemory2(deviceObject, bindInfoCount, pBindInfos)
 }
@@ -2119,6 +2646,11 @@ func vkCreateDescriptorUpdateTemplate(device vk.Device, pCreateInfo *vk.Descript
 			}
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkCreateDescriptorUpdateTemplate", []any{deviceObject, pCreateInfo, pAllocator, pDescriptorUpdateTemplate}, func() vk.Result {
+			return createDescriptorUpdateTemplate(deviceObject, pCreateInfo, pAllocator, pDescriptorUpdateTemplate)
+		})
+	}
 	return createDescriptorUpdateTemplate(deviceObject, pCreateInfo, pAllocator, pDescriptorUpdateTemplate)
 }
 
@@ -2131,6 +2663,14 @@ func vkDestroyDescriptorUpdateTemplate(device vk.Device, descriptorUpdateTemplat
 	descriptorUpdateTemplateObject := descriptorUpdateTemplates.Get(uint64(descriptorUpdateTemplate))
 	if descriptorUpdateTemplate != 0 && (descriptorUpdateTemplateObject == nil || descriptorUpdateTemplateObject.owner() != deviceObject) {
 		deviceObject.refuse("vkDestroyDescriptorUpdateTemplate", vk.OBJECT_TYPE_DESCRIPTOR_UPDATE_TEMPLATE, uint64(descriptorUpdateTemplate), descriptorUpdateTemplateObject != nil, vk.VUID_vkDestroyDescriptorUpdateTemplate_descriptorUpdateTemplate_parameter, vk.VUID_vkDestroyDescriptorUpdateTemplate_descriptorUpdateTemplate_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyDescriptorUpdateTemplate", []any{deviceObject, descriptorUpdateTemplateObject, pAllocator}, func() {
+			if descriptorUpdateTemplate != 0 && !deviceObject.end(descriptorUpdateTemplateObject) {
+				deviceObject.refuse("vkDestroyDescriptorUpdateTemplate", vk.OBJECT_TYPE_DESCRIPTOR_UPDATE_TEMPLATE, uint64(descriptorUpdateTemplate), false, vk.VUID_vkDestroyDescriptorUpdateTemplate_descriptorUpdateTemplate_parameter, vk.VUID_vkDestroyDescriptorUpdateTemplate_descriptorUpdateTemplate_parameter)
+			}
+		})
 		return
 	}
 	if descriptorUpdateTemplate != 0 && !deviceObject.end(descriptorUpdateTemplateObject) {
@@ -2152,6 +2692,12 @@ func vkUpdateDescriptorSetWithTemplate(device vk.Device, descriptorSet vk.Descri
 	descriptorUpdateTemplateObject := descriptorUpdateTemplates.Get(uint64(descriptorUpdateTemplate))
 	if descriptorUpdateTemplateObject == nil || descriptorUpdateTemplateObject.owner() != deviceObject {
 		deviceObject.refuse("vkUpdateDescriptorSetWithTemplate", vk.OBJECT_TYPE_DESCRIPTOR_UPDATE_TEMPLATE, uint64(descriptorUpdateTemplate), descriptorUpdateTemplateObject != nil, vk.VUID_vkUpdateDescriptorSetWithTemplate_descriptorUpdateTemplate_parameter, vk.VUID_vkUpdateDescriptorSetWithTemplate_descriptorUpdateTemplate_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkUpdateDescriptorSetWithTemplate", []any{deviceObject, descriptorSetObject, descriptorUpdateTemplateObject, pData}, func() {
+			updateDescriptorSetWithTemplate(deviceObject, descriptorSetObject, descriptorUpdateTemplateObject, pData)
+		})
 		return
 	}
 	updateDescriptorSetWithTemplate(deviceObject, descriptorSetObject, descriptorUpdateTemplateObject, pData)
@@ -2178,6 +2724,12 @@ func vkGetBufferMemoryRequirements2(device vk.Device, pInfo *vk.BufferMemoryRequ
 			return
 		}
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetBufferMemoryRequirements2", []any{deviceObject, pInfo, pMemoryRequirements}, func() {
+			getBufferMemoryRequirements2(deviceObject, pInfo, pMemoryRequirements)
+		})
+		return
+	}
 	getBufferMemoryRequirements2(deviceObject, pInfo, pMemoryRequirements)
 }
 
@@ -2192,6 +2744,12 @@ func vkGetImageMemoryRequirements2(device vk.Device, pInfo *vk.ImageMemoryRequir
 			deviceObject.refuse("vkGetImageMemoryRequirements2", vk.OBJECT_TYPE_IMAGE, uint64(s1.Image), o != nil, vk.VUID_VkImageMemoryRequirementsInfo2_image_parameter, vk.VUID_VkImageMemoryRequirementsInfo2_image_parameter)
 			return
 		}
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetImageMemoryRequirements2", []any{deviceObject, pInfo, pMemoryRequirements}, func() {
+			getImageMemoryRequirements2(deviceObject, pInfo, pMemoryRequirements)
+		})
+		return
 	}
 	getImageMemoryRequirements2(deviceObject, pInfo, pMemoryRequirements)
 }
@@ -2208,6 +2766,12 @@ func vkGetImageSparseMemoryRequirements2(device vk.Device, pInfo *vk.ImageSparse
 			return
 		}
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetImageSparseMemoryRequirements2", []any{deviceObject, pInfo, pSparseMemoryRequirementCount, pSparseMemoryRequirements}, func() {
+			getImageSparseMemoryRequirements2(deviceObject, pInfo, pSparseMemoryRequirementCount, pSparseMemoryRequirements)
+		})
+		return
+	}
 	getImageSparseMemoryRequirements2(deviceObject, pInfo, pSparseMemoryRequirementCount, pSparseMemoryRequirements)
 }
 
@@ -2215,6 +2779,12 @@ func vkGetDeviceBufferMemoryRequirements(device vk.Device, pInfo *vk.DeviceBuffe
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		refuseFirst("vkGetDeviceBufferMemoryRequirements", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceBufferMemoryRequirements_device_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetDeviceBufferMemoryRequirements", []any{deviceObject, pInfo, pMemoryRequirements}, func() {
+			getDeviceBufferMemoryRequirements(deviceObject, pInfo, pMemoryRequirements)
+		})
 		return
 	}
 	getDeviceBufferMemoryRequirements(deviceObject, pInfo, pMemoryRequirements)
@@ -2226,6 +2796,12 @@ func vkGetDeviceImageMemoryRequirements(device vk.Device, pInfo *vk.DeviceImageM
 		refuseFirst("vkGetDeviceImageMemoryRequirements", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceImageMemoryRequirements_device_parameter)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetDeviceImageMemoryRequirements", []any{deviceObject, pInfo, pMemoryRequirements}, func() {
+			getDeviceImageMemoryRequirements(deviceObject, pInfo, pMemoryRequirements)
+		})
+		return
+	}
 	getDeviceImageMemoryRequirements(deviceObject, pInfo, pMemoryRequirements)
 }
 
@@ -2233,6 +2809,12 @@ func vkGetDeviceImageSparseMemoryRequirements(device vk.Device, pInfo *vk.Device
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		refuseFirst("vkGetDeviceImageSparseMemoryRequirements", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceImageSparseMemoryRequirements_device_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetDeviceImageSparseMemoryRequirements", []any{deviceObject, pInfo, pSparseMemoryRequirementCount, pSparseMemoryRequirements}, func() {
+			getDeviceImageSparseMemoryRequirements(deviceObject, pInfo, pSparseMemoryRequirementCount, pSparseMemoryRequirements)
+		})
 		return
 	}
 	getDeviceImageSparseMemoryRequirements(deviceObject, pInfo, pSparseMemoryRequirementCount, pSparseMemoryRequirements)
@@ -2243,6 +2825,11 @@ func vkCreateSamplerYcbcrConversion(device vk.Device, pCreateInfo *vk.SamplerYcb
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateSamplerYcbcrConversion", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateSamplerYcbcrConversion_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateSamplerYcbcrConversion", []any{deviceObject, pCreateInfo, pAllocator, pYcbcrConversion}, func() vk.Result {
+			return createSamplerYcbcrConversion(deviceObject, pCreateInfo, pAllocator, pYcbcrConversion)
+		})
 	}
 	return createSamplerYcbcrConversion(deviceObject, pCreateInfo, pAllocator, pYcbcrConversion)
 }
@@ -2264,6 +2851,12 @@ func vkGetDeviceQueue2(device vk.Device, pQueueInfo *vk.DeviceQueueInfo2, pQueue
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		refuseFirst("vkGetDeviceQueue2", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceQueue2_device_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetDeviceQueue2", []any{deviceObject, pQueueInfo, pQueue}, func() {
+			getDeviceQueue2(deviceObject, pQueueInfo, pQueue)
+		})
 		return
 	}
 	getDeviceQueue2(deviceObject, pQueueInfo, pQueue)
@@ -2289,6 +2882,12 @@ func vkGetDescriptorSetLayoutSupport(device vk.Device, pCreateInfo *vk.Descripto
 			}
 		}
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetDescriptorSetLayoutSupport", []any{deviceObject, pCreateInfo, pSupport}, func() {
+			getDescriptorSetLayoutSupport(deviceObject, pCreateInfo, pSupport)
+		})
+		return
+	}
 	getDescriptorSetLayoutSupport(deviceObject, pCreateInfo, pSupport)
 }
 
@@ -2296,6 +2895,11 @@ func vkGetPhysicalDeviceCalibrateableTimeDomainsKHR(physicalDevice vk.PhysicalDe
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		return refuseFirst("vkGetPhysicalDeviceCalibrateableTimeDomainsKHR", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceCalibrateableTimeDomainsKHR_physicalDevice_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDeviceCalibrateableTimeDomainsKHR", []any{physicalDeviceObject, pTimeDomainCount, pTimeDomains}, func() vk.Result {
+			return getPhysicalDeviceCalibrateableTimeDomainsKHR(physicalDeviceObject, pTimeDomainCount, pTimeDomains)
+		})
 	}
 	return getPhysicalDeviceCalibrateableTimeDomainsKHR(physicalDeviceObject, pTimeDomainCount, pTimeDomains)
 }
@@ -2305,6 +2909,11 @@ func vkGetCalibratedTimestampsKHR(device vk.Device, timestampCount uint32, pTime
 	if deviceObject == nil {
 		return refuseFirst("vkGetCalibratedTimestampsKHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetCalibratedTimestampsKHR_device_parameter)
 	}
+	if observers.Load() != nil {
+		return observe("vkGetCalibratedTimestampsKHR", []any{deviceObject, timestampCount, pTimestampInfos, pTimestamps, pMaxDeviation}, func() vk.Result {
+			return getCalibratedTimestampsKHR(deviceObject, timestampCount, pTimestampInfos, pTimestamps, pMaxDeviation)
+		})
+	}
 	return getCalibratedTimestampsKHR(deviceObject, timestampCount, pTimestampInfos, pTimestamps, pMaxDeviation)
 }
 
@@ -2312,6 +2921,9 @@ func vkSetDebugUtilsObjectNameEXT(device vk.Device, pNameInfo *vk.DebugUtilsObje
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkSetDebugUtilsObjectNameEXT", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkSetDebugUtilsObjectNameEXT_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkSetDebugUtilsObjectNameEXT", []any{deviceObject, pNameInfo}, func() vk.Result { return setDebugUtilsObjectNameEXT(deviceObject, pNameInfo) })
 	}
 	return setDebugUtilsObjectNameEXT(deviceObject, pNameInfo)
 }
@@ -2321,6 +2933,9 @@ func vkSetDebugUtilsObjectTagEXT(device vk.Device, pTagInfo *vk.DebugUtilsObject
 	if deviceObject == nil {
 		return refuseFirst("vkSetDebugUtilsObjectTagEXT", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkSetDebugUtilsObjectTagEXT_device_parameter)
 	}
+	if observers.Load() != nil {
+		return observe("vkSetDebugUtilsObjectTagEXT", []any{deviceObject, pTagInfo}, func() vk.Result { return setDebugUtilsObjectTagEXT(deviceObject, pTagInfo) })
+	}
 	return setDebugUtilsObjectTagEXT(deviceObject, pTagInfo)
 }
 
@@ -2328,6 +2943,12 @@ func vkQueueBeginDebugUtilsLabelEXT(queue vk.Queue, pLabelInfo *vk.DebugUtilsLab
 	queueObject := queues.Get(uintptr(queue))
 	if queueObject == nil {
 		refuseFirst("vkQueueBeginDebugUtilsLabelEXT", vk.OBJECT_TYPE_QUEUE, uint64(queue), vk.VUID_vkQueueBeginDebugUtilsLabelEXT_queue_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkQueueBeginDebugUtilsLabelEXT", []any{queueObject, pLabelInfo}, func() {
+			queueBeginDebugUtilsLabelEXT(queueObject, pLabelInfo)
+		})
 		return
 	}
 	queueBeginDebugUtilsLabelEXT(queueObject, pLabelInfo)
@@ -2339,6 +2960,12 @@ func vkQueueEndDebugUtilsLabelEXT(queue vk.Queue) {
 		refuseFirst("vkQueueEndDebugUtilsLabelEXT", vk.OBJECT_TYPE_QUEUE, uint64(queue), vk.VUID_vkQueueEndDebugUtilsLabelEXT_queue_parameter)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkQueueEndDebugUtilsLabelEXT", []any{queueObject}, func() {
+			queueEndDebugUtilsLabelEXT(queueObject)
+		})
+		return
+	}
 	queueEndDebugUtilsLabelEXT(queueObject)
 }
 
@@ -2346,6 +2973,12 @@ func vkQueueInsertDebugUtilsLabelEXT(queue vk.Queue, pLabelInfo *vk.DebugUtilsLa
 	queueObject := queues.Get(uintptr(queue))
 	if queueObject == nil {
 		refuseFirst("vkQueueInsertDebugUtilsLabelEXT", vk.OBJECT_TYPE_QUEUE, uint64(queue), vk.VUID_vkQueueInsertDebugUtilsLabelEXT_queue_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkQueueInsertDebugUtilsLabelEXT", []any{queueObject, pLabelInfo}, func() {
+			queueInsertDebugUtilsLabelEXT(queueObject, pLabelInfo)
+		})
 		return
 	}
 	queueInsertDebugUtilsLabelEXT(queueObject, pLabelInfo)
@@ -2384,6 +3017,11 @@ func vkCreateDebugUtilsMessengerEXT(instance vk.Instance, pCreateInfo *vk.DebugU
 	if instanceObject == nil {
 		return refuseFirst("vkCreateDebugUtilsMessengerEXT", vk.OBJECT_TYPE_INSTANCE, uint64(instance), vk.VUID_vkCreateDebugUtilsMessengerEXT_instance_parameter)
 	}
+	if observers.Load() != nil {
+		return observe("vkCreateDebugUtilsMessengerEXT", []any{instanceObject, pCreateInfo, pAllocator, pMessenger}, func() vk.Result {
+			return createDebugUtilsMessengerEXT(instanceObject, pCreateInfo, pAllocator, pMessenger)
+		})
+	}
 	return createDebugUtilsMessengerEXT(instanceObject, pCreateInfo, pAllocator, pMessenger)
 }
 
@@ -2398,6 +3036,12 @@ func vkDestroyDebugUtilsMessengerEXT(instance vk.Instance, messenger vk.DebugUti
 		instanceObject.refuse("vkDestroyDebugUtilsMessengerEXT", vk.OBJECT_TYPE_DEBUG_UTILS_MESSENGER_EXT, uint64(messenger), messengerObject != nil, vk.VUID_vkDestroyDebugUtilsMessengerEXT_messenger_parameter, vk.VUID_vkDestroyDebugUtilsMessengerEXT_messenger_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyDebugUtilsMessengerEXT", []any{instanceObject, messengerObject, pAllocator}, func() {
+			destroyDebugUtilsMessengerEXT(instanceObject, messengerObject, pAllocator)
+		})
+		return
+	}
 	destroyDebugUtilsMessengerEXT(instanceObject, messengerObject, pAllocator)
 }
 
@@ -2407,6 +3051,12 @@ func vkSubmitDebugUtilsMessageEXT(instance vk.Instance, messageSeverity vk.Debug
 		refuseFirst("vkSubmitDebugUtilsMessageEXT", vk.OBJECT_TYPE_INSTANCE, uint64(instance), vk.VUID_vkSubmitDebugUtilsMessageEXT_instance_parameter)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkSubmitDebugUtilsMessageEXT", []any{instanceObject, messageSeverity, messageTypes, pCallbackData}, func() {
+			submitDebugUtilsMessageEXT(instanceObject, messageSeverity, messageTypes, pCallbackData)
+		})
+		return
+	}
 	submitDebugUtilsMessageEXT(instanceObject, messageSeverity, messageTypes, pCallbackData)
 }
 
@@ -2414,6 +3064,11 @@ func vkGetMemoryHostPointerPropertiesEXT(device vk.Device, handleType vk.Externa
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkGetMemoryHostPointerPropertiesEXT", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetMemoryHostPointerPropertiesEXT_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetMemoryHostPointerPropertiesEXT", []any{deviceObject, handleType, pHostPointer, pMemoryHostPointerProperties}, func() vk.Result {
+			return getMemoryHostPointerPropertiesEXT(deviceObject, handleType, pHostPointer, pMemoryHostPointerProperties)
+		})
 	}
 	return getMemoryHostPointerPropertiesEXT(deviceObject, handleType, pHostPointer, pMemoryHostPointerProperties)
 }
@@ -2432,6 +3087,9 @@ func vkCreateRenderPass2(device vk.Device, pCreateInfo *vk.RenderPassCreateInfo2
 	if deviceObject == nil {
 		return refuseFirst("vkCreateRenderPass2", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateRenderPass2_device_parameter)
 	}
+	if observers.Load() != nil {
+		return observe("vkCreateRenderPass2", []any{deviceObject, pCreateInfo, pAllocator, pRenderPass}, func() vk.Result { return createRenderPass2(deviceObject, pCreateInfo, pAllocator, pRenderPass) })
+	}
 	return createRenderPass2(deviceObject, pCreateInfo, pAllocator, pRenderPass)
 }
 
@@ -2443,6 +3101,9 @@ func vkGetSemaphoreCounterValue(device vk.Device, semaphore vk.Semaphore, pValue
 	semaphoreObject := semaphores.Get(uint64(semaphore))
 	if semaphoreObject == nil || semaphoreObject.owner() != deviceObject {
 		return deviceObject.refuse("vkGetSemaphoreCounterValue", vk.OBJECT_TYPE_SEMAPHORE, uint64(semaphore), semaphoreObject != nil, vk.VUID_vkGetSemaphoreCounterValue_semaphore_parameter, vk.VUID_vkGetSemaphoreCounterValue_semaphore_parent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetSemaphoreCounterValue", []any{deviceObject, semaphoreObject, pValue}, func() vk.Result { return getSemaphoreCounterValue(deviceObject, semaphoreObject, pValue) })
 	}
 	return getSemaphoreCounterValue(deviceObject, semaphoreObject, pValue)
 }
@@ -2459,6 +3120,9 @@ func vkWaitSemaphores(device vk.Device, pWaitInfo *vk.SemaphoreWaitInfo, timeout
 			}
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkWaitSemaphores", []any{deviceObject, pWaitInfo, timeout}, func() vk.Result { return waitSemaphores(deviceObject, pWaitInfo, timeout) })
+	}
 	return waitSemaphores(deviceObject, pWaitInfo, timeout)
 }
 
@@ -2472,6 +3136,9 @@ func vkSignalSemaphore(device vk.Device, pSignalInfo *vk.SemaphoreSignalInfo) vk
 			return deviceObject.refuse("vkSignalSemaphore", vk.OBJECT_TYPE_SEMAPHORE, uint64(s1.Semaphore), o != nil, vk.VUID_VkSemaphoreSignalInfo_semaphore_parameter, vk.VUID_VkSemaphoreSignalInfo_semaphore_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkSignalSemaphore", []any{deviceObject, pSignalInfo}, func() vk.Result { return signalSemaphore(deviceObject, pSignalInfo) })
+	}
 	return signalSemaphore(deviceObject, pSignalInfo)
 }
 
@@ -2483,6 +3150,11 @@ func vkGetImageDrmFormatModifierPropertiesEXT(device vk.Device, image vk.Image, 
 	imageObject := images.Get(uint64(image))
 	if imageObject == nil || imageObject.owner() != deviceObject {
 		return deviceObject.refuse("vkGetImageDrmFormatModifierPropertiesEXT", vk.OBJECT_TYPE_IMAGE, uint64(image), imageObject != nil, vk.VUID_vkGetImageDrmFormatModifierPropertiesEXT_image_parameter, vk.VUID_vkGetImageDrmFormatModifierPropertiesEXT_image_parent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetImageDrmFormatModifierPropertiesEXT", []any{deviceObject, imageObject, pProperties}, func() vk.Result {
+			return getImageDrmFormatModifierPropertiesEXT(deviceObject, imageObject, pProperties)
+		})
 	}
 	return getImageDrmFormatModifierPropertiesEXT(deviceObject, imageObject, pProperties)
 }
@@ -2499,6 +3171,9 @@ func vkGetBufferOpaqueCaptureAddress(device vk.Device, pInfo *vk.BufferDeviceAdd
 			return 0
 		}
 	}
+	if observers.Load() != nil {
+		return observeWord("vkGetBufferOpaqueCaptureAddress", []any{deviceObject, pInfo}, func() uint64 { return getBufferOpaqueCaptureAddress(deviceObject, pInfo) })
+	}
 	return getBufferOpaqueCaptureAddress(deviceObject, pInfo)
 }
 
@@ -2513,6 +3188,9 @@ func vkGetBufferDeviceAddress(device vk.Device, pInfo *vk.BufferDeviceAddressInf
 			deviceObject.refuse("vkGetBufferDeviceAddress", vk.OBJECT_TYPE_BUFFER, uint64(s1.Buffer), o != nil, vk.VUID_VkBufferDeviceAddressInfo_buffer_parameter, vk.VUID_VkBufferDeviceAddressInfo_buffer_parameter)
 			return 0
 		}
+	}
+	if observers.Load() != nil {
+		return observeWord("vkGetBufferDeviceAddress", []any{deviceObject, pInfo}, func() vk.DeviceAddress { return getBufferDeviceAddress(deviceObject, pInfo) })
 	}
 	return getBufferDeviceAddress(deviceObject, pInfo)
 }
@@ -2529,6 +3207,9 @@ func vkGetDeviceMemoryOpaqueCaptureAddress(device vk.Device, pInfo *vk.DeviceMem
 			return 0
 		}
 	}
+	if observers.Load() != nil {
+		return observeWord("vkGetDeviceMemoryOpaqueCaptureAddress", []any{deviceObject, pInfo}, func() uint64 { return getDeviceMemoryOpaqueCaptureAddress(deviceObject, pInfo) })
+	}
 	return getDeviceMemoryOpaqueCaptureAddress(deviceObject, pInfo)
 }
 
@@ -2541,6 +3222,11 @@ func vkGetPipelineExecutablePropertiesKHR(device vk.Device, pPipelineInfo *vk.Pi
 		if o := pipelines.Get(uint64(s1.Pipeline)); o == nil || o.owner() != deviceObject {
 			return deviceObject.refuse("vkGetPipelineExecutablePropertiesKHR", vk.OBJECT_TYPE_PIPELINE, uint64(s1.Pipeline), o != nil, vk.VUID_VkPipelineInfoKHR_pipeline_parameter, vk.VUID_VkPipelineInfoKHR_pipeline_parameter)
 		}
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPipelineExecutablePropertiesKHR", []any{deviceObject, pPipelineInfo, pExecutableCount, pProperties}, func() vk.Result {
+			return getPipelineExecutablePropertiesKHR(deviceObject, pPipelineInfo, pExecutableCount, pProperties)
+		})
 	}
 	return getPipelineExecutablePropertiesKHR(deviceObject, pPipelineInfo, pExecutableCount, pProperties)
 }
@@ -2555,6 +3241,11 @@ func vkGetPipelineExecutableStatisticsKHR(device vk.Device, pExecutableInfo *vk.
 			return deviceObject.refuse("vkGetPipelineExecutableStatisticsKHR", vk.OBJECT_TYPE_PIPELINE, uint64(s1.Pipeline), o != nil, vk.VUID_VkPipelineExecutableInfoKHR_pipeline_parameter, vk.VUID_VkPipelineExecutableInfoKHR_pipeline_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkGetPipelineExecutableStatisticsKHR", []any{deviceObject, pExecutableInfo, pStatisticCount, pStatistics}, func() vk.Result {
+			return getPipelineExecutableStatisticsKHR(deviceObject, pExecutableInfo, pStatisticCount, pStatistics)
+		})
+	}
 	return getPipelineExecutableStatisticsKHR(deviceObject, pExecutableInfo, pStatisticCount, pStatistics)
 }
 
@@ -2568,6 +3259,11 @@ func vkGetPipelineExecutableInternalRepresentationsKHR(device vk.Device, pExecut
 			return deviceObject.refuse("vkGetPipelineExecutableInternalRepresentationsKHR", vk.OBJECT_TYPE_PIPELINE, uint64(s1.Pipeline), o != nil, vk.VUID_VkPipelineExecutableInfoKHR_pipeline_parameter, vk.VUID_VkPipelineExecutableInfoKHR_pipeline_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkGetPipelineExecutableInternalRepresentationsKHR", []any{deviceObject, pExecutableInfo, pInternalRepresentationCount, pInternalRepresentations}, func() vk.Result {
+			return getPipelineExecutableInternalRepresentationsKHR(deviceObject, pExecutableInfo, pInternalRepresentationCount, pInternalRepresentations)
+		})
+	}
 	return getPipelineExecutableInternalRepresentationsKHR(deviceObject, pExecutableInfo, pInternalRepresentationCount, pInternalRepresentations)
 }
 
@@ -2575,6 +3271,11 @@ func vkGetPhysicalDeviceToolProperties(physicalDevice vk.PhysicalDevice, pToolCo
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
 		return refuseFirst("vkGetPhysicalDeviceToolProperties", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceToolProperties_physicalDevice_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDeviceToolProperties", []any{physicalDeviceObject, pToolCount, pToolProperties}, func() vk.Result {
+			return getPhysicalDeviceToolProperties(physicalDeviceObject, pToolCount, pToolProperties)
+		})
 	}
 	return getPhysicalDeviceToolProperties(physicalDeviceObject, pToolCount, pToolProperties)
 }
@@ -2584,6 +3285,11 @@ func vkCreatePrivateDataSlot(device vk.Device, pCreateInfo *vk.PrivateDataSlotCr
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreatePrivateDataSlot", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreatePrivateDataSlot_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreatePrivateDataSlot", []any{deviceObject, pCreateInfo, pAllocator, pPrivateDataSlot}, func() vk.Result {
+			return createPrivateDataSlot(deviceObject, pCreateInfo, pAllocator, pPrivateDataSlot)
+		})
 	}
 	return createPrivateDataSlot(deviceObject, pCreateInfo, pAllocator, pPrivateDataSlot)
 }
@@ -2597,6 +3303,14 @@ func vkDestroyPrivateDataSlot(device vk.Device, privateDataSlot vk.PrivateDataSl
 	privateDataSlotObject := privateDataSlots.Get(uint64(privateDataSlot))
 	if privateDataSlot != 0 && (privateDataSlotObject == nil || privateDataSlotObject.owner() != deviceObject) {
 		deviceObject.refuse("vkDestroyPrivateDataSlot", vk.OBJECT_TYPE_PRIVATE_DATA_SLOT, uint64(privateDataSlot), privateDataSlotObject != nil, vk.VUID_vkDestroyPrivateDataSlot_privateDataSlot_parameter, vk.VUID_vkDestroyPrivateDataSlot_privateDataSlot_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyPrivateDataSlot", []any{deviceObject, privateDataSlotObject, pAllocator}, func() {
+			if privateDataSlot != 0 && !deviceObject.end(privateDataSlotObject) {
+				deviceObject.refuse("vkDestroyPrivateDataSlot", vk.OBJECT_TYPE_PRIVATE_DATA_SLOT, uint64(privateDataSlot), false, vk.VUID_vkDestroyPrivateDataSlot_privateDataSlot_parameter, vk.VUID_vkDestroyPrivateDataSlot_privateDataSlot_parameter)
+			}
+		})
 		return
 	}
 	if privateDataSlot != 0 && !deviceObject.end(privateDataSlotObject) {
@@ -2613,6 +3327,11 @@ func vkSetPrivateData(device vk.Device, objectType vk.ObjectType, objectHandle u
 	if privateDataSlotObject == nil || privateDataSlotObject.owner() != deviceObject {
 		return deviceObject.refuse("vkSetPrivateData", vk.OBJECT_TYPE_PRIVATE_DATA_SLOT, uint64(privateDataSlot), privateDataSlotObject != nil, vk.VUID_vkSetPrivateData_privateDataSlot_parameter, vk.VUID_vkSetPrivateData_privateDataSlot_parent)
 	}
+	if observers.Load() != nil {
+		return observe("vkSetPrivateData", []any{deviceObject, objectType, objectHandle, privateDataSlotObject, data}, func() vk.Result {
+			return setPrivateData(deviceObject, objectType, objectHandle, privateDataSlotObject, data)
+		})
+	}
 	return setPrivateData(deviceObject, objectType, objectHandle, privateDataSlotObject, data)
 }
 
@@ -2626,6 +3345,12 @@ func vkGetPrivateData(device vk.Device, objectType vk.ObjectType, objectHandle u
 	privateDataSlotObject := privateDataSlots.Get(uint64(privateDataSlot))
 	if privateDataSlotObject == nil || privateDataSlotObject.owner() != deviceObject {
 		deviceObject.refuse("vkGetPrivateData", vk.OBJECT_TYPE_PRIVATE_DATA_SLOT, uint64(privateDataSlot), privateDataSlotObject != nil, vk.VUID_vkGetPrivateData_privateDataSlot_parameter, vk.VUID_vkGetPrivateData_privateDataSlot_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetPrivateData", []any{deviceObject, objectType, objectHandle, privateDataSlotObject, pData}, func() {
+			getPrivateData(deviceObject, objectType, objectHandle, privateDataSlotObject, pData)
+		})
 		return
 	}
 	getPrivateData(deviceObject, objectType, objectHandle, privateDataSlotObject, pData)
@@ -2755,6 +3480,9 @@ func vkQueueSubmit2(queue vk.Queue, submitCount uint32, pSubmits *vk.SubmitInfo2
 	if fence != 0 && (fenceObject == nil || fenceObject.owner() != queueObject.owner()) {
 		return queueObject.owner().refuse("vkQueueSubmit2", vk.OBJECT_TYPE_FENCE, uint64(fence), fenceObject != nil, vk.VUID_vkQueueSubmit2_fence_parameter, vk.VUID_vkQueueSubmit2_commonparent)
 	}
+	if observers.Load() != nil {
+		return observe("vkQueueSubmit2", []any{queueObject, submitCount, pSubmits, fenceObject}, func() vk.Result { return queueSubmit2(queueObject, submitCount, pSubmits, fenceObject) })
+	}
 	return queueSubmit2(queueObject, submitCount, pSubmits, fenceObject)
 }
 
@@ -2786,6 +3514,9 @@ func vkCopyMemoryToImage(device vk.Device, pCopyMemoryToImageInfo *vk.CopyMemory
 			return deviceObject.refuse("vkCopyMemoryToImage", vk.OBJECT_TYPE_IMAGE, uint64(s1.DstImage), o != nil, vk.VUID_VkCopyMemoryToImageInfo_dstImage_parameter, vk.VUID_VkCopyMemoryToImageInfo_dstImage_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkCopyMemoryToImage", []any{deviceObject, pCopyMemoryToImageInfo}, func() vk.Result { return copyMemoryToImage(deviceObject, pCopyMemoryToImageInfo) })
+	}
 	return copyMemoryToImage(deviceObject, pCopyMemoryToImageInfo)
 }
 
@@ -2798,6 +3529,9 @@ func vkCopyImageToMemory(device vk.Device, pCopyImageToMemoryInfo *vk.CopyImageT
 		if o := images.Get(uint64(s1.SrcImage)); o == nil || o.owner() != deviceObject {
 			return deviceObject.refuse("vkCopyImageToMemory", vk.OBJECT_TYPE_IMAGE, uint64(s1.SrcImage), o != nil, vk.VUID_VkCopyImageToMemoryInfo_srcImage_parameter, vk.VUID_VkCopyImageToMemoryInfo_srcImage_parameter)
 		}
+	}
+	if observers.Load() != nil {
+		return observe("vkCopyImageToMemory", []any{deviceObject, pCopyImageToMemoryInfo}, func() vk.Result { return copyImageToMemory(deviceObject, pCopyImageToMemoryInfo) })
 	}
 	return copyImageToMemory(deviceObject, pCopyImageToMemoryInfo)
 }
@@ -2815,6 +3549,9 @@ func vkCopyImageToImage(device vk.Device, pCopyImageToImageInfo *vk.CopyImageToI
 			return deviceObject.refuse("vkCopyImageToImage", vk.OBJECT_TYPE_IMAGE, uint64(s1.DstImage), o != nil, vk.VUID_VkCopyImageToImageInfo_dstImage_parameter, vk.VUID_VkCopyImageToImageInfo_commonparent)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkCopyImageToImage", []any{deviceObject, pCopyImageToImageInfo}, func() vk.Result { return copyImageToImage(deviceObject, pCopyImageToImageInfo) })
+	}
 	return copyImageToImage(deviceObject, pCopyImageToImageInfo)
 }
 
@@ -2830,6 +3567,9 @@ func vkTransitionImageLayout(device vk.Device, transitionCount uint32, pTransiti
 			return deviceObject.refuse("vkTransitionImageLayout", vk.OBJECT_TYPE_IMAGE, uint64(s1.Image), o != nil, vk.VUID_VkHostImageLayoutTransitionInfo_image_parameter, vk.VUID_VkHostImageLayoutTransitionInfo_image_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkTransitionImageLayout", []any{deviceObject, transitionCount, pTransitions}, func() vk.Result { return transitionImageLayout(deviceObject, transitionCount, pTransitions) })
+	}
 	return transitionImageLayout(deviceObject, transitionCount, pTransitions)
 }
 
@@ -2842,6 +3582,12 @@ func vkSetDeviceMemoryPriorityEXT(device vk.Device, memory vk.DeviceMemory, prio
 	memoryObject := deviceMemories.Get(uint64(memory))
 	if memoryObject == nil || memoryObject.owner() != deviceObject {
 		deviceObject.refuse("vkSetDeviceMemoryPriorityEXT", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(memory), memoryObject != nil, vk.VUID_vkSetDeviceMemoryPriorityEXT_memory_parameter, vk.VUID_vkSetDeviceMemoryPriorityEXT_memory_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkSetDeviceMemoryPriorityEXT", []any{deviceObject, memoryObject, priority}, func() {
+			setDeviceMemoryPriorityEXT(deviceObject, memoryObject, priority)
+		})
 		return
 	}
 	setDeviceMemoryPriorityEXT(deviceObject, memoryObject, priority)
@@ -2858,6 +3604,12 @@ func vkGetImageSubresourceLayout2(device vk.Device, image vk.Image, pSubresource
 		deviceObject.refuse("vkGetImageSubresourceLayout2", vk.OBJECT_TYPE_IMAGE, uint64(image), imageObject != nil, vk.VUID_vkGetImageSubresourceLayout2_image_parameter, vk.VUID_vkGetImageSubresourceLayout2_image_parent)
 		return
 	}
+	if observers.Load() != nil {
+		observeVoid("vkGetImageSubresourceLayout2", []any{deviceObject, imageObject, pSubresource, pLayout}, func() {
+			getImageSubresourceLayout2(deviceObject, imageObject, pSubresource, pLayout)
+		})
+		return
+	}
 	getImageSubresourceLayout2(deviceObject, imageObject, pSubresource, pLayout)
 }
 
@@ -2865,6 +3617,12 @@ func vkGetDeviceImageSubresourceLayout(device vk.Device, pInfo *vk.DeviceImageSu
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		refuseFirst("vkGetDeviceImageSubresourceLayout", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceImageSubresourceLayout_device_parameter)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetDeviceImageSubresourceLayout", []any{deviceObject, pInfo, pLayout}, func() {
+			getDeviceImageSubresourceLayout(deviceObject, pInfo, pLayout)
+		})
 		return
 	}
 	getDeviceImageSubresourceLayout(deviceObject, pInfo, pLayout)
@@ -2880,6 +3638,9 @@ func vkMapMemory2(device vk.Device, pMemoryMapInfo *vk.MemoryMapInfo, ppData *un
 			return deviceObject.refuse("vkMapMemory2", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(s1.Memory), o != nil, vk.VUID_VkMemoryMapInfo_memory_parameter, vk.VUID_VkMemoryMapInfo_memory_parameter)
 		}
 	}
+	if observers.Load() != nil {
+		return observe("vkMapMemory2", []any{deviceObject, pMemoryMapInfo, ppData}, func() vk.Result { return mapMemory2(deviceObject, pMemoryMapInfo, ppData) })
+	}
 	return mapMemory2(deviceObject, pMemoryMapInfo, ppData)
 }
 
@@ -2892,6 +3653,9 @@ func vkUnmapMemory2(device vk.Device, pMemoryUnmapInfo *vk.MemoryUnmapInfo) vk.R
 		if o := deviceMemories.Get(uint64(s1.Memory)); o == nil || o.owner() != deviceObject {
 			return deviceObject.refuse("vkUnmapMemory2", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(s1.Memory), o != nil, vk.VUID_VkMemoryUnmapInfo_memory_parameter, vk.VUID_VkMemoryUnmapInfo_memory_parameter)
 		}
+	}
+	if observers.Load() != nil {
+		return observe("vkUnmapMemory2", []any{deviceObject, pMemoryUnmapInfo}, func() vk.Result { return unmapMemory2(deviceObject, pMemoryUnmapInfo) })
 	}
 	return unmapMemory2(deviceObject, pMemoryUnmapInfo)
 }

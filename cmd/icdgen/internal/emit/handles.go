@@ -281,15 +281,12 @@ func (g *handles) entry(e *entryPoint) error {
 	}
 	end := e.Name == "vkFreeMemory" || strings.HasPrefix(e.Name, "vkDestroy") && len(params) == 3 &&
 		g.isResident(e.Params[1].Type)
-	call := lowerFirst(e.goName) + "(" + strings.Join(args, ", ") + ")"
 	switch {
 	case w.never || end && g.tables[e.Params[1].Type] == nil: // of a kind that there are none of
 	case end:
-		w.end(e.Params[1])
-	case e.kind == kindVoid:
-		g.p.f("%s\n", call)
+		w.invoke(e, args, w.end(e.Params[1]))
 	default:
-		g.p.f("return %s\n", call)
+		w.invoke(e, args, "")
 	}
 	g.p.f("}\n\n")
 	w.row(e, tests)
@@ -717,12 +714,13 @@ func (w *walk) assign(v string, m *registry.Decl, pointer string) {
 	}
 }
 
-// end prints the end of an object; of several callers one does it.
-func (w *walk) end(d *registry.Decl) {
+// end is the statement that ends an object; of several callers one does it.
+func (w *walk) end(d *registry.Decl) string {
 	h := w.reg.Type(w.reg.Resolve(d.Type)).(*registry.Handle)
-	w.p.f("if %s != 0 && !%s.end(%sObject) {\n", d.Name, w.owner, d.Name)
 	vuid := w.vuid("VUID-" + w.command.Name + "-" + d.Name + "-parameter")
-	w.p.f("%s.refuse(%q, %s, uint64(%s), false, %s, %s)\n}\n", w.owner, w.command.Name, objectType(h), d.Name, vuid, vuid)
+	return fmt.Sprintf("if %s != 0 && !%s.end(%sObject) {\n", d.Name, w.owner, d.Name) +
+		fmt.Sprintf("%s.refuse(%q, %s, uint64(%s), false, %s, %s)\n}\n", w.owner, w.command.Name, objectType(h), d.Name,
+			vuid, vuid)
 }
 
 // pick is the expression of a handle in the test: the one to try at its place, a live one everywhere else.

@@ -110,7 +110,9 @@ VUID-vkDestroyThing-thing-parameter
 		// An array whose elements may be VK_NULL_HANDLE.
 		"for _, h := range vk.Slice(s1.PThings, s1.Count) { if o := things.Get(uint64(h)); h != 0 && (o == nil || o.owner() != deviceObject) {",
 		"o != nil, RULE_VkUseInfo_pThings_parameter, RULE_VkUseInfo_pThings_parent)",
-		"return useThing(deviceObject, thingObject, pInfo, pOther)",
+		// Observers come after the checks.
+		`if observers.Load() != nil { return observe("vkUseThing", []any{deviceObject, thingObject, pInfo, pOther}, func() vk.Result { return useThing(deviceObject, thingObject, pInfo, pOther) }) } return useThing(deviceObject, thingObject, pInfo, pOther) }`,
+		`observeVoid("vkDestroyThing", []any{deviceObject, thingObject, pAllocator}, func() { if thing != 0 && !deviceObject.end(thingObject) {`,
 		// A rule that doesn't exist is not named.
 		"thingObject != nil, RULE_vkDestroyThing_thing_parameter, RULE_vkDestroyThing_thing_parameter)",
 		"if thing != 0 && !deviceObject.end(thingObject) {",
