@@ -17,7 +17,7 @@ import (
 
 // Every byte arrives, and none beside them is touched, at sizes around the limits.
 func TestCopy(t *testing.T) {
-	past := pastBytes()
+	past := limit().past
 	if past > 256<<20 {
 		past = 64 << 20 // no limit, or one that the test has no memory for
 	}
@@ -25,8 +25,8 @@ func TestCopy(t *testing.T) {
 	for i := range src {
 		src[i] = byte(i*7 + i>>8 + i>>16)
 	}
-	for _, n := range []int{0, 1, 64, 4096, pieceBytes - 1, pieceBytes, pieceBytes + 1, 2*pieceBytes + 13, past - 1, past,
-		past + 77} {
+	for _, n := range []int{0, 1, 64, 4096, smallBytes, smallBytes + 1, 40_000, pieceBytes - 1, pieceBytes,
+		pieceBytes + 1, 2*pieceBytes + 13, past - 1, past, past + 77} {
 		for _, at := range []int{0, 1, 63} {
 			clear(dst[:n+200])
 			Copy(dst[at:at+n], src[3:3+n])
@@ -63,7 +63,7 @@ func TestLastCache(t *testing.T) {
 	if largest == 0 {
 		t.Skip("SKIPPED: no /sys/devices/system/cpu/cpu0/cache")
 	}
-	if got := lastCache(); got != largest {
+	if _, got := caches(); got != largest {
 		t.Errorf("the last cache has %d bytes, the kernel says %d", got, largest)
 	}
 }
@@ -96,7 +96,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-var sizes = []int{64, 4 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 64 << 20}
+var sizes = []int{64, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20, 8 << 20,
+	16 << 20, 64 << 20}
 
 // memcpy is the C library's.
 func memcpy(t testing.TB) func(dst, src []byte) {

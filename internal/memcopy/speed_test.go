@@ -9,23 +9,27 @@ import (
 	"time"
 )
 
-// A copy takes at most 1.1 of memcpy's time (review, boundary 13). The best of many interleaved rounds is compared,
-// and a machine that others use gets more than one chance.
+// A copy takes at most 1.1 of memcpy's time (review, boundary 13), at whatever place in a line source and destination
+// begin. The best of many interleaved rounds is compared, and a machine that others use gets more than one chance.
 func TestAsFastAsMemcpy(t *testing.T) {
+	const room = 64
 	theirs := memcpy(t)
-	far := shared(t, sizes[len(sizes)-1])
+	far := shared(t, sizes[len(sizes)-1]+room)
 	near := bytes.Repeat([]byte{1}, len(far))
-	for _, n := range sizes {
-		worst := 0.0
-		for range 5 {
-			worst = max(ratio(n, near, far, theirs), ratio(n, far, near, theirs))
-			if worst <= 1.1 {
-				break
+	for _, at := range []struct{ near, far int }{{0, 0}, {13, 5}} {
+		near, far := near[at.near:], far[at.far:]
+		for _, n := range sizes {
+			worst := 0.0
+			for range 5 {
+				worst = max(ratio(n, near, far, theirs), ratio(n, far, near, theirs))
+				if worst <= 1.1 {
+					break
+				}
 			}
-		}
-		t.Logf("%d bytes: %.2f of memcpy", n, worst)
-		if worst > 1.1 {
-			t.Errorf("%d bytes take %.2f of memcpy's time", n, worst)
+			t.Logf("%d bytes at %d and %d: %.2f of memcpy", n, at.near, at.far, worst)
+			if worst > 1.1 {
+				t.Errorf("%d bytes at %d and %d take %.2f of memcpy's time", n, at.near, at.far, worst)
+			}
 		}
 	}
 }

@@ -10,8 +10,12 @@ import (
 
 // Copy copies src to dst, which have the same length and may overlap. Large ones are copied on all cores.
 func Copy(dst, src []byte) {
-	if len(dst) < parallelBytes || overlap(dst, src) {
+	switch {
+	case overlap(dst, src):
 		copy(dst, src)
+		return
+	case len(dst) < parallelBytes:
+		memcopy.Copy(dst, src)
 		return
 	}
 	past := memcopy.PastCaches(len(dst))
