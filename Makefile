@@ -115,8 +115,9 @@ coverage: ## rewrite docs/COVERAGE.md from the driver's tables
 	$(GO) run ./icd/coverage > docs/COVERAGE.md
 
 .PHONY: docs
-docs: ## rewrite docs/environment.md from the table of environment variables
+docs: ## rewrite docs/environment.md and the table of docs/strict.md from the driver's tables
 	$(GO) run ./cmd/farside env --markdown > docs/environment.md
+	$(GO) run ./internal/finding/table docs/strict.md
 
 .PHONY: bench
 bench: ## set up, build, compare with lavapipe and run the packages' benchmarks

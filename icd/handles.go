@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"farside/internal/finding"
 	"farside/internal/vk"
 )
 
@@ -147,6 +148,7 @@ func refuseFirst(command string, t vk.ObjectType, h uint64, vuid vk.VUID) vk.Res
 			vuid.String(), fmt.Sprintf("%s: %v (%v)", command, err, vk.ERROR_UNKNOWN), []object{{t, h}})
 	}
 	if !reported {
+		finding.Broken()
 		logger.Error(err.Error(), "command", command, "result", vk.ERROR_UNKNOWN, "vuid", vuid)
 	}
 	return vk.ERROR_UNKNOWN

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"farside/internal/config"
+	"farside/internal/finding"
 	"farside/internal/gate"
 	"farside/internal/vk"
 	"farside/memory"
@@ -57,6 +58,7 @@ func (i *instance) init(info *vk.InstanceCreateInfo) error {
 	if err != nil {
 		return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, vk.NoVUID, "%w", err)
 	}
+	finding.Begin(settings)
 	i.tell(settings.Notices)
 	profile := memory.DefaultProfile(settings.HeapDevice, settings.HeapHost)
 	p := &physicalDevice{

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"farside/internal/finding"
 	"farside/internal/vk"
 )
 
@@ -102,6 +103,7 @@ func (i *instance) fail(command string, err error, objects ...object) vk.Result 
 	types := vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT
 	if vuid != vk.NoVUID {
 		types = vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT
+		finding.Broken()
 	}
 	i.send(vk.DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, types, vuid.String(),
 		fmt.Sprintf("%s: %v (%v)", command, err, result), objects)

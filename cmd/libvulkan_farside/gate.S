@@ -268,7 +268,9 @@ gate_before:
 	jmp 1b
 4:	ret
 
-// gate_end does nothing in a forked process, whose guard is 0 throughout.
+// gate_end does nothing in a forked process, whose guard is 0 throughout. An exit status that gate_exit wants is given
+// by _exit(2), after fflush(3): both run after all other ends of libraries, as what is registered while handlers run
+// comes after them, the last first (exit(3)).
 	.type gate_end, %function
 gate_end:
 	endbr64
@@ -277,8 +279,21 @@ gate_end:
 	jz 1f
 	cmpq $0, 16(%r11)
 	je 1f
+	subq $8, %rsp
 	movq gate_exit@GOTPCREL(%rip), %rax
-	jmp gate
+	call gate
+	movq gate_guard(%rip), %r11
+	cmpq $0, 24(%r11)
+	je 2f
+	movq _exit@GOTPCREL(%rip), %rdi
+	movq 24(%r11), %rsi
+	xorl %edx, %edx
+	call __cxa_atexit@PLT
+	movq fflush@GOTPCREL(%rip), %rdi
+	xorl %esi, %esi
+	xorl %edx, %edx
+	call __cxa_atexit@PLT
+2:	addq $8, %rsp
 1:	ret
 
 	.type gate_after, %function
@@ -544,7 +559,9 @@ gate_before:
 	b 1b
 4:	ret
 
-// gate_end does nothing in a forked process, whose guard is 0 throughout.
+// gate_end does nothing in a forked process, whose guard is 0 throughout. An exit status that gate_exit wants is given
+// by _exit(2), after fflush(3): both run after all other ends of libraries, as what is registered while handlers run
+// comes after them, the last first (exit(3)).
 	.type gate_end, %function
 gate_end:
 	hint #34 // bti c
@@ -553,10 +570,25 @@ gate_end:
 	cbz x9, 1f
 	ldr x10, [x9, #16]
 	cbz x10, 1f
+	stp x29, x30, [sp, #-16]!
 	adrp x16, :got:gate_exit
 	ldr x16, [x16, :got_lo12:gate_exit]
 	mov w17, #0
-	b gate
+	bl gate
+	adrp x9, gate_guard
+	ldr x9, [x9, :lo12:gate_guard]
+	ldr x1, [x9, #24]
+	cbz x1, 2f
+	adrp x0, :got:_exit
+	ldr x0, [x0, :got_lo12:_exit]
+	mov x2, #0
+	bl __cxa_atexit
+	adrp x0, :got:fflush
+	ldr x0, [x0, :got_lo12:fflush]
+	mov x1, #0
+	mov x2, #0
+	bl __cxa_atexit
+2:	ldp x29, x30, [sp], #16
 1:	ret
 
 	.type gate_after, %function

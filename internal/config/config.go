@@ -36,6 +36,8 @@ type Settings struct {
 	FabricAccess     []string // names of rights, as rdmasim.ParseAccess reads them
 	FabricAllowUIDs  []uint32
 	FabricSecretFile string
+	Strict           Strict // what the driver looks out for
+	StrictExit       uint8  // the exit status of a process with findings; 0: as it is
 
 	// Notices are what somebody should be told who set the environment, each a sentence.
 	Notices []Notice
@@ -62,6 +64,24 @@ const (
 	KernelsVector                // the fastest vector kernels, without machine code
 	KernelsGo                    // plain Go
 )
+
+// Strict is what FARSIDE_STRICT names.
+type Strict uint8
+
+// The words of FARSIDE_STRICT.
+const (
+	StrictNoncoherent Strict = 1 << iota // host and device views of memory that is not coherent are kept apart
+	StrictPoison                         // fresh and freed memory is filled with a pattern
+	StrictGuard                          // no access next to mappings, nor to those that were unmapped
+	StrictLeaks                          // what is left over, and where it was made
+
+	StrictAll = StrictNoncoherent | StrictPoison | StrictGuard | StrictLeaks
+)
+
+// StrictWords are the words of FARSIDE_STRICT beside all, as docs/strict.md explains them.
+var StrictWords = map[string]Strict{
+	"noncoherent": StrictNoncoherent, "poison": StrictPoison, "guard": StrictGuard, "leaks": StrictLeaks,
+}
 
 // Fabric is a value of FARSIDE_FABRIC.
 type Fabric struct {

@@ -20,6 +20,13 @@ var values = map[string]struct {
 	good map[string]Settings
 	bad  []string
 }{
+	"FARSIDE_STRICT": {map[string]Settings{
+		"all": {Strict: StrictAll}, "guard": {Strict: StrictGuard},
+		"noncoherent, Poison,leaks": {Strict: StrictNoncoherent | StrictPoison | StrictLeaks},
+		"poison,all":                {Strict: StrictAll},
+	}, []string{"none", "guard,", ",", "guard;leaks", "1"}},
+	"FARSIDE_STRICT_EXIT": {map[string]Settings{"3": {StrictExit: 3}, "255": {StrictExit: 255}},
+		[]string{"0", "256", "-1", "three"}},
 	"FARSIDE_LOG": {map[string]Settings{
 		"off": {Log: LevelOff}, "error": {Log: slog.LevelError}, "warn": {Log: slog.LevelWarn},
 		" Info ": {Log: slog.LevelInfo}, "trace": {Log: LevelTrace},

@@ -134,3 +134,27 @@ var users = list("a list of user ids, decimal, separated by commas", func(s stri
 })
 
 var path = kind[string]{"the path of a file", func(s string) (string, error) { return s, nil }}
+
+var stricts = kind[Strict]{"`all`, or a list of `noncoherent`, `poison`, `guard`, `leaks`, separated by commas",
+	func(s string) (all Strict, err error) {
+		for word := range strings.SplitSeq(strings.ToLower(s), ",") {
+			word = strings.TrimSpace(word)
+			one, ok := StrictWords[word]
+			if word == "all" {
+				one, ok = StrictAll, true
+			}
+			if !ok {
+				return 0, errNotAllowed
+			}
+			all |= one
+		}
+		return all, nil
+	}}
+
+var exitStatus = kind[uint8]{"an exit status from 1 to 255", func(s string) (uint8, error) {
+	n, err := strconv.ParseUint(s, 10, 8)
+	if err == nil && n == 0 {
+		err = errNotAllowed
+	}
+	return uint8(n), err
+}}

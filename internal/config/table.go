@@ -52,6 +52,13 @@ var Table = []Variable{
 		"The file by which hosts know each other. It holds a secret of at least 32 bytes (`head -c 32 /dev/urandom`), the "+
 			"same on all hosts, or a private key, its certificate and the authorities' in PEM. Only its owner may read "+
 			"it. Who has the same may use every region that is served, as far as the region's rights go."),
+	row("FARSIDE_STRICT", stricts, 0, func(s *Settings) *Strict { return &s.Strict },
+		"nothing",
+		"What the driver looks out for in the application beyond the errors that it finds anyway; "+
+			"[strict.md](strict.md) says what each word does and costs."),
+	row("FARSIDE_STRICT_EXIT", exitStatus, 0, func(s *Settings) *uint8 { return &s.StrictExit },
+		"as without findings",
+		"The exit status of a process in which there was a finding, or an error that breaks a rule."),
 }
 
 // row makes a row for the field of Settings that at finds.

@@ -24,6 +24,10 @@ func AtExit(f func()) {
 	atomic.StoreUint64(&Guard[2], 1)
 }
 
+// ExitWith makes the exit status of the process that is ending, from 1 on. It is for functions that AtExit was given.
+// Destructors of other libraries still run after them, then standard streams are flushed and _exit(2) ends the process.
+func ExitWith(status uint8) { atomic.StoreUint64(&Guard[3], uint64(status)) }
+
 // Exit calls what AtExit was given. The library's destructor calls it if there is something.
 func Exit() {
 	for {
