@@ -17,8 +17,11 @@ import (
 	"farside/cmd/icdgen/internal/registry"
 )
 
+// apiPaths are the flags of the command api.
+type apiPaths struct{ registry, support, ops, sources, out string }
+
 func newAPICommand() *cobra.Command {
-	var registryPath, support, ops, sources, out string
+	var paths apiPaths
 	cmd := &cobra.Command{
 		Use:   "api -registry PATH [-support FILE] [-ops FILE] [-out DIR]",
 		Short: "Write internal/vk, internal/cabi, internal/command and spirv from the Vulkan registry",
@@ -31,72 +34,75 @@ commands that command buffers hold. From SPIR-V's grammars (spirv.core.grammar.j
 extinst.glsl.std.450.grammar.json of KhronosGroup/SPIRV-Headers), which lie beside vk.xml, it
 writes spirv/zz_generated_*: opcodes, enumerations and operands. From the list of valid usage
 identifiers beside vk.xml (vuids.txt, one a line) it writes a constant for each that the Go files
-below -sources name as vk.VUID_…, and fails where one does not exist. The same registry always gives the same bytes. Files are
-written only when all of them could be generated; those whose content did not change are left
-alone.`,
+below -sources name as vk.VUID_…, and fails where one does not exist. The same registry always
+gives the same bytes. Files are written only when all of them could be generated; those whose
+content did not change are left alone.`,
 		Example: "  go run ./cmd/icdgen api -registry ../shared/registry/vk.xml",
 		Args:    cobra.NoArgs,
 
 		DisableFlagsInUseLine: true,
-		RunE: func(*cobra.Command, []string) error {
-			if registryPath == "" {
-				return errors.New("api: -registry is missing: the path of vk.xml")
-			}
-			reg, err := readRegistry(registryPath)
-			if err != nil {
-				return err
-			}
-			files, err := emit.API(reg)
-			if err != nil {
-				return err
-			}
-			recorded, err := names(ops, emit.Ops)
-			if err != nil {
-				return err
-			}
-			supported, err := names(support, emit.Supported)
-			if err != nil {
-				return err
-			}
-			entries, err := emit.CABI(reg, supported, recorded)
-			if err != nil {
-				return fmt.Errorf("%s: %w", support, err)
-			}
-			records, err := emit.Records(reg, recorded)
-			if err != nil {
-				return fmt.Errorf("%s: %w", ops, err)
-			}
-			modules, err := spirvFiles(filepath.Dir(registryPath))
-			if err != nil {
-				return err
-			}
-			vuids, err := readWith(filepath.Join(filepath.Dir(registryPath), "vuids.txt"), emit.ReadVUIDs)
-			if err != nil {
-				return err
-			}
-			driver, err := readDriver(filepath.Dir(support), supported)
-			if err != nil {
-				return err
-			}
-			checked, err := emit.Handles(reg, driver, vuids)
-			if err != nil {
-				return err
-			}
-			constants, err := vuidFile(vuids, sources, checked)
-			if err != nil {
-				return err
-			}
-			return writeFiles(out, slices.Concat(files, entries, records, modules, checked, []emit.File{constants}))
-		},
+		RunE:                  func(*cobra.Command, []string) error { return paths.generate() },
 	}
-	cmd.Flags().StringVar(&registryPath, "registry", "", "the registry to read (`PATH` of vk.xml)")
-	cmd.Flags().StringVar(&support, "support", "icd/support.go",
+	cmd.Flags().StringVar(&paths.registry, "registry", "", "the registry to read (`PATH` of vk.xml)")
+	cmd.Flags().StringVar(&paths.support, "support", "icd/support.go",
 		"the Go `FILE` whose cabi.Commands literal names the commands that the driver implements")
-	cmd.Flags().StringVar(&ops, "ops", "internal/command/op.go",
+	cmd.Flags().StringVar(&paths.ops, "ops", "internal/command/op.go",
 		"the Go `FILE` whose constants name the commands that command buffers hold")
-	cmd.Flags().StringVar(&sources, "sources", ".", "the `DIR` below which Go files name valid usage identifiers")
-	cmd.Flags().StringVar(&out, "out", ".", "the repository's root, `DIR`")
+	cmd.Flags().StringVar(&paths.sources, "sources", ".", "the `DIR` below which Go files name valid usage identifiers")
+	cmd.Flags().StringVar(&paths.out, "out", ".", "the repository's root, `DIR`")
 	return cmd
+}
+
+// generate makes all files and then writes them.
+func (paths *apiPaths) generate() error {
+	if paths.registry == "" {
+		return errors.New("api: -registry is missing: the path of vk.xml")
+	}
+	reg, err := readRegistry(paths.registry)
+	if err != nil {
+		return err
+	}
+	files, err := emit.API(reg)
+	if err != nil {
+		return err
+	}
+	recorded, err := names(paths.ops, emit.Ops)
+	if err != nil {
+		return err
+	}
+	supported, err := names(paths.support, emit.Supported)
+	if err != nil {
+		return err
+	}
+	entries, err := emit.CABI(reg, supported, recorded)
+	if err != nil {
+		return fmt.Errorf("%s: %w", paths.support, err)
+	}
+	records, err := emit.Records(reg, recorded)
+	if err != nil {
+		return fmt.Errorf("%s: %w", paths.ops, err)
+	}
+	modules, err := spirvFiles(filepath.Dir(paths.registry))
+	if err != nil {
+		return err
+	}
+	vuids, err := readWith(filepath.Join(filepath.Dir(paths.registry), "vuids.txt"), emit.ReadVUIDs)
+	if err != nil {
+		return err
+	}
+	driver, err := readDriver(filepath.Dir(paths.support), supported)
+	if err != nil {
+		return err
+	}
+	checked, err := emit.Handles(reg, driver, vuids)
+	if err != nil {
+		return err
+	}
+	constants, err := vuidFile(vuids, paths.sources, checked)
+	if err != nil {
+		return err
+	}
+	return writeFiles(paths.out, slices.Concat(files, entries, records, modules, checked, []emit.File{constants}))
 }
 
 // names reads a list of names from a Go file.

@@ -243,7 +243,13 @@ func printCommands(p *printer, entries []*entryPoint, commands []*registry.Comma
 		p.f("\"unsafe\"\n\n")
 	}
 	p.f("\"farside/internal/vk\"\n)\n\n")
+	printFunctions(p, entries)
+	printTables(p, entries, commands)
+	printDispatchers(p, entries)
+}
 
+// printFunctions prints the structure of the functions that the driver installs.
+func printFunctions(p *printer, entries []*entryPoint) {
 	p.f("// Commands has one function for every command that the driver implements.\ntype Commands struct {\n")
 	for _, e := range entries {
 		if e.refused {
@@ -259,7 +265,10 @@ func printCommands(p *printer, entries []*entryPoint, commands []*registry.Comma
 		p.f(")%s\n", goResult(e))
 	}
 	p.f("}\n\n")
+}
 
+// printTables prints what the boundary looks up by the number of a stub or of a command.
+func printTables(p *printer, entries []*entryPoint, commands []*registry.Command) {
 	places := map[string]int{}
 	for i, e := range entries {
 		for _, name := range e.names {
@@ -278,7 +287,8 @@ func printCommands(p *printer, entries []*entryPoint, commands []*registry.Comma
 			p.f("%d: %s, // %s\n", i+1, [...]string{kindResult: "kindResult", kindWord: "kindWord"}[e.kind], e.Name)
 		}
 	}
-	p.f("}\n\n// indices has the index of each command of vk.Commands, 0 for those without a stub.\nvar indices = [%d]uint16{\n", len(commands))
+	p.f("}\n\n// indices has the index of each command of vk.Commands, 0 for those without a stub.\n")
+	p.f("var indices = [%d]uint16{\n", len(commands))
 	for i, c := range commands {
 		if n := places[c.Name]; n != 0 {
 			p.f("%d: %d, // %s\n", i, n, c.Name)
@@ -293,7 +303,10 @@ func printCommands(p *printer, entries []*entryPoint, commands []*registry.Comma
 		p.f("%d: call%s,\n", i+1, e.goName)
 	}
 	p.f("}\n\n")
+}
 
+// printDispatchers prints the functions that read a command's parameters from a frame and call what is installed.
+func printDispatchers(p *printer, entries []*entryPoint) {
 	for _, e := range entries {
 		if e.refused {
 			continue

@@ -185,6 +185,8 @@ func (a *argument) move() string {
 	return "MOVQ"
 }
 
+// record writes a stub that appends a command to its command buffer's stream. The stub goes to farside_entry, and so to
+// Go, where anything is unusual.
 func (w amd64) record(p *printer, r *recording) {
 	line(p, "MOVQ ·commandBuffers(SB), R10")
 	line(p, "MOVQ DI, R11")
@@ -196,14 +198,26 @@ func (w amd64) record(p *printer, r *recording) {
 	if r.number == 0 {
 		line(p, "CMPQ 8(DI), $0")
 		line(p, "JEQ  slow")
-		line(p, "RET")
-		p.f("slow:\n")
-		line(p, "JMP  farside_entry(SB)")
-		return
+	} else {
+		w.guard(p, r)
+		if arrays := r.counted(); len(arrays) == 0 {
+			w.reserve(p, r)
+		} else {
+			w.reserveArrays(p, r, arrays)
+		}
+		line(p, "PREFETCHT0 %d(R10)", prefetchBytes)
+		w.copyArrays(p, r, w.words(p, r))
 	}
+	line(p, "RET")
+	p.f("slow:\n")
+	line(p, "JMP  farside_entry(SB)")
+}
+
+// guard checks the arguments that are pointers. An address below 4096, or one that no user program can have, is left
+// to Go.
+func (w amd64) guard(p *printer, r *recording) {
 	arrays := r.counted()
 	for i := range r.args {
-		// An address below 4096, or one that no user program can have, is left to Go.
 		a := &r.args[i]
 		if a.kind != arrayArgument && a.kind != structArgument {
 			continue
@@ -221,48 +235,55 @@ func (w amd64) record(p *printer, r *recording) {
 			p.f("empty:\n")
 		}
 	}
-	if len(arrays) == 0 {
-		line(p, "MOVQ 8(DI), R10")
-		line(p, "LEAQ %d(R10), R11", r.size())
-		line(p, "CMPQ R11, 16(DI)")
-		line(p, "JHI  slow")
-		line(p, "MOVQ R11, 8(DI)")
-		line(p, "MOVQ $%#x, AX", r.number|r.size()/8<<32)
-		line(p, "MOVQ AX, (R10)")
+}
+
+// reserve takes room in the stream for a record of fixed size and writes its head. R10 is the record then.
+func (w amd64) reserve(p *printer, r *recording) {
+	line(p, "MOVQ 8(DI), R10")
+	line(p, "LEAQ %d(R10), R11", r.size())
+	line(p, "CMPQ R11, 16(DI)")
+	line(p, "JHI  slow")
+	line(p, "MOVQ R11, 8(DI)")
+	line(p, "MOVQ $%#x, AX", r.number|r.size()/8<<32)
+	line(p, "MOVQ AX, (R10)")
+}
+
+// reserveArrays is reserve for a record with arrays, whose counts it checks.
+func (w amd64) reserveArrays(p *printer, r *recording, arrays []counted) {
+	array := arrays[0]
+	line(p, "%s %s, R11", array.count.move(), w.of(array.count))
+	line(p, "LEAQ -1(R11), R10")
+	line(p, "CMPQ R10, $%d", inlineBytes/array.typ.size)
+	line(p, "JCC  slow")
+	if array.typ.size == 1 {
+		line(p, "TESTQ $3, R11")
+		line(p, "JNE  slow")
 	} else {
-		array := arrays[0]
-		line(p, "%s %s, R11", array.count.move(), w.of(array.count))
-		line(p, "LEAQ -1(R11), R10")
-		line(p, "CMPQ R10, $%d", inlineBytes/array.typ.size)
-		line(p, "JCC  slow")
-		switch {
-		case array.typ.size == 1:
-			line(p, "TESTQ $3, R11")
-			line(p, "JNE  slow")
-		default:
-			line(p, "IMUL3Q $%d, R11, R11", array.typ.size)
-		}
-		for _, second := range arrays[1:] {
-			line(p, "%s %s, R10", second.count.move(), w.of(second.count))
-			line(p, "CMPQ R10, $%d", inlineBytes/second.typ.size)
-			line(p, "JHI  slow")
-			line(p, "IMUL3Q $%d, R10, R10", second.typ.size)
-			line(p, "ADDQ R10, R11")
-		}
-		line(p, "ADDQ $%d, R11", r.size()+7)
-		line(p, "ANDQ $~7, R11")
-		line(p, "MOVQ 8(DI), R10")
-		line(p, "ADDQ R10, R11")
-		line(p, "CMPQ R11, 16(DI)")
-		line(p, "JHI  slow")
-		line(p, "MOVQ R11, 8(DI)")
-		line(p, "SUBQ R10, R11")
-		line(p, "SHLQ $29, R11")
-		line(p, "ORQ  $%d, R11", r.number)
-		line(p, "MOVQ R11, (R10)")
+		line(p, "IMUL3Q $%d, R11, R11", array.typ.size)
 	}
-	line(p, "PREFETCHT0 %d(R10)", prefetchBytes)
-	at := 8
+	for _, second := range arrays[1:] {
+		line(p, "%s %s, R10", second.count.move(), w.of(second.count))
+		line(p, "CMPQ R10, $%d", inlineBytes/second.typ.size)
+		line(p, "JHI  slow")
+		line(p, "IMUL3Q $%d, R10, R10", second.typ.size)
+		line(p, "ADDQ R10, R11")
+	}
+	line(p, "ADDQ $%d, R11", r.size()+7)
+	line(p, "ANDQ $~7, R11")
+	line(p, "MOVQ 8(DI), R10")
+	line(p, "ADDQ R10, R11")
+	line(p, "CMPQ R11, 16(DI)")
+	line(p, "JHI  slow")
+	line(p, "MOVQ R11, 8(DI)")
+	line(p, "SUBQ R10, R11")
+	line(p, "SHLQ $29, R11")
+	line(p, "ORQ  $%d, R11", r.number)
+	line(p, "MOVQ R11, (R10)")
+}
+
+// words writes what has a fixed size into the record: the words and then the structures. It returns where they end.
+func (w amd64) words(p *printer, r *recording) (at int) {
+	at = 8
 	for i := range r.args {
 		a := &r.args[i]
 		switch {
@@ -290,7 +311,12 @@ func (w amd64) record(p *printer, r *recording) {
 			}
 		}
 	}
-	for i, array := range arrays {
+	return at
+}
+
+// copyArrays copies the arrays into the record, from its byte at on. DI counts the bytes that are left.
+func (w amd64) copyArrays(p *printer, r *recording, at int) {
+	for i, array := range r.counted() {
 		from := w.pointer(p, array.argument, "R11")
 		line(p, "%s %s, DI", array.count.move(), w.of(array.count))
 		if array.typ.size != 1 {
@@ -316,9 +342,6 @@ func (w amd64) record(p *printer, r *recording) {
 			p.f("done:\n")
 		}
 	}
-	line(p, "RET")
-	p.f("slow:\n")
-	line(p, "JMP  farside_entry(SB)")
 }
 
 // arm64 writes stubs for AAPCS64. R9 holds the command's number until nothing can go wrong any more; R10 to R15
@@ -336,7 +359,8 @@ func (a *argument) load() string {
 	return "MOVD"
 }
 
-func (arm64) record(p *printer, r *recording) {
+// record is as amd64's.
+func (w arm64) record(p *printer, r *recording) {
 	line(p, "MOVD $·commandBuffers(SB), R10")
 	line(p, "MOVD (R10), R10")
 	line(p, "MOVD slab_Base(R10), R11")
@@ -349,14 +373,22 @@ func (arm64) record(p *printer, r *recording) {
 	line(p, "MOVD 8(R0), R10")
 	if r.number == 0 {
 		line(p, "CBZ  R10, slow")
-		line(p, "RET")
-		p.f("slow:\n")
-		line(p, "B    farside_entry(SB)")
-		return
+	} else {
+		w.guard(p, r)
+		w.reserve(p, r)
+		line(p, "PRFM %d(R10), PSTL1KEEP", prefetchBytes)
+		w.copyArrays(p, r, w.words(p, r))
 	}
+	line(p, "RET")
+	p.f("slow:\n")
+	line(p, "B    farside_entry(SB)")
+}
+
+// guard checks the arguments that are pointers. An address below 4096, or one that no user program can have, is left
+// to Go.
+func (arm64) guard(p *printer, r *recording) {
 	arrays := r.counted()
 	for i := range r.args {
-		// An address below 4096, or one that no user program can have, is left to Go.
 		a := &r.args[i]
 		if a.kind != arrayArgument && a.kind != structArgument {
 			continue
@@ -373,7 +405,12 @@ func (arm64) record(p *printer, r *recording) {
 			p.f("empty:\n")
 		}
 	}
-	if len(arrays) == 0 {
+}
+
+// reserve checks the counts of arrays, takes room for the record in the stream and writes its head. R10 is the record,
+// R13 and R15 are the bytes of the first and the second array.
+func (arm64) reserve(p *printer, r *recording) {
+	if arrays := r.counted(); len(arrays) == 0 {
 		line(p, "MOVD $%d, R12", r.size())
 	} else {
 		array := arrays[0]
@@ -407,8 +444,11 @@ func (arm64) record(p *printer, r *recording) {
 	line(p, "LSL  $29, R12, R12")
 	line(p, "ADD  $%d, R12, R12", r.number)
 	line(p, "MOVD R12, (R10)")
-	line(p, "PRFM %d(R10), PSTL1KEEP", prefetchBytes)
-	at := 8
+}
+
+// words writes what has a fixed size into the record: the words and then the structures. It returns where they end.
+func (arm64) words(p *printer, r *recording) (at int) {
+	at = 8
 	for _, a := range r.args {
 		switch {
 		case a.kind != wordArgument && a.kind != countArgument:
@@ -435,7 +475,12 @@ func (arm64) record(p *printer, r *recording) {
 			at += 8
 		}
 	}
-	for i, array := range arrays {
+	return at
+}
+
+// copyArrays copies the arrays into the record, from its byte at on. R13 counts the bytes that are left.
+func (arm64) copyArrays(p *printer, r *recording, at int) {
+	for i, array := range r.counted() {
 		if i == 0 {
 			line(p, "ADD  $%d, R10, R10", at)
 		} else {
@@ -456,7 +501,4 @@ func (arm64) record(p *printer, r *recording) {
 			p.f("done:\n")
 		}
 	}
-	line(p, "RET")
-	p.f("slow:\n")
-	line(p, "B    farside_entry(SB)")
 }
