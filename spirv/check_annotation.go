@@ -93,6 +93,7 @@ func twice(list []Decoration) *Decoration {
 	return nil
 }
 
+// decoration checks that a target may have a decoration.
 func (k *checker) decoration(i, target *Instruction, kind DecorationKind, operands []uint32) error {
 	if err := k.coherence(i, kind); err != nil {
 		return err
@@ -139,18 +140,7 @@ func (k *checker) decoration(i, target *Instruction, kind DecorationKind, operan
 			return bad(vk.VUID_StandaloneSpirv_Location_06672, "the target is not an input or output")
 		}
 	case DecorationBuiltIn:
-		if target.Op == OpVariable {
-			break
-		}
-		if BuiltIn(operands[0]) != BuiltInWorkgroupSize || target.Op != OpConstantComposite &&
-			target.Op != OpSpecConstantComposite {
-			return bad(vk.VUID_WorkgroupSize_WorkgroupSize_04426,
-				"the target is neither a variable nor the constant WorkgroupSize")
-		}
-		if v := k.c.Values[target.Result]; v.Type.Kind != TypeVector || v.Type.Count != 3 || v.Type.Elem.Kind != TypeInt ||
-			v.Type.Elem.Width != 32 {
-			return bad(vk.VUID_WorkgroupSize_WorkgroupSize_04427, "it is not a vector of 3 32-bit integers")
-		}
+		return k.builtInDecoration(i, target, BuiltIn(operands[0]))
 	case DecorationFPRoundingMode:
 		if m := FPRoundingMode(operands[0]); m != FPRoundingModeRTE && m != FPRoundingModeRTZ {
 			return bad(vk.VUID_StandaloneSpirv_FPRoundingMode_04675, "the mode is neither RTE nor RTZ")
@@ -159,8 +149,7 @@ func (k *checker) decoration(i, target *Instruction, kind DecorationKind, operan
 			return bad(vk.NoVUID, "the target is not an OpFConvert")
 		}
 	case DecorationNonWritable, DecorationNonReadable, DecorationCoherent, DecorationVolatile, DecorationRestrict,
-		DecorationAliased,
-		DecorationRestrictPointer, DecorationAliasedPointer:
+		DecorationAliased, DecorationRestrictPointer, DecorationAliasedPointer:
 		if target.Op != OpVariable && target.Op != OpFunctionParameter {
 			return bad(vk.NoVUID, "the target is not a variable or a parameter")
 		}
@@ -172,6 +161,25 @@ func (k *checker) decoration(i, target *Instruction, kind DecorationKind, operan
 		if target.Type == 0 {
 			return bad(vk.NoVUID, "the target is no object")
 		}
+	}
+	return nil
+}
+
+// builtInDecoration checks that a built-in is a variable, or the constant WorkgroupSize.
+func (k *checker) builtInDecoration(i, target *Instruction, b BuiltIn) error {
+	if target.Op == OpVariable {
+		return nil
+	}
+	bad := func(vuid vk.VUID, what string) error {
+		return ruleAt(i, vuid, "%v of %s: %s", DecorationBuiltIn, k.name(target.Result), what)
+	}
+	if b != BuiltInWorkgroupSize || target.Op != OpConstantComposite && target.Op != OpSpecConstantComposite {
+		return bad(vk.VUID_WorkgroupSize_WorkgroupSize_04426,
+			"the target is neither a variable nor the constant WorkgroupSize")
+	}
+	if t := k.c.Values[target.Result].Type; t.Kind != TypeVector || t.Count != 3 || t.Elem.Kind != TypeInt ||
+		t.Elem.Width != 32 {
+		return bad(vk.VUID_WorkgroupSize_WorkgroupSize_04427, "it is not a vector of 3 32-bit integers")
 	}
 	return nil
 }

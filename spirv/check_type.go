@@ -4,82 +4,93 @@ import "farside/internal/vk"
 
 // typeRules checks the types and constants, each of which Constants has seen to be well-formed.
 func (k *checker) typeRules() error {
-	type key struct {
-		op   Op
-		w    [4]uint32
-		more string
-	}
-	seen := map[key]ID{}
+	seen := map[typeKey]ID{}
 	for _, i := range k.m.Globals {
 		if err := k.requirements(i); err != nil {
 			return err
 		}
-		var err error
-		switch i.Op {
-		case OpTypeInt:
-			switch i.Operands[0] {
-			case 8:
-				err = k.width(i, CapabilityInt8, CapabilityStorageBuffer8BitAccess, CapabilityUniformAndStorageBuffer8BitAccess,
-					CapabilityStoragePushConstant8, CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR)
-			case 16:
-				err = k.width(i, CapabilityInt16, CapabilityStorageBuffer16BitAccess, CapabilityUniformAndStorageBuffer16BitAccess,
-					CapabilityStoragePushConstant16, CapabilityStorageInputOutput16,
-					CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR)
-			case 64:
-				err = k.width(i, CapabilityInt64)
-			}
-		case OpTypeFloat:
-			switch i.Operands[0] {
-			case 16:
-				err = k.width(i, CapabilityFloat16, CapabilityStorageBuffer16BitAccess,
-					CapabilityUniformAndStorageBuffer16BitAccess,
-					CapabilityStoragePushConstant16, CapabilityStorageInputOutput16,
-					CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR)
-			case 64:
-				err = k.width(i, CapabilityFloat64)
-			}
-		case OpTypeImage:
-			err = k.imageType(i)
-		case OpTypeSampledImage:
-			if t := k.types[i.Result].Elem; t.Sampled == 2 || t.Dim == DimSubpassData || t.Dim == DimBuffer &&
-				k.version >= 0x16 {
-				err = ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeSampledImage_06671,
-					"its image is a storage image, a texel buffer or a subpass")
-			}
-		case OpTypeForwardPointer:
-			if k.types[ID(i.Operands[0])] == nil || k.types[ID(i.Operands[0])].Kind != TypePointer {
-				err = errorAt(i, "%s is not an OpTypePointer", k.name(ID(i.Operands[0])))
-			} else if StorageClass(i.Operands[1]) != StorageClassPhysicalStorageBuffer {
-				err = ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeForwardPointer_04711,
-					"its storage class is not PhysicalStorageBuffer")
-			}
-		case OpTypePointer:
-			err = k.pointerType(i)
-		case OpTypeStruct:
-			for _, member := range k.types[i.Result].Members {
-				if opaque(member) {
-					err = ruleAt(i, vk.VUID_StandaloneSpirv_None_04667, "its member %s is opaque", k.name(member.ID))
-				}
-			}
-		}
-		if err != nil {
+		if err := k.typeRule(i); err != nil {
 			return err
 		}
 		switch i.Op {
 		case OpTypeVoid, OpTypeBool, OpTypeInt, OpTypeFloat, OpTypeVector, OpTypeMatrix, OpTypeImage, OpTypeSampler,
 			OpTypeSampledImage, OpTypeFunction:
 			// Types that aren't aggregates nor pointers may not be declared twice (SPIR-V 2.8).
-			ck := key{op: i.Op}
-			if len(i.Operands) <= len(ck.w) {
-				copy(ck.w[:], i.Operands)
-				ck.more = string(rune(len(i.Operands)))
-			} else {
-				ck.more = string(appendWords(nil, i.Operands))
-			}
-			if other, ok := seen[ck]; ok {
+			key := keyOf(i)
+			if other, ok := seen[key]; ok {
 				return errorAt(i, "it is the same type as %s", k.name(other))
 			}
-			seen[ck] = i.Result
+			seen[key] = i.Result
+		}
+	}
+	return nil
+}
+
+// typeKey is what makes a type: its instruction and operands.
+type typeKey struct {
+	op    Op
+	words [4]uint32
+	more  string // all operands if they are more than words has, else their number
+}
+
+func keyOf(i *Instruction) typeKey {
+	key := typeKey{op: i.Op}
+	if len(i.Operands) > len(key.words) {
+		key.more = string(appendWords(nil, i.Operands))
+		return key
+	}
+	copy(key.words[:], i.Operands)
+	key.more = string(rune(len(i.Operands)))
+	return key
+}
+
+// typeRule checks one type.
+func (k *checker) typeRule(i *Instruction) error {
+	switch i.Op {
+	case OpTypeInt:
+		switch i.Operands[0] {
+		case 8:
+			return k.width(i, CapabilityInt8, CapabilityStorageBuffer8BitAccess, CapabilityUniformAndStorageBuffer8BitAccess,
+				CapabilityStoragePushConstant8, CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR)
+		case 16:
+			return k.width(i, CapabilityInt16, CapabilityStorageBuffer16BitAccess,
+				CapabilityUniformAndStorageBuffer16BitAccess, CapabilityStoragePushConstant16,
+				CapabilityStorageInputOutput16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR)
+		case 64:
+			return k.width(i, CapabilityInt64)
+		}
+	case OpTypeFloat:
+		switch i.Operands[0] {
+		case 16:
+			return k.width(i, CapabilityFloat16, CapabilityStorageBuffer16BitAccess,
+				CapabilityUniformAndStorageBuffer16BitAccess, CapabilityStoragePushConstant16,
+				CapabilityStorageInputOutput16, CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR)
+		case 64:
+			return k.width(i, CapabilityFloat64)
+		}
+	case OpTypeImage:
+		return k.imageType(i)
+	case OpTypeSampledImage:
+		t := k.types[i.Result].Elem
+		if t.Sampled == 2 || t.Dim == DimSubpassData || t.Dim == DimBuffer && k.version >= 0x16 {
+			return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeSampledImage_06671,
+				"its image is a storage image, a texel buffer or a subpass")
+		}
+	case OpTypeForwardPointer:
+		if t := k.types[ID(i.Operands[0])]; t == nil || t.Kind != TypePointer {
+			return errorAt(i, "%s is not an OpTypePointer", k.name(ID(i.Operands[0])))
+		}
+		if StorageClass(i.Operands[1]) != StorageClassPhysicalStorageBuffer {
+			return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeForwardPointer_04711,
+				"its storage class is not PhysicalStorageBuffer")
+		}
+	case OpTypePointer:
+		return k.pointerType(i)
+	case OpTypeStruct:
+		for _, member := range k.types[i.Result].Members {
+			if opaque(member) {
+				return ruleAt(i, vk.VUID_StandaloneSpirv_None_04667, "its member %s is opaque", k.name(member.ID))
+			}
 		}
 	}
 	return nil

@@ -79,96 +79,119 @@ func (k *checker) variable(i *Instruction, inFunction bool) error {
 			return err
 		}
 	}
-	t := p.Elem
-	inner := t // without the arrays of descriptors
-	arrays := 0
-	for inner.Kind == TypeArray || inner.Kind == TypeRuntimeArray {
-		if inner.Kind == TypeRuntimeArray && arrays > 0 {
+	v := variableType{Type: p.Elem, inner: p.Elem}
+	for v.inner.Kind == TypeArray || v.inner.Kind == TypeRuntimeArray {
+		if v.inner.Kind == TypeRuntimeArray && v.arrays > 0 {
 			return errorAt(i, "a runtime array is not the outermost one")
 		}
-		inner = inner.Elem
-		arrays++
+		v.inner = v.inner.Elem
+		v.arrays++
 	}
-	if inner.Kind == TypePointer && inner.Class == StorageClassPhysicalStorageBuffer &&
+	if v.inner.Kind == TypePointer && v.inner.Class == StorageClassPhysicalStorageBuffer &&
 		(k.m.decoration(i.Result, DecorationAliasedPointer) != nil) ==
 			(k.m.decoration(i.Result, DecorationRestrictPointer) != nil) {
 		return errorAt(i, "it holds pointers to PhysicalStorageBuffer, but has not one of AliasedPointer and RestrictPointer")
 	}
-	runtime := t.Kind == TypeRuntimeArray
+	if err := k.variableOf(i, &v, class); err != nil {
+		return err
+	}
+	if err := k.variableArrays(i, &v, class); err != nil {
+		return err
+	}
+	return k.explicitNumbers(i, v.Type, class)
+}
+
+// variableType is the type of what a variable holds.
+type variableType struct {
+	*Type
+	inner  *Type // without the arrays around it
+	arrays int   // so many
+}
+
+// variableOf checks what a variable of a storage class holds.
+func (k *checker) variableOf(i *Instruction, v *variableType, class StorageClass) error {
 	switch class {
 	case StorageClassUniformConstant:
-		if !opaque(t) {
+		if !opaque(v.Type) {
 			return ruleAt(i, vk.VUID_StandaloneSpirv_UniformConstant_04655,
 				"it is neither an image nor a sampler, nor an array of them")
 		}
 	case StorageClassUniform, StorageClassStorageBuffer, StorageClassPushConstant:
-		if inner.Kind != TypeStruct || class == StorageClassPushConstant && arrays > 0 {
-			vuid := vk.VUID_StandaloneSpirv_Uniform_06807
-			if class == StorageClassPushConstant {
-				vuid = vk.VUID_StandaloneSpirv_PushConstant_06808
-			}
-			return ruleAt(i, vuid, "it is not a struct, or an array of structs where there are descriptors")
-		}
-		block, bufferBlock := k.m.decoration(inner.ID, DecorationBlock) != nil,
-			k.m.decoration(inner.ID, DecorationBufferBlock) != nil
-		if block == bufferBlock || bufferBlock && class != StorageClassUniform {
-			vuid := vk.VUID_StandaloneSpirv_Uniform_06676
-			if class == StorageClassPushConstant {
-				vuid = vk.VUID_StandaloneSpirv_PushConstant_06675
-			}
-			return ruleAt(i, vuid, "its type %s is not a Block", k.name(inner.ID))
-		}
-		if err := k.block(i, inner, class, bufferBlock); err != nil {
-			return err
-		}
+		return k.interfaceBlock(i, v, class)
 	case StorageClassWorkgroup:
-		if runtime {
-			break
-		}
-		if inner.Kind == TypeStruct && k.m.decoration(inner.ID, DecorationBlock) != nil {
-			if !k.has(CapabilityWorkgroupMemoryExplicitLayoutKHR) {
-				return errorAt(i, "a Block in Workgroup needs the capability WorkgroupMemoryExplicitLayoutKHR")
-			}
-			if arrays > 0 {
-				return errorAt(i, "a Block in Workgroup is not an array")
-			}
-			if err := k.block(i, inner, class, false); err != nil {
-				return err
-			}
-			break
-		}
-		if k.hasPointer(t) && !k.has(CapabilityVariablePointers) {
-			return errorAt(i, "it holds pointers")
-		}
+		return k.workgroupVariable(i, v)
 	case StorageClassInput, StorageClassOutput, StorageClassPrivate, StorageClassFunction:
 		switch {
-		case opaque(t):
+		case opaque(v.Type):
 			return errorAt(i, "it holds images or samplers")
-		case k.hasPointer(t) && class != StorageClassPrivate && class != StorageClassFunction:
+		case k.hasPointer(v.Type) && class != StorageClassPrivate && class != StorageClassFunction:
 			return errorAt(i, "it holds pointers")
 		}
 	}
-	if (class == StorageClassUniformConstant || class == StorageClassUniform || class == StorageClassStorageBuffer) &&
-		(k.m.decoration(i.Result, DecorationBinding) == nil || k.m.decoration(i.Result, DecorationDescriptorSet) == nil) {
-		return ruleAt(i, vk.VUID_StandaloneSpirv_UniformConstant_06677, "it has no DescriptorSet or no Binding")
+	return nil
+}
+
+// interfaceBlock checks a variable whose memory comes from the application: it is a Block, or an array of Blocks where
+// there are descriptors.
+func (k *checker) interfaceBlock(i *Instruction, v *variableType, class StorageClass) error {
+	notStruct, notBlock := vk.VUID_StandaloneSpirv_Uniform_06807, vk.VUID_StandaloneSpirv_Uniform_06676
+	if class == StorageClassPushConstant {
+		notStruct, notBlock = vk.VUID_StandaloneSpirv_PushConstant_06808, vk.VUID_StandaloneSpirv_PushConstant_06675
 	}
+	if v.inner.Kind != TypeStruct || class == StorageClassPushConstant && v.arrays > 0 {
+		return ruleAt(i, notStruct, "it is not a struct, or an array of structs where there are descriptors")
+	}
+	block := k.m.decoration(v.inner.ID, DecorationBlock) != nil
+	bufferBlock := k.m.decoration(v.inner.ID, DecorationBufferBlock) != nil
+	if block == bufferBlock || bufferBlock && class != StorageClassUniform {
+		return ruleAt(i, notBlock, "its type %s is not a Block", k.name(v.inner.ID))
+	}
+	return k.block(i, v.inner, class, bufferBlock)
+}
+
+// workgroupVariable checks a variable in shared memory, with an explicit layout or without.
+func (k *checker) workgroupVariable(i *Instruction, v *variableType) error {
+	if v.Kind == TypeRuntimeArray {
+		return nil // variableArrays refuses it
+	}
+	if v.inner.Kind == TypeStruct && k.m.decoration(v.inner.ID, DecorationBlock) != nil {
+		switch {
+		case !k.has(CapabilityWorkgroupMemoryExplicitLayoutKHR):
+			return errorAt(i, "a Block in Workgroup needs the capability WorkgroupMemoryExplicitLayoutKHR")
+		case v.arrays > 0:
+			return errorAt(i, "a Block in Workgroup is not an array")
+		}
+		return k.block(i, v.inner, StorageClassWorkgroup, false)
+	}
+	if k.hasPointer(v.Type) && !k.has(CapabilityVariablePointers) {
+		return errorAt(i, "it holds pointers")
+	}
+	return nil
+}
+
+// variableArrays checks where a variable's arrays may be: around descriptors, and a runtime array at the end of a
+// buffer.
+func (k *checker) variableArrays(i *Instruction, v *variableType, class StorageClass) error {
+	runtime := v.Kind == TypeRuntimeArray
 	switch class {
 	case StorageClassUniformConstant, StorageClassUniform, StorageClassStorageBuffer:
-		if runtime && !k.has(CapabilityRuntimeDescriptorArray) {
+		switch {
+		case k.m.decoration(i.Result, DecorationBinding) == nil || k.m.decoration(i.Result, DecorationDescriptorSet) == nil:
+			return ruleAt(i, vk.VUID_StandaloneSpirv_UniformConstant_06677, "it has no DescriptorSet or no Binding")
+		case runtime && !k.has(CapabilityRuntimeDescriptorArray):
 			return errorAt(i, "a runtime array of descriptors needs the capability RuntimeDescriptorArray")
-		}
-		if arrays > 1 {
+		case v.arrays > 1:
 			return errorAt(i, "an array of arrays has no descriptors")
 		}
 	default:
-		if runtime || class != StorageClassPushConstant && endsInRuntimeArray(inner) {
+		if runtime || class != StorageClassPushConstant && endsInRuntimeArray(v.inner) {
 			return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeRuntimeArray_04680, "it is, or ends in, a runtime array")
 		}
 	}
-	if class == StorageClassPushConstant && endsInRuntimeArray(inner) {
+	if class == StorageClassPushConstant && endsInRuntimeArray(v.inner) {
 		return ruleAt(i, vk.VUID_StandaloneSpirv_OpTypeRuntimeArray_04680, "it ends in a runtime array")
 	}
-	return k.explicitNumbers(i, t, class)
+	return nil
 }
 
 // block checks the layout of a block, and that a runtime array is at its very end.

@@ -155,6 +155,7 @@ func (e *evaluator) addType(i *Instruction) error {
 	return nil
 }
 
+// describe reads an OpType into t.
 func (e *evaluator) describe(i *Instruction, t *Type) (err error) {
 	ops := i.Operands
 	switch i.Op {
@@ -162,54 +163,20 @@ func (e *evaluator) describe(i *Instruction, t *Type) (err error) {
 		t.Kind = TypeVoid
 	case OpTypeBool:
 		t.Kind = TypeBool
-	case OpTypeInt:
-		t.Kind, t.Width, t.Signed = TypeInt, ops[0], ops[1] != 0
-		switch {
-		case t.Width != 8 && t.Width != 16 && t.Width != 32 && t.Width != 64:
-			return errorAt(i, "there are no integers of %d bits", t.Width)
-		case ops[1] > 1:
-			return errorAt(i, "its signedness is %d, not 0 or 1", ops[1])
-		}
-	case OpTypeFloat:
-		t.Kind, t.Width = TypeFloat, ops[0]
-		if t.Width != 16 && t.Width != 32 && t.Width != 64 || len(ops) > 1 {
-			return errorAt(i, "there are no floats of %d bits of this encoding", t.Width)
-		}
-	case OpTypeVector:
-		t.Kind, t.Count = TypeVector, ops[1]
-		if t.Elem, err = e.typeOperand(i, ops[0]); err != nil {
-			return err
-		}
-		switch {
-		case !t.Elem.scalar():
-			return errorAt(i, "its component type %s is not a scalar", e.m.Name(t.Elem.ID))
-		case t.Count < 2 || t.Count > 4:
-			return errorAt(i, "there are no vectors of %d components", t.Count)
-		}
-	case OpTypeMatrix:
-		t.Kind, t.Count = TypeMatrix, ops[1]
-		if t.Elem, err = e.typeOperand(i, ops[0]); err != nil {
-			return err
-		}
-		switch {
-		case t.Elem.Kind != TypeVector || t.Elem.Elem.Kind != TypeFloat:
-			return errorAt(i, "its column type %s is not a vector of floats", e.m.Name(t.Elem.ID))
-		case t.Count < 2 || t.Count > 4:
-			return errorAt(i, "there are no matrices of %d columns", t.Count)
-		}
+	case OpTypeSampler:
+		t.Kind = TypeSampler
+	case OpTypeInt, OpTypeFloat:
+		return e.number(i, t)
+	case OpTypeVector, OpTypeMatrix:
+		return e.columns(i, t)
 	case OpTypeArray:
 		t.Kind, t.Stride = TypeArray, e.stride(i.Result)
-		if t.Elem, err = e.element(i, ops[0]); err != nil {
-			return err
-		}
-		if t.Count, err = e.length(i, ID(ops[1])); err != nil {
-			return err
+		if t.Elem, err = e.element(i, ops[0]); err == nil {
+			t.Count, err = e.length(i, ID(ops[1]))
 		}
 	case OpTypeRuntimeArray:
 		t.Kind, t.Stride = TypeRuntimeArray, e.stride(i.Result)
-		if t.Elem, err = e.element(i, ops[0]); err != nil {
-			return err
-		}
+		t.Elem, err = e.element(i, ops[0])
 	case OpTypeStruct:
 		return e.structure(i, t)
 	case OpTypePointer:
@@ -218,46 +185,95 @@ func (e *evaluator) describe(i *Instruction, t *Type) (err error) {
 			return errorAt(i, "its storage class is not that of its OpTypeForwardPointer")
 		}
 		t.Class = StorageClass(ops[0])
-		if t.Elem, err = e.typeOperand(i, ops[1]); err != nil {
-			return err
-		}
-	case OpTypeSampler:
-		t.Kind = TypeSampler
+		t.Elem, err = e.typeOperand(i, ops[1])
+	case OpTypeImage:
+		return e.image(i, t)
 	case OpTypeSampledImage:
 		t.Kind = TypeSampledImage
-		if t.Elem, err = e.typeOperand(i, ops[0]); err != nil {
-			return err
-		}
-		if t.Elem.Kind != TypeImage {
-			return errorAt(i, "%s is not an image", e.m.Name(t.Elem.ID))
-		}
-	case OpTypeImage:
-		t.Kind = TypeImage
-		if t.Elem, err = e.typeOperand(i, ops[0]); err != nil {
-			return err
-		}
-		t.Dim, t.Depth, t.Arrayed, t.Multisampled, t.Sampled, t.Format =
-			Dim(ops[1]), ops[2], ops[3] != 0, ops[4] != 0, ops[5], ImageFormat(ops[6])
-		if ops[2] > 2 || ops[3] > 1 || ops[4] > 1 || ops[5] > 2 {
-			return errorAt(i, "depth, arrayed, multisampled or sampled is out of range")
+		if t.Elem, err = e.typeOperand(i, ops[0]); err == nil && t.Elem.Kind != TypeImage {
+			err = errorAt(i, "%s is not an image", e.m.Name(t.Elem.ID))
 		}
 	case OpTypeFunction:
-		t.Kind = TypeFunction
-		if t.Elem, err = e.typeOperand(i, ops[0]); err != nil {
-			return err
-		}
-		for _, id := range ops[1:] {
-			p, err := e.typeOperand(i, id)
-			if err != nil {
-				return err
-			}
-			if p.Kind == TypeVoid || p.Kind == TypeFunction {
-				return errorAt(i, "the parameter type %s is void or a function", e.m.Name(p.ID))
-			}
-			t.Members = append(t.Members, p)
-		}
+		return e.function(i, t)
 	default:
 		return errorAt(i, "it is not supported")
+	}
+	return err
+}
+
+// number is describe for OpTypeInt and OpTypeFloat.
+func (e *evaluator) number(i *Instruction, t *Type) error {
+	t.Width = i.Operands[0]
+	if i.Op == OpTypeFloat {
+		t.Kind = TypeFloat
+		if t.Width != 16 && t.Width != 32 && t.Width != 64 || len(i.Operands) > 1 {
+			return errorAt(i, "there are no floats of %d bits of this encoding", t.Width)
+		}
+		return nil
+	}
+	t.Kind, t.Signed = TypeInt, i.Operands[1] != 0
+	switch {
+	case t.Width != 8 && t.Width != 16 && t.Width != 32 && t.Width != 64:
+		return errorAt(i, "there are no integers of %d bits", t.Width)
+	case i.Operands[1] > 1:
+		return errorAt(i, "its signedness is %d, not 0 or 1", i.Operands[1])
+	}
+	return nil
+}
+
+// columns is describe for OpTypeVector and OpTypeMatrix.
+func (e *evaluator) columns(i *Instruction, t *Type) (err error) {
+	t.Kind, t.Count = TypeVector, i.Operands[1]
+	if i.Op == OpTypeMatrix {
+		t.Kind = TypeMatrix
+	}
+	if t.Elem, err = e.typeOperand(i, i.Operands[0]); err != nil {
+		return err
+	}
+	few := t.Count < 2 || t.Count > 4
+	switch {
+	case t.Kind == TypeVector && !t.Elem.scalar():
+		return errorAt(i, "its component type %s is not a scalar", e.m.Name(t.Elem.ID))
+	case t.Kind == TypeVector && few:
+		return errorAt(i, "there are no vectors of %d components", t.Count)
+	case t.Kind == TypeMatrix && (t.Elem.Kind != TypeVector || t.Elem.Elem.Kind != TypeFloat):
+		return errorAt(i, "its column type %s is not a vector of floats", e.m.Name(t.Elem.ID))
+	case t.Kind == TypeMatrix && few:
+		return errorAt(i, "there are no matrices of %d columns", t.Count)
+	}
+	return nil
+}
+
+// image is describe for OpTypeImage.
+func (e *evaluator) image(i *Instruction, t *Type) (err error) {
+	ops := i.Operands
+	t.Kind = TypeImage
+	if t.Elem, err = e.typeOperand(i, ops[0]); err != nil {
+		return err
+	}
+	t.Dim, t.Depth, t.Arrayed, t.Multisampled, t.Sampled, t.Format =
+		Dim(ops[1]), ops[2], ops[3] != 0, ops[4] != 0, ops[5], ImageFormat(ops[6])
+	if ops[2] > 2 || ops[3] > 1 || ops[4] > 1 || ops[5] > 2 {
+		return errorAt(i, "depth, arrayed, multisampled or sampled is out of range")
+	}
+	return nil
+}
+
+// function is describe for OpTypeFunction: Elem is what it returns, Members are its parameters.
+func (e *evaluator) function(i *Instruction, t *Type) (err error) {
+	t.Kind = TypeFunction
+	if t.Elem, err = e.typeOperand(i, i.Operands[0]); err != nil {
+		return err
+	}
+	for _, id := range i.Operands[1:] {
+		p, err := e.typeOperand(i, id)
+		if err != nil {
+			return err
+		}
+		if p.Kind == TypeVoid || p.Kind == TypeFunction {
+			return errorAt(i, "the parameter type %s is void or a function", e.m.Name(p.ID))
+		}
+		t.Members = append(t.Members, p)
 	}
 	return nil
 }
