@@ -10,8 +10,21 @@ import (
 // descriptorProperties fills the structures about descriptors, and their part of the aggregates. Sets are plain memory,
 // whether they are updated after they were bound or not.
 func descriptorProperties(out *vk.PhysicalDeviceProperties2) {
-	const most = descriptor.MaxDescriptors
+	indexingProperties(out)
+	inlineProperties(out)
+	if s := vk.Find[vk.PhysicalDevicePushDescriptorProperties](out.PNext); s != nil {
+		s.MaxPushDescriptors = descriptor.MaxPushDescriptors
+	}
+	if s := vk.Find[vk.PhysicalDeviceRobustness2PropertiesKHR](out.PNext); s != nil {
+		// Each access is held to the last byte of the range.
+		s.RobustStorageBufferAccessSizeAlignment, s.RobustUniformBufferAccessSizeAlignment = 1, 1
+	}
+}
+
+// indexingProperties fills what descriptor indexing says, in its own structure and in Vulkan 1.2's.
+func indexingProperties(out *vk.PhysicalDeviceProperties2) {
 	chain := out.PNext
+	const most = descriptor.MaxDescriptors
 	if s := vk.Find[vk.PhysicalDeviceDescriptorIndexingProperties](chain); s != nil {
 		*s = vk.PhysicalDeviceDescriptorIndexingProperties{SType: s.SType, PNext: s.PNext,
 			MaxUpdateAfterBindDescriptorsInAllPools: math.MaxUint32, // as many as memory holds
@@ -65,6 +78,11 @@ func descriptorProperties(out *vk.PhysicalDeviceProperties2) {
 		s.MaxDescriptorSetUpdateAfterBindStorageImages = most
 		s.MaxDescriptorSetUpdateAfterBindInputAttachments = most
 	}
+}
+
+// inlineProperties fills what inline uniform blocks say, in their own structure and in Vulkan 1.3's.
+func inlineProperties(out *vk.PhysicalDeviceProperties2) {
+	chain := out.PNext
 	if s := vk.Find[vk.PhysicalDeviceInlineUniformBlockProperties](chain); s != nil {
 		*s = vk.PhysicalDeviceInlineUniformBlockProperties{SType: s.SType, PNext: s.PNext,
 			MaxInlineUniformBlockSize:                               descriptor.MaxInlineBytes,
@@ -81,12 +99,5 @@ func descriptorProperties(out *vk.PhysicalDeviceProperties2) {
 		s.MaxDescriptorSetInlineUniformBlocks = descriptor.MaxInlineBlocks
 		s.MaxDescriptorSetUpdateAfterBindInlineUniformBlocks = descriptor.MaxInlineBlocks
 		s.MaxInlineUniformTotalSize = descriptor.MaxInlineBytes * descriptor.MaxInlineBlocks
-	}
-	if s := vk.Find[vk.PhysicalDevicePushDescriptorProperties](chain); s != nil {
-		s.MaxPushDescriptors = descriptor.MaxPushDescriptors
-	}
-	if s := vk.Find[vk.PhysicalDeviceRobustness2PropertiesKHR](chain); s != nil {
-		// Each access is held to the last byte of the range.
-		s.RobustStorageBufferAccessSizeAlignment, s.RobustUniformBufferAccessSizeAlignment = 1, 1
 	}
 }

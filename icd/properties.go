@@ -63,7 +63,7 @@ func (p *physicalDevice) properties(out *vk.PhysicalDeviceProperties) {
 	out.DeviceType = vk.PHYSICAL_DEVICE_TYPE_CPU
 	vk.CopyString(out.DeviceName[:], deviceName)
 	out.PipelineCacheUUID = p.pipelineCacheUUID()
-	p.limits(&out.Limits)
+	out.Limits = deviceLimits
 	out.SparseProperties = vk.PhysicalDeviceSparseProperties{} // no sparse resources
 }
 
