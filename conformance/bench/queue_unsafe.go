@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -39,12 +40,16 @@ func newSubmitCalls(a *vulkan.Arena, d *vulkan.Device) (*submitCalls, error) {
 
 // transferBench is a driver's queue with recorded work of every kind that is measured.
 type transferBench struct {
+	device    *vulkan.Device
 	a         vulkan.Arena
 	calls     *submitCalls
+	pool      vk.CommandPool // of the recorded work and of recording
 	recording vk.CommandBuffer
 	threads   []vk.CommandBuffer // one for each processor, each in a pool of its own
 	small     [2]vk.Buffer
-	large     [2][]byte // the memory of the large buffers, mapped
+	big       [2]vk.Buffer
+	large     [2][]byte   // the memory of the big buffers, mapped
+	images    [3]vk.Image // the last one with half the width and height
 	region    *vk.BufferCopy
 	barrier   *vk.MemoryBarrier
 	work      []transferWork
@@ -59,36 +64,22 @@ type transferWork struct {
 	rounds int
 }
 
+// openTransferBench makes the objects of a driver and records its command buffers.
 func openTransferBench(d *vulkan.Device, memoryType uint32) (*transferBench, error) {
-	b := new(transferBench)
+	b := &transferBench{device: d}
 	var err error
 	if b.calls, err = newSubmitCalls(&b.a, d); err != nil {
 		return nil, err
 	}
-	pool, r := d.CreateCommandPool(0)
-	if r != vk.SUCCESS {
-		return nil, fmt.Errorf("vkCreateCommandPool: %v", r)
+	if err := b.makeBuffers(); err != nil {
+		return nil, err
 	}
-	if b.recording, r = d.AllocateCommandBuffer(pool); r != vk.SUCCESS {
-		return nil, fmt.Errorf("vkAllocateCommandBuffers: %v", r)
-	}
-	b.threads = vulkan.Make[vk.CommandBuffer](&b.a, min(runtime.NumCPU(), 64))
-	for i := range b.threads {
-		own, r := d.CreateCommandPool(0)
-		if r == vk.SUCCESS {
-			b.threads[i], r = d.AllocateCommandBuffer(own)
-		}
-		if r != vk.SUCCESS {
-			return nil, fmt.Errorf("command buffers for threads: %v", r)
-		}
-	}
-	var big [2]vk.Buffer
 	for i := range 2 {
 		if b.small[i], _, err = boundBuffer(d, mib, memoryType); err != nil {
 			return nil, err
 		}
 		var memory vk.DeviceMemory
-		if big[i], memory, err = boundBuffer(d, large, memoryType); err != nil {
+		if b.big[i], memory, err = boundBuffer(d, large, memoryType); err != nil {
 			return nil, err
 		}
 		mapped, r := d.Map(memory, 0, large)
@@ -97,64 +88,98 @@ func openTransferBench(d *vulkan.Device, memoryType uint32) (*transferBench, err
 		}
 		b.large[i] = unsafe.Slice((*byte)(mapped), large)
 	}
-	var images [3]vk.Image
 	for i, size := range []uint32{texels, texels, texels / 2} {
-		if images[i], err = boundImage(d, size, memoryType); err != nil {
+		if b.images[i], err = boundImage(d, size, memoryType); err != nil {
 			return nil, err
 		}
 	}
 	b.region = vulkan.Put(&b.a, vk.BufferCopy{SrcOffset: 128, DstOffset: 4096, Size: piece})
 	b.barrier = vulkan.Struct[vk.MemoryBarrier](&b.a)
 	b.barrier.SrcAccessMask, b.barrier.DstAccessMask = vk.ACCESS_TRANSFER_WRITE_BIT, vk.ACCESS_TRANSFER_READ_BIT
+	return b, errors.Join(b.recordBuffers(), b.recordImages())
+}
 
-	var failed error
-	record := func(name string, divide float64, rounds int, commands func(vk.CommandBuffer)) {
-		c, r := d.AllocateCommandBuffer(pool)
+// makeBuffers makes the command pools, and the command buffers that are recorded while time is taken.
+func (b *transferBench) makeBuffers() error {
+	var r vk.Result
+	if b.pool, r = b.device.CreateCommandPool(0); r != vk.SUCCESS {
+		return fmt.Errorf("vkCreateCommandPool: %v", r)
+	}
+	if b.recording, r = b.device.AllocateCommandBuffer(b.pool); r != vk.SUCCESS {
+		return fmt.Errorf("vkAllocateCommandBuffers: %v", r)
+	}
+	b.threads = vulkan.Make[vk.CommandBuffer](&b.a, min(runtime.NumCPU(), 64))
+	for i := range b.threads {
+		own, r := b.device.CreateCommandPool(0)
 		if r == vk.SUCCESS {
-			r = d.Record(c, 0, commands)
+			b.threads[i], r = b.device.AllocateCommandBuffer(own)
 		}
 		if r != vk.SUCCESS {
-			failed = fmt.Errorf("record %s: %v", name, r)
+			return fmt.Errorf("command buffers for threads: %v", r)
 		}
-		info := vulkan.Struct[vk.SubmitInfo](&b.a)
-		info.CommandBufferCount, info.PCommandBuffers = 1, vulkan.Put(&b.a, c)
-		b.work = append(b.work, transferWork{name, info, divide, rounds})
 	}
+	return nil
+}
+
+// record adds a command buffer to the work.
+func (b *transferBench) record(name string, divide float64, rounds int, commands func(vk.CommandBuffer)) error {
+	c, r := b.device.AllocateCommandBuffer(b.pool)
+	if r == vk.SUCCESS {
+		r = b.device.Record(c, 0, commands)
+	}
+	if r != vk.SUCCESS {
+		return fmt.Errorf("record %s: %v", name, r)
+	}
+	info := vulkan.Struct[vk.SubmitInfo](&b.a)
+	info.CommandBufferCount, info.PCommandBuffers = 1, vulkan.Put(&b.a, c)
+	b.work = append(b.work, transferWork{name, info, divide, rounds})
+	return nil
+}
+
+// recordBuffers records fills and copies of buffers, small ones and large ones, behind a submission of nothing.
+func (b *transferBench) recordBuffers() error {
+	d := b.device
 	b.work = append(b.work, transferWork{"submit", vulkan.Struct[vk.SubmitInfo](&b.a), 1, 500})
-	record("fills", commands, 1, func(c vk.CommandBuffer) {
-		for i := range uintptr(commands) {
-			d.CallOn("vkCmdFillBuffer", uintptr(c), uintptr(b.small[0]), i%1024*piece, piece, i)
-		}
-	})
-	record("copies", commands, 1, func(c vk.CommandBuffer) {
-		for range commands {
-			d.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(b.small[0]), uintptr(b.small[1]), 1, address(b.region))
-		}
-	})
 	all := vulkan.Put(&b.a, vk.BufferCopy{Size: large})
-	record("large fill", 1, sustained, func(c vk.CommandBuffer) {
-		d.CallOn("vkCmdFillBuffer", uintptr(c), uintptr(big[0]), 0, large, 0x5a5a5a5a)
-	})
-	record("large copy", 1, sustained, func(c vk.CommandBuffer) {
-		d.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(big[0]), uintptr(big[1]), 1, address(all))
-	})
+	return errors.Join(
+		b.record("fills", commands, 1, func(c vk.CommandBuffer) {
+			for i := range uintptr(commands) {
+				d.CallOn("vkCmdFillBuffer", uintptr(c), uintptr(b.small[0]), i%1024*piece, piece, i)
+			}
+		}),
+		b.record("copies", commands, 1, func(c vk.CommandBuffer) {
+			for range commands {
+				d.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(b.small[0]), uintptr(b.small[1]), 1, address(b.region))
+			}
+		}),
+		b.record("large fill", 1, sustained, func(c vk.CommandBuffer) {
+			d.CallOn("vkCmdFillBuffer", uintptr(c), uintptr(b.big[0]), 0, large, 0x5a5a5a5a)
+		}),
+		b.record("large copy", 1, sustained, func(c vk.CommandBuffer) {
+			d.CallOn("vkCmdCopyBuffer", uintptr(c), uintptr(b.big[0]), uintptr(b.big[1]), 1, address(all))
+		}))
+}
+
+// recordImages records a copy from a buffer to an image, and blits.
+func (b *transferBench) recordImages() error {
+	d := b.device
 	layers := vk.ImageSubresourceLayers{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LayerCount: 1}
 	region := vulkan.Put(&b.a, vk.BufferImageCopy{ImageSubresource: layers,
 		ImageExtent: vk.Extent3D{Width: texels, Height: texels, Depth: 1}})
-	record("buffer to image", 1, 2, func(c vk.CommandBuffer) {
-		d.CallOn("vkCmdCopyBufferToImage", uintptr(c), uintptr(big[0]), uintptr(images[0]), uintptr(vk.IMAGE_LAYOUT_GENERAL),
-			1, address(region))
+	err := b.record("buffer to image", 1, 2, func(c vk.CommandBuffer) {
+		d.CallOn("vkCmdCopyBufferToImage", uintptr(c), uintptr(b.big[0]), uintptr(b.images[0]),
+			uintptr(vk.IMAGE_LAYOUT_GENERAL), 1, address(region))
 	})
 	blit := vulkan.Put(&b.a, vk.ImageBlit{SrcSubresource: layers, DstSubresource: layers})
 	blit.SrcOffsets[1] = vk.Offset3D{X: texels / 2, Y: texels / 2, Z: 1}
 	blit.DstOffsets[1] = vk.Offset3D{X: texels, Y: texels, Z: 1}
 	for filter, name := range map[vk.Filter]string{vk.FILTER_NEAREST: "blit nearest", vk.FILTER_LINEAR: "blit linear"} {
-		record(name, 1, 1, func(c vk.CommandBuffer) {
-			d.CallOn("vkCmdBlitImage", uintptr(c), uintptr(images[2]), uintptr(vk.IMAGE_LAYOUT_GENERAL), uintptr(images[1]),
-				uintptr(vk.IMAGE_LAYOUT_GENERAL), 1, address(blit), uintptr(filter))
-		})
+		err = errors.Join(err, b.record(name, 1, 1, func(c vk.CommandBuffer) {
+			d.CallOn("vkCmdBlitImage", uintptr(c), uintptr(b.images[2]), uintptr(vk.IMAGE_LAYOUT_GENERAL),
+				uintptr(b.images[1]), uintptr(vk.IMAGE_LAYOUT_GENERAL), 1, address(blit), uintptr(filter))
+		}))
 	}
-	return b, failed
+	return err
 }
 
 // sample measures recording and execution on one driver, once.
