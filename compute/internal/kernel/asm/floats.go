@@ -168,8 +168,23 @@ func (g *generator) halves() {
 	})
 }
 
+// magic is 2**52 as a 64-bit float: the lowest bits of 2**52 + n are n.
+const magic = 0x4330000000000000
+
 // conversions between types. Those between floats and 64-bit integers stay with Go.
 func (g *generator) conversions() {
+	g.widening()
+	g.narrowing()
+	g.truncating()
+}
+
+// fromU32 converts half a chunk of unsigned integers to 64-bit floats.
+func (k *chunk) fromU32(half int) vector {
+	return k.y(k.VSUBPD, k.quads(magic), k.y(k.VPOR, k.quads(magic), k.y(k.VPMOVZXDQ, k.quarter(0, half))))
+}
+
+// widening has the conversions from 32 bits to 64.
+func (g *generator) widening() {
 	widen := func(op string, i instruction) {
 		g.kernel(op, shape{64, one, 1}, func(k *chunk) {
 			for half := range 2 {
@@ -181,13 +196,9 @@ func (g *generator) conversions() {
 	widen("ZextI32I64", g.VPMOVZXDQ)
 	widen("F32ToF64", g.VCVTPS2PD)
 	widen("S32ToF64", g.VCVTDQ2PD)
-	const magic = 0x4330000000000000 // 2**52; the lowest bits of 2**52 + n are n
-	fromU32 := func(k *chunk, half int) vector {
-		return k.y(k.VSUBPD, k.quads(magic), k.y(k.VPOR, k.quads(magic), k.y(k.VPMOVZXDQ, k.quarter(0, half))))
-	}
 	g.kernel("U32ToF64", shape{64, one, 1}, func(k *chunk) {
 		for half := range 2 {
-			k.store(fromU32(k, half), half)
+			k.store(k.fromU32(half), half)
 		}
 	})
 	g.kernel("Join64", shape{64, two, 1}, func(k *chunk) {
@@ -196,6 +207,10 @@ func (g *generator) conversions() {
 			k.store(k.y(k.VPOR, high, k.y(k.VPMOVZXDQ, k.quarter(0, half))), half)
 		}
 	})
+}
+
+// narrowing has the conversions from 64 bits to 32, and those from integers of 32 bits to floats.
+func (g *generator) narrowing() {
 	narrow := func(op string, f func(k *chunk, half int) vector) {
 		g.kernel(op, shape{32, one, 1}, func(k *chunk) { k.store(k.join(f(k, 0), f(k, 1)), 0) })
 	}
@@ -208,7 +223,7 @@ func (g *generator) conversions() {
 		})
 	}
 	g.each("S32ToF32", 32, one, func(k *chunk, a vector, _ int) vector { return k.y(k.VCVTDQ2PS, a) })
-	narrow("U32ToF32", func(k *chunk, half int) vector { return k.x(k.VCVTPD2PSY, fromU32(k, half)) })
+	narrow("U32ToF32", func(k *chunk, half int) vector { return k.x(k.VCVTPD2PSY, k.fromU32(half)) })
 	narrow("F64ToF32", func(k *chunk, half int) vector { return k.x(k.VCVTPD2PSY, k.source(0, half)) })
 	narrow("F64ToF32Zero", func(k *chunk, half int) vector {
 		// One unit less where the rounding has made it larger.
@@ -235,6 +250,10 @@ func (g *generator) conversions() {
 		}
 		k.store(k.pack(halves[0], halves[1], lowWords), 0)
 	})
+}
+
+// truncating has the conversions from 32-bit floats to integers, and those of masks.
+func (g *generator) truncating() {
 	g.each("F32ToS32", 32, one, func(k *chunk, a vector, _ int) vector {
 		// The instruction gives the least integer for all that is out of range, and for a NaN.
 		r := k.y(k.VPXOR, k.y(k.VCVTTPS2DQ, a), k.y(k.VCMPPS, lessEqual, a, k.y(k.VMOVDQU, k.words(0x4f000000))))

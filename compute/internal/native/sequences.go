@@ -1,0 +1,237 @@
+package native
+
+import (
+	"math"
+	"math/bits"
+
+	"farside/compute/internal/kernel"
+)
+
+// sequences are the operations that take several instructions. They write Dst with the last one.
+var sequences = map[kernel.Op]func(c *compiler){
+	kernel.Move32:         func(c *compiler) { a := c.reads(0); c.move(c.result(), a) },
+	kernel.MoveMasked32:   (*compiler).moveMasked,
+	kernel.Select32:       (*compiler).choose,
+	kernel.NegI32:         (*compiler).negate,
+	kernel.NotI32:         constant(vpxor, math.MaxUint32),
+	kernel.NegF32:         constant(vxorps, 1<<31),
+	kernel.AbsF32:         constant(vandps, 1<<31-1),
+	kernel.Zext8:          constant(vpand, 0xff),
+	kernel.Zext16:         constant(vpand, 0xffff),
+	kernel.Sext8:          extend(24),
+	kernel.Sext16:         extend(16),
+	kernel.ShlI32:         shift(vpsllvd),
+	kernel.ShrU32:         shift(vpsrlvd),
+	kernel.ShrS32:         shift(vpsravd),
+	kernel.LtU32:          (*compiler).lessUnsigned,
+	kernel.LeU32:          (*compiler).lessEqualUnsigned,
+	kernel.MinF32:         extreme(vminps, vorps),
+	kernel.MaxF32:         extreme(vmaxps, vandps),
+	kernel.FmaF32:         (*compiler).fma,
+	kernel.MulAddF32:      product(vaddps, false),
+	kernel.MulSubF32:      product(vsubps, false),
+	kernel.SubMulF32:      product(vsubps, true),
+	kernel.InverseSqrtF32: (*compiler).inverseSqrt,
+	kernel.IsNaNF32:       (*compiler).isNaN,
+	kernel.IsInfF32:       (*compiler).isInf,
+	kernel.MaskToI32:      (*compiler).maskToInteger,
+	kernel.I32ToMask:      (*compiler).integerToMask,
+	kernel.U32ToF32:       (*compiler).unsignedToFloat,
+	kernel.F32ToS32:       (*compiler).floatToSigned,
+}
+
+// shift makes a shift by a variable count, of which only the lowest five bits count.
+func shift(o opcode) func(c *compiler) {
+	return func(c *compiler) {
+		t := spare[0]
+		c.two(vpand, t, c.vector(1, t), c.words(31))
+		a := c.vector(0, spare[1])
+		c.two(o, c.result(), a, reg(t))
+	}
+}
+
+// constant makes an operation whose second operand is a constant.
+func constant(o opcode, n uint32) func(c *compiler) {
+	return func(c *compiler) {
+		a := c.vector(0, spare[0])
+		c.two(o, c.result(), a, c.words(n))
+	}
+}
+
+// extreme makes a minimum or maximum of floats; combine takes the right one of two zeros.
+func extreme(o, combine opcode) func(c *compiler) {
+	return func(c *compiler) {
+		// The instructions give the second operand if both are zeros or one is a NaN.
+		a, b, t, u := c.vector(0, spare[0]), c.vector(1, spare[1]), spare[2], spare[3]
+		c.two(o, t, a, reg(b))
+		c.two(o, u, b, reg(a))
+		c.two(combine, t, t, reg(u))
+		c.immediate(vcmpps, u, a, reg(a), 3)
+		c.immediate(vblendvps, t, t, reg(b), uint8(u)<<4)
+		c.immediate(vcmpps, u, b, reg(b), 3)
+		c.immediate(vblendvps, c.result(), t, reg(a), uint8(u)<<4)
+	}
+}
+
+// product makes A*B o C with both roundings; last says that it is C o A*B.
+func product(o opcode, last bool) func(c *compiler) {
+	return func(c *compiler) {
+		t := spare[0]
+		c.two(vmulps, t, c.vector(0, t), c.reads(1))
+		if last {
+			addend := c.vector(2, spare[1])
+			c.two(o, c.result(), addend, reg(t))
+			return
+		}
+		addend := c.reads(2)
+		c.two(o, c.result(), t, addend)
+	}
+}
+
+// extend makes the sign extension of a word's lowest 32-n bits.
+func extend(n uint8) func(c *compiler) {
+	return func(c *compiler) {
+		t := spare[0]
+		c.shift(shift32, left, t, c.vector(0, t), n)
+		c.shift(shift32, rightSigned, c.result(), t, n)
+	}
+}
+
+// moveMasked writes A where the lane is active, and what was there elsewhere.
+func (c *compiler) moveMasked() {
+	if !c.insts[c.at].C.Valid {
+		a := c.reads(0)
+		c.move(c.result(), a)
+		return
+	}
+	a, before := c.vector(0, spare[0]), c.vector(2, spare[1])
+	c.one(vmovups, spare[2], memory(c.maskOf(0)))
+	c.immediate(vblendvps, c.result(), before, reg(a), uint8(spare[2])<<4)
+}
+
+func (c *compiler) negate() {
+	t, a := spare[0], c.reads(0)
+	c.two(vpxor, t, t, reg(t))
+	c.two(vpsubd, c.result(), t, a)
+}
+
+// lessUnsigned is not(B <= A), since there is no unsigned comparison.
+func (c *compiler) lessUnsigned() {
+	t, b := spare[0], c.vector(1, spare[1])
+	c.two(vpminud, t, b, c.reads(0))
+	c.two(vpcmpeqd, t, t, reg(b))
+	c.not(c.result(), t)
+}
+
+// lessEqualUnsigned asks whether the lesser of both is A.
+func (c *compiler) lessEqualUnsigned() {
+	t, a := spare[0], c.vector(0, spare[1])
+	c.two(vpminud, t, a, c.reads(1))
+	c.two(vpcmpeqd, c.result(), t, reg(a))
+}
+
+func (c *compiler) choose() {
+	condition, b, a := c.vector(2, spare[0]), c.vector(1, spare[1]), c.reads(0)
+	c.immediate(vblendvps, c.result(), b, a, uint8(condition)<<4)
+}
+
+func (c *compiler) fma() {
+	t := spare[0]
+	c.move(t, c.reads(0))
+	b := c.vector(1, spare[1])
+	c.two(vfmadd213ps, t, b, c.reads(2))
+	c.one(vmovups, c.result(), reg(t))
+}
+
+func (c *compiler) inverseSqrt() {
+	t, u := spare[0], spare[1]
+	c.one(vsqrtps, t, c.reads(0))
+	c.move(u, c.words(math.Float32bits(1)))
+	c.two(vdivps, c.result(), u, reg(t))
+}
+
+func (c *compiler) isNaN() {
+	a := c.vector(0, spare[0])
+	c.immediate(vcmpps, c.result(), a, reg(a), 3)
+}
+
+func (c *compiler) isInf() {
+	t := spare[0]
+	c.two(vandps, t, c.vector(0, t), c.words(1<<31-1))
+	c.immediate(vcmpps, c.result(), t, c.words(0x7f800000), 0)
+}
+
+func (c *compiler) maskToInteger() {
+	a := c.vector(0, spare[0])
+	c.shift(shift32, right, c.result(), a, 31)
+}
+
+func (c *compiler) integerToMask() {
+	t := spare[0]
+	c.two(vpxor, t, t, reg(t))
+	c.two(vpcmpeqd, t, t, c.reads(0))
+	c.not(c.result(), t)
+}
+
+// unsignedToFloat converts the halves. Either half is exact, and so is the higher one times 2^16: only the sum is
+// rounded.
+func (c *compiler) unsignedToFloat() {
+	t, u := spare[0], spare[1]
+	a := c.vector(0, u)
+	c.two(vpand, t, a, c.words(0xffff))
+	c.one(vcvtdq2ps, t, reg(t))
+	c.shift(shift32, right, u, a, 16)
+	c.one(vcvtdq2ps, u, reg(u))
+	c.two(vmulps, u, u, c.words(math.Float32bits(1<<16)))
+	c.two(vaddps, c.result(), u, reg(t))
+}
+
+// floatToSigned saturates, and gives 0 of a NaN.
+func (c *compiler) floatToSigned() {
+	t, u, a := spare[0], spare[1], c.vector(0, spare[2])
+	c.one(vmovups, u, c.words(0x4f000000))
+	c.immediate(vcmpps, u, u, reg(a), 0x12)
+	c.one(vcvttps2dq, t, reg(a))
+	c.two(vpxor, t, t, reg(u))
+	c.immediate(vcmpps, u, a, reg(a), 7)
+	c.two(vpand, c.result(), t, reg(u))
+}
+
+// mulAddSat writes A * Immediate + B in 32 bits, all ones if that overflows.
+func (c *compiler) mulAddSat(in *Inst) {
+	t, u, w := spare[0], spare[1], spare[2]
+	factor := in.Immediate
+	if bits.OnesCount64(factor) == 1 {
+		n := uint8(bits.TrailingZeros64(factor))
+		a := c.vector(0, u)
+		c.shift(shift32, left, t, a, n)  // the product
+		c.shift(shift32, right, w, t, n) // a, if it fits
+		c.two(vpcmpeqd, w, w, reg(a))    // a is not needed from here on
+		c.two(vpaddd, t, t, c.reads(1))  // the sum
+		c.two(vpmaxud, u, t, c.reads(1)) // the sum, if it fits
+		c.two(vpcmpeqd, u, u, reg(t))
+		c.two(vpand, w, w, reg(u))
+		c.not(w, w)
+		c.two(vpor, c.result(), t, reg(w))
+		return
+	}
+	f := c.quads(factor)
+	a := c.vector(0, u)
+	c.two(vpmuludq, t, a, f)
+	c.shift(shift64, right, u, a, 32)
+	c.two(vpmuludq, u, u, f)
+	b := c.vector(1, w)
+	c.shift(shift64, right, w, b, 32) // b may be w: its even lanes come from where it lies, then
+	c.two(vpaddq, u, u, reg(w))       // the odd lanes
+	b = c.vector(1, w)
+	c.two(vpand, w, b, c.quads(math.MaxUint32))
+	c.two(vpaddq, t, t, reg(w)) // the even ones
+	c.shift(shift64, left, w, u, 32)
+	c.immediate(vpblendd, w, t, reg(w), 0xaa) // the low words
+	c.shift(shift64, right, t, t, 32)
+	c.immediate(vpblendd, t, t, reg(u), 0xaa) // the high ones
+	c.two(vpxor, u, u, reg(u))
+	c.two(vpcmpeqd, t, t, reg(u))
+	c.not(t, t)
+	c.two(vpor, c.result(), w, reg(t))
+}
