@@ -131,8 +131,51 @@ const (
 	imageDst  = vk.IMAGE_USAGE_TRANSFER_DST_BIT
 )
 
-// command executes one record.
+// command executes one record. Those of dispatches are here; the other kinds follow below, family by family.
 func (r *replay) command(record command.Record) error {
+	switch record.Op {
+	case command.OpBindPipeline:
+		if c, ok := record.BindPipeline(); ok {
+			return r.bindPipeline(&c)
+		}
+	case command.OpBindDescriptorSets:
+		if c, ok := record.BindDescriptorSets(); ok {
+			return r.bindDescriptorSets(&c)
+		}
+	case command.OpPushDescriptorSet:
+		if c, ok := record.PushDescriptorSet(); ok {
+			return r.pushDescriptorSet(&c)
+		}
+	case command.OpPushConstants:
+		if c, ok := record.PushConstants(); ok {
+			return r.pushConstants(&c)
+		}
+	case command.OpDispatch:
+		if c, ok := record.Dispatch(); ok {
+			return r.dispatch([3]uint32{c.GroupCountX, c.GroupCountY, c.GroupCountZ})
+		}
+	case command.OpDispatchIndirect:
+		if c, ok := record.DispatchIndirect(); ok {
+			return r.dispatchIndirect(&c)
+		}
+	case command.OpDispatchBase:
+		if c, ok := record.DispatchBase(); ok {
+			return r.dispatchBase([3]uint32{c.BaseGroupX, c.BaseGroupY, c.BaseGroupZ},
+				[3]uint32{c.GroupCountX, c.GroupCountY, c.GroupCountZ})
+		}
+	case command.OpDebugLabel:
+		if c, ok := record.DebugLabel(); ok {
+			r.label(&c)
+			return nil
+		}
+	default:
+		return r.transferCommand(record)
+	}
+	return r.malformed()
+}
+
+// transferCommand executes a record that moves or clears what is in buffers and images.
+func (r *replay) transferCommand(record command.Record) error {
 	switch record.Op {
 	case command.OpFillBuffer:
 		if c, ok := record.FillBuffer(); ok {
@@ -174,6 +217,15 @@ func (r *replay) command(record command.Record) error {
 		if c, ok := record.ClearDepthStencilImage(); ok {
 			return r.clearDepthStencilImage(&c)
 		}
+	default:
+		return r.eventCommand(record)
+	}
+	return r.malformed()
+}
+
+// eventCommand executes a record of events, queries and markers.
+func (r *replay) eventCommand(record command.Record) error {
+	switch record.Op {
 	case command.OpSetEvent:
 		if c, ok := record.SetEvent(); ok {
 			return r.setEvent(c.Event, true, vk.VUID_vkCmdSetEvent_event_parameter)
@@ -207,40 +259,6 @@ func (r *replay) command(record command.Record) error {
 	case command.OpWriteBufferMarkerAMD:
 		if c, ok := record.WriteBufferMarkerAMD(); ok {
 			return r.writeBufferMarker(&c)
-		}
-	case command.OpBindPipeline:
-		if c, ok := record.BindPipeline(); ok {
-			return r.bindPipeline(&c)
-		}
-	case command.OpBindDescriptorSets:
-		if c, ok := record.BindDescriptorSets(); ok {
-			return r.bindDescriptorSets(&c)
-		}
-	case command.OpPushDescriptorSet:
-		if c, ok := record.PushDescriptorSet(); ok {
-			return r.pushDescriptorSet(&c)
-		}
-	case command.OpPushConstants:
-		if c, ok := record.PushConstants(); ok {
-			return r.pushConstants(&c)
-		}
-	case command.OpDispatch:
-		if c, ok := record.Dispatch(); ok {
-			return r.dispatch([3]uint32{c.GroupCountX, c.GroupCountY, c.GroupCountZ})
-		}
-	case command.OpDispatchIndirect:
-		if c, ok := record.DispatchIndirect(); ok {
-			return r.dispatchIndirect(&c)
-		}
-	case command.OpDispatchBase:
-		if c, ok := record.DispatchBase(); ok {
-			return r.dispatchBase([3]uint32{c.BaseGroupX, c.BaseGroupY, c.BaseGroupZ},
-				[3]uint32{c.GroupCountX, c.GroupCountY, c.GroupCountZ})
-		}
-	case command.OpDebugLabel:
-		if c, ok := record.DebugLabel(); ok {
-			r.label(&c)
-			return nil
 		}
 	}
 	return r.malformed()
