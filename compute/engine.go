@@ -103,132 +103,30 @@ func (e *engine) prepare(p *Program) error {
 	return e.err
 }
 
+// translate makes the program's steps, and then those that do the work of several at once.
 func (e *engine) translate(p *Program) error {
 	e.kernels = kernel.Best()
 	if p.plainGo {
 		e.kernels = kernel.Go()
 	}
 	e.chunks = (p.Lanes + kernel.Width - 1) / kernel.Width
-	masks := map[Register]int32{}
-	mask := func(r Register) int32 {
-		if r.Size == 0 {
-			return -1
-		}
-		i, ok := masks[r]
-		if !ok {
-			i = int32(len(e.masks))
-			masks[r] = i
-			e.masks = append(e.masks, r)
-		}
-		return i
-	}
 	e.steps = make([]step, len(p.Insts))
+	t := translation{e, map[Register]int32{}}
 	loops := false
 	for i := range p.Insts {
-		in := &p.Insts[i]
-		s := &e.steps[i]
+		in, s := &p.Insts[i], &e.steps[i]
 		*s = step{index: in.Index, target: in.Target, inst: in, to: -1, other: -1}
-		op := in.Op
-		switch in.Code {
-		case Kernel:
-			s.act = actKernel
-			if in.Dst.Uniform() {
-				s.act = actOnce
-				if op == kernel.MulAddSat {
-					s.act = actScale
-				}
-			}
-		case Assign:
-			op = kernel.MoveMasked32
-			if in.Dst.Size == 64 {
-				op = kernel.MoveMasked64
-			}
-			s.act = actMasked
-			if in.Dst.Uniform() {
-				s.act = actOnce
-			}
-		case Access, AccessPhysical, AccessPrivate:
-			// Where nothing of it differs between lanes one chunk does it for all; atomics are for each lane.
-			s.once = in.A.Uniform() && (loads(op) && in.Dst.Uniform() || stores(op) && in.B.Uniform())
-			switch {
-			case in.Code == AccessPhysical:
-				s.act = actPhysical
-				switch {
-				case !updates(op):
-					s.near, s.width = e.kernels.Ops[op-kernel.LoadPhysicalU8+kernel.LoadU8], accessed(op)
-				case op < kernel.AtomicExchange64:
-					s.near, s.width = e.kernels.Ops[op], 4
-				default:
-					s.near, s.width = e.kernels.Ops[op], 8
-				}
-			case in.Dynamic:
-				s.act = actDynamic
-			case s.once:
-				s.act = actOnce
-				if in.Base.Size > 0 {
-					s.act = actBasedOnce
-				}
-			default:
-				s.act = actMasked
-				if in.Base.Size > 0 {
-					s.act = actBased
-				}
-			}
-			if in.Code == AccessPrivate {
-				s.index = int32(len(e.privates))
-				e.privates = append(e.privates, privateArray{in.C, in.Immediate})
-				if !in.C.Uniform() {
-					s.act = actMasked
-				}
-			}
-		case Jump:
-			s.act = actJump
-		case JumpIf:
-			s.act = actJumpIf
-		case JumpUnless:
-			s.act = actJumpUnless
-		case Split:
-			s.act, s.to, s.other = actSplit, mask(in.Dst), mask(in.B)
-		case Leave:
-			s.act, s.to = actLeave, mask(in.Dst)
-			if s.to < 0 {
-				s.act = actEnded
-			}
-		case Enter:
-			s.act, s.to = actEnter, mask(in.Dst)
-		case Again:
-			loops = true
-			s.act, s.to = actAgain, mask(in.Dst)
-			if s.to < 0 {
-				s.act = actBack
-			}
-		case Barrier:
-			s.act = actBarrier
-			if in.Immediate == 1 {
-				s.act = actNothing // the invocations of a workgroup see each other's accesses in order anyway
-			}
-		case ArrayLength:
-			s.act = actLength
-		case CallImage:
-			s.act = actImage
-		case CallSubgroup:
-			s.act = actSubgroup
-		case CallPrint:
-			s.act = actPrint
-		case End:
-			s.act = actEnd
-		default:
-			return fmt.Errorf("instruction %d has the unknown code %d", i, in.Code)
-		}
+		var err error
 		switch in.Code {
 		case Kernel, Assign, Access, AccessPhysical, AccessPrivate:
-			if s.run = e.kernels.Ops[op]; s.run == nil {
-				return fmt.Errorf("instruction %d: there is no kernel %v", i, op)
-			}
-			if in.Code == Access && !in.Dynamic && updates(op) {
-				e.chooseAtomic(p, s)
-			}
+			err = t.kernel(p, s)
+		default:
+			err = t.control(s)
 		}
+		if err != nil {
+			return fmt.Errorf("instruction %d: %w", i, err)
+		}
+		loops = loops || in.Code == Again
 	}
 	for i := range e.steps {
 		for _, m := range []*int32{&e.steps[i].to, &e.steps[i].other} {
@@ -246,6 +144,144 @@ func (e *engine) translate(p *Program) error {
 	e.estimate = 200 + uint64(len(p.Insts))*uint64(4+2*e.chunks)
 	if loops {
 		e.estimate *= 10
+	}
+	return nil
+}
+
+// translation is the first pass of translate: it makes a step of each instruction by itself.
+type translation struct {
+	*engine
+	numbers map[Register]int32 // of the masks, indices of engine.masks
+}
+
+// mask is the number of a mask, -1 where there is none.
+func (t translation) mask(r Register) int32 {
+	if r.Size == 0 {
+		return -1
+	}
+	i, ok := t.numbers[r]
+	if !ok {
+		i = int32(len(t.masks))
+		t.numbers[r] = i
+		t.masks = append(t.masks, r)
+	}
+	return i
+}
+
+// kernel chooses the kernel that a step runs, and over which lanes.
+func (t translation) kernel(p *Program, s *step) error {
+	in := s.inst
+	op := in.Op
+	switch in.Code {
+	case Kernel:
+		s.act = actKernel
+		if in.Dst.Uniform() {
+			s.act = actOnce
+			if op == kernel.MulAddSat {
+				s.act = actScale
+			}
+		}
+	case Assign:
+		op = kernel.MoveMasked32
+		if in.Dst.Size == 64 {
+			op = kernel.MoveMasked64
+		}
+		s.act = actMasked
+		if in.Dst.Uniform() {
+			s.act = actOnce
+		}
+	default:
+		t.access(s)
+	}
+	if s.run = t.kernels.Ops[op]; s.run == nil {
+		return fmt.Errorf("there is no kernel %v", op)
+	}
+	if in.Code == Access && !in.Dynamic && updates(op) {
+		t.chooseAtomic(p, s)
+	}
+	return nil
+}
+
+// access chooses how a step reaches memory. Where nothing of the access differs between lanes, one chunk does it for
+// all; atomics are for each lane.
+func (t translation) access(s *step) {
+	in := s.inst
+	op := in.Op
+	s.once = in.A.Uniform() && (loads(op) && in.Dst.Uniform() || stores(op) && in.B.Uniform())
+	switch {
+	case in.Code == AccessPhysical:
+		s.act = actPhysical
+		switch {
+		case !updates(op):
+			s.near, s.width = t.kernels.Ops[op-kernel.LoadPhysicalU8+kernel.LoadU8], accessed(op)
+		case op < kernel.AtomicExchange64:
+			s.near, s.width = t.kernels.Ops[op], 4
+		default:
+			s.near, s.width = t.kernels.Ops[op], 8
+		}
+	case in.Dynamic:
+		s.act = actDynamic
+	case s.once:
+		s.act = actOnce
+		if in.Base.Size > 0 {
+			s.act = actBasedOnce
+		}
+	default:
+		s.act = actMasked
+		if in.Base.Size > 0 {
+			s.act = actBased
+		}
+	}
+	if in.Code == AccessPrivate {
+		s.index = int32(len(t.privates))
+		t.privates = append(t.privates, privateArray{in.C, in.Immediate})
+		if !in.C.Uniform() {
+			s.act = actMasked
+		}
+	}
+}
+
+// control translates what runs no kernel: jumps, branches of lanes, and calls.
+func (t translation) control(s *step) error {
+	in := s.inst
+	switch in.Code {
+	case Jump:
+		s.act = actJump
+	case JumpIf:
+		s.act = actJumpIf
+	case JumpUnless:
+		s.act = actJumpUnless
+	case Split:
+		s.act, s.to, s.other = actSplit, t.mask(in.Dst), t.mask(in.B)
+	case Leave:
+		s.act, s.to = actLeave, t.mask(in.Dst)
+		if s.to < 0 {
+			s.act = actEnded
+		}
+	case Enter:
+		s.act, s.to = actEnter, t.mask(in.Dst)
+	case Again:
+		s.act, s.to = actAgain, t.mask(in.Dst)
+		if s.to < 0 {
+			s.act = actBack
+		}
+	case Barrier:
+		s.act = actBarrier
+		if in.Immediate == 1 {
+			s.act = actNothing // the invocations of a workgroup see each other's accesses in order anyway
+		}
+	case ArrayLength:
+		s.act = actLength
+	case CallImage:
+		s.act = actImage
+	case CallSubgroup:
+		s.act = actSubgroup
+	case CallPrint:
+		s.act = actPrint
+	case End:
+		s.act = actEnd
+	default:
+		return fmt.Errorf("there is no code %d", in.Code)
 	}
 	return nil
 }

@@ -222,19 +222,11 @@ func (u *unroller) copies(l int32, rounds int) {
 			u.changes = u.changes || u.effect(&u.nodes[v])
 		}
 	}
-	if len(u.replaced) < len(u.nodes) {
-		longer := u.space.values.take(2 * len(u.nodes))
-		copy(longer, u.replaced)
-		u.replaced = longer
-	}
 	values := u.space.values.take(len(h.phis)) // of the header's phis
 	for i, v := range h.phis {
 		values[i] = u.find(u.nodes[v].list[0])
 	}
-	if len(u.inside) < len(u.nodes) {
-		u.inside = u.space.values.take(2 * len(u.nodes))
-	}
-	u.touched = u.touched[:0]
+	u.beginCopies()
 	order := u.space.ints.take(len(old)*rounds + 1)[:0]
 	from := before
 	target := header // of from's branch, which is to go to the copy
@@ -273,6 +265,30 @@ func (u *unroller) copies(l int32, rounds int) {
 		from, _ = u.copyOf(last)
 		target = header
 	}
+	u.endCopies(&h)
+	u.order = slices.Replace(u.order, int(first), int(end+1), order...)
+	u.steps(len(u.order))
+	for i, b := range u.order {
+		u.blocks[b].at = int32(i)
+	}
+	u.loops[l].last = -1
+}
+
+// beginCopies makes room to note the copies of all values.
+func (u *unroller) beginCopies() {
+	if len(u.replaced) < len(u.nodes) {
+		longer := u.space.values.take(2 * len(u.nodes))
+		copy(longer, u.replaced)
+		u.replaced = longer
+	}
+	if len(u.inside) < len(u.nodes) {
+		u.inside = u.space.values.take(2 * len(u.nodes))
+	}
+	u.touched = u.touched[:0]
+}
+
+// endCopies notes the last copies of what the header h computes, which replace it behind the loop.
+func (u *unroller) endCopies(h *block) {
 	for _, v := range h.phis {
 		u.replaced[v] = u.inside[v]
 	}
@@ -282,12 +298,6 @@ func (u *unroller) copies(l int32, rounds int) {
 	for _, v := range u.touched {
 		u.inside[v] = 0
 	}
-	u.order = slices.Replace(u.order, int(first), int(end+1), order...)
-	u.steps(len(u.order))
-	for i, b := range u.order {
-		u.blocks[b].at = int32(i)
-	}
-	u.loops[l].last = -1
 }
 
 // see notes the copy of a value.

@@ -134,33 +134,7 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 		c.fail(i, "%s is no image", c.module.Name(spirv.ID(i.Operands[0])))
 	}
 	b, x := c.imageCall(op, o)
-	rest := i.Operands[1:]
-	take := func() (id uint32) {
-		id, rest = rest[0], rest[1:]
-		return id
-	}
-	switch op {
-	case spirv.OpImageQuerySize, spirv.OpImageQueryLevels, spirv.OpImageQuerySamples:
-	case spirv.OpImageQuerySizeLod:
-		b.add(&x.Lod, c.int32Of(take()))
-	default:
-		switch op {
-		case spirv.OpImageSampleProjImplicitLod, spirv.OpImageSampleProjExplicitLod,
-			spirv.OpImageSampleProjDrefImplicitLod, spirv.OpImageSampleProjDrefExplicitLod:
-			x.Projective = true
-		}
-		c.coordinates(b, x, take(), o.typ)
-		switch op {
-		case spirv.OpImageSampleDrefImplicitLod, spirv.OpImageSampleDrefExplicitLod, spirv.OpImageDrefGather,
-			spirv.OpImageSampleProjDrefImplicitLod, spirv.OpImageSampleProjDrefExplicitLod:
-			b.add(&x.Dref, c.scalar(take()))
-		case spirv.OpImageGather:
-			b.add(&x.Component, c.int32Of(take()))
-		case spirv.OpImageWrite:
-			b.all(&x.Texel, c.scalars(take()))
-		}
-	}
-	if len(rest) > 0 {
+	if rest := c.imageArguments(op, b, x, o.typ, i.Operands[1:]); len(rest) > 0 {
 		c.imageOperands(i, b, x, rest)
 	}
 	if op == spirv.OpImageWrite {
@@ -179,6 +153,36 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 	}
 	c.set(i, out)
 	return true
+}
+
+// imageArguments adds what an instruction has behind its image: coordinates, a reference, a component or a texel. It
+// returns what is left, the image operands.
+func (c *compiler) imageArguments(op spirv.Op, b *builder, x *ImageOp, t *spirv.Type, rest []uint32) []uint32 {
+	take := func() (id uint32) {
+		id, rest = rest[0], rest[1:]
+		return id
+	}
+	switch op {
+	case spirv.OpImageQuerySize, spirv.OpImageQueryLevels, spirv.OpImageQuerySamples:
+		return rest
+	case spirv.OpImageQuerySizeLod:
+		b.add(&x.Lod, c.int32Of(take()))
+		return rest
+	case spirv.OpImageSampleProjImplicitLod, spirv.OpImageSampleProjExplicitLod,
+		spirv.OpImageSampleProjDrefImplicitLod, spirv.OpImageSampleProjDrefExplicitLod:
+		x.Projective = true
+	}
+	c.coordinates(b, x, take(), t)
+	switch op {
+	case spirv.OpImageSampleDrefImplicitLod, spirv.OpImageSampleDrefExplicitLod, spirv.OpImageDrefGather,
+		spirv.OpImageSampleProjDrefImplicitLod, spirv.OpImageSampleProjDrefExplicitLod:
+		b.add(&x.Dref, c.scalar(take()))
+	case spirv.OpImageGather:
+		b.add(&x.Component, c.int32Of(take()))
+	case spirv.OpImageWrite:
+		b.all(&x.Texel, c.scalars(take()))
+	}
+	return rest
 }
 
 // imagesChanged says that texels have changed: a texel buffer may be some memory, too.

@@ -348,20 +348,6 @@ func (w *worker) execute() bool {
 		case actBasedOnce:
 			s.args.Immediate = s.immediate()
 			s.run(&s.args, 0, 1)
-		case actDelayed:
-			s.args.Mask = w.mask
-			s.args.Immediate = s.immediate()
-			w.adds.Add(&s.args, w.active.first, w.active.end-w.active.first)
-		case actFlushed:
-			w.adds.Flush()
-			s.args.Immediate = s.immediate()
-			w.access(s)
-		case actDynamic:
-			w.flush()
-			w.accessDynamic(s)
-		case actPhysical:
-			w.flush()
-			w.accessPhysical(s)
 		case actJump:
 			next = int(s.target)
 		case actJumpIf:
@@ -374,49 +360,14 @@ func (w *worker) execute() bool {
 			}
 		case actSplit:
 			w.split(&w.pending[s.to], &w.pending[s.other], s.args.A)
-		case actNarrow:
-			switch w.narrow(s) {
-			case someLeft:
-				next++
-			case noneLeft:
-				next = int(steps[next].target)
-			}
-		case actNarrowRound:
-			switch w.narrow(s) {
-			case someLeft:
-				if w.tick(1, steps[next].index) {
-					return false
-				}
-				next = int(steps[next].target) + 1
-			case noneLeft:
-				next++
+		case actNarrow, actNarrowRound, actStay, actRound, actAgain:
+			if next = w.pass(s, act, next); next < 0 {
+				return false
 			}
 		case actLeave:
 			w.leave(&w.pending[s.to])
-		case actStay:
-			if w.reunite(s.to) {
-				next++
-			} else {
-				w.leave(&w.pending[s.to])
-			}
-		case actRound:
-			if w.reunite(s.to) {
-				if w.tick(1, steps[next].index) {
-					return false
-				}
-				next = int(steps[next].target) + 1
-			} else {
-				w.leave(&w.pending[s.to])
-			}
 		case actEnter:
 			if !w.enter(s.to) {
-				next = int(s.target)
-			}
-		case actAgain:
-			if w.waiting(&w.pending[s.to]) {
-				if w.tick(1, s.index) {
-					return false
-				}
 				next = int(s.target)
 			}
 		case actBack:
@@ -430,22 +381,94 @@ func (w *worker) execute() bool {
 			next = int(s.target)
 		case actEnded:
 			w.active = span{}
-		case actBarrier:
-			w.flush()
-			w.fence.Add(1)
-		case actNothing:
-		case actImage:
-			w.flush()
-			w.image(s.index)
-		case actSubgroup:
-			w.subgroup(&w.program.Subgroups[s.index])
-		case actPrint:
-			w.print(&w.program.Prints[s.index])
-		case actLength:
-			w.arrayLength(s)
 		case actEnd:
 			return true
+		default:
+			w.other(s, act)
 		}
+	}
+}
+
+// pass executes what moves lanes between masks in one pass (see engine.fuse), and what goes round for lanes that wait.
+// Next is the number of the step behind s. The result is the number of the step to go on with, or -1 if the dispatch is
+// to stop.
+func (w *worker) pass(s *step, act action, next int) int {
+	switch act {
+	case actNarrow:
+		switch w.narrow(s) {
+		case someLeft:
+			next++
+		case noneLeft:
+			next = int(w.steps[next].target)
+		}
+	case actNarrowRound:
+		switch w.narrow(s) {
+		case someLeft:
+			return w.round(&w.steps[next])
+		case noneLeft:
+			next++
+		}
+	case actStay:
+		if w.reunite(s.to) {
+			next++
+		} else {
+			w.leave(&w.pending[s.to])
+		}
+	case actRound:
+		if w.reunite(s.to) {
+			return w.round(&w.steps[next])
+		}
+		w.leave(&w.pending[s.to])
+	case actAgain:
+		if w.waiting(&w.pending[s.to]) {
+			if w.tick(1, s.index) {
+				return -1
+			}
+			next = int(s.target)
+		}
+	}
+	return next
+}
+
+// round goes round a loop by its Again, to behind the Enter there: those that it would let in are active already.
+func (w *worker) round(again *step) int {
+	if w.tick(1, again.index) {
+		return -1
+	}
+	return int(again.target) + 1
+}
+
+// other executes the steps that are worth more than a call: accesses that are not simply a kernel, and what calls
+// other parts of the package.
+func (w *worker) other(s *step, act action) {
+	switch act {
+	case actDelayed:
+		s.args.Mask = w.mask
+		s.args.Immediate = s.immediate()
+		w.adds.Add(&s.args, w.active.first, w.active.end-w.active.first)
+	case actFlushed:
+		w.adds.Flush()
+		s.args.Immediate = s.immediate()
+		w.access(s)
+	case actDynamic:
+		w.flush()
+		w.accessDynamic(s)
+	case actPhysical:
+		w.flush()
+		w.accessPhysical(s)
+	case actBarrier:
+		w.flush()
+		w.fence.Add(1)
+	case actImage:
+		w.flush()
+		w.image(s.index)
+	case actSubgroup:
+		w.subgroup(&w.program.Subgroups[s.index])
+	case actPrint:
+		w.print(&w.program.Prints[s.index])
+	case actLength:
+		w.arrayLength(s)
+	case actNothing:
 	}
 }
 
