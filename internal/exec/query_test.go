@@ -4,9 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -303,6 +305,65 @@ func TestWriteWhileReading(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
+}
+
+// torn returns a pool of one query, whose value and availability lie on two pages, and a function that takes one of
+// the pages away, or gives both back. So a test sees in which order they are used: the first use of a page that isn't
+// there ends it.
+func torn(t *testing.T) (p *QueryPool, take func(page int)) {
+	t.Helper()
+	size := unix.Getpagesize()
+	m, err := unix.Mmap(-1, 0, 2*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Munmap(m) })
+	q := (*query)(unsafe.Pointer(&m[uintptr(size)-unsafe.Offsetof(query{}.available)]))
+	return &QueryPool{kind: vk.QUERY_TYPE_TIMESTAMP, queries: unsafe.Slice(q, 1)}, func(page int) {
+		must(t, unix.Mprotect(m, unix.PROT_READ|unix.PROT_WRITE))
+		if page >= 0 {
+			must(t, unix.Mprotect(m[page*size:][:size], unix.PROT_NONE))
+		}
+	}
+}
+
+// faults says whether f uses memory that isn't there.
+func faults(f func()) (fault bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { fault = recover() != nil }()
+	f()
+	return false
+}
+
+// TestQueryOrder: a value is stored before its availability, and loaded after it.
+func TestQueryOrder(t *testing.T) {
+	const values, availabilities, neither = 0, 1, -1
+	p, take := torn(t)
+	take(availabilities)
+	if !faults(func() { p.Write(0, 5, &CmdWriteTimestampRules) }) {
+		t.Error("a query was written without its availability")
+	}
+	take(neither)
+	if v := p.queries[0].value.Load(); v != 5 {
+		t.Errorf("in front of the availability, the value is %d, want 5", v)
+	}
+	mustWrite(t, p, 0, 6)
+	take(values)
+	if !faults(func() { p.Write(0, 7, &CmdWriteTimestampRules) }) {
+		t.Error("a query was written without its value")
+	}
+	must(t, p.Reset(0, 1, &ResetQueryPoolRules))
+	if faults(func() { p.Write(0, 8, &CmdWriteTimestampRules) }); p.queries[0].available.Load() {
+		t.Error("a query is available although it has no value")
+	}
+	var err error
+	if faults(func() { err = p.Results(0, 1, make([]byte, 4), 4, 0, nil, &GetQueryPoolResultsRules) }) {
+		t.Error("the value of a query that isn't available was read")
+	}
+	if !errors.Is(err, ErrNotReady) {
+		t.Error(err)
+	}
+	take(neither)
 }
 
 // TestNow: the clock is CLOCK_MONOTONIC itself, not one with another epoch.
