@@ -122,15 +122,59 @@ func (b *buffer) boundTo() *deviceMemory {
 	return m
 }
 
+// memoryRules are the rules of a command that binds memory. The second form of a command has rules of its own.
+type memoryRules struct {
+	command   string
+	types     vk.VUID // the resource may lie in the memory's type
+	alignment vk.VUID // the offset is a multiple of the resource's alignment
+	size      vk.VUID // the resource ends within the memory
+	dedicated vk.VUID // dedicated memory is the resource's, from its beginning
+	exported  vk.VUID // the resource was created for a handle type as which the memory can be exported
+	imported  vk.VUID // the same for the type as which it was imported
+	bound     vk.VUID // the resource isn't bound
+	address   vk.VUID // of buffers: one with an address is in memory that has addresses
+}
+
+var (
+	bindBufferMemoryRules = memoryRules{
+		command: "vkBindBufferMemory",
+		types:   vk.VUID_vkBindBufferMemory_memory_01035, alignment: vk.VUID_vkBindBufferMemory_None_10739,
+		size: vk.VUID_vkBindBufferMemory_None_10741, dedicated: vk.VUID_vkBindBufferMemory_memory_01508,
+		exported: vk.VUID_vkBindBufferMemory_memory_02726, imported: vk.VUID_vkBindBufferMemory_memory_02985,
+		bound: vk.VUID_vkBindBufferMemory_buffer_07459, address: vk.VUID_vkBindBufferMemory_bufferDeviceAddress_03339,
+	}
+	bindBufferMemory2Rules = memoryRules{
+		command: "vkBindBufferMemory2",
+		types:   vk.VUID_VkBindBufferMemoryInfo_memory_01035, alignment: vk.VUID_VkBindBufferMemoryInfo_None_10739,
+		size: vk.VUID_VkBindBufferMemoryInfo_None_10741, dedicated: vk.VUID_VkBindBufferMemoryInfo_memory_01508,
+		exported: vk.VUID_VkBindBufferMemoryInfo_memory_02726, imported: vk.VUID_VkBindBufferMemoryInfo_memory_02985,
+		bound: vk.VUID_VkBindBufferMemoryInfo_buffer_07459, address: vk.VUID_VkBindBufferMemoryInfo_bufferDeviceAddress_03339,
+	}
+	bindImageMemoryRules = memoryRules{
+		command: "vkBindImageMemory",
+		types:   vk.VUID_vkBindImageMemory_memory_01047, alignment: vk.VUID_vkBindImageMemory_None_10735,
+		size: vk.VUID_vkBindImageMemory_None_10737, dedicated: vk.VUID_vkBindImageMemory_memory_02628,
+		exported: vk.VUID_vkBindImageMemory_memory_02728, imported: vk.VUID_vkBindImageMemory_memory_02989,
+		bound: vk.VUID_vkBindImageMemory_image_07460,
+	}
+	bindImageMemory2Rules = memoryRules{
+		command: "vkBindImageMemory2",
+		types:   vk.VUID_VkBindImageMemoryInfo_pNext_01615, alignment: vk.VUID_VkBindImageMemoryInfo_pNext_01616,
+		size: vk.VUID_VkBindImageMemoryInfo_pNext_01617, dedicated: vk.VUID_VkBindImageMemoryInfo_memory_02628,
+		exported: vk.VUID_VkBindImageMemoryInfo_memory_02728, imported: vk.VUID_VkBindImageMemoryInfo_memory_02989,
+		bound: vk.VUID_VkBindImageMemoryInfo_image_07460,
+	}
+)
+
 func bindBufferMemory(_ *device, b *buffer, m *deviceMemory, offset vk.DeviceSize) vk.Result {
-	return bindBuffer("vkBindBufferMemory", b, m, offset)
+	return bindBuffer(&bindBufferMemoryRules, b, m, offset)
 }
 
 func bindBufferMemory2(_ *device, count uint32, infos *vk.BindBufferMemoryInfo) vk.Result {
 	outcome := vk.SUCCESS
 	for i := range vk.Slice(infos, count) {
 		info := &vk.Slice(infos, count)[i]
-		r := bindBuffer("vkBindBufferMemory2", live(buffers, info.Buffer), live(deviceMemories, info.Memory),
+		r := bindBuffer(&bindBufferMemory2Rules, live(buffers, info.Buffer), live(deviceMemories, info.Memory),
 			info.MemoryOffset)
 		if status := vk.Find[vk.BindMemoryStatus](info.PNext); status != nil && status.PResult != nil {
 			*status.PResult = r
@@ -142,25 +186,24 @@ func bindBufferMemory2(_ *device, count uint32, infos *vk.BindBufferMemoryInfo) 
 	return outcome
 }
 
-func bindBuffer(command string, b *buffer, m *deviceMemory, offset uint64) vk.Result {
-	fail := func(err error) vk.Result {
-		return b.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_BUFFER, b.handle},
-			object{vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle})
-	}
+func bindBuffer(rules *memoryRules, b *buffer, m *deviceMemory, offset uint64) vk.Result {
 	size, alignment, typeBits := b.requirements()
-	if err := m.bindable(resource{
+	err := m.bindable(rules, resource{
 		kind: "buffer", handle: b.handle, size: size, alignment: alignment, typeBits: typeBits,
 		externalTypes: b.externalTypes,
-	}, offset); err != nil {
-		return fail(err)
+	}, offset)
+	switch {
+	case err != nil:
+	case b.usage&vk.BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT != 0 && b.device.features["bufferDeviceAddress"] &&
+		!m.deviceAddress:
+		err = vk.Errorf(vk.ERROR_UNKNOWN, rules.address,
+			"the buffer has an address, its memory was allocated without VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT")
+	case b.memory.Load() != nil:
+		err = vk.Errorf(vk.ERROR_UNKNOWN, rules.bound, "the buffer is bound already")
 	}
-	if b.usage&vk.BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT != 0 && b.device.features["bufferDeviceAddress"] &&
-		!m.deviceAddress {
-		return fail(vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBindBufferMemory_bufferDeviceAddress_03339,
-			"the buffer has an address, its memory was allocated without VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT"))
-	}
-	if b.memory.Load() != nil {
-		return fail(vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBindBufferMemory_buffer_07459, "the buffer is bound already"))
+	if err != nil {
+		return b.device.physical.instance.fail(rules.command, err, object{vk.OBJECT_TYPE_BUFFER, b.handle},
+			object{vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle})
 	}
 	b.offset = offset
 	b.memory.Store(m)
@@ -169,7 +212,7 @@ func bindBuffer(command string, b *buffer, m *deviceMemory, offset uint64) vk.Re
 
 // resource is what binding needs to know of a buffer or an image.
 type resource struct {
-	kind            string // "buffer" or "image", as the VUIDs spell it
+	kind            string // "buffer" or "image"
 	handle          uint64
 	size, alignment uint64
 	typeBits        uint32
@@ -177,37 +220,25 @@ type resource struct {
 }
 
 // bindable says whether r may lie in m from offset on.
-func (m *deviceMemory) bindable(r resource, offset uint64) error {
-	vuid := func(buffer, image vk.VUID) vk.VUID {
-		if r.kind == "buffer" {
-			return buffer
-		}
-		return image
-	}
+func (m *deviceMemory) bindable(rules *memoryRules, r resource, offset uint64) error {
 	switch {
 	case r.typeBits>>m.typeIndex&1 == 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, vuid(vk.VUID_vkBindBufferMemory_memory_01035,
-			vk.VUID_vkBindImageMemory_memory_01047), "the %s cannot lie in memory type %d, only in %#x", r.kind, m.typeIndex,
-			r.typeBits)
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.types, "the %s cannot lie in memory type %d, only in %#x", r.kind,
+			m.typeIndex, r.typeBits)
 	case offset%r.alignment != 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, vuid(vk.VUID_vkBindBufferMemory_None_10739, vk.VUID_vkBindImageMemory_None_10735),
-			"offset %d is not a multiple of %d", offset, r.alignment)
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.alignment, "offset %d is not a multiple of %d", offset, r.alignment)
 	case offset >= m.size || r.size > m.size-offset:
-		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY,
-			vuid(vk.VUID_vkBindBufferMemory_None_10741, vk.VUID_vkBindImageMemory_None_10737),
+		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, rules.size,
 			"the %s needs %d bytes from offset %d, the memory has %d", r.kind, r.size, offset, m.size)
 	case m.dedicatedTo != 0 && (m.dedicatedTo != r.handle || offset != 0):
-		return vk.Errorf(vk.ERROR_UNKNOWN, vuid(vk.VUID_vkBindBufferMemory_memory_01508,
-			vk.VUID_vkBindImageMemory_memory_02628), "the memory is dedicated to another resource, or offset %d is not 0",
-			offset)
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.dedicated,
+			"the memory is dedicated to another resource, or offset %d is not 0", offset)
 	case m.exports.Types != 0 && r.externalTypes&m.exports.Types == 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, vuid(vk.VUID_vkBindBufferMemory_memory_02726,
-			vk.VUID_vkBindImageMemory_memory_02728), "the memory is exportable as %v, the %s was created for %v",
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.exported, "the memory is exportable as %v, the %s was created for %v",
 			m.exports.Types, r.kind, r.externalTypes)
 	case m.imported != 0 && r.externalTypes&m.imported == 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, vuid(vk.VUID_vkBindBufferMemory_memory_02985,
-			vk.VUID_vkBindImageMemory_memory_02989), "the memory was imported as %v, the %s was created for %v", m.imported,
-			r.kind, r.externalTypes)
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.imported, "the memory was imported as %v, the %s was created for %v",
+			m.imported, r.kind, r.externalTypes)
 	}
 	return nil
 }

@@ -324,14 +324,14 @@ func getDeviceImageMemoryRequirements(
 }
 
 func bindImageMemory(_ *device, handle *image, mem *deviceMemory, offset vk.DeviceSize) vk.Result {
-	return bindImage("vkBindImageMemory", handle, mem, offset)
+	return bindImage(&bindImageMemoryRules, handle, mem, offset)
 }
 
 func bindImageMemory2(_ *device, count uint32, infos *vk.BindImageMemoryInfo) vk.Result {
 	outcome := vk.SUCCESS
 	for i := range vk.Slice(infos, count) {
 		info := &vk.Slice(infos, count)[i]
-		r := bindImage("vkBindImageMemory2", live(images, info.Image), live(deviceMemories, info.Memory), info.MemoryOffset)
+		r := bindImage(&bindImageMemory2Rules, live(images, info.Image), live(deviceMemories, info.Memory), info.MemoryOffset)
 		if status := vk.Find[vk.BindMemoryStatus](info.PNext); status != nil && status.PResult != nil {
 			*status.PResult = r
 		}
@@ -342,17 +342,17 @@ func bindImageMemory2(_ *device, count uint32, infos *vk.BindImageMemoryInfo) vk
 	return outcome
 }
 
-func bindImage(command string, img *image, m *deviceMemory, offset uint64) vk.Result {
+func bindImage(rules *memoryRules, img *image, m *deviceMemory, offset uint64) vk.Result {
 	size, alignment, typeBits := img.requirements()
-	err := m.bindable(resource{
+	err := m.bindable(rules, resource{
 		kind: "image", handle: img.handle, size: size, alignment: alignment, typeBits: typeBits,
 		externalTypes: img.externalTypes,
 	}, offset)
 	if err == nil && img.memory.Load() != nil {
-		err = invalid(vk.VUID_vkBindImageMemory_image_07460, "the image is bound already")
+		err = invalid(rules.bound, "the image is bound already")
 	}
 	if err != nil {
-		return img.device.physical.instance.fail(command, err,
+		return img.device.physical.instance.fail(rules.command, err,
 			object{vk.OBJECT_TYPE_IMAGE, img.handle}, object{vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle})
 	}
 	img.offset = offset

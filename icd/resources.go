@@ -23,6 +23,15 @@ var (
 	errUnbound  = errors.New("it is not bound to memory, or the memory has been freed")
 )
 
+// absent is the error of an object that the device does not have; exists says that another device has it.
+func absent(what string, h uint64, exists bool) error {
+	err := errNoObject
+	if exists {
+		err = exec.ErrForeign
+	}
+	return fmt.Errorf("%s %#x: %w", what, h, err)
+}
+
 // mapped references and maps the memory that an object of size bytes is bound to at offset, and begins an access to it.
 // The caller ends the access and drops the reference.
 func mapped(m *deviceMemory, offset, size uint64) (*memory.Payload, []byte, error) {
@@ -44,7 +53,7 @@ func mapped(m *deviceMemory, offset, size uint64) (*memory.Payload, []byte, erro
 func (r resources) Buffer(h vk.Buffer) (exec.Buffer, error) {
 	b := buffers.Get(uint64(h))
 	if b == nil || b.device != r.device {
-		return exec.Buffer{}, fmt.Errorf("buffer %#x: %w", uint64(h), errNoObject)
+		return exec.Buffer{}, absent("buffer", uint64(h), b != nil)
 	}
 	p, bytes, err := mapped(b.boundTo(), b.offset, b.size)
 	if err != nil {
@@ -56,7 +65,7 @@ func (r resources) Buffer(h vk.Buffer) (exec.Buffer, error) {
 func (r resources) Image(h vk.Image) (exec.Image, error) {
 	img := images.Get(uint64(h))
 	if img == nil || img.device != r.device {
-		return exec.Image{}, fmt.Errorf("image %#x: %w", uint64(h), errNoObject)
+		return exec.Image{}, absent("image", uint64(h), img != nil)
 	}
 	texels, p, err := img.texels()
 	if err != nil {
@@ -74,7 +83,7 @@ func (img *image) texels() (transfer.Image, *memory.Payload, error) {
 func (r resources) ImageView(h vk.ImageView) (exec.View, error) {
 	v := imageViews.Get(uint64(h))
 	if v == nil || v.device != r.device {
-		return exec.View{}, fmt.Errorf("image view %#x: %w", uint64(h), errNoObject)
+		return exec.View{}, absent("image view", uint64(h), v != nil)
 	}
 	texels, p, err := v.texels()
 	if err != nil {
@@ -86,7 +95,7 @@ func (r resources) ImageView(h vk.ImageView) (exec.View, error) {
 func (r resources) BufferView(h vk.BufferView) (exec.View, error) {
 	v := bufferViews.Get(uint64(h))
 	if v == nil || v.device != r.device {
-		return exec.View{}, fmt.Errorf("buffer view %#x: %w", uint64(h), errNoObject)
+		return exec.View{}, absent("buffer view", uint64(h), v != nil)
 	}
 	texels, p, err := v.texels()
 	if err != nil {
@@ -98,7 +107,7 @@ func (r resources) BufferView(h vk.BufferView) (exec.View, error) {
 func (r resources) Sampler(h vk.Sampler) (*sampling.Sampler, error) {
 	s := samplers.Get(uint64(h))
 	if s == nil || s.device != r.device {
-		return nil, fmt.Errorf("sampler %#x: %w", uint64(h), errNoObject)
+		return nil, absent("sampler", uint64(h), s != nil)
 	}
 	return s.Sampler, nil
 }
@@ -106,7 +115,7 @@ func (r resources) Sampler(h vk.Sampler) (*sampling.Sampler, error) {
 func (r resources) Event(h vk.Event) (*syncobj.Payload, error) {
 	e := events.Get(uint64(h))
 	if e == nil || e.device != r.device {
-		return nil, fmt.Errorf("event %#x: %w", uint64(h), errNoObject)
+		return nil, absent("event", uint64(h), e != nil)
 	}
 	return e.payload.Retain(), nil
 }
@@ -114,7 +123,7 @@ func (r resources) Event(h vk.Event) (*syncobj.Payload, error) {
 func (r resources) QueryPool(h vk.QueryPool) (*exec.QueryPool, error) {
 	p := queryPools.Get(uint64(h))
 	if p == nil || p.device != r.device {
-		return nil, fmt.Errorf("query pool %#x: %w", uint64(h), errNoObject)
+		return nil, absent("query pool", uint64(h), p != nil)
 	}
 	return p.pool, nil
 }
@@ -122,7 +131,7 @@ func (r resources) QueryPool(h vk.QueryPool) (*exec.QueryPool, error) {
 func (r resources) Pipeline(h vk.Pipeline) (*exec.Pipeline, error) {
 	p := pipelines.Get(uint64(h))
 	if p == nil || p.device != r.device {
-		return nil, fmt.Errorf("pipeline %#x: %w", uint64(h), errNoObject)
+		return nil, absent("pipeline", uint64(h), p != nil)
 	}
 	return &p.exec, nil
 }
@@ -130,7 +139,7 @@ func (r resources) Pipeline(h vk.Pipeline) (*exec.Pipeline, error) {
 func (r resources) DescriptorSet(h vk.DescriptorSet) (*descriptor.Set, error) {
 	s := descriptorSets.Get(uint64(h))
 	if s == nil || s.pool.device != r.device {
-		return nil, fmt.Errorf("descriptor set %#x: %w", uint64(h), errNoObject)
+		return nil, absent("descriptor set", uint64(h), s != nil)
 	}
 	return s.set, nil
 }
@@ -143,7 +152,7 @@ func (r resources) Secondary(h vk.CommandBuffer) (*command.Stream, error) {
 	b := commandBuffers.Get(uintptr(h))
 	switch {
 	case b == nil || b.pool.device != r.device:
-		return nil, fmt.Errorf("command buffer %#x: %w", uint64(h), errNoObject)
+		return nil, absent("command buffer", uint64(h), b != nil)
 	case b.level != vk.COMMAND_BUFFER_LEVEL_SECONDARY:
 		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_00088,
 			"command buffer %#x is a primary one", uint64(h))

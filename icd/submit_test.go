@@ -250,6 +250,37 @@ func TestFailedExecutionLosesTheDevice(t *testing.T) {
 	}
 }
 
+// TestForeignObjectsInCommands records commands with objects of another device: the rule commonparent names each, and
+// the device is lost before anything is written.
+func TestForeignObjectsInCommands(t *testing.T) {
+	other := newQueueTest(t)
+	theirs, bytes := other.buffer()
+	plain := plainImage()
+	image := newTestImage(t, other.d, &plain)
+	event := newTestEvent(t, other.d, 0)
+	pool := newTestQueryPool(t, other.d, vk.QUERY_TYPE_TIMESTAMP, 1)
+	for name, record := range map[string]func(c vk.CommandBuffer){
+		"FillBuffer": func(c vk.CommandBuffer) { commands.CmdFillBuffer(c, theirs, 0, 4, 1) },
+		"ClearColorImage": func(c vk.CommandBuffer) {
+			commands.CmdClearColorImage(c, image, vk.IMAGE_LAYOUT_GENERAL, new(vk.ClearColorValue), 1,
+				&vk.ImageSubresourceRange{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 1})
+		},
+		"SetEvent":       func(c vk.CommandBuffer) { commands.CmdSetEvent(c, event, 0) },
+		"ResetQueryPool": func(c vk.CommandBuffer) { commands.CmdResetQueryPool(c, pool, 0, 1) },
+	} {
+		q := newQueueTest(t)
+		c := q.commands(0, primary)
+		record1(t, c, func() { record(c) })
+		takeInbox()
+		submit2(q.d.queues[0], 0, nil, []vk.CommandBuffer{c}, nil)
+		wantResult(t, name, commands.QueueWaitIdle(q.d.queues[0].handle), vk.ERROR_DEVICE_LOST)
+		wantReports(t, name, "VUID-vkCmd"+name+"-commonparent")
+	}
+	if bytes[0] != 0 {
+		t.Error("another device's buffer was written to")
+	}
+}
+
 // TestDestroyWhileQueuesWait destroys a device whose queues wait for what never comes.
 func TestDestroyWhileQueuesWait(t *testing.T) {
 	q := newQueueTest(t)

@@ -109,7 +109,7 @@ func (r *replay) bindPipeline(c *command.BindPipeline) error {
 	}
 	p, err := r.device.Resources.Pipeline(c.Pipeline)
 	if err != nil {
-		return invalid(vk.VUID_vkCmdBindPipeline_pipeline_parameter, "%w", err)
+		return r.missing(vk.VUID_vkCmdBindPipeline_pipeline_parameter, err)
 	}
 	r.bound.pipeline = p
 	return nil
@@ -130,7 +130,7 @@ func (r *replay) bindDescriptorSets(c *command.BindDescriptorSets) error {
 		if h != 0 {
 			s, err := r.device.Resources.DescriptorSet(h)
 			if err != nil {
-				return invalid(vk.VUID_vkCmdBindDescriptorSets_pDescriptorSets_parameter, "%w", err)
+				return r.missing(vk.VUID_vkCmdBindDescriptorSets_pDescriptorSets_parameter, err)
 			}
 			n := int(s.Layout().DynamicCount())
 			if n > len(offsets) {

@@ -85,7 +85,7 @@ func (r *replay) executeCommands(record command.Record, secondary bool) error {
 	for _, h := range c.CommandBuffers {
 		s, err := r.device.Resources.Secondary(h)
 		if err != nil {
-			return err
+			return r.missing(vk.VUID_vkCmdExecuteCommands_pCommandBuffers_parameter, err)
 		}
 		open := len(r.labels)
 		r.index++
@@ -104,7 +104,7 @@ func (r *replay) executeCommands(record command.Record, secondary bool) error {
 func (r *replay) bytes(h vk.Buffer, exists vk.VUID, usage vk.BufferUsageFlags, used vk.VUID) ([]byte, error) {
 	b, err := r.buffer(r.device.Resources, h)
 	if err != nil {
-		return nil, invalid(exists, "%s: %w", exists.Subject(), err)
+		return nil, r.missing(exists, err)
 	}
 	if b.Usage&usage == 0 {
 		return nil, invalid(used, "%s %#x was created without %v", exists.Subject(), uint64(h), usage)
@@ -116,7 +116,7 @@ func (r *replay) bytes(h vk.Buffer, exists vk.VUID, usage vk.BufferUsageFlags, u
 func (r *replay) texels(h vk.Image, exists vk.VUID, usage vk.ImageUsageFlags, used vk.VUID) (*transfer.Image, error) {
 	img, err := r.image(r.device.Resources, h)
 	if err != nil {
-		return nil, invalid(exists, "%s: %w", exists.Subject(), err)
+		return nil, r.missing(exists, err)
 	}
 	if img.Usage&usage == 0 {
 		return nil, invalid(used, "%s %#x was created without %v", exists.Subject(), uint64(h), usage)
@@ -267,6 +267,45 @@ func (r *replay) eventCommand(record command.Record) error {
 // invalid is a rule that the command which is executed breaks.
 func invalid(rule vk.VUID, format string, args ...any) error {
 	return vk.Errorf(vk.ERROR_DEVICE_LOST, rule, format, args...)
+}
+
+// commonParents are the rules that what a command names is of the command buffer's device.
+var commonParents = [...]vk.VUID{
+	command.OpFillBuffer:             vk.VUID_vkCmdFillBuffer_commonparent,
+	command.OpUpdateBuffer:           vk.VUID_vkCmdUpdateBuffer_commonparent,
+	command.OpCopyBuffer:             vk.VUID_vkCmdCopyBuffer_commonparent,
+	command.OpCopyImage:              vk.VUID_vkCmdCopyImage_commonparent,
+	command.OpBlitImage:              vk.VUID_vkCmdBlitImage_commonparent,
+	command.OpCopyBufferToImage:      vk.VUID_vkCmdCopyBufferToImage_commonparent,
+	command.OpCopyImageToBuffer:      vk.VUID_vkCmdCopyImageToBuffer_commonparent,
+	command.OpClearColorImage:        vk.VUID_vkCmdClearColorImage_commonparent,
+	command.OpClearDepthStencilImage: vk.VUID_vkCmdClearDepthStencilImage_commonparent,
+	command.OpResolveImage:           vk.VUID_vkCmdResolveImage_commonparent,
+	command.OpSetEvent:               vk.VUID_vkCmdSetEvent_commonparent,
+	command.OpResetEvent:             vk.VUID_vkCmdResetEvent_commonparent,
+	command.OpWaitEvents:             vk.VUID_vkCmdWaitEvents_commonparent,
+	command.OpResetQueryPool:         vk.VUID_vkCmdResetQueryPool_commonparent,
+	command.OpWriteTimestamp:         vk.VUID_vkCmdWriteTimestamp_commonparent,
+	command.OpWriteTimestamp2:        vk.VUID_vkCmdWriteTimestamp2_commonparent,
+	command.OpCopyQueryPoolResults:   vk.VUID_vkCmdCopyQueryPoolResults_commonparent,
+	command.OpWriteBufferMarkerAMD:   vk.VUID_vkCmdWriteBufferMarkerAMD_commonparent,
+	command.OpBindPipeline:           vk.VUID_vkCmdBindPipeline_commonparent,
+	command.OpBindDescriptorSets:     vk.VUID_vkCmdBindDescriptorSets_commonparent,
+	command.OpDispatchIndirect:       vk.VUID_vkCmdDispatchIndirect_commonparent,
+	command.OpExecuteCommands:        vk.VUID_vkCmdExecuteCommands_commonparent,
+}
+
+// missing is the error of an object that Resources does not have. The rule is exists, unless the error has its own, or
+// the object is another device's.
+func (r *replay) missing(exists vk.VUID, err error) error {
+	rule := exists
+	switch {
+	case errors.Is(err, ErrForeign):
+		rule = commonParents[r.op]
+	case vk.VUIDOf(err) != vk.NoVUID:
+		rule = vk.VUIDOf(err)
+	}
+	return invalid(rule, "%s: %w", exists.Subject(), err)
 }
 
 func (r *replay) fillBuffer(c *command.FillBuffer) error {
@@ -424,7 +463,7 @@ func (r *replay) clearDepthStencilImage(c *command.ClearDepthStencilImage) error
 func (r *replay) event(h vk.Event, exists vk.VUID) (*syncobj.Payload, error) {
 	p, err := r.device.Resources.Event(h)
 	if err != nil {
-		return nil, invalid(exists, "%s: %w", exists.Subject(), err)
+		return nil, r.missing(exists, err)
 	}
 	return p, nil
 }
@@ -462,7 +501,7 @@ func (r *replay) waitEvents(events []vk.Event) error {
 func (r *replay) pool(h vk.QueryPool, exists vk.VUID) (*QueryPool, error) {
 	p, err := r.device.Resources.QueryPool(h)
 	if err != nil {
-		return nil, invalid(exists, "%s: %w", exists.Subject(), err)
+		return nil, r.missing(exists, err)
 	}
 	return p, nil
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"cmp"
+	"errors"
 
 	"farside/internal/command"
 	"farside/internal/descriptor"
@@ -32,8 +33,11 @@ type View struct {
 	Payload *memory.Payload // holds the texels; with a reference for the replay
 }
 
-// Resources finds what a stream names. Errors say what is wrong with the object: it does not exist, is not
-// bound, or its memory is gone.
+// ErrForeign is why Resources has no object that exists.
+var ErrForeign = errors.New("it belongs to another device")
+
+// Resources finds what a stream names. Errors say what is wrong with the object: it does not exist, is another
+// device's (ErrForeign), is not bound, or its memory is gone.
 type Resources interface {
 	Buffer(vk.Buffer) (Buffer, error)
 	Image(vk.Image) (Image, error)

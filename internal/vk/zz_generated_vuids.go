@@ -98,14 +98,29 @@ const (
 	VUID_SubgroupLocalInvocationId_SubgroupLocalInvocationId_04381
 	VUID_SubgroupLtMask_SubgroupLtMask_04379
 	VUID_SubgroupSize_SubgroupSize_04383
+	VUID_VkBindBufferMemoryInfo_None_10739
+	VUID_VkBindBufferMemoryInfo_None_10741
+	VUID_VkBindBufferMemoryInfo_bufferDeviceAddress_03339
+	VUID_VkBindBufferMemoryInfo_buffer_07459
 	VUID_VkBindBufferMemoryInfo_buffer_parameter
 	VUID_VkBindBufferMemoryInfo_commonparent
+	VUID_VkBindBufferMemoryInfo_memory_01035
+	VUID_VkBindBufferMemoryInfo_memory_01508
+	VUID_VkBindBufferMemoryInfo_memory_02726
+	VUID_VkBindBufferMemoryInfo_memory_02985
 	VUID_VkBindBufferMemoryInfo_memory_parameter
 	VUID_VkBindDescriptorSetsInfo_descriptorSetCount_arraylength
 	VUID_VkBindDescriptorSetsInfo_pDescriptorSets_parameter
 	VUID_VkBindDescriptorSetsInfo_pDynamicOffsets_parameter
 	VUID_VkBindImageMemoryInfo_commonparent
+	VUID_VkBindImageMemoryInfo_image_07460
 	VUID_VkBindImageMemoryInfo_image_parameter
+	VUID_VkBindImageMemoryInfo_memory_02628
+	VUID_VkBindImageMemoryInfo_memory_02728
+	VUID_VkBindImageMemoryInfo_memory_02989
+	VUID_VkBindImageMemoryInfo_pNext_01615
+	VUID_VkBindImageMemoryInfo_pNext_01616
+	VUID_VkBindImageMemoryInfo_pNext_01617
 	VUID_VkBindImageMemoryInfo_pNext_01632
 	VUID_VkBlitImageInfo2_pRegions_parameter
 	VUID_VkBlitImageInfo2_regionCount_arraylength
@@ -643,6 +658,7 @@ const (
 	VUID_vkCmdBindDescriptorSets2_commandBuffer_recording
 	VUID_vkCmdBindDescriptorSets_commandBuffer_parameter
 	VUID_vkCmdBindDescriptorSets_commandBuffer_recording
+	VUID_vkCmdBindDescriptorSets_commonparent
 	VUID_vkCmdBindDescriptorSets_descriptorSetCount_arraylength
 	VUID_vkCmdBindDescriptorSets_dynamicOffsetCount_00359
 	VUID_vkCmdBindDescriptorSets_firstSet_00360
@@ -657,6 +673,7 @@ const (
 	VUID_vkCmdBindIndexBuffer_commandBuffer_recording
 	VUID_vkCmdBindPipeline_commandBuffer_parameter
 	VUID_vkCmdBindPipeline_commandBuffer_recording
+	VUID_vkCmdBindPipeline_commonparent
 	VUID_vkCmdBindPipeline_pipelineBindPoint_parameter
 	VUID_vkCmdBindPipeline_pipeline_parameter
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_cmdpool
@@ -671,6 +688,7 @@ const (
 	VUID_vkCmdBlitImage_aspectMask_00242
 	VUID_vkCmdBlitImage_commandBuffer_parameter
 	VUID_vkCmdBlitImage_commandBuffer_recording
+	VUID_vkCmdBlitImage_commonparent
 	VUID_vkCmdBlitImage_dstImage_00224
 	VUID_vkCmdBlitImage_dstImage_00225
 	VUID_vkCmdBlitImage_dstImage_00234
@@ -714,6 +732,7 @@ const (
 	VUID_vkCmdClearColorImage_baseMipLevel_01470
 	VUID_vkCmdClearColorImage_commandBuffer_parameter
 	VUID_vkCmdClearColorImage_commandBuffer_recording
+	VUID_vkCmdClearColorImage_commonparent
 	VUID_vkCmdClearColorImage_image_00002
 	VUID_vkCmdClearColorImage_image_00003
 	VUID_vkCmdClearColorImage_image_00007
@@ -728,6 +747,7 @@ const (
 	VUID_vkCmdClearDepthStencilImage_baseMipLevel_01474
 	VUID_vkCmdClearDepthStencilImage_commandBuffer_parameter
 	VUID_vkCmdClearDepthStencilImage_commandBuffer_recording
+	VUID_vkCmdClearDepthStencilImage_commonparent
 	VUID_vkCmdClearDepthStencilImage_image_00010
 	VUID_vkCmdClearDepthStencilImage_image_00014
 	VUID_vkCmdClearDepthStencilImage_image_02825
@@ -748,6 +768,7 @@ const (
 	VUID_vkCmdCopyBufferToImage_bufferRowLength_09108
 	VUID_vkCmdCopyBufferToImage_commandBuffer_parameter
 	VUID_vkCmdCopyBufferToImage_commandBuffer_recording
+	VUID_vkCmdCopyBufferToImage_commonparent
 	VUID_vkCmdCopyBufferToImage_dstImage_00177
 	VUID_vkCmdCopyBufferToImage_dstImage_00207
 	VUID_vkCmdCopyBufferToImage_dstImage_00208
@@ -776,6 +797,7 @@ const (
 	VUID_vkCmdCopyBufferToImage_srcBuffer_parameter
 	VUID_vkCmdCopyBuffer_commandBuffer_parameter
 	VUID_vkCmdCopyBuffer_commandBuffer_recording
+	VUID_vkCmdCopyBuffer_commonparent
 	VUID_vkCmdCopyBuffer_dstBuffer_00120
 	VUID_vkCmdCopyBuffer_dstBuffer_parameter
 	VUID_vkCmdCopyBuffer_dstOffset_00114
@@ -796,6 +818,7 @@ const (
 	VUID_vkCmdCopyImageToBuffer_bufferRowLength_09108
 	VUID_vkCmdCopyImageToBuffer_commandBuffer_parameter
 	VUID_vkCmdCopyImageToBuffer_commandBuffer_recording
+	VUID_vkCmdCopyImageToBuffer_commonparent
 	VUID_vkCmdCopyImageToBuffer_dstBuffer_00191
 	VUID_vkCmdCopyImageToBuffer_dstBuffer_parameter
 	VUID_vkCmdCopyImageToBuffer_imageOffset_09104
@@ -828,6 +851,7 @@ const (
 	VUID_vkCmdCopyImage_aspect_06663
 	VUID_vkCmdCopyImage_commandBuffer_parameter
 	VUID_vkCmdCopyImage_commandBuffer_recording
+	VUID_vkCmdCopyImage_commonparent
 	VUID_vkCmdCopyImage_dstImage_00152
 	VUID_vkCmdCopyImage_dstImage_01788
 	VUID_vkCmdCopyImage_dstImage_01792
@@ -871,6 +895,7 @@ const (
 	VUID_vkCmdCopyImage_srcSubresource_07968
 	VUID_vkCmdCopyQueryPoolResults_commandBuffer_parameter
 	VUID_vkCmdCopyQueryPoolResults_commandBuffer_recording
+	VUID_vkCmdCopyQueryPoolResults_commonparent
 	VUID_vkCmdCopyQueryPoolResults_dstBuffer_00824
 	VUID_vkCmdCopyQueryPoolResults_dstBuffer_00825
 	VUID_vkCmdCopyQueryPoolResults_dstBuffer_parameter
@@ -898,6 +923,7 @@ const (
 	VUID_vkCmdDispatchIndirect_buffer_parameter
 	VUID_vkCmdDispatchIndirect_commandBuffer_parameter
 	VUID_vkCmdDispatchIndirect_commandBuffer_recording
+	VUID_vkCmdDispatchIndirect_commonparent
 	VUID_vkCmdDispatchIndirect_offset_00407
 	VUID_vkCmdDispatchIndirect_offset_02710
 	VUID_vkCmdDispatch_None_08600
@@ -953,6 +979,7 @@ const (
 	VUID_vkCmdExecuteCommands_pCommandBuffers_parameter
 	VUID_vkCmdFillBuffer_commandBuffer_parameter
 	VUID_vkCmdFillBuffer_commandBuffer_recording
+	VUID_vkCmdFillBuffer_commonparent
 	VUID_vkCmdFillBuffer_dstBuffer_00029
 	VUID_vkCmdFillBuffer_dstBuffer_parameter
 	VUID_vkCmdFillBuffer_dstOffset_00024
@@ -1006,9 +1033,11 @@ const (
 	VUID_vkCmdResetEvent2_commandBuffer_recording
 	VUID_vkCmdResetEvent_commandBuffer_parameter
 	VUID_vkCmdResetEvent_commandBuffer_recording
+	VUID_vkCmdResetEvent_commonparent
 	VUID_vkCmdResetEvent_event_parameter
 	VUID_vkCmdResetQueryPool_commandBuffer_parameter
 	VUID_vkCmdResetQueryPool_commandBuffer_recording
+	VUID_vkCmdResetQueryPool_commonparent
 	VUID_vkCmdResetQueryPool_firstQuery_09436
 	VUID_vkCmdResetQueryPool_firstQuery_09437
 	VUID_vkCmdResetQueryPool_queryPool_parameter
@@ -1016,6 +1045,7 @@ const (
 	VUID_vkCmdResolveImage2_commandBuffer_recording
 	VUID_vkCmdResolveImage_commandBuffer_parameter
 	VUID_vkCmdResolveImage_commandBuffer_recording
+	VUID_vkCmdResolveImage_commonparent
 	VUID_vkCmdResolveImage_dstImage_00258
 	VUID_vkCmdResolveImage_dstImage_00259
 	VUID_vkCmdResolveImage_dstImage_00276
@@ -1079,6 +1109,7 @@ const (
 	VUID_vkCmdSetEvent2_commandBuffer_recording
 	VUID_vkCmdSetEvent_commandBuffer_parameter
 	VUID_vkCmdSetEvent_commandBuffer_recording
+	VUID_vkCmdSetEvent_commonparent
 	VUID_vkCmdSetEvent_event_parameter
 	VUID_vkCmdSetFrontFace_commandBuffer_cmdpool
 	VUID_vkCmdSetFrontFace_commandBuffer_parameter
@@ -1133,6 +1164,7 @@ const (
 	VUID_vkCmdSetViewport_commandBuffer_recording
 	VUID_vkCmdUpdateBuffer_commandBuffer_parameter
 	VUID_vkCmdUpdateBuffer_commandBuffer_recording
+	VUID_vkCmdUpdateBuffer_commonparent
 	VUID_vkCmdUpdateBuffer_dataSize_00033
 	VUID_vkCmdUpdateBuffer_dataSize_00037
 	VUID_vkCmdUpdateBuffer_dataSize_00038
@@ -1148,23 +1180,27 @@ const (
 	VUID_vkCmdWaitEvents2_pEvents_parameter
 	VUID_vkCmdWaitEvents_commandBuffer_parameter
 	VUID_vkCmdWaitEvents_commandBuffer_recording
+	VUID_vkCmdWaitEvents_commonparent
 	VUID_vkCmdWaitEvents_eventCount_arraylength
 	VUID_vkCmdWaitEvents_pEvents_parameter
 	VUID_vkCmdWriteBufferMarker2AMD_commandBuffer_parameter
 	VUID_vkCmdWriteBufferMarker2AMD_commandBuffer_recording
 	VUID_vkCmdWriteBufferMarkerAMD_commandBuffer_parameter
 	VUID_vkCmdWriteBufferMarkerAMD_commandBuffer_recording
+	VUID_vkCmdWriteBufferMarkerAMD_commonparent
 	VUID_vkCmdWriteBufferMarkerAMD_dstBuffer_01799
 	VUID_vkCmdWriteBufferMarkerAMD_dstBuffer_parameter
 	VUID_vkCmdWriteBufferMarkerAMD_dstOffset_01798
 	VUID_vkCmdWriteBufferMarkerAMD_dstOffset_01801
 	VUID_vkCmdWriteTimestamp2_commandBuffer_parameter
 	VUID_vkCmdWriteTimestamp2_commandBuffer_recording
+	VUID_vkCmdWriteTimestamp2_commonparent
 	VUID_vkCmdWriteTimestamp2_queryPool_03861
 	VUID_vkCmdWriteTimestamp2_queryPool_parameter
 	VUID_vkCmdWriteTimestamp2_query_04903
 	VUID_vkCmdWriteTimestamp_commandBuffer_parameter
 	VUID_vkCmdWriteTimestamp_commandBuffer_recording
+	VUID_vkCmdWriteTimestamp_commonparent
 	VUID_vkCmdWriteTimestamp_queryPool_01416
 	VUID_vkCmdWriteTimestamp_queryPool_parameter
 	VUID_vkCmdWriteTimestamp_query_04904
@@ -1616,14 +1652,29 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-SubgroupLocalInvocationId-SubgroupLocalInvocationId-04381" +
 	"VUID-SubgroupLtMask-SubgroupLtMask-04379" +
 	"VUID-SubgroupSize-SubgroupSize-04383" +
+	"VUID-VkBindBufferMemoryInfo-None-10739" +
+	"VUID-VkBindBufferMemoryInfo-None-10741" +
+	"VUID-VkBindBufferMemoryInfo-bufferDeviceAddress-03339" +
+	"VUID-VkBindBufferMemoryInfo-buffer-07459" +
 	"VUID-VkBindBufferMemoryInfo-buffer-parameter" +
 	"VUID-VkBindBufferMemoryInfo-commonparent" +
+	"VUID-VkBindBufferMemoryInfo-memory-01035" +
+	"VUID-VkBindBufferMemoryInfo-memory-01508" +
+	"VUID-VkBindBufferMemoryInfo-memory-02726" +
+	"VUID-VkBindBufferMemoryInfo-memory-02985" +
 	"VUID-VkBindBufferMemoryInfo-memory-parameter" +
 	"VUID-VkBindDescriptorSetsInfo-descriptorSetCount-arraylength" +
 	"VUID-VkBindDescriptorSetsInfo-pDescriptorSets-parameter" +
 	"VUID-VkBindDescriptorSetsInfo-pDynamicOffsets-parameter" +
 	"VUID-VkBindImageMemoryInfo-commonparent" +
+	"VUID-VkBindImageMemoryInfo-image-07460" +
 	"VUID-VkBindImageMemoryInfo-image-parameter" +
+	"VUID-VkBindImageMemoryInfo-memory-02628" +
+	"VUID-VkBindImageMemoryInfo-memory-02728" +
+	"VUID-VkBindImageMemoryInfo-memory-02989" +
+	"VUID-VkBindImageMemoryInfo-pNext-01615" +
+	"VUID-VkBindImageMemoryInfo-pNext-01616" +
+	"VUID-VkBindImageMemoryInfo-pNext-01617" +
 	"VUID-VkBindImageMemoryInfo-pNext-01632" +
 	"VUID-VkBlitImageInfo2-pRegions-parameter" +
 	"VUID-VkBlitImageInfo2-regionCount-arraylength" +
@@ -2161,6 +2212,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBindDescriptorSets2-commandBuffer-recording" +
 	"VUID-vkCmdBindDescriptorSets-commandBuffer-parameter" +
 	"VUID-vkCmdBindDescriptorSets-commandBuffer-recording" +
+	"VUID-vkCmdBindDescriptorSets-commonparent" +
 	"VUID-vkCmdBindDescriptorSets-descriptorSetCount-arraylength" +
 	"VUID-vkCmdBindDescriptorSets-dynamicOffsetCount-00359" +
 	"VUID-vkCmdBindDescriptorSets-firstSet-00360" +
@@ -2175,6 +2227,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBindIndexBuffer-commandBuffer-recording" +
 	"VUID-vkCmdBindPipeline-commandBuffer-parameter" +
 	"VUID-vkCmdBindPipeline-commandBuffer-recording" +
+	"VUID-vkCmdBindPipeline-commonparent" +
 	"VUID-vkCmdBindPipeline-pipelineBindPoint-parameter" +
 	"VUID-vkCmdBindPipeline-pipeline-parameter" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-cmdpool" +
@@ -2189,6 +2242,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBlitImage-aspectMask-00242" +
 	"VUID-vkCmdBlitImage-commandBuffer-parameter" +
 	"VUID-vkCmdBlitImage-commandBuffer-recording" +
+	"VUID-vkCmdBlitImage-commonparent" +
 	"VUID-vkCmdBlitImage-dstImage-00224" +
 	"VUID-vkCmdBlitImage-dstImage-00225" +
 	"VUID-vkCmdBlitImage-dstImage-00234" +
@@ -2232,6 +2286,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdClearColorImage-baseMipLevel-01470" +
 	"VUID-vkCmdClearColorImage-commandBuffer-parameter" +
 	"VUID-vkCmdClearColorImage-commandBuffer-recording" +
+	"VUID-vkCmdClearColorImage-commonparent" +
 	"VUID-vkCmdClearColorImage-image-00002" +
 	"VUID-vkCmdClearColorImage-image-00003" +
 	"VUID-vkCmdClearColorImage-image-00007" +
@@ -2246,6 +2301,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdClearDepthStencilImage-baseMipLevel-01474" +
 	"VUID-vkCmdClearDepthStencilImage-commandBuffer-parameter" +
 	"VUID-vkCmdClearDepthStencilImage-commandBuffer-recording" +
+	"VUID-vkCmdClearDepthStencilImage-commonparent" +
 	"VUID-vkCmdClearDepthStencilImage-image-00010" +
 	"VUID-vkCmdClearDepthStencilImage-image-00014" +
 	"VUID-vkCmdClearDepthStencilImage-image-02825" +
@@ -2266,6 +2322,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdCopyBufferToImage-bufferRowLength-09108" +
 	"VUID-vkCmdCopyBufferToImage-commandBuffer-parameter" +
 	"VUID-vkCmdCopyBufferToImage-commandBuffer-recording" +
+	"VUID-vkCmdCopyBufferToImage-commonparent" +
 	"VUID-vkCmdCopyBufferToImage-dstImage-00177" +
 	"VUID-vkCmdCopyBufferToImage-dstImage-00207" +
 	"VUID-vkCmdCopyBufferToImage-dstImage-00208" +
@@ -2294,6 +2351,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdCopyBufferToImage-srcBuffer-parameter" +
 	"VUID-vkCmdCopyBuffer-commandBuffer-parameter" +
 	"VUID-vkCmdCopyBuffer-commandBuffer-recording" +
+	"VUID-vkCmdCopyBuffer-commonparent" +
 	"VUID-vkCmdCopyBuffer-dstBuffer-00120" +
 	"VUID-vkCmdCopyBuffer-dstBuffer-parameter" +
 	"VUID-vkCmdCopyBuffer-dstOffset-00114" +
@@ -2314,6 +2372,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdCopyImageToBuffer-bufferRowLength-09108" +
 	"VUID-vkCmdCopyImageToBuffer-commandBuffer-parameter" +
 	"VUID-vkCmdCopyImageToBuffer-commandBuffer-recording" +
+	"VUID-vkCmdCopyImageToBuffer-commonparent" +
 	"VUID-vkCmdCopyImageToBuffer-dstBuffer-00191" +
 	"VUID-vkCmdCopyImageToBuffer-dstBuffer-parameter" +
 	"VUID-vkCmdCopyImageToBuffer-imageOffset-09104" +
@@ -2346,6 +2405,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdCopyImage-aspect-06663" +
 	"VUID-vkCmdCopyImage-commandBuffer-parameter" +
 	"VUID-vkCmdCopyImage-commandBuffer-recording" +
+	"VUID-vkCmdCopyImage-commonparent" +
 	"VUID-vkCmdCopyImage-dstImage-00152" +
 	"VUID-vkCmdCopyImage-dstImage-01788" +
 	"VUID-vkCmdCopyImage-dstImage-01792" +
@@ -2389,6 +2449,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdCopyImage-srcSubresource-07968" +
 	"VUID-vkCmdCopyQueryPoolResults-commandBuffer-parameter" +
 	"VUID-vkCmdCopyQueryPoolResults-commandBuffer-recording" +
+	"VUID-vkCmdCopyQueryPoolResults-commonparent" +
 	"VUID-vkCmdCopyQueryPoolResults-dstBuffer-00824" +
 	"VUID-vkCmdCopyQueryPoolResults-dstBuffer-00825" +
 	"VUID-vkCmdCopyQueryPoolResults-dstBuffer-parameter" +
@@ -2416,6 +2477,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdDispatchIndirect-buffer-parameter" +
 	"VUID-vkCmdDispatchIndirect-commandBuffer-parameter" +
 	"VUID-vkCmdDispatchIndirect-commandBuffer-recording" +
+	"VUID-vkCmdDispatchIndirect-commonparent" +
 	"VUID-vkCmdDispatchIndirect-offset-00407" +
 	"VUID-vkCmdDispatchIndirect-offset-02710" +
 	"VUID-vkCmdDispatch-None-08600" +
@@ -2471,6 +2533,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdExecuteCommands-pCommandBuffers-parameter" +
 	"VUID-vkCmdFillBuffer-commandBuffer-parameter" +
 	"VUID-vkCmdFillBuffer-commandBuffer-recording" +
+	"VUID-vkCmdFillBuffer-commonparent" +
 	"VUID-vkCmdFillBuffer-dstBuffer-00029" +
 	"VUID-vkCmdFillBuffer-dstBuffer-parameter" +
 	"VUID-vkCmdFillBuffer-dstOffset-00024" +
@@ -2524,9 +2587,11 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdResetEvent2-commandBuffer-recording" +
 	"VUID-vkCmdResetEvent-commandBuffer-parameter" +
 	"VUID-vkCmdResetEvent-commandBuffer-recording" +
+	"VUID-vkCmdResetEvent-commonparent" +
 	"VUID-vkCmdResetEvent-event-parameter" +
 	"VUID-vkCmdResetQueryPool-commandBuffer-parameter" +
 	"VUID-vkCmdResetQueryPool-commandBuffer-recording" +
+	"VUID-vkCmdResetQueryPool-commonparent" +
 	"VUID-vkCmdResetQueryPool-firstQuery-09436" +
 	"VUID-vkCmdResetQueryPool-firstQuery-09437" +
 	"VUID-vkCmdResetQueryPool-queryPool-parameter" +
@@ -2534,6 +2599,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdResolveImage2-commandBuffer-recording" +
 	"VUID-vkCmdResolveImage-commandBuffer-parameter" +
 	"VUID-vkCmdResolveImage-commandBuffer-recording" +
+	"VUID-vkCmdResolveImage-commonparent" +
 	"VUID-vkCmdResolveImage-dstImage-00258" +
 	"VUID-vkCmdResolveImage-dstImage-00259" +
 	"VUID-vkCmdResolveImage-dstImage-00276" +
@@ -2597,6 +2663,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetEvent2-commandBuffer-recording" +
 	"VUID-vkCmdSetEvent-commandBuffer-parameter" +
 	"VUID-vkCmdSetEvent-commandBuffer-recording" +
+	"VUID-vkCmdSetEvent-commonparent" +
 	"VUID-vkCmdSetEvent-event-parameter" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-parameter" +
@@ -2651,6 +2718,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetViewport-commandBuffer-recording" +
 	"VUID-vkCmdUpdateBuffer-commandBuffer-parameter" +
 	"VUID-vkCmdUpdateBuffer-commandBuffer-recording" +
+	"VUID-vkCmdUpdateBuffer-commonparent" +
 	"VUID-vkCmdUpdateBuffer-dataSize-00033" +
 	"VUID-vkCmdUpdateBuffer-dataSize-00037" +
 	"VUID-vkCmdUpdateBuffer-dataSize-00038" +
@@ -2666,23 +2734,27 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdWaitEvents2-pEvents-parameter" +
 	"VUID-vkCmdWaitEvents-commandBuffer-parameter" +
 	"VUID-vkCmdWaitEvents-commandBuffer-recording" +
+	"VUID-vkCmdWaitEvents-commonparent" +
 	"VUID-vkCmdWaitEvents-eventCount-arraylength" +
 	"VUID-vkCmdWaitEvents-pEvents-parameter" +
 	"VUID-vkCmdWriteBufferMarker2AMD-commandBuffer-parameter" +
 	"VUID-vkCmdWriteBufferMarker2AMD-commandBuffer-recording" +
 	"VUID-vkCmdWriteBufferMarkerAMD-commandBuffer-parameter" +
 	"VUID-vkCmdWriteBufferMarkerAMD-commandBuffer-recording" +
+	"VUID-vkCmdWriteBufferMarkerAMD-commonparent" +
 	"VUID-vkCmdWriteBufferMarkerAMD-dstBuffer-01799" +
 	"VUID-vkCmdWriteBufferMarkerAMD-dstBuffer-parameter" +
 	"VUID-vkCmdWriteBufferMarkerAMD-dstOffset-01798" +
 	"VUID-vkCmdWriteBufferMarkerAMD-dstOffset-01801" +
 	"VUID-vkCmdWriteTimestamp2-commandBuffer-parameter" +
 	"VUID-vkCmdWriteTimestamp2-commandBuffer-recording" +
+	"VUID-vkCmdWriteTimestamp2-commonparent" +
 	"VUID-vkCmdWriteTimestamp2-queryPool-03861" +
 	"VUID-vkCmdWriteTimestamp2-queryPool-parameter" +
 	"VUID-vkCmdWriteTimestamp2-query-04903" +
 	"VUID-vkCmdWriteTimestamp-commandBuffer-parameter" +
 	"VUID-vkCmdWriteTimestamp-commandBuffer-recording" +
+	"VUID-vkCmdWriteTimestamp-commonparent" +
 	"VUID-vkCmdWriteTimestamp-queryPool-01416" +
 	"VUID-vkCmdWriteTimestamp-queryPool-parameter" +
 	"VUID-vkCmdWriteTimestamp-query-04904" +
@@ -3048,93 +3120,96 @@ var vuidPlaces = [...]uint32{
 	1279, 1321, 1363, 1405, 1447, 1478, 1509, 1540, 1571, 1602, 1633, 1664, 1695, 1726, 1757, 1788,
 	1819, 1850, 1889, 1928, 1986, 2026, 2072, 2118, 2152, 2199, 2237, 2275, 2313, 2351, 2396, 2441,
 	2475, 2512, 2549, 2586, 2636, 2686, 2736, 2775, 2814, 2847, 2906, 2966, 3025, 3090, 3139, 3188,
-	3248, 3290, 3332, 3397, 3431, 3465, 3499, 3539, 3579, 3619, 3651, 3691, 3753, 3793, 3829, 3873,
-	3913, 3957, 4017, 4072, 4127, 4166, 4208, 4246, 4286, 4331, 4359, 4394, 4444, 4479, 4513, 4547,
-	4594, 4633, 4679, 4723, 4763, 4803, 4843, 4896, 4936, 4976, 5016, 5060, 5100, 5140, 5184, 5224,
-	5264, 5303, 5353, 5394, 5448, 5496, 5537, 5599, 5659, 5709, 5763, 5803, 5846, 5889, 5934, 5978,
-	6022, 6067, 6112, 6157, 6202, 6247, 6296, 6363, 6407, 6448, 6494, 6542, 6595, 6632, 6678, 6719,
-	6760, 6801, 6842, 6883, 6929, 6970, 7011, 7052, 7093, 7133, 7178, 7226, 7279, 7319, 7367, 7409,
-	7451, 7493, 7535, 7581, 7624, 7667, 7715, 7757, 7799, 7841, 7883, 7925, 7971, 8014, 8054, 8098,
-	8144, 8190, 8241, 8292, 8343, 8394, 8445, 8497, 8547, 8597, 8646, 8689, 8732, 8775, 8818, 8861,
-	8904, 8947, 8990, 9033, 9076, 9119, 9162, 9205, 9248, 9295, 9344, 9387, 9430, 9473, 9516, 9559,
-	9602, 9645, 9688, 9731, 9774, 9817, 9860, 9903, 9946, 9993, 10033, 10077, 10123, 10169, 10220, 10271,
-	10322, 10373, 10424, 10476, 10526, 10576, 10641, 10691, 10731, 10775, 10815, 10854, 10893, 10932, 10998, 11046,
-	11082, 11127, 11184, 11234, 11284, 11334, 11388, 11447, 11514, 11574, 11642, 11710, 11764, 11818, 11876, 11926,
-	11974, 12022, 12070, 12150, 12204, 12264, 12324, 12384, 12448, 12509, 12566, 12626, 12686, 12726, 12771, 12822,
-	12868, 12906, 12944, 12982, 13028, 13077, 13127, 13163, 13203, 13244, 13285, 13326, 13374, 13422, 13470, 13522,
-	13574, 13626, 13685, 13744, 13803, 13862, 13921, 13954, 13987, 14016, 14045, 14074, 14114, 14154, 14189, 14224,
-	14259, 14294, 14329, 14364, 14398, 14432, 14466, 14518, 14556, 14594, 14632, 14674, 14712, 14750, 14788, 14822,
-	14856, 14890, 14924, 14958, 14992, 15028, 15064, 15099, 15134, 15168, 15212, 15279, 15346, 15430, 15504, 15565,
-	15637, 15688, 15724, 15781, 15837, 15883, 15932, 15987, 16032, 16077, 16118, 16160, 16202, 16244, 16292, 16338,
-	16381, 16418, 16464, 16502, 16540, 16578, 16616, 16654, 16696, 16734, 16783, 16832, 16881, 16930, 16968, 17006,
-	17044, 17082, 17120, 17161, 17202, 17238, 17281, 17325, 17369, 17406, 17451, 17496, 17541, 17595, 17649, 17705,
-	17745, 17788, 17836, 17884, 17932, 17983, 18020, 18061, 18096, 18131, 18178, 18214, 18260, 18306, 18352, 18389,
-	18436, 18483, 18520, 18557, 18604, 18651, 18702, 18749, 18795, 18841, 18887, 18937, 18979, 19021, 19063, 19115,
-	19167, 19199, 19231, 19263, 19295, 19327, 19359, 19392, 19425, 19462, 19495, 19526, 19557, 19607, 19658, 19699,
-	19741, 19783, 19825, 19873, 19919, 19962, 19996, 20030, 20065, 20104, 20150, 20204, 20255, 20296, 20353, 20402,
-	20455, 20507, 20555, 20603, 20651, 20704, 20752, 20800, 20848, 20896, 20944, 21006, 21054, 21137, 21220, 21303,
-	21340, 21377, 21412, 21447, 21482, 21533, 21575, 21610, 21651, 21712, 21757, 21813, 21851, 21889, 21960, 22035,
-	22092, 22144, 22194, 22244, 22294, 22337, 22379, 22425, 22468, 22516, 22559, 22602, 22649, 22696, 22743, 22785,
-	22829, 22873, 22922, 22966, 23003, 23044, 23098, 23152, 23206, 23260, 23314, 23368, 23425, 23486, 23531, 23576,
-	23621, 23666, 23710, 23758, 23800, 23846, 23884, 23930, 23980, 24034, 24088, 24130, 24176, 24220, 24264, 24305,
-	24346, 24387, 24432, 24474, 24512, 24555, 24585, 24624, 24667, 24696, 24725, 24770, 24809, 24852, 24911, 24949,
-	24996, 25043, 25089, 25135, 25181, 25227, 25273, 25319, 25365, 25411, 25457, 25503, 25549, 25595, 25641, 25687,
-	25733, 25783, 25830, 25872, 25910, 25944, 25982, 26020, 26066, 26112, 26150, 26202, 26243, 26284, 26329, 26374,
-	26419, 26464, 26513, 26554, 26588, 26622, 26671, 26707, 26747, 26784, 26824, 26860, 26896, 26932, 26968, 27008,
-	27045, 27085, 27118, 27151, 27190, 27224, 27262, 27297, 27332, 27367, 27402, 27437, 27476, 27512, 27569, 27626,
-	27670, 27714, 27750, 27798, 27848, 27898, 27945, 27994, 28043, 28089, 28137, 28185, 28238, 28291, 28343, 28395,
-	28454, 28507, 28550, 28604, 28658, 28714, 28762, 28812, 28862, 28909, 28958, 29007, 29053, 29099, 29149, 29190,
-	29240, 29292, 29344, 29393, 29444, 29495, 29539, 29583, 29619, 29655, 29698, 29741, 29775, 29809, 29843, 29877,
-	29911, 29945, 29983, 30018, 30053, 30088, 30128, 30168, 30200, 30232, 30268, 30302, 30340, 30383, 30417, 30451,
-	30485, 30519, 30553, 30587, 30621, 30655, 30689, 30723, 30757, 30795, 30830, 30865, 30900, 30940, 30980, 31028,
-	31078, 31128, 31170, 31216, 31260, 31309, 31358, 31395, 31432, 31469, 31510, 31548, 31587, 31626, 31669, 31717,
-	31766, 31819, 31870, 31926, 31982, 32026, 32070, 32114, 32158, 32206, 32262, 32308, 32354, 32400, 32450, 32505,
-	32550, 32595, 32647, 32699, 32750, 32799, 32848, 32899, 32950, 32992, 33034, 33076, 33118, 33160, 33202, 33244,
-	33286, 33328, 33370, 33412, 33454, 33496, 33538, 33584, 33629, 33679, 33729, 33779, 33829, 33879, 33921, 33967,
-	34018, 34061, 34108, 34152, 34196, 34232, 34272, 34308, 34343, 34382, 34426, 34457, 34488, 34524, 34564, 34600,
-	34644, 34688, 34740, 34792, 34843, 34892, 34941, 34992, 35043, 35086, 35133, 35178, 35228, 35278, 35328, 35378,
-	35428, 35470, 35516, 35567, 35609, 35651, 35693, 35735, 35777, 35819, 35861, 35903, 35945, 35987, 36029, 36071,
-	36113, 36155, 36201, 36237, 36273, 36305, 36337, 36380, 36423, 36457, 36491, 36525, 36559, 36593, 36631, 36666,
-	36701, 36736, 36776, 36816, 36850, 36884, 36918, 36952, 36986, 37020, 37054, 37092, 37135, 37169, 37203, 37237,
-	37271, 37305, 37339, 37373, 37407, 37441, 37475, 37509, 37543, 37577, 37611, 37645, 37683, 37718, 37753, 37788,
-	37828, 37868, 37922, 37976, 38022, 38068, 38118, 38164, 38211, 38258, 38304, 38351, 38401, 38447, 38480, 38513,
-	38552, 38591, 38630, 38669, 38715, 38761, 38801, 38841, 38881, 38918, 38955, 38994, 39037, 39087, 39137, 39176,
-	39215, 39244, 39273, 39315, 39357, 39393, 39429, 39465, 39521, 39579, 39637, 39688, 39741, 39794, 39837, 39882,
-	39927, 39976, 40027, 40078, 40122, 40168, 40214, 40250, 40288, 40326, 40381, 40436, 40465, 40507, 40549, 40595,
-	40643, 40691, 40736, 40783, 40830, 40874, 40920, 40966, 41022, 41067, 41116, 41165, 41203, 41250, 41297, 41344,
-	41391, 41438, 41485, 41536, 41580, 41624, 41660, 41700, 41736, 41772, 41803, 41834, 41865, 41923, 41981, 42025,
-	42071, 42117, 42160, 42205, 42250, 42300, 42350, 42399, 42448, 42496, 42544, 42591, 42638, 42674, 42715, 42749,
-	42783, 42823, 42875, 42927, 42991, 43055, 43118, 43181, 43251, 43325, 43381, 43432, 43481, 43530, 43579, 43630,
-	43681, 43741, 43785, 43840, 43895, 43932, 43969, 44014, 44059, 44103, 44147, 44183, 44231, 44279, 44320, 44361,
-	44405, 44452, 44499, 44545, 44591, 44628, 44665, 44702, 44739, 44776, 44813, 44854, 44892, 44930, 44968, 45011,
-	45054, 45097, 45138, 45184, 45221, 45258, 45295, 45332, 45369, 45406, 45447, 45485, 45523, 45561, 45604, 45647,
-	45690, 45733, 45782, 45833, 45884, 45927, 45972, 46017, 46067, 46119, 46171, 46215, 46261, 46307, 46363, 46421,
-	46479, 46525, 46573, 46621, 46670, 46721, 46772, 46822, 46874, 46926, 46977, 47030, 47083, 47130, 47177, 47217,
-	47260, 47303, 47345, 47387, 47421, 47465, 47511, 47557, 47603, 47651, 47699, 47743, 47789, 47835, 47892, 47951,
-	48010, 48062, 48116, 48170, 48228, 48288, 48348, 48411, 48476, 48541, 48607, 48675, 48743, 48794, 48847, 48900,
-	48942, 48986, 49030, 49083, 49138, 49193, 49237, 49283, 49329, 49380, 49433, 49486, 49538, 49592, 49646, 49697,
-	49750, 49803, 49855, 49909, 49963, 50006, 50051, 50096, 50142, 50188, 50225, 50262, 50299, 50342, 50380, 50422,
-	50460, 50498, 50536, 50581, 50626, 50670, 50709, 50753, 50797, 50840, 50878, 50933, 50988, 51042, 51096, 51142,
-	51192, 51238, 51284, 51333, 51382, 51423, 51468, 51505, 51553, 51601, 51641, 51685, 51721, 51761, 51802, 51843,
-	51883, 51919, 51960, 52007, 52064, 52110, 52151, 52192, 52244, 52297, 52347, 52401, 52445, 52494, 52548, 52592,
-	52627, 52662, 52699, 52740, 52783, 52830, 52869, 52904, 52947, 52991, 53036, 53075, 53112, 53153, 53189, 53229,
-	53275, 53327, 53364, 53403, 53445, 53490, 53532, 53573, 53610, 53644, 53681, 53724, 53771, 53815, 53857, 53912,
-	53968, 54021, 54074, 54124, 54169, 54232, 54292, 54342, 54415, 54485, 54540, 54573, 54610, 54646, 54681, 54713,
-	54749, 54780, 54815, 54847, 54889, 54936, 54976, 55019, 55059, 55095, 55130, 55162, 55199, 55240, 55284, 55335,
-	55383, 55428, 55481, 55531, 55570, 55611, 55649, 55695, 55750, 55802, 55842, 55885, 55925, 55966, 56011, 56064,
-	56126, 56164, 56203, 56239, 56279, 56318, 56361, 56401, 56444, 56493, 56539, 56577, 56620, 56667, 56733, 56795,
-	56850, 56900, 56947, 56994, 57038, 57080, 57127, 57174, 57222, 57268, 57318, 57365, 57407, 57454, 57502, 57536,
-	57570, 57601, 57647, 57699, 57750, 57798, 57849, 57902, 57952, 58005, 58062, 58118, 58181, 58237, 58299, 58354,
-	58403, 58452, 58498, 58557, 58598, 58637, 58675, 58719, 58757, 58790, 58827, 58861, 58898, 58936, 58973, 59007,
-	59069, 59126, 59187, 59245, 59296, 59346, 59395, 59441, 59498, 59554, 59609, 59661, 59711, 59760, 59806, 59855,
-	59904, 59953, 59998, 60043, 60087, 60135, 60180, 60227, 60272, 60317, 60355, 60403, 60443, 60491, 60548, 60605,
-	60662, 60721, 60769, 60845, 60918, 60990, 61070, 61146, 61204, 61261, 61327, 61392, 61463, 61533, 61599, 61664,
-	61724, 61783, 61854, 61924, 62001, 62077, 62140, 62184, 62235, 62283, 62354, 62437, 62506, 62564, 62634, 62692,
-	62762, 62818, 62856, 62903, 62947, 62988, 63031, 63074, 63117, 63155, 63193, 63235, 63278, 63324, 63367, 63409,
-	63457, 63509, 63560, 63608, 63655, 63706, 63754, 63795, 63835, 63870, 63914, 63957, 64009, 64043, 64076, 64109,
-	64139, 64182, 64223, 64268, 64310, 64357, 64401, 64453, 64504, 64539, 64577, 64615, 64647, 64691, 64740, 64792,
-	64831, 64870, 64909, 64948, 64987, 65019, 65050, 65085, 65120, 65151, 65181, 65215, 65255, 65295, 65335, 65375,
-	65415, 65449, 65485, 65530, 65575, 65624, 65665, 65710, 65752, 65792, 65843, 65891, 65934, 65968, 65997, 66030,
-	66060, 66095, 66127, 66163, 66196, 66228, 66266, 66304, 66342, 66383, 66421, 66471, 66520, 66569, 66618, 66668,
-	66718, 66765, 66813, 66845, 66872, 66903, 66931, 66969, 67016, 67060, 67099, 67151, 67196, 67240, 67281, 67320,
-	67356, 67391, 67426, 67458, 67520, 67579, 67652, 67722, 67777, 67821, 67858, 67896, 67931, 67969}
+	3248, 3290, 3332, 3397, 3431, 3465, 3499, 3539, 3579, 3619, 3651, 3691, 3753, 3793, 3829, 3867,
+	3905, 3958, 3998, 4042, 4082, 4122, 4162, 4202, 4242, 4286, 4346, 4401, 4456, 4495, 4533, 4575,
+	4614, 4653, 4692, 4730, 4768, 4806, 4844, 4884, 4929, 4957, 4992, 5042, 5077, 5111, 5145, 5192,
+	5231, 5277, 5321, 5361, 5401, 5441, 5494, 5534, 5574, 5614, 5658, 5698, 5738, 5782, 5822, 5862,
+	5901, 5951, 5992, 6046, 6094, 6135, 6197, 6257, 6307, 6361, 6401, 6444, 6487, 6532, 6576, 6620,
+	6665, 6710, 6755, 6800, 6845, 6894, 6961, 7005, 7046, 7092, 7140, 7193, 7230, 7276, 7317, 7358,
+	7399, 7440, 7481, 7527, 7568, 7609, 7650, 7691, 7731, 7776, 7824, 7877, 7917, 7965, 8007, 8049,
+	8091, 8133, 8179, 8222, 8265, 8313, 8355, 8397, 8439, 8481, 8523, 8569, 8612, 8652, 8696, 8742,
+	8788, 8839, 8890, 8941, 8992, 9043, 9095, 9145, 9195, 9244, 9287, 9330, 9373, 9416, 9459, 9502,
+	9545, 9588, 9631, 9674, 9717, 9760, 9803, 9846, 9893, 9942, 9985, 10028, 10071, 10114, 10157, 10200,
+	10243, 10286, 10329, 10372, 10415, 10458, 10501, 10544, 10591, 10631, 10675, 10721, 10767, 10818, 10869, 10920,
+	10971, 11022, 11074, 11124, 11174, 11239, 11289, 11329, 11373, 11413, 11452, 11491, 11530, 11596, 11644, 11680,
+	11725, 11782, 11832, 11882, 11932, 11986, 12045, 12112, 12172, 12240, 12308, 12362, 12416, 12474, 12524, 12572,
+	12620, 12668, 12748, 12802, 12862, 12922, 12982, 13046, 13107, 13164, 13224, 13284, 13324, 13369, 13420, 13466,
+	13504, 13542, 13580, 13626, 13675, 13725, 13761, 13801, 13842, 13883, 13924, 13972, 14020, 14068, 14120, 14172,
+	14224, 14283, 14342, 14401, 14460, 14519, 14552, 14585, 14614, 14643, 14672, 14712, 14752, 14787, 14822, 14857,
+	14892, 14927, 14962, 14996, 15030, 15064, 15116, 15154, 15192, 15230, 15272, 15310, 15348, 15386, 15420, 15454,
+	15488, 15522, 15556, 15590, 15626, 15662, 15697, 15732, 15766, 15810, 15877, 15944, 16028, 16102, 16163, 16235,
+	16286, 16322, 16379, 16435, 16481, 16530, 16585, 16630, 16675, 16716, 16758, 16800, 16842, 16890, 16936, 16979,
+	17016, 17062, 17100, 17138, 17176, 17214, 17252, 17294, 17332, 17381, 17430, 17479, 17528, 17566, 17604, 17642,
+	17680, 17718, 17759, 17800, 17836, 17879, 17923, 17967, 18004, 18049, 18094, 18139, 18193, 18247, 18303, 18343,
+	18386, 18434, 18482, 18530, 18581, 18618, 18659, 18694, 18729, 18776, 18812, 18858, 18904, 18950, 18987, 19034,
+	19081, 19118, 19155, 19202, 19249, 19300, 19347, 19393, 19439, 19485, 19535, 19577, 19619, 19661, 19713, 19765,
+	19797, 19829, 19861, 19893, 19925, 19957, 19990, 20023, 20060, 20093, 20124, 20155, 20205, 20256, 20297, 20339,
+	20381, 20423, 20471, 20517, 20560, 20594, 20628, 20663, 20702, 20748, 20802, 20853, 20894, 20951, 21000, 21053,
+	21105, 21153, 21201, 21249, 21302, 21350, 21398, 21446, 21494, 21542, 21604, 21652, 21735, 21818, 21901, 21938,
+	21975, 22010, 22045, 22080, 22131, 22173, 22208, 22249, 22310, 22355, 22411, 22449, 22487, 22558, 22633, 22690,
+	22742, 22792, 22842, 22892, 22935, 22977, 23023, 23066, 23114, 23157, 23200, 23247, 23294, 23341, 23383, 23427,
+	23471, 23520, 23564, 23601, 23642, 23696, 23750, 23804, 23858, 23912, 23966, 24023, 24084, 24129, 24174, 24219,
+	24264, 24308, 24356, 24398, 24444, 24482, 24528, 24578, 24632, 24686, 24728, 24774, 24818, 24862, 24903, 24944,
+	24985, 25030, 25072, 25110, 25153, 25183, 25222, 25265, 25294, 25323, 25368, 25407, 25450, 25509, 25547, 25594,
+	25641, 25687, 25733, 25779, 25825, 25871, 25917, 25963, 26009, 26055, 26101, 26147, 26193, 26239, 26285, 26331,
+	26381, 26428, 26470, 26508, 26542, 26580, 26618, 26664, 26710, 26748, 26800, 26841, 26882, 26927, 26972, 27017,
+	27062, 27111, 27152, 27186, 27220, 27269, 27305, 27345, 27382, 27422, 27458, 27494, 27530, 27566, 27606, 27643,
+	27683, 27716, 27749, 27788, 27822, 27860, 27895, 27930, 27965, 28000, 28035, 28074, 28110, 28167, 28224, 28268,
+	28312, 28348, 28396, 28446, 28496, 28543, 28592, 28641, 28687, 28735, 28783, 28836, 28889, 28941, 28993, 29034,
+	29093, 29146, 29189, 29243, 29297, 29353, 29401, 29451, 29501, 29548, 29597, 29646, 29692, 29738, 29773, 29823,
+	29864, 29914, 29966, 30018, 30067, 30118, 30169, 30213, 30257, 30293, 30329, 30372, 30415, 30447, 30481, 30515,
+	30549, 30583, 30617, 30651, 30689, 30724, 30759, 30794, 30834, 30874, 30906, 30938, 30974, 31008, 31046, 31089,
+	31123, 31157, 31191, 31225, 31259, 31293, 31327, 31361, 31395, 31429, 31463, 31501, 31536, 31571, 31606, 31646,
+	31686, 31734, 31784, 31834, 31876, 31922, 31966, 32015, 32064, 32102, 32139, 32176, 32213, 32254, 32292, 32331,
+	32370, 32413, 32461, 32510, 32563, 32614, 32670, 32726, 32771, 32815, 32859, 32903, 32947, 32995, 33051, 33097,
+	33143, 33189, 33239, 33294, 33339, 33384, 33436, 33488, 33539, 33588, 33637, 33688, 33739, 33779, 33821, 33863,
+	33905, 33947, 33989, 34031, 34073, 34115, 34157, 34199, 34241, 34283, 34325, 34367, 34413, 34458, 34508, 34558,
+	34608, 34658, 34708, 34750, 34796, 34847, 34890, 34937, 34981, 35025, 35058, 35094, 35134, 35170, 35205, 35244,
+	35288, 35319, 35350, 35386, 35426, 35462, 35506, 35550, 35602, 35654, 35705, 35754, 35803, 35854, 35905, 35945,
+	35988, 36035, 36080, 36130, 36180, 36230, 36280, 36330, 36372, 36418, 36469, 36511, 36553, 36595, 36637, 36679,
+	36721, 36763, 36805, 36847, 36889, 36931, 36973, 37015, 37057, 37103, 37139, 37175, 37207, 37239, 37282, 37325,
+	37357, 37391, 37425, 37459, 37493, 37527, 37565, 37600, 37635, 37670, 37710, 37750, 37784, 37818, 37852, 37886,
+	37920, 37954, 37988, 38026, 38069, 38103, 38137, 38171, 38205, 38239, 38273, 38307, 38341, 38375, 38409, 38443,
+	38477, 38511, 38545, 38579, 38617, 38652, 38687, 38722, 38762, 38802, 38856, 38910, 38953, 38999, 39045, 39095,
+	39141, 39188, 39235, 39281, 39328, 39378, 39424, 39457, 39490, 39529, 39568, 39607, 39646, 39692, 39738, 39778,
+	39818, 39858, 39895, 39932, 39971, 40014, 40064, 40114, 40153, 40192, 40231, 40260, 40289, 40331, 40373, 40409,
+	40445, 40481, 40537, 40595, 40653, 40704, 40757, 40810, 40853, 40898, 40943, 40992, 41043, 41094, 41138, 41184,
+	41230, 41266, 41304, 41342, 41397, 41452, 41481, 41523, 41565, 41611, 41659, 41707, 41752, 41799, 41846, 41890,
+	41936, 41982, 42038, 42083, 42132, 42181, 42219, 42266, 42313, 42360, 42407, 42454, 42501, 42552, 42596, 42640,
+	42673, 42709, 42749, 42785, 42821, 42852, 42883, 42914, 42972, 43030, 43074, 43120, 43166, 43209, 43254, 43299,
+	43349, 43399, 43448, 43497, 43545, 43593, 43640, 43687, 43723, 43764, 43798, 43832, 43872, 43924, 43976, 44040,
+	44104, 44167, 44230, 44300, 44374, 44430, 44481, 44530, 44579, 44628, 44679, 44730, 44790, 44834, 44889, 44944,
+	44981, 45018, 45063, 45108, 45152, 45196, 45229, 45265, 45313, 45361, 45398, 45439, 45480, 45524, 45571, 45618,
+	45664, 45710, 45745, 45782, 45819, 45856, 45893, 45930, 45967, 46008, 46046, 46084, 46122, 46165, 46208, 46251,
+	46292, 46338, 46375, 46412, 46449, 46486, 46523, 46560, 46601, 46639, 46677, 46715, 46758, 46801, 46844, 46887,
+	46936, 46987, 47038, 47081, 47126, 47171, 47221, 47273, 47325, 47369, 47415, 47461, 47517, 47575, 47633, 47679,
+	47727, 47775, 47824, 47875, 47926, 47976, 48028, 48080, 48131, 48184, 48237, 48284, 48331, 48371, 48414, 48457,
+	48499, 48541, 48572, 48606, 48650, 48696, 48742, 48788, 48836, 48884, 48928, 48974, 49020, 49077, 49136, 49195,
+	49247, 49301, 49355, 49413, 49473, 49533, 49596, 49661, 49726, 49792, 49860, 49928, 49979, 50032, 50085, 50127,
+	50171, 50215, 50268, 50323, 50378, 50422, 50468, 50514, 50565, 50618, 50671, 50723, 50777, 50831, 50882, 50935,
+	50988, 51040, 51094, 51148, 51191, 51236, 51281, 51327, 51373, 51408, 51445, 51482, 51519, 51562, 51600, 51642,
+	51680, 51718, 51756, 51801, 51846, 51890, 51929, 51973, 52017, 52050, 52093, 52131, 52186, 52241, 52295, 52349,
+	52392, 52438, 52488, 52534, 52580, 52629, 52678, 52716, 52757, 52802, 52839, 52887, 52935, 52972, 53012, 53056,
+	53092, 53132, 53173, 53214, 53254, 53290, 53331, 53378, 53435, 53481, 53522, 53563, 53615, 53668, 53718, 53772,
+	53816, 53865, 53919, 53963, 53998, 54033, 54070, 54111, 54154, 54201, 54240, 54275, 54318, 54362, 54407, 54446,
+	54483, 54524, 54560, 54600, 54646, 54698, 54735, 54774, 54816, 54861, 54903, 54944, 54981, 55015, 55052, 55095,
+	55142, 55186, 55228, 55283, 55339, 55392, 55445, 55495, 55540, 55603, 55663, 55713, 55786, 55856, 55911, 55944,
+	55981, 56017, 56052, 56084, 56120, 56151, 56186, 56218, 56260, 56307, 56347, 56390, 56430, 56466, 56501, 56533,
+	56570, 56611, 56655, 56706, 56754, 56799, 56852, 56902, 56941, 56982, 57020, 57066, 57121, 57173, 57213, 57256,
+	57296, 57337, 57382, 57435, 57497, 57535, 57574, 57610, 57650, 57689, 57732, 57772, 57815, 57864, 57910, 57948,
+	57991, 58038, 58104, 58166, 58221, 58271, 58318, 58365, 58409, 58451, 58498, 58545, 58593, 58639, 58689, 58736,
+	58778, 58825, 58873, 58907, 58941, 58972, 59018, 59070, 59121, 59169, 59220, 59273, 59323, 59376, 59433, 59489,
+	59552, 59608, 59670, 59725, 59774, 59823, 59869, 59928, 59969, 60008, 60046, 60090, 60128, 60161, 60198, 60232,
+	60269, 60307, 60344, 60378, 60440, 60497, 60558, 60616, 60667, 60717, 60766, 60812, 60869, 60925, 60980, 61032,
+	61082, 61131, 61177, 61226, 61275, 61324, 61369, 61414, 61458, 61506, 61551, 61598, 61643, 61688, 61726, 61774,
+	61814, 61862, 61919, 61976, 62033, 62092, 62140, 62216, 62289, 62361, 62441, 62517, 62575, 62632, 62698, 62763,
+	62834, 62904, 62970, 63035, 63095, 63154, 63225, 63295, 63372, 63448, 63511, 63555, 63606, 63654, 63725, 63808,
+	63877, 63935, 64005, 64063, 64133, 64189, 64227, 64274, 64318, 64359, 64402, 64445, 64488, 64526, 64564, 64606,
+	64649, 64695, 64738, 64780, 64828, 64880, 64931, 64979, 65026, 65077, 65125, 65166, 65206, 65241, 65285, 65328,
+	65380, 65414, 65447, 65480, 65510, 65553, 65594, 65639, 65681, 65728, 65772, 65824, 65875, 65910, 65948, 65986,
+	66018, 66062, 66111, 66163, 66202, 66241, 66280, 66319, 66358, 66390, 66421, 66456, 66491, 66522, 66552, 66586,
+	66626, 66666, 66706, 66746, 66786, 66820, 66856, 66901, 66946, 66995, 67036, 67081, 67123, 67163, 67214, 67262,
+	67305, 67339, 67368, 67401, 67431, 67466, 67498, 67534, 67567, 67599, 67637, 67675, 67713, 67754, 67792, 67842,
+	67891, 67940, 67989, 68039, 68089, 68136, 68184, 68216, 68243, 68274, 68302, 68340, 68387, 68431, 68470, 68522,
+	68567, 68611, 68652, 68691, 68727, 68762, 68797, 68829, 68891, 68950, 69023, 69093, 69148, 69192, 69229, 69267,
+	69302, 69340}
