@@ -2,7 +2,6 @@ package export
 
 import (
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,7 +47,7 @@ func (dmaBuf) memoryTypes(types []memory.Type) uint32 { return allTypes(types) }
 
 // limit is the size in bytes of the largest dma-buf that udmabuf makes: its parameter size_limit_mb.
 func (dmaBuf) limit() uint64 {
-	text, err := os.ReadFile("/sys/module/udmabuf/parameters/size_limit_mb")
+	text, err := fd.ReadFile("/sys/module/udmabuf/parameters/size_limit_mb")
 	if err != nil {
 		return math.MaxUint64
 	}

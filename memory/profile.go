@@ -9,11 +9,8 @@ package memory
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"farside/internal/fd"
 	"farside/internal/vk"
@@ -90,28 +87,7 @@ func machineMemory() uint64 {
 	if total == 0 {
 		total = gib
 	}
-	return min(total, cgroupLimit(readFile))
-}
-
-// readFile reads one of the kernel's files. os.ReadFile would start the runtime's poller for it.
-func readFile(name string) ([]byte, error) {
-	f, err := fd.Open(name, unix.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var text []byte
-	for {
-		text = slices.Grow(text, 512)
-		n, err := unix.Read(f.Int(), text[len(text):cap(text)])
-		if err == unix.EINTR {
-			continue
-		}
-		if n <= 0 {
-			return text, err
-		}
-		text = text[:len(text)+n]
-	}
+	return min(total, cgroupLimit(fd.ReadFile))
 }
 
 // cgroupLimit returns the lowest memory limit of this process's cgroup and its ancestors, in either version of

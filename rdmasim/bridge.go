@@ -2,7 +2,7 @@ package rdmasim
 
 import (
 	"fmt"
-	"net"
+	"net/netip"
 
 	"farside/rdmasim/internal/local"
 	"farside/rdmasim/internal/remote"
@@ -11,8 +11,8 @@ import (
 
 // ServeOptions say how a Bridge serves.
 type ServeOptions struct {
-	// Listen is the address and port of this host where peers connect, "127.0.0.1:0" if empty. It names one
-	// interface.
+	// Listen is the IP address and port of this host where peers connect, "127.0.0.1:0" if empty. It is one
+	// interface's, and no name: nothing is looked up.
 	Listen string
 	// Owner is whose regions are served, nil for those of every owner of this host that this process may use.
 	Owner *Owner
@@ -32,13 +32,13 @@ func Serve(options ServeOptions) (*Bridge, error) {
 	if options.Listen == "" {
 		options.Listen = "127.0.0.1:0"
 	}
-	address, err := net.ResolveTCPAddr("tcp", options.Listen)
-	if err != nil || address.IP == nil || address.IP.IsUnspecified() {
-		return nil, fmt.Errorf("rdmasim: serve at %q: not the address and port of one interface: %w",
+	address, err := netip.ParseAddrPort(options.Listen)
+	if err != nil || address.Addr().IsUnspecified() {
+		return nil, fmt.Errorf("rdmasim: serve at %q: not the IP address and port of one interface: %w",
 			options.Listen, ErrUnknownFabric)
 	}
 	b, err := remote.Serve(remote.Options{
-		Address: address.AddrPort(),
+		Address: address,
 		Serves:  func(id uint32) bool { return options.Owner == nil || id == options.Owner.local.ID() },
 		Open:    func(t *verbs.Table) (verbs.Fabric, error) { return local.Open(t) },
 	})

@@ -198,7 +198,7 @@ func TestFarOpenErrors(t *testing.T) {
 		t.Error(err)
 	}
 	newSecret(t)
-	for _, listen := range []string{":0", "0.0.0.0:0", "nonsense"} {
+	for _, listen := range []string{":0", "0.0.0.0:0", "nonsense", "localhost:0", "127.0.0.1:http"} {
 		_, err = Serve(ServeOptions{Listen: listen})
 		wantErr(t, err, ErrUnknownFabric)
 	}

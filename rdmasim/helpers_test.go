@@ -201,6 +201,9 @@ func (p *childProcess) kill() {
 
 // child obeys lines on stdin: an owner registers and frees, a peer reads, writes and adds.
 func child(role string) int {
+	if role == "standard" {
+		return withoutStandard()
+	}
 	ctx := context.Background()
 	in := bufio.NewScanner(os.Stdin)
 	regions := map[uint64]*Region{}

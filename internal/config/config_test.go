@@ -60,7 +60,8 @@ var values = map[string]struct {
 		"tls,bind=[2001:db8::1]":  {Fabric: &Fabric{Listen: "[2001:db8::1]:0"}},
 		"tls,bind=192.0.2.7:7471": {Fabric: &Fabric{Listen: "192.0.2.7:7471"}},
 	}, []string{"verbs", "ofi:", "ofi:verbs", "tls:tcp", "tls,", "tls,bind=",
-		"tls,at=127.0.0.1", "tls,bind=127.0.0.1:x", "tls,bind=127.0.0.1:65536"}},
+		"tls,at=127.0.0.1", "tls,bind=127.0.0.1:x", "tls,bind=127.0.0.1:65536", "tls,bind=localhost",
+		"tls,bind=localhost:7471", "tls,bind=2001:db8::1:x", "tls,bind=:7471"}},
 	"FARSIDE_FABRIC_ACCESS": {map[string]Settings{
 		"read":         {FabricAccess: []string{"read"}},
 		"read, atomic": {FabricAccess: []string{"read", "atomic"}},

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -84,7 +84,7 @@ var uuids = kind[*[16]byte]{"a UUID of 32 hexadecimal digits", func(s string) (*
 }}
 
 // "ofi" and "ofi:tcp" are from when libfabric carried the data, and mean the same as "tls".
-var fabrics = kind[*Fabric]{"`tls[,bind=ADDRESS[:PORT]]`", func(s string) (*Fabric, error) {
+var fabrics = kind[*Fabric]{"`tls[,bind=ADDRESS[:PORT]]` with an IP address", func(s string) (*Fabric, error) {
 	kind, bind, bound := strings.Cut(s, ",")
 	address, isBind := strings.CutPrefix(bind, "bind=")
 	known := kind == "tls" || kind == "ofi" || kind == "ofi:tcp"
@@ -95,12 +95,12 @@ var fabrics = kind[*Fabric]{"`tls[,bind=ADDRESS[:PORT]]`", func(s string) (*Fabr
 	if address == "" {
 		return f, nil
 	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		f.Listen = net.JoinHostPort(strings.Trim(address, "[]"), "0")
+	// A name is not allowed: the driver looks nothing up.
+	if ip, err := netip.ParseAddr(strings.Trim(address, "[]")); err == nil {
+		f.Listen = netip.AddrPortFrom(ip, 0).String()
 		return f, nil
 	}
-	_, err = strconv.ParseUint(port, 10, 16)
+	_, err := netip.ParseAddrPort(address)
 	return f, err
 }}
 

@@ -10,6 +10,7 @@ package fd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -72,6 +73,28 @@ func Open(name string, flags int, mode uint32) (*FD, error) {
 		if err != unix.EINTR {
 			return Fresh(raw, err)
 		}
+	}
+}
+
+// ReadFile reads a file, such as one of the kernel's. Os.ReadFile would start the runtime's poller for it, and may take
+// a descriptor below 3.
+func ReadFile(name string) ([]byte, error) {
+	f, err := Open(name, unix.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var text []byte
+	for {
+		text = slices.Grow(text, 512)
+		n, err := unix.Read(f.Int(), text[len(text):cap(text)])
+		if err == unix.EINTR {
+			continue
+		}
+		if n <= 0 {
+			return text, err
+		}
+		text = text[:len(text)+n]
 	}
 }
 

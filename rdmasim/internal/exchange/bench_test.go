@@ -100,7 +100,7 @@ func BenchmarkPipelined(b *testing.B) {
 	for i := range there { // real pages in both
 		there[i], here[i] = 1, 1
 	}
-	s, err := Serve("127.0.0.1:0", c, there)
+	s, err := Serve(loopback, c, there)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func BenchmarkPipelined(b *testing.B) {
 // BenchmarkWord is a word there and back.
 func BenchmarkWord(b *testing.B) {
 	c := secret(b, 1)
-	s, err := Serve("127.0.0.1:0", c, make(memory, 4096))
+	s, err := Serve(loopback, c, make(memory, 4096))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"farside/rdmasim/internal/socket"
 )
 
 var (
@@ -62,8 +64,7 @@ func dial(ctx context.Context, address string, c *Credentials) (*client, error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	dialer := net.Dialer{KeepAliveConfig: keepAlive}
-	raw, err := dialer.DialContext(ctx, "tcp", address)
+	raw, err := socket.DialTCP(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
 	}

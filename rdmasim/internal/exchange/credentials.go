@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"farside/internal/fd"
 )
 
 // ErrCredentials says that the file with the secret or the certificates can't be used.
@@ -46,12 +48,12 @@ type Credentials struct {
 // host as clients do. Errors: ErrCredentials.
 func LoadCredentials(file string) (*Credentials, error) {
 	// Not os.Open, which waits for a writer where the file is a FIFO, and would wait for ever.
-	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	opened, err := fd.Open(file, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCredentials, &os.PathError{Op: "open", Path: file, Err: err})
 	}
-	_ = unix.SetNonblock(fd, false) // or os would start the runtime's poller
-	f := os.NewFile(uintptr(fd), file)
+	_ = unix.SetNonblock(opened.Int(), false) // or os would start the runtime's poller
+	f := os.NewFile(uintptr(opened.Disown()), file)
 	defer f.Close()
 	switch info, err := f.Stat(); {
 	case err != nil:

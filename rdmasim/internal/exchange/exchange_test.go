@@ -9,6 +9,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"os"
 	"runtime"
 	"sync"
@@ -66,6 +67,9 @@ func (m memory) Atomic(a Atomic) (old uint64, o Outcome) {
 	return old, 0
 }
 
+// loopback is a port of the kernel's choice.
+var loopback = netip.MustParseAddrPort("127.0.0.1:0")
+
 func startServer(t testing.TB, c *Credentials, h Handler) *Server {
 	t.Helper()
 	return startLimited(t, c, h, currentLimits())
@@ -73,7 +77,7 @@ func startServer(t testing.TB, c *Credentials, h Handler) *Server {
 
 func startLimited(t testing.TB, c *Credentials, h Handler, l limits) *Server {
 	t.Helper()
-	s, err := serve("127.0.0.1:0", c, h, l)
+	s, err := serve(loopback, c, h, l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +208,7 @@ func TestReconnects(t *testing.T) {
 	if took := time.Since(begin); took > patience/2 {
 		t.Errorf("it took %v to know that there is no server", took)
 	}
-	again, err := Serve(s.Address(), c, there)
+	again, err := Serve(netip.MustParseAddrPort(s.Address()), c, there)
 	if err != nil {
 		t.Fatal(err)
 	}

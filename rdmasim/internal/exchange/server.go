@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"farside/rdmasim/internal/socket"
 )
 
 const (
@@ -47,14 +49,13 @@ type connection struct {
 	resolve chan struct{} // has room for one token of each question that is being answered
 }
 
-// Serve listens at an address of this host ("127.0.0.1:0") and answers until Close.
-func Serve(address string, c *Credentials, handler Handler) (*Server, error) {
+// Serve listens at an address of this host (127.0.0.1:0) and answers until Close.
+func Serve(address netip.AddrPort, c *Credentials, handler Handler) (*Server, error) {
 	return serve(address, c, handler, currentLimits())
 }
 
-func serve(address string, c *Credentials, handler Handler, l limits) (*Server, error) {
-	listen := net.ListenConfig{KeepAliveConfig: keepAlive}
-	listener, err := listen.Listen(context.Background(), "tcp", address)
+func serve(address netip.AddrPort, c *Credentials, handler Handler, l limits) (*Server, error) {
+	listener, err := socket.ListenTCP(address)
 	if err != nil {
 		return nil, err
 	}

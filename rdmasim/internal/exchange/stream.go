@@ -17,9 +17,6 @@ const (
 	joined = portion
 )
 
-// keepAlive finds out within ten seconds that the other host is gone.
-var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 5}
-
 // stream is a connection below TLS. A side that takes less than a portion within patience is an error.
 type stream struct {
 	net.Conn

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/memfd"
+	"farside/rdmasim/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -31,7 +31,7 @@ func newImpostor(t *testing.T, serve func(i *impostor, c *client)) *impostor {
 	t.Helper()
 	i := &impostor{t: t, id: rand.Uint32N(1 << verbs.IDBits)}
 	i.base = verbs.MakeAddress(i.id, 1<<20)
-	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: socketName(i.id), Net: "unixpacket"})
+	l, err := socket.ListenPacket(socketName(i.id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func newImpostor(t *testing.T, serve func(i *impostor, c *client)) *impostor {
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {
-			conn, err := l.AcceptUnix()
+			conn, err := l.AcceptConn()
 			if err != nil {
 				return
 			}
@@ -208,7 +208,7 @@ func TestSilentOwner(t *testing.T) {
 		}
 	})
 	const mute = 0x77777
-	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: socketName(mute), Net: "unixpacket"})
+	l, err := socket.ListenPacket(socketName(mute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestLyingControlPage(t *testing.T) {
 // Owners that greet wrongly: another version, no control page, one that could be cut short, nothing at all.
 func TestWrongGreetings(t *testing.T) {
 	const id = 0x54321
-	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: socketName(id), Net: "unixpacket"})
+	l, err := socket.ListenPacket(socketName(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +342,7 @@ func TestWrongGreetings(t *testing.T) {
 		p := newPeer(t)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			conn, err := l.AcceptUnix()
+			conn, err := l.AcceptConn()
 			if err != nil {
 				t.Error(err)
 				return
@@ -353,7 +353,7 @@ func TestWrongGreetings(t *testing.T) {
 				if c.fds != nil {
 					rights = unix.UnixRights(c.fds...)
 				}
-				conn.WriteMsgUnix(c.packet, rights, nil)
+				conn.WriteMsg(c.packet, rights)
 			}
 		})
 		_, err := p.find(verbs.MakeAddress(id, 4096))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/memfd"
+	"farside/rdmasim/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -161,12 +161,11 @@ func (l *link) connect(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-func dial(ctx context.Context, name string) (*net.UnixConn, error) {
-	var d net.Dialer
+func dial(ctx context.Context, name string) (*socket.Conn, error) {
 	for {
-		conn, err := d.DialContext(ctx, "unixpacket", name)
+		conn, err := socket.DialPacket(ctx, name)
 		if err == nil {
-			return conn.(*net.UnixConn), nil
+			return conn, nil
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -185,7 +184,7 @@ func dial(ctx context.Context, name string) (*net.UnixConn, error) {
 
 // join makes sure who the owner is, and hands over a ledger, without waiting for the greeting. A name can be
 // taken by anyone, so that the peer looks at the owner's user as the owner looks at the peer's.
-func (l *link) join(ctx context.Context, conn *net.UnixConn) (*session, error) {
+func (l *link) join(ctx context.Context, conn *socket.Conn) (*session, error) {
 	who, err := l.allowed.check(conn)
 	if err != nil {
 		return nil, err
@@ -207,12 +206,12 @@ func (l *link) join(ctx context.Context, conn *net.UnixConn) (*session, error) {
 		return nil, err
 	}
 	// If the owner has refused already this fails, and so will the request that follows; the greeting says why.
-	_, _, _ = conn.WriteMsgUnix(request{kind: kindJoin, entry: ledgerEntries}.encode(), unix.UnixRights(file.Int()), nil)
+	_, _ = conn.WriteMsg(request{kind: kindJoin, entry: ledgerEntries}.encode(), unix.UnixRights(file.Int()))
 	return s, nil
 }
 
 // receiveHello takes an owner's greeting with the descriptor of its control page.
-func receiveHello(ctx context.Context, conn *net.UnixConn) (answer, error) {
+func receiveHello(ctx context.Context, conn *socket.Conn) (answer, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	a, err := receive(conn)
 	if !stop() {

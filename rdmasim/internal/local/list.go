@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"farside/internal/fd"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -25,7 +26,7 @@ const listAtOnce = 128
 // Regions implements verbs.Fabric. An owner that dies meanwhile is left out. With the list of the others there is
 // ErrTimeout if owners hang, speak nonsense, or can't be asked for lack of descriptors.
 func (f *Fabric) Regions(ctx context.Context) ([]verbs.RegionStatus, error) {
-	sockets, err := os.ReadFile("/proc/self/net/unix")
+	sockets, err := fd.ReadFile("/proc/self/net/unix")
 	if err != nil {
 		return nil, verbs.OSError("list owners", err)
 	}

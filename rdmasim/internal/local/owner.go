@@ -3,7 +3,6 @@ package local
 import (
 	"errors"
 	mathrand "math/rand/v2"
-	"net"
 	"sync"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"farside/internal/fd"
 	"farside/internal/memfd"
+	"farside/rdmasim/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -34,7 +34,7 @@ const (
 type Owner struct {
 	id       uint32
 	allowed  trust
-	listener *net.UnixListener
+	listener *socket.Listener
 	page     *fd.FD // the control page's file
 	keeper   *keeper
 	serving  sync.WaitGroup
@@ -79,7 +79,7 @@ func NewOwner() (*Owner, error) {
 		// The kernel's table of abstract names is the register of ids: a name is taken exactly as long as
 		// its process lives.
 		o.id = mathrand.Uint32N(1 << verbs.IDBits)
-		o.listener, err = net.ListenUnix("unixpacket", &net.UnixAddr{Name: socketName(o.id), Net: "unixpacket"})
+		o.listener, err = socket.ListenPacket(socketName(o.id))
 		if err != nil && (!errors.Is(err, unix.EADDRINUSE) || try > 1000) {
 			o.dropControl()
 			return nil, verbs.OSError("claim an owner id", err)

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 
 	"golang.org/x/sys/unix"
 
 	"farside/internal/fd"
+	"farside/rdmasim/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -23,7 +23,7 @@ type answer struct {
 func (a answer) drop() { _ = a.file.Close() }
 
 // receive takes one packet of an owner. A packet that makes no sense is ErrProtocol.
-func receive(conn *net.UnixConn) (answer, error) {
+func receive(conn *socket.Conn) (answer, error) {
 	var buf [messageSize + 1]byte // one more, so that longer packets show
 	n, file, lost, err := receivePacket(conn, buf[:])
 	if err != nil {
@@ -40,13 +40,13 @@ func receive(conn *net.UnixConn) (answer, error) {
 // receivePacket takes one packet with the descriptor that came along, nil without. lost says that there was one
 // for which this process has no room; then file is nil. Errors: io.EOF when the other side has gone, ErrProtocol
 // for a packet with more than one descriptor, the operating system's. Whatever came with an error is closed.
-func receivePacket(conn *net.UnixConn, buf []byte) (n int, file *fd.FD, lost bool, err error) {
+func receivePacket(conn *socket.Conn, buf []byte) (n int, file *fd.FD, lost bool, err error) {
 	// Room for two descriptors, so that a second one shows. The kernel drops what has no room.
 	oob := make([]byte, unix.CmsgSpace(2*4))
-	n, oobn, flags, _, err := conn.ReadMsgUnix(buf, oob)
+	n, oobn, flags, err := conn.ReadMsg(buf, oob)
 	if errors.Is(err, unix.ECONNRESET) {
 		// The other side hung up without having read everything. That is told once, before what it sent.
-		n, oobn, flags, _, err = conn.ReadMsgUnix(buf, oob)
+		n, oobn, flags, err = conn.ReadMsg(buf, oob)
 	}
 	// An empty packet is io.EOF, too, and can have descriptors.
 	files, full := received(oob[:oobn])

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/rdmasim/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -27,7 +28,7 @@ const (
 // client is one connected peer.
 type client struct {
 	owner *Owner
-	conn  *net.UnixConn
+	conn  *socket.Conn
 	who   *unix.Ucred // when it connected
 
 	// Under owner.mu.
@@ -39,7 +40,7 @@ type client struct {
 // serve accepts until the listener is closed.
 func (o *Owner) serve() {
 	for {
-		conn, err := o.listener.AcceptUnix()
+		conn, err := o.listener.AcceptConn()
 		if err == nil {
 			o.admit(conn)
 			continue
@@ -54,7 +55,7 @@ func (o *Owner) serve() {
 
 // admit greets a peer, or says why not. The greeting is the first packet in an empty socket buffer, so that
 // sending it can't block.
-func (o *Owner) admit(conn *net.UnixConn) {
+func (o *Owner) admit(conn *socket.Conn) {
 	hello := message{kind: kindHello, slot: controlSlots}
 	who, err := otherSide(conn)
 	o.mu.Lock()
@@ -277,18 +278,14 @@ func (c *client) send(m message, fds ...int) error {
 	if err := c.conn.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
 		return err
 	}
-	_, _, err := c.conn.WriteMsgUnix(m.encode(), rights, nil)
+	_, err := c.conn.WriteMsg(m.encode(), rights)
 	return err
 }
 
 // notify sends a packet if it can leave at once and drops it otherwise. It goes around the connection's
 // write lock, which a send to a slow reader holds.
 func (c *client) notify(m message) {
-	raw, err := c.conn.SyscallConn()
-	if err != nil {
-		return
-	}
-	_ = raw.Control(func(fd uintptr) {
-		_ = unix.Send(int(fd), m.encode(), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	_ = c.conn.Control(func(fd int) {
+		_ = unix.Send(fd, m.encode(), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	})
 }

@@ -2,9 +2,9 @@ package local
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -17,6 +17,7 @@ import (
 
 	"farside/internal/fd"
 	"farside/internal/memfd"
+	"farside/rdmasim/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -63,7 +64,7 @@ func TestWrongJoins(t *testing.T) {
 		"entry used twice":     {{join, goodFD}, {resolve, -1}, {resolve, -1}},
 		"rights without names": {{join, goodFD}, {request{kind: kindResolve, address: r.Address(), access: 1 << 20}, -1}},
 	} {
-		conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: socketName(o.id), Net: "unixpacket"})
+		conn, err := socket.DialPacket(context.Background(), socketName(o.id))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,7 @@ func TestWrongJoins(t *testing.T) {
 			if q.fd >= 0 {
 				rights = unix.UnixRights(q.fd)
 			}
-			if _, _, err := conn.WriteMsgUnix(q.encode(), rights, nil); err != nil {
+			if _, err := conn.WriteMsg(q.encode(), rights); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
@@ -119,7 +120,7 @@ func TestGarbageOnTheSocket(t *testing.T) {
 		bad = append(bad, b)
 	}
 	for _, b := range bad {
-		conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: socketName(o.id), Net: "unixpacket"})
+		conn, err := socket.DialPacket(context.Background(), socketName(o.id))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +131,7 @@ func TestGarbageOnTheSocket(t *testing.T) {
 			a.drop()
 		}
 		// A descriptor that nobody asked for comes along.
-		if _, _, err := conn.WriteMsgUnix(b, unix.UnixRights(0), nil); err != nil {
+		if _, err := conn.WriteMsg(b, unix.UnixRights(0)); err != nil {
 			t.Fatal(err)
 		}
 		a, err := receive(conn)
@@ -150,7 +151,7 @@ func TestGarbageOnTheSocket(t *testing.T) {
 // rawAnswer speaks the protocol without a Peer and returns the greeting and the reply to a request.
 func rawAnswer(t *testing.T, o *Owner, q request) (hello, reply answer) {
 	t.Helper()
-	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: socketName(o.id), Net: "unixpacket"})
+	conn, err := socket.DialPacket(context.Background(), socketName(o.id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,8 +167,7 @@ func rawAnswer(t *testing.T, o *Owner, q request) (hello, reply answer) {
 	defer unix.Munmap(ledger)
 	defer file.Close()
 	fd := file.Int()
-	if _, _, err := conn.WriteMsgUnix(request{kind: kindJoin, entry: ledgerEntries}.encode(), unix.UnixRights(fd),
-		nil); err != nil {
+	if _, err := conn.WriteMsg(request{kind: kindJoin, entry: ledgerEntries}.encode(), unix.UnixRights(fd)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conn.Write(q.encode()); err != nil {
@@ -274,9 +274,9 @@ func wantDenied(t *testing.T, fd int) {
 }
 
 // connect speaks the protocol without a Peer: it connects and takes the greeting.
-func connect(t *testing.T, o *Owner) (*net.UnixConn, answer) {
+func connect(t *testing.T, o *Owner) (*socket.Conn, answer) {
 	t.Helper()
-	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: socketName(o.id), Net: "unixpacket"})
+	conn, err := socket.DialPacket(context.Background(), socketName(o.id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,19 +294,15 @@ func connect(t *testing.T, o *Owner) (*net.UnixConn, answer) {
 func more(file, n int) []byte { return unix.UnixRights(slices.Repeat([]int{file}, n)...) }
 
 // sendRaw sends a packet, also an empty one: Go's own functions add a byte to that.
-func sendRaw(t *testing.T, conn *net.UnixConn, packet, rights []byte) {
+func sendRaw(t *testing.T, conn *socket.Conn, packet, rights []byte) {
 	t.Helper()
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
 	h := &unix.Msghdr{Control: unsafe.SliceData(rights), Controllen: uint64(len(rights))}
 	if len(packet) > 0 {
 		h.Iov, h.Iovlen = &unix.Iovec{Base: &packet[0], Len: uint64(len(packet))}, 1
 	}
 	var errno unix.Errno
-	if err := raw.Control(func(s uintptr) {
-		_, _, errno = unix.Syscall(unix.SYS_SENDMSG, s, uintptr(unsafe.Pointer(h)), unix.MSG_NOSIGNAL)
+	if err := conn.Control(func(s int) {
+		_, _, errno = unix.Syscall(unix.SYS_SENDMSG, uintptr(s), uintptr(unsafe.Pointer(h)), unix.MSG_NOSIGNAL)
 	}); err != nil || errno != 0 {
 		t.Fatal(err, errno)
 	}
@@ -364,7 +360,7 @@ func TestPlaces(t *testing.T) {
 	o := newOwner(t)
 	o.places = 64
 	r := register(t, o, payload(t, 4096), 0, 4096, verbs.AccessAll)
-	var conns []*net.UnixConn
+	var conns []*socket.Conn
 	for i := range o.places/processShare + 3 {
 		conn, hello := connect(t, o)
 		if want := i < o.places/processShare; (hello.status == wireOK) != want {
@@ -432,7 +428,7 @@ func TestSilentConnections(t *testing.T) {
 	if a, err := receive(lister); err != nil || a.status != wireOK {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	for _, conn := range []*net.UnixConn{silent, lister} {
+	for _, conn := range []*socket.Conn{silent, lister} {
 		if a, err := receive(conn); !errors.Is(err, io.EOF) {
 			t.Errorf("%+v, %v instead of the end", a, err)
 		}

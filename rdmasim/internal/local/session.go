@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/rdmasim/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -19,7 +20,7 @@ import (
 // refers to the session: an operation looks at them after it has left its region.
 type session struct {
 	link    *link
-	conn    *net.UnixConn
+	conn    *socket.Conn
 	control []byte // the owner's control page
 	ledger  []byte // what this peer tells the owner
 	slots   uint32

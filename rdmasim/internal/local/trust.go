@@ -2,7 +2,6 @@ package local
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/config"
+	"farside/internal/fd"
+	"farside/rdmasim/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -46,7 +47,7 @@ const overflowUID = 65534
 
 // seesAllUsers says whether each user has an id in this process' user namespace, so that overflowUID is one user.
 var seesAllUsers = sync.OnceValue(func() bool {
-	text, err := os.ReadFile("/proc/self/uid_map")
+	text, err := fd.ReadFile("/proc/self/uid_map")
 	return err == nil && mapsAll(string(text))
 })
 
@@ -63,7 +64,7 @@ func mapsAll(text string) bool {
 }
 
 // check finds out who listens, and whether to deal with him.
-func (t trust) check(conn *net.UnixConn) (*unix.Ucred, error) {
+func (t trust) check(conn *socket.Conn) (*unix.Ucred, error) {
 	who, err := otherSide(conn)
 	if err != nil {
 		return nil, err
@@ -79,15 +80,11 @@ func (t trust) check(conn *net.UnixConn) (*unix.Ucred, error) {
 }
 
 // otherSide is who the process at the other end was when it connected or listened.
-func otherSide(conn *net.UnixConn) (*unix.Ucred, error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
+func otherSide(conn *socket.Conn) (*unix.Ucred, error) {
 	var cred *unix.Ucred
 	var credErr error
-	if err := raw.Control(func(fd uintptr) {
-		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err := conn.Control(func(fd int) {
+		cred, credErr = unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	}); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func Serve(options Options) (*Bridge, error) {
 	if b.fabric, err = options.Open(&b.table); err != nil {
 		return nil, err
 	}
-	if b.server, err = exchange.Serve(options.Address.String(), credentials, handler{b}); err != nil {
+	if b.server, err = exchange.Serve(options.Address, credentials, handler{b}); err != nil {
 		b.fabric.Close()
 		return nil, fmt.Errorf("rdmasim: serve: %w", err)
 	}

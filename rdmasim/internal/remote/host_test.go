@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -44,7 +45,7 @@ func (l *liar) fabric(t *testing.T) (*Fabric, *verbs.Table) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := exchange.Serve("127.0.0.1:0", credentials, l)
+	s, err := exchange.Serve(netip.MustParseAddrPort("127.0.0.1:0"), credentials, l)
 	if err != nil {
 		t.Fatal(err)
 	}
