@@ -33,6 +33,15 @@ func (opaqueFD) export(m Memory) (Handle, error) {
 	return Handle{Type: vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, By: FileDescriptor, FD: raw}, nil
 }
 
+// Lend returns the descriptor of which Export would make a duplicate, which stays the memory's; false if handles of the
+// type are made otherwise, or if Export would fail.
+func Lend(m Memory, t vk.ExternalMemoryHandleTypeFlags) (fd int, ok bool) {
+	if t != vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT || m.ExportSet().all()&t == 0 {
+		return 0, false
+	}
+	return m.Payload().FD()
+}
+
 func (opaqueFD) payload(h Handle, want *Expect) (*memory.Payload, error) {
 	m, err := readMetadata(h.FD)
 	if err != nil {

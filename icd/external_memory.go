@@ -19,6 +19,20 @@ func getMemoryFdKHR(_ *device, info *vk.MemoryGetFdInfoKHR, out *int32) vk.Resul
 	return vk.SUCCESS
 }
 
+// lendMemoryFD returns the descriptor that vkGetMemoryFdKHR would duplicate if the call is right, nobody observes it, and
+// the command has nothing else to do.
+func lendMemoryFD(h vk.Device, info *vk.MemoryGetFdInfoKHR) (int, bool) {
+	d := devices.Get(uintptr(h))
+	if d == nil || info == nil || observers.Load() != nil {
+		return 0, false
+	}
+	m := deviceMemories.Get(uint64(info.Memory))
+	if m == nil || m.owner() != d {
+		return 0, false
+	}
+	return export.Lend(m, info.HandleType)
+}
+
 // Payload is for package export, like the two methods that follow.
 func (m *deviceMemory) Payload() *memory.Payload { return m.payload }
 

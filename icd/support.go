@@ -132,6 +132,7 @@ func init() {
 	cabi.OnPanic = reportPanic
 	cabi.RecordInto(commandBuffers.Slab())
 	cabi.Install(&commands)
+	cabi.LendMemoryFD(lendMemoryFD)
 }
 
 // The commands that the driver implements; icdgen reads the keys of this literal and generates a C stub and

@@ -2,7 +2,7 @@
 // bytes at a fixed address; the stub loads the command's index and jumps to one assembly body, which
 // spills the argument registers into a Frame and enters Go through crosscall2. A generated function then
 // reads the frame and calls the field of Commands that icd installed. Most commands of command buffers have a
-// stub that does not get that far: see RecordInto.
+// stub that does not get that far: see RecordInto. The last step of vkGetMemoryFdKHR is the body's: see LendMemoryFD.
 //
 // Nothing that happens behind an entry point ends the application's process: a panic, also one from a
 // wild pointer that the application passed, is reported through OnPanic and answered with

@@ -29,6 +29,7 @@ TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
 	LEAQ (Frame__size+8)(SP), R10 // behind the return address
 	MOVQ R10, Frame_stack(SP)
 	MOVQ AX, Frame_index(SP)
+	MOVQ $0, Frame_lent(SP)
 
 	MOVQ ·passed+Gate_Offset(SB), R10
 	TESTQ R10, R10
@@ -43,9 +44,27 @@ enrolled:
 	XORL DX, DX
 	XORL CX, CX
 	CALL crosscall2(SB)
+	MOVQ Frame_lent(SP), DI
+	TESTQ DI, DI
+	JNE  lent
+answered:
 	MOVQ Frame_result(SP), AX
 	ADDQ $Frame__size, SP
 	RET
+
+lent:
+	MOVL $const_duplicateFD, SI
+	MOVL $const_lowestFD, DX
+	MOVL $72, AX // fcntl
+	SYSCALL
+	TESTQ AX, AX
+	JLT  refused
+	MOVQ Frame_into(SP), R10
+	MOVL AX, (R10)
+	JMP  answered
+refused:
+	MOVQ $const_unlendable, Frame_lent(SP)
+	JMP  enrolled
 
 forked:
 	// Nothing of the Go runtime works here. The word behind the guard limits the message to one.

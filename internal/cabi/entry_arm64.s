@@ -6,7 +6,7 @@
 // free. crosscall2 saves the callee-saved registers itself. Addresses of variables are taken before they
 // are read, because a direct read goes through R27, which belongs to the caller.
 //
-// RSP stays a multiple of 16: Frame__size is 152 and the link register fills the last word.
+// RSP stays a multiple of 16: Frame__size is 168 and the link register fills the last word.
 TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
 	MOVD $·guard(SB), R10
 	MOVD (R10), R10
@@ -26,6 +26,7 @@ TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
 	ADD  $(Frame__size+8), RSP, R10
 	MOVD R10, Frame_stack(RSP)
 	MOVD R9, Frame_index(RSP)
+	MOVD ZR, Frame_lent(RSP)
 
 	MOVD $·passed(SB), R10
 	MOVD Gate_Offset(R10), R11
@@ -42,10 +43,28 @@ enrolled:
 	MOVD ZR, R2
 	MOVD ZR, R3
 	BL   crosscall2(SB)
+	MOVD Frame_lent(RSP), R0
+	CBNZ R0, lent
+answered:
 	MOVD Frame_result(RSP), R0
 	MOVD Frame__size(RSP), R30
 	ADD  $(Frame__size+8), RSP
 	RET
+
+lent:
+	MOVD $const_duplicateFD, R1
+	MOVD $const_lowestFD, R2
+	MOVD $25, R8 // fcntl
+	SVC
+	CMP  ZR, R0
+	BLT  refused
+	MOVD Frame_into(RSP), R10
+	MOVW R0, (R10)
+	B    answered
+refused:
+	MOVD $const_unlendable, R10
+	MOVD R10, Frame_lent(RSP)
+	B    enrolled
 
 forked:
 	// Nothing of the Go runtime works here. The word behind the guard limits the message to one.

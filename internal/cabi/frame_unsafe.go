@@ -13,6 +13,8 @@ type Frame struct {
 	stack  unsafe.Pointer // arguments that found no register, 8 bytes each
 	result uintptr
 	index  uintptr
+	lent   int64  // a descriptor that the stub duplicates, 0 for none, unlendable after it could not
+	into   *int32 // where it writes the duplicate
 }
 
 // word reads integer argument i, counted from 0 over integers and pointers only. Bits above the
