@@ -12,8 +12,8 @@ import (
 	"farside/conformance/vulkan"
 )
 
-// runDemo runs conformance/demo with the built driver and returns what it printed.
-func runDemo(t *testing.T, args ...string) (string, error) {
+// runDemo runs conformance/demo with the built driver and more environment, and returns what it printed.
+func runDemo(t *testing.T, env []string, args ...string) (string, error) {
 	t.Helper()
 	needsTool(t, "go", "golang")
 	program := filepath.Join(t.TempDir(), "demo")
@@ -25,7 +25,7 @@ func runDemo(t *testing.T, args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = ".."
-	cmd.Env = vulkan.DriverEnv(farsideManifest())
+	cmd.Env = append(vulkan.DriverEnv(farsideManifest()), env...)
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -36,7 +36,7 @@ func runDemo(t *testing.T, args ...string) (string, error) {
 
 // TestDemo runs what `make run` shows.
 func TestDemo(t *testing.T) {
-	out, err := runDemo(t)
+	out, err := runDemo(t, nil)
 	if err != nil || !strings.HasSuffix(out, "Every byte was right.\n") {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestDemo(t *testing.T) {
 
 // TestHosts runs what `make run-hosts` shows. It needs network namespaces.
 func TestHosts(t *testing.T) {
-	out, err := runDemo(t, "hosts")
+	out, err := runDemo(t, nil, "hosts")
 	for _, lacks := range []string{"iproute2", "no network namespace", "no veth pair"} {
 		if err != nil && strings.Contains(out, lacks) {
 			t.Skipf("SKIPPED: the demo between two hosts cannot run here (%s)", lacks)

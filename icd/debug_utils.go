@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"farside/internal/journal"
 	"farside/internal/vk"
 )
 
@@ -72,6 +73,7 @@ func setDebugUtilsObjectNameEXT(d *device, info *vk.DebugUtilsObjectNameInfoEXT)
 	o := object{info.ObjectType, info.ObjectHandle}
 	if name := vk.GoString(info.PObjectName); name != "" {
 		d.physical.instance.names.Store(o, name)
+		d.journalLife(journal.Name, o)
 	} else {
 		d.physical.instance.names.Delete(o)
 	}

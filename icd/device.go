@@ -16,6 +16,7 @@ func createDevice(
 		return p.instance.fail("vkCreateDevice", err, object{vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(p.handle)})
 	}
 	*out = d.handle
+	d.journalHeaps()
 	return vk.SUCCESS
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"farside/export"
+	"farside/internal/journal"
 	"farside/internal/vk"
 	"farside/memory"
 	"farside/rdmasim"
@@ -56,6 +57,7 @@ func allocateMemory(
 		return d.fail("vkAllocateMemory", err)
 	}
 	*out = vk.DeviceMemory(d.add(m))
+	m.journalMemory(journal.Allocate)
 	event := vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_ALLOCATE_EXT
 	if m.imported != 0 {
 		event = vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_IMPORT_EXT
@@ -213,6 +215,7 @@ func (m *deviceMemory) release() {
 			d.fail("vkFreeMemory", vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "remote address: %w", err))
 		}
 	}
+	m.journalMemory(journal.Free)
 	id := m.payload.ID()
 	m.payload.Release()
 	d.physical.budget.Release(m.heap, m.size)

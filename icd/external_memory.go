@@ -15,6 +15,7 @@ func getMemoryFdKHR(_ *device, info *vk.MemoryGetFdInfoKHR, out *int32) vk.Resul
 	if err != nil {
 		return m.fail("vkGetMemoryFdKHR", err)
 	}
+	m.journalExport(vk.ExternalMemoryHandleTypeFlags(info.HandleType), 0)
 	*out = int32(made.FD)
 	return vk.SUCCESS
 }
@@ -58,6 +59,7 @@ func getMemoryRemoteAddressNV(_ *device, info *vk.MemoryGetRemoteAddressInfoNV, 
 	if err != nil {
 		return m.fail("vkGetMemoryRemoteAddressNV", err)
 	}
+	m.journalExport(vk.ExternalMemoryHandleTypeFlags(info.HandleType), made.Address)
 	*out = vk.RemoteAddressNV(made.Address)
 	return vk.SUCCESS
 }

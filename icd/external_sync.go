@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"farside/internal/journal"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
@@ -72,6 +73,7 @@ func getFenceFdKHR(_ *device, info *vk.FenceGetFdInfoKHR, out *int32) vk.Result 
 	if err != nil {
 		return f.fail("vkGetFenceFdKHR", err)
 	}
+	f.journalShared(journal.Export, vk.OBJECT_TYPE_FENCE, info.HandleType)
 	*out = int32(fd)
 	return vk.SUCCESS
 }
@@ -97,6 +99,7 @@ func getSemaphoreFdKHR(_ *device, info *vk.SemaphoreGetFdInfoKHR, out *int32) vk
 	if err != nil {
 		return s.fail("vkGetSemaphoreFdKHR", err)
 	}
+	s.journalShared(journal.Export, vk.OBJECT_TYPE_SEMAPHORE, info.HandleType)
 	*out = int32(fd)
 	return vk.SUCCESS
 }
@@ -119,6 +122,7 @@ func importFenceFdKHR(_ *device, info *vk.ImportFenceFdInfoKHR) vk.Result {
 	if err := f.importFD(info); err != nil {
 		return f.fail("vkImportFenceFdKHR", err)
 	}
+	f.journalShared(journal.Import, vk.OBJECT_TYPE_FENCE, info.HandleType)
 	return vk.SUCCESS
 }
 
@@ -144,6 +148,7 @@ func importSemaphoreFdKHR(_ *device, info *vk.ImportSemaphoreFdInfoKHR) vk.Resul
 	if err := s.importFD(info); err != nil {
 		return s.fail("vkImportSemaphoreFdKHR", err)
 	}
+	s.journalShared(journal.Import, vk.OBJECT_TYPE_SEMAPHORE, info.HandleType)
 	return vk.SUCCESS
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"farside/internal/finding"
+	"farside/internal/journal"
 	"farside/internal/vk"
 )
 
@@ -92,6 +93,7 @@ func (r *residents) take() resident {
 func (d *device) add(o resident) uint64 {
 	o.publish()
 	d.residents.add(o)
+	d.journalLife(journal.Create, object{o.objectType(), o.base().handle})
 	return o.base().handle
 }
 
@@ -102,6 +104,7 @@ func (d *device) end(o resident) bool {
 	}
 	c := o.base()
 	d.residents.remove(c)
+	d.journalLife(journal.Destroy, object{o.objectType(), c.handle})
 	d.forget(object{o.objectType(), c.handle})
 	o.release()
 	return true

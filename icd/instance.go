@@ -7,6 +7,7 @@ import (
 	"farside/internal/config"
 	"farside/internal/finding"
 	"farside/internal/gate"
+	"farside/internal/report"
 	"farside/internal/vk"
 	"farside/memory"
 )
@@ -60,6 +61,9 @@ func (i *instance) init(info *vk.InstanceCreateInfo) error {
 	}
 	finding.Begin(settings)
 	i.tell(settings.Notices)
+	if err := report.Start(settings, "farside "+driverInfo(), gate.AtExit); err != nil {
+		return err
+	}
 	profile := memory.DefaultProfile(settings.HeapDevice, settings.HeapHost)
 	p := &physicalDevice{
 		instance: i,

@@ -1,7 +1,10 @@
 package icd
 
 import (
+	"fmt"
+
 	"farside/internal/exec"
+	"farside/internal/journal"
 	"farside/internal/vk"
 )
 
@@ -27,6 +30,10 @@ func (d *device) addQueue(family, index uint32) error {
 		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "queue handle: %w", err)
 	}
 	q.handle = vk.Queue(h)
+	if journal.On() {
+		q.exec.Journaled = journal.Object{Type: "VkQueue", Handle: uint64(h),
+			Name: fmt.Sprintf("queue %d of family %d", index, family)}
+	}
 	d.queues = append(d.queues, q)
 	return nil
 }

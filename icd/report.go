@@ -98,6 +98,7 @@ func (i *instance) fail(command string, err error, objects ...object) vk.Result 
 	if result >= 0 {
 		return result
 	}
+	i.journalError(command, err, objects)
 	vuid := vk.VUIDOf(err)
 	logger.Error(err.Error(), "command", command, "result", result, "vuid", vuid, "objects", objectList(i, objects))
 	types := vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT

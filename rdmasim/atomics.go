@@ -1,10 +1,28 @@
 package rdmasim
 
-import "farside/rdmasim/internal/verbs"
+import (
+	"farside/internal/journal"
+	"farside/rdmasim/internal/verbs"
+)
 
 // atomic is every atomic operation: on the word of width bytes, in the host's byte order, at a remote
 // address, in one atomic step with respect to every processor of the host. It returns what was there before.
 func (p *Peer) atomic(op Opcode, width, address, operand, compare uint64) (old uint64, err error) {
+	if journal.On() {
+		return p.atomicJournaled(op, width, address, operand, compare)
+	}
+	return p.atomicNow(op, width, address, operand, compare)
+}
+
+func (p *Peer) atomicJournaled(op Opcode, width, address, operand, compare uint64) (old uint64, err error) {
+	err = journaled(op, address, int(width), func() error {
+		old, err = p.atomicNow(op, width, address, operand, compare)
+		return err
+	})
+	return old, err
+}
+
+func (p *Peer) atomicNow(op Opcode, width, address, operand, compare uint64) (old uint64, err error) {
 	if address&(width-1) != 0 {
 		return 0, failed(op, address, ErrMisaligned)
 	}

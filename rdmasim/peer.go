@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"farside/internal/config"
+	"farside/internal/gate"
+	"farside/internal/journal"
+	"farside/internal/report"
 	"farside/rdmasim/internal/local"
 	"farside/rdmasim/internal/remote"
 	"farside/rdmasim/internal/verbs"
@@ -34,8 +38,14 @@ func Open(ctx context.Context, fabric string) (*Peer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	settings, err := config.Read()
+	if err == nil {
+		err = report.Start(settings, "farside's fabric", gate.AtExit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rdmasim: %w", err)
+	}
 	p := &Peer{}
-	var err error
 	if fabric == "" {
 		p.fabric, err = local.Open(&p.table)
 	} else {
@@ -116,6 +126,13 @@ func (p *Peer) again(op Opcode, address uint64, stale *verbs.Region,
 
 // Read copies len(b) bytes at a remote address to b. Errors: those of Resolve, ErrOutOfRange, ErrAccess.
 func (p *Peer) Read(address uint64, b []byte) error {
+	if journal.On() {
+		return journaled(OpRead, address, len(b), func() error { return p.read(address, b) })
+	}
+	return p.read(address, b)
+}
+
+func (p *Peer) read(address uint64, b []byte) error {
 	r := p.table.Lookup(address)
 	if r != nil {
 		err := r.View.Read(address-r.Info.Address, b)
@@ -132,6 +149,13 @@ func (p *Peer) Read(address uint64, b []byte) error {
 // Write copies b to a remote address. Errors: those of Resolve, ErrOutOfRange, ErrAccess. After ErrFreed
 // some bytes may have been written.
 func (p *Peer) Write(address uint64, b []byte) error {
+	if journal.On() {
+		return journaled(OpWrite, address, len(b), func() error { return p.write(address, b) })
+	}
+	return p.write(address, b)
+}
+
+func (p *Peer) write(address uint64, b []byte) error {
 	r := p.table.Lookup(address)
 	if r != nil {
 		err := r.View.Write(address-r.Info.Address, b)
@@ -143,6 +167,19 @@ func (p *Peer) Write(address uint64, b []byte) error {
 		}
 	}
 	return p.again(OpWrite, address, r, func(v verbs.View, off uint64) error { return v.Write(off, b) })
+}
+
+// journaled tells the journal of an operation on n bytes.
+func journaled(op Opcode, address uint64, n int, do func() error) error {
+	began := journal.Now()
+	err := do()
+	e := journal.Event{Kind: journal.Transfer, Operation: op.String(), Address: address, Size: uint64(n), Time: began,
+		Duration: journal.Now() - began}
+	if err != nil {
+		e.Text = err.Error()
+	}
+	journal.Emit(e)
+	return err
 }
 
 // Segment is one part of a vector: local memory and the remote address that it stands for.

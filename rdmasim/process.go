@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"farside/internal/config"
+	"farside/internal/gate"
+	"farside/internal/report"
 )
 
 // process is the fabric of this process: the owner of all that is registered with Register, and the bridge
@@ -36,6 +38,9 @@ func processOwner() (*Owner, error) {
 	}
 	settings, err := config.Read()
 	if err != nil {
+		return nil, fmt.Errorf("rdmasim: %w", err)
+	}
+	if err := report.Start(settings, "farside's fabric", gate.AtExit); err != nil {
 		return nil, fmt.Errorf("rdmasim: %w", err)
 	}
 	o, err := NewOwner()

@@ -61,6 +61,7 @@ if [ "$purpose" = test ]; then
 	need glslang-dev "the compiler as a library, which VkFFT's shaders go through" any /usr/include/glslang/Public/resource_limits_c.h
 	need libvkfft-dev "Fourier transforms by shaders, a client that nobody wrote for this driver" any /usr/include/vkFFT.h
 	need ffmpeg "its filters for Vulkan, another such client" command -v ffmpeg
+	need chromium "looks at the pages of reports" command -v chromium
 	need pkgconf "checks what make install writes for those who build against the library of peers in C" command -v pkg-config
 	need binutils "nm lists the exported symbols" command -v nm
 fi

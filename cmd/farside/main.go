@@ -29,7 +29,7 @@ func main() {
 	}
 	if f, ok := errors.AsType[*failure](err); ok {
 		fmt.Fprintf(os.Stderr, "farside: %v\n", f)
-		os.Exit(1)
+		os.Exit(max(f.status, 1))
 	}
 	// Everything that isn't a failure comes from cobra or from reading the arguments.
 	fmt.Fprintf(os.Stderr, "farside: %v: %s --help tells how to call it\n", err, cmd.CommandPath())
@@ -74,7 +74,7 @@ Exit status: 0, 1 after a failure, 2 when called in a wrong way.`,
 	root.PersistentFlags().StringVar(&t.secret, "secret-file", "",
 		"`FILE` by which hosts know each other (default: what "+secretVariable+" names)")
 	root.AddCommand(t.regions(), t.read(), t.write(), t.atomic(), t.serve(), t.ping(),
-		t.run(), t.doctor(), t.env(),
+		t.run(), t.report(), t.doctor(), t.env(),
 		t.install(), t.uninstall(), t.probe())
 	return root
 }
@@ -135,8 +135,9 @@ func isTerminal(f *os.File) bool {
 
 // failure is an error that isn't the caller's: exit status 1.
 type failure struct {
-	err  error
-	cure string // may be empty
+	err    error
+	cure   string // may be empty
+	status int    // to exit with; 0: 1
 }
 
 func (f *failure) Error() string {

@@ -18,8 +18,9 @@ import (
 
 func (t *tool) run() *cobra.Command {
 	var file string
+	values := make([]string, len(runSettings))
 	cmd := &cobra.Command{
-		Use:   "run [--manifest FILE] -- PROGRAM [ARGUMENT...]",
+		Use:   "run [--strict LIST] [--report DIRECTORY] [--trace FILE] [--manifest FILE] -- PROGRAM [ARGUMENT...]",
 		Short: "Run a Vulkan program on Farside and on no other driver",
 		Long: `Replaces itself by a program whose environment points the Vulkan loader at Farside:
 at the manifest beside this tool (build/ after make build), at the one that make
@@ -28,12 +29,29 @@ The loader ignores that environment in privileged programs.`,
 		Example: "  farside run -- vulkaninfo --summary",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			for i, s := range runSettings {
+				if values[i] != "" {
+					if err := os.Setenv(s.variable, values[i]); err != nil {
+						return t.fail(err)
+					}
+				}
+			}
 			return t.fail(runOn(file, args))
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows PROGRAM is its own
+	for i, s := range runSettings {
+		cmd.Flags().StringVar(&values[i], s.flag, "", s.help)
+	}
 	cmd.Flags().StringVar(&file, "manifest", "", "`FILE` that tells the loader of the driver")
 	return cmd
+}
+
+// runSettings are the variables that farside run has a flag for.
+var runSettings = []struct{ flag, variable, help string }{
+	{"strict", "FARSIDE_STRICT", "`LIST` of what to look out for, or all"},
+	{"report", "FARSIDE_REPORT", "`DIRECTORY` for reports of what happens; farside report merges them"},
+	{"trace", "FARSIDE_TRACE", "`FILE` to which what happens is appended as a Perfetto trace"},
 }
 
 func runOn(file string, args []string) error {

@@ -38,6 +38,8 @@ type Settings struct {
 	FabricSecretFile string
 	Strict           Strict // what the driver looks out for
 	StrictExit       uint8  // the exit status of a process with findings; 0: as it is
+	Report           string // a directory; "": none
+	Trace            string // a file; "": none
 
 	// Notices are what somebody should be told who set the environment, each a sentence.
 	Notices []Notice

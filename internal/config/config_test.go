@@ -70,6 +70,8 @@ var values = map[string]struct {
 	"FARSIDE_FABRIC_ALLOW_UIDS": {map[string]Settings{
 		"65534, 12": {FabricAllowUIDs: []uint32{65534, 12}}, "0": {FabricAllowUIDs: []uint32{0}},
 	}, []string{"root", "1,,2", "-1", "4294967296", "1 2"}},
+	"FARSIDE_REPORT":             {map[string]Settings{"/a b": {Report: "/a b"}}, nil},
+	"FARSIDE_TRACE":              {map[string]Settings{"/a b": {Trace: "/a b"}}, nil},
 	"FARSIDE_FABRIC_SECRET_FILE": {map[string]Settings{"/a b": {FabricSecretFile: "/a b"}}, nil},
 }
 

@@ -59,6 +59,13 @@ var Table = []Variable{
 	row("FARSIDE_STRICT_EXIT", exitStatus, 0, func(s *Settings) *uint8 { return &s.StrictExit },
 		"as without findings",
 		"The exit status of a process in which there was a finding, or an error that breaks a rule."),
+	row("FARSIDE_REPORT", path, "", func(s *Settings) *string { return &s.Report },
+		"none",
+		"The directory of reports. Each process appends what happens to a file of its own there, and writes a page, a "+
+			"summary and a JUnit report of it when it exits. `farside report DIRECTORY` merges those of all processes."),
+	row("FARSIDE_TRACE", path, "", func(s *Settings) *string { return &s.Trace },
+		"none",
+		"The file to which what happens is appended as a Perfetto trace. Several processes may share it."),
 }
 
 // row makes a row for the field of Settings that at finds.

@@ -19,6 +19,7 @@ import (
 	"farside/internal/command"
 	"farside/internal/cores"
 	"farside/internal/ieee"
+	"farside/internal/journal"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
@@ -120,6 +121,9 @@ func NewSubmission() *Submission { return submissions.Get().(*Submission) }
 
 // Queue is a VkQueue.
 type Queue struct {
+	// Journaled is how the journal names the queue. Set it before the first Submit.
+	Journaled journal.Object
+
 	device    *Device
 	replay    replay
 	submitted atomic.Uint64
@@ -223,6 +227,10 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 			s.skip(st)
 			continue
 		}
+		began := int64(0)
+		if journal.On() {
+			began = journal.Now()
+		}
 		switch st.kind {
 		case stepWait:
 			if !st.payload.TryWait(st.value) {
@@ -231,6 +239,7 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 				}
 				q.await(st)
 			}
+			q.journal(journal.Wait, s, st, began)
 			st.payload.Release()
 		case stepExecute:
 			if !block && !immediate(st.buffer.Stream(), q.device.Resources) {
@@ -239,8 +248,10 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 			if err := q.execute(st.buffer.Stream()); err != nil && !errors.Is(err, syncobj.ErrStopped) {
 				q.device.Lost(st.buffer, err)
 			}
+			q.journal(journal.Execute, s, st, began)
 			st.buffer.Completed(true)
 		case stepSignal:
+			q.journal(journal.Signal, s, st, began)
 			err := st.payload.SignalPending(st.value)
 			if err != nil {
 				q.device.Lost(nil, vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "signal of a semaphore: %w", err))
@@ -249,6 +260,18 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 		}
 	}
 	return true
+}
+
+// journal tells of a step that began at a time of the journal.
+func (q *Queue) journal(kind journal.Kind, s *Submission, st *step, began int64) {
+	if began == 0 {
+		return
+	}
+	e := journal.Event{Kind: kind, Object: q.Journaled, Number: s.number, Time: began, Duration: journal.Now() - began}
+	if st.payload != nil {
+		e.Payload, e.Value = st.payload.ID(), st.value
+	}
+	journal.Emit(e)
 }
 
 // await blocks until the wait of st is done, or the device is lost.

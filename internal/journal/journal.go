@@ -20,9 +20,10 @@ type Kind string
 
 // The kinds. Beside each stands what its event has more than Time, Kind and Thread.
 const (
+	Heap     Kind = "heap"     // Heap, Size, Text: a memory heap of the physical device, when a device is made
 	Create   Kind = "create"   // Object: an object was made; Parent
 	Destroy  Kind = "destroy"  // Object
-	Name     Kind = "name"     // Object, Text: the application named it
+	Name     Kind = "name"     // Object: the application named it
 	Allocate Kind = "allocate" // Object (a VkDeviceMemory), Size, Heap, Type, Payload
 	Free     Kind = "free"     // Object, Size, Heap, Payload
 	Export   Kind = "export"   // Object, Handle (the handle type's name), Payload: memory, semaphore or fence
@@ -39,33 +40,36 @@ const (
 	Error    Kind = "error"    // Command, ID (a VUID), Text, Object: a command failed
 )
 
-// Event is something that happened. Fields that a kind doesn't have are zero, and are left out of JSON.
+// Event is something that happened. Fields that a kind doesn't have are zero, and are left out of JSON, where numbers of
+// 64 bits that are no quantities are strings: JavaScript would round them.
 type Event struct {
-	Time     int64    `json:"time"`               // nanoseconds of CLOCK_MONOTONIC, which all processes of a host share
-	Duration int64    `json:"duration,omitempty"` // nanoseconds; Time is the beginning
-	Kind     Kind     `json:"kind"`
-	Thread   int      `json:"thread,omitempty"` // gettid(2)
-	Object   Object   `json:"object,omitzero"`
-	Parent   Object   `json:"parent,omitzero"`
-	Command  string   `json:"command,omitempty"` // such as vkAllocateMemory
-	ID       string   `json:"id,omitempty"`
-	Text     string   `json:"text,omitempty"`
-	Handle   string   `json:"handle,omitempty"` // such as OPAQUE_FD
-	Payload  uint64   `json:"payload,omitempty"`
-	Value    uint64   `json:"value,omitempty"` // of a timeline semaphore
-	Number   uint64   `json:"number,omitempty"`
-	Offset   uint64   `json:"offset,omitempty"` // bytes
-	Size     uint64   `json:"size,omitempty"`   // bytes
-	Address  uint64   `json:"address,omitempty"`
-	Heap     uint32   `json:"heap,omitempty"`
-	Type     uint32   `json:"type,omitempty"` // memory type
-	Stack    []string `json:"stack,omitempty"`
+	Time     int64  `json:"time"`               // nanoseconds of CLOCK_MONOTONIC, which all processes of a host share
+	Duration int64  `json:"duration,omitempty"` // nanoseconds; Time is the beginning
+	Kind     Kind   `json:"kind"`
+	Thread   int    `json:"thread,omitempty"` // gettid(2)
+	Object   Object `json:"object,omitzero"`
+	Parent   Object `json:"parent,omitzero"`
+	Command  string `json:"command,omitempty"` // such as vkAllocateMemory
+	// Operation is a verb of the fabric, such as RDMA_WRITE, or of a queue, such as dispatch.
+	Operation string   `json:"operation,omitempty"`
+	ID        string   `json:"id,omitempty"`
+	Text      string   `json:"text,omitempty"`
+	Handle    string   `json:"handle,omitempty"` // such as OPAQUE_FD
+	Payload   uint64   `json:"payload,omitempty,string"`
+	Value     uint64   `json:"value,omitempty,string"` // of a timeline semaphore
+	Number    uint64   `json:"number,omitempty"`
+	Offset    uint64   `json:"offset,omitempty"` // bytes
+	Size      uint64   `json:"size,omitempty"`   // bytes
+	Address   uint64   `json:"address,omitempty,string"`
+	Heap      uint32   `json:"heap,omitempty"`
+	Type      uint32   `json:"type,omitempty"` // memory type
+	Stack     []string `json:"stack,omitempty"`
 }
 
 // Object names a Vulkan object, or a region of the fabric.
 type Object struct {
 	Type   string `json:"type,omitempty"` // such as VkDeviceMemory
-	Handle uint64 `json:"handle,omitempty"`
+	Handle uint64 `json:"handle,omitempty,string"`
 	Name   string `json:"name,omitempty"` // the application's name for it
 }
 

@@ -85,3 +85,6 @@ func (p *Payload) wake() {
 
 // stateAt types the beginning of a mapping as a state block.
 func stateAt(mapping []byte) *state { return (*state)(unsafe.Pointer(&mapping[0])) }
+
+// address tells a payload from all others of the process.
+func (p *Payload) address() uint64 { return uint64(uintptr(unsafe.Pointer(p))) }

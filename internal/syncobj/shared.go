@@ -148,6 +148,15 @@ func (p *Payload) letGo() {
 	_ = p.shared.file.Close()
 }
 
+// inode is the number of the payload's file, 0 if the kernel doesn't tell.
+func (s *shared) inode() uint64 {
+	var st unix.Stat_t
+	if unix.Fstat(s.file.Int(), &st) != nil {
+		return 0
+	}
+	return st.Ino
+}
+
 // Export returns a new close-on-exec descriptor of a shared payload, which the caller owns. It fails with
 // ERROR_TOO_MANY_OBJECTS when the process or the system is out of descriptors, with
 // ERROR_INVALID_EXTERNAL_HANDLE for a local payload, and otherwise with ERROR_OUT_OF_HOST_MEMORY.

@@ -113,6 +113,14 @@ func (p *Payload) Kind() Kind { return p.kind }
 // Shared says whether the payload can be held by several processes.
 func (p *Payload) Shared() bool { return p.shared != nil }
 
+// ID is a number by which reports tell payloads apart: of a shared payload it is the same in all processes.
+func (p *Payload) ID() uint64 {
+	if p.shared == nil {
+		return p.address()
+	}
+	return p.shared.inode()
+}
+
 // Retain adds a reference and returns p.
 func (p *Payload) Retain() *Payload {
 	if p.refs.Add(1) <= 1 {

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"golang.org/x/sys/unix"
+
+	"farside/internal/fd"
+)
+
+// openFile opens a file for reading. Package os is not used for it, since a report is written in the application's
+// process, too: there our descriptors are 3 and above.
+func openFile(path string) (*file, error) {
+	f, err := fd.Open(path, unix.O_RDONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &file{f}, nil
+}
+
+type file struct{ *fd.FD }
+
+func (f *file) Read(b []byte) (int, error) {
+	for {
+		n, err := unix.Read(f.Int(), b)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return 0, err
+		case n == 0 && len(b) > 0:
+			return 0, io.EOF
+		default:
+			return n, nil
+		}
+	}
+}
+
+// writeFile replaces a file.
+func writeFile(path string, data []byte) error {
+	f, err := fd.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC, 0o666)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	defer f.Close()
+	return write(f, path, data)
+}
+
+// write writes all of data.
+func write(f *fd.FD, path string, data []byte) error {
+	for len(data) > 0 {
+		n, err := unix.Write(f.Int(), data)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		data = data[n:]
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package report
+
+import (
+	"fmt"
+	"hash/fnv"
+	"os"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"farside/internal/fd"
+	"farside/internal/journal"
+)
+
+// The fields of Perfetto's messages that traces use (perfetto.dev/docs/reference/trace-packet-proto).
+const (
+	tracePacket = 1 // of Trace
+
+	packetClocks    = 6 // of TracePacket
+	packetTime      = 8
+	packetSequence  = 10
+	packetEvent     = 11
+	packetTimeClock = 58
+	packetTrack     = 60
+
+	clocksClock = 1 // of ClockSnapshot
+	clockID     = 1 // of ClockSnapshot.Clock
+	clockTime   = 2
+	monotonic   = 3 // a BuiltinClock
+	boottime    = 6
+
+	trackUUID    = 1 // of TrackDescriptor
+	trackName    = 2
+	trackProcess = 3
+	trackParent  = 5
+	trackCounter = 8
+	processPID   = 1 // of ProcessDescriptor
+	processArgs  = 2
+	processName  = 6
+	counterUnit  = 3 // of CounterDescriptor
+	unitBytes    = 3
+
+	eventType       = 9 // of TrackEvent
+	eventTrack      = 11
+	eventCategory   = 22
+	eventName       = 23
+	eventAnnotation = 4
+	eventCounter    = 30
+	eventFlow       = 47
+	noteName        = 10 // of DebugAnnotation
+	noteText        = 6
+	noteNumber      = 3
+
+	sliceBegin = 1 // a TrackEvent.Type
+	sliceEnd   = 2
+	instant    = 3
+	counter    = 4
+)
+
+// traceFile is the sink that appends to a Perfetto trace. A trace is a row of packets, so several processes may append
+// to one file: each packet is one write(2) at its end.
+type traceFile struct {
+	file     *fd.FD
+	pid      int
+	sequence uint64 // tells the packets of processes apart
+	tracks   map[string]uint64
+	heaps    map[uint32]uint64 // bytes in use
+	sizes    map[uint64]uint64 // of what is allocated, by handle
+	packet   []byte
+	message  []byte
+}
+
+func newTraceFile(path, driver string) (*traceFile, error) {
+	file, err := fd.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	t := &traceFile{file: file, pid: os.Getpid(), tracks: map[string]uint64{}, heaps: map[uint32]uint64{},
+		sizes: map[uint64]uint64{}}
+	h := header(driver)
+	t.sequence = t.hash(fmt.Sprint(h.PID, h.Began)) & 0xffffffff
+	t.clocks()
+	var process []byte
+	process = protowire.AppendVarint(protowire.AppendTag(process, processPID, protowire.VarintType), uint64(h.PID))
+	for _, arg := range h.Command {
+		process = appendText(process, processArgs, arg)
+	}
+	process = appendText(process, processName, h.Program)
+	t.describe(t.uuid(""), 0, "", trackProcess, process)
+	return t, nil
+}
+
+// hash makes a number for this process of a text.
+func (t *traceFile) hash(text string) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %d %s", t.pid, t.sequence, text)
+	return h.Sum64()
+}
+
+// clocks says how CLOCK_MONOTONIC, which events have, and CLOCK_BOOTTIME, which Perfetto prefers, belong together.
+func (t *traceFile) clocks() {
+	var boot unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // fails for unknown clocks only
+	var snapshot []byte
+	for _, c := range [][2]uint64{{monotonic, uint64(journal.Now())}, {boottime, uint64(boot.Nano())}} {
+		var clock []byte
+		clock = appendNumber(clock, clockID, c[0])
+		clock = appendNumber(clock, clockTime, c[1])
+		snapshot = appendMessage(snapshot, clocksClock, clock)
+	}
+	t.send(journal.Now(), packetClocks, snapshot)
+}
+
+// uuid is the number of the process' track of a name; the process itself has the empty one.
+func (t *traceFile) uuid(name string) uint64 { return t.hash("track " + name) }
+
+// describe announces a track.
+func (t *traceFile) describe(uuid, parent uint64, name string, kind protowire.Number, what []byte) {
+	m := appendNumber(nil, trackUUID, uuid)
+	if name != "" {
+		m = appendText(m, trackName, name)
+	}
+	if parent != 0 {
+		m = appendNumber(m, trackParent, parent)
+	}
+	if kind != 0 {
+		m = appendMessage(m, kind, what)
+	}
+	t.send(0, packetTrack, m)
+}
+
+// track returns the number of a track below the process, which it announces when it is new.
+func (t *traceFile) track(name string, kind protowire.Number, what []byte) uint64 {
+	id, ok := t.tracks[name]
+	if !ok {
+		id = t.uuid(name)
+		t.tracks[name] = id
+		t.describe(id, t.uuid(""), name, kind, what)
+	}
+	return id
+}
+
+// send writes a packet; a time of 0 is none. Errors are dropped with it: the program goes on.
+func (t *traceFile) send(time int64, kind protowire.Number, message []byte) {
+	p := t.message[:0]
+	if time != 0 {
+		p = appendNumber(p, packetTime, uint64(time))
+		p = appendNumber(p, packetTimeClock, monotonic)
+	}
+	p = appendNumber(p, packetSequence, t.sequence)
+	p = appendMessage(p, kind, message)
+	t.message = p
+	t.packet = appendMessage(t.packet[:0], tracePacket, p)
+	for {
+		if _, err := unix.Write(t.file.Int(), t.packet); err != unix.EINTR {
+			return
+		}
+	}
+}
+
+// Write makes packets of an event.
+func (t *traceFile) Write(e *journal.Event) {
+	switch e.Kind {
+	case journal.Allocate:
+		t.sizes[e.Object.Handle] = e.Size
+		t.heap(e, e.Size)
+	case journal.Free:
+		t.heap(e, -t.sizes[e.Object.Handle])
+		delete(t.sizes, e.Object.Handle)
+	case journal.Export, journal.Import:
+		t.point(e, "shared", fmt.Sprintf("%s %s as %s", e.Kind, e.Object.Type, e.Handle), e.Payload)
+	case journal.Execute:
+		t.slice(e, t.queue(e), fmt.Sprintf("submission %d", e.Number), 0)
+	case journal.Wait, journal.Signal:
+		t.slice(e, t.queue(e), string(e.Kind), flow(e.Payload, e.Value))
+	case journal.Transfer:
+		t.slice(e, t.track("fabric", 0, nil), e.Operation, 0)
+	case journal.Finding:
+		t.point(e, "findings", e.ID, 0)
+	case journal.Fault:
+		t.point(e, "faults", e.Command+e.Operation, 0)
+	case journal.Error:
+		t.point(e, "errors", e.Command, 0)
+	}
+}
+
+// flow is the number of the arrow from the signal of a semaphore to what waits for it: in all processes the same.
+func flow(payload, value uint64) uint64 { return payload ^ value*0x9e3779b97f4a7c15 }
+
+func (t *traceFile) queue(e *journal.Event) uint64 {
+	name := e.Object.Name
+	if name == "" {
+		name = fmt.Sprintf("queue %#x", e.Object.Handle)
+	}
+	return t.track(name, 0, nil)
+}
+
+// heap counts what a heap has in use.
+func (t *traceFile) heap(e *journal.Event, more uint64) {
+	t.heaps[e.Heap] += more
+	id := t.track(fmt.Sprintf("heap %d", e.Heap), trackCounter, appendNumber(nil, counterUnit, unitBytes))
+	m := appendNumber(nil, eventType, counter)
+	m = appendNumber(m, eventTrack, id)
+	m = appendNumber(m, eventCounter, t.heaps[e.Heap])
+	t.send(e.Time, packetEvent, m)
+}
+
+// point is something that takes no time.
+func (t *traceFile) point(e *journal.Event, track, name string, flow uint64) {
+	t.event(e, e.Time, instant, t.track(track, 0, nil), name, flow)
+}
+
+// slice is something that takes its time.
+func (t *traceFile) slice(e *journal.Event, track uint64, name string, flow uint64) {
+	t.event(e, e.Time, sliceBegin, track, name, flow)
+	m := appendNumber(nil, eventType, sliceEnd)
+	t.send(e.Time+e.Duration, packetEvent, appendNumber(m, eventTrack, track))
+}
+
+func (t *traceFile) event(e *journal.Event, time int64, kind, track uint64, name string, flow uint64) {
+	m := appendNumber(nil, eventType, kind)
+	m = appendNumber(m, eventTrack, track)
+	m = appendText(m, eventCategory, string(e.Kind))
+	m = appendText(m, eventName, name)
+	if flow != 0 {
+		m = protowire.AppendFixed64(protowire.AppendTag(m, eventFlow, protowire.Fixed64Type), flow)
+	}
+	for _, note := range []struct {
+		name, text string
+	}{{"object", e.Object.Name}, {"text", e.Text}, {"id", e.ID}} {
+		if note.text != "" {
+			m = appendMessage(m, eventAnnotation, appendText(appendText(nil, noteName, note.name), noteText, note.text))
+		}
+	}
+	for _, note := range []struct {
+		name   string
+		number uint64
+	}{{"handle", e.Object.Handle}, {"size", e.Size}, {"address", e.Address}, {"value", e.Value}} {
+		if note.number != 0 {
+			m = appendMessage(m, eventAnnotation, appendNumber(appendText(nil, noteName, note.name), noteNumber,
+				note.number))
+		}
+	}
+	t.send(time, packetEvent, m)
+}
+
+func appendNumber(b []byte, field protowire.Number, n uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), n)
+}
+
+func appendText(b []byte, field protowire.Number, s string) []byte {
+	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
+}
+
+func appendMessage(b []byte, field protowire.Number, m []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), m)
+}
