@@ -3,6 +3,7 @@ package icd
 import (
 	"sync"
 
+	"farside/internal/config"
 	"farside/internal/exec"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
@@ -25,6 +26,9 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	d.environment = sync.OnceValue(d.newEnvironment)
 	d.exec = exec.Device{Resources: resources{d}, Stop: d.stop, Lost: d.executionFailed, Print: d.printed,
 		Watchdog: p.settings.Watchdog}
+	if d.strictness = p.settings.Strict; d.strict(config.StrictNoncoherent) {
+		d.exec.Watch = d.watch
+	}
 	for _, n := range vk.Slice(info.PpEnabledExtensionNames, info.EnabledExtensionCount) {
 		name := vk.GoString(n)
 		if !supports(deviceExtensions, name) {

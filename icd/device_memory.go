@@ -38,6 +38,8 @@ type deviceMemory struct {
 	addressed     atomic.Bool // it is or was in device.addresses
 	dedicatedTo   uint64
 
+	shadow atomic.Pointer[memory.Shadow] // the host's own view, nil for none: see shown
+
 	mu      sync.Mutex
 	mapping mapping         // the application's, guarded by mu
 	region  *rdmasim.Region // made by the first vkGetMemoryRemoteAddressNV, guarded by mu
@@ -111,6 +113,13 @@ func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err er
 	if m.payload, err = m.newPayload(source, dedicated); err != nil {
 		p.budget.Release(m.heap, m.size)
 		return nil, err
+	}
+	if m.poisoned() {
+		if err := m.poison(); err != nil {
+			m.payload.Release()
+			p.budget.Release(m.heap, m.size)
+			return nil, err
+		}
 	}
 	return m, nil
 }
@@ -199,6 +208,7 @@ func (m *deviceMemory) newPayload(source export.Handle, dedicated memory.Dedicat
 func (m *deviceMemory) release() {
 	d := m.device
 	d.addresses.remove(m)
+	m.unseen("vkFreeMemory")
 	m.mu.Lock()
 	var unmapped error
 	if m.mapping.at != nil {
@@ -210,6 +220,9 @@ func (m *deviceMemory) release() {
 	if unmapped != nil {
 		d.fail("vkFreeMemory", unmapped)
 	}
+	if s := m.shadow.Load(); s != nil {
+		s.Release()
+	}
 	if region != nil {
 		if err := region.Close(); err != nil {
 			d.fail("vkFreeMemory", vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "remote address: %w", err))
@@ -217,6 +230,9 @@ func (m *deviceMemory) release() {
 	}
 	m.journalMemory(journal.Free)
 	id := m.payload.ID()
+	if m.poisoned() && m.exports.Empty() {
+		_ = m.poison() // it was mapped when it was fresh
+	}
 	m.payload.Release()
 	d.physical.budget.Release(m.heap, m.size)
 	event := vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_FREE_EXT

@@ -6,12 +6,14 @@ import (
 	"farside/internal/sampling"
 	"farside/internal/transfer"
 	"farside/internal/vk"
+	"farside/memory"
 )
 
 // Limits that the driver itself enforces or that follow from how it stores things.
 const (
-	// nonCoherentAtomSize is a cache line. Host memory is coherent, so the value only rounds ranges.
-	nonCoherentAtomSize = 64
+	// nonCoherentAtomSize: host memory is coherent, so the value only rounds ranges, unless strictness plays the other
+	// kind.
+	nonCoherentAtomSize = memory.Atom
 	// minMemoryMapAlignment: mappings begin at pages, of 4096 bytes at least.
 	minMemoryMapAlignment = 4096
 	// minOffsetAlignment is 16 bytes, the largest texel or vector, for buffer offsets in descriptors and views.

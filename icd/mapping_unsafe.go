@@ -72,16 +72,18 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 	if err := m.payload.BeginAccess(); err != nil {
 		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.NoVUID, "%w", err)
 	}
+	shown, err := m.shown()
 	next := mapping{offset: offset, length: length, own: true}
 	switch {
+	case err != nil:
 	case placedAt != nil:
-		next.at, err = placedAt, m.payload.MapAt(placedAt, offset, length)
+		next.at, err = placedAt, shown.MapAt(placedAt, offset, length)
 	case m.device.features["memoryUnmapReserve"] && !m.payload.Foreign():
 		// The application may end the mapping with VK_MEMORY_UNMAP_RESERVE_BIT_EXT and use the addresses for something else.
-		next.at, err = m.payload.MapAnywhere(offset, length)
+		next.at, err = shown.MapAnywhere(offset, length)
 	default:
 		next.own = false
-		if next.at, err = m.payload.Map(); err == nil {
+		if next.at, err = shown.Map(); err == nil {
 			next.at = unsafe.Add(next.at, offset)
 		}
 	}
@@ -164,6 +166,7 @@ func unmapMemory2(_ *device, info *vk.MemoryUnmapInfo) vk.Result {
 }
 
 func (m *deviceMemory) unmap(reserve bool) error {
+	m.unseen("vkUnmapMemory")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mapping.at == nil {
@@ -180,21 +183,30 @@ func (m *deviceMemory) unmap(reserve bool) error {
 	return m.mapping.end(m.payload, reserve)
 }
 
-// Flushing and invalidating move no data: every mapping shows the payload's own pages. The ranges are checked.
+// Flushing and invalidating move no data, as every mapping shows the payload's own pages, unless strictness has given
+// the host a view of its own. The ranges are checked.
 func flushMappedMemoryRanges(_ *device, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
-	return checkRanges("vkFlushMappedMemoryRanges", count, ranges)
+	return eachRange("vkFlushMappedMemoryRanges", count, ranges, (*deviceMemory).flush)
 }
 
 func invalidateMappedMemoryRanges(_ *device, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
-	return checkRanges("vkInvalidateMappedMemoryRanges", count, ranges)
+	return eachRange("vkInvalidateMappedMemoryRanges", count, ranges, (*deviceMemory).invalidate)
 }
 
-func checkRanges(command string, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
+func eachRange(command string, count uint32, ranges *vk.MappedMemoryRange,
+	exchange func(*deviceMemory, *memory.Shadow, memory.Span)) vk.Result {
 	for i := range vk.Slice(ranges, count) {
 		r := &vk.Slice(ranges, count)[i]
 		m := live(deviceMemories, r.Memory)
 		if err := m.checkMapped(r.Offset, r.Size); err != nil {
 			return m.fail(command, err)
+		}
+		if s := m.shadow.Load(); s != nil {
+			m.mu.Lock()
+			end := m.mapping.offset + m.mapping.length
+			m.mu.Unlock()
+			m.aligned(command, r)
+			exchange(m, s, memory.Span{Offset: r.Offset, Size: min(r.Size, end-min(r.Offset, end))})
 		}
 	}
 	return vk.SUCCESS

@@ -78,6 +78,7 @@ type device struct {
 	extensions map[string]bool
 	features   map[string]bool // names of the enabled features, whichever structure they came in
 	remaps     bool            // of these memoryMapPlaced or memoryUnmapReserve
+	strictness config.Strict
 	queues     []*queue
 	reports    []memoryReport // VK_EXT_device_memory_report callbacks
 

@@ -241,6 +241,7 @@ func (r *replay) dispatchIndirect(c *command.DispatchIndirect) error {
 	case c.Offset%4 != 0:
 		return invalid(vk.VUID_vkCmdDispatchIndirect_offset_02710, "offset %d is no multiple of 4", c.Offset)
 	}
+	r.accessed(c.Buffer, c.Offset, size, true, false)
 	var groups [3]uint32
 	for i, rule := range [3]vk.VUID{vk.VUID_VkDispatchIndirectCommand_x_00417, vk.VUID_VkDispatchIndirectCommand_y_00418,
 		vk.VUID_VkDispatchIndirectCommand_z_00419} {
@@ -318,6 +319,7 @@ func (b *bindings) Memory(set, binding, element uint32) compute.Memory {
 	if i, ok := b.sets[set].Layout().DynamicIndex(binding, element); ok && int(i) < len(b.sets[set].offsets) {
 		offset += uint64(b.sets[set].offsets[i])
 	}
+	b.replay.accessed(d.Buffer, offset, size, true, true)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	buffer, err := b.replay.buffer(b.replay.device.Resources, d.Buffer)
@@ -333,6 +335,11 @@ func (b *bindings) Image(set, binding, element uint32) *sampling.View {
 	d := b.descriptor(set, binding, element)
 	if d == nil {
 		return nil
+	}
+	if d.BufferView != 0 {
+		b.replay.accessedWhole(vk.OBJECT_TYPE_BUFFER_VIEW, uint64(d.BufferView), true, true)
+	} else {
+		b.replay.accessedWhole(vk.OBJECT_TYPE_IMAGE_VIEW, uint64(d.ImageView), true, true)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -42,6 +42,8 @@ type Device struct {
 	Lost func(b CommandBuffer, err error)
 	// Print is called with what shaders print, from any goroutine; nil drops it.
 	Print func(text string)
+	// Watch is told of what a command is about to do to memory, from any goroutine; nil: nobody asks.
+	Watch func(a *Access)
 	// Watchdog is how long a dispatch may take; 0 is forever.
 	Watchdog time.Duration
 }

@@ -333,6 +333,7 @@ func (r *replay) fillBuffer(c *command.FillBuffer) error {
 	case size%4 != 0:
 		return invalid(vk.VUID_vkCmdFillBuffer_size_00028, "size %d is no multiple of 4", size)
 	}
+	r.accessed(c.DstBuffer, c.DstOffset, size, false, true)
 	transfer.Fill(dst[c.DstOffset:c.DstOffset+size], c.Data)
 	return nil
 }
@@ -354,6 +355,7 @@ func (r *replay) updateBuffer(c *command.UpdateBuffer) error {
 	case c.DstOffset%4 != 0:
 		return invalid(vk.VUID_vkCmdUpdateBuffer_dstOffset_00036, "dstOffset %d is no multiple of 4", c.DstOffset)
 	}
+	r.accessed(c.DstBuffer, c.DstOffset, size, false, true)
 	copy(dst[c.DstOffset:], c.Data)
 	return nil
 }
@@ -369,6 +371,12 @@ func (r *replay) copyBuffer(c *command.CopyBuffer) error {
 	if err != nil {
 		return err
 	}
+	if r.device.Watch != nil {
+		for _, g := range c.Regions {
+			r.accessed(c.SrcBuffer, g.SrcOffset, g.Size, true, false)
+			r.accessed(c.DstBuffer, g.DstOffset, g.Size, false, true)
+		}
+	}
 	return transfer.CopyBuffer(dst, src, c.Regions)
 }
 
@@ -383,6 +391,7 @@ func (r *replay) copyImage(c *command.CopyImage) error {
 	if err != nil {
 		return err
 	}
+	r.accessedImages(c.DstImage, c.SrcImage)
 	return transfer.CopyImage(dst, src, c.Regions)
 }
 
@@ -397,6 +406,8 @@ func (r *replay) copyBufferToImage(c *command.CopyBufferToImage) error {
 	if err != nil {
 		return err
 	}
+	r.accessedRegions(c.SrcBuffer, dst.Format, c.Regions, true, false)
+	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(c.DstImage), false, true)
 	return transfer.CopyBufferToImage(dst, src, c.Regions)
 }
 
@@ -411,6 +422,8 @@ func (r *replay) copyImageToBuffer(c *command.CopyImageToBuffer) error {
 	if err != nil {
 		return err
 	}
+	r.accessedRegions(c.DstBuffer, src.Format, c.Regions, false, true)
+	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(c.SrcImage), true, false)
 	return transfer.CopyImageToBuffer(dst, src, c.Regions)
 }
 
@@ -425,6 +438,7 @@ func (r *replay) blitImage(c *command.BlitImage) error {
 	if err != nil {
 		return err
 	}
+	r.accessedImages(c.DstImage, c.SrcImage)
 	return transfer.Blit(dst, src, c.Regions, c.Filter)
 }
 
@@ -439,6 +453,7 @@ func (r *replay) resolveImage(c *command.ResolveImage) error {
 	if err != nil {
 		return err
 	}
+	r.accessedImages(c.DstImage, c.SrcImage)
 	return transfer.Resolve(dst, src, c.Regions)
 }
 
@@ -448,6 +463,7 @@ func (r *replay) clearColorImage(c *command.ClearColorImage) error {
 	if err != nil {
 		return err
 	}
+	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(c.Image), false, true)
 	return transfer.ClearColor(dst, c.Color, c.Ranges)
 }
 
@@ -457,6 +473,7 @@ func (r *replay) clearDepthStencilImage(c *command.ClearDepthStencilImage) error
 	if err != nil {
 		return err
 	}
+	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(c.Image), false, true)
 	return transfer.ClearDepthStencil(dst, c.DepthStencil, c.Ranges)
 }
 
@@ -536,6 +553,7 @@ func (r *replay) copyQueryPoolResults(c *command.CopyQueryPoolResults) error {
 		return invalid(vk.VUID_vkCmdCopyQueryPoolResults_dstOffset_00819, "dstOffset %d is not within the buffer of %d bytes",
 			c.DstOffset, len(dst))
 	}
+	r.accessed(c.DstBuffer, c.DstOffset, uint64(c.QueryCount)*c.Stride, false, true)
 	err = p.Results(c.FirstQuery, c.QueryCount, dst[c.DstOffset:], c.Stride, c.Flags, r.device.Stop,
 		&cmdCopyQueryPoolResultsRules)
 	if errors.Is(err, ErrNotReady) {
@@ -558,6 +576,7 @@ func (r *replay) writeBufferMarker(c *command.WriteBufferMarkerAMD) error {
 	case c.DstOffset%4 != 0:
 		return invalid(vk.VUID_vkCmdWriteBufferMarkerAMD_dstOffset_01801, "dstOffset %d is no multiple of 4", c.DstOffset)
 	}
+	r.accessed(c.DstBuffer, c.DstOffset, 4, false, true)
 	// Somebody may be polling the word while the queue runs.
 	atomic.StoreUint32(word(dst[c.DstOffset:]), c.Marker)
 	return nil

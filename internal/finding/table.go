@@ -14,6 +14,7 @@ const (
 	MissingFlush        ID = "FARSIDE-noncoherent-missing-flush"
 	MissingInvalidate   ID = "FARSIDE-noncoherent-missing-invalidate"
 	InvalidateUnflushed ID = "FARSIDE-noncoherent-invalidate-unflushed"
+	UnalignedRange      ID = "FARSIDE-noncoherent-unaligned-range"
 	FlushOverDevice     ID = "FARSIDE-noncoherent-flush-over-device"
 )
 
@@ -37,6 +38,9 @@ var Table = []Row{
 		"`vkFlushMappedMemoryRanges` wrote over bytes that a device had written into the same atom and that were not " +
 			"invalidated.",
 		"Invalidate before the host writes, and keep what host and device write `nonCoherentAtomSize` apart."},
+	{UnalignedRange, slog.LevelError,
+		"`vkFlushMappedMemoryRanges` or `vkInvalidateMappedMemoryRanges` was given a range that is not made of whole atoms.",
+		"Round the range to `nonCoherentAtomSize`, or to the end of the memory."},
 	{MissingInvalidate, slog.LevelWarn,
 		"Memory was unmapped or freed while the host's view still lacked what a device had written, and no range of it " +
 			"was ever invalidated. What the host read there was old.",

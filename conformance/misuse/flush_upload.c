@@ -1,0 +1,15 @@
+// The host fills a staging buffer, and a queue copies from it.
+#include "misuse.h"
+
+int main(void) {
+	struct gpu g;
+	open_gpu(&g, NULL);
+	struct block from = visible(&g, 4096), to = visible(&g, 4096);
+	memset(map(&g, from.memory), 7, 4096);
+	CORRECT(flush(&g, from.memory, 0, VK_WHOLE_SIZE);)
+	copy(&g, from.buffer, to.buffer, 0, 4096);
+	free_block(&g, &from);
+	free_block(&g, &to);
+	close_gpu(&g);
+	return 0;
+}

@@ -1,0 +1,167 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"farside/conformance/vulkan"
+)
+
+// A misuse is a faulty program of misuse/, with the finding that strictness has for it. Without the macro FAULTY its
+// source is the corrected twin.
+type misuse struct {
+	name    string // of the source
+	finding string // an id, or a VUID of an error; empty if the program sees wrong values and nobody tells it of more
+	dies    bool   // the program ends by SIGSEGV, as it would have with a mapping that is gone
+	quiet   bool   // told by a line on standard error alone, when no messenger is left
+	result  bool   // the driver answers with an error, at which the program ends with status 2, with strictness or without
+
+	// Why the faulty program doesn't run to its end on lavapipe; empty if it does.
+	lavapipe string
+}
+
+var misuses = []misuse{
+	{name: "flush_upload", finding: "FARSIDE-noncoherent-missing-flush"},
+	{name: "flush_half", finding: "FARSIDE-noncoherent-missing-flush"},
+	{name: "flush_unmap", finding: "FARSIDE-noncoherent-missing-flush"},
+	{name: "flush_image", finding: "FARSIDE-noncoherent-missing-flush"},
+	{name: "flush_shared_atom", finding: "FARSIDE-noncoherent-flush-over-device"},
+	{name: "flush_unaligned", finding: "FARSIDE-noncoherent-unaligned-range"},
+	{name: "invalidate_readback", finding: "FARSIDE-noncoherent-missing-invalidate"},
+	{name: "invalidate_free", finding: "FARSIDE-noncoherent-missing-invalidate"},
+	{name: "invalidate_import", finding: "FARSIDE-noncoherent-missing-invalidate"},
+	{name: "invalidate_unflushed", finding: "FARSIDE-noncoherent-invalidate-unflushed"},
+	{name: "fresh_device", lavapipe: "its fresh memory is not always zero"},
+	{name: "fresh_host"},
+	{name: "fresh_shared"},
+}
+
+// strictStatus is FARSIDE_STRICT_EXIT in these tests.
+const strictStatus = 3
+
+// wrongStatus is the status of a program that sees wrong values: WRONG of misuse.h.
+const wrongStatus = 4
+
+// compileMisuse makes a program of misuse/, faulty or not.
+func compileMisuse(t *testing.T, name string, faulty bool) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), name)
+	args := []string{"-std=gnu11", "-g", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-I../cmd/libfarside_rdma",
+		"-o", program, "misuse/" + name + ".c", "-lvulkan", "-ldl"}
+	if faulty {
+		args = append([]string{"-DFAULTY"}, args...)
+	}
+	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+		t.Fatalf("gcc %v (Debian packages gcc, libvulkan-dev): %v\n%s", args, err, out)
+	}
+	return program
+}
+
+// runMisuse returns how a program ended, a status or a signal, and what it wrote.
+func runMisuse(t *testing.T, program, driver string, environ ...string) (status int, died syscall.Signal, text string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Env = append(vulkan.DriverEnv(manifestOf(driver)), environ...)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s: %v\n%s", program, err, out)
+	}
+	state := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if state.Signaled() {
+		died = state.Signal()
+	}
+	return state.ExitStatus(), died, string(out)
+}
+
+// TestMisuse runs each faulty program, whose fault a lenient driver lets pass, with strictness and without, and on
+// lavapipe; and its twin, in which strictness finds nothing.
+func TestMisuse(t *testing.T) {
+	if !strings.Contains(*drivers, "farside") {
+		t.Skip("the driver farside is not among -drivers")
+	}
+	needsTool(t, "gcc", "gcc")
+	strict := []string{"FARSIDE_STRICT=all", fmt.Sprintf("FARSIDE_STRICT_EXIT=%d", strictStatus)}
+	for _, m := range misuses {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			faulty, twin := compileMisuse(t, m.name, true), compileMisuse(t, m.name, false)
+			passes := 0
+			if m.result {
+				passes = 2
+			}
+			if status, died, text := runMisuse(t, faulty, "farside"); status != passes || strings.Contains(text, "FARSIDE-") {
+				t.Errorf("without strictness: status %d, %v, want %d\n%s", status, died, passes, text)
+			}
+			m.checkFindings(t, faulty, strict)
+			if status, died, text := runMisuse(t, twin, "farside", strict...); status != 0 ||
+				strings.Contains(text, "FARSIDE-") || strings.Contains(text, "VUID") {
+				t.Errorf("the twin: status %d, %v\n%s", status, died, text)
+			}
+			if _, err := os.Stat(lavapipeManifest); err != nil || !strings.Contains(*drivers, "lavapipe") {
+				t.Skipf("lavapipe is missing (Debian package mesa-vulkan-drivers), or not among -drivers")
+			}
+			if m.lavapipe != "" {
+				t.Logf("not on lavapipe: %s", m.lavapipe)
+			} else if status, died, text := runMisuse(t, faulty, "lavapipe"); status != 0 {
+				t.Errorf("on lavapipe: status %d, %v\n%s", status, died, text)
+			}
+		})
+	}
+	checkMisuseFiles(t)
+}
+
+// checkFindings holds the faulty program's end and messages against the table.
+func (m *misuse) checkFindings(t *testing.T, faulty string, strict []string) {
+	t.Helper()
+	status, died, text := runMisuse(t, faulty, "farside", strict...)
+	if m.finding == "" {
+		if status != wrongStatus || strings.Contains(text, "FARSIDE-") {
+			t.Errorf("status %d, %v, want %d\n%s", status, died, wrongStatus, text)
+		}
+		return
+	}
+	switch {
+	case m.dies && died != syscall.SIGSEGV:
+		t.Errorf("status %d, %v, want SIGSEGV\n%s", status, died, text)
+	case !m.dies && status != strictStatus:
+		t.Errorf("status %d, %v, want %d\n%s", status, died, strictStatus, text)
+	}
+	if strings.HasPrefix(m.finding, "FARSIDE-") && !strings.Contains(text, ": "+m.finding+": ") {
+		t.Errorf("standard error lacks %s:\n%s", m.finding, text)
+	}
+	if told := strings.Contains(text, "message "+m.finding+"\n"); told == m.quiet {
+		t.Errorf("that messengers are told is %v:\n%s", told, text)
+	}
+	for line := range strings.Lines(text) {
+		if id, ok := strings.CutPrefix(line, "message FARSIDE-"); ok && "FARSIDE-"+strings.TrimSpace(id) != m.finding {
+			t.Errorf("an unexpected finding: %s", line)
+		}
+	}
+}
+
+// checkMisuseFiles fails if a source is not in the table.
+func checkMisuseFiles(t *testing.T) {
+	files, err := filepath.Glob("misuse/*.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".c")
+		if !slices.ContainsFunc(misuses, func(m misuse) bool { return m.name == name }) {
+			t.Errorf("%s is not in the table", f)
+		}
+	}
+}

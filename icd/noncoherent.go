@@ -1,0 +1,134 @@
+package icd
+
+import (
+	"farside/internal/config"
+	"farside/internal/exec"
+	"farside/internal/finding"
+	"farside/internal/vk"
+	"farside/memory"
+)
+
+// strict says whether strictness looks out for what, on this device.
+func (d *device) strict(what config.Strict) bool { return d.strictness&what != 0 }
+
+// shown returns the payload that mappings show. For memory that is not coherent, and with strictness, that is the host's
+// own view, which the first mapping makes. Called with m.mu.
+func (m *deviceMemory) shown() (*memory.Payload, error) {
+	if s := m.shadow.Load(); s != nil {
+		return s.Host(), nil
+	}
+	if !m.device.strict(config.StrictNoncoherent) || m.flags&vk.MEMORY_PROPERTY_HOST_COHERENT_BIT != 0 ||
+		m.payload.Foreign() {
+		return m.payload, nil
+	}
+	var initial byte
+	if m.imported != 0 || m.poisoned() {
+		initial = pattern
+	}
+	s, err := memory.NewShadow(m.payload, initial, m.imported != 0)
+	if err != nil {
+		return nil, err
+	}
+	m.shadow.Store(s)
+	return s.Host(), nil
+}
+
+func (m *deviceMemory) object() object { return object{vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle} }
+
+// flush is what vkFlushMappedMemoryRanges does to a range of memory with a view of the host.
+func (m *deviceMemory) flush(s *memory.Shadow, r memory.Span) {
+	if lost := s.Flush(r); lost.Size > 0 {
+		m.device.find(finding.FlushOverDevice, []object{m.object()}, "vkFlushMappedMemoryRanges: the host wrote to "+
+			"bytes [%d, %d), and so did a device, whose bytes were not invalidated and are lost", lost.Offset,
+			lost.Offset+lost.Size)
+	}
+}
+
+// invalidate is what vkInvalidateMappedMemoryRanges does.
+func (m *deviceMemory) invalidate(s *memory.Shadow, r memory.Span) {
+	if lost := s.Invalidate(r); lost.Size > 0 {
+		m.device.find(finding.InvalidateUnflushed, []object{m.object()}, "vkInvalidateMappedMemoryRanges: bytes "+
+			"[%d, %d) have something that the host wrote and did not flush; it is lost", lost.Offset, lost.Offset+lost.Size)
+	}
+}
+
+// aligned tells of a range that is not made of whole atoms. It is rounded to such.
+func (m *deviceMemory) aligned(command string, r *vk.MappedMemoryRange) {
+	if r.Offset%memory.Atom != 0 || r.Size != vk.WHOLE_SIZE && r.Size%memory.Atom != 0 && r.Offset+r.Size != m.size {
+		m.device.find(finding.UnalignedRange, []object{m.object()}, "%s: offset %d and size %d are no multiples of "+
+			"nonCoherentAtomSize, %d (%v, %v)", command, r.Offset, r.Size, memory.Atom,
+			vk.VUID_VkMappedMemoryRange_offset_00687, vk.VUID_VkMappedMemoryRange_size_01390)
+	}
+}
+
+// unseen tells, before a mapping ends, of what the host never asked for.
+func (m *deviceMemory) unseen(command string) {
+	s := m.shadow.Load()
+	if s == nil {
+		return
+	}
+	m.mu.Lock()
+	isMapped := m.mapping.at != nil
+	m.mu.Unlock()
+	if !isMapped {
+		return
+	}
+	if r := s.Unseen(); r.Size > 0 {
+		m.device.find(finding.MissingInvalidate, []object{m.object()}, "%s: a device wrote to bytes [%d, %d), and the host "+
+			"invalidated nothing while the memory was mapped", command, r.Offset, r.Offset+r.Size)
+	}
+}
+
+// watch is told by queues of what a command is about to do.
+func (d *device) watch(a *exec.Access) {
+	if !a.Reads {
+		return
+	}
+	m, objects, r := d.accessed(a)
+	if m == nil {
+		return
+	}
+	s := m.shadow.Load()
+	if s == nil {
+		return
+	}
+	if found := s.Unflushed(r); found.Size > 0 {
+		d.find(finding.MissingFlush, append([]object{m.object()}, objects...), "%v, command %d, uses bytes [%d, %d) of the "+
+			"memory, of which the host has written [%d, %d) and not flushed them", a.Op, a.Command, r.Offset, r.Offset+r.Size,
+			found.Offset, found.Offset+found.Size)
+	}
+}
+
+// accessed returns the memory that an access is to, nil if there is none, the objects in between, and the bytes.
+func (d *device) accessed(a *exec.Access) (m *deviceMemory, objects []object, r memory.Span) {
+	var size, base uint64
+	of := func(b *buffer) {
+		objects = append(objects, object{vk.OBJECT_TYPE_BUFFER, b.handle})
+		m, base, size = b.boundTo(), b.offset, b.size
+	}
+	image := func(img *image) {
+		objects = append(objects, object{vk.OBJECT_TYPE_IMAGE, img.handle})
+		m, base, size = img.boundTo(), img.offset, img.size
+	}
+	switch a.Type {
+	case vk.OBJECT_TYPE_BUFFER:
+		if b := buffers.Get(a.Handle); b != nil {
+			of(b)
+		}
+	case vk.OBJECT_TYPE_BUFFER_VIEW:
+		if v := bufferViews.Get(a.Handle); v != nil {
+			of(v.buffer)
+			base, size = base+v.offset, v.bytes
+		}
+	case vk.OBJECT_TYPE_IMAGE:
+		if img := images.Get(a.Handle); img != nil {
+			image(img)
+		}
+	case vk.OBJECT_TYPE_IMAGE_VIEW:
+		if v := imageViews.Get(a.Handle); v != nil {
+			image(v.image)
+		}
+	}
+	offset := min(a.Offset, size)
+	return m, objects, memory.Span{Offset: base + offset, Size: min(a.Size, size-offset)}
+}

@@ -1,0 +1,87 @@
+package exec
+
+import (
+	"farside/internal/command"
+	"farside/internal/vk"
+)
+
+// Access is what a command is about to do to bytes of an object. Shaders may do less: what they are given counts.
+type Access struct {
+	Type          vk.ObjectType // of the object: a buffer, an image, or a view of either
+	Handle        uint64
+	Offset, Size  uint64 // of the object, bytes; Size may reach beyond its end
+	Reads, Writes bool
+	Command       int // the command's number in the command buffer
+	Op            command.Op
+}
+
+// wholeObject is an Access's Size that reaches to the object's end.
+const wholeObject = ^uint64(0)
+
+// accessed tells Watch of an access to a buffer.
+func (r *replay) accessed(h vk.Buffer, offset, size uint64, reads, writes bool) {
+	if r.device.Watch == nil {
+		return
+	}
+	r.device.Watch(&Access{Type: vk.OBJECT_TYPE_BUFFER, Handle: uint64(h), Offset: offset, Size: size, Reads: reads,
+		Writes: writes, Command: r.index, Op: r.op})
+}
+
+// accessedWhole is accessed for all of an image or a view.
+func (r *replay) accessedWhole(t vk.ObjectType, h uint64, reads, writes bool) {
+	if r.device.Watch == nil {
+		return
+	}
+	r.device.Watch(&Access{Type: t, Handle: h, Size: wholeObject, Reads: reads, Writes: writes, Command: r.index, Op: r.op})
+}
+
+// accessedImages is accessedWhole for a command that goes from one image to another.
+func (r *replay) accessedImages(dst, src vk.Image) {
+	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(src), true, false)
+	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(dst), false, true)
+}
+
+// accessedRegions is accessed for the buffer's side of copies between a buffer and an image of a format.
+func (r *replay) accessedRegions(h vk.Buffer, f vk.Format, regions []vk.BufferImageCopy, reads, writes bool) {
+	if r.device.Watch == nil {
+		return
+	}
+	for i := range regions {
+		g := &regions[i]
+		size, extent := blockOf(f, g.ImageSubresource.AspectMask)
+		width, height := max(g.BufferRowLength, g.ImageExtent.Width), max(g.BufferImageHeight, g.ImageExtent.Height)
+		blocks := func(texels, extent uint32) uint64 { return (uint64(texels) + uint64(extent) - 1) / uint64(extent) }
+		row, rows := blocks(width, extent[0]), blocks(height, extent[1])
+		slices := uint64(g.ImageExtent.Depth)
+		if layers := g.ImageSubresource.LayerCount; layers != vk.REMAINING_ARRAY_LAYERS {
+			slices *= uint64(layers)
+		}
+		if slices == 0 || rows == 0 || row == 0 {
+			continue
+		}
+		texels := ((slices-1)*rows+blocks(g.ImageExtent.Height, extent[1])-1)*row + blocks(g.ImageExtent.Width, extent[0])
+		r.accessed(h, g.BufferOffset, texels*size, reads, writes)
+	}
+}
+
+// blockOf returns bytes and texels of a block of a format's aspect in a buffer (chapter "Copy Commands", "Copying Data
+// Between Buffers and Images").
+func blockOf(f vk.Format, aspect vk.ImageAspectFlags) (size uint64, extent [3]uint32) {
+	switch f {
+	case vk.FORMAT_D16_UNORM_S8_UINT, vk.FORMAT_D24_UNORM_S8_UINT, vk.FORMAT_D32_SFLOAT_S8_UINT:
+		switch {
+		case aspect == vk.IMAGE_ASPECT_STENCIL_BIT:
+			return 1, [3]uint32{1, 1, 1}
+		case f == vk.FORMAT_D16_UNORM_S8_UINT:
+			return 2, [3]uint32{1, 1, 1}
+		}
+		return 4, [3]uint32{1, 1, 1}
+	}
+	info, _ := vk.FormatInfo(f)
+	for n, plane := range info.Planes {
+		if aspect == vk.IMAGE_ASPECT_PLANE_0_BIT<<n {
+			info, _ = vk.FormatInfo(plane.Compatible)
+		}
+	}
+	return uint64(info.BlockSize), [3]uint32{max(info.BlockExtent[0], 1), max(info.BlockExtent[1], 1), 1}
+}
