@@ -39,7 +39,8 @@ func (e *emitter) counts(v value, b int32) bool {
 	return s.regular && s.linear && !s.saturates && s.step == 1
 }
 
-// strideOf is the stride of a value as it is read in block b.
+// strideOf is the stride of a value as it is read in block b. findStride asks for those of its operands: deepestChain
+// bounds that recursion.
 func (e *emitter) strideOf(v value, b int32) stride {
 	n := &e.nodes[v]
 	if v != 0 && !e.floats(v) && e.leaves(n.block, b) >= 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // most gives an upper bound of a 32-bit value as an unsigned integer: for offsets, of which the parts can be added in
-// another order if no sum of them wraps.
+// another order if no sum of them wraps. depth bounds the recursion: it begins at boundDepth.
 func (g *graph) most(v value, depth int) uint64 {
 	n := &g.nodes[v]
 	if n.wide || depth == 0 {

@@ -33,7 +33,9 @@ type foldOperands struct {
 	same  bool      // a and b are one value
 }
 
-// fold gives a value that n, a kernel without memory, has anyway, or 0. It may rewrite n to something simpler.
+// fold gives a value that n, a kernel without memory, has anyway, or 0. It may rewrite n to something simpler. A
+// simpler kernel that takes n's place is folded in turn, which is never more than three deep: a subtraction becomes an
+// addition, and that one whose operand is no addition of a constant.
 func (g *graph) fold(n *node) value {
 	o := foldOperands{a: n.args[0], b: n.args[1]}
 	all := true
@@ -91,12 +93,19 @@ func (g *graph) foldSum(n *node, o *foldOperands) value {
 	}
 	switch n.op {
 	case kernel.AddI32:
-		if o.is[1] { // (x + k) + l
-			if x := &g.nodes[o.a]; x.op == kernel.AddI32 {
-				if k, ok := g.known(x.args[1]); ok {
-					return g.op2(kernel.AddI32, x.args[0], g.c32(uint32(k+o.known[1])))
-				}
+		if !o.is[1] {
+			break
+		}
+		at, sum := o.a, uint32(o.known[1])
+		for x := &g.nodes[at]; x.op == kernel.AddI32; x = &g.nodes[at] { // (x + k) + sum
+			k, ok := g.known(x.args[1])
+			if !ok {
+				break
 			}
+			at, sum = x.args[0], sum+uint32(k)
+		}
+		if at != o.a {
+			return g.op2(kernel.AddI32, at, g.c32(sum))
 		}
 	case kernel.SubI32, kernel.SubI64:
 		if o.same {

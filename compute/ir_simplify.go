@@ -280,26 +280,31 @@ type offset struct {
 // boundDepth is how far bounds of values are followed.
 const boundDepth = 6
 
-// part adds v*k to an offset, by parts as far as no sum can wrap.
-func (g *graph) part(o *offset, v value, k uint32) {
+// deepestSum is how many operations of an offset are within each other that are taken apart.
+const deepestSum = 64
+
+// part adds v*k to an offset, by parts as far as no sum can wrap. depth bounds the recursion: it begins at deepestSum.
+func (g *graph) part(o *offset, v value, k uint32, depth int) {
 	n := &g.nodes[v]
+	depth--
 	b, known := g.known(n.args[1])
 	switch {
 	case n.op == opConst:
 		o.immediate += n.imm * uint64(k)
 		return
+	case depth == 0:
 	case n.op == kernel.AddI32 && g.most(n.args[0], boundDepth)+g.most(n.args[1], boundDepth) <= math.MaxUint32:
 		x, y := n.args[0], n.args[1]
-		g.part(o, x, k)
-		g.part(o, y, k)
+		g.part(o, x, k, depth)
+		g.part(o, y, k, depth)
 		return
 	case n.op == kernel.MulI32 && known && b*uint64(k) <= math.MaxUint32 &&
 		g.most(n.args[0], boundDepth)*b <= math.MaxUint32:
-		g.part(o, n.args[0], k*uint32(b))
+		g.part(o, n.args[0], k*uint32(b), depth)
 		return
 	case n.op == kernel.ShlI32 && known && b < 32 && uint64(k)<<b <= math.MaxUint32 &&
 		g.most(n.args[0], boundDepth)<<b <= math.MaxUint32:
-		g.part(o, n.args[0], k<<b)
+		g.part(o, n.args[0], k<<b, depth)
 		return
 	}
 	t := term{v: v, k: k}
@@ -319,10 +324,10 @@ func (g *graph) splitAddress(n *node) {
 	o := offset{immediate: n.imm, each: g.space.terms[0][:0], same: g.space.terms[1][:0]}
 	rest := n.args[0]
 	for x := &g.nodes[rest]; x.op == kernel.MulAddSat; x = &g.nodes[rest] {
-		g.part(&o, x.args[0], uint32(x.imm))
+		g.part(&o, x.args[0], uint32(x.imm), deepestSum)
 		rest = x.args[1]
 	}
-	g.part(&o, rest, 1)
+	g.part(&o, rest, 1, deepestSum)
 	g.space.terms = [2][]term{o.each, o.same}
 	if o.immediate >= 1<<40 {
 		return

@@ -178,7 +178,7 @@ func (u *unroller) count(h *block, stay bool, most, budget, size int) int {
 	return -1
 }
 
-// predict computes a value from what is known of counters.
+// predict computes a value from what is known of counters. depth bounds the recursion: it begins at unrollDepth.
 func (u *unroller) predict(v value, depth int) (uint64, bool) {
 	v = u.find(v)
 	if at := u.counters[v]; at > 0 {

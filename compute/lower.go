@@ -202,7 +202,8 @@ func wide(t *spirv.Type) bool {
 }
 
 // count is how many scalars an object of a type consists of. A pointer in memory that is no address is three: the
-// number of its variable, the element of that, and the offset.
+// number of its variable, the element of that, and the offset. The recursion is as deep as the type
+// (spirv.MaxTypeDepth).
 func (c *compiler) count(t *spirv.Type) int {
 	switch t.Kind {
 	case spirv.TypeBool, spirv.TypeInt, spirv.TypeFloat:
@@ -241,7 +242,8 @@ func (c *compiler) countOf(n uint64) int {
 	return int(n)
 }
 
-// scalarTypes appends the types of an object's scalars. Those of a pointer that is no address are nil.
+// scalarTypes appends the types of an object's scalars. Those of a pointer that is no address are nil. The recursion is
+// as deep as the type (spirv.MaxTypeDepth).
 func (c *compiler) scalarTypes(list []*spirv.Type, t *spirv.Type) []*spirv.Type {
 	switch t.Kind {
 	case spirv.TypeBool, spirv.TypeInt, spirv.TypeFloat:
@@ -302,7 +304,9 @@ func (c *compiler) one(v value) operand {
 	return operand{scalars: l}
 }
 
-// get gives what an ID stands for.
+// get gives what an ID stands for. A variable asks for its initializer, a constant or another variable in front of it.
+// A pointer asks for all variables of its class (candidates), none of which has an initializer. So the recursion ends
+// with the third variable at most.
 func (c *compiler) get(id uint32) operand {
 	o := c.values[id]
 	if o.scalars != nil || o.pointer != nil || o.image != nil {
@@ -366,6 +370,8 @@ func (c *compiler) constantOperand(k *spirv.Constant) operand {
 	return operand{scalars: l}
 }
 
+// flatten writes a constant's scalars into a list and says how many they are. The recursion is as deep as the type
+// (spirv.MaxTypeDepth).
 func (c *compiler) flatten(into []value, k *spirv.Constant) int {
 	switch k.Type.Kind {
 	case spirv.TypeVector, spirv.TypeMatrix, spirv.TypeArray, spirv.TypeStruct:

@@ -91,7 +91,8 @@ func (c *compiler) begin(b int32) {
 	}
 }
 
-// inline lowers a call of f. Afterwards the current block is where its lanes go on, or -1 if none comes back.
+// inline lowers a call of f. Afterwards the current block is where its lanes go on, or -1 if none comes back. The calls
+// in f are inlined in turn, maxFrames within each other at most.
 func (c *compiler) inline(f *function, args []operand) operand {
 	if len(c.frames) > maxFrames {
 		c.fail(f.Instruction, "calls are nested too deeply")

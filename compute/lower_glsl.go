@@ -353,7 +353,8 @@ func allOf(n int) []int {
 	return l
 }
 
-// determinant is that of the matrix's columns and rows that are named, by its first column.
+// determinant is that of the matrix's columns and rows that are named, by its first column. The recursion is as deep as
+// there are columns: spirv.Constants refuses matrices of more than four.
 func (v vectors) determinant(m []value, n int, columns, rows []int) value {
 	if len(columns) == 1 {
 		return m[columns[0]*n+rows[0]]

@@ -28,7 +28,8 @@ type ownLayout struct {
 	offsets []uint32 // of a struct's members
 }
 
-// own lays a type out, once: types that others consist of are asked for by each of them.
+// own lays a type out, once: types that others consist of are asked for by each of them. The recursion is as deep as
+// the type (spirv.MaxTypeDepth).
 func (c *compiler) own(t *spirv.Type) ownLayout {
 	if l, ok := c.layouts[t]; ok {
 		return l
@@ -61,7 +62,8 @@ func (c *compiler) own(t *spirv.Type) ownLayout {
 	return l
 }
 
-// sizeOf is the bytes of an object up to the end of its last scalar.
+// sizeOf is the bytes of an object up to the end of its last scalar. The recursion is as deep as the type
+// (spirv.MaxTypeDepth).
 func (c *compiler) sizeOf(t *spirv.Type, explicit bool, matrix uint32, rowMajor bool) uint32 {
 	if !explicit {
 		return c.own(t).size
@@ -134,7 +136,7 @@ func (c *compiler) leavesOf(p *pointer) []leaf {
 	return c.leaves(c.space.leaves.take(c.count(p.typ))[:0], p.typ, 0, p)
 }
 
-// leaves appends the scalars of an object of type t.
+// leaves appends the scalars of an object of type t. The recursion is as deep as the type (spirv.MaxTypeDepth).
 func (c *compiler) leaves(list []leaf, t *spirv.Type, at uint64, p *pointer) []leaf {
 	switch t.Kind {
 	case spirv.TypeVector:
@@ -267,6 +269,7 @@ func (c *compiler) tableOffset(k *spirv.Constant) uint64 {
 	return at
 }
 
+// writeConstant writes a constant as it lies in memory. The recursion is as deep as the type (spirv.MaxTypeDepth).
 func (c *compiler) writeConstant(into []byte, k *spirv.Constant) {
 	t := k.Type
 	switch t.Kind {

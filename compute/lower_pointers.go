@@ -452,10 +452,13 @@ func (c *compiler) pointerScalars(p *pointer) []value {
 }
 
 // candidates are the memories that a pointer may point to which only run time knows: those of all variables of its
-// storage class.
+// storage class. Pointers into registers are no values, but the null pointer is.
 func (c *compiler) candidates(p *pointer) []int32 {
-	if p.class == spirv.StorageClassWorkgroup {
+	switch p.class {
+	case spirv.StorageClassWorkgroup:
 		return []int32{c.memoryFor(memoryKey{kind: SlotShared}, "shared", false)}
+	case spirv.StorageClassPrivate, spirv.StorageClassFunction, spirv.StorageClassInput, spirv.StorageClassOutput:
+		return nil
 	}
 	if list, ok := c.targets[p.class]; ok {
 		return list

@@ -239,7 +239,7 @@ func (c *compiler) usageChosen(id uint32) bool {
 }
 
 // globalStores gives the Private variables that a function and those that it calls store to. depth is how many calls
-// may be within each other.
+// may be within each other: it begins at maxFrames, which bounds the recursion.
 func (c *compiler) globalStores(f *function, depth int) map[spirv.ID]bool {
 	if f.globals != nil {
 		return f.globals

@@ -132,7 +132,8 @@ func (c *compiler) beginReading(s int, b int32) reading {
 	return reading{block: b, needs: blk.preds}
 }
 
-// endReading makes the value of a slot in block b of those in its predecessors.
+// endReading makes the value of a slot in block b of those in its predecessors. These are known, or b isn't sealed: so
+// completeSlot, if it is called, comes to no other reading.
 func (c *compiler) endReading(s int, b int32, phi value) {
 	blk := &c.graph.blocks[b]
 	var v value

@@ -142,17 +142,21 @@ func blockRange(m *spirv.Module, variable *spirv.Instruction) pushRange {
 
 // minimumSize is the size in bytes of a scalar or a vector; of other types that of their smallest part, the first.
 func minimumSize(m *spirv.Module, t *spirv.Instruction) uint32 {
-	switch t.Op {
-	case spirv.OpTypeInt, spirv.OpTypeFloat:
-		return t.Operands[0] / 8
-	case spirv.OpTypeVector:
-		return t.Operands[1] * minimumSize(m, m.Definitions[t.Operands[0]])
-	case spirv.OpTypePointer:
-		return 8
-	case spirv.OpTypeMatrix, spirv.OpTypeArray, spirv.OpTypeRuntimeArray:
-		return minimumSize(m, m.Definitions[t.Operands[0]])
+	components := uint32(1)
+	for {
+		switch t.Op {
+		case spirv.OpTypeInt, spirv.OpTypeFloat:
+			return components * t.Operands[0] / 8
+		case spirv.OpTypePointer:
+			return 8
+		case spirv.OpTypeVector:
+			components = t.Operands[1]
+		case spirv.OpTypeMatrix, spirv.OpTypeArray, spirv.OpTypeRuntimeArray:
+		default:
+			return 0
+		}
+		t = m.Definitions[t.Operands[0]]
 	}
-	return 0
 }
 
 // fits says whether a pipeline layout has what the shader uses (VkComputePipelineCreateInfo, layout).

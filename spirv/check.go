@@ -165,7 +165,10 @@ func (k *checker) module() error {
 	return nil
 }
 
-// declare notes a capability and those that it implies.
+// maxImplied is how many capabilities imply one another in a row, in SPIR-V's grammar.
+const maxImplied = 6
+
+// declare notes a capability and those that it implies, which is as deep as the grammar is (maxImplied).
 func (k *checker) declare(c Capability) {
 	if k.declared[c] {
 		return

@@ -243,7 +243,9 @@ type layoutChecker struct {
 	rules layoutRules
 }
 
-// checkLayout checks the layout of a struct, and all that is in it. Answers are kept.
+// checkLayout checks the layout of a struct, and all that is in it. Answers are kept. It calls itself for structs
+// within structs; complete, alignment and size go along arrays and matrices. All this is as deep as the type
+// (MaxTypeDepth).
 func (k *checker) checkLayout(t *Type, rules layoutRules) error {
 	key := layoutKey{t, rules}
 	if r, ok := k.layouts[key]; ok {

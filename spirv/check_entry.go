@@ -263,7 +263,7 @@ func (m *Module) workgroupMemory(c *Constants, used map[ID]bool) uint64 {
 }
 
 // tightSize is a type's size without a layout of its own, as VUID-RuntimeSpirv-Workgroup-06530 counts it; it ends at
-// 1<<40. The sizes of structs are kept.
+// 1<<40. The sizes of structs are kept. The recursion is as deep as the type (MaxTypeDepth).
 func tightSize(t *Type, sizes map[*Type]uint64) uint64 {
 	const most = 1 << 40
 	switch t.Kind {

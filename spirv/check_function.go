@@ -149,7 +149,8 @@ func (s functionScope) instruction(b *Block, i *Instruction, order int32) error 
 // near.
 const maxValue = 1 << 16
 
-// scalars counts the scalars of a type, and ends above maxValue. What it found out about structs is kept.
+// scalars counts the scalars of a type, and ends above maxValue. What it found out about structs is kept. The recursion
+// is as deep as the type (MaxTypeDepth).
 func (k *checker) scalars(t *Type) uint64 {
 	switch t.Kind {
 	case TypeVector, TypeMatrix, TypeArray:

@@ -462,7 +462,7 @@ func (s functionScope) composite(i *Instruction) (bool, error) {
 }
 
 // logicallyMatch says whether two types differ in nothing but their layout (SPIR-V, OpCopyLogical). Answers about
-// structs are kept.
+// structs are kept. The recursion is as deep as the types (MaxTypeDepth).
 func (k *checker) logicallyMatch(a, b *Type) bool {
 	switch {
 	case a == b:

@@ -230,7 +230,7 @@ func (k *checker) hasPointer(t *Type) bool {
 }
 
 // holds says whether a type is or holds one that a function accepts, without looking through pointers. What it found
-// out about structs is kept in memo.
+// out about structs is kept in memo. The recursion is as deep as the type (MaxTypeDepth).
 func (k *checker) holds(t *Type, memo *map[*Type]bool, accept func(*Type) bool) bool {
 	if accept(t) {
 		return true

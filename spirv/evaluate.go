@@ -156,7 +156,8 @@ func (e *evaluator) composite(i *Instruction, t *Type, ids []uint32, replicate b
 	return e.newConstant(Constant{Type: t, Elements: list}), nil
 }
 
-// null is the zero of a type. There is one of each, and so no more elements than the types have.
+// null is the zero of a type. There is one of each, and so no more elements than the types have. The recursion is as
+// deep as the type (MaxTypeDepth).
 func (e *evaluator) null(i *Instruction, t *Type) (*Constant, error) {
 	if v := e.nulls[t]; v != nil {
 		return v, nil
@@ -253,6 +254,8 @@ func (e *evaluator) operation(i *Instruction, t *Type) (*Constant, error) {
 	return e.newConstant(Constant{Type: t, Elements: list}), nil
 }
 
+// insert is into with object at the place that indices name. An index into a scalar is refused, so the recursion is as
+// deep as the type (MaxTypeDepth), however many indices there are.
 func (e *evaluator) insert(i *Instruction, into, object *Constant, indices []uint32) (*Constant, error) {
 	if len(indices) == 0 {
 		if into.Type != object.Type {

@@ -2,7 +2,12 @@ package spirv
 
 import "math/bits"
 
-// operandParser walks over the operands of an instruction.
+// maxOperandDepth is how deep operands are nested that bring others along, in SPIR-V's grammar: the operands of a
+// constant's operation, the parameters of an enumerant. It bounds the recursions of operandParser, walker and
+// textWriter, since what a module chooses is the length of an instruction alone.
+const maxOperandDepth = 2
+
+// operandParser walks over the operands of an instruction, as deep as the grammar is (maxOperandDepth).
 type operandParser struct {
 	d    *decoder
 	i    *Instruction
@@ -273,6 +278,7 @@ func (m *Module) parts(i *Instruction, list []part) []part {
 	return w.list
 }
 
+// walker lists the operands of an instruction, as deep as the grammar is (maxOperandDepth).
 type walker struct {
 	m    *Module
 	i    *Instruction

@@ -48,6 +48,7 @@ func (m *Module) Text(i *Instruction) string {
 	return b.String()
 }
 
+// textWriter writes the operands of an instruction, as deep as the grammar is (maxOperandDepth).
 type textWriter struct {
 	m    *Module
 	i    *Instruction

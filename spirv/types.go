@@ -23,10 +23,11 @@ type evaluator struct {
 // functions that walk over types have to do.
 type extent struct{ depth, nodes int }
 
-const (
-	maxDepth = 255 // as for structs in SPIR-V's universal limits
-	maxNodes = 1 << 16
-)
+// MaxTypeDepth is how deep types may be nested, as for structs in SPIR-V's universal limits. It bounds every recursion
+// along types, and along constants. None of them looks through pointers.
+const MaxTypeDepth = 255
+
+const maxNodes = 1 << 16
 
 // maxElements bounds the elements of a module's constants together, and the members of its types.
 const maxElements = 1 << 20
@@ -147,8 +148,8 @@ func (e *evaluator) addType(i *Instruction) error {
 			add(member)
 		}
 	}
-	if own.depth > maxDepth || own.nodes > maxNodes {
-		return errorAt(i, "it is nested more than %d deep or has more than %d parts", maxDepth, maxNodes)
+	if own.depth > MaxTypeDepth || own.nodes > maxNodes {
+		return errorAt(i, "it is nested more than %d deep or has more than %d parts", MaxTypeDepth, maxNodes)
 	}
 	t.extent = own
 	e.c.Types[i.Result] = t

@@ -73,6 +73,7 @@ func (r *replay) malformed() error {
 	return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "the recorded command is damaged")
 }
 
+// executeCommands executes secondary command buffers. These can't execute others: so the recursion ends there.
 func (r *replay) executeCommands(record command.Record, secondary bool) error {
 	c, ok := record.ExecuteCommands()
 	if !ok {

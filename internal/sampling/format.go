@@ -255,6 +255,7 @@ func (f *format) readAny(dst *Texels, data []byte, at *offsets) {
 }
 
 // readBlocks decodes the blocks in which the texels are. The lowest blockBits of an offset count the texels of a block.
+// What is decoded is read in turn, by a format without blocks.
 func (f *format) readBlocks(dst *Texels, data []byte, at *offsets) {
 	const most = texel.BlockExtent * texel.BlockExtent * 8 // bytes of a decoded block
 	var buffer [Width * most]byte

@@ -342,7 +342,8 @@ func (p *sampling) corners(k *corners, levels *[Width]int32, active Mask, extra 
 	}
 }
 
-// along filters along an axis what is filtered along those below. base is where the axes above have come to.
+// along filters along an axis what is filtered along those below, three at most. base is where the axes above have come
+// to.
 func (p *sampling) along(dst *Texels, k *corners, axis int, base *offsets) {
 	var at offsets
 	for i := range at {

@@ -196,7 +196,7 @@ func (s *sleeper) add(p *Payload, target uint64, register bool) (reached bool) {
 }
 
 // anyOfMany waits for one of more points than one futex call takes: each part of them in a goroutine of its
-// own.
+// own. A part has fewer than maxFutexes points, and so isn't divided again.
 func anyOfMany(points []Point, deadline int64, stop *Payload) error {
 	decided := New(Fence, 0)
 	results := make(chan error)
