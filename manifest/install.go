@@ -49,6 +49,8 @@ var (
 	ErrRelativePath = errors.New("library path is not absolute")
 	// ErrNoLibrary is wrapped by Install when there is no library at the path that the manifest names.
 	ErrNoLibrary = errors.New("no such library")
+	// ErrOtherLibrary is wrapped by Remove when the manifest is of another installation of this driver.
+	ErrOtherLibrary = errors.New("of another installation")
 )
 
 // FileName returns the manifest's file name on this architecture.
@@ -119,38 +121,44 @@ func Check(scope Scope, root string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkOurs(path); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := readOurs(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// Remove deletes what Install wrote and returns its path. The error wraps fs.ErrNotExist when nothing is
-// installed, and ErrNotFarside when the file is not this driver's.
-func Remove(scope Scope, root string) (string, error) {
+// Remove deletes what Install wrote for a library, and returns its path. The error wraps fs.ErrNotExist when nothing is
+// installed, ErrNotFarside when the file is not this driver's, and ErrOtherLibrary when it names another library of
+// this driver.
+func Remove(scope Scope, root, library string) (string, error) {
 	path, err := Path(scope, root)
 	if err != nil {
 		return "", err
 	}
-	if err := checkOurs(path); err != nil {
+	m, err := readOurs(path)
+	if err != nil {
 		return "", err
+	}
+	if filepath.Clean(m.ICD.LibraryPath) != filepath.Clean(library) {
+		return "", fmt.Errorf("%s: %w: it names %s", path, ErrOtherLibrary, m.ICD.LibraryPath)
 	}
 	return path, os.Remove(path)
 }
 
-func checkOurs(path string) error {
+// readOurs reads a manifest of this driver.
+func readOurs(path string) (Manifest, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return Manifest{}, err
 	}
 	m, err := Parse(data)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %w", path, ErrNotFarside, err)
+		return m, fmt.Errorf("%s: %w: %w", path, ErrNotFarside, err)
 	}
 	if !m.IsFarside() {
-		return fmt.Errorf("%s: %w: it names %s", path, ErrNotFarside, m.ICD.LibraryPath)
+		return m, fmt.Errorf("%s: %w: it names %s", path, ErrNotFarside, m.ICD.LibraryPath)
 	}
-	return nil
+	return m, nil
 }
 
 // WriteFile writes the manifest to path with mode 0644, as Replace does.

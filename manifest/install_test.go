@@ -100,14 +100,18 @@ func TestInstallAndRemove(t *testing.T) {
 				t.Errorf("%v, %v beside the manifest; want nothing", entries, err)
 			}
 		}
-		path, err := Remove(scope, root)
+		library := "/opt/new/" + LibraryName
+		if _, err := Remove(scope, root, "/opt/old/"+LibraryName); !errors.Is(err, ErrOtherLibrary) {
+			t.Errorf("Remove for another library: %v, want ErrOtherLibrary", err)
+		}
+		path, err := Remove(scope, root, library)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is still there: %v", path, err)
 		}
-		if _, err := Remove(scope, root); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := Remove(scope, root, library); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("second Remove: %v, want fs.ErrNotExist", err)
 		}
 	}
@@ -135,7 +139,7 @@ func TestForeignFilesStay(t *testing.T) {
 			if _, err := Install(System, root, New("/opt/"+LibraryName, APIVersion)); !errors.Is(err, ErrNotFarside) {
 				t.Errorf("Install: %v, want ErrNotFarside", err)
 			}
-			if _, err := Remove(System, root); !errors.Is(err, ErrNotFarside) {
+			if _, err := Remove(System, root, "/opt/"+LibraryName); !errors.Is(err, ErrNotFarside) {
 				t.Errorf("Remove: %v, want ErrNotFarside", err)
 			}
 			if got, err := os.ReadFile(path); err != nil || string(got) != content {

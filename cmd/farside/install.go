@@ -71,9 +71,11 @@ alone. make install calls this.`,
 func (t *tool) uninstall() *cobra.Command {
 	var i installation
 	cmd := &cobra.Command{
-		Use:     "uninstall",
-		Short:   "Remove what install has installed",
-		Long:    "Removes the files that install writes, with the same flags. Files that are not there are no error.",
+		Use:   "uninstall",
+		Short: "Remove what install has installed",
+		Long: `Removes the files that install has written, with the same flags. Install keeps a list
+of them. A file that has changed since, or that install did not write, stays and is
+an error. Files that are not there are no error.`,
 		Example: "  farside uninstall",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return t.fail(i.uninstall()) },
@@ -107,8 +109,8 @@ func (i *installation) complete() (manifest.Scope, error) {
 	if !filepath.IsAbs(i.prefix) {
 		return 0, fmt.Errorf("the prefix %q is not an absolute path", i.prefix)
 	}
-	if strings.ContainsAny(i.prefix, "\n\r") || strings.Contains(i.prefix, "${") {
-		return 0, fmt.Errorf("the prefix %q has what a file of pkg-config(1) can't say: a line's end or ${", i.prefix)
+	if strings.ContainsAny(i.prefix, "\n\r$") {
+		return 0, fmt.Errorf("the prefix %q has what a file of pkg-config(1) can't say: a line's end or $", i.prefix)
 	}
 	if i.from == "" {
 		self, err := os.Executable()
@@ -141,6 +143,9 @@ func (i *installation) install() error {
 	if err := manifest.Check(scope, i.destdir); err != nil {
 		return err
 	}
+	if err := i.keepRecord(contents); err != nil {
+		return err
+	}
 	for n, f := range items {
 		to := i.place(f.path)
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -168,24 +173,23 @@ func (i *installation) uninstall() error {
 	if err != nil {
 		return err
 	}
-	path, err := manifest.Remove(scope, i.destdir)
-	if err == nil {
-		fmt.Println("removed", path)
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	list, err := i.toRemove()
+	if err != nil {
 		return err
 	}
-	for _, f := range items {
-		path := i.place(f.path)
-		err := os.Remove(path)
-		if err == nil {
-			fmt.Println("removed", path)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	path, err := manifest.Remove(scope, i.destdir, filepath.Join(i.prefix, driverPath))
+	switch {
+	case err == nil:
+		fmt.Println("removed", path)
+	case errors.Is(err, manifest.ErrOtherLibrary):
+		fmt.Println("left", err)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
+	err = i.removeUnchanged(list)
 	// It is the driver's alone. A file of somebody else keeps it there.
 	_ = os.Remove(filepath.Dir(i.place(driverPath)))
-	return nil
+	return err
 }
 
 // link makes a symbolic link, in the place of one that is there.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"farside/manifest"
 )
@@ -30,7 +33,8 @@ func files(t *testing.T, dir string) []string {
 }
 
 var installed = []string{
-	".local/bin/farside", ".local/include/farside_rdma.h", ".local/lib/farside/libvulkan_farside.so",
+	".local/bin/farside", ".local/include/farside_rdma.h", ".local/lib/farside/installed.json",
+	".local/lib/farside/libvulkan_farside.so",
 	".local/lib/libfarside_rdma.so", ".local/lib/libfarside_rdma.so.0", ".local/lib/pkgconfig/farside-rdma.pc",
 	".local/share/vulkan/icd.d/" + manifest.FileName(),
 }
@@ -56,7 +60,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "")
 	for range 2 { // over an older version, too
 		if r := farside(t, nil, "install", "--from", from); r.code != 0 ||
-			strings.Count(string(r.out), "installed "+home) != len(installed) {
+			strings.Count(string(r.out), "installed "+home) != len(installed)-1 { // but the list of them
 			t.Fatalf("%d: %s%s", r.code, r.out, r.stderr)
 		}
 		if got := files(t, home); !slices.Equal(got, installed) {
@@ -64,7 +68,7 @@ func TestInstallAndUninstall(t *testing.T) {
 		}
 	}
 	path, m, err := findManifest("")
-	if err != nil || path != filepath.Join(home, installed[6]) || m.ICD.LibraryPath != filepath.Join(home, installed[2]) {
+	if err != nil || path != filepath.Join(home, installed[7]) || m.ICD.LibraryPath != filepath.Join(home, installed[3]) {
 		t.Errorf("%s %+v, %v", path, m, err)
 	}
 	if b, err := os.ReadFile(m.ICD.LibraryPath); err != nil || string(b) != manifest.LibraryName {
@@ -93,6 +97,88 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 	if r := farside(t, nil, append([]string{"uninstall"}, args...)...); r.code != 0 || len(files(t, stage)) != 0 {
 		t.Errorf("%d: %s%s, and %q are left", r.code, r.out, r.stderr, files(t, stage))
+	}
+}
+
+// What install did not write, or somebody has changed since, stays, and uninstall says so.
+func TestUninstallRemovesOnlyItsOwn(t *testing.T) {
+	from, home := newBuild(t), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_DATA_HOME", "")
+	put := func(path, content string) string {
+		t.Helper()
+		path = filepath.Join(home, path)
+		_ = os.Remove(path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	// Nothing was installed: a library and a program of others have the names.
+	put(".local/bin/farside", "a program of somebody else")
+	put(".local/lib/libfarside_rdma.so.0", "a library of somebody else")
+	before := files(t, home)
+	if r := farside(t, nil, "uninstall"); r.code != 1 || !strings.Contains(r.stderr, "not as install has written it") {
+		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
+	}
+	if diff := cmp.Diff(before, files(t, home)); diff != "" {
+		t.Errorf("uninstall without install: %s", diff)
+	}
+	// One is replaced after the installation, a link points elsewhere, a file is new.
+	ok(t, nil, "install", "--from", from)
+	put(".local/bin/farside", "another program of somebody else")
+	put(".local/lib/farside/notes", "new")
+	link := filepath.Join(home, ".local/lib/libfarside_rdma.so")
+	if err := errors.Join(os.Remove(link), os.Symlink("libfarside_rdma.so.1", link)); err != nil {
+		t.Fatal(err)
+	}
+	r := farside(t, nil, "uninstall")
+	if r.code != 1 || !strings.Contains(r.stderr, home+"/.local/bin/farside") || !strings.Contains(r.stderr, link) {
+		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
+	}
+	want := []string{".local/bin/farside", ".local/lib/farside/notes", ".local/lib/libfarside_rdma.so"}
+	if diff := cmp.Diff(want, files(t, home)); diff != "" {
+		t.Errorf("uninstall leaves and takes: %s", diff)
+	}
+	// The manifest names the library that was installed last.
+	ok(t, nil, "install", "--from", from, "--prefix", filepath.Join(home, "a"))
+	ok(t, nil, "install", "--from", from, "--prefix", filepath.Join(home, "b"))
+	if out := string(ok(t, nil, "uninstall", "--prefix", filepath.Join(home, "a"))); !strings.Contains(out,
+		filepath.Join(home, "b", driverPath)) {
+		t.Errorf("what stays isn't told: %s", out)
+	}
+	if _, m, err := findManifest(""); err != nil || m.ICD.LibraryPath != filepath.Join(home, "b", driverPath) {
+		t.Errorf("the manifest of another installation: %+v, %v", m, err)
+	}
+	// A list that leads elsewhere is refused.
+	victim := put("victim", "x")
+	put("b/"+recordPath, `[{"path": "../victim", "sha256": "`+sum([]byte("x"))+`"}]`)
+	wantFailure(t, 1, "not below the prefix", "uninstall", "--prefix", filepath.Join(home, "b"))
+	if _, err := os.Stat(victim); err != nil {
+		t.Error(err)
+	}
+}
+
+// Files that an older version has installed, and this one doesn't, go with the others.
+func TestUninstallOfOlderVersion(t *testing.T) {
+	from, home := newBuild(t), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_DATA_HOME", "")
+	ok(t, nil, "install", "--from", from)
+	list := filepath.Join(home, ".local", recordPath)
+	text, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.Replace(string(text), "[", `[{"path": "bin/farside-old", "sha256": "`+sum([]byte("old"))+`"},`, 1)
+	if err := errors.Join(os.WriteFile(list, []byte(old), 0o644),
+		os.WriteFile(filepath.Join(home, ".local/bin/farside-old"), []byte("old"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	ok(t, nil, "install", "--from", from)
+	ok(t, nil, "uninstall")
+	if left := files(t, home); len(left) != 0 {
+		t.Errorf("%q are left", left)
 	}
 }
 
@@ -146,6 +232,7 @@ func TestInstallRefuses(t *testing.T) {
 	for _, prefix := range []string{"/a\nlibdir=/b", "/a${libdir}"} {
 		wantFailure(t, 1, "pkg-config", "install", "--prefix", prefix, "--destdir", home, "--from", newBuild(t))
 	}
+	wantFailure(t, 1, "pkg-config", "install", "--prefix", "/a$b", "--destdir", home, "--from", newBuild(t))
 	wantFailure(t, 2, "unknown command", "uninstall", "more")
 	other, err := manifest.New("/usr/lib/libvulkan_lvp.so", "1.3.230").Marshal()
 	if err != nil {

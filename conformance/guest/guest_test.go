@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,5 +122,32 @@ func TestChosenSteps(t *testing.T) {
 	}
 	if _, err := chosen([]string{"nothing"}); err == nil {
 		t.Error("a step that does not exist was chosen")
+	}
+}
+
+// What a download has left that was killed a day ago goes. One that may be under way, and the kernel, stay.
+func TestAbandonedDownloads(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	dir := filepath.Join(cache, "farside", "guest")
+	list := fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(strings.Join(modules, " "))))
+	for _, name := range []string{"download-1", "download-2", "linux-image-1-" + list} {
+		if err := os.MkdirAll(filepath.Join(dir, name, "lists"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := time.Now().Add(-2 * downloadTime)
+	for _, name := range []string{"download-1", "linux-image-1-" + list} {
+		if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k, err := findKernel(t.Context())
+	if err != nil || string(k) != filepath.Join(dir, "linux-image-1-"+list) {
+		t.Errorf("%s, %v", k, err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 || left[0].Name() != "download-2" {
+		t.Errorf("%v are left, %v", left, err)
 	}
 }

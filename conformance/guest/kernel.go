@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // suite is the Debian release that the guest's kernel comes from: the first with CONFIG_UDMABUF.
@@ -39,6 +40,7 @@ func findKernel(ctx context.Context) (kernel, error) {
 		return "", err
 	}
 	cache = filepath.Join(cache, "farside", "guest")
+	removeAbandoned(cache)
 	list := fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(strings.Join(modules, " "))))
 	if found, _ := filepath.Glob(filepath.Join(cache, "linux-image-*-"+list)); len(found) > 0 {
 		return kernel(slices.Max(found)), nil
@@ -46,7 +48,7 @@ func findKernel(ctx context.Context) (kernel, error) {
 	if err := os.MkdirAll(cache, 0o777); err != nil {
 		return "", err
 	}
-	work, err := os.MkdirTemp(cache, "download-")
+	work, err := os.MkdirTemp(cache, downloadPrefix)
 	if err != nil {
 		return "", err
 	}
@@ -70,6 +72,22 @@ func findKernel(ctx context.Context) (kernel, error) {
 		return "", err
 	}
 	return kernel(k), nil
+}
+
+const (
+	downloadPrefix = "download-"
+	// downloadTime is more than any download takes.
+	downloadTime = 24 * time.Hour
+)
+
+// removeAbandoned removes what downloads have left that were killed.
+func removeAbandoned(cache string) {
+	left, _ := filepath.Glob(filepath.Join(cache, downloadPrefix+"*"))
+	for _, dir := range left {
+		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > downloadTime {
+			_ = os.RemoveAll(dir)
+		}
+	}
 }
 
 // download puts the package of the suite's kernel into dir as NAME.deb, and returns its name. apt is told by a file of
