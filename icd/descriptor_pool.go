@@ -76,15 +76,7 @@ func allocateDescriptorSets(_ *device, info *vk.DescriptorSetAllocateInfo, out *
 	list := vk.Slice(out, info.DescriptorSetCount)
 	clear(list)
 	p := live(descriptorPools, info.DescriptorPool)
-	p.mu.Lock()
 	err := p.allocate(info, list)
-	if err != nil {
-		for _, s := range list {
-			p.free(s)
-		}
-		clear(list)
-	}
-	p.mu.Unlock()
 	switch {
 	case err == nil:
 		return vk.SUCCESS
@@ -98,8 +90,22 @@ func allocateDescriptorSets(_ *device, info *vk.DescriptorSetAllocateInfo, out *
 	return p.fail("vkAllocateDescriptorSets", err)
 }
 
-// allocate fills list from the front, as far as it gets. p.mu is held.
+// allocate fills list, all of it or, with an error, nothing. A wild pointer in info leaves the pool unlocked.
 func (p *descriptorPool) allocate(info *vk.DescriptorSetAllocateInfo, list []vk.DescriptorSet) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := p.fill(info, list)
+	if err != nil {
+		for _, s := range list {
+			p.free(s)
+		}
+		clear(list)
+	}
+	return err
+}
+
+// fill fills list from the front, as far as it gets. p.mu is held.
+func (p *descriptorPool) fill(info *vk.DescriptorSetAllocateInfo, list []vk.DescriptorSet) error {
 	var counts []uint32
 	if v := vk.Find[vk.DescriptorSetVariableDescriptorCountAllocateInfo](info.PNext); v != nil &&
 		v.DescriptorSetCount > 0 {
@@ -139,21 +145,25 @@ func (p *descriptorPool) free(h vk.DescriptorSet) bool {
 	return ok
 }
 
-func freeDescriptorSets(_ *device, p *descriptorPool, count uint32, sets *vk.DescriptorSet) vk.Result {
-	if p.pool.Flags()&vk.DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT == 0 {
-		return p.fail("vkFreeDescriptorSets", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkFreeDescriptorSets_descriptorPool_00312,
-			"the pool was created without VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT"))
-	}
-	var err error
+// freeAll ends those of the sets that are the pool's.
+func (p *descriptorPool) freeAll(sets []vk.DescriptorSet) (err error) {
 	p.mu.Lock()
-	for _, s := range vk.Slice(sets, count) {
+	defer p.mu.Unlock()
+	for _, s := range sets {
 		if s != 0 && !p.free(s) {
 			err = vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkFreeDescriptorSets_pDescriptorSets_00310,
 				"%#x is no live descriptor set of the pool", uint64(s))
 		}
 	}
-	p.mu.Unlock()
-	if err != nil {
+	return err
+}
+
+func freeDescriptorSets(_ *device, p *descriptorPool, count uint32, sets *vk.DescriptorSet) vk.Result {
+	if p.pool.Flags()&vk.DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT == 0 {
+		return p.fail("vkFreeDescriptorSets", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkFreeDescriptorSets_descriptorPool_00312,
+			"the pool was created without VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT"))
+	}
+	if err := p.freeAll(vk.Slice(sets, count)); err != nil {
 		return p.fail("vkFreeDescriptorSets", err)
 	}
 	return vk.SUCCESS

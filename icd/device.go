@@ -25,7 +25,7 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	d := &device{physical: p, extensions: map[string]bool{}, stop: syncobj.New(syncobj.Fence, 0)}
 	d.environment = sync.OnceValue(d.newEnvironment)
 	d.exec = exec.Device{Resources: resources{d}, Stop: d.stop, Lost: d.executionFailed, Print: d.printed,
-		Watchdog: p.settings.Watchdog}
+		Watchdog: p.settings.Watchdog, Fault: d.queueFaults()}
 	if d.strictness = p.settings.Strict; d.strict(config.StrictNoncoherent) {
 		d.exec.Watch = d.watch
 	}

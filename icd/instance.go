@@ -20,18 +20,24 @@ var (
 
 func createInstance(info *vk.InstanceCreateInfo, allocator *vk.AllocationCallbacks, out *vk.Instance) vk.Result {
 	*out = 0
-	if observers.Load() != nil {
-		return observe("vkCreateInstance", []any{info, allocator, out}, func() vk.Result { return newInstance(info, out) })
+	settings, err := readSettings()
+	if err == nil {
+		err = installFaults(settings)
 	}
-	return newInstance(info, out)
+	run := func() vk.Result { return newInstance(info, settings, err, out) }
+	if observers.Load() != nil {
+		return observe("vkCreateInstance", []any{info, allocator, out}, run)
+	}
+	return run()
 }
 
-func newInstance(info *vk.InstanceCreateInfo, out *vk.Instance) vk.Result {
+// newInstance makes an instance. wrong is the error of the settings.
+func newInstance(info *vk.InstanceCreateInfo, settings *config.Settings, wrong error, out *vk.Instance) vk.Result {
 	i := &instance{apiVersion: vk.API_VERSION_1_0, extensions: map[string]bool{}}
 	chain := chainedMessengers(info.PNext)
 	i.chain.Store(&chain)
 	i.destroying() // the chain's messengers listen until the instance is made
-	if err := i.init(info); err != nil {
+	if err := i.init(info, settings, wrong); err != nil {
 		return i.fail("vkCreateInstance", err)
 	}
 	i.created()
@@ -39,7 +45,7 @@ func newInstance(info *vk.InstanceCreateInfo, out *vk.Instance) vk.Result {
 	return vk.SUCCESS
 }
 
-func (i *instance) init(info *vk.InstanceCreateInfo) error {
+func (i *instance) init(info *vk.InstanceCreateInfo, settings *config.Settings, wrong error) error {
 	if err := gate.Prepare(); err != nil {
 		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%w", err)
 	}
@@ -55,9 +61,8 @@ func (i *instance) init(info *vk.InstanceCreateInfo) error {
 		}
 		i.extensions[name] = true
 	}
-	settings, err := readSettings()
-	if err != nil {
-		return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, vk.NoVUID, "%w", err)
+	if wrong != nil {
+		return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, vk.NoVUID, "%w", wrong)
 	}
 	finding.Begin(settings)
 	i.tell(settings.Notices)

@@ -1,6 +1,8 @@
 package icd
 
 import (
+	"errors"
+
 	"farside/internal/exec"
 	"farside/internal/vk"
 )
@@ -209,7 +211,12 @@ func deviceWaitIdle(d *device) vk.Result {
 }
 
 // executionFailed makes the device lost after what a queue executes failed: the cause is reported first.
+// A fault on command has been told already.
 func (d *device) executionFailed(b exec.CommandBuffer, err error) {
+	if errors.Is(err, errInjected) {
+		d.lose()
+		return
+	}
 	objects := []object{{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)}}
 	if b, ok := b.(*commandBuffer); ok {
 		objects = append(objects, object{vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(b.handle)})

@@ -29,8 +29,8 @@ func newAPICommand() *cobra.Command {
 internal/vk/zz_generated_*.go below the output directory: handles, enumerations, bitmasks,
 constants, structures in C layout, and the tables of structures, features, extensions,
 commands and formats; internal/cabi/zz_generated_*: stubs, frame readers and the dispatch
-table for the commands that the driver implements; and internal/command/zz_generated_*: the
-commands that command buffers hold. From SPIR-V's grammars (spirv.core.grammar.json and
+table for the commands that the driver implements; internal/fault/zz_generated_*: the results
+that these may return; and internal/command/zz_generated_*: the commands that command buffers hold. From SPIR-V's grammars (spirv.core.grammar.json and
 extinst.glsl.std.450.grammar.json of KhronosGroup/SPIRV-Headers), which lie beside vk.xml, it
 writes spirv/zz_generated_*: opcodes, enumerations and operands. From the list of valid usage
 identifiers beside vk.xml (vuids.txt, one a line) it writes a constant for each that the Go files
@@ -98,11 +98,15 @@ func (paths *apiPaths) generate() error {
 	if err != nil {
 		return err
 	}
+	faults, err := emit.Faults(reg, driver)
+	if err != nil {
+		return err
+	}
 	constants, err := vuidFile(vuids, paths.sources, checked)
 	if err != nil {
 		return err
 	}
-	return writeFiles(paths.out, slices.Concat(files, entries, records, modules, checked, []emit.File{constants}))
+	return writeFiles(paths.out, slices.Concat(files, entries, records, modules, checked, []emit.File{faults, constants}))
 }
 
 // names reads a list of names from a Go file.

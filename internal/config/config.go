@@ -40,6 +40,7 @@ type Settings struct {
 	StrictExit       uint8  // the exit status of a process with findings; 0: as it is
 	Report           string // a directory; "": none
 	Trace            string // a file; "": none
+	Faults           string // a plan of package fault, or the file of one
 
 	// Notices are what somebody should be told who set the environment, each a sentence.
 	Notices []Notice
@@ -96,6 +97,7 @@ const (
 	Access     = "FARSIDE_FABRIC_ACCESS"
 	AllowUIDs  = "FARSIDE_FABRIC_ALLOW_UIDS"
 	SecretFile = "FARSIDE_FABRIC_SECRET_FILE"
+	Faults     = "FARSIDE_FAULTS"
 )
 
 // prefix is how the name of each variable begins.

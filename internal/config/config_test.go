@@ -73,6 +73,7 @@ var values = map[string]struct {
 	"FARSIDE_REPORT":             {map[string]Settings{"/a b": {Report: "/a b"}}, nil},
 	"FARSIDE_TRACE":              {map[string]Settings{"/a b": {Trace: "/a b"}}, nil},
 	"FARSIDE_FABRIC_SECRET_FILE": {map[string]Settings{"/a b": {FabricSecretFile: "/a b"}}, nil},
+	"FARSIDE_FAULTS":             {map[string]Settings{"queue=lost@3": {Faults: "queue=lost@3"}}, nil},
 }
 
 var testUUID = [16]byte{0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}

@@ -66,6 +66,10 @@ var Table = []Variable{
 	row("FARSIDE_TRACE", path, "", func(s *Settings) *string { return &s.Trace },
 		"none",
 		"The file to which what happens is appended as a Perfetto trace. Several processes may share it."),
+	row(Faults, words, "", func(s *Settings) *string { return &s.Faults },
+		"none",
+		"What fails on command: rules such as `vkAllocateMemory=VK_ERROR_OUT_OF_DEVICE_MEMORY@3; queue=lost@dispatch:7`, or "+
+			"the file of some. [faults.md](faults.md) has the language, and `farside faults check` reads it."),
 }
 
 // row makes a row for the field of Settings that at finds.

@@ -46,6 +46,10 @@ type Device struct {
 	Watch func(a *Access)
 	// Watchdog is how long a dispatch may take; 0 is forever.
 	Watchdog time.Duration
+	// Fault, unless it is nil, is called before a submission, and before each command: it may take its time, and the
+	// device is lost where it returns an error. Point is submit, command, and then dispatch or copy where the command
+	// is one.
+	Fault func(q *Queue, point string) error
 }
 
 func (d *Device) stopped() bool { return d.Stop.Value() != 0 }
@@ -140,7 +144,7 @@ type Queue struct {
 // NewQueue returns an idle queue.
 func NewQueue(d *Device) *Queue {
 	q := &Queue{device: d, progress: syncobj.New(syncobj.Timeline, 0)}
-	q.replay.device = d
+	q.replay.device, q.replay.queue = d, q
 	q.replay.bound.ready(&q.replay)
 	return q
 }
@@ -223,6 +227,14 @@ func (q *Queue) finish(s *Submission) *Submission {
 // advance does what is left of s. Without block it returns false before a step that may block or that takes
 // long.
 func (q *Queue) advance(s *Submission, block bool) bool {
+	if q.device.Fault != nil && s.next == 0 && !q.device.stopped() {
+		if !block {
+			return false // it may take its time
+		}
+		if err := q.device.Fault(q, "submit"); err != nil {
+			q.device.Lost(nil, err)
+		}
+	}
 	for ; s.next < len(s.steps); s.next++ {
 		st := &s.steps[s.next]
 		if q.device.stopped() {

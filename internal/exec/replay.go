@@ -16,6 +16,7 @@ import (
 // replay executes streams.
 type replay struct {
 	device *Device
+	queue  *Queue
 	cache
 	index  int        // of the command that is executed, counted through the primary and its secondaries
 	op     command.Op // of that command
@@ -34,6 +35,11 @@ func (r *replay) stream(s *command.Stream, secondary bool) error {
 	for record := range s.Records() {
 		r.op = record.Op
 		var err error
+		if r.device.Fault != nil {
+			if err = r.fault(); err != nil {
+				return r.failed(err)
+			}
+		}
 		if record.Op == command.OpExecuteCommands {
 			err = r.executeCommands(record, secondary)
 		} else {
@@ -46,6 +52,23 @@ func (r *replay) stream(s *command.Stream, secondary bool) error {
 	}
 	if err := s.Err(); err != nil {
 		return r.failed(err)
+	}
+	return nil
+}
+
+// fault calls Device.Fault for the command that is about to be executed.
+func (r *replay) fault() error {
+	err := r.device.Fault(r.queue, "command")
+	if err != nil {
+		return err
+	}
+	switch r.op {
+	case command.OpDispatch, command.OpDispatchIndirect, command.OpDispatchBase:
+		return r.device.Fault(r.queue, "dispatch")
+	case command.OpFillBuffer, command.OpUpdateBuffer, command.OpCopyBuffer, command.OpCopyImage,
+		command.OpCopyBufferToImage, command.OpCopyImageToBuffer, command.OpBlitImage, command.OpResolveImage,
+		command.OpClearColorImage, command.OpClearDepthStencilImage:
+		return r.device.Fault(r.queue, "copy")
 	}
 	return nil
 }

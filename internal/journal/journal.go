@@ -35,7 +35,7 @@ const (
 	Wait     Kind = "wait"     // Object (a VkQueue), Payload, Value, Duration: a queue waited for a semaphore
 	Signal   Kind = "signal"   // Object (a VkQueue), Payload, Value
 	Transfer Kind = "transfer" // Operation (a verbs opcode), Address, Size, Duration, Text (the error, if it failed)
-	Fault    Kind = "fault"    // Command or Operation, Text: a fault on command was injected
+	Fault    Kind = "fault"    // Command (or queue.dispatch, rdma.write, …), Text: a fault on command
 	Finding  Kind = "finding"  // ID, Text, Object: something is wrong in the application
 	Error    Kind = "error"    // Command, ID (a VUID), Text, Object: a command failed
 )

@@ -166,6 +166,7 @@ type Command struct {
 	Result      Decl // Type "void" and Pointer 0 for none
 	Params      []*Decl
 	Level       Level
+	Results     []string // the VkResults that it may return, in document order; those of success come first
 	Queues      []string // the VkQueueFlagBits of queues that it may be used with, any of them; empty if it needs no queue
 	Version     uint32   // first core version, packed; 0 if in none
 	Extensions  []string // those that define it, in document order

@@ -295,6 +295,11 @@ func (p *parser) readCommands() error {
 		if queues := n.attr("queues"); queues != "" {
 			c.Queues = strings.Split(queues, ",")
 		}
+		for _, codes := range []string{n.attr("successcodes"), n.attr("errorcodes")} {
+			if codes != "" {
+				c.Results = append(c.Results, strings.Split(codes, ",")...)
+			}
+		}
 		for _, pn := range n.elems("param") {
 			if !forAPI(pn.attr("api")) {
 				continue
@@ -331,6 +336,7 @@ func (p *parser) readCommands() error {
 				Reason: "alias of an unknown command " + strconv.Quote(c.Alias)}
 		}
 		c.Result, c.Params, c.Level, c.Queues = target.Result, target.Params, target.Level, target.Queues
+		c.Results = target.Results
 	}
 	return nil
 }

@@ -1,0 +1,236 @@
+// Package fault injects faults on command: results of Vulkan commands, lost devices, delays, and what goes wrong on an
+// RDMA fabric. A [Plan] is read from FARSIDE_FAULTS; docs/faults.md has its language. Who can inject a fault asks the
+// plan at each call ([Plan.At]), and does what it says.
+//
+// A rule counts the calls that it applies to, and decides about the n-th by n alone: with a probability, by a hash of
+// the seed, the rule's place and n. So the same plan with the same seed gives the same faults, whichever thread makes
+// the n-th call.
+package fault
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"farside/internal/config"
+	"farside/internal/stderr"
+	"farside/internal/vk"
+)
+
+// Command is a Vulkan command that faults can be put into.
+type Command struct {
+	Name    string      // of aliases, the name without a suffix
+	Results []vk.Result // what it may return beside VK_SUCCESS, those of success first; nil: it has no result
+	Memory  bool        // a call names a VkDeviceMemory, or allocates one: heap and type can be asked for
+	Handle  bool        // a call names types of external handles
+}
+
+// Plan is the rules of a process, in their order. The counts of its rules go on for as long as the process lives.
+type Plan struct {
+	Seed   uint64
+	Seeded bool // the text says the seed
+	Rules  []*Rule
+
+	started time.Time
+	targets map[string][]*Rule
+}
+
+// Rule is one line of a plan.
+type Rule struct {
+	Target     string // a command's name, or a point: queue.dispatch, rdma.write, …
+	Conditions []Condition
+	Effect     Effect
+	Selector   Selector
+
+	salt    uint64
+	counted atomic.Uint64
+}
+
+// Condition is what a call must have for a rule to apply.
+type Condition struct {
+	Key    string // heap, type, handle or name
+	Number uint32 // of heap and type
+	Text   string // of handle: such as OPAQUE_FD; of name: a pattern of path.Match
+}
+
+// Array is the key of a condition that rules with VK_INCOMPLETE have by themselves: the call asks for elements, not for
+// their number.
+const Array = "array"
+
+// Effect is what happens to a call. Its parts add up: a delay comes first.
+type Effect struct {
+	Delay   time.Duration
+	Result  vk.Result // 0: none
+	Status  int32     // an enum ibv_wc_status, 0: none
+	Partial bool      // Bytes of a transfer are done, then it fails
+	Bytes   uint64
+	Lost    bool // the device is lost
+	Sever   bool // the connection of a peer is cut for good
+}
+
+// ends says whether the call ends by the effect, so that no other rule has a say.
+func (e *Effect) ends() bool { return e.Result != 0 || e.Status != 0 || e.Partial || e.Lost || e.Sever }
+
+// Selector picks calls among those that a rule applies to. All that is set must hold.
+type Selector struct {
+	First, Last uint64        // numbers of calls, from 1; Last 0: no end
+	Every       uint64        // multiples of a number; 0: all
+	Probability float64       // used where Random is set
+	Random      bool          //
+	After       time.Duration // calls that begin this long after the plan did; earlier ones are not counted
+}
+
+// Injection is what a call gets. Text says it in words, with the rules.
+type Injection struct {
+	Effect
+	Text string
+}
+
+// At says what a call of a target gets; ok is false for nothing. holds says whether the call has what a condition
+// asks for; it is not called where rules have none.
+func (p *Plan) At(target string, holds func(Condition) bool) (i Injection, ok bool) {
+	for _, r := range p.targets[target] {
+		n, hit := r.hit(p, holds)
+		if !hit {
+			continue
+		}
+		if ok {
+			i.Text += "; "
+		}
+		i.Text += fmt.Sprintf("%v (call %d of %s)", r, n, target)
+		e := r.Effect
+		e.Delay += i.Delay
+		i.Effect, ok = e, true
+		if e.ends() {
+			break
+		}
+	}
+	return i, ok
+}
+
+// Has says whether any rule is about a target that begins with prefix.
+func (p *Plan) Has(prefix string) bool {
+	for _, r := range p.Rules {
+		if strings.HasPrefix(r.Target, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// hit counts a call and decides about it.
+func (r *Rule) hit(p *Plan, holds func(Condition) bool) (n uint64, hit bool) {
+	for _, c := range r.Conditions {
+		if !holds(c) {
+			return 0, false
+		}
+	}
+	if r.Effect.Result == vk.INCOMPLETE && !holds(Condition{Key: Array}) {
+		return 0, false
+	}
+	s := &r.Selector
+	if s.After > 0 && time.Since(p.started) < s.After {
+		return 0, false
+	}
+	n = r.counted.Add(1)
+	switch {
+	case n < s.First, s.Last != 0 && n > s.Last, s.Every != 0 && n%s.Every != 0:
+		return n, false
+	case s.Random:
+		return n, unit(p.Seed, r.salt, n) < s.Probability
+	}
+	return n, true
+}
+
+// unit is a number from 0 to 1, evenly spread, that depends on its arguments alone (SplitMix64 of Steele, Lea and
+// Flood).
+func unit(seed, salt, n uint64) float64 {
+	x := mix(mix(seed+salt*0x9e3779b97f4a7c15) + n)
+	return float64(x>>11) / (1 << 53)
+}
+
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// random says whether the seed matters.
+func (p *Plan) random() bool {
+	for _, r := range p.Rules {
+		if r.Selector.Random {
+			return true
+		}
+	}
+	return false
+}
+
+// start begins the time of the plan, and gives it a seed if it has none.
+func (p *Plan) start() {
+	if !p.Seeded {
+		p.Seed = rand.Uint64N(1 << 32)
+	}
+	p.started = time.Now()
+}
+
+var process struct {
+	mu   sync.Mutex
+	text string
+	plan *Plan // nil for no rules
+}
+
+// Load returns the plan of the process, nil for none. The first call with a text begins its counts and says its seed
+// at info level; later ones with the same text get the same plan. Errors: config.ErrSetting.
+func Load(settings *config.Settings) (*Plan, error) {
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	if settings.Faults == process.text {
+		return process.plan, nil
+	}
+	text, plan := settings.Faults, (*Plan)(nil)
+	if text != "" {
+		var err error
+		if plan, err = Read(text); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", config.ErrSetting, config.Faults, err)
+		}
+		if len(plan.Rules) == 0 {
+			plan = nil
+		}
+	}
+	process.text, process.plan = text, plan
+	if plan != nil {
+		plan.start()
+		Log(settings.Log, fmt.Sprintf("faults on command: %v", plan))
+	}
+	return plan, nil
+}
+
+// Log writes a line about faults to standard error, if level lets info through.
+func Log(level slog.Level, text string) {
+	if level <= slog.LevelInfo {
+		slog.New(slog.NewTextHandler(stderr.Writer, nil)).Info(text)
+	}
+}
+
+// Read reads a plan from a text, or from the file that it names: one without "=", or that begins with "/" or ".". The
+// errors are those of Parse and of reading the file.
+func Read(text string) (*Plan, error) {
+	if strings.Contains(text, "=") && !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, ".") {
+		return Parse(text)
+	}
+	data, err := os.ReadFile(text)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Parse(string(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", text, err)
+	}
+	return p, nil
+}
