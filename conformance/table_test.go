@@ -10,7 +10,7 @@ func table() []definition {
 		entryPointCases(),
 		// Transfers
 		transferCases(), bufferCases(), bufferBindCases(), barrierCases(), imageCopyCases(), blitCases(), resolveCases(),
-		clearCases(), allFormatCases(),
+		clearCases(), allFormatCases(), offerCases(),
 		largeCases(), randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(),
 		threadCases(), commandBufferMisuse(), recordMisuse(),
 		executionErrorCases(), transferMemoryCases(), pendingCases(),
@@ -20,5 +20,5 @@ func table() []definition {
 		// Compute
 		computeBasicCases(), blockLayoutCases(), operatorCases(), builtinCases(), flowCases(), computeMemoryCases(),
 		subgroupCases(), assemblyCases(), printfCases(), robustnessCases(), computeSyncCases(),
-		bindingCases(), textureCases(), multisampleCases(), imageCases())
+		bindingCases(), textureCases(), multisampleCases(), imageCases(), imageUseCases())
 }

@@ -18,6 +18,7 @@ type texture struct {
 	image  vk.Image
 	memory vk.DeviceMemory
 	view   vk.ImageView
+	host   []byte // as in regions
 	twin   transfer.Image
 }
 
@@ -32,6 +33,10 @@ type textureConfig struct {
 	seed    uint64
 	data    []byte // instead of random bytes, as in regions
 	samples uint32 // 0 is 1
+	tiling  vk.ImageTiling
+	flags   vk.ImageCreateFlags
+	next    unsafe.Pointer      // behind VkImageCreateInfo
+	aspect  vk.ImageAspectFlags // 0 is the first
 }
 
 func (t *textureConfig) imageType() vk.ImageType {
@@ -49,8 +54,12 @@ func (t *textureConfig) cube() bool {
 }
 
 func (t *textureConfig) everything() vk.ImageSubresourceRange {
-	storage, _ := texel.FormatOf(t.format)
-	return vk.ImageSubresourceRange{AspectMask: storage.Planes[0].Aspect, LevelCount: t.levels, LayerCount: t.layers}
+	aspect := t.aspect
+	if aspect == 0 {
+		storage, _ := texel.FormatOf(t.format)
+		aspect = storage.Planes[0].Aspect
+	}
+	return vk.ImageSubresourceRange{AspectMask: aspect, LevelCount: t.levels, LayerCount: t.layers}
 }
 
 // texture makes an image of random texels.
@@ -58,11 +67,17 @@ func (c *Case) texture(config textureConfig) *texture {
 	if config.samples > 1 {
 		return c.multisampled(config)
 	}
+	t := c.viewless(config)
+	t.createView()
+	return t
+}
+
+// viewless is texture without the view.
+func (c *Case) viewless(config textureConfig) *texture {
 	t := &texture{c: c, config: config}
 	t.create()
 	t.allocate()
 	t.fill()
-	t.createView()
 	return t
 }
 
@@ -95,8 +110,9 @@ func (t *texture) create() {
 	info.MipLevels, info.ArrayLayers, info.Samples = config.levels, config.layers,
 		vk.SampleCountFlagBits(max(config.samples, 1))
 	info.Usage = config.usage | vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT
+	info.Tiling, info.Flags, info.PNext = config.tiling, config.flags, config.next
 	if config.cube() {
-		info.Flags = vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT
+		info.Flags |= vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT
 	}
 	img := vulkan.New[vk.Image](&c.a)
 	c.must("vkCreateImage", vk.Result(c.dev.Call("vkCreateImage", ptr(info), 0, ptr(img))))
@@ -144,7 +160,8 @@ func (t *texture) regions() (list []vk.BufferImageCopy, size uint64) {
 			ImageSubresource: vk.ImageSubresourceLayers{AspectMask: r.AspectMask, MipLevel: level, LayerCount: t.config.layers},
 			ImageExtent:      extent,
 		})
-		size += (s.RowBytes*s.Rows*s.Slices*uint64(t.config.layers) + 15) &^ 15
+		size += s.RowBytes * s.Rows * s.Slices * uint64(t.config.layers)
+		size = (size + 47) / 48 * 48 // a multiple of every block's size
 	}
 	return list, size
 }
@@ -175,6 +192,7 @@ func (t *texture) fill() {
 	if err := transfer.CopyBufferToImage(&t.twin, host, list); err != nil {
 		t.c.Fatalf("%v", err)
 	}
+	t.host = host
 	b := t.c.shaderBuffer(host, vk.BUFFER_USAGE_TRANSFER_SRC_BIT)
 	defer b.free()
 	t.c.must("submit and wait", t.c.dev.Submit(func(cb vk.CommandBuffer) {
@@ -192,10 +210,8 @@ func (t *texture) barrier(cb vk.CommandBuffer, from vk.ImageLayout) {
 	b := vulkan.Struct[vk.ImageMemoryBarrier](&t.c.a)
 	b.SrcAccessMask, b.DstAccessMask = vk.ACCESS_MEMORY_WRITE_BIT, vk.ACCESS_MEMORY_READ_BIT|vk.ACCESS_MEMORY_WRITE_BIT
 	b.OldLayout, b.NewLayout, b.Image, b.SubresourceRange = from, vk.IMAGE_LAYOUT_GENERAL, t.image, t.config.everything()
-	if from == vk.IMAGE_LAYOUT_UNDEFINED { // both aspects change their layout at once
-		storage, _ := texel.FormatOf(t.config.format)
-		b.SubresourceRange.AspectMask = storage.Aspects()
-	}
+	storage, _ := texel.FormatOf(t.config.format)
+	b.SubresourceRange.AspectMask = storage.Aspects() // both at once (VUID-VkImageMemoryBarrier-image-03320)
 	b.SrcQueueFamilyIndex, b.DstQueueFamilyIndex = vk.QUEUE_FAMILY_IGNORED, vk.QUEUE_FAMILY_IGNORED
 	t.c.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), uintptr(vk.PIPELINE_STAGE_ALL_COMMANDS_BIT),
 		uintptr(vk.PIPELINE_STAGE_ALL_COMMANDS_BIT), 0, 0, 0, 0, 0, 1, ptr(b))
