@@ -47,6 +47,7 @@ func command() *cobra.Command {
 		d          deqp
 		lists, out string
 		shards     int
+		every      int
 	)
 	cmd := &cobra.Command{
 		Use:   "cts --deqp-vk PATH [PATTERN...]",
@@ -65,14 +66,14 @@ func command() *cobra.Command {
 			if d.data, err = filepath.Abs(d.data); err != nil {
 				return err
 			}
-			if shards < 1 || d.timeout <= 0 {
-				return errors.New("--shards and --timeout must be positive")
+			if shards < 1 || every < 1 || d.timeout <= 0 {
+				return errors.New("--shards, --every and --timeout must be positive")
 			}
 			d.dir = out
 			if err := os.MkdirAll(out, 0o777); err != nil {
 				return err
 			}
-			p, err := readPlan(cmd.Context(), lists, &d, patterns)
+			p, err := readPlan(cmd.Context(), lists, &d, patterns, every)
 			if cmd.Context().Err() != nil {
 				return errInterrupted
 			}
@@ -89,6 +90,7 @@ func command() *cobra.Command {
 	flags.StringVar(&lists, "lists", "conformance/cts/lists", "our lists of cases and exceptions")
 	flags.StringVar(&out, "out", "build/cts", "where results and logs go")
 	flags.IntVar(&shards, "shards", runtime.NumCPU(), "how many processes run at once")
+	flags.IntVar(&every, "every", 1, "take a sample: the first case, the one so many behind it, and so on")
 	flags.DurationVar(&d.timeout, "timeout", 5*time.Minute, "how long a case may take")
 	if err := cmd.MarkFlagRequired("deqp-vk"); err != nil {
 		panic(err)

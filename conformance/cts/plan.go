@@ -21,11 +21,11 @@ type plan struct {
 }
 
 // readPlan reads the four lists of a directory and asks deqp-vk which cases there are. Patterns, if there are any,
-// narrow the choice. A group without a case is an error, and so is an exception that stands for no case, if the
-// plan is complete.
-func readPlan(ctx context.Context, lists string, d *deqp, patterns []string) (*plan, error) {
+// narrow the choice. Of what they leave, one case in so many is taken (every, 1 or more). A group without a case is an
+// error, and so is an exception that stands for no case, if the plan is complete.
+func readPlan(ctx context.Context, lists string, d *deqp, patterns []string, every int) (*plan, error) {
 	var (
-		p    = &plan{complete: len(patterns) == 0}
+		p    = &plan{complete: len(patterns) == 0 && every == 1}
 		errs [4]error
 	)
 	p.groups, errs[0] = readList(filepath.Join(lists, "cases.txt"), false)
@@ -36,7 +36,7 @@ func readPlan(ctx context.Context, lists string, d *deqp, patterns []string) (*p
 		return nil, err
 	}
 	choice := patterns
-	if p.complete {
+	if len(patterns) == 0 {
 		for _, g := range p.groups {
 			choice = append(choice, g.pattern)
 		}
@@ -45,6 +45,9 @@ func readPlan(ctx context.Context, lists string, d *deqp, patterns []string) (*p
 	err := d.list(ctx, choice, func(name string) {
 		if group := find(p.groups, name); group >= 0 && !seen[name] {
 			seen[name] = true
+			if (len(seen)-1)%every != 0 {
+				return
+			}
 			p.cases = append(p.cases, testCase{name, group, find(p.skips, name), find(p.expected, name), find(p.flakes, name)})
 		}
 	})
