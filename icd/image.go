@@ -91,8 +91,8 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	}
 	extent := [3]uint32{img.extent.Width, img.extent.Height, img.extent.Depth}
 	ok := false
-	if explicit != nil {
-		if img.layout, ok = texel.ExplicitLayout(texels, extent, img.arrayLayers, explicit); !ok {
+	if img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT {
+		if img.layout, ok = texel.ModifierLayout(texels, extent, img.arrayLayers, explicit); !ok && explicit != nil {
 			return vk.Errorf(vk.ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT, vk.NoVUID,
 				"plane layout with offset %d, rowPitch %d and arrayPitch %d does not hold %d x %d texels in %d layers",
 				explicit.Offset, explicit.RowPitch, explicit.ArrayPitch, extent[0], extent[1], img.arrayLayers)

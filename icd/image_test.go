@@ -4,6 +4,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/google/go-cmp/cmp"
+
 	"farside/internal/texel"
 	"farside/internal/vk"
 )
@@ -267,6 +269,49 @@ func TestDrmExplicitLayouts(t *testing.T) {
 		}
 		if size, _, _ := img.requirements(); err == nil && size != c.size {
 			t.Errorf("%+v: %d bytes, want %d", c.plane, size, c.size)
+		}
+	}
+}
+
+// TestModifierImagesAgree makes an image with a list of modifiers, and one with the plane layout that the first one
+// reports, as an importer does: a dedicated import needs the same hash and the same size of both
+// (VUID-VkMemoryDedicatedAllocateInfo-image-01878, -image-02964).
+func TestModifierImagesAgree(t *testing.T) {
+	d := imageTestDevice(t)
+	modifiers := []uint64{drmModifierLinear}
+	list := vk.ImageDrmFormatModifierListCreateInfoEXT{
+		SType:                  vk.STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_LIST_CREATE_INFO_EXT,
+		DrmFormatModifierCount: 1, PDrmFormatModifiers: &modifiers[0],
+	}
+	for _, extent := range []vk.Extent3D{{Width: 64, Height: 64, Depth: 1}, {Width: 37, Height: 19, Depth: 1},
+		{Width: 1, Height: 1, Depth: 1}} {
+		for layers := range uint32(3) {
+			for _, format := range []vk.Format{vk.FORMAT_R8_UNORM, vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R32G32B32A32_SFLOAT} {
+				info := plainImage()
+				info.Format, info.Extent, info.ArrayLayers = format, extent, layers+1
+				info.Tiling, info.PNext = vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT, unsafe.Pointer(&list)
+				first := images.Get(uint64(newTestImage(t, d, &info)))
+				var plane vk.SubresourceLayout
+				sub := vk.ImageSubresource{AspectMask: vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT}
+				if err := first.subresourceLayout(&sub, &plane); err != nil {
+					t.Fatal(err)
+				}
+				plane.Size, plane.DepthPitch = 0, 0
+				if layers == 0 {
+					plane.ArrayPitch = 0
+				}
+				info.PNext = unsafe.Pointer(&vk.ImageDrmFormatModifierExplicitCreateInfoEXT{
+					SType:                       vk.STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_EXPLICIT_CREATE_INFO_EXT,
+					DrmFormatModifierPlaneCount: 1, PPlaneLayouts: &plane,
+				})
+				second := images.Get(uint64(newTestImage(t, d, &info)))
+				if first.parameterHash() != second.parameterHash() {
+					t.Errorf("%v, %v, %d layers: the hashes differ", format, extent, layers+1)
+				}
+				if diff := cmp.Diff(first.layout, second.layout, cmp.AllowUnexported(first.layout)); diff != "" {
+					t.Errorf("%v, %v, %d layers (-list +explicit):\n%s", format, extent, layers+1, diff)
+				}
+			}
 		}
 	}
 }

@@ -31,7 +31,7 @@ type Layout struct {
 	Levels     uint32
 	Layers     uint32
 	Samples    uint32 // of a texel
-	RowPitch   uint64 // of level 0 when the application fixed it; 0 when it is computed
+	RowPitch   uint64 // of level 0 when a plane layout fixed it; 0 when it is computed
 	Start      uint64 // of layer 0
 	LayerPitch uint64
 	Size       uint64    // of the whole image, Start included
@@ -65,10 +65,16 @@ func NewLayout(texels Format, extent [3]uint32, levels, layers, samples uint32) 
 	return l, l.Size != math.MaxUint64
 }
 
-// ExplicitLayout lays out a single-level 2D image as VkImageDrmFormatModifierExplicitCreateInfoEXT asks for it.
-// It fails when the pitches would let rows or layers overlap, or the size does not fit in 64 bits.
-func ExplicitLayout(texels Format, extent [3]uint32, layers uint32, plane *vk.SubresourceLayout) (Layout, bool) {
+// ModifierLayout lays out a single-level 2D image with DRM_FORMAT_MOD_LINEAR: as the plane layout asks for it
+// (VkImageDrmFormatModifierExplicitCreateInfoEXT), or with the driver's own pitches if that is nil. An image that is
+// made with the plane layout which another one reports is laid out exactly as that one. It fails when the pitches would
+// let rows or layers overlap, or the size does not fit in 64 bits.
+func ModifierLayout(texels Format, extent [3]uint32, layers uint32, plane *vk.SubresourceLayout) (Layout, bool) {
 	l := Layout{Format: texels, Extent: extent, Levels: 1, Layers: layers, Samples: 1}
+	if plane == nil {
+		s := l.level(0, 0)
+		plane = &vk.SubresourceLayout{RowPitch: s.RowPitch, ArrayPitch: satAlign(s.Size, Alignment)}
+	}
 	if plane.RowPitch < l.level(0, 0).RowBytes {
 		return l, false
 	}

@@ -110,7 +110,7 @@ func TestLayoutOverflow(t *testing.T) {
 		{RowPitch: 64, ArrayPitch: math.MaxUint64},
 		{RowPitch: 1 << 62, ArrayPitch: 1 << 63},
 	} {
-		if l, ok := ExplicitLayout(mustFormat(t, vk.FORMAT_R8G8B8A8_UNORM), [3]uint32{16, 16, 1}, 3, &plane); ok {
+		if l, ok := ModifierLayout(mustFormat(t, vk.FORMAT_R8G8B8A8_UNORM), [3]uint32{16, 16, 1}, 3, &plane); ok {
 			t.Errorf("%+v gives an image of %d bytes", plane, l.Size)
 		}
 	}
@@ -191,7 +191,7 @@ func TestLayoutSubresourcesNeverOverlap(t *testing.T) {
 	}
 }
 
-func FuzzExplicitLayout(f *testing.F) {
+func FuzzModifierLayout(f *testing.F) {
 	f.Add(uint32(16), uint32(16), uint32(2), uint64(0), uint64(64), uint64(1024))
 	f.Add(uint32(16), uint32(16), uint32(1), uint64(1)<<63, uint64(1)<<60, uint64(0))
 	f.Add(uint32(1), uint32(1), uint32(3), uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64))
@@ -199,7 +199,7 @@ func FuzzExplicitLayout(f *testing.F) {
 	f.Fuzz(func(t *testing.T, width, height, layers uint32, offset, rowPitch, arrayPitch uint64) {
 		width, height, layers = 1+width%maxDimension, 1+height%maxDimension, 1+layers%64
 		plane := vk.SubresourceLayout{Offset: offset, RowPitch: rowPitch, ArrayPitch: arrayPitch}
-		if l, ok := ExplicitLayout(mustFormat(t, vk.FORMAT_R8G8B8A8_UNORM), [3]uint32{width, height, 1}, layers, &plane); ok {
+		if l, ok := ModifierLayout(mustFormat(t, vk.FORMAT_R8G8B8A8_UNORM), [3]uint32{width, height, 1}, layers, &plane); ok {
 			checkLayout(t, &l)
 			if l.Start != offset || l.RowPitch != rowPitch {
 				t.Errorf("%+v was not honoured: %+v", plane, l)

@@ -140,7 +140,7 @@ func TestClearLarge(t *testing.T) {
 // TestClearLeavesRowGaps: with an explicit pitch another image may lie between the rows.
 func TestClearLeavesRowGaps(t *testing.T) {
 	format, _ := texel.FormatOf(vk.FORMAT_R8G8B8A8_UNORM)
-	layout, _ := texel.ExplicitLayout(format, [3]uint32{5, 4, 1}, 2,
+	layout, _ := texel.ModifierLayout(format, [3]uint32{5, 4, 1}, 2,
 		&vk.SubresourceLayout{Offset: 12, RowPitch: 100, ArrayPitch: 1000})
 	all := noise(9, int(layout.Size)+2*guard)
 	m := &guarded{Image{all[guard : guard+layout.Size], &layout, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_TYPE_2D}, all}

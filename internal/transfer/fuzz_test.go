@@ -173,14 +173,14 @@ func fuzzImageCopy(t *testing.T, src *Image, srcMemory memory, to shape, region 
 }
 
 // A layout that the application made has gaps and begins anywhere.
-func FuzzExplicitLayoutCopy(f *testing.F) {
+func FuzzModifierLayoutCopy(f *testing.F) {
 	f.Add(uint16(0), uint16(64), uint16(1024), uint8(16), uint8(16), uint8(2))
 	f.Add(uint16(100), uint16(67), uint16(1100), uint8(16), uint8(15), uint8(3))
 	f.Fuzz(func(t *testing.T, offset, rowPitch, arrayPitch uint16, width, height, layers uint8) {
 		format, _ := texel.FormatOf(vk.FORMAT_R8G8B8A8_UNORM)
 		extent := [3]uint32{1 + uint32(width%32), 1 + uint32(height%32), 1}
 		n := 1 + uint32(layers%3)
-		layout, ok := texel.ExplicitLayout(format, extent, n,
+		layout, ok := texel.ModifierLayout(format, extent, n,
 			&vk.SubresourceLayout{Offset: uint64(offset), RowPitch: uint64(rowPitch), ArrayPitch: uint64(arrayPitch)})
 		if !ok || layout.Size > 1<<20 {
 			return
