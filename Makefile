@@ -93,8 +93,10 @@ test: ## set up, build and run every test
 .PHONY: build
 build: ## build the driver, its manifest, the library of peers in C and the farside tool into build/, nothing else
 	@mkdir -p $(BUILD)
-	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(LDFLAGS)) -o $(LIBRARY) ./cmd/libvulkan_farside
-	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(RDMA_LDFLAGS)) -o $(RDMA_LIBRARY) ./cmd/libfarside_rdma
+	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(LDFLAGS)) \
+		-o $(LIBRARY) ./cmd/libvulkan_farside
+	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(RDMA_LDFLAGS)) \
+		-o $(RDMA_LIBRARY) ./cmd/libfarside_rdma
 	@ln -sf $(notdir $(RDMA_LIBRARY)) $(BUILD)/$(RDMA_SONAME)
 	@rm -f $(LIBRARY:.so=.h) $(RDMA_LIBRARY:.so=.h)
 	@cp $(RDMA_HEADER) $(BUILD)
@@ -166,7 +168,8 @@ fuzz: ## run every fuzz target for FUZZTIME
 	@scripts/fuzz.sh $(FUZZTIME)
 
 # Packages below icd and the fabric's: faults there are seldom seen from outside.
-MUTANTS ?= ./internal/fd ./internal/memfd ./internal/handle ./export ./memory ./internal/syncobj ./internal/exec ./rdmasim
+MUTANTS ?= ./internal/fd ./internal/memfd ./internal/handle ./export ./memory ./internal/syncobj ./internal/exec \
+           ./rdmasim
 .PHONY: mutants
 mutants: ## put faults into packages, one at a time, and list those that no test notices (hours; MUTANTS='./export')
 	for package in $(MUTANTS); do $(GO) run $(GREMLINS) unleash $$package --workers 1 --timeout-coefficient 10; done
@@ -178,8 +181,8 @@ vet: ## go vet for amd64 and arm64
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	$(GO) vet ./...
 
-# The other packages' tests start programs for arm64 by themselves, or use what qemu lacks: robust futexes, mappings at fixed places.
-# The test left out would measure the memory of qemu.
+# The other packages' tests start programs for arm64 by themselves, or use what qemu lacks: robust futexes, mappings at
+# fixed places. The test left out would measure the memory of qemu.
 ARM64 := ./spirv ./compute/... ./icd ./manifest ./internal/command ./internal/descriptor ./internal/exec \
          ./internal/handle ./internal/sampling ./internal/texel ./internal/transfer ./internal/vk
 

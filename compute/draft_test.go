@@ -8,8 +8,8 @@ import (
 	"farside/spirv"
 )
 
-// TestLayOut lays programs out after others have been compiled, by several goroutines at once. They are as those that are
-// laid out at once.
+// TestLayOut lays programs out after others have been compiled, by several goroutines at once. They are as those that
+// are laid out at once.
 func TestLayOut(t *testing.T) {
 	files, modules := testShaders(t)
 	var programs []*Program

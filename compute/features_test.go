@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// feature is an expression or a few statements that compute r, an uint, or x, a float, from p, q (uint), s, w (int) and f, g
-// (float).
+// feature is an expression or a few statements that compute r, an uint, or x, a float, from p, q (uint), s, w (int) and
+// f, g (float).
 type feature struct {
 	body string
 	want func(v *inputs) any // a uint32, or a float64 that x is near to

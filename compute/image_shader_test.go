@@ -48,7 +48,8 @@ layout(set=0,binding=0) buffer Out { vec4 result[]; };
 layout(set=2,binding=4) uniform sampler s[3];
 `
 
-// imageShader is a shader whose result is an expression of the invocation's number i and of p, numbers between -0.5 and 1.5.
+// imageShader is a shader whose result is an expression of the invocation's number i and of p, numbers between -0.5 and
+// 1.5.
 func imageShader(declare, body string) string {
 	return imageHead + "layout(set=1,binding=3) " + declare + ";\n" + `void main() {
 	uint i = gl_GlobalInvocationID.x;

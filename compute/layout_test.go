@@ -104,8 +104,8 @@ func TestLayouts(t *testing.T) {
 	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, PushConstants: push, Bindings: buffers{
 		words: [][]uint32{out, uniform, buffer, atomics}, elements: elements, physical: map[uint64][]uint32{address: memory},
 	}})
-	// Offsets in words: head 0, v 4, list 8 (stride 4), rows 20 (3 columns of 2, as rows: stride 4), columns 28 (stride 4),
-	// inner 40 of a 0, b 3, m 4 (stride 4), 12 words each.
+	// Offsets in words: head 0, v 4, list 8 (stride 4), rows 20 (3 columns of 2, as rows: stride 4), columns 28 (stride
+	// 4), inner 40 of a 0, b 3, m 4 (stride 4), 12 words each.
 	bytesOf := func(at uint32) uint32 { return (1000 + at/4) >> (8 * (at % 4)) & 0xff }
 	want := [results]func(i uint32) uint32{
 		func(i uint32) uint32 { return 0 },

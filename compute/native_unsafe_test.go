@@ -132,8 +132,8 @@ func TestNativeRuns(t *testing.T) {
 	}
 }
 
-// TestRows shows that one call executes workgroups that follow each other along x, in rows of a dispatch of three dimensions
-// with a base.
+// TestRows shows that one call executes workgroups that follow each other along x, in rows of a dispatch of three
+// dimensions with a base.
 func TestRows(t *testing.T) {
 	p := compileWords(t, glslWords(t, `#version 450
 layout(local_size_x = 16) in;

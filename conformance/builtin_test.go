@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// builtinCases mirror glsl.builtin.precision and glsl.builtin.function: every function of GLSL.std.450 on floats, with the
-// precision that the chapter "Precision and Operation of SPIR-V Instructions" asks for.
+// builtinCases mirror glsl.builtin.precision and glsl.builtin.function: every function of GLSL.std.450 on floats, with
+// the precision that the chapter "Precision and Operation of SPIR-V Instructions" asks for.
 func builtinCases() []definition {
 	row := func(name string, needs []string, run func(c *Case)) definition {
 		return definition{name: "glsl.builtin." + name, compute: true, valid: true, needs: needs, run: run}

@@ -11,8 +11,8 @@ import (
 	"farside/conformance/shaders"
 )
 
-// blockLayoutCases mirror ssbo.layout.random and ubo.random: a shader reads every scalar of a block of random members into
-// words, or writes it from words, or copies member by member from a block of one layout to one of another.
+// blockLayoutCases mirror ssbo.layout.random and ubo.random: a shader reads every scalar of a block of random members
+// into words, or writes it from words, or copies member by member from a block of one layout to one of another.
 func blockLayoutCases() []definition {
 	families := []struct {
 		name    string

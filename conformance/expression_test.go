@@ -22,8 +22,8 @@ const expressionHeader = `#version 450
 #extension GL_EXT_shader_8bit_storage : enable
 `
 
-// expressions evaluates all of list on each of the triples, in several workgroups, and returns the results, triple by triple.
-// in and out are the types in GLSL.
+// expressions evaluates all of list on each of the triples, in several workgroups, and returns the results, triple by
+// triple. in and out are the types in GLSL.
 func expressions[T, R any](c *Case, in, out, preamble string, triples [][3]T, list []expression[T, R]) []R {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%slayout(local_size_x = 32) in;\nlayout(std430, binding = 0) readonly buffer In { %s values[]; };\n",
@@ -198,8 +198,8 @@ func toHalf(x float64) half {
 	return sign + half(e+13)<<10 + half(m)
 }
 
-// wantFloats evaluates expressions whose results have a tolerance. want and triples are float64 whatever T is; the triples'
-// values must be T's.
+// wantFloats evaluates expressions whose results have a tolerance. want and triples are float64 whatever T is; the
+// triples' values must be T's.
 func wantFloats[T number](c *Case, preamble string, triples [][3]float64, list []expression[float64, float64]) {
 	f := formatOf[T]()
 	in := make([][3]T, len(triples))

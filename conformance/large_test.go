@@ -23,7 +23,8 @@ func largeCases() []definition {
 			strided := r
 			strided.BufferRowLength = (s.extent[0]/block[0] + 9) * block[0]
 			strided.BufferImageHeight = (s.extent[1]/block[1] + 3) * block[1]
-			size := int(strided.BufferRowLength/block[0]*(strided.BufferImageHeight/block[1])*s.extent[2]*s.layers) * a.want.BlockSize(aspect)
+			blocks := strided.BufferRowLength / block[0] * (strided.BufferImageHeight / block[1]) * s.extent[2] * s.layers
+			size := int(blocks) * a.want.BlockSize(aspect)
 			buffer, out := m.buffer(size), m.buffer(size)
 			if depthBits(s.format) == 0 || aspect != depth {
 				m.bufferToImage(a, buffer, strided)

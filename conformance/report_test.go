@@ -104,8 +104,8 @@ func scheme(t *testing.T, ctx context.Context, value string) {
 	}
 }
 
-// TestReportPage looks at the page in a browser: everything is drawn, in light and dark; keys move the timeline; nothing
-// is asked of any network; and no error is logged. REPORT_SCREENSHOT=FILE keeps a picture.
+// TestReportPage looks at the page in a browser: everything is drawn, in light and dark; keys move the timeline;
+// nothing is asked of any network; and no error is logged. REPORT_SCREENSHOT=FILE keeps a picture.
 func TestReportPage(t *testing.T) {
 	needsTool(t, "chromium", "chromium")
 	dir := reported(t)

@@ -217,7 +217,8 @@ func (s bufferState) String() string {
 	case stateFreed:
 		return "was freed"
 	}
-	return "is invalid: it was recorded for one submission, or with an error, or something that it executes was reset or freed"
+	return "is invalid: it was recorded for one submission, or with an error, " +
+		"or something that it executes was reset or freed"
 }
 
 // Stream returns what the buffer holds. It does not change while the buffer is pending.

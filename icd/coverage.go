@@ -50,7 +50,8 @@ func writeExtensions(b *strings.Builder) {
 	}
 	kinds := map[vk.ExtensionType]string{vk.InstanceExtension: "instance", vk.DeviceExtension: "device"}
 	fmt.Fprintf(b,
-		"## Extensions\n\n%d of the registry's %d.\n\n| extension | of the | revision | supported | note |\n| --- | --- | --- | --- | --- |\n",
+		"## Extensions\n\n%d of the registry's %d.\n\n"+
+			"| extension | of the | revision | supported | note |\n| --- | --- | --- | --- | --- |\n",
 		len(rows), len(vk.Extensions))
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		e := vk.ExtensionByName(name)

@@ -31,7 +31,9 @@ func newTestDescriptorPool(t testing.TB, d *device, flags vk.DescriptorPoolCreat
 	sizes ...vk.DescriptorPoolSize) vk.DescriptorPool {
 	t.Helper()
 	var h vk.DescriptorPool
-	blocks := vk.DescriptorPoolInlineUniformBlockCreateInfo{SType: vk.STRUCTURE_TYPE_DESCRIPTOR_POOL_INLINE_UNIFORM_BLOCK_CREATE_INFO, MaxInlineUniformBlockBindings: 100}
+	blocks := vk.DescriptorPoolInlineUniformBlockCreateInfo{
+		SType: vk.STRUCTURE_TYPE_DESCRIPTOR_POOL_INLINE_UNIFORM_BLOCK_CREATE_INFO, MaxInlineUniformBlockBindings: 100,
+	}
 	info := vk.DescriptorPoolCreateInfo{PNext: unsafe.Pointer(&blocks), Flags: flags, MaxSets: sets,
 		PoolSizeCount: uint32(len(sizes)), PPoolSizes: unsafe.SliceData(sizes)}
 	if r := commands.CreateDescriptorPool(d.handle, &info, nil, &h); r != vk.SUCCESS || h == 0 {
@@ -440,9 +442,13 @@ func TestDescriptorSetLayouts(t *testing.T) {
 	}
 
 	flags := []vk.DescriptorBindingFlags{variable, 0}
-	f := vk.DescriptorSetLayoutBindingFlagsCreateInfo{SType: vk.STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO, BindingCount: 2, PBindingFlags: &flags[0]}
+	f := vk.DescriptorSetLayoutBindingFlagsCreateInfo{
+		SType: vk.STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO, BindingCount: 2, PBindingFlags: &flags[0],
+	}
 	info := vk.DescriptorSetLayoutCreateInfo{PNext: unsafe.Pointer(&f), BindingCount: 2, PBindings: &bindings[0]}
-	count := vk.DescriptorSetVariableDescriptorCountLayoutSupport{SType: vk.STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_LAYOUT_SUPPORT}
+	count := vk.DescriptorSetVariableDescriptorCountLayoutSupport{
+		SType: vk.STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_LAYOUT_SUPPORT,
+	}
 	support := vk.DescriptorSetLayoutSupport{PNext: unsafe.Pointer(&count)}
 	ask := func() (bool, uint32) {
 		support.Supported, count.MaxVariableDescriptorCount = 7, 7

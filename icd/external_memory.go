@@ -20,8 +20,8 @@ func getMemoryFdKHR(_ *device, info *vk.MemoryGetFdInfoKHR, out *int32) vk.Resul
 	return vk.SUCCESS
 }
 
-// lendMemoryFD returns the descriptor that vkGetMemoryFdKHR would duplicate if the call is right, nobody observes it, and
-// the command has nothing else to do.
+// lendMemoryFD returns the descriptor that vkGetMemoryFdKHR would duplicate if the call is right, nobody observes it,
+// and the command has nothing else to do.
 func lendMemoryFD(h vk.Device, info *vk.MemoryGetFdInfoKHR) (int, bool) {
 	d := devices.Get(uintptr(h))
 	if d == nil || info == nil || observers.Load() != nil {

@@ -141,7 +141,9 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 }
 
 func TestEnabledFeatures(t *testing.T) {
-	rdma := vk.PhysicalDeviceExternalMemoryRDMAFeaturesNV{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV, ExternalMemoryRDMA: 2}
+	rdma := vk.PhysicalDeviceExternalMemoryRDMAFeaturesNV{
+		SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV, ExternalMemoryRDMA: 2,
+	}
 	v12 := vk.PhysicalDeviceVulkan12Features{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
 		PNext: unsafe.Pointer(&rdma), BufferDeviceAddress: vk.TRUE}
 	two := vk.PhysicalDeviceFeatures2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, PNext: unsafe.Pointer(&v12)}
@@ -165,8 +167,12 @@ func TestEnabledFeatures(t *testing.T) {
 }
 
 func TestEnabledFeaturesRefusesOthers(t *testing.T) {
-	ext := vk.PhysicalDeviceBufferDeviceAddressFeaturesEXT{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT, BufferDeviceAddress: vk.TRUE}
-	replay := vk.PhysicalDeviceBufferDeviceAddressFeatures{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES, BufferDeviceAddress: vk.TRUE, BufferDeviceAddressCaptureReplay: vk.TRUE}
+	ext := vk.PhysicalDeviceBufferDeviceAddressFeaturesEXT{
+		SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT, BufferDeviceAddress: vk.TRUE,
+	}
+	replay := vk.PhysicalDeviceBufferDeviceAddressFeatures{
+		SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES, BufferDeviceAddress: vk.TRUE, BufferDeviceAddressCaptureReplay: vk.TRUE,
+	}
 	two := vk.PhysicalDeviceFeatures2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2}
 	two.Features.GeometryShader = 0xff00
 	for _, c := range []struct {

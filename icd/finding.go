@@ -11,7 +11,8 @@ import (
 )
 
 // find tells a finding of strictness: to standard error and the journal, and to the messengers with its id. place tells
-// apart what is found about the first of objects: see finding.Finding. Like every message, it is sent with no lock held.
+// apart what is found about the first of objects: see finding.Finding. Like every message, it is sent with no lock
+// held.
 func (i *instance) find(id finding.ID, place uint64, stack []string, objects []object, format string, args ...any) {
 	f := &finding.Finding{ID: id, Text: fmt.Sprintf(format, args...), Place: place, Stack: stack}
 	for _, o := range objects {

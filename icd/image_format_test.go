@@ -331,7 +331,9 @@ func TestImageFormatProperties(t *testing.T) {
 
 func TestImageFormatModifiers(t *testing.T) {
 	d := imageTestDevice(t)
-	m := vk.PhysicalDeviceImageDrmFormatModifierInfoEXT{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_DRM_FORMAT_MODIFIER_INFO_EXT}
+	m := vk.PhysicalDeviceImageDrmFormatModifierInfoEXT{
+		SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_DRM_FORMAT_MODIFIER_INFO_EXT,
+	}
 	q := plainQuery()
 	q.PNext, q.Tiling = unsafe.Pointer(&m), vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT
 	out := vk.ImageFormatProperties2{SType: vk.STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2}

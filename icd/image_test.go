@@ -59,7 +59,8 @@ func TestCreateImageRules(t *testing.T) {
 		{"attachment", func(i *vk.ImageCreateInfo) { i.Usage = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT }, vk.SUCCESS, ""},
 		{"transient attachment", func(i *vk.ImageCreateInfo) {
 			i.Format, i.Usage = vk.FORMAT_D16_UNORM,
-				vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT|vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT|vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT
+				vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT|vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT|
+					vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT
 		}, vk.SUCCESS, ""},
 		{"stencil attachment", func(i *vk.ImageCreateInfo) {
 			i.Format, i.PNext = vk.FORMAT_D24_UNORM_S8_UINT, unsafe.Pointer(&vk.ImageStencilUsageCreateInfo{

@@ -11,8 +11,8 @@ import (
 // strict says whether strictness looks out for what, on this device.
 func (d *device) strict(what config.Strict) bool { return d.strictness&what != 0 }
 
-// shown returns the payload that mappings show. For memory that is not coherent, and with strictness, that is the host's
-// own view, which the first mapping makes. Called with m.mu.
+// shown returns the payload that mappings show. For memory that is not coherent, and with strictness, that is the
+// host's own view, which the first mapping makes. Called with m.mu.
 func (m *deviceMemory) shown() (*memory.Payload, error) {
 	if s := m.shadow.Load(); s != nil {
 		return s.Host(), nil

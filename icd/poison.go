@@ -5,12 +5,13 @@ import (
 	"farside/internal/vk"
 )
 
-// pattern is what the bytes of fresh and freed memory are with FARSIDE_STRICT=poison, and what the host sees in imported
-// memory that is not coherent until it invalidates. As a float, an integer, a size or an address it is useless.
+// pattern is what the bytes of fresh and freed memory are with FARSIDE_STRICT=poison, and what the host sees in
+// imported memory that is not coherent until it invalidates. As a float, an integer, a size or an address it is
+// useless.
 const pattern = 0xFA
 
-// mostPoison bounds, in bytes, what is filled: a larger allocation stays as the system gives it, so that who allocates a
-// whole heap does not take the machine's memory.
+// mostPoison bounds, in bytes, what is filled: a larger allocation stays as the system gives it, so that who allocates
+// a whole heap does not take the machine's memory.
 const mostPoison = 1 << 30
 
 // poisoned says whether the memory was filled when it was allocated.

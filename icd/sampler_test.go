@@ -18,7 +18,9 @@ func TestSamplerRules(t *testing.T) {
 	unnormalized := func(s *vk.SamplerCreateInfo) {
 		s.UnnormalizedCoordinates, s.MaxLod, s.AddressModeU, s.AddressModeV = vk.TRUE, 0, edge, edge
 	}
-	custom := vk.SamplerCustomBorderColorCreateInfoEXT{SType: vk.STRUCTURE_TYPE_SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT}
+	custom := vk.SamplerCustomBorderColorCreateInfoEXT{
+		SType: vk.STRUCTURE_TYPE_SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT,
+	}
 	least := vk.SamplerReductionModeCreateInfo{SType: vk.STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO,
 		ReductionMode: vk.SAMPLER_REDUCTION_MODE_MIN}
 	for _, c := range []struct {

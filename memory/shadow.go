@@ -31,8 +31,9 @@ type Shadow struct {
 	invalidated bool // Invalidate was called
 }
 
-// NewShadow makes the host's view of p, of which initial is each byte as long as nobody has written; for imported memory,
-// whose bytes are unknown, it is what the host sees until it invalidates. It ends with Release. Errors: as for Payload.Map.
+// NewShadow makes the host's view of p, of which initial is each byte as long as nobody has written; for imported
+// memory, whose bytes are unknown, it is what the host sees until it invalidates. It ends with Release. Errors: as for
+// Payload.Map.
 func NewShadow(p *Payload, initial byte, imported bool) (s *Shadow, err error) {
 	s = &Shadow{imported: imported}
 	if s.device, err = p.Bytes(); err != nil {
@@ -91,8 +92,8 @@ func (s *Shadow) Flush(r Span) (lost Span) {
 	return lost
 }
 
-// Invalidate gives the host what the device has written to the atoms of a range. It returns the first atom that the host
-// had written and not flushed, which is lost; Size is 0 if there is none.
+// Invalidate gives the host what the device has written to the atoms of a range. It returns the first atom that the
+// host had written and not flushed, which is lost; Size is 0 if there is none.
 func (s *Shadow) Invalidate(r Span) (lost Span) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

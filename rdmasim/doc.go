@@ -93,9 +93,9 @@
 //     peer knows.
 //   - The end of a connection is [ErrUnreachable], at once or after five seconds in which neither an answer nor
 //     64 KiB of one came, or as much could not be sent. Answers come in the order of the requests, so that this
-//     bounds each operation. [Peer.Close] ends those under way. The next operation connects anew, to a bridge that was started again as well, and regions go on to be usable. A
-//     read is repeated by itself. A write or an atomic that was under way may have taken effect, or may still
-//     until the bridge sees the connection's end.
+//     bounds each operation. [Peer.Close] ends those under way. The next operation connects anew, also to a
+//     bridge that was started again, and regions go on to be usable. A read is repeated by itself. A write or an
+//     atomic that was under way may have taken effect, or may still until the bridge sees the connection's end.
 //   - Reads and writes are copies in parts, of up to 256 KiB. A part that is one aligned word of four or eight
 //     bytes is one atomic step. Atomics are atomic on the owner's host, against all of its processors.
 //

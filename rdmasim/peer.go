@@ -229,8 +229,9 @@ func (p *Peer) Regions(ctx context.Context) ([]RegionStatus, error) {
 	return list, err
 }
 
-// Close ends the peer: later operations fail with ErrClosed. Those under way finish, and the memory is
-// unmapped when the last of them has; with another host they fail with ErrUnreachable. A second Close does nothing. It returns no error today.
+// Close ends the peer: later operations fail with ErrClosed. Those under way finish, and the memory is unmapped when
+// the last of them has; with another host they fail with ErrUnreachable. A second Close does nothing. It returns no
+// error today.
 func (p *Peer) Close() error {
 	if p.table.Close() {
 		p.cancel()

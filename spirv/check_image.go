@@ -376,7 +376,8 @@ func (s functionScope) imageOperands(i *Instruction, words []uint32, image *Type
 		bit := rest & -rest
 		var t *Type
 		if len(words) > 0 &&
-			bit&(ImageOperandsNonPrivateTexel|ImageOperandsVolatileTexel|ImageOperandsSignExtend|ImageOperandsZeroExtend|ImageOperandsNontemporal) == 0 {
+			bit&(ImageOperandsNonPrivateTexel|ImageOperandsVolatileTexel|ImageOperandsSignExtend|
+				ImageOperandsZeroExtend|ImageOperandsNontemporal) == 0 {
 			if t = s.typeOf(ID(words[0])); t == nil {
 				return 0, errorAt(i, "its operand %s is no object", s.name(ID(words[0])))
 			}

@@ -200,8 +200,8 @@ callee: %d = OpDPdx %float %f1; OpKill; %unused = OpLabel`
 	}
 }
 
-// TestCheckAccepts has in each row what a rule might be thought to forbid. Where spirv-val of SPIRV-Tools 2023.1 forbids
-// it, the row begins with "ours".
+// TestCheckAccepts has in each row what a rule might be thought to forbid. Where spirv-val of SPIRV-Tools 2023.1
+// forbids it, the row begins with "ours".
 func TestCheckAccepts(t *testing.T) {
 	for _, text := range []string{
 		"body: %x = OpUndef %imgs; %y = OpUndef %smp; %z = OpUndef %rt",
@@ -420,8 +420,8 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// TestCheckFlow has control flow, as blocks: "label: target", "label: cond a b", "label: sel M a b", "label: loop M C a b",
-// "label: switch M default a b", "label: return".
+// TestCheckFlow has control flow, as blocks: "label: target", "label: cond a b", "label: sel M a b", "label: loop M C a
+// b", "label: switch M default a b", "label: return".
 func TestCheckFlow(t *testing.T) {
 	for _, row := range []struct{ text, want string }{
 		{"e: sel m a b, a: m, b: m, m: return", ""},

@@ -75,8 +75,8 @@ OpMemoryModel Logical GLSL450
 	}
 }
 
-// TestLargeBound: a tiny module whose bound is the largest one that there is, with ids all over it. Tables by ID must not
-// be as long as the bound; messages name the ids by the numbers that the module has.
+// TestLargeBound: a tiny module whose bound is the largest one that there is, with ids all over it. Tables by ID must
+// not be as long as the bound; messages name the ids by the numbers that the module has.
 func TestLargeBound(t *testing.T) {
 	const text = `OpCapability Shader
 OpMemoryModel Logical GLSL450

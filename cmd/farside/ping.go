@@ -26,7 +26,8 @@ measured is the mean of 32.
 With --write the same follows for writes. They write what was read there before, so
 that the memory stays as it is, unless others write to it meanwhile: their writes may
 be lost. It needs the right to read, too.`,
-		Example:           "  farside ping 0x4180000000001000\n  farside --fabric tls://192.0.2.7:7471/ ping 0x4180000000001000 --write",
+		Example: "  farside ping 0x4180000000001000\n" +
+			"  farside --fabric tls://192.0.2.7:7471/ ping 0x4180000000001000 --write",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: t.addresses,
 		RunE: func(cmd *cobra.Command, args []string) error {

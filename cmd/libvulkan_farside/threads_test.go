@@ -169,8 +169,8 @@ func TestAlternateStackTakenAway(t *testing.T) {
 	}
 }
 
-// TestThreads has the library leave the application's threads their masks and alternate stacks, and block signals in its
-// own.
+// TestThreads has the library leave the application's threads their masks and alternate stacks, and block signals in
+// its own.
 func TestThreads(t *testing.T) {
 	library, exe := build(t, threads)
 	if out, err := exec.Command(exe, library).CombinedOutput(); err != nil {

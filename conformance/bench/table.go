@@ -133,9 +133,12 @@ func page(table []string, versions string) string {
 
 Both drivers in one process behind the system's Vulkan loader, medians of %d interleaved rounds; the loops over
 driver calls are C. Farside maps memory when vkMapMemory is called, lavapipe when it is allocated or imported: the
-rows "map + touch" count that too. memset and memcpy work on the memory of the buffers that Farside fills and copies. Peers use memory of another process; what they move is compared with memcpy over the
-same mapping, and, from another host over loopback, with as many connections of crypto/tls and nothing around them. What shaders write was compared between the
-drivers. Written by `+"`go run ./conformance/bench -o docs/benchmarks.md`"+`.
+rows "map + touch" count that too. memset and memcpy work on the memory of the buffers that Farside fills and
+copies. Peers use memory of another process; what they move is compared with memcpy over the same mapping, and, from
+another host over loopback, with as many connections of crypto/tls and nothing around them. What shaders write was
+compared between the drivers.
+
+Written by `+"`go run ./conformance/bench -o docs/benchmarks.md`"+`.
 
 Machine: %s, %d logical processors, Linux %s, %s.
 Compared: %s.

@@ -74,7 +74,8 @@ type summary struct {
 
 func (s summary) String() string {
 	return fmt.Sprintf(
-		"soak: %v with seed %d: %d rounds of %d KiB checked (%.1f GiB), %d processes killed, %d devices lost, %d links opened\n"+
+		"soak: %v with seed %d: %d rounds of %d KiB checked (%.1f GiB), %d processes killed, %d devices lost, "+
+			"%d links opened\n"+
 			"soak: the latest wait outlasted its timeout by %v\n"+
 			"soak: the witness had %v, and has %v\n",
 		s.took.Round(time.Second), s.seed, s.rounds, bufferSize>>10, float64(s.rounds)*bufferSize/(1<<30), s.kills, s.lost,

@@ -101,7 +101,8 @@ func (l *Layout) checkBinding(b *Binding, last bool) error {
 	case pushed && b.inline():
 		return invalid(vk.VUID_VkDescriptorSetLayoutCreateInfo_flags_02208, "%v cannot be pushed", b.Type)
 	case pushed &&
-		b.Flags&(late|vk.DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT|vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT) != 0:
+		b.Flags&(late|vk.DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT|
+			vk.DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT) != 0:
 		return invalid(vk.VUID_VkDescriptorSetLayoutBindingFlagsCreateInfo_flags_03003, "%v of a set that is pushed", b.Flags)
 	case b.inline() && b.Count%4 != 0:
 		return invalid(vk.VUID_VkDescriptorSetLayoutBinding_descriptorType_02209,

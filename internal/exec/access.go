@@ -32,7 +32,9 @@ func (r *replay) accessedWhole(t vk.ObjectType, h uint64, reads, writes bool) {
 	if r.device.Watch == nil {
 		return
 	}
-	r.device.Watch(&Access{Type: t, Handle: h, Size: wholeObject, Reads: reads, Writes: writes, Command: r.index, Op: r.op})
+	r.device.Watch(&Access{
+		Type: t, Handle: h, Size: wholeObject, Reads: reads, Writes: writes, Command: r.index, Op: r.op,
+	})
 }
 
 // accessedImages is accessedWhole for a command that goes from one image to another.

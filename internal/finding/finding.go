@@ -1,6 +1,6 @@
-// Package finding keeps what strictness (FARSIDE_STRICT) has found wrong in the application: a line on standard error, an
-// event of the journal, and a count, which decides the exit status of the process (FARSIDE_STRICT_EXIT). Package icd gives
-// the same findings to debug messengers.
+// Package finding keeps what strictness (FARSIDE_STRICT) has found wrong in the application: a line on standard error,
+// an event of the journal, and a count, which decides the exit status of the process (FARSIDE_STRICT_EXIT). Package icd
+// gives the same findings to debug messengers.
 //
 // Each kind of finding has a stable [ID] and a row of [Table]. The same finding, about the same object from the same
 // place, is told [most] times; all are counted.
@@ -88,8 +88,8 @@ func Broken() {
 	}
 }
 
-// Tell counts a finding, and writes it to standard error and to the journal. It returns false for one that has been told
-// often enough: messengers are not told of it either.
+// Tell counts a finding, and writes it to standard error and to the journal. It returns false for one that has been
+// told often enough: messengers are not told of it either.
 func Tell(f *Finding) bool {
 	state.count.Add(1)
 	if !fresh(f) {

@@ -1,5 +1,5 @@
-// Package journal keeps what happens in this process, for those who look at it afterwards: objects, allocations, exports
-// and imports, work on queues, transfers by remote addresses, faults on command and findings.
+// Package journal keeps what happens in this process, for those who look at it afterwards: objects, allocations,
+// exports and imports, work on queues, transfers by remote addresses, faults on command and findings.
 //
 // Nobody pays for a journal that nobody asked for: [On] is one load, and a caller asks it before it makes an [Event].
 // Every event goes to each sink ([Attach]) as it happens, so that what is there after a signal, _exit(2) or a crash is
@@ -40,8 +40,8 @@ const (
 	Error    Kind = "error"    // Command, ID (a VUID), Text, Object: a command failed
 )
 
-// Event is something that happened. Fields that a kind doesn't have are zero, and are left out of JSON, where numbers of
-// 64 bits that are no quantities are strings: JavaScript would round them.
+// Event is something that happened. Fields that a kind doesn't have are zero, and are left out of JSON, where numbers
+// of 64 bits that are no quantities are strings: JavaScript would round them.
 type Event struct {
 	Time     int64  `json:"time"`               // nanoseconds of CLOCK_MONOTONIC, which all processes of a host share
 	Duration int64  `json:"duration,omitempty"` // nanoseconds; Time is the beginning

@@ -51,7 +51,8 @@ func described(leaf uint32) (first, largest int) {
 }
 
 // zen5 is the first family of AMD's whose REP MOVSB is as fast as vectors at any distance between source and
-// destination. On Zen 3 and Zen 4 it is many times slower at some (https://sourceware.org/bugzilla/show_bug.cgi?id=30994).
+// destination. On Zen 3 and Zen 4 it is many times slower at some
+// (https://sourceware.org/bugzilla/show_bug.cgi?id=30994).
 const zen5 = 0x1a
 
 // repMoves says from how many bytes on REP MOVSB is faster than Go's copy, and up to how many, on a processor with such

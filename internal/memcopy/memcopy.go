@@ -1,6 +1,7 @@
 // Package memcopy copies large blocks of memory by one thread as fast as the C library's memcpy.
 //
-// Go's copy is as fast while source and destination fit into the first cache. Beyond that, it is slower for two reasons:
+// Go's copy is as fast while source and destination fit into the first cache. Beyond that, it is slower for two
+// reasons:
 //
 //   - It copies by vectors on AMD's processors, and on Intel's if the destination isn't aligned. REP MOVSB is faster
 //     from some size on (repMoves), and is used until source and destination would fill the last cache.

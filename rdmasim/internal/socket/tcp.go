@@ -167,7 +167,10 @@ func lookUp(ctx context.Context, address string) ([]netip.AddrPort, error) {
 }
 
 // resolver asks the servers of DNS by sockets of this package.
-var resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+var resolver = &net.Resolver{PreferGo: true, Dial: dialServer}
+
+// dialServer connects to a server of DNS.
+func dialServer(ctx context.Context, network, address string) (net.Conn, error) {
 	server, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return nil, err
@@ -176,7 +179,7 @@ var resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, net
 		return dialUDP(server)
 	}
 	return dialOne(ctx, server)
-}}
+}
 
 // dialPart connects within the first of several equal parts of the time that ctx leaves.
 func dialPart(ctx context.Context, a netip.AddrPort, parts int) (*Conn, error) {

@@ -18,7 +18,9 @@ const (
 )
 
 var handleRules = map[string]handleRule{
-	"vkCreateDevice.pCreateInfo":              {skip: "the physical devices of a group are compared in device.go: there is no device yet"},
+	"vkCreateDevice.pCreateInfo": {
+		skip: "the physical devices of a group are compared in device.go: there is no device yet",
+	},
 	"vkCreateFramebuffer.pCreateInfo":         {skip: noGraphics},
 	"vkCreateRenderPass.pRenderPass":          {skip: noGraphics},
 	"vkCreateRenderPass2.pRenderPass":         {skip: noGraphics},
@@ -31,15 +33,18 @@ var handleRules = map[string]handleRule{
 	"vkFreeCommandBuffers.pCommandBuffers": {vuid: "VUID-vkFreeCommandBuffers-pCommandBuffers-00048", optional: true},
 	"vkFreeDescriptorSets.pDescriptorSets": {vuid: "VUID-vkFreeDescriptorSets-pDescriptorSets-00310", optional: true},
 
-	"VkBindImageMemoryInfo.memory":              {vuid: "VUID-VkBindImageMemoryInfo-pNext-01632"},
-	"VkCommandBufferBeginInfo.pInheritanceInfo": {skip: "a render pass counts for command buffers that go on with one, which are refused"},
+	"VkBindImageMemoryInfo.memory": {vuid: "VUID-VkBindImageMemoryInfo-pNext-01632"},
+	"VkCommandBufferBeginInfo.pInheritanceInfo": {
+		skip: "a render pass counts for command buffers that go on with one, which are refused",
+	},
 	"VkComputePipelineCreateInfo.basePipelineHandle": {
 		skip: "checked in pipeline.go, with the index that may stand for it",
 	},
 	"VkDescriptorSetLayoutBinding.pImmutableSamplers": {
 		vuid: "VUID-VkDescriptorSetLayoutBinding-descriptorType-00282",
-		when: "s.DescriptorType == vk.DESCRIPTOR_TYPE_SAMPLER || s.DescriptorType == vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER",
-		set:  "s.DescriptorType = vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER",
+		when: "s.DescriptorType == vk.DESCRIPTOR_TYPE_SAMPLER || " +
+			"s.DescriptorType == vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER",
+		set: "s.DescriptorType = vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER",
 	},
 	"VkDescriptorUpdateTemplateCreateInfo.descriptorSetLayout": {
 		vuid: "VUID-VkDescriptorUpdateTemplateCreateInfo-templateType-00350",

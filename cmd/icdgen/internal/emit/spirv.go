@@ -84,7 +84,8 @@ func (g *grammarPrinter) ops(p *printer) error {
 			p.f("%s Op = %d\n", n, i.Opcode)
 		}
 	}
-	p.f(")\n\n// GLSL is an instruction of GLSL.std.450.\ntype GLSL uint32\n\n// The instructions of GLSL.std.450.\nconst (\n")
+	p.f(")\n\n" +
+		"// GLSL is an instruction of GLSL.std.450.\ntype GLSL uint32\n\n// The instructions of GLSL.std.450.\nconst (\n")
 	for _, i := range g.glsl {
 		p.f("GLSL%s GLSL = %d\n", i.Name, i.Opcode)
 	}
@@ -200,7 +201,8 @@ func (g *grammarPrinter) tables(p *printer) error {
 	for _, i := range list {
 		p.f("{%s, %s, %s},\n", g.name(i.Name), g.operands(i.Operands), g.requirement(i.Requirement))
 	}
-	p.f("}\n\n// kindTable has the enumerants of each kind, as places in enumerantTable.\nvar kindTable = [...]kindInfo{\n")
+	p.f("}\n\n" +
+		"// kindTable has the enumerants of each kind, as places in enumerantTable.\nvar kindTable = [...]kindInfo{\n")
 	at := 0
 	for _, k := range g.grammar.Kinds {
 		p.f("kind%s: {%d, %d, %t},\n", k.Name, at, len(k.Enumerants), k.Category == "BitEnum")
@@ -214,7 +216,9 @@ func (g *grammarPrinter) tables(p *printer) error {
 			p.f("{%#x, %s, %s, %s},\n", uint32(e.Value), g.name(e.Name), g.operands(e.Parameters), g.requirement(e.Requirement))
 		}
 	}
-	p.f("}\n\n// glslTable has the instructions of GLSL.std.450 by number, with how many operands they have.\nvar glslTable = [...]glslInfo{\n")
+	p.f("}\n\n" +
+		"// glslTable has the instructions of GLSL.std.450 by number, with how many operands they have.\n" +
+		"var glslTable = [...]glslInfo{\n")
 	for _, i := range g.glsl {
 		p.f("%d: {%s, %d},\n", i.Opcode, g.name(i.Name), len(i.Operands))
 	}

@@ -93,7 +93,8 @@ func (g *generator) byValue() []*registry.Struct {
 }
 
 func (g *generator) structures(p *printer) error {
-	p.f("import \"unsafe\"\n\n// Structures lists every structure with a fixed sType, sorted by it.\nvar Structures = []StructureInfo{\n")
+	p.f("import \"unsafe\"\n\n" +
+		"// Structures lists every structure with a fixed sType, sorted by it.\nvar Structures = []StructureInfo{\n")
 	for _, s := range g.byValue() {
 		p.f("{SType: %s, Name: %q, Size: unsafe.Sizeof(%s{})", ConstName(s.SType()), s.Name, TypeName(s.Name))
 		var ext []string
@@ -131,7 +132,9 @@ func (g *generator) features(p *printer) error {
 			return err
 		}
 	}
-	p.f("}\n\n// FeatureStructs are the structures that extend VkPhysicalDeviceFeatures2, sorted by sType.\nvar FeatureStructs = []FeatureStruct{\n")
+	p.f("}\n\n" +
+		"// FeatureStructs are the structures that extend VkPhysicalDeviceFeatures2, sorted by sType.\n" +
+		"var FeatureStructs = []FeatureStruct{\n")
 	for _, s := range g.byValue() {
 		if !slices.Contains(s.Extends, "VkPhysicalDeviceFeatures2") {
 			continue
