@@ -99,6 +99,19 @@ func TestFaultHandler(t *testing.T) {
 	}
 }
 
+// TestMessenger has a debug messenger called in a thread of the library.
+func TestMessenger(t *testing.T) {
+	s := compileSurroundings(t, "messenger")
+	shader := filepath.Join(t.TempDir(), "print.spv")
+	if out, err := exec.Command("glslangValidator", "-V", "-o", shader, "clients/surroundings/print.comp").
+		CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if status, text := s.run(t, shader); status != 0 {
+		t.Fatalf("exit status %d\n%.4000s", status, text)
+	}
+}
+
 // TestDescriptors has descriptors 0 to 2 closed, broken, full or reused, and no descriptor left at each stage.
 func TestDescriptors(t *testing.T) {
 	s := compileSurroundings(t, "descriptors")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ebitengine/purego"
 
+	"farside/internal/gate"
 	"farside/internal/vk"
 )
 
@@ -83,9 +84,11 @@ func (m *message) deliver(list []*messenger) {
 		}
 		data.QueueLabelCount, data.PQueueLabels = uint32(len(labels)), &labels[0]
 	}
-	for _, l := range list {
-		l.call(m.severity, m.types, data)
-	}
+	gate.Callback(func() {
+		for _, l := range list {
+			l.call(m.severity, m.types, data)
+		}
+	})
 }
 
 // idNumber makes messageIdNumber of pMessageIdName, so that applications may filter by it: FNV-1a.

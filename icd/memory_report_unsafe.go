@@ -6,6 +6,7 @@ import (
 
 	"github.com/ebitengine/purego"
 
+	"farside/internal/gate"
 	"farside/internal/vk"
 )
 
@@ -30,7 +31,9 @@ func callMemoryReports(list []memoryReport, data *vk.DeviceMemoryReportCallbackD
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	pin.Pin(data)
-	for _, r := range list {
-		purego.SyscallN(r.callback, uintptr(unsafe.Pointer(data)), r.userData)
-	}
+	gate.Callback(func() {
+		for _, r := range list {
+			purego.SyscallN(r.callback, uintptr(unsafe.Pointer(data)), r.userData)
+		}
+	})
 }
