@@ -14,9 +14,6 @@ import (
 	"farside/internal/vk"
 )
 
-// faultID is what messages about faults on command have as pMessageIdName.
-const faultID = "FARSIDE-fault"
-
 // errInjected is what ends the execution of a queue whose device is lost on command.
 var errInjected = errors.New("the device is lost on command")
 
@@ -77,17 +74,17 @@ func (faults) after(*call, vk.Result) {}
 func tellFault(i *instance, where, text string, objects ...object) {
 	text = "fault on command: " + text
 	if journal.On() {
-		e := journal.Event{Kind: journal.Fault, Command: where, ID: faultID, Text: text}
+		e := journal.Event{Kind: journal.Fault, Command: where, ID: fault.ID, Text: text}
 		if len(objects) > 0 && i != nil {
 			e.Object = i.journaled(objects[0])
 		}
 		journal.Emit(e)
 	}
 	if i == nil {
-		logger.Info(text, "id", faultID)
+		logger.Info(text, "id", fault.ID)
 		return
 	}
-	i.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, faultID, text,
+	i.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, fault.ID, text,
 		objects...)
 }
 

@@ -271,7 +271,7 @@ func TestFaultConditions(t *testing.T) {
 	takeInbox()
 	allocate(0, none, 0)
 	const text = "fault on command: vkAllocateMemory[heap=0]=VK_ERROR_OUT_OF_DEVICE_MEMORY (call 1 of vkAllocateMemory)"
-	if m := takeInbox(); len(m) != 1 || m[0].id != faultID || m[0].text != text ||
+	if m := takeInbox(); len(m) != 1 || m[0].id != fault.ID || m[0].text != text ||
 		m[0].types != vk.DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT {
 		t.Errorf("messages %+v", m)
 	}

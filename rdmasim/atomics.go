@@ -8,14 +8,14 @@ import (
 // atomic is every atomic operation: on the word of width bytes, in the host's byte order, at a remote
 // address, in one atomic step with respect to every processor of the host. It returns what was there before.
 func (p *Peer) atomic(op Opcode, width, address, operand, compare uint64) (old uint64, err error) {
-	if journal.On() {
-		return p.atomicJournaled(op, width, address, operand, compare)
+	if journal.On() || p.faults != nil {
+		return p.atomicWatched(op, width, address, operand, compare)
 	}
 	return p.atomicNow(op, width, address, operand, compare)
 }
 
-func (p *Peer) atomicJournaled(op Opcode, width, address, operand, compare uint64) (old uint64, err error) {
-	err = journaled(op, address, int(width), func() error {
+func (p *Peer) atomicWatched(op Opcode, width, address, operand, compare uint64) (old uint64, err error) {
+	err = p.watched(op, address, make([]byte, width), func(uint64, []byte) error {
 		old, err = p.atomicNow(op, width, address, operand, compare)
 		return err
 	})

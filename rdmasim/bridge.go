@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 
+	"farside/internal/config"
+	"farside/internal/fault"
 	"farside/rdmasim/internal/local"
 	"farside/rdmasim/internal/remote"
 	"farside/rdmasim/internal/verbs"
@@ -37,7 +39,16 @@ func Serve(options ServeOptions) (*Bridge, error) {
 		return nil, fmt.Errorf("rdmasim: serve at %q: not the IP address and port of one interface: %w",
 			options.Listen, ErrUnknownFabric)
 	}
+	settings, err := config.Read()
+	if err != nil {
+		return nil, fmt.Errorf("rdmasim: %w", err)
+	}
+	faults, err := fault.For(settings, "rdma")
+	if err != nil {
+		return nil, fmt.Errorf("rdmasim: %w", err)
+	}
 	b, err := remote.Serve(remote.Options{
+		Faults:  faults,
 		Address: address,
 		Serves:  func(id uint32) bool { return options.Owner == nil || id == options.Owner.local.ID() },
 		Open:    func(t *verbs.Table) (verbs.Fabric, error) { return local.Open(t) },

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"farside/internal/config"
+	"farside/internal/fault"
 	"farside/internal/gate"
 	"farside/internal/journal"
 	"farside/internal/report"
@@ -26,6 +28,9 @@ type Peer struct {
 
 	ctx    context.Context // ends when the peer is closed
 	cancel context.CancelFunc
+
+	faults  *fault.Plan // nil: nothing fails on command
+	severed atomic.Bool // on command
 }
 
 // Open joins a fabric: this host, named "", or another one where a [Bridge] serves, named
@@ -46,6 +51,9 @@ func Open(ctx context.Context, fabric string) (*Peer, error) {
 		return nil, fmt.Errorf("rdmasim: %w", err)
 	}
 	p := &Peer{}
+	if p.faults, err = fault.For(settings, "rdma"); err != nil {
+		return nil, fmt.Errorf("rdmasim: %w", err)
+	}
 	if fabric == "" {
 		p.fabric, err = local.Open(&p.table)
 	} else {
@@ -95,6 +103,11 @@ func (p *Peer) resolve(ctx context.Context, address, key uint64, need Access) (*
 	if p.ctx.Err() != nil {
 		return nil, ErrClosed
 	}
+	if p.faults != nil {
+		if err := p.resolveOnCommand(); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, resolveTimeout, ErrTimeout)
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
@@ -126,8 +139,8 @@ func (p *Peer) again(op Opcode, address uint64, stale *verbs.Region,
 
 // Read copies len(b) bytes at a remote address to b. Errors: those of Resolve, ErrOutOfRange, ErrAccess.
 func (p *Peer) Read(address uint64, b []byte) error {
-	if journal.On() {
-		return journaled(OpRead, address, len(b), func() error { return p.read(address, b) })
+	if journal.On() || p.faults != nil {
+		return p.watched(OpRead, address, b, p.read)
 	}
 	return p.read(address, b)
 }
@@ -149,8 +162,8 @@ func (p *Peer) read(address uint64, b []byte) error {
 // Write copies b to a remote address. Errors: those of Resolve, ErrOutOfRange, ErrAccess. After ErrFreed
 // some bytes may have been written.
 func (p *Peer) Write(address uint64, b []byte) error {
-	if journal.On() {
-		return journaled(OpWrite, address, len(b), func() error { return p.write(address, b) })
+	if journal.On() || p.faults != nil {
+		return p.watched(OpWrite, address, b, p.write)
 	}
 	return p.write(address, b)
 }
@@ -167,6 +180,18 @@ func (p *Peer) write(address uint64, b []byte) error {
 		}
 	}
 	return p.again(OpWrite, address, r, func(v verbs.View, off uint64) error { return v.Write(off, b) })
+}
+
+// watched is a transfer that somebody looks at, or that may fail on command.
+func (p *Peer) watched(op Opcode, address uint64, b []byte, do func(uint64, []byte) error) error {
+	run := func() error { return do(address, b) }
+	if p.faults != nil {
+		run = func() error { return p.transferOnCommand(op, address, b, do) }
+	}
+	if journal.On() {
+		return journaled(op, address, len(b), run)
+	}
+	return run()
 }
 
 // journaled tells the journal of an operation on n bytes.

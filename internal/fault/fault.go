@@ -12,12 +12,14 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"farside/internal/config"
+	"farside/internal/journal"
 	"farside/internal/stderr"
 	"farside/internal/vk"
 )
@@ -36,6 +38,7 @@ type Plan struct {
 	Seeded bool // the text says the seed
 	Rules  []*Rule
 
+	level   slog.Level // of the log
 	started time.Time
 	targets map[string][]*Rule
 }
@@ -71,6 +74,15 @@ type Effect struct {
 	Bytes   uint64
 	Lost    bool // the device is lost
 	Sever   bool // the connection of a peer is cut for good
+}
+
+// Outcome is the status with which an operation ends that fails on command: without one, that of a connection which was
+// lost.
+func (e *Effect) Outcome() int32 {
+	if e.Status != 0 {
+		return e.Status
+	}
+	return int32(slices.Index(StatusNames[:], "IBV_WC_RETRY_EXC_ERR"))
 }
 
 // ends says whether the call ends by the effect, so that no other rule has a say.
@@ -205,16 +217,38 @@ func Load(settings *config.Settings) (*Plan, error) {
 	}
 	process.text, process.plan = text, plan
 	if plan != nil {
+		plan.level = settings.Log
 		plan.start()
-		Log(settings.Log, fmt.Sprintf("faults on command: %v", plan))
+		plan.log(fmt.Sprintf("faults on command: %v", plan))
 	}
 	return plan, nil
 }
 
-// Log writes a line about faults to standard error, if level lets info through.
-func Log(level slog.Level, text string) {
-	if level <= slog.LevelInfo {
-		slog.New(slog.NewTextHandler(stderr.Writer, nil)).Info(text)
+// For is Load for who asks about targets that begin with prefix alone: nil if no rule is about them.
+func For(settings *config.Settings, prefix string) (*Plan, error) {
+	p, err := Load(settings)
+	if err != nil || p == nil || !p.Has(prefix) {
+		return nil, err
+	}
+	return p, nil
+}
+
+// ID is what tells a fault on command from everything else in reports and messages.
+const ID = "FARSIDE-fault"
+
+// Tell tells the journal and the log of an injection at a target.
+func (p *Plan) Tell(target string, i *Injection) {
+	text := "fault on command: " + i.Text
+	if journal.On() {
+		journal.Emit(journal.Event{Kind: journal.Fault, Command: target, ID: ID, Text: text})
+	}
+	p.log(text)
+}
+
+// log writes a line to standard error, if FARSIDE_LOG lets info through.
+func (p *Plan) log(text string) {
+	if p.level <= slog.LevelInfo {
+		slog.New(slog.NewTextHandler(stderr.Writer, nil)).Info(text, "id", ID)
 	}
 }
 

@@ -2,12 +2,15 @@ package local
 
 import (
 	"errors"
+	"fmt"
 	mathrand "math/rand/v2"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/config"
+	"farside/internal/fault"
 	"farside/internal/fd"
 	"farside/internal/memfd"
 	"farside/rdmasim/internal/socket"
@@ -39,7 +42,8 @@ type Owner struct {
 	keeper   *keeper
 	serving  sync.WaitGroup
 
-	places int // for connections
+	places int         // for connections
+	faults *fault.Plan // nil: nothing fails on command
 
 	// Rest, Patience and JoinTimeout are restTime, verbs.DrainTimeout and joinTimeout, save in tests, which set them
 	// before the first use.
@@ -68,7 +72,15 @@ func NewOwner() (*Owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Owner{allowed: allowed, places: places(), Rest: restTime,
+	settings, err := config.Read()
+	if err != nil {
+		return nil, fmt.Errorf("rdmasim: %w", err)
+	}
+	faults, err := fault.For(settings, "rdma")
+	if err != nil {
+		return nil, fmt.Errorf("rdmasim: %w", err)
+	}
+	o := &Owner{allowed: allowed, faults: faults, places: places(), Rest: restTime,
 		Patience: verbs.DrainTimeout, JoinTimeout: joinTimeout,
 		nextSlot: ownerSlot + 1, cursor: verbs.PageSize, clients: map[*client]struct{}{}}
 	if o.page, o.control, err = memfd.CreateMapped("farside-rdma-control", controlSlots*8); err != nil {

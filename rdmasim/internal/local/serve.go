@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/fault"
 	"farside/rdmasim/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
@@ -124,6 +125,10 @@ func (c *client) run() {
 			_ = c.send(message{kind: kindReply, status: wireBusy})
 			return
 		}
+		if c.owner.faults != nil && c.owner.serveOnCommand(buf[:n]) {
+			_ = passed.Close()
+			return
+		}
 		reply, fd := c.answer(buf[:n], passed.Int())
 		_ = passed.Close()
 		switch {
@@ -137,6 +142,20 @@ func (c *client) run() {
 			return
 		}
 	}
+}
+
+// serveOnCommand lets a question for a region take longer, or says that the peer's connection is to be cut.
+func (o *Owner) serveOnCommand(packet []byte) (sever bool) {
+	if q, err := decodeRequest(packet); err != nil || q.kind != kindResolve {
+		return false
+	}
+	const target = "rdma.serve"
+	i, ok := o.faults.At(target, func(fault.Condition) bool { return false }) // no name is known yet
+	if ok {
+		o.faults.Tell(target, &i)
+		time.Sleep(i.Delay)
+	}
+	return i.Sever
 }
 
 // deadline is until when the next request must be there: without limit for who has joined. Who lists regions only

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"farside/internal/fault"
 	"farside/rdmasim/internal/exchange"
 	"farside/rdmasim/internal/verbs"
 )
@@ -19,6 +20,8 @@ type Options struct {
 	Serves  func(id uint32) bool // says whether regions of this owner are served
 	// Open joins the fabric of the bridge's own host.
 	Open func(*verbs.Table) (verbs.Fabric, error)
+	// Faults is what fails on command, nil for nothing.
+	Faults *fault.Plan
 }
 
 // Bridge serves regions of this host to peers on others. It uses regions like any other peer of this host,
@@ -29,6 +32,7 @@ type Bridge struct {
 	table  verbs.Table
 	fabric verbs.Fabric
 	server *exchange.Server
+	faults *fault.Plan // nil: nothing fails on command
 }
 
 // Serve starts a Bridge. Errors: ErrCredentials if the file with the secret can't be used; those of listening.
@@ -37,7 +41,7 @@ func Serve(options Options) (*Bridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bridge{serves: options.Serves}
+	b := &Bridge{serves: options.Serves, faults: options.Faults}
 	if b.fabric, err = options.Open(&b.table); err != nil {
 		return nil, err
 	}
@@ -89,6 +93,11 @@ type handler struct{ *Bridge }
 
 // Resolve implements exchange.Handler. After it, operations find the region.
 func (h handler) Resolve(ctx context.Context, q exchange.Question) (exchange.Description, exchange.Outcome) {
+	if h.faults != nil {
+		if i, _ := h.onCommand("rdma.serve", nil); i.Sever {
+			return exchange.Description{}, outcomeOf(verbs.ErrClosed)
+		}
+	}
 	r, err := h.find(ctx, q)
 	if err != nil {
 		return exchange.Description{}, outcomeOf(err)
@@ -114,12 +123,24 @@ func (h handler) do(at exchange.Place, operation func(v verbs.View, off uint64) 
 
 // Read implements exchange.Handler.
 func (h handler) Read(at exchange.Place, p []byte) exchange.Outcome {
-	return h.do(at, func(v verbs.View, off uint64) error { return v.Read(off, p) })
+	read := func(p []byte) exchange.Outcome {
+		return h.do(at, func(v verbs.View, off uint64) error { return v.Read(off, p) })
+	}
+	if h.faults != nil {
+		return h.transferOnCommand("rdma.read", at, p, read)
+	}
+	return read(p)
 }
 
 // Write implements exchange.Handler.
 func (h handler) Write(at exchange.Place, p []byte) exchange.Outcome {
-	return h.do(at, func(v verbs.View, off uint64) error { return v.Write(off, p) })
+	write := func(p []byte) exchange.Outcome {
+		return h.do(at, func(v verbs.View, off uint64) error { return v.Write(off, p) })
+	}
+	if h.faults != nil {
+		return h.transferOnCommand("rdma.write", at, p, write)
+	}
+	return write(p)
 }
 
 // Atomic implements exchange.Handler.
@@ -131,9 +152,16 @@ func (h handler) Atomic(a exchange.Atomic) (old uint64, o exchange.Outcome) {
 	case a.Address&(width-1) != 0:
 		return 0, outcomeOf(verbs.ErrMisaligned)
 	}
-	o = h.do(a.Place, func(v verbs.View, off uint64) (err error) {
-		old, err = v.Atomic(op, off, width, a.Operand, a.Compare)
-		return err
-	})
+	apply := func([]byte) exchange.Outcome {
+		return h.do(a.Place, func(v verbs.View, off uint64) (err error) {
+			old, err = v.Atomic(op, off, width, a.Operand, a.Compare)
+			return err
+		})
+	}
+	if h.faults != nil {
+		o = h.transferOnCommand("rdma.atomic", a.Place, nil, apply)
+		return old, o
+	}
+	o = apply(nil)
 	return old, o
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"farside/internal/fault"
 	"farside/rdmasim/internal/exchange"
 	"farside/rdmasim/internal/verbs"
 )
@@ -30,7 +31,13 @@ var outcomes = []error{nil, verbs.ErrStale, verbs.ErrUnknownAddress, verbs.ErrFr
 	verbs.ErrPermission, verbs.ErrAccess, verbs.ErrKey, verbs.ErrOutOfRange, verbs.ErrMisaligned, verbs.ErrBadWork,
 	verbs.ErrTimeout, verbs.ErrClosed, verbs.ErrProtocol, verbs.ErrResources}
 
+// onCommand is where the outcomes begin that a bridge answers with on command: one for each status.
+const onCommand = 256
+
 func outcomeError(o exchange.Outcome) error {
+	if o > onCommand && o-onCommand < exchange.Outcome(len(fault.StatusNames)) {
+		return verbs.OnCommand(verbs.Status(o - onCommand))
+	}
 	if int(o) >= len(outcomes) {
 		return fmt.Errorf("%w: outcome %d", verbs.ErrProtocol, o)
 	}

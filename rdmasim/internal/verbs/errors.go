@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"farside/internal/fault"
 )
 
 // failure is an error with the work completion that an RDMA adapter would give in its place.
@@ -64,19 +66,10 @@ const (
 	StatusGeneralErr     Status = 21
 )
 
-var statusNames = [...]string{
-	"IBV_WC_SUCCESS", "IBV_WC_LOC_LEN_ERR", "IBV_WC_LOC_QP_OP_ERR", "IBV_WC_LOC_EEC_OP_ERR", "IBV_WC_LOC_PROT_ERR",
-	"IBV_WC_WR_FLUSH_ERR", "IBV_WC_MW_BIND_ERR", "IBV_WC_BAD_RESP_ERR", "IBV_WC_LOC_ACCESS_ERR",
-	"IBV_WC_REM_INV_REQ_ERR", "IBV_WC_REM_ACCESS_ERR", "IBV_WC_REM_OP_ERR", "IBV_WC_RETRY_EXC_ERR",
-	"IBV_WC_RNR_RETRY_EXC_ERR", "IBV_WC_LOC_RDD_VIOL_ERR", "IBV_WC_REM_INV_RD_REQ_ERR", "IBV_WC_REM_ABORT_ERR",
-	"IBV_WC_INV_EECN_ERR", "IBV_WC_INV_EEC_STATE_ERR", "IBV_WC_FATAL_ERR", "IBV_WC_RESP_TIMEOUT_ERR",
-	"IBV_WC_GENERAL_ERR", "IBV_WC_TM_ERR", "IBV_WC_TM_RNDV_INCOMPLETE",
-}
-
 // String returns the name in <infiniband/verbs.h>.
 func (s Status) String() string {
-	if s >= 0 && int(s) < len(statusNames) {
-		return statusNames[s]
+	if s >= 0 && int(s) < len(fault.StatusNames) {
+		return fault.StatusNames[s]
 	}
 	return "unknown status"
 }
@@ -94,6 +87,11 @@ func StatusOf(err error) Status {
 		return f.status
 	}
 	return StatusGeneralErr
+}
+
+// OnCommand is the error of an operation that ends with a status because FARSIDE_FAULTS says so.
+func OnCommand(s Status) error {
+	return &failure{s, "rdmasim: fault on command: " + s.String()}
 }
 
 // OSError wraps an error of the operating system, and says so when it is about descriptors.
