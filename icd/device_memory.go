@@ -32,6 +32,7 @@ type deviceMemory struct {
 	size          uint64
 	flags         vk.MemoryPropertyFlags
 	payload       *memory.Payload
+	own           memory.Payload                   // the payload of memory that can't leave the process
 	imported      vk.ExternalMemoryHandleTypeFlags // the type it was imported from, 0 for none
 	exports       export.Set
 	deviceAddress bool        // VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
@@ -197,10 +198,8 @@ func (m *deviceMemory) newPayload(source export.Handle, dedicated memory.Dedicat
 			DriverUUID: p.driverUUID, DeviceUUID: p.deviceUUID, MemoryType: m.typeIndex, Properties: m.flags,
 			HandleTypes: m.exports.Types, HandleTypesNV: m.exports.NV, Dedicated: dedicated,
 		})
-	case m.device.remaps && m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT != 0:
-		return memory.NewPlaceable(m.size)
 	default:
-		return memory.NewAnonymous(m.size)
+		return m.own.Anonymous(m.size, m.device.remaps && m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT != 0)
 	}
 }
 

@@ -49,21 +49,25 @@ type residents struct {
 func (r *residents) add(o resident) {
 	c := o.base()
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	c.self, c.next = o, r.newest
 	if c.next != nil {
 		c.next.prev = c
 	}
 	r.newest = c
+	r.mu.Unlock()
 }
 
 // remove does nothing for an object that is not in the list.
 func (r *residents) remove(c *child) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if c.self == nil {
-		return
+	if c.self != nil {
+		r.unlink(c)
 	}
+	r.mu.Unlock()
+}
+
+// unlink takes c out of the list that it is in. The caller has mu.
+func (r *residents) unlink(c *child) {
 	if c.prev != nil {
 		c.prev.next = c.next
 	} else {

@@ -91,7 +91,8 @@ type device struct {
 	shaders   shaders
 	addresses addresses // of memory that shaders reach by address
 
-	slots     sync.Map // the live *privateDataSlot
+	slots     sync.Map    // the live *privateDataSlot
+	slotted   atomic.Bool // there is one, or was
 	residents residents
 }
 

@@ -18,6 +18,7 @@ func createPrivateDataSlot(
 ) vk.Result {
 	s := &privateDataSlot{child: child{device: d}}
 	*out = vk.PrivateDataSlot(d.add(s))
+	d.slotted.Store(true)
 	d.slots.Store(s, struct{}{})
 	return vk.SUCCESS
 }
@@ -70,6 +71,9 @@ func (a *attached) Delete(o object) {
 // forget drops what the application has attached to an object that is gone: its name and its private data.
 func (d *device) forget(o object) {
 	d.physical.instance.names.Delete(o)
+	if !d.slotted.Load() {
+		return
+	}
 	for s := range d.slots.Range {
 		s.(*privateDataSlot).data.Delete(o)
 	}

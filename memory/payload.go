@@ -50,17 +50,25 @@ type Payload struct {
 
 // NewAnonymous returns zeroed memory of size bytes, at least one, that can't leave the process. No system call is made
 // before the first Map. MapAt does not work on it; see NewPlaceable.
-func NewAnonymous(size uint64) (*Payload, error) { return newAnonymous(size, backedPrivate) }
+func NewAnonymous(size uint64) (*Payload, error) { return new(Payload).anonymous(size, backedPrivate) }
 
 // NewPlaceable is NewAnonymous for memory that MapAt and Map may both map: a host-visible allocation of a
 // device with the memoryMapPlaced or the memoryUnmapReserve feature.
-func NewPlaceable(size uint64) (*Payload, error) { return newAnonymous(size, backedAlias) }
+func NewPlaceable(size uint64) (*Payload, error) { return new(Payload).anonymous(size, backedAlias) }
 
-func newAnonymous(size uint64, b backing) (*Payload, error) {
+// Anonymous is NewAnonymous, or NewPlaceable, for a caller who has a zero Payload in an object of his own. It returns p.
+func (p *Payload) Anonymous(size uint64, placeable bool) (*Payload, error) {
+	if placeable {
+		return p.anonymous(size, backedAlias)
+	}
+	return p.anonymous(size, backedPrivate)
+}
+
+func (p *Payload) anonymous(size uint64, b backing) (*Payload, error) {
 	if err := checkSize(size); err != nil {
 		return nil, err
 	}
-	p := &Payload{backing: b, size: size, id: newID()}
+	p.backing, p.size, p.id = b, size, newID()
 	p.refs.Store(1)
 	return p, nil
 }

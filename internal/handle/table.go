@@ -38,9 +38,9 @@ type Table[T any] struct {
 	kind   uint8
 	name   string
 	chunks atomic.Pointer[[]*chunk[T]]
-	count  atomic.Int64
 
 	mu         sync.Mutex
+	count      int    // of live handles
 	fresh      uint32 // slots below this index have been used
 	head, tail uint32 // free list, first in first out; index+1, 0 when empty
 }
@@ -57,7 +57,11 @@ func NewTable[T any](kind uint8, name string) *Table[T] {
 func (t *Table[T]) Name() string { return t.name }
 
 // Len returns the number of live handles.
-func (t *Table[T]) Len() int { return int(t.count.Load()) }
+func (t *Table[T]) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.count
+}
 
 // Insert makes a handle for v, which must not be nil. The handle is never 0.
 func (t *Table[T]) Insert(v *T) uint64 {
@@ -83,11 +87,11 @@ func (t *Table[T]) Insert(v *T) uint64 {
 		s = t.slot(index)
 	}
 	s.generation++
+	t.count++
 	h := uint64(t.kind)<<56 | uint64(s.generation)<<32 | uint64(index)
 	t.mu.Unlock()
 	s.value.Store(v)
 	s.live.Store(h)
-	t.count.Add(1)
 	return h
 }
 
@@ -126,13 +130,17 @@ func (t *Table[T]) Remove(h uint64) *T {
 		return nil
 	}
 	v := s.value.Swap(nil)
-	t.count.Add(-1)
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if s.generation == generationMax {
-		return v
+	t.count--
+	if s.generation != generationMax {
+		t.free(s, uint32(h))
 	}
-	index := uint32(h)
+	t.mu.Unlock()
+	return v
+}
+
+// free puts an empty slot at the end of the free list. The caller has mu.
+func (t *Table[T]) free(s *slot[T], index uint32) {
 	s.next = 0
 	if t.tail != 0 {
 		t.slot(t.tail - 1).next = index + 1
@@ -140,7 +148,6 @@ func (t *Table[T]) Remove(h uint64) *T {
 		t.head = index + 1
 	}
 	t.tail = index + 1
-	return v
 }
 
 // All yields the live handles with their objects in the order of their slots. Handles that come or go
