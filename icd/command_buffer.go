@@ -150,9 +150,9 @@ func (b *commandBuffer) keep(name string, err error) {
 	}
 }
 
-// record appends a command to a buffer that is being recorded. What append returns is kept. When it faults, at
-// an address that the application passed, the boundary reports that, and the buffer cannot be ended either: it
-// lacks the command.
+// record appends a command to a buffer that is being recorded. It keeps append's error for vkEndCommandBuffer. If
+// append faults at an address that the application passed, the boundary reports the fault. The buffer then lacks the
+// command, and so cannot be ended either.
 func (b *commandBuffer) record(command string, append func() error) {
 	if !b.recording(command) {
 		return

@@ -2,7 +2,7 @@ package icd
 
 import "farside/internal/vk"
 
-// The commands of compute. What is bound and how it fits together is looked at when a dispatch is executed.
+// The commands of compute. Whether pipeline, sets and layouts go together is checked when a dispatch is executed.
 
 func cmdBindPipeline(b *commandBuffer, point vk.PipelineBindPoint, pipeline vk.Pipeline) {
 	b.record("vkCmdBindPipeline", func() error { return b.stream.BindPipeline(point, pipeline) })

@@ -111,7 +111,7 @@ func (b *commandBuffer) pushDescriptors(
 	var room [8]descriptor.Write
 	list := room[:0]
 	for i := range infos {
-		// What is said about immutable samplers is ignored, even if it is nothing: they are those of the layout.
+		// A write to immutable samplers is ignored, even without an array of samplers: the layout has them.
 		if at, ok := l.Binding(infos[i].DstBinding); ok && at.Type == vk.DESCRIPTOR_TYPE_SAMPLER && len(at.Immutable) > 0 {
 			continue
 		}

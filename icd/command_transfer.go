@@ -2,7 +2,7 @@ package icd
 
 import "farside/internal/vk"
 
-// The transfer commands. What they name and whether their regions fit is looked at when they are executed.
+// The transfer commands. Their objects and regions are checked when they are executed.
 
 func cmdFillBuffer(b *commandBuffer, dst vk.Buffer, offset, size vk.DeviceSize, data uint32) {
 	b.record("vkCmdFillBuffer", func() error { return b.stream.FillBuffer(dst, offset, size, data) })

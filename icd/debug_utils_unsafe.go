@@ -44,7 +44,7 @@ func (m *messenger) call(
 	purego.SyscallN(m.callback, uintptr(severity), uintptr(types), uintptr(unsafe.Pointer(data)), m.userData)
 }
 
-// deliver lays the message out for C and calls every one of list with it. What C sees is pinned until the last
+// deliver lays the message out for C and calls each messenger of list with it. The message is pinned until the last
 // callback has returned; the specification lets no callback keep it longer.
 func (m *message) deliver(list []*messenger) {
 	var pin runtime.Pinner

@@ -22,7 +22,7 @@ type descriptorPool struct {
 	sets map[vk.DescriptorSet]*descriptorSet
 }
 
-// descriptorSet is a VkDescriptorSet. Who executes commands keeps the set itself.
+// descriptorSet is a VkDescriptorSet. Queues keep the field set, which outlives the handle.
 type descriptorSet struct {
 	handle vk.DescriptorSet
 	pool   *descriptorPool

@@ -79,7 +79,7 @@ func waitForFences(d *device, count uint32, list *vk.Fence, waitAll uint32, time
 		f := live(fences, handle)
 		p := f.payload()
 		points = append(points, syncobj.Point{Payload: p})
-		// Who waits for this fence whatever happens may as well do what it waits for.
+		// The caller would sleep until this fence is signalled, without a time limit. It does the queue's work meanwhile.
 		if q := f.queue.Load(); q != nil && timeout == math.MaxUint64 && (count == 1 || waitAll != vk.FALSE) {
 			q.Help(func() bool { return p.Value() != 0 })
 		}

@@ -2,8 +2,8 @@ package icd
 
 import "farside/internal/vk"
 
-// Graphics: no queue family has it. What needs it can be looked up, as all commands of the core can, and is refused
-// whatever its arguments are.
+// Graphics: no queue family has it. vkGetDeviceProcAddr gives its commands, as all commands of the core. They are
+// refused whatever their arguments are.
 
 // refuseGraphics answers a command that is recorded for queues with graphics alone.
 func refuseGraphics(command string, h vk.CommandBuffer) {

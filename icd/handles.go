@@ -9,10 +9,13 @@ import (
 	"farside/internal/vk"
 )
 
-// Handles become objects in one place: icdgen writes for each command an entry (zz_generated_handles.go) that looks
-// up the handles among the parameters and in the structures that they lead to, compares their device with the
-// command's, and calls the command's function here with *device, *buffer and so on. What a structure names is looked
-// up once more by the function that uses it, with live.
+// Handles become objects in one place. icdgen writes an entry for each command (zz_generated_handles.go):
+//
+//   - It looks up the handles among the parameters, and those in the structures that parameters point to.
+//   - It compares their device with the command's.
+//   - It calls the command's function here, with *device, *buffer and so on.
+//
+// The function looks up the handles in structures a second time, with live.
 
 // child is what the objects of a device have in common.
 type child struct {

@@ -83,8 +83,9 @@ var (
 	observers atomic.Pointer[[]observer]
 )
 
-// interpose tells o of all calls from now on, until the function that it returns is called. Of several observers, the
-// first to come is asked first and told last. Calls that are under way in other threads may end without o.
+// interpose tells o of all calls from now on, until the function that it returns is called. Observers are asked in the
+// order in which they came, and told of the end in the opposite order. Calls that are under way in other threads may
+// end without o.
 func interpose(o observer) (remove func()) {
 	change := func(edit func([]observer) []observer) {
 		observersMu.Lock()

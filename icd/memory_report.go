@@ -12,8 +12,8 @@ type memoryReport struct {
 // object that shares a payload, in this process and others; size is in bytes; heap is the memory heap's index.
 // The callbacks run in the caller's thread with no lock held by this function.
 //
-// What an event does not have is reported as 0: size for free and unimport events (the specification defines it
-// for allocate, import and failed allocations only), the object's handle and the payload for failed allocations.
+// Fields that an event does not have are 0. Free and unimport events have no size: the specification defines it for
+// allocations, imports and failed allocations only. Failed allocations have no handle and no payload.
 func (d *device) reportMemory(
 	event vk.DeviceMemoryReportEventTypeEXT, payloadID, size uint64, objType vk.ObjectType, objHandle uint64,
 	heap uint32,

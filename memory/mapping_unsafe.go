@@ -155,9 +155,9 @@ func (p *Payload) mapAgain(addr uintptr, offset uint64, length uintptr) (uintptr
 	return mremap(uintptr(own)+uintptr(offset), 0, length, flags, addr)
 }
 
-// Unmap ends a mapping that MapAt or MapAnywhere made, of which addr is the first byte of its first page. With reserve
-// (VK_MEMORY_UNMAP_RESERVE_BIT_EXT) the addresses stay taken by an inaccessible mapping. It fails with
-// ERROR_MEMORY_MAP_FAILED, and then the range is still mapped.
+// Unmap ends a mapping that MapAt or MapAnywhere made. addr is the first byte of its first page. With reserve
+// (VK_MEMORY_UNMAP_RESERVE_BIT_EXT) an inaccessible mapping takes the addresses. Its error is ERROR_MEMORY_MAP_FAILED:
+// the range is still mapped then.
 func Unmap(addr unsafe.Pointer, size uint64, reserve bool) error {
 	length := uintptr(RoundUpToPage(size))
 	var err error

@@ -3,8 +3,8 @@
 // visible, so that pipeline barriers have nothing to do; several queues run at once.
 //
 // A submission that finds its queue idle and its semaphores ready, and that has little to do, is executed by
-// the thread that submits it. All else is left to the queue's goroutine, which exists while there is work, or to a
-// thread that waits for it without a time limit before the goroutine has begun: Queue.Help.
+// the thread that submits it. Other work is left to the queue's goroutine, which exists while there is work. A thread
+// that waits without a time limit may execute it before the goroutine begins: Queue.Help.
 package exec
 
 import (

@@ -100,8 +100,8 @@ func (k *client) greet(ctx context.Context) error {
 	return nil
 }
 
-// explain sorts the errors of a connection. What the other side found wrong in a handshake is an alert,
-// whose type crypto/tls keeps to itself.
+// explain sorts the errors of a connection. If the other side refused the handshake, it has sent an alert; crypto/tls
+// doesn't export the alert's type.
 func explain(err error) error {
 	var remote *net.OpError
 	var certificate *tls.CertificateVerificationError

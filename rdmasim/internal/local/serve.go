@@ -158,8 +158,8 @@ func (o *Owner) serveOnCommand(packet []byte) (sever bool) {
 	return i.Sever
 }
 
-// deadline is until when the next request must be there: without limit for who has joined. Who lists regions only
-// doesn't join, and asks at once.
+// deadline is until when the next request must be there. A client that has joined has no limit. One that only lists
+// regions doesn't join, and asks at once.
 func (c *client) deadline() time.Time {
 	if c.ledger != nil { // nobody but run sets it
 		return time.Time{}

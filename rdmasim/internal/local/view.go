@@ -12,8 +12,9 @@ import (
 
 // View is a peer's mapping of a region's payload. It implements verbs.View.
 //
-// An operation of the peer and a free of the owner agree by two words: the one of the operation's class in the
-// peer's ledger, which counts who is inside, and the region's in the owner's control page.
+// An operation of the peer and a free of the owner agree by two words. The ledger's word, one for each class of
+// operations, is in the peer's ledger and counts the operations inside. The region's word is in the owner's control
+// page.
 //
 //	operation                               free
 //	1. add one to the ledger's word         a. change the region's word
@@ -31,9 +32,9 @@ import (
 //   - 5 finds the region valid: 5 came before a. The copy was complete before the region was freed, and the
 //     operation succeeds.
 //
-// Close and operations agree by the ledger's word alone. Close sets a bit in the word of each class. Who finds it
-// set when he enters goes out again. Who goes out and finds it set in all words, with nobody inside, unmaps; if
-// several find that, the first does.
+// Close and operations agree by the ledger's words alone. Close sets a bit in the word of each class. An operation that
+// finds the bit when it enters goes out again. An operation that goes out looks at all words: if each has the bit and
+// counts nobody, it unmaps. If several find that, the first one unmaps.
 type View struct {
 	info       verbs.RegionInfo
 	session    *session
@@ -85,8 +86,7 @@ func (v *View) Close(reason error) {
 	v.unmap()
 }
 
-// unmap gives the mapping back if the view is closed and nobody is inside. Who comes later sees the closed
-// bit.
+// unmap gives the mapping back if the view is closed and no operation is inside. Later operations see the closed bit.
 func (v *View) unmap() {
 	for _, w := range v.entry.class {
 		if n := w.Load(); n < closedBit || n&underWay != 0 {

@@ -85,7 +85,7 @@ func (q *request) layout(c *wire.Codec) {
 	c.Reserved(12)
 }
 
-// layoutHead is what every packet begins with. Who reads one has looked at magic and version before.
+// layoutHead is what every packet begins with. A reader has checked magic and version before.
 func layoutHead(c *wire.Codec, kind *uint16) {
 	magic, version := uint32(wireMagic), uint16(wireVersion)
 	wire.Uint32(c, &magic)

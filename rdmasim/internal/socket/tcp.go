@@ -17,8 +17,8 @@ import (
 // backlog is how many connections wait for Accept, or as many as the kernel allows (net.core.somaxconn).
 const backlog = 4096
 
-// What finds out within ten seconds that the other host is gone: seconds without traffic before the first probe,
-// seconds between probes, and how many are without an answer.
+// Keep-alive probes find out within ten seconds that the other host is gone. keepIdle is the seconds without traffic
+// before the first probe, keepInterval those between probes. keepCount probes without an answer end the connection.
 const keepIdle, keepInterval, keepCount = 5, 1, 5
 
 // sockaddr is an address for the kernel. The descriptor is any socket; it looks up the index of an interface.

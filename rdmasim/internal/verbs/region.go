@@ -28,8 +28,8 @@ func (i *RegionInfo) Owner() uint32 {
 	return id
 }
 
-// Possible says whether there can be such a region around an address: it lies in the range of one owner, the one of the
-// address, and has no rights that don't exist. What another process says of a region is held against it.
+// Possible says whether there can be such a region around an address. The region must lie in the range of the address'
+// owner, and have no rights that don't exist. It checks what another process says of a region.
 func (i *RegionInfo) Possible(address uint64) bool {
 	owner, at, ok := SplitAddress(i.Address)
 	id, _, _ := SplitAddress(address)
