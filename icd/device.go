@@ -26,6 +26,7 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	d.environment = sync.OnceValue(d.newEnvironment)
 	d.exec = exec.Device{Resources: resources{d}, Stop: d.stop, Lost: d.executionFailed, Print: d.printed,
 		Watchdog: p.settings.Watchdog, Fault: d.queueFaults()}
+	d.made = here()
 	if d.strictness = p.settings.Strict; d.strict(config.StrictNoncoherent) {
 		d.exec.Watch = d.watch
 	}
@@ -113,6 +114,7 @@ func (d *device) destroy() {
 	d.closeQueues()
 	for o := d.residents.take(); o != nil; o = d.residents.take() {
 		if o.withdraw() {
+			d.leaked(o)
 			d.physical.instance.fail("vkDestroyDevice", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkDestroyDevice_device_05137,
 				"%v was not destroyed before its device", o.objectType()), object{o.objectType(), o.base().handle})
 			d.forget(object{o.objectType(), o.base().handle})

@@ -41,6 +41,8 @@ type deviceMemory struct {
 
 	shadow atomic.Pointer[memory.Shadow] // the host's own view, nil for none: see shown
 
+	file fileID // the payload's, with FARSIDE_STRICT=leaks
+
 	mu      sync.Mutex
 	mapping mapping         // the application's, guarded by mu
 	region  *rdmasim.Region // made by the first vkGetMemoryRemoteAddressNV, guarded by mu
@@ -115,6 +117,7 @@ func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err er
 		p.budget.Release(m.heap, m.size)
 		return nil, err
 	}
+	m.keep()
 	if m.poisoned() {
 		if err := m.poison(); err != nil {
 			m.payload.Release()
@@ -181,10 +184,13 @@ func (m *deviceMemory) readDedicated(info *vk.MemoryAllocateInfo) (memory.Dedica
 }
 
 // newPayload imports the payload that source names, or makes a new one.
-func (m *deviceMemory) newPayload(source export.Handle, dedicated memory.Dedicated) (*memory.Payload, error) {
+func (m *deviceMemory) newPayload(source export.Handle, dedicated memory.Dedicated) (_ *memory.Payload, err error) {
 	p := m.device.physical
 	switch {
 	case source.Type != 0:
+		if source.By == export.FileDescriptor {
+			defer func() { m.device.takeBack("vkAllocateMemory", source.FD, err != nil) }()
+		}
 		return export.Import(source, &export.Expect{
 			Size: m.size, MemoryType: m.typeIndex, Properties: m.flags, DriverUUID: p.driverUUID, DeviceUUID: p.deviceUUID,
 			Dedicated: dedicated,
@@ -232,6 +238,7 @@ func (m *deviceMemory) release() {
 	if m.poisoned() && m.exports.Empty() {
 		_ = m.poison() // it was mapped when it was fresh
 	}
+	m.kept()
 	m.payload.Release()
 	d.physical.budget.Release(m.heap, m.size)
 	event := vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_FREE_EXT

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"farside/export"
+	"farside/internal/config"
 	"farside/internal/vk"
 	"farside/memory"
 	"farside/rdmasim"
@@ -16,6 +17,7 @@ func getMemoryFdKHR(_ *device, info *vk.MemoryGetFdInfoKHR, out *int32) vk.Resul
 		return m.fail("vkGetMemoryFdKHR", err)
 	}
 	m.journalExport(vk.ExternalMemoryHandleTypeFlags(info.HandleType), 0)
+	m.device.handOut("vkGetMemoryFdKHR", made.FD, m.object())
 	*out = int32(made.FD)
 	return vk.SUCCESS
 }
@@ -24,7 +26,7 @@ func getMemoryFdKHR(_ *device, info *vk.MemoryGetFdInfoKHR, out *int32) vk.Resul
 // and the command has nothing else to do.
 func lendMemoryFD(h vk.Device, info *vk.MemoryGetFdInfoKHR) (int, bool) {
 	d := devices.Get(uintptr(h))
-	if d == nil || info == nil || observers.Load() != nil {
+	if d == nil || info == nil || observers.Load() != nil || d.strict(config.StrictLeaks) {
 		return 0, false
 	}
 	m := deviceMemories.Get(uint64(info.Memory))

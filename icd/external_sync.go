@@ -73,6 +73,7 @@ func getFenceFdKHR(_ *device, info *vk.FenceGetFdInfoKHR, out *int32) vk.Result 
 	if err != nil {
 		return f.fail("vkGetFenceFdKHR", err)
 	}
+	f.device.handOut("vkGetFenceFdKHR", fd, object{vk.OBJECT_TYPE_FENCE, f.handle})
 	f.journalShared(journal.Export, vk.OBJECT_TYPE_FENCE, info.HandleType)
 	*out = int32(fd)
 	return vk.SUCCESS
@@ -99,6 +100,7 @@ func getSemaphoreFdKHR(_ *device, info *vk.SemaphoreGetFdInfoKHR, out *int32) vk
 	if err != nil {
 		return s.fail("vkGetSemaphoreFdKHR", err)
 	}
+	s.device.handOut("vkGetSemaphoreFdKHR", fd, object{vk.OBJECT_TYPE_SEMAPHORE, s.handle})
 	s.journalShared(journal.Export, vk.OBJECT_TYPE_SEMAPHORE, info.HandleType)
 	*out = int32(fd)
 	return vk.SUCCESS
@@ -178,6 +180,7 @@ func (s *semaphore) importFD(info *vk.ImportSemaphoreFdInfoKHR) error {
 
 // importPayload replaces the payload by what fd refers to, and owns fd if it succeeds.
 func (c *carrier) importPayload(fd int, kind syncobj.Kind, as form, temporary bool) (err error) {
+	defer func() { c.device.takeBack("an import", fd, err != nil) }()
 	h := held{form: as, imported: true}
 	if as == formOpaque {
 		h.Payload, err = syncobj.Import(fd, kind, c.device.identity())

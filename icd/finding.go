@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"farside/internal/finding"
-	"farside/internal/journal"
 	"farside/internal/vk"
 )
 
@@ -16,7 +15,7 @@ import (
 func (i *instance) find(id finding.ID, place uint64, stack []string, objects []object, format string, args ...any) {
 	f := &finding.Finding{ID: id, Text: fmt.Sprintf(format, args...), Place: place, Stack: stack}
 	for _, o := range objects {
-		f.Objects = append(f.Objects, journal.Object{Type: o.typeName(), Handle: o.Handle, Name: i.nameOf(o)})
+		f.Objects = append(f.Objects, i.journaled(o))
 	}
 	if !finding.Tell(f) {
 		return
@@ -35,20 +34,4 @@ func (i *instance) find(id finding.ID, place uint64, stack []string, objects []o
 // find is instance.find for what is not about a place.
 func (d *device) find(id finding.ID, objects []object, format string, args ...any) {
 	d.physical.instance.find(id, 0, nil, objects, format, args...)
-}
-
-// typeName is the type of an object as C has it, such as VkDeviceMemory.
-func (o object) typeName() string {
-	words := strings.Split(strings.TrimPrefix(o.Type.String(), "VK_OBJECT_TYPE_"), "_")
-	name := "Vk"
-	for _, w := range words {
-		switch w {
-		case "EXT", "KHR", "NV", "AMD":
-			name += w
-		case "":
-		default:
-			name += w[:1] + strings.ToLower(w[1:])
-		}
-	}
-	return name
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"farside/internal/config"
 	"farside/internal/finding"
 	"farside/internal/journal"
 	"farside/internal/vk"
@@ -21,6 +22,7 @@ import (
 type child struct {
 	device *device
 	handle uint64
+	made   origin // with FARSIDE_STRICT=leaks
 
 	// These belong to the device's list, under its mutex.
 	self       resident
@@ -98,6 +100,9 @@ func (r *residents) take() resident {
 
 // add gives an object of the device its handle, which it returns.
 func (d *device) add(o resident) uint64 {
+	if d.strict(config.StrictLeaks) {
+		o.base().made = here()
+	}
 	o.publish()
 	d.residents.add(o)
 	d.journalLife(journal.Create, object{o.objectType(), o.base().handle})
@@ -110,6 +115,7 @@ func (d *device) end(o resident) bool {
 		return false
 	}
 	c := o.base()
+	d.remember(c.handle)
 	d.residents.remove(c)
 	d.journalLife(journal.Destroy, object{o.objectType(), c.handle})
 	d.forget(object{o.objectType(), c.handle})
@@ -133,7 +139,9 @@ func live[T any, K uint64 | uintptr, H ~uint64 | ~uintptr](table interface{ Get(
 // which every command that has a result allows.
 func (i *instance) refuse(command string, t vk.ObjectType, h uint64, live bool, stale, foreign vk.VUID) vk.Result {
 	err := vk.Errorf(vk.ERROR_UNKNOWN, stale, "%#x is not a live handle of type %v", h, t)
-	if live {
+	if !live {
+		defer i.usedDestroyed(command, t, h)
+	} else {
 		err = vk.Errorf(vk.ERROR_UNKNOWN, foreign, "%v %#x belongs to another parent than the command's", t, h)
 	}
 	return i.fail(command, err, object{t, h})

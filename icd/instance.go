@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"farside/internal/cabi"
 	"farside/internal/config"
 	"farside/internal/finding"
 	"farside/internal/gate"
@@ -64,10 +65,14 @@ func (i *instance) init(info *vk.InstanceCreateInfo, settings *config.Settings, 
 	if wrong != nil {
 		return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, vk.NoVUID, "%w", wrong)
 	}
-	finding.Begin(settings)
 	i.tell(settings.Notices)
 	if err := report.Start(settings, "farside "+driverInfo(), gate.AtExit); err != nil {
 		return err
+	}
+	finding.Begin(settings)
+	if settings.Strict&config.StrictLeaks != 0 {
+		i.made = here()
+		leaksAtExit()
 	}
 	profile := memory.DefaultProfile(settings.HeapDevice, settings.HeapHost)
 	p := &physicalDevice{
@@ -97,6 +102,9 @@ func readSettings() (*config.Settings, error) {
 	s, err := config.Capture()
 	if err == nil {
 		logLevel.Set(s.Log)
+		if s.Strict&config.StrictLeaks != 0 {
+			cabi.Track()
+		}
 	}
 	return s, err
 }

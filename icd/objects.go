@@ -56,6 +56,7 @@ type instance struct {
 	apiVersion uint32 // what the application asked for; VK_API_VERSION_1_0 when it did not say
 	extensions map[string]bool
 	physical   *physicalDevice
+	made       origin // with FARSIDE_STRICT=leaks
 
 	reporter
 }
@@ -79,6 +80,7 @@ type device struct {
 	features   map[string]bool // names of the enabled features, whichever structure they came in
 	remaps     bool            // of these memoryMapPlaced or memoryUnmapReserve
 	strictness config.Strict
+	made       origin // with FARSIDE_STRICT=leaks
 	queues     []*queue
 	reports    []memoryReport // VK_EXT_device_memory_report callbacks
 

@@ -168,6 +168,10 @@ func (p *Payload) ID() uint64 { return p.id }
 // FD returns the descriptor of the payload's file, which stays the payload's; false for memory that has none.
 func (p *Payload) FD() (int, bool) { return p.file.Int(), p.backing == backedFile }
 
+// Disown leaves the payload's descriptor to whoever has taken its number: the last Release does not close it. The memory
+// can't be exported any more.
+func (p *Payload) Disown() { p.file.Disown() }
+
 // Export returns a new close-on-exec descriptor of the payload's file, which is the caller's. Errors: fcntl(2),
 // F_DUPFD_CLOEXEC; EBADF for memory that has no file.
 func (p *Payload) Export() (int, error) { return p.file.Export() }

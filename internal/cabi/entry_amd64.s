@@ -30,6 +30,8 @@ TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
 	MOVQ R10, Frame_stack(SP)
 	MOVQ AX, Frame_index(SP)
 	MOVQ $0, Frame_lent(SP)
+	MOVQ BP, (Frame_kept+0)(SP)
+	MOVQ BX, (Frame_kept+8)(SP)
 
 	MOVQ ·passed+Gate_Offset(SB), R10
 	TESTQ R10, R10

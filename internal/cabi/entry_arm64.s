@@ -6,7 +6,7 @@
 // free. crosscall2 saves the callee-saved registers itself. Addresses of variables are taken before they
 // are read, because a direct read goes through R27, which belongs to the caller.
 //
-// RSP stays a multiple of 16: Frame__size is 168 and the link register fills the last word.
+// RSP stays a multiple of 16: Frame__size is 184 and the link register fills the last word.
 TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
 	MOVD $·guard(SB), R10
 	MOVD (R10), R10
@@ -27,6 +27,7 @@ TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
 	MOVD R10, Frame_stack(RSP)
 	MOVD R9, Frame_index(RSP)
 	MOVD ZR, Frame_lent(RSP)
+	STP  (R29, R30), (Frame_kept+0)(RSP)
 
 	MOVD $·passed(SB), R10
 	MOVD Gate_Offset(R10), R11

@@ -13,8 +13,9 @@ type Frame struct {
 	stack  unsafe.Pointer // arguments that found no register, 8 bytes each
 	result uintptr
 	index  uintptr
-	lent   int64  // a descriptor that the stub duplicates, 0 for none, unlendable after it could not
-	into   *int32 // where it writes the duplicate
+	lent   int64      // a descriptor that the stub duplicates, 0 for none, unlendable after it could not
+	into   *int32     // where it writes the duplicate
+	kept   [2]uintptr // the caller's RBP and RBX, or R29 and R30: where a walk of its stack begins
 }
 
 // word reads integer argument i, counted from 0 over integers and pointers only. Bits above the

@@ -15,6 +15,12 @@ const (
 	MissingInvalidate   ID = "FARSIDE-noncoherent-missing-invalidate"
 	InvalidateUnflushed ID = "FARSIDE-noncoherent-invalidate-unflushed"
 	UnalignedRange      ID = "FARSIDE-noncoherent-unaligned-range"
+	LeakedObject        ID = "FARSIDE-leaks-object"
+	LeftAtExit          ID = "FARSIDE-leaks-at-exit"
+	LeakedDescriptor    ID = "FARSIDE-leaks-descriptor"
+	TakenDescriptor     ID = "FARSIDE-leaks-taken-descriptor"
+	ClosedDescriptor    ID = "FARSIDE-leaks-closed-descriptor"
+	UsedDestroyed       ID = "FARSIDE-leaks-used-destroyed"
 	FlushOverDevice     ID = "FARSIDE-noncoherent-flush-over-device"
 )
 
@@ -45,6 +51,26 @@ var Table = []Row{
 		"Memory was unmapped or freed while the host's view still lacked what a device had written, and no range of it " +
 			"was ever invalidated. What the host read there was old.",
 		"`vkInvalidateMappedMemoryRanges` after the fence and before the host reads."},
+	{LeakedObject, slog.LevelError,
+		"A device was destroyed, and one of its objects was not. The stack says where the object was made.",
+		"Destroy what was made, before its device."},
+	{LeftAtExit, slog.LevelWarn,
+		"The process ended with an instance or a device that was never destroyed.",
+		"Destroy both before the end. Who lets the process clean up on purpose leaves `leaks` out."},
+	{LeakedDescriptor, slog.LevelError,
+		"The process ended, and a descriptor that it got for memory, a semaphore or a fence was still open. It was neither " +
+			"closed nor imported.",
+		"Close descriptors that were sent on or are not needed. An import takes its descriptor over."},
+	{TakenDescriptor, slog.LevelError,
+		"The application closed a descriptor that belonged to the driver, mostly by close(2) after an import.",
+		"Don't close a descriptor that was imported with success, nor any other one twice."},
+	{ClosedDescriptor, slog.LevelError,
+		"An import was given a number for which the driver once returned a descriptor, which was closed meanwhile.",
+		"Import before closing, and close each descriptor once."},
+	{UsedDestroyed, slog.LevelError,
+		"A command was given a handle whose object had been destroyed, such as memory that is freed twice. The stack says " +
+			"where both happened.",
+		"Don't use what was destroyed; set the variable to `VK_NULL_HANDLE` then."},
 }
 
 // RowOf returns the row of a kind.
