@@ -3,7 +3,8 @@
 //   gate          every exported symbol ends here, with the Go function that it stands for
 //   gate_enrol    readies a thread for its first call into Go
 //   gate_tell     writes the message of a forked process
-//   gate_urgent   the handler of SIGURG, before Go's
+//   gate_urgent   the handler of SIGURG, before Go's and that of the application
+//   gate_leave    readies a thread for its last destructors
 //   gate_before, gate_after   constructors around the one that starts the Go runtime
 //   gate_end      a destructor, for what package gate's AtExit was given
 //
@@ -14,6 +15,8 @@
 #define SYNCHRONOUS 0x3800084d8
 #define URGENT 0x400000
 #define SIGURG 23
+#define SI_TKILL -6
+#define BITS_UNBLOCKABLE 0x40100 /* SIGKILL, SIGSTOP */
 #define SS_DISABLE 2
 #define BIT_SIGPIPE 0x1000
 #define BIT_SIGXFSZ 0x1000000
@@ -63,12 +66,22 @@ action: // struct sigaction of the kernel: handler, flags, restorer, mask
 	.zero 32
 preempt: // Go's handler of SIGURG, with which the runtime interrupts a thread that is long in Go
 	.zero 8
+earlier: // the handler of SIGURG that was there before, or 0
+	.zero 8
+chained: // 1: that is gate_urgent of another library, whose runtime interrupts threads by the same signal
+	.zero 8
+key: // of pthread_key_create(3), made when the first thread is enrolled, and so behind the Go runtime's
+	.zero 8
+once: // pthread_once_t
+	.zero 8
 stderr: // the file that was descriptor 2 then: device and inode, or 0
 	.zero 16
 
 	.section .tbss, "awT", %nobits
 	.balign 8
 enrolled: // 1: gate_enrol has seen the thread
+	.zero 8
+kept: // the thread's mask when it was enrolled
 	.zero 8
 
 	.section .init_array.00101, "aw", %init_array
@@ -101,6 +114,7 @@ gate_tell_address:
 #define SYS_POLL 7
 #define SYS_RT_SIGACTION 13
 #define SYS_RT_SIGPROCMASK 14
+#define SYS_GETPID 39
 #define SYS_RT_SIGTIMEDWAIT 128
 #define SYS_SIGALTSTACK 131
 
@@ -180,6 +194,15 @@ gate_enrol:
 	syscall
 	movq enrolled@gottpoff(%rip), %rax
 	movb $1, %fs:(%rax)
+	movq (%rsp), %rcx
+	movq kept@gottpoff(%rip), %rax
+	movq %rcx, %fs:(%rax)
+	leaq once(%rip), %rdi
+	leaq gate_key(%rip), %rsi
+	call pthread_once@PLT
+	movl key(%rip), %edi
+	movl $1, %esi
+	call pthread_setspecific@PLT
 	addq $40, %rsp
 	popq %r9
 	popq %r8
@@ -187,6 +210,45 @@ gate_enrol:
 	popq %rdx
 	popq %rsi
 	popq %rdi
+	ret
+
+// gate_key makes the key whose destructor is gate_leave. Without one, threads end as they did before.
+	.type gate_key, %function
+gate_key:
+	endbr64
+	leaq key(%rip), %rdi
+	leaq gate_leave(%rip), %rsi
+	jmp pthread_key_create@PLT
+
+// gate_leave is called when a thread ends, behind the destructor by which the Go runtime leaves it. That has restored the
+// mask of the thread's first entry, where all signals were blocked. Other destructors get the thread's own mask, and a
+// thread that calls again is enrolled again. Where Go's has not run yet, this one asks for another turn.
+	.type gate_leave, %function
+gate_leave:
+	endbr64
+	subq $24, %rsp
+	sigmask 0, zero(%rip), (%rsp)
+	movabsq $(SYNCHRONOUS | BITS_UNBLOCKABLE), %rax
+	orq (%rsp), %rax
+	cmpq $-1, %rax
+	jne 1f
+	movq enrolled@gottpoff(%rip), %rax
+	movb $0, %fs:(%rax)
+	movq kept@gottpoff(%rip), %rax
+	movq %fs:(%rax), %rax
+	movq %rax, (%rsp)
+	movl $2, %edi
+	movq %rsp, %rsi
+	xorl %edx, %edx
+	movl $8, %r10d
+	movl $SYS_RT_SIGPROCMASK, %eax
+	syscall
+	addq $24, %rsp
+	ret
+1:	movl key(%rip), %edi
+	movl $1, %esi
+	call pthread_setspecific@PLT
+	addq $24, %rsp
 	ret
 
 // gate_tell writes gate_message if descriptor 2 is the file that it was, and has space, without a signal.
@@ -242,6 +304,21 @@ gate_tell:
 	.type gate_before, %function
 gate_before:
 	sigmask 2, most(%rip), mask(%rip)
+	leaq action(%rip), %rax
+	urgent $0, %rax
+	movq action(%rip), %rax
+	cmpq $1, %rax // SIG_DFL or SIG_IGN
+	jbe 5f
+	movq %rax, earlier(%rip)
+	leaq gate_urgent(%rip), %rcx
+	movq (%rcx), %rdx
+	cmpq (%rax), %rdx
+	jne 5f
+	movq 6(%rcx), %rdx
+	cmpq 6(%rax), %rdx
+	jne 5f
+	movq $1, chained(%rip)
+5:
 	leaq _DYNAMIC(%rip), %rsi // before the data
 	leaq _edata(%rip), %rdi
 	subq $(SIGTABLE_ENTRIES * SIGTABLE_STRIDE), %rdi
@@ -328,15 +405,18 @@ gate_after:
 
 // gate_urgent goes on to Go's handler, but not on a thread from which the application has taken the alternate stack
 // since it was enrolled: there Go's ends the process. Such a thread leaves Go only where Go looks whether it should.
+// Then the handler is called that was there before the library, unless the signal is from a thread of this process: so
+// the runtime sends it.
 	.type gate_urgent, %function
 gate_urgent:
 	endbr64
-	movq enrolled@gottpoff(%rip), %rax
-	cmpb $0, %fs:(%rax)
-	je 1f
 	pushq %rdi
 	pushq %rsi
 	pushq %rdx
+	nopl 0x67726175(%rax) // by these bytes another library knows it
+	movq enrolled@gottpoff(%rip), %rax
+	cmpb $0, %fs:(%rax)
+	je 1f
 	subq $24, %rsp // stack_t
 	xorl %edi, %edi
 	movq %rsp, %rsi
@@ -344,13 +424,28 @@ gate_urgent:
 	syscall
 	movl 8(%rsp), %eax
 	addq $24, %rsp
-	popq %rdx
-	popq %rsi
-	popq %rdi
 	testl $SS_DISABLE, %eax
 	jnz 2f
-1:	jmp *preempt(%rip)
-2:	ret
+1:	movq 16(%rsp), %rdi
+	movq 8(%rsp), %rsi
+	movq (%rsp), %rdx
+	call *preempt(%rip)
+2:	popq %rdx
+	popq %rsi
+	popq %rdi
+	movq earlier(%rip), %r8
+	testq %r8, %r8
+	jz 3f
+	cmpb $0, chained(%rip)
+	jne 4f
+	cmpl $SI_TKILL, 8(%rsi) // si_code
+	jne 4f
+	movl $SYS_GETPID, %eax
+	syscall
+	cmpl 16(%rsi), %eax // si_pid
+	jne 4f
+3:	ret
+4:	jmp *%r8
 
 // gate_offset returns where enrolled is from the thread's pointer.
 	.globl gate_offset
@@ -362,6 +457,7 @@ gate_offset:
 	ret
 
 #elif defined(__aarch64__)
+#define SYS_GETPID 172
 #define SYS_RT_SIGACTION 134
 #define SYS_RT_SIGPROCMASK 135
 #define SYS_RT_SIGTIMEDWAIT 137
@@ -387,10 +483,10 @@ gate_offset:
 	svc #0
 .endm
 
-// The offset of enrolled from the thread's pointer.
-.macro offset register
-	adrp \register, :gottprel:enrolled
-	ldr \register, [\register, :gottprel_lo12:enrolled]
+// The offset of a thread's variable, enrolled or another one, from the thread's pointer.
+.macro offset register, variable=enrolled
+	adrp \register, :gottprel:\variable
+	ldr \register, [\register, :gottprel_lo12:\variable]
 .endm
 
 // gate goes on to the Go function in x16 with the arguments where they are. In a forked process it returns x17.
@@ -460,12 +556,67 @@ gate_enrol:
 	mrs x10, tpidr_el0
 	mov w11, #1
 	strb w11, [x10, x9]
+	ldr x11, [sp, #88]
+	offset x9, kept
+	str x11, [x10, x9]
+	address x0, once
+	address x1, gate_key
+	bl pthread_once
+	address x0, key
+	ldr w0, [x0]
+	mov x1, #1
+	bl pthread_setspecific
 	ldp x0, x1, [sp, #16]
 	ldp x2, x3, [sp, #32]
 	ldp x4, x5, [sp, #48]
 	ldp x6, x7, [sp, #64]
 	ldr x8, [sp, #80]
 	ldp x29, x30, [sp], #128
+	ret
+
+// gate_key makes the key whose destructor is gate_leave. Without one, threads end as they did before.
+	.type gate_key, %function
+gate_key:
+	hint #34 // bti c
+	address x0, key
+	address x1, gate_leave
+	b pthread_key_create
+
+// gate_leave is called when a thread ends, behind the destructor by which the Go runtime leaves it. That has restored the
+// mask of the thread's first entry, where all signals were blocked. Other destructors get the thread's own mask, and a
+// thread that calls again is enrolled again. Where Go's has not run yet, this one asks for another turn.
+	.type gate_leave, %function
+gate_leave:
+	hint #34 // bti c
+	stp x29, x30, [sp, #-32]! // behind them: the mask
+	mov x0, #0
+	address x1, zero
+	add x2, sp, #16
+	mov x3, #8
+	system SYS_RT_SIGPROCMASK
+	ldr x9, [sp, #16]
+	ldr x10, =(SYNCHRONOUS | BITS_UNBLOCKABLE)
+	orr x9, x9, x10
+	cmn x9, #1
+	b.ne 1f
+	mrs x10, tpidr_el0
+	offset x9
+	strb wzr, [x10, x9]
+	offset x9, kept
+	ldr x11, [x10, x9]
+	str x11, [sp, #16]
+	mov x0, #2
+	add x1, sp, #16
+	mov x2, #0
+	mov x3, #8
+	system SYS_RT_SIGPROCMASK
+	ldp x29, x30, [sp], #32
+	ret
+1:	address x0, key
+	ldr w0, [x0]
+	mov x1, #1
+	bl pthread_setspecific
+	ldp x29, x30, [sp], #32
 	ret
 
 // gate_tell writes gate_message if descriptor 2 is the file that it was, and has space, without a signal.
@@ -529,7 +680,28 @@ gate_before:
 	address x2, mask
 	mov x3, #8
 	system SYS_RT_SIGPROCMASK
-	address x0, _DYNAMIC // before the data
+	mov x1, #0
+	address x2, action
+	urgent
+	address x9, action
+	ldr x9, [x9]
+	cmp x9, #1 // SIG_DFL or SIG_IGN
+	b.ls 5f
+	address x10, earlier
+	str x9, [x10]
+	address x10, gate_urgent
+	ldr x11, [x9]
+	ldr x12, [x10]
+	cmp x11, x12
+	b.ne 5f
+	ldr x11, [x9, #8]
+	ldr x12, [x10, #8]
+	cmp x11, x12
+	b.ne 5f
+	mov x11, #1
+	address x10, chained
+	str x11, [x10]
+5:	address x0, _DYNAMIC // before the data
 	address x1, _edata
 	sub x1, x1, #(SIGTABLE_ENTRIES * SIGTABLE_STRIDE)
 	address x2, lengths
@@ -626,26 +798,51 @@ gate_after:
 
 // gate_urgent goes on to Go's handler, but not on a thread from which the application has taken the alternate stack
 // since it was enrolled: there Go's ends the process. Such a thread leaves Go only where Go looks whether it should.
+// Then the handler is called that was there before the library, unless the signal is from a thread of this process: so
+// the runtime sends it.
 	.type gate_urgent, %function
 gate_urgent:
 	hint #34 // bti c
+	mov w9, #0x6175 // by these words another library knows it
+	movk w9, #0x6772, lsl #16
+	stp x29, x30, [sp, #-64]! // behind them: the arguments, stack_t
+	stp x0, x1, [sp, #16]
+	str x2, [sp, #32]
 	offset x9
 	mrs x10, tpidr_el0
 	ldrb w9, [x10, x9]
 	cbz w9, 1f
-	stp x0, x1, [sp, #-48]! // behind them: x2, stack_t
-	str x2, [sp, #16]
 	mov x0, #0
-	add x1, sp, #24
+	add x1, sp, #40
 	system SYS_SIGALTSTACK
-	ldr w9, [sp, #32]
-	ldr x2, [sp, #16]
-	ldp x0, x1, [sp], #48
+	ldr w9, [sp, #48]
 	tbnz w9, #1, 2f // SS_DISABLE
-1:	address x16, preempt
+1:	ldp x0, x1, [sp, #16]
+	ldr x2, [sp, #32]
+	address x16, preempt
 	ldr x16, [x16]
-	br x16
-2:	ret
+	blr x16
+2:	ldp x0, x1, [sp, #16]
+	ldr x2, [sp, #32]
+	ldp x29, x30, [sp], #64
+	address x16, earlier
+	ldr x16, [x16]
+	cbz x16, 3f
+	address x9, chained
+	ldr x9, [x9]
+	cbnz x9, 4f
+	ldr w9, [x1, #8] // si_code
+	cmn w9, #-(SI_TKILL)
+	b.ne 4f
+	ldr w9, [x1, #16] // si_pid
+	mov x10, x0
+	system SYS_GETPID
+	mov x11, x0
+	mov x0, x10
+	cmp w9, w11
+	b.ne 4f
+3:	ret
+4:	br x16
 
 // gate_offset returns where enrolled is from the thread's pointer.
 	.globl gate_offset

@@ -177,3 +177,150 @@ func TestThreads(t *testing.T) {
 		t.Fatalf("%v\n%.4000s", err, out)
 	}
 }
+
+// ends has destructors of a thread's values run behind those of the Go runtime: they see the thread's own signal mask,
+// and call the driver as any other code.
+const ends = `
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(x) if (!(x)) { printf("line %d: " #x "\n", __LINE__); exit(1); }
+
+static int32_t (*get_version)(uint32_t *);
+static pthread_key_t key;
+static int rounds;
+
+static void own_mask(void) {
+	sigset_t set;
+	CHECK(pthread_sigmask(SIG_SETMASK, 0, &set) == 0);
+	for (int s = 1; s < 32; s++)
+		if (sigismember(&set, s) != (s == SIGUSR2)) { printf("round %d: signal %d\n", rounds, s); exit(1); }
+}
+
+static void destroy(void *value) {
+	uint32_t version;
+	stack_t stack;
+	own_mask();
+	if (value == &rounds) {
+		CHECK(get_version(&version) == 0 && get_version((uint32_t *)8) == -13);
+		CHECK(sigaltstack(0, &stack) == 0 && !(stack.ss_flags & SS_DISABLE) && stack.ss_size >= 256 << 10);
+		own_mask();
+		pthread_setspecific(key, &key);
+	}
+	rounds++;
+}
+
+static void *use(void *unused) {
+	(void)unused;
+	sigset_t set;
+	uint32_t version;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	CHECK(pthread_sigmask(SIG_SETMASK, &set, 0) == 0);
+	CHECK(get_version(&version) == 0);
+	own_mask();
+	CHECK(pthread_setspecific(key, &rounds) == 0);
+	return 0;
+}
+
+int main(int argc, char **argv) {
+	void *lib = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+	CHECK(lib);
+	void *(*proc)(void *, const char *) = (void *(*)(void *, const char *))dlsym(lib, "vk_icdGetInstanceProcAddr");
+	get_version = (int32_t (*)(uint32_t *))proc(0, "vkEnumerateInstanceVersion");
+	uint32_t version;
+	CHECK(get_version(&version) == 0 && pthread_key_create(&key, destroy) == 0);
+	for (int i = 0; i < 50; i++) {
+		pthread_t thread;
+		rounds = 0;
+		CHECK(pthread_create(&thread, 0, use, 0) == 0 && pthread_join(thread, 0) == 0 && rounds == 2);
+	}
+	return 0;
+}
+`
+
+// Destructors that ran behind those of the Go runtime found all signals blocked.
+func TestDestructors(t *testing.T) {
+	library, exe := build(t, ends)
+	if out, err := exec.Command(exe, library).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%.4000s", err, out)
+	}
+}
+
+// urgent has a handler of SIGURG from before the library was loaded, and sends the signal to a thread that has called
+// the driver and to one that has not.
+const urgent = `
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CHECK(x) if (!(x)) { printf("line %d: " #x "\n", __LINE__); exit(1); }
+
+static int32_t (*get_version)(uint32_t *);
+static volatile int called, wrong, done;
+
+static void handler(int s, siginfo_t *info, void *context) {
+	__atomic_add_fetch(&called, 1, __ATOMIC_SEQ_CST);
+	if (s != SIGURG || info->si_code != SI_USER || !context) wrong = 1;
+}
+
+static void *call(void *unused) {
+	(void)unused;
+	uint32_t version;
+	while (!done) CHECK(get_version(&version) == 0);
+	return 0;
+}
+
+int main(int argc, char **argv) {
+	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART};
+	CHECK(sigaction(SIGURG, &action, 0) == 0);
+	void *lib = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+	CHECK(lib);
+	void *(*proc)(void *, const char *) = (void *(*)(void *, const char *))dlsym(lib, "vk_icdGetInstanceProcAddr");
+	get_version = (int32_t (*)(uint32_t *))proc(0, "vkEnumerateInstanceVersion");
+	uint32_t version;
+	for (int enrolled = 0; enrolled < 2; enrolled++) {
+		for (int i = 0; i < 100; i++) {
+			int before = called;
+			CHECK(kill(getpid(), SIGURG) == 0);
+			for (int n = 0; called == before && n < 5000; n++) usleep(1000);
+			if (called != before + 1) { printf("enrolled %d, signal %d: %d calls\n", enrolled, i, called - before); return 1; }
+		}
+		CHECK(get_version(&version) == 0);
+	}
+	/* In the middle of calls, too. */
+	sigset_t set;
+	pthread_t thread;
+	CHECK(pthread_create(&thread, 0, call, 0) == 0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGURG);
+	CHECK(pthread_sigmask(SIG_BLOCK, &set, 0) == 0);
+	for (int i = 0; i < 200; i++) {
+		int before = called;
+		CHECK(kill(getpid(), SIGURG) == 0);
+		for (int n = 0; called == before && n < 5000; n++) usleep(1000);
+		CHECK(called > before);
+	}
+	done = 1;
+	CHECK(pthread_join(thread, 0) == 0 && !wrong);
+	return 0;
+}
+`
+
+// Go's handler of SIGURG kept the signals of the application to itself.
+func TestUrgent(t *testing.T) {
+	library, exe := build(t, urgent)
+	if out, err := exec.Command(exe, library).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%.4000s", err, out)
+	}
+}
