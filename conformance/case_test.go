@@ -145,7 +145,7 @@ func runCase(name string) int {
 	}
 	// An owner of remote memory closes its end of a connection when it sees the peer's closed, a moment later.
 	leaks := leaked(before, resources())
-	for deadline := time.Now().Add(2 * time.Second); len(leaks) > 0 &&
+	for deadline := time.Now().Add(time.Duration(patience)); len(leaks) > 0 &&
 		time.Now().Before(deadline); leaks = leaked(before, resources()) {
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os/exec"
 	"testing"
-	"time"
 
 	"farside/conformance/vulkan"
 )
@@ -32,7 +31,7 @@ const upload = "loop=loop=-1:size=8,hwupload"
 // ffmpeg returns the frames that a graph of filters makes of the pictures, as rows of texels, plane by plane.
 func ffmpeg(t *testing.T, graph string) []byte {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-nostdin", "-init_hw_device", "vulkan=vk:0",
 		"-filter_hw_device", "vk",

@@ -54,7 +54,7 @@ func hammer(c *Case) {
 			var a vulkan.Arena
 			defer a.Close()
 			rng := rand.New(rand.NewPCG(uint64(thread), 9))
-			for time.Now().Before(end) {
+			for first := true; first || time.Now().Before(end); first = false {
 				a.Reset()
 				if err := hammerOnce(c, &a, rng, typ); err != nil {
 					errors <- fmt.Errorf("thread %d: %w", thread, err)

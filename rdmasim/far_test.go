@@ -562,7 +562,7 @@ func TestFarBridgeComesBack(t *testing.T) {
 		wantErr(t, p.Write(r.Address(), buf[:8]), ErrUnreachable)
 		_, err = p.FetchAdd64(r.Address(), 1)
 		wantErr(t, err, ErrUnreachable)
-		if took := time.Since(begin); took > 2*time.Second {
+		if took := time.Since(begin); took > 4*time.Second { // less than a silent connection may take
 			t.Errorf("it took %v to know that there is no bridge", took)
 		}
 		if b, err = Serve(ServeOptions{Listen: b.Address()}); err != nil {

@@ -46,7 +46,7 @@ static void *waits(void *unused) {
 
 /* What a child sees; a call that hangs is ended by the alarm. */
 static int child(void) {
-	alarm(20);
+	alarm(60);
 	uint64_t word = 0;
 	farside_peer *p;
 	struct farside_work work = {.opcode = FARSIDE_READ};

@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
 		pid_t child = fork();
 		CHECK(child >= 0);
 		if (child == 0) {
-			alarm(10);
+			alarm(60);
 			uint32_t version = 7;
 			farside_peer *peer;
 			int answer = 0;
