@@ -49,9 +49,9 @@ func (d *device) newBuffer(info *vk.BufferCreateInfo) (*buffer, error) {
 	if info.Size == 0 {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferCreateInfo_size_00912, "a buffer of 0 bytes")
 	}
-	if info.Size > d.physical.maxMemoryAllocationSize() {
+	if most := d.physical.limits.buffer.MaxBufferSize; info.Size > most {
 		return nil, vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vk.VUID_VkBufferCreateInfo_size_06409,
-			"%d bytes are more than maxBufferSize, %d", info.Size, d.physical.maxMemoryAllocationSize())
+			"%d bytes are more than maxBufferSize, %d", info.Size, most)
 	}
 	if info.Flags != 0 {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferCreateInfo_flags_00915,
@@ -59,7 +59,11 @@ func (d *device) newBuffer(info *vk.BufferCreateInfo) (*buffer, error) {
 	}
 	if e := vk.Find[vk.ExternalMemoryBufferCreateInfo](info.PNext); e != nil {
 		b.externalTypes = e.HandleTypes
-		if !export.Together(e.HandleTypes) {
+		together := export.Together(e.HandleTypes)
+		for left := e.HandleTypes; left != 0; left &= left - 1 {
+			together = together && d.physical.externalMemory(left&-left).Features != 0
+		}
+		if !together {
 			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferCreateInfo_pNext_00920,
 				"handle types %v are not supported together", e.HandleTypes)
 		}
@@ -308,12 +312,8 @@ func (b *buffer) newView(info *vk.BufferViewCreateInfo) (*bufferView, error) {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_offset_00925,
 			"offset %d is outside the buffer of %d bytes", info.Offset, b.size)
 	}
-	if info.Offset%minOffsetAlignment != 0 {
-		vuid := vk.VUID_VkBufferViewCreateInfo_buffer_02751
-		if b.usage&vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT != 0 {
-			vuid = vk.VUID_VkBufferViewCreateInfo_buffer_02750
-		}
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vuid, "offset %d is no multiple of %d", info.Offset, minOffsetAlignment)
+	if err := b.checkViewOffset(info.Offset); err != nil {
+		return nil, err
 	}
 	bytes := b.size - info.Offset
 	if info.Range == vk.WHOLE_SIZE {
@@ -329,6 +329,26 @@ func (b *buffer) newView(info *vk.BufferViewCreateInfo) (*bufferView, error) {
 		}
 		bytes = info.Range
 	}
+	if most := b.device.physical.limits.MaxTexelBufferElements; bytes/uint64(f.BlockSize) > uint64(most) {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_range_00930,
+			"%d texels are more than maxTexelBufferElements, %d", bytes/uint64(f.BlockSize), most)
+	}
 	return &bufferView{child: child{device: b.device}, buffer: b, format: info.Format, offset: info.Offset, bytes: bytes},
 		nil
+}
+
+// checkViewOffset holds the offset of a texel buffer to the alignments of the buffer's usages.
+func (b *buffer) checkViewOffset(offset uint64) error {
+	l := &b.device.physical.limits.texels
+	if most := l.StorageTexelBufferOffsetAlignmentBytes; offset%most != 0 &&
+		b.usage&vk.BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT != 0 {
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_buffer_02750, "offset %d is no multiple of %d",
+			offset, most)
+	}
+	if most := l.UniformTexelBufferOffsetAlignmentBytes; offset%most != 0 &&
+		b.usage&vk.BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT != 0 {
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_buffer_02751, "offset %d is no multiple of %d",
+			offset, most)
+	}
+	return nil
 }

@@ -64,14 +64,15 @@ var (
 func (b *commandBuffer) pushConstants(
 	rules *constantRules, layout vk.PipelineLayout, stages vk.ShaderStageFlags, offset, size uint32, values unsafe.Pointer,
 ) error {
+	most := b.pool.device.physical.limits.MaxPushConstantsSize
 	switch {
 	case size == 0:
 		return vk.Errorf(vk.ERROR_UNKNOWN, rules.empty, "size is 0")
 	case values == nil:
 		return vk.Errorf(vk.ERROR_UNKNOWN, rules.null, "pValues is NULL")
-	case uint64(offset)+uint64(size) > maxPushConstantsSize:
+	case uint64(offset)+uint64(size) > uint64(most):
 		return vk.Errorf(vk.ERROR_UNKNOWN, rules.limit,
-			"%d bytes from offset %d are more than maxPushConstantsSize, %d", size, offset, maxPushConstantsSize)
+			"%d bytes from offset %d are more than maxPushConstantsSize, %d", size, offset, most)
 	}
 	return b.stream.PushConstants(layout, stages, offset, vk.Slice((*byte)(values), size))
 }

@@ -115,7 +115,7 @@ func propertiesDevice(t *testing.T, i *instance, chain unsafe.Pointer) *device {
 	info := vk.DeviceCreateInfo{SType: vk.STRUCTURE_TYPE_DEVICE_CREATE_INFO, PNext: chain, QueueCreateInfoCount: 1,
 		PQueueCreateInfos: &queue}
 	var h vk.Device
-	if r := commands.CreateDevice(i.physical.handle, &info, nil, &h); r != vk.SUCCESS {
+	if r := commands.CreateDevice(i.devices[0].handle, &info, nil, &h); r != vk.SUCCESS {
 		t.Fatalf("vkCreateDevice: %v", r)
 	}
 	t.Cleanup(func() {

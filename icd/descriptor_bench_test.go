@@ -17,7 +17,7 @@ func BenchmarkDescriptorPool(b *testing.B) {
 	priority := float32(1)
 	queue := vk.DeviceQueueCreateInfo{QueueCount: 1, PQueuePriorities: &priority}
 	var d vk.Device
-	if r := commands.CreateDevice(instances.Get(uintptr(i)).physical.handle,
+	if r := commands.CreateDevice(instances.Get(uintptr(i)).devices[0].handle,
 		&vk.DeviceCreateInfo{QueueCreateInfoCount: 1, PQueueCreateInfos: &queue}, nil, &d); r != vk.SUCCESS {
 		b.Fatal(r)
 	}

@@ -83,11 +83,11 @@ func (d *device) checkInfo(t vk.DescriptorType, info descriptor.Descriptor) erro
 	null := d.features["nullDescriptor"]
 	switch t {
 	case vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER, vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
-		return d.checkBufferInfo(&info, null, vk.BUFFER_USAGE_UNIFORM_BUFFER_BIT,
-			vk.VUID_VkWriteDescriptorSet_descriptorType_00330, vk.VUID_VkWriteDescriptorSet_descriptorType_00327)
+		return d.checkBufferInfo(&info, null, &uniformBufferRules, d.physical.limits.MinUniformBufferOffsetAlignment,
+			d.physical.limits.MaxUniformBufferRange)
 	case vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
-		return d.checkBufferInfo(&info, null, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT,
-			vk.VUID_VkWriteDescriptorSet_descriptorType_00331, vk.VUID_VkWriteDescriptorSet_descriptorType_00328)
+		return d.checkBufferInfo(&info, null, &storageBufferRules, d.physical.limits.MinStorageBufferOffsetAlignment,
+			d.physical.limits.MaxStorageBufferRange)
 	case vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, vk.DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
 		switch v := bufferViews.Get(uint64(info.BufferView)); {
 		case info.BufferView == 0 && null:
@@ -120,9 +120,23 @@ func (d *device) checkInfo(t vk.DescriptorType, info descriptor.Descriptor) erro
 	return nil
 }
 
-// checkBufferInfo looks at a VkDescriptorBufferInfo; usage and alignment are the VUIDs that demand them.
+// bufferInfoRules are what a kind of buffer descriptors needs, and the VUIDs that demand it.
+type bufferInfoRules struct {
+	wants                    vk.BufferUsageFlags
+	usage, alignment, ranged vk.VUID
+}
+
+var (
+	uniformBufferRules = bufferInfoRules{vk.BUFFER_USAGE_UNIFORM_BUFFER_BIT, vk.VUID_VkWriteDescriptorSet_descriptorType_00330,
+		vk.VUID_VkWriteDescriptorSet_descriptorType_00327, vk.VUID_VkWriteDescriptorSet_descriptorType_00332}
+	storageBufferRules = bufferInfoRules{vk.BUFFER_USAGE_STORAGE_BUFFER_BIT, vk.VUID_VkWriteDescriptorSet_descriptorType_00331,
+		vk.VUID_VkWriteDescriptorSet_descriptorType_00328, vk.VUID_VkWriteDescriptorSet_descriptorType_00333}
+)
+
+// checkBufferInfo looks at a VkDescriptorBufferInfo, of which the offset is a multiple of alignment and the range at
+// most longest bytes.
 func (d *device) checkBufferInfo(
-	info *descriptor.Descriptor, null bool, wants vk.BufferUsageFlags, usage, alignment vk.VUID,
+	info *descriptor.Descriptor, null bool, rules *bufferInfoRules, alignment uint64, longest uint32,
 ) error {
 	if info.Buffer == 0 {
 		if !null {
@@ -138,13 +152,16 @@ func (d *device) checkBufferInfo(
 			uint64(info.Buffer))
 	case b.device != d:
 		return foreign(vk.VUID_VkDescriptorBufferInfo_buffer_parameter, "buffer", uint64(info.Buffer))
-	case b.usage&wants == 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, usage, "buffer %#x was created without %v", uint64(info.Buffer), wants)
+	case b.usage&rules.wants == 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.usage, "buffer %#x was created without %v", uint64(info.Buffer), rules.wants)
 	case info.Offset >= b.size:
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDescriptorBufferInfo_offset_00340,
 			"offset %d is not within the buffer of %d bytes", info.Offset, b.size)
-	case info.Offset%minOffsetAlignment != 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, alignment, "offset %d is no multiple of %d", info.Offset, minOffsetAlignment)
+	case info.Offset%alignment != 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.alignment, "offset %d is no multiple of %d", info.Offset, alignment)
+	case min(info.Range, b.size-info.Offset) > uint64(longest):
+		return vk.Errorf(vk.ERROR_UNKNOWN, rules.ranged, "a range of %d bytes is longer than %d",
+			min(info.Range, b.size-info.Offset), longest)
 	case info.Range == vk.WHOLE_SIZE:
 		return nil
 	case info.Range == 0:

@@ -20,7 +20,7 @@ type descriptorSetLayout struct {
 func createDescriptorSetLayout(
 	d *device, info *vk.DescriptorSetLayoutCreateInfo, _ *vk.AllocationCallbacks, out *vk.DescriptorSetLayout,
 ) vk.Result {
-	l, err := newLayout(info)
+	l, err := d.newLayout(info)
 	if err != nil {
 		return d.fail("vkCreateDescriptorSetLayout", err)
 	}
@@ -28,7 +28,7 @@ func createDescriptorSetLayout(
 	return vk.SUCCESS
 }
 
-func newLayout(info *vk.DescriptorSetLayoutCreateInfo) (*descriptor.Layout, error) {
+func (d *device) newLayout(info *vk.DescriptorSetLayoutCreateInfo) (*descriptor.Layout, error) {
 	var flags []vk.DescriptorBindingFlags
 	if f := vk.Find[vk.DescriptorSetLayoutBindingFlagsCreateInfo](info.PNext); f != nil && f.BindingCount > 0 {
 		if f.BindingCount != info.BindingCount {
@@ -50,7 +50,12 @@ func newLayout(info *vk.DescriptorSetLayoutCreateInfo) (*descriptor.Layout, erro
 			b.Immutable = slices.Clone(vk.Slice(from.PImmutableSamplers, b.Count)) // ignored for all other types
 		}
 	}
-	return descriptor.NewLayout(info.Flags, bindings)
+	l, err := descriptor.NewLayout(info.Flags, bindings)
+	if err == nil && !l.Within(d.physical.limits.descriptors()) {
+		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID,
+			"a layout with more descriptors than the device's limits allow")
+	}
+	return l, err
 }
 
 // getDescriptorSetLayoutSupport makes the layout and drops it.
@@ -62,7 +67,7 @@ func getDescriptorSetLayoutSupport(
 	if variable != nil {
 		variable.MaxVariableDescriptorCount = 0
 	}
-	l, err := newLayout(info)
+	l, err := d.newLayout(info)
 	if err != nil {
 		if vk.VUIDOf(err) != vk.NoVUID {
 			d.fail("vkGetDescriptorSetLayoutSupport", err)
@@ -71,6 +76,6 @@ func getDescriptorSetLayoutSupport(
 	}
 	out.Supported = vk.TRUE
 	if variable != nil && d.features["descriptorBindingVariableDescriptorCount"] {
-		variable.MaxVariableDescriptorCount = l.MaxVariable()
+		variable.MaxVariableDescriptorCount = l.MaxVariable(d.physical.limits.descriptors())
 	}
 }

@@ -503,7 +503,7 @@ func TestDescriptorProperties(t *testing.T) {
 		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES,
 	}, 0xaa)
 	out := vk.PhysicalDeviceProperties2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, PNext: chain}
-	commands.GetPhysicalDeviceProperties2(i.physical.handle, &out)
+	commands.GetPhysicalDeviceProperties2(i.devices[0].handle, &out)
 	late := propertiesOf[vk.PhysicalDeviceDescriptorIndexingProperties](structs,
 		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES)
 	l := &out.Properties.Limits

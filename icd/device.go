@@ -25,19 +25,19 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	d := &device{physical: p, extensions: map[string]bool{}, stop: syncobj.New(syncobj.Fence, 0)}
 	d.environment = sync.OnceValue(d.newEnvironment)
 	d.exec = exec.Device{Resources: resources{d}, Stop: d.stop, Lost: d.executionFailed, Print: d.printed,
-		Watchdog: p.settings.Watchdog, Fault: d.queueFaults()}
+		Watchdog: p.settings.Watchdog, MaxGroups: p.limits.MaxComputeWorkGroupCount, Fault: d.queueFaults()}
 	d.made = here()
 	if d.strictness = p.settings.Strict; d.strict(config.StrictNoncoherent) {
 		d.exec.Watch = d.watch
 	}
 	for _, n := range vk.Slice(info.PpEnabledExtensionNames, info.EnabledExtensionCount) {
 		name := vk.GoString(n)
-		if !supports(deviceExtensions, name) {
+		if !p.supports(name) {
 			return nil, vk.Errorf(vk.ERROR_EXTENSION_NOT_PRESENT, vk.NoVUID, "device extension %q is not supported", name)
 		}
 		d.extensions[name] = true
 	}
-	if d.features, err = enabledFeatures(info); err != nil {
+	if d.features, err = p.enabledFeatures(info); err != nil {
 		return nil, err
 	}
 	d.remaps = d.features["memoryMapPlaced"] || d.features["memoryUnmapReserve"]
@@ -78,16 +78,17 @@ func (d *device) printed(text string) {
 // (VUID-VkDeviceCreateInfo-queueFamilyIndex-02802)
 func (d *device) createQueues(info *vk.DeviceCreateInfo) error {
 	list := vk.Slice(info.PQueueCreateInfos, info.QueueCreateInfoCount)
-	var made [len(queueFamilies)]uint32
+	families := d.physical.families
+	made := make([]uint32, len(families))
 	for i := range list {
 		q := &list[i]
 		switch {
-		case q.QueueFamilyIndex >= uint32(len(queueFamilies)):
+		case q.QueueFamilyIndex >= uint32(len(families)):
 			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, vk.VUID_VkDeviceQueueCreateInfo_queueFamilyIndex_00381,
-				"queue family %d does not exist, there are %d", q.QueueFamilyIndex, len(queueFamilies))
-		case q.QueueCount > queueFamilies[q.QueueFamilyIndex]:
+				"queue family %d does not exist, there are %d", q.QueueFamilyIndex, len(families))
+		case q.QueueCount > families[q.QueueFamilyIndex].Count:
 			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, vk.VUID_VkDeviceQueueCreateInfo_queueCount_00382,
-				"%d queues of family %d asked for, it has %d", q.QueueCount, q.QueueFamilyIndex, queueFamilies[q.QueueFamilyIndex])
+				"%d queues of family %d asked for, it has %d", q.QueueCount, q.QueueFamilyIndex, families[q.QueueFamilyIndex].Count)
 		case q.Flags != 0:
 			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, vk.VUID_VkDeviceQueueCreateInfo_flags_02861,
 				"queue flags %v need the protectedMemory feature", q.Flags)

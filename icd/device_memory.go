@@ -80,9 +80,9 @@ func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err er
 	if info.AllocationSize == 0 {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMemoryAllocateInfo_allocationSize_07897, "an allocation of 0 bytes")
 	}
-	if info.AllocationSize > p.maxMemoryAllocationSize() {
+	if most := p.limits.memory.MaxMemoryAllocationSize; info.AllocationSize > most {
 		return nil, vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vk.VUID_vkAllocateMemory_pAllocateInfo_01713,
-			"%d bytes are more than maxMemoryAllocationSize, %d", info.AllocationSize, p.maxMemoryAllocationSize())
+			"%d bytes are more than maxMemoryAllocationSize, %d", info.AllocationSize, most)
 	}
 	t := p.profile.Types[info.MemoryTypeIndex]
 	m := &deviceMemory{child: child{device: d}, typeIndex: info.MemoryTypeIndex, heap: t.Heap, size: info.AllocationSize,

@@ -17,7 +17,7 @@ func TestQueueFamilyNamedTwice(t *testing.T) {
 			infos = append(infos, vk.DeviceQueueCreateInfo{QueueCount: n, PQueuePriorities: &priorities[0]})
 		}
 		var h vk.Device
-		if r := commands.CreateDevice(i.physical.handle,
+		if r := commands.CreateDevice(i.devices[0].handle,
 			&vk.DeviceCreateInfo{QueueCreateInfoCount: 2, PQueueCreateInfos: &infos[0]}, nil, &h); r != vk.SUCCESS {
 			t.Fatalf("vkCreateDevice with %v queues: %v", counts, r)
 		}

@@ -39,10 +39,10 @@ func semaphoreForm(types vk.ExternalSemaphoreHandleTypeFlags, timeline bool) for
 
 // getPhysicalDeviceExternalFenceProperties answers with one type each: no two go together.
 func getPhysicalDeviceExternalFenceProperties(
-	_ *physicalDevice, info *vk.PhysicalDeviceExternalFenceInfo, out *vk.ExternalFenceProperties,
+	p *physicalDevice, info *vk.PhysicalDeviceExternalFenceInfo, out *vk.ExternalFenceProperties,
 ) {
 	out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes, out.ExternalFenceFeatures = 0, 0, 0
-	if fenceForm(info.HandleType) != formNone {
+	if fenceForm(info.HandleType) != formNone && p.supports(vk.KHR_EXTERNAL_FENCE_FD_EXTENSION_NAME) {
 		out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes = info.HandleType, info.HandleType
 		out.ExternalFenceFeatures = vk.EXTERNAL_FENCE_FEATURE_EXPORTABLE_BIT | vk.EXTERNAL_FENCE_FEATURE_IMPORTABLE_BIT
 	}
@@ -50,11 +50,12 @@ func getPhysicalDeviceExternalFenceProperties(
 
 // getPhysicalDeviceExternalSemaphoreProperties answers with one type each: no two go together.
 func getPhysicalDeviceExternalSemaphoreProperties(
-	_ *physicalDevice, info *vk.PhysicalDeviceExternalSemaphoreInfo, out *vk.ExternalSemaphoreProperties,
+	p *physicalDevice, info *vk.PhysicalDeviceExternalSemaphoreInfo, out *vk.ExternalSemaphoreProperties,
 ) {
 	out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes, out.ExternalSemaphoreFeatures = 0, 0, 0
 	t := vk.Find[vk.SemaphoreTypeCreateInfo](info.PNext)
-	if semaphoreForm(info.HandleType, t != nil && t.SemaphoreType == vk.SEMAPHORE_TYPE_TIMELINE) != formNone {
+	timeline := t != nil && t.SemaphoreType == vk.SEMAPHORE_TYPE_TIMELINE
+	if semaphoreForm(info.HandleType, timeline) != formNone && p.supports(vk.KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME) {
 		out.ExportFromImportedHandleTypes, out.CompatibleHandleTypes = info.HandleType, info.HandleType
 		out.ExternalSemaphoreFeatures = vk.EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT |
 			vk.EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT

@@ -144,40 +144,40 @@ var supportedFeatures = sync.OnceValue(func() map[string]bool {
 // supported one: VK_EXT_buffer_device_address, which VK_KHR_buffer_device_address replaced.
 const otherExtension = vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT
 
-func getPhysicalDeviceFeatures(_ *physicalDevice, out *vk.PhysicalDeviceFeatures) {
-	writeCoreFeatures(out)
+func getPhysicalDeviceFeatures(p *physicalDevice, out *vk.PhysicalDeviceFeatures) {
+	p.writeCoreFeatures(out)
 }
 
 // getPhysicalDeviceFeatures2 answers every feature structure of the registry: those of extensions that are not
 // advertised with VK_FALSE throughout. Other structures are left as they are.
-func getPhysicalDeviceFeatures2(_ *physicalDevice, out *vk.PhysicalDeviceFeatures2) {
-	writeCoreFeatures(&out.Features)
+func getPhysicalDeviceFeatures2(p *physicalDevice, out *vk.PhysicalDeviceFeatures2) {
+	p.writeCoreFeatures(&out.Features)
 	for s := range vk.Chain(out.PNext) {
-		writeFeatures(s)
+		p.writeFeatures(s)
 	}
 }
 
-// supportsFeature says whether the field named name of a feature structure is VK_TRUE.
+// supportsFeature says whether the driver has the feature name of a structure.
 func supportsFeature(structure vk.StructureType, name string) bool {
 	return structure != otherExtension && supportedFeatures()[name]
 }
 
 // enabledFeatures returns the names of the features that info asks for, in pEnabledFeatures or its pNext chain.
-// It fails with VK_ERROR_FEATURE_NOT_PRESENT for one that the driver does not have. Any value but 0 asks.
-func enabledFeatures(info *vk.DeviceCreateInfo) (map[string]bool, error) {
+// It fails with VK_ERROR_FEATURE_NOT_PRESENT for one that the device does not have. Any value but 0 asks.
+func (p *physicalDevice) enabledFeatures(info *vk.DeviceCreateInfo) (map[string]bool, error) {
 	requested := map[string]bool{}
 	if info.PEnabledFeatures != nil {
-		if err := requestCoreFeatures(info.PEnabledFeatures, requested); err != nil {
+		if err := p.requestCoreFeatures(info.PEnabledFeatures, requested); err != nil {
 			return nil, err
 		}
 	}
 	if f := vk.Find[vk.PhysicalDeviceFeatures2](info.PNext); f != nil {
-		if err := requestCoreFeatures(&f.Features, requested); err != nil {
+		if err := p.requestCoreFeatures(&f.Features, requested); err != nil {
 			return nil, err
 		}
 	}
 	for s := range vk.Chain(info.PNext) {
-		if err := requestFeatures(s, requested); err != nil {
+		if err := p.requestFeatures(s, requested); err != nil {
 			return nil, err
 		}
 	}
@@ -185,8 +185,8 @@ func enabledFeatures(info *vk.DeviceCreateInfo) (map[string]bool, error) {
 }
 
 // request adds one feature that the application asked for.
-func request(structure vk.StructureType, structName, feature string, into map[string]bool) error {
-	if !supportsFeature(structure, feature) {
+func (p *physicalDevice) request(structure vk.StructureType, structName, feature string, into map[string]bool) error {
+	if !p.supportsFeature(structure, feature) {
 		return vk.Errorf(vk.ERROR_FEATURE_NOT_PRESENT, vk.NoVUID, "feature %s of %s is not supported", feature, structName)
 	}
 	into[feature] = true

@@ -40,7 +40,7 @@ func TestEveryFeatureStructIsAnswered(t *testing.T) {
 	}
 	chain, structs := chainOf(t, types, 0xaa)
 	out := vk.PhysicalDeviceFeatures2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, PNext: chain}
-	commands.GetPhysicalDeviceFeatures2(i.physical.handle, &out)
+	commands.GetPhysicalDeviceFeatures2(i.devices[0].handle, &out)
 	seen := map[string]bool{}
 	for _, f := range vk.FeatureStructs {
 		p := unsafe.Pointer(&structs[f.SType][0])
@@ -72,7 +72,7 @@ func TestEveryFeatureStructIsAnswered(t *testing.T) {
 		}
 	}
 	var one vk.PhysicalDeviceFeatures
-	commands.GetPhysicalDeviceFeatures(i.physical.handle, &one)
+	commands.GetPhysicalDeviceFeatures(i.devices[0].handle, &one)
 	if one != out.Features {
 		t.Error("vkGetPhysicalDeviceFeatures and vkGetPhysicalDeviceFeatures2 differ")
 	}
@@ -148,18 +148,18 @@ func TestEnabledFeatures(t *testing.T) {
 		PNext: unsafe.Pointer(&rdma), BufferDeviceAddress: vk.TRUE}
 	two := vk.PhysicalDeviceFeatures2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, PNext: unsafe.Pointer(&v12)}
 	two.Features.RobustBufferAccess = vk.TRUE
-	got, err := enabledFeatures(&vk.DeviceCreateInfo{PNext: unsafe.Pointer(&two)})
+	got, err := new(physicalDevice).enabledFeatures(&vk.DeviceCreateInfo{PNext: unsafe.Pointer(&two)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != 3 || !got["externalMemoryRDMA"] || !got["bufferDeviceAddress"] || !got["robustBufferAccess"] {
 		t.Errorf("enabled %v", got)
 	}
-	if got, err := enabledFeatures(&vk.DeviceCreateInfo{}); err != nil || len(got) != 0 {
+	if got, err := new(physicalDevice).enabledFeatures(&vk.DeviceCreateInfo{}); err != nil || len(got) != 0 {
 		t.Errorf("no features asked for: %v, %v", got, err)
 	}
 	if got,
-		err := enabledFeatures(
+		err := new(physicalDevice).enabledFeatures(
 		&vk.DeviceCreateInfo{PEnabledFeatures: &vk.PhysicalDeviceFeatures{RobustBufferAccess: vk.TRUE}}); err != nil ||
 		!got["robustBufferAccess"] {
 		t.Errorf("pEnabledFeatures: %v, %v", got, err)
@@ -187,7 +187,7 @@ func TestEnabledFeaturesRefusesOthers(t *testing.T) {
 		{vk.DeviceCreateInfo{PNext: unsafe.Pointer(&replay)},
 			[]string{"bufferDeviceAddressCaptureReplay", "VkPhysicalDeviceBufferDeviceAddressFeatures"}},
 	} {
-		_, err := enabledFeatures(&c.info)
+		_, err := new(physicalDevice).enabledFeatures(&c.info)
 		if vk.ResultOf(err) != vk.ERROR_FEATURE_NOT_PRESENT {
 			t.Errorf("%v: error %v", c.want, err)
 			continue

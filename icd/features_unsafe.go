@@ -13,30 +13,30 @@ func bool32(b bool) vk.Bool32 {
 	return vk.FALSE
 }
 
-func writeCoreFeatures(out *vk.PhysicalDeviceFeatures) {
+func (p *physicalDevice) writeCoreFeatures(out *vk.PhysicalDeviceFeatures) {
 	for _, f := range vk.CoreFeatures {
 		*vk.Bool32At(unsafe.Pointer(out), f.Offset) = bool32(
-			supportsFeature(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, f.Name))
+			p.supportsFeature(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, f.Name))
 	}
 }
 
 // writeFeatures fills s if it is a feature structure.
-func writeFeatures(s *vk.BaseInStructure) {
+func (p *physicalDevice) writeFeatures(s *vk.BaseInStructure) {
 	known := vk.FeatureStructByType(s.SType)
 	if known == nil {
 		return
 	}
 	for _, f := range known.Fields {
-		*vk.Bool32At(unsafe.Pointer(s), f.Offset) = bool32(supportsFeature(known.SType, f.Name))
+		*vk.Bool32At(unsafe.Pointer(s), f.Offset) = bool32(p.supportsFeature(known.SType, f.Name))
 	}
 }
 
-func requestCoreFeatures(in *vk.PhysicalDeviceFeatures, into map[string]bool) error {
+func (p *physicalDevice) requestCoreFeatures(in *vk.PhysicalDeviceFeatures, into map[string]bool) error {
 	for _, f := range vk.CoreFeatures {
 		if *vk.Bool32At(unsafe.Pointer(in), f.Offset) == vk.FALSE {
 			continue
 		}
-		if err := request(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "VkPhysicalDeviceFeatures", f.Name, into); err !=
+		if err := p.request(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "VkPhysicalDeviceFeatures", f.Name, into); err !=
 			nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func requestCoreFeatures(in *vk.PhysicalDeviceFeatures, into map[string]bool) er
 }
 
 // requestFeatures adds what s asks for if it is a feature structure.
-func requestFeatures(s *vk.BaseInStructure, into map[string]bool) error {
+func (p *physicalDevice) requestFeatures(s *vk.BaseInStructure, into map[string]bool) error {
 	known := vk.FeatureStructByType(s.SType)
 	if known == nil {
 		return nil
@@ -54,7 +54,7 @@ func requestFeatures(s *vk.BaseInStructure, into map[string]bool) error {
 		if *vk.Bool32At(unsafe.Pointer(s), f.Offset) == vk.FALSE {
 			continue
 		}
-		if err := request(known.SType, known.Name, f.Name, into); err != nil {
+		if err := p.request(known.SType, known.Name, f.Name, into); err != nil {
 			return err
 		}
 	}

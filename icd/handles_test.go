@@ -62,7 +62,7 @@ func handleFamily(t *testing.T, i *instance) map[vk.ObjectType]uint64 {
 	}
 	family := map[vk.ObjectType]uint64{
 		vk.OBJECT_TYPE_INSTANCE:                  uint64(i.handle),
-		vk.OBJECT_TYPE_PHYSICAL_DEVICE:           uint64(i.physical.handle),
+		vk.OBJECT_TYPE_PHYSICAL_DEVICE:           uint64(i.devices[0].handle),
 		vk.OBJECT_TYPE_DEVICE:                    uint64(d.handle),
 		vk.OBJECT_TYPE_QUEUE:                     uint64(d.queues[0].handle),
 		vk.OBJECT_TYPE_COMMAND_BUFFER:            uint64(commands[0]),

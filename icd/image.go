@@ -105,7 +105,7 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 			"an image of %d bytes is larger than maxResourceSize, %d bytes", img.layout.Size, limits.MaxResourceSize)
 	}
 	img.size, img.alignment = img.layout.Size, texel.Alignment
-	img.typeBits = img.device.physical.typesFor(img.externalTypes)
+	img.typeBits = img.device.physical.typesFor(img.externalTypes) & img.device.physical.imageTypes(img.tiling)
 	return nil
 }
 
@@ -241,7 +241,7 @@ func (img *image) externalHandleTypes(info *vk.ImageCreateInfo) error {
 	if e := vk.Find[vk.ExternalMemoryImageCreateInfo](info.PNext); e != nil {
 		img.externalTypes = e.HandleTypes
 		for left := e.HandleTypes; left != 0; left &= left - 1 {
-			r := export.Properties(left & -left)
+			r := img.device.physical.externalMemory(left & -left)
 			if r.Features == 0 || e.HandleTypes&^r.Compatible != 0 {
 				return invalid(vk.VUID_VkImageCreateInfo_pNext_00990,
 					"handle types %v are not supported together", e.HandleTypes)

@@ -113,13 +113,32 @@ func transientUsage(usage vk.ImageUsageFlags) bool {
 
 // sampleCounts is what section "Supported Sample Counts" of chapter "Additional Capabilities" says of a supported
 // image.
-func (q *imageQuery) sampleCounts() vk.SampleCountFlags {
+func (q *imageQuery) sampleCounts(l *limits) vk.SampleCountFlags {
 	if q.imageType != vk.IMAGE_TYPE_2D || q.tiling != vk.IMAGE_TILING_OPTIMAL ||
 		q.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 ||
 		(q.usage|q.stencilUsage)&vk.IMAGE_USAGE_STORAGE_BIT != 0 || formatFeatures(q.format)&attachmentFormat == 0 {
 		return vk.SAMPLE_COUNT_1_BIT
 	}
-	return sampleCounts
+	counts := sampleCounts
+	t, _ := texel.FormatOf(q.format)
+	for _, plane := range t.Planes {
+		attachment, sampled := l.FramebufferColorSampleCounts, l.SampledImageColorSampleCounts
+		switch codec, ok := texel.CodecOf(q.format, plane.Aspect); {
+		case plane.Aspect == vk.IMAGE_ASPECT_DEPTH_BIT:
+			attachment, sampled = l.FramebufferDepthSampleCounts, l.SampledImageDepthSampleCounts
+		case plane.Aspect == vk.IMAGE_ASPECT_STENCIL_BIT:
+			attachment, sampled = l.FramebufferStencilSampleCounts, l.SampledImageStencilSampleCounts
+		case ok && codec.Class() != texel.Float:
+			sampled = l.SampledImageIntegerSampleCounts
+		}
+		if (q.usage|q.stencilUsage)&attachmentUsages != 0 {
+			counts &= attachment
+		}
+		if (q.usage|q.stencilUsage)&vk.IMAGE_USAGE_SAMPLED_BIT != 0 {
+			counts &= sampled
+		}
+	}
+	return counts
 }
 
 // supported answers an image format query; it fails for combinations that no image can be created with.
@@ -133,11 +152,16 @@ func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties)
 	var r vk.ImageFormatProperties
 	switch q.imageType {
 	case vk.IMAGE_TYPE_1D:
-		r.MaxExtent = vk.Extent3D{Width: maxImageDimension1D, Height: 1, Depth: 1}
+		r.MaxExtent = vk.Extent3D{Width: p.limits.MaxImageDimension1D, Height: 1, Depth: 1}
 	case vk.IMAGE_TYPE_2D:
-		r.MaxExtent = vk.Extent3D{Width: maxImageDimension2D, Height: maxImageDimension2D, Depth: 1}
+		most := p.limits.MaxImageDimension2D
+		if q.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 {
+			most = p.limits.MaxImageDimensionCube
+		}
+		r.MaxExtent = vk.Extent3D{Width: most, Height: most, Depth: 1}
 	case vk.IMAGE_TYPE_3D:
-		r.MaxExtent = vk.Extent3D{Width: maxImageDimension3D, Height: maxImageDimension3D, Depth: maxImageDimension3D}
+		most := p.limits.MaxImageDimension3D
+		r.MaxExtent = vk.Extent3D{Width: most, Height: most, Depth: most}
 	default:
 		return false
 	}
@@ -148,7 +172,7 @@ func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties)
 		return false
 	}
 	r.MaxMipLevels = uint32(bits.Len32(r.MaxExtent.Width))
-	r.MaxArrayLayers = maxImageArrayLayers
+	r.MaxArrayLayers = p.limits.MaxImageArrayLayers
 	if q.imageType == vk.IMAGE_TYPE_3D {
 		r.MaxArrayLayers = 1
 	}
@@ -163,7 +187,7 @@ func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties)
 	default:
 		return false
 	}
-	r.SampleCounts = q.sampleCounts()
+	r.SampleCounts = q.sampleCounts(p.limits)
 	r.MaxResourceSize = p.maxResourceSize()
 	*out = r
 	return true
@@ -207,7 +231,7 @@ func getPhysicalDeviceImageFormatProperties2(
 	ok := (drm != nil) == (q.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT) &&
 		p.supported(&q, &out.ImageFormatProperties)
 	if e := vk.Find[vk.PhysicalDeviceExternalImageFormatInfo](info.PNext); ok && e != nil && e.HandleType != 0 {
-		r := export.Properties(e.HandleType)
+		r := p.externalMemory(e.HandleType)
 		external.ExternalMemoryFeatures = r.Features
 		external.ExportFromImportedHandleTypes = r.ExportFromImported
 		external.CompatibleHandleTypes = r.Compatible
@@ -216,9 +240,9 @@ func getPhysicalDeviceImageFormatProperties2(
 	if e := vk.Find[vk.ExternalImageFormatProperties](out.PNext); e != nil {
 		e.ExternalMemoryProperties = external
 	}
-	if p := vk.Find[vk.HostImageCopyDevicePerformanceQuery](out.PNext); p != nil {
+	if h := vk.Find[vk.HostImageCopyDevicePerformanceQuery](out.PNext); h != nil {
 		// VK_IMAGE_USAGE_HOST_TRANSFER_BIT changes nothing about an image.
-		p.OptimalDeviceAccess, p.IdenticalMemoryLayout = bool32(ok), bool32(ok)
+		h.OptimalDeviceAccess, h.IdenticalMemoryLayout = bool32(ok), bool32(ok)
 	}
 	if !ok {
 		out.ImageFormatProperties = vk.ImageFormatProperties{}

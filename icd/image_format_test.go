@@ -4,6 +4,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"farside/internal/config"
 	"farside/internal/texel"
 	"farside/internal/vk"
 	"farside/memory"
@@ -13,11 +14,12 @@ import (
 func imageTestDevice(t *testing.T) *device {
 	t.Helper()
 	i := &instance{}
-	p := &physicalDevice{instance: i, profile: memory.Profile{
+	p := &physicalDevice{instance: i, settings: new(config.Settings), optimalTypes: 1, linearTypes: 1, profile: memory.Profile{
 		Heaps: []memory.Heap{{Size: 4 << 30}},
 		Types: []memory.Type{{Flags: vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT}},
 	}}
-	i.physical = p
+	i.devices = []*physicalDevice{p}
+	p.settle(0)
 	ph, err := physicalDevices.Insert(p)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"farside/internal/gate"
 	"farside/internal/report"
 	"farside/internal/vk"
-	"farside/memory"
 )
 
 // Version and Commit are set at link time; driverInfo and driverVersion are made of them.
@@ -74,26 +73,34 @@ func (i *instance) init(info *vk.InstanceCreateInfo, settings *config.Settings, 
 		i.made = here()
 		leaksAtExit()
 	}
-	profile := memory.DefaultProfile(settings.HeapDevice, settings.HeapHost)
-	p := &physicalDevice{
-		instance: i,
-		settings: settings,
-		profile:  profile,
-		budget:   memory.NewBudget(profile, maxMemoryAllocationCount),
+	list, err := newPhysicalDevices(settings)
+	if err != nil {
+		return profileError(err)
 	}
-	p.driverUUID = driverUUID(settings)
-	p.deviceUUID = deviceUUID(settings, p.driverUUID)
 	h, err := instances.Insert(i)
 	if err != nil {
 		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "instance handle: %w", err)
 	}
-	ph, err := physicalDevices.Insert(p)
-	if err != nil {
-		instances.Remove(h)
-		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "physical device handle: %w", err)
+	for _, p := range list {
+		p.instance = i
+		ph, err := physicalDevices.Insert(p)
+		if err != nil {
+			i.removeDevices()
+			instances.Remove(h)
+			return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "physical device handle: %w", err)
+		}
+		p.handle = vk.PhysicalDevice(ph)
+		i.devices = append(i.devices, p)
+		p.tellCuts()
 	}
-	i.handle, p.handle, i.physical = vk.Instance(h), vk.PhysicalDevice(ph), p
+	i.handle = vk.Instance(h)
 	return nil
+}
+
+func (i *instance) removeDevices() {
+	for _, p := range i.devices {
+		physicalDevices.Remove(uintptr(p.handle))
+	}
 }
 
 // readSettings reads the environment as it is now, which is more than Go knows of it: the application may have changed
@@ -131,7 +138,7 @@ func destroyInstance(i *instance, _ *vk.AllocationCallbacks) {
 	if instances.Remove(uintptr(i.handle)) == nil {
 		return // another thread does it
 	}
-	physicalDevices.Remove(uintptr(i.physical.handle))
+	i.removeDevices()
 	i.destroying()
 	for _, d := range devices.All() {
 		if d.physical.instance == i {
@@ -148,22 +155,31 @@ func destroyInstance(i *instance, _ *vk.AllocationCallbacks) {
 }
 
 func enumeratePhysicalDevices(i *instance, count *uint32, out *vk.PhysicalDevice) vk.Result {
-	return vk.WriteArray(count, out, []vk.PhysicalDevice{i.physical.handle})
+	handles := make([]vk.PhysicalDevice, len(i.devices))
+	for n, p := range i.devices {
+		handles[n] = p.handle
+	}
+	return vk.WriteArray(count, out, handles)
 }
 
+// enumeratePhysicalDeviceGroups lists each device as a group of its own.
 func enumeratePhysicalDeviceGroups(i *instance, count *uint32, out *vk.PhysicalDeviceGroupProperties) vk.Result {
+	all := uint32(len(i.devices))
 	if out == nil {
-		*count = 1
+		*count = all
 		return vk.SUCCESS
 	}
-	if *count == 0 {
+	*count = min(*count, all)
+	for n := range vk.Slice(out, *count) {
+		// Written field by field: sType and pNext are the application's.
+		group := &vk.Slice(out, *count)[n]
+		group.PhysicalDeviceCount = 1
+		clear(group.PhysicalDevices[:])
+		group.PhysicalDevices[0] = i.devices[n].handle
+		group.SubsetAllocation = vk.FALSE
+	}
+	if *count < all {
 		return vk.INCOMPLETE
 	}
-	// Written field by field: sType and pNext are the application's.
-	*count = 1
-	out.PhysicalDeviceCount = 1
-	clear(out.PhysicalDevices[:])
-	out.PhysicalDevices[0] = i.physical.handle
-	out.SubsetAllocation = vk.FALSE
 	return vk.SUCCESS
 }

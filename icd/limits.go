@@ -154,3 +154,25 @@ var deviceLimits = vk.PhysicalDeviceLimits{
 	StrictLines:                     vk.FALSE,
 	StandardSampleLocations:         vk.FALSE,
 }
+
+// limits is what the device's answers say of the limits that the driver holds applications to.
+type limits struct {
+	vk.PhysicalDeviceLimits
+	memory    vk.PhysicalDeviceMaintenance3Properties
+	buffer    vk.PhysicalDeviceMaintenance4Properties
+	subgroup  vk.PhysicalDeviceSubgroupProperties
+	subgroups vk.PhysicalDeviceSubgroupSizeControlProperties
+	indexing  vk.PhysicalDeviceDescriptorIndexingProperties
+	inline    vk.PhysicalDeviceInlineUniformBlockProperties
+	push      vk.PhysicalDevicePushDescriptorProperties
+	host      vk.PhysicalDeviceExternalMemoryHostPropertiesEXT
+	placed    vk.PhysicalDeviceMapMemoryPlacedPropertiesEXT
+	border    vk.PhysicalDeviceCustomBorderColorPropertiesEXT
+	texels    vk.PhysicalDeviceTexelBufferAlignmentProperties
+}
+
+// descriptors are the limits of a descriptor set's layout.
+func (l *limits) descriptors() descriptor.Limits {
+	return descriptor.Limits{Descriptors: l.memory.MaxPerSetDescriptors, Pushed: l.push.MaxPushDescriptors,
+		InlineBytes: l.inline.MaxInlineUniformBlockSize, InlineBlocks: l.inline.MaxDescriptorSetInlineUniformBlocks}
+}

@@ -80,7 +80,7 @@ func getDeviceProcAddr(d *device, pName *byte) vk.PFN_vkVoidFunction {
 		return 0
 	}
 	instance := d.physical.instance
-	newest := supportedVersion
+	newest := d.physical.version()
 	if d.features["maintenance5"] {
 		newest = min(newest, instance.apiVersion|0xFFF) // whatever its patch
 	}
@@ -108,12 +108,12 @@ func enumerateInstanceExtensionProperties(layer *byte, count *uint32, out *vk.Ex
 }
 
 func enumerateDeviceExtensionProperties(
-	_ *physicalDevice, layer *byte, count *uint32, out *vk.ExtensionProperties,
+	p *physicalDevice, layer *byte, count *uint32, out *vk.ExtensionProperties,
 ) vk.Result {
 	if layer != nil {
 		return vk.ERROR_LAYER_NOT_PRESENT
 	}
-	return vk.WriteArray(count, out, deviceExtensionProperties())
+	return vk.WriteArray(count, out, p.extensionProperties())
 }
 
 func enumerateDeviceLayerProperties(_ *physicalDevice, count *uint32, out *vk.LayerProperties) vk.Result {

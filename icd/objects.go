@@ -19,6 +19,7 @@ import (
 	"farside/internal/config"
 	"farside/internal/exec"
 	"farside/internal/handle"
+	"farside/internal/profile"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 	"farside/memory"
@@ -55,21 +56,31 @@ type instance struct {
 	handle     vk.Instance
 	apiVersion uint32 // what the application asked for; VK_API_VERSION_1_0 when it did not say
 	extensions map[string]bool
-	physical   *physicalDevice
+	devices    []*physicalDevice
 	made       origin // with FARSIDE_STRICT=leaks
 
 	reporter
 }
 
-// physicalDevice is the one VkPhysicalDevice of an instance.
+// physicalDevice is a VkPhysicalDevice. It doesn't change once its instance is made.
 type physicalDevice struct {
 	handle     vk.PhysicalDevice
 	instance   *instance
+	index      int // of the instance's devices
 	settings   *config.Settings
 	profile    memory.Profile
+	families   []profile.Family
 	budget     *memory.Budget
 	driverUUID [vk.UUID_SIZE]byte
 	deviceUUID [vk.UUID_SIZE]byte
+	vendorID   uint32
+	deviceID   uint32
+	limits     *limits // what it answers, and holds applications to
+
+	optimalTypes, linearTypes uint32 // memory types of images, by their tiling
+
+	cut         *profile.Result // nil for the driver's own device
+	profileName string          // of FARSIDE_PROFILE
 }
 
 // device is a VkDevice.
@@ -93,8 +104,9 @@ type device struct {
 	shaders   shaders
 	addresses addresses // of memory that shaders reach by address
 
-	slots     sync.Map    // the live *privateDataSlot
-	slotted   atomic.Bool // there is one, or was
+	slots     sync.Map     // the live *privateDataSlot
+	slotted   atomic.Bool  // there is one, or was
+	samplers  atomic.Int64 // the live samplers
 	residents residents
 }
 

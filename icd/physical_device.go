@@ -5,37 +5,31 @@ import (
 	"farside/internal/vk"
 )
 
-// queueFamilies has one element for each queue family: the number of its queues. All can transfer, those of family 0
-// compute, too.
-var queueFamilies = [...]uint32{4, 2}
-
-func getPhysicalDeviceQueueFamilyProperties(_ *physicalDevice, count *uint32, out *vk.QueueFamilyProperties) {
-	var families [len(queueFamilies)]vk.QueueFamilyProperties
+func getPhysicalDeviceQueueFamilyProperties(p *physicalDevice, count *uint32, out *vk.QueueFamilyProperties) {
+	families := make([]vk.QueueFamilyProperties, len(p.families))
 	for i := range families {
-		queueFamilyProperties(i, &families[i])
+		p.queueFamilyProperties(i, &families[i])
 	}
-	vk.WriteArray(count, out, families[:])
+	vk.WriteArray(count, out, families)
 }
 
-func getPhysicalDeviceQueueFamilyProperties2(_ *physicalDevice, count *uint32, out *vk.QueueFamilyProperties2) {
-	if out == nil || *count > uint32(len(queueFamilies)) {
-		*count = uint32(len(queueFamilies))
+func getPhysicalDeviceQueueFamilyProperties2(p *physicalDevice, count *uint32, out *vk.QueueFamilyProperties2) {
+	if out == nil || *count > uint32(len(p.families)) {
+		*count = uint32(len(p.families))
 	}
 	for i := range vk.Slice(out, *count) {
-		queueFamilyProperties(i, &vk.Slice(out, *count)[i].QueueFamilyProperties)
+		p.queueFamilyProperties(i, &vk.Slice(out, *count)[i].QueueFamilyProperties)
 	}
 }
 
-func queueFamilyProperties(family int, out *vk.QueueFamilyProperties) {
-	flags := vk.QUEUE_TRANSFER_BIT
-	if family == 0 {
-		flags |= vk.QUEUE_COMPUTE_BIT
-	}
+func (p *physicalDevice) queueFamilyProperties(family int, out *vk.QueueFamilyProperties) {
+	f := &p.families[family]
 	*out = vk.QueueFamilyProperties{
-		QueueFlags:                  flags,
-		QueueCount:                  queueFamilies[family],
-		TimestampValidBits:          64,
-		MinImageTransferGranularity: vk.Extent3D{Width: 1, Height: 1, Depth: 1},
+		QueueFlags:         f.Flags,
+		QueueCount:         f.Count,
+		TimestampValidBits: f.TimestampBits,
+		MinImageTransferGranularity: vk.Extent3D{Width: f.Granularity[0], Height: f.Granularity[1],
+			Depth: f.Granularity[2]},
 	}
 }
 
@@ -68,15 +62,51 @@ func (p *physicalDevice) memoryProperties(out *vk.PhysicalDeviceMemoryProperties
 	}
 }
 
+// imageTypes are the memory types that images of a tiling can lie in.
+func (p *physicalDevice) imageTypes(tiling vk.ImageTiling) uint32 {
+	if tiling == vk.IMAGE_TILING_OPTIMAL {
+		return p.optimalTypes
+	}
+	return p.linearTypes
+}
+
 // typesFor narrows memoryTypeBits to the types that can hold memory of every one of the handle types.
 func (p *physicalDevice) typesFor(handleTypes vk.ExternalMemoryHandleTypeFlags) uint32 {
 	return export.MemoryTypes(handleTypes, p.profile.Types)
 }
 
+// externalMemory is what the device can do with a handle type: nothing where the extension isn't there that carries it.
+func (p *physicalDevice) externalMemory(t vk.ExternalMemoryHandleTypeFlags) export.HandleProperties {
+	r := export.Properties(t)
+	if p.cut == nil {
+		return r
+	}
+	for _, carried := range [...]struct {
+		by    string
+		types vk.ExternalMemoryHandleTypeFlags
+	}{
+		{vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT},
+		{vk.EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, vk.EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT},
+		{vk.EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, vk.EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT |
+			vk.EXTERNAL_MEMORY_HANDLE_TYPE_HOST_MAPPED_FOREIGN_MEMORY_BIT_EXT},
+		{vk.NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME, vk.EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV},
+	} {
+		if p.supports(carried.by) {
+			continue
+		}
+		if t&carried.types != 0 {
+			return export.HandleProperties{}
+		}
+		r.Compatible &^= carried.types
+		r.ExportFromImported &^= carried.types
+	}
+	return r
+}
+
 func getPhysicalDeviceExternalBufferProperties(
-	_ *physicalDevice, info *vk.PhysicalDeviceExternalBufferInfo, out *vk.ExternalBufferProperties,
+	p *physicalDevice, info *vk.PhysicalDeviceExternalBufferInfo, out *vk.ExternalBufferProperties,
 ) {
-	r := export.Properties(info.HandleType)
+	r := p.externalMemory(info.HandleType)
 	if info.Flags != 0 || bufferUsage(info.Usage, info.PNext)&^bufferUsages != 0 {
 		r = export.HandleProperties{}
 	}

@@ -26,17 +26,18 @@ type pipelineCache struct {
 }
 
 // cacheHeader is VkPipelineCacheHeaderVersionOne.
-func cacheHeader(uuid [vk.UUID_SIZE]byte) []byte {
+func (p *physicalDevice) cacheHeader() []byte {
 	const size = 16 + vk.UUID_SIZE
 	data := binary.LittleEndian.AppendUint32(nil, size)
 	data = binary.LittleEndian.AppendUint32(data, uint32(vk.PIPELINE_CACHE_HEADER_VERSION_ONE))
-	data = binary.LittleEndian.AppendUint32(data, vendorID)
-	data = binary.LittleEndian.AppendUint32(data, deviceID)
+	data = binary.LittleEndian.AppendUint32(data, p.vendorID)
+	data = binary.LittleEndian.AppendUint32(data, p.deviceID)
+	uuid := p.pipelineCacheUUID()
 	return append(data, uuid[:]...)
 }
 
 // data is what an application may save.
-func (c *pipelineCache) data() []byte { return cacheHeader(c.device.physical.pipelineCacheUUID()) }
+func (c *pipelineCache) data() []byte { return c.device.physical.cacheHeader() }
 
 // get returns the shader with a key, or nil.
 func (c *pipelineCache) get(k cacheKey) *shader {

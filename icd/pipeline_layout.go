@@ -34,9 +34,9 @@ func createPipelineLayout(
 
 func (d *device) newPipelineLayout(info *vk.PipelineLayoutCreateInfo) (*pipelineLayout, error) {
 	l := &pipelineLayout{child: child{device: d}}
-	if info.SetLayoutCount > maxBoundDescriptorSets {
+	if most := d.physical.limits.MaxBoundDescriptorSets; info.SetLayoutCount > most {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineLayoutCreateInfo_setLayoutCount_00286,
-			"%d set layouts are more than maxBoundDescriptorSets, %d", info.SetLayoutCount, maxBoundDescriptorSets)
+			"%d set layouts are more than maxBoundDescriptorSets, %d", info.SetLayoutCount, most)
 	}
 	pushed := 0
 	for _, h := range vk.Slice(info.PSetLayouts, info.SetLayoutCount) {
@@ -58,17 +58,20 @@ func (d *device) newPipelineLayout(info *vk.PipelineLayoutCreateInfo) (*pipeline
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineLayoutCreateInfo_pSetLayouts_00293,
 			"%d of the set layouts are for push descriptors", pushed)
 	}
-	return l, l.readRanges(vk.Slice(info.PPushConstantRanges, info.PushConstantRangeCount))
+	if err := l.checkDescriptors(d.physical.limits); err != nil {
+		return nil, err
+	}
+	return l, l.readRanges(d.physical.limits.MaxPushConstantsSize, vk.Slice(info.PPushConstantRanges, info.PushConstantRangeCount))
 }
 
-func (l *pipelineLayout) readRanges(ranges []vk.PushConstantRange) error {
+func (l *pipelineLayout) readRanges(most uint32, ranges []vk.PushConstantRange) error {
 	var seen vk.ShaderStageFlags
 	for i := range ranges {
 		r := &ranges[i]
 		switch {
-		case r.Offset >= maxPushConstantsSize:
+		case r.Offset >= most:
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPushConstantRange_offset_00294,
-				"offset %d is not below maxPushConstantsSize, %d", r.Offset, maxPushConstantsSize)
+				"offset %d is not below maxPushConstantsSize, %d", r.Offset, most)
 		case r.Offset%4 != 0:
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPushConstantRange_offset_00295, "offset %d is no multiple of 4",
 				r.Offset)
@@ -76,9 +79,9 @@ func (l *pipelineLayout) readRanges(ranges []vk.PushConstantRange) error {
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPushConstantRange_size_00296, "a range of 0 bytes")
 		case r.Size%4 != 0:
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPushConstantRange_size_00297, "size %d is no multiple of 4", r.Size)
-		case r.Size > maxPushConstantsSize-r.Offset:
+		case r.Size > most-r.Offset:
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPushConstantRange_size_00298,
-				"%d bytes from offset %d are more than maxPushConstantsSize, %d", r.Size, r.Offset, maxPushConstantsSize)
+				"%d bytes from offset %d are more than maxPushConstantsSize, %d", r.Size, r.Offset, most)
 		case r.StageFlags == 0:
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPushConstantRange_stageFlags_requiredbitmask,
 				"a range of push constants for no stage")

@@ -307,7 +307,7 @@ func TestPipelineCaching(t *testing.T) {
 		t.Errorf("a specialized one: %v, the same shader: %v", flags, fourth.shader == first.shader)
 	}
 	if data, r := c.cacheData(cache, 4096); r != vk.SUCCESS ||
-		!bytes.Equal(data, cacheHeader(c.d.physical.pipelineCacheUUID())) {
+		!bytes.Equal(data, c.d.physical.cacheHeader()) {
 		t.Errorf("the cache's data: %v, %x", r, data)
 	}
 	merged := c.cache(nil)

@@ -62,7 +62,7 @@ func TestNoToolsAreListed(t *testing.T) {
 	i := testInstance(t, nil)
 	count := uint32(3)
 	wantResult(t, "vkGetPhysicalDeviceToolProperties",
-		commands.GetPhysicalDeviceToolProperties(i.physical.handle, &count, nil), vk.SUCCESS)
+		commands.GetPhysicalDeviceToolProperties(i.devices[0].handle, &count, nil), vk.SUCCESS)
 	if count != 0 {
 		t.Errorf("%d tools", count)
 	}

@@ -44,10 +44,22 @@ const (
 
 func getPhysicalDeviceProperties(p *physicalDevice, out *vk.PhysicalDeviceProperties) {
 	p.properties(out)
+	if p.cut != nil {
+		p.cut.Apply(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, propertiesBytes(out))
+	}
 }
 
 // getPhysicalDeviceProperties2 fills the structures that it knows and leaves others as they are.
 func getPhysicalDeviceProperties2(p *physicalDevice, out *vk.PhysicalDeviceProperties2) {
+	if p.cut != nil {
+		p.answerAsProfile(out)
+		return
+	}
+	p.fill(out)
+}
+
+// fill answers as the driver's own device.
+func (p *physicalDevice) fill(out *vk.PhysicalDeviceProperties2) {
 	p.properties(&out.Properties)
 	p.coreProperties(out)
 	p.memoryRelatedProperties(out)
@@ -67,9 +79,13 @@ func (p *physicalDevice) properties(out *vk.PhysicalDeviceProperties) {
 	out.SparseProperties = vk.PhysicalDeviceSparseProperties{} // no sparse resources
 }
 
-// pipelineCacheUUID changes with version and commit, as anything does that changes what a pipeline cache holds.
+// pipelineCacheUUID changes with version and commit, and with what a profile says, as anything does that changes what a pipeline cache holds.
 func (p *physicalDevice) pipelineCacheUUID() [vk.UUID_SIZE]byte {
-	return hashUUID(p.driverUUID[:], []byte("pipeline cache "+Version+" "+Commit))
+	parts := [][]byte{p.driverUUID[:], []byte("pipeline cache " + Version + " " + Commit)}
+	if p.cut != nil {
+		parts = append(parts, p.cut.Fingerprint())
+	}
+	return hashUUID(parts...)
 }
 
 // coreProperties fills the structures of Vulkan 1.1 to 1.3 that say who the device is and the aggregates,
@@ -114,7 +130,7 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 			FilterMinmaxImageComponentMapping:   vk.TRUE,
 		}
 		vk.CopyString(s.DriverName[:], driverName)
-		vk.CopyString(s.DriverInfo[:], driverInfo())
+		vk.CopyString(s.DriverInfo[:], p.driverInfo())
 	}
 	if s := vk.Find[vk.PhysicalDeviceVulkan13Properties](chain); s != nil {
 		*s = vk.PhysicalDeviceVulkan13Properties{SType: s.SType, PNext: s.PNext,
@@ -134,7 +150,7 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 	if s := vk.Find[vk.PhysicalDeviceDriverProperties](chain); s != nil {
 		s.DriverID = driverID
 		vk.CopyString(s.DriverName[:], driverName)
-		vk.CopyString(s.DriverInfo[:], driverInfo())
+		vk.CopyString(s.DriverInfo[:], p.driverInfo())
 		s.ConformanceVersion = vk.ConformanceVersion{} // not submitted for conformance
 	}
 	if s := vk.Find[vk.PhysicalDevicePointClippingProperties](chain); s != nil {
@@ -268,12 +284,16 @@ func driverUUID(s *config.Settings) [vk.UUID_SIZE]byte {
 		memory.MetadataVersion, syncobj.MetadataVersion, texel.LayoutVersion))
 }
 
-// deviceUUID follows from the driver's: each driver has one device. FARSIDE_DEVICE_UUID replaces it.
-func deviceUUID(s *config.Settings, driver [vk.UUID_SIZE]byte) [vk.UUID_SIZE]byte {
+// deviceUUID follows from the driver's and the device's place in the instance. FARSIDE_DEVICE_UUID replaces that of the
+// first, from which the others' follow then.
+func deviceUUID(s *config.Settings, driver [vk.UUID_SIZE]byte, index int) [vk.UUID_SIZE]byte {
 	if s.DeviceUUID != nil {
-		return *s.DeviceUUID
+		if index == 0 {
+			return *s.DeviceUUID
+		}
+		driver = *s.DeviceUUID
 	}
-	return hashUUID(driver[:], []byte("device 0"))
+	return hashUUID(driver[:], fmt.Appendf(nil, "device %d", index))
 }
 
 func hashUUID(parts ...[]byte) (uuid [vk.UUID_SIZE]byte) {

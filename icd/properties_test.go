@@ -17,9 +17,9 @@ import (
 func TestProperties(t *testing.T) {
 	i := testInstance(t, nil)
 	var one vk.PhysicalDeviceProperties
-	commands.GetPhysicalDeviceProperties(i.physical.handle, &one)
+	commands.GetPhysicalDeviceProperties(i.devices[0].handle, &one)
 	two := vk.PhysicalDeviceProperties2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2}
-	commands.GetPhysicalDeviceProperties2(i.physical.handle, &two)
+	commands.GetPhysicalDeviceProperties2(i.devices[0].handle, &two)
 	if one != two.Properties {
 		t.Error("vkGetPhysicalDeviceProperties and vkGetPhysicalDeviceProperties2 differ")
 	}
@@ -36,7 +36,7 @@ func TestProperties(t *testing.T) {
 	if one.VendorID <= 0xffff || strings.HasPrefix(vk.VendorId(one.VendorID).String(), "VK_VENDOR_ID") {
 		t.Errorf("vendorID %#x is %v", one.VendorID, vk.VendorId(one.VendorID))
 	}
-	if one.PipelineCacheUUID == ([vk.UUID_SIZE]byte{}) || one.PipelineCacheUUID == i.physical.driverUUID {
+	if one.PipelineCacheUUID == ([vk.UUID_SIZE]byte{}) || one.PipelineCacheUUID == i.devices[0].driverUUID {
 		t.Errorf("pipelineCacheUUID %x", one.PipelineCacheUUID)
 	}
 	if one.Limits.MaxMemoryAllocationCount == 0 {
@@ -85,7 +85,7 @@ func TestEveryPropertyStruct(t *testing.T) {
 			vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES)
 		layouts.PCopySrcLayouts, layouts.PCopyDstLayouts = nil, nil // the application's
 		out := vk.PhysicalDeviceProperties2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, PNext: chain}
-		commands.GetPhysicalDeviceProperties2(i.physical.handle, &out)
+		commands.GetPhysicalDeviceProperties2(i.devices[0].handle, &out)
 		written[n] = structs
 		for st, words := range structs {
 			want := bytes.Repeat([]byte{fill}, 8)
@@ -142,7 +142,7 @@ func TestEveryPropertyStruct(t *testing.T) {
 		}
 	}
 
-	testAggregates(t, i.physical, written[0])
+	testAggregates(t, i.devices[0], written[0])
 }
 
 // testAggregates compares VkPhysicalDeviceVulkan1xProperties with the structures that they gather: fields of
@@ -248,20 +248,20 @@ func TestUUIDs(t *testing.T) {
 	if got := hex.EncodeToString(driver[:]); !strings.HasPrefix(got, want) {
 		t.Errorf("driverUUID %s, want %s…", got, want)
 	}
-	device := deviceUUID(none, driver)
-	if device == driver || device == ([vk.UUID_SIZE]byte{}) || device != deviceUUID(none, driver) {
+	device := deviceUUID(none, driver, 0)
+	if device == driver || device == ([vk.UUID_SIZE]byte{}) || device != deviceUUID(none, driver, 0) {
 		t.Errorf("deviceUUID %x", device)
 	}
 	other := driver
 	other[0]++
-	if deviceUUID(none, other) == device {
+	if deviceUUID(none, other, 0) == device {
 		t.Error("the device UUID does not follow from the driver's")
 	}
 	set := [vk.UUID_SIZE]byte{1, 2, 3}
 	if got := driverUUID(&config.Settings{DriverUUID: &set}); got != set {
 		t.Errorf("driverUUID %x, set to %x", got, set)
 	}
-	if got := deviceUUID(&config.Settings{DeviceUUID: &set}, driver); got != set {
+	if got := deviceUUID(&config.Settings{DeviceUUID: &set}, driver, 0); got != set {
 		t.Errorf("deviceUUID %x, set to %x", got, set)
 	}
 }

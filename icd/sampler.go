@@ -16,6 +16,12 @@ func createSampler(d *device, info *vk.SamplerCreateInfo, _ *vk.AllocationCallba
 	if err != nil {
 		return d.fail("vkCreateSampler", err)
 	}
+	if most := d.physical.limits.MaxSamplerAllocationCount; d.samplers.Add(1) > int64(most) {
+		d.samplers.Add(-1)
+		return d.fail("vkCreateSampler", vk.Errorf(vk.ERROR_TOO_MANY_OBJECTS,
+			vk.VUID_vkCreateSampler_maxSamplerAllocationCount_04110,
+			"all %d samplers of maxSamplerAllocationCount are in use", most))
+	}
 	*out = vk.Sampler(d.add(s))
 	return vk.SUCCESS
 }
@@ -46,6 +52,7 @@ func (d *device) newSampler(info *vk.SamplerCreateInfo) (*sampler, error) {
 // checkSampler holds VkSamplerCreateInfo to the rules on which the meaning of its members depends, and fills in a
 // custom border colour.
 func (d *device) checkSampler(info *vk.SamplerCreateInfo, from *sampling.SamplerInfo) error {
+	l := d.physical.limits
 	for _, f := range [2]vk.Filter{info.MagFilter, info.MinFilter} {
 		if f != vk.FILTER_NEAREST && f != vk.FILTER_LINEAR {
 			return invalid(vk.VUID_VkSamplerCreateInfo_magFilter_parameter, "filter %v", f)
@@ -62,17 +69,17 @@ func (d *device) checkSampler(info *vk.SamplerCreateInfo, from *sampling.Sampler
 		}
 	}
 	switch {
-	case !(info.MipLodBias >= -sampling.MaxLodBias && info.MipLodBias <= sampling.MaxLodBias):
+	case !(info.MipLodBias >= -l.MaxSamplerLodBias && info.MipLodBias <= l.MaxSamplerLodBias):
 		return invalid(vk.VUID_VkSamplerCreateInfo_mipLodBias_01069, "mipLodBias %v is beyond %v", info.MipLodBias,
-			sampling.MaxLodBias)
+			l.MaxSamplerLodBias)
 	case !(info.MaxLod >= info.MinLod):
 		return invalid(vk.VUID_VkSamplerCreateInfo_maxLod_01973, "maxLod %v is below minLod %v", info.MaxLod, info.MinLod)
 	case info.AnisotropyEnable != vk.FALSE && !d.features["samplerAnisotropy"]:
 		return invalid(vk.VUID_VkSamplerCreateInfo_anisotropyEnable_01070,
 			"anisotropyEnable needs the samplerAnisotropy feature")
-	case info.AnisotropyEnable != vk.FALSE && !(info.MaxAnisotropy >= 1 && info.MaxAnisotropy <= sampling.MaxAnisotropy):
+	case info.AnisotropyEnable != vk.FALSE && !(info.MaxAnisotropy >= 1 && info.MaxAnisotropy <= l.MaxSamplerAnisotropy):
 		return invalid(vk.VUID_VkSamplerCreateInfo_anisotropyEnable_01071, "maxAnisotropy %v is not between 1 and %v",
-			info.MaxAnisotropy, sampling.MaxAnisotropy)
+			info.MaxAnisotropy, l.MaxSamplerAnisotropy)
 	case info.CompareEnable != vk.FALSE && (info.CompareOp < vk.COMPARE_OP_NEVER || info.CompareOp > vk.COMPARE_OP_ALWAYS):
 		return invalid(vk.VUID_VkSamplerCreateInfo_compareEnable_01080, "compareOp %v", info.CompareOp)
 	case from.ReductionMode < vk.SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE ||
@@ -159,3 +166,6 @@ func createSamplerYcbcrConversion(
 	return d.fail("vkCreateSamplerYcbcrConversion",
 		invalid(vk.VUID_vkCreateSamplerYcbcrConversion_None_01648, "the samplerYcbcrConversion feature is not supported"))
 }
+
+// release makes room for another sampler (maxSamplerAllocationCount).
+func (s *sampler) release() { s.device.samplers.Add(-1) }

@@ -91,7 +91,7 @@ func (d *device) readStage(info *vk.PipelineShaderStageCreateInfo) (*stage, erro
 			return nil, err
 		}
 	}
-	st.options = compute.Options{SubgroupSize: subgroupSize}
+	st.options = compute.Options{SubgroupSize: d.physical.limits.subgroup.SubgroupSize}
 	if err := d.readSubgroupSize(info, st); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (d *device) readSubgroupSize(info *vk.PipelineShaderStageCreateInfo, st *st
 	if r == nil {
 		return nil
 	}
-	n := r.RequiredSubgroupSize
+	n, sizes := r.RequiredSubgroupSize, &d.physical.limits.subgroups
 	switch {
 	case !d.features["subgroupSizeControl"]:
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02755,
@@ -118,14 +118,14 @@ func (d *device) readSubgroupSize(info *vk.PipelineShaderStageCreateInfo, st *st
 		return vk.Errorf(vk.ERROR_UNKNOWN,
 			vk.VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02760,
 			"subgroup size %d is no power of two", n)
-	case n < minSubgroupSize:
+	case n < sizes.MinSubgroupSize:
 		return vk.Errorf(vk.ERROR_UNKNOWN,
 			vk.VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02761,
-			"subgroup size %d is below minSubgroupSize, %d", n, minSubgroupSize)
-	case n > maxSubgroupSize:
+			"subgroup size %d is below minSubgroupSize, %d", n, sizes.MinSubgroupSize)
+	case n > sizes.MaxSubgroupSize:
 		return vk.Errorf(vk.ERROR_UNKNOWN,
 			vk.VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02762,
-			"subgroup size %d is above maxSubgroupSize, %d", n, maxSubgroupSize)
+			"subgroup size %d is above maxSubgroupSize, %d", n, sizes.MaxSubgroupSize)
 	}
 	st.options.SubgroupSize, st.varying = n, false
 	return nil
@@ -180,7 +180,7 @@ func (d *device) compile(st *stage) (*shader, error) {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pSpecializationInfo_06849,
 			"entry point %q: %w", st.entry, err)
 	}
-	if err := s.checkSubgroups(st); err != nil {
+	if err := s.checkSubgroups(st, d.physical.limits.subgroups.MaxComputeWorkgroupSubgroups); err != nil {
 		return nil, err
 	}
 	for _, w := range s.program.Warnings {
@@ -193,13 +193,13 @@ func (d *device) compile(st *stage) (*shader, error) {
 }
 
 // checkSubgroups holds the size of the workgroups to the subgroups that the stage asks for.
-func (s *shader) checkSubgroups(st *stage) error {
+func (s *shader) checkSubgroups(st *stage, most uint32) error {
 	p := s.program
 	full := st.flags&vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT != 0
 	switch {
-	case !st.varying && p.Lanes > int(p.SubgroupSize)*maxComputeWorkgroupSubgroups:
+	case !st.varying && p.Lanes > int(p.SubgroupSize)*int(most):
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02756,
-			"workgroups of %d invocations are more than %d subgroups of %d", p.Lanes, maxComputeWorkgroupSubgroups,
+			"workgroups of %d invocations are more than %d subgroups of %d", p.Lanes, most,
 			p.SubgroupSize)
 	case full && p.LocalSize[0]%p.SubgroupSize != 0:
 		rule := vk.VUID_VkPipelineShaderStageCreateInfo_flags_02759

@@ -156,7 +156,7 @@ func spirvVersion(minor uint32) uint32 {
 
 // newEnvironment is what modules are held to on a device.
 func (d *device) newEnvironment() *spirv.Environment {
-	minor := vk.VersionMinor(supportedVersion)
+	minor := vk.VersionMinor(d.physical.version())
 	version := spirvVersion(minor)
 	if d.extensions[vk.KHR_SPIRV_1_4_EXTENSION_NAME] {
 		version = max(version, 0x10400)
@@ -168,9 +168,9 @@ func (d *device) newEnvironment() *spirv.Environment {
 		UniformBufferStandardLayout: d.features["uniformBufferStandardLayout"],
 		ScalarBlockLayout:           d.features["scalarBlockLayout"],
 		WorkgroupScalarLayout:       d.features["workgroupMemoryExplicitLayoutScalarBlockLayout"],
-		MaxWorkgroupSize:            maxComputeWorkGroupSize,
-		MaxWorkgroupInvocations:     maxComputeWorkGroupInvocations,
-		MaxWorkgroupMemory:          maxComputeSharedMemorySize,
+		MaxWorkgroupSize:            d.physical.limits.MaxComputeWorkGroupSize,
+		MaxWorkgroupInvocations:     d.physical.limits.MaxComputeWorkGroupInvocations,
+		MaxWorkgroupMemory:          d.physical.limits.MaxComputeSharedMemorySize,
 	}
 	for _, c := range always {
 		e.Capabilities[c] = true

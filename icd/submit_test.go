@@ -28,15 +28,15 @@ func newQueueTest(t testing.TB) *queueTest {
 	timeline := vk.PhysicalDeviceTimelineSemaphoreFeatures{
 		SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, TimelineSemaphore: vk.TRUE,
 	}
-	infos := make([]vk.DeviceQueueCreateInfo, len(queueFamilies))
-	for f, n := range queueFamilies {
-		priorities := make([]float32, n)
-		infos[f] = vk.DeviceQueueCreateInfo{QueueFamilyIndex: uint32(f), QueueCount: n, PQueuePriorities: &priorities[0]}
+	infos := make([]vk.DeviceQueueCreateInfo, len(ownFamilies))
+	for f, family := range ownFamilies {
+		priorities := make([]float32, family.Count)
+		infos[f] = vk.DeviceQueueCreateInfo{QueueFamilyIndex: uint32(f), QueueCount: family.Count, PQueuePriorities: &priorities[0]}
 	}
 	info := vk.DeviceCreateInfo{PNext: unsafe.Pointer(&timeline), QueueCreateInfoCount: uint32(len(infos)),
 		PQueueCreateInfos: &infos[0]}
 	var h vk.Device
-	if r := commands.CreateDevice(i.physical.handle, &info, nil, &h); r != vk.SUCCESS {
+	if r := commands.CreateDevice(i.devices[0].handle, &info, nil, &h); r != vk.SUCCESS {
 		t.Fatalf("vkCreateDevice: %v", r)
 	}
 	q := &queueTest{t, devices.Get(uintptr(h))}

@@ -66,6 +66,10 @@ func (paths *apiPaths) generate() error {
 	if err != nil {
 		return err
 	}
+	properties, err := emit.Profile(reg)
+	if err != nil {
+		return err
+	}
 	recorded, err := names(paths.ops, emit.Ops)
 	if err != nil {
 		return err
@@ -106,7 +110,8 @@ func (paths *apiPaths) generate() error {
 	if err != nil {
 		return err
 	}
-	return writeFiles(paths.out, slices.Concat(files, entries, records, modules, checked, []emit.File{faults, constants}))
+	single := []emit.File{properties, faults, constants}
+	return writeFiles(paths.out, slices.Concat(files, entries, records, modules, checked, single))
 }
 
 // names reads a list of names from a Go file.

@@ -26,6 +26,7 @@ var ErrSetting = errors.New("wrong environment")
 // Settings is what the environment says. The zero value of a pointer, a list or a string means unset.
 type Settings struct {
 	Log              slog.Level    // what goes to standard error: this level and above
+	Profile          string        // name or path of a profile; "": the driver's own device
 	Watchdog         time.Duration // how long a dispatch may take; 0: for ever
 	Kernels          Kernels
 	HeapDevice       uint64 // bytes; 0: a share of the machine's memory
@@ -93,6 +94,7 @@ type Fabric struct {
 
 // Names that other packages write into their messages.
 const (
+	Profile    = "FARSIDE_PROFILE"
 	Watchdog   = "FARSIDE_WATCHDOG"
 	Access     = "FARSIDE_FABRIC_ACCESS"
 	AllowUIDs  = "FARSIDE_FABRIC_ALLOW_UIDS"

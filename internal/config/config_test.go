@@ -72,6 +72,7 @@ var values = map[string]struct {
 	}, []string{"root", "1,,2", "-1", "4294967296", "1 2"}},
 	"FARSIDE_REPORT":             {map[string]Settings{"/a b": {Report: "/a b"}}, nil},
 	"FARSIDE_TRACE":              {map[string]Settings{"/a b": {Trace: "/a b"}}, nil},
+	"FARSIDE_PROFILE":            {map[string]Settings{"h200": {Profile: "h200"}, "/a b.toml": {Profile: "/a b.toml"}}, nil},
 	"FARSIDE_FABRIC_SECRET_FILE": {map[string]Settings{"/a b": {FabricSecretFile: "/a b"}}, nil},
 	"FARSIDE_FAULTS":             {map[string]Settings{"queue=lost@3": {Faults: "queue=lost@3"}}, nil},
 }

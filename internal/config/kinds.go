@@ -136,6 +136,10 @@ var users = list("a list of user ids, decimal, separated by commas", func(s stri
 // words is a text that its owner reads, which has more to say about mistakes in it.
 var words = kind[string]{"a text", func(s string) (string, error) { return s, nil }}
 
+// The names and formats of profiles are package profile's.
+var profiles = kind[string]{"the name of a profile (`farside profile list`), or the path of a file",
+	func(s string) (string, error) { return s, nil }}
+
 var path = kind[string]{"the path of a file", func(s string) (string, error) { return s, nil }}
 
 var stricts = kind[Strict]{"`all`, or a list of `noncoherent`, `poison`, `guard`, `leaks`, separated by commas",

@@ -20,6 +20,11 @@ type Variable struct {
 var Table = []Variable{
 	row("FARSIDE_LOG", levels, slog.LevelError, func(s *Settings) *slog.Level { return &s.Log },
 		"`error`", "What goes to standard error: messages of this level and of the levels before it."),
+	row(Profile, profiles, "", func(s *Settings) *string { return &s.Profile },
+		"`default`, the driver's own device",
+		"What the physical devices claim to be: names, heaps, memory types, queue families, limits, features, extensions. "+
+			"A file is the JSON or the text of vulkaninfo, a report of gpuinfo.org, or a TOML file based on one of these. "+
+			"See [profiles.md](profiles.md) and `farside profile`."),
 	row(Watchdog, duration, 30*time.Second, func(s *Settings) *time.Duration { return &s.Watchdog },
 		"`30s`", "How long a dispatch may run. After that the device is lost, and a message names the shader and its loop."),
 	row("FARSIDE_KERNELS", kernels, KernelsBest, func(s *Settings) *Kernels { return &s.Kernels },

@@ -19,6 +19,17 @@ const (
 	MaxInlineBlocks = 256
 )
 
+// Limits are what a device promises of a set's layout.
+type Limits struct {
+	Descriptors  uint32 // of all types together
+	Pushed       uint32 // of a set that is pushed
+	InlineBytes  uint32 // of an inline uniform block
+	InlineBlocks uint32
+}
+
+// Most are the limits of the driver.
+var Most = Limits{MaxDescriptors, MaxPushDescriptors, MaxInlineBytes, MaxInlineBlocks}
+
 // Binding is a binding of a layout.
 type Binding struct {
 	Number    uint32
@@ -49,7 +60,7 @@ type Layout struct {
 }
 
 // NewLayout makes a layout of bindings in any order, which it takes over. It fails, with the VUID, where they break a
-// rule of VkDescriptorSetLayoutCreateInfo, and with VK_ERROR_OUT_OF_HOST_MEMORY beyond what Supported allows.
+// rule of VkDescriptorSetLayoutCreateInfo, and with VK_ERROR_OUT_OF_HOST_MEMORY beyond Most.
 func NewLayout(flags vk.DescriptorSetLayoutCreateFlags, bindings []Binding) (*Layout, error) {
 	slices.SortFunc(bindings, func(a, b Binding) int { return cmp.Compare(a.Number, b.Number) })
 	l := &Layout{Flags: flags, Bindings: bindings}
@@ -62,7 +73,7 @@ func NewLayout(flags vk.DescriptorSetLayoutCreateFlags, bindings []Binding) (*La
 			return nil, err
 		}
 	}
-	if !l.Supported() {
+	if !l.Within(Most) {
 		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID,
 			"a layout with more descriptors than vkGetDescriptorSetLayoutSupport allows")
 	}
@@ -125,23 +136,23 @@ func (l *Layout) checkBinding(b *Binding, last bool) error {
 	return nil
 }
 
-// Supported says whether the bindings stay within what the device promises (VkDescriptorSetLayoutSupport).
-func (l *Layout) Supported() bool {
+// Within says whether the bindings stay within what a device promises (VkDescriptorSetLayoutSupport).
+func (l *Layout) Within(limits Limits) bool {
 	var descriptors, blocks uint64
 	for i := range l.Bindings {
 		switch b := &l.Bindings[i]; {
 		case !b.inline():
 			descriptors += uint64(b.Count)
-		case b.Count > MaxInlineBytes:
+		case b.Count > limits.InlineBytes:
 			return false
 		case b.Count > 0:
 			blocks++
 		}
 	}
-	if l.Flags&vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT != 0 && descriptors > MaxPushDescriptors {
+	if l.Flags&vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT != 0 && descriptors > uint64(limits.Pushed) {
 		return false
 	}
-	return descriptors <= MaxDescriptors && blocks <= MaxInlineBlocks
+	return descriptors <= uint64(limits.Descriptors) && blocks <= uint64(limits.InlineBlocks)
 }
 
 // Binding returns the binding with a number.
@@ -213,15 +224,15 @@ func (l *Layout) sum() uint64 {
 
 // MaxVariable is how many elements the binding with a variable count could have at most, beside the others
 // (VkDescriptorSetVariableDescriptorCountLayoutSupport); 0 where no binding has one.
-func (l *Layout) MaxVariable() uint32 {
+func (l *Layout) MaxVariable(limits Limits) uint32 {
 	n := len(l.Bindings)
 	if n == 0 || !l.Bindings[n-1].Variable() {
 		return 0
 	}
 	last := &l.Bindings[n-1]
 	if last.inline() {
-		return MaxInlineBytes
+		return limits.InlineBytes
 	}
 	descriptors, _ := l.sizes(0)
-	return MaxDescriptors - descriptors
+	return limits.Descriptors - min(descriptors, limits.Descriptors)
 }

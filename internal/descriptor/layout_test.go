@@ -59,7 +59,7 @@ func TestWhatIsSupported(t *testing.T) {
 		{Layout{Bindings: []Binding{{Type: inline, Count: MaxInlineBytes}}}, true},
 		{Layout{Bindings: []Binding{{Type: inline, Count: MaxInlineBytes + 4}}}, false},
 	} {
-		if got := c.layout.Supported(); got != c.want {
+		if got := c.layout.Within(Most); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.layout, got, c.want)
 		}
 	}

@@ -27,8 +27,6 @@ const (
 	MaxGroupsYZ      = 65535
 )
 
-var maxGroups = [3]uint32{MaxGroupsX, MaxGroupsYZ, MaxGroupsYZ}
-
 // Pipeline is a compute pipeline as commands see it. It does not change, and lives for as long as a command needs it.
 type Pipeline struct {
 	Program *compute.Program
@@ -192,10 +190,11 @@ func (r *replay) pushConstants(c *command.PushConstants) error {
 }
 
 func (r *replay) dispatch(groups [3]uint32) error {
+	most := &r.device.MaxGroups
 	for i, rule := range [3]vk.VUID{vk.VUID_vkCmdDispatch_groupCountX_00386, vk.VUID_vkCmdDispatch_groupCountY_00387,
 		vk.VUID_vkCmdDispatch_groupCountZ_00388} {
-		if groups[i] > maxGroups[i] {
-			return invalid(rule, "%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i, maxGroups[i])
+		if groups[i] > most[i] {
+			return invalid(rule, "%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i, most[i])
 		}
 	}
 	return r.execute([3]uint32{}, groups, dispatchRules{
@@ -204,17 +203,18 @@ func (r *replay) dispatch(groups [3]uint32) error {
 }
 
 func (r *replay) dispatchBase(base, groups [3]uint32) error {
+	most := &r.device.MaxGroups
 	first := [3]vk.VUID{vk.VUID_vkCmdDispatchBase_baseGroupX_00421, vk.VUID_vkCmdDispatchBase_baseGroupX_00422,
 		vk.VUID_vkCmdDispatchBase_baseGroupZ_00423}
 	count := [3]vk.VUID{vk.VUID_vkCmdDispatchBase_groupCountX_00424, vk.VUID_vkCmdDispatchBase_groupCountY_00425,
 		vk.VUID_vkCmdDispatchBase_groupCountZ_00426}
 	for i := range 3 {
 		switch {
-		case base[i] >= maxGroups[i]:
-			return invalid(first[i], "workgroup %d is not below maxComputeWorkGroupCount[%d], %d", base[i], i, maxGroups[i])
-		case groups[i] > maxGroups[i]-base[i]:
+		case base[i] >= most[i]:
+			return invalid(first[i], "workgroup %d is not below maxComputeWorkGroupCount[%d], %d", base[i], i, most[i])
+		case groups[i] > most[i]-base[i]:
 			return invalid(count[i], "%d workgroups from %d on are more than maxComputeWorkGroupCount[%d], %d", groups[i],
-				base[i], i, maxGroups[i])
+				base[i], i, most[i])
 		}
 	}
 	if p := r.bound.pipeline; base != [3]uint32{} && p != nil && !p.Base {
@@ -246,8 +246,8 @@ func (r *replay) dispatchIndirect(c *command.DispatchIndirect) error {
 	for i, rule := range [3]vk.VUID{vk.VUID_VkDispatchIndirectCommand_x_00417, vk.VUID_VkDispatchIndirectCommand_y_00418,
 		vk.VUID_VkDispatchIndirectCommand_z_00419} {
 		groups[i] = binary.LittleEndian.Uint32(b[c.Offset+uint64(i)*4:])
-		if groups[i] > maxGroups[i] {
-			return invalid(rule, "%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i, maxGroups[i])
+		if most := &r.device.MaxGroups; groups[i] > most[i] {
+			return invalid(rule, "%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i, r.device.MaxGroups[i])
 		}
 	}
 	return r.execute([3]uint32{}, groups, dispatchRules{

@@ -50,6 +50,8 @@ type Device struct {
 	// device is lost where it returns an error. Point is submit, command, and then dispatch or copy where the command
 	// is one.
 	Fault func(q *Queue, point string) error
+	// MaxGroups is maxComputeWorkGroupCount.
+	MaxGroups [3]uint32
 }
 
 func (d *Device) stopped() bool { return d.Stop.Value() != 0 }

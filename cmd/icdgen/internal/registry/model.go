@@ -57,6 +57,20 @@ func (r *Registry) aliasOf(name string) string {
 type Version struct {
 	Name         string // VK_VERSION_1_1
 	Major, Minor uint32
+	Provides
+}
+
+// Provides is what a version or an extension brings beside its commands.
+type Provides struct {
+	Types    []string
+	Features []Feature
+}
+
+// Feature is a feature that whoever offers the version or the extension must support, or several, separated by commas,
+// of which one is enough.
+type Feature struct {
+	Names, Struct string
+	Depends       string // the expression of the block around it; empty for always
 }
 
 // Number is the version as VK_MAKE_API_VERSION(0, Major, Minor, 0) packs it.
@@ -121,6 +135,8 @@ type Decl struct {
 	// NoAutoValidity is set where the specification's rules for the member are written by hand.
 	NoAutoValidity bool
 	Values         string // the values attribute: a fixed sType
+	LimitType      string // the limittype attribute, raw: which way a limit is less
+	Twin           string // STRUCTURE::member that this member of an aggregate repeats
 }
 
 // Struct is a structure or union.
@@ -182,6 +198,7 @@ type Extension struct {
 	PromotedTo  string
 	Platform    string
 	Commands    []string
+	Provides
 }
 
 // Format describes how a VkFormat is laid out.

@@ -193,6 +193,7 @@ func (p *parser) readDecl(n *node) (*Decl, error) {
 	d := &Decl{
 		Len: n.attr("len"), Values: n.attr("values"),
 		Optional: n.attr("optional"), NoAutoValidity: n.attr("noautovalidity") == "true",
+		LimitType: n.attr("limittype"),
 	}
 	var before, after strings.Builder
 	for _, k := range n.kids {
@@ -205,6 +206,7 @@ func (p *parser) readDecl(n *node) (*Decl, error) {
 			d.Type = strings.TrimSpace(k.elem.text())
 		case k.elem.name == "name":
 			d.Name = strings.TrimSpace(k.elem.text())
+			d.Twin = k.elem.attr("alias")
 		case k.elem.name == "enum":
 			after.WriteString(strings.TrimSpace(k.elem.text()))
 		}

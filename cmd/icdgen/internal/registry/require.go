@@ -168,6 +168,7 @@ func literal(s string) (string, error) {
 }
 
 func (p *parser) readFeatures() error {
+	provided := map[uint32]*Provides{} // a version's parts (base, compute, graphics) come before the version itself
 	for _, f := range p.root.elems("feature") {
 		if !forAPI(f.attr("api")) {
 			continue
@@ -179,7 +180,10 @@ func (p *parser) readFeatures() error {
 		if f.attr("apitype") != "internal" {
 			p.reg.Versions = append(p.reg.Versions, v)
 		}
-		err := p.require(f, 0, func(c *Command) {
+		if provided[v.Number()] == nil {
+			provided[v.Number()] = new(Provides)
+		}
+		err := p.require(f, 0, provided[v.Number()], func(c *Command) {
 			if c.Version == 0 || v.Number() < c.Version {
 				c.Version = v.Number()
 			}
@@ -187,6 +191,9 @@ func (p *parser) readFeatures() error {
 		if err != nil {
 			return err
 		}
+	}
+	for _, v := range p.reg.Versions {
+		v.Provides = *provided[v.Number()]
 	}
 	if len(p.reg.Versions) == 0 {
 		return &Error{Element: "<feature>", Reason: "no core version"}
@@ -213,7 +220,7 @@ func (p *parser) readExtensions() error {
 		if e.Type != "instance" && e.Type != "device" {
 			return n.errorf("bad type %q", e.Type)
 		}
-		err = p.require(n, number, func(c *Command) {
+		err = p.require(n, number, &e.Provides, func(c *Command) {
 			if !slices.Contains(e.Commands, c.Name) {
 				e.Commands = append(e.Commands, c.Name)
 				c.Extensions = append(c.Extensions, e.Name)
@@ -250,7 +257,7 @@ func specVersionName(ext string, n *node) string {
 }
 
 // require reads the <require> blocks of a version or an extension.
-func (p *parser) require(n *node, ext int, command func(*Command)) error {
+func (p *parser) require(n *node, ext int, provides *Provides, command func(*Command)) error {
 	for _, r := range n.elems("require") {
 		if !forAPI(r.attr("api")) {
 			continue
@@ -263,6 +270,10 @@ func (p *parser) require(n *node, ext int, command func(*Command)) error {
 			switch item.name {
 			case "type":
 				p.required[item.attr("name")] = true
+				provides.Types = append(provides.Types, item.attr("name"))
+			case "feature":
+				provides.Features = append(provides.Features,
+					Feature{Names: item.attr("name"), Struct: item.attr("struct"), Depends: r.attr("depends")})
 			case "command":
 				c := p.commands[item.attr("name")]
 				if c == nil {
