@@ -8,9 +8,12 @@ package vk
 
 import (
 	"cmp"
+	"hash/maphash"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // flagName is one bit of a bitmask.
@@ -157,11 +160,36 @@ type Command struct {
 	Extensions []string // those that define it
 }
 
-// CommandIndex is the place of a command in Commands; false if there is none of that name.
+// CommandIndex is the place of a command in Commands; false if there is none of that name. Loaders ask for every name
+// that they know, several times, before a program gets its device: so it is quick.
 func CommandIndex(name string) (int, bool) {
-	return slices.BinarySearchFunc(Commands, name,
-		func(c Command, name string) int { return strings.Compare(c.Name, name) })
+	places := commandPlaces()
+	for at := maphash.String(nameSeed, name); ; at++ {
+		i := int(places[at&uint64(len(places)-1)]) - 1
+		if i < 0 {
+			return 0, false
+		}
+		if Commands[i].Name == name {
+			return i, true
+		}
+	}
 }
+
+var nameSeed = maphash.MakeSeed()
+
+// commandPlaces has the places of Commands plus 1, each at its name's hash or, if others are there, behind it. A quarter
+// to a half of it is taken.
+var commandPlaces = sync.OnceValue(func() []uint16 {
+	places := make([]uint16, 2<<bits.Len(uint(len(Commands))))
+	for i := range Commands {
+		at := maphash.String(nameSeed, Commands[i].Name)
+		for places[at&uint64(len(places)-1)] != 0 {
+			at++
+		}
+		places[at&uint64(len(places)-1)] = uint16(i + 1)
+	}
+	return places
+})
 
 // CommandByName looks Commands up.
 func CommandByName(name string) (Command, bool) {

@@ -212,3 +212,14 @@ func TestUnion(t *testing.T) {
 		t.Errorf("depth %v", got)
 	}
 }
+
+// BenchmarkCommandIndex looks every command up once.
+func BenchmarkCommandIndex(b *testing.B) {
+	for b.Loop() {
+		for i := range Commands {
+			if n, ok := CommandIndex(Commands[i].Name); !ok || n != i {
+				b.Fatalf("%s: %d, %t", Commands[i].Name, n, ok)
+			}
+		}
+	}
+}
