@@ -1,12 +1,12 @@
 package report
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"os"
 
 	"golang.org/x/sys/unix"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"farside/internal/fd"
 	"farside/internal/journal"
@@ -81,7 +81,7 @@ func newTraceFile(path, driver string) (*traceFile, error) {
 	t.sequence = t.hash(fmt.Sprint(h.PID, h.Began)) & 0xffffffff
 	t.clocks()
 	var process []byte
-	process = protowire.AppendVarint(protowire.AppendTag(process, processPID, protowire.VarintType), uint64(h.PID))
+	process = appendNumber(process, processPID, uint64(h.PID))
 	for _, arg := range h.Command {
 		process = appendText(process, processArgs, arg)
 	}
@@ -115,7 +115,7 @@ func (t *traceFile) clocks() {
 func (t *traceFile) uuid(name string) uint64 { return t.hash("track " + name) }
 
 // describe announces a track.
-func (t *traceFile) describe(uuid, parent uint64, name string, kind protowire.Number, what []byte) {
+func (t *traceFile) describe(uuid, parent uint64, name string, kind uint64, what []byte) {
 	m := appendNumber(nil, trackUUID, uuid)
 	if name != "" {
 		m = appendText(m, trackName, name)
@@ -130,7 +130,7 @@ func (t *traceFile) describe(uuid, parent uint64, name string, kind protowire.Nu
 }
 
 // track returns the number of a track below the process, which it announces when it is new.
-func (t *traceFile) track(name string, kind protowire.Number, what []byte) uint64 {
+func (t *traceFile) track(name string, kind uint64, what []byte) uint64 {
 	id, ok := t.tracks[name]
 	if !ok {
 		id = t.uuid(name)
@@ -141,7 +141,7 @@ func (t *traceFile) track(name string, kind protowire.Number, what []byte) uint6
 }
 
 // send writes a packet; a time of 0 is none. Errors are dropped with it: the program goes on.
-func (t *traceFile) send(time int64, kind protowire.Number, message []byte) {
+func (t *traceFile) send(time int64, kind uint64, message []byte) {
 	p := t.message[:0]
 	if time != 0 {
 		p = appendNumber(p, packetTime, uint64(time))
@@ -223,7 +223,7 @@ func (t *traceFile) event(e *journal.Event, time int64, kind, track uint64, name
 	m = appendText(m, eventCategory, string(e.Kind))
 	m = appendText(m, eventName, name)
 	if flow != 0 {
-		m = protowire.AppendFixed64(protowire.AppendTag(m, eventFlow, protowire.Fixed64Type), flow)
+		m = binary.LittleEndian.AppendUint64(appendTag(m, eventFlow, wireFixed64), flow)
 	}
 	for _, note := range []struct {
 		name, text string
@@ -244,14 +244,24 @@ func (t *traceFile) event(e *journal.Event, time int64, kind, track uint64, name
 	t.send(time, packetEvent, m)
 }
 
-func appendNumber(b []byte, field protowire.Number, n uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), n)
+// The kinds of fields of Protocol Buffers (https://protobuf.dev/programming-guides/encoding). Their Go library isn't in
+// the driver: while it is loaded, it opens and reads the application's executable.
+const (
+	wireVarint  = 0
+	wireFixed64 = 1
+	wireBytes   = 2
+)
+
+func appendTag(b []byte, field, kind uint64) []byte { return binary.AppendUvarint(b, field<<3|kind) }
+
+func appendNumber(b []byte, field, n uint64) []byte {
+	return binary.AppendUvarint(appendTag(b, field, wireVarint), n)
 }
 
-func appendText(b []byte, field protowire.Number, s string) []byte {
-	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
+func appendText(b []byte, field uint64, s string) []byte {
+	return append(binary.AppendUvarint(appendTag(b, field, wireBytes), uint64(len(s))), s...)
 }
 
-func appendMessage(b []byte, field protowire.Number, m []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), m)
+func appendMessage(b []byte, field uint64, m []byte) []byte {
+	return append(binary.AppendUvarint(appendTag(b, field, wireBytes), uint64(len(m))), m...)
 }
