@@ -64,6 +64,8 @@ if [ "$purpose" = test ]; then
 	need chromium "looks at the pages of reports" command -v chromium
 	need pkgconf "checks what make install writes for those who build against the library of peers in C" command -v pkg-config
 	need binutils "nm lists the exported symbols" command -v nm
+	need libcap2-bin "setcap gives a program privileges, which ignores the environment then" any /{usr/,}sbin/setcap
+	need groff "formats the manual pages as man does" command -v groff
 fi
 if [ "$purpose" = guest ]; then
 	need qemu-system-x86 "the machine in which the guest's kernel runs" command -v qemu-system-x86_64

@@ -125,17 +125,7 @@ func TestPrivilegedProgramIgnoresEnvironment(t *testing.T) {
 	if out, stderr := runHeaps(t, plain); out != "heap of 64 MiB\nheap of 64 MiB\n" || stderr != "" {
 		t.Fatalf("without privileges: %s%s", out, stderr)
 	}
-	check := func(what string, cmd *exec.Cmd) {
-		cmd.Env = environ
-		out, stderr := runHeaps(t, cmd)
-		if strings.Contains(out, "heap of 64 MiB") || strings.Count(out, "heap of ") != 2 {
-			t.Errorf("%s: %s", what, out)
-		}
-		if strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr,
-			"privileged (AT_SECURE): its environment does not count, ignored FARSIDE_FABRIC_ALLOW_UIDS, FARSIDE_HEAP_DEVICE, FARSIDE_LOG") {
-			t.Errorf("%s: standard error is %q, want one message", what, stderr)
-		}
-	}
+	check := func(what string, cmd *exec.Cmd) { checkPrivileged(t, what, cmd, environ) }
 	for what, mode := range map[string]os.FileMode{"set-user-ID": os.ModeSetuid, "set-group-ID": os.ModeSetgid} {
 		must(t, os.Chown(exe, owner, owner))
 		must(t, os.Chmod(exe, 0o755|mode))
@@ -152,6 +142,57 @@ func TestPrivilegedProgramIgnoresEnvironment(t *testing.T) {
 	must(t, os.Chmod(exe, 0o755|os.ModeSetuid))
 	check("without /proc", exec.Command("unshare", "--mount", "sh", "-c",
 		`mount -t tmpfs none /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"`, "sh", exe, library))
+}
+
+// checkPrivileged runs heaps as a privileged program: environ doesn't count, and one message says so.
+func checkPrivileged(t *testing.T, what string, cmd *exec.Cmd, environ []string) {
+	t.Helper()
+	cmd.Env = environ
+	out, stderr := runHeaps(t, cmd)
+	if strings.Contains(out, "heap of 64 MiB") || strings.Count(out, "heap of ") != 2 {
+		t.Errorf("%s: %s", what, out)
+	}
+	if strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr,
+		"privileged (AT_SECURE): its environment does not count, ignored FARSIDE_FABRIC_ALLOW_UIDS, FARSIDE_HEAP_DEVICE, FARSIDE_LOG") {
+		t.Errorf("%s: standard error is %q, want one message", what, stderr)
+	}
+}
+
+// A program that gets privileges by its file's capabilities ignores the environment. Nobody needs to be root for it: the
+// root of a user namespace gives the file a capability, and a user of a namespace in that one gets it by exec.
+func TestFileCapabilitiesIgnoreEnvironment(t *testing.T) {
+	setcap, err := exec.LookPath("setcap")
+	if err != nil {
+		setcap = "/usr/sbin/setcap" // not in everybody's PATH
+	}
+	if _, err := os.Stat(setcap); err != nil {
+		t.Skip("SKIPPED: setcap (Debian package libcap2-bin) is missing")
+	}
+	if out, err := exec.Command("unshare", "--user", "--map-root-user", "unshare", "--user", "--map-user=1000", "true").
+		CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: unshare(1) and user namespaces that users may make are needed: %v: %s", err, out)
+	}
+	library, exe := build(t, heaps)
+	var fs unix.Statfs_t
+	must(t, unix.Statfs(filepath.Dir(exe), &fs))
+	if noNew, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || noNew != 0 {
+		t.Skip("SKIPPED: the process has no_new_privs, so that capabilities of files have no effect")
+	}
+	if fs.Flags&unix.ST_NOSUID != 0 {
+		t.Skip("SKIPPED: the file system of temporary files is mounted with nosuid; set TMPDIR to one that is not")
+	}
+	environ := []string{"FARSIDE_HEAP_DEVICE=64MiB", "FARSIDE_FABRIC_ALLOW_UIDS=65534", "FARSIDE_LOG=off",
+		"PATH=" + os.Getenv("PATH")}
+	inside := func(prepare string) *exec.Cmd {
+		return exec.Command("unshare", "--user", "--map-root-user", "sh", "-ec",
+			prepare+`; shift; exec unshare --user --map-user=1000 "$@"`, "sh", setcap, exe, library)
+	}
+	plain := inside("true")
+	plain.Env = environ
+	if out, stderr := runHeaps(t, plain); out != "heap of 64 MiB\nheap of 64 MiB\n" || stderr != "" {
+		t.Fatalf("without capabilities: %s%s", out, stderr)
+	}
+	checkPrivileged(t, "capabilities of the file", inside(`"$1" cap_net_bind_service+ep "$2"`), environ)
 }
 
 func must(t *testing.T, err error) {
