@@ -37,18 +37,23 @@ var environmentText = newPage(`{{range .}}{{.Name}}{{with value .Name}}={{.}}{{e
     Allowed: {{plain .Type}}. Default: {{plain .Default}}.
 {{end}}`)
 
-var environmentPage = newPage("# Environment\n" + `
-The driver, the library of peers in C, package rdmasim and the farside tool read these variables. This page is printed
-from the table in internal/config, by ` + "`make docs`; `farside env`" + ` prints the same for a terminal.
-
-- Empty means unset. Spaces around a value do not count.
+// What pages about the environment begin with.
+const (
+	environmentReaders = "The driver, the library of peers in C, package rdmasim and the farside tool read these variables."
+	environmentRules   = `- Empty means unset. Spaces around a value do not count.
 - A wrong value is an error that names the variable, the value and what is allowed. vkCreateInstance then fails with
   VK_ERROR_INITIALIZATION_FAILED; rdmasim.Open and the farside tool fail as well.
 - A name FARSIDE_* that is not in this table is ignored, with a warning that names the nearest one in it. The log shows
   it from FARSIDE_LOG=warn on, a debug messenger and farside doctor always.
 - The driver reads the environment when an instance is created. It sees what setenv(3) changed before that.
 - A privileged process (set-user-ID, set-group-ID, file capabilities: AT_SECURE in getauxval(3)) ignores all of them.
-  One message says so.
+  One message says so.`
+)
+
+var environmentPage = newPage("# Environment\n\n" + environmentReaders + ` This page is printed
+from the table in internal/config, by ` + "`make docs`; `farside env`" + ` prints the same for a terminal.
+
+` + environmentRules + `
 
 | variable | meaning | allowed | default |
 | --- | --- | --- | --- |

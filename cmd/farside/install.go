@@ -42,20 +42,24 @@ const (
 const driverPath = "lib/farside/" + manifest.LibraryName
 
 // items is everything but the manifest, which is written last and removed first.
-var items = []item{
-	{path: driverPath, mode: 0o755, content: fromBuild(manifest.LibraryName)},
-	{path: "lib/" + rdmaSoname, mode: 0o755, content: fromBuild(rdmaLibrary)},
-	{path: "lib/" + rdmaLibrary, target: rdmaSoname},
-	{path: "lib/pkgconfig/farside-rdma.pc", mode: 0o644, content: pkgConfig},
-	{path: "include/" + rdmaHeader, mode: 0o644, content: fromBuild(rdmaHeader)},
-	{path: "bin/farside", mode: 0o755, content: fromBuild("farside")},
+func items() []item {
+	return []item{
+		{path: driverPath, mode: 0o755, content: fromBuild(manifest.LibraryName)},
+		{path: "lib/" + rdmaSoname, mode: 0o755, content: fromBuild(rdmaLibrary)},
+		{path: "lib/" + rdmaLibrary, target: rdmaSoname},
+		{path: "lib/pkgconfig/farside-rdma.pc", mode: 0o644, content: pkgConfig},
+		{path: "include/" + rdmaHeader, mode: 0o644, content: fromBuild(rdmaHeader)},
+		{path: "share/man/man1/farside.1", mode: 0o644, content: toolPage},
+		{path: "share/man/man7/farside.7", mode: 0o644, content: variablesPage},
+		{path: "bin/farside", mode: 0o755, content: fromBuild("farside")},
+	}
 }
 
 func (t *tool) install() *cobra.Command {
 	var i installation
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Install the driver, the library of peers in C and this tool",
+		Short: "Install the driver, the library of peers in C, this tool and its manual pages",
 		Long: `Copies what make build has made to where the Vulkan loader, compilers and the shell
 find it, and replaces an older version of it. A manifest that isn't Farside's is left
 alone. make install calls this.`,
@@ -131,8 +135,8 @@ func (i *installation) install() error {
 		return err
 	}
 	// All that can be missing is read before anything is written.
-	contents := make([][]byte, len(items))
-	for n, f := range items {
+	contents := make([][]byte, len(items()))
+	for n, f := range items() {
 		if f.content == nil {
 			continue
 		}
@@ -146,7 +150,7 @@ func (i *installation) install() error {
 	if err := i.keepRecord(contents); err != nil {
 		return err
 	}
-	for n, f := range items {
+	for n, f := range items() {
 		to := i.place(f.path)
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err

@@ -36,6 +36,7 @@ var installed = []string{
 	".local/bin/farside", ".local/include/farside_rdma.h", ".local/lib/farside/installed.json",
 	".local/lib/farside/libvulkan_farside.so",
 	".local/lib/libfarside_rdma.so", ".local/lib/libfarside_rdma.so.0", ".local/lib/pkgconfig/farside-rdma.pc",
+	".local/share/man/man1/farside.1", ".local/share/man/man7/farside.7",
 	".local/share/vulkan/icd.d/" + manifest.FileName(),
 }
 
@@ -68,7 +69,7 @@ func TestInstallAndUninstall(t *testing.T) {
 		}
 	}
 	path, m, err := findManifest("")
-	if err != nil || path != filepath.Join(home, installed[7]) || m.ICD.LibraryPath != filepath.Join(home, installed[3]) {
+	if err != nil || path != filepath.Join(home, installed[len(installed)-1]) || m.ICD.LibraryPath != filepath.Join(home, installed[3]) {
 		t.Errorf("%s %+v, %v", path, m, err)
 	}
 	if b, err := os.ReadFile(m.ICD.LibraryPath); err != nil || string(b) != manifest.LibraryName {

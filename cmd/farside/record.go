@@ -32,7 +32,7 @@ func sum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content
 // it.
 func (i *installation) keepRecord(contents [][]byte) error {
 	var list []recorded
-	for n, f := range items {
+	for n, f := range items() {
 		r := recorded{Path: f.path, Target: f.target}
 		if f.content != nil {
 			r.SHA256 = sum(contents[n])
@@ -104,7 +104,7 @@ func (i *installation) unchanged(r recorded) error {
 func (i *installation) toRemove() ([]recorded, error) {
 	list, err := i.readRecord()
 	if errors.Is(err, fs.ErrNotExist) {
-		for _, f := range items {
+		for _, f := range items() {
 			list = append(list, recorded{Path: f.path})
 		}
 		err = nil
