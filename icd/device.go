@@ -40,7 +40,7 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	if d.features, err = p.enabledFeatures(info); err != nil {
 		return nil, err
 	}
-	d.remaps = d.features["memoryMapPlaced"] || d.features["memoryUnmapReserve"]
+	d.remaps = d.features["memoryMapPlaced"] || d.features["memoryUnmapReserve"] || d.strict(config.StrictGuard)
 	d.reports = parseMemoryReports(info.PNext)
 	if g := vk.Find[vk.DeviceGroupDeviceCreateInfo](info.PNext); g != nil && g.PhysicalDeviceCount > 0 {
 		list := vk.Slice(g.PPhysicalDevices, g.PhysicalDeviceCount)

@@ -40,8 +40,7 @@ type deviceMemory struct {
 	dedicatedTo   uint64
 
 	shadow atomic.Pointer[memory.Shadow] // the host's own view, nil for none: see shown
-
-	file fileID // the payload's, with FARSIDE_STRICT=leaks
+	file   *fileID                       // the payload's, with FARSIDE_STRICT=leaks
 
 	mu      sync.Mutex
 	mapping mapping         // the application's, guarded by mu
@@ -214,10 +213,11 @@ func (m *deviceMemory) release() {
 	d := m.device
 	d.addresses.remove(m)
 	m.unseen("vkFreeMemory")
+	m.overrun("vkFreeMemory")
 	m.mu.Lock()
 	var unmapped error
 	if m.mapping.at != nil {
-		unmapped = m.mapping.end(m.payload, false)
+		unmapped = m.mapping.end("vkFreeMemory", m.payload, false)
 	}
 	region := m.region
 	m.region = nil

@@ -22,7 +22,7 @@ import (
 type child struct {
 	device *device
 	handle uint64
-	made   origin // with FARSIDE_STRICT=leaks
+	made   *origin // with FARSIDE_STRICT=leaks
 
 	// These belong to the device's list, under its mutex.
 	self       resident

@@ -73,6 +73,11 @@ func (i *instance) init(info *vk.InstanceCreateInfo, settings *config.Settings, 
 		i.made = here()
 		leaksAtExit()
 	}
+	if settings.Strict&config.StrictGuard != 0 {
+		if err := watchGuards(); err != nil {
+			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, vk.NoVUID, "handler of SIGSEGV: %w", err)
+		}
+	}
 	list, err := newPhysicalDevices(settings)
 	if err != nil {
 		return profileError(err)

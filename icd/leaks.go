@@ -16,11 +16,11 @@ import (
 	"farside/internal/vk"
 )
 
-// origin is where the application called the driver, as return addresses; nil if nobody asked or it is not known.
+// origin is where the application called the driver, as return addresses. A nil *origin is for nobody asked, or not known.
 type origin []uintptr
 
 // here returns the origin of the call that the goroutine serves, with FARSIDE_STRICT=leaks.
-func here() origin {
+func here() *origin {
 	if !finding.On(config.StrictLeaks) {
 		return nil
 	}
@@ -28,12 +28,16 @@ func here() origin {
 	if !ok {
 		return nil
 	}
-	return callsite.Walk(r)
+	o := origin(callsite.Walk(r))
+	return &o
 }
 
 // lines says what o is, a line for each caller, the first of which begins with what happened there.
-func (o origin) lines(what string) []string {
-	lines := callsite.Names(o)
+func (o *origin) lines(what string) []string {
+	if o == nil {
+		return nil
+	}
+	lines := callsite.Names(*o)
 	if len(lines) > 0 {
 		lines[0] = what + " by " + lines[0]
 	}
@@ -41,11 +45,11 @@ func (o origin) lines(what string) []string {
 }
 
 // place tells findings apart by where they come from.
-func (o origin) place() uint64 {
-	if len(o) == 0 {
+func (o *origin) place() uint64 {
+	if o == nil {
 		return 0
 	}
-	return uint64(o[0])
+	return uint64((*o)[0])
 }
 
 // leaksAtExit has what is left told when the process ends, once.
@@ -76,7 +80,7 @@ func tellLeft() {
 	}
 }
 
-func tellAtExit(id finding.ID, made origin, text string, i *instance, o object) {
+func tellAtExit(id finding.ID, made *origin, text string, i *instance, o object) {
 	f := &finding.Finding{ID: id, Text: text, Place: made.place(), Stack: made.lines("made")}
 	f.Objects = append(f.Objects, i.journaled(o))
 	finding.Tell(f)
@@ -120,7 +124,7 @@ const mostDestroyed = 4096
 // destroyed has where objects were destroyed, for those who use them afterwards.
 var destroyed struct {
 	mu    sync.Mutex
-	at    map[uint64]origin
+	at    map[uint64]*origin
 	order []uint64
 }
 
@@ -133,7 +137,7 @@ func (d *device) remember(handle uint64) {
 	destroyed.mu.Lock()
 	defer destroyed.mu.Unlock()
 	if destroyed.at == nil {
-		destroyed.at = map[uint64]origin{}
+		destroyed.at = map[uint64]*origin{}
 	}
 	destroyed.at[handle] = at
 	if destroyed.order = append(destroyed.order, handle); len(destroyed.order) > mostDestroyed {
@@ -182,7 +186,7 @@ var handed struct {
 
 type handedOut struct {
 	file     fileID
-	made     origin
+	made     *origin
 	command  string
 	instance *instance
 	object   object
@@ -227,7 +231,9 @@ func (m *deviceMemory) keep() {
 		return
 	}
 	if number, ok := m.payload.FD(); ok {
-		m.file, _ = fileOf(number)
+		if file, ok := fileOf(number); ok {
+			m.file = &file
+		}
 	}
 }
 
@@ -235,7 +241,7 @@ func (m *deviceMemory) keep() {
 // may be another file by now, which stays open.
 func (m *deviceMemory) kept() {
 	number, ok := m.payload.FD()
-	if m.file == (fileID{}) || !ok || m.file.is(number) {
+	if m.file == nil || !ok || m.file.is(number) {
 		return
 	}
 	m.payload.Disown()

@@ -143,6 +143,9 @@ func extensionProperties(table []extension) []vk.ExtensionProperties {
 
 // reportPanic tells every instance of an error in the driver itself, or of a wild pointer in the arguments.
 func reportPanic(command string, value any, stack []byte) {
+	if fault, ok := value.(interface{ Addr() uintptr }); ok { // of a runtime.Error
+		tellGuarded(fault.Addr(), "passed to "+command, here())
+	}
 	err := vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "a bad pointer in the arguments or an error of the driver: %v\n%s",
 		value, stack)
 	for _, i := range instances.All() {

@@ -3,6 +3,8 @@ package icd
 import (
 	"unsafe"
 
+	"farside/internal/config"
+	"farside/internal/guard"
 	"farside/internal/vk"
 	"farside/memory"
 )
@@ -10,14 +12,20 @@ import (
 // mapping is where an application has mapped a memory object; at is nil while it is not mapped.
 type mapping struct {
 	at             unsafe.Pointer
-	offset, length uint64 // the mapped range of the memory object, bytes
-	own            bool   // it was mapped for the application alone: the device has other addresses for the memory
+	offset, length uint64      // the mapped range of the memory object, bytes
+	own            bool        // it was mapped for the application alone: the device has other addresses for the memory
+	area           *guard.Area // with FARSIDE_STRICT=guard; nil for placed mappings and those of host pointers
 }
 
-// end ends the mapping of p. On an error it is still there.
-func (m *mapping) end(p *memory.Payload, reserve bool) error {
+// end ends the mapping of p for a command. On an error it is still there.
+func (m *mapping) end(command string, p *memory.Payload, reserve bool) error {
 	endHostAccess(p)
-	if m.own {
+	switch {
+	case m.area != nil:
+		if err := m.endGuarded(command, reserve); err != nil {
+			return err
+		}
+	case m.own:
 		within := uint64(uintptr(m.at)) % memory.PageSize()
 		if err := memory.Unmap(unsafe.Add(m.at, -int(within)), within+m.length, reserve); err != nil {
 			return err
@@ -78,6 +86,8 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 	case err != nil:
 	case placedAt != nil:
 		next.at, err = placedAt, shown.MapAt(placedAt, offset, length)
+	case m.device.strict(config.StrictGuard) && !m.payload.Foreign():
+		err = m.mapGuarded(shown, &next)
 	case m.device.features["memoryUnmapReserve"] && !m.payload.Foreign():
 		// The application may end the mapping with VK_MEMORY_UNMAP_RESERVE_BIT_EXT and use the addresses for something else.
 		next.at, err = shown.MapAnywhere(offset, length)
@@ -167,12 +177,13 @@ func unmapMemory2(_ *device, info *vk.MemoryUnmapInfo) vk.Result {
 
 func (m *deviceMemory) unmap(reserve bool) error {
 	m.unseen("vkUnmapMemory")
+	m.overrun("vkUnmapMemory")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mapping.at == nil {
 		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryUnmapInfo_memory_07964, "the memory is not mapped")
 	}
-	if reserve && !m.mapping.own {
+	if reserve && (!m.mapping.own || m.mapping.area != nil && !m.device.features["memoryUnmapReserve"]) {
 		if m.payload.Foreign() {
 			return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryUnmapInfo_flags_09580,
 				"the addresses of memory that was imported from a host pointer are the application's own")
@@ -180,7 +191,7 @@ func (m *deviceMemory) unmap(reserve bool) error {
 		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryUnmapInfo_flags_09579,
 			"VK_MEMORY_UNMAP_RESERVE_BIT_EXT needs the memoryUnmapReserve feature")
 	}
-	return m.mapping.end(m.payload, reserve)
+	return m.mapping.end("vkUnmapMemory", m.payload, reserve)
 }
 
 // Flushing and invalidating move no data, as every mapping shows the payload's own pages, unless strictness has given

@@ -57,7 +57,7 @@ type instance struct {
 	apiVersion uint32 // what the application asked for; VK_API_VERSION_1_0 when it did not say
 	extensions map[string]bool
 	devices    []*physicalDevice
-	made       origin // with FARSIDE_STRICT=leaks
+	made       *origin // with FARSIDE_STRICT=leaks
 
 	reporter
 }
@@ -89,9 +89,9 @@ type device struct {
 	physical   *physicalDevice
 	extensions map[string]bool
 	features   map[string]bool // names of the enabled features, whichever structure they came in
-	remaps     bool            // of these memoryMapPlaced or memoryUnmapReserve
+	remaps     bool            // of these memoryMapPlaced or memoryUnmapReserve, or guarded mappings
 	strictness config.Strict
-	made       origin // with FARSIDE_STRICT=leaks
+	made       *origin // with FARSIDE_STRICT=leaks
 	queues     []*queue
 	reports    []memoryReport // VK_EXT_device_memory_report callbacks
 

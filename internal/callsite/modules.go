@@ -56,6 +56,15 @@ func find(pc uintptr) *module {
 	return lookup(pc)
 }
 
+// Module returns the addresses of the file with code at pc.
+func Module(pc uintptr) (begin, end uintptr, ok bool) {
+	m := find(pc)
+	if m == nil {
+		return 0, 0, false
+	}
+	return m.begin, m.end, true
+}
+
 func lookup(pc uintptr) *module {
 	i := sort.Search(len(modules.list), func(i int) bool { return modules.list[i].end > pc })
 	if i < len(modules.list) && modules.list[i].begin <= pc {

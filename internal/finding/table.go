@@ -21,6 +21,10 @@ const (
 	TakenDescriptor     ID = "FARSIDE-leaks-taken-descriptor"
 	ClosedDescriptor    ID = "FARSIDE-leaks-closed-descriptor"
 	UsedDestroyed       ID = "FARSIDE-leaks-used-destroyed"
+	OutOfBounds         ID = "FARSIDE-guard-out-of-bounds"
+	AfterUnmap          ID = "FARSIDE-guard-after-unmap"
+	AfterFree           ID = "FARSIDE-guard-after-free"
+	Overrun             ID = "FARSIDE-guard-overrun"
 	FlushOverDevice     ID = "FARSIDE-noncoherent-flush-over-device"
 )
 
@@ -51,6 +55,18 @@ var Table = []Row{
 		"Memory was unmapped or freed while the host's view still lacked what a device had written, and no range of it " +
 			"was ever invalidated. What the host read there was old.",
 		"`vkInvalidateMappedMemoryRanges` after the fence and before the host reads."},
+	{OutOfBounds, slog.LevelError,
+		"The application read or wrote before the begin or behind the end of a mapping.",
+		"Stay within the range that was mapped."},
+	{AfterUnmap, slog.LevelError,
+		"The application used a pointer into a mapping that had ended.",
+		"Keep the memory mapped for as long as the pointer is used."},
+	{AfterFree, slog.LevelError,
+		"The application used a pointer into a mapping of memory that had been freed.",
+		"Free memory when nobody uses it any more."},
+	{Overrun, slog.LevelError,
+		"At the end of a mapping, bytes between its end and the end of its last page were not as the driver had left them.",
+		"Stay within the range that was mapped."},
 	{LeakedObject, slog.LevelError,
 		"A device was destroyed, and one of its objects was not. The stack says where the object was made.",
 		"Destroy what was made, before its device."},
