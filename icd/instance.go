@@ -24,6 +24,9 @@ func createInstance(info *vk.InstanceCreateInfo, allocator *vk.AllocationCallbac
 	if err == nil {
 		err = installFaults(settings)
 	}
+	if err == nil && settings.FaultsRecord != "" {
+		err = startRecord(settings.FaultsRecord)
+	}
 	run := func() vk.Result { return newInstance(info, settings, err, out) }
 	if observers.Load() != nil {
 		return observe("vkCreateInstance", []any{info, allocator, out}, run)

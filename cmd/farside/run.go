@@ -20,7 +20,7 @@ func (t *tool) run() *cobra.Command {
 	var file string
 	values := make([]string, len(runSettings))
 	cmd := &cobra.Command{
-		Use:   "run [--strict LIST] [--report DIRECTORY] [--trace FILE] [--manifest FILE] -- PROGRAM [ARGUMENT...]",
+		Use:   "run [--faults TEXT] [--strict LIST] [--report DIRECTORY] [--trace FILE] [--manifest FILE] -- PROGRAM [ARGUMENT...]",
 		Short: "Run a Vulkan program on Farside and on no other driver",
 		Long: `Replaces itself by a program whose environment points the Vulkan loader at Farside:
 at the manifest beside this tool (build/ after make build), at the one that make
@@ -49,6 +49,7 @@ The loader ignores that environment in privileged programs.`,
 
 // runSettings are the variables that farside run has a flag for.
 var runSettings = []struct{ flag, variable, help string }{
+	{"faults", "FARSIDE_FAULTS", "what fails on command, `TEXT` or a file; farside faults explains"},
 	{"strict", "FARSIDE_STRICT", "`LIST` of what to look out for, or all"},
 	{"report", "FARSIDE_REPORT", "`DIRECTORY` for reports of what happens; farside report merges them"},
 	{"trace", "FARSIDE_TRACE", "`FILE` to which what happens is appended as a Perfetto trace"},

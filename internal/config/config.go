@@ -41,6 +41,7 @@ type Settings struct {
 	StrictExit       uint8  // the exit status of a process with findings; 0: as it is
 	Report           string // a directory; "": none
 	Trace            string // a file; "": none
+	FaultsRecord     string // a directory; "": none
 	Faults           string // a plan of package fault, or the file of one
 
 	// Notices are what somebody should be told who set the environment, each a sentence.

@@ -75,6 +75,7 @@ var values = map[string]struct {
 	"FARSIDE_PROFILE":            {map[string]Settings{"h200": {Profile: "h200"}, "/a b.toml": {Profile: "/a b.toml"}}, nil},
 	"FARSIDE_FABRIC_SECRET_FILE": {map[string]Settings{"/a b": {FabricSecretFile: "/a b"}}, nil},
 	"FARSIDE_FAULTS":             {map[string]Settings{"queue=lost@3": {Faults: "queue=lost@3"}}, nil},
+	"FARSIDE_FAULTS_RECORD":      {map[string]Settings{"/r": {FaultsRecord: "/r"}}, nil},
 }
 
 var testUUID = [16]byte{0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}

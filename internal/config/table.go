@@ -75,6 +75,9 @@ var Table = []Variable{
 		"none",
 		"What fails on command: rules such as `vkAllocateMemory=VK_ERROR_OUT_OF_DEVICE_MEMORY@3; queue=lost@dispatch:7`, or "+
 			"the file of some. [faults.md](faults.md) has the language, and `farside faults check` reads it."),
+	row("FARSIDE_FAULTS_RECORD", path, "", func(s *Settings) *string { return &s.FaultsRecord },
+		"none",
+		"The directory where each process counts its calls and what it leaves behind, for `farside faults sweep`."),
 }
 
 // row makes a row for the field of Settings that at finds.

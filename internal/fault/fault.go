@@ -122,6 +122,9 @@ func (p *Plan) At(target string, holds func(Condition) bool) (i Injection, ok bo
 			break
 		}
 	}
+	if ok {
+		injected()
+	}
 	return i, ok
 }
 

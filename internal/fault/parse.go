@@ -140,14 +140,22 @@ func isPoint(group, name string) bool {
 	return slices.ContainsFunc(Points, func(p Point) bool { return p.Name == group+"."+name })
 }
 
+// commandIndex is the place of a command in Commands, or -1.
+func commandIndex(name string) int {
+	i, ok := slices.BinarySearchFunc(Commands, name, func(c Command, name string) int { return strings.Compare(c.Name, name) })
+	if !ok {
+		return -1
+	}
+	return i
+}
+
 // resolveTarget finds a command, by any of its names, or the points of a name.
 func resolveTarget(name string) (targets []string, command *Command, err error) {
 	canonical := name
 	if c, ok := vk.CommandByName(name); ok && c.Alias != "" {
 		canonical = c.Alias
 	}
-	if i, ok := slices.BinarySearchFunc(Commands, canonical,
-		func(c Command, name string) int { return strings.Compare(c.Name, name) }); ok {
+	if i := commandIndex(canonical); i >= 0 {
 		return []string{canonical}, &Commands[i], nil
 	}
 	for _, p := range Points {
