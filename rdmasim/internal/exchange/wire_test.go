@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"reflect"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var testRegion = Description{Address: 1 << 62, Length: 4096, Key: 99, Access: 7, PID: 11, UID: 12,
@@ -36,8 +37,8 @@ func TestWire(t *testing.T) {
 	in := bufio.NewReader(&stream)
 	for _, m := range messages {
 		got, err := receive(in)
-		if err != nil || !reflect.DeepEqual(got, m) {
-			t.Errorf("%+v becomes %+v, %v", m, got, err)
+		if diff := cmp.Diff(m, got, cmp.AllowUnexported(message{})); err != nil || diff != "" {
+			t.Errorf("a message changes: %v %s", err, diff)
 		}
 	}
 	for _, m := range messages {

@@ -2,9 +2,10 @@ package registry
 
 import (
 	"os"
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func miniGrammar(t testing.TB) string {
@@ -28,8 +29,8 @@ func TestParseGrammar(t *testing.T) {
 			Capabilities: []string{"Small", "Big"}, Extensions: []string{"SPV_KHR_thing"}, Version: "1.3", LastVersion: "1.5",
 		},
 	}
-	if !reflect.DeepEqual(g.Instructions[1], want) {
-		t.Errorf("the instruction is %+v, want %+v", g.Instructions[1], want)
+	if diff := cmp.Diff(want, g.Instructions[1]); diff != "" {
+		t.Errorf("the instruction differs: %s", diff)
 	}
 	far := g.Kinds[0].Enumerants[2]
 	if far.Value != 2 || len(far.Parameters) != 1 || far.Aliases[0] != "FarKHR" {

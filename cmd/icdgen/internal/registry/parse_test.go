@@ -3,9 +3,10 @@ package registry
 import (
 	"errors"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func mini(t testing.TB) string {
@@ -72,11 +73,8 @@ func TestStruct(t *testing.T) {
 		{Name: "matrix", Type: "float", Array: []int{3, 4}},
 		{Name: "value", Type: "VkValue"},
 	}
-	if !reflect.DeepEqual(s.Members, want) {
-		for i, m := range s.Members {
-			t.Logf("%d: %+v", i, *m)
-		}
-		t.Error("members differ")
+	if diff := cmp.Diff(want, s.Members); diff != "" {
+		t.Errorf("the members differ: %s", diff)
 	}
 	if got := reg.Resolve("VkThingInfoKHR"); got != "VkThingInfo" {
 		t.Errorf("VkThingInfoKHR resolves to %s", got)
