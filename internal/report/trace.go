@@ -174,7 +174,7 @@ func (t *traceFile) Write(e *journal.Event) {
 	case journal.Wait, journal.Signal:
 		t.slice(e, t.queue(e), string(e.Kind), flow(e.Payload, e.Value))
 	case journal.Transfer:
-		t.slice(e, t.track("fabric", 0, nil), e.Operation, 0)
+		t.slice(e, t.track(fmt.Sprintf("fabric, thread %d", e.Thread), 0, nil), e.Operation, 0)
 	case journal.Finding:
 		t.point(e, "findings", e.ID, 0)
 	case journal.Fault:
