@@ -65,6 +65,18 @@ var misuses = []misuse{
 		lavapipe: "the import fails there, too"},
 	{name: "free_twice", finding: "FARSIDE-leaks-used-destroyed", at: "main free_twice.c:8", broken: true, lavapipe: "it crashes"},
 	{name: "use_destroyed", finding: "FARSIDE-leaks-used-destroyed", at: "main use_destroyed.c:9", broken: true},
+	{name: "async_read", finding: "FARSIDE-async-unordered"},
+	{name: "async_write", finding: "FARSIDE-async-unordered"},
+	{name: "async_overwrite", finding: "FARSIDE-async-unordered"},
+	{name: "async_submissions", finding: "FARSIDE-async-unordered"},
+	{name: "async_semaphore", finding: "FARSIDE-async-unordered"},
+	{name: "async_late_signal", finding: "FARSIDE-async-unordered"},
+	{name: "async_fence", finding: "FARSIDE-async-unordered"},
+	{name: "async_event", finding: "FARSIDE-async-unordered"},
+	{name: "async_halves", finding: "FARSIDE-async-unordered"},
+	{name: "async_image", finding: "FARSIDE-async-unordered"},
+	{name: "async_staging", finding: "FARSIDE-async-host-write"},
+	{name: "async_readback", finding: "FARSIDE-async-host-read"},
 }
 
 // strictStatus is FARSIDE_STRICT_EXIT in these tests.

@@ -1,6 +1,9 @@
 package icd
 
-import "farside/internal/vk"
+import (
+	"farside/internal/config"
+	"farside/internal/vk"
+)
 
 // Barriers record nothing: a queue executes one command after the other, each with all of memory visible to it
 // and all of its writes visible to the next. That includes the transfer of ownership between queue families,
@@ -10,11 +13,20 @@ func cmdPipelineBarrier(
 	b *commandBuffer, _, _ vk.PipelineStageFlags, _ vk.DependencyFlags, _ uint32, _ *vk.MemoryBarrier, _ uint32,
 	_ *vk.BufferMemoryBarrier, _ uint32, _ *vk.ImageMemoryBarrier,
 ) {
-	b.recording("vkCmdPipelineBarrier")
+	b.barrier("vkCmdPipelineBarrier")
 }
 
 func cmdPipelineBarrier2(b *commandBuffer, _ *vk.DependencyInfo) {
-	b.recording("vkCmdPipelineBarrier2")
+	b.barrier("vkCmdPipelineBarrier2")
+}
+
+// barrier records a barrier where strictness looks for what nothing orders.
+func (b *commandBuffer) barrier(name string) {
+	if !b.pool.device.strict(config.StrictAsync) {
+		b.recording(name)
+		return
+	}
+	b.record(name, b.stream.Barrier)
 }
 
 func cmdSetEvent(b *commandBuffer, event vk.Event, stages vk.PipelineStageFlags) {

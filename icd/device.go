@@ -27,8 +27,11 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	d.exec = exec.Device{Resources: resources{d}, Stop: d.stop, Lost: d.executionFailed, Print: d.printed,
 		Watchdog: p.settings.Watchdog, MaxGroups: p.limits.MaxComputeWorkGroupCount, Fault: d.queueFaults()}
 	d.made = here()
-	if d.strictness = p.settings.Strict; d.strict(config.StrictNoncoherent) {
+	if d.strictness = p.settings.Strict; d.strict(config.StrictNoncoherent | config.StrictAsync) {
 		d.exec.Watch = d.watch
+	}
+	if d.strict(config.StrictAsync) {
+		d.beginAsync()
 	}
 	for _, n := range vk.Slice(info.PpEnabledExtensionNames, info.EnabledExtensionCount) {
 		name := vk.GoString(n)

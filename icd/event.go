@@ -14,7 +14,7 @@ type event struct {
 
 func createEvent(d *device, info *vk.EventCreateInfo, _ *vk.AllocationCallbacks, out *vk.Event) vk.Result {
 	*out = vk.Event(d.add(&event{
-		child: child{device: d}, payload: syncobj.New(syncobj.Fence, 0),
+		child: child{device: d}, payload: d.fresh(syncobj.New(syncobj.Fence, 0)),
 		deviceOnly: info.Flags&vk.EVENT_CREATE_DEVICE_ONLY_BIT != 0,
 	}))
 	return vk.SUCCESS
@@ -37,6 +37,7 @@ func getEventStatus(_ *device, e *event) vk.Result {
 	case e.device.lost.Load():
 		return vk.ERROR_DEVICE_LOST
 	case e.payload.Value() != 0:
+		e.device.hostWaited([]syncobj.Point{{Payload: e.payload}}, true)
 		return vk.EVENT_SET
 	}
 	return vk.EVENT_RESET
@@ -46,6 +47,7 @@ func setEvent(_ *device, e *event) vk.Result {
 	if r := e.host("vkSetEvent", vk.VUID_vkSetEvent_event_03941); r != vk.SUCCESS {
 		return r
 	}
+	e.device.hostSignals(e.payload, 0)
 	if err := e.payload.Signal(1); err != nil {
 		return e.fail("vkSetEvent", err)
 	}

@@ -194,6 +194,9 @@ func (c *carrier) importPayload(fd int, kind syncobj.Kind, as form, temporary bo
 		}
 		return err
 	}
+	if as == formSync {
+		c.device.fresh(h.Payload)
+	}
 	c.replace(h, temporary)
 	return nil
 }

@@ -201,6 +201,11 @@ func flushMappedMemoryRanges(_ *device, count uint32, ranges *vk.MappedMemoryRan
 }
 
 func invalidateMappedMemoryRanges(_ *device, count uint32, ranges *vk.MappedMemoryRange) vk.Result {
+	for i := range vk.Slice(ranges, count) {
+		r := &vk.Slice(ranges, count)[i]
+		m := live(deviceMemories, r.Memory)
+		m.hostReads(memory.Span{Offset: r.Offset, Size: min(r.Size, m.size-min(r.Offset, m.size))})
+	}
 	return eachRange("vkInvalidateMappedMemoryRanges", count, ranges, (*deviceMemory).invalidate)
 }
 

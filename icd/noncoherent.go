@@ -81,7 +81,10 @@ func (m *deviceMemory) unseen(command string) {
 
 // watch is told by queues of what a command is about to do.
 func (d *device) watch(a *exec.Access) {
-	if !a.Reads {
+	if d.strict(config.StrictAsync) {
+		d.watchAsync(a)
+	}
+	if !a.Reads || !d.strict(config.StrictNoncoherent) {
 		return
 	}
 	m, objects, r := d.accessed(a)

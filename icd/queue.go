@@ -30,7 +30,7 @@ func (d *device) addQueue(family, index uint32) error {
 		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "queue handle: %w", err)
 	}
 	q.handle = vk.Queue(h)
-	if journal.On() {
+	if journal.On() || d.exec.Order != nil {
 		q.exec.Journaled = journal.Object{Type: "VkQueue", Handle: uint64(h),
 			Name: fmt.Sprintf("queue %d of family %d", index, family)}
 	}

@@ -91,6 +91,7 @@ func getSemaphoreCounterValue(_ *device, s *semaphore, out *uint64) vk.Result {
 	p := s.payload()
 	defer p.Release()
 	*out = p.Value()
+	s.device.hostWaited([]syncobj.Point{{Payload: p, Value: *out}}, true)
 	if s.device.lost.Load() {
 		return vk.ERROR_DEVICE_LOST
 	}
@@ -120,6 +121,7 @@ func signalSemaphore(_ *device, info *vk.SemaphoreSignalInfo) vk.Result {
 	}
 	p := s.payload()
 	defer p.Release()
+	s.device.hostSignals(p, info.Value)
 	if err := p.Signal(info.Value); err != nil {
 		return s.fail("vkSignalSemaphore", err)
 	}

@@ -3,6 +3,7 @@ package icd
 import (
 	"errors"
 
+	"farside/internal/config"
 	"farside/internal/exec"
 	"farside/internal/vk"
 )
@@ -192,6 +193,9 @@ func (s *submission) submit(f *fence) vk.Result {
 	}
 	if s.queue.device.lost.Load() {
 		return vk.ERROR_DEVICE_LOST
+	}
+	if s.queue.device.strict(config.StrictAsync) {
+		s.Note = s.queue.device.shots()
 	}
 	s.queue.exec.Submit(s.Submission)
 	s.Submission = nil

@@ -37,7 +37,7 @@ type carrier struct {
 // newPayload makes the payload with which a fence or semaphore is created.
 func (d *device) newPayload(kind syncobj.Kind, initial uint64, f form) (held, error) {
 	if f != formOpaque {
-		return held{Payload: syncobj.New(kind, initial), form: f}, nil
+		return held{Payload: d.fresh(syncobj.New(kind, initial)), form: f}, nil
 	}
 	p, err := syncobj.NewShared(kind, initial, d.identity())
 	if err != nil {
@@ -136,7 +136,7 @@ func (c *carrier) export(f form, rules *exportRules) (int, error) {
 	}
 	// The queue that is going to signal the old payload has a reference to it.
 	h.Release()
-	h.Payload = syncobj.New(h.Kind(), 0)
+	h.Payload = c.device.fresh(syncobj.New(h.Kind(), 0))
 	return fd, nil
 }
 
@@ -160,6 +160,9 @@ func (d *device) waited(command string, err error) vk.Result {
 // wait waits for the points, whose payloads' references it takes.
 func (d *device) wait(command string, points []syncobj.Point, all bool, timeout uint64) vk.Result {
 	err := syncobj.Wait(points, all, timeout, d.stop)
+	if err == nil {
+		d.hostWaited(points, all)
+	}
 	release(points)
 	return d.waited(command, err)
 }

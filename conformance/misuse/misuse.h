@@ -32,8 +32,7 @@ struct gpu {
 	VkInstance instance;
 	VkPhysicalDevice physical;
 	VkDevice device;
-	uint32_t family;
-	VkQueue queue;
+	VkQueue queue, second; // second is the same queue where the device has one
 	VkCommandPool pool;
 	VkCommandBuffer commands;
 	VkDebugUtilsMessengerEXT messenger;
@@ -87,13 +86,17 @@ static inline void open_gpu(struct gpu *g, const char *const *extensions) {
 			printf("the device lacks %s\n", extensions[used]);
 			exit(UNSUPPORTED);
 		}
-	float priority = 1;
-	VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1,
-		.pQueuePriorities = &priority};
+	float priorities[] = {1, 1};
+	VkQueueFamilyProperties family;
+	n = 1;
+	vkGetPhysicalDeviceQueueFamilyProperties(g->physical, &n, &family);
+	VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+		.queueCount = family.queueCount > 1 ? 2 : 1, .pQueuePriorities = priorities};
 	VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1,
 		.pQueueCreateInfos = &queue, .enabledExtensionCount = used, .ppEnabledExtensionNames = extensions};
 	CHECK(vkCreateDevice(g->physical, &device, NULL, &g->device));
 	vkGetDeviceQueue(g->device, 0, 0, &g->queue);
+	vkGetDeviceQueue(g->device, 0, queue.queueCount - 1, &g->second);
 	VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
 		.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
 	CHECK(vkCreateCommandPool(g->device, &pool, NULL, &g->pool));

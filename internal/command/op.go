@@ -5,8 +5,8 @@ import "strconv"
 // Op says which command a record holds.
 type Op uint32
 
-// The commands that streams hold; OpDebugLabel and OpPushDescriptorSet are the other records. icdgen reads this list,
-// and writes a structure, an encoder and a decoder for each.
+// The commands that streams hold; OpDebugLabel, OpPushDescriptorSet and OpBarrier are the other records. icdgen reads
+// this list, and writes a structure, an encoder and a decoder for each.
 const (
 	OpFillBuffer Op = iota + 1
 	OpUpdateBuffer
@@ -40,6 +40,8 @@ func (o Op) String() string {
 	switch {
 	case o == OpDebugLabel:
 		return "debug label"
+	case o == OpBarrier:
+		return "pipeline barrier"
 	case o == OpPushDescriptorSet:
 		return "vkCmdPushDescriptorSet"
 	case o == 0 || o >= Op(len(opNames)):

@@ -38,6 +38,7 @@ type Settings struct {
 	FabricAllowUIDs  []uint32
 	FabricSecretFile string
 	Strict           Strict // what the driver looks out for
+	StrictSeed       uint64 // of what strictness does at random; 0: another one each time
 	StrictExit       uint8  // the exit status of a process with findings; 0: as it is
 	Report           string // a directory; "": none
 	Trace            string // a file; "": none
@@ -79,13 +80,15 @@ const (
 	StrictPoison                         // fresh and freed memory is filled with a pattern
 	StrictGuard                          // no access next to mappings, nor to those that were unmapped
 	StrictLeaks                          // what is left over, and where it was made
+	StrictAsync                          // queues take their time, and accesses that nothing orders are found
 
-	StrictAll = StrictNoncoherent | StrictPoison | StrictGuard | StrictLeaks
+	StrictAll = StrictNoncoherent | StrictPoison | StrictGuard | StrictLeaks | StrictAsync
 )
 
 // StrictWords are the words of FARSIDE_STRICT beside all, as docs/strict.md explains them.
 var StrictWords = map[string]Strict{
 	"noncoherent": StrictNoncoherent, "poison": StrictPoison, "guard": StrictGuard, "leaks": StrictLeaks,
+	"async": StrictAsync,
 }
 
 // Fabric is a value of FARSIDE_FABRIC.

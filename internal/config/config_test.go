@@ -25,6 +25,8 @@ var values = map[string]struct {
 		"noncoherent, Poison,leaks": {Strict: StrictNoncoherent | StrictPoison | StrictLeaks},
 		"poison,all":                {Strict: StrictAll},
 	}, []string{"none", "guard,", ",", "guard;leaks", "1"}},
+	"FARSIDE_STRICT_SEED": {map[string]Settings{"7": {StrictSeed: 7}, "18446744073709551615": {StrictSeed: 1<<64 - 1}},
+		[]string{"0", "-1", "18446744073709551616", "x"}},
 	"FARSIDE_STRICT_EXIT": {map[string]Settings{"3": {StrictExit: 3}, "255": {StrictExit: 255}},
 		[]string{"0", "256", "-1", "three"}},
 	"FARSIDE_LOG": {map[string]Settings{

@@ -142,7 +142,7 @@ var profiles = kind[string]{"the name of a profile (`farside profile list`), or 
 
 var path = kind[string]{"the path of a file", func(s string) (string, error) { return s, nil }}
 
-var stricts = kind[Strict]{"`all`, or a list of `noncoherent`, `poison`, `guard`, `leaks`, separated by commas",
+var stricts = kind[Strict]{"`all`, or a list of `noncoherent`, `poison`, `guard`, `leaks`, `async`, separated by commas",
 	func(s string) (all Strict, err error) {
 		for word := range strings.SplitSeq(strings.ToLower(s), ",") {
 			word = strings.TrimSpace(word)
@@ -157,6 +157,14 @@ var stricts = kind[Strict]{"`all`, or a list of `noncoherent`, `poison`, `guard`
 		}
 		return all, nil
 	}}
+
+var seeds = kind[uint64]{"a decimal number from 1 to 2^64-1", func(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err == nil && n == 0 {
+		err = errNotAllowed
+	}
+	return n, err
+}}
 
 var exitStatus = kind[uint8]{"an exit status from 1 to 255", func(s string) (uint8, error) {
 	n, err := strconv.ParseUint(s, 10, 8)

@@ -61,6 +61,9 @@ var Table = []Variable{
 		"nothing",
 		"What the driver looks out for in the application beyond the errors that it finds anyway; "+
 			"[strict.md](strict.md) says what each word does and costs."),
+	row("FARSIDE_STRICT_SEED", seeds, 0, func(s *Settings) *uint64 { return &s.StrictSeed },
+		"another one each time; the log (`info`) tells it",
+		"The seed of the delays that `FARSIDE_STRICT=async` makes queues wait."),
 	row("FARSIDE_STRICT_EXIT", exitStatus, 0, func(s *Settings) *uint8 { return &s.StrictExit },
 		"as without findings",
 		"The exit status of a process in which there was a finding, or an error that breaks a rule."),

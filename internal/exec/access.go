@@ -7,9 +7,12 @@ import (
 
 // Access is what a command is about to do to bytes of an object. Shaders may do less: what they are given counts.
 type Access struct {
-	Type          vk.ObjectType // of the object: a buffer, an image, or a view of either
-	Handle        uint64
-	Offset, Size  uint64 // of the object, bytes; Size may reach beyond its end
+	Queue        *Queue
+	Type         vk.ObjectType // of the object: a buffer, an image, or a view of either
+	Handle       uint64
+	Offset, Size uint64 // of the object, bytes; Size may reach beyond its end
+	// Layers is the part of an image that the command may reach; nil is all of it. With it Offset and Size say nothing.
+	Layers        []vk.ImageSubresourceLayers
 	Reads, Writes bool
 	Command       int // the command's number in the command buffer
 	Op            command.Op
@@ -23,8 +26,8 @@ func (r *replay) accessed(h vk.Buffer, offset, size uint64, reads, writes bool) 
 	if r.device.Watch == nil {
 		return
 	}
-	r.device.Watch(&Access{Type: vk.OBJECT_TYPE_BUFFER, Handle: uint64(h), Offset: offset, Size: size, Reads: reads,
-		Writes: writes, Command: r.index, Op: r.op})
+	r.device.Watch(&Access{Queue: r.queue, Type: vk.OBJECT_TYPE_BUFFER, Handle: uint64(h), Offset: offset, Size: size,
+		Reads: reads, Writes: writes, Command: r.index, Op: r.op})
 }
 
 // accessedWhole is accessed for all of an image or a view.
@@ -32,15 +35,29 @@ func (r *replay) accessedWhole(t vk.ObjectType, h uint64, reads, writes bool) {
 	if r.device.Watch == nil {
 		return
 	}
-	r.device.Watch(&Access{
-		Type: t, Handle: h, Size: wholeObject, Reads: reads, Writes: writes, Command: r.index, Op: r.op,
-	})
+	r.device.Watch(&Access{Queue: r.queue, Type: t, Handle: h, Size: wholeObject, Reads: reads, Writes: writes,
+		Command: r.index, Op: r.op})
 }
 
-// accessedImages is accessedWhole for a command that goes from one image to another.
-func (r *replay) accessedImages(dst, src vk.Image) {
-	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(src), true, false)
-	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(dst), false, true)
+// accessedLayers tells Watch of the subresources of an image to which a command's regions go.
+func accessedLayers[T any](r *replay, h vk.Image, regions []T, layers func(*T) vk.ImageSubresourceLayers,
+	reads, writes bool) {
+	if r.device.Watch == nil {
+		return
+	}
+	list := make([]vk.ImageSubresourceLayers, len(regions))
+	for i := range regions {
+		list[i] = layers(&regions[i])
+	}
+	r.device.Watch(&Access{Queue: r.queue, Type: vk.OBJECT_TYPE_IMAGE, Handle: uint64(h), Size: wholeObject, Layers: list,
+		Reads: reads, Writes: writes, Command: r.index, Op: r.op})
+}
+
+// accessedImages is accessedLayers for a command that goes from one image to another.
+func accessedImages[T any](r *replay, dst, src vk.Image, regions []T,
+	of func(*T) (dst, src vk.ImageSubresourceLayers)) {
+	accessedLayers(r, src, regions, func(g *T) vk.ImageSubresourceLayers { _, s := of(g); return s }, true, false)
+	accessedLayers(r, dst, regions, func(g *T) vk.ImageSubresourceLayers { d, _ := of(g); return d }, false, true)
 }
 
 // accessedRegions is accessed for the buffer's side of copies between a buffer and an image of a format.

@@ -20,6 +20,7 @@ import (
 	"farside/internal/cores"
 	"farside/internal/ieee"
 	"farside/internal/journal"
+	"farside/internal/order"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
@@ -44,6 +45,13 @@ type Device struct {
 	Print func(text string)
 	// Watch is told of what a command is about to do to memory, from any goroutine; nil: nobody asks.
 	Watch func(a *Access)
+	// Around is called before each command, but for waits for events, and what it returns after the command; nil: nobody
+	// asks.
+	Around func(q *Queue) (after func())
+	// Order is told how the work of queues and of the host is ordered; nil: nobody asks.
+	Order *order.Tracker
+	// Delay says how long to wait before the next submission, which no submitting thread executes then; nil: not at all.
+	Delay func() time.Duration
 	// Watchdog is how long a dispatch may take; 0 is forever.
 	Watchdog time.Duration
 	// Fault, unless it is nil, is called before a submission, and before each command: it may take its time, and the
@@ -76,6 +84,10 @@ type Submission struct {
 	steps  []step
 	next   int
 	number uint64
+	known  order.Known // by the host, when it submitted this; for Device.Order
+	// Note is whoever submits' own; see Queue.Submitted.
+	Note  any
+	begun bool
 }
 
 // Wait adds a semaphore wait; value is the counter's for a timeline semaphore. The payload's reference goes to
@@ -118,7 +130,7 @@ func (s *Submission) skip(st *step) {
 
 func (s *Submission) reset() {
 	clear(s.steps)
-	s.steps, s.next = s.steps[:0], 0
+	s.steps, s.next, s.begun, s.Note = s.steps[:0], 0, false, nil
 	submissions.Put(s)
 }
 
@@ -131,9 +143,12 @@ func NewSubmission() *Submission { return submissions.Get().(*Submission) }
 type Queue struct {
 	// Journaled is how the journal names the queue. Set it before the first Submit.
 	Journaled journal.Object
+	// Line is the queue for Device.Order, nil without one.
+	Line *order.Line
 
 	device    *Device
 	replay    replay
+	note      any // of the submission that is executed
 	submitted atomic.Uint64
 	progress  *syncobj.Payload           // a timeline: the number of the last submission that ended
 	handed    atomic.Pointer[Submission] // what the executor has left to whoever takes it first
@@ -147,12 +162,18 @@ type Queue struct {
 func NewQueue(d *Device) *Queue {
 	q := &Queue{device: d, progress: syncobj.New(syncobj.Timeline, 0)}
 	q.replay.device, q.replay.queue = d, q
+	if d.Order != nil {
+		q.Line = d.Order.NewLine()
+	}
 	q.replay.bound.ready(&q.replay)
 	return q
 }
 
 // Submit takes s over and executes it after all that was submitted before.
 func (q *Queue) Submit(s *Submission) {
+	if o := q.device.Order; o != nil {
+		s.known = o.Host()
+	}
 	q.mu.Lock()
 	s.number = q.submitted.Add(1)
 	if q.running {
@@ -162,7 +183,7 @@ func (q *Queue) Submit(s *Submission) {
 	}
 	q.running = true
 	q.mu.Unlock()
-	if !q.advance(s, false) {
+	if q.device.Delay != nil || !q.advance(s, false) {
 		q.handOver(s)
 		return
 	}
@@ -170,6 +191,9 @@ func (q *Queue) Submit(s *Submission) {
 		q.handOver(s)
 	}
 }
+
+// Submitted is the Note of the submission that is executed. Only Device.Watch and Device.Around may ask.
+func (q *Queue) Submitted() any { return q.note }
 
 // handOver leaves s, and all that comes after it, to the queue's goroutine or to a thread that helps.
 func (q *Queue) handOver(s *Submission) {
@@ -198,6 +222,9 @@ func (q *Queue) Help(done func() bool) {
 // drain executes s and then all that has been submitted meanwhile.
 func (q *Queue) drain(s *Submission) {
 	for s != nil {
+		if q.device.Delay != nil {
+			time.Sleep(q.device.Delay())
+		}
 		q.advance(s, true)
 		s = q.finish(s)
 	}
@@ -229,6 +256,11 @@ func (q *Queue) finish(s *Submission) *Submission {
 // advance does what is left of s. Without block it returns false before a step that may block or that takes
 // long.
 func (q *Queue) advance(s *Submission, block bool) bool {
+	q.note = s.Note
+	if o := q.device.Order; o != nil && !s.begun {
+		s.begun = true
+		o.Begin(q.Line, s.known)
+	}
 	if q.device.Fault != nil && s.next == 0 && !q.device.stopped() {
 		if !block {
 			return false // it may take its time
@@ -255,6 +287,7 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 				}
 				q.await(st)
 			}
+			q.ordered((*order.Tracker).Wait, st)
 			q.journal(journal.Wait, s, st, began)
 			st.payload.Release()
 		case stepExecute:
@@ -267,6 +300,7 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 			q.journal(journal.Execute, s, st, began)
 			st.buffer.Completed(true)
 		case stepSignal:
+			q.ordered((*order.Tracker).Signal, st)
 			q.journal(journal.Signal, s, st, began)
 			err := st.payload.SignalPending(st.value)
 			if err != nil {
@@ -276,6 +310,21 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 		}
 	}
 	return true
+}
+
+// ordered tells Order of a wait or a signal.
+func (q *Queue) ordered(do func(o *order.Tracker, l *order.Line, payload, value uint64), st *step) {
+	if o := q.device.Order; o != nil {
+		do(o, q.Line, st.payload.ID(), OrderValue(st.payload, st.value))
+	}
+}
+
+// OrderValue is the value by which Device.Order knows a signal of a payload: 0 for all but timelines.
+func OrderValue(p *syncobj.Payload, value uint64) uint64 {
+	if p.Kind() == syncobj.Timeline {
+		return value
+	}
+	return 0
 }
 
 // journal tells of a step that began at a time of the journal.
@@ -347,6 +396,11 @@ func WaitIdle(queues []*Queue) error {
 	device := queues[0].device
 	if err := syncobj.Wait(points, true, math.MaxUint64, device.Stop); err != nil {
 		return err
+	}
+	if o := device.Order; o != nil {
+		for _, q := range queues {
+			o.Idle(q.Line)
+		}
 	}
 	if device.stopped() { // the queues are idle because they gave up
 		return syncobj.ErrStopped

@@ -155,8 +155,16 @@ const (
 	imageDst  = vk.IMAGE_USAGE_TRANSFER_DST_BIT
 )
 
-// command executes one record. Those of dispatches are here; the other kinds follow below, family by family.
+// command executes one record.
 func (r *replay) command(record command.Record) error {
+	if r.device.Around != nil && record.Op != command.OpWaitEvents {
+		defer r.device.Around(r.queue)()
+	}
+	return r.perform(record)
+}
+
+// perform does what a record says. Those of dispatches are here; the other kinds follow below, family by family.
+func (r *replay) perform(record command.Record) error {
 	switch record.Op {
 	case command.OpBindPipeline:
 		if c, ok := record.BindPipeline(); ok {
@@ -192,6 +200,11 @@ func (r *replay) command(record command.Record) error {
 			r.label(&c)
 			return nil
 		}
+	case command.OpBarrier:
+		if o := r.device.Order; o != nil {
+			o.Barrier(r.queue.Line)
+		}
+		return nil
 	default:
 		return r.transferCommand(record)
 	}
@@ -415,7 +428,9 @@ func (r *replay) copyImage(c *command.CopyImage) error {
 	if err != nil {
 		return err
 	}
-	r.accessedImages(c.DstImage, c.SrcImage)
+	accessedImages(r, c.DstImage, c.SrcImage, c.Regions, func(g *vk.ImageCopy) (dst, src vk.ImageSubresourceLayers) {
+		return g.DstSubresource, g.SrcSubresource
+	})
 	return transfer.CopyImage(dst, src, c.Regions)
 }
 
@@ -431,9 +446,11 @@ func (r *replay) copyBufferToImage(c *command.CopyBufferToImage) error {
 		return err
 	}
 	r.accessedRegions(c.SrcBuffer, dst.Format, c.Regions, true, false)
-	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(c.DstImage), false, true)
+	accessedLayers(r, c.DstImage, c.Regions, imageSide, false, true)
 	return transfer.CopyBufferToImage(dst, src, c.Regions)
 }
+
+func imageSide(g *vk.BufferImageCopy) vk.ImageSubresourceLayers { return g.ImageSubresource }
 
 func (r *replay) copyImageToBuffer(c *command.CopyImageToBuffer) error {
 	src, err := r.texels(c.SrcImage, vk.VUID_vkCmdCopyImageToBuffer_srcImage_parameter, imageSrc,
@@ -447,7 +464,7 @@ func (r *replay) copyImageToBuffer(c *command.CopyImageToBuffer) error {
 		return err
 	}
 	r.accessedRegions(c.DstBuffer, src.Format, c.Regions, false, true)
-	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(c.SrcImage), true, false)
+	accessedLayers(r, c.SrcImage, c.Regions, imageSide, true, false)
 	return transfer.CopyImageToBuffer(dst, src, c.Regions)
 }
 
@@ -462,7 +479,9 @@ func (r *replay) blitImage(c *command.BlitImage) error {
 	if err != nil {
 		return err
 	}
-	r.accessedImages(c.DstImage, c.SrcImage)
+	accessedImages(r, c.DstImage, c.SrcImage, c.Regions, func(g *vk.ImageBlit) (dst, src vk.ImageSubresourceLayers) {
+		return g.DstSubresource, g.SrcSubresource
+	})
 	return transfer.Blit(dst, src, c.Regions, c.Filter)
 }
 
@@ -477,7 +496,9 @@ func (r *replay) resolveImage(c *command.ResolveImage) error {
 	if err != nil {
 		return err
 	}
-	r.accessedImages(c.DstImage, c.SrcImage)
+	accessedImages(r, c.DstImage, c.SrcImage, c.Regions, func(g *vk.ImageResolve) (dst, src vk.ImageSubresourceLayers) {
+		return g.DstSubresource, g.SrcSubresource
+	})
 	return transfer.Resolve(dst, src, c.Regions)
 }
 
@@ -519,6 +540,9 @@ func (r *replay) setEvent(h vk.Event, set bool, exists vk.VUID) error {
 		p.Reset()
 		return nil
 	}
+	if o := r.device.Order; o != nil {
+		o.Signal(r.queue.Line, p.ID(), 0)
+	}
 	return p.Signal(1)
 }
 
@@ -536,7 +560,15 @@ func (r *replay) waitEvents(events []vk.Event) error {
 		}
 		r.points = append(r.points, syncobj.Point{Payload: p, Value: 1})
 	}
-	return syncobj.Wait(r.points, true, math.MaxUint64, r.device.Stop)
+	if err := syncobj.Wait(r.points, true, math.MaxUint64, r.device.Stop); err != nil {
+		return err
+	}
+	if o := r.device.Order; o != nil {
+		for _, p := range r.points {
+			o.Wait(r.queue.Line, p.Payload.ID(), 0)
+		}
+	}
+	return nil
 }
 
 func (r *replay) pool(h vk.QueryPool, exists vk.VUID) (*QueryPool, error) {

@@ -14,6 +14,10 @@ const (
 	MissingFlush        ID = "FARSIDE-noncoherent-missing-flush"
 	MissingInvalidate   ID = "FARSIDE-noncoherent-missing-invalidate"
 	InvalidateUnflushed ID = "FARSIDE-noncoherent-invalidate-unflushed"
+	Unordered           ID = "FARSIDE-async-unordered"
+	MaybeUnordered      ID = "FARSIDE-async-maybe-unordered"
+	HostWrote           ID = "FARSIDE-async-host-write"
+	HostReads           ID = "FARSIDE-async-host-read"
 	UnalignedRange      ID = "FARSIDE-noncoherent-unaligned-range"
 	LeakedObject        ID = "FARSIDE-leaks-object"
 	LeftAtExit          ID = "FARSIDE-leaks-at-exit"
@@ -87,6 +91,19 @@ var Table = []Row{
 		"A command was given a handle whose object had been destroyed, such as memory that is freed twice. The stack says " +
 			"where both happened.",
 		"Don't use what was destroyed; set the variable to `VK_NULL_HANDLE` then."},
+	{Unordered, slog.LevelError,
+		"Two commands use the same bytes, one of them writes, and nothing orders the two.",
+		"A pipeline barrier or an event in one queue, a semaphore between queues and processes, or a fence that the host " +
+			"waits for before it submits the second."},
+	{MaybeUnordered, slog.LevelWarn,
+		"The same, but one of the commands is a dispatch that was given the bytes and may not have read them.",
+		"The same, unless the shader does not read there."},
+	{HostWrote, slog.LevelError,
+		"The host has written bytes between `vkQueueSubmit` and the command that reads them.",
+		"Wait for the fence of the submission before the bytes are written again, or use other memory."},
+	{HostReads, slog.LevelWarn,
+		"`vkInvalidateMappedMemoryRanges` asked for bytes that a queue writes, and the host had not waited for the queue.",
+		"Wait for the fence of the submission first."},
 }
 
 // RowOf returns the row of a kind.

@@ -1,0 +1,27 @@
+// The semaphore is signalled before the work for which the other queue waits.
+#include "async.h"
+
+int main(void) {
+	struct gpu g;
+	open_gpu(&g, NULL);
+	struct block a = plain(&g, 4096);
+	struct block b = plain(&g, 4096);
+	VkCommandBuffer first = more_commands(&g), second = more_commands(&g);
+	VkSemaphore done = make_semaphore(&g);
+	begin_commands(first);
+	CORRECT(vkCmdFillBuffer(first, a.buffer, 0, 4096, 1);)
+	submit(g.queue, first, NULL, done, NULL);
+	begin(&g);
+	FAULT(vkCmdFillBuffer(g.commands, a.buffer, 0, 4096, 1);)
+	submit(g.queue, g.commands, NULL, NULL, NULL);
+	begin_commands(second);
+	copy_bytes(second, a.buffer, b.buffer, 0, 4096);
+	submit(g.second, second, done, NULL, NULL);
+	CHECK(vkDeviceWaitIdle(g.device));
+	vkDestroySemaphore(g.device, done, NULL);
+	CHECK(vkDeviceWaitIdle(g.device));
+	free_block(&g, &a);
+	free_block(&g, &b);
+	close_gpu(&g);
+	return 0;
+}

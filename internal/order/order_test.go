@@ -1,0 +1,207 @@
+package order
+
+import "testing"
+
+// scene is a test with two queues and one memory.
+type scene struct {
+	*Tracker
+	a, b    *Line
+	command uint64
+}
+
+func newScene() *scene {
+	t := NewTracker(0)
+	return &scene{Tracker: t, a: t.NewLine(), b: t.NewLine()}
+}
+
+// writes and reads are commands on the bytes [0, 8); they say whether there was a conflict.
+func (s *scene) writes(l *Line) bool { return s.does(l, 0, 8, true) }
+func (s *scene) reads(l *Line) bool  { return s.does(l, 0, 8, false) }
+
+func (s *scene) does(l *Line, begin, end uint64, writes bool) bool {
+	s.command++
+	return s.Do(l, 1, Access{Begin: begin, End: end, Writes: writes, Command: s.command}) != nil
+}
+
+// submit begins a submission on a line with all that the host knows.
+func (s *scene) submit(l *Line) { s.Begin(l, s.Host()) }
+
+// TestRules goes through what orders and what does not.
+func TestRules(t *testing.T) {
+	const semaphore, fence, event = 100, 200, 300
+	for name, c := range map[string]struct {
+		run      func(s *scene) bool // the last access' conflict
+		conflict bool
+	}{
+		"two commands":             {func(s *scene) bool { s.writes(s.a); return s.reads(s.a) }, true},
+		"two reads":                {func(s *scene) bool { s.reads(s.a); return s.reads(s.b) }, false},
+		"write after read":         {func(s *scene) bool { s.reads(s.a); return s.writes(s.a) }, true},
+		"barrier":                  {func(s *scene) bool { s.writes(s.a); s.Barrier(s.a); return s.writes(s.a) }, false},
+		"barrier of another queue": {func(s *scene) bool { s.writes(s.a); s.Barrier(s.b); return s.writes(s.b) }, true},
+		"two submissions": {func(s *scene) bool {
+			s.submit(s.a)
+			s.writes(s.a)
+			s.submit(s.a)
+			return s.reads(s.a)
+		}, true},
+		"semaphore": {func(s *scene) bool {
+			s.writes(s.a)
+			s.Signal(s.a, semaphore, 0)
+			s.Wait(s.b, semaphore, 0)
+			return s.writes(s.b)
+		}, false},
+		"after the signal": {func(s *scene) bool {
+			s.Signal(s.a, semaphore, 0)
+			s.writes(s.a)
+			s.Wait(s.b, semaphore, 0)
+			return s.writes(s.b)
+		}, true},
+		"a signal orders nothing in its own queue": {func(s *scene) bool {
+			s.writes(s.a)
+			s.Signal(s.a, semaphore, 0)
+			return s.writes(s.a)
+		}, true},
+		"timeline": {func(s *scene) bool {
+			s.writes(s.a)
+			s.Signal(s.a, semaphore, 5)
+			s.Wait(s.b, semaphore, 5)
+			return s.writes(s.b)
+		}, false},
+		"timeline, an earlier value": {func(s *scene) bool {
+			s.Signal(s.a, semaphore, 5)
+			s.writes(s.a)
+			s.Signal(s.a, semaphore, 6)
+			s.Wait(s.b, semaphore, 5)
+			return s.reads(s.b)
+		}, true},
+		"timeline, a later value": {func(s *scene) bool {
+			s.writes(s.a)
+			s.Signal(s.a, semaphore, 5)
+			s.Signal(s.b, semaphore, 9)
+			s.Wait(s.b, semaphore, 7)
+			return s.reads(s.b)
+		}, false},
+		"fence and submission": {func(s *scene) bool {
+			s.writes(s.a)
+			s.Signal(s.a, fence, 0)
+			s.HostWait(fence, 0)
+			s.submit(s.b)
+			return s.writes(s.b)
+		}, false},
+		"submission before the fence": {func(s *scene) bool {
+			s.writes(s.a)
+			s.Signal(s.a, fence, 0)
+			s.submit(s.b)
+			s.HostWait(fence, 0)
+			return s.writes(s.b)
+		}, true},
+		"idle": {func(s *scene) bool { s.writes(s.a); s.Idle(s.a); s.submit(s.b); return s.writes(s.b) }, false},
+		"event of the host": {func(s *scene) bool {
+			s.writes(s.a)
+			s.Idle(s.a)
+			s.HostSignal(event, 0)
+			s.Wait(s.b, event, 0)
+			return s.writes(s.b)
+		}, false},
+		"by way of a third": {func(s *scene) bool {
+			c := s.NewLine()
+			s.writes(s.a)
+			s.Signal(s.a, semaphore, 0)
+			s.Wait(c, semaphore, 0)
+			s.Signal(c, semaphore+1, 0)
+			s.Wait(s.b, semaphore+1, 0)
+			return s.writes(s.b)
+		}, false},
+		"something unknown orders everything": {func(s *scene) bool {
+			s.writes(s.a)
+			s.Wait(s.b, 12345, 0)
+			return s.writes(s.b)
+		}, false},
+		"but nothing that comes after it": {func(s *scene) bool {
+			s.Wait(s.b, 12345, 0)
+			s.writes(s.a)
+			return s.writes(s.b)
+		}, true},
+		"other bytes":    {func(s *scene) bool { s.does(s.a, 0, 8, true); return s.does(s.b, 8, 16, true) }, false},
+		"one byte":       {func(s *scene) bool { s.does(s.a, 0, 8, true); return s.does(s.b, 7, 16, true) }, true},
+		"behind a write": {func(s *scene) bool { s.writes(s.a); s.Barrier(s.a); s.writes(s.a); return s.reads(s.b) }, true},
+		"forgotten": {func(s *scene) bool {
+			s.writes(s.a)
+			s.Forget(1)
+			return s.writes(s.b)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.run(newScene()); got != c.conflict {
+				t.Errorf("conflict: %v, want %v", got, c.conflict)
+			}
+		})
+	}
+}
+
+// TestHost: the host may use bytes once it knows that the last write to them has ended, whether the write has been seen
+// yet or not.
+func TestHost(t *testing.T) {
+	const fence = 7
+	for name, c := range map[string]struct {
+		waits, late, conflict bool
+	}{
+		"waits":                   {waits: true},
+		"does not wait":           {conflict: true},
+		"before the queue begins": {late: true, conflict: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene()
+			known := s.Host()
+			found := false
+			queue := func() {
+				s.Begin(s.a, known)
+				found = s.writes(s.a) || found
+				s.Signal(s.a, fence, 0)
+			}
+			host := func() {
+				if c.waits {
+					s.HostWait(fence, 0)
+				}
+				s.command++
+				found = s.HostDo(1, Access{Begin: 4, End: 5, Command: s.command}) != nil || found
+			}
+			if c.late {
+				host()
+				queue()
+			} else {
+				queue()
+				host()
+			}
+			if found != c.conflict {
+				t.Errorf("conflict: %v, want %v", found, c.conflict)
+			}
+		})
+	}
+}
+
+// TestBounds: what is remembered does not grow, and one command does not conflict with itself.
+func TestBounds(t *testing.T) {
+	s := newScene()
+	for i := range uint64(3 * mostRecords) {
+		s.does(s.a, i, i+1, true)
+	}
+	if n := len(s.memories[1]); n > mostRecords {
+		t.Errorf("%d records", n)
+	}
+	for i := range uint64(1000) {
+		s.Signal(s.a, 1, i+1)
+	}
+	if n := len(s.points[1]); n > mostPoints {
+		t.Errorf("%d points", n)
+	}
+	for range 1000 {
+		s.Barrier(s.b)
+		s.Begin(s.b, s.Host())
+		s.HostKnowsAll()
+		s.writes(s.b)
+	}
+	if s.Do(s.b, 9, Access{End: 8, Writes: true, Command: 1}) != nil || s.Do(s.b, 9, Access{End: 8, Command: 1}) != nil {
+		t.Error("a command conflicts with itself")
+	}
+}
