@@ -47,11 +47,12 @@ type definition struct {
 	bare               bool                                 // run makes its own instance
 	farsideOnly        bool                                 // asks about something that is Farside's own
 	// breaks no valid-usage rule, and the oldest supported validation layer (1.3.239) knows its extensions
-	valid   bool
-	env     []string
-	compute bool     // runs shaders: needs a queue for compute, and has an instance of version 1.3
-	devices []string // of this machine, that the case opens
-	needs   []string // features, by their members in VkPhysicalDevice…Features, enabled
+	valid    bool
+	env      []string
+	physical int      // how many physical devices there are; 0 for one
+	compute  bool     // runs shaders: needs a queue for compute, and has an instance of version 1.3
+	devices  []string // of this machine, that the case opens
+	needs    []string // features, by their members in VkPhysicalDevice…Features, enabled
 }
 
 // A Case is a definition that runs: an instance, a device and a place to report to.
@@ -201,8 +202,8 @@ func (c *Case) open(extended bool) {
 	c.inst = c.instance(config)
 	pds, r := c.inst.PhysicalDevices()
 	c.must("vkEnumeratePhysicalDevices", r)
-	if len(pds) != 1 {
-		c.Fatalf("%d physical devices, want 1", len(pds))
+	if len(pds) != max(c.def.physical, 1) {
+		c.Fatalf("%d physical devices, want %d", len(pds), max(c.def.physical, 1))
 	}
 	c.pd = pds[0]
 	c.mem = c.inst.MemoryProperties(c.pd, nil)

@@ -12,12 +12,12 @@ import (
 	"farside/rdmasim"
 )
 
-// The limits that bound allocations (VkPhysicalDeviceLimits, VkPhysicalDeviceMaintenance3Properties). The
-// size limit is what a heap holds at most: a single allocation may fill it.
+// maxMemoryAllocationCount bounds what one device may have live.
 const maxMemoryAllocationCount = 65536
 
+// maxMemoryAllocationSize is what the largest heap holds, in bytes: a single allocation may fill it.
 func (p *physicalDevice) maxMemoryAllocationSize() uint64 {
-	var largest uint64
+	largest := uint64(1) << 30 // "Required Limits", whatever the heaps hold
 	for _, h := range p.profile.Heaps {
 		largest = max(largest, h.Size)
 	}

@@ -39,7 +39,7 @@ func newPhysicalDevices(settings *config.Settings) ([]*physicalDevice, error) {
 	}
 	from, err := profile.Load(settings.Profile)
 	if err == nil {
-		err = profile.Check(from, supportsInstance)
+		err = profile.Check(from, HasFeature)
 	}
 	if err != nil {
 		return nil, err
@@ -223,8 +223,8 @@ func ShowProfile(p *profile.Profile) []*profile.Result {
 	return list
 }
 
-// SupportsInstance says whether the driver has an instance extension, for profile.Check.
-func SupportsInstance(extension string) bool { return supportsInstance(extension) }
+// HasFeature says whether the driver has a feature, for profile.Check.
+func HasFeature(name string) bool { return supportedFeatures()[name] }
 
 // driverInfo says whose driver this is, also behind the name of another.
 func (p *physicalDevice) driverInfo() string {

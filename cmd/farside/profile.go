@@ -168,7 +168,7 @@ for any other.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, err := profile.Load(args[0])
 			if err == nil {
-				err = profile.Check(p, icd.SupportsInstance)
+				err = profile.Check(p, icd.HasFeature)
 			}
 			if err != nil {
 				return t.fail(err)

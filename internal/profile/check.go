@@ -29,14 +29,15 @@ func (b *Broken) Error() string {
 func (b *Broken) Is(target error) bool { return target == ErrRule }
 
 // Check holds a profile to the rules of the specification. It returns all that it breaks, joined; each is a *Broken.
-// Instance says which instance extensions there are.
-func Check(p *Profile, instance func(extension string) bool) error {
+// has says which features the driver has. Others are false here whatever a profile says, so that it needn't claim them:
+// those of graphics, above all.
+func Check(p *Profile, has func(feature string) bool) error {
 	var all []error
 	if len(p.Devices) == 0 {
 		return fmt.Errorf("%w: a profile without a device", ErrRule)
 	}
 	for i, d := range p.Devices {
-		c := &checker{device: d, number: i, instance: instance}
+		c := &checker{device: d, number: i, known: has}
 		c.memory()
 		c.families()
 		c.extensions()
@@ -49,10 +50,10 @@ func Check(p *Profile, instance func(extension string) bool) error {
 }
 
 type checker struct {
-	device   *Device
-	number   int
-	instance func(string) bool
-	broken   []error
+	device *Device
+	number int
+	known  func(feature string) bool
+	broken []error
 }
 
 func (c *checker) fail(rule, source, format string, args ...any) {
@@ -199,7 +200,7 @@ func (c *checker) features() {
 			on, said := d.Features[name]
 			return on || !said
 		})
-		if met || !c.requires(r.provider) || !satisfied(r.depends, c.has) {
+		if met || !slices.ContainsFunc(r.features, c.known) || !c.requires(r.provider) || !satisfied(r.depends, c.has) {
 			continue
 		}
 		rule := "the feature " + strings.Join(r.features, " or ")

@@ -157,6 +157,11 @@ func (e *enum) read(word string) (uint64, error) {
 	if n, err := strconv.ParseInt(word, 0, 64); err == nil {
 		return uint64(n), nil
 	}
+	if _, number, ok := strings.Cut(word, "UNKNOWN_"+e.name+"_value"); ok { // how vulkaninfo prints what it doesn't know
+		if n, err := strconv.ParseInt(number, 0, 64); err == nil {
+			return uint64(n), nil
+		}
+	}
 	name := strings.ToUpper(strings.TrimSpace(word))
 	prefix := e.prefix()
 	for _, try := range [...]string{name, "VK_" + name, prefix + name, "VK_" + name + "_BIT", prefix + name + "_BIT"} {
