@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"farside/conformance/vulkan"
+	"farside/rdmasim"
 )
 
 // compileSweep compiles a program of clients/sweep.
@@ -180,5 +181,25 @@ func TestSweep(t *testing.T) {
 		if r.Runs < 30 || r.Missed != 0 {
 			t.Errorf("%q: %d runs, %d missed", row.flags, r.Runs, r.Missed)
 		}
+	}
+}
+
+// TestFaultsOfPeerInC: the library of peers in C gives the asked statuses at the asked operations, twice.
+func TestFaultsOfPeerInC(t *testing.T) {
+	program := compileC(t, cpeerSource+"faults.c", "gcc")
+	owner := newOwner(t)
+	t.Setenv("FARSIDE_FAULTS", "rdma.write=IBV_WC_REM_OP_ERR@2; rdma.write=partial:2@2; rdma.atomic=IBV_WC_RETRY_EXC_ERR@2; "+
+		"rdma.read=sever@3")
+	for range 2 {
+		address, _ := region(t, owner, 64, rdmasim.AccessAll)
+		if _, told := runC(t, program, address); told != "" {
+			t.Errorf("standard error: %s", told)
+		}
+	}
+	t.Setenv("FARSIDE_LOG", "info")
+	address, _ := region(t, owner, 64, rdmasim.AccessAll)
+	if _, told := runC(t, program, address); strings.Count(told, "id=FARSIDE-fault") != 5 ||
+		!strings.Contains(told, "call 2 of rdma.atomic") {
+		t.Errorf("standard error: %s", told)
 	}
 }

@@ -122,7 +122,7 @@ func (t *tool) faultsSweep() *cobra.Command {
 	var file string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "sweep [-j N] [--timeout TIME] [--only GLOB] [--limit N] [--json] -- PROGRAM [ARGUMENT...]",
+		Use:   "sweep [-j N] [--timeout TIME] [--only GLOB] [--limit N] [--no-leaks] [--json] -- PROGRAM [ARGUMENT...]",
 		Short: "Run a program once for each call that can fail, and fail it",
 		Long: `Runs a program on Farside to count its calls that can fail, then once for each of
 them and each error that it can have there, each time in a process of its own.
@@ -174,6 +174,7 @@ Exit status: 0, 1 if the program can't be run or fails by itself, 3 if runs ende
 	cmd.Flags().DurationVar(&s.timeout, "timeout", 0, "`TIME` that a run may take (default: 10 good runs and 5s)")
 	cmd.Flags().StringVar(&s.only, "only", "*", "commands with names of this pattern only, `GLOB`")
 	cmd.Flags().IntVar(&s.limit, "limit", 0, "the first `N` calls of each command only (0: all)")
+	cmd.Flags().BoolVar(&s.noLeaks, "no-leaks", false, "don't list leaks, for programs that exit when anything fails")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	cmd.Flags().StringVar(&file, "manifest", "", "`FILE` that tells the loader of the driver")
 	return cmd

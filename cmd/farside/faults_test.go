@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,15 +96,18 @@ func TestJudge(t *testing.T) {
 	} {
 		job := sweepJob{command: &fault.Command{Name: "vkCreateBuffer"}, plan: "x"}
 		var got []string
-		if b := judge(job, row.o, good); b != nil {
+		if b := new(sweep).judge(job, row.o, good); b != nil {
 			got = b.Verdicts
 		}
 		if diff := cmp.Diff(row.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", row.what, diff)
 		}
+		if b := (&sweep{noLeaks: true}).judge(job, row.o, good); b != nil && slices.Contains(b.Verdicts, verdictLeak) {
+			t.Errorf("%s: a leak that nobody asked for", row.what)
+		}
 		job.command = &fault.Command{Name: "vkMergePipelineCaches"}
 		row.o.counts.Calls["vkMergePipelineCaches"] = good.counts.Calls["vkMergePipelineCaches"]
-		if b := judge(job, row.o, good); b != nil && b.Verdicts[0] == verdictHidden {
+		if b := new(sweep).judge(job, row.o, good); b != nil && b.Verdicts[0] == verdictHidden {
 			t.Errorf("%s: an error that may be ignored is %v", row.what, b.Verdicts)
 		}
 	}

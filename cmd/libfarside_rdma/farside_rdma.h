@@ -24,7 +24,8 @@
  * There, every function returns FARSIDE_FATAL_ERR at once.
  *
  * Environment (read when the library is loaded): FARSIDE_FABRIC_ALLOW_UIDS, and FARSIDE_FABRIC_SECRET_FILE
- * for other hosts; see the README.
+ * for other hosts; FARSIDE_FAULTS, with which operations fail on command, with any number of enum
+ * ibv_wc_status; see the README.
  */
 #ifndef FARSIDE_RDMA_H
 #define FARSIDE_RDMA_H
