@@ -9,6 +9,7 @@ import (
 
 	"farside/internal/config"
 	"farside/internal/fault"
+	"farside/internal/finding"
 	"farside/internal/gate"
 	"farside/internal/journal"
 	"farside/internal/report"
@@ -31,6 +32,8 @@ type Peer struct {
 
 	faults  *fault.Plan // nil: nothing fails on command
 	severed atomic.Bool // on command
+
+	used usedRegions
 }
 
 // Open joins a fabric: this host, named "", or another one where a [Bridge] serves, named
@@ -50,6 +53,7 @@ func Open(ctx context.Context, fabric string) (*Peer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rdmasim: %w", err)
 	}
+	finding.Begin(settings)
 	p := &Peer{}
 	if p.faults, err = fault.For(settings, "rdma"); err != nil {
 		return nil, fmt.Errorf("rdmasim: %w", err)
@@ -129,9 +133,11 @@ func (p *Peer) again(op Opcode, address uint64, stale *verbs.Region,
 	}
 	r, err := p.resolve(context.Background(), address, 0, op.Need())
 	if err == nil {
+		p.used.add(r)
 		err = r.Because(do(r.View, address-r.Info.Address))
 	}
 	if err != nil {
+		p.used.failed(op, address, err)
 		return failed(op, address, err)
 	}
 	return nil

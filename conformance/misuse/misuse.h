@@ -92,7 +92,13 @@ static inline void open_gpu(struct gpu *g, const char *const *extensions) {
 	vkGetPhysicalDeviceQueueFamilyProperties(g->physical, &n, &family);
 	VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
 		.queueCount = family.queueCount > 1 ? 2 : 1, .pQueuePriorities = priorities};
-	VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1,
+	VkPhysicalDeviceExternalMemoryRDMAFeaturesNV rdma = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV, .externalMemoryRDMA = VK_TRUE};
+	int with_rdma = 0;
+	for (uint32_t i = 0; i < used; i++)
+		with_rdma |= !strcmp(extensions[i], VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME);
+	VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = with_rdma ? &rdma : NULL,
+		.queueCreateInfoCount = 1,
 		.pQueueCreateInfos = &queue, .enabledExtensionCount = used, .ppEnabledExtensionNames = extensions};
 	CHECK(vkCreateDevice(g->physical, &device, NULL, &g->device));
 	vkGetDeviceQueue(g->device, 0, 0, &g->queue);

@@ -29,6 +29,7 @@ const (
 	AfterUnmap          ID = "FARSIDE-guard-after-unmap"
 	AfterFree           ID = "FARSIDE-guard-after-free"
 	Overrun             ID = "FARSIDE-guard-overrun"
+	FreedAddress        ID = "FARSIDE-leaks-freed-address"
 	FlushOverDevice     ID = "FARSIDE-noncoherent-flush-over-device"
 )
 
@@ -104,6 +105,9 @@ var Table = []Row{
 	{HostReads, slog.LevelWarn,
 		"`vkInvalidateMappedMemoryRanges` asked for bytes that a queue writes, and the host had not waited for the queue.",
 		"Wait for the fence of the submission first."},
+	{FreedAddress, slog.LevelError,
+		"A peer used a remote address after its memory had been freed.",
+		"Tell peers before memory is freed, and wait for their transfers."},
 }
 
 // RowOf returns the row of a kind.
