@@ -37,7 +37,7 @@ func (t *tool) atomic() *cobra.Command {
 
   fetch-add VALUE            adds
   swap VALUE                 replaces
-  compare-swap COMPARE SWAP  replaces what is COMPARE; it was if COMPARE is written
+  compare-swap COMPARE SWAP  replaces what is COMPARE; it was if that is written
   and MASK, or MASK, xor MASK
                              clear, set or invert bits
 

@@ -42,7 +42,7 @@ func (t *tool) doctor() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check what Farside needs on this machine, and say what to do where it lacks",
+		Short: "Check what Farside needs on this machine, and say what to do",
 		Long: `Checks the kernel, the Vulkan loader, the driver's manifest, that the driver starts and
 what heaps it has, dma-bufs, and the fabric: this host's, or the one that --fabric
 names. A warning is about something that not every program needs. Exit status

@@ -21,7 +21,7 @@ import (
 func (t *tool) faults() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "faults",
-		Short: "What FARSIDE_FAULTS can do, and a test of all error paths of a program",
+		Short: "List and check faults, and test all error paths of a program",
 		Long: `FARSIDE_FAULTS lets Vulkan commands, queues and the fabric fail on command.
 docs/faults.md has its language.`,
 		Args: cobra.NoArgs,
@@ -99,7 +99,7 @@ func (t *tool) faultsCheck() *cobra.Command {
 understands them. A mistake is told with the nearest right word.
 
 Exit status: 0, 1 for a plan with a mistake.`,
-		Example: "  farside faults check 'vkAllocateMemory=VK_ERROR_OUT_OF_DEVICE_MEMORY@3; queue=lost@dispatch:7'",
+		Example: "  farside faults check 'vkAllocateMemory=VK_ERROR_DEVICE_LOST@3; queue=lost@7'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, err := fault.Read(args[0])
@@ -122,7 +122,7 @@ func (t *tool) faultsSweep() *cobra.Command {
 	var file string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "sweep [-j N] [--timeout TIME] [--only GLOB] [--limit N] [--no-leaks] [--json] -- PROGRAM [ARGUMENT...]",
+		Use: "sweep [FLAG...] -- PROGRAM [ARGUMENT...]", DisableFlagsInUseLine: true,
 		Short: "Run a program once for each call that can fail, and fail it",
 		Long: `Runs a program on Farside to count its calls that can fail, then once for each of
 them and each error that it can have there, each time in a process of its own.
@@ -130,9 +130,10 @@ It lists the runs that end badly:
 
   crash   a signal ended the program
   hang    it took longer than --timeout, and was killed with its children
-  leak    objects or exported descriptors were left that the good run doesn't leave
-  hidden  it exited with 0 and the good run's output, did not call the command once
-          more, and so said nothing of the error
+  leak    objects or exported descriptors were left that the good run
+          doesn't leave
+  hidden  it exited with 0 and the good run's output, did not call the command
+          once more, and so said nothing of the error
 
 Exit status: 0, 1 if the program can't be run or fails by itself, 3 if runs ended badly.`,
 		Example: "  farside faults sweep -- ./your-vulkan-tests\n" +

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,6 +53,9 @@ func items() []item {
 		{path: "include/" + rdmaHeader, mode: 0o644, content: fromBuild(rdmaHeader)},
 		{path: "share/man/man1/farside.1", mode: 0o644, content: toolPage},
 		{path: "share/man/man7/farside.7", mode: 0o644, content: variablesPage},
+		{path: "share/bash-completion/completions/farside", mode: 0o644, content: completion((*cobra.Command).GenBashCompletionV2)},
+		{path: "share/fish/vendor_completions.d/farside.fish", mode: 0o644, content: completion((*cobra.Command).GenFishCompletion)},
+		{path: "share/zsh/site-functions/_farside", mode: 0o644, content: completion(zsh)},
 		{path: "bin/farside", mode: 0o755, content: fromBuild("farside")},
 	}
 }
@@ -59,7 +64,7 @@ func (t *tool) install() *cobra.Command {
 	var i installation
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Install the driver, the library of peers in C, this tool and its manual pages",
+		Short: "Install the driver, the library of peers in C, and this tool",
 		Long: `Copies what make build has made to where the Vulkan loader, compilers and the shell
 find it, and replaces an older version of it. A manifest that isn't Farside's is left
 alone. make install calls this.`,
@@ -214,6 +219,17 @@ func fromBuild(name string) func(*installation) ([]byte, error) {
 		return b, err
 	}
 }
+
+// completion is what one of cobra's printers says to a shell, with descriptions.
+func completion(print func(root *cobra.Command, w io.Writer, descriptions bool) error) func(*installation) ([]byte, error) {
+	return func(*installation) ([]byte, error) {
+		var b bytes.Buffer
+		err := print((&tool{}).command(), &b, true)
+		return b.Bytes(), err
+	}
+}
+
+func zsh(root *cobra.Command, w io.Writer, _ bool) error { return root.GenZshCompletion(w) }
 
 var errNotBuilt = errors.New("there is nothing to install")
 

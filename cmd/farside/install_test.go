@@ -36,8 +36,9 @@ var installed = []string{
 	".local/bin/farside", ".local/include/farside_rdma.h", ".local/lib/farside/installed.json",
 	".local/lib/farside/libvulkan_farside.so",
 	".local/lib/libfarside_rdma.so", ".local/lib/libfarside_rdma.so.0", ".local/lib/pkgconfig/farside-rdma.pc",
+	".local/share/bash-completion/completions/farside", ".local/share/fish/vendor_completions.d/farside.fish",
 	".local/share/man/man1/farside.1", ".local/share/man/man7/farside.7",
-	".local/share/vulkan/icd.d/" + manifest.FileName(),
+	".local/share/vulkan/icd.d/" + manifest.FileName(), ".local/share/zsh/site-functions/_farside",
 }
 
 // newBuild makes a directory with files of the names that make build makes.
@@ -69,7 +70,7 @@ func TestInstallAndUninstall(t *testing.T) {
 		}
 	}
 	path, m, err := findManifest("")
-	if err != nil || path != filepath.Join(home, installed[len(installed)-1]) || m.ICD.LibraryPath != filepath.Join(home, installed[3]) {
+	if err != nil || path != filepath.Join(home, installed[len(installed)-2]) || m.ICD.LibraryPath != filepath.Join(home, installed[3]) {
 		t.Errorf("%s %+v, %v", path, m, err)
 	}
 	if b, err := os.ReadFile(m.ICD.LibraryPath); err != nil || string(b) != manifest.LibraryName {

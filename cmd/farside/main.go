@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/config"
+	"farside/manifest"
 	"farside/rdmasim"
 )
 
@@ -70,12 +71,13 @@ Exit status: 0, 1 after a failure, 2 when called in a wrong way.`,
 		},
 	}
 	root.PersistentFlags().StringVar(&t.fabric, "fabric", "",
-		"fabric to use, `tls://host:port/` as farside serve prints it; this host if empty")
+		"`URL` that farside serve prints (default: this host)")
 	root.PersistentFlags().StringVar(&t.secret, "secret-file", "",
-		"`FILE` by which hosts know each other (default: what "+secretVariable+" names)")
+		"`FILE` by which hosts know each other (default: "+secretVariable+")")
 	root.AddCommand(t.regions(), t.read(), t.write(), t.atomic(), t.serve(), t.ping(),
 		t.run(), t.faults(), t.report(), t.doctor(), t.env(), t.profile(),
 		t.install(), t.uninstall(), t.probe())
+	shapeHelp(root)
 	return root
 }
 
@@ -167,7 +169,7 @@ var cures = []struct {
 	{rdmasim.ErrUnknownFabric, "--fabric takes what farside serve prints, --bind an address of one interface"},
 	{errNotBuilt, "make build in Farside's tree, or --from DIRECTORY"},
 	{fs.ErrPermission, "are you its owner? --scope system needs root"},
-	{errNoManifest, "make build in Farside's tree, or make install, or --manifest FILE"},
+	{manifest.ErrNotFound, "make build in Farside's tree, or make install, or --manifest FILE"},
 	{rdmasim.ErrResources, "raise the limit of descriptors (ulimit -n) here and in the owner"},
 }
 

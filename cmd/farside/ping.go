@@ -17,7 +17,7 @@ func (t *tool) ping() *cobra.Command {
 	var each time.Duration
 	cmd := &cobra.Command{
 		Use:   "ping ADDRESS",
-		Short: "Measure how long reads of remote memory take, and how much they bring",
+		Short: "Measure how long reads of remote memory take, and their rate",
 		Long: `Reads 8 bytes from ADDRESS on again and again, then more at a time, up to 1 MiB or to
 the region's end, and shows the median and 99th percentile of the former and the
 bandwidth of the latter. Where an operation takes less than a microsecond, what is

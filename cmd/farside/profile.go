@@ -18,7 +18,7 @@ import (
 func (t *tool) profile() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profile",
-		Short: "List, show and check what devices can claim to be (FARSIDE_PROFILE)",
+		Short: "List, show and check what devices can claim to be",
 		Long: `A profile makes the driver's physical device claim to be another one. It is built in, or
 a file: the text or the JSON of vulkaninfo, a report of gpuinfo.org, or TOML that changes
 one of these. docs/profiles.md has the format.`,

@@ -24,7 +24,7 @@ func (t *tool) regions() *cobra.Command {
 	var watch, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "regions",
-		Short: "List the regions of this host, with their rights and what has been done to them",
+		Short: "List the regions of this host, their rights and their use",
 		Long: `Lists the regions of every owner on this host that this user may use, by address:
 
   OWNER    the owner's id on the fabric

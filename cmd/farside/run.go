@@ -1,9 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"farside/internal/config"
 	"farside/manifest"
 )
 
@@ -20,13 +20,15 @@ func (t *tool) run() *cobra.Command {
 	var file string
 	values := make([]string, len(runSettings))
 	cmd := &cobra.Command{
-		Use:   "run [--faults TEXT] [--strict LIST] [--report DIRECTORY] [--trace FILE] [--manifest FILE] -- PROGRAM [ARGUMENT...]",
+		Use: "run [FLAG...] -- PROGRAM [ARGUMENT...]", DisableFlagsInUseLine: true,
 		Short: "Run a Vulkan program on Farside and on no other driver",
 		Long: `Replaces itself by a program whose environment points the Vulkan loader at Farside:
 at the manifest beside this tool (build/ after make build), at the one that make
 install installed for the user or the system, or at the one that --manifest names.
-The loader ignores that environment in privileged programs.`,
-		Example: "  farside run -- vulkaninfo --summary",
+The loader ignores that environment in privileged programs.
+
+Exit status: the program's; 1 if it can't be run, 2 when called in a wrong way.`,
+		Example: "  farside run --strict all --report out -- ./your-vulkan-tests",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			for i, s := range runSettings {
@@ -42,17 +44,41 @@ The loader ignores that environment in privileged programs.`,
 	cmd.Flags().SetInterspersed(false) // what follows PROGRAM is its own
 	for i, s := range runSettings {
 		cmd.Flags().StringVar(&values[i], s.flag, "", s.help)
+		if s.complete != nil {
+			_ = cmd.RegisterFlagCompletionFunc(s.flag, s.complete) // fails for flags that there are not
+		}
 	}
 	cmd.Flags().StringVar(&file, "manifest", "", "`FILE` that tells the loader of the driver")
 	return cmd
 }
 
-// runSettings are the variables that farside run has a flag for.
-var runSettings = []struct{ flag, variable, help string }{
-	{"faults", "FARSIDE_FAULTS", "what fails on command, `TEXT` or a file; farside faults explains"},
-	{"strict", "FARSIDE_STRICT", "`LIST` of what to look out for, or all"},
-	{"report", "FARSIDE_REPORT", "`DIRECTORY` for reports of what happens; farside report merges them"},
-	{"trace", "FARSIDE_TRACE", "`FILE` to which what happens is appended as a Perfetto trace"},
+// runSettings are the variables that farside run has a flag for. Without complete a value is a file.
+var runSettings = []struct {
+	flag, variable, help string
+	complete             cobra.CompletionFunc
+}{
+	{"profile", config.Profile, "`NAME` or file of what the devices claim to be", profileNames},
+	{"faults", config.Faults, "`PLAN` of what fails, or the file of one", nil},
+	{"strict", "FARSIDE_STRICT", "`LIST` of what to look out for, or all", strictWords},
+	{"report", "FARSIDE_REPORT", "`DIRECTORY` for reports; farside report merges them", directories},
+	{"trace", "FARSIDE_TRACE", "`FILE` to which a Perfetto trace is appended", nil},
+}
+
+// strictWords completes the last word of a list of FARSIDE_STRICT.
+func strictWords(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	words := slices.Sorted(maps.Keys(config.StrictWords))
+	if before == "" {
+		words = append(words, "all")
+	}
+	for i := range words {
+		words[i] = before + words[i]
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+func directories(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
 func runOn(file string, args []string) error {
@@ -67,42 +93,17 @@ func runOn(file string, args []string) error {
 	return fmt.Errorf("%s: %w", program, unix.Exec(program, args, onDriver(path)))
 }
 
-var errNoManifest = errors.New("no manifest of the driver")
-
 // findManifest finds the driver's manifest, as an absolute path: the one that is asked for, or the first that
 // there is of those that belong to this tool.
 func findManifest(file string) (string, manifest.Manifest, error) {
-	candidates := []string{file}
-	if file == "" {
-		candidates = nil
-		if self, err := os.Executable(); err == nil {
-			candidates = append(candidates, filepath.Join(filepath.Dir(self), manifest.FileName()))
-		}
-		for _, scope := range []manifest.Scope{manifest.User, manifest.System} {
-			if path, err := manifest.Path(scope, ""); err == nil {
-				candidates = append(candidates, path)
-			}
-		}
+	if file != "" {
+		return manifest.Find(file)
 	}
-	for _, path := range candidates {
-		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		var m manifest.Manifest
-		if err == nil {
-			m, err = manifest.Parse(data)
-		}
-		if err == nil && !m.IsFarside() {
-			err = manifest.ErrNotFarside
-		}
-		if err != nil {
-			return "", m, fmt.Errorf("%s: %w", path, err)
-		}
-		path, err = filepath.Abs(path)
-		return path, m, err
+	var candidates []string
+	if self, err := os.Executable(); err == nil {
+		candidates = append(candidates, filepath.Join(filepath.Dir(self), manifest.FileName()))
 	}
-	return "", manifest.Manifest{}, fmt.Errorf("%w: not %s", errNoManifest, strings.Join(candidates, ", "))
+	return manifest.Find(append(candidates, manifest.Installed()...)...)
 }
 
 // onDriver is the environment with the loader pointed at a manifest: by one variable for loaders from 1.3.207
