@@ -28,7 +28,8 @@ func profileCases() []definition {
 	groups.physical, groups.valid = 2, true
 	return []definition{pair, groups,
 		row("tiny_memory", "tiny", fillTiny), row("tiny_objects", "tiny", countTiny),
-		row("tiny_limits", "tiny", exceedTiny), row("h200_absent", "h200", askForAbsent),
+		row("tiny_limits", "tiny", exceedTiny),
+		row("tiny_host_pointers", "tiny", alignTiny, "VK_EXT_external_memory_host"), row("h200_absent", "h200", askForAbsent),
 		row("h200_image_types", "h200", askForImageTypes)}
 }
 
@@ -198,6 +199,34 @@ func exceedTiny(c *Case) {
 	}
 }
 
+// alignTiny imports host memory that is aligned as the profile asks, and memory that is aligned to pages alone.
+func alignTiny(c *Case) {
+	const alignment = 64 << 10 // minImportedHostPointerAlignment of the profile
+	memory, err := unix.Mmap(-1, 0, 3*alignment, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		c.Fatalf("mmap: %v", err)
+	}
+	defer unix.Munmap(memory)
+	first := -uintptr(unsafe.Pointer(&memory[0])) % alignment
+	page := uint64(os.Getpagesize())
+	for _, try := range []struct {
+		offset uintptr
+		size   uint64
+		want   vk.Result
+	}{
+		{first, alignment, vk.SUCCESS}, {first + uintptr(page), alignment, vk.ERROR_INVALID_EXTERNAL_HANDLE},
+		{first, page, vk.ERROR_INVALID_EXTERNAL_HANDLE},
+	} {
+		h := vulkan.New[vk.ImportMemoryHostPointerInfoEXT](&c.a)
+		h.SType = vk.STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT
+		h.HandleType, h.PHostPointer = hostPointer, unsafe.Pointer(&memory[try.offset])
+		m, r := c.dev.Allocate(try.size, c.visible(), unsafe.Pointer(h))
+		if c.want(fmt.Sprintf("%d bytes at %p", try.size, h.PHostPointer), r, try.want) && r == vk.SUCCESS {
+			c.dev.Free(m)
+		}
+	}
+}
+
 // askForAbsent asks an H200 for what this driver has, and that device hasn't.
 func askForAbsent(c *Case) {
 	_, r := c.inst.CreateDevice(c.pd, vulkan.DeviceConfig{Extensions: []string{rdmaExtension}})
@@ -214,6 +243,8 @@ func askForAbsent(c *Case) {
 	if p.ExternalMemoryFeatures != 0 {
 		c.Errorf("remote addresses: %v", p.ExternalMemoryFeatures)
 	}
+	_, r = c.dev.Allocate(4096, c.visible(), vulkan.ExportInfo(&c.a, dmaBuf, nil))
+	c.want("memory for a dma-buf", r, vk.ERROR_INVALID_EXTERNAL_HANDLE)
 	p = c.inst.ExternalBuffer(c.pd, vk.BufferUsageFlags(vk.BUFFER_USAGE_TRANSFER_SRC_BIT), opaqueFd)
 	if p.ExternalMemoryFeatures == 0 || p.CompatibleHandleTypes&rdmaAddress != 0 {
 		c.Errorf("opaque descriptors: %+v", p)
@@ -222,7 +253,8 @@ func askForAbsent(c *Case) {
 
 // askForImageTypes finds images of optimal tiling in the types that an H200 has for them.
 func askForImageTypes(c *Case) {
-	for tiling, want := range map[vk.ImageTiling]uint32{vk.IMAGE_TILING_OPTIMAL: 0b00011, vk.IMAGE_TILING_LINEAR: 0b11111} {
+	types := map[vk.ImageTiling]uint32{vk.IMAGE_TILING_OPTIMAL: 0b00011, vk.IMAGE_TILING_LINEAR: 0b11111}
+	for tiling, want := range types {
 		image, r := c.dev.CreateImage(64, 64, tiling, 0)
 		c.must("vkCreateImage", r)
 		if got := c.dev.ImageRequirements(image).MemoryTypeBits; got != want {

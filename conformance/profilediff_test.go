@@ -106,7 +106,8 @@ func TestH200(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(string(text)) {
-		if pattern, _, ok := strings.Cut(strings.TrimSpace(line), " | "); ok && !strings.HasPrefix(line, "#") && !used[pattern] {
+		pattern, _, ok := strings.Cut(strings.TrimSpace(line), " | ")
+		if ok && !strings.HasPrefix(line, "#") && !used[pattern] {
 			t.Errorf("a reason for nothing: %s", pattern)
 		}
 	}

@@ -5,7 +5,8 @@ import "slices"
 // table is every case.
 func table() []definition {
 	return slices.Concat(opaqueFdCases(), fdRuleCases(), survivalCases(), memoryCases(), requirementCases(),
-		deviceInitCases(), infoCases(), profileCases(), queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
+		deviceInitCases(), infoCases(), profileCases(),
+		queueCases(), handleCases(), rdmaCases(), neighbourCases(), debugCases(),
 		dmaBufCases(), dmaBufFenceCases(), dmaBufHostileCases(), nvCases(), hammerCases(), extensionCases(),
 		entryPointCases(),
 		// Transfers

@@ -127,10 +127,12 @@ type bufferInfoRules struct {
 }
 
 var (
-	uniformBufferRules = bufferInfoRules{vk.BUFFER_USAGE_UNIFORM_BUFFER_BIT, vk.VUID_VkWriteDescriptorSet_descriptorType_00330,
-		vk.VUID_VkWriteDescriptorSet_descriptorType_00327, vk.VUID_VkWriteDescriptorSet_descriptorType_00332}
-	storageBufferRules = bufferInfoRules{vk.BUFFER_USAGE_STORAGE_BUFFER_BIT, vk.VUID_VkWriteDescriptorSet_descriptorType_00331,
-		vk.VUID_VkWriteDescriptorSet_descriptorType_00328, vk.VUID_VkWriteDescriptorSet_descriptorType_00333}
+	uniformBufferRules = bufferInfoRules{vk.BUFFER_USAGE_UNIFORM_BUFFER_BIT,
+		vk.VUID_VkWriteDescriptorSet_descriptorType_00330, vk.VUID_VkWriteDescriptorSet_descriptorType_00327,
+		vk.VUID_VkWriteDescriptorSet_descriptorType_00332}
+	storageBufferRules = bufferInfoRules{vk.BUFFER_USAGE_STORAGE_BUFFER_BIT,
+		vk.VUID_VkWriteDescriptorSet_descriptorType_00331, vk.VUID_VkWriteDescriptorSet_descriptorType_00328,
+		vk.VUID_VkWriteDescriptorSet_descriptorType_00333}
 )
 
 // checkBufferInfo looks at a VkDescriptorBufferInfo, of which the offset is a multiple of alignment and the range at

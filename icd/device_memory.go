@@ -137,8 +137,19 @@ func (m *deviceMemory) readExternal(info *vk.MemoryAllocateInfo) (export.Handle,
 		return source, err
 	}
 	m.imported = source.Type
+	if source.Type != 0 && source.By == export.HostPointer {
+		if err := m.checkHostPointer(source); err != nil {
+			return source, err
+		}
+	}
 	if m.exports, err = export.ReadSet(info.PNext); err != nil {
 		return source, err
+	}
+	for left := m.exports.Types | m.imported; left != 0; left &= left - 1 {
+		if t := left & -left; m.device.physical.cut != nil && m.device.physical.externalMemory(t).Features == 0 {
+			return source, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkExportMemoryAllocateInfo_handleTypes_09860,
+				"the device's profile has nothing that carries %v", t)
+		}
 	}
 	return source, m.exports.Check(&export.Allocation{
 		Size: m.size, Imported: m.imported, Type: m.device.physical.profile.Types[m.typeIndex], Features: m.device.features,

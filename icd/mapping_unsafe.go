@@ -137,7 +137,7 @@ func mapMemory2(_ *device, info *vk.MemoryMapInfo, out *unsafe.Pointer) vk.Resul
 // checkPlaced holds a placed mapping to VK_EXT_map_memory_placed's rules before anything is mapped over.
 func (m *deviceMemory) checkPlaced(info *vk.MemoryMapInfo, placed *vk.MemoryMapPlacedInfoEXT) error {
 	const result = vk.ERROR_MEMORY_MAP_FAILED
-	page := memory.PageSize()
+	page := m.device.physical.limits.placed.MinPlacedMemoryMapAlignment
 	switch {
 	case !m.device.features["memoryMapPlaced"]:
 		return vk.Errorf(result, vk.VUID_VkMemoryMapInfo_flags_09569, "placed mappings need the memoryMapPlaced feature")

@@ -61,7 +61,8 @@ func (d *device) newPipelineLayout(info *vk.PipelineLayoutCreateInfo) (*pipeline
 	if err := l.checkDescriptors(d.physical.limits); err != nil {
 		return nil, err
 	}
-	return l, l.readRanges(d.physical.limits.MaxPushConstantsSize, vk.Slice(info.PPushConstantRanges, info.PushConstantRangeCount))
+	return l, l.readRanges(d.physical.limits.MaxPushConstantsSize,
+		vk.Slice(info.PPushConstantRanges, info.PushConstantRangeCount))
 }
 
 func (l *pipelineLayout) readRanges(most uint32, ranges []vk.PushConstantRange) error {

@@ -51,7 +51,8 @@ func TestProfileIsRefused(t *testing.T) {
 }
 
 func TestSeveralDevices(t *testing.T) {
-	i := profileInstance(t, "[[devices]]\n[devices.properties]\ndeviceName = \"a\"\n[[devices]]\nbase = \"lavapipe\"\n[[devices]]\n")
+	i := profileInstance(t, "[[devices]]\n[devices.properties]\ndeviceName = \"a\"\n[[devices]]\nbase = \"lavapipe\"\n"+
+		"[[devices]]\n")
 	if len(i.devices) != 3 {
 		t.Fatalf("%d devices", len(i.devices))
 	}

@@ -79,7 +79,8 @@ func (p *physicalDevice) properties(out *vk.PhysicalDeviceProperties) {
 	out.SparseProperties = vk.PhysicalDeviceSparseProperties{} // no sparse resources
 }
 
-// pipelineCacheUUID changes with version and commit, and with what a profile says, as anything does that changes what a pipeline cache holds.
+// pipelineCacheUUID changes with version and commit, and with what a profile says, as anything does that changes what a
+// pipeline cache holds.
 func (p *physicalDevice) pipelineCacheUUID() [vk.UUID_SIZE]byte {
 	parts := [][]byte{p.driverUUID[:], []byte("pipeline cache " + Version + " " + Commit)}
 	if p.cut != nil {
