@@ -12,7 +12,7 @@ const pattern = 0xFA
 
 // mostPoison bounds, in bytes, what is filled: a larger allocation stays as the system gives it, so that who allocates
 // a whole heap does not take the machine's memory.
-const mostPoison = 1 << 30
+const mostPoison = 64 << 20
 
 // poisoned says whether the memory was filled when it was allocated.
 func (m *deviceMemory) poisoned() bool {

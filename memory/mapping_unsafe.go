@@ -186,6 +186,23 @@ func (p *Payload) unmap() {
 	}
 }
 
+// resident says whether the system has given any page for b, which begins with one. A page that was swapped out does not
+// count.
+func resident(b []byte) bool {
+	pages := make([]byte, (uint64(len(b))+pageSize-1)/pageSize)
+	_, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
+		uintptr(unsafe.Pointer(unsafe.SliceData(pages))))
+	if e != 0 {
+		return true
+	}
+	for _, p := range pages {
+		if p&1 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // The system calls are made directly: x/sys/unix keeps a locked record of mappings.
 
 func mmap(addr, length, prot, flags uintptr, fd int, offset int64) (uintptr, error) {

@@ -145,13 +145,21 @@ func (s *Shadow) Unseen() (found Span) {
 	if s.invalidated || s.imported && s.flushed {
 		return found
 	}
-	s.differing(s.device, Span{0, uint64(len(s.device))}, func(a Span) bool {
-		host, _, device := s.views(a)
-		if !bytes.Equal(host, device) {
-			found = a
+	const piece = 2 << 20
+	size := uint64(len(s.device))
+	for at := uint64(0); at < size && found.Size == 0 && !s.closed; at += piece {
+		r := clip(Span{at, piece}, size)
+		if !resident(s.device[at : at+r.Size]) {
+			continue // nobody has written there, and looking would take pages from the system
 		}
-		return found.Size == 0
-	})
+		s.differing(s.device, r, func(a Span) bool {
+			host, _, device := s.views(a)
+			if !bytes.Equal(host, device) {
+				found = a
+			}
+			return found.Size == 0
+		})
+	}
 	return found
 }
 

@@ -82,6 +82,10 @@ func TestShadowOfImport(t *testing.T) {
 	}
 	defer s.Release()
 	host, _ := s.Host().Bytes()
+	if s.Unseen().Size != 0 {
+		t.Error("there is something to see that nobody has written")
+	}
+	device[0] = 1
 	if host[0] != 0xfa || s.Unseen().Size == 0 {
 		t.Error("the host sees what it never invalidated")
 	}
