@@ -390,7 +390,7 @@ func (s *Selector) add(word string) (err error) {
 			}
 		}
 		if err != nil || s.First == 0 || s.Last != 0 && s.Last < s.First || span && last != "" && s.Last == 0 {
-			return fmt.Errorf("%q is no number of a call such as 3, 3.. or 3..5", word)
+			return fmt.Errorf("%q is no number of a call; 3, 3..5 and 3.. are", word)
 		}
 		return nil
 	}
