@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/docker/go-units"
 	"github.com/pelletier/go-toml/v2"
@@ -265,17 +266,17 @@ func knownFeature(name string) bool {
 }
 
 // structuresOf are the structures of features that have one of that name.
-func structuresOf(feature string) []*vk.FeatureStruct {
-	var list []*vk.FeatureStruct
+func structuresOf(feature string) []*vk.FeatureStruct { return featureStructures()[feature] }
+
+var featureStructures = sync.OnceValue(func() map[string][]*vk.FeatureStruct {
+	all := map[string][]*vk.FeatureStruct{}
 	for i := range vk.FeatureStructs {
 		for _, f := range vk.FeatureStructs[i].Fields {
-			if f.Name == feature {
-				list = append(list, &vk.FeatureStructs[i])
-			}
+			all[f.Name] = append(all[f.Name], &vk.FeatureStructs[i])
 		}
 	}
-	return list
-}
+	return all
+})
 
 func allFeatures() []string {
 	names := map[string]bool{}
