@@ -80,6 +80,34 @@ func gitlabSteps(t *testing.T, text string) (steps []step) {
 	return steps
 }
 
+// actionSteps reads a composite action: its commands, the shells of which all are bash.
+func actionSteps(t *testing.T, text string) (steps []step) {
+	t.Helper()
+	var action struct {
+		Name, Description string
+		Runs              struct {
+			Using string
+			Steps []struct {
+				Name, Uses, Shell, Run string
+				With                   map[string]string
+			}
+		}
+	}
+	strictly(t, text, &action)
+	if action.Name == "" || action.Description == "" || action.Runs.Using != "composite" {
+		t.Errorf("action.yml lacks what an action has: %+v", action)
+	}
+	for _, s := range action.Runs.Steps {
+		if (s.Run == "") == (s.Uses == "") || (s.Shell == "bash") != (s.Run != "") {
+			t.Errorf("the step %+v does not either run something in bash or use something", s)
+		}
+		if s.Run != "" {
+			steps = append(steps, step{run: s.Run})
+		}
+	}
+	return steps
+}
+
 // strictly reads YAML and fails for members that are not expected.
 func strictly(t *testing.T, text string, into any) {
 	t.Helper()
@@ -141,7 +169,7 @@ func TestCIExamples(t *testing.T) {
 		`^(sudo )?apt-get update && (sudo )?apt-get install -y [a-z0-9 -]+$|^git clone --depth 1 https://`)
 	for name, steps := range map[string][]step{
 		"GitHub": githubSteps(t, example(t, "yaml", 0)),
-		"GitLab": gitlabSteps(t, example(t, "yaml", 1)),
+		"GitLab": gitlabSteps(t, example(t, "yaml", 2)),
 	} {
 		ran, last := 0, ""
 		for _, s := range steps {
@@ -153,6 +181,12 @@ func TestCIExamples(t *testing.T) {
 			t.Errorf("%s: %d steps ran, and the tests printed %q", name, ran, last)
 		}
 	}
+	runAction(t, work, func(s step) string {
+		if network.MatchString(s.run) {
+			return ""
+		}
+		return run(s)
+	})
 	stage := filepath.Join(work, "stage")
 	for _, s := range dockerSteps(t, example(t, "dockerfile", 0)) {
 		switch {
@@ -167,6 +201,42 @@ func TestCIExamples(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(stage, path)); err != nil {
 			t.Errorf("the image lacks what the Dockerfile counts on: %v", err)
 		}
+	}
+}
+
+// runAction runs the steps of action.yml, and then those of the job that uses it, in the environment that they leave, as
+// GitHub's runner does it.
+func runAction(t *testing.T, work string, run func(step) string) {
+	t.Helper()
+	text, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"GITHUB_ACTION_PATH": filepath.Join(work, "farside"),
+		"GITHUB_ENV": filepath.Join(work, "env"), "GITHUB_PATH": filepath.Join(work, "path")}
+	for _, s := range actionSteps(t, string(text)) {
+		run(step{s.run, env})
+	}
+	left, err := os.ReadFile(env["GITHUB_ENV"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := os.ReadFile(env["GITHUB_PATH"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for _, s := range githubSteps(t, example(t, "yaml", 1)) {
+		later := map[string]string{"PATH": strings.TrimSpace(string(path)) + ":" + os.Getenv("PATH")}
+		maps.Copy(later, s.env)
+		for line := range strings.Lines(string(left)) {
+			name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+			later[name] = value
+		}
+		last = run(step{"command -v farside > /dev/null\n" + s.run, later})
+	}
+	if last != "passed\n" {
+		t.Errorf("the tests behind the action printed %q", last)
 	}
 }
 
