@@ -99,7 +99,7 @@ func (t *tool) faultsCheck() *cobra.Command {
 understands them. A mistake is told with the nearest right word.
 
 Exit status: 0, 1 for a plan with a mistake.`,
-		Example: "  farside faults check 'vkAllocateMemory=VK_ERROR_DEVICE_LOST@3; queue=lost@7'",
+		Example: "  farside faults check 'vkCreateDevice=VK_ERROR_DEVICE_LOST@3; queue=lost@7'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, err := fault.Read(args[0])
