@@ -106,6 +106,7 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 		n, err = again(func() (int, error) { return unix.Read(int(raw), p) })
 		return err != unix.EAGAIN
 	})
+	afterReceive()
 	return c.received(n, waited, os.NewSyscallError("read", err))
 }
 
@@ -118,6 +119,7 @@ func (c *Conn) ReadMsg(p, oob []byte) (n, oobn, flags int, err error) {
 		})
 		return err != unix.EAGAIN
 	})
+	afterReceive()
 	if waited != nil {
 		err = waited
 	} else {
@@ -147,6 +149,7 @@ func (c *Conn) Write(p []byte) (int, error) { return c.WriteMsg(p, nil) }
 
 // WriteMsg is Write with control messages, as sendmsg(2).
 func (c *Conn) WriteMsg(p, oob []byte) (n int, err error) {
+	beforeSend()
 	waited := c.raw.Write(func(raw uintptr) bool {
 		for {
 			var m int
