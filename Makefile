@@ -15,13 +15,19 @@ DEQP_VK  ?=
 CASES    ?=
 # Flags of `make guest`, and names of steps.
 GUEST    ?=
-# Flags of `make soak` and `make soak-fabric`.
+# For `make pyverbs`: rdma-core's directory tests/.
+PYVERBS  ?=
+# Flags of `make soak`, `make soak-fabric` and `make soak-verbs`.
 SOAK     ?=
 # What `make mutants` runs.
 GREMLINS := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 # Flags of `make fuzz-shaders`.
 SHADERS  ?= -shaders.seeds 500
 OUT      ?= .
+# What `make dist` makes packages for, Debian's names.
+ARCHES   ?= amd64 arm64
+# Flags of the linker for packages.
+STRIP    ?=
 # For whom `make install` installs: user or system.
 SCOPE    ?= user
 DESTDIR  ?=
@@ -37,6 +43,10 @@ RDMA_HEADER  := $(RDMA)/farside_rdma.h
 RDMA_LIBRARY := $(BUILD)/libfarside_rdma.so
 RDMA_SONAME  := libfarside_rdma.so.0
 
+# The stand-in for libibverbs and librdmacm: not in Go, since a program that only links with it must not have Go's threads.
+VERBS         := cmd/libibverbs
+VERBS_LIBRARY := $(BUILD)/verbs/libibverbs.so.1
+
 # quote WORD: one word of the shell, whatever is in it.
 quote = '$(subst ','\'',$(1))'
 # Absolute paths that the linker gets: the linker runs elsewhere. The go command takes quotes of either kind around a
@@ -45,10 +55,10 @@ ifneq (,$(findstring ',$(CURDIR))$(findstring ",$(CURDIR)))
 $(error make can not build in a directory whose path has quotes: $(CURDIR))
 endif
 version_script = -Xlinker '--version-script=$(CURDIR)/$(1)'
-LDFLAGS      := -X farside/icd.Version=$(VERSION) -X farside/icd.Commit=$(COMMIT) \
+LDFLAGS      := $(STRIP) -X farside/icd.Version=$(VERSION) -X farside/icd.Commit=$(COMMIT) \
                 -extldflags "$(call version_script,cmd/libvulkan_farside/exports.map)"
-RDMA_LDFLAGS := -extldflags "$(call version_script,$(RDMA)/exports.map) -Wl,-soname,$(RDMA_SONAME)"
-TOOL_LDFLAGS := -X main.version=$(VERSION)
+RDMA_LDFLAGS := $(STRIP) -extldflags "$(call version_script,$(RDMA)/exports.map) -Wl,-soname,$(RDMA_SONAME)"
+TOOL_LDFLAGS := $(STRIP) -X main.version=$(VERSION)
 # VK_DRIVER_FILES is for loaders from 1.3.207 on, VK_ICD_FILENAMES for older ones.
 ON_FARSIDE := VK_DRIVER_FILES=$(call quote,$(CURDIR)/$(ICDJSON)) VK_ICD_FILENAMES=$(call quote,$(CURDIR)/$(ICDJSON))
 
@@ -88,24 +98,36 @@ test: ## set up, build and run every test
 	$(GO) vet ./...
 	$(GO) test -shuffle=on -timeout 30m ./...
 
-# The c-shared build mode also writes a C header, which nobody needs: the loader asks by symbol name, and peers in C
-# have a header that is written by hand.
 .PHONY: build
-build: ## build the driver, its manifest, the library of peers in C and the farside tool into build/, nothing else
+build: binaries ## build the driver, its manifest, the libraries of peers in C and of verbs and the farside tool into build/, nothing else
+	$(GO) run ./cmd/icdgen manifest -library ./$(notdir $(LIBRARY)) -output $(ICDJSON)
+
+# What depends on the architecture. scripts/dist.sh sets BUILD, STRIP and the go command's variables.
+# The c-shared build mode also writes a C header, which nobody needs: the loader asks by symbol name, and peers in C
+# have a header that is written by hand. A library that was copied loads faster than what the linker has written through
+# a mapping: the page cache has it in larger pieces.
+.PHONY: binaries
+binaries:
 	@mkdir -p $(BUILD)
 	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(LDFLAGS)) \
 		-o $(LIBRARY) ./cmd/libvulkan_farside
 	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(RDMA_LDFLAGS)) \
 		-o $(RDMA_LIBRARY) ./cmd/libfarside_rdma
+	@for l in $(LIBRARY) $(RDMA_LIBRARY); do cp $$l $$l.new; mv -f $$l.new $$l; done
 	@ln -sf $(notdir $(RDMA_LIBRARY)) $(BUILD)/$(RDMA_SONAME)
 	@rm -f $(LIBRARY:.so=.h) $(RDMA_LIBRARY:.so=.h)
 	@cp $(RDMA_HEADER) $(BUILD)
+	@mkdir -p $(dir $(VERBS_LIBRARY))
+	$(CC) -shared -fPIC -O2 $(filter -s,$(STRIP)) -Wall -Wextra -Werror -Wl,-soname,$(notdir $(VERBS_LIBRARY)) \
+		-Wl,-z,now -Wl,--version-script=$(VERBS)/zz_generated_exports.map \
+		-o $(VERBS_LIBRARY) $(VERBS)/zz_generated_stubs.S $(VERBS)/resolve.c
+	@ln -sf $(notdir $(VERBS_LIBRARY)) $(dir $(VERBS_LIBRARY))librdmacm.so.1
 	$(GO) build -trimpath -buildvcs=false -ldflags=$(call quote,$(TOOL_LDFLAGS)) -o $(TOOL) ./cmd/farside
-	$(GO) run ./cmd/icdgen manifest -library ./$(notdir $(LIBRARY)) -output $(ICDJSON)
 
 .PHONY: generate
 generate: ## rewrite the generated code from the Vulkan registry (REGISTRY=vk.xml)
 	$(GO) run ./cmd/icdgen api -registry $(REGISTRY) -out $(OUT)
+	$(GO) run ./cmd/icdgen verbs -out $(OUT)
 	$(GO) run ./compute/internal/kernel/asm -out $(OUT)
 
 .PHONY: generate-check
@@ -150,6 +172,11 @@ vkfft: ## compare the transforms of VkFFT of all sizes with their definition (mi
 	@scripts/setup.sh test
 	$(GO) test ./conformance -run TestVkFFT -timeout 30m -v -args -vkfft.long -drivers farside
 
+.PHONY: pyverbs
+pyverbs: ## run rdma-core's own tests on Farside (PYVERBS=path/to/rdma-core/tests, else those of python3-pyverbs)
+	@scripts/setup.sh test
+	$(GO) test ./conformance/verbs -run '^TestPyverbs$$' -count=1 -v -args -pyverbs=$(call quote,$(abspath $(PYVERBS)))
+
 .PHONY: soak
 soak: ## run the ring of processes that are killed and restarted (SOAK='--duration 10m --processes 8')
 	@$(MAKE) build
@@ -158,6 +185,11 @@ soak: ## run the ring of processes that are killed and restarted (SOAK='--durati
 .PHONY: soak-fabric
 soak-fabric: ## run owners and peers of the fabric that are killed and restarted (SOAK='--duration 10m --peers 8')
 	$(GO) run ./conformance/fabricsoak $(SOAK)
+
+.PHONY: soak-verbs
+soak-verbs: ## run RDMA programs that are killed, stopped and restarted (SOAK='--duration 10m --processes 5')
+	@$(MAKE) build
+	@$(TOOL) verbs -- $(GO) run ./conformance/verbssoak $(SOAK)
 
 .PHONY: race
 race: ## run every test with the race detector
@@ -197,6 +229,7 @@ lint: ## gofmt, staticcheck and the house rules that a machine can check
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { echo "not gofmt'ed:" $$out >&2; exit 1; }
 	@scripts/house-rules.sh
 	$(GO) tool staticcheck ./...
+	cd packaging && "$$(cd .. && $(GO) tool -n staticcheck)" ./...
 
 .PHONY: symbols
 symbols: ## fail unless the built libraries export what the loader and the header of peers in C name, and no more
@@ -209,6 +242,17 @@ install: build ## install driver, library and the farside tool for the user, or 
 .PHONY: uninstall
 uninstall: ## remove what install installed
 	$(GO) run ./cmd/farside uninstall $(INSTALLATION)
+
+.PHONY: dist
+dist: ## make a tarball and a .deb for each of ARCHES (amd64 arm64) in build/dist/; the same tree gives the same bytes
+	@scripts/setup.sh dist
+	@VERSION=$(call quote,$(VERSION)) COMMIT=$(call quote,$(COMMIT)) scripts/dist.sh $(ARCHES)
+
+.PHONY: dist-test
+dist-test: ## make packages, and install and run them in a clean Debian (minutes)
+	@scripts/setup.sh dist-test
+	@$(MAKE) dist
+	cd packaging && $(GO) vet ./... && $(GO) test -count=1 -timeout 30m ./...
 
 .PHONY: clean
 clean: ## remove build/

@@ -7,9 +7,9 @@ import (
 
 // builtins is what a worker has to write to registers besides instructions' results.
 type builtins struct {
-	numWorkgroups []Builtin // at each dispatch
-	workgroupID   []groupID
-	known         bool // workgroupID holds what this dispatch has written
+	perDispatch []Builtin // what is the same in all of a dispatch
+	workgroupID []groupID
+	known       bool // workgroupID holds what this dispatch has written
 }
 
 // groupID is a component of WorkgroupId.
@@ -26,8 +26,8 @@ func (w *worker) bindBuiltins() {
 	for _, b := range p.Builtins {
 		component := b.Component
 		switch b.Kind {
-		case spirv.BuiltInNumWorkgroups:
-			w.builtins.numWorkgroups = append(w.builtins.numWorkgroups, b)
+		case spirv.BuiltInNumWorkgroups, spirv.BuiltInDeviceIndex:
+			w.builtins.perDispatch = append(w.builtins.perDispatch, b)
 		case spirv.BuiltInWorkgroupId:
 			w.builtins.workgroupID = append(w.builtins.workgroupID, groupID{component: component, register: b.Register})
 		case spirv.BuiltInLocalInvocationId:
@@ -108,8 +108,12 @@ func (w *worker) fillIndex(r Register, value func(index uint32) uint32) {
 
 // beginBuiltins writes what is the same in all workgroups of a dispatch.
 func (w *worker) beginBuiltins() {
-	for _, b := range w.builtins.numWorkgroups {
-		w.setUniform(b.Register, uint64(w.run.Groups[b.Component]))
+	for _, b := range w.builtins.perDispatch {
+		value := w.run.DeviceIndex
+		if b.Kind == spirv.BuiltInNumWorkgroups {
+			value = w.run.Groups[b.Component]
+		}
+		w.setUniform(b.Register, uint64(value))
 	}
 	w.builtins.known = false
 }

@@ -45,6 +45,7 @@ type Bindings interface {
 // Dispatch is one dispatch of a program.
 type Dispatch struct {
 	Base, Groups  [3]uint32 // the first workgroup and how many
+	DeviceIndex   uint32    // what DeviceIndex is
 	PushConstants []byte
 	Bindings      Bindings
 	Print         func(string) // messages of debugPrintf; nil: dropped

@@ -41,7 +41,7 @@ func (e *emitter) node(v value) {
 	case isMemory(n.op):
 		i.Code = Access
 		i.Base = e.register(n.base)
-		i.Pattern = e.pattern(n)
+		i.Pattern, i.Words = e.pattern(n)
 		e.memory(&i, n.extra)
 	}
 	at := e.inst(i)

@@ -20,17 +20,24 @@ const (
 	deepestChain = 1000 // operations between a value and what its stride follows from
 )
 
-// pattern is what is known of the offsets of an access.
-func (e *emitter) pattern(n *node) native.Pattern {
-	switch s := e.strideOf(n.args[0], n.block); {
-	case s.regular && s.step == 0:
-		return native.Same
-	case s.regular && s.step == 4 && s.linear:
-		return native.Linear
-	case s.regular && s.step == 4:
-		return native.Consecutive
+// pattern is what is known of the offsets of an access, with the words from a lane to the next.
+func (e *emitter) pattern(n *node) (_ native.Pattern, words uint8) {
+	s, small := e.strideOf(n.args[0], n.block), uint32(0)
+	switch n.op {
+	case kernel.LoadU8:
+		small = 1
+	case kernel.LoadU16:
+		small = 2
 	}
-	return native.Any
+	switch {
+	case s.regular && s.step == 0:
+		return native.Same, 0
+	case !s.regular || s.step != small && (small > 0 || s.step%4 != 0 || s.step > 4*native.MostWords):
+		return native.Any, 0
+	case s.linear:
+		return native.Linear, uint8(s.step / 4)
+	}
+	return native.Consecutive, uint8(s.step / 4)
 }
 
 // counts says whether a value is one more in each lane than in the one before, modulo 2^32.

@@ -70,19 +70,23 @@ var features = []feature{
 		return uint32(a) + uint32(sign) + uint32(min(max(v.s, -5), 9)) + min(v.p, v.q)*max(v.p, 3)
 	}},
 	// Narrow and wide integers.
-	{"uint8_t a8 = uint8_t(p), b8 = uint8_t(q); r = uint(a8 + b8) * 2u + uint(uint8_t(a8 * b8)) + uint(a8 / (b8 | uint8_t(1)));", func(v *inputs) any {
+	{"uint8_t a8 = uint8_t(p), b8 = uint8_t(q); r = uint(a8 + b8) * 2u + uint(uint8_t(a8 * b8)) + uint(a8 / (b8 | " +
+		"uint8_t(1)));", func(v *inputs) any {
 		a, b := uint8(v.p), uint8(v.q)
 		return uint32(uint8(a+b))*2 + uint32(a*b) + uint32(a/(b|1))
 	}},
-	{"int8_t a8 = int8_t(s), b8 = int8_t(w | 1); r = uint(int(a8 / b8)) + uint(int(a8 >> int8_t(2))) * 3u + uint(a8 < b8);", func(v *inputs) any {
+	{"int8_t a8 = int8_t(s), b8 = int8_t(w | 1); r = uint(int(a8 / b8)) + uint(int(a8 >> int8_t(2))) * 3u + uint(a8 " +
+		"< b8);", func(v *inputs) any {
 		a, b := int8(v.s), int8(v.w|1)
 		return uint32(int32(a/b)) + uint32(int32(a>>2))*3 + bit(a < b)
 	}},
-	{"int16_t a16 = int16_t(s), b16 = int16_t(w); r = uint(int(a16 * b16)) ^ uint(int(max(a16, b16))) ^ uint(uint16_t(a16 - b16));", func(v *inputs) any {
+	{"int16_t a16 = int16_t(s), b16 = int16_t(w); r = uint(int(a16 * b16)) ^ uint(int(max(a16, b16))) ^ " +
+		"uint(uint16_t(a16 - b16));", func(v *inputs) any {
 		a, b := int16(v.s), int16(v.w)
 		return uint32(int32(a*b)) ^ uint32(int32(max(a, b))) ^ uint32(uint16(a-b))
 	}},
-	{"uint64_t z = uint64_t(p) * uint64_t(q) + 12345ul; r = uint(z >> 32) ^ uint(z) ^ uint(z % 1000003ul) ^ uint(z / uint64_t(p | 1u));", func(v *inputs) any {
+	{"uint64_t z = uint64_t(p) * uint64_t(q) + 12345ul; r = uint(z >> 32) ^ uint(z) ^ uint(z % 1000003ul) ^ uint(z " +
+		"/ uint64_t(p | 1u));", func(v *inputs) any {
 		z := uint64(v.p)*uint64(v.q) + 12345
 		return uint32(z>>32) ^ uint32(z) ^ uint32(z%1000003) ^ uint32(z/uint64(v.p|1))
 	}},
@@ -104,7 +108,8 @@ var features = []feature{
 			a[1], a[3] = b[0], b[1]
 			return a[v.p&3] + b[v.q%3]
 		}},
-	{"struct S { uint a; uvec2 b[3]; } o; o.a = p; for (uint n = 0; n < 3u; n++) o.b[n] = uvec2(n, q); o.b[p % 3u].y = 7u; r = o.a + o.b[q % 3u].y + o.b[2].x;", func(v *inputs) any {
+	{"struct S { uint a; uvec2 b[3]; } o; o.a = p; for (uint n = 0; n < 3u; n++) o.b[n] = uvec2(n, q); o.b[p % " +
+		"3u].y = 7u; r = o.a + o.b[q % 3u].y + o.b[2].x;", func(v *inputs) any {
 		b := [3]uint32{v.q, v.q, v.q}
 		b[v.p%3] = 7
 		return v.p + b[v.q%3] + 2
@@ -138,7 +143,8 @@ var features = []feature{
 		fr, e := math.Frexp(v.g)
 		return frac*2 + m + fr + float64(e) + v.f*8
 	}},
-	{"x = sin(f) + cos(g) * 2.0 + exp(f * 0.1) + log(g + 10.0) + sqrt(abs(f)) + pow(abs(g) + 1.0, 1.5) + inversesqrt(f * f + 1.0);", func(v *inputs) any {
+	{"x = sin(f) + cos(g) * 2.0 + exp(f * 0.1) + log(g + 10.0) + sqrt(abs(f)) + pow(abs(g) + 1.0, 1.5) + " +
+		"inversesqrt(f * f + 1.0);", func(v *inputs) any {
 		return math.Sin(v.f) + math.Cos(v.g)*2 + math.Exp(v.f*0.1) + math.Log(v.g+10) + math.Sqrt(math.Abs(v.f)) +
 			math.Pow(math.Abs(v.g)+1, 1.5) + 1/math.Sqrt(v.f*v.f+1)
 	}},
@@ -146,7 +152,9 @@ var features = []feature{
 		return math.Atan2(v.f, v.g+20) + v.f*math.Pi/180 + 18/math.Pi + math.Exp2(v.f*0.2) + math.Log2(v.g+10) +
 			math.Tanh(v.f)
 	}},
-	{"vec3 a3 = vec3(f, g, 1), b3 = vec3(2, f, g + 9.0); x = dot(a3, b3) + length(a3) + distance(a3, b3) + cross(a3, b3).y + normalize(b3).x + reflect(a3, vec3(0, 1, 0)).y + faceforward(a3, b3, a3).x + refract(vec3(0.6, 0.8, 0), vec3(0, -1, 0), 0.5).y;", func(v *inputs) any {
+	{"vec3 a3 = vec3(f, g, 1), b3 = vec3(2, f, g + 9.0); x = dot(a3, b3) + length(a3) + distance(a3, b3) + " +
+		"cross(a3, b3).y + normalize(b3).x + reflect(a3, vec3(0, 1, 0)).y + faceforward(a3, b3, a3).x + " +
+		"refract(vec3(0.6, 0.8, 0), vec3(0, -1, 0), 0.5).y;", func(v *inputs) any {
 		a, b := [3]float64{v.f, v.g, 1}, [3]float64{2, v.f, v.g + 9}
 		dot := func(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 		d := [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]}
@@ -158,19 +166,23 @@ var features = []feature{
 			b[0]/math.Sqrt(dot(b, b)) - a[1] + face +
 			-(-0.5*0.8+math.Sqrt(1-0.25*(1-0.64)))*-1 + 0.5*0.8
 	}},
-	{"mat3 m3 = mat3(f, 1, 2, 3, g, 5, 6, 7, 30); x = determinant(m3) * 0.01 + (m3 * vec3(1, 2, 3)).y + (vec3(1, 2, 3) * m3).x + (transpose(m3) * m3)[2][0];", func(v *inputs) any {
+	{"mat3 m3 = mat3(f, 1, 2, 3, g, 5, 6, 7, 30); x = determinant(m3) * 0.01 + (m3 * vec3(1, 2, 3)).y + (vec3(1, 2, " +
+		"3) * m3).x + (transpose(m3) * m3)[2][0];", func(v *inputs) any {
 		f, g := v.f, v.g
 		det := f*(g*30-5*7) - 3*(1*30-2*7) + 6*(1*5-2*g)
 		return det*0.01 + 1 + 2*g + 3*7 + f + 2 + 6 + 6*f + 7*1 + 30*2
 	}},
-	{"mat4 m4 = mat4(10, 1, 2, 0, 3, f + 20.0, 5, 1, 6, 7, 30, 2, 0, 0, 1, 5); mat4 one = m4 * inverse(m4); x = one[0][0] + one[1][1] * 2.0 + one[2][2] * 4.0 + one[3][3] * 8.0 + abs(one[1][2]) + abs(one[3][0]);", func(v *inputs) any { return 15.0 }},
+	{"mat4 m4 = mat4(10, 1, 2, 0, 3, f + 20.0, 5, 1, 6, 7, 30, 2, 0, 0, 1, 5); mat4 one = m4 * inverse(m4); x = " +
+		"one[0][0] + one[1][1] * 2.0 + one[2][2] * 4.0 + one[3][3] * 8.0 + abs(one[1][2]) + abs(one[3][0]);",
+		func(v *inputs) any { return 15.0 }},
 	{"x = outerProduct(vec2(f, g), vec3(1, 2, 3))[2].y + matrixCompMult(mat2(f), mat2(g))[0][0];",
 		func(v *inputs) any { return 3*v.g + v.f*v.g }},
 	// Conversions and packing.
 	{"r = uint(int(f * 100.0)) + uint(max(g, 0.0));",
 		func(v *inputs) any { return uint32(int32(float32(v.f)*100)) + uint32(max(v.g, 0)) }},
 	{"x = float(s) * 0.001 + float(p) * 0.002;", func(v *inputs) any { return float64(v.s)*0.001 + float64(v.p)*0.002 }},
-	{"r = packUnorm4x8(vec4(f * 0.1, g * 0.1, 0.5, 1)) ^ packHalf2x16(vec2(1.5, -2)); vec2 h = unpackHalf2x16(0x3c00c000u); r += uint(h.x + 10.0) + uint(h.y);", func(v *inputs) any {
+	{"r = packUnorm4x8(vec4(f * 0.1, g * 0.1, 0.5, 1)) ^ packHalf2x16(vec2(1.5, -2)); vec2 h = " +
+		"unpackHalf2x16(0x3c00c000u); r += uint(h.x + 10.0) + uint(h.y);", func(v *inputs) any {
 		unorm := func(x float32) uint32 { return uint32(math.RoundToEven(float64(float32(min(max(x, 0), 1)) * 255))) }
 		f, g := float32(v.f)*float32(0.1), float32(v.g)*float32(0.1)
 		return (unorm(f) | unorm(g)<<8 | 128<<16 | 255<<24) ^ 0xc0003e00 + 9
@@ -180,15 +192,19 @@ var features = []feature{
 			snorm := func(n uint32) float64 { return max(float64(int16(n))/32767, -1) }
 			return snorm(v.p) + snorm(v.p>>16)*2 + float64(v.q&255)/255*4 + float64(v.q>>24)/255
 		}},
-	{"float16_t h = float16_t(floor(f)) * float16_t(0.5) + float16_t(1); x = float(h); f16vec2 h2 = f16vec2(h, h) + float16_t(2); x += float(h2.y);", func(v *inputs) any { return math.Floor(v.f) + 2 + 2 }},
-	{"double d = double(f) * 1.25lf + sqrt(double(abs(g))); x = float(d) + float(uint64_t(abs(d))) + float(int(d)); r = uint(d > 1.0lf);", func(v *inputs) any {
+	{"float16_t h = float16_t(floor(f)) * float16_t(0.5) + float16_t(1); x = float(h); f16vec2 h2 = f16vec2(h, h) + " +
+		"float16_t(2); x += float(h2.y);", func(v *inputs) any { return math.Floor(v.f) + 2 + 2 }},
+	{"double d = double(f) * 1.25lf + sqrt(double(abs(g))); x = float(d) + float(uint64_t(abs(d))) + float(int(d)); " +
+		"r = uint(d > 1.0lf);", func(v *inputs) any {
 		d := v.f*1.25 + math.Sqrt(math.Abs(v.g))
 		return d + math.Trunc(math.Abs(d)) + math.Trunc(d)
 	}},
-	{"dvec2 d2 = dvec2(f, g); x = float(dot(d2, d2) + floor(d2.x) + fract(d2.y)); x += float(unpackDouble2x32(packDouble2x32(uvec2(p, q))).x == p);", func(v *inputs) any {
+	{"dvec2 d2 = dvec2(f, g); x = float(dot(d2, d2) + floor(d2.x) + fract(d2.y)); x += " +
+		"float(unpackDouble2x32(packDouble2x32(uvec2(p, q))).x == p);", func(v *inputs) any {
 		return v.f*v.f + v.g*v.g + math.Floor(v.f) + v.g - math.Floor(v.g) + 1
 	}},
-	{"r = uint(isnan(f / 0.0 * 0.0)) + 2u * uint(isinf((f + 100.0) / 0.0)) + 4u * uint(isnan(f)) + 8u * uint(!(f < sqrt(-1.0))) + 16u * uint(f != sqrt(-1.0 + f * 0.0));", func(v *inputs) any { return uint32(1 + 2 + 8 + 16) }},
+	{"r = uint(isnan(f / 0.0 * 0.0)) + 2u * uint(isinf((f + 100.0) / 0.0)) + 4u * uint(isnan(f)) + 8u * uint(!(f < " +
+		"sqrt(-1.0))) + 16u * uint(f != sqrt(-1.0 + f * 0.0));", func(v *inputs) any { return uint32(1 + 2 + 8 + 16) }},
 	{"r = floatBitsToUint(f) ^ uint(floatBitsToInt(g)); x = uintBitsToFloat(0x40490fdbu) + intBitsToFloat(0x3f800000);",
 		func(v *inputs) any { return math.Pi + 1 }},
 }

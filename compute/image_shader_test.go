@@ -149,7 +149,8 @@ func TestImageShaders(t *testing.T) {
 				return lookup{view: two, sampler: 1, at: p[:2], gather: 2, offset: []int32{int32(i%5 - 2), 1}}
 			}},
 		{"textureGatherOffsets", "uniform texture2D t",
-			"const ivec2 o[4] = ivec2[](ivec2(1, 2), ivec2(-3, 4), ivec2(5, -6), ivec2(0, 7)); r = textureGatherOffsets(sampler2D(t, s[1]), p.xy, o, 0);", []*sampling.View{two},
+			"const ivec2 o[4] = ivec2[](ivec2(1, 2), ivec2(-3, 4), ivec2(5, -6), ivec2(0, 7)); r = " +
+				"textureGatherOffsets(sampler2D(t, s[1]), p.xy, o, 0);", []*sampling.View{two},
 			func(i int, p [4]float32) lookup {
 				return lookup{view: two, sampler: 1, at: p[:2], gather: 1, shifts: &[4][2]int32{{1, 2}, {-3, 4}, {5, -6}, {0, 7}}}
 			}},
@@ -160,7 +161,8 @@ func TestImageShaders(t *testing.T) {
 				return lookup{view: []*sampling.View{two, floats}[i%2], sampler: i % 3 % 2, at: p[:2]}
 			}},
 		{"divergent", "uniform texture2D t[]",
-			"if (i % 3 == 1) r = textureLod(sampler2D(t[0], s[1]), p.xy, 0.0); else for (uint k = 0; k < i; k++) r = textureLod(sampler2D(t[1], s[1]), p.yx, 0.0);", []*sampling.View{two, floats},
+			"if (i % 3 == 1) r = textureLod(sampler2D(t[0], s[1]), p.xy, 0.0); else for (uint k = 0; k < i; k++) r = " +
+				"textureLod(sampler2D(t[1], s[1]), p.yx, 0.0);", []*sampling.View{two, floats},
 			func(i int, p [4]float32) lookup {
 				switch {
 				case i == 0:
@@ -173,7 +175,8 @@ func TestImageShaders(t *testing.T) {
 		{"uniform", "uniform texture2D t", "r = textureLod(sampler2D(t, s[1]), vec2(0.3, 0.4), 0.0);", []*sampling.View{two},
 			func(i int, p [4]float32) lookup { return lookup{view: two, sampler: 1, at: []float32{0.3, 0.4}} }},
 		{"part of a texel", "uniform texture2D t",
-			"r.y = textureLod(sampler2D(t, s[1]), p.xy, 0.0).y; r.z = textureLod(sampler2D(t, s[1]), p.xy, 0.0).z; r.xw = textureLod(sampler2D(t, s[1]), p.xy, 0.0).xw;", []*sampling.View{two},
+			"r.y = textureLod(sampler2D(t, s[1]), p.xy, 0.0).y; r.z = textureLod(sampler2D(t, s[1]), p.xy, 0.0).z; r.xw " +
+				"= textureLod(sampler2D(t, s[1]), p.xy, 0.0).xw;", []*sampling.View{two},
 			func(i int, p [4]float32) lookup { return lookup{view: two, sampler: 1, at: p[:2]} }},
 		{"no view", "uniform texture2D t", "r = textureLod(sampler2D(t, s[1]), p.xy, 0.0);", nil,
 			func(i int, p [4]float32) lookup { return lookup{} }},
@@ -287,18 +290,21 @@ func TestImageShaders(t *testing.T) {
 				return [4]float32{float32(i), 2, 0, 1}
 			}},
 		{"counters", "layout(r32ui) uniform uimageBuffer t",
-			"r.x = imageAtomicAdd(t, int(i / 4 * 4), 3u); imageAtomicMax(t, 1, i); r.y = imageAtomicCompSwap(t, int(i + 100), 1u, 2u); barrier(); r.z = imageLoad(t, int(i / 4 * 4)).x;",
+			"r.x = imageAtomicAdd(t, int(i / 4 * 4), 3u); imageAtomicMax(t, 1, i); r.y = imageAtomicCompSwap(t, int(i + " +
+				"100), 1u, 2u); barrier(); r.z = imageLoad(t, int(i / 4 * 4)).x;",
 			[]*sampling.View{zeros(t, vk.FORMAT_R32_UINT, 400)},
 			func(i int) [4]float32 { return [4]float32{float32(i % 4 * 3), 0, 12, 0} }},
 		{"float atomics", "layout(r32f) uniform imageBuffer t",
-			"r.x = imageAtomicExchange(t, int(i), 2.5); r.y = imageAtomicAdd(t, int(i), float(i)); r.z = imageAtomicMin(t, int(i), 7.0); r.w = imageAtomicMax(t, int(i), 3.0) + imageLoad(t, int(i)).x;",
+			"r.x = imageAtomicExchange(t, int(i), 2.5); r.y = imageAtomicAdd(t, int(i), float(i)); r.z = " +
+				"imageAtomicMin(t, int(i), 7.0); r.w = imageAtomicMax(t, int(i), 3.0) + imageLoad(t, int(i)).x;",
 			[]*sampling.View{zeros(t, vk.FORMAT_R32_SFLOAT, 400)}, func(i int) [4]float32 {
 				sum := 2.5 + float32(i)
 				least := min(sum, 7)
 				return [4]float32{0, 2.5, sum, least + max(least, 3)}
 			}},
 		{"64 bits", "layout(r64ui) uniform u64imageBuffer t",
-			"r.x = float(imageAtomicAdd(t, 0, 0x100000000ul) >> 32); imageStore(t, int(i) + 1, u64vec4(0x500000000ul + i)); r.y = float(imageLoad(t, int(i) + 1).x - 0x500000000ul); r.zw = vec2(imageLoad(t, 0).yw);",
+			"r.x = float(imageAtomicAdd(t, 0, 0x100000000ul) >> 32); imageStore(t, int(i) + 1, u64vec4(0x500000000ul + " +
+				"i)); r.y = float(imageLoad(t, int(i) + 1).x - 0x500000000ul); r.zw = vec2(imageLoad(t, 0).yw);",
 			[]*sampling.View{zeros(t, vk.FORMAT_R64_UINT, 8*90)},
 			func(i int) [4]float32 { return [4]float32{-1, float32(i), 0, 1} }},
 	} {

@@ -51,7 +51,7 @@ func (g *graph) findVarying() {
 
 func uniformBuiltin(n *node) bool {
 	k := spirv.BuiltIn(uint32(n.imm))
-	return k == spirv.BuiltInNumWorkgroups || k == spirv.BuiltInWorkgroupId
+	return k == spirv.BuiltInNumWorkgroups || k == spirv.BuiltInWorkgroupId || k == spirv.BuiltInDeviceIndex
 }
 
 // seenVarying says whether a value varies as it is seen in block b: that of a loop which lanes leave at different times

@@ -50,6 +50,7 @@ type compiler struct {
 	resources      []Resource
 	zeroShared     bool
 	physical       bool
+	atomics        bool
 	warnings       []Warning
 }
 
@@ -137,7 +138,7 @@ func (c *compiler) program() *Program {
 	p := &Program{
 		Name: c.entry.Name, LocalSize: c.localSize, Lanes: c.lanes(), SubgroupSize: c.options.SubgroupSize,
 		Slots: make([]Slot, 0, len(c.memories)-1), Loops: make([]Loop, 0, len(c.loops)),
-		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical,
+		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical, Atomics: c.atomics,
 		Warnings: c.warnings,
 		plainGo:  c.options.PlainGo, noNative: c.options.NoNative,
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"farside/compute/internal/kernel"
+	"farside/internal/vk"
 	"farside/spirv"
 )
 
@@ -59,6 +60,9 @@ func (c *compiler) lowerConversion(i *spirv.Instruction) {
 	from, _ := shape(c.typeOf(spirv.ID(i.Operands[0])))
 	to, n := shape(c.resultType(i))
 	a := c.scalars(i.Operands[0])
+	if i.Op == spirv.OpFConvert && from.Width == to.Width {
+		c.warn(i, vk.NoVUID, "both components have %d bits, which SPIR-V does not allow for this instruction; it copies", to.Width)
+	}
 	out := c.list(n)
 	for k := range out {
 		out[k] = c.convert(i, a[k], from, to)

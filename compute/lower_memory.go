@@ -311,6 +311,7 @@ var atomicOps = map[spirv.Op]kernel.Op{
 func (c *compiler) lowerAtomic(i *spirv.Instruction) {
 	p := c.pointerOf(i, i.Operands[0])
 	t := p.typ
+	c.atomics = c.atomics || p.class != spirv.StorageClassWorkgroup
 	if p.texel != nil {
 		c.imageAtomic(i, p)
 		return

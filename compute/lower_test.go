@@ -294,7 +294,8 @@ var controlCases = []shaderCase{
 			return x*1000 + y
 		}},
 	{"rotation in a uniform loop", "",
-		"uint x = 1, y = i, z = 3; for (uint k = 0; k < 5u; k++) { uint t = x; x = y; y = z; z = t; } r = x * 10000u + y * 100u + z;", func(i uint32, a []uint32, f []float32) uint32 {
+		"uint x = 1, y = i, z = 3; for (uint k = 0; k < 5u; k++) { uint t = x; x = y; y = z; z = t; } r = x * 10000u " +
+			"+ y * 100u + z;", func(i uint32, a []uint32, f []float32) uint32 {
 			x, y, z := uint32(1), i, uint32(3)
 			for range 5 {
 				x, y, z = y, z, x
@@ -351,7 +352,8 @@ var controlCases = []shaderCase{
 		return 2*r + r + 1
 	}},
 	{"private array", "",
-		"uint t[16]; for (uint k = 0; k < 16u; k++) t[k] = k * i; t[i & 15u] = 7u; for (uint k = 0; k < 16u; k++) r = r * 3u + t[(k + i) & 15u];", func(i uint32, a []uint32, f []float32) uint32 {
+		"uint t[16]; for (uint k = 0; k < 16u; k++) t[k] = k * i; t[i & 15u] = 7u; for (uint k = 0; k < 16u; k++) r = " +
+			"r * 3u + t[(k + i) & 15u];", func(i uint32, a []uint32, f []float32) uint32 {
 			var t [16]uint32
 			for k := range t {
 				t[k] = uint32(k) * i
@@ -398,7 +400,9 @@ var controlCases = []shaderCase{
 		return r
 	}},
 	{"array in registers", "",
-		"uint t[12]; for (uint k = 0; k < 12u; k++) { t[k] = i ^ k; if (k > 5u) t[k] += t[k - 3u]; } for (uint n = 0; n < (i & 7u); n++) for (uint k = 1; k < 12u; k++) t[k] = t[k] * 3u + t[k - 1u]; for (uint k = 0; k < 12u; k++) r = r * 5u + t[k];", func(i uint32, a []uint32, f []float32) uint32 {
+		"uint t[12]; for (uint k = 0; k < 12u; k++) { t[k] = i ^ k; if (k > 5u) t[k] += t[k - 3u]; } for (uint n = 0; " +
+			"n < (i & 7u); n++) for (uint k = 1; k < 12u; k++) t[k] = t[k] * 3u + t[k - 1u]; for (uint k = 0; k < 12u; " +
+			"k++) r = r * 5u + t[k];", func(i uint32, a []uint32, f []float32) uint32 {
 			var t [12]uint32
 			for k := range uint32(12) {
 				if t[k] = i ^ k; k > 5 {
@@ -417,7 +421,8 @@ var controlCases = []shaderCase{
 			return r
 		}},
 	{"small array", "",
-		"uvec4 v = uvec4(1, 2, 3, 4); v[i & 3u] = 9u; uint t[3]; t[0] = 5u; t[1] = 6u; t[2] = 7u; t[i % 3u] += v[(i + 1u) & 3u]; r = v.x * 1000u + v.w * 100u + t[0] * 10u + t[2];", func(i uint32, a []uint32, f []float32) uint32 {
+		"uvec4 v = uvec4(1, 2, 3, 4); v[i & 3u] = 9u; uint t[3]; t[0] = 5u; t[1] = 6u; t[2] = 7u; t[i % 3u] += v[(i + " +
+			"1u) & 3u]; r = v.x * 1000u + v.w * 100u + t[0] * 10u + t[2];", func(i uint32, a []uint32, f []float32) uint32 {
 			v := [4]uint32{1, 2, 3, 4}
 			v[i&3] = 9
 			t := [3]uint32{5, 6, 7}

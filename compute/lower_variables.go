@@ -332,7 +332,7 @@ func (c *compiler) builtin(i *spirv.Instruction, k int) value {
 		return c.add(node{op: opBuiltin, imm: uint64(k)<<32 | uint64(kind)})
 	}
 	switch kind {
-	case spirv.BuiltInNumWorkgroups, spirv.BuiltInWorkgroupId:
+	case spirv.BuiltInNumWorkgroups, spirv.BuiltInWorkgroupId, spirv.BuiltInDeviceIndex:
 		return direct(kind, k)
 	case spirv.BuiltInLocalInvocationId:
 		if c.localSize[k] == 1 {
@@ -364,7 +364,7 @@ func (c *compiler) builtin(i *spirv.Instruction, k int) value {
 		return direct(kind, 0)
 	case spirv.BuiltInWorkgroupSize:
 		return c.c32(c.localSize[k])
-	case spirv.BuiltInDeviceIndex, spirv.BuiltInViewIndex:
+	case spirv.BuiltInViewIndex:
 		return c.zero
 	case spirv.BuiltInSubgroupEqMask, spirv.BuiltInSubgroupGeMask, spirv.BuiltInSubgroupGtMask,
 		spirv.BuiltInSubgroupLeMask, spirv.BuiltInSubgroupLtMask:

@@ -162,7 +162,7 @@ func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 // nativeInst is an instruction as package native has it, if that can be.
 func (e *engine) nativeInst(p *Program, i int) (native.Inst, bool) {
 	in := &p.Insts[i]
-	n := native.Inst{Op: in.Op, Immediate: in.Immediate, Pattern: in.Pattern, Slot: in.Index}
+	n := native.Inst{Op: in.Op, Immediate: in.Immediate, Pattern: in.Pattern, Words: in.Words, Slot: in.Index}
 	for _, r := range []struct {
 		to   *native.Register
 		from Register

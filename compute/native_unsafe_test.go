@@ -19,38 +19,49 @@ func TestPatterns(t *testing.T) {
 	for _, c := range []struct {
 		size string
 		body string
-		want []native.Pattern
+		want []string // the patterns, with the words from a lane to the next
 	}{
 		{"64", "y[gl_GlobalInvocationID.x] = x[gl_LocalInvocationID.x + 3u];",
-			[]native.Pattern{native.Linear, native.Linear}},
+			[]string{"linear 1", "linear 1"}},
 		// one load for all
-		{"64", "y[gl_LocalInvocationIndex] = x[gl_WorkGroupID.x];", []native.Pattern{native.Any, native.Linear}},
+		{"64", "y[gl_LocalInvocationIndex] = x[gl_WorkGroupID.x];", []string{"any", "linear 1"}},
 		{"16, local_size_y = 4", "y[gl_LocalInvocationID.y * 16u + gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y * n];",
-			[]native.Pattern{native.Any, native.Same, native.Consecutive}},
+			[]string{"any", "same", "consecutive 1"}},
 		{"12, local_size_y = 4", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];",
-			[]native.Pattern{native.Any, native.Any}},
-		{"12", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];", []native.Pattern{native.Any, native.Linear}},
-		{"64", "y[gl_LocalInvocationID.x * 2u] = x[gl_LocalInvocationID.x ^ 1u];", []native.Pattern{native.Any, native.Any}},
-		{"64", "y[(gl_LocalInvocationID.x * 4u - gl_LocalInvocationID.x * 3u)] = 1.0;", []native.Pattern{native.Linear}},
-		{"64", "y[gl_LocalInvocationID.x * n] = 1.0;", []native.Pattern{native.Any, native.Any}},
+			[]string{"any", "any"}},
+		{"12", "y[gl_LocalInvocationID.x] = x[gl_LocalInvocationID.y];", []string{"any", "linear 1"}},
+		{"64", "y[gl_LocalInvocationID.x * 2u] = x[gl_LocalInvocationID.x ^ 1u];", []string{"any", "linear 2"}},
+		{"64", "y[(gl_LocalInvocationID.x * 4u - gl_LocalInvocationID.x * 3u)] = 1.0;", []string{"linear 1"}},
+		{"64", "y[gl_LocalInvocationID.x * n] = 1.0;", []string{"any", "any"}},
+		{"64", "y[gl_LocalInvocationID.x] = v2[gl_LocalInvocationID.x].y;", []string{"linear 2", "linear 1"}},
+		{"64", "y[gl_LocalInvocationID.x] = v4[gl_LocalInvocationID.x + n].z;", []string{"any", "linear 4", "linear 1"}},
+		{"16, local_size_y = 4", "v4[gl_LocalInvocationID.y * n + gl_LocalInvocationID.x].x = 1.0;",
+			[]string{"any", "consecutive 4"}},
+		{"64", "y[gl_LocalInvocationID.x * 3u] = x[gl_LocalInvocationID.x * 17u];", []string{"any", "linear 3"}},
 	} {
 		source := fmt.Sprintf(`#version 450
 layout(local_size_x = %s) in;
 layout(set=0,binding=0) buffer Out { float y[]; };
 layout(set=0,binding=1) buffer In { float x[]; };
+layout(set=0,binding=2) buffer Twos { vec2 v2[]; };
+layout(set=0,binding=3) buffer Fours { vec4 v4[]; };
 layout(push_constant) uniform Push { uint n; };
 void main() { %s }
 `, c.size, c.body)
 		p := compileWords(t, glslWords(t, source), Options{})
-		var got []native.Pattern
+		var got []string
 		for _, in := range p.Insts {
-			if in.Code == Access {
-				pattern := in.Pattern
-				if in.A.Uniform() {
-					pattern = native.Any // it says nothing there
-				}
-				got = append(got, pattern)
+			if in.Code != Access {
+				continue
 			}
+			pattern := [...]string{native.Any: "any", native.Same: "same", native.Consecutive: "consecutive",
+				native.Linear: "linear"}[in.Pattern]
+			if in.A.Uniform() {
+				pattern = "any" // it says nothing there
+			} else if in.Words > 0 {
+				pattern += fmt.Sprint(" ", in.Words)
+			}
+			got = append(got, pattern)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v\n%s", c.body, got, c.want, p)

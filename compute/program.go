@@ -39,6 +39,7 @@ type Program struct {
 	ZeroShared bool   // the workgroup memory is zero when a workgroup starts
 	Data       []byte // what SlotData refers to: constant arrays that are indexed
 	Physical   bool   // there are accesses by device address
+	Atomics    bool   // there are atomics on memory that workgroups share
 	Warnings   []Warning
 
 	plainGo  bool
@@ -49,10 +50,10 @@ type Program struct {
 	engine engine
 }
 
-// Warning is what a shader does though the device's features do not allow it. It works nevertheless.
+// Warning is what a shader does though the device's features, or SPIR-V, do not allow it. It works nevertheless.
 type Warning struct {
-	VUID vk.VUID
-	Text string // with the word and the instruction
+	VUID vk.VUID // NoVUID if there is none
+	Text string  // with the word and the instruction
 }
 
 // Register is an operand: an offset in the register file and the distance of its chunks, as kernel.Register.
@@ -125,6 +126,7 @@ type Inst struct {
 	Immediate  uint64
 	Offset     uint32         // of the SPIR-V instruction that it is part of, in words
 	Pattern    native.Pattern // of an Access: what is known of A
+	Words      uint8          // the words from a lane to the next, if Pattern says that there is a distance
 	// of a comparison: A, or of Le* B, is one more in each lane than in the one before, modulo 2^32
 	Counts bool
 	// the last instruction that reads Dst, if all that do come before the next jump or target; else 0
@@ -140,7 +142,7 @@ type Constant struct {
 // Builtin is a register whose value a worker writes: once, at each workgroup, or at each dispatch.
 type Builtin struct {
 	// NumWorkgroups, WorkgroupId, LocalInvocationId, LocalInvocationIndex, SubgroupId, NumSubgroups,
-	// SubgroupLocalInvocationId, SubgroupSize, Subgroup??Mask (Component is the word)
+	// SubgroupLocalInvocationId, SubgroupSize, DeviceIndex, Subgroup??Mask (Component is the word)
 	Kind      spirv.BuiltIn
 	Component int
 	Register  Register

@@ -60,6 +60,9 @@ type group struct {
 	start  int // the first lane, as LocalInvocationIndex
 	size   int
 	active ballot
+	whole  bool                 // all lanes are active
+	folded [kernel.Width]uint64 // a chunk: see reduce
+	fold   kernel.Args
 	values [maxSubgroup]uint64 // Value[0] in each lane
 	args   [maxSubgroup]uint64 // Arg
 	result [maxSubgroup]uint64 // for each active lane
@@ -73,7 +76,7 @@ func (w *worker) subgroup(op *SubgroupOp) {
 	for start := w.active.first * kernel.Width / size * size; start < w.active.end*kernel.Width; start += size {
 		g.start = start
 		g.findActive()
-		if first := g.active.first(); first >= 0 {
+		if first := g.active.first(); first >= 0 && !g.reduce() {
 			if len(op.Value) > 0 {
 				g.read(&g.values, op.Value[0])
 			}
@@ -101,7 +104,8 @@ func (g *group) inChunk() int { return g.start % kernel.Width }
 func (g *group) findActive() {
 	w := g.worker
 	g.active = ballot{}
-	if w.active.full() && g.start >= w.active.first*kernel.Width && g.start+g.size <= w.active.end*kernel.Width {
+	g.whole = w.active.full() && g.start >= w.active.first*kernel.Width && g.start+g.size <= w.active.end*kernel.Width
+	if g.whole {
 		all := ballot{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0)}
 		g.active = all.before(g.size)
 		return
@@ -148,6 +152,13 @@ func (g *group) write(r Register) {
 		chunk, active := (g.start+lane)/kernel.Width, g.active[lane/32]>>(lane%32)
 		switch result := g.result[lane : lane+n]; {
 		case active&(1<<n-1) == 0:
+		case n == kernel.Width && active&(1<<n-1) == 1<<n-1 && r.Size == 64:
+			*w.chunk64(r, chunk) = [kernel.Width]uint64(result)
+		case n == kernel.Width && active&(1<<n-1) == 1<<n-1:
+			to := w.chunk32(r, chunk)
+			for i, v := range [kernel.Width]uint64(result) {
+				to[i] = uint32(v)
+			}
 		case r.Size == 64:
 			for i, to := 0, w.chunk64(r, chunk)[in:]; i < n; i++ {
 				if active>>i&1 != 0 {

@@ -96,3 +96,94 @@ func combineF64(op spirv.Op) (func(a, b uint64) uint64, uint64) {
 	}
 	return func(a, b uint64) uint64 { return bits(kernel.Greatest(of(a), of(b))) }, bits(math.Inf(-1))
 }
+
+// combineKernels are the operations on vectors that combine values as combiner's functions do, of 32 and of 64 bits,
+// from OpGroupNonUniformIAdd on.
+var combineKernels = [...][2]kernel.Op{
+	spirv.OpGroupNonUniformIAdd - firstArithmetic:       {kernel.AddI32, kernel.AddI64},
+	spirv.OpGroupNonUniformFAdd - firstArithmetic:       {kernel.AddF32, kernel.AddF64},
+	spirv.OpGroupNonUniformIMul - firstArithmetic:       {kernel.MulI32, kernel.MulI64},
+	spirv.OpGroupNonUniformFMul - firstArithmetic:       {kernel.MulF32, kernel.MulF64},
+	spirv.OpGroupNonUniformSMin - firstArithmetic:       {kernel.MinS32, kernel.MinS64},
+	spirv.OpGroupNonUniformUMin - firstArithmetic:       {kernel.MinU32, kernel.MinU64},
+	spirv.OpGroupNonUniformFMin - firstArithmetic:       {kernel.MinF32, kernel.MinF64},
+	spirv.OpGroupNonUniformSMax - firstArithmetic:       {kernel.MaxS32, kernel.MaxS64},
+	spirv.OpGroupNonUniformUMax - firstArithmetic:       {kernel.MaxU32, kernel.MaxU64},
+	spirv.OpGroupNonUniformFMax - firstArithmetic:       {kernel.MaxF32, kernel.MaxF64},
+	spirv.OpGroupNonUniformBitwiseAnd - firstArithmetic: {kernel.AndI32, kernel.AndI64},
+	spirv.OpGroupNonUniformBitwiseOr - firstArithmetic:  {kernel.OrI32, kernel.OrI64},
+	spirv.OpGroupNonUniformBitwiseXor - firstArithmetic: {kernel.XorI32, kernel.XorI64},
+	spirv.OpGroupNonUniformLogicalAnd - firstArithmetic: {kernel.AndI32},
+	spirv.OpGroupNonUniformLogicalOr - firstArithmetic:  {kernel.OrI32},
+	spirv.OpGroupNonUniformLogicalXor - firstArithmetic: {kernel.XorI32},
+}
+
+const firstArithmetic = spirv.OpGroupNonUniformIAdd
+
+// combineKernel is the operation on vectors for an arithmetic instruction on values of a type, or 0. Integers of 8 and 16
+// bits have none: their lanes hold nothing above their bits.
+func combineKernel(op spirv.Op, t *spirv.Type) kernel.Op {
+	switch k := combineKernels[op-firstArithmetic]; {
+	case t != nil && t.Kind == spirv.TypeInt && t.Width < 32:
+		return 0
+	case t != nil && t.Width == 64:
+		return k[1]
+	default:
+		return k[0]
+	}
+}
+
+// reduce combines the values of a subgroup all of whose lanes are active, or of its clusters: first the chunks, lane by
+// lane, then the lanes of what they give. It says whether it did.
+func (g *group) reduce() bool {
+	op, w := g.op, g.worker
+	if !g.whole || !arithmetic(op.Op) || op.Operation != spirv.GroupOperationReduce &&
+		op.Operation != spirv.GroupOperationClusteredReduce {
+		return false
+	}
+	cluster, vector := g.cluster(), combineKernel(op.Op, op.Type)
+	if cluster%kernel.Width != 0 || vector == 0 || op.Value[0].Uniform() {
+		return false
+	}
+	f, _ := combiner(op.Op, op.Type)
+	wide := op.Value[0].Size == 64
+	move := kernel.Move32
+	if wide {
+		move = kernel.Move64
+	}
+	value, n := w.bind(op.Value[0]), cluster/kernel.Width
+	for first := g.start / kernel.Width; first < (g.start+g.size)/kernel.Width; first += n {
+		g.fold = kernel.Args{Dst: g.register(), A: value.Skip(first)}
+		w.kernels.Ops[move](&g.fold, 0, 1)
+		g.fold.A = g.fold.Dst
+		for chunk := first + 1; chunk < first+n; chunk++ {
+			g.fold.B = value.Skip(chunk)
+			w.kernels.Ops[vector](&g.fold, 0, 1)
+		}
+		sum := g.lane(0, wide)
+		for lane := 1; lane < kernel.Width; lane++ {
+			sum = f(sum, g.lane(lane, wide))
+		}
+		g.fill(op.Dst[0], first, n, sum)
+	}
+	return true
+}
+
+// fill writes a number to all lanes of some chunks, or to a register that is the same in all lanes.
+func (g *group) fill(r Register, first, n int, bits uint64) {
+	if r.Uniform() {
+		g.worker.setUniform(r, bits)
+		return
+	}
+	for chunk := first; chunk < first+n; chunk++ {
+		if r.Size == 64 {
+			for i, to := 0, g.worker.chunk64(r, chunk); i < len(to); i++ {
+				to[i] = bits
+			}
+			continue
+		}
+		for i, to := 0, g.worker.chunk32(r, chunk); i < len(to); i++ {
+			to[i] = uint32(bits)
+		}
+	}
+}

@@ -240,6 +240,16 @@ func (w *worker) chunk64(r Register, chunk int) *[kernel.Width]uint64 {
 	return (*[kernel.Width]uint64)(unsafe.Pointer(unsafe.SliceData(w.file[at : at+64])))
 }
 
+// register is the chunk that a subgroup's values are folded into, and lane one of its lanes, of 32 bits or of 64.
+func (g *group) register() kernel.Register { return kernel.Register{Base: unsafe.Pointer(&g.folded)} }
+
+func (g *group) lane(i int, wide bool) uint64 {
+	if wide {
+		return g.folded[i]
+	}
+	return uint64((*[2 * kernel.Width]uint32)(unsafe.Pointer(&g.folded))[i])
+}
+
 // activeMask is the lanes of a chunk that are active, all ones for each; the chunk must be one of the active ones:
 //
 //	for chunk := w.active.first; chunk < w.active.end; chunk++ {

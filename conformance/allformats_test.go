@@ -12,7 +12,7 @@ func (c *Case) everyFormat(visit func(f vk.Format, features vk.FormatFeatureFlag
 	for _, block := range []vk.Format{0, 1000054000, 1000066000, 1000156000, 1000330000, 1000340000, 1000470000} {
 		for f := block; f < block+200; f++ {
 			info, ok := vk.FormatInfo(f)
-			if !ok || info.Chroma != "" || len(info.Planes) > 1 || !c.supports(plane(f, 33, 18)) {
+			if !ok || info.Chroma != 0 || len(info.Planes()) > 1 || !c.supports(plane(f, 33, 18)) {
 				continue
 			}
 			p := vulkan.New[vk.FormatProperties](&c.a)

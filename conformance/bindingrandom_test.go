@@ -75,7 +75,8 @@ func (l *randomLayout) shader() string {
 	fmt.Fprintf(&declare,
 		"#version 450\n#extension GL_EXT_samplerless_texture_functions : require\nlayout(local_size_x = 1) in;\n")
 	fmt.Fprintf(&declare,
-		"layout(std430, set = %d, binding = 0) buffer Out { uint result[]; };\nlayout(set = %d, binding = 1) uniform sampler how;\n", last, last)
+		"layout(std430, set = %d, binding = 0) buffer Out { uint result[]; };\nlayout(set = %d, binding = 1) uniform "+
+			"sampler how;\n", last, last)
 	at := 0
 	for s, set := range l.sets {
 		for _, b := range set {

@@ -91,9 +91,7 @@ func executionErrorCases() []definition {
 				m.free()
 			}})
 	}
-	cmd := func(m *mirror, name string, args ...uintptr) {
-		m.c.dev.CallOn(name, append([]uintptr{uintptr(m.cb)}, args...)...)
-	}
+	cmd := (*mirror).cmd
 	row("fill_behind_end", "VUID-vkCmdFillBuffer-size-00027", func(m *mirror) {
 		cmd(m, "vkCmdFillBuffer", uintptr(m.buffer(256).handle), 128, 132, 1)
 	})

@@ -29,7 +29,8 @@ func expressions[T, R any](c *Case, in, out, preamble string, triples [][3]T, li
 	fmt.Fprintf(&b, "%slayout(local_size_x = 32) in;\nlayout(std430, binding = 0) readonly buffer In { %s values[]; };\n",
 		expressionHeader, in)
 	fmt.Fprintf(&b,
-		"layout(std430, binding = 1) writeonly buffer Out { %s results[]; };\n%s\nvoid main() {\n\tuint i = gl_GlobalInvocationID.x;\n", out, preamble)
+		"layout(std430, binding = 1) writeonly buffer Out { %s results[]; };\n%s\nvoid main() {\n\tuint i = "+
+			"gl_GlobalInvocationID.x;\n", out, preamble)
 	fmt.Fprintf(&b, "\tif (i >= %d)\n\t\treturn;\n\t%s a = values[3 * i], b = values[3 * i + 1], c = values[3 * i + 2];\n",
 		len(triples), in)
 	for n, e := range list {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"math"
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -44,7 +45,9 @@ func extensionCases() []definition {
 				if first == 0 || first != again {
 					c.Errorf("the addresses of two calls are %#x and %#x", first, again)
 				}
-				if want := uintptr(unsafe.Pointer(&b[offset])); c.driver == "farside" && first != want {
+				// Mappings have addresses of their own with strictness (guard).
+				here := c.driver == "farside" && os.Getenv("FARSIDE_STRICT") == ""
+				if want := uintptr(unsafe.Pointer(&b[offset])); here && first != want {
 					c.Errorf("the address is %#x, the buffer's bytes are mapped at %#x", first, want)
 				}
 				c.dev.DestroyBuffer(*buffer)

@@ -56,20 +56,20 @@ func entryPointCases() []definition {
 				enabled := func(e string) bool {
 					return slices.Contains(deviceExtensions, e) || slices.Contains(instanceExtensions, e)
 				}
-				of := core || slices.ContainsFunc(cmd.Extensions, enabled)
+				of := core || slices.ContainsFunc(cmd.Extensions(), func(e vk.Text) bool { return enabled(e.String()) })
 				switch {
 				case cmd.Level == vk.GlobalLevel:
-				case strings.Contains(cmd.Name, "DescriptorBuffer"):
+				case strings.Contains(cmd.Name.String(), "DescriptorBuffer"):
 					of = false // those of VK_KHR_maintenance6 are there with VK_EXT_descriptor_buffer
 					fallthrough
 				case cmd.Level == vk.DeviceLevel:
-					if found := dev.Proc(cmd.Name) != 0; found != of {
+					if found := dev.Proc(cmd.Name.String()) != 0; found != of {
 						c.Errorf("vkGetDeviceProcAddr of %s finds it: %v, want %v", cmd.Name, found, of)
 					}
-					if core && c.inst.Proc(cmd.Name) == 0 {
+					if core && c.inst.Proc(cmd.Name.String()) == 0 {
 						c.Errorf("vkGetInstanceProcAddr finds no %s", cmd.Name)
 					}
-				case of && c.inst.Proc(cmd.Name) == 0:
+				case of && c.inst.Proc(cmd.Name.String()) == 0:
 					c.Errorf("vkGetInstanceProcAddr finds no %s", cmd.Name)
 				}
 			}

@@ -33,7 +33,7 @@ var copy2 = []string{"VK_KHR_copy_commands2"}
 // caseName is a format's name as the names of cases have it.
 func caseName(f vk.Format) string {
 	info, _ := vk.FormatInfo(f)
-	return strings.ToLower(strings.TrimPrefix(info.Name, "VK_FORMAT_"))
+	return strings.ToLower(strings.TrimPrefix(info.Name.String(), "VK_FORMAT_"))
 }
 
 // depthStencil says whether a format is one of depth or stencil, into which only a graphics queue may copy
@@ -72,7 +72,7 @@ func (c *Case) compressedLinear(f vk.Format) []shape { return c.supported(f, lin
 
 func compressed(f vk.Format) bool {
 	info, _ := vk.FormatInfo(f)
-	return info.Compressed != ""
+	return info.Compressed != 0
 }
 
 // supported are the shapes that the driver has in a format.

@@ -60,10 +60,10 @@ func viewFormats(f vk.Format, flags vk.ImageCreateFlags) []vk.Format {
 	}
 	for _, g := range vk.AllFormats {
 		other, ok := vk.FormatInfo(g)
-		if !ok || g == f || other.Chroma != "" || len(other.Planes) > 0 || depthStencil(g) {
+		if !ok || g == f || other.Chroma != 0 || len(other.Planes()) > 0 || depthStencil(g) {
 			continue
 		}
-		asBlock := flags&blockView != 0 && other.Compressed == "" && other.BlockSize == own.BlockSize
+		asBlock := flags&blockView != 0 && other.Compressed == 0 && other.BlockSize == own.BlockSize
 		if other.Class == own.Class || asBlock {
 			list = append(list, g)
 		}
@@ -168,13 +168,13 @@ func newOffers(c *Case, tiling vk.ImageTiling, handle vk.ExternalMemoryHandleTyp
 func (s *offers) run(rounds int) {
 	for _, f := range vk.AllFormats {
 		info, ok := vk.FormatInfo(f)
-		if !ok || info.Chroma != "" || len(info.Planes) > 0 || s.featuresOf(f) == 0 {
+		if !ok || info.Chroma != 0 || len(info.Planes()) > 0 || s.featuresOf(f) == 0 {
 			continue
 		}
 		for kind := vk.IMAGE_TYPE_1D; kind <= vk.IMAGE_TYPE_3D; kind++ {
 			for _, flags := range offerFlags {
 				// VUID-VkImageCreateInfo-flags-01572
-				if flags&blockView == 0 || info.Compressed != "" {
+				if flags&blockView == 0 || info.Compressed != 0 {
 					for range rounds {
 						s.ask(&imageOffer{format: f, kind: kind, tiling: s.tiling, flags: flags, handle: s.handle})
 					}
@@ -505,7 +505,7 @@ func aspectsOf(f vk.Format) []vk.ImageAspectFlags {
 	switch info, _ := vk.FormatInfo(f); {
 	case f == vk.FORMAT_S8_UINT:
 		return []vk.ImageAspectFlags{stencil}
-	case slices.ContainsFunc(info.Components, func(c vk.FormatComponent) bool { return c.Name == 'S' }):
+	case slices.ContainsFunc(info.Components(), func(c vk.FormatComponent) bool { return c.Name == 'S' }):
 		return []vk.ImageAspectFlags{depth, stencil, depth | stencil}
 	}
 	return []vk.ImageAspectFlags{depth}
@@ -517,7 +517,7 @@ func (s *offers) part(v *vk.ImageViewCreateInfo, info *vk.ImageCreateInfo) {
 	viewed, _ := vk.FormatInfo(v.Format)
 	own, _ := vk.FormatInfo(info.Format)
 	// VUID-VkImageViewCreateInfo-image-07072 and -09487: blocks as texels are of one level and layer.
-	blocks := own.Compressed != "" && viewed.Compressed == ""
+	blocks := own.Compressed != 0 && viewed.Compressed == 0
 	r.BaseMipLevel = uint32(s.r.IntN(int(info.MipLevels)))
 	r.LevelCount = 1 + uint32(s.r.IntN(int(info.MipLevels-r.BaseMipLevel)))
 	layers, slicesOf := info.ArrayLayers, info.ImageType == vk.IMAGE_TYPE_3D && v.ViewType != vk.IMAGE_VIEW_TYPE_3D

@@ -3,15 +3,17 @@ package conformance
 // lavapipeBreaks lists the cases that lavapipe (22.3.6, of Debian 12) answers otherwise, with the rule that
 // it breaks. A case that is listed and passes fails the suite, so that the list stays true.
 var lavapipeBreaks = map[string]string{
-	"binding_model.shader_access.push_elements.uniform_buffer":                    "ignores dstArrayElement of what is pushed",
-	"binding_model.shader_access.push_elements.storage_buffer":                    "ignores dstArrayElement of what is pushed",
-	"binding_model.shader_access.push_elements.uniform_texel_buffer":              "ignores dstArrayElement of what is pushed",
-	"binding_model.shader_access.push_elements.storage_texel_buffer":              "ignores dstArrayElement of what is pushed",
-	"binding_model.shader_access.push_elements.sampled_image":                     "ignores dstArrayElement of what is pushed",
-	"binding_model.shader_access.push_elements.combined_image_sampler":            "ignores dstArrayElement of what is pushed",
-	"binding_model.shader_access.push_elements.storage_image":                     "ignores dstArrayElement of what is pushed",
-	"binding_model.shader_access.write_consecutive_bindings.inline_uniform_block": "crashes where an update goes on in the next inline uniform block",
-	"binding_model.shader_access.copy_consecutive_bindings.inline_uniform_block":  "crashes where an update goes on in the next inline uniform block",
+	"binding_model.shader_access.push_elements.uniform_buffer":         "ignores dstArrayElement of what is pushed",
+	"binding_model.shader_access.push_elements.storage_buffer":         "ignores dstArrayElement of what is pushed",
+	"binding_model.shader_access.push_elements.uniform_texel_buffer":   "ignores dstArrayElement of what is pushed",
+	"binding_model.shader_access.push_elements.storage_texel_buffer":   "ignores dstArrayElement of what is pushed",
+	"binding_model.shader_access.push_elements.sampled_image":          "ignores dstArrayElement of what is pushed",
+	"binding_model.shader_access.push_elements.combined_image_sampler": "ignores dstArrayElement of what is pushed",
+	"binding_model.shader_access.push_elements.storage_image":          "ignores dstArrayElement of what is pushed",
+	"binding_model.shader_access.write_consecutive_bindings.inline_uniform_block": "crashes where an update goes on " +
+		"in the next inline uniform block",
+	"binding_model.shader_access.copy_consecutive_bindings.inline_uniform_block": "crashes where an update goes on " +
+		"in the next inline uniform block",
 
 	"spirv_assembly.instruction.compute.opsmod":                           "gives the remainder the sign of the dividend",
 	"spirv_assembly.instruction.compute.ext_ldexp_int64":                  "crashes where an exponent has 64 bits",
@@ -27,27 +29,32 @@ var lavapipeBreaks = map[string]string{
 	"api.copy_and_blit.core.image_to_image.one_aspect.d24_unorm_s8_uint":  "copies both aspects when only one is asked for",
 	"api.copy_and_blit.core.image_to_image.one_aspect.d32_sfloat_s8_uint": "copies both aspects when only one is asked for",
 	"api.external.memory.opaque_fd.rules.close_on_exec":                   "exports without close-on-exec",
-	"api.external.memory.opaque_fd.rules.too_many_objects":                "returns VK_SUCCESS and descriptor -1 when there are no more descriptors",
-	"api.external.memory.opaque_fd.rules.handle_type_0_is_ignored":        "imports although handleType is 0",
-	"api.external.memory.opaque_fd.rules.00669_unsupported_handle_type":   "imports a descriptor as OPAQUE_WIN32",
-	"api.external.memory.opaque_fd.rules.00670_dev_null":                  "closes the descriptor of a failed import",
-	"api.external.memory.opaque_fd.rules.00670_empty":                     "closes the descriptor of a failed import",
-	"api.external.memory.opaque_fd.rules.00670_header_overwritten":        "closes the descriptor of a failed import",
-	"api.external.memory.opaque_fd.rules.00670_metadata_overwritten":      "checks no more than a header in front of the payload",
-	"api.external.memory.opaque_fd.rules.00670_oversized":                 "doesn't compare the file's size with the payload's",
-	"api.external.memory.opaque_fd.rules.00670_pipe":                      "closes the descriptor of a failed import, and reads from a pipe until it has data",
-	"api.external.memory.opaque_fd.rules.00670_raw_memfd":                 "closes the descriptor of a failed import",
-	"api.external.memory.opaque_fd.rules.00670_regular_file":              "closes the descriptor of a failed import",
-	"api.external.memory.opaque_fd.rules.00670_truncated":                 "imports a file that ends in the payload: SIGBUS at the first touch behind its end",
-	"api.external.memory.opaque_fd.rules.00670_unsealed_copy":             "imports a file that its owner can still shrink",
-	"api.external.memory.opaque_fd.rules.00671_not_exportable":            "returns VK_SUCCESS and descriptor -1 for memory that isn't exportable",
-	"api.external.memory.opaque_fd.rules.00671_reexport_of_import":        "returns VK_SUCCESS and descriptor -1 for an import without export info",
-	"api.external.memory.opaque_fd.rules.00672_not_a_descriptor_type":     "exports a descriptor as OPAQUE_WIN32",
-	"api.external.memory.opaque_fd.rules.00674_fd_properties_of_opaque":   "answers for OPAQUE_FD, whose properties can't be asked",
-	"api.external.memory.opaque_fd.rules.01742_larger_size":               "reports running out of memory, and closes the descriptor",
-	"api.external.memory.opaque_fd.rules.01742_smaller_size":              "imports another size than the exporter's",
-	"api.external.memory.opaque_fd.rules.01879_plain_as_dedicated":        "imports as dedicated what was exported without a resource",
-	"api.external.memory.opaque_fd.rules.06657_two_imports":               "takes one of two imports and drops the other",
+	"api.external.memory.opaque_fd.rules.too_many_objects": "returns VK_SUCCESS and descriptor -1 " +
+		"when there are no more descriptors",
+	"api.external.memory.opaque_fd.rules.handle_type_0_is_ignored":      "imports although handleType is 0",
+	"api.external.memory.opaque_fd.rules.00669_unsupported_handle_type": "imports a descriptor as OPAQUE_WIN32",
+	"api.external.memory.opaque_fd.rules.00670_dev_null":                "closes the descriptor of a failed import",
+	"api.external.memory.opaque_fd.rules.00670_empty":                   "closes the descriptor of a failed import",
+	"api.external.memory.opaque_fd.rules.00670_header_overwritten":      "closes the descriptor of a failed import",
+	"api.external.memory.opaque_fd.rules.00670_metadata_overwritten":    "checks no more than a header in front of the payload",
+	"api.external.memory.opaque_fd.rules.00670_oversized":               "doesn't compare the file's size with the payload's",
+	"api.external.memory.opaque_fd.rules.00670_pipe": "closes the descriptor of a failed " +
+		"import, and reads from a pipe until it has data",
+	"api.external.memory.opaque_fd.rules.00670_raw_memfd":    "closes the descriptor of a failed import",
+	"api.external.memory.opaque_fd.rules.00670_regular_file": "closes the descriptor of a failed import",
+	"api.external.memory.opaque_fd.rules.00670_truncated": "imports a file that ends in the " +
+		"payload: SIGBUS at the first touch behind its end",
+	"api.external.memory.opaque_fd.rules.00670_unsealed_copy": "imports a file that its owner can still shrink",
+	"api.external.memory.opaque_fd.rules.00671_not_exportable": "returns VK_SUCCESS and descriptor -1 " +
+		"for memory that isn't exportable",
+	"api.external.memory.opaque_fd.rules.00671_reexport_of_import": "returns VK_SUCCESS and descriptor -1 " +
+		"for an import without export info",
+	"api.external.memory.opaque_fd.rules.00672_not_a_descriptor_type":   "exports a descriptor as OPAQUE_WIN32",
+	"api.external.memory.opaque_fd.rules.00674_fd_properties_of_opaque": "answers for OPAQUE_FD, whose properties can't be asked",
+	"api.external.memory.opaque_fd.rules.01742_larger_size":             "reports running out of memory, and closes the descriptor",
+	"api.external.memory.opaque_fd.rules.01742_smaller_size":            "imports another size than the exporter's",
+	"api.external.memory.opaque_fd.rules.01879_plain_as_dedicated":      "imports as dedicated what was exported without a resource",
+	"api.external.memory.opaque_fd.rules.06657_two_imports":             "takes one of two imports and drops the other",
 }
 
 // lavapipeSometimes names the cases that lavapipe fails now and then, by the order in which its threads run.

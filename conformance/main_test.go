@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,13 +23,16 @@ import (
 var (
 	drivers = flag.String("drivers", "farside,lavapipe", "the drivers to run the table on")
 	// A guest that runs the tests has what the host built, and no time to do it again.
-	build = flag.Bool("build", true, "build the driver first")
+	build       = flag.Bool("build", true, "build the driver first")
+	strict      = flag.String("strict", "all", "what TestStrict sets FARSIDE_STRICT to")
+	strictEvery = flag.Int("strict-every", 40, "TestStrict runs one case in so many")
 )
 
 const (
 	lavapipeManifest = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
 	validationLayer  = "VK_LAYER_KHRONOS_validation"
 	validationJSON   = "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json"
+	poison           = 0xFA            // of fresh memory, with FARSIDE_STRICT=poison
 	caseTimeout      = 5 * time.Minute // of a case that hangs: on a loaded machine, some take a minute
 )
 
@@ -176,6 +180,50 @@ func TestConformance(t *testing.T) {
 						t.Errorf("a handle leaked\n%s", o.text)
 					}
 				})
+			}
+		})
+	}
+}
+
+// strictFinds has what FARSIDE_STRICT rightly finds in cases, by the finding's id.
+var strictFinds = map[string]string{
+	// What the cases are about:
+	"farside.sync.destroyed_fence":                 "FARSIDE-leaks-used-destroyed",
+	"farside.sync.destroyed_event":                 "FARSIDE-leaks-used-destroyed",
+	"farside.sync.destroyed_semaphore":             "FARSIDE-leaks-used-destroyed",
+	"farside.command_buffers.pending.destroy_pool": "FARSIDE-leaks-used-destroyed",
+	"farside.handles.destroyed_buffer":             "FARSIDE-leaks-used-destroyed",
+	"farside.handles.freed_memory":                 "FARSIDE-leaks-used-destroyed",
+	"nv.external_memory_rdma.freed":                "FARSIDE-leaks-freed-address",
+	"nv.external_memory_rdma.peer_process":         "FARSIDE-rdma-out-of-range",
+	"nv.external_memory_rdma.other_host":           "FARSIDE-rdma-out-of-range",
+}
+
+// TestStrict: with FARSIDE_STRICT=all a sample of the cases has the result that it has without, and nothing is found in
+// it. -strict-every 1 is all of the cases.
+func TestStrict(t *testing.T) {
+	if !strings.Contains(*drivers, "farside") {
+		t.Skip("Farside's driver is not among -drivers")
+	}
+	finding := regexp.MustCompile(`farside: \w+: (FARSIDE-[\w-]+): .*`)
+	for i, d := range table() {
+		if i%*strictEvery != 0 {
+			continue
+		}
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			o := runChild(t.Context(), "farside", &d, "FARSIDE_STRICT="+*strict)
+			if o.verdict == "unsupported" && maySkip(&d) != "" {
+				t.Skipf("%s is missing", maySkip(&d))
+			}
+			if o.verdict != "pass" {
+				t.Errorf("%s\n%s", o.verdict, o.text)
+			}
+			for _, f := range finding.FindAllStringSubmatch(o.text, -1) {
+				// The second process of a case ends as it is, and by exit(3) under the race detector.
+				if strictFinds[d.name] != f[1] && !strings.Contains(f[0], ": the process ends, and ") {
+					t.Errorf("%s", f[0])
+				}
 			}
 		})
 	}

@@ -339,7 +339,7 @@ func (m *mirror) compareMapped(i *mirrorImage) {
 
 func depthBits(f vk.Format) int {
 	info, _ := vk.FormatInfo(f)
-	for _, c := range info.Components {
+	for _, c := range info.Components() {
 		if c.Name == 'D' {
 			return int(c.Bits)
 		}

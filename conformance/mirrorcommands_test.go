@@ -166,7 +166,7 @@ func (m *mirror) blit(dst, src *mirrorImage, filter vk.Filter, regions ...vk.Ima
 // numbersOf64 says whether the numbers of a format have 64 bits.
 func numbersOf64(f vk.Format) bool {
 	info, _ := vk.FormatInfo(f)
-	return info.Components[0].Bits == 64
+	return info.Components()[0].Bits == 64
 }
 
 func (m *mirror) clearColor(dst *mirrorImage, t reference.Texel, ranges ...vk.ImageSubresourceRange) {

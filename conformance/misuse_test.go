@@ -22,11 +22,13 @@ type misuse struct {
 	name    string // of the source
 	finding string // an id, or a VUID of an error; empty if the program sees wrong values and nobody tells it of more
 	dies    bool   // the program ends by SIGSEGV, as it would have with a mapping that is gone
-	quiet   bool   // told by a line on standard error alone, when no messenger is left
-	crashes bool   // it may crash without strictness, too
+	quiet   bool   // told by a line on standard error alone, when no messenger is left, or by the library of peers
+	crashes bool   // it may crash, or see wrong values, without strictness, too
 	at      string // of the stack that comes with the finding
 	wrong   bool   // the program sees wrong values without strictness, too
 	broken  bool   // the driver tells of an error without strictness, too
+
+	environ []string // of all runs of this driver
 
 	// Why the faulty program doesn't run to its end on lavapipe; empty if it does.
 	lavapipe string
@@ -56,6 +58,8 @@ var misuses = []misuse{
 	{name: "use_unmapped_shared", finding: "FARSIDE-guard-after-unmap", at: "main use_unmapped_shared.c:12", dies: true},
 	{name: "import_size", finding: "VUID-VkMemoryAllocateInfo-allocationSize-01742", broken: true},
 	{name: "import_type", finding: "VUID-VkMemoryAllocateInfo-allocationSize-01742", broken: true},
+	{name: "import_device", finding: "VUID-VkImportMemoryFdInfoKHR-fd-01746", broken: true,
+		environ: []string{"FARSIDE_PROFILE=pair"}},
 	{name: "import_wrong_file", finding: "VUID-VkImportMemoryFdInfoKHR-handleType-00670", broken: true},
 	{name: "import_dedicated", finding: "VUID-VkMemoryDedicatedAllocateInfo-buffer-01879", broken: true},
 	{name: "export_undeclared", finding: "VUID-VkMemoryGetFdInfoKHR-handleType-00671", broken: true, lavapipe: "it crashes"},
@@ -85,8 +89,51 @@ var misuses = []misuse{
 	{name: "async_event", finding: "FARSIDE-async-unordered"},
 	{name: "async_halves", finding: "FARSIDE-async-unordered"},
 	{name: "async_image", finding: "FARSIDE-async-unordered"},
+	{name: "async_columns", finding: "FARSIDE-async-unordered"},
+	{name: "async_host_event", finding: "FARSIDE-async-host-write"},
 	{name: "async_staging", finding: "FARSIDE-async-host-write"},
 	{name: "async_readback", finding: "FARSIDE-async-host-read"},
+	{name: "rdma_no_completion", finding: "FARSIDE-rdma-stale-read"},
+	{name: "rdma_running", finding: "FARSIDE-rdma-stale-read"},
+	{name: "rdma_guess", finding: "FARSIDE-rdma-stale-read"},
+	{name: "rdma_image", finding: "FARSIDE-rdma-maybe-stale-read"},
+	{name: "rdma_read_early", crashes: true},
+	{name: "rdma_two_writers", finding: "FARSIDE-rdma-unordered-peers", quiet: true},
+	{name: "rdma_torn_read", finding: "FARSIDE-rdma-torn-read", quiet: true},
+	{name: "rdma_missing_fence", finding: "FARSIDE-rdma-missing-fence", quiet: true},
+	{name: "rdma_overtaken", finding: "FARSIDE-rdma-missing-fence", quiet: true},
+	{name: "rdma_local_changed", finding: "FARSIDE-rdma-local-changed", quiet: true},
+	{name: "rdma_past_end", finding: "FARSIDE-rdma-out-of-range", quiet: true},
+	{name: "rdma_misaligned", finding: "FARSIDE-rdma-misaligned-atomic", quiet: true},
+	{name: "rdma_free_early", finding: "FARSIDE-rdma-freed-under-way", quiet: true},
+	{name: "rdma_overwrite", finding: "FARSIDE-rdma-device-write"},
+	{name: "rdma_ignored_failure", finding: "FARSIDE-rdma-ignored-failure", quiet: true},
+	{name: "peers_write", finding: "FARSIDE-async-unordered", at: "; process "},
+	{name: "peers_read", finding: "FARSIDE-async-unordered", at: "; process "},
+	{name: "peers_overwrite", finding: "FARSIDE-async-unordered", at: "; process "},
+	{name: "peers_wrong_semaphore", finding: "FARSIDE-async-unordered", at: "; process "},
+	{name: "peers_timeline", finding: "FARSIDE-async-unordered", at: "; process "},
+	{name: "peers_handover", finding: "FARSIDE-async-unordered", at: "; process "},
+	{name: "peers_half_handover", finding: "FARSIDE-async-unordered", at: "; process "},
+	{name: "peers_give_back", finding: "FARSIDE-async-unordered", at: "; process "},
+	{name: "peers_fence", finding: "FARSIDE-async-unordered", at: "; process "},
+	{name: "peers_sync_file", finding: "FARSIDE-async-unordered", at: "; process "},
+	{name: "peers_invalidate", finding: "FARSIDE-async-host-read", at: "; process "},
+	{name: "owners_acquire", finding: "FARSIDE-async-missing-acquire", at: "; process "},
+	{name: "owners_half", finding: "FARSIDE-async-missing-acquire", at: "; process "},
+	{name: "owners_image", finding: "FARSIDE-async-missing-acquire", at: "; process "},
+	{name: "owners_undefined", finding: "FARSIDE-async-missing-acquire", at: "; process "},
+	{name: "owners_give_back", finding: "FARSIDE-async-missing-acquire", at: "; process "},
+	{name: "owners_keep", finding: "FARSIDE-async-missing-acquire"},
+	{name: "owners_mapped", finding: "FARSIDE-async-maybe-missing-transfer", at: "; process "},
+	{name: "owners_release", finding: "FARSIDE-async-missing-release", at: "; process "},
+	{name: "owners_image_release", finding: "FARSIDE-async-missing-release", at: "; process "},
+	{name: "owners_write_early", finding: "FARSIDE-async-write-before-acquire"},
+	{name: "owners_family", finding: "FARSIDE-async-transfer-mismatch", at: "; process "},
+	{name: "owners_layouts", finding: "FARSIDE-async-transfer-mismatch", at: "; process "},
+	{name: "hostcopy_upload", finding: "FARSIDE-async-host-copy"},
+	{name: "hostcopy_readback", finding: "FARSIDE-async-host-copy"},
+	{name: "hostcopy_image", finding: "FARSIDE-async-host-copy"},
 }
 
 // strictStatus is FARSIDE_STRICT_EXIT in these tests.
@@ -153,10 +200,12 @@ func TestMisuse(t *testing.T) {
 			if m.wrong {
 				passes = wrongStatus
 			}
-			if status, died, text := runMisuse(t, faulty, "farside"); status != passes && !m.crashes || strings.Contains(text, "FARSIDE-") ||
+			if status, died, text := runMisuse(t, faulty, "farside",
+				m.environ...); status != passes && !m.crashes || strings.Contains(text, "FARSIDE-") ||
 				strings.Contains(text, "VUID") && !m.broken && !m.wrong {
 				t.Errorf("without strictness: status %d, %v, want %d\n%s", status, died, passes, text)
 			}
+			strict := append(slices.Clone(strict), m.environ...)
 			m.checkFindings(t, faulty, strict)
 			if status, died, text := runMisuse(t, twin, "farside", strict...); status != 0 ||
 				strings.Contains(text, "FARSIDE-") || strings.Contains(text, "VUID") {

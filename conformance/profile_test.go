@@ -26,7 +26,9 @@ func profileCases() []definition {
 	pair.physical, pair.valid = 2, true
 	groups := row("pair_groups", "pair", eachIsAGroup)
 	groups.physical, groups.valid = 2, true
-	return []definition{pair, groups,
+	group := row("group", "group", executeOnEach)
+	group.physical, group.valid = 2, true
+	return []definition{pair, groups, group,
 		row("tiny_memory", "tiny", fillTiny), row("tiny_objects", "tiny", countTiny),
 		row("tiny_limits", "tiny", exceedTiny),
 		row("tiny_host_pointers", "tiny", alignTiny, "VK_EXT_external_memory_host"), row("h200_absent", "h200", askForAbsent),
@@ -115,6 +117,75 @@ func eachIsAGroup(c *Case) {
 	if len(names) != 2 {
 		c.Errorf("the devices' names are %v", names)
 	}
+}
+
+// executeOnEach makes a device of both physical devices. Each fills its own instance of a buffer, and copies its peer's
+// into host memory, which both share.
+func executeOnEach(c *Case) {
+	pds, r := c.inst.PhysicalDevices()
+	c.must("vkEnumeratePhysicalDevices", r)
+	group := vulkan.Struct[vk.DeviceGroupDeviceCreateInfo](&c.a)
+	members := vulkan.Make[vk.PhysicalDevice](&c.a, len(pds))
+	copy(members, pds)
+	group.PhysicalDeviceCount, group.PPhysicalDevices = uint32(len(pds)), vulkan.First(members)
+	alone := c.dev
+	c.dev, r = c.inst.CreateDevice(pds[0], vulkan.DeviceConfig{Next: vulkan.Ptr(group)})
+	c.must("vkCreateDevice of two physical devices", r)
+	defer func() {
+		c.dev.Destroy()
+		c.dev = alone
+	}()
+	const size = 4096
+	host, hostMemory, seen := c.mappedBuffer(size)
+	local, ok := c.memoryType(vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0)
+	if !ok {
+		c.Fatalf("no device-local memory type")
+	}
+	memory := c.allocate(size, local, nil)
+	own, r := c.dev.CreateBuffer(size, 0)
+	c.must("vkCreateBuffer", r)
+	c.must("vkBindBufferMemory", c.dev.BindBuffer(own, memory, 0))
+	peer, r := c.dev.CreateBuffer(size, 0)
+	c.must("vkCreateBuffer", r)
+	indices := vulkan.Struct[vk.BindBufferMemoryDeviceGroupInfo](&c.a)
+	list := vulkan.Make[uint32](&c.a, 2)
+	list[0], list[1] = 1, 0
+	indices.DeviceIndexCount, indices.PDeviceIndices = 2, vulkan.First(list)
+	bind := vulkan.Struct[vk.BindBufferMemoryInfo](&c.a)
+	bind.PNext, bind.Buffer, bind.Memory = vulkan.Ptr(indices), peer, memory
+	c.must("vkBindBufferMemory2", vk.Result(c.dev.Call("vkBindBufferMemory2", 1, ptr(bind))))
+
+	rec := c.recorder()
+	cb := rec.record(func(cb vk.CommandBuffer) {
+		for i := range uintptr(2) {
+			rec.cmdIn(cb, "vkCmdSetDeviceMask", 1<<i)
+			rec.cmdIn(cb, "vkCmdFillBuffer", uintptr(own), 0, size, 10+i)
+		}
+		rec.cmdIn(cb, "vkCmdSetDeviceMask", 3)
+		b := vulkan.Struct[vk.MemoryBarrier](&c.a)
+		b.SrcAccessMask = vk.AccessFlags(vk.ACCESS_TRANSFER_WRITE_BIT)
+		b.DstAccessMask = vk.AccessFlags(vk.ACCESS_TRANSFER_READ_BIT)
+		c.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT),
+			uintptr(vk.PIPELINE_STAGE_TRANSFER_BIT), uintptr(vk.DEPENDENCY_DEVICE_GROUP_BIT), 1, ptr(b), 0, 0, 0, 0)
+		for i := range uintptr(2) {
+			rec.cmdIn(cb, "vkCmdSetDeviceMask", 1<<i)
+			region := vulkan.Put(&c.a, vk.BufferCopy{DstOffset: uint64(4 * i), Size: 4})
+			rec.cmdIn(cb, "vkCmdCopyBuffer", uintptr(peer), uintptr(host), 1, ptr(region))
+		}
+	})
+	info := vulkan.Struct[vk.DeviceGroupSubmitInfo](&c.a)
+	info.CommandBufferCount, info.PCommandBufferDeviceMasks = 1, vulkan.Put(&c.a, uint32(3))
+	c.must("vkQueueSubmit", c.dev.SubmitBatches(rec.queue, rec.fence, vulkan.Batch{Buffers: cb, Next: vulkan.Ptr(info)}))
+	c.must("vkWaitForFences", c.dev.WaitFences(true, patience, rec.fence))
+	if diff := cmp.Diff([]byte{11, 0, 0, 0, 10, 0, 0, 0}, seen[:8]); diff != "" {
+		c.Errorf("the peers' memory: %s", diff)
+	}
+	rec.free()
+	for _, b := range []vk.Buffer{own, peer, host} {
+		c.dev.DestroyBuffer(b)
+	}
+	c.dev.Free(memory)
+	c.dev.Free(hostMemory)
 }
 
 // fillTiny fills each heap to the last byte. The next allocation fails, and what is given back can be had again.
@@ -316,8 +387,15 @@ func TestVulkaninfoOfProfiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if len(p.Devices) == 2 != (name == "pair") {
+		if len(p.Devices) == 2 != (name == "pair" || name == "group") {
 			t.Errorf("%s: %d devices", name, len(p.Devices))
+		}
+		if name == "group" { // of device groups the text says nothing
+			text := fmt.Sprintf("base = %q\ngroups = [[0, 1]]\n", file)
+			file = filepath.Join(t.TempDir(), "group.toml")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 		again := vulkaninfoOf(t, file)
 		if d := cmp.Diff(settled(first), settled(again)); d != "" {

@@ -168,7 +168,7 @@ func (m *mirror) randomClear(i *mirrorImage) {
 // compared bit by bit, but for floats, whose random bits may be no numbers.
 func (m *mirror) randomBlit(dst, src *mirrorImage) {
 	info, _ := vk.FormatInfo(src.format)
-	kind := info.Components[0].Numeric
+	kind := info.Components()[0].Numeric
 	if src == dst || compressed(src.format) || src.format != dst.format || src.dimensions != dst.dimensions ||
 		kind == vk.NumericSFLOAT && depthBits(src.format) == 0 || kind == vk.NumericSNORM { // which has two codes for -1
 		return

@@ -115,6 +115,13 @@ func (p *peer) ask(want, format string, args ...any) {
 	}
 }
 
+// zero has the peer write 0 to a word, of which fresh memory may have any value, by atomics alone.
+func (p *peer) zero(a uintptr) {
+	p.tell("add %d 0 0", a)
+	old := p.hear()
+	p.ask(old, "swap %d %s 0", a, strings.TrimPrefix(old, "ok "))
+}
+
 func rdmaCases() []definition {
 	row := func(name string, valid bool, run func(c *Case)) definition {
 		return definition{name: "nv.external_memory_rdma." + name, valid: valid, run: run,
@@ -221,6 +228,7 @@ func rdmaCases() []definition {
 		row("peer_atomics", true, func(c *Case) {
 			m, a := c.remote()
 			p := c.start("rdma_peer")
+			p.zero(a + 64)
 			p.ask("ok 0", "add %d 40 0", a+64)
 			p.ask("ok 40", "add %d 2 0", a+64)
 			p.ask("ok 42", "swap %d 41 7", a+64)
@@ -266,6 +274,7 @@ func rdmaCases() []definition {
 				m, a := c.remote()
 				p := c.start("rdma_peer")
 				p.ask("missing right", "write %d 5 64", a)
+				p.zero(a)
 				p.ask("ok 0", "add %d 1 0", a)
 				p.ask("ok 1", "add %d 0 0", a)
 				p.end()

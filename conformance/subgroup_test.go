@@ -121,7 +121,8 @@ func subgroupRows() []subgroupRow {
 					count(s.ballot(func(i int) bool { return i < lane && even(s)(i) }))}, true
 			}},
 		{"ballot_find", "ballot",
-			"subgroupBallotFindLSB(subgroupBallot(value % 2 == 0 || lane > 1)), subgroupBallotFindMSB(subgroupBallot(value % 2 == 0 || lane > 1)), 0, 0",
+			"subgroupBallotFindLSB(subgroupBallot(value % 2 == 0 || lane > 1)), " +
+				"subgroupBallotFindMSB(subgroupBallot(value % 2 == 0 || lane > 1)), 0, 0",
 			func(s subgroup, _ int) ([4]uint32, bool) {
 				low, high := -1, -1
 				for i, a := range s.active {

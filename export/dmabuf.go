@@ -128,7 +128,18 @@ func checkDMABuf(raw int, vuid vk.VUID) (id, size uint64, err error) {
 	} else if err != nil {
 		return 0, 0, invalid(vuid, "dma-buf %d can't be mapped: %w", raw, err)
 	}
-	// Every dma-buf has an inode of its own on the kernel's one dma-buf file system; the top bit keeps these
-	// numbers apart from 0.
-	return st.Ino | 1<<63, uint64(end), nil
+	return dmaBufID(&st), uint64(end), nil
+}
+
+// dmaBufID is the number that names a dma-buf on this machine: each has an inode of its own on the kernel's one dma-buf
+// file system. The top bit keeps these numbers apart from 0.
+func dmaBufID(st *unix.Stat_t) uint64 { return st.Ino | 1<<63 }
+
+// DMABufID is Payload.ID of whoever imports a dma-buf, 0 if raw can't be looked at.
+func DMABufID(raw int) uint64 {
+	var st unix.Stat_t
+	if unix.Fstat(raw, &st) != nil {
+		return 0
+	}
+	return dmaBufID(&st)
 }

@@ -177,11 +177,12 @@ func Export(m Memory, by Carrier, t vk.ExternalMemoryHandleTypeFlags) (Handle, e
 // Expect is what the importing allocation says about the memory: for OPAQUE_FD it must be what the exporting
 // one said.
 type Expect struct {
-	Size       uint64 // VkMemoryAllocateInfo::allocationSize, bytes; not 0
+	Size       uint64 // of all instances of VkMemoryAllocateInfo::allocationSize, bytes; not 0
 	MemoryType uint32
 	Properties vk.MemoryPropertyFlags // the memory type's
 	DriverUUID [16]byte
-	DeviceUUID [16]byte
+	DeviceUUID [16]byte // stands for all physical devices of a group
+	DeviceMask uint32   // with instances of the memory; 0 for a device that is no group
 	// Dedicated is the resource of VkMemoryDedicatedAllocateInfo, the zero value without one.
 	Dedicated memory.Dedicated
 }

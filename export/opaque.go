@@ -17,6 +17,8 @@ const (
 	vuidFDValid  = vk.VUID_VkImportMemoryFdInfoKHR_handleType_00670
 	vuidFDDevice = vk.VUID_VkImportMemoryFdInfoKHR_fd_01746
 	vuidFDSize   = vk.VUID_VkMemoryAllocateInfo_allocationSize_01742
+	vuidFDMask   = vk.VUID_VkMemoryAllocateInfo_None_00643
+	vuidFDGroup  = vk.VUID_VkMemoryAllocateInfo_None_00644
 	vuidFDImage  = vk.VUID_VkMemoryDedicatedAllocateInfo_image_01878
 	vuidFDBuffer = vk.VUID_VkMemoryDedicatedAllocateInfo_buffer_01879
 )
@@ -99,8 +101,13 @@ func checkMetadata(raw int, m *memory.Metadata, want *Expect) error {
 		return invalid(vuidFDValid, "fd %d has no payload ID", raw)
 	case m.DriverUUID != want.DriverUUID:
 		return invalid(vuidFDDevice, "fd %d is from driver %x, this is %x", raw, m.DriverUUID, want.DriverUUID)
+	case m.DeviceUUID != want.DeviceUUID && m.DeviceMask|want.DeviceMask != 0:
+		return invalid(vuidFDGroup, "fd %d is from a device of other physical devices", raw)
 	case m.DeviceUUID != want.DeviceUUID:
 		return invalid(vuidFDDevice, "fd %d is from device %x, this is %x", raw, m.DeviceUUID, want.DeviceUUID)
+	case m.DeviceMask != want.DeviceMask:
+		return invalid(vuidFDMask, "fd %d was allocated with device mask %#b, the import says %#b", raw, m.DeviceMask,
+			want.DeviceMask)
 	case m.Size != want.Size:
 		return invalid(vuidFDSize, "fd %d was allocated with %d bytes, the import says %d", raw, m.Size, want.Size)
 	case m.MemoryType != want.MemoryType:

@@ -2,32 +2,41 @@ package icd
 
 import (
 	"bytes"
+	"cmp"
+	crand "crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"farside/internal/command"
-	"farside/internal/config"
 	"farside/internal/exec"
 	"farside/internal/finding"
 	"farside/internal/order"
-	"farside/internal/syncobj"
 	"farside/internal/vk"
 	"farside/memory"
 )
 
-// Strictness "async". Queues wait a random time before each submission, so that what nothing orders happens in another
-// order than the application is used to. And every access of a command is held against all others: see package order.
+// Strictness "async". Queues wait a random time before each submission and shuffle commands, so that what nothing orders
+// happens in another order than the application is used to. And every access of a command is held against all others: see package order.
 //
 // What copies and clears of buffers do is known before they do it, and so is which subresources of an image a command
 // reads. What a shader reads is not known: a buffer or an image that it is given and does not change counts as read,
 // for a finding of its own, which is a warning. What a shader, or a command on images, has written is what has changed. So
-// that this is known, commands of all queues run one at a time.
+// that this is known, commands of all queues run one at a time, and of all processes those that use the same memory.
 
 // mostDelay is how long a queue waits at most before a submission.
 const mostDelay = 2 * time.Millisecond
+
+// mostDelays is how long the queues of a device wait together without a pause: what they have waited comes back with an
+// eighth of the time that passes. Short waits take milliseconds on a busy machine; what counts is how long they took.
+const mostDelays = 20 * time.Millisecond
 
 // mostCompared bounds what is copied to see what a command changes, for each access, and what the host may write in
 // each mapping: bytes. Beyond it nothing is found.
@@ -37,13 +46,31 @@ const mostCompared = 64 << 20
 var async struct {
 	once    sync.Once
 	tracker *order.Tracker
+	devices atomic.Int32 // that live: with the last one, other processes are forgotten
+	sharing sync.Once    // that the first attempt is to be told, and undone at exit
 
 	command sync.Mutex // held while a command runs
+
+	// given is held while one of the threads that run a shader looks at what the shader is given, before any of them can
+	// write there.
+	given sync.Mutex
+	seen  map[gift]bool // what the command under way has been given
+
+	time atomic.Uint64 // of shots
 
 	mu       sync.Mutex
 	random   *rand.Rand
 	commands uint64
 	changes  []change // that the command under way may make
+
+	alone   sync.Mutex
+	claimed map[*memory.Payload]bool // by the command under way: whether no other process' commands use it meanwhile
+}
+
+// gift is what an access of a shader, or of a command that changes an image, is to.
+type gift struct {
+	objectType           vk.ObjectType
+	handle, offset, size uint64
 }
 
 // change is memory that a command may change, and what was there before.
@@ -53,33 +80,75 @@ type change struct {
 	memory *deviceMemory
 	span   memory.Span
 	before []byte
-}
-
-// act is what the order knows of an access.
-type act struct {
-	text string
-	may  bool // a shader may have read it
-	host bool
+	may    bool // others may make the change
 }
 
 // beginAsync gives the device's queues what async needs.
 func (d *device) beginAsync() {
 	async.once.Do(func() {
+		async.seen = map[gift]bool{}
 		seed := d.physical.settings.StrictSeed
 		if seed == 0 {
-			seed = rand.Uint64()
+			seed = unlike()
 		}
 		async.random = rand.New(rand.NewPCG(seed, 0))
-		async.tracker = order.NewTracker(order.Agent(uint64(os.Getpid()) << 32))
+		async.tracker = order.NewTracker(order.Agent(unlike() &^ (1<<24 - 1)))
 		logger.Info("queues wait at random", "FARSIDE_STRICT_SEED", seed)
 	})
 	d.exec.Order = async.tracker
+	d.exec.Owner = d.physical.instance.asyncOwner.get()
+	d.exec.Transferred = d.transferred
 	d.exec.Around = aroundCommand
-	d.exec.Delay = func() time.Duration {
+	d.exec.Delay = (&delays{left: mostDelays, last: time.Now()}).wait
+	d.exec.Shuffle = func(n int) int {
 		async.mu.Lock()
 		defer async.mu.Unlock()
-		return time.Duration(async.random.Int64N(int64(mostDelay)))
+		return async.random.IntN(n)
 	}
+}
+
+// delays is how long the queues of a device may still wait.
+type delays struct {
+	mu   sync.Mutex
+	left time.Duration // below 0 where waits have taken longer than they were asked to
+	last time.Time     // when left grew
+}
+
+// wait waits a random time, as far as there is some left.
+func (d *delays) wait() {
+	delay := d.take(time.Now())
+	if delay == 0 {
+		return
+	}
+	began := time.Now()
+	time.Sleep(delay)
+	d.mu.Lock()
+	d.left -= time.Since(began) - delay
+	d.mu.Unlock()
+}
+
+// take takes a random time from what is left.
+func (d *delays) take(now time.Time) time.Duration {
+	async.mu.Lock()
+	delay := time.Duration(async.random.Int64N(int64(mostDelay)))
+	async.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left = min(d.left+now.Sub(d.last)/8, mostDelays)
+	d.last = now
+	if delay > d.left {
+		return 0
+	}
+	d.left -= delay
+	return delay
+}
+
+// unlike returns a random number that no other process has. Those of math/rand are alike in processes that were forked
+// before the driver was loaded: Go makes its seed of the 16 bytes that the kernel gives a program when it is executed.
+func unlike() uint64 {
+	var b [8]byte
+	_, _ = crand.Read(b[:]) // it never fails
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 // aroundCommand keeps all other commands away from one, and notes afterwards what it has changed.
@@ -90,10 +159,12 @@ func aroundCommand(q *exec.Queue) func() {
 	async.mu.Unlock()
 	return func() {
 		defer async.command.Unlock()
+		defer disclaim()
 		async.mu.Lock()
 		list, number := async.changes, async.commands
 		async.changes = nil
 		async.mu.Unlock()
+		clear(async.seen) // nobody runs the command any more
 		for i := range list {
 			list[i].note(q, number)
 		}
@@ -102,33 +173,85 @@ func aroundCommand(q *exec.Queue) func() {
 
 // watchAsync is told by queues of what a command is about to do.
 func (d *device) watchAsync(a *exec.Access) {
+	if a.Addressed != nil {
+		async.tracker.Blur(a.Addressed.ID())
+		return
+	}
+	if a.Shader || a.Writes && a.Type != vk.OBJECT_TYPE_BUFFER {
+		d.watchChange(a)
+		return
+	}
 	m, objects, spans := d.spans(a)
 	if m == nil {
 		return
 	}
-	shader := a.Op == command.OpDispatch || a.Op == command.OpDispatchBase ||
-		a.Op == command.OpDispatchIndirect && a.Writes
-	changes := shader || a.Writes && a.Type != vk.OBJECT_TYPE_BUFFER
-	for _, span := range spans {
-		if a.Reads {
-			d.hostWrote(a, m, objects, span)
-		}
-		if !changes {
-			async.mu.Lock()
-			number := async.commands
-			async.mu.Unlock()
-			d.do(a, m, objects, span, a.Writes, false, number)
-			continue
-		}
-		all, err := m.payload.Bytes()
-		if err != nil || span.Size > mostCompared || span.Offset+span.Size > uint64(len(all)) {
-			continue
-		}
-		c := change{d, *a, m, span, bytes.Clone(all[span.Offset : span.Offset+span.Size])}
-		async.mu.Lock()
-		async.changes = append(async.changes, c)
-		async.mu.Unlock()
+	async.mu.Lock()
+	number := async.commands
+	async.mu.Unlock()
+	if m.orderKey().Shared {
+		claim(m.payload)
 	}
+	for _, span := range spans {
+		if x := d.hostWrote(a, m, span); x.Size > 0 {
+			d.tellHostWrote(a, m, objects, x)
+		}
+		if a.Reads {
+			d.checkOwner(a, m, objects, span, false)
+		}
+		d.tell(d.do(a, m, objects, span, a.Writes, false, number))
+	}
+}
+
+// watchChange keeps what lies where a command may write what is not known before.
+func (d *device) watchChange(a *exec.Access) {
+	var found []memory.Span // that the host wrote
+	m, objects, spans := d.spans(a)
+	if m == nil {
+		return
+	}
+	async.given.Lock()
+	if g := (gift{a.Type, a.Handle, a.Offset, a.Size}); !a.Shader || !async.seen[g] {
+		async.seen[g] = true
+		for _, span := range spans {
+			found = append(found, d.keep(a, m, span)...)
+		}
+	}
+	async.given.Unlock()
+	for _, x := range found { // with no lock held: who listens may call the driver
+		d.tellHostWrote(a, m, objects, x)
+	}
+}
+
+// keep keeps what lies in a span of memory, and returns the first bytes there that the host has written, if any.
+func (d *device) keep(a *exec.Access, m *deviceMemory, span memory.Span) (wrote []memory.Span) {
+	all, err := m.payload.Bytes()
+	if err != nil {
+		return nil
+	}
+	if span.Size > mostCompared || span.Offset+span.Size > uint64(len(all)) {
+		async.tracker.Blur(m.payload.ID())
+		return nil
+	}
+	if a.Reads {
+		if x := d.hostWrote(a, m, span); x.Size > 0 {
+			wrote = []memory.Span{x}
+		}
+	}
+	may := m.orderKey().Shared && !claim(m.payload) || a.Shader && m.open()
+	c := change{d, *a, m, span, bytes.Clone(all[span.Offset : span.Offset+span.Size]), may}
+	async.mu.Lock()
+	async.changes = append(async.changes, c)
+	async.mu.Unlock()
+	return wrote
+}
+
+// changing says whether the command under way may have written to some bytes already.
+func changing(m *deviceMemory, s memory.Span) bool {
+	async.mu.Lock()
+	defer async.mu.Unlock()
+	return slices.ContainsFunc(async.changes, func(c change) bool {
+		return c.memory == m && c.span.Offset < s.Offset+s.Size && s.Offset < c.span.Offset+c.span.Size
+	})
 }
 
 // note tells the order what a command has changed, or that it may have read what it did not change.
@@ -139,23 +262,39 @@ func (c *change) note(q *exec.Queue, number uint64) {
 	}
 	_, objects, _ := c.device.spans(&c.access)
 	now := all[c.span.Offset : c.span.Offset+c.span.Size]
-	if bytes.Equal(now, c.before) {
+	changed := !bytes.Equal(now, c.before)
+	if c.memory.external() && (changed || !c.access.Shader) {
+		c.takes()
+	}
+	if !changed {
 		if c.access.Reads {
-			c.device.do(&c.access, c.memory, objects, c.span, false, true, number)
+			c.device.checkOwner(&c.access, c.memory, objects, c.span, true)
+			c.device.tell(c.device.do(&c.access, c.memory, objects, c.span, false, true, number))
 		}
 		return
 	}
-	for _, s := range differences(c.before, now) {
-		s.Offset += c.span.Offset
-		c.device.do(&c.access, c.memory, objects, s, true, false, number)
+	list, complete := differences(c.before, now)
+	if !complete {
+		c.takes()
 	}
+	var first conflict
+	for _, s := range list {
+		s.Offset += c.span.Offset
+		if found := c.device.do(&c.access, c.memory, objects, s, true, c.may, number); first.was == nil {
+			first = found
+		}
+	}
+	c.device.tell(first)
 }
 
-// differences are the ranges in which two slices of one length differ, at most some hundred: those that lie closest
-// together are joined when there are more.
-func differences(a, b []byte) (list []memory.Span) {
-	const word, most = 64, 256
-	gap := uint64(0)
+// mostDifferences is how many ranges of one access are noted.
+const mostDifferences = 256
+
+// differences are the ranges in which two slices of one length differ. Where there are more than some hundred they are
+// some of them, from all over, and all is false: what is noted as written has been written.
+func differences(a, b []byte) (list []memory.Span, all bool) {
+	const word = 64
+	every, n := uint64(1), uint64(0) // one in so many is taken
 	for at := 0; at < len(a); {
 		end := min(at+word, len(a))
 		if bytes.Equal(a[at:end], b[at:end]) {
@@ -166,67 +305,155 @@ func differences(a, b []byte) (list []memory.Span) {
 			if a[at] == b[at] {
 				continue
 			}
-			if n := len(list); n > 0 && uint64(at)-(list[n-1].Offset+list[n-1].Size) <= gap {
-				list[n-1].Size = uint64(at) + 1 - list[n-1].Offset
-			} else {
+			if k := len(list); k > 0 && list[k-1].Offset+list[k-1].Size == uint64(at) {
+				list[k-1].Size++
+				continue
+			}
+			if at > 0 && a[at-1] != b[at-1] {
+				continue // of a range that was not taken
+			}
+			if n++; (n-1)%every == 0 {
 				list = append(list, memory.Span{Offset: uint64(at), Size: 1})
 			}
 		}
-		for len(list) > most {
-			gap = gap*4 + 4
-			list = joined(list, gap)
+		if len(list) > 2*mostDifferences {
+			every *= 2
+			for i := range list {
+				if i%2 == 0 {
+					list[i/2] = list[i]
+				}
+			}
+			list = list[:(len(list)+1)/2]
 		}
 	}
-	return list
+	return list, every == 1
 }
 
-// joined joins ranges that are at most gap bytes apart.
-func joined(list []memory.Span, gap uint64) []memory.Span {
-	out := list[:1]
-	for _, s := range list[1:] {
-		if last := &out[len(out)-1]; s.Offset-(last.Offset+last.Size) <= gap {
-			last.Size = s.Offset + s.Size - last.Offset
-		} else {
-			out = append(out, s)
+// orderKey is how the order knows the memory.
+func (m *deviceMemory) orderKey() order.Memory {
+	return order.Memory{ID: m.payload.ID(), Shared: m.revealed.Load()}
+}
+
+// open says whether others than queues of this process may write to the memory: other processes, peers of the fabric.
+func (m *deviceMemory) open() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.region != nil || m.revealed.Load()
+}
+
+// longestClaim is how long a command waits for other processes' commands on the same memory.
+const longestClaim = 20 * time.Millisecond
+
+// claim keeps commands of other processes away from memory until the command under way has ended, and says whether it
+// can: not if they take long. The lock is one of the process, and goes with it.
+func claim(p *memory.Payload) bool {
+	async.alone.Lock()
+	defer async.alone.Unlock()
+	if got, ok := async.claimed[p]; ok {
+		return got
+	}
+	raw, _ := p.FD()
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Len: 1}
+	var err error
+	for began := time.Now(); ; time.Sleep(100 * time.Microsecond) {
+		err = unix.FcntlFlock(uintptr(raw), unix.F_SETLK, &lock)
+		if err != unix.EAGAIN && err != unix.EACCES || time.Since(began) > longestClaim {
+			break
 		}
 	}
-	return out
+	if async.claimed == nil {
+		async.claimed = map[*memory.Payload]bool{}
+	}
+	async.claimed[p.Retain()] = err == nil
+	return err == nil
 }
 
-// do notes a queue's access, and tells of one that it conflicts with.
+// disclaim ends what claim has begun.
+func disclaim() {
+	async.alone.Lock()
+	defer async.alone.Unlock()
+	for p, got := range async.claimed {
+		if raw, _ := p.FD(); got {
+			_ = unix.FcntlFlock(uintptr(raw), unix.F_SETLK, &unix.Flock_t{Type: unix.F_UNLCK, Len: 1})
+		}
+		p.Release()
+	}
+	clear(async.claimed)
+}
+
+// conflict is two accesses that nothing orders; was is nil for none.
+type conflict struct {
+	memory  *deviceMemory
+	objects []object
+	is      order.Access
+	was     *order.Access
+}
+
+// do notes a queue's access.
 func (d *device) do(
 	a *exec.Access, m *deviceMemory, objects []object, s memory.Span, writes, may bool, number uint64,
-) {
+) conflict {
 	verb := "reads"
 	switch {
+	case writes && may:
+		verb = "may write"
 	case writes:
 		verb = "writes"
 	case may:
 		verb = "may read"
 	}
-	is := act{text: fmt.Sprintf("%v, command %d on %s, %s", a.Op, a.Command, a.Queue.Journaled.Name, verb), may: may}
-	other := async.tracker.Do(a.Queue.Line, m.payload.ID(), order.Access{
-		Begin: s.Offset, End: s.Offset + s.Size, Writes: writes, Command: number, What: is,
-	})
-	m.conflict(objects, is, s, other)
+	kind := order.Plain
+	switch {
+	case a.Atomics:
+		kind = order.Atomic
+	case a.Op == command.OpWriteBufferMarkerAMD:
+		kind = order.Marker
+	}
+	key := m.orderKey()
+	is := order.Access{Begin: s.Offset, End: s.Offset + s.Size, Writes: writes, May: may, Kind: kind, Command: number,
+		Text: d.describe(a, key, objects) + ", " + verb}
+	return conflict{m, objects, is, async.tracker.Do(a.Queue.Line, key, is)}
 }
 
-// conflict tells of an access that nothing orders with another one, nil if there is none.
-func (m *deviceMemory) conflict(objects []object, is act, s memory.Span, other *order.Access) {
-	if other == nil {
+// describe says which command has an access.
+func (d *device) describe(a *exec.Access, key order.Memory, objects []object) string {
+	return fmt.Sprintf("%v, command %d on %s%s", a.Op, a.Command, a.Queue.Journaled.Name, d.named(key, objects))
+}
+
+// named says on which object an access to shared memory is, for other processes.
+func (d *device) named(key order.Memory, objects []object) string {
+	if !key.Shared || len(objects) == 0 {
+		return ""
+	}
+	o := d.physical.instance.journaled(objects[len(objects)-1])
+	if o.Name == "" {
+		return fmt.Sprintf(" for %s %#x", o.Type, o.Handle)
+	}
+	return fmt.Sprintf(" for %s %#x %q", o.Type, o.Handle, o.Name)
+}
+
+// tell tells of a conflict, if it is one.
+func (d *device) tell(c conflict) {
+	is, was := &c.is, c.was
+	if was == nil {
 		return
 	}
-	was := other.What.(act)
 	id := finding.Unordered
-	switch {
-	case is.host || was.host:
+	switch ways := [...]order.Way{is.Way, was.Way}; {
+	case slices.Contains(ways[:], order.ByHostCopy):
+		id = finding.HostCopies
+	case slices.Contains(ways[:], order.ByInvalidate):
 		id = finding.HostReads
-	case is.may || was.may:
+	case is.May || was.May:
 		id = finding.MaybeUnordered
 	}
-	m.device.physical.instance.find(id, s.Offset, nil, append([]object{m.object()}, objects...), "%s bytes [%d, %d) of "+
-		"the memory; %s bytes [%d, %d), and nothing orders the two: no barrier, event, semaphore or fence", is.text,
-		s.Offset, s.Offset+s.Size, was.text, other.Begin, other.End)
+	here, there := "", ""
+	if was.Process != "" {
+		here, there = fmt.Sprintf("process %d: ", os.Getpid()), was.Process+": "
+	}
+	d.physical.instance.find(id, is.Begin, nil, append([]object{c.memory.object()}, c.objects...), "%s%s bytes [%d, %d) of "+
+		"the memory; %s%s bytes [%d, %d), and nothing orders the two: no barrier, event, semaphore or fence", here, is.Text,
+		is.Begin, is.End, there, was.Text, was.Begin, was.End)
 }
 
 // spans returns the memory that an access is to, nil if there is none, the objects in between, and the bytes.
@@ -252,102 +479,29 @@ func (d *device) spans(a *exec.Access) (*deviceMemory, []object, []memory.Span) 
 	if img == nil || layers == nil {
 		return m, objects, []memory.Span{whole}
 	}
-	var spans []memory.Span
+	return m, objects, img.subresources(a.Device, layers)
+}
+
+// subresources are the bytes of parts of an image on a physical device, ascending, with gaps in between.
+func (img *image) subresources(index uint32, layers []vk.ImageSubresourceLayers) (spans []memory.Span) {
 	for _, l := range layers {
 		count := min(l.LayerCount, img.layout.Layers) // VK_REMAINING_ARRAY_LAYERS is more
 		for layer := range count {
 			for aspects := l.AspectMask; aspects != 0; aspects &= aspects - 1 {
 				if s, ok := img.layout.Subresource(aspects&-aspects, l.MipLevel, l.BaseArrayLayer+layer); ok {
-					spans = append(spans, memory.Span{Offset: img.offset + s.Offset, Size: s.Size})
+					spans = append(spans, memory.Span{Offset: img.of(index) + s.Offset, Size: s.Size})
 				}
 			}
 		}
 	}
-	return m, objects, spans
-}
-
-// shot is what lay in mapped memory when something was submitted.
-type shot struct {
-	bytes  []byte
-	number uint64 // of the last access then
-}
-
-// shots are those of a submission, of memory that the host has mapped and that no other process can reach.
-func (d *device) shots() map[*deviceMemory]shot {
-	list := map[*deviceMemory]shot{}
-	for _, m := range deviceMemories.All() {
-		if m.device != d || m.imported != 0 || !m.exports.Empty() || m.size > mostCompared {
+	slices.SortFunc(spans, func(a, b memory.Span) int { return cmp.Compare(a.Offset, b.Offset) })
+	joined := spans[:0]
+	for _, s := range spans {
+		if n := len(joined); n > 0 && s.Offset <= joined[n-1].Offset+joined[n-1].Size {
+			joined[n-1].Size = max(joined[n-1].Size, s.Offset+s.Size-joined[n-1].Offset)
 			continue
 		}
-		m.mu.Lock()
-		mapped := m.mapping.at != nil
-		m.mu.Unlock()
-		if !mapped || m.shadow.Load() != nil {
-			continue
-		}
-		if all, err := m.payload.Bytes(); err == nil {
-			list[m] = shot{bytes.Clone(all), async.tracker.Number()}
-		}
+		joined = append(joined, s)
 	}
-	return list
-}
-
-// hostWrote tells of bytes that the host has changed after it submitted the command that reads them.
-func (d *device) hostWrote(a *exec.Access, m *deviceMemory, objects []object, s memory.Span) {
-	shots, _ := a.Queue.Submitted().(map[*deviceMemory]shot)
-	was, ok := shots[m]
-	if !ok || s.Offset+s.Size > uint64(len(was.bytes)) {
-		return
-	}
-	now, err := m.payload.Bytes()
-	if err != nil || bytes.Equal(now[s.Offset:s.Offset+s.Size], was.bytes[s.Offset:s.Offset+s.Size]) {
-		return
-	}
-	for _, x := range differences(was.bytes[s.Offset:s.Offset+s.Size], now[s.Offset:s.Offset+s.Size]) {
-		x.Offset += s.Offset
-		if async.tracker.Written(m.payload.ID(), x.Offset, x.Offset+x.Size, was.number) {
-			continue // it was a queue
-		}
-		d.physical.instance.find(finding.HostWrote, x.Offset, nil, append([]object{m.object()}, objects...),
-			"%v, command %d on %s, uses bytes [%d, %d) of the memory, of which the host has written [%d, %d) since it "+
-				"submitted the command", a.Op, a.Command, a.Queue.Journaled.Name, s.Offset, s.Offset+s.Size, x.Offset, x.Offset+x.Size)
-		return
-	}
-}
-
-// hostWaited tells the order of waits of the host that have ended.
-func (d *device) hostWaited(points []syncobj.Point, all bool) {
-	if !d.strict(config.StrictAsync) {
-		return
-	}
-	for _, p := range points {
-		if all || p.Payload.Value() >= max(p.Value, 1) {
-			async.tracker.HostWait(p.Payload.ID(), exec.OrderValue(p.Payload, p.Value))
-		}
-	}
-}
-
-// hostSignals tells the order of a signal of the host.
-func (d *device) hostSignals(p *syncobj.Payload, value uint64) {
-	if d.strict(config.StrictAsync) {
-		async.tracker.HostSignal(p.ID(), exec.OrderValue(p, value))
-	}
-}
-
-// fresh tells the order that a payload is new, though one that is gone may have had its number.
-func (d *device) fresh(p *syncobj.Payload) *syncobj.Payload {
-	if d.strict(config.StrictAsync) {
-		async.tracker.ForgetSignals(p.ID())
-	}
-	return p
-}
-
-// hostReads notes that the host asks for bytes.
-func (m *deviceMemory) hostReads(s memory.Span) {
-	if !m.device.strict(config.StrictAsync) || s.Size == 0 {
-		return
-	}
-	is := act{text: "the host, by vkInvalidateMappedMemoryRanges, asks for", host: true}
-	other := async.tracker.HostDo(m.payload.ID(), order.Access{Begin: s.Offset, End: s.Offset + s.Size, What: is})
-	m.conflict(nil, is, s, other)
+	return joined
 }

@@ -32,7 +32,7 @@ type buffer struct {
 	externalTypes  vk.ExternalMemoryHandleTypeFlags
 	memoryTypeBits uint32
 	memory         atomic.Pointer[deviceMemory]
-	offset         uint64 // in memory, set before memory is
+	place          // in memory, set before memory is
 }
 
 func createBuffer(d *device, info *vk.BufferCreateInfo, _ *vk.AllocationCallbacks, out *vk.Buffer) vk.Result {
@@ -72,7 +72,7 @@ func (d *device) newBuffer(info *vk.BufferCreateInfo) (*buffer, error) {
 		return nil, vk.Errorf(vk.ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS, vk.VUID_VkBufferCreateInfo_opaqueCaptureAddress_03337,
 			"a capture address needs the bufferDeviceAddressCaptureReplay feature")
 	}
-	b.memoryTypeBits = d.physical.typesFor(b.externalTypes)
+	b.memoryTypeBits = d.typesFor(b.externalTypes)
 	return b, nil
 }
 
@@ -171,7 +171,7 @@ var (
 )
 
 func bindBufferMemory(_ *device, b *buffer, m *deviceMemory, offset vk.DeviceSize) vk.Result {
-	return bindBuffer(&bindBufferMemoryRules, b, m, offset)
+	return bindBuffer(&bindBufferMemoryRules, b, m, offset, nil)
 }
 
 func bindBufferMemory2(_ *device, count uint32, infos *vk.BindBufferMemoryInfo) vk.Result {
@@ -179,7 +179,7 @@ func bindBufferMemory2(_ *device, count uint32, infos *vk.BindBufferMemoryInfo) 
 	for i := range vk.Slice(infos, count) {
 		info := &vk.Slice(infos, count)[i]
 		r := bindBuffer(&bindBufferMemory2Rules, live(buffers, info.Buffer), live(deviceMemories, info.Memory),
-			info.MemoryOffset)
+			info.MemoryOffset, bufferIndices(info))
 		if status := vk.Find[vk.BindMemoryStatus](info.PNext); status != nil && status.PResult != nil {
 			*status.PResult = r
 		}
@@ -190,7 +190,7 @@ func bindBufferMemory2(_ *device, count uint32, infos *vk.BindBufferMemoryInfo) 
 	return outcome
 }
 
-func bindBuffer(rules *memoryRules, b *buffer, m *deviceMemory, offset uint64) vk.Result {
+func bindBuffer(rules *memoryRules, b *buffer, m *deviceMemory, offset uint64, indices []uint32) vk.Result {
 	size, alignment, typeBits := b.requirements()
 	err := m.bindable(rules, resource{
 		kind: "buffer", handle: b.handle, size: size, alignment: alignment, typeBits: typeBits,
@@ -205,11 +205,15 @@ func bindBuffer(rules *memoryRules, b *buffer, m *deviceMemory, offset uint64) v
 	case b.memory.Load() != nil:
 		err = vk.Errorf(vk.ERROR_UNKNOWN, rules.bound, "the buffer is bound already")
 	}
+	var at place
+	if err == nil {
+		at, err = m.placed(&bufferGroupRules, offset, indices)
+	}
 	if err != nil {
 		return b.device.physical.instance.fail(rules.command, err, object{vk.OBJECT_TYPE_BUFFER, b.handle},
 			object{vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle})
 	}
-	b.offset = offset
+	b.place = at
 	b.memory.Store(m)
 	return vk.SUCCESS
 }
@@ -257,22 +261,23 @@ type bufferView struct {
 	format        vk.Format
 	offset, bytes uint64
 
-	built atomic.Pointer[sampling.View] // once shaders have used it; the buffer is bound for good
+	built views // the buffer is bound for good
 }
 
-// texels references and maps the memory that the view's buffer is bound to.
-func (v *bufferView) texels() (*sampling.View, *memory.Payload, error) {
-	p, bytes, err := mapped(v.buffer.boundTo(), v.buffer.offset, v.buffer.size)
+// texels references and maps the memory that the view's buffer is bound to, for a physical device.
+func (v *bufferView) texels(index uint32) (*sampling.View, *memory.Payload, error) {
+	p, bytes, err := mapped(v.buffer.boundTo(), v.buffer.of(index), v.buffer.size)
 	if err != nil {
 		return nil, nil, err
 	}
-	built := v.built.Load()
+	kept := v.built.of(index)
+	built := kept.Load()
 	if built == nil {
 		if built, err = sampling.NewBufferView(bytes[v.offset:v.offset+v.bytes], v.format); err != nil {
 			p.Release()
 			return nil, nil, err
 		}
-		v.built.Store(built)
+		kept.Store(built)
 	}
 	return built, p, nil
 }
@@ -333,8 +338,9 @@ func (b *buffer) newView(info *vk.BufferViewCreateInfo) (*bufferView, error) {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkBufferViewCreateInfo_range_00930,
 			"%d texels are more than maxTexelBufferElements, %d", bytes/uint64(f.BlockSize), most)
 	}
-	return &bufferView{child: child{device: b.device}, buffer: b, format: info.Format, offset: info.Offset, bytes: bytes},
-		nil
+	v := &bufferView{child: child{device: b.device}, buffer: b, format: info.Format, offset: info.Offset, bytes: bytes}
+	v.built.grow(b.device)
+	return v, nil
 }
 
 // checkViewOffset holds the offset of a texel buffer to the alignments of the buffer's usages.

@@ -15,6 +15,12 @@ func getBufferDeviceAddress(_ *device, info *vk.BufferDeviceAddressInfo) uint64 
 		b.device.fail("vkGetBufferDeviceAddress", vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "the buffer is not bound to memory"))
 		return 0
 	}
+	if b.device.several() {
+		m.fail("vkGetBufferDeviceAddress", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkGetBufferDeviceAddress_device_03325,
+			"the device has %d physical devices, and the bufferDeviceAddressMultiDevice feature is not supported",
+			len(b.device.members)))
+		return 0
+	}
 	base, err := m.payload.Map()
 	if err != nil {
 		m.fail("vkGetBufferDeviceAddress", err)

@@ -25,6 +25,7 @@ type commandBuffer struct {
 	err         error // the first recording error, kept for vkEndCommandBuffer
 	stream      *command.Stream
 	secondaries []*commandBuffer // what it executes, one for each time
+	mostDevices uint32           // the device mask with which the recording began
 
 	mu        sync.Mutex
 	primaries map[*commandBuffer]struct{} // what executes it
@@ -48,6 +49,10 @@ func (b *commandBuffer) begin(info *vk.CommandBufferBeginInfo) error {
 	if err := b.checkBegin(info); err != nil {
 		return err
 	}
+	mask, err := b.pool.device.beginMask(info)
+	if err != nil {
+		return err
+	}
 	usage := info.Flags
 	if b.life.recording() || !b.reset() {
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBeginCommandBuffer_commandBuffer_00049,
@@ -55,6 +60,11 @@ func (b *commandBuffer) begin(info *vk.CommandBufferBeginInfo) error {
 	}
 	if err := b.stream.Begin(); err != nil {
 		return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%w", err)
+	}
+	if b.mostDevices = mask; mask != b.pool.device.everyDevice() {
+		if err := b.stream.DeviceMask(mask); err != nil {
+			return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%w", err)
+		}
 	}
 	b.usage.Store(uint32(usage))
 	b.life.set(stateRecording)
@@ -72,10 +82,6 @@ func (b *commandBuffer) checkBegin(info *vk.CommandBufferBeginInfo) error {
 	case b.level == vk.COMMAND_BUFFER_LEVEL_PRIMARY && info.Flags&both == both:
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBeginCommandBuffer_commandBuffer_02840,
 			"a primary command buffer is for one submission or for simultaneous use, not both")
-	}
-	if g := vk.Find[vk.DeviceGroupCommandBufferBeginInfo](info.PNext); g != nil && g.DeviceMask != 1 {
-		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDeviceGroupCommandBufferBeginInfo_deviceMask_00106,
-			"device mask %#x of a group of one device", g.DeviceMask)
 	}
 	if b.level == vk.COMMAND_BUFFER_LEVEL_PRIMARY {
 		return nil // pInheritanceInfo may be anything, and so may RENDER_PASS_CONTINUE_BIT (VkCommandBufferUsageFlagBits)
@@ -131,7 +137,7 @@ func (b *commandBuffer) recording(command string) bool {
 	if b.life.recording() {
 		return true
 	}
-	b.fail(command, vk.Errorf(vk.ERROR_UNKNOWN, recordingRules[command],
+	b.fail(command, vk.Errorf(vk.ERROR_UNKNOWN, recordingRule(command),
 		"the command buffer is not being recorded: it %v", b.life.state()))
 	return false
 }

@@ -1,32 +1,70 @@
 package icd
 
 import (
+	"farside/internal/command"
 	"farside/internal/config"
 	"farside/internal/vk"
 )
 
-// Barriers record nothing: a queue executes one command after the other, each with all of memory visible to it
-// and all of its writes visible to the next. That includes the transfer of ownership between queue families,
-// VK_QUEUE_FAMILY_EXTERNAL and VK_QUEUE_FAMILY_FOREIGN_EXT among them, and image layouts, which are all alike.
+// Barriers record nothing, but for strictness: a queue executes one command after the other, each with all of memory
+// visible to it and all of its writes visible to the next. That includes the transfer of ownership between queue
+// families, VK_QUEUE_FAMILY_EXTERNAL and VK_QUEUE_FAMILY_FOREIGN_EXT among them, and image layouts, which are all alike.
 
 func cmdPipelineBarrier(
-	b *commandBuffer, _, _ vk.PipelineStageFlags, _ vk.DependencyFlags, _ uint32, _ *vk.MemoryBarrier, _ uint32,
-	_ *vk.BufferMemoryBarrier, _ uint32, _ *vk.ImageMemoryBarrier,
+	b *commandBuffer, _, _ vk.PipelineStageFlags, _ vk.DependencyFlags, _ uint32, _ *vk.MemoryBarrier, bufferCount uint32,
+	buffers *vk.BufferMemoryBarrier, imageCount uint32, images *vk.ImageMemoryBarrier,
 ) {
-	b.barrier("vkCmdPipelineBarrier")
+	b.barrier("vkCmdPipelineBarrier", func(list transfers) transfers {
+		for i := range vk.Slice(buffers, bufferCount) {
+			m := &vk.Slice(buffers, bufferCount)[i]
+			list.add(command.Transfer{Type: vk.OBJECT_TYPE_BUFFER, Src: m.SrcQueueFamilyIndex, Dst: m.DstQueueFamilyIndex,
+				Handle: uint64(m.Buffer), Offset: uint64(m.Offset), Size: uint64(m.Size)})
+		}
+		for i := range vk.Slice(images, imageCount) {
+			m := &vk.Slice(images, imageCount)[i]
+			list.add(command.Transfer{Type: vk.OBJECT_TYPE_IMAGE, Src: m.SrcQueueFamilyIndex, Dst: m.DstQueueFamilyIndex,
+				Old: m.OldLayout, New: m.NewLayout, Range: m.SubresourceRange, Handle: uint64(m.Image), Size: vk.WHOLE_SIZE})
+		}
+		return list
+	})
 }
 
-func cmdPipelineBarrier2(b *commandBuffer, _ *vk.DependencyInfo) {
-	b.barrier("vkCmdPipelineBarrier2")
+func cmdPipelineBarrier2(b *commandBuffer, info *vk.DependencyInfo) {
+	b.barrier("vkCmdPipelineBarrier2", func(list transfers) transfers {
+		if info == nil {
+			return nil
+		}
+		for i := range vk.Slice(info.PBufferMemoryBarriers, info.BufferMemoryBarrierCount) {
+			m := &vk.Slice(info.PBufferMemoryBarriers, info.BufferMemoryBarrierCount)[i]
+			list.add(command.Transfer{Type: vk.OBJECT_TYPE_BUFFER, Src: m.SrcQueueFamilyIndex, Dst: m.DstQueueFamilyIndex,
+				Handle: uint64(m.Buffer), Offset: uint64(m.Offset), Size: uint64(m.Size)})
+		}
+		for i := range vk.Slice(info.PImageMemoryBarriers, info.ImageMemoryBarrierCount) {
+			m := &vk.Slice(info.PImageMemoryBarriers, info.ImageMemoryBarrierCount)[i]
+			list.add(command.Transfer{Type: vk.OBJECT_TYPE_IMAGE, Src: m.SrcQueueFamilyIndex, Dst: m.DstQueueFamilyIndex,
+				Old: m.OldLayout, New: m.NewLayout, Range: m.SubresourceRange, Handle: uint64(m.Image), Size: vk.WHOLE_SIZE})
+		}
+		return list
+	})
 }
 
-// barrier records a barrier where strictness looks for what nothing orders.
-func (b *commandBuffer) barrier(name string) {
+// transfers are those of a barrier that is being recorded.
+type transfers []command.Transfer
+
+// add appends t if it goes to, or comes from, what is outside of the instance.
+func (list *transfers) add(t command.Transfer) {
+	if command.Outside(t.Src) != command.Outside(t.Dst) {
+		*list = append(*list, t)
+	}
+}
+
+// barrier records a barrier, with what it transfers, where strictness looks for what nothing orders.
+func (b *commandBuffer) barrier(name string, transferred func(list transfers) transfers) {
 	if !b.pool.device.strict(config.StrictAsync) {
 		b.recording(name)
 		return
 	}
-	b.record(name, b.stream.Barrier)
+	b.record(name, func() error { return b.stream.Barrier(transferred(nil)...) })
 }
 
 func cmdSetEvent(b *commandBuffer, event vk.Event, stages vk.PipelineStageFlags) {
@@ -74,15 +112,8 @@ func cmdWaitEvents2(b *commandBuffer, count uint32, events *vk.Event, _ *vk.Depe
 	})
 }
 
-// cmdSetDeviceMask records nothing: a device group has one device.
 func cmdSetDeviceMask(b *commandBuffer, mask uint32) {
-	b.record("vkCmdSetDeviceMask", func() error {
-		if mask != 1 {
-			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdSetDeviceMask_deviceMask_00108,
-				"device mask %#x of a group of one device", mask)
-		}
-		return nil
-	})
+	b.record("vkCmdSetDeviceMask", func() error { return b.setMask(mask) })
 }
 
 func cmdResetQueryPool(b *commandBuffer, pool vk.QueryPool, first, count uint32) {

@@ -61,10 +61,10 @@ func writeExtensions(b *strings.Builder) {
 	b.WriteString("\nNot supported:")
 	vendor := ""
 	for _, e := range vk.Extensions {
-		if _, ok := rows[e.Name]; ok {
+		if _, ok := rows[e.Name.String()]; ok {
 			continue
 		}
-		v, rest, _ := strings.Cut(strings.TrimPrefix(e.Name, "VK_"), "_")
+		v, rest, _ := strings.Cut(strings.TrimPrefix(e.Name.String(), "VK_"), "_")
 		if v != vendor {
 			fmt.Fprintf(b, "\n\n- VK_%s:", v)
 			vendor = v
@@ -93,18 +93,19 @@ func writeFeatureTable(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", structure, feature, answer, note)
 	}
 	for _, f := range vk.CoreFeatures {
-		row("VkPhysicalDeviceFeatures", vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, f.Name)
+		row("VkPhysicalDeviceFeatures", vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, f.Name.String())
 	}
 	structs := slices.SortedFunc(slices.Values(vk.FeatureStructs),
-		func(a, b vk.FeatureStruct) int { return cmp.Compare(a.Name, b.Name) })
+		func(a, b vk.FeatureStruct) int { return cmp.Compare(a.Name.String(), b.Name.String()) })
 	var without []string
 	for _, s := range structs {
-		if !slices.ContainsFunc(s.Fields, func(f vk.FeatureField) bool { return supportsFeature(s.SType, f.Name) }) {
-			without = append(without, strings.TrimPrefix(s.Name, "VkPhysicalDevice"))
+		supported := func(f vk.FeatureField) bool { return supportsFeature(s.SType, f.Name.String()) }
+		if !slices.ContainsFunc(s.Fields(), supported) {
+			without = append(without, strings.TrimPrefix(s.Name.String(), "VkPhysicalDevice"))
 			continue
 		}
-		for _, f := range s.Fields {
-			row(s.Name, s.SType, f.Name)
+		for _, f := range s.Fields() {
+			row(s.Name.String(), s.SType, f.Name.String())
 		}
 	}
 	fmt.Fprintf(b, "\nStructures of which no feature is supported (VkPhysicalDevice…): %s.\n", strings.Join(without, ", "))

@@ -111,6 +111,12 @@ func (p *pipelineLayout) checkDescriptors(l *limits) error {
 	return nil
 }
 
+// resourceTypes count against maxPerStageResources.
+var resourceTypes = [...]vk.DescriptorType{vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE,
+	vk.DESCRIPTOR_TYPE_STORAGE_IMAGE, vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, vk.DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER,
+	vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC,
+	vk.DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, vk.DESCRIPTOR_TYPE_INPUT_ATTACHMENT}
+
 // count is how many descriptors of some types the sets have: in all, or in the stage that has most. Sets for update
 // after bind count with late alone.
 func (p *pipelineLayout) count(types []vk.DescriptorType, late, total bool) uint64 {
@@ -141,4 +147,20 @@ func (p *pipelineLayout) count(types []vk.DescriptorType, late, total bool) uint
 		return all
 	}
 	return slices.Max(stages[:])
+}
+
+// countResources is how many descriptors of the sets compute shaders reach, as maxPerStageResources counts them.
+func (p *pipelineLayout) countResources() uint64 {
+	all := uint64(0)
+	for _, s := range p.sets {
+		if s == nil || s.Flags&vk.DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT != 0 {
+			continue
+		}
+		for i := range s.Bindings {
+			if b := &s.Bindings[i]; b.Stages&vk.SHADER_STAGE_COMPUTE_BIT != 0 && slices.Contains(resourceTypes[:], b.Type) {
+				all += uint64(b.Count)
+			}
+		}
+	}
+	return all
 }

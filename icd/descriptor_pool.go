@@ -17,6 +17,7 @@ var (
 type descriptorPool struct {
 	child
 	pool *descriptor.Pool
+	late int64 // its descriptors, if it is for update after bind
 
 	mu   sync.Mutex
 	sets map[vk.DescriptorSet]*descriptorSet
@@ -43,12 +44,36 @@ func createDescriptorPool(
 		return d.fail("vkCreateDescriptorPool", err)
 	}
 	p := &descriptorPool{child: child{device: d}, pool: counts, sets: map[vk.DescriptorSet]*descriptorSet{}}
+	if info.Flags&vk.DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT != 0 {
+		p.late = descriptorsOf(vk.Slice(info.PPoolSizes, info.PoolSizeCount), blocks)
+	}
+	if most := d.physical.limits.indexing.MaxUpdateAfterBindDescriptorsInAllPools; d.lateDescriptors.Add(p.late) >
+		int64(most) {
+		d.lateDescriptors.Add(-p.late)
+		// "[…] may fail with the error VK_ERROR_FRAGMENTATION if the total number […] exceeds"
+		return d.fail("vkCreateDescriptorPool", vk.Errorf(vk.ERROR_FRAGMENTATION, vk.NoVUID,
+			"with %d more, pools have more descriptors than maxUpdateAfterBindDescriptorsInAllPools, %d", p.late, most))
+	}
 	*out = vk.DescriptorPool(d.add(p))
 	return vk.SUCCESS
 }
 
+// descriptorsOf is how many descriptors a pool has.
+func descriptorsOf(sizes []vk.DescriptorPoolSize, blocks uint32) int64 {
+	all := int64(blocks)
+	for i := range sizes {
+		if sizes[i].Type != vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK { // whose count is bytes
+			all += int64(sizes[i].DescriptorCount)
+		}
+	}
+	return all
+}
+
 // release frees the pool's sets.
-func (p *descriptorPool) release() { p.reset() }
+func (p *descriptorPool) release() {
+	p.reset()
+	p.device.lateDescriptors.Add(-p.late)
+}
 
 func resetDescriptorPool(_ *device, p *descriptorPool, _ vk.DescriptorPoolResetFlags) vk.Result {
 	p.reset()

@@ -7,6 +7,7 @@ import (
 	"farside/internal/exec"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
+	"farside/rdmasim"
 )
 
 func createDevice(
@@ -24,11 +25,15 @@ func createDevice(
 func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err error) {
 	d := &device{physical: p, extensions: map[string]bool{}, stop: syncobj.New(syncobj.Fence, 0)}
 	d.environment = sync.OnceValue(d.newEnvironment)
-	d.exec = exec.Device{Resources: resources{d}, Stop: d.stop, Lost: d.executionFailed, Print: d.printed,
+	d.exec = exec.Device{Resources: resources{d, 0}, Stop: d.stop, Lost: d.executionFailed, Told: d.told, Print: d.printed,
 		Watchdog: p.settings.Watchdog, MaxGroups: p.limits.MaxComputeWorkGroupCount, Fault: d.queueFaults()}
 	d.made = here()
-	if d.strictness = p.settings.Strict; d.strict(config.StrictNoncoherent | config.StrictAsync) {
+	d.strictness = p.settings.Strict
+	if d.strict(config.StrictNoncoherent | config.StrictAsync | config.StrictRDMA) {
 		d.exec.Watch = d.watch
+	}
+	if d.strict(config.StrictRDMA) {
+		d.exec.Begins = rdmasim.Synchronize
 	}
 	if d.strict(config.StrictAsync) {
 		d.beginAsync()
@@ -45,14 +50,10 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	}
 	d.remaps = d.features["memoryMapPlaced"] || d.features["memoryUnmapReserve"] || d.strict(config.StrictGuard)
 	d.reports = parseMemoryReports(info.PNext)
-	if g := vk.Find[vk.DeviceGroupDeviceCreateInfo](info.PNext); g != nil && g.PhysicalDeviceCount > 0 {
-		list := vk.Slice(g.PPhysicalDevices, g.PhysicalDeviceCount)
-		if len(list) != 1 || list[0] != p.handle {
-			return nil, vk.Errorf(vk.ERROR_INITIALIZATION_FAILED,
-				vk.VUID_VkDeviceGroupDeviceCreateInfo_physicalDeviceCount_00377,
-				"a device group has exactly the one physical device that the device is created from")
-		}
+	if err = d.join(info); err != nil {
+		return nil, err
 	}
+	d.divide()
 	defer func() {
 		if err != nil {
 			d.closeQueues()
@@ -66,6 +67,7 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "device handle: %w", err)
 	}
 	d.handle = vk.Device(h)
+	d.countAsync(1)
 	return d, nil
 }
 
@@ -75,6 +77,9 @@ func (d *device) printed(text string) {
 		vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
 		"DEBUG-PRINTF", text, object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
 }
+
+// told reports a rule that a command breaks while a queue executes it, and that does no harm.
+func (d *device) told(err error) { d.fail("vkQueueSubmit", err) }
 
 // createQueues makes the queues that VkDeviceCreateInfo asks for. A family that stands there twice has as many as the
 // greater number says: some programs name it once for each use that they have for it.
@@ -125,6 +130,7 @@ func (d *device) destroy() {
 			o.release()
 		}
 	}
+	d.countAsync(-1)
 }
 
 // closeQueues ends the queues of a device that is stopped, or that has executed nothing yet.
@@ -133,13 +139,4 @@ func (d *device) closeQueues() {
 		queues.Remove(uintptr(q.handle))
 		q.exec.Close()
 	}
-}
-
-func getDeviceGroupPeerMemoryFeatures(d *device, heap, local, remote uint32, out *vk.PeerMemoryFeatureFlags) {
-	*out = 0
-	// A group of one has no peers: every call breaks the rule that local and remote differ.
-	d.fail("vkGetDeviceGroupPeerMemoryFeatures",
-		vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkGetDeviceGroupPeerMemoryFeatures_remoteDeviceIndex_00693,
-			"heap %d, local device %d and remote device %d: the device group has one device, which has no peer", heap, local,
-			remote))
 }

@@ -29,7 +29,8 @@ type deviceMemory struct {
 	child
 	typeIndex     uint32
 	heap          uint32
-	size          uint64
+	size          uint64 // of an instance, bytes
+	mask          uint32 // the physical devices with an instance, by device index
 	flags         vk.MemoryPropertyFlags
 	payload       *memory.Payload
 	own           memory.Payload                   // the payload of memory that can't leave the process
@@ -38,12 +39,14 @@ type deviceMemory struct {
 	deviceAddress bool        // VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
 	addressed     atomic.Bool // it is or was in device.addresses
 	dedicatedTo   uint64
+	revealed      atomic.Bool // other processes may have it; with FARSIDE_STRICT=async alone
 
 	shadow atomic.Pointer[memory.Shadow] // the host's own view, nil for none: see shown
 	file   *fileID                       // the payload's, with FARSIDE_STRICT=leaks
 
+	held    atomic.Bool // mapping or region were set once
 	mu      sync.Mutex
-	mapping mapping         // the application's, guarded by mu
+	mapping *mapping        // the application's, nil for none, guarded by mu
 	region  *rdmasim.Region // made by the first vkGetMemoryRemoteAddressNV, guarded by mu
 }
 
@@ -90,15 +93,15 @@ func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err er
 	if err != nil {
 		return nil, err
 	}
-	if f := vk.Find[vk.MemoryAllocateFlagsInfo](info.PNext); f != nil {
+	f := vk.Find[vk.MemoryAllocateFlagsInfo](info.PNext)
+	if err := m.readMask(f); err != nil {
+		return nil, err
+	}
+	if f != nil {
 		m.deviceAddress = f.Flags&vk.MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT != 0
 		if m.deviceAddress && !d.features["bufferDeviceAddress"] {
 			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMemoryAllocateInfo_flags_03331,
 				"VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT needs the bufferDeviceAddress feature")
-		}
-		if f.Flags&vk.MEMORY_ALLOCATE_DEVICE_MASK_BIT != 0 && f.DeviceMask != 1 {
-			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMemoryAllocateFlagsInfo_deviceMask_00675,
-				"device mask %#x names a device that the group of one does not have", f.DeviceMask)
 		}
 	}
 	if f := vk.Find[vk.MemoryPriorityAllocateInfoEXT](info.PNext); f != nil && !(f.Priority >= 0 && f.Priority <= 1) {
@@ -109,18 +112,21 @@ func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err er
 	if err != nil {
 		return nil, err
 	}
-	if err := p.budget.Reserve(m.heap, m.size); err != nil {
+	if err := m.reserve(); err != nil {
 		return nil, err
 	}
 	if m.payload, err = m.newPayload(source, dedicated); err != nil {
-		p.budget.Release(m.heap, m.size)
+		m.unreserve(m.mask)
 		return nil, err
 	}
 	m.keep()
+	if raw, ok := m.payload.FD(); ok && m.imported != 0 {
+		m.reveal(m.imported, raw)
+	}
 	if m.poisoned() {
 		if err := m.poison(); err != nil {
 			m.payload.Release()
-			p.budget.Release(m.heap, m.size)
+			m.unreserve(m.mask)
 			return nil, err
 		}
 	}
@@ -150,6 +156,10 @@ func (m *deviceMemory) readExternal(info *vk.MemoryAllocateInfo) (export.Handle,
 			return source, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkExportMemoryAllocateInfo_handleTypes_09860,
 				"the device's profile has nothing that carries %v", t)
 		}
+	}
+	if types := m.exports.Types | m.imported; m.device.several() && m.device.typesFor(types)>>m.typeIndex&1 == 0 {
+		return source, vk.Errorf(vk.ERROR_INVALID_EXTERNAL_HANDLE, vk.VUID_VkExportMemoryAllocateInfo_handleTypes_09860,
+			"memory type %d has an instance on each physical device, and %v is of one piece of memory", m.typeIndex, types)
 	}
 	return source, m.exports.Check(&export.Allocation{
 		Size: m.size, Imported: m.imported, Type: m.device.physical.profile.Types[m.typeIndex], Features: m.device.features,
@@ -202,20 +212,40 @@ func (m *deviceMemory) newPayload(source export.Handle, dedicated memory.Dedicat
 			defer func() { m.device.takeBack("vkAllocateMemory", source.FD, err != nil) }()
 		}
 		return export.Import(source, &export.Expect{
-			Size: m.size, MemoryType: m.typeIndex, Properties: m.flags, DriverUUID: p.driverUUID, DeviceUUID: p.deviceUUID,
-			Dedicated: dedicated,
+			Size: m.total(), MemoryType: m.typeIndex, Properties: m.flags, DriverUUID: p.driverUUID,
+			DeviceUUID: m.device.uuid, DeviceMask: m.sharedMask(), Dedicated: dedicated,
 		})
 	case !m.exports.Empty():
 		create := memory.NewShared
 		if m.exports.AddressOnly() {
 			create = memory.NewUnpublished
 		}
-		return create(m.size, memory.Metadata{
-			DriverUUID: p.driverUUID, DeviceUUID: p.deviceUUID, MemoryType: m.typeIndex, Properties: m.flags,
-			HandleTypes: m.exports.Types, HandleTypesNV: m.exports.NV, Dedicated: dedicated,
+		return create(m.total(), memory.Metadata{
+			DriverUUID: p.driverUUID, DeviceUUID: m.device.uuid, DeviceMask: m.sharedMask(), MemoryType: m.typeIndex,
+			Properties: m.flags, HandleTypes: m.exports.Types, HandleTypesNV: m.exports.NV, Dedicated: dedicated,
 		})
 	default:
-		return m.own.Anonymous(m.size, m.device.remaps && m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT != 0)
+		return m.own.Anonymous(m.total(), m.device.remaps && m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT != 0)
+	}
+}
+
+// letGo ends what the application has of the memory: its mapping and its remote address.
+func (m *deviceMemory) letGo() {
+	m.mu.Lock()
+	var unmapped error
+	if m.mapping != nil {
+		unmapped = m.endMapping("vkFreeMemory", false)
+	}
+	region := m.region
+	m.region = nil
+	m.mu.Unlock()
+	if unmapped != nil {
+		m.device.fail("vkFreeMemory", unmapped)
+	}
+	if region != nil {
+		if err := region.Close(); err != nil {
+			m.device.fail("vkFreeMemory", vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "remote address: %w", err))
+		}
 	}
 }
 
@@ -225,33 +255,21 @@ func (m *deviceMemory) release() {
 	d.addresses.remove(m)
 	m.unseen("vkFreeMemory")
 	m.overrun("vkFreeMemory")
-	m.mu.Lock()
-	var unmapped error
-	if m.mapping.at != nil {
-		unmapped = m.mapping.end("vkFreeMemory", m.payload, false)
-	}
-	region := m.region
-	m.region = nil
-	m.mu.Unlock()
-	if unmapped != nil {
-		d.fail("vkFreeMemory", unmapped)
+	if m.held.Load() {
+		m.letGo()
 	}
 	if s := m.shadow.Load(); s != nil {
 		s.Release()
 	}
-	if region != nil {
-		if err := region.Close(); err != nil {
-			d.fail("vkFreeMemory", vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "remote address: %w", err))
-		}
-	}
 	m.journalMemory(journal.Free)
 	id := m.payload.ID()
+	m.forget()
 	if m.poisoned() && m.exports.Empty() {
 		_ = m.poison() // it was mapped when it was fresh
 	}
 	m.kept()
 	m.payload.Release()
-	d.physical.budget.Release(m.heap, m.size)
+	m.unreserve(m.mask)
 	event := vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_FREE_EXT
 	if m.imported != 0 {
 		event = vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_UNIMPORT_EXT

@@ -10,6 +10,7 @@ type event struct {
 	child
 	payload    *syncobj.Payload
 	deviceOnly bool // VK_EVENT_CREATE_DEVICE_ONLY_BIT
+	polls      polls
 }
 
 func createEvent(d *device, info *vk.EventCreateInfo, _ *vk.AllocationCallbacks, out *vk.Event) vk.Result {
@@ -31,13 +32,18 @@ func (e *event) host(command string, rule vk.VUID) vk.Result {
 }
 
 func getEventStatus(_ *device, e *event) vk.Result {
-	switch r := e.host("vkGetEventStatus", vk.VUID_vkGetEventStatus_event_03940); {
-	case r != vk.SUCCESS:
+	if r := e.host("vkGetEventStatus", vk.VUID_vkGetEventStatus_event_03940); r != vk.SUCCESS {
 		return r
+	}
+	points := [1]syncobj.Point{{Payload: e.payload}}
+	set := e.polls.poll(func(timeout uint64) bool {
+		return e.device.lost.Load() || syncobj.Wait(points[:], true, timeout, e.device.stop) == nil
+	})
+	switch {
 	case e.device.lost.Load():
 		return vk.ERROR_DEVICE_LOST
-	case e.payload.Value() != 0:
-		e.device.hostWaited([]syncobj.Point{{Payload: e.payload}}, true)
+	case set:
+		e.device.hostWaited(points[:], true)
 		return vk.EVENT_SET
 	}
 	return vk.EVENT_RESET

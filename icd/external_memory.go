@@ -18,6 +18,7 @@ func getMemoryFdKHR(_ *device, info *vk.MemoryGetFdInfoKHR, out *int32) vk.Resul
 	}
 	m.journalExport(vk.ExternalMemoryHandleTypeFlags(info.HandleType), 0)
 	m.device.handOut("vkGetMemoryFdKHR", made.FD, m.object())
+	m.reveal(info.HandleType, made.FD)
 	*out = int32(made.FD)
 	return vk.SUCCESS
 }
@@ -26,7 +27,7 @@ func getMemoryFdKHR(_ *device, info *vk.MemoryGetFdInfoKHR, out *int32) vk.Resul
 // and the command has nothing else to do.
 func lendMemoryFD(h vk.Device, info *vk.MemoryGetFdInfoKHR) (int, bool) {
 	d := devices.Get(uintptr(h))
-	if d == nil || info == nil || observers.Load() != nil || d.strict(config.StrictLeaks) {
+	if d == nil || info == nil || observers.Load() != nil || d.strict(config.StrictLeaks|config.StrictAsync) {
 		return 0, false
 	}
 	m := deviceMemories.Get(uint64(info.Memory))
@@ -48,6 +49,9 @@ func getMemoryFdPropertiesKHR(
 	types, err := export.Inspect(export.Handle{Type: t, By: export.FileDescriptor, FD: int(fd)}, d.physical.profile.Types)
 	if err != nil {
 		return d.fail("vkGetMemoryFdPropertiesKHR", err)
+	}
+	if t&^vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT != 0 {
+		types = d.singleInstance(types)
 	}
 	out.MemoryTypeBits = types
 	return vk.SUCCESS
@@ -76,6 +80,7 @@ func (m *deviceMemory) RemoteAddress() (uint64, error) {
 			return 0, vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "register with the fabric: %w", err)
 		}
 		m.region = region
+		m.held.Store(true)
 		if name := rdmasim.FabricName(); name != "" {
 			logger.Info("other hosts reach the memory", "fabric", name, "address", fmt.Sprintf("%#x", region.Address()))
 		}
@@ -96,5 +101,9 @@ func (m *deviceMemory) register() (*rdmasim.Region, error) {
 		return nil, err
 	}
 	fd, _ := m.payload.FD() // memory that has an export set has a file
-	return rdmasim.Register(fd, 0, m.size, rdmasim.Attributes{Access: access, Name: name, DeviceUUID: p.deviceUUID})
+	// The host and the devices of other processes see the payload itself: what peers write can be kept from this one's
+	// devices alone.
+	holds := m.exports.AddressOnly() && m.imported == 0 && m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT == 0
+	return rdmasim.Register(fd, 0, m.size, rdmasim.Attributes{Access: access, Name: name, DeviceUUID: p.deviceUUID,
+		Holds: holds})
 }

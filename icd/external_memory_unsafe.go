@@ -22,7 +22,7 @@ func getMemoryHostPointerPropertiesEXT(
 	if err != nil {
 		return d.fail("vkGetMemoryHostPointerPropertiesEXT", err)
 	}
-	out.MemoryTypeBits = types
+	out.MemoryTypeBits = d.singleInstance(types)
 	return vk.SUCCESS
 }
 

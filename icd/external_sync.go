@@ -184,18 +184,16 @@ func (c *carrier) importPayload(fd int, kind syncobj.Kind, as form, temporary bo
 	defer func() { c.device.takeBack("an import", fd, err != nil) }()
 	h := held{form: as, imported: true}
 	if as == formOpaque {
+		c.device.shareAsync()
 		h.Payload, err = syncobj.Import(fd, kind, c.device.identity())
 	} else {
-		h.Payload, err = syncobj.ImportSyncFile(fd, kind)
+		h.Payload, err = c.device.importSyncFile(fd, kind)
 	}
 	if err != nil {
 		if vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE {
 			err = vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%w", err) // the other error that the commands have
 		}
 		return err
-	}
-	if as == formSync {
-		c.device.fresh(h.Payload)
 	}
 	c.replace(h, temporary)
 	return nil

@@ -47,14 +47,14 @@ func TestEveryResult(t *testing.T) {
 	own := handleFamily(t, i)
 	answered := 0
 	for _, c := range fault.Commands {
-		row := faultRow(c.Name)
+		row := faultRow(c.Name())
 		if row == nil {
-			if c.Name != "vkCreateInstance" {
-				t.Errorf("%s has no generated entry", c.Name)
+			if c.Name() != "vkCreateInstance" {
+				t.Errorf("%s has no generated entry", c.Name())
 			}
 			continue
 		}
-		for _, want := range c.Results {
+		for _, want := range c.Results() {
 			if want == vk.INCOMPLETE { // TestIncomplete
 				continue
 			}
@@ -62,20 +62,20 @@ func TestEveryResult(t *testing.T) {
 				t.Fatal(err)
 			}
 			family := own
-			if want == vk.ERROR_DEVICE_LOST || c.Name == "vkEndCommandBuffer" {
+			if want == vk.ERROR_DEVICE_LOST || c.Name() == "vkEndCommandBuffer" {
 				family = handleFamily(t, i)
 			}
 			d := devices.Get(uintptr(family[vk.OBJECT_TYPE_DEVICE]))
-			withFaults(t, fmt.Sprintf("%s=%v", c.Name, want))
+			withFaults(t, fmt.Sprintf("%s=%v", c.Name(), want))
 			before := liveObjects()
 			if got := row.call(&handleArgs{own: family, at: -1}); got != want {
-				t.Errorf("%s: %v, want %v", c.Name, got, want)
+				t.Errorf("%s: %v, want %v", c.Name(), got, want)
 			}
 			if now := liveObjects(); now != before {
-				t.Errorf("%s, %v: objects came or went: %s, before %s", c.Name, want, now, before)
+				t.Errorf("%s, %v: objects came or went: %s, before %s", c.Name(), want, now, before)
 			}
-			if lost := want == vk.ERROR_DEVICE_LOST && c.Name != "vkCreateDevice"; d.lost.Load() != lost {
-				t.Errorf("%s, %v: lost is %v", c.Name, want, !lost)
+			if lost := want == vk.ERROR_DEVICE_LOST && c.Name() != "vkCreateDevice"; d.lost.Load() != lost {
+				t.Errorf("%s, %v: lost is %v", c.Name(), want, !lost)
 			}
 			answered++
 		}
@@ -109,7 +109,7 @@ func TestCommandsOfLostDevice(t *testing.T) {
 		return row.call(&handleArgs{own: family, at: -1})
 	}
 	for _, c := range fault.Commands {
-		row := faultRow(c.Name)
+		row := faultRow(c.Name())
 		if row == nil || row.command == "vkDestroyInstance" {
 			continue
 		}
@@ -117,7 +117,7 @@ func TestCommandsOfLostDevice(t *testing.T) {
 		d := devices.Get(uintptr(family[vk.OBJECT_TYPE_DEVICE]))
 		e := events.Get(family[vk.OBJECT_TYPE_EVENT])
 		s := semaphores.Get(family[vk.OBJECT_TYPE_SEMAPHORE])
-		s.timeline = strings.Contains(c.Name, "Semaphore") && !strings.Contains(c.Name, "Fd")
+		s.timeline = strings.Contains(c.Name(), "Semaphore") && !strings.Contains(c.Name(), "Fd")
 		if e.payload.Value() != 0 {
 			t.Fatal("the event is set")
 		}
@@ -131,13 +131,13 @@ func TestCommandsOfLostDevice(t *testing.T) {
 		select {
 		case r := <-ended:
 			switch {
-			case lost[c.Name] && r != vk.ERROR_DEVICE_LOST:
-				t.Errorf("%s: %v, want VK_ERROR_DEVICE_LOST", c.Name, r)
-			case !slices.Contains(c.Results, vk.ERROR_DEVICE_LOST) && r == vk.ERROR_DEVICE_LOST:
-				t.Errorf("%s answers VK_ERROR_DEVICE_LOST, which the registry does not allow", c.Name)
+			case lost[c.Name()] && r != vk.ERROR_DEVICE_LOST:
+				t.Errorf("%s: %v, want VK_ERROR_DEVICE_LOST", c.Name(), r)
+			case !slices.Contains(c.Results(), vk.ERROR_DEVICE_LOST) && r == vk.ERROR_DEVICE_LOST:
+				t.Errorf("%s answers VK_ERROR_DEVICE_LOST, which the registry does not allow", c.Name())
 			}
 		case <-time.After(20 * time.Second):
-			t.Fatalf("%s does not return", c.Name)
+			t.Fatalf("%s does not return", c.Name())
 		}
 	}
 }

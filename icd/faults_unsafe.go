@@ -5,29 +5,32 @@ import (
 	"iter"
 	"reflect"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"farside/internal/vk"
 )
 
 // handleKinds are the types of handles, as structures have them.
-var handleKinds = map[reflect.Type]vk.ObjectType{
-	reflect.TypeFor[vk.DeviceMemory]():        vk.OBJECT_TYPE_DEVICE_MEMORY,
-	reflect.TypeFor[vk.Buffer]():              vk.OBJECT_TYPE_BUFFER,
-	reflect.TypeFor[vk.Image]():               vk.OBJECT_TYPE_IMAGE,
-	reflect.TypeFor[vk.ImageView]():           vk.OBJECT_TYPE_IMAGE_VIEW,
-	reflect.TypeFor[vk.BufferView]():          vk.OBJECT_TYPE_BUFFER_VIEW,
-	reflect.TypeFor[vk.Fence]():               vk.OBJECT_TYPE_FENCE,
-	reflect.TypeFor[vk.Semaphore]():           vk.OBJECT_TYPE_SEMAPHORE,
-	reflect.TypeFor[vk.ShaderModule]():        vk.OBJECT_TYPE_SHADER_MODULE,
-	reflect.TypeFor[vk.PipelineLayout]():      vk.OBJECT_TYPE_PIPELINE_LAYOUT,
-	reflect.TypeFor[vk.Pipeline]():            vk.OBJECT_TYPE_PIPELINE,
-	reflect.TypeFor[vk.CommandPool]():         vk.OBJECT_TYPE_COMMAND_POOL,
-	reflect.TypeFor[vk.DescriptorPool]():      vk.OBJECT_TYPE_DESCRIPTOR_POOL,
-	reflect.TypeFor[vk.DescriptorSet]():       vk.OBJECT_TYPE_DESCRIPTOR_SET,
-	reflect.TypeFor[vk.DescriptorSetLayout](): vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT,
-	reflect.TypeFor[vk.QueryPool]():           vk.OBJECT_TYPE_QUERY_POOL,
-}
+var handleKinds = sync.OnceValue(func() map[reflect.Type]vk.ObjectType {
+	return map[reflect.Type]vk.ObjectType{
+		reflect.TypeFor[vk.DeviceMemory]():        vk.OBJECT_TYPE_DEVICE_MEMORY,
+		reflect.TypeFor[vk.Buffer]():              vk.OBJECT_TYPE_BUFFER,
+		reflect.TypeFor[vk.Image]():               vk.OBJECT_TYPE_IMAGE,
+		reflect.TypeFor[vk.ImageView]():           vk.OBJECT_TYPE_IMAGE_VIEW,
+		reflect.TypeFor[vk.BufferView]():          vk.OBJECT_TYPE_BUFFER_VIEW,
+		reflect.TypeFor[vk.Fence]():               vk.OBJECT_TYPE_FENCE,
+		reflect.TypeFor[vk.Semaphore]():           vk.OBJECT_TYPE_SEMAPHORE,
+		reflect.TypeFor[vk.ShaderModule]():        vk.OBJECT_TYPE_SHADER_MODULE,
+		reflect.TypeFor[vk.PipelineLayout]():      vk.OBJECT_TYPE_PIPELINE_LAYOUT,
+		reflect.TypeFor[vk.Pipeline]():            vk.OBJECT_TYPE_PIPELINE,
+		reflect.TypeFor[vk.CommandPool]():         vk.OBJECT_TYPE_COMMAND_POOL,
+		reflect.TypeFor[vk.DescriptorPool]():      vk.OBJECT_TYPE_DESCRIPTOR_POOL,
+		reflect.TypeFor[vk.DescriptorSet]():       vk.OBJECT_TYPE_DESCRIPTOR_SET,
+		reflect.TypeFor[vk.DescriptorSetLayout](): vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT,
+		reflect.TypeFor[vk.QueryPool]():           vk.OBJECT_TYPE_QUERY_POOL,
+	}
+})
 
 // objectOf is the object that an argument of a command's function stands for.
 func objectOf(a any) (object, bool) {
@@ -61,7 +64,7 @@ func (c *call) objects() iter.Seq[object] {
 			}
 		}
 		for field := range c.fields() {
-			kind, ok := handleKinds[field.Type()]
+			kind, ok := handleKinds()[field.Type()]
 			if ok && field.Uint() != 0 && !yield(object{kind, field.Uint()}) {
 				return
 			}

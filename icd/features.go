@@ -135,6 +135,9 @@ var supportedFeatures = sync.OnceValue(func() map[string]bool {
 		"shaderStorageImageExtendedFormats":      true,
 		"shaderStorageImageReadWithoutFormat":    true,
 		"shaderStorageImageWriteWithoutFormat":   true,
+		"textureCompressionASTC_HDR":             true,
+		"textureCompressionASTC_LDR":             true,
+		"textureCompressionBC":                   true,
 		"textureCompressionETC2":                 true,
 		"texelBufferAlignment":                   true,
 	}

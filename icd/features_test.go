@@ -44,12 +44,12 @@ func TestEveryFeatureStructIsAnswered(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range vk.FeatureStructs {
 		p := unsafe.Pointer(&structs[f.SType][0])
-		for _, field := range f.Fields {
+		for _, field := range f.Fields() {
 			v := *vk.Bool32At(p, field.Offset)
 			want := vk.Bool32(vk.FALSE)
-			if supportsFeature(f.SType, field.Name) {
+			if supportsFeature(f.SType, field.Name.String()) {
 				want = vk.TRUE
-				seen[field.Name] = true
+				seen[field.Name.String()] = true
 			}
 			if v != want {
 				t.Errorf("%s.%s is %#x, want %d", f.Name, field.Name, v, want)
@@ -61,10 +61,10 @@ func TestEveryFeatureStructIsAnswered(t *testing.T) {
 	}
 	for _, f := range vk.CoreFeatures {
 		v := *vk.Bool32At(unsafe.Pointer(&out.Features), f.Offset)
-		if (v == vk.TRUE) != supportedFeatures()[f.Name] {
+		if (v == vk.TRUE) != supportedFeatures()[f.Name.String()] {
 			t.Errorf("VkPhysicalDeviceFeatures.%s is %d", f.Name, v)
 		}
-		seen[f.Name] = seen[f.Name] || v == vk.TRUE
+		seen[f.Name.String()] = seen[f.Name.String()] || v == vk.TRUE
 	}
 	for name := range supportedFeatures() {
 		if !seen[name] {
@@ -108,6 +108,7 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 		"VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR": true,
 		"VkPhysicalDeviceZeroInitializeWorkgroupMemoryFeatures":    true,
 		"VkPhysicalDevice4444FormatsFeaturesEXT":                   true,
+		"VkPhysicalDeviceTextureCompressionASTCHDRFeatures":        true,
 		"VkPhysicalDeviceCustomBorderColorFeaturesEXT":             true,
 		"VkPhysicalDeviceShaderImageAtomicInt64FeaturesEXT":        true,
 		"VkPhysicalDeviceImageRobustnessFeatures":                  true,
@@ -132,8 +133,8 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 		"VkPhysicalDeviceVulkan14Features":                         true,
 	}
 	for _, f := range vk.FeatureStructs {
-		for _, field := range f.Fields {
-			if supportsFeature(f.SType, field.Name) && !want[f.Name] {
+		for _, field := range f.Fields() {
+			if supportsFeature(f.SType, field.Name.String()) && !want[f.Name.String()] {
 				t.Errorf("%s.%s is reported as supported", f.Name, field.Name)
 			}
 		}
@@ -171,7 +172,8 @@ func TestEnabledFeaturesRefusesOthers(t *testing.T) {
 		SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT, BufferDeviceAddress: vk.TRUE,
 	}
 	replay := vk.PhysicalDeviceBufferDeviceAddressFeatures{
-		SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES, BufferDeviceAddress: vk.TRUE, BufferDeviceAddressCaptureReplay: vk.TRUE,
+		SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES, BufferDeviceAddress: vk.TRUE,
+		BufferDeviceAddressCaptureReplay: vk.TRUE,
 	}
 	two := vk.PhysicalDeviceFeatures2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2}
 	two.Features.GeometryShader = 0xff00

@@ -16,7 +16,7 @@ func bool32(b bool) vk.Bool32 {
 func (p *physicalDevice) writeCoreFeatures(out *vk.PhysicalDeviceFeatures) {
 	for _, f := range vk.CoreFeatures {
 		*vk.Bool32At(unsafe.Pointer(out), f.Offset) = bool32(
-			p.supportsFeature(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, f.Name))
+			p.supportsFeature(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, f.Name.String()))
 	}
 }
 
@@ -26,8 +26,8 @@ func (p *physicalDevice) writeFeatures(s *vk.BaseInStructure) {
 	if known == nil {
 		return
 	}
-	for _, f := range known.Fields {
-		*vk.Bool32At(unsafe.Pointer(s), f.Offset) = bool32(p.supportsFeature(known.SType, f.Name))
+	for _, f := range known.Fields() {
+		*vk.Bool32At(unsafe.Pointer(s), f.Offset) = bool32(p.supportsFeature(known.SType, f.Name.String()))
 	}
 }
 
@@ -36,8 +36,8 @@ func (p *physicalDevice) requestCoreFeatures(in *vk.PhysicalDeviceFeatures, into
 		if *vk.Bool32At(unsafe.Pointer(in), f.Offset) == vk.FALSE {
 			continue
 		}
-		if err := p.request(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "VkPhysicalDeviceFeatures", f.Name, into); err !=
-			nil {
+		err := p.request(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "VkPhysicalDeviceFeatures", f.Name.String(), into)
+		if err != nil {
 			return err
 		}
 	}
@@ -50,11 +50,11 @@ func (p *physicalDevice) requestFeatures(s *vk.BaseInStructure, into map[string]
 	if known == nil {
 		return nil
 	}
-	for _, f := range known.Fields {
+	for _, f := range known.Fields() {
 		if *vk.Bool32At(unsafe.Pointer(s), f.Offset) == vk.FALSE {
 			continue
 		}
-		if err := p.request(known.SType, known.Name, f.Name, into); err != nil {
+		if err := p.request(known.SType, known.Name.String(), f.Name.String(), into); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 type fence struct {
 	carrier
 	queue atomic.Pointer[exec.Queue] // that it was submitted to last
+	polls polls
 }
 
 func createFence(d *device, info *vk.FenceCreateInfo, _ *vk.AllocationCallbacks, out *vk.Fence) vk.Result {
@@ -64,11 +65,15 @@ func (f *fence) reset() {
 }
 
 func getFenceStatus(_ *device, f *fence) vk.Result {
-	points := [1]syncobj.Point{{Payload: f.payload()}}
-	if r := f.device.wait("vkGetFenceStatus", points[:], true, 0); r != vk.TIMEOUT {
-		return r
-	}
-	return vk.NOT_READY
+	r := vk.NOT_READY
+	f.polls.poll(func(timeout uint64) bool {
+		points := [1]syncobj.Point{{Payload: f.payload()}}
+		if s := f.device.wait("vkGetFenceStatus", points[:], true, timeout); s != vk.TIMEOUT {
+			r = s
+		}
+		return r != vk.NOT_READY
+	})
+	return r
 }
 
 // waitForFences waits for all fences or for any of them, timeout in nanoseconds.

@@ -11,8 +11,8 @@ const (
 	transferFeatures = vk.FORMAT_FEATURE_2_TRANSFER_SRC_BIT | vk.FORMAT_FEATURE_2_TRANSFER_DST_BIT |
 		vk.FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT
 	blitFeatures = vk.FORMAT_FEATURE_2_BLIT_SRC_BIT | vk.FORMAT_FEATURE_2_BLIT_DST_BIT
-	// decodedFeatures is what compressed formats can do if their blocks can be decoded.
-	decodedFeatures = vk.FORMAT_FEATURE_2_BLIT_SRC_BIT | vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT |
+	// blockFeatures is what compressed formats can do besides.
+	blockFeatures = vk.FORMAT_FEATURE_2_BLIT_SRC_BIT | vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT |
 		vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT | vk.FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_MINMAX_BIT
 	// A shader need not name the format of a storage image: the view's counts.
 	withoutFormat = vk.FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
@@ -26,10 +26,7 @@ func formatFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	case !ok:
 		return 0
 	case t.Compressed:
-		if _, ok := texel.BlocksOf(format); ok {
-			return transferFeatures | decodedFeatures
-		}
-		return transferFeatures
+		return transferFeatures | blockFeatures
 	}
 	features := transferFeatures | blitFeatures | attachmentFeatures(format)
 	access := sampling.AccessOf(format)

@@ -9,11 +9,11 @@ import "farside/internal/vk"
 func refuseGraphics(command string, h vk.CommandBuffer) {
 	b := commandBuffers.Get(uintptr(h))
 	if b == nil {
-		refuseFirst(command, vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h), bufferRules[command])
+		refuseFirst(command, vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h), bufferRule(command))
 		return
 	}
 	b.record(command, func() error {
-		return vk.Errorf(vk.ERROR_UNKNOWN, graphicsRules[command],
+		return vk.Errorf(vk.ERROR_UNKNOWN, graphicsRule(command),
 			"queue family %d, for which the command buffer is recorded, has no graphics", b.pool.family)
 	})
 }

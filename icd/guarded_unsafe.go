@@ -90,8 +90,9 @@ func (m *deviceMemory) overrun(command string) {
 		return
 	}
 	m.mu.Lock()
-	last, length := -1, m.mapping.length
-	if m.mapping.at != nil {
+	last, length := -1, uint64(0)
+	if m.mapping != nil {
+		length = m.mapping.length
 		if last = m.mapping.checkTail(m); last >= 0 {
 			fillTail(m.mapping.tail(m))
 		}
@@ -128,7 +129,7 @@ func tellGuarded(address uintptr, access string, where *origin) {
 	g := area.About.(*guarded)
 	m := g.memory
 	begin, end := g.at, g.at+uintptr(g.length)
-	stack := where.lines("accessed")
+	stack := where.Lines("accessed")
 	id, text := finding.OutOfBounds, ""
 	switch {
 	case address >= end:
@@ -141,12 +142,12 @@ func tellGuarded(address uintptr, access string, where *origin) {
 	if ended {
 		id = finding.AfterUnmap
 		text += ", which " + g.ended + " has ended"
-		stack = append(stack, g.where.lines("ended")...)
+		stack = append(stack, g.where.Lines("ended")...)
 	}
 	if deviceMemories.Get(m.handle) != m {
 		id = finding.AfterFree
 		text += ", whose memory has been freed"
 	}
-	m.device.physical.instance.find(id, uint64(address), append(stack, m.made.lines("allocated")...), []object{m.object()},
+	m.device.physical.instance.find(id, uint64(address), append(stack, m.made.Lines("allocated")...), []object{m.object()},
 		"the application %s %s (from byte %d of %d bytes of memory on)", access, text, g.offset, m.size)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"farside/internal/exec"
 	"farside/internal/transfer"
 	"farside/internal/vk"
 	"farside/memory"
@@ -67,24 +68,59 @@ type hostImage struct {
 	transfer.Image
 	object  *image
 	payload *memory.Payload
+	pieced  exec.Pieced // nil for an image in one piece
 }
 
-// open maps img, in whatever memory it lies, for a copy while it is in the given layout.
-func (s *hostCopySide) open(img *image, layout vk.ImageLayout) (hostImage, error) {
+// open maps img, in whatever memory it lies for a physical device, for a copy while it is in the given layout.
+func (s *hostCopySide) open(img *image, layout vk.ImageLayout, index uint32) (hostImage, error) {
 	if !slices.Contains(hostCopyLayouts, layout) {
 		return hostImage{}, invalid(s.layout, "%v is no layout for copies by the host", layout)
 	}
-	texels, payload, err := img.texels()
+	texels, payload, err := img.texels(index)
 	if errors.Is(err, errUnbound) {
 		err = invalid(s.bound, "the image: %w", err)
 	}
 	if err != nil {
 		return hostImage{}, err
 	}
-	return hostImage{hostCopySide: s, object: img, payload: payload, Image: texels}, nil
+	i := hostImage{hostCopySide: s, object: img, payload: payload, Image: texels, pieced: img.piecedFor(index)}
+	if i.pieced != nil {
+		i.pieced.Load()
+	}
+	return i, nil
+}
+
+// eachInstance runs a copy by the host on each physical device on which the images lie somewhere, so that what the host
+// writes is in all instances of an image, and what it reads is the first one's.
+func (d *device) eachInstance(copy func(index uint32) error, list ...*image) error {
+	d.orderRemote()
+	if !d.several() {
+		return copy(0)
+	}
+	d.pieces.Lock()
+	defer d.pieces.Unlock()
+	done := false
+	for n := range d.members {
+		i := uint32(len(d.members) - 1 - n)
+		nowhere := func(img *image) bool { return img.pieced == nil && img.devices != nil && img.of(i) == noInstance }
+		if slices.ContainsFunc(list, nowhere) {
+			continue
+		}
+		if err := copy(i); err != nil {
+			return err
+		}
+		done = true
+	}
+	if !done {
+		return copy(0) // it says why not
+	}
+	return nil
 }
 
 func (i *hostImage) close() {
+	if i.pieced != nil {
+		i.pieced.Store()
+	}
 	endHostAccess(i.payload)
 	i.payload.Release()
 }
@@ -121,23 +157,24 @@ func (i *hostImage) checkWhole(offsetRule vk.VUID, level uint32, offset *vk.Offs
 func copyImageToImage(_ *device, info *vk.CopyImageToImageInfo) vk.Result {
 	const command = "vkCopyImageToImage"
 	from, to := live(images, info.SrcImage), live(images, info.DstImage)
-	if err := from.copyTo(to, info); err != nil {
+	err := from.device.eachInstance(func(index uint32) error { return from.copyTo(to, info, index) }, from, to)
+	if err != nil {
 		return from.device.physical.instance.fail(command, err,
 			object{vk.OBJECT_TYPE_IMAGE, uint64(info.SrcImage)}, object{vk.OBJECT_TYPE_IMAGE, uint64(info.DstImage)})
 	}
 	return vk.SUCCESS
 }
 
-func (img *image) copyTo(to *image, info *vk.CopyImageToImageInfo) error {
+func (img *image) copyTo(to *image, info *vk.CopyImageToImageInfo, index uint32) error {
 	if img.parameterHash() != to.parameterHash() {
 		return invalid(vk.VUID_VkCopyImageToImageInfo_srcImage_09069, "the images were created with different parameters")
 	}
-	src, err := imageToImageSrc.open(img, info.SrcImageLayout)
+	src, err := imageToImageSrc.open(img, info.SrcImageLayout, index)
 	if err != nil {
 		return err
 	}
 	defer src.close()
-	dst, err := imageToImageDst.open(to, info.DstImageLayout)
+	dst, err := imageToImageDst.open(to, info.DstImageLayout, index)
 	if err != nil {
 		return err
 	}
@@ -157,6 +194,8 @@ func (img *image) copyTo(to *image, info *vk.CopyImageToImageInfo) error {
 					&region.Extent))
 		}
 		if err == nil {
+			img.hostCopies("vkCopyImageToImage", region.SrcSubresource, false)
+			to.hostCopies("vkCopyImageToImage", region.DstSubresource, true)
 			err = transfer.CopyImage(&dst.Image, &src.Image, []vk.ImageCopy{region})
 		}
 		if err != nil {

@@ -23,6 +23,7 @@ func copyMemoryToImage(_ *device, info *vk.CopyMemoryToImageInfo) vk.Result {
 				if err != nil {
 					return err
 				}
+				img.object.hostCopies("vkCopyMemoryToImage", r.ImageSubresource, true)
 				if err := transfer.CopyMemoryToImage(&img.Image, hostMemory(r.PHostPointer, size), &region, info.Flags); err !=
 					nil {
 					return err
@@ -45,6 +46,7 @@ func copyImageToMemory(_ *device, info *vk.CopyImageToMemoryInfo) vk.Result {
 				if err != nil {
 					return err
 				}
+				img.object.hostCopies("vkCopyImageToMemory", r.ImageSubresource, false)
 				if err := transfer.CopyImageToMemory(hostMemory(r.PHostPointer, size), &img.Image, &region, info.Flags); err !=
 					nil {
 					return err
@@ -58,11 +60,14 @@ func copyImageToMemory(_ *device, info *vk.CopyImageToMemoryInfo) vk.Result {
 func copyWithHost(command string, side *hostCopySide, handle vk.Image, layout vk.ImageLayout,
 	copy func(*hostImage) error) vk.Result {
 	img := live(images, handle)
-	opened, err := side.open(img, layout)
-	if err == nil {
+	err := img.device.eachInstance(func(index uint32) error {
+		opened, err := side.open(img, layout, index)
+		if err != nil {
+			return err
+		}
 		defer opened.close()
-		err = copy(&opened)
-	}
+		return copy(&opened)
+	}, img)
 	if err != nil {
 		return img.device.physical.instance.fail(command, err, object{vk.OBJECT_TYPE_IMAGE, uint64(handle)})
 	}

@@ -38,7 +38,8 @@ type image struct {
 	typeBits  uint32
 
 	memory atomic.Pointer[deviceMemory] // nil until the image is bound, then for good
-	offset uint64                       // in memory, set before memory is
+	place                               // in memory, set before memory is
+	pieced []*piecedImage               // by device index, for an image in pieces; set before memory is
 }
 
 func createImage(d *device, info *vk.ImageCreateInfo, _ *vk.AllocationCallbacks, out *vk.Image) vk.Result {
@@ -63,6 +64,9 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	img.stencilUsage = cmp.Or(q.stencilUsage, img.usage)
 	explicit, err := img.modifier(info)
 	if err != nil {
+		return err
+	}
+	if err := img.checkSplit(); err != nil {
 		return err
 	}
 	q.modifier = img.drmModifier
@@ -105,7 +109,7 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 			"an image of %d bytes is larger than maxResourceSize, %d bytes", img.layout.Size, limits.MaxResourceSize)
 	}
 	img.size, img.alignment = img.layout.Size, texel.Alignment
-	img.typeBits = img.device.physical.typesFor(img.externalTypes) & img.device.physical.imageTypes(img.tiling)
+	img.typeBits = img.device.typesFor(img.externalTypes) & img.device.physical.imageTypes(img.tiling)
 	return nil
 }
 
@@ -324,14 +328,15 @@ func getDeviceImageMemoryRequirements(
 }
 
 func bindImageMemory(_ *device, handle *image, mem *deviceMemory, offset vk.DeviceSize) vk.Result {
-	return bindImage(&bindImageMemoryRules, handle, mem, offset)
+	return bindImage(&bindImageMemoryRules, handle, mem, offset, nil)
 }
 
 func bindImageMemory2(_ *device, count uint32, infos *vk.BindImageMemoryInfo) vk.Result {
 	outcome := vk.SUCCESS
 	for i := range vk.Slice(infos, count) {
 		info := &vk.Slice(infos, count)[i]
-		r := bindImage(&bindImageMemory2Rules, live(images, info.Image), live(deviceMemories, info.Memory), info.MemoryOffset)
+		r := bindImage(&bindImageMemory2Rules, live(images, info.Image), live(deviceMemories, info.Memory), info.MemoryOffset,
+			vk.Find[vk.BindImageMemoryDeviceGroupInfo](info.PNext))
 		if status := vk.Find[vk.BindMemoryStatus](info.PNext); status != nil && status.PResult != nil {
 			*status.PResult = r
 		}
@@ -342,7 +347,9 @@ func bindImageMemory2(_ *device, count uint32, infos *vk.BindImageMemoryInfo) vk
 	return outcome
 }
 
-func bindImage(rules *memoryRules, img *image, m *deviceMemory, offset uint64) vk.Result {
+func bindImage(
+	rules *memoryRules, img *image, m *deviceMemory, offset uint64, group *vk.BindImageMemoryDeviceGroupInfo,
+) vk.Result {
 	size, alignment, typeBits := img.requirements()
 	err := m.bindable(rules, resource{
 		kind: "image", handle: img.handle, size: size, alignment: alignment, typeBits: typeBits,
@@ -351,11 +358,16 @@ func bindImage(rules *memoryRules, img *image, m *deviceMemory, offset uint64) v
 	if err == nil && img.memory.Load() != nil {
 		err = invalid(rules.bound, "the image is bound already")
 	}
+	var at place
+	var pieced []*piecedImage
+	if err == nil {
+		at, pieced, err = img.placed(m, offset, group)
+	}
 	if err != nil {
 		return img.device.physical.instance.fail(rules.command, err,
 			object{vk.OBJECT_TYPE_IMAGE, img.handle}, object{vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle})
 	}
-	img.offset = offset
+	img.place, img.pieced = at, pieced
 	img.memory.Store(m)
 	return vk.SUCCESS
 }

@@ -34,11 +34,12 @@ const (
 	// sampleCounts are those that images of such a format can have: as many as "Required Limits" asks for.
 	sampleCounts = vk.SAMPLE_COUNT_1_BIT | vk.SAMPLE_COUNT_4_BIT
 
-	// imageFlags are the creation flags that change nothing in a row-major layout. Sparse, protected, disjoint
-	// and split-instance images are not supported.
+	// imageFlags are the creation flags that change nothing in a row-major layout. Sparse, protected and disjoint images
+	// are not supported.
 	imageFlags = vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT | vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
 		vk.IMAGE_CREATE_ALIAS_BIT | vk.IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
-		vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT | vk.IMAGE_CREATE_EXTENDED_USAGE_BIT
+		vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT | vk.IMAGE_CREATE_EXTENDED_USAGE_BIT |
+		vk.IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT
 )
 
 // imageQuery is the part of an image's creation parameters on which its support depends.
@@ -53,16 +54,14 @@ type imageQuery struct {
 }
 
 // accessible says whether shaders can do with the format what the usage asks for. An image with extended usage only
-// needs a view that they can do it with. But a compressed image that is sampled needs a format that can be: programs
-// write its blocks through a view without compression, sample it through one with its own format, and ask for no more
-// than this.
+// needs a view that they can do it with.
 func (q *imageQuery) accessible(texels *texel.Format) bool {
 	usage := q.usage | q.stencilUsage
 	if unfit(q.format, usage) == nil {
 		return true
 	}
 	const extended = vk.IMAGE_CREATE_EXTENDED_USAGE_BIT | vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT
-	if q.flags&extended != extended || texels.Compressed && unfit(q.format, usage&vk.IMAGE_USAGE_SAMPLED_BIT) != nil {
+	if q.flags&extended != extended {
 		return false
 	}
 	uncompress := q.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0
@@ -188,6 +187,13 @@ func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties)
 		return false
 	}
 	r.SampleCounts = q.sampleCounts(p.limits)
+	if q.flags&vk.IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT != 0 {
+		_, _, ok := sparseBlock(&texels)
+		if !ok || len(p.group) < 2 || q.imageType != vk.IMAGE_TYPE_2D || q.tiling != vk.IMAGE_TILING_OPTIMAL {
+			return false
+		}
+		r.MaxMipLevels, r.MaxArrayLayers, r.SampleCounts = 1, 1, vk.SAMPLE_COUNT_1_BIT
+	}
 	r.MaxResourceSize = p.maxResourceSize()
 	*out = r
 	return true

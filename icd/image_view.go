@@ -24,17 +24,38 @@ type imageView struct {
 	baseLayer  uint32
 	layerCount uint32
 
-	built atomic.Pointer[sampling.View] // once shaders have used it; the image is bound for good
+	built views // the image is bound for good
 }
 
-// texels references and maps the memory that the view's image is bound to.
-func (v *imageView) texels() (*sampling.View, *memory.Payload, error) {
+// views are what shaders see of a view, once they have used it, by physical device.
+type views struct {
+	first  atomic.Pointer[sampling.View]
+	others []atomic.Pointer[sampling.View]
+}
+
+// grow makes room for all physical devices.
+func (v *views) grow(d *device) {
+	if d.several() {
+		v.others = make([]atomic.Pointer[sampling.View], len(d.members)-1)
+	}
+}
+
+func (v *views) of(index uint32) *atomic.Pointer[sampling.View] {
+	if index == 0 {
+		return &v.first
+	}
+	return &v.others[index-1]
+}
+
+// texels references and maps the memory that the view's image is bound to, for a physical device.
+func (v *imageView) texels(index uint32) (*sampling.View, *memory.Payload, error) {
 	img := v.image
-	p, bytes, err := mapped(img.boundTo(), img.offset, img.size)
+	p, bytes, err := img.mapped(index)
 	if err != nil {
 		return nil, nil, err
 	}
-	built := v.built.Load()
+	kept := v.built.of(index)
+	built := kept.Load()
 	if built == nil {
 		aspects := v.aspects
 		if aspects&(aspects-1) != 0 { // no shader may access two (VUID-VkDescriptorImageInfo-imageView-01976)
@@ -52,7 +73,7 @@ func (v *imageView) texels() (*sampling.View, *memory.Payload, error) {
 			p.Release()
 			return nil, nil, err
 		}
-		v.built.Store(built)
+		kept.Store(built)
 	}
 	return built, p, nil
 }
@@ -65,6 +86,7 @@ func createImageView(
 ) vk.Result {
 	img := live(images, info.Image)
 	v := &imageView{child: child{device: d}, image: img}
+	v.built.grow(d)
 	if err := v.init(info); err != nil {
 		return d.fail("vkCreateImageView", err)
 	}
@@ -148,17 +170,32 @@ func (v *imageView) checkFormat() error {
 	return nil
 }
 
-// checkUsage finds out what the view is for, and whether its format can do that.
+// checkUsage finds out what the view is for, and whether its format can do that. By default it is for what the image's
+// usage and, if the view has the stencil aspect, its stencil usage allow. For a view of the stencil aspect alone, only
+// the latter counts.
 func (v *imageView) checkUsage(info *vk.ImageViewCreateInfo) error {
 	img := v.image
+	stencil := v.aspects&vk.IMAGE_ASPECT_STENCIL_BIT != 0
 	v.usage = img.usage
-	if v.aspects == vk.IMAGE_ASPECT_STENCIL_BIT {
+	switch {
+	case v.aspects == vk.IMAGE_ASPECT_STENCIL_BIT:
 		v.usage = img.stencilUsage
+	case stencil:
+		v.usage &= img.stencilUsage
 	}
 	if u := vk.Find[vk.ImageViewUsageCreateInfo](info.PNext); u != nil {
-		if u.Usage == 0 || u.Usage&^v.usage != 0 {
-			return invalid(vk.VUID_VkImageViewCreateInfo_pNext_02662, "a view for %v of an image with usage %v", u.Usage,
-				v.usage)
+		rule := vk.VUID_VkImageViewCreateInfo_pNext_02662
+		switch {
+		case u.Usage == 0:
+			return invalid(vk.VUID_VkImageViewUsageCreateInfo_usage_requiredbitmask, "a view for nothing")
+		case stencil && u.Usage&^img.stencilUsage != 0 && img.stencilUsage != img.usage:
+			rule = vk.VUID_VkImageViewCreateInfo_pNext_02663
+		case img.stencilUsage != img.usage:
+			rule = vk.VUID_VkImageViewCreateInfo_pNext_02664
+		}
+		if u.Usage&^v.usage != 0 {
+			return invalid(rule, "a view for %v of aspects %v of an image with usage %v and stencil usage %v", u.Usage,
+				v.aspects, img.usage, img.stencilUsage)
 		}
 		v.usage = u.Usage
 	}

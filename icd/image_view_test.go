@@ -2,6 +2,7 @@ package icd
 
 import (
 	"testing"
+	"unsafe"
 
 	"farside/internal/vk"
 )
@@ -23,6 +24,51 @@ func TestImagesOfTransfersHaveNoViews(t *testing.T) {
 		t.Errorf("a view of a transfer image: %v", err)
 	}
 	commands.DestroyImageView(d.handle, 0, nil)
+}
+
+// TestViewUsage: what a view is for depends on its aspects, if the stencil aspect has a usage of its own.
+func TestViewUsage(t *testing.T) {
+	d := imageTestDevice(t)
+	const (
+		src, dst, sampled = vk.IMAGE_USAGE_TRANSFER_SRC_BIT, vk.IMAGE_USAGE_TRANSFER_DST_BIT, vk.IMAGE_USAGE_SAMPLED_BIT
+		depth, stencil    = vk.IMAGE_ASPECT_DEPTH_BIT, vk.IMAGE_ASPECT_STENCIL_BIT
+	)
+	info := plainImage()
+	info.Format = vk.FORMAT_D32_SFLOAT_S8_UINT
+	img := images.Get(uint64(newTestImage(t, d, &info)))
+	for _, c := range []struct {
+		name                       string
+		usage, stencilUsage, asked vk.ImageUsageFlags
+		aspects                    vk.ImageAspectFlags
+		want                       vk.ImageUsageFlags
+		vuid                       string
+	}{
+		{"depth", sampled | src, sampled | dst, 0, depth, sampled | src, ""},
+		{"stencil", sampled | src, sampled | dst, 0, stencil, sampled | dst, ""},
+		{"both", sampled | src, sampled | dst, 0, depth | stencil, sampled, ""},
+		{"both, one usage", sampled | src, sampled | src, 0, depth | stencil, sampled | src, ""},
+		{"both, less", sampled | src, sampled | src, sampled, depth | stencil, sampled, ""},
+		{"more than the image", sampled, sampled, sampled | dst, depth, 0, "VUID-VkImageViewCreateInfo-pNext-02662"},
+		{"more than the stencil", sampled | src, sampled, sampled | src, depth | stencil, 0,
+			"VUID-VkImageViewCreateInfo-pNext-02663"},
+		{"more than the depth", sampled, sampled | src, sampled | src, depth | stencil, 0,
+			"VUID-VkImageViewCreateInfo-pNext-02664"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			img.usage, img.stencilUsage = c.usage, c.stencilUsage
+			view := vk.ImageViewCreateInfo{ViewType: vk.IMAGE_VIEW_TYPE_2D, Format: info.Format,
+				SubresourceRange: vk.ImageSubresourceRange{AspectMask: c.aspects, LevelCount: 1, LayerCount: 1}}
+			if c.asked != 0 {
+				view.PNext = unsafe.Pointer(&vk.ImageViewUsageCreateInfo{
+					SType: vk.STRUCTURE_TYPE_IMAGE_VIEW_USAGE_CREATE_INFO, Usage: c.asked})
+			}
+			v := imageView{child: child{device: d}, image: img}
+			err := v.init(&view)
+			if got := vk.VUIDOf(err).String(); err != nil && got != c.vuid || err == nil && (c.vuid != "" || v.usage != c.want) {
+				t.Errorf("usage %v, %v; want %v, %s", v.usage, err, c.want, c.vuid)
+			}
+		})
+	}
 }
 
 // The rules of views are held against images as a device with shaders would make them.

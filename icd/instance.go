@@ -169,25 +169,3 @@ func enumeratePhysicalDevices(i *instance, count *uint32, out *vk.PhysicalDevice
 	}
 	return vk.WriteArray(count, out, handles)
 }
-
-// enumeratePhysicalDeviceGroups lists each device as a group of its own.
-func enumeratePhysicalDeviceGroups(i *instance, count *uint32, out *vk.PhysicalDeviceGroupProperties) vk.Result {
-	all := uint32(len(i.devices))
-	if out == nil {
-		*count = all
-		return vk.SUCCESS
-	}
-	*count = min(*count, all)
-	for n := range vk.Slice(out, *count) {
-		// Written field by field: sType and pNext are the application's.
-		group := &vk.Slice(out, *count)[n]
-		group.PhysicalDeviceCount = 1
-		clear(group.PhysicalDevices[:])
-		group.PhysicalDevices[0] = i.devices[n].handle
-		group.SubsetAllocation = vk.FALSE
-	}
-	if *count < all {
-		return vk.INCOMPLETE
-	}
-	return vk.SUCCESS
-}

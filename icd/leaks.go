@@ -16,8 +16,8 @@ import (
 	"farside/internal/vk"
 )
 
-// origin is where the application called the driver, as return addresses. A nil *origin is for nobody asked, or not known.
-type origin []uintptr
+// origin is where the application called the driver.
+type origin = callsite.Origin
 
 // here returns the origin of the call that the goroutine serves, with FARSIDE_STRICT=leaks.
 func here() *origin {
@@ -30,26 +30,6 @@ func here() *origin {
 	}
 	o := origin(callsite.Walk(r))
 	return &o
-}
-
-// lines says what o is, a line for each caller, the first of which begins with what happened there.
-func (o *origin) lines(what string) []string {
-	if o == nil {
-		return nil
-	}
-	lines := callsite.Names(*o)
-	if len(lines) > 0 {
-		lines[0] = what + " by " + lines[0]
-	}
-	return lines
-}
-
-// place tells findings apart by where they come from.
-func (o *origin) place() uint64 {
-	if o == nil {
-		return 0
-	}
-	return uint64((*o)[0])
 }
 
 // leaksAtExit has what is left told when the process ends, once.
@@ -81,7 +61,7 @@ func tellLeft() {
 }
 
 func tellAtExit(id finding.ID, made *origin, text string, i *instance, o object) {
-	f := &finding.Finding{ID: id, Text: text, Place: made.place(), Stack: made.lines("made")}
+	f := &finding.Finding{ID: id, Text: text, Place: made.Place(), Stack: made.Lines("made")}
 	f.Objects = append(f.Objects, i.journaled(o))
 	finding.Tell(f)
 }
@@ -113,7 +93,7 @@ func (r *residents) census() string {
 // leaked tells of an object that its device is destroyed with.
 func (d *device) leaked(o resident) {
 	if made := o.base().made; d.strict(config.StrictLeaks) {
-		d.physical.instance.find(finding.LeakedObject, made.place(), made.lines("made"),
+		d.physical.instance.find(finding.LeakedObject, made.Place(), made.Lines("made"),
 			[]object{{o.objectType(), o.base().handle}}, "the device is destroyed, and %s was not", typeName(o.objectType()))
 	}
 }
@@ -156,7 +136,7 @@ func (i *instance) usedDestroyed(command string, t vk.ObjectType, h uint64) {
 	destroyed.mu.Unlock()
 	if known {
 		used := here()
-		i.find(finding.UsedDestroyed, used.place(), append(used.lines("used"), at.lines("destroyed")...), []object{{t, h}},
+		i.find(finding.UsedDestroyed, used.Place(), append(used.Lines("used"), at.Lines("destroyed")...), []object{{t, h}},
 			"%s was given a %s that has been destroyed", command, typeName(t))
 	}
 }
@@ -220,7 +200,7 @@ func (d *device) takeBack(command string, number int, failed bool) {
 	delete(handed.out, number)
 	handed.mu.Unlock()
 	if known && failed && !h.file.is(number) {
-		d.physical.instance.find(finding.ClosedDescriptor, h.made.place(), h.made.lines("returned"), []object{h.object},
+		d.physical.instance.find(finding.ClosedDescriptor, h.made.Place(), h.made.Lines("returned"), []object{h.object},
 			"%s: descriptor %d is not what %s returned: it was closed meanwhile", command, number, h.command)
 	}
 }
@@ -245,7 +225,7 @@ func (m *deviceMemory) kept() {
 		return
 	}
 	m.payload.Disown()
-	m.device.physical.instance.find(finding.TakenDescriptor, m.made.place(), m.made.lines("imported or made"),
+	m.device.physical.instance.find(finding.TakenDescriptor, m.made.Place(), m.made.Lines("imported or made"),
 		[]object{m.object()}, "the application closed descriptor %d, which was the driver's: an import takes a descriptor "+
 			"over, and a second close(2) hits whoever has the number then", number)
 }

@@ -169,6 +169,7 @@ type limits struct {
 	placed    vk.PhysicalDeviceMapMemoryPlacedPropertiesEXT
 	border    vk.PhysicalDeviceCustomBorderColorPropertiesEXT
 	texels    vk.PhysicalDeviceTexelBufferAlignmentProperties
+	timeline  vk.PhysicalDeviceTimelineSemaphoreProperties
 }
 
 // descriptors are the limits of a descriptor set's layout.

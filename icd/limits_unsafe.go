@@ -28,6 +28,7 @@ func (p *physicalDevice) measure() {
 	link(l.placed.StructureType(), unsafe.Pointer(&l.placed))
 	link(l.border.StructureType(), unsafe.Pointer(&l.border))
 	link(l.texels.StructureType(), unsafe.Pointer(&l.texels))
+	link(l.timeline.StructureType(), unsafe.Pointer(&l.timeline))
 	p.fill(&out)
 	if p.cut != nil {
 		p.cut.Apply(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, propertiesBytes(&out.Properties))

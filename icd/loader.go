@@ -68,15 +68,16 @@ func procAddr(h vk.Instance, name string) uintptr {
 
 // offered says whether a command belongs to a core version up to newest, or to an extension of has.
 func offered(c vk.Command, newest uint32, has func(extension string) bool) bool {
-	return c.Version != 0 && c.Version <= newest || slices.ContainsFunc(c.Extensions, has)
+	return c.Version != 0 && c.Version <= newest ||
+		slices.ContainsFunc(c.Extensions(), func(e vk.Text) bool { return has(e.String()) })
 }
 
 // getDeviceProcAddr answers only what the device may call: core commands up to the supported version, with the
 // feature maintenance5 only up to the instance's, and those of enabled extensions (vkGetDeviceProcAddr).
 func getDeviceProcAddr(d *device, pName *byte) vk.PFN_vkVoidFunction {
 	name := vk.GoString(pName)
-	c, ok := vk.CommandByName(name)
-	if !ok || (c.Level != vk.DeviceLevel && name != "vkGetDeviceProcAddr") {
+	i, ok := vk.CommandIndex(name)
+	if !ok || (vk.Commands[i].Level != vk.DeviceLevel && name != "vkGetDeviceProcAddr") {
 		return 0
 	}
 	instance := d.physical.instance
@@ -85,10 +86,10 @@ func getDeviceProcAddr(d *device, pName *byte) vk.PFN_vkVoidFunction {
 		newest = min(newest, instance.apiVersion|0xFFF) // whatever its patch
 	}
 	enabled := func(e string) bool { return d.extensions[e] || instance.extensions[e] }
-	if !offered(c, newest, enabled) {
+	if !offered(vk.Commands[i], newest, enabled) {
 		return 0
 	}
-	return vk.PFN_vkVoidFunction(cabi.Entry(name))
+	return vk.PFN_vkVoidFunction(cabi.EntryAt(i))
 }
 
 func enumerateInstanceVersion(out *uint32) vk.Result {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"farside/internal/config"
+	"farside/internal/log"
 )
 
 func TestLogLevels(t *testing.T) {
@@ -39,7 +40,7 @@ func captureLog(t testing.TB, from slog.Level) *bytes.Buffer {
 		logger = l
 	})
 	var b bytes.Buffer
-	logger = newLogger(&b)
+	logger = log.New(&b)
 	logLevel.Set(from)
 	return &b
 }

@@ -9,7 +9,7 @@ import (
 	"farside/memory"
 )
 
-// mapping is where an application has mapped a memory object; at is nil while it is not mapped.
+// mapping is where an application has mapped a memory object.
 type mapping struct {
 	at             unsafe.Pointer
 	offset, length uint64      // the mapped range of the memory object, bytes
@@ -31,8 +31,16 @@ func (m *mapping) end(command string, p *memory.Payload, reserve bool) error {
 			return err
 		}
 	}
-	*m = mapping{}
 	return nil
+}
+
+// endMapping ends the mapping for a command. The caller has mu.
+func (m *deviceMemory) endMapping(command string, reserve bool) error {
+	err := m.mapping.end(command, m.payload, reserve)
+	if err == nil {
+		m.mapping = nil
+	}
+	return err
 }
 
 // endHostAccess ends an access by the host. No command has a result for a dma-buf's driver that refuses.
@@ -66,13 +74,17 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_memory_07962,
 			"memory type %d is not host-visible", m.typeIndex)
 	}
+	if n := m.instances(); n > 1 {
+		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_memory_07963,
+			"the memory has %d instances", n)
+	}
 	length, err := m.resolve(offset, size)
 	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.mapping.at != nil {
+	if m.mapping != nil {
 		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_memory_07958,
 			"the memory is mapped already")
 	}
@@ -81,13 +93,13 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.NoVUID, "%w", err)
 	}
 	shown, err := m.shown()
-	next := mapping{offset: offset, length: length, own: true}
+	next := &mapping{offset: offset, length: length, own: true}
 	switch {
 	case err != nil:
 	case placedAt != nil:
 		next.at, err = placedAt, shown.MapAt(placedAt, offset, length)
 	case m.device.strict(config.StrictGuard) && !m.payload.Foreign():
-		err = m.mapGuarded(shown, &next)
+		err = m.mapGuarded(shown, next)
 	case m.device.features["memoryUnmapReserve"] && !m.payload.Foreign():
 		// The application may end the mapping with VK_MEMORY_UNMAP_RESERVE_BIT_EXT and use the addresses for something else.
 		next.at, err = shown.MapAnywhere(offset, length)
@@ -102,6 +114,7 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 		return nil, err
 	}
 	m.mapping = next
+	m.held.Store(true)
 	return next.at, nil
 }
 
@@ -180,7 +193,7 @@ func (m *deviceMemory) unmap(reserve bool) error {
 	m.overrun("vkUnmapMemory")
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.mapping.at == nil {
+	if m.mapping == nil {
 		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryUnmapInfo_memory_07964, "the memory is not mapped")
 	}
 	if reserve && (!m.mapping.own || m.mapping.area != nil && !m.device.features["memoryUnmapReserve"]) {
@@ -191,7 +204,7 @@ func (m *deviceMemory) unmap(reserve bool) error {
 		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryUnmapInfo_flags_09579,
 			"VK_MEMORY_UNMAP_RESERVE_BIT_EXT needs the memoryUnmapReserve feature")
 	}
-	return m.mapping.end("vkUnmapMemory", m.payload, reserve)
+	return m.endMapping("vkUnmapMemory", reserve)
 }
 
 // Flushing and invalidating move no data, as every mapping shows the payload's own pages, unless strictness has given
@@ -218,8 +231,11 @@ func eachRange(command string, count uint32, ranges *vk.MappedMemoryRange,
 			return m.fail(command, err)
 		}
 		if s := m.shadow.Load(); s != nil {
+			var end uint64
 			m.mu.Lock()
-			end := m.mapping.offset + m.mapping.length
+			if m.mapping != nil { // nobody has ended it meanwhile
+				end = m.mapping.offset + m.mapping.length
+			}
 			m.mu.Unlock()
 			m.aligned(command, r)
 			exchange(m, s, memory.Span{Offset: r.Offset, Size: min(r.Size, end-min(r.Offset, end))})
@@ -231,7 +247,7 @@ func eachRange(command string, count uint32, ranges *vk.MappedMemoryRange,
 func (m *deviceMemory) checkMapped(offset, size uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.mapping.at == nil {
+	if m.mapping == nil {
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMappedMemoryRange_memory_00684, "the memory is not mapped")
 	}
 	end := m.mapping.offset + m.mapping.length

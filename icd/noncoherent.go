@@ -68,7 +68,7 @@ func (m *deviceMemory) unseen(command string) {
 		return
 	}
 	m.mu.Lock()
-	isMapped := m.mapping.at != nil
+	isMapped := m.mapping != nil
 	m.mu.Unlock()
 	if !isMapped {
 		return
@@ -83,6 +83,9 @@ func (m *deviceMemory) unseen(command string) {
 func (d *device) watch(a *exec.Access) {
 	if d.strict(config.StrictAsync) {
 		d.watchAsync(a)
+	}
+	if d.strict(config.StrictRDMA) {
+		d.watchRemote(a)
 	}
 	if !a.Reads || !d.strict(config.StrictNoncoherent) {
 		return
@@ -107,11 +110,13 @@ func (d *device) accessed(a *exec.Access) (m *deviceMemory, objects []object, r 
 	var size, base uint64
 	of := func(b *buffer) {
 		objects = append(objects, object{vk.OBJECT_TYPE_BUFFER, b.handle})
-		m, base, size = b.boundTo(), b.offset, b.size
+		m, base, size = b.boundTo(), b.of(a.Device), b.size
 	}
 	image := func(img *image) {
 		objects = append(objects, object{vk.OBJECT_TYPE_IMAGE, img.handle})
-		m, base, size = img.boundTo(), img.offset, img.size
+		if img.pieced == nil { // what lies in several instances at once is no range of bytes
+			m, base, size = img.boundTo(), img.of(a.Device), img.size
+		}
 	}
 	switch a.Type {
 	case vk.OBJECT_TYPE_BUFFER:
@@ -121,7 +126,9 @@ func (d *device) accessed(a *exec.Access) (m *deviceMemory, objects []object, r 
 	case vk.OBJECT_TYPE_BUFFER_VIEW:
 		if v := bufferViews.Get(a.Handle); v != nil {
 			of(v.buffer)
-			base, size = base+v.offset, v.bytes
+			if base != noInstance {
+				base, size = base+v.offset, v.bytes
+			}
 		}
 	case vk.OBJECT_TYPE_IMAGE:
 		if img := images.Get(a.Handle); img != nil {
@@ -131,6 +138,9 @@ func (d *device) accessed(a *exec.Access) (m *deviceMemory, objects []object, r 
 		if v := imageViews.Get(a.Handle); v != nil {
 			image(v.image)
 		}
+	}
+	if base == noInstance {
+		return nil, nil, r
 	}
 	offset := min(a.Offset, size)
 	return m, objects, memory.Span{Offset: base + offset, Size: min(a.Size, size-offset)}

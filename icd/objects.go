@@ -58,6 +58,7 @@ type instance struct {
 	extensions map[string]bool
 	devices    []*physicalDevice
 	made       *origin // with FARSIDE_STRICT=leaks
+	asyncOwner asyncOwner
 
 	reporter
 }
@@ -66,7 +67,8 @@ type instance struct {
 type physicalDevice struct {
 	handle     vk.PhysicalDevice
 	instance   *instance
-	index      int // of the instance's devices
+	index      int               // of the instance's devices
+	group      []*physicalDevice // its device group, with itself
 	settings   *config.Settings
 	profile    memory.Profile
 	families   []profile.Family
@@ -86,28 +88,34 @@ type physicalDevice struct {
 // device is a VkDevice.
 type device struct {
 	handle     vk.Device
-	physical   *physicalDevice
+	physical   *physicalDevice    // that it was created from
+	members    []*physicalDevice  // all of which it is made, by device index
+	uuid       [vk.UUID_SIZE]byte // stands for the members in memory that leaves the process
 	extensions map[string]bool
 	features   map[string]bool // names of the enabled features, whichever structure they came in
 	remaps     bool            // of these memoryMapPlaced or memoryUnmapReserve, or guarded mappings
 	strictness config.Strict
-	made       *origin // with FARSIDE_STRICT=leaks
+	signalled  atomic.Pointer[shots] // taken when the host signalled last; see shots
+	made       *origin               // with FARSIDE_STRICT=leaks
 	queues     []*queue
 	reports    []memoryReport // VK_EXT_device_memory_report callbacks
 
-	lost atomic.Bool      // set for good when the device is lost
-	stop *syncobj.Payload // signalled when the device is lost or destroyed: nothing waits any longer
-	exec exec.Device      // what its queues share
+	lost   atomic.Bool      // set for good when the device is lost
+	stop   *syncobj.Payload // signalled when the device is lost or destroyed: nothing waits any longer
+	exec   exec.Device      // what its queues share
+	pieces sync.Mutex       // exec.Device.Pieces
 
 	environment func() *spirv.Environment // what modules are held to
 
 	shaders   shaders
 	addresses addresses // of memory that shaders reach by address
 
-	slots     sync.Map     // the live *privateDataSlot
-	slotted   atomic.Bool  // there is one, or was
-	samplers  atomic.Int64 // the live samplers
-	residents residents
+	slots           sync.Map     // the live *privateDataSlot
+	slotted         atomic.Bool  // there is one, or was
+	samplers        atomic.Int64 // the live samplers
+	customBorders   atomic.Int64 // those with custom border colours
+	lateDescriptors atomic.Int64 // of all pools for update after bind
+	residents       residents
 }
 
 // fail logs and reports err as the outcome of command and returns the VkResult that it maps to.

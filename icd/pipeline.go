@@ -75,6 +75,10 @@ func (d *device) newPipeline(info *vk.ComputePipelineCreateInfo, flags vk.Pipeli
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_parameter,
 			"%#x is no pipeline layout of the device", uint64(info.Layout))
 	}
+	if most := d.physical.limits.MaxPerStageResources; layout.resources > uint64(most) {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_01687,
+			"%d resources in the layout are more than maxPerStageResources, %d", layout.resources, most)
+	}
 	s, found, err := d.shaderOf(&info.Stage, flags, cache)
 	if err == nil {
 		err = s.fits(layout)

@@ -14,8 +14,9 @@ const (
 // pipelineLayout is a VkPipelineLayout. What it is made of may be destroyed before it.
 type pipelineLayout struct {
 	child
-	sets []*descriptor.Layout // nil for VK_NULL_HANDLE
-	push pushRange            // of compute shaders
+	sets      []*descriptor.Layout // nil for VK_NULL_HANDLE
+	push      pushRange            // of compute shaders
+	resources uint64               // that compute shaders reach, as maxPerStageResources counts them
 }
 
 // pushRange is a range of push constants, in bytes.
@@ -61,6 +62,7 @@ func (d *device) newPipelineLayout(info *vk.PipelineLayoutCreateInfo) (*pipeline
 	if err := l.checkDescriptors(d.physical.limits); err != nil {
 		return nil, err
 	}
+	l.resources = l.countResources()
 	return l, l.readRanges(d.physical.limits.MaxPushConstantsSize,
 		vk.Slice(info.PPushConstantRanges, info.PushConstantRangeCount))
 }

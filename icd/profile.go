@@ -48,10 +48,18 @@ func newPhysicalDevices(settings *config.Settings) ([]*physicalDevice, error) {
 	for i, d := range from.Devices {
 		p := &physicalDevice{settings: settings, profileName: from.Name}
 		settingsCount(d, settings)
-		p.cut = profile.Cut(d, ownDevice(settings, own, i))
+		p.cut = profile.Cut(d, ownDevice(settings, own, i, d.Group != nil))
 		p.take(d)
 		p.settle(i)
 		list = append(list, p)
+	}
+	for i, d := range from.Devices {
+		if d.Group != nil {
+			list[i].group = nil
+			for _, n := range d.Group.Devices {
+				list[i].group = append(list[i].group, list[n])
+			}
+		}
 	}
 	return list, usable(list)
 }
@@ -122,15 +130,15 @@ func resize(heaps []memory.Heap, settings *config.Settings) {
 
 // settle makes the parts of a device that follow from the others; index is its place in the instance.
 func (p *physicalDevice) settle(index int) {
-	p.index = index
+	p.index, p.group = index, []*physicalDevice{p}
 	p.driverUUID = driverUUID(p.settings)
 	p.deviceUUID = deviceUUID(p.settings, p.driverUUID, index)
 	p.measure()
 	p.budget = memory.NewBudget(p.profile, p.limits.MaxMemoryAllocationCount)
 }
 
-// ownDevice is what the driver does without a profile.
-func ownDevice(settings *config.Settings, heaps memory.Profile, index int) *profile.Own {
+// ownDevice is what the driver does without a profile; grouped says that the device is in a group with others.
+func ownDevice(settings *config.Settings, heaps memory.Profile, index int, grouped bool) *profile.Own {
 	own := &profile.Own{Version: supportedVersion, Extensions: map[string]uint32{}, Instance: supportsInstance,
 		Features: supportedFeatures(), Families: ownFamilies, MemoryFlags: memoryFlags,
 		HeapFlags:  vk.MEMORY_HEAP_DEVICE_LOCAL_BIT,
@@ -139,6 +147,9 @@ func ownDevice(settings *config.Settings, heaps memory.Profile, index int) *prof
 		if e := &deviceExtensions[i]; e.advertised() {
 			own.Extensions[e.name] = vk.ExtensionByName(e.name).SpecVersion
 		}
+	}
+	if own.Grouped = grouped; grouped {
+		own.HeapFlags |= vk.MEMORY_HEAP_MULTI_INSTANCE_BIT
 	}
 	for _, h := range heaps.Heaps {
 		own.Heaps = append(own.Heaps, profile.Heap{Size: h.Size, Flags: h.Flags})
@@ -218,7 +229,7 @@ func ShowProfile(p *profile.Profile) []*profile.Result {
 	own := memory.DefaultProfile(0, 0)
 	var list []*profile.Result
 	for i, d := range p.Devices {
-		list = append(list, profile.Cut(d, ownDevice(settings, own, i)))
+		list = append(list, profile.Cut(d, ownDevice(settings, own, i, d.Group != nil)))
 	}
 	return list
 }

@@ -31,7 +31,7 @@ func TestProfileIsRefused(t *testing.T) {
 		"[[queueFamilies]]\ncount = 1\nflags = [\"COMPUTE\"]\nx = 1":   "line 4",
 		"[[queueFamilies]]\ncount = 1\nflags = [\"GRAPHICS\"]":         "VK_QUEUE_COMPUTE_BIT",
 		"[[devices]]\n[devices.properties]\nmaxViewportDimensions = 1": "1 values instead of 2",
-		"groups = [[0]]": "no device group",
+		"groups = [[0, 1]]": "no device 1",
 	} {
 		path := filepath.Join(dir, "wrong.toml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

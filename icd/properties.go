@@ -83,8 +83,8 @@ func (p *physicalDevice) properties(out *vk.PhysicalDeviceProperties) {
 // pipeline cache holds.
 func (p *physicalDevice) pipelineCacheUUID() [vk.UUID_SIZE]byte {
 	parts := [][]byte{p.driverUUID[:], []byte("pipeline cache " + Version + " " + Commit)}
-	if p.cut != nil {
-		parts = append(parts, p.cut.Fingerprint())
+	if p.cut != nil && len(p.group) > 0 { // devices of a group are told apart by names alone
+		parts = append(parts, p.group[0].cut.Fingerprint())
 	}
 	return hashUUID(parts...)
 }

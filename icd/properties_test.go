@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/google/go-cmp/cmp"
+
 	"farside/internal/config"
 	"farside/internal/vk"
 )
@@ -62,7 +64,7 @@ func TestDriverVersion(t *testing.T) {
 func propertyTypes() []vk.StructureType {
 	var types []vk.StructureType
 	for _, s := range vk.Structures {
-		if slices.Contains(s.Extends, vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2) {
+		if slices.Contains(s.Extends(), vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2) {
 			types = append(types, s.SType)
 		}
 	}
@@ -128,7 +130,7 @@ func TestEveryPropertyStruct(t *testing.T) {
 		for n := range a.NumField() {
 			f := a.Type().Field(n)
 			if f.Name != "_" && f.Name != "SType" && f.Name != "PNext" &&
-				!reflect.DeepEqual(a.Field(n).Interface(), b.Field(n).Interface()) {
+				!cmp.Equal(a.Field(n).Interface(), b.Field(n).Interface()) {
 				// Strings are written up to the array's end, too.
 				t.Errorf("%v: %s is not written", st, f.Name)
 			}
@@ -166,7 +168,7 @@ func testAggregates(t *testing.T, p *physicalDevice, structs map[vk.StructureTyp
 				continue
 			}
 			compared++
-			if !reflect.DeepEqual(f.Interface(), s.Field(n).Interface()) {
+			if !cmp.Equal(f.Interface(), s.Field(n).Interface()) {
 				t.Errorf("%v.%s is %v, %v has %v", a.Type(), name, f, s.Type(), s.Field(n))
 			}
 		}

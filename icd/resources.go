@@ -16,7 +16,10 @@ import (
 
 // resources finds what recorded commands name for the queues of a device. What it returns may be destroyed by
 // a wrong application at any time: it stays usable for as long as the queue holds its reference.
-type resources struct{ device *device }
+type resources struct {
+	device *device
+	index  uint32 // of the physical device whose instances of memory it finds
+}
 
 var (
 	errNoObject = errors.New("no such object lives on the device")
@@ -35,7 +38,7 @@ func absent(what string, h uint64, exists bool) error {
 // mapped references and maps the memory that an object of size bytes is bound to at offset, and begins an access to it.
 // The caller ends the access and drops the reference.
 func mapped(m *deviceMemory, offset, size uint64) (*memory.Payload, []byte, error) {
-	if m == nil || !m.payload.TryRetain() {
+	if m == nil || offset == noInstance || !m.payload.TryRetain() {
 		return nil, nil, errUnbound
 	}
 	err := m.payload.BeginAccess()
@@ -55,7 +58,7 @@ func (r resources) Buffer(h vk.Buffer) (exec.Buffer, error) {
 	if b == nil || b.device != r.device {
 		return exec.Buffer{}, absent("buffer", uint64(h), b != nil)
 	}
-	p, bytes, err := mapped(b.boundTo(), b.offset, b.size)
+	p, bytes, err := mapped(b.boundTo(), b.of(r.index), b.size)
 	if err != nil {
 		return exec.Buffer{}, fmt.Errorf("buffer %#x: %w", uint64(h), err)
 	}
@@ -67,16 +70,16 @@ func (r resources) Image(h vk.Image) (exec.Image, error) {
 	if img == nil || img.device != r.device {
 		return exec.Image{}, absent("image", uint64(h), img != nil)
 	}
-	texels, p, err := img.texels()
+	texels, p, err := img.texels(r.index)
 	if err != nil {
 		return exec.Image{}, fmt.Errorf("image %#x: %w", uint64(h), err)
 	}
-	return exec.Image{Image: texels, Usage: img.usage, Payload: p}, nil
+	return exec.Image{Image: texels, Usage: img.usage, Payload: p, Pieced: img.piecedFor(r.index)}, nil
 }
 
-// texels references and maps the memory that the image is bound to.
-func (img *image) texels() (transfer.Image, *memory.Payload, error) {
-	p, bytes, err := mapped(img.boundTo(), img.offset, img.size)
+// texels references and maps the memory that the image is bound to, for a physical device.
+func (img *image) texels(index uint32) (transfer.Image, *memory.Payload, error) {
+	p, bytes, err := img.mapped(index)
 	return transfer.Image{Bytes: bytes, Layout: &img.layout, Format: img.format, Type: img.imageType}, p, err
 }
 
@@ -85,11 +88,11 @@ func (r resources) ImageView(h vk.ImageView) (exec.View, error) {
 	if v == nil || v.device != r.device {
 		return exec.View{}, absent("image view", uint64(h), v != nil)
 	}
-	texels, p, err := v.texels()
+	texels, p, err := v.texels(r.index)
 	if err != nil {
 		return exec.View{}, fmt.Errorf("image view %#x: %w", uint64(h), err)
 	}
-	return exec.View{View: texels, Payload: p}, nil
+	return exec.View{View: texels, Payload: p, Pieced: v.image.piecedFor(r.index)}, nil
 }
 
 func (r resources) BufferView(h vk.BufferView) (exec.View, error) {
@@ -97,7 +100,7 @@ func (r resources) BufferView(h vk.BufferView) (exec.View, error) {
 	if v == nil || v.device != r.device {
 		return exec.View{}, absent("buffer view", uint64(h), v != nil)
 	}
-	texels, p, err := v.texels()
+	texels, p, err := v.texels(r.index)
 	if err != nil {
 		return exec.View{}, fmt.Errorf("buffer view %#x: %w", uint64(h), err)
 	}

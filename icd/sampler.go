@@ -9,6 +9,7 @@ import (
 type sampler struct {
 	child
 	*sampling.Sampler
+	custom bool // it has a custom border colour
 }
 
 func createSampler(d *device, info *vk.SamplerCreateInfo, _ *vk.AllocationCallbacks, out *vk.Sampler) vk.Result {
@@ -21,6 +22,11 @@ func createSampler(d *device, info *vk.SamplerCreateInfo, _ *vk.AllocationCallba
 		return d.fail("vkCreateSampler", vk.Errorf(vk.ERROR_TOO_MANY_OBJECTS,
 			vk.VUID_vkCreateSampler_maxSamplerAllocationCount_04110,
 			"all %d samplers of maxSamplerAllocationCount are in use", most))
+	}
+	if most := d.physical.limits.border.MaxCustomBorderColorSamplers; s.custom && d.customBorders.Add(1) > int64(most) {
+		s.release()
+		return d.fail("vkCreateSampler", vk.Errorf(vk.ERROR_TOO_MANY_OBJECTS, vk.VUID_VkSamplerCreateInfo_None_04012,
+			"all %d samplers of maxCustomBorderColorSamplers are in use", most))
 	}
 	*out = vk.Sampler(d.add(s))
 	return vk.SUCCESS
@@ -46,7 +52,8 @@ func (d *device) newSampler(info *vk.SamplerCreateInfo) (*sampler, error) {
 	if err := d.checkSampler(info, &from); err != nil {
 		return nil, err
 	}
-	return &sampler{child: child{device: d}, Sampler: sampling.NewSampler(&from)}, nil
+	custom := from.BorderColor == vk.BORDER_COLOR_FLOAT_CUSTOM_EXT || from.BorderColor == vk.BORDER_COLOR_INT_CUSTOM_EXT
+	return &sampler{child: child{device: d}, Sampler: sampling.NewSampler(&from), custom: custom}, nil
 }
 
 // checkSampler holds VkSamplerCreateInfo to the rules on which the meaning of its members depends, and fills in a
@@ -167,5 +174,10 @@ func createSamplerYcbcrConversion(
 		invalid(vk.VUID_vkCreateSamplerYcbcrConversion_None_01648, "the samplerYcbcrConversion feature is not supported"))
 }
 
-// release makes room for another sampler (maxSamplerAllocationCount).
-func (s *sampler) release() { s.device.samplers.Add(-1) }
+// release makes room for another sampler (maxSamplerAllocationCount, maxCustomBorderColorSamplers).
+func (s *sampler) release() {
+	s.device.samplers.Add(-1)
+	if s.custom {
+		s.device.customBorders.Add(-1)
+	}
+}

@@ -1,6 +1,8 @@
 package icd
 
 import (
+	"sync/atomic"
+
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
@@ -12,6 +14,9 @@ const maxTimelineSemaphoreValueDifference = 1<<64 - 1
 type semaphore struct {
 	carrier
 	timeline bool
+	// highest is the greatest value that a queue waits for or is to signal; only with a maxTimelineSemaphoreValueDifference
+	// that limits anything.
+	highest atomic.Uint64
 }
 
 func createSemaphore(
@@ -55,6 +60,36 @@ func (d *device) newSemaphore(info *vk.SemaphoreCreateInfo) (*semaphore, error) 
 	var err error
 	s.permanent, err = d.newPayload(kind, initial, exported)
 	return s, err
+}
+
+// near holds a value of a timeline semaphore to maxTimelineSemaphoreValueDifference: from its current value, and from the
+// outstanding ones. Of those, which lie above the current value, only the greatest counts; others are values that the same
+// submission has already.
+func (s *semaphore) near(value uint64, rule vk.VUID, others ...uint64) error {
+	most := s.device.physical.limits.timeline.MaxTimelineSemaphoreValueDifference
+	if !s.timeline || most == maxTimelineSemaphoreValueDifference {
+		return nil
+	}
+	p := s.payload()
+	current := p.Value()
+	p.Release()
+	for _, other := range append(others, current, max(current, s.highest.Load())) {
+		if max(value, other)-min(value, other) > most {
+			return vk.Errorf(vk.ERROR_UNKNOWN, rule,
+				"value %d differs from %d by more than maxTimelineSemaphoreValueDifference, %d", value, other, most)
+		}
+	}
+	return nil
+}
+
+// raise notes that a value is outstanding.
+func (s *semaphore) raise(value uint64) {
+	for {
+		was := s.highest.Load()
+		if value <= was || s.highest.CompareAndSwap(was, value) {
+			return
+		}
+	}
 }
 
 // takeWait returns the payload that a queue's wait is for, with a reference for the caller. A temporary
@@ -119,9 +154,13 @@ func signalSemaphore(_ *device, info *vk.SemaphoreSignalInfo) vk.Result {
 	if r := s.host("vkSignalSemaphore", vk.VUID_VkSemaphoreSignalInfo_semaphore_03257); r != vk.SUCCESS {
 		return r
 	}
+	if err := s.near(info.Value, vk.VUID_VkSemaphoreSignalInfo_value_03260); err != nil {
+		return s.fail("vkSignalSemaphore", err)
+	}
 	p := s.payload()
 	defer p.Release()
 	s.device.hostSignals(p, info.Value)
+	s.device.orderRemote()
 	if err := p.Signal(info.Value); err != nil {
 		return s.fail("vkSignalSemaphore", err)
 	}

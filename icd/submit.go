@@ -13,12 +13,20 @@ type submission struct {
 	queue            *queue
 	rules            *submitRules
 	*exec.Submission // nil once it is the queue's
+	outstanding      []outstanding
+}
+
+// outstanding is a value that a submission waits for or signals.
+type outstanding struct {
+	semaphore *semaphore
+	value     uint64
 }
 
 // submitRules are the rules that a submission can break, as vkQueueSubmit and vkQueueSubmit2 name them.
 type submitRules struct {
 	command                                                                          string
 	family, level, state, simultaneous, secondaryState, secondarySimultaneous, fence vk.VUID
+	waitsNear, signalsNear                                                           vk.VUID
 }
 
 var (
@@ -31,6 +39,8 @@ var (
 		secondaryState:        vk.VUID_vkQueueSubmit_pCommandBuffers_00072,
 		secondarySimultaneous: vk.VUID_vkQueueSubmit_pCommandBuffers_00073,
 		fence:                 vk.VUID_vkQueueSubmit_fence_00063,
+		waitsNear:             vk.VUID_VkSubmitInfo_pWaitSemaphores_03243,
+		signalsNear:           vk.VUID_VkSubmitInfo_pSignalSemaphores_03244,
 	}
 	submitRules2 = submitRules{
 		command:               "vkQueueSubmit2",
@@ -41,6 +51,8 @@ var (
 		secondaryState:        vk.VUID_vkQueueSubmit2_commandBuffer_03876,
 		secondarySimultaneous: vk.VUID_vkQueueSubmit2_commandBuffer_03877,
 		fence:                 vk.VUID_vkQueueSubmit2_fence_04894,
+		waitsNear:             vk.VUID_VkSubmitInfo2_semaphore_03884,
+		signalsNear:           vk.VUID_VkSubmitInfo2_semaphore_03883,
 	}
 )
 
@@ -84,13 +96,21 @@ func (s *submission) batch(info *vk.SubmitInfo) error {
 		waitValues = vk.Slice(t.PWaitSemaphoreValues, t.WaitSemaphoreValueCount)
 		signalValues = vk.Slice(t.PSignalSemaphoreValues, t.SignalSemaphoreValueCount)
 	}
+	masks, err := s.groupMasks(info)
+	if err != nil {
+		return err
+	}
 	for i, h := range waits {
 		if err := s.wait(h, value(waitValues, i), len(waitValues) == len(waits), waitRule); err != nil {
 			return err
 		}
 	}
-	for _, h := range vk.Slice(info.PCommandBuffers, info.CommandBufferCount) {
-		if err := s.execute(h); err != nil {
+	for i, h := range vk.Slice(info.PCommandBuffers, info.CommandBufferCount) {
+		mask := uint32(1) // "If this structure is not present, […] command buffers execute on device index zero"
+		if masks != nil {
+			mask = masks[i]
+		}
+		if err := s.execute(h, mask); err != nil {
 			return err
 		}
 	}
@@ -113,18 +133,28 @@ func value(list []uint64, i int) uint64 {
 func (s *submission) batch2(info *vk.SubmitInfo2) error {
 	waits := vk.Slice(info.PWaitSemaphoreInfos, info.WaitSemaphoreInfoCount)
 	for i := range waits {
+		if err := s.checkIndex(&waits[i]); err != nil {
+			return err
+		}
 		if err := s.wait(waits[i].Semaphore, waits[i].Value, true, vk.NoVUID); err != nil {
 			return err
 		}
 	}
 	buffers := vk.Slice(info.PCommandBufferInfos, info.CommandBufferInfoCount)
 	for i := range buffers {
-		if err := s.execute(buffers[i].CommandBuffer); err != nil {
+		mask, err := s.maskOf(&buffers[i])
+		if err != nil {
+			return err
+		}
+		if err := s.execute(buffers[i].CommandBuffer, mask); err != nil {
 			return err
 		}
 	}
 	signals := vk.Slice(info.PSignalSemaphoreInfos, info.SignalSemaphoreInfoCount)
 	for i := range signals {
+		if err := s.checkIndex(&signals[i]); err != nil {
+			return err
+		}
 		if err := s.signal(signals[i].Semaphore, signals[i].Value, true, vk.NoVUID); err != nil {
 			return err
 		}
@@ -142,9 +172,28 @@ func (s *submission) semaphore(h vk.Semaphore, hasValue bool, rule vk.VUID) (*se
 	return sem, nil
 }
 
+// near holds a value to maxTimelineSemaphoreValueDifference, where that limits anything.
+func (s *submission) near(sem *semaphore, value uint64, rule vk.VUID) error {
+	if !sem.timeline || s.queue.device.physical.limits.timeline.MaxTimelineSemaphoreValueDifference ==
+		maxTimelineSemaphoreValueDifference {
+		return nil
+	}
+	var others []uint64
+	for _, o := range s.outstanding {
+		if o.semaphore == sem {
+			others = append(others, o.value)
+		}
+	}
+	s.outstanding = append(s.outstanding, outstanding{sem, value})
+	return sem.near(value, rule, others...)
+}
+
 func (s *submission) wait(h vk.Semaphore, value uint64, hasValue bool, rule vk.VUID) error {
 	sem, err := s.semaphore(h, hasValue, rule)
 	if err != nil {
+		return err
+	}
+	if err := s.near(sem, value, s.rules.waitsNear); err != nil {
 		return err
 	}
 	s.Wait(sem.takeWait(), value)
@@ -156,11 +205,14 @@ func (s *submission) signal(h vk.Semaphore, value uint64, hasValue bool, rule vk
 	if err != nil {
 		return err
 	}
+	if err := s.near(sem, value, s.rules.signalsNear); err != nil {
+		return err
+	}
 	s.Signal(sem.payload(), value)
 	return nil
 }
 
-func (s *submission) execute(h vk.CommandBuffer) error {
+func (s *submission) execute(h vk.CommandBuffer, mask uint32) error {
 	b := live(commandBuffers, h)
 	if b.pool.family != s.queue.family {
 		return vk.Errorf(vk.ERROR_UNKNOWN, s.rules.family,
@@ -169,7 +221,7 @@ func (s *submission) execute(h vk.CommandBuffer) error {
 	if err := b.beginPending(s.rules); err != nil {
 		return err
 	}
-	s.Execute(b)
+	s.ExecuteOn(b, mask)
 	return nil
 }
 
@@ -196,6 +248,10 @@ func (s *submission) submit(f *fence) vk.Result {
 	}
 	if s.queue.device.strict(config.StrictAsync) {
 		s.Note = s.queue.device.shots()
+	}
+	s.queue.device.orderRemote()
+	for _, o := range s.outstanding {
+		o.semaphore.raise(o.value)
 	}
 	s.queue.exec.Submit(s.Submission)
 	s.Submission = nil

@@ -55,10 +55,10 @@ func TestExtensionsMeetTheirDependencies(t *testing.T) {
 				t.Errorf("%s is no %v extension of the registry", row.name, kind)
 				continue
 			}
-			if e.Depends == "" {
+			if e.Depends == 0 {
 				continue
 			}
-			if ok, rest := met(e.Depends, has); !ok || rest != "" {
+			if ok, rest := met(e.Depends.String(), has); !ok || rest != "" {
 				t.Errorf("%s depends on %s", row.name, e.Depends)
 			}
 		}

@@ -39,15 +39,16 @@ func (d *device) newPayload(kind syncobj.Kind, initial uint64, f form) (held, er
 	if f != formOpaque {
 		return held{Payload: d.fresh(syncobj.New(kind, initial)), form: f}, nil
 	}
+	d.shareAsync()
 	p, err := syncobj.NewShared(kind, initial, d.identity())
 	if err != nil {
 		return held{}, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%w", err)
 	}
-	return held{Payload: p, form: f}, nil
+	return held{Payload: d.fresh(p), form: f}, nil
 }
 
 func (d *device) identity() syncobj.Identity {
-	return syncobj.Identity{DriverUUID: d.physical.driverUUID, DeviceUUID: d.physical.deviceUUID}
+	return syncobj.Identity{DriverUUID: d.physical.driverUUID, DeviceUUID: d.members[0].deviceUUID}
 }
 
 // current returns the payload that operations work on. mu is held.
@@ -130,6 +131,7 @@ func (c *carrier) export(f form, rules *exportRules) (int, error) {
 	if err != nil {
 		return -1, err
 	}
+	c.device.madeSyncFile(h.Payload, fd)
 	if h == &c.temporary {
 		c.drop()
 		return fd, nil
@@ -144,6 +146,7 @@ func (c *carrier) export(f form, rules *exportRules) (int, error) {
 func (d *device) waited(command string, err error) vk.Result {
 	switch {
 	case err == nil:
+		d.orderRemote()
 		return vk.SUCCESS
 	case errors.Is(err, syncobj.ErrTimeout):
 		return vk.TIMEOUT

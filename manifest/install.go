@@ -54,8 +54,11 @@ var (
 )
 
 // FileName returns the manifest's file name on this architecture.
-func FileName() string {
-	arch := runtime.GOARCH
+func FileName() string { return FileNameOf(runtime.GOARCH) }
+
+// FileNameOf returns the manifest's file name on an architecture (GOARCH). It has the kernel's name of the
+// architecture, as those of other drivers have.
+func FileNameOf(arch string) string {
 	switch arch {
 	case "amd64":
 		arch = "x86_64"

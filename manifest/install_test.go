@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,19 @@ func TestPath(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "")
 	if path, err := Path(User, ""); err == nil {
 		t.Errorf("Path without a home directory = %q", path)
+	}
+}
+
+func TestFileNameOf(t *testing.T) {
+	for arch, want := range map[string]string{
+		"amd64": "farside_icd.x86_64.json", "arm64": "farside_icd.aarch64.json", "riscv64": "farside_icd.riscv64.json",
+	} {
+		if got := FileNameOf(arch); got != want {
+			t.Errorf("FileNameOf(%s) = %s, want %s", arch, got, want)
+		}
+	}
+	if got, want := FileName(), FileNameOf(runtime.GOARCH); got != want {
+		t.Errorf("FileName() = %s, want %s", got, want)
 	}
 }
 

@@ -24,7 +24,6 @@ func pointer(addr uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Poi
 func FromHostPointer(addr unsafe.Pointer, size uint64) *Payload {
 	p := &Payload{backing: backedForeign, size: size, id: newID()}
 	p.base.store(addr)
-	p.refs.Store(1)
 	return p
 }
 

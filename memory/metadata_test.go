@@ -36,7 +36,7 @@ func TestParseMetadataRefuses(t *testing.T) {
 		{"version", "version 2", func(b []byte) []byte { b[8] = 2; reseal(b); return b }},
 		{"length", "105 bytes long", func(b []byte) []byte { b[12] = 105; reseal(b); return b }},
 		{"checksum", "checksum", func(b []byte) []byte { b[20] ^= 1; return b }},
-		{"spare", "spare", func(b []byte) []byte { b[95] = 1; reseal(b); return b }},
+		{"spare", "spare", func(b []byte) []byte { b[97] = 1; reseal(b); return b }},
 		{"no size", "size 0", func(b []byte) []byte { clear(b[48:56]); reseal(b); return b }},
 		{"huge", "impossible", func(b []byte) []byte { b[55] = 0xff; reseal(b); return b }},
 		{"kind", "dedicated kind 3", func(b []byte) []byte { b[88] = 3; reseal(b); return b }},

@@ -35,7 +35,7 @@ const (
 // Payload is the memory behind one or more VkDeviceMemory objects, of this or of other processes. It is made
 // with one reference; the last Release unmaps it and closes its descriptor.
 type Payload struct {
-	refs    atomic.Int32
+	more    atomic.Int32 // references beside the first; -1: the last is gone
 	backing backing
 	open    bool   // Publish has not sealed the file yet; guarded by mu
 	closed  bool   // Publish has sealed the file against writing; guarded by mu
@@ -69,7 +69,6 @@ func (p *Payload) anonymous(size uint64, b backing) (*Payload, error) {
 		return nil, err
 	}
 	p.backing, p.size, p.id = b, size, newID()
-	p.refs.Store(1)
 	return p, nil
 }
 
@@ -96,7 +95,6 @@ func newShared(size uint64, m Metadata, open bool) (*Payload, error) {
 	if err != nil {
 		return nil, systemError(err)
 	}
-	p.refs.Store(1)
 	return p, nil
 }
 
@@ -134,7 +132,6 @@ func FromFD(file *fd.FD, size uint64, m Metadata) *Payload {
 	if p.id == 0 {
 		p.id = newID()
 	}
-	p.refs.Store(1)
 	return p
 }
 
@@ -189,7 +186,7 @@ func (p *Payload) Foreign() bool { return p.backing == backedForeign }
 
 // Retain adds a reference and returns p.
 func (p *Payload) Retain() *Payload {
-	if p.refs.Add(1) <= 1 {
+	if p.more.Add(1) <= 0 {
 		panic("memory: Retain of a payload that is gone")
 	}
 	return p
@@ -199,11 +196,11 @@ func (p *Payload) Retain() *Payload {
 // payload that somebody else may release at the same time.
 func (p *Payload) TryRetain() bool {
 	for {
-		n := p.refs.Load()
-		if n <= 0 {
+		n := p.more.Load()
+		if n < 0 {
 			return false
 		}
-		if p.refs.CompareAndSwap(n, n+1) {
+		if p.more.CompareAndSwap(n, n+1) {
 			return true
 		}
 	}
@@ -211,10 +208,10 @@ func (p *Payload) TryRetain() bool {
 
 // Release drops a reference; the last one unmaps the memory and closes its descriptor.
 func (p *Payload) Release() {
-	switch n := p.refs.Add(-1); {
-	case n > 0:
+	switch n := p.more.Add(-1); {
+	case n >= 0:
 		return
-	case n < 0:
+	case n < -1:
 		panic("memory: Release of a payload that is gone")
 	}
 	if p.backing != backedForeign {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"farside/internal/fd"
 	"farside/internal/vk"
 )
@@ -83,9 +85,10 @@ func DefaultProfile(device, host uint64) Profile {
 
 // machineMemory returns the bytes that this process may use: MemTotal, or the cgroup's limit where it is lower.
 func machineMemory() uint64 {
-	total := meminfo("MemTotal:")
-	if total == 0 {
-		total = gib
+	total := gib
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		total = uint64(info.Totalram) * uint64(info.Unit)
 	}
 	return min(total, cgroupLimit(fd.ReadFile))
 }

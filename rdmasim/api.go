@@ -1,7 +1,7 @@
 package rdmasim
 
 import (
-	"farside/rdmasim/internal/local"
+	"farside/internal/config"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -45,4 +45,4 @@ type Counters = verbs.Counters
 // AllowUIDs is the environment variable that lists further user ids, decimal and separated by commas, which
 // an owner serves and which a peer believes. Nobody but the process' own effective user is trusted without
 // it.
-const AllowUIDs = local.AllowUIDs
+const AllowUIDs = config.AllowUIDs

@@ -24,7 +24,7 @@ func (p *Peer) atomicWatched(op Opcode, width, address, operand, compare uint64)
 
 func (p *Peer) atomicNow(op Opcode, width, address, operand, compare uint64) (old uint64, err error) {
 	if address&(width-1) != 0 {
-		return 0, failed(op, address, ErrMisaligned)
+		return 0, p.refused(op, address, ErrMisaligned)
 	}
 	r := p.table.Lookup(address)
 	if r != nil {
@@ -32,7 +32,7 @@ func (p *Peer) atomicNow(op Opcode, width, address, operand, compare uint64) (ol
 			return old, nil
 		}
 		if err != verbs.ErrStale {
-			return 0, failed(op, address, err)
+			return 0, p.refused(op, address, err)
 		}
 	}
 	return p.atomicAgain(op, width, address, operand, compare, r)

@@ -43,7 +43,7 @@ func Serve(options ServeOptions) (*Bridge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rdmasim: %w", err)
 	}
-	faults, err := fault.For(settings, "rdma")
+	faults, err := fault.For(settings, "rdma.")
 	if err != nil {
 		return nil, fmt.Errorf("rdmasim: %w", err)
 	}

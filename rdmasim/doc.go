@@ -82,6 +82,14 @@
 //   - A process' memory may be read and written by operations under way until the deregistration returns, and
 //     after a target's death a completion with an error takes the retry time, seconds.
 //
+// # Strictness
+//
+// With FARSIDE_STRICT=rdma an owner asks its peers to be no better than adapters. Its regions are strict: each
+// operation tells the owner that it is under way, then does what it does, then tells that its initiator knows of the
+// end. A write brings its bytes to the owner, who keeps them from devices ([Attributes].Holds) until [Synchronize].
+// The guarantees above don't hold then, save for those of the end of a region, of atomics and of aligned words.
+// docs/strict.md has the rules and what is found, rdmasim/internal/local/strict.go the owner's part.
+//
 // # Other hosts
 //
 // A [Bridge] serves the regions of its host to peers that opened "tls://host:port/". It is a peer of the owners

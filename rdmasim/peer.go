@@ -33,7 +33,9 @@ type Peer struct {
 	faults  *fault.Plan // nil: nothing fails on command
 	severed atomic.Bool // on command
 
-	used usedRegions
+	used   usedRegions
+	strict atomic.Bool // the process asks for FARSIDE_STRICT=rdma, or the owner of a region that the peer has found
+	pairs  pairs
 }
 
 // Open joins a fabric: this host, named "", or another one where a [Bridge] serves, named
@@ -55,7 +57,8 @@ func Open(ctx context.Context, fabric string) (*Peer, error) {
 	}
 	finding.Begin(settings)
 	p := &Peer{}
-	if p.faults, err = fault.For(settings, "rdma"); err != nil {
+	p.strict.Store(finding.On(config.StrictRDMA))
+	if p.faults, err = fault.For(settings, "rdma."); err != nil {
 		return nil, fmt.Errorf("rdmasim: %w", err)
 	}
 	if fabric == "" {
@@ -70,6 +73,15 @@ func Open(ctx context.Context, fabric string) (*Peer, error) {
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p, nil
+}
+
+// OpenUnharmed is Open for this host and for who injects faults by itself: none of FARSIDE_FAULTS meets the peer.
+func OpenUnharmed() (*Peer, error) {
+	p, err := Open(context.Background(), "")
+	if err == nil {
+		p.faults = nil
+	}
+	return p, err
 }
 
 // Resolve finds the region around an address: in the cache, or by asking the owner and mapping the payload.
@@ -121,6 +133,9 @@ func (p *Peer) resolve(ctx context.Context, address, key uint64, need Access) (*
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = context.Cause(ctx)
 	}
+	if err == nil && r.Info.Strict {
+		p.strict.Store(true)
+	}
 	return r, err
 }
 
@@ -138,7 +153,7 @@ func (p *Peer) again(op Opcode, address uint64, stale *verbs.Region,
 	}
 	if err != nil {
 		p.used.failed(op, address, err)
-		return failed(op, address, err)
+		return p.refused(op, address, err)
 	}
 	return nil
 }
@@ -159,7 +174,7 @@ func (p *Peer) read(address uint64, b []byte) error {
 			return nil
 		}
 		if err != verbs.ErrStale {
-			return failed(OpRead, address, err)
+			return p.refused(OpRead, address, err)
 		}
 	}
 	return p.again(OpRead, address, r, func(v verbs.View, off uint64) error { return v.Read(off, b) })
@@ -182,7 +197,7 @@ func (p *Peer) write(address uint64, b []byte) error {
 			return nil
 		}
 		if err != verbs.ErrStale {
-			return failed(OpWrite, address, err)
+			return p.refused(OpWrite, address, err)
 		}
 	}
 	return p.again(OpWrite, address, r, func(v verbs.View, off uint64) error { return v.Write(off, b) })
@@ -264,6 +279,9 @@ func (p *Peer) Regions(ctx context.Context) ([]RegionStatus, error) {
 // the last of them has; with another host they fail with ErrUnreachable. A second Close does nothing. It returns no
 // error today.
 func (p *Peer) Close() error {
+	if p.strict.Load() {
+		p.pairs.leave()
+	}
 	if p.table.Close() {
 		p.cancel()
 		p.fabric.Close()

@@ -7,6 +7,8 @@ import (
 	"farside/internal/config"
 	"farside/internal/gate"
 	"farside/internal/report"
+	"farside/rdmasim/internal/local"
+	"farside/rdmasim/internal/verbs"
 )
 
 // process is the fabric of this process: the owner of all that is registered with Register, and the bridge
@@ -66,4 +68,28 @@ func FabricName() string {
 		return ""
 	}
 	return process.bridge.Fabric()
+}
+
+// IsRemote says whether a number is a remote address: none is an address that a process could have mapped.
+func IsRemote(address uint64) bool {
+	_, _, ok := verbs.SplitAddress(address)
+	return ok
+}
+
+// Mapping is a part of a region, for users in the owner's own process. Enter gives its bytes and keeps them in place
+// until Leave; it gives nil once the region has been closed. Close gives the mapping back.
+type Mapping = local.Mapping
+
+// Map maps n bytes at an address of a region of this process (Register). It is for those who work on the memory by its
+// remote address without being peers. Errors: ErrUnknownAddress, also for other processes' addresses, ErrFreed,
+// ErrOutOfRange for bytes that aren't all in one region, ErrAccess for writing what peers may only read, the operating
+// system's.
+func Map(address, n uint64, write bool) (*Mapping, error) {
+	process.mu.Lock()
+	o := process.owner
+	process.mu.Unlock()
+	if o == nil {
+		return nil, ErrUnknownAddress
+	}
+	return o.local.Map(address, n, write)
 }

@@ -14,8 +14,8 @@ type WorkFlags uint8
 const (
 	// FlagSignalled makes work give a completion also when it succeeds.
 	FlagSignalled WorkFlags = 1 << iota
-	// FlagFence makes work begin only when reads and atomics posted before have completed. On one host all work
-	// does.
+	// FlagFence makes work begin only when reads and atomics posted before have completed. All work does, save for
+	// writes to strict regions: see FARSIDE_STRICT=rdma.
 	FlagFence
 )
 
@@ -61,6 +61,10 @@ type QueuePair struct {
 	ended   ring[Completion] // with posted never more than the depth
 	running bool
 	failed  bool
+
+	strict strictPair
+	// What strictness knows of each slot of posted and ended; nil without.
+	postedMarks, endedMarks []*mark
 }
 
 // ring is a queue in a slice that doesn't grow.
@@ -96,12 +100,23 @@ func (p *Peer) NewQueuePair(depth int) (*QueuePair, error) {
 
 // Post hands over work, all of it or, with ErrQueueFull, none.
 func (q *QueuePair) Post(work []Work) error {
+	if q.peer.strict.Load() {
+		return q.postStrict(work)
+	}
+	return q.post(work, nil)
+}
+
+// post is Post, with a mark for each piece of work or nil.
+func (q *QueuePair) post(work []Work, marks []*mark) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if free := len(q.posted.slots) - q.posted.n - q.ended.n; len(work) > free {
 		return fmt.Errorf("%w: %d pieces of work, room for %d", ErrQueueFull, len(work), free)
 	}
 	for i := range work {
+		if q.postedMarks != nil {
+			q.mark(marks, i)
+		}
 		q.posted.push(work[i])
 	}
 	if !q.running && q.posted.n > 0 {
@@ -118,13 +133,20 @@ func (q *QueuePair) Poll(ctx context.Context, completions []Completion) (int, er
 	for len(completions) > 0 {
 		q.mu.Lock()
 		n := min(len(completions), q.ended.n)
+		var last *mark
 		for i := range n {
+			if q.endedMarks != nil {
+				last = q.endedMarks[q.ended.first]
+			}
 			completions[i] = q.ended.pop()
 		}
 		if q.ended.n > 0 {
 			q.signal() // for others who poll
 		}
 		q.mu.Unlock()
+		if last != nil {
+			q.known(last.Number)
+		}
 		if n > 0 {
 			return n, nil
 		}
@@ -141,11 +163,14 @@ func (q *QueuePair) Poll(ctx context.Context, completions []Completion) (int, er
 // pair that isn't in the error state it only waits.
 func (q *QueuePair) Reset() {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	for q.running {
 		q.idle.Wait()
 	}
 	q.failed = false
+	q.mu.Unlock()
+	if q.peer.strict.Load() {
+		q.known(^uint64(0))
+	}
 }
 
 // signal wakes one who polls.
@@ -164,9 +189,17 @@ func (q *QueuePair) run() {
 	for q.posted.n > 0 {
 		w := &q.posted.slots[q.posted.first]
 		err := ErrFlushed
+		var m *mark
+		if q.postedMarks != nil {
+			m = q.postedMarks[q.posted.first]
+		}
 		if !q.failed {
 			q.mu.Unlock()
-			err = q.do(w)
+			if m != nil {
+				err = q.doMarked(m)
+			} else {
+				err = q.do(w)
+			}
 			q.mu.Lock()
 		}
 		c := Completion{ID: w.ID, Opcode: w.Opcode, Status: StatusOf(err), Err: err}
@@ -176,6 +209,9 @@ func (q *QueuePair) run() {
 			q.failed = true
 		}
 		if q.posted.pop().Flags&FlagSignalled != 0 || err != nil {
+			if q.endedMarks != nil {
+				q.endedMarks[(q.ended.first+q.ended.n)%len(q.endedMarks)] = m
+			}
 			q.ended.push(c)
 			q.signal()
 		}
@@ -188,11 +224,7 @@ func (q *QueuePair) run() {
 func (q *QueuePair) do(w *Work) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			// A runtime error of a fault has its address.
-			if f, ok := v.(interface{ Addr() uintptr }); !ok || !holds(w.Local, f.Addr()) {
-				panic(v)
-			}
-			err = ErrLocalFault
+			err = localFault(v, w.Local)
 		}
 	}()
 	if w.Key != 0 {
@@ -211,12 +243,26 @@ func (q *QueuePair) do(w *Work) (err error) {
 		return fmt.Errorf("%w: %v of %d bytes", ErrLocalLength, w.Opcode, len(w.Local))
 	}
 	old, err := q.peer.atomic(w.Opcode, uint64(len(w.Local)), w.RemoteAddress, w.Operand, w.Compare)
-	switch {
-	case err != nil:
-	case len(w.Local) == 4:
-		binary.NativeEndian.PutUint32(w.Local, uint32(old))
-	default:
-		binary.NativeEndian.PutUint64(w.Local, old)
+	if err == nil {
+		w.store(old)
 	}
 	return err
+}
+
+// store gives what an atomic found to its local memory, of 4 or 8 bytes.
+func (w *Work) store(old uint64) {
+	if len(w.Local) == 4 {
+		binary.NativeEndian.PutUint32(w.Local, uint32(old))
+	} else {
+		binary.NativeEndian.PutUint64(w.Local, old)
+	}
+}
+
+// localFault is the error of a panic because of local memory. Any other panic goes on.
+func localFault(v any, local []byte) error {
+	// A runtime error of a fault has its address.
+	if f, ok := v.(interface{ Addr() uintptr }); !ok || !holds(local, f.Addr()) {
+		panic(v)
+	}
+	return ErrLocalFault
 }

@@ -61,6 +61,22 @@ func (r *RemoteRegion) WriteAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
+// AtomicAt does an atomic on the 64-bit word at off from the region's base, as [Peer.FetchAdd64] and the like do. Errors
+// are theirs.
+func (r *RemoteRegion) AtomicAt(op Opcode, off int64, operand, compare uint64) (old uint64, err error) {
+	at, err := offsetOf(off)
+	if err == nil && (r.region.Info.Address+at)&7 != 0 {
+		err = ErrMisaligned
+	}
+	if err == nil {
+		old, err = r.region.View.Atomic(op, at, 8, operand, compare)
+	}
+	if err != nil {
+		return 0, r.explain(op, at, err)
+	}
+	return old, nil
+}
+
 func (r *RemoteRegion) explain(op Opcode, off uint64, err error) error {
 	return failed(op, r.region.Info.Address+off, r.region.Because(err))
 }

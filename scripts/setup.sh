@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Installs what a make target needs and the machine lacks: scripts/setup.sh run|run-hosts|test|bench|guest|arm64.
+# Installs what a make target needs and the machine lacks:
+# scripts/setup.sh run|run-hosts|test|bench|guest|arm64|dist|dist-test
 # Each need is looked for by what it provides, so that it need not have come from a Debian package.
 set -euo pipefail
 
 purpose=${1:-run}
 case $purpose in
-run | run-hosts | test | bench | guest | arm64) ;;
+run | run-hosts | test | bench | guest | arm64 | dist | dist-test) ;;
 *)
-	echo "usage: $0 run|run-hosts|test|bench|guest|arm64" >&2
+	echo "usage: $0 run|run-hosts|test|bench|guest|arm64|dist|dist-test" >&2
 	exit 2
 	;;
 esac
@@ -55,6 +56,11 @@ if [ "$purpose" = test ] || [ "$purpose" = guest ]; then
 	need vulkan-validationlayers "checks that the conformance suite uses the API as specified" \
 		any /{usr,usr/local,etc}/{share/,}vulkan/explicit_layer.d/VkLayer_khronos_validation.json
 fi
+if [ "$purpose" = test ] || [ "$purpose" = guest ]; then
+	need ibverbs-utils "ibv_devinfo and the pingpongs, programs of others that use verbs" command -v ibv_rc_pingpong
+	need perftest "ib_write_bw and the like" command -v ib_write_bw
+	need rdmacm-utils "rping and the like" command -v rping
+fi
 if [ "$purpose" = test ]; then
 	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h
 	need g++ "checks that C++ programs can use the header of peers in C" command -v g++
@@ -64,17 +70,53 @@ if [ "$purpose" = test ]; then
 	need chromium "looks at the pages of reports" command -v chromium
 	need pkgconf "checks what make install writes for those who build against the library of peers in C" command -v pkg-config
 	need binutils "nm lists the exported symbols" command -v nm
+	need libibverbs-dev "its headers say how the C compiler lays out the structures of verbs" any /usr/include/infiniband/verbs.h
+	need librdmacm-dev "the same for the connection manager" any /usr/include/rdma/rdma_cma.h
+	need qperf "its tests of RC" command -v qperf
+	need fio "its engine for RDMA" command -v fio
+	need ucx-utils "ucx_perftest, UCX over verbs" command -v ucx_perftest
+	need libfabric-bin "fi_pingpong, libfabric over verbs" command -v fi_pingpong
+	need openmpi-bin "runs programs of MPI" command -v mpirun
+	need libopenmpi-dev "compiles them" command -v mpicc
+	need python3-pyverbs "rdma-core's own tests" any /usr/share/doc/rdma-core/tests/__init__.py
 	need libcap2-bin "setcap gives a program privileges, which ignores the environment then" any /{usr/,}sbin/setcap
 	need groff "formats the manual pages as man does" command -v groff
+	need python3-scapy "computes the CRCs of RoCE packets for itself" any /usr/lib/python3/dist-packages/scapy/contrib/roce.py
+	need tshark "dissects the packets of RDMA programs" command -v tshark
+fi
+if [ "$purpose" = bench ]; then
+	need libvulkan-dev "its header is needed to compile a program that measures RDMA" any /usr/include/vulkan/vulkan_core.h
+	need libibverbs-dev "the same" any /usr/include/infiniband/verbs.h
+	need perftest "ib_write_lat" command -v ib_write_lat
+	need ucx-utils "ucx_perftest, to compare latencies with" command -v ucx_perftest
+	need libfabric-bin "fi_pingpong, likewise" command -v fi_pingpong
 fi
 if [ "$purpose" = guest ]; then
 	need qemu-system-x86 "the machine in which the guest's kernel runs" command -v qemu-system-x86_64
+	need ibverbs-providers "lets these programs use the kernel's RDMA device" any /etc/libibverbs.d/rxe.driver
 	need xz-utils "unpacks the kernel's modules" command -v xz
 fi
 if [ "$purpose" = arm64 ]; then
 	need gcc-aarch64-linux-gnu "compiles and links for arm64" command -v aarch64-linux-gnu-gcc
 	need libc6-dev-arm64-cross "the C library of arm64" any /usr/aarch64-linux-gnu/include/stdio.h
 	need qemu-user-static "runs programs for arm64" command -v qemu-aarch64-static
+fi
+if [[ $purpose == dist* ]]; then
+	if [ "$(go env GOHOSTARCH)" = arm64 ]; then
+		need gcc-x86-64-linux-gnu "compiles and links for amd64" command -v x86_64-linux-gnu-gcc
+		need libc6-dev-amd64-cross "the C library of amd64" any /usr/x86_64-linux-gnu/include/stdio.h
+	else
+		need gcc-aarch64-linux-gnu "compiles and links for arm64" command -v aarch64-linux-gnu-gcc
+		need libc6-dev-arm64-cross "the C library of arm64" any /usr/aarch64-linux-gnu/include/stdio.h
+	fi
+fi
+if [ "$purpose" = dist-test ]; then
+	need dpkg "reads what is in a package" command -v dpkg-deb
+	need lintian "checks packages against Debian's policy" command -v lintian
+	need mmdebstrap "makes the clean Debian that packages are installed in" command -v mmdebstrap
+	need uidmap "lets mmdebstrap have several users without being root" command -v newuidmap
+	need qemu-user-static "runs programs for arm64" command -v qemu-aarch64-static
+	need buildah "builds the Containerfile" command -v buildah
 fi
 
 [ ${#missing[@]} -eq 0 ] && exit

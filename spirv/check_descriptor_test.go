@@ -41,7 +41,8 @@ func TestCheckIndexing(t *testing.T) {
 			module := fill("capability: OpCapability ShaderNonUniform; OpCapability SampledBuffer; OpCapability ImageBuffer\n" +
 				"decoration: " + decoration + "\nglobal: %sum = OpSpecConstantOp %int IAdd %spec %c1; " + kind.element +
 				"; %several = OpTypeArray %element %c9; %pseveral = OpTypePointer CLASS %several; %pelement = OpTypePointer CLASS %element" +
-				"; %descriptors = OpVariable %pseveral CLASS\nbody: %chosen = OpIAdd %uint %u %u1; %chain = OpAccessChain %pelement %descriptors " + index)
+				"; %descriptors = OpVariable %pseveral CLASS\nbody: %chosen = OpIAdd %uint %u %u1; %chain = OpAccessChain " +
+				"%pelement %descriptors " + index)
 			module = strings.ReplaceAll(module, "CLASS", kind.class)
 			module = strings.Replace(module, "%uniform\n", "%uniform %descriptors\n", 1)
 			words := assemble(t, module)
@@ -93,8 +94,10 @@ func TestCheckSampledImageUses(t *testing.T) {
 		{"%x = OpFunctionCall %void %sampling %both", "is for image lookups only"},
 	} {
 		module := fill("decoration: OpDecorate %thesampler DescriptorSet 0; OpDecorate %thesampler Binding 9\n" +
-			"global: %tsampler = OpTypeSampler; %ptsampler = OpTypePointer UniformConstant %tsampler; %thesampler = OpVariable %ptsampler UniformConstant" +
-			"; %fnsmp = OpTypeFunction %void %smp; %sampling = OpFunction %void None %fnsmp; %parameter = OpFunctionParameter %smp; %first = OpLabel; OpReturn; OpFunctionEnd\n" +
+			"global: %tsampler = OpTypeSampler; %ptsampler = OpTypePointer UniformConstant %tsampler; %thesampler = " +
+			"OpVariable %ptsampler UniformConstant" +
+			"; %fnsmp = OpTypeFunction %void %smp; %sampling = OpFunction %void None %fnsmp; %parameter = " +
+			"OpFunctionParameter %smp; %first = OpLabel; OpReturn; OpFunctionEnd\n" +
 			"body: " + sampled + row.body)
 		words := assemble(t, strings.Replace(module, "%uniform\n", "%uniform %thesampler\n", 1))
 		if v := validate(t, words); (v == "") != (row.want == "") {

@@ -323,7 +323,8 @@ func (s functionScope) conversion(i *Instruction) (bool, error) {
 	case OpUConvert, OpSConvert:
 		differs = true
 	case OpFConvert:
-		from, to, differs = TypeFloat, TypeFloat, true
+		// The component width "cannot equal" the other one, but real compilers write such copies: compute warns of them.
+		from, to = TypeFloat, TypeFloat
 	case OpQuantizeToF16:
 		v, err := s.values(i, 0, 1)
 		if err == nil && (v[0] != r || !r.numeric(TypeFloat) || r.component().Width != 32) {

@@ -207,9 +207,12 @@ func TestCheckAccepts(t *testing.T) {
 		"body: %x = OpUndef %imgs; %y = OpUndef %smp; %z = OpUndef %rt",
 		"body: %x = OpExtInst %float %glsl Ldexp %f %l1",
 		"capability: OpCapability VariablePointers\nglobal: %pp = OpTypePointer Private %pshared; %x = OpVariable %pp Private %shared",
-		"body: %x = OpImageFetch %v4 %imms %i2null Sample %i; %y = OpImageFetch %v4 %immsarray %i3null Sample %u; %z = OpImageFetch %v4 %imms %i2null ConstOffset|Sample %i2null %c9",
-		"body: %x = OpImageQuerySize %i2 %imms; %y = OpImageQuerySize %i3 %immsarray; %z = OpImageQuerySamples %uint %imms; %w = OpImageQuerySamples %int %immsarray; %v = OpImageQueryLevels %int %imms",
-		"decoration: OpMemberDecorate %x 0 BuiltIn PointSize; OpMemberDecorate %x 1 BuiltIn ClipDistance; OpMemberDecorate %x 2 BuiltIn CullDistance; OpDecorate %x Block\nglobal: %x = OpTypeStruct %float %arr %arr",
+		"body: %x = OpImageFetch %v4 %imms %i2null Sample %i; %y = OpImageFetch %v4 %immsarray %i3null Sample %u; %z " +
+			"= OpImageFetch %v4 %imms %i2null ConstOffset|Sample %i2null %c9",
+		"body: %x = OpImageQuerySize %i2 %imms; %y = OpImageQuerySize %i3 %immsarray; %z = OpImageQuerySamples %uint " +
+			"%imms; %w = OpImageQuerySamples %int %immsarray; %v = OpImageQueryLevels %int %imms",
+		"decoration: OpMemberDecorate %x 0 BuiltIn PointSize; OpMemberDecorate %x 1 BuiltIn ClipDistance; " +
+			"OpMemberDecorate %x 2 BuiltIn CullDistance; OpDecorate %x Block\nglobal: %x = OpTypeStruct %float %arr %arr",
 	} {
 		text, ours := strings.CutPrefix(text, "ours ")
 		words := assemble(t, fill(text))
@@ -380,7 +383,8 @@ func TestCheckRefuses(t *testing.T) {
 		{"global: %p = OpTypePointer Private %int; %x = OpVariable %p Private %f1", "has another type"},
 		{"ours global: %x = OpVariable %pblock StorageBuffer", "it has no DescriptorSet or no Binding"},
 		{"ours global: %x = OpVariable %pimg UniformConstant", "it has no DescriptorSet or no Binding"},
-		{"decoration: OpDecorate %x DescriptorSet 0; OpDecorate %x Binding 9\nglobal: %p = OpTypePointer StorageBuffer %pair; %x = OpVariable %p StorageBuffer", "is not a Block"},
+		{"decoration: OpDecorate %x DescriptorSet 0; OpDecorate %x Binding 9\nglobal: %p = OpTypePointer " +
+			"StorageBuffer %pair; %x = OpVariable %p StorageBuffer", "is not a Block"},
 		{"global: %p = OpTypePointer Workgroup %rt; %x = OpVariable %p Workgroup", "a runtime array"},
 		{"ours global: %p = OpTypePointer Private %img; %x = OpVariable %p Private", "images or samplers"},
 		{"ours global: %x = OpUndef %img", "its type %img is opaque"},
@@ -392,14 +396,30 @@ func TestCheckRefuses(t *testing.T) {
 		{"decoration: OpMemberDecorate %block 7 Offset 0", "%block has no member 7"},
 		{"decoration: OpDecorate %i BuiltIn WorkgroupId", "neither a variable nor the constant"},
 		{"ours decoration: OpDecorate %buffer Binding 4", "is there twice"},
-		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 1 Offset 2; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %uint %uint; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "offset 2 is"},
-		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 1 Offset 12; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %v4 %uint; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "its offset 12 is inside of member 0"},
-		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 0 ColMajor; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %m4; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "no MatrixStride"},
-		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 0 MatrixStride 16; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %m4; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "neither RowMajor nor ColMajor"},
-		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %arr; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "no ArrayStride"},
-		{"decoration: OpDecorate %x Block; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %uint; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "it has no Offset"},
-		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %bool; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "a bool"},
-		{"capability: OpCapability PhysicalStorageBufferAddresses\nglobal: %psb = OpTypePointer PhysicalStorageBuffer %uint; %ppsb = OpTypePointer Private %psb; %x = OpVariable %ppsb Private", "AliasedPointer and RestrictPointer"},
+		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 1 Offset 2; OpDecorate " +
+			"%y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %uint %uint; %p = OpTypePointer " +
+			"StorageBuffer %x; %y = OpVariable %p StorageBuffer", "offset 2 is"},
+		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 1 Offset 12; " +
+			"OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %v4 %uint; %p = " +
+			"OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer", "its offset 12 is inside of member 0"},
+		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 0 ColMajor; OpDecorate " +
+			"%y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %m4; %p = OpTypePointer " +
+			"StorageBuffer %x; %y = OpVariable %p StorageBuffer", "no MatrixStride"},
+		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpMemberDecorate %x 0 MatrixStride 16; " +
+			"OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = OpTypeStruct %m4; %p = OpTypePointer " +
+			"StorageBuffer %x; %y = OpVariable %p StorageBuffer", "neither RowMajor nor ColMajor"},
+		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpDecorate %y DescriptorSet 0; OpDecorate " +
+			"%y Binding 9\nglobal: %x = OpTypeStruct %arr; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p " +
+			"StorageBuffer", "no ArrayStride"},
+		{"decoration: OpDecorate %x Block; OpDecorate %y DescriptorSet 0; OpDecorate %y Binding 9\nglobal: %x = " +
+			"OpTypeStruct %uint; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p StorageBuffer",
+			"it has no Offset"},
+		{"decoration: OpDecorate %x Block; OpMemberDecorate %x 0 Offset 0; OpDecorate %y DescriptorSet 0; OpDecorate " +
+			"%y Binding 9\nglobal: %x = OpTypeStruct %bool; %p = OpTypePointer StorageBuffer %x; %y = OpVariable %p " +
+			"StorageBuffer", "a bool"},
+		{"capability: OpCapability PhysicalStorageBufferAddresses\nglobal: %psb = OpTypePointer PhysicalStorageBuffer " +
+			"%uint; %ppsb = OpTypePointer Private %psb; %x = OpVariable %ppsb Private",
+			"AliasedPointer and RestrictPointer"},
 		// Modules and entry points.
 		{"capability: OpCapability Kernel", "the capability Kernel is not supported"},
 		{"ours extension: OpExtension \"SPV_NV_mesh_shader\"", "the extension SPV_NV_mesh_shader is not supported"},

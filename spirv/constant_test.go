@@ -280,10 +280,13 @@ func TestConstantsRefuse(t *testing.T) {
 		"recursive": {"%20 = OpTypeStruct %20", "not a type that stands in front of it"},
 		"array": {"%20 = OpTypeInt 32 0\n%21 = OpTypeRuntimeArray %20\n%22 = OpTypeStruct %21 %20",
 			"in front of the last one"},
-		"composite":  {"%20 = OpTypeInt 32 0\n%21 = OpTypeVector %20 2\n%22 = OpConstant %20 1\n%23 = OpConstantComposite %21 %22", "it has 1 constituents"},
-		"wrong part": {"%20 = OpTypeInt 32 0\n%21 = OpTypeVector %20 2\n%22 = OpConstantNull %21\n%23 = OpConstantComposite %21 %22 %22", "not a constant of the type"},
-		"bool":       {"%20 = OpTypeInt 32 0\n%21 = OpConstantTrue %20", "is not bool"},
-		"large null": {"%20 = OpTypeInt 32 0\n%21 = OpConstant %20 2000000000\n%22 = OpTypeArray %20 %21\n%23 = OpConstantNull %22", "more than 1048576 elements"},
+		"composite": {"%20 = OpTypeInt 32 0\n%21 = OpTypeVector %20 2\n%22 = OpConstant %20 1\n%23 = " +
+			"OpConstantComposite %21 %22", "it has 1 constituents"},
+		"wrong part": {"%20 = OpTypeInt 32 0\n%21 = OpTypeVector %20 2\n%22 = OpConstantNull %21\n%23 = " +
+			"OpConstantComposite %21 %22 %22", "not a constant of the type"},
+		"bool": {"%20 = OpTypeInt 32 0\n%21 = OpConstantTrue %20", "is not bool"},
+		"large null": {"%20 = OpTypeInt 32 0\n%21 = OpConstant %20 2000000000\n%22 = OpTypeArray %20 %21\n%23 = " +
+			"OpConstantNull %22", "more than 1048576 elements"},
 		"deep":       {deep, "more than 65536 parts"},
 		"null image": {"%20 = OpTypeSampler\n%21 = OpConstantNull %20", "no null of type %20"},
 	} {

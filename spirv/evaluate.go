@@ -318,7 +318,7 @@ func wellTyped(op Op, t *Type, operands []*Constant) bool {
 	case OpSConvert, OpUConvert:
 		return st.Kind == TypeInt && same(operands[0], TypeInt) && width(operands[0]) != st.Width
 	case OpFConvert:
-		return st.Kind == TypeFloat && same(operands[0], TypeFloat) && width(operands[0]) != st.Width
+		return st.Kind == TypeFloat && same(operands[0], TypeFloat)
 	case OpQuantizeToF16:
 		return st.Kind == TypeFloat && st.Width == 32 && operands[0].Type == t
 	case OpSNegate, OpNot:
@@ -378,6 +378,9 @@ func scalarOperation(op Op, t *Type, operands []*Constant) uint64 {
 	case OpUConvert:
 		r = a
 	case OpFConvert:
+		if from == t.Width {
+			return a
+		}
 		return fromFloat(toFloat(a, from), t.Width)
 	case OpQuantizeToF16:
 		return quantize(a)

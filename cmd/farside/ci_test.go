@@ -15,7 +15,7 @@ import (
 	"farside/rdmasim"
 )
 
-// example returns the n-th block of docs/ci.md in a language.
+// example returns the n-th block of docs/ci.md in a language. A block that no test knows of is an error.
 func example(t *testing.T, language string, n int) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/ci.md")
@@ -23,8 +23,8 @@ func example(t *testing.T, language string, n int) string {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	if n >= len(blocks) {
-		t.Fatalf("docs/ci.md has %d blocks of %s", len(blocks), language)
+	if want := map[string]int{"yaml": 4, "dockerfile": 2}[language]; len(blocks) != want {
+		t.Fatalf("docs/ci.md has %d blocks of %s, want %d", len(blocks), language, want)
 	}
 	return blocks[n][1]
 }
@@ -143,7 +143,7 @@ echo passed
 `
 
 // TestCIExamples runs the files of docs/ci.md as far as no network and no container is needed: the steps that fetch
-// packages or code are only read.
+// packages or code are only read. So are the files about packages of Farside, which the tests in packaging/ run.
 func TestCIExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: builds everything, and -short is set")
@@ -180,6 +180,12 @@ func TestCIExamples(t *testing.T) {
 		if ran != 3 || last != "passed\n" {
 			t.Errorf("%s: %d steps ran, and the tests printed %q", name, ran, last)
 		}
+	}
+	if steps := githubSteps(t, example(t, "yaml", 3)); len(steps) != 3 || steps[2].run != "./your-vulkan-tests" {
+		t.Errorf("the job with a package has the steps %+v", steps)
+	}
+	if steps := dockerSteps(t, example(t, "dockerfile", 1)); len(steps) != 2 || !network.MatchString(steps[0].run) {
+		t.Errorf("the image from an image has the steps %+v", steps)
 	}
 	runAction(t, work, func(s step) string {
 		if network.MatchString(s.run) {

@@ -44,8 +44,8 @@ func (t *tool) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check what Farside needs on this machine, and say what to do",
 		Long: `Checks the kernel, the Vulkan loader, the driver's manifest, that the driver starts and
-what heaps it has, dma-bufs, and the fabric: this host's, or the one that --fabric
-names. A warning is about something that not every program needs. Exit status
+what heaps it has, dma-bufs, what RDMA programs find, and the fabric: this host's, or
+the one that --fabric names. A warning is about something that not every program needs. Exit status
 1 if there is an error.`,
 		Example: "  farside doctor\n  farside doctor --fabric tls://192.0.2.7:7471/ --secret-file secret",
 		Args:    cobra.NoArgs,
@@ -58,6 +58,7 @@ names. A warning is about something that not every program needs. Exit status
 				func() finding { return checkManifest(file) },
 				func() finding { return checkDriver(ctx, file) },
 				checkDMABuf,
+				func() finding { return checkVerbs(ctx, file) },
 				func() finding { return t.checkFabric(ctx) },
 			} {
 				f := check()
@@ -82,9 +83,15 @@ names. A warning is about something that not every program needs. Exit status
 // probe is what the doctor runs in a process of its own, since a driver that can't be loaded may crash.
 func (t *tool) probe() *cobra.Command {
 	return &cobra.Command{
-		Use: "probe", Short: "Say in JSON what the driver shows", Args: cobra.NoArgs, Hidden: true,
-		RunE: func(*cobra.Command, []string) error {
-			d, err := probeDriver()
+		Use: "probe [verbs]", Short: "Say in JSON what the driver shows", Args: cobra.MaximumNArgs(1), Hidden: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			var d any
+			var err error
+			if len(args) > 0 {
+				d, err = probeVerbs()
+			} else {
+				d, err = probeDriver()
+			}
 			if err != nil {
 				return t.fail(err)
 			}

@@ -282,7 +282,7 @@ func TestFullOutput(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"regions", "read", "write", "atomic", "serve", "ping", "run", "doctor"} {
+	for _, name := range []string{"regions", "read", "write", "atomic", "serve", "ping", "run", "verbs", "doctor"} {
 		help := string(ok(t, nil, name, "--help"))
 		if !strings.Contains(help, "Examples:") || !strings.Contains(help, "--fabric") {
 			t.Errorf("%s --help:\n%s", name, help)

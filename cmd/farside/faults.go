@@ -68,10 +68,10 @@ func listFaults(w io.Writer, pattern string) (n int) {
 	}
 	for _, c := range fault.Commands {
 		var results []string
-		for _, r := range c.Results {
+		for _, r := range c.Results() {
 			results = append(results, r.String())
 		}
-		row(c.Name, append(results, "delay:TIME"))
+		row(c.Name(), append(results, "delay:TIME"))
 	}
 	for _, p := range fault.Points {
 		var effects []string

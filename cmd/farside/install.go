@@ -24,14 +24,16 @@ type installation struct {
 	scope   string
 	prefix  string // absolute; the scope's if empty
 	destdir string // put before every path that is written, for packages
+	pack    string // the architecture (GOARCH) of a package's tree, which is what is written then; empty otherwise
 }
 
-// item is a file of an installation.
+// item is a file of an installation. It has one of file, content and target.
 type item struct {
 	path    string // below the prefix
 	mode    fs.FileMode
-	content func(*installation) ([]byte, error) // nil for a symbolic link
-	target  string                              // of a symbolic link
+	file    string // its name where make build has put it
+	content func(*installation) ([]byte, error)
+	target  string // of a symbolic link
 }
 
 const (
@@ -43,20 +45,26 @@ const (
 // driverPath is where the driver goes below the prefix.
 const driverPath = "lib/farside/" + manifest.LibraryName
 
-// items is everything but the manifest, which is written last and removed first.
+// verbsPath is where the library of RDMA programs goes.
+const verbsPath = "lib/farside/" + verbsDir + "/" + verbsLibrary
+
+// items is everything but the manifest, which is written last and removed first. Packages have the same files.
 func items() []item {
 	return []item{
-		{path: driverPath, mode: 0o755, content: fromBuild(manifest.LibraryName)},
-		{path: "lib/" + rdmaSoname, mode: 0o755, content: fromBuild(rdmaLibrary)},
+		{path: driverPath, mode: 0o644, file: manifest.LibraryName},
+		// Aside: in no directory that the dynamic linker searches, or programs would lose their adapters.
+		{path: verbsPath, mode: 0o644, file: verbsDir + "/" + verbsLibrary},
+		{path: filepath.Dir(verbsPath) + "/" + cmLibrary, target: verbsLibrary},
+		{path: "lib/" + rdmaSoname, mode: 0o644, file: rdmaLibrary},
 		{path: "lib/" + rdmaLibrary, target: rdmaSoname},
 		{path: "lib/pkgconfig/farside-rdma.pc", mode: 0o644, content: pkgConfig},
-		{path: "include/" + rdmaHeader, mode: 0o644, content: fromBuild(rdmaHeader)},
+		{path: "include/" + rdmaHeader, mode: 0o644, file: rdmaHeader},
 		{path: "share/man/man1/farside.1", mode: 0o644, content: toolPage},
 		{path: "share/man/man7/farside.7", mode: 0o644, content: variablesPage},
 		{path: "share/bash-completion/completions/farside", mode: 0o644, content: completion((*cobra.Command).GenBashCompletionV2)},
 		{path: "share/fish/vendor_completions.d/farside.fish", mode: 0o644, content: completion((*cobra.Command).GenFishCompletion)},
 		{path: "share/zsh/site-functions/_farside", mode: 0o644, content: completion(zsh)},
-		{path: "bin/farside", mode: 0o755, content: fromBuild("farside")},
+		{path: "bin/farside", mode: 0o755, file: "farside"},
 	}
 }
 
@@ -64,7 +72,7 @@ func (t *tool) install() *cobra.Command {
 	var i installation
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Install the driver, the library of peers in C, and this tool",
+		Short: "Install the driver, its libraries for C and RDMA, and this tool",
 		Long: `Copies what make build has made to where the Vulkan loader, compilers and the shell
 find it, and replaces an older version of it. A manifest that isn't Farside's is left
 alone. make install calls this.`,
@@ -74,6 +82,8 @@ alone. make install calls this.`,
 	}
 	i.flags(cmd)
 	cmd.Flags().StringVar(&i.from, "from", "", "`DIRECTORY` that make build has filled (default: that of this tool)")
+	cmd.Flags().StringVar(&i.pack, "package", "", "lay out a package for `ARCHITECTURE` below the prefix")
+	cmd.MarkFlagsMutuallyExclusive("package", "scope")
 	return cmd
 }
 
@@ -139,15 +149,19 @@ func (i *installation) install() error {
 	if err != nil {
 		return err
 	}
+	list := items()
+	if i.pack != "" {
+		list = append(list, i.packageManifest())
+	}
 	// All that can be missing is read before anything is written.
-	contents := make([][]byte, len(items()))
-	for n, f := range items() {
-		if f.content == nil {
-			continue
-		}
-		if contents[n], err = f.content(i); err != nil {
+	contents := make([][]byte, len(list))
+	for n, f := range list {
+		if contents[n], err = f.read(i); err != nil {
 			return err
 		}
+	}
+	if i.pack != "" {
+		return i.write(list, contents)
 	}
 	if err := manifest.Check(scope, i.destdir); err != nil {
 		return err
@@ -155,20 +169,8 @@ func (i *installation) install() error {
 	if err := i.keepRecord(contents); err != nil {
 		return err
 	}
-	for n, f := range items() {
-		to := i.place(f.path)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
-		}
-		if f.content == nil {
-			err = link(f.target, to)
-		} else {
-			err = manifest.Replace(to, contents[n], f.mode)
-		}
-		if err != nil {
-			return err
-		}
-		fmt.Println("installed", to)
+	if err := i.write(list, contents); err != nil {
+		return err
 	}
 	path, err := manifest.Install(scope, i.destdir, manifest.New(filepath.Join(i.prefix, driverPath), manifest.APIVersion))
 	if err == nil {
@@ -196,9 +198,44 @@ func (i *installation) uninstall() error {
 		return err
 	}
 	err = i.removeUnchanged(list)
-	// It is the driver's alone. A file of somebody else keeps it there.
+	// They are the driver's alone. A file of somebody else keeps them there.
+	_ = os.Remove(filepath.Dir(i.place(verbsPath)))
 	_ = os.Remove(filepath.Dir(i.place(driverPath)))
 	return err
+}
+
+// write writes the files of a list.
+func (i *installation) write(list []item, contents [][]byte) error {
+	for n, f := range list {
+		to := i.place(f.path)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		var err error
+		if f.target != "" {
+			err = link(f.target, to)
+		} else {
+			err = manifest.Replace(to, contents[n], f.mode)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Println("installed", to)
+	}
+	return nil
+}
+
+// packageManifest is the manifest of a package. It names the library by the way from itself, so that the tree may lie
+// anywhere.
+func (i *installation) packageManifest() item {
+	path := filepath.Join("share/vulkan/icd.d", manifest.FileNameOf(i.pack))
+	return item{path: path, mode: 0o644, content: func(*installation) ([]byte, error) {
+		library, err := filepath.Rel(filepath.Dir(path), driverPath)
+		if err != nil {
+			return nil, err
+		}
+		return manifest.New(library, manifest.APIVersion).Marshal()
+	}}
 }
 
 // link makes a symbolic link, in the place of one that is there.
@@ -209,15 +246,24 @@ func link(target, path string) error {
 	return os.Symlink(target, path)
 }
 
-// fromBuild reads a file that make build has made.
-func fromBuild(name string) func(*installation) ([]byte, error) {
-	return func(i *installation) ([]byte, error) {
-		b, err := os.ReadFile(filepath.Join(i.from, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: %w", errNotBuilt, err)
-		}
-		return b, err
+// read returns the content of a file, nil of a symbolic link. What make build has made lies in one directory, or, where
+// the tool is that of an unpacked package, as it does below a prefix.
+func (f *item) read(i *installation) ([]byte, error) {
+	switch {
+	case f.content != nil:
+		return f.content(i)
+	case f.file == "":
+		return nil, nil
 	}
+	b, err := os.ReadFile(filepath.Join(i.from, f.file))
+	if errors.Is(err, fs.ErrNotExist) {
+		unpacked, otherErr := os.ReadFile(filepath.Join(i.from, "..", f.path))
+		if otherErr == nil {
+			return unpacked, nil
+		}
+		err = fmt.Errorf("%w: %w", errNotBuilt, err)
+	}
+	return b, err
 }
 
 // completion is what one of cobra's printers says to a shell, with descriptions.
@@ -235,6 +281,10 @@ var errNotBuilt = errors.New("there is nothing to install")
 
 // pkgConfig is the file by which pkg-config(1) knows the library.
 func pkgConfig(i *installation) ([]byte, error) {
+	prefix := inWord.Replace(i.prefix)
+	if i.pack != "" {
+		prefix = "${pcfiledir}/../.." // wherever the package lies
+	}
 	return fmt.Appendf(nil, `prefix=%s
 libdir=${prefix}/lib
 includedir=${prefix}/include
@@ -244,7 +294,7 @@ Description: remote memory of Farside's fabric for C and C++
 Version: %s
 Cflags: -I${includedir}
 Libs: -L${libdir} -Wl,-rpath,${libdir} -lfarside_rdma
-`, inWord.Replace(i.prefix), version), nil
+`, prefix, version), nil
 }
 
 // inWord keeps what pkg-config(1) would take for the end of a word, for a quote, or for a comment, in the word.

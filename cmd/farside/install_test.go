@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,8 @@ func files(t *testing.T, dir string) []string {
 
 var installed = []string{
 	".local/bin/farside", ".local/include/farside_rdma.h", ".local/lib/farside/installed.json",
-	".local/lib/farside/libvulkan_farside.so",
+	".local/lib/farside/libvulkan_farside.so", ".local/lib/farside/verbs/libibverbs.so.1",
+	".local/lib/farside/verbs/librdmacm.so.1",
 	".local/lib/libfarside_rdma.so", ".local/lib/libfarside_rdma.so.0", ".local/lib/pkgconfig/farside-rdma.pc",
 	".local/share/bash-completion/completions/farside", ".local/share/fish/vendor_completions.d/farside.fish",
 	".local/share/man/man1/farside.1", ".local/share/man/man7/farside.7",
@@ -48,7 +50,10 @@ func newBuild(t *testing.T) string {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{manifest.LibraryName, rdmaLibrary, rdmaHeader, "farside"} {
+	if err := os.Mkdir(filepath.Join(dir, verbsDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{manifest.LibraryName, rdmaLibrary, rdmaHeader, "verbs/" + verbsLibrary, "farside"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -99,6 +104,60 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 	if r := farside(t, nil, append([]string{"uninstall"}, args...)...); r.code != 0 || len(files(t, stage)) != 0 {
 		t.Errorf("%d: %s%s, and %q are left", r.code, r.out, r.stderr, files(t, stage))
+	}
+}
+
+// A package's tree has the same files as an installation, a manifest that finds the library wherever the tree lies,
+// and no list, as package managers keep their own. The tool of an unpacked one runs programs from there and installs
+// it.
+func TestInstallPackage(t *testing.T) {
+	from, home, stage := newBuild(t), t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_DATA_HOME", "")
+	ok(t, nil, "install", "--package", "arm64", "--from", from, "--prefix", "/usr", "--destdir", stage)
+	var want []string
+	for _, path := range installed {
+		if path = strings.TrimPrefix(path, ".local/"); path != recordPath {
+			want = append(want, "usr/"+strings.Replace(path, manifest.FileName(), "farside_icd.aarch64.json", 1))
+		}
+	}
+	if diff := cmp.Diff(want, files(t, stage)); diff != "" {
+		t.Errorf("the package's tree: %s", diff)
+	}
+	_, m, err := manifest.Find(filepath.Join(stage, "usr/share/vulkan/icd.d/farside_icd.aarch64.json"))
+	if err != nil || m.ICD.LibraryPath != "../../../lib/farside/"+manifest.LibraryName {
+		t.Errorf("the manifest is %+v, %v", m, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(stage, "usr/lib/pkgconfig/farside-rdma.pc")); err != nil ||
+		!strings.HasPrefix(string(text), "prefix=${pcfiledir}/../..\n") {
+		t.Errorf("pkg-config's file is %s, %v", text, err)
+	}
+	wantFailure(t, 2, "none of the others can be", "install", "--package", "amd64", "--scope", "user", "--from", from)
+
+	unpacked := filepath.Join(t.TempDir(), "un packed")
+	ok(t, nil, "install", "--package", runtime.GOARCH, "--from", from, "--prefix", "/", "--destdir", unpacked)
+	tool := filepath.Join(unpacked, "bin/farside")
+	program, err := os.ReadFile(built)
+	if err == nil {
+		err = os.WriteFile(tool, program, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(tool, "run", "--", "sh", "-c", "echo $VK_DRIVER_FILES").CombinedOutput()
+	path := filepath.Join(unpacked, "share/vulkan/icd.d", manifest.FileName())
+	if want := path + "\n"; string(out) != want || err != nil {
+		t.Errorf("programs run on %q, %v; want %q", out, err, want)
+	}
+	if out, err := exec.Command(tool, "install").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if diff := cmp.Diff(installed, files(t, home)); diff != "" {
+		t.Errorf("installed from the unpacked tree: %s", diff)
+	}
+	ok(t, nil, "uninstall")
+	if left := files(t, home); len(left) != 0 {
+		t.Errorf("%q are left", left)
 	}
 }
 
@@ -218,9 +277,13 @@ func TestInstallRefuses(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_DATA_HOME", "")
-	for _, missing := range []string{manifest.LibraryName, rdmaLibrary, rdmaHeader, "farside"} {
+	for _, missing := range []string{manifest.LibraryName, rdmaLibrary, rdmaHeader, verbsLibrary, "farside"} {
 		from := newBuild(t)
-		if err := os.Remove(filepath.Join(from, missing)); err != nil {
+		path := missing
+		if missing == verbsLibrary {
+			path = filepath.Join(verbsDir, verbsLibrary)
+		}
+		if err := os.Remove(filepath.Join(from, path)); err != nil {
 			t.Fatal(err)
 		}
 		r := farside(t, nil, "install", "--from", from)

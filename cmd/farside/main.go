@@ -75,7 +75,7 @@ Exit status: 0, 1 after a failure, 2 when called in a wrong way.`,
 	root.PersistentFlags().StringVar(&t.secret, "secret-file", "",
 		"`FILE` by which hosts know each other (default: "+secretVariable+")")
 	root.AddCommand(t.regions(), t.read(), t.write(), t.atomic(), t.serve(), t.ping(),
-		t.run(), t.faults(), t.report(), t.doctor(), t.env(), t.profile(),
+		t.run(), t.verbs(), t.faults(), t.report(), t.doctor(), t.env(), t.profile(),
 		t.install(), t.uninstall(), t.probe())
 	shapeHelp(root)
 	return root

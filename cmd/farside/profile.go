@@ -108,6 +108,9 @@ func showDevice(out io.Writer, number int, d *profile.Device, r *profile.Result)
 	fmt.Fprintf(w, "  type\t%s\n", orOwn(d.Value(core+"deviceType")))
 	fmt.Fprintf(w, "  deviceUUID\t%s\n", orOwn(d.Value("VkPhysicalDeviceIDProperties.deviceUUID")))
 	fmt.Fprintf(w, "  Vulkan\t%d.%d.%d\n", r.Version>>22, r.Version>>12&0x3ff, r.Version&0xfff)
+	if d.Group != nil {
+		fmt.Fprintf(w, "  device group\tof devices %s\n", strings.Trim(fmt.Sprint(d.Group.Devices), "[]"))
+	}
 	for i, h := range r.Heaps {
 		fmt.Fprintf(w, "  heap %d\t%s\t%s\n", i, units.BytesSize(float64(h.Size)), short(h.Flags, "VK_MEMORY_HEAP_"))
 	}

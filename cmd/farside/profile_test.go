@@ -9,7 +9,7 @@ import (
 
 func TestProfileCommands(t *testing.T) {
 	list := string(ok(t, nil, "profile", "list"))
-	for _, name := range []string{"default ", "h200 ", "h200-rdma ", "lavapipe ", "pair ", "tiny ", "unified "} {
+	for _, name := range []string{"default ", "group ", "h200 ", "h200-rdma ", "lavapipe ", "pair ", "tiny ", "unified "} {
 		if !strings.Contains(list, name) {
 			t.Errorf("the list lacks %s: %s", name, list)
 		}
@@ -21,6 +21,9 @@ func TestProfileCommands(t *testing.T) {
 		if !strings.Contains(strings.Join(strings.Fields(show), " "), strings.Join(strings.Fields(part), " ")) {
 			t.Errorf("show lacks %q", part)
 		}
+	}
+	if strings.Count(string(ok(t, nil, "profile", "show", "group")), "of devices 0 1") != 2 {
+		t.Error("show of a group")
 	}
 	if !strings.Contains(string(ok(t, nil, "profile", "check", "pair")), "2 physical devices") {
 		t.Error("check of a pair")

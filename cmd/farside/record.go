@@ -34,7 +34,7 @@ func (i *installation) keepRecord(contents [][]byte) error {
 	var list []recorded
 	for n, f := range items() {
 		r := recorded{Path: f.path, Target: f.target}
-		if f.content != nil {
+		if f.target == "" {
 			r.SHA256 = sum(contents[n])
 		}
 		list = append(list, r)

@@ -23,8 +23,9 @@ func (t *tool) run() *cobra.Command {
 		Use: "run [FLAG...] -- PROGRAM [ARGUMENT...]", DisableFlagsInUseLine: true,
 		Short: "Run a Vulkan program on Farside and on no other driver",
 		Long: `Replaces itself by a program whose environment points the Vulkan loader at Farside:
-at the manifest beside this tool (build/ after make build), at the one that make
-install installed for the user or the system, or at the one that --manifest names.
+at the manifest beside this tool (build/ after make build, or an unpacked package), at
+the one that make install installed for the user or the system, or at the one that
+--manifest names.
 The loader ignores that environment in privileged programs.
 
 Exit status: the program's; 1 if it can't be run, 2 when called in a wrong way.`,
@@ -101,7 +102,9 @@ func findManifest(file string) (string, manifest.Manifest, error) {
 	}
 	var candidates []string
 	if self, err := os.Executable(); err == nil {
-		candidates = append(candidates, filepath.Join(filepath.Dir(self), manifest.FileName()))
+		dir := filepath.Dir(self)
+		candidates = append(candidates, filepath.Join(dir, manifest.FileName()),
+			filepath.Join(dir, "../share/vulkan/icd.d", manifest.FileName()))
 	}
 	return manifest.Find(append(candidates, manifest.Installed()...)...)
 }

@@ -73,6 +73,37 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestVerbs runs a program that prints its environment, with a driver that has the libraries beside it and with one that
+// has not.
+func TestVerbs(t *testing.T) {
+	t.Setenv("LD_LIBRARY_PATH", "/theirs")
+	t.Setenv("NCCL_IBVERBS_LIB", "/theirs/libibverbs.so.1")
+	path := newManifest(t, "./"+manifest.LibraryName)
+	dir := filepath.Join(filepath.Dir(path), verbsDir)
+	wantFailure(t, 1, filepath.Join(dir, verbsLibrary), "verbs", "--manifest", path, "true")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, verbsLibrary), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	show := `echo "$LD_LIBRARY_PATH $NCCL_IBVERBS_LIB $VK_DRIVER_FILES $1"`
+	args := []string{"verbs", "--manifest", path, "--", "/bin/sh", "-c", show, "sh", "--hex"}
+	want := dir + ":/theirs " + dir + "/" + verbsLibrary + " " + path + " --hex\n"
+	if out := string(ok(t, nil, args...)); out != want {
+		t.Errorf("%q, want %q", out, want)
+	}
+	t.Setenv("LD_LIBRARY_PATH", "")
+	if out := string(ok(t, nil, args...)); !strings.HasPrefix(out, dir+" ") {
+		t.Errorf("%q, want %s first", out, dir)
+	}
+	if r := farside(t, nil, "verbs", "--manifest", path, "sh", "-c", "exit 7"); r.code != 7 {
+		t.Errorf("status %d, want the program's", r.code)
+	}
+	wantFailure(t, 1, "not found", "verbs", "--manifest", path, "farside-no-such-program")
+	wantFailure(t, 2, "farside verbs --help", "verbs")
+}
+
 // rows are the doctor's findings of one level, and what they are about.
 func rows(out []byte, level string) (found string) {
 	for line := range strings.Lines(string(out)) {
@@ -96,6 +127,9 @@ func TestDoctor(t *testing.T) {
 	if r.code != 0 || rows(r.out, "error") != "" || !strings.Contains(string(r.out), "Farside") ||
 		!strings.Contains(string(r.out), path) {
 		t.Errorf("%d: %s%s", r.code, r.out, r.stderr)
+	}
+	if !strings.Contains(rows(r.out, "warning"), "verbs ") || !strings.Contains(string(r.out), verbsLibrary) {
+		t.Errorf("it doesn't miss the libraries of RDMA programs: %s", r.out)
 	}
 	t.Setenv("FARSIDE_HEAP_DEVICE", "3MiB")
 	if r := farside(t, nil, "doctor", "--manifest", path); !strings.Contains(string(r.out), "heaps of 3MiB and ") {

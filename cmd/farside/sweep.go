@@ -154,8 +154,8 @@ var ofLoader = []string{"vkEnumerateDeviceExtensionProperties"}
 func (s *sweep) jobsOf(good *sweepOutcome) (jobs []sweepJob, calls uint64) {
 	for i := range fault.Commands {
 		c := &fault.Commands[i]
-		n := good.counts.Calls[c.Name]
-		if ok, _ := path.Match(s.only, c.Name); !ok || s.only == "*" && slices.Contains(ofLoader, c.Name) {
+		n := good.counts.Calls[c.Name()]
+		if ok, _ := path.Match(s.only, c.Name()); !ok || s.only == "*" && slices.Contains(ofLoader, c.Name()) {
 			continue
 		}
 		calls += n
@@ -164,7 +164,7 @@ func (s *sweep) jobsOf(good *sweepOutcome) (jobs []sweepJob, calls uint64) {
 		}
 		for number := range n {
 			for _, r := range c.Interesting() {
-				jobs = append(jobs, sweepJob{c, fmt.Sprintf("%s=%v@%d", c.Name, r, number+1)})
+				jobs = append(jobs, sweepJob{c, fmt.Sprintf("%s=%v@%d", c.Name(), r, number+1)})
 			}
 		}
 	}
@@ -253,7 +253,7 @@ var harmless = []string{
 
 // judge says what is bad about a run, nil for nothing.
 func (s *sweep) judge(job sweepJob, o, good *sweepOutcome) *sweepBad {
-	b := &sweepBad{Fault: job.plan, Command: job.command.Name}
+	b := &sweepBad{Fault: job.plan, Command: job.command.Name()}
 	add := func(verdict, detail string) {
 		b.Verdicts = append(b.Verdicts, verdict)
 		if b.Detail != "" {
@@ -279,10 +279,10 @@ func (s *sweep) judge(job sweepJob, o, good *sweepOutcome) *sweepBad {
 		add(verdictLeak, strings.Join(left, ", "))
 	}
 	ignorable := slices.ContainsFunc(harmless, func(pattern string) bool {
-		ok, _ := path.Match(pattern, job.command.Name)
+		ok, _ := path.Match(pattern, job.command.Name())
 		return ok
 	})
-	retried := o.counts.Calls[job.command.Name] > good.counts.Calls[job.command.Name]
+	retried := o.counts.Calls[job.command.Name()] > good.counts.Calls[job.command.Name()]
 	same := good.output == nil || bytes.Equal(o.output, good.output)
 	if o.err == nil && same && !retried && !ignorable {
 		add(verdictHidden, "exited with 0 as if nothing had failed")

@@ -47,6 +47,7 @@ from the Vulkan registry. It prints one line and exits with status 1 when someth
 	root.AddCommand(
 		newAPICommand(),
 		newManifestCommand(),
+		newVerbsCommand(),
 	)
 	return root
 }

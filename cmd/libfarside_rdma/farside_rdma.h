@@ -114,7 +114,7 @@ enum farside_opcode {
 /* enum farside_flags: bits of farside_work.flags. */
 enum farside_flags {
 	FARSIDE_SIGNALLED = 1, /* a completion also on success; a failure always gives one */
-	FARSIDE_FENCE = 2      /* begin when reads and atomics posted before have completed: always so today */
+	FARSIDE_FENCE = 2      /* begin when reads and atomics posted before have completed; adapters need it for that */
 };
 
 /* farside_work: an operation to post, as struct ibv_send_wr. 64 bytes. */

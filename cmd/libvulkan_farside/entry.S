@@ -1,4 +1,4 @@
-// The symbols that the loader looks up. Each goes by the gate to the Go function that it stands for.
+// The symbols that the loader looks up, and farside_verbs, by which the stand-in for libibverbs fills its table. Each goes by the gate to the Go function that it stands for.
 
 #define UNKNOWN -13 /* VK_ERROR_UNKNOWN */
 
@@ -7,7 +7,7 @@
 	.hidden gate_message
 gate_message:
 	.ascii "farside: this process was forked after it loaded the Vulkan driver, which works only in the process "
-	.ascii "that loaded it or after exec; every command fails with VK_ERROR_UNKNOWN\n"
+	.ascii "that loaded it or after exec; every command fails with VK_ERROR_UNKNOWN, every verb with ENODEV\n"
 	.set size, . - gate_message
 	.balign 8
 	.globl gate_message_size
@@ -39,5 +39,14 @@ gate_message_size:
 	entry vk_icdNegotiateLoaderICDInterfaceVersion, icd_negotiate, UNKNOWN
 	entry vk_icdGetInstanceProcAddr, icd_instance_address, 0
 	entry vk_icdGetPhysicalDeviceProcAddr, icd_physical_device_address, 0
+	entry farside_verbs, verbs_fill, -1
+
+	// For package cabi, which sets errno.
+	.section .data.rel.ro, "aw"
+	.balign 8
+	.globl errno_address
+	.hidden errno_address
+errno_address:
+	.quad __errno_location
 
 	.section .note.GNU-stack, "", %progbits

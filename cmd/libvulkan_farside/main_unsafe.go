@@ -1,11 +1,13 @@
-// Libvulkan_farside is the driver's shared library: the three symbols that the Vulkan loader looks up, in entry.S,
-// which go on to the functions here. Every other command is reached by the addresses that they return.
+// Libvulkan_farside is the driver's shared library: the three symbols that the Vulkan loader looks up, and the one that
+// the stand-in for libibverbs looks up, in entry.S, which go on to the functions here. Every other command and verb is
+// reached by the addresses that they return.
 package main
 
 // #include <stdint.h>
 // extern uint64_t *gate_guard;
 // extern const uintptr_t gate_enrol_address, gate_tell_address;
 // extern uintptr_t gate_offset(void);
+// extern const uintptr_t errno_address;
 import "C"
 
 import (
@@ -15,6 +17,7 @@ import (
 	"farside/internal/cabi"
 	"farside/internal/gate"
 	"farside/internal/vk"
+	"farside/verbs"
 )
 
 func init() {
@@ -23,6 +26,7 @@ func init() {
 		Offset: uintptr(C.gate_offset()),
 		Enrol:  uintptr(C.gate_enrol_address),
 		Tell:   uintptr(C.gate_tell_address),
+		Errno:  uintptr(C.errno_address),
 	})
 }
 
@@ -55,6 +59,13 @@ func icd_physical_device_address(instance uintptr, name *byte) (address uintptr)
 		address = icd.GetPhysicalDeviceProcAddr(vk.Instance(instance), name)
 	})
 	return address
+}
+
+//export verbs_fill
+func verbs_fill(names, slots, n uintptr) (filled int32) {
+	filled = -1
+	cabi.Protect("farside_verbs", func() { filled = verbs.Fill(names, slots, n) })
+	return filled
 }
 
 func main() {}

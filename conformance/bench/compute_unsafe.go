@@ -260,8 +260,11 @@ func (b *computeBench) recordEmpty() error {
 
 // checkCompute runs every kernel on both drivers, and compares what they write. The times of kernels that run once are
 // taken.
-func checkCompute(drivers []*driver, l *loops, into map[string][]float64) error {
+func checkCompute(drivers []*driver, l *loops, into *samples) error {
 	for n, k := range computeKernels {
+		if !into.needs("farside " + k.name) {
+			continue
+		}
 		var outputs [][]byte
 		for _, d := range drivers {
 			b := d.compute
@@ -275,7 +278,7 @@ func checkCompute(drivers []*driver, l *loops, into map[string][]float64) error 
 			}
 			took := run(1, l.submit, address(b.calls), address(b.work[n]))
 			if d.name == "lavapipe" && k.once {
-				into[d.name+" "+k.name] = []float64{took}
+				into.note(d.name+" "+k.name, took)
 			}
 			outputs = append(outputs, append([]byte(nil), to...))
 		}
@@ -331,32 +334,38 @@ func (b *computeBench) use(constant int, l *loops) (float64, error) {
 
 // sample measures the kernels that this round has to, the creation and first use of all pipelines, and a dispatch of
 // nothing.
-func (b *computeBench) sample(d *driver, round int, l *loops, into map[string][]float64) error {
-	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
+func (b *computeBench) sample(d *driver, round int, l *loops, into *samples) error {
+	add := func(what string, measure func() float64) { into.add(d.name+" "+what, measure) }
 	for n, k := range computeKernels {
 		if round >= k.rounds || d.name == "lavapipe" && k.once {
 			continue
 		}
-		run(1, l.submit, address(b.calls), address(b.empty)) // wakes the cores
-		add(k.name, run(1, l.submit, address(b.calls), address(b.work[n])))
+		add(k.name, func() float64 {
+			run(1, l.submit, address(b.calls), address(b.empty)) // wakes the cores
+			return run(1, l.submit, address(b.calls), address(b.work[n]))
+		})
 	}
-	add("empty dispatch", run(200, l.submit, address(b.calls), address(b.empty)))
-	add("pipelines", b.create(3*round, l, false))
-	add("modules", b.create(3*round+1, l, true))
-	used, err := b.use(3*round+2, l)
-	if err != nil {
-		return err
-	}
-	add("used", used)
-	if d.name == "farside" {
-		threads := func(what string, loop uintptr, from int) {
-			into[what] = append(into[what], run(1, loop, address(&b.memory[output][0]), address(&b.memory[from][0]),
-				elementBytes, uintptr(runtime.NumCPU())))
+	add("empty dispatch", func() float64 { return run(200, l.submit, address(b.calls), address(b.empty)) })
+	add("pipelines", func() float64 { return b.create(3*round, l, false) })
+	add("modules", func() float64 { return b.create(3*round+1, l, true) })
+	if into.needs(d.name + " used") {
+		used, err := b.use(3*round+2, l)
+		if err != nil {
+			return err
 		}
-		threads("memcpy of shaders", l.memoryThreads, randomWords)
-		// the shader, too, finds in the caches what the one that copies has left
-		run(1, l.submit, address(b.calls), address(b.work[0]))
-		threads("saxpy in C", l.saxpyThreads, smallFloats)
+		into.note(d.name+" used", used)
+	}
+	if d.name == "farside" {
+		threads := func(loop uintptr, from int) float64 {
+			return run(1, loop, address(&b.memory[output][0]), address(&b.memory[from][0]), elementBytes,
+				uintptr(runtime.NumCPU()))
+		}
+		into.add("memcpy of shaders", func() float64 { return threads(l.memoryThreads, randomWords) })
+		into.add("saxpy in C", func() float64 {
+			// the shader, too, finds in the caches what the one that copies has left
+			run(1, l.submit, address(b.calls), address(b.work[0]))
+			return threads(l.saxpyThreads, smallFloats)
+		})
 	}
 	return nil
 }

@@ -20,8 +20,11 @@ import (
 )
 
 // sampleCreation makes instance and device in fresh processes, the drivers in turn.
-func sampleCreation(into map[string][]float64) error {
-	for range 9 {
+func sampleCreation(into *samples) error {
+	if !into.needs("farside create", "farside peak") {
+		return nil
+	}
+	for range rounds {
 		for name, manifest := range map[string]string{"farside": os.Getenv("FARSIDE_BENCH_MANIFEST"),
 			"lavapipe": lavapipeManifest} {
 			cmd := exec.Command(os.Args[0])
@@ -35,8 +38,8 @@ func sampleCreation(into map[string][]float64) error {
 			if _, err := fmt.Sscan(string(out), &ns, &kib); err != nil {
 				return fmt.Errorf("creation with %s printed %q: %w", name, out, err)
 			}
-			into[name+" create"] = append(into[name+" create"], ns)
-			into[name+" peak"] = append(into[name+" peak"], kib)
+			into.note(name+" create", ns)
+			into.note(name+" peak", kib)
 		}
 	}
 	return nil
@@ -44,6 +47,24 @@ func sampleCreation(into map[string][]float64) error {
 
 // fabricSize is the largest transfer, and the size of the region.
 const fabricSize = 64 * mib
+
+// fabricTransfers are the sizes of reads and writes, how many are timed together, and how often.
+var fabricTransfers = []struct {
+	name           string
+	size, batch, n int
+}{
+	{"8", 8, 20000, 1}, {"64", 64, 20000, 1}, {"64K", 64 << 10, 20, 40}, {"256K", 256 << 10, 5, 40}, {"1M", mib, 1, 40},
+	{"64M", fabricSize, 1, 4},
+}
+
+// fabricKeys are the keys of what a fabric measures.
+func fabricKeys() []string {
+	keys := []string{"C read 8", "C write 8", "fetch-add", "resolve"}
+	for _, c := range fabricTransfers {
+		keys = append(keys, "read "+c.name, "write "+c.name)
+	}
+	return keys
+}
 
 // fabric is a region of another process with a peer that has resolved it.
 type fabric struct {
@@ -147,24 +168,25 @@ func (f *fabric) close() {
 }
 
 // sample measures the peer's operations once, and memcpy over the same two pieces of memory.
-func (f *fabric) sample(l *loops, into map[string][]float64) error {
-	add := func(name string, ns float64) { into[name] = append(into[name], ns) }
+func (f *fabric) sample(l *loops, into *samples) error {
 	measure := func(name string, n int, op func() error) error {
+		if !into.needs(name) {
+			return nil
+		}
 		start := time.Now()
 		for range n {
 			if err := op(); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		add(name, float64(time.Since(start).Nanoseconds())/float64(n))
+		into.note(name, float64(time.Since(start).Nanoseconds())/float64(n))
 		return nil
 	}
 	shared, local := address(&f.mapped[0]), address(&f.local[0])
-	for _, c := range []struct {
-		name           string
-		size, batch, n int
-	}{{"8", 8, 20000, 1}, {"64", 64, 20000, 1}, {"64K", 64 << 10, 20, 40}, {"256K", 256 << 10, 5, 40},
-		{"1M", mib, 1, 40}, {"64M", fabricSize, 1, 4}} {
+	for _, c := range fabricTransfers {
+		if !into.needs("read "+c.name, "write "+c.name) {
+			continue
+		}
 		b := f.local[:c.size]
 		// Nobody is to find the caches as other benchmarks left them, or as only the other one's reads did: in turns,
 		// after a round that doesn't count.
@@ -177,12 +199,13 @@ func (f *fabric) sample(l *loops, into map[string][]float64) error {
 			if err := measure("write "+c.name, c.batch, func() error { return f.peer.Write(f.at, b) }); err != nil {
 				return err
 			}
-			add("memcpy read "+c.name, run(c.batch, l.memcpy, local, shared, uintptr(c.size)))
-			add("memcpy write "+c.name, run(c.batch, l.memcpy, shared, local, uintptr(c.size)))
+			into.add("memcpy read "+c.name, func() float64 { return run(c.batch, l.memcpy, local, shared, uintptr(c.size)) })
+			into.add("memcpy write "+c.name, func() float64 { return run(c.batch, l.memcpy, shared, local, uintptr(c.size)) })
 		}
 	}
-	add("C read 8", run(20000, l.peer, f.c.read, f.c.peer, uintptr(f.at), local, 8))
-	add("C write 8", run(20000, l.peer, f.c.write, f.c.peer, uintptr(f.at), local, 8))
+	for name, operation := range map[string]uintptr{"C read 8": f.c.read, "C write 8": f.c.write} {
+		into.add(name, func() float64 { return run(20000, l.peer, operation, f.c.peer, uintptr(f.at), local, 8) })
+	}
 	if err := measure("fetch-add", 20000, func() error {
 		_, err := f.peer.FetchAdd64(f.at, 1)
 		return err
@@ -207,7 +230,10 @@ func (f *fabric) sample(l *loops, into map[string][]float64) error {
 
 // sampleHosts takes the figures of operations between hosts from the benchmark of the package that carries
 // them, which moves data over loopback in turns with and without what that package does around crypto/tls.
-func sampleHosts(into map[string][]float64) error {
+func sampleHosts(into *samples) error {
+	if !into.needs("host read", "host write") {
+		return nil
+	}
 	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkPipelined$", "-benchtime", "20x", "-count", "7",
 		"farside/rdmasim/internal/exchange")
 	out, err := cmd.CombinedOutput()
@@ -222,11 +248,10 @@ func sampleHosts(into map[string][]float64) error {
 			if err != nil {
 				return err
 			}
-			key := m[2] + " " + line[1]
-			into[key] = append(into[key], mib/megabytes*1e3)
+			into.note(m[2]+" "+line[1], mib/megabytes*1e3)
 		}
 	}
-	if len(into["bare read"]) == 0 || len(into["host write"]) == 0 {
+	if len(into.values["bare read"]) == 0 || len(into.values["host write"]) == 0 {
 		return fmt.Errorf("%v printed no bandwidths:\n%s", cmd.Args, out)
 	}
 	return nil

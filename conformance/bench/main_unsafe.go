@@ -6,11 +6,13 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -39,7 +41,7 @@ func main() {
 		"arm64": "aarch64"}[runtime.GOARCH]+".json",
 		"Farside's manifest")
 	check := flag.Bool("check", false, "exit with 1 if a target is missed")
-	compute := flag.Bool("compute", false, "measure only what shaders do")
+	pattern := flag.String("row", "", "measure only the rows whose item matches this regular expression")
 	flag.Parse()
 	var err error
 	switch os.Getenv("FARSIDE_BENCH_ROLE") {
@@ -52,7 +54,7 @@ func main() {
 	case "owner":
 		err = ownerMain()
 	case "measure":
-		err = measure(*output, *check, *compute)
+		err = measure(*output, *check, *pattern)
 	default:
 		err = rerun(*manifest)
 	}
@@ -193,7 +195,7 @@ type driver struct {
 	fd       int
 	buffer   vk.Buffer
 	transfer *transferBench
-	compute  *computeBench // nil without shaders
+	compute  *computeBench // nil if no row of shaders is wanted
 }
 
 func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
@@ -252,32 +254,31 @@ func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
 	if d.transfer, err = openTransferBench(d.dev, d.visible); err != nil {
 		return nil, fmt.Errorf("%s: %w", d.name, err)
 	}
-	if d.compute, err = openComputeBench(d.dev, d.visible); err != nil {
-		return nil, fmt.Errorf("%s: %w", d.name, err)
-	}
 	return d, nil
 }
 
 func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
 // sample measures what both drivers are compared by, once.
-func (d *driver) sample(l *loops, into map[string][]float64) {
+func (d *driver) sample(l *loops, into *samples) {
 	alloc, free, dev := d.dev.Proc("vkAllocateMemory"), d.dev.Proc("vkFreeMemory"), uintptr(d.dev.Handle)
-	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
+	add := func(what string, n int, loop uintptr, args ...uintptr) {
+		into.add(d.name+" "+what, func() float64 { return run(n, loop, args...) })
+	}
 	run(200, l.allocateFree, alloc, free, dev, address(d.small)) // the other driver has had the caches
-	add("small", run(2000, l.allocateFree, alloc, free, dev, address(d.small)))
-	add("plain", run(200, l.allocateFree, alloc, free, dev, address(d.plain)))
-	add("exportable", run(200, l.allocateFree, alloc, free, dev, address(d.exported)))
+	add("small", 2000, l.allocateFree, alloc, free, dev, address(d.small))
+	add("plain", 200, l.allocateFree, alloc, free, dev, address(d.plain))
+	add("exportable", 200, l.allocateFree, alloc, free, dev, address(d.exported))
 	if d.remote != nil {
-		add("remote", run(200, l.allocateFree, alloc, free, dev, address(d.remote)))
+		add("remote", 200, l.allocateFree, alloc, free, dev, address(d.remote))
 	}
 	mapping := d.dev.Proc("vkMapMemory")
-	add("plain touched", run(50, l.allocateTouchFree, alloc, free, mapping, dev, address(d.plain)))
-	add("exportable touched", run(50, l.allocateTouchFree, alloc, free, mapping, dev, address(d.exported)))
-	add("import", run(200, l.importFree, alloc, free, dev, address(d.importer), address(d.fdInfo), uintptr(d.fd)))
-	add("getfd", run(2000, l.getFdClose, d.dev.Proc("vkGetMemoryFdKHR"), dev, address(d.getFd)))
-	add("dup", run(2000, l.dupClose, uintptr(d.fd)))
-	add("requirements", run(20000, l.requirements, d.dev.Proc("vkGetBufferMemoryRequirements"), dev, uintptr(d.buffer)))
+	add("plain touched", 50, l.allocateTouchFree, alloc, free, mapping, dev, address(d.plain))
+	add("exportable touched", 50, l.allocateTouchFree, alloc, free, mapping, dev, address(d.exported))
+	add("import", 200, l.importFree, alloc, free, dev, address(d.importer), address(d.fdInfo), uintptr(d.fd))
+	add("getfd", 2000, l.getFdClose, d.dev.Proc("vkGetMemoryFdKHR"), dev, address(d.getFd))
+	add("dup", 2000, l.dupClose, uintptr(d.fd))
+	add("requirements", 20000, l.requirements, d.dev.Proc("vkGetBufferMemoryRequirements"), dev, uintptr(d.buffer))
 }
 
 // versions says which builds were compared.
@@ -293,21 +294,19 @@ func versions(drivers []*driver) string {
 	return strings.Join(s, ", ")
 }
 
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	return v[len(v)/2]
-}
-
-// measureAll has every row but those of shaders.
-func measureAll(drivers []*driver, l *loops, all map[string][]float64) error {
+// measureAll measures what rows other than those of shaders need.
+func measureAll(drivers []*driver, l *loops, all *samples) error {
 	if err := sampleCreation(all); err != nil {
 		return err
 	}
-	fabric, err := openFabric()
-	if err != nil {
-		return err
+	var peer *fabric // nil if no row needs it
+	if all.needs(fabricKeys()...) {
+		var err error
+		if peer, err = openFabric(); err != nil {
+			return err
+		}
+		defer peer.close()
 	}
-	defer fabric.close()
 	for range rounds {
 		for _, d := range drivers {
 			d.sample(l, all)
@@ -322,20 +321,21 @@ func measureAll(drivers []*driver, l *loops, all map[string][]float64) error {
 			return err
 		}
 		slices.Reverse(drivers) // neither always comes first
-		if err := fabric.sample(l, all); err != nil {
+		if peer == nil {
+			continue
+		}
+		if err := peer.sample(l, all); err != nil {
 			return err
 		}
+	}
+	if err := sampleVerbs(all); err != nil {
+		return err
 	}
 	return sampleHosts(all)
 }
 
-// measureCompute has the rows of shaders, if both drivers run any.
-func measureCompute(drivers []*driver, l *loops, all map[string][]float64) error {
-	for _, d := range drivers {
-		if d.compute == nil {
-			return nil
-		}
-	}
+// measureCompute measures what the rows of shaders need.
+func measureCompute(drivers []*driver, l *loops, all *samples) error {
 	if err := checkCompute(drivers, l, all); err != nil {
 		return err
 	}
@@ -350,12 +350,27 @@ func measureCompute(drivers []*driver, l *loops, all map[string][]float64) error
 	return nil
 }
 
-func measure(output string, check, compute bool) error {
+// selected are the rows whose items the pattern matches.
+func selected(rows []row, pattern *regexp.Regexp) []row {
+	return slices.DeleteFunc(rows, func(r row) bool { return !pattern.MatchString(r.item) })
+}
+
+func measure(output string, check bool, pattern string) error {
+	if output != "" && pattern != "" {
+		return errors.New("-o writes all rows, so it does not go with -row")
+	}
+	items, err := regexp.Compile(pattern)
+	if err != nil {
+		return fmt.Errorf("-row: %w", err)
+	}
+	plain, compute := selected(slices.Concat(plainRows(), verbsRows()), items), selected(computeRows(), items)
+	if len(plain)+len(compute) == 0 {
+		return fmt.Errorf("-row: no row matches %q", pattern)
+	}
 	l, err := openLoops()
 	if err != nil {
 		return err
 	}
-	all := map[string][]float64{}
 	loader, err := vulkan.Open()
 	if err != nil {
 		return err
@@ -371,28 +386,26 @@ func measure(output string, check, compute bool) error {
 	var drivers []*driver
 	for _, pd := range pds {
 		d, err := openDriver(inst, pd)
+		if err == nil && len(compute) > 0 {
+			d.compute, err = openComputeBench(d.dev, d.visible)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", inst.DriverName(pd), err)
 		}
 		drivers = append(drivers, d)
 	}
-	if !compute {
-		if err := measureAll(drivers, l, all); err != nil {
-			return err
-		}
+	rows := slices.Concat(plain, compute)
+	all := newSamples(rows)
+	if len(plain) > 0 {
+		err = measureAll(drivers, l, all)
 	}
-	if err := measureCompute(drivers, l, all); err != nil {
+	if err == nil && len(compute) > 0 {
+		err = measureCompute(drivers, l, all)
+	}
+	if err != nil {
 		return err
 	}
-	m := map[string]float64{}
-	for k, v := range all {
-		m[k] = median(v)
-	}
-	table := render(m)
-	if compute {
-		table = table[:2]
-	}
-	table = append(table, renderCompute(m)...)
+	table := render(rows, all.medians())
 	fmt.Print(strings.Join(table, "\n"), "\n")
 	if output != "" {
 		if err := os.WriteFile(output, []byte(page(table, versions(drivers))), 0o644); err != nil {

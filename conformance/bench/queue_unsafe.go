@@ -183,30 +183,34 @@ func (b *transferBench) recordImages() error {
 }
 
 // sample measures recording and execution on one driver, once.
-func (b *transferBench) sample(d *driver, l *loops, into map[string][]float64) error {
-	add := func(what string, v float64) { into[d.name+" "+what] = append(into[d.name+" "+what], v) }
+func (b *transferBench) sample(d *driver, l *loops, into *samples) error {
+	add := func(what string, n int, loop uintptr, args ...uintptr) {
+		into.add(d.name+" "+what, func() float64 { return run(n, loop, args...) })
+	}
+	fill := d.dev.Proc("vkCmdFillBuffer")
 	r := d.dev.Record(b.recording, 0, func(c vk.CommandBuffer) {
-		add("record fill", run(commands/10, l.recordFill, d.dev.Proc("vkCmdFillBuffer"), uintptr(c), uintptr(b.small[0])))
-		add("record copy", run(commands/10, l.recordCopy, d.dev.Proc("vkCmdCopyBuffer"), uintptr(c), uintptr(b.small[0]),
-			uintptr(b.small[1]), address(b.region)))
-		add("record barrier", run(commands/10, l.recordBarrier, d.dev.Proc("vkCmdPipelineBarrier"), uintptr(c),
-			address(b.barrier)))
+		add("record fill", commands/10, l.recordFill, fill, uintptr(c), uintptr(b.small[0]))
+		add("record copy", commands/10, l.recordCopy, d.dev.Proc("vkCmdCopyBuffer"), uintptr(c), uintptr(b.small[0]),
+			uintptr(b.small[1]), address(b.region))
+		add("record barrier", commands/10, l.recordBarrier, d.dev.Proc("vkCmdPipelineBarrier"), uintptr(c),
+			address(b.barrier))
 	})
 	if r == vk.SUCCESS {
 		r = b.recordAll(d.dev, b.threads, func() {
-			fill := d.dev.Proc("vkCmdFillBuffer")
 			// As many each: long enough for the start of a thread not to count.
-			add("record thread", run(commands, l.recordThreads, fill, address(&b.threads[0]), uintptr(b.small[0]), 1))
-			add("record threads", run(commands*len(b.threads), l.recordThreads, fill, address(&b.threads[0]),
-				uintptr(b.small[0]), uintptr(len(b.threads))))
+			add("record thread", commands, l.recordThreads, fill, address(&b.threads[0]), uintptr(b.small[0]), 1)
+			add("record threads", commands*len(b.threads), l.recordThreads, fill, address(&b.threads[0]),
+				uintptr(b.small[0]), uintptr(len(b.threads)))
 		})
 	}
 	if r != vk.SUCCESS {
 		return fmt.Errorf("%s: record: %v", d.name, r)
 	}
 	for _, w := range b.work {
-		run(1, l.submit, address(b.calls), address(w.info)) // wakes the cores, which what ran before may have left idle
-		add(w.name, run(w.rounds, l.submit, address(b.calls), address(w.info))/w.divide)
+		into.add(d.name+" "+w.name, func() float64 {
+			run(1, l.submit, address(b.calls), address(w.info)) // wakes the cores, which what ran before may have left idle
+			return run(w.rounds, l.submit, address(b.calls), address(w.info)) / w.divide
+		})
 	}
 	return nil
 }
@@ -224,14 +228,17 @@ func (b *transferBench) recordAll(d *vulkan.Device, list []vk.CommandBuffer, rec
 
 // sampleMemory measures the C library's memset and memcpy on as many threads as there are processors, on the memory of
 // the driver's large buffers: how fast memory is depends on the pages that it was given.
-func (b *transferBench) sampleMemory(l *loops, into map[string][]float64) {
+func (b *transferBench) sampleMemory(l *loops, into *samples) {
 	threads := uintptr(runtime.NumCPU())
 	from, to := b.large[1], b.large[0]
-	run(1, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads)
-	into["memset"] = append(into["memset"], run(sustained, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads))
+	into.add("memset", func() float64 {
+		run(1, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads)
+		return run(sustained, l.memoryThreads, address(&to[0]), 0, uintptr(len(to)), threads)
+	})
 	to, from = from, to // the driver copies from the first to the second
-	into["memcpy"] = append(into["memcpy"], run(sustained, l.memoryThreads, address(&to[0]), address(&from[0]),
-		uintptr(len(to)), threads))
+	into.add("memcpy", func() float64 {
+		return run(sustained, l.memoryThreads, address(&to[0]), address(&from[0]), uintptr(len(to)), threads)
+	})
 }
 
 // boundBuffer makes a buffer for transfers, bound to memory of its own.

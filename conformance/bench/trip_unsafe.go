@@ -309,7 +309,10 @@ func tripPeerMain() error {
 }
 
 // sampleTrips measures round trips between two processes on Farside.
-func sampleTrips(into map[string][]float64) error {
+func sampleTrips(into *samples) error {
+	if !into.needs("trip", "trip p99", "trip awaited", "trip awaited p99") {
+		return nil
+	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(vulkan.DriverEnv(os.Getenv("FARSIDE_BENCH_MANIFEST")), "FARSIDE_BENCH_ROLE=trip")
 	cmd.Stderr = os.Stderr
@@ -326,8 +329,8 @@ func sampleTrips(into map[string][]float64) error {
 	}
 	for name, part := range map[string][]float64{"trip awaited": samples[:trips], "trip": samples[trips:]} {
 		slices.Sort(part)
-		into[name] = append(into[name], part[len(part)/2])
-		into[name+" p99"] = append(into[name+" p99"], part[int(math.Ceil(0.99*float64(len(part))))-1])
+		into.note(name, part[len(part)/2])
+		into.note(name+" p99", part[int(math.Ceil(0.99*float64(len(part))))-1])
 	}
 	return nil
 }

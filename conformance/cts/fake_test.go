@@ -51,7 +51,7 @@ func newSuite(t *testing.T, cases ...string) *suite {
 	}
 	s.write("all.txt", "dEQP-VK."+strings.Join(cases, "\ndEQP-VK.")+"\ndEQP-VK.elsewhere.pass\n")
 	s.write("lists/cases.txt", "dEQP-VK.a.*\n")
-	for _, name := range []string{"skips", "expected-failures", "flakes"} {
+	for _, name := range []string{"skips", "expected-failures", "flakes", "findings"} {
 		s.write("lists/"+name+".txt", "# none\n")
 	}
 	s.write("out/ran.txt", "")
@@ -121,7 +121,7 @@ func fakeDeqp(arguments []string) int {
 	}
 	fmt.Fprint(log,
 		"#sessionInfo releaseName vulkan-cts-1.4.6.1\n#sessionInfo logFormatVersion \"0.3.4\"\n#beginSession\n")
-	status := 0
+	status, strict := 0, os.Getenv("FARSIDE_STRICT") == "all"
 	for cases := bufio.NewScanner(os.Stdin); cases.Scan(); {
 		name := cases.Text()
 		verb, _, _ := strings.Cut(name[strings.LastIndex(name, ".")+1:], "_")
@@ -146,6 +146,21 @@ func fakeDeqp(arguments []string) int {
 			end("Pass", "Ok")
 		case "slow":
 			time.Sleep(50 * time.Millisecond)
+			if strict {
+				time.Sleep(100 * time.Millisecond)
+			}
+			end("Pass", "Ok")
+		case "finds":
+			if strict {
+				fmt.Fprint(os.Stderr, "farside: error: FARSIDE-async-unordered: this\n    main at main.c:1\n"+
+					"farside: warning: FARSIDE-guard-overrun: that\nfarside: error: FARSIDE-async-unordered: this\n")
+			}
+			end("Pass", "Ok")
+		case "strictfail":
+			if strict {
+				end("Fail", "strict")
+				break
+			}
 			end("Pass", "Ok")
 		case "fail":
 			fmt.Fprintf(os.Stderr, "the driver complains in %s\n", name)

@@ -48,6 +48,7 @@ func command() *cobra.Command {
 		lists, out string
 		shards     int
 		every      int
+		strict     string
 	)
 	cmd := &cobra.Command{
 		Use:   "cts --deqp-vk PATH [PATTERN...]",
@@ -80,7 +81,7 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.judge(cmd, &d, shards)
+			return p.judge(cmd, &d, shards, strict)
 		},
 	}
 	flags := cmd.Flags()
@@ -91,6 +92,8 @@ func command() *cobra.Command {
 	flags.StringVar(&out, "out", "build/cts", "where results and logs go")
 	flags.IntVar(&shards, "shards", runtime.NumCPU(), "how many processes run at once")
 	flags.IntVar(&every, "every", 1, "take a sample: the first case, the one so many behind it, and so on")
+	flags.StringVar(&strict, "strict", "",
+		"run each case without strictness and with it, FARSIDE_STRICT=`LIST`, and compare")
 	flags.DurationVar(&d.timeout, "timeout", 5*time.Minute, "how long a case may take")
 	if err := cmd.MarkFlagRequired("deqp-vk"); err != nil {
 		panic(err)
@@ -98,19 +101,29 @@ func command() *cobra.Command {
 	return cmd
 }
 
-// judge runs the plan, reports and saves the results.
-func (p *plan) judge(cmd *cobra.Command, d *deqp, shards int) error {
+// judge runs the plan, reports and saves the results. With a list of strictness, the results are those with it, and
+// what it costs is reported as well.
+func (p *plan) judge(cmd *cobra.Command, d *deqp, shards int, strict string) error {
 	if err := os.RemoveAll(failures(d.dir)); err != nil {
 		return err
 	}
+	ways := []*deqp{d}
+	if strict != "" {
+		with, without := *d, *d
+		with.env, without.env = []string{"FARSIDE_STRICT=" + strict}, []string{"FARSIDE_STRICT="}
+		ways = []*deqp{&with, &without}
+	}
 	start := time.Now()
-	bar := newProgress(os.Stderr, isTerminal(os.Stderr), len(p.cases), 10*time.Second)
-	results, failure := p.run(cmd.Context(), d, shards, bar)
+	bar := newProgress(os.Stderr, isTerminal(os.Stderr), len(p.cases)*len(ways), 10*time.Second)
+	results, failure := p.run(cmd.Context(), ways, shards, bar)
 	bar.close()
-	if err := saveResults(d.dir, p, results); err != nil {
+	if err := saveResults(d.dir, p, results[0]); err != nil {
 		return err
 	}
-	r := p.newReport(results)
+	r := p.newReport(results[0])
+	if strict != "" {
+		p.compare(r, results[0], results[1]).write(cmd.OutOrStdout(), p, strict)
+	}
 	if err := r.write(cmd.OutOrStdout(), p, d.dir, time.Since(start)); err != nil {
 		return err
 	}

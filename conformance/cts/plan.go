@@ -11,27 +11,30 @@ import (
 type testCase struct {
 	name                         string
 	group, skip, expected, flake int
+	finding                      int
 }
 
 // plan is what is to run.
 type plan struct {
 	groups, skips, expected, flakes []entry
+	findings                        []entry    // with strictness
 	cases                           []testCase // in the order in which deqp-vk runs them
 	complete                        bool       // every case of the groups is in cases
 }
 
-// readPlan reads the four lists of a directory and asks deqp-vk which cases there are. Patterns, if there are any,
+// readPlan reads the five lists of a directory and asks deqp-vk which cases there are. Patterns, if there are any,
 // narrow the choice. Of what they leave, one case in so many is taken (every, 1 or more). A group without a case is an
 // error, and so is an exception that stands for no case, if the plan is complete.
 func readPlan(ctx context.Context, lists string, d *deqp, patterns []string, every int) (*plan, error) {
 	var (
 		p    = &plan{complete: len(patterns) == 0 && every == 1}
-		errs [4]error
+		errs [5]error
 	)
 	p.groups, errs[0] = readList(filepath.Join(lists, "cases.txt"), false)
 	p.skips, errs[1] = readList(filepath.Join(lists, "skips.txt"), true)
 	p.expected, errs[2] = readList(filepath.Join(lists, "expected-failures.txt"), true)
 	p.flakes, errs[3] = readList(filepath.Join(lists, "flakes.txt"), true)
+	p.findings, errs[4] = readList(filepath.Join(lists, "findings.txt"), true)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -48,7 +51,8 @@ func readPlan(ctx context.Context, lists string, d *deqp, patterns []string, eve
 			if (len(seen)-1)%every != 0 {
 				return
 			}
-			p.cases = append(p.cases, testCase{name, group, find(p.skips, name), find(p.expected, name), find(p.flakes, name)})
+			p.cases = append(p.cases, testCase{name, group, find(p.skips, name), find(p.expected, name), find(p.flakes, name),
+				find(p.findings, name)})
 		}
 	})
 	if err != nil {
@@ -76,9 +80,10 @@ func (p *plan) unmatched() error {
 		use(p.skips, c.skip)
 		use(p.expected, c.expected)
 		use(p.flakes, c.flake)
+		use(p.findings, c.finding)
 	}
 	var errs []error
-	for _, list := range [][]entry{p.groups, p.skips, p.expected, p.flakes} {
+	for _, list := range [][]entry{p.groups, p.skips, p.expected, p.flakes, p.findings} {
 		for i := range list {
 			if !used[&list[i]] {
 				errs = append(errs, list[i].errorf("%s stands for no case, or for none that an earlier line leaves",

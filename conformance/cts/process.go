@@ -18,6 +18,7 @@ type deqp struct {
 	data    string // where its data lies, which its build puts beside it; absolute
 	dir     string // where it runs: it may leave files there
 	options []string
+	env     []string      // beside the environment
 	timeout time.Duration // for one case, and for the process to start and to end
 }
 
@@ -80,9 +81,10 @@ func (d *deqp) run(ctx context.Context, names []string, tick func()) (outcome, e
 		return o, err
 	}
 	defer r.Close()
-	var console tail
+	var console console
 	cmd := exec.Command(d.path, append(append([]string{"--deqp-archive-dir=" + d.data}, baseOptions...), d.options...)...)
 	cmd.Dir = d.dir
+	cmd.Env = append(os.Environ(), d.env...)
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	cmd.Stdout, cmd.Stderr = &console, &console
 	cmd.ExtraFiles = []*os.File{w}
@@ -107,6 +109,7 @@ func (d *deqp) run(ctx context.Context, names []string, tick func()) (outcome, e
 	}()
 	timer := time.NewTimer(d.timeout)
 	defer timer.Stop()
+	begun := time.Now()
 	done := ctx.Done()
 	// The number may belong to another process once this one has been waited for.
 	kill := func() {
@@ -121,9 +124,10 @@ func (d *deqp) run(ctx context.Context, names []string, tick func()) (outcome, e
 			case !ok:
 				events = nil
 			case e.begun != "":
-				o.open = e.begun
+				o.open, begun = e.begun, time.Now()
 			default:
 				o.open = ""
+				e.ended.took = time.Since(begun)
 				if e.ended.status.bad() {
 					e.ended.console = about(console.String(), e.ended.name)
 				}
@@ -142,6 +146,9 @@ func (d *deqp) run(ctx context.Context, names []string, tick func()) (outcome, e
 		}
 	}
 	o.console = console.String()
+	for i := range o.results {
+		o.results[i].findings = console.of(o.results[i].name)
+	}
 	o.abnormal = abnormal(cmd.ProcessState, o.console)
 	if o.timedOut {
 		o.abnormal = fmt.Sprintf("nothing happened for %v", d.timeout)
@@ -164,7 +171,6 @@ func abnormal(state *os.ProcessState, console string) string {
 
 // about cuts what belongs to a case out of a process' output: deqp-vk announces each.
 func about(console, name string) string {
-	const announcement = "Test case '"
 	i := strings.LastIndex(console, announcement+name+"'")
 	if i < 0 {
 		return console

@@ -125,7 +125,11 @@ func saveResults(out string, p *plan, results map[string]result) error {
 	lines := bufio.NewWriter(file)
 	for _, c := range p.cases {
 		if r, ok := results[c.name]; ok {
-			fmt.Fprintf(lines, "%s\t%s\t%s\n", r.status, r.name, r.detail)
+			fmt.Fprintf(lines, "%s\t%s\t%s", r.status, r.name, r.detail)
+			if len(r.findings) > 0 {
+				fmt.Fprintf(lines, "\t%s", strings.Join(r.findings, ","))
+			}
+			fmt.Fprintln(lines)
 		}
 	}
 	if err := lines.Flush(); err != nil {

@@ -6,8 +6,10 @@ import (
 	"html"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // status is how a case went.
@@ -50,6 +52,9 @@ type result struct {
 	log     string // what deqp-vk logged of a bad case: the end, if it's long
 	console string // what the process last wrote to standard output and error, for a bad case
 	flaked  bool   // it passed only when it was repeated
+
+	took     time.Duration
+	findings []string // the ids that the driver told, each once
 }
 
 // event is one line of deqp-vk's log that matters: a case begins, or ended.
@@ -156,4 +161,58 @@ func (t *tail) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.data = t.data[:0]
+}
+
+// announcement begins the line in which deqp-vk says on standard output which case it begins.
+const announcement = "Test case '"
+
+// console keeps the end of what a process prints, and which findings of the driver's (FARSIDE_STRICT) each case has:
+//
+//	farside: error: FARSIDE-async-unordered: …
+type console struct {
+	tail
+	line     []byte // that has not ended yet
+	name     string
+	findings map[string][]string // by case
+}
+
+var findingLine = regexp.MustCompile(`^farside: \w+: (FARSIDE-[\w-]+): `)
+
+func (c *console) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	for _, b := range p {
+		if b == '\n' {
+			c.look(string(c.line))
+			c.line = c.line[:0]
+		} else if len(c.line) < 1<<10 {
+			c.line = append(c.line, b)
+		}
+	}
+	c.mu.Unlock()
+	return c.tail.Write(p)
+}
+
+// of returns the ids of a case's findings.
+func (c *console) of(name string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.findings[name]
+}
+
+func (c *console) look(line string) {
+	if rest, ok := strings.CutPrefix(line, announcement); ok {
+		c.name, _, _ = strings.Cut(rest, "'")
+		return
+	}
+	match := findingLine.FindStringSubmatch(line)
+	if match == nil {
+		return
+	}
+	id := match[1]
+	if c.findings == nil {
+		c.findings = map[string][]string{}
+	}
+	if !slices.Contains(c.findings[c.name], id) {
+		c.findings[c.name] = append(c.findings[c.name], id)
+	}
 }

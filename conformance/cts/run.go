@@ -17,23 +17,29 @@ const (
 	maxStrikes = 3
 )
 
-// run runs the plan's cases in shards and returns the results by name. After an error, or when the context ends,
-// they are those that there are.
-func (p *plan) run(ctx context.Context, d *deqp, shards int, bar *progress) (map[string]result, error) {
+// run runs the plan's cases in shards, in each of the ways, and returns the results of each way by name. What belongs
+// to one batch of cases runs in all ways before the next, so that a machine that gets busy slows down all of them.
+// After an error, or when the context ends, the results are those that there are.
+func (p *plan) run(ctx context.Context, ways []*deqp, shards int, bar *progress) ([]map[string]result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var (
-		results = make(map[string]result, len(p.cases))
+		results = make([]map[string]result, len(ways))
 		todo    []string
 		flaky   = map[string]bool{}
 		mu      sync.Mutex
 		group   sync.WaitGroup
 	)
+	for w := range ways {
+		results[w] = make(map[string]result, len(p.cases))
+	}
 	for _, c := range p.cases {
 		switch {
 		case c.skip >= 0:
-			results[c.name] = result{name: c.name, status: skipped, detail: p.skips[c.skip].reason}
-			bar.add(1)
+			for w := range ways {
+				results[w][c.name] = result{name: c.name, status: skipped, detail: p.skips[c.skip].reason}
+			}
+			bar.add(len(ways))
 		default:
 			todo = append(todo, c.name)
 			flaky[c.name] = c.flake >= 0 && c.expected < 0
@@ -47,19 +53,24 @@ func (p *plan) run(ctx context.Context, d *deqp, shards int, bar *progress) (map
 	close(batches)
 	for range shards {
 		group.Go(func() {
-			s := shard{deqp: d, flaky: flaky, bar: bar, keep: func(r result) error {
-				// On disk at once, as the logs of all failures may be more than memory holds.
-				err := saveLog(d.dir, r)
-				r.log, r.console = "", ""
-				mu.Lock()
-				defer mu.Unlock()
-				results[r.name] = r
-				return err
-			}}
+			var list []*shard
+			for w, d := range ways {
+				list = append(list, &shard{deqp: d, flaky: flaky, bar: bar, keep: func(r result) error {
+					// On disk at once, as the logs of all failures may be more than memory holds.
+					err := saveLog(d.dir, r)
+					r.log, r.console = "", ""
+					mu.Lock()
+					defer mu.Unlock()
+					results[w][r.name] = r
+					return err
+				}})
+			}
 			for batch := range batches {
-				if err := s.run(ctx, batch); err != nil {
-					cancel(err)
-					return
+				for _, s := range list {
+					if err := s.run(ctx, batch); err != nil {
+						cancel(err)
+						return
+					}
 				}
 			}
 		})

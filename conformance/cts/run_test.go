@@ -248,6 +248,41 @@ func TestUnexpectedResults(t *testing.T) {
 	}
 }
 
+// TestStrict: each case runs twice, the times are compared, and what differs or is found is unexpected unless it is
+// listed.
+func TestStrict(t *testing.T) {
+	t.Parallel()
+	s := newSuite(t, "a.pass_1", "a.slow_1", "a.finds_1", "a.finds_2", "a.strictfail_1", "a.unsupported")
+	s.write("lists/findings.txt", "dEQP-VK.a.finds_2 # it does what it should not\n")
+	output, err := s.run("--shards", "1", "--strict", "all")
+	if err != errUnexpected {
+		t.Fatalf("error %v\n%s", err, output)
+	}
+	lines := strings.Split(output, "\n")
+	if got, want := strings.Fields(lines[0]), strings.Fields("FARSIDE_STRICT=all passed off on ratio with findings"); !slices.
+		Equal(got, want) {
+		t.Errorf("the table begins with %q", got)
+	}
+	for _, i := range []int{1, 2} {
+		got := strings.Fields(lines[i])
+		ratio, err := strconv.ParseFloat(got[4], 64)
+		if err != nil || got[1] != "4" || ratio < 1 || got[5] != "2" {
+			t.Errorf("the table has %q, want 4 that passed, more time with strictness, and 2 with findings", got)
+		}
+	}
+	wantLines(t, output, "pass: dEQP-VK.a.finds_1: unexpected: FARSIDE-async-unordered, FARSIDE-guard-overrun\n",
+		"fail: dEQP-VK.a.strictfail_1: strict\n", ", 2 unexpected\n")
+	if strings.Contains(output, "finds_2") {
+		t.Errorf("the listed finding is unexpected:\n%s", output)
+	}
+	wantLines(t, s.read("out/results.txt"), "pass\tdEQP-VK.a.finds_2\tOk\tFARSIDE-async-unordered,FARSIDE-guard-overrun\n")
+	for name, times := range s.ran() {
+		if times != 2 {
+			t.Errorf("%s ran %d times, want 2", name, times)
+		}
+	}
+}
+
 func TestMalformedLists(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ file, text, want string }{
@@ -419,8 +454,8 @@ func TestCancelledBeforeStart(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	results, err := p.run(ctx, &d, 2, newProgress(io.Discard, false, 1, time.Hour))
-	if len(results) != 0 || err != context.Canceled || len(s.ran()) != 0 {
+	results, err := p.run(ctx, []*deqp{&d}, 2, newProgress(io.Discard, false, 1, time.Hour))
+	if len(results[0]) != 0 || err != context.Canceled || len(s.ran()) != 0 {
 		t.Errorf("%v, %v", results, err)
 	}
 }

@@ -23,6 +23,7 @@ const suite = "trixie"
 var modules = []string{
 	"9p", "9pnet_virtio", // this machine's files
 	"virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs", "rdma_ucm", // rxe0
+	"veth", "sch_netem", // hosts of their own for rxe and Farside, and a link that loses packets
 	"vgem",
 }
 

@@ -48,6 +48,7 @@ var plan = []step{
 	{Name: "conformance", Tests: "conformance", Args: append(onFarside, "-test.run=^TestConformance$/^farside$/dma_buf")},
 	{Name: "validation", Tests: "conformance", Args: append(onFarside, "-test.run=^TestValidation$/dma_buf")},
 	// It needs root, which a developer's machine or a container may not give.
+	{Name: "rxe", Tests: "conformance/verbs", Args: []string{"-build=false", "-test.run=^TestRXE$"}},
 	{Name: "users", Tests: "rdmasim", Args: []string{"-test.run=^TestOtherUser$"}},
 }
 

@@ -28,6 +28,17 @@
 		}                                                                              \
 	} while (0)
 
+// A structure of features that has one member.
+struct feature {
+	VkStructureType sType;
+	void *pNext;
+	VkBool32 on;
+};
+
+// Headers of Debian 12 don't have VK_EXT_host_image_copy.
+#define HOST_IMAGE_COPY "VK_EXT_host_image_copy"
+#define HOST_IMAGE_COPY_FEATURES ((VkStructureType)1000270000)
+
 struct gpu {
 	VkInstance instance;
 	VkPhysicalDevice physical;
@@ -55,7 +66,53 @@ static inline int has_extension(uint32_t count, const VkExtensionProperties *lis
 	return 0;
 }
 
-// open_gpu makes an instance, a device with the extensions of a list that ends with NULL, and a queue.
+// open_device makes a device with the extensions of a list that ends with NULL, and a queue.
+static inline void open_device(struct gpu *g, VkPhysicalDevice physical, const char *const *extensions) {
+	g->physical = physical;
+	VkExtensionProperties list[512];
+	uint32_t n = 512;
+	CHECK(vkEnumerateDeviceExtensionProperties(g->physical, NULL, &n, list));
+	uint32_t used = 0;
+	for (; extensions && extensions[used]; used++)
+		if (!has_extension(n, list, extensions[used])) {
+			printf("the device lacks %s\n", extensions[used]);
+			exit(UNSUPPORTED);
+		}
+	float priorities[] = {1, 1};
+	VkQueueFamilyProperties family;
+	n = 1;
+	vkGetPhysicalDeviceQueueFamilyProperties(g->physical, &n, &family);
+	VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+		.queueCount = family.queueCount > 1 ? 2 : 1, .pQueuePriorities = priorities};
+	VkPhysicalDeviceExternalMemoryRDMAFeaturesNV rdma = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV, .externalMemoryRDMA = VK_TRUE};
+	VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, .timelineSemaphore = VK_TRUE};
+	struct feature copies = {.sType = HOST_IMAGE_COPY_FEATURES, .on = VK_TRUE};
+	void *features = NULL;
+	for (uint32_t i = 0; i < used; i++) {
+		if (!strcmp(extensions[i], VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME))
+			features = &rdma;
+		if (!strcmp(extensions[i], VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME))
+			features = &timeline;
+		if (!strcmp(extensions[i], HOST_IMAGE_COPY))
+			features = &copies;
+	}
+	VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = features,
+		.queueCreateInfoCount = 1,
+		.pQueueCreateInfos = &queue, .enabledExtensionCount = used, .ppEnabledExtensionNames = extensions};
+	CHECK(vkCreateDevice(g->physical, &device, NULL, &g->device));
+	vkGetDeviceQueue(g->device, 0, 0, &g->queue);
+	vkGetDeviceQueue(g->device, 0, queue.queueCount - 1, &g->second);
+	VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+		.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
+	CHECK(vkCreateCommandPool(g->device, &pool, NULL, &g->pool));
+	VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+		.commandPool = g->pool, .commandBufferCount = 1};
+	CHECK(vkAllocateCommandBuffers(g->device, &commands, &g->commands));
+}
+
+// open_gpu makes an instance, and a device as open_device does.
 static inline void open_gpu(struct gpu *g, const char *const *extensions) {
 	memset(g, 0, sizeof *g);
 	VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_1};
@@ -78,37 +135,18 @@ static inline void open_gpu(struct gpu *g, const char *const *extensions) {
 	n = 1;
 	if (vkEnumeratePhysicalDevices(g->instance, &n, &g->physical) < 0 || n == 0)
 		exit(UNSUPPORTED);
-	n = 512;
-	CHECK(vkEnumerateDeviceExtensionProperties(g->physical, NULL, &n, list));
-	uint32_t used = 0;
-	for (; extensions && extensions[used]; used++)
-		if (!has_extension(n, list, extensions[used])) {
-			printf("the device lacks %s\n", extensions[used]);
-			exit(UNSUPPORTED);
-		}
-	float priorities[] = {1, 1};
-	VkQueueFamilyProperties family;
-	n = 1;
-	vkGetPhysicalDeviceQueueFamilyProperties(g->physical, &n, &family);
-	VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-		.queueCount = family.queueCount > 1 ? 2 : 1, .pQueuePriorities = priorities};
-	VkPhysicalDeviceExternalMemoryRDMAFeaturesNV rdma = {
-		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV, .externalMemoryRDMA = VK_TRUE};
-	int with_rdma = 0;
-	for (uint32_t i = 0; i < used; i++)
-		with_rdma |= !strcmp(extensions[i], VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME);
-	VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = with_rdma ? &rdma : NULL,
-		.queueCreateInfoCount = 1,
-		.pQueueCreateInfos = &queue, .enabledExtensionCount = used, .ppEnabledExtensionNames = extensions};
-	CHECK(vkCreateDevice(g->physical, &device, NULL, &g->device));
-	vkGetDeviceQueue(g->device, 0, 0, &g->queue);
-	vkGetDeviceQueue(g->device, 0, queue.queueCount - 1, &g->second);
-	VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-		.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
-	CHECK(vkCreateCommandPool(g->device, &pool, NULL, &g->pool));
-	VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-		.commandPool = g->pool, .commandBufferCount = 1};
-	CHECK(vkAllocateCommandBuffers(g->device, &commands, &g->commands));
+	open_device(g, g->physical, extensions);
+}
+
+// second_device returns the second physical device, and ends the program if there is none.
+static inline VkPhysicalDevice second_device(struct gpu *g) {
+	VkPhysicalDevice list[2];
+	uint32_t n = 2;
+	if (vkEnumeratePhysicalDevices(g->instance, &n, list) < 0 || n < 2) {
+		printf("there is no second device\n");
+		exit(UNSUPPORTED);
+	}
+	return list[1];
 }
 
 static inline void close_gpu(struct gpu *g) {

@@ -61,7 +61,7 @@ func (m *Image) plane(aspect vk.ImageAspectFlags) *plane {
 // Aspects are colour, or those of depth and stencil that the format has.
 func (m *Image) Aspects() []vk.ImageAspectFlags {
 	var a []vk.ImageAspectFlags
-	for _, c := range m.info.Components {
+	for _, c := range m.info.Components() {
 		switch c.Name {
 		case 'D':
 			a = append(a, vk.IMAGE_ASPECT_DEPTH_BIT)
@@ -83,7 +83,7 @@ func (m *Image) blockSize(aspect vk.ImageAspectFlags) int {
 	case vk.IMAGE_ASPECT_STENCIL_BIT:
 		return 1
 	case vk.IMAGE_ASPECT_DEPTH_BIT:
-		if m.info.Components[0].Bits == 16 {
+		if m.info.Components()[0].Bits == 16 {
 			return 2
 		}
 		return 4 // 24 bits come as the lower bits of a word, the others undefined

@@ -16,12 +16,12 @@ type Texel struct {
 
 // components are those of one aspect.
 func (m *Image) components(aspect vk.ImageAspectFlags) []vk.FormatComponent {
-	for i, c := range m.info.Components {
+	for i, c := range m.info.Components() {
 		if c.Name == 'D' && aspect == vk.IMAGE_ASPECT_DEPTH_BIT || c.Name == 'S' && aspect == vk.IMAGE_ASPECT_STENCIL_BIT {
-			return m.info.Components[i : i+1]
+			return m.info.Components()[i : i+1]
 		}
 	}
-	return m.info.Components
+	return m.info.Components()
 }
 
 // place is the index of a component in a Texel, and the position of its lowest bit in the block.

@@ -63,5 +63,8 @@ func (d *Device) Submit(record func(vk.CommandBuffer)) vk.Result {
 		return r
 	}
 	const tenSeconds = 10_000_000_000
-	return vk.Result(d.Call("vkWaitForFences", 1, addr(fence), vk.TRUE, tenSeconds))
+	if r := vk.Result(d.Call("vkWaitForFences", 1, addr(fence), vk.TRUE, tenSeconds)); r != vk.SUCCESS {
+		return r
+	}
+	return d.QueueWaitIdle(d.Queue()) // a fence of a device that is lost meanwhile may count as signalled
 }

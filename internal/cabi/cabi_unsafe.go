@@ -89,6 +89,7 @@ type Gate struct {
 	Offset uintptr // from the thread's pointer: a byte that is 0 until the thread has been enrolled
 	Enrol  uintptr // void (*)(void): enrols the calling thread
 	Tell   uintptr // void (*)(void): writes a forked process' message
+	Errno  uintptr // int *(*)(void): where the calling thread's errno is
 }
 
 // PassBy has the stubs use a library's gate. Call it once, before C may call any command.
@@ -116,10 +117,18 @@ func stubsAddress() uintptr
 // aliases share the address of the command that they stand for. It is 0 for commands that the driver
 // neither implements nor refuses.
 func Entry(name string) uintptr {
-	if i, ok := vk.CommandIndex(name); ok && indices[i] != 0 {
-		return stubsAddress() + uintptr(indices[i])*stubSize
+	if i, ok := vk.CommandIndex(name); ok {
+		return EntryAt(i)
 	}
 	return 0
+}
+
+// EntryAt is Entry of a command by its place in vk.Commands.
+func EntryAt(i int) uintptr {
+	if indices[i] == 0 {
+		return 0
+	}
+	return stubsAddress() + uintptr(indices[i])*stubSize
 }
 
 // slab is a table's slab, as go_asm.h shows it to the stubs.

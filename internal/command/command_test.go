@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"farside/internal/descriptor"
 	"farside/internal/vk"
 )
@@ -24,6 +26,9 @@ var mapped = struct {
 	count  int
 	refuse bool
 }{}
+
+// unexported has values compared by all of their fields: colours are bytes that nobody outside of vk sees.
+var unexported = cmp.Exporter(func(reflect.Type) bool { return true })
 
 func TestMain(m *testing.M) {
 	mmap = func(fd int, offset int64, length, prot, flags int) ([]byte, error) {
@@ -143,7 +148,7 @@ func TestEveryCommand(t *testing.T) {
 				t.Fatalf("%v: not read back", op)
 			}
 			for i := range args {
-				if want, got := args[i].Interface(), got[0].Field(i).Interface(); !reflect.DeepEqual(want, got) {
+				if want, got := args[i].Interface(), got[0].Field(i).Interface(); !cmp.Equal(want, got, unexported) {
 					t.Errorf("%v: argument %d is %v, want %v", op, i, got, want)
 				}
 			}
@@ -194,7 +199,7 @@ func TestDebugLabel(t *testing.T) {
 	if len(list) != 2 {
 		t.Fatalf("%d records", len(list))
 	}
-	if got, ok := list[0].DebugLabel(); !ok || !reflect.DeepEqual(want, got) {
+	if got, ok := list[0].DebugLabel(); !ok || !cmp.Equal(want, got, unexported) {
 		t.Errorf("%v, %v", got, ok)
 	}
 	if got, ok := list[1].DebugLabel(); !ok || got.Kind != LabelEnd || len(got.Name) != 0 {
@@ -353,7 +358,7 @@ func TestStrayWindow(t *testing.T) {
 
 func TestOpString(t *testing.T) {
 	for op, want := range map[Op]string{0: "Op(0)", OpCopyImage: "vkCmdCopyImage", OpDebugLabel: "debug label",
-		OpPushDescriptorSet: "vkCmdPushDescriptorSet", 4711: "Op(4711)"} {
+		OpPushDescriptorSet: "vkCmdPushDescriptorSet", OpDeviceMask: "vkCmdSetDeviceMask", 4711: "Op(4711)"} {
 		if op.String() != want {
 			t.Errorf("%d is %q", uint32(op), op)
 		}
@@ -375,7 +380,7 @@ func consume(r Record) (sum uint64) {
 			f := c[0].Field(i)
 			if f.CanInterface() && f.Kind() == reflect.Slice && f.Len() > 0 {
 				first, last := f.Index(0).Interface(), f.Index(f.Len()-1).Interface()
-				if reflect.DeepEqual(first, last) {
+				if cmp.Equal(first, last, unexported) {
 					sum++
 				}
 			} else if f.Kind() == reflect.Pointer && f.Elem().IsZero() {
@@ -393,6 +398,31 @@ func consume(r Record) (sum uint64) {
 	return sum
 }
 
+// TestBarrier records barriers with what they hand over.
+func TestBarrier(t *testing.T) {
+	s := newRecorder(t)
+	want := []Transfer{
+		{Type: vk.OBJECT_TYPE_BUFFER, Src: 0, Dst: vk.QUEUE_FAMILY_EXTERNAL, Handle: 5, Offset: 6, Size: 7},
+		{Type: vk.OBJECT_TYPE_IMAGE, Src: vk.QUEUE_FAMILY_FOREIGN_EXT, Old: 1, New: 2, Handle: 3, Size: vk.WHOLE_SIZE,
+			Range: vk.ImageSubresourceRange{AspectMask: 1, BaseMipLevel: 2, LevelCount: 3, BaseArrayLayer: 4, LayerCount: 5}},
+	}
+	if err := errors.Join(s.Barrier(), s.Barrier(want...)); err != nil {
+		t.Fatal(err)
+	}
+	list := s.records(t)
+	if got, ok := list[0].Barrier(); !ok || len(got.Transfers) != 0 {
+		t.Errorf("a barrier without transfers has %v, %v", got, ok)
+	}
+	if got, ok := list[1].Barrier(); !ok || !cmp.Equal(want, got.Transfers, unexported) {
+		t.Errorf("got %v: %s", ok, cmp.Diff(want, got.Transfers, unexported))
+	}
+	for n := range list[1].words {
+		if got, ok := (Record{Op: OpBarrier, words: list[1].words[:n]}).Barrier(); ok {
+			t.Errorf("%d words of %d are %v", n, len(list[1].words), got)
+		}
+	}
+}
+
 // FuzzRecords takes any bytes for a stream.
 func FuzzRecords(f *testing.F) {
 	s := newRecorder(f)
@@ -402,6 +432,8 @@ func FuzzRecords(f *testing.F) {
 		s.ClearColorImage(1, 2, &vk.ClearColorValue{}, make([]vk.ImageSubresourceRange, 2)),
 		s.WaitEvents([]vk.Event{1, 2}, 3, 4),
 		s.DebugLabel(LabelBegin, [4]float32{}, "label"),
+		s.Barrier(Transfer{Src: vk.QUEUE_FAMILY_EXTERNAL}, Transfer{}),
+		s.DeviceMask(2),
 		s.PushDescriptorSet(1, &descriptor.Layout{}, 0,
 			[]descriptor.Write{{Count: 1, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Data: make([]byte, 24)}}),
 	} {

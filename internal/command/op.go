@@ -5,8 +5,8 @@ import "strconv"
 // Op says which command a record holds.
 type Op uint32
 
-// The commands that streams hold; OpDebugLabel, OpPushDescriptorSet and OpBarrier are the other records. icdgen reads
-// this list, and writes a structure, an encoder and a decoder for each.
+// The commands that streams hold; OpDebugLabel, OpPushDescriptorSet, OpBarrier and OpDeviceMask are the other records.
+// icdgen reads this list, and writes a structure, an encoder and a decoder for each.
 const (
 	OpFillBuffer Op = iota + 1
 	OpUpdateBuffer
@@ -42,6 +42,8 @@ func (o Op) String() string {
 		return "debug label"
 	case o == OpBarrier:
 		return "pipeline barrier"
+	case o == OpDeviceMask:
+		return "vkCmdSetDeviceMask"
 	case o == OpPushDescriptorSet:
 		return "vkCmdPushDescriptorSet"
 	case o == 0 || o >= Op(len(opNames)):

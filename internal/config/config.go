@@ -43,6 +43,7 @@ type Settings struct {
 	Report           string // a directory; "": none
 	Trace            string // a file; "": none
 	FaultsRecord     string // a directory; "": none
+	VerbsDevices     uint64 // how many devices verbs shows
 	Faults           string // a plan of package fault, or the file of one
 
 	// Notices are what somebody should be told who set the environment, each a sentence.
@@ -81,14 +82,15 @@ const (
 	StrictGuard                          // no access next to mappings, nor to those that were unmapped
 	StrictLeaks                          // what is left over, and where it was made
 	StrictAsync                          // queues take their time, and accesses that nothing orders are found
+	StrictRDMA                           // remote operations end as late as on adapters, and what orders them is looked at
 
-	StrictAll = StrictNoncoherent | StrictPoison | StrictGuard | StrictLeaks | StrictAsync
+	StrictAll = StrictNoncoherent | StrictPoison | StrictGuard | StrictLeaks | StrictAsync | StrictRDMA
 )
 
 // StrictWords are the words of FARSIDE_STRICT beside all, as docs/strict.md explains them.
 var StrictWords = map[string]Strict{
 	"noncoherent": StrictNoncoherent, "poison": StrictPoison, "guard": StrictGuard, "leaks": StrictLeaks,
-	"async": StrictAsync,
+	"async": StrictAsync, "rdma": StrictRDMA,
 }
 
 // Fabric is a value of FARSIDE_FABRIC.

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var defaults = Settings{Log: slog.LevelError, Watchdog: 30 * time.Second}
+var defaults = Settings{Log: slog.LevelError, Watchdog: 30 * time.Second, VerbsDevices: 1}
 
 // Each row of the table, with values that are allowed and values that are not.
 var values = map[string]struct {
@@ -27,6 +27,8 @@ var values = map[string]struct {
 	}, []string{"none", "guard,", ",", "guard;leaks", "1"}},
 	"FARSIDE_STRICT_SEED": {map[string]Settings{"7": {StrictSeed: 7}, "18446744073709551615": {StrictSeed: 1<<64 - 1}},
 		[]string{"0", "-1", "18446744073709551616", "x"}},
+	"FARSIDE_VERBS_DEVICES": {map[string]Settings{"1": {VerbsDevices: 1}, "16": {VerbsDevices: 16}},
+		[]string{"0", "17", "-1", "many"}},
 	"FARSIDE_STRICT_EXIT": {map[string]Settings{"3": {StrictExit: 3}, "255": {StrictExit: 255}},
 		[]string{"0", "256", "-1", "three"}},
 	"FARSIDE_LOG": {map[string]Settings{
@@ -97,6 +99,9 @@ func TestTable(t *testing.T) {
 			}
 			if v.Name != "FARSIDE_WATCHDOG" {
 				want.Watchdog = defaults.Watchdog
+			}
+			if v.Name != "FARSIDE_VERBS_DEVICES" {
+				want.VerbsDevices = defaults.VerbsDevices
 			}
 			got, err := parse([]string{v.Name + "=" + value}, false)
 			if err != nil {

@@ -142,7 +142,7 @@ var profiles = kind[string]{"the name of a profile (`farside profile list`), or 
 
 var path = kind[string]{"the path of a file", func(s string) (string, error) { return s, nil }}
 
-var stricts = kind[Strict]{"`all`, or a list of `noncoherent`, `poison`, `guard`, `leaks`, `async`, separated by commas",
+var stricts = kind[Strict]{"`all`, or a list of `noncoherent`, `poison`, `guard`, `leaks`, `async`, `rdma`, separated by commas",
 	func(s string) (all Strict, err error) {
 		for word := range strings.SplitSeq(strings.ToLower(s), ",") {
 			word = strings.TrimSpace(word)
@@ -172,4 +172,15 @@ var exitStatus = kind[uint8]{"an exit status from 1 to 255", func(s string) (uin
 		err = errNotAllowed
 	}
 	return uint8(n), err
+}}
+
+// MostVerbsDevices is how many devices verbs can show.
+const MostVerbsDevices = 16
+
+var devices = kind[uint64]{"a number from 1 to 16", func(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 8)
+	if err == nil && (n < 1 || n > MostVerbsDevices) {
+		err = errNotAllowed
+	}
+	return n, err
 }}

@@ -63,7 +63,7 @@ var Table = []Variable{
 			"[strict.md](strict.md) says what each word does and costs."),
 	row("FARSIDE_STRICT_SEED", seeds, 0, func(s *Settings) *uint64 { return &s.StrictSeed },
 		"another one each time; the log (`info`) tells it",
-		"The seed of the delays that `FARSIDE_STRICT=async` makes queues wait."),
+		"The seed of the delays of `FARSIDE_STRICT=async` and `rdma`."),
 	row("FARSIDE_STRICT_EXIT", exitStatus, 0, func(s *Settings) *uint8 { return &s.StrictExit },
 		"as without findings",
 		"The exit status of a process in which there was a finding, or an error that breaks a rule."),
@@ -81,6 +81,8 @@ var Table = []Variable{
 	row("FARSIDE_FAULTS_RECORD", path, "", func(s *Settings) *string { return &s.FaultsRecord },
 		"none",
 		"The directory where each process counts its calls and what it leaves behind, for `farside faults sweep`."),
+	row("FARSIDE_VERBS_DEVICES", devices, 1, func(s *Settings) *uint64 { return &s.VerbsDevices },
+		"`1`", "How many devices the stand-in for libibverbs shows, `farside0` and so on. See [verbs.md](verbs.md)."),
 }
 
 // row makes a row for the field of Settings that at finds.

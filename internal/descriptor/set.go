@@ -1,6 +1,10 @@
 package descriptor
 
-import "farside/internal/vk"
+import (
+	"slices"
+
+	"farside/internal/vk"
+)
 
 // Set is a VkDescriptorSet, or the set that push descriptors make. Its size never changes.
 type Set struct {
@@ -23,6 +27,12 @@ func NewSet(l *Layout, variable uint32) *Set {
 		}
 	}
 	return s
+}
+
+// Clone returns a set with the same layout and content.
+func (s *Set) Clone() *Set {
+	return &Set{layout: s.layout, variable: s.variable, descriptors: slices.Clone(s.descriptors),
+		inline: slices.Clone(s.inline)}
 }
 
 // sizes is how many descriptors and how many bytes of inline uniform blocks a set has.

@@ -3,18 +3,23 @@ package exec
 import (
 	"farside/internal/command"
 	"farside/internal/vk"
+	"farside/memory"
 )
 
 // Access is what a command is about to do to bytes of an object. Shaders may do less: what they are given counts.
 type Access struct {
 	Queue        *Queue
+	Device       uint32        // the index of the physical device that executes the command
 	Type         vk.ObjectType // of the object: a buffer, an image, or a view of either
 	Handle       uint64
 	Offset, Size uint64 // of the object, bytes; Size may reach beyond its end
 	// Layers is the part of an image that the command may reach; nil is all of it. With it Offset and Size say nothing.
 	Layers        []vk.ImageSubresourceLayers
 	Reads, Writes bool
-	Command       int // the command's number in the command buffer
+	Shader        bool            // a shader was given it
+	Atomics       bool            // a shader that has atomic instructions
+	Addressed     *memory.Payload // a shader does to this memory what nobody knows, by device addresses; the object is none
+	Command       int             // the command's number in the command buffer
 	Op            command.Op
 }
 
@@ -26,17 +31,34 @@ func (r *replay) accessed(h vk.Buffer, offset, size uint64, reads, writes bool) 
 	if r.device.Watch == nil {
 		return
 	}
-	r.device.Watch(&Access{Queue: r.queue, Type: vk.OBJECT_TYPE_BUFFER, Handle: uint64(h), Offset: offset, Size: size,
-		Reads: reads, Writes: writes, Command: r.index, Op: r.op})
+	r.device.Watch(&Access{Queue: r.queue, Device: r.device.Index, Type: vk.OBJECT_TYPE_BUFFER, Handle: uint64(h),
+		Offset: offset, Size: size, Reads: reads, Writes: writes, Command: r.index, Op: r.op})
 }
 
-// accessedWhole is accessed for all of an image or a view.
-func (r *replay) accessedWhole(t vk.ObjectType, h uint64, reads, writes bool) {
+// accessedImage is accessed for all of an image.
+func (r *replay) accessedImage(h vk.Image, reads, writes bool) {
 	if r.device.Watch == nil {
 		return
 	}
-	r.device.Watch(&Access{Queue: r.queue, Type: t, Handle: h, Size: wholeObject, Reads: reads, Writes: writes,
-		Command: r.index, Op: r.op})
+	r.device.Watch(&Access{Queue: r.queue, Device: r.device.Index, Type: vk.OBJECT_TYPE_IMAGE, Handle: uint64(h),
+		Size: wholeObject, Reads: reads, Writes: writes, Command: r.index, Op: r.op})
+}
+
+// given tells Watch of what the shader of the dispatch under way is given: all that it may do to it counts.
+func (r *replay) given(t vk.ObjectType, h, offset, size uint64) {
+	if r.device.Watch == nil {
+		return
+	}
+	r.device.Watch(&Access{Queue: r.queue, Device: r.device.Index, Type: t, Handle: h, Offset: offset, Size: size,
+		Reads: true, Writes: true, Shader: true, Atomics: r.bound.pipeline.Program.Atomics, Command: r.index, Op: r.op})
+}
+
+// addressed tells Watch of memory that the shader of the dispatch under way reaches by device addresses.
+func (r *replay) addressed(p *memory.Payload) {
+	if r.device.Watch == nil {
+		return
+	}
+	r.device.Watch(&Access{Queue: r.queue, Device: r.device.Index, Shader: true, Addressed: p, Command: r.index, Op: r.op})
 }
 
 // accessedLayers tells Watch of the subresources of an image to which a command's regions go.
@@ -49,8 +71,8 @@ func accessedLayers[T any](r *replay, h vk.Image, regions []T, layers func(*T) v
 	for i := range regions {
 		list[i] = layers(&regions[i])
 	}
-	r.device.Watch(&Access{Queue: r.queue, Type: vk.OBJECT_TYPE_IMAGE, Handle: uint64(h), Size: wholeObject, Layers: list,
-		Reads: reads, Writes: writes, Command: r.index, Op: r.op})
+	r.device.Watch(&Access{Queue: r.queue, Device: r.device.Index, Type: vk.OBJECT_TYPE_IMAGE, Handle: uint64(h),
+		Size: wholeObject, Layers: list, Reads: reads, Writes: writes, Command: r.index, Op: r.op})
 }
 
 // accessedImages is accessedLayers for a command that goes from one image to another.
@@ -97,7 +119,7 @@ func blockOf(f vk.Format, aspect vk.ImageAspectFlags) (size uint64, extent [3]ui
 		return 4, [3]uint32{1, 1, 1}
 	}
 	info, _ := vk.FormatInfo(f)
-	for n, plane := range info.Planes {
+	for n, plane := range info.Planes() {
 		if aspect == vk.IMAGE_ASPECT_PLANE_0_BIT<<n {
 			info, _ = vk.FormatInfo(plane.Compatible)
 		}

@@ -40,6 +40,7 @@ type boundSet struct {
 	*descriptor.Set          // nil: none
 	offsets         []uint32 // for its dynamic descriptors, in their order; in the stream
 	pushed          bool
+	frozen          bool // pushed, and a dispatch that was put off has it
 }
 
 // bindings are what a command buffer has bound, and what the dispatch under way finds there. What a layout that is not
@@ -98,6 +99,7 @@ func (b *bindings) ready(r *replay) {
 		return r.device.stopped() || r.device.Watchdog > 0 && time.Now().After(b.deadline)
 	}
 	b.dispatch.Print = r.device.Print
+	b.dispatch.DeviceIndex = r.device.Index
 }
 
 func (r *replay) bindPipeline(c *command.BindPipeline) error {
@@ -165,6 +167,8 @@ func (r *replay) pushDescriptorSet(c *command.PushDescriptorSet) error {
 	}
 	if b := &r.bound.sets[c.Set]; !b.pushed || !b.Layout().Identical(c.Layout) {
 		r.bound.set(int(c.Set), boundSet{Set: descriptor.NewSet(c.Layout, 0), pushed: true})
+	} else if b.frozen {
+		b.Set, b.frozen = b.Set.Clone(), false
 	}
 	for w := range c.Writes() {
 		if err := r.bound.sets[c.Set].Write(&w); err != nil {
@@ -218,7 +222,7 @@ func (r *replay) dispatchBase(base, groups [3]uint32) error {
 		}
 	}
 	if p := r.bound.pipeline; base != [3]uint32{} && p != nil && !p.Base {
-		return invalid(vk.VUID_vkCmdDispatchBase_baseGroupX_00427,
+		r.told(vk.VUID_vkCmdDispatchBase_baseGroupX_00427,
 			"the pipeline was created without VK_PIPELINE_CREATE_DISPATCH_BASE_BIT, and the base is %v", base)
 	}
 	return r.execute(base, groups, dispatchRules{
@@ -319,7 +323,7 @@ func (b *bindings) Memory(set, binding, element uint32) compute.Memory {
 	if i, ok := b.sets[set].Layout().DynamicIndex(binding, element); ok && int(i) < len(b.sets[set].offsets) {
 		offset += uint64(b.sets[set].offsets[i])
 	}
-	b.replay.accessed(d.Buffer, offset, size, true, true)
+	b.replay.given(vk.OBJECT_TYPE_BUFFER, uint64(d.Buffer), offset, size)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	buffer, err := b.replay.buffer(b.replay.device.Resources, d.Buffer)
@@ -337,9 +341,9 @@ func (b *bindings) Image(set, binding, element uint32) *sampling.View {
 		return nil
 	}
 	if d.BufferView != 0 {
-		b.replay.accessedWhole(vk.OBJECT_TYPE_BUFFER_VIEW, uint64(d.BufferView), true, true)
+		b.replay.given(vk.OBJECT_TYPE_BUFFER_VIEW, uint64(d.BufferView), 0, wholeObject)
 	} else {
-		b.replay.accessedWhole(vk.OBJECT_TYPE_IMAGE_VIEW, uint64(d.ImageView), true, true)
+		b.replay.given(vk.OBJECT_TYPE_IMAGE_VIEW, uint64(d.ImageView), 0, wholeObject)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -392,6 +396,7 @@ func (b *bindings) Physical(address uint64) (compute.Memory, bool) {
 		return compute.Memory{}, false
 	}
 	b.replay.held = append(b.replay.held, found.Payload)
+	b.replay.addressed(found.Payload)
 	var ranges []Range
 	if p := b.ranges.Load(); p != nil {
 		ranges = *p

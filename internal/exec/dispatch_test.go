@@ -48,9 +48,13 @@ func layout(t testing.TB) *descriptor.Layout {
 // failure executes commands and returns the rule that they break, or what else is wrong.
 func (w *world) failure(t *testing.T, add func(s *command.Stream)) string {
 	t.Helper()
+	var told error
+	w.Told = func(err error) { told = err }
 	q := NewQueue(&w.Device)
-	err := q.execute(w.record(t, add).stream)
+	err := q.execute(w.record(t, add).stream, 1)
 	switch {
+	case err == nil && told != nil: // and executed
+		return vk.VUIDOf(told).String()
 	case err == nil:
 		return ""
 	case vk.ResultOf(err) != vk.ERROR_DEVICE_LOST:

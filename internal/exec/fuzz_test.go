@@ -128,7 +128,7 @@ func FuzzReplay(f *testing.F) {
 		s := raw(t, data)
 		defer s.Reset()
 		// Errors are what most streams end with; a panic would come back as one too.
-		if err := q.execute(s); err != nil && len(q.replay.held) != 0 {
+		if err := q.execute(s, 1); err != nil && len(q.replay.held) != 0 {
 			t.Errorf("%d references are held after %v", len(q.replay.held), err)
 		} else if err != nil && strings.Contains(err.Error(), "panic:") {
 			t.Error(err)

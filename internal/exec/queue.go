@@ -41,17 +41,32 @@ type Device struct {
 	// Lost is called, outside of any lock, with what ended an execution; the buffer is nil for errors of
 	// semaphores. It makes the device lost (chapter "Lost Device").
 	Lost func(b CommandBuffer, err error)
+	// Told is called with a rule that a command breaks and that changes nothing here: the command is executed; nil: nobody
+	// asks.
+	Told func(err error)
 	// Print is called with what shaders print, from any goroutine; nil drops it.
 	Print func(text string)
 	// Watch is told of what a command is about to do to memory, from any goroutine; nil: nobody asks.
 	Watch func(a *Access)
+	// Begins is called before each command buffer; nil: nobody asks.
+	Begins func()
 	// Around is called before each command, but for waits for events, and what it returns after the command; nil: nobody
 	// asks.
 	Around func(q *Queue) (after func())
 	// Order is told how the work of queues and of the host is ordered; nil: nobody asks.
 	Order *order.Tracker
-	// Delay says how long to wait before the next submission, which no submitting thread executes then; nil: not at all.
-	Delay func() time.Duration
+	// Owner is who owns what the queues use, for Order: an instance.
+	Owner order.Agent
+	// Transferred is told of what a barrier releases to, or acquires from, what is outside of the instance; the access is
+	// to the object. nil: nobody asks.
+	Transferred func(a *Access, t *command.Transfer)
+	// Foreign counts the waits that ended for what other processes or drivers may have signalled.
+	Foreign atomic.Uint64
+	// Delay waits before the next submission, which no submitting thread executes then; nil: not at all.
+	Delay func()
+	// Shuffle returns a random number below n, by which commands that nothing orders are put in another order; nil: they
+	// are not. It is for queues that have a Delay, and are not of a device group.
+	Shuffle func(n int) int
 	// Watchdog is how long a dispatch may take; 0 is forever.
 	Watchdog time.Duration
 	// Fault, unless it is nil, is called before a submission, and before each command: it may take its time, and the
@@ -60,6 +75,12 @@ type Device struct {
 	Fault func(q *Queue, point string) error
 	// MaxGroups is maxComputeWorkGroupCount.
 	MaxGroups [3]uint32
+	// Index is the device index of a physical device, and Group all of them by their indices, this one included, where a
+	// logical device has several; nil where it has one. They differ in nothing but Index and Resources.
+	Index uint32
+	Group []*Device
+	// Pieces is held while a command runs that uses images in pieces (Pieced). It is the group's.
+	Pieces *sync.Mutex
 }
 
 func (d *Device) stopped() bool { return d.Stop.Value() != 0 }
@@ -77,6 +98,7 @@ type step struct {
 	payload *syncobj.Payload
 	value   uint64
 	buffer  CommandBuffer
+	mask    uint32 // the physical devices that execute buffer, by their indices
 }
 
 // Submission is the batches of one vkQueueSubmit, flattened to steps in their order.
@@ -96,9 +118,13 @@ func (s *Submission) Wait(p *syncobj.Payload, value uint64) {
 	s.steps = append(s.steps, step{kind: stepWait, payload: p, value: value})
 }
 
-// Execute adds a command buffer.
-func (s *Submission) Execute(b CommandBuffer) {
-	s.steps = append(s.steps, step{kind: stepExecute, buffer: b})
+// Execute adds a command buffer, to be executed by the first physical device.
+func (s *Submission) Execute(b CommandBuffer) { s.ExecuteOn(b, 1) }
+
+// ExecuteOn adds a command buffer that the physical devices of a mask execute, a bit for each device index. With an empty
+// mask it is executed by none.
+func (s *Submission) ExecuteOn(b CommandBuffer, mask uint32) {
+	s.steps = append(s.steps, step{kind: stepExecute, buffer: b, mask: mask})
 }
 
 // Signal adds the signal of a semaphore or of a fence. The payload's reference goes to the submission.
@@ -146,12 +172,14 @@ type Queue struct {
 	// Line is the queue for Device.Order, nil without one.
 	Line *order.Line
 
-	device    *Device
-	replay    replay
-	note      any // of the submission that is executed
-	submitted atomic.Uint64
-	progress  *syncobj.Payload           // a timeline: the number of the last submission that ended
-	handed    atomic.Pointer[Submission] // what the executor has left to whoever takes it first
+	device     *Device
+	replay     replay
+	note       any             // of the submission that is executed
+	held       []CommandBuffer // that have ended but for commands that were put off
+	unfinished uint64          // the number of the last submission of which that is so
+	submitted  atomic.Uint64
+	progress   *syncobj.Payload           // a timeline: the number of the last submission that ended
+	handed     atomic.Pointer[Submission] // what the executor has left to whoever takes it first
 
 	mu      sync.Mutex
 	running bool          // somebody executes; guarded by mu, as are the submissions that wait for it
@@ -163,9 +191,10 @@ func NewQueue(d *Device) *Queue {
 	q := &Queue{device: d, progress: syncobj.New(syncobj.Timeline, 0)}
 	q.replay.device, q.replay.queue = d, q
 	if d.Order != nil {
-		q.Line = d.Order.NewLine()
+		q.Line = d.Order.NewLine(d.Owner)
 	}
 	q.replay.bound.ready(&q.replay)
+	q.replay.lead()
 	return q
 }
 
@@ -223,7 +252,7 @@ func (q *Queue) Help(done func() bool) {
 func (q *Queue) drain(s *Submission) {
 	for s != nil {
 		if q.device.Delay != nil {
-			time.Sleep(q.device.Delay())
+			q.device.Delay()
 		}
 		q.advance(s, true)
 		s = q.finish(s)
@@ -234,6 +263,14 @@ func (q *Queue) drain(s *Submission) {
 func (q *Queue) finish(s *Submission) *Submission {
 	number := s.number
 	s.reset()
+	q.mu.Lock()
+	last := len(q.waiting) == 0
+	q.mu.Unlock()
+	if last {
+		q.settle()
+	} else {
+		q.replay.hold()
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var next *Submission
@@ -246,11 +283,20 @@ func (q *Queue) finish(s *Submission) *Submission {
 	} else {
 		q.running = false
 	}
+	if len(q.held) > 0 {
+		q.unfinished = number
+		return next
+	}
 	// Signalled last, so that a queue that WaitIdle finds idle does execute on the submitting thread.
+	q.progressed(number)
+	return next
+}
+
+// progressed tells that all up to a submission has ended.
+func (q *Queue) progressed(number uint64) {
 	if err := q.progress.Signal(number); err != nil {
 		panic(fmt.Sprintf("exec: submission %d ended out of order: %v", number, err))
 	}
-	return next
 }
 
 // advance does what is left of s. Without block it returns false before a step that may block or that takes
@@ -279,6 +325,9 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 		if journal.On() {
 			began = journal.Now()
 		}
+		if st.kind != stepExecute {
+			q.settle()
+		}
 		switch st.kind {
 		case stepWait:
 			if !st.payload.TryWait(st.value) {
@@ -288,17 +337,27 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 				q.await(st)
 			}
 			q.ordered((*order.Tracker).Wait, st)
+			if st.payload.Foreign() {
+				q.device.Foreign.Add(1)
+			}
 			q.journal(journal.Wait, s, st, began)
 			st.payload.Release()
 		case stepExecute:
-			if !block && !immediate(st.buffer.Stream(), q.device.Resources) {
+			if !block && (q.replay.members != nil || !immediate(st.buffer.Stream(), q.device.Resources)) {
 				return false
 			}
-			if err := q.execute(st.buffer.Stream()); err != nil && !errors.Is(err, syncobj.ErrStopped) {
+			if q.device.Begins != nil {
+				q.device.Begins()
+			}
+			if err := q.execute(st.buffer.Stream(), st.mask); err != nil && !errors.Is(err, syncobj.ErrStopped) {
 				q.device.Lost(st.buffer, err)
 			}
 			q.journal(journal.Execute, s, st, began)
-			st.buffer.Completed(true)
+			if len(q.replay.postponed) > 0 || len(q.held) > 0 {
+				q.held = append(q.held, st.buffer)
+			} else {
+				st.buffer.Completed(true)
+			}
 		case stepSignal:
 			q.ordered((*order.Tracker).Signal, st)
 			q.journal(journal.Signal, s, st, began)
@@ -313,10 +372,19 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 }
 
 // ordered tells Order of a wait or a signal.
-func (q *Queue) ordered(do func(o *order.Tracker, l *order.Line, payload, value uint64), st *step) {
+func (q *Queue) ordered(do func(o *order.Tracker, l *order.Line, k order.Key, value uint64), st *step) {
 	if o := q.device.Order; o != nil {
-		do(o, q.Line, st.payload.ID(), OrderValue(st.payload, st.value))
+		do(o, q.Line, OrderKey(st.payload), OrderValue(st.payload, st.value))
 	}
+}
+
+// OrderKey is how Device.Order knows a payload.
+func OrderKey(p *syncobj.Payload) order.Key {
+	k := order.Key{ID: p.ID()}
+	if p.Shared() {
+		k.Scope = order.Shared
+	}
+	return k
 }
 
 // OrderValue is the value by which Device.Order knows a signal of a payload: 0 for all but timelines.
@@ -359,21 +427,28 @@ func (q *Queue) await(st *step) {
 
 // execute replays a stream. A fault, for instance in host memory that the application imported and then
 // unmapped, comes back as an error.
-func (q *Queue) execute(s *command.Stream) (err error) {
+func (q *Queue) execute(s *command.Stream, mask uint32) error {
+	if mask == 0 {
+		return nil
+	}
+	return q.guarded(func() error { return q.replay.run(s, mask) })
+}
+
+// guarded runs the replay of commands.
+func (q *Queue) guarded(run func() error) (err error) {
 	before := debug.SetPanicOnFault(true)
 	floats := ieee.Enter()
 	defer func() {
 		if v := recover(); v != nil {
 			err = q.replay.failed(vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "panic: %v", v))
 		}
-		if e := q.replay.release(); err == nil && e != nil {
+		if e := q.replay.leave(); err == nil && e != nil {
 			err = q.replay.failed(e)
 		}
-		q.replay.bound.release()
 		ieee.Leave(floats)
 		debug.SetPanicOnFault(before)
 	}()
-	return q.replay.run(s)
+	return run()
 }
 
 // WaitIdle waits until all that has been submitted is executed. It fails with syncobj.ErrStopped when the
@@ -415,6 +490,9 @@ func (q *Queue) Close() {
 	// Nothing interrupts this wait, and nothing needs to: a stopped queue does not block.
 	if err := syncobj.Wait(points[:], true, math.MaxUint64, nil); err != nil {
 		panic(fmt.Sprintf("exec: a stopped queue does not end: %v", err))
+	}
+	if o := q.device.Order; o != nil {
+		o.Idle(q.Line)
 	}
 	q.progress.Release()
 }

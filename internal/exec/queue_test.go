@@ -107,14 +107,15 @@ func newWorld(t testing.TB) *world {
 		pools: map[vk.QueryPool]*QueryPool{}, secondary: map[vk.CommandBuffer]*command.Stream{},
 		pipelines: map[vk.Pipeline]*Pipeline{}, sets: map[vk.DescriptorSet]*descriptor.Set{},
 	}
-	w.Device = Device{Resources: w, MaxGroups: [3]uint32{MaxGroupsX, MaxGroupsYZ, MaxGroupsYZ}, Stop: syncobj.New(syncobj.Fence, 0), Lost: func(_ CommandBuffer, err error) {
-		w.mu.Lock()
-		w.losses = append(w.losses, err)
-		w.mu.Unlock()
-		if err := w.Stop.Signal(1); err != nil {
-			t.Error(err)
-		}
-	}}
+	w.Device = Device{Resources: w, MaxGroups: [3]uint32{MaxGroupsX, MaxGroupsYZ, MaxGroupsYZ},
+		Stop: syncobj.New(syncobj.Fence, 0), Lost: func(_ CommandBuffer, err error) {
+			w.mu.Lock()
+			w.losses = append(w.losses, err)
+			w.mu.Unlock()
+			if err := w.Stop.Signal(1); err != nil {
+				t.Error(err)
+			}
+		}}
 	t.Cleanup(func() {
 		for _, s := range w.streams {
 			s.Reset()

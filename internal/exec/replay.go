@@ -23,18 +23,29 @@ type replay struct {
 	labels []string   // the open debug label regions, outermost first
 	points []syncobj.Point
 	bound  bindings
+	group
+	postponed []later // commands that were put off
 }
 
-// run executes a primary command buffer's stream.
-func (r *replay) run(s *command.Stream) error {
+// run executes a primary command buffer's stream on the physical devices of a mask.
+func (r *replay) run(s *command.Stream, mask uint32) error {
 	r.index, r.labels = 0, r.labels[:0]
+	r.submitted, r.current = mask, allDevices
 	return r.stream(s, false)
 }
 
 func (r *replay) stream(s *command.Stream, secondary bool) error {
+	plain := r.plain()
 	for record := range s.Records() {
 		r.op = record.Op
 		var err error
+		if plain && record.Op <= command.OpResolveImage { // the shortest way for what takes the shortest time
+			if err = r.transferCommand(record); err != nil {
+				return r.failed(err)
+			}
+			r.index++
+			continue
+		}
 		if r.device.Fault != nil {
 			if err = r.fault(); err != nil {
 				return r.failed(err)
@@ -42,8 +53,10 @@ func (r *replay) stream(s *command.Stream, secondary bool) error {
 		}
 		if record.Op == command.OpExecuteCommands {
 			err = r.executeCommands(record, secondary)
+		} else if r.device.Shuffle != nil && r.members == nil {
+			err = r.shuffled(record)
 		} else {
-			err = r.command(record)
+			err = r.step(record)
 		}
 		if err != nil {
 			return r.failed(err)
@@ -54,6 +67,12 @@ func (r *replay) stream(s *command.Stream, secondary bool) error {
 		return r.failed(err)
 	}
 	return nil
+}
+
+// plain says whether nobody asks about commands, and one physical device executes them.
+func (r *replay) plain() bool {
+	d := r.device
+	return d.Fault == nil && d.Shuffle == nil && d.Around == nil && r.members == nil && r.pieces.mu == nil
 }
 
 // fault calls Device.Fault for the command that is about to be executed.
@@ -91,6 +110,13 @@ func (r *replay) failed(err error) error {
 	return located{vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "command %d, %v%s: %w", r.index, r.op, where, err)}
 }
 
+// told says of a broken rule at which command it happened, and goes on.
+func (r *replay) told(rule vk.VUID, format string, args ...any) {
+	if r.device.Told != nil {
+		r.device.Told(vk.Errorf(vk.ERROR_UNKNOWN, rule, "command %d, %v: "+format, append([]any{r.index, r.op}, args...)...))
+	}
+}
+
 // malformed is the answer to a record whose length does not fit its kind: something wrote into the stream.
 func (r *replay) malformed() error {
 	return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "the recorded command is damaged")
@@ -106,6 +132,7 @@ func (r *replay) executeCommands(record command.Record, secondary bool) error {
 		return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.VUID_vkCmdExecuteCommands_commandBuffer_09375,
 			"a secondary command buffer executes others")
 	}
+	outer := r.inside()
 	for _, h := range c.CommandBuffers {
 		s, err := r.device.Resources.Secondary(h)
 		if err != nil {
@@ -113,13 +140,14 @@ func (r *replay) executeCommands(record command.Record, secondary bool) error {
 		}
 		open := len(r.labels)
 		r.index++
-		r.bound.begin() // a secondary command buffer inherits nothing
+		r.begin() // a secondary command buffer inherits nothing
 		if err := r.stream(s, true); err != nil {
 			return err
 		}
 		r.labels = r.labels[:min(open, len(r.labels))]
 	}
-	r.bound.begin() // nor does it leave anything behind
+	r.outside(outer)
+	r.begin() // nor does it leave anything behind
 	return nil
 }
 
@@ -159,6 +187,9 @@ const (
 func (r *replay) command(record command.Record) error {
 	if r.device.Around != nil && record.Op != command.OpWaitEvents {
 		defer r.device.Around(r.queue)()
+	}
+	if r.pieces.mu != nil {
+		return r.whole(record)
 	}
 	return r.perform(record)
 }
@@ -201,14 +232,29 @@ func (r *replay) perform(record command.Record) error {
 			return nil
 		}
 	case command.OpBarrier:
-		if o := r.device.Order; o != nil {
-			o.Barrier(r.queue.Line)
+		if c, ok := record.Barrier(); ok {
+			r.barrier(&c)
+			return nil
 		}
-		return nil
 	default:
 		return r.transferCommand(record)
 	}
 	return r.malformed()
+}
+
+// barrier tells who looks for what nothing orders of a barrier.
+func (r *replay) barrier(c *command.Barrier) {
+	if o := r.device.Order; o != nil {
+		o.Barrier(r.queue.Line)
+	}
+	if r.device.Transferred == nil {
+		return
+	}
+	for i := range c.Transfers {
+		t := &c.Transfers[i]
+		r.device.Transferred(&Access{Queue: r.queue, Device: r.device.Index, Type: t.Type, Handle: t.Handle, Offset: t.Offset,
+			Size: t.Size, Command: r.index, Op: r.op}, t)
+	}
 }
 
 // transferCommand executes a record that moves or clears what is in buffers and images.
@@ -508,7 +554,7 @@ func (r *replay) clearColorImage(c *command.ClearColorImage) error {
 	if err != nil {
 		return err
 	}
-	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(c.Image), false, true)
+	r.accessedImage(c.Image, false, true)
 	return transfer.ClearColor(dst, c.Color, c.Ranges)
 }
 
@@ -518,7 +564,7 @@ func (r *replay) clearDepthStencilImage(c *command.ClearDepthStencilImage) error
 	if err != nil {
 		return err
 	}
-	r.accessedWhole(vk.OBJECT_TYPE_IMAGE, uint64(c.Image), false, true)
+	r.accessedImage(c.Image, false, true)
 	return transfer.ClearDepthStencil(dst, c.DepthStencil, c.Ranges)
 }
 
@@ -541,7 +587,7 @@ func (r *replay) setEvent(h vk.Event, set bool, exists vk.VUID) error {
 		return nil
 	}
 	if o := r.device.Order; o != nil {
-		o.Signal(r.queue.Line, p.ID(), 0)
+		o.Signal(r.queue.Line, OrderKey(p), 0)
 	}
 	return p.Signal(1)
 }
@@ -565,7 +611,7 @@ func (r *replay) waitEvents(events []vk.Event) error {
 	}
 	if o := r.device.Order; o != nil {
 		for _, p := range r.points {
-			o.Wait(r.queue.Line, p.Payload.ID(), 0)
+			o.Wait(r.queue.Line, OrderKey(p.Payload), 0)
 		}
 	}
 	return nil

@@ -25,12 +25,14 @@ type Image struct {
 	transfer.Image
 	Usage   vk.ImageUsageFlags
 	Payload *memory.Payload // holds Image.Bytes; with a reference for the replay
+	Pieced  Pieced          // nil for an image that lies in one piece
 }
 
 // View is a VkImageView or a VkBufferView as shaders see it.
 type View struct {
 	*sampling.View
 	Payload *memory.Payload // holds the texels; with a reference for the replay
+	Pieced  Pieced          // nil where the texels lie in one piece
 }
 
 // ErrForeign is why Resources has no object that exists.
@@ -62,6 +64,7 @@ type cache struct {
 	imageViews  table[vk.ImageView, View]
 	bufferViews table[vk.BufferView, View]
 	held        []*memory.Payload
+	pieces      pieces
 }
 
 func (c *cache) buffer(r Resources, h vk.Buffer) (*Buffer, error) {
@@ -69,11 +72,17 @@ func (c *cache) buffer(r Resources, h vk.Buffer) (*Buffer, error) {
 }
 
 func (c *cache) image(r Resources, h vk.Image) (*Image, error) {
-	return remember(c, &c.images, h, r, Resources.Image, func(i *Image) *memory.Payload { return i.Payload })
+	return remember(c, &c.images, h, r, Resources.Image, func(i *Image) *memory.Payload {
+		c.pieces.use(i.Pieced)
+		return i.Payload
+	})
 }
 
 func (c *cache) imageView(r Resources, h vk.ImageView) (*View, error) {
-	return remember(c, &c.imageViews, h, r, Resources.ImageView, func(v *View) *memory.Payload { return v.Payload })
+	return remember(c, &c.imageViews, h, r, Resources.ImageView, func(v *View) *memory.Payload {
+		c.pieces.use(v.Pieced)
+		return v.Payload
+	})
 }
 
 func (c *cache) bufferView(r Resources, h vk.BufferView) (*View, error) {
@@ -106,6 +115,7 @@ func (c *cache) release() (err error) {
 	}
 	clear(c.held)
 	c.held = c.held[:0]
+	c.pieces.list = nil
 	c.buffers.clear()
 	c.images.clear()
 	c.imageViews.clear()

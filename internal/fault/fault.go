@@ -1,6 +1,6 @@
-// Package fault injects faults on command: results of Vulkan commands, lost devices, delays, and what goes wrong on an
-// RDMA fabric. A [Plan] is read from FARSIDE_FAULTS; docs/faults.md has its language. Who can inject a fault asks the
-// plan at each call ([Plan.At]), and does what it says.
+// Package fault injects faults on command: results of Vulkan commands, lost devices, delays, errors of functions of
+// libibverbs and librdmacm, and what goes wrong on an RDMA fabric. A [Plan] is read from FARSIDE_FAULTS; docs/faults.md
+// has its language. Who can inject a fault asks the plan at each call ([Plan.At]), and does what it says.
 //
 // A rule counts the calls that it applies to, and decides about the n-th by n alone: with a probability, by a hash of
 // the seed, the rule's place and n. So the same plan with the same seed gives the same faults, whichever thread makes
@@ -11,14 +11,16 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"farside/internal/config"
+	"farside/internal/fd"
 	"farside/internal/journal"
 	"farside/internal/stderr"
 	"farside/internal/vk"
@@ -26,11 +28,17 @@ import (
 
 // Command is a Vulkan command that faults can be put into.
 type Command struct {
-	Name    string      // of aliases, the name without a suffix
-	Results []vk.Result // what it may return beside VK_SUCCESS, those of success first; nil: it has no result
-	Memory  bool        // a call names a VkDeviceMemory, or allocates one: heap and type can be asked for
-	Handle  bool        // a call names types of external handles
+	place        uint16 // in vk.Commands
+	first, count uint16 // its part of commandResults
+	Memory       bool   // a call names a VkDeviceMemory, or allocates one: heap and type can be asked for
+	Handle       bool   // a call names types of external handles
 }
+
+// Name is the command's; of aliases, the name without a suffix.
+func (c *Command) Name() string { return vk.Commands[c.place].Name.String() }
+
+// Results are what it may return beside VK_SUCCESS, those of success first; none if it has no result.
+func (c *Command) Results() []vk.Result { return commandResults[c.first:][:c.count:c.count] }
 
 // Plan is the rules of a process, in their order. The counts of its rules go on for as long as the process lives.
 type Plan struct {
@@ -74,7 +82,24 @@ type Effect struct {
 	Bytes   uint64
 	Lost    bool // the device is lost
 	Sever   bool // the connection of a peer is cut for good
+	Packet  PacketFate
+	Errno   unix.Errno // that a function of verbs fails with, 0: none
 }
+
+// PacketFate is what happens to a packet.
+type PacketFate uint8
+
+const (
+	Unharmed  PacketFate = iota
+	Drop                 // it is lost
+	Duplicate            // it is sent twice
+	Reorder              // it is sent after the next one
+)
+
+var packetNames = [...]string{"", "drop", "duplicate", "reorder"}
+
+// String is the fate as Parse reads it, empty for Unharmed.
+func (f PacketFate) String() string { return packetNames[f] }
 
 // Outcome is the status with which an operation ends that fails on command: without one, that of a connection which was
 // lost.
@@ -86,7 +111,9 @@ func (e *Effect) Outcome() int32 {
 }
 
 // ends says whether the call ends by the effect, so that no other rule has a say.
-func (e *Effect) ends() bool { return e.Result != 0 || e.Status != 0 || e.Partial || e.Lost || e.Sever }
+func (e *Effect) ends() bool {
+	return e.Result != 0 || e.Status != 0 || e.Partial || e.Lost || e.Sever || e.Packet != Unharmed || e.Errno != 0
+}
 
 // Selector picks calls among those that a rule applies to. All that is set must hold.
 type Selector struct {
@@ -128,10 +155,13 @@ func (p *Plan) At(target string, holds func(Condition) bool) (i Injection, ok bo
 	return i, ok
 }
 
+// Covers says whether any rule is about a target.
+func (p *Plan) Covers(target string) bool { return len(p.targets[target]) > 0 }
+
 // Has says whether any rule is about a target that begins with prefix.
 func (p *Plan) Has(prefix string) bool {
-	for _, r := range p.Rules {
-		if strings.HasPrefix(r.Target, prefix) {
+	for target := range p.targets {
+		if strings.HasPrefix(target, prefix) {
 			return true
 		}
 	}
@@ -255,13 +285,16 @@ func (p *Plan) log(text string) {
 	}
 }
 
+// maxFile is the most bytes of a file with rules.
+const maxFile = 1 << 20
+
 // Read reads a plan from a text, or from the file that it names: one without "=", or that begins with "/" or ".". The
 // errors are those of Parse and of reading the file.
 func Read(text string) (*Plan, error) {
 	if strings.Contains(text, "=") && !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, ".") {
 		return Parse(text)
 	}
-	data, err := os.ReadFile(text)
+	data, err := fd.ReadRegular(text, maxFile)
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agnivade/levenshtein"
+	"golang.org/x/sys/unix"
 
 	"farside/internal/vk"
 )
@@ -18,7 +20,7 @@ import (
 var errGrammar = errors.New("not a plan of faults")
 
 // Points are the targets beside commands, with the effects that each allows.
-var Points = []Point{
+var Points = append([]Point{
 	{"queue.submit", "a submission begins to execute", []string{"lost", "delay"}},
 	{"queue.command", "a recorded command is executed", []string{"lost", "delay"}},
 	{"queue.dispatch", "a dispatch is executed", []string{"lost", "delay"}},
@@ -28,7 +30,10 @@ var Points = []Point{
 	{"rdma.atomic", "an atomic", []string{"delay", "sever", "IBV_WC_…"}},
 	{"rdma.resolve", "a peer asks for a region, also by its first operation on it", []string{"delay", "sever", "IBV_WC_…"}},
 	{"rdma.serve", "an owner or a bridge answers such a question", []string{"delay", "sever"}},
-}
+	{"rdma.send", "a queue pair sends a message", []string{"delay", "sever", "IBV_WC_…"}},
+	{"rdma.recv", "a queue pair has received a message into a receive", []string{"delay", "sever", "IBV_WC_…"}},
+	{"rdma.packet", "a queue pair sends a packet", packetNames[1:]},
+}, functions()...)
 
 var transferEffects = []string{"delay", "sever", "partial", "IBV_WC_…"}
 
@@ -113,7 +118,8 @@ func (p *Plan) entry(text string) (err error) {
 // allows says whether a point can have all parts of an effect.
 func (p *Point) allows(e *Effect) bool {
 	can := func(have bool, kind string) bool { return !have || slices.Contains(p.Effects, kind) }
-	return can(e.Lost, "lost") && can(e.Sever, "sever") && can(e.Partial, "partial") && can(e.Status != 0, "IBV_WC_…")
+	return can(e.Lost, "lost") && can(e.Sever, "sever") && can(e.Partial, "partial") && can(e.Status != 0, "IBV_WC_…") &&
+		can(e.Delay != 0, "delay") && can(e.Packet != Unharmed, e.Packet.String()) && can(e.Errno != 0, unix.ErrnoName(e.Errno))
 }
 
 // head takes a rule apart: target, then conditions in brackets, then what stands behind the equals sign.
@@ -142,7 +148,8 @@ func isPoint(group, name string) bool {
 
 // commandIndex is the place of a command in Commands, or -1.
 func commandIndex(name string) int {
-	i, ok := slices.BinarySearchFunc(Commands, name, func(c Command, name string) int { return strings.Compare(c.Name, name) })
+	i, ok := slices.BinarySearchFunc(Commands, name,
+		func(c Command, name string) int { return strings.Compare(c.Name(), name) })
 	if !ok {
 		return -1
 	}
@@ -152,8 +159,8 @@ func commandIndex(name string) int {
 // resolveTarget finds a command, by any of its names, or the points of a name.
 func resolveTarget(name string) (targets []string, command *Command, err error) {
 	canonical := name
-	if c, ok := vk.CommandByName(name); ok && c.Alias != "" {
-		canonical = c.Alias
+	if c, ok := vk.CommandByName(name); ok && c.Alias != 0 {
+		canonical = c.Alias.String()
 	}
 	if i := commandIndex(canonical); i >= 0 {
 		return []string{canonical}, &Commands[i], nil
@@ -168,14 +175,14 @@ func resolveTarget(name string) (targets []string, command *Command, err error) 
 	}
 	if c, ok := vk.CommandByName(canonical); ok {
 		why := "the driver does not have it"
-		if strings.HasPrefix(c.Name, "vkCmd") {
+		if strings.HasPrefix(c.Name.String(), "vkCmd") {
 			why = "it is recorded; queue.command, queue.dispatch and queue.copy are where recorded commands fail"
 		}
 		return nil, nil, fmt.Errorf("%s can't fail on command: %s", name, why)
 	}
 	words := []string{"queue", "rdma", "seed"}
 	for _, c := range Commands {
-		words = append(words, c.Name)
+		words = append(words, c.Name())
 	}
 	for _, p := range Points {
 		words = append(words, p.Name)
@@ -200,9 +207,10 @@ func (e *Effect) parse(text string, targets []string, command *Command) (string,
 	for word := range strings.SplitSeq(text, "+") {
 		word = strings.TrimSpace(word)
 		kind, value, _ := strings.Cut(word, ":")
-		allowed := []string{"delay"}
+		var allowed []string
 		if command != nil {
-			for _, r := range command.Results {
+			allowed = append(allowed, "delay")
+			for _, r := range command.Results() {
 				allowed = append(allowed, r.String())
 			}
 		} else {
@@ -215,7 +223,7 @@ func (e *Effect) parse(text string, targets []string, command *Command) (string,
 		if slices.Contains(allowed, "IBV_WC_…") {
 			allowed = append(allowed, StatusNames[1:]...)
 		}
-		if r, ok := resultAliases[kind]; ok {
+		if r, ok := resultOfAlias(kind); ok {
 			kind = r.String()
 		}
 		if kind == "IBV_WC_…" || !slices.Contains(allowed, kind) {
@@ -230,7 +238,8 @@ func (e *Effect) parse(text string, targets []string, command *Command) (string,
 			return "", err
 		}
 	}
-	if e.Result != 0 && (e.Lost || e.Status != 0) || e.Sever && (e.Status != 0 || e.Partial) {
+	if e.Result != 0 && (e.Lost || e.Status != 0) || e.Sever && (e.Status != 0 || e.Partial) ||
+		e.Packet != Unharmed && (e.Sever || e.Partial || e.Status != 0 || e.Delay != 0) {
 		return "", errors.New("a call has one outcome")
 	}
 	if target == "queue" {
@@ -266,7 +275,15 @@ func (e *Effect) add(kind, value string) error {
 			twice, e.Status = e.Status != 0, int32(s)
 			break
 		}
-		twice, e.Result = e.Result != 0, resultByName[kind]
+		if f := slices.Index(packetNames[:], kind); f > 0 {
+			twice, e.Packet = e.Packet != Unharmed, PacketFate(f)
+			break
+		}
+		if errno := errnoByName()[kind]; errno != 0 {
+			twice, e.Errno = e.Errno != 0, errno
+			break
+		}
+		twice, e.Result = e.Result != 0, resultByName()[kind]
 	}
 	if value != "" {
 		return fmt.Errorf("%s takes no value", kind)
@@ -278,15 +295,13 @@ func (e *Effect) add(kind, value string) error {
 }
 
 // resultByName has the results of all commands.
-var resultByName = func() map[string]vk.Result {
+var resultByName = sync.OnceValue(func() map[string]vk.Result {
 	m := map[string]vk.Result{}
-	for _, c := range Commands {
-		for _, r := range c.Results {
-			m[r.String()] = r
-		}
+	for _, r := range commandResults {
+		m[r.String()] = r
 	}
 	return m
-}()
+})
 
 // parseConditions reads what stands in brackets.
 func parseConditions(text string, command *Command, target string) (list []Condition, err error) {
@@ -294,6 +309,9 @@ func parseConditions(text string, command *Command, target string) (list []Condi
 		return nil, nil
 	}
 	keys := []string{"name"}
+	if command == nil && (target == "rdma.packet" || isFunction(target)) {
+		return nil, fmt.Errorf("%s has no conditions", target)
+	}
 	if command != nil && command.Memory {
 		keys = append(keys, "heap", "type")
 	}
@@ -314,8 +332,8 @@ func parseConditions(text string, command *Command, target string) (list []Condi
 			}
 			c.Number, c.Text = uint32(n), ""
 		case "handle":
-			if c.Text = ShortHandle(value); !slices.Contains(handleNames, c.Text) {
-				return nil, fmt.Errorf("there is no handle type %q; the nearest is %s", value, nearest(c.Text, handleNames))
+			if c.Text = ShortHandle(value); !slices.Contains(handleNames(), c.Text) {
+				return nil, fmt.Errorf("there is no handle type %q; the nearest is %s", value, nearest(c.Text, handleNames()))
 			}
 		case "name":
 			if _, err := path.Match(value, ""); err != nil || value == "" {
@@ -337,7 +355,7 @@ func ShortHandle(name string) string {
 }
 
 // handleNames are the types of external handles that there are.
-var handleNames = func() (names []string) {
+var handleNames = sync.OnceValue(func() (names []string) {
 	for bit := range 32 {
 		for _, s := range []string{vk.ExternalMemoryHandleTypeFlags(1 << bit).String(),
 			vk.ExternalSemaphoreHandleTypeFlags(1 << bit).String(), vk.ExternalFenceHandleTypeFlags(1 << bit).String()} {
@@ -347,7 +365,7 @@ var handleNames = func() (names []string) {
 		}
 	}
 	return names
-}()
+})
 
 // parseSelector reads what stands behind the @.
 func parseSelector(text string) (s Selector, err error) {

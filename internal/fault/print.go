@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // StatusNames are the names of enum ibv_wc_status, by their numbers.
@@ -66,6 +68,8 @@ func (e *Effect) String() string {
 	add(e.Partial, "partial:"+strconv.FormatUint(e.Bytes, 10))
 	add(e.Result != 0, e.Result.String())
 	add(e.Status != 0, StatusNames[e.Status])
+	add(e.Packet != Unharmed, e.Packet.String())
+	add(e.Errno != 0, unix.ErrnoName(e.Errno))
 	return strings.Join(words, "+")
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/fd"
 	"farside/internal/vk"
 )
 
@@ -50,16 +51,16 @@ func StartRecord(dir string) (*Record, error) {
 	if r := recording.Load(); r != nil {
 		return r, nil
 	}
-	f, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(os.Getpid())), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := fd.Open(filepath.Join(dir, fmt.Sprint(os.Getpid())), unix.O_RDWR|unix.O_CREAT|unix.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	size := recordWords * 8
-	if err := f.Truncate(int64(size)); err != nil {
+	if err := unix.Ftruncate(f.Int(), int64(size)); err != nil {
 		return nil, err
 	}
-	b, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	b, err := unix.Mmap(f.Int(), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func ReadRecords(dir string) (Counts, error) {
 		c.Injected += word(wordInjected)
 		for i := range Commands {
 			if n := word(wordCalls + i); n > 0 {
-				c.Calls[Commands[i].Name] += n
+				c.Calls[Commands[i].Name()] += n
 			}
 		}
 		for i, kind := range Kinds {
@@ -141,10 +142,10 @@ func ReadRecords(dir string) (Counts, error) {
 // memory of both sorts can be missing, that of the device is.
 func (c *Command) Interesting() (list []vk.Result) {
 	device := false
-	for _, r := range c.Results {
+	for _, r := range c.Results() {
 		device = device || r == vk.ERROR_OUT_OF_DEVICE_MEMORY
 	}
-	for _, r := range c.Results {
+	for _, r := range c.Results() {
 		switch {
 		case r > 0, r == vk.ERROR_UNKNOWN, r == vk.ERROR_VALIDATION_FAILED, r == vk.ERROR_OUT_OF_HOST_MEMORY && device,
 			r == vk.ERROR_LAYER_NOT_PRESENT, r == vk.ERROR_EXTENSION_NOT_PRESENT, r == vk.ERROR_FEATURE_NOT_PRESENT,

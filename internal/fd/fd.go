@@ -86,7 +86,9 @@ func ReadFile(name string) ([]byte, error) {
 	defer f.Close()
 	var text []byte
 	for {
-		text = slices.Grow(text, 512)
+		if len(text) == cap(text) {
+			text = slices.Grow(text, 512)
+		}
 		n, err := unix.Read(f.Int(), text[len(text):cap(text)])
 		if err == unix.EINTR {
 			continue
@@ -96,6 +98,36 @@ func ReadFile(name string) ([]byte, error) {
 		}
 		text = text[:len(text)+n]
 	}
+}
+
+// ReadRegular reads a regular file of at most so many bytes, such as one that a user names: no FIFO makes it wait, and no
+// device gives bytes for ever. Errors: the operating system's, and for another kind of file or one that is too long.
+func ReadRegular(name string, most int) ([]byte, error) {
+	f, err := Open(name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var stat unix.Stat_t
+	if err := unix.Fstat(f.Int(), &stat); err != nil {
+		return nil, err
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Size > int64(most) {
+		return nil, fmt.Errorf("not a regular file of at most %d MiB", most>>20)
+	}
+	data := make([]byte, 0, stat.Size+1)
+	for len(data) <= most {
+		data = slices.Grow(data, 1)
+		n, err := unix.Read(f.Int(), data[len(data):cap(data)])
+		if err == unix.EINTR {
+			continue
+		}
+		if n <= 0 {
+			return data, err
+		}
+		data = data[:len(data)+n]
+	}
+	return nil, fmt.Errorf("the file has more than %d MiB", most>>20)
 }
 
 // Pipe is pipe2(2) with O_CLOEXEC.

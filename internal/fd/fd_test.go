@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -281,5 +282,28 @@ func BenchmarkExport(b *testing.B) {
 			b.Fatal(err)
 		}
 		unix.Close(raw)
+	}
+}
+
+// TestReadRegular reads files up to a bound, and nothing that isn't a file.
+func TestReadRegular(t *testing.T) {
+	dir := t.TempDir()
+	name, fifo := filepath.Join(dir, "file"), filepath.Join(dir, "fifo")
+	if err := errors.Join(os.WriteFile(name, make([]byte, 5000), 0o600), unix.Mkfifo(fifo, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := fd.ReadRegular(name, 5000); err != nil || len(b) != 5000 {
+		t.Errorf("%d bytes of 5000: %v", len(b), err)
+	}
+	if _, err := fd.ReadRegular(name, 4999); err == nil {
+		t.Error("a file beyond the bound was read")
+	}
+	for _, other := range []string{fifo, dir, "/dev/zero"} {
+		if _, err := fd.ReadRegular(other, 5000); err == nil {
+			t.Errorf("%s was read", other)
+		}
+	}
+	if b, err := fd.ReadRegular("/proc/self/status", 1<<20); err != nil || len(b) == 0 {
+		t.Errorf("%d bytes of a file that says it has none: %v", len(b), err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Prepare makes the process ready for a library's work: descriptor 2 of this moment gets the diagnostics, the handlers
-// of signals that can't be blocked get SA_ONSTACK, callbacks get the calling thread's signal mask, and what the Go runtime opens by itself is open. It is called when
-// an instance or a peer is made. It fails if the process has no descriptors left; the runtime would abort.
+// of signals that can't be blocked get SA_ONSTACK, callbacks get the calling thread's signal mask, and what the Go
+// runtime opens by itself is open. It is called when an instance, a peer or a device of verbs is made. It fails if the process has no descriptors left; the runtime would abort.
 func Prepare() error {
 	stderr.Adopt()
 	onStack()

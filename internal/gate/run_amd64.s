@@ -16,6 +16,10 @@ TEXT ·Run(SB), 0, $65536-8 // held
 TEXT ·room(SB), 0, $131072-0 // Room
 	RET
 
+// func grow()
+TEXT ·grow(SB), 0, $196608-0 // held and Room
+	RET
+
 // func goroutine() uintptr
 TEXT ·goroutine(SB), NOSPLIT, $0-8
 	MOVQ (TLS), AX

@@ -34,10 +34,15 @@ const (
 	Execute  Kind = "execute"  // Object (a VkQueue), Number, Duration: a queue worked on it
 	Wait     Kind = "wait"     // Object (a VkQueue), Payload, Value, Duration: a queue waited for a semaphore
 	Signal   Kind = "signal"   // Object (a VkQueue), Payload, Value
-	Transfer Kind = "transfer" // Operation (a verbs opcode), Address, Size, Duration, Text (the error, if it failed)
-	Fault    Kind = "fault"    // Command (or queue.dispatch, rdma.write, …), Text: a fault on command
-	Finding  Kind = "finding"  // ID, Text, Object: something is wrong in the application
-	Error    Kind = "error"    // Command, ID (a VUID), Text, Object: a command failed
+	// Transfer is Operation (a verbs opcode), Address, Size, Duration, Text (the error, if it failed); Object (an ibv_qp)
+	// and Value, if a queue pair of verbs did it.
+	Transfer   Kind = "transfer"
+	Packet     Kind = "packet"     // Operation (what went wrong), Object (an ibv_qp), Number (of the packet)
+	Register   Kind = "register"   // Object (an ibv_mr), Address, Size, Text (rights): adapters may reach this memory
+	Deregister Kind = "deregister" // Object, Address, Size, Text: the end of that
+	Fault      Kind = "fault"      // Command (or queue.dispatch, rdma.write, …), Text: a fault on command
+	Finding    Kind = "finding"    // ID, Text, Object: something is wrong in the application
+	Error      Kind = "error"      // Command, ID (a VUID), Text, Object: a command failed
 )
 
 // Event is something that happened. Fields that a kind doesn't have are zero, and are left out of JSON, where numbers
@@ -56,7 +61,7 @@ type Event struct {
 	Text      string   `json:"text,omitempty"`
 	Handle    string   `json:"handle,omitempty"` // such as OPAQUE_FD
 	Payload   uint64   `json:"payload,omitempty,string"`
-	Value     uint64   `json:"value,omitempty,string"` // of a timeline semaphore
+	Value     uint64   `json:"value,omitempty,string"` // of a timeline semaphore; wr_id of a transfer of verbs
 	Number    uint64   `json:"number,omitempty"`
 	Offset    uint64   `json:"offset,omitempty"` // bytes
 	Size      uint64   `json:"size,omitempty"`   // bytes

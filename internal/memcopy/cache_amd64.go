@@ -1,9 +1,6 @@
 package memcopy
 
-// cpuid is the instruction CPUID.
-//
-//go:noescape
-func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
+import "farside/internal/cpuid"
 
 // The leaves that describe the caches, one by one and in the same format: "Deterministic Cache Parameters" in the
 // Intel SDM, volume 2A, CPUID; "Cache Properties" in the AMD64 APM, volume 3, appendix E.4.15.
@@ -27,14 +24,14 @@ func caches() (first, last int) {
 
 // hasLeaf says whether the processor has a leaf. The highest one of its kind is what leaf 0, or 0x80000000, answers.
 func hasLeaf(leaf uint32) bool {
-	highest, _, _, _ := cpuid(leaf&(1<<31), 0)
+	highest, _, _, _ := cpuid.Leaf(leaf&(1<<31), 0)
 	return highest >= leaf
 }
 
 // described is the size of the first and of the largest cache that a leaf describes.
 func described(leaf uint32) (first, largest int) {
 	for i := range uint32(16) {
-		eax, ebx, ecx, _ := cpuid(leaf, i)
+		eax, ebx, ecx, _ := cpuid.Leaf(leaf, i)
 		switch kind := eax & 31; kind {
 		case 0: // no more
 			return first, largest
@@ -62,10 +59,10 @@ func repMoves(first, last int) (from, until int) {
 	if !hasLeaf(7) {
 		return 0, 0
 	}
-	if _, _, _, d := cpuid(7, 0); d&fastShortRep == 0 {
+	if _, _, _, d := cpuid.Leaf(7, 0); d&fastShortRep == 0 {
 		return 0, 0
 	}
-	switch _, b, c, d := cpuid(0, 0); {
+	switch _, b, c, d := cpuid.Leaf(0, 0); {
 	case b == 0x756e6547 && d == 0x49656e69 && c == 0x6c65746e: // "GenuineIntel": Go's copy has it for a piece
 		return pieceBytes, last / 4
 	case b == 0x68747541 && d == 0x69746e65 && c == 0x444d4163 && family() >= zen5: // "AuthenticAMD"
@@ -76,7 +73,7 @@ func repMoves(first, last int) (from, until int) {
 
 // family is the processor's, as CPUID's leaf 1 has it: AMD64 APM, volume 3, appendix E.3.2.
 func family() uint32 {
-	version, _, _, _ := cpuid(1, 0)
+	version, _, _, _ := cpuid.Leaf(1, 0)
 	if base := version >> 8 & 15; base != 15 {
 		return base
 	}

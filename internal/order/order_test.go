@@ -11,7 +11,7 @@ type scene struct {
 
 func newScene() *scene {
 	t := NewTracker(0)
-	return &scene{Tracker: t, a: t.NewLine(), b: t.NewLine()}
+	return &scene{Tracker: t, a: t.NewLine(0), b: t.NewLine(0)}
 }
 
 // writes and reads are commands on the bytes [0, 8); they say whether there was a conflict.
@@ -20,7 +20,7 @@ func (s *scene) reads(l *Line) bool  { return s.does(l, 0, 8, false) }
 
 func (s *scene) does(l *Line, begin, end uint64, writes bool) bool {
 	s.command++
-	return s.Do(l, 1, Access{Begin: begin, End: end, Writes: writes, Command: s.command}) != nil
+	return s.Do(l, Memory{ID: 1}, Access{Begin: begin, End: end, Writes: writes, Command: s.command}) != nil
 }
 
 // submit begins a submission on a line with all that the host knows.
@@ -28,7 +28,8 @@ func (s *scene) submit(l *Line) { s.Begin(l, s.Host()) }
 
 // TestRules goes through what orders and what does not.
 func TestRules(t *testing.T) {
-	const semaphore, fence, event = 100, 200, 300
+	semaphore, second := Key{ID: 100}, Key{ID: 101}
+	fence, event, unknown := Key{ID: 200}, Key{ID: 300}, Key{ID: 12345}
 	for name, c := range map[string]struct {
 		run      func(s *scene) bool // the last access' conflict
 		conflict bool
@@ -104,21 +105,21 @@ func TestRules(t *testing.T) {
 			return s.writes(s.b)
 		}, false},
 		"by way of a third": {func(s *scene) bool {
-			c := s.NewLine()
+			c := s.NewLine(0)
 			s.writes(s.a)
 			s.Signal(s.a, semaphore, 0)
 			s.Wait(c, semaphore, 0)
-			s.Signal(c, semaphore+1, 0)
-			s.Wait(s.b, semaphore+1, 0)
+			s.Signal(c, second, 0)
+			s.Wait(s.b, second, 0)
 			return s.writes(s.b)
 		}, false},
 		"something unknown orders everything": {func(s *scene) bool {
 			s.writes(s.a)
-			s.Wait(s.b, 12345, 0)
+			s.Wait(s.b, unknown, 0)
 			return s.writes(s.b)
 		}, false},
 		"but nothing that comes after it": {func(s *scene) bool {
-			s.Wait(s.b, 12345, 0)
+			s.Wait(s.b, unknown, 0)
 			s.writes(s.a)
 			return s.writes(s.b)
 		}, true},
@@ -139,10 +140,68 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestKinds: atomics need no order among themselves, nor do the markers of one queue.
+func TestKinds(t *testing.T) {
+	s := newScene()
+	conflicts := func(l *Line, k Kind) bool {
+		s.command++
+		return s.Do(l, Memory{ID: 1}, Access{End: 4, Writes: true, Kind: k, Command: s.command}) != nil
+	}
+	for _, step := range []struct {
+		name     string
+		line     *Line
+		kind     Kind
+		conflict bool
+	}{
+		{"an atomic", s.a, Atomic, false}, {"another one", s.a, Atomic, false}, {"one of another queue", s.b, Atomic, false},
+		{"a marker", s.a, Marker, true},
+	} {
+		if got := conflicts(step.line, step.kind); got != step.conflict {
+			t.Errorf("%s: conflict: %v, want %v", step.name, got, step.conflict)
+		}
+	}
+	s = newScene()
+	for range 2 {
+		if conflicts(s.a, Marker) {
+			t.Error("markers of one queue conflict")
+		}
+	}
+	if !conflicts(s.b, Marker) {
+		t.Error("markers of two queues don't conflict")
+	}
+}
+
+// TestWritten: what is forgotten, or was never known, may have been written.
+func TestWritten(t *testing.T) {
+	s := newScene()
+	since := s.Number()
+	if s.Written(1, 0, 1<<20, since) {
+		t.Error("nobody has written")
+	}
+	s.does(s.a, 100, 104, true)
+	if !s.Written(1, 103, 110, since) || s.Written(1, 104, 110, since) || s.Written(1, 100, 104, s.Number()) {
+		t.Error("only [100, 104) was written, after the first number")
+	}
+	for i := range uint64(mostRecords) {
+		s.does(s.a, 1000+i, 1001+i, true)
+	}
+	if !s.Written(1, 104, 110, since) || s.Written(1, 104, 110, s.Number()) {
+		t.Error("an access was forgotten, so that the first number tells nothing")
+	}
+	s.Blur(2)
+	if !s.Written(2, 0, 1, s.Number()) {
+		t.Error("nobody knows who wrote there")
+	}
+	s.Forget(2)
+	if s.Written(2, 0, 1, s.Number()) {
+		t.Error("other memory has the number now")
+	}
+}
+
 // TestHost: the host may use bytes once it knows that the last write to them has ended, whether the write has been seen
 // yet or not.
 func TestHost(t *testing.T) {
-	const fence = 7
+	fence := Key{ID: 7}
 	for name, c := range map[string]struct {
 		waits, late, conflict bool
 	}{
@@ -164,7 +223,7 @@ func TestHost(t *testing.T) {
 					s.HostWait(fence, 0)
 				}
 				s.command++
-				found = s.HostDo(1, Access{Begin: 4, End: 5, Command: s.command}) != nil || found
+				found = s.HostDo(Memory{ID: 1}, Access{Begin: 4, End: 5, Command: s.command}) != nil || found
 			}
 			if c.late {
 				host()
@@ -190,18 +249,18 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d records", n)
 	}
 	for i := range uint64(1000) {
-		s.Signal(s.a, 1, i+1)
+		s.Signal(s.a, Key{ID: 1}, i+1)
 	}
-	if n := len(s.points[1]); n > mostPoints {
+	if n := len(s.points[Key{ID: 1}]); n > mostPoints {
 		t.Errorf("%d points", n)
 	}
 	for range 1000 {
 		s.Barrier(s.b)
 		s.Begin(s.b, s.Host())
-		s.HostKnowsAll()
+		s.HostWait(Key{ID: 2}, 0)
 		s.writes(s.b)
 	}
-	if s.Do(s.b, 9, Access{End: 8, Writes: true, Command: 1}) != nil || s.Do(s.b, 9, Access{End: 8, Command: 1}) != nil {
+	if s.Do(s.b, Memory{ID: 9}, Access{End: 8, Writes: true, Command: 1}) != nil || s.Do(s.b, Memory{ID: 9}, Access{End: 8, Command: 1}) != nil {
 		t.Error("a command conflicts with itself")
 	}
 }

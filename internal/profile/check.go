@@ -3,6 +3,7 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -44,6 +45,7 @@ func Check(p *Profile, has func(feature string) bool) error {
 		c.features()
 		c.limits()
 		c.identity(p.Devices[:i])
+		c.alike(p)
 		all = append(all, c.broken...)
 	}
 	return errors.Join(all...)
@@ -185,7 +187,7 @@ func (c *checker) has(name string) bool {
 func (c *checker) extensions() {
 	for _, name := range sortedKeys(c.device.Extensions) {
 		e := vk.ExtensionByName(name)
-		if c.device.Extensions[name] != 0 && e != nil && !satisfied(e.Depends, c.has) {
+		if c.device.Extensions[name] != 0 && e != nil && !satisfied(e.Depends.String(), c.has) {
 			c.fail("the dependencies of "+name, "vk.xml, depends", "it needs %s", e.Depends)
 		}
 	}
@@ -304,4 +306,64 @@ func (c *checker) identity(before []*Device) {
 			c.fail("deviceUUID", "VkPhysicalDeviceIDProperties", "device %d has the same: %s", i, own)
 		}
 	}
+}
+
+// ownInGroup are the properties by which the devices of a group are told apart.
+var ownInGroup = map[string]bool{"deviceName": true, "deviceUUID": true, "deviceLUID": true, "deviceLUIDValid": true,
+	"deviceNodeMask": true}
+
+// alike holds the devices of a group to each other: "For two physical devices to be in the same device group, they must
+// support identical extensions, features, and properties".
+func (c *checker) alike(p *Profile) {
+	const source = "chapter \"Device Creation\""
+	g := c.device.Group
+	if g == nil || g.Devices[0] == c.number {
+		return
+	}
+	first := p.Devices[g.Devices[0]]
+	differs := func(format string, args ...any) {
+		c.fail("identical devices in a device group", source, "device %d of the group has "+format,
+			append([]any{g.Devices[0]}, args...)...)
+	}
+	d := c.device
+	for _, key := range sortedKeys(union(d.Values, first.Values)) {
+		_, name, _ := strings.Cut(key, ".")
+		if a, b := d.Value(key), first.Value(key); a != b && !ownInGroup[name] {
+			differs("another %s: %s, not %s", key, quoted(b), quoted(a))
+		}
+	}
+	for _, name := range sortedKeys(union(d.Features, first.Features)) {
+		if d.claims(name) != first.claims(name) {
+			differs("feature %s: %v", name, first.claims(name))
+		}
+	}
+	for _, name := range sortedKeys(union(d.Extensions, first.Extensions)) {
+		a, said := d.Extensions[name]
+		if b, also := first.Extensions[name]; a != b || said != also {
+			differs("revision %d of %s, not %d", b, name, a)
+		}
+	}
+	switch {
+	case !slices.Equal(d.Heaps, first.Heaps):
+		differs("other memory heaps")
+	case !slices.Equal(d.Types, first.Types):
+		differs("other memory types")
+	case !slices.Equal(d.Families, first.Families):
+		differs("other queue families")
+	}
+}
+
+// union has the keys of two maps.
+func union[V any](a, b map[string]V) map[string]V {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// quoted is a value, or that the profile leaves it to the driver.
+func quoted(value string) string {
+	if value == "" {
+		return "the driver's"
+	}
+	return value
 }

@@ -21,6 +21,8 @@ type Own struct {
 	HeapFlags   vk.MemoryHeapFlags
 	QueueFlags  vk.QueueFlags
 	MaxQueues   uint32 // of a family
+	// Grouped is set for a device that is in a device group with others.
+	Grouped bool
 	// Properties answers for a device with these heaps: it fills the structures, by sType, that the driver knows. For
 	// VkPhysicalDeviceProperties2 the bytes are those of its member properties.
 	Properties func(heaps []Heap, structures map[vk.StructureType][]byte)
@@ -135,9 +137,10 @@ func (r *Result) cutExtensions(d *Device, own *Own) {
 	for gone := true; gone; {
 		gone = false
 		for _, name := range sortedKeys(r.Extensions) {
-			if !satisfied(vk.ExtensionByName(name).Depends, func(on string) bool { return r.available(on) || own.Instance(on) }) {
+			depends := vk.ExtensionByName(name).Depends.String()
+			if !satisfied(depends, func(on string) bool { return r.available(on) || own.Instance(on) }) {
 				delete(r.Extensions, name)
-				why[name], gone = "it depends on what is not there: "+vk.ExtensionByName(name).Depends, true
+				why[name], gone = "it depends on what is not there: "+depends, true
 			}
 		}
 	}
@@ -177,10 +180,10 @@ func (d *Device) claims(feature string) bool {
 	}
 	newer := false
 	for _, s := range structuresOf(feature) {
-		if d.Reported[s.Name] {
+		if d.Reported[s.Name.String()] {
 			return false
 		}
-		for _, p := range registry().features[s.Name].providers {
+		for _, p := range registry().features[s.Name.String()].providers {
 			newer = newer || d.Extensions[p] != 0
 		}
 	}
@@ -191,12 +194,12 @@ func (d *Device) claims(feature string) bool {
 func (r *Result) provides(feature string) bool {
 	list := structuresOf(feature)
 	for _, s := range list {
-		if slices.ContainsFunc(registry().features[s.Name].providers, r.available) {
+		if slices.ContainsFunc(registry().features[s.Name.String()].providers, r.available) {
 			return true
 		}
 	}
 	for i := range vk.CoreFeatures {
-		if vk.CoreFeatures[i].Name == feature {
+		if vk.CoreFeatures[i].Name.String() == feature {
 			return true
 		}
 	}
@@ -216,6 +219,9 @@ func (r *Result) cutMemory(d *Device, own *Own) {
 			}
 		}
 	}
+	if own.Grouped {
+		r.Heaps = ofEach(r.Heaps)
+	}
 	types := r.Types
 	if d.Types != nil {
 		types = d.Types
@@ -234,6 +240,21 @@ func (r *Result) cutMemory(d *Device, own *Own) {
 			r.cut("memory type", fmt.Sprint(i), t.Flags.String(), "no such type", "")
 		}
 	}
+}
+
+// ofEach gives each device of a group device-local memory of its own, where no heap says which memory that is.
+func ofEach(heaps []Heap) []Heap {
+	const multi, local = vk.MEMORY_HEAP_MULTI_INSTANCE_BIT, vk.MEMORY_HEAP_DEVICE_LOCAL_BIT
+	if slices.ContainsFunc(heaps, func(h Heap) bool { return h.Flags&multi != 0 }) {
+		return heaps
+	}
+	heaps = slices.Clone(heaps)
+	for i := range heaps {
+		if heaps[i].Flags&local != 0 {
+			heaps[i].Flags |= multi
+		}
+	}
+	return heaps
 }
 
 // cutFamilies takes families whose queues do something here.

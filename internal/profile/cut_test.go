@@ -75,28 +75,35 @@ func (r *Result) value(key string) string {
 // By limittype: each property gets the claimed value, and is what stands behind it.
 func TestCutProperties(t *testing.T) {
 	for text, want := range map[string]map[string]string{
-		"maxImageDimension2D = 32":                             {"VkPhysicalDeviceLimits.maxImageDimension2D": "32"},
-		"maxImageDimension2D = 65":                             {"VkPhysicalDeviceLimits.maxImageDimension2D": "64"},
-		"nonCoherentAtomSize = 128":                            {"VkPhysicalDeviceLimits.nonCoherentAtomSize": "128"},
-		"nonCoherentAtomSize = 1":                              {"VkPhysicalDeviceLimits.nonCoherentAtomSize": "64"},
-		"timestampPeriod = 2.0":                                {"VkPhysicalDeviceLimits.timestampPeriod": "0"}, // the driver's own
-		"minMemoryMapAlignment = 16":                           {"VkPhysicalDeviceLimits.minMemoryMapAlignment": "16"},
-		"minMemoryMapAlignment = 128":                          {"VkPhysicalDeviceLimits.minMemoryMapAlignment": "64"},
-		"framebufferColorSampleCounts = [1, 8]":                {"VkPhysicalDeviceLimits.framebufferColorSampleCounts": "1"},
-		"lineWidthRange = [0.5, 100]":                          {"VkPhysicalDeviceLimits.lineWidthRange": "0.5 64"},
-		"lineWidthRange = [-1, 3]":                             {"VkPhysicalDeviceLimits.lineWidthRange": "0 3"},
-		"minTexelOffset = -8":                                  {"VkPhysicalDeviceLimits.minTexelOffset": "64"},
-		"storageTexelBufferOffsetSingleTexelAlignment = false": {"VkPhysicalDeviceVulkan13Properties.storageTexelBufferOffsetSingleTexelAlignment": "true"}, // exact
-		"timestampComputeAndGraphics = false":                  {"VkPhysicalDeviceLimits.timestampComputeAndGraphics": "false"},
-		"subTexelPrecisionBits = 8":                            {"VkPhysicalDeviceLimits.subTexelPrecisionBits": "8"},
-		"deviceName = \"x\"\nvendorID = 7":                     {"VkPhysicalDeviceProperties.deviceName": "x", "VkPhysicalDeviceProperties.vendorID": "7"},
-		"driverName = \"x\"\ndriverInfo = \"y\"":               {"VkPhysicalDeviceVulkan12Properties.driverName": "x", "VkPhysicalDeviceDriverProperties.driverInfo": "own"},
-		"apiVersion = \"1.2.9\"":                               {"VkPhysicalDeviceProperties.apiVersion": "1.2.9"},
-		"apiVersion = \"1.4.9\"":                               {"VkPhysicalDeviceProperties.apiVersion": "1.3.100"},
-		"subgroupSize = 16":                                    {"VkPhysicalDeviceSubgroupProperties.subgroupSize": "16", "VkPhysicalDeviceVulkan11Properties.subgroupSize": "16"},
-		"subgroupSize = 2":                                     {"VkPhysicalDeviceSubgroupProperties.subgroupSize": "64"},
-		"minSubgroupSize = 16":                                 {"VkPhysicalDeviceSubgroupSizeControlProperties.minSubgroupSize": "16"},
-		"maxBufferSize = 1":                                    {"VkPhysicalDeviceMaintenance4Properties.maxBufferSize": "1", "VkPhysicalDeviceVulkan13Properties.maxBufferSize": "1"},
+		"maxImageDimension2D = 32":              {"VkPhysicalDeviceLimits.maxImageDimension2D": "32"},
+		"maxImageDimension2D = 65":              {"VkPhysicalDeviceLimits.maxImageDimension2D": "64"},
+		"nonCoherentAtomSize = 128":             {"VkPhysicalDeviceLimits.nonCoherentAtomSize": "128"},
+		"nonCoherentAtomSize = 1":               {"VkPhysicalDeviceLimits.nonCoherentAtomSize": "64"},
+		"timestampPeriod = 2.0":                 {"VkPhysicalDeviceLimits.timestampPeriod": "0"}, // the driver's own
+		"minMemoryMapAlignment = 16":            {"VkPhysicalDeviceLimits.minMemoryMapAlignment": "16"},
+		"minMemoryMapAlignment = 128":           {"VkPhysicalDeviceLimits.minMemoryMapAlignment": "64"},
+		"framebufferColorSampleCounts = [1, 8]": {"VkPhysicalDeviceLimits.framebufferColorSampleCounts": "1"},
+		"lineWidthRange = [0.5, 100]":           {"VkPhysicalDeviceLimits.lineWidthRange": "0.5 64"},
+		"lineWidthRange = [-1, 3]":              {"VkPhysicalDeviceLimits.lineWidthRange": "0 3"},
+		"minTexelOffset = -8":                   {"VkPhysicalDeviceLimits.minTexelOffset": "64"},
+		"storageTexelBufferOffsetSingleTexelAlignment = " +
+			"false": {"VkPhysicalDeviceVulkan13Properties.storageTexelBufferOffsetSingleTexelAlignment": "true"}, // exact
+		"timestampComputeAndGraphics = false": {"VkPhysicalDeviceLimits.timestampComputeAndGraphics": "false"},
+		"subTexelPrecisionBits = 8":           {"VkPhysicalDeviceLimits.subTexelPrecisionBits": "8"},
+		"deviceName = \"x\"\nvendorID = 7": {"VkPhysicalDeviceProperties.deviceName": "x",
+			"VkPhysicalDeviceProperties.vendorID": "7"},
+		"driverName = \"x\"\ndriverInfo = \"y\"": {"VkPhysicalDeviceVulkan12Properties.driverName": "x",
+			"VkPhysicalDeviceDriverProperties.driverInfo": "own"},
+		"apiVersion = \"1.2.9\"": {"VkPhysicalDeviceProperties.apiVersion": "1.2.9"},
+		"apiVersion = \"1.4.9\"": {"VkPhysicalDeviceProperties.apiVersion": "1.3.100"},
+		"subgroupSize = " +
+			"16": {"VkPhysicalDeviceSubgroupProperties.subgroupSize": "16",
+			"VkPhysicalDeviceVulkan11Properties.subgroupSize": "16"},
+		"subgroupSize = 2":     {"VkPhysicalDeviceSubgroupProperties.subgroupSize": "64"},
+		"minSubgroupSize = 16": {"VkPhysicalDeviceSubgroupSizeControlProperties.minSubgroupSize": "16"},
+		"maxBufferSize = " +
+			"1": {"VkPhysicalDeviceMaintenance4Properties.maxBufferSize": "1",
+			"VkPhysicalDeviceVulkan13Properties.maxBufferSize": "1"},
 	} {
 		r, lines := changed(t, "[properties]\n"+text)
 		for key, value := range want {

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"farside/internal/fd"
 )
 
@@ -87,7 +85,7 @@ func diskFile(dir, name string) ([]byte, string, error) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
 	}
-	data, err := readFile(name)
+	data, err := fd.ReadRegular(name, maxFile)
 	return data, filepath.Dir(name), err
 }
 
@@ -145,35 +143,4 @@ func parseJSON(data []byte) ([]*Device, error) {
 		return nil, err
 	}
 	return []*Device{d}, nil
-}
-
-// readFile reads a regular file up to a bound. os.ReadFile would start the runtime's poller for it.
-func readFile(name string) ([]byte, error) {
-	f, err := fd.Open(name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var stat unix.Stat_t
-	if err := unix.Fstat(f.Int(), &stat); err != nil {
-		return nil, err
-	}
-	if stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Size > maxFile {
-		return nil, errorf("not a regular file of at most %d MiB", maxFile>>20)
-	}
-	data := make([]byte, 0, stat.Size+1)
-	for len(data) <= maxFile {
-		if len(data) == cap(data) {
-			data = append(data, 0)[:len(data)]
-		}
-		n, err := unix.Read(f.Int(), data[len(data):cap(data)])
-		if err == unix.EINTR {
-			continue
-		}
-		if n <= 0 {
-			return data, err
-		}
-		data = data[:len(data)+n]
-	}
-	return nil, errorf("the file has more than %d MiB", maxFile>>20)
 }

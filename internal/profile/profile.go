@@ -39,8 +39,15 @@ type Device struct {
 	Heaps      []Heap            // nil: the driver's own
 	Types      []Type            // nil: the driver's own
 	Families   []Family          // nil: the driver's own
+	// Group is the device group that the device belongs to; nil: to one of its own.
+	Group *Group
 	// Notes are what the source has and nobody here knows.
 	Notes []string
+}
+
+// Group is a device group of several devices of a profile.
+type Group struct {
+	Devices []int // of the profile, in ascending order
 }
 
 // Heap is a VkMemoryHeap; Size is in bytes.
@@ -71,7 +78,7 @@ func newDevice(whole bool) *Device {
 
 func (d *Device) untouched() bool {
 	return !d.Whole && len(d.Values) == 0 && len(d.Features) == 0 && len(d.Extensions) == 0 && d.Heaps == nil &&
-		d.Types == nil && d.Families == nil
+		d.Types == nil && d.Families == nil && d.Group == nil
 }
 
 // set reads a property, with those that repeat it. It is an error if nobody knows it.

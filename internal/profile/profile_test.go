@@ -250,13 +250,17 @@ func TestErrors(t *testing.T) {
 		"[[heaps]]\nsize = 1\nflags = [\"DEVICE_LOKAL\"]":            {"nearest is DEVICE_LOCAL"},
 		"[[types]]\nheap = 0\nflags = [\"RDMA\"]":                    {"types[0]"},
 		"[[types]]\nhaep = 0":                                        {"line 2", "nearest is heap"},
-		"groups = [[0, 1]]":                                          {"groups", "no device group"},
+		"groups = [[0, 1]]":                                          {"groups[0]", "no device 1"},
+		"groups = [[]]":                                              {"groups[0]", "0 devices"},
+		"groups = [[0, 1], [1]]\n[[devices]]\n[[devices]]":           {"groups[1]", "device 1 stands there twice"},
 		"base = \"h200\"\n[[devices]]\nbase = \"h200\"":              {"no other keys"},
 		"{":                         {"line 1"},
 		"{\"a\": 1}":                {"neither a Vulkan profile"},
 		"{\"capabilities\": {}} {}": {"end of the document"},
-		"{\"capabilities\": {\"d\": {\"properties\": {\"VkPhysicalDeviceProperties\":\n{\"limits\": {\"maxViewports\": \"x\"}}}}}}": {"line 2", "maxViewports"},
-		"VULKANINFO\nGPU0:\nVkPhysicalDeviceLimits:\n\tmaxViewports = x":                                                            {"line 4", "maxViewports"},
+		"{\"capabilities\": {\"d\": {\"properties\": {\"VkPhysicalDeviceProperties\":\n{\"limits\": " +
+			"{\"maxViewports\": \"x\"}}}}}}": {"line 2", "maxViewports"},
+		"VULKANINFO\nGPU0:\nVkPhysicalDeviceLimits:\n\tmaxViewports = " +
+			"x": {"line 4", "maxViewports"},
 		"VULKANINFO\n": {"no GPU0"},
 	} {
 		_, err := Load(write(t, dir, "wrong", text))
@@ -294,7 +298,7 @@ func TestErrors(t *testing.T) {
 
 func TestBuiltin(t *testing.T) {
 	names, about := Builtin()
-	want := []string{"default", "h200", "h200-rdma", "lavapipe", "pair", "tiny", "unified"}
+	want := []string{"default", "group", "h200", "h200-rdma", "lavapipe", "pair", "tiny", "unified"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Fatal(diff)
 	}
@@ -320,6 +324,33 @@ func TestDepends(t *testing.T) {
 	} {
 		if got := satisfied(text, has); got != want {
 			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+// A file based on one with device groups keeps them, wherever its devices come to stand.
+func TestGroupsOfBase(t *testing.T) {
+	for text, want := range map[string][][]int{
+		"base = \"group\"":                                                               {{0, 1}, {0, 1}},
+		"base = \"group\"\ngroups = [[0], [1]]":                                          {nil, nil},
+		"[[devices]]\nbase = \"pair\"\n[[devices]]\nbase = \"group\"":                    {nil, nil, {2, 3}, {2, 3}},
+		"groups = [[3, 0]]\n[[devices]]\nbase = \"pair\"\n[[devices]]\nbase = \"group\"": {{0, 3}, nil, nil, {0, 3}},
+	} {
+		p, err := Load(write(t, t.TempDir(), "profile", text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		var got [][]int
+		for _, d := range p.Devices {
+			if d.Group == nil {
+				got = append(got, nil)
+			} else {
+				got = append(got, d.Group.Devices)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", text, diff)
 		}
 	}
 }

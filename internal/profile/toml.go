@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,12 +63,12 @@ func parseTOML(data []byte, base func(name string) ([]*Device, error)) ([]*Devic
 	if err != nil {
 		return nil, tomlError(err)
 	}
-	if file.Groups != nil {
-		return nil, errorf("groups: this driver makes no device group of several physical devices; " +
-			"take the key out, and each is a group of its own")
-	}
 	if file.Devices == nil {
-		return file.devices(data, base)
+		list, err := file.devices(data, base)
+		if err != nil {
+			return nil, err
+		}
+		return list, file.group(list)
 	}
 	if !file.empty() {
 		return nil, errorf("a file with [[devices]] has no other keys of a device beside them")
@@ -78,9 +79,48 @@ func parseTOML(data []byte, base func(name string) ([]*Device, error)) ([]*Devic
 		if err != nil {
 			return nil, fmt.Errorf("device %d: %w", i, err)
 		}
+		moved := map[*Group]bool{}
+		for _, d := range list {
+			if d.Group != nil && !moved[d.Group] {
+				moved[d.Group] = true
+				for k := range d.Group.Devices {
+					d.Group.Devices[k] += len(all)
+				}
+			}
+		}
 		all = append(all, list...)
 	}
-	return all, nil
+	return all, file.group(all)
+}
+
+// group makes the device groups that the file asks for, in the place of those of its base.
+func (f *tomlFile) group(list []*Device) error {
+	if f.Groups == nil {
+		return nil
+	}
+	for _, d := range list {
+		d.Group = nil
+	}
+	seen := map[int]bool{}
+	for i, numbers := range f.Groups {
+		if len(numbers) == 0 || len(numbers) > vk.MAX_DEVICE_GROUP_SIZE {
+			return errorf("groups[%d]: %d devices, there are 1 to %d in a device group", i, len(numbers),
+				vk.MAX_DEVICE_GROUP_SIZE)
+		}
+		g := &Group{Devices: slices.Sorted(slices.Values(numbers))}
+		for _, n := range numbers {
+			switch {
+			case n < 0 || n >= len(list):
+				return errorf("groups[%d]: there is no device %d, the file has %d", i, n, len(list))
+			case seen[n]:
+				return errorf("groups[%d]: device %d stands there twice, and each is in exactly one device group", i, n)
+			}
+			if seen[n] = true; len(numbers) > 1 {
+				list[n].Group = g
+			}
+		}
+	}
+	return nil
 }
 
 // tomlError adds the place of an error, and the nearest key of an unknown one.
@@ -258,7 +298,7 @@ func placeOf(data []byte, key string) string {
 
 func knownFeature(name string) bool {
 	for i := range vk.CoreFeatures {
-		if vk.CoreFeatures[i].Name == name {
+		if vk.CoreFeatures[i].Name.String() == name {
 			return true
 		}
 	}
@@ -271,8 +311,8 @@ func structuresOf(feature string) []*vk.FeatureStruct { return featureStructures
 var featureStructures = sync.OnceValue(func() map[string][]*vk.FeatureStruct {
 	all := map[string][]*vk.FeatureStruct{}
 	for i := range vk.FeatureStructs {
-		for _, f := range vk.FeatureStructs[i].Fields {
-			all[f.Name] = append(all[f.Name], &vk.FeatureStructs[i])
+		for _, f := range vk.FeatureStructs[i].Fields() {
+			all[f.Name.String()] = append(all[f.Name.String()], &vk.FeatureStructs[i])
 		}
 	}
 	return all
@@ -281,11 +321,11 @@ var featureStructures = sync.OnceValue(func() map[string][]*vk.FeatureStruct {
 func allFeatures() []string {
 	names := map[string]bool{}
 	for _, f := range vk.CoreFeatures {
-		names[f.Name] = true
+		names[f.Name.String()] = true
 	}
 	for i := range vk.FeatureStructs {
-		for _, f := range vk.FeatureStructs[i].Fields {
-			names[f.Name] = true
+		for _, f := range vk.FeatureStructs[i].Fields() {
+			names[f.Name.String()] = true
 		}
 	}
 	return sortedKeys(names)
@@ -295,7 +335,7 @@ func allExtensions() []string {
 	var names []string
 	for i := range vk.Extensions {
 		if vk.Extensions[i].Type == vk.DeviceExtension {
-			names = append(names, vk.Extensions[i].Name)
+			names = append(names, vk.Extensions[i].Name.String())
 		}
 	}
 	return names

@@ -30,9 +30,10 @@ type Process struct {
 	Dropped     uint64          `json:"dropped,omitempty"` // events that no longer fit
 	Heaps       []Heap          `json:"heaps"`
 	Allocations []*Allocation   `json:"allocations"`
-	Shared      []journal.Event `json:"shared"` // exports and imports
+	Shared      []journal.Event `json:"shared"` // exports and imports, memory that is registered with adapters
 	Work        []journal.Event `json:"work"`   // of queues: execute, wait, signal
 	Transfers   []journal.Event `json:"transfers"`
+	Packets     []journal.Event `json:"packets"` // what went wrong with them
 	Findings    []journal.Event `json:"findings"`
 	Faults      []journal.Event `json:"faults"`
 	Errors      []journal.Event `json:"errors"`
@@ -197,12 +198,14 @@ func (p *Process) add(e *journal.Event) {
 			a.End = e.Time
 			delete(p.live, e.Object.Handle)
 		}
-	case journal.Export, journal.Import:
+	case journal.Export, journal.Import, journal.Register, journal.Deregister:
 		p.Shared = append(p.Shared, *e)
 	case journal.Execute, journal.Wait, journal.Signal:
 		p.Work = append(p.Work, *e)
 	case journal.Transfer:
 		p.Transfers = append(p.Transfers, *e)
+	case journal.Packet:
+		p.Packets = append(p.Packets, *e)
 	case journal.Finding:
 		p.Findings = append(p.Findings, *e)
 	case journal.Fault:

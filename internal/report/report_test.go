@@ -96,6 +96,41 @@ func read(t *testing.T, path string, parse func([]byte) error) {
 	}
 }
 
+// suites is the form of JUnit's reports.
+type suites struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Suites   []struct {
+		Failures int    `xml:"failures,attr"`
+		Name     string `xml:"name,attr"`
+		Cases    []struct {
+			Name    string `xml:"name,attr"`
+			Failure struct {
+				Message string `xml:"message,attr"`
+				Text    string `xml:",chardata"`
+			} `xml:"failure"`
+		} `xml:"testcase"`
+		Out string `xml:"system-out"`
+	} `xml:"testsuite"`
+}
+
+// TestJUnitHoldsAnyText: what programs call themselves, and what findings say, comes out of XML as it went in, but for
+// what XML has no characters for.
+func TestJUnitHoldsAnyText(t *testing.T) {
+	const evil = "</failure>\"'<![CDATA[ & ]]>\ta\r\nb \u00e9"
+	r := &Report{Processes: []*Process{{Header: Header{PID: 1, Program: evil + "\x01\xff\uffff"},
+		Findings: []journal.Event{{ID: evil, Text: evil, Stack: []string{evil}}}}}}
+	var tests suites
+	if err := xml.Unmarshal(r.junit(), &tests); err != nil {
+		t.Fatal(err)
+	}
+	got := tests.Suites[0].Cases[0]
+	if got.Name != evil || got.Failure.Message != evil || got.Failure.Text != evil+"\n"+evil ||
+		tests.Suites[0].Name != evil+"\ufffd\ufffd\ufffd (1)" {
+		t.Errorf("%+v", tests)
+	}
+}
+
 // TestPageHoldsAnyText: what programs call themselves and their objects ends no element of the page.
 func TestPageHoldsAnyText(t *testing.T) {
 	const evil = `</script><script>alert(1)</script>/*program*/<!--`
@@ -158,6 +193,9 @@ func TestSinks(t *testing.T) {
 		{Kind: journal.Wait, Payload: 9, Value: 3, Duration: 5}, {Kind: journal.Execute, Number: 1, Duration: 7},
 		{Kind: journal.Export, Object: o, Handle: "OPAQUE_FD", Payload: 8}, {Kind: journal.Finding, ID: "I", Text: "T"},
 		{Kind: journal.Transfer, Operation: "RDMA_WRITE", Size: 8, Duration: 2}, {Kind: journal.Fault, Command: "vkX"},
+		{Kind: journal.Transfer, Operation: "send", Object: journal.Object{Type: "ibv_qp", Handle: 17}, Size: 9, Duration: 2},
+		{Kind: journal.Packet, Operation: "a packet is missing", Object: journal.Object{Type: "ibv_qp", Handle: 17}},
+		{Kind: journal.Register, Object: journal.Object{Type: "ibv_mr", Handle: 5}, Address: 4096, Size: 64},
 	} {
 		journal.Emit(e)
 	}
@@ -173,7 +211,7 @@ func TestSinks(t *testing.T) {
 	}
 	p := r.Processes[0]
 	if p.Outcome != "exit" || len(p.Allocations) != 1 || p.Allocations[0].End == 0 || len(p.Work) != 2 ||
-		len(p.Findings) != 1 || len(p.Transfers) != 1 || p.PID != os.Getpid() {
+		len(p.Findings) != 1 || len(p.Transfers) != 2 || len(p.Packets) != 1 || len(p.Shared) != 2 || p.PID != os.Getpid() {
 		t.Errorf("the journal says %+v", p)
 	}
 	pages, _ := filepath.Glob(filepath.Join(s.Report, "*.html"))
@@ -211,7 +249,7 @@ func checkTrace(t *testing.T, path string) {
 			counts[e[eventType].number]++
 		}
 	}
-	want := map[uint64]int{sliceBegin: 3, sliceEnd: 3, instant: 3, counter: 2}
+	want := map[uint64]int{sliceBegin: 4, sliceEnd: 4, instant: 5, counter: 2}
 	if d := cmp.Diff(want, counts); d != "" {
 		t.Errorf("events by type: want -, got +\n%s", d)
 	}
@@ -263,7 +301,11 @@ func FuzzParseLog(f *testing.F) {
 		if _, err := r.page(); err != nil {
 			t.Errorf("a journal that was read has no page: %v", err)
 		}
-		if len(r.Summaries()) != 1 || len(r.junit().Suites) != 1 {
+		var tests suites
+		if err := xml.Unmarshal(r.junit(), &tests); err != nil {
+			t.Fatalf("junit.xml is no XML: %v", err)
+		}
+		if len(r.Summaries()) != 1 || len(tests.Suites) != 1 {
 			t.Error("a process lacks in a summary")
 		}
 	})

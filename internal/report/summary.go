@@ -1,10 +1,11 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"farside/internal/journal"
 )
@@ -46,53 +47,45 @@ func (r *Report) Summaries() []Summary {
 	return list
 }
 
-// The form of JUnit's reports that CI systems read.
-type (
-	suites struct {
-		XMLName  xml.Name `xml:"testsuites"`
-		Tests    int      `xml:"tests,attr"`
-		Failures int      `xml:"failures,attr"`
-		Suites   []suite  `xml:"testsuite"`
+// xmlText is text as it stands in an attribute or an element of XML.
+func xmlText(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '<' || r == '>' || r == '&' || r == '"' || r == '\t' || r == '\n' || r == '\r':
+			fmt.Fprintf(&b, "&#%d;", r)
+		case r < ' ' || r == 0xFFFE || r == 0xFFFF: // no character of XML 1.0
+			b.WriteRune(unicode.ReplacementChar)
+		default:
+			b.WriteRune(r) // of what is no UTF-8, the replacement
+		}
 	}
-	suite struct {
-		Name      string `xml:"name,attr"`
-		Tests     int    `xml:"tests,attr"`
-		Failures  int    `xml:"failures,attr"`
-		Time      string `xml:"time,attr"`
-		Timestamp string `xml:"timestamp,attr"`
-		Cases     []test `xml:"testcase"`
-		Out       string `xml:"system-out,omitempty"`
-	}
-	test struct {
-		Name    string   `xml:"name,attr"`
-		Class   string   `xml:"classname,attr"`
-		Time    string   `xml:"time,attr"`
-		Failure *failure `xml:"failure,omitempty"`
-	}
-	failure struct {
-		Message string `xml:"message,attr"`
-		Type    string `xml:"type,attr"`
-		Text    string `xml:",chardata"`
-	}
-)
+	return b.String()
+}
 
-// junit has a suite for each process. A finding is a test that failed; a process without one is a test that passed.
-func (r *Report) junit() *suites {
-	all := &suites{}
+// junit is the report in the form of JUnit that CI systems read. It has a suite for each process. A finding is a test
+// that failed; a process without one is a test that passed. Encoding/xml would be loaded with every driver.
+func (r *Report) junit() []byte {
+	var suites bytes.Buffer
+	tests, failures := 0, 0
 	for _, p := range r.Processes {
 		seconds := fmt.Sprintf("%.3f", p.lasted().Seconds())
 		start, _, _ := strings.Cut(p.Start, ".")
-		s := suite{Name: fmt.Sprintf("%s (%d)", p.Program, p.PID), Time: seconds, Timestamp: start}
+		count := max(1, len(p.Findings))
+		tests += count
+		failures += len(p.Findings)
+		program := xmlText(p.Program)
+		fmt.Fprintf(&suites, "  <testsuite name=\"%s (%d)\" tests=\"%d\" failures=\"%d\" time=\"%s\" timestamp=\"%s\">\n",
+			program, p.PID, count, len(p.Findings), seconds, xmlText(start))
 		for _, f := range p.Findings {
-			s.Cases = append(s.Cases, test{Name: f.ID, Class: p.Program, Time: "0", Failure: &failure{
-				Message: f.Text, Type: f.ID, Text: strings.Join(append([]string{f.Text}, f.Stack...), "\n"),
-			}})
+			fmt.Fprintf(&suites, "    <testcase name=\"%s\" classname=\"%s\" time=\"0\">\n"+
+				"      <failure message=\"%s\" type=\"%s\">%s</failure>\n    </testcase>\n", xmlText(f.ID), program,
+				xmlText(f.Text), xmlText(f.ID), xmlText(strings.Join(append([]string{f.Text}, f.Stack...), "\n")))
 		}
-		s.Failures = len(s.Cases)
-		if len(s.Cases) == 0 {
-			s.Cases = []test{{Name: "no findings", Class: p.Program, Time: seconds}}
+		if len(p.Findings) == 0 {
+			fmt.Fprintf(&suites, "    <testcase name=\"no findings\" classname=\"%s\" time=\"%s\"></testcase>\n", program,
+				seconds)
 		}
-		s.Tests = len(s.Cases)
 		var out strings.Builder
 		for _, e := range p.Faults {
 			fmt.Fprintf(&out, "fault: %s%s: %s\n", e.Command, e.Operation, e.Text)
@@ -100,12 +93,13 @@ func (r *Report) junit() *suites {
 		for _, e := range p.Errors {
 			fmt.Fprintf(&out, "error: %s: %s\n", e.Command, e.Text)
 		}
-		s.Out = out.String()
-		all.Tests += s.Tests
-		all.Failures += s.Failures
-		all.Suites = append(all.Suites, s)
+		if out.Len() > 0 {
+			fmt.Fprintf(&suites, "    <system-out>%s</system-out>\n", xmlText(out.String()))
+		}
+		suites.WriteString("  </testsuite>\n")
 	}
-	return all
+	return fmt.Appendf(nil, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"%d\" failures=\"%d\">\n%s"+
+		"</testsuites>\n", tests, failures, suites.Bytes())
 }
 
 // write writes page, summary and JUnit's report.
@@ -118,12 +112,7 @@ func (r *Report) write(page, summary, junit string) error {
 	if err != nil {
 		return err
 	}
-	tests, err := xml.MarshalIndent(r.junit(), "", "  ")
-	if err != nil {
-		return err
-	}
-	for path, data := range map[string][]byte{page: html, summary: append(text, '\n'),
-		junit: append([]byte(xml.Header), append(tests, '\n')...)} {
+	for path, data := range map[string][]byte{page: html, summary: append(text, '\n'), junit: r.junit()} {
 		if err := writeFile(path, data); err != nil {
 			return err
 		}

@@ -173,8 +173,12 @@ func (t *traceFile) Write(e *journal.Event) {
 		t.slice(e, t.queue(e), fmt.Sprintf("submission %d", e.Number), 0)
 	case journal.Wait, journal.Signal:
 		t.slice(e, t.queue(e), string(e.Kind), flow(e.Payload, e.Value))
+	case journal.Register, journal.Deregister:
+		t.point(e, "shared", fmt.Sprintf("%s %s", e.Kind, e.Object.Type), 0)
 	case journal.Transfer:
-		t.slice(e, t.track(fmt.Sprintf("fabric, thread %d", e.Thread), 0, nil), e.Operation, 0)
+		t.slice(e, t.fabric(e), e.Operation, 0)
+	case journal.Packet:
+		t.event(e, e.Time, instant, t.fabric(e), e.Operation, 0)
 	case journal.Finding:
 		t.point(e, "findings", e.ID, 0)
 	case journal.Fault:
@@ -191,6 +195,15 @@ func (t *traceFile) queue(e *journal.Event) uint64 {
 	name := e.Object.Name
 	if name == "" {
 		name = fmt.Sprintf("queue %#x", e.Object.Handle)
+	}
+	return t.track(name, 0, nil)
+}
+
+// fabric is the track of a transfer: its queue pair's, or that of the thread which does it.
+func (t *traceFile) fabric(e *journal.Event) uint64 {
+	name := fmt.Sprintf("fabric, thread %d", e.Thread)
+	if e.Object.Type == "ibv_qp" {
+		name = fmt.Sprintf("queue pair %#x", e.Object.Handle)
 	}
 	return t.track(name, 0, nil)
 }

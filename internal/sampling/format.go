@@ -129,7 +129,7 @@ func newBlockFormat(f vk.Format) *format {
 	of.blocks, of.unpacked = blocks, unpacked
 	of.size, of.reads = blocks.Size(), byBlocks
 	info, _ := vk.FormatInfo(f)
-	if len(info.Components) == 3 { // an alpha of 1 is decoded, too, but the border's does not count
+	if len(info.Components()) == 3 { // an alpha of 1 is decoded, too, but the border's does not count
 		of.present[3], of.missing[3] = false, bits(1)
 	}
 	return &of
@@ -257,10 +257,21 @@ func (f *format) readAny(dst *Texels, data []byte, at *offsets) {
 // readBlocks decodes the blocks in which the texels are. The lowest blockBits of an offset count the texels of a block.
 // What is decoded is read in turn, by a format without blocks.
 func (f *format) readBlocks(dst *Texels, data []byte, at *offsets) {
-	const most = texel.BlockExtent * texel.BlockExtent * 8 // bytes of a decoded block
-	var buffer [Width * most]byte
-	var in offsets // in buffer
-	last, slot := -1, -1
+	if f.blocks.UnpackedSize() <= 16*16 { // all but ASTC: less to clear
+		var decoded [16 * 16]byte
+		f.readDecoded(dst, data, at, decoded[:])
+		return
+	}
+	var decoded [texel.MostBlockBytes]byte
+	f.readDecoded(dst, data, at, decoded[:])
+}
+
+// readDecoded decodes one block after the other, and puts the texels of its lanes together.
+func (f *format) readDecoded(dst *Texels, data []byte, at *offsets, decoded []byte) {
+	const most = 16 // bytes of a decoded texel
+	var texels [Width * most]byte
+	var in offsets // in texels
+	last, size := -1, f.unpacked.size
 	for i, o := range at {
 		if o < 0 {
 			in[i] = outside
@@ -268,12 +279,12 @@ func (f *format) readBlocks(dst *Texels, data []byte, at *offsets) {
 		}
 		if o>>blockBits != last {
 			last = o >> blockBits
-			slot++
-			f.blocks.Decode(buffer[slot*most:], data[last:])
+			f.blocks.Decode(decoded, data[last:])
 		}
-		in[i] = slot*most + o&(1<<blockBits-1)*f.unpacked.size
+		in[i] = i * most
+		copy(texels[i*most:][:size], decoded[o&(1<<blockBits-1)*size:])
 	}
-	f.unpacked.read(dst, buffer[:], &in)
+	f.unpacked.read(dst, texels[:], &in)
 	if !f.present[3] {
 		for i := range dst[3] {
 			dst[3][i] = f.missing[3]

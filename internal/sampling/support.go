@@ -21,8 +21,7 @@ func AccessOf(format vk.Format) (a Access) {
 		return a
 	}
 	if storage.Compressed {
-		_, ok := texel.BlocksOf(format)
-		return Access{Sampled: ok}
+		return Access{Sampled: true}
 	}
 	f, ok := formatOf(format, storage.Planes[0].Aspect)
 	if !ok {

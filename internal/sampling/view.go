@@ -33,20 +33,39 @@ type level struct {
 	size  [3]uint32 // texels along x, y and z
 	start int       // bytes from the beginning of the image
 	step  [3]int    // bytes from one x, y or z to the next
-	// start and step are shifted by blockBits, below which texels of a block are counted; steps along x and y are from
-	// block to block
-	blocks bool
+	// In a compressed format, the texels of a block along x and y; otherwise 0. start and step are shifted by blockBits
+	// then, below which texels of a block are counted, and steps along x and y are from block to block.
+	block  [2]int32
 	texels [3]float64
 }
 
-const blockBits = 4
+const blockBits = 8
 
 // along is how far a coordinate is from the beginning of the level; the sum of all three is where a texel is.
 func (l *level) along(axis int, c int32) int {
-	if l.blocks && axis < 2 {
-		return int(c>>2)*l.step[axis] + int(c&3)<<(2*axis)
+	if l.block[0] != 0 && axis < 2 {
+		return l.alongBlocks(axis, c)
 	}
 	return int(c) * l.step[axis]
+}
+
+// countTexels makes start and step count texels of blocks, too.
+func (l *level) countTexels(blocks *texel.Blocks) {
+	l.start <<= blockBits
+	for axis := range l.step {
+		l.step[axis] <<= blockBits
+	}
+	width, height := blocks.Extent()
+	l.block = [2]int32{int32(width), int32(height)}
+}
+
+func (l *level) alongBlocks(axis int, c int32) int {
+	block := c / l.block[axis&1]
+	within := c - block*l.block[axis&1]
+	if axis == 1 {
+		within *= l.block[0]
+	}
+	return int(block)*l.step[axis] + int(within)
 }
 
 // at is where a texel is.
@@ -112,19 +131,15 @@ func NewImageView(from *ImageView) (*View, error) {
 			lv.start += int(r.BaseArrayLayer) * lv.step[2]
 			lv.size[2] = min(r.LayerCount, uint32(s.Slices)-min(r.BaseArrayLayer, uint32(s.Slices)))
 		}
-		if v.cube && (lv.size[0] != lv.size[1] || lv.size[2]%6 != 0) {
-			return nil, fmt.Errorf("%d faces of %d x %d texels are no cubes", lv.size[2], lv.size[0], lv.size[1])
-		}
 		if !lv.fits(len(from.Data)) {
 			return nil, fmt.Errorf("level %d reaches beyond the %d bytes of the image", first, len(from.Data))
 		}
 		if f.blocks != nil {
-			lv.start <<= blockBits
-			for axis := range lv.step {
-				lv.step[axis] <<= blockBits
-			}
-			lv.blocks = true
+			lv.countTexels(f.blocks)
 			lv.size[0], lv.size[1] = max(l.Extent[0]>>first, 1), max(l.Extent[1]>>first, 1)
+		}
+		if v.cube && (lv.size[0] != lv.size[1] || lv.size[2]%6 != 0) {
+			return nil, fmt.Errorf("%d faces of %d x %d texels are no cubes", lv.size[2], lv.size[0], lv.size[1])
 		}
 		v.addLevel(lv)
 	}

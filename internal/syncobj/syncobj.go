@@ -113,6 +113,9 @@ func (p *Payload) Kind() Kind { return p.kind }
 // Shared says whether the payload can be held by several processes.
 func (p *Payload) Shared() bool { return p.shared != nil }
 
+// Foreign says whether other processes or drivers may signal the payload.
+func (p *Payload) Foreign() bool { return p.shared != nil || p.syncFile != nil }
+
 // ID is a number by which reports tell payloads apart: of a shared payload it is the same in all processes.
 func (p *Payload) ID() uint64 {
 	if p.shared == nil {

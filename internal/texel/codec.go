@@ -88,7 +88,7 @@ func newCodec(f vk.Format, p Plane) *Codec {
 	info, _ := vk.FormatInfo(f)
 	c := &Codec{class: Float, size: int(p.BlockSize), sharedExponent: f == vk.FORMAT_E5B9G9R9_UFLOAT_PACK32}
 	words := wordPlacer{width: int(info.Packed) / 8}
-	for _, component := range info.Components {
+	for _, component := range info.Components() {
 		ch := channel{bits: uint(component.Bits), kind: component.Numeric}
 		switch {
 		case p.Aspect != vk.IMAGE_ASPECT_COLOR_BIT:

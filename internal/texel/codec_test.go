@@ -108,7 +108,7 @@ func TestCodecIntegers(t *testing.T) {
 			for _, v := range []uint64{0, 1, 3, 4, 200, 300, 70000, 1 << 33, math.MaxUint64} {
 				c.EncodeUint(out, [][4]uint64{{v, v, v, v}})
 				c.DecodeUint(u[:], out)
-				for _, component := range info.Components {
+				for _, component := range info.Components() {
 					got, want := u[0][slots[component.Name]], min(v, math.MaxUint64>>(64-component.Bits))
 					if got != want {
 						t.Errorf("%c of %d is %d, want %d", component.Name, v, got, want)
@@ -119,7 +119,7 @@ func TestCodecIntegers(t *testing.T) {
 			for _, v := range []int64{0, 1, -1, -2, -3, 127, 128, -128, -129, 1 << 40, -1 << 40, math.MaxInt64, math.MinInt64} {
 				c.EncodeSint(out, [][4]int64{{v, v, v, v}})
 				c.DecodeSint(s[:], out)
-				for _, component := range info.Components {
+				for _, component := range info.Components() {
 					high := int64(math.MaxInt64 >> (64 - component.Bits))
 					got, want := s[0][slots[component.Name]], max(min(v, high), -high-1)
 					if got != want {
@@ -186,11 +186,11 @@ func TestCodecExhaustive(t *testing.T) {
 	numbers := make(map[meaning][]float64)
 	colorCodecs(t, func(t *testing.T, format vk.Format, c *Codec) {
 		info, _ := vk.FormatInfo(format)
-		if c.Class() != Float || info.Components[0].Bits > 16 || format == vk.FORMAT_E5B9G9R9_UFLOAT_PACK32 {
+		if c.Class() != Float || info.Components()[0].Bits > 16 || format == vk.FORMAT_E5B9G9R9_UFLOAT_PACK32 {
 			return
 		}
 		widest := 0
-		for _, component := range info.Components {
+		for _, component := range info.Components() {
 			m := meaning{component.Numeric, component.Bits}
 			if numbers[m] == nil {
 				for raw := range uint64(1) << m.bits {
@@ -200,7 +200,7 @@ func TestCodecExhaustive(t *testing.T) {
 			widest = max(widest, int(component.Bits))
 		}
 		bits := func(i, channel int) int { // an odd factor: every number comes
-			return i * (2*channel + 1) & (1<<info.Components[channel].Bits - 1)
+			return i * (2*channel + 1) & (1<<info.Components()[channel].Bits - 1)
 		}
 		n := 1 << widest
 		src, out := make([]byte, n*c.Size()), make([]byte, n*c.Size())
@@ -223,7 +223,7 @@ func TestCodecExhaustive(t *testing.T) {
 		c.EncodeFloat(out, texels)
 		for i, texel := range texels {
 			returns := true
-			for channel, component := range info.Components {
+			for channel, component := range info.Components() {
 				raw := bits(i, channel)
 				want := numbers[meaning{component.Numeric, component.Bits}][raw]
 				if got := texel[slots[component.Name]]; !same(got, want) {
@@ -250,7 +250,7 @@ func TestCodecRounds(t *testing.T) {
 	} {
 		c := mustCodec(t, format, vk.IMAGE_ASPECT_COLOR_BIT)
 		info, _ := vk.FormatInfo(format)
-		component := info.Components[0]
+		component := info.Components()[0]
 		var all []float64 // every finite number of the channel
 		lowest, highest := math.Inf(1), math.Inf(-1)
 		for raw := range uint64(1) << component.Bits {

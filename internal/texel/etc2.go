@@ -46,14 +46,16 @@ func (c rgb) put(dst []byte, x, y int, alpha byte) {
 	t[3] = alpha
 }
 
-func decodeETC2(dst, block []byte) { decodeColors(dst, etcWord(binary.BigEndian.Uint64(block)), false) }
+func decodeETC2(_ *Blocks, dst, block []byte) {
+	decodeColors(dst, etcWord(binary.BigEndian.Uint64(block)), false)
+}
 
-func decodeETC2A1(dst, block []byte) {
+func decodeETC2A1(_ *Blocks, dst, block []byte) {
 	decodeColors(dst, etcWord(binary.BigEndian.Uint64(block)), true)
 }
 
-func decodeETC2A8(dst, block []byte) {
-	decodeETC2(dst, block[8:])
+func decodeETC2A8(b *Blocks, dst, block []byte) {
+	decodeETC2(b, dst, block[8:])
 	e := newEAC(block)
 	for i := range 16 {
 		dst[i*4+3] = byte(min(max(e.base+e.modifier(i%4, i/4)*e.multiplier, 0), 255))
@@ -215,7 +217,15 @@ func decodeEAC11(dst, block []byte, step int, signed bool) {
 	}
 }
 
-func decodeEAC11x2(dst, block []byte, signed bool) {
-	decodeEAC11(dst, block, 8, signed)
-	decodeEAC11(dst[4:], block[8:], 8, signed)
+func decodeEAC(_ *Blocks, dst, block []byte)       { decodeEAC11(dst, block, 4, false) }
+func decodeEACSigned(_ *Blocks, dst, block []byte) { decodeEAC11(dst, block, 4, true) }
+
+func decodeEAC2(_ *Blocks, dst, block []byte) {
+	decodeEAC11(dst, block, 8, false)
+	decodeEAC11(dst[4:], block[8:], 8, false)
+}
+
+func decodeEAC2Signed(_ *Blocks, dst, block []byte) {
+	decodeEAC11(dst, block, 8, true)
+	decodeEAC11(dst[4:], block[8:], 8, true)
 }

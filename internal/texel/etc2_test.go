@@ -115,34 +115,3 @@ func TestEAC(t *testing.T) {
 		t.Errorf("%v, %v and %v", a*1023, b*1023, c*1023)
 	}
 }
-
-// FuzzBlocks decodes any bits: within the range of the format, and no byte beyond the texels.
-func FuzzBlocks(f *testing.F) {
-	f.Add([]byte("0123456789abcdef"))
-	f.Add(make([]byte, 16))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) < 16 {
-			return
-		}
-		for i := range blocks {
-			format, b := firstBlocks+vk.Format(i), &blocks[i]
-			dst := append(make([]byte, b.UnpackedSize()), 0xa5)
-			b.Decode(dst, data)
-			if dst[len(dst)-1] != 0xa5 {
-				t.Errorf("%v: written behind the texels", format)
-			}
-			for i := 0; i < b.UnpackedSize(); i += 4 {
-				switch b.unpacked {
-				case vk.FORMAT_R32_SFLOAT, vk.FORMAT_R32G32_SFLOAT:
-					if v := math.Float32frombits(binary.LittleEndian.Uint32(dst[i:])); !(v >= -1 && v <= 1) {
-						t.Errorf("%v: %v", format, v)
-					}
-				default:
-					if a := dst[i+3]; a != 255 && b.size == 8 && (a != 0 || format == vk.FORMAT_ETC2_R8G8B8_UNORM_BLOCK) {
-						t.Errorf("%v: alpha %d", format, a)
-					}
-				}
-			}
-		}
-	})
-}

@@ -78,15 +78,15 @@ func FormatOf(f vk.Format) (Format, bool) {
 		return Format{}, false
 	}
 	info, ok := vk.FormatInfo(f)
-	if !ok || info.Chroma != "" || len(info.Planes) > 1 || info.BlockSize == 0 {
+	if !ok || info.Chroma != 0 || len(info.Planes()) > 1 || info.BlockSize == 0 {
 		return Format{}, false
 	}
-	t := Format{Compressed: info.Compressed != ""}
+	t := Format{Compressed: info.Compressed != 0}
 	for axis := range t.Block {
 		t.Block[axis] = max(uint32(info.BlockExtent[axis]), 1)
 	}
 	var depthBits, stencilBits int
-	for _, c := range info.Components {
+	for _, c := range info.Components() {
 		if c.Numeric == vk.NumericUSCALED || c.Numeric == vk.NumericSSCALED {
 			return Format{}, false
 		}

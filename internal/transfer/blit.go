@@ -96,9 +96,6 @@ func checkBlitFormats(dst, src *Image, filter vk.Filter) error {
 		format = blocks.Unpacked()
 	}
 	from, ok := texel.CodecOf(format, vk.IMAGE_ASPECT_COLOR_BIT)
-	if !ok && src.Layout.Format.Compressed {
-		return invalid(vk.VUID_vkCmdBlitImage_srcImage_01999, "%v is compressed", src.Format)
-	}
 	to, ok2 := texel.CodecOf(dst.Format, vk.IMAGE_ASPECT_COLOR_BIT)
 	if !ok2 && dst.Layout.Format.Compressed {
 		return invalid(vk.VUID_vkCmdBlitImage_dstImage_02000, "%v is compressed", dst.Format)

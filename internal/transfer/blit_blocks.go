@@ -35,19 +35,20 @@ func blitBlocks(dst, src *Image, blocks *texel.Blocks, r *vk.ImageBlit, filter v
 	from.set(src, vk.IMAGE_ASPECT_COLOR_BIT, sub)
 	sub.MipLevel, sub.BaseArrayLayer = 0, 0
 	texels.set(to, vk.IMAGE_ASPECT_COLOR_BIT, sub)
-	const edge = texel.BlockExtent
-	rows := (int(extent[1]) + edge - 1) / edge
-	size := blocks.UnpackedSize() / (edge * edge)
+	width, height := blocks.Extent()
+	rows := (int(extent[1]) + height - 1) / height
+	pitch := blocks.UnpackedSize() / height // bytes of a row of a block
+	size := pitch / width
 	split(int(sub.LayerCount)*int(extent[2])*rows, 1, func(first, end int) {
 		decoded := make([]byte, blocks.UnpackedSize())
 		for i := first; i < end; i++ {
 			p := place{layer: int32(i / rows / int(extent[2])), z: int32(i / rows % int(extent[2])), y: int32(i % rows)}
 			row := from.row(p)
-			for x := 0; x < int(extent[0]); x += edge {
-				blocks.Decode(decoded, row[x/edge*blocks.Size():])
-				width := min(edge, int(extent[0])-x) * size
-				for y := range min(edge, int(extent[1])-int(p.y)*edge) {
-					copy(texels.row(place{p.layer, p.z, p.y*edge + int32(y)})[x*size:][:width], decoded[y*edge*size:])
+			for x := 0; x < int(extent[0]); x += width {
+				blocks.Decode(decoded, row[x/width*blocks.Size():])
+				inside := min(width, int(extent[0])-x) * size
+				for y := range min(height, int(extent[1])-int(p.y)*height) {
+					copy(texels.row(place{p.layer, p.z, p.y*int32(height) + int32(y)})[x*size:][:inside], decoded[y*pitch:])
 				}
 			}
 		}

@@ -13,7 +13,9 @@ import (
 func TestBlitOfBlocks(t *testing.T) {
 	random := rand.New(rand.NewPCG(31, 32))
 	for _, format := range []vk.Format{vk.FORMAT_ETC2_R8G8B8A1_UNORM_BLOCK, vk.FORMAT_ETC2_R8G8B8A8_SRGB_BLOCK,
-		vk.FORMAT_EAC_R11G11_SNORM_BLOCK} {
+		vk.FORMAT_EAC_R11G11_SNORM_BLOCK, vk.FORMAT_BC1_RGBA_SRGB_BLOCK, vk.FORMAT_BC4_SNORM_BLOCK,
+		vk.FORMAT_BC6H_UFLOAT_BLOCK, vk.FORMAT_BC7_SRGB_BLOCK, vk.FORMAT_ASTC_5x4_UNORM_BLOCK,
+		vk.FORMAT_ASTC_12x10_SRGB_BLOCK} {
 		storage, _ := texel.FormatOf(format)
 		layout, _ := texel.NewLayout(storage, [3]uint32{21, 14, 1}, 3, 4, 1)
 		src := &Image{Bytes: make([]byte, layout.Size), Layout: &layout, Format: format, Type: vk.IMAGE_TYPE_2D}
@@ -63,15 +65,16 @@ func unpacked(img *Image) *Image {
 	const color = vk.IMAGE_ASPECT_COLOR_BIT
 	size := blockSize(plain, color)
 	decoded := make([]byte, blocks.UnpackedSize())
+	width, height := blocks.Extent()
 	for level := range layout.Levels {
 		for layer := range layout.Layers {
 			to, _ := layout.Subresource(color, level, layer)
 			for z := range int(to.Slices) {
 				for y := range int(to.Rows) {
 					for x := range int(to.RowBytes) / size {
-						blocks.Decode(decoded, img.block(color, level, layer, x/texel.BlockExtent, y/texel.BlockExtent, z))
+						blocks.Decode(decoded, img.block(color, level, layer, x/width, y/height, z))
 						copy(plain.block(color, level, layer, x, y, z),
-							decoded[(y%texel.BlockExtent*texel.BlockExtent+x%texel.BlockExtent)*size:])
+							decoded[(y%height*width+x%width)*size:])
 					}
 				}
 			}

@@ -1,6 +1,6 @@
 package transfer
 
-import "golang.org/x/sys/cpu"
+import "farside/internal/cpuid"
 
 // fillWords writes word over n bytes, a multiple of 4, at least 16.
 //
@@ -30,7 +30,7 @@ func fill(dst []byte, word uint32) {
 // fillPast fills past the caches, where the processor can.
 func fillPast(dst []byte, word uint32) {
 	head := int(-address(dst) & 63) // whole lines
-	if !cpu.X86.HasAVX || head&3 != 0 || len(dst) < head+128 {
+	if !cpuid.X86().AVX || head&3 != 0 || len(dst) < head+128 {
 		fill(dst, word)
 		return
 	}
@@ -43,7 +43,7 @@ func fillPast(dst []byte, word uint32) {
 // copyPast copies past the caches, where the processor can. The slices have one length and do not overlap.
 func copyPast(dst, src []byte) {
 	head := int(-address(dst) & 63) // whole lines
-	if !cpu.X86.HasAVX || len(dst) < head+128 {
+	if !cpuid.X86().AVX || len(dst) < head+128 {
 		copy(dst, src)
 		return
 	}

@@ -8,12 +8,9 @@ package vk
 
 import (
 	"cmp"
-	"hash/maphash"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // flagName is one bit of a bitmask.
@@ -50,13 +47,30 @@ func flagString(v uint64, names []flagName) string {
 	return b.String()
 }
 
+// Text is a string of the registry: where it begins in tableText, and its length. Tables have no strings, since each
+// would be relocated whenever the driver is loaded. Two are equal if their strings are.
+type Text uint32
+
+func (t Text) String() string {
+	at := t >> textBits
+	return tableText[at : at+t&(1<<textBits-1)]
+}
+
+// part is some successive elements of a table.
+type part struct{ first, count uint16 }
+
+func of[T any](table []T, p part) []T { return table[p.first:][:p.count:p.count] }
+
 // StructureInfo describes a structure that an sType names.
 type StructureInfo struct {
 	SType   StructureType
-	Name    string          // the registry's: VkMemoryAllocateInfo
-	Size    uintptr         // bytes
-	Extends []StructureType // structures whose pNext chain may hold it
+	Name    Text    // the registry's: VkMemoryAllocateInfo
+	Size    uintptr // bytes
+	extends part
 }
+
+// Extends are the structures whose pNext chain may hold it.
+func (s StructureInfo) Extends() []StructureType { return of(extended[:], s.extends) }
 
 // StructureByType looks Structures up.
 func StructureByType(st StructureType) (StructureInfo, bool) {
@@ -70,16 +84,19 @@ func StructureByType(st StructureType) (StructureInfo, bool) {
 
 // FeatureField is one VkBool32 of a feature structure.
 type FeatureField struct {
-	Name   string  // the registry's: robustBufferAccess
+	Name   Text    // the registry's: robustBufferAccess
 	Offset uintptr // bytes from the start of the structure
 }
 
 // FeatureStruct is a structure that extends VkPhysicalDeviceFeatures2.
 type FeatureStruct struct {
 	SType  StructureType
-	Name   string
-	Fields []FeatureField
+	Name   Text
+	fields part
 }
+
+// Fields are its members.
+func (f *FeatureStruct) Fields() []FeatureField { return of(featureFields[:], f.fields) }
 
 // FeatureStructByType looks FeatureStructs up; nil if st is no feature structure.
 func FeatureStructByType(st StructureType) *FeatureStruct {
@@ -109,19 +126,22 @@ func (t ExtensionType) String() string {
 
 // Extension is one of the registry's extensions.
 type Extension struct {
-	Name        string
-	Number      int
+	Name        Text
+	Number      uint16
 	Type        ExtensionType
 	SpecVersion uint32
-	Depends     string   // the registry's expression: "+" is and, "," is or
-	PromotedTo  string   // a core version or another extension
-	Commands    []string // those that it defines
+	Depends     Text // the registry's expression: "+" is and, "," is or
+	PromotedTo  Text // a core version or another extension
+	commands    part
 }
+
+// Commands are those that it defines.
+func (e *Extension) Commands() []Text { return of(extensionCommands[:], e.commands) }
 
 // ExtensionByName looks Extensions up; nil if there is none of that name.
 func ExtensionByName(name string) *Extension {
 	i, ok := slices.BinarySearchFunc(Extensions, name,
-		func(e Extension, name string) int { return strings.Compare(e.Name, name) })
+		func(e Extension, name string) int { return strings.Compare(e.Name.String(), name) })
 	if !ok {
 		return nil
 	}
@@ -153,43 +173,33 @@ func (l Level) String() string {
 
 // Command is one of the registry's commands.
 type Command struct {
-	Name       string
-	Alias      string // the command that this is another name of
+	Name       Text
+	Alias      Text   // the command that this is another name of
+	Version    uint32 // the core version that brought it, packed; 0 if no core version has it
+	extensions part
 	Level      Level
-	Version    uint32   // the core version that brought it, packed; 0 if no core version has it
-	Extensions []string // those that define it
 }
+
+// Extensions are those that define it.
+func (c Command) Extensions() []Text { return of(commandExtensions[:], c.extensions) }
 
 // CommandIndex is the place of a command in Commands; false if there is none of that name. Loaders ask for every name
 // that they know, several times, before a program gets its device: so it is quick.
 func CommandIndex(name string) (int, bool) {
-	places := commandPlaces()
-	for at := maphash.String(nameSeed, name); ; at++ {
-		i := int(places[at&uint64(len(places)-1)]) - 1
+	at := uint32(2166136261)
+	for i := range len(name) {
+		at = (at ^ uint32(name[i])) * 16777619
+	}
+	for ; ; at++ {
+		i := int(commandPlaces[at%uint32(len(commandPlaces))]) - 1
 		if i < 0 {
 			return 0, false
 		}
-		if Commands[i].Name == name {
+		if Commands[i].Name.String() == name {
 			return i, true
 		}
 	}
 }
-
-var nameSeed = maphash.MakeSeed()
-
-// commandPlaces has the places of Commands plus 1, each at its name's hash or, if others are there, behind it. A quarter
-// to a half of it is taken.
-var commandPlaces = sync.OnceValue(func() []uint16 {
-	places := make([]uint16, 2<<bits.Len(uint(len(Commands))))
-	for i := range Commands {
-		at := maphash.String(nameSeed, Commands[i].Name)
-		for places[at&uint64(len(places)-1)] != 0 {
-			at++
-		}
-		places[at&uint64(len(places)-1)] = uint16(i + 1)
-	}
-	return places
-})
 
 // CommandByName looks Commands up.
 func CommandByName(name string) (Command, bool) {
@@ -227,17 +237,25 @@ type FormatPlane struct {
 // FormatDescription says how a format is laid out.
 type FormatDescription struct {
 	Format         Format
-	Name           string
-	Class          string    // formats of one class are compatible
+	Name           Text
+	Class          Text      // formats of one class are compatible
 	BlockSize      uint32    // bytes of a texel block
 	TexelsPerBlock uint32    // as the registry has it, which is 1 for PVRTC; BlockExtent is right there too
 	BlockExtent    [3]uint32 // texels of a block in each dimension
 	Packed         uint32    // bits of each word that components are packed into; 0 if not packed
-	Compressed     string    // the compression scheme, such as "BC"; empty if not compressed
-	Chroma         string    // "420", "422" or "444" for Y'CbCr formats
-	Components     []FormatComponent
-	Planes         []FormatPlane
+	Compressed     Text      // the compression scheme, such as "BC"; empty if not compressed
+	Chroma         Text      // "420", "422" or "444" for Y'CbCr formats
+
+	components                 [4]FormatComponent
+	planes                     [3]FormatPlane
+	componentCount, planeCount uint8
 }
+
+// Components are its channels.
+func (d *FormatDescription) Components() []FormatComponent { return d.components[:d.componentCount] }
+
+// Planes are those of a multi-planar format.
+func (d *FormatDescription) Planes() []FormatPlane { return d.planes[:d.planeCount] }
 
 // FormatInfo describes a format; false for VK_FORMAT_UNDEFINED and numbers that no format has.
 func FormatInfo(f Format) (*FormatDescription, bool) {

@@ -98,6 +98,8 @@ const (
 	VUID_SubgroupLocalInvocationId_SubgroupLocalInvocationId_04381
 	VUID_SubgroupLtMask_SubgroupLtMask_04379
 	VUID_SubgroupSize_SubgroupSize_04383
+	VUID_VkBindBufferMemoryDeviceGroupInfo_deviceIndexCount_01606
+	VUID_VkBindBufferMemoryDeviceGroupInfo_pDeviceIndices_01607
 	VUID_VkBindBufferMemoryInfo_None_10739
 	VUID_VkBindBufferMemoryInfo_None_10741
 	VUID_VkBindBufferMemoryInfo_bufferDeviceAddress_03339
@@ -109,9 +111,19 @@ const (
 	VUID_VkBindBufferMemoryInfo_memory_02726
 	VUID_VkBindBufferMemoryInfo_memory_02985
 	VUID_VkBindBufferMemoryInfo_memory_parameter
+	VUID_VkBindBufferMemoryInfo_pNext_01605
 	VUID_VkBindDescriptorSetsInfo_descriptorSetCount_arraylength
 	VUID_VkBindDescriptorSetsInfo_pDescriptorSets_parameter
 	VUID_VkBindDescriptorSetsInfo_pDynamicOffsets_parameter
+	VUID_VkBindImageMemoryDeviceGroupInfo_deviceIndexCount_01633
+	VUID_VkBindImageMemoryDeviceGroupInfo_deviceIndexCount_01634
+	VUID_VkBindImageMemoryDeviceGroupInfo_extent_01640
+	VUID_VkBindImageMemoryDeviceGroupInfo_extent_01641
+	VUID_VkBindImageMemoryDeviceGroupInfo_offset_01638
+	VUID_VkBindImageMemoryDeviceGroupInfo_offset_01639
+	VUID_VkBindImageMemoryDeviceGroupInfo_pDeviceIndices_01635
+	VUID_VkBindImageMemoryDeviceGroupInfo_pSplitInstanceBindRegions_01637
+	VUID_VkBindImageMemoryDeviceGroupInfo_splitInstanceBindRegionCount_01636
 	VUID_VkBindImageMemoryInfo_commonparent
 	VUID_VkBindImageMemoryInfo_image_07460
 	VUID_VkBindImageMemoryInfo_image_parameter
@@ -121,6 +133,10 @@ const (
 	VUID_VkBindImageMemoryInfo_pNext_01615
 	VUID_VkBindImageMemoryInfo_pNext_01616
 	VUID_VkBindImageMemoryInfo_pNext_01617
+	VUID_VkBindImageMemoryInfo_pNext_01626
+	VUID_VkBindImageMemoryInfo_pNext_01627
+	VUID_VkBindImageMemoryInfo_pNext_01628
+	VUID_VkBindImageMemoryInfo_pNext_01629
 	VUID_VkBindImageMemoryInfo_pNext_01632
 	VUID_VkBlitImageInfo2_pRegions_parameter
 	VUID_VkBlitImageInfo2_regionCount_arraylength
@@ -158,12 +174,14 @@ const (
 	VUID_VkCommandBufferInheritanceInfo_pipelineStatistics_00058
 	VUID_VkCommandBufferSubmitInfo_commandBuffer_03890
 	VUID_VkCommandBufferSubmitInfo_commandBuffer_parameter
+	VUID_VkCommandBufferSubmitInfo_deviceMask_03891
 	VUID_VkCommandPoolCreateInfo_flags_02860
 	VUID_VkComputePipelineCreateInfo_None_09497
 	VUID_VkComputePipelineCreateInfo_None_10391
 	VUID_VkComputePipelineCreateInfo_commonparent
 	VUID_VkComputePipelineCreateInfo_flags_07984
 	VUID_VkComputePipelineCreateInfo_flags_07986
+	VUID_VkComputePipelineCreateInfo_layout_01687
 	VUID_VkComputePipelineCreateInfo_layout_07987
 	VUID_VkComputePipelineCreateInfo_layout_07988
 	VUID_VkComputePipelineCreateInfo_layout_07990
@@ -302,7 +320,15 @@ const (
 	VUID_VkDescriptorUpdateTemplateCreateInfo_templateType_parameter
 	VUID_VkDescriptorUpdateTemplateEntry_descriptorType_parameter
 	VUID_VkDeviceGroupCommandBufferBeginInfo_deviceMask_00106
+	VUID_VkDeviceGroupCommandBufferBeginInfo_deviceMask_00107
+	VUID_VkDeviceGroupDeviceCreateInfo_pPhysicalDevices_00375
+	VUID_VkDeviceGroupDeviceCreateInfo_pPhysicalDevices_00376
 	VUID_VkDeviceGroupDeviceCreateInfo_physicalDeviceCount_00377
+	VUID_VkDeviceGroupSubmitInfo_commandBufferCount_00083
+	VUID_VkDeviceGroupSubmitInfo_pCommandBufferDeviceMasks_00086
+	VUID_VkDeviceGroupSubmitInfo_pWaitSemaphoreDeviceIndices_00085
+	VUID_VkDeviceGroupSubmitInfo_signalSemaphoreCount_00084
+	VUID_VkDeviceGroupSubmitInfo_waitSemaphoreCount_00082
 	VUID_VkDeviceMemoryOpaqueCaptureAddressInfo_memory_parameter
 	VUID_VkDeviceQueueCreateInfo_flags_02861
 	VUID_VkDeviceQueueCreateInfo_queueCount_00382
@@ -343,6 +369,7 @@ const (
 	VUID_VkImageCreateInfo_extent_02252
 	VUID_VkImageCreateInfo_extent_02253
 	VUID_VkImageCreateInfo_extent_02254
+	VUID_VkImageCreateInfo_flags_02259
 	VUID_VkImageCreateInfo_flags_04738
 	VUID_VkImageCreateInfo_flags_08865
 	VUID_VkImageCreateInfo_flags_08866
@@ -360,6 +387,7 @@ const (
 	VUID_VkImageCreateInfo_pNext_01443
 	VUID_VkImageCreateInfo_pNext_02262
 	VUID_VkImageCreateInfo_pNext_06722
+	VUID_VkImageCreateInfo_physicalDeviceCount_01421
 	VUID_VkImageCreateInfo_samples_02257
 	VUID_VkImageCreateInfo_samples_02258
 	VUID_VkImageCreateInfo_tiling_02261
@@ -397,6 +425,8 @@ const (
 	VUID_VkImageViewCreateInfo_image_12397
 	VUID_VkImageViewCreateInfo_image_parameter
 	VUID_VkImageViewCreateInfo_pNext_02662
+	VUID_VkImageViewCreateInfo_pNext_02663
+	VUID_VkImageViewCreateInfo_pNext_02664
 	VUID_VkImageViewCreateInfo_subResourceRange_01021
 	VUID_VkImageViewCreateInfo_subresourceRange_01478
 	VUID_VkImageViewCreateInfo_subresourceRange_01718
@@ -408,6 +438,7 @@ const (
 	VUID_VkImageViewCreateInfo_usage_08932
 	VUID_VkImageViewCreateInfo_viewType_02960
 	VUID_VkImageViewCreateInfo_viewType_02961
+	VUID_VkImageViewUsageCreateInfo_usage_requiredbitmask
 	VUID_VkImportFenceFdInfoKHR_fd_01541
 	VUID_VkImportFenceFdInfoKHR_fence_parameter
 	VUID_VkImportFenceFdInfoKHR_handleType_01464
@@ -432,6 +463,9 @@ const (
 	VUID_VkMappedMemoryRange_size_00686
 	VUID_VkMappedMemoryRange_size_01390
 	VUID_VkMemoryAllocateFlagsInfo_deviceMask_00675
+	VUID_VkMemoryAllocateFlagsInfo_deviceMask_00676
+	VUID_VkMemoryAllocateInfo_None_00643
+	VUID_VkMemoryAllocateInfo_None_00644
 	VUID_VkMemoryAllocateInfo_None_06657
 	VUID_VkMemoryAllocateInfo_allocationSize_01742
 	VUID_VkMemoryAllocateInfo_allocationSize_01745
@@ -462,6 +496,7 @@ const (
 	VUID_VkMemoryMapInfo_flags_09575
 	VUID_VkMemoryMapInfo_memory_07958
 	VUID_VkMemoryMapInfo_memory_07962
+	VUID_VkMemoryMapInfo_memory_07963
 	VUID_VkMemoryMapInfo_memory_parameter
 	VUID_VkMemoryMapInfo_offset_07959
 	VUID_VkMemoryMapInfo_size_07960
@@ -559,6 +594,7 @@ const (
 	VUID_VkQueryPoolCreateInfo_queryType_parameter
 	VUID_VkResolveImageInfo2_pRegions_parameter
 	VUID_VkResolveImageInfo2_regionCount_arraylength
+	VUID_VkSamplerCreateInfo_None_04012
 	VUID_VkSamplerCreateInfo_addressModeU_01078
 	VUID_VkSamplerCreateInfo_addressModeU_01079
 	VUID_VkSamplerCreateInfo_addressModeU_parameter
@@ -588,6 +624,9 @@ const (
 	VUID_VkSemaphoreSignalInfo_semaphore_03257
 	VUID_VkSemaphoreSignalInfo_semaphore_parameter
 	VUID_VkSemaphoreSignalInfo_value_03258
+	VUID_VkSemaphoreSignalInfo_value_03260
+	VUID_VkSemaphoreSubmitInfo_device_03888
+	VUID_VkSemaphoreSubmitInfo_device_03889
 	VUID_VkSemaphoreSubmitInfo_semaphore_parameter
 	VUID_VkSemaphoreTypeCreateInfo_semaphoreType_03279
 	VUID_VkSemaphoreTypeCreateInfo_semaphoreType_parameter
@@ -603,13 +642,17 @@ const (
 	VUID_VkSpecializationInfo_constantID_04911
 	VUID_VkSpecializationInfo_offset_00773
 	VUID_VkSpecializationInfo_pMapEntries_00774
+	VUID_VkSubmitInfo2_semaphore_03883
+	VUID_VkSubmitInfo2_semaphore_03884
 	VUID_VkSubmitInfo_commonparent
 	VUID_VkSubmitInfo_pCommandBuffers_00075
 	VUID_VkSubmitInfo_pCommandBuffers_parameter
 	VUID_VkSubmitInfo_pNext_03240
 	VUID_VkSubmitInfo_pNext_03241
+	VUID_VkSubmitInfo_pSignalSemaphores_03244
 	VUID_VkSubmitInfo_pSignalSemaphores_parameter
 	VUID_VkSubmitInfo_pWaitSemaphores_03239
+	VUID_VkSubmitInfo_pWaitSemaphores_03243
 	VUID_VkSubmitInfo_pWaitSemaphores_parameter
 	VUID_VkWriteDescriptorSetInlineUniformBlock_pData_parameter
 	VUID_VkWriteDescriptorSet_commonparent
@@ -754,7 +797,6 @@ const (
 	VUID_vkCmdBlitImage_srcImage_00240
 	VUID_vkCmdBlitImage_srcImage_00245
 	VUID_vkCmdBlitImage_srcImage_00247
-	VUID_vkCmdBlitImage_srcImage_01999
 	VUID_vkCmdBlitImage_srcImage_parameter
 	VUID_vkCmdBlitImage_srcOffset_00243
 	VUID_vkCmdBlitImage_srcOffset_00244
@@ -1068,6 +1110,7 @@ const (
 	VUID_vkCmdPushDescriptorSet_set_00365
 	VUID_vkCmdResetEvent2_commandBuffer_parameter
 	VUID_vkCmdResetEvent2_commandBuffer_recording
+	VUID_vkCmdResetEvent_commandBuffer_01157
 	VUID_vkCmdResetEvent_commandBuffer_parameter
 	VUID_vkCmdResetEvent_commandBuffer_recording
 	VUID_vkCmdResetEvent_commonparent
@@ -1142,8 +1185,11 @@ const (
 	VUID_vkCmdSetDeviceMask_commandBuffer_parameter
 	VUID_vkCmdSetDeviceMask_commandBuffer_recording
 	VUID_vkCmdSetDeviceMask_deviceMask_00108
+	VUID_vkCmdSetDeviceMask_deviceMask_00109
+	VUID_vkCmdSetDeviceMask_deviceMask_00110
 	VUID_vkCmdSetEvent2_commandBuffer_parameter
 	VUID_vkCmdSetEvent2_commandBuffer_recording
+	VUID_vkCmdSetEvent_commandBuffer_01152
 	VUID_vkCmdSetEvent_commandBuffer_parameter
 	VUID_vkCmdSetEvent_commandBuffer_recording
 	VUID_vkCmdSetEvent_commonparent
@@ -1215,6 +1261,7 @@ const (
 	VUID_vkCmdWaitEvents2_commandBuffer_recording
 	VUID_vkCmdWaitEvents2_eventCount_arraylength
 	VUID_vkCmdWaitEvents2_pEvents_parameter
+	VUID_vkCmdWaitEvents_commandBuffer_01167
 	VUID_vkCmdWaitEvents_commandBuffer_parameter
 	VUID_vkCmdWaitEvents_commandBuffer_recording
 	VUID_vkCmdWaitEvents_commonparent
@@ -1375,6 +1422,7 @@ const (
 	VUID_vkFreeMemory_device_parameter
 	VUID_vkFreeMemory_memory_parameter
 	VUID_vkFreeMemory_memory_parent
+	VUID_vkGetBufferDeviceAddress_device_03325
 	VUID_vkGetBufferDeviceAddress_device_parameter
 	VUID_vkGetBufferMemoryRequirements2_device_parameter
 	VUID_vkGetBufferMemoryRequirements_buffer_parameter
@@ -1385,6 +1433,9 @@ const (
 	VUID_vkGetDescriptorSetLayoutSupport_device_parameter
 	VUID_vkGetDeviceBufferMemoryRequirements_device_parameter
 	VUID_vkGetDeviceGroupPeerMemoryFeatures_device_parameter
+	VUID_vkGetDeviceGroupPeerMemoryFeatures_heapIndex_00691
+	VUID_vkGetDeviceGroupPeerMemoryFeatures_localDeviceIndex_00692
+	VUID_vkGetDeviceGroupPeerMemoryFeatures_localDeviceIndex_00694
 	VUID_vkGetDeviceGroupPeerMemoryFeatures_remoteDeviceIndex_00693
 	VUID_vkGetDeviceImageMemoryRequirements_device_parameter
 	VUID_vkGetDeviceImageSparseMemoryRequirements_device_parameter
@@ -1690,6 +1741,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-SubgroupLocalInvocationId-SubgroupLocalInvocationId-04381" +
 	"VUID-SubgroupLtMask-SubgroupLtMask-04379" +
 	"VUID-SubgroupSize-SubgroupSize-04383" +
+	"VUID-VkBindBufferMemoryDeviceGroupInfo-deviceIndexCount-01606" +
+	"VUID-VkBindBufferMemoryDeviceGroupInfo-pDeviceIndices-01607" +
 	"VUID-VkBindBufferMemoryInfo-None-10739" +
 	"VUID-VkBindBufferMemoryInfo-None-10741" +
 	"VUID-VkBindBufferMemoryInfo-bufferDeviceAddress-03339" +
@@ -1701,9 +1754,19 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkBindBufferMemoryInfo-memory-02726" +
 	"VUID-VkBindBufferMemoryInfo-memory-02985" +
 	"VUID-VkBindBufferMemoryInfo-memory-parameter" +
+	"VUID-VkBindBufferMemoryInfo-pNext-01605" +
 	"VUID-VkBindDescriptorSetsInfo-descriptorSetCount-arraylength" +
 	"VUID-VkBindDescriptorSetsInfo-pDescriptorSets-parameter" +
 	"VUID-VkBindDescriptorSetsInfo-pDynamicOffsets-parameter" +
+	"VUID-VkBindImageMemoryDeviceGroupInfo-deviceIndexCount-01633" +
+	"VUID-VkBindImageMemoryDeviceGroupInfo-deviceIndexCount-01634" +
+	"VUID-VkBindImageMemoryDeviceGroupInfo-extent-01640" +
+	"VUID-VkBindImageMemoryDeviceGroupInfo-extent-01641" +
+	"VUID-VkBindImageMemoryDeviceGroupInfo-offset-01638" +
+	"VUID-VkBindImageMemoryDeviceGroupInfo-offset-01639" +
+	"VUID-VkBindImageMemoryDeviceGroupInfo-pDeviceIndices-01635" +
+	"VUID-VkBindImageMemoryDeviceGroupInfo-pSplitInstanceBindRegions-01637" +
+	"VUID-VkBindImageMemoryDeviceGroupInfo-splitInstanceBindRegionCount-01636" +
 	"VUID-VkBindImageMemoryInfo-commonparent" +
 	"VUID-VkBindImageMemoryInfo-image-07460" +
 	"VUID-VkBindImageMemoryInfo-image-parameter" +
@@ -1713,6 +1776,10 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkBindImageMemoryInfo-pNext-01615" +
 	"VUID-VkBindImageMemoryInfo-pNext-01616" +
 	"VUID-VkBindImageMemoryInfo-pNext-01617" +
+	"VUID-VkBindImageMemoryInfo-pNext-01626" +
+	"VUID-VkBindImageMemoryInfo-pNext-01627" +
+	"VUID-VkBindImageMemoryInfo-pNext-01628" +
+	"VUID-VkBindImageMemoryInfo-pNext-01629" +
 	"VUID-VkBindImageMemoryInfo-pNext-01632" +
 	"VUID-VkBlitImageInfo2-pRegions-parameter" +
 	"VUID-VkBlitImageInfo2-regionCount-arraylength" +
@@ -1750,12 +1817,14 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkCommandBufferInheritanceInfo-pipelineStatistics-00058" +
 	"VUID-VkCommandBufferSubmitInfo-commandBuffer-03890" +
 	"VUID-VkCommandBufferSubmitInfo-commandBuffer-parameter" +
+	"VUID-VkCommandBufferSubmitInfo-deviceMask-03891" +
 	"VUID-VkCommandPoolCreateInfo-flags-02860" +
 	"VUID-VkComputePipelineCreateInfo-None-09497" +
 	"VUID-VkComputePipelineCreateInfo-None-10391" +
 	"VUID-VkComputePipelineCreateInfo-commonparent" +
 	"VUID-VkComputePipelineCreateInfo-flags-07984" +
 	"VUID-VkComputePipelineCreateInfo-flags-07986" +
+	"VUID-VkComputePipelineCreateInfo-layout-01687" +
 	"VUID-VkComputePipelineCreateInfo-layout-07987" +
 	"VUID-VkComputePipelineCreateInfo-layout-07988" +
 	"VUID-VkComputePipelineCreateInfo-layout-07990" +
@@ -1894,7 +1963,15 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkDescriptorUpdateTemplateCreateInfo-templateType-parameter" +
 	"VUID-VkDescriptorUpdateTemplateEntry-descriptorType-parameter" +
 	"VUID-VkDeviceGroupCommandBufferBeginInfo-deviceMask-00106" +
+	"VUID-VkDeviceGroupCommandBufferBeginInfo-deviceMask-00107" +
+	"VUID-VkDeviceGroupDeviceCreateInfo-pPhysicalDevices-00375" +
+	"VUID-VkDeviceGroupDeviceCreateInfo-pPhysicalDevices-00376" +
 	"VUID-VkDeviceGroupDeviceCreateInfo-physicalDeviceCount-00377" +
+	"VUID-VkDeviceGroupSubmitInfo-commandBufferCount-00083" +
+	"VUID-VkDeviceGroupSubmitInfo-pCommandBufferDeviceMasks-00086" +
+	"VUID-VkDeviceGroupSubmitInfo-pWaitSemaphoreDeviceIndices-00085" +
+	"VUID-VkDeviceGroupSubmitInfo-signalSemaphoreCount-00084" +
+	"VUID-VkDeviceGroupSubmitInfo-waitSemaphoreCount-00082" +
 	"VUID-VkDeviceMemoryOpaqueCaptureAddressInfo-memory-parameter" +
 	"VUID-VkDeviceQueueCreateInfo-flags-02861" +
 	"VUID-VkDeviceQueueCreateInfo-queueCount-00382" +
@@ -1935,6 +2012,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkImageCreateInfo-extent-02252" +
 	"VUID-VkImageCreateInfo-extent-02253" +
 	"VUID-VkImageCreateInfo-extent-02254" +
+	"VUID-VkImageCreateInfo-flags-02259" +
 	"VUID-VkImageCreateInfo-flags-04738" +
 	"VUID-VkImageCreateInfo-flags-08865" +
 	"VUID-VkImageCreateInfo-flags-08866" +
@@ -1952,6 +2030,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkImageCreateInfo-pNext-01443" +
 	"VUID-VkImageCreateInfo-pNext-02262" +
 	"VUID-VkImageCreateInfo-pNext-06722" +
+	"VUID-VkImageCreateInfo-physicalDeviceCount-01421" +
 	"VUID-VkImageCreateInfo-samples-02257" +
 	"VUID-VkImageCreateInfo-samples-02258" +
 	"VUID-VkImageCreateInfo-tiling-02261" +
@@ -1989,6 +2068,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkImageViewCreateInfo-image-12397" +
 	"VUID-VkImageViewCreateInfo-image-parameter" +
 	"VUID-VkImageViewCreateInfo-pNext-02662" +
+	"VUID-VkImageViewCreateInfo-pNext-02663" +
+	"VUID-VkImageViewCreateInfo-pNext-02664" +
 	"VUID-VkImageViewCreateInfo-subResourceRange-01021" +
 	"VUID-VkImageViewCreateInfo-subresourceRange-01478" +
 	"VUID-VkImageViewCreateInfo-subresourceRange-01718" +
@@ -2000,6 +2081,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkImageViewCreateInfo-usage-08932" +
 	"VUID-VkImageViewCreateInfo-viewType-02960" +
 	"VUID-VkImageViewCreateInfo-viewType-02961" +
+	"VUID-VkImageViewUsageCreateInfo-usage-requiredbitmask" +
 	"VUID-VkImportFenceFdInfoKHR-fd-01541" +
 	"VUID-VkImportFenceFdInfoKHR-fence-parameter" +
 	"VUID-VkImportFenceFdInfoKHR-handleType-01464" +
@@ -2024,6 +2106,9 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkMappedMemoryRange-size-00686" +
 	"VUID-VkMappedMemoryRange-size-01390" +
 	"VUID-VkMemoryAllocateFlagsInfo-deviceMask-00675" +
+	"VUID-VkMemoryAllocateFlagsInfo-deviceMask-00676" +
+	"VUID-VkMemoryAllocateInfo-None-00643" +
+	"VUID-VkMemoryAllocateInfo-None-00644" +
 	"VUID-VkMemoryAllocateInfo-None-06657" +
 	"VUID-VkMemoryAllocateInfo-allocationSize-01742" +
 	"VUID-VkMemoryAllocateInfo-allocationSize-01745" +
@@ -2054,6 +2139,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkMemoryMapInfo-flags-09575" +
 	"VUID-VkMemoryMapInfo-memory-07958" +
 	"VUID-VkMemoryMapInfo-memory-07962" +
+	"VUID-VkMemoryMapInfo-memory-07963" +
 	"VUID-VkMemoryMapInfo-memory-parameter" +
 	"VUID-VkMemoryMapInfo-offset-07959" +
 	"VUID-VkMemoryMapInfo-size-07960" +
@@ -2151,6 +2237,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkQueryPoolCreateInfo-queryType-parameter" +
 	"VUID-VkResolveImageInfo2-pRegions-parameter" +
 	"VUID-VkResolveImageInfo2-regionCount-arraylength" +
+	"VUID-VkSamplerCreateInfo-None-04012" +
 	"VUID-VkSamplerCreateInfo-addressModeU-01078" +
 	"VUID-VkSamplerCreateInfo-addressModeU-01079" +
 	"VUID-VkSamplerCreateInfo-addressModeU-parameter" +
@@ -2180,6 +2267,9 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkSemaphoreSignalInfo-semaphore-03257" +
 	"VUID-VkSemaphoreSignalInfo-semaphore-parameter" +
 	"VUID-VkSemaphoreSignalInfo-value-03258" +
+	"VUID-VkSemaphoreSignalInfo-value-03260" +
+	"VUID-VkSemaphoreSubmitInfo-device-03888" +
+	"VUID-VkSemaphoreSubmitInfo-device-03889" +
 	"VUID-VkSemaphoreSubmitInfo-semaphore-parameter" +
 	"VUID-VkSemaphoreTypeCreateInfo-semaphoreType-03279" +
 	"VUID-VkSemaphoreTypeCreateInfo-semaphoreType-parameter" +
@@ -2195,13 +2285,17 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkSpecializationInfo-constantID-04911" +
 	"VUID-VkSpecializationInfo-offset-00773" +
 	"VUID-VkSpecializationInfo-pMapEntries-00774" +
+	"VUID-VkSubmitInfo2-semaphore-03883" +
+	"VUID-VkSubmitInfo2-semaphore-03884" +
 	"VUID-VkSubmitInfo-commonparent" +
 	"VUID-VkSubmitInfo-pCommandBuffers-00075" +
 	"VUID-VkSubmitInfo-pCommandBuffers-parameter" +
 	"VUID-VkSubmitInfo-pNext-03240" +
 	"VUID-VkSubmitInfo-pNext-03241" +
+	"VUID-VkSubmitInfo-pSignalSemaphores-03244" +
 	"VUID-VkSubmitInfo-pSignalSemaphores-parameter" +
 	"VUID-VkSubmitInfo-pWaitSemaphores-03239" +
+	"VUID-VkSubmitInfo-pWaitSemaphores-03243" +
 	"VUID-VkSubmitInfo-pWaitSemaphores-parameter" +
 	"VUID-VkWriteDescriptorSetInlineUniformBlock-pData-parameter" +
 	"VUID-VkWriteDescriptorSet-commonparent" +
@@ -2346,7 +2440,6 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBlitImage-srcImage-00240" +
 	"VUID-vkCmdBlitImage-srcImage-00245" +
 	"VUID-vkCmdBlitImage-srcImage-00247" +
-	"VUID-vkCmdBlitImage-srcImage-01999" +
 	"VUID-vkCmdBlitImage-srcImage-parameter" +
 	"VUID-vkCmdBlitImage-srcOffset-00243" +
 	"VUID-vkCmdBlitImage-srcOffset-00244" +
@@ -2660,6 +2753,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdPushDescriptorSet-set-00365" +
 	"VUID-vkCmdResetEvent2-commandBuffer-parameter" +
 	"VUID-vkCmdResetEvent2-commandBuffer-recording" +
+	"VUID-vkCmdResetEvent-commandBuffer-01157" +
 	"VUID-vkCmdResetEvent-commandBuffer-parameter" +
 	"VUID-vkCmdResetEvent-commandBuffer-recording" +
 	"VUID-vkCmdResetEvent-commonparent" +
@@ -2734,8 +2828,11 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetDeviceMask-commandBuffer-parameter" +
 	"VUID-vkCmdSetDeviceMask-commandBuffer-recording" +
 	"VUID-vkCmdSetDeviceMask-deviceMask-00108" +
+	"VUID-vkCmdSetDeviceMask-deviceMask-00109" +
+	"VUID-vkCmdSetDeviceMask-deviceMask-00110" +
 	"VUID-vkCmdSetEvent2-commandBuffer-parameter" +
 	"VUID-vkCmdSetEvent2-commandBuffer-recording" +
+	"VUID-vkCmdSetEvent-commandBuffer-01152" +
 	"VUID-vkCmdSetEvent-commandBuffer-parameter" +
 	"VUID-vkCmdSetEvent-commandBuffer-recording" +
 	"VUID-vkCmdSetEvent-commonparent" +
@@ -2807,6 +2904,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdWaitEvents2-commandBuffer-recording" +
 	"VUID-vkCmdWaitEvents2-eventCount-arraylength" +
 	"VUID-vkCmdWaitEvents2-pEvents-parameter" +
+	"VUID-vkCmdWaitEvents-commandBuffer-01167" +
 	"VUID-vkCmdWaitEvents-commandBuffer-parameter" +
 	"VUID-vkCmdWaitEvents-commandBuffer-recording" +
 	"VUID-vkCmdWaitEvents-commonparent" +
@@ -2967,6 +3065,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkFreeMemory-device-parameter" +
 	"VUID-vkFreeMemory-memory-parameter" +
 	"VUID-vkFreeMemory-memory-parent" +
+	"VUID-vkGetBufferDeviceAddress-device-03325" +
 	"VUID-vkGetBufferDeviceAddress-device-parameter" +
 	"VUID-vkGetBufferMemoryRequirements2-device-parameter" +
 	"VUID-vkGetBufferMemoryRequirements-buffer-parameter" +
@@ -2977,6 +3076,9 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkGetDescriptorSetLayoutSupport-device-parameter" +
 	"VUID-vkGetDeviceBufferMemoryRequirements-device-parameter" +
 	"VUID-vkGetDeviceGroupPeerMemoryFeatures-device-parameter" +
+	"VUID-vkGetDeviceGroupPeerMemoryFeatures-heapIndex-00691" +
+	"VUID-vkGetDeviceGroupPeerMemoryFeatures-localDeviceIndex-00692" +
+	"VUID-vkGetDeviceGroupPeerMemoryFeatures-localDeviceIndex-00694" +
 	"VUID-vkGetDeviceGroupPeerMemoryFeatures-remoteDeviceIndex-00693" +
 	"VUID-vkGetDeviceImageMemoryRequirements-device-parameter" +
 	"VUID-vkGetDeviceImageSparseMemoryRequirements-device-parameter" +
@@ -3196,98 +3298,101 @@ var vuidPlaces = [...]uint32{
 	1279, 1321, 1363, 1405, 1447, 1478, 1509, 1540, 1571, 1602, 1633, 1664, 1695, 1726, 1757, 1788,
 	1819, 1850, 1889, 1928, 1986, 2026, 2072, 2118, 2152, 2199, 2237, 2275, 2313, 2351, 2396, 2441,
 	2475, 2512, 2549, 2586, 2636, 2686, 2736, 2775, 2814, 2847, 2906, 2966, 3025, 3090, 3139, 3188,
-	3248, 3290, 3332, 3397, 3431, 3465, 3499, 3539, 3579, 3619, 3651, 3691, 3753, 3793, 3829, 3867,
-	3905, 3958, 3998, 4042, 4082, 4122, 4162, 4202, 4242, 4286, 4346, 4401, 4456, 4495, 4533, 4575,
-	4614, 4653, 4692, 4730, 4768, 4806, 4844, 4884, 4929, 4957, 4992, 5042, 5077, 5111, 5145, 5192,
-	5231, 5277, 5321, 5361, 5401, 5441, 5494, 5534, 5574, 5614, 5658, 5698, 5738, 5782, 5822, 5862,
-	5901, 5940, 5990, 6031, 6085, 6133, 6174, 6236, 6296, 6346, 6400, 6440, 6483, 6526, 6571, 6615,
-	6659, 6704, 6749, 6794, 6839, 6884, 6933, 7000, 7044, 7085, 7131, 7179, 7232, 7269, 7315, 7356,
-	7397, 7438, 7479, 7520, 7566, 7607, 7648, 7689, 7730, 7770, 7815, 7863, 7916, 7956, 8004, 8046,
-	8088, 8130, 8172, 8218, 8261, 8304, 8352, 8394, 8436, 8478, 8520, 8562, 8608, 8651, 8691, 8735,
-	8781, 8827, 8878, 8929, 8980, 9031, 9082, 9134, 9184, 9234, 9283, 9326, 9369, 9412, 9455, 9498,
-	9541, 9584, 9627, 9670, 9713, 9756, 9799, 9842, 9885, 9932, 9981, 10024, 10067, 10110, 10153, 10196,
-	10239, 10282, 10325, 10368, 10411, 10454, 10497, 10540, 10583, 10630, 10670, 10714, 10760, 10806, 10857, 10908,
-	10959, 11010, 11061, 11113, 11163, 11213, 11278, 11328, 11368, 11412, 11452, 11491, 11530, 11569, 11635, 11683,
-	11719, 11764, 11821, 11871, 11921, 11971, 12025, 12084, 12151, 12211, 12279, 12347, 12401, 12455, 12513, 12563,
-	12611, 12659, 12707, 12787, 12841, 12901, 12961, 13021, 13085, 13146, 13203, 13263, 13323, 13363, 13408, 13459,
-	13505, 13543, 13581, 13619, 13665, 13714, 13764, 13800, 13840, 13881, 13922, 13963, 14011, 14059, 14107, 14159,
-	14211, 14263, 14322, 14381, 14440, 14499, 14558, 14591, 14624, 14653, 14682, 14711, 14751, 14791, 14826, 14861,
-	14896, 14931, 14966, 15001, 15035, 15069, 15103, 15155, 15193, 15231, 15269, 15311, 15349, 15387, 15425, 15459,
-	15493, 15527, 15561, 15595, 15629, 15665, 15701, 15736, 15771, 15805, 15849, 15916, 15983, 16067, 16141, 16202,
-	16274, 16325, 16361, 16418, 16474, 16520, 16569, 16624, 16669, 16714, 16755, 16797, 16839, 16881, 16929, 16975,
-	17018, 17055, 17101, 17139, 17177, 17215, 17253, 17291, 17333, 17371, 17420, 17469, 17518, 17567, 17605, 17643,
-	17681, 17719, 17757, 17798, 17839, 17875, 17918, 17962, 18006, 18043, 18088, 18133, 18178, 18232, 18286, 18342,
-	18382, 18425, 18473, 18521, 18569, 18620, 18657, 18698, 18735, 18770, 18805, 18840, 18887, 18923, 18969, 19015,
-	19061, 19098, 19145, 19192, 19229, 19266, 19313, 19360, 19411, 19458, 19504, 19550, 19596, 19646, 19688, 19730,
-	19772, 19824, 19876, 19908, 19940, 19972, 20004, 20036, 20068, 20101, 20134, 20171, 20204, 20235, 20266, 20316,
-	20367, 20408, 20450, 20492, 20534, 20582, 20628, 20671, 20705, 20739, 20774, 20813, 20859, 20913, 20964, 21005,
-	21057, 21109, 21161, 21213, 21265, 21317, 21369, 21421, 21473, 21525, 21577, 21629, 21681, 21733, 21785, 21837,
-	21889, 21941, 21993, 22045, 22097, 22149, 22201, 22253, 22310, 22359, 22408, 22457, 22506, 22555, 22604, 22653,
-	22702, 22751, 22804, 22856, 22904, 22952, 23000, 23053, 23101, 23149, 23197, 23245, 23293, 23355, 23403, 23486,
-	23569, 23652, 23689, 23726, 23761, 23796, 23831, 23882, 23924, 23959, 24000, 24061, 24106, 24162, 24200, 24238,
-	24309, 24384, 24441, 24493, 24543, 24593, 24643, 24686, 24728, 24774, 24817, 24865, 24908, 24951, 24998, 25045,
-	25092, 25134, 25178, 25222, 25271, 25315, 25352, 25393, 25447, 25501, 25555, 25609, 25663, 25717, 25774, 25835,
-	25880, 25925, 25970, 26015, 26059, 26107, 26149, 26195, 26233, 26279, 26329, 26383, 26437, 26479, 26525, 26569,
-	26613, 26654, 26695, 26736, 26781, 26823, 26861, 26904, 26934, 26973, 27016, 27045, 27074, 27119, 27158, 27201,
-	27260, 27298, 27345, 27392, 27438, 27484, 27530, 27576, 27622, 27668, 27714, 27760, 27806, 27852, 27898, 27944,
-	27990, 28036, 28082, 28128, 28174, 28224, 28271, 28313, 28351, 28385, 28423, 28461, 28507, 28553, 28591, 28643,
-	28684, 28725, 28770, 28815, 28860, 28905, 28954, 28995, 29029, 29063, 29112, 29148, 29188, 29225, 29265, 29301,
-	29337, 29373, 29409, 29449, 29486, 29526, 29559, 29592, 29631, 29665, 29703, 29738, 29773, 29808, 29843, 29878,
-	29917, 29953, 30010, 30067, 30111, 30155, 30191, 30239, 30289, 30339, 30386, 30435, 30484, 30530, 30578, 30626,
-	30679, 30732, 30784, 30836, 30877, 30936, 30989, 31032, 31086, 31140, 31196, 31244, 31294, 31344, 31391, 31440,
-	31489, 31535, 31581, 31616, 31666, 31707, 31757, 31809, 31861, 31910, 31961, 32012, 32056, 32100, 32136, 32172,
-	32215, 32258, 32290, 32324, 32358, 32392, 32426, 32460, 32494, 32532, 32567, 32602, 32637, 32677, 32717, 32749,
-	32781, 32817, 32851, 32889, 32932, 32966, 33000, 33034, 33068, 33102, 33136, 33170, 33204, 33238, 33272, 33306,
-	33344, 33379, 33414, 33449, 33489, 33529, 33577, 33627, 33677, 33719, 33765, 33809, 33858, 33907, 33945, 33982,
-	34019, 34056, 34097, 34135, 34174, 34213, 34256, 34304, 34353, 34406, 34457, 34513, 34569, 34614, 34658, 34702,
-	34746, 34790, 34838, 34894, 34940, 34986, 35032, 35082, 35137, 35182, 35227, 35279, 35331, 35382, 35431, 35480,
-	35531, 35582, 35622, 35664, 35706, 35748, 35790, 35832, 35874, 35916, 35958, 36000, 36042, 36084, 36126, 36168,
-	36210, 36256, 36301, 36351, 36401, 36451, 36501, 36551, 36593, 36639, 36690, 36733, 36780, 36824, 36868, 36901,
-	36937, 36977, 37013, 37048, 37087, 37131, 37162, 37193, 37229, 37269, 37305, 37349, 37393, 37445, 37497, 37548,
-	37597, 37646, 37697, 37748, 37788, 37831, 37878, 37923, 37973, 38023, 38073, 38123, 38173, 38215, 38261, 38312,
-	38354, 38396, 38438, 38480, 38522, 38564, 38606, 38648, 38690, 38732, 38774, 38816, 38858, 38900, 38946, 38982,
-	39018, 39050, 39082, 39125, 39168, 39200, 39234, 39268, 39302, 39336, 39370, 39408, 39443, 39478, 39513, 39553,
-	39593, 39627, 39661, 39695, 39729, 39763, 39797, 39831, 39869, 39912, 39946, 39980, 40014, 40048, 40082, 40116,
-	40150, 40184, 40218, 40252, 40286, 40320, 40354, 40388, 40422, 40460, 40495, 40530, 40565, 40605, 40645, 40699,
-	40753, 40796, 40842, 40888, 40938, 40984, 41031, 41078, 41124, 41171, 41221, 41267, 41300, 41333, 41372, 41411,
-	41450, 41489, 41535, 41581, 41621, 41661, 41701, 41738, 41775, 41814, 41857, 41907, 41957, 41996, 42035, 42074,
-	42103, 42132, 42174, 42216, 42252, 42288, 42324, 42380, 42438, 42496, 42547, 42600, 42653, 42696, 42741, 42786,
-	42835, 42886, 42937, 42981, 43027, 43073, 43109, 43147, 43185, 43240, 43295, 43324, 43366, 43408, 43454, 43502,
-	43550, 43595, 43642, 43689, 43733, 43779, 43825, 43881, 43926, 43975, 44024, 44062, 44109, 44156, 44203, 44250,
-	44297, 44344, 44395, 44439, 44483, 44516, 44552, 44592, 44628, 44664, 44695, 44726, 44757, 44815, 44873, 44917,
-	44963, 45009, 45052, 45097, 45142, 45192, 45242, 45291, 45340, 45388, 45436, 45483, 45530, 45566, 45607, 45641,
-	45675, 45715, 45767, 45819, 45883, 45947, 46010, 46073, 46143, 46217, 46273, 46324, 46373, 46422, 46471, 46522,
-	46573, 46633, 46677, 46732, 46787, 46824, 46861, 46906, 46951, 46995, 47039, 47072, 47108, 47156, 47204, 47241,
-	47282, 47323, 47367, 47414, 47461, 47507, 47553, 47588, 47625, 47662, 47699, 47736, 47773, 47810, 47851, 47889,
-	47927, 47965, 48008, 48051, 48094, 48135, 48181, 48218, 48255, 48292, 48329, 48366, 48403, 48444, 48482, 48520,
-	48558, 48601, 48644, 48687, 48730, 48779, 48830, 48881, 48924, 48969, 49014, 49064, 49116, 49168, 49212, 49258,
-	49304, 49360, 49418, 49476, 49522, 49570, 49618, 49667, 49718, 49769, 49819, 49871, 49923, 49974, 50027, 50080,
-	50127, 50174, 50214, 50257, 50300, 50342, 50384, 50415, 50449, 50493, 50539, 50585, 50631, 50679, 50727, 50771,
-	50817, 50863, 50920, 50979, 51038, 51090, 51144, 51198, 51256, 51316, 51376, 51439, 51504, 51569, 51635, 51703,
-	51771, 51822, 51875, 51928, 51970, 52014, 52058, 52111, 52166, 52221, 52265, 52311, 52357, 52408, 52461, 52514,
-	52566, 52620, 52674, 52725, 52778, 52831, 52883, 52937, 52991, 53034, 53079, 53124, 53170, 53216, 53251, 53288,
-	53325, 53362, 53405, 53443, 53485, 53523, 53561, 53599, 53644, 53689, 53733, 53772, 53816, 53860, 53893, 53936,
-	53974, 54029, 54084, 54138, 54192, 54235, 54281, 54331, 54377, 54423, 54472, 54521, 54559, 54600, 54645, 54682,
-	54730, 54778, 54815, 54855, 54899, 54935, 54975, 55016, 55057, 55097, 55133, 55174, 55221, 55278, 55324, 55365,
-	55406, 55458, 55511, 55561, 55615, 55659, 55708, 55762, 55806, 55841, 55876, 55913, 55954, 55997, 56044, 56083,
-	56118, 56161, 56205, 56250, 56289, 56326, 56367, 56403, 56443, 56489, 56541, 56578, 56630, 56669, 56711, 56756,
-	56798, 56839, 56876, 56910, 56947, 56990, 57037, 57081, 57123, 57178, 57234, 57287, 57340, 57390, 57435, 57498,
-	57558, 57608, 57681, 57751, 57806, 57839, 57876, 57912, 57947, 57979, 58015, 58046, 58081, 58113, 58155, 58202,
-	58242, 58285, 58325, 58361, 58396, 58428, 58465, 58506, 58550, 58601, 58649, 58694, 58747, 58797, 58836, 58877,
-	58915, 58961, 59016, 59068, 59108, 59151, 59191, 59232, 59277, 59330, 59392, 59430, 59469, 59505, 59545, 59584,
-	59627, 59667, 59710, 59759, 59805, 59843, 59886, 59933, 59999, 60061, 60116, 60166, 60213, 60260, 60304, 60346,
-	60393, 60440, 60488, 60534, 60584, 60631, 60673, 60720, 60768, 60802, 60836, 60867, 60913, 60965, 61016, 61064,
-	61115, 61168, 61218, 61271, 61328, 61384, 61447, 61503, 61565, 61620, 61669, 61718, 61764, 61823, 61864, 61903,
-	61941, 61985, 62023, 62056, 62093, 62127, 62164, 62202, 62239, 62273, 62335, 62392, 62453, 62511, 62562, 62612,
-	62661, 62707, 62764, 62820, 62875, 62927, 62977, 63026, 63072, 63121, 63170, 63219, 63264, 63309, 63353, 63401,
-	63446, 63493, 63538, 63583, 63621, 63669, 63709, 63757, 63814, 63871, 63928, 63987, 64035, 64111, 64184, 64256,
-	64336, 64412, 64470, 64527, 64593, 64658, 64729, 64799, 64865, 64930, 64990, 65049, 65120, 65190, 65267, 65343,
-	65406, 65450, 65501, 65549, 65620, 65703, 65772, 65830, 65900, 65958, 66028, 66084, 66122, 66169, 66213, 66254,
-	66297, 66340, 66383, 66421, 66459, 66501, 66544, 66590, 66633, 66675, 66723, 66775, 66826, 66874, 66921, 66972,
-	67020, 67061, 67101, 67136, 67180, 67223, 67275, 67309, 67342, 67375, 67405, 67448, 67489, 67534, 67576, 67623,
-	67667, 67719, 67770, 67805, 67843, 67881, 67913, 67957, 68006, 68058, 68097, 68136, 68175, 68214, 68253, 68285,
-	68316, 68351, 68386, 68417, 68447, 68481, 68521, 68561, 68601, 68641, 68681, 68715, 68751, 68796, 68841, 68890,
-	68931, 68976, 69018, 69058, 69109, 69157, 69200, 69234, 69263, 69296, 69326, 69361, 69393, 69429, 69462, 69494,
-	69532, 69570, 69608, 69649, 69687, 69737, 69786, 69835, 69884, 69934, 69984, 70031, 70079, 70111, 70138, 70169,
-	70197, 70235, 70282, 70326, 70365, 70417, 70462, 70506, 70547, 70586, 70622, 70657, 70692, 70724, 70786, 70845,
-	70918, 70988, 71043, 71087, 71124, 71162, 71197, 71235}
+	3248, 3290, 3332, 3397, 3431, 3465, 3499, 3539, 3579, 3619, 3651, 3691, 3753, 3793, 3829, 3890,
+	3949, 3987, 4025, 4078, 4118, 4162, 4202, 4242, 4282, 4322, 4362, 4406, 4445, 4505, 4560, 4615,
+	4675, 4735, 4785, 4835, 4885, 4935, 4993, 5062, 5134, 5173, 5211, 5253, 5292, 5331, 5370, 5408,
+	5446, 5484, 5522, 5560, 5598, 5636, 5674, 5714, 5759, 5787, 5822, 5872, 5907, 5941, 5975, 6022,
+	6061, 6107, 6151, 6191, 6231, 6271, 6324, 6364, 6404, 6444, 6488, 6528, 6568, 6612, 6652, 6692,
+	6731, 6770, 6820, 6861, 6915, 6963, 7004, 7066, 7126, 7176, 7230, 7277, 7317, 7360, 7403, 7448,
+	7492, 7536, 7581, 7626, 7671, 7716, 7761, 7806, 7855, 7922, 7966, 8007, 8053, 8101, 8154, 8191,
+	8237, 8278, 8319, 8360, 8401, 8442, 8488, 8529, 8570, 8611, 8652, 8692, 8737, 8785, 8838, 8878,
+	8926, 8968, 9010, 9052, 9094, 9140, 9183, 9226, 9274, 9316, 9358, 9400, 9442, 9484, 9530, 9573,
+	9613, 9657, 9703, 9749, 9800, 9851, 9902, 9953, 10004, 10056, 10106, 10156, 10205, 10248, 10291, 10334,
+	10377, 10420, 10463, 10506, 10549, 10592, 10635, 10678, 10721, 10764, 10807, 10854, 10903, 10946, 10989, 11032,
+	11075, 11118, 11161, 11204, 11247, 11290, 11333, 11376, 11419, 11462, 11505, 11552, 11592, 11636, 11682, 11728,
+	11779, 11830, 11881, 11932, 11983, 12035, 12085, 12135, 12200, 12250, 12290, 12334, 12374, 12413, 12452, 12491,
+	12557, 12605, 12641, 12686, 12743, 12793, 12843, 12893, 12947, 13006, 13073, 13133, 13201, 13269, 13323, 13377,
+	13435, 13485, 13533, 13581, 13629, 13709, 13763, 13823, 13883, 13943, 14007, 14068, 14125, 14182, 14239, 14296,
+	14356, 14409, 14469, 14531, 14586, 14639, 14699, 14739, 14784, 14835, 14881, 14919, 14957, 14995, 15041, 15090,
+	15140, 15176, 15216, 15257, 15298, 15339, 15387, 15435, 15483, 15535, 15587, 15639, 15698, 15757, 15816, 15875,
+	15934, 15967, 16000, 16029, 16058, 16087, 16127, 16167, 16202, 16237, 16272, 16307, 16342, 16377, 16411, 16445,
+	16479, 16513, 16565, 16603, 16641, 16679, 16721, 16759, 16797, 16835, 16869, 16903, 16937, 16971, 17005, 17039,
+	17087, 17123, 17159, 17194, 17229, 17263, 17307, 17374, 17441, 17525, 17599, 17660, 17732, 17783, 17819, 17876,
+	17932, 17978, 18027, 18082, 18127, 18172, 18213, 18255, 18297, 18339, 18387, 18433, 18476, 18513, 18559, 18597,
+	18635, 18673, 18711, 18749, 18791, 18829, 18867, 18905, 18954, 19003, 19052, 19101, 19139, 19177, 19215, 19253,
+	19291, 19332, 19373, 19426, 19462, 19505, 19549, 19593, 19630, 19675, 19720, 19765, 19819, 19873, 19929, 19969,
+	20012, 20060, 20108, 20156, 20207, 20244, 20285, 20322, 20357, 20392, 20427, 20474, 20521, 20557, 20593, 20629,
+	20675, 20721, 20767, 20804, 20851, 20898, 20935, 20972, 21019, 21066, 21117, 21164, 21210, 21256, 21302, 21352,
+	21394, 21436, 21478, 21530, 21582, 21614, 21646, 21678, 21710, 21742, 21774, 21807, 21840, 21873, 21910, 21943,
+	21974, 22005, 22055, 22106, 22147, 22189, 22231, 22273, 22321, 22367, 22410, 22444, 22478, 22513, 22552, 22598,
+	22652, 22703, 22744, 22796, 22848, 22900, 22952, 23004, 23056, 23108, 23160, 23212, 23264, 23316, 23368, 23420,
+	23472, 23524, 23576, 23628, 23680, 23732, 23784, 23836, 23888, 23940, 23992, 24049, 24098, 24147, 24196, 24245,
+	24294, 24343, 24392, 24441, 24490, 24543, 24595, 24643, 24691, 24739, 24792, 24840, 24888, 24936, 24984, 25032,
+	25094, 25142, 25225, 25308, 25391, 25428, 25465, 25500, 25535, 25570, 25621, 25663, 25698, 25739, 25800, 25845,
+	25901, 25939, 25977, 26048, 26123, 26180, 26232, 26282, 26332, 26382, 26425, 26467, 26513, 26556, 26604, 26639,
+	26682, 26725, 26772, 26819, 26866, 26908, 26952, 26996, 27045, 27089, 27126, 27167, 27221, 27275, 27329, 27383,
+	27437, 27491, 27548, 27609, 27654, 27699, 27744, 27789, 27833, 27881, 27923, 27969, 28007, 28045, 28084, 28123,
+	28169, 28219, 28273, 28327, 28369, 28415, 28459, 28503, 28544, 28585, 28626, 28671, 28713, 28751, 28794, 28828,
+	28862, 28892, 28931, 28974, 29003, 29032, 29073, 29118, 29157, 29196, 29239, 29298, 29336, 29383, 29430, 29476,
+	29522, 29568, 29614, 29660, 29706, 29752, 29798, 29844, 29890, 29936, 29982, 30028, 30074, 30120, 30166, 30212,
+	30262, 30309, 30351, 30389, 30423, 30461, 30499, 30545, 30591, 30629, 30681, 30722, 30763, 30808, 30853, 30898,
+	30943, 30992, 31033, 31067, 31101, 31150, 31186, 31226, 31263, 31303, 31339, 31375, 31411, 31447, 31487, 31524,
+	31564, 31597, 31630, 31669, 31703, 31741, 31776, 31811, 31846, 31881, 31916, 31955, 31991, 32048, 32105, 32149,
+	32193, 32229, 32277, 32327, 32377, 32424, 32473, 32522, 32568, 32616, 32664, 32717, 32770, 32822, 32874, 32915,
+	32974, 33027, 33070, 33124, 33178, 33234, 33282, 33332, 33382, 33429, 33478, 33527, 33573, 33619, 33654, 33704,
+	33745, 33795, 33847, 33899, 33948, 33999, 34050, 34094, 34138, 34174, 34210, 34253, 34296, 34328, 34362, 34396,
+	34430, 34464, 34498, 34532, 34570, 34605, 34640, 34675, 34715, 34755, 34787, 34819, 34855, 34889, 34927, 34970,
+	35004, 35038, 35072, 35106, 35140, 35174, 35208, 35242, 35276, 35310, 35348, 35383, 35418, 35453, 35493, 35533,
+	35581, 35631, 35681, 35723, 35769, 35813, 35862, 35911, 35949, 35986, 36023, 36060, 36101, 36139, 36178, 36217,
+	36260, 36308, 36357, 36410, 36461, 36517, 36573, 36618, 36662, 36706, 36750, 36794, 36842, 36898, 36944, 36990,
+	37036, 37086, 37141, 37186, 37231, 37283, 37335, 37386, 37435, 37484, 37535, 37586, 37626, 37668, 37710, 37752,
+	37794, 37836, 37878, 37920, 37962, 38004, 38046, 38088, 38130, 38172, 38214, 38260, 38305, 38355, 38405, 38455,
+	38505, 38555, 38597, 38643, 38694, 38737, 38784, 38828, 38872, 38905, 38941, 38981, 39017, 39052, 39091, 39135,
+	39166, 39197, 39233, 39273, 39309, 39353, 39397, 39449, 39501, 39552, 39601, 39650, 39701, 39752, 39792, 39835,
+	39882, 39927, 39977, 40027, 40077, 40127, 40177, 40219, 40265, 40316, 40358, 40400, 40442, 40484, 40526, 40568,
+	40610, 40652, 40694, 40736, 40778, 40820, 40862, 40904, 40950, 40986, 41022, 41054, 41086, 41129, 41172, 41204,
+	41238, 41272, 41306, 41340, 41374, 41412, 41447, 41482, 41517, 41557, 41597, 41631, 41665, 41699, 41733, 41767,
+	41801, 41835, 41873, 41916, 41950, 41984, 42018, 42052, 42086, 42120, 42154, 42188, 42222, 42256, 42290, 42324,
+	42358, 42392, 42426, 42464, 42499, 42534, 42569, 42609, 42649, 42703, 42757, 42800, 42846, 42892, 42942, 42988,
+	43035, 43082, 43128, 43175, 43225, 43271, 43304, 43337, 43376, 43415, 43454, 43493, 43539, 43585, 43625, 43665,
+	43705, 43742, 43779, 43818, 43861, 43911, 43961, 44000, 44039, 44078, 44107, 44136, 44178, 44220, 44256, 44292,
+	44328, 44384, 44442, 44500, 44551, 44604, 44657, 44700, 44745, 44790, 44839, 44890, 44941, 44985, 45031, 45077,
+	45113, 45151, 45189, 45244, 45299, 45328, 45370, 45412, 45458, 45506, 45554, 45599, 45646, 45693, 45737, 45783,
+	45829, 45885, 45930, 45979, 46028, 46066, 46113, 46160, 46207, 46254, 46301, 46348, 46399, 46443, 46487, 46520,
+	46556, 46596, 46632, 46668, 46699, 46730, 46761, 46819, 46877, 46921, 46967, 47013, 47056, 47101, 47146, 47196,
+	47246, 47295, 47344, 47392, 47440, 47487, 47534, 47570, 47611, 47645, 47679, 47719, 47771, 47823, 47887, 47951,
+	48014, 48077, 48147, 48221, 48277, 48328, 48377, 48426, 48475, 48526, 48577, 48637, 48681, 48736, 48791, 48828,
+	48865, 48910, 48955, 48995, 49039, 49083, 49116, 49152, 49200, 49248, 49285, 49326, 49367, 49411, 49458, 49505,
+	49551, 49597, 49632, 49669, 49706, 49743, 49780, 49817, 49854, 49895, 49933, 49971, 50009, 50052, 50095, 50138,
+	50179, 50225, 50262, 50299, 50336, 50373, 50410, 50447, 50488, 50526, 50564, 50602, 50645, 50688, 50731, 50774,
+	50823, 50874, 50925, 50968, 51013, 51058, 51108, 51160, 51212, 51256, 51302, 51348, 51404, 51462, 51520, 51566,
+	51614, 51662, 51711, 51762, 51813, 51863, 51915, 51967, 52018, 52071, 52124, 52171, 52218, 52258, 52298, 52338,
+	52381, 52424, 52462, 52504, 52546, 52577, 52611, 52655, 52701, 52747, 52793, 52841, 52889, 52933, 52979, 53025,
+	53082, 53141, 53200, 53252, 53306, 53360, 53418, 53478, 53538, 53601, 53666, 53731, 53797, 53865, 53933, 53984,
+	54037, 54090, 54132, 54176, 54220, 54273, 54328, 54383, 54427, 54473, 54519, 54570, 54623, 54676, 54728, 54782,
+	54836, 54887, 54940, 54993, 55045, 55099, 55153, 55196, 55241, 55286, 55332, 55378, 55413, 55450, 55487, 55524,
+	55567, 55605, 55647, 55685, 55723, 55761, 55806, 55851, 55895, 55934, 55974, 56018, 56062, 56095, 56138, 56176,
+	56231, 56286, 56340, 56394, 56437, 56483, 56533, 56579, 56625, 56674, 56723, 56761, 56802, 56847, 56884, 56932,
+	56980, 57017, 57057, 57101, 57137, 57177, 57218, 57259, 57299, 57335, 57376, 57423, 57480, 57526, 57567, 57608,
+	57660, 57713, 57763, 57817, 57861, 57910, 57964, 58008, 58043, 58078, 58115, 58156, 58199, 58246, 58285, 58320,
+	58363, 58407, 58452, 58491, 58528, 58569, 58605, 58645, 58691, 58743, 58780, 58832, 58871, 58913, 58958, 59000,
+	59041, 59078, 59112, 59149, 59192, 59239, 59283, 59325, 59380, 59436, 59489, 59542, 59592, 59637, 59700, 59760,
+	59810, 59883, 59953, 60008, 60041, 60078, 60114, 60149, 60181, 60217, 60248, 60283, 60315, 60357, 60404, 60444,
+	60487, 60527, 60563, 60598, 60630, 60667, 60708, 60752, 60803, 60851, 60896, 60949, 60999, 61038, 61079, 61117,
+	61163, 61218, 61270, 61310, 61353, 61393, 61434, 61479, 61532, 61594, 61632, 61671, 61707, 61747, 61786, 61829,
+	61869, 61912, 61961, 62007, 62045, 62088, 62135, 62201, 62263, 62318, 62368, 62415, 62462, 62506, 62548, 62595,
+	62642, 62690, 62736, 62786, 62833, 62875, 62922, 62970, 63004, 63038, 63069, 63111, 63157, 63209, 63260, 63308,
+	63359, 63412, 63462, 63515, 63572, 63628, 63683, 63745, 63807, 63870, 63926, 63988, 64043, 64092, 64141, 64187,
+	64246, 64287, 64326, 64364, 64408, 64446, 64479, 64516, 64550, 64587, 64625, 64662, 64696, 64758, 64815, 64876,
+	64934, 64985, 65035, 65084, 65130, 65187, 65243, 65298, 65350, 65400, 65449, 65495, 65544, 65593, 65642, 65687,
+	65732, 65776, 65824, 65869, 65916, 65961, 66006, 66044, 66092, 66132, 66180, 66237, 66294, 66351, 66410, 66458,
+	66534, 66607, 66679, 66759, 66835, 66893, 66950, 67016, 67081, 67152, 67222, 67288, 67353, 67413, 67472, 67543,
+	67613, 67690, 67766, 67829, 67873, 67924, 67972, 68043, 68126, 68195, 68253, 68323, 68381, 68451, 68507, 68545,
+	68592, 68636, 68677, 68720, 68763, 68806, 68844, 68882, 68924, 68967, 69013, 69056, 69098, 69146, 69198, 69249,
+	69297, 69344, 69395, 69443, 69484, 69524, 69559, 69603, 69646, 69698, 69732, 69765, 69798, 69828, 69871, 69912,
+	69957, 69999, 70046, 70090, 70142, 70193, 70228, 70266, 70304, 70336, 70380, 70429, 70481, 70520, 70559, 70598,
+	70637, 70676, 70708, 70739, 70774, 70809, 70840, 70870, 70904, 70944, 70984, 71024, 71064, 71104, 71138, 71174,
+	71219, 71264, 71313, 71354, 71399, 71441, 71481, 71532, 71580, 71623, 71657, 71686, 71719, 71749, 71784, 71816,
+	71852, 71885, 71917, 71955, 71993, 72031, 72072, 72110, 72160, 72209, 72258, 72307, 72357, 72407, 72454, 72502,
+	72534, 72561, 72592, 72620, 72658, 72705, 72749, 72788, 72840, 72885, 72929, 72970, 73009, 73045, 73080, 73115,
+	73147, 73209, 73268, 73341, 73411, 73466, 73510, 73547, 73585, 73620, 73658}

@@ -1,10 +1,10 @@
 package kernel
 
-import "golang.org/x/sys/cpu"
+import "farside/internal/cpuid"
 
 // best is the plain kernels with those in assembly in their places.
 func best() *Set {
-	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C || !cpu.X86.HasPOPCNT {
+	if f := cpuid.X86(); !f.AVX2 || !f.FMA || !f.F16C || !f.POPCNT {
 		return Go()
 	}
 	s := *Go()

@@ -1,11 +1,14 @@
 package native
 
-// size is how many bytes a chunk of an access takes, where they are next to each other.
+// size is how far behind the first lane's offset a chunk of an access reaches, where there is a distance.
 func (in *Inst) size() uint64 {
-	if in.Pattern == Same {
-		return 4
+	switch {
+	case in.Pattern == Same:
+		return uint64(in.unit())
+	case in.unit() < 4:
+		return 8 * uint64(in.unit())
 	}
-	return 32
+	return piecesOf(in.words()).bytes
 }
 
 func slot(n int32) (base, size address) { return at(slots, 16*n), at(slots, 16*n+8) }
@@ -14,30 +17,42 @@ func slot(n int32) (base, size address) { return at(slots, 16*n), at(slots, 16*n
 func (c *compiler) load(in *Inst) {
 	if in.way > 0 {
 		from := c.onWay(in)
-		c.one(vmovups, c.result(), memory(from))
+		c.loadWords(c.result(), from, in.words())
 		return
 	}
 	slow, back := c.label(), c.label()
 	offsets := c.offsets(in)
 	dst := c.result() // which may be the same vector: the offsets are read before it is written
 	p := c.address(in, offsets, slow)
-	from := memory(at(p, int32(in.Immediate)))
-	if in.Pattern == Same {
-		c.one(vbroadcastss, dst, from)
-	} else {
-		c.one(vmovups, dst, from)
+	from := at(p, int32(in.Immediate))
+	switch {
+	case in.unit() < 4:
+		c.loadSmall(in, dst, from)
+	case in.Pattern == Same:
+		c.one(vbroadcastss, dst, memory(from))
+	default:
+		c.loadWords(dst, from, in.words())
 	}
 	c.place(back)
-	c.later = append(c.later, later{slow, back, func() { c.gatherLanes(in, dst, offsets) }})
+	c.later = append(c.later, later{slow, back, func() {
+		if in.unit() < 4 {
+			c.loadLanes(in, dst, offsets)
+		} else {
+			c.gatherLanes(in, dst, offsets)
+		}
+	}})
 }
 
 // stores writes a store.
 func (c *compiler) stores(in *Inst) {
 	if in.way > 0 {
 		value := c.vector(1, spare[1])
-		if c.mode == Streaming && in.Stream {
+		switch {
+		case in.words() > 1:
+			c.storeWords(c.onWay(in), value, in.words())
+		case c.mode == Streaming && in.Stream:
 			c.stream(c.onWay(in), value)
-		} else {
+		default:
 			c.storeActive(c.onWay(in), value)
 		}
 		return
@@ -52,7 +67,9 @@ func (c *compiler) stores(in *Inst) {
 	}
 	p := c.address(in, offsets, slow)
 	to := at(p, int32(in.Immediate))
-	if c.mode == Streaming && in.Stream {
+	if in.words() > 1 {
+		c.storeWords(to, value, in.words())
+	} else if c.mode == Streaming && in.Stream {
 		plain := c.label()
 		c.lea(rcx, to)
 		c.testLow(31)
@@ -212,7 +229,7 @@ func (c *compiler) limits(in *Inst, none label) {
 	c.load64(r10, size)
 	c.sub(r10, rax)
 	c.jumpIf(below, none)
-	c.arithmetic(subtracts, r10, 4)
+	c.arithmetic(subtracts, r10, in.unit())
 	c.jumpIf(below, none)
 	c.addFrom(rax, base)
 }
@@ -231,6 +248,45 @@ func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
 	c.gather(r, rax, t, mask)
 	c.place(none)
 	c.one(vmovups, dst, reg(r))
+}
+
+// loadSmall writes a load of 8 or 16 bits, next to each other or the same for all lanes.
+func (c *compiler) loadSmall(in *Inst, dst vector, from address) {
+	switch {
+	case in.Pattern == Same:
+		c.loadZero(rcx, from, in.unit())
+		c.setLow(dst, rcx)
+		c.one(vpbroadcastd, dst, reg(dst))
+	case in.unit() == 1:
+		c.one(vpmovzxbd, dst, memory(from))
+	default:
+		c.one(vpmovzxwd, dst, memory(from))
+	}
+}
+
+// loadLanes writes a load of 8 or 16 bits of lanes at any places; what lies outside of the memory is 0.
+func (c *compiler) loadLanes(in *Inst, dst vector, offsets operand) {
+	from, to := c.scratch, c.scratch+32
+	none := c.label()
+	if offsets.memory {
+		c.one(vmovups, spare[0], offsets)
+		offsets = reg(spare[0])
+	}
+	c.store(at(file, from), offsets.vector)
+	c.two(vpxor, spare[1], spare[1], reg(spare[1]))
+	c.store(at(file, to), spare[1])
+	c.limits(in, none)
+	for lane := range int32(8) {
+		next := c.label()
+		c.load32(rcx, at(file, from+4*lane))
+		c.cmp(rcx, r10)
+		c.jumpIf(above, next)
+		c.loadZero(rdx, address{base: rax, index: rcx}, in.unit())
+		c.store32(at(file, to+4*lane), rdx)
+		c.place(next)
+	}
+	c.place(none)
+	c.one(vmovups, dst, memory(at(file, to)))
 }
 
 // scatter writes a store of lanes at any places, in order; what lies outside of the memory is not written.

@@ -30,9 +30,10 @@ const (
 	r15
 )
 
-// address is a place in memory: a constant of the pool, or base + index + displacement; an index of rsp is none.
+// address is a place in memory: a constant of the pool, or base + index << shift + displacement; an index of rsp is none.
 type address struct {
 	base, index  general
+	shift        uint8 // at most 3
 	displacement int32
 	constant     int32 // index in assembler.pool + 1
 }
@@ -103,6 +104,14 @@ var (
 	vmaskmovpsTo = opcode{1, 2, 0x2e, false}
 	vmovd        = opcode{1, 1, 0x6e, true}
 	vmovdFrom    = opcode{1, 1, 0x7e, true}
+	vpextrdTo    = opcode{1, 3, 0x16, true}
+	vextracti128 = opcode{1, 3, 0x39, false}
+	vpermps      = opcode{1, 2, 0x16, false}
+	vpackusdw    = opcode{1, 2, 0x2b, true}
+	vpmovzxbd    = opcode{1, 2, 0x31, false}
+	vpmovzxwd    = opcode{1, 2, 0x33, false}
+	vcvtph2ps    = opcode{1, 2, 0x13, false}
+	vcvtps2ph    = opcode{1, 3, 0x1d, false}
 	vmovmskps    = opcode{0, 1, 0x50, false}
 	vbroadcastss = opcode{1, 2, 0x18, false}
 	vpbroadcastd = opcode{1, 2, 0x58, false}
@@ -242,7 +251,7 @@ func (s *assembler) operand(r uint8, b operand, scale int32, behind int) {
 	if m.index == rsp && m.base&7 != 4 {
 		s.bytes(mode | r | uint8(m.base)&7)
 	} else {
-		s.bytes(mode|r|4, uint8(m.index)&7<<3|uint8(m.base)&7)
+		s.bytes(mode|r|4, m.shift<<6|uint8(m.index)&7<<3|uint8(m.base)&7)
 	}
 	switch mode {
 	case 0x40:
@@ -282,6 +291,29 @@ func (s *assembler) stream(to address, v vector) { s.vex(vmovntpsTo, uint8(v), 0
 // store writes a vector.
 func (s *assembler) store(to address, v vector) { s.vex(vmovupsTo, uint8(v), 0, memory(to), 0) }
 
+// storeLane writes one of the four lower lanes of a vector.
+func (s *assembler) storeLane(to address, v vector, lane uint8) {
+	if lane == 0 {
+		s.vex(vmovdFrom, uint8(v), 0, memory(to), 0)
+		return
+	}
+	s.vex(vpextrdTo, uint8(v), 0, memory(to), 1)
+	s.bytes(lane)
+}
+
+// upper gives the four upper lanes of a vector as the lower ones of another.
+func (s *assembler) upper(dst, v vector) {
+	s.vex(vextracti128, uint8(v), 0, reg(dst), 1)
+	s.bytes(1)
+}
+
+// half gives the lanes of a vector as 16-bit floats, in the lower half of another; rounding is 0 to nearest even, 3
+// towards zero.
+func (s *assembler) half(dst, v vector, rounding uint8) {
+	s.vex(vcvtps2ph, uint8(v), 0, reg(dst), 1)
+	s.bytes(rounding)
+}
+
 // storeMasked writes the lanes of a vector whose sign is set in the mask.
 func (s *assembler) storeMasked(to address, mask, v vector) {
 	s.vex(vmaskmovpsTo, uint8(v), uint8(mask), memory(to), 0)
@@ -303,6 +335,19 @@ func (s *assembler) signs(dst general, v vector) { s.vex(vmovmskps, uint8(dst), 
 
 // integer writes an instruction on general registers, of 64 bits if wide.
 func (s *assembler) integer(wide bool, code, r uint8, b operand, behind int) {
+	s.rex(wide, r, b)
+	s.bytes(code)
+	s.operand(r, b, 1, behind)
+}
+
+// prefixed writes an instruction on general registers of 32 bits whose code begins with 0F.
+func (s *assembler) prefixed(code, r uint8, b operand) {
+	s.rex(false, r, b)
+	s.bytes(0x0f, code)
+	s.operand(r, b, 1, 0)
+}
+
+func (s *assembler) rex(wide bool, r uint8, b operand) {
 	rex := r >> 3 << 2
 	if wide {
 		rex |= 8
@@ -315,8 +360,6 @@ func (s *assembler) integer(wide bool, code, r uint8, b operand, behind int) {
 	if rex != 0 {
 		s.bytes(0x40 | rex)
 	}
-	s.bytes(code)
-	s.operand(r, b, 1, behind)
 }
 
 func (s *assembler) load32(dst general, from address) {
@@ -325,6 +368,12 @@ func (s *assembler) load32(dst general, from address) {
 func (s *assembler) load64(dst general, from address) {
 	s.integer(true, 0x8b, uint8(dst), memory(from), 0)
 }
+
+// loadZero loads one byte, or two, and fills the register up with zeros.
+func (s *assembler) loadZero(dst general, from address, bytes int32) {
+	s.prefixed(uint8(0xb5+bytes), uint8(dst), memory(from))
+}
+
 func (s *assembler) store32(to address, v general)  { s.integer(false, 0x89, uint8(v), memory(to), 0) }
 func (s *assembler) zero(dst general)               { s.integer(false, 0x33, uint8(dst), reg(vector(dst)), 0) }
 func (s *assembler) add(dst, v general)             { s.integer(true, 0x03, uint8(dst), reg(vector(v)), 0) }

@@ -23,7 +23,7 @@ func (o operand) text(size, registers string) string {
 	a := o.address
 	index := ""
 	if a.index != rsp {
-		index = "+" + generals[a.index]
+		index = fmt.Sprintf("+%s*%d", generals[a.index], 1<<a.shift)
 	}
 	return fmt.Sprintf("%s ptr [%s%s%+d]", size, generals[a.base], index, a.displacement)
 }
@@ -50,7 +50,8 @@ func TestEncoding(t *testing.T) {
 	addresses := []address{at(rdi, 0), at(rdi, 64), at(rsi, -4), at(rbp, 0), at(r13, 0), at(r12, 0), at(rsp, 8),
 		at(r8, 0x1234), at(rax, -0x80),
 		at(rax, 0x80), {base: rdi, index: rsi, displacement: 0x12345}, {base: r9, index: r11, displacement: 4},
-		{base: r13, index: rbp}, {base: rax, index: r15}}
+		{base: r13, index: rbp}, {base: rax, index: r15}, {base: rax, index: rsi, shift: 1, displacement: 28},
+		{base: r12, index: r15, shift: 3}}
 	operands := []operand{reg(0), reg(3), reg(8), reg(15)}
 	for _, a := range addresses {
 		operands = append(operands, memory(a))
@@ -89,6 +90,8 @@ func TestEncoding(t *testing.T) {
 				s.immediate(o, dst, 9, b, 7)
 				add("%s ymm%d, ymm9, %s, 7", name, dst, b.text("ymmword", "ymm"))
 			}
+			s.two(vpermps, dst, 9, b)
+			add("vpermps ymm%d, ymm9, %s", dst, b.text("ymmword", "ymm"))
 			s.immediate(vroundps, dst, 0, b, 9)
 			add("vroundps ymm%d, %s, 9", dst, b.text("ymmword", "ymm"))
 			s.immediate(vblendvps, dst, 6, b, 13<<4)
@@ -107,6 +110,26 @@ func TestEncoding(t *testing.T) {
 			add("vmaskmovps %s, ymm11, ymm%d", memory(a).text("ymmword", ""), dst)
 			s.store(a, dst)
 			add("vmovups %s, ymm%d", memory(a).text("ymmword", ""), dst)
+			s.one(vpmovzxbd, dst, memory(a))
+			add("vpmovzxbd ymm%d, %s", dst, memory(a).text("qword", ""))
+			s.one(vpmovzxwd, dst, memory(a))
+			add("vpmovzxwd ymm%d, %s", dst, memory(a).text("xmmword", ""))
+			s.storeLane(a, dst, 0)
+			add("vmovd %s, xmm%d", memory(a).text("dword", ""), dst)
+			s.storeLane(a, dst, 3)
+			add("vpextrd %s, xmm%d, 3", memory(a).text("dword", ""), dst)
+		}
+		for _, v := range vectors {
+			s.half(dst, v, 3)
+			add("vcvtps2ph xmm%d, ymm%d, 3", dst, v)
+			s.one(vcvtph2ps, dst, reg(v))
+			add("vcvtph2ps ymm%d, xmm%d", dst, v)
+			s.one(vpmovzxwd, dst, reg(v))
+			add("vpmovzxwd ymm%d, xmm%d", dst, v)
+			s.two(vpackusdw, dst, 9, reg(v))
+			add("vpackusdw xmm%d, xmm9, xmm%d", dst, v)
+			s.upper(dst, v)
+			add("vextracti128 xmm%d, ymm%d, 1", dst, v)
 		}
 		s.one(vmovups, dst, reg(2))
 		add("vmovups ymm%d, ymm2", dst)
@@ -138,6 +161,10 @@ func TestEncoding(t *testing.T) {
 		for _, m := range addresses {
 			s.load32(a, m)
 			add("mov %s, %s", halves[a], memory(m).text("dword", ""))
+			s.loadZero(a, m, 1)
+			add("movzx %s, %s", halves[a], memory(m).text("byte", ""))
+			s.loadZero(a, m, 2)
+			add("movzx %s, %s", halves[a], memory(m).text("word", ""))
 			s.load64(a, m)
 			add("mov %s, %s", generals[a], memory(m).text("qword", ""))
 			s.store32(m, a)

@@ -92,7 +92,7 @@ func (c *compiler) write(run []Inst) {
 		c.jump(done)
 		if p := newPlan(each, c.free()-1); len(p.ways) > 0 {
 			c.ways, c.otherwise = p.ways, c.label()
-			c.pair = c.mode != Masked && pairs && p.pairs()
+			c.pair = c.mode != Masked && pairs() && p.pairs()
 			c.place(begin)
 			if c.pair {
 				c.comparePair()
@@ -305,7 +305,7 @@ func (c *compiler) inst(in *Inst) {
 		}
 	}
 	switch in.Op {
-	case kernel.Load32:
+	case kernel.Load32, kernel.LoadU8, kernel.LoadU16:
 		c.load(in)
 	case kernel.Store32:
 		c.stores(in)

@@ -1,19 +1,21 @@
 package native
 
 import (
+	"math/bits"
 	"slices"
 
-	"golang.org/x/sys/cpu"
-
 	"farside/compute/internal/kernel"
+	"farside/internal/cpuid"
 )
 
-// way is where linear accesses go that have the same offsets: 32 bytes further in each chunk. Its address, less the
-// offset of the chunk, is in one of pointers while the loop runs.
+// way is where linear accesses go that have the same offsets: 32 bytes further in each chunk, 2, 4 or 8 times as much
+// where lanes are so many words apart. Its address, less so many times the offset of the chunk, is in one of pointers
+// while the loop runs.
 type way struct {
 	from    int // the instruction that writes a, or -1
 	a, base Register
 	slot    int32
+	shift   uint8  // the words from a lane to the next, as a power of two
 	end     uint64 // how far behind a the accesses reach
 	streams []uint64
 }
@@ -50,7 +52,7 @@ func newPlan(insts []Inst, most int) *plan {
 	}
 	p := &plan{body: slices.Clone(insts)}
 	for i := range p.body {
-		if in := &p.body[i]; in.Pattern == Linear {
+		if in := &p.body[i]; in.Pattern == Linear && in.unit() == 4 {
 			if in.way = p.way(n, i) + 1; in.way > 0 {
 				in.A, in.Base = Register{}, Register{}
 			}
@@ -64,18 +66,22 @@ func newPlan(insts []Inst, most int) *plan {
 // way returns the number of an access's way, -1 if it has none.
 func (p *plan) way(n *planner, i int) int {
 	in, from := &n.insts[i], n.from[i][0]
+	shift := bits.TrailingZeros8(uint8(in.words()))
+	if in.words() != 1<<shift || shift > 3 {
+		return -1
+	}
 	w := slices.IndexFunc(p.ways, func(w way) bool {
-		return w.from == from && w.a == in.A && w.base == in.Base && w.slot == in.Slot
+		return w.from == from && w.a == in.A && w.base == in.Base && w.slot == in.Slot && int(w.shift) == shift
 	})
 	if w < 0 {
 		if len(p.ways) == n.most || !n.early(from) {
 			return -1
 		}
 		w = len(p.ways)
-		p.ways = append(p.ways, way{from: from, a: in.A, base: in.Base, slot: in.Slot})
+		p.ways = append(p.ways, way{from: from, a: in.A, base: in.Base, slot: in.Slot, shift: uint8(shift)})
 	}
 	p.ways[w].end = max(p.ways[w].end, in.Immediate+in.size())
-	if in.Stream {
+	if in.Stream && in.words() == 1 {
 		p.ways[w].streams = append(p.ways[w].streams, in.Immediate)
 	}
 	return w
@@ -150,13 +156,13 @@ func needed(insts []Inst) []Inst {
 
 // pairs says whether the processor has vectors of 512 bits. A loop whose accesses all have ways uses them, for two
 // chunks at once.
-var pairs = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ
+var pairs = func() bool { return cpuid.X86().AVX512 }
 
 // pairs says whether there is code for two chunks at once.
 func (p *plan) pairs() bool {
 	return !slices.ContainsFunc(p.body, func(in Inst) bool {
 		if in.accesses() {
-			return in.way == 0
+			return in.way == 0 || in.words() > 1
 		}
 		if f, ok := simple[in.Op]; ok {
 			return f.opcode == vcmpps || f.opcode == vpcmpeqd || f.opcode == vpcmpgtd || in.Dst.Step == 0
@@ -181,9 +187,11 @@ func (c *compiler) findWay(in *Inst) {
 	w, g := &c.ways[in.way-1], pointers[in.way-1]
 	base, size := slot(in.Slot)
 	c.firstOffset(in, c.reads(0))
-	c.lea(rcx, at(rax, int32(w.end-32)))
-	c.add(rcx, end)
+	c.lea(rcx, at(end, 0))
 	c.sub(rcx, offset)
+	c.double(rcx, w.shift)
+	c.add(rcx, rax)
+	c.lea(rcx, at(rcx, int32(w.end)-32<<w.shift))
 	c.cmpFrom(rcx, size)
 	c.jumpIf(above, c.otherwise)
 	c.addFrom(rax, base)
@@ -198,13 +206,22 @@ func (c *compiler) findWay(in *Inst) {
 			c.jumpIf(notEqual, c.otherwise)
 		}
 	}
-	c.sub(rax, offset)
+	c.lea(rcx, at(offset, 0))
+	c.double(rcx, w.shift)
+	c.sub(rax, rcx)
 	c.lea(g, at(rax, 0))
+}
+
+// double adds a register to itself, n times.
+func (c *compiler) double(r general, n uint8) {
+	for range n {
+		c.add(r, r)
+	}
 }
 
 // onWay is the address of an access that is on a way.
 func (c *compiler) onWay(in *Inst) address {
 	a := at(pointers[in.way-1], int32(in.Immediate))
-	a.index = offset
+	a.index, a.shift = offset, c.ways[in.way-1].shift
 	return a
 }

@@ -24,14 +24,14 @@ const (
 	Any Pattern = iota
 	// Same: the lanes of a chunk have the same offset.
 	Same
-	// Consecutive: the offset of each lane of a chunk is that of the lane before it plus 4. This may be wrong if the first
-	// lane's offset is beyond 2^31.
+	// Consecutive: the offset of each lane of a chunk is that of the lane before it plus 4 * Inst.Words, or of loads of 8 and
+	// 16 bits plus their size. This may be wrong if the first lane's offset is beyond 2^31.
 	Consecutive
 	// Linear: as Consecutive, through all chunks of the workgroup.
 	Linear
 )
 
-// Inst is an instruction of a run, on 32-bit values. Op and the operands are as in package kernel; loads and stores
+// Inst is an instruction of a run, on 32-bit values; loads may be of 8 and 16 bits. Op and the operands are as in package kernel; loads and stores
 // access slot Slot at A + Base + Immediate, where Base is none or uniform.
 type Inst struct {
 	Op                 kernel.Op
@@ -39,6 +39,7 @@ type Inst struct {
 	Keep               bool // Dst is read after the run
 	Stream             bool // of a store: it may go past the caches
 	Pattern            Pattern
+	Words              uint8 // of Consecutive and Linear: the words from a lane to the next, 1 to MostWords; 0 is one value
 	Slot               int32
 	Dst, A, B, C, Base Register
 	Immediate          uint64
@@ -48,6 +49,9 @@ type Inst struct {
 // Limit is the size from which on a memory is too large for the code, and the largest Immediate of an access.
 const Limit = 1 << 31
 
+// MostWords is the largest distance of two lanes that there is code for.
+const MostWords = 16
+
 // Scratch is the number of bytes that the code needs for itself.
 const Scratch = 96
 
@@ -56,6 +60,8 @@ func Supports(in *Inst) bool {
 	switch in.Op {
 	case kernel.Load32:
 		return in.Immediate < Limit/2 && (!in.Once || in.Pattern == Same)
+	case kernel.LoadU8, kernel.LoadU16:
+		return in.Immediate < Limit/2 && !in.Once && in.Pattern != Any && in.Words == 0
 	case kernel.Store32:
 		return in.Immediate < Limit/2 && !in.Once
 	case kernel.MulAddSat:
@@ -67,4 +73,20 @@ func Supports(in *Inst) bool {
 }
 
 // accesses says whether it is a load or store.
-func (in *Inst) accesses() bool { return in.Op == kernel.Load32 || in.Op == kernel.Store32 }
+func (in *Inst) accesses() bool { return in.unit() > 0 }
+
+// unit is the bytes of an access in each lane, 0 of another instruction.
+func (in *Inst) unit() int32 {
+	switch in.Op {
+	case kernel.LoadU8:
+		return 1
+	case kernel.LoadU16:
+		return 2
+	case kernel.Load32, kernel.Store32:
+		return 4
+	}
+	return 0
+}
+
+// words is Words, of an access that has a distance.
+func (in *Inst) words() int32 { return max(int32(in.Words), 1) }

@@ -141,10 +141,11 @@ func supported() []kernel.Op {
 	return list
 }
 
-// randomRun is a run whose loads and stores find what their pattern says: register 0 is linear, and others become so, 1
-// is the same in each chunk, 2 and 3 anything, and the last is a mask. If straight, all accesses are linear, and none
-// is of what another chunk stores: in which order chunks do that is not said.
-func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool) []Inst {
+// randomRun is a run whose loads and stores find what their pattern says: register 0 is linear, its lanes so many words
+// apart, and others become so, 1 is the same in each chunk, 2 and 3 anything, and the last is a mask. If straight, all
+// accesses are linear, and none is of what another chunk stores: in which order chunks do that is not said. small is the
+// load of 8 or 16 bits for which the lanes of the linear registers are one after the other; it is 0 where they are words.
+func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool, words uint8, small kernel.Op) []Inst {
 	var once, each []Inst
 	linear := []Register{varying(0)}
 	stores := uint64(0)
@@ -185,12 +186,18 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool) []Inst {
 			}
 			switch pattern {
 			case 0, 1:
-				in.A, in.Pattern = linear[r.IntN(len(linear))], Consecutive
+				in.A, in.Pattern, in.Words = linear[r.IntN(len(linear))], Consecutive, words
 				if straight || r.IntN(3) > 0 {
 					in.Pattern = Linear
 				}
+				if small != 0 {
+					in.Op, in.Words = small, 0
+				}
 			case 2:
 				in.A, in.Pattern = varying(1), Same
+				if small != 0 && in.Op == kernel.Load32 {
+					in.Op = small
+				}
 			case 3:
 				in.A = varying(2 * r.IntN(2))
 			}
@@ -200,7 +207,7 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool) []Inst {
 				in.Dst = varying(3 + r.IntN(registers-4))
 			}
 			if in.Op == kernel.Load32 && r.IntN(8) == 0 {
-				in.Once, in.Pattern, in.A, in.Dst = true, Same, uniform(r.IntN(2)), uniform(2+r.IntN(uniforms-3))
+				in.Once, in.Pattern, in.Words, in.A, in.Dst = true, Same, 0, uniform(r.IntN(2)), uniform(2+r.IntN(uniforms-3))
 			}
 		} else {
 			n := operands(in.Op)
@@ -310,8 +317,8 @@ func TestRuns(t *testing.T) {
 	if len(inPairs) < 35 {
 		t.Fatal("operations with code for two chunks at once:", len(inPairs))
 	}
-	has := pairs
-	defer func() { pairs = has }()
+	has := pairs()
+	defer func(old func() bool) { pairs = old }(pairs)
 	written := 0
 	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -319,10 +326,20 @@ func TestRuns(t *testing.T) {
 		if straight {
 			some = inPairs
 		}
-		run := randomRun(r, some, 1+r.IntN(40), straight)
-		pairs = has && r.IntN(4) > 0
+		words := uint8(1)
+		if !straight && r.IntN(2) == 0 {
+			words += uint8(r.IntN(MostWords))
+		}
+		unit, small := 4*uint32(words), kernel.Op(0)
+		if !straight && words == 1 && r.IntN(4) == 0 {
+			unit = 1 + uint32(r.IntN(2))
+			small = []kernel.Op{0, kernel.LoadU8, kernel.LoadU16}[unit]
+		}
+		run := randomRun(r, some, 1+r.IntN(40), straight, words, small)
+		use := has && r.IntN(4) > 0
+		pairs = func() bool { return use }
 		each := slices.DeleteFunc(slices.Clone(run), func(in Inst) bool { return in.Once })
-		if p := newPlan(each, len(pointers)-1); len(p.ways) > 0 && pairs && p.pairs() {
+		if p := newPlan(each, len(pointers)-1); len(p.ways) > 0 && use && p.pairs() {
 			written++
 		}
 		code, err := Compile([][]Inst{slices.Clone(run)}, fileSize, true, Register{})
@@ -349,7 +366,7 @@ func TestRuns(t *testing.T) {
 			return unsafe.Slice((*uint32)(unsafe.Pointer(&got.file[varying(i).Offset])), 8*chunks)
 		}
 		for lane := range 8 * chunks {
-			lanes(0)[lane] = start + 4*uint32(lane)
+			lanes(0)[lane] = start + unit*uint32(lane)
 			lanes(1)[lane] = uint32(lane / 8 * 52)
 			lanes(2)[lane] = uint32(r.IntN(4200))
 			lanes(registers - 1)[lane] = -uint32(r.IntN(2))

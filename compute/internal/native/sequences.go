@@ -38,6 +38,13 @@ var sequences = map[kernel.Op]func(c *compiler){
 	kernel.I32ToMask:      (*compiler).integerToMask,
 	kernel.U32ToF32:       (*compiler).unsignedToFloat,
 	kernel.F32ToS32:       (*compiler).floatToSigned,
+	kernel.Bits16ToF32:    (*compiler).halfToFloat,
+	kernel.F32ToBits16: func(c *compiler) {
+		c.half(spare[0], c.vector(0, spare[0]), 0)
+		c.one(vpmovzxwd, c.result(), reg(spare[0]))
+	},
+	kernel.RoundF16:     roundHalf(0),
+	kernel.RoundF16Zero: roundHalf(3),
 }
 
 // shift makes a shift by a variable count, of which only the lowest five bits count.
@@ -95,6 +102,23 @@ func extend(n uint8) func(c *compiler) {
 		c.shift(shift32, left, t, c.vector(0, t), n)
 		c.shift(shift32, rightSigned, c.result(), t, n)
 	}
+}
+
+// roundHalf makes a rounding to 16-bit floats.
+func roundHalf(rounding uint8) func(c *compiler) {
+	return func(c *compiler) {
+		c.half(spare[0], c.vector(0, spare[0]), rounding)
+		c.one(vcvtph2ps, c.result(), reg(spare[0]))
+	}
+}
+
+// halfToFloat converts the 16 bits in each lane.
+func (c *compiler) halfToFloat() {
+	t, u := spare[0], spare[1]
+	c.two(vpand, u, c.vector(0, u), c.words(0xffff))
+	c.upper(t, u)
+	c.two(vpackusdw, t, u, reg(t))
+	c.one(vcvtph2ps, c.result(), reg(t))
 }
 
 // moveMasked writes A where the lane is active, and what was there elsewhere.

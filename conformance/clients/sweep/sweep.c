@@ -177,6 +177,8 @@ int main(void)
 		/* 10: an error is taken for a timeout: on a lost device it waits for ever. */
 		if (MENDED_OR(r < 0, 0))
 			return fail("wait");
+		if (r < 0) /* the work may have ended before the error */
+			vkResetFences(device, 1, &fence);
 	}
 	printf("filled with %x\n", *(uint32_t *)mapped);
 	if (*(uint32_t *)mapped != 0x5eed5eed)

@@ -30,7 +30,7 @@ func (r *Run) Valid() bool { return r.Duration > 0 && r.KillEvery > 0 }
 // process is one of them: play gets its value, and returns the exit code. Else the command runs. The process exits with
 // 1 for an ErrLoss, and with 2 for any other error.
 func Main(variable string, play func(string) int, command *cobra.Command) {
-	if value := os.Getenv(variable); value != "" {
+	if value := os.Getenv(variable); play != nil && value != "" {
 		os.Exit(play(value))
 	}
 	command.Args, command.SilenceErrors, command.SilenceUsage = cobra.NoArgs, true, true

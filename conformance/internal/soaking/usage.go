@@ -26,17 +26,21 @@ func (u Usage) String() string {
 }
 
 // Measure is the usage of this process.
-func Measure() (Usage, error) {
+func Measure() (Usage, error) { return MeasureProcess(os.Getpid()) }
+
+// MeasureProcess is the usage of a process of this user.
+func MeasureProcess(pid int) (Usage, error) {
 	var u Usage
-	fds, err := os.ReadDir("/proc/self/fd")
+	of := fmt.Sprintf("/proc/%d/", pid)
+	fds, err := os.ReadDir(of + "fd")
 	if err != nil {
 		return u, err
 	}
-	maps, err := os.ReadFile("/proc/self/maps")
+	maps, err := os.ReadFile(of + "maps")
 	if err != nil {
 		return u, err
 	}
-	statm, err := os.ReadFile("/proc/self/statm")
+	statm, err := os.ReadFile(of + "statm")
 	if err != nil {
 		return u, err
 	}

@@ -69,6 +69,7 @@ function totals() {
     ['allocations', count(p => p.allocations)], ['never freed', kept.length, kept.length > 0],
     ['shared', list(report.links).length], ['queue work', count(p => p.work)],
     ['remote transfers', count(p => p.transfers)],
+    ['packets gone wrong', count(p => p.packets), count(p => p.packets) > 0],
     ['findings', count(p => p.findings), count(p => p.findings) > 0], ['faults', count(p => p.faults)],
     ['errors', count(p => p.errors), count(p => p.errors) > 0],
   ]
@@ -98,7 +99,7 @@ function findings() {
 
 function legend() {
   const kinds = { execute: 'a queue works', wait: 'it waits for a semaphore', signal: 'it signals one', transfer: 'remote memory',
-    shared: 'export or import', finding: 'finding or error', fault: 'fault on command' }
+    packet: 'packet gone wrong', shared: 'export, import or registration', finding: 'finding or error', fault: 'fault on command' }
   for (const [kind, text] of Object.entries(kinds)) {
     const li = html(byId('legend'), 'li')
     svg(svg(li, 'svg', { viewBox: '0 0 12 12' }), 'rect', { class: kind, width: 12, height: 12, rx: 2 })
@@ -113,13 +114,15 @@ function lanes(p) {
   const found = new Map()
   const lane = (name, e) => { if (!found.has(name)) found.set(name, []); found.get(name).push(e) }
   for (const e of list(p.work)) lane(e.object.name || 'queue ' + hex(e.object.handle), e)
-  for (const e of list(p.transfers)) lane('fabric', e)
+  for (const kind of ['transfers', 'packets']) {
+    for (const e of list(p[kind])) lane(e.object && e.object.type === 'ibv_qp' ? 'queue pair ' + hex(e.object.handle) : 'fabric', e)
+  }
   for (const e of list(p.shared)) lane('shared', e)
   for (const kind of ['findings', 'faults', 'errors']) for (const e of list(p[kind])) lane('told', e)
   return found
 }
 function describe(p, e) {
-  const parts = [time(e.time), who(p), e.kind, e.operation, e.number && 'submission ' + e.number, thing(e.object),
+  const parts = [time(e.time), who(p), e.kind, e.operation, e.number && (e.kind === 'packet' ? 'packet ' : 'submission ') + e.number, thing(e.object),
     e.handle && 'as ' + e.handle, e.value && 'value ' + e.value, e.size && size(e.size), e.address && hex(e.address),
     e.duration && lasted(e.duration), e.id, e.text]
   return parts.filter(Boolean).join(' · ')
@@ -147,7 +150,7 @@ function timeline() {
     for (const [name, events] of lanes(p)) {
       svg(drawing, 'rect', { class: 'lane', x: left, y, width: width - left, height: laneHeight - 3 })
       svg(drawing, 'text', { class: 'quiet', x: 8, y: y + 13 }, name.length > 24 ? name.slice(0, 23) + '…' : name)
-      if (name === 'shared' || name === 'fabric' && places[processes.indexOf(p)] === undefined) {
+      if (name === 'shared' || (name === 'fabric' || name.startsWith('queue pair')) && places[processes.indexOf(p)] === undefined) {
         places[processes.indexOf(p)] = y + laneHeight / 2
       }
       let free = -1
@@ -159,7 +162,7 @@ function timeline() {
         if (!long && at < free) continue // lies on the one before
         free = Math.max(at + 2, to)
         shown++
-        const kind = e.kind === 'import' || e.kind === 'export' ? 'shared' : e.kind
+        const kind = ['import', 'export', 'register', 'deregister'].includes(e.kind) ? 'shared' : e.kind
         telling(long ? svg(drawing, 'rect', { class: kind, x: at, y: y + 1, width: to - at, height: laneHeight - 5, rx: 2 })
           : svg(drawing, 'path', { class: kind, d: `M${at} ${y + 1}l4 ${(laneHeight - 5) / 2}l-4 ${(laneHeight - 5) / 2}l-4 ${-(laneHeight - 5) / 2}z` }),
         describe(p, e))

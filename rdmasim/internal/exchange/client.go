@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"farside/rdmasim/internal/socket"
+	"farside/internal/socket"
 )
 
 var (
@@ -141,7 +141,7 @@ func (k *client) begin(ctx context.Context, m *message, b *buffer, want kind) (*
 		}
 	}
 	c := &call{want: want, reply: make(chan answer, 1)}
-	if m.kind == kindRead {
+	if m.kind == kindRead || m.kind == kindReadOf {
 		c.size = m.size
 	}
 	if m.kind == kindResolve {

@@ -361,7 +361,7 @@ func TestSilentServer(t *testing.T) {
 		})
 		h := openHost(t, address, c)
 		begin := time.Now()
-		_, err := h.transfer(kindRead, Place{}, make([]byte, 8))
+		_, err := h.transfer(message{kind: kindRead}, make([]byte, 8))
 		if took := time.Since(begin); !errors.Is(err, ErrGone) || took < patience/2 || took > 3*patience {
 			t.Errorf("silent %s: %v after %v", name, err, took)
 		}

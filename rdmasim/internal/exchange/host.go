@@ -164,12 +164,51 @@ func (h *Host) Atomic(a Atomic) (old uint64, o Outcome, err error) {
 
 // Read fills p, all of it if the outcome is 0.
 func (h *Host) Read(at Place, p []byte) (Outcome, error) {
-	return repeat(func() (Outcome, error) { return h.transfer(kindRead, at, p) })
+	return repeat(func() (Outcome, error) { return h.transfer(message{kind: kindRead, place: at}, p) })
 }
 
 // Write writes p. When the outcome is 0, the bytes are there. After ErrGone, or another outcome, some may be,
 // and, while the server has not noticed that the connection ended, may still come.
-func (h *Host) Write(at Place, p []byte) (Outcome, error) { return h.transfer(kindWrite, at, p) }
+func (h *Host) Write(at Place, p []byte) (Outcome, error) {
+	return h.transfer(message{kind: kindWrite, place: at}, p)
+}
+
+// Announce tells of an operation on a strict region that is under way; Known, that all of its flow has ended.
+func (h *Host) Announce(at Place, o Operation) (Outcome, error) { return h.tell(kindAnnounce, at, o) }
+
+// Known tells that this side knows of the end of a flow's operations, up to that with a number.
+func (h *Host) Known(at Place, flow, number uint64) (Outcome, error) {
+	return h.tell(kindKnown, at, Operation{Flow: flow, Number: number})
+}
+
+func (h *Host) tell(k kind, at Place, o Operation) (Outcome, error) {
+	m, err := h.ask(h.ctx, &message{kind: k, place: at, operation: o}, kindDone)
+	if err != nil {
+		return 0, err
+	}
+	return m.outcome, nil
+}
+
+// ReadOf, WriteOf and AtomicOf are Read, Write and Atomic for what has been announced.
+func (h *Host) ReadOf(at Place, o Operation, p []byte) (Outcome, error) {
+	return repeat(func() (Outcome, error) {
+		return h.transfer(message{kind: kindReadOf, place: at, operation: o}, p)
+	})
+}
+
+// WriteOf is Write for what has been announced.
+func (h *Host) WriteOf(at Place, o Operation, p []byte) (Outcome, error) {
+	return h.transfer(message{kind: kindWriteOf, place: at, operation: o}, p)
+}
+
+// AtomicOf is Atomic for what has been announced.
+func (h *Host) AtomicOf(a Atomic, operation Operation) (old uint64, o Outcome, err error) {
+	m, err := h.ask(h.ctx, &message{kind: kindAtomicOf, atomic: a, operation: operation}, kindDone)
+	if err != nil {
+		return 0, 0, err
+	}
+	return m.old, m.outcome, nil
+}
 
 // flight is a piece of a transfer that is under way.
 type flight struct {
@@ -178,9 +217,9 @@ type flight struct {
 	piece  []byte
 }
 
-// transfer does a read or a write in pieces, several at a time. It touches p on the caller's goroutine only,
+// transfer does a read or a write, as m says, in pieces, several at a time. It touches p on the caller's goroutine only,
 // which may be prepared for faults.
-func (h *Host) transfer(k kind, at Place, p []byte) (outcome Outcome, failed error) {
+func (h *Host) transfer(m message, p []byte) (outcome Outcome, failed error) {
 	var under [window]flight
 	first, next := 0, 0 // pieces under way
 	defer func() {      // after a fault
@@ -193,11 +232,11 @@ func (h *Host) transfer(k kind, at Place, p []byte) (outcome Outcome, failed err
 		for failed == nil && outcome == 0 && next-first < window && (len(rest) > 0 || next == 0) {
 			f := &under[next%window]
 			f.piece = rest[:min(len(rest), MaxData)]
-			if failed = h.post(f, k, at, next%len(h.lanes)); failed != nil {
+			if failed = h.post(f, m, next%len(h.lanes)); failed != nil {
 				break
 			}
 			next++
-			rest, at.Address = rest[len(f.piece):], at.Address+uint64(len(f.piece))
+			rest, m.place.Address = rest[len(f.piece):], m.place.Address+uint64(len(f.piece))
 		}
 		if first == next {
 			return outcome, failed
@@ -221,9 +260,9 @@ func (h *Host) transfer(k kind, at Place, p []byte) (outcome Outcome, failed err
 }
 
 // post begins a piece of a transfer.
-func (h *Host) post(f *flight, k kind, at Place, lane int) (err error) {
-	m := message{kind: k, place: at, size: uint32(len(f.piece))}
-	if k == kindRead {
+func (h *Host) post(f *flight, m message, lane int) (err error) {
+	m.size = uint32(len(f.piece))
+	if m.kind == kindRead || m.kind == kindReadOf {
 		f.client, f.call, err = h.begin(h.ctx, lane, &m, nil, kindData)
 		return err
 	}

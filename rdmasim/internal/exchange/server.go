@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"farside/rdmasim/internal/socket"
+	"farside/internal/socket"
 )
 
 const (
@@ -27,6 +27,21 @@ type Handler interface {
 	Write(at Place, p []byte) Outcome
 	Atomic(Atomic) (old uint64, o Outcome)
 }
+
+// StrictHandler is a Handler of regions that are strict.
+type StrictHandler interface {
+	Handler
+	// Announce says that an operation is under way. It is not known to have ended until Known says so.
+	Announce(at Place, o *Operation) Outcome
+	// Perform does all of what was announced, or a piece that begins at a place, with the client's memory p.
+	Perform(at Place, o *Operation, p []byte, operand, compare uint64) (old uint64, _ Outcome)
+	// Known says that the client knows that all of a flow has ended, up to a number. The place is that of one of its
+	// operations.
+	Known(at Place, flow, number uint64)
+}
+
+// mostFlows bounds the flows of one connection.
+const mostFlows = 4096
 
 // Server carries out what clients ask for.
 type Server struct {
@@ -46,7 +61,9 @@ type connection struct {
 	*channel
 	server  *Server
 	from    netip.Prefix
-	resolve chan struct{} // has room for one token of each question that is being answered
+	resolve chan struct{}    // has room for one token of each question that is being answered
+	strict  StrictHandler    // nil if the handler is none
+	flows   map[uint64]Place // that have been announced, with the place of their last operation
 }
 
 // Serve listens at an address of this host (127.0.0.1:0) and answers until Close.
@@ -86,6 +103,7 @@ func (s *Server) accept() {
 		}
 		c := &connection{channel: newChannel(raw), server: s, from: sourceOf(raw.RemoteAddr()),
 			resolve: make(chan struct{}, maxResolves)}
+		c.strict, _ = s.handler.(StrictHandler)
 		c.secure(tls.Server(c.stream, s.config))
 		s.mu.Lock()
 		out := s.places.admit(c)
@@ -102,7 +120,7 @@ func (c *connection) serve() {
 	if !c.greet() {
 		return
 	}
-	for {
+	for c.server.ctx.Err() == nil { // what is buffered when the server is severed is not done any more
 		if c.in.Buffered() == 0 && c.push() != nil {
 			return
 		}
@@ -137,6 +155,32 @@ func (c *connection) greet() bool {
 // helloFull is a hello's outcome where the server has no place.
 const helloFull Outcome = 1
 
+// announced answers announce and known. What a connection has announced is over when it ends.
+func (c *connection) announced(m *message) Outcome {
+	switch _, known := c.flows[m.operation.Flow]; {
+	case c.strict == nil:
+		return 0
+	case m.kind == kindKnown:
+		c.strict.Known(m.place, m.operation.Flow, m.operation.Number)
+		return 0
+	case !known && len(c.flows) >= mostFlows:
+		return 0
+	}
+	if c.flows == nil {
+		c.flows = map[uint64]Place{}
+	}
+	c.flows[m.operation.Flow] = m.place
+	return c.strict.Announce(m.place, &m.operation)
+}
+
+// perform does what was announced. A handler that isn't strict has announced nothing.
+func (c *connection) perform(m *message, p []byte) (old uint64, o Outcome) {
+	if c.strict == nil {
+		return 0, ^Outcome(0)
+	}
+	return c.strict.Perform(m.place, &m.operation, p, m.atomic.Operand, m.atomic.Compare)
+}
+
 // answer does what a message asks for. An error ends the connection.
 func (c *connection) answer(m *message) error {
 	h := c.server.handler
@@ -154,15 +198,22 @@ func (c *connection) answer(m *message) error {
 			}
 		})
 		return nil
-	case kindRead:
+	case kindAnnounce, kindKnown:
+		return c.post(&message{kind: kindDone, tag: m.tag, outcome: c.announced(m)})
+	case kindRead, kindReadOf:
 		b := buffers.Get().(*buffer)
 		defer buffers.Put(b)
 		reply := message{kind: kindData, tag: m.tag, size: m.size}
-		if reply.outcome = h.Read(m.place, b.data()[:m.size]); reply.outcome != 0 {
+		if m.kind == kindRead {
+			reply.outcome = h.Read(m.place, b.data()[:m.size])
+		} else {
+			_, reply.outcome = c.perform(m, b.data()[:m.size])
+		}
+		if reply.outcome != 0 {
 			reply.size = 0
 		}
 		return c.send(&reply, b)
-	case kindWrite:
+	case kindWrite, kindWriteOf:
 		b := buffers.Get().(*buffer)
 		defer buffers.Put(b)
 		if c.in.Buffered() < int(m.size) {
@@ -173,10 +224,21 @@ func (c *connection) answer(m *message) error {
 		if err := c.receiveData(b, m.size); err != nil {
 			return err
 		}
-		return c.post(&message{kind: kindDone, tag: m.tag, outcome: h.Write(m.place, b.data()[:m.size])})
+		reply := message{kind: kindDone, tag: m.tag}
+		if m.kind == kindWrite {
+			reply.outcome = h.Write(m.place, b.data()[:m.size])
+		} else {
+			_, reply.outcome = c.perform(m, b.data()[:m.size])
+		}
+		return c.post(&reply)
 	case kindAtomic:
 		reply := message{kind: kindDone, tag: m.tag}
 		reply.old, reply.outcome = h.Atomic(m.atomic)
+		return c.post(&reply)
+	case kindAtomicOf:
+		reply := message{kind: kindDone, tag: m.tag}
+		m.place = m.atomic.Place
+		reply.old, reply.outcome = c.perform(m, make([]byte, m.atomic.Width))
 		return c.post(&reply)
 	}
 	return ErrProtocol
@@ -194,23 +256,33 @@ func (c *connection) reply(m *message) error {
 
 func (c *connection) leave() {
 	c.close()
+	for f, at := range c.flows {
+		c.strict.Known(at, f, ^uint64(0))
+	}
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	c.server.places.leave(c)
 }
 
-// Close ends all connections.
-func (s *Server) Close() error {
+// Sever ends all connections, and lets no more in. It doesn't wait: a handler may call it, and its own answer is then
+// lost, as is all that a client asks for after it.
+func (s *Server) Sever() error {
 	s.cancel()
 	err := s.listener.Close()
 	if errors.Is(err, net.ErrClosed) {
-		return nil
+		err = nil
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, c := range s.places.all() {
 		c.close()
 	}
-	s.mu.Unlock()
+	return err
+}
+
+// Close ends all connections, and waits for what they do. A second Close does nothing.
+func (s *Server) Close() error {
+	err := s.Sever()
 	s.running.Wait()
 	return err
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // protocol names the version in the handshake.
-const protocol = "farside-fabric/2"
+const protocol = "farside-fabric/3"
 
 const (
 	// MaxData bounds the bytes that one message brings.
@@ -32,6 +32,11 @@ const (
 	kindAtomic
 	kindData
 	kindDone
+	kindAnnounce
+	kindKnown
+	kindReadOf // a read, a write or an atomic that has been announced
+	kindWriteOf
+	kindAtomicOf
 )
 
 // ErrProtocol says that the other side speaks another version of the protocol, or nonsense.
@@ -56,6 +61,7 @@ type Description struct {
 	PID        uint32 // of the owner, on its host
 	UID        uint32
 	DeviceUUID [16]byte
+	Strict     bool   // its owner looks at the order of operations
 	Name       string // for people, at most 255 bytes
 }
 
@@ -75,6 +81,23 @@ type Atomic struct {
 	Compare uint64
 }
 
+// Operation is work on a strict region, as rdmasim's verbs.Operation.
+type Operation struct {
+	Flow   uint64 // the client's queue pair
+	Number uint64 // in the flow
+	Length uint64 // of all of it, bytes
+	Opcode uint8  // as rdmasim.Opcode
+	Fence  bool
+}
+
+func (o *Operation) layout(c *wire.Codec) {
+	wire.Uint64(c, &o.Flow)
+	wire.Uint64(c, &o.Number)
+	wire.Uint64(c, &o.Length)
+	wire.Uint8(c, &o.Opcode)
+	c.Flag(&o.Fence)
+}
+
 // message has the fields of all kinds; the zero value is in those that a kind doesn't have.
 type message struct {
 	kind        kind
@@ -85,6 +108,7 @@ type message struct {
 	place       Place
 	size        uint32 // of a read, or of the bytes behind a write or data
 	atomic      Atomic
+	operation   Operation
 	old         uint64
 }
 
@@ -106,16 +130,25 @@ func (m *message) layout(c *wire.Codec) {
 		if m.outcome == 0 {
 			m.description.layout(c)
 		}
-	case kindRead, kindWrite:
+	case kindAnnounce, kindKnown:
+		m.place.layout(c)
+		m.operation.layout(c)
+	case kindRead, kindWrite, kindReadOf, kindWriteOf:
 		m.place.layout(c)
 		wire.Uint32(c, &m.size)
-	case kindAtomic:
+		if m.kind >= kindReadOf {
+			m.operation.layout(c)
+		}
+	case kindAtomic, kindAtomicOf:
 		a := &m.atomic
 		a.Place.layout(c)
 		wire.Uint8(c, &a.Opcode)
 		wire.Uint8(c, &a.Width)
 		wire.Uint64(c, &a.Operand)
 		wire.Uint64(c, &a.Compare)
+		if m.kind == kindAtomicOf {
+			m.operation.layout(c)
+		}
 	case kindData:
 		wire.Uint32(c, &m.outcome)
 		wire.Uint32(c, &m.size)
@@ -133,6 +166,7 @@ func (d *Description) layout(c *wire.Codec) {
 	wire.Uint32(c, &d.PID)
 	wire.Uint32(c, &d.UID)
 	c.Bytes(d.DeviceUUID[:])
+	c.Flag(&d.Strict)
 	c.Text(&d.Name)
 }
 
@@ -154,7 +188,7 @@ func (m *message) append(b []byte) []byte {
 func (m *message) check() error {
 	d := &m.description
 	switch {
-	case m.kind < kindHello || m.kind > kindDone,
+	case m.kind < kindHello || m.kind > kindAtomicOf,
 		m.size > MaxData,
 		m.kind == kindData && m.outcome != 0 && m.size != 0,
 		m.kind == kindReply && m.outcome == 0 && (d.Length == 0 || d.Address+d.Length < d.Address):

@@ -27,6 +27,12 @@ var messages = []*message{
 	{kind: kindData, tag: 9, outcome: unknown},
 	{kind: kindDone, tag: 11, old: 1 << 63},
 	{kind: kindDone, tag: 11, outcome: unknown},
+	{kind: kindAnnounce, tag: 12, place: Place{1 << 62, 99}, operation: Operation{1, 2, 3, 4, true}},
+	{kind: kindKnown, tag: 12, place: Place{1 << 62, 99}, operation: Operation{Flow: 1, Number: 9}},
+	{kind: kindReadOf, tag: 9, place: Place{1<<62 + 8, 99}, size: MaxData, operation: Operation{1, 2, 3, 1, false}},
+	{kind: kindWriteOf, tag: 9, place: Place{1<<62 + 8, 99}, size: 1, operation: Operation{1, 2, 3, 2, false}},
+	{kind: kindAtomicOf, tag: 11, atomic: Atomic{Place: Place{1 << 62, 99}, Opcode: 5, Width: 8},
+		operation: Operation{1, 2, 8, 5, false}},
 }
 
 func TestWire(t *testing.T) {
@@ -59,7 +65,7 @@ func TestWire(t *testing.T) {
 func TestImpossibleMessages(t *testing.T) {
 	for name, m := range map[string]*message{
 		"no kind":                 {},
-		"an unknown kind":         {kind: kindDone + 1},
+		"an unknown kind":         {kind: kindAtomicOf + 1},
 		"too much to read":        {kind: kindRead, size: MaxData + 1},
 		"too much to write":       {kind: kindWrite, size: MaxData + 1},
 		"too much data":           {kind: kindData, size: 1 << 31},

@@ -2,15 +2,17 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
+	"farside/internal/trust"
 	"farside/rdmasim/internal/verbs"
 )
 
 // Fabric is this host's regions as a peer finds them. It implements verbs.Fabric.
 type Fabric struct {
 	table   *verbs.Table
-	allowed trust
+	allowed trust.Users
 
 	mu     sync.Mutex
 	closed bool
@@ -20,9 +22,9 @@ type Fabric struct {
 // Open makes a way to this host's regions, which puts what it resolves into a table. It does no input or
 // output. Error: a list in FARSIDE_FABRIC_ALLOW_UIDS that can't be read.
 func Open(table *verbs.Table) (*Fabric, error) {
-	allowed, err := readTrust()
+	allowed, err := trust.Read()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("rdmasim: %w", err)
 	}
 	return &Fabric{table: table, allowed: allowed, links: map[uint32]*link{}}, nil
 }
@@ -78,4 +80,9 @@ func (f *Fabric) Close() {
 }
 
 // viewOf is the view of a region in a table of this way, which holds no others.
-func viewOf(r *verbs.Region) *View { return r.View.(*View) }
+func viewOf(r *verbs.Region) *View {
+	if v, ok := r.View.(strictView); ok {
+		return v.View
+	}
+	return r.View.(*View)
+}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/memfd"
-	"farside/rdmasim/internal/socket"
+	"farside/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 

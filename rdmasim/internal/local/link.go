@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/memfd"
-	"farside/rdmasim/internal/socket"
+	"farside/internal/socket"
+	"farside/internal/trust"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -21,7 +22,7 @@ type link struct {
 	users int // resolves under way, under the fabric's lock
 
 	table   *verbs.Table
-	allowed trust
+	allowed trust.Users
 	id      uint32
 
 	turn    chan struct{} // held by the one resolve that is under way; it guards session
@@ -54,7 +55,7 @@ func (l *link) resolve(ctx context.Context, address, key uint64, need verbs.Acce
 	}
 	entry := s.entries
 	s.entries++
-	reply, err := s.send(ctx, request{kind: kindResolve, access: need, address: address, key: key, entry: entry})
+	reply, tag, err := s.send(ctx, request{kind: kindResolve, access: need, address: address, key: key, entry: entry})
 	if s.control == nil {
 		// A new connection. The owner's greeting comes first, and says why sending failed, if it did.
 		if err := s.greet(ctx); err != nil {
@@ -64,7 +65,7 @@ func (l *link) resolve(ctx context.Context, address, key uint64, need verbs.Acce
 		}
 		go s.read()
 	}
-	a, err := s.wait(ctx, reply, err)
+	a, err := s.wait(ctx, reply, tag, err)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +87,9 @@ func (l *link) resolve(ctx context.Context, address, key uint64, need verbs.Acce
 		return nil, err
 	}
 	r := &verbs.Region{Info: v.info, View: v}
+	if a.strict {
+		r.View = strictView{v}
+	}
 	if err := l.table.Add(r); err != nil {
 		v.Close(err)
 		return nil, err
@@ -185,7 +189,7 @@ func dial(ctx context.Context, name string) (*socket.Conn, error) {
 // join makes sure who the owner is, and hands over a ledger, without waiting for the greeting. A name can be
 // taken by anyone, so that the peer looks at the owner's user as the owner looks at the peer's.
 func (l *link) join(ctx context.Context, conn *socket.Conn) (*session, error) {
-	who, err := l.allowed.check(conn)
+	who, err := meet(l.allowed, conn)
 	if err != nil {
 		return nil, err
 	}
@@ -208,6 +212,15 @@ func (l *link) join(ctx context.Context, conn *socket.Conn) (*session, error) {
 	// If the owner has refused already this fails, and so will the request that follows; the greeting says why.
 	_, _ = conn.WriteMsg(request{kind: kindJoin, entry: ledgerEntries}.encode(), unix.UnixRights(file.Int()))
 	return s, nil
+}
+
+// meet finds out who an owner is. Error: ErrPermission for one who isn't allowed.
+func meet(allowed trust.Users, conn *socket.Conn) (*unix.Ucred, error) {
+	who, err := allowed.Check(conn)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", verbs.ErrPermission, err)
+	}
+	return who, nil
 }
 
 // receiveHello takes an owner's greeting with the descriptor of its control page.

@@ -98,7 +98,7 @@ func (f *Fabric) regionsOf(ctx context.Context, id uint32) ([]verbs.RegionStatus
 		return nil, err
 	}
 	defer conn.Close()
-	who, err := f.allowed.check(conn)
+	who, err := meet(f.allowed, conn)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,10 @@ import (
 	"farside/internal/config"
 	"farside/internal/fault"
 	"farside/internal/fd"
+	"farside/internal/finding"
 	"farside/internal/memfd"
-	"farside/rdmasim/internal/socket"
+	"farside/internal/socket"
+	"farside/internal/trust"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -36,7 +38,7 @@ const (
 // methods may be called from any goroutine.
 type Owner struct {
 	id       uint32
-	allowed  trust
+	allowed  trust.Users
 	listener *socket.Listener
 	page     *fd.FD // the control page's file
 	keeper   *keeper
@@ -59,6 +61,10 @@ type Owner struct {
 	nextSlot  uint32
 	freeSlots []uint32
 	clients   map[*client]struct{}
+
+	strict   []*Region          // those with traffic
+	looks    uint64             // how often somebody may have seen what peers have written
+	findings []*finding.Finding // for tell
 }
 
 // ID is the owner's id on the fabric, 20 bits.
@@ -68,18 +74,19 @@ func (o *Owner) ID() uint32 { return o.id }
 // one more descriptor for each connected peer. Errors: the operating system's, and ErrResources when the
 // process has no descriptors left.
 func NewOwner() (*Owner, error) {
-	allowed, err := readTrust()
+	allowed, err := trust.Read()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("rdmasim: %w", err)
 	}
 	settings, err := config.Read()
 	if err != nil {
 		return nil, fmt.Errorf("rdmasim: %w", err)
 	}
-	faults, err := fault.For(settings, "rdma")
+	faults, err := fault.For(settings, "rdma.")
 	if err != nil {
 		return nil, fmt.Errorf("rdmasim: %w", err)
 	}
+	finding.Begin(settings)
 	o := &Owner{allowed: allowed, faults: faults, places: places(), Rest: restTime,
 		Patience: verbs.DrainTimeout, JoinTimeout: joinTimeout,
 		nextSlot: ownerSlot + 1, cursor: verbs.PageSize, clients: map[*client]struct{}{}}
@@ -147,19 +154,25 @@ func (o *Owner) Close() {
 	}
 	o.closed = true
 	regions := o.regions
+	var mappings []*Mapping
 	for _, r := range regions {
 		o.closeRegion(r)
+		mappings = append(mappings, r.takeMappings()...)
 	}
 	// Peers tell a close from a death by this word when the connection breaks.
 	word(o.control, ownerSlot*8).Store(ownerClosed)
 	_ = o.listener.Close()
 	o.mu.Unlock()
+	for _, m := range mappings {
+		m.finish()
+	}
 	o.drain(regions...)
 	o.mu.Lock()
 	for c := range o.clients {
 		_ = c.conn.Close()
 	}
 	o.mu.Unlock()
+	o.tell()
 	o.serving.Wait()
 	o.dropControl()
 }

@@ -3,12 +3,9 @@ package local
 import (
 	"errors"
 	"fmt"
-	"io"
-
-	"golang.org/x/sys/unix"
 
 	"farside/internal/fd"
-	"farside/rdmasim/internal/socket"
+	"farside/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -41,53 +38,12 @@ func receive(conn *socket.Conn) (answer, error) {
 // for which this process has no room; then file is nil. Errors: io.EOF when the other side has gone, ErrProtocol
 // for a packet with more than one descriptor, the operating system's. Whatever came with an error is closed.
 func receivePacket(conn *socket.Conn, buf []byte) (n int, file *fd.FD, lost bool, err error) {
-	// Room for two descriptors, so that a second one shows. The kernel drops what has no room.
-	oob := make([]byte, unix.CmsgSpace(2*4))
-	n, oobn, flags, err := conn.ReadMsg(buf, oob)
-	if errors.Is(err, unix.ECONNRESET) {
-		// The other side hung up without having read everything. That is told once, before what it sent.
-		n, oobn, flags, err = conn.ReadMsg(buf, oob)
-	}
-	// An empty packet is io.EOF, too, and can have descriptors.
-	files, full := received(oob[:oobn])
-	lost = full || flags&unix.MSG_CTRUNC != 0
-	switch {
-	case err != nil:
-	case n == 0:
-		err = io.EOF
-	case len(files) > 1 || len(files) == 1 && lost:
+	n, files, lost, err := conn.ReadFiles(buf, 1)
+	if errors.Is(err, socket.ErrFiles) {
 		err = fmt.Errorf("%w: a packet with more than one descriptor", verbs.ErrProtocol)
-	case len(files) == 1:
-		return n, files[0], false, nil
-	default:
-		return n, nil, lost, nil
 	}
-	for _, f := range files {
-		_ = f.Close()
+	if len(files) == 1 {
+		file = files[0]
 	}
-	return 0, nil, false, err
-}
-
-// received takes over the descriptors in a packet's control messages. full says that this process had no room for
-// all of them.
-func received(oob []byte) (files []*fd.FD, full bool) {
-	messages, err := unix.ParseSocketControlMessage(oob)
-	if err != nil {
-		return nil, false // the kernel writes them
-	}
-	for i := range messages {
-		raws, err := unix.ParseUnixRights(&messages[i])
-		if err != nil {
-			continue // of another type
-		}
-		for _, raw := range raws {
-			f, err := fd.Fresh(raw, nil)
-			if err != nil {
-				full = true
-				continue
-			}
-			files = append(files, f)
-		}
-	}
-	return files, full
+	return n, file, lost, err
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"farside/internal/config"
+	"farside/internal/finding"
 	"farside/internal/memfd"
 	"farside/rdmasim/internal/verbs"
 )
@@ -18,6 +20,8 @@ type Attributes struct {
 	Access     verbs.Access // what peers may do
 	Name       string       // for people; cut to 128 bytes
 	DeviceUUID [16]byte     // of the device whose memory it is
+	// Holds says that devices see what peers write after a Synchronize, with FARSIDE_STRICT=rdma.
+	Holds bool
 }
 
 // Region is a registered range of a payload.
@@ -33,10 +37,12 @@ type Region struct {
 	generation uint64
 
 	// Under owner.mu.
-	holders map[holder]struct{}
-	past    verbs.Counters // of peers that have gone
-	freed   time.Time      // zero while the region lives
-	dropped bool           // on its way out of owner.regions
+	holders  map[holder]struct{}
+	mappings map[*Mapping]struct{} // of this process' own users
+	past     verbs.Counters        // of peers that have gone
+	freed    time.Time             // zero while the region lives
+	dropped  bool                  // on its way out of owner.regions
+	traffic  *traffic              // nil unless the region is strict
 }
 
 // holder is a peer's view of a region.
@@ -87,6 +93,12 @@ func (o *Owner) Register(fd int, offset, length uint64, a Attributes) (*Region, 
 		return nil, fmt.Errorf("rdmasim: register: more than %d regions: %w", controlSlots-1, verbs.ErrResources)
 	}
 	r.base = verbs.MakeAddress(o.id, at)
+	if finding.On(config.StrictRDMA) {
+		if err := r.watchTraffic(a.Holds); err != nil {
+			o.freeSlots = append(o.freeSlots, r.slot)
+			return nil, err
+		}
+	}
 	o.cursor = roundUp(at+length) + verbs.PageSize
 	o.regions = slices.Insert(o.regions, index, r)
 	o.live++
@@ -239,11 +251,16 @@ func (r *Region) Close() {
 	o.mu.Lock()
 	tell := map[*client]struct{}{}
 	if o.closeRegion(r) {
+		defer o.tell()
 		for h := range r.holders {
 			tell[h.client] = struct{}{}
 		}
 	}
+	mappings := r.takeMappings()
 	o.mu.Unlock()
+	for _, m := range mappings {
+		m.finish()
+	}
 	// The word decides; the notice only lets idle peers give the memory back.
 	notice := message{kind: kindRevoked, base: r.base, length: r.length, slot: r.slot, generation: r.generation}
 	for c := range tell {
@@ -260,6 +277,7 @@ func (o *Owner) closeRegion(r *Region) bool {
 	if !r.freed.IsZero() {
 		return false
 	}
+	r.endTraffic()
 	r.freed = time.Now()
 	word(o.control, uint64(r.slot)*8).Store(r.generation + 1)
 	o.live--

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/fault"
-	"farside/rdmasim/internal/socket"
+	"farside/internal/socket"
+	"farside/internal/trust"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -58,14 +59,14 @@ func (o *Owner) serve() {
 // sending it can't block.
 func (o *Owner) admit(conn *socket.Conn) {
 	hello := message{kind: kindHello, slot: controlSlots}
-	who, err := otherSide(conn)
+	who, err := trust.OtherSide(conn)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case o.closed || err != nil:
 		_ = conn.Close()
 		return
-	case !o.allowed.allows(who.Uid):
+	case !o.allowed.Allows(who.Uid):
 		hello.status = wireDenied
 	case !o.hasRoom(who):
 		hello.status = wireBusy
@@ -176,6 +177,7 @@ func (c *client) leave() {
 	c.owner.mu.Lock()
 	defer c.owner.mu.Unlock()
 	delete(c.owner.clients, c)
+	c.leaveTraffic()
 	for entry := range c.holds {
 		c.let(entry)
 	}
@@ -201,6 +203,9 @@ func (c *client) answer(packet []byte, passed int) (reply message, fd int) {
 	q, err := decodeRequest(packet)
 	if err != nil {
 		return message{kind: kindReply, status: wireBadRequest}, -1
+	}
+	if q.kind >= kindAnnounce {
+		return c.transfers(q, passed), -1
 	}
 	c.owner.mu.Lock()
 	defer c.owner.mu.Unlock()
@@ -285,6 +290,7 @@ func (r *Region) describe() message {
 	return message{
 		base: r.base, length: r.length, offset: r.offset, slot: r.slot, access: r.attributes.Access,
 		generation: r.generation, key: r.key, device: r.attributes.DeviceUUID, name: r.attributes.Name,
+		strict: r.traffic != nil,
 	}
 }
 

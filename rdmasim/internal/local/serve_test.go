@@ -17,7 +17,7 @@ import (
 
 	"farside/internal/fd"
 	"farside/internal/memfd"
-	"farside/rdmasim/internal/socket"
+	"farside/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 

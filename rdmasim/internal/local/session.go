@@ -11,7 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"farside/rdmasim/internal/socket"
+	"farside/internal/garbage"
+	"farside/internal/socket"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -33,8 +34,8 @@ type session struct {
 	users   atomic.Int64  // the link and the regions
 
 	mu      sync.Mutex
-	tag     uint32      // of the last request; they are counted from 1
-	waiting chan answer // of the request with tag; nil when none is
+	tag     uint32                 // of the last request; they are counted from 1
+	waiting map[uint32]chan answer // of requests, by their tags
 }
 
 func (s *session) ended() bool {
@@ -99,24 +100,29 @@ func (s *session) release() {
 	}
 }
 
-// send sends a request; its reply is to be waited for, whatever the error.
-func (s *session) send(ctx context.Context, q request) (chan answer, error) {
-	reply := make(chan answer, 1)
+// send sends a request, with descriptors; the reply with its tag is to be waited for, whatever the error.
+func (s *session) send(ctx context.Context, q request, files ...int) (reply chan answer, tag uint32, err error) {
+	reply = make(chan answer, 1)
 	s.mu.Lock()
 	s.tag++
 	q.tag = s.tag
-	s.waiting = reply
+	if s.waiting == nil {
+		s.waiting = map[uint32]chan answer{}
+	}
+	s.waiting[q.tag] = reply
 	s.mu.Unlock()
 	deadline, _ := ctx.Deadline()
-	err := s.conn.SetWriteDeadline(deadline)
-	if err == nil {
+	err = s.conn.SetWriteDeadline(deadline)
+	if err == nil && len(files) > 0 {
+		_, err = s.conn.WriteMsg(q.encode(), unix.UnixRights(files...))
+	} else if err == nil {
 		_, err = s.conn.Write(q.encode())
 	}
-	return reply, err
+	return reply, q.tag, err
 }
 
 // wait takes the reply to a request; sent is what sending gave. The answer's descriptor is the caller's.
-func (s *session) wait(ctx context.Context, reply chan answer, sent error) (answer, error) {
+func (s *session) wait(ctx context.Context, reply chan answer, tag uint32, sent error) (answer, error) {
 	err := sent
 	if err == nil || ctx.Err() == nil {
 		// If the request couldn't be sent the connection is broken, and the reader about to say how.
@@ -133,7 +139,7 @@ func (s *session) wait(ctx context.Context, reply chan answer, sent error) (answ
 	}
 	// A reply that came at the last moment may hold a descriptor.
 	s.mu.Lock()
-	s.waiting = nil
+	delete(s.waiting, tag)
 	s.mu.Unlock()
 	select {
 	case a := <-reply:
@@ -173,6 +179,7 @@ func (s *session) read() {
 	close(s.done)
 	s.link.table.DropIf(reason, func(r *verbs.Region) bool { return viewOf(r).session == s })
 	_ = s.conn.Close()
+	garbage.Soon() // the session's mappings
 }
 
 // answered hands a reply to who waits for it. An owner sends one to each request: it can't keep a peer busy with
@@ -180,9 +187,9 @@ func (s *session) read() {
 func (s *session) answered(a answer, replies uint32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.waiting != nil && a.tag == s.tag {
-		s.waiting <- a // has room for the one reply
-		s.waiting = nil
+	if reply := s.waiting[a.tag]; reply != nil {
+		reply <- a // has room for the one reply
+		delete(s.waiting, a.tag)
 	} else {
 		a.drop() // nobody waits any more
 	}

@@ -8,17 +8,21 @@ import (
 	"farside/rdmasim/internal/wire"
 )
 
-// Packets on an owner's socket. All integers are little-endian, packets have a fixed size, and reserved bytes
-// are zero. The owner greets with a hello (with the control page's descriptor). A peer joins (with its
-// ledger's descriptor), then asks for regions, any number of times, and gets a reply to each (with the
-// payload's descriptor if it says success). Whoever wants a list only doesn't join, and asks for one region
-// after the other. The owner also sends a notice when it deregisters a region that has been handed out.
+// Packets on an owner's socket. All integers are little-endian, packets have a fixed size, and reserved bytes are
+// zero. The owner greets with a hello (with the control page's descriptor). A peer joins (with its ledger's
+// descriptor), then asks for regions, any number of times, and gets a reply to each (with the payload's descriptor
+// if it says success). Of operations on strict regions it tells the owner (strict.go). Whoever wants a list only
+// doesn't join, and asks for one region after the other. The owner also sends a notice when it deregisters a
+// region that has been handed out.
 const (
-	wireMagic   = 0x4d445246 // "FRDM"
-	wireVersion = 2
+	// socketPrefix begins the abstract unix addresses at which owners answer; net's notation.
+	socketPrefix = "@farside-rdma-"
 
-	requestSize = 48
-	messageSize = 256
+	wireMagic   = 0x4d445246 // "FRDM"
+	wireVersion = 3
+
+	requestSize = 80
+	messageSize = 260
 	// nameSize bounds a region's name, bytes of UTF-8.
 	nameSize = 128
 )
@@ -30,6 +34,11 @@ const (
 	kindRevoked = 4
 	kindJoin    = 5
 	kindNext    = 6
+
+	// Of regions that are strict; see strict.go.
+	kindAnnounce = 7
+	kindPerform  = 8
+	kindKnown    = 9
 )
 
 // wireStatus is the outcome in a reply or a hello.
@@ -72,6 +81,13 @@ type request struct {
 	address uint64       // resolve: in the region; next: the lowest that the region's base may be
 	key     uint64       // resolve: the key that the region must have, 0 for any
 	entry   uint32       // resolve: the ledger's entry for the region; join: number of entries
+
+	// Announce, perform and known. The address of a piece of a write is that of the piece.
+	opcode verbs.Opcode
+	fence  bool   // announce: reads and atomics of the flow before it are done when it begins
+	flow   uint64 // the peer's queue pair
+	number uint64 // of the operation in the flow; known: of the last one
+	length uint64 // bytes
 }
 
 // layout is the fields of a packet in their order.
@@ -82,7 +98,12 @@ func (q *request) layout(c *wire.Codec) {
 	wire.Uint64(c, &q.address)
 	wire.Uint64(c, &q.key)
 	wire.Uint32(c, &q.entry)
-	c.Reserved(12)
+	wire.Uint8(c, &q.opcode)
+	c.Flag(&q.fence)
+	wire.Uint64(c, &q.flow)
+	wire.Uint64(c, &q.number)
+	wire.Uint64(c, &q.length)
+	c.Reserved(18)
 }
 
 // layoutHead is what every packet begins with. A reader has checked magic and version before.
@@ -100,7 +121,7 @@ func decodeRequest(b []byte) (q request, err error) {
 		return request{}, err
 	}
 	err = wire.Decode(b, q.layout)
-	known := q.kind == kindJoin || q.kind == kindResolve || q.kind == kindNext
+	known := q.kind == kindJoin || q.kind == kindResolve || q.kind >= kindNext && q.kind <= kindKnown
 	if err != nil || !known || q.access&^verbs.AccessAll != 0 {
 		return request{}, fmt.Errorf("%w: request of kind %d, %d bytes", verbs.ErrProtocol, q.kind, len(b))
 	}
@@ -122,6 +143,7 @@ type message struct {
 	device     [16]byte
 	counters   verbs.Counters // in the answer to next
 	peers      uint32         // likewise: how many have the region
+	strict     bool           // the owner wants to be told of operations
 	name       string
 }
 
@@ -143,6 +165,8 @@ func (m *message) layout(c *wire.Codec) {
 		wire.Uint64(c, p)
 	}
 	wire.Uint32(c, &m.peers)
+	c.Flag(&m.strict)
+	c.Reserved(3)
 	c.PaddedText(&m.name, nameSize)
 }
 
@@ -178,6 +202,9 @@ func (m message) check(id uint32, address uint64, slots uint32) error {
 func (m message) info(pid int, uid uint32) verbs.RegionInfo {
 	return verbs.RegionInfo{
 		Address: m.base, Length: m.length, Key: m.key, Access: m.access,
-		PID: pid, UID: uid, DeviceUUID: m.device, Name: m.name,
+		PID: pid, UID: uid, DeviceUUID: m.device, Name: m.name, Strict: m.strict,
 	}
 }
+
+// socketName is the address at which the owner with an id answers.
+func socketName(id uint32) string { return fmt.Sprintf(socketPrefix+"%05x", id) }

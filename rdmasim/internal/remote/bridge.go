@@ -104,7 +104,7 @@ func (h handler) Resolve(ctx context.Context, q exchange.Question) (exchange.Des
 	}
 	i := &r.Info
 	return exchange.Description{Address: i.Address, Length: i.Length, Key: i.Key, Access: uint32(i.Access),
-		PID: uint32(i.PID), UID: i.UID, DeviceUUID: i.DeviceUUID, Name: i.Name}, 0
+		PID: uint32(i.PID), UID: i.UID, DeviceUUID: i.DeviceUUID, Name: i.Name, Strict: i.Strict}, 0
 }
 
 // do carries out an operation on a region that was asked for before. It asks no owner, which may take its

@@ -21,7 +21,7 @@ func (b *Bridge) onCommand(target string, r *verbs.Region) (fault.Injection, boo
 		time.Sleep(i.Delay)
 	}
 	if i.Sever {
-		go b.Close() // which waits for the call that this is part of
+		_ = b.server.Sever() // and the bridge's user closes it: Close waits for the call that this is part of
 	}
 	return i, ok
 }

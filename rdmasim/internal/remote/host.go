@@ -56,7 +56,11 @@ func (f *Fabric) Resolve(ctx context.Context, address, key uint64, need verbs.Ac
 		return r, nil
 	}
 	info := infoOf(&d)
-	r := &verbs.Region{Info: *info, View: &view{info: *info, host: f.host}}
+	v := &view{info: *info, host: f.host}
+	r := &verbs.Region{Info: *info, View: v}
+	if info.Strict {
+		r.View = strictView{v}
+	}
 	f.table.Forget(tableLimit)
 	if err := f.table.Add(r); err != nil {
 		return nil, err
@@ -67,7 +71,7 @@ func (f *Fabric) Resolve(ctx context.Context, address, key uint64, need verbs.Ac
 // infoOf is a bridge's description of a region.
 func infoOf(d *exchange.Description) *verbs.RegionInfo {
 	return &verbs.RegionInfo{Address: d.Address, Length: d.Length, Key: d.Key, Access: verbs.Access(d.Access),
-		PID: int(d.PID), UID: d.UID, DeviceUUID: d.DeviceUUID, Name: d.Name}
+		PID: int(d.PID), UID: d.UID, DeviceUUID: d.DeviceUUID, Name: d.Name, Strict: d.Strict}
 }
 
 // ask asks a bridge for a region and holds the answer against what it can be.

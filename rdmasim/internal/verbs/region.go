@@ -20,6 +20,7 @@ type RegionInfo struct {
 	UID        uint32 // effective user of the owner
 	DeviceUUID [16]byte
 	Name       string // the owner's, for people
+	Strict     bool   // its owner looks at the order of operations (FARSIDE_STRICT=rdma)
 }
 
 // Owner is the id on the fabric of the region's owner, 20 bits.
@@ -87,7 +88,12 @@ type View interface {
 
 // ErrStale is what a view gives when the region was gone before the operation touched it. The address may have
 // found a new region since, which a peer looks for. It is compared with ==, and no user gets it.
-var ErrStale = fmt.Errorf("%w: before the operation", ErrFreed)
+var ErrStale error = staleError{}
+
+type staleError struct{}
+
+func (staleError) Error() string { return ErrFreed.Error() + ": before the operation" }
+func (staleError) Unwrap() error { return ErrFreed }
 
 // Region is a region of another process as a peer has it.
 type Region struct {

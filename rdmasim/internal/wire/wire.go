@@ -79,6 +79,17 @@ func Uint32[T ~uint32](c *Codec, p *T) { *p = T(c.uint(uint64(*p), 4)) }
 // Uint64 is a field of eight bytes.
 func Uint64[T ~uint64](c *Codec, p *T) { *p = T(c.uint(uint64(*p), 8)) }
 
+// Flag is a field of one byte, 0 or 1.
+func (c *Codec) Flag(p *bool) {
+	var x uint8
+	if *p {
+		x = 1
+	}
+	Uint8(c, &x)
+	c.bad = c.bad || x > 1
+	*p = x == 1
+}
+
 // Bytes is a field of len(p) bytes.
 func (c *Codec) Bytes(p []byte) {
 	if c.decoding {

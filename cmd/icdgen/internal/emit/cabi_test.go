@@ -64,7 +64,8 @@ func TestCABI(t *testing.T) {
 		{"commands.go",
 			"{ installed.GetThing(vk.PhysicalDevice(f.word(0)), vk.ThingFlags(f.word(1)), vk.WideFlags(f.word(2))) }"},
 		{"commands.go",
-			"[5]uint16{ 0: 4, // vkCmdThing 1: 4, // vkCmdThingKHR 2: 1, // vkCreateInstance 3: 2, // vkGetInstanceProcAddr 4: 3, // vkGetThing }"},
+			"[5]uint16{ 0: 4, // vkCmdThing 1: 4, // vkCmdThingKHR 2: 1, // vkCreateInstance 3: 2, // " +
+				"vkGetInstanceProcAddr 4: 3, // vkGetThing }"},
 		{"commands.go", "1: kindResult, // vkCreateInstance 2: kindWord, // vkGetInstanceProcAddr }"},
 		{"stubs_amd64.s", "PCALIGN $16 MOVL $4, AX JMP farside_entry(SB)"},
 		{"stubs_arm64.s", "PCALIGN $16 MOVD $4, R9 B farside_entry(SB)"},

@@ -31,7 +31,7 @@ func (p *printer) file(path string) (File, error) {
 
 // API prints package internal/vk.
 func API(reg *registry.Registry) ([]File, error) {
-	g := &generator{reg: reg, lay: newLayouts(reg)}
+	g := &generator{reg: reg, lay: newLayouts(reg), texts: newTexts()}
 	g.index()
 	var files []File
 	for _, part := range []struct {
@@ -49,6 +49,7 @@ func API(reg *registry.Registry) ([]File, error) {
 		{"commands", g.commands},
 		{"formats", g.formats},
 		{"layout_test", g.layoutTest},
+		{"text", g.texts.print}, // of all the others
 	} {
 		p := new(printer)
 		p.f("%spackage vk\n\n", header)
@@ -72,6 +73,7 @@ type generator struct {
 	flags  map[string]*registry.Enum   // …Flags to its …FlagBits
 	owner  map[string]string           // …FlagBits to its …Flags
 	sTypes map[string]*registry.Struct // by structure name, those with a fixed sType
+	texts  *texts
 }
 
 func (g *generator) index() {

@@ -3,6 +3,8 @@ package emit
 import (
 	"bytes"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,6 +47,22 @@ func TestSameRegistrySameBytes(t *testing.T) {
 // squeeze removes what gofmt decides, the alignment of columns.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// spelled has the strings of a table in the places of their vk.Texts.
+func spelled(table, texts string) string {
+	var all strings.Builder
+	for _, quoted := range regexp.MustCompile(`"[^"]*"`).FindAllString(texts, -1) {
+		all.WriteString(strings.Trim(quoted, `"`))
+	}
+	return regexp.MustCompile(`\b0x[0-9a-f]+\b`).ReplaceAllStringFunc(table, func(place string) string {
+		n, err := strconv.ParseUint(place, 0, 32)
+		at, size := int(n>>textBits), int(n&(1<<textBits-1))
+		if err != nil || at+size > all.Len() {
+			return place
+		}
+		return all.String()[at : at+size]
+	})
+}
+
 func TestPrints(t *testing.T) {
 	files := map[string]string{}
 	for _, f := range generate(t) {
@@ -56,6 +74,9 @@ func TestPrints(t *testing.T) {
 		}
 		name := strings.TrimSuffix(strings.TrimPrefix(f.Path, "internal/vk/zz_generated_"), ".go")
 		files[name] = squeeze(string(f.Data))
+	}
+	for _, table := range []string{"structures", "features", "extensions", "commands", "formats"} {
+		files[table] = spelled(files[table], files["text"])
 	}
 	for _, test := range []struct{ file, want string }{
 		{"structs", `type ThingInfo struct {
@@ -90,16 +111,18 @@ func TestPrints(t *testing.T) {
 		{"bitmasks", "WIDE_TOP_BIT WideFlags = 0x8000000000000000"},
 		{"constants", "ALMOST_ALL = 0xfffffffe"},
 		{"constants", `KHR_THING_EXTENSION_NAME = "VK_KHR_thing"`},
-		{"structures",
-			`{SType: STRUCTURE_TYPE_THING_FEATURES, Name: "VkThingFeatures", Size: unsafe.Sizeof(ThingFeatures{}), Extends: []StructureType{STRUCTURE_TYPE_FEATURES_2}}`},
-		{"features",
-			`{SType: STRUCTURE_TYPE_THING_FEATURES, Name: "VkThingFeatures", Fields: []FeatureField{ {"thing", unsafe.Offsetof(ThingFeatures{}.Thing)}, }}`},
-		{"extensions",
-			`{Name: "VK_KHR_thing", Number: 2, Type: DeviceExtension, SpecVersion: 3, Depends: "VK_VERSION_1_0+VK_KHR_other", PromotedTo: "VK_VERSION_1_1", Commands: []string{"vkCmdThingKHR"}}`},
-		{"commands",
-			`{Name: "vkCmdThingKHR", Alias: "vkCmdThing", Level: DeviceLevel, Extensions: []string{"VK_KHR_thing"}}`},
-		{"commands", `{Name: "vkGetThing", Level: PhysicalDeviceLevel, Version: API_VERSION_1_1}`},
-		{"formats", `Components: []FormatComponent{{'R', 8, NumericUNORM, 0}}`},
+		{"structures", "{SType: STRUCTURE_TYPE_THING_FEATURES, Name: VkThingFeatures, " +
+			"Size: unsafe.Sizeof(ThingFeatures{}), extends: part{0, 1}}"},
+		{"structures", "var extended = [...]StructureType{ STRUCTURE_TYPE_FEATURES_2, }"},
+		{"features", "{SType: STRUCTURE_TYPE_THING_FEATURES, Name: VkThingFeatures, fields: part{0, 1}}"},
+		{"features", "var featureFields = [...]FeatureField{ {thing, unsafe.Offsetof(ThingFeatures{}.Thing)}, }"},
+		{"extensions", "{Name: VK_KHR_thing, Number: 2, Type: DeviceExtension, SpecVersion: 3, " +
+			"Depends: VK_VERSION_1_0+VK_KHR_other, PromotedTo: VK_VERSION_1_1, commands: part{0, 1}}"},
+		{"extensions", "var extensionCommands = [...]Text{vkCmdThingKHR}"},
+		{"commands", "{Name: vkCmdThingKHR, Alias: vkCmdThing, Level: DeviceLevel, extensions: part{0, 1}}"},
+		{"commands", "{Name: vkGetThing, Level: PhysicalDeviceLevel, Version: API_VERSION_1_1}"},
+		{"commands", "var commandExtensions = [...]Text{VK_KHR_thing}"},
+		{"formats", "components: [4]FormatComponent{{'R', 8, NumericUNORM, 0}}, componentCount: 1"},
 	} {
 		if !strings.Contains(files[test.file], squeeze(test.want)) {
 			t.Errorf("%s: missing\n%s", test.file, test.want)

@@ -15,20 +15,21 @@ func Faults(reg *registry.Registry, driver *Driver) (File, error) {
 	p := new(printer)
 	p.f("%spackage fault\n\nimport \"farside/internal/vk\"\n\n", header)
 	p.f("// Commands are those that faults can be put into, sorted by name; aliases are left out.\nvar Commands = []Command{\n")
-	for _, c := range byName(reg.Commands) {
+	var results []string
+	for i, c := range byName(reg.Commands) {
 		// vkCreateInstance takes no handle, so that nothing is generated for it, but has observers.
 		if c.Alias != "" || !observable(c) || !g.checked(c) && c.Name != "vkCreateInstance" {
 			continue
 		}
-		p.f("{Name: %q", c.Name)
+		p.f("/* %s */ {place: %d", c.Name, i)
 		if c.Result.Type == "VkResult" {
-			p.f(", Results: []vk.Result{")
+			first := len(results)
 			for _, r := range c.Results {
 				if known(enum, r) && r != "VK_SUCCESS" {
-					p.f("vk.%s, ", ConstName(r))
+					results = append(results, "vk."+ConstName(r))
 				}
 			}
-			p.f("}")
+			p.f(", first: %d, count: %d", first, len(results)-first)
 		}
 		memory, handle := g.attributes(c)
 		if memory {
@@ -39,15 +40,21 @@ func Faults(reg *registry.Registry, driver *Driver) (File, error) {
 		}
 		p.f("},\n")
 	}
-	p.f("}\n\n// resultAliases are other names of results.\nvar resultAliases = map[string]vk.Result{\n")
+	p.f("}\n\n// commandResults are the results of all of them.\nvar commandResults = [...]vk.Result{\n")
+	for _, r := range results {
+		p.f("%s,\n", r)
+	}
+	p.f("}\n\n")
+	p.f("// resultOfAlias is the result that has another name.\n" +
+		"func resultOfAlias(name string) (vk.Result, bool) {\nswitch name {\n")
 	if enum != nil {
 		for _, v := range enum.Values {
 			if v.Alias != "" {
-				p.f("%q: vk.%s,\n", v.Name, ConstName(v.Name))
+				p.f("case %q:\nreturn vk.%s, true\n", v.Name, ConstName(v.Name))
 			}
 		}
 	}
-	p.f("}\n")
+	p.f("}\nreturn 0, false\n}\n")
 	return p.file("internal/fault/zz_generated_commands.go")
 }
 

@@ -119,12 +119,12 @@ func Handles(reg *registry.Registry, driver *Driver, vuids *VUIDList) ([]File, e
 	}
 	g.p.f("%spackage icd\n\nimport (\n\"unsafe\"\n\n\"farside/internal/vk\"\n)\n\nvar _ unsafe.Pointer\n\n", header)
 	g.residents()
-	g.ruleTable("recordingRules", "the rule of each command of command buffers that the buffer is being recorded",
+	g.ruleOf("recordingRule", "the rule of each command of command buffers that the buffer is being recorded",
 		"recording",
 		func(c *registry.Command) bool { return g.checked(c) || refused(c) })
 	withoutEntry := func(c *registry.Command) bool { return refused(c) && !g.checked(c) }
-	g.ruleTable("bufferRules", "the rule of each refused command that the buffer is one", "parameter", withoutEntry)
-	g.ruleTable("graphicsRules", "the rule that each refused command breaks, since no queue family has graphics",
+	g.ruleOf("bufferRule", "the rule of each refused command that the buffer is one", "parameter", withoutEntry)
+	g.ruleOf("graphicsRule", "the rule that each refused command breaks, since no queue family has graphics",
 		"cmdpool", withoutEntry)
 	g.tests.f("%spackage icd\n\nimport (\n\"unsafe\"\n\n\"farside/internal/vk\"\n)\n\nvar _ unsafe.Pointer\n\n", header)
 	g.tests.f(
@@ -173,16 +173,17 @@ func (g *handles) residents() {
 	}
 }
 
-// ruleTable prints the VUID-command-commandBuffer-rule of those commands that are recorded and that want picks.
-func (g *handles) ruleTable(name, what, rule string, want func(*registry.Command) bool) {
-	g.p.f("// %s has %s.\nvar %s = map[string]vk.VUID{\n", name, what, name)
+// ruleOf prints a function: the VUID-command-commandBuffer-rule of those commands that are recorded and that want picks.
+// A map would be made whenever the driver is loaded.
+func (g *handles) ruleOf(name, what, rule string, want func(*registry.Command) bool) {
+	g.p.f("// %s is %s.\nfunc %s(command string) vk.VUID {\nswitch command {\n", name, what, name)
 	for _, c := range g.reg.Commands {
 		if c.Alias != "" || !strings.HasPrefix(c.Name, "vkCmd") || !want(c) {
 			continue
 		}
-		g.p.f("%q: %s,\n", c.Name, g.vuid("VUID-"+c.Name+"-commandBuffer-"+rule))
+		g.p.f("case %q:\nreturn %s\n", c.Name, g.vuid("VUID-"+c.Name+"-commandBuffer-"+rule))
 	}
-	g.p.f("}\n\n")
+	g.p.f("}\nreturn vk.NoVUID\n}\n\n")
 }
 
 func objectType(h *registry.Handle) string { return "vk." + ConstName(h.ObjectType) }

@@ -95,8 +95,10 @@ func (g *generator) byValue() []*registry.Struct {
 func (g *generator) structures(p *printer) error {
 	p.f("import \"unsafe\"\n\n" +
 		"// Structures lists every structure with a fixed sType, sorted by it.\nvar Structures = []StructureInfo{\n")
+	var extended []string
 	for _, s := range g.byValue() {
-		p.f("{SType: %s, Name: %q, Size: unsafe.Sizeof(%s{})", ConstName(s.SType()), s.Name, TypeName(s.Name))
+		p.f("/* %s */ {SType: %s, Name: %s, Size: unsafe.Sizeof(%s{})", s.Name, ConstName(s.SType()), g.texts.place(s.Name),
+			TypeName(s.Name))
 		var ext []string
 		for _, e := range s.Extends {
 			if t, ok := g.reg.Type(g.reg.Resolve(e)).(*registry.Struct); ok && t.SType() != "" {
@@ -104,48 +106,55 @@ func (g *generator) structures(p *printer) error {
 			}
 		}
 		if len(ext) > 0 {
-			p.f(", Extends: []StructureType{%s}", strings.Join(ext, ", "))
+			p.f(", extends: part{%d, %d}", len(extended), len(ext))
+			extended = append(extended, ext...)
 		}
 		p.f("},\n")
 	}
-	p.f("}\n")
+	p.f("}\n\n// extended are the structures that all of them extend.\nvar extended = [...]StructureType{\n%s,\n}\n",
+		strings.Join(extended, ",\n"))
 	return nil
 }
 
 func (g *generator) features(p *printer) error {
 	p.f("import \"unsafe\"\n\n")
-	fields := func(s *registry.Struct) error {
+	count := 0
+	fields := func(p *printer, s *registry.Struct) error {
 		lay, err := g.lay.of(s)
 		if err != nil {
 			return err
 		}
 		for _, f := range lay.fields {
 			if f.member != nil && f.member.Type == "VkBool32" && f.member.Pointer == 0 {
-				p.f("{%q, unsafe.Offsetof(%s{}.%s)},\n", f.member.Name, TypeName(s.Name), f.goName)
+				p.f("{%s, unsafe.Offsetof(%s{}.%s)},\n", g.texts.place(f.member.Name), TypeName(s.Name), f.goName)
+				count++
 			}
 		}
 		return nil
 	}
 	p.f("// CoreFeatures are the members of VkPhysicalDeviceFeatures.\nvar CoreFeatures = []FeatureField{\n")
 	if core, ok := g.reg.Type("VkPhysicalDeviceFeatures").(*registry.Struct); ok {
-		if err := fields(core); err != nil {
+		if err := fields(p, core); err != nil {
 			return err
 		}
 	}
 	p.f("}\n\n" +
 		"// FeatureStructs are the structures that extend VkPhysicalDeviceFeatures2, sorted by sType.\n" +
 		"var FeatureStructs = []FeatureStruct{\n")
+	count = 0
+	all := new(printer)
 	for _, s := range g.byValue() {
 		if !slices.Contains(s.Extends, "VkPhysicalDeviceFeatures2") {
 			continue
 		}
-		p.f("{SType: %s, Name: %q, Fields: []FeatureField{\n", ConstName(s.SType()), s.Name)
-		if err := fields(s); err != nil {
+		first := count
+		if err := fields(all, s); err != nil {
 			return err
 		}
-		p.f("}},\n")
+		p.f("/* %s */ {SType: %s, Name: %s, fields: part{%d, %d}},\n", s.Name, ConstName(s.SType()), g.texts.place(s.Name),
+			first, count-first)
 	}
-	p.f("}\n")
+	p.f("}\n\n// featureFields are the members of all of them.\nvar featureFields = [...]FeatureField{\n%s}\n", all.String())
 	return nil
 }
 

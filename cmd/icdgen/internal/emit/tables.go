@@ -1,46 +1,40 @@
 package emit
 
 import (
+	"hash/fnv"
+	"math/bits"
 	"slices"
 	"strings"
 
 	"farside/cmd/icdgen/internal/registry"
 )
 
-func quoted(list []string) string {
-	var b strings.Builder
-	b.WriteString("[]string{")
-	for i, s := range list {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(`"` + s + `"`)
-	}
-	return b.String() + "}"
-}
-
 func (g *generator) extensions(p *printer) error {
 	list := slices.Clone(g.reg.Extensions)
 	slices.SortFunc(list, func(a, b *registry.Extension) int { return strings.Compare(a.Name, b.Name) })
 	p.f("// Extensions are those of the registry, sorted by name.\nvar Extensions = []Extension{\n")
+	var commands []string
 	for _, e := range list {
 		typ := "DeviceExtension"
 		if e.Type == "instance" {
 			typ = "InstanceExtension"
 		}
-		p.f("{Name: %q, Number: %d, Type: %s, SpecVersion: %d", e.Name, e.Number, typ, e.SpecVersion)
+		p.f("/* %s */ {Name: %s, Number: %d, Type: %s, SpecVersion: %d", e.Name, g.texts.place(e.Name), e.Number, typ,
+			e.SpecVersion)
 		if e.Depends != "" {
-			p.f(", Depends: %q", e.Depends)
+			p.f(", Depends: %s", g.texts.place(e.Depends))
 		}
 		if e.PromotedTo != "" {
-			p.f(", PromotedTo: %q", e.PromotedTo)
+			p.f(", PromotedTo: %s", g.texts.place(e.PromotedTo))
 		}
 		if len(e.Commands) > 0 {
-			p.f(", Commands: %s", quoted(e.Commands))
+			p.f(", commands: part{%d, %d}", len(commands), len(e.Commands))
+			commands = append(commands, e.Commands...)
 		}
 		p.f("},\n")
 	}
-	p.f("}\n")
+	p.f("}\n\n// extensionCommands are the commands of all of them.\nvar extensionCommands = [...]Text{%s}\n",
+		g.texts.list(commands))
 	return nil
 }
 
@@ -51,21 +45,42 @@ func byName(commands []*registry.Command) []*registry.Command {
 
 func (g *generator) commands(p *printer) error {
 	p.f("// Commands are the registry's, sorted by name.\nvar Commands = []Command{\n")
-	for _, c := range byName(g.reg.Commands) {
-		p.f("{Name: %q", c.Name)
+	list := byName(g.reg.Commands)
+	var extensions []string
+	places := make([]int, 2<<bits.Len(uint(len(list))))
+	for i, c := range list {
+		p.f("/* %s */ {Name: %s", c.Name, g.texts.place(c.Name))
 		if c.Alias != "" {
-			p.f(", Alias: %q", c.Alias)
+			p.f(", Alias: %s", g.texts.place(c.Alias))
 		}
 		p.f(", Level: %s", c.Level.String()+"Level")
 		if c.Version != 0 {
 			p.f(", Version: API_VERSION_%d_%d", c.Version>>22, c.Version>>12&0x3ff)
 		}
 		if len(c.Extensions) > 0 {
-			p.f(", Extensions: %s", quoted(c.Extensions))
+			p.f(", extensions: part{%d, %d}", len(extensions), len(c.Extensions))
+			extensions = append(extensions, c.Extensions...)
 		}
 		p.f("},\n")
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(c.Name))
+		at := int(h.Sum32()) % len(places)
+		for places[at] != 0 {
+			at = (at + 1) % len(places)
+		}
+		places[at] = i + 1
 	}
-	p.f("}\n")
+	p.f("}\n\n// commandExtensions are the extensions of all of them.\nvar commandExtensions = [...]Text{%s}\n\n",
+		g.texts.list(extensions))
+	p.f("// commandPlaces has the places of Commands plus 1, each at its name's hash (FNV-1a, 32 bits) or, if others are\n" +
+		"// there, behind it. A quarter to a half of it is taken.\nvar commandPlaces = [...]uint16{")
+	for i, place := range places {
+		if i%16 == 0 {
+			p.f("\n")
+		}
+		p.f("%d,", place)
+	}
+	p.f("\n}\n")
 	return nil
 }
 
@@ -97,35 +112,35 @@ func (g *generator) formats(p *printer) error {
 	slices.SortFunc(list, func(a, b *registry.Format) int { return int(g.values[a.Name] - g.values[b.Name]) })
 	p.f("}\n\n// formatTable is sorted by number.\nvar formatTable = [...]FormatDescription{\n")
 	for _, f := range list {
-		p.f("{Format: %s, Name: %q, Class: %q, BlockSize: %d, TexelsPerBlock: %d, BlockExtent: [3]uint32{%d, %d, %d}",
-			ConstName(f.Name), f.Name, f.Class, f.BlockSize, f.TexelsPerBlock, f.BlockExtent[0], f.BlockExtent[1],
-			f.BlockExtent[2])
+		p.f("/* %s */ {Format: %s, Name: %s, Class: %s, BlockSize: %d, TexelsPerBlock: %d, BlockExtent: [3]uint32{%d, %d, %d}",
+			f.Name, ConstName(f.Name), g.texts.place(f.Name), g.texts.place(f.Class), f.BlockSize, f.TexelsPerBlock,
+			f.BlockExtent[0], f.BlockExtent[1], f.BlockExtent[2])
 		if f.Packed != 0 {
 			p.f(", Packed: %d", f.Packed)
 		}
 		if f.Compressed != "" {
-			p.f(", Compressed: %q", f.Compressed)
+			p.f(", Compressed: %s", g.texts.place(f.Compressed))
 		}
 		if f.Chroma != "" {
-			p.f(", Chroma: %q", f.Chroma)
+			p.f(", Chroma: %s", g.texts.place(f.Chroma))
 		}
-		p.f(", Components: []FormatComponent{")
+		p.f(", components: [4]FormatComponent{")
 		for i, c := range f.Components {
 			if i > 0 {
 				p.f(", ")
 			}
 			p.f("{'%s', %d, Numeric%s, %d}", c.Name, c.Bits, c.Numeric, c.Plane)
 		}
-		p.f("}")
+		p.f("}, componentCount: %d", len(f.Components))
 		if len(f.Planes) > 0 {
-			p.f(", Planes: []FormatPlane{")
+			p.f(", planes: [3]FormatPlane{")
 			for i, c := range f.Planes {
 				if i > 0 {
 					p.f(", ")
 				}
 				p.f("{%d, %d, %s}", c.WidthDivisor, c.HeightDivisor, ConstName(c.Compatible))
 			}
-			p.f("}")
+			p.f("}, planeCount: %d", len(f.Planes))
 		}
 		p.f("},\n")
 	}

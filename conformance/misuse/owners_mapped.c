@@ -1,0 +1,26 @@
+// A process reads what another one has released, and has not acquired it. That its host may have written there, as the
+// memory is mapped, makes it a warning.
+#include "owners.h"
+
+static void first(struct peer *p) {
+	struct block b = share_block(p);
+	VkCommandBuffer c = start(p);
+	vkCmdFillBuffer(c, b.buffer, 0, 4096, 1);
+	release(c, &b);
+	run(p, c);
+	tell(p);
+	finish_peer(p, &b);
+}
+
+static void second(struct peer *p) {
+	struct block b = import_block(p);
+	map(&p->g, b.memory);
+	hear(p);
+	VkCommandBuffer c = start(p);
+	CORRECT(acquire(c, &b);)
+	copy_bytes(c, b.buffer, p->other, 0, 4096);
+	run(p, c);
+	finish_peer(p, &b);
+}
+
+int main(void) { return two(first, second); }

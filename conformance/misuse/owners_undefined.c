@@ -1,0 +1,24 @@
+// A process acquires an image with the old layout UNDEFINED, which keeps nothing of what another one has painted.
+#include "owners.h"
+
+static void first(struct peer *p) {
+	struct picture picture = share_picture(p);
+	VkCommandBuffer c = start(p);
+	paint(c, &picture);
+	transition(c, picture.image, TARGET, SOURCE, 0, EXTERNAL);
+	run(p, c);
+	tell(p);
+	finish_picture(p, &picture);
+}
+
+static void second(struct peer *p) {
+	struct picture picture = import_picture(p);
+	hear(p);
+	VkCommandBuffer c = start(p);
+	transition(c, picture.image, CORRECT(TARGET) FAULT(UNDEFINED), SOURCE, EXTERNAL, 0);
+	look(p, c, &picture, SOURCE);
+	run(p, c);
+	finish_picture(p, &picture);
+}
+
+int main(void) { return two(first, second); }

@@ -1,0 +1,30 @@
+package verbs
+
+import (
+	"strings"
+	"testing"
+)
+
+// runs compiles a program of testdata, runs it on Farside's libraries, and looks for the line that says it passed.
+func runs(t *testing.T, source string) {
+	t.Helper()
+	out := output(t, compile(t, source))
+	if !strings.HasSuffix(out, "passed\n") {
+		t.Errorf("%s: %s", source, out)
+	}
+}
+
+// TestGarbage calls the functions with stale and wild pointers, with memory that isn't there, and with wrong counts.
+func TestGarbage(t *testing.T) { runs(t, "garbage.c") }
+
+// TestExtended is the functions that ibv_qp_ex and ibv_cq_ex point to.
+func TestExtended(t *testing.T) { runs(t, "extended.c") }
+
+// TestEvents is events of completions and asynchronous ones, on descriptors that the program polls itself.
+func TestEvents(t *testing.T) { runs(t, "events.c") }
+
+// TestXRC is extended reliable connections.
+func TestXRC(t *testing.T) { runs(t, "xrc.c") }
+
+// TestMemory is registrations: at other addresses, changed, from zero, and of the memory of a descriptor.
+func TestMemory(t *testing.T) { runs(t, "memory.c") }

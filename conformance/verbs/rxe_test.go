@@ -1,0 +1,205 @@
+package verbs
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// rxe is a kernel's RoCEv2 in this network namespace, and Farside in another one. A veth pair joins them.
+type rxe struct {
+	other *exec.Cmd // its namespace is Farside's
+	gid   string    // index of the address that the other end knows
+}
+
+const (
+	rxeDevice      = "rxe_farside"
+	rxeAddress     = "10.9.1.1"
+	farsideAddress = "10.9.1.2"
+)
+
+func newRXE(t *testing.T) *rxe {
+	t.Helper()
+	need(t, "ibverbs-utils", "ibv_rc_pingpong")
+	need(t, "rdmacm-utils", "rping")
+	need(t, "perftest", "ib_write_bw")
+	need(t, "iproute2", "rdma")
+	need(t, "ibverbs-providers", "/etc/libibverbs.d/rxe.driver")
+	need(t, "linux-image-amd64 (its module rdma_rxe; make guest has it)", "/sys/module/rdma_rxe")
+	r := &rxe{other: exec.Command("sleep", "1000")}
+	r.other.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if err := r.other.Start(); err != nil {
+		t.Skipf("no network namespace, which takes root: %v", err)
+	}
+	t.Cleanup(func() {
+		_ = r.other.Process.Kill()
+		_ = r.other.Wait()
+	})
+	r.here(t, "ip link add farside-v0 type veth peer name farside-v1 netns %d", r.other.Process.Pid)
+	t.Cleanup(func() { r.here(t, "ip link delete farside-v0") })
+	r.here(t, "ip address add %s/24 dev farside-v0", rxeAddress)
+	r.here(t, "ip link set farside-v0 up")
+	r.there(t, "ip link set lo up")
+	r.there(t, "ip address add %s/24 dev farside-v1", farsideAddress)
+	r.there(t, "ip link set farside-v1 up")
+	r.here(t, "rdma link add %s type rxe netdev farside-v0", rxeDevice)
+	t.Cleanup(func() { r.here(t, "rdma link delete %s", rxeDevice) })
+	want := netip.AddrFrom16(netip.MustParseAddr(rxeAddress).As16()).StringExpanded()
+	for end := time.Now().Add(timeout); r.gid == ""; time.Sleep(10 * time.Millisecond) {
+		files, _ := filepath.Glob("/sys/class/infiniband/" + rxeDevice + "/ports/1/gids/*")
+		for _, f := range files {
+			if gid, err := os.ReadFile(f); err == nil && strings.TrimSpace(string(gid)) == want {
+				r.gid = filepath.Base(f)
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s has no GID %s", rxeDevice, want)
+		}
+	}
+	return r
+}
+
+// here and there run a command of the system in the kernel's and in Farside's namespace.
+func (r *rxe) here(t *testing.T, format string, args ...any) string {
+	t.Helper()
+	words := strings.Fields(fmt.Sprintf(format, args...))
+	out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %v\n%s", words, err, out)
+	}
+	return string(out)
+}
+
+func (r *rxe) there(t *testing.T, format string, args ...any) string {
+	t.Helper()
+	return r.here(t, "nsenter "+strings.Join(r.enter(), " ")+" "+format, args...)
+}
+
+func (r *rxe) enter() []string {
+	return []string{"--target", strconv.Itoa(r.other.Process.Pid), "--net"}
+}
+
+// program is a program on the kernel's adapter or on Farside, with what it said.
+func (r *rxe) program(t *testing.T, farside bool, said *bytes.Buffer, args []string) *exec.Cmd {
+	t.Helper()
+	var cmd *exec.Cmd
+	device, gid := rxeDevice, r.gid
+	if farside {
+		device, gid = "farside0", "0"
+	}
+	switch {
+	case strings.HasSuffix(args[0], "pingpong"):
+		args = append(args, "-d", device, "-g", gid)
+	case strings.HasPrefix(args[0], "ib_"):
+		args = append(args, "-F", "-d", device, "-x", gid)
+	}
+	if farside {
+		cmd = command(t, "nsenter", append(r.enter(), args...)...)
+	} else {
+		cmd = command(t, args[0], args[1:]...)
+		cmd.Env = os.Environ()
+	}
+	cmd.Stdout, cmd.Stderr = said, said
+	return cmd
+}
+
+// listens says whether the server has come so far that a client may begin.
+func (r *rxe) listens(t *testing.T, farside bool, program string) bool {
+	t.Helper()
+	pid := "self"
+	if farside {
+		pid = strconv.Itoa(r.other.Process.Pid)
+	}
+	if program != "rping" {
+		for _, table := range []string{"tcp", "tcp6"} {
+			b, err := os.ReadFile("/proc/" + pid + "/net/" + table)
+			if err == nil && bytes.Contains(b, []byte(" 0A ")) {
+				return true
+			}
+		}
+		return false
+	}
+	if farside {
+		b, err := os.ReadFile("/proc/" + pid + "/net/unix")
+		return err == nil && cmListens.Match(b)
+	}
+	return strings.Contains(r.here(t, "rdma resource show cm_id"), "LISTEN")
+}
+
+// run runs a program's server on one of the two and its client on the other one.
+func (r *rxe) run(t *testing.T, farsideServes bool, line, want string) {
+	t.Helper()
+	server, client := strings.Fields(line), strings.Fields(line)
+	at := rxeAddress
+	if farsideServes {
+		at = farsideAddress
+	}
+	if server[0] == "rping" {
+		server, client = append(server, "-s", "-a", at), append(client, "-c", "-a", at)
+	} else {
+		client = append(client, at)
+	}
+	var said [2]bytes.Buffer
+	s, c := r.program(t, farsideServes, &said[0], server), r.program(t, !farsideServes, &said[1], client)
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(timeout); !r.listens(t, farsideServes, server[0]); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%v does not listen: %s", server, said[0].String())
+		}
+	}
+	failedClient := c.Run()
+	failedServer := s.Wait()
+	if failedClient != nil || failedServer != nil || !regexp.MustCompile(want).MatchString(said[1].String()) {
+		t.Errorf("client %v, server %v, and the client should say %q\n%s\n%s", failedClient, failedServer, want,
+			said[1].String(), said[0].String())
+	}
+}
+
+// TestRXE has a kernel's adapter talk to Farside by unmodified programs, both ways: those of unreliable queue pairs on
+// a link that is whole, all others on one that loses packets.
+func TestRXE(t *testing.T) {
+	r := newRXE(t)
+	whole := [][2]string{
+		{"ibv_uc_pingpong -n 20", `(?m)^20 iters in `},
+		{"ibv_ud_pingpong -n 20 -s 1000", `(?m)^20 iters in `},
+	}
+	lossy := [][2]string{
+		{"ibv_rc_pingpong -n 20 -s 20000 -c", `(?m)^20 iters in `},
+		{"ib_write_bw -n 10 -u 15", `(?m)^ 65536 +10`},
+		{"ib_read_bw -n 10 -u 15", `(?m)^ 65536 +10`},
+		{"ib_send_bw -n 10 -u 15", `(?m)^ 65536 +10`},
+		{"ib_atomic_bw -n 100 -u 15", `(?m)^ 8 +100`},
+		{"rping -C 5 -V -S 20000", ``},
+	}
+	t.Run("whole", func(t *testing.T) { r.both(t, whole) })
+	need(t, "linux-image-amd64 (its module sch_netem; make guest has it)", "/sys/module/sch_netem")
+	r.here(t, "tc qdisc add dev farside-v0 root netem loss 2%%")
+	r.there(t, "tc qdisc add dev farside-v1 root netem loss 2%%")
+	t.Run("lossy", func(t *testing.T) { r.both(t, lossy) })
+	const show = "tc -s qdisc show dev "
+	for _, statistics := range []string{r.here(t, show+"farside-v0"), r.there(t, show+"farside-v1")} {
+		if m := regexp.MustCompile(`dropped (\d+)`).FindStringSubmatch(statistics); m == nil || m[1] == "0" {
+			t.Errorf("nothing was lost: %s", statistics)
+		}
+	}
+}
+
+// both runs programs with either end as the server. Each line has a command line and what the client says.
+func (r *rxe) both(t *testing.T, lines [][2]string) {
+	t.Helper()
+	for _, line := range lines {
+		t.Run(line[0]+"/to farside", func(t *testing.T) { r.run(t, true, line[0], line[1]) })
+		t.Run(line[0]+"/to rxe", func(t *testing.T) { r.run(t, false, line[0], line[1]) })
+	}
+}

@@ -1,0 +1,3 @@
+package ibv
+
+const mutexWords = 6

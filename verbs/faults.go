@@ -1,0 +1,58 @@
+package verbs
+
+import (
+	"strings"
+	"time"
+
+	"farside/internal/cabi"
+	"farside/internal/config"
+	"farside/internal/fault"
+)
+
+// failOnCommand puts the faults of the environment in front of the functions that they are about. A plan that can't be
+// read is an error of start.
+func failOnCommand(list []cabi.Verb) {
+	settings, err := config.Capture()
+	if err != nil {
+		return
+	}
+	plan, err := fault.Load(settings)
+	if err != nil || plan == nil || !plan.Functions() {
+		return
+	}
+	for i := range list {
+		if name := manualName(list[i].Name); plan.Covers(name) {
+			list[i].Run = onCommand(plan, name, list[i].Run)
+		}
+	}
+}
+
+// manualName is the name of a function that a structure points to, as manual pages have it.
+func manualName(name string) string {
+	if strings.HasPrefix(name, "ibv_") || strings.HasPrefix(name, "_ibv_") || strings.HasPrefix(name, "rdma_") {
+		return name
+	}
+	return "ibv_" + name
+}
+
+// onCommand is a function that may take longer, or fail before it does anything. A call that fails has the result of any
+// that fails, and errno.
+func onCommand(plan *fault.Plan, name string, run func(*cabi.Call)) func(*cabi.Call) {
+	return func(c *cabi.Call) {
+		i, ok := plan.At(name, func(fault.Condition) bool { return false })
+		if !ok {
+			run(c)
+			return
+		}
+		plan.Tell(name, &i)
+		time.Sleep(i.Delay)
+		switch {
+		case i.Errno == 0:
+			run(c)
+		case strings.HasPrefix(name, "ibv_post_") && c.Args[2] != 0:
+			failPost(c, i.Errno, c.Args[1])
+		default:
+			c.Fail(i.Errno)
+		}
+	}
+}

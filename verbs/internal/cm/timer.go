@@ -1,0 +1,96 @@
+package cm
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"farside/internal/ibv"
+)
+
+// How often and how long something is sent again. Linux sends a REQ 15 times, 4.3 s apart; processes on one host answer
+// sooner.
+const (
+	maxRetries   = 15
+	retryTimeout = 500 * time.Millisecond
+)
+
+// ask sends a message until it is answered. Under mu.
+func (id *ID) ask(msg message) {
+	id.pending, id.tries = msg, 0
+	id.send()
+}
+
+// send sends the pending message, and waits. A REQ to a port of this host that nobody serves is answered at once. Under mu.
+func (id *ID) send() {
+	m := id.manager
+	number := NumberOf(id.pending.remote)
+	if a := id.pending.attribute; (a == attrREQ || a == attrSIDRREQ) && m.wire.Own(id.peer) {
+		var ok bool
+		if number, ok = m.wire.Server(uint16(id.space), id.remote); !ok {
+			id.refused()
+			return
+		}
+	}
+	m.wire.Send(id.local.Addr(), id.peer, number, id.pending.encode())
+	id.stopTimer()
+	transaction, attribute := id.transaction, id.pending.attribute
+	id.timer = time.AfterFunc(retryTimeout, func() { id.expired(transaction, attribute) })
+}
+
+// refused is that nobody serves the port. Under mu.
+func (id *ID) refused() {
+	id.answered()
+	id.state = disconnected
+	if id.datagram() {
+		id.tell(Event{Type: ibv.RDMA_CM_EVENT_UNREACHABLE, Status: sidrUnsupported})
+	} else {
+		id.tell(Event{Type: ibv.RDMA_CM_EVENT_REJECTED, Status: RejectInvalidService})
+	}
+}
+
+// expired is that there was no answer.
+func (id *ID) expired(transaction uint64, attribute uint16) {
+	defer id.lock()()
+	if id.destroyed || id.manager.closed || id.transaction != transaction || id.pending.attribute != attribute {
+		return
+	}
+	if id.tries++; id.tries <= maxRetries {
+		id.send()
+		return
+	}
+	switch attribute {
+	case attrDREQ:
+		id.end()
+		return
+	case attrREP:
+		id.reject(rejectedNone, RejectTimeout, nil)
+		id.answered()
+		id.state = disconnected
+		id.tell(Event{Type: ibv.RDMA_CM_EVENT_CONNECT_ERROR, Status: -int(unix.ETIMEDOUT)})
+		return
+	}
+	id.answered()
+	id.state = disconnected
+	id.tell(Event{Type: ibv.RDMA_CM_EVENT_UNREACHABLE, Status: -int(unix.ETIMEDOUT)})
+}
+
+// again sends the answer to a request that has come once more. Under mu.
+func (id *ID) again() {
+	if a := id.pending.attribute; a == attrREP || a == attrSIDRREP {
+		id.manager.send(id.local.Addr(), id.peer, &id.pending)
+	}
+}
+
+// answered ends the sending of the pending message. Under mu.
+func (id *ID) answered() {
+	id.stopTimer()
+	id.pending = message{}
+}
+
+func (id *ID) stopTimer() {
+	if id.timer != nil {
+		id.timer.Stop()
+		id.timer = nil
+	}
+}

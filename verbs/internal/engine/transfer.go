@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"farside/internal/ibv"
+	"farside/internal/memcopy"
+	"farside/verbs/internal/fabric"
+)
+
+// errFault is a fault in the application's memory.
+var errFault = errors.New("engine: memory can't be accessed")
+
+// accessFault turns the panic of a fault into errFault. Other panics go on.
+func accessFault(v any, err *error) {
+	if v == nil {
+		return
+	}
+	if _, ok := v.(interface{ Addr() uintptr }); !ok {
+		panic(v)
+	}
+	*err = errFault
+}
+
+// copyGuarded copies len(dst) bytes from src, and says whether all could be accessed. A word that is aligned in dst
+// becomes visible at once.
+func copyGuarded(dst, src []byte) bool { return move(dst, src) == nil }
+
+func move(dst, src []byte) (err error) {
+	defer func() { accessFault(recover(), &err) }()
+	if len(src) < len(dst) {
+		return errFault
+	}
+	switch len(dst) {
+	case 8:
+		if w := word(dst); w != nil {
+			w.Store(binary.NativeEndian.Uint64(src))
+			return nil
+		}
+	case 4:
+		if w := half(dst); w != nil {
+			w.Store(binary.NativeEndian.Uint32(src))
+			return nil
+		}
+	}
+	memcopy.Copy(dst, src[:len(dst)])
+	return nil
+}
+
+// sendGuarded is Path.Send with errFault for a payload that can't be read.
+func sendGuarded(p fabric.Path, header []byte, payload [][]byte) (err error) {
+	defer func() { accessFault(recover(), &err) }()
+	return p.Send(header, payload)
+}
+
+// gather makes q.pieces the n bytes at off of a list of entries, and holds their grants until release.
+func (q *QP) gather(sges []ibv.SGE, off, n uint64) bool {
+	q.pieces = q.pieces[:0]
+	for i := range sges {
+		s := &sges[i]
+		if off >= uint64(s.Length) {
+			off -= uint64(s.Length)
+			continue
+		}
+		part := min(uint64(s.Length)-off, n)
+		if part == 0 {
+			break
+		}
+		b, ok := q.hold(q.device.keys.local(q.pd, s.LKey, s.Addr+off, part, 0), s.Addr+off, part)
+		if !ok {
+			q.release()
+			return false
+		}
+		q.pieces = append(q.pieces, b)
+		off, n = 0, n-part
+	}
+	return true
+}
+
+// hold enters a grant, which may be nil, until release, and gives n of its bytes at an address.
+func (q *QP) hold(g *grant, address, n uint64) ([]byte, bool) {
+	if g == nil {
+		return nil, false
+	}
+	b, ok := g.enter()
+	if !ok {
+		return nil, false
+	}
+	at := g.at + address - g.start
+	if at > uint64(len(b)) || n > uint64(len(b))-at {
+		g.leave()
+		return nil, false
+	}
+	q.held = append(q.held, g)
+	return b[at : at+n], true
+}
+
+// release leaves all that hold entered.
+func (q *QP) release() {
+	for _, g := range q.held {
+		g.leave()
+	}
+	clear(q.held)
+	q.held = q.held[:0]
+	clear(q.pieces)
+	q.pieces = q.pieces[:0]
+}
+
+// scatter copies data to the place at off of a list of entries, which has room, and says whether it could.
+func (q *QP) scatter(sges []ibv.SGE, off uint64, data []byte) bool {
+	defer q.release()
+	for i := range sges {
+		if len(data) == 0 {
+			break
+		}
+		s := &sges[i]
+		if off >= uint64(s.Length) {
+			off -= uint64(s.Length)
+			continue
+		}
+		part := min(uint64(s.Length)-off, uint64(len(data)))
+		b, ok := q.hold(q.device.keys.local(q.pd, s.LKey, s.Addr+off, part, ibv.ACCESS_LOCAL_WRITE), s.Addr+off, part)
+		if !ok || !copyGuarded(b, data[:part]) {
+			return false
+		}
+		off, data = 0, data[part:]
+	}
+	return len(data) == 0
+}
+
+// checkEntries says whether all entries of a list can be used.
+func (q *QP) checkEntries(sges []ibv.SGE, need ibv.AccessFlags) bool {
+	for i := range sges {
+		s := &sges[i]
+		if s.Length != 0 && q.device.keys.local(q.pd, s.LKey, s.Addr, uint64(s.Length), need) == nil {
+			return false
+		}
+	}
+	return true
+}

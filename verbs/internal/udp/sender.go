@@ -1,0 +1,147 @@
+package udp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"farside/internal/fd"
+	"farside/verbs/internal/fabric"
+	"farside/verbs/internal/packet"
+)
+
+// MTU is the most bytes of payload in a packet: that of IBV_MTU_4096.
+const MTU = 4096
+
+// sendBuffer is what a socket may hold that has not left, bytes.
+const sendBuffer = 4 << 20
+
+// sender is a socket for one local address.
+type sender struct {
+	local netip.Addr
+	port  uint16
+	file  *fd.FD
+
+	mu      sync.Mutex
+	waiting map[*Path]struct{} // that have had no room
+}
+
+func newSender(local netip.Addr) (*sender, error) {
+	domain, level, option := unix.AF_INET, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER
+	if local.Is6() {
+		domain, level, option = unix.AF_INET6, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER
+	}
+	f, err := fd.Fresh(unix.Socket(domain, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0))
+	if err != nil {
+		return nil, fmt.Errorf("udp: socket: %w", err)
+	}
+	s := &sender{local: local, file: f, waiting: map[*Path]struct{}{}}
+	err = unix.SetsockoptInt(f.Int(), level, option, unix.IP_PMTUDISC_DO)
+	_ = unix.SetsockoptInt(f.Int(), unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer) // as much as the limit allows
+	if err == nil {
+		err = unix.Bind(f.Int(), address(netip.AddrPortFrom(local, 0)))
+	}
+	var name unix.Sockaddr
+	if err == nil {
+		name, err = unix.Getsockname(f.Int())
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("udp: a socket at %v: %w", local, err)
+	}
+	switch a := name.(type) {
+	case *unix.SockaddrInet4:
+		s.port = uint16(a.Port)
+	case *unix.SockaddrInet6:
+		s.port = uint16(a.Port)
+	}
+	return s, nil
+}
+
+func address(a netip.AddrPort) unix.Sockaddr {
+	if a.Addr().Is4() {
+		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
+	}
+	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16(), ZoneId: zone(a.Addr())}
+}
+
+// Path is the way to another host, or to a multicast group. It implements fabric.Path.
+type Path struct {
+	from   *sender
+	remote netip.Addr
+	to     unix.Sockaddr
+	net    *Net
+
+	mu       sync.Mutex
+	envelope packet.Envelope
+	buffer   [fabric.HeaderMax + MTU + 3 + packet.ICRCSize]byte
+	closed   bool
+}
+
+// MTU implements fabric.Path.
+func (p *Path) MTU() int { return MTU }
+
+// Reliable implements fabric.Path.
+func (p *Path) Reliable() bool { return false }
+
+var errLength = errors.New("udp: a packet of this length can't be sent")
+
+// Send implements fabric.Path. The payload is copied first: the CRC is one of what is sent, whatever the application does
+// to its memory meanwhile.
+func (p *Path) Send(header []byte, payload [][]byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return fabric.ErrDown
+	}
+	n := len(header)
+	for _, part := range payload {
+		n += len(part)
+	}
+	if len(header) < packet.BTHSize || len(header) > fabric.HeaderMax || n-len(header) > MTU {
+		return errLength
+	}
+	b := append(p.buffer[:0], header...)
+	for _, part := range payload {
+		b = append(b, part...)
+	}
+	pad := -(n - len(header)) & 3
+	b[1] = b[1]&^0x30 | byte(pad)<<4
+	b = append(b, "\x00\x00\x00"[:pad]...)
+	crc := packet.ICRC(&p.envelope, b[:len(header)], b[len(header):])
+	b = binary.LittleEndian.AppendUint32(b, crc)
+	for {
+		switch err := unix.Sendto(p.from.file.Int(), b, unix.MSG_NOSIGNAL, p.to); err {
+		case nil:
+			return nil
+		case unix.EINTR:
+		case unix.EAGAIN:
+			p.net.waitFor(p)
+			return fabric.ErrFull
+		case unix.EBADF:
+			return fabric.ErrDown
+		default:
+			// No route, no neighbour, a firewall, no memory: the packet is lost, as on any network.
+			return nil
+		}
+	}
+}
+
+func newPath(n *Net, from *sender, remote netip.Addr) *Path {
+	return &Path{
+		from: from, remote: remote, net: n, to: address(netip.AddrPortFrom(remote, packet.Port)),
+		envelope: packet.Envelope{Source: from.local, Destination: remote, SourcePort: from.port,
+			DestinationPort: packet.Port, Fragment: packet.DontFragment},
+	}
+}
+
+// close ends the way.
+func (p *Path) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+}
