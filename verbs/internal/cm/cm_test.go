@@ -283,6 +283,32 @@ func TestReject(t *testing.T) {
 	}
 }
 
+// TestListenLate connects while the other side is about to listen: by the network, and on the same host.
+func TestListenLate(t *testing.T) {
+	for _, space := range []ibv.PortSpace{ibv.RDMA_PS_TCP, ibv.RDMA_PS_UDP} {
+		p := newPair(t, newWorld(0), space)
+		for i, server := range []*process{p.server, p.client.world.process("10.0.0.1")} {
+			at := netip.AddrPortFrom(server.address, port+1+uint16(i))
+			p.server.serves[portKey{uint16(space), at}] = true // else the request would get lost
+			id := p.client.manager.NewID(p.c, space)
+			do(t, id.ResolveAddress(netip.AddrPort{}, at))
+			want(t, p.c, ibv.RDMA_CM_EVENT_ADDR_RESOLVED)
+			do(t, id.ResolveRoute())
+			want(t, p.c, ibv.RDMA_CM_EVENT_ROUTE_RESOLVED)
+			do(t, id.Connect(Parameters{}))
+			time.Sleep(patience / 2)
+			if len(p.c.list()) != 0 {
+				t.Error("the client gave up")
+			}
+			s := channel(t)
+			l := server.manager.NewID(s, space)
+			do(t, l.Bind(at), l.Listen(1))
+			want(t, s, ibv.RDMA_CM_EVENT_CONNECT_REQUEST)
+			id.Destroy()
+		}
+	}
+}
+
 // TestAbandoned has whoever destroys an identifier tell the other side.
 func TestAbandoned(t *testing.T) {
 	p := newPair(t, newWorld(0), ibv.RDMA_PS_TCP)

@@ -242,6 +242,10 @@ func (id *ID) gotREJ(msg *message) {
 	default:
 		return
 	}
+	if id.state == connecting && msg.reason == RejectInvalidService {
+		id.refused()
+		return
+	}
 	id.answered()
 	// A request that is taken back keeps its place in the backlog until the application has destroyed it: else requests
 	// that come and go would fill the channel.

@@ -91,6 +91,10 @@ func (id *ID) gotSIDRREP(msg *message) {
 	if id.state != connecting {
 		return
 	}
+	if msg.status == sidrUnsupported {
+		id.refused()
+		return
+	}
 	id.answered()
 	if msg.status != sidrValid {
 		id.state = disconnected

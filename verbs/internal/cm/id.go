@@ -61,6 +61,7 @@ type ID struct {
 
 	pending message // what is sent again until it is answered; attribute 0 for none
 	tries   int
+	asked   time.Time // when it was sent first
 	timer   *time.Timer
 }
 

@@ -15,13 +15,20 @@ const (
 	retryTimeout = 500 * time.Millisecond
 )
 
+// patience is how long a request for a port that nobody serves is tried again, every firstLook. On a network a request
+// takes long enough that programs connect while their peer is about to listen, and take its "no" for the end.
+const (
+	patience  = 100 * time.Millisecond
+	firstLook = patience / 20
+)
+
 // ask sends a message until it is answered. Under mu.
 func (id *ID) ask(msg message) {
-	id.pending, id.tries = msg, 0
+	id.pending, id.tries, id.asked = msg, 0, time.Now()
 	id.send()
 }
 
-// send sends the pending message, and waits. A REQ to a port of this host that nobody serves is answered at once. Under mu.
+// send sends the pending message, and waits. Under mu.
 func (id *ID) send() {
 	m := id.manager
 	number := NumberOf(id.pending.remote)
@@ -33,13 +40,27 @@ func (id *ID) send() {
 		}
 	}
 	m.wire.Send(id.local.Addr(), id.peer, number, id.pending.encode())
-	id.stopTimer()
+	id.after(retryTimeout, id.expired)
+}
+
+// after runs a function, under mu, unless the pending message is answered before.
+func (id *ID) after(d time.Duration, f func()) {
 	transaction, attribute := id.transaction, id.pending.attribute
-	id.timer = time.AfterFunc(retryTimeout, func() { id.expired(transaction, attribute) })
+	id.stopTimer()
+	id.timer = time.AfterFunc(d, func() {
+		defer id.lock()()
+		if !id.destroyed && !id.manager.closed && id.transaction == transaction && id.pending.attribute == attribute {
+			f()
+		}
+	})
 }
 
 // refused is that nobody serves the port. Under mu.
 func (id *ID) refused() {
+	if time.Since(id.asked) < patience {
+		id.after(firstLook, id.send)
+		return
+	}
 	id.answered()
 	id.state = disconnected
 	if id.datagram() {
@@ -49,17 +70,13 @@ func (id *ID) refused() {
 	}
 }
 
-// expired is that there was no answer.
-func (id *ID) expired(transaction uint64, attribute uint16) {
-	defer id.lock()()
-	if id.destroyed || id.manager.closed || id.transaction != transaction || id.pending.attribute != attribute {
-		return
-	}
+// expired is that there was no answer. Under mu.
+func (id *ID) expired() {
 	if id.tries++; id.tries <= maxRetries {
 		id.send()
 		return
 	}
-	switch attribute {
+	switch id.pending.attribute {
 	case attrDREQ:
 		id.end()
 		return
