@@ -1,11 +1,14 @@
 package compute
 
 import (
+	"crypto/sha256"
+	"encoding"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -135,6 +138,65 @@ func examples(scale int) []example {
 				t.Fatalf("mandelbrot: %d of %d points differ", wrong, n)
 			}
 		}},
+		{"sort", [3]uint32{uint32(n / 512), 1, 1}, [][]uint32{make([]uint32, n), values}, nil, checkSort(values)},
+		{"sha256", [3]uint32{uint32(n / 1024), 1, 1}, [][]uint32{make([]uint32, n/2), values}, nil, checkSHA256(values)},
+		{"filter", tiles, [][]uint32{make([]uint32, n/4), values[:n/4]}, []uint32{uint32(side)}, checkFilter(values, side)},
+	}
+}
+
+// checkSort checks what sorts 512 words in each workgroup.
+func checkSort(values []uint32) func(t testing.TB, buffers [][]uint32) {
+	return func(t testing.TB, b [][]uint32) {
+		for from := 0; from < len(values); from += 512 {
+			if !slices.Equal(b[0][from:from+512], slices.Sorted(slices.Values(values[from:from+512]))) {
+				t.Fatalf("sort: the words from %d on are not sorted", from)
+			}
+		}
+	}
+}
+
+// checkSHA256 checks what does the compression of a block of SHA-256 in each invocation.
+func checkSHA256(values []uint32) func(t testing.TB, buffers [][]uint32) {
+	return func(t testing.TB, b [][]uint32) {
+		for i := range len(values) / 16 {
+			block := make([]byte, 64)
+			for k, word := range values[16*i : 16*i+16] {
+				binary.BigEndian.PutUint32(block[4*k:], word)
+			}
+			// The state behind a whole block lies in what a hash writes of itself, behind four bytes of its name.
+			hash := sha256.New()
+			hash.Write(block)
+			state, err := hash.(encoding.BinaryMarshaler).MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, got := range b[0][8*i : 8*i+8] {
+				if want := binary.BigEndian.Uint32(state[4+4*k:]); got != want {
+					t.Fatalf("sha256: word %d of block %d is %#x, not %#x", k, i, got, want)
+				}
+			}
+		}
+	}
+}
+
+// checkFilter checks a filter of 5 x 5 pixels of 8 bits.
+func checkFilter(values []uint32, side int) func(t testing.TB, buffers [][]uint32) {
+	pixel := func(words []uint32, x, y int) int {
+		at := min(max(y, 0), side-1)*side + min(max(x, 0), side-1)
+		return int(words[at/4] >> (at % 4 * 8) & 255)
+	}
+	return func(t testing.TB, b [][]uint32) {
+		for at := range side * side {
+			x, y, sum := at%side, at/side, 128
+			for v, down := range []int{1, 4, 6, 4, 1} {
+				for u, right := range []int{1, 4, 6, 4, 1} {
+					sum += down * right * pixel(values, x+u-2, y+v-2)
+				}
+			}
+			if got := pixel(b[0], x, y); got != sum/256 {
+				t.Fatalf("filter: pixel %d,%d is %d, not %d", x, y, got, sum/256)
+			}
+		}
 	}
 }
 

@@ -59,6 +59,11 @@ var computeKernels = []computeKernel{
 		most: 0.5},
 	{name: "mandelbrot", groups: [2]uint32{edge / 16, edge / 16}, push: edge, output: 4 * edge * edge, rounds: 15,
 		most: 1.5},
+	{name: "sort", groups: [2]uint32{elements / 512, 1}, reads: randomWords, output: elementBytes, rounds: 7, most: 1.0 / 3},
+	{name: "sha256", groups: [2]uint32{elements / 1024, 1}, reads: randomWords, output: elementBytes / 2, rounds: 7,
+		most: 1.0 / 3},
+	{name: "filter", groups: [2]uint32{edge / 16, edge / 16}, reads: randomWords, push: edge, output: edge * edge,
+		rounds: 7, most: 1.0 / 3},
 }
 
 // computeTitles are the kernels' rows.
@@ -68,6 +73,9 @@ var computeTitles = map[string]string{
 	"matrix":    "1024 x 1024 matrix product, 16 x 16 tiles in shared memory",
 	"nbody":     "n-body, 4096 bodies, tiles in shared memory",
 	"histogram": "histogram, 16 Mi values, global atomics", "mandelbrot": "Mandelbrot 1024 x 1024, 256 iterations",
+	"sort":   "bitonic sort of 512 words in shared memory, 16 Mi words",
+	"sha256": "SHA-256 of 64 bytes in each invocation, 64 MiB",
+	"filter": "5 x 5 filter of 1024 x 1024 pixels of 8 bits",
 }
 
 // computeBench is a driver's shaders and what they work on.

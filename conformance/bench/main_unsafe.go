@@ -203,10 +203,13 @@ func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
 	if inst.DriverName(pd) == "Farside" {
 		d.name = "farside"
 	}
-	config := vulkan.DeviceConfig{Extensions: []string{vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME}}
+	bytes := vulkan.Struct[vk.PhysicalDevice8BitStorageFeatures](&d.a)
+	bytes.StorageBuffer8BitAccess = vk.TRUE
+	config := vulkan.DeviceConfig{Next: unsafe.Pointer(bytes),
+		Extensions: []string{vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, vk.KHR_8BIT_STORAGE_EXTENSION_NAME}}
 	if d.name == "farside" {
 		f := vulkan.Struct[vk.PhysicalDeviceExternalMemoryRDMAFeaturesNV](&d.a)
-		f.ExternalMemoryRDMA = vk.TRUE
+		f.ExternalMemoryRDMA, f.PNext = vk.TRUE, config.Next
 		config.Extensions = append(config.Extensions, vk.NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME)
 		config.Next = unsafe.Pointer(f)
 	}
