@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 	"farside/spirv"
 )
@@ -224,16 +225,7 @@ func (e *emitter) allocate() {
 }
 
 // hasResult says whether a node needs a register.
-func hasResult(n *node) bool {
-	switch n.op {
-	case opBarrier, opImage, opSubgroup, opPrint:
-		return false
-	case kernel.Store8, kernel.Store16, kernel.Store32, kernel.Store64, kernel.StorePhysical8, kernel.StorePhysical16,
-		kernel.StorePhysical32, kernel.StorePhysical64, kernel.StorePrivate32, kernel.StorePrivate64:
-		return false
-	}
-	return true
-}
+func hasResult(n *node) bool { return ir.Of(n.op).Result != ir.None }
 
 func (e *emitter) inst(i Inst) int32 {
 	e.p.Insts = append(e.p.Insts, i)

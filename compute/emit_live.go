@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"farside/compute/internal/kernel"
+	"farside/compute/internal/ir"
 )
 
 // stretch is a part of the program in which a register is taken: from the instruction that writes it to before the one
@@ -62,7 +62,7 @@ func (g *graph) live() *liveness {
 			at++
 			n := &g.nodes[v]
 			until := at
-			if n.op >= kernel.LoadU8 {
+			if !ir.Of(n.op).Computes {
 				until++ // it may write before it has read everything
 			}
 			for _, a := range n.args {

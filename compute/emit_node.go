@@ -11,7 +11,7 @@ func (e *emitter) node(v value) {
 	n := &e.nodes[v]
 	i := Inst{Code: Kernel, Op: n.op, Dst: e.registers[v], Immediate: n.imm, Offset: n.offset,
 		A: e.register(n.args[0]), B: e.register(n.args[1]), C: e.register(n.args[2]), D: e.register(n.args[3])}
-	if n.op >= kernel.AtomicExchange32 && n.op < kernel.NumOps && e.last[v] == 0 && e.outside[v] == 0 {
+	if updates(n.op) && e.last[v] == 0 && e.outside[v] == 0 {
 		i.Dst = Register{} // nobody asks what was there before
 	}
 	switch {
@@ -27,13 +27,10 @@ func (e *emitter) node(v value) {
 		e.memory(&i, n.extra)
 	case n.op == opImage, n.op == opSubgroup, n.op == opPrint:
 		e.call(&i, v)
-	case n.op >= kernel.LoadPhysicalU8 && n.op <= kernel.StorePhysical64:
+	case isPhysical(n.op), e.memoryOfAddress(n):
 		i.Code = AccessPhysical
-	case n.op == kernel.LoadPrivate32, n.op == kernel.LoadPrivate64, n.op == kernel.StorePrivate32,
-		n.op == kernel.StorePrivate64:
+	case isPrivate(n.op):
 		e.private(&i, n)
-	case n.op >= kernel.AtomicExchange32 && n.op < kernel.NumOps && n.extra == 0:
-		i.Code = AccessPhysical
 	case n.op == kernel.LtU32, n.op == kernel.LtS32, n.op == kernel.EqI32:
 		i.Counts = e.counts(n.args[0], n.block)
 	case n.op == kernel.LeU32, n.op == kernel.LeS32:
@@ -85,7 +82,7 @@ func (e *emitter) private(i *Inst, n *node) {
 		size = 64
 	}
 	r := Register{Offset: x.first + uint32(n.imm)*size*e.chunks, Step: size, Size: size}
-	load := n.op == kernel.LoadPrivate32 || n.op == kernel.LoadPrivate64
+	load := loads(n.op)
 	i.Immediate = uint64(x.count) - n.imm
 	switch {
 	case n.args[0] != 0:

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
 	"farside/spirv"
@@ -110,7 +111,7 @@ func (e *emitter) findStride(n *node) stride {
 		}
 		return stride{regular: true, linear: a.linear, step: uint32(min(uint64(a.step)*uint64(factor), 2*farthest))}
 	}
-	if n.op >= kernel.LoadU8 {
+	if !ir.Of(n.op).Computes {
 		return stride{}
 	}
 	linear := true

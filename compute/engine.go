@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
 )
@@ -211,13 +212,10 @@ func (t translation) access(s *step) {
 	switch {
 	case in.Code == AccessPhysical:
 		s.act = actPhysical
-		switch {
-		case !updates(op):
-			s.near, s.width = t.kernels.Ops[op-kernel.LoadPhysicalU8+kernel.LoadU8], accessed(op)
-		case op < kernel.AtomicExchange64:
-			s.near, s.width = t.kernels.Ops[op], 4
-		default:
-			s.near, s.width = t.kernels.Ops[op], 8
+		o := ir.Of(op)
+		s.near, s.width = t.kernels.Ops[op], uint64(o.Bytes)
+		if o.Slot != 0 {
+			s.near = t.kernels.Ops[o.Slot]
 		}
 	case in.Dynamic:
 		s.act = actDynamic
@@ -379,34 +377,6 @@ func (e *engine) chooseAtomic(p *Program, s *step) {
 	}
 }
 
-// accessed is how many bytes a physical load or store accesses.
-func accessed(op kernel.Op) uint64 {
-	if op >= kernel.StorePhysical8 {
-		op -= kernel.StorePhysical8 - kernel.LoadPhysicalU8
-	}
-	return 1 << (op - kernel.LoadPhysicalU8)
-}
-
-func loads(op kernel.Op) bool {
-	switch op {
-	case kernel.LoadU8, kernel.LoadU16, kernel.Load32, kernel.Load64,
-		kernel.LoadPhysicalU8, kernel.LoadPhysicalU16, kernel.LoadPhysical32, kernel.LoadPhysical64,
-		kernel.LoadPrivate32, kernel.LoadPrivate64:
-		return true
-	}
-	return false
-}
-
-func stores(op kernel.Op) bool {
-	switch op {
-	case kernel.Store8, kernel.Store16, kernel.Store32, kernel.Store64,
-		kernel.StorePhysical8, kernel.StorePhysical16, kernel.StorePhysical32, kernel.StorePhysical64,
-		kernel.StorePrivate32, kernel.StorePrivate64:
-		return true
-	}
-	return false
-}
-
 // run is a run that is not in use.
 func (e *engine) run() *run {
 	if r, ok := e.runs.Get().(*run); ok {
@@ -424,5 +394,3 @@ func (e *engine) worker(p *Program) *worker {
 	}
 	return newWorker(p)
 }
-
-func updates(op kernel.Op) bool { return op >= kernel.AtomicExchange32 && op <= kernel.AtomicMaxF64 }

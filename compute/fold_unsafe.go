@@ -4,6 +4,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 )
 
@@ -27,7 +28,7 @@ func evaluate(op kernel.Op, a, b, c, imm uint64) uint64 {
 	kernel.Go().Ops[op](&o.args, 0, 1)
 	r := *(*uint64)(at(0).Base)
 	operandsPool.Put(o)
-	if !wideResult(op) {
+	if !ir.WideResult(op) {
 		r = uint64(uint32(r))
 	}
 	return r

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 	"farside/spirv"
 )
@@ -10,17 +11,16 @@ type value int32
 
 // Operations of nodes are kernels, and these.
 const (
-	opConst    = kernel.NumOps + iota // imm
-	opBuiltin                         // imm is the kind, and above 32 bits the component
-	opPhi                             // list, in the order of the block's predecessors
-	opResult                          // result imm of the operation args[0]
-	opImage                           // calls[extra], operands list
-	opSubgroup                        // likewise
-	opPrint                           // likewise
-	// of memories[extra]; imm is the offset of the array, and above 32 bits the stride
-	opArrayLength
-	opBarrier
-	opCopy // a register for args[0] that lanes keep when they leave a loop
+	opConst       = ir.Const
+	opBuiltin     = ir.Builtin
+	opPhi         = ir.Phi
+	opResult      = ir.Result
+	opImage       = ir.Image
+	opSubgroup    = ir.Subgroup
+	opPrint       = ir.Print
+	opArrayLength = ir.ArrayLength
+	opBarrier     = ir.Barrier
+	opCopy        = ir.Copy
 )
 
 // node is an operation.
@@ -276,19 +276,11 @@ func (g *graph) insert(v value, place uint32) {
 
 // pure says whether the operation has neither effect nor memory that may change: it may move, and two become one.
 func (g *graph) pure(n *node) bool {
-	switch {
-	case n.op >= kernel.LoadU8 && n.op <= kernel.Load64:
+	o := ir.Of(n.op)
+	if o.Class == ir.ClassLoad && o.Space == ir.SpaceSlot {
 		return g.memories[n.extra].constant && n.version == 0
-	case n.op >= kernel.LoadU8 && n.op < kernel.NumOps:
-		return false
 	}
-	return n.op < kernel.NumOps || n.op == opConst || n.op == opBuiltin || n.op == opArrayLength
-}
-
-// isLoad says whether n reads a memory and does nothing else.
-func isLoad(op kernel.Op) bool {
-	return op >= kernel.LoadU8 && op <= kernel.Load64 || op >= kernel.LoadPhysicalU8 && op <= kernel.LoadPhysical64 ||
-		op == kernel.LoadPrivate32 || op == kernel.LoadPrivate64
+	return o.Pure
 }
 
 // newNode appends a node, which is in no block's lists yet.
@@ -347,23 +339,6 @@ func (g *graph) phi(b int32, wide bool, list []value) value {
 	return v
 }
 
-// wideResult says whether a kernel has a 64-bit result.
-func wideResult(op kernel.Op) bool {
-	switch {
-	case op >= kernel.AddI64 && op <= kernel.AbsI64:
-		return true
-	case op >= kernel.AddF64 && op <= kernel.MaxF64, op >= kernel.FloorF64 && op <= kernel.FrexpF64:
-		return true
-	}
-	switch op {
-	case kernel.Move64, kernel.Select64, kernel.SextI32I64, kernel.ZextI32I64, kernel.F32ToF64, kernel.S32ToF64,
-		kernel.U32ToF64, kernel.F32ToS64, kernel.F32ToU64, kernel.F64ToS64, kernel.F64ToU64, kernel.S64ToF64,
-		kernel.U64ToF64, kernel.Join64, kernel.Load64, kernel.LoadPhysical64, kernel.LoadPrivate64:
-		return true
-	}
-	return op >= kernel.AtomicExchange64 && op <= kernel.AtomicMaxF64
-}
-
 // op1, op2, op3 and opImm add a kernel without memory.
 func (g *graph) op1(op kernel.Op, a value) value       { return g.kernel(op, a, 0, 0, 0) }
 func (g *graph) op2(op kernel.Op, a, b value) value    { return g.kernel(op, a, b, 0, 0) }
@@ -378,7 +353,7 @@ func (g *graph) mulAdd(a value, k uint32, b value) value {
 }
 
 func (g *graph) kernel(op kernel.Op, a, b, c value, imm uint64) value {
-	n := node{op: op, wide: wideResult(op), args: [4]value{a, b, c}, imm: imm}
+	n := node{op: op, wide: ir.WideResult(op), args: [4]value{a, b, c}, imm: imm}
 	if v := g.fold(&n); v != 0 {
 		return v
 	}

@@ -3,6 +3,7 @@ package compute
 import (
 	"slices"
 
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 )
 
@@ -308,30 +309,13 @@ func (g *graph) side(b, s int32) bool {
 
 // cost estimates an operation; ok is false if it must not be done where it was not asked for.
 func (g *graph) cost(n *node) (cost int, ok bool) {
-	op := n.op
-	switch {
-	case op == opArrayLength || op == kernel.LoadPrivate32 || op == kernel.LoadPrivate64:
-		cost = 2
-	case op >= kernel.LoadU8 && op <= kernel.Load64:
-		if !g.pure(n) && n.version == 0 {
-			return 0, false // volatile
-		}
-		cost = 2
-	case op >= kernel.LoadU8:
+	o := ir.Of(n.op)
+	volatile := o.Class == ir.ClassLoad && o.Space == ir.SpaceSlot && !g.pure(n) && n.version == 0
+	if o.Cost == 0 || volatile {
 		return 0, false
-	case op >= kernel.DivU32 && op <= kernel.ModS32, op >= kernel.DivU64 && op <= kernel.ModS64:
-		cost = 6
-	case op >= kernel.SinF32 && op <= kernel.FrexpExpF32, op >= kernel.RemF32 && op <= kernel.ModF32,
-		op >= kernel.RemF64 && op <= kernel.FrexpExpF64:
-		cost = 12
-	case op == kernel.DivF32, op == kernel.SqrtF32, op == kernel.InverseSqrtF32, op == kernel.DivF64, op == kernel.SqrtF64,
-		n.wide:
-		cost = 2
-	default:
-		cost = 1
 	}
 	if !n.varying {
-		cost = 0
+		return 0, true
 	}
-	return cost, true
+	return int(o.Cost), true
 }

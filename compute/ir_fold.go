@@ -4,20 +4,9 @@ import (
 	"math"
 	"math/bits"
 
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 )
-
-// commutes says whether A and B may change places without changing the bits of the result. (Of floats they may not:
-// with two NaNs the first one's payload counts.)
-func commutes(op kernel.Op) bool {
-	switch op {
-	case kernel.AddI32, kernel.MulI32, kernel.AndI32, kernel.OrI32, kernel.XorI32, kernel.MinU32, kernel.MinS32,
-		kernel.MaxU32, kernel.MaxS32, kernel.EqI32, kernel.NeI32, kernel.AddI64, kernel.MulI64, kernel.AndI64,
-		kernel.OrI64, kernel.XorI64, kernel.EqI64, kernel.NeI64, kernel.MulHighU32, kernel.MulHighS32:
-		return true
-	}
-	return false
-}
 
 // Words and pairs of words that are all ones: true, of masks.
 const (
@@ -46,9 +35,9 @@ func (g *graph) fold(n *node) value {
 		}
 	}
 	if all {
-		return g.constant(evaluate(n.op, o.known[0], o.known[1], o.known[2], n.imm), wideResult(n.op))
+		return g.constant(evaluate(n.op, o.known[0], o.known[1], o.known[2], n.imm), ir.WideResult(n.op))
 	}
-	if o.is[0] && !o.is[1] && o.b != 0 && commutes(n.op) {
+	if o.is[0] && !o.is[1] && o.b != 0 && ir.Of(n.op).Commutes {
 		n.args[0], n.args[1] = o.b, o.a
 		o.a, o.b = o.b, o.a
 		o.known[0], o.known[1] = o.known[1], o.known[0]

@@ -1,7 +1,5 @@
 package compute
 
-import "farside/compute/internal/kernel"
-
 // promote turns arrays of registers of which all indices have become constants into values. It says whether there was
 // one.
 func (g *graph) promote() bool {
@@ -100,7 +98,7 @@ func (p *promoter) block(b int32) {
 			continue
 		}
 		c := cell{n.extra, n.imm, b}
-		if n.op == kernel.StorePrivate32 || n.op == kernel.StorePrivate64 {
+		if stores(n.op) {
 			p.ends[c] = n.args[1]
 		} else {
 			p.replaced[v] = p.end(c)

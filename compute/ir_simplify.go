@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 )
 
@@ -194,7 +195,7 @@ func (g *graph) simplify(addresses bool) {
 				n.list[i] = r.find(a)
 			}
 			g.offset = n.offset
-			if n.op < kernel.LoadU8 {
+			if ir.Of(n.op).Computes {
 				if x := g.fold(&n); x != 0 {
 					r[v] = x
 					r = g.grow(r)
@@ -254,15 +255,20 @@ func (g *graph) grow(r replacements) replacements {
 	return r
 }
 
-// isMemory says whether a kernel has a 32-bit offset into a memory.
-func isMemory(op kernel.Op) bool {
-	return op >= kernel.LoadU8 && op <= kernel.Store64 || op >= kernel.AtomicExchange32 && op < kernel.NumOps
-}
+// isMemory says whether a kernel has a 32-bit offset into a memory. (That of an atomic may be an address, see
+// memoryOfAddress.)
+func isMemory(op kernel.Op) bool { return ir.Of(op).Space == ir.SpaceSlot }
+
+// isPhysical says whether a kernel is a load or store of physical memory.
+func isPhysical(op kernel.Op) bool { return ir.Of(op).Space == ir.SpacePhysical }
 
 // isPrivate says whether a kernel accesses an array of registers.
-func isPrivate(op kernel.Op) bool {
-	return op >= kernel.LoadPrivate32 && op <= kernel.StorePrivate64
-}
+func isPrivate(op kernel.Op) bool { return ir.Of(op).Space == ir.SpacePrivate }
+
+// loads, stores and updates say what a kernel does with memory or an array of registers.
+func loads(op kernel.Op) bool   { return ir.Of(op).Class == ir.ClassLoad }
+func stores(op kernel.Op) bool  { return ir.Of(op).Class == ir.ClassStore }
+func updates(op kernel.Op) bool { return ir.Of(op).Class == ir.ClassAtomic }
 
 // term is a part of an offset: v*k.
 type term struct {
@@ -360,7 +366,7 @@ func (g *graph) splitAddress(n *node) {
 }
 
 // memoryOfAddress says whether an atomic is one on physical memory, of which the offset is an address.
-func (g *graph) memoryOfAddress(n *node) bool { return n.op >= kernel.AtomicExchange32 && n.extra == 0 }
+func (g *graph) memoryOfAddress(n *node) bool { return updates(n.op) && n.extra == 0 }
 
 func (g *graph) depthOf(v value) int32 {
 	if l := g.blocks[g.nodes[v].block].loop; l >= 0 {
@@ -371,14 +377,12 @@ func (g *graph) depthOf(v value) int32 {
 
 // effect says whether a node does more than to give a value.
 func (g *graph) effect(n *node) bool {
-	switch {
-	case n.op == kernel.StorePrivate32 || n.op == kernel.StorePrivate64:
-		return g.privates[n.extra].read
-	case n.op >= kernel.LoadU8 && n.op < kernel.NumOps:
-		return !isLoad(n.op)
-	case n.op == opBarrier:
+	switch o := ir.Of(n.op); o.Class {
+	case ir.ClassStore:
+		return o.Space != ir.SpacePrivate || g.privates[n.extra].read
+	case ir.ClassAtomic, ir.ClassBarrier:
 		return true
-	case n.op == opImage || n.op == opSubgroup || n.op == opPrint:
+	case ir.ClassCall:
 		return !g.calls[n.extra].pure
 	}
 	return false
@@ -402,7 +406,7 @@ func (g *graph) dropDead() {
 	}
 	for _, b := range g.order {
 		for _, v := range g.blocks[b].insts {
-			if n := &g.nodes[v]; n.op == kernel.LoadPrivate32 || n.op == kernel.LoadPrivate64 {
+			if n := &g.nodes[v]; loads(n.op) && isPrivate(n.op) {
 				g.privates[n.extra].read = true
 			}
 		}

@@ -3,7 +3,7 @@ package compute
 import (
 	"slices"
 
-	"farside/compute/internal/kernel"
+	"farside/compute/internal/ir"
 	"farside/spirv"
 )
 
@@ -188,7 +188,7 @@ func (u *unroller) predict(v value, depth int) (uint64, bool) {
 	if n.op == opConst {
 		return n.imm, true
 	}
-	if u.predicted++; n.op >= kernel.LoadU8 || depth == 0 || u.predicted > unrollPredict {
+	if u.predicted++; !ir.Of(n.op).Computes || depth == 0 || u.predicted > unrollPredict {
 		return 0, false
 	}
 	var k [3]uint64

@@ -79,7 +79,7 @@ func (g *graph) leaves(from, to int32) int32 {
 
 func (g *graph) varies(b int32, n *node) bool {
 	switch {
-	case n.op >= kernel.AtomicExchange32 && n.op < kernel.NumOps:
+	case updates(n.op):
 		return true
 	case n.op == kernel.LoadPrivate32, n.op == kernel.LoadPrivate64, n.op == opSubgroup, n.op == opCopy:
 		return true

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 	"farside/spirv"
 )
@@ -26,33 +27,13 @@ func (c *compiler) zeroExtend(v value, t *spirv.Type) value {
 	return v
 }
 
-// to64 gives the 64-bit kernel of a 32-bit one. The two groups have the same order.
+// to64 gives the 64-bit kernel of a 32-bit one.
 func to64(op kernel.Op) kernel.Op {
-	switch {
-	case op >= kernel.AddF32 && op <= kernel.ModF32:
-		return op - kernel.AddF32 + kernel.AddF64
-	case op >= kernel.AddI32 && op <= kernel.NotI32:
-		return op - kernel.AddI32 + kernel.AddI64
-	case op >= kernel.ShlI32 && op <= kernel.LeS32:
-		return op - kernel.ShlI32 + kernel.ShlI64
+	wide := ir.Of(op).Wide
+	if wide == 0 {
+		panic(failure{errNoKernel})
 	}
-	switch op {
-	case kernel.PopCount32:
-		return kernel.PopCount64
-	case kernel.FindLSB32:
-		return kernel.FindLSB64
-	case kernel.FindMSBU32:
-		return kernel.FindMSBU64
-	case kernel.FindMSBS32:
-		return kernel.FindMSBS64
-	case kernel.LdexpF32:
-		return kernel.LdexpF64
-	case kernel.FrexpF32:
-		return kernel.FrexpF64
-	case kernel.FrexpExpF32:
-		return kernel.FrexpExpF64
-	}
-	panic(failure{errNoKernel})
+	return wide
 }
 
 // float1, float2 and float3 add a kernel for 32-bit floats in the version for a type.

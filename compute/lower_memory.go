@@ -3,6 +3,7 @@ package compute
 import (
 	"math"
 
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 	"farside/spirv"
 )
@@ -58,7 +59,7 @@ func (c *compiler) loadVariable(p *pointer, n int) []value {
 func (c *compiler) privateScalar(op kernel.Op, p *pointer, k uint64, v value) value {
 	n := node{op: op, extra: p.variable.private, imm: p.immediate + k, args: [4]value{p.offset, v}}
 	if c.privates[n.extra].wide {
-		n.op++
+		n.op = to64(op)
 		n.wide = op == kernel.LoadPrivate32
 	}
 	return c.add(n)
@@ -77,9 +78,18 @@ func loadOp(t *spirv.Type) kernel.Op {
 	return kernel.Load32
 }
 
-func storeOp(t *spirv.Type) kernel.Op { return loadOp(t) - kernel.LoadU8 + kernel.Store8 }
-
-const toPhysical = kernel.LoadPhysicalU8 - kernel.LoadU8
+// storeOp is the kernel that stores one.
+func storeOp(t *spirv.Type) kernel.Op {
+	switch scalarSize(t) {
+	case 1:
+		return kernel.Store8
+	case 2:
+		return kernel.Store16
+	case 8:
+		return kernel.Store64
+	}
+	return kernel.Store32
+}
 
 // isHalf says whether a scalar is a 16-bit float, which lies in registers as a 32-bit one.
 func isHalf(t *spirv.Type) bool { return t.Kind == spirv.TypeFloat && t.Width == 16 }
@@ -107,7 +117,7 @@ func (c *compiler) loadScalar(i *spirv.Instruction, p *pointer, t *spirv.Type, a
 	var v value
 	switch {
 	case p.address != 0:
-		n.op += toPhysical
+		n.op = ir.Of(n.op).Physical
 		n.args[0] = p.address
 		n.version = c.version(0)
 		if volatile {
@@ -206,8 +216,8 @@ func (c *compiler) storeScalar(i *spirv.Instruction, p *pointer, t *spirv.Type, 
 func (c *compiler) eachMemory(i *spirv.Instruction, p *pointer, n node, v, comparator value) value {
 	switch {
 	case p.address != 0:
-		if n.op <= kernel.Store64 {
-			n.op += toPhysical
+		if stores(n.op) {
+			n.op = ir.Of(n.op).Physical
 		}
 		n.args = [4]value{p.address, v, 0, comparator}
 		r := c.add(n)
@@ -226,7 +236,7 @@ func (c *compiler) eachMemory(i *spirv.Instruction, p *pointer, n node, v, compa
 			n.extra = m
 			n.args = [4]value{c.choose(is, c.offsetOf(p), c.c32(math.MaxUint32)), v, c.indexFor(p, m), comparator}
 			x := c.add(n)
-			if n.op >= kernel.AtomicExchange32 {
+			if updates(n.op) {
 				r = c.choose(is, x, r)
 			}
 			c.changed(m)
@@ -341,7 +351,7 @@ func (c *compiler) lowerAtomic(i *spirv.Instruction) {
 	v, comparator := c.atomicOperands(i, t)
 	n := node{op: op, imm: p.immediate}
 	if scalarSize(t) == 8 {
-		n.op += kernel.AtomicExchange64 - kernel.AtomicExchange32
+		n.op = to64(op)
 		n.wide = true
 	}
 	c.releases(i)

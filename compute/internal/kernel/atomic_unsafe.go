@@ -8,11 +8,11 @@ import (
 )
 
 func fillAtomics(t *Table) {
-	for i, f := range changes32 {
-		t[AtomicExchange32+Op(i)] = atomics(update32(f))
+	for _, c := range changes32 {
+		t[c.op] = atomics(update32(c.of))
 	}
-	for i, f := range changes64 {
-		t[AtomicExchange64+Op(i)] = atomics(update64(f))
+	for _, c := range changes64 {
+		t[c.op] = atomics(update64(c.of))
 	}
 	t[AtomicExchange32] = atomics(func(p *uint32, b, _ uint32) uint32 { return atomic.SwapUint32(p, b) })
 	t[AtomicAddI32] = atomics(func(p *uint32, b, _ uint32) uint32 { return atomic.AddUint32(p, b) - b })
@@ -29,17 +29,17 @@ func Unshared(op Op) Func { return unshared()[op] }
 
 var unshared = sync.OnceValue(func() map[Op]Func {
 	kernels := map[Op]Func{}
-	for i, f := range changes32 {
-		kernels[AtomicExchange32+Op(i)] = atomics(func(p *uint32, b, c uint32) uint32 {
+	for _, x := range changes32 {
+		kernels[x.op] = atomics(func(p *uint32, b, c uint32) uint32 {
 			old := *p
-			*p = f(old, b, c)
+			*p = x.of(old, b, c)
 			return old
 		})
 	}
-	for i, f := range changes64 {
-		kernels[AtomicExchange64+Op(i)] = atomics(func(p *uint64, b, c uint64) uint64 {
+	for _, x := range changes64 {
+		kernels[x.op] = atomics(func(p *uint64, b, c uint64) uint64 {
 			old := *p
-			*p = f(old, b, c)
+			*p = x.of(old, b, c)
 			return old
 		})
 	}
@@ -74,38 +74,43 @@ func addUnshared(args *Args, first, n int) {
 	}
 }
 
-// changes32 and changes64 are what the atomics make of a word, of the operand and of the comparator, in the order of
-// Op.
+// change is what an atomic makes of a word a, of the operand b and of the comparator c.
+type change[L lane] struct {
+	op Op
+	of func(a, b, c L) L
+}
+
+// changes32 and changes64 are all of them.
 var (
-	changes32 = [...]func(a, b, c uint32) uint32{
-		func(_, b, _ uint32) uint32 { return b },
-		func(a, b, c uint32) uint32 { return choose(a == c, b, a) },
-		func(a, b, _ uint32) uint32 { return a + b },
-		func(a, b, _ uint32) uint32 { return min(a, b) },
-		func(a, b, _ uint32) uint32 { return uint32(min(int32(a), int32(b))) },
-		func(a, b, _ uint32) uint32 { return max(a, b) },
-		func(a, b, _ uint32) uint32 { return uint32(max(int32(a), int32(b))) },
-		func(a, b, _ uint32) uint32 { return a & b },
-		func(a, b, _ uint32) uint32 { return a | b },
-		func(a, b, _ uint32) uint32 { return a ^ b },
-		floats32(func(a, b float32) float32 { return a + b }),
-		floats32(Least[float32]),
-		floats32(Greatest[float32]),
+	changes32 = [...]change[uint32]{
+		{AtomicExchange32, func(_, b, _ uint32) uint32 { return b }},
+		{AtomicCompareExchange32, func(a, b, c uint32) uint32 { return choose(a == c, b, a) }},
+		{AtomicAddI32, func(a, b, _ uint32) uint32 { return a + b }},
+		{AtomicMinU32, func(a, b, _ uint32) uint32 { return min(a, b) }},
+		{AtomicMinS32, func(a, b, _ uint32) uint32 { return uint32(min(int32(a), int32(b))) }},
+		{AtomicMaxU32, func(a, b, _ uint32) uint32 { return max(a, b) }},
+		{AtomicMaxS32, func(a, b, _ uint32) uint32 { return uint32(max(int32(a), int32(b))) }},
+		{AtomicAnd32, func(a, b, _ uint32) uint32 { return a & b }},
+		{AtomicOr32, func(a, b, _ uint32) uint32 { return a | b }},
+		{AtomicXor32, func(a, b, _ uint32) uint32 { return a ^ b }},
+		{AtomicAddF32, floats32(func(a, b float32) float32 { return a + b })},
+		{AtomicMinF32, floats32(Least[float32])},
+		{AtomicMaxF32, floats32(Greatest[float32])},
 	}
-	changes64 = [...]func(a, b, c uint64) uint64{
-		func(_, b, _ uint64) uint64 { return b },
-		func(a, b, c uint64) uint64 { return choose(a == c, b, a) },
-		func(a, b, _ uint64) uint64 { return a + b },
-		func(a, b, _ uint64) uint64 { return min(a, b) },
-		func(a, b, _ uint64) uint64 { return uint64(min(int64(a), int64(b))) },
-		func(a, b, _ uint64) uint64 { return max(a, b) },
-		func(a, b, _ uint64) uint64 { return uint64(max(int64(a), int64(b))) },
-		func(a, b, _ uint64) uint64 { return a & b },
-		func(a, b, _ uint64) uint64 { return a | b },
-		func(a, b, _ uint64) uint64 { return a ^ b },
-		floats64(func(a, b float64) float64 { return a + b }),
-		floats64(Least[float64]),
-		floats64(Greatest[float64]),
+	changes64 = [...]change[uint64]{
+		{AtomicExchange64, func(_, b, _ uint64) uint64 { return b }},
+		{AtomicCompareExchange64, func(a, b, c uint64) uint64 { return choose(a == c, b, a) }},
+		{AtomicAddI64, func(a, b, _ uint64) uint64 { return a + b }},
+		{AtomicMinU64, func(a, b, _ uint64) uint64 { return min(a, b) }},
+		{AtomicMinS64, func(a, b, _ uint64) uint64 { return uint64(min(int64(a), int64(b))) }},
+		{AtomicMaxU64, func(a, b, _ uint64) uint64 { return max(a, b) }},
+		{AtomicMaxS64, func(a, b, _ uint64) uint64 { return uint64(max(int64(a), int64(b))) }},
+		{AtomicAnd64, func(a, b, _ uint64) uint64 { return a & b }},
+		{AtomicOr64, func(a, b, _ uint64) uint64 { return a | b }},
+		{AtomicXor64, func(a, b, _ uint64) uint64 { return a ^ b }},
+		{AtomicAddF64, floats64(func(a, b float64) float64 { return a + b })},
+		{AtomicMinF64, floats64(Least[float64])},
+		{AtomicMaxF64, floats64(Greatest[float64])},
 	}
 )
 

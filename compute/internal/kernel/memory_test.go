@@ -2,7 +2,6 @@ package kernel
 
 import (
 	little "encoding/binary"
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -87,8 +86,12 @@ func accesses() map[string]access {
 		"Store8": {op: Store8, size: 1, bits: 32, store: true}, "Store16": {op: Store16, size: 2, bits: 32, store: true},
 		"Store32": {op: Store32, size: 4, bits: 32, store: true}, "Store64": {op: Store64, size: 8, bits: 64, store: true},
 	}
+	physical := map[Op]Op{
+		LoadU8: LoadPhysicalU8, LoadU16: LoadPhysicalU16, Load32: LoadPhysical32, Load64: LoadPhysical64,
+		Store8: StorePhysical8, Store16: StorePhysical16, Store32: StorePhysical32, Store64: StorePhysical64,
+	}
 	for name, a := range maps.Clone(all) {
-		a.op += LoadPhysicalU8 - LoadU8
+		a.op = physical[a.op]
 		a.physical = true
 		all["Physical"+name] = a
 	}
@@ -102,28 +105,31 @@ func accesses() map[string]access {
 			return math.Float64bits(f(math.Float64frombits(old), math.Float64frombits(b)))
 		}
 	}
-	for i, of := range []func(old, b, c uint64) uint64{
-		func(old, b, c uint64) uint64 { return b },
-		func(old, b, c uint64) uint64 { return choose(old == c, b, old) },
-		func(old, b, c uint64) uint64 { return old + b },
-		func(old, b, c uint64) uint64 { return min(old, b) }, nil,
-		func(old, b, c uint64) uint64 { return max(old, b) }, nil,
-		func(old, b, c uint64) uint64 { return old & b },
-		func(old, b, c uint64) uint64 { return old | b },
-		func(old, b, c uint64) uint64 { return old ^ b },
+	for _, x := range []struct {
+		op32, op64 Op
+		of         func(old, b, c uint64) uint64
+	}{
+		{AtomicExchange32, AtomicExchange64, func(old, b, c uint64) uint64 { return b }},
+		{AtomicCompareExchange32, AtomicCompareExchange64, func(old, b, c uint64) uint64 { return choose(old == c, b, old) }},
+		{AtomicAddI32, AtomicAddI64, func(old, b, c uint64) uint64 { return old + b }},
+		{AtomicMinU32, AtomicMinU64, func(old, b, c uint64) uint64 { return min(old, b) }},
+		{AtomicMaxU32, AtomicMaxU64, func(old, b, c uint64) uint64 { return max(old, b) }},
+		{AtomicAnd32, AtomicAnd64, func(old, b, c uint64) uint64 { return old & b }},
+		{AtomicOr32, AtomicOr64, func(old, b, c uint64) uint64 { return old | b }},
+		{AtomicXor32, AtomicXor64, func(old, b, c uint64) uint64 { return old ^ b }},
 	} {
-		all[fmt.Sprintf("Atomic32/%d", i)] = access{op: AtomicExchange32 + Op(i), size: 4, bits: 32, atomic: of}
-		all[fmt.Sprintf("Atomic64/%d", i)] = access{op: AtomicExchange64 + Op(i), size: 8, bits: 64, atomic: of}
+		all[x.op32.String()] = access{op: x.op32, size: 4, bits: 32, atomic: x.of}
+		all[x.op64.String()] = access{op: x.op64, size: 8, bits: 64, atomic: x.of}
 	}
 	signed := func(f func(a, b int64) int64, extend func(uint64) int64) func(old, b, c uint64) uint64 {
 		return func(old, b, c uint64) uint64 { return uint64(f(extend(old), extend(b))) }
 	}
 	lesser, greater := func(a, b int64) int64 { return min(a, b) }, func(a, b int64) int64 { return max(a, b) }
 	narrow, wide := func(a uint64) int64 { return int64(int32(a)) }, func(a uint64) int64 { return int64(a) }
-	all["Atomic32/4"] = access{op: AtomicMinS32, size: 4, bits: 32, atomic: signed(lesser, narrow)}
-	all["Atomic32/6"] = access{op: AtomicMaxS32, size: 4, bits: 32, atomic: signed(greater, narrow)}
-	all["Atomic64/4"] = access{op: AtomicMinS64, size: 8, bits: 64, atomic: signed(lesser, wide)}
-	all["Atomic64/6"] = access{op: AtomicMaxS64, size: 8, bits: 64, atomic: signed(greater, wide)}
+	all["AtomicMinS32"] = access{op: AtomicMinS32, size: 4, bits: 32, atomic: signed(lesser, narrow)}
+	all["AtomicMaxS32"] = access{op: AtomicMaxS32, size: 4, bits: 32, atomic: signed(greater, narrow)}
+	all["AtomicMinS64"] = access{op: AtomicMinS64, size: 8, bits: 64, atomic: signed(lesser, wide)}
+	all["AtomicMaxS64"] = access{op: AtomicMaxS64, size: 8, bits: 64, atomic: signed(greater, wide)}
 	all["AtomicAddF32"] = access{op: AtomicAddF32, size: 4, bits: 32, atomic: f32(func(a, b float32) float32 {
 		return a + b
 	})}
