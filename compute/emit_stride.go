@@ -25,15 +25,15 @@ const (
 func (e *emitter) pattern(n *node) (_ native.Pattern, words uint8) {
 	s, small := e.strideOf(n.args[0], n.block), uint32(0)
 	switch n.op {
-	case kernel.LoadU8:
+	case kernel.LoadU8, kernel.Store8:
 		small = 1
-	case kernel.LoadU16:
+	case kernel.LoadU16, kernel.Store16:
 		small = 2
 	}
 	switch {
 	case s.regular && s.step == 0:
 		return native.Same, 0
-	case !s.regular || s.step != small && (small > 0 || s.step%4 != 0 || s.step > 4*native.MostWords):
+	case !s.regular || s.step != small && (s.step%4 != 0 || s.step > 4*native.MostWords):
 		return native.Any, 0
 	case s.linear:
 		return native.Linear, uint8(s.step / 4)

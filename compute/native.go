@@ -129,7 +129,7 @@ func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 		}
 		delete(renamed, in.Dst)
 		if in.Once {
-			if stored && in.Op == kernel.Load32 {
+			if stored && loads(in.Op) {
 				break
 			}
 			if touched[in.Dst] {
@@ -145,7 +145,7 @@ func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 			for _, r := range []native.Register{in.A, in.B, in.C, in.Base} {
 				touched[r] = true
 			}
-			stored = stored || in.Op == kernel.Store32
+			stored = stored || in.Stores()
 		}
 		run = append(run, in)
 	}

@@ -5,10 +5,10 @@ func (in *Inst) size() uint64 {
 	switch {
 	case in.Pattern == Same:
 		return uint64(in.unit())
-	case in.unit() < 4:
+	case in.unit() < 4 && in.close():
 		return 8 * uint64(in.unit())
 	}
-	return piecesOf(in.words()).bytes
+	return piecesOf(in.words()).bytes // of words, in which smaller values begin
 }
 
 func slot(n int32) (base, size address) { return at(slots, 16*n), at(slots, 16*n+8) }
@@ -35,10 +35,13 @@ func (c *compiler) load(in *Inst) {
 	}
 	c.place(back)
 	c.later = append(c.later, later{slow, back, func() {
-		if in.unit() < 4 {
-			c.loadLanes(in, dst, offsets)
-		} else {
+		switch {
+		case in.unit() == 4:
 			c.gatherLanes(in, dst, offsets)
+		case in.Pattern == Any:
+			c.gatherSmall(in, dst, offsets)
+		default:
+			c.loadLanes(in, dst, offsets)
 		}
 	}})
 }
@@ -59,7 +62,7 @@ func (c *compiler) stores(in *Inst) {
 	}
 	slow, back := c.label(), c.label()
 	value, offsets := c.vector(1, spare[1]), c.offsets(in)
-	if in.Pattern == Same {
+	if in.Pattern == Same || in.unit() < 4 && c.mode == Masked {
 		c.later = append(c.later, later{slow, back, func() { c.scatter(in, offsets, value) }})
 		c.jump(slow)
 		c.place(back)
@@ -67,7 +70,9 @@ func (c *compiler) stores(in *Inst) {
 	}
 	p := c.address(in, offsets, slow)
 	to := at(p, int32(in.Immediate))
-	if in.words() > 1 {
+	if in.unit() < 4 {
+		c.storeSmall(in, to, value)
+	} else if in.words() > 1 {
 		c.storeWords(to, value, in.words())
 	} else if c.mode == Streaming && in.Stream {
 		plain := c.label()
@@ -115,12 +120,16 @@ func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 	if in.Pattern == Any {
 		t := spare[2]
 		c.one(vpbroadcastd, t, offsets)
-		c.two(vpaddd, t, t, c.constant([8]uint32{0, 4, 8, 12, 16, 20, 24, 28}))
+		var distances [8]uint32
+		for i := range distances {
+			distances[i] = uint32(i) * uint32(in.unit())
+		}
+		c.two(vpaddd, t, t, c.constant(distances))
 		c.two(vpcmpeqd, t, t, offsets)
 		c.signs(rax, t)
 		c.arithmetic(compares, rax, 0xff)
 		c.jumpIf(notEqual, slow)
-		c.first(in, offsets, in.Immediate+32)
+		c.first(in, offsets, in.Immediate+8*uint64(in.unit()))
 		c.jumpIf(above, slow)
 		c.addFrom(rax, base)
 		return rax
@@ -216,9 +225,9 @@ func (c *compiler) pointer() *pointer {
 	return best
 }
 
-// limits leaves in r10 the last offset at which an access is within the memory, and goes to none if there is none; in
-// rax what is to be added to offsets, as an address.
-func (c *compiler) limits(in *Inst, none label) {
+// limits leaves in r10 the last offset at which an access of some bytes is within the memory, and goes to none if there
+// is none; in rax what is to be added to offsets, as an address.
+func (c *compiler) limits(in *Inst, bytes int32, none label) {
 	base, size := slot(in.Slot)
 	if in.Base.Valid {
 		c.load32(rax, c.home(in.Base))
@@ -229,7 +238,7 @@ func (c *compiler) limits(in *Inst, none label) {
 	c.load64(r10, size)
 	c.sub(r10, rax)
 	c.jumpIf(below, none)
-	c.arithmetic(subtracts, r10, in.unit())
+	c.arithmetic(subtracts, r10, bytes)
 	c.jumpIf(below, none)
 	c.addFrom(rax, base)
 }
@@ -240,7 +249,7 @@ func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
 	none := c.label()
 	c.one(vmovups, t, offsets)
 	c.two(vpxor, r, r, reg(r))
-	c.limits(in, none)
+	c.limits(in, in.unit(), none)
 	c.setLow(mask, r10)
 	c.one(vpbroadcastd, mask, reg(mask))
 	c.two(vpminud, mask, mask, reg(t))
@@ -250,9 +259,73 @@ func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
 	c.one(vmovups, dst, reg(r))
 }
 
-// loadSmall writes a load of 8 or 16 bits, next to each other or the same for all lanes.
+// gatherSmall writes a load of 8 or 16 bits of lanes at any places: of the words in which they are the lowest bits, or
+// higher ones at the end of the memory.
+func (c *compiler) gatherSmall(in *Inst, dst vector, offsets operand) {
+	slow, back := c.label(), c.label()
+	t, mask, r, last := spare[0], spare[1], spare[2], spare[3]
+	c.one(vmovups, t, offsets)
+	c.limits(in, 4, slow)
+	c.lea(rcx, at(r10, 4-in.unit()))
+	c.setLow(mask, rcx)
+	c.one(vpbroadcastd, mask, reg(mask))
+	c.two(vpminud, mask, mask, reg(t))
+	c.two(vpcmpeqd, mask, mask, reg(t))
+	c.signs(rcx, mask)
+	c.arithmetic(compares, rcx, 0xff)
+	c.jumpIf(notEqual, slow)
+	c.setLow(last, r10)
+	c.one(vpbroadcastd, last, reg(last))
+	c.two(vpminud, last, last, reg(t))
+	c.two(vpsubd, t, t, reg(last)) // the bytes of the word before the value
+	c.shift(shift32, left, t, t, 3)
+	c.gather(r, rax, last, mask)
+	c.two(vpsrlvd, r, r, reg(t))
+	c.two(vpand, dst, r, c.words(1<<(8*in.unit())-1))
+	c.place(back)
+	c.later = append(c.later, later{slow, back, func() { c.loadLanes(in, dst, offsets) }}) // a lane is outside
+}
+
+// storeSmall writes the lowest bits of all lanes next to each other, or one by one.
+func (c *compiler) storeSmall(in *Inst, to address, value vector) {
+	if !in.close() {
+		half := value
+		for lane := range uint8(8) {
+			if lane == 4 {
+				half = spare[0]
+				c.upper(half, value)
+			}
+			c.low32(rcx, half, lane&3)
+			c.storeLow(to, rcx, in.unit())
+			to.displacement += 4 * in.words()
+		}
+		return
+	}
+	t, u := spare[0], spare[1]
+	c.two(vpand, t, value, c.words(1<<(8*in.unit())-1))
+	c.upper(u, t)
+	c.two(vpackusdw, t, t, reg(u))
+	if in.unit() == 2 {
+		c.vex(vmovdquTo, uint8(t), 0, memory(to), 0)
+		return
+	}
+	c.two(vpackuswb, t, t, reg(t))
+	c.vex(vmovqTo, uint8(t), 0, memory(to), 0)
+}
+
+// loadSmall writes a load of 8 or 16 bits, next to each other, in words at a distance, or the same for all lanes.
 func (c *compiler) loadSmall(in *Inst, dst vector, from address) {
 	switch {
+	case in.Pattern != Same && !in.close():
+		inWord := min(from.displacement&3, 4-in.unit()) // so that the words end with the memory, whose size mostly is a multiple of theirs
+		from.displacement -= inWord
+		c.loadWords(dst, from, in.words())
+		if inWord > 0 {
+			c.shift(shift32, right, dst, dst, uint8(8*inWord))
+		}
+		if inWord+in.unit() < 4 {
+			c.two(vpand, dst, dst, c.words(1<<(8*in.unit())-1))
+		}
 	case in.Pattern == Same:
 		c.loadZero(rcx, from, in.unit())
 		c.setLow(dst, rcx)
@@ -275,7 +348,7 @@ func (c *compiler) loadLanes(in *Inst, dst vector, offsets operand) {
 	c.store(at(file, from), offsets.vector)
 	c.two(vpxor, spare[1], spare[1], reg(spare[1]))
 	c.store(at(file, to), spare[1])
-	c.limits(in, none)
+	c.limits(in, in.unit(), none)
 	for lane := range int32(8) {
 		next := c.label()
 		c.load32(rcx, at(file, from+4*lane))
@@ -299,7 +372,7 @@ func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
 		offsets = reg(spare[0])
 	}
 	c.store(at(file, from), offsets.vector)
-	c.limits(in, none)
+	c.limits(in, in.unit(), none)
 	for lane := range int32(8) {
 		next := c.label()
 		if c.mode == Masked {
@@ -311,7 +384,7 @@ func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
 		c.cmp(rcx, r10)
 		c.jumpIf(above, next)
 		c.load32(rdx, at(file, to+4*lane))
-		c.store32(address{base: rax, index: rcx}, rdx)
+		c.storeLow(address{base: rax, index: rcx}, rdx, in.unit())
 		c.place(next)
 	}
 	c.place(none)

@@ -108,6 +108,9 @@ var (
 	vextracti128 = opcode{1, 3, 0x39, false}
 	vpermps      = opcode{1, 2, 0x16, false}
 	vpackusdw    = opcode{1, 2, 0x2b, true}
+	vpackuswb    = opcode{1, 1, 0x67, true}
+	vmovdquTo    = opcode{2, 1, 0x7f, true}
+	vmovqTo      = opcode{1, 1, 0xd6, true}
 	vpmovzxbd    = opcode{1, 2, 0x31, false}
 	vpmovzxwd    = opcode{1, 2, 0x33, false}
 	vcvtph2ps    = opcode{1, 2, 0x13, false}
@@ -327,6 +330,12 @@ func (s *assembler) gather(dst vector, base general, offsets, mask vector) {
 // low moves the lowest lane to a general register.
 func (s *assembler) low(dst general, v vector) { s.vex(vmovdFrom, uint8(v), 0, reg(vector(dst)), 0) }
 
+// low32 moves one of the four lower lanes to a general register.
+func (s *assembler) low32(dst general, v vector, lane uint8) {
+	s.vex(vpextrdTo, uint8(v), 0, reg(vector(dst)), 1)
+	s.bytes(lane)
+}
+
 // setLow sets the lowest lane.
 func (s *assembler) setLow(dst vector, v general) { s.vex(vmovd, uint8(dst), 0, reg(vector(v)), 0) }
 
@@ -372,6 +381,19 @@ func (s *assembler) load64(dst general, from address) {
 // loadZero loads one byte, or two, and fills the register up with zeros.
 func (s *assembler) loadZero(dst general, from address, bytes int32) {
 	s.prefixed(uint8(0xb5+bytes), uint8(dst), memory(from))
+}
+
+// storeLow writes the lowest bytes of a register: one, two or four.
+func (s *assembler) storeLow(to address, v general, bytes int32) {
+	switch bytes {
+	case 1:
+		s.integer(false, 0x88, uint8(v), memory(to), 0) // of rax, rcx, rdx and rbx only
+	case 2:
+		s.bytes(0x66)
+		fallthrough
+	default:
+		s.store32(to, v)
+	}
 }
 
 func (s *assembler) store32(to address, v general)  { s.integer(false, 0x89, uint8(v), memory(to), 0) }

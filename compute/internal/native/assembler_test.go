@@ -12,9 +12,10 @@ import (
 	"testing"
 )
 
-// generals are the names of general registers, in 64 and in 32 bits.
+// generals are the names of general registers, in 64, in 32 and in 16 bits.
 var generals = strings.Fields("rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15")
 var halves = strings.Fields("eax ecx edx ebx esp ebp esi edi r8d r9d r10d r11d r12d r13d r14d r15d")
+var words = strings.Fields("ax cx dx bx sp bp si di r8w r9w r10w r11w r12w r13w r14w r15w")
 
 func (o operand) text(size, registers string) string {
 	if !o.memory {
@@ -116,6 +117,10 @@ func TestEncoding(t *testing.T) {
 			add("vpmovzxwd ymm%d, %s", dst, memory(a).text("xmmword", ""))
 			s.storeLane(a, dst, 0)
 			add("vmovd %s, xmm%d", memory(a).text("dword", ""), dst)
+			s.vex(vmovdquTo, uint8(dst), 0, memory(a), 0)
+			add("vmovdqu %s, xmm%d", memory(a).text("xmmword", ""), dst)
+			s.vex(vmovqTo, uint8(dst), 0, memory(a), 0)
+			add("vmovq %s, xmm%d", memory(a).text("qword", ""), dst)
 			s.storeLane(a, dst, 3)
 			add("vpextrd %s, xmm%d, 3", memory(a).text("dword", ""), dst)
 		}
@@ -128,6 +133,8 @@ func TestEncoding(t *testing.T) {
 			add("vpmovzxwd ymm%d, xmm%d", dst, v)
 			s.two(vpackusdw, dst, 9, reg(v))
 			add("vpackusdw xmm%d, xmm9, xmm%d", dst, v)
+			s.two(vpackuswb, dst, 9, reg(v))
+			add("vpackuswb xmm%d, xmm9, xmm%d", dst, v)
 			s.upper(dst, v)
 			add("vextracti128 xmm%d, ymm%d, 1", dst, v)
 		}
@@ -143,6 +150,8 @@ func TestEncoding(t *testing.T) {
 		for _, g := range []general{rax, rsi, r10} {
 			s.low(g, dst)
 			add("vmovd %s, xmm%d", halves[g], dst)
+			s.low32(g, dst, 2)
+			add("vpextrd %s, xmm%d, 2", halves[g], dst)
 			s.setLow(dst, g)
 			add("vmovd xmm%d, %s", dst, halves[g])
 			s.signs(g, dst)
@@ -169,6 +178,12 @@ func TestEncoding(t *testing.T) {
 			add("mov %s, %s", generals[a], memory(m).text("qword", ""))
 			s.store32(m, a)
 			add("mov %s, %s", memory(m).text("dword", ""), halves[a])
+			s.storeLow(m, a, 2)
+			add("mov %s, %s", memory(m).text("word", ""), words[a])
+			if a == rax || a == rcx {
+				s.storeLow(m, a, 1)
+				add("mov %s, %s", memory(m).text("byte", ""), map[general]string{rax: "al", rcx: "cl"}[a])
+			}
 			s.addFrom(a, m)
 			add("add %s, %s", generals[a], memory(m).text("qword", ""))
 			s.cmpFrom(a, m)

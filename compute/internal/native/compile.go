@@ -307,7 +307,7 @@ func (c *compiler) inst(in *Inst) {
 	switch in.Op {
 	case kernel.Load32, kernel.LoadU8, kernel.LoadU16:
 		c.load(in)
-	case kernel.Store32:
+	case kernel.Store32, kernel.Store16, kernel.Store8:
 		c.stores(in)
 		return
 	case findWay:

@@ -141,7 +141,7 @@ func needed(insts []Inst) []Inst {
 	read := map[Register]bool{}
 	var list []Inst
 	for _, in := range slices.Backward(insts) {
-		if in.Op != kernel.Store32 && !in.Keep && !read[in.Dst] {
+		if !in.Stores() && !in.Keep && !read[in.Dst] {
 			continue
 		}
 		delete(read, in.Dst)

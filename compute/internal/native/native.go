@@ -24,22 +24,22 @@ const (
 	Any Pattern = iota
 	// Same: the lanes of a chunk have the same offset.
 	Same
-	// Consecutive: the offset of each lane of a chunk is that of the lane before it plus 4 * Inst.Words, or of loads of 8 and
-	// 16 bits plus their size. This may be wrong if the first lane's offset is beyond 2^31.
+	// Consecutive: the offset of each lane of a chunk is that of the lane before it plus 4 * Inst.Words, or, if that is 0, plus
+	// the size of the access. This may be wrong if the first lane's offset is beyond 2^31.
 	Consecutive
 	// Linear: as Consecutive, through all chunks of the workgroup.
 	Linear
 )
 
-// Inst is an instruction of a run, on 32-bit values; loads may be of 8 and 16 bits. Op and the operands are as in package kernel; loads and stores
-// access slot Slot at A + Base + Immediate, where Base is none or uniform.
+// Inst is an instruction of a run, on 32-bit values; loads and stores may be of 8 and 16 bits. Op and the operands are as
+// in package kernel; loads and stores access slot Slot at A + Base + Immediate, where Base is none or uniform.
 type Inst struct {
 	Op                 kernel.Op
 	Once               bool // it is for one chunk, not for each; in the run it reads only results of others with Once
 	Keep               bool // Dst is read after the run
 	Stream             bool // of a store: it may go past the caches
 	Pattern            Pattern
-	Words              uint8 // of Consecutive and Linear: the words from a lane to the next, 1 to MostWords; 0 is one value
+	Words              uint8 // of Consecutive and Linear: the words from a lane to the next, 1 to MostWords; 0 is a value
 	Slot               int32
 	Dst, A, B, C, Base Register
 	Immediate          uint64
@@ -58,11 +58,9 @@ const Scratch = 96
 // Supports says whether there is code for an instruction.
 func Supports(in *Inst) bool {
 	switch in.Op {
-	case kernel.Load32:
+	case kernel.Load32, kernel.LoadU8, kernel.LoadU16:
 		return in.Immediate < Limit/2 && (!in.Once || in.Pattern == Same)
-	case kernel.LoadU8, kernel.LoadU16:
-		return in.Immediate < Limit/2 && !in.Once && in.Pattern != Any && in.Words == 0
-	case kernel.Store32:
+	case kernel.Store32, kernel.Store8, kernel.Store16:
 		return in.Immediate < Limit/2 && !in.Once
 	case kernel.MulAddSat:
 		return in.Immediate <= 1<<32-1
@@ -78,15 +76,27 @@ func (in *Inst) accesses() bool { return in.unit() > 0 }
 // unit is the bytes of an access in each lane, 0 of another instruction.
 func (in *Inst) unit() int32 {
 	switch in.Op {
-	case kernel.LoadU8:
+	case kernel.LoadU8, kernel.Store8:
 		return 1
-	case kernel.LoadU16:
+	case kernel.LoadU16, kernel.Store16:
 		return 2
 	case kernel.Load32, kernel.Store32:
 		return 4
 	}
 	return 0
 }
+
+// Stores says whether it writes memory.
+func (in *Inst) Stores() bool {
+	switch in.Op {
+	case kernel.Store8, kernel.Store16, kernel.Store32:
+		return true
+	}
+	return false
+}
+
+// close says whether the lanes of an access that is not Same are next to each other, as Any ones may be.
+func (in *Inst) close() bool { return in.Words == 0 || in.Words == 1 && in.unit() == 4 }
 
 // words is Words, of an access that has a distance.
 func (in *Inst) words() int32 { return max(int32(in.Words), 1) }

@@ -86,7 +86,7 @@ func (m *machine) pass(run []Inst, once bool, chunk int) {
 				a.Immediate += uint64(*(*uint32)(m.bind(in.Base).Base))
 			}
 		}
-		if in.Op == kernel.Store32 || in.Op == kernel.MoveMasked32 && !in.Once {
+		if in.Stores() || in.Op == kernel.MoveMasked32 && !in.Once {
 			a.Mask = m.mask
 		}
 		kernel.Best().Ops[in.Op](&a, chunk, 1)
@@ -141,6 +141,14 @@ func supported() []kernel.Op {
 	return list
 }
 
+// narrow is the load or store of so many bytes.
+func narrow(op kernel.Op, bytes int) kernel.Op {
+	if op == kernel.Store32 {
+		return []kernel.Op{1: kernel.Store8, 2: kernel.Store16, 4: op}[bytes]
+	}
+	return []kernel.Op{1: kernel.LoadU8, 2: kernel.LoadU16, 4: op}[bytes]
+}
+
 // randomRun is a run whose loads and stores find what their pattern says: register 0 is linear, its lanes so many words
 // apart, and others become so, 1 is the same in each chunk, 2 and 3 anything, and the last is a mask. If straight, all
 // accesses are linear, and none is of what another chunk stores: in which order chunks do that is not said. small is the
@@ -190,23 +198,27 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool, words uin
 				if straight || r.IntN(3) > 0 {
 					in.Pattern = Linear
 				}
-				if small != 0 {
-					in.Op, in.Words = small, 0
+				switch {
+				case small == kernel.LoadU8:
+					in.Op, in.Words = narrow(in.Op, 1), 0
+				case small == kernel.LoadU16:
+					in.Op, in.Words = narrow(in.Op, 2), 0
+				case !straight:
+					in.Op = narrow(in.Op, 1<<r.IntN(3))
 				}
 			case 2:
 				in.A, in.Pattern = varying(1), Same
-				if small != 0 && in.Op == kernel.Load32 {
-					in.Op = small
-				}
+				in.Op = narrow(in.Op, 1<<r.IntN(3))
 			case 3:
 				in.A = varying(2 * r.IntN(2))
+				in.Op = narrow(in.Op, 1<<r.IntN(3))
 			}
-			if in.Op == kernel.Store32 {
-				in.B, in.Stream = any(), r.IntN(2) == 0
+			if in.Stores() {
+				in.B, in.Stream = any(), in.Op == kernel.Store32 && r.IntN(2) == 0
 			} else {
 				in.Dst = varying(3 + r.IntN(registers-4))
 			}
-			if in.Op == kernel.Load32 && r.IntN(8) == 0 {
+			if !in.Stores() && r.IntN(8) == 0 {
 				in.Once, in.Pattern, in.Words, in.A, in.Dst = true, Same, 0, uniform(r.IntN(2)), uniform(2+r.IntN(uniforms-3))
 			}
 		} else {
