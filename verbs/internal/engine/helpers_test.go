@@ -123,6 +123,7 @@ type config struct {
 	srq      *SRQ
 	unsigned bool // not all sends are signalled
 	attr     func(*ibv.QPAttr)
+	with     func(*node, *QPInit) // changes what the queue pair is made with
 }
 
 func (n *node) qp(c config) *side {
@@ -136,10 +137,16 @@ func (n *node) qp(c config) *side {
 	if c.cqe == 0 {
 		c.cqe = 256
 	}
-	cq := n.cq(c.cqe)
-	q, err := n.pd.CreateQP(QPInit{Kind: c.kind, SendCQ: cq, RecvCQ: cq, SRQ: c.srq, Cap: c.cap, SignalAll: !c.unsigned})
+	i := QPInit{Kind: c.kind, SRQ: c.srq, Cap: c.cap, SignalAll: !c.unsigned}
+	if c.with != nil {
+		c.with(n, &i)
+	} else {
+		i.SendCQ = n.cq(c.cqe)
+		i.RecvCQ = i.SendCQ
+	}
+	q, err := n.pd.CreateQP(i)
 	check(n.t, err)
-	return &side{n, q, cq}
+	return &side{n, q, i.SendCQ}
 }
 
 // attributes are those of all changes of state up to RTS, to a peer.
