@@ -65,7 +65,7 @@ func (d *device) divide() {
 	d.exec.Pieces = &d.pieces
 	var others []exec.Resources
 	for i := range d.members[1:] {
-		others = append(others, resources{d, uint32(i + 1)})
+		others = append(others, &resources{d, uint32(i + 1)})
 	}
 	d.exec.Divide(others...)
 }

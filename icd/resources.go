@@ -53,7 +53,7 @@ func mapped(m *deviceMemory, offset, size uint64) (*memory.Payload, []byte, erro
 	return m.payload, all[offset : offset+size : offset+size], nil
 }
 
-func (r resources) Buffer(h vk.Buffer) (exec.Buffer, error) {
+func (r *resources) Buffer(h vk.Buffer) (exec.Buffer, error) {
 	b := buffers.Get(uint64(h))
 	if b == nil || b.device != r.device {
 		return exec.Buffer{}, absent("buffer", uint64(h), b != nil)
@@ -65,7 +65,7 @@ func (r resources) Buffer(h vk.Buffer) (exec.Buffer, error) {
 	return exec.Buffer{Bytes: bytes, Usage: b.usage, Payload: p}, nil
 }
 
-func (r resources) Image(h vk.Image) (exec.Image, error) {
+func (r *resources) Image(h vk.Image) (exec.Image, error) {
 	img := images.Get(uint64(h))
 	if img == nil || img.device != r.device {
 		return exec.Image{}, absent("image", uint64(h), img != nil)
@@ -83,7 +83,7 @@ func (img *image) texels(index uint32) (transfer.Image, *memory.Payload, error) 
 	return transfer.Image{Bytes: bytes, Layout: &img.layout, Format: img.format, Type: img.imageType}, p, err
 }
 
-func (r resources) ImageView(h vk.ImageView) (exec.View, error) {
+func (r *resources) ImageView(h vk.ImageView) (exec.View, error) {
 	v := imageViews.Get(uint64(h))
 	if v == nil || v.device != r.device {
 		return exec.View{}, absent("image view", uint64(h), v != nil)
@@ -95,7 +95,7 @@ func (r resources) ImageView(h vk.ImageView) (exec.View, error) {
 	return exec.View{View: texels, Payload: p, Pieced: v.image.piecedFor(r.index)}, nil
 }
 
-func (r resources) BufferView(h vk.BufferView) (exec.View, error) {
+func (r *resources) BufferView(h vk.BufferView) (exec.View, error) {
 	v := bufferViews.Get(uint64(h))
 	if v == nil || v.device != r.device {
 		return exec.View{}, absent("buffer view", uint64(h), v != nil)
@@ -107,7 +107,7 @@ func (r resources) BufferView(h vk.BufferView) (exec.View, error) {
 	return exec.View{View: texels, Payload: p}, nil
 }
 
-func (r resources) Sampler(h vk.Sampler) (*sampling.Sampler, error) {
+func (r *resources) Sampler(h vk.Sampler) (*sampling.Sampler, error) {
 	s := samplers.Get(uint64(h))
 	if s == nil || s.device != r.device {
 		return nil, absent("sampler", uint64(h), s != nil)
@@ -115,7 +115,7 @@ func (r resources) Sampler(h vk.Sampler) (*sampling.Sampler, error) {
 	return s.Sampler, nil
 }
 
-func (r resources) Event(h vk.Event) (*syncobj.Payload, error) {
+func (r *resources) Event(h vk.Event) (*syncobj.Payload, error) {
 	e := events.Get(uint64(h))
 	if e == nil || e.device != r.device {
 		return nil, absent("event", uint64(h), e != nil)
@@ -123,7 +123,7 @@ func (r resources) Event(h vk.Event) (*syncobj.Payload, error) {
 	return e.payload.Retain(), nil
 }
 
-func (r resources) QueryPool(h vk.QueryPool) (*exec.QueryPool, error) {
+func (r *resources) QueryPool(h vk.QueryPool) (*exec.QueryPool, error) {
 	p := queryPools.Get(uint64(h))
 	if p == nil || p.device != r.device {
 		return nil, absent("query pool", uint64(h), p != nil)
@@ -131,7 +131,7 @@ func (r resources) QueryPool(h vk.QueryPool) (*exec.QueryPool, error) {
 	return p.pool, nil
 }
 
-func (r resources) Pipeline(h vk.Pipeline) (*exec.Pipeline, error) {
+func (r *resources) Pipeline(h vk.Pipeline) (*exec.Pipeline, error) {
 	p := pipelines.Get(uint64(h))
 	if p == nil || p.device != r.device {
 		return nil, absent("pipeline", uint64(h), p != nil)
@@ -139,7 +139,7 @@ func (r resources) Pipeline(h vk.Pipeline) (*exec.Pipeline, error) {
 	return &p.exec, nil
 }
 
-func (r resources) DescriptorSet(h vk.DescriptorSet) (*descriptor.Set, error) {
+func (r *resources) DescriptorSet(h vk.DescriptorSet) (*descriptor.Set, error) {
 	s := descriptorSets.Get(uint64(h))
 	if s == nil || s.pool.device != r.device {
 		return nil, absent("descriptor set", uint64(h), s != nil)
@@ -147,11 +147,11 @@ func (r resources) DescriptorSet(h vk.DescriptorSet) (*descriptor.Set, error) {
 	return s.set, nil
 }
 
-func (r resources) Physical(address uint64) (exec.Range, bool) {
+func (r *resources) Physical(address uint64) (exec.Range, bool) {
 	return r.device.addresses.find(address)
 }
 
-func (r resources) Secondary(h vk.CommandBuffer) (*command.Stream, error) {
+func (r *resources) Secondary(h vk.CommandBuffer) (*command.Stream, error) {
 	b := commandBuffers.Get(uintptr(h))
 	switch {
 	case b == nil || b.pool.device != r.device:

@@ -107,15 +107,15 @@ func TestSamplerHandles(t *testing.T) {
 	info := plainSampler()
 	var h vk.Sampler
 	wantResult(t, "vkCreateSampler", commands.CreateSampler(d.handle, &info, nil, &h), vk.SUCCESS)
-	if s, err := (resources{d, 0}).Sampler(h); err != nil || s == nil {
+	if s, err := (&resources{d, 0}).Sampler(h); err != nil || s == nil {
 		t.Errorf("the sampler: %v, %v", s, err)
 	}
-	if _, err := (resources{&device{}, 0}).Sampler(h); err == nil {
+	if _, err := (&resources{&device{}, 0}).Sampler(h); err == nil {
 		t.Error("another device has the sampler")
 	}
 	commands.DestroySampler(d.handle, h, nil)
 	commands.DestroySampler(d.handle, 0, nil)
-	if _, err := (resources{d, 0}).Sampler(h); err == nil {
+	if _, err := (&resources{d, 0}).Sampler(h); err == nil {
 		t.Error("a destroyed sampler is found")
 	}
 	info.MagFilter = 7
@@ -154,7 +154,7 @@ func TestViewsReachTexels(t *testing.T) {
 		ImageOffset: vk.Offset3D{X: 7, Y: 5}, ImageExtent: vk.Extent3D{Width: 1, Height: 1, Depth: 1},
 	}), vk.SUCCESS)
 	for range 2 { // the second time from the view's cache
-		view, err := resources{d, 0}.ImageView(v)
+		view, err := (&resources{d, 0}).ImageView(v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,10 +179,10 @@ func TestViewsReachTexels(t *testing.T) {
 		t.Errorf("finding a view again allocates %v times", n)
 	}
 	commands.FreeMemory(d.handle, mem, nil)
-	if _, err := (resources{d, 0}).ImageView(v); err == nil {
+	if _, err := (&resources{d, 0}).ImageView(v); err == nil {
 		t.Error("a view of freed memory is found")
 	}
-	if _, err := (resources{&device{}, 0}).ImageView(v); err == nil {
+	if _, err := (&resources{&device{}, 0}).ImageView(v); err == nil {
 		t.Error("another device has the view")
 	}
 }
@@ -228,7 +228,7 @@ func TestBufferViews(t *testing.T) {
 	wantResult(t, "vkCreateBufferView", commands.CreateBufferView(d.handle,
 		&vk.BufferViewCreateInfo{Buffer: b, Format: vk.FORMAT_R32_UINT, Offset: 16, Range: 64}, nil, &v), vk.SUCCESS)
 	defer commands.DestroyBufferView(d.handle, v, nil)
-	if _, err := (resources{d, 0}).BufferView(v); err == nil {
+	if _, err := (&resources{d, 0}).BufferView(v); err == nil {
 		t.Error("a view of a buffer without memory is found")
 	}
 	var mem vk.DeviceMemory
@@ -236,7 +236,7 @@ func TestBufferViews(t *testing.T) {
 		&vk.MemoryAllocateInfo{SType: vk.STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, AllocationSize: 256}, nil, &mem), vk.SUCCESS)
 	defer commands.FreeMemory(d.handle, mem, nil)
 	wantResult(t, "vkBindBufferMemory", commands.BindBufferMemory(d.handle, b, mem, 0), vk.SUCCESS)
-	view, err := resources{d, 0}.BufferView(v)
+	view, err := (&resources{d, 0}).BufferView(v)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,11 +26,15 @@ type Access struct {
 // wholeObject is an Access's Size that reaches to the object's end.
 const wholeObject = ^uint64(0)
 
-// accessed tells Watch of an access to a buffer.
+// accessed tells Watch of an access to a buffer. It is small enough for the compiler to put it into its callers, which
+// pay for one load if nobody asks.
 func (r *replay) accessed(h vk.Buffer, offset, size uint64, reads, writes bool) {
-	if r.device.Watch == nil {
-		return
+	if r.device.Watch != nil {
+		r.watched(h, offset, size, reads, writes)
 	}
+}
+
+func (r *replay) watched(h vk.Buffer, offset, size uint64, reads, writes bool) {
 	r.device.Watch(&Access{Queue: r.queue, Device: r.device.Index, Type: vk.OBJECT_TYPE_BUFFER, Handle: uint64(h),
 		Offset: offset, Size: size, Reads: reads, Writes: writes, Command: r.index, Op: r.op})
 }

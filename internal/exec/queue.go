@@ -95,10 +95,10 @@ const (
 
 type step struct {
 	kind    stepKind
+	mask    uint32 // the physical devices that execute buffer, by their indices
 	payload *syncobj.Payload
 	value   uint64
 	buffer  CommandBuffer
-	mask    uint32 // the physical devices that execute buffer, by their indices
 }
 
 // Submission is the batches of one vkQueueSubmit, flattened to steps in their order.
@@ -263,13 +263,8 @@ func (q *Queue) drain(s *Submission) {
 func (q *Queue) finish(s *Submission) *Submission {
 	number := s.number
 	s.reset()
-	q.mu.Lock()
-	last := len(q.waiting) == 0
-	q.mu.Unlock()
-	if last {
-		q.settle()
-	} else {
-		q.replay.hold()
+	if len(q.held) > 0 {
+		q.settleOrHold()
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -290,6 +285,18 @@ func (q *Queue) finish(s *Submission) *Submission {
 	// Signalled last, so that a queue that WaitIdle finds idle does execute on the submitting thread.
 	q.progressed(number)
 	return next
+}
+
+// settleOrHold executes what was put off if no other submission waits, and leaves it to the next one otherwise.
+func (q *Queue) settleOrHold() {
+	q.mu.Lock()
+	last := len(q.waiting) == 0
+	q.mu.Unlock()
+	if last {
+		q.settle()
+	} else {
+		q.replay.hold()
+	}
 }
 
 // progressed tells that all up to a submission has ended.
@@ -325,7 +332,7 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 		if journal.On() {
 			began = journal.Now()
 		}
-		if st.kind != stepExecute {
+		if st.kind != stepExecute && len(q.held) > 0 {
 			q.settle()
 		}
 		switch st.kind {
@@ -336,11 +343,15 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 				}
 				q.await(st)
 			}
-			q.ordered((*order.Tracker).Wait, st)
+			if o := q.device.Order; o != nil {
+				o.Wait(q.Line, OrderKey(st.payload), OrderValue(st.payload, st.value))
+			}
 			if st.payload.Foreign() {
 				q.device.Foreign.Add(1)
 			}
-			q.journal(journal.Wait, s, st, began)
+			if began != 0 {
+				q.journal(journal.Wait, s, st, began)
+			}
 			st.payload.Release()
 		case stepExecute:
 			if !block && (q.replay.members != nil || !immediate(st.buffer.Stream(), q.device.Resources)) {
@@ -352,15 +363,21 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 			if err := q.execute(st.buffer.Stream(), st.mask); err != nil && !errors.Is(err, syncobj.ErrStopped) {
 				q.device.Lost(st.buffer, err)
 			}
-			q.journal(journal.Execute, s, st, began)
+			if began != 0 {
+				q.journal(journal.Execute, s, st, began)
+			}
 			if len(q.replay.postponed) > 0 || len(q.held) > 0 {
 				q.held = append(q.held, st.buffer)
 			} else {
 				st.buffer.Completed(true)
 			}
 		case stepSignal:
-			q.ordered((*order.Tracker).Signal, st)
-			q.journal(journal.Signal, s, st, began)
+			if o := q.device.Order; o != nil {
+				o.Signal(q.Line, OrderKey(st.payload), OrderValue(st.payload, st.value))
+			}
+			if began != 0 {
+				q.journal(journal.Signal, s, st, began)
+			}
 			err := st.payload.SignalPending(st.value)
 			if err != nil {
 				q.device.Lost(nil, vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "signal of a semaphore: %w", err))
@@ -369,13 +386,6 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 		}
 	}
 	return true
-}
-
-// ordered tells Order of a wait or a signal.
-func (q *Queue) ordered(do func(o *order.Tracker, l *order.Line, k order.Key, value uint64), st *step) {
-	if o := q.device.Order; o != nil {
-		do(o, q.Line, OrderKey(st.payload), OrderValue(st.payload, st.value))
-	}
 }
 
 // OrderKey is how Device.Order knows a payload.
@@ -397,9 +407,6 @@ func OrderValue(p *syncobj.Payload, value uint64) uint64 {
 
 // journal tells of a step that began at a time of the journal.
 func (q *Queue) journal(kind journal.Kind, s *Submission, st *step, began int64) {
-	if began == 0 {
-		return
-	}
 	e := journal.Event{Kind: kind, Object: q.Journaled, Number: s.number, Time: began, Duration: journal.Now() - began}
 	if st.payload != nil {
 		e.Payload, e.Value = st.payload.ID(), st.value
@@ -431,11 +438,11 @@ func (q *Queue) execute(s *command.Stream, mask uint32) error {
 	if mask == 0 {
 		return nil
 	}
-	return q.guarded(func() error { return q.replay.run(s, mask) })
+	return q.guarded(s, mask)
 }
 
-// guarded runs the replay of commands.
-func (q *Queue) guarded(run func() error) (err error) {
+// guarded runs the replay of a stream, or without one that of commands that were put off.
+func (q *Queue) guarded(s *command.Stream, mask uint32) (err error) {
 	before := debug.SetPanicOnFault(true)
 	floats := ieee.Enter()
 	defer func() {
@@ -448,7 +455,10 @@ func (q *Queue) guarded(run func() error) (err error) {
 		ieee.Leave(floats)
 		debug.SetPanicOnFault(before)
 	}()
-	return run()
+	if s == nil {
+		return q.replay.catchUp()
+	}
+	return q.replay.run(s, mask)
 }
 
 // WaitIdle waits until all that has been submitted is executed. It fails with syncobj.ErrStopped when the

@@ -150,7 +150,7 @@ func (q *Queue) settle() {
 		return
 	}
 	if !q.device.stopped() {
-		if err := q.guarded(q.replay.catchUp); err != nil && !errors.Is(err, syncobj.ErrStopped) {
+		if err := q.guarded(nil, 0); err != nil && !errors.Is(err, syncobj.ErrStopped) {
 			q.device.Lost(q.held[len(q.held)-1], err)
 		}
 	}

@@ -39,8 +39,13 @@ func (r *replay) stream(s *command.Stream, secondary bool) error {
 	for record := range s.Records() {
 		r.op = record.Op
 		var err error
-		if plain && record.Op <= command.OpResolveImage { // the shortest way for what takes the shortest time
-			if err = r.transferCommand(record); err != nil {
+		if plain && record.Op != command.OpExecuteCommands { // the shortest way for what takes the shortest time
+			if record.Op <= command.OpResolveImage {
+				err = r.transferCommand(record)
+			} else {
+				err = r.perform(record)
+			}
+			if err != nil {
 				return r.failed(err)
 			}
 			r.index++

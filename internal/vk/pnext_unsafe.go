@@ -34,6 +34,16 @@ func Find[T any, P interface {
 	*T
 	StructureType() StructureType
 }](chain unsafe.Pointer) P {
+	if chain == nil { // most structures have none: the compiler puts this much into the callers
+		return nil
+	}
+	return find[T, P](chain)
+}
+
+func find[T any, P interface {
+	*T
+	StructureType() StructureType
+}](chain unsafe.Pointer) P {
 	want := P(nil).StructureType()
 	s := (*BaseInStructure)(chain)
 	for n := 0; s != nil && n < maxChain; n++ {
