@@ -42,7 +42,7 @@ func (d *device) shots() *shots {
 			continue
 		}
 		m.mu.Lock()
-		mapped := m.mapping != nil
+		mapped := m.isMapped()
 		m.mu.Unlock()
 		if !mapped || m.shadow.Load() != nil || !m.payload.TryRetain() { // another thread may free it meanwhile
 			continue
@@ -93,9 +93,12 @@ func (d *device) tellHostWrote(a *exec.Access, m *deviceMemory, objects []object
 
 // hostWaited tells the order of waits of the host that have ended.
 func (d *device) hostWaited(points []syncobj.Point, all bool) {
-	if !d.strict(config.StrictAsync) {
-		return
+	if d.strict(config.StrictAsync) {
+		tellHostWaited(points, all)
 	}
+}
+
+func tellHostWaited(points []syncobj.Point, all bool) {
 	for _, p := range points {
 		if all || p.Payload.Value() >= max(p.Value, 1) {
 			async.tracker.HostWait(exec.OrderKey(p.Payload), exec.OrderValue(p.Payload, p.Value))

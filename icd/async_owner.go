@@ -85,7 +85,7 @@ func (d *device) checkOwner(a *exec.Access, m *deviceMemory, objects []object, s
 		return
 	}
 	m.mu.Lock()
-	may = may || m.mapping != nil // the host may have written what is read
+	may = may || m.isMapped() // the host may have written what is read
 	m.mu.Unlock()
 	verb := ", reads"
 	if may {

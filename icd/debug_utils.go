@@ -73,7 +73,9 @@ func setDebugUtilsObjectNameEXT(d *device, info *vk.DebugUtilsObjectNameInfoEXT)
 	o := object{info.ObjectType, info.ObjectHandle}
 	if name := vk.GoString(info.PObjectName); name != "" {
 		d.physical.instance.names.Store(o, name)
-		d.journalLife(journal.Name, o)
+		if journal.On() {
+			d.journalLife(journal.Name, o)
+		}
 	} else {
 		d.physical.instance.names.Delete(o)
 	}

@@ -48,7 +48,8 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	if d.features, err = p.enabledFeatures(info); err != nil {
 		return nil, err
 	}
-	d.remaps = d.features["memoryMapPlaced"] || d.features["memoryUnmapReserve"] || d.strict(config.StrictGuard)
+	d.reserves = d.features["memoryUnmapReserve"]
+	d.remaps = d.features["memoryMapPlaced"] || d.reserves || d.strict(config.StrictGuard)
 	d.reports = parseMemoryReports(info.PNext)
 	if err = d.join(info); err != nil {
 		return nil, err

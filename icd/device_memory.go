@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"farside/export"
+	"farside/internal/config"
 	"farside/internal/journal"
 	"farside/internal/vk"
 	"farside/memory"
@@ -46,7 +47,7 @@ type deviceMemory struct {
 
 	held    atomic.Bool // mapping or region were set once
 	mu      sync.Mutex
-	mapping *mapping        // the application's, nil for none, guarded by mu
+	mapping *mapping        // the application's, nil before the first, guarded by mu
 	region  *rdmasim.Region // made by the first vkGetMemoryRemoteAddressNV, guarded by mu
 }
 
@@ -119,7 +120,9 @@ func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err er
 		m.unreserve(m.mask)
 		return nil, err
 	}
-	m.keep()
+	if d.strict(config.StrictLeaks) {
+		m.keep()
+	}
 	if raw, ok := m.payload.FD(); ok && m.imported != 0 {
 		m.reveal(m.imported, raw)
 	}
@@ -233,7 +236,7 @@ func (m *deviceMemory) newPayload(source export.Handle, dedicated memory.Dedicat
 func (m *deviceMemory) letGo() {
 	m.mu.Lock()
 	var unmapped error
-	if m.mapping != nil {
+	if m.isMapped() {
 		unmapped = m.endMapping("vkFreeMemory", false)
 	}
 	region := m.region
@@ -253,9 +256,9 @@ func (m *deviceMemory) letGo() {
 func (m *deviceMemory) release() {
 	d := m.device
 	d.addresses.remove(m)
-	m.unseen("vkFreeMemory")
-	m.overrun("vkFreeMemory")
 	if m.held.Load() {
+		m.unseen("vkFreeMemory")
+		m.overrun("vkFreeMemory")
 		m.letGo()
 	}
 	if s := m.shadow.Load(); s != nil {
@@ -267,7 +270,9 @@ func (m *deviceMemory) release() {
 	if m.poisoned() && m.exports.Empty() {
 		_ = m.poison() // it was mapped when it was fresh
 	}
-	m.kept()
+	if m.file != nil {
+		m.kept()
+	}
 	m.payload.Release()
 	m.unreserve(m.mask)
 	event := vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_FREE_EXT

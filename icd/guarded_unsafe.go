@@ -86,12 +86,15 @@ func (p *mapping) endGuarded(command string, reserve bool) error {
 
 // overrun tells, before a mapping ends, that the application has written behind its end.
 func (m *deviceMemory) overrun(command string) {
-	if !m.device.strict(config.StrictGuard) {
-		return
+	if m.device.strict(config.StrictGuard) {
+		m.tellOverrun(command)
 	}
+}
+
+func (m *deviceMemory) tellOverrun(command string) {
 	m.mu.Lock()
 	last, length := -1, uint64(0)
-	if m.mapping != nil {
+	if m.isMapped() {
 		length = m.mapping.length
 		if last = m.mapping.checkTail(m); last >= 0 {
 			fillTail(m.mapping.tail(m))

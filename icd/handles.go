@@ -105,7 +105,9 @@ func (d *device) add(o resident) uint64 {
 	}
 	o.publish()
 	d.residents.add(o)
-	d.journalLife(journal.Create, object{o.objectType(), o.base().handle})
+	if journal.On() {
+		d.journalLife(journal.Create, object{o.objectType(), o.base().handle})
+	}
 	return o.base().handle
 }
 
@@ -114,11 +116,15 @@ func (d *device) end(o resident) bool {
 	if !o.withdraw() {
 		return false
 	}
-	c := o.base()
-	d.remember(c.handle)
+	c, what := o.base(), object{o.objectType(), o.base().handle}
+	if d.strict(config.StrictLeaks) {
+		remember(c.handle)
+	}
 	d.residents.remove(c)
-	d.journalLife(journal.Destroy, object{o.objectType(), c.handle})
-	d.forget(object{o.objectType(), c.handle})
+	if journal.On() {
+		d.journalLife(journal.Destroy, what)
+	}
+	d.forget(what)
 	o.release()
 	return true
 }

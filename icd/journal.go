@@ -56,18 +56,18 @@ func (d *device) journalHeaps() {
 
 // journalLife tells that an object was made or destroyed.
 func (d *device) journalLife(kind journal.Kind, o object) {
-	if journal.On() {
-		i := d.physical.instance
-		journal.Emit(journal.Event{Kind: kind, Object: i.journaled(o),
-			Parent: journal.Object{Type: "VkDevice", Handle: uint64(d.handle)}})
-	}
+	journal.Emit(journal.Event{Kind: kind, Object: d.physical.instance.journaled(o),
+		Parent: journal.Object{Type: "VkDevice", Handle: uint64(d.handle)}})
 }
 
 // journalMemory tells that memory was allocated or imported, or freed.
 func (m *deviceMemory) journalMemory(kind journal.Kind) {
-	if !journal.On() {
-		return
+	if journal.On() {
+		m.emitMemory(kind)
 	}
+}
+
+func (m *deviceMemory) emitMemory(kind journal.Kind) {
 	e := journal.Event{Kind: kind, Object: m.journaled(), Size: m.size, Heap: m.heap, Type: m.typeIndex,
 		Payload: m.payload.ID()}
 	if m.imported != 0 {

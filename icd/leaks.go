@@ -109,10 +109,7 @@ var destroyed struct {
 }
 
 // remember notes where an object is being destroyed.
-func (d *device) remember(handle uint64) {
-	if !d.strict(config.StrictLeaks) {
-		return
-	}
+func remember(handle uint64) {
 	at := here()
 	destroyed.mu.Lock()
 	defer destroyed.mu.Unlock()
@@ -207,9 +204,6 @@ func (d *device) takeBack(command string, number int, failed bool) {
 
 // keep notes the file of the payload, and where it came from.
 func (m *deviceMemory) keep() {
-	if !m.device.strict(config.StrictLeaks) {
-		return
-	}
 	if number, ok := m.payload.FD(); ok {
 		if file, ok := fileOf(number); ok {
 			m.file = &file
@@ -221,7 +215,7 @@ func (m *deviceMemory) keep() {
 // may be another file by now, which stays open.
 func (m *deviceMemory) kept() {
 	number, ok := m.payload.FD()
-	if m.file == nil || !ok || m.file.is(number) {
+	if !ok || m.file.is(number) {
 		return
 	}
 	m.payload.Disown()

@@ -34,10 +34,10 @@ func TestMapOfRefusingDMABuf(t *testing.T) {
 	}
 	// What is mapped can be unmapped, whatever the driver says.
 	commands.UnmapMemory(m.device.handle, handle)
-	if m.mapping != nil {
+	if m.isMapped() {
 		t.Error("still mapped")
 	}
-	if r := mapAll(); r != vk.ERROR_MEMORY_MAP_FAILED || m.mapping != nil {
+	if r := mapAll(); r != vk.ERROR_MEMORY_MAP_FAILED || m.isMapped() {
 		t.Errorf("mapped: %v", r)
 	}
 	if _, _, err := mapped(m, 0, 4096); err == nil {

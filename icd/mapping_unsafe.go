@@ -9,12 +9,12 @@ import (
 	"farside/memory"
 )
 
-// mapping is where an application has mapped a memory object.
+// mapping is where an application has mapped a memory object. The object's first one makes it, later ones use it again.
 type mapping struct {
-	at             unsafe.Pointer
-	offset, length uint64      // the mapped range of the memory object, bytes
-	own            bool        // it was mapped for the application alone: the device has other addresses for the memory
-	area           *guard.Area // with FARSIDE_STRICT=guard; nil for placed mappings and those of host pointers
+	at             unsafe.Pointer // nil while it is not mapped
+	offset, length uint64         // the mapped range of the memory object, bytes
+	own            bool           // it was mapped for the application alone: the device has other addresses for the memory
+	area           *guard.Area    // with FARSIDE_STRICT=guard; nil for placed mappings and those of host pointers
 }
 
 // end ends the mapping of p for a command. On an error it is still there.
@@ -34,11 +34,14 @@ func (m *mapping) end(command string, p *memory.Payload, reserve bool) error {
 	return nil
 }
 
+// isMapped says whether the application has the memory mapped. The caller has mu.
+func (m *deviceMemory) isMapped() bool { return m.mapping != nil && m.mapping.at != nil }
+
 // endMapping ends the mapping for a command. The caller has mu.
 func (m *deviceMemory) endMapping(command string, reserve bool) error {
 	err := m.mapping.end(command, m.payload, reserve)
 	if err == nil {
-		m.mapping = nil
+		*m.mapping = mapping{}
 	}
 	return err
 }
@@ -84,7 +87,7 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.mapping != nil {
+	if m.isMapped() {
 		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_memory_07958,
 			"the memory is mapped already")
 	}
@@ -93,14 +96,21 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.NoVUID, "%w", err)
 	}
 	shown, err := m.shown()
-	next := &mapping{offset: offset, length: length, own: true}
+	if m.mapping == nil {
+		m.mapping = new(mapping)
+		m.held.Store(true)
+	}
+	next := m.mapping
+	next.offset, next.length, next.own = offset, length, true
 	switch {
 	case err != nil:
 	case placedAt != nil:
-		next.at, err = placedAt, shown.MapAt(placedAt, offset, length)
+		if err = shown.MapAt(placedAt, offset, length); err == nil {
+			next.at = placedAt
+		}
 	case m.device.strict(config.StrictGuard) && !m.payload.Foreign():
 		err = m.mapGuarded(shown, next)
-	case m.device.features["memoryUnmapReserve"] && !m.payload.Foreign():
+	case m.device.reserves && !m.payload.Foreign():
 		// The application may end the mapping with VK_MEMORY_UNMAP_RESERVE_BIT_EXT and use the addresses for something else.
 		next.at, err = shown.MapAnywhere(offset, length)
 	default:
@@ -110,11 +120,10 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 		}
 	}
 	if err != nil {
+		*next = mapping{}
 		endHostAccess(m.payload)
 		return nil, err
 	}
-	m.mapping = next
-	m.held.Store(true)
 	return next.at, nil
 }
 
@@ -193,10 +202,10 @@ func (m *deviceMemory) unmap(reserve bool) error {
 	m.overrun("vkUnmapMemory")
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.mapping == nil {
+	if !m.isMapped() {
 		return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryUnmapInfo_memory_07964, "the memory is not mapped")
 	}
-	if reserve && (!m.mapping.own || m.mapping.area != nil && !m.device.features["memoryUnmapReserve"]) {
+	if reserve && (!m.mapping.own || m.mapping.area != nil && !m.device.reserves) {
 		if m.payload.Foreign() {
 			return vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryUnmapInfo_flags_09580,
 				"the addresses of memory that was imported from a host pointer are the application's own")
@@ -233,7 +242,7 @@ func eachRange(command string, count uint32, ranges *vk.MappedMemoryRange,
 		if s := m.shadow.Load(); s != nil {
 			var end uint64
 			m.mu.Lock()
-			if m.mapping != nil { // nobody has ended it meanwhile
+			if m.isMapped() { // nobody has ended it meanwhile
 				end = m.mapping.offset + m.mapping.length
 			}
 			m.mu.Unlock()
@@ -247,7 +256,7 @@ func eachRange(command string, count uint32, ranges *vk.MappedMemoryRange,
 func (m *deviceMemory) checkMapped(offset, size uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.mapping == nil {
+	if !m.isMapped() {
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMappedMemoryRange_memory_00684, "the memory is not mapped")
 	}
 	end := m.mapping.offset + m.mapping.length

@@ -63,12 +63,14 @@ func (m *deviceMemory) aligned(command string, r *vk.MappedMemoryRange) {
 
 // unseen tells, before a mapping ends, of what the host never asked for.
 func (m *deviceMemory) unseen(command string) {
-	s := m.shadow.Load()
-	if s == nil {
-		return
+	if s := m.shadow.Load(); s != nil {
+		m.tellUnseen(s, command)
 	}
+}
+
+func (m *deviceMemory) tellUnseen(s *memory.Shadow, command string) {
 	m.mu.Lock()
-	isMapped := m.mapping != nil
+	isMapped := m.isMapped()
 	m.mu.Unlock()
 	if !isMapped {
 		return

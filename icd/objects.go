@@ -94,6 +94,7 @@ type device struct {
 	extensions map[string]bool
 	features   map[string]bool // names of the enabled features, whichever structure they came in
 	remaps     bool            // of these memoryMapPlaced or memoryUnmapReserve, or guarded mappings
+	reserves   bool            // of these memoryUnmapReserve
 	strictness config.Strict
 	signalled  atomic.Pointer[shots] // taken when the host signalled last; see shots
 	made       *origin               // with FARSIDE_STRICT=leaks

@@ -1,0 +1,5 @@
+//go:build !race
+
+package icd
+
+const raceEnabled = false
