@@ -14,6 +14,10 @@ var covered = []struct{ name, before, body string }{
 	{"gather half words", "", "r = uint(u16[a[i] & 511u]) + uint(u16[3u * i + 2u]) + uint(u16[a[1] & 255u]);"},
 	{"members", "", "r = uint(u16[8u * i + 2u]) * 3u + uint(u16[8u * i + 5u]) + uint(u8[8u * i + 7u]) + uint(u8[4u * i]);"},
 	{"halves", "", "r = floatBitsToUint(float(h[4u * i]) + float(h[4u * i + 1u]) * float(h[4u * i + 3u]));"},
+	{"divisions", "", `uint b = a[i + 64u] >> (i & 31u), z = b * (i & 1u);
+		int p = int(a[i]), q = int(a[i + 64u]) >> int(i & 31u);
+		r = a[i] / b + 3u * (a[i] % b) + 5u * uint(p / q) + 7u * uint(p % q) + a[i] / 700u + a[i] % 13u + uint(p / 11) +
+			a[0] / a[i] + a[i] % a[1];`},
 	{"store bytes", "", "b8[i] = uint8_t(a[i]); b8[128u + 4u * i] = uint8_t(a[i] >> 8); b8[600u + (a[i] & 127u)] = uint8_t(7);"},
 	{"store half words", "",
 		"b16[i + 2u] = uint16_t(a[i]); b16[160u + 6u * i + 1u] = uint16_t(a[i] >> 8); b16[1000u + i * 9u] = uint16_t(a[i]);"},

@@ -78,6 +78,11 @@ var (
 	vfmadd213ps  = opcode{1, 2, 0xa8, false}
 	vcvtdq2ps    = opcode{0, 1, 0x5b, false}
 	vcvttps2dq   = opcode{2, 1, 0x5b, false}
+	vaddpd       = opcode{1, 1, 0x58, false}
+	vsubpd       = opcode{1, 1, 0x5c, false}
+	vdivpd       = opcode{1, 1, 0x5e, false}
+	vroundpd     = opcode{1, 3, 0x09, false}
+	vpmuldq      = opcode{1, 2, 0x28, false}
 	vpaddd       = opcode{1, 1, 0xfe, false}
 	vpsubd       = opcode{1, 1, 0xfa, false}
 	vpaddq       = opcode{1, 1, 0xd4, false}

@@ -91,10 +91,16 @@ func TestEncoding(t *testing.T) {
 				s.immediate(o, dst, 9, b, 7)
 				add("%s ymm%d, ymm9, %s, 7", name, dst, b.text("ymmword", "ymm"))
 			}
+			for name, o := range map[string]opcode{"vaddpd": vaddpd, "vsubpd": vsubpd, "vdivpd": vdivpd, "vpmuldq": vpmuldq} {
+				s.two(o, dst, 9, b)
+				add("%s ymm%d, ymm9, %s", name, dst, b.text("ymmword", "ymm"))
+			}
 			s.two(vpermps, dst, 9, b)
 			add("vpermps ymm%d, ymm9, %s", dst, b.text("ymmword", "ymm"))
 			s.immediate(vroundps, dst, 0, b, 9)
 			add("vroundps ymm%d, %s, 9", dst, b.text("ymmword", "ymm"))
+			s.immediate(vroundpd, dst, 0, b, 11)
+			add("vroundpd ymm%d, %s, 11", dst, b.text("ymmword", "ymm"))
 			s.immediate(vblendvps, dst, 6, b, 13<<4)
 			add("vblendvps ymm%d, ymm6, %s, ymm13", dst, b.text("ymmword", "ymm"))
 			for name, o := range map[string]opcode{"vbroadcastss": vbroadcastss, "vpbroadcastd": vpbroadcastd} {
