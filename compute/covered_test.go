@@ -18,6 +18,9 @@ var covered = []struct{ name, before, body string }{
 		int p = int(a[i]), q = int(a[i + 64u]) >> int(i & 31u);
 		r = a[i] / b + 3u * (a[i] % b) + 5u * uint(p / q) + 7u * uint(p % q) + a[i] / 700u + a[i] % 13u + uint(p / 11) +
 			a[0] / a[i] + a[i] % a[1];`},
+	{"array", "", `uint t[9]; for (uint k = 0u; k < 9u; k++) t[k] = a[i + k] + k;
+		for (uint k = 0u; k < a[2] % 40u; k++) { t[a[k] % 9u] += t[k % 9u]; t[(a[i] >> k) % 10u] ^= k; }
+		r = t[a[i] % 9u] + 3u * t[a[3] % 9u] + t[4];`},
 	{"store bytes", "", "b8[i] = uint8_t(a[i]); b8[128u + 4u * i] = uint8_t(a[i] >> 8); b8[600u + (a[i] & 127u)] = uint8_t(7);"},
 	{"store half words", "",
 		"b16[i + 2u] = uint16_t(a[i]); b16[160u + 6u * i + 1u] = uint16_t(a[i] >> 8); b16[1000u + i * 9u] = uint16_t(a[i]);"},

@@ -24,6 +24,7 @@ type engine struct {
 	delays   bool         // some additions are done later
 	native   *native.Code // of runs of steps; nil if there is none
 	rows     bool         // native is the whole program, for workgroups that follow each other along x
+	arrays   [][2]uint32  // the beginnings and ends of private arrays with dynamic indices, one after the other
 	streamed []int32      // slots that runs store to and nothing loads from
 	workers  sync.Pool
 	runs     sync.Pool

@@ -52,6 +52,7 @@ func (e *engine) makeNative(p *Program) {
 			targets[p.Insts[i].Target] = true
 		}
 	}
+	e.arrays = findArrays(p, e.chunks)
 	var runs [][]native.Inst
 	var starts []int
 	loaded := make([]bool, len(p.Slots))
@@ -116,10 +117,11 @@ func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 	renamed := map[native.Register]native.Register{}
 	names := uint32(0)
 	stored := false
+	arrays := arrayUses{arrays: e.arrays, dynamic: map[int]bool{}}
 	at := from
 	for ; at < len(p.Insts) && (at == from || !targets[at]); at++ {
 		in, ok := e.nativeInst(p, at)
-		if !ok || e.steps[at].act == actPrefix {
+		if !ok || e.steps[at].act == actPrefix || !arrays.allow(&in) {
 			break
 		}
 		for _, r := range []*native.Register{&in.A, &in.B, &in.C, &in.Base} {
@@ -186,6 +188,8 @@ func (e *engine) nativeInst(p *Program, i int) (native.Inst, bool) {
 		if in.A.Uniform() {
 			n.Pattern = native.Same
 		}
+	case AccessPrivate:
+		n.Apart, n.Pattern = uint32(32*e.chunks), native.Any
 	default:
 		return n, false
 	}

@@ -373,6 +373,13 @@ func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
 	}
 	c.store(at(file, from), offsets.vector)
 	c.limits(in, in.unit(), none)
+	c.storeLanes(from, to, in.unit())
+	c.place(none)
+}
+
+// storeLanes writes what lies in the register file at to, to the offsets that lie there at from, if they are no more
+// than r10, from rax on.
+func (c *compiler) storeLanes(from, to, bytes int32) {
 	for lane := range int32(8) {
 		next := c.label()
 		if c.mode == Masked {
@@ -384,8 +391,7 @@ func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
 		c.cmp(rcx, r10)
 		c.jumpIf(above, next)
 		c.load32(rdx, at(file, to+4*lane))
-		c.storeLow(address{base: rax, index: rcx}, rdx, in.unit())
+		c.storeLow(address{base: rax, index: rcx}, rdx, bytes)
 		c.place(next)
 	}
-	c.place(none)
 }

@@ -411,6 +411,12 @@ func (s *assembler) cmp(a, b general)               { s.integer(true, 0x3b, uint
 func (s *assembler) cmpFrom(a general, b address)   { s.integer(true, 0x3b, uint8(a), memory(b), 0) }
 func (s *assembler) test(a general)                 { s.integer(true, 0x85, uint8(a), reg(vector(a)), 0) }
 
+// multiply multiplies a register with a constant of more than 127.
+func (s *assembler) multiply(dst, v general, n int32) {
+	s.integer(true, 0x69, uint8(dst), reg(vector(v)), 4)
+	s.word(n)
+}
+
 // testLow compares the lowest byte of rcx with bits.
 func (s *assembler) testLow(bits uint8) { s.bytes(0xf6, 0xc1, bits) }
 

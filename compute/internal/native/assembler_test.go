@@ -203,6 +203,10 @@ func TestEncoding(t *testing.T) {
 				add("%s %s, %d", name, generals[a], n)
 			}
 		}
+		s.multiply(a, rdx, 416)
+		add("imul %s, rdx, 416", generals[a])
+		s.multiply(rax, a, 1<<20)
+		add("imul rax, %s, %d", generals[a], 1<<20)
 		s.testLow(31)
 		add("test cl, 31")
 		s.fence()

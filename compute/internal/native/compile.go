@@ -307,6 +307,11 @@ func (c *compiler) inst(in *Inst) {
 	switch in.Op {
 	case kernel.Load32, kernel.LoadU8, kernel.LoadU16:
 		c.load(in)
+	case kernel.LoadPrivate32:
+		c.loadPrivate(in)
+	case kernel.StorePrivate32:
+		c.storePrivate(in)
+		return
 	case kernel.Store32, kernel.Store16, kernel.Store8:
 		c.stores(in)
 		return

@@ -32,7 +32,9 @@ const (
 )
 
 // Inst is an instruction of a run, on 32-bit values; loads and stores may be of 8 and 16 bits. Op and the operands are as
-// in package kernel; loads and stores access slot Slot at A + Base + Immediate, where Base is none or uniform.
+// in package kernel; loads and stores access slot Slot at A + Base + Immediate, where Base is none or uniform. Those of
+// private memory access element A of Immediate registers, Apart bytes from each other, of which C is the first; no other
+// instruction of the run may have these as operands.
 type Inst struct {
 	Op                 kernel.Op
 	Once               bool // it is for one chunk, not for each; in the run it reads only results of others with Once
@@ -43,6 +45,7 @@ type Inst struct {
 	Slot               int32
 	Dst, A, B, C, Base Register
 	Immediate          uint64
+	Apart              uint32
 	way                int // of an access, if a loop knows where it goes: number of the way + 1
 }
 
@@ -62,6 +65,8 @@ func Supports(in *Inst) bool {
 		return in.Immediate < Limit/2 && (!in.Once || in.Pattern == Same)
 	case kernel.Store32, kernel.Store8, kernel.Store16:
 		return in.Immediate < Limit/2 && !in.Once
+	case kernel.LoadPrivate32, kernel.StorePrivate32:
+		return !in.Once && in.C.Step > 0 && in.Immediate > 0 && in.Immediate*uint64(in.Apart) < Limit/2
 	case kernel.MulAddSat:
 		return in.Immediate <= 1<<32-1
 	}
@@ -80,7 +85,7 @@ func (in *Inst) unit() int32 {
 		return 1
 	case kernel.LoadU16, kernel.Store16:
 		return 2
-	case kernel.Load32, kernel.Store32:
+	case kernel.Load32, kernel.Store32, kernel.LoadPrivate32, kernel.StorePrivate32:
 		return 4
 	}
 	return 0
@@ -89,10 +94,15 @@ func (in *Inst) unit() int32 {
 // Stores says whether it writes memory.
 func (in *Inst) Stores() bool {
 	switch in.Op {
-	case kernel.Store8, kernel.Store16, kernel.Store32:
+	case kernel.Store8, kernel.Store16, kernel.Store32, kernel.StorePrivate32:
 		return true
 	}
 	return false
+}
+
+// Private says whether it is an access of private memory.
+func (in *Inst) Private() bool {
+	return in.Op == kernel.LoadPrivate32 || in.Op == kernel.StorePrivate32
 }
 
 // close says whether the lanes of an access that is not Same are next to each other, as Any ones may be.

@@ -33,7 +33,8 @@ const (
 	chunks    = 4
 	registers = 24 // varying ones
 	uniforms  = 12
-	fileSize  = 32 * (registers*chunks + uniforms)
+	elements  = 3 // of the array of registers
+	fileSize  = 32 * ((registers+elements)*chunks + uniforms)
 )
 
 func aligned(n int) []byte {
@@ -82,6 +83,9 @@ func (m *machine) pass(run []Inst, once bool, chunk int) {
 		if in.accesses() {
 			a.C = kernel.Register{}
 			a.Memory = &m.slots[in.Slot]
+			if in.Private() {
+				a.Memory = &kernel.Memory{Base: m.bind(in.C).Base, Size: 32 * chunks * in.Immediate}
+			}
 			if in.Base.Valid {
 				a.Immediate += uint64(*(*uint32)(m.bind(in.Base).Base))
 			}
@@ -95,6 +99,11 @@ func (m *machine) pass(run []Inst, once bool, chunk int) {
 
 func varying(i int) Register { return Register{uint32(32 * chunks * i), 32, true} }
 func uniform(i int) Register { return Register{uint32(32 * (registers*chunks + i)), 0, true} }
+
+// element is an element of an array that runs access by indices alone.
+func element(i int) Register {
+	return Register{uint32(32 * ((registers+i)*chunks + uniforms)), 32, true}
+}
 
 // operands is how many operands an operation has.
 func operands(op kernel.Op) int {
@@ -219,7 +228,15 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool, words uin
 			} else {
 				in.Dst = varying(3 + r.IntN(registers-4))
 			}
-			if !in.Stores() && r.IntN(8) == 0 {
+			if !straight && r.IntN(6) == 0 {
+				private := Inst{Op: kernel.LoadPrivate32, A: in.A, C: element(r.IntN(2)), Dst: in.Dst, Keep: in.Keep, Apart: 32 * chunks}
+				private.Immediate = elements - uint64(private.C.Offset-element(0).Offset)/(32*chunks)
+				private.A = []Register{varying(registers - 2), uniform(uniforms - 2)}[r.IntN(2)]
+				if in.Stores() {
+					private.Op, private.B = kernel.StorePrivate32, in.B
+				}
+				in = private
+			} else if !in.Stores() && r.IntN(8) == 0 {
 				in.Once, in.Pattern, in.Words, in.A, in.Dst = true, Same, 0, uniform(r.IntN(2)), uniform(2+r.IntN(uniforms-3))
 			}
 		} else {
@@ -298,6 +315,9 @@ func compare(t *testing.T, run []Inst, got, want *machine) {
 	}
 	for i := range uniforms {
 		check(uniform(i))
+	}
+	if g, w := got.file[element(0).Offset:fileSize], want.file[element(0).Offset:fileSize]; !bytes.Equal(g, w) {
+		t.Fatalf("the array is\n%x, not\n%x", g, w)
 	}
 	for i := range got.data {
 		if !bytes.Equal(got.data[i], want.data[i]) {
@@ -382,6 +402,7 @@ func TestRuns(t *testing.T) {
 			lanes(0)[lane] = start + unit*uint32(lane)
 			lanes(1)[lane] = uint32(lane / 8 * 52)
 			lanes(2)[lane] = uint32(r.IntN(4200))
+			lanes(registers - 2)[lane] = []uint32{0, 1, 2, 3, r.Uint32()}[r.IntN(5)]
 			lanes(registers - 1)[lane] = -uint32(r.IntN(2))
 		}
 		// Uniform registers hold eight copies.
@@ -390,6 +411,8 @@ func TestRuns(t *testing.T) {
 			switch i {
 			case 0, 1:
 				u[0] = uint32(r.IntN(300))
+			case uniforms - 2:
+				u[0] = []uint32{0, 1, 2, 3, r.Uint32()}[r.IntN(5)]
 			case uniforms - 1:
 				u[0] = -uint32(r.IntN(2))
 			}
