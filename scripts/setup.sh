@@ -87,6 +87,7 @@ fi
 if [ "$purpose" = bench ]; then
 	need libvulkan-dev "its header is needed to compile a program that measures RDMA" any /usr/include/vulkan/vulkan_core.h
 	need libibverbs-dev "the same" any /usr/include/infiniband/verbs.h
+	need iproute2 "ip joins two hosts" command -v ip
 	need perftest "ib_write_lat" command -v ib_write_lat
 	need ucx-utils "ucx_perftest, to compare latencies with" command -v ucx_perftest
 	need libfabric-bin "fi_pingpong, likewise" command -v fi_pingpong

@@ -1,6 +1,11 @@
 package main
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // samples is what was measured, by keys, of which the rows need some.
 type samples struct {
@@ -32,6 +37,20 @@ func (s *samples) add(key string, measure func() float64) {
 }
 
 func (s *samples) note(key string, v float64) { s.values[key] = append(s.values[key], v) }
+
+// read notes what a program has printed: lines of a key and nanoseconds.
+func (s *samples) read(out []byte) error {
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSpace(line)
+		i := strings.LastIndexByte(line, ' ')
+		ns, err := strconv.ParseFloat(line[i+1:], 64)
+		if i < 0 || err != nil {
+			return fmt.Errorf("a program of conformance/bench/native says %q", line)
+		}
+		s.note(line[:i], ns)
+	}
+	return nil
+}
 
 func (s *samples) medians() map[string]float64 {
 	m := map[string]float64{}

@@ -10,8 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -23,7 +23,7 @@ const verbsTitle = "verbs between two processes, no adapter's: "
 
 // verbsRows are the rows of RDMA programs.
 func verbsRows() []row {
-	return []row{
+	return append([]row{
 		toReach(verbsTitle+"RC write of 8 B to device memory, post to completion", "verbs 8 device", "ns", 1, 1000),
 		toReach(verbsTitle+"the same to ordinary memory of a process that polls", "verbs 8 ordinary", "ns", 1, 1000),
 		compared(verbsTitle+"RC write of 1 MiB, both device memory", "verbs 1M device", "µs", 1e3, "memcpy",
@@ -34,7 +34,7 @@ func verbsRows() []row {
 			"UCX's shared memory, ucx_perftest -t tag_lat", "verbs ucx lat", 0),
 		compared(verbsTitle+"the same, beside libfabric's", "verbs write lat", "µs", 1e3, "fi_pingpong -p shm",
 			"verbs shm lat", 0),
-	}
+	}, namespaceRows()...)
 }
 
 // latency is a program that measures how long 8 bytes take one way, on average, as a server and its client.
@@ -59,16 +59,21 @@ var latencies = []latency{
 
 // sampleVerbs measures RDMA programs on the libraries beside the driver.
 func sampleVerbs(into *samples) error {
-	needed := false
-	for _, r := range verbsRows() {
-		needed = needed || into.needs(r.key)
-	}
-	if !needed {
-		return nil
-	}
 	manifest := os.Getenv("FARSIDE_BENCH_MANIFEST")
 	env := append(os.Environ(), "LD_LIBRARY_PATH="+filepath.Join(filepath.Dir(manifest), "verbs"),
 		"VK_DRIVER_FILES="+manifest, "VK_ICD_FILENAMES="+manifest)
+	among := func(rows []row) bool {
+		return slices.ContainsFunc(rows, func(r row) bool { return into.needs(r.key) })
+	}
+	hosts := namespaceRows()
+	if among(hosts) {
+		if err := sampleNamespaces(env, into); err != nil {
+			return err
+		}
+	}
+	if all := verbsRows(); !among(all[:len(all)-len(hosts)]) {
+		return nil
+	}
 	if err := sampleWrites(env, into); err != nil {
 		return err
 	}
@@ -95,20 +100,29 @@ func sampleVerbs(into *samples) error {
 	return nil
 }
 
-// sampleWrites runs native/verbs.c, which prints lines of a key and nanoseconds.
+// compileVerbs makes a program of C.
+func compileVerbs(source []byte, program string) error {
+	file := program + ".c"
+	if err := os.WriteFile(file, source, 0o600); err != nil {
+		return err
+	}
+	if out, err := exec.Command("gcc", "-O2", "-march=native", "-o", program, file, "-libverbs", "-lvulkan",
+		"-pthread").CombinedOutput(); err != nil {
+		return fmt.Errorf("gcc (Debian packages libibverbs-dev, libvulkan-dev): %w\n%s", err, out)
+	}
+	return nil
+}
+
+// sampleWrites runs native/verbs.c.
 func sampleWrites(env []string, into *samples) error {
 	dir, err := os.MkdirTemp("", "farside-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	source, program := filepath.Join(dir, "verbs.c"), filepath.Join(dir, "verbs")
-	if err := os.WriteFile(source, verbsSource, 0o600); err != nil {
+	program := filepath.Join(dir, "verbs")
+	if err := compileVerbs(verbsSource, program); err != nil {
 		return err
-	}
-	if out, err := exec.Command("gcc", "-O2", "-march=native", "-o", program, source, "-libverbs",
-		"-lvulkan").CombinedOutput(); err != nil {
-		return fmt.Errorf("gcc (Debian packages libibverbs-dev, libvulkan-dev): %w\n%s", err, out)
 	}
 	cmd := exec.Command(program)
 	cmd.Env, cmd.Stderr = env, os.Stderr
@@ -116,16 +130,7 @@ func sampleWrites(env []string, into *samples) error {
 	if err != nil {
 		return fmt.Errorf("native/verbs.c: %w", err)
 	}
-	for line := range strings.Lines(string(out)) {
-		line = strings.TrimSpace(line)
-		i := strings.LastIndexByte(line, ' ')
-		ns, err := strconv.ParseFloat(line[i+1:], 64)
-		if i < 0 || err != nil {
-			return fmt.Errorf("native/verbs.c says %q", line)
-		}
-		into.note(line[:i], ns)
-	}
-	return nil
+	return into.read(out)
 }
 
 // latencyRounds is how often each of these programs runs, in turns.

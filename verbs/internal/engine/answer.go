@@ -84,6 +84,10 @@ func (q *QP) answerNow(x *answer) {
 // respond sends what is owed, as far as the way has room. Under q.mu.
 func (q *QP) respond() {
 	r := &q.res
+	if b := q.batch; b != nil && r.answers.n > 0 {
+		b.Hold()
+		defer b.Flush()
+	}
 	for r.answers.n > 0 && !q.blocked {
 		a := r.answers.at(0)
 		sent := false

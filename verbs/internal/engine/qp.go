@@ -44,13 +44,14 @@ type QP struct {
 	attr        ibv.QPAttr // what has been set
 	route       route      // from RTR on
 	path        fabric.Path
-	mtu         uint32 // payload of a full packet
-	established bool   // IBV_EVENT_COMM_EST has been raised
-	last        bool   // IBV_EVENT_QP_LAST_WQE_REACHED has been raised
-	fatal       bool   // a completion queue was full
-	notify      bool   // that the send queue is drained
-	blocked     bool   // until the path has room
-	published   bool   // to other processes
+	batch       fabric.Batcher // the path, if it is one
+	mtu         uint32         // payload of a full packet
+	established bool           // IBV_EVENT_COMM_EST has been raised
+	last        bool           // IBV_EVENT_QP_LAST_WQE_REACHED has been raised
+	fatal       bool           // a completion queue was full
+	notify      bool           // that the send queue is drained
+	blocked     bool           // until the path has room
+	published   bool           // to other processes
 	direct      direct
 	severed     bool // on command: nothing comes or goes any more
 	fated       bool // the next packet's fate is known
@@ -191,7 +192,7 @@ func (q *QP) Destroy() error {
 
 // reset is the state RESET: everything as it was made. Under q.mu.
 func (q *QP) reset() {
-	q.state, q.attr, q.route, q.path = ibv.QPS_RESET, ibv.QPAttr{}, route{}, nil
+	q.state, q.attr, q.route, q.path, q.batch = ibv.QPS_RESET, ibv.QPAttr{}, route{}, nil, nil
 	q.established, q.last, q.fatal, q.notify, q.blocked = false, false, false, false, false
 	q.publish()
 	q.direct = direct{}
@@ -220,6 +221,7 @@ func (q *QP) way() fabric.Path {
 
 func (q *QP) setPath(p fabric.Path) {
 	q.path = p
+	q.batch, _ = p.(fabric.Batcher)
 	if q.req.acked == q.req.next { // packets on their way keep their length
 		if q.mtu = mtuBytes(q.attr.PathMTU); p != nil && (p.Reliable() || uint32(p.MTU()) < q.mtu) {
 			q.mtu = uint32(p.MTU())

@@ -148,6 +148,10 @@ func (q *QP) seek(psn uint32) {
 
 // transmit sends what may be sent now. Under q.mu.
 func (q *QP) transmit() {
+	if b := q.batch; b != nil && q.sq.cursor != q.sq.posted {
+		b.Hold()
+		defer b.Flush()
+	}
 	for q.step() {
 	}
 	if q.req.deadline == 0 && q.req.notBefore == 0 && q.req.acked != q.req.next {

@@ -71,6 +71,16 @@ type Path interface {
 	Send(header []byte, payload [][]byte) error
 }
 
+// Batcher is what a Path may be, too, if packets that leave together cost less.
+type Batcher interface {
+	Path
+	// Hold lets packets wait for the next Flush, or for as long as there is room for more of them. Each call is followed
+	// by one of Flush, which is soon. Send copies then, as always.
+	Hold()
+	// Flush ends a Hold, and sends what waits. What finds no room leaves once there is some.
+	Flush()
+}
+
 // Source says where a packet comes from, and what its IP header had. Ways that have no IP header make it up.
 type Source struct {
 	Remote, Local netip.Addr // of the sender; where it was sent to, maybe a multicast group

@@ -25,6 +25,8 @@ type Network struct {
 	addresses []netip.Addr
 	later     later
 	gone      atomic.Pointer[func(number uint32)]
+	listens   atomic.Pointer[udp.Port] // port
+	watched   atomic.Int32             // who sleeps until something arrives
 
 	mu   sync.Mutex
 	port *udp.Port // nil until a queue pair needs it
@@ -175,8 +177,27 @@ func (n *Network) Listen() error {
 	port, err := udp.OpenPort(n.arrived)
 	if err == nil {
 		n.port = port
+		n.listens.Store(port)
 	}
 	return err
+}
+
+// Poll implements fabric.Network.
+func (n *Network) Poll() bool {
+	some := n.Host.Poll()
+	if ways := n.far.Ways(); ways != 0 && n.watched.Load() == 0 {
+		if port := n.listens.Load(); port != nil && port.Poll(ways) {
+			some = true
+		}
+	}
+	return some
+}
+
+// Watch says that somebody is going to sleep until something arrives (1), or has stopped to (-1). While there is such a
+// one what arrives is handed out at once, also if somebody polls.
+func (n *Network) Watch(change int) {
+	n.watched.Add(int32(change))
+	n.Host.Watch(change)
 }
 
 // arrived takes a packet of another host, and hands it on to the process whose queue pair it is for. One that finds no

@@ -14,6 +14,7 @@ import (
 // Net is a process' ways to other hosts.
 type Net struct {
 	writable func(fabric.Path)
+	ways     atomic.Int32 // bits of domain for the ways that there are
 
 	mu      sync.Mutex
 	closed  atomic.Bool
@@ -44,7 +45,18 @@ func (n *Net) Path(local, remote netip.Addr) (*Path, error) {
 	}
 	p := newPath(n, s, remote)
 	n.paths[key] = p
+	n.ways.Or(domainOf(local))
 	return p, nil
+}
+
+// Ways says whether there are ways by IPv4 (bit 0) and IPv6 (bit 1).
+func (n *Net) Ways() int32 { return n.ways.Load() }
+
+func domainOf(a netip.Addr) int32 {
+	if a.Is4() {
+		return 1
+	}
+	return 2
 }
 
 // sender is the socket of an address of this host. Under mu.
@@ -74,7 +86,7 @@ func (n *Net) Send(local, remote netip.Addr, header, payload []byte) {
 // patience is how long a wait for room lasts before it looks whether the way is still open, milliseconds.
 const patience = 100
 
-// waitFor tells the receiver when a way's socket has room.
+// waitFor sends what waits, and tells the receiver, when a way's socket has room.
 func (n *Net) waitFor(p *Path) {
 	s := p.from
 	s.mu.Lock()
@@ -96,6 +108,7 @@ func (n *Net) waitFor(p *Path) {
 			s.mu.Unlock()
 			for p := range list {
 				if !n.closed.Load() {
+					p.goOn()
 					n.writable(p)
 				}
 			}

@@ -2,10 +2,8 @@ package udp
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,8 +22,10 @@ const (
 	maxStrangers = 64
 	// A process that got no turn tries again after a pause, which doubles up to longestPause.
 	firstPause, longestPause = time.Millisecond, 256 * time.Millisecond
-	// atOnce is how many packets of one socket are taken before the others get their turn.
-	atOnce = 256
+	// drains is how many system calls take what is at one socket before the others get their turn.
+	drains = 8
+	// napping is how long the port's goroutine leaves receiving to threads that poll before it looks whether they still do.
+	napping = 100 * time.Microsecond
 )
 
 // receiveBuffer is what the kernel keeps while the process does not receive, bytes.
@@ -42,6 +42,11 @@ type Port struct {
 	end      context.CancelFunc
 	running  sync.WaitGroup
 	claimed  chan struct{} // closed once somebody receives
+	polled   atomic.Bool   // since the port's goroutine looked
+
+	mu      sync.Mutex
+	sockets []*receiver // IPv4 and IPv6, while this process receives
+	in      *incoming
 }
 
 // OpenPort begins to receive, or to wait for the turn to. deliver gets each packet that looks like one; header and payload
@@ -98,6 +103,7 @@ func listen(domain int) (*fd.FD, error) {
 		}
 	}
 	_ = unix.SetsockoptInt(raw, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer) // as much as the limit allows
+	_ = unix.SetsockoptInt(raw, unix.IPPROTO_UDP, unix.UDP_GRO, 1)              // from Linux 5.0 on
 	set(unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)                                  // the last one that is bound gets the packets
 	var at unix.Sockaddr = &unix.SockaddrInet4{Port: packet.Port}
 	if domain == unix.AF_INET {
@@ -137,15 +143,29 @@ func (r *receiver) open() {
 }
 
 // read hands out what arrives at some sockets until the port is closed or somebody else receives. What has arrived by
-// then is handed out too.
+// then is handed out too. While other threads poll, it leaves that to them.
 func (p *Port) read(sockets []*receiver) {
-	in := &incoming{}
+	p.mu.Lock()
+	if p.sockets = sockets; p.in == nil {
+		p.in = newIncoming()
+	}
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.sockets = nil
+		p.mu.Unlock()
+	}()
 	for wait := 10; ; wait = min(2*wait, 1000) {
+		if p.polled.Swap(false) && !p.nap() {
+			continue // it is not asked to stop
+		}
 		fds := []unix.PollFd{{Fd: int32(p.stop.Int()), Events: unix.POLLIN}}
 		timeout := -1
 		for _, r := range sockets {
 			if r.later {
+				p.mu.Lock()
 				r.open()
+				p.mu.Unlock()
 			}
 			if r.later {
 				timeout = wait
@@ -155,88 +175,75 @@ func (p *Port) read(sockets []*receiver) {
 		if _, err := unix.Poll(fds, timeout); err != nil && err != unix.EINTR {
 			return
 		}
-		p.busy.Store(time.Now().UnixNano())
-		for i, r := range sockets {
-			for n := 0; n < atOnce && fds[1+i].Revents != 0 && in.receive(r.file.Int()); n++ {
-				if header, payload, ok := in.packet(); ok {
-					p.deliver(&in.source, header, payload)
-				}
+		p.mu.Lock()
+		for i := range sockets {
+			if fds[1+i].Revents != 0 {
+				p.drain(i)
 			}
 		}
-		p.busy.Store(0)
+		p.mu.Unlock()
 		if fds[0].Revents != 0 && (p.life.Err() != nil || !slices.ContainsFunc(fds[1:], readable)) {
 			return
 		}
 	}
 }
 
+// nap waits for a while, or until the port is closed or somebody else receives, and says whether that is so.
+func (p *Port) nap() bool {
+	fds := []unix.PollFd{{Fd: int32(p.stop.Int()), Events: unix.POLLIN}}
+	while := unix.NsecToTimespec(int64(napping))
+	n, _ := unix.Ppoll(fds, &while, nil)
+	return n > 0
+}
+
+// Poll hands out what has arrived by IPv4 (bit 0 of domains) and IPv6 (bit 1), if this process receives and no other
+// thread is at it, and says whether there was something.
+func (p *Port) Poll(domains int32) (some bool) {
+	if !p.polled.Load() {
+		p.polled.Store(true)
+	}
+	if !p.mu.TryLock() {
+		return false
+	}
+	defer p.mu.Unlock()
+	for i := range p.sockets {
+		if domains>>i&1 != 0 && p.drain(i) {
+			some = true
+		}
+	}
+	if !some && p.sockets != nil {
+		// Who polls and finds nothing has time. On a busy machine the other end may have waited for this processor.
+		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+	}
+	return some
+}
+
+// drain hands out some of what has arrived at a socket, and says whether there was something. Under mu.
+func (p *Port) drain(i int) (some bool) {
+	r := p.sockets[i]
+	if r.file.Int() < 0 {
+		return false
+	}
+	for range drains {
+		n := p.in.receive(r.file.Int())
+		if n == 0 {
+			break
+		}
+		if !some {
+			some = true
+			p.busy.Store(time.Now().UnixNano())
+		}
+		for k := range n {
+			p.in.each(k, p.deliver)
+		}
+		if n < burst {
+			break
+		}
+	}
+	if some {
+		p.busy.Store(0)
+	}
+	return some
+}
+
 func readable(p unix.PollFd) bool { return p.Revents&unix.POLLIN != 0 }
-
-// incoming is one datagram.
-type incoming struct {
-	data   [64 << 10]byte
-	oob    [256]byte
-	n      int
-	source fabric.Source
-}
-
-// receive takes a datagram, if there is one.
-func (in *incoming) receive(raw int) bool {
-	for {
-		n, oobn, _, from, err := unix.Recvmsg(raw, in.data[:], in.oob[:], 0)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			return false
-		}
-		in.n, in.source = n, fabric.Source{}
-		switch a := from.(type) {
-		case *unix.SockaddrInet4:
-			in.source.Remote = netip.AddrFrom4(a.Addr)
-		case *unix.SockaddrInet6:
-			in.source.Remote = netip.AddrFrom16(a.Addr)
-		}
-		in.control(in.oob[:oobn])
-		return true
-	}
-}
-
-// control reads what the IP header had.
-func (in *incoming) control(oob []byte) {
-	for len(oob) >= unix.SizeofCmsghdr {
-		h, data, rest, err := unix.ParseOneSocketControlMessage(oob)
-		if err != nil {
-			return
-		}
-		oob = rest
-		switch {
-		case h.Level == unix.IPPROTO_IP && h.Type == unix.IP_PKTINFO && len(data) >= 12:
-			in.source.Local = netip.AddrFrom4([4]byte(data[8:12]))
-		case h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_PKTINFO && len(data) >= 16:
-			in.source.Local = netip.AddrFrom16([16]byte(data[:16]))
-		case h.Level == unix.IPPROTO_IP && h.Type == unix.IP_TTL, h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_HOPLIMIT:
-			in.source.HopLimit = data[0]
-		case h.Level == unix.IPPROTO_IP && h.Type == unix.IP_TOS, h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_TCLASS:
-			in.source.TrafficClass = data[0]
-		}
-	}
-}
-
-// packet takes a datagram apart, and says whether it is a packet.
-func (in *incoming) packet() (header, payload []byte, ok bool) {
-	b := in.data[:in.n]
-	if len(b) < packet.BTHSize+packet.ICRCSize || !in.source.Remote.IsValid() || !in.source.Local.IsValid() {
-		return nil, nil, false
-	}
-	b = b[:len(b)-packet.ICRCSize]
-	n := packet.Opcode(b[0]).Size()
-	pad := int(b[1] >> 4 & 3)
-	if len(b) < n+pad {
-		return nil, nil, false
-	}
-	return b[:n], b[n : len(b)-pad], true
-}
-
-// Destination is the number of the queue pair that a packet goes to.
-func Destination(header []byte) uint32 { return binary.BigEndian.Uint32(header[4:]) & packet.PSNMask }

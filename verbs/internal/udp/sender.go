@@ -1,7 +1,6 @@
 package udp
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -69,17 +68,26 @@ func address(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16(), ZoneId: zone(a.Addr())}
 }
 
-// Path is the way to another host, or to a multicast group. It implements fabric.Path.
+// Path is the way to another host, or to a multicast group. It implements fabric.Batcher.
 type Path struct {
-	from   *sender
-	remote netip.Addr
-	to     unix.Sockaddr
-	net    *Net
+	from *sender
+	to   *name
+	net  *Net
 
 	mu       sync.Mutex
 	envelope packet.Envelope
-	buffer   [fabric.HeaderMax + MTU + 3 + packet.ICRCSize]byte
+	batch    batch
+	holds    int
+	full     bool // the socket had no room for all of the batch
 	closed   bool
+}
+
+func newPath(n *Net, from *sender, remote netip.Addr) *Path {
+	return &Path{
+		from: from, net: n, to: rawName(netip.AddrPortFrom(remote, packet.Port)), batch: newBatch(1, longest),
+		envelope: packet.Envelope{Source: from.local, Destination: remote, SourcePort: from.port,
+			DestinationPort: packet.Port, Fragment: packet.DontFragment},
+	}
 }
 
 // MTU implements fabric.Path.
@@ -90,8 +98,7 @@ func (p *Path) Reliable() bool { return false }
 
 var errLength = errors.New("udp: a packet of this length can't be sent")
 
-// Send implements fabric.Path. The payload is copied first: the CRC is one of what is sent, whatever the application does
-// to its memory meanwhile.
+// Send implements fabric.Path.
 func (p *Path) Send(header []byte, payload [][]byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,38 +112,59 @@ func (p *Path) Send(header []byte, payload [][]byte) error {
 	if len(header) < packet.BTHSize || len(header) > fabric.HeaderMax || n-len(header) > MTU {
 		return errLength
 	}
-	b := append(p.buffer[:0], header...)
-	for _, part := range payload {
-		b = append(b, part...)
-	}
-	pad := -(n - len(header)) & 3
-	b[1] = b[1]&^0x30 | byte(pad)<<4
-	b = append(b, "\x00\x00\x00"[:pad]...)
-	crc := packet.ICRC(&p.envelope, b[:len(header)], b[len(header):])
-	b = binary.LittleEndian.AppendUint32(b, crc)
-	for {
-		switch err := unix.Sendto(p.from.file.Int(), b, unix.MSG_NOSIGNAL, p.to); err {
-		case nil:
-			return nil
-		case unix.EINTR:
-		case unix.EAGAIN:
-			p.net.waitFor(p)
-			return fabric.ErrFull
-		case unix.EBADF:
-			return fabric.ErrDown
-		default:
-			// No route, no neighbour, a firewall, no memory: the packet is lost, as on any network.
-			return nil
+	if p.full || !p.batch.room(n+3+packet.ICRCSize) {
+		if err := p.flush(); err != nil {
+			return err
 		}
+	}
+	p.batch.add(p.to, &p.envelope, header, payload)
+	if p.holds > 0 {
+		return nil
+	}
+	if err := p.flush(); err != fabric.ErrFull {
+		return err
+	}
+	return nil // it leaves when there is room
+}
+
+// Hold implements fabric.Batcher.
+func (p *Path) Hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.holds++; len(p.batch.list) == 1 && p.batch.n == 0 {
+		p.batch = newBatch(batchPackets, batchBytes)
 	}
 }
 
-func newPath(n *Net, from *sender, remote netip.Addr) *Path {
-	return &Path{
-		from: from, remote: remote, net: n, to: address(netip.AddrPortFrom(remote, packet.Port)),
-		envelope: packet.Envelope{Source: from.local, Destination: remote, SourcePort: from.port,
-			DestinationPort: packet.Port, Fragment: packet.DontFragment},
+// Flush implements fabric.Batcher.
+func (p *Path) Flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.holds--
+	_ = p.flush()
+}
+
+// flush sends what waits. Errors: fabric.ErrFull, after which the receiver is told when the way has room; fabric.ErrDown.
+// Under mu.
+func (p *Path) flush() error {
+	if p.batch.n == 0 {
+		return nil
 	}
+	if p.closed {
+		return fabric.ErrDown
+	}
+	err := p.batch.send(p.from.file.Int())
+	if p.full = err == fabric.ErrFull; p.full {
+		p.net.waitFor(p)
+	}
+	return err
+}
+
+// goOn sends what waited for room.
+func (p *Path) goOn() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.flush()
 }
 
 // close ends the way.

@@ -49,7 +49,7 @@ func next(t *testing.T, c chan fabric.Packet) fabric.Packet {
 	select {
 	case p := <-c:
 		return p
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no packet")
 		return fabric.Packet{}
 	}
