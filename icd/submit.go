@@ -96,9 +96,12 @@ func (s *submission) batch(info *vk.SubmitInfo) error {
 		waitValues = vk.Slice(t.PWaitSemaphoreValues, t.WaitSemaphoreValueCount)
 		signalValues = vk.Slice(t.PSignalSemaphoreValues, t.SignalSemaphoreValueCount)
 	}
-	masks, err := s.groupMasks(info)
-	if err != nil {
-		return err
+	var masks []uint32
+	if info.PNext != nil {
+		var err error
+		if masks, err = s.groupMasks(info); err != nil {
+			return err
+		}
 	}
 	for i, h := range waits {
 		if err := s.wait(h, value(waitValues, i), len(waitValues) == len(waits), waitRule); err != nil {

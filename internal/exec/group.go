@@ -50,10 +50,9 @@ func (r *replay) lead() {
 	}
 }
 
-// leave ends the execution of a command buffer. It fails as cache.release does.
-func (r *replay) leave() error {
-	err := r.release()
-	r.bound.release()
+// leaveMembers ends the execution of a command buffer on the other physical devices. It fails as cache.release does, and
+// if the first one's did.
+func (r *replay) leaveMembers(err error) error {
 	for _, m := range r.members {
 		if m != r {
 			if e := m.release(); err == nil {

@@ -156,7 +156,7 @@ func (s *Submission) skip(st *step) {
 
 func (s *Submission) reset() {
 	clear(s.steps)
-	s.steps, s.next, s.begun, s.Note = s.steps[:0], 0, false, nil
+	*s = Submission{steps: s.steps[:0]}
 	submissions.Put(s)
 }
 
@@ -449,7 +449,12 @@ func (q *Queue) guarded(s *command.Stream, mask uint32) (err error) {
 		if v := recover(); v != nil {
 			err = q.replay.failed(vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "panic: %v", v))
 		}
-		if e := q.replay.leave(); err == nil && e != nil {
+		e := q.replay.release()
+		q.replay.bound.release()
+		if q.replay.members != nil {
+			e = q.replay.leaveMembers(e)
+		}
+		if err == nil && e != nil {
 			err = q.replay.failed(e)
 		}
 		ieee.Leave(floats)

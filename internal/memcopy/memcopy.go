@@ -54,6 +54,11 @@ func Copy(dst, src []byte) {
 		copy(dst, src)
 		return
 	}
+	large(dst, src)
+}
+
+// large is Copy of what takes long enough for a call to cost nothing.
+func large(dst, src []byte) {
 	switch l := limit(); {
 	case len(dst) >= l.past:
 		copy(dst, src)
