@@ -27,22 +27,30 @@ func sampleCreation(into *samples) error {
 	for range rounds {
 		for name, manifest := range map[string]string{"farside": os.Getenv("FARSIDE_BENCH_MANIFEST"),
 			"lavapipe": lavapipeManifest} {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(vulkan.DriverEnv(manifest), "FARSIDE_BENCH_ROLE=create")
-			cmd.Stderr = os.Stderr
-			out, err := cmd.Output()
+			ns, kib, err := creation(manifest)
 			if err != nil {
-				return fmt.Errorf("creation with %s: %w", name, err)
-			}
-			var ns, kib float64
-			if _, err := fmt.Sscan(string(out), &ns, &kib); err != nil {
-				return fmt.Errorf("creation with %s printed %q: %w", name, out, err)
+				return err
 			}
 			into.note(name+" create", ns)
 			into.note(name+" peak", kib)
 		}
 	}
 	return nil
+}
+
+// creation makes an instance and a device in a fresh process.
+func creation(manifest string) (ns, kib float64, err error) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(vulkan.DriverEnv(manifest), "FARSIDE_BENCH_ROLE=create")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, 0, fmt.Errorf("creation with %s: %w", manifest, err)
+	}
+	if _, err := fmt.Sscan(string(out), &ns, &kib); err != nil {
+		return 0, 0, fmt.Errorf("creation with %s printed %q: %w", manifest, out, err)
+	}
+	return ns, kib, nil
 }
 
 // fabricSize is the largest transfer, and the size of the region.

@@ -41,6 +41,7 @@ func main() {
 		"arm64": "aarch64"}[runtime.GOARCH]+".json",
 		"Farside's manifest")
 	check := flag.Bool("check", false, "exit with 1 if a target is missed")
+	before := flag.String("before", "", "compare with another build of Farside, which has this manifest, not with lavapipe")
 	pattern := flag.String("row", "", "measure only the rows whose item matches this regular expression")
 	flag.Parse()
 	var err error
@@ -53,10 +54,12 @@ func main() {
 		err = tripPeerMain()
 	case "owner":
 		err = ownerMain()
+	case "turn":
+		err = turnMain()
 	case "measure":
 		err = measure(*output, *check, *pattern)
 	default:
-		err = rerun(*manifest)
+		err = rerun(*manifest, *before, *pattern)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -64,13 +67,20 @@ func main() {
 	}
 }
 
-// rerun starts this program again with the loader told of both drivers: it reads the environment itself.
-func rerun(manifest string) error {
+// rerun starts this program again with the loader told of both drivers: it reads the environment itself. With before it
+// compares with that build.
+func rerun(manifest, before, pattern string) error {
 	path, err := filepath.Abs(manifest)
 	if err != nil {
 		return err
 	}
-	for _, p := range []string{path, lavapipeManifest} {
+	other := lavapipeManifest
+	if before != "" {
+		if other, err = filepath.Abs(before); err != nil {
+			return err
+		}
+	}
+	for _, p := range []string{path, other} {
 		if _, err := os.Stat(p); err != nil {
 			return err
 		}
@@ -83,6 +93,9 @@ func rerun(manifest string) error {
 	library, err := compileLoops(dir)
 	if err != nil {
 		return err
+	}
+	if before != "" {
+		return compareBuilds(other, path, library, pattern)
 	}
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	// Without its cache on disk lavapipe compiles each shader when its pipeline is made, as Farside does.
@@ -128,9 +141,9 @@ func createOnly() error {
 
 // loops is the compiled native/loops.c.
 type loops struct {
-	allocateFree, allocateTouchFree, importFree, getFdClose, dupClose, requirements, memcpy          uintptr
-	recordFill, recordThreads, recordCopy, recordBarrier, submit, trips, memoryThreads, saxpyThreads uintptr
-	peer, pipelines                                                                                  uintptr
+	allocateFree, allocateTouchFree, mapUnmap, importFree, getFdClose, dupClose, requirements, memcpy uintptr
+	recordFill, recordThreads, recordCopy, recordBarrier, submit, trips, memoryThreads, saxpyThreads  uintptr
+	peer, pipelines                                                                                   uintptr
 }
 
 // compileLoops compiles native/loops.c into dir and returns the library's path.
@@ -155,6 +168,7 @@ func openLoops() (*loops, error) {
 	var l loops
 	for name, at := range map[string]*uintptr{"loop_allocate_free": &l.allocateFree,
 		"loop_allocate_touch_free": &l.allocateTouchFree,
+		"loop_map_unmap":           &l.mapUnmap,
 		"loop_import_free":         &l.importFree,
 		"loop_get_fd_close":        &l.getFdClose, "loop_dup_close": &l.dupClose, "loop_requirements": &l.requirements,
 		"loop_memcpy":      &l.memcpy,
@@ -193,6 +207,7 @@ type driver struct {
 	fdInfo   *vk.ImportMemoryFdInfoKHR
 	getFd    *vk.MemoryGetFdInfoKHR
 	fd       int
+	mappable vk.DeviceMemory
 	buffer   vk.Buffer
 	transfer *transferBench
 	compute  *computeBench // nil if no row of shaders is wanted
@@ -247,6 +262,9 @@ func openDriver(inst *vulkan.Instance, pd vk.PhysicalDevice) (*driver, error) {
 	if d.fd, r = d.dev.GetFd(m, opaqueFd); r != vk.SUCCESS {
 		return nil, fmt.Errorf("%s: vkGetMemoryFdKHR: %v", d.name, r)
 	}
+	if d.mappable, r = d.dev.Allocate(mib, d.visible, nil); r != vk.SUCCESS {
+		return nil, fmt.Errorf("%s: vkAllocateMemory: %v", d.name, r)
+	}
 	d.getFd = vulkan.New[vk.MemoryGetFdInfoKHR](&d.a)
 	d.getFd.SType = vk.STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR
 	d.getFd.Memory, d.getFd.HandleType = m, opaqueFd
@@ -278,6 +296,7 @@ func (d *driver) sample(l *loops, into *samples) {
 	mapping := d.dev.Proc("vkMapMemory")
 	add("plain touched", 50, l.allocateTouchFree, alloc, free, mapping, dev, address(d.plain))
 	add("exportable touched", 50, l.allocateTouchFree, alloc, free, mapping, dev, address(d.exported))
+	add("map", 2000, l.mapUnmap, mapping, d.dev.Proc("vkUnmapMemory"), dev, uintptr(d.mappable))
 	add("import", 200, l.importFree, alloc, free, dev, address(d.importer), address(d.fdInfo), uintptr(d.fd))
 	add("getfd", 2000, l.getFdClose, d.dev.Proc("vkGetMemoryFdKHR"), dev, address(d.getFd))
 	add("dup", 2000, l.dupClose, uintptr(d.fd))

@@ -35,6 +35,7 @@ typedef struct {
 typedef VkResult (*PFN_vkAllocateMemory)(VkDevice, const VkMemoryAllocateInfo *, const void *, VkDeviceMemory *);
 typedef void (*PFN_vkFreeMemory)(VkDevice, VkDeviceMemory, const void *);
 typedef VkResult (*PFN_vkMapMemory)(VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, uint32_t, void **);
+typedef void (*PFN_vkUnmapMemory)(VkDevice, VkDeviceMemory);
 typedef VkResult (*PFN_vkGetMemoryFdKHR)(VkDevice, const void *, int *);
 typedef void *VkCommandBuffer, *VkQueue;
 typedef uint64_t VkFence, VkImage;
@@ -101,6 +102,18 @@ int64_t loop_allocate_touch_free(PFN_vkAllocateMemory allocate, PFN_vkFreeMemory
 		for (VkDeviceSize byte = 0; byte < info->allocationSize; byte += 4096)
 			((volatile char *)at)[byte] = 1;
 		release(device, memory, NULL);
+	}
+	return now() - start;
+}
+
+int64_t loop_map_unmap(PFN_vkMapMemory map, PFN_vkUnmapMemory unmap, VkDevice device, VkDeviceMemory memory, int64_t n) {
+	int64_t start = now();
+	for (int64_t i = 0; i < n; i++) {
+		void *at;
+		VkResult r = map(device, memory, 0, VK_WHOLE_SIZE, 0, &at);
+		if (r != VK_SUCCESS)
+			return r < 0 ? r : -r;
+		unmap(device, memory);
 	}
 	return now() - start;
 }
