@@ -23,6 +23,11 @@ type Options struct {
 	PlainGo        bool              // run on kernels in plain Go
 	NoNative       bool              // run on kernels alone, without machine code made for the program
 
+	// Dump takes the graph as text after each pass of the compiler, and at last the program. Stages are numbered names. It
+	// may be called again when the program first runs, by another goroutine. The graph is validated after each pass, too.
+	// nil: nobody looks.
+	Dump func(stage, text string)
+
 	// Capabilities are those of the device, for what only the compiler sees: which indices of descriptors are no constants
 	// (VUID-StandaloneSpirv-UniformBufferArrayDynamicIndexing-10127 to 10133). Where they lack one there is a warning.
 	// nil: all.

@@ -14,6 +14,11 @@ func (p *Program) String() string {
 	if err := p.LayOut(); err != nil {
 		return p.Name + ": " + err.Error()
 	}
+	return p.text()
+}
+
+// text is the text of a program that is laid out.
+func (p *Program) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d×%d×%d invocations, subgroups of %d, %d bytes of registers, %d of shared memory\n", p.Name,
 		p.LocalSize[0], p.LocalSize[1], p.LocalSize[2], p.SubgroupSize, p.FileSize, p.Shared)

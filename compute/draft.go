@@ -40,8 +40,11 @@ func (p *Program) layOut(unroll bool) (err error) {
 	defer ieee.Leave(ieee.Enter())
 	w := takeWorkspace()
 	g := p.draft.graph.resume(w)
+	g.watch = p.watch
 	g.optimize(unroll)
 	g.emit(p)
+	p.watch.renumbered()
+	p.watch.write("program", p.text)
 	p.used.noteMost(&w.budget)
 	g.giveBack()
 	w.release()

@@ -89,6 +89,7 @@ type graph struct {
 	copied    uint32 // versions of memory that copies of loops have
 	zero      value  // the 32-bit constant 0
 	space     *workspace
+	watch     *watcher // nil: nobody looks
 }
 
 // memory is something that memory kernels access.

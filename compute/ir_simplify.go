@@ -10,42 +10,65 @@ import (
 
 // tidy leaves of the graph that lowering has made what is needed.
 func (g *graph) tidy() {
+	g.did("lower")
 	g.dropLoops()
 	g.mergeBlocks()
+	g.did("mergeBlocks")
 	g.splitBackEdges()
 	g.place()
+	g.did("splitBackEdges")
 	g.simplify(false)
+	g.did("simplify")
 	g.dropDead()
+	g.did("dropDead")
 }
 
 // optimize brings a graph that is tidy into the shape that emit takes.
 func (g *graph) optimize(unroll bool) {
 	g.findVarying()
+	g.did("findVarying")
 	changed := g.flatten()
+	g.did("flatten")
 	g.skipEmpty()
+	g.did("skipEmpty")
 	g.mergeBlocks()
 	g.place()
+	g.did("mergeBlocks")
 	if unroll && g.unroll() {
+		g.did("unroll")
 		g.mergeBlocks()
 		g.place()
 		changed = true
+		g.did("mergeBlocks")
 	}
 	if changed {
 		g.findVarying()
 	}
 	g.simplify(true)
+	g.did("simplify")
 	if g.promote() {
+		g.did("promote")
 		g.simplify(false)
+		g.did("simplify")
 	}
 	if g.decide() {
+		g.did("decide")
 		g.simplify(false)
+		g.did("simplify")
 	}
 	g.dropDead()
+	g.did("dropDead")
 	g.hoist()
+	g.did("hoist")
 	g.findVarying()
 	g.fuse()
+	g.did("fuse")
 	g.keepAcrossExits()
+	g.did(lastPass)
 }
+
+// lastPass is the name of the pass behind which the graph is emitted.
+const lastPass = "keepAcrossExits"
 
 // dropLoops forgets loops whose branch back is never taken.
 func (g *graph) dropLoops() {

@@ -122,6 +122,7 @@ func Compile(m *spirv.Module, entryPoint string, o Options) (_ *Program, err err
 	c.tidy()
 	p := c.program()
 	p.used = w.budget
+	c.watch.renumbered()
 	c.giveBack()
 	w.slots, w.kinds = c.slots, c.kinds
 	w.release()
@@ -140,7 +141,7 @@ func (c *compiler) program() *Program {
 		Slots: make([]Slot, 0, len(c.memories)-1), Loops: make([]Loop, 0, len(c.loops)),
 		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical, Atomics: c.atomics,
 		Warnings: c.warnings,
-		plainGo:  c.options.PlainGo, noNative: c.options.NoNative,
+		plainGo:  c.options.PlainGo, noNative: c.options.NoNative, watch: c.graph.watch,
 	}
 	for _, b := range c.order {
 		for _, v := range c.graph.blocks[b].insts {
@@ -172,6 +173,7 @@ func (c *compiler) reserve(p *Program, x *memory) {
 func (c *compiler) prepare(w *workspace) {
 	c.graph = newGraph(w)
 	c.graph.localSize = c.localSize
+	c.graph.watch = watch(&c.options)
 	c.values = w.operands.take(len(c.module.Definitions))
 	c.slots, c.kinds = w.slots[:0], w.kinds[:0]
 	c.earlier, c.byVariable = w.earlier, w.byVariable

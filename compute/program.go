@@ -44,6 +44,7 @@ type Program struct {
 
 	plainGo  bool
 	noNative bool
+	watch    *watcher
 
 	used   budget // by Compile and by LayOut, of each the larger part
 	draft  *draft // of the instructions, as long as they are not made; nil where they have been from the start

@@ -170,6 +170,9 @@ func (d *device) compile(st *stage) (*shader, error) {
 	options.Capabilities = d.environment().Capabilities
 	options.PlainGo = d.physical.settings.Kernels == config.KernelsGo
 	options.NoNative = d.physical.settings.Kernels == config.KernelsVector
+	if options.Dump, err = dumpTo(d.physical.settings.Dump, st.entry); err != nil {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "FARSIDE_DUMP: %w", err)
+	}
 	if options.Constants, err = m.Constants(options.Specialization); err == nil {
 		err = m.CheckEntryPoint(m.EntryPoints[i], options.Constants, d.environment())
 	}

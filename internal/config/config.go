@@ -43,6 +43,7 @@ type Settings struct {
 	Report           string // a directory; "": none
 	Trace            string // a file; "": none
 	FaultsRecord     string // a directory; "": none
+	Dump             string // a directory; "": none
 	VerbsDevices     uint64 // how many devices verbs shows
 	Faults           string // a plan of package fault, or the file of one
 

@@ -79,6 +79,7 @@ var values = map[string]struct {
 	"FARSIDE_PROFILE":            {map[string]Settings{"h200": {Profile: "h200"}, "/a b.toml": {Profile: "/a b.toml"}}, nil},
 	"FARSIDE_FABRIC_SECRET_FILE": {map[string]Settings{"/a b": {FabricSecretFile: "/a b"}}, nil},
 	"FARSIDE_FAULTS":             {map[string]Settings{"queue=lost@3": {Faults: "queue=lost@3"}}, nil},
+	"FARSIDE_DUMP":               {map[string]Settings{"/d": {Dump: "/d"}}, nil},
 	"FARSIDE_FAULTS_RECORD":      {map[string]Settings{"/r": {FaultsRecord: "/r"}}, nil},
 }
 

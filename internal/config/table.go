@@ -81,6 +81,10 @@ var Table = []Variable{
 	row("FARSIDE_FAULTS_RECORD", path, "", func(s *Settings) *string { return &s.FaultsRecord },
 		"none",
 		"The directory where each process counts its calls and what it leaves behind, for `farside faults sweep`."),
+	row("FARSIDE_DUMP", path, "", func(s *Settings) *string { return &s.Dump },
+		"none",
+		"The directory for what the compiler of shaders makes: a directory for each shader, in it a text after each pass, "+
+			"and the program. Each text is also checked, and a pass that leaves a wrong one fails the pipeline."),
 	row("FARSIDE_VERBS_DEVICES", devices, 1, func(s *Settings) *uint64 { return &s.VerbsDevices },
 		"`1`", "How many devices the stand-in for libibverbs shows, `farside0` and so on. See [verbs.md](verbs.md)."),
 }

@@ -47,7 +47,8 @@ func (l *loader) load(path string, tests bool) *types.Package {
 	var files []*ast.File
 	for _, e := range entries {
 		matches, err := build.Default.MatchFile(directory, e.Name())
-		if err != nil || !matches || !strings.HasSuffix(e.Name(), ".go") || !tests && strings.HasSuffix(e.Name(), "_test.go") {
+		isTest := strings.HasSuffix(e.Name(), "_test.go")
+		if err != nil || !matches || !strings.HasSuffix(e.Name(), ".go") || isTest && !tests {
 			continue
 		}
 		f, err := parser.ParseFile(l.files, filepath.Join(directory, e.Name()), nil, parser.SkipObjectResolution)

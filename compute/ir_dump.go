@@ -1,0 +1,170 @@
+package compute
+
+import (
+	"fmt"
+	"strings"
+
+	"farside/compute/internal/ir"
+	"farside/spirv"
+)
+
+// String is the graph as text: the loops, then the blocks in their order, a node a line. Nodes are v and a number, with
+// a colon where they hold 64 bits; constants stand where they are used. A node that differs between lanes, as far as
+// that is known yet, has a ~ behind it. The number behind the semicolon is the word of the SPIR-V instruction.
+func (g *graph) String() string {
+	var b strings.Builder
+	for i := range g.loops {
+		if l := &g.loops[i]; l.last >= 0 {
+			fmt.Fprintf(&b, "loop %d: b%d to b%d, in loop %d", i, l.header, l.last, l.parent)
+			if l.divergent {
+				b.WriteString(", lanes leave it one after the other")
+			}
+			b.WriteByte('\n')
+		}
+	}
+	for i := range g.memories[min(1, len(g.memories)):] {
+		m := &g.memories[i+1]
+		fmt.Fprintf(&b, "memory %d: %s", i+1, m.slot.text())
+		for _, flag := range []struct {
+			set  bool
+			name string
+		}{{m.resource, "chosen at run time"}, {m.constant, "constant"}, {m.volatile, "volatile"}} {
+			if flag.set {
+				b.WriteString(", " + flag.name)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	for i := range g.privates {
+		fmt.Fprintf(&b, "array %d: %d registers of %d bits\n", i, g.privates[i].count, 32<<b2i(g.privates[i].wide))
+	}
+	for _, at := range g.order {
+		g.blockText(&b, at)
+	}
+	return b.String()
+}
+
+// text names the memory of a slot.
+func (s *Slot) text() string {
+	switch s.Kind {
+	case SlotPush:
+		return "push constants"
+	case SlotShared:
+		return "shared"
+	case SlotData:
+		return "data"
+	}
+	return fmt.Sprintf("%s(%d.%d)[%d]", s.Name, s.Set, s.Binding, s.Element)
+}
+
+func (g *graph) blockText(b *strings.Builder, at int32) {
+	blk := &g.blocks[at]
+	fmt.Fprintf(b, "b%d:", at)
+	for i, p := range blk.preds {
+		word := ", b"
+		if i == 0 {
+			word = " from b"
+		}
+		fmt.Fprintf(b, "%s%d", word, p)
+	}
+	for _, flag := range []struct {
+		set  bool
+		name string
+	}{{blk.loop >= 0, fmt.Sprintf(" loop %d", blk.loop)}, {blk.pend, " waits"}, {blk.join, " joins"}} {
+		if flag.set {
+			b.WriteString(flag.name)
+		}
+	}
+	b.WriteByte('\n')
+	for _, list := range [][]value{blk.phis, blk.insts} {
+		for _, v := range list {
+			b.WriteString("  " + g.nodeText(v) + "\n")
+		}
+	}
+	switch {
+	case blk.cond != 0:
+		fmt.Fprintf(b, "  if %s b%d else b%d\n", g.operandText(blk.cond), blk.succs[0], blk.succs[1])
+	case blk.succs[0] >= 0:
+		fmt.Fprintf(b, "  to b%d\n", blk.succs[0])
+	default:
+		b.WriteString("  end\n")
+	}
+}
+
+// nodeText is the line of a node. The graph may be wrong: the validator quotes it.
+func (g *graph) nodeText(v value) string {
+	n := &g.nodes[v]
+	o := ir.Of(n.op)
+	var b strings.Builder
+	if o.Result != ir.None {
+		b.WriteString(g.name(v))
+		if n.varying {
+			b.WriteByte('~')
+		}
+		b.WriteString(" = ")
+	}
+	b.WriteString(o.Name)
+	if o.Class == ir.ClassCall && int(n.extra) < len(g.calls) {
+		b.WriteString(" " + g.calls[n.extra].text())
+	}
+	last := 0
+	for i, a := range n.args {
+		if a != 0 {
+			last = i + 1
+		}
+	}
+	for _, a := range append(n.args[:last:last], n.list...) {
+		b.WriteString(" " + g.operandText(a))
+	}
+	if n.base != 0 {
+		b.WriteString(" base " + g.operandText(n.base))
+	}
+	if n.imm != 0 {
+		fmt.Fprintf(&b, " imm %#x", n.imm)
+	}
+	switch {
+	case o.Space == ir.SpaceSlot && n.extra > 0, n.op == opArrayLength:
+		fmt.Fprintf(&b, " memory %d", n.extra)
+	case o.Space == ir.SpacePrivate:
+		fmt.Fprintf(&b, " array %d", n.extra)
+	}
+	if n.version != 0 {
+		fmt.Fprintf(&b, " version %d", n.version)
+	}
+	fmt.Fprintf(&b, " ; %d", n.offset)
+	return b.String()
+}
+
+// text names what a call does.
+func (c *call) text() string {
+	switch {
+	case c.image != nil:
+		return c.image.Op.String()
+	case c.subgroup != nil:
+		return c.subgroup.Op.String()
+	}
+	return fmt.Sprintf("%q", c.print.Format)
+}
+
+// name is the number of a value.
+func (g *graph) name(v value) string {
+	if g.nodes[v].wide {
+		return fmt.Sprintf("v%d:", v)
+	}
+	return fmt.Sprintf("v%d", v)
+}
+
+// operandText names a value where it is used.
+func (g *graph) operandText(v value) string {
+	if v <= 0 || int(v) >= len(g.nodes) {
+		return "none"
+	}
+	n := &g.nodes[v]
+	switch {
+	case n.op == opConst:
+		return fmt.Sprintf("%#x", n.imm)
+	case n.op == opBuiltin:
+		return fmt.Sprintf("%v.%d", spirv.BuiltIn(uint32(n.imm)), n.imm>>32)
+	}
+	return g.name(v)
+}
