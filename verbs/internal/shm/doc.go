@@ -18,7 +18,8 @@
 // # Who drains a ring
 //
 // Whoever calls [Host.Poll], one thread at a time for each ring. A goroutine of the Host does it when nobody polls
-// (wake.go). A sender wakes that goroutine by an eventfd, if the page says that it sleeps:
+// (wake.go), and beside threads that poll while these leave requests lying. A sender wakes that goroutine by an
+// eventfd, if the page says that it sleeps:
 //
 //	sender                        receiver
 //	1. write the packet           a. say that it sleeps

@@ -14,7 +14,7 @@ import (
 
 // The page of a process, which all others that it has a session with can read.
 const (
-	sleepsAt   = 0  // 1: its goroutine waits for the eventfd
+	sleepsAt   = 0  // whether its goroutine waits for the eventfd: awake, asleep, answers
 	epochAt    = 64 // which of the two counts of direct operations the others use, its lowest bit
 	queuesAt   = 4096
 	queueSize  = 32

@@ -16,6 +16,7 @@ import (
 	"farside/internal/garbage"
 	"farside/internal/socket"
 	"farside/verbs/internal/fabric"
+	"farside/verbs/internal/packet"
 )
 
 // The one packet that each side of a new connection sends: magic, version, the number that the sender is known by, and
@@ -45,10 +46,15 @@ type Session struct {
 	event   *fd.FD       // wakes the other
 }
 
-// rouse wakes the other side, if it sleeps.
-func (s *Session) rouse() {
-	if word(s.page, sleepsAt).Load() == 0 {
+// rouse wakes the other side, if it sleeps; with request false not if threads that poll take answers.
+func (s *Session) rouse(request bool) {
+	switch word(s.page, sleepsAt).Load() {
+	case awake:
 		return
+	case answers:
+		if !request {
+			return
+		}
 	}
 	s.rousing.RLock()
 	defer s.rousing.RUnlock()
@@ -172,7 +178,7 @@ func (s *Session) drain() (some, busy bool) {
 		return false, false
 	}
 	if some && s.theirs.word(wantAt).Load() != 0 {
-		s.rouse()
+		s.rouse(true)
 	}
 	runtime.KeepAlive(s)
 	return some, false
@@ -219,9 +225,18 @@ func (s *Session) send(r *route, header []byte, payload [][]byte) error {
 		}
 		return err
 	}
-	s.rouse()
+	s.rouse(!isAnswer(header))
 	runtime.KeepAlive(s)
 	return nil
+}
+
+// isAnswer says whether a packet is one that a requester waits for.
+func isAnswer(header []byte) bool {
+	if len(header) == 0 {
+		return false
+	}
+	o := packet.Opcode(header[0]).Operation()
+	return o >= packet.ReadResponseFirst && o <= packet.AtomicAcknowledge
 }
 
 // dial connects to the process with the session's number.

@@ -2,23 +2,51 @@ package shm
 
 import (
 	"encoding/binary"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // nap is how long the host's goroutine leaves draining to a thread that polls, before it looks whether that still does.
-// Programs such as ib_write_lat poll for what they have sent, and then wait for memory to change: that takes as long.
 const nap = 50 * time.Microsecond
 
+// wakeUps is after how many of them it leaves draining to threads that poll, if these have polled meanwhile each time.
+const wakeUps = 16
+
+// patientNaps is how many naps without a poll it takes for a pause, while it is woken for requests.
+const patientNaps = 20
+
+// What the page says of the host's goroutine.
+const (
+	awake   = 0 // it needn't be woken: it looks at all rings before it sleeps, or soon
+	asleep  = 1 // it waits for whatever arrives
+	answers = 2 // it waits for requests; a thread that polls takes answers
+)
+
 // wait drains what arrives while nobody polls, until the host is closed.
+//
+// Threads that poll drain, and waking the goroutine beside them is waste. But programs such as ib_write_lat poll for
+// what they have sent, and then wait for their memory to change, or do something else. So a goroutine that finds
+// something after a nap without a poll is woken for the next requests, and for more of them if nobody polls meanwhile.
+// To be woken for each one would take the processor from a thread that polls, where there are few. Answers come to
+// those who poll for completions.
 func (h *Host) wait() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	askForSlices(slice)
+	defer askForSlices(0)
+	left, naps := 0, 0 // wake-ups that it asks for, naps since somebody polled
 	for !h.closed.Load() {
-		if h.polled.Swap(false) && h.watched.Load() == 0 {
-			h.rest(nap)
+		if naps++; h.polled.Swap(false) {
+			naps = 0
+		}
+		if h.watched.Load() == 0 && (naps == 0 || left > 0 && naps < patientNaps) {
+			left = h.besidePollers(left)
 			continue
 		}
-		h.page.word(sleepsAt).Store(1)
+		left = 0
+		h.page.word(sleepsAt).Store(asleep)
 		switch some, busy := h.drain(); {
 		case busy:
 			// Whoever drains may have looked before what wakes nobody any more arrived.
@@ -26,22 +54,68 @@ func (h *Host) wait() {
 		case !some:
 			h.rest(-1)
 		}
-		h.page.word(sleepsAt).Store(0)
+		h.page.word(sleepsAt).Store(awake)
 	}
 }
 
-// rest waits for the eventfd, for some time or, with -1, for ever.
-func (h *Host) rest(most time.Duration) {
+// slice is the share of a processor that the goroutine's thread asks for at a time, the least that Linux gives.
+const slice = 100 * time.Microsecond
+
+// askForSlices asks for slices of a length, 0 for the usual one. Since Linux 6.12 a thread that wakes up takes the
+// processor at once from one with longer slices, if it has had less than its part; it gets no more than that. Earlier
+// kernels ignore it.
+func askForSlices(length time.Duration) {
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err == nil && attr.Policy == unix.SCHED_NORMAL {
+		attr.Runtime = uint64(length)
+		_ = unix.SchedSetAttr(0, attr, 0)
+	}
+}
+
+// besidePollers is a nap, which requests end if there are wake-ups left. It returns how many are left now.
+func (h *Host) besidePollers(left int) int {
+	if left == 0 {
+		h.rest(nap)
+		if !h.polled.Load() {
+			if some, _ := h.drain(); some {
+				return wakeUps
+			}
+		}
+		return 0
+	}
+	h.page.word(sleepsAt).Store(answers)
+	some, busy := h.drain()
+	woken := false
+	if !some && !busy {
+		woken = h.rest(nap)
+	}
+	h.page.word(sleepsAt).Store(awake)
+	if woken {
+		some, _ = h.drain()
+	}
+	switch {
+	case !some && !woken && !busy:
+		return left
+	case some && !h.polled.Load():
+		return wakeUps
+	}
+	return left - 1
+}
+
+// rest waits for the eventfd, for some time or, with -1, for ever, and says whether somebody woke it.
+func (h *Host) rest(most time.Duration) bool {
 	fds := []unix.PollFd{{Fd: int32(h.event.Int()), Events: unix.POLLIN}}
 	var timeout *unix.Timespec
 	if most >= 0 {
 		t := unix.NsecToTimespec(int64(most))
 		timeout = &t
 	}
-	if n, _ := unix.Ppoll(fds, timeout, nil); n > 0 {
+	n, _ := unix.Ppoll(fds, timeout, nil)
+	if n > 0 {
 		var count [8]byte
 		_, _ = unix.Read(h.event.Int(), count[:])
 	}
+	return n > 0
 }
 
 // wake wakes whoever waits for an eventfd, which does not block: a full one wakes already.
@@ -54,7 +128,7 @@ func wake(event int) {
 // Watch says that somebody is going to sleep until something arrives (1), or has stopped to (-1). While there is such a
 // one the host's goroutine drains at once, also if somebody polls.
 func (h *Host) Watch(change int) {
-	if h.watched.Add(int32(change)) == 1 && change > 0 && h.page.word(sleepsAt).Load() == 0 {
+	if h.watched.Add(int32(change)) == 1 && change > 0 && h.page.word(sleepsAt).Load() != asleep {
 		wake(h.event.Int())
 	}
 }
