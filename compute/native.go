@@ -70,7 +70,7 @@ func (e *engine) makeNative(p *Program) {
 				e.streamed = append(e.streamed, in.Slot)
 			}
 		}
-		if len(r) > 1 {
+		if len(r) > 1 || len(r) > 0 && r[0].Shuffles() {
 			runs = append(runs, r)
 			starts = append(starts, from)
 		}
@@ -110,18 +110,20 @@ func groupRegister(p *Program) (r native.Register) {
 // nativeRun is the run that begins at an instruction. It ends before an instruction
 //   - that has no machine code,
 //   - that is the target of a jump,
-//   - that is uniform and can't be moved to the front of the run.
+//   - that is uniform and can't be moved to the front of the run,
+//   - that writes a value of which an instruction of the run reads other chunks, or does that with one written before.
 func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 	var run []native.Inst
 	touched := map[native.Register]bool{} // by instructions for each lane
 	renamed := map[native.Register]native.Register{}
 	names := uint32(0)
 	stored := false
+	whole := wholeReads{written: map[native.Register]bool{}, read: map[native.Register]bool{}}
 	arrays := arrayUses{arrays: e.arrays, dynamic: map[int]bool{}}
 	at := from
 	for ; at < len(p.Insts) && (at == from || !targets[at]); at++ {
 		in, ok := e.nativeInst(p, at)
-		if !ok || e.steps[at].act == actPrefix || !arrays.allow(&in) {
+		if !ok || e.steps[at].act == actPrefix || !arrays.allow(&in) || !whole.allow(&in) {
 			break
 		}
 		for _, r := range []*native.Register{&in.A, &in.B, &in.C, &in.Base} {
@@ -153,7 +155,7 @@ func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 	}
 	for i := 0; i < len(run); i++ {
 		until := int(p.Insts[from+i].Until)
-		run[i].Keep = until == 0 || until >= from+len(run)
+		run[i].Keep = until == 0 || run[i].Shuffles() || until >= from+len(run)
 		if run[i].Keep && run[i].Dst.Offset >= p.FileSize {
 			run, i = run[:i], -1 // what is read after the run must lie where it is looked for
 		}
@@ -190,8 +192,45 @@ func (e *engine) nativeInst(p *Program, i int) (native.Inst, bool) {
 		}
 	case AccessPrivate:
 		n.Apart, n.Pattern = uint32(32*e.chunks), native.Any
+	case CallSubgroup:
+		op := &p.Subgroups[in.Index]
+		n.Op = nativeShuffles[op.Op]
+		if n.Op == 0 || max(op.Dst[0].Size, op.Value[0].Size, op.Arg.Size) != 32 {
+			return n, false
+		}
+		of := func(r Register) native.Register {
+			return native.Register{Offset: r.Offset, Step: r.Step, Valid: true}
+		}
+		n.Dst, n.A, n.C = of(op.Dst[0]), of(op.Arg), of(op.Value[0])
+		n.Apart, n.Immediate = p.SubgroupSize, uint64(e.chunks*kernel.Width)
 	default:
 		return n, false
 	}
 	return n, native.Supports(&n)
+}
+
+// nativeShuffles are the instructions of subgroups that there is machine code for.
+var nativeShuffles = map[spirv.Op]kernel.Op{
+	spirv.OpGroupNonUniformShuffle: native.Shuffle, spirv.OpGroupNonUniformBroadcast: native.Shuffle,
+	spirv.OpSubgroupReadInvocationKHR: native.Shuffle, spirv.OpGroupNonUniformShuffleXor: native.ShuffleXor,
+	spirv.OpGroupNonUniformShuffleUp: native.ShuffleUp, spirv.OpGroupNonUniformShuffleDown: native.ShuffleDown,
+	spirv.OpGroupNonUniformQuadBroadcast: native.QuadBroadcast, spirv.OpGroupNonUniformQuadSwap: native.QuadSwap,
+}
+
+// wholeReads is what a run reads in other chunks than the one under way. A run doesn't write it: its code is done with a
+// chunk before it begins the next.
+type wholeReads struct{ written, read map[native.Register]bool }
+
+// allow says whether a run may go on with an instruction, and notes it.
+func (w *wholeReads) allow(in *native.Inst) bool {
+	if w.read[in.Dst] || in.Shuffles() && w.written[in.C] {
+		return false
+	}
+	if in.Dst.Valid {
+		w.written[in.Dst] = true
+	}
+	if in.Shuffles() {
+		w.read[in.C] = true
+	}
+	return true
 }

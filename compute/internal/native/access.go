@@ -317,7 +317,8 @@ func (c *compiler) storeSmall(in *Inst, to address, value vector) {
 func (c *compiler) loadSmall(in *Inst, dst vector, from address) {
 	switch {
 	case in.Pattern != Same && !in.close():
-		inWord := min(from.displacement&3, 4-in.unit()) // so that the words end with the memory, whose size mostly is a multiple of theirs
+		// The words end with the memory: its size mostly is a multiple of theirs.
+		inWord := min(from.displacement&3, 4-in.unit())
 		from.displacement -= inWord
 		c.loadWords(dst, from, in.words())
 		if inWord > 0 {

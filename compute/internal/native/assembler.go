@@ -405,6 +405,7 @@ func (s *assembler) store32(to address, v general)  { s.integer(false, 0x89, uin
 func (s *assembler) zero(dst general)               { s.integer(false, 0x33, uint8(dst), reg(vector(dst)), 0) }
 func (s *assembler) add(dst, v general)             { s.integer(true, 0x03, uint8(dst), reg(vector(v)), 0) }
 func (s *assembler) sub(dst, v general)             { s.integer(true, 0x2b, uint8(dst), reg(vector(v)), 0) }
+func (s *assembler) xor(dst, v general)             { s.integer(true, 0x33, uint8(dst), reg(vector(v)), 0) }
 func (s *assembler) addFrom(dst general, a address) { s.integer(true, 0x03, uint8(dst), memory(a), 0) }
 func (s *assembler) lea(dst general, a address)     { s.integer(true, 0x8d, uint8(dst), memory(a), 0) }
 func (s *assembler) cmp(a, b general)               { s.integer(true, 0x3b, uint8(a), reg(vector(b)), 0) }
@@ -423,7 +424,7 @@ func (s *assembler) testLow(bits uint8) { s.bytes(0xf6, 0xc1, bits) }
 // fence lets all that was streamed be seen before what follows.
 func (s *assembler) fence() { s.bytes(0x0f, 0xae, 0xf8) }
 
-// arithmetic writes an addition (0), a subtraction (5) or a comparison (7) with a constant.
+// arithmetic writes an addition (0), an and (4), a subtraction (5) or a comparison (7) with a constant.
 func (s *assembler) arithmetic(operation uint8, dst general, n int32) {
 	if n == int32(int8(n)) {
 		s.integer(true, 0x83, operation, reg(vector(dst)), 1)
@@ -440,6 +441,7 @@ func (s *assembler) arithmetic(operation uint8, dst general, n int32) {
 
 const (
 	adds      = 0
+	ands      = 4
 	subtracts = 5
 	compares  = 7
 )

@@ -168,7 +168,8 @@ func TestEncoding(t *testing.T) {
 	}
 	for _, a := range []general{rax, rcx, rsi, r8, r15} {
 		for _, b := range []general{rax, rdx, r9, r13} {
-			for name, f := range map[string]func(a, b general){"add": s.add, "sub": s.sub, "cmp": s.cmp} {
+			for name, f := range map[string]func(a, b general){"add": s.add, "sub": s.sub, "cmp": s.cmp,
+				"xor": s.xor} {
 				f(a, b)
 				add("{load} %s %s, %s", name, generals[a], generals[b])
 			}
@@ -198,7 +199,7 @@ func TestEncoding(t *testing.T) {
 			add("lea %s, %s", generals[a], memory(m).text("qword", ""))
 		}
 		for _, n := range []int32{0, 4, -128, 128, 0xff, 1 << 30} {
-			for name, code := range map[string]uint8{"add": adds, "sub": subtracts, "cmp": compares} {
+			for name, code := range map[string]uint8{"add": adds, "and": ands, "sub": subtracts, "cmp": compares} {
 				s.arithmetic(code, a, n)
 				add("%s %s, %d", name, generals[a], n)
 			}

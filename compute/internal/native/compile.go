@@ -307,6 +307,8 @@ func (c *compiler) inst(in *Inst) {
 	switch in.Op {
 	case kernel.Load32, kernel.LoadU8, kernel.LoadU16:
 		c.load(in)
+	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:
+		c.shuffle(in)
 	case kernel.LoadPrivate32:
 		c.loadPrivate(in)
 	case kernel.StorePrivate32:

@@ -6,8 +6,8 @@ import (
 	"farside/compute/internal/kernel"
 )
 
-// Integers are divided as 64-bit floats. The quotient of integers below 2^32 is rounded to an integer only if it is one:
-// its distance to the next one is no less than 1 to the divisor.
+// Integers are divided as 64-bit floats. The quotient of integers below 2^32 is rounded to an integer only if it is
+// one: its distance to the next one is no less than 1 to the divisor.
 
 // magic is 2^52 as a 64-bit float: the lowest bits of its sum with a smaller integer are that integer.
 const magic = 0x433 << 52
@@ -18,7 +18,8 @@ func (c *compiler) toDoubles(v vector) {
 	c.two(vsubpd, v, v, c.quads(magic))
 }
 
-// divide leaves the quotients of two vectors in u, anything where b is 0. a may be free[0], which is lost as free[1] is.
+// divide leaves the quotients of two vectors in u, anything where b is 0. a may be free[0], which is lost as free[1]
+// is.
 func (c *compiler) divide(u, a, b vector, free [2]vector) {
 	t, w := free[0], free[1]
 	quotients := func(u, t vector) {

@@ -24,17 +24,17 @@ const (
 	Any Pattern = iota
 	// Same: the lanes of a chunk have the same offset.
 	Same
-	// Consecutive: the offset of each lane of a chunk is that of the lane before it plus 4 * Inst.Words, or, if that is 0, plus
-	// the size of the access. This may be wrong if the first lane's offset is beyond 2^31.
+	// Consecutive: the offset of each lane of a chunk is that of the lane before it plus 4 * Inst.Words, or, if that is 0,
+	// plus the size of the access. This may be wrong if the first lane's offset is beyond 2^31.
 	Consecutive
 	// Linear: as Consecutive, through all chunks of the workgroup.
 	Linear
 )
 
-// Inst is an instruction of a run, on 32-bit values; loads and stores may be of 8 and 16 bits. Op and the operands are as
-// in package kernel; loads and stores access slot Slot at A + Base + Immediate, where Base is none or uniform. Those of
-// private memory access element A of Immediate registers, Apart bytes from each other, of which C is the first; no other
-// instruction of the run may have these as operands.
+// Inst is an instruction of a run, on 32-bit values; loads and stores may be of 8 and 16 bits. Op and the operands are
+// as in package kernel, or Shuffle and its like. Loads and stores access slot Slot at A + Base + Immediate, where Base is
+// none or uniform. Those of private memory access element A of Immediate registers, Apart bytes from each other, of
+// which C is the first; no other instruction of the run may have these as operands.
 type Inst struct {
 	Op                 kernel.Op
 	Once               bool // it is for one chunk, not for each; in the run it reads only results of others with Once
@@ -67,6 +67,8 @@ func Supports(in *Inst) bool {
 		return in.Immediate < Limit/2 && !in.Once
 	case kernel.LoadPrivate32, kernel.StorePrivate32:
 		return !in.Once && in.C.Step > 0 && in.Immediate > 0 && in.Immediate*uint64(in.Apart) < Limit/2
+	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:
+		return in.isShuffle()
 	case kernel.MulAddSat:
 		return in.Immediate <= 1<<32-1
 	}

@@ -229,7 +229,7 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool, words uin
 				in.Dst = varying(3 + r.IntN(registers-4))
 			}
 			if !straight && r.IntN(6) == 0 {
-				private := Inst{Op: kernel.LoadPrivate32, A: in.A, C: element(r.IntN(2)), Dst: in.Dst, Keep: in.Keep, Apart: 32 * chunks}
+				private := Inst{Op: kernel.LoadPrivate32, C: element(r.IntN(2)), Dst: in.Dst, Keep: in.Keep, Apart: 32 * chunks}
 				private.Immediate = elements - uint64(private.C.Offset-element(0).Offset)/(32*chunks)
 				private.A = []Register{varying(registers - 2), uniform(uniforms - 2)}[r.IntN(2)]
 				if in.Stores() {

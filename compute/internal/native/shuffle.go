@@ -1,0 +1,89 @@
+package native
+
+// The operations that give each lane the value of another lane of its subgroup, of Apart lanes: C is the value in all
+// Immediate lanes of the workgroup, which no instruction of the run writes, and A says which lane it is. A lane that is
+// none gives 0.
+const (
+	Shuffle       = findWay + 1 + iota // lane A
+	ShuffleXor                         // this one ^ A
+	ShuffleUp                          // this one - A
+	ShuffleDown                        // this one + A
+	QuadBroadcast                      // lane A & 3 of the four to which this one belongs
+	QuadSwap                           // this one ^ (A + 1)
+)
+
+// mostLanes is the largest subgroup, and an index beyond all lanes.
+const mostLanes = 128
+
+// Shuffles says whether it gives lanes the values of others.
+func (in *Inst) Shuffles() bool { return in.Op >= Shuffle && in.Op <= QuadSwap }
+
+// shuffle writes a Shuffle or its like: lanes are gathered from the register file.
+func (c *compiler) shuffle(in *Inst) {
+	if in.Op == ShuffleXor && in.A.Step == 0 && in.Immediate%uint64(in.Apart) == 0 {
+		c.exchange(in)
+		return
+	}
+	arg, lane, first, mask := spare[0], spare[1], spare[2], spare[3]
+	last := c.words(in.Apart - 1)
+	c.setLow(lane, offset)
+	c.one(vpbroadcastd, lane, reg(lane))
+	c.two(vpaddd, lane, lane, c.constant([8]uint32{0, 4, 8, 12, 16, 20, 24, 28}))
+	c.shift(shift32, right, first, lane, 2)
+	c.two(vpand, lane, first, last)
+	c.two(vpsubd, first, first, reg(lane)) // of the subgroup, in the workgroup
+	c.one(vmovups, arg, c.words(mostLanes))
+	c.two(vpminud, arg, arg, c.reads(0))
+	switch in.Op {
+	case Shuffle:
+		lane = arg
+	case ShuffleXor:
+		c.two(vpxor, lane, lane, reg(arg))
+	case ShuffleUp:
+		c.two(vpsubd, lane, lane, reg(arg))
+	case ShuffleDown:
+		c.two(vpaddd, lane, lane, reg(arg))
+	case QuadBroadcast:
+		c.two(vpand, lane, lane, c.words(^uint32(3)))
+		c.two(vpand, arg, arg, c.words(3))
+		c.two(vpaddd, lane, lane, reg(arg))
+	case QuadSwap:
+		c.two(vpaddd, arg, arg, c.words(1))
+		c.two(vpxor, lane, lane, reg(arg))
+	}
+	c.two(vpminud, mask, lane, last)
+	c.two(vpcmpeqd, mask, mask, reg(lane)) // it is in the subgroup
+	c.two(vpaddd, first, first, reg(lane)) // and in the workgroup, from here on
+	c.two(vpminud, lane, first, c.words(uint32(in.Immediate-1)))
+	c.two(vpcmpeqd, lane, lane, reg(first))
+	c.two(vpand, mask, mask, reg(lane))
+	c.shift(shift32, left, first, first, 2)
+	c.two(vpxor, lane, lane, reg(lane))
+	c.lea(rax, at(file, int32(in.C.Offset)))
+	c.gather(lane, rax, first, mask)
+	c.one(vmovups, c.result(), reg(lane))
+}
+
+// exchange writes a ShuffleXor whose A is the same in all lanes, in a workgroup of whole subgroups: the lanes of a
+// chunk come from one chunk, or there is none.
+func (c *compiler) exchange(in *Inst) {
+	none, back := c.label(), c.label()
+	order, dst := spare[0], c.result()
+	c.load32(rax, c.home(in.A))
+	c.arithmetic(compares, rax, int32(in.Apart-1))
+	c.jumpIf(above, none)
+	c.setLow(order, rax)
+	c.one(vpbroadcastd, order, reg(order))
+	c.two(vpxor, order, order, c.constant([8]uint32{0, 1, 2, 3, 4, 5, 6, 7}))
+	c.arithmetic(ands, rax, -8)
+	c.double(rax, 2)
+	c.xor(rax, offset)
+	c.two(vpermps, dst, order, memory(address{base: file, index: rax, displacement: int32(in.C.Offset)}))
+	c.place(back)
+	c.later = append(c.later, later{none, back, func() { c.two(vpxor, dst, dst, reg(dst)) }})
+}
+
+// isShuffle says whether a shuffle has code.
+func (in *Inst) isShuffle() bool {
+	return in.Shuffles() && !in.Once && in.C.Step > 0 && in.Dst.Step > 0 && in.Dst != in.C && in.Immediate > 0
+}
