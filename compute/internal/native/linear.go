@@ -20,9 +20,6 @@ type way struct {
 	streams []uint64
 }
 
-// findWay is the operation that finds a way, or that there is none, before a loop.
-const findWay = kernel.NumOps
-
 // plan is a loop whose linear accesses are known to be within the memory before it begins.
 type plan struct {
 	ways  []way

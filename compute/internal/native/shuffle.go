@@ -1,22 +1,31 @@
 package native
 
-// The operations that give each lane the value of another lane of its subgroup, of Apart lanes: C is the value in all
-// Immediate lanes of the workgroup, which no instruction of the run writes, and A says which lane it is. A lane that is
-// none gives 0.
+import "farside/compute/internal/kernel"
+
+// The operations that no kernel carries out. findWay finds a way, or that there is none, before a loop. The others give
+// each lane the value of another lane of its subgroup, of Apart lanes: C is the value in all Immediate lanes of the
+// workgroup, which no instruction of the run writes, and A says which lane it is. A lane that is none gives 0.
 const (
-	Shuffle       = findWay + 1 + iota // lane A
-	ShuffleXor                         // this one ^ A
-	ShuffleUp                          // this one - A
-	ShuffleDown                        // this one + A
-	QuadBroadcast                      // lane A & 3 of the four to which this one belongs
-	QuadSwap                           // this one ^ (A + 1)
+	findWay       = kernel.NumOps + iota
+	Shuffle       // lane A
+	ShuffleXor    // this one ^ A
+	ShuffleUp     // this one - A
+	ShuffleDown   // this one + A
+	QuadBroadcast // lane A & 3 of the four to which this one belongs
+	QuadSwap      // this one ^ (A + 1)
 )
 
 // mostLanes is the largest subgroup, and an index beyond all lanes.
 const mostLanes = 128
 
 // Shuffles says whether it gives lanes the values of others.
-func (in *Inst) Shuffles() bool { return in.Op >= Shuffle && in.Op <= QuadSwap }
+func (in *Inst) Shuffles() bool {
+	switch in.Op {
+	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:
+		return true
+	}
+	return false
+}
 
 // shuffle writes a Shuffle or its like: lanes are gathered from the register file.
 func (c *compiler) shuffle(in *Inst) {
