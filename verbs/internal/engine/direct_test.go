@@ -170,7 +170,7 @@ func TestDirectRefusals(t *testing.T) {
 
 // A queue pair that has left its states takes nothing any more.
 func TestDirectStates(t *testing.T) {
-	x, y := onRings(t, config{attr: func(a *ibv.QPAttr) { a.RetryCnt = 0 }})
+	x, y := onRings(t, config{attr: func(a *ibv.QPAttr) { a.Timeout, a.RetryCnt = 16, 0 }})
 	from, to := x.memory(64), y.farside(4096, allAccess)
 	from.fill(1)
 	wr := SendWR{ID: 1, Opcode: ibv.WR_RDMA_WRITE, SGEs: from.list(0, 8), RemoteAddress: to.address, RKey: to.mr.Key}

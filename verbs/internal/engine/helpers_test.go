@@ -152,7 +152,7 @@ func (n *node) qp(c config) *side {
 // attributes are those of all changes of state up to RTS, to a peer.
 func attributes(to *side, c config) ibv.QPAttr {
 	a := ibv.QPAttr{PortNum: 1, PathMTU: ibv.MTU_1024, QKey: 0x1234, RQPSN: to.psn(), DestQPNum: to.qp.Number(),
-		MaxRDAtomic: 4, MaxDestRDAtomic: 4, MinRNRTimer: 1, Timeout: 12, RetryCnt: 7, RNRRetry: 7,
+		MaxRDAtomic: 4, MaxDestRDAtomic: 4, MinRNRTimer: 1, Timeout: 14, RetryCnt: 7, RNRRetry: 7,
 		QPAccessFlags: remoteRights | ibv.ACCESS_LOCAL_WRITE}
 	a.AHAttr.IsGlobal, a.AHAttr.PortNum, a.AHAttr.GRH.HopLimit = 1, 1, 64
 	a.AHAttr.GRH.DGID = to.address.As16()

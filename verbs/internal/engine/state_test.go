@@ -134,7 +134,7 @@ func TestQuery(t *testing.T) {
 	a, b := pair(t, nil, config{})
 	got := a.qp.Query()
 	if got.QPState != ibv.QPS_RTS || got.PathMTU != ibv.MTU_1024 || got.DestQPNum != b.qp.Number() || got.RQPSN != b.psn() ||
-		got.SQPSN != a.psn() || got.RetryCnt != 7 || got.Timeout != 12 || got.Cap != a.qp.Cap() ||
+		got.SQPSN != a.psn() || got.RetryCnt != 7 || got.Timeout != 14 || got.Cap != a.qp.Cap() ||
 		got.AHAttr.GRH.DGID != b.address.As16() || got.MaxRDAtomic != 4 || got.PortNum != 1 {
 		t.Errorf("%+v", got)
 	}

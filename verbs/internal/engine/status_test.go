@@ -32,7 +32,8 @@ func write(from, to *memory, n int) SendWR {
 
 // Each status of a reliable connection's sends, with what happens to both ends.
 func TestStatuses(t *testing.T) {
-	quick := func(a *ibv.QPAttr) { a.Timeout, a.RetryCnt, a.RNRRetry, a.MinRNRTimer = 8, 2, 2, 1 }
+	quick := func(a *ibv.QPAttr) { a.Timeout, a.RetryCnt = 8, 2 }
+	twice := func(a *ibv.QPAttr) { a.Timeout, a.RNRRetry = 18, 2 } // the peer's answer may be late
 	for _, c := range []failing{
 		{name: "local length", want: ibv.WC_LOC_LEN_ERR, peerIn: ibv.QPS_RTS,
 			work: func(a, _ *side, from, to *memory) {
@@ -135,7 +136,7 @@ func TestStatuses(t *testing.T) {
 		{name: "nobody answers", want: ibv.WC_RETRY_EXC_ERR, config: config{attr: quick}, peerIn: ibv.QPS_RTS,
 			bad:  fabric.Trouble{Lose: 1},
 			work: func(a, _ *side, from, to *memory) { a.send(write(from, to, 8)) }},
-		{name: "nothing to receive", want: ibv.WC_RNR_RETRY_EXC_ERR, config: config{attr: quick}, peerIn: ibv.QPS_RTS,
+		{name: "nothing to receive", want: ibv.WC_RNR_RETRY_EXC_ERR, config: config{attr: twice}, peerIn: ibv.QPS_RTS,
 			work: func(a, _ *side, from, to *memory) {
 				wr := write(from, to, 8)
 				wr.Opcode = ibv.WR_SEND
@@ -188,7 +189,7 @@ func (c *failing) run(t *testing.T) {
 
 // With rnr_retry 7 a send waits for ever for a receive.
 func TestReceiverNotReadyForEver(t *testing.T) {
-	a, b := pair(t, nil, config{attr: func(a *ibv.QPAttr) { a.RetryCnt, a.Timeout = 1, 8 }})
+	a, b := pair(t, nil, config{attr: func(a *ibv.QPAttr) { a.RetryCnt, a.Timeout = 1, 18 }})
 	from, to := a.memory(64), b.memory(64)
 	a.send(SendWR{ID: 1, Opcode: ibv.WR_SEND, SGEs: from.list(0, 8)})
 	a.send(SendWR{ID: 2, Opcode: ibv.WR_RDMA_WRITE_WITH_IMM, SGEs: from.list(0, 8), RemoteAddress: to.address(8),
@@ -234,7 +235,7 @@ func TestAtomicOnce(t *testing.T) {
 		}
 		return true
 	}}
-	a, b := pair(t, w, config{attr: func(a *ibv.QPAttr) { a.Timeout = 9 }})
+	a, b := pair(t, w, config{})
 	from, to := a.memory(64), b.memory(64)
 	a.send(SendWR{ID: 1, Opcode: ibv.WR_ATOMIC_FETCH_AND_ADD, CompareAdd: 5, SGEs: from.list(8, 8),
 		RemoteAddress: to.address(0), RKey: to.mr.Key})
