@@ -53,6 +53,7 @@ type Dispatch struct {
 	DeviceIndex   uint32    // what DeviceIndex is
 	PushConstants []byte
 	Bindings      Bindings
-	Print         func(string) // messages of debugPrintf; nil: dropped
-	Stop          func() bool  // asked now and then; true ends the dispatch with ErrStopped
+	Print         func(string)  // messages of debugPrintf; nil: dropped
+	Clock         func() uint64 // the clock of the device, in its ticks: what OpReadClockKHR reads; nil: 0
+	Stop          func() bool   // asked now and then; true ends the dispatch with ErrStopped
 }

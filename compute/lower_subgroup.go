@@ -11,7 +11,7 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 	switch i.Op {
 	case spirv.OpSubgroupBallotKHR, spirv.OpSubgroupFirstInvocationKHR, spirv.OpSubgroupAllKHR, spirv.OpSubgroupAnyKHR,
 		spirv.OpSubgroupAllEqualKHR, spirv.OpSubgroupReadInvocationKHR, spirv.OpGroupNonUniformQuadAllKHR,
-		spirv.OpGroupNonUniformQuadAnyKHR:
+		spirv.OpGroupNonUniformQuadAnyKHR, spirv.OpReadClockKHR:
 	default:
 		if i.Op < spirv.OpGroupNonUniformElect || i.Op > spirv.OpGroupNonUniformQuadSwap &&
 			i.Op != spirv.OpGroupNonUniformRotateKHR {
@@ -47,6 +47,8 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 	case spirv.OpGroupNonUniformBallot, spirv.OpSubgroupBallotKHR:
 		x.Type = c.typeOf(spirv.ID(operands[0]))
 		c.set(i, c.subgroup(&x, c.scalars(operands[0]), 0, words))
+	case spirv.OpReadClockKHR: // a number of 64 bits, or the two halves of one
+		c.set(i, c.subgroup(&x, nil, 0, c.widths(c.resultType(i))))
 	case spirv.OpGroupNonUniformInverseBallot, spirv.OpGroupNonUniformBallotFindLSB, spirv.OpGroupNonUniformBallotFindMSB:
 		c.set(i, c.one(boolean(x, c.scalars(operands[0]))).scalars)
 	case spirv.OpGroupNonUniformBallotBitExtract:

@@ -290,6 +290,17 @@ func (g *group) execute(first int) {
 			}
 			g.write(dst)
 		}
+	case spirv.OpReadClockKHR:
+		var now uint64
+		if clock := g.worker.run.Clock; clock != nil {
+			now = clock()
+		}
+		for half, dst := range op.Dst {
+			for lane := range g.size {
+				g.result[lane] = now >> (32 * half)
+			}
+			g.write(dst)
+		}
 	case spirv.OpGroupNonUniformInverseBallot:
 		g.each(func(lane int) uint64 { b := g.given(lane); return truth(b.has(lane)) })
 	case spirv.OpGroupNonUniformBallotBitExtract:

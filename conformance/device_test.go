@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"slices"
 
 	"farside/conformance/vulkan"
@@ -43,6 +44,7 @@ func deviceInitCases() []definition {
 				Extensions: []string{"VK_UNKNOWN_thing"}})
 			c.want("vkCreateInstance", r, vk.ERROR_EXTENSION_NOT_PRESENT)
 		}),
+		row("create_device_global_priority", true, globalPriority),
 		row("create_instance_again_and_again", true, func(c *Case) {
 			for range 20 {
 				physical(c, vulkan.InstanceConfig{APIVersion: version11})
@@ -330,5 +332,32 @@ func handleCases() []definition {
 			c.dev.DestroyBuffer(b)
 			c.dev.Free(m)
 		}),
+	}
+}
+
+// globalPriority makes a device with each of the global priorities that its first family says it has.
+func globalPriority(c *Case) {
+	c.inst = c.instance(vulkan.InstanceConfig{APIVersion: version11})
+	defer c.inst.Destroy()
+	pds, r := c.inst.PhysicalDevices()
+	c.must("vkEnumeratePhysicalDevices", r)
+	c.pd = pds[0]
+	have, r := c.inst.DeviceExtensions(c.pd)
+	c.must("vkEnumerateDeviceExtensionProperties", r)
+	if !slices.Contains(have, vk.KHR_GLOBAL_PRIORITY_EXTENSION_NAME) {
+		c.Unsupported(vk.KHR_GLOBAL_PRIORITY_EXTENSION_NAME)
+	}
+	list := c.inst.GlobalPriorities(c.pd)
+	if len(list) == 0 || !slices.IsSorted(list) {
+		c.Errorf("the priorities are %v", list)
+	}
+	for _, p := range list {
+		info := vulkan.Struct[vk.DeviceQueueGlobalPriorityCreateInfo](&c.a)
+		info.GlobalPriority = p
+		dev, r := c.inst.CreateDevice(c.pd, vulkan.DeviceConfig{Extensions: []string{vk.KHR_GLOBAL_PRIORITY_EXTENSION_NAME},
+			QueueNext: vulkan.Pointer(info)})
+		if c.want(fmt.Sprint("vkCreateDevice with ", p), r, vk.SUCCESS, vk.ERROR_NOT_PERMITTED); r == vk.SUCCESS {
+			dev.Destroy()
+		}
 	}
 }

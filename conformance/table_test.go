@@ -20,6 +20,6 @@ func table() []definition {
 		hostileCases(), killedCases(), orderCases(), syncMisuse(), sleepCases(),
 		// Compute
 		computeBasicCases(), blockLayoutCases(), operatorCases(), builtinCases(), flowCases(), computeMemoryCases(),
-		subgroupCases(), assemblyCases(), printfCases(), robustnessCases(), computeSyncCases(),
+		subgroupCases(), reconvergenceCases(), clockCases(), assemblyCases(), printfCases(), robustnessCases(), computeSyncCases(),
 		bindingCases(), textureCases(), multisampleCases(), imageCases(), imageUseCases())
 }

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"slices"
 	"sync"
 
 	"farside/internal/config"
@@ -101,6 +102,12 @@ func (d *device) createQueues(info *vk.DeviceCreateInfo) error {
 		case q.Flags != 0:
 			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED, vk.VUID_VkDeviceQueueCreateInfo_flags_02861,
 				"queue flags %v need the protectedMemory feature", q.Flags)
+		}
+		if g := vk.Find[vk.DeviceQueueGlobalPriorityCreateInfo](q.PNext); g != nil &&
+			!slices.Contains(globalPriorities, g.GlobalPriority) {
+			return vk.Errorf(vk.ERROR_INITIALIZATION_FAILED,
+				vk.VUID_VkDeviceQueueGlobalPriorityCreateInfo_globalPriority_parameter, "there is no global priority %v",
+				g.GlobalPriority)
 		}
 		for n := &made[q.QueueFamilyIndex]; *n < q.QueueCount; *n++ {
 			if err := d.addQueue(q.QueueFamilyIndex, *n); err != nil {

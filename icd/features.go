@@ -18,6 +18,7 @@ var supportedFeatures = sync.OnceValue(func() map[string]bool {
 		"bufferDeviceAddress":         true, // the capture-replay and multi-device variants are not
 		"deviceMemoryReport":          true,
 		"externalMemoryRDMA":          true,
+		"globalPriorityQuery":         true,
 		"hostImageCopy":               true,
 		"hostQueryReset":              true,
 		"maintenance4":                true,
@@ -63,6 +64,13 @@ var supportedFeatures = sync.OnceValue(func() map[string]bool {
 		"shaderSubgroupRotateClustered":                  true,
 		"shaderTerminateInvocation":                      true,
 		"shaderZeroInitializeWorkgroupMemory":            true,
+		"shaderExpectAssume":                             true, // nothing is made of what they say
+		"shaderFloatControls2":                           true, // every operation is exact already, none is contracted
+		"shaderMaximalReconvergence":                     true, // lanes always meet as soon as structure lets them
+		"shaderQuadControl":                              true,
+		"shaderDeviceClock":                              true,
+		"shaderSubgroupClock":                            true,
+		"shaderSubgroupUniformControlFlow":               true,
 		"storageBuffer16BitAccess":                       true,
 		"storageBuffer8BitAccess":                        true,
 		"storagePushConstant16":                          true,

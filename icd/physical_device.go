@@ -18,9 +18,17 @@ func getPhysicalDeviceQueueFamilyProperties2(p *physicalDevice, count *uint32, o
 		*count = uint32(len(p.families))
 	}
 	for i := range vk.Slice(out, *count) {
-		p.queueFamilyProperties(i, &vk.Slice(out, *count)[i].QueueFamilyProperties)
+		family := &vk.Slice(out, *count)[i]
+		p.queueFamilyProperties(i, &family.QueueFamilyProperties)
+		if g := vk.Find[vk.QueueFamilyGlobalPriorityProperties](family.PNext); g != nil {
+			g.PriorityCount = uint32(copy(g.Priorities[:], globalPriorities))
+		}
 	}
 }
+
+// globalPriorities are those that a queue may have. With each of them it gets the processor's time as other threads do.
+var globalPriorities = []vk.QueueGlobalPriority{vk.QUEUE_GLOBAL_PRIORITY_LOW, vk.QUEUE_GLOBAL_PRIORITY_MEDIUM,
+	vk.QUEUE_GLOBAL_PRIORITY_HIGH, vk.QUEUE_GLOBAL_PRIORITY_REALTIME}
 
 func (p *physicalDevice) queueFamilyProperties(family int, out *vk.QueueFamilyProperties) {
 	f := &p.families[family]

@@ -19,6 +19,11 @@ type Environment struct {
 	ScalarBlockLayout           bool
 	WorkgroupScalarLayout       bool // scalar layout in blocks of storage class Workgroup
 
+	// Features that no capability stands for.
+	SubgroupClock, DeviceClock bool // scopes of OpReadClockKHR
+	SubgroupUniformControlFlow bool // the execution mode
+	MaximalReconvergence       bool // the execution mode
+
 	// Limits that CheckEntryPoint holds an entry point to.
 	MaxWorkgroupSize        [3]uint32
 	MaxWorkgroupInvocations uint32

@@ -77,6 +77,15 @@ func (k *checker) modes(e *EntryPoint) error {
 			if v := k.c.Values[ID(i.Operands[3])]; v == nil || v.Type.Kind != TypeInt {
 				return errorAt(i, "%s is not a constant mask", k.name(ID(i.Operands[3])))
 			}
+		case ExecutionModeSubgroupUniformControlFlowKHR:
+			if !k.env.SubgroupUniformControlFlow {
+				return ruleAt(i, vk.VUID_RuntimeSpirv_SubgroupUniformControlFlowKHR_06379,
+					"it needs the feature shaderSubgroupUniformControlFlow")
+			}
+		case ExecutionModeMaximallyReconvergesKHR:
+			if !k.env.MaximalReconvergence {
+				return errorAt(i, "%v needs the feature shaderMaximalReconvergence", mode)
+			}
 		}
 	}
 	if e.Model == ExecutionModelGLCompute {

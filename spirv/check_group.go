@@ -41,6 +41,14 @@ func (s functionScope) group(i *Instruction) (bool, error) {
 			scope != ScopeDevice {
 			return true, s.mismatch(i)
 		}
+		switch {
+		case scope == ScopeSubgroup && !s.env.SubgroupClock:
+			return true, ruleAt(i, vk.VUID_RuntimeSpirv_shaderSubgroupClock_06267,
+				"the scope Subgroup needs the feature shaderSubgroupClock")
+		case scope == ScopeDevice && !s.env.DeviceClock:
+			return true, ruleAt(i, vk.VUID_RuntimeSpirv_shaderDeviceClock_06268,
+				"the scope Device needs the feature shaderDeviceClock")
+		}
 		return true, nil
 	case OpSubgroupBallotKHR, OpSubgroupFirstInvocationKHR, OpSubgroupReadInvocationKHR, OpSubgroupAllKHR,
 		OpSubgroupAnyKHR, OpSubgroupAllEqualKHR:

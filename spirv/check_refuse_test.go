@@ -225,6 +225,38 @@ func TestCheckAccepts(t *testing.T) {
 	}
 }
 
+// TestCheckFeatures: what a feature without a capability allows is refused without the feature.
+func TestCheckFeatures(t *testing.T) {
+	const clock = "capability: OpCapability ShaderClockKHR\nextension: OpExtension \"SPV_KHR_shader_clock\"\n" +
+		"global: %pairs = OpTypeVector %uint 2\n"
+	for _, row := range []struct {
+		text, want string
+		enable     func(e *Environment)
+	}{
+		{clock + "body: %x = OpReadClockKHR %pairs %u3c", "shaderSubgroupClock", func(e *Environment) { e.SubgroupClock = true }},
+		{clock + "body: %x = OpReadClockKHR %pairs %u1", "shaderDeviceClock", func(e *Environment) { e.DeviceClock = true }},
+		{"extension: OpExtension \"SPV_KHR_subgroup_uniform_control_flow\"\nmode: OpExecutionMode %main " +
+			"SubgroupUniformControlFlowKHR", "shaderSubgroupUniformControlFlow",
+			func(e *Environment) { e.SubgroupUniformControlFlow = true }},
+		{"extension: OpExtension \"SPV_KHR_maximal_reconvergence\"\nmode: OpExecutionMode %main !6023",
+			"shaderMaximalReconvergence", func(e *Environment) { e.MaximalReconvergence = true }},
+	} {
+		m, err := Decode(assemble(t, fill(row.text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := everything()
+		env.Extensions["SPV_KHR_subgroup_uniform_control_flow"] = true
+		env.Extensions["SPV_KHR_maximal_reconvergence"] = true
+		if err := m.Check(env); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v, want an error that names %s", row.text, err, row.want)
+		}
+		if row.enable(env); m.Check(env) != nil {
+			t.Errorf("%s: %v", row.text, m.Check(env))
+		}
+	}
+}
+
 // TestCheckRefuses has a rule in each row, with what the message must say. Where spirv-val of SPIRV-Tools 2023.1 does
 // not know the rule, the row begins with "ours".
 func TestCheckRefuses(t *testing.T) {

@@ -12,6 +12,7 @@ type DeviceConfig struct {
 	Extensions []string
 	Features   *vk.PhysicalDeviceFeatures
 	Next       unsafe.Pointer // chained behind VkDeviceCreateInfo
+	QueueNext  unsafe.Pointer // chained behind the VkDeviceQueueCreateInfo of family 0
 }
 
 // A Device is a VkDevice and its commands, resolved by vkGetDeviceProcAddr.
@@ -30,6 +31,7 @@ func (i *Instance) CreateDevice(pd vk.PhysicalDevice, c DeviceConfig) (*Device, 
 		c.Queues = []uint32{1}
 	}
 	queues := queueInfos(a, c.Queues)
+	queues[0].PNext = c.QueueNext
 	info := New[vk.DeviceCreateInfo](a)
 	info.SType = vk.STRUCTURE_TYPE_DEVICE_CREATE_INFO
 	info.PNext = c.Next

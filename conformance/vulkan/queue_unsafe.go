@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"slices"
 	"unsafe"
 
 	"farside/internal/vk"
@@ -15,6 +16,19 @@ func (i *Instance) QueueFamilies(pd vk.PhysicalDevice) []vk.QueueFamilyPropertie
 	p := Make[vk.QueueFamilyProperties](&a, int(*n))
 	i.Call("vkGetPhysicalDeviceQueueFamilyProperties", uintptr(pd), addr(n), addr(First(p)))
 	return append([]vk.QueueFamilyProperties(nil), p...)
+}
+
+// GlobalPriorities gives the priorities of VkQueueFamilyGlobalPriorityProperties for family 0.
+func (i *Instance) GlobalPriorities(pd vk.PhysicalDevice) []vk.QueueGlobalPriority {
+	var a Arena
+	defer a.Close()
+	out := Struct[vk.QueueFamilyGlobalPriorityProperties](&a)
+	family := Struct[vk.QueueFamilyProperties2](&a)
+	family.PNext = unsafe.Pointer(out)
+	n := New[uint32](&a)
+	*n = 1
+	i.Call("vkGetPhysicalDeviceQueueFamilyProperties2", uintptr(pd), addr(n), addr(family))
+	return slices.Clone(out.Priorities[:min(int(out.PriorityCount), len(out.Priorities))])
 }
 
 // queueInfos builds the VkDeviceQueueCreateInfo of counts[i] queues of each family i, all of priority 1.

@@ -98,6 +98,7 @@ func (b *bindings) ready(r *replay) {
 	b.dispatch.Stop = func() bool {
 		return r.device.stopped() || r.device.Watchdog > 0 && time.Now().After(b.deadline)
 	}
+	b.dispatch.Clock = Now
 	b.dispatch.Print = r.device.Print
 	b.dispatch.DeviceIndex = r.device.Index
 }
