@@ -430,11 +430,19 @@ func TestSecondForms(t *testing.T) {
 		commands.CmdPipelineBarrier2(h, nil)
 		commands.CmdSetDeviceMask(h, 1)
 		r.result(commands.EndCommandBuffer(h), vk.SUCCESS)
-		list := slices.Collect(b.Stream().Records())
+		list := recorded(b)
 		if len(list) != 2 || !cmp.Equal(list[0], list[1], sameRecords) {
 			t.Errorf("%d: recorded\n%v", i, list)
 		}
 	}
+}
+
+// recorded are the records of a command buffer.
+func recorded(b *commandBuffer) (list []command.Record) {
+	for record := range b.Stream().Records() {
+		list = append(list, *record)
+	}
+	return list
 }
 
 func TestCommandLabels(t *testing.T) {
@@ -491,7 +499,7 @@ func TestSecondaryCommandBuffers(t *testing.T) {
 	r.begin(q, 0)
 	r.execute(q, s, u, u)
 	r.result(commands.EndCommandBuffer(q.handle), vk.SUCCESS)
-	records := slices.Collect(q.Stream().Records())
+	records := recorded(q)
 	if len(records) != 1 {
 		t.Fatalf("recorded %v", ops(q))
 	}
@@ -702,7 +710,7 @@ func TestStubsFeedTheSlowPath(t *testing.T) {
 			barrier()
 		}
 		r.result(commands.EndCommandBuffer(b.handle), vk.SUCCESS)
-		return slices.Collect(b.Stream().Records())
+		return recorded(b)
 	}
 	h := a.handle
 	slow := record(a, func() { commands.CmdFillBuffer(h, 1, 2, 3, 4) },

@@ -34,7 +34,7 @@ type Barrier struct {
 }
 
 // Barrier reads a record of a pipeline barrier. It returns false when the record's length does not fit.
-func (r Record) Barrier() (c Barrier, ok bool) {
+func (r *Record) Barrier() (c Barrier, ok bool) {
 	if r.Op != OpBarrier || len(r.words) == 0 {
 		return c, false
 	}

@@ -84,7 +84,7 @@ func (r *recorder) records(t testing.TB) []Record {
 	r.End()
 	var list []Record
 	for record := range r.Records() {
-		list = append(list, record)
+		list = append(list, *record)
 	}
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestEveryCommand(t *testing.T) {
 			if len(list) != 1 || list[0].Op != op {
 				t.Fatalf("%v: recorded %v", op, list)
 			}
-			decode := reflect.ValueOf(list[0]).MethodByName(name)
+			decode := reflect.ValueOf(&list[0]).MethodByName(name)
 			got := decode.Call(nil)
 			if !got[1].Bool() {
 				t.Fatalf("%v: not read back", op)
@@ -154,12 +154,13 @@ func TestEveryCommand(t *testing.T) {
 			}
 			// A record that is shorter or longer by a word is none.
 			for _, words := range [][]uint64{list[0].words[:len(list[0].words)-1], append(list[0].words, 0)} {
-				bad := reflect.ValueOf(Record{Op: op, words: words}).MethodByName(name).Call(nil)
+				bad := reflect.ValueOf(&Record{Op: op, words: words}).MethodByName(name).Call(nil)
 				if bad[1].Bool() {
 					t.Errorf("%v: a record of %d words instead of %d is read", op, len(words), len(list[0].words))
 				}
 			}
-			if other := reflect.ValueOf(Record{Op: op + 1, words: list[0].words}).MethodByName(name).Call(nil); other[1].Bool() {
+			wrong := reflect.ValueOf(&Record{Op: op + 1, words: list[0].words})
+			if other := wrong.MethodByName(name).Call(nil); other[1].Bool() {
 				t.Errorf("%v: the record of another op is read", op)
 			}
 		}
@@ -206,7 +207,7 @@ func TestDebugLabel(t *testing.T) {
 		t.Errorf("%v, %v", got, ok)
 	}
 	for n := range list[0].words {
-		if _, ok := (Record{Op: OpDebugLabel, words: list[0].words[:n]}).DebugLabel(); ok {
+		if _, ok := (&Record{Op: OpDebugLabel, words: list[0].words[:n]}).DebugLabel(); ok {
 			t.Errorf("a label of %d words is read", n)
 		}
 	}
@@ -366,7 +367,7 @@ func TestOpString(t *testing.T) {
 }
 
 // consume reads a record by every decoder and all that it points to.
-func consume(r Record) (sum uint64) {
+func consume(r *Record) (sum uint64) {
 	v := reflect.ValueOf(r)
 	for i := range v.NumMethod() {
 		if v.Method(i).Type().NumOut() != 2 { // no decoder
@@ -417,7 +418,7 @@ func TestBarrier(t *testing.T) {
 		t.Errorf("got %v: %s", ok, cmp.Diff(want, got.Transfers, unexported))
 	}
 	for n := range list[1].words {
-		if got, ok := (Record{Op: OpBarrier, words: list[1].words[:n]}).Barrier(); ok {
+		if got, ok := (&Record{Op: OpBarrier, words: list[1].words[:n]}).Barrier(); ok {
 			t.Errorf("%d words of %d are %v", n, len(list[1].words), got)
 		}
 	}

@@ -32,7 +32,7 @@ func (s *Stream) DebugLabel(kind LabelKind, color [4]float32, name string) error
 }
 
 // DebugLabel reads a record of a debug label command. It returns false when the record's length does not fit.
-func (r Record) DebugLabel() (c DebugLabel, ok bool) {
+func (r *Record) DebugLabel() (c DebugLabel, ok bool) {
 	if r.Op != OpDebugLabel || len(r.words) < 6 {
 		return c, false
 	}

@@ -11,7 +11,7 @@ type DeviceMask struct{ Mask uint32 }
 func (s *Stream) DeviceMask(mask uint32) error { return s.add(OpDeviceMask, []uint64{uint64(mask)}) }
 
 // DeviceMask reads a record of a device mask. It returns false when the record's length does not fit.
-func (r Record) DeviceMask() (c DeviceMask, ok bool) {
+func (r *Record) DeviceMask() (c DeviceMask, ok bool) {
 	if r.Op != OpDeviceMask || len(r.words) != 1 {
 		return c, false
 	}

@@ -74,7 +74,7 @@ func (s *Stream) keep(layout *descriptor.Layout) uint64 {
 }
 
 // PushDescriptorSet reads a record of vkCmdPushDescriptorSet. It returns false when the record's content does not fit.
-func (r Record) PushDescriptorSet() (c PushDescriptorSet, ok bool) {
+func (r *Record) PushDescriptorSet() (c PushDescriptorSet, ok bool) {
 	if r.Op != OpPushDescriptorSet || len(r.words) < 3 || r.words[1] >= uint64(len(r.stream.layouts)) {
 		return c, false
 	}

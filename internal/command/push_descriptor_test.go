@@ -53,7 +53,7 @@ func TestPushDescriptorSet(t *testing.T) {
 	whole := list[0].words
 	fits := 0
 	for n := range whole {
-		if _, ok := (Record{Op: OpPushDescriptorSet, words: whole[:n], stream: s.Stream}).PushDescriptorSet(); ok {
+		if _, ok := (&Record{Op: OpPushDescriptorSet, words: whole[:n], stream: s.Stream}).PushDescriptorSet(); ok {
 			fits++
 		}
 	}
@@ -63,7 +63,7 @@ func TestPushDescriptorSet(t *testing.T) {
 	for place, value := range map[int]uint64{1: 2, 4: 1<<32 - 1 | 7<<32, 5: 0} {
 		words := slices.Clone(whole)
 		words[place] = value
-		if c, ok := (Record{Op: OpPushDescriptorSet, words: words, stream: s.Stream}).PushDescriptorSet(); ok && place != 5 {
+		if c, ok := (&Record{Op: OpPushDescriptorSet, words: words, stream: s.Stream}).PushDescriptorSet(); ok && place != 5 {
 			t.Errorf("with %#x as word %d it is read: %+v", value, place, c)
 		}
 	}
@@ -83,7 +83,7 @@ func TestPushDescriptorSet(t *testing.T) {
 	if list := s.records(t); len(list) != 0 {
 		t.Errorf("%d records of writes that are refused", len(list))
 	}
-	if _, ok := (Record{Op: OpPushDescriptorSet, words: whole, stream: s.Stream}).PushDescriptorSet(); ok {
+	if _, ok := (&Record{Op: OpPushDescriptorSet, words: whole, stream: s.Stream}).PushDescriptorSet(); ok {
 		t.Error("a layout outlives the records")
 	}
 }

@@ -47,7 +47,7 @@ func (s *Stream) FillBuffer(dstBuffer vk.Buffer, dstOffset vk.DeviceSize, size v
 }
 
 // FillBuffer reads a record of vkCmdFillBuffer. It returns false when the record's length does not fit.
-func (r Record) FillBuffer() (c FillBuffer, ok bool) {
+func (r *Record) FillBuffer() (c FillBuffer, ok bool) {
 	if r.Op != OpFillBuffer || len(r.words) != 4 {
 		return c, false
 	}
@@ -71,7 +71,7 @@ func (s *Stream) UpdateBuffer(dstBuffer vk.Buffer, dstOffset vk.DeviceSize, data
 }
 
 // UpdateBuffer reads a record of vkCmdUpdateBuffer. It returns false when the record's length does not fit.
-func (r Record) UpdateBuffer() (c UpdateBuffer, ok bool) {
+func (r *Record) UpdateBuffer() (c UpdateBuffer, ok bool) {
 	if r.Op != OpUpdateBuffer || len(r.words) < 3 {
 		return c, false
 	}
@@ -97,7 +97,7 @@ func (s *Stream) CopyBuffer(srcBuffer vk.Buffer, dstBuffer vk.Buffer, regions []
 }
 
 // CopyBuffer reads a record of vkCmdCopyBuffer. It returns false when the record's length does not fit.
-func (r Record) CopyBuffer() (c CopyBuffer, ok bool) {
+func (r *Record) CopyBuffer() (c CopyBuffer, ok bool) {
 	if r.Op != OpCopyBuffer || len(r.words) < 3 {
 		return c, false
 	}
@@ -125,7 +125,7 @@ func (s *Stream) CopyImage(srcImage vk.Image, srcImageLayout vk.ImageLayout, dst
 }
 
 // CopyImage reads a record of vkCmdCopyImage. It returns false when the record's length does not fit.
-func (r Record) CopyImage() (c CopyImage, ok bool) {
+func (r *Record) CopyImage() (c CopyImage, ok bool) {
 	if r.Op != OpCopyImage || len(r.words) < 5 {
 		return c, false
 	}
@@ -156,7 +156,7 @@ func (s *Stream) BlitImage(srcImage vk.Image, srcImageLayout vk.ImageLayout, dst
 }
 
 // BlitImage reads a record of vkCmdBlitImage. It returns false when the record's length does not fit.
-func (r Record) BlitImage() (c BlitImage, ok bool) {
+func (r *Record) BlitImage() (c BlitImage, ok bool) {
 	if r.Op != OpBlitImage || len(r.words) < 6 {
 		return c, false
 	}
@@ -186,7 +186,7 @@ func (s *Stream) CopyBufferToImage(srcBuffer vk.Buffer, dstImage vk.Image, dstIm
 }
 
 // CopyBufferToImage reads a record of vkCmdCopyBufferToImage. It returns false when the record's length does not fit.
-func (r Record) CopyBufferToImage() (c CopyBufferToImage, ok bool) {
+func (r *Record) CopyBufferToImage() (c CopyBufferToImage, ok bool) {
 	if r.Op != OpCopyBufferToImage || len(r.words) < 4 {
 		return c, false
 	}
@@ -214,7 +214,7 @@ func (s *Stream) CopyImageToBuffer(srcImage vk.Image, srcImageLayout vk.ImageLay
 }
 
 // CopyImageToBuffer reads a record of vkCmdCopyImageToBuffer. It returns false when the record's length does not fit.
-func (r Record) CopyImageToBuffer() (c CopyImageToBuffer, ok bool) {
+func (r *Record) CopyImageToBuffer() (c CopyImageToBuffer, ok bool) {
 	if r.Op != OpCopyImageToBuffer || len(r.words) < 4 {
 		return c, false
 	}
@@ -242,7 +242,7 @@ func (s *Stream) ClearColorImage(image vk.Image, imageLayout vk.ImageLayout, col
 }
 
 // ClearColorImage reads a record of vkCmdClearColorImage. It returns false when the record's length does not fit.
-func (r Record) ClearColorImage() (c ClearColorImage, ok bool) {
+func (r *Record) ClearColorImage() (c ClearColorImage, ok bool) {
 	if r.Op != OpClearColorImage || len(r.words) < 3 {
 		return c, false
 	}
@@ -272,7 +272,7 @@ func (s *Stream) ClearDepthStencilImage(image vk.Image, imageLayout vk.ImageLayo
 }
 
 // ClearDepthStencilImage reads a record of vkCmdClearDepthStencilImage. It returns false when the record's length does not fit.
-func (r Record) ClearDepthStencilImage() (c ClearDepthStencilImage, ok bool) {
+func (r *Record) ClearDepthStencilImage() (c ClearDepthStencilImage, ok bool) {
 	if r.Op != OpClearDepthStencilImage || len(r.words) < 3 {
 		return c, false
 	}
@@ -303,7 +303,7 @@ func (s *Stream) ResolveImage(srcImage vk.Image, srcImageLayout vk.ImageLayout, 
 }
 
 // ResolveImage reads a record of vkCmdResolveImage. It returns false when the record's length does not fit.
-func (r Record) ResolveImage() (c ResolveImage, ok bool) {
+func (r *Record) ResolveImage() (c ResolveImage, ok bool) {
 	if r.Op != OpResolveImage || len(r.words) < 5 {
 		return c, false
 	}
@@ -330,7 +330,7 @@ func (s *Stream) SetEvent(event vk.Event, stageMask vk.PipelineStageFlags) error
 }
 
 // SetEvent reads a record of vkCmdSetEvent. It returns false when the record's length does not fit.
-func (r Record) SetEvent() (c SetEvent, ok bool) {
+func (r *Record) SetEvent() (c SetEvent, ok bool) {
 	if r.Op != OpSetEvent || len(r.words) != 2 {
 		return c, false
 	}
@@ -351,7 +351,7 @@ func (s *Stream) ResetEvent(event vk.Event, stageMask vk.PipelineStageFlags) err
 }
 
 // ResetEvent reads a record of vkCmdResetEvent. It returns false when the record's length does not fit.
-func (r Record) ResetEvent() (c ResetEvent, ok bool) {
+func (r *Record) ResetEvent() (c ResetEvent, ok bool) {
 	if r.Op != OpResetEvent || len(r.words) != 2 {
 		return c, false
 	}
@@ -373,7 +373,7 @@ func (s *Stream) WaitEvents(events []vk.Event, srcStageMask vk.PipelineStageFlag
 }
 
 // WaitEvents reads a record of vkCmdWaitEvents. It returns false when the record's length does not fit.
-func (r Record) WaitEvents() (c WaitEvents, ok bool) {
+func (r *Record) WaitEvents() (c WaitEvents, ok bool) {
 	if r.Op != OpWaitEvents || len(r.words) < 3 {
 		return c, false
 	}
@@ -399,7 +399,7 @@ func (s *Stream) ResetQueryPool(queryPool vk.QueryPool, firstQuery uint32, query
 }
 
 // ResetQueryPool reads a record of vkCmdResetQueryPool. It returns false when the record's length does not fit.
-func (r Record) ResetQueryPool() (c ResetQueryPool, ok bool) {
+func (r *Record) ResetQueryPool() (c ResetQueryPool, ok bool) {
 	if r.Op != OpResetQueryPool || len(r.words) != 3 {
 		return c, false
 	}
@@ -422,7 +422,7 @@ func (s *Stream) WriteTimestamp(pipelineStage vk.PipelineStageFlagBits, queryPoo
 }
 
 // WriteTimestamp reads a record of vkCmdWriteTimestamp. It returns false when the record's length does not fit.
-func (r Record) WriteTimestamp() (c WriteTimestamp, ok bool) {
+func (r *Record) WriteTimestamp() (c WriteTimestamp, ok bool) {
 	if r.Op != OpWriteTimestamp || len(r.words) != 3 {
 		return c, false
 	}
@@ -445,7 +445,7 @@ func (s *Stream) WriteTimestamp2(stage vk.PipelineStageFlags2, queryPool vk.Quer
 }
 
 // WriteTimestamp2 reads a record of vkCmdWriteTimestamp2. It returns false when the record's length does not fit.
-func (r Record) WriteTimestamp2() (c WriteTimestamp2, ok bool) {
+func (r *Record) WriteTimestamp2() (c WriteTimestamp2, ok bool) {
 	if r.Op != OpWriteTimestamp2 || len(r.words) != 3 {
 		return c, false
 	}
@@ -472,7 +472,7 @@ func (s *Stream) CopyQueryPoolResults(queryPool vk.QueryPool, firstQuery uint32,
 }
 
 // CopyQueryPoolResults reads a record of vkCmdCopyQueryPoolResults. It returns false when the record's length does not fit.
-func (r Record) CopyQueryPoolResults() (c CopyQueryPoolResults, ok bool) {
+func (r *Record) CopyQueryPoolResults() (c CopyQueryPoolResults, ok bool) {
 	if r.Op != OpCopyQueryPoolResults || len(r.words) != 7 {
 		return c, false
 	}
@@ -497,7 +497,7 @@ func (s *Stream) ExecuteCommands(commandBuffers []vk.CommandBuffer) error {
 }
 
 // ExecuteCommands reads a record of vkCmdExecuteCommands. It returns false when the record's length does not fit.
-func (r Record) ExecuteCommands() (c ExecuteCommands, ok bool) {
+func (r *Record) ExecuteCommands() (c ExecuteCommands, ok bool) {
 	if r.Op != OpExecuteCommands || len(r.words) < 1 {
 		return c, false
 	}
@@ -522,7 +522,7 @@ func (s *Stream) WriteBufferMarkerAMD(pipelineStage vk.PipelineStageFlagBits, ds
 }
 
 // WriteBufferMarkerAMD reads a record of vkCmdWriteBufferMarkerAMD. It returns false when the record's length does not fit.
-func (r Record) WriteBufferMarkerAMD() (c WriteBufferMarkerAMD, ok bool) {
+func (r *Record) WriteBufferMarkerAMD() (c WriteBufferMarkerAMD, ok bool) {
 	if r.Op != OpWriteBufferMarkerAMD || len(r.words) != 4 {
 		return c, false
 	}
@@ -545,7 +545,7 @@ func (s *Stream) BindPipeline(pipelineBindPoint vk.PipelineBindPoint, pipeline v
 }
 
 // BindPipeline reads a record of vkCmdBindPipeline. It returns false when the record's length does not fit.
-func (r Record) BindPipeline() (c BindPipeline, ok bool) {
+func (r *Record) BindPipeline() (c BindPipeline, ok bool) {
 	if r.Op != OpBindPipeline || len(r.words) != 2 {
 		return c, false
 	}
@@ -569,7 +569,7 @@ func (s *Stream) BindDescriptorSets(pipelineBindPoint vk.PipelineBindPoint, layo
 }
 
 // BindDescriptorSets reads a record of vkCmdBindDescriptorSets. It returns false when the record's length does not fit.
-func (r Record) BindDescriptorSets() (c BindDescriptorSets, ok bool) {
+func (r *Record) BindDescriptorSets() (c BindDescriptorSets, ok bool) {
 	if r.Op != OpBindDescriptorSets || len(r.words) < 5 {
 		return c, false
 	}
@@ -600,7 +600,7 @@ func (s *Stream) PushConstants(layout vk.PipelineLayout, stageFlags vk.ShaderSta
 }
 
 // PushConstants reads a record of vkCmdPushConstants. It returns false when the record's length does not fit.
-func (r Record) PushConstants() (c PushConstants, ok bool) {
+func (r *Record) PushConstants() (c PushConstants, ok bool) {
 	if r.Op != OpPushConstants || len(r.words) < 4 {
 		return c, false
 	}
@@ -627,7 +627,7 @@ func (s *Stream) Dispatch(groupCountX uint32, groupCountY uint32, groupCountZ ui
 }
 
 // Dispatch reads a record of vkCmdDispatch. It returns false when the record's length does not fit.
-func (r Record) Dispatch() (c Dispatch, ok bool) {
+func (r *Record) Dispatch() (c Dispatch, ok bool) {
 	if r.Op != OpDispatch || len(r.words) != 3 {
 		return c, false
 	}
@@ -649,7 +649,7 @@ func (s *Stream) DispatchIndirect(buffer vk.Buffer, offset vk.DeviceSize) error 
 }
 
 // DispatchIndirect reads a record of vkCmdDispatchIndirect. It returns false when the record's length does not fit.
-func (r Record) DispatchIndirect() (c DispatchIndirect, ok bool) {
+func (r *Record) DispatchIndirect() (c DispatchIndirect, ok bool) {
 	if r.Op != OpDispatchIndirect || len(r.words) != 2 {
 		return c, false
 	}
@@ -674,7 +674,7 @@ func (s *Stream) DispatchBase(baseGroupX uint32, baseGroupY uint32, baseGroupZ u
 }
 
 // DispatchBase reads a record of vkCmdDispatchBase. It returns false when the record's length does not fit.
-func (r Record) DispatchBase() (c DispatchBase, ok bool) {
+func (r *Record) DispatchBase() (c DispatchBase, ok bool) {
 	if r.Op != OpDispatchBase || len(r.words) != 6 {
 		return c, false
 	}

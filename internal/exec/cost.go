@@ -41,7 +41,7 @@ func immediate(s *command.Stream, r Resources) bool {
 }
 
 // cost estimates the bytes that a command moves. Damaged records cost nothing: executing them finds the damage.
-func cost(record command.Record, pipeline *Pipeline) (bytes uint64, blocks bool) {
+func cost(record *command.Record, pipeline *Pipeline) (bytes uint64, blocks bool) {
 	switch record.Op {
 	case command.OpFillBuffer:
 		c, _ := record.FillBuffer()

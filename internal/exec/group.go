@@ -86,7 +86,7 @@ func (r *replay) inside() masks {
 func (r *replay) outside(outer masks) { r.submitted, r.current = outer.submitted, outer.current }
 
 // step executes a record on all physical devices that execute it.
-func (r *replay) step(record command.Record) error {
+func (r *replay) step(record *command.Record) error {
 	if r.members == nil {
 		return r.command(record)
 	}
@@ -146,7 +146,7 @@ func (r *replay) alone(run uint32) error {
 }
 
 // whole executes a command with the images in pieces that it may use in one piece.
-func (r *replay) whole(record command.Record) error {
+func (r *replay) whole(record *command.Record) error {
 	r.pieces.begin()
 	defer r.pieces.end()
 	return r.perform(record)

@@ -49,11 +49,11 @@ func free(op command.Op) (isFree, dispatches bool) {
 }
 
 // shuffled executes a record, postponed it off, or executes first what was put off.
-func (r *replay) shuffled(record command.Record) error {
+func (r *replay) shuffled(record *command.Record) error {
 	isFree, dispatches := free(record.Op)
 	switch {
 	case isFree && len(r.postponed) < mostPostponed && r.device.Shuffle(2) == 0:
-		p := later{record: record, index: r.index, labels: slices.Clone(r.labels)}
+		p := later{record: *record, index: r.index, labels: slices.Clone(r.labels)}
 		if dispatches {
 			p.bound = r.bound.freeze()
 		}
@@ -111,7 +111,7 @@ func (r *replay) late(p *later) error {
 		known := o.Swap(r.queue.Line, p.known)
 		defer o.Swap(r.queue.Line, known)
 	}
-	return r.command(p.record)
+	return r.command(&p.record)
 }
 
 // freeze returns what is bound. Descriptors that are pushed later don't change it.

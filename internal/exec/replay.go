@@ -128,7 +128,7 @@ func (r *replay) malformed() error {
 }
 
 // executeCommands executes secondary command buffers. These can't execute others: so the recursion ends there.
-func (r *replay) executeCommands(record command.Record, secondary bool) error {
+func (r *replay) executeCommands(record *command.Record, secondary bool) error {
 	c, ok := record.ExecuteCommands()
 	if !ok {
 		return r.malformed()
@@ -189,7 +189,7 @@ const (
 )
 
 // command executes one record.
-func (r *replay) command(record command.Record) error {
+func (r *replay) command(record *command.Record) error {
 	if r.device.Around != nil && record.Op != command.OpWaitEvents {
 		defer r.device.Around(r.queue)()
 	}
@@ -200,7 +200,7 @@ func (r *replay) command(record command.Record) error {
 }
 
 // perform does what a record says. Those of dispatches are here; the other kinds follow below, family by family.
-func (r *replay) perform(record command.Record) error {
+func (r *replay) perform(record *command.Record) error {
 	switch record.Op {
 	case command.OpBindPipeline:
 		if c, ok := record.BindPipeline(); ok {
@@ -263,7 +263,7 @@ func (r *replay) barrier(c *command.Barrier) {
 }
 
 // transferCommand executes a record that moves or clears what is in buffers and images.
-func (r *replay) transferCommand(record command.Record) error {
+func (r *replay) transferCommand(record *command.Record) error {
 	switch record.Op {
 	case command.OpFillBuffer:
 		if c, ok := record.FillBuffer(); ok {
@@ -312,7 +312,7 @@ func (r *replay) transferCommand(record command.Record) error {
 }
 
 // eventCommand executes a record of events, queries and markers.
-func (r *replay) eventCommand(record command.Record) error {
+func (r *replay) eventCommand(record *command.Record) error {
 	switch record.Op {
 	case command.OpSetEvent:
 		if c, ok := record.SetEvent(); ok {
