@@ -82,7 +82,7 @@ func (ctx *openContext) close() error { return errors.Join(ctx.command.Close(), 
 // fillContext sets what inline functions go through. A member that stays null is an operation that there is not: they
 // answer EOPNOTSUPP then.
 func fillContext(v *ibv.VerbsContext, ctx *openContext, vectors int) {
-	entry := entries()
+	entry := entered.addresses
 	v.Sz = uint64(sizeOf[ibv.VerbsContext]())
 	v.QueryPort = entry["query_port"]
 	v.QueryDeviceEx = entry["query_device_ex"]

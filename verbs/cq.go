@@ -167,7 +167,7 @@ func createCQEx(c *cabi.Call) {
 	if q == nil {
 		return
 	}
-	entry := entries()
+	entry := entered.addresses
 	x := at[ibv.CQEx](q.at)
 	x.StartPoll, x.NextPoll, x.EndPoll = entry["start_poll"], entry["next_poll"], entry["end_poll"]
 	x.ReadOpcode, x.ReadVendorErr, x.ReadWCFlags = entry["read_opcode"], entry["read_vendor_err"], entry["read_wc_flags"]

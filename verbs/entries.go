@@ -11,10 +11,8 @@ import (
 )
 
 // functions are the functions of both libraries that there are.
-var functions map[string]func(*cabi.Call)
-
-func init() {
-	functions = map[string]func(*cabi.Call){
+func functions() map[string]func(*cabi.Call) {
+	return map[string]func(*cabi.Call){
 		"ibv_event_type_str": named(eventTypes),
 		"ibv_node_type_str":  named(nodeTypes),
 		"ibv_port_state_str": named(portStates),
@@ -121,10 +119,8 @@ func init() {
 }
 
 // pointed are the functions that structures point to.
-var pointed []cabi.Verb
-
-func init() {
-	pointed = []cabi.Verb{
+func pointed() []cabi.Verb {
+	return []cabi.Verb{
 		{Name: "poll_cq", Answer: ibv.Minus, Run: pollCQ},
 		{Name: "req_notify_cq", Answer: ibv.Errno, Run: reqNotifyCQ},
 		{Name: "post_send", Answer: ibv.Errno, Run: postSend},
@@ -184,17 +180,29 @@ func init() {
 	}
 }
 
-// entries are where C comes in, by the names of functions.
-var entries = sync.OnceValue(func() map[string]uintptr {
+// entered is what entries makes, once: before C has the address of any function.
+var entered struct {
+	once      sync.Once
+	addresses map[string]uintptr
+}
+
+// entries are where C comes in, by the names of functions. They are made when they are asked for first: most processes
+// with the driver have nothing to do with verbs.
+func entries() map[string]uintptr {
+	entered.once.Do(enter)
+	return entered.addresses
+}
+
+func enter() {
 	cabi.OnFault = func(function string, address uintptr) {
 		logger.Warn("memory can't be accessed", "function", function, "address", fmt.Sprintf("%#x", address))
 	}
-	list := append([]cabi.Verb(nil), pointed...)
+	list, named := pointed(), functions()
 	for _, s := range ibv.Symbols() {
 		if s.Answer.Alone() {
 			continue
 		}
-		f := functions[s.Name]
+		f := named[s.Name]
 		if f == nil {
 			f = missing(s.Name)
 		}
@@ -202,9 +210,8 @@ var entries = sync.OnceValue(func() map[string]uintptr {
 	}
 	failOnCommand(list)
 	cabi.InstallVerbs(list)
-	addresses := map[string]uintptr{}
+	entered.addresses = map[string]uintptr{}
 	for i, v := range list {
-		addresses[v.Name] = cabi.VerbEntry(i)
+		entered.addresses[v.Name] = cabi.VerbEntry(i)
 	}
-	return addresses
-})
+}

@@ -47,7 +47,7 @@ func sendOpsExist(kind ibv.QPType, flags uint64) bool {
 // extend makes the queue pair one whose requests functions build.
 func (q *queuePair) extend(flags uint64) {
 	q.build = &builder{inline: make([]byte, 0, q.engine.Cap().MaxInlineData)}
-	entry, x := entries(), at[ibv.QPEx](q.at)
+	entry, x := entered.addresses, at[ibv.QPEx](q.at)
 	for _, op := range sendOps {
 		if flags&uint64(op.flag) != 0 {
 			*op.member(x) = entry[op.entry]

@@ -73,7 +73,7 @@ func listFaults(w io.Writer, pattern string) (n int) {
 		}
 		row(c.Name(), append(results, "delay:TIME"))
 	}
-	for _, p := range fault.Points {
+	for _, p := range fault.Points() {
 		var effects []string
 		for _, e := range p.Effects {
 			switch e {

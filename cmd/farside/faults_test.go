@@ -23,7 +23,7 @@ func TestFaultsList(t *testing.T) {
 		!strings.Contains(out, " IBV_WC_RETRY_EXC_ERR") || strings.Contains(out, "IBV_WC_SUCCESS") {
 		t.Errorf("%q", out)
 	}
-	if n := strings.Count(string(ok(t, nil, "faults", "list")), "\n"); n != len(fault.Commands)+len(fault.Points) {
+	if n := strings.Count(string(ok(t, nil, "faults", "list")), "\n"); n != len(fault.Commands)+len(fault.Points()) {
 		t.Errorf("%d lines", n)
 	}
 	wantFailure(t, 1, "is named vkNothing", "faults", "list", "vkNothing")

@@ -20,20 +20,22 @@ import (
 var errGrammar = errors.New("not a plan of faults")
 
 // Points are the targets beside commands, with the effects that each allows.
-var Points = append([]Point{
-	{"queue.submit", "a submission begins to execute", []string{"lost", "delay"}},
-	{"queue.command", "a recorded command is executed", []string{"lost", "delay"}},
-	{"queue.dispatch", "a dispatch is executed", []string{"lost", "delay"}},
-	{"queue.copy", "a copy, blit, resolve, fill, update or clear is executed", []string{"lost", "delay"}},
-	{"rdma.read", "a read", transferEffects},
-	{"rdma.write", "a write", transferEffects},
-	{"rdma.atomic", "an atomic", []string{"delay", "sever", "IBV_WC_…"}},
-	{"rdma.resolve", "a peer asks for a region, also by its first operation on it", []string{"delay", "sever", "IBV_WC_…"}},
-	{"rdma.serve", "an owner or a bridge answers such a question", []string{"delay", "sever"}},
-	{"rdma.send", "a queue pair sends a message", []string{"delay", "sever", "IBV_WC_…"}},
-	{"rdma.recv", "a queue pair has received a message into a receive", []string{"delay", "sever", "IBV_WC_…"}},
-	{"rdma.packet", "a queue pair sends a packet", packetNames[1:]},
-}, functions()...)
+var Points = sync.OnceValue(func() []Point {
+	return append([]Point{
+		{"queue.submit", "a submission begins to execute", []string{"lost", "delay"}},
+		{"queue.command", "a recorded command is executed", []string{"lost", "delay"}},
+		{"queue.dispatch", "a dispatch is executed", []string{"lost", "delay"}},
+		{"queue.copy", "a copy, blit, resolve, fill, update or clear is executed", []string{"lost", "delay"}},
+		{"rdma.read", "a read", transferEffects},
+		{"rdma.write", "a write", transferEffects},
+		{"rdma.atomic", "an atomic", []string{"delay", "sever", "IBV_WC_…"}},
+		{"rdma.resolve", "a peer asks for a region, also by its first operation on it", []string{"delay", "sever", "IBV_WC_…"}},
+		{"rdma.serve", "an owner or a bridge answers such a question", []string{"delay", "sever"}},
+		{"rdma.send", "a queue pair sends a message", []string{"delay", "sever", "IBV_WC_…"}},
+		{"rdma.recv", "a queue pair has received a message into a receive", []string{"delay", "sever", "IBV_WC_…"}},
+		{"rdma.packet", "a queue pair sends a packet", packetNames[1:]},
+	}, functions()...)
+})
 
 var transferEffects = []string{"delay", "sever", "partial", "IBV_WC_…"}
 
@@ -107,7 +109,7 @@ func (p *Plan) entry(text string) (err error) {
 		p.targets[r.Target] = append(p.targets[r.Target], r)
 		return nil
 	}
-	for _, point := range Points { // rdma: all that can have the effect
+	for _, point := range Points() { // rdma: all that can have the effect
 		if slices.Contains(names, point.Name) && point.allows(&r.Effect) {
 			p.targets[point.Name] = append(p.targets[point.Name], r)
 		}
@@ -143,7 +145,7 @@ func head(text string) (target, conditions, rest string, err error) {
 }
 
 func isPoint(group, name string) bool {
-	return slices.ContainsFunc(Points, func(p Point) bool { return p.Name == group+"."+name })
+	return slices.ContainsFunc(Points(), func(p Point) bool { return p.Name == group+"."+name })
 }
 
 // commandIndex is the place of a command in Commands, or -1.
@@ -165,7 +167,7 @@ func resolveTarget(name string) (targets []string, command *Command, err error) 
 	if i := commandIndex(canonical); i >= 0 {
 		return []string{canonical}, &Commands[i], nil
 	}
-	for _, p := range Points {
+	for _, p := range Points() {
 		if p.Name == name || strings.HasPrefix(p.Name, name+".") {
 			targets = append(targets, p.Name)
 		}
@@ -184,7 +186,7 @@ func resolveTarget(name string) (targets []string, command *Command, err error) 
 	for _, c := range Commands {
 		words = append(words, c.Name())
 	}
-	for _, p := range Points {
+	for _, p := range Points() {
 		words = append(words, p.Name)
 	}
 	return nil, nil, fmt.Errorf("there is no %q; the nearest is %s", name, nearest(name, words))
@@ -214,7 +216,7 @@ func (e *Effect) parse(text string, targets []string, command *Command) (string,
 				allowed = append(allowed, r.String())
 			}
 		} else {
-			for _, p := range Points {
+			for _, p := range Points() {
 				if slices.Contains(targets, p.Name) {
 					allowed = append(allowed, p.Effects...)
 				}
