@@ -457,8 +457,8 @@ func TestCommandLabels(t *testing.T) {
 	r.result(commands.EndCommandBuffer(b.handle), vk.SUCCESS)
 	var got []command.DebugLabel
 	for record := range b.Stream().Records() {
-		l, ok := record.DebugLabel()
-		if !ok {
+		var l command.DebugLabel
+		if !record.DebugLabel(&l) {
 			t.Errorf("recorded %v", record.Op)
 		}
 		got = append(got, l)
@@ -503,7 +503,7 @@ func TestSecondaryCommandBuffers(t *testing.T) {
 	if len(records) != 1 {
 		t.Fatalf("recorded %v", ops(q))
 	}
-	if c, ok := records[0].ExecuteCommands(); !ok ||
+	if c := new(command.ExecuteCommands); !records[0].ExecuteCommands(c) ||
 		!slices.Equal(c.CommandBuffers, []vk.CommandBuffer{s.handle, u.handle, u.handle}) {
 		t.Errorf("recorded %v", c)
 	}

@@ -134,23 +134,29 @@ func TestFlatCommandsInGo(t *testing.T) {
 		ok := false
 		switch n++; record.Op {
 		case command.OpUpdateBuffer:
-			c, _ := record.UpdateBuffer()
+			c := new(command.UpdateBuffer)
+			record.UpdateBuffer(c)
 			ok = c.DstBuffer == 1 && c.DstOffset == 4 && len(c.Data) == 8 && c.Data[0] == 5 && c.Data[4] == 6
 		case command.OpClearDepthStencilImage:
-			c, _ := record.ClearDepthStencilImage()
+			c := new(command.ClearDepthStencilImage)
+			record.ClearDepthStencilImage(c)
 			ok = c.Image == 2 && *c.DepthStencil == value && len(c.Ranges) == 1 && c.Ranges[0] == ranges
 		case command.OpResetQueryPool:
-			c, _ := record.ResetQueryPool()
-			ok = c == command.ResetQueryPool{QueryPool: 3, FirstQuery: 4, QueryCount: 5}
+			c := new(command.ResetQueryPool)
+			record.ResetQueryPool(c)
+			ok = *c == command.ResetQueryPool{QueryPool: 3, FirstQuery: 4, QueryCount: 5}
 		case command.OpWriteTimestamp:
-			c, _ := record.WriteTimestamp()
-			ok = c == command.WriteTimestamp{PipelineStage: 1, QueryPool: 3, Query: 4}
+			c := new(command.WriteTimestamp)
+			record.WriteTimestamp(c)
+			ok = *c == command.WriteTimestamp{PipelineStage: 1, QueryPool: 3, Query: 4}
 		case command.OpWriteTimestamp2:
-			c, _ := record.WriteTimestamp2()
-			ok = c == command.WriteTimestamp2{Stage: 1 << 40, QueryPool: 3, Query: 5}
+			c := new(command.WriteTimestamp2)
+			record.WriteTimestamp2(c)
+			ok = *c == command.WriteTimestamp2{Stage: 1 << 40, QueryPool: 3, Query: 5}
 		case command.OpCopyQueryPoolResults:
-			c, _ := record.CopyQueryPoolResults()
-			ok = c == command.CopyQueryPoolResults{QueryPool: 3, FirstQuery: 4, QueryCount: 2, DstBuffer: 6, DstOffset: 8,
+			c := new(command.CopyQueryPoolResults)
+			record.CopyQueryPoolResults(c)
+			ok = *c == command.CopyQueryPoolResults{QueryPool: 3, FirstQuery: 4, QueryCount: 2, DstBuffer: 6, DstOffset: 8,
 				Stride: 16,
 				Flags:  vk.QUERY_RESULT_64_BIT}
 		}

@@ -13,11 +13,12 @@ import (
 func pushes(t *testing.T, b *commandBuffer) (sets []command.PushDescriptorSet, infos []descriptor.Descriptor) {
 	t.Helper()
 	for r := range b.stream.Records() {
-		c, ok := r.PushDescriptorSet()
+		c := new(command.PushDescriptorSet)
+		ok := r.PushDescriptorSet(c)
 		if !ok {
 			t.Fatalf("%v is recorded", r.Op)
 		}
-		sets = append(sets, c)
+		sets = append(sets, *c)
 		for w := range c.Writes() {
 			infos = append(infos, w.Info(0))
 		}

@@ -33,11 +33,12 @@ type Barrier struct {
 	Transfers []Transfer // in the stream
 }
 
-// Barrier reads a record of a pipeline barrier. It returns false when the record's length does not fit.
-func (r *Record) Barrier() (c Barrier, ok bool) {
+// Barrier reads a record of a pipeline barrier into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) Barrier(c *Barrier) (ok bool) {
 	if r.Op != OpBarrier || len(r.words) == 0 {
-		return c, false
+		return false
 	}
-	transfers, rest, ok := array[Transfer](r.words[1:], r.words[0])
-	return Barrier{transfers}, ok && len(rest) == 0
+	rest := r.words[1:]
+	c.Transfers, rest, ok = array[Transfer](rest, r.words[0])
+	return ok && len(rest) == 0
 }

@@ -122,6 +122,14 @@ func random(r *rand.Rand, v reflect.Value) {
 	}
 }
 
+// decode reads a record by the decoder of a name.
+func decode(r *Record, name string) (command reflect.Value, ok bool) {
+	f := reflect.ValueOf(r).MethodByName(name)
+	c := reflect.New(f.Type().In(0).Elem())
+	ok = f.Call([]reflect.Value{c})[0].Bool()
+	return c.Elem(), ok
+}
+
 // TestEveryCommand records each command with random arguments and reads it back.
 func TestEveryCommand(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -142,25 +150,22 @@ func TestEveryCommand(t *testing.T) {
 			if len(list) != 1 || list[0].Op != op {
 				t.Fatalf("%v: recorded %v", op, list)
 			}
-			decode := reflect.ValueOf(&list[0]).MethodByName(name)
-			got := decode.Call(nil)
-			if !got[1].Bool() {
+			got, ok := decode(&list[0], name)
+			if !ok {
 				t.Fatalf("%v: not read back", op)
 			}
 			for i := range args {
-				if want, got := args[i].Interface(), got[0].Field(i).Interface(); !cmp.Equal(want, got, unexported) {
+				if want, got := args[i].Interface(), got.Field(i).Interface(); !cmp.Equal(want, got, unexported) {
 					t.Errorf("%v: argument %d is %v, want %v", op, i, got, want)
 				}
 			}
 			// A record that is shorter or longer by a word is none.
 			for _, words := range [][]uint64{list[0].words[:len(list[0].words)-1], append(list[0].words, 0)} {
-				bad := reflect.ValueOf(&Record{Op: op, words: words}).MethodByName(name).Call(nil)
-				if bad[1].Bool() {
+				if _, bad := decode(&Record{Op: op, words: words}, name); bad {
 					t.Errorf("%v: a record of %d words instead of %d is read", op, len(words), len(list[0].words))
 				}
 			}
-			wrong := reflect.ValueOf(&Record{Op: op + 1, words: list[0].words})
-			if other := wrong.MethodByName(name).Call(nil); other[1].Bool() {
+			if _, other := decode(&Record{Op: op + 1, words: list[0].words}, name); other {
 				t.Errorf("%v: the record of another op is read", op)
 			}
 		}
@@ -200,14 +205,14 @@ func TestDebugLabel(t *testing.T) {
 	if len(list) != 2 {
 		t.Fatalf("%d records", len(list))
 	}
-	if got, ok := list[0].DebugLabel(); !ok || !cmp.Equal(want, got, unexported) {
-		t.Errorf("%v, %v", got, ok)
+	if got := new(DebugLabel); !list[0].DebugLabel(got) || !cmp.Equal(want, *got, unexported) {
+		t.Errorf("%v", got)
 	}
-	if got, ok := list[1].DebugLabel(); !ok || got.Kind != LabelEnd || len(got.Name) != 0 {
-		t.Errorf("%v, %v", got, ok)
+	if got := new(DebugLabel); !list[1].DebugLabel(got) || got.Kind != LabelEnd || len(got.Name) != 0 {
+		t.Errorf("%v", got)
 	}
 	for n := range list[0].words {
-		if _, ok := (&Record{Op: OpDebugLabel, words: list[0].words[:n]}).DebugLabel(); ok {
+		if (&Record{Op: OpDebugLabel, words: list[0].words[:n]}).DebugLabel(new(DebugLabel)) {
 			t.Errorf("a label of %d words is read", n)
 		}
 	}
@@ -235,9 +240,9 @@ func TestGrows(t *testing.T) {
 		}
 		fills, updates := 0, 0
 		for _, r := range list {
-			if c, ok := r.UpdateBuffer(); ok && bytes.Equal(c.Data, big) {
+			if c := new(UpdateBuffer); r.UpdateBuffer(c) && bytes.Equal(c.Data, big) {
 				updates++
-			} else if c, ok := r.FillBuffer(); ok && c.Data == uint32(fills) {
+			} else if c := new(FillBuffer); r.FillBuffer(c) && c.Data == uint32(fills) {
 				fills++
 			}
 		}
@@ -275,7 +280,7 @@ func TestPoolClosesFirst(t *testing.T) {
 	}
 	s.End()
 	for r := range s.Records() {
-		if c, ok := r.FillBuffer(); !ok || c.DstBuffer != 1 {
+		if c := new(FillBuffer); !r.FillBuffer(c) || c.DstBuffer != 1 {
 			t.Errorf("read %v", c)
 		}
 	}
@@ -370,15 +375,12 @@ func TestOpString(t *testing.T) {
 func consume(r *Record) (sum uint64) {
 	v := reflect.ValueOf(r)
 	for i := range v.NumMethod() {
-		if v.Method(i).Type().NumOut() != 2 { // no decoder
+		c, ok := decode(r, v.Type().Method(i).Name)
+		if !ok {
 			continue
 		}
-		c := v.Method(i).Call(nil)
-		if !c[1].Bool() {
-			continue
-		}
-		for i := range c[0].NumField() {
-			f := c[0].Field(i)
+		for i := range c.NumField() {
+			f := c.Field(i)
 			if f.CanInterface() && f.Kind() == reflect.Slice && f.Len() > 0 {
 				first, last := f.Index(0).Interface(), f.Index(f.Len()-1).Interface()
 				if cmp.Equal(first, last, unexported) {
@@ -389,7 +391,7 @@ func consume(r *Record) (sum uint64) {
 			}
 		}
 	}
-	if c, ok := r.PushDescriptorSet(); ok {
+	if c := new(PushDescriptorSet); r.PushDescriptorSet(c) {
 		for w := range c.Writes() {
 			for _, b := range w.Data {
 				sum += uint64(b)
@@ -411,14 +413,15 @@ func TestBarrier(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := s.records(t)
-	if got, ok := list[0].Barrier(); !ok || len(got.Transfers) != 0 {
-		t.Errorf("a barrier without transfers has %v, %v", got, ok)
+	if got := new(Barrier); !list[0].Barrier(got) || len(got.Transfers) != 0 {
+		t.Errorf("a barrier without transfers has %v", got)
 	}
-	if got, ok := list[1].Barrier(); !ok || !cmp.Equal(want, got.Transfers, unexported) {
-		t.Errorf("got %v: %s", ok, cmp.Diff(want, got.Transfers, unexported))
+	if got := new(Barrier); !list[1].Barrier(got) || !cmp.Equal(want, got.Transfers, unexported) {
+		t.Errorf("%s", cmp.Diff(want, got.Transfers, unexported))
 	}
 	for n := range list[1].words {
-		if got, ok := (&Record{Op: OpBarrier, words: list[1].words[:n]}).Barrier(); ok {
+		got := new(Barrier)
+		if (&Record{Op: OpBarrier, words: list[1].words[:n]}).Barrier(got) {
 			t.Errorf("%d words of %d are %v", n, len(list[1].words), got)
 		}
 	}
@@ -476,7 +479,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 	s.End()
 	if n := testing.AllocsPerRun(100, func() {
 		for r := range s.Records() {
-			if c, ok := r.CopyBuffer(); ok && len(c.Regions) != 2 {
+			if c := new(CopyBuffer); r.CopyBuffer(c) && len(c.Regions) != 2 {
 				t.Error("not read back")
 			}
 		}
@@ -512,7 +515,8 @@ func BenchmarkRead(b *testing.B) {
 	var sum uint64
 	for b.Loop() {
 		for r := range s.Records() {
-			c, _ := r.FillBuffer()
+			c := new(FillBuffer)
+			r.FillBuffer(c)
 			sum += c.Size
 		}
 	}

@@ -31,10 +31,10 @@ func (s *Stream) DebugLabel(kind LabelKind, color [4]float32, name string) error
 	return s.add(OpDebugLabel, words, []byte(name))
 }
 
-// DebugLabel reads a record of a debug label command. It returns false when the record's length does not fit.
-func (r *Record) DebugLabel() (c DebugLabel, ok bool) {
+// DebugLabel reads a record of a debug label command into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) DebugLabel(c *DebugLabel) (ok bool) {
 	if r.Op != OpDebugLabel || len(r.words) < 6 {
-		return c, false
+		return false
 	}
 	c.Kind = LabelKind(r.words[0])
 	for i := range c.Color {
@@ -42,7 +42,7 @@ func (r *Record) DebugLabel() (c DebugLabel, ok bool) {
 	}
 	rest := r.words[6:]
 	if c.Name, rest, ok = array[byte](rest, r.words[5]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }

@@ -10,10 +10,11 @@ type DeviceMask struct{ Mask uint32 }
 // DeviceMask records a device mask. It fails with ErrMemory.
 func (s *Stream) DeviceMask(mask uint32) error { return s.add(OpDeviceMask, []uint64{uint64(mask)}) }
 
-// DeviceMask reads a record of a device mask. It returns false when the record's length does not fit.
-func (r *Record) DeviceMask() (c DeviceMask, ok bool) {
+// DeviceMask reads a record of a device mask into c. It returns false when the record's length does not fit.
+func (r *Record) DeviceMask(c *DeviceMask) bool {
 	if r.Op != OpDeviceMask || len(r.words) != 1 {
-		return c, false
+		return false
 	}
-	return DeviceMask{uint32(r.words[0])}, true
+	c.Mask = uint32(r.words[0])
+	return true
 }

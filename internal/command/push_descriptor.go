@@ -73,21 +73,21 @@ func (s *Stream) keep(layout *descriptor.Layout) uint64 {
 	return uint64(i)
 }
 
-// PushDescriptorSet reads a record of vkCmdPushDescriptorSet. It returns false when the record's content does not fit.
-func (r *Record) PushDescriptorSet() (c PushDescriptorSet, ok bool) {
+// PushDescriptorSet reads a record of vkCmdPushDescriptorSet into c. It returns false when the record's content does not fit.
+func (r *Record) PushDescriptorSet(c *PushDescriptorSet) (ok bool) {
 	if r.Op != OpPushDescriptorSet || len(r.words) < 3 || r.words[1] >= uint64(len(r.stream.layouts)) {
-		return c, false
+		return false
 	}
-	c = PushDescriptorSet{
+	*c = PushDescriptorSet{
 		PipelineBindPoint: vk.PipelineBindPoint(r.words[0]), Layout: r.stream.layouts[r.words[1]], Set: uint32(r.words[2]),
 		words: r.words[3:],
 	}
 	for rest := c.words; len(rest) > 0; {
 		if _, rest, ok = nextWrite(rest); !ok {
-			return c, false
+			return false
 		}
 	}
-	return c, true
+	return true
 }
 
 // Writes are the writes in their order. Their data is in the stream.

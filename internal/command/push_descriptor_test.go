@@ -33,7 +33,8 @@ func TestPushDescriptorSet(t *testing.T) {
 	// Gathered: one structure behind the other.
 	want := [][]byte{slices.Concat(data[8:32], data[108:132]), data[:24], nil}
 	for i, l := range []*descriptor.Layout{one, two, one} {
-		c, ok := list[i].PushDescriptorSet()
+		c := new(PushDescriptorSet)
+		ok := list[i].PushDescriptorSet(c)
 		if !ok || c.PipelineBindPoint != vk.PIPELINE_BIND_POINT_COMPUTE || c.Layout != l || c.Set != 5 {
 			t.Errorf("record %d: %+v, %v", i, c, ok)
 		}
@@ -53,7 +54,7 @@ func TestPushDescriptorSet(t *testing.T) {
 	whole := list[0].words
 	fits := 0
 	for n := range whole {
-		if _, ok := (&Record{Op: OpPushDescriptorSet, words: whole[:n], stream: s.Stream}).PushDescriptorSet(); ok {
+		if (&Record{Op: OpPushDescriptorSet, words: whole[:n], stream: s.Stream}).PushDescriptorSet(new(PushDescriptorSet)) {
 			fits++
 		}
 	}
@@ -63,7 +64,8 @@ func TestPushDescriptorSet(t *testing.T) {
 	for place, value := range map[int]uint64{1: 2, 4: 1<<32 - 1 | 7<<32, 5: 0} {
 		words := slices.Clone(whole)
 		words[place] = value
-		if c, ok := (&Record{Op: OpPushDescriptorSet, words: words, stream: s.Stream}).PushDescriptorSet(); ok && place != 5 {
+		record := &Record{Op: OpPushDescriptorSet, words: words, stream: s.Stream}
+		if c := new(PushDescriptorSet); record.PushDescriptorSet(c) && place != 5 {
 			t.Errorf("with %#x as word %d it is read: %+v", value, place, c)
 		}
 	}
@@ -83,7 +85,7 @@ func TestPushDescriptorSet(t *testing.T) {
 	if list := s.records(t); len(list) != 0 {
 		t.Errorf("%d records of writes that are refused", len(list))
 	}
-	if _, ok := (&Record{Op: OpPushDescriptorSet, words: whole, stream: s.Stream}).PushDescriptorSet(); ok {
+	if (&Record{Op: OpPushDescriptorSet, words: whole, stream: s.Stream}).PushDescriptorSet(new(PushDescriptorSet)) {
 		t.Error("a layout outlives the records")
 	}
 }
@@ -104,7 +106,8 @@ func TestPushingDoesNotAllocate(t *testing.T) {
 	s.End()
 	if n := testing.AllocsPerRun(100, func() {
 		for r := range s.Records() {
-			c, _ := r.PushDescriptorSet()
+			c := new(PushDescriptorSet)
+			r.PushDescriptorSet(c)
 			for w := range c.Writes() {
 				if w.Count != 2 {
 					t.Error("not read back")

@@ -46,16 +46,16 @@ func (s *Stream) FillBuffer(dstBuffer vk.Buffer, dstOffset vk.DeviceSize, size v
 	return s.add(OpFillBuffer, []uint64{uint64(dstBuffer), uint64(dstOffset), uint64(size), uint64(data)})
 }
 
-// FillBuffer reads a record of vkCmdFillBuffer. It returns false when the record's length does not fit.
-func (r *Record) FillBuffer() (c FillBuffer, ok bool) {
+// FillBuffer reads a record of vkCmdFillBuffer into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) FillBuffer(c *FillBuffer) (ok bool) {
 	if r.Op != OpFillBuffer || len(r.words) != 4 {
-		return c, false
+		return false
 	}
 	c.DstBuffer = vk.Buffer(r.words[0])
 	c.DstOffset = vk.DeviceSize(r.words[1])
 	c.Size = vk.DeviceSize(r.words[2])
 	c.Data = uint32(r.words[3])
-	return c, true
+	return true
 }
 
 // UpdateBuffer is a recorded vkCmdUpdateBuffer; what it points to lies in the stream.
@@ -70,18 +70,18 @@ func (s *Stream) UpdateBuffer(dstBuffer vk.Buffer, dstOffset vk.DeviceSize, data
 	return s.add(OpUpdateBuffer, []uint64{uint64(dstBuffer), uint64(dstOffset), uint64(len(data))}, bytesOf(data))
 }
 
-// UpdateBuffer reads a record of vkCmdUpdateBuffer. It returns false when the record's length does not fit.
-func (r *Record) UpdateBuffer() (c UpdateBuffer, ok bool) {
+// UpdateBuffer reads a record of vkCmdUpdateBuffer into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) UpdateBuffer(c *UpdateBuffer) (ok bool) {
 	if r.Op != OpUpdateBuffer || len(r.words) < 3 {
-		return c, false
+		return false
 	}
 	c.DstBuffer = vk.Buffer(r.words[0])
 	c.DstOffset = vk.DeviceSize(r.words[1])
 	rest := r.words[3:]
 	if c.Data, rest, ok = array[byte](rest, r.words[2]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // CopyBuffer is a recorded vkCmdCopyBuffer; what it points to lies in the stream.
@@ -96,18 +96,18 @@ func (s *Stream) CopyBuffer(srcBuffer vk.Buffer, dstBuffer vk.Buffer, regions []
 	return s.add(OpCopyBuffer, []uint64{uint64(srcBuffer), uint64(dstBuffer), uint64(len(regions))}, bytesOf(regions))
 }
 
-// CopyBuffer reads a record of vkCmdCopyBuffer. It returns false when the record's length does not fit.
-func (r *Record) CopyBuffer() (c CopyBuffer, ok bool) {
+// CopyBuffer reads a record of vkCmdCopyBuffer into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) CopyBuffer(c *CopyBuffer) (ok bool) {
 	if r.Op != OpCopyBuffer || len(r.words) < 3 {
-		return c, false
+		return false
 	}
 	c.SrcBuffer = vk.Buffer(r.words[0])
 	c.DstBuffer = vk.Buffer(r.words[1])
 	rest := r.words[3:]
 	if c.Regions, rest, ok = array[vk.BufferCopy](rest, r.words[2]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // CopyImage is a recorded vkCmdCopyImage; what it points to lies in the stream.
@@ -124,10 +124,10 @@ func (s *Stream) CopyImage(srcImage vk.Image, srcImageLayout vk.ImageLayout, dst
 	return s.add(OpCopyImage, []uint64{uint64(srcImage), uint64(uint32(srcImageLayout)), uint64(dstImage), uint64(uint32(dstImageLayout)), uint64(len(regions))}, bytesOf(regions))
 }
 
-// CopyImage reads a record of vkCmdCopyImage. It returns false when the record's length does not fit.
-func (r *Record) CopyImage() (c CopyImage, ok bool) {
+// CopyImage reads a record of vkCmdCopyImage into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) CopyImage(c *CopyImage) (ok bool) {
 	if r.Op != OpCopyImage || len(r.words) < 5 {
-		return c, false
+		return false
 	}
 	c.SrcImage = vk.Image(r.words[0])
 	c.SrcImageLayout = vk.ImageLayout(r.words[1])
@@ -135,9 +135,9 @@ func (r *Record) CopyImage() (c CopyImage, ok bool) {
 	c.DstImageLayout = vk.ImageLayout(r.words[3])
 	rest := r.words[5:]
 	if c.Regions, rest, ok = array[vk.ImageCopy](rest, r.words[4]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // BlitImage is a recorded vkCmdBlitImage; what it points to lies in the stream.
@@ -155,10 +155,10 @@ func (s *Stream) BlitImage(srcImage vk.Image, srcImageLayout vk.ImageLayout, dst
 	return s.add(OpBlitImage, []uint64{uint64(srcImage), uint64(uint32(srcImageLayout)), uint64(dstImage), uint64(uint32(dstImageLayout)), uint64(len(regions)), uint64(uint32(filter))}, bytesOf(regions))
 }
 
-// BlitImage reads a record of vkCmdBlitImage. It returns false when the record's length does not fit.
-func (r *Record) BlitImage() (c BlitImage, ok bool) {
+// BlitImage reads a record of vkCmdBlitImage into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) BlitImage(c *BlitImage) (ok bool) {
 	if r.Op != OpBlitImage || len(r.words) < 6 {
-		return c, false
+		return false
 	}
 	c.SrcImage = vk.Image(r.words[0])
 	c.SrcImageLayout = vk.ImageLayout(r.words[1])
@@ -167,9 +167,9 @@ func (r *Record) BlitImage() (c BlitImage, ok bool) {
 	c.Filter = vk.Filter(r.words[5])
 	rest := r.words[6:]
 	if c.Regions, rest, ok = array[vk.ImageBlit](rest, r.words[4]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // CopyBufferToImage is a recorded vkCmdCopyBufferToImage; what it points to lies in the stream.
@@ -185,19 +185,19 @@ func (s *Stream) CopyBufferToImage(srcBuffer vk.Buffer, dstImage vk.Image, dstIm
 	return s.add(OpCopyBufferToImage, []uint64{uint64(srcBuffer), uint64(dstImage), uint64(uint32(dstImageLayout)), uint64(len(regions))}, bytesOf(regions))
 }
 
-// CopyBufferToImage reads a record of vkCmdCopyBufferToImage. It returns false when the record's length does not fit.
-func (r *Record) CopyBufferToImage() (c CopyBufferToImage, ok bool) {
+// CopyBufferToImage reads a record of vkCmdCopyBufferToImage into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) CopyBufferToImage(c *CopyBufferToImage) (ok bool) {
 	if r.Op != OpCopyBufferToImage || len(r.words) < 4 {
-		return c, false
+		return false
 	}
 	c.SrcBuffer = vk.Buffer(r.words[0])
 	c.DstImage = vk.Image(r.words[1])
 	c.DstImageLayout = vk.ImageLayout(r.words[2])
 	rest := r.words[4:]
 	if c.Regions, rest, ok = array[vk.BufferImageCopy](rest, r.words[3]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // CopyImageToBuffer is a recorded vkCmdCopyImageToBuffer; what it points to lies in the stream.
@@ -213,19 +213,19 @@ func (s *Stream) CopyImageToBuffer(srcImage vk.Image, srcImageLayout vk.ImageLay
 	return s.add(OpCopyImageToBuffer, []uint64{uint64(srcImage), uint64(uint32(srcImageLayout)), uint64(dstBuffer), uint64(len(regions))}, bytesOf(regions))
 }
 
-// CopyImageToBuffer reads a record of vkCmdCopyImageToBuffer. It returns false when the record's length does not fit.
-func (r *Record) CopyImageToBuffer() (c CopyImageToBuffer, ok bool) {
+// CopyImageToBuffer reads a record of vkCmdCopyImageToBuffer into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) CopyImageToBuffer(c *CopyImageToBuffer) (ok bool) {
 	if r.Op != OpCopyImageToBuffer || len(r.words) < 4 {
-		return c, false
+		return false
 	}
 	c.SrcImage = vk.Image(r.words[0])
 	c.SrcImageLayout = vk.ImageLayout(r.words[1])
 	c.DstBuffer = vk.Buffer(r.words[2])
 	rest := r.words[4:]
 	if c.Regions, rest, ok = array[vk.BufferImageCopy](rest, r.words[3]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // ClearColorImage is a recorded vkCmdClearColorImage; what it points to lies in the stream.
@@ -241,21 +241,21 @@ func (s *Stream) ClearColorImage(image vk.Image, imageLayout vk.ImageLayout, col
 	return s.add(OpClearColorImage, []uint64{uint64(image), uint64(uint32(imageLayout)), uint64(len(ranges))}, bytesAt(color), bytesOf(ranges))
 }
 
-// ClearColorImage reads a record of vkCmdClearColorImage. It returns false when the record's length does not fit.
-func (r *Record) ClearColorImage() (c ClearColorImage, ok bool) {
+// ClearColorImage reads a record of vkCmdClearColorImage into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) ClearColorImage(c *ClearColorImage) (ok bool) {
 	if r.Op != OpClearColorImage || len(r.words) < 3 {
-		return c, false
+		return false
 	}
 	c.Image = vk.Image(r.words[0])
 	c.ImageLayout = vk.ImageLayout(r.words[1])
 	rest := r.words[3:]
 	if c.Color, rest, ok = structure[vk.ClearColorValue](rest); !ok {
-		return c, false
+		return false
 	}
 	if c.Ranges, rest, ok = array[vk.ImageSubresourceRange](rest, r.words[2]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // ClearDepthStencilImage is a recorded vkCmdClearDepthStencilImage; what it points to lies in the stream.
@@ -271,21 +271,21 @@ func (s *Stream) ClearDepthStencilImage(image vk.Image, imageLayout vk.ImageLayo
 	return s.add(OpClearDepthStencilImage, []uint64{uint64(image), uint64(uint32(imageLayout)), uint64(len(ranges))}, bytesAt(depthStencil), bytesOf(ranges))
 }
 
-// ClearDepthStencilImage reads a record of vkCmdClearDepthStencilImage. It returns false when the record's length does not fit.
-func (r *Record) ClearDepthStencilImage() (c ClearDepthStencilImage, ok bool) {
+// ClearDepthStencilImage reads a record of vkCmdClearDepthStencilImage into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) ClearDepthStencilImage(c *ClearDepthStencilImage) (ok bool) {
 	if r.Op != OpClearDepthStencilImage || len(r.words) < 3 {
-		return c, false
+		return false
 	}
 	c.Image = vk.Image(r.words[0])
 	c.ImageLayout = vk.ImageLayout(r.words[1])
 	rest := r.words[3:]
 	if c.DepthStencil, rest, ok = structure[vk.ClearDepthStencilValue](rest); !ok {
-		return c, false
+		return false
 	}
 	if c.Ranges, rest, ok = array[vk.ImageSubresourceRange](rest, r.words[2]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // ResolveImage is a recorded vkCmdResolveImage; what it points to lies in the stream.
@@ -302,10 +302,10 @@ func (s *Stream) ResolveImage(srcImage vk.Image, srcImageLayout vk.ImageLayout, 
 	return s.add(OpResolveImage, []uint64{uint64(srcImage), uint64(uint32(srcImageLayout)), uint64(dstImage), uint64(uint32(dstImageLayout)), uint64(len(regions))}, bytesOf(regions))
 }
 
-// ResolveImage reads a record of vkCmdResolveImage. It returns false when the record's length does not fit.
-func (r *Record) ResolveImage() (c ResolveImage, ok bool) {
+// ResolveImage reads a record of vkCmdResolveImage into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) ResolveImage(c *ResolveImage) (ok bool) {
 	if r.Op != OpResolveImage || len(r.words) < 5 {
-		return c, false
+		return false
 	}
 	c.SrcImage = vk.Image(r.words[0])
 	c.SrcImageLayout = vk.ImageLayout(r.words[1])
@@ -313,9 +313,9 @@ func (r *Record) ResolveImage() (c ResolveImage, ok bool) {
 	c.DstImageLayout = vk.ImageLayout(r.words[3])
 	rest := r.words[5:]
 	if c.Regions, rest, ok = array[vk.ImageResolve](rest, r.words[4]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // SetEvent is a recorded vkCmdSetEvent.
@@ -329,14 +329,14 @@ func (s *Stream) SetEvent(event vk.Event, stageMask vk.PipelineStageFlags) error
 	return s.add(OpSetEvent, []uint64{uint64(event), uint64(stageMask)})
 }
 
-// SetEvent reads a record of vkCmdSetEvent. It returns false when the record's length does not fit.
-func (r *Record) SetEvent() (c SetEvent, ok bool) {
+// SetEvent reads a record of vkCmdSetEvent into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) SetEvent(c *SetEvent) (ok bool) {
 	if r.Op != OpSetEvent || len(r.words) != 2 {
-		return c, false
+		return false
 	}
 	c.Event = vk.Event(r.words[0])
 	c.StageMask = vk.PipelineStageFlags(r.words[1])
-	return c, true
+	return true
 }
 
 // ResetEvent is a recorded vkCmdResetEvent.
@@ -350,14 +350,14 @@ func (s *Stream) ResetEvent(event vk.Event, stageMask vk.PipelineStageFlags) err
 	return s.add(OpResetEvent, []uint64{uint64(event), uint64(stageMask)})
 }
 
-// ResetEvent reads a record of vkCmdResetEvent. It returns false when the record's length does not fit.
-func (r *Record) ResetEvent() (c ResetEvent, ok bool) {
+// ResetEvent reads a record of vkCmdResetEvent into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) ResetEvent(c *ResetEvent) (ok bool) {
 	if r.Op != OpResetEvent || len(r.words) != 2 {
-		return c, false
+		return false
 	}
 	c.Event = vk.Event(r.words[0])
 	c.StageMask = vk.PipelineStageFlags(r.words[1])
-	return c, true
+	return true
 }
 
 // WaitEvents is a recorded vkCmdWaitEvents; what it points to lies in the stream.
@@ -372,18 +372,18 @@ func (s *Stream) WaitEvents(events []vk.Event, srcStageMask vk.PipelineStageFlag
 	return s.add(OpWaitEvents, []uint64{uint64(len(events)), uint64(srcStageMask), uint64(dstStageMask)}, bytesOf(events))
 }
 
-// WaitEvents reads a record of vkCmdWaitEvents. It returns false when the record's length does not fit.
-func (r *Record) WaitEvents() (c WaitEvents, ok bool) {
+// WaitEvents reads a record of vkCmdWaitEvents into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) WaitEvents(c *WaitEvents) (ok bool) {
 	if r.Op != OpWaitEvents || len(r.words) < 3 {
-		return c, false
+		return false
 	}
 	c.SrcStageMask = vk.PipelineStageFlags(r.words[1])
 	c.DstStageMask = vk.PipelineStageFlags(r.words[2])
 	rest := r.words[3:]
 	if c.Events, rest, ok = array[vk.Event](rest, r.words[0]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // ResetQueryPool is a recorded vkCmdResetQueryPool.
@@ -398,15 +398,15 @@ func (s *Stream) ResetQueryPool(queryPool vk.QueryPool, firstQuery uint32, query
 	return s.add(OpResetQueryPool, []uint64{uint64(queryPool), uint64(firstQuery), uint64(queryCount)})
 }
 
-// ResetQueryPool reads a record of vkCmdResetQueryPool. It returns false when the record's length does not fit.
-func (r *Record) ResetQueryPool() (c ResetQueryPool, ok bool) {
+// ResetQueryPool reads a record of vkCmdResetQueryPool into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) ResetQueryPool(c *ResetQueryPool) (ok bool) {
 	if r.Op != OpResetQueryPool || len(r.words) != 3 {
-		return c, false
+		return false
 	}
 	c.QueryPool = vk.QueryPool(r.words[0])
 	c.FirstQuery = uint32(r.words[1])
 	c.QueryCount = uint32(r.words[2])
-	return c, true
+	return true
 }
 
 // WriteTimestamp is a recorded vkCmdWriteTimestamp.
@@ -421,15 +421,15 @@ func (s *Stream) WriteTimestamp(pipelineStage vk.PipelineStageFlagBits, queryPoo
 	return s.add(OpWriteTimestamp, []uint64{uint64(pipelineStage), uint64(queryPool), uint64(query)})
 }
 
-// WriteTimestamp reads a record of vkCmdWriteTimestamp. It returns false when the record's length does not fit.
-func (r *Record) WriteTimestamp() (c WriteTimestamp, ok bool) {
+// WriteTimestamp reads a record of vkCmdWriteTimestamp into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) WriteTimestamp(c *WriteTimestamp) (ok bool) {
 	if r.Op != OpWriteTimestamp || len(r.words) != 3 {
-		return c, false
+		return false
 	}
 	c.PipelineStage = vk.PipelineStageFlagBits(r.words[0])
 	c.QueryPool = vk.QueryPool(r.words[1])
 	c.Query = uint32(r.words[2])
-	return c, true
+	return true
 }
 
 // WriteTimestamp2 is a recorded vkCmdWriteTimestamp2.
@@ -444,15 +444,15 @@ func (s *Stream) WriteTimestamp2(stage vk.PipelineStageFlags2, queryPool vk.Quer
 	return s.add(OpWriteTimestamp2, []uint64{uint64(stage), uint64(queryPool), uint64(query)})
 }
 
-// WriteTimestamp2 reads a record of vkCmdWriteTimestamp2. It returns false when the record's length does not fit.
-func (r *Record) WriteTimestamp2() (c WriteTimestamp2, ok bool) {
+// WriteTimestamp2 reads a record of vkCmdWriteTimestamp2 into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) WriteTimestamp2(c *WriteTimestamp2) (ok bool) {
 	if r.Op != OpWriteTimestamp2 || len(r.words) != 3 {
-		return c, false
+		return false
 	}
 	c.Stage = vk.PipelineStageFlags2(r.words[0])
 	c.QueryPool = vk.QueryPool(r.words[1])
 	c.Query = uint32(r.words[2])
-	return c, true
+	return true
 }
 
 // CopyQueryPoolResults is a recorded vkCmdCopyQueryPoolResults.
@@ -471,10 +471,10 @@ func (s *Stream) CopyQueryPoolResults(queryPool vk.QueryPool, firstQuery uint32,
 	return s.add(OpCopyQueryPoolResults, []uint64{uint64(queryPool), uint64(firstQuery), uint64(queryCount), uint64(dstBuffer), uint64(dstOffset), uint64(stride), uint64(flags)})
 }
 
-// CopyQueryPoolResults reads a record of vkCmdCopyQueryPoolResults. It returns false when the record's length does not fit.
-func (r *Record) CopyQueryPoolResults() (c CopyQueryPoolResults, ok bool) {
+// CopyQueryPoolResults reads a record of vkCmdCopyQueryPoolResults into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) CopyQueryPoolResults(c *CopyQueryPoolResults) (ok bool) {
 	if r.Op != OpCopyQueryPoolResults || len(r.words) != 7 {
-		return c, false
+		return false
 	}
 	c.QueryPool = vk.QueryPool(r.words[0])
 	c.FirstQuery = uint32(r.words[1])
@@ -483,7 +483,7 @@ func (r *Record) CopyQueryPoolResults() (c CopyQueryPoolResults, ok bool) {
 	c.DstOffset = vk.DeviceSize(r.words[4])
 	c.Stride = vk.DeviceSize(r.words[5])
 	c.Flags = vk.QueryResultFlags(r.words[6])
-	return c, true
+	return true
 }
 
 // ExecuteCommands is a recorded vkCmdExecuteCommands; what it points to lies in the stream.
@@ -496,16 +496,16 @@ func (s *Stream) ExecuteCommands(commandBuffers []vk.CommandBuffer) error {
 	return s.add(OpExecuteCommands, []uint64{uint64(len(commandBuffers))}, bytesOf(commandBuffers))
 }
 
-// ExecuteCommands reads a record of vkCmdExecuteCommands. It returns false when the record's length does not fit.
-func (r *Record) ExecuteCommands() (c ExecuteCommands, ok bool) {
+// ExecuteCommands reads a record of vkCmdExecuteCommands into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) ExecuteCommands(c *ExecuteCommands) (ok bool) {
 	if r.Op != OpExecuteCommands || len(r.words) < 1 {
-		return c, false
+		return false
 	}
 	rest := r.words[1:]
 	if c.CommandBuffers, rest, ok = array[vk.CommandBuffer](rest, r.words[0]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // WriteBufferMarkerAMD is a recorded vkCmdWriteBufferMarkerAMD.
@@ -521,16 +521,16 @@ func (s *Stream) WriteBufferMarkerAMD(pipelineStage vk.PipelineStageFlagBits, ds
 	return s.add(OpWriteBufferMarkerAMD, []uint64{uint64(pipelineStage), uint64(dstBuffer), uint64(dstOffset), uint64(marker)})
 }
 
-// WriteBufferMarkerAMD reads a record of vkCmdWriteBufferMarkerAMD. It returns false when the record's length does not fit.
-func (r *Record) WriteBufferMarkerAMD() (c WriteBufferMarkerAMD, ok bool) {
+// WriteBufferMarkerAMD reads a record of vkCmdWriteBufferMarkerAMD into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) WriteBufferMarkerAMD(c *WriteBufferMarkerAMD) (ok bool) {
 	if r.Op != OpWriteBufferMarkerAMD || len(r.words) != 4 {
-		return c, false
+		return false
 	}
 	c.PipelineStage = vk.PipelineStageFlagBits(r.words[0])
 	c.DstBuffer = vk.Buffer(r.words[1])
 	c.DstOffset = vk.DeviceSize(r.words[2])
 	c.Marker = uint32(r.words[3])
-	return c, true
+	return true
 }
 
 // BindPipeline is a recorded vkCmdBindPipeline.
@@ -544,14 +544,14 @@ func (s *Stream) BindPipeline(pipelineBindPoint vk.PipelineBindPoint, pipeline v
 	return s.add(OpBindPipeline, []uint64{uint64(uint32(pipelineBindPoint)), uint64(pipeline)})
 }
 
-// BindPipeline reads a record of vkCmdBindPipeline. It returns false when the record's length does not fit.
-func (r *Record) BindPipeline() (c BindPipeline, ok bool) {
+// BindPipeline reads a record of vkCmdBindPipeline into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) BindPipeline(c *BindPipeline) (ok bool) {
 	if r.Op != OpBindPipeline || len(r.words) != 2 {
-		return c, false
+		return false
 	}
 	c.PipelineBindPoint = vk.PipelineBindPoint(r.words[0])
 	c.Pipeline = vk.Pipeline(r.words[1])
-	return c, true
+	return true
 }
 
 // BindDescriptorSets is a recorded vkCmdBindDescriptorSets; what it points to lies in the stream.
@@ -568,22 +568,22 @@ func (s *Stream) BindDescriptorSets(pipelineBindPoint vk.PipelineBindPoint, layo
 	return s.add(OpBindDescriptorSets, []uint64{uint64(uint32(pipelineBindPoint)), uint64(layout), uint64(firstSet), uint64(len(descriptorSets)), uint64(len(dynamicOffsets))}, bytesOf(descriptorSets), bytesOf(dynamicOffsets))
 }
 
-// BindDescriptorSets reads a record of vkCmdBindDescriptorSets. It returns false when the record's length does not fit.
-func (r *Record) BindDescriptorSets() (c BindDescriptorSets, ok bool) {
+// BindDescriptorSets reads a record of vkCmdBindDescriptorSets into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) BindDescriptorSets(c *BindDescriptorSets) (ok bool) {
 	if r.Op != OpBindDescriptorSets || len(r.words) < 5 {
-		return c, false
+		return false
 	}
 	c.PipelineBindPoint = vk.PipelineBindPoint(r.words[0])
 	c.Layout = vk.PipelineLayout(r.words[1])
 	c.FirstSet = uint32(r.words[2])
 	rest := r.words[5:]
 	if c.DescriptorSets, rest, ok = array[vk.DescriptorSet](rest, r.words[3]); !ok {
-		return c, false
+		return false
 	}
 	if c.DynamicOffsets, rest, ok = array[uint32](rest, r.words[4]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // PushConstants is a recorded vkCmdPushConstants; what it points to lies in the stream.
@@ -599,19 +599,19 @@ func (s *Stream) PushConstants(layout vk.PipelineLayout, stageFlags vk.ShaderSta
 	return s.add(OpPushConstants, []uint64{uint64(layout), uint64(stageFlags), uint64(offset), uint64(len(values))}, bytesOf(values))
 }
 
-// PushConstants reads a record of vkCmdPushConstants. It returns false when the record's length does not fit.
-func (r *Record) PushConstants() (c PushConstants, ok bool) {
+// PushConstants reads a record of vkCmdPushConstants into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) PushConstants(c *PushConstants) (ok bool) {
 	if r.Op != OpPushConstants || len(r.words) < 4 {
-		return c, false
+		return false
 	}
 	c.Layout = vk.PipelineLayout(r.words[0])
 	c.StageFlags = vk.ShaderStageFlags(r.words[1])
 	c.Offset = uint32(r.words[2])
 	rest := r.words[4:]
 	if c.Values, rest, ok = array[byte](rest, r.words[3]); !ok {
-		return c, false
+		return false
 	}
-	return c, len(rest) == 0
+	return len(rest) == 0
 }
 
 // Dispatch is a recorded vkCmdDispatch.
@@ -626,15 +626,15 @@ func (s *Stream) Dispatch(groupCountX uint32, groupCountY uint32, groupCountZ ui
 	return s.add(OpDispatch, []uint64{uint64(groupCountX), uint64(groupCountY), uint64(groupCountZ)})
 }
 
-// Dispatch reads a record of vkCmdDispatch. It returns false when the record's length does not fit.
-func (r *Record) Dispatch() (c Dispatch, ok bool) {
+// Dispatch reads a record of vkCmdDispatch into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) Dispatch(c *Dispatch) (ok bool) {
 	if r.Op != OpDispatch || len(r.words) != 3 {
-		return c, false
+		return false
 	}
 	c.GroupCountX = uint32(r.words[0])
 	c.GroupCountY = uint32(r.words[1])
 	c.GroupCountZ = uint32(r.words[2])
-	return c, true
+	return true
 }
 
 // DispatchIndirect is a recorded vkCmdDispatchIndirect.
@@ -648,14 +648,14 @@ func (s *Stream) DispatchIndirect(buffer vk.Buffer, offset vk.DeviceSize) error 
 	return s.add(OpDispatchIndirect, []uint64{uint64(buffer), uint64(offset)})
 }
 
-// DispatchIndirect reads a record of vkCmdDispatchIndirect. It returns false when the record's length does not fit.
-func (r *Record) DispatchIndirect() (c DispatchIndirect, ok bool) {
+// DispatchIndirect reads a record of vkCmdDispatchIndirect into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) DispatchIndirect(c *DispatchIndirect) (ok bool) {
 	if r.Op != OpDispatchIndirect || len(r.words) != 2 {
-		return c, false
+		return false
 	}
 	c.Buffer = vk.Buffer(r.words[0])
 	c.Offset = vk.DeviceSize(r.words[1])
-	return c, true
+	return true
 }
 
 // DispatchBase is a recorded vkCmdDispatchBase.
@@ -673,10 +673,10 @@ func (s *Stream) DispatchBase(baseGroupX uint32, baseGroupY uint32, baseGroupZ u
 	return s.add(OpDispatchBase, []uint64{uint64(baseGroupX), uint64(baseGroupY), uint64(baseGroupZ), uint64(groupCountX), uint64(groupCountY), uint64(groupCountZ)})
 }
 
-// DispatchBase reads a record of vkCmdDispatchBase. It returns false when the record's length does not fit.
-func (r *Record) DispatchBase() (c DispatchBase, ok bool) {
+// DispatchBase reads a record of vkCmdDispatchBase into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) DispatchBase(c *DispatchBase) (ok bool) {
 	if r.Op != OpDispatchBase || len(r.words) != 6 {
-		return c, false
+		return false
 	}
 	c.BaseGroupX = uint32(r.words[0])
 	c.BaseGroupY = uint32(r.words[1])
@@ -684,5 +684,5 @@ func (r *Record) DispatchBase() (c DispatchBase, ok bool) {
 	c.GroupCountX = uint32(r.words[3])
 	c.GroupCountY = uint32(r.words[4])
 	c.GroupCountZ = uint32(r.words[5])
-	return c, true
+	return true
 }

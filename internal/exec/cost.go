@@ -25,7 +25,8 @@ func immediate(s *command.Stream, r Resources) bool {
 	var pipeline *Pipeline
 	for record := range s.Records() {
 		if record.Op == command.OpBindPipeline {
-			c, _ := record.BindPipeline()
+			c := new(command.BindPipeline)
+			record.BindPipeline(c)
 			pipeline, _ = r.Pipeline(c.Pipeline) // executing the stream finds the error
 		}
 		bytes, blocks := cost(record, pipeline)
@@ -44,16 +45,19 @@ func immediate(s *command.Stream, r Resources) bool {
 func cost(record *command.Record, pipeline *Pipeline) (bytes uint64, blocks bool) {
 	switch record.Op {
 	case command.OpFillBuffer:
-		c, _ := record.FillBuffer()
+		c := new(command.FillBuffer)
+		record.FillBuffer(c)
 		if c.Size == vk.WHOLE_SIZE {
 			return immediateBytes, false
 		}
 		return c.Size, false
 	case command.OpUpdateBuffer:
-		c, _ := record.UpdateBuffer()
+		c := new(command.UpdateBuffer)
+		record.UpdateBuffer(c)
 		return uint64(len(c.Data)), false
 	case command.OpCopyBuffer:
-		c, _ := record.CopyBuffer()
+		c := new(command.CopyBuffer)
+		record.CopyBuffer(c)
 		for i := range c.Regions {
 			if bytes += c.Regions[i].Size; bytes > immediateBytes {
 				break
@@ -61,19 +65,24 @@ func cost(record *command.Record, pipeline *Pipeline) (bytes uint64, blocks bool
 		}
 		return bytes, false
 	case command.OpCopyImage:
-		c, _ := record.CopyImage()
+		c := new(command.CopyImage)
+		record.CopyImage(c)
 		return regionBytes * uint64(len(c.Regions)), false
 	case command.OpCopyBufferToImage:
-		c, _ := record.CopyBufferToImage()
+		c := new(command.CopyBufferToImage)
+		record.CopyBufferToImage(c)
 		return regionBytes * uint64(len(c.Regions)), false
 	case command.OpCopyImageToBuffer:
-		c, _ := record.CopyImageToBuffer()
+		c := new(command.CopyImageToBuffer)
+		record.CopyImageToBuffer(c)
 		return regionBytes * uint64(len(c.Regions)), false
 	case command.OpDispatch:
-		c, _ := record.Dispatch()
+		c := new(command.Dispatch)
+		record.Dispatch(c)
 		return dispatchCost(pipeline, c.GroupCountX, c.GroupCountY, c.GroupCountZ), false
 	case command.OpDispatchBase:
-		c, _ := record.DispatchBase()
+		c := new(command.DispatchBase)
+		record.DispatchBase(c)
 		return dispatchCost(pipeline, c.GroupCountX, c.GroupCountY, c.GroupCountZ), false
 	case command.OpDispatchIndirect: // the size is not known yet
 		return immediateBytes + 1, false

@@ -93,8 +93,8 @@ func (r *replay) step(record *command.Record) error {
 	run := r.submitted & r.current & (1<<len(r.members) - 1)
 	switch record.Op {
 	case command.OpDeviceMask:
-		c, ok := record.DeviceMask()
-		if !ok {
+		c := new(command.DeviceMask)
+		if !record.DeviceMask(c) {
 			return r.malformed()
 		}
 		r.current = c.Mask

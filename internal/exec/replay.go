@@ -129,8 +129,8 @@ func (r *replay) malformed() error {
 
 // executeCommands executes secondary command buffers. These can't execute others: so the recursion ends there.
 func (r *replay) executeCommands(record *command.Record, secondary bool) error {
-	c, ok := record.ExecuteCommands()
-	if !ok {
+	c := new(command.ExecuteCommands)
+	if !record.ExecuteCommands(c) {
 		return r.malformed()
 	}
 	if secondary {
@@ -203,42 +203,42 @@ func (r *replay) command(record *command.Record) error {
 func (r *replay) perform(record *command.Record) error {
 	switch record.Op {
 	case command.OpBindPipeline:
-		if c, ok := record.BindPipeline(); ok {
-			return r.bindPipeline(&c)
+		if c := new(command.BindPipeline); record.BindPipeline(c) {
+			return r.bindPipeline(c)
 		}
 	case command.OpBindDescriptorSets:
-		if c, ok := record.BindDescriptorSets(); ok {
-			return r.bindDescriptorSets(&c)
+		if c := new(command.BindDescriptorSets); record.BindDescriptorSets(c) {
+			return r.bindDescriptorSets(c)
 		}
 	case command.OpPushDescriptorSet:
-		if c, ok := record.PushDescriptorSet(); ok {
-			return r.pushDescriptorSet(&c)
+		if c := new(command.PushDescriptorSet); record.PushDescriptorSet(c) {
+			return r.pushDescriptorSet(c)
 		}
 	case command.OpPushConstants:
-		if c, ok := record.PushConstants(); ok {
-			return r.pushConstants(&c)
+		if c := new(command.PushConstants); record.PushConstants(c) {
+			return r.pushConstants(c)
 		}
 	case command.OpDispatch:
-		if c, ok := record.Dispatch(); ok {
+		if c := new(command.Dispatch); record.Dispatch(c) {
 			return r.dispatch([3]uint32{c.GroupCountX, c.GroupCountY, c.GroupCountZ})
 		}
 	case command.OpDispatchIndirect:
-		if c, ok := record.DispatchIndirect(); ok {
-			return r.dispatchIndirect(&c)
+		if c := new(command.DispatchIndirect); record.DispatchIndirect(c) {
+			return r.dispatchIndirect(c)
 		}
 	case command.OpDispatchBase:
-		if c, ok := record.DispatchBase(); ok {
+		if c := new(command.DispatchBase); record.DispatchBase(c) {
 			return r.dispatchBase([3]uint32{c.BaseGroupX, c.BaseGroupY, c.BaseGroupZ},
 				[3]uint32{c.GroupCountX, c.GroupCountY, c.GroupCountZ})
 		}
 	case command.OpDebugLabel:
-		if c, ok := record.DebugLabel(); ok {
-			r.label(&c)
+		if c := new(command.DebugLabel); record.DebugLabel(c) {
+			r.label(c)
 			return nil
 		}
 	case command.OpBarrier:
-		if c, ok := record.Barrier(); ok {
-			r.barrier(&c)
+		if c := new(command.Barrier); record.Barrier(c) {
+			r.barrier(c)
 			return nil
 		}
 	default:
@@ -266,44 +266,44 @@ func (r *replay) barrier(c *command.Barrier) {
 func (r *replay) transferCommand(record *command.Record) error {
 	switch record.Op {
 	case command.OpFillBuffer:
-		if c, ok := record.FillBuffer(); ok {
-			return r.fillBuffer(&c)
+		if c := new(command.FillBuffer); record.FillBuffer(c) {
+			return r.fillBuffer(c)
 		}
 	case command.OpUpdateBuffer:
-		if c, ok := record.UpdateBuffer(); ok {
-			return r.updateBuffer(&c)
+		if c := new(command.UpdateBuffer); record.UpdateBuffer(c) {
+			return r.updateBuffer(c)
 		}
 	case command.OpCopyBuffer:
-		if c, ok := record.CopyBuffer(); ok {
-			return r.copyBuffer(&c)
+		if c := new(command.CopyBuffer); record.CopyBuffer(c) {
+			return r.copyBuffer(c)
 		}
 	case command.OpCopyImage:
-		if c, ok := record.CopyImage(); ok {
-			return r.copyImage(&c)
+		if c := new(command.CopyImage); record.CopyImage(c) {
+			return r.copyImage(c)
 		}
 	case command.OpCopyBufferToImage:
-		if c, ok := record.CopyBufferToImage(); ok {
-			return r.copyBufferToImage(&c)
+		if c := new(command.CopyBufferToImage); record.CopyBufferToImage(c) {
+			return r.copyBufferToImage(c)
 		}
 	case command.OpCopyImageToBuffer:
-		if c, ok := record.CopyImageToBuffer(); ok {
-			return r.copyImageToBuffer(&c)
+		if c := new(command.CopyImageToBuffer); record.CopyImageToBuffer(c) {
+			return r.copyImageToBuffer(c)
 		}
 	case command.OpBlitImage:
-		if c, ok := record.BlitImage(); ok {
-			return r.blitImage(&c)
+		if c := new(command.BlitImage); record.BlitImage(c) {
+			return r.blitImage(c)
 		}
 	case command.OpResolveImage:
-		if c, ok := record.ResolveImage(); ok {
-			return r.resolveImage(&c)
+		if c := new(command.ResolveImage); record.ResolveImage(c) {
+			return r.resolveImage(c)
 		}
 	case command.OpClearColorImage:
-		if c, ok := record.ClearColorImage(); ok {
-			return r.clearColorImage(&c)
+		if c := new(command.ClearColorImage); record.ClearColorImage(c) {
+			return r.clearColorImage(c)
 		}
 	case command.OpClearDepthStencilImage:
-		if c, ok := record.ClearDepthStencilImage(); ok {
-			return r.clearDepthStencilImage(&c)
+		if c := new(command.ClearDepthStencilImage); record.ClearDepthStencilImage(c) {
+			return r.clearDepthStencilImage(c)
 		}
 	default:
 		return r.eventCommand(record)
@@ -315,38 +315,38 @@ func (r *replay) transferCommand(record *command.Record) error {
 func (r *replay) eventCommand(record *command.Record) error {
 	switch record.Op {
 	case command.OpSetEvent:
-		if c, ok := record.SetEvent(); ok {
+		if c := new(command.SetEvent); record.SetEvent(c) {
 			return r.setEvent(c.Event, true, vk.VUID_vkCmdSetEvent_event_parameter)
 		}
 	case command.OpResetEvent:
-		if c, ok := record.ResetEvent(); ok {
+		if c := new(command.ResetEvent); record.ResetEvent(c) {
 			return r.setEvent(c.Event, false, vk.VUID_vkCmdResetEvent_event_parameter)
 		}
 	case command.OpWaitEvents:
-		if c, ok := record.WaitEvents(); ok {
+		if c := new(command.WaitEvents); record.WaitEvents(c) {
 			return r.waitEvents(c.Events)
 		}
 	case command.OpResetQueryPool:
-		if c, ok := record.ResetQueryPool(); ok {
-			return r.resetQueryPool(&c)
+		if c := new(command.ResetQueryPool); record.ResetQueryPool(c) {
+			return r.resetQueryPool(c)
 		}
 	case command.OpWriteTimestamp:
-		if c, ok := record.WriteTimestamp(); ok {
+		if c := new(command.WriteTimestamp); record.WriteTimestamp(c) {
 			return r.writeTimestamp(c.QueryPool, c.Query, vk.VUID_vkCmdWriteTimestamp_queryPool_parameter,
 				&CmdWriteTimestampRules)
 		}
 	case command.OpWriteTimestamp2:
-		if c, ok := record.WriteTimestamp2(); ok {
+		if c := new(command.WriteTimestamp2); record.WriteTimestamp2(c) {
 			return r.writeTimestamp(c.QueryPool, c.Query, vk.VUID_vkCmdWriteTimestamp2_queryPool_parameter,
 				&cmdWriteTimestamp2Rules)
 		}
 	case command.OpCopyQueryPoolResults:
-		if c, ok := record.CopyQueryPoolResults(); ok {
-			return r.copyQueryPoolResults(&c)
+		if c := new(command.CopyQueryPoolResults); record.CopyQueryPoolResults(c) {
+			return r.copyQueryPoolResults(c)
 		}
 	case command.OpWriteBufferMarkerAMD:
-		if c, ok := record.WriteBufferMarkerAMD(); ok {
-			return r.writeBufferMarker(&c)
+		if c := new(command.WriteBufferMarkerAMD); record.WriteBufferMarkerAMD(c) {
+			return r.writeBufferMarker(c)
 		}
 	}
 	return r.malformed()

@@ -280,13 +280,14 @@ func printEncoder(p *printer, c *recordedCommand) {
 }
 
 func printDecoder(p *printer, c *recordedCommand) {
-	p.f("// %s reads a record of %s. It returns false when the record's length does not fit.\n", c.op, c.name)
-	p.f("func (r *Record) %s() (c %s, ok bool) {\n", c.op, c.op)
+	p.f("// %s reads a record of %s into c, which is zero. It returns false when the record's length does not fit.\n", c.op,
+		c.name)
+	p.f("func (r *Record) %s(c *%s) (ok bool) {\n", c.op, c.op)
 	n := c.words() - 1
 	if !c.pointers() {
-		p.f("if r.Op != Op%s || len(r.words) != %d {\nreturn c, false\n}\n", c.op, n)
+		p.f("if r.Op != Op%s || len(r.words) != %d {\nreturn false\n}\n", c.op, n)
 	} else {
-		p.f("if r.Op != Op%s || len(r.words) < %d {\nreturn c, false\n}\n", c.op, n)
+		p.f("if r.Op != Op%s || len(r.words) < %d {\nreturn false\n}\n", c.op, n)
 	}
 	counts := map[int]int{}
 	w := 0
@@ -301,18 +302,18 @@ func printDecoder(p *printer, c *recordedCommand) {
 		}
 	}
 	if !c.pointers() {
-		p.f("return c, true\n}\n\n")
+		p.f("return true\n}\n\n")
 		return
 	}
 	p.f("rest := r.words[%d:]\n", n)
 	for _, a := range c.args {
 		switch a.kind {
 		case arrayArgument:
-			p.f("if c.%s, rest, ok = array[%s](rest, r.words[%d]); !ok {\nreturn c, false\n}\n", a.field, a.typ.expr,
+			p.f("if c.%s, rest, ok = array[%s](rest, r.words[%d]); !ok {\nreturn false\n}\n", a.field, a.typ.expr,
 				counts[a.count])
 		case structArgument:
-			p.f("if c.%s, rest, ok = structure[%s](rest); !ok {\nreturn c, false\n}\n", a.field, a.typ.expr)
+			p.f("if c.%s, rest, ok = structure[%s](rest); !ok {\nreturn false\n}\n", a.field, a.typ.expr)
 		}
 	}
-	p.f("return c, len(rest) == 0\n}\n\n")
+	p.f("return len(rest) == 0\n}\n\n")
 }
