@@ -41,7 +41,7 @@ func (m *deviceMemory) isMapped() bool { return m.mapping != nil && m.mapping.at
 func (m *deviceMemory) endMapping(command string, reserve bool) error {
 	err := m.mapping.end(command, m.payload, reserve)
 	if err == nil {
-		*m.mapping = mapping{}
+		m.mapping.at, m.mapping.area = nil, nil // the next mapping sets the rest
 	}
 	return err
 }
@@ -123,7 +123,7 @@ func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (u
 		}
 	}
 	if err != nil {
-		*next = mapping{}
+		next.at, next.area = nil, nil
 		endHostAccess(m.payload)
 		return nil, err
 	}
