@@ -22,7 +22,7 @@
 // What the driver doesn't see, such as a sync file of another driver, is taken for ordering everything that came before
 // it in time: this package never takes correct programs for wrong ones because of what it can't know.
 //
-// share.go has how processes learn of each other. Without it, waits for what other processes can signal are of what the
+// history.go has what is remembered of accesses, share.go how processes learn of each other. Without it, waits for what other processes can signal are of what the
 // driver doesn't see.
 package order
 
@@ -158,7 +158,7 @@ type Tracker struct {
 	last     uint64 // number
 	host     *Line
 	points   map[Key][]point
-	memories map[uint64][]record
+	memories map[uint64]*history
 	lost     map[uint64]uint64 // by memory: the number of the last access that is not remembered and was not ordered
 	exported map[Key][]Key     // the sync files of payloads that were not signalled yet
 	imported map[Key]Key       // the sync file whose signal a payload waits for
@@ -172,7 +172,7 @@ type Tracker struct {
 // NewTracker makes a tracker. first is below the numbers of its agents: trackers whose agents must differ have numbers
 // that differ above the lowest 24 bits, which are 0.
 func NewTracker(first Agent) *Tracker {
-	t := &Tracker{agents: first, points: map[Key][]point{}, memories: map[uint64][]record{}, lost: map[uint64]uint64{},
+	t := &Tracker{agents: first, points: map[Key][]point{}, memories: map[uint64]*history{}, lost: map[uint64]uint64{},
 		exported: map[Key][]Key{}, imported: map[Key]Key{}, same: map[uint64]uint64{}, handed: map[uint64]bool{}}
 	t.host = t.NewLine(0)
 	return t
@@ -437,43 +437,36 @@ func (t *Tracker) do(l *Line, m Memory, a Access) *Access {
 		t.learn()
 	}
 	id := t.canonical(m.ID)
-	list := t.memories[id]
-	covered := 0
+	h := t.history(id)
 	var found *Access
-	for i := range list {
-		o := &list[i]
-		if o.Begin >= a.End || a.Begin >= o.End {
-			continue
-		}
+	for i := h.next(0, a.Begin, a.End); i < len(h.places); i = h.next(i+1, a.Begin, a.End) {
+		o := &h.places[i]
 		ordered := l.seen.clock[o.agent] > o.epoch || o.number < l.seen.floor
 		if !ordered && a.conflicts(&o.Access, o.agent == l.agent) && (found == nil || found.May && !o.May) {
 			one := o.Access
 			found = &one
 		}
-		// Whoever comes after a write comes after what was ordered before that.
-		if a.Writes && !a.May && ordered && o.Kind.isAccess() && a.Begin <= o.Begin && o.End <= a.End {
-			o.End = o.Begin
-			covered++
+		if ordered && r.replaces(o) {
+			h.drop(i)
 		}
 	}
-	if covered > 0 {
-		list = slices.DeleteFunc(list, func(r record) bool { return r.Begin == r.End })
-	}
-	t.memories[id] = append(t.bound(id, list), r)
+	t.remember(id, h, &r)
 	return found
+}
+
+// replaces says whether nobody needs to know of o any more, which is ordered before r. Whoever comes after a write comes
+// after what was ordered before that. And whoever does not come after a read of an agent does not come after its later
+// reads.
+func (r *record) replaces(o *record) bool {
+	if !o.Kind.isAccess() || o.Begin < r.Begin || r.End < o.End {
+		return false
+	}
+	again := !r.Writes && !o.Writes && r.agent == o.agent && r.Kind == o.Kind && (o.May || !r.May)
+	return again || r.Writes && !r.May
 }
 
 // isAccess says whether something of the kind is an access.
 func (k Kind) isAccess() bool { return k < Release }
-
-// bound forgets the oldest access to memory if there are many.
-func (t *Tracker) bound(id uint64, list []record) []record {
-	if len(list) >= mostRecords {
-		t.lost[id] = max(t.lost[id], list[0].number)
-		list = list[1:]
-	}
-	return list
-}
 
 // conflicts says whether two accesses must be ordered that have bytes in common.
 func (a *Access) conflicts(b *Access, sameAgent bool) bool {
@@ -509,9 +502,9 @@ func (t *Tracker) Same(id, other uint64) {
 func (t *Tracker) Reveal(id uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, r := range t.memories[t.canonical(id)] {
+	for _, r := range t.memories[t.canonical(id)].all() {
 		if r.Process == "" {
-			t.tellAccess(id, &r)
+			t.tellAccess(id, r)
 		}
 	}
 }
@@ -530,7 +523,7 @@ func (t *Tracker) Written(memory, begin, end, since uint64) bool {
 	if t.lost[memory] > since {
 		return true
 	}
-	for _, r := range t.memories[memory] {
+	for _, r := range t.memories[memory].all() {
 		if (r.Writes || r.Kind == Taken) && r.number > since && r.Begin < end && begin < r.End {
 			return true
 		}

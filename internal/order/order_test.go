@@ -239,13 +239,107 @@ func TestHost(t *testing.T) {
 	}
 }
 
+// TestReadAgain: a read that comes after one of the same bytes by the same queue stands for both, for whoever comes
+// later, and no other one does.
+func TestReadAgain(t *testing.T) {
+	s := newScene()
+	for range 3 * mostRecords {
+		s.reads(s.a)
+		s.Barrier(s.a)
+	}
+	if n := s.memories[1].count(); n != 1 {
+		t.Errorf("%d records of a read that was done again and again", n)
+	}
+	if !s.writes(s.b) {
+		t.Error("no conflict with a write by another queue")
+	}
+
+	semaphore := Key{ID: 1}
+	for name, c := range map[string]struct {
+		first, second Access
+		kept          int
+	}{
+		"the same bytes":          {Access{End: 8}, Access{End: 8}, 1},
+		"more":                    {Access{Begin: 1, End: 7}, Access{End: 8}, 1},
+		"less":                    {Access{End: 8}, Access{Begin: 1, End: 7}, 2},
+		"in place of a maybe":     {Access{End: 8, May: true}, Access{End: 8}, 1},
+		"a maybe":                 {Access{End: 8}, Access{End: 8, May: true}, 2},
+		"with atomics":            {Access{End: 8}, Access{End: 8, Kind: Atomic}, 2},
+		"after a write":           {Access{End: 8, Writes: true}, Access{End: 8}, 2},
+		"after what may be a one": {Access{End: 8, Writes: true, May: true}, Access{End: 8}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene()
+			c.first.Command, c.second.Command = 1, 2
+			s.Do(s.a, Memory{ID: 1}, c.first)
+			s.Signal(s.a, semaphore, 0)
+			s.Barrier(s.a)
+			s.Do(s.a, Memory{ID: 1}, c.second)
+			if n := s.memories[1].count(); n != c.kept {
+				t.Errorf("%d records, want %d", n, c.kept)
+			}
+			// Who comes after the first alone comes before or after the second.
+			s.Wait(s.b, semaphore, 0)
+			if !s.writes(s.b) {
+				t.Error("no conflict with the second")
+			}
+		})
+	}
+
+	s = newScene()
+	s.reads(s.a)
+	s.reads(s.a) // the third command uses other bytes
+	if n := s.memories[1].count(); n != 2 {
+		t.Errorf("%d records of two reads that nothing orders", n)
+	}
+}
+
+// TestHistory: places are used again, the oldest record is forgotten first, and nonsense does no harm.
+func TestHistory(t *testing.T) {
+	var h history
+	for i := range uint64(10 * mostRecords) {
+		h.add(&record{Access: Access{Begin: i, End: i + 1}, number: i + 1})
+		if i%3 > 0 {
+			for at, r := range h.all() {
+				if r.Begin == i {
+					h.drop(at)
+				}
+			}
+		}
+		if len(h.places) > 2*mostRecords+1 {
+			t.Fatalf("%d places", len(h.places))
+		}
+		if i > 1000 && i%1000 != 0 {
+			continue
+		}
+		n, last := 0, uint64(0)
+		for _, r := range h.all() {
+			if n++; r.number <= last || (r.number-1)%3 > 0 {
+				t.Fatalf("record %d after %d", r.number, last)
+			}
+			last = r.number
+		}
+		if n != h.count() || n > mostRecords {
+			t.Fatalf("%d records, and it says %d", n, h.count())
+		}
+	}
+	if forgotten := h.add(&record{Access: Access{End: 1}, number: 1 << 60}); (forgotten-1)%3 != 0 {
+		t.Errorf("forgot %d", forgotten)
+	}
+	n := h.count()
+	h.add(&record{Access: Access{Begin: emptyPlace.begin, End: emptyPlace.end}})
+	if h.count() != n {
+		t.Error("it remembers an access behind the end of all memory")
+	}
+}
+
 // TestBounds: what is remembered does not grow, and one command does not conflict with itself.
 func TestBounds(t *testing.T) {
 	s := newScene()
 	for i := range uint64(3 * mostRecords) {
 		s.does(s.a, i, i+1, true)
 	}
-	if n := len(s.memories[1]); n > mostRecords {
+	if n := s.memories[1].count(); n > mostRecords {
 		t.Errorf("%d records", n)
 	}
 	for i := range uint64(1000) {

@@ -47,27 +47,29 @@ func (t *Tracker) Transfer(l *Line, m Memory, a Access) (Breach, *Access) {
 			return breach, was
 		}
 	}
-	list := t.replace(id, t.memories[id], &r)
-	t.memories[id] = append(t.bound(id, list), r)
+	h := t.history(id)
+	t.replace(id, h, &r)
+	t.remember(id, h, &r)
 	return breach, was
 }
 
 // replace drops what r, which is no access, makes needless.
-func (t *Tracker) replace(id uint64, list []record, r *record) []record {
+func (t *Tracker) replace(id uint64, h *history, r *record) {
 	if r.Kind != Taken {
 		t.handed[id] = true
 	}
-	return slices.DeleteFunc(list, func(o record) bool {
-		return o.Kind == r.Kind && o.owner == r.owner && r.Begin <= o.Begin && o.End <= r.End && o.number < r.number
-	})
+	for i, o := range h.all() {
+		if o.Kind == r.Kind && o.owner == r.owner && r.Begin <= o.Begin && o.End <= r.End && o.number < r.number {
+			h.drop(i)
+		}
+	}
 }
 
 // acquires holds an acquire against the last release by another owner. keeps is false if it keeps nothing of what lies
 // there.
 func (t *Tracker) acquires(id uint64, r *record) (breach Breach, was *Access, keeps bool) {
 	var released, wrote *record
-	for i := range t.memories[id] {
-		o := &t.memories[id][i]
+	for _, o := range t.memories[id].all() {
 		if o.Kind == Release && o.owner != r.owner && o.meets(&r.Access) && (released == nil || o.number > released.number) {
 			released = o
 		}
@@ -76,8 +78,7 @@ func (t *Tracker) acquires(id uint64, r *record) (breach Breach, was *Access, ke
 	if released == nil {
 		return NoBreach, nil, !image || r.Old != imageLayoutUndefined
 	}
-	for i := range t.memories[id] {
-		o := &t.memories[id][i]
+	for _, o := range t.memories[id].all() {
 		if o.owner == r.owner && o.number > released.number && o.meets(&r.Access) && o.meets(&released.Access) {
 			switch {
 			case o.Kind == Release, o.Kind == Acquire:
@@ -119,8 +120,8 @@ func (t *Tracker) Unowned(l *Line, m Memory, begin, end uint64) (Breach, *Access
 		return NoBreach, nil
 	}
 	var writes, transfers []*record // newest first
-	for i := range t.memories[id] {
-		switch o := &t.memories[id][i]; {
+	for _, o := range t.memories[id].all() {
+		switch {
 		case o.Begin >= end || begin >= o.End:
 		case o.Kind == Taken, o.Kind.isAccess() && o.Writes:
 			writes = append(writes, o)

@@ -132,7 +132,7 @@ func TestOwnersForgotten(t *testing.T) {
 	for range 100 {
 		play(parties, "p releases, q acquires, q releases, p acquires")
 	}
-	if n := len(tracker.memories[shared.ID]); n != 4 {
+	if n := tracker.memories[shared.ID].count(); n != 4 {
 		t.Errorf("%d transfers are remembered, want the last of each kind and owner", n)
 	}
 	for i := range mostTransfers + 1 { // none of them within a later one

@@ -452,14 +452,14 @@ func (t *Tracker) take(p *peer, e *entry) error {
 		}
 		r.Process = p.String()
 		id := t.canonical(e.memory)
-		list, ok := t.memories[id]
-		if !ok && len(t.memories) >= mostMemories {
+		if t.memories[id] == nil && len(t.memories) >= mostMemories {
 			t.dropMemory()
 		}
+		h := t.history(id)
 		if !r.Kind.isAccess() {
-			list = t.replace(id, list, &r)
+			t.replace(id, h, &r)
 		}
-		t.memories[id] = append(t.bound(id, list), r)
+		t.remember(id, h, &r)
 	case entryPoint:
 		t.put(e.key, point{e.value, e.record.number, e.known})
 	case entryHost:
@@ -479,9 +479,9 @@ func (t *Tracker) take(p *peer, e *entry) error {
 func (t *Tracker) dropMemory() {
 	own := t.host.agent &^ (1<<agentBits - 1)
 next:
-	for id, list := range t.memories {
-		for i := range list {
-			if list[i].agent&^(1<<agentBits-1) == own {
+	for id, h := range t.memories {
+		for _, r := range h.all() {
+			if r.agent&^(1<<agentBits-1) == own {
 				continue next
 			}
 		}
@@ -493,18 +493,15 @@ next:
 
 // bury forgets the accesses of a process that is gone.
 func (t *Tracker) bury(p *peer) {
-	for id, list := range t.memories {
-		kept := list[:0]
-		for _, r := range list {
-			if r.agent&^(1<<agentBits-1) != p.header.first {
-				kept = append(kept, r)
+	for id, h := range t.memories {
+		for i, r := range h.all() {
+			if r.agent&^(1<<agentBits-1) == p.header.first {
+				h.drop(i)
 			}
 		}
-		if len(kept) == 0 {
+		if h.count() == 0 {
 			delete(t.memories, id)
 			delete(t.handed, id)
-		} else {
-			t.memories[id] = kept
 		}
 	}
 }
