@@ -22,8 +22,8 @@
 // What the driver doesn't see, such as a sync file of another driver, is taken for ordering everything that came before
 // it in time: this package never takes correct programs for wrong ones because of what it can't know.
 //
-// history.go has what is remembered of accesses, share.go how processes learn of each other. Without it, waits for what other processes can signal are of what the
-// driver doesn't see.
+// history.go has what is remembered of accesses, share.go how processes learn of each other. Without the latter, waits
+// for what other processes can signal are of what the driver doesn't see.
 package order
 
 import (
