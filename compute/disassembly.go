@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"farside/compute/internal/kernel"
-	"farside/spirv"
 )
 
 // String is the program as text: what it uses, then an instruction a line. Registers are r and, if uniform, u, with
@@ -133,8 +132,7 @@ func (p *Program) instruction(in *Inst) string {
 		op := &p.Subgroups[in.Index]
 		text := fmt.Sprintf("%s = %v %s", registers(op.Dst...), op.Op,
 			registers(append(op.Value[:len(op.Value):len(op.Value)], op.Arg)...))
-		if op.Op >= spirv.OpGroupNonUniformIAdd && op.Op <= spirv.OpGroupNonUniformLogicalXor ||
-			op.Op == spirv.OpGroupNonUniformBallotBitCount {
+		if op.Op.Grouped() {
 			text += fmt.Sprintf(" %v", op.Operation)
 		}
 		if op.Cluster > 0 {

@@ -27,8 +27,8 @@ func TestDisassembly(t *testing.T) {
 	a.emit(Inst{Code: ArrayLength, Dst: at, Immediate: 4, Stride: 16})
 	a.flow(Inst{Code: Again, Dst: at}, "loop")
 	a.flow(Inst{Code: Enter, Dst: at}, "end")
-	a.Subgroups = []SubgroupOp{{Op: spirv.OpGroupNonUniformIAdd, Operation: spirv.GroupOperationReduce, Type: typeInt,
-		Value: []Register{at}, Dst: []Register{id}}}
+	a.Subgroups = []SubgroupOp{{Op: spirv.OpGroupNonUniformIAdd, Combines: true, Type: typeInt,
+		Operation: spirv.GroupOperationReduce, Value: []Register{at}, Dst: []Register{id}}}
 	a.emit(Inst{Code: CallSubgroup})
 	a.Prints = []Print{{Format: "%d\n", Args: []Register{at}}}
 	a.emit(Inst{Code: CallPrint})

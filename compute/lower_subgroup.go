@@ -8,16 +8,8 @@ import (
 // lowerSubgroup lowers instructions on the lanes of a subgroup.
 func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 	operands := i.Operands
-	switch i.Op {
-	case spirv.OpSubgroupBallotKHR, spirv.OpSubgroupFirstInvocationKHR, spirv.OpSubgroupAllKHR, spirv.OpSubgroupAnyKHR,
-		spirv.OpSubgroupAllEqualKHR, spirv.OpSubgroupReadInvocationKHR, spirv.OpGroupNonUniformQuadAllKHR,
-		spirv.OpGroupNonUniformQuadAnyKHR, spirv.OpReadClockKHR:
-	default:
-		if i.Op < spirv.OpGroupNonUniformElect || i.Op > spirv.OpGroupNonUniformQuadSwap &&
-			i.Op != spirv.OpGroupNonUniformRotateKHR {
-			return false
-		}
-		operands = operands[1:] // the scope
+	if i.Op.Scoped() {
+		operands = operands[1:]
 	}
 	x := SubgroupOp{Op: i.Op}
 	boolean := func(operation SubgroupOp, s []value) value {
@@ -66,7 +58,10 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 	case spirv.OpGroupNonUniformBroadcastFirst, spirv.OpSubgroupFirstInvocationKHR:
 		c.eachComponent(i, x, operands[0], 0)
 	default:
-		x.Operation = spirv.GroupOperation(operands[0])
+		if !i.Op.Grouped() {
+			return false
+		}
+		x.Operation, x.Combines = spirv.GroupOperation(operands[0]), true
 		switch x.Operation {
 		case spirv.GroupOperationReduce, spirv.GroupOperationInclusiveScan, spirv.GroupOperationExclusiveScan:
 		case spirv.GroupOperationClusteredReduce:

@@ -217,6 +217,7 @@ type ImageOp struct {
 type SubgroupOp struct {
 	Op        spirv.Op // OpGroupNonUniform*, and those of SPV_KHR_shader_ballot and SPV_KHR_subgroup_vote as their like
 	Operation spirv.GroupOperation
+	Combines  bool // it combines the values of lanes, as Operation says
 	Cluster   uint32
 	Type      *spirv.Type // of the value
 	Value     []Register  // one, or the four words of a ballot

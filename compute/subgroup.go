@@ -86,7 +86,7 @@ func (w *worker) subgroup(op *SubgroupOp) {
 			g.execute(first)
 		}
 	}
-	if t := op.Type; t != nil && t.Kind == spirv.TypeFloat && t.Width == 16 && arithmetic(op.Op) {
+	if t := op.Type; t != nil && t.Kind == spirv.TypeFloat && t.Width == 16 && op.Combines {
 		round := kernel.Args{Dst: w.bind(op.Dst[0]), A: w.bind(op.Dst[0])}
 		if op.Dst[0].Uniform() {
 			w.kernels.Ops[kernel.RoundF16](&round, 0, 1)

@@ -7,11 +7,6 @@ import (
 	"farside/spirv"
 )
 
-// arithmetic says whether an instruction combines the values of lanes.
-func arithmetic(op spirv.Op) bool {
-	return op >= spirv.OpGroupNonUniformIAdd && op <= spirv.OpGroupNonUniformLogicalXor
-}
-
 // same says whether two values of a type are equal, as OpIEqual, OpFOrdEqual or OpLogicalEqual have it.
 func same(t *spirv.Type, a, b uint64) bool {
 	if t != nil && t.Kind == spirv.TypeFloat {
@@ -137,7 +132,7 @@ func combineKernel(op spirv.Op, t *spirv.Type) kernel.Op {
 // lane, then the lanes of what they give. It says whether it did.
 func (g *group) reduce() bool {
 	op, w := g.op, g.worker
-	if !g.whole || !arithmetic(op.Op) || op.Operation != spirv.GroupOperationReduce &&
+	if !g.whole || !op.Combines || op.Operation != spirv.GroupOperationReduce &&
 		op.Operation != spirv.GroupOperationClusteredReduce {
 		return false
 	}

@@ -149,19 +149,20 @@ func subgroupCases() []subgroupCase {
 		{spirv.OpGroupNonUniformFMax, typeFloat, f32op(func(a, b float32) float32 { return max(a, b) }), inf(-1)},
 	} {
 		name := fmt.Sprint(c.op, c.t.Width)
-		add(name+" reduce", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationReduce},
+		add(name+" reduce", SubgroupOp{Op: c.op, Type: c.t, Combines: true, Operation: spirv.GroupOperationReduce},
 			func(_, size int, values []uint64, active []bool) uint64 {
 				return fold(c.f, c.identity, values, active, 0, size)
 			})
-		add(name+" inclusive", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationInclusiveScan},
+		add(name+" inclusive", SubgroupOp{Op: c.op, Type: c.t, Combines: true, Operation: spirv.GroupOperationInclusiveScan},
 			func(lane, _ int, values []uint64, active []bool) uint64 {
 				return fold(c.f, c.identity, values, active, 0, lane+1)
 			})
-		add(name+" exclusive", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationExclusiveScan},
+		add(name+" exclusive", SubgroupOp{Op: c.op, Type: c.t, Combines: true, Operation: spirv.GroupOperationExclusiveScan},
 			func(lane, _ int, values []uint64, active []bool) uint64 {
 				return fold(c.f, c.identity, values, active, 0, lane)
 			})
-		add(name+" clustered", SubgroupOp{Op: c.op, Type: c.t, Operation: spirv.GroupOperationClusteredReduce, Cluster: 2},
+		add(name+" clustered", SubgroupOp{Op: c.op, Type: c.t, Combines: true, Cluster: 2,
+			Operation: spirv.GroupOperationClusteredReduce},
 			func(lane, _ int, values []uint64, active []bool) uint64 {
 				return fold(c.f, c.identity, values, active, lane&^1, lane&^1+2)
 			})
@@ -221,7 +222,7 @@ func TestSubgroups(t *testing.T) {
 						want = uint32(c.want(i%size, size, values[i/size*size:(i/size+1)*size], active))
 					}
 					// In which order floats are added or multiplied is not said.
-					if rounded := c.op.Type == typeFloat && arithmetic(c.op.Op) &&
+					if rounded := c.op.Type == typeFloat && c.op.Combines &&
 						math.Abs(f32(got)/f32(want)-1) < 1e-5; got != want && !rounded {
 						t.Fatalf("%s, size %d, lanes %#x: lane %d has %#x, not %#x", c.name, size, keep, i, got, want)
 					}
@@ -299,8 +300,8 @@ func TestSubgroupUniformAndHalf(t *testing.T) {
 	index := a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false)
 	value := a.op(kernel.AddF32, a.op(kernel.U32ToF32, index), a.constant(math.Float32bits(1024)))
 	sum := a.uniform(32)
-	a.Subgroups = []SubgroupOp{{Op: spirv.OpGroupNonUniformFAdd, Operation: spirv.GroupOperationReduce, Type: typeHalf,
-		Value: []Register{value}, Dst: []Register{sum}}}
+	a.Subgroups = []SubgroupOp{{Op: spirv.OpGroupNonUniformFAdd, Combines: true, Type: typeHalf,
+		Operation: spirv.GroupOperationReduce, Value: []Register{value}, Dst: []Register{sum}}}
 	a.emit(Inst{Code: CallSubgroup})
 	a.store(a.slot(Slot{Kind: SlotBuffer}), a.constant(0), sum)
 	words := make([]uint32, 1)
@@ -312,11 +313,12 @@ func TestSubgroupUniformAndHalf(t *testing.T) {
 
 func BenchmarkSubgroup(b *testing.B) {
 	for name, op := range map[string]SubgroupOp{
-		"FAdd":      {Op: spirv.OpGroupNonUniformFAdd, Operation: spirv.GroupOperationReduce, Type: typeFloat},
-		"IAdd scan": {Op: spirv.OpGroupNonUniformIAdd, Operation: spirv.GroupOperationInclusiveScan, Type: typeUint},
-		"Shuffle":   {Op: spirv.OpGroupNonUniformShuffleXor, Type: typeUint},
-		"Elect":     {Op: spirv.OpGroupNonUniformElect},
-		"Any":       {Op: spirv.OpGroupNonUniformAny, Type: typeBool},
+		"FAdd": {Op: spirv.OpGroupNonUniformFAdd, Type: typeFloat, Combines: true, Operation: spirv.GroupOperationReduce},
+		"IAdd scan": {Op: spirv.OpGroupNonUniformIAdd, Type: typeUint, Combines: true,
+			Operation: spirv.GroupOperationInclusiveScan},
+		"Shuffle": {Op: spirv.OpGroupNonUniformShuffleXor, Type: typeUint},
+		"Elect":   {Op: spirv.OpGroupNonUniformElect},
+		"Any":     {Op: spirv.OpGroupNonUniformAny, Type: typeBool},
 	} {
 		a := assemble([3]uint32{256, 1, 1})
 		op.Value, op.Arg, op.Dst = []Register{a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false)}, a.constant(1),

@@ -54,12 +54,8 @@ func (s functionScope) group(i *Instruction) (bool, error) {
 		OpSubgroupAnyKHR, OpSubgroupAllEqualKHR:
 		return true, s.oldGroup(i)
 	}
-	if i.Op < OpGroupNonUniformElect || i.Op > OpGroupNonUniformQuadSwap {
-		switch i.Op {
-		case OpGroupNonUniformRotateKHR, OpGroupNonUniformQuadAllKHR, OpGroupNonUniformQuadAnyKHR:
-		default:
-			return false, nil
-		}
+	if !i.Op.Scoped() && i.Op != OpGroupNonUniformQuadAllKHR && i.Op != OpGroupNonUniformQuadAnyKHR {
+		return false, nil
 	}
 	return true, s.nonUniform(i)
 }
@@ -120,7 +116,7 @@ func (s functionScope) oldGroup(i *Instruction) error {
 
 func (s functionScope) nonUniform(i *Instruction) error {
 	r := s.types[i.Type]
-	if i.Op != OpGroupNonUniformQuadAllKHR && i.Op != OpGroupNonUniformQuadAnyKHR {
+	if i.Op.Scoped() {
 		scope, err := s.scope(i, 0)
 		if err != nil {
 			return err

@@ -76,6 +76,26 @@ func (op Op) info() *opInfo {
 	return nil
 }
 
+// Scoped says whether the first operand of an instruction, behind its result, is the scope of what takes part in it.
+func (op Op) Scoped() bool {
+	if i := op.info(); i != nil {
+		for _, o := range i.operands.operands() {
+			if k := o.kind(); k != kindIdResultType && k != kindIdResult {
+				return k == kindIdScope
+			}
+		}
+	}
+	return false
+}
+
+// Grouped says whether an instruction has an operand that is a GroupOperation.
+func (op Op) Grouped() bool {
+	i := op.info()
+	return i != nil && slices.ContainsFunc(i.operands.operands(), func(o operand) bool {
+		return o.kind() == kindGroupOperation
+	})
+}
+
 func (op Op) String() string {
 	if i := op.info(); i != nil {
 		return i.name.String()
