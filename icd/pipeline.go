@@ -12,6 +12,7 @@ type pipeline struct {
 	flags  vk.PipelineCreateFlags2
 	shader *shader
 	exec   exec.Pipeline
+	stage  *stage // with VK_PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR: what it is compiled from again
 }
 
 // The flags that pipelines of this device can have. Those that ask for less optimization change nothing.
@@ -79,7 +80,12 @@ func (d *device) newPipeline(info *vk.ComputePipelineCreateInfo, flags vk.Pipeli
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_01687,
 			"%d resources in the layout are more than maxPerStageResources, %d", layout.resources, most)
 	}
-	s, found, err := d.shaderOf(&info.Stage, flags, cache)
+	var s *shader
+	found := false
+	st, err := d.readStage(&info.Stage)
+	if err == nil {
+		s, found, err = d.shaderOf(st, flags, cache)
+	}
 	if err == nil {
 		err = s.fits(layout)
 	}
@@ -87,7 +93,11 @@ func (d *device) newPipeline(info *vk.ComputePipelineCreateInfo, flags vk.Pipeli
 	if err != nil {
 		return nil, err
 	}
+	if flags&vk.PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR == 0 {
+		st = nil
+	}
 	return &pipeline{
+		stage:  st,
 		child:  child{device: d},
 		flags:  flags,
 		shader: s,

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"strings"
 	"unsafe"
 
 	"farside/internal/vk"
@@ -115,27 +116,65 @@ func getPipelineExecutableInternalRepresentationsKHR(
 	if p == nil {
 		return r
 	}
+	list, err := p.representations()
+	if err != nil {
+		return p.fail("vkGetPipelineExecutableInternalRepresentationsKHR", err)
+	}
 	if out == nil {
-		*count = 1
+		*count = uint32(len(list))
 		return vk.SUCCESS
 	}
-	if *count == 0 {
-		return vk.INCOMPLETE
+	result := vk.SUCCESS
+	if *count < uint32(len(list)) {
+		result = vk.INCOMPLETE
 	}
-	*count = 1
-	vk.CopyString(out.Name[:], "Register Program")
-	vk.CopyString(out.Description[:], "each instruction is done for all invocations of a workgroup")
+	*count = min(*count, uint32(len(list)))
+	slots := vk.Slice(out, *count)
+	for i := range slots {
+		if !list[i].copyTo(&slots[i]) {
+			result = vk.INCOMPLETE
+		}
+	}
+	return result
+}
+
+// representation is a text of a shader.
+type representation struct{ name, description, text string }
+
+// copyTo writes a text, or how long it is with its final zero. It says whether there was room for all of it.
+func (r *representation) copyTo(out *vk.PipelineExecutableInternalRepresentationKHR) bool {
+	vk.CopyString(out.Name[:], r.name)
+	vk.CopyString(out.Description[:], r.description)
 	out.IsText = vk.TRUE
-	text := append([]byte(p.shader.program.String()), 0)
-	if out.PData == nil {
-		out.DataSize = uintptr(len(text))
-		return vk.SUCCESS
+	whole := true
+	if out.PData != nil {
+		room := unsafe.Slice((*byte)(out.PData), out.DataSize)
+		vk.CopyString(room, r.text)
+		whole = len(room) > len(r.text)
 	}
-	room := unsafe.Slice((*byte)(out.PData), out.DataSize)
-	vk.CopyString(room, string(text[:len(text)-1]))
-	if len(room) < len(text) {
-		return vk.INCOMPLETE
+	if out.PData == nil || whole {
+		out.DataSize = uintptr(len(r.text) + 1)
 	}
-	out.DataSize = uintptr(len(text))
-	return vk.SUCCESS
+	return whole
+}
+
+// mostRepresented is how many bytes of texts a shader has, but for that of its program. Passes beyond have none.
+const mostRepresented = 16 << 20
+
+// representations are the graph of a shader behind each pass of the compiler, for which it is compiled again, and at
+// last its program. Nothing of them is kept: they are hundreds of times larger than the shader.
+func (p *pipeline) representations() ([]representation, error) {
+	var list []representation
+	total := 0
+	again, err := p.device.compileAs(p.stage, func(pass, text string) {
+		if total += len(text); total <= mostRepresented && !strings.HasSuffix(pass, "-program") {
+			list = append(list, representation{pass, "the shader behind this pass of the compiler", text})
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	program := again.program.String() // the last passes are done now
+	return append(list, representation{"Register Program", "each instruction is done for all invocations of a workgroup",
+		program}), nil
 }

@@ -3,6 +3,7 @@ package icd
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -370,22 +371,50 @@ func TestPipelineExecutable(t *testing.T) {
 		int(n) != len(stats)-1 {
 		t.Errorf("too few: %v, %d", r, n)
 	}
-	n = 1
-	text := make([]vk.PipelineExecutableInternalRepresentationKHR, 1)
-	if r := commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, &e, &n, &text[0]); r != vk.SUCCESS ||
-		text[0].DataSize == 0 {
-		t.Fatalf("%v, %d bytes", r, text[0].DataSize)
+	c.representations(&e)
+}
+
+// representations looks at the texts of a pipeline: a graph behind each pass, and the program.
+func (c computeTest) representations(e *vk.PipelineExecutableInfoKHR) {
+	n := uint32(0)
+	if r := commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, e, &n, nil); r != vk.SUCCESS || n < 5 {
+		c.Fatalf("%v, %d texts", r, n)
 	}
-	bytes := make([]byte, text[0].DataSize)
-	text[0].PData = unsafe.Pointer(&bytes[0])
-	if r := commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, &e, &n, &text[0]); r != vk.SUCCESS ||
-		vk.FixedString(bytes) != pipelines.Get(uint64(p)).shader.program.String() {
-		t.Errorf("%v, text %q", r, bytes)
+	text := make([]vk.PipelineExecutableInternalRepresentationKHR, n)
+	if r := commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, e, &n, &text[0]); r != vk.SUCCESS {
+		c.Fatal(r)
 	}
-	text[0].DataSize = 5
-	if r := commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, &e, &n, &text[0]); r != vk.INCOMPLETE ||
-		bytes[4] != 0 {
-		t.Errorf("with too little room: %v, %q", r, bytes[:6])
+	data := make([][]byte, n)
+	for i := range text {
+		data[i] = make([]byte, text[i].DataSize)
+		text[i].PData = unsafe.Pointer(&data[i][0])
+	}
+	if r := commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, e, &n, &text[0]); r != vk.SUCCESS {
+		c.Error(r)
+	}
+	last := len(text) - 1
+	for i := range text {
+		name := vk.FixedString(text[i].Name[:])
+		if want := fmt.Sprintf("%02d-", i); i < last && (!strings.HasPrefix(name, want) || len(data[i]) < 20) {
+			c.Errorf("text %d is %q, %d bytes", i, name, len(data[i]))
+		}
+		if got := vk.FixedString(data[i]); len(got) != len(data[i])-1 {
+			c.Errorf("text %d has %d bytes, with room for %d", i, len(got), len(data[i]))
+		}
+	}
+	program := pipelines.Get(uint64(e.Pipeline)).shader.program.String()
+	if name := vk.FixedString(text[last].Name[:]); name != "Register Program" || vk.FixedString(data[last]) != program {
+		c.Errorf("%q: %q", name, data[last])
+	}
+	text[last].DataSize = 5
+	if r := commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, e, &n, &text[0]); r != vk.INCOMPLETE ||
+		data[last][4] != 0 {
+		c.Errorf("with too little room: %v, %q", r, data[last][:6])
+	}
+	n = 2
+	if r := commands.GetPipelineExecutableInternalRepresentationsKHR(c.d.handle, e, &n, &text[0]); r != vk.INCOMPLETE ||
+		n != 2 {
+		c.Errorf("too few: %v, %d", r, n)
 	}
 }
 

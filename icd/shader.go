@@ -33,12 +33,8 @@ type stage struct {
 
 // shaderOf returns the shader of a stage, and whether it was in the cache. With VK_PIPELINE_COMPILE_REQUIRED it fails
 // where that would take a compiler and the flags say that it must not.
-func (d *device) shaderOf(info *vk.PipelineShaderStageCreateInfo, flags vk.PipelineCreateFlags2,
-	cache *pipelineCache) (_ *shader, found bool, _ error) {
-	st, err := d.readStage(info)
-	if err != nil {
-		return nil, false, err
-	}
+func (d *device) shaderOf(st *stage, flags vk.PipelineCreateFlags2, cache *pipelineCache) (_ *shader, found bool,
+	_ error) {
 	key := st.key()
 	if s := cache.get(key); s != nil {
 		return s, true, nil
@@ -48,10 +44,11 @@ func (d *device) shaderOf(info *vk.PipelineShaderStageCreateInfo, flags vk.Pipel
 		if flags&vk.PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT != 0 {
 			return nil, false, vk.Errorf(vk.PIPELINE_COMPILE_REQUIRED, vk.NoVUID, "the shader is not in the cache")
 		}
-		if s, err = d.compile(st); err != nil {
+		made, err := d.compile(st)
+		if err != nil {
 			return nil, false, err
 		}
-		s = d.shaders.share(key, s)
+		s = d.shaders.share(key, made)
 	}
 	cache.put(key, s)
 	return s, false, nil
@@ -149,8 +146,26 @@ func (st *stage) key() cacheKey {
 	return sha256.Sum256(b)
 }
 
-// compile makes the shader of a stage.
+// compile makes the shader of a stage, and writes down what FARSIDE_DUMP asks for.
 func (d *device) compile(st *stage) (*shader, error) {
+	dump, err := dumpTo(d.physical.settings.Dump, st.entry)
+	if err != nil {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "FARSIDE_DUMP: %w", err)
+	}
+	s, err := d.compileAs(st, dump)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range s.program.Warnings {
+		d.physical.instance.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+			vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, w.VUID.String(),
+			fmt.Sprintf("entry point %q: %s", st.entry, w.Text), object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
+	}
+	return s, nil
+}
+
+// compileAs makes the shader of a stage. dump is compute.Options.Dump.
+func (d *device) compileAs(st *stage, dump func(pass, text string)) (*shader, error) {
 	m, err := st.code.decoded()
 	if err != nil {
 		return nil, err
@@ -170,9 +185,7 @@ func (d *device) compile(st *stage) (*shader, error) {
 	options.Capabilities = d.environment().Capabilities
 	options.PlainGo = d.physical.settings.Kernels == config.KernelsGo
 	options.NoNative = d.physical.settings.Kernels == config.KernelsVector
-	if options.Dump, err = dumpTo(d.physical.settings.Dump, st.entry); err != nil {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "FARSIDE_DUMP: %w", err)
-	}
+	options.Dump = dump
 	if options.Constants, err = m.Constants(options.Specialization); err == nil {
 		err = m.CheckEntryPoint(m.EntryPoints[i], options.Constants, d.environment())
 	}
@@ -185,11 +198,6 @@ func (d *device) compile(st *stage) (*shader, error) {
 	}
 	if err := s.checkSubgroups(st, d.physical.limits.subgroups.MaxComputeWorkgroupSubgroups); err != nil {
 		return nil, err
-	}
-	for _, w := range s.program.Warnings {
-		d.physical.instance.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
-			vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, w.VUID.String(),
-			fmt.Sprintf("entry point %q: %s", st.entry, w.Text), object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
 	}
 	s.use(m)
 	return s, nil
