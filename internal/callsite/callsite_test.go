@@ -1,7 +1,9 @@
 package callsite
 
 import (
+	"bytes"
 	"debug/elf"
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -125,12 +127,65 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// oneFrame returns sections of one function of 32 bytes at 0x5000 which takes 16 bytes of stack after its first byte, and
+// keeps rbx there after its second: .eh_frame_hdr at 0x1000, .eh_frame at 0x2000.
+func oneFrame() *frames {
+	words := binary.LittleEndian.AppendUint32
+	common := append([]byte{0, 0, 0, 0, 1}, "zR\x00"...)
+	common = append(common, 1, 0x78, regRA, 1, 0x1b, 0x0c, regSP, 8, 0x80|regRA, 1, 0, 0)
+	data := append(words(nil, uint32(len(common))), common...)
+	entry := uint32(len(data))
+	own := words(words(words(nil, entry+4), 0x5000-(0x2000+entry+8)), 32)
+	own = append(own, 0, 0x41, 0x0e, 24, 0x0a, 0x41, 0x80|regBX, 3, 0x41, 0x0b, 0x41, 0, 0)
+	data = append(append(words(data, uint32(len(own))), own...), 0, 0, 0, 0)
+	header := words([]byte{1, 0x1b, 3, 0x3b}, 0x2000-0x1004)
+	header = words(words(words(header, 1), 0x5000-0x1000), 0x2000+entry-0x1000)
+	return &frames{header: header, data: data, headerAt: 0x1000, dataAt: 0x2000}
+}
+
+// TestRows: the frame instructions of a function hold from the address that they say, and not outside of it.
+func TestRows(t *testing.T) {
+	s := oneFrame()
+	ra, bx := rule{true, -8}, rule{true, -24}
+	for _, e := range []struct {
+		pc     uint64
+		offset int64
+		bx     rule
+		ok     bool
+	}{{0x4fff, 0, rule{}, false}, {0x5000, 8, rule{}, true}, {0x5001, 24, rule{}, true}, {0x5002, 24, bx, true},
+		{0x5003, 24, rule{}, true}, {0x501f, 24, rule{}, true}, {0x5020, 0, rule{}, false}} {
+		r, ok := s.row(e.pc)
+		if ok != e.ok || ok && (r.reg != regSP || r.offset != e.offset || r.rules[regRA] != ra || r.rules[regBX] != e.bx) {
+			t.Errorf("%#x: %+v, %v", e.pc, r, ok)
+		}
+	}
+}
+
+// TestHostileFrames: a table that says it has more rows than fit, also by a number that wraps around, and frame
+// instructions that remember without end are refused.
+func TestHostileFrames(t *testing.T) {
+	for _, count := range []uint64{2, 1 << 61, 1<<61 + 1, 1 << 63, ^uint64(0)} {
+		s := oneFrame()
+		long := append([]byte{1, 0x1b, 4, 0x3b}, s.header[4:8]...)
+		s.header = append(binary.LittleEndian.AppendUint64(long, count), s.header[12:]...)
+		if r, ok := s.row(0x5000); ok {
+			t.Errorf("a table of %d: %+v", count, r)
+		}
+	}
+	remember := bytes.Repeat([]byte{0x0a}, 1<<20)
+	if n := testing.AllocsPerRun(1, func() {
+		if run(remember, &common{}, &row{}, nil, ^uint64(0), 0) {
+			t.Error("a million states were remembered")
+		}
+	}); n > 10 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // FuzzFrames: sections that a compiler has not made lead nowhere, without a panic.
 func FuzzFrames(f *testing.F) {
-	m := &module{path: "/bin/sh"}
-	if m.open(); m.frames != nil {
-		f.Add(m.frames.header, m.frames.data, uint64(0x5000), m.frames.headerAt, m.frames.dataAt)
-	}
+	s := oneFrame()
+	f.Add(s.header, s.data, uint64(0x5002), s.headerAt, s.dataAt)
 	f.Add([]byte{1, 0x1b, 3, 0x3b, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0}, make([]byte, 64), uint64(8), uint64(0),
 		uint64(0))
 	f.Fuzz(func(_ *testing.T, header, data []byte, pc, headerAt, dataAt uint64) {

@@ -103,7 +103,7 @@ func (f *frames) entry(pc uint64) ([]byte, bool) {
 	h.skip(4)
 	h.encoded(f.header[1])
 	count := h.encoded(f.header[2])
-	if h.bad || uint64(len(h.data)) < count*8 {
+	if h.bad || count > uint64(len(h.data)/8) {
 		return nil, false
 	}
 	at := func(i uint64) uint64 {
@@ -181,6 +181,9 @@ func (f *frames) common(at uint64) (*common, bool) {
 	return c, c.augmented && !e.bad
 }
 
+// remembered is how many states are remembered at once; compilers make one.
+const remembered = 16
+
 // run carries out frame instructions until the one for an address behind pc. first is what the common ones have made.
 func run(program []byte, c *common, now, first *row, pc, at uint64) bool {
 	e := reader{data: program}
@@ -224,7 +227,7 @@ func run(program []byte, c *common, now, first *row, pc, at uint64) bool {
 			}
 		case op == 0x07 || op == 0x08: // DW_CFA_undefined, DW_CFA_same_value
 			set(e.unsigned(), rule{})
-		case op == 0x0a: // DW_CFA_remember_state
+		case op == 0x0a && len(stack) < remembered: // DW_CFA_remember_state
 			stack = append(stack, *now)
 		case op == 0x0b && len(stack) > 0: // DW_CFA_restore_state
 			*now, stack = stack[len(stack)-1], stack[:len(stack)-1]
