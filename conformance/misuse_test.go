@@ -28,6 +28,7 @@ type misuse struct {
 	wrong   bool   // the program sees wrong values without strictness, too
 	broken  bool   // the driver tells of an error without strictness, too
 
+	verbs   bool     // the program uses libibverbs
 	environ []string // of all runs of this driver
 
 	// Why the faulty program doesn't run to its end on lavapipe; empty if it does.
@@ -108,6 +109,7 @@ var misuses = []misuse{
 	{name: "rdma_free_early", finding: "FARSIDE-rdma-freed-under-way", quiet: true},
 	{name: "rdma_overwrite", finding: "FARSIDE-rdma-device-write"},
 	{name: "rdma_ignored_failure", finding: "FARSIDE-rdma-ignored-failure", quiet: true},
+	{name: "verbs_local_changed", finding: "FARSIDE-rdma-local-changed", quiet: true, verbs: true},
 	{name: "peers_write", finding: "FARSIDE-async-unordered", at: "; process "},
 	{name: "peers_read", finding: "FARSIDE-async-unordered", at: "; process "},
 	{name: "peers_overwrite", finding: "FARSIDE-async-unordered", at: "; process "},
@@ -146,17 +148,20 @@ const wrongStatus = 4
 const unsupportedStatus = 77
 
 // compileMisuse makes a program of misuse/, faulty or not.
-func compileMisuse(t *testing.T, name string, faulty bool) string {
+func compileMisuse(t *testing.T, m *misuse, faulty bool) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), name)
+	program := filepath.Join(t.TempDir(), m.name)
 	build, err := filepath.Abs("../build")
 	if err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"-std=gnu11", "-g", "-O2", "-Wall", "-Wextra", "-Werror", "-I../cmd/libfarside_rdma", "-o", program,
-		"misuse/" + name + ".c", "-lvulkan", "-L" + build, "-Wl,-rpath," + build, "-Wl,--as-needed", "-lfarside_rdma"}
+		"misuse/" + m.name + ".c", "-lvulkan", "-L" + build, "-Wl,-rpath," + build, "-Wl,--as-needed", "-lfarside_rdma"}
 	if faulty {
 		args = append([]string{"-DFAULTY"}, args...)
+	}
+	if m.verbs {
+		args = append(args, "-libverbs")
 	}
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("gcc %v (Debian packages gcc, libvulkan-dev): %v\n%s", args, err, out)
@@ -195,7 +200,10 @@ func TestMisuse(t *testing.T) {
 	for _, m := range misuses {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			faulty, twin := compileMisuse(t, m.name, true), compileMisuse(t, m.name, false)
+			if m.verbs {
+				m.useVerbs(t)
+			}
+			faulty, twin := compileMisuse(t, &m, true), compileMisuse(t, &m, false)
 			passes := 0
 			if m.wrong {
 				passes = wrongStatus
@@ -224,6 +232,20 @@ func TestMisuse(t *testing.T) {
 		})
 	}
 	checkMisuseFiles(t)
+}
+
+// useVerbs lets a program use this driver's library of verbs. Others have none: it would need an adapter.
+func (m *misuse) useVerbs(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("/usr/include/infiniband/verbs.h"); err != nil {
+		t.Skip("verbs.h is missing (Debian package libibverbs-dev)")
+	}
+	libraries, err := filepath.Abs("../build/verbs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.environ = append(slices.Clone(m.environ), "LD_LIBRARY_PATH="+libraries)
+	m.lavapipe = "it uses verbs"
 }
 
 // checkFindings holds the faulty program's end and messages against the table.

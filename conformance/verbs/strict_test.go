@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -56,5 +57,39 @@ func TestLeaks(t *testing.T) {
 				t.Errorf("%s: no %q in:\n%s", row.what, text, out)
 			}
 		}
+	}
+}
+
+// TestStrictPrograms: programs that are right run as they do without strictness, and nothing is found in them.
+func TestStrictPrograms(t *testing.T) {
+	need(t, "ibverbs-utils", "ibv_rc_pingpong")
+	need(t, "perftest", "ib_write_bw")
+	t.Setenv("FARSIDE_STRICT", "rdma")
+	t.Setenv("FARSIDE_STRICT_EXIT", "3") // a finding makes the program fail
+	for _, line := range []string{
+		"ibv_rc_pingpong -g 0 -n 100 -c",
+		"ibv_uc_pingpong -g 0 -n 100 -c",
+		"ibv_ud_pingpong -g 0 -n 100 -c",
+		"ibv_srq_pingpong -g 0 -n 100 -c",
+		"ib_write_bw -F -n 20 -a",
+		"ib_write_bw -F -n 100 -q 4 -s 4096",
+		"ib_write_bw -F -n 100 -b -s 65536",
+		"ib_write_bw -F -n 100 -c XRC -q 2 -s 4096",
+		"ib_read_bw -F -n 100 -q 4 -s 8192",
+		"ib_send_bw -F -n 20 -a",
+		"ib_send_bw -F -n 100 -c UD -s 1024",
+		"ib_send_bw -F -n 100 -r 64 -q 4 --use-srq -s 1024",
+		"ib_atomic_bw -F -n 100 -A CMP_AND_SWAP -q 2",
+		"ib_write_lat -F -n 100 -s 8",
+		"ib_write_lat -F -n 100 -I 0 -s 4096",
+		"ib_send_lat -F -n 100 -I 0 -s 64",
+	} {
+		t.Run(line, func(t *testing.T) {
+			words := strings.Fields(line)
+			server, client := pair(t, words[0], words[1:]...)
+			if out := server + client; strings.Contains(out, "FARSIDE-") {
+				t.Errorf("it is found wrong:\n%s", out)
+			}
+		})
 	}
 }

@@ -176,7 +176,7 @@ var Table = []Row{
 			"other one reads, or sends the local memory that it fills. Adapters let it overtake.",
 		"`IBV_SEND_FENCE` (`FARSIDE_FENCE`), or poll the completion of the first before the second is posted."},
 	{LocalChanged, slog.LevelError,
-		"The local memory of a posted write had other bytes when the adapter took them.",
+		"The local memory of a posted write or send had other bytes when the adapter took them, or before it had ended.",
 		"Leave local memory alone until the completion has been polled."},
 	{FreedUnderWay, slog.LevelError,
 		"Memory was freed while an operation of a peer on it was under way.",

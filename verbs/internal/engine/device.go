@@ -50,7 +50,7 @@ type Options struct {
 	MTU  ibv.MTU // of the port: the largest of paths between hosts, and of datagrams; 0 means 4096
 	// Faults are what fails on command; nil for nothing.
 	Faults *fault.Plan
-	// Late makes work late, and lets it overtake where adapters may (FARSIDE_STRICT=rdma).
+	// Late makes work late, lets it overtake where adapters may, and looks for mistakes with it (FARSIDE_STRICT=rdma).
 	Late bool
 }
 
@@ -73,6 +73,7 @@ type Device struct {
 	mu      sync.Mutex    // of buckets' changes, and peer
 	peer    *rdmasim.Peer // for memory of other processes; nil until it is needed
 	domains atomic.Uint32 // that there have been
+	copies  atomic.Int64  // bytes that strictness has copied of what sends are to send
 	used    struct{ qps, cqs, mrs, pds, mws, ahs, srqs atomic.Int32 }
 }
 

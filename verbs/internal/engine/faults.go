@@ -63,6 +63,12 @@ func (q *QP) begins(w *sendWQE) bool {
 
 // endWatched tells of a watched send that ends, and returns the status that it ends with on command. Under q.mu.
 func (q *QP) endWatched(w *sendWQE, status ibv.WCStatus) ibv.WCStatus {
+	if w.watch.sent != nil {
+		if status == ibv.WC_SUCCESS {
+			q.checkSent(w)
+		}
+		q.forgetSent(w)
+	}
 	if e := &w.watch.effect; status == ibv.WC_SUCCESS && e.Partial {
 		status = ibv.WCStatus(e.Outcome())
 	}

@@ -167,10 +167,16 @@ func (q *QP) Commit() {
 	defer guardFaults()()
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	first := q.sq.posted
 	q.sq.posted = q.sq.staged
 	if q.state >= ibv.QPS_SQE {
 		q.flushSends()
 		return
+	}
+	if q.device.options.Late {
+		for i := first; i < q.sq.posted; i++ {
+			q.announce(i)
+		}
 	}
 	q.transmit()
 }

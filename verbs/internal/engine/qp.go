@@ -202,6 +202,7 @@ func (q *QP) reset() {
 			c.forget(q)
 		}
 	}
+	q.forgetAllSent()
 	q.sq.reset()
 	q.rq.reset()
 	q.req = requester{}

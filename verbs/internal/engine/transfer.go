@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 
@@ -26,6 +27,24 @@ func accessFault(v any, err *error) {
 // copyGuarded copies len(dst) bytes from src, and says whether all could be accessed. A word that is aligned in dst
 // becomes visible at once.
 func copyGuarded(dst, src []byte) bool { return move(dst, src) == nil }
+
+// commonGuarded is how many bytes at the start of b, which may be memory that has gone, are those of a; same says that
+// all are, or that nobody knows.
+func commonGuarded(a, b []byte) (n int, same bool) {
+	defer func() {
+		var err error
+		if accessFault(recover(), &err); err != nil {
+			n, same = 0, true
+		}
+	}()
+	if bytes.Equal(a[:len(b)], b) {
+		return len(b), true
+	}
+	for n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n, n == len(b)
+}
 
 func move(dst, src []byte) (err error) {
 	defer func() { accessFault(recover(), &err) }()

@@ -19,6 +19,7 @@ type watch struct {
 	asked  bool          // faults have been
 	due    time.Duration // before which it doesn't begin
 	effect fault.Effect
+	sent   []byte // what its local memory held when it was posted, with Options.Late; nil if nobody looks at that
 }
 
 // watched says whether somebody looks at what is posted now.

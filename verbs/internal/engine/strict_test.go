@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"farside/internal/finding"
+	"farside/internal/ibv"
+	"farside/internal/journal"
+)
+
+// found collects findings.
+type found struct {
+	mu   sync.Mutex
+	ids  []finding.ID
+	text string
+}
+
+func (f *found) Write(e *journal.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e.Kind == journal.Finding {
+		f.ids, f.text = append(f.ids, finding.ID(e.ID)), e.Text
+	}
+}
+
+// expect compares what was found since the last time.
+func (f *found) expect(t *testing.T, what string, want ...finding.ID) (text string) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.ids, want) {
+		t.Errorf("%s: found %v, want %v", what, f.ids, want)
+	}
+	text, f.ids, f.text = f.text, nil, ""
+	return text
+}
+
+func lookForFindings(t *testing.T) *found {
+	t.Helper()
+	t.Setenv("FARSIDE_LOG", "off")
+	f := &found{}
+	journal.Attach(f)
+	t.Cleanup(func() { journal.Detach(f) })
+	return f
+}
+
+// Local memory must not change until a send has ended.
+func TestLocalChanged(t *testing.T) {
+	f := lookForFindings(t)
+	a, b := latePair(t)
+	from, to := a.memory(1<<21), b.memory(1<<21)
+	round := func(change int, flags ibv.SendFlags, sges ...ibv.SGE) {
+		a.send(SendWR{ID: 1, Opcode: ibv.WR_SEND, SGEs: sges, Flags: flags})
+		if change >= 0 {
+			from.bytes[change]++
+		}
+		b.recv(2, to.sge(0, 1<<21))
+		a.want(1, fine)
+		b.want(2, fine)
+	}
+	round(-1, 0, from.sge(0, 5000))
+	f.expect(t, "the same")
+	round(4000, 0, from.sge(0, 3000), from.sge(3500, 1000))
+	if s := f.expect(t, "changed", finding.LocalChanged); !strings.Contains(s, "changed at byte 3500 ") {
+		t.Errorf("it says %q", s)
+	}
+	round(3200, 0, from.sge(0, 3000), from.sge(3500, 1000))
+	f.expect(t, "changed between the entries")
+	round(5, ibv.SEND_INLINE, from.sge(0, 64))
+	f.expect(t, "inline")
+	round(5, 0, from.sge(0, mostCopied+1))
+	f.expect(t, "too long to look at")
+	round(5, 0, from.sge(0, mostCopied))
+	f.expect(t, "the longest", finding.LocalChanged)
+	a.send(SendWR{ID: 1, Opcode: ibv.WR_SEND, SGEs: from.list(0, 64)}) // waits for a receive
+	check(t, a.qp.Modify(&ibv.QPAttr{QPState: ibv.QPS_ERR}, ibv.QP_STATE))
+	from.bytes[0]++
+	a.want(1, ibv.WC_WR_FLUSH_ERR)
+	f.expect(t, "flushed")
+	if n := a.device.copies.Load(); n != 0 {
+		t.Errorf("%d bytes of copies are left", n)
+	}
+}
+
+// A send with a fence may send what the read before it fills.
+func TestLocalFilled(t *testing.T) {
+	f := lookForFindings(t)
+	a, b := latePair(t)
+	from, to := a.memory(4096), b.memory(4096)
+	for n := range 10 {
+		to.fill(byte(n))
+		a.send(SendWR{ID: 1, Opcode: ibv.WR_RDMA_READ, SGEs: from.list(0, 64), RemoteAddress: to.address(0),
+			RKey: to.mr.Key})
+		a.send(SendWR{ID: 2, Opcode: ibv.WR_RDMA_WRITE, Flags: ibv.SEND_FENCE, SGEs: from.list(1024, 8),
+			RemoteAddress: to.address(1024), RKey: to.mr.Key})
+		a.send(SendWR{ID: 3, Opcode: ibv.WR_RDMA_WRITE, SGEs: from.list(0, 64), RemoteAddress: to.address(2048),
+			RKey: to.mr.Key})
+		for id := range uint64(3) {
+			a.want(id+1, fine)
+		}
+	}
+	f.expect(t, "what a read filled")
+}
+
+// What a queue pair that is reset had posted is forgotten.
+func TestLocalForgotten(t *testing.T) {
+	f := lookForFindings(t)
+	a, _ := latePair(t)
+	from := a.memory(4096)
+	for range 2 {
+		a.send(SendWR{ID: 1, Opcode: ibv.WR_SEND, SGEs: from.list(0, 64)})
+	}
+	check(t, a.qp.Modify(&ibv.QPAttr{QPState: ibv.QPS_RESET}, ibv.QP_STATE))
+	from.bytes[0]++
+	if n := a.device.copies.Load(); n != 0 {
+		t.Errorf("%d bytes of copies are left", n)
+	}
+	f.expect(t, "reset")
+}
