@@ -110,6 +110,8 @@ var misuses = []misuse{
 	{name: "rdma_overwrite", finding: "FARSIDE-rdma-device-write"},
 	{name: "rdma_ignored_failure", finding: "FARSIDE-rdma-ignored-failure", quiet: true},
 	{name: "verbs_local_changed", finding: "FARSIDE-rdma-local-changed", quiet: true, verbs: true},
+	{name: "verbs_missing_fence", finding: "FARSIDE-rdma-missing-fence", quiet: true, verbs: true},
+	{name: "verbs_overtaken", finding: "FARSIDE-rdma-missing-fence", quiet: true, verbs: true},
 	{name: "peers_write", finding: "FARSIDE-async-unordered", at: "; process "},
 	{name: "peers_read", finding: "FARSIDE-async-unordered", at: "; process "},
 	{name: "peers_overwrite", finding: "FARSIDE-async-unordered", at: "; process "},

@@ -33,10 +33,67 @@ func fillsMemory(o ibv.WROpcode) bool {
 // announce looks at send i, which is being posted. Under q.mu.
 func (q *QP) announce(i uint64) {
 	w := q.sq.at(i)
-	if sendsMemory(w.wr.Opcode) && w.inline == nil && !q.waitsForRead(i) {
+	if !sendsMemory(w.wr.Opcode) {
+		return
+	}
+	if fenced := q.checkFence(i); fenced && w.inline == nil && !q.waitsForRead(i) {
 		q.copySent(w)
 	}
 }
+
+// checkFence says whether send i lacks no fence: whether it is right if it overtakes the reads and atomics whose
+// completions nobody has polled, and that come behind the last fence. Under q.mu.
+func (q *QP) checkFence(i uint64) bool {
+	w := q.sq.at(i)
+	if w.wr.Flags&ibv.SEND_FENCE != 0 {
+		return true
+	}
+	for j := i; j > q.sq.freed.Load(); {
+		j--
+		earlier := q.sq.at(j)
+		if what := earlier.overtakenBy(w); what != "" {
+			q.found(finding.MissingFence, w, "the %s %s the %s, which was posted before, with no fence and nobody having "+
+				"polled its completion", describeSend(w), what, describeSend(earlier))
+			return false
+		}
+		if earlier.wr.Flags&ibv.SEND_FENCE != 0 {
+			return true
+		}
+	}
+	return true
+}
+
+// overtakenBy says, in words, what goes wrong if a send or a write that was posted later overtakes w; "" if nothing does.
+// Inline data has been taken before, and cannot come later.
+func (w *sendWQE) overtakenBy(later *sendWQE) string {
+	if !fillsMemory(w.wr.Opcode) {
+		return ""
+	}
+	if later.inline == nil && entriesOverlap(w.wr.SGEs, later.wr.SGEs) {
+		return "sends the local memory that is filled by"
+	}
+	writes := later.wr.Opcode == ibv.WR_RDMA_WRITE || later.wr.Opcode == ibv.WR_RDMA_WRITE_WITH_IMM
+	if writes && w.wr.RKey == later.wr.RKey &&
+		overlap(w.wr.RemoteAddress, w.length, later.wr.RemoteAddress, later.length) {
+		return "writes where it overlaps"
+	}
+	return ""
+}
+
+// entriesOverlap says whether two lists of entries have bytes in common. It looks at those of one key.
+func entriesOverlap(a, b []ibv.SGE) bool {
+	for i := range a {
+		for j := range b {
+			if a[i].LKey == b[j].LKey && overlap(a[i].Addr, uint64(a[i].Length), b[j].Addr, uint64(b[j].Length)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// overlap says whether n bytes at a and m bytes at b have any in common.
+func overlap(a, n, b, m uint64) bool { return n > 0 && m > 0 && (b-a < n || a-b < m) }
 
 // waitsForRead says whether send i begins after a read or an atomic that is under way. That may be to fill what it
 // sends. Under q.mu.

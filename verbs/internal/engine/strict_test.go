@@ -120,3 +120,51 @@ func TestLocalForgotten(t *testing.T) {
 	}
 	f.expect(t, "reset")
 }
+
+// A send or a write that needs an earlier read or atomic to be done has a fence, or is posted when the completion has
+// been polled.
+func TestMissingFence(t *testing.T) {
+	f := lookForFindings(t)
+	a, b := latePair(t)
+	from, to := a.memory(4096), b.memory(4096)
+	op := func(o ibv.WROpcode, flags ibv.SendFlags, local, n, remote int) SendWR {
+		return SendWR{Opcode: o, Flags: flags, SGEs: from.list(local, n), RemoteAddress: to.address(remote),
+			RKey: to.mr.Key}
+	}
+	const read, write, add = ibv.WR_RDMA_READ, ibv.WR_RDMA_WRITE, ibv.WR_ATOMIC_FETCH_AND_ADD
+	for _, row := range []struct {
+		what  string
+		posts []SendWR
+		want  []finding.ID
+	}{
+		{"other memory", []SendWR{op(read, 0, 0, 64, 0), op(write, 0, 64, 64, 64)}, nil},
+		{"what is read", []SendWR{op(read, 0, 0, 64, 0), op(write, 0, 63, 64, 64)}, []finding.ID{finding.MissingFence}},
+		{"a fence", []SendWR{op(read, 0, 0, 64, 0), op(write, ibv.SEND_FENCE, 0, 64, 64)}, nil},
+		{"a fence between", []SendWR{op(read, 0, 0, 64, 0), op(write, ibv.SEND_FENCE, 64, 64, 64), op(write, 0, 0, 64, 128)},
+			nil},
+		{"a fence before", []SendWR{op(write, ibv.SEND_FENCE, 0, 64, 64), op(read, 0, 0, 64, 0), op(write, 0, 0, 64, 128)},
+			[]finding.ID{finding.MissingFence}},
+		{"a read with a fence", []SendWR{op(read, ibv.SEND_FENCE, 0, 64, 0), op(write, 0, 0, 64, 128)},
+			[]finding.ID{finding.MissingFence}},
+		{"what an atomic fills", []SendWR{op(add, 0, 8, 8, 0), op(write, 0, 0, 64, 64)}, []finding.ID{finding.MissingFence}},
+		{"what is overwritten", []SendWR{op(read, 0, 0, 64, 0), op(write, 0, 64, 64, 63)}, []finding.ID{finding.MissingFence}},
+		{"inline", []SendWR{op(read, 0, 0, 64, 0), op(write, ibv.SEND_INLINE, 0, 64, 64)}, nil},
+		{"read after read", []SendWR{op(read, 0, 0, 64, 0), op(read, 0, 0, 64, 0)}, nil},
+		{"nothing", []SendWR{op(read, 0, 0, 0, 0), op(write, 0, 0, 0, 0)}, nil},
+	} {
+		for i := range row.posts {
+			row.posts[i].ID = uint64(i)
+			a.send(row.posts[i])
+		}
+		f.expect(t, row.what, row.want...)
+		for i := range row.posts {
+			a.want(uint64(i), fine)
+		}
+		f.expect(t, row.what+" at the end")
+	}
+	a.send(op(read, 0, 0, 64, 0))
+	a.next()
+	a.send(op(write, 0, 0, 64, 0))
+	a.next()
+	f.expect(t, "a completion")
+}
