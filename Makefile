@@ -128,7 +128,7 @@ binaries:
 generate: ## rewrite the generated code from the Vulkan registry (REGISTRY=vk.xml)
 	$(GO) run ./cmd/icdgen api -registry $(REGISTRY) -out $(OUT)
 	$(GO) run ./cmd/icdgen verbs -out $(OUT)
-	$(GO) run ./compute/internal/ir/opgen -out $(OUT)
+	$(GO) run ./compute/internal/ops/opgen -out $(OUT)
 	$(GO) run ./compute/internal/kernel/asm -out $(OUT)
 
 .PHONY: generate-check

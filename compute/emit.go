@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -108,10 +108,10 @@ func (e *emitter) fixed() {
 			continue
 		}
 		switch n.op {
-		case opConst:
+		case ops.Const:
 			e.registers[v] = e.take(false, n.wide)
 			e.p.Constants = append(e.p.Constants, Constant{Register: e.registers[v], Bits: n.imm})
-		case opBuiltin:
+		case ops.Builtin:
 			e.registers[v] = e.take(n.varying, false)
 			e.p.Builtins = append(e.p.Builtins, Builtin{Kind: spirv.BuiltIn(uint32(n.imm)), Component: int(n.imm >> 32),
 				Register: e.registers[v]})
@@ -198,7 +198,7 @@ func (e *emitter) allocate() {
 			return
 		}
 		s := stretch{e.def[v], max(e.last[v], e.def[v]+1)}
-		if n.op == opPhi || e.outer[v] > 0 || e.stretches[v] != nil {
+		if n.op == ops.Phi || e.outer[v] > 0 || e.stretches[v] != nil {
 			list := e.stretchesOf(v)
 			s = stretch{list[0].from, list[len(list)-1].to}
 		}
@@ -225,7 +225,7 @@ func (e *emitter) allocate() {
 }
 
 // hasResult says whether a node needs a register.
-func hasResult(n *node) bool { return ir.Of(n.op).Result != ir.None }
+func hasResult(n *node) bool { return ops.Of(n.op).Result != ops.None }
 
 func (e *emitter) inst(i Inst) int32 {
 	e.p.Insts = append(e.p.Insts, i)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"farside/compute/internal/ir"
+	"farside/compute/internal/ops"
 )
 
 // stretch is a part of the program in which a register is taken: from the instruction that writes it to before the one
@@ -62,7 +62,7 @@ func (g *graph) live() *liveness {
 			at++
 			n := &g.nodes[v]
 			until := at
-			if !ir.Of(n.op).Computes {
+			if !ops.Of(n.op).Computes {
 				until++ // it may write before it has read everything
 			}
 			for _, a := range n.args {
@@ -83,7 +83,7 @@ func (g *graph) live() *liveness {
 func (l *liveness) results() {
 	for _, b := range l.order {
 		for _, v := range l.blocks[b].insts {
-			if n := &l.nodes[v]; n.op == opResult {
+			if n := &l.nodes[v]; n.op == ops.Result {
 				l.def[v] = min(l.def[v], l.def[n.args[0]])
 				put(&l.resultsOf, n.args[0], append(l.resultsOf[n.args[0]], v))
 			}
@@ -113,7 +113,7 @@ func (l *liveness) use(v value, b, at int32) {
 			if o := l.outer[v]; o == 0 || l.loops[x].depth < l.loops[o-1].depth {
 				l.outer[v] = x + 1
 			}
-		} else if h := l.blocks[d].loop; n.op == opPhi && h >= 0 && l.loops[h].header == d && !l.inLoop(b, h) {
+		} else if h := l.blocks[d].loop; n.op == ops.Phi && h >= 0 && l.loops[h].header == d && !l.inLoop(b, h) {
 			l.outside[v] = max(l.outside[v], at)
 			return
 		}
@@ -137,7 +137,7 @@ func (l *liveness) reach(p, b int32) stretch {
 // of gives the stretches of a value.
 func (l *liveness) of(v value) []stretch {
 	n := &l.nodes[v]
-	if n.op != opPhi {
+	if n.op != ops.Phi {
 		s := stretch{l.def[v], max(l.last[v], l.def[v]+1)}
 		if x := l.outer[v]; x > 0 {
 			s.from = min(s.from, l.begin(x-1))

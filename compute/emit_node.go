@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 )
 
 // node writes the instruction of a node.
@@ -15,17 +16,17 @@ func (e *emitter) node(v value) {
 		i.Dst = Register{} // nobody asks what was there before
 	}
 	switch {
-	case n.op == opResult: // the call has written it
+	case n.op == ops.Result: // the call has written it
 		return
-	case n.op == opCopy:
+	case n.op == ops.Copy:
 		i.Code, i.Op = Assign, 0
-	case n.op == opBarrier:
+	case n.op == ops.Barrier:
 		i.Code, i.Op, i.Dst = Barrier, 0, Register{}
-	case n.op == opArrayLength:
+	case n.op == ops.ArrayLength:
 		i.Code, i.Op = ArrayLength, 0
 		i.Immediate, i.Stride = n.imm&math.MaxUint32, uint32(n.imm>>32)
 		e.memory(&i, n.extra)
-	case n.op == opImage, n.op == opSubgroup, n.op == opPrint:
+	case n.op == ops.Image, n.op == ops.Subgroup, n.op == ops.Print:
 		e.call(&i, v)
 	case isPhysical(n.op), e.memoryOfAddress(n):
 		i.Code = AccessPhysical

@@ -1,9 +1,9 @@
 package compute
 
 import (
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -80,7 +80,7 @@ func (e *emitter) findStride(n *node) stride {
 		return stride{}
 	}
 	switch n.op {
-	case opBuiltin:
+	case ops.Builtin:
 		return e.builtinStride(spirv.BuiltIn(uint32(n.imm)), int(n.imm>>32))
 	case kernel.AddI32, kernel.SubI32, kernel.MulAddSat:
 		a, b := e.strideOf(n.args[0], n.block), e.strideOf(n.args[1], n.block)
@@ -102,7 +102,7 @@ func (e *emitter) findStride(n *node) stride {
 		return s
 	case kernel.ShlI32, kernel.MulI32:
 		a, c := e.strideOf(n.args[0], n.block), &e.nodes[n.args[1]]
-		if c.op != opConst || c.imm > farthest || !a.regular || a.saturates && a.step > 0 {
+		if c.op != ops.Const || c.imm > farthest || !a.regular || a.saturates && a.step > 0 {
 			break
 		}
 		factor := uint32(c.imm)
@@ -111,7 +111,7 @@ func (e *emitter) findStride(n *node) stride {
 		}
 		return stride{regular: true, linear: a.linear, step: uint32(min(uint64(a.step)*uint64(factor), 2*farthest))}
 	}
-	if !ir.Of(n.op).Computes {
+	if !ops.Of(n.op).Computes {
 		return stride{}
 	}
 	linear := true

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync"
 
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
+	"farside/compute/internal/ops"
 )
 
 // engine is what Run keeps of a program between dispatches: the instructions in the form in which they are executed,
@@ -213,7 +213,7 @@ func (t translation) access(s *step) {
 	switch {
 	case in.Code == AccessPhysical:
 		s.act = actPhysical
-		o := ir.Of(op)
+		o := ops.Of(op)
 		s.near, s.width = t.kernels.Ops[op], uint64(o.Bytes)
 		if o.Slot != 0 {
 			s.near = t.kernels.Ops[o.Slot]

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -98,8 +99,8 @@ func TestDeepCalls(t *testing.T) {
 func TestDeepStride(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(4 << 20))
 	for length, regular := range map[int]bool{deepestChain - 1: true, 100_000: false} {
-		index := node{op: opBuiltin, varying: true, imm: uint64(spirv.BuiltInLocalInvocationIndex)}
-		g := &graph{nodes: []node{{}, index, {op: opConst}}, blocks: make([]block, 1)}
+		index := node{op: ops.Builtin, varying: true, imm: uint64(spirv.BuiltInLocalInvocationIndex)}
+		g := &graph{nodes: []node{{}, index, {op: ops.Const}}, blocks: make([]block, 1)}
 		for range length {
 			last := value(len(g.nodes) - 1)
 			if last == 2 {

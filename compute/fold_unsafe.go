@@ -4,8 +4,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 )
 
 // operands are those of one kernel: four chunks of 64 bytes, aligned.
@@ -28,7 +28,7 @@ func evaluate(op kernel.Op, a, b, c, imm uint64) uint64 {
 	kernel.Go().Ops[op](&o.args, 0, 1)
 	r := *(*uint64)(at(0).Base)
 	operandsPool.Put(o)
-	if !ir.WideResult(op) {
+	if !ops.WideResult(op) {
 		r = uint64(uint32(r))
 	}
 	return r

@@ -1,29 +1,15 @@
 package compute
 
 import (
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
 // value is a scalar in static single assignment: an index in graph.nodes. 0 is none.
 type value int32
 
-// Operations of nodes are kernels, and these.
-const (
-	opConst       = ir.Const
-	opBuiltin     = ir.Builtin
-	opPhi         = ir.Phi
-	opResult      = ir.Result
-	opImage       = ir.Image
-	opSubgroup    = ir.Subgroup
-	opPrint       = ir.Print
-	opArrayLength = ir.ArrayLength
-	opBarrier     = ir.Barrier
-	opCopy        = ir.Copy
-)
-
-// node is an operation.
+// node is an operation: a kernel, or one of those that package ops adds.
 type node struct {
 	op      kernel.Op
 	wide    bool // 64 bits
@@ -205,7 +191,7 @@ func (g *graph) branchIf(cond value, yes, no int32) {
 		g.branch(yes)
 		return
 	}
-	if c := &g.nodes[cond]; c.op == opConst {
+	if c := &g.nodes[cond]; c.op == ops.Const {
 		if c.imm != 0 {
 			g.branch(yes)
 		} else {
@@ -244,7 +230,7 @@ func (g *graph) lookup(n *node, b int32) (found value, place uint32) {
 		o := &g.nodes[g.table[i]]
 		if o.op == n.op && o.imm == n.imm && o.args == n.args && o.wide == n.wide && o.extra == n.extra &&
 			o.version == n.version && o.base == n.base {
-			if n.op == opConst || n.op == opBuiltin || g.dominates(o.block, b) {
+			if n.op == ops.Const || n.op == ops.Builtin || g.dominates(o.block, b) {
 				return g.table[i], i
 			}
 			break // what is not a dominator now will rarely be one later
@@ -277,8 +263,8 @@ func (g *graph) insert(v value, place uint32) {
 
 // pure says whether the operation has neither effect nor memory that may change: it may move, and two become one.
 func (g *graph) pure(n *node) bool {
-	o := ir.Of(n.op)
-	if o.Class == ir.ClassLoad && o.Space == ir.SpaceSlot {
+	o := ops.Of(n.op)
+	if o.Class == ops.ClassLoad && o.Space == ops.SpaceSlot {
 		return g.memories[n.extra].constant && n.version == 0
 	}
 	return o.Pure
@@ -293,7 +279,7 @@ func (g *graph) newNode(n node) value {
 
 // add appends a node to the current block, or finds its like.
 func (g *graph) add(n node) value {
-	floating := n.op == opConst || n.op == opBuiltin
+	floating := n.op == ops.Const || n.op == ops.Builtin
 	share := g.pure(&n) || n.version != 0
 	var place uint32
 	if share {
@@ -322,7 +308,7 @@ func (g *graph) constant(bits uint64, wide bool) value {
 	if !wide {
 		bits = uint64(uint32(bits))
 	}
-	return g.add(node{op: opConst, imm: bits, wide: wide})
+	return g.add(node{op: ops.Const, imm: bits, wide: wide})
 }
 
 func (g *graph) c32(bits uint32) value { return g.constant(uint64(bits), false) }
@@ -330,12 +316,12 @@ func (g *graph) c32(bits uint32) value { return g.constant(uint64(bits), false) 
 // known gives the bits of a constant.
 func (g *graph) known(v value) (uint64, bool) {
 	n := &g.nodes[v]
-	return n.imm, n.op == opConst
+	return n.imm, n.op == ops.Const
 }
 
 // phi makes a phi in block b.
 func (g *graph) phi(b int32, wide bool, list []value) value {
-	v := g.newNode(node{op: opPhi, wide: wide, block: b, list: list, offset: g.offset})
+	v := g.newNode(node{op: ops.Phi, wide: wide, block: b, list: list, offset: g.offset})
 	g.blocks[b].phis = g.space.values.push(g.blocks[b].phis, v)
 	return v
 }
@@ -354,7 +340,7 @@ func (g *graph) mulAdd(a value, k uint32, b value) value {
 }
 
 func (g *graph) kernel(op kernel.Op, a, b, c value, imm uint64) value {
-	n := node{op: op, wide: ir.WideResult(op), args: [4]value{a, b, c}, imm: imm}
+	n := node{op: op, wide: ops.WideResult(op), args: [4]value{a, b, c}, imm: imm}
 	if v := g.fold(&n); v != 0 {
 		return v
 	}

@@ -3,8 +3,8 @@ package compute
 import (
 	"slices"
 
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 )
 
 func (g *graph) replacePred(b, from, to int32) {
@@ -309,8 +309,8 @@ func (g *graph) side(b, s int32) bool {
 
 // cost estimates an operation; ok is false if it must not be done where it was not asked for.
 func (g *graph) cost(n *node) (cost int, ok bool) {
-	o := ir.Of(n.op)
-	volatile := o.Class == ir.ClassLoad && o.Space == ir.SpaceSlot && !g.pure(n) && n.version == 0
+	o := ops.Of(n.op)
+	volatile := o.Class == ops.ClassLoad && o.Space == ops.SpaceSlot && !g.pure(n) && n.version == 0
 	if o.Cost == 0 || volatile {
 		return 0, false
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -24,11 +25,11 @@ func (g *graph) most(v value, depth int) uint64 {
 	}
 	bound := uint64(math.MaxUint64)
 	switch n.op {
-	case opConst:
+	case ops.Const:
 		bound = n.imm
-	case opBuiltin:
+	case ops.Builtin:
 		bound = g.mostBuiltin(n)
-	case opPhi:
+	case ops.Phi:
 		bound = g.mostCounter(v, n)
 	case kernel.AndI32:
 		bound = min(of(0), of(1))

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"farside/compute/internal/ir"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -94,9 +94,9 @@ func (g *graph) blockText(b *strings.Builder, at int32) {
 // nodeText is the line of a node. The graph may be wrong: the validator quotes it.
 func (g *graph) nodeText(v value) string {
 	n := &g.nodes[v]
-	o := ir.Of(n.op)
+	o := ops.Of(n.op)
 	var b strings.Builder
-	if o.Result != ir.None {
+	if o.Result != ops.None {
 		b.WriteString(g.name(v))
 		if n.varying {
 			b.WriteByte('~')
@@ -104,7 +104,7 @@ func (g *graph) nodeText(v value) string {
 		b.WriteString(" = ")
 	}
 	b.WriteString(o.Name)
-	if o.Class == ir.ClassCall && int(n.extra) < len(g.calls) {
+	if o.Class == ops.ClassCall && int(n.extra) < len(g.calls) {
 		b.WriteString(" " + g.calls[n.extra].text())
 	}
 	last := 0
@@ -123,9 +123,9 @@ func (g *graph) nodeText(v value) string {
 		fmt.Fprintf(&b, " imm %#x", n.imm)
 	}
 	switch {
-	case o.Space == ir.SpaceSlot && n.extra > 0, n.op == opArrayLength:
+	case o.Space == ops.SpaceSlot && n.extra > 0, n.op == ops.ArrayLength:
 		fmt.Fprintf(&b, " memory %d", n.extra)
-	case o.Space == ir.SpacePrivate:
+	case o.Space == ops.SpacePrivate:
 		fmt.Fprintf(&b, " array %d", n.extra)
 	}
 	if n.version != 0 {
@@ -161,9 +161,9 @@ func (g *graph) operandText(v value) string {
 	}
 	n := &g.nodes[v]
 	switch {
-	case n.op == opConst:
+	case n.op == ops.Const:
 		return fmt.Sprintf("%#x", n.imm)
-	case n.op == opBuiltin:
+	case n.op == ops.Builtin:
 		return fmt.Sprintf("%v.%d", spirv.BuiltIn(uint32(n.imm)), n.imm>>32)
 	}
 	return g.name(v)

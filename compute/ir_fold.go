@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/bits"
 
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 )
 
 // Words and pairs of words that are all ones: true, of masks.
@@ -35,9 +35,9 @@ func (g *graph) fold(n *node) value {
 		}
 	}
 	if all {
-		return g.constant(evaluate(n.op, o.known[0], o.known[1], o.known[2], n.imm), ir.WideResult(n.op))
+		return g.constant(evaluate(n.op, o.known[0], o.known[1], o.known[2], n.imm), ops.WideResult(n.op))
 	}
-	if o.is[0] && !o.is[1] && o.b != 0 && ir.Of(n.op).Commutes {
+	if o.is[0] && !o.is[1] && o.b != 0 && ops.Of(n.op).Commutes {
 		n.args[0], n.args[1] = o.b, o.a
 		o.a, o.b = o.b, o.a
 		o.known[0], o.known[1] = o.known[1], o.known[0]

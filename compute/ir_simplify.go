@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 )
 
 // tidy leaves of the graph that lowering has made what is needed.
@@ -218,7 +218,7 @@ func (g *graph) simplify(addresses bool) {
 				n.list[i] = r.find(a)
 			}
 			g.offset = n.offset
-			if ir.Of(n.op).Computes {
+			if ops.Of(n.op).Computes {
 				if x := g.fold(&n); x != 0 {
 					r[v] = x
 					r = g.grow(r)
@@ -280,18 +280,18 @@ func (g *graph) grow(r replacements) replacements {
 
 // isMemory says whether a kernel has a 32-bit offset into a memory. (That of an atomic may be an address, see
 // memoryOfAddress.)
-func isMemory(op kernel.Op) bool { return ir.Of(op).Space == ir.SpaceSlot }
+func isMemory(op kernel.Op) bool { return ops.Of(op).Space == ops.SpaceSlot }
 
 // isPhysical says whether a kernel is a load or store of physical memory.
-func isPhysical(op kernel.Op) bool { return ir.Of(op).Space == ir.SpacePhysical }
+func isPhysical(op kernel.Op) bool { return ops.Of(op).Space == ops.SpacePhysical }
 
 // isPrivate says whether a kernel accesses an array of registers.
-func isPrivate(op kernel.Op) bool { return ir.Of(op).Space == ir.SpacePrivate }
+func isPrivate(op kernel.Op) bool { return ops.Of(op).Space == ops.SpacePrivate }
 
 // loads, stores and updates say what a kernel does with memory or an array of registers.
-func loads(op kernel.Op) bool   { return ir.Of(op).Class == ir.ClassLoad }
-func stores(op kernel.Op) bool  { return ir.Of(op).Class == ir.ClassStore }
-func updates(op kernel.Op) bool { return ir.Of(op).Class == ir.ClassAtomic }
+func loads(op kernel.Op) bool   { return ops.Of(op).Class == ops.ClassLoad }
+func stores(op kernel.Op) bool  { return ops.Of(op).Class == ops.ClassStore }
+func updates(op kernel.Op) bool { return ops.Of(op).Class == ops.ClassAtomic }
 
 // term is a part of an offset: v*k.
 type term struct {
@@ -318,7 +318,7 @@ func (g *graph) part(o *offset, v value, k uint32, depth int) {
 	depth--
 	b, known := g.known(n.args[1])
 	switch {
-	case n.op == opConst:
+	case n.op == ops.Const:
 		o.immediate += n.imm * uint64(k)
 		return
 	case depth == 0:
@@ -400,12 +400,12 @@ func (g *graph) depthOf(v value) int32 {
 
 // effect says whether a node does more than to give a value.
 func (g *graph) effect(n *node) bool {
-	switch o := ir.Of(n.op); o.Class {
-	case ir.ClassStore:
-		return o.Space != ir.SpacePrivate || g.privates[n.extra].read
-	case ir.ClassAtomic, ir.ClassBarrier:
+	switch o := ops.Of(n.op); o.Class {
+	case ops.ClassStore:
+		return o.Space != ops.SpacePrivate || g.privates[n.extra].read
+	case ops.ClassAtomic, ops.ClassBarrier:
 		return true
-	case ir.ClassCall:
+	case ops.ClassCall:
 		return !g.calls[n.extra].pure
 	}
 	return false
@@ -457,7 +457,7 @@ func (g *graph) dropDead() {
 		blk := &g.blocks[b]
 		unused := func(v value) bool {
 			n := &g.nodes[v]
-			if n.op == opResult && g.nodes[n.args[0]].used {
+			if n.op == ops.Result && g.nodes[n.args[0]].used {
 				n.used = true // a call writes all of its results
 			}
 			return !n.used
@@ -516,4 +516,6 @@ func (g *graph) invariant(n *node, l int32) bool {
 }
 
 // floats says whether a value needs no place: it is there from the start.
-func (g *graph) floats(v value) bool { return g.nodes[v].op == opConst || g.nodes[v].op == opBuiltin }
+func (g *graph) floats(v value) bool {
+	return g.nodes[v].op == ops.Const || g.nodes[v].op == ops.Builtin
+}

@@ -3,7 +3,7 @@ package compute
 import (
 	"slices"
 
-	"farside/compute/internal/ir"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -114,7 +114,7 @@ func (u *unroller) rounds(l int32) int {
 		}
 		for _, v := range blk.insts {
 			switch u.nodes[v].op {
-			case opImage, opSubgroup, opPrint:
+			case ops.Image, ops.Subgroup, ops.Print:
 				return -1
 			}
 		}
@@ -185,10 +185,10 @@ func (u *unroller) predict(v value, depth int) (uint64, bool) {
 		return u.before[at-1], true
 	}
 	n := &u.nodes[v]
-	if n.op == opConst {
+	if n.op == ops.Const {
 		return n.imm, true
 	}
-	if u.predicted++; !ir.Of(n.op).Computes || depth == 0 || u.predicted > unrollPredict {
+	if u.predicted++; !ops.Of(n.op).Computes || depth == 0 || u.predicted > unrollPredict {
 		return 0, false
 	}
 	var k [3]uint64

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 )
 
 // validator holds a graph to the rules that each pass relies on:
@@ -56,7 +56,7 @@ func (g *graph) validate() (*validator, error) {
 			}
 		}
 		if blk.cond != 0 {
-			if err := v.operand(blk.cond, b, math.MaxInt32, ir.Mask); err != nil {
+			if err := v.operand(blk.cond, b, math.MaxInt32, ops.Mask); err != nil {
 				return v, fmt.Errorf("b%d: condition: %w", b, err)
 			}
 		}
@@ -170,16 +170,16 @@ func (v *validator) lists(b int32) error {
 				return fmt.Errorf("there is no node %d", x)
 			}
 			n := &v.nodes[x]
-			if n.op == 0 || n.op >= ir.NumOps {
+			if n.op == 0 || n.op >= ops.NumOps {
 				return fmt.Errorf("v%d: there is no operation %d", x, n.op)
 			}
-			switch c := ir.Of(n.op).Class; {
+			switch c := ops.Of(n.op).Class; {
 			case v.in[x] >= 0:
 				return fmt.Errorf("v%d is in b%d, too", x, v.in[x])
 			case n.block != b:
 				return fmt.Errorf("v%d belongs to b%d", x, n.block)
-			case (c == ir.ClassPhi) != (k == 0), c == ir.ClassValue, c == ir.ClassMasked:
-				return fmt.Errorf("v%d, %s, is in list %d", x, ir.Name(n.op), k)
+			case (c == ops.ClassPhi) != (k == 0), c == ops.ClassValue, c == ops.ClassMasked:
+				return fmt.Errorf("v%d, %s, is in list %d", x, ops.Name(n.op), k)
 			}
 			v.in[x], v.place[x] = b, int32(k*(i+1))
 		}
@@ -190,8 +190,8 @@ func (v *validator) lists(b int32) error {
 // node checks rules 3 to 5 for a node.
 func (v *validator) node(b int32, x value) error {
 	n := &v.nodes[x]
-	o := ir.Of(n.op)
-	if w := o.Result.Width(); w != 0 && n.wide != (w == 64) || o.Result == ir.None && n.wide {
+	o := ops.Of(n.op)
+	if w := o.Result.Width(); w != 0 && n.wide != (w == 64) || o.Result == ops.None && n.wide {
 		return fmt.Errorf("a result of %d bits", 32<<b2i(n.wide))
 	}
 	if err := v.names(n, o); err != nil {
@@ -200,26 +200,26 @@ func (v *validator) node(b int32, x value) error {
 	for i, a := range n.args {
 		want := o.Args[i]
 		switch {
-		case a == 0 && (want.Type == ir.None || want.Optional):
+		case a == 0 && (want.Type == ops.None || want.Optional):
 			continue
-		case a == 0 || want.Type == ir.None:
+		case a == 0 || want.Type == ops.None:
 			return fmt.Errorf("operand %d is %d", i, a)
-		case want.Type == ir.W && int(a) < len(v.nodes) && v.nodes[a].wide != n.wide:
+		case want.Type == ops.W && int(a) < len(v.nodes) && v.nodes[a].wide != n.wide:
 			return fmt.Errorf("v%d has another width", a)
-		case want.Type == ir.At && n.extra == 0:
-			want.Type = ir.I64
-		case want.Type == ir.At:
-			want.Type = ir.I32
+		case want.Type == ops.At && n.extra == 0:
+			want.Type = ops.I64
+		case want.Type == ops.At:
+			want.Type = ops.I32
 		}
 		if err := v.operand(a, b, v.place[x], want.Type); err != nil {
 			return fmt.Errorf("operand %d: %w", i, err)
 		}
 	}
 	if n.base != 0 {
-		if o.Space != ir.SpaceSlot || n.extra == 0 {
+		if o.Space != ops.SpaceSlot || n.extra == 0 {
 			return fmt.Errorf("a base, v%d", n.base)
 		}
-		if err := v.operand(n.base, b, v.place[x], ir.I32); err != nil {
+		if err := v.operand(n.base, b, v.place[x], ops.I32); err != nil {
 			return fmt.Errorf("base: %w", err)
 		}
 	}
@@ -227,11 +227,11 @@ func (v *validator) node(b int32, x value) error {
 		return fmt.Errorf("a list of operands")
 	}
 	for i, a := range n.list {
-		in, place, want := b, v.place[x], ir.W
-		if o.Class == ir.ClassPhi {
-			in, place, want = v.blocks[b].preds[i], math.MaxInt32, ir.W32
+		in, place, want := b, v.place[x], ops.W
+		if o.Class == ops.ClassPhi {
+			in, place, want = v.blocks[b].preds[i], math.MaxInt32, ops.W32
 			if n.wide {
-				want = ir.W64
+				want = ops.W64
 			}
 		}
 		if err := v.operand(a, in, place, want); err != nil {
@@ -242,18 +242,18 @@ func (v *validator) node(b int32, x value) error {
 }
 
 // names checks what a node names beside operands: memories, arrays, calls.
-func (v *validator) names(n *node, o *ir.Info) error {
+func (v *validator) names(n *node, o *ops.Info) error {
 	switch {
-	case o.Class == ir.ClassPhi && len(n.list) != len(v.blocks[n.block].preds):
+	case o.Class == ops.ClassPhi && len(n.list) != len(v.blocks[n.block].preds):
 		return fmt.Errorf("%d operands for %d predecessors", len(n.list), len(v.blocks[n.block].preds))
-	case o.Class == ir.ClassCall && (int(n.extra) >= len(v.calls) || len(v.calls[n.extra].operands) != len(n.list)):
+	case o.Class == ops.ClassCall && (int(n.extra) >= len(v.calls) || len(v.calls[n.extra].operands) != len(n.list)):
 		return fmt.Errorf("call %d", n.extra)
-	case o.Space == ir.SpacePrivate:
+	case o.Space == ops.SpacePrivate:
 		if int(n.extra) >= len(v.privates) || v.privates[n.extra].wide != (o.Bytes == 8) {
 			return fmt.Errorf("array %d", n.extra)
 		}
-	case o.Space == ir.SpaceSlot, o.Class == ir.ClassLength:
-		if n.extra == 0 && o.Class == ir.ClassAtomic {
+	case o.Space == ops.SpaceSlot, o.Class == ops.ClassLength:
+		if n.extra == 0 && o.Class == ops.ClassAtomic {
 			return nil // of physical memory
 		}
 		if n.extra <= 0 || int(n.extra) >= len(v.memories) || v.memories[n.extra].resource && n.args[2] == 0 {
@@ -264,19 +264,19 @@ func (v *validator) names(n *node, o *ir.Info) error {
 }
 
 // operand checks that value a can be used at a place of block b as a type.
-func (v *validator) operand(a value, b, place int32, t ir.Type) error {
+func (v *validator) operand(a value, b, place int32, t ops.Type) error {
 	if a <= 0 || int(a) >= len(v.nodes) {
 		return fmt.Errorf("there is no node %d", a)
 	}
 	n := &v.nodes[a]
-	o := ir.Of(n.op)
+	o := ops.Of(n.op)
 	switch {
-	case o.Class != ir.ClassCall && o.Result == ir.None, t == ir.Call != (o.Class == ir.ClassCall):
-		return fmt.Errorf("v%d, %s, has no such result", a, ir.Name(n.op))
+	case o.Class != ops.ClassCall && o.Result == ops.None, t == ops.Call != (o.Class == ops.ClassCall):
+		return fmt.Errorf("v%d, %s, has no such result", a, ops.Name(n.op))
 	case t.Width() != 0 && n.wide != (t.Width() == 64):
 		return fmt.Errorf("v%d has %d bits", a, 32<<b2i(n.wide))
-	case t == ir.Mask && !v.mask(a):
-		return fmt.Errorf("v%d, %s, is no mask", a, ir.Name(n.op))
+	case t == ops.Mask && !v.mask(a):
+		return fmt.Errorf("v%d, %s, is no mask", a, ops.Name(n.op))
 	case v.floats(a) || !v.reached[b]:
 		return nil
 	case v.in[a] < 0:
@@ -298,21 +298,21 @@ func (v *validator) mask(a value) bool {
 		}
 		v.asked[a] = true
 		switch n.op {
-		case opConst:
+		case ops.Const:
 			return n.imm == 0 || n.imm == math.MaxUint32
-		case opPhi:
+		case ops.Phi:
 			return !slices.ContainsFunc(n.list, func(x value) bool { return !v.mask(x) })
 		case kernel.AndI32, kernel.OrI32, kernel.XorI32, kernel.AndNotI32, kernel.Select32:
 			if !v.mask(n.args[0]) {
 				return false
 			}
 			a = n.args[1]
-		case kernel.NotI32, kernel.Move32, opCopy:
+		case kernel.NotI32, kernel.Move32, ops.Copy:
 			a = n.args[0]
-		case opResult, kernel.LoadPrivate32:
+		case ops.Result, kernel.LoadPrivate32:
 			return true
 		default:
-			return ir.Of(n.op).Result == ir.Mask
+			return ops.Of(n.op).Result == ops.Mask
 		}
 	}
 }
@@ -323,9 +323,9 @@ type effectOrder [][2]value
 
 // ordered says whether a node stays where it is with regard to others: it has an effect, or sees those of others.
 func (v *validator) ordered(n *node) (effect, seen bool) {
-	o := ir.Of(n.op)
+	o := ops.Of(n.op)
 	effect = v.effect(n)
-	return effect, effect || o.Class == ir.ClassLoad && !v.pure(n) || o.Class == ir.ClassCall
+	return effect, effect || o.Class == ops.ClassLoad && !v.pure(n) || o.Class == ops.ClassCall
 }
 
 // effectOrder lists the effects and loads of blocks that are reached, each with the last effect in front of it on all
@@ -391,7 +391,7 @@ func (v *validator) uniformity() error {
 	for _, b := range v.order {
 		for _, x := range v.blocks[b].insts {
 			n := &v.nodes[x]
-			if n.varying || !ir.Of(n.op).Computes {
+			if n.varying || !ops.Of(n.op).Computes {
 				continue
 			}
 			for _, a := range n.args {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -118,7 +119,7 @@ func TestValidate(t *testing.T) {
 			h.cond = h.phis[0]
 		}},
 		{"a phi without an operand", "predecessors", func(g *graph) {
-			_, n, _ := g.find(opPhi)
+			_, n, _ := g.find(ops.Phi)
 			n.list = n.list[:1]
 		}},
 		{"a node twice", "too", func(g *graph) {
@@ -130,7 +131,7 @@ func TestValidate(t *testing.T) {
 			n.block = g.order[0]
 		}},
 		{"a phi among the others", "is in list", func(g *graph) {
-			x, _, b := g.find(opPhi)
+			x, _, b := g.find(ops.Phi)
 			b.phis = slices.DeleteFunc(b.phis, func(v value) bool { return v == x })
 			b.insts = append(b.insts, x)
 		}},
@@ -143,7 +144,7 @@ func TestValidate(t *testing.T) {
 			n.extra = int32(len(g.memories))
 		}},
 		{"a predecessor too few", "predecessors", func(g *graph) {
-			_, n, b := g.find(opPhi)
+			_, n, b := g.find(ops.Phi)
 			b.preds, n.list = b.preds[:1], n.list[:1]
 		}},
 		{"a branch back in the middle", "branches back", func(g *graph) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -12,7 +13,7 @@ import (
 func (g *graph) findVarying() {
 	for i := range g.nodes {
 		n := &g.nodes[i]
-		n.varying = n.op == opBuiltin && !uniformBuiltin(n)
+		n.varying = n.op == ops.Builtin && !uniformBuiltin(n)
 	}
 	for i := range g.blocks {
 		g.blocks[i].pend, g.blocks[i].join = false, false
@@ -81,9 +82,9 @@ func (g *graph) varies(b int32, n *node) bool {
 	switch {
 	case updates(n.op):
 		return true
-	case n.op == kernel.LoadPrivate32, n.op == kernel.LoadPrivate64, n.op == opSubgroup, n.op == opCopy:
+	case n.op == kernel.LoadPrivate32, n.op == kernel.LoadPrivate64, n.op == ops.Subgroup, n.op == ops.Copy:
 		return true
-	case n.op == opImage: // what is read at one place is the same for all lanes
+	case n.op == ops.Image: // what is read at one place is the same for all lanes
 		for _, a := range n.list {
 			if g.seenVarying(b, a) {
 				return true
@@ -299,12 +300,12 @@ func (g *graph) keepAcrossExits() {
 	var copies map[value]value
 	replace := func(b int32, v value) value {
 		n := &g.nodes[v]
-		if v == 0 || g.floats(v) || n.op == opPhi && n.varying || n.op == opCopy || g.leaves(n.block, b) < 0 {
+		if v == 0 || g.floats(v) || n.op == ops.Phi && n.varying || n.op == ops.Copy || g.leaves(n.block, b) < 0 {
 			return v
 		}
 		k := copies[v]
 		if k == 0 {
-			k = g.newNode(node{op: opCopy, wide: n.wide, varying: true, used: true, block: n.block,
+			k = g.newNode(node{op: ops.Copy, wide: n.wide, varying: true, used: true, block: n.block,
 				args: [4]value{v}, offset: n.offset})
 			if copies == nil {
 				copies = map[value]value{}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/internal/ieee"
 	"farside/internal/vk"
 	"farside/spirv"
@@ -145,7 +146,7 @@ func (c *compiler) program() *Program {
 	}
 	for _, b := range c.order {
 		for _, v := range c.graph.blocks[b].insts {
-			if n := &c.nodes[v]; n.extra > 0 && (isMemory(n.op) || n.op == opArrayLength) {
+			if n := &c.nodes[v]; n.extra > 0 && (isMemory(n.op) || n.op == ops.ArrayLength) {
 				c.reserve(p, &c.memories[n.extra])
 			}
 		}

@@ -1,8 +1,8 @@
 package compute
 
 import (
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -29,7 +29,7 @@ func (c *compiler) zeroExtend(v value, t *spirv.Type) value {
 
 // to64 gives the 64-bit kernel of a 32-bit one.
 func to64(op kernel.Op) kernel.Op {
-	wide := ir.Of(op).Wide
+	wide := ops.Of(op).Wide
 	if wide == 0 {
 		panic(failure{errNoKernel})
 	}

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -83,7 +83,7 @@ func (c *compiler) lowerGLSL(i *spirv.Instruction, x spirv.GLSL, operands []uint
 	for k := range n {
 		a, b, d := at(0, k), at(1, k), at(2, k)
 		switch op, ok := glslKernels[x]; {
-		case ok && elem.Width == 64 && ir.Of(op).Wide == 0:
+		case ok && elem.Width == 64 && ops.Of(op).Wide == 0:
 			c.fail(i, "is not defined for 64-bit floats")
 		case ok:
 			out[k] = c.float3(op, elem, a, b, d)

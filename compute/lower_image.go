@@ -2,6 +2,7 @@ package compute
 
 import (
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -71,7 +72,7 @@ func (c *compiler) call(op kernel.Op, b *builder, results []bool) []value {
 	v := c.add(n)
 	out := c.list(len(results))
 	for k, wide := range results {
-		out[k] = c.add(node{op: opResult, wide: wide, args: [4]value{v}, imm: uint64(k)})
+		out[k] = c.add(node{op: ops.Result, wide: wide, args: [4]value{v}, imm: uint64(k)})
 	}
 	return out
 }
@@ -138,7 +139,7 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 		c.imageOperands(i, b, x, rest)
 	}
 	if op == spirv.OpImageWrite {
-		c.call(opImage, b, nil)
+		c.call(ops.Image, b, nil)
 		c.imagesChanged()
 		return true
 	}
@@ -147,7 +148,7 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 	x.Result = scalar
 	widths := c.widths(result)
 	x.Dst = make([]Register, len(widths))
-	out := c.call(opImage, b, widths)
+	out := c.call(ops.Image, b, widths)
 	if op != i.Op { // the residency code comes first
 		out = append([]value{c.zero}, out...)
 	}
@@ -321,7 +322,7 @@ func (c *compiler) imageAtomic(i *spirv.Instruction, p *pointer) {
 		widths = c.widths(p.typ)
 		x.Dst = make([]Register, len(widths))
 	}
-	out := c.call(opImage, b, widths)
+	out := c.call(ops.Image, b, widths)
 	c.imagesChanged()
 	c.acquires(i)
 	if i.Type != 0 {
@@ -339,6 +340,6 @@ func (c *compiler) lowerPrint(i *spirv.Instruction) {
 		args = append(args, c.scalars(id)...)
 	}
 	b.all(&x.Args, args)
-	c.call(opPrint, b, nil)
+	c.call(ops.Print, b, nil)
 	c.values[i.Result] = operand{scalars: []value{}}
 }

@@ -3,8 +3,8 @@ package compute
 import (
 	"math"
 
-	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -117,7 +117,7 @@ func (c *compiler) loadScalar(i *spirv.Instruction, p *pointer, t *spirv.Type, a
 	var v value
 	switch {
 	case p.address != 0:
-		n.op = ir.Of(n.op).Physical
+		n.op = ops.Of(n.op).Physical
 		n.args[0] = p.address
 		n.version = c.version(0)
 		if volatile {
@@ -217,7 +217,7 @@ func (c *compiler) eachMemory(i *spirv.Instruction, p *pointer, n node, v, compa
 	switch {
 	case p.address != 0:
 		if stores(n.op) {
-			n.op = ir.Of(n.op).Physical
+			n.op = ops.Of(n.op).Physical
 		}
 		n.args = [4]value{p.address, v, 0, comparator}
 		r := c.add(n)
@@ -279,7 +279,7 @@ func (c *compiler) arrayLength(i *spirv.Instruction) {
 	p := c.pointerOf(i, i.Operands[0])
 	k := i.Operands[1]
 	offset := uint64(p.typ.Layouts[k].Offset) + p.immediate
-	n := node{op: opArrayLength, imm: offset | uint64(c.strideOf(p.typ.Members[k], true))<<32}
+	n := node{op: ops.ArrayLength, imm: offset | uint64(c.strideOf(p.typ.Members[k], true))<<32}
 	if p.memory != 0 {
 		n.extra = p.memory
 		n.args[2] = p.index
@@ -378,7 +378,7 @@ func (c *compiler) barrier(scope, semantics uint32) {
 	if spirv.MemorySemantics(m)&far == 0 {
 		near = 1
 	}
-	c.add(node{op: opBarrier, imm: near})
+	c.add(node{op: ops.Barrier, imm: near})
 	c.counter++
 	c.floor = c.counter
 }

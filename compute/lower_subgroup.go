@@ -2,6 +2,7 @@ package compute
 
 import (
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -96,5 +97,5 @@ func (c *compiler) subgroup(x *SubgroupOp, s []value, arg value, results []bool)
 	b.all(&x.Value, s)
 	b.add(&x.Arg, arg)
 	x.Dst = make([]Register, len(results))
-	return c.call(opSubgroup, b, results)
+	return c.call(ops.Subgroup, b, results)
 }

@@ -2,6 +2,7 @@ package compute
 
 import (
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -329,7 +330,7 @@ func (c *compiler) builtin(i *spirv.Instruction, k int) value {
 	}
 	subgroups := (uint32(c.lanes()) + c.options.SubgroupSize - 1) / c.options.SubgroupSize
 	direct := func(kind spirv.BuiltIn, k int) value {
-		return c.add(node{op: opBuiltin, imm: uint64(k)<<32 | uint64(kind)})
+		return c.add(node{op: ops.Builtin, imm: uint64(k)<<32 | uint64(kind)})
 	}
 	switch kind {
 	case spirv.BuiltInNumWorkgroups, spirv.BuiltInWorkgroupId, spirv.BuiltInDeviceIndex:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -110,7 +111,7 @@ OpFunctionEnd
 // Its bound, and what an unrolled loop would know of it, are looked for as far.
 func TestDeepOffset(t *testing.T) {
 	const length = 100_000
-	g := &graph{nodes: []node{{}, {op: kernel.LoadU8}, {op: opConst, imm: 8}}, blocks: make([]block, 1)}
+	g := &graph{nodes: []node{{}, {op: kernel.LoadU8}, {op: ops.Const, imm: 8}}, blocks: make([]block, 1)}
 	g.blocks[0].loop = -1
 	// Nothing is left of a byte's bits above the eighth, and so no sum with it can wrap.
 	zero := value(len(g.nodes))
@@ -142,7 +143,7 @@ func TestFoldChain(t *testing.T) {
 	w := takeWorkspace()
 	defer w.release()
 	g := newGraph(w)
-	g.nodes = append(g.nodes, node{op: kernel.Load32}, node{op: opConst, imm: 1})
+	g.nodes = append(g.nodes, node{op: kernel.Load32}, node{op: ops.Const, imm: 1})
 	base, one := value(len(g.nodes)-2), value(len(g.nodes)-1)
 	last := base
 	for range length {

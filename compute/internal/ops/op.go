@@ -1,9 +1,9 @@
-// Package ir is what the compiler of shaders knows of its operations: a table with a row for each (ops.txt, of which
+// Package ops is what the compiler of shaders knows of its operations: a table with a row for each (ops.txt, of which
 // opgen makes Go). Operations that a kernel carries out have the kernel's number, the others those of this package.
 //
 // In comes the number of an operation, out goes its row. Nothing else may depend on the order of the numbers: a test
 // looks for comparisons of them.
-package ir
+package ops
 
 import (
 	"strconv"

@@ -1,4 +1,4 @@
-package ir
+package ops
 
 import (
 	"go/ast"
@@ -129,7 +129,7 @@ func TestNoOrder(t *testing.T) {
 			t.Error(text)
 		}
 	}
-	for _, path := range []string{"compute", "compute/internal/ir", "compute/internal/kernel", "compute/internal/native"} {
+	for _, path := range []string{"compute", "compute/internal/ops", "compute/internal/kernel", "compute/internal/native"} {
 		l.load(module+path, true)
 	}
 	if l.checked < 50 {
