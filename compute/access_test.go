@@ -42,7 +42,7 @@ func TestChosenBuffers(t *testing.T) {
 		a.emit(Inst{Code: Access, Op: kernel.Store32, Index: out, A: at, B: length, Immediate: 80})
 		words := make([]uint32, 40)
 		elements := [][]uint32{ramp(30, 1000, 1), ramp(10, 2000, 1), nil, ramp(1, 3000, 1), ramp(20, 4000, 1)}
-		mustRun(t, a.end(), &Dispatch{Base: [3]uint32{4}, Groups: [3]uint32{1, 1, 1},
+		runMachine(t, ended(a), &Dispatch{Base: [3]uint32{4}, Groups: [3]uint32{1, 1, 1},
 			Bindings: buffers{words: [][]uint32{words}, elements: elements}})
 		var counts [6]uint32
 		for i := range 20 {
@@ -80,7 +80,7 @@ func TestLengthOfSlot(t *testing.T) {
 	at := a.op(kernel.ShlI32, a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false), a.constant(2))
 	a.store(out, at, a.op(kernel.AddI32, length, long))
 	words := make([]uint32, 10)
-	mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}}})
+	runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}}})
 	if want := []uint32{8, 8, 8, 8, 8, 8, 8, 8, 8, 0}; !slices.Equal(words, want) {
 		t.Errorf("lengths are %v, not %v", words, want)
 	}
@@ -116,7 +116,7 @@ func TestPhysicalMemory(t *testing.T) {
 		memory := map[uint64][]uint32{first: ramp(40, 100, 1), second + first: ramp(40, 500, 1)}
 		before := memory[first][3]
 		words := make([]uint32, 16)
-		mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1},
+		runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1},
 			Bindings: buffers{words: [][]uint32{words}, physical: memory}})
 		for i, got := range words {
 			want := before
@@ -161,8 +161,8 @@ func TestPrivateArray(t *testing.T) {
 		C: array, Immediate: 3})
 	a.store(out, a.op(kernel.ShlI32, index, a.constant(2)), value)
 	words := make([]uint32, 12)
-	p := a.end()
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}}})
+	p := ended(a)
+	runMachine(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}}})
 	for i, got := range words {
 		want := uint32(10*i + i%4)
 		if i%4 == 3 {
@@ -191,13 +191,13 @@ func TestFaults(t *testing.T) {
 		a := assemble([3]uint32{64, 1, 1})
 		at := a.op(kernel.ShlI32, a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false), a.constant(2))
 		a.emit(Inst{Code: Access, Op: op, Index: a.slot(Slot{Kind: SlotBuffer}), A: at, B: at, Dst: a.varying(32)})
-		p := a.end()
+		p := ended(a)
 		for _, groups := range []uint32{1, 1000} {
 			err := p.Run(&Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: unmapped{}})
 			if err == nil || !strings.Contains(err.Error(), "memory fault at address 0x") {
 				t.Errorf("the error is %v", err)
 			}
-			mustRun(t, p, &Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: buffers{words: [][]uint32{make([]uint32, 64)}}})
+			runMachine(t, p, &Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: buffers{words: [][]uint32{make([]uint32, 64)}}})
 		}
 	}
 }
@@ -210,7 +210,7 @@ func (wild) Physical(uint64) (Memory, bool) { panic("wild") }
 func TestPanicBecomesError(t *testing.T) {
 	a := assemble([3]uint32{8, 1, 1})
 	a.emit(Inst{Code: AccessPhysical, Op: kernel.LoadPhysical32, A: a.uniform(64), Dst: a.uniform(32)})
-	err := a.end().Run(&Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: wild{}})
+	err := ended(a).Run(&Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: wild{}})
 	if err == nil || !strings.Contains(err.Error(), "wild") {
 		t.Errorf("the error is %v", err)
 	}
@@ -248,7 +248,7 @@ func TestPhysicalCopies(t *testing.T) {
 			a.label("end")
 			groups := uint32(4*(n-2)) / width / 40 // all but the word that counts, or beyond it
 			memory := map[uint64][]uint32{from: ramp(n-8, 0x01020304, 0x01010101), to: make([]uint32, n)}
-			mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: buffers{physical: memory}})
+			runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: buffers{physical: memory}})
 			lanes := 40 * groups
 			count := lanes
 			if odd {
@@ -286,7 +286,7 @@ func BenchmarkPhysical(b *testing.B) {
 	for range n {
 		a.emit(Inst{Code: AccessPhysical, Op: kernel.LoadPhysical32, Dst: value, A: address})
 	}
-	p, d := a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1},
+	p, d := ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1},
 		Bindings: buffers{physical: map[uint64][]uint32{1 << 20: make([]uint32, 256)}}}
 	best := time.Duration(1 << 62)
 	for b.Loop() {

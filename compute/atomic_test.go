@@ -10,7 +10,7 @@ import (
 )
 
 // histogram counts the low bytes of words: in global memory, or in shared memory first.
-func histogram(shared bool) *Program {
+func histogram(shared bool) *machine {
 	a := assemble([3]uint32{256, 1, 1})
 	a.Shared, a.ZeroShared = 1024, shared
 	counts, in := a.slot(Slot{Kind: SlotBuffer}), a.slot(Slot{Kind: SlotBuffer, Binding: 1})
@@ -28,7 +28,7 @@ func histogram(shared bool) *Program {
 		own := a.op(kernel.ShlI32, a.builtin(spirv.BuiltInLocalInvocationIndex, 0, false), two)
 		a.emit(Inst{Code: Access, Op: kernel.AtomicAddI32, Index: counts, A: own, B: a.load(local, own, 0)})
 	}
-	return a.end()
+	return ended(a)
 }
 
 func TestHistogram(t *testing.T) {
@@ -40,7 +40,7 @@ func TestHistogram(t *testing.T) {
 	}
 	for _, shared := range []bool{false, true} {
 		got := make([]uint32, 256)
-		mustRun(t, histogram(shared), &Dispatch{Groups: [3]uint32{256, 1, 1},
+		runMachine(t, histogram(shared), &Dispatch{Groups: [3]uint32{256, 1, 1},
 			Bindings: buffers{words: [][]uint32{got, values}}})
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("shared %v: the counts are %v, not %v", shared, got, want)
@@ -68,8 +68,8 @@ func TestAdditionsAreSeen(t *testing.T) {
 		add()
 		a.store(out, at, a.op(kernel.AddI32, a.op(kernel.MulI32, loaded, a.constant(100)), old))
 		memory, got := make([]uint32, 16), make([]uint32, 8)
-		p := a.end()
-		mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{memory, memory, got}}})
+		p := ended(a)
+		runMachine(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{memory, memory, got}}})
 		for i := range uint32(8) {
 			if got[i] != 102*i || memory[8+i] != 5+i {
 				t.Errorf("binding %d, lane %d: saw %d, left %d; want %d and %d", binding, i, got[i], memory[8+i], 102*i, 5+i)

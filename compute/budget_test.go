@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"farside/compute/internal/budget"
 )
 
 // What a module of hostileBytes may cost, compiled or refused.
@@ -40,7 +42,7 @@ func TestHostileFamilies(t *testing.T) {
 	for _, f := range hostileFamilies {
 		h := newHostile()
 		f.add(h, 4)
-		var e exhausted
+		var e budget.Exhausted
 		if err := compileHostile(h.words()); err != nil && !errors.As(err, &e) {
 			t.Errorf("%s: %v", f.name, err)
 		}
@@ -82,22 +84,22 @@ func FuzzBudget(f *testing.F) {
 
 // TestBudgetHeadroom says how much of each resource shaders such as applications have take: no more than a tenth.
 func TestBudgetHeadroom(t *testing.T) {
-	var all budget
+	var all budget.Budget
 	files, modules := testShaders(t)
 	for n, words := range modules {
 		p := compileWords(t, words, Options{SubgroupSize: 32})
 		if err := p.LayOut(); err != nil {
 			t.Fatal(err)
 		}
-		for r, limit := range limits {
-			if p.used.used[r] > limit.most/10 {
-				t.Errorf("%s takes %d of %d %s", files[n], p.used.used[r], limit.most, limit.what)
+		for r, limit := range budget.Limits {
+			if p.draft.used.Used[r] > limit.Most/10 {
+				t.Errorf("%s takes %d of %d %s", files[n], p.draft.used.Used[r], limit.Most, limit.What)
 			}
 		}
-		all.noteMost(&p.used)
+		all.NoteMost(&p.draft.used)
 	}
-	for r, limit := range limits {
-		n := all.used[r]
-		t.Logf("at most %d of %d %s, %.2f %%", n, limit.most, limit.what, 100*float64(n)/float64(limit.most))
+	for r, limit := range budget.Limits {
+		n := all.Used[r]
+		t.Logf("at most %d of %d %s, %.2f %%", n, limit.Most, limit.What, 100*float64(n)/float64(limit.Most))
 	}
 }

@@ -6,8 +6,10 @@
 package compute
 
 import (
+	"sync"
+
+	"farside/compute/internal/budget"
 	"farside/compute/internal/kernel"
-	"farside/internal/sampling"
 	"farside/spirv"
 )
 
@@ -34,26 +36,62 @@ type Options struct {
 	Capabilities map[spirv.Capability]bool
 }
 
-// Bindings gives a dispatch what its descriptors refer to. Its methods are called from several goroutines. What
-// they return stays valid until the dispatch has ended. A binding that was not written, was freed, or an element beyond
-// the end of the binding gives the zero value.
-type Bindings interface {
-	Memory(set, binding, element uint32) Memory
-	Image(set, binding, element uint32) *sampling.View // also of texel buffers
-	Sampler(set, binding, element uint32) *sampling.Sampler
-	Count(set, binding uint32) uint32 // elements of the binding
-	// Physical returns the mapped memory behind a device address, up to the end of the buffer or allocation that holds it;
-	// none: false.
-	Physical(address uint64) (Memory, bool)
+// Compiled is a program with what it takes to run it.
+type Compiled struct {
+	Program  // the instructions, and what belongs to them, are there behind LayOut
+	Warnings []Warning
+
+	once   sync.Once
+	err    error
+	draft  *draft // of the instructions, as long as they are not made; nil where they have been from the start
+	engine engine
 }
 
-// Dispatch is one dispatch of a program.
-type Dispatch struct {
-	Base, Groups  [3]uint32 // the first workgroup and how many
-	DeviceIndex   uint32    // what DeviceIndex is
-	PushConstants []byte
-	Bindings      Bindings
-	Print         func(string)  // messages of debugPrintf; nil: dropped
-	Clock         func() uint64 // the clock of the device, in its ticks: what OpReadClockKHR reads; nil: 0
-	Stop          func() bool   // asked now and then; true ends the dispatch with ErrStopped
+// Compile lowers an entry point of a module that has passed its check. The program's instructions are made when it
+// first runs, or when LayOut is asked for them, but at once where they might turn out to need too many registers.
+func Compile(m *spirv.Module, entryPoint string, o Options) (*Compiled, error) {
+	var used budget.Budget
+	s, warnings, err := lower(m, entryPoint, &o, &used)
+	if err != nil {
+		return nil, err
+	}
+	p, d := newDraft(s, &used)
+	s.graph.release()
+	c := &Compiled{Program: *p, Warnings: warnings, draft: d, engine: engine{plainGo: o.PlainGo, noNative: o.NoNative}}
+	if d.mayFail() {
+		if err := c.LayOut(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// LayOut makes the instructions of a program that Compile has given, and the members that belong to them: Insts,
+// FileSize, Mask, Constants, Builtins, Images, Subgroups and Prints. Run does so, too; who looks at them earlier comes
+// here first. It can fail only for a fault of the compiler's own.
+func (c *Compiled) LayOut() error {
+	c.once.Do(func() {
+		if c.draft != nil {
+			c.err = c.draft.layOut(&c.Program)
+		}
+	})
+	return c.err
+}
+
+// Run executes the program for all workgroups of the dispatch, and returns when they are done. It uses the cores of
+// the machine; several dispatches may run at once. It fails with ErrStopped when the dispatch's Stop says so, and with
+// another error when memory that the bindings gave is not mapped. What was written until then stays.
+func (c *Compiled) Run(d *Dispatch) error {
+	if err := c.LayOut(); err != nil {
+		return err
+	}
+	return c.engine.Run(&c.Program, d)
+}
+
+// String is the program as text, after LayOut.
+func (c *Compiled) String() string {
+	if err := c.LayOut(); err != nil {
+		return c.Name + ": " + err.Error()
+	}
+	return c.Program.String()
 }

@@ -3,6 +3,7 @@ package compute
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"farside/compute/internal/kernel"
@@ -88,7 +89,7 @@ func TestCovered(t *testing.T) {
 				mustRun(t, p, &Dispatch{Groups: [3]uint32{3, 1, 1}, Bindings: buffers{words: [][]uint32{out, in}}})
 				results = append(results, out)
 				if !o.NoNative && !o.PlainGo && kernel.Best().Name == "avx2" {
-					if left := leftToKernels(p); len(left) > 0 {
+					if left := leftToKernels(t, p); len(left) > 0 {
 						t.Errorf("%s: %v are left to kernels\n%s", c.name, left, p)
 					}
 				}
@@ -107,15 +108,12 @@ func TestCovered(t *testing.T) {
 
 // leftToKernels is what of a program's straight code is no machine code: the operations of loads, stores and
 // arithmetic. A last comparison, and what stands alone between jumps, needs no code.
-func leftToKernels(p *Program) []string {
+func leftToKernels(t *testing.T, p *Compiled) []string {
 	var list []string
-	for at := 0; at < len(p.engine.steps); at++ {
-		s := &p.engine.steps[at]
-		switch s.act {
-		case actNative:
-			at = int(s.target) - 1
-		case actKernel, actMasked, actBased, actSubgroup:
-			list = append(list, fmt.Sprint(at, " ", s.inst.Op))
+	for line := range strings.Lines(planOf(t, p)) {
+		switch fields := strings.Fields(line); fields[1] {
+		case "kernel", "masked", "based", "subgroup":
+			list = append(list, strings.TrimSpace(line))
 		}
 	}
 	return list

@@ -7,17 +7,9 @@ import (
 	"farside/compute/internal/kernel"
 )
 
-// String is the program as text: what it uses, then an instruction a line. Registers are r and, if uniform, u, with
+// String is a program as text: what it uses, then an instruction a line. Registers are r and, if uniform, u, with
 // their place in the file in units of 32 bytes, and a colon where they hold 64-bit values.
 func (p *Program) String() string {
-	if err := p.LayOut(); err != nil {
-		return p.Name + ": " + err.Error()
-	}
-	return p.text()
-}
-
-// text is the text of a program that is laid out.
-func (p *Program) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d×%d×%d invocations, subgroups of %d, %d bytes of registers, %d of shared memory\n", p.Name,
 		p.LocalSize[0], p.LocalSize[1], p.LocalSize[2], p.SubgroupSize, p.FileSize, p.Shared)

@@ -2,153 +2,118 @@ package compute
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"sync"
 
+	"farside/compute/internal/budget"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/internal/ieee"
 )
 
-// draft is what Compile keeps of a shader for LayOut: its graph, with what it needs and no more.
+// draft is a shader until its instructions are made: its graph, with what it needs and no more.
 type draft struct {
-	once  sync.Once
-	err   error
-	graph *graph
+	shader *irShader
+	places []int32 // of the graph's memories, in Program.Slots or Resources; -1 is none
+	watch  *watcher
+	used   budget.Budget // by the phases before and by layOut, of each resource the larger part
 }
 
-// LayOut makes the instructions of a program that Compile has given, and the members that belong to them: Insts,
-// FileSize, Mask, Constants, Builtins, Images, Subgroups and Prints. Run does so, too; who looks at them earlier comes
-// here first. It can fail only for a fault of the compiler's own.
-func (p *Program) LayOut() error {
-	d := p.draft
-	if d == nil {
-		return nil
+// newDraft makes a program without instructions of a shader, whose graph must be tidy, and what is kept to make these.
+func newDraft(s *irShader, used *budget.Budget) (*Program, *draft) {
+	g := s.graph
+	lanes := int(uint64(s.localSize[0]) * uint64(s.localSize[1]) * uint64(s.localSize[2]))
+	p := &Program{
+		Name: s.name, LocalSize: s.localSize, Lanes: lanes, SubgroupSize: s.subgroupSize,
+		Slots: make([]Slot, 0, len(g.memories)-1), Loops: make([]Loop, 0, len(g.loops)), Shared: s.shared,
+		ZeroShared: s.zeroShared, Data: s.data, Physical: s.physical, Atomics: s.atomics,
 	}
-	d.once.Do(func() {
-		defer func() { d.graph = nil }()
-		if d.err = p.layOut(true); errors.As(d.err, new(exhausted)) {
-			d.err = p.layOut(false)
+	for _, r := range s.resources {
+		p.Resources = append(p.Resources, Resource{Set: r.set, Binding: r.binding, Count: r.count, Name: r.name})
+	}
+	d := &draft{shader: s, places: make([]int32, len(g.memories)), watch: g.watch, used: *used}
+	for m := range d.places {
+		d.places[m] = -1
+	}
+	for _, b := range g.order {
+		for _, v := range g.blocks[b].insts {
+			n := &g.nodes[v]
+			if n.extra > 0 && (isMemory(n.op) || n.op == ops.ArrayLength) && d.places[n.extra] < 0 {
+				d.places[n.extra] = placeMemory(p, &g.memories[n.extra])
+			}
 		}
-	})
-	return d.err
+	}
+	for i := range g.loops {
+		p.Loops = append(p.Loops, Loop{Offset: g.loops[i].offset, Name: g.loops[i].name})
+	}
+	kept := *s
+	kept.graph = g.keep()
+	d.shader = &kept
+	return p, d
 }
 
-// layOut is LayOut, with or without copies of loops: these may be what is too much.
-func (p *Program) layOut(unroll bool) (err error) {
-	defer recovered(p.Name, &err)
+// slotKinds are the kinds of slots by those of memories.
+var slotKinds = [...]SlotKind{memoryBuffer: SlotBuffer, memoryPush: SlotPush, memoryShared: SlotShared, memoryData: SlotData}
+
+// placeMemory gives a memory its place among the slots or resources.
+func placeMemory(p *Program, m *memory) int32 {
+	if !m.resource {
+		p.Slots = append(p.Slots, Slot{Kind: slotKinds[m.kind], Set: m.set, Binding: m.binding, Element: m.element,
+			Name: m.name})
+		return int32(len(p.Slots) - 1)
+	}
+	for i, r := range p.Resources {
+		if r.Set == m.set && r.Binding == m.binding {
+			return int32(i)
+		}
+	}
+	p.Resources = append(p.Resources, Resource{Set: m.set, Binding: m.binding, Count: m.count, Name: m.name})
+	return int32(len(p.Resources) - 1)
+}
+
+// layOut makes the instructions of the program, and the members that belong to them: Insts, FileSize, Mask, Constants,
+// Builtins, Images, Subgroups and Prints. It is done once.
+func (d *draft) layOut(p *Program) error {
+	err := d.emit(p, true)
+	if errors.As(err, new(budget.Exhausted)) {
+		err = d.emit(p, false)
+	}
+	d.shader = nil
+	return err
+}
+
+// emit is layOut, with or without copies of loops: these may be what is too much.
+func (d *draft) emit(p *Program, unroll bool) (err error) {
+	defer budget.Recover(p.Name, &err)
 	defer ieee.Leave(ieee.Enter())
-	w := takeWorkspace()
-	g := p.draft.graph.resume(w)
-	g.watch = p.watch
+	var used budget.Budget
+	g := d.shader.graph.resume(&used)
+	g.watch = d.watch
 	g.optimize(unroll)
-	g.emit(p)
-	p.watch.renumbered()
-	p.watch.write("program", p.text)
-	p.used.noteMost(&w.budget)
-	g.giveBack()
+	w := takeEmitSpace(&used)
+	emit(g, p, d.places, w)
+	d.watch.renumbered()
+	d.watch.write("program", p.String)
+	d.used.NoteMost(&used)
+	g.release()
 	w.release()
 	return nil
 }
 
-// mayExhaust says whether what LayOut still does may take more than a budget. Of less operations and blocks not even
+// mayFail says whether layOut may end with an error of the shader, so that whoever compiles it should know at once.
+func (d *draft) mayFail() bool {
+	g := d.shader.graph
+	return mayExhaust(g) || fileBound(g) > maxFile
+}
+
+// mayExhaust says whether what layOut still does may take more than a budget. Of less operations and blocks not even
 // each pair, with those that every branch meets, is as many steps as there are.
-func (g *graph) mayExhaust() bool { return len(g.nodes)+len(g.blocks) > 1<<13 }
-
-// recovered makes an error of a panic of the compiler.
-func recovered(entryPoint string, err *error) {
-	switch r := recover().(type) {
-	case nil:
-	case failure:
-		*err = r.err
-	default:
-		*err = fmt.Errorf("compiling %q: %v", entryPoint, r)
-	}
-}
-
-// keep copies what is used of the graph, after dropDead, to memory of its own.
-func (g *graph) keep() *graph {
-	nodes, values, ints := 1, 0, 0
-	for v := range g.nodes {
-		if n := &g.nodes[v]; n.used || value(v) == g.zero {
-			nodes++
-			values += len(n.list)
-		}
-	}
-	for _, b := range g.order {
-		blk := &g.blocks[b]
-		values += len(blk.insts) + len(blk.phis)
-		ints += len(blk.preds)
-	}
-	k := &graph{nodes: make([]node, 1, nodes), blocks: slices.Clone(g.blocks), order: slices.Clone(g.order),
-		loops:    slices.Clone(g.loops),
-		memories: slices.Clone(g.memories), privates: slices.Clone(g.privates), calls: g.calls, localSize: g.localSize}
-	to := g.space.values.take(len(g.nodes)) // what values become
-	for v := range g.nodes {
-		if n := &g.nodes[v]; n.used || value(v) == g.zero {
-			to[v] = value(len(k.nodes))
-			k.nodes = append(k.nodes, *n)
-		}
-	}
-	k.zero = to[g.zero]
-	lists, preds := make([]value, 0, values), make([]int32, 0, ints)
-	copied := func(list []value) []value {
-		from := len(lists)
-		for _, v := range list {
-			lists = append(lists, to[v])
-		}
-		return lists[from:len(lists):len(lists)]
-	}
-	for v := range k.nodes {
-		n := &k.nodes[v]
-		for i, a := range n.args {
-			n.args[i] = to[a]
-		}
-		n.base = to[n.base]
-		if n.list != nil {
-			n.list = copied(n.list)
-		}
-	}
-	for i := range k.blocks {
-		k.blocks[i].insts, k.blocks[i].phis, k.blocks[i].preds = nil, nil, nil
-	}
-	for _, b := range g.order {
-		blk, old := &k.blocks[b], &g.blocks[b]
-		blk.insts, blk.phis, blk.cond = copied(old.insts), copied(old.phis), to[old.cond]
-		from := len(preds)
-		preds = append(preds, old.preds...)
-		blk.preds = preds[from:len(preds):len(preds)]
-	}
-	for i := range k.loops {
-		k.loops[i].stored = nil
-	}
-	return k
-}
-
-// resume is a graph that was kept, in a workspace.
-func (g *graph) resume(w *workspace) *graph {
-	w.budget.spend(loweredNodes, len(g.nodes))
-	w.budget.spend(loweredBlocks, len(g.blocks))
-	return &graph{nodes: append(w.nodes[:0], g.nodes...), blocks: append(w.blocks[:0], g.blocks...),
-		order: append(w.order[:0], g.order...),
-		loops: append(w.loops[:0], g.loops...), memories: append(w.memories[:0], g.memories...),
-		privates: append(w.privates[:0], g.privates...),
-		calls:    g.calls, localSize: g.localSize, zero: g.zero, table: w.values.take(256), space: w}
-}
-
-// giveBack returns to the workspace what has grown.
-func (g *graph) giveBack() {
-	w := g.space
-	w.nodes, w.blocks, w.order, w.loops, w.memories, w.privates = g.nodes, g.blocks, g.order, g.loops, g.memories,
-		g.privates
-}
+func mayExhaust(g *graph) bool { return len(g.nodes)+len(g.blocks) > 1<<13 }
 
 // maxFile is how many bytes of registers a workgroup may have.
 const maxFile = 1 << 30
 
 // fileBound is what the registers of a kept graph come to at most, in bytes, generously: each pass that is still to
 // come counts with all that it can add.
-func (g *graph) fileBound() uint64 {
+func fileBound(g *graph) uint64 {
 	const wide = 64
 	values, rounds := uint64(len(g.nodes)), uint64(1)
 	for i := range g.loops {

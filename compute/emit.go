@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"farside/compute/internal/budget"
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/ops"
 	"farside/spirv"
@@ -14,6 +15,8 @@ import (
 type emitter struct {
 	*liveness
 	p         *Program
+	places    []int32  // of memories, in Program.Slots or Resources
+	arrays    []uint32 // where the graph's privates lie in the register file
 	chunks    uint32
 	registers []Register // by value
 	masks     []Register // by block: of the lanes that wait there
@@ -39,18 +42,17 @@ type jump struct {
 type move struct{ dst, src Register }
 
 // emit allocates registers and writes the instructions.
-func (g *graph) emit(p *Program) {
-	space := g.space
+func emit(g *graph, p *Program, places []int32, space *emitSpace) {
 	p.Insts, p.Constants, p.Builtins, p.FileSize = space.insts[:0], space.constants[:0], space.builtins[:0], 0
 	p.Images, p.Subgroups, p.Prints = nil, nil, nil
-	e := &emitter{p: p, chunks: uint32((p.Lanes + kernel.Width - 1) / kernel.Width), liveness: g.live(),
+	e := &emitter{p: p, chunks: uint32((p.Lanes + kernel.Width - 1) / kernel.Width), liveness: live(g, space), places: places,
 		jumps: space.jumps[:0], moves: space.moves[:0]}
-	e.registers = space.registers.take(len(g.nodes))
-	e.masks = space.registers.take(len(g.blocks))
-	e.labels = space.ints.take(len(g.blocks))
-	e.enters = space.ints.take(len(g.blocks))
-	e.reads, e.made = space.ints.take(len(g.nodes)), space.ints.take(len(g.nodes))
-	e.strides = space.strides.take(len(g.nodes))
+	e.registers = space.registers.Take(len(g.nodes))
+	e.masks = space.registers.Take(len(g.blocks))
+	e.labels = space.ints.Take(len(g.blocks))
+	e.enters = space.ints.Take(len(g.blocks))
+	e.reads, e.made = space.ints.Take(len(g.nodes)), space.ints.Take(len(g.nodes))
+	e.strides = space.strides.Take(len(g.nodes))
 	e.final = e.order[len(e.order)-1]
 	e.fixed()
 	e.allocate()
@@ -79,7 +81,7 @@ func (g *graph) emit(p *Program) {
 
 // tooLarge ends the compilation.
 func tooLarge(what string) {
-	panic(failure{errors.New(what + " take more than 1 GiB for a workgroup")})
+	budget.Fail(errors.New(what + " take more than 1 GiB for a workgroup"))
 }
 
 // take reserves a register.
@@ -132,15 +134,16 @@ func (e *emitter) fixed() {
 				s.from = min(s.from, e.reach(p, b).from)
 			}
 		}
-		list = e.space.taken.push(list, taken{s, value(b)})
+		list = e.space.taken.Push(list, taken{s, value(b)})
 	}
 	e.place(list, e.masks, true, false)
+	e.arrays = make([]uint32, len(e.privates))
 	for i := range e.privates {
 		n := &e.privates[i]
 		if !n.read {
 			continue
 		}
-		n.first = e.p.FileSize
+		e.arrays[i] = e.p.FileSize
 		size := uint64(32) * uint64(1+b2i(n.wide)) * uint64(e.chunks) * uint64(n.count)
 		if uint64(e.p.FileSize)+size > maxFile {
 			tooLarge("arrays in Function or Private memory")
@@ -164,14 +167,14 @@ type registerEnd struct {
 // place gives each of the list a register of one kind: one that is free by then, or a new one.
 func (e *emitter) place(list []taken, registers []Register, varying, wide bool) {
 	slices.SortFunc(list, func(a, b taken) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.v, b.v)) })
-	ends := e.space.ends.take(len(list))
-	order := e.space.ints.take(len(list)) // by end
+	ends := e.space.ends.Take(len(list))
+	order := e.space.ints.Take(len(list)) // by end
 	for i := range order {
 		order[i] = int32(i)
 		ends[i].to = list[i].to
 	}
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(ends[a].to, ends[b].to) })
-	free := e.space.registers.take(len(list))[:0]
+	free := e.space.registers.Take(len(list))[:0]
 	next := 0
 	for i, t := range list {
 		for next < len(order) && ends[order[next]].to <= t.from {
@@ -203,7 +206,7 @@ func (e *emitter) allocate() {
 			s = stretch{list[0].from, list[len(list)-1].to}
 		}
 		k := b2i(n.varying)<<1 | b2i(n.wide)
-		lists[k] = e.space.taken.push(lists[k], taken{s, v})
+		lists[k] = e.space.taken.Push(lists[k], taken{s, v})
 	}
 	for _, b := range e.order {
 		for _, v := range e.blocks[b].phis {
@@ -268,7 +271,7 @@ func (e *emitter) block(at int) {
 // waiting gives the next block behind a place at which lanes can wait: where to go when none is active.
 func (e *emitter) waiting(at int) int32 {
 	if e.next == nil {
-		e.next = e.space.ints.take(len(e.order))
+		e.next = e.space.ints.Take(len(e.order))
 		next := e.final
 		for i, b := range slices.Backward(e.order) {
 			e.next[i] = next

@@ -18,6 +18,7 @@ type stretch struct{ from, to int32 }
 // its successors are assigned, then its branch.
 type liveness struct {
 	*graph
+	space         *emitSpace
 	start, assign []int32           // by place in the order
 	def, last     []int32           // by value; last use
 	outside       []int32           // of the phis of loops that all lanes leave at once, the last use behind the loop
@@ -28,13 +29,13 @@ type liveness struct {
 	resultsOf     map[value][]value // of calls
 }
 
-func (g *graph) live() *liveness {
+func live(g *graph, space *emitSpace) *liveness {
 	n := len(g.nodes)
-	words := g.space.ints.take(4 * n)
+	words := space.ints.Take(4 * n)
 	l := &liveness{
-		graph: g, start: g.space.ints.take(len(g.order)), assign: g.space.ints.take(len(g.order)),
+		graph: g, space: space, start: space.ints.Take(len(g.order)), assign: space.ints.Take(len(g.order)),
 		def: words[:n], last: words[n : 2*n], outside: words[2*n : 3*n], outer: words[3*n:],
-		group: g.space.values.take(n), stretches: g.space.lists.take(n),
+		group: space.values.Take(n), stretches: space.lists.Take(n),
 	}
 	at := int32(0)
 	for i, b := range g.order {
@@ -142,10 +143,10 @@ func (l *liveness) of(v value) []stretch {
 		if x := l.outer[v]; x > 0 {
 			s.from = min(s.from, l.begin(x-1))
 		}
-		return l.space.stretches.push(nil, s)
+		return l.space.stretches.Push(nil, s)
 	}
 	blk := &l.blocks[n.block]
-	list := l.space.stretches.take(len(blk.preds) + 2)[:0]
+	list := l.space.stretches.Take(len(blk.preds) + 2)[:0]
 	for _, p := range blk.preds {
 		list = append(list, l.reach(p, n.block))
 	}
@@ -166,7 +167,7 @@ func (l *liveness) of(v value) []stretch {
 // lastExit is the position behind the last branch out of a loop.
 func (l *liveness) lastExit(h int32) int32 {
 	if l.exitOf == nil {
-		l.exitOf = l.space.ints.take(len(l.loops))
+		l.exitOf = l.space.ints.Take(len(l.loops))
 	}
 	if l.exitOf[h] == 0 {
 		l.exitOf[h] = l.findExit(h)
@@ -203,7 +204,7 @@ func normal(list []stretch) []stretch {
 
 // union joins two lists that do not overlap.
 func (l *liveness) union(a, b []stretch) []stretch {
-	out := l.space.stretches.take(len(a) + len(b))[:0]
+	out := l.space.stretches.Take(len(a) + len(b))[:0]
 	for len(a)+len(b) > 0 {
 		if len(b) == 0 || len(a) > 0 && a[0].from < b[0].from {
 			a, b = b, a

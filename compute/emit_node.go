@@ -67,10 +67,9 @@ func (e *emitter) read(v value, n *node, inst int32) {
 
 // memory names a memory in an instruction.
 func (e *emitter) memory(i *Inst, m int32) {
-	x := &e.memories[m]
-	i.Dynamic = x.resource
-	i.Index = x.index
-	if !x.resource {
+	i.Dynamic = e.memories[m].resource
+	i.Index = e.places[m]
+	if !i.Dynamic {
 		i.C = Register{}
 	}
 }
@@ -82,7 +81,7 @@ func (e *emitter) private(i *Inst, n *node) {
 	if x.wide {
 		size = 64
 	}
-	r := Register{Offset: x.first + uint32(n.imm)*size*e.chunks, Step: size, Size: size}
+	r := Register{Offset: e.arrays[n.extra] + uint32(n.imm)*size*e.chunks, Step: size, Size: size}
 	load := loads(n.op)
 	i.Immediate = uint64(x.count) - n.imm
 	switch {
@@ -97,33 +96,5 @@ func (e *emitter) private(i *Inst, n *node) {
 		i.A = r
 	default:
 		*i = Inst{Code: Assign, Dst: r, A: i.B, Offset: i.Offset}
-	}
-}
-
-// call fills in the registers of an operation with many operands.
-func (e *emitter) call(i *Inst, v value) {
-	n := &e.nodes[v]
-	x := &e.calls[n.extra]
-	for k, r := range x.operands {
-		*r = e.register(n.list[k])
-	}
-	var results []Register
-	switch {
-	case x.image != nil:
-		i.Code, i.Index = CallImage, int32(len(e.p.Images))
-		results = x.image.Dst
-		defer func() { e.p.Images = append(e.p.Images, *x.image) }()
-	case x.subgroup != nil:
-		i.Code, i.Index = CallSubgroup, int32(len(e.p.Subgroups))
-		results = x.subgroup.Dst
-		defer func() { e.p.Subgroups = append(e.p.Subgroups, *x.subgroup) }()
-	default:
-		i.Code, i.Index = CallPrint, int32(len(e.p.Prints))
-		e.p.Prints = append(e.p.Prints, *x.print)
-	}
-	i.Op, i.Dst, i.Immediate = 0, Register{}, 0
-	i.A, i.B, i.C, i.D = Register{}, Register{}, Register{}, Register{}
-	for _, w := range e.resultsOf[v] {
-		results[e.nodes[w].imm] = e.registers[w]
 	}
 }

@@ -13,6 +13,9 @@ import (
 // engine is what Run keeps of a program between dispatches: the instructions in the form in which they are executed,
 // and workers whose instructions are bound to their register files.
 type engine struct {
+	plainGo  bool // kernels in plain Go
+	noNative bool // kernels alone, no machine code made for the program
+
 	once     sync.Once
 	err      error
 	kernels  *kernel.Set
@@ -97,18 +100,14 @@ type privateArray struct {
 
 // prepare translates the instructions once.
 func (e *engine) prepare(p *Program) error {
-	e.once.Do(func() {
-		if e.err = p.LayOut(); e.err == nil {
-			e.err = e.translate(p)
-		}
-	})
+	e.once.Do(func() { e.err = e.translate(p) })
 	return e.err
 }
 
 // translate makes the program's steps, and then those that do the work of several at once.
 func (e *engine) translate(p *Program) error {
 	e.kernels = kernel.Best()
-	if p.plainGo {
+	if e.plainGo {
 		e.kernels = kernel.Go()
 	}
 	e.chunks = (p.Lanes + kernel.Width - 1) / kernel.Width
@@ -393,5 +392,5 @@ func (e *engine) worker(p *Program) *worker {
 	if w, ok := e.workers.Get().(*worker); ok {
 		return w
 	}
-	return newWorker(p)
+	return newWorker(e, p)
 }

@@ -201,7 +201,7 @@ func checkFilter(values []uint32, side int) func(t testing.TB, buffers [][]uint3
 }
 
 // compileExample compiles a shader of testdata.
-func compileExample(t testing.TB, name string) *Program {
+func compileExample(t testing.TB, name string) *Compiled {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("testdata", "shaders", name+".comp"))
 	if err != nil {

@@ -5,10 +5,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
-
-	"farside/compute/internal/kernel"
-	"farside/compute/internal/ops"
-	"farside/spirv"
 )
 
 // TestCounterThatWraps: a loop's signed counter that wraps is still below the limit. What is added to it to make an
@@ -27,37 +23,6 @@ func TestCounterThatWraps(t *testing.T) {
 		if got != 77 {
 			t.Errorf("invocation %d reads %d, want 77", i, got)
 		}
-	}
-}
-
-// TestSizeOfRegisterFile: registers whose sizes are more than 4 GiB together are refused, instead of beginning at 0
-// again.
-func TestSizeOfRegisterFile(t *testing.T) {
-	e := &emitter{p: &Program{}, chunks: maxLanes / kernel.Width}
-	defer func() {
-		if f, ok := recover().(failure); !ok || !strings.Contains(f.err.Error(), "more than 1 GiB") {
-			t.Errorf("the registers end with %v", f.err)
-		}
-	}()
-	last := uint32(0)
-	for range 1 << 14 {
-		r := e.take(true, true)
-		if r.Offset < last {
-			t.Fatal("a register begins where another one is")
-		}
-		last = r.Offset
-	}
-	t.Fatalf("a file of %d bytes", e.p.FileSize)
-}
-
-// TestPanicOfWorker: a program whose worker can't be made fails, and does not end the process.
-func TestPanicOfWorker(t *testing.T) {
-	a := assemble([3]uint32{8, 1, 1})
-	p := a.end()
-	p.Constants = append(p.Constants, Constant{Register: Register{Offset: 1 << 30, Size: 32}, Bits: 1})
-	err := p.Run(&Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{}})
-	if err == nil || !strings.Contains(err.Error(), "panic") {
-		t.Errorf("error %v, want one of a panic", err)
 	}
 }
 
@@ -92,28 +57,5 @@ func TestDeepCalls(t *testing.T) {
 	go func() { done <- compileHostile(h.words()) }()
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "calls are nested too deeply") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// TestDeepStride: the stride of a value at the end of a chain of operations, as long as a module chooses.
-func TestDeepStride(t *testing.T) {
-	defer debug.SetMaxStack(debug.SetMaxStack(4 << 20))
-	for length, regular := range map[int]bool{deepestChain - 1: true, 100_000: false} {
-		index := node{op: ops.Builtin, varying: true, imm: uint64(spirv.BuiltInLocalInvocationIndex)}
-		g := &graph{nodes: []node{{}, index, {op: ops.Const}}, blocks: make([]block, 1)}
-		for range length {
-			last := value(len(g.nodes) - 1)
-			if last == 2 {
-				last = 1
-			}
-			g.nodes = append(g.nodes, node{op: kernel.AddI32, varying: true, args: [4]value{last, 2}})
-		}
-		p := &Program{LocalSize: [3]uint32{64, 1, 1}}
-		e := &emitter{liveness: &liveness{graph: g}, p: p, strides: make([]stride, len(g.nodes))}
-		done := make(chan stride)
-		go func() { done <- e.strideOf(value(len(g.nodes)-1), 0) }()
-		if s := <-done; s.regular != regular || s.regular && s.step != 1 {
-			t.Errorf("%d operations: %+v", length, s)
-		}
 	}
 }

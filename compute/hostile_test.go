@@ -352,7 +352,10 @@ func compileHostile(words []uint32) error {
 	if err != nil {
 		return err
 	}
-	if err := p.engine.prepare(p); err != nil {
+	if err := p.LayOut(); err != nil {
+		return fmt.Errorf("compiling: what became a program has no instructions: %w", err)
+	}
+	if err := p.engine.prepare(&p.Program); err != nil {
 		return fmt.Errorf("compiling: what became a program has no instructions: %w", err)
 	}
 	return nil

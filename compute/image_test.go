@@ -102,11 +102,11 @@ func TestImageReadsAndWritesOfActiveLanes(t *testing.T) {
 	a.flow(Inst{Code: Enter, Dst: end}, "out")
 	a.store(out, a.op(kernel.ShlI32, id, a.constant(2)), result[0])
 	a.label("out")
-	p := a.end()
+	p := ended(a)
 	words := make([]uint32, lanes)
 	first, firstView := texels(t, vk.FORMAT_R32_UINT, make([]uint32, 30)...)
 	second, secondView := texels(t, vk.FORMAT_R32_UINT, make([]uint32, 10)...)
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1},
+	runMachine(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1},
 		Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{firstView, secondView}, nil}})
 	for i := range uint32(lanes) {
 		var want, inFirst, inSecond uint32
@@ -173,7 +173,7 @@ func TestImageAtomics(t *testing.T) {
 			}
 			a.store(out, a.op(kernel.ShlI32, id, a.constant(2)), sum)
 			words := make([]uint32, lanes)
-			mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1},
+			runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1},
 				Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{v}, nil}})
 			var total uint32
 			for _, w := range words {
@@ -227,41 +227,40 @@ func TestImageSamples(t *testing.T) {
 		want [4]float32
 	}{
 		{"explicit", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageSampleExplicitLod, Coordinate: f(a, 0.3, 0.6), Lod: a.float(0), Float: true}
+			return ImageOp{Op: spirv.OpImageSampleExplicitLod, Coordinate: f(a, 0.3, 0.6), Lod: a.float(0)}
 		}, [4]float32{21, 0, 0, 1}},
 		{"implicit with an offset", func(a *assembly) ImageOp {
 			return ImageOp{Op: spirv.OpImageSampleImplicitLod, Coordinate: f(a, 0.3, 0.6),
-				Offset: []Register{a.constant(1), a.constant(math.MaxUint32)}, Float: true}
+				Offset: []Register{a.constant(1), a.constant(math.MaxUint32)}}
 		}, [4]float32{12, 0, 0, 1}},
 		{"gradients", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageSampleExplicitLod, Coordinate: f(a, 0.3, 0.6), GradX: f(a, 1, 1), GradY: f(a, 1, 1),
-				Float: true}
+			return ImageOp{Op: spirv.OpImageSampleExplicitLod, Coordinate: f(a, 0.3, 0.6), GradX: f(a, 1, 1), GradY: f(a, 1, 1)}
 		}, [4]float32{21, 0, 0, 1}},
 		{"projective", func(a *assembly) ImageOp {
 			return ImageOp{Op: spirv.OpImageSampleProjExplicitLod, Coordinate: f(a, 0.6, 1.2, 2), Lod: a.float(0),
-				Projective: true, Float: true}
+				Projective: true}
 		}, [4]float32{21, 0, 0, 1}},
 		{"comparison", func(a *assembly) ImageOp {
 			return ImageOp{Op: spirv.OpImageSampleDrefExplicitLod, Sampler: Element{Constant: 1}, Coordinate: f(a, 0.3, 0.6),
-				Lod: a.float(0), Dref: a.float(20.5), Float: true}
+				Lod: a.float(0), Dref: a.float(20.5)}
 		}, [4]float32{1}},
 		{"projective comparison", func(a *assembly) ImageOp {
 			return ImageOp{Op: spirv.OpImageSampleProjDrefExplicitLod, Sampler: Element{Constant: 1},
-				Coordinate: f(a, 0.6, 1.2, 2), Lod: a.float(0), Dref: a.float(43), Projective: true, Float: true}
+				Coordinate: f(a, 0.6, 1.2, 2), Lod: a.float(0), Dref: a.float(43), Projective: true}
 		}, [4]float32{0}},
 		{"gather", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageGather, Coordinate: f(a, 0.5, 0.5), Component: a.constant(0), Float: true}
+			return ImageOp{Op: spirv.OpImageGather, Coordinate: f(a, 0.5, 0.5), Component: a.constant(0)}
 		}, [4]float32{21, 22, 12, 11}},
 		{"gather of what is not there", func(a *assembly) ImageOp {
-			return ImageOp{Op: spirv.OpImageGather, Coordinate: f(a, 0.5, 0.5), Component: a.constant(3), Float: true}
+			return ImageOp{Op: spirv.OpImageGather, Coordinate: f(a, 0.5, 0.5), Component: a.constant(3)}
 		}, [4]float32{1, 1, 1, 1}},
 		{"gather with offsets", func(a *assembly) ImageOp {
 			return ImageOp{Op: spirv.OpImageGather, Coordinate: f(a, 0.5, 0.5), Component: a.constant(0),
-				Offsets: [4][2]int32{{1, 0}, {0, 1}, {-1, 0}, {0, -1}}, HasOffsets: true, Float: true}
+				Offsets: [4][2]int32{{1, 0}, {0, 1}, {-1, 0}, {0, -1}}, HasOffsets: true}
 		}, [4]float32{12, 21, 10, 1}},
 		{"gather with comparison", func(a *assembly) ImageOp {
 			return ImageOp{Op: spirv.OpImageDrefGather, Sampler: Element{Constant: 1}, Coordinate: f(a, 0.5, 0.5),
-				Dref: a.float(11.5), Float: true}
+				Dref: a.float(11.5)}
 		}, [4]float32{1, 1, 1, 0}},
 		{"fetch with an offset", func(a *assembly) ImageOp {
 			return ImageOp{Op: spirv.OpImageFetch, Sampler: noSampler, Coordinate: []Register{a.constant(2), a.constant(1)},
@@ -289,7 +288,7 @@ func TestImageSamples(t *testing.T) {
 				a.store(out, a.op(kernel.AddI32, at, a.constant(uint32(4*i))), r)
 			}
 			words := make([]uint32, 9*4)
-			mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1},
+			runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1},
 				Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{v}, []*sampling.Sampler{nearest, compare}}})
 			for lane := range 9 {
 				var got [4]float32
@@ -324,7 +323,7 @@ func TestImageQueries(t *testing.T) {
 			a.store(out, a.constant(uint32(4*i)), r)
 		}
 		words := make([]uint32, 3)
-		mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1},
+		runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1},
 			Bindings: pictures{buffers{words: [][]uint32{words}}, []*sampling.View{places(t)}, nil}})
 		if [3]uint32(words) != c.want {
 			t.Errorf("%v: %v, want %v", c.op, words, c.want)

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"farside/compute/internal/budget"
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/ops"
 	"farside/spirv"
@@ -28,20 +29,18 @@ type node struct {
 // block is a basic block. Its successors come from its branch: none at the end of a lane, one, or two if there is a
 // cond.
 type block struct {
-	insts  []value
-	phis   []value
-	preds  []int32
-	succs  [2]int32 // none is -1; with cond the first is taken where it is true
-	cond   value
-	label  uint32 // the OpLabel of which it is a part
-	idom   int32
-	depth  int32 // in the tree of dominators
-	skip   int32 // an ancestor in that tree, for quick ascents
-	loop   int32 // the innermost loop, or -1
-	sealed bool  // all predecessors are known
-	at     int32 // position in graph.order, or -1
-	pend   bool  // lanes wait for their turn here
-	join   bool  // lanes come here from several blocks at once
+	insts []value
+	phis  []value
+	preds []int32
+	succs [2]int32 // none is -1; with cond the first is taken where it is true
+	cond  value
+	idom  int32
+	depth int32 // in the tree of dominators
+	skip  int32 // an ancestor in that tree, for quick ascents
+	loop  int32 // the innermost loop, or -1
+	at    int32 // position in graph.order, or -1
+	pend  bool  // lanes wait for their turn here
+	join  bool  // lanes come here from several blocks at once
 }
 
 // loop is a natural loop: in graph.order the blocks from header to last.
@@ -53,7 +52,6 @@ type loop struct {
 	offset       uint32
 	control      spirv.LoopControl
 	name         string
-	stored       []uint64 // a bit for each variable that changes in it
 }
 
 // graph is a program in static single assignment, all functions inlined.
@@ -74,42 +72,66 @@ type graph struct {
 	filled    int
 	copied    uint32 // versions of memory that copies of loops have
 	zero      value  // the 32-bit constant 0
-	space     *workspace
+	budget    *budget.Budget
+	space     *irSpace
 	watch     *watcher // nil: nobody looks
 }
 
+// memoryKind says what a memory is.
+type memoryKind uint8
+
+const (
+	memoryBuffer memoryKind = iota + 1 // behind a descriptor: a buffer or an inline uniform block
+	memoryPush                         // push constants
+	memoryShared
+	memoryData // of the shader's constants
+)
+
 // memory is something that memory kernels access.
 type memory struct {
-	slot     Slot
-	resource bool // slot.Set and Binding are an array of descriptors, the element is args[2]
-	count    uint32
-	constant bool  // nothing writes to it while the program runs
-	volatile bool  // each load is done
-	whole    int32 // of a descriptor in an array, the memory of that
-	version  uint32
-	index    int32 // in Program.Slots or Resources, or -1
+	kind                  memoryKind
+	set, binding, element uint32
+	name                  string
+	resource              bool // set and binding are an array of descriptors, the element is args[2]
+	count                 uint32
+	constant              bool // nothing writes to it while the program runs
+	volatile              bool // each load is done
+}
+
+// resource is an array of descriptors (of one element where the shader has no array), of which the shader chooses an
+// element while it runs, or that is no memory.
+type resource struct {
+	set, binding uint32
+	count        uint32 // elements; 0: as many as the set has (a runtime array)
+	name         string
 }
 
 // private is an array of registers.
 type private struct {
 	count int
 	wide  bool
-	read  bool   // there are loads
-	first uint32 // where it lies in the register file
+	read  bool // there are loads
 }
 
-// call is an operation with any number of operands: registers that are filled in when they are known.
-type call struct {
-	image    *ImageOp
-	subgroup *SubgroupOp
-	print    *Print
-	operands []*Register // one for each of the node's list
-	pure     bool        // nothing but its results matters
+// irShader is an entry point as a graph, with what belongs to it.
+type irShader struct {
+	name         string
+	localSize    [3]uint32 // invocations of a workgroup
+	subgroupSize uint32
+	graph        *graph
+	resources    []resource // that calls name by index; those of memories may be missing
+	shared       uint32     // bytes of workgroup memory
+	zeroShared   bool       // it is zero when a workgroup starts
+	data         []byte     // the memory of constants: arrays that are indexed
+	physical     bool       // there are accesses by device address
+	atomics      bool       // there are atomics on memory that workgroups share
 }
 
-func newGraph(w *workspace) *graph {
-	g := &graph{nodes: append(w.nodes[:0], node{}), table: w.values.take(256), blocks: w.blocks[:0], order: w.order[:0],
-		loops: w.loops[:0], memories: w.memories[:0], privates: w.privates[:0], space: w}
+// newGraph is a graph that has an empty first block, in memory that release gives back.
+func newGraph(b *budget.Budget) *graph {
+	w := takeIRSpace(b)
+	g := &graph{nodes: append(w.nodes[:0], node{}), table: w.values.Take(256), blocks: w.blocks[:0], order: w.order[:0],
+		loops: w.loops[:0], memories: w.memories[:0], privates: w.privates[:0], budget: b, space: w}
 	g.current = g.newBlock()
 	g.start(g.current)
 	g.zero = g.constant(0, false)
@@ -117,7 +139,7 @@ func newGraph(w *workspace) *graph {
 }
 
 func (g *graph) newBlock() int32 {
-	g.space.budget.spend(loweredBlocks, 1)
+	g.budget.Spend(budget.Blocks, 1)
 	g.blocks = append(g.blocks, block{succs: [2]int32{-1, -1}, idom: -1, loop: -1, at: -1})
 	return int32(len(g.blocks) - 1)
 }
@@ -206,7 +228,7 @@ func (g *graph) branchIf(cond value, yes, no int32) {
 }
 
 func (g *graph) addPred(b, pred int32) {
-	g.blocks[b].preds = g.space.ints.push(g.blocks[b].preds, pred)
+	g.blocks[b].preds = g.space.ints.Push(g.blocks[b].preds, pred)
 }
 
 func (g *graph) hash(n *node) uint32 {
@@ -248,7 +270,7 @@ func (g *graph) insert(v value, place uint32) {
 		return
 	}
 	old := g.table
-	g.table = g.space.values.take(4 * len(old))
+	g.table = g.space.values.Take(4 * len(old))
 	mask := uint32(len(g.table) - 1)
 	for _, v := range old {
 		if v != 0 {
@@ -272,7 +294,7 @@ func (g *graph) pure(n *node) bool {
 
 // newNode appends a node, which is in no block's lists yet.
 func (g *graph) newNode(n node) value {
-	g.space.budget.spend(loweredNodes, 1)
+	g.budget.Spend(budget.Nodes, 1)
 	g.nodes = append(g.nodes, n)
 	return value(len(g.nodes) - 1)
 }
@@ -299,7 +321,7 @@ func (g *graph) add(n node) value {
 	}
 	if !floating {
 		b := &g.blocks[g.current]
-		b.insts = g.space.values.push(b.insts, v)
+		b.insts = g.space.values.Push(b.insts, v)
 	}
 	return v
 }
@@ -322,7 +344,7 @@ func (g *graph) known(v value) (uint64, bool) {
 // phi makes a phi in block b.
 func (g *graph) phi(b int32, wide bool, list []value) value {
 	v := g.newNode(node{op: ops.Phi, wide: wide, block: b, list: list, offset: g.offset})
-	g.blocks[b].phis = g.space.values.push(g.blocks[b].phis, v)
+	g.blocks[b].phis = g.space.values.Push(g.blocks[b].phis, v)
 	return v
 }
 
@@ -354,3 +376,6 @@ func (g *graph) choose(cond, a, b value) value {
 	}
 	return g.op3(kernel.Select32, a, b, cond)
 }
+
+// values takes room for a list of n values.
+func (g *graph) values(n int) []value { return g.space.values.Take(n) }

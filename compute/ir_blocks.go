@@ -26,7 +26,7 @@ func (g *graph) dropPred(b, pred int32) {
 
 // cloned is a copy of a list.
 func (g *graph) cloned(list []value) []value {
-	other := g.space.values.take(len(list))
+	other := g.space.values.Take(len(list))
 	copy(other, list)
 	return other
 }
@@ -49,7 +49,7 @@ func (g *graph) absorb(b, s int32) {
 		}
 		n.args[0], n.list = n.list[0], nil
 	}
-	x.insts = g.space.values.extend(g.space.values.extend(x.insts, y.phis), y.insts)
+	x.insts = g.space.values.Extend(g.space.values.Extend(x.insts, y.phis), y.insts)
 	x.cond, x.succs = y.cond, y.succs
 	for _, t := range y.succs {
 		if t >= 0 {
@@ -136,7 +136,7 @@ func (g *graph) decide() bool {
 	}
 	// What nothing branches to any more, other than the last block of a loop to its header, goes.
 	end := g.order[len(g.order)-1]
-	reached := g.space.flags.take(len(g.blocks))
+	reached := g.space.flags.Take(len(g.blocks))
 	reached[g.order[0]] = true
 	kept := g.order[:1]
 	for _, b := range g.order[1:] {
@@ -190,8 +190,8 @@ const (
 func (g *graph) flatten() bool {
 	g.forget()
 	found := false
-	gone := g.space.flags.take(len(g.blocks))
-	skip := g.space.ints.take(len(g.order) + 1) // by place, behind how many that are gone the next one stands
+	gone := g.space.flags.Take(len(g.blocks))
+	skip := g.space.ints.Take(len(g.order) + 1) // by place, behind how many that are gone the next one stands
 	next := func(k int) int32 {
 		k++
 		at := k
@@ -275,7 +275,7 @@ func (g *graph) flattenBranch(b int32, gone []bool) bool {
 		for _, v := range g.blocks[s].insts {
 			g.nodes[v].block = b
 		}
-		blk.insts = g.space.values.extend(blk.insts, g.blocks[s].insts)
+		blk.insts = g.space.values.Extend(blk.insts, g.blocks[s].insts)
 		g.blocks[s].insts = nil
 		gone[s] = true
 	}

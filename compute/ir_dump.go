@@ -24,7 +24,7 @@ func (g *graph) String() string {
 	}
 	for i := range g.memories[min(1, len(g.memories)):] {
 		m := &g.memories[i+1]
-		fmt.Fprintf(&b, "memory %d: %s", i+1, m.slot.text())
+		fmt.Fprintf(&b, "memory %d: %s", i+1, m.text())
 		for _, flag := range []struct {
 			set  bool
 			name string
@@ -44,17 +44,17 @@ func (g *graph) String() string {
 	return b.String()
 }
 
-// text names the memory of a slot.
-func (s *Slot) text() string {
-	switch s.Kind {
-	case SlotPush:
+// text names a memory.
+func (m *memory) text() string {
+	switch m.kind {
+	case memoryPush:
 		return "push constants"
-	case SlotShared:
+	case memoryShared:
 		return "shared"
-	case SlotData:
+	case memoryData:
 		return "data"
 	}
-	return fmt.Sprintf("%s(%d.%d)[%d]", s.Name, s.Set, s.Binding, s.Element)
+	return fmt.Sprintf("%s(%d.%d)[%d]", m.name, m.set, m.binding, m.element)
 }
 
 func (g *graph) blockText(b *strings.Builder, at int32) {
@@ -104,8 +104,11 @@ func (g *graph) nodeText(v value) string {
 		b.WriteString(" = ")
 	}
 	b.WriteString(o.Name)
+	list := n.list
 	if o.Class == ops.ClassCall && int(n.extra) < len(g.calls) {
-		b.WriteString(" " + g.calls[n.extra].text())
+		c := g.callOf(n)
+		b.WriteString(" " + c.text() + g.operandsText(c, list))
+		list = nil
 	}
 	last := 0
 	for i, a := range n.args {
@@ -113,7 +116,7 @@ func (g *graph) nodeText(v value) string {
 			last = i + 1
 		}
 	}
-	for _, a := range append(n.args[:last:last], n.list...) {
+	for _, a := range append(n.args[:last:last], list...) {
 		b.WriteString(" " + g.operandText(a))
 	}
 	if n.base != 0 {
@@ -133,17 +136,6 @@ func (g *graph) nodeText(v value) string {
 	}
 	fmt.Fprintf(&b, " ; %d", n.offset)
 	return b.String()
-}
-
-// text names what a call does.
-func (c *call) text() string {
-	switch {
-	case c.image != nil:
-		return c.image.Op.String()
-	case c.subgroup != nil:
-		return c.subgroup.Op.String()
-	}
-	return fmt.Sprintf("%q", c.print.Format)
 }
 
 // name is the number of a value.

@@ -5,7 +5,7 @@ import "farside/compute/internal/kernel"
 // fuse makes one operation of a product and the sum or difference that it is a term of, if nothing else needs it. Both
 // are rounded as before, so that nobody can tell: it saves a call, and a way of the product to memory and back.
 func (g *graph) fuse() {
-	uses := g.space.bytes.take(len(g.nodes)) // 0, 1, or more
+	uses := g.space.bytes.Take(len(g.nodes)) // 0, 1, or more
 	use := func(v value) { uses[v] = min(uses[v]+1, 2) }
 	for _, b := range g.order {
 		blk := &g.blocks[b]

@@ -1,5 +1,7 @@
 package compute
 
+import "farside/compute/internal/budget"
+
 // promote turns arrays of registers of which all indices have become constants into values. It says whether there was
 // one.
 func (g *graph) promote() bool {
@@ -117,7 +119,7 @@ func (p *promoter) end(c cell) value {
 		if v = p.starts[c]; v != 0 {
 			break
 		}
-		p.space.budget.spend(allocatedBytes, cellBytes)
+		p.budget.Spend(budget.Bytes, cellBytes)
 		blk := &p.blocks[c.block]
 		wide := p.privates[c.private].wide
 		p.way = append(p.way, c)

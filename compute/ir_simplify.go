@@ -104,7 +104,7 @@ func (g *graph) splitBackEdges() {
 		blk := &g.blocks[b]
 		blk.loop = int32(i)
 		blk.succs[0] = l.header
-		blk.preds = g.space.ints.push(nil, last)
+		blk.preds = g.space.ints.Push(nil, last)
 		p := &g.blocks[last]
 		p.succs[slices.Index(p.succs[:], l.header)] = b
 		g.replacePred(l.header, last, b)
@@ -114,7 +114,7 @@ func (g *graph) splitBackEdges() {
 	if len(behind) == 0 {
 		return
 	}
-	order := g.space.ints.take(len(g.order) + len(g.loops))[:0]
+	order := g.space.ints.Take(len(g.order) + len(g.loops))[:0]
 	for _, b := range g.order {
 		order = append(order, b)
 		for _, other := range slices.Backward(behind[b]) {
@@ -201,13 +201,13 @@ func (g *graph) trivialPhis(r replacements) {
 // simplify folds again with what is known of phis now, and finds what is computed twice. With addresses it parts the
 // offsets of accesses into those that all lanes have in common and those of each lane.
 func (g *graph) simplify(addresses bool) {
-	r := replacements(g.space.values.take(2 * len(g.nodes))[:len(g.nodes)])
+	r := replacements(g.space.values.Take(2 * len(g.nodes))[:len(g.nodes)])
 	g.trivialPhis(r)
 	g.forget()
 	for _, b := range g.order {
 		g.current = b
 		insts := g.blocks[b].insts
-		g.blocks[b].insts = g.space.values.take(len(insts) + 4)[:0]
+		g.blocks[b].insts = g.space.values.Take(len(insts) + 4)[:0]
 		for _, v := range insts {
 			n := g.nodes[v]
 			for i, a := range n.args {
@@ -244,7 +244,7 @@ func (g *graph) simplify(addresses bool) {
 			}
 			n.block = b
 			g.nodes[v] = n
-			g.blocks[b].insts = g.space.values.push(g.blocks[b].insts, v)
+			g.blocks[b].insts = g.space.values.Push(g.blocks[b].insts, v)
 		}
 		g.blocks[b].cond = r.find(g.blocks[b].cond)
 	}
@@ -413,7 +413,7 @@ func (g *graph) effect(n *node) bool {
 
 // dropDead removes what has no effect and is not used.
 func (g *graph) dropDead() {
-	work := g.space.values.take(len(g.nodes))[:0]
+	work := g.space.values.Take(len(g.nodes))[:0]
 	use := func(v value) {
 		if v != 0 && !g.nodes[v].used {
 			g.nodes[v].used = true
@@ -500,7 +500,7 @@ func (g *graph) hoist() {
 			}
 			n.block = to
 			t := &g.blocks[to]
-			t.insts = g.space.values.push(t.insts, v)
+			t.insts = g.space.values.Push(t.insts, v)
 		}
 		blk.insts = kept
 	}

@@ -112,18 +112,12 @@ func (u *unroller) rounds(l int32) int {
 		if blk.succs[0] < 0 {
 			return -1
 		}
-		for _, v := range blk.insts {
-			switch u.nodes[v].op {
-			case ops.Image, ops.Subgroup, ops.Print:
-				return -1
-			}
-		}
 		size += len(blk.insts) + len(blk.phis)
 	}
 	blocks := int(u.blocks[x.last].at + 1 - h.at)
 	u.steps(size + blocks)
 	if len(u.counters) < len(u.nodes) {
-		longer := u.space.ints.take(2 * len(u.nodes))
+		longer := u.space.ints.Take(2 * len(u.nodes))
 		copy(longer, u.counters)
 		u.counters = longer
 	}
@@ -214,7 +208,7 @@ func (u *unroller) copies(l int32, rounds int) {
 	if u.inLoop(exit, l) {
 		exit = h.succs[1]
 	}
-	old := u.space.ints.take(int(end + 1 - first))
+	old := u.space.ints.Take(int(end + 1 - first))
 	copy(old, u.order[first:])
 	u.changes = false
 	for _, b := range old {
@@ -222,12 +216,12 @@ func (u *unroller) copies(l int32, rounds int) {
 			u.changes = u.changes || u.effect(&u.nodes[v])
 		}
 	}
-	values := u.space.values.take(len(h.phis)) // of the header's phis
+	values := u.space.values.Take(len(h.phis)) // of the header's phis
 	for i, v := range h.phis {
 		values[i] = u.find(u.nodes[v].list[0])
 	}
 	u.beginCopies()
-	order := u.space.ints.take(len(old)*rounds + 1)[:0]
+	order := u.space.ints.Take(len(old)*rounds + 1)[:0]
 	from := before
 	target := header // of from's branch, which is to go to the copy
 	for round := 0; round <= rounds; round++ {
@@ -237,16 +231,15 @@ func (u *unroller) copies(l int32, rounds int) {
 			blocks = old[:1]
 		}
 		u.from, u.to, u.firstCopy = first, first+int32(len(blocks)), int32(len(u.blocks))
-		for _, b := range blocks {
+		for range blocks {
 			n := u.newBlock()
 			order = append(order, n)
 			u.blocks[n].loop = x.parent
-			u.blocks[n].label = u.blocks[b].label
 		}
 		top, _ := u.copyOf(header)
 		p := &u.blocks[from]
 		p.succs[slices.Index(p.succs[:], target)] = top
-		u.blocks[top].preds = u.space.ints.push(nil, from)
+		u.blocks[top].preds = u.space.ints.Push(nil, from)
 		for i, v := range h.phis {
 			u.see(v, values[i])
 		}
@@ -277,12 +270,12 @@ func (u *unroller) copies(l int32, rounds int) {
 // beginCopies makes room to note the copies of all values.
 func (u *unroller) beginCopies() {
 	if len(u.replaced) < len(u.nodes) {
-		longer := u.space.values.take(2 * len(u.nodes))
+		longer := u.space.values.Take(2 * len(u.nodes))
 		copy(longer, u.replaced)
 		u.replaced = longer
 	}
 	if len(u.inside) < len(u.nodes) {
-		u.inside = u.space.values.take(2 * len(u.nodes))
+		u.inside = u.space.values.Take(2 * len(u.nodes))
 	}
 	u.touched = u.touched[:0]
 }
@@ -325,7 +318,7 @@ func (u *unroller) copyOf(b int32) (int32, bool) {
 func (u *unroller) copyBlock(b, header int32) {
 	from := u.blocks[b]
 	to, _ := u.copyOf(b)
-	phis, insts := u.space.values.take(len(from.phis))[:0], u.space.values.take(len(from.insts))[:0]
+	phis, insts := u.space.values.Take(len(from.phis))[:0], u.space.values.Take(len(from.insts))[:0]
 	add := func(v value) value {
 		n := u.nodes[v]
 		n.block = to
@@ -360,7 +353,7 @@ func (u *unroller) copyBlock(b, header int32) {
 	blk := &u.blocks[to]
 	blk.phis, blk.insts = phis, insts
 	if b != header {
-		blk.preds = u.space.ints.take(len(from.preds))
+		blk.preds = u.space.ints.Take(len(from.preds))
 		for i, p := range from.preds {
 			blk.preds[i], _ = u.copyOf(p)
 		}

@@ -228,6 +228,11 @@ func (v *validator) node(b int32, x value) error {
 	}
 	for i, a := range n.list {
 		in, place, want := b, v.place[x], ops.W
+		if o.Class == ops.ClassCall {
+			if p := v.callOf(n).partOf(i); p != partTexel && p != partValue {
+				want = ops.W32
+			}
+		}
 		if o.Class == ops.ClassPhi {
 			in, place, want = v.blocks[b].preds[i], math.MaxInt32, ops.W32
 			if n.wide {
@@ -246,8 +251,17 @@ func (v *validator) names(n *node, o *ops.Info) error {
 	switch {
 	case o.Class == ops.ClassPhi && len(n.list) != len(v.blocks[n.block].preds):
 		return fmt.Errorf("%d operands for %d predecessors", len(n.list), len(v.blocks[n.block].preds))
-	case o.Class == ops.ClassCall && (int(n.extra) >= len(v.calls) || len(v.calls[n.extra].operands) != len(n.list)):
-		return fmt.Errorf("call %d", n.extra)
+	case o.Class == ops.ClassCall:
+		if n.extra < 0 || int(n.extra) >= len(v.calls) {
+			return fmt.Errorf("call %d", n.extra)
+		}
+		return v.callOf(n).valid(n)
+	case o.Class == ops.ClassResult:
+		of := n.args[0]
+		if of <= 0 || int(of) >= len(v.nodes) || ops.Of(v.nodes[of].op).Class != ops.ClassCall ||
+			int(v.nodes[of].extra) >= len(v.calls) || n.imm >= uint64(v.callOf(&v.nodes[of]).results) {
+			return fmt.Errorf("result %d of v%d", n.imm, of)
+		}
 	case o.Space == ops.SpacePrivate:
 		if int(n.extra) >= len(v.privates) || v.privates[n.extra].wide != (o.Bytes == 8) {
 			return fmt.Errorf("array %d", n.extra)

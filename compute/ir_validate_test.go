@@ -5,30 +5,79 @@ import (
 	"strings"
 	"testing"
 
+	"farside/compute/internal/budget"
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
-// kept is the graph of a shader, and the order of its effects.
-func kept(t *testing.T, words []uint32) (*graph, *validator) {
+// kept is the graph of a shader with a loop, a branch, a barrier and an atomic, and what validate knows of it:
+//
+//	i, sum = gl_LocalInvocationID.x, 0
+//	s[i] = y[i]
+//	barrier()
+//	for (k = 0; k < y[i+4]; k++) {
+//		if (sum & 1 == 1) sum += s[k] * i
+//		sum ^= k
+//	}
+//	atomicAdd(y[0], sum)
+//	y[i] = sum < 7 ? sum : i
+func kept(t *testing.T) (*graph, *validator) {
 	t.Helper()
-	m, err := spirv.Decode(words)
+	g := newGraph(new(budget.Budget))
+	g.localSize = [3]uint32{64, 1, 1}
+	const y, s = 1, 2
+	g.memories = append(g.memories, memory{}, memory{kind: memoryBuffer, name: "Out"}, memory{kind: memoryShared})
+	load := func(m int32, at value, imm uint64, version uint32) value {
+		return g.add(node{op: kernel.Load32, extra: m, args: [4]value{at}, imm: imm, version: version})
+	}
+	store := func(m int32, at, v value) { g.add(node{op: kernel.Store32, extra: m, args: [4]value{at, v}}) }
+	i := g.add(node{op: ops.Builtin, imm: uint64(spirv.BuiltInLocalInvocationId)})
+	one := g.c32(1)
+	header, odd, merge, exit, end := g.newBlock(), g.newBlock(), g.newBlock(), g.newBlock(), g.newBlock()
+	store(s, g.mulAdd(i, 4, 0), load(y, g.mulAdd(i, 4, 0), 0, 1))
+	g.add(node{op: ops.Barrier, imm: 1})
+	entry := g.current
+	g.branch(header)
+
+	g.start(header)
+	k, sum := g.phi(header, false, nil), g.phi(header, false, nil)
+	limit := load(y, g.mulAdd(i, 4, 0), 16, 2)
+	inside := g.newBlock()
+	g.branchIf(g.op2(kernel.LtU32, k, limit), inside, exit)
+	g.start(inside)
+	g.branchIf(g.op2(kernel.EqI32, g.op2(kernel.AndI32, sum, one), one), odd, merge)
+	g.start(odd)
+	more := g.op2(kernel.AddI32, sum, g.op2(kernel.MulI32, load(s, g.mulAdd(k, 4, 0), 0, 2), i))
+	g.branch(merge)
+	g.start(merge)
+	either := g.phi(merge, false, []value{sum, more})
+	next := g.op2(kernel.XorI32, either, k)
+	round := g.op2(kernel.AddI32, k, one)
+	g.branch(header)
+	g.nodes[k].list, g.nodes[sum].list = []value{g.zero, round}, []value{g.zero, next}
+	g.loops = append(g.loops, loop{header: header, last: merge, parent: -1, depth: 1, name: "loop"})
+	for _, b := range []int32{header, inside, odd, merge} {
+		g.blocks[b].loop = 0
+	}
+
+	g.start(exit)
+	g.add(node{op: kernel.AtomicAddI32, extra: y, args: [4]value{g.zero, sum}})
+	store(y, g.mulAdd(i, 4, 0), g.choose(g.op2(kernel.LtU32, sum, g.c32(7)), sum, i))
+	g.branch(end)
+	g.start(end)
+	if want := []int32{entry, header, inside, odd, merge, exit, end}; !slices.Equal(g.order, want) {
+		t.Fatalf("blocks %d, not %d", g.order, want)
+	}
+	g.tidy()
+	k2 := g.keep() // lists of its own
+	k2.budget, k2.space = g.budget, g.space
+	k2.table = g.values(256)
+	v, err := k2.validate()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Compile(m, "main", Options{SubgroupSize: 32})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := p.draft.graph.resume(takeWorkspace()).keep() // lists of its own
-	g.space = takeWorkspace()
-	g.table = g.space.values.take(256)
-	v, err := g.validate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g, v
+	return k2, v
 }
 
 // find is the first node of an operation in the blocks of a graph.
@@ -54,26 +103,8 @@ func wanted(t *testing.T, g *graph, err error, want string) {
 	}
 }
 
-const validated = `#version 450
-layout(local_size_x = 64) in;
-layout(binding = 0) buffer Out { uint y[]; };
-shared uint s[64];
-void main() {
-	uint i = gl_LocalInvocationID.x, sum = 0;
-	s[i] = y[i];
-	barrier();
-	for (uint k = 0; k < y[i + 1]; k++) {
-		if ((sum & 1) == 1)
-			sum += s[k] * i;
-		sum ^= k;
-	}
-	atomicAdd(y[0], sum);
-	y[i] = sum < 7 ? sum : i;
-}`
-
 // Each fault that a pass might leave is found, and named.
 func TestValidate(t *testing.T) {
-	words := glslWords(t, validated)
 	for _, fault := range []struct {
 		name, want string
 		put        func(g *graph)
@@ -155,7 +186,7 @@ func TestValidate(t *testing.T) {
 		}},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			g, _ := kept(t, words)
+			g, _ := kept(t)
 			fault.put(g)
 			_, err := g.validate()
 			wanted(t, g, err, fault.want)
@@ -165,7 +196,6 @@ func TestValidate(t *testing.T) {
 
 // What a pass does to effects, loads and uniform operations is found, too.
 func TestValidateOrder(t *testing.T) {
-	words := glslWords(t, validated)
 	for _, fault := range []struct {
 		name, want string
 		put        func(g *graph)
@@ -189,7 +219,7 @@ func TestValidateOrder(t *testing.T) {
 		}},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			g, before := kept(t, words)
+			g, before := kept(t)
 			order := before.effectOrder()
 			fault.put(g)
 			v, err := g.validate()
@@ -199,7 +229,7 @@ func TestValidateOrder(t *testing.T) {
 			wanted(t, g, err, fault.want)
 		})
 	}
-	g, v := kept(t, words)
+	g, v := kept(t)
 	g.findVarying()
 	if err := v.uniformity(); err != nil {
 		t.Error(err)
@@ -213,7 +243,7 @@ func TestValidateOrder(t *testing.T) {
 
 // A pass that leaves a wrong graph ends the compilation.
 func TestWatcher(t *testing.T) {
-	g, _ := kept(t, glslWords(t, validated))
+	g, _ := kept(t)
 	var stages []string
 	texts := map[string]string{}
 	g.watch = &watcher{validates: true, dump: func(stage, text string) {
@@ -232,38 +262,4 @@ func TestWatcher(t *testing.T) {
 		}
 	}()
 	g.did("two")
-}
-
-// Option Dump gets each pass and the program, in order, and changes nothing of it.
-func TestDump(t *testing.T) {
-	words := glslWords(t, validated)
-	m, err := spirv.Decode(words)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stages []string
-	texts := map[string]string{}
-	p, err := Compile(m, "main", Options{SubgroupSize: 32, Dump: func(stage, text string) {
-		stages = append(stages, stage)
-		texts[stage] = text
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := p.String()
-	if want := compileWords(t, words, Options{}).String(); text != want {
-		t.Errorf("the program is\n%s\nwithout a dump\n%s", text, want)
-	}
-	if !slices.IsSorted(stages) || len(stages) < 12 || !strings.HasSuffix(stages[0], "-lower") {
-		t.Fatalf("stages %q", stages)
-	}
-	if last := stages[len(stages)-1]; !strings.HasSuffix(last, "-program") || texts[last] != text {
-		t.Errorf("%s is\n%s\nwant\n%s", last, texts[last], text)
-	}
-	for _, part := range []string{"loop 0: b", "memory 1: ", "Out(0.0)[0]", "shared", "AtomicAddI32",
-		"LocalInvocationId.0", "Phi ", "if v", "end"} {
-		if !strings.Contains(texts[stages[0]], part) {
-			t.Errorf("no %q in\n%s", part, texts[stages[0]])
-		}
-	}
 }

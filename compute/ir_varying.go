@@ -21,9 +21,9 @@ func (g *graph) findVarying() {
 	for i := range g.loops {
 		g.loops[i].divergent = false
 	}
-	marked := g.space.flags.take(len(g.order))
-	s := &spread{graph: g, spots: g.space.spots.take(len(g.order)), parties: g.space.parties.take(len(g.order)),
-		back: g.space.ints.take(len(g.loops))}
+	marked := g.space.flags.Take(len(g.order))
+	s := &spread{graph: g, spots: g.space.spots.Take(len(g.order)), parties: g.space.parties.Take(len(g.order)),
+		back: g.space.ints.Take(len(g.loops))}
 	for changed := true; changed; {
 		changed = false
 		for at, b := range g.order {

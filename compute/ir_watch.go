@@ -14,12 +14,12 @@ type watcher struct {
 // validateGraphs says whether each compilation validates its graph after each pass: set by tests, before they compile.
 var validateGraphs = false
 
-// watch is the watcher that options ask for, nil if none.
-func watch(o *Options) *watcher {
-	if !validateGraphs && o.Dump == nil {
+// newWatcher is a watcher that hands each stage to dump, if that is not nil; nil if nobody wants one.
+func newWatcher(dump func(stage, text string)) *watcher {
+	if !validateGraphs && dump == nil {
 		return nil
 	}
-	return &watcher{validates: true, dump: o.Dump}
+	return &watcher{validates: true, dump: dump}
 }
 
 // largestValidated is how many nodes and blocks a graph may have to be validated. Larger ones are made by tests of the

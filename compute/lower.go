@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"farside/compute/internal/budget"
 	"farside/compute/internal/kernel"
-	"farside/compute/internal/ops"
 	"farside/internal/ieee"
 	"farside/internal/vk"
 	"farside/spirv"
@@ -16,10 +16,12 @@ import (
 // compiler lowers the instructions of one entry point to a graph.
 type compiler struct {
 	*graph
+	budget    *budget.Budget
+	space     *lowerSpace
 	module    *spirv.Module
 	constants *spirv.Constants
 	entry     *spirv.EntryPoint
-	options   Options
+	options   *Options
 	localSize [3]uint32
 
 	values    []operand   // by ID: what has been lowered
@@ -36,10 +38,14 @@ type compiler struct {
 	open      map[int32][]incomplete
 
 	phiPointers map[phiPointer][]value
-	nest        []int32 // loops around the current block
-	nestEnds    []int   // their last blocks, as blocks of the function
+	nest        []int32        // loops around the current block
+	nestEnds    []int          // their last blocks, as blocks of the function
+	loopStores  [][]uint64     // by loop: a bit for each variable that changes in it
+	unsealed    map[int32]bool // blocks of which not all predecessors are known
+	labels      []uint32       // by block: the OpLabel of which it is a part
 
-	counter, floor uint32 // versions of memory
+	counter, floor uint32    // versions of memory
+	contents       []content // by memory
 	byVariable     map[memoryKey]int32
 	privateGlobals map[spirv.ID]*pointer
 	targets        map[spirv.StorageClass][]int32 // see candidates
@@ -48,11 +54,17 @@ type compiler struct {
 	workgroup      workgroupLayout
 	data           []byte
 	tables         map[*spirv.Constant]uint64 // where constants are in data
-	resources      []Resource
+	resources      []resource
 	zeroShared     bool
 	physical       bool
 	atomics        bool
 	warnings       []Warning
+}
+
+// content is what is known of a memory.
+type content struct {
+	version uint32 // of what it holds
+	whole   int32  // of a descriptor in an array, the memory of that
 }
 
 // operand is a lowered object: scalars in order, a pointer, or an image or sampler.
@@ -67,11 +79,15 @@ const (
 	maxFrames = 200     // calls within each other
 )
 
-// failure is an error that ends the lowering.
-type failure struct{ err error }
+// Warning is what a shader does though the device's features, or SPIR-V, do not allow it. It works nevertheless.
+type Warning struct {
+	VUID vk.VUID // NoVUID if there is none
+	Text string  // with the word and the instruction
+}
 
+// fail ends the lowering with an error.
 func (c *compiler) fail(i *spirv.Instruction, format string, args ...any) {
-	panic(failure{errors.New(at(i) + fmt.Sprintf(format, args...))})
+	budget.Fail(errors.New(at(i) + fmt.Sprintf(format, args...)))
 }
 
 // warn notes a warning, once for all calls of the instruction's function.
@@ -91,97 +107,62 @@ func at(i *spirv.Instruction) string {
 	return fmt.Sprintf("word %d: %v: ", i.Offset, i.Op)
 }
 
-// Compile lowers an entry point of a module that has passed its check. The program's instructions are made when it
-// first runs, or when LayOut is asked for them, but at once where they might turn out to need too many registers.
-func Compile(m *spirv.Module, entryPoint string, o Options) (_ *Program, err error) {
-	defer recovered(entryPoint, &err)
+// lower lowers an entry point of a module that has passed its check. The graph is tidy; who has it releases it.
+func lower(m *spirv.Module, entryPoint string, o *Options, used *budget.Budget) (_ *irShader, _ []Warning, err error) {
+	defer budget.Recover(entryPoint, &err)
 	defer ieee.Leave(ieee.Enter())
 	c := new(compiler)
-	c.module, c.options, c.counter = m, o, 1 // version 1 is what memory has before the first store
+	c.module, c.options, c.budget, c.counter = m, o, used, 1 // version 1 is what memory has before the first store
 	for _, e := range m.EntryPoints {
 		if e.Name == entryPoint && e.Model == spirv.ExecutionModelGLCompute {
 			c.entry = e
 		}
 	}
 	if c.entry == nil {
-		return nil, fmt.Errorf("the module has no entry point %q of the execution model GLCompute", entryPoint)
+		return nil, nil, fmt.Errorf("the module has no entry point %q of the execution model GLCompute", entryPoint)
 	}
 	if c.constants = o.Constants; c.constants == nil {
 		if c.constants, err = m.Constants(o.Specialization); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if c.localSize, err = m.LocalSize(c.entry, c.constants); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if lanes := uint64(c.localSize[0]) * uint64(c.localSize[1]) * uint64(c.localSize[2]); lanes == 0 || lanes > maxLanes {
-		return nil, fmt.Errorf("a workgroup of %d×%d×%d invocations", c.localSize[0], c.localSize[1], c.localSize[2])
+		return nil, nil, fmt.Errorf("a workgroup of %d×%d×%d invocations", c.localSize[0], c.localSize[1], c.localSize[2])
 	}
-	w := takeWorkspace()
-	c.prepare(w)
+	c.prepare()
 	c.lowerEntry()
 	c.tidy()
-	p := c.program()
-	p.used = w.budget
 	c.watch.renumbered()
-	c.giveBack()
-	w.slots, w.kinds = c.slots, c.kinds
-	w.release()
-	if g := p.draft.graph; g.mayExhaust() || g.fileBound() > maxFile {
-		if err := p.LayOut(); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+	c.space.slots, c.space.kinds = c.slots, c.kinds
+	c.space.release()
+	return &irShader{
+		name: c.entry.Name, localSize: c.localSize, subgroupSize: o.SubgroupSize, graph: c.graph, resources: c.resources,
+		shared: c.workgroup.size, zeroShared: c.zeroShared || o.ZeroShared, data: c.data, physical: c.physical,
+		atomics: c.atomics,
+	}, c.warnings, nil
 }
 
-// program is the program without its instructions.
-func (c *compiler) program() *Program {
-	p := &Program{
-		Name: c.entry.Name, LocalSize: c.localSize, Lanes: c.lanes(), SubgroupSize: c.options.SubgroupSize,
-		Slots: make([]Slot, 0, len(c.memories)-1), Loops: make([]Loop, 0, len(c.loops)),
-		Shared: c.workgroup.size, ZeroShared: c.zeroShared || c.options.ZeroShared, Data: c.data, Physical: c.physical, Atomics: c.atomics,
-		Warnings: c.warnings,
-		plainGo:  c.options.PlainGo, noNative: c.options.NoNative, watch: c.graph.watch,
-	}
-	for _, b := range c.order {
-		for _, v := range c.graph.blocks[b].insts {
-			if n := &c.nodes[v]; n.extra > 0 && (isMemory(n.op) || n.op == ops.ArrayLength) {
-				c.reserve(p, &c.memories[n.extra])
-			}
-		}
-	}
-	p.Resources = c.resources
-	for i := range c.loops {
-		p.Loops = append(p.Loops, Loop{Offset: c.loops[i].offset, Name: c.loops[i].name})
-	}
-	p.draft = &draft{graph: c.keep()}
-	return p
-}
-
-// reserve gives a memory its place among the slots or resources.
-func (c *compiler) reserve(p *Program, x *memory) {
-	switch {
-	case x.index >= 0:
-	case x.resource:
-		x.index = int32(c.resource(&binding{set: x.slot.Set, binding: x.slot.Binding, count: x.count, name: x.slot.Name}))
-	default:
-		x.index = int32(len(p.Slots))
-		p.Slots = append(p.Slots, x.slot)
-	}
-}
-
-func (c *compiler) prepare(w *workspace) {
-	c.graph = newGraph(w)
+// prepare takes the memory of the lowering, and finds what the functions do to variables.
+func (c *compiler) prepare() {
+	c.graph = newGraph(c.budget)
 	c.graph.localSize = c.localSize
-	c.graph.watch = watch(&c.options)
-	c.values = w.operands.take(len(c.module.Definitions))
+	c.graph.watch = newWatcher(c.options.Dump)
+	c.space = takeLowerSpace(c.budget)
+	w := c.space
+	c.values = w.operands.Take(len(c.module.Definitions))
 	c.slots, c.kinds = w.slots[:0], w.kinds[:0]
 	c.earlier, c.byVariable = w.earlier, w.byVariable
-	c.memories = append(c.memories, memory{}) // of physical memory only the version counts
-	c.functions = w.reached.take(len(c.module.Functions))
+	// Of physical memory only the version counts.
+	c.memories, c.contents = append(c.memories, memory{}), append(c.contents, content{})
+	c.functions = w.reached.Take(len(c.module.Functions))
 	c.usage = c.analyse()
 }
+
+// steps counts steps.
+func (c *compiler) steps(n int) { c.budget.Spend(budget.Steps, n) }
 
 // lanes is the number of invocations of a workgroup.
 func (c *compiler) lanes() int {
@@ -291,7 +272,7 @@ func (c *compiler) member(t *spirv.Type, index uint32) (elem *spirv.Type, first 
 // list takes room for n values.
 func (c *compiler) list(n int) []value {
 	c.steps(n)
-	return c.space.values.take(n)
+	return c.graph.values(n)
 }
 
 // put adds to a map that may not have been made yet.

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"farside/compute/internal/budget"
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/ops"
 	"farside/spirv"
@@ -31,7 +32,7 @@ func (c *compiler) zeroExtend(v value, t *spirv.Type) value {
 func to64(op kernel.Op) kernel.Op {
 	wide := ops.Of(op).Wide
 	if wide == 0 {
-		panic(failure{errNoKernel})
+		budget.Fail(errNoKernel)
 	}
 	return wide
 }

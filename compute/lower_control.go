@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"farside/compute/internal/budget"
 	"farside/spirv"
 )
 
@@ -44,12 +45,12 @@ func (c *compiler) function(id spirv.ID) *function {
 	if f := c.functions[x.Index]; f != nil {
 		return f
 	}
-	f := c.space.functions.one()
-	f.Function, f.last = x, c.space.ints.take(len(x.Blocks))
+	f := c.space.functions.One()
+	f.Function, f.last = x, c.space.ints.Take(len(x.Blocks))
 	c.functions[x.Index] = f
 	var err error
 	if f.cfg, err = c.module.CFG(f.Function); err != nil {
-		panic(failure{err})
+		budget.Fail(err)
 	}
 	for _, b := range f.cfg.Order {
 		for _, h := range f.cfg.Successors[b] {
@@ -81,7 +82,6 @@ func (c *compiler) lowerEntry() {
 func (c *compiler) begin(b int32) {
 	c.start(b)
 	blk := &c.graph.blocks[b]
-	blk.sealed = true
 	if n := len(c.nest); n > 0 {
 		blk.loop = c.nest[n-1]
 	}
@@ -97,8 +97,8 @@ func (c *compiler) inline(f *function, args []operand) operand {
 	if len(c.frames) > maxFrames {
 		c.fail(f.Instruction, "calls are nested too deeply")
 	}
-	c.space.budget.spend(inlinedCalls, 1)
-	fr := &frame{function: f, blocks: c.space.ints.take(len(f.Blocks))}
+	c.budget.Spend(budget.Calls, 1)
+	fr := &frame{function: f, blocks: c.space.ints.Take(len(f.Blocks))}
 	for i := range fr.blocks {
 		fr.blocks[i] = -1
 	}
@@ -154,12 +154,15 @@ func (c *compiler) open1(fr *frame, b int) bool {
 		c.openLoop(fr, b, g)
 	}
 	c.begin(g)
-	c.graph.blocks[g].sealed = !header
+	if header {
+		put(&c.unsealed, g, true)
+	}
 	return true
 }
 
 func (c *compiler) openLoop(fr *frame, b int, g int32) {
-	l := loop{header: g, last: -1, parent: -1, stored: c.space.words.take((c.variables + 63) / 64)}
+	l := loop{header: g, last: -1, parent: -1}
+	changed := c.space.words.Take((c.variables + 63) / 64)
 	last := int(fr.last[b]) - 1
 	if n := len(c.nest); n > 0 {
 		l.parent = c.nest[n-1]
@@ -172,18 +175,18 @@ func (c *compiler) openLoop(fr *frame, b int, g int32) {
 	for _, x := range fr.cfg.Order[fr.cfg.Position[b] : fr.cfg.Position[last]+1] {
 		c.steps(1 + len(fr.stores[x]))
 		for _, root := range fr.stores[x] {
-			c.markStored(l.stored, root)
+			c.markStored(changed, root)
 		}
 		for _, call := range fr.calls[x] {
 			callee := c.function(spirv.ID(call.Operands[0]))
 			stores := c.globalStores(callee, maxFrames)
 			c.steps(len(stores) + len(callee.Parameters))
 			for id := range stores {
-				c.markStored(l.stored, id)
+				c.markStored(changed, id)
 			}
 			for i, p := range callee.Parameters {
 				if c.usage.flags[p.Result]&stored != 0 {
-					c.markStored(l.stored, c.root(call.Operands[1+i]))
+					c.markStored(changed, c.root(call.Operands[1+i]))
 				}
 			}
 		}
@@ -191,6 +194,7 @@ func (c *compiler) openLoop(fr *frame, b int, g int32) {
 	c.nest = append(c.nest, int32(len(c.loops)))
 	c.nestEnds = append(c.nestEnds, last)
 	c.loops = append(c.loops, l)
+	c.loopStores = append(c.loopStores, changed)
 }
 
 func (c *compiler) markStored(set []uint64, root spirv.ID) {
@@ -236,7 +240,7 @@ func (c *compiler) closeLoops(fr *frame, b, nest int) {
 
 // seal completes the phis of a loop's header.
 func (c *compiler) seal(fr *frame, h int32) {
-	c.graph.blocks[h].sealed = true
+	delete(c.unsealed, h)
 	at := 0
 	for _, i := range fr.phis[h] {
 		n := c.count(c.resultType(i))
@@ -259,7 +263,7 @@ func (c *compiler) phiOperands(b int32, i *spirv.Instruction) [][]value {
 	c.steps(len(preds) * len(i.Operands))
 	operands := make([][]value, len(preds))
 	for j, p := range preds {
-		label := c.graph.blocks[p].label
+		label := c.label(p)
 		for o := 0; o+1 < len(i.Operands); o += 2 {
 			if i.Operands[o+1] != label {
 				continue
@@ -319,7 +323,7 @@ func (c *compiler) lowerPhi(fr *frame, i *spirv.Instruction) {
 	if len(kinds) != n {
 		c.fail(i, "a phi of this type")
 	}
-	if !c.graph.blocks[b].sealed {
+	if c.unsealed[b] {
 		for k, s := range kinds {
 			out[k] = c.phi(b, s != nil && wide(s), nil)
 		}
@@ -374,7 +378,7 @@ func (c *compiler) target(fr *frame, label uint32) int32 {
 
 func (c *compiler) terminate(fr *frame, blk *spirv.Block) {
 	t := blk.Terminator
-	c.graph.blocks[c.current].label = uint32(blk.Label.Result)
+	c.setLabel(c.current, uint32(blk.Label.Result))
 	switch t.Op {
 	case spirv.OpBranch:
 		c.branch(c.target(fr, t.Operands[0]))
@@ -407,6 +411,21 @@ func (c *compiler) terminate(fr *frame, blk *spirv.Block) {
 	default:
 		c.fail(t, "is not supported in compute shaders")
 	}
+}
+
+// label is the OpLabel of which a block of the graph is a part, 0 if it is of none.
+func (c *compiler) label(b int32) uint32 {
+	if int(b) < len(c.labels) {
+		return c.labels[b]
+	}
+	return 0
+}
+
+func (c *compiler) setLabel(b int32, label uint32) {
+	for len(c.labels) <= int(b) {
+		c.labels = append(c.labels, 0)
+	}
+	c.labels[b] = label
 }
 
 func b2i(b bool) int {
@@ -457,9 +476,9 @@ func (c *compiler) lowerSwitch(fr *frame, t *spirv.Instruction, label uint32) {
 		}
 		c.branchIf(x.cond, yes, next)
 		if k < len(choices)-1 {
-			c.graph.blocks[c.current].label = label
+			c.setLabel(c.current, label)
 			c.begin(next)
-			c.graph.blocks[next].label = label
+			c.setLabel(next, label)
 		}
 	}
 	if len(choices) == 0 {

@@ -1,7 +1,6 @@
 package compute
 
 import (
-	"farside/compute/internal/kernel"
 	"farside/compute/internal/ops"
 	"farside/spirv"
 )
@@ -9,7 +8,7 @@ import (
 // imageOperand is an image, a sampler, or both.
 type imageOperand struct {
 	typ                        *spirv.Type // of the image; nil of a sampler
-	image, sampler             Element
+	image, sampler             irElement
 	imageHandle, samplerHandle value // indices that are known only at run time
 }
 
@@ -22,7 +21,7 @@ type texelOperand struct {
 
 // imageOf gives what a load through a pointer to descriptors gives.
 func (c *compiler) imageOf(p *pointer) *imageOperand {
-	o := &imageOperand{image: Element{Resource: -1}, sampler: Element{Resource: -1}}
+	o := &imageOperand{image: irElement{resource: -1}, sampler: irElement{resource: -1}}
 	switch p.typ.Kind {
 	case spirv.TypeSampler:
 		o.sampler, o.samplerHandle = p.element, p.handle
@@ -45,36 +44,11 @@ func (c *compiler) imageOperand(i *spirv.Instruction, id uint32) *imageOperand {
 	return o
 }
 
-// builder collects the operands of a call.
-type builder struct {
-	call
-	list []value
-}
-
-func (b *builder) add(r *Register, v value) {
-	if v != 0 {
-		b.operands = append(b.operands, r)
-		b.list = append(b.list, v)
-	}
-}
-
-func (b *builder) all(into *[]Register, s []value) {
-	*into = make([]Register, len(s))
-	for k, v := range s {
-		b.add(&(*into)[k], v)
-	}
-}
-
-// finish adds the call and gives its results.
-func (c *compiler) call(op kernel.Op, b *builder, results []bool) []value {
-	n := node{op: op, extra: int32(len(c.calls)), list: b.list}
-	c.calls = append(c.calls, b.call)
-	v := c.add(n)
-	out := c.list(len(results))
-	for k, wide := range results {
-		out[k] = c.add(node{op: ops.Result, wide: wide, args: [4]value{v}, imm: uint64(k)})
-	}
-	return out
+// imageBuilder collects what an instruction on an image has.
+type imageBuilder struct {
+	imageCall
+	callOperands
+	float bool // the coordinates are floats
 }
 
 // widths says which scalars of a type have 64 bits.
@@ -116,7 +90,7 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 		return true
 	case spirv.OpImage:
 		o := *c.imageOperand(i, i.Operands[0])
-		o.sampler, o.samplerHandle = Element{Resource: -1}, 0
+		o.sampler, o.samplerHandle = irElement{resource: -1}, 0
 		c.values[i.Result] = operand{image: &o}
 		return true
 	case spirv.OpImageSparseTexelsResident:
@@ -134,21 +108,16 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 	if o.typ == nil {
 		c.fail(i, "%s is no image", c.module.Name(spirv.ID(i.Operands[0])))
 	}
-	b, x := c.imageCall(op, o)
-	if rest := c.imageArguments(op, b, x, o.typ, i.Operands[1:]); len(rest) > 0 {
-		c.imageOperands(i, b, x, rest)
+	b := newImageBuilder(o)
+	if rest := c.imageArguments(op, b, o.typ, i.Operands[1:]); len(rest) > 0 {
+		c.imageOperands(i, b, rest)
 	}
 	if op == spirv.OpImageWrite {
-		c.call(ops.Image, b, nil)
+		c.call(ops.Image, call{op: op, image: &b.imageCall}, &b.callOperands, nil)
 		c.imagesChanged()
 		return true
 	}
-	b.pure = true
-	scalar, _ := shape(result)
-	x.Result = scalar
-	widths := c.widths(result)
-	x.Dst = make([]Register, len(widths))
-	out := c.call(ops.Image, b, widths)
+	out := c.call(ops.Image, call{op: op, pure: true, image: &b.imageCall}, &b.callOperands, c.widths(result))
 	if op != i.Op { // the residency code comes first
 		out = append([]value{c.zero}, out...)
 	}
@@ -158,7 +127,7 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 
 // imageArguments adds what an instruction has behind its image: coordinates, a reference, a component or a texel. It
 // returns what is left, the image operands.
-func (c *compiler) imageArguments(op spirv.Op, b *builder, x *ImageOp, t *spirv.Type, rest []uint32) []uint32 {
+func (c *compiler) imageArguments(op spirv.Op, b *imageBuilder, t *spirv.Type, rest []uint32) []uint32 {
 	take := func() (id uint32) {
 		id, rest = rest[0], rest[1:]
 		return id
@@ -167,21 +136,21 @@ func (c *compiler) imageArguments(op spirv.Op, b *builder, x *ImageOp, t *spirv.
 	case spirv.OpImageQuerySize, spirv.OpImageQueryLevels, spirv.OpImageQuerySamples:
 		return rest
 	case spirv.OpImageQuerySizeLod:
-		b.add(&x.Lod, c.int32Of(take()))
+		b.put(partLod, c.int32Of(take()))
 		return rest
 	case spirv.OpImageSampleProjImplicitLod, spirv.OpImageSampleProjExplicitLod,
 		spirv.OpImageSampleProjDrefImplicitLod, spirv.OpImageSampleProjDrefExplicitLod:
-		x.Projective = true
+		b.projective = true
 	}
-	c.coordinates(b, x, take(), t)
+	c.coordinates(b, take(), t)
 	switch op {
 	case spirv.OpImageSampleDrefImplicitLod, spirv.OpImageSampleDrefExplicitLod, spirv.OpImageDrefGather,
 		spirv.OpImageSampleProjDrefImplicitLod, spirv.OpImageSampleProjDrefExplicitLod:
-		b.add(&x.Dref, c.scalar(take()))
+		b.put(partDref, c.scalar(take()))
 	case spirv.OpImageGather:
-		b.add(&x.Component, c.int32Of(take()))
+		b.put(partComponent, c.int32Of(take()))
 	case spirv.OpImageWrite:
-		b.all(&x.Texel, c.scalars(take()))
+		b.put(partTexel, c.scalars(take())...)
 	}
 	return rest
 }
@@ -192,12 +161,11 @@ func (c *compiler) imagesChanged() {
 	c.floor = c.counter
 }
 
-func (c *compiler) imageCall(op spirv.Op, o *imageOperand) (*builder, *ImageOp) {
-	x := &ImageOp{Op: op, Image: o.image, Sampler: o.sampler, Type: o.typ}
-	b := &builder{call: call{image: x}}
-	b.add(&x.Image.Register, o.imageHandle)
-	b.add(&x.Sampler.Register, o.samplerHandle)
-	return b, x
+func newImageBuilder(o *imageOperand) *imageBuilder {
+	b := &imageBuilder{imageCall: imageCall{image: o.image, sampler: o.sampler}}
+	b.put(partImage, o.imageHandle)
+	b.put(partSampler, o.samplerHandle)
+	return b
 }
 
 // int32Of gives an integer operand with 32 bits.
@@ -217,11 +185,11 @@ func (c *compiler) ints32(id uint32) []value {
 }
 
 // coordinates adds those that the image has.
-func (c *compiler) coordinates(b *builder, x *ImageOp, id uint32, t *spirv.Type) {
+func (c *compiler) coordinates(b *imageBuilder, id uint32, t *spirv.Type) {
 	elem, n := shape(c.typeOf(spirv.ID(id)))
-	x.Float = elem.Kind == spirv.TypeFloat
+	b.float = elem.Kind == spirv.TypeFloat
 	s := c.scalars(id)
-	if !x.Float {
+	if !b.float {
 		s = c.ints32(id)
 	}
 	want := 2
@@ -231,13 +199,13 @@ func (c *compiler) coordinates(b *builder, x *ImageOp, id uint32, t *spirv.Type)
 	case spirv.Dim3D, spirv.DimCube:
 		want = 3
 	}
-	cubeTexel := t.Dim == spirv.DimCube && !x.Float // x, y, and face and layer in one
-	want += b2i(t.Arrayed && !cubeTexel) + b2i(x.Projective)
-	b.all(&x.Coordinate, s[:min(n, want)])
+	cubeTexel := t.Dim == spirv.DimCube && !b.float // x, y, and face and layer in one
+	want += b2i(t.Arrayed && !cubeTexel) + b2i(b.projective)
+	b.put(partCoordinate, s[:min(n, want)]...)
 }
 
 // imageOperands adds the optional operands: a mask, then what its bits ask for, from the lowest bit on.
-func (c *compiler) imageOperands(i *spirv.Instruction, b *builder, x *ImageOp, rest []uint32) {
+func (c *compiler) imageOperands(i *spirv.Instruction, b *imageBuilder, rest []uint32) {
 	mask := spirv.ImageOperands(rest[0])
 	rest = rest[1:]
 	for bit := spirv.ImageOperands(1); bit != 0 && bit <= mask; bit <<= 1 {
@@ -245,13 +213,8 @@ func (c *compiler) imageOperands(i *spirv.Instruction, b *builder, x *ImageOp, r
 			continue
 		}
 		switch bit {
-		case spirv.ImageOperandsNonPrivateTexel, spirv.ImageOperandsVolatileTexel, spirv.ImageOperandsNontemporal:
-			continue
-		case spirv.ImageOperandsSignExtend:
-			x.SignExtend = true
-			continue
-		case spirv.ImageOperandsZeroExtend:
-			x.ZeroExtend = true
+		case spirv.ImageOperandsNonPrivateTexel, spirv.ImageOperandsVolatileTexel, spirv.ImageOperandsNontemporal,
+			spirv.ImageOperandsSignExtend, spirv.ImageOperandsZeroExtend:
 			continue
 		}
 		if len(rest) == 0 {
@@ -261,29 +224,29 @@ func (c *compiler) imageOperands(i *spirv.Instruction, b *builder, x *ImageOp, r
 		rest = rest[1:]
 		switch bit {
 		case spirv.ImageOperandsBias:
-			b.add(&x.Bias, c.scalar(id))
+			b.put(partBias, c.scalar(id))
 		case spirv.ImageOperandsLod:
 			if t := c.typeOf(spirv.ID(id)); t.Kind == spirv.TypeInt {
-				b.add(&x.Lod, c.int32Of(id))
+				b.put(partLod, c.int32Of(id))
 			} else {
-				b.add(&x.Lod, c.scalar(id))
+				b.put(partLod, c.scalar(id))
 			}
 		case spirv.ImageOperandsGrad:
-			b.all(&x.GradX, c.scalars(id))
-			b.all(&x.GradY, c.scalars(rest[0]))
+			b.put(partGradX, c.scalars(id)...)
+			b.put(partGradY, c.scalars(rest[0])...)
 			rest = rest[1:]
 		case spirv.ImageOperandsConstOffset, spirv.ImageOperandsOffset:
-			b.all(&x.Offset, c.ints32(id))
+			b.put(partOffset, c.ints32(id)...)
 		case spirv.ImageOperandsConstOffsets, spirv.ImageOperandsOffsets:
-			x.HasOffsets = true
+			b.hasOffsets = true
 			for k, v := range c.scalars(id)[:8] {
 				bits, _ := c.known(v)
-				x.Offsets[k/2][k%2] = int32(bits)
+				b.offsets[k/2][k%2] = int32(bits)
 			}
 		case spirv.ImageOperandsSample:
-			b.add(&x.Sample, c.int32Of(id))
+			b.put(partSample, c.int32Of(id))
 		case spirv.ImageOperandsMinLod:
-			b.add(&x.MinLod, c.scalar(id))
+			b.put(partMinLod, c.scalar(id))
 		case spirv.ImageOperandsMakeTexelAvailable, spirv.ImageOperandsMakeTexelVisible: // a scope
 		default:
 			c.fail(i, "image operand %v is not supported", bit)
@@ -305,24 +268,22 @@ func (c *compiler) texelPointer(i *spirv.Instruction) {
 
 // imageAtomic lowers an atomic on a texel.
 func (c *compiler) imageAtomic(i *spirv.Instruction, p *pointer) {
-	b, x := c.imageCall(i.Op, p.texel.image)
-	b.all(&x.Coordinate, p.texel.coordinate)
-	b.add(&x.Sample, p.texel.sample)
+	b := newImageBuilder(p.texel.image)
+	b.put(partCoordinate, p.texel.coordinate...)
+	b.put(partSample, p.texel.sample)
 	c.releases(i)
 	switch i.Op {
 	case spirv.OpAtomicLoad, spirv.OpAtomicIIncrement, spirv.OpAtomicIDecrement:
 	case spirv.OpAtomicCompareExchange, spirv.OpAtomicCompareExchangeWeak:
-		b.all(&x.Texel, []value{c.scalar(i.Operands[4]), c.scalar(i.Operands[5])})
+		b.put(partTexel, []value{c.scalar(i.Operands[4]), c.scalar(i.Operands[5])}...)
 	default:
-		b.all(&x.Texel, c.scalars(i.Operands[3]))
+		b.put(partTexel, c.scalars(i.Operands[3])...)
 	}
-	x.Result = p.typ
 	var widths []bool
 	if i.Type != 0 {
 		widths = c.widths(p.typ)
-		x.Dst = make([]Register, len(widths))
 	}
-	out := c.call(ops.Image, b, widths)
+	out := c.call(ops.Image, call{op: i.Op, image: &b.imageCall}, &b.callOperands, widths)
 	c.imagesChanged()
 	c.acquires(i)
 	if i.Type != 0 {
@@ -332,14 +293,12 @@ func (c *compiler) imageAtomic(i *spirv.Instruction, p *pointer) {
 
 // lowerPrint lowers DebugPrintf.
 func (c *compiler) lowerPrint(i *spirv.Instruction) {
-	x := &Print{Format: c.module.Strings[spirv.ID(i.Operands[2])]}
-	b := &builder{call: call{print: x}}
-	var args []value
+	x := &printCall{format: c.module.Strings[spirv.ID(i.Operands[2])]}
+	var o callOperands
 	for _, id := range i.Operands[3:] {
-		x.Types = append(x.Types, c.typeOf(spirv.ID(id)))
-		args = append(args, c.scalars(id)...)
+		x.types = append(x.types, c.typeOf(spirv.ID(id)))
+		o.put(partValue, c.scalars(id)...)
 	}
-	b.all(&x.Args, args)
-	c.call(ops.Print, b, nil)
+	c.call(ops.Print, call{op: i.Op, print: x}, &o, nil)
 	c.values[i.Result] = operand{scalars: []value{}}
 }

@@ -3,6 +3,7 @@ package compute
 import (
 	"encoding/binary"
 
+	"farside/compute/internal/budget"
 	"farside/spirv"
 )
 
@@ -133,7 +134,7 @@ type leaf struct {
 
 // leavesOf are the scalars of what a pointer points to.
 func (c *compiler) leavesOf(p *pointer) []leaf {
-	return c.leaves(c.space.leaves.take(c.count(p.typ))[:0], p.typ, 0, p)
+	return c.leaves(c.space.leaves.Take(c.count(p.typ))[:0], p.typ, 0, p)
 }
 
 // leaves appends the scalars of an object of type t. The recursion is as deep as the type (spirv.MaxTypeDepth).
@@ -229,7 +230,7 @@ func (c *compiler) layShared() {
 
 // reached are the variables, by id, that the entry point's functions name.
 func (c *compiler) reached() []bool {
-	used := c.space.flags.take(len(c.module.Definitions))
+	used := c.space.flags.Take(len(c.module.Definitions))
 	for _, f := range c.functions {
 		if f == nil {
 			continue
@@ -251,7 +252,7 @@ func (c *compiler) reached() []bool {
 
 // tableMemory is the memory of the program's data.
 func (c *compiler) tableMemory() int32 {
-	return c.memoryFor(memoryKey{kind: SlotData}, "constants", true)
+	return c.memoryFor(memoryKey{kind: memoryData}, "constants", true)
 }
 
 // tableOffset puts a constant into the program's data, once, and says where it is.
@@ -263,7 +264,7 @@ func (c *compiler) tableOffset(k *spirv.Constant) uint64 {
 	put(&c.tables, k, at)
 	c.count(k.Type) // not too many
 	size := c.sizeOf(k.Type, false, 0, false)
-	c.space.budget.spend(allocatedBytes, 2*int(size))
+	c.budget.Spend(budget.Bytes, 2*int(size))
 	c.data = append(c.data, make([]byte, int(at)+int(size)-len(c.data))...)
 	c.writeConstant(c.data[at:], k)
 	return at

@@ -99,17 +99,17 @@ func (c *compiler) version(m int32) uint32 {
 	if m > 0 && c.memories[m].constant {
 		return 0
 	}
-	return max(c.memories[m].version, c.floor, 1)
+	return max(c.contents[m].version, c.floor, 1)
 }
 
 // changed says that a memory, or with it all that may be the same, has other content now.
 func (c *compiler) changed(m int32) {
 	c.counter++
-	if m <= 0 || c.memories[m].slot.Kind == SlotBuffer {
+	if m <= 0 || c.memories[m].kind == memoryBuffer {
 		c.floor = c.counter // buffers may overlap
 		return
 	}
-	c.memories[m].version = c.counter
+	c.contents[m].version = c.counter
 }
 
 func (c *compiler) loadScalar(i *spirv.Instruction, p *pointer, t *spirv.Type, at uint64, volatile bool) value {
@@ -268,7 +268,7 @@ func (c *compiler) lowerLoad(i *spirv.Instruction) {
 
 func (c *compiler) lowerStore(i *spirv.Instruction) {
 	p := c.pointerOf(i, i.Operands[0])
-	if p.memory != 0 && c.memories[p.memory].slot.Kind == SlotData {
+	if p.memory != 0 && c.memories[p.memory].kind == memoryData {
 		return // the constant is there already
 	}
 	c.store(i, p, c.scalars(i.Operands[1]))

@@ -76,7 +76,7 @@ func (c *compiler) lower(i *spirv.Instruction) {
 
 func (c *compiler) lowerCall(i *spirv.Instruction) {
 	f := c.function(spirv.ID(i.Operands[0]))
-	args := c.space.operands.take(len(f.Parameters))
+	args := c.space.operands.Take(len(f.Parameters))
 	for k := range args {
 		args[k] = c.get(i.Operands[1+k])
 	}

@@ -43,7 +43,7 @@ type pointer struct {
 	component uint32 // distance of a vector's components, in a row-major matrix
 
 	binding *binding
-	element Element
+	element irElement
 	handle  value // a run-time index of element
 	texel   *texelOperand
 }
@@ -58,7 +58,7 @@ type binding struct {
 }
 
 type memoryKey struct {
-	kind                  SlotKind
+	kind                  memoryKind
 	set, binding, element uint32
 	resource              bool
 }
@@ -71,15 +71,16 @@ func (c *compiler) memoryFor(k memoryKey, name string, constant bool) int32 {
 	}
 	m := int32(len(c.memories))
 	c.memories = append(c.memories, memory{
-		slot:     Slot{Kind: k.kind, Set: k.set, Binding: k.binding, Element: k.element, Name: name},
-		resource: k.resource, constant: constant, index: -1,
+		kind: k.kind, set: k.set, binding: k.binding, element: k.element, name: name, resource: k.resource,
+		constant: constant,
 	})
+	c.contents = append(c.contents, content{})
 	c.byVariable[k] = m
 	return m
 }
 
 func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
-	b := c.space.bindings.one()
+	b := c.space.bindings.One()
 	b.name, b.count, b.id = c.module.DebugName(i.Result), 1, i.Result
 	coherent := false
 	for _, d := range c.module.Decorations[i.Result] {
@@ -129,7 +130,7 @@ func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
 
 // buffer gives the memory of a descriptor with a constant index.
 func (c *compiler) buffer(b *binding, element uint32) int32 {
-	return c.memoryOf(b, memoryKey{kind: SlotBuffer, set: b.set, binding: b.binding, element: element})
+	return c.memoryOf(b, memoryKey{kind: memoryBuffer, set: b.set, binding: b.binding, element: element})
 }
 
 func (c *compiler) memoryOf(b *binding, k memoryKey) int32 {
@@ -139,14 +140,14 @@ func (c *compiler) memoryOf(b *binding, k memoryKey) int32 {
 	return m
 }
 
-// resource gives the place of a binding in Program.Resources.
+// resource gives the place of a binding in the shader's resources.
 func (c *compiler) resource(b *binding) int {
 	for i, r := range c.resources {
-		if r.Set == b.set && r.Binding == b.binding {
+		if r.set == b.set && r.binding == b.binding {
 			return i
 		}
 	}
-	c.resources = append(c.resources, Resource{Set: b.set, Binding: b.binding, Count: b.count, Name: b.name})
+	c.resources = append(c.resources, resource{set: b.set, binding: b.binding, count: b.count, name: b.name})
 	return len(c.resources) - 1
 }
 
@@ -169,7 +170,7 @@ func (c *compiler) accessChain(i *spirv.Instruction) {
 	if base == nil {
 		c.fail(i, "the base is no pointer")
 	}
-	p := c.space.pointers.one()
+	p := c.space.pointers.One()
 	*p = *base
 	indices := i.Operands[1:]
 	if i.Op == spirv.OpPtrAccessChain || i.Op == spirv.OpInBoundsPtrAccessChain {
@@ -317,9 +318,9 @@ func (c *compiler) stepBinding(i *spirv.Instruction, p *pointer, id uint32, k ui
 	p.binding = nil
 	p.typ = p.typ.Elem
 	if p.class == spirv.StorageClassUniformConstant {
-		p.element = Element{Resource: c.resource(b)}
+		p.element = irElement{resource: c.resource(b)}
 		if isConstant {
-			p.element.Constant = uint32(min(k, math.MaxUint32))
+			p.element.constant = uint32(min(k, math.MaxUint32))
 		} else {
 			p.handle = c.index32(id)
 		}
@@ -335,16 +336,17 @@ func (c *compiler) stepBinding(i *spirv.Instruction, p *pointer, id uint32, k ui
 
 // descriptors gives the memory of an array of descriptors, which operations index.
 func (c *compiler) descriptors(b *binding) int32 {
-	return c.memoryOf(b, memoryKey{kind: SlotBuffer, set: b.set, binding: b.binding, resource: true})
+	return c.memoryOf(b, memoryKey{kind: memoryBuffer, set: b.set, binding: b.binding, resource: true})
 }
 
 // descriptor gives the memory of one descriptor of an array.
 func (c *compiler) descriptor(whole int32, element uint32) int32 {
 	w := c.memories[whole]
-	m := c.memoryFor(memoryKey{kind: SlotBuffer, set: w.slot.Set, binding: w.slot.Binding, element: element}, w.slot.Name,
+	m := c.memoryFor(memoryKey{kind: memoryBuffer, set: w.set, binding: w.binding, element: element}, w.name,
 		w.constant)
 	x := &c.memories[m]
-	x.count, x.volatile, x.whole = w.count, x.volatile || w.volatile, whole
+	x.count, x.volatile = w.count, x.volatile || w.volatile
+	c.contents[m].whole = whole
 	return m
 }
 
@@ -383,7 +385,7 @@ func (c *compiler) stepVariable(i *spirv.Instruction, p *pointer, id uint32, k u
 
 // pointerFrom makes a pointer of the scalars that a variable, a phi or memory holds.
 func (c *compiler) pointerFrom(t *spirv.Type, s []value) *pointer {
-	p := c.space.pointers.one()
+	p := c.space.pointers.One()
 	p.typ, p.class, p.stride, p.explicit = t.Elem, t.Class, t.Stride, true
 	if wide(t) {
 		p.address = s[0]
@@ -436,8 +438,8 @@ func (c *compiler) pointerScalars(p *pointer) []value {
 	}
 	l := c.list(3)
 	l[0], l[1] = p.number, p.index
-	if whole := c.memories[p.memory].whole; whole != 0 {
-		l[0], l[1] = c.c32(uint32(whole)), c.c32(c.memories[p.memory].slot.Element)
+	if whole := c.contents[p.memory].whole; whole != 0 {
+		l[0], l[1] = c.c32(uint32(whole)), c.c32(c.memories[p.memory].element)
 	} else if l[0] == 0 {
 		l[0] = c.c32(uint32(p.memory))
 	}
@@ -456,7 +458,7 @@ func (c *compiler) pointerScalars(p *pointer) []value {
 func (c *compiler) candidates(p *pointer) []int32 {
 	switch p.class {
 	case spirv.StorageClassWorkgroup:
-		return []int32{c.memoryFor(memoryKey{kind: SlotShared}, "shared", false)}
+		return []int32{c.memoryFor(memoryKey{kind: memoryShared}, "shared", false)}
 	case spirv.StorageClassPrivate, spirv.StorageClassFunction, spirv.StorageClassInput, spirv.StorageClassOutput:
 		return nil
 	}

@@ -12,9 +12,9 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 	if i.Op.Scoped() {
 		operands = operands[1:]
 	}
-	x := SubgroupOp{Op: i.Op}
-	boolean := func(operation SubgroupOp, s []value) value {
-		return c.subgroup(&operation, s, 0, []bool{false})[0]
+	var x subgroupCall
+	boolean := func(x subgroupCall, s []value) value {
+		return c.subgroup(i.Op, x, s, 0, []bool{false})[0]
 	}
 	words := []bool{false, false, false, false}
 	switch i.Op {
@@ -22,11 +22,11 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 		c.set(i, c.one(boolean(x, nil)).scalars)
 	case spirv.OpGroupNonUniformAll, spirv.OpGroupNonUniformAny, spirv.OpSubgroupAllKHR, spirv.OpSubgroupAnyKHR,
 		spirv.OpGroupNonUniformQuadAllKHR, spirv.OpGroupNonUniformQuadAnyKHR:
-		x.Type = c.typeOf(spirv.ID(operands[0]))
+		x.typ = c.typeOf(spirv.ID(operands[0]))
 		c.set(i, c.one(boolean(x, c.scalars(operands[0]))).scalars)
 	case spirv.OpGroupNonUniformAllEqual, spirv.OpSubgroupAllEqualKHR:
 		t, _ := shape(c.typeOf(spirv.ID(operands[0])))
-		x.Type = t
+		x.typ = t
 		var all value
 		for _, v := range c.scalars(operands[0]) {
 			r := boolean(x, c.one(v).scalars)
@@ -38,22 +38,22 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 		}
 		c.set(i, c.one(all).scalars)
 	case spirv.OpGroupNonUniformBallot, spirv.OpSubgroupBallotKHR:
-		x.Type = c.typeOf(spirv.ID(operands[0]))
-		c.set(i, c.subgroup(&x, c.scalars(operands[0]), 0, words))
+		x.typ = c.typeOf(spirv.ID(operands[0]))
+		c.set(i, c.subgroup(i.Op, x, c.scalars(operands[0]), 0, words))
 	case spirv.OpReadClockKHR: // a number of 64 bits, or the two halves of one
-		c.set(i, c.subgroup(&x, nil, 0, c.widths(c.resultType(i))))
+		c.set(i, c.subgroup(i.Op, x, nil, 0, c.widths(c.resultType(i))))
 	case spirv.OpGroupNonUniformInverseBallot, spirv.OpGroupNonUniformBallotFindLSB, spirv.OpGroupNonUniformBallotFindMSB:
 		c.set(i, c.one(boolean(x, c.scalars(operands[0]))).scalars)
 	case spirv.OpGroupNonUniformBallotBitExtract:
-		c.set(i, c.subgroup(&x, c.scalars(operands[0]), c.int32Of(operands[1]), []bool{false}))
+		c.set(i, c.subgroup(i.Op, x, c.scalars(operands[0]), c.int32Of(operands[1]), []bool{false}))
 	case spirv.OpGroupNonUniformBallotBitCount:
-		x.Operation = spirv.GroupOperation(operands[0])
+		x.operation = spirv.GroupOperation(operands[0])
 		c.set(i, c.one(boolean(x, c.scalars(operands[1]))).scalars)
 	case spirv.OpGroupNonUniformBroadcast, spirv.OpGroupNonUniformShuffle, spirv.OpGroupNonUniformShuffleXor,
 		spirv.OpGroupNonUniformShuffleUp, spirv.OpGroupNonUniformShuffleDown, spirv.OpGroupNonUniformRotateKHR,
 		spirv.OpGroupNonUniformQuadBroadcast, spirv.OpGroupNonUniformQuadSwap, spirv.OpSubgroupReadInvocationKHR:
 		if len(operands) > 2 {
-			x.Cluster = c.constant32(operands[2])
+			x.cluster = c.constant32(operands[2])
 		}
 		c.eachComponent(i, x, operands[0], c.int32Of(operands[1]))
 	case spirv.OpGroupNonUniformBroadcastFirst, spirv.OpSubgroupFirstInvocationKHR:
@@ -62,13 +62,13 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 		if !i.Op.Grouped() {
 			return false
 		}
-		x.Operation, x.Combines = spirv.GroupOperation(operands[0]), true
-		switch x.Operation {
+		x.operation, x.combines = spirv.GroupOperation(operands[0]), true
+		switch x.operation {
 		case spirv.GroupOperationReduce, spirv.GroupOperationInclusiveScan, spirv.GroupOperationExclusiveScan:
 		case spirv.GroupOperationClusteredReduce:
-			x.Cluster = c.constant32(operands[2])
+			x.cluster = c.constant32(operands[2])
 		default:
-			c.fail(i, "group operation %v is not supported", x.Operation)
+			c.fail(i, "group operation %v is not supported", x.operation)
 		}
 		c.eachComponent(i, x, operands[1], 0)
 	}
@@ -81,21 +81,20 @@ func (c *compiler) constant32(id uint32) uint32 {
 }
 
 // eachComponent does an operation on each scalar of an object.
-func (c *compiler) eachComponent(i *spirv.Instruction, x SubgroupOp, id uint32, arg value) {
+func (c *compiler) eachComponent(i *spirv.Instruction, x subgroupCall, id uint32, arg value) {
 	s := c.scalars(id)
 	out := c.list(len(s))
 	for k, t := range append([]*spirv.Type(nil), c.scalarsOf(c.resultType(i))...) {
-		y := x
-		y.Type = t
-		out[k] = c.subgroup(&y, s[k:k+1], arg, []bool{wide(t)})[0]
+		x.typ = t
+		out[k] = c.subgroup(i.Op, x, s[k:k+1], arg, []bool{wide(t)})[0]
 	}
 	c.set(i, out)
 }
 
-func (c *compiler) subgroup(x *SubgroupOp, s []value, arg value, results []bool) []value {
-	b := &builder{call: call{subgroup: x, pure: true}}
-	b.all(&x.Value, s)
-	b.add(&x.Arg, arg)
-	x.Dst = make([]Register, len(results))
-	return c.call(ops.Subgroup, b, results)
+// subgroup adds an instruction on scalars, and gives its results: of wide, those that have 64 bits.
+func (c *compiler) subgroup(op spirv.Op, x subgroupCall, s []value, arg value, wide []bool) []value {
+	var o callOperands
+	o.put(partValue, s...)
+	o.put(partArg, arg)
+	return c.call(ops.Subgroup, call{op: op, pure: true, subgroup: &x}, &o, wide)
 }

@@ -64,7 +64,7 @@ func glslWords(t testing.TB, source string) []uint32 {
 	return toWords(data)
 }
 
-func compileWords(t testing.TB, words []uint32, o Options) *Program {
+func compileWords(t testing.TB, words []uint32, o Options) *Compiled {
 	t.Helper()
 	m, err := spirv.Decode(words)
 	if err != nil {
@@ -78,8 +78,8 @@ func compileWords(t testing.TB, words []uint32, o Options) *Program {
 		t.Fatal(err)
 	}
 	bound := uint64(maxFile)
-	if g := p.draft.graph; g != nil {
-		bound = g.fileBound()
+	if s := p.draft.shader; s != nil {
+		bound = fileBound(s.graph)
 	}
 	if err := p.LayOut(); err != nil {
 		t.Fatal(err)

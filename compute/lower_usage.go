@@ -58,13 +58,13 @@ func (c *compiler) root(id uint32) spirv.ID {
 
 func (c *compiler) analyse() *usage {
 	bound := len(c.module.Definitions)
-	u := &usage{flags: c.space.bytes.take(bound), tables: c.space.tables.take(bound)}
+	u := &usage{flags: c.space.bytes.Take(bound), tables: c.space.tables.Take(bound)}
 	type pass struct{ argument, parameter spirv.ID }
 	var passes []pass
-	stores := c.space.ints.take(bound)
+	stores := c.space.ints.Take(bound)
 	for _, f := range c.reachable() {
-		f.stores = c.space.idLists.take(len(f.Blocks))
-		f.calls = c.space.calls.take(len(f.Blocks))
+		f.stores = c.space.idLists.Take(len(f.Blocks))
+		f.calls = c.space.calls.Take(len(f.Blocks))
 		for _, b := range f.cfg.Order {
 			for _, i := range f.Blocks[b].Instructions {
 				switch i.Op {
@@ -93,7 +93,7 @@ func (c *compiler) analyse() *usage {
 					continue
 				}
 				root := c.root(target)
-				f.stores[b] = c.space.ids.push(f.stores[b], root)
+				f.stores[b] = c.space.ids.Push(f.stores[b], root)
 				u.flags[root] |= stored
 				if root == 0 || c.module.Definitions[root].Op == spirv.OpFunctionParameter {
 					if class := c.typeOf(spirv.ID(target)).Class; !slices.Contains(u.anywhere, class) {

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"farside/compute/internal/budget"
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/ops"
 	"farside/spirv"
@@ -30,7 +31,7 @@ func (c *compiler) newSlots(t *spirv.Type) int {
 }
 
 func (c *compiler) variableOf(t *spirv.Type) *variable {
-	v := c.space.variables.one()
+	v := c.space.variables.One()
 	*v = variable{typ: t, private: -1, index: c.variables}
 	c.variables++
 	return v
@@ -39,7 +40,7 @@ func (c *compiler) variableOf(t *spirv.Type) *variable {
 func (c *compiler) slotsOf(v *variable) int {
 	v.first = len(c.slots)
 	kinds := c.scalarsOf(v.typ)
-	c.space.budget.spend(allocatedBytes, slotBytes*len(kinds))
+	c.budget.Spend(budget.Bytes, slotBytes*len(kinds))
 	for _, s := range kinds {
 		c.slots = append(c.slots, slot{variable: v, wide: s != nil && wide(s), block: -1})
 	}
@@ -71,7 +72,7 @@ const slotBytes = 128
 
 // keepSlot notes the value of a slot at the end of a block that is not the last to have had it.
 func (c *compiler) keepSlot(s int, b int32, v value) {
-	c.space.budget.spend(allocatedBytes, slotBytes)
+	c.budget.Spend(budget.Bytes, slotBytes)
 	c.earlier[slotKey(s, b)] = v
 }
 
@@ -118,10 +119,10 @@ func (c *compiler) readSlot(s int, b int32) value {
 func (c *compiler) beginReading(s int, b int32) reading {
 	c.steps(1)
 	blk := &c.graph.blocks[b]
-	changes := len(blk.preds) > 0 && (!blk.sealed || len(blk.preds) > 1 && c.isHeader(b)) &&
+	changes := len(blk.preds) > 0 && (c.unsealed[b] || len(blk.preds) > 1 && c.isHeader(b)) &&
 		c.changes(c.slots[s].variable, b)
 	switch {
-	case changes && !blk.sealed:
+	case changes && c.unsealed[b]:
 		return reading{block: b}
 	case changes:
 		phi := c.phi(b, c.slots[s].wide, nil)
@@ -144,7 +145,7 @@ func (c *compiler) endReading(s int, b int32, phi value) {
 		return
 	case len(blk.preds) == 0:
 		v = c.constant(0, c.slots[s].wide) // it was not initialized
-	case !blk.sealed && c.changes(c.slots[s].variable, b):
+	case c.unsealed[b] && c.changes(c.slots[s].variable, b):
 		v = c.phi(b, c.slots[s].wide, nil)
 		put(&c.open, b, append(c.open[b], incomplete{s, v}))
 	default:
@@ -165,7 +166,7 @@ func (c *compiler) changes(v *variable, b int32) bool {
 	if c.loops[l].header != b || v == nil {
 		return true
 	}
-	set := c.loops[l].stored // without variables that are made in it
+	set := c.loopStores[l] // without variables that are made in it
 	return v.index/64 < len(set) && set[v.index/64]>>(v.index%64)&1 != 0
 }
 
@@ -198,7 +199,7 @@ func (c *compiler) joinSlot(s int, b int32, first value) value {
 			l[i] = v // the variable does not change in the loop
 		}
 	}
-	if !c.graph.blocks[b].sealed { // the branch back is still to come
+	if c.unsealed[b] { // the branch back is still to come
 		put(&c.open, b, append(c.open[b], incomplete{s, v}))
 	}
 	return v
@@ -224,7 +225,7 @@ func (c *compiler) completeSlot(s int, b int32, phi value) {
 // newVariable makes a variable in Function or Private memory.
 func (c *compiler) newVariable(i *spirv.Instruction) *pointer {
 	t := c.resultType(i)
-	p := c.space.pointers.one()
+	p := c.space.pointers.One()
 	p.typ, p.class = t.Elem, t.Class
 	flags := c.usage.flags[i.Result]
 	if flags&indexed != 0 {
@@ -283,7 +284,7 @@ func (c *compiler) builtInOf(i *spirv.Instruction) (kind spirv.BuiltIn, found bo
 // globalVariable makes a pointer to a variable outside of functions.
 func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 	t := c.resultType(i)
-	p := c.space.pointers.one()
+	p := c.space.pointers.One()
 	p.typ, p.class, p.explicit, p.stride = t.Elem, t.Class, true, t.Stride
 	switch t.Class {
 	case spirv.StorageClassPrivate:
@@ -300,10 +301,10 @@ func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 			c.setSlot(v.first+k, 0, c.builtin(i, k))
 		}
 	case spirv.StorageClassWorkgroup:
-		p.memory = c.memoryFor(memoryKey{kind: SlotShared}, "shared", false)
+		p.memory = c.memoryFor(memoryKey{kind: memoryShared}, "shared", false)
 		p.immediate, p.explicit = c.shared(i)
 	case spirv.StorageClassPushConstant:
-		p.memory = c.memoryFor(memoryKey{kind: SlotPush}, c.module.DebugName(i.Result), true)
+		p.memory = c.memoryFor(memoryKey{kind: memoryPush}, c.module.DebugName(i.Result), true)
 	case spirv.StorageClassUniform, spirv.StorageClassStorageBuffer:
 		b := c.bindingOf(i)
 		if t.Elem.Kind == spirv.TypeArray || t.Elem.Kind == spirv.TypeRuntimeArray {
@@ -314,7 +315,7 @@ func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 	case spirv.StorageClassUniformConstant:
 		p.binding = c.bindingOf(i)
 		if t.Elem.Kind != spirv.TypeArray && t.Elem.Kind != spirv.TypeRuntimeArray {
-			p.element = Element{Resource: c.resource(p.binding)}
+			p.element = irElement{resource: c.resource(p.binding)}
 		}
 	default:
 		c.fail(i, "storage class %v is not supported in compute shaders", t.Class)

@@ -9,7 +9,7 @@ import (
 )
 
 // usesNative says whether straight runs of instructions become machine code.
-func (e *engine) usesNative(p *Program) bool { return e.kernels.Name == "avx2" && !p.noNative }
+func (e *engine) usesNative() bool { return e.kernels.Name == "avx2" && !e.noNative }
 
 // maxNames is how many uniform values of a run may get a place of their own instead of their register in the program.
 // They need one because a run does its uniform instructions first: an earlier instruction of the run, which is for each
@@ -22,7 +22,7 @@ const worthStreaming = 32 << 20
 
 // streams says whether a dispatch writes so much that it should go past the caches, to memory that it doesn't read.
 func (r *run) streams() bool {
-	e := &r.program.engine
+	e := r.engine
 	if len(e.streamed) == 0 || r.total*uint64(r.program.Lanes) < worthStreaming/4 {
 		return false
 	}
@@ -43,7 +43,7 @@ func (r *run) streams() bool {
 // makeNative makes machine code of runs of instructions. An instruction of a run is for each active lane, or it is
 // uniform: done once for all lanes. The first step of each run executes the code.
 func (e *engine) makeNative(p *Program) {
-	if !e.usesNative(p) {
+	if !e.usesNative() {
 		return
 	}
 	targets := make([]bool, len(p.Insts)+1)

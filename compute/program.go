@@ -3,7 +3,6 @@ package compute
 import (
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
-	"farside/internal/vk"
 	"farside/spirv"
 )
 
@@ -40,21 +39,6 @@ type Program struct {
 	Data       []byte // what SlotData refers to: constant arrays that are indexed
 	Physical   bool   // there are accesses by device address
 	Atomics    bool   // there are atomics on memory that workgroups share
-	Warnings   []Warning
-
-	plainGo  bool
-	noNative bool
-	watch    *watcher
-
-	used   budget // by Compile and by LayOut, of each the larger part
-	draft  *draft // of the instructions, as long as they are not made; nil where they have been from the start
-	engine engine
-}
-
-// Warning is what a shader does though the device's features, or SPIR-V, do not allow it. It works nevertheless.
-type Warning struct {
-	VUID vk.VUID // NoVUID if there is none
-	Text string  // with the word and the instruction
 }
 
 // Register is an operand: an offset in the register file and the distance of its chunks, as kernel.Register.
@@ -191,26 +175,21 @@ type Element struct {
 type ImageOp struct {
 	// OpImageRead, OpImageWrite, OpImageFetch, OpImageSample*, OpImageGather, OpImageDrefGather, OpImageQuery*, or the
 	// OpAtomic* of an OpImageTexelPointer
-	Op                     spirv.Op
-	Sparse                 bool
-	Image, Sampler         Element
-	Type                   *spirv.Type // of the image
-	Coordinate             []Register  // F32 or I32
-	Float                  bool        // the coordinates are floats
-	Projective             bool        // the last coordinate divides the others
-	Dref                   Register
-	Component              Register // of a gather
-	Bias, Lod              Register // F32; of a fetch or a query of a size an I32
-	MinLod                 Register
-	GradX, GradY           []Register
-	Offset                 []Register  // I32
-	Offsets                [4][2]int32 // ConstOffsets of a gather
-	HasOffsets             bool
-	Sample                 Register
-	SignExtend, ZeroExtend bool
-	Texel                  []Register  // what is written; of an atomic the value, then the comparator
-	Dst                    []Register  // as many as the result has components
-	Result                 *spirv.Type // the scalar type of the result
+	Op             spirv.Op
+	Image, Sampler Element
+	Coordinate     []Register // F32 or I32
+	Projective     bool       // the last coordinate divides the others
+	Dref           Register
+	Component      Register // of a gather
+	Bias, Lod      Register // F32; of a fetch or a query of a size an I32
+	MinLod         Register
+	GradX, GradY   []Register
+	Offset         []Register  // I32
+	Offsets        [4][2]int32 // ConstOffsets of a gather
+	HasOffsets     bool
+	Sample         Register
+	Texel          []Register // what is written; of an atomic the value, then the comparator
+	Dst            []Register // as many as the result has components; those that nobody reads are none
 }
 
 // SubgroupOp is an instruction on the lanes of a subgroup; scalars only, vectors are several.

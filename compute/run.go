@@ -33,6 +33,7 @@ const (
 
 // run is one dispatch under way.
 type run struct {
+	engine  *engine
 	program *Program
 	*Dispatch
 	slots   []kernel.Memory // of the program's slots; those of shared memory are each worker's own
@@ -49,19 +50,19 @@ type run struct {
 	stopping bool // err is of Stop
 }
 
-// Run executes the program for all workgroups of the dispatch, and returns when they are done. It uses the cores of
-// the machine; several dispatches may run at once. It fails with ErrStopped when the dispatch's Stop says so, and with
-// another error when memory that the bindings gave is not mapped. What was written until then stays.
-func (p *Program) Run(d *Dispatch) error {
+// Run executes a program, always the same one, for all workgroups of the dispatch, and returns when they are done. It
+// uses the cores of the machine; several dispatches may run at once. It fails with ErrStopped when the dispatch's Stop
+// says so, and with another error when memory that the bindings gave is not mapped. What was written until then stays.
+func (e *engine) Run(p *Program, d *Dispatch) error {
 	total := workgroups(d.Groups)
 	if total == 0 {
 		return nil
 	}
-	if err := p.engine.prepare(p); err != nil {
+	if err := e.prepare(p); err != nil {
 		return err
 	}
-	r := p.engine.run()
-	r.program, r.Dispatch, r.total = p, d, total
+	r := e.run()
+	r.engine, r.program, r.Dispatch, r.total = e, p, d, total
 	r.next.Store(0)
 	r.stopped.Store(false)
 	r.err, r.inLoop, r.stopping = nil, false, false
@@ -78,7 +79,7 @@ func (p *Program) Run(d *Dispatch) error {
 	// Memory that is not Go's may be given back after the dispatch, and become Go's: no pointer to it may stay.
 	clear(r.slots)
 	r.Dispatch, r.err = nil, nil
-	p.engine.runs.Put(r)
+	e.runs.Put(r)
 	return err
 }
 
@@ -97,7 +98,7 @@ func (r *run) workers() int {
 	if r.total == 1 || cores.Count == 1 {
 		return 1
 	}
-	high, estimate := bits.Mul64(r.total, r.program.engine.estimate)
+	high, estimate := bits.Mul64(r.total, r.engine.estimate)
 	if high == 0 && estimate < worthSharing {
 		return 1
 	}
@@ -117,7 +118,7 @@ func (r *run) work() {
 			r.fail(faulted(r.program, reason), false, false)
 		}
 	}()
-	w := r.program.engine.worker(r.program)
+	w := r.engine.worker(r.program)
 	w.begin(r)
 	for !r.stopped.Load() {
 		from := r.next.Add(r.grain) - r.grain
@@ -129,7 +130,7 @@ func (r *run) work() {
 		}
 	}
 	w.end()
-	r.program.engine.workers.Put(w)
+	r.engine.workers.Put(w)
 }
 
 // faulted is the error of a panic.

@@ -211,7 +211,7 @@ func TestSubgroups(t *testing.T) {
 				for i := range words {
 					words[i] = nothing
 				}
-				mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words, input}}})
+				runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words, input}}})
 				for i, got := range words {
 					active := make([]bool, size)
 					for j := range active {
@@ -273,7 +273,7 @@ func TestBallots(t *testing.T) {
 		a.emit(Inst{Code: Access, Op: kernel.Store32, Index: out, A: at, B: r, Immediate: uint64(4 * i)})
 	}
 	got := make([]uint32, lanes*len(results))
-	mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{got}}})
+	runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{got}}})
 	for i := range lanes {
 		lane := i % size
 		set := uint64(0xaaaaaaaaaaaaaaaa)
@@ -305,7 +305,7 @@ func TestSubgroupUniformAndHalf(t *testing.T) {
 	a.emit(Inst{Code: CallSubgroup})
 	a.store(a.slot(Slot{Kind: SlotBuffer}), a.constant(0), sum)
 	words := make([]uint32, 1)
-	mustRun(t, a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}}})
+	runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{words}}})
 	if got := math.Float32frombits(words[0]); got != 33264 && got != 33280 { // 32*1024 + 496 is between two
 		t.Errorf("the sum is %v", got)
 	}
@@ -327,7 +327,7 @@ func BenchmarkSubgroup(b *testing.B) {
 		for range 100 {
 			a.emit(Inst{Code: CallSubgroup})
 		}
-		p, d := a.end(), &Dispatch{Groups: [3]uint32{1, 1, 1}}
+		p, d := ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1}}
 		b.Run(name, func(b *testing.B) {
 			best := time.Duration(math.MaxInt64) // of the runs that nothing came between
 			for b.Loop() {

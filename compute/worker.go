@@ -38,7 +38,7 @@ func (w *worker) begin(r *run) {
 		}
 	}
 	clear(w.images)
-	w.native = w.program.engine.native
+	w.native = w.engine.native
 	for _, m := range w.slots {
 		if m.Size >= native.Limit {
 			w.native = nil
@@ -72,7 +72,7 @@ func (w *worker) beginAdds() {
 	}
 	for i := range w.steps {
 		s := &w.steps[i]
-		s.act = w.program.engine.steps[i].act
+		s.act = w.engine.steps[i].act
 		if s.inst.Code != Access || s.inst.Dynamic || s.act == actDelayed || w.program.Slots[s.index].Kind != SlotBuffer {
 			continue
 		}
@@ -93,7 +93,7 @@ func (w *worker) flush() {
 func (w *worker) end() {
 	w.flush()
 	if w.run.stream {
-		w.program.engine.native.Fence()
+		w.engine.native.Fence()
 	}
 	w.run = nil
 	clear(w.slots)
@@ -109,8 +109,8 @@ func (w *worker) groups(from, to uint64) bool {
 	for from < to {
 		n := uint32(1)
 		w.beginGroup(&id)
-		if w.program.engine.rows && w.native != nil {
-			n = uint32(min(to-from, uint64(size[0]-id[0]), max(ticks, rowTime/w.program.engine.estimate)))
+		if w.engine.rows && w.native != nil {
+			n = uint32(min(to-from, uint64(size[0]-id[0]), max(ticks, rowTime/w.engine.estimate)))
 			w.runGroups(n)
 		} else if !w.execute() {
 			return false

@@ -15,6 +15,7 @@ const align = 64
 
 // worker executes workgroups of a program, one after the other.
 type worker struct {
+	engine   *engine
 	program  *Program
 	kernels  *kernel.Set
 	run      *run
@@ -83,9 +84,9 @@ func aligned(n int) []byte {
 	return b[skip : int(skip)+n : int(skip)+n]
 }
 
-func newWorker(p *Program) *worker {
-	e := &p.engine
+func newWorker(e *engine, p *Program) *worker {
 	w := &worker{
+		engine:   e,
 		program:  p,
 		kernels:  e.kernels,
 		file:     aligned(int(p.FileSize) + native.Scratch + 32*maxNames),

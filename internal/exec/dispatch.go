@@ -29,7 +29,7 @@ const (
 
 // Pipeline is a compute pipeline as commands see it. It does not change, and lives for as long as a command needs it.
 type Pipeline struct {
-	Program *compute.Program
+	Program *compute.Compiled
 	Sets    []*descriptor.Layout // of the pipeline's layout; nil where that has none
 	Uses    []uint32             // the numbers of the sets that the shader uses
 	Base    bool                 // made with VK_PIPELINE_CREATE_DISPATCH_BASE_BIT
@@ -372,14 +372,6 @@ func (b *bindings) Sampler(set, binding, element uint32) *sampling.Sampler {
 		return nil
 	}
 	return s
-}
-
-// Count implements compute.Bindings.
-func (b *bindings) Count(set, binding uint32) uint32 {
-	if set >= MaxSets || b.sets[set].Set == nil {
-		return 0
-	}
-	return b.sets[set].Set.Count(binding)
 }
 
 // Physical implements compute.Bindings. What it has found is kept, with a reference, until the command buffer ends.
