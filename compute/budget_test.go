@@ -92,11 +92,11 @@ func TestBudgetHeadroom(t *testing.T) {
 			t.Fatal(err)
 		}
 		for r, limit := range budget.Limits {
-			if p.draft.used.Used[r] > limit.Most/10 {
-				t.Errorf("%s takes %d of %d %s", files[n], p.draft.used.Used[r], limit.Most, limit.What)
+			if p.used.Used[r] > limit.Most/10 {
+				t.Errorf("%s takes %d of %d %s", files[n], p.used.Used[r], limit.Most, limit.What)
 			}
 		}
-		all.NoteMost(&p.draft.used)
+		all.NoteMost(&p.used)
 	}
 	for r, limit := range budget.Limits {
 		n := all.Used[r]

@@ -43,7 +43,8 @@ type Compiled struct {
 
 	once   sync.Once
 	err    error
-	draft  *draft // of the instructions, as long as they are not made; nil where they have been from the start
+	draft  *draft        // of the instructions, as long as they are not made; nil where they have been from the start
+	used   budget.Budget // by Compile and by LayOut, of each resource the larger part
 	engine engine
 }
 
@@ -51,13 +52,16 @@ type Compiled struct {
 // first runs, or when LayOut is asked for them, but at once where they might turn out to need too many registers.
 func Compile(m *spirv.Module, entryPoint string, o Options) (*Compiled, error) {
 	var used budget.Budget
-	s, warnings, err := lower(m, entryPoint, &o, &used)
+	watch := newWatcher(o.Dump)
+	s, warnings, err := lower(m, entryPoint, &lowerOptions{Specialization: o.Specialization, Constants: o.Constants,
+		SubgroupSize: o.SubgroupSize, ZeroShared: o.ZeroShared, Watch: watch, Capabilities: o.Capabilities}, &used)
 	if err != nil {
 		return nil, err
 	}
-	p, d := newDraft(s, &used)
+	p, d := newDraft(s, watch)
 	s.graph.release()
-	c := &Compiled{Program: *p, Warnings: warnings, draft: d, engine: engine{plainGo: o.PlainGo, noNative: o.NoNative}}
+	c := &Compiled{Program: *p, Warnings: warnings, draft: d, used: used,
+		engine: engine{plainGo: o.PlainGo, noNative: o.NoNative}}
 	if d.mayFail() {
 		if err := c.LayOut(); err != nil {
 			return nil, err
@@ -72,7 +76,8 @@ func Compile(m *spirv.Module, entryPoint string, o Options) (*Compiled, error) {
 func (c *Compiled) LayOut() error {
 	c.once.Do(func() {
 		if c.draft != nil {
-			c.err = c.draft.layOut(&c.Program)
+			c.err = c.draft.layOut(&c.Program, &c.used)
+			c.draft = nil
 		}
 	})
 	return c.err

@@ -14,11 +14,10 @@ type draft struct {
 	shader *irShader
 	places []int32 // of the graph's memories, in Program.Slots or Resources; -1 is none
 	watch  *watcher
-	used   budget.Budget // by the phases before and by layOut, of each resource the larger part
 }
 
 // newDraft makes a program without instructions of a shader, whose graph must be tidy, and what is kept to make these.
-func newDraft(s *irShader, used *budget.Budget) (*Program, *draft) {
+func newDraft(s *irShader, watch *watcher) (*Program, *draft) {
 	g := s.graph
 	lanes := int(uint64(s.localSize[0]) * uint64(s.localSize[1]) * uint64(s.localSize[2]))
 	p := &Program{
@@ -29,14 +28,14 @@ func newDraft(s *irShader, used *budget.Budget) (*Program, *draft) {
 	for _, r := range s.resources {
 		p.Resources = append(p.Resources, Resource{Set: r.set, Binding: r.binding, Count: r.count, Name: r.name})
 	}
-	d := &draft{shader: s, places: make([]int32, len(g.memories)), watch: g.watch, used: *used}
+	d := &draft{shader: s, places: make([]int32, len(g.memories)), watch: watch}
 	for m := range d.places {
 		d.places[m] = -1
 	}
 	for _, b := range g.order {
 		for _, v := range g.blocks[b].insts {
 			n := &g.nodes[v]
-			if n.extra > 0 && (isMemory(n.op) || n.op == ops.ArrayLength) && d.places[n.extra] < 0 {
+			if n.extra > 0 && (ops.IsMemory(n.op) || n.op == ops.ArrayLength) && d.places[n.extra] < 0 {
 				d.places[n.extra] = placeMemory(p, &g.memories[n.extra])
 			}
 		}
@@ -70,29 +69,28 @@ func placeMemory(p *Program, m *memory) int32 {
 }
 
 // layOut makes the instructions of the program, and the members that belong to them: Insts, FileSize, Mask, Constants,
-// Builtins, Images, Subgroups and Prints. It is done once.
-func (d *draft) layOut(p *Program) error {
-	err := d.emit(p, true)
+// Builtins, Images, Subgroups and Prints. used notes what that takes.
+func (d *draft) layOut(p *Program, used *budget.Budget) error {
+	err := d.emit(p, used, true)
 	if errors.As(err, new(budget.Exhausted)) {
-		err = d.emit(p, false)
+		err = d.emit(p, used, false)
 	}
-	d.shader = nil
 	return err
 }
 
 // emit is layOut, with or without copies of loops: these may be what is too much.
-func (d *draft) emit(p *Program, unroll bool) (err error) {
+func (d *draft) emit(p *Program, used *budget.Budget, unroll bool) (err error) {
 	defer budget.Recover(p.Name, &err)
 	defer ieee.Leave(ieee.Enter())
-	var used budget.Budget
-	g := d.shader.graph.resume(&used)
+	var b budget.Budget
+	g := d.shader.graph.resume(&b)
 	g.watch = d.watch
 	g.optimize(unroll)
-	w := takeEmitSpace(&used)
+	w := takeEmitSpace(&b)
 	emit(g, p, d.places, w)
 	d.watch.renumbered()
 	d.watch.write("program", p.String)
-	d.used.NoteMost(&used)
+	used.NoteMost(&b)
 	g.release()
 	w.release()
 	return nil
@@ -100,8 +98,7 @@ func (d *draft) emit(p *Program, unroll bool) (err error) {
 
 // mayFail says whether layOut may end with an error of the shader, so that whoever compiles it should know at once.
 func (d *draft) mayFail() bool {
-	g := d.shader.graph
-	return mayExhaust(g) || fileBound(g) > maxFile
+	return mayExhaust(d.shader.graph) || d.fileBound() > maxFile
 }
 
 // mayExhaust says whether what layOut still does may take more than a budget. Of less operations and blocks not even
@@ -111,9 +108,10 @@ func mayExhaust(g *graph) bool { return len(g.nodes)+len(g.blocks) > 1<<13 }
 // maxFile is how many bytes of registers a workgroup may have.
 const maxFile = 1 << 30
 
-// fileBound is what the registers of a kept graph come to at most, in bytes, generously: each pass that is still to
+// fileBound is what the registers come to at most, in bytes, generously: each pass that is still to
 // come counts with all that it can add.
-func fileBound(g *graph) uint64 {
+func (d *draft) fileBound() uint64 {
+	g := d.shader.graph
 	const wide = 64
 	values, rounds := uint64(len(g.nodes)), uint64(1)
 	for i := range g.loops {

@@ -23,7 +23,7 @@ func TestLayOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Insts != nil || p.draft.shader == nil {
+		if p.Insts != nil || p.draft == nil {
 			t.Errorf("%s is laid out before anybody asks", files[n])
 		}
 		programs, texts = append(programs, p), append(texts, compileWords(t, words, Options{}).String())
@@ -40,7 +40,7 @@ func TestLayOut(t *testing.T) {
 	}
 	group.Wait()
 	for n, p := range programs {
-		if p.draft.shader != nil {
+		if p.draft != nil {
 			t.Errorf("%s: the graph is kept behind the program", files[n])
 		}
 	}

@@ -14,6 +14,8 @@ import (
 // emitter lays a graph out as a Program.
 type emitter struct {
 	*liveness
+	g         *graph
+	space     *emitSpace
 	p         *Program
 	places    []int32  // of memories, in Program.Slots or Resources
 	arrays    []uint32 // where the graph's privates lie in the register file
@@ -45,7 +47,7 @@ type move struct{ dst, src Register }
 func emit(g *graph, p *Program, places []int32, space *emitSpace) {
 	p.Insts, p.Constants, p.Builtins, p.FileSize = space.insts[:0], space.constants[:0], space.builtins[:0], 0
 	p.Images, p.Subgroups, p.Prints = nil, nil, nil
-	e := &emitter{p: p, chunks: uint32((p.Lanes + kernel.Width - 1) / kernel.Width), liveness: live(g, space), places: places,
+	e := &emitter{p: p, chunks: uint32((p.Lanes + kernel.Width - 1) / kernel.Width), g: g, space: space, liveness: live(g, space), places: places,
 		jumps: space.jumps[:0], moves: space.moves[:0]}
 	e.registers = space.registers.Take(len(g.nodes))
 	e.masks = space.registers.Take(len(g.blocks))
@@ -71,7 +73,7 @@ func emit(g *graph, p *Program, places []int32, space *emitSpace) {
 			p.Insts[made-1].Until = last
 		}
 	}
-	p.FileSize = roundUp(p.FileSize, 64)
+	p.FileSize = aligned64(p.FileSize)
 	// The program has as much memory as it needs.
 	space.insts, space.constants, space.builtins, space.jumps, space.moves = p.Insts, p.Constants, p.Builtins, e.jumps,
 		e.moves
@@ -83,6 +85,12 @@ func emit(g *graph, p *Program, places []int32, space *emitSpace) {
 func tooLarge(what string) {
 	budget.Fail(errors.New(what + " take more than 1 GiB for a workgroup"))
 }
+
+// aligned64 rounds a size up, so that what follows begins at a line of the cache.
+func aligned64(n uint32) uint32 { return (n + 63) &^ 63 }
+
+// steps counts steps.
+func (e *emitter) steps(n int) { e.g.Budget().Spend(budget.Steps, n) }
 
 // take reserves a register.
 func (e *emitter) take(varying, wide bool) Register {
@@ -119,7 +127,7 @@ func (e *emitter) fixed() {
 				Register: e.registers[v]})
 		}
 	}
-	e.p.FileSize = roundUp(e.p.FileSize, 64)
+	e.p.FileSize = aligned64(e.p.FileSize)
 	e.p.Mask = e.take(true, false)
 	// Masks of blocks that never have lanes at the same time share a register, as values do.
 	var list []taken
@@ -144,7 +152,7 @@ func (e *emitter) fixed() {
 			continue
 		}
 		e.arrays[i] = e.p.FileSize
-		size := uint64(32) * uint64(1+b2i(n.wide)) * uint64(e.chunks) * uint64(n.count)
+		size := uint64(n.size()) * uint64(e.chunks) * uint64(n.count)
 		if uint64(e.p.FileSize)+size > maxFile {
 			tooLarge("arrays in Function or Private memory")
 		}
@@ -205,7 +213,13 @@ func (e *emitter) allocate() {
 			list := e.stretchesOf(v)
 			s = stretch{list[0].from, list[len(list)-1].to}
 		}
-		k := b2i(n.varying)<<1 | b2i(n.wide)
+		k := 0
+		if n.varying {
+			k = 2
+		}
+		if n.wide {
+			k++
+		}
 		lists[k] = e.space.taken.Push(lists[k], taken{s, v})
 	}
 	for _, b := range e.order {
@@ -217,7 +231,7 @@ func (e *emitter) allocate() {
 		}
 	}
 	for k, list := range lists {
-		e.p.FileSize = roundUp(e.p.FileSize, 64)
+		e.p.FileSize = aligned64(e.p.FileSize)
 		e.place(list, e.registers, k>>1 != 0, k&1 != 0)
 	}
 	for v := range e.group {
@@ -413,7 +427,10 @@ func (e *emitter) parallel() {
 		aside, ok := e.scratch[kind]
 		if !ok {
 			aside = e.take(kind.Step != 0, kind.Size == 64)
-			put(&e.scratch, kind, aside)
+			if e.scratch == nil {
+				e.scratch = map[Register]Register{}
+			}
+			e.scratch[kind] = aside
 		}
 		e.inst(Inst{Code: Assign, Dst: aside, A: m.dst})
 		for _, j := range bySrc[m.dst] {

@@ -14,7 +14,7 @@ import (
 // TestSizeOfRegisterFile: registers whose sizes are more than 4 GiB together are refused, instead of beginning at 0
 // again.
 func TestSizeOfRegisterFile(t *testing.T) {
-	e := &emitter{p: &Program{}, chunks: maxLanes / kernel.Width}
+	e := &emitter{p: &Program{}, chunks: 1 << 16 / kernel.Width}
 	err := func() (err error) {
 		defer budget.Recover("", &err)
 		last := uint32(0)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"farside/compute/internal/budget"
 	"farside/compute/internal/ops"
 )
 
@@ -86,11 +87,17 @@ func (l *liveness) results() {
 		for _, v := range l.blocks[b].insts {
 			if n := &l.nodes[v]; n.op == ops.Result {
 				l.def[v] = min(l.def[v], l.def[n.args[0]])
-				put(&l.resultsOf, n.args[0], append(l.resultsOf[n.args[0]], v))
+				if l.resultsOf == nil {
+					l.resultsOf = map[value][]value{}
+				}
+				l.resultsOf[n.args[0]] = append(l.resultsOf[n.args[0]], v)
 			}
 		}
 	}
 }
+
+// steps counts steps.
+func (l *liveness) steps(n int) { l.graph.Budget().Spend(budget.Steps, n) }
 
 // end is the position behind a loop.
 func (l *liveness) end(x int32) int32 { return l.assign[l.blocks[l.loops[x].last].at] + 2 }

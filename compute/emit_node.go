@@ -12,7 +12,7 @@ func (e *emitter) node(v value) {
 	n := &e.nodes[v]
 	i := Inst{Code: Kernel, Op: n.op, Dst: e.registers[v], Immediate: n.imm, Offset: n.offset,
 		A: e.register(n.args[0]), B: e.register(n.args[1]), C: e.register(n.args[2]), D: e.register(n.args[3])}
-	if updates(n.op) && e.last[v] == 0 && e.outside[v] == 0 {
+	if ops.Updates(n.op) && e.last[v] == 0 && e.outside[v] == 0 {
 		i.Dst = Register{} // nobody asks what was there before
 	}
 	switch {
@@ -28,15 +28,15 @@ func (e *emitter) node(v value) {
 		e.memory(&i, n.extra)
 	case n.op == ops.Image, n.op == ops.Subgroup, n.op == ops.Print:
 		e.call(&i, v)
-	case isPhysical(n.op), e.memoryOfAddress(n):
+	case ops.IsPhysical(n.op), e.memoryOfAddress(n):
 		i.Code = AccessPhysical
-	case isPrivate(n.op):
+	case ops.IsPrivate(n.op):
 		e.private(&i, n)
 	case n.op == kernel.LtU32, n.op == kernel.LtS32, n.op == kernel.EqI32:
 		i.Counts = e.counts(n.args[0], n.block)
 	case n.op == kernel.LeU32, n.op == kernel.LeS32:
 		i.Counts = e.counts(n.args[1], n.block)
-	case isMemory(n.op):
+	case ops.IsMemory(n.op):
 		i.Code = Access
 		i.Base = e.register(n.base)
 		i.Pattern, i.Words = e.pattern(n)
@@ -77,12 +77,9 @@ func (e *emitter) memory(i *Inst, m int32) {
 // private turns a load or store with a constant index into a move.
 func (e *emitter) private(i *Inst, n *node) {
 	x := &e.privates[n.extra]
-	size := uint32(32)
-	if x.wide {
-		size = 64
-	}
+	size := x.size()
 	r := Register{Offset: e.arrays[n.extra] + uint32(n.imm)*size*e.chunks, Step: size, Size: size}
-	load := loads(n.op)
+	load := ops.Loads(n.op)
 	i.Immediate = uint64(x.count) - n.imm
 	switch {
 	case n.args[0] != 0:

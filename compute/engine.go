@@ -197,7 +197,7 @@ func (t translation) kernel(p *Program, s *step) error {
 	if s.run = t.kernels.Ops[op]; s.run == nil {
 		return fmt.Errorf("there is no kernel %v", op)
 	}
-	if in.Code == Access && !in.Dynamic && updates(op) {
+	if in.Code == Access && !in.Dynamic && ops.Updates(op) {
 		t.chooseAtomic(p, s)
 	}
 	return nil
@@ -208,7 +208,7 @@ func (t translation) kernel(p *Program, s *step) error {
 func (t translation) access(s *step) {
 	in := s.inst
 	op := in.Op
-	s.once = in.A.Uniform() && (loads(op) && in.Dst.Uniform() || stores(op) && in.B.Uniform())
+	s.once = in.A.Uniform() && (ops.Loads(op) && in.Dst.Uniform() || ops.Stores(op) && in.B.Uniform())
 	switch {
 	case in.Code == AccessPhysical:
 		s.act = actPhysical

@@ -113,6 +113,14 @@ type private struct {
 	read  bool // there are loads
 }
 
+// size is how many bytes a chunk of an element has.
+func (p *private) size() uint32 {
+	if p.wide {
+		return 64
+	}
+	return 32
+}
+
 // irShader is an entry point as a graph, with what belongs to it.
 type irShader struct {
 	name         string
@@ -379,3 +387,14 @@ func (g *graph) choose(cond, a, b value) value {
 
 // values takes room for a list of n values.
 func (g *graph) values(n int) []value { return g.space.values.Take(n) }
+
+// Budget is what the compilation of the graph spends.
+func (g *graph) Budget() *budget.Budget { return g.budget }
+
+// bits is how many bits a node has.
+func (n *node) bits() int {
+	if n.wide {
+		return 64
+	}
+	return 32
+}

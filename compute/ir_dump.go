@@ -36,7 +36,7 @@ func (g *graph) String() string {
 		b.WriteByte('\n')
 	}
 	for i := range g.privates {
-		fmt.Fprintf(&b, "array %d: %d registers of %d bits\n", i, g.privates[i].count, 32<<b2i(g.privates[i].wide))
+		fmt.Fprintf(&b, "array %d: %d registers of %d bits\n", i, g.privates[i].count, g.privates[i].size())
 	}
 	for _, at := range g.order {
 		g.blockText(&b, at)

@@ -1,6 +1,9 @@
 package compute
 
-import "farside/compute/internal/budget"
+import (
+	"farside/compute/internal/budget"
+	"farside/compute/internal/ops"
+)
 
 // promote turns arrays of registers of which all indices have become constants into values. It says whether there was
 // one.
@@ -15,7 +18,7 @@ func (g *graph) promote() bool {
 	}
 	for _, b := range g.order {
 		for _, v := range g.blocks[b].insts {
-			if n := &g.nodes[v]; isPrivate(n.op) {
+			if n := &g.nodes[v]; ops.IsPrivate(n.op) {
 				if n.args[0] != 0 {
 					p.fixed[n.extra] = false
 				} else {
@@ -95,12 +98,12 @@ func (p *promoter) block(b int32) {
 	blk.insts = make([]value, 0, len(insts))
 	for _, v := range insts {
 		n := &p.nodes[v]
-		if !isPrivate(n.op) || !p.fixed[n.extra] {
+		if !ops.IsPrivate(n.op) || !p.fixed[n.extra] {
 			p.blocks[b].insts = append(p.blocks[b].insts, v)
 			continue
 		}
 		c := cell{n.extra, n.imm, b}
-		if stores(n.op) {
+		if ops.Stores(n.op) {
 			p.ends[c] = n.args[1]
 		} else {
 			p.replaced[v] = p.end(c)

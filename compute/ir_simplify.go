@@ -224,9 +224,9 @@ func (g *graph) simplify(addresses bool) {
 					r = g.grow(r)
 					continue
 				}
-			} else if addresses && isMemory(n.op) {
+			} else if addresses && ops.IsMemory(n.op) {
 				g.splitAddress(&n)
-			} else if isPrivate(n.op) && n.args[0] != 0 {
+			} else if ops.IsPrivate(n.op) && n.args[0] != 0 {
 				if k, ok := g.known(n.args[0]); ok && n.imm+k < uint64(g.privates[n.extra].count) {
 					n.imm, n.args[0] = n.imm+k, 0
 				}
@@ -277,21 +277,6 @@ func (g *graph) grow(r replacements) replacements {
 	}
 	return r
 }
-
-// isMemory says whether a kernel has a 32-bit offset into a memory. (That of an atomic may be an address, see
-// memoryOfAddress.)
-func isMemory(op kernel.Op) bool { return ops.Of(op).Space == ops.SpaceSlot }
-
-// isPhysical says whether a kernel is a load or store of physical memory.
-func isPhysical(op kernel.Op) bool { return ops.Of(op).Space == ops.SpacePhysical }
-
-// isPrivate says whether a kernel accesses an array of registers.
-func isPrivate(op kernel.Op) bool { return ops.Of(op).Space == ops.SpacePrivate }
-
-// loads, stores and updates say what a kernel does with memory or an array of registers.
-func loads(op kernel.Op) bool   { return ops.Of(op).Class == ops.ClassLoad }
-func stores(op kernel.Op) bool  { return ops.Of(op).Class == ops.ClassStore }
-func updates(op kernel.Op) bool { return ops.Of(op).Class == ops.ClassAtomic }
 
 // term is a part of an offset: v*k.
 type term struct {
@@ -389,7 +374,7 @@ func (g *graph) splitAddress(n *node) {
 }
 
 // memoryOfAddress says whether an atomic is one on physical memory, of which the offset is an address.
-func (g *graph) memoryOfAddress(n *node) bool { return updates(n.op) && n.extra == 0 }
+func (g *graph) memoryOfAddress(n *node) bool { return ops.Updates(n.op) && n.extra == 0 }
 
 func (g *graph) depthOf(v value) int32 {
 	if l := g.blocks[g.nodes[v].block].loop; l >= 0 {
@@ -429,7 +414,7 @@ func (g *graph) dropDead() {
 	}
 	for _, b := range g.order {
 		for _, v := range g.blocks[b].insts {
-			if n := &g.nodes[v]; loads(n.op) && isPrivate(n.op) {
+			if n := &g.nodes[v]; ops.Loads(n.op) && ops.IsPrivate(n.op) {
 				g.privates[n.extra].read = true
 			}
 		}

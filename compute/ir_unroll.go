@@ -22,7 +22,7 @@ const (
 // unroll replaces loops that always go round a few times by as many copies: counters become constants, and with them
 // offsets. Inner loops come first. It says whether there was one.
 func (g *graph) unroll() bool {
-	u := &unroller{graph: g}
+	u := &unroller{graph: g, versions: map[uint32]uint32{}}
 	for l := len(g.loops) - 1; l >= 0; l-- {
 		if rounds := u.rounds(int32(l)); rounds >= 0 {
 			u.copies(int32(l), rounds)
@@ -335,7 +335,7 @@ func (u *unroller) copyBlock(b, header int32) {
 		if n.version != 0 && u.changes {
 			if u.versions[n.version] == 0 {
 				u.copied++
-				put(&u.versions, n.version, copiedVersions+u.copied)
+				u.versions[n.version] = copiedVersions + u.copied
 			}
 			n.version = u.versions[n.version]
 		}

@@ -192,7 +192,7 @@ func (v *validator) node(b int32, x value) error {
 	n := &v.nodes[x]
 	o := ops.Of(n.op)
 	if w := o.Result.Width(); w != 0 && n.wide != (w == 64) || o.Result == ops.None && n.wide {
-		return fmt.Errorf("a result of %d bits", 32<<b2i(n.wide))
+		return fmt.Errorf("a result of %d bits", n.bits())
 	}
 	if err := v.names(n, o); err != nil {
 		return err
@@ -288,7 +288,7 @@ func (v *validator) operand(a value, b, place int32, t ops.Type) error {
 	case o.Class != ops.ClassCall && o.Result == ops.None, t == ops.Call != (o.Class == ops.ClassCall):
 		return fmt.Errorf("v%d, %s, has no such result", a, ops.Name(n.op))
 	case t.Width() != 0 && n.wide != (t.Width() == 64):
-		return fmt.Errorf("v%d has %d bits", a, 32<<b2i(n.wide))
+		return fmt.Errorf("v%d has %d bits", a, n.bits())
 	case t == ops.Mask && !v.mask(a):
 		return fmt.Errorf("v%d, %s, is no mask", a, ops.Name(n.op))
 	case v.floats(a) || !v.reached[b]:
@@ -384,7 +384,7 @@ func (list effectOrder) keptBy(pass string, v *validator) error {
 	for _, pair := range list {
 		a, b := pair[0], pair[1]
 		if !there(b) {
-			if n := &v.nodes[b]; !drops && v.effect(n) && !isPrivate(n.op) {
+			if n := &v.nodes[b]; !drops && v.effect(n) && !ops.IsPrivate(n.op) {
 				return fmt.Errorf("%s has gone", v.nodeText(b))
 			}
 			continue

@@ -23,7 +23,7 @@ func (g *graph) findVarying() {
 	}
 	marked := g.space.flags.Take(len(g.order))
 	s := &spread{graph: g, spots: g.space.spots.Take(len(g.order)), parties: g.space.parties.Take(len(g.order)),
-		back: g.space.ints.Take(len(g.loops))}
+		back: g.space.ints.Take(len(g.loops)), exits: map[int32][]int32{}, seen: map[uint64]struct{}{}}
 	for changed := true; changed; {
 		changed = false
 		for at, b := range g.order {
@@ -80,7 +80,7 @@ func (g *graph) leaves(from, to int32) int32 {
 
 func (g *graph) varies(b int32, n *node) bool {
 	switch {
-	case updates(n.op):
+	case ops.Updates(n.op):
 		return true
 	case n.op == kernel.LoadPrivate32, n.op == kernel.LoadPrivate64, n.op == ops.Subgroup, n.op == ops.Copy:
 		return true
@@ -235,7 +235,7 @@ func (s *spread) from(b int32) {
 			if _, ok := s.seen[key]; ok {
 				return
 			}
-			put(&s.seen, key, struct{}{})
+			s.seen[key] = struct{}{}
 		}
 		if s.spots[at].epoch != s.epoch {
 			continue
@@ -253,7 +253,10 @@ func (s *spread) from(b int32) {
 			if s.blocks[t].at > at {
 				s.mark(t, label, false)
 				// Where others wait in between, or may do so, these must let them run first.
-				others := s.ahead - s.parties[label].count - int32(b2i(s.spots[s.blocks[t].at].label != label))
+				others := s.ahead - s.parties[label].count
+				if s.spots[s.blocks[t].at].label != label {
+					others--
+				}
 				for y := at + 1; y < s.blocks[t].at && others > 0; y++ {
 					if p := &s.spots[y]; y-at > lookAhead || p.epoch == s.epoch && p.label != label {
 						s.blocks[t].pend = true
@@ -286,7 +289,7 @@ func (s *spread) exitsOf(l int32) []int32 {
 			}
 		}
 	}
-	put(&s.exits, l, list)
+	s.exits[l] = list
 	return list
 }
 

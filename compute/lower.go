@@ -13,6 +13,20 @@ import (
 	"farside/spirv"
 )
 
+// lowerOptions are what a pipeline says about its shader.
+type lowerOptions struct {
+	Specialization map[uint32][]byte // by SpecId, little endian
+	Constants      *spirv.Constants  // the module's under Specialization, where the caller has them; nil: not
+	SubgroupSize   uint32            // a power of two between 4 and 128
+	ZeroShared     bool              // workgroup memory is zeroed although the shader does not ask
+	Watch          *watcher          // looks at the graph after each pass; nil: nobody does
+
+	// Capabilities are those of the device, for what only the compiler sees: which indices of descriptors are no constants
+	// (VUID-StandaloneSpirv-UniformBufferArrayDynamicIndexing-10127 to 10133). Where they lack one there is a warning.
+	// nil: all.
+	Capabilities map[spirv.Capability]bool
+}
+
 // compiler lowers the instructions of one entry point to a graph.
 type compiler struct {
 	*graph
@@ -21,7 +35,7 @@ type compiler struct {
 	module    *spirv.Module
 	constants *spirv.Constants
 	entry     *spirv.EntryPoint
-	options   *Options
+	options   *lowerOptions
 	localSize [3]uint32
 
 	values    []operand   // by ID: what has been lowered
@@ -108,7 +122,7 @@ func at(i *spirv.Instruction) string {
 }
 
 // lower lowers an entry point of a module that has passed its check. The graph is tidy; who has it releases it.
-func lower(m *spirv.Module, entryPoint string, o *Options, used *budget.Budget) (_ *irShader, _ []Warning, err error) {
+func lower(m *spirv.Module, entryPoint string, o *lowerOptions, used *budget.Budget) (_ *irShader, _ []Warning, err error) {
 	defer budget.Recover(entryPoint, &err)
 	defer ieee.Leave(ieee.Enter())
 	c := new(compiler)
@@ -149,7 +163,7 @@ func lower(m *spirv.Module, entryPoint string, o *Options, used *budget.Budget) 
 func (c *compiler) prepare() {
 	c.graph = newGraph(c.budget)
 	c.graph.localSize = c.localSize
-	c.graph.watch = newWatcher(c.options.Dump)
+	c.graph.watch = c.options.Watch
 	c.space = takeLowerSpace(c.budget)
 	w := c.space
 	c.values = w.operands.Take(len(c.module.Definitions))

@@ -216,7 +216,7 @@ func (c *compiler) storeScalar(i *spirv.Instruction, p *pointer, t *spirv.Type, 
 func (c *compiler) eachMemory(i *spirv.Instruction, p *pointer, n node, v, comparator value) value {
 	switch {
 	case p.address != 0:
-		if stores(n.op) {
+		if ops.Stores(n.op) {
 			n.op = ops.Of(n.op).Physical
 		}
 		n.args = [4]value{p.address, v, 0, comparator}
@@ -236,7 +236,7 @@ func (c *compiler) eachMemory(i *spirv.Instruction, p *pointer, n node, v, compa
 			n.extra = m
 			n.args = [4]value{c.choose(is, c.offsetOf(p), c.c32(math.MaxUint32)), v, c.indexFor(p, m), comparator}
 			x := c.add(n)
-			if updates(n.op) {
+			if ops.Updates(n.op) {
 				r = c.choose(is, x, r)
 			}
 			c.changed(m)

@@ -77,9 +77,9 @@ func compileWords(t testing.TB, words []uint32, o Options) *Compiled {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound := uint64(maxFile)
-	if s := p.draft.shader; s != nil {
-		bound = fileBound(s.graph)
+	bound := uint64(1 << 30)
+	if p.draft != nil {
+		bound = p.draft.fileBound()
 	}
 	if err := p.LayOut(); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
+	"farside/compute/internal/ops"
 	"farside/spirv"
 )
 
@@ -57,7 +58,7 @@ func (e *engine) makeNative(p *Program) {
 	var starts []int
 	loaded := make([]bool, len(p.Slots))
 	for i := range p.Insts {
-		if in := &p.Insts[i]; in.Code == Access && !in.Dynamic && !stores(in.Op) {
+		if in := &p.Insts[i]; in.Code == Access && !in.Dynamic && !ops.Stores(in.Op) {
 			loaded[in.Index] = true
 		}
 	}
@@ -133,7 +134,7 @@ func (e *engine) nativeRun(p *Program, from int, targets []bool) []native.Inst {
 		}
 		delete(renamed, in.Dst)
 		if in.Once {
-			if stored && loads(in.Op) {
+			if stored && ops.Loads(in.Op) {
 				break
 			}
 			if touched[in.Dst] {

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 )
 
 // physicalRange is a range of device addresses that has been looked up. A size of 0 is none.
@@ -110,7 +111,7 @@ func (w *worker) accessPhysical(s *step) {
 		return
 	}
 	addresses := s.inst.A
-	if updates(s.inst.Op) {
+	if ops.Updates(s.inst.Op) {
 		w.atomicPhysical(s)
 		return
 	}

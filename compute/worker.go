@@ -5,6 +5,7 @@ import (
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
+	"farside/compute/internal/ops"
 )
 
 // resolve asks the bindings what the slots refer to.
@@ -76,7 +77,7 @@ func (w *worker) beginAdds() {
 		if s.inst.Code != Access || s.inst.Dynamic || s.act == actDelayed || w.program.Slots[s.index].Kind != SlotBuffer {
 			continue
 		}
-		if updates(s.inst.Op) || slices.ContainsFunc(delayed, w.slots[s.index].Overlaps) {
+		if ops.Updates(s.inst.Op) || slices.ContainsFunc(delayed, w.slots[s.index].Overlaps) {
 			s.act = actFlushed
 		}
 	}

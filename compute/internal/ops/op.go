@@ -112,3 +112,18 @@ func Name(op kernel.Op) string {
 	}
 	return "Op(" + strconv.Itoa(int(op)) + ")"
 }
+
+// IsMemory says whether an operation has a 32-bit offset into a memory. (That of an atomic may be an address: then it
+// names no memory.)
+func IsMemory(op kernel.Op) bool { return table[op].Space == SpaceSlot }
+
+// IsPhysical says whether an operation is a load or store of physical memory.
+func IsPhysical(op kernel.Op) bool { return table[op].Space == SpacePhysical }
+
+// IsPrivate says whether an operation accesses an array of registers.
+func IsPrivate(op kernel.Op) bool { return table[op].Space == SpacePrivate }
+
+// Loads, Stores and Updates say what an operation does with memory or an array of registers.
+func Loads(op kernel.Op) bool   { return table[op].Class == ClassLoad }
+func Stores(op kernel.Op) bool  { return table[op].Class == ClassStore }
+func Updates(op kernel.Op) bool { return table[op].Class == ClassAtomic }
