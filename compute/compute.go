@@ -8,13 +8,40 @@ package compute
 import (
 	"sync"
 
+	"farside/compute/internal/backend"
 	"farside/compute/internal/budget"
+	"farside/compute/internal/frontend"
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/program"
+	"farside/compute/internal/vm"
 	"farside/spirv"
 )
 
-// Memory is a range of bytes that a shader may access.
-type Memory = kernel.Memory
+// What callers name: memories and descriptors of a dispatch, and what a program has.
+type (
+	Memory   = kernel.Memory
+	Bindings = vm.Bindings
+	Dispatch = vm.Dispatch
+	Warning  = frontend.Warning
+	Inst     = program.Inst
+	Register = program.Register
+	Loop     = program.Loop
+	Slot     = program.Slot
+)
+
+// Kinds of slots and codes of instructions that callers tell apart.
+const (
+	SlotBuffer = program.SlotBuffer
+	SlotPush   = program.SlotPush
+	Again      = program.Again
+	Jump       = program.Jump
+	End        = program.End
+)
+
+// ErrStopped is what a dispatch ends with after its Stop has said so. The error that wraps it names the entry point
+// and, where one was running, the loop.
+var ErrStopped = vm.ErrStopped
 
 // Options are what a pipeline says about its shader.
 type Options struct {
@@ -36,33 +63,33 @@ type Options struct {
 	Capabilities map[spirv.Capability]bool
 }
 
-// Compiled is a program with what it takes to run it.
-type Compiled struct {
-	Program  // the instructions, and what belongs to them, are there behind LayOut
-	Warnings []Warning
+// Program is a program with what it takes to run it.
+type Program struct {
+	program.Program // the instructions, and what belongs to them, are there behind LayOut
+	Warnings        []Warning
 
 	once   sync.Once
 	err    error
-	draft  *draft        // of the instructions, as long as they are not made; nil where they have been from the start
-	used   budget.Budget // by Compile and by LayOut, of each resource the larger part
-	engine engine
+	draft  *backend.Draft // of the instructions, as long as they are not made; nil where they have been from the start
+	used   budget.Budget  // by Compile and by LayOut, of each resource the larger part
+	engine vm.Engine
 }
 
 // Compile lowers an entry point of a module that has passed its check. The program's instructions are made when it
 // first runs, or when LayOut is asked for them, but at once where they might turn out to need too many registers.
-func Compile(m *spirv.Module, entryPoint string, o Options) (*Compiled, error) {
+func Compile(m *spirv.Module, entryPoint string, o Options) (*Program, error) {
 	var used budget.Budget
-	watch := newWatcher(o.Dump)
-	s, warnings, err := lower(m, entryPoint, &lowerOptions{Specialization: o.Specialization, Constants: o.Constants,
+	watch := ir.NewWatcher(o.Dump)
+	s, warnings, err := frontend.Lower(m, entryPoint, &frontend.Options{Specialization: o.Specialization, Constants: o.Constants,
 		SubgroupSize: o.SubgroupSize, ZeroShared: o.ZeroShared, Watch: watch, Capabilities: o.Capabilities}, &used)
 	if err != nil {
 		return nil, err
 	}
-	p, d := newDraft(s, watch)
-	s.graph.release()
-	c := &Compiled{Program: *p, Warnings: warnings, draft: d, used: used,
-		engine: engine{plainGo: o.PlainGo, noNative: o.NoNative}}
-	if d.mayFail() {
+	p, d := backend.NewDraft(s, watch)
+	s.Graph.Release()
+	c := &Program{Program: *p, Warnings: warnings, draft: d, used: used,
+		engine: vm.Engine{PlainGo: o.PlainGo, NoNative: o.NoNative}}
+	if d.MayFail() {
 		if err := c.LayOut(); err != nil {
 			return nil, err
 		}
@@ -73,10 +100,10 @@ func Compile(m *spirv.Module, entryPoint string, o Options) (*Compiled, error) {
 // LayOut makes the instructions of a program that Compile has given, and the members that belong to them: Insts,
 // FileSize, Mask, Constants, Builtins, Images, Subgroups and Prints. Run does so, too; who looks at them earlier comes
 // here first. It can fail only for a fault of the compiler's own.
-func (c *Compiled) LayOut() error {
+func (c *Program) LayOut() error {
 	c.once.Do(func() {
 		if c.draft != nil {
-			c.err = c.draft.layOut(&c.Program, &c.used)
+			c.err = c.draft.LayOut(&c.Program, &c.used)
 			c.draft = nil
 		}
 	})
@@ -86,7 +113,7 @@ func (c *Compiled) LayOut() error {
 // Run executes the program for all workgroups of the dispatch, and returns when they are done. It uses the cores of
 // the machine; several dispatches may run at once. It fails with ErrStopped when the dispatch's Stop says so, and with
 // another error when memory that the bindings gave is not mapped. What was written until then stays.
-func (c *Compiled) Run(d *Dispatch) error {
+func (c *Program) Run(d *Dispatch) error {
 	if err := c.LayOut(); err != nil {
 		return err
 	}
@@ -94,7 +121,7 @@ func (c *Compiled) Run(d *Dispatch) error {
 }
 
 // String is the program as text, after LayOut.
-func (c *Compiled) String() string {
+func (c *Program) String() string {
 	if err := c.LayOut(); err != nil {
 		return c.Name + ": " + err.Error()
 	}

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"farside/compute/internal/vm"
+	"farside/compute/internal/vmtest"
 )
 
 // Real compilers write conversions of floats to their own width: glslc does for ggml's rotations of 16-bit floats.
@@ -82,7 +85,7 @@ func TestFConvertOfEqualWidth(t *testing.T) {
 	}
 	out := make([]uint32, 4)
 	in := []uint32{math.Float32bits(1.0000001), math.Float32bits(-2.5)}
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{out, in}}})
+	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in}}})
 	got := make([]float32, 4)
 	for i, b := range out {
 		got[i] = math.Float32frombits(b)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/vm"
+	"farside/compute/internal/vmtest"
 )
 
 // covered are bodies of shaders all of whose straight code is machine code.
@@ -86,7 +88,7 @@ func TestCovered(t *testing.T) {
 			for _, o := range []Options{{}, {NoNative: true}, {PlainGo: true}} {
 				p := compileWords(t, words, o)
 				out := make([]uint32, 1536)
-				mustRun(t, p, &Dispatch{Groups: [3]uint32{3, 1, 1}, Bindings: buffers{words: [][]uint32{out, in}}})
+				mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{3, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in}}})
 				results = append(results, out)
 				if !o.NoNative && !o.PlainGo && kernel.Best().Name == "avx2" {
 					if left := leftToKernels(t, p); len(left) > 0 {
@@ -108,7 +110,7 @@ func TestCovered(t *testing.T) {
 
 // leftToKernels is what of a program's straight code is no machine code: the operations of loads, stores and
 // arithmetic. A last comparison, and what stands alone between jumps, needs no code.
-func leftToKernels(t *testing.T, p *Compiled) []string {
+func leftToKernels(t *testing.T, p *Program) []string {
 	var list []string
 	for line := range strings.Lines(planOf(t, p)) {
 		switch fields := strings.Fields(line); fields[1] {

@@ -12,7 +12,7 @@ import (
 // are laid out at once.
 func TestLayOut(t *testing.T) {
 	files, modules := testShaders(t)
-	var programs []*Compiled
+	var programs []*Program
 	var texts []string
 	for n, words := range modules {
 		m, err := spirv.Decode(words)

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"farside/compute/internal/vm"
+	"farside/compute/internal/vmtest"
 )
 
 // example is a program of the benchmarks, at a size.
@@ -201,7 +204,7 @@ func checkFilter(values []uint32, side int) func(t testing.TB, buffers [][]uint3
 }
 
 // compileExample compiles a shader of testdata.
-func compileExample(t testing.TB, name string) *Compiled {
+func compileExample(t testing.TB, name string) *Program {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("testdata", "shaders", name+".comp"))
 	if err != nil {
@@ -210,8 +213,8 @@ func compileExample(t testing.TB, name string) *Compiled {
 	return compileWords(t, glslWords(t, string(source)), Options{})
 }
 
-func (s *example) dispatch() *Dispatch {
-	d := &Dispatch{Groups: s.groups, Bindings: buffers{words: s.buffers}}
+func (s *example) dispatch() *vm.Dispatch {
+	d := &vm.Dispatch{Groups: s.groups, Bindings: vmtest.Buffers{Words: s.buffers}}
 	for _, word := range s.push {
 		d.PushConstants = binary.LittleEndian.AppendUint32(d.PushConstants, word)
 	}

@@ -4,6 +4,9 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"farside/compute/internal/vm"
+	"farside/compute/internal/vmtest"
 )
 
 // Products go into sums where only these need them. Each is rounded on its own.
@@ -27,7 +30,7 @@ func TestProductsInSums(t *testing.T) {
 	for i := range f {
 		f[i] = math.Float32bits(value(i))
 	}
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{testGroups, 1, 1}, Bindings: buffers{words: [][]uint32{out, nil, f}}})
+	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{testGroups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, nil, f}}})
 	for i := range n {
 		x, y, z := value(i), value(i+1), value(i+2)
 		both := float32(x * z)

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"farside/compute/internal/ir"
 )
 
 // hostileVariable names the family that a child compiles.
@@ -26,7 +28,7 @@ const hostileVariable = "FARSIDE_TEST_HOSTILE"
 // TestMain becomes the process that compiles a hostile module when TestHostileModules says so.
 func TestMain(m *testing.M) {
 	if order := os.Getenv(hostileVariable); order != "" {
-		validateGraphs = false // it counts with the compiler alone
+		ir.ValidateAll = false // it counts with the compiler alone
 		if err := hostileChild(order); err != nil {
 			fmt.Println(err)
 			os.Exit(1)

@@ -355,7 +355,7 @@ func compileHostile(words []uint32) error {
 	if err := p.LayOut(); err != nil {
 		return fmt.Errorf("compiling: what became a program has no instructions: %w", err)
 	}
-	if err := p.engine.prepare(&p.Program); err != nil {
+	if err := p.engine.Prepare(&p.Program); err != nil {
 		return fmt.Errorf("compiling: what became a program has no instructions: %w", err)
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"farside/compute/internal/vm"
+	"farside/compute/internal/vmtest"
 	"farside/internal/sampling"
 	"farside/internal/texel"
 	"farside/internal/vk"
@@ -184,8 +186,8 @@ func TestImageShaders(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileWords(t, glslWords(t, imageShader(c.declare, c.body)), Options{})
 			words := make([]uint32, 80*4)
-			mustRun(t, p, &Dispatch{Groups: [3]uint32{2, 1, 1},
-				Bindings: pictures{buffers{words: [][]uint32{words}}, c.views, samplers}})
+			mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{2, 1, 1},
+				Bindings: vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: c.views, Samplers: samplers}})
 			for i := range 80 {
 				w := c.want(i, place(i))
 				q := sampling.Lookup{Mode: sampling.LodExplicit, Compare: w.compare, HasOffset: w.offset != nil}
@@ -311,8 +313,8 @@ func TestImageShaders(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileWords(t, glslWords(t, imageShader(c.declare, c.body)), Options{})
 			words := make([]uint32, 80*4)
-			mustRun(t, p, &Dispatch{Groups: [3]uint32{2, 1, 1},
-				Bindings: pictures{buffers{words: [][]uint32{words}}, c.views, samplers}})
+			mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{2, 1, 1},
+				Bindings: vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: c.views, Samplers: samplers}})
 			for i := range 80 {
 				want := c.want(i)
 				for comp := range want {

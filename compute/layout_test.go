@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 	"testing"
+
+	"farside/compute/internal/vm"
+	"farside/compute/internal/vmtest"
 )
 
 // layouts reads and writes memory in many shapes. The host fills buffers with words that are their own index.
@@ -101,8 +104,8 @@ func TestLayouts(t *testing.T) {
 	binary.LittleEndian.PutUint32(push, 3)
 	binary.LittleEndian.PutUint32(push[4:], math.Float32bits(4))
 	binary.LittleEndian.PutUint64(push[8:], address)
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, PushConstants: push, Bindings: buffers{
-		words: [][]uint32{out, uniform, buffer, atomics}, elements: elements, physical: map[uint64][]uint32{address: memory},
+	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1}, PushConstants: push, Bindings: vmtest.Buffers{
+		Words: [][]uint32{out, uniform, buffer, atomics}, Elements: elements, Addresses: map[uint64][]uint32{address: memory},
 	}})
 	// Offsets in words: head 0, v 4, list 8 (stride 4), rows 20 (3 columns of 2, as rows: stride 4), columns 28 (stride
 	// 4), inner 40 of a 0, b 3, m 4 (stride 4), 12 words each.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"farside/compute/internal/vm"
+	"farside/compute/internal/vmtest"
 	"farside/spirv"
 )
 
@@ -64,7 +66,7 @@ func glslWords(t testing.TB, source string) []uint32 {
 	return toWords(data)
 }
 
-func compileWords(t testing.TB, words []uint32, o Options) *Compiled {
+func compileWords(t testing.TB, words []uint32, o Options) *Program {
 	t.Helper()
 	m, err := spirv.Decode(words)
 	if err != nil {
@@ -79,7 +81,7 @@ func compileWords(t testing.TB, words []uint32, o Options) *Compiled {
 	}
 	bound := uint64(1 << 30)
 	if p.draft != nil {
-		bound = p.draft.fileBound()
+		bound = p.draft.FileBound()
 	}
 	if err := p.LayOut(); err != nil {
 		t.Fatal(err)
@@ -145,7 +147,7 @@ func (s shaderCase) run(t *testing.T) {
 		floats[i] = testFloat(i)
 		f[i] = math.Float32bits(floats[i])
 	}
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{testGroups, 1, 1}, Bindings: buffers{words: [][]uint32{out, in, f}}})
+	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{testGroups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in, f}}})
 	for i := range n {
 		if want := s.want(uint32(i), in, floats); out[i] != want {
 			t.Errorf("invocation %d: %#x, want %#x\n%s", i, out[i], want, p)

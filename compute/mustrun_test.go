@@ -1,8 +1,12 @@
 package compute
 
-import "testing"
+import (
+	"testing"
 
-func mustRun(t *testing.T, p *Compiled, d *Dispatch) {
+	"farside/compute/internal/vm"
+)
+
+func mustRun(t *testing.T, p *Program, d *vm.Dispatch) {
 	t.Helper()
 	if err := p.Run(d); err != nil {
 		t.Fatal(err)
@@ -10,7 +14,7 @@ func mustRun(t *testing.T, p *Compiled, d *Dispatch) {
 }
 
 // planOf is how a program is executed.
-func planOf(t *testing.T, p *Compiled) string {
+func planOf(t *testing.T, p *Program) string {
 	t.Helper()
 	if err := p.LayOut(); err != nil {
 		t.Fatal(err)

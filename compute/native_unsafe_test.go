@@ -12,6 +12,9 @@ import (
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
+	"farside/compute/internal/program"
+	"farside/compute/internal/vm"
+	"farside/compute/internal/vmtest"
 	"farside/internal/sampling"
 )
 
@@ -52,7 +55,7 @@ void main() { %s }
 		p := compileWords(t, glslWords(t, source), Options{})
 		var got []string
 		for _, in := range p.Insts {
-			if in.Code != Access {
+			if in.Code != program.Access {
 				continue
 			}
 			pattern := [...]string{native.Any: "any", native.Same: "same", native.Consecutive: "consecutive",
@@ -72,7 +75,7 @@ void main() { %s }
 
 // large is bindings of memory of more than 2 GiB.
 type large struct {
-	buffers
+	vmtest.Buffers
 	memory []byte
 }
 
@@ -104,7 +107,7 @@ void main() {
 	for i := range 256 {
 		words[i] = uint32(100 + i)
 	}
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{4, 1, 1}, Bindings: large{memory: memory}})
+	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{4, 1, 1}, Bindings: large{memory: memory}})
 	for i := range uint32(256) {
 		if got := words[i+0x28000000]; got != 101+i {
 			t.Fatalf("word %d is %d", i, got)
@@ -148,7 +151,7 @@ void main() {
 	groups, base := [3]uint32{150, 5, 2}, [3]uint32{3, 2, 1}
 	width := 16 * (base[0] + groups[0])
 	words := make([]uint32, width*7*3)
-	mustRun(t, p, &Dispatch{Groups: groups, Base: base, Bindings: buffers{words: [][]uint32{words}},
+	mustRun(t, p, &vm.Dispatch{Groups: groups, Base: base, Bindings: vmtest.Buffers{Words: [][]uint32{words}},
 		PushConstants: binary.LittleEndian.AppendUint32(nil, width)})
 	if plan := planOf(t, p); strings.Contains(plan, "in rows") != (kernel.Best().Name == "avx2") {
 		t.Errorf("workgroups in rows:\n%s\n%s", plan, p)
@@ -180,7 +183,7 @@ layout(set=0,binding=1) buffer In { uint x[]; };
 void main() { y[gl_GlobalInvocationID.x + %du] = x[gl_GlobalInvocationID.x] + 1u; }
 `, skip)), Options{})
 		clear(out)
-		d := &Dispatch{Groups: [3]uint32{n / 64, 1, 1}, Bindings: buffers{words: [][]uint32{out, in}}}
+		d := &vm.Dispatch{Groups: [3]uint32{n / 64, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in}}}
 		mustRun(t, p, d)
 		for i := range uint32(n) {
 			if out[i+skip] != i*7+1 {

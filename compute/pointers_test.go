@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"farside/compute/internal/vm"
+	"farside/compute/internal/vmtest"
 )
 
 // assembleWords runs spirv-as.
@@ -146,7 +149,7 @@ func TestVariablePointers(t *testing.T) {
 		a[i], b[i] = uint32(100+i*i), uint32(5000+3*i)
 	}
 	a0, b0 := append([]uint32(nil), a...), append([]uint32(nil), b...)
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{out, a, b}}})
+	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, a, b}}})
 	sum := uint32(0)
 	for i := range uint32(16) {
 		chosen := b0[i]
@@ -237,7 +240,7 @@ OpFunctionEnd
 	p := compileWords(t, assembleWords(t, text), Options{})
 	out := make([]uint32, 3)
 	elements := [][]uint32{{10, 11, 12}, {20, 21, 22}, {30, 31, 32}, {40, 41, 42}}
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: buffers{words: [][]uint32{out}, elements: elements}})
+	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out}, Elements: elements}})
 	if want := []uint32{11, 30, 31}; !slices.Equal(out, want) {
 		t.Errorf("loads give %d, want %d", out, want)
 	}

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"farside/compute/internal/vm"
+	"farside/compute/internal/vmtest"
 )
 
 // Random structured shaders over unsigned integers, each as GLSL and as Go that does the same for one invocation.
@@ -336,7 +339,7 @@ func randomShader(t *testing.T, seed int64) {
 	for i := range in {
 		in[i] = testInput(i)
 	}
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: buffers{words: [][]uint32{out, in, f}}})
+	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in, f}}})
 	for i := range out {
 		s := &invocation{in: in, i: uint32(i)}
 		for k := range s.v {

@@ -9,7 +9,7 @@ import (
 // others have been compiled in. The programs are as the first ones, also those that were compiled long before.
 func TestWorkspaces(t *testing.T) {
 	files, modules := testShaders(t)
-	var programs []*Compiled
+	var programs []*Program
 	var texts []string
 	for _, words := range modules {
 		p := compileWords(t, words, Options{})

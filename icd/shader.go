@@ -16,7 +16,7 @@ import (
 
 // shader is what a stage of a pipeline becomes: a program, and what it needs of a pipeline layout. It does not change.
 type shader struct {
-	program   *compute.Compiled
+	program   *compute.Program
 	sets      []uint32 // the numbers of the descriptor sets that it uses
 	resources []shaderResource
 	push      []pushRange // of push constants that it uses

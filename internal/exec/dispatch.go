@@ -29,7 +29,7 @@ const (
 
 // Pipeline is a compute pipeline as commands see it. It does not change, and lives for as long as a command needs it.
 type Pipeline struct {
-	Program *compute.Compiled
+	Program *compute.Program
 	Sets    []*descriptor.Layout // of the pipeline's layout; nil where that has none
 	Uses    []uint32             // the numbers of the sets that the shader uses
 	Base    bool                 // made with VK_PIPELINE_CREATE_DISPATCH_BASE_BIT

@@ -15,8 +15,8 @@ import (
 )
 
 // empty is a program that does nothing.
-func empty(lanes int) *compute.Compiled {
-	p := new(compute.Compiled)
+func empty(lanes int) *compute.Program {
+	p := new(compute.Program)
 	p.Name, p.LocalSize, p.Lanes, p.SubgroupSize = "main", [3]uint32{uint32(lanes), 1, 1}, lanes, 32
 	p.Mask, p.FileSize = compute.Register{Step: 32, Size: 32}, 4096
 	p.Insts = []compute.Inst{{Code: compute.End}}
@@ -24,7 +24,7 @@ func empty(lanes int) *compute.Compiled {
 }
 
 // endless is a program with a loop that nothing ends.
-func endless() *compute.Compiled {
+func endless() *compute.Program {
 	p := empty(8)
 	p.Loops = []compute.Loop{{Name: "endless.comp:3"}}
 	p.Insts = []compute.Inst{{Code: compute.Again}, {Code: compute.Jump, Target: 0}}

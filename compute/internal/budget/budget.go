@@ -15,11 +15,11 @@ import "fmt"
 type Resource uint8
 
 const (
-	Calls        Resource = iota // that are inlined
-	Blocks                       // of the graph, copies by inlining and unrolling included
-	Nodes                        // likewise
-	Bytes                        // of tables and lists
-	Steps                        // of what may take more than linear time
+	Calls  Resource = iota // that are inlined
+	Blocks                 // of the graph, copies by inlining and unrolling included
+	Nodes                  // likewise
+	Bytes                  // of tables and lists
+	Steps                  // of what may take more than linear time
 	NumResources
 )
 

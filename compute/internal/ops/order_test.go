@@ -129,7 +129,9 @@ func TestNoOrder(t *testing.T) {
 			t.Error(text)
 		}
 	}
-	for _, path := range []string{"compute", "compute/internal/ops", "compute/internal/kernel", "compute/internal/native"} {
+	for _, path := range []string{"compute", "compute/internal/ops", "compute/internal/kernel", "compute/internal/native",
+		"compute/internal/ir", "compute/internal/frontend", "compute/internal/backend", "compute/internal/program",
+		"compute/internal/vm"} {
 		l.load(module+path, true)
 	}
 	if l.checked < 50 {

@@ -1,0 +1,238 @@
+package vm
+
+import (
+	"slices"
+
+	"farside/compute/internal/kernel"
+	"farside/compute/internal/native"
+	"farside/compute/internal/ops"
+	"farside/compute/internal/program"
+	"farside/spirv"
+)
+
+// usesNative says whether straight runs of instructions become machine code.
+func (e *Engine) usesNative() bool { return e.kernels.Name == "avx2" && !e.NoNative }
+
+// maxNames is how many uniform values of a run may get a place of their own instead of their register in the program.
+// They need one because a run does its uniform instructions first: an earlier instruction of the run, which is for each
+// lane, may still have to read the old value of that register.
+const maxNames = 16
+
+// worthStreaming is the size in bytes from which on stores to a slot go past the caches. The caches are smaller, so who
+// reads the slot later wouldn't find it there.
+const worthStreaming = 32 << 20
+
+// streams says whether a dispatch writes so much that it should go past the caches, to memory that it doesn't read.
+func (r *run) streams() bool {
+	e := r.engine
+	if len(e.streamed) == 0 || r.total*uint64(r.program.Lanes) < worthStreaming/4 {
+		return false
+	}
+	for _, slot := range e.streamed {
+		m := r.slots[slot]
+		if m.Size < worthStreaming {
+			return false
+		}
+		for i := range r.slots {
+			if i != int(slot) && !slices.Contains(e.streamed, int32(i)) && m.Overlaps(r.slots[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// makeNative makes machine code of runs of instructions. An instruction of a run is for each active lane, or it is
+// uniform: done once for all lanes. The first step of each run executes the code.
+func (e *Engine) makeNative(p *program.Program) {
+	if !e.usesNative() {
+		return
+	}
+	targets := make([]bool, len(p.Insts)+1)
+	for i := range p.Insts {
+		if p.Insts[i].Jumps() {
+			targets[p.Insts[i].Target] = true
+		}
+	}
+	e.arrays = findArrays(p, e.chunks)
+	var runs [][]native.Inst
+	var starts []int
+	loaded := make([]bool, len(p.Slots))
+	for i := range p.Insts {
+		if in := &p.Insts[i]; in.Code == program.Access && !in.Dynamic && !ops.Stores(in.Op) {
+			loaded[in.Index] = true
+		}
+	}
+	for from := 0; from < len(p.Insts); {
+		r := e.nativeRun(p, from, targets)
+		for i := range r {
+			in := &r[i]
+			in.Stream = in.Op == kernel.Store32 && p.Slots[in.Slot].Kind == program.SlotBuffer && !loaded[in.Slot]
+			if in.Stream && !slices.Contains(e.streamed, in.Slot) {
+				e.streamed = append(e.streamed, in.Slot)
+			}
+		}
+		if len(r) > 1 || len(r) > 0 && r[0].Shuffles() {
+			runs = append(runs, r)
+			starts = append(starts, from)
+		}
+		from += max(len(r), 1)
+	}
+	if len(runs) == 0 {
+		return
+	}
+	masked := len(e.masks) > 0 || p.Lanes%kernel.Width != 0
+	var group native.Register
+	if !masked && !p.ZeroShared && len(runs[0]) == len(p.Insts)-1 {
+		group = groupRegister(p)
+	}
+	code, err := native.Compile(runs, p.FileSize, masked, group)
+	if err != nil {
+		e.streamed = nil
+		return // the kernels do it
+	}
+	e.native, e.rows = code, group.Valid
+	for i, start := range starts {
+		s := &e.steps[start]
+		s.plain, s.act = s.act, actNative
+		s.to, s.target = int32(i), int32(start+len(runs[i]))
+	}
+}
+
+// groupRegister is the only register with the number of the workgroup along x.
+func groupRegister(p *program.Program) (r native.Register) {
+	for _, b := range p.Builtins {
+		if b.Kind == spirv.BuiltInWorkgroupId && b.Component == 0 {
+			r = native.Register{Offset: b.Register.Offset, Valid: !r.Valid}
+		}
+	}
+	return r
+}
+
+// nativeRun is the run that begins at an instruction. It ends before an instruction
+//   - that has no machine code,
+//   - that is the target of a jump,
+//   - that is uniform and can't be moved to the front of the run,
+//   - that writes a value of which an instruction of the run reads other chunks, or does that with one written before.
+func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []native.Inst {
+	var run []native.Inst
+	touched := map[native.Register]bool{} // by instructions for each lane
+	renamed := map[native.Register]native.Register{}
+	names := uint32(0)
+	stored := false
+	whole := wholeReads{written: map[native.Register]bool{}, read: map[native.Register]bool{}}
+	arrays := arrayUses{arrays: e.arrays, dynamic: map[int]bool{}}
+	at := from
+	for ; at < len(p.Insts) && (at == from || !targets[at]); at++ {
+		in, ok := e.nativeInst(p, at)
+		if !ok || e.steps[at].act == actPrefix || !arrays.allow(&in) || !whole.allow(&in) {
+			break
+		}
+		for _, r := range []*native.Register{&in.A, &in.B, &in.C, &in.Base} {
+			if name, ok := renamed[*r]; ok {
+				*r = name
+			}
+		}
+		delete(renamed, in.Dst)
+		if in.Once {
+			if stored && ops.Loads(in.Op) {
+				break
+			}
+			if touched[in.Dst] {
+				if names == maxNames || p.Insts[at].Until == 0 {
+					break
+				}
+				name := native.Register{Offset: p.FileSize + native.Scratch + 32*names, Valid: true}
+				renamed[in.Dst] = name
+				in.Dst = name
+				names++
+			}
+		} else {
+			for _, r := range []native.Register{in.A, in.B, in.C, in.Base} {
+				touched[r] = true
+			}
+			stored = stored || in.Stores()
+		}
+		run = append(run, in)
+	}
+	for i := 0; i < len(run); i++ {
+		until := int(p.Insts[from+i].Until)
+		run[i].Keep = until == 0 || run[i].Shuffles() || until >= from+len(run)
+		if run[i].Keep && run[i].Dst.Offset >= p.FileSize {
+			run, i = run[:i], -1 // what is read after the run must lie where it is looked for
+		}
+	}
+	return run
+}
+
+// nativeInst is an instruction as package native has it, if that can be.
+func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
+	in := &p.Insts[i]
+	n := native.Inst{Op: in.Op, Immediate: in.Immediate, Pattern: in.Pattern, Words: in.Words, Slot: in.Index}
+	for _, r := range []struct {
+		to   *native.Register
+		from program.Register
+	}{{&n.Dst, in.Dst}, {&n.A, in.A}, {&n.B, in.B}, {&n.C, in.C}, {&n.Base, in.Base}} {
+		if r.from.Size == 64 || r.from.Offset > 1<<30 {
+			return n, false
+		}
+		*r.to = native.Register{Offset: r.from.Offset, Step: r.from.Step, Valid: r.from.Size > 0}
+	}
+	switch in.Code {
+	case program.Kernel:
+		n.Once = in.Dst.Uniform()
+	case program.Assign:
+		n.Op, n.Once = kernel.MoveMasked32, in.Dst.Uniform()
+	case program.Access:
+		if in.Dynamic || in.A.Size == 0 || e.delays && p.Slots[in.Index].Kind == program.SlotBuffer {
+			return n, false
+		}
+		n.Once = e.steps[i].once
+		n.C = native.Register{}
+		if in.A.Uniform() {
+			n.Pattern = native.Same
+		}
+	case program.AccessPrivate:
+		n.Apart, n.Pattern = uint32(32*e.chunks), native.Any
+	case program.CallSubgroup:
+		op := &p.Subgroups[in.Index]
+		n.Op = nativeShuffles[op.Op]
+		if n.Op == 0 || max(op.Dst[0].Size, op.Value[0].Size, op.Arg.Size) != 32 {
+			return n, false
+		}
+		of := func(r program.Register) native.Register {
+			return native.Register{Offset: r.Offset, Step: r.Step, Valid: true}
+		}
+		n.Dst, n.A, n.C = of(op.Dst[0]), of(op.Arg), of(op.Value[0])
+		n.Apart, n.Immediate = p.SubgroupSize, uint64(e.chunks*kernel.Width)
+	default:
+		return n, false
+	}
+	return n, native.Supports(&n)
+}
+
+// nativeShuffles are the instructions of subgroups that there is machine code for.
+var nativeShuffles = map[spirv.Op]kernel.Op{
+	spirv.OpGroupNonUniformShuffle: native.Shuffle, spirv.OpGroupNonUniformBroadcast: native.Shuffle,
+	spirv.OpSubgroupReadInvocationKHR: native.Shuffle, spirv.OpGroupNonUniformShuffleXor: native.ShuffleXor,
+	spirv.OpGroupNonUniformShuffleUp: native.ShuffleUp, spirv.OpGroupNonUniformShuffleDown: native.ShuffleDown,
+	spirv.OpGroupNonUniformQuadBroadcast: native.QuadBroadcast, spirv.OpGroupNonUniformQuadSwap: native.QuadSwap,
+}
+
+// wholeReads is what a run reads in other chunks than the one under way. A run doesn't write it: its code is done with a
+// chunk before it begins the next.
+type wholeReads struct{ written, read map[native.Register]bool }
+
+// allow says whether a run may go on with an instruction, and notes it.
+func (w *wholeReads) allow(in *native.Inst) bool {
+	if w.read[in.Dst] || in.Shuffles() && w.written[in.C] {
+		return false
+	}
+	if in.Dst.Valid {
+		w.written[in.Dst] = true
+	}
+	if in.Shuffles() {
+		w.read[in.C] = true
+	}
+	return true
+}

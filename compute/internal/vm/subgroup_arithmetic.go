@@ -1,0 +1,185 @@
+package vm
+
+import (
+	"math"
+
+	"farside/compute/internal/kernel"
+	"farside/compute/internal/program"
+	"farside/spirv"
+)
+
+// same says whether two values of a type are equal, as OpIEqual, OpFOrdEqual or OpLogicalEqual have it.
+func same(t *spirv.Type, a, b uint64) bool {
+	if t != nil && t.Kind == spirv.TypeFloat {
+		return float(t, a) == float(t, b)
+	}
+	return a == b
+}
+
+// float is the value of a lane of a float; those of 16 bits are kept as 32 bits.
+func float(t *spirv.Type, lane uint64) float64 {
+	if t.Width == 64 {
+		return math.Float64frombits(lane)
+	}
+	return float64(math.Float32frombits(uint32(lane)))
+}
+
+// combiner is the function with which an instruction combines values as they lie in lanes, and its identity.
+func combiner(op spirv.Op, t *spirv.Type) (f func(a, b uint64) uint64, identity uint64) {
+	switch op {
+	case spirv.OpGroupNonUniformLogicalAnd:
+		return func(a, b uint64) uint64 { return a & b }, math.MaxUint32
+	case spirv.OpGroupNonUniformLogicalOr:
+		return func(a, b uint64) uint64 { return a | b }, 0
+	case spirv.OpGroupNonUniformLogicalXor:
+		return func(a, b uint64) uint64 { return a ^ b }, 0
+	case spirv.OpGroupNonUniformFAdd, spirv.OpGroupNonUniformFMul, spirv.OpGroupNonUniformFMin,
+		spirv.OpGroupNonUniformFMax:
+		if t.Width == 64 {
+			return combineF64(op)
+		}
+		return combineF32(op)
+	}
+	ones := uint64(math.MaxUint64) >> (64 - t.Width)
+	signed := func(a uint64) int64 { return int64(a<<(64-t.Width)) >> (64 - t.Width) }
+	switch op {
+	case spirv.OpGroupNonUniformIAdd:
+		return func(a, b uint64) uint64 { return (a + b) & ones }, 0
+	case spirv.OpGroupNonUniformIMul:
+		return func(a, b uint64) uint64 { return a * b & ones }, 1
+	case spirv.OpGroupNonUniformSMin:
+		return func(a, b uint64) uint64 { return uint64(min(signed(a), signed(b))) & ones }, ones >> 1
+	case spirv.OpGroupNonUniformSMax:
+		return func(a, b uint64) uint64 { return uint64(max(signed(a), signed(b))) & ones }, ones>>1 + 1
+	case spirv.OpGroupNonUniformUMin:
+		return func(a, b uint64) uint64 { return min(a, b) }, ones
+	case spirv.OpGroupNonUniformUMax:
+		return func(a, b uint64) uint64 { return max(a, b) }, 0
+	case spirv.OpGroupNonUniformBitwiseAnd:
+		return func(a, b uint64) uint64 { return a & b }, ones
+	case spirv.OpGroupNonUniformBitwiseOr:
+		return func(a, b uint64) uint64 { return a | b }, 0
+	case spirv.OpGroupNonUniformBitwiseXor:
+		return func(a, b uint64) uint64 { return a ^ b }, 0
+	}
+	return nil, 0
+}
+
+func combineF32(op spirv.Op) (func(a, b uint64) uint64, uint64) {
+	of := func(a uint64) float32 { return math.Float32frombits(uint32(a)) }
+	bits := func(f float32) uint64 { return uint64(math.Float32bits(f)) }
+	switch op {
+	case spirv.OpGroupNonUniformFAdd:
+		return func(a, b uint64) uint64 { return bits(of(a) + of(b)) }, 0
+	case spirv.OpGroupNonUniformFMul:
+		return func(a, b uint64) uint64 { return bits(of(a) * of(b)) }, bits(1)
+	case spirv.OpGroupNonUniformFMin:
+		return func(a, b uint64) uint64 { return bits(kernel.Least(of(a), of(b))) }, bits(float32(math.Inf(1)))
+	}
+	return func(a, b uint64) uint64 { return bits(kernel.Greatest(of(a), of(b))) }, bits(float32(math.Inf(-1)))
+}
+
+func combineF64(op spirv.Op) (func(a, b uint64) uint64, uint64) {
+	of := func(a uint64) float64 { return math.Float64frombits(a) }
+	bits := func(f float64) uint64 { return math.Float64bits(f) }
+	switch op {
+	case spirv.OpGroupNonUniformFAdd:
+		return func(a, b uint64) uint64 { return bits(of(a) + of(b)) }, 0
+	case spirv.OpGroupNonUniformFMul:
+		return func(a, b uint64) uint64 { return bits(of(a) * of(b)) }, bits(1)
+	case spirv.OpGroupNonUniformFMin:
+		return func(a, b uint64) uint64 { return bits(kernel.Least(of(a), of(b))) }, bits(math.Inf(1))
+	}
+	return func(a, b uint64) uint64 { return bits(kernel.Greatest(of(a), of(b))) }, bits(math.Inf(-1))
+}
+
+// combineKernels are the operations on vectors that combine values as combiner's functions do, of 32 and of 64 bits,
+// from OpGroupNonUniformIAdd on.
+var combineKernels = [...][2]kernel.Op{
+	spirv.OpGroupNonUniformIAdd - firstArithmetic:       {kernel.AddI32, kernel.AddI64},
+	spirv.OpGroupNonUniformFAdd - firstArithmetic:       {kernel.AddF32, kernel.AddF64},
+	spirv.OpGroupNonUniformIMul - firstArithmetic:       {kernel.MulI32, kernel.MulI64},
+	spirv.OpGroupNonUniformFMul - firstArithmetic:       {kernel.MulF32, kernel.MulF64},
+	spirv.OpGroupNonUniformSMin - firstArithmetic:       {kernel.MinS32, kernel.MinS64},
+	spirv.OpGroupNonUniformUMin - firstArithmetic:       {kernel.MinU32, kernel.MinU64},
+	spirv.OpGroupNonUniformFMin - firstArithmetic:       {kernel.MinF32, kernel.MinF64},
+	spirv.OpGroupNonUniformSMax - firstArithmetic:       {kernel.MaxS32, kernel.MaxS64},
+	spirv.OpGroupNonUniformUMax - firstArithmetic:       {kernel.MaxU32, kernel.MaxU64},
+	spirv.OpGroupNonUniformFMax - firstArithmetic:       {kernel.MaxF32, kernel.MaxF64},
+	spirv.OpGroupNonUniformBitwiseAnd - firstArithmetic: {kernel.AndI32, kernel.AndI64},
+	spirv.OpGroupNonUniformBitwiseOr - firstArithmetic:  {kernel.OrI32, kernel.OrI64},
+	spirv.OpGroupNonUniformBitwiseXor - firstArithmetic: {kernel.XorI32, kernel.XorI64},
+	spirv.OpGroupNonUniformLogicalAnd - firstArithmetic: {kernel.AndI32},
+	spirv.OpGroupNonUniformLogicalOr - firstArithmetic:  {kernel.OrI32},
+	spirv.OpGroupNonUniformLogicalXor - firstArithmetic: {kernel.XorI32},
+}
+
+const firstArithmetic = spirv.OpGroupNonUniformIAdd
+
+// combineKernel is the operation on vectors for an arithmetic instruction on values of a type, or 0. Integers of 8 and 16
+// bits have none: their lanes hold nothing above their bits.
+func combineKernel(op spirv.Op, t *spirv.Type) kernel.Op {
+	switch k := combineKernels[op-firstArithmetic]; {
+	case t != nil && t.Kind == spirv.TypeInt && t.Width < 32:
+		return 0
+	case t != nil && t.Width == 64:
+		return k[1]
+	default:
+		return k[0]
+	}
+}
+
+// reduce combines the values of a subgroup all of whose lanes are active, or of its clusters: first the chunks, lane by
+// lane, then the lanes of what they give. It says whether it did.
+func (g *group) reduce() bool {
+	op, w := g.op, g.worker
+	if !g.whole || !op.Combines || op.Operation != spirv.GroupOperationReduce &&
+		op.Operation != spirv.GroupOperationClusteredReduce {
+		return false
+	}
+	cluster, vector := g.cluster(), combineKernel(op.Op, op.Type)
+	if cluster%kernel.Width != 0 || vector == 0 || op.Value[0].Uniform() {
+		return false
+	}
+	f, _ := combiner(op.Op, op.Type)
+	wide := op.Value[0].Size == 64
+	move := kernel.Move32
+	if wide {
+		move = kernel.Move64
+	}
+	value, n := w.bind(op.Value[0]), cluster/kernel.Width
+	for first := g.start / kernel.Width; first < (g.start+g.size)/kernel.Width; first += n {
+		g.fold = kernel.Args{Dst: g.register(), A: value.Skip(first)}
+		w.kernels.Ops[move](&g.fold, 0, 1)
+		g.fold.A = g.fold.Dst
+		for chunk := first + 1; chunk < first+n; chunk++ {
+			g.fold.B = value.Skip(chunk)
+			w.kernels.Ops[vector](&g.fold, 0, 1)
+		}
+		sum := g.lane(0, wide)
+		for lane := 1; lane < kernel.Width; lane++ {
+			sum = f(sum, g.lane(lane, wide))
+		}
+		g.fill(op.Dst[0], first, n, sum)
+	}
+	return true
+}
+
+// fill writes a number to all lanes of some chunks, or to a register that is the same in all lanes.
+func (g *group) fill(r program.Register, first, n int, bits uint64) {
+	if r.Uniform() {
+		g.worker.setUniform(r, bits)
+		return
+	}
+	for chunk := first; chunk < first+n; chunk++ {
+		if r.Size == 64 {
+			for i, to := 0, g.worker.chunk64(r, chunk); i < len(to); i++ {
+				to[i] = bits
+			}
+			continue
+		}
+		for i, to := 0, g.worker.chunk32(r, chunk); i < len(to); i++ {
+			to[i] = uint32(bits)
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package vm
+
+import (
+	"math"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"farside/compute/internal/kernel"
+	"farside/compute/internal/native"
+	"farside/compute/internal/program"
+)
+
+// align is what register files and shared memory begin at a multiple of: a line of the cache.
+const align = 64
+
+// worker executes workgroups of a program, one after the other.
+type worker struct {
+	engine   *Engine
+	program  *program.Program
+	kernels  *kernel.Set
+	run      *run
+	file     []byte // the registers
+	steps    []step
+	slots    []kernel.Memory
+	privates []kernel.Memory
+	shared   []byte
+	images   []imageBinding
+	pending  []pending // of each mask register that control flow uses; the last one takes the lanes that end
+
+	// Which lanes take part. Where those of the chunks of active are all, nobody needs a register that says so.
+	active  span
+	mask    kernel.Register // the execution mask in the chunks of active, or none where it is full
+	source  kernel.Register // the same, or ones
+	lanes   kernel.Register // for the execution mask of a part of the lanes
+	start   span            // of the execution mask at the start of a workgroup
+	initial kernel.Register // that mask
+	ones    kernel.Register
+	ticks   int // until Stop is asked
+	fence   atomic.Uint32
+
+	builtins builtins
+	dynamic  dynamic
+	group    group
+	native   *native.Code // nil if the program has none, or not for the memory of this dispatch
+	adds     *kernel.Adds // nil if the program has none that wait
+}
+
+// pending is a mask register that collects lanes for an Enter or Again.
+type pending struct {
+	register kernel.Register
+	span          // in which it may have lanes
+	whole    bool // it has all lanes of the span, though the register says none
+}
+
+// span is the chunks from first to before end, and how many lanes of them are meant; fewer than none is unknown.
+type span struct {
+	first, end int
+	lanes      int
+}
+
+// unknown is a number of lanes that is not known, whatever is added to it.
+const unknown = math.MinInt32
+
+func (s *span) empty() bool { return s.first == s.end }
+
+// full says whether all lanes of the chunks are meant.
+func (s *span) full() bool { return s.lanes == (s.end-s.first)*kernel.Width }
+
+// with is the span of the lanes of both. They have no lane in common.
+func (s span) with(o span) span {
+	switch {
+	case s.empty():
+		return o
+	case o.empty():
+		return s
+	}
+	return span{min(s.first, o.first), max(s.end, o.end), s.lanes + o.lanes}
+}
+
+// aligned returns n bytes, zeroed, at a multiple of align.
+func aligned(n int) []byte {
+	b := make([]byte, n+align)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (align - 1)
+	return b[skip : int(skip)+n : int(skip)+n]
+}
+
+func newWorker(e *Engine, p *program.Program) *worker {
+	w := &worker{
+		engine:   e,
+		program:  p,
+		kernels:  e.kernels,
+		file:     aligned(int(p.FileSize) + native.Scratch + 32*maxNames),
+		steps:    append([]step(nil), e.steps...),
+		slots:    make([]kernel.Memory, len(p.Slots)),
+		privates: make([]kernel.Memory, len(e.privates)),
+		shared:   aligned(int(p.Shared)),
+		images:   make([]imageBinding, len(p.Images)),
+		pending:  make([]pending, len(e.masks)+1),
+	}
+	w.dynamic.init()
+	for i, private := range e.privates {
+		size := uint64(private.base.Size)
+		if !private.base.Uniform() {
+			size = uint64(private.base.Step) * uint64(e.chunks)
+		}
+		w.privates[i] = kernel.Memory{Base: w.bind(private.base).Base, Size: size * private.count}
+	}
+	for i, r := range e.masks {
+		w.pending[i].register = w.bind(r)
+	}
+	w.pending[len(e.masks)].register, _ = newRegister(make([]uint32, e.chunks*kernel.Width))
+	w.lanes = w.bind(p.Mask)
+	for i := range w.steps {
+		w.bindStep(&w.steps[i])
+	}
+	for _, c := range p.Constants {
+		w.setUniform(c.Register, c.Bits)
+	}
+	w.start = span{0, e.chunks, p.Lanes}
+	initial := make([]uint32, e.chunks*kernel.Width)
+	for i := range p.Lanes {
+		initial[i] = ^uint32(0)
+	}
+	w.initial, _ = newRegister(initial)
+	w.ones, _ = newRegister(allLanes[:])
+	w.ones.Step = 0
+	if slices.ContainsFunc(p.Insts, func(in program.Inst) bool { return in.Code == program.AccessPhysical }) {
+		w.dynamic.near = newNear(e.chunks)
+	}
+	if e.delays {
+		w.adds = new(kernel.Adds)
+	}
+	w.bindBuiltins()
+	return w
+}
+
+// bind says where a register lies in the worker's file.
+func (w *worker) bind(r program.Register) kernel.Register {
+	if r.Size == 0 {
+		return kernel.Register{}
+	}
+	return kernel.Register{Base: unsafe.Pointer(&w.file[r.Offset]), Step: uintptr(r.Step)}
+}
+
+func (w *worker) bindStep(s *step) {
+	in := s.inst
+	s.args = kernel.Args{Dst: w.bind(in.Dst), A: w.bind(in.A), B: w.bind(in.B), C: w.bind(in.C), Immediate: in.Immediate}
+	switch in.Code {
+	case program.Access, program.AccessPhysical, program.AccessPrivate:
+		if in.A.Size == 0 {
+			s.args.A = w.dynamic.zero
+		}
+		if in.Base.Size > 0 {
+			s.base = w.chunk32(in.Base, 0)
+		}
+	}
+	if s.act == actPrefix {
+		switch in.Op {
+		case kernel.EqI32:
+			s.first, s.base = w.chunk32(in.A, 0), &justOne
+		case kernel.LeU32, kernel.LeS32:
+			s.first, s.base = w.chunk32(in.B, 0), w.chunk32(in.A, 0)
+		default:
+			s.first, s.base = w.chunk32(in.A, 0), w.chunk32(in.B, 0)
+		}
+	}
+	switch in.Code {
+	case program.Access:
+		s.args.C = w.bind(in.D)
+		if !in.Dynamic {
+			s.args.Memory = &w.slots[in.Index]
+		}
+	case program.AccessPhysical:
+		s.args.C = w.bind(in.D)
+	case program.AccessPrivate:
+		s.args.C = kernel.Register{}
+		s.args.Memory = &w.privates[s.index]
+	}
+}
+
+// runGroups executes the program for workgroups that follow each other along x, where native is all of it.
+func (w *worker) runGroups(n uint32) {
+	w.native.RunGroups(w.mode(), n, w.file, unsafe.SliceData(w.slots), w.start.end)
+	w.builtins.skipGroups(n)
+}
+
+// mode is how the active lanes execute machine code.
+func (w *worker) mode() native.Mode {
+	switch {
+	case w.mask.Base != nil:
+		return native.Masked
+	case w.run.stream:
+		return native.Streaming
+	}
+	return native.Plain
+}
+
+// runNative executes a run of steps.
+func (w *worker) runNative(run int) {
+	w.native.Run(run, w.mode(), unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), w.mask.Base,
+		w.active.first, w.active.end-w.active.first)
+}
+
+// fillMask sets all lanes of chunks of a mask.
+func (w *worker) fillMask(r kernel.Register, from, to int) {
+	chunks := unsafe.Slice((*[kernel.Width]uint32)(r.Skip(from).Base), to-from)
+	for i := range chunks {
+		chunks[i] = allLanes
+	}
+}
+
+// clearLanes takes lanes of a chunk out of a mask.
+func (w *worker) clearLanes(r kernel.Register, chunk, from, to int) {
+	clear((*[kernel.Width]uint32)(r.Skip(chunk).Base)[from:to])
+}
+
+// setUniform writes the copies of a uniform register.
+func (w *worker) setUniform(r program.Register, bits uint64) {
+	if r.Size == 64 {
+		lanes := w.chunk64(r, 0)
+		for i := range lanes {
+			lanes[i] = bits
+		}
+		return
+	}
+	lanes := w.chunk32(r, 0)
+	for i := range lanes {
+		lanes[i] = uint32(bits)
+	}
+}
+
+// chunk32 is a chunk of a register of 32-bit values; of a uniform register there is one.
+func (w *worker) chunk32(r program.Register, chunk int) *[kernel.Width]uint32 {
+	at := int(r.Offset) + chunk*int(r.Step)
+	return (*[kernel.Width]uint32)(unsafe.Pointer(unsafe.SliceData(w.file[at : at+32])))
+}
+
+// chunk64 is a chunk of a register of 64-bit values; of a uniform register there is one.
+func (w *worker) chunk64(r program.Register, chunk int) *[kernel.Width]uint64 {
+	at := int(r.Offset) + chunk*int(r.Step)
+	return (*[kernel.Width]uint64)(unsafe.Pointer(unsafe.SliceData(w.file[at : at+64])))
+}
+
+// register is the chunk that a subgroup's values are folded into, and lane one of its lanes, of 32 bits or of 64.
+func (g *group) register() kernel.Register { return kernel.Register{Base: unsafe.Pointer(&g.folded)} }
+
+func (g *group) lane(i int, wide bool) uint64 {
+	if wide {
+		return g.folded[i]
+	}
+	return uint64((*[2 * kernel.Width]uint32)(unsafe.Pointer(&g.folded))[i])
+}
+
+// activeMask is the lanes of a chunk that are active, all ones for each; the chunk must be one of the active ones:
+//
+//	for chunk := w.active.first; chunk < w.active.end; chunk++ {
+func (w *worker) activeMask(chunk int) *[kernel.Width]uint32 {
+	return (*[kernel.Width]uint32)(w.source.Skip(chunk).Base)
+}
+
+// chunks is the register of a mask in its span.
+func (m *pending) chunks() [][kernel.Width]uint32 {
+	return unsafe.Slice((*[kernel.Width]uint32)(m.register.Skip(m.first).Base), m.end-m.first)
+}
+
+// fill lets a mask that has no lanes have all of a span.
+func (m *pending) fill(s span) { m.span, m.whole = s, true }
+
+// write lets the register say what the mask has.
+func (m *pending) write() {
+	if m.whole {
+		chunks := m.chunks()
+		for i := range chunks {
+			chunks[i] = allLanes
+		}
+		m.whole = false
+	}
+}
+
+// clear takes all lanes out of a mask.
+func (m *pending) clear() {
+	if !m.whole {
+		clear(m.chunks())
+	}
+	m.span, m.whole = span{}, false
+}
+
+// justOne is the bound that a comparison with 0 for equality is.
+var justOne = [kernel.Width]uint32{1}
+
+var allLanes = [kernel.Width]uint32{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0),
+	^uint32(0)}
+
+// slice is memory over bytes of Go's or the application's.
+func slice(b []byte) kernel.Memory {
+	if len(b) == 0 {
+		return kernel.Memory{}
+	}
+	return kernel.Memory{Base: unsafe.Pointer(unsafe.SliceData(b)), Size: uint64(len(b))}
+}
+
+// newRegister is a register outside of the file, with a copy of the values, a multiple of eight. It also returns its
+// first chunk.
+func newRegister(values []uint32) (kernel.Register, *[kernel.Width]uint32) {
+	b := aligned(4 * len(values))
+	base := unsafe.Pointer(unsafe.SliceData(b))
+	copy(unsafe.Slice((*uint32)(base), len(values)), values)
+	return kernel.Register{Base: base, Step: 4 * kernel.Width}, (*[kernel.Width]uint32)(base)
+}
