@@ -155,9 +155,7 @@ func (c *compiler) open1(fr *frame, b int) bool {
 		c.openLoop(fr, b, g)
 	}
 	c.begin(g)
-	if header {
-		put(&c.unsealed, g, true)
-	}
+	c.originOf(g).unsealed = header
 	return true
 }
 
@@ -241,7 +239,7 @@ func (c *compiler) closeLoops(fr *frame, b, nest int) {
 
 // seal completes the phis of a loop's header.
 func (c *compiler) seal(fr *frame, h int32) {
-	delete(c.unsealed, h)
+	c.originOf(h).unsealed = false
 	at := 0
 	for _, i := range fr.phis[h] {
 		n := c.count(c.resultType(i))
@@ -264,7 +262,7 @@ func (c *compiler) phiOperands(b int32, i *spirv.Instruction) [][]ir.Value {
 	c.steps(len(preds) * len(i.Operands))
 	operands := make([][]ir.Value, len(preds))
 	for j, p := range preds {
-		label := c.label(p)
+		label := c.originOf(p).label
 		for o := 0; o+1 < len(i.Operands); o += 2 {
 			if i.Operands[o+1] != label {
 				continue
@@ -324,7 +322,7 @@ func (c *compiler) lowerPhi(fr *frame, i *spirv.Instruction) {
 	if len(kinds) != n {
 		c.fail(i, "a phi of this type")
 	}
-	if c.unsealed[b] {
+	if c.originOf(b).unsealed {
 		for k, s := range kinds {
 			out[k] = c.g.Phi(b, s != nil && wide(s), nil)
 		}
@@ -379,7 +377,7 @@ func (c *compiler) target(fr *frame, label uint32) int32 {
 
 func (c *compiler) terminate(fr *frame, blk *spirv.Block) {
 	t := blk.Terminator
-	c.setLabel(c.g.Current, uint32(blk.Label.Result))
+	c.originOf(c.g.Current).label = uint32(blk.Label.Result)
 	switch t.Op {
 	case spirv.OpBranch:
 		c.g.Branch(c.target(fr, t.Operands[0]))
@@ -414,19 +412,12 @@ func (c *compiler) terminate(fr *frame, blk *spirv.Block) {
 	}
 }
 
-// label is the OpLabel of which a block of the graph is a part, 0 if it is of none.
-func (c *compiler) label(b int32) uint32 {
-	if int(b) < len(c.labels) {
-		return c.labels[b]
+// originOf is what is known of a block.
+func (c *compiler) originOf(b int32) *origin {
+	for len(c.origins) <= int(b) {
+		c.origins = append(c.origins, origin{})
 	}
-	return 0
-}
-
-func (c *compiler) setLabel(b int32, label uint32) {
-	for len(c.labels) <= int(b) {
-		c.labels = append(c.labels, 0)
-	}
-	c.labels[b] = label
+	return &c.origins[b]
 }
 
 func b2i(b bool) int {
@@ -477,9 +468,9 @@ func (c *compiler) lowerSwitch(fr *frame, t *spirv.Instruction, label uint32) {
 		}
 		c.g.BranchIf(x.cond, yes, next)
 		if k < len(choices)-1 {
-			c.setLabel(c.g.Current, label)
+			c.originOf(c.g.Current).label = label
 			c.begin(next)
-			c.setLabel(next, label)
+			c.originOf(next).label = label
 		}
 	}
 	if len(choices) == 0 {

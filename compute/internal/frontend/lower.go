@@ -53,11 +53,10 @@ type compiler struct {
 	open      map[int32][]incomplete
 
 	phiPointers map[phiPointer][]ir.Value
-	nest        []int32        // loops around the current block
-	nestEnds    []int          // their last blocks, as blocks of the function
-	loopStores  [][]uint64     // by loop: a bit for each variable that changes in it
-	unsealed    map[int32]bool // blocks of which not all predecessors are known
-	labels      []uint32       // by block: the OpLabel of which it is a part
+	nest        []int32    // loops around the current block
+	nestEnds    []int      // their last blocks, as blocks of the function
+	loopStores  [][]uint64 // by loop: a bit for each variable that changes in it
+	origins     []origin   // by block
 
 	counter, floor uint32    // versions of memory
 	contents       []content // by memory
@@ -74,6 +73,12 @@ type compiler struct {
 	physical       bool
 	atomics        bool
 	warnings       []Warning
+}
+
+// origin is what is known of a block of the graph while it is built.
+type origin struct {
+	label    uint32 // the OpLabel of which it is a part
+	unsealed bool   // not all predecessors are known
 }
 
 // content is what is known of a memory.
@@ -151,7 +156,8 @@ func Lower(m *spirv.Module, entryPoint string, o *Options, used *budget.Budget) 
 	c.lowerEntry()
 	c.g.Tidy()
 	c.g.Watch.Renumbered()
-	c.space.slots, c.space.kinds = c.slots, c.kinds
+	c.space.slots, c.space.kinds, c.space.loopStores = c.slots, c.kinds, c.loopStores
+	c.space.origins, c.space.contents = c.origins, c.contents
 	c.space.release()
 	return &ir.Shader{
 		Name: c.entry.Name, LocalSize: c.localSize, SubgroupSize: o.SubgroupSize, Graph: c.g, Resources: c.resources,
@@ -168,7 +174,8 @@ func (c *compiler) prepare() {
 	c.space = takeWorkspace(c.budget)
 	w := c.space
 	c.values = w.operands.Take(len(c.module.Definitions))
-	c.slots, c.kinds = w.slots[:0], w.kinds[:0]
+	c.slots, c.kinds, c.loopStores = w.slots[:0], w.kinds[:0], w.loopStores[:0]
+	c.origins, c.contents = w.origins[:0], w.contents[:0]
 	c.earlier, c.byVariable = w.earlier, w.byVariable
 	// Of physical memory only the version counts.
 	c.g.Memories, c.contents = append(c.g.Memories, ir.Memory{}), append(c.contents, content{})

@@ -120,10 +120,10 @@ func (c *compiler) readSlot(s int, b int32) ir.Value {
 func (c *compiler) beginReading(s int, b int32) reading {
 	c.steps(1)
 	blk := &c.g.Blocks[b]
-	changes := len(blk.Preds) > 0 && (c.unsealed[b] || len(blk.Preds) > 1 && c.isHeader(b)) &&
+	changes := len(blk.Preds) > 0 && (c.originOf(b).unsealed || len(blk.Preds) > 1 && c.isHeader(b)) &&
 		c.changes(c.slots[s].variable, b)
 	switch {
-	case changes && c.unsealed[b]:
+	case changes && c.originOf(b).unsealed:
 		return reading{block: b}
 	case changes:
 		phi := c.g.Phi(b, c.slots[s].wide, nil)
@@ -146,7 +146,7 @@ func (c *compiler) endReading(s int, b int32, phi ir.Value) {
 		return
 	case len(blk.Preds) == 0:
 		v = c.g.Constant(0, c.slots[s].wide) // it was not initialized
-	case c.unsealed[b] && c.changes(c.slots[s].variable, b):
+	case c.originOf(b).unsealed && c.changes(c.slots[s].variable, b):
 		v = c.g.Phi(b, c.slots[s].wide, nil)
 		put(&c.open, b, append(c.open[b], incomplete{s, v}))
 	default:
@@ -200,7 +200,7 @@ func (c *compiler) joinSlot(s int, b int32, first ir.Value) ir.Value {
 			l[i] = v // the variable does not change in the loop
 		}
 	}
-	if c.unsealed[b] { // the branch back is still to come
+	if c.originOf(b).unsealed { // the branch back is still to come
 		put(&c.open, b, append(c.open[b], incomplete{s, v}))
 	}
 	return v

@@ -10,8 +10,11 @@ import (
 
 // workspace is the memory of a lowering that nothing keeps: later ones use it again.
 type workspace struct {
-	slots []slot
-	kinds []*spirv.Type
+	slots      []slot
+	kinds      []*spirv.Type
+	loopStores [][]uint64
+	origins    []origin
+	contents   []content
 
 	arenas    budget.Arenas
 	ints      budget.Arena[int32]
@@ -68,6 +71,7 @@ func (w *workspace) release() {
 	}
 	// What may hold a module's memory is cleared: a pool keeps none alive.
 	clear(w.slots)
+	clear(w.loopStores)
 	clear(w.kinds[:cap(w.kinds)])
 	w.arenas.Reset()
 	clear(w.earlier)

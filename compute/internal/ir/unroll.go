@@ -22,7 +22,7 @@ const (
 // unroll replaces loops that always go round a few times by as many copies: counters become constants, and with them
 // offsets. Inner loops come first. It says whether there was one.
 func (g *Graph) unroll() bool {
-	u := &unroller{g: g, versions: map[uint32]uint32{}}
+	u := &unroller{g: g}
 	for l := len(g.Loops) - 1; l >= 0; l-- {
 		if rounds := u.rounds(int32(l)); rounds >= 0 {
 			u.copies(int32(l), rounds)
@@ -221,6 +221,9 @@ func (u *unroller) copies(l int32, rounds int) {
 		values[i] = u.find(u.g.Nodes[v].List[0])
 	}
 	u.beginCopies()
+	if u.versions == nil {
+		u.versions = map[uint32]uint32{}
+	}
 	order := u.g.space.ints.Take(len(old)*rounds + 1)[:0]
 	from := before
 	target := header // of from's branch, which is to go to the copy

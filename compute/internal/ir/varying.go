@@ -23,7 +23,7 @@ func (g *Graph) findVarying() {
 	}
 	marked := g.space.flags.Take(len(g.Order))
 	s := &spread{g: g, spots: g.space.spots.Take(len(g.Order)), parties: g.space.parties.Take(len(g.Order)),
-		back: g.space.ints.Take(len(g.Loops)), exits: map[int32][]int32{}, seen: map[uint64]struct{}{}}
+		back: g.space.ints.Take(len(g.Loops))}
 	for changed := true; changed; {
 		changed = false
 		for at, b := range g.Order {
@@ -235,6 +235,9 @@ func (s *spread) from(b int32) {
 			if _, ok := s.seen[key]; ok {
 				return
 			}
+			if s.seen == nil {
+				s.seen = map[uint64]struct{}{}
+			}
 			s.seen[key] = struct{}{}
 		}
 		if s.spots[at].epoch != s.epoch {
@@ -288,6 +291,9 @@ func (s *spread) exitsOf(l int32) []int32 {
 				list = append(list, t)
 			}
 		}
+	}
+	if s.exits == nil {
+		s.exits = map[int32][]int32{}
 	}
 	s.exits[l] = list
 	return list
