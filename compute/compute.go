@@ -1,8 +1,10 @@
-// Package compute runs compute shaders: it turns a SPIR-V module into a register program and runs that over the
-// workgroups of a dispatch, all invocations of a workgroup in lockstep.
+// Package compute compiles compute shaders and runs them. In comes a SPIR-V module that has passed its check, out goes
+// a Program, which Run executes for the workgroups of a dispatch. It is the face of the packages below it:
 //
-// Compile lowers: it takes a checked module, inlines its functions, and brings it into static single assignment over
-// scalars. Program.LayOut finds out what is uniform, and allocates registers. Program.Run executes.
+//	frontend → ir ← backend → program ← vm
+//
+// Compile has frontend make a graph, and backend a program without instructions. LayOut has backend make these. Run
+// has vm execute them.
 package compute
 
 import (
@@ -80,8 +82,9 @@ type Program struct {
 func Compile(m *spirv.Module, entryPoint string, o Options) (*Program, error) {
 	var used budget.Budget
 	watch := ir.NewWatcher(o.Dump)
-	s, warnings, err := frontend.Lower(m, entryPoint, &frontend.Options{Specialization: o.Specialization, Constants: o.Constants,
-		SubgroupSize: o.SubgroupSize, ZeroShared: o.ZeroShared, Watch: watch, Capabilities: o.Capabilities}, &used)
+	s, warnings, err := frontend.Lower(m, entryPoint, &frontend.Options{Specialization: o.Specialization,
+		Constants: o.Constants, SubgroupSize: o.SubgroupSize, ZeroShared: o.ZeroShared, Watch: watch,
+		Capabilities: o.Capabilities}, &used)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,8 @@ func (e *emitter) call(i *program.Inst, v ir.Value) {
 			Arg: r.one(ir.PartArg), Dst: r.results})
 	case ops.Print:
 		i.Code, i.Index = program.CallPrint, int32(len(e.p.Prints))
-		e.p.Prints = append(e.p.Prints, program.Print{Format: c.Print.Format, Args: r.parts[ir.PartValue], Types: c.Print.Types})
+		e.p.Prints = append(e.p.Prints, program.Print{Format: c.Print.Format, Args: r.parts[ir.PartValue],
+			Types: c.Print.Types})
 	}
 }
 

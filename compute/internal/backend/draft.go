@@ -1,3 +1,12 @@
+// Package backend lays a graph out as a register program. In comes a shader whose graph is tidy. Out goes at once a
+// program without instructions, whose slots and resources are known (NewDraft), and later, on demand, the rest
+// (Draft.LayOut).
+//
+//  1. A Draft keeps a copy of the graph. LayOut optimizes and reads another copy: it may begin again, without copies
+//     of loops, if these were too much.
+//  2. A program is laid out in the order of the graph's blocks. Lanes that wait keep their registers while others run,
+//     which liveness sees to: it follows that order, not the ways of a lane.
+//  3. The registers of a program come to maxFile at most.
 package backend
 
 import (
@@ -52,7 +61,10 @@ func NewDraft(s *ir.Shader, watch *ir.Watcher) (*program.Program, *Draft) {
 }
 
 // slotKinds are the kinds of slots by those of memories.
-var slotKinds = [...]program.SlotKind{ir.MemoryBuffer: program.SlotBuffer, ir.MemoryPush: program.SlotPush, ir.MemoryShared: program.SlotShared, ir.MemoryData: program.SlotData}
+var slotKinds = [...]program.SlotKind{
+	ir.MemoryBuffer: program.SlotBuffer, ir.MemoryPush: program.SlotPush, ir.MemoryShared: program.SlotShared,
+	ir.MemoryData: program.SlotData,
+}
 
 // placeMemory gives a memory its place among the slots or resources.
 func placeMemory(p *program.Program, m *ir.Memory) int32 {

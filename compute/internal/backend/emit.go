@@ -49,7 +49,8 @@ type move struct{ dst, src program.Register }
 func emit(g *ir.Graph, p *program.Program, places []int32, space *workspace) {
 	p.Insts, p.Constants, p.Builtins, p.FileSize = space.insts[:0], space.constants[:0], space.builtins[:0], 0
 	p.Images, p.Subgroups, p.Prints = nil, nil, nil
-	e := &emitter{p: p, chunks: uint32((p.Lanes + kernel.Width - 1) / kernel.Width), g: g, space: space, live: live(g, space), places: places,
+	e := &emitter{p: p, chunks: uint32((p.Lanes + kernel.Width - 1) / kernel.Width), g: g, space: space,
+		live: live(g, space), places: places,
 		jumps: space.jumps[:0], moves: space.moves[:0]}
 	e.registers = space.registers.Take(len(g.Nodes))
 	e.masks = space.registers.Take(len(g.Blocks))
@@ -79,7 +80,8 @@ func emit(g *ir.Graph, p *program.Program, places []int32, space *workspace) {
 	// The program has as much memory as it needs.
 	space.insts, space.constants, space.builtins, space.jumps, space.moves = p.Insts, p.Constants, p.Builtins, e.jumps,
 		e.moves
-	p.Insts, p.Constants, p.Builtins = append([]program.Inst(nil), p.Insts...), append([]program.Constant(nil), p.Constants...),
+	p.Insts, p.Constants, p.Builtins = append([]program.Inst(nil), p.Insts...),
+		append([]program.Constant(nil), p.Constants...),
 		append([]program.Builtin(nil), p.Builtins...)
 }
 

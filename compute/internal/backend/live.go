@@ -23,7 +23,7 @@ type liveness struct {
 	space         *workspace
 	start, assign []int32                 // by place in the order
 	def, last     []int32                 // by value; last use
-	outside       []int32                 // of the phis of loops that all lanes leave at once, the last use behind the loop
+	outside       []int32                 // of phis of loops that all lanes leave at once, the last use behind the loop
 	outer         []int32                 // of a value that lanes keep when they leave a loop, that loop + 1
 	group         []ir.Value              // of values that share a register, the representative; 0 is the value itself
 	stretches     [][]stretch             // by value

@@ -371,7 +371,8 @@ func (c *compiler) lowerLinear(i *spirv.Instruction) {
 		out = c.list(rows * columns)
 		for col := range columns {
 			for r := range rows {
-				out[col*rows+r] = dot(inner, func(k int) ir.Value { return a[k*rows+r] }, func(k int) ir.Value { return b[col*inner+k] })
+				out[col*rows+r] = dot(inner, func(k int) ir.Value { return a[k*rows+r] },
+					func(k int) ir.Value { return b[col*inner+k] })
 			}
 		}
 	}

@@ -1,3 +1,12 @@
+// Package frontend turns SPIR-V into a graph. In comes an entry point of a module that has passed its check, with the
+// values of its specialization constants; out goes an ir.Shader, whose graph is tidy, and warnings. Who has the shader
+// releases the graph.
+//
+//  1. Errors are the shader's: what is not supported, or needs more than the budget.
+//  2. Calls are inlined. Blocks are taken in structured order, once for each call of their function.
+//  3. Everything is scalars: composites are lists of them, and variables that only one lane sees are values, or arrays
+//     of registers where they are indexed at run time. A pointer into memory is a memory, an offset and an immediate.
+//  4. What an ID stands for, variables and pointers are the compiler's. Of these the graph has nothing.
 package frontend
 
 import (

@@ -211,7 +211,8 @@ func (c *compiler) moveBy(i *spirv.Instruction, p *pointer, id uint32) {
 		return
 	}
 	if p.address != 0 {
-		p.address = c.g.Op2(kernel.AddI64, p.address, c.g.Op2(kernel.MulI64, c.convertInt(v, t, 64), c.g.Constant(stride, true)))
+		v = c.g.Op2(kernel.MulI64, c.convertInt(v, t, 64), c.g.Constant(stride, true))
+		p.address = c.g.Op2(kernel.AddI64, p.address, v)
 		return
 	}
 	v = c.g.Op2(kernel.MulI32, c.convertInt(v, t, 32), c.g.C32(uint32(stride)))

@@ -31,11 +31,11 @@ const (
 	NumParts
 )
 
-var partNames = [NumParts]string{"image", "sampler", "at", "dref", "component", "bias", "lod", "minlod", "gradx", "grady",
-	"offset", "sample", "texel", "value", "arg"}
+var partNames = [NumParts]string{"image", "sampler", "at", "dref", "component", "bias", "lod", "minlod", "gradx",
+	"grady", "offset", "sample", "texel", "value", "arg"}
 
-// Call is what an operation of ClassCall does with its operands. Nodes may share one: nothing changes it once a node has
-// it. Its image, subgroup or print is there, as the operation is ops.Image, Subgroup or Print.
+// Call is what an operation of ClassCall does with its operands. Nodes may share one: nothing changes it once a node
+// has it. Its image, subgroup or print is there, as the operation is ops.Image, Subgroup or Print.
 type Call struct {
 	Op       spirv.Op        // the instruction
 	Pure     bool            // nothing but its results matters

@@ -1,3 +1,16 @@
+// Package ir has the graph of a shader: static single assignment over scalars, all functions inlined. A builder makes
+// it (New, Add and what stands on it), Tidy and Optimize bring it into the shape that can be laid out, a validator
+// looks for faults, and String writes it down.
+//
+// In come operations, block by block, each block behind those that branch to it; out goes a graph on which Optimize
+// has run. What holds at all times stands at validator. Besides:
+//
+//  1. A graph points to nothing of who builds it or lays it out. Values, blocks, loops, memories, arrays and calls are
+//     indices in its lists.
+//  2. Each construct is contiguous in Order, and only the last block of a loop branches back.
+//  3. Add gives an equal node instead of a second one where it can. Nobody may change a node that others may have got.
+//  4. A graph lies in memory that Release gives back. Keep copies it to memory of its own, Resume back.
+//  5. A pass tells Watch when it is done (did), so that its outcome is dumped, and validated.
 package ir
 
 import (

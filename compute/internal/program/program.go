@@ -1,3 +1,7 @@
+// Package program has the register program: what the back end makes and the machine runs. It is data, with its text
+// (String), and knows neither how it was made nor how it is run.
+//
+// Nothing changes a program once it has its instructions. Any number of machines may run it at once.
 package program
 
 import (

@@ -1,3 +1,14 @@
+// Package vm runs register programs. In come a program and a Dispatch: workgroups, and Bindings that say what its
+// descriptors refer to. What goes out lies in the memory of these.
+//
+//  1. An Engine belongs to one program. It translates the instructions to steps when they first run, and keeps workers
+//     for later dispatches. Several dispatches may run at once.
+//  2. A worker is one goroutine's at a time. It executes an instruction for all lanes of a workgroup before the next
+//     one.
+//  3. Machine code (native.go) and the kernels give the same bits.
+//  4. Between dispatches no worker points to memory that is not Go's.
+//  5. A fault of memory, or a panic, ends the dispatch with an error, and its worker is dropped: its masks may be in
+//     any state.
 package vm
 
 import (

@@ -107,7 +107,8 @@ var noLanes sampling.Lanes
 
 // imageLanes does an instruction on one image. All operands are read before the result is written, whose registers may
 // be the operands'.
-func (w *worker) imageLanes(op *program.ImageOp, v *sampling.View, s *sampling.Sampler, chunk int, active sampling.Mask) {
+func (w *worker) imageLanes(op *program.ImageOp, v *sampling.View, s *sampling.Sampler, chunk int,
+	active sampling.Mask) {
 	var result sampling.Texels
 	switch op.Op {
 	case spirv.OpImageRead:

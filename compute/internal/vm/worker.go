@@ -75,7 +75,8 @@ func (w *worker) beginAdds() {
 	for i := range w.steps {
 		s := &w.steps[i]
 		s.act = w.engine.steps[i].act
-		if s.inst.Code != program.Access || s.inst.Dynamic || s.act == actDelayed || w.program.Slots[s.index].Kind != program.SlotBuffer {
+		if s.inst.Code != program.Access || s.inst.Dynamic || s.act == actDelayed ||
+			w.program.Slots[s.index].Kind != program.SlotBuffer {
 			continue
 		}
 		if ops.Updates(s.inst.Op) || slices.ContainsFunc(delayed, w.slots[s.index].Overlaps) {

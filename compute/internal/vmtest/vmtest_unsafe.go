@@ -1,3 +1,5 @@
+// Package vmtest is for tests of what runs programs: an Assembly is a program that is written by hand, Buffers and
+// Pictures are memory and images for it to run on.
 package vmtest
 
 import (
