@@ -19,7 +19,7 @@ func (d *Device) CopyBuffer(dst, src vk.Buffer, size uint64) vk.Result {
 	})
 }
 
-// Submit records a command buffer, submits it to the device's queue and waits for its fence, 10 s at most. It
+// Submit records a command buffer, submits it to the device's queue and waits for its fence, a minute at most. It
 // returns the first result that is not VK_SUCCESS.
 func (d *Device) Submit(record func(vk.CommandBuffer)) vk.Result {
 	var a Arena
@@ -62,8 +62,8 @@ func (d *Device) Submit(record func(vk.CommandBuffer)) vk.Result {
 	if r := vk.Result(d.CallOn("vkQueueSubmit", uintptr(d.Queue()), 1, addr(submit), uintptr(*fence))); r != vk.SUCCESS {
 		return r
 	}
-	const tenSeconds = 10_000_000_000
-	if r := vk.Result(d.Call("vkWaitForFences", 1, addr(fence), vk.TRUE, tenSeconds)); r != vk.SUCCESS {
+	const aMinute = 60_000_000_000
+	if r := vk.Result(d.Call("vkWaitForFences", 1, addr(fence), vk.TRUE, aMinute)); r != vk.SUCCESS {
 		return r
 	}
 	return d.QueueWaitIdle(d.Queue()) // a fence of a device that is lost meanwhile may count as signalled
