@@ -62,7 +62,8 @@ var lavapipeBreaks = map[string]string{
 var lavapipeSometimes = map[string]string{
 	"glsl.builtin.precision_double.common":                           "rounds some doubles wrongly where there is no AVX-512",
 	"memory_model.message_passing.queue_family":                      "leaves a loop after 65,535 rounds, whatever its condition says",
-	"synchronization.basic.binary_semaphore.mixed_with_timeline":     "now and then a wrong counter value, or a segmentation fault in it",
+	"synchronization.basic.binary_semaphore.mixed_with_timeline":     wrongCounter,
+	"synchronization2.basic.binary_semaphore.mixed_with_timeline":    wrongCounter,
 	"synchronization.timeline_semaphore.one_queue":                   fenceBeforeSemaphore,
 	"synchronization2.timeline_semaphore.one_queue":                  fenceBeforeSemaphore,
 	"synchronization.timeline_semaphore.wait_before_signal_by_host":  fenceBeforeSemaphore,
@@ -70,3 +71,5 @@ var lavapipeSometimes = map[string]string{
 }
 
 const fenceBeforeSemaphore = "signals the fence before a semaphore of the same submission (chapter \"Fences\", first synchronization scope)"
+
+const wrongCounter = "now and then a wrong counter value, or a segmentation fault in it"
