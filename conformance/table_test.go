@@ -14,7 +14,7 @@ func table() []definition {
 		clearCases(), allFormatCases(), offerCases(),
 		largeCases(), randomCases(), hostCopyCases(), hostFaultCases(), queryCases(), commandBufferCases(), secondaryCases(),
 		threadCases(), commandBufferMisuse(), recordMisuse(),
-		executionErrorCases(), transferMemoryCases(), pendingCases(),
+		executionErrorCases(), excessCases(), transferMemoryCases(), pendingCases(),
 		// Synchronisation
 		fenceCases(), binaryCases(), timelineCases(), eventCases(), objectCases(), crossingCases(), syncFdCases(),
 		hostileCases(), killedCases(), orderCases(), syncMisuse(), sleepCases(),

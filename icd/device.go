@@ -25,7 +25,7 @@ func createDevice(
 
 func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err error) {
 	d := &device{physical: p, extensions: map[string]bool{}, stop: syncobj.New(syncobj.Fence, 0)}
-	d.environment = sync.OnceValue(d.newEnvironment)
+	d.environment, d.offer = sync.OnceValue(d.newEnvironment), sync.OnceValue(d.newOffer)
 	d.exec = exec.Device{Resources: &resources{d, 0}, Stop: d.stop, Lost: d.executionFailed, Told: d.told, Print: d.printed,
 		Watchdog: p.settings.Watchdog, MaxGroups: p.limits.MaxComputeWorkGroupCount, Fault: d.queueFaults()}
 	d.made = here()

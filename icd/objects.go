@@ -107,6 +107,7 @@ type device struct {
 	pieces sync.Mutex       // exec.Device.Pieces
 
 	environment func() *spirv.Environment // what modules are held to
+	offer       func() *spirv.Environment // the same, if all that the device has were enabled
 
 	shaders   shaders
 	addresses addresses // of memory that shaders reach by address

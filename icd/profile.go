@@ -178,7 +178,12 @@ func (p *physicalDevice) supports(extension string) bool {
 
 // supportsFeature says whether the field named name of a feature structure is VK_TRUE.
 func (p *physicalDevice) supportsFeature(structure vk.StructureType, name string) bool {
-	return supportsFeature(structure, name) && (p.cut == nil || p.cut.Features[name])
+	return supportsFeature(structure, name) && p.hasFeature(name)
+}
+
+// hasFeature says whether a feature of this name is VK_TRUE in any structure.
+func (p *physicalDevice) hasFeature(name string) bool {
+	return supportedFeatures()[name] && (p.cut == nil || p.cut.Features[name])
 }
 
 // version is the version of Vulkan that the device has.

@@ -3,6 +3,7 @@ package icd
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -156,10 +157,17 @@ func (d *device) compile(st *stage) (*shader, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range s.program.Warnings {
+	warn := func(rule vk.VUID, text string) {
 		d.physical.instance.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
-			vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, w.VUID.String(),
-			fmt.Sprintf("entry point %q: %s", st.entry, w.Text), object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
+			vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, rule.String(),
+			fmt.Sprintf("entry point %q: %s", st.entry, text), object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
+	}
+	var excess *spirv.Error
+	if errors.As(st.code.excess, &excess) {
+		warn(excess.VUID, fmt.Sprintf("works, but the device was made without what it needs: %v", excess))
+	}
+	for _, w := range s.program.Warnings {
+		warn(w.VUID, w.Text)
 	}
 	return s, nil
 }
@@ -171,7 +179,8 @@ func (d *device) compileAs(st *stage, dump func(pass, text string)) (*shader, er
 		return nil, err
 	}
 	s := new(shader)
-	if err := st.code.valid(d.environment()); err != nil {
+	environment, err := st.code.valid(d)
+	if err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(m.EntryPoints, func(e *spirv.EntryPoint) bool {
@@ -187,7 +196,7 @@ func (d *device) compileAs(st *stage, dump func(pass, text string)) (*shader, er
 	options.NoNative = d.physical.settings.Kernels == config.KernelsVector
 	options.Dump = dump
 	if options.Constants, err = m.Constants(options.Specialization); err == nil {
-		err = m.CheckEntryPoint(m.EntryPoints[i], options.Constants, d.environment())
+		err = m.CheckEntryPoint(m.EntryPoints[i], options.Constants, environment)
 	}
 	if err == nil {
 		s.program, err = compute.Compile(m, st.entry, options)

@@ -160,45 +160,56 @@ func spirvVersion(minor uint32) uint32 {
 	return [...]uint32{0x10000, 0x10300, 0x10500, 0x10600}[min(minor, 3)]
 }
 
-// newEnvironment is what modules are held to on a device.
-func (d *device) newEnvironment() *spirv.Environment {
-	minor := vk.VersionMinor(d.physical.version())
+// newEnvironment is what the rules for modules come to, with some of the device's features and extensions.
+func (p *physicalDevice) newEnvironment(feature, extension func(name string) bool) *spirv.Environment {
+	minor := vk.VersionMinor(p.version())
 	version := spirvVersion(minor)
-	if d.extensions[vk.KHR_SPIRV_1_4_EXTENSION_NAME] {
+	if extension(vk.KHR_SPIRV_1_4_EXTENSION_NAME) {
 		version = max(version, 0x10400)
 	}
 	e := &spirv.Environment{
 		Version:                     version,
 		Capabilities:                map[spirv.Capability]bool{},
 		Extensions:                  map[string]bool{},
-		UniformBufferStandardLayout: d.features["uniformBufferStandardLayout"],
-		ScalarBlockLayout:           d.features["scalarBlockLayout"],
-		WorkgroupScalarLayout:       d.features["workgroupMemoryExplicitLayoutScalarBlockLayout"],
-		SubgroupClock:               d.features["shaderSubgroupClock"],
-		DeviceClock:                 d.features["shaderDeviceClock"],
-		SubgroupUniformControlFlow:  d.features["shaderSubgroupUniformControlFlow"],
-		MaximalReconvergence:        d.features["shaderMaximalReconvergence"],
-		MaxWorkgroupSize:            d.physical.limits.MaxComputeWorkGroupSize,
-		MaxWorkgroupInvocations:     d.physical.limits.MaxComputeWorkGroupInvocations,
-		MaxWorkgroupMemory:          d.physical.limits.MaxComputeSharedMemorySize,
+		UniformBufferStandardLayout: feature("uniformBufferStandardLayout"),
+		ScalarBlockLayout:           feature("scalarBlockLayout"),
+		WorkgroupScalarLayout:       feature("workgroupMemoryExplicitLayoutScalarBlockLayout"),
+		SubgroupClock:               feature("shaderSubgroupClock"),
+		DeviceClock:                 feature("shaderDeviceClock"),
+		SubgroupUniformControlFlow:  feature("shaderSubgroupUniformControlFlow"),
+		MaximalReconvergence:        feature("shaderMaximalReconvergence"),
+		MaxWorkgroupSize:            p.limits.MaxComputeWorkGroupSize,
+		MaxWorkgroupInvocations:     p.limits.MaxComputeWorkGroupInvocations,
+		MaxWorkgroupMemory:          p.limits.MaxComputeSharedMemorySize,
 	}
 	for _, c := range always {
 		e.Capabilities[c] = true
 	}
-	enable := func(table []enabled, names map[string]bool) {
+	enable := func(table []enabled, has func(name string) bool) {
 		for _, c := range table {
-			if slices.ContainsFunc(c.by, func(name string) bool { return names[name] }) {
+			if slices.ContainsFunc(c.by, has) {
 				e.Capabilities[c.capability] = true
 			}
 		}
 	}
-	enable(byFeature, d.features)
-	enable(byExtension, d.extensions)
+	enable(byFeature, feature)
+	enable(byExtension, extension)
 	for i := range spirvExtensions {
 		x := &spirvExtensions[i]
-		if x.minor != 0 && minor >= x.minor || d.extensions[x.extension] {
+		if x.minor != 0 && minor >= x.minor || extension(x.extension) {
 			e.Extensions[x.name] = true
 		}
 	}
 	return e
+}
+
+// newEnvironment is what modules are held to on a device: what it has enabled.
+func (d *device) newEnvironment() *spirv.Environment {
+	return d.physical.newEnvironment(
+		func(name string) bool { return d.features[name] }, func(name string) bool { return d.extensions[name] })
+}
+
+// newOffer is what modules could be held to if the device had enabled all that there is.
+func (d *device) newOffer() *spirv.Environment {
+	return d.physical.newEnvironment(d.physical.hasFeature, d.physical.supports)
 }

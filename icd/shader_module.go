@@ -24,8 +24,10 @@ type shaderCode struct {
 	module *spirv.Module // nil: decoding failed
 	err    error
 
-	check   sync.Once
-	checked error
+	check       sync.Once
+	environment *spirv.Environment // what the module was held to
+	excess      error              // what the module uses and the device has not enabled, a *spirv.Error
+	checked     error
 }
 
 func createShaderModule(
@@ -72,12 +74,20 @@ func (c *shaderCode) decoded() (*spirv.Module, error) {
 	return c.module, c.err
 }
 
-// valid says whether the decoded module obeys the rules in an environment, which is always that of the same device.
-func (c *shaderCode) valid(e *spirv.Environment) error {
+// valid returns what the decoded module was held to, or an error for a module that breaks a rule. The environment is
+// what the device has enabled. A module that only needs more of what the device has gets that: other drivers look at
+// neither features nor extensions when they compile, so there are applications that enable too few. c.excess says what
+// is missing.
+func (c *shaderCode) valid(d *device) (*spirv.Environment, error) {
 	c.check.Do(func() {
-		if err := c.module.Check(e); err != nil {
+		c.environment = d.environment()
+		err := c.module.Check(c.environment)
+		if err != nil && c.module.Check(d.offer()) == nil {
+			c.environment, c.excess, err = d.offer(), err, nil
+		}
+		if err != nil {
 			c.checked = invalidShader(err)
 		}
 	})
-	return c.checked
+	return c.environment, c.checked
 }
