@@ -156,9 +156,6 @@ func TestPipelineRules(t *testing.T) {
 			"VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02761"},
 		{"subgroups of 256", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PNext = unsafe.Pointer(&sizes[2]) },
 			"VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02762"},
-		{"full subgroups of a workgroup of 1", func(i *vk.ComputePipelineCreateInfo) {
-			i.Stage.Flags = vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
-		}, "VUID-VkPipelineShaderStageCreateInfo-flags-02759"},
 		{"a constant beyond the data", func(i *vk.ComputePipelineCreateInfo) { i.Stage.PSpecializationInfo = special(0, 1) },
 			"VUID-VkSpecializationInfo-offset-00773"},
 		{"a constant that reaches beyond",
@@ -187,6 +184,32 @@ func TestPipelineRules(t *testing.T) {
 		c.broken(test.what, r, test.vuid)
 		if list[0] != 0 {
 			t.Errorf("%s: a handle, %#x", test.what, uint64(list[0]))
+		}
+	}
+}
+
+// TestFullSubgroups asks for full subgroups of workgroups that are no multiple of them: the pipeline works, with a
+// warning.
+func TestFullSubgroups(t *testing.T) {
+	c := newComputeTest(t)
+	c.d.features["computeFullSubgroups"], c.d.features["subgroupSizeControl"] = true, true
+	m, l := c.module(compiled(t, addShader)), c.addLayout() // whose workgroups have one invocation
+	required := vk.PipelineShaderStageRequiredSubgroupSizeCreateInfo{
+		SType:                vk.STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+		RequiredSubgroupSize: 16,
+	}
+	for rule, next := range map[string]unsafe.Pointer{
+		"VUID-VkPipelineShaderStageCreateInfo-flags-02759": nil,
+		"VUID-VkPipelineShaderStageCreateInfo-pNext-02757": unsafe.Pointer(&required),
+	} {
+		info := pipelineInfo(m, l)
+		info.Stage.Flags, info.Stage.PNext = vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, next
+		takeInbox()
+		_, r := c.tryPipelines(0, info)
+		list := takeInbox()
+		if r != vk.SUCCESS || len(list) != 1 || list[0].id != rule ||
+			list[0].severity != vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT {
+			t.Errorf("%s: %v, %+v", rule, r, list)
 		}
 	}
 }

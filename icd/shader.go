@@ -166,6 +166,10 @@ func (d *device) compile(st *stage) (*shader, error) {
 	if errors.As(st.code.excess, &excess) {
 		warn(excess.VUID, fmt.Sprintf("works, but the device was made without what it needs: %v", excess))
 	}
+	if rule := s.notFull(st); rule != vk.NoVUID {
+		warn(rule, fmt.Sprintf("full subgroups: the workgroup's width, %d, is no multiple of the subgroup size, %d",
+			s.program.LocalSize[0], s.program.SubgroupSize))
+	}
 	for _, w := range s.program.Warnings {
 		warn(w.VUID, w.Text)
 	}
@@ -212,22 +216,26 @@ func (d *device) compileAs(st *stage, dump func(pass, text string)) (*shader, er
 	return s, nil
 }
 
-// checkSubgroups holds the size of the workgroups to the subgroups that the stage asks for.
+// checkSubgroups holds the size of the workgroups to the most subgroups that there may be.
 func (s *shader) checkSubgroups(st *stage, most uint32) error {
-	p := s.program
-	full := st.flags&vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT != 0
-	switch {
-	case !st.varying && p.Lanes > int(p.SubgroupSize)*int(most):
+	if p := s.program; !st.varying && p.Lanes > int(p.SubgroupSize)*int(most) {
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02756,
 			"workgroups of %d invocations are more than %d subgroups of %d", p.Lanes, most,
 			p.SubgroupSize)
-	case full && p.LocalSize[0]%p.SubgroupSize != 0:
-		rule := vk.VUID_VkPipelineShaderStageCreateInfo_flags_02759
-		if !st.varying {
-			rule = vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02757
-		}
-		return vk.Errorf(vk.ERROR_UNKNOWN, rule,
-			"full subgroups: the workgroup's width, %d, is no multiple of the subgroup size, %d", p.LocalSize[0], p.SubgroupSize)
 	}
 	return nil
+}
+
+// notFull is the rule that a stage breaks which asks for full subgroups and can't have them, NoVUID where all is well.
+// Such a stage works: the last subgroup of a workgroup has fewer invocations, as without the flag.
+func (s *shader) notFull(st *stage) vk.VUID {
+	p := s.program
+	full := st.flags&vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT != 0
+	switch {
+	case !full || p.LocalSize[0]%p.SubgroupSize == 0:
+		return vk.NoVUID
+	case st.varying:
+		return vk.VUID_VkPipelineShaderStageCreateInfo_flags_02759
+	}
+	return vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02757
 }
