@@ -180,7 +180,7 @@ var Table = []Row{
 		"Leave local memory alone until the completion has been polled."},
 	{FreedUnderWay, slog.LevelError,
 		"Memory was freed while an operation of a peer on it was under way.",
-		"Let peers poll their completions and say so before the memory is freed."},
+		"Poll the completions, and let peers poll theirs and say so, before the memory is freed."},
 	{RemoteRange, slog.LevelError,
 		"A peer's operation reached beyond the end of the memory. It failed with IBV_WC_REM_ACCESS_ERR.",
 		"Stay within the memory; an operation can't go on in the next one."},
@@ -188,7 +188,7 @@ var Table = []Row{
 		"An atomic was asked for at an address that is no multiple of its width. It failed with IBV_WC_REM_INV_REQ_ERR.",
 		"Align what atomics are for to 8 bytes."},
 	{IgnoredFailure, slog.LevelError,
-		"A peer was closed, and nobody had polled the completion of work that failed.",
+		"A peer was closed, or a queue pair of verbs destroyed, and nobody had polled the completion of work that failed.",
 		"Poll until posted work has ended, and look at the status."},
 }
 

@@ -15,8 +15,10 @@ import (
 // Mapping is a part of a region, for users in the owner's own process. It ends with the region.
 type Mapping struct {
 	region  *Region
+	at      uint64 // of the first byte in the region
 	bytes   []byte
 	mapping []byte
+	strict  bool
 	users   atomic.Int64 // inside, and mappingEnded once no more may come
 	end     sync.Once
 }
@@ -51,7 +53,7 @@ func (o *Owner) Map(address, n uint64, write bool) (*Mapping, error) {
 	if err != nil {
 		return nil, verbs.OSError("map a region", err)
 	}
-	m := &Mapping{region: r, mapping: mapping, bytes: mapping[in:]}
+	m := &Mapping{region: r, at: at, mapping: mapping, bytes: mapping[in:], strict: r.traffic != nil}
 	if r.mappings == nil {
 		r.mappings = map[*Mapping]struct{}{}
 	}
@@ -77,6 +79,38 @@ func (m *Mapping) Close() {
 	delete(m.region.mappings, m)
 	m.region.owner.mu.Unlock()
 	m.finish()
+}
+
+// Strict says whether the owner looks at the order of what peers do to the region (FARSIDE_STRICT=rdma). Then Put is how
+// to write, and Look comes before a read or an atomic.
+func (m *Mapping) Strict() bool { return m.strict }
+
+// Put writes data behind byte off of the mapping as the adapter of the owner's process does it, for a queue pair. The
+// write has ended for its peer, and waits where devices don't see it. The user is inside; off and data fit,
+// and the data becomes the region's.
+func (m *Mapping) Put(queuePair uint32, off uint64, data []byte) {
+	r := m.region
+	o := r.owner
+	o.mu.Lock()
+	defer o.tell() // after the unlock
+	defer o.mu.Unlock()
+	if r.traffic == nil { // freed
+		return
+	}
+	o.puts++
+	x := &transfer{flow: uint64(queuePair), number: o.puts, opcode: verbs.OpWrite, begin: m.at + off,
+		end: m.at + off + uint64(len(data)), pieces: []piece{{at: m.at + off, data: data}}}
+	r.announce(x)
+	r.arrive(x)
+	r.traffic.know(func(y *transfer) bool { return y == x })
+}
+
+// Look makes visible what has arrived in all regions of the owner: a read or an atomic comes behind it.
+func (m *Mapping) Look() {
+	o := m.region.owner
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.look()
 }
 
 // finish lets nobody in any more, waits for those inside, who copy a packet each, and unmaps.

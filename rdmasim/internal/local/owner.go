@@ -64,6 +64,7 @@ type Owner struct {
 
 	strict   []*Region          // those with traffic
 	looks    uint64             // how often somebody may have seen what peers have written
+	puts     uint64             // of mappings
 	findings []*finding.Finding // for tell
 }
 

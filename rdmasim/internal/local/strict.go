@@ -48,11 +48,12 @@ type traffic struct {
 	list    []*transfer // announced, and not known to their initiators to have ended
 	hidden  []*transfer // writes that have arrived and are not visible, in the order in which they arrived
 	held    uint64      // bytes in hidden
+	timed   bool        // showOld is to come
 }
 
 // transfer is an operation.
 type transfer struct {
-	client       *client
+	client       *client // nil for what an adapter of the owner's process does
 	flow, number uint64
 	opcode       verbs.Opcode
 	begin, end   uint64      // offsets in the region
@@ -117,6 +118,9 @@ func (r *Region) found(id finding.ID, about *transfer, format string, args ...an
 
 // describes names an operation with its range and its peer.
 func (r *Region) describes(x *transfer) string {
+	if x.client == nil {
+		return fmt.Sprintf("%v of bytes [%d, %d) that came by queue pair %#x", x.opcode, x.begin, x.end, x.flow)
+	}
 	return fmt.Sprintf("%v of bytes [%d, %d) by a peer in process %d, queue pair %d", x.opcode, x.begin, x.end,
 		x.client.who.Pid, x.flow)
 }
@@ -232,10 +236,7 @@ func (r *Region) perform(c *client, q *request, p piece) wireStatus {
 		c.fence(x)
 	}
 	if q.opcode != verbs.OpWrite {
-		r.owner.looks++
-		for _, o := range r.owner.strict { // the adapter is one for all of them
-			o.traffic.show(func(*transfer) bool { return true })
-		}
+		r.owner.look()
 		return wireOK
 	}
 	if !x.arrived.IsZero() || x.missing < q.length {
@@ -245,6 +246,13 @@ func (r *Region) perform(c *client, q *request, p piece) wireStatus {
 	if x.missing -= q.length; x.missing > 0 {
 		return wireOK
 	}
+	r.arrive(x)
+	return wireOK
+}
+
+// arrive hides a write of which all pieces have come. Under owner.mu.
+func (r *Region) arrive(x *transfer) {
+	t := r.traffic
 	for _, y := range x.against {
 		if !y.arrived.IsZero() && differ(x, y) {
 			r.unordered(finding.UnorderedPeers, x, y)
@@ -254,10 +262,18 @@ func (r *Region) perform(c *client, q *request, p piece) wireStatus {
 	t.hidden = append(t.hidden, x)
 	if t.held += x.end - x.begin; !t.holds || t.held > mostHeld {
 		t.show(func(*transfer) bool { return true })
-	} else {
+	} else if !t.timed {
+		t.timed = true
 		time.AfterFunc(mostHidden, func() { r.owner.showOld(r) })
 	}
-	return wireOK
+}
+
+// look makes visible all that has arrived: a read or an atomic comes behind it. Under o.mu.
+func (o *Owner) look() {
+	o.looks++
+	for _, r := range o.strict { // the adapter is one for all of them
+		r.traffic.show(func(*transfer) bool { return true })
+	}
 }
 
 // fence ends the reads and atomics before work with a fence. Under owner.mu.
@@ -340,8 +356,13 @@ func (t *traffic) put(p piece) {
 func (o *Owner) showOld(r *Region) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if t := r.traffic; t != nil {
-		t.show(func(x *transfer) bool { return time.Since(x.arrived) >= mostHidden })
+	t := r.traffic
+	if t == nil {
+		return
+	}
+	t.show(func(x *transfer) bool { return time.Since(x.arrived) >= mostHidden })
+	if t.timed = len(t.hidden) > 0; t.timed {
+		time.AfterFunc(mostHidden-time.Since(t.hidden[0].arrived), func() { o.showOld(r) })
 	}
 }
 

@@ -74,7 +74,9 @@ type Device struct {
 	peer    *rdmasim.Peer // for memory of other processes; nil until it is needed
 	domains atomic.Uint32 // that there have been
 	copies  atomic.Int64  // bytes that strictness has copied of what sends are to send
-	used    struct{ qps, cqs, mrs, pds, mws, ahs, srqs atomic.Int32 }
+	// announced are the sends that have not begun, with Options.Late.
+	announced announcements
+	used      struct{ qps, cqs, mrs, pds, mws, ahs, srqs atomic.Int32 }
 }
 
 // watcher is a network that leaves it to threads that poll to deliver what arrives, unless somebody sleeps (shm.Host).
@@ -193,6 +195,15 @@ func (d *Device) find(number uint32) *QP {
 		}
 	}
 	return nil
+}
+
+// each calls f for each queue pair.
+func (d *Device) each(f func(*QP)) {
+	for i := range d.buckets {
+		for q := d.buckets[i].Load(); q != nil; q = q.next.Load() {
+			f(q)
+		}
+	}
 }
 
 func (d *Device) insert(q *QP) {

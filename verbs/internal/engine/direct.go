@@ -146,6 +146,9 @@ func (q *QP) reach(w *sendWQE, need ibv.AccessFlags) bool {
 		q.ask(r.Address)
 		return false
 	}
+	if q.device.options.Late && fillsMemory(w.wr.Opcode) && q.watches(w.wr.SGEs) {
+		return false
+	}
 	err := q.exchange(w, r.Address+off)
 	switch err {
 	case nil:

@@ -68,7 +68,7 @@ func (n *node) farside(size int, access ibv.AccessFlags) *farsideMemory {
 	b, err := unix.Mmap(f.Int(), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	check(n.t, err)
 	n.t.Cleanup(func() { _, _ = unix.Munmap(b), f.Close() })
-	r, err := rdmasim.Register(f.Int(), 0, uint64(size), rdmasim.Attributes{Access: rdmasim.AccessAll})
+	r, err := rdmasim.Register(f.Int(), 0, uint64(size), rdmasim.Attributes{Access: rdmasim.AccessAll, Holds: true})
 	check(n.t, err)
 	n.t.Cleanup(func() { _ = r.Close() })
 	m, err := rdmasim.Map(r.Address(), uint64(size), true)

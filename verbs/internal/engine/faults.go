@@ -41,6 +41,7 @@ func (q *QP) begins(w *sendWQE) bool {
 		q.schedule(x.due)
 		return false
 	}
+	q.started(w)
 	switch e := &x.effect; {
 	case e.Sever:
 		if q.sq.cursor != q.sq.done {
@@ -63,6 +64,7 @@ func (q *QP) begins(w *sendWQE) bool {
 
 // endWatched tells of a watched send that ends, and returns the status that it ends with on command. Under q.mu.
 func (q *QP) endWatched(w *sendWQE, status ibv.WCStatus) ibv.WCStatus {
+	q.started(w)
 	if w.watch.sent != nil {
 		if status == ibv.WC_SUCCESS {
 			q.checkSent(w)

@@ -36,7 +36,9 @@ type grant struct {
 	access ibv.AccessFlags
 	bytes  []byte // of the memory, whole; unused if there is a Memory
 	memory Memory
-	made   *callsite.Origin
+	// watched is the memory if devices see late what is written, else nil.
+	watched Watched
+	made    *callsite.Origin
 }
 
 // ended is far below what users can make up for.
@@ -57,6 +59,22 @@ func (g *grant) enter() ([]byte, bool) {
 	g.users.Add(-1)
 	g.tellFreed()
 	return nil, false
+}
+
+// slice enters the grant, which may be nil, and gives n bytes at an address, with where they begin in the memory.
+func (g *grant) slice(address, n uint64) (b []byte, at uint64, ok bool) {
+	if g == nil {
+		return nil, 0, false
+	}
+	if b, ok = g.enter(); !ok {
+		return nil, 0, false
+	}
+	at = g.at + address - g.start
+	if at > uint64(len(b)) || n > uint64(len(b))-at {
+		g.leave()
+		return nil, 0, false
+	}
+	return b[at : at+n], at, true
 }
 
 func (g *grant) leave() {

@@ -42,6 +42,9 @@ func half(b []byte) *atomic.Uint32 {
 	return (*atomic.Uint32)(p)
 }
 
+// addressOf is where b lies.
+func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+
 // mapped says whether memory is mapped and may be read, and written if write is set. Error: EFAULT. It asks the kernel
 // for its list and touches nothing, so that pages which nobody has used yet stay so.
 func mapped(address, length uint64, write bool) error {

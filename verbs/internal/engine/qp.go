@@ -178,6 +178,7 @@ func (q *QP) Destroy() error {
 	}
 	d := q.device
 	d.remove(q)
+	q.checkIgnored()
 	q.mu.Lock()
 	q.reset()
 	q.mu.Unlock()

@@ -47,6 +47,17 @@ type Memory interface {
 	Close()
 }
 
+// Watched is Memory of devices that may see late what adapters write (FARSIDE_STRICT=rdma).
+type Watched interface {
+	Memory
+	// Strict says whether that is so: whether Put and Look are needed.
+	Strict() bool
+	// Put writes behind byte off of Enter's, for a queue pair. The user is inside. The data becomes the memory's.
+	Put(queuePair uint32, off uint64, data []byte)
+	// Look comes before the bytes are read, or changed in another way.
+	Look()
+}
+
 // MRInit says what to register. Length bytes of ordinary memory from Address on, or of Memory if that isn't nil.
 type MRInit struct {
 	Address uint64 // in this process, or what stands for it with Memory
@@ -108,6 +119,9 @@ func (i *MRInit) newGrant(pd *PD, key uint32) *grant {
 	}
 	if i.Memory == nil {
 		g.bytes = bytesAt(i.Address, i.Length)
+	}
+	if w, ok := i.Memory.(Watched); ok && w.Strict() {
+		g.watched = w
 	}
 	return g
 }
@@ -183,6 +197,7 @@ func (m *MR) Rereg(flags ibv.ReregMRFlags, pd *PD, i MRInit) error {
 
 // Dereg ends a region: nothing reaches its memory any more when it returns. Error: EBUSY while windows are bound.
 func (m *MR) Dereg() error {
+	m.checkFreed()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.windows.CompareAndSwap(0, ended32) {

@@ -297,10 +297,8 @@ func (q *QP) place(payload []byte) bool {
 	if n == 0 {
 		return true
 	}
-	defer q.release()
 	at := r.address + r.off
-	b, ok := q.hold(q.device.keys.remote(q, q.pd, r.rkey, at, n, ibv.ACCESS_REMOTE_WRITE), at, n)
-	return ok && copyGuarded(b, payload)
+	return q.store(q.device.keys.remote(q, q.pd, r.rkey, at, n, ibv.ACCESS_REMOTE_WRITE), at, payload)
 }
 
 // receiveWrite takes a packet of a write. Under q.mu.

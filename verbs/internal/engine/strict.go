@@ -2,10 +2,13 @@ package engine
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"farside/internal/finding"
 	"farside/internal/ibv"
 	"farside/internal/journal"
+	"farside/internal/late"
 )
 
 // What FARSIDE_STRICT=rdma finds in the sends that a program posts. It looks when they are posted and when they end.
@@ -33,12 +36,12 @@ func fillsMemory(o ibv.WROpcode) bool {
 // announce looks at send i, which is being posted. Under q.mu.
 func (q *QP) announce(i uint64) {
 	w := q.sq.at(i)
-	if !sendsMemory(w.wr.Opcode) {
-		return
+	if sendsMemory(w.wr.Opcode) {
+		if fenced := q.checkFence(i); fenced && w.inline == nil && !q.waitsForRead(i) {
+			q.copySent(w)
+		}
 	}
-	if fenced := q.checkFence(i); fenced && w.inline == nil && !q.waitsForRead(i) {
-		q.copySent(w)
-	}
+	q.checkOthers(w)
 }
 
 // checkFence says whether send i lacks no fence: whether it is right if it overtakes the reads and atomics whose
@@ -110,6 +113,32 @@ func (q *QP) waitsForRead(i uint64) bool {
 	return false
 }
 
+// watches says whether any entries are memory that devices see late.
+func (q *QP) watches(sges []ibv.SGE) bool {
+	return slices.ContainsFunc(sges, func(s ibv.SGE) bool {
+		g := q.device.keys.find(s.LKey)
+		return g != nil && g.watched != nil
+	})
+}
+
+// mostTorn is how long a part of a message is there before the rest, at most.
+const mostTorn = 200 * time.Microsecond
+
+// copyLate is copyGuarded, which now and then puts the end in place before the rest: adapters write the parts of a
+// message in any order (ibv_query_qp_data_in_order(3)), save for those of 64 aligned bytes.
+func copyLate(dst, src []byte) bool {
+	const line = 64
+	end := len(dst) - 1 - int((addressOf(dst)+uintptr(len(dst))-1)%line)
+	if end <= 0 || late.Chance(late.One) != 0 {
+		return copyGuarded(dst, src)
+	}
+	if !copyGuarded(dst[end:], src[end:]) {
+		return false
+	}
+	time.Sleep(late.Between(0, mostTorn))
+	return copyGuarded(dst[:end], src[:end])
+}
+
 // copySent copies what a send is to send, if that can be read and is not too much. Under q.mu.
 func (q *QP) copySent(w *sendWQE) {
 	n := int64(w.length)
@@ -140,9 +169,10 @@ func (q *QP) forgetSent(w *sendWQE) {
 	}
 }
 
-// forgetAllSent is forgetSent for all sends that have not ended. Under q.mu.
+// forgetAllSent forgets what is known of all sends that have not ended. Under q.mu.
 func (q *QP) forgetAllSent() {
 	for i := q.sq.done; i < q.sq.posted; i++ {
+		q.started(q.sq.at(i))
 		q.forgetSent(q.sq.at(i))
 	}
 }

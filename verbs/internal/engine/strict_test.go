@@ -168,3 +168,54 @@ func TestMissingFence(t *testing.T) {
 	a.next()
 	f.expect(t, "a completion")
 }
+
+// Work of two queue pairs on the same bytes has no order until the first has begun.
+func TestOtherQueuePairs(t *testing.T) {
+	f := lookForFindings(t)
+	a, b := latePair(t)
+	c, d := a.node.qp(config{}), b.node.qp(config{})
+	c.bring(ibv.QPS_RTS, d, config{})
+	d.bring(ibv.QPS_RTS, c, config{})
+	from, to := a.memory(4096), b.memory(4096)
+	from.fill(1)
+	work := func(o ibv.WROpcode, local, remote, n int) SendWR {
+		return SendWR{ID: 1, Opcode: o, SGEs: from.list(local, n), RemoteAddress: to.address(remote), RKey: to.mr.Key}
+	}
+	const write, read, add = ibv.WR_RDMA_WRITE, ibv.WR_RDMA_READ, ibv.WR_ATOMIC_FETCH_AND_ADD
+	for _, row := range []struct {
+		what          string
+		first, second SendWR
+		want          []finding.ID
+	}{
+		{"two writes", work(write, 0, 0, 64), work(write, 100, 32, 64), []finding.ID{finding.UnorderedPeers}},
+		{"the same twice", work(write, 0, 0, 64), work(write, 0, 0, 64), nil},
+		{"side by side", work(write, 0, 0, 64), work(write, 100, 64, 64), nil},
+		{"the same where they meet", work(write, 0, 0, 64), work(write, 32, 32, 64), nil},
+		{"a read", work(write, 0, 0, 64), work(read, 1024, 32, 64), []finding.ID{finding.TornRead}},
+		{"a write behind a read", work(read, 1024, 0, 64), work(write, 0, 32, 64), []finding.ID{finding.TornRead}},
+		{"a word", work(write, 0, 8, 8), work(read, 1024, 8, 8), nil},
+		{"two reads", work(read, 1024, 0, 64), work(read, 2048, 0, 64), nil},
+		{"an atomic", work(write, 0, 8, 8), work(add, 1024, 8, 8), []finding.ID{finding.UnorderedPeers}},
+		{"atomics", work(add, 1024, 8, 8), work(add, 2048, 8, 8), nil},
+		{"an atomic and a read", work(add, 1024, 8, 8), work(read, 2048, 8, 8), nil},
+	} {
+		a.send(row.first)
+		c.send(row.second)
+		f.expect(t, row.what, row.want...)
+		a.want(1, fine)
+		c.want(1, fine)
+	}
+	a.send(work(write, 0, 0, 64))
+	a.want(1, fine)
+	c.send(work(write, 100, 32, 64))
+	c.want(1, fine)
+	f.expect(t, "one after the other")
+	a.send(work(write, 0, 0, 64))
+	check(t, a.qp.Modify(&ibv.QPAttr{QPState: ibv.QPS_ERR}, ibv.QP_STATE))
+	c.send(work(write, 100, 32, 64))
+	c.want(1, fine)
+	f.expect(t, "the first one was flushed")
+	if n := len(a.device.announced.list); n != 0 {
+		t.Errorf("%d announcements are left", n)
+	}
+}

@@ -97,22 +97,34 @@ func (q *QP) gather(sges []ibv.SGE, off, n uint64) bool {
 	return true
 }
 
-// hold enters a grant, which may be nil, until release, and gives n of its bytes at an address.
+// hold enters a grant, which may be nil, until release, and gives n of its bytes at an address, for a read or an atomic.
 func (q *QP) hold(g *grant, address, n uint64) ([]byte, bool) {
-	if g == nil {
-		return nil, false
-	}
-	b, ok := g.enter()
+	b, _, ok := g.slice(address, n)
 	if !ok {
 		return nil, false
 	}
-	at := g.at + address - g.start
-	if at > uint64(len(b)) || n > uint64(len(b))-at {
-		g.leave()
-		return nil, false
+	if g.watched != nil {
+		g.watched.Look()
 	}
 	q.held = append(q.held, g)
-	return b[at : at+n], true
+	return b, true
+}
+
+// store copies data to an address of a grant, which may be nil, and says whether it could.
+func (q *QP) store(g *grant, address uint64, data []byte) bool {
+	b, at, ok := g.slice(address, uint64(len(data)))
+	if !ok {
+		return false
+	}
+	defer g.leave()
+	switch {
+	case g.watched != nil:
+		g.watched.Put(q.number, at, bytes.Clone(data))
+		return true
+	case q.device.options.Late:
+		return copyLate(b, data)
+	}
+	return copyGuarded(b, data)
 }
 
 // release leaves all that hold entered.
@@ -128,7 +140,6 @@ func (q *QP) release() {
 
 // scatter copies data to the place at off of a list of entries, which has room, and says whether it could.
 func (q *QP) scatter(sges []ibv.SGE, off uint64, data []byte) bool {
-	defer q.release()
 	for i := range sges {
 		if len(data) == 0 {
 			break
@@ -139,8 +150,8 @@ func (q *QP) scatter(sges []ibv.SGE, off uint64, data []byte) bool {
 			continue
 		}
 		part := min(uint64(s.Length)-off, uint64(len(data)))
-		b, ok := q.hold(q.device.keys.local(q.pd, s.LKey, s.Addr+off, part, ibv.ACCESS_LOCAL_WRITE), s.Addr+off, part)
-		if !ok || !copyGuarded(b, data[:part]) {
+		g := q.device.keys.local(q.pd, s.LKey, s.Addr+off, part, ibv.ACCESS_LOCAL_WRITE)
+		if !q.store(g, s.Addr+off, data[:part]) {
 			return false
 		}
 		off, data = 0, data[part:]

@@ -20,6 +20,8 @@ type watch struct {
 	due    time.Duration // before which it doesn't begin
 	effect fault.Effect
 	sent   []byte // what its local memory held when it was posted, with Options.Late; nil if nobody looks at that
+
+	announced bool // among the device's announcements
 }
 
 // watched says whether somebody looks at what is posted now.

@@ -110,7 +110,8 @@ func (w *MW) bind(q *QP, b *WindowBind, key uint32) bool {
 	}
 	m.windows.Add(1)
 	g := &grant{key: key, pd: w.PD, window: true, start: b.Address, length: b.Length, at: b.Address - m.grant.start,
-		access: b.Access, bytes: m.grant.bytes, memory: m.grant.memory, made: m.grant.made}
+		access: b.Access, bytes: m.grant.bytes, memory: m.grant.memory, watched: m.grant.watched,
+		made: m.grant.made}
 	if b.Access&ibv.ACCESS_ZERO_BASED != 0 {
 		g.start = 0
 	}
