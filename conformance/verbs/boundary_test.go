@@ -20,6 +20,9 @@ func TestGarbage(t *testing.T) { runs(t, "garbage.c") }
 // TestExtended is the functions that ibv_qp_ex and ibv_cq_ex point to.
 func TestExtended(t *testing.T) { runs(t, "extended.c") }
 
+// TestAbsent asks for what the device says that it doesn't have.
+func TestAbsent(t *testing.T) { runs(t, "absent.c") }
+
 // TestEvents is events of completions and asynchronous ones, on descriptors that the program polls itself.
 func TestEvents(t *testing.T) { runs(t, "events.c") }
 

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"farside/internal/ibv"
 	"farside/verbs/internal/fabric"
 	"farside/verbs/internal/shm"
@@ -215,9 +217,10 @@ func (n *Network) arrived(from *fabric.Source, header, payload []byte) {
 	n.Forward(from, qpn, header, payload)
 }
 
-// Join implements fabric.Network.
+// Join implements fabric.Network: EOPNOTSUPP, as nothing carries packets to groups. The device's attributes say that it
+// has no groups.
 func (n *Network) Join(group netip.Addr) error {
-	return fmt.Errorf("%w: %v is a multicast group", fabric.ErrUnreachable, group)
+	return fmt.Errorf("%w: %v is a multicast group", unix.EOPNOTSUPP, group)
 }
 
 // Leave implements fabric.Network.
