@@ -28,6 +28,7 @@ type buffer struct {
 	child
 	size           uint64
 	usage          vk.BufferUsageFlags
+	excess         atomic.Uint32 // usages that it lacks, is used for all the same, and that a warning has named
 	flags          vk.BufferCreateFlags
 	externalTypes  vk.ExternalMemoryHandleTypeFlags
 	memoryTypeBits uint32

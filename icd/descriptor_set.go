@@ -1,6 +1,8 @@
 package icd
 
 import (
+	"fmt"
+
 	"farside/internal/descriptor"
 	"farside/internal/vk"
 )
@@ -154,8 +156,11 @@ func (d *device) checkBufferInfo(
 			uint64(info.Buffer))
 	case b.device != d:
 		return foreign(vk.VUID_VkDescriptorBufferInfo_buffer_parameter, "buffer", uint64(info.Buffer))
-	case b.usage&rules.wants == 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, rules.usage, "buffer %#x was created without %v", uint64(info.Buffer), rules.wants)
+	}
+	if b.usage&rules.wants == 0 && b.excess.Or(uint32(rules.wants))&uint32(rules.wants) == 0 {
+		d.warn(rules.usage, fmt.Sprintf("works, but buffer %#x was created without %v", uint64(info.Buffer), rules.wants))
+	}
+	switch {
 	case info.Offset >= b.size:
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkDescriptorBufferInfo_offset_00340,
 			"offset %d is not within the buffer of %d bytes", info.Offset, b.size)

@@ -248,6 +248,30 @@ func TestUpdateDescriptorSets(t *testing.T) {
 		t.Errorf("inline uniform block %v", got)
 	}
 
+	// A buffer without the usage works, with a warning for each usage.
+	for _, w := range []struct {
+		rule    vk.VUID
+		binding uint32
+		kind    vk.DescriptorType
+	}{
+		{vk.VUID_VkWriteDescriptorSet_descriptorType_00331, 0, storageBuffer},
+		{vk.VUID_VkWriteDescriptorSet_descriptorType_00330, 5, uniformBuffer},
+	} {
+		write := vk.WriteDescriptorSet{DstSet: one, DstBinding: w.binding, DescriptorCount: 1, DescriptorType: w.kind,
+			PBufferInfo: &vk.DescriptorBufferInfo{Buffer: transfer, Range: 16}}
+		for _, want := range []int{1, 0} {
+			commands.UpdateDescriptorSets(d.handle, 1, &write, 0, nil)
+			list := takeInbox()
+			if len(list) != want || want == 1 && (list[0].id != w.rule.String() ||
+				list[0].severity != vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) {
+				t.Errorf("%v: %+v, want %d warnings", w.rule, list, want)
+			}
+		}
+		if got := at(one, w.binding, 0); got != (descriptor.Descriptor{Buffer: transfer, Range: 16}) {
+			t.Errorf("%v: %+v", w.rule, got)
+		}
+	}
+
 	// Each of these is refused and changes nothing; the last is made although the others are not.
 	info := func(buffer vk.Buffer, offset, size uint64) *vk.DescriptorBufferInfo {
 		return &vk.DescriptorBufferInfo{Buffer: buffer, Offset: offset, Range: size}
@@ -267,10 +291,6 @@ func TestUpdateDescriptorSets(t *testing.T) {
 		{"VUID-VkWriteDescriptorSet-dstBinding-00316",
 			vk.WriteDescriptorSet{DstBinding: 9, DescriptorType: storageBuffer, PBufferInfo: info(b, 0, 16)}},
 		{"VUID-VkWriteDescriptorSet-descriptorType-00324", vk.WriteDescriptorSet{DescriptorType: storageBuffer}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-00331",
-			vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(transfer, 0, 16)}},
-		{"VUID-VkWriteDescriptorSet-descriptorType-00330",
-			vk.WriteDescriptorSet{DstBinding: 5, DescriptorType: uniformBuffer, PBufferInfo: info(transfer, 0, 16)}},
 		{"VUID-VkDescriptorBufferInfo-buffer-parameter",
 			vk.WriteDescriptorSet{DescriptorType: storageBuffer, PBufferInfo: info(0xdead, 0, 16)}},
 		{"VUID-VkDescriptorBufferInfo-buffer-02998",

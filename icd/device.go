@@ -81,7 +81,14 @@ func (d *device) printed(text string) {
 }
 
 // told reports a rule that a command breaks while a queue executes it, and that does no harm.
-func (d *device) told(err error) { d.fail("vkQueueSubmit", err) }
+func (d *device) told(err error) { d.warn(vk.VUIDOf(err), err.Error()) }
+
+// warn reports a rule that the application breaks and that does no harm.
+func (d *device) warn(rule vk.VUID, text string) {
+	d.physical.instance.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+		vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, rule.String(), text,
+		object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
+}
 
 // createQueues makes the queues that VkDeviceCreateInfo asks for. A family that stands there twice has as many as the
 // greater number says: some programs name it once for each use that they have for it.

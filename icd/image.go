@@ -24,6 +24,7 @@ type image struct {
 	samples     vk.SampleCountFlagBits
 	tiling      vk.ImageTiling
 	usage       vk.ImageUsageFlags
+	excess      atomic.Uint32 // usages that it lacks, is used for all the same, and that a warning has named
 	// stencilUsage is the usage of the stencil aspect (VkImageStencilUsageCreateInfo), by default usage.
 	stencilUsage vk.ImageUsageFlags
 

@@ -62,7 +62,7 @@ func (r *resources) Buffer(h vk.Buffer) (exec.Buffer, error) {
 	if err != nil {
 		return exec.Buffer{}, fmt.Errorf("buffer %#x: %w", uint64(h), err)
 	}
-	return exec.Buffer{Bytes: bytes, Usage: b.usage, Payload: p}, nil
+	return exec.Buffer{Bytes: bytes, Usage: b.usage, Excess: &b.excess, Payload: p}, nil
 }
 
 func (r *resources) Image(h vk.Image) (exec.Image, error) {
@@ -74,7 +74,8 @@ func (r *resources) Image(h vk.Image) (exec.Image, error) {
 	if err != nil {
 		return exec.Image{}, fmt.Errorf("image %#x: %w", uint64(h), err)
 	}
-	return exec.Image{Image: texels, Usage: img.usage, Payload: p, Pieced: img.piecedFor(r.index)}, nil
+	return exec.Image{Image: texels, Usage: img.usage, Excess: &img.excess, Payload: p,
+		Pieced: img.piecedFor(r.index)}, nil
 }
 
 // texels references and maps the memory that the image is bound to, for a physical device.

@@ -157,11 +157,7 @@ func (d *device) compile(st *stage) (*shader, error) {
 	if err != nil {
 		return nil, err
 	}
-	warn := func(rule vk.VUID, text string) {
-		d.physical.instance.report(vk.DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
-			vk.DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, rule.String(),
-			fmt.Sprintf("entry point %q: %s", st.entry, text), object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
-	}
+	warn := func(rule vk.VUID, text string) { d.warn(rule, fmt.Sprintf("entry point %q: %s", st.entry, text)) }
 	var excess *spirv.Error
 	if errors.As(st.code.excess, &excess) {
 		warn(excess.VUID, fmt.Sprintf("works, but the device was made without what it needs: %v", excess))

@@ -157,14 +157,14 @@ func (r *replay) executeCommands(record *command.Record, secondary bool) error {
 }
 
 // bytes returns the whole of a buffer that a command uses. The rule exists demands that there is one, the rule used
-// that it was created with the usage.
+// that it was created with the usage. One that was not works, too: the first such command is told of.
 func (r *replay) bytes(h vk.Buffer, exists vk.VUID, usage vk.BufferUsageFlags, used vk.VUID) ([]byte, error) {
 	b, err := r.buffer(r.device.Resources, h)
 	if err != nil {
 		return nil, r.missing(exists, err)
 	}
-	if b.Usage&usage == 0 {
-		return nil, invalid(used, "%s %#x was created without %v", exists.Subject(), uint64(h), usage)
+	if b.Usage&usage == 0 && first(b.Excess, uint32(usage)) {
+		r.told(used, "works, but %s %#x was created without %v", exists.Subject(), uint64(h), usage)
 	}
 	return b.Bytes, nil
 }
@@ -175,11 +175,14 @@ func (r *replay) texels(h vk.Image, exists vk.VUID, usage vk.ImageUsageFlags, us
 	if err != nil {
 		return nil, r.missing(exists, err)
 	}
-	if img.Usage&usage == 0 {
-		return nil, invalid(used, "%s %#x was created without %v", exists.Subject(), uint64(h), usage)
+	if img.Usage&usage == 0 && first(img.Excess, uint32(usage)) {
+		r.told(used, "works, but %s %#x was created without %v", exists.Subject(), uint64(h), usage)
 	}
 	return &img.Image, nil
 }
+
+// first says whether nobody has been told of a usage yet, and notes that somebody is.
+func first(told *atomic.Uint32, usage uint32) bool { return told.Or(usage)&usage == 0 }
 
 const (
 	bufferSrc = vk.BUFFER_USAGE_TRANSFER_SRC_BIT

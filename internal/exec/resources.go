@@ -3,6 +3,7 @@ package exec
 import (
 	"cmp"
 	"errors"
+	"sync/atomic"
 
 	"farside/internal/command"
 	"farside/internal/descriptor"
@@ -17,6 +18,7 @@ import (
 type Buffer struct {
 	Bytes   []byte // all of the buffer
 	Usage   vk.BufferUsageFlags
+	Excess  *atomic.Uint32  // the usages beyond Usage that Told has been told of
 	Payload *memory.Payload // holds Bytes; with a reference for the replay
 }
 
@@ -24,6 +26,7 @@ type Buffer struct {
 type Image struct {
 	transfer.Image
 	Usage   vk.ImageUsageFlags
+	Excess  *atomic.Uint32  // as Buffer's
 	Payload *memory.Payload // holds Image.Bytes; with a reference for the replay
 	Pieced  Pieced          // nil for an image that lies in one piece
 }
