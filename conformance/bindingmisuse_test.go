@@ -48,10 +48,6 @@ func descriptorMisuse() (all []definition) {
 		func(c *Case, r *reader, _ *things) {
 			c.must("vkResetDescriptorPool", c.dev.ResetDescriptorPool(r.pool))
 		})
-	row("free_without_flag", "VUID-vkFreeDescriptorSets-descriptorPool-00312", vk.SUCCESS,
-		func(c *Case, r *reader, _ *things) {
-			c.wantErr("vkFreeDescriptorSets", c.dev.FreeSets(r.pool, r.sets[1]))
-		})
 	row("buffer_destroyed", "VUID-VkDescriptorBufferInfo-buffer-parameter", vk.SUCCESS,
 		func(c *Case, r *reader, t *things) {
 			// Shaders read 0 of what does not live, and a write that names it is none.

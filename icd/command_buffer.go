@@ -73,12 +73,10 @@ func (b *commandBuffer) begin(info *vk.CommandBufferBeginInfo) error {
 
 func (b *commandBuffer) checkBegin(info *vk.CommandBufferBeginInfo) error {
 	const both = vk.COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT | vk.COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
-	resettable := b.pool.flags&vk.COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT != 0
+	if !b.life.recording() && b.life.state() != stateInitial {
+		b.resettable(vk.VUID_vkBeginCommandBuffer_commandBuffer_00050)
+	}
 	switch {
-	case !resettable && !b.life.recording() && b.life.state() != stateInitial:
-		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBeginCommandBuffer_commandBuffer_00050,
-			"the pool was created without VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT and the command buffer %v",
-			b.life.state())
 	case b.level == vk.COMMAND_BUFFER_LEVEL_PRIMARY && info.Flags&both == both:
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBeginCommandBuffer_commandBuffer_02840,
 			"a primary command buffer is for one submission or for simultaneous use, not both")
@@ -103,6 +101,13 @@ func (b *commandBuffer) checkBegin(info *vk.CommandBufferBeginInfo) error {
 	return nil
 }
 
+// resettable warns where the pool's flags don't allow what is done all the same: a reset of this buffer alone.
+func (b *commandBuffer) resettable(rule vk.VUID) {
+	if b.pool.flags&vk.COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT == 0 {
+		b.pool.device.forgives(rule, "the pool was created without VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT")
+	}
+}
+
 func endCommandBuffer(b *commandBuffer) vk.Result {
 	if !b.life.recording() {
 		return b.fail("vkEndCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkEndCommandBuffer_commandBuffer_00059,
@@ -121,10 +126,7 @@ func endCommandBuffer(b *commandBuffer) vk.Result {
 }
 
 func resetCommandBuffer(b *commandBuffer, _ vk.CommandBufferResetFlags) vk.Result {
-	if b.pool.flags&vk.COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT == 0 {
-		return b.fail("vkResetCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkResetCommandBuffer_commandBuffer_00046,
-			"the pool was created without VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT"))
-	}
+	b.resettable(vk.VUID_vkResetCommandBuffer_commandBuffer_00046)
 	if !b.reset() {
 		return b.fail("vkResetCommandBuffer", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkResetCommandBuffer_commandBuffer_00045,
 			"the command buffer is pending"))

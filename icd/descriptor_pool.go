@@ -185,8 +185,8 @@ func (p *descriptorPool) freeAll(sets []vk.DescriptorSet) (err error) {
 
 func freeDescriptorSets(_ *device, p *descriptorPool, count uint32, sets *vk.DescriptorSet) vk.Result {
 	if p.pool.Flags()&vk.DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT == 0 {
-		return p.fail("vkFreeDescriptorSets", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkFreeDescriptorSets_descriptorPool_00312,
-			"the pool was created without VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT"))
+		p.device.forgives(vk.VUID_vkFreeDescriptorSets_descriptorPool_00312,
+			"the pool was created without VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT")
 	}
 	if err := p.freeAll(vk.Slice(sets, count)); err != nil {
 		return p.fail("vkFreeDescriptorSets", err)

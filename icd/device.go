@@ -90,6 +90,27 @@ func (d *device) warn(rule vk.VUID, text string) {
 		object{vk.OBJECT_TYPE_DEVICE, uint64(d.handle)})
 }
 
+// allows says whether what a rule asks a feature for is done. It is where the device has the feature. Where the
+// application has not enabled it, the first time is warned of.
+func (d *device) allows(feature string, rule vk.VUID) bool {
+	if d.features[feature] {
+		return true
+	}
+	if !d.physical.hasFeature(feature) {
+		return false
+	}
+	d.forgives(rule, "the device was created without the feature "+feature)
+	return true
+}
+
+// forgives warns, once for each rule, of what works although a rule is broken: an object was created without what it
+// asks for.
+func (d *device) forgives(rule vk.VUID, lack string) {
+	if _, told := d.forgiven.LoadOrStore(rule, true); !told {
+		d.warn(rule, "works, but "+lack)
+	}
+}
+
 // createQueues makes the queues that VkDeviceCreateInfo asks for. A family that stands there twice has as many as the
 // greater number says: some programs name it once for each use that they have for it.
 // (VUID-VkDeviceCreateInfo-queueFamilyIndex-02802)

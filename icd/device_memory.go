@@ -100,7 +100,7 @@ func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err er
 	}
 	if f != nil {
 		m.deviceAddress = f.Flags&vk.MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT != 0
-		if m.deviceAddress && !d.features["bufferDeviceAddress"] {
+		if m.deviceAddress && !d.allows("bufferDeviceAddress", vk.VUID_VkMemoryAllocateInfo_flags_03331) {
 			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMemoryAllocateInfo_flags_03331,
 				"VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT needs the bufferDeviceAddress feature")
 		}

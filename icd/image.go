@@ -77,7 +77,8 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 			"no images with format %v, type %v, tiling %v, usage %v and flags %v", q.format, q.imageType, q.tiling,
 			q.usage|q.stencilUsage, q.flags)
 	}
-	if (img.usage|img.stencilUsage)&vk.IMAGE_USAGE_HOST_TRANSFER_BIT != 0 && !img.device.features["hostImageCopy"] {
+	if (img.usage|img.stencilUsage)&vk.IMAGE_USAGE_HOST_TRANSFER_BIT != 0 &&
+		!img.device.allows("hostImageCopy", vk.VUID_VkImageCreateInfo_usage_10245) {
 		return invalid(vk.VUID_VkImageCreateInfo_usage_10245, "usage %v needs the hostImageCopy feature",
 			img.usage|img.stencilUsage)
 	}

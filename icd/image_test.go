@@ -32,6 +32,7 @@ func newTestImage(t *testing.T, d *device, info *vk.ImageCreateInfo) vk.Image {
 
 func TestCreateImageRules(t *testing.T) {
 	d := imageTestDevice(t)
+	lacking(t, d, "hostImageCopy")
 	const invalidUse = vk.ERROR_VALIDATION_FAILED
 	for _, c := range []struct {
 		name   string
@@ -54,7 +55,7 @@ func TestCreateImageRules(t *testing.T) {
 		{"no layers", func(i *vk.ImageCreateInfo) { i.ArrayLayers = 0 }, invalidUse,
 			"VUID-VkImageCreateInfo-arrayLayers-00948"},
 		{"no usage", func(i *vk.ImageCreateInfo) { i.Usage = 0 }, invalidUse, "VUID-VkImageCreateInfo-usage-requiredbitmask"},
-		{"for the host, without the feature", func(i *vk.ImageCreateInfo) { i.Usage |= vk.IMAGE_USAGE_HOST_TRANSFER_BIT },
+		{"for the host, on a device that can't", func(i *vk.ImageCreateInfo) { i.Usage |= vk.IMAGE_USAGE_HOST_TRANSFER_BIT },
 			invalidUse, "VUID-VkImageCreateInfo-usage-10245"},
 		{"attachment", func(i *vk.ImageCreateInfo) { i.Usage = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT }, vk.SUCCESS, ""},
 		{"transient attachment", func(i *vk.ImageCreateInfo) {

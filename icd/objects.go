@@ -109,6 +109,8 @@ type device struct {
 	environment func() *spirv.Environment // what modules are held to
 	offer       func() *spirv.Environment // the same, if all that the device has were enabled
 
+	forgiven sync.Map // the rules, vk.VUID, that forgives has warned of
+
 	shaders   shaders
 	addresses addresses // of memory that shaders reach by address
 

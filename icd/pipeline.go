@@ -121,7 +121,8 @@ func (d *device) checkFlags(
 	case flags&^pipelineFlags != 0:
 		return broken(vk.VUID_VkComputePipelineCreateInfo_None_09497,
 			"flags %v belong to features that the device does not have", flags&^pipelineFlags)
-	case flags&cacheControlFlags != 0 && !d.features["pipelineCreationCacheControl"]:
+	case flags&cacheControlFlags != 0 && !d.allows("pipelineCreationCacheControl",
+		vk.VUID_VkComputePipelineCreateInfo_pipelineCreationCacheControl_02878):
 		return broken(vk.VUID_VkComputePipelineCreateInfo_pipelineCreationCacheControl_02878,
 			"%v need the pipelineCreationCacheControl feature", flags&cacheControlFlags)
 	case flags&vk.PIPELINE_CREATE_2_DERIVATIVE_BIT == 0:

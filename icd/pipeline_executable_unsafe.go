@@ -16,7 +16,7 @@ func inspected(command string, handle vk.Pipeline, index uint32, vuid vk.VUID, f
 	p := live(pipelines, handle)
 	var err error
 	switch {
-	case !p.device.features["pipelineExecutableInfo"]:
+	case !p.device.allows("pipelineExecutableInfo", vuid):
 		err = vk.Errorf(vk.ERROR_UNKNOWN, vuid, "the device was created without the pipelineExecutableInfo feature")
 	case flag != 0 && p.flags&flag == 0:
 		err = vk.Errorf(vk.ERROR_UNKNOWN, flagRule, "the pipeline was created without %v", flag)

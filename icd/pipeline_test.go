@@ -119,6 +119,7 @@ func TestPipelineRules(t *testing.T) {
 	texels := c.setLayout(0, vk.DESCRIPTOR_TYPE_SAMPLER, vk.DESCRIPTOR_TYPE_SAMPLER,
 		vk.DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER)
 	short := c.setLayout(0, vk.DESCRIPTOR_TYPE_STORAGE_BUFFER)
+	lacking(t, c.d, "pipelineCreationCacheControl")
 	for _, test := range []struct {
 		what   string
 		change func(i *vk.ComputePipelineCreateInfo)
@@ -359,8 +360,10 @@ func TestPipelineExecutable(t *testing.T) {
 	p := c.pipeline(info)
 	n := uint32(9)
 	which := vk.PipelineInfoKHR{Pipeline: p}
+	whole := lacking(t, c.d, "pipelineExecutableInfo")
 	c.broken("without the feature", commands.GetPipelineExecutablePropertiesKHR(c.d.handle, &which, &n, nil),
 		"VUID-vkGetPipelineExecutablePropertiesKHR-pipelineExecutableInfo-03270")
+	whole()
 	c.d.features["pipelineExecutableInfo"] = true
 	props := make([]vk.PipelineExecutablePropertiesKHR, 1)
 	if r := commands.GetPipelineExecutablePropertiesKHR(c.d.handle, &which, &n, nil); r != vk.SUCCESS || n != 1 {

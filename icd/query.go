@@ -27,7 +27,7 @@ func createQueryPool(
 func resetQueryPool(_ *device, p *queryPool, first, count uint32) {
 	err := vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkResetQueryPool_None_02665,
 		"the device was created without the hostQueryReset feature")
-	if p.device.features["hostQueryReset"] {
+	if p.device.allows("hostQueryReset", vk.VUID_vkResetQueryPool_None_02665) {
 		err = p.pool.Reset(first, count, &exec.ResetQueryPoolRules)
 	}
 	if err != nil {

@@ -70,7 +70,8 @@ func (d *device) checkSampler(info *vk.SamplerCreateInfo, from *sampling.Sampler
 		case mode < vk.SAMPLER_ADDRESS_MODE_REPEAT || mode > vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
 			return invalid(vk.VUID_VkSamplerCreateInfo_addressModeU_parameter, "address mode %v", mode)
 		case mode == vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE &&
-			!d.features["samplerMirrorClampToEdge"] && !d.extensions[vk.KHR_SAMPLER_MIRROR_CLAMP_TO_EDGE_EXTENSION_NAME]:
+			!d.extensions[vk.KHR_SAMPLER_MIRROR_CLAMP_TO_EDGE_EXTENSION_NAME] &&
+			!d.allows("samplerMirrorClampToEdge", vk.VUID_VkSamplerCreateInfo_addressModeU_01079):
 			return invalid(vk.VUID_VkSamplerCreateInfo_addressModeU_01079,
 				"address mode %v needs the samplerMirrorClampToEdge feature", mode)
 		}
@@ -81,7 +82,7 @@ func (d *device) checkSampler(info *vk.SamplerCreateInfo, from *sampling.Sampler
 			l.MaxSamplerLodBias)
 	case !(info.MaxLod >= info.MinLod):
 		return invalid(vk.VUID_VkSamplerCreateInfo_maxLod_01973, "maxLod %v is below minLod %v", info.MaxLod, info.MinLod)
-	case info.AnisotropyEnable != vk.FALSE && !d.features["samplerAnisotropy"]:
+	case info.AnisotropyEnable != vk.FALSE && !d.allows("samplerAnisotropy", vk.VUID_VkSamplerCreateInfo_anisotropyEnable_01070):
 		return invalid(vk.VUID_VkSamplerCreateInfo_anisotropyEnable_01070,
 			"anisotropyEnable needs the samplerAnisotropy feature")
 	case info.AnisotropyEnable != vk.FALSE && !(info.MaxAnisotropy >= 1 && info.MaxAnisotropy <= l.MaxSamplerAnisotropy):
@@ -147,7 +148,7 @@ func (d *device) checkBorder(info *vk.SamplerCreateInfo, from *sampling.SamplerI
 		return nil
 	case info.BorderColor != vk.BORDER_COLOR_FLOAT_CUSTOM_EXT && info.BorderColor != vk.BORDER_COLOR_INT_CUSTOM_EXT:
 		return invalid(vk.VUID_VkSamplerCreateInfo_addressModeU_01078, "borderColor %v", info.BorderColor)
-	case !d.features["customBorderColors"]:
+	case !d.allows("customBorderColors", vk.VUID_VkSamplerCreateInfo_customBorderColors_04085):
 		return invalid(vk.VUID_VkSamplerCreateInfo_customBorderColors_04085,
 			"borderColor %v needs the customBorderColors feature", info.BorderColor)
 	}
@@ -156,7 +157,8 @@ func (d *device) checkBorder(info *vk.SamplerCreateInfo, from *sampling.SamplerI
 		return invalid(vk.VUID_VkSamplerCreateInfo_borderColor_04011,
 			"borderColor %v without VkSamplerCustomBorderColorCreateInfoEXT", info.BorderColor)
 	}
-	if c.Format == vk.FORMAT_UNDEFINED && !d.features["customBorderColorWithoutFormat"] {
+	if c.Format == vk.FORMAT_UNDEFINED && !d.allows("customBorderColorWithoutFormat",
+		vk.VUID_VkSamplerCustomBorderColorCreateInfoEXT_format_04014) {
 		return invalid(vk.VUID_VkSamplerCustomBorderColorCreateInfoEXT_format_04014,
 			"a custom border colour without a format")
 	}

@@ -91,6 +91,8 @@ func TestSamplerRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			info := plainSampler()
 			c.change(&info)
+			defer lacking(t, d, "samplerMirrorClampToEdge", "samplerAnisotropy", "customBorderColors",
+				"customBorderColorWithoutFormat")()
 			d.features = map[string]bool{}
 			for _, f := range c.features {
 				d.features[f] = true

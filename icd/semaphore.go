@@ -37,7 +37,7 @@ func (d *device) newSemaphore(info *vk.SemaphoreCreateInfo) (*semaphore, error) 
 		initial = t.InitialValue
 		s.timeline = t.SemaphoreType == vk.SEMAPHORE_TYPE_TIMELINE
 		switch {
-		case s.timeline && !d.features["timelineSemaphore"]:
+		case s.timeline && !d.allows("timelineSemaphore", vk.VUID_VkSemaphoreTypeCreateInfo_timelineSemaphore_03252):
 			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkSemaphoreTypeCreateInfo_timelineSemaphore_03252,
 				"timeline semaphores need the timelineSemaphore feature, which the device was created without")
 		case s.timeline:

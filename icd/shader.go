@@ -63,10 +63,11 @@ func (d *device) readStage(info *vk.PipelineShaderStageCreateInfo) (*stage, erro
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_stage_00701,
 			"stage %v of a compute pipeline", info.Stage)
 	case info.Flags&vk.PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT != 0 &&
-		!d.features["subgroupSizeControl"]:
+		!d.allows("subgroupSizeControl", vk.VUID_VkPipelineShaderStageCreateInfo_flags_02784):
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_flags_02784,
 			"subgroups of varying size need the subgroupSizeControl feature")
-	case info.Flags&vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT != 0 && !d.features["computeFullSubgroups"]:
+	case info.Flags&vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT != 0 &&
+		!d.allows("computeFullSubgroups", vk.VUID_VkPipelineShaderStageCreateInfo_flags_02785):
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_flags_02785,
 			"full subgroups need the computeFullSubgroups feature")
 	}
@@ -106,7 +107,7 @@ func (d *device) readSubgroupSize(info *vk.PipelineShaderStageCreateInfo, st *st
 	}
 	n, sizes := r.RequiredSubgroupSize, &d.physical.limits.subgroups
 	switch {
-	case !d.features["subgroupSizeControl"]:
+	case !d.allows("subgroupSizeControl", vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02755):
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02755,
 			"a required subgroup size needs the subgroupSizeControl feature")
 	case st.flags&vk.PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT != 0:

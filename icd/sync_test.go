@@ -272,6 +272,7 @@ func TestSemaphoreMisuse(t *testing.T) {
 		wantReports(t, "a semaphore that a queue will signal", "VUID-vkDestroySemaphore-semaphore-05149")
 	}
 	plain := propertiesDevice(t, d.physical.instance, nil)
+	lacking(t, plain, "timelineSemaphore")
 	for _, c := range []struct {
 		d       *device
 		kind    vk.SemaphoreType
