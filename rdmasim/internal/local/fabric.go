@@ -47,7 +47,7 @@ func (f *Fabric) Resolve(ctx context.Context, address, key uint64, need verbs.Ac
 func (f *Fabric) leave(l *link) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if l.users--; l.users == 0 && !f.closed && l.session == nil && l.ended.Load() == nil {
+	if l.users--; l.users == 0 && !f.closed && l.session.Load() == nil && l.ended.Load() == nil {
 		delete(f.links, l.id)
 	}
 }

@@ -1,10 +1,13 @@
 package local
 
 import (
+	"bytes"
 	"context"
+	"os"
 	"sync"
 	"testing"
 
+	"farside/internal/garbage"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -38,4 +41,29 @@ func TestUnknownOwnersLeaveNothing(t *testing.T) {
 	}
 	table.Close()
 	f.Close()
+}
+
+// Owners that have gone leave no mapping in a peer that has used their memory, though it asks for no address of theirs
+// again.
+func TestGoneOwnersLeaveNoMapping(t *testing.T) {
+	fd := payload(t, 4096)
+	p := newPeer(t)
+	ledgers := func() int {
+		garbage.Soon()
+		maps, err := os.ReadFile("/proc/self/maps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Count(maps, []byte("/memfd:farside-rdma"))
+	}
+	before := ledgers()
+	for range 8 {
+		o := newOwner(t)
+		r := register(t, o, fd, 0, 4096, verbs.AccessAll)
+		if err := p.read(r.Address(), make([]byte, 8)); err != nil {
+			t.Fatal(err)
+		}
+		o.Close()
+	}
+	eventually(t, "control pages and ledgers unmapped", func() bool { return ledgers() <= before })
 }

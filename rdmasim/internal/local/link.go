@@ -25,8 +25,8 @@ type link struct {
 	allowed trust.Users
 	id      uint32
 
-	turn    chan struct{} // held by the one resolve that is under way; it guards session
-	session *session      // nil before the first
+	turn    chan struct{}           // held by the one resolve that is under way, which may set session
+	session atomic.Pointer[session] // nil before the first, and once it has ended
 
 	closed atomic.Bool            // by the peer
 	ended  atomic.Pointer[ending] // how the last session ended, nil while none has
@@ -60,7 +60,7 @@ func (l *link) resolve(ctx context.Context, address, key uint64, need verbs.Acce
 		// A new connection. The owner's greeting comes first, and says why sending failed, if it did.
 		if err := s.greet(ctx); err != nil {
 			_ = s.conn.Close()
-			l.session = nil
+			l.session.Store(nil)
 			return nil, err
 		}
 		go s.read()
@@ -127,15 +127,21 @@ func (l *link) close() {
 
 // leave lets go of the session. With the turn.
 func (l *link) leave() {
-	if s := l.session; s != nil {
-		l.session = nil
+	if s := l.session.Swap(nil); s != nil {
+		s.release()
+	}
+}
+
+// forget lets go of a session that has ended: a link stays for as long as the peer, the mappings of its session don't.
+func (l *link) forget(s *session) {
+	if l.session.CompareAndSwap(s, nil) {
 		s.release()
 	}
 }
 
 // connect returns the session with the owner, making one if there is none that can take a region.
 func (l *link) connect(ctx context.Context) (*session, error) {
-	if s := l.session; s != nil {
+	if s := l.session.Load(); s != nil {
 		switch {
 		case s.serving.Load() != s.served:
 			// The owner is gone, even if a child of its keeps the connection open.
@@ -161,7 +167,7 @@ func (l *link) connect(ctx context.Context) (*session, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	l.session = s
+	l.session.Store(s)
 	return s, nil
 }
 

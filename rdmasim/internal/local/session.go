@@ -179,6 +179,7 @@ func (s *session) read() {
 	close(s.done)
 	s.link.table.DropIf(reason, func(r *verbs.Region) bool { return viewOf(r).session == s })
 	_ = s.conn.Close()
+	s.link.forget(s)
 	garbage.Soon() // the session's mappings
 }
 
