@@ -85,6 +85,18 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// TestHandlersThatCall has handlers call the libraries, on threads that are in them and on others, and end the process.
+func TestHandlersThatCall(t *testing.T) {
+	s := compileSurroundings(t, "handlers")
+	for range 4 {
+		status, text := s.run(t, s.shader, s.peers, "1")
+		if status != 0 {
+			t.Fatalf("exit status %d\n%.4000s", status, text)
+		}
+		t.Log(text)
+	}
+}
+
 // TestFaultHandler has the application handle SIGSEGV itself, and pass a wild pointer.
 func TestFaultHandler(t *testing.T) {
 	s := compileSurroundings(t, "fault")

@@ -79,7 +79,7 @@ stderr: // the file that was descriptor 2 then: device and inode, or 0
 
 	.section .tbss, "awT", %nobits
 	.balign 8
-enrolled: // 1: gate_enrol has seen the thread
+enrolled: // 1: gate_enrol has seen the thread. The next byte is 1 while it is in Go: see package gate's Outside
 	.zero 8
 kept: // the thread's mask when it was enrolled
 	.zero 8
@@ -137,7 +137,8 @@ gate_tell_address:
 	syscall
 .endm
 
-// gate goes on to the Go function in rax with the arguments where they are. In a forked process it returns r10.
+// gate calls the Go function in rax with the arguments, which are all in registers. In a forked process it returns r10,
+// and so it does for a signal handler that has interrupted the thread in Go: that can't be entered twice.
 // Before Go has set gate_guard, the Go function waits for the runtime.
 	.globl gate
 	.hidden gate
@@ -149,13 +150,24 @@ gate:
 	cmpq $0, (%r11)
 	je 3f
 1:	movq enrolled@gottpoff(%rip), %r11
-	cmpb $0, %fs:(%r11)
-	je 2f
-	jmp *%rax
-2:	pushq %rax
+	cmpw $1, %fs:(%r11)
+	jne 5f
+2:	movb $1, %fs:1(%r11)
+	subq $8, %rsp
+	call *%rax
+	addq $8, %rsp
+	movq enrolled@gottpoff(%rip), %r11
+	movb $0, %fs:1(%r11)
+	ret
+5:	cmpb $0, %fs:1(%r11)
+	jne 6f
+	pushq %rax
 	call gate_enrol
 	popq %rax
-	jmp *%rax
+	movq enrolled@gottpoff(%rip), %r11
+	jmp 2b
+6:	movq %r10, %rax
+	ret
 3:	pushq %r10
 	movl $1, %eax
 	xchgq %rax, 8(%r11)
@@ -489,7 +501,8 @@ gate_offset:
 	ldr \register, [\register, :gottprel_lo12:\variable]
 .endm
 
-// gate goes on to the Go function in x16 with the arguments where they are. In a forked process it returns x17.
+// gate calls the Go function in x16 with the arguments, which are all in registers. In a forked process it returns x17,
+// and so it does for a signal handler that has interrupted the thread in Go.
 // Before Go has set gate_guard, the Go function waits for the runtime.
 	.globl gate
 	.hidden gate
@@ -502,13 +515,32 @@ gate:
 	cbz x10, 3f
 1:	offset x9
 	mrs x10, tpidr_el0
-	ldrb w9, [x10, x9]
-	cbz w9, 2f
-	br x16
-2:	stp x16, x30, [sp, #-16]!
+	add x9, x9, x10
+	ldrh w10, [x9]
+	cmp w10, #1
+	b.ne 6f
+2:	mov w10, #1
+	strb w10, [x9, #1]
+	stp x29, x30, [sp, #-16]!
+	mov x29, sp
+	blr x16
+	ldp x29, x30, [sp], #16
+	offset x9
+	mrs x10, tpidr_el0
+	add x9, x9, x10
+	strb wzr, [x9, #1]
+	ret
+6:	ldrb w10, [x9, #1]
+	cbnz w10, 7f
+	stp x16, x30, [sp, #-16]!
 	bl gate_enrol
 	ldp x16, x30, [sp], #16
-	br x16
+	offset x9
+	mrs x10, tpidr_el0
+	add x9, x9, x10
+	b 2b
+7:	mov x0, x17
+	ret
 3:	stp x17, x30, [sp, #-16]!
 	add x9, x9, #8
 	mov x10, #1

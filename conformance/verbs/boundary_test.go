@@ -31,3 +31,6 @@ func TestXRC(t *testing.T) { runs(t, "xrc.c") }
 
 // TestMemory is registrations: at other addresses, changed, from zero, and of the memory of a descriptor.
 func TestMemory(t *testing.T) { runs(t, "memory.c") }
+
+// TestHandlersThatCall has handlers call verbs, on threads that are in them and on others, and end the process.
+func TestHandlersThatCall(t *testing.T) { runs(t, "handlers.c") }

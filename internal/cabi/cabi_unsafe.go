@@ -86,14 +86,17 @@ var (
 // Gate is what the stubs need of the library's gate, which symbols of the library pass by themselves. Without it, in
 // tests, threads come in as they are and forked processes are told nothing.
 type Gate struct {
-	Offset uintptr // from the thread's pointer: a byte that is 0 until the thread has been enrolled
+	Offset uintptr // from the thread's pointer: a byte that is 1 once the thread is enrolled, then one that is 1 in Go
 	Enrol  uintptr // void (*)(void): enrols the calling thread
 	Tell   uintptr // void (*)(void): writes a forked process' message
 	Errno  uintptr // int *(*)(void): where the calling thread's errno is
 }
 
 // PassBy has the stubs use a library's gate. Call it once, before C may call any command.
-func PassBy(g Gate) { passed = g }
+func PassBy(g Gate) {
+	passed = g
+	gate.MarkAt(g.Offset + 1)
+}
 
 // Protect runs the Go side of a symbol that the library exports, which no stub protects: f's panic is reported as
 // that of a command.

@@ -33,19 +33,25 @@ TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
 	MOVQ BP, (Frame_kept+0)(SP)
 	MOVQ BX, (Frame_kept+8)(SP)
 
+enter:
 	MOVQ ·passed+Gate_Offset(SB), R10
 	TESTQ R10, R10
-	JEQ  enrolled
-	BYTE $0x64; CMPB (R10), $0 // FS:
-	JNE  enrolled
-	MOVQ ·passed+Gate_Enrol(SB), R10
-	CALL R10
+	JEQ  entered
+	BYTE $0x64; CMPW (R10), $1 // FS: enrolled, and not in Go
+	JNE  special
 enrolled:
+	BYTE $0x64; MOVB $1, 1(R10)
+entered:
 	MOVQ ·dispatchPC(SB), DI
 	MOVQ SP, SI
 	XORL DX, DX
 	XORL CX, CX
 	CALL crosscall2(SB)
+	MOVQ ·passed+Gate_Offset(SB), R10
+	TESTQ R10, R10
+	JEQ  left
+	BYTE $0x64; MOVB $0, 1(R10)
+left:
 	MOVQ Frame_lent(SP), DI
 	TESTQ DI, DI
 	JNE  lent
@@ -66,7 +72,27 @@ lent:
 	JMP  answered
 refused:
 	MOVQ $const_unlendable, Frame_lent(SP)
+	JMP  enter
+
+special:
+	BYTE $0x64; CMPB 1(R10), $0
+	JNE  nested
+	MOVQ ·passed+Gate_Enrol(SB), R10
+	CALL R10
+	MOVQ ·passed+Gate_Offset(SB), R10
 	JMP  enrolled
+
+nested:
+	// A signal handler calls, and has interrupted the thread in Go, which can't be entered twice.
+	MOVQ Frame_index(SP), AX
+	ADDQ $Frame__size, SP
+	LEAQ ·resultKinds(SB), R8
+	MOVBLZX (R8)(AX*1), R8
+	XORL AX, AX
+	CMPL R8, $const_kindResult
+	JNE  done
+	MOVL $const_errorUnknown, AX
+	RET
 
 forked:
 	// Nothing of the Go runtime works here. The word behind the guard limits the message to one.

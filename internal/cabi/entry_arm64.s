@@ -29,21 +29,32 @@ TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
 	MOVD ZR, Frame_lent(RSP)
 	STP  (R29, R30), (Frame_kept+0)(RSP)
 
+enter:
 	MOVD $·passed(SB), R10
 	MOVD Gate_Offset(R10), R11
-	CBZ  R11, enrolled
+	CBZ  R11, entered
 	MRS  TPIDR_EL0, R12
-	MOVBU (R12)(R11), R12
-	CBNZ R12, enrolled
-	MOVD Gate_Enrol(R10), R10
-	BL   (R10)
+	ADD  R12, R11
+	MOVHU (R11), R12
+	CMP  $1, R12 // enrolled, and not in Go
+	BNE  special
 enrolled:
+	MOVD $1, R12
+	MOVB R12, 1(R11)
+entered:
 	MOVD $·dispatchPC(SB), R0
 	MOVD (R0), R0
 	MOVD RSP, R1
 	MOVD ZR, R2
 	MOVD ZR, R3
 	BL   crosscall2(SB)
+	MOVD $·passed(SB), R10
+	MOVD Gate_Offset(R10), R11
+	CBZ  R11, left
+	MRS  TPIDR_EL0, R12
+	ADD  R12, R11
+	MOVB ZR, 1(R11)
+left:
 	MOVD Frame_lent(RSP), R0
 	CBNZ R0, lent
 answered:
@@ -65,7 +76,31 @@ lent:
 refused:
 	MOVD $const_unlendable, R10
 	MOVD R10, Frame_lent(RSP)
+	B    enter
+
+special:
+	MOVBU 1(R11), R12
+	CBNZ R12, nested
+	MOVD Gate_Enrol(R10), R10
+	BL   (R10)
+	MOVD $·passed(SB), R10
+	MOVD Gate_Offset(R10), R11
+	MRS  TPIDR_EL0, R12
+	ADD  R12, R11
 	B    enrolled
+
+nested:
+	// A signal handler calls, and has interrupted the thread in Go, which can't be entered twice.
+	MOVD Frame_index(RSP), R9
+	MOVD Frame__size(RSP), R30
+	ADD  $(Frame__size+8), RSP
+	MOVD $·resultKinds(SB), R12
+	MOVBU (R12)(R9), R12
+	MOVD ZR, R0
+	CMP  $const_kindResult, R12
+	BNE  done
+	MOVW $const_errorUnknown, R0
+	RET
 
 forked:
 	// Nothing of the Go runtime works here. The word behind the guard limits the message to one.

@@ -24,17 +24,22 @@ TEXT farside_verbs_entry(SB), NOSPLIT|NOFRAME, $0
 
 	MOVQ ·passed+Gate_Offset(SB), R10
 	TESTQ R10, R10
-	JEQ  enrolled
-	BYTE $0x64; CMPB (R10), $0 // FS:
-	JNE  enrolled
-	MOVQ ·passed+Gate_Enrol(SB), R10
-	CALL R10
+	JEQ  entered
+	BYTE $0x64; CMPW (R10), $1 // FS:
+	JNE  special
 enrolled:
+	BYTE $0x64; MOVB $1, 1(R10)
+entered:
 	MOVQ ·verbsPC(SB), DI
 	MOVQ SP, SI
 	XORL DX, DX
 	XORL CX, CX
 	CALL crosscall2(SB)
+	MOVQ ·passed+Gate_Offset(SB), R10
+	TESTQ R10, R10
+	JEQ  left
+	BYTE $0x64; MOVB $0, 1(R10)
+left:
 	CMPQ Call_Errno(SP), $0
 	JEQ  answered
 	MOVQ ·passed+Gate_Errno(SB), R10
@@ -48,12 +53,26 @@ answered:
 	ADDQ $Call__size, SP
 	RET
 
+special:
+	BYTE $0x64; CMPB 1(R10), $0
+	JNE  nested
+	MOVQ ·passed+Gate_Enrol(SB), R10
+	CALL R10
+	MOVQ ·passed+Gate_Offset(SB), R10
+	JMP  enrolled
+
+nested:
+	ADDQ $Call__size, SP
+	MOVL $1, R9 // the message of a forked process isn't for it
+	JMP  refuse
+
 forked:
+	MOVL $1, R9
+	XCHGQ R9, 8(R10)
+refuse:
 	LEAQ ·verbsForked(SB), R8
 	SHLQ $4, AX
 	ADDQ AX, R8
-	MOVL $1, R9
-	XCHGQ R9, 8(R10)
 	PUSHQ R8
 	TESTQ R9, R9
 	JNE  told

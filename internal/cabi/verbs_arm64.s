@@ -23,19 +23,29 @@ TEXT farside_verbs_entry(SB), NOSPLIT|NOFRAME, $0
 
 	MOVD $·passed(SB), R10
 	MOVD Gate_Offset(R10), R11
-	CBZ  R11, enrolled
+	CBZ  R11, entered
 	MRS  TPIDR_EL0, R12
-	MOVBU (R12)(R11), R12
-	CBNZ R12, enrolled
-	MOVD Gate_Enrol(R10), R10
-	BL   (R10)
+	ADD  R12, R11
+	MOVHU (R11), R12
+	CMP  $1, R12 // enrolled, and not in Go
+	BNE  special
 enrolled:
+	MOVD $1, R12
+	MOVB R12, 1(R11)
+entered:
 	MOVD $·verbsPC(SB), R0
 	MOVD (R0), R0
 	MOVD RSP, R1
 	MOVD ZR, R2
 	MOVD ZR, R3
 	BL   crosscall2(SB)
+	MOVD $·passed(SB), R10
+	MOVD Gate_Offset(R10), R11
+	CBZ  R11, left
+	MRS  TPIDR_EL0, R12
+	ADD  R12, R11
+	MOVB ZR, 1(R11)
+left:
 	MOVD Call_Errno(RSP), R10
 	CBZ  R10, answered
 	MOVD $·passed(SB), R10
@@ -49,6 +59,28 @@ answered:
 	MOVD Call__size(RSP), R30
 	ADD  $(Call__size+8), RSP
 	RET
+
+special:
+	MOVBU 1(R11), R12
+	CBNZ R12, nested
+	MOVD Gate_Enrol(R10), R10
+	BL   (R10)
+	MOVD $·passed(SB), R10
+	MOVD Gate_Offset(R10), R11
+	MRS  TPIDR_EL0, R12
+	ADD  R12, R11
+	B    enrolled
+
+nested:
+	MOVD Call_index(RSP), R9
+	MOVD Call__size(RSP), R30
+	ADD  $(Call__size+8), RSP
+	MOVD $·verbsForked(SB), R12
+	ADD  R9<<4, R12
+	SUB  $16, RSP
+	MOVD R12, (RSP)
+	MOVD R30, 8(RSP)
+	B    told
 
 forked:
 	MOVD $·verbsForked(SB), R12

@@ -10,7 +10,10 @@
 //     the deepest. Gate.S calls [Enter], with signals blocked, when a thread comes for the first time.
 //  3. Handlers with SA_ONSTACK run on the thread's alternate stack. Enter gives a large one to threads without one,
 //     before Go gives them a small one.
-//  4. [Prepare] gives SA_ONSTACK to the handlers of signals that the runtime's threads can't block.
+//  4. A call by a handler that has interrupted its thread in Go is refused: the runtime would take the thread's goroutine
+//     for one that waits for C, and write over its stack. Each thread has a byte that is 1 while it is in Go. The
+//     assembly that enters Go sets it, and [Outside] clears it around callbacks.
+//  5. [Prepare] gives SA_ONSTACK to the handlers of signals that the runtime's threads can't block.
 //
 // An application may take the alternate stack from a thread that has been in Go: Rust does before the destructors of a
 // thread's variables run. Go's handler of SIGURG, which interrupts goroutines, would then end the process; gate.S keeps

@@ -20,6 +20,14 @@ TEXT ·room(SB), 0, $131072-0 // Room
 TEXT ·grow(SB), 0, $196608-0 // held and Room
 	RET
 
+// func swap(offset uintptr, to byte) byte
+TEXT ·swap(SB), NOSPLIT, $0-17
+	MOVQ offset+0(FP), R10
+	MOVB to+8(FP), AX
+	BYTE $0x64; XCHGB AX, (R10) // FS:
+	MOVB AX, ret+16(FP)
+	RET
+
 // func goroutine() uintptr
 TEXT ·goroutine(SB), NOSPLIT, $0-8
 	MOVQ (TLS), AX

@@ -20,6 +20,17 @@ TEXT ·room(SB), 0, $131072-0 // Room
 TEXT ·grow(SB), 0, $196608-0 // held and Room
 	RET
 
+// func swap(offset uintptr, to byte) byte
+TEXT ·swap(SB), NOSPLIT, $0-17
+	MOVD offset+0(FP), R0
+	MRS  TPIDR_EL0, R1
+	ADD  R1, R0
+	MOVBU to+8(FP), R2
+	MOVBU (R0), R3
+	MOVB R2, (R0)
+	MOVB R3, ret+16(FP)
+	RET
+
 // func goroutine() uintptr
 TEXT ·goroutine(SB), NOSPLIT, $0-8
 	MOVD g, R0

@@ -1,5 +1,5 @@
 /* A debug messenger that is called in a thread of the library sees the signal mask of the application, and hands that to
- * the programs that it starts: messenger SHADER */
+ * the programs that it starts; one that is called in a thread of the application may call the driver: messenger SHADER */
 #include "cycle.h"
 #include <pthread.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 static pthread_t loader;
 static uint64_t expected;
-static int called;
+static int called, calls;
 static long thread;
 
 static uint64_t mask(const char *path) {
@@ -27,6 +27,12 @@ static uint64_t mask(const char *path) {
 static VkBool32 callback(VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkDebugUtilsMessageTypeFlagsEXT type,
 		const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
 	(void)severity, (void)type, (void)user;
+	if (!strcmp(data->pMessage, "from the application")) {
+		VkImageFormatProperties properties;
+		CHECK(vkGetPhysicalDeviceImageFormatProperties(physical, VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_TYPE_2D,
+			VK_IMAGE_TILING_LINEAR, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, 0, &properties) == VK_SUCCESS);
+		calls++;
+	}
 	if (!strstr(data->pMessage, "from a shader"))
 		return VK_FALSE;
 	CHECK(!pthread_equal(pthread_self(), loader));
@@ -73,6 +79,14 @@ int main(int argc, char **argv) {
 	CHECK(create && create(instance, &messenger, NULL, &made) == VK_SUCCESS);
 	uint32_t one = 1;
 	CHECK(vkEnumeratePhysicalDevices(instance, &one, &physical) >= 0);
+	PFN_vkSubmitDebugUtilsMessageEXT submit_message =
+		(PFN_vkSubmitDebugUtilsMessageEXT)vkGetInstanceProcAddr(instance, "vkSubmitDebugUtilsMessageEXT");
+	VkDebugUtilsMessengerCallbackDataEXT data = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
+		.pMessage = "from the application"};
+	for (int i = 0; i < 2; i++)
+		submit_message(instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
+			VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, &data);
+	CHECK(calls >= 2);
 
 	struct lane l = {0};
 	VkPhysicalDeviceVulkan12Features features = {
