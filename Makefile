@@ -105,24 +105,34 @@ build: binaries ## build the driver, its manifest, the libraries of peers in C a
 # What depends on the architecture. scripts/dist.sh sets BUILD, STRIP and the go command's variables.
 # The c-shared build mode also writes a C header, which nobody needs: the loader asks by symbol name, and peers in C
 # have a header that is written by hand. A library that was copied loads faster than what the linker has written through
-# a mapping: the page cache has it in larger pieces.
+# a mapping: the page cache has it in larger pieces. Programs may start meanwhile, since tests of several packages make
+# the libraries: none finds a file that is half written, or is missing. One make at a time does it. The go command begins
+# with a copy of what there is, and leaves that as it is if nothing has changed.
+MADE := $(LIBRARY) $(RDMA_LIBRARY) $(TOOL)
+
 .PHONY: binaries
 binaries:
 	@mkdir -p $(BUILD)
+	@flock $(BUILD) $(MAKE) --no-print-directory locked-binaries
+
+.PHONY: locked-binaries
+locked-binaries:
+	@for f in $(MADE); do if [ -e $$f ]; then cp -p $$f $$f.made; fi; done
 	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(LDFLAGS)) \
-		-o $(LIBRARY) ./cmd/libvulkan_farside
+		-o $(LIBRARY).made ./cmd/libvulkan_farside
 	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(RDMA_LDFLAGS)) \
-		-o $(RDMA_LIBRARY) ./cmd/libfarside_rdma
-	@for l in $(LIBRARY) $(RDMA_LIBRARY); do cp $$l $$l.new; mv -f $$l.new $$l; done
-	@ln -sf $(notdir $(RDMA_LIBRARY)) $(BUILD)/$(RDMA_SONAME)
-	@rm -f $(LIBRARY:.so=.h) $(RDMA_LIBRARY:.so=.h)
+		-o $(RDMA_LIBRARY).made ./cmd/libfarside_rdma
 	@cp $(RDMA_HEADER) $(BUILD)
 	@mkdir -p $(dir $(VERBS_LIBRARY))
 	$(CC) -shared -fPIC -O2 $(filter -s,$(STRIP)) -Wall -Wextra -Werror -Wl,-soname,$(notdir $(VERBS_LIBRARY)) \
 		-Wl,-z,now -Wl,--version-script=$(VERBS)/zz_generated_exports.map \
-		-o $(VERBS_LIBRARY) $(VERBS)/zz_generated_stubs.S $(VERBS)/resolve.c
+		-o $(VERBS_LIBRARY).made $(VERBS)/zz_generated_stubs.S $(VERBS)/resolve.c
+	@mv -f $(VERBS_LIBRARY).made $(VERBS_LIBRARY)
 	@ln -sf $(notdir $(VERBS_LIBRARY)) $(dir $(VERBS_LIBRARY))librdmacm.so.1
-	$(GO) build -trimpath -buildvcs=false -ldflags=$(call quote,$(TOOL_LDFLAGS)) -o $(TOOL) ./cmd/farside
+	$(GO) build -trimpath -buildvcs=false -ldflags=$(call quote,$(TOOL_LDFLAGS)) -o $(TOOL).made ./cmd/farside
+	@for f in $(MADE); do cp -p $$f.made $$f.new; mv -f $$f.new $$f; rm -f $$f.made; done
+	@ln -sf $(notdir $(RDMA_LIBRARY)) $(BUILD)/$(RDMA_SONAME)
+	@rm -f $(LIBRARY).h $(RDMA_LIBRARY).h
 
 .PHONY: generate
 generate: ## rewrite the generated code from the Vulkan registry (REGISTRY=vk.xml)

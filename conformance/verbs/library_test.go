@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -182,5 +183,36 @@ func TestNoEngine(t *testing.T) {
 	want := "farside: libibverbs: libvulkan_farside.so: it is not near this library\ndevices: no, ENODEV\n"
 	if diff := cmp.Diff(want, string(out)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLibrariesAreReplacedWhole starts programs while the libraries are made: each has Farside's, and a device. Tests of
+// several packages make them at the same time, and a program that found no file took the system's library.
+func TestLibrariesAreReplacedWhole(t *testing.T) {
+	program := compile(t, "device.c")
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			make := exec.Command("make", "build")
+			make.Dir = "../.."
+			if out, err := make.CombinedOutput(); err != nil {
+				t.Errorf("make build: %v\n%s", err, out)
+			}
+		})
+	}
+	made := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(made)
+	}()
+	for n := 0; ; n++ {
+		if out, err := command(t, program).CombinedOutput(); err != nil || string(out) != "farside0\n" {
+			t.Errorf("start %d: %v\n%s", n, err, out)
+		}
+		select {
+		case <-made:
+			return
+		default:
+		}
 	}
 }
