@@ -181,44 +181,51 @@ func (d *device) watchAsync(a *exec.Access) {
 		d.watchChange(a)
 		return
 	}
-	m, objects, spans := d.spans(a)
-	if m == nil {
+	objects, parts := d.spans(a)
+	if len(parts) == 0 {
 		return
 	}
 	async.mu.Lock()
 	number := async.commands
 	async.mu.Unlock()
-	if m.orderKey().Shared {
-		claim(m.payload)
-	}
-	for _, span := range spans {
-		if x := d.hostWrote(a, m, span); x.Size > 0 {
-			d.tellHostWrote(a, m, objects, x)
+	for _, p := range parts {
+		m := p.memory
+		if m.orderKey().Shared {
+			claim(m.payload)
 		}
-		if a.Reads {
-			d.checkOwner(a, m, objects, span, false)
+		for _, span := range p.spans {
+			if x := d.hostWrote(a, m, span); x.Size > 0 {
+				d.tellHostWrote(a, m, objects, x)
+			}
+			if a.Reads {
+				d.checkOwner(a, m, objects, span, false)
+			}
+			d.tell(d.do(a, m, objects, span, a.Writes, false, number))
 		}
-		d.tell(d.do(a, m, objects, span, a.Writes, false, number))
 	}
 }
 
 // watchChange keeps what lies where a command may write what is not known before.
 func (d *device) watchChange(a *exec.Access) {
-	var found []memory.Span // that the host wrote
-	m, objects, spans := d.spans(a)
-	if m == nil {
+	var found []part // that the host wrote
+	objects, parts := d.spans(a)
+	if len(parts) == 0 {
 		return
 	}
 	async.given.Lock()
 	if g := (gift{a.Type, a.Handle, a.Offset, a.Size}); !a.Shader || !async.seen[g] {
 		async.seen[g] = true
-		for _, span := range spans {
-			found = append(found, d.keep(a, m, span)...)
+		for _, p := range parts {
+			for _, span := range p.spans {
+				found = append(found, part{p.memory, d.keep(a, p.memory, span)})
+			}
 		}
 	}
 	async.given.Unlock()
-	for _, x := range found { // with no lock held: who listens may call the driver
-		d.tellHostWrote(a, m, objects, x)
+	for _, p := range found { // with no lock held: who listens may call the driver
+		for _, x := range p.spans {
+			d.tellHostWrote(a, p.memory, objects, x)
+		}
 	}
 }
 
@@ -260,7 +267,7 @@ func (c *change) note(q *exec.Queue, number uint64) {
 	if err != nil {
 		return
 	}
-	_, objects, _ := c.device.spans(&c.access)
+	objects, _ := c.device.accessed(&c.access)
 	now := all[c.span.Offset : c.span.Offset+c.span.Size]
 	changed := !bytes.Equal(now, c.before)
 	if c.memory.external() && (changed || !c.access.Shader) {
@@ -456,12 +463,15 @@ func (d *device) tell(c conflict) {
 		is.Begin, is.End, there, was.Text, was.Begin, was.End)
 }
 
-// spans returns the memory that an access is to, nil if there is none, the objects in between, and the bytes.
-func (d *device) spans(a *exec.Access) (*deviceMemory, []object, []memory.Span) {
-	m, objects, whole := d.accessed(a)
-	if m == nil || whole.Size == 0 {
-		return nil, nil, nil
-	}
+// part is memory that an access is to, and the bytes there.
+type part struct {
+	memory *deviceMemory
+	spans  []memory.Span
+}
+
+// spans returns the memory that an access is to, none if there is none, and the objects in between.
+func (d *device) spans(a *exec.Access) (objects []object, parts []part) {
+	objects, list := d.accessed(a)
 	var img *image
 	layers := a.Layers
 	switch a.Type {
@@ -476,20 +486,36 @@ func (d *device) spans(a *exec.Access) (*deviceMemory, []object, []memory.Span) 
 			}
 		}
 	}
-	if img == nil || layers == nil {
-		return m, objects, []memory.Span{whole}
+	for _, t := range list {
+		switch {
+		case t.Size == 0:
+		case img == nil || layers == nil:
+			parts = append(parts, part{t.memory, []memory.Span{t.Span}})
+		default:
+			parts = append(parts, part{t.memory, img.subresources(a.Device, t.plane, layers)})
+		}
 	}
-	return m, objects, img.subresources(a.Device, layers)
+	return objects, parts
 }
 
-// subresources are the bytes of parts of an image on a physical device, ascending, with gaps in between.
-func (img *image) subresources(index uint32, layers []vk.ImageSubresourceLayers) (spans []memory.Span) {
+// subresources are the bytes of parts of an image on a physical device, ascending, with gaps in between. Of a disjoint
+// image they are those of one plane.
+func (img *image) subresources(index uint32, plane int, layers []vk.ImageSubresourceLayers) (spans []memory.Span) {
+	format := &img.layout.Format
 	for _, l := range layers {
 		count := min(l.LayerCount, img.layout.Layers) // VK_REMAINING_ARRAY_LAYERS is more
+		all := l.AspectMask
+		if format.MultiPlanar() && all&vk.IMAGE_ASPECT_COLOR_BIT != 0 {
+			all = format.Aspects()
+		}
 		for layer := range count {
-			for aspects := l.AspectMask; aspects != 0; aspects &= aspects - 1 {
-				if s, ok := img.layout.Subresource(aspects&-aspects, l.MipLevel, l.BaseArrayLayer+layer); ok {
-					spans = append(spans, memory.Span{Offset: img.of(index) + s.Offset, Size: s.Size})
+			for aspects := all; aspects != 0; aspects &= aspects - 1 {
+				aspect := aspects & -aspects
+				if img.disjoint() && format.PlaneOf(aspect) != plane {
+					continue
+				}
+				if s, ok := img.layout.Subresource(aspect, l.MipLevel, l.BaseArrayLayer+layer); ok {
+					spans = append(spans, memory.Span{Offset: img.bound[plane].of(index) + s.Offset, Size: s.Size})
 				}
 			}
 		}

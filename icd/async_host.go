@@ -216,14 +216,16 @@ func (img *image) hostCopies(command string, layers vk.ImageSubresourceLayers, w
 	}
 	a := exec.Access{Type: vk.OBJECT_TYPE_IMAGE, Handle: img.handle, Size: math.MaxUint64,
 		Layers: []vk.ImageSubresourceLayers{layers}}
-	m, objects, spans := img.device.spans(&a)
+	objects, parts := img.device.spans(&a)
 	verb := "reads"
 	if writes {
 		verb = "writes"
 	}
-	for _, s := range spans {
-		m.hostDoes(objects, s, order.Access{Way: order.ByHostCopy, Writes: writes,
-			Text: fmt.Sprintf("the host, by %s, %s", command, verb)})
+	for _, p := range parts {
+		for _, s := range p.spans {
+			p.memory.hostDoes(objects, s, order.Access{Way: order.ByHostCopy, Writes: writes,
+				Text: fmt.Sprintf("the host, by %s, %s", command, verb)})
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"slices"
 	"sync"
 
 	"farside/internal/command"
@@ -32,23 +33,30 @@ func (d *device) transferred(a *exec.Access, t *command.Transfer) {
 	if t.Type == vk.OBJECT_TYPE_IMAGE {
 		a.Layers = layersOf(&t.Range)
 	}
-	m, objects, spans := d.spans(a)
-	if m == nil || !m.external() {
-		return
-	}
-	if len(spans) == 0 { // aspects that stand for several, as COLOR for planes
+	objects, parts := d.spans(a)
+	if !slices.ContainsFunc(parts, func(p part) bool { return len(p.spans) > 0 }) { // aspects that the image does not have
 		a.Layers = nil
-		m, objects, spans = d.spans(a)
+		objects, parts = d.spans(a)
 	}
-	key := m.orderKey()
+	told := false
+	for _, p := range parts {
+		if p.memory.external() {
+			told = d.transferredPart(a, t, objects, &p, told)
+		}
+	}
+}
+
+// transferredPart notes what a barrier releases or acquires of a part of an object, and tells of what is wrong with it
+// unless told. It says whether it has been told.
+func (d *device) transferredPart(a *exec.Access, t *command.Transfer, objects []object, p *part, told bool) bool {
+	m, key := p.memory, p.memory.orderKey()
 	is := order.Access{Kind: order.Release, Family: t.Dst, Old: uint32(t.Old), New: uint32(t.New)}
 	verb := ", releases"
 	if command.Outside(t.Src) {
 		is.Kind, is.Family, verb = order.Acquire, t.Src, ", acquires"
 	}
 	is.Text = d.describe(a, key, objects) + verb
-	told := false
-	for _, s := range spans {
+	for _, s := range p.spans {
 		is.Begin, is.End = s.Offset, s.Offset+s.Size
 		breach, was := async.tracker.Transfer(a.Queue.Line, key, is)
 		if breach != order.NoBreach && !told {
@@ -56,6 +64,7 @@ func (d *device) transferred(a *exec.Access, t *command.Transfer) {
 			d.tellBreach(breach, false, m, objects, &is, was)
 		}
 	}
+	return told
 }
 
 // layersOf are the subresources of a range, of which levels and layers may be all that remain.

@@ -60,7 +60,7 @@ func TestBindRules(t *testing.T) {
 			img := newTestImage(t, d, &info)
 			if c.bound {
 				buffers.Get(uint64(b)).memory.Store(m)
-				images.Get(uint64(img)).memory.Store(m)
+				images.Get(uint64(img)).bound[0].memory.Store(m)
 			}
 			takeInbox()
 			bind, names := func() vk.Result {

@@ -169,6 +169,13 @@ var (
 		exported: vk.VUID_VkBindImageMemoryInfo_memory_02728, imported: vk.VUID_VkBindImageMemoryInfo_memory_02989,
 		bound: vk.VUID_VkBindImageMemoryInfo_image_07460,
 	}
+	bindImagePlaneRules = memoryRules{
+		command: "vkBindImageMemory2",
+		types:   vk.VUID_VkBindImageMemoryInfo_pNext_01619, alignment: vk.VUID_VkBindImageMemoryInfo_pNext_01620,
+		size: vk.VUID_VkBindImageMemoryInfo_pNext_01621, dedicated: vk.VUID_VkBindImageMemoryInfo_memory_02628,
+		exported: vk.VUID_VkBindImageMemoryInfo_memory_02728, imported: vk.VUID_VkBindImageMemoryInfo_memory_02989,
+		bound: vk.VUID_VkBindImageMemoryInfo_image_07460,
+	}
 )
 
 func bindBufferMemory(_ *device, b *buffer, m *deviceMemory, offset vk.DeviceSize) vk.Result {

@@ -71,6 +71,9 @@ func (d *device) checkWrite(l *descriptor.Layout, w *descriptor.Write) error {
 		if err := d.checkInfo(w.Type, info); err != nil {
 			return err
 		}
+		if err := checkConverted(l, w, i, info); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -186,7 +186,11 @@ func (m *deviceMemory) readDedicated(info *vk.MemoryAllocateInfo) (memory.Dedica
 			return memory.Dedicated{}, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMemoryDedicatedAllocateInfo_image_parameter,
 				"image %#x does not exist", uint64(i.Image))
 		}
-		if size, _, _ := img.requirements(); size > m.size && vk.Find[vk.ImportMemoryFdInfoKHR](info.PNext) == nil {
+		if img.disjoint() {
+			return memory.Dedicated{}, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMemoryDedicatedAllocateInfo_image_01797,
+				"image %#x is disjoint", uint64(i.Image))
+		}
+		if size, _, _ := img.requirements(0); size > m.size && vk.Find[vk.ImportMemoryFdInfoKHR](info.PNext) == nil {
 			return memory.Dedicated{}, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkMemoryDedicatedAllocateInfo_image_02964,
 				"the dedicated allocation has %d bytes, its image needs %d", m.size, size)
 		}

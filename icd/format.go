@@ -27,6 +27,8 @@ func formatFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 		return 0
 	case t.Compressed:
 		return transferFeatures | blockFeatures
+	case t.Chroma:
+		return chromaFeatures(&t)
 	}
 	features := transferFeatures | blitFeatures | attachmentFeatures(format)
 	access := sampling.AccessOf(format)
@@ -118,7 +120,7 @@ func getPhysicalDeviceFormatProperties2(_ *physicalDevice, format vk.Format, out
 		if modifiable {
 			list = []vk.DrmFormatModifierPropertiesEXT{{
 				DrmFormatModifier:               drmModifierLinear,
-				DrmFormatModifierPlaneCount:     1,
+				DrmFormatModifierPlaneCount:     uint32(t.MemoryPlanes()),
 				DrmFormatModifierTilingFeatures: formatFeatures1(format),
 			}}
 		}
@@ -129,7 +131,7 @@ func getPhysicalDeviceFormatProperties2(_ *physicalDevice, format vk.Format, out
 		if modifiable {
 			list = []vk.DrmFormatModifierProperties2EXT{{
 				DrmFormatModifier:               drmModifierLinear,
-				DrmFormatModifierPlaneCount:     1,
+				DrmFormatModifierPlaneCount:     uint32(t.MemoryPlanes()),
 				DrmFormatModifierTilingFeatures: formatFeatures(format),
 			}}
 		}

@@ -8,7 +8,6 @@ import (
 	"farside/internal/exec"
 	"farside/internal/transfer"
 	"farside/internal/vk"
-	"farside/memory"
 )
 
 // hostCopyLayouts are the layouts in which the host copies from and to images. A layout changes nothing about
@@ -66,9 +65,9 @@ var (
 type hostImage struct {
 	*hostCopySide
 	transfer.Image
-	object  *image
-	payload *memory.Payload
-	pieced  exec.Pieced // nil for an image in one piece
+	object *image
+	held   lent
+	pieced exec.Pieced // nil for an image in one piece
 }
 
 // open maps img, in whatever memory it lies for a physical device, for a copy while it is in the given layout.
@@ -76,14 +75,14 @@ func (s *hostCopySide) open(img *image, layout vk.ImageLayout, index uint32) (ho
 	if !slices.Contains(hostCopyLayouts, layout) {
 		return hostImage{}, invalid(s.layout, "%v is no layout for copies by the host", layout)
 	}
-	texels, payload, err := img.texels(index)
+	texels, held, err := img.texels(index)
 	if errors.Is(err, errUnbound) {
 		err = invalid(s.bound, "the image: %w", err)
 	}
 	if err != nil {
 		return hostImage{}, err
 	}
-	i := hostImage{hostCopySide: s, object: img, payload: payload, Image: texels, pieced: img.piecedFor(index)}
+	i := hostImage{hostCopySide: s, object: img, held: held, Image: texels, pieced: img.piecedFor(index)}
 	if i.pieced != nil {
 		i.pieced.Load()
 	}
@@ -102,8 +101,7 @@ func (d *device) eachInstance(copy func(index uint32) error, list ...*image) err
 	done := false
 	for n := range d.members {
 		i := uint32(len(d.members) - 1 - n)
-		nowhere := func(img *image) bool { return img.pieced == nil && img.devices != nil && img.of(i) == noInstance }
-		if slices.ContainsFunc(list, nowhere) {
+		if slices.ContainsFunc(list, func(img *image) bool { return img.nowhere(i) }) {
 			continue
 		}
 		if err := copy(i); err != nil {
@@ -117,12 +115,24 @@ func (d *device) eachInstance(copy func(index uint32) error, list ...*image) err
 	return nil
 }
 
+// nowhere says whether the image, or a plane of it, lies in no memory of a physical device.
+func (img *image) nowhere(index uint32) bool {
+	if img.pieced != nil {
+		return false
+	}
+	for i := range img.bindings() {
+		if p := &img.bound[i].place; p.devices != nil && p.of(index) == noInstance {
+			return true
+		}
+	}
+	return false
+}
+
 func (i *hostImage) close() {
 	if i.pieced != nil {
 		i.pieced.Store()
 	}
-	endHostAccess(i.payload)
-	i.payload.Release()
+	i.held.end()
 }
 
 // check holds the aspects that a region names to the image's usage.
@@ -220,12 +230,13 @@ func transitionImageLayout(_ *device, count uint32, transitions *vk.HostImageLay
 
 func (img *image) checkTransition(t *vk.HostImageLayoutTransitionInfo) error {
 	r := &t.SubresourceRange
-	aspects := img.layout.Format.Aspects()
+	format := &img.layout.Format
+	aspects, whole := format.ViewAspects(), format.Aspects()
 	const undefined, preinitialized = vk.IMAGE_LAYOUT_UNDEFINED, vk.IMAGE_LAYOUT_PREINITIALIZED
 	switch {
 	case img.usage&vk.IMAGE_USAGE_HOST_TRANSFER_BIT == 0:
 		return invalid(vk.VUID_VkHostImageLayoutTransitionInfo_image_09055, "the image's usage is %v", img.usage)
-	case img.boundTo() == nil:
+	case !img.isBound():
 		return invalid(vk.VUID_VkHostImageLayoutTransitionInfo_image_01932, "the image is not bound to memory")
 	case r.BaseMipLevel >= img.mipLevels:
 		return invalid(vk.VUID_VkHostImageLayoutTransitionInfo_subresourceRange_01486, "level %d of %d", r.BaseMipLevel,
@@ -242,9 +253,13 @@ func (img *image) checkTransition(t *vk.HostImageLayoutTransitionInfo) error {
 	case r.AspectMask == 0 || r.AspectMask&^aspects != 0:
 		return invalid(vk.VUID_VkHostImageLayoutTransitionInfo_subresourceRange_09601,
 			"aspects %v of an image with format %v", r.AspectMask, img.format)
-	case r.AspectMask != aspects:
+	case !img.disjoint() && whole&(vk.IMAGE_ASPECT_DEPTH_BIT|vk.IMAGE_ASPECT_STENCIL_BIT) == 0 &&
+		r.AspectMask != vk.IMAGE_ASPECT_COLOR_BIT:
+		return invalid(vk.VUID_VkHostImageLayoutTransitionInfo_image_09242, "aspects %v of an image that is not disjoint",
+			r.AspectMask)
+	case !format.MultiPlanar() && r.AspectMask != whole && !img.device.features["separateDepthStencilLayouts"]:
 		return invalid(vk.VUID_VkHostImageLayoutTransitionInfo_image_03320,
-			"aspects %v without the separateDepthStencilLayouts feature, the image has %v", r.AspectMask, aspects)
+			"aspects %v without the separateDepthStencilLayouts feature, the image has %v", r.AspectMask, whole)
 	case t.OldLayout != undefined && t.OldLayout != preinitialized && !slices.Contains(hostCopyLayouts, t.OldLayout):
 		return invalid(vk.VUID_VkHostImageLayoutTransitionInfo_oldLayout_09230, "%v is no layout for copies by the host",
 			t.OldLayout)

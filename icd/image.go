@@ -38,10 +38,27 @@ type image struct {
 	alignment uint64
 	typeBits  uint32
 
-	memory atomic.Pointer[deviceMemory] // nil until the image is bound, then for good
-	place                               // in memory, set before memory is
-	pieced []*piecedImage               // by device index, for an image in pieces; set before memory is
+	// What the image is bound to: the first for all of it, or where it is disjoint, one for each plane.
+	bound  [texel.MaxPlanes]imageBinding
+	pieced []*piecedImage // by device index, for an image in pieces; set before it is bound
 }
+
+// imageBinding is where an image lies, or a plane of a disjoint one.
+type imageBinding struct {
+	memory atomic.Pointer[deviceMemory] // nil until it is bound, then for good
+	place                               // in memory, set before memory is
+}
+
+// bindings are those of bound that count.
+func (img *image) bindings() []imageBinding {
+	if img.disjoint() {
+		return img.bound[:img.layout.Format.PlaneCount]
+	}
+	return img.bound[:1]
+}
+
+// disjoint says whether the image's planes are bound to memory by themselves.
+func (img *image) disjoint() bool { return img.flags&vk.IMAGE_CREATE_DISJOINT_BIT != 0 }
 
 func createImage(d *device, info *vk.ImageCreateInfo, _ *vk.AllocationCallbacks, out *vk.Image) vk.Result {
 	img := &image{child: child{device: d}}
@@ -63,11 +80,15 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 		q.stencilUsage = s.StencilUsage
 	}
 	img.stencilUsage = cmp.Or(q.stencilUsage, img.usage)
-	explicit, err := img.modifier(info)
+	texels, _ := texel.FormatOf(img.format)
+	explicit, err := img.modifier(info, &texels)
 	if err != nil {
 		return err
 	}
 	if err := img.checkSplit(); err != nil {
+		return err
+	}
+	if err := img.checkPlanes(&texels); err != nil {
 		return err
 	}
 	q.modifier = img.drmModifier
@@ -91,20 +112,12 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	if err := img.externalHandleTypes(info); err != nil {
 		return err
 	}
-	texels, _ := texel.FormatOf(img.format)
 	if err := img.checkFormatList(info, &texels); err != nil {
 		return err
 	}
-	extent := [3]uint32{img.extent.Width, img.extent.Height, img.extent.Depth}
-	ok := false
-	if img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT {
-		if img.layout, ok = texel.ModifierLayout(texels, extent, img.arrayLayers, explicit); !ok && explicit != nil {
-			return vk.Errorf(vk.ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT, vk.NoVUID,
-				"plane layout with offset %d, rowPitch %d and arrayPitch %d does not hold %d x %d texels in %d layers",
-				explicit.Offset, explicit.RowPitch, explicit.ArrayPitch, extent[0], extent[1], img.arrayLayers)
-		}
-	} else {
-		img.layout, ok = texel.NewLayout(texels, extent, img.mipLevels, img.arrayLayers, uint32(img.samples))
+	ok, err := img.lay(texels, explicit)
+	if err != nil {
+		return err
 	}
 	if !ok || img.layout.Size > limits.MaxResourceSize {
 		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vk.NoVUID,
@@ -113,6 +126,25 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	img.size, img.alignment = img.layout.Size, texel.Alignment
 	img.typeBits = img.device.typesFor(img.externalTypes) & img.device.physical.imageTypes(img.tiling)
 	return nil
+}
+
+// lay lays the image out, as the plane layouts say that an application prescribes. It fails, without an error, where the
+// size does not fit in 64 bits.
+func (img *image) lay(texels texel.Format, explicit []vk.SubresourceLayout) (ok bool, err error) {
+	extent := [3]uint32{img.extent.Width, img.extent.Height, img.extent.Depth}
+	switch {
+	case img.tiling != vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT && img.disjoint():
+		img.layout, ok = texel.NewDisjointLayout(texels, extent, img.arrayLayers)
+	case img.tiling != vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT:
+		img.layout, ok = texel.NewLayout(texels, extent, img.mipLevels, img.arrayLayers, uint32(img.samples))
+	default:
+		img.layout, ok = texel.ModifierLayout(texels, extent, img.arrayLayers, explicit, img.disjoint())
+		if !ok && explicit != nil {
+			return false, vk.Errorf(vk.ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT, vk.NoVUID,
+				"plane layouts %+v do not hold %d x %d texels in %d layers", explicit, extent[0], extent[1], img.arrayLayers)
+		}
+	}
+	return ok, nil
 }
 
 // invalid reports a broken rule of valid usage. The commands that create images have no code of their own
@@ -188,16 +220,16 @@ func (img *image) checkFormatList(info *vk.ImageCreateInfo, texels *texel.Format
 	uncompress := img.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0
 	for _, f := range vk.Slice(list.PViewFormats, list.ViewFormatCount) {
 		// A format that is not supported may be compatible; it is only a view that cannot have it.
-		if view, ok := texel.FormatOf(f); ok && f != img.format && !texels.Compatible(&view, uncompress) {
+		if view, ok := texel.FormatOf(f); ok && f != img.format && !texels.Viewable(&view, uncompress) {
 			return invalid(vk.VUID_VkImageCreateInfo_pNext_06722, "view format %v is not compatible with %v", f, img.format)
 		}
 	}
 	return nil
 }
 
-// modifier chooses the DRM format modifier and returns the plane layout that the application prescribes,
+// modifier chooses the DRM format modifier and returns the plane layouts that the application prescribes,
 // nil if it leaves that to the driver.
-func (img *image) modifier(info *vk.ImageCreateInfo) (*vk.SubresourceLayout, error) {
+func (img *image) modifier(info *vk.ImageCreateInfo, texels *texel.Format) ([]vk.SubresourceLayout, error) {
 	list := vk.Find[vk.ImageDrmFormatModifierListCreateInfoEXT](info.PNext)
 	explicit := vk.Find[vk.ImageDrmFormatModifierExplicitCreateInfoEXT](info.PNext)
 	if info.Tiling != vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT {
@@ -222,24 +254,33 @@ func (img *image) modifier(info *vk.ImageCreateInfo) (*vk.SubresourceLayout, err
 	case explicit.DrmFormatModifier != drmModifierLinear:
 		return nil, invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_drmFormatModifier_02264,
 			"DRM format modifier %#x is not DRM_FORMAT_MOD_LINEAR", explicit.DrmFormatModifier)
-	case explicit.DrmFormatModifierPlaneCount != 1 || explicit.PPlaneLayouts == nil:
+	case explicit.DrmFormatModifierPlaneCount != uint32(texels.MemoryPlanes()) || explicit.PPlaneLayouts == nil:
 		return nil, invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_drmFormatModifierPlaneCount_02265,
-			"%d plane layouts instead of 1", explicit.DrmFormatModifierPlaneCount)
+			"%d plane layouts instead of %d", explicit.DrmFormatModifierPlaneCount, texels.MemoryPlanes())
 	}
-	plane := explicit.PPlaneLayouts
-	switch {
-	case plane.Size != 0:
-		return nil, invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_size_02267, "plane layout with size %d",
-			plane.Size)
-	case plane.ArrayPitch != 0 && info.ArrayLayers == 1:
-		return nil, invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_arrayPitch_02268,
-			"arrayPitch %d of a single layer", plane.ArrayPitch)
-	case plane.DepthPitch != 0:
-		return nil, invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_depthPitch_02269,
-			"depthPitch %d of a 2D image", plane.DepthPitch)
+	planes := vk.Slice(explicit.PPlaneLayouts, explicit.DrmFormatModifierPlaneCount)
+	for i := range planes {
+		if err := checkPlaneLayout(&planes[i], info); err != nil {
+			return nil, err
+		}
 	}
 	img.drmModifier = drmModifierLinear
-	return plane, nil
+	return planes, nil
+}
+
+func checkPlaneLayout(plane *vk.SubresourceLayout, info *vk.ImageCreateInfo) error {
+	switch {
+	case plane.Size != 0:
+		return invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_size_02267, "plane layout with size %d",
+			plane.Size)
+	case plane.ArrayPitch != 0 && info.ArrayLayers == 1:
+		return invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_arrayPitch_02268,
+			"arrayPitch %d of a single layer", plane.ArrayPitch)
+	case plane.DepthPitch != 0:
+		return invalid(vk.VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_depthPitch_02269,
+			"depthPitch %d of a 2D image", plane.DepthPitch)
+	}
+	return nil
 }
 
 // externalHandleTypes takes over the handle types that the image's memory may be exported to or imported from.
@@ -277,15 +318,15 @@ func (img *image) externalHandleTypes(info *vk.ImageCreateInfo) error {
 	return nil
 }
 
-// requirements returns size and alignment in bytes and the memory types that the image can be bound to.
-func (img *image) requirements() (size, alignment uint64, typeBits uint32) {
-	return img.size, img.alignment, img.typeBits
-}
-
 // parameterHash is equal for images of equal creation parameters, in every process of the same driver
 // (VUID-VkMemoryDedicatedAllocateInfo-image-01878).
 func (img *image) parameterHash() uint64 {
 	h := fnv.New64a()
+	for _, p := range img.layout.Planes[:img.layout.Format.PlaneCount] {
+		if img.layout.Format.MultiPlanar() {
+			binary.Write(h, binary.LittleEndian, p)
+		}
+	}
 	binary.Write(h, binary.LittleEndian, []uint64{
 		uint64(img.flags), uint64(img.imageType), uint64(img.format),
 		uint64(img.extent.Width), uint64(img.extent.Height), uint64(img.extent.Depth),
@@ -295,92 +336,6 @@ func (img *image) parameterHash() uint64 {
 		uint64(img.externalTypes), uint64(img.externalTypesNV),
 	})
 	return h.Sum64()
-}
-
-func getImageMemoryRequirements(_ *device, img *image, out *vk.MemoryRequirements) {
-	out.Size, out.Alignment, out.MemoryTypeBits = img.requirements()
-}
-
-func getImageMemoryRequirements2(_ *device, info *vk.ImageMemoryRequirementsInfo2, out *vk.MemoryRequirements2) {
-	img := live(images, info.Image)
-	img.writeRequirements(out)
-}
-
-func (img *image) writeRequirements(out *vk.MemoryRequirements2) {
-	r := &out.MemoryRequirements
-	r.Size, r.Alignment, r.MemoryTypeBits = img.requirements()
-	if d := vk.Find[vk.MemoryDedicatedRequirements](out.PNext); d != nil {
-		d.PrefersDedicatedAllocation, d.RequiresDedicatedAllocation = vk.FALSE, vk.FALSE
-		if img.dedicated {
-			d.PrefersDedicatedAllocation, d.RequiresDedicatedAllocation = vk.TRUE, vk.TRUE
-		}
-	}
-}
-
-func getDeviceImageMemoryRequirements(
-	d *device, info *vk.DeviceImageMemoryRequirements, out *vk.MemoryRequirements2,
-) {
-	img := image{child: child{device: d}}
-	if err := img.init(info.PCreateInfo); err != nil {
-		// The command cannot fail: no memory type can hold an image that cannot be created.
-		d.fail("vkGetDeviceImageMemoryRequirements", err)
-		img.size, img.alignment, img.typeBits = 0, texel.Alignment, 0
-	}
-	img.writeRequirements(out)
-}
-
-func bindImageMemory(_ *device, handle *image, mem *deviceMemory, offset vk.DeviceSize) vk.Result {
-	return bindImage(&bindImageMemoryRules, handle, mem, offset, nil)
-}
-
-func bindImageMemory2(_ *device, count uint32, infos *vk.BindImageMemoryInfo) vk.Result {
-	outcome := vk.SUCCESS
-	for i := range vk.Slice(infos, count) {
-		info := &vk.Slice(infos, count)[i]
-		r := bindImage(&bindImageMemory2Rules, live(images, info.Image), live(deviceMemories, info.Memory), info.MemoryOffset,
-			vk.Find[vk.BindImageMemoryDeviceGroupInfo](info.PNext))
-		if status := vk.Find[vk.BindMemoryStatus](info.PNext); status != nil && status.PResult != nil {
-			*status.PResult = r
-		}
-		if r != vk.SUCCESS {
-			outcome = r
-		}
-	}
-	return outcome
-}
-
-func bindImage(
-	rules *memoryRules, img *image, m *deviceMemory, offset uint64, group *vk.BindImageMemoryDeviceGroupInfo,
-) vk.Result {
-	size, alignment, typeBits := img.requirements()
-	err := m.bindable(rules, resource{
-		kind: "image", handle: img.handle, size: size, alignment: alignment, typeBits: typeBits,
-		externalTypes: img.externalTypes,
-	}, offset)
-	if err == nil && img.memory.Load() != nil {
-		err = invalid(rules.bound, "the image is bound already")
-	}
-	var at place
-	var pieced []*piecedImage
-	if err == nil {
-		at, pieced, err = img.placed(m, offset, group)
-	}
-	if err != nil {
-		return img.device.physical.instance.fail(rules.command, err,
-			object{vk.OBJECT_TYPE_IMAGE, img.handle}, object{vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle})
-	}
-	img.place, img.pieced = at, pieced
-	img.memory.Store(m)
-	return vk.SUCCESS
-}
-
-// boundTo returns the memory that the image is bound to, nil before it is bound and after the memory is freed.
-func (img *image) boundTo() *deviceMemory {
-	m := img.memory.Load()
-	if m == nil || deviceMemories.Get(m.handle) != m {
-		return nil
-	}
-	return m
 }
 
 // No image is sparse.
@@ -445,7 +400,7 @@ func getDeviceImageSubresourceLayout(d *device, info *vk.DeviceImageSubresourceI
 // subresourceLayout fills out, which it leaves as it is when it fails.
 func (img *image) subresourceLayout(sub *vk.ImageSubresource, out *vk.SubresourceLayout) error {
 	l, ok := img.layout.Subresource(sub.AspectMask, sub.MipLevel, sub.ArrayLayer)
-	isPlane := sub.AspectMask == vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT
+	byModifier := img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT
 	var vuid vk.VUID
 	switch {
 	case bits.OnesCount32(uint32(sub.AspectMask)) != 1:
@@ -454,14 +409,19 @@ func (img *image) subresourceLayout(sub *vk.ImageSubresource, out *vk.Subresourc
 		vuid = vk.VUID_vkGetImageSubresourceLayout_mipLevel_01716
 	case sub.ArrayLayer >= img.arrayLayers:
 		vuid = vk.VUID_vkGetImageSubresourceLayout_arrayLayer_01717
-	case !isPlane && img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT:
-		vuid = vk.VUID_vkGetImageSubresourceLayout_tiling_09433
-	case ok && isPlane == (img.tiling == vk.IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT):
+	case ok && byModifier == (sub.AspectMask&memoryPlanes != 0):
 		*out = vk.SubresourceLayout{
 			Offset: l.Offset, Size: l.Size, RowPitch: l.RowPitch,
 			ArrayPitch: img.layout.LayerPitch, DepthPitch: l.DepthPitch,
 		}
+		if img.layout.Format.MultiPlanar() {
+			out.ArrayPitch = img.layout.Planes[img.layout.Format.PlaneOf(sub.AspectMask)].LayerPitch
+		}
 		return nil
+	case byModifier:
+		vuid = vk.VUID_vkGetImageSubresourceLayout_tiling_09433
+	case img.layout.Format.MultiPlanar():
+		vuid = vk.VUID_vkGetImageSubresourceLayout_tiling_08717
 	case img.layout.Format.Aspects()&vk.IMAGE_ASPECT_COLOR_BIT != 0:
 		vuid = vk.VUID_vkGetImageSubresourceLayout_format_08886
 	default:

@@ -34,12 +34,12 @@ const (
 	// sampleCounts are those that images of such a format can have: as many as "Required Limits" asks for.
 	sampleCounts = vk.SAMPLE_COUNT_1_BIT | vk.SAMPLE_COUNT_4_BIT
 
-	// imageFlags are the creation flags that change nothing in a row-major layout. Sparse, protected and disjoint images
-	// are not supported.
+	// imageFlags are the creation flags that change nothing in a row-major layout, and the one for images with planes that
+	// are bound by themselves. Sparse and protected images are not supported.
 	imageFlags = vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT | vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
 		vk.IMAGE_CREATE_ALIAS_BIT | vk.IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
 		vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT | vk.IMAGE_CREATE_EXTENDED_USAGE_BIT |
-		vk.IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT
+		vk.IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT | vk.IMAGE_CREATE_DISJOINT_BIT
 )
 
 // imageQuery is the part of an image's creation parameters on which its support depends.
@@ -67,7 +67,7 @@ func (q *imageQuery) accessible(texels *texel.Format) bool {
 	uncompress := q.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0
 	for _, f := range vk.AllFormats {
 		view, ok := texel.FormatOf(f)
-		if ok && texels.Compatible(&view, uncompress) && unfit(f, usage) == nil {
+		if ok && texels.Viewable(&view, uncompress) && unfit(f, usage) == nil {
 			return true
 		}
 	}
@@ -167,10 +167,15 @@ func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties)
 	if q.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 && q.imageType != vk.IMAGE_TYPE_2D ||
 		q.flags&vk.IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT != 0 && q.imageType != vk.IMAGE_TYPE_3D ||
 		q.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0 &&
-			(!texels.Compressed || q.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT == 0) {
+			(!texels.Compressed || q.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT == 0) ||
+		q.flags&vk.IMAGE_CREATE_DISJOINT_BIT != 0 && !texels.MultiPlanar() ||
+		texels.Chroma && (q.imageType != vk.IMAGE_TYPE_2D || q.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0) {
 		return false
 	}
 	r.MaxMipLevels = uint32(bits.Len32(r.MaxExtent.Width))
+	if texels.Chroma { // VUID-VkImageCreateInfo-format-06410
+		r.MaxMipLevels = 1
+	}
 	r.MaxArrayLayers = p.limits.MaxImageArrayLayers
 	if q.imageType == vk.IMAGE_TYPE_3D {
 		r.MaxArrayLayers = 1
@@ -242,6 +247,9 @@ func getPhysicalDeviceImageFormatProperties2(
 		external.ExportFromImportedHandleTypes = r.ExportFromImported
 		external.CompatibleHandleTypes = r.Compatible
 		ok = r.Features != 0
+	}
+	if y := vk.Find[vk.SamplerYcbcrConversionImageFormatProperties](out.PNext); y != nil {
+		y.CombinedImageSamplerDescriptorCount = 1 // descriptors hold handles, whatever the image is
 	}
 	if e := vk.Find[vk.ExternalImageFormatProperties](out.PNext); e != nil {
 		e.ExternalMemoryProperties = external

@@ -73,17 +73,23 @@ func TestFormatProperties(t *testing.T) {
 	// 158 formats of Vulkan 1.0, whose other 26 are scaled, 4 that YCbCr conversion brought and that do not need it, 14 of
 	// ASTC HDR, 2 of 4444, 2 of maintenance5:
 	// of them 68 are compressed, 7 have depth or stencil, 21 unsigned and 21 signed integers. Not sampled are 12
-	// with 64 bits and the 4 of YCbCr conversion.
+	// with 64 bits. 34 more need a conversion, of which 24 have several planes.
 	for flag, want := range map[vk.FormatFeatureFlags]int{
-		vk.FORMAT_FEATURE_TRANSFER_SRC_BIT:                180,
-		vk.FORMAT_FEATURE_TRANSFER_DST_BIT:                180,
-		vk.FORMAT_FEATURE_BLIT_SRC_BIT:                    180,
-		vk.FORMAT_FEATURE_BLIT_DST_BIT:                    180 - 68,
-		vk.FORMAT_FEATURE_SAMPLED_IMAGE_BIT:               180 - 12 - 4,
-		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT: 105 - 2*21 + 6 + 68,
-		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_MINMAX_BIT: 105 - 2*21 + 6 - 4 - 4 + 68,
-		vk.FORMAT_FEATURE_STORAGE_IMAGE_BIT:               5*4 + 3*5 + 3*3 + 3 + 1 + 2,
-		vk.FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT:        5,
+		vk.FORMAT_FEATURE_TRANSFER_SRC_BIT:                                                            180 + 34,
+		vk.FORMAT_FEATURE_TRANSFER_DST_BIT:                                                            180 + 34,
+		vk.FORMAT_FEATURE_BLIT_SRC_BIT:                                                                180,
+		vk.FORMAT_FEATURE_BLIT_DST_BIT:                                                                180 - 68,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_BIT:                                                           180 - 12 + 34,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT:                                             105 - 2*21 + 6 + 68 + 34,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_MINMAX_BIT:                                             105 - 2*21 + 6 - 4 + 68,
+		vk.FORMAT_FEATURE_COSITED_CHROMA_SAMPLES_BIT:                                                  34,
+		vk.FORMAT_FEATURE_MIDPOINT_CHROMA_SAMPLES_BIT:                                                 34,
+		vk.FORMAT_FEATURE_DISJOINT_BIT:                                                                24,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_YCBCR_CONVERSION_LINEAR_FILTER_BIT:                            34,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_YCBCR_CONVERSION_SEPARATE_RECONSTRUCTION_FILTER_BIT:           34,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_YCBCR_CONVERSION_CHROMA_RECONSTRUCTION_EXPLICIT_FORCEABLE_BIT: 34,
+		vk.FORMAT_FEATURE_STORAGE_IMAGE_BIT:                                                           5*4 + 3*5 + 3*3 + 3 + 1 + 2,
+		vk.FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT:                                                    5,
 		// 14 that blend, 24 others, and all with depth or stencil.
 		vk.FORMAT_FEATURE_COLOR_ATTACHMENT_BIT:         14 + 24,
 		vk.FORMAT_FEATURE_COLOR_ATTACHMENT_BLEND_BIT:   14,
@@ -199,11 +205,15 @@ func TestMandatoryFormats(t *testing.T) {
 func TestDrmFormatModifierLists(t *testing.T) {
 	d := imageTestDevice(t)
 	for f, want := range map[vk.Format]uint32{
-		vk.FORMAT_B8G8R8A8_UNORM:           1,
-		vk.FORMAT_D32_SFLOAT:               0,
-		vk.FORMAT_BC1_RGB_UNORM_BLOCK:      0,
-		vk.FORMAT_G8_B8R8_2PLANE_420_UNORM: 0,
+		vk.FORMAT_B8G8R8A8_UNORM:            1,
+		vk.FORMAT_D32_SFLOAT:                0,
+		vk.FORMAT_BC1_RGB_UNORM_BLOCK:       0,
+		vk.FORMAT_G8B8G8R8_422_UNORM:        1,
+		vk.FORMAT_G8_B8R8_2PLANE_420_UNORM:  2,
+		vk.FORMAT_G8_B8_R8_3PLANE_420_UNORM: 3,
 	} {
+		planes := want
+		want = min(want, 1)
 		l2 := vk.DrmFormatModifierPropertiesList2EXT{SType: vk.STRUCTURE_TYPE_DRM_FORMAT_MODIFIER_PROPERTIES_LIST_2_EXT}
 		l1 := vk.DrmFormatModifierPropertiesListEXT{SType: vk.STRUCTURE_TYPE_DRM_FORMAT_MODIFIER_PROPERTIES_LIST_EXT,
 			PNext: unsafe.Pointer(&l2)}
@@ -219,9 +229,9 @@ func TestDrmFormatModifierLists(t *testing.T) {
 		if l1.DrmFormatModifierCount != want || l2.DrmFormatModifierCount != want {
 			t.Fatalf("%v lists %d and %d modifiers, want %d", f, l1.DrmFormatModifierCount, l2.DrmFormatModifierCount, want)
 		}
-		if want == 1 && (m1[0].DrmFormatModifierPlaneCount != 1 ||
+		if want == 1 && (m1[0].DrmFormatModifierPlaneCount != planes ||
 			m1[0].DrmFormatModifierTilingFeatures != p.FormatProperties.LinearTilingFeatures ||
-			m2[0].DrmFormatModifierPlaneCount != 1 || m2[0].DrmFormatModifierTilingFeatures != formatFeatures(f)) {
+			m2[0].DrmFormatModifierPlaneCount != planes || m2[0].DrmFormatModifierTilingFeatures != formatFeatures(f)) {
 			t.Errorf("%v: %+v, %+v", f, m1[0], m2[0])
 		}
 	}

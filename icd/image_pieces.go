@@ -66,13 +66,56 @@ func (img *image) piecedFor(index uint32) exec.Pieced {
 }
 
 // mapped references the memory that the image is bound to, and returns all of the image as a physical device sees it:
-// the memory itself, or the copy of an image in pieces.
-func (img *image) mapped(index uint32) (*memory.Payload, []byte, error) {
-	if img.pieced == nil {
-		return mapped(img.boundTo(), img.of(index), img.size)
+// the memory itself, or the copy of an image in pieces. A disjoint image has bytes for each plane.
+func (img *image) mapped(index uint32) (held lent, bytes [texel.MaxPlanes][]byte, err error) {
+	list := img.bindings()
+	for i := range list {
+		b := &list[i]
+		size, _, _ := img.requirements(i)
+		at := b.of(index)
+		if img.pieced != nil {
+			at = 0
+		}
+		p, all, err := mapped(b.boundTo(), at, size)
+		if err != nil {
+			held.end()
+			return lent{}, bytes, err
+		}
+		held.add(p)
+		bytes[i] = all
 	}
-	p, _, err := mapped(img.boundTo(), 0, img.size)
-	return p, img.pieced[index].copy, err
+	if img.pieced != nil {
+		bytes[0] = img.pieced[index].copy
+	}
+	for i := len(list); i < len(bytes); i++ {
+		bytes[i] = bytes[0]
+	}
+	return held, bytes, nil
+}
+
+// lent is the memory of an image while somebody uses it: a reference to each payload, and an access that has begun.
+type lent struct {
+	payload *memory.Payload
+	others  []*memory.Payload // of the other planes of a disjoint image
+}
+
+func (l *lent) add(p *memory.Payload) {
+	if l.payload == nil {
+		l.payload = p
+		return
+	}
+	l.others = append(l.others, p)
+}
+
+// end ends the accesses by the host and drops the references.
+func (l *lent) end() {
+	if l.payload == nil {
+		return
+	}
+	for _, p := range append(l.others, l.payload) {
+		endHostAccess(p)
+		p.Release()
+	}
 }
 
 // sparseBlock is the standard sparse image block shape of a format's 2D images, in texels (chapter "Sparse Resources");

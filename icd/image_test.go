@@ -269,7 +269,7 @@ func TestDrmExplicitLayouts(t *testing.T) {
 			t.Errorf("%+v: %v, %v, want %v", c, vk.ResultOf(err), err, c.result)
 			continue
 		}
-		if size, _, _ := img.requirements(); err == nil && size != c.size {
+		if size, _, _ := img.requirements(0); err == nil && size != c.size {
 			t.Errorf("%+v: %d bytes, want %d", c.plane, size, c.size)
 		}
 	}
@@ -467,8 +467,8 @@ func TestBindImage(t *testing.T) {
 	if r := commands.BindImageMemory2(d.handle, 1, &binds[0]); r != vk.SUCCESS {
 		t.Fatalf("vkBindImageMemory2: %v", r)
 	}
-	if img := images.Get(uint64(h)); img.memory.Load() != m || img.offset != 1024 {
-		t.Errorf("bound to %p + %d, want %p + 1024", img.memory.Load(), img.offset, m)
+	if img := images.Get(uint64(h)); img.bound[0].memory.Load() != m || img.bound[0].offset != 1024 {
+		t.Errorf("bound to %p + %d, want %p + 1024", img.bound[0].memory.Load(), img.bound[0].offset, m)
 	}
 	if r := commands.BindImageMemory2(d.handle, 2, &binds[0]); r == vk.SUCCESS {
 		t.Error("an image is bound twice")
@@ -510,7 +510,7 @@ func FuzzCreateImage(f *testing.F) {
 		if info.Samples&limits.SampleCounts == 0 {
 			t.Errorf("%+v has more samples than %+v", info, limits)
 		}
-		size, alignment, typeBits := img.requirements()
+		size, alignment, typeBits := img.requirements(0)
 		if size == 0 || size > limits.MaxResourceSize || size%alignment != 0 || typeBits == 0 {
 			t.Errorf("%+v needs %d bytes at %d in types %#x", info, size, alignment, typeBits)
 		}

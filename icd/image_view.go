@@ -1,12 +1,13 @@
 package icd
 
 import (
+	"fmt"
+	"math/bits"
 	"sync/atomic"
 
 	"farside/internal/sampling"
 	"farside/internal/texel"
 	"farside/internal/vk"
-	"farside/memory"
 )
 
 // imageView is a VkImageView.
@@ -17,6 +18,8 @@ type imageView struct {
 	format   vk.Format
 	swizzle  vk.ComponentMapping
 	usage    vk.ImageUsageFlags
+
+	conversion *ycbcrConversion // nil without one
 
 	aspects    vk.ImageAspectFlags
 	baseLevel  uint32
@@ -48,34 +51,56 @@ func (v *views) of(index uint32) *atomic.Pointer[sampling.View] {
 }
 
 // texels references and maps the memory that the view's image is bound to, for a physical device.
-func (v *imageView) texels(index uint32) (*sampling.View, *memory.Payload, error) {
-	img := v.image
-	p, bytes, err := img.mapped(index)
+func (v *imageView) texels(index uint32) (*sampling.View, lent, error) {
+	held, bytes, err := v.image.mapped(index)
 	if err != nil {
-		return nil, nil, err
+		return nil, held, err
 	}
 	kept := v.built.of(index)
 	built := kept.Load()
 	if built == nil {
-		aspects := v.aspects
-		if aspects&(aspects-1) != 0 { // no shader may access two (VUID-VkDescriptorImageInfo-imageView-01976)
-			aspects = vk.IMAGE_ASPECT_DEPTH_BIT
-		}
-		built, err = sampling.NewImageView(&sampling.ImageView{
-			Data: bytes, Layout: &img.layout, Volume: img.imageType == vk.IMAGE_TYPE_3D, Type: v.viewType, Format: v.format,
-			Range: vk.ImageSubresourceRange{
-				AspectMask: aspects, BaseMipLevel: v.baseLevel, LevelCount: v.levelCount, BaseArrayLayer: v.baseLayer,
-				LayerCount: v.layerCount,
-			},
-			Swizzle: v.swizzle,
-		})
-		if err != nil {
-			p.Release()
-			return nil, nil, err
+		if built, err = v.build(&bytes); err != nil {
+			held.end()
+			return nil, lent{}, err
 		}
 		kept.Store(built)
 	}
-	return built, p, nil
+	return built, held, nil
+}
+
+// build makes what shaders see of the view. bytes are the image's, or those of each plane of a disjoint one.
+func (v *imageView) build(bytes *[texel.MaxPlanes][]byte) (*sampling.View, error) {
+	img := v.image
+	aspects := v.aspects
+	if aspects&(aspects-1) != 0 { // no shader may access two (VUID-VkDescriptorImageInfo-imageView-01976)
+		aspects = vk.IMAGE_ASPECT_DEPTH_BIT
+	}
+	from := sampling.ImageView{
+		Data: bytes[0], Layout: &img.layout, Volume: img.imageType == vk.IMAGE_TYPE_3D, Type: v.viewType, Format: v.format,
+		Range: vk.ImageSubresourceRange{
+			AspectMask: aspects, BaseMipLevel: v.baseLevel, LevelCount: v.levelCount, BaseArrayLayer: v.baseLayer,
+			LayerCount: v.layerCount,
+		},
+		Swizzle: v.swizzle,
+	}
+	if !img.layout.Format.MultiPlanar() {
+		if v.conversion != nil {
+			return sampling.NewConvertedView(&from, nil, v.conversion.made)
+		}
+		return sampling.NewImageView(&from)
+	}
+	var planes []sampling.ImagePlane
+	for i := range img.layout.Format.PlaneCount {
+		planes = append(planes, sampling.ImagePlane{Data: bytes[i], Layout: img.layout.Plane(i)})
+	}
+	if plane := img.layout.Format.PlaneOf(aspects); plane >= 0 {
+		from.Data, from.Layout, from.Range.AspectMask = planes[plane].Data, &planes[plane].Layout, vk.IMAGE_ASPECT_COLOR_BIT
+		return sampling.NewImageView(&from)
+	}
+	if v.conversion == nil { // its usage says that shaders do not sample it
+		return nil, fmt.Errorf("a view of all planes without a conversion")
+	}
+	return sampling.NewConvertedView(&from, planes, v.conversion.made)
 }
 
 // viewableUsages are the image usages that go through a view.
@@ -106,6 +131,9 @@ func (v *imageView) init(info *vk.ImageViewCreateInfo) error {
 		return err
 	}
 	if err := v.checkUsage(info); err != nil {
+		return err
+	}
+	if err := v.checkConversion(info); err != nil {
 		return err
 	}
 	if !v.fitsImageType() {
@@ -147,25 +175,37 @@ func (v *imageView) init(info *vk.ImageViewCreateInfo) error {
 }
 
 func (v *imageView) checkFormat() error {
-	own := &v.image.layout.Format
-	if v.aspects == 0 || v.aspects&^own.Aspects() != 0 {
-		return invalid(vk.VUID_VkImageSubresourceRange_aspectMask_parameter, "aspects %v of format %v", v.aspects,
-			v.image.format)
-	}
-	if v.format == v.image.format {
+	img, own := v.image, &v.image.layout.Format
+	planar := own.MultiPlanar()
+	mutable := img.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT != 0
+	switch {
+	case v.aspects == 0 || v.aspects&^own.ViewAspects() != 0:
+		return invalid(vk.VUID_VkImageSubresourceRange_aspectMask_parameter, "aspects %v of format %v", v.aspects, img.format)
+	case planar && bits.OnesCount32(uint32(v.aspects)) != 1:
+		return invalid(vk.VUID_VkImageViewCreateInfo_subresourceRange_07818, "aspects %v of format %v", v.aspects, img.format)
+	case v.format == img.format && (!planar || v.aspects == vk.IMAGE_ASPECT_COLOR_BIT):
 		return nil
-	}
-	if v.image.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT == 0 {
+	case !mutable:
 		return invalid(vk.VUID_VkImageViewCreateInfo_image_12397, "a view with format %v of an image with %v", v.format,
-			v.image.format)
+			img.format)
+	case planar && v.aspects == vk.IMAGE_ASPECT_COLOR_BIT:
+		return invalid(vk.VUID_VkImageViewCreateInfo_format_12398, "a view with format %v of all planes of %v", v.format,
+			img.format)
 	}
 	texels, ok := texel.FormatOf(v.format)
 	if !ok {
 		return invalid(vk.VUID_VkImageViewCreateInfo_None_02273, "format %v is not supported", v.format)
 	}
-	if !own.Compatible(&texels, v.image.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0) {
-		return invalid(vk.VUID_VkImageViewCreateInfo_image_01761, "format %v is not compatible with %v", v.format,
-			v.image.format)
+	if planar {
+		plane := img.layout.Plane(own.PlaneOf(v.aspects))
+		if !plane.Format.Compatible(&texels, false) {
+			return invalid(vk.VUID_VkImageViewCreateInfo_image_01586, "format %v is not compatible with aspect %v of %v",
+				v.format, v.aspects, img.format)
+		}
+		return nil
+	}
+	if !own.Compatible(&texels, img.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0) {
+		return invalid(vk.VUID_VkImageViewCreateInfo_image_01761, "format %v is not compatible with %v", v.format, img.format)
 	}
 	return nil
 }

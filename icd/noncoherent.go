@@ -92,44 +92,58 @@ func (d *device) watch(a *exec.Access) {
 	if !a.Reads || !d.strict(config.StrictNoncoherent) {
 		return
 	}
-	m, objects, r := d.accessed(a)
-	if m == nil {
-		return
-	}
-	s := m.shadow.Load()
-	if s == nil {
-		return
-	}
-	if found := s.Unflushed(r); found.Size > 0 {
-		d.find(finding.MissingFlush, append([]object{m.object()}, objects...), "%v, command %d, uses bytes [%d, %d) of the "+
-			"memory, of which the host has written [%d, %d) and not flushed them", a.Op, a.Command, r.Offset, r.Offset+r.Size,
-			found.Offset, found.Offset+found.Size)
+	objects, list := d.accessed(a)
+	for _, x := range list {
+		s := x.memory.shadow.Load()
+		if s == nil {
+			continue
+		}
+		if found := s.Unflushed(x.Span); found.Size > 0 {
+			d.find(finding.MissingFlush, append([]object{x.memory.object()}, objects...), "%v, command %d, uses bytes [%d, %d) "+
+				"of the memory, of which the host has written [%d, %d) and not flushed them", a.Op, a.Command, x.Offset,
+				x.Offset+x.Size, found.Offset, found.Offset+found.Size)
+		}
 	}
 }
 
-// accessed returns the memory that an access is to, nil if there is none, the objects in between, and the bytes.
-func (d *device) accessed(a *exec.Access) (m *deviceMemory, objects []object, r memory.Span) {
-	var size, base uint64
-	of := func(b *buffer) {
-		objects = append(objects, object{vk.OBJECT_TYPE_BUFFER, b.handle})
-		m, base, size = b.boundTo(), b.of(a.Device), b.size
+// touched is bytes of memory that an access is to: those of the object, or of a plane of a disjoint image.
+type touched struct {
+	memory *deviceMemory
+	plane  int
+	memory.Span
+}
+
+// accessed returns the memory that an access is to, and the objects in between. A disjoint image lies in as much as it has
+// planes.
+func (d *device) accessed(a *exec.Access) (objects []object, list []touched) {
+	add := func(m *deviceMemory, plane int, base, size, offset, length uint64) {
+		if m != nil && base != noInstance {
+			offset = min(offset, size)
+			list = append(list, touched{m, plane, memory.Span{Offset: base + offset, Size: min(length, size-offset)}})
+		}
 	}
 	image := func(img *image) {
 		objects = append(objects, object{vk.OBJECT_TYPE_IMAGE, img.handle})
-		if img.pieced == nil { // what lies in several instances at once is no range of bytes
-			m, base, size = img.boundTo(), img.of(a.Device), img.size
+		if img.pieced != nil { // what lies in several instances at once is no range of bytes
+			return
+		}
+		for i := range img.bindings() {
+			b := &img.bound[i]
+			size, _, _ := img.requirements(i)
+			add(b.boundTo(), i, b.of(a.Device), size, a.Offset, a.Size)
 		}
 	}
 	switch a.Type {
 	case vk.OBJECT_TYPE_BUFFER:
 		if b := buffers.Get(a.Handle); b != nil {
-			of(b)
+			objects = append(objects, object{vk.OBJECT_TYPE_BUFFER, b.handle})
+			add(b.boundTo(), 0, b.of(a.Device), b.size, a.Offset, a.Size)
 		}
 	case vk.OBJECT_TYPE_BUFFER_VIEW:
 		if v := bufferViews.Get(a.Handle); v != nil {
-			of(v.buffer)
-			if base != noInstance {
-				base, size = base+v.offset, v.bytes
+			objects = append(objects, object{vk.OBJECT_TYPE_BUFFER, v.buffer.handle})
+			if base := v.buffer.of(a.Device); base != noInstance {
+				add(v.buffer.boundTo(), 0, base+v.offset, v.bytes, a.Offset, a.Size)
 			}
 		}
 	case vk.OBJECT_TYPE_IMAGE:
@@ -141,9 +155,5 @@ func (d *device) accessed(a *exec.Access) (m *deviceMemory, objects []object, r 
 			image(v.image)
 		}
 	}
-	if base == noInstance {
-		return nil, nil, r
-	}
-	offset := min(a.Offset, size)
-	return m, objects, memory.Span{Offset: base + offset, Size: min(a.Size, size-offset)}
+	return objects, list
 }

@@ -47,6 +47,7 @@ var (
 	fences           = handle.NewTable[fence](uint8(vk.OBJECT_TYPE_FENCE), "VkFence")
 	semaphores       = handle.NewTable[semaphore](uint8(vk.OBJECT_TYPE_SEMAPHORE), "VkSemaphore")
 	events           = handle.NewTable[event](uint8(vk.OBJECT_TYPE_EVENT), "VkEvent")
+	ycbcrConversions = handle.NewTable[ycbcrConversion](66, "VkSamplerYcbcrConversion")
 	privateDataSlots = handle.NewTable[privateDataSlot](65, "VkPrivateDataSlot")
 	messengers       = handle.NewTable[messenger](64, "VkDebugUtilsMessengerEXT")
 )

@@ -24,16 +24,21 @@ func (d *device) orderRemote() {
 // watchRemote holds what a command is about to do against what peers have under way. Copies, fills and updates of
 // buffers have exact ranges. Of others it is not known what they read, and what they write is not looked at.
 func (d *device) watchRemote(a *exec.Access) {
-	m, objects, spans := d.spans(a)
-	if m == nil {
-		return
+	objects, parts := d.spans(a)
+	for i := range parts {
+		p := &parts[i]
+		p.memory.mu.Lock()
+		region := p.memory.region
+		p.memory.mu.Unlock()
+		if region != nil {
+			d.watchRegion(a, p, objects, region)
+		}
 	}
-	m.mu.Lock()
-	region := m.region
-	m.mu.Unlock()
-	if region == nil {
-		return
-	}
+}
+
+// watchRegion is watchRemote for memory that peers have.
+func (d *device) watchRegion(a *exec.Access, p *part, objects []object, region *rdmasim.Region) {
+	m := p.memory
 	exact := a.Type == vk.OBJECT_TYPE_BUFFER
 	stale := finding.StaleRead
 	switch a.Op {
@@ -45,7 +50,7 @@ func (d *device) watchRemote(a *exec.Access) {
 	if !exact {
 		stale = finding.MaybeStaleRead
 	}
-	for _, s := range spans {
+	for _, s := range p.spans {
 		if a.Reads {
 			d.conflictsRemote(stale, a, m, objects, s, region.Conflict(s.Offset, s.Size, false),
 				"reads bytes [%d, %d) of the memory, and does not see %s")

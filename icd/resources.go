@@ -70,18 +70,21 @@ func (r *resources) Image(h vk.Image) (exec.Image, error) {
 	if img == nil || img.device != r.device {
 		return exec.Image{}, absent("image", uint64(h), img != nil)
 	}
-	texels, p, err := img.texels(r.index)
+	texels, held, err := img.texels(r.index)
 	if err != nil {
 		return exec.Image{}, fmt.Errorf("image %#x: %w", uint64(h), err)
 	}
-	return exec.Image{Image: texels, Usage: img.usage, Excess: &img.excess, Payload: p,
+	return exec.Image{Image: texels, Usage: img.usage, Excess: &img.excess, Payload: held.payload, Others: held.others,
 		Pieced: img.piecedFor(r.index)}, nil
 }
 
 // texels references and maps the memory that the image is bound to, for a physical device.
-func (img *image) texels(index uint32) (transfer.Image, *memory.Payload, error) {
-	p, bytes, err := img.mapped(index)
-	return transfer.Image{Bytes: bytes, Layout: &img.layout, Format: img.format, Type: img.imageType}, p, err
+func (img *image) texels(index uint32) (transfer.Image, lent, error) {
+	held, bytes, err := img.mapped(index)
+	if err != nil {
+		return transfer.Image{}, held, err
+	}
+	return transfer.NewImage(&bytes, &img.layout, img.format, img.imageType), held, nil
 }
 
 func (r *resources) ImageView(h vk.ImageView) (exec.View, error) {
@@ -89,11 +92,11 @@ func (r *resources) ImageView(h vk.ImageView) (exec.View, error) {
 	if v == nil || v.device != r.device {
 		return exec.View{}, absent("image view", uint64(h), v != nil)
 	}
-	texels, p, err := v.texels(r.index)
+	texels, held, err := v.texels(r.index)
 	if err != nil {
 		return exec.View{}, fmt.Errorf("image view %#x: %w", uint64(h), err)
 	}
-	return exec.View{View: texels, Payload: p, Pieced: v.image.piecedFor(r.index)}, nil
+	return exec.View{View: texels, Payload: held.payload, Others: held.others, Pieced: v.image.piecedFor(r.index)}, nil
 }
 
 func (r *resources) BufferView(h vk.BufferView) (exec.View, error) {

@@ -9,7 +9,8 @@ import (
 type sampler struct {
 	child
 	*sampling.Sampler
-	custom bool // it has a custom border colour
+	custom     bool // it has a custom border colour
+	conversion *ycbcrConversion
 }
 
 func createSampler(d *device, info *vk.SamplerCreateInfo, _ *vk.AllocationCallbacks, out *vk.Sampler) vk.Result {
@@ -52,8 +53,15 @@ func (d *device) newSampler(info *vk.SamplerCreateInfo) (*sampler, error) {
 	if err := d.checkSampler(info, &from); err != nil {
 		return nil, err
 	}
+	conversion := conversionOf(vk.Find[vk.SamplerYcbcrConversionInfo](info.PNext))
+	if conversion != nil {
+		if err := checkConverting(info, &from); err != nil {
+			return nil, err
+		}
+	}
 	custom := from.BorderColor == vk.BORDER_COLOR_FLOAT_CUSTOM_EXT || from.BorderColor == vk.BORDER_COLOR_INT_CUSTOM_EXT
-	return &sampler{child: child{device: d}, Sampler: sampling.NewSampler(&from), custom: custom}, nil
+	return &sampler{child: child{device: d}, Sampler: sampling.NewSampler(&from), custom: custom,
+		conversion: conversion}, nil
 }
 
 // checkSampler holds VkSamplerCreateInfo to the rules on which the meaning of its members depends, and fills in a
@@ -164,16 +172,6 @@ func (d *device) checkBorder(info *vk.SamplerCreateInfo, from *sampling.SamplerI
 	}
 	from.CustomBorderColor = *c.CustomBorderColor.Uint32()
 	return nil
-}
-
-// createSamplerYcbcrConversion is a command of Vulkan 1.1 that every device has; without the samplerYcbcrConversion
-// feature nothing can be created by it.
-func createSamplerYcbcrConversion(
-	d *device, _ *vk.SamplerYcbcrConversionCreateInfo, _ *vk.AllocationCallbacks, out *vk.SamplerYcbcrConversion,
-) vk.Result {
-	*out = 0
-	return d.fail("vkCreateSamplerYcbcrConversion",
-		invalid(vk.VUID_vkCreateSamplerYcbcrConversion_None_01648, "the samplerYcbcrConversion feature is not supported"))
 }
 
 // release makes room for another sampler (maxSamplerAllocationCount, maxCustomBorderColorSamplers).

@@ -123,11 +123,8 @@ func TestSamplerHandles(t *testing.T) {
 	info.MagFilter = 7
 	h = 1
 	wantResult(t, "vkCreateSampler", commands.CreateSampler(d.handle, &info, nil, &h), vk.ERROR_VALIDATION_FAILED)
-	conversion := vk.SamplerYcbcrConversion(7)
-	wantResult(t, "vkCreateSamplerYcbcrConversion", commands.CreateSamplerYcbcrConversion(d.handle, nil, nil, &conversion),
-		vk.ERROR_VALIDATION_FAILED)
-	if h != 0 || conversion != 0 {
-		t.Errorf("handles of what was not created: %#x, %#x", uint64(h), uint64(conversion))
+	if h != 0 {
+		t.Errorf("a handle of what was not created: %#x", uint64(h))
 	}
 }
 
@@ -176,7 +173,7 @@ func TestViewsReachTexels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Release()
+		p.end()
 	}); n != 0 {
 		t.Errorf("finding a view again allocates %v times", n)
 	}

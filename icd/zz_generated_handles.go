@@ -201,6 +201,17 @@ func (o *sampler) publish() { o.handle = samplers.Insert(o) }
 
 func (o *sampler) withdraw() bool { return samplers.Remove(o.handle) != nil }
 
+func (*ycbcrConversion) objectType() vk.ObjectType { return vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION }
+
+// fail reports err as the outcome of command on this object.
+func (o *ycbcrConversion) fail(command string, err error) vk.Result {
+	return o.device.failOn(command, err, vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, o.handle)
+}
+
+func (o *ycbcrConversion) publish() { o.handle = ycbcrConversions.Insert(o) }
+
+func (o *ycbcrConversion) withdraw() bool { return ycbcrConversions.Remove(o.handle) != nil }
+
 func (*semaphore) objectType() vk.ObjectType { return vk.OBJECT_TYPE_SEMAPHORE }
 
 // fail reports err as the outcome of command on this object.
@@ -1550,6 +1561,11 @@ func vkCreateImageView(device vk.Device, pCreateInfo *vk.ImageViewCreateInfo, pA
 		if o := images.Get(uint64(s1.Image)); o == nil || o.owner() != deviceObject {
 			return deviceObject.refuse("vkCreateImageView", vk.OBJECT_TYPE_IMAGE, uint64(s1.Image), o != nil, vk.VUID_VkImageViewCreateInfo_image_parameter, vk.VUID_VkImageViewCreateInfo_image_parameter)
 		}
+		if s2 := vk.Find[vk.SamplerYcbcrConversionInfo](s1.PNext); s2 != nil {
+			if o := ycbcrConversions.Get(uint64(s2.Conversion)); o == nil || o.owner() != deviceObject {
+				return deviceObject.refuse("vkCreateImageView", vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, uint64(s2.Conversion), o != nil, vk.VUID_VkSamplerYcbcrConversionInfo_conversion_parameter, vk.VUID_VkSamplerYcbcrConversionInfo_conversion_parameter)
+			}
+		}
 	}
 	if observers.Load() != nil {
 		return observe("vkCreateImageView", []any{deviceObject, pCreateInfo, pAllocator, pView}, func() vk.Result { return createImageView(deviceObject, pCreateInfo, pAllocator, pView) })
@@ -1801,6 +1817,13 @@ func vkCreateSampler(device vk.Device, pCreateInfo *vk.SamplerCreateInfo, pAlloc
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		return refuseFirst("vkCreateSampler", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateSampler_device_parameter)
+	}
+	if s1 := pCreateInfo; s1 != nil {
+		if s2 := vk.Find[vk.SamplerYcbcrConversionInfo](s1.PNext); s2 != nil {
+			if o := ycbcrConversions.Get(uint64(s2.Conversion)); o == nil || o.owner() != deviceObject {
+				return deviceObject.refuse("vkCreateSampler", vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, uint64(s2.Conversion), o != nil, vk.VUID_VkSamplerYcbcrConversionInfo_conversion_parameter, vk.VUID_VkSamplerYcbcrConversionInfo_conversion_parameter)
+			}
+		}
 	}
 	if observers.Load() != nil {
 		return observe("vkCreateSampler", []any{deviceObject, pCreateInfo, pAllocator, pSampler}, func() vk.Result { return createSampler(deviceObject, pCreateInfo, pAllocator, pSampler) })
@@ -3033,9 +3056,21 @@ func vkDestroySamplerYcbcrConversion(device vk.Device, ycbcrConversion vk.Sample
 		refuseFirst("vkDestroySamplerYcbcrConversion", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkDestroySamplerYcbcrConversion_device_parameter)
 		return
 	}
-	if ycbcrConversion != 0 {
-		deviceObject.refuse("vkDestroySamplerYcbcrConversion", vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, uint64(ycbcrConversion), false, vk.VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parameter, vk.VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parameter)
+	ycbcrConversionObject := ycbcrConversions.Get(uint64(ycbcrConversion))
+	if ycbcrConversion != 0 && (ycbcrConversionObject == nil || ycbcrConversionObject.owner() != deviceObject) {
+		deviceObject.refuse("vkDestroySamplerYcbcrConversion", vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, uint64(ycbcrConversion), ycbcrConversionObject != nil, vk.VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parameter, vk.VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parent)
 		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroySamplerYcbcrConversion", []any{deviceObject, ycbcrConversionObject, pAllocator}, func() {
+			if ycbcrConversion != 0 && !deviceObject.end(ycbcrConversionObject) {
+				deviceObject.refuse("vkDestroySamplerYcbcrConversion", vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, uint64(ycbcrConversion), false, vk.VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parameter, vk.VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parameter)
+			}
+		})
+		return
+	}
+	if ycbcrConversion != 0 && !deviceObject.end(ycbcrConversionObject) {
+		deviceObject.refuse("vkDestroySamplerYcbcrConversion", vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, uint64(ycbcrConversion), false, vk.VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parameter, vk.VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parameter)
 	}
 }
 

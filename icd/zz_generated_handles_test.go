@@ -378,10 +378,15 @@ var handleTests = []handleTest{
 	{"vkCreateImageView", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkCreateImageView_device_parameter, vk.NoVUID},
 		{"pCreateInfo.image", vk.OBJECT_TYPE_IMAGE, false, true, vk.VUID_VkImageViewCreateInfo_image_parameter, vk.VUID_VkImageViewCreateInfo_image_parameter},
+		{"pCreateInfo.VkSamplerYcbcrConversionInfo.conversion", vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, false, true, vk.VUID_VkSamplerYcbcrConversionInfo_conversion_parameter, vk.VUID_VkSamplerYcbcrConversionInfo_conversion_parameter},
 	}, func(f *handleArgs) vk.Result {
 		var t0 vk.ImageViewCreateInfo
 		t0.SType = t0.StructureType()
 		t0.Image = vk.Image(f.pick(1, vk.OBJECT_TYPE_IMAGE))
+		var t3 vk.SamplerYcbcrConversionInfo
+		t3.SType = t3.StructureType()
+		t3.Conversion = vk.SamplerYcbcrConversion(f.pick(2, vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION))
+		t3.PNext, t0.PNext = t0.PNext, unsafe.Pointer(&t3)
 		return commands.CreateImageView(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0, nil, new(vk.ImageView))
 	}},
 	{"vkDestroyImageView", []handlePlace{
@@ -476,8 +481,15 @@ var handleTests = []handleTest{
 	}},
 	{"vkCreateSampler", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkCreateSampler_device_parameter, vk.NoVUID},
+		{"pCreateInfo.VkSamplerYcbcrConversionInfo.conversion", vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, false, true, vk.VUID_VkSamplerYcbcrConversionInfo_conversion_parameter, vk.VUID_VkSamplerYcbcrConversionInfo_conversion_parameter},
 	}, func(f *handleArgs) vk.Result {
-		return commands.CreateSampler(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), nil, nil, new(vk.Sampler))
+		var t0 vk.SamplerCreateInfo
+		t0.SType = t0.StructureType()
+		var t2 vk.SamplerYcbcrConversionInfo
+		t2.SType = t2.StructureType()
+		t2.Conversion = vk.SamplerYcbcrConversion(f.pick(1, vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION))
+		t2.PNext, t0.PNext = t0.PNext, unsafe.Pointer(&t2)
+		return commands.CreateSampler(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0, nil, new(vk.Sampler))
 	}},
 	{"vkDestroySampler", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkDestroySampler_device_parameter, vk.NoVUID},
@@ -1079,7 +1091,7 @@ var handleTests = []handleTest{
 	}},
 	{"vkDestroySamplerYcbcrConversion", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkDestroySamplerYcbcrConversion_device_parameter, vk.NoVUID},
-		{"ycbcrConversion", vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, true, false, vk.VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parameter, vk.NoVUID},
+		{"ycbcrConversion", vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION, true, true, vk.VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parameter, vk.VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parent},
 	}, func(f *handleArgs) vk.Result {
 		commands.DestroySamplerYcbcrConversion(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.SamplerYcbcrConversion(f.pick(1, vk.OBJECT_TYPE_SAMPLER_YCBCR_CONVERSION)), nil)
 		return vk.ERROR_UNKNOWN

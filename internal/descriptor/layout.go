@@ -172,6 +172,30 @@ func (l *Layout) find(number uint32) (int, bool) {
 	return slices.BinarySearchFunc(l.Bindings, number, func(b Binding, n uint32) int { return cmp.Compare(b.Number, n) })
 }
 
+// Immutable returns the immutable sampler of an element of a binding, or of one of the bindings behind it that an update
+// goes on in; false where there is none.
+func (l *Layout) Immutable(binding, element uint32) (vk.Sampler, bool) {
+	i, ok := l.find(binding)
+	if !ok {
+		return 0, false
+	}
+	for ; i < len(l.Bindings); i++ {
+		b := &l.Bindings[i]
+		if element < b.Count {
+			return b.immutable(element)
+		}
+		element -= b.Count
+	}
+	return 0, false
+}
+
+func (b *Binding) immutable(element uint32) (vk.Sampler, bool) {
+	if uint64(element) >= uint64(len(b.Immutable)) {
+		return 0, false
+	}
+	return b.Immutable[element], true
+}
+
 // DynamicCount is how many dynamic offsets vkCmdBindDescriptorSets gives for a set of this layout.
 func (l *Layout) DynamicCount() uint32 { return l.dynamic }
 

@@ -28,14 +28,18 @@ type Image struct {
 	Usage   vk.ImageUsageFlags
 	Excess  *atomic.Uint32  // as Buffer's
 	Payload *memory.Payload // holds Image.Bytes; with a reference for the replay
-	Pieced  Pieced          // nil for an image that lies in one piece
+	// Others hold the other planes of a disjoint image; with references, too.
+	Others []*memory.Payload
+	Pieced Pieced // nil for an image that lies in one piece
 }
 
 // View is a VkImageView or a VkBufferView as shaders see it.
 type View struct {
 	*sampling.View
 	Payload *memory.Payload // holds the texels; with a reference for the replay
-	Pieced  Pieced          // nil where the texels lie in one piece
+	// Others hold the other planes of a disjoint image; with references, too.
+	Others []*memory.Payload
+	Pieced Pieced // nil where the texels lie in one piece
 }
 
 // ErrForeign is why Resources has no object that exists.
@@ -77,6 +81,7 @@ func (c *cache) buffer(r Resources, h vk.Buffer) (*Buffer, error) {
 func (c *cache) image(r Resources, h vk.Image) (*Image, error) {
 	return remember(c, &c.images, h, r, Resources.Image, func(i *Image) *memory.Payload {
 		c.pieces.use(i.Pieced)
+		c.held = append(c.held, i.Others...)
 		return i.Payload
 	})
 }
@@ -84,6 +89,7 @@ func (c *cache) image(r Resources, h vk.Image) (*Image, error) {
 func (c *cache) imageView(r Resources, h vk.ImageView) (*View, error) {
 	return remember(c, &c.imageViews, h, r, Resources.ImageView, func(v *View) *memory.Payload {
 		c.pieces.use(v.Pieced)
+		c.held = append(c.held, v.Others...)
 		return v.Payload
 	})
 }

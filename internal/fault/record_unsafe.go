@@ -19,7 +19,7 @@ import (
 // Kinds are what a record counts that can be left over: types of handles, and descriptors that were exported.
 var Kinds = []string{
 	"VkInstance", "VkDevice", "VkDeviceMemory", "VkBuffer", "VkBufferView", "VkImage", "VkImageView", "VkSampler",
-	"VkShaderModule", "VkPipelineLayout", "VkPipelineCache", "VkPipeline", "VkQueryPool", "VkFence", "VkSemaphore",
+	"VkSamplerYcbcrConversion", "VkShaderModule", "VkPipelineLayout", "VkPipelineCache", "VkPipeline", "VkQueryPool", "VkFence", "VkSemaphore",
 	"VkEvent", "VkPrivateDataSlot", "VkDebugUtilsMessengerEXT", "VkCommandPool", "VkDescriptorPool",
 	"VkDescriptorSetLayout", "VkDescriptorUpdateTemplate", KindFD,
 }

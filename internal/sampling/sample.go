@@ -55,6 +55,10 @@ func (v *View) Sample(dst *Texels, s *Sampler, q *Lookup, active Mask) {
 	if s == nil {
 		s = nearest
 	}
+	if v.ycbcr != nil {
+		v.ycbcr.sample(dst, v, s, q, active)
+		return
+	}
 	p := sampling{v: v, s: s, q: q, active: active}
 	p.begin()
 	if len(v.levels) == 1 && s.magLinear == s.minLinear && s.anisotropy <= 1 {

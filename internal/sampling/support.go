@@ -12,12 +12,12 @@ type Access struct {
 	Atomic  bool // and changed by atomic operations
 }
 
-// AccessOf returns what shaders can do with a format. Left out are those whose bits lie apart for video (R10X6), and
-// numbers that a shader's image does not have: 64-bit floats and vectors of 64-bit integers. Storage images are the
-// formats that SPIR-V has a name for, and the same with other names for the channels.
+// AccessOf returns what shaders can do with a format. Left out are those that need a conversion, and numbers that a
+// shader's image does not have: 64-bit floats and vectors of 64-bit integers. Storage images are the formats that SPIR-V
+// has a name for, and the same with other names for the channels.
 func AccessOf(format vk.Format) (a Access) {
 	storage, ok := texel.FormatOf(format)
-	if !ok {
+	if !ok || storage.Chroma {
 		return a
 	}
 	if storage.Compressed {
@@ -42,9 +42,6 @@ func AccessOf(format vk.Format) (a Access) {
 		return a
 	}
 	switch format {
-	case vk.FORMAT_R10X6_UNORM_PACK16, vk.FORMAT_R10X6G10X6_UNORM_2PACK16, vk.FORMAT_R12X4_UNORM_PACK16,
-		vk.FORMAT_R12X4G12X4_UNORM_2PACK16:
-		return Access{}
 	case vk.FORMAT_A2B10G10R10_UNORM_PACK32, vk.FORMAT_A2B10G10R10_UINT_PACK32, vk.FORMAT_B10G11R11_UFLOAT_PACK32:
 		a.Storage = true
 	case vk.FORMAT_R32_UINT, vk.FORMAT_R32_SINT, vk.FORMAT_R32_SFLOAT:

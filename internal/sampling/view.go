@@ -21,6 +21,8 @@ type View struct {
 	cube     bool
 	identity bool     // no component is exchanged
 	swizzle  [4]uint8 // where each component comes from; swizzleZero and swizzleOne are constants
+
+	ycbcr *converted // of a view with a conversion, which is otherwise one of the luma
 }
 
 const (
@@ -175,20 +177,24 @@ func (l *level) fits(bytes int) bool {
 	return end <= bytes
 }
 
-func (v *View) setSwizzle(m vk.ComponentMapping) {
-	v.identity = true
+func (v *View) setSwizzle(m vk.ComponentMapping) { v.swizzle, v.identity = swizzleOf(m) }
+
+// swizzleOf says where each component comes from, and whether none is exchanged.
+func swizzleOf(m vk.ComponentMapping) (swizzle [4]uint8, identity bool) {
+	identity = true
 	for i, s := range [4]vk.ComponentSwizzle{m.R, m.G, m.B, m.A} {
-		v.swizzle[i] = uint8(i)
+		swizzle[i] = uint8(i)
 		switch s {
 		case vk.COMPONENT_SWIZZLE_ZERO:
-			v.swizzle[i] = swizzleZero
+			swizzle[i] = swizzleZero
 		case vk.COMPONENT_SWIZZLE_ONE:
-			v.swizzle[i] = swizzleOne
+			swizzle[i] = swizzleOne
 		case vk.COMPONENT_SWIZZLE_R, vk.COMPONENT_SWIZZLE_G, vk.COMPONENT_SWIZZLE_B, vk.COMPONENT_SWIZZLE_A:
-			v.swizzle[i] = uint8(s - vk.COMPONENT_SWIZZLE_R)
+			swizzle[i] = uint8(s - vk.COMPONENT_SWIZZLE_R)
 		}
-		v.identity = v.identity && v.swizzle[i] == uint8(i)
+		identity = identity && swizzle[i] == uint8(i)
 	}
+	return swizzle, identity
 }
 
 // one is the number 1 in the view's class.

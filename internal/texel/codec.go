@@ -58,7 +58,7 @@ var codecs = sync.OnceValue(func() map[codecKey]*Codec {
 	all := make(map[codecKey]*Codec)
 	for _, f := range vk.AllFormats {
 		t, ok := FormatOf(f)
-		if !ok || t.Compressed {
+		if !ok || t.Compressed || t.MultiPlanar() || t.Chroma && t.Block[0] > 1 {
 			continue
 		}
 		for _, p := range t.Planes[:t.PlaneCount] {
@@ -68,8 +68,8 @@ var codecs = sync.OnceValue(func() map[codecKey]*Codec {
 	return all
 })
 
-// CodecOf returns the codec of one aspect of a format; false for compressed formats and those that FormatOf
-// does not know, and aspects that the format does not have.
+// CodecOf returns the codec of one aspect of a format; false for compressed formats, those of several planes, those in
+// which texels share their chroma, those that FormatOf does not know, and aspects that the format does not have.
 func CodecOf(f vk.Format, aspect vk.ImageAspectFlags) (*Codec, bool) {
 	c, ok := codecs()[codecKey{f, aspect}]
 	return c, ok

@@ -20,8 +20,8 @@ func colorCodecs(t *testing.T, f func(t *testing.T, format vk.Format, c *Codec))
 			t.Run(format.String(), func(t *testing.T) { f(t, format, c) })
 		}
 	}
-	if n != 105 {
-		t.Errorf("%d uncompressed colour formats, want 105", n)
+	if n != 107 {
+		t.Errorf("%d uncompressed colour formats, want 107", n)
 	}
 }
 

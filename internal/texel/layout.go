@@ -24,7 +24,8 @@ const LayoutVersion = 1
 //
 // Both tilings are row-major. Each array layer holds, plane after plane (depth before stencil), the chain of
 // that plane's mip levels; a level is its slices, a slice its rows of blocks. The samples of a texel lie next to each
-// other in its row. All sizes are in bytes.
+// other in its row. Images of multi-planar formats have one level of one sample, and places of the planes. All sizes are
+// in bytes.
 type Layout struct {
 	Format     Format
 	Extent     [3]uint32 // texels
@@ -34,8 +35,17 @@ type Layout struct {
 	RowPitch   uint64 // of level 0 when a plane layout fixed it; 0 when it is computed
 	Start      uint64 // of layer 0
 	LayerPitch uint64
-	Size       uint64    // of the whole image, Start included
-	planeStart [2]uint64 // from the beginning of a layer
+	Size       uint64           // of the whole image, Start included
+	planeStart [2]uint64        // from the beginning of a layer
+	Planes     [MaxPlanes]Place // of a multi-planar format, in which Start, RowPitch and LayerPitch above do not count
+}
+
+// Place is where a plane lies.
+type Place struct {
+	Start      uint64 // of layer 0, from the beginning of the image; where the image is disjoint, of the plane
+	RowPitch   uint64
+	LayerPitch uint64
+	Size       uint64 // Start included
 }
 
 // Subresource is one aspect of one mip level of one array layer: Slices slices of Rows rows of RowBytes
@@ -53,6 +63,10 @@ type Subresource struct {
 // NewLayout lays out an image; it fails for images whose size does not fit in 64 bits.
 func NewLayout(texels Format, extent [3]uint32, levels, layers, samples uint32) (Layout, bool) {
 	l := Layout{Format: texels, Extent: extent, Levels: levels, Layers: layers, Samples: samples}
+	if texels.MultiPlanar() {
+		ok := l.placePlanes(nil, false)
+		return l, ok
+	}
 	var end uint64
 	for plane := range texels.PlaneCount {
 		l.planeStart[plane] = end
@@ -65,37 +79,98 @@ func NewLayout(texels Format, extent [3]uint32, levels, layers, samples uint32) 
 	return l, l.Size != math.MaxUint64
 }
 
-// ModifierLayout lays out a single-level 2D image with DRM_FORMAT_MOD_LINEAR: as the plane layout asks for it
-// (VkImageDrmFormatModifierExplicitCreateInfoEXT), or with the driver's own pitches if that is nil. An image that is
-// made with the plane layout which another one reports is laid out exactly as that one. It fails when the pitches would
-// let rows or layers overlap, or the size does not fit in 64 bits.
-func ModifierLayout(texels Format, extent [3]uint32, layers uint32, plane *vk.SubresourceLayout) (Layout, bool) {
+// NewDisjointLayout is NewLayout for a multi-planar image whose planes are bound to memory by themselves: each place is
+// in a memory of its own.
+func NewDisjointLayout(texels Format, extent [3]uint32, layers uint32) (Layout, bool) {
 	l := Layout{Format: texels, Extent: extent, Levels: 1, Layers: layers, Samples: 1}
-	if plane == nil {
-		s := l.level(0, 0)
-		plane = &vk.SubresourceLayout{RowPitch: s.RowPitch, ArrayPitch: satAlign(s.Size, Alignment)}
+	ok := l.placePlanes(nil, true)
+	return l, ok
+}
+
+// ModifierLayout lays out a single-level 2D image with DRM_FORMAT_MOD_LINEAR: as the plane layouts ask for it
+// (VkImageDrmFormatModifierExplicitCreateInfoEXT), one for each plane of the format, or with the driver's own pitches if
+// there are none. An image that is made with the plane layouts which another one reports is laid out exactly as that
+// one. It fails when the pitches would let rows or layers overlap, or the size does not fit in 64 bits. Planes may lie
+// anywhere, also one over the other.
+func ModifierLayout(texels Format, extent [3]uint32, layers uint32, planes []vk.SubresourceLayout,
+	disjoint bool) (Layout, bool) {
+	l := Layout{Format: texels, Extent: extent, Levels: 1, Layers: layers, Samples: 1}
+	if texels.MultiPlanar() {
+		ok := l.placePlanes(planes, disjoint)
+		return l, ok
 	}
-	if plane.RowPitch < l.level(0, 0).RowBytes {
-		return l, false
+	p, ok := l.place(0, planes)
+	l.Start, l.RowPitch, l.LayerPitch, l.Size = p.Start, p.RowPitch, p.LayerPitch, p.Size
+	return l, ok
+}
+
+// place says where plane i lies in an image of one level: where the plane layouts say, or at the beginning.
+func (l *Layout) place(i int, planes []vk.SubresourceLayout) (p Place, ok bool) {
+	s := l.level(i, 0)
+	asked := vk.SubresourceLayout{RowPitch: s.RowPitch, ArrayPitch: satAlign(s.Size, Alignment)}
+	if len(planes) > 0 {
+		asked = planes[i]
 	}
-	l.Start = plane.Offset
-	l.RowPitch = plane.RowPitch
-	l.LayerPitch = l.level(0, 0).Size
-	if layers > 1 {
-		if plane.ArrayPitch < l.LayerPitch {
-			return l, false
+	p = Place{Start: asked.Offset, RowPitch: asked.RowPitch, LayerPitch: satMul(asked.RowPitch, s.Rows)}
+	if p.RowPitch < s.RowBytes {
+		return p, false
+	}
+	last := p.LayerPitch
+	if l.Layers > 1 {
+		if asked.ArrayPitch < p.LayerPitch {
+			return p, false
 		}
-		l.LayerPitch = plane.ArrayPitch
+		p.LayerPitch = asked.ArrayPitch
 	}
 	// The last layer needs no padding: an imported buffer may end with it.
-	l.Size = satAdd(l.Start, satAdd(satMul(l.LayerPitch, uint64(layers-1)), l.level(0, 0).Size))
-	return l, l.Size != math.MaxUint64
+	p.Size = satAdd(p.Start, satAdd(satMul(p.LayerPitch, uint64(l.Layers-1)), last))
+	return p, p.Size != math.MaxUint64
+}
+
+// placePlanes places the planes of a multi-planar image of one level. Without plane layouts, each begins where the one
+// before it ends, or at 0 where they are disjoint.
+func (l *Layout) placePlanes(planes []vk.SubresourceLayout, disjoint bool) bool {
+	if l.Levels != 1 || l.Samples != 1 || len(planes) != 0 && len(planes) < l.Format.PlaneCount {
+		return false
+	}
+	for i := range l.Format.PlaneCount {
+		p, ok := l.place(i, planes)
+		if !ok {
+			return false
+		}
+		if len(planes) == 0 && !disjoint {
+			p.Start = satAlign(l.Size, Alignment)
+			p.Size = satAdd(p.Size, p.Start)
+		}
+		l.Planes[i], l.Size = p, max(l.Size, p.Size)
+	}
+	return l.Size != math.MaxUint64
+}
+
+// Plane returns the layout of a plane of a multi-planar image, as that of an image of the plane's own format.
+func (l *Layout) Plane(i int) Layout {
+	own, at := &l.Format.Planes[i], &l.Planes[i]
+	format, _ := FormatOf(own.Format)
+	return Layout{Format: format, Extent: l.planeExtent(i), Levels: 1, Layers: l.Layers, Samples: 1,
+		RowPitch: at.RowPitch, Start: at.Start, LayerPitch: at.LayerPitch, Size: at.Size}
+}
+
+// planeExtent is how many texels a plane has.
+func (l *Layout) planeExtent(i int) [3]uint32 {
+	e := l.Extent
+	for axis, divisor := range l.Format.Planes[i].Divisor {
+		if divisor > 1 {
+			e[axis] = max(e[axis]/divisor, 1)
+		}
+	}
+	return e
 }
 
 // level returns the shape of a mip level, with Offset still 0.
 func (l *Layout) level(plane int, level uint32) Subresource {
+	extent := l.planeExtent(plane)
 	blocks := func(axis int) uint64 {
-		return l.Format.Blocks(max(l.Extent[axis]>>level, 1), axis)
+		return l.Format.Blocks(max(extent[axis]>>level, 1), axis)
 	}
 	s := Subresource{Rows: blocks(1), Slices: blocks(2)}
 	s.RowBytes = blocks(0) * uint64(l.Samples) * uint64(l.Format.Planes[plane].BlockSize)
@@ -109,12 +184,15 @@ func (l *Layout) level(plane int, level uint32) Subresource {
 }
 
 // Subresource locates one aspect of one mip level of one array layer. It fails when the image has no such
-// aspect, level or layer. DRM-modifier images also answer for VK_IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT, as their
-// one memory plane is their colour aspect.
+// aspect, level or layer. Memory planes of DRM-modifier images are planes of the format, as colours are of the others.
 func (l *Layout) Subresource(aspect vk.ImageAspectFlags, level, layer uint32) (Subresource, bool) {
-	plane := l.Format.plane(aspect)
+	plane := l.Format.PlaneOf(aspect)
 	if plane < 0 || level >= l.Levels || layer >= l.Layers {
 		return Subresource{}, false
+	}
+	if l.Format.MultiPlanar() {
+		own := l.Plane(plane)
+		return own.Subresource(vk.IMAGE_ASPECT_COLOR_BIT, level, layer)
 	}
 	offset := l.Start + uint64(layer)*l.LayerPitch + l.planeStart[plane]
 	for below := range level {

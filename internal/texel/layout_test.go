@@ -110,7 +110,8 @@ func TestLayoutOverflow(t *testing.T) {
 		{RowPitch: 64, ArrayPitch: math.MaxUint64},
 		{RowPitch: 1 << 62, ArrayPitch: 1 << 63},
 	} {
-		if l, ok := ModifierLayout(mustFormat(t, vk.FORMAT_R8G8B8A8_UNORM), [3]uint32{16, 16, 1}, 3, &plane); ok {
+		if l, ok := ModifierLayout(mustFormat(t, vk.FORMAT_R8G8B8A8_UNORM), [3]uint32{16, 16, 1}, 3,
+			[]vk.SubresourceLayout{plane}, false); ok {
 			t.Errorf("%+v gives an image of %d bytes", plane, l.Size)
 		}
 	}
@@ -127,6 +128,8 @@ func supportedFormats() []vk.Format {
 	return list
 }
 
+func alignedRow(bytes uint64) uint64 { return (bytes + rowAlignment - 1) / rowAlignment * rowAlignment }
+
 // checkLayout holds all subresources of a layout against each other: none overlap, each lies in the image, each
 // row has room for its texels.
 func checkLayout(t *testing.T, l *Layout) {
@@ -140,7 +143,11 @@ func checkLayout(t *testing.T, l *Layout) {
 				if !ok {
 					t.Fatalf("no plane %d, level %d, layer %d", plane, level, layer)
 				}
-				if l.RowPitch == 0 && (s.Offset%Alignment != 0 || s.RowPitch%rowAlignment != 0) {
+				fixed := l.RowPitch != 0
+				if l.Format.MultiPlanar() {
+					fixed = l.Planes[plane].RowPitch != alignedRow(s.RowBytes)
+				}
+				if !fixed && (s.Offset%Alignment != 0 || s.RowPitch%rowAlignment != 0) {
 					t.Fatalf("unaligned: %+v", s)
 				}
 				if s.RowBytes == 0 || s.RowPitch < s.RowBytes || s.DepthPitch != s.RowPitch*s.Rows ||
@@ -183,7 +190,11 @@ func TestLayoutSubresourcesNeverOverlap(t *testing.T) {
 		}
 		levels := 1 + r.Uint32N(5)
 		texels := mustFormat(t, formats[r.IntN(len(formats))])
-		l, ok := NewLayout(texels, extent, levels, layers, 1+3*r.Uint32N(2))
+		samples := 1 + 3*r.Uint32N(2)
+		if texels.Chroma {
+			extent, levels, samples = [3]uint32{2 * extent[0], 2 * extent[1], 1}, 1, 1
+		}
+		l, ok := NewLayout(texels, extent, levels, layers, samples)
 		if !ok {
 			t.Fatalf("%v does not fit in 64 bits", extent)
 		}
@@ -199,7 +210,9 @@ func FuzzModifierLayout(f *testing.F) {
 	f.Fuzz(func(t *testing.T, width, height, layers uint32, offset, rowPitch, arrayPitch uint64) {
 		width, height, layers = 1+width%maxDimension, 1+height%maxDimension, 1+layers%64
 		plane := vk.SubresourceLayout{Offset: offset, RowPitch: rowPitch, ArrayPitch: arrayPitch}
-		if l, ok := ModifierLayout(mustFormat(t, vk.FORMAT_R8G8B8A8_UNORM), [3]uint32{width, height, 1}, layers, &plane); ok {
+		planes := []vk.SubresourceLayout{plane}
+		if l, ok := ModifierLayout(mustFormat(t, vk.FORMAT_R8G8B8A8_UNORM), [3]uint32{width, height, 1}, layers, planes,
+			false); ok {
 			checkLayout(t, &l)
 			if l.Start != offset || l.RowPitch != rowPitch {
 				t.Errorf("%+v was not honoured: %+v", plane, l)
@@ -213,6 +226,9 @@ func FuzzModifierLayout(f *testing.F) {
 func TestLayoutVersion(t *testing.T) {
 	h := sha256.New()
 	for _, f := range supportedFormats() {
+		if mustFormat(t, f).Chroma {
+			continue // below
+		}
 		for _, extent := range [][3]uint32{{1, 1, 1}, {37, 11, 1}, {64, 64, 1}, {13, 7, 5}} {
 			for _, samples := range []uint32{1, 4} {
 				l, _ := NewLayout(mustFormat(t, f), extent, 3, 2, samples)
@@ -228,5 +244,80 @@ func TestLayoutVersion(t *testing.T) {
 	const version, want = 1, "bb9b5975dbfd3ad1"
 	if got := hex.EncodeToString(h.Sum(nil))[:16]; LayoutVersion != version || got != want {
 		t.Errorf("version %d has the layouts %s, written down is version %d with %s", LayoutVersion, got, version, want)
+	}
+	h.Reset()
+	for _, f := range supportedFormats() {
+		if texels := mustFormat(t, f); texels.Chroma {
+			for _, extent := range [][3]uint32{{2, 2, 1}, {38, 12, 1}, {64, 64, 1}} {
+				l, _ := NewLayout(texels, extent, 1, 2, 1)
+				fmt.Fprintln(h, f, l.Size, l.LayerPitch, l.Planes)
+				l, _ = NewDisjointLayout(texels, extent, 2)
+				fmt.Fprintln(h, f, l.Size, l.Planes)
+			}
+		}
+	}
+	const wantChroma = "afabc168c47e228f"
+	if got := hex.EncodeToString(h.Sum(nil))[:16]; got != wantChroma {
+		t.Errorf("formats of several planes have the layouts %s, written down is %s", got, wantChroma)
+	}
+}
+
+// Planes lie one after the other, each with the rows of an image of its own format, or each in its own memory.
+func TestPlanes(t *testing.T) {
+	nv12 := mustFormat(t, vk.FORMAT_G8_B8R8_2PLANE_420_UNORM)
+	l, ok := NewLayout(nv12, [3]uint32{34, 6, 1}, 1, 1, 1)
+	luma := Place{RowPitch: 48, LayerPitch: 288, Size: 288}
+	chroma := Place{Start: 320, RowPitch: 48, LayerPitch: 144, Size: 464}
+	if !ok || l.Planes != [3]Place{luma, chroma} || l.Size != 464 {
+		t.Errorf("%+v of %d bytes", l.Planes, l.Size)
+	}
+	for aspect, want := range map[vk.ImageAspectFlags]Subresource{
+		vk.IMAGE_ASPECT_PLANE_0_BIT: {Size: 288, RowPitch: 48, DepthPitch: 288, RowBytes: 34, Rows: 6, Slices: 1},
+		vk.IMAGE_ASPECT_PLANE_1_BIT: {Offset: 320, Size: 144, RowPitch: 48, DepthPitch: 144, RowBytes: 34, Rows: 3, Slices: 1},
+	} {
+		if got, ok := l.Subresource(aspect, 0, 0); !ok || got != want {
+			t.Errorf("%v: %+v, want %+v", aspect, got, want)
+		}
+		memory := aspect / vk.IMAGE_ASPECT_PLANE_0_BIT * vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT
+		if got, ok := l.Subresource(memory, 0, 0); !ok || got != want {
+			t.Errorf("%v: %+v, want %+v", memory, got, want)
+		}
+	}
+	for _, aspect := range []vk.ImageAspectFlags{vk.IMAGE_ASPECT_COLOR_BIT, vk.IMAGE_ASPECT_PLANE_2_BIT,
+		vk.IMAGE_ASPECT_MEMORY_PLANE_2_BIT_EXT} {
+		if got, ok := l.Subresource(aspect, 0, 0); ok {
+			t.Errorf("%v: %+v", aspect, got)
+		}
+	}
+	chroma.Start, chroma.Size = 0, 144
+	if l, ok := NewDisjointLayout(nv12, [3]uint32{34, 6, 1}, 1); !ok || l.Planes != [3]Place{luma, chroma} || l.Size != 288 {
+		t.Errorf("disjoint: %+v of %d bytes", l.Planes, l.Size)
+	}
+	// What a layout reports gives the same layout.
+	asked := []vk.SubresourceLayout{{Offset: 7, RowPitch: 40, ArrayPitch: 1000}, {Offset: 300, RowPitch: 35, ArrayPitch: 105}}
+	l, ok = ModifierLayout(nv12, [3]uint32{34, 6, 1}, 3, asked, false)
+	want := [3]Place{{7, 40, 1000, 7 + 2000 + 240}, {300, 35, 105, 300 + 3*105}}
+	if !ok || l.Planes != want || l.Size != 2247 {
+		t.Errorf("modifier: %+v of %d bytes", l.Planes, l.Size)
+	}
+	if s, ok := l.Subresource(vk.IMAGE_ASPECT_MEMORY_PLANE_1_BIT_EXT, 0, 2); !ok || s.Offset != 510 || s.RowPitch != 35 {
+		t.Errorf("modifier: %+v", s)
+	}
+	for _, bad := range [][]vk.SubresourceLayout{
+		asked[:1],
+		{{RowPitch: 33}, {RowPitch: 34}},
+		{{RowPitch: 34, ArrayPitch: 204}, {RowPitch: 33, ArrayPitch: 105}},
+		{{RowPitch: 34, ArrayPitch: 204}, {RowPitch: 34, ArrayPitch: 101}},
+		{{RowPitch: 34, ArrayPitch: 204}, {RowPitch: 34, ArrayPitch: 105, Offset: math.MaxUint64}},
+		{{RowPitch: 34, ArrayPitch: 204}, {RowPitch: math.MaxUint64, ArrayPitch: math.MaxUint64}},
+	} {
+		if l, ok := ModifierLayout(nv12, [3]uint32{34, 6, 1}, 3, bad, false); ok {
+			t.Errorf("%+v gives %+v", bad, l.Planes)
+		}
+	}
+	for levels, samples := range map[uint32]uint32{2: 1, 1: 4} {
+		if _, ok := NewLayout(nv12, [3]uint32{34, 6, 1}, levels, 1, samples); ok {
+			t.Errorf("%d levels of %d samples", levels, samples)
+		}
 	}
 }

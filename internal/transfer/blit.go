@@ -74,6 +74,10 @@ func checkBlitFormats(dst, src *Image, filter vk.Filter) error {
 		return invalid(vk.VUID_vkCmdBlitImage_srcImage_00233, "from %d samples", src.Layout.Samples)
 	case dst.Layout.Samples != 1:
 		return invalid(vk.VUID_vkCmdBlitImage_dstImage_00234, "to %d samples", dst.Layout.Samples)
+	case src.Layout.Format.Chroma:
+		return invalid(vk.VUID_vkCmdBlitImage_srcImage_06421, "%v needs a Y'CbCr conversion", src.Format)
+	case dst.Layout.Format.Chroma:
+		return invalid(vk.VUID_vkCmdBlitImage_dstImage_06422, "%v needs a Y'CbCr conversion", dst.Format)
 	}
 	switch filter {
 	case vk.FILTER_NEAREST, vk.FILTER_LINEAR:

@@ -13,7 +13,8 @@ type linearRules struct {
 	size      vk.VUID // the memory holds the region
 	offset    vk.VUID // the offset is a multiple of the texel block size
 	offset4   vk.VUID // and of 4 for depth and stencil
-	single    vk.VUID // one aspect at a time
+	texel     vk.VUID // of the texel of a plane
+	alone     vk.VUID // one aspect at a time
 	samples   vk.VUID // one sample
 	empty     [3]vk.VUID
 	row       vk.VUID // the row length is 0 or not shorter than the region's rows
@@ -33,6 +34,7 @@ var (
 			volume:  vk.VUID_vkCmdCopyBufferToImage_dstImage_07983,
 			flat:    vk.VUID_vkCmdCopyBufferToImage_dstImage_07979,
 			plane:   vk.VUID_vkCmdCopyBufferToImage_dstImage_07980,
+			single:  vk.VUID_vkCmdCopyBufferToImage_dstImage_07981,
 			inside: [3]vk.VUID{
 				vk.VUID_vkCmdCopyBufferToImage_imageSubresource_07971,
 				vk.VUID_vkCmdCopyBufferToImage_imageSubresource_07972,
@@ -52,7 +54,8 @@ var (
 		size:    vk.VUID_vkCmdCopyBufferToImage_pRegions_00171,
 		offset:  vk.VUID_vkCmdCopyBufferToImage_dstImage_07975,
 		offset4: vk.VUID_vkCmdCopyBufferToImage_dstImage_07978,
-		single:  vk.VUID_VkBufferImageCopy_aspectMask_09103,
+		texel:   vk.VUID_vkCmdCopyBufferToImage_dstImage_07976,
+		alone:   vk.VUID_VkBufferImageCopy_aspectMask_09103,
 		samples: vk.VUID_vkCmdCopyBufferToImage_dstImage_07973,
 		empty: [3]vk.VUID{
 			vk.VUID_VkBufferImageCopy_imageExtent_06659,
@@ -74,6 +77,7 @@ var (
 			volume:  vk.VUID_vkCmdCopyImageToBuffer_srcImage_07983,
 			flat:    vk.VUID_vkCmdCopyImageToBuffer_srcImage_07979,
 			plane:   vk.VUID_vkCmdCopyImageToBuffer_srcImage_07980,
+			single:  vk.VUID_vkCmdCopyImageToBuffer_srcImage_07981,
 			inside: [3]vk.VUID{
 				vk.VUID_vkCmdCopyImageToBuffer_imageSubresource_07971,
 				vk.VUID_vkCmdCopyImageToBuffer_imageSubresource_07972,
@@ -93,7 +97,8 @@ var (
 		size:    vk.VUID_vkCmdCopyImageToBuffer_pRegions_00183,
 		offset:  vk.VUID_vkCmdCopyImageToBuffer_srcImage_07975,
 		offset4: vk.VUID_vkCmdCopyImageToBuffer_srcImage_07978,
-		single:  vk.VUID_VkBufferImageCopy_aspectMask_09103,
+		texel:   vk.VUID_vkCmdCopyImageToBuffer_srcImage_07976,
+		alone:   vk.VUID_VkBufferImageCopy_aspectMask_09103,
 		samples: vk.VUID_vkCmdCopyImageToBuffer_srcImage_07973,
 		empty: [3]vk.VUID{
 			vk.VUID_VkBufferImageCopy_imageExtent_06659,
@@ -120,17 +125,17 @@ func CopyBufferToImage(dst *Image, src []byte, regions []vk.BufferImageCopy) err
 	regions = layersOf(dst, regions)
 	if len(regions) > 1 { // one alone is checked below
 		for i := range regions {
-			if _, _, _, err := bufferToImage.place(dst, uint64(len(src)), &regions[i]); err != nil {
+			if _, err := bufferToImage.place(dst, uint64(len(src)), &regions[i]); err != nil {
 				return err
 			}
 		}
 	}
 	for _, region := range regions {
-		b, image, memory, err := bufferToImage.place(dst, uint64(len(src)), &region)
+		p, err := bufferToImage.place(dst, uint64(len(src)), &region)
 		if err != nil { // the application may have changed it meanwhile
 			return err
 		}
-		b.copy(dst.Bytes, image, src, memory)
+		p.box.copy(p.img.Bytes, p.image, src, p.memory)
 	}
 	return nil
 }
@@ -140,50 +145,58 @@ func CopyImageToBuffer(dst []byte, src *Image, regions []vk.BufferImageCopy) err
 	regions = layersOf(src, regions)
 	if len(regions) > 1 {
 		for i := range regions {
-			if _, _, _, err := imageToBuffer.place(src, uint64(len(dst)), &regions[i]); err != nil {
+			if _, err := imageToBuffer.place(src, uint64(len(dst)), &regions[i]); err != nil {
 				return err
 			}
 		}
 	}
 	for _, region := range regions {
-		b, image, memory, err := imageToBuffer.place(src, uint64(len(dst)), &region)
+		p, err := imageToBuffer.place(src, uint64(len(dst)), &region)
 		if err != nil {
 			return err
 		}
-		b.copy(dst, memory, src.Bytes, image)
+		p.box.copy(dst, p.memory, p.img.Bytes, p.image)
 	}
 	return nil
 }
 
-// place checks a region and says where it lies in the image and in size bytes of linear memory.
-func (r *linearRules) place(img *Image, size uint64, region *vk.BufferImageCopy) (b box, image, memory side,
-	err error) {
-	b, image, memory, err = r.locate(img, region)
-	if err == nil {
-		err = r.holds(size, b, memory)
-	}
-	return b, image, memory, err
+// placed is where a region lies: in an image, or in a plane of it, and in linear memory.
+type placed struct {
+	box
+	img           *Image
+	image, memory side
 }
 
-// holds checks that a box lies in size bytes of linear memory.
-func (r *linearRules) holds(size uint64, b box, memory side) error {
-	if end := b.end(memory); end > size {
+// place checks a region and says where it lies in the image and in size bytes of linear memory.
+func (r *linearRules) place(img *Image, size uint64, region *vk.BufferImageCopy) (placed, error) {
+	p, err := r.locate(img, region)
+	if err == nil {
+		err = r.holds(size, &p)
+	}
+	return p, err
+}
+
+// holds checks that a region lies in size bytes of linear memory.
+func (r *linearRules) holds(size uint64, p *placed) error {
+	if end := p.end(p.memory); end > size {
 		return invalid(r.size, "the region ends at byte %d of %d", end, size)
 	}
 	return nil
 }
 
 // locate is place for memory that is large enough.
-func (r *linearRules) locate(img *Image, region *vk.BufferImageCopy) (b box, image, memory side, err error) {
-	sub, offset, extent := region.ImageSubresource, offset3(region.ImageOffset), extent3(region.ImageExtent)
+func (r *linearRules) locate(img *Image, region *vk.BufferImageCopy) (p placed, err error) {
+	offset, extent := offset3(region.ImageOffset), extent3(region.ImageExtent)
+	whole := img
+	img, sub := img.of(&region.ImageSubresource)
 	if img.Layout.Samples != 1 {
-		return b, image, memory, invalid(r.samples, "an image with %d samples", img.Layout.Samples)
+		return p, invalid(r.samples, "an image with %d samples", img.Layout.Samples)
 	}
 	if err := r.check(img, &sub); err != nil {
-		return b, image, memory, err
+		return p, err
 	}
 	if err := r.checkExtent(img, &sub, offset, extent); err != nil {
-		return b, image, memory, err
+		return p, err
 	}
 	format := &img.Layout.Format
 	blockSize := format.Planes[0].BlockSize
@@ -192,20 +205,21 @@ func (r *linearRules) locate(img *Image, region *vk.BufferImageCopy) (b box, ima
 	}
 	rowTexels, imageRows, err := r.pitches(img, region.BufferRowLength, region.BufferImageHeight, extent, blockSize)
 	if err != nil {
-		return b, image, memory, err
+		return p, err
 	}
-	if err := r.checkOffset(img, region.BufferOffset, blockSize); err != nil {
-		return b, image, memory, err
+	if err := r.checkOffset(img, whole, region.BufferOffset, blockSize); err != nil {
+		return p, err
 	}
-	b = box{
+	p.img = img
+	p.box = box{
 		rowBytes: img.blocks(extent[0], 0) * uint64(blockSize),
 		rows:     img.blocks(extent[1], 1),
 		slices:   img.blocks(extent[2], 2) * uint64(sub.LayerCount), // one of them is 1
 	}
-	image = img.side(sub.AspectMask, blockSize, sub.MipLevel, sub.BaseArrayLayer, offset)
-	memory = side{offset: region.BufferOffset, rowPitch: img.blocks(rowTexels, 0) * uint64(blockSize)}
-	memory.slicePitch = memory.rowPitch * img.blocks(imageRows, 1)
-	return b, image, memory, nil
+	p.image = img.side(sub.AspectMask, blockSize, sub.MipLevel, sub.BaseArrayLayer, offset)
+	p.memory = side{offset: region.BufferOffset, rowPitch: img.blocks(rowTexels, 0) * uint64(blockSize)}
+	p.memory.slicePitch = p.memory.rowPitch * img.blocks(imageRows, 1)
+	return p, nil
 }
 
 func (r *linearRules) checkExtent(img *Image, sub *vk.ImageSubresourceLayers, offset, extent [3]uint32) error {
@@ -215,7 +229,7 @@ func (r *linearRules) checkExtent(img *Image, sub *vk.ImageSubresourceLayers, of
 		}
 	}
 	if bits.OnesCount32(uint32(sub.AspectMask)) != 1 {
-		return invalid(r.single, "aspects %v together", sub.AspectMask)
+		return invalid(r.alone, "aspects %v together", sub.AspectMask)
 	}
 	if img.Type != vk.IMAGE_TYPE_3D && (offset[2] != 0 || extent[2] != 1) {
 		return invalid(r.plane, "z %d and depth %d in an image that is not 3D", int32(offset[2]), extent[2])
@@ -248,8 +262,10 @@ func (r *linearRules) pitches(img *Image, rowLength, imageHeight uint32, extent 
 	return rowLength, imageHeight, nil
 }
 
-func (r *linearRules) checkOffset(img *Image, offset uint64, blockSize uint32) error {
+func (r *linearRules) checkOffset(img, whole *Image, offset uint64, blockSize uint32) error {
 	switch colour := img.Layout.Format.Aspects() == vk.IMAGE_ASPECT_COLOR_BIT; {
+	case len(whole.Planes) > 0 && offset%uint64(blockSize) != 0:
+		return invalid(r.texel, "offset %d is not a multiple of the texel size %d of the plane", offset, blockSize)
 	case colour && offset%uint64(blockSize) != 0:
 		return invalid(r.offset, "offset %d is not a multiple of the block size %d", offset, blockSize)
 	case !colour && offset%4 != 0:

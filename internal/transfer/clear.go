@@ -31,7 +31,10 @@ var (
 // bits are red and green in two words each (VkClearColorValue), and 0 for blue and alpha.
 func ClearColor(dst *Image, value *vk.ClearColorValue, ranges []vk.ImageSubresourceRange) error {
 	codec, ok := texel.CodecOf(dst.Format, vk.IMAGE_ASPECT_COLOR_BIT)
-	if !ok {
+	switch {
+	case dst.Layout.Format.Chroma:
+		return invalid(vk.VUID_vkCmdClearColorImage_image_01545, "%v needs a Y'CbCr conversion", dst.Format)
+	case !ok:
 		return invalid(vk.VUID_vkCmdClearColorImage_image_00007, "%v is no uncompressed color format", dst.Format)
 	}
 	check := func(r *vk.ImageSubresourceRange) error {

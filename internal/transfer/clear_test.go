@@ -44,7 +44,7 @@ func (m *Image) texels(aspect vk.ImageAspectFlags, level, layer uint32, visit fu
 func checkCleared(t *testing.T, m *guarded, before []byte,
 	in func(aspect vk.ImageAspectFlags, level, layer uint32) []byte) {
 	t.Helper()
-	expected := &Image{before[guard:], m.Layout, m.Format, m.Type}
+	expected := &Image{Bytes: before[guard:], Layout: m.Layout, Format: m.Format, Type: m.Type}
 	for _, p := range m.Layout.Format.Planes[:m.Layout.Format.PlaneCount] {
 		for layer := range m.Layout.Layers {
 			for level := range m.Layout.Levels {
@@ -141,9 +141,10 @@ func TestClearLarge(t *testing.T) {
 func TestClearLeavesRowGaps(t *testing.T) {
 	format, _ := texel.FormatOf(vk.FORMAT_R8G8B8A8_UNORM)
 	layout, _ := texel.ModifierLayout(format, [3]uint32{5, 4, 1}, 2,
-		&vk.SubresourceLayout{Offset: 12, RowPitch: 100, ArrayPitch: 1000})
+		[]vk.SubresourceLayout{{Offset: 12, RowPitch: 100, ArrayPitch: 1000}}, false)
 	all := noise(9, int(layout.Size)+2*guard)
-	m := &guarded{Image{all[guard : guard+layout.Size], &layout, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_TYPE_2D}, all}
+	m := &guarded{Image{Bytes: all[guard : guard+layout.Size], Layout: &layout, Format: vk.FORMAT_R8G8B8A8_UNORM,
+		Type: vk.IMAGE_TYPE_2D}, all}
 	before := bytes.Clone(all)
 	whole := []vk.ImageSubresourceRange{{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, LevelCount: 1, LayerCount: 2}}
 	if err := ClearColor(&m.Image, floatColor(1, 0, 0, 1), whole); err != nil {

@@ -181,7 +181,8 @@ func FuzzModifierLayoutCopy(f *testing.F) {
 		extent := [3]uint32{1 + uint32(width%32), 1 + uint32(height%32), 1}
 		n := 1 + uint32(layers%3)
 		layout, ok := texel.ModifierLayout(format, extent, n,
-			&vk.SubresourceLayout{Offset: uint64(offset), RowPitch: uint64(rowPitch), ArrayPitch: uint64(arrayPitch)})
+			[]vk.SubresourceLayout{{Offset: uint64(offset), RowPitch: uint64(rowPitch), ArrayPitch: uint64(arrayPitch)}},
+			false)
 		if !ok || layout.Size > 1<<20 {
 			return
 		}

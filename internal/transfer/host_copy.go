@@ -16,6 +16,7 @@ var (
 			volume:  vk.VUID_VkCopyMemoryToImageInfo_dstImage_07983,
 			flat:    vk.VUID_VkCopyMemoryToImageInfo_dstImage_07979,
 			plane:   vk.VUID_VkCopyMemoryToImageInfo_dstImage_07980,
+			single:  vk.VUID_VkCopyMemoryToImageInfo_dstImage_07981,
 			inside: [3]vk.VUID{
 				vk.VUID_VkCopyMemoryToImageInfo_imageSubresource_07971,
 				vk.VUID_VkCopyMemoryToImageInfo_imageSubresource_07972,
@@ -35,7 +36,8 @@ var (
 		size:    vk.VUID_VkMemoryToImageCopy_pHostPointer_09061,
 		offset:  vk.VUID_VkMemoryToImageCopy_pHostPointer_09061, // a region has none
 		offset4: vk.VUID_VkMemoryToImageCopy_pHostPointer_09061,
-		single:  vk.VUID_VkMemoryToImageCopy_aspectMask_09103,
+		texel:   vk.VUID_VkMemoryToImageCopy_pHostPointer_09061,
+		alone:   vk.VUID_VkMemoryToImageCopy_aspectMask_09103,
 		samples: vk.VUID_VkCopyMemoryToImageInfo_dstImage_07973,
 		empty: [3]vk.VUID{
 			vk.VUID_VkMemoryToImageCopy_imageExtent_06659,
@@ -57,6 +59,7 @@ var (
 			volume:  vk.VUID_VkCopyImageToMemoryInfo_srcImage_07983,
 			flat:    vk.VUID_VkCopyImageToMemoryInfo_srcImage_07979,
 			plane:   vk.VUID_VkCopyImageToMemoryInfo_srcImage_07980,
+			single:  vk.VUID_VkCopyImageToMemoryInfo_srcImage_07981,
 			inside: [3]vk.VUID{
 				vk.VUID_VkCopyImageToMemoryInfo_imageSubresource_07971,
 				vk.VUID_VkCopyImageToMemoryInfo_imageSubresource_07972,
@@ -76,7 +79,8 @@ var (
 		size:    vk.VUID_VkImageToMemoryCopy_pHostPointer_09066,
 		offset:  vk.VUID_VkImageToMemoryCopy_pHostPointer_09066, // a region has none
 		offset4: vk.VUID_VkImageToMemoryCopy_pHostPointer_09066,
-		single:  vk.VUID_VkImageToMemoryCopy_aspectMask_09103,
+		texel:   vk.VUID_VkImageToMemoryCopy_pHostPointer_09066,
+		alone:   vk.VUID_VkImageToMemoryCopy_aspectMask_09103,
 		samples: vk.VUID_VkCopyImageToMemoryInfo_srcImage_07973,
 		empty: [3]vk.VUID{
 			vk.VUID_VkImageToMemoryCopy_imageExtent_06659,
@@ -110,32 +114,32 @@ type memcpyRules struct{ offset, extent, pitches vk.VUID }
 // MemoryToImageSize checks a region of vkCopyMemoryToImage and returns how many bytes it reads from its host
 // pointer on, gaps between rows included.
 func MemoryToImageSize(dst *Image, region *vk.BufferImageCopy, flags vk.HostImageCopyFlags) (uint64, error) {
-	b, _, memory, err := memoryToImage.locateHost(&memcpyToImage, dst, region, flags)
+	p, err := memoryToImage.locateHost(&memcpyToImage, dst, region, flags)
 	if err != nil {
 		return 0, err
 	}
-	return b.end(memory), nil
+	return p.end(p.memory), nil
 }
 
 // ImageToMemorySize checks a region of vkCopyImageToMemory and returns how many bytes lie between its host
 // pointer and the last byte that it writes.
 func ImageToMemorySize(src *Image, region *vk.BufferImageCopy, flags vk.HostImageCopyFlags) (uint64, error) {
-	b, _, memory, err := imageToMemory.locateHost(&memcpyToMemory, src, region, flags)
+	p, err := imageToMemory.locateHost(&memcpyToMemory, src, region, flags)
 	if err != nil {
 		return 0, err
 	}
-	return b.end(memory), nil
+	return p.end(p.memory), nil
 }
 
 // CopyMemoryToImage is a region of vkCopyMemoryToImage. src has MemoryToImageSize bytes. With
 // VK_HOST_IMAGE_COPY_MEMCPY_BIT they are the subresource as it is stored, layer after layer.
 func CopyMemoryToImage(dst *Image, src []byte, region *vk.BufferImageCopy, flags vk.HostImageCopyFlags) error {
-	b, image, memory, err := memoryToImage.locateHost(&memcpyToImage, dst, region, flags)
+	p, err := memoryToImage.locateHost(&memcpyToImage, dst, region, flags)
 	if err == nil {
-		err = memoryToImage.holds(uint64(len(src)), b, memory)
+		err = memoryToImage.holds(uint64(len(src)), &p)
 	}
 	if err == nil {
-		b.copy(dst.Bytes, image, src, memory)
+		p.box.copy(p.img.Bytes, p.image, src, p.memory)
 	}
 	return err
 }
@@ -143,40 +147,43 @@ func CopyMemoryToImage(dst *Image, src []byte, region *vk.BufferImageCopy, flags
 // CopyImageToMemory is a region of vkCopyImageToMemory. dst has ImageToMemorySize bytes. With
 // VK_HOST_IMAGE_COPY_MEMCPY_BIT they become the subresource as it is stored, layer after layer.
 func CopyImageToMemory(dst []byte, src *Image, region *vk.BufferImageCopy, flags vk.HostImageCopyFlags) error {
-	b, image, memory, err := imageToMemory.locateHost(&memcpyToMemory, src, region, flags)
+	p, err := imageToMemory.locateHost(&memcpyToMemory, src, region, flags)
 	if err == nil {
-		err = imageToMemory.holds(uint64(len(dst)), b, memory)
+		err = imageToMemory.holds(uint64(len(dst)), &p)
 	}
 	if err == nil {
-		b.copy(dst, memory, src.Bytes, image)
+		p.box.copy(dst, p.memory, p.img.Bytes, p.image)
 	}
 	return err
 }
 
 // locateHost is locate for a region of a host copy.
 func (r *linearRules) locateHost(m *memcpyRules, img *Image, region *vk.BufferImageCopy,
-	flags vk.HostImageCopyFlags) (b box, image, memory side, err error) {
+	flags vk.HostImageCopyFlags) (placed, error) {
 	own := *region
 	own.ImageSubresource.LayerCount = layerCount(img, &own.ImageSubresource)
 	region = &own
-	b, image, memory, err = r.locate(img, region)
+	p, err := r.locate(img, region)
 	if err != nil || flags&vk.HOST_IMAGE_COPY_MEMCPY_BIT == 0 {
-		return b, image, memory, err
+		return p, err
 	}
-	sub, extent := &region.ImageSubresource, extent3(region.ImageExtent)
+	_, sub := img.of(&region.ImageSubresource)
+	extent := extent3(region.ImageExtent)
 	if region.ImageOffset != (vk.Offset3D{}) {
-		return b, image, memory, invalid(m.offset, "imageOffset %v of a plain copy", offset3(region.ImageOffset))
+		return p, invalid(m.offset, "imageOffset %v of a plain copy", offset3(region.ImageOffset))
 	}
 	for axis := range extent {
-		if size := levelSize(img, sub.MipLevel, axis); extent[axis] != size {
-			return b, image, memory, invalid(m.extent, "%d texels along %s of %d", extent[axis], axes[axis], size)
+		if size := levelSize(p.img, sub.MipLevel, axis); extent[axis] != size {
+			return p, invalid(m.extent, "%d texels along %s of %d", extent[axis], axes[axis], size)
 		}
 	}
 	if region.BufferRowLength != 0 || region.BufferImageHeight != 0 {
-		return b, image, memory, invalid(m.pitches, "row length %d and image height %d of a plain copy",
+		return p, invalid(m.pitches, "row length %d and image height %d of a plain copy",
 			region.BufferRowLength, region.BufferImageHeight)
 	}
-	s, _ := img.Layout.Subresource(sub.AspectMask, sub.MipLevel, sub.BaseArrayLayer)
-	b = box{rowBytes: s.Size, rows: uint64(sub.LayerCount), slices: 1}
-	return b, side{offset: s.Offset, rowPitch: img.Layout.LayerPitch}, side{rowPitch: s.Size}, nil
+	s, _ := p.img.Layout.Subresource(sub.AspectMask, sub.MipLevel, sub.BaseArrayLayer)
+	p.box = box{rowBytes: s.Size, rows: uint64(sub.LayerCount), slices: 1}
+	p.image = side{offset: s.Offset, rowPitch: p.img.Layout.LayerPitch}
+	p.memory = side{rowPitch: s.Size}
+	return p, nil
 }

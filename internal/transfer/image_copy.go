@@ -13,6 +13,7 @@ var sourceRules = rules{
 	volume:  vk.VUID_vkCmdCopyImage_srcImage_04443,
 	flat:    vk.VUID_vkCmdCopyImage_srcImage_00146,
 	plane:   vk.VUID_vkCmdCopyImage_srcImage_01787,
+	single:  vk.VUID_vkCmdCopyImage_srcImage_08713,
 	inside: [3]vk.VUID{vk.VUID_vkCmdCopyImage_srcOffset_00144, vk.VUID_vkCmdCopyImage_srcOffset_00145,
 		vk.VUID_vkCmdCopyImage_srcOffset_00147},
 	aligned: [3]vk.VUID{vk.VUID_vkCmdCopyImage_pRegions_07278, vk.VUID_vkCmdCopyImage_pRegions_07279,
@@ -30,6 +31,7 @@ var targetRules = rules{
 	volume:  vk.VUID_vkCmdCopyImage_dstImage_04444,
 	flat:    vk.VUID_vkCmdCopyImage_dstImage_00152,
 	plane:   vk.VUID_vkCmdCopyImage_dstImage_01788,
+	single:  vk.VUID_vkCmdCopyImage_dstImage_08714,
 	inside: [3]vk.VUID{vk.VUID_vkCmdCopyImage_dstOffset_00150, vk.VUID_vkCmdCopyImage_dstOffset_00151,
 		vk.VUID_vkCmdCopyImage_dstOffset_00153},
 	aligned: [3]vk.VUID{vk.VUID_vkCmdCopyImage_pRegions_07281, vk.VUID_vkCmdCopyImage_pRegions_07282,
@@ -37,18 +39,21 @@ var targetRules = rules{
 }
 
 // CopyImage is vkCmdCopyImage. Between a compressed and an uncompressed image a block is copied as a texel, and
-// extents are texels of the source (chapter "Copying Data Between Images").
+// extents are texels of the source (chapter "Copying Data Between Images"). A plane is copied as an image of its own.
 func CopyImage(dst, src *Image, regions []vk.ImageCopy) error {
-	if err := checkFormats(dst, src); err != nil {
-		return err
+	planar := len(dst.Planes)+len(src.Planes) > 0
+	if !planar { // planes are checked with their regions
+		if err := checkFormats(dst, src, vk.VUID_vkCmdCopyImage_srcImage_01548); err != nil {
+			return err
+		}
 	}
 	regions = withLayers(regions, src, dst, func(r *vk.ImageCopy) (_, _ *vk.ImageSubresourceLayers) {
 		return &r.SrcSubresource, &r.DstSubresource
 	})
-	same := address(dst.Bytes) == address(src.Bytes) && *dst.Layout == *src.Layout
+	same := address(dst.memory()) == address(src.memory()) && *dst.Layout == *src.Layout
 	if same || len(regions) > 1 { // one alone is checked below
 		for i := range regions {
-			if err := checkImageCopy(dst, src, &regions[i]); err != nil {
+			if _, _, _, err := placeCopy(dst, src, regions[i]); err != nil {
 				return err
 			}
 		}
@@ -58,22 +63,53 @@ func CopyImage(dst, src *Image, regions []vk.ImageCopy) error {
 			return err
 		}
 	}
-	for _, r := range regions {
-		if err := checkImageCopy(dst, src, &r); err != nil { // the application may have changed it meanwhile
+	for _, region := range regions {
+		to, from, r, err := placeCopy(dst, src, region)
+		if err != nil { // the application may have changed it meanwhile
 			return err
 		}
-		copyRegion(dst, src, &r)
+		copyRegion(to, from, &r)
 	}
 	return nil
 }
 
-// checkFormats applies the rules of chapter "Compatible Formats", "Size Compatibility".
-func checkFormats(dst, src *Image) error {
+// memory begins where the image or its first plane does.
+func (img *Image) memory() []byte {
+	if len(img.Planes) > 0 {
+		return img.Planes[0].Bytes
+	}
+	return img.Bytes
+}
+
+// placeCopy checks a region, and returns it with the images that it is a region of: these, or planes of them.
+func placeCopy(dst, src *Image, r vk.ImageCopy) (to, from *Image, own vk.ImageCopy, err error) {
+	if len(dst.Planes)+len(src.Planes) == 0 {
+		return dst, src, r, checkImageCopy(dst, src, &r)
+	}
+	from, r.SrcSubresource = src.of(&r.SrcSubresource)
+	to, r.DstSubresource = dst.of(&r.DstSubresource)
+	const color = vk.IMAGE_ASPECT_COLOR_BIT
+	switch {
+	case len(from.Planes) > 0 || len(to.Planes) > 0: // check says what is wrong with the aspects
+	case len(dst.Planes) == 0 && r.DstSubresource.AspectMask != color:
+		err = invalid(vk.VUID_vkCmdCopyImage_srcImage_01556, "a plane to aspects %v", r.DstSubresource.AspectMask)
+	case len(src.Planes) == 0 && r.SrcSubresource.AspectMask != color:
+		err = invalid(vk.VUID_vkCmdCopyImage_dstImage_01557, "aspects %v to a plane", r.SrcSubresource.AspectMask)
+	default:
+		err = checkFormats(to, from, vk.VUID_vkCmdCopyImage_None_01549)
+	}
+	if err == nil {
+		err = checkImageCopy(to, from, &r)
+	}
+	return to, from, r, err
+}
+
+// checkFormats applies the rules of chapter "Compatible Formats", "Size Compatibility"; rule is the one about sizes.
+func checkFormats(dst, src *Image, rule vk.VUID) error {
 	d, s := &dst.Layout.Format, &src.Layout.Format
 	colour := d.Aspects()|s.Aspects() == vk.IMAGE_ASPECT_COLOR_BIT
 	if dst.Format != src.Format && (!colour || d.Planes[0].BlockSize != s.Planes[0].BlockSize) {
-		return invalid(vk.VUID_vkCmdCopyImage_srcImage_01548, "formats %v and %v are not size-compatible", src.Format,
-			dst.Format)
+		return invalid(rule, "formats %v and %v are not size-compatible", src.Format, dst.Format)
 	}
 	if d.Compressed && s.Compressed && d.Block != s.Block {
 		return invalid(vk.VUID_vkCmdCopyImage_srcImage_09247, "formats %v and %v have different blocks", src.Format,

@@ -162,11 +162,11 @@ func referenceImageCopy(dst, src *Image, r *vk.ImageCopy) {
 	}
 }
 
-// allFormats are those that images can have.
+// allFormats are those that images of any type can have. Multi-planar ones are in planarFormats.
 func allFormats() []vk.Format {
 	var list []vk.Format
 	for _, f := range vk.AllFormats {
-		if _, ok := texel.FormatOf(f); ok {
+		if t, ok := texel.FormatOf(f); ok && !t.MultiPlanar() {
 			list = append(list, f)
 		}
 	}

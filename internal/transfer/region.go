@@ -15,6 +15,7 @@ type rules struct {
 	volume  vk.VUID // a 3D image has one layer
 	flat    vk.VUID // a 1D image has no y
 	plane   vk.VUID // a 1D or 2D image has no z
+	single  vk.VUID // of a multi-planar image the region names one plane
 	inside  [3]vk.VUID
 	aligned [3]vk.VUID // the offset is a multiple of the block extent
 	whole   [3]vk.VUID // the extent is too, or ends at the edge
@@ -27,6 +28,8 @@ var axes = [3]string{"x", "y", "z"}
 func (r *rules) check(img *Image, sub *vk.ImageSubresourceLayers) error {
 	l := img.Layout
 	switch {
+	case len(img.Planes) > 0:
+		return invalid(r.single, "aspects %v of an image with format %v", sub.AspectMask, img.Format)
 	case uint64(len(img.Bytes)) < l.Size:
 		return invalid(r.bound, "an image of %d bytes is bound to %d", l.Size, len(img.Bytes))
 	case sub.AspectMask == 0:

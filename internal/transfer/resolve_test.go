@@ -86,11 +86,11 @@ func randomResolve(r *rand.Rand, format vk.Format, imageType vk.ImageType) (to, 
 	}, 1, region.SrcSubresource.BaseArrayLayer + region.SrcSubresource.LayerCount}, region
 }
 
-// colorFormats are those that are not compressed.
+// colorFormats are those of which each texel has a colour of its own in memory.
 func colorFormats() []vk.Format {
 	return slices.DeleteFunc(allFormats(), func(f vk.Format) bool {
-		info, _ := texel.FormatOf(f)
-		return info.Compressed || info.Aspects() != vk.IMAGE_ASPECT_COLOR_BIT
+		_, ok := texel.CodecOf(f, vk.IMAGE_ASPECT_COLOR_BIT)
+		return !ok
 	})
 }
 

@@ -18,6 +18,34 @@ type Image struct {
 	Layout *texel.Layout
 	Format vk.Format
 	Type   vk.ImageType
+	// Planes are the planes of a multi-planar image, as images of their own.
+	Planes []Image
+}
+
+// NewImage makes an image that is bound to memory: bytes are all of it, or those in which the offsets of each plane of a
+// multi-planar image count.
+func NewImage(bytes *[texel.MaxPlanes][]byte, layout *texel.Layout, format vk.Format, of vk.ImageType) Image {
+	img := Image{Bytes: bytes[0], Layout: layout, Format: format, Type: of}
+	if layout.Format.MultiPlanar() {
+		for i, p := range layout.Format.Planes[:layout.Format.PlaneCount] {
+			own := layout.Plane(i)
+			img.Planes = append(img.Planes, Image{Bytes: bytes[i], Layout: &own, Format: p.Format, Type: of})
+		}
+	}
+	return img
+}
+
+// of returns what a region goes to that names aspects of the image: of a multi-planar one the plane, as an image whose
+// colours are meant. Aspects that are no plane leave both as they are, which check refuses.
+func (img *Image) of(sub *vk.ImageSubresourceLayers) (*Image, vk.ImageSubresourceLayers) {
+	own := *sub
+	if len(img.Planes) > 0 {
+		if i := img.Layout.Format.PlaneOf(own.AspectMask); i >= 0 && i < len(img.Planes) {
+			own.AspectMask = vk.IMAGE_ASPECT_COLOR_BIT
+			return &img.Planes[i], own
+		}
+	}
+	return img, own
 }
 
 // An operation of parallelBytes and more runs on several cores, each of which gets at least partBytes: less isn't

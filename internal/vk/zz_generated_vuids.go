@@ -129,6 +129,7 @@ const (
 	VUID_VkBindImageMemoryDeviceGroupInfo_splitInstanceBindRegionCount_01636
 	VUID_VkBindImageMemoryInfo_commonparent
 	VUID_VkBindImageMemoryInfo_image_07460
+	VUID_VkBindImageMemoryInfo_image_07736
 	VUID_VkBindImageMemoryInfo_image_parameter
 	VUID_VkBindImageMemoryInfo_memory_02628
 	VUID_VkBindImageMemoryInfo_memory_02728
@@ -136,11 +137,17 @@ const (
 	VUID_VkBindImageMemoryInfo_pNext_01615
 	VUID_VkBindImageMemoryInfo_pNext_01616
 	VUID_VkBindImageMemoryInfo_pNext_01617
+	VUID_VkBindImageMemoryInfo_pNext_01618
+	VUID_VkBindImageMemoryInfo_pNext_01619
+	VUID_VkBindImageMemoryInfo_pNext_01620
+	VUID_VkBindImageMemoryInfo_pNext_01621
 	VUID_VkBindImageMemoryInfo_pNext_01626
 	VUID_VkBindImageMemoryInfo_pNext_01627
 	VUID_VkBindImageMemoryInfo_pNext_01628
 	VUID_VkBindImageMemoryInfo_pNext_01629
 	VUID_VkBindImageMemoryInfo_pNext_01632
+	VUID_VkBindImagePlaneMemoryInfo_planeAspect_02283
+	VUID_VkBindImagePlaneMemoryInfo_planeAspect_02284
 	VUID_VkBlitImageInfo2_pRegions_parameter
 	VUID_VkBlitImageInfo2_regionCount_arraylength
 	VUID_VkBufferCopy_size_01988
@@ -253,6 +260,7 @@ const (
 	VUID_VkCopyImageToMemoryInfo_srcImage_07973
 	VUID_VkCopyImageToMemoryInfo_srcImage_07979
 	VUID_VkCopyImageToMemoryInfo_srcImage_07980
+	VUID_VkCopyImageToMemoryInfo_srcImage_07981
 	VUID_VkCopyImageToMemoryInfo_srcImage_07983
 	VUID_VkCopyImageToMemoryInfo_srcImage_09112
 	VUID_VkCopyImageToMemoryInfo_srcImage_09113
@@ -269,6 +277,7 @@ const (
 	VUID_VkCopyMemoryToImageInfo_dstImage_07973
 	VUID_VkCopyMemoryToImageInfo_dstImage_07979
 	VUID_VkCopyMemoryToImageInfo_dstImage_07980
+	VUID_VkCopyMemoryToImageInfo_dstImage_07981
 	VUID_VkCopyMemoryToImageInfo_dstImage_07983
 	VUID_VkCopyMemoryToImageInfo_dstImage_09112
 	VUID_VkCopyMemoryToImageInfo_dstImage_09113
@@ -332,6 +341,8 @@ const (
 	VUID_VkDeviceGroupSubmitInfo_pWaitSemaphoreDeviceIndices_00085
 	VUID_VkDeviceGroupSubmitInfo_signalSemaphoreCount_00084
 	VUID_VkDeviceGroupSubmitInfo_waitSemaphoreCount_00082
+	VUID_VkDeviceImageMemoryRequirements_pCreateInfo_06417
+	VUID_VkDeviceImageMemoryRequirements_pCreateInfo_06419
 	VUID_VkDeviceMemoryOpaqueCaptureAddressInfo_memory_parameter
 	VUID_VkDeviceQueueCreateInfo_flags_02861
 	VUID_VkDeviceQueueCreateInfo_queueCount_00382
@@ -352,6 +363,7 @@ const (
 	VUID_VkHostImageLayoutTransitionInfo_image_01932
 	VUID_VkHostImageLayoutTransitionInfo_image_03320
 	VUID_VkHostImageLayoutTransitionInfo_image_09055
+	VUID_VkHostImageLayoutTransitionInfo_image_09242
 	VUID_VkHostImageLayoutTransitionInfo_image_parameter
 	VUID_VkHostImageLayoutTransitionInfo_newLayout_09057
 	VUID_VkHostImageLayoutTransitionInfo_oldLayout_09230
@@ -377,6 +389,12 @@ const (
 	VUID_VkImageCreateInfo_flags_04738
 	VUID_VkImageCreateInfo_flags_08865
 	VUID_VkImageCreateInfo_flags_08866
+	VUID_VkImageCreateInfo_format_01577
+	VUID_VkImageCreateInfo_format_04712
+	VUID_VkImageCreateInfo_format_04713
+	VUID_VkImageCreateInfo_format_06410
+	VUID_VkImageCreateInfo_format_06411
+	VUID_VkImageCreateInfo_format_06412
 	VUID_VkImageCreateInfo_imageCreateMaxMipLevels_02251
 	VUID_VkImageCreateInfo_imageType_00956
 	VUID_VkImageCreateInfo_imageType_00957
@@ -404,7 +422,11 @@ const (
 	VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_drmFormatModifier_02264
 	VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_size_02267
 	VUID_VkImageDrmFormatModifierListCreateInfoEXT_pDrmFormatModifiers_02263
+	VUID_VkImageMemoryRequirementsInfo2_image_01589
+	VUID_VkImageMemoryRequirementsInfo2_image_01590
 	VUID_VkImageMemoryRequirementsInfo2_image_parameter
+	VUID_VkImagePlaneMemoryRequirementsInfo_planeAspect_02281
+	VUID_VkImagePlaneMemoryRequirementsInfo_planeAspect_02282
 	VUID_VkImageResolve_layerCount_08803
 	VUID_VkImageSparseMemoryRequirementsInfo2_image_parameter
 	VUID_VkImageSubresourceLayers_aspectMask_requiredbitmask
@@ -421,20 +443,26 @@ const (
 	VUID_VkImageToMemoryCopy_memoryRowLength_09101
 	VUID_VkImageToMemoryCopy_pHostPointer_09066
 	VUID_VkImageViewCreateInfo_None_02273
+	VUID_VkImageViewCreateInfo_format_06415
+	VUID_VkImageViewCreateInfo_format_12398
 	VUID_VkImageViewCreateInfo_imageViewType_04973
 	VUID_VkImageViewCreateInfo_image_01003
+	VUID_VkImageViewCreateInfo_image_01586
 	VUID_VkImageViewCreateInfo_image_01761
 	VUID_VkImageViewCreateInfo_image_04441
 	VUID_VkImageViewCreateInfo_image_06724
 	VUID_VkImageViewCreateInfo_image_12397
 	VUID_VkImageViewCreateInfo_image_parameter
+	VUID_VkImageViewCreateInfo_pNext_01970
 	VUID_VkImageViewCreateInfo_pNext_02662
 	VUID_VkImageViewCreateInfo_pNext_02663
 	VUID_VkImageViewCreateInfo_pNext_02664
+	VUID_VkImageViewCreateInfo_pNext_06658
 	VUID_VkImageViewCreateInfo_subResourceRange_01021
 	VUID_VkImageViewCreateInfo_subresourceRange_01478
 	VUID_VkImageViewCreateInfo_subresourceRange_01718
 	VUID_VkImageViewCreateInfo_subresourceRange_06725
+	VUID_VkImageViewCreateInfo_subresourceRange_07818
 	VUID_VkImageViewCreateInfo_usage_02274
 	VUID_VkImageViewCreateInfo_usage_02275
 	VUID_VkImageViewCreateInfo_usage_02277
@@ -484,6 +512,7 @@ const (
 	VUID_VkMemoryDedicatedAllocateInfo_buffer_parameter
 	VUID_VkMemoryDedicatedAllocateInfo_commonparent
 	VUID_VkMemoryDedicatedAllocateInfo_image_01432
+	VUID_VkMemoryDedicatedAllocateInfo_image_01797
 	VUID_VkMemoryDedicatedAllocateInfo_image_01878
 	VUID_VkMemoryDedicatedAllocateInfo_image_02964
 	VUID_VkMemoryDedicatedAllocateInfo_image_parameter
@@ -598,9 +627,11 @@ const (
 	VUID_VkQueryPoolCreateInfo_queryType_parameter
 	VUID_VkResolveImageInfo2_pRegions_parameter
 	VUID_VkResolveImageInfo2_regionCount_arraylength
+	VUID_VkSamplerCreateInfo_None_01647
 	VUID_VkSamplerCreateInfo_None_04012
 	VUID_VkSamplerCreateInfo_addressModeU_01078
 	VUID_VkSamplerCreateInfo_addressModeU_01079
+	VUID_VkSamplerCreateInfo_addressModeU_01646
 	VUID_VkSamplerCreateInfo_addressModeU_parameter
 	VUID_VkSamplerCreateInfo_anisotropyEnable_01070
 	VUID_VkSamplerCreateInfo_anisotropyEnable_01071
@@ -619,6 +650,21 @@ const (
 	VUID_VkSamplerCreateInfo_unnormalizedCoordinates_01077
 	VUID_VkSamplerCustomBorderColorCreateInfoEXT_format_04014
 	VUID_VkSamplerReductionModeCreateInfo_reductionMode_parameter
+	VUID_VkSamplerYcbcrConversionCreateInfo_chromaFilter_parameter
+	VUID_VkSamplerYcbcrConversionCreateInfo_components_02581
+	VUID_VkSamplerYcbcrConversionCreateInfo_components_02582
+	VUID_VkSamplerYcbcrConversionCreateInfo_components_02583
+	VUID_VkSamplerYcbcrConversionCreateInfo_components_02584
+	VUID_VkSamplerYcbcrConversionCreateInfo_components_02585
+	VUID_VkSamplerYcbcrConversionCreateInfo_components_parameter
+	VUID_VkSamplerYcbcrConversionCreateInfo_format_01650
+	VUID_VkSamplerYcbcrConversionCreateInfo_format_04061
+	VUID_VkSamplerYcbcrConversionCreateInfo_xChromaOffset_parameter
+	VUID_VkSamplerYcbcrConversionCreateInfo_yChromaOffset_parameter
+	VUID_VkSamplerYcbcrConversionCreateInfo_ycbcrModel_01655
+	VUID_VkSamplerYcbcrConversionCreateInfo_ycbcrModel_parameter
+	VUID_VkSamplerYcbcrConversionCreateInfo_ycbcrRange_parameter
+	VUID_VkSamplerYcbcrConversionInfo_conversion_parameter
 	VUID_VkSemaphoreGetFdInfoKHR_handleType_01132
 	VUID_VkSemaphoreGetFdInfoKHR_handleType_01136
 	VUID_VkSemaphoreGetFdInfoKHR_handleType_03253
@@ -671,9 +717,12 @@ const (
 	VUID_VkWriteDescriptorSet_descriptorType_00331
 	VUID_VkWriteDescriptorSet_descriptorType_00332
 	VUID_VkWriteDescriptorSet_descriptorType_00333
+	VUID_VkWriteDescriptorSet_descriptorType_01946
+	VUID_VkWriteDescriptorSet_descriptorType_01948
 	VUID_VkWriteDescriptorSet_descriptorType_02219
 	VUID_VkWriteDescriptorSet_descriptorType_02220
 	VUID_VkWriteDescriptorSet_descriptorType_02221
+	VUID_VkWriteDescriptorSet_descriptorType_02738
 	VUID_VkWriteDescriptorSet_descriptorType_02994
 	VUID_VkWriteDescriptorSet_descriptorType_02995
 	VUID_VkWriteDescriptorSet_descriptorType_02996
@@ -712,9 +761,11 @@ const (
 	VUID_vkBindBufferMemory_memory_parameter
 	VUID_vkBindBufferMemory_memory_parent
 	VUID_vkBindImageMemory2_device_parameter
+	VUID_vkBindImageMemory2_pBindInfos_02858
 	VUID_vkBindImageMemory_None_10735
 	VUID_vkBindImageMemory_None_10737
 	VUID_vkBindImageMemory_device_parameter
+	VUID_vkBindImageMemory_image_01608
 	VUID_vkBindImageMemory_image_07460
 	VUID_vkBindImageMemory_image_parameter
 	VUID_vkBindImageMemory_image_parent
@@ -779,6 +830,7 @@ const (
 	VUID_vkCmdBlitImage_dstImage_00250
 	VUID_vkCmdBlitImage_dstImage_00252
 	VUID_vkCmdBlitImage_dstImage_02000
+	VUID_vkCmdBlitImage_dstImage_06422
 	VUID_vkCmdBlitImage_dstImage_parameter
 	VUID_vkCmdBlitImage_dstOffset_00248
 	VUID_vkCmdBlitImage_dstOffset_00249
@@ -801,6 +853,7 @@ const (
 	VUID_vkCmdBlitImage_srcImage_00240
 	VUID_vkCmdBlitImage_srcImage_00245
 	VUID_vkCmdBlitImage_srcImage_00247
+	VUID_vkCmdBlitImage_srcImage_06421
 	VUID_vkCmdBlitImage_srcImage_parameter
 	VUID_vkCmdBlitImage_srcOffset_00243
 	VUID_vkCmdBlitImage_srcOffset_00244
@@ -819,6 +872,7 @@ const (
 	VUID_vkCmdClearColorImage_image_00002
 	VUID_vkCmdClearColorImage_image_00003
 	VUID_vkCmdClearColorImage_image_00007
+	VUID_vkCmdClearColorImage_image_01545
 	VUID_vkCmdClearColorImage_image_parameter
 	VUID_vkCmdClearColorImage_pColor_04961
 	VUID_vkCmdClearColorImage_pRanges_01692
@@ -862,9 +916,11 @@ const (
 	VUID_vkCmdCopyBufferToImage_dstImage_07966
 	VUID_vkCmdCopyBufferToImage_dstImage_07973
 	VUID_vkCmdCopyBufferToImage_dstImage_07975
+	VUID_vkCmdCopyBufferToImage_dstImage_07976
 	VUID_vkCmdCopyBufferToImage_dstImage_07978
 	VUID_vkCmdCopyBufferToImage_dstImage_07979
 	VUID_vkCmdCopyBufferToImage_dstImage_07980
+	VUID_vkCmdCopyBufferToImage_dstImage_07981
 	VUID_vkCmdCopyBufferToImage_dstImage_07983
 	VUID_vkCmdCopyBufferToImage_dstImage_parameter
 	VUID_vkCmdCopyBufferToImage_imageOffset_09104
@@ -923,11 +979,14 @@ const (
 	VUID_vkCmdCopyImageToBuffer_srcImage_07966
 	VUID_vkCmdCopyImageToBuffer_srcImage_07973
 	VUID_vkCmdCopyImageToBuffer_srcImage_07975
+	VUID_vkCmdCopyImageToBuffer_srcImage_07976
 	VUID_vkCmdCopyImageToBuffer_srcImage_07978
 	VUID_vkCmdCopyImageToBuffer_srcImage_07979
 	VUID_vkCmdCopyImageToBuffer_srcImage_07980
+	VUID_vkCmdCopyImageToBuffer_srcImage_07981
 	VUID_vkCmdCopyImageToBuffer_srcImage_07983
 	VUID_vkCmdCopyImageToBuffer_srcImage_parameter
+	VUID_vkCmdCopyImage_None_01549
 	VUID_vkCmdCopyImage_aspectMask_00142
 	VUID_vkCmdCopyImage_aspectMask_00143
 	VUID_vkCmdCopyImage_aspect_06662
@@ -936,10 +995,12 @@ const (
 	VUID_vkCmdCopyImage_commandBuffer_recording
 	VUID_vkCmdCopyImage_commonparent
 	VUID_vkCmdCopyImage_dstImage_00152
+	VUID_vkCmdCopyImage_dstImage_01557
 	VUID_vkCmdCopyImage_dstImage_01788
 	VUID_vkCmdCopyImage_dstImage_01792
 	VUID_vkCmdCopyImage_dstImage_04444
 	VUID_vkCmdCopyImage_dstImage_07966
+	VUID_vkCmdCopyImage_dstImage_08714
 	VUID_vkCmdCopyImage_dstImage_parameter
 	VUID_vkCmdCopyImage_dstOffset_00150
 	VUID_vkCmdCopyImage_dstOffset_00151
@@ -959,6 +1020,7 @@ const (
 	VUID_vkCmdCopyImage_srcImage_00146
 	VUID_vkCmdCopyImage_srcImage_01548
 	VUID_vkCmdCopyImage_srcImage_01551
+	VUID_vkCmdCopyImage_srcImage_01556
 	VUID_vkCmdCopyImage_srcImage_01728
 	VUID_vkCmdCopyImage_srcImage_01729
 	VUID_vkCmdCopyImage_srcImage_01730
@@ -968,6 +1030,7 @@ const (
 	VUID_vkCmdCopyImage_srcImage_01791
 	VUID_vkCmdCopyImage_srcImage_04443
 	VUID_vkCmdCopyImage_srcImage_07966
+	VUID_vkCmdCopyImage_srcImage_08713
 	VUID_vkCmdCopyImage_srcImage_08793
 	VUID_vkCmdCopyImage_srcImage_09247
 	VUID_vkCmdCopyImage_srcImage_parameter
@@ -1393,6 +1456,7 @@ const (
 	VUID_vkDestroyRenderPass_renderPass_parameter
 	VUID_vkDestroySamplerYcbcrConversion_device_parameter
 	VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parameter
+	VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parent
 	VUID_vkDestroySampler_device_parameter
 	VUID_vkDestroySampler_sampler_parameter
 	VUID_vkDestroySampler_sampler_parent
@@ -1466,6 +1530,7 @@ const (
 	VUID_vkGetImageDrmFormatModifierPropertiesEXT_image_parent
 	VUID_vkGetImageMemoryRequirements2_device_parameter
 	VUID_vkGetImageMemoryRequirements_device_parameter
+	VUID_vkGetImageMemoryRequirements_image_01588
 	VUID_vkGetImageMemoryRequirements_image_parameter
 	VUID_vkGetImageMemoryRequirements_image_parent
 	VUID_vkGetImageSparseMemoryRequirements2_device_parameter
@@ -1484,6 +1549,7 @@ const (
 	VUID_vkGetImageSubresourceLayout_image_parameter
 	VUID_vkGetImageSubresourceLayout_image_parent
 	VUID_vkGetImageSubresourceLayout_mipLevel_01716
+	VUID_vkGetImageSubresourceLayout_tiling_08717
 	VUID_vkGetImageSubresourceLayout_tiling_09433
 	VUID_vkGetInstanceProcAddr_instance_parameter
 	VUID_vkGetMemoryFdKHR_device_parameter
@@ -1776,6 +1842,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkBindImageMemoryDeviceGroupInfo-splitInstanceBindRegionCount-01636" +
 	"VUID-VkBindImageMemoryInfo-commonparent" +
 	"VUID-VkBindImageMemoryInfo-image-07460" +
+	"VUID-VkBindImageMemoryInfo-image-07736" +
 	"VUID-VkBindImageMemoryInfo-image-parameter" +
 	"VUID-VkBindImageMemoryInfo-memory-02628" +
 	"VUID-VkBindImageMemoryInfo-memory-02728" +
@@ -1783,11 +1850,17 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkBindImageMemoryInfo-pNext-01615" +
 	"VUID-VkBindImageMemoryInfo-pNext-01616" +
 	"VUID-VkBindImageMemoryInfo-pNext-01617" +
+	"VUID-VkBindImageMemoryInfo-pNext-01618" +
+	"VUID-VkBindImageMemoryInfo-pNext-01619" +
+	"VUID-VkBindImageMemoryInfo-pNext-01620" +
+	"VUID-VkBindImageMemoryInfo-pNext-01621" +
 	"VUID-VkBindImageMemoryInfo-pNext-01626" +
 	"VUID-VkBindImageMemoryInfo-pNext-01627" +
 	"VUID-VkBindImageMemoryInfo-pNext-01628" +
 	"VUID-VkBindImageMemoryInfo-pNext-01629" +
 	"VUID-VkBindImageMemoryInfo-pNext-01632" +
+	"VUID-VkBindImagePlaneMemoryInfo-planeAspect-02283" +
+	"VUID-VkBindImagePlaneMemoryInfo-planeAspect-02284" +
 	"VUID-VkBlitImageInfo2-pRegions-parameter" +
 	"VUID-VkBlitImageInfo2-regionCount-arraylength" +
 	"VUID-VkBufferCopy-size-01988" +
@@ -1900,6 +1973,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkCopyImageToMemoryInfo-srcImage-07973" +
 	"VUID-VkCopyImageToMemoryInfo-srcImage-07979" +
 	"VUID-VkCopyImageToMemoryInfo-srcImage-07980" +
+	"VUID-VkCopyImageToMemoryInfo-srcImage-07981" +
 	"VUID-VkCopyImageToMemoryInfo-srcImage-07983" +
 	"VUID-VkCopyImageToMemoryInfo-srcImage-09112" +
 	"VUID-VkCopyImageToMemoryInfo-srcImage-09113" +
@@ -1916,6 +1990,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkCopyMemoryToImageInfo-dstImage-07973" +
 	"VUID-VkCopyMemoryToImageInfo-dstImage-07979" +
 	"VUID-VkCopyMemoryToImageInfo-dstImage-07980" +
+	"VUID-VkCopyMemoryToImageInfo-dstImage-07981" +
 	"VUID-VkCopyMemoryToImageInfo-dstImage-07983" +
 	"VUID-VkCopyMemoryToImageInfo-dstImage-09112" +
 	"VUID-VkCopyMemoryToImageInfo-dstImage-09113" +
@@ -1979,6 +2054,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkDeviceGroupSubmitInfo-pWaitSemaphoreDeviceIndices-00085" +
 	"VUID-VkDeviceGroupSubmitInfo-signalSemaphoreCount-00084" +
 	"VUID-VkDeviceGroupSubmitInfo-waitSemaphoreCount-00082" +
+	"VUID-VkDeviceImageMemoryRequirements-pCreateInfo-06417" +
+	"VUID-VkDeviceImageMemoryRequirements-pCreateInfo-06419" +
 	"VUID-VkDeviceMemoryOpaqueCaptureAddressInfo-memory-parameter" +
 	"VUID-VkDeviceQueueCreateInfo-flags-02861" +
 	"VUID-VkDeviceQueueCreateInfo-queueCount-00382" +
@@ -1999,6 +2076,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-01932" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-03320" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-09055" +
+	"VUID-VkHostImageLayoutTransitionInfo-image-09242" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-parameter" +
 	"VUID-VkHostImageLayoutTransitionInfo-newLayout-09057" +
 	"VUID-VkHostImageLayoutTransitionInfo-oldLayout-09230" +
@@ -2024,6 +2102,12 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkImageCreateInfo-flags-04738" +
 	"VUID-VkImageCreateInfo-flags-08865" +
 	"VUID-VkImageCreateInfo-flags-08866" +
+	"VUID-VkImageCreateInfo-format-01577" +
+	"VUID-VkImageCreateInfo-format-04712" +
+	"VUID-VkImageCreateInfo-format-04713" +
+	"VUID-VkImageCreateInfo-format-06410" +
+	"VUID-VkImageCreateInfo-format-06411" +
+	"VUID-VkImageCreateInfo-format-06412" +
 	"VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251" +
 	"VUID-VkImageCreateInfo-imageType-00956" +
 	"VUID-VkImageCreateInfo-imageType-00957" +
@@ -2051,7 +2135,11 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-drmFormatModifier-02264" +
 	"VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-size-02267" +
 	"VUID-VkImageDrmFormatModifierListCreateInfoEXT-pDrmFormatModifiers-02263" +
+	"VUID-VkImageMemoryRequirementsInfo2-image-01589" +
+	"VUID-VkImageMemoryRequirementsInfo2-image-01590" +
 	"VUID-VkImageMemoryRequirementsInfo2-image-parameter" +
+	"VUID-VkImagePlaneMemoryRequirementsInfo-planeAspect-02281" +
+	"VUID-VkImagePlaneMemoryRequirementsInfo-planeAspect-02282" +
 	"VUID-VkImageResolve-layerCount-08803" +
 	"VUID-VkImageSparseMemoryRequirementsInfo2-image-parameter" +
 	"VUID-VkImageSubresourceLayers-aspectMask-requiredbitmask" +
@@ -2068,20 +2156,26 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkImageToMemoryCopy-memoryRowLength-09101" +
 	"VUID-VkImageToMemoryCopy-pHostPointer-09066" +
 	"VUID-VkImageViewCreateInfo-None-02273" +
+	"VUID-VkImageViewCreateInfo-format-06415" +
+	"VUID-VkImageViewCreateInfo-format-12398" +
 	"VUID-VkImageViewCreateInfo-imageViewType-04973" +
 	"VUID-VkImageViewCreateInfo-image-01003" +
+	"VUID-VkImageViewCreateInfo-image-01586" +
 	"VUID-VkImageViewCreateInfo-image-01761" +
 	"VUID-VkImageViewCreateInfo-image-04441" +
 	"VUID-VkImageViewCreateInfo-image-06724" +
 	"VUID-VkImageViewCreateInfo-image-12397" +
 	"VUID-VkImageViewCreateInfo-image-parameter" +
+	"VUID-VkImageViewCreateInfo-pNext-01970" +
 	"VUID-VkImageViewCreateInfo-pNext-02662" +
 	"VUID-VkImageViewCreateInfo-pNext-02663" +
 	"VUID-VkImageViewCreateInfo-pNext-02664" +
+	"VUID-VkImageViewCreateInfo-pNext-06658" +
 	"VUID-VkImageViewCreateInfo-subResourceRange-01021" +
 	"VUID-VkImageViewCreateInfo-subresourceRange-01478" +
 	"VUID-VkImageViewCreateInfo-subresourceRange-01718" +
 	"VUID-VkImageViewCreateInfo-subresourceRange-06725" +
+	"VUID-VkImageViewCreateInfo-subresourceRange-07818" +
 	"VUID-VkImageViewCreateInfo-usage-02274" +
 	"VUID-VkImageViewCreateInfo-usage-02275" +
 	"VUID-VkImageViewCreateInfo-usage-02277" +
@@ -2131,6 +2225,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkMemoryDedicatedAllocateInfo-buffer-parameter" +
 	"VUID-VkMemoryDedicatedAllocateInfo-commonparent" +
 	"VUID-VkMemoryDedicatedAllocateInfo-image-01432" +
+	"VUID-VkMemoryDedicatedAllocateInfo-image-01797" +
 	"VUID-VkMemoryDedicatedAllocateInfo-image-01878" +
 	"VUID-VkMemoryDedicatedAllocateInfo-image-02964" +
 	"VUID-VkMemoryDedicatedAllocateInfo-image-parameter" +
@@ -2245,9 +2340,11 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkQueryPoolCreateInfo-queryType-parameter" +
 	"VUID-VkResolveImageInfo2-pRegions-parameter" +
 	"VUID-VkResolveImageInfo2-regionCount-arraylength" +
+	"VUID-VkSamplerCreateInfo-None-01647" +
 	"VUID-VkSamplerCreateInfo-None-04012" +
 	"VUID-VkSamplerCreateInfo-addressModeU-01078" +
 	"VUID-VkSamplerCreateInfo-addressModeU-01079" +
+	"VUID-VkSamplerCreateInfo-addressModeU-01646" +
 	"VUID-VkSamplerCreateInfo-addressModeU-parameter" +
 	"VUID-VkSamplerCreateInfo-anisotropyEnable-01070" +
 	"VUID-VkSamplerCreateInfo-anisotropyEnable-01071" +
@@ -2266,6 +2363,21 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01077" +
 	"VUID-VkSamplerCustomBorderColorCreateInfoEXT-format-04014" +
 	"VUID-VkSamplerReductionModeCreateInfo-reductionMode-parameter" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-chromaFilter-parameter" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-components-02581" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-components-02582" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-components-02583" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-components-02584" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-components-02585" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-components-parameter" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-format-01650" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-format-04061" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-xChromaOffset-parameter" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-yChromaOffset-parameter" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-ycbcrModel-01655" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-ycbcrModel-parameter" +
+	"VUID-VkSamplerYcbcrConversionCreateInfo-ycbcrRange-parameter" +
+	"VUID-VkSamplerYcbcrConversionInfo-conversion-parameter" +
 	"VUID-VkSemaphoreGetFdInfoKHR-handleType-01132" +
 	"VUID-VkSemaphoreGetFdInfoKHR-handleType-01136" +
 	"VUID-VkSemaphoreGetFdInfoKHR-handleType-03253" +
@@ -2318,9 +2430,12 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkWriteDescriptorSet-descriptorType-00331" +
 	"VUID-VkWriteDescriptorSet-descriptorType-00332" +
 	"VUID-VkWriteDescriptorSet-descriptorType-00333" +
+	"VUID-VkWriteDescriptorSet-descriptorType-01946" +
+	"VUID-VkWriteDescriptorSet-descriptorType-01948" +
 	"VUID-VkWriteDescriptorSet-descriptorType-02219" +
 	"VUID-VkWriteDescriptorSet-descriptorType-02220" +
 	"VUID-VkWriteDescriptorSet-descriptorType-02221" +
+	"VUID-VkWriteDescriptorSet-descriptorType-02738" +
 	"VUID-VkWriteDescriptorSet-descriptorType-02994" +
 	"VUID-VkWriteDescriptorSet-descriptorType-02995" +
 	"VUID-VkWriteDescriptorSet-descriptorType-02996" +
@@ -2359,9 +2474,11 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkBindBufferMemory-memory-parameter" +
 	"VUID-vkBindBufferMemory-memory-parent" +
 	"VUID-vkBindImageMemory2-device-parameter" +
+	"VUID-vkBindImageMemory2-pBindInfos-02858" +
 	"VUID-vkBindImageMemory-None-10735" +
 	"VUID-vkBindImageMemory-None-10737" +
 	"VUID-vkBindImageMemory-device-parameter" +
+	"VUID-vkBindImageMemory-image-01608" +
 	"VUID-vkBindImageMemory-image-07460" +
 	"VUID-vkBindImageMemory-image-parameter" +
 	"VUID-vkBindImageMemory-image-parent" +
@@ -2426,6 +2543,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBlitImage-dstImage-00250" +
 	"VUID-vkCmdBlitImage-dstImage-00252" +
 	"VUID-vkCmdBlitImage-dstImage-02000" +
+	"VUID-vkCmdBlitImage-dstImage-06422" +
 	"VUID-vkCmdBlitImage-dstImage-parameter" +
 	"VUID-vkCmdBlitImage-dstOffset-00248" +
 	"VUID-vkCmdBlitImage-dstOffset-00249" +
@@ -2448,6 +2566,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBlitImage-srcImage-00240" +
 	"VUID-vkCmdBlitImage-srcImage-00245" +
 	"VUID-vkCmdBlitImage-srcImage-00247" +
+	"VUID-vkCmdBlitImage-srcImage-06421" +
 	"VUID-vkCmdBlitImage-srcImage-parameter" +
 	"VUID-vkCmdBlitImage-srcOffset-00243" +
 	"VUID-vkCmdBlitImage-srcOffset-00244" +
@@ -2466,6 +2585,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdClearColorImage-image-00002" +
 	"VUID-vkCmdClearColorImage-image-00003" +
 	"VUID-vkCmdClearColorImage-image-00007" +
+	"VUID-vkCmdClearColorImage-image-01545" +
 	"VUID-vkCmdClearColorImage-image-parameter" +
 	"VUID-vkCmdClearColorImage-pColor-04961" +
 	"VUID-vkCmdClearColorImage-pRanges-01692" +
@@ -2509,9 +2629,11 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdCopyBufferToImage-dstImage-07966" +
 	"VUID-vkCmdCopyBufferToImage-dstImage-07973" +
 	"VUID-vkCmdCopyBufferToImage-dstImage-07975" +
+	"VUID-vkCmdCopyBufferToImage-dstImage-07976" +
 	"VUID-vkCmdCopyBufferToImage-dstImage-07978" +
 	"VUID-vkCmdCopyBufferToImage-dstImage-07979" +
 	"VUID-vkCmdCopyBufferToImage-dstImage-07980" +
+	"VUID-vkCmdCopyBufferToImage-dstImage-07981" +
 	"VUID-vkCmdCopyBufferToImage-dstImage-07983" +
 	"VUID-vkCmdCopyBufferToImage-dstImage-parameter" +
 	"VUID-vkCmdCopyBufferToImage-imageOffset-09104" +
@@ -2570,11 +2692,14 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdCopyImageToBuffer-srcImage-07966" +
 	"VUID-vkCmdCopyImageToBuffer-srcImage-07973" +
 	"VUID-vkCmdCopyImageToBuffer-srcImage-07975" +
+	"VUID-vkCmdCopyImageToBuffer-srcImage-07976" +
 	"VUID-vkCmdCopyImageToBuffer-srcImage-07978" +
 	"VUID-vkCmdCopyImageToBuffer-srcImage-07979" +
 	"VUID-vkCmdCopyImageToBuffer-srcImage-07980" +
+	"VUID-vkCmdCopyImageToBuffer-srcImage-07981" +
 	"VUID-vkCmdCopyImageToBuffer-srcImage-07983" +
 	"VUID-vkCmdCopyImageToBuffer-srcImage-parameter" +
+	"VUID-vkCmdCopyImage-None-01549" +
 	"VUID-vkCmdCopyImage-aspectMask-00142" +
 	"VUID-vkCmdCopyImage-aspectMask-00143" +
 	"VUID-vkCmdCopyImage-aspect-06662" +
@@ -2583,10 +2708,12 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdCopyImage-commandBuffer-recording" +
 	"VUID-vkCmdCopyImage-commonparent" +
 	"VUID-vkCmdCopyImage-dstImage-00152" +
+	"VUID-vkCmdCopyImage-dstImage-01557" +
 	"VUID-vkCmdCopyImage-dstImage-01788" +
 	"VUID-vkCmdCopyImage-dstImage-01792" +
 	"VUID-vkCmdCopyImage-dstImage-04444" +
 	"VUID-vkCmdCopyImage-dstImage-07966" +
+	"VUID-vkCmdCopyImage-dstImage-08714" +
 	"VUID-vkCmdCopyImage-dstImage-parameter" +
 	"VUID-vkCmdCopyImage-dstOffset-00150" +
 	"VUID-vkCmdCopyImage-dstOffset-00151" +
@@ -2606,6 +2733,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdCopyImage-srcImage-00146" +
 	"VUID-vkCmdCopyImage-srcImage-01548" +
 	"VUID-vkCmdCopyImage-srcImage-01551" +
+	"VUID-vkCmdCopyImage-srcImage-01556" +
 	"VUID-vkCmdCopyImage-srcImage-01728" +
 	"VUID-vkCmdCopyImage-srcImage-01729" +
 	"VUID-vkCmdCopyImage-srcImage-01730" +
@@ -2615,6 +2743,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdCopyImage-srcImage-01791" +
 	"VUID-vkCmdCopyImage-srcImage-04443" +
 	"VUID-vkCmdCopyImage-srcImage-07966" +
+	"VUID-vkCmdCopyImage-srcImage-08713" +
 	"VUID-vkCmdCopyImage-srcImage-08793" +
 	"VUID-vkCmdCopyImage-srcImage-09247" +
 	"VUID-vkCmdCopyImage-srcImage-parameter" +
@@ -3040,6 +3169,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkDestroyRenderPass-renderPass-parameter" +
 	"VUID-vkDestroySamplerYcbcrConversion-device-parameter" +
 	"VUID-vkDestroySamplerYcbcrConversion-ycbcrConversion-parameter" +
+	"VUID-vkDestroySamplerYcbcrConversion-ycbcrConversion-parent" +
 	"VUID-vkDestroySampler-device-parameter" +
 	"VUID-vkDestroySampler-sampler-parameter" +
 	"VUID-vkDestroySampler-sampler-parent" +
@@ -3113,6 +3243,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkGetImageDrmFormatModifierPropertiesEXT-image-parent" +
 	"VUID-vkGetImageMemoryRequirements2-device-parameter" +
 	"VUID-vkGetImageMemoryRequirements-device-parameter" +
+	"VUID-vkGetImageMemoryRequirements-image-01588" +
 	"VUID-vkGetImageMemoryRequirements-image-parameter" +
 	"VUID-vkGetImageMemoryRequirements-image-parent" +
 	"VUID-vkGetImageSparseMemoryRequirements2-device-parameter" +
@@ -3131,6 +3262,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkGetImageSubresourceLayout-image-parameter" +
 	"VUID-vkGetImageSubresourceLayout-image-parent" +
 	"VUID-vkGetImageSubresourceLayout-mipLevel-01716" +
+	"VUID-vkGetImageSubresourceLayout-tiling-08717" +
 	"VUID-vkGetImageSubresourceLayout-tiling-09433" +
 	"VUID-vkGetInstanceProcAddr-instance-parameter" +
 	"VUID-vkGetMemoryFdKHR-device-parameter" +
@@ -3308,99 +3440,104 @@ var vuidPlaces = [...]uint32{
 	2488, 2533, 2578, 2612, 2649, 2686, 2723, 2773, 2823, 2873, 2912, 2951, 2984, 3043, 3103, 3162,
 	3227, 3276, 3325, 3385, 3427, 3469, 3534, 3568, 3602, 3636, 3676, 3716, 3756, 3788, 3828, 3890,
 	3930, 3966, 4027, 4086, 4124, 4162, 4215, 4255, 4299, 4339, 4379, 4419, 4459, 4499, 4543, 4582,
-	4642, 4697, 4752, 4812, 4872, 4922, 4972, 5022, 5072, 5130, 5199, 5271, 5310, 5348, 5390, 5429,
-	5468, 5507, 5545, 5583, 5621, 5659, 5697, 5735, 5773, 5811, 5851, 5896, 5924, 5959, 6009, 6044,
-	6078, 6112, 6159, 6198, 6244, 6288, 6328, 6368, 6408, 6461, 6501, 6541, 6581, 6625, 6665, 6705,
-	6749, 6789, 6829, 6868, 6907, 6957, 6998, 7052, 7100, 7141, 7203, 7263, 7313, 7367, 7414, 7454,
-	7497, 7540, 7585, 7629, 7673, 7718, 7763, 7808, 7853, 7898, 7943, 7992, 8059, 8103, 8144, 8190,
-	8238, 8291, 8328, 8374, 8415, 8456, 8497, 8538, 8579, 8625, 8666, 8707, 8748, 8789, 8829, 8874,
-	8922, 8975, 9015, 9063, 9105, 9147, 9189, 9231, 9277, 9320, 9363, 9411, 9453, 9495, 9537, 9579,
-	9621, 9667, 9710, 9750, 9794, 9840, 9886, 9937, 9988, 10039, 10090, 10141, 10193, 10243, 10293, 10342,
-	10385, 10428, 10471, 10514, 10557, 10600, 10643, 10686, 10729, 10772, 10815, 10858, 10901, 10944, 10991, 11040,
-	11083, 11126, 11169, 11212, 11255, 11298, 11341, 11384, 11427, 11470, 11513, 11556, 11599, 11642, 11689, 11729,
-	11773, 11819, 11865, 11916, 11967, 12018, 12069, 12120, 12172, 12222, 12272, 12337, 12387, 12427, 12471, 12511,
-	12550, 12589, 12628, 12694, 12742, 12778, 12823, 12880, 12930, 12980, 13030, 13084, 13143, 13210, 13270, 13338,
-	13406, 13460, 13514, 13572, 13622, 13670, 13718, 13766, 13846, 13900, 13960, 14020, 14080, 14144, 14205, 14262,
-	14319, 14376, 14433, 14493, 14546, 14606, 14668, 14723, 14776, 14836, 14876, 14921, 14972, 15039, 15085, 15123,
-	15161, 15199, 15245, 15294, 15344, 15380, 15420, 15461, 15502, 15543, 15591, 15639, 15687, 15739, 15791, 15843,
-	15902, 15961, 16020, 16079, 16138, 16171, 16204, 16233, 16262, 16291, 16331, 16371, 16406, 16441, 16476, 16511,
-	16546, 16581, 16615, 16649, 16683, 16717, 16769, 16807, 16845, 16883, 16925, 16963, 17001, 17039, 17073, 17107,
-	17141, 17175, 17209, 17243, 17291, 17327, 17363, 17398, 17433, 17467, 17511, 17578, 17645, 17729, 17803, 17864,
-	17936, 17987, 18023, 18080, 18136, 18182, 18231, 18286, 18331, 18376, 18417, 18459, 18501, 18543, 18591, 18637,
-	18680, 18717, 18763, 18801, 18839, 18877, 18915, 18953, 18995, 19033, 19071, 19109, 19158, 19207, 19256, 19305,
-	19343, 19381, 19419, 19457, 19495, 19536, 19577, 19630, 19666, 19709, 19753, 19797, 19834, 19879, 19924, 19969,
-	20023, 20077, 20133, 20173, 20216, 20264, 20312, 20360, 20411, 20448, 20489, 20526, 20561, 20596, 20631, 20678,
-	20725, 20761, 20797, 20833, 20879, 20925, 20971, 21008, 21055, 21102, 21139, 21176, 21223, 21270, 21321, 21368,
-	21414, 21460, 21506, 21556, 21598, 21640, 21682, 21734, 21786, 21818, 21850, 21882, 21914, 21946, 21978, 22011,
-	22044, 22077, 22114, 22147, 22178, 22209, 22259, 22310, 22351, 22393, 22435, 22477, 22525, 22571, 22614, 22648,
-	22682, 22717, 22756, 22802, 22856, 22907, 22948, 23000, 23052, 23104, 23156, 23208, 23260, 23312, 23364, 23416,
-	23468, 23520, 23572, 23624, 23676, 23728, 23780, 23832, 23884, 23936, 23988, 24040, 24092, 24144, 24196, 24253,
-	24302, 24351, 24400, 24449, 24498, 24547, 24596, 24645, 24694, 24747, 24799, 24847, 24895, 24943, 24996, 25044,
-	25092, 25140, 25188, 25236, 25298, 25346, 25429, 25512, 25595, 25632, 25669, 25704, 25739, 25774, 25825, 25867,
-	25902, 25943, 26004, 26049, 26105, 26143, 26181, 26252, 26327, 26384, 26436, 26486, 26536, 26586, 26629, 26671,
-	26717, 26760, 26808, 26843, 26886, 26929, 26976, 27023, 27070, 27112, 27156, 27200, 27249, 27293, 27330, 27371,
-	27425, 27479, 27533, 27587, 27641, 27695, 27752, 27813, 27858, 27903, 27948, 27993, 28037, 28085, 28127, 28173,
-	28211, 28249, 28288, 28327, 28373, 28423, 28477, 28531, 28573, 28619, 28663, 28707, 28748, 28789, 28830, 28875,
-	28917, 28955, 28998, 29032, 29066, 29096, 29135, 29178, 29207, 29236, 29277, 29322, 29361, 29400, 29443, 29502,
-	29540, 29587, 29634, 29680, 29726, 29772, 29818, 29864, 29910, 29956, 30002, 30048, 30094, 30140, 30186, 30232,
-	30278, 30324, 30370, 30416, 30466, 30513, 30555, 30593, 30627, 30665, 30703, 30749, 30795, 30833, 30885, 30926,
-	30967, 31012, 31057, 31102, 31147, 31196, 31237, 31271, 31305, 31354, 31390, 31430, 31467, 31507, 31543, 31579,
-	31615, 31651, 31691, 31728, 31768, 31801, 31834, 31873, 31907, 31945, 31980, 32015, 32050, 32085, 32120, 32159,
-	32195, 32252, 32309, 32353, 32397, 32433, 32481, 32531, 32581, 32628, 32677, 32726, 32772, 32820, 32868, 32921,
-	32974, 33026, 33078, 33119, 33178, 33231, 33274, 33328, 33382, 33438, 33486, 33536, 33586, 33633, 33682, 33731,
-	33777, 33823, 33858, 33908, 33949, 33999, 34051, 34103, 34152, 34203, 34254, 34298, 34342, 34378, 34414, 34457,
-	34500, 34532, 34566, 34600, 34634, 34668, 34702, 34736, 34774, 34809, 34844, 34879, 34919, 34959, 34991, 35023,
-	35059, 35093, 35131, 35174, 35208, 35242, 35276, 35310, 35344, 35378, 35412, 35446, 35480, 35514, 35552, 35587,
-	35622, 35657, 35697, 35737, 35785, 35835, 35885, 35927, 35973, 36017, 36066, 36115, 36153, 36190, 36227, 36264,
-	36305, 36343, 36382, 36421, 36464, 36512, 36561, 36614, 36665, 36721, 36777, 36822, 36866, 36910, 36954, 36998,
-	37046, 37102, 37148, 37194, 37240, 37290, 37345, 37390, 37435, 37487, 37539, 37590, 37639, 37688, 37739, 37790,
-	37830, 37872, 37914, 37956, 37998, 38040, 38082, 38124, 38166, 38208, 38250, 38292, 38334, 38376, 38418, 38464,
-	38509, 38559, 38609, 38659, 38709, 38759, 38801, 38847, 38898, 38941, 38988, 39032, 39076, 39109, 39145, 39185,
-	39221, 39256, 39295, 39339, 39370, 39401, 39437, 39477, 39513, 39557, 39601, 39653, 39705, 39756, 39805, 39854,
-	39905, 39956, 39996, 40039, 40086, 40131, 40181, 40231, 40281, 40331, 40381, 40423, 40469, 40520, 40562, 40604,
-	40646, 40688, 40730, 40772, 40814, 40856, 40898, 40940, 40982, 41024, 41066, 41108, 41154, 41190, 41226, 41258,
-	41290, 41333, 41376, 41408, 41442, 41476, 41510, 41544, 41578, 41616, 41651, 41686, 41721, 41761, 41801, 41835,
-	41869, 41903, 41937, 41971, 42005, 42039, 42077, 42120, 42154, 42188, 42222, 42256, 42290, 42324, 42358, 42392,
-	42426, 42460, 42494, 42528, 42562, 42596, 42630, 42668, 42703, 42738, 42773, 42813, 42853, 42907, 42961, 43004,
-	43050, 43096, 43146, 43192, 43239, 43286, 43332, 43379, 43429, 43475, 43508, 43541, 43580, 43619, 43658, 43697,
-	43743, 43789, 43829, 43869, 43909, 43946, 43983, 44022, 44065, 44115, 44165, 44204, 44243, 44282, 44311, 44340,
-	44382, 44424, 44460, 44496, 44532, 44588, 44646, 44704, 44755, 44808, 44861, 44904, 44949, 44994, 45043, 45094,
-	45145, 45189, 45235, 45281, 45317, 45355, 45393, 45448, 45503, 45532, 45574, 45616, 45662, 45710, 45758, 45803,
-	45850, 45897, 45941, 45987, 46033, 46089, 46134, 46183, 46232, 46270, 46317, 46364, 46411, 46458, 46505, 46552,
-	46603, 46647, 46691, 46724, 46760, 46800, 46836, 46872, 46903, 46934, 46965, 47023, 47081, 47125, 47171, 47217,
-	47260, 47305, 47350, 47400, 47450, 47499, 47548, 47596, 47644, 47691, 47738, 47774, 47815, 47849, 47883, 47923,
-	47975, 48027, 48091, 48155, 48218, 48281, 48351, 48425, 48481, 48532, 48581, 48630, 48679, 48730, 48781, 48841,
-	48885, 48940, 48995, 49032, 49069, 49114, 49159, 49199, 49243, 49287, 49320, 49356, 49404, 49452, 49489, 49530,
-	49571, 49615, 49662, 49709, 49755, 49801, 49836, 49873, 49910, 49947, 49984, 50021, 50058, 50099, 50137, 50175,
-	50213, 50256, 50299, 50342, 50383, 50429, 50466, 50503, 50540, 50577, 50614, 50651, 50692, 50730, 50768, 50806,
-	50849, 50892, 50935, 50978, 51027, 51078, 51129, 51172, 51217, 51262, 51312, 51364, 51416, 51460, 51506, 51552,
-	51608, 51666, 51724, 51770, 51818, 51866, 51915, 51966, 52017, 52067, 52119, 52171, 52222, 52275, 52328, 52375,
-	52422, 52462, 52502, 52542, 52585, 52628, 52666, 52708, 52750, 52781, 52815, 52859, 52905, 52951, 52997, 53045,
-	53093, 53137, 53183, 53229, 53286, 53345, 53404, 53456, 53510, 53564, 53622, 53682, 53742, 53805, 53870, 53935,
-	54001, 54069, 54137, 54188, 54241, 54294, 54336, 54380, 54424, 54477, 54532, 54587, 54631, 54677, 54723, 54774,
-	54827, 54880, 54932, 54986, 55040, 55091, 55144, 55197, 55249, 55303, 55357, 55400, 55445, 55490, 55536, 55582,
-	55617, 55654, 55691, 55728, 55771, 55809, 55851, 55889, 55927, 55965, 56010, 56055, 56099, 56138, 56178, 56222,
-	56266, 56299, 56342, 56380, 56435, 56490, 56544, 56598, 56641, 56687, 56737, 56783, 56829, 56878, 56927, 56965,
-	57006, 57051, 57088, 57136, 57184, 57221, 57261, 57305, 57341, 57381, 57422, 57463, 57503, 57539, 57580, 57627,
-	57684, 57730, 57771, 57812, 57864, 57917, 57967, 58021, 58065, 58114, 58168, 58212, 58247, 58282, 58319, 58360,
-	58403, 58450, 58489, 58524, 58567, 58611, 58656, 58695, 58732, 58773, 58809, 58849, 58895, 58947, 58984, 59036,
-	59075, 59117, 59162, 59204, 59245, 59282, 59316, 59353, 59396, 59443, 59487, 59529, 59584, 59640, 59693, 59746,
-	59796, 59841, 59904, 59964, 60014, 60087, 60157, 60212, 60245, 60282, 60318, 60353, 60385, 60421, 60452, 60487,
-	60519, 60561, 60608, 60648, 60691, 60731, 60767, 60802, 60834, 60871, 60912, 60956, 61007, 61055, 61100, 61153,
-	61203, 61242, 61283, 61321, 61367, 61422, 61474, 61514, 61557, 61597, 61638, 61683, 61736, 61798, 61836, 61875,
-	61911, 61951, 61990, 62033, 62073, 62116, 62165, 62211, 62249, 62292, 62339, 62405, 62467, 62522, 62572, 62619,
-	62666, 62710, 62752, 62799, 62846, 62894, 62940, 62990, 63037, 63079, 63126, 63174, 63208, 63242, 63273, 63315,
-	63361, 63413, 63464, 63512, 63563, 63616, 63666, 63719, 63776, 63832, 63887, 63949, 64011, 64074, 64130, 64192,
-	64247, 64296, 64345, 64391, 64450, 64491, 64530, 64568, 64612, 64650, 64683, 64720, 64754, 64791, 64829, 64866,
-	64900, 64962, 65019, 65080, 65138, 65189, 65239, 65288, 65334, 65391, 65447, 65502, 65554, 65604, 65653, 65699,
-	65748, 65797, 65846, 65891, 65936, 65980, 66028, 66073, 66120, 66165, 66210, 66248, 66296, 66336, 66384, 66441,
-	66498, 66555, 66614, 66662, 66738, 66811, 66883, 66963, 67039, 67097, 67154, 67220, 67285, 67356, 67426, 67492,
-	67557, 67617, 67676, 67747, 67817, 67894, 67970, 68033, 68077, 68128, 68176, 68247, 68330, 68399, 68457, 68527,
-	68585, 68655, 68711, 68749, 68796, 68840, 68881, 68924, 68967, 69010, 69048, 69086, 69128, 69171, 69217, 69260,
-	69302, 69350, 69402, 69453, 69501, 69548, 69599, 69647, 69688, 69728, 69763, 69807, 69850, 69902, 69936, 69969,
-	70002, 70032, 70075, 70116, 70161, 70203, 70250, 70294, 70346, 70397, 70432, 70470, 70508, 70540, 70584, 70633,
-	70685, 70724, 70763, 70802, 70841, 70880, 70912, 70943, 70978, 71013, 71044, 71074, 71108, 71148, 71188, 71228,
-	71268, 71308, 71342, 71378, 71423, 71468, 71517, 71558, 71603, 71645, 71685, 71736, 71784, 71827, 71861, 71890,
-	71923, 71953, 71988, 72020, 72056, 72089, 72121, 72159, 72197, 72235, 72276, 72314, 72364, 72413, 72462, 72511,
-	72561, 72611, 72658, 72706, 72738, 72765, 72796, 72824, 72862, 72909, 72953, 72992, 73044, 73089, 73133, 73174,
-	73213, 73249, 73284, 73319, 73351, 73413, 73472, 73545, 73615, 73670, 73714, 73751, 73789, 73824, 73862}
+	4642, 4697, 4752, 4812, 4872, 4922, 4972, 5022, 5072, 5130, 5199, 5271, 5310, 5348, 5386, 5428,
+	5467, 5506, 5545, 5583, 5621, 5659, 5697, 5735, 5773, 5811, 5849, 5887, 5925, 5963, 6001, 6050,
+	6099, 6139, 6184, 6212, 6247, 6297, 6332, 6366, 6400, 6447, 6486, 6532, 6576, 6616, 6656, 6696,
+	6749, 6789, 6829, 6869, 6913, 6953, 6993, 7037, 7077, 7117, 7156, 7195, 7245, 7286, 7340, 7388,
+	7429, 7491, 7551, 7601, 7655, 7702, 7742, 7785, 7828, 7873, 7917, 7961, 8006, 8051, 8096, 8141,
+	8186, 8231, 8280, 8347, 8391, 8432, 8478, 8526, 8579, 8616, 8662, 8703, 8744, 8785, 8826, 8867,
+	8913, 8954, 8995, 9036, 9077, 9117, 9162, 9210, 9263, 9303, 9351, 9393, 9435, 9477, 9519, 9565,
+	9608, 9651, 9699, 9741, 9783, 9825, 9867, 9909, 9955, 9998, 10038, 10082, 10128, 10174, 10225, 10276,
+	10327, 10378, 10429, 10481, 10531, 10581, 10630, 10673, 10716, 10759, 10802, 10845, 10888, 10931, 10974, 11017,
+	11060, 11103, 11146, 11189, 11232, 11275, 11322, 11371, 11414, 11457, 11500, 11543, 11586, 11629, 11672, 11715,
+	11758, 11801, 11844, 11887, 11930, 11973, 12016, 12063, 12103, 12147, 12193, 12239, 12290, 12341, 12392, 12443,
+	12494, 12546, 12596, 12646, 12711, 12761, 12801, 12845, 12885, 12924, 12963, 13002, 13068, 13116, 13152, 13197,
+	13254, 13304, 13354, 13404, 13458, 13517, 13584, 13644, 13712, 13780, 13834, 13888, 13946, 13996, 14044, 14092,
+	14140, 14220, 14274, 14334, 14394, 14454, 14518, 14579, 14636, 14693, 14750, 14807, 14867, 14920, 14980, 15042,
+	15097, 15150, 15204, 15258, 15318, 15358, 15403, 15454, 15521, 15567, 15605, 15643, 15681, 15727, 15776, 15826,
+	15862, 15902, 15943, 15984, 16025, 16073, 16121, 16169, 16217, 16269, 16321, 16373, 16432, 16491, 16550, 16609,
+	16668, 16701, 16734, 16763, 16792, 16821, 16861, 16901, 16936, 16971, 17006, 17041, 17076, 17111, 17145, 17179,
+	17213, 17247, 17282, 17317, 17352, 17387, 17422, 17457, 17509, 17547, 17585, 17623, 17665, 17703, 17741, 17779,
+	17813, 17847, 17881, 17915, 17949, 17983, 18031, 18067, 18103, 18138, 18173, 18207, 18251, 18318, 18385, 18469,
+	18543, 18604, 18676, 18723, 18770, 18821, 18878, 18935, 18971, 19028, 19084, 19130, 19179, 19234, 19279, 19324,
+	19365, 19407, 19449, 19491, 19539, 19585, 19628, 19665, 19704, 19743, 19789, 19827, 19865, 19903, 19941, 19979,
+	20017, 20059, 20097, 20135, 20173, 20211, 20249, 20298, 20347, 20396, 20445, 20494, 20532, 20570, 20608, 20646,
+	20684, 20725, 20766, 20819, 20855, 20898, 20942, 20986, 21023, 21068, 21113, 21158, 21212, 21266, 21322, 21362,
+	21405, 21453, 21501, 21549, 21600, 21637, 21678, 21715, 21750, 21785, 21820, 21867, 21914, 21950, 21986, 22022,
+	22068, 22114, 22160, 22197, 22244, 22291, 22328, 22365, 22412, 22459, 22510, 22557, 22603, 22649, 22695, 22741,
+	22791, 22833, 22875, 22917, 22969, 23021, 23053, 23085, 23117, 23149, 23181, 23213, 23246, 23279, 23312, 23349,
+	23382, 23413, 23444, 23494, 23545, 23586, 23628, 23670, 23712, 23760, 23806, 23849, 23883, 23917, 23952, 23991,
+	24037, 24091, 24142, 24183, 24235, 24287, 24339, 24391, 24443, 24495, 24547, 24599, 24651, 24703, 24755, 24807,
+	24859, 24911, 24963, 25015, 25067, 25119, 25171, 25223, 25275, 25327, 25379, 25431, 25488, 25537, 25586, 25635,
+	25684, 25733, 25782, 25831, 25880, 25929, 25982, 26034, 26082, 26130, 26178, 26231, 26279, 26327, 26375, 26423,
+	26471, 26533, 26581, 26664, 26747, 26830, 26867, 26904, 26939, 26974, 27009, 27060, 27102, 27137, 27178, 27239,
+	27284, 27340, 27378, 27416, 27487, 27562, 27619, 27671, 27721, 27771, 27821, 27864, 27906, 27952, 27995, 28043,
+	28078, 28113, 28156, 28199, 28242, 28289, 28336, 28383, 28425, 28469, 28513, 28562, 28606, 28643, 28684, 28738,
+	28792, 28846, 28900, 28954, 29008, 29065, 29126, 29188, 29244, 29300, 29356, 29412, 29468, 29528, 29580, 29632,
+	29695, 29758, 29814, 29874, 29934, 29988, 30033, 30078, 30123, 30168, 30212, 30260, 30302, 30348, 30386, 30424,
+	30463, 30502, 30548, 30598, 30652, 30706, 30748, 30794, 30838, 30882, 30923, 30964, 31005, 31050, 31092, 31130,
+	31173, 31207, 31241, 31271, 31310, 31353, 31382, 31411, 31452, 31497, 31536, 31575, 31618, 31677, 31715, 31762,
+	31809, 31855, 31901, 31947, 31993, 32039, 32085, 32131, 32177, 32223, 32269, 32315, 32361, 32407, 32453, 32499,
+	32545, 32591, 32637, 32683, 32729, 32779, 32826, 32868, 32906, 32940, 32978, 33016, 33062, 33108, 33146, 33198,
+	33239, 33280, 33325, 33370, 33415, 33460, 33509, 33550, 33584, 33618, 33667, 33703, 33743, 33780, 33820, 33856,
+	33892, 33928, 33964, 34004, 34041, 34081, 34121, 34154, 34187, 34226, 34260, 34294, 34332, 34367, 34402, 34437,
+	34472, 34507, 34546, 34582, 34639, 34696, 34740, 34784, 34820, 34868, 34918, 34968, 35015, 35064, 35113, 35159,
+	35207, 35255, 35308, 35361, 35413, 35465, 35506, 35565, 35618, 35661, 35715, 35769, 35825, 35873, 35923, 35973,
+	36020, 36069, 36118, 36164, 36210, 36245, 36295, 36336, 36386, 36438, 36490, 36539, 36590, 36641, 36685, 36729,
+	36765, 36801, 36844, 36887, 36919, 36953, 36987, 37021, 37055, 37089, 37123, 37157, 37195, 37230, 37265, 37300,
+	37340, 37380, 37412, 37444, 37480, 37514, 37552, 37595, 37629, 37663, 37697, 37731, 37765, 37799, 37833, 37867,
+	37901, 37935, 37969, 38007, 38042, 38077, 38112, 38152, 38192, 38240, 38290, 38340, 38382, 38428, 38472, 38521,
+	38570, 38608, 38645, 38682, 38719, 38756, 38797, 38835, 38874, 38913, 38956, 39004, 39053, 39106, 39157, 39213,
+	39269, 39314, 39358, 39402, 39446, 39490, 39538, 39594, 39640, 39686, 39732, 39782, 39837, 39882, 39927, 39979,
+	40031, 40082, 40131, 40180, 40231, 40282, 40322, 40364, 40406, 40448, 40490, 40532, 40574, 40616, 40658, 40700,
+	40742, 40784, 40826, 40868, 40910, 40952, 40994, 41040, 41085, 41135, 41185, 41235, 41285, 41335, 41377, 41423,
+	41474, 41517, 41564, 41608, 41652, 41685, 41721, 41761, 41797, 41832, 41871, 41915, 41946, 41977, 42013, 42053,
+	42089, 42133, 42177, 42229, 42281, 42332, 42381, 42430, 42481, 42532, 42572, 42615, 42662, 42707, 42757, 42807,
+	42857, 42907, 42957, 42999, 43045, 43096, 43138, 43180, 43222, 43264, 43306, 43348, 43390, 43432, 43474, 43516,
+	43558, 43600, 43642, 43684, 43726, 43768, 43814, 43844, 43880, 43916, 43948, 43980, 44023, 44066, 44098, 44132,
+	44166, 44200, 44234, 44268, 44302, 44336, 44374, 44409, 44444, 44479, 44519, 44559, 44593, 44627, 44661, 44695,
+	44729, 44763, 44797, 44835, 44878, 44912, 44946, 44980, 45014, 45048, 45082, 45116, 45150, 45184, 45218, 45252,
+	45286, 45320, 45354, 45388, 45422, 45456, 45494, 45529, 45564, 45599, 45639, 45679, 45733, 45787, 45830, 45876,
+	45922, 45972, 46018, 46065, 46112, 46158, 46205, 46255, 46301, 46334, 46367, 46406, 46445, 46484, 46523, 46569,
+	46615, 46655, 46695, 46735, 46772, 46809, 46848, 46891, 46941, 46991, 47030, 47069, 47108, 47137, 47166, 47208,
+	47250, 47286, 47322, 47358, 47414, 47472, 47530, 47581, 47634, 47687, 47730, 47775, 47820, 47869, 47920, 47971,
+	48015, 48061, 48107, 48143, 48181, 48219, 48274, 48329, 48358, 48400, 48442, 48488, 48536, 48584, 48629, 48676,
+	48723, 48767, 48813, 48859, 48915, 48960, 49009, 49058, 49096, 49143, 49190, 49237, 49284, 49331, 49378, 49429,
+	49473, 49517, 49550, 49586, 49626, 49662, 49698, 49729, 49760, 49791, 49849, 49907, 49951, 49997, 50043, 50086,
+	50131, 50176, 50226, 50276, 50325, 50374, 50422, 50470, 50517, 50564, 50600, 50641, 50675, 50709, 50749, 50801,
+	50853, 50917, 50981, 51044, 51107, 51177, 51251, 51307, 51358, 51407, 51456, 51505, 51556, 51607, 51667, 51711,
+	51766, 51821, 51858, 51895, 51940, 51985, 52025, 52069, 52113, 52146, 52182, 52230, 52278, 52315, 52356, 52397,
+	52441, 52488, 52535, 52581, 52627, 52662, 52699, 52736, 52773, 52810, 52847, 52884, 52925, 52963, 53001, 53039,
+	53082, 53125, 53168, 53209, 53255, 53292, 53329, 53366, 53403, 53440, 53477, 53518, 53556, 53594, 53632, 53675,
+	53718, 53761, 53804, 53853, 53904, 53955, 53998, 54043, 54088, 54138, 54190, 54242, 54286, 54332, 54378, 54434,
+	54492, 54550, 54596, 54644, 54692, 54741, 54792, 54843, 54893, 54945, 54997, 55048, 55101, 55154, 55201, 55248,
+	55288, 55328, 55368, 55411, 55454, 55492, 55534, 55576, 55607, 55641, 55685, 55731, 55777, 55823, 55871, 55919,
+	55963, 56009, 56055, 56112, 56171, 56230, 56282, 56336, 56390, 56448, 56508, 56568, 56631, 56696, 56761, 56827,
+	56895, 56963, 57014, 57067, 57120, 57162, 57206, 57250, 57303, 57358, 57413, 57457, 57503, 57549, 57600, 57653,
+	57706, 57758, 57812, 57866, 57917, 57970, 58023, 58075, 58129, 58183, 58226, 58271, 58316, 58362, 58408, 58443,
+	58480, 58517, 58554, 58597, 58635, 58677, 58715, 58753, 58791, 58836, 58881, 58925, 58964, 59004, 59048, 59092,
+	59125, 59168, 59206, 59261, 59316, 59370, 59424, 59467, 59513, 59563, 59609, 59655, 59704, 59753, 59791, 59832,
+	59877, 59914, 59962, 60010, 60047, 60087, 60131, 60167, 60207, 60248, 60289, 60329, 60365, 60406, 60453, 60510,
+	60556, 60597, 60638, 60690, 60743, 60793, 60847, 60891, 60940, 60994, 61038, 61073, 61108, 61145, 61186, 61229,
+	61276, 61315, 61350, 61393, 61437, 61482, 61521, 61558, 61599, 61635, 61675, 61721, 61773, 61810, 61862, 61901,
+	61943, 61988, 62030, 62071, 62108, 62142, 62179, 62222, 62269, 62313, 62355, 62410, 62466, 62519, 62572, 62622,
+	62667, 62730, 62790, 62840, 62913, 62983, 63038, 63071, 63108, 63144, 63179, 63211, 63247, 63278, 63313, 63345,
+	63387, 63434, 63474, 63517, 63557, 63593, 63628, 63660, 63697, 63738, 63782, 63833, 63881, 63926, 63979, 64029,
+	64068, 64109, 64147, 64193, 64248, 64300, 64340, 64383, 64423, 64464, 64509, 64562, 64624, 64683, 64721, 64760,
+	64796, 64836, 64875, 64918, 64958, 65001, 65050, 65096, 65134, 65177, 65224, 65290, 65352, 65407, 65457, 65504,
+	65551, 65595, 65637, 65684, 65731, 65779, 65825, 65875, 65922, 65964, 66011, 66059, 66093, 66127, 66158, 66200,
+	66246, 66298, 66349, 66397, 66448, 66501, 66551, 66604, 66661, 66717, 66772, 66834, 66896, 66959, 67015, 67077,
+	67132, 67181, 67230, 67276, 67335, 67376, 67415, 67453, 67497, 67535, 67568, 67605, 67639, 67676, 67714, 67751,
+	67785, 67847, 67904, 67965, 68023, 68074, 68124, 68169, 68218, 68264, 68321, 68377, 68432, 68484, 68534, 68583,
+	68629, 68678, 68727, 68776, 68821, 68866, 68910, 68958, 69003, 69050, 69095, 69140, 69185, 69223, 69271, 69311,
+	69359, 69416, 69473, 69530, 69589, 69637, 69713, 69786, 69858, 69938, 70014, 70072, 70129, 70195, 70260, 70331,
+	70401, 70467, 70532, 70592, 70651, 70722, 70792, 70869, 70945, 71008, 71052, 71103, 71151, 71222, 71305, 71374,
+	71432, 71502, 71560, 71630, 71686, 71724, 71771, 71815, 71856, 71899, 71942, 71985, 72023, 72061, 72103, 72146,
+	72192, 72235, 72277, 72325, 72377, 72428, 72476, 72523, 72574, 72622, 72663, 72703, 72738, 72782, 72825, 72877,
+	72911, 72944, 72977, 73007, 73050, 73091, 73136, 73178, 73225, 73269, 73321, 73372, 73407, 73445, 73483, 73515,
+	73559, 73608, 73660, 73699, 73738, 73777, 73816, 73855, 73887, 73918, 73953, 73988, 74019, 74049, 74083, 74123,
+	74163, 74203, 74243, 74283, 74317, 74353, 74398, 74443, 74492, 74533, 74578, 74620, 74660, 74711, 74759, 74802,
+	74836, 74865, 74898, 74928, 74963, 74995, 75031, 75064, 75096, 75134, 75172, 75210, 75251, 75289, 75339, 75388,
+	75437, 75486, 75536, 75586, 75633, 75681, 75713, 75740, 75771, 75799, 75837, 75884, 75928, 75967, 76019, 76064,
+	76108, 76149, 76188, 76224, 76259, 76294, 76326, 76388, 76447, 76520, 76590, 76645, 76689, 76726, 76764, 76799,
+	76837}
