@@ -59,6 +59,7 @@ var featureStructs = []struct {
 	{vk.KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME,
 		featureStruct[vk.PhysicalDevicePipelineExecutablePropertiesFeaturesKHR]},
 	{vk.EXT_SHADER_OBJECT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderObjectFeaturesEXT]},
+	{vk.KHR_SAMPLER_YCBCR_CONVERSION_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceSamplerYcbcrConversionFeatures]},
 	{vk.EXT_HOST_QUERY_RESET_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceHostQueryResetFeatures]},
 }
 

@@ -99,13 +99,17 @@ func (c *Case) tryProgram(d *dispatch) (*program, vk.Result) {
 	}
 	for i, b := range d.buffers {
 		t := vk.DESCRIPTOR_TYPE_STORAGE_BUFFER
+		var samplers []vk.Sampler
 		switch b := b.(type) {
 		case uniform:
 			t = vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER
 		case described:
 			t = b.Type
+			if b.Immutable {
+				samplers = []vk.Sampler{b.Image.Sampler}
+			}
 		}
-		p.bindings = append(p.bindings, vulkan.Binding{Binding: uint32(i), Type: t, Count: 1})
+		p.bindings = append(p.bindings, vulkan.Binding{Binding: uint32(i), Type: t, Count: 1, Samplers: samplers})
 	}
 	var r vk.Result
 	p.setLayout, r = c.dev.CreateSetLayout(0, p.bindings...)

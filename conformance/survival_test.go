@@ -129,6 +129,8 @@ var roles = map[string]definition{
 	}},
 	"stage":      {extensions: externalExtensions, features: syncFeatures, queues: true, run: playStage},
 	"dma_stage":  {extensions: dmaBufExtensions, features: syncFeatures, queues: true, run: playStage},
+	"nv12":       {extensions: nv12Extensions, compute: true, needs: ycbcrNeeds, run: playNV12},
+	"dma_nv12":   {extensions: dmaBufExtensions, compute: true, needs: ycbcrNeeds, run: playNV12},
 	"dma_image":  {extensions: dmaBufExtensions, run: playDMAImage},
 	"poller":     {bare: true, run: playPoller},
 	"rdma_peer":  {bare: true, run: playRDMAPeer},

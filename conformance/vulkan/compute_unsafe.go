@@ -208,6 +208,7 @@ type Descriptor struct {
 	Buffer           vk.DescriptorBufferInfo // a Range of 0 is VK_WHOLE_SIZE
 	Image            vk.DescriptorImageInfo
 	View             vk.BufferView
+	Immutable        bool // the sampler is the layout's
 }
 
 // WriteSet is vkUpdateDescriptorSets with writes only.
