@@ -140,6 +140,7 @@ generate: ## rewrite the generated code from the Vulkan registry (REGISTRY=vk.xm
 	$(GO) run ./cmd/icdgen verbs -out $(OUT)
 	$(GO) run ./compute/internal/ops/opgen -out $(OUT)
 	$(GO) run ./compute/internal/kernel/asm -out $(OUT)
+	$(GO) run ./internal/lanes/asm -out $(OUT)
 
 .PHONY: generate-check
 generate-check: ## fail when the committed generated code isn't what the registry gives
@@ -227,7 +228,7 @@ vet: ## go vet for amd64 and arm64
 # The other packages' tests start programs for arm64 by themselves, or use what qemu lacks: robust futexes, mappings at
 # fixed places. The test left out would measure the memory of qemu.
 ARM64 := ./spirv ./compute/... ./icd ./manifest ./internal/command ./internal/descriptor ./internal/exec \
-         ./internal/handle ./internal/sampling ./internal/texel ./internal/transfer ./internal/vk
+         ./internal/handle ./internal/lanes ./internal/sampling ./internal/texel ./internal/transfer ./internal/vk
 
 .PHONY: arm64
 arm64: ## run the tests of the packages that work under qemu as programs for arm64 (minutes)

@@ -206,9 +206,9 @@ func TestImageShaders(t *testing.T) {
 				q.Lod[0], q.Dref[0] = math.Float32bits(w.lod), math.Float32bits(w.dref)
 				var want sampling.Texels
 				if w.gather != 0 {
-					w.view.Gather(&want, samplers[w.sampler], &q, uint32(w.gather-1), w.shifts, 1)
+					w.view.Routine(samplers[w.sampler], &q).Gather(&want, &q, uint32(w.gather-1), w.shifts, 1)
 				} else {
-					w.view.Sample(&want, samplers[w.sampler], &q, 1)
+					w.view.Routine(samplers[w.sampler], &q).Sample(&want, &q, 1)
 				}
 				for comp := range 4 {
 					expected := want[comp][0]

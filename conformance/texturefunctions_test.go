@@ -150,9 +150,9 @@ func (t *textureCase) want(v *sampling.View, s *sampling.Sampler, p *texturePlac
 		v.Fetch(&got, &at, nil, sample, 1)
 		got[3][0] = 0
 	case t.gather != 0:
-		v.Gather(&got, s, &q, uint32(t.gather-1), t.shifts, 1)
+		v.Routine(s, &q).Gather(&got, &q, uint32(t.gather-1), t.shifts, 1)
 	default:
-		v.Sample(&got, s, &q, 1)
+		v.Routine(s, &q).Sample(&got, &q, 1)
 	}
 	for n := range want {
 		want[n] = got[n][0]

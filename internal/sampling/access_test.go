@@ -65,12 +65,12 @@ func checkFetched(t *testing.T, p *picture, v *View, got *Texels, at *[3]Lanes, 
 	if !ok {
 		for c := range want {
 			want[c] = [4]float64{0, 0, 0, 1}[c]
-			if v.format.present[c] {
+			if v.format.Present[c] {
 				want[c] = 0
 			}
 		}
 	}
-	if v.format.class == texel.Float {
+	if v.format.Class == texel.Float {
 		for c := range want {
 			want[c] = float64(float32(want[c]))
 		}
@@ -152,7 +152,7 @@ func checkSamples(t *testing.T, r *rand.Rand, wide *picture, v *View) {
 		var got Texels
 		v.Fetch(&got, &at, nil, samples, active)
 		for lane := range Width {
-			if active.has(lane) {
+			if active.Has(lane) {
 				checkFetched(t, wide, v, &got, &inWide, 0, lane)
 			}
 		}
@@ -183,8 +183,8 @@ func TestFirstSamples(t *testing.T) {
 		with := randomSampler(r)
 		var got [3]Texels
 		q := randomLookup(r, v, with)
-		v.Sample(&got[0], NewSampler(with), q, All)
-		v.Gather(&got[1], NewSampler(with), q, 0, nil, All)
+		v.Routine(NewSampler(with), q).Sample(&got[0], q, All)
+		v.Routine(NewSampler(with), q).Gather(&got[1], q, 0, nil, All)
 		v.Read(&got[2], &at, All)
 	}
 	for i, b := range info.Data {
@@ -224,14 +224,14 @@ func TestWriteOfEveryFormat(t *testing.T) {
 				}
 				for c := range src {
 					src[c][i] = bits(float32(r.NormFloat64()))
-					if v.format.class != texel.Float {
+					if v.format.Class != texel.Float {
 						src[c][i] = r.Uint32() >> r.IntN(32)
 					}
 				}
 			}
 			v.Write(&at, &src, active)
 			for lane := range Width {
-				if active.has(lane) {
+				if active.Has(lane) {
 					p.expect(v, want, &at, &src, lane)
 				}
 			}
@@ -289,29 +289,6 @@ func (p *picture) expect(v *View, data []byte, at *[3]Lanes, src *Texels, lane i
 	}
 }
 
-func TestHalves(t *testing.T) {
-	codec, _ := texel.CodecOf(vk.FORMAT_R16_SFLOAT, vk.IMAGE_ASPECT_COLOR_BIT)
-	r := rand.New(rand.NewPCG(25, 26))
-	check := func(b uint32) {
-		var want [2]byte
-		codec.EncodeFloat(want[:], [][4]float64{{float64(float(b))}})
-		if got := toHalf(b); got != uint32(binary.LittleEndian.Uint16(want[:])) {
-			t.Fatalf("%v (%#x) becomes %#x, want %#x", float(b), b, got, binary.LittleEndian.Uint16(want[:]))
-		}
-	}
-	for h := range uint32(1 << 16) {
-		// Each number, those half way to the next, and the neighbours of both.
-		b := fromHalf(h)
-		for _, near := range []uint32{b, b + 1, b - 1, b + 1<<12, b + 1<<12 + 1, b + 1<<12 - 1} {
-			check(near)
-		}
-	}
-	for range 100000 {
-		check(r.Uint32())
-		check(bits(float32(r.NormFloat64() * math.Exp2(float64(r.IntN(50)-30)))))
-	}
-}
-
 // A view shows a part of an image: some levels, some layers, with its components exchanged.
 func TestPartsOfImages(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
@@ -335,12 +312,12 @@ func TestPartsOfImages(t *testing.T) {
 	}
 	// The same by way of a sampler and of a gather, whose component is that of the view.
 	q := &Lookup{Mode: LodExplicit, Lod: Lanes{bits(1)}, Coordinates: [4]Lanes{{bits(0.99)}, {bits(0.99)}, {bits(1)}}}
-	v.Sample(&got, NewSampler(&SamplerInfo{MaxLod: 5}), q, All)
+	v.Routine(NewSampler(&SamplerInfo{MaxLod: 5}), q).Sample(&got, q, All)
 	if n := value(v, &got, 0, false); !same(n, numbers{want[1], 1, want[0], 0}, 1e-6) {
 		t.Errorf("sampled %v, want %v exchanged", n, want)
 	}
 	for component, from := range []int{1, -1, 0, -2} {
-		v.Gather(&got, nil, q, uint32(component), nil, All)
+		v.Routine(nil, q).Gather(&got, q, uint32(component), nil, All)
 		texel, _ := p.texel(0, 3, 7, 5, 0) // at (0, 0) of the footprint, whose last texel it is
 		wanted := map[int]float64{-1: 1, -2: 0}[from]
 		if from >= 0 {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync/atomic"
 	"unsafe"
+
+	"farside/internal/lanes"
 )
 
 // AtomicOp is what an atomic operation does to a texel. Floats are those of R32_SFLOAT.
@@ -34,15 +36,15 @@ func (w *Word) get(lane int) uint64 { return uint64(w[0][lane]) | uint64(w[1][la
 // Atomic changes texels of one component of 32 or 64 bits, one lane after the other, and returns what was there before
 // in the active lanes of dst: 0 of what is outside. Coordinates are integers, the layer last.
 func (v *View) Atomic(op AtomicOp, dst *Word, at *[3]Lanes, value, comparator *Word, active Mask) {
-	if v == nil || len(v.format.channels) != 1 || v.format.size != 4 && !v.format.wide {
+	if v == nil || len(v.format.Channels) != 1 || v.format.Size != 4 && !v.format.Wide {
 		*dst = Word{}
 		return
 	}
-	var to offsets
+	var to lanes.Offsets
 	v.locate(&to, at, nil, nil, active)
-	size := v.format.size
+	size := v.format.Size
 	for i, o := range to {
-		if !active.has(i) {
+		if !active.Has(i) {
 			continue
 		}
 		dst[0][i], dst[1][i] = 0, 0

@@ -14,6 +14,8 @@ func operations(t testing.TB, each func(name string, run func())) {
 	linear := NewSampler(&SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR})
 	tri := NewSampler(&SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR,
 		MipmapMode: vk.SAMPLER_MIPMAP_MODE_LINEAR, MaxLod: 9})
+	least := NewSampler(&SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR,
+		ReductionMode: vk.SAMPLER_REDUCTION_MODE_MIN})
 	for _, f := range []struct {
 		name   string
 		format vk.Format
@@ -33,10 +35,11 @@ func operations(t testing.TB, each func(name string, run func())) {
 			}
 			var dst Texels
 			var word Word
-			each(name+"/nearest", func() { v.Sample(&dst, nearest, q, All) })
-			each(name+"/linear", func() { v.Sample(&dst, linear, q, All) })
-			each(name+"/trilinear", func() { v.Sample(&dst, tri, q, All) })
-			each(name+"/gather", func() { v.Gather(&dst, linear, q, 0, nil, All) })
+			each(name+"/nearest", func() { v.Routine(nearest, q).Sample(&dst, q, All) })
+			each(name+"/linear", func() { v.Routine(linear, q).Sample(&dst, q, All) })
+			each(name+"/trilinear", func() { v.Routine(tri, q).Sample(&dst, q, All) })
+			each(name+"/least", func() { v.Routine(least, q).Sample(&dst, q, All) })
+			each(name+"/gather", func() { v.Routine(linear, q).Gather(&dst, q, 0, nil, All) })
 			each(name+"/read", func() { v.Read(&dst, &at, All) })
 			each(name+"/write", func() { v.Write(&at, &dst, All) })
 			each(name+"/atomic", func() { v.Atomic(AtomicAdd, &word, &at, &word, &word, All) })

@@ -3,6 +3,7 @@ package sampling
 import (
 	"math"
 
+	"farside/internal/lanes"
 	"farside/internal/vk"
 )
 
@@ -46,7 +47,7 @@ func faceOf(d *[3]float64) int {
 }
 
 // direction returns the coordinates of a lane of a cube.
-func (p *sampling) direction(lane int) (d [3]float64) {
+func (p *work) direction(lane int) (d [3]float64) {
 	for axis := range d {
 		d[axis] = float64(float(p.q.Coordinates[axis][lane]))
 	}
@@ -54,10 +55,11 @@ func (p *sampling) direction(lane int) (d [3]float64) {
 }
 
 // faces turns directions into places on faces.
-func (p *sampling) faces() {
-	last := p.v.levels[0].texels[2]/6 - 1
+func (p *work) faces() {
+	last := p.r.view.levels[0].texels[2]/6 - 1
 	for i := range Width {
-		if !p.active.has(i) {
+		if !p.active.Has(i) { // but texels of theirs may be read
+			p.u[0][i], p.u[1][i], p.z[i] = 0, 0, 0
 			continue
 		}
 		d := p.direction(i)
@@ -66,7 +68,7 @@ func (p *sampling) faces() {
 		r := 2 * f.r.of(&d)
 		p.u[0][i], p.u[1][i] = clamped(f.s.of(&d)/r+0.5), clamped(f.t.of(&d)/r+0.5)
 		p.z[i] = int32(face)
-		if p.v.arrayed {
+		if p.r.view.arrayed {
 			p.z[i] += 6 * int32(layer(p.q.Coordinates[3][i], last))
 		}
 	}
@@ -82,7 +84,7 @@ func clamped(v float64) float64 {
 
 // faceDerivatives turns a derivative of the direction into one of the place on the face (chapter "Cube Map Derivative
 // Transformation").
-func (p *sampling) faceDerivatives(lane int, derivative *[3]Lanes) (s, t float64) {
+func (p *work) faceDerivatives(lane int, derivative *[3]Lanes) (s, t float64) {
 	d := p.direction(lane)
 	var by [3]float64
 	for axis := range by {
@@ -101,25 +103,24 @@ type cubeCorner [Width]int8
 const noCorner = -1
 
 // cubeFootprint finds the texels x, y of a footprint, at index y*2+x, across the edges of faces.
-func (p *sampling) cubeFootprint(at *[4]offsets, corner *cubeCorner, weights *[2]Lanes, levels *[Width]int32,
-	active Mask) {
+func (p *work) cubeFootprint(at *[4]lanes.Offsets, corner *cubeCorner, weights *[2]Lanes) {
+	l := p.level
 	for i := range Width {
 		corner[i] = noCorner
-		if !active.has(i) {
+		if !p.active.Has(i) {
 			for t := range at {
-				at[t][i] = outside
+				at[t][i] = lanes.Outside
 			}
 			continue
 		}
-		l := &p.v.levels[levels[i]]
 		var first [2]int32
 		for axis := range first {
-			u := p.u[axis][i]*l.texels[axis] - 0.5
+			u := p.u[axis][i]*l.Axes[axis].Texels[i] - 0.5
 			floor := math.Floor(u)
 			weights[axis][i] = bits(float32(u - floor))
 			first[axis] = int32(floor)
 		}
-		size := int32(l.size[0])
+		size := l.Axes[0].Size[i]
 		for t := range at {
 			x, y := first[0]+int32(t&1), first[1]+int32(t>>1)
 			z := p.z[i]
@@ -129,7 +130,7 @@ func (p *sampling) cubeFootprint(at *[4]offsets, corner *cubeCorner, weights *[2
 			} else if uint32(x) >= uint32(size) || uint32(y) >= uint32(size) {
 				x, y, z = acrossEdge(x, y, z, size)
 			}
-			at[t][i] = l.at(x, y, z)
+			at[t][i] = l.At(i, x, y, z)
 		}
 	}
 }
@@ -167,21 +168,21 @@ func (a axisOf) set(d *[3]float64, v float64) {
 
 // filterCube is filter for cubes, whose edges are seamless: where three faces meet, the fourth texel is the average of
 // the other three (chapter "Cube Map Edge Handling").
-func (p *sampling) filterCube(dst *Texels, levels *[Width]int32, active Mask) {
+func (p *work) filterCube(dst *Texels) {
 	var t [4]Texels
 	var weights [2]Lanes
-	p.cubeTexels(&t, &weights, levels, active)
-	p.mix(&t[0], &t[1], &weights[0], All)
-	p.mix(&t[2], &t[3], &weights[0], All)
-	p.mix(&t[0], &t[2], &weights[1], All)
+	p.cubeTexels(&t, &weights)
+	p.combine(&t[0], &t[1], &weights[0])
+	p.combine(&t[2], &t[3], &weights[0])
+	p.combine(&t[0], &t[2], &weights[1])
 	*dst = t[0]
 }
 
 // cubeTexels reads the footprint.
-func (p *sampling) cubeTexels(t *[4]Texels, weights *[2]Lanes, levels *[Width]int32, active Mask) {
-	var at [4]offsets
+func (p *work) cubeTexels(t *[4]Texels, weights *[2]Lanes) {
+	var at [4]lanes.Offsets
 	var corner cubeCorner
-	p.cubeFootprint(&at, &corner, weights, levels, active)
+	p.cubeFootprint(&at, &corner, weights)
 	for n := range t {
 		p.texels(&t[n], &at[n])
 	}
@@ -190,16 +191,14 @@ func (p *sampling) cubeTexels(t *[4]Texels, weights *[2]Lanes, levels *[Width]in
 			continue
 		}
 		a, b, d := &t[(c+1)&3], &t[(c+2)&3], &t[(c+3)&3]
-		if !p.v.filters() { // integers, for which one of the three will do
+		if !p.r.format().Linear() { // integers, for which one of the three will do
 			for k := range a {
 				t[c][k][i] = a[k][i]
 			}
 			continue
 		}
 		for k := range a {
-			if p.component(k) {
-				t[c][k][i] = bits((float(a[k][i]) + float(b[k][i]) + float(d[k][i])) / 3)
-			}
+			t[c][k][i] = bits((float(a[k][i]) + float(b[k][i]) + float(d[k][i])) / 3)
 		}
 	}
 }

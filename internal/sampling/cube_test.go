@@ -167,10 +167,10 @@ func TestCubesAgainstReference(t *testing.T) {
 				s.MinFilter = s.MagFilter
 				q := cubeLookup(r, v)
 				q.Compare = format == vk.FORMAT_D32_SFLOAT && r.IntN(2) == 0
-				linear := s.MagFilter == vk.FILTER_LINEAR && v.filters()
+				linear := s.MagFilter == vk.FILTER_LINEAR && v.format.Linear()
 				var got, gathered Texels
-				v.Sample(&got, NewSampler(s), q, All)
-				v.Gather(&gathered, NewSampler(s), q, 0, nil, All)
+				v.Routine(NewSampler(s), q).Sample(&got, q, All)
+				v.Routine(NewSampler(s), q).Gather(&gathered, q, 0, nil, All)
 				for lane := range Width {
 					ref := reference{p: p, v: v, s: s, lookup: q, lane: lane}
 					want, _ := ref.cube(linear)
@@ -178,7 +178,7 @@ func TestCubesAgainstReference(t *testing.T) {
 						!same(n, want, 1e-5) {
 						t.Fatalf("%v %v, linear %v, %v: %v, want %v", viewType, format, linear, describe(q, lane), n, want)
 					}
-					if !v.filters() {
+					if !v.format.Linear() {
 						continue
 					}
 					_, footprint := ref.cube(true)
@@ -200,8 +200,8 @@ func TestCubeGradients(t *testing.T) {
 	for range 300 {
 		q := cubeLookup(r, v)
 		q.Mode = LodGradient
-		p := sampling{v: v, s: nearest, q: q, active: All}
-		p.begin()
+		p := &q.work
+		p.begin(v.Routine(nil, q), q, All)
 		for lane := range Width {
 			var d [3]float64
 			for axis := range d {

@@ -3,10 +3,10 @@ package sampling
 import "math"
 
 // levelOfDetail computes lambda (chapter "LOD Operation").
-func (p *sampling) levelOfDetail() {
-	s, q := p.s, p.q
+func (p *work) levelOfDetail() {
+	s, q := p.r.sampler, p.q
 	for i := range p.lambda {
-		if !p.active.has(i) {
+		if !p.active.Has(i) {
 			continue
 		}
 		var base float32
@@ -35,8 +35,8 @@ func (p *sampling) levelOfDetail() {
 
 // gradientLod is the logarithm of the longer of the two derivatives, in texels (chapter "Scale Factor Operation, LOD
 // Operation and Image Level(s) Selection").
-func (p *sampling) gradientLod(lane int) float32 {
-	v, q := p.v, p.q
+func (p *work) gradientLod(lane int) float32 {
+	v, q := p.r.view, p.q
 	var squares [2]float64
 	var m [2][3]float64
 	for n, d := range [2]*[3]Lanes{&q.Dx, &q.Dy} {
@@ -55,7 +55,7 @@ func (p *sampling) gradientLod(lane int) float32 {
 	}
 	longest := max(squares[0], squares[1])
 	p.samples[lane] = 1
-	if p.s.anisotropy <= 1 {
+	if p.r.sampler.anisotropy <= 1 {
 		return float32(math.Log2(longest) / 2)
 	}
 	n := 0
@@ -63,7 +63,7 @@ func (p *sampling) gradientLod(lane int) float32 {
 		n = 1
 	}
 	p.longer[lane] = m[n]
-	ratio := p.s.anisotropy
+	ratio := p.r.sampler.anisotropy
 	if shortest := squares[1-n]; shortest > 0 {
 		ratio = min(ratio, math.Sqrt(longest/shortest))
 	}
@@ -76,12 +76,22 @@ func (p *sampling) gradientLod(lane int) float32 {
 
 // anisotropic samples several places along the longer derivative, so that the level of detail can be that of the
 // shorter one (chapter "Texel Anisotropic Filtering").
-func (p *sampling) anisotropic(dst *Texels) {
+func (p *work) anisotropic(dst *Texels) {
+	p.samples = [Width]int{}
 	p.levelOfDetail()
+	v := p.r.view
+	if !v.cube {
+		p.wide = true
+		for axis := range v.axes {
+			for i, c := range &p.q.Coordinates[axis] {
+				p.u[axis][i] = float64(float(c))
+			}
+		}
+	}
 	all, at := p.active, p.u
 	most := 1
 	for i, n := range p.samples {
-		if all.has(i) {
+		if all.Has(i) {
 			most = max(most, n)
 		}
 	}
@@ -89,18 +99,18 @@ func (p *sampling) anisotropic(dst *Texels) {
 	for n := 1; n <= most; n++ {
 		p.active = 0
 		for i, samples := range p.samples {
-			if !all.has(i) || samples < n {
+			if !all.Has(i) || samples < n {
 				continue
 			}
 			p.active |= 1 << i
-			for axis := range p.v.axes {
+			for axis := range v.axes {
 				p.u[axis][i] = at[axis][i] + p.longer[i][axis]*(float64(n)/float64(samples+1)-0.5)
 			}
 		}
 		p.levels(dst)
 		for c := range sum {
 			for i := range Width {
-				if p.active.has(i) {
+				if p.active.Has(i) {
 					sum[c][i] += float(dst[c][i])
 				}
 			}

@@ -180,7 +180,7 @@ func (r *reference) fetch(level uint32, layer int, at [3]int) numbers {
 
 func (r *reference) compared(texel float64) float64 {
 	d := float64(float(r.lookup.Dref[r.lane]))
-	if r.v.format.unorm {
+	if r.v.format.Unorm {
 		d = math.Max(0, math.Min(1, d))
 	}
 	var yes bool
@@ -206,7 +206,7 @@ func (r *reference) border() numbers {
 	case vk.BORDER_COLOR_FLOAT_OPAQUE_BLACK, vk.BORDER_COLOR_INT_OPAQUE_BLACK:
 		n = numbers{0, 0, 0, 1}
 	}
-	for c, present := range r.v.format.present {
+	for c, present := range r.v.format.Present {
 		if !present {
 			n[c] = [4]float64{0, 0, 0, 1}[c]
 		}
@@ -280,12 +280,12 @@ func (r *reference) one() numbers {
 	if lambda <= 0 {
 		linear = r.s.MagFilter == vk.FILTER_LINEAR
 	}
-	if r.v.format.class != texel.Float {
+	if r.v.format.Class != texel.Float {
 		linear = false
 	}
 	q := float64(r.p.layout.Levels - 1)
 	d := math.Max(0, math.Min(q, lambda))
-	if r.s.MipmapMode == vk.SAMPLER_MIPMAP_MODE_NEAREST || r.v.format.class != texel.Float {
+	if r.s.MipmapMode == vk.SAMPLER_MIPMAP_MODE_NEAREST || r.v.format.Class != texel.Float {
 		level := math.Ceil(d+0.5) - 1
 		if r.s.MipmapMode == vk.SAMPLER_MIPMAP_MODE_LINEAR {
 			level = math.Floor(d)

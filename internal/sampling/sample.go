@@ -2,7 +2,9 @@ package sampling
 
 import (
 	"math"
+	mathbits "math/bits"
 
+	"farside/internal/lanes"
 	"farside/internal/vk"
 )
 
@@ -15,7 +17,8 @@ const (
 	LodGradient                // by Lookup.Dx and Lookup.Dy
 )
 
-// Lookup is what an instruction asks a sampler for. All members that count are 32-bit floats, but Offset.
+// Lookup is what an instruction asks a sampler for. All members that count are 32-bit floats, but Offset. It has room
+// for the work on it, so that one is kept for many calls.
 type Lookup struct {
 	Coordinates [4]Lanes // along the axes (cubes: a direction), then the layer
 	Mode        LodMode
@@ -29,79 +32,43 @@ type Lookup struct {
 	HasMinLod   bool
 	HasOffset   bool
 	Compare     bool // with Dref: the result is red
+
+	work work
 }
 
-// sampling is one Sample or Gather under way.
-type sampling struct {
-	v      *View
-	s      *Sampler
+// work is one Sample or Gather under way.
+type work struct {
+	r      *Routine
 	q      *Lookup
 	active Mask
 
-	u       [3][Width]float64 // normalized coordinates along the axes; of cubes on the face
-	z       [Width]int32      // layer and face
-	border  [4]uint32
+	wide  bool            // the coordinates are those of u
+	u     [3]lanes.Places // normalized coordinates along the axes; of cubes on the face
+	z     [Width]int32    // layer and face, if the view has any
+	level *lanes.Level    // that is sampled
+	mixed lanes.Level     // of lanes that sample different ones
+	base  lanes.Offsets   // of the level and the layer
+	pairs [3]lanes.Pair
+	shift Lanes // of a gather
+
 	lambda  [Width]float32
 	samples [Width]int        // along the longer derivative
 	longer  [Width][3]float64 // that derivative, along the axes
 }
 
-// Sample samples a view.
-func (v *View) Sample(dst *Texels, s *Sampler, q *Lookup, active Mask) {
-	if v == nil || active == 0 {
-		*dst = Texels{}
-		return
-	}
-	if s == nil {
-		s = nearest
-	}
-	if v.ycbcr != nil {
-		v.ycbcr.sample(dst, v, s, q, active)
-		return
-	}
-	p := sampling{v: v, s: s, q: q, active: active}
-	p.begin()
-	if len(v.levels) == 1 && s.magLinear == s.minLinear && s.anisotropy <= 1 {
-		var level [Width]int32
-		p.level(dst, &level, active, p.linear(All))
-	} else if q.Mode == LodGradient && s.anisotropy > 1 && v.filters() {
-		p.anisotropic(dst)
-	} else {
-		p.levelOfDetail()
-		p.levels(dst)
-	}
-	if !q.Compare {
-		v.exchange(dst)
-	}
-}
-
-// linear returns the lanes of m if the view can be filtered.
-func (p *sampling) linear(m Mask) Mask {
-	if !p.v.filters() || !p.s.magLinear {
-		return 0
-	}
-	return m
-}
-
-// begin reads the coordinates.
-func (p *sampling) begin() {
-	v, q := p.v, p.q
-	if v.cube {
+// begin reads the coordinates that are not taken as they are.
+func (p *work) begin(r *Routine, q *Lookup, active Mask) {
+	v := r.view
+	p.r, p.q, p.active, p.wide = r, q, active, v.cube
+	switch {
+	case v.cube:
 		p.faces()
-	} else {
-		for axis := range v.axes {
-			for i, c := range &q.Coordinates[axis] {
-				p.u[axis][i] = float64(float(c))
-			}
-		}
-		if v.arrayed {
-			last := v.levels[0].texels[2] - 1
-			for i, c := range &q.Coordinates[v.axes] {
-				p.z[i] = int32(layer(c, last))
-			}
+	case v.arrayed:
+		last := v.levels[0].texels[2] - 1
+		for i, c := range &q.Coordinates[v.axes] {
+			p.z[i] = int32(layer(c, last))
 		}
 	}
-	p.border = p.s.borderOf(v.format)
 }
 
 // layer rounds and clamps a layer (chapter "Layer Selection"); NaN is 0.
@@ -114,19 +81,23 @@ func layer(c uint32, last float64) float64 {
 }
 
 // levels samples the levels that the level of detail asks for (chapter "Image Level(s) Selection").
-func (p *sampling) levels(dst *Texels) {
-	v, s := p.v, p.s
+func (p *work) levels(dst *Texels) {
+	v, r := p.r.view, p.r
 	last := float32(len(v.levels) - 1)
 	var high, low [Width]int32
 	var between Lanes // weights of low
-	var linear, two Mask
+	var linear Mask
+	two := false
 	for i := range Width {
+		if !p.active.Has(i) {
+			continue
+		}
 		lambda := p.lambda[i]
-		if lambda <= 0 && s.magLinear || lambda > 0 && s.minLinear {
+		if lambda <= 0 && r.mag || lambda > 0 && r.min {
 			linear |= 1 << i
 		}
 		d := min(max(lambda, 0), last)
-		if !s.mipLinear {
+		if !r.sampler.mipLinear {
 			high[i] = int32(math.Ceil(float64(d)+0.5)) - 1
 			continue
 		}
@@ -134,34 +105,52 @@ func (p *sampling) levels(dst *Texels) {
 		high[i], low[i] = floor, min(floor+1, int32(last))
 		if w := d - float32(floor); w > 0 {
 			between[i] = bits(w)
-			two |= 1 << i
+			two = true
 		}
 	}
-	if !v.filters() {
-		linear = 0
-	}
-	p.level(dst, &high, p.active, linear)
-	if two &= p.active; two != 0 && v.filters() {
+	p.sampleLevel(dst, &high, linear)
+	if two && v.format.Linear() {
 		var other Texels
-		p.level(&other, &low, two, linear)
-		p.mix(dst, &other, &between, two)
+		p.sampleLevel(&other, &low, linear)
+		v.format.Mix(r.reduction, dst, &other, &between)
 	}
 }
 
-// level samples one level in each lane: filtered in the lanes of linear, the nearest texel in the others.
-func (p *sampling) level(dst *Texels, levels *[Width]int32, active, linear Mask) {
+// setLevel makes the levels of the active lanes those that are sampled.
+func (p *work) setLevel(levels *[Width]int32) {
+	all := p.r.view.levels
+	first := levels[mathbits.TrailingZeros8(uint8(p.active))&(Width-1)]
+	same := true
+	for i, n := range levels {
+		same = same && (n == first || !p.active.Has(i))
+	}
+	if p.level = &all[first].Level; same {
+		return
+	}
+	for i, n := range levels {
+		if !p.active.Has(i) {
+			n = first
+		}
+		p.mixed.Take(i, &all[n].Level)
+	}
+	p.level = &p.mixed
+}
+
+// sampleLevel samples one level in each lane: filtered in the lanes of linear, the nearest texel in the others.
+func (p *work) sampleLevel(dst *Texels, levels *[Width]int32, linear Mask) {
+	p.setLevel(levels)
 	switch {
-	case linear&active == 0:
-		p.nearest(dst, levels, active)
-	case active&^linear == 0:
-		p.filter(dst, levels, active)
+	case linear&p.active == 0:
+		p.nearest(dst)
+	case p.active&^linear == 0:
+		p.filter(dst)
 	default:
 		var other Texels
-		p.nearest(&other, levels, active&^linear)
-		p.filter(dst, levels, active&linear)
+		p.nearest(&other)
+		p.filter(dst)
 		for c := range dst {
 			for i := range Width {
-				if !linear.has(i) {
+				if !linear.Has(i) {
 					dst[c][i] = other[c][i]
 				}
 			}
@@ -169,203 +158,156 @@ func (p *sampling) level(dst *Texels, levels *[Width]int32, active, linear Mask)
 	}
 }
 
-// mix brings two results together: a weighted average, or what the reduction mode says. Lanes outside of active keep
-// the first.
-func (p *sampling) mix(dst, other *Texels, weight *Lanes, active Mask) {
-	for c := range dst {
-		if !p.component(c) {
-			continue
-		}
-		a, b := &dst[c], &other[c]
-		switch p.s.reduction {
-		case vk.SAMPLER_REDUCTION_MODE_MIN:
-			for i, w := range weight {
-				if active.has(i) && float(w) != 0 && float(b[i]) < float(a[i]) {
-					a[i] = b[i]
-				}
-			}
-		case vk.SAMPLER_REDUCTION_MODE_MAX:
-			for i, w := range weight {
-				if active.has(i) && float(w) != 0 && float(b[i]) > float(a[i]) {
-					a[i] = b[i]
-				}
-			}
-		default:
-			if active == All {
-				for i, w := range weight {
-					x := float(a[i])
-					a[i] = bits(x + (float(b[i])-x)*float(w))
-				}
-				continue
-			}
-			for i, w := range weight {
-				if active.has(i) {
-					x := float(a[i])
-					a[i] = bits(x + (float(b[i])-x)*float(w))
-				}
-			}
-		}
+// combine brings two results of a filter together: a weighted average, or what the reduction mode says.
+func (p *work) combine(dst, other *Texels, weights *Lanes) {
+	if p.r.reduction == vk.SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE {
+		p.r.format().Average(dst, other, weights)
+	} else {
+		p.r.format().Mix(p.r.reduction, dst, other, weights)
 	}
-}
-
-// component says whether a component of the texels differs from texel to texel.
-func (p *sampling) component(c int) bool {
-	if p.q.Compare {
-		return c == 0
-	}
-	return p.v.format.present[c&3]
 }
 
 // texels reads a texel for each lane; negative offsets are the border. A comparison is done here, before any filter.
-func (p *sampling) texels(dst *Texels, at *offsets) {
-	f := p.v.format
-	f.read(dst, p.v.data, at)
-	for i, o := range at {
-		if o < 0 {
-			dst.set(i, &p.border)
-		}
-	}
+func (p *work) texels(dst *Texels, at *lanes.Offsets) {
+	f := p.r.format()
+	f.ReadOr(dst, p.r.view.data, at, &p.r.border)
 	if !p.q.Compare {
 		return
 	}
 	for i := range Width {
 		reference := float(p.q.Dref[i])
-		if f.unorm { // chapter "Depth Compare Operation"
+		if f.Unorm { // chapter "Depth Compare Operation"
 			reference = min(max(reference, 0), 1)
 		}
-		dst.set(i, &[4]uint32{bits(compared(p.s.compare, reference, float(dst[0][i]))), 0, 0, bits(1)})
+		result := compared(p.r.sampler.compare, reference, float(dst[0][i]))
+		dst.Set(i, &[4]uint32{bits(result), 0, 0, bits(1)})
 	}
 }
 
-// scaled returns where a coordinate lies in a level, in texels.
-func (p *sampling) scaled(axis, lane int, l *level) float64 {
-	u := p.u[axis][lane]
-	if !p.s.unnormalized {
-		u *= l.texels[axis]
+// units are what coordinates along an axis are multiplied with to be in texels.
+func (p *work) units(axis int) *lanes.Places {
+	if p.r.sampler.unnormalized {
+		return &ones
 	}
-	// What is so far out has no position. NaN becomes the lower bound.
-	const far = 1 << 30
-	if !(u > -far) {
-		return -far
+	return &p.level.Axes[axis].Texels
+}
+
+var ones = lanes.Places{1, 1, 1, 1, 1, 1, 1, 1}
+
+// offset is what an instruction adds to a coordinate.
+func (p *work) offset(axis int) *Lanes {
+	if p.q.HasOffset {
+		return &p.q.Offset[axis]
 	}
-	return min(u, far)
+	return &none
+}
+
+// start is where the layers of the lanes begin, in the levels that are sampled.
+func (p *work) start() *lanes.Offsets {
+	if v := p.r.view; !v.arrayed && !v.cube {
+		return &p.level.Start
+	}
+	for i := range p.base {
+		p.base[i] = p.level.Start[i] + int(p.z[i])*p.level.Axes[2].Step[i]
+	}
+	return &p.base
 }
 
 // nearest samples the nearest texels.
-func (p *sampling) nearest(dst *Texels, levels *[Width]int32, active Mask) {
-	v, s, q := p.v, p.s, p.q
-	var at offsets
-	for i := range at {
-		at[i] = outside
-		if !active.has(i) {
-			continue
+func (p *work) nearest(dst *Texels) {
+	at := *p.start()
+	for axis := range p.r.view.axes {
+		var to lanes.Offsets
+		a, mode := &p.level.Axes[axis], p.r.modes[axis]
+		if p.wide {
+			a.NearestWide(mode, &to, &p.u[axis], p.units(axis), p.offset(axis))
+		} else {
+			a.Nearest(mode, &to, &p.q.Coordinates[axis], p.units(axis), p.offset(axis))
 		}
-		l := &v.levels[levels[i]]
-		var c [3]int32
-		c[2] = p.z[i]
-		inside := true
-		for axis := range v.axes {
-			n := int32(math.Floor(p.scaled(axis, i, l)))
-			if q.HasOffset {
-				n += int32(q.Offset[axis][i])
-			}
-			mode := s.address[axis]
-			if v.cube {
-				mode = cubeMode
-			}
-			n = wrap(mode, n, int32(l.size[axis]))
-			c[axis] = n
-			inside = inside && n >= 0
-		}
-		if inside {
-			at[i] = l.at(c[0], c[1], c[2])
+		for i, o := range &to {
+			at[i] += o
 		}
 	}
 	p.texels(dst, &at)
 }
 
-// corners are where the two texels along each axis lie between which a filter takes its numbers: bytes from the
-// beginning of the level, the level's own in the first axis; and the weights of the second.
-type corners struct {
-	at      [3][2]offsets
-	weights [3]Lanes
-}
-
 // filter samples with linear filtering (chapter "Texel Filtering").
-func (p *sampling) filter(dst *Texels, levels *[Width]int32, active Mask) {
-	if p.v.cube {
-		p.filterCube(dst, levels, active)
+func (p *work) filter(dst *Texels) {
+	v := p.r.view
+	if v.cube {
+		p.filterCube(dst)
 		return
 	}
-	var k corners
-	p.corners(&k, levels, active, nil)
-	p.along(dst, &k, p.v.axes-1, &offsets{})
-}
-
-// corners finds the texels around the coordinates. extra is added to them, if it is not nil.
-func (p *sampling) corners(k *corners, levels *[Width]int32, active Mask, extra *[2]int32) {
-	v, q := p.v, p.q
 	for axis := range v.axes {
-		mode := p.s.address[axis]
-		first, second, weights := &k.at[axis][0], &k.at[axis][1], &k.weights[axis]
-		for i := range Width {
-			first[i], second[i] = outside, outside
-			if !active.has(i) {
-				continue
+		p.pair(axis, p.offset(axis))
+	}
+	start := p.start()
+	switch {
+	case !p.r.quads && v.axes == 1:
+		p.row(dst, start)
+	case !p.r.quads && v.axes == 2:
+		p.plane(dst, start)
+	case !p.r.quads:
+		p.volume(dst, start)
+	case v.axes == 2:
+		v.format.Quad(dst, v.data, &p.pairs[0], &p.pairs[1], start)
+	default:
+		var other Texels
+		for n, t := range [2]*Texels{dst, &other} {
+			var slice lanes.Offsets
+			for i, o := range start {
+				slice[i] = o + p.pairs[2].At[n][i]
 			}
-			l := &v.levels[levels[i]]
-			u := p.scaled(axis, i, l) - 0.5
-			floor := math.Floor(u)
-			weights[i] = bits(float32(u - floor))
-			n := int32(floor)
-			if q.HasOffset {
-				n += int32(q.Offset[axis][i])
-			}
-			if extra != nil {
-				n += extra[axis&1]
-			}
-			start := 0
-			if axis == 0 {
-				start = l.start + l.along(2, p.z[i])
-			}
-			size := int32(l.size[axis])
-			c, d := n, n+1
-			if uint32(c) >= uint32(size) {
-				c = wrap(mode, c, size)
-			}
-			if uint32(d) >= uint32(size) {
-				d = wrap(mode, d, size)
-			}
-			if c >= 0 {
-				first[i] = start + l.along(axis, c)
-			}
-			if d >= 0 {
-				second[i] = start + l.along(axis, d)
-			}
+			v.format.Quad(t, v.data, &p.pairs[0], &p.pairs[1], &slice)
 		}
+		v.format.Average(dst, &other, &p.pairs[2].Weights)
 	}
 }
 
-// along filters along an axis what is filtered along those below, three at most. base is where the axes above have come
-// to.
-func (p *sampling) along(dst *Texels, k *corners, axis int, base *offsets) {
-	var at offsets
-	for i := range at {
-		at[i] = base[i] + k.at[axis][0][i]
+// pair finds the texels around the coordinates along an axis, which are shifted by so many.
+func (p *work) pair(axis int, shift *Lanes) {
+	a, mode := &p.level.Axes[axis], p.r.modes[axis]
+	if p.wide {
+		a.PairsWide(mode, &p.pairs[axis], &p.u[axis], p.units(axis), shift)
+	} else {
+		a.Pairs(mode, &p.pairs[axis], &p.q.Coordinates[axis], p.units(axis), shift)
 	}
+}
+
+// row filters along the first axis. base is where the axes above have come to.
+func (p *work) row(dst *Texels, base *lanes.Offsets) {
 	var other Texels
-	if axis == 0 {
-		p.texels(dst, &at)
-	} else {
-		p.along(dst, k, axis-1, &at)
+	for n, t := range [2]*Texels{dst, &other} {
+		at := p.moved(base, 0, n)
+		p.texels(t, &at)
 	}
-	for i := range at {
-		at[i] = base[i] + k.at[axis][1][i]
+	p.combine(dst, &other, &p.pairs[0].Weights)
+}
+
+// plane filters along the second axis what is filtered along the first.
+func (p *work) plane(dst *Texels, base *lanes.Offsets) {
+	var other Texels
+	for n, t := range [2]*Texels{dst, &other} {
+		at := p.moved(base, 1, n)
+		p.row(t, &at)
 	}
-	if axis == 0 {
-		p.texels(&other, &at)
-	} else {
-		p.along(&other, k, axis-1, &at)
+	p.combine(dst, &other, &p.pairs[1].Weights)
+}
+
+// volume filters along the third axis what is filtered along the others.
+func (p *work) volume(dst *Texels, base *lanes.Offsets) {
+	var other Texels
+	for n, t := range [2]*Texels{dst, &other} {
+		at := p.moved(base, 2, n)
+		p.plane(t, &at)
 	}
-	p.mix(dst, &other, &k.weights[axis], All)
+	p.combine(dst, &other, &p.pairs[2].Weights)
+}
+
+// moved is base and the first or second texel of a pair.
+func (p *work) moved(base *lanes.Offsets, axis, n int) (at lanes.Offsets) {
+	for i, o := range &p.pairs[axis].At[n] {
+		at[i] = base[i] + o
+	}
+	return at
 }

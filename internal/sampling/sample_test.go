@@ -76,9 +76,9 @@ func randomSampler(r *rand.Rand) *SamplerInfo {
 func value(v *View, t *Texels, lane int, float32s bool) (n numbers) {
 	for c := range n {
 		switch {
-		case float32s || v.format.class == texel.Float:
+		case float32s || v.format.Class == texel.Float:
 			n[c] = float64(float(t[c][lane]))
-		case v.format.class == texel.Sint:
+		case v.format.Class == texel.Sint:
 			n[c] = float64(int32(t[c][lane]))
 		default:
 			n[c] = float64(t[c][lane])
@@ -126,16 +126,16 @@ func TestSampleAgainstReference(t *testing.T) {
 func checkSample(t *testing.T, r *rand.Rand, p *picture, v *View, s *SamplerInfo) {
 	t.Helper()
 	intBorder := s.BorderColor&1 == 1 // the integer colours have odd numbers
-	if intBorder != (v.format.class != texel.Float) {
+	if intBorder != (v.format.Class != texel.Float) {
 		s.BorderColor ^= 1
 	}
 	q := randomLookup(r, v, s)
 	q.Compare = p.info.Range.AspectMask == vk.IMAGE_ASPECT_DEPTH_BIT && r.IntN(2) == 0
-	if v.filters() && r.IntN(4) == 0 && !q.Compare {
+	if v.format.Linear() && r.IntN(4) == 0 && !q.Compare {
 		s.ReductionMode = vk.SamplerReductionMode(1 + r.IntN(2))
 	}
 	var got Texels
-	v.Sample(&got, NewSampler(s), q, All)
+	v.Routine(NewSampler(s), q).Sample(&got, q, All)
 	for lane := range Width {
 		ref := reference{p: p, v: v, s: s, lookup: q, lane: lane}
 		want := ref.sample()
@@ -159,7 +159,7 @@ func TestAnisotropyAgainstReference(t *testing.T) {
 				q := randomLookup(r, v, s)
 				q.Mode = LodGradient
 				var got Texels
-				v.Sample(&got, NewSampler(s), q, All)
+				v.Routine(NewSampler(s), q).Sample(&got, q, All)
 				for lane := range Width {
 					ref := reference{p: p, v: v, s: s, lookup: q, lane: lane}
 					if n, want := value(v, &got, lane, false), ref.sample(); !same(n, want, 1e-4) {
@@ -212,8 +212,8 @@ func TestWeightsOfZero(t *testing.T) {
 					}
 				}
 				var got, want Texels
-				v.Sample(&got, NewSampler(s), q, All)
-				v.Sample(&want, NewSampler(nearest), q, All)
+				v.Routine(NewSampler(s), q).Sample(&got, q, All)
+				v.Routine(NewSampler(nearest), q).Sample(&want, q, All)
 				for lane := range Width {
 					if n, w := value(v, &got, lane, false), value(v, &want, lane, false); !same(n, w, 0) {
 						t.Fatalf("%v, mode %v, %s: %v, want %v", p.info.Type, mode, describe(q, lane), n, w)
@@ -280,9 +280,9 @@ func TestSampleOfAnything(t *testing.T) {
 					}
 				}
 				var got Texels
-				v.Sample(&got, NewSampler(info), q, Mask(r.Uint32()))
-				v.Gather(&got, NewSampler(info), q, r.Uint32(), nil, Mask(r.Uint32()))
-				v.Gather(&got, NewSampler(info), q, 0, &[4][2]int32{{math.MaxInt32, math.MinInt32}}, All)
+				v.Routine(NewSampler(info), q).Sample(&got, q, Mask(r.Uint32()))
+				v.Routine(NewSampler(info), q).Gather(&got, q, r.Uint32(), nil, Mask(r.Uint32()))
+				v.Routine(NewSampler(info), q).Gather(&got, q, 0, &[4][2]int32{{math.MaxInt32, math.MinInt32}}, All)
 				at := [3]Lanes(q.Coordinates[:3])
 				v.Fetch(&got, &at, &q.Lod, nil, All)
 				v.Read(&got, &at, All)
@@ -296,11 +296,11 @@ func TestSampleOfAnything(t *testing.T) {
 func TestNilViews(t *testing.T) {
 	var v *View
 	got := Texels{{1}, {2}, {3}, {4}}
-	v.Sample(&got, nil, &Lookup{}, All)
+	v.Routine(nil, &Lookup{}).Sample(&got, &Lookup{}, All)
 	if got != (Texels{}) {
 		t.Errorf("sampled: %v", got)
 	}
-	v.Gather(&got, nil, &Lookup{}, 0, nil, All)
+	v.Routine(nil, &Lookup{}).Gather(&got, &Lookup{}, 0, nil, All)
 	v.Fetch(&got, &[3]Lanes{}, nil, nil, All)
 	v.Read(&got, &[3]Lanes{}, All)
 	v.Write(&[3]Lanes{}, &got, All)
@@ -308,7 +308,7 @@ func TestNilViews(t *testing.T) {
 		t.Errorf("a nil view is not empty")
 	}
 	_, v = newPicture(t, rand.New(rand.NewPCG(1, 1)), vk.FORMAT_R8_UINT, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{4, 4, 1}, 1, 1)
-	v.Sample(&got, nil, &Lookup{}, All)
+	v.Routine(nil, &Lookup{}).Sample(&got, &Lookup{}, All)
 	if got[0][0] != uint32(v.data[0]) {
 		t.Errorf("a nil sampler gives %d, the texel is %d", got[0][0], v.data[0])
 	}

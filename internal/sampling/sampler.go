@@ -1,7 +1,7 @@
 package sampling
 
 import (
-	"farside/internal/texel"
+	"farside/internal/lanes"
 	"farside/internal/vk"
 )
 
@@ -76,46 +76,14 @@ func NewSampler(info *SamplerInfo) *Sampler {
 var nearest = NewSampler(&SamplerInfo{})
 
 // borderOf returns the texel that the border has in a format: a component that the format lacks is not the border's.
-func (s *Sampler) borderOf(f *format) [4]uint32 {
+func (s *Sampler) borderOf(f *lanes.Format) [4]uint32 {
 	t := s.border
 	for c := range t {
-		if !f.present[c] {
-			t[c] = f.missing[c]
+		if !f.Present[c] {
+			t[c] = f.Missing[c]
 		}
 	}
 	return t
-}
-
-// wrap applies an address mode to a coordinate; negative for the border (chapter "Wrapping Operation").
-func wrap(mode vk.SamplerAddressMode, i, size int32) int32 {
-	if uint32(i) < uint32(size) {
-		return i
-	}
-	switch mode {
-	case vk.SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT:
-		n := i % (2 * size)
-		if n < 0 {
-			n += 2 * size
-		}
-		if n >= size {
-			n = 2*size - 1 - n
-		}
-		return n
-	case vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE:
-		return min(max(i, 0), size-1)
-	case vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER:
-		return -1
-	case vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
-		if i < 0 {
-			i = -1 - i
-		}
-		return min(i, size-1)
-	}
-	i %= size
-	if i < 0 {
-		i += size
-	}
-	return i
 }
 
 // compared is the comparison of a reference with a texel: 1 or 0.
@@ -142,6 +110,3 @@ func compared(op vk.CompareOp, reference, texel float32) float32 {
 	}
 	return 0
 }
-
-// filters says whether a view can be filtered linearly.
-func (v *View) filters() bool { return v.format.linear && v.format.class == texel.Float }

@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"farside/internal/lanes"
 	"farside/internal/texel"
 	"farside/internal/vk"
 )
@@ -23,17 +24,17 @@ func AccessOf(format vk.Format) (a Access) {
 	if storage.Compressed {
 		return Access{Sampled: true}
 	}
-	f, ok := formatOf(format, storage.Planes[0].Aspect)
+	f, ok := lanes.FormatOf(format, storage.Planes[0].Aspect, lanes.Vectors())
 	if !ok {
 		return a
 	}
 	a.Sampled = true
 	uniform := true // channels are words of 8, 16 or 32 bits
-	for _, c := range f.channels {
+	for _, c := range f.Channels {
 		if c.Kind == vk.NumericSRGB {
 			uniform = false
 		}
-		if c.Bits > 32 && !f.wide {
+		if c.Bits > 32 && !f.Wide {
 			return Access{}
 		}
 		uniform = uniform && (c.Bits == 8 || c.Bits == 16 || c.Bits == 32)
@@ -49,7 +50,7 @@ func AccessOf(format vk.Format) (a Access) {
 	case vk.FORMAT_R64_UINT, vk.FORMAT_R64_SINT:
 		return Access{Storage: true, Atomic: true}
 	default:
-		a.Storage = uniform && len(f.channels) != 3
+		a.Storage = uniform && len(f.Channels) != 3
 	}
 	return a
 }

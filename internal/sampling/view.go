@@ -2,7 +2,9 @@ package sampling
 
 import (
 	"fmt"
+	"math"
 
+	"farside/internal/lanes"
 	"farside/internal/texel"
 	"farside/internal/vk"
 )
@@ -12,10 +14,12 @@ import (
 // *View, which a descriptor without a view gives, read zeros and write nothing.
 type View struct {
 	data   []byte
-	format *format
+	format *lanes.Format
 	levels []level
 
-	samples  int  // of a texel, format.size bytes from one to the next
+	routines routines
+
+	samples  int  // of a texel, format.Size bytes from one to the next
 	axes     int  // coordinates besides the layer: 1, 2, or 3 of volumes
 	arrayed  bool // the coordinates have a layer
 	cube     bool
@@ -30,48 +34,19 @@ const (
 	swizzleOne  = 5
 )
 
-// level is one level of detail.
+// level is one level of detail: where its texels lie, and how many there are along x, y and z.
 type level struct {
-	size  [3]uint32 // texels along x, y and z
-	start int       // bytes from the beginning of the image
-	step  [3]int    // bytes from one x, y or z to the next
-	// In a compressed format, the texels of a block along x and y; otherwise 0. start and step are shifted by blockBits
-	// then, below which texels of a block are counted, and steps along x and y are from block to block.
-	block  [2]int32
+	lanes.Level
+	size   [3]uint32
 	texels [3]float64
 }
 
-const blockBits = 8
-
-// along is how far a coordinate is from the beginning of the level; the sum of all three is where a texel is.
-func (l *level) along(axis int, c int32) int {
-	if l.block[0] != 0 && axis < 2 {
-		return l.alongBlocks(axis, c)
-	}
-	return int(c) * l.step[axis]
+// extent is what a level is made of.
+type extent struct {
+	size  [3]uint32 // texels along x, y and z
+	start int       // bytes from the beginning of the image
+	step  [3]int    // bytes from one x, y or z to the next; in a compressed format from block to block
 }
-
-// countTexels makes start and step count texels of blocks, too.
-func (l *level) countTexels(blocks *texel.Blocks) {
-	l.start <<= blockBits
-	for axis := range l.step {
-		l.step[axis] <<= blockBits
-	}
-	width, height := blocks.Extent()
-	l.block = [2]int32{int32(width), int32(height)}
-}
-
-func (l *level) alongBlocks(axis int, c int32) int {
-	block := c / l.block[axis&1]
-	within := c - block*l.block[axis&1]
-	if axis == 1 {
-		within *= l.block[0]
-	}
-	return int(block)*l.step[axis] + int(within)
-}
-
-// at is where a texel is.
-func (l *level) at(x, y, z int32) int { return l.start + l.along(2, z) + l.along(1, y) + l.along(0, x) }
 
 // ImageView is what NewImageView makes a View of.
 type ImageView struct {
@@ -87,8 +62,11 @@ type ImageView struct {
 }
 
 // NewImageView makes a view of an image. It fails for formats that shaders cannot access.
-func NewImageView(from *ImageView) (*View, error) {
-	f, ok := formatOf(from.Format, from.Range.AspectMask)
+func NewImageView(from *ImageView) (*View, error) { return newImageView(from, lanes.Vectors()) }
+
+// newImageView is NewImageView with or without assembly.
+func newImageView(from *ImageView, vectors bool) (*View, error) {
+	f, ok := lanes.FormatOf(from.Format, from.Range.AspectMask, vectors)
 	if !ok {
 		return nil, fmt.Errorf("aspect %v of format %v cannot be accessed by shaders", from.Range.AspectMask, from.Format)
 	}
@@ -121,9 +99,9 @@ func NewImageView(from *ImageView) (*View, error) {
 		if !ok {
 			return nil, fmt.Errorf("aspect %v of level %d of layer %d is not in the image", r.AspectMask, first, layer)
 		}
-		width := f.size * v.samples
+		width := f.Size * v.samples
 		// Of a compressed image that is viewed with a format that is not, the blocks are the texels.
-		lv := level{start: int(s.Offset), step: [3]int{width, int(s.RowPitch), int(l.LayerPitch)}}
+		lv := extent{start: int(s.Offset), step: [3]int{width, int(s.RowPitch), int(l.LayerPitch)}}
 		lv.size = [3]uint32{uint32(s.RowBytes / uint64(width)), uint32(s.Rows), r.LayerCount}
 		switch {
 		case v.axes == 3:
@@ -136,40 +114,57 @@ func NewImageView(from *ImageView) (*View, error) {
 		if !lv.fits(len(from.Data)) {
 			return nil, fmt.Errorf("level %d reaches beyond the %d bytes of the image", first, len(from.Data))
 		}
-		if f.blocks != nil {
-			lv.countTexels(f.blocks)
+		if f.Blocks != nil {
 			lv.size[0], lv.size[1] = max(l.Extent[0]>>first, 1), max(l.Extent[1]>>first, 1)
 		}
 		if v.cube && (lv.size[0] != lv.size[1] || lv.size[2]%6 != 0) {
 			return nil, fmt.Errorf("%d faces of %d x %d texels are no cubes", lv.size[2], lv.size[0], lv.size[1])
 		}
-		v.addLevel(lv)
+		v.addLevel(&lv, vectors)
 	}
 	return v, nil
 }
 
 // NewBufferView makes a view of texels one after the other. It fails for formats that shaders cannot access.
 func NewBufferView(data []byte, f vk.Format) (*View, error) {
-	texels, ok := formatOf(f, vk.IMAGE_ASPECT_COLOR_BIT)
-	if !ok || texels.blocks != nil {
+	vectors := lanes.Vectors()
+	texels, ok := lanes.FormatOf(f, vk.IMAGE_ASPECT_COLOR_BIT, vectors)
+	if !ok || texels.Blocks != nil {
 		return nil, fmt.Errorf("format %v cannot be accessed by shaders", f)
 	}
 	v := &View{data: data, format: texels, samples: 1, axes: 1}
 	v.setSwizzle(vk.ComponentMapping{})
-	v.addLevel(level{size: [3]uint32{uint32(len(data) / texels.size), 1, 1}, step: [3]int{texels.size, 0, 0}})
+	count := uint32(min(len(data)/texels.Size, math.MaxInt32))
+	v.addLevel(&extent{size: [3]uint32{count, 1, 1}, step: [3]int{texels.Size, 0, 0}}, vectors)
 	return v, nil
 }
 
-// addLevel appends a level.
-func (v *View) addLevel(l level) {
-	for axis := range l.size {
-		l.texels[axis] = float64(l.size[axis])
+// addLevel appends a level. In a compressed format, start and steps count texels of blocks, too.
+func (v *View) addLevel(e *extent, vectors bool) {
+	l := level{size: e.size}
+	if blocks := v.format.Blocks; blocks != nil {
+		width, height := blocks.Extent()
+		l.Axes[0].Block, l.Axes[0].Within = int32(width), 1
+		l.Axes[1].Block, l.Axes[1].Within = int32(height), int32(width)
+		e.start <<= lanes.BlockBits
+		for axis := range e.step {
+			e.step[axis] <<= lanes.BlockBits
+		}
+	}
+	for i := range l.Start {
+		l.Start[i] = e.start
+	}
+	l.Vectors = true
+	for axis := range l.Axes {
+		a := &l.Axes[axis]
+		a.Fill(e.size[axis], e.step[axis], vectors)
+		l.texels[axis], l.Vectors = float64(e.size[axis]), l.Vectors && a.Vectors
 	}
 	v.levels = append(v.levels, l)
 }
 
 // fits says whether all texels of the level lie in so many bytes.
-func (l *level) fits(bytes int) bool {
+func (l *extent) fits(bytes int) bool {
 	if l.size[0] == 0 || l.size[1] == 0 || l.size[2] == 0 {
 		return false
 	}
@@ -199,7 +194,7 @@ func swizzleOf(m vk.ComponentMapping) (swizzle [4]uint8, identity bool) {
 
 // one is the number 1 in the view's class.
 func (v *View) one() uint32 {
-	if v.format.class == texel.Float {
+	if v.format.Class == texel.Float {
 		return bits(1)
 	}
 	return 1
@@ -228,7 +223,7 @@ func (v *View) exchange(dst *Texels) {
 
 // Wide says whether a texel is one integer of 64 bits. Texels then hold its low word in the first component and the
 // high one in the second.
-func (v *View) Wide() bool { return v != nil && v.format.wide }
+func (v *View) Wide() bool { return v != nil && v.format.Wide }
 
 // Levels returns how many levels of detail the view has: what OpImageQueryLevels gives.
 func (v *View) Levels() uint32 {

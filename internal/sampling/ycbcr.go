@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"farside/internal/lanes"
 	"farside/internal/texel"
 	"farside/internal/vk"
 )
@@ -165,7 +166,7 @@ type ImagePlane struct {
 // converted is the part of a View that has a conversion.
 type converted struct {
 	*Conversion
-	views []View // of the sources
+	views []*View // of the sources
 	// What an offset adds to a normalized coordinate: half a texel of the image.
 	half [2]float64
 }
@@ -173,31 +174,41 @@ type converted struct {
 // NewConvertedView makes a view of the colours of an image whose format needs a conversion. planes are those of a
 // multi-planar image; any other is in from.Data. from.Swizzle does not count: the conversion has one.
 func NewConvertedView(from *ImageView, planes []ImagePlane, c *Conversion) (*View, error) {
-	y := &converted{Conversion: c, views: make([]View, len(c.sources))}
+	y := &converted{Conversion: c, views: make([]*View, len(c.sources))}
+	var err error
 	for i := range c.sources {
-		s := &c.sources[i]
-		of := *from
-		of.Format, of.Swizzle, of.Range.AspectMask = s.format, vk.ComponentMapping{}, vk.IMAGE_ASPECT_COLOR_BIT
-		if len(planes) > 0 {
-			if s.plane >= len(planes) {
-				return nil, fmt.Errorf("the image has %d planes, the conversion is for one with more", len(planes))
-			}
-			of.Data, of.Layout = planes[s.plane].Data, &planes[s.plane].Layout
-		}
-		v, err := NewImageView(&of)
-		if err != nil {
+		if y.views[i], err = c.sources[i].view(from, planes); err != nil {
 			return nil, err
 		}
-		if v.cube {
-			return nil, fmt.Errorf("a cube of format %v", from.Format)
-		}
-		y.views[i] = *v
-		s.spread(y.views[i].levels)
 	}
-	v := y.views[c.from[1].source]
+	v, err := c.sources[c.from[1].source].view(from, planes)
+	if err != nil {
+		return nil, err
+	}
 	y.half = [2]float64{0.5 / v.levels[0].texels[0], 0.5 / v.levels[0].texels[1]}
 	v.ycbcr = y
-	return &v, nil
+	return v, nil
+}
+
+// view makes the view of a source.
+func (s *source) view(from *ImageView, planes []ImagePlane) (*View, error) {
+	of := *from
+	of.Format, of.Swizzle, of.Range.AspectMask = s.format, vk.ComponentMapping{}, vk.IMAGE_ASPECT_COLOR_BIT
+	if len(planes) > 0 {
+		if s.plane >= len(planes) {
+			return nil, fmt.Errorf("the image has %d planes, the conversion is for one with more", len(planes))
+		}
+		of.Data, of.Layout = planes[s.plane].Data, &planes[s.plane].Layout
+	}
+	v, err := NewImageView(&of)
+	if err != nil {
+		return nil, err
+	}
+	if v.cube {
+		return nil, fmt.Errorf("a cube of format %v", from.Format)
+	}
+	s.spread(v.levels)
+	return v, nil
 }
 
 // spread makes a view of all words of a packed format one of every second.
@@ -207,43 +218,71 @@ func (s *source) spread(levels []level) {
 	}
 	for i := range levels {
 		l := &levels[i]
-		l.start += s.first * l.step[0]
-		l.step[0] *= s.every
+		a := &l.Axes[0]
+		for lane := range l.Start {
+			l.Start[lane] += s.first * a.Step[lane]
+		}
 		l.size[0] /= uint32(s.every)
 		l.texels[0] = float64(l.size[0])
+		a.Fill(l.size[0], a.Step[0]*s.every, a.Vectors)
+		l.Vectors = l.Vectors && a.Vectors
 	}
 }
 
-// sample is View.Sample: it filters luma and chroma by themselves, and converts what comes of it, which is the same as
-// to convert each texel first, since conversions are linear (chapters "Chroma Reconstruction" and "Sampler Y'CbCr
-// Conversion"). The images have one level; a level of detail says no more than which filter luma has.
-func (y *converted) sample(dst *Texels, v *View, s *Sampler, q *Lookup, active Mask) {
-	p := sampling{v: v, s: s, q: q, active: active}
-	p.begin()
-	linear := p.linear(All)
-	if s.magLinear != s.minLinear {
+// routines are those of the sources, for normalized coordinates where reconstruction is explicit: it finds these from
+// whatever the shader's are.
+func (y *converted) routines(s *Sampler, want instruction) []*Routine {
+	if y.explicit {
+		normalized := *s
+		normalized.unnormalized = false
+		s = &normalized
+	}
+	list := make([]*Routine, len(y.views))
+	for i, v := range y.views {
+		list[i] = v.newRoutine(s, want)
+	}
+	return list
+}
+
+// sample filters luma and chroma by themselves, and converts what comes of it, which is the same as to convert each
+// texel first, since conversions are linear (chapters "Chroma Reconstruction" and "Sampler Y'CbCr Conversion"). The
+// images have one level; a level of detail says no more than which filter luma has.
+func (y *converted) sample(dst *Texels, p *work) {
+	r := p.r
+	linear := Mask(0)
+	if r.mag {
+		linear = All
+	}
+	if r.mag != r.min {
 		linear = 0
 		p.levelOfDetail()
 		for i, lambda := range p.lambda {
-			if lambda <= 0 && s.magLinear || lambda > 0 && s.minLinear {
+			if lambda <= 0 && r.mag || lambda > 0 && r.min {
 				linear |= 1 << i
 			}
 		}
 	}
-	if y.explicit {
-		y.reconstruct(dst, &p, linear)
-	} else {
-		y.sources4(dst, &p, linear)
+	p.wide = true
+	for axis := range r.view.axes {
+		for i, c := range &p.q.Coordinates[axis] {
+			p.u[axis][i] = float64(float(c))
+		}
 	}
+	if y.explicit {
+		y.reconstruct(dst, p, linear)
+	} else {
+		y.sources4(dst, p, linear)
+	}
+	p.r = r
 	y.convert(dst)
 }
 
 // sources4 reads all components at coordinates that lie anywhere: implicit reconstruction.
-func (y *converted) sources4(dst *Texels, p *sampling, linear Mask) {
+func (y *converted) sources4(dst *Texels, p *work, linear Mask) {
 	var level [Width]int32
 	var of [3]Texels
-	at := p.u
-	for i := range y.views {
+	at, whole := p.u, p.r
+	for i, routine := range whole.sources {
 		filter := linear
 		p.u = at
 		if s := &y.sources[i]; s.reduced[0] || s.reduced[1] {
@@ -260,11 +299,10 @@ func (y *converted) sources4(dst *Texels, p *sampling, linear Mask) {
 				}
 			}
 		}
-		p.v = &y.views[i]
-		p.border = p.s.borderOf(p.v.format)
-		p.level(&of[i], &level, p.active, filter)
+		p.r = routine
+		p.sampleLevel(&of[i], &level, filter)
 	}
-	p.u = at
+	p.u, p.r = at, whole
 	one := bits(1)
 	for c, from := range y.from {
 		if from.source < 0 {
@@ -278,32 +316,27 @@ func (y *converted) sources4(dst *Texels, p *sampling, linear Mask) {
 }
 
 // reconstruct is explicit reconstruction: chroma is found for each texel of luma that the filter takes.
-func (y *converted) reconstruct(dst *Texels, p *sampling, linear Mask) {
-	l := &p.v.levels[0]
-	axes := min(p.v.axes, 2)
-	var corner [2][2][Width]float64 // by axis: coordinates of the first and the second texel
+func (y *converted) reconstruct(dst *Texels, p *work, linear Mask) {
+	p.level = &p.r.view.levels[0].Level
+	axes := min(p.r.view.axes, 2)
+	var corner [2][2]lanes.Places // by axis: coordinates of the first and the second texel
 	var weights [2]Lanes
 	for axis := range axes {
-		size := int32(l.size[axis])
-		mode := p.s.address[axis]
+		a, scale := &p.level.Axes[axis], p.units(axis)
 		for i := range Width {
-			u := p.scaled(axis, i, l)
-			if linear.has(i) {
+			u := lanes.Place(p.u[axis][i] * scale[i])
+			if linear.Has(i) {
 				u -= 0.5
 			}
 			floor := math.Floor(u)
-			n := int32(floor)
-			if linear.has(i) {
+			if linear.Has(i) {
 				weights[axis][i] = bits(float32(u - floor))
 			}
 			for second := range int32(2) {
-				corner[axis][second][i] = (float64(wrap(mode, n+second, size)) + 0.5) / l.texels[axis]
+				corner[axis][second][i] = (float64(a.Wrap(p.r.modes[axis], i, int32(floor)+second)) + 0.5) / a.Texels[i]
 			}
 		}
 	}
-	whole := *p.s // of normalized coordinates, whatever those of the shader are
-	whole.unnormalized = false
-	p.s = &whole
 	var rows [2]Texels
 	for row := range rows {
 		var pair [2]Texels

@@ -281,7 +281,7 @@ func TestConversionsMatchReference(t *testing.T) {
 				q.Coordinates[2][i] = bits(float32(reference.layer))
 			}
 			var got Texels
-			v.Sample(&got, s, &q, All)
+			v.Routine(s, &q).Sample(&got, &q, All)
 			for i := range Width {
 				x := float64(float(q.Coordinates[0][i])) * float64(p.layout.Extent[0])
 				y := float64(float(q.Coordinates[1][i])) * float64(p.layout.Extent[1])
@@ -332,7 +332,8 @@ func TestKnownColours(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got Texels
-		v.Sample(&got, nil, &Lookup{}, 1)
+		q := new(Lookup)
+		v.Routine(nil, q).Sample(&got, q, 1)
 		for i, want := range c.want {
 			if d := float64(float(got[i][0])) - want; math.Abs(d) > 0.005 {
 				t.Errorf("%d %d %d: component %d is %v, want %v", c.y, c.u, c.v, i, float(got[i][0]), want)
@@ -368,8 +369,8 @@ func TestConvertedViewSurvives(t *testing.T) {
 			}
 			q.Coordinates[0][0] = bits(float32(math.NaN()))
 			var got Texels
-			v.Sample(&got, s, &q, All)
-			v.Gather(&got, s, &q, r.Uint32N(4), nil, All)
+			v.Routine(s, &q).Sample(&got, &q, All)
+			v.Routine(s, &q).Gather(&got, &q, r.Uint32N(4), nil, All)
 			at := [3]Lanes{q.Coordinates[0], q.Coordinates[1]}
 			v.Fetch(&got, &at, nil, nil, All)
 			v.Write(&at, &got, All)
@@ -413,6 +414,6 @@ func BenchmarkConversion(b *testing.B) {
 	}
 	var got Texels
 	for b.Loop() {
-		v.Sample(&got, s, &q, All)
+		v.Routine(s, &q).Sample(&got, &q, All)
 	}
 }

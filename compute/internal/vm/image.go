@@ -15,6 +15,15 @@ type imageBinding struct {
 	found   bool
 	view    *sampling.View
 	sampler *sampling.Sampler
+	routine *sampling.Routine // of both and the instruction, from its first call on; nil if it does not sample
+}
+
+// routineOf returns the routine of the instruction that a lookup was read for.
+func (b *imageBinding) routineOf(q *sampling.Lookup) *sampling.Routine {
+	if b.routine == nil {
+		b.routine = b.view.Routine(b.sampler, q)
+	}
+	return b.routine
 }
 
 // bound finds the view and the sampler of an instruction, for element numbers that the shader chooses or that it names.
@@ -69,7 +78,7 @@ func (w *worker) imageChunk(index int32, op *program.ImageOp, chunk int, active 
 			b.view, b.sampler = w.bound(op, op.Image.Constant, op.Sampler.Constant)
 			b.found = true
 		}
-		w.imageLanes(op, b.view, b.sampler, chunk, active)
+		w.imageLanes(op, b, chunk, active)
 		return
 	}
 	for active != 0 {
@@ -81,8 +90,9 @@ func (w *worker) imageChunk(index int32, op *program.ImageOp, chunk int, active 
 				same |= 1 << lane
 			}
 		}
-		v, s := w.bound(op, image, sampler)
-		w.imageLanes(op, v, s, chunk, active&same)
+		var b imageBinding
+		b.view, b.sampler = w.bound(op, image, sampler)
+		w.imageLanes(op, &b, chunk, active&same)
 		active &^= same
 	}
 }
@@ -107,9 +117,9 @@ var noLanes sampling.Lanes
 
 // imageLanes does an instruction on one image. All operands are read before the result is written, whose registers may
 // be the operands'.
-func (w *worker) imageLanes(op *program.ImageOp, v *sampling.View, s *sampling.Sampler, chunk int,
-	active sampling.Mask) {
+func (w *worker) imageLanes(op *program.ImageOp, b *imageBinding, chunk int, active sampling.Mask) {
 	var result sampling.Texels
+	v := b.view
 	switch op.Op {
 	case spirv.OpImageRead:
 		at := w.imageCoordinates(op, chunk)
@@ -149,19 +159,18 @@ func (w *worker) imageLanes(op *program.ImageOp, v *sampling.View, s *sampling.S
 			result[0][lane] = v.Samples()
 		}
 	case spirv.OpImageGather, spirv.OpImageDrefGather:
-		var q sampling.Lookup
-		w.imageLookup(op, &q, chunk)
+		q := w.imageLookup(op, chunk)
 		var shifts *[4][2]int32
 		if op.HasOffsets {
 			shifts = &op.Offsets
 		}
-		v.Gather(&result, s, &q, w.imageOperand(op.Component, chunk)[bits.TrailingZeros8(uint8(active))], shifts, active)
+		component := w.imageOperand(op.Component, chunk)[bits.TrailingZeros8(uint8(active))]
+		b.routineOf(q).Gather(&result, q, component, shifts, active)
 	case spirv.OpImageSampleImplicitLod, spirv.OpImageSampleExplicitLod, spirv.OpImageSampleDrefImplicitLod,
 		spirv.OpImageSampleDrefExplicitLod, spirv.OpImageSampleProjImplicitLod, spirv.OpImageSampleProjExplicitLod,
 		spirv.OpImageSampleProjDrefImplicitLod, spirv.OpImageSampleProjDrefExplicitLod:
-		var q sampling.Lookup
-		w.imageLookup(op, &q, chunk)
-		v.Sample(&result, s, &q, active)
+		q := w.imageLookup(op, chunk)
+		b.routineOf(q).Sample(&result, q, active)
 	default:
 		atomic := imageAtomics[op.Op]
 		w.imageAtomic(op, &atomic, v, chunk, active, &result)
@@ -230,17 +239,20 @@ func (w *worker) imageResult(op *program.ImageOp, result *sampling.Texels, chunk
 	}
 }
 
-// imageLookup reads the operands of an instruction that samples.
-func (w *worker) imageLookup(op *program.ImageOp, q *sampling.Lookup, chunk int) {
+// imageLookup reads the operands of an instruction that samples, into the worker's only lookup.
+func (w *worker) imageLookup(op *program.ImageOp, chunk int) *sampling.Lookup {
+	q := &w.lookup
+	q.Mode, q.Compare = sampling.LodZero, op.Dref.Size != 0
+	q.HasBias, q.HasMinLod, q.HasOffset = false, false, false
 	coordinates := op.Coordinate
 	if op.Projective {
 		coordinates = coordinates[:len(coordinates)-1]
 	}
+	clear(q.Coordinates[:])
 	for i := range min(len(coordinates), len(q.Coordinates)) {
 		q.Coordinates[i] = *w.imageOperand(coordinates[i], chunk)
 	}
-	if op.Dref.Size != 0 {
-		q.Compare = true
+	if q.Compare {
 		q.Dref = *w.imageOperand(op.Dref, chunk)
 	}
 	if op.Projective {
@@ -257,7 +269,7 @@ func (w *worker) imageLookup(op *program.ImageOp, q *sampling.Lookup, chunk int)
 	case op.Lod.Size != 0:
 		q.Mode, q.Lod = sampling.LodExplicit, *w.imageOperand(op.Lod, chunk)
 	case len(op.GradX) > 0:
-		q.Mode = sampling.LodGradient
+		q.Mode, q.Dx, q.Dy = sampling.LodGradient, [3]sampling.Lanes{}, [3]sampling.Lanes{}
 		for axis := range min(len(op.GradX), len(op.GradY), len(q.Dx)) {
 			q.Dx[axis], q.Dy[axis] = *w.imageOperand(op.GradX[axis], chunk), *w.imageOperand(op.GradY[axis], chunk)
 		}
@@ -268,9 +280,11 @@ func (w *worker) imageLookup(op *program.ImageOp, q *sampling.Lookup, chunk int)
 	if op.MinLod.Size != 0 {
 		q.HasMinLod, q.MinLod = true, *w.imageOperand(op.MinLod, chunk)
 	}
+	clear(q.Offset[:])
 	for axis := range min(len(op.Offset), len(q.Offset)) {
 		q.HasOffset, q.Offset[axis] = true, *w.imageOperand(op.Offset[axis], chunk)
 	}
+	return q
 }
 
 func divide(bits *uint32, by float32) {

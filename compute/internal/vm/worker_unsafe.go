@@ -9,6 +9,7 @@ import (
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
 	"farside/compute/internal/program"
+	"farside/internal/sampling"
 )
 
 // align is what register files and shared memory begin at a multiple of: a line of the cache.
@@ -26,7 +27,8 @@ type worker struct {
 	privates []kernel.Memory
 	shared   []byte
 	images   []imageBinding
-	pending  []pending // of each mask register that control flow uses; the last one takes the lanes that end
+	lookup   sampling.Lookup // what an instruction that samples asks for, until it is done
+	pending  []pending       // of each mask register that control flow uses; the last one takes the lanes that end
 
 	// Which lanes take part. Where those of the chunks of active are all, nobody needs a register that says so.
 	active  span

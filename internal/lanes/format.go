@@ -1,4 +1,4 @@
-package sampling
+package lanes
 
 import (
 	"encoding/binary"
@@ -9,47 +9,72 @@ import (
 	"farside/internal/vk"
 )
 
-// format reads and writes the texels of one aspect of a format, as the lanes of shaders see them.
-type format struct {
-	class    texel.Class
-	size     int // bytes of a texel, or of a block
-	codec    *texel.Codec
-	channels []texel.Channel
-	kind     vk.NumericFormat // of all channels
-	present  [4]bool          // the components that the format has
-	missing  [4]uint32        // what the others read as: 0, 0, 0, 1
-	unorm    bool             // of a depth aspect: comparisons clamp the reference
-	linear   bool             // may be filtered
-	wide     bool             // one integer of 64 bits: the lanes of red and green hold its low and its high word
-
-	reads, writes way
-
-	blocks   *texel.Blocks // of a compressed format
-	unpacked *format       // of its texels
-
+// Format reads and writes the texels of one aspect of a format, as the lanes of shaders see them. It does not change
+// once it is made.
+type Format struct {
 	// Of texels of up to four bytes with channels of up to 11 bits: what the bits at shift mean. A component that the
-	// format lacks has a mask of 0.
+	// format lacks has a mask of 0. The assembly knows where these lie.
 	tables [4]*[tableSize]uint32
-	shifts [4]uint8
-	masks  [4]uint16
+	shifts [4]uint64
+	masks  [4]uint32
+
+	Class    texel.Class
+	Size     int // bytes of a texel, or of a block
+	Channels []texel.Channel
+	Present  [4]bool   // the components that the format has
+	Missing  [4]uint32 // what the others read as: 0, 0, 0, 1
+	Unorm    bool      // of a depth aspect: comparisons clamp the reference
+	Wide     bool      // one integer of 64 bits: the lanes of red and green hold its low and its high word
+
+	Blocks   *texel.Blocks // of a compressed format
+	unpacked *Format       // of its texels
+
+	codec   *texel.Codec
+	kind    vk.NumericFormat // of all channels
+	reads   plainWay
+	writes  plainWay
+	vectors bool // filters run in assembly
+	way     way  // how texels are read, filtered and encoded there; 0 for none
+	outside Texels
 }
 
-// way is how texels are read or written. It is no function value, through which all arguments would escape to the heap.
-type way uint8
+// Linear says whether the format can be filtered.
+func (f *Format) Linear() bool { return f.Class == texel.Float }
+
+// plainWay is how texels are read or written in Go.
+type plainWay uint8
 
 const (
-	byCodec    way = iota
-	byTable        // reads only
-	byUnorm8       // writes only
-	byHalves       // reads; writes of floats
-	byIntegers     // writes of 8 and 16 bits only
+	byCodec    plainWay = iota
+	byTable             // reads only
+	byUnorm8            // writes only
+	byHalves            // reads; writes of floats
+	byIntegers          // writes of 8 and 16 bits only
 	byWords
 	byWide
 	byBlocks // reads only
 )
 
-// read reads a texel for each lane; those of negative offsets are outside of the image.
-func (f *format) read(dst *Texels, data []byte, at *offsets) {
+// Read reads a texel for each lane; those of negative offsets are what lies outside of the image: 0, 0, 0, and an alpha
+// of 1 if the format has none.
+func (f *Format) Read(dst *Texels, data []byte, at *Offsets) { f.ReadOr(dst, data, at, &f.outside) }
+
+// ReadOr is Read with other texels for what is outside.
+func (f *Format) ReadOr(dst *Texels, data []byte, at *Offsets, outside *Texels) {
+	if f.way != 0 && len(data) >= f.Size { // what is outside is read, too, at the beginning
+		avx2Read(f.way, f, dst, data, at, outside)
+		return
+	}
+	f.read(dst, data, at)
+	for i, o := range at {
+		if o < 0 {
+			dst.Set(i, &[4]uint32{outside[0][i], outside[1][i], outside[2][i], outside[3][i]})
+		}
+	}
+}
+
+// read is Read in Go.
+func (f *Format) read(dst *Texels, data []byte, at *Offsets) {
 	switch f.reads {
 	case byTable:
 		f.readTable(dst, data, at)
@@ -66,8 +91,29 @@ func (f *format) read(dst *Texels, data []byte, at *offsets) {
 	}
 }
 
-// write writes a texel for each lane, in the order of the lanes; those of negative offsets do nothing.
-func (f *format) write(data []byte, at *offsets, src *Texels) {
+// HasQuads says whether Quad can be called.
+func (f *Format) HasQuads() bool { return f.way != 0 && f.Linear() }
+
+// Quad filters between the texels at the sums of the offsets of a pair along each axis and of a base, which all lie
+// inside: along x, then along y.
+func (f *Format) Quad(dst *Texels, data []byte, x, y *Pair, base *Offsets) {
+	avx2Quad(f.way, f, dst, data, x, y, base)
+}
+
+// Write writes a texel for each lane, in the order of the lanes; those of negative offsets do nothing. Blocks are not
+// written.
+func (f *Format) Write(data []byte, at *Offsets, src *Texels) {
+	switch {
+	case f.Blocks != nil:
+	case f.way.encodes():
+		f.writeEncoded(data, at, src)
+	default:
+		f.write(data, at, src)
+	}
+}
+
+// write is Write in Go.
+func (f *Format) write(data []byte, at *Offsets, src *Texels) {
 	switch f.writes {
 	case byUnorm8:
 		f.writeUnorm8(data, at, src)
@@ -84,24 +130,48 @@ func (f *format) write(data []byte, at *offsets, src *Texels) {
 	}
 }
 
+// writeEncoded writes what the assembly encodes.
+func (f *Format) writeEncoded(data []byte, at *Offsets, src *Texels) {
+	var words [2]Lanes
+	avx2Encode(f.way, &words, src)
+	for i, o := range at {
+		if o < 0 {
+			continue
+		}
+		t := data[o : o+f.Size]
+		switch f.Size {
+		case 1:
+			t[0] = byte(words[0][i])
+		case 2:
+			binary.LittleEndian.PutUint16(t, uint16(words[0][i]))
+		case 4:
+			binary.LittleEndian.PutUint32(t, words[0][i])
+		default:
+			binary.LittleEndian.PutUint64(t, uint64(words[0][i])|uint64(words[1][i])<<32)
+		}
+	}
+}
+
 const (
 	tableBits = 11 // B10G11R11 has the largest channels of the packed formats
 	tableSize = 1 << tableBits
 )
 
 type formatKey struct {
-	format vk.Format
-	aspect vk.ImageAspectFlags
+	format  vk.Format
+	aspect  vk.ImageAspectFlags
+	vectors bool
 }
 
-// formats has the formats that views were made of; formatKey to *format.
+// formats has the formats that views were made of; formatKey to *Format.
 var formats sync.Map
 
-// formatOf returns how to read one aspect of a format; false for what has no codec, or numbers wider than a lane.
-func formatOf(f vk.Format, aspect vk.ImageAspectFlags) (*format, bool) {
-	key := formatKey{f, aspect}
+// FormatOf returns how to read one aspect of a format, in assembly where there is one if vectors is set; false for what
+// has no codec, or numbers wider than a lane.
+func FormatOf(f vk.Format, aspect vk.ImageAspectFlags, vectors bool) (*Format, bool) {
+	key := formatKey{f, aspect, vectors}
 	if known, ok := formats.Load(key); ok {
-		return known.(*format), true
+		return known.(*Format), true
 	}
 	made := newBlockFormat(f)
 	if codec, ok := texel.CodecOf(f, aspect); ok {
@@ -110,12 +180,16 @@ func formatOf(f vk.Format, aspect vk.ImageAspectFlags) (*format, bool) {
 	if made == nil {
 		return nil, false
 	}
+	made.outside.Fill(&made.Missing)
+	if made.vectors = vectors; vectors {
+		made.way = made.vectorWay()
+	}
 	known, _ := formats.LoadOrStore(key, made)
-	return known.(*format), true
+	return known.(*Format), true
 }
 
 // newBlockFormat makes the format of compressed blocks that can be decoded, or nil.
-func newBlockFormat(f vk.Format) *format {
+func newBlockFormat(f vk.Format) *Format {
 	blocks, ok := texel.BlocksOf(f)
 	if !ok {
 		return nil
@@ -126,37 +200,36 @@ func newBlockFormat(f vk.Format) *format {
 	}
 	unpacked := newFormat(codec)
 	of := *unpacked
-	of.blocks, of.unpacked = blocks, unpacked
-	of.size, of.reads = blocks.Size(), byBlocks
+	of.Blocks, of.unpacked = blocks, unpacked
+	of.Size, of.reads = blocks.Size(), byBlocks
 	info, _ := vk.FormatInfo(f)
 	if len(info.Components()) == 3 { // an alpha of 1 is decoded, too, but the border's does not count
-		of.present[3], of.missing[3] = false, bits(1)
+		of.Present[3], of.Missing[3] = false, Bits(1)
 	}
 	return &of
 }
 
-func newFormat(codec *texel.Codec) *format {
-	f := &format{class: codec.Class(), size: codec.Size(), codec: codec, channels: codec.Channels(),
-		linear: codec.Class() == texel.Float}
-	f.missing[3] = 1
-	if f.class == texel.Float {
-		f.missing[3] = bits(1)
+func newFormat(codec *texel.Codec) *Format {
+	f := &Format{Class: codec.Class(), Size: codec.Size(), codec: codec, Channels: codec.Channels()}
+	f.Missing[3] = 1
+	if f.Class == texel.Float {
+		f.Missing[3] = Bits(1)
 	}
-	width, alike := f.channels[0].Bits, true // of the channels, if they are words of one size, one after the other
-	f.kind = f.channels[0].Kind
-	small := f.size <= 4 && codec.Separable()
-	bytes := f.size == len(f.channels)
-	for i, c := range f.channels {
+	width, alike := f.Channels[0].Bits, true // of the channels, if they are words of one size, one after the other
+	f.kind = f.Channels[0].Kind
+	small := f.Size <= 4 && codec.Separable()
+	bytes := f.Size == len(f.Channels)
+	for i, c := range f.Channels {
 		bytes = bytes && c.Bits == 8 && c.Kind == f.kind
-		f.present[c.Slot], f.missing[c.Slot] = true, 0
+		f.Present[c.Slot], f.Missing[c.Slot] = true, 0
 		alike = alike && c.Bits == width && c.Kind == f.kind && c.First == i*width && c.Slot == i
 		small = small && c.Bits <= tableBits
 	}
-	f.unorm = f.kind == vk.NumericUNORM
-	alike = alike && f.size*8 == width*len(f.channels)
+	f.Unorm = f.kind == vk.NumericUNORM
+	alike = alike && f.Size*8 == width*len(f.Channels)
 	switch {
-	case alike && width == 64 && len(f.channels) == 1 && f.class != texel.Float:
-		f.reads, f.writes, f.wide = byWide, byWide, true
+	case alike && width == 64 && len(f.Channels) == 1 && f.Class != texel.Float:
+		f.reads, f.writes, f.Wide = byWide, byWide, true
 	case alike && width == 32:
 		f.reads, f.writes = byWords, byWords
 	case alike && width == 16:
@@ -164,16 +237,16 @@ func newFormat(codec *texel.Codec) *format {
 		switch {
 		case f.kind == vk.NumericSFLOAT:
 			f.writes = byHalves
-		case f.class != texel.Float:
+		case f.Class != texel.Float:
 			f.writes = byIntegers
 		}
 	case small:
 		f.reads = byTable
 		f.makeTables()
 		switch {
-		case bytes && f.unorm:
+		case bytes && f.Unorm:
 			f.writes = byUnorm8
-		case bytes && f.class != texel.Float:
+		case bytes && f.Class != texel.Float:
 			f.writes = byIntegers
 		}
 	}
@@ -188,12 +261,12 @@ type tableKey struct {
 // tables are shared: most channels of most formats mean the same. tableKey to *[tableSize]uint32.
 var tables sync.Map
 
-func (f *format) makeTables() {
+func (f *Format) makeTables() {
 	for i := range f.tables {
-		f.tables[i] = &[tableSize]uint32{f.missing[i]}
+		f.tables[i] = &[tableSize]uint32{f.Missing[i]}
 	}
-	for _, c := range f.channels {
-		f.shifts[c.Slot], f.masks[c.Slot] = uint8(c.First), uint16(1<<c.Bits-1)
+	for _, c := range f.Channels {
+		f.shifts[c.Slot], f.masks[c.Slot] = uint64(c.First), uint32(1<<c.Bits-1)
 		key := tableKey{c.Kind, c.Bits}
 		table, ok := tables.Load(key)
 		if !ok {
@@ -203,7 +276,7 @@ func (f *format) makeTables() {
 	}
 }
 
-func (f *format) newTable(c texel.Channel) *[tableSize]uint32 {
+func (f *Format) newTable(c texel.Channel) *[tableSize]uint32 {
 	table := new([tableSize]uint32)
 	for v := range 1 << c.Bits {
 		var word [4]byte
@@ -214,13 +287,13 @@ func (f *format) newTable(c texel.Channel) *[tableSize]uint32 {
 }
 
 // decode reads one texel by the codec.
-func (f *format) decode(texel1 []byte) (t [4]uint32) {
-	switch f.class {
+func (f *Format) decode(texel1 []byte) (t [4]uint32) {
+	switch f.Class {
 	case texel.Float:
 		var v [1][4]float64
 		f.codec.DecodeFloat(v[:], texel1)
 		for c := range t {
-			t[c] = bits(float32(v[0][c]))
+			t[c] = Bits(float32(v[0][c]))
 		}
 	case texel.Sint:
 		var v [1][4]int64
@@ -238,26 +311,23 @@ func (f *format) decode(texel1 []byte) (t [4]uint32) {
 	return t
 }
 
-// set gives one lane a texel.
-func (dst *Texels) set(lane int, t *[4]uint32) {
-	lane &= Width - 1
-	dst[0][lane], dst[1][lane], dst[2][lane], dst[3][lane] = t[0], t[1], t[2], t[3]
-}
-
-func (f *format) readAny(dst *Texels, data []byte, at *offsets) {
+func (f *Format) readAny(dst *Texels, data []byte, at *Offsets) {
 	for i, o := range at {
-		t := f.missing
+		t := f.Missing
 		if o >= 0 {
-			t = f.decode(data[o : o+f.size])
+			t = f.decode(data[o : o+f.Size])
 		}
-		dst.set(i, &t)
+		dst.Set(i, &t)
 	}
 }
 
-// readBlocks decodes the blocks in which the texels are. The lowest blockBits of an offset count the texels of a block.
+// BlockBits are the lowest bits of an offset in a compressed format, which count the texels of a block.
+const BlockBits = 8
+
+// readBlocks decodes the blocks in which the texels are. The lowest BlockBits of an offset count the texels of a block.
 // What is decoded is read in turn, by a format without blocks.
-func (f *format) readBlocks(dst *Texels, data []byte, at *offsets) {
-	if f.blocks.UnpackedSize() <= 16*16 { // all but ASTC: less to clear
+func (f *Format) readBlocks(dst *Texels, data []byte, at *Offsets) {
+	if f.Blocks.UnpackedSize() <= 16*16 { // all but ASTC: less to clear
 		var decoded [16 * 16]byte
 		f.readDecoded(dst, data, at, decoded[:])
 		return
@@ -267,43 +337,43 @@ func (f *format) readBlocks(dst *Texels, data []byte, at *offsets) {
 }
 
 // readDecoded decodes one block after the other, and puts the texels of its lanes together.
-func (f *format) readDecoded(dst *Texels, data []byte, at *offsets, decoded []byte) {
+func (f *Format) readDecoded(dst *Texels, data []byte, at *Offsets, decoded []byte) {
 	const most = 16 // bytes of a decoded texel
 	var texels [Width * most]byte
-	var in offsets // in texels
-	last, size := -1, f.unpacked.size
+	var in Offsets // in texels
+	last, size := -1, f.unpacked.Size
 	for i, o := range at {
 		if o < 0 {
-			in[i] = outside
+			in[i] = Outside
 			continue
 		}
-		if o>>blockBits != last {
-			last = o >> blockBits
-			f.blocks.Decode(decoded, data[last:])
+		if o>>BlockBits != last {
+			last = o >> BlockBits
+			f.Blocks.Decode(decoded, data[last:])
 		}
 		in[i] = i * most
-		copy(texels[i*most:][:size], decoded[o&(1<<blockBits-1)*size:])
+		copy(texels[i*most:][:size], decoded[o&(1<<BlockBits-1)*size:])
 	}
 	f.unpacked.read(dst, texels[:], &in)
-	if !f.present[3] {
+	if !f.Present[3] {
 		for i := range dst[3] {
-			dst[3][i] = f.missing[3]
+			dst[3][i] = f.Missing[3]
 		}
 	}
 }
 
 // readTable looks every channel up.
-func (f *format) readTable(dst *Texels, data []byte, at *offsets) {
+func (f *Format) readTable(dst *Texels, data []byte, at *Offsets) {
 	t0, t1, t2, t3 := f.tables[0], f.tables[1], f.tables[2], f.tables[3]
 	s0, s1, s2, s3 := f.shifts[0]&31, f.shifts[1]&31, f.shifts[2]&31, f.shifts[3]&31
-	m0, m1, m2, m3 := uint32(f.masks[0]), uint32(f.masks[1]), uint32(f.masks[2]), uint32(f.masks[3])
+	m0, m1, m2, m3 := f.masks[0], f.masks[1], f.masks[2], f.masks[3]
 	for i, o := range at {
 		if o < 0 {
-			dst.set(i, &f.missing)
+			dst.Set(i, &f.Missing)
 			continue
 		}
 		var w uint32
-		switch f.size {
+		switch f.Size {
 		case 1:
 			w = uint32(data[o])
 		case 2:
@@ -322,14 +392,14 @@ func (f *format) readTable(dst *Texels, data []byte, at *offsets) {
 }
 
 // readWords reads channels of 32 bits, which are what lanes hold.
-func (f *format) readWords(dst *Texels, data []byte, at *offsets) {
-	n := len(f.channels)
+func (f *Format) readWords(dst *Texels, data []byte, at *Offsets) {
+	n := len(f.Channels)
 	for i, o := range at {
-		dst.set(i, &f.missing)
+		dst.Set(i, &f.Missing)
 		if o < 0 {
 			continue
 		}
-		t := data[o : o+f.size]
+		t := data[o : o+f.Size]
 		dst[0][i] = binary.LittleEndian.Uint32(t)
 		if n >= 2 {
 			dst[1][i] = binary.LittleEndian.Uint32(t[4:])
@@ -343,22 +413,22 @@ func (f *format) readWords(dst *Texels, data []byte, at *offsets) {
 	}
 }
 
-func (f *format) writeWords(data []byte, at *offsets, src *Texels) {
-	n := len(f.channels)
+func (f *Format) writeWords(data []byte, at *Offsets, src *Texels) {
+	n := len(f.Channels)
 	for i, o := range at {
 		if o < 0 {
 			continue
 		}
-		t := data[o : o+f.size]
+		t := data[o : o+f.Size]
 		for c := range n {
 			binary.LittleEndian.PutUint32(t[c*4:], src[c&3][i])
 		}
 	}
 }
 
-func (f *format) readWide(dst *Texels, data []byte, at *offsets) {
+func (f *Format) readWide(dst *Texels, data []byte, at *Offsets) {
 	for i, o := range at {
-		dst.set(i, &[4]uint32{3: 1})
+		dst.Set(i, &[4]uint32{3: 1})
 		if o >= 0 {
 			word := binary.LittleEndian.Uint64(data[o:])
 			dst[0][i], dst[1][i] = uint32(word), uint32(word>>32)
@@ -366,7 +436,7 @@ func (f *format) readWide(dst *Texels, data []byte, at *offsets) {
 	}
 }
 
-func (f *format) writeWide(data []byte, at *offsets, src *Texels) {
+func (f *Format) writeWide(data []byte, at *Offsets, src *Texels) {
 	for i, o := range at {
 		if o >= 0 {
 			binary.LittleEndian.PutUint64(data[o:], uint64(src[0][i])|uint64(src[1][i])<<32)
@@ -375,13 +445,13 @@ func (f *format) writeWide(data []byte, at *offsets, src *Texels) {
 }
 
 // readHalves reads channels of 16 bits.
-func (f *format) readHalves(dst *Texels, data []byte, at *offsets) {
+func (f *Format) readHalves(dst *Texels, data []byte, at *Offsets) {
 	for i, o := range at {
-		dst.set(i, &f.missing)
+		dst.Set(i, &f.Missing)
 		if o < 0 {
 			continue
 		}
-		t := data[o : o+f.size]
+		t := data[o : o+f.Size]
 		for c := range len(t) / 2 {
 			dst[c&3][i] = uint32(binary.LittleEndian.Uint16(t[c*2:]))
 		}
@@ -389,7 +459,7 @@ func (f *format) readHalves(dst *Texels, data []byte, at *offsets) {
 	if f.kind == vk.NumericUINT {
 		return
 	}
-	for c := range f.channels {
+	for c := range f.Channels {
 		lanes := &dst[c&3]
 		for i, o := range at {
 			if o < 0 {
@@ -400,9 +470,9 @@ func (f *format) readHalves(dst *Texels, data []byte, at *offsets) {
 			case vk.NumericSINT:
 				lanes[i] = uint32(int16(raw))
 			case vk.NumericUNORM:
-				lanes[i] = bits(float32(float64(raw) / math.MaxUint16))
+				lanes[i] = Bits(float32(float64(raw) / math.MaxUint16))
 			case vk.NumericSNORM:
-				lanes[i] = bits(float32(max(float64(int16(raw))/math.MaxInt16, -1)))
+				lanes[i] = Bits(float32(max(float64(int16(raw))/math.MaxInt16, -1)))
 			case vk.NumericSFLOAT:
 				lanes[i] = fromHalf(raw)
 			}
@@ -417,18 +487,18 @@ func fromHalf(h uint32) uint32 {
 	case magnitude >= 0x7c00: // infinity and NaN
 		return sign | 0x7f800000 | magnitude<<13&0x007fffff
 	case magnitude < 0x0400: // a multiple of the least denormal number
-		return sign | bits(float32(magnitude)*(1.0/(1<<24)))
+		return sign | Bits(float32(magnitude)*(1.0/(1<<24)))
 	}
 	return sign | (magnitude<<13 + (127-15)<<23)
 }
 
 // writeHalves writes 16-bit floats.
-func (f *format) writeHalves(data []byte, at *offsets, src *Texels) {
+func (f *Format) writeHalves(data []byte, at *Offsets, src *Texels) {
 	for i, o := range at {
 		if o < 0 {
 			continue
 		}
-		t := data[o : o+f.size]
+		t := data[o : o+f.Size]
 		for c := range len(t) / 2 {
 			binary.LittleEndian.PutUint16(t[c*2:], uint16(toHalf(src[c&3][i])))
 		}
@@ -444,19 +514,19 @@ func toHalf(b uint32) uint32 {
 		return sign | 0x7e00 // NaN
 	case magnitude < least:
 		// In the sum with 0.5 the last bit is worth as much as that of a denormal number.
-		return sign | (bits(float(magnitude)+0.5) - bits(0.5))
+		return sign | (Bits(Float(magnitude)+0.5) - Bits(0.5))
 	}
 	magnitude -= (127 - 15) << 23
 	return sign | min((magnitude+0xfff+magnitude>>13&1)>>13, 0x7c00)
 }
 
 // writeIntegers writes integers of 8 or 16 bits, clamped to their range.
-func (f *format) writeIntegers(data []byte, at *offsets, src *Texels) {
-	width := f.channels[0].Bits
-	signed := f.class == texel.Sint
+func (f *Format) writeIntegers(data []byte, at *Offsets, src *Texels) {
+	width := f.Channels[0].Bits
+	signed := f.Class == texel.Sint
 	most := uint32(1)<<width - 1
-	for n := range f.channels {
-		c := &f.channels[n]
+	for n := range f.Channels {
+		c := &f.Channels[n]
 		values, first := &src[c.Slot&3], c.First/8
 		for i, o := range at {
 			if o < 0 {
@@ -477,18 +547,18 @@ func (f *format) writeIntegers(data []byte, at *offsets, src *Texels) {
 }
 
 // writeUnorm8 writes channels of one byte, as the codec rounds them.
-func (f *format) writeUnorm8(data []byte, at *offsets, src *Texels) {
+func (f *Format) writeUnorm8(data []byte, at *Offsets, src *Texels) {
 	var order [4]*Lanes
-	for _, c := range f.channels {
+	for _, c := range f.Channels {
 		order[c.First/8&3] = &src[c.Slot&3]
 	}
 	for i, o := range at {
 		if o < 0 {
 			continue
 		}
-		t := data[o : o+f.size]
+		t := data[o : o+f.Size]
 		for b := range t {
-			t[b] = unorm8(float(order[b&3][i]))
+			t[b] = unorm8(Float(order[b&3][i]))
 		}
 	}
 }
@@ -503,17 +573,17 @@ func unorm8(v float32) byte {
 	return byte(float64(v)*255 + 0.5)
 }
 
-func (f *format) writeAny(data []byte, at *offsets, src *Texels) {
+func (f *Format) writeAny(data []byte, at *Offsets, src *Texels) {
 	for i, o := range at {
 		if o < 0 {
 			continue
 		}
-		t := data[o : o+f.size]
-		switch f.class {
+		t := data[o : o+f.Size]
+		switch f.Class {
 		case texel.Float:
 			var v [1][4]float64
 			for c := range v[0] {
-				v[0][c] = float64(float(src[c][i]))
+				v[0][c] = float64(Float(src[c][i]))
 			}
 			f.codec.EncodeFloat(t, v[:])
 		case texel.Sint:
