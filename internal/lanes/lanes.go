@@ -5,9 +5,10 @@
 // In: the bytes of an image; offsets of texels, or coordinates; a Format, an Axis, a Level, which do not change once
 // they are made. Out: a component after the other, as registers of the compute engine have them.
 //
-// Each step exists in Go, which is the reference, and on processors with AVX2, FMA and F16C in assembly, for the formats
-// that have a way there (asm/). Both give the same bits, but for which NaN a sum of two is. A Format and an Axis are told
-// when they are made which of both is taken. The assembly checks nothing: offsets must lie in the image, or be negative.
+// Each step exists in Go, which is the reference, and on processors with AVX2, FMA and F16C in assembly, for the
+// formats that have a way there (asm/). Both give the same bits, but for which NaN a sum of two is. A Format and an
+// Axis are told when they are made which of both is taken. The assembly checks nothing: offsets must lie in the image,
+// or be negative.
 //
 // What is chosen is a number, and a call a jump through a table. Function values would do as well, but all arguments
 // would escape to the heap.

@@ -7,8 +7,8 @@ import (
 	"farside/internal/vk"
 )
 
-// Routine is how an instruction samples a view by a sampler: everything about it that does not change from call to call.
-// It does not change once it is made. A nil *Routine, which a nil *View has, gives zeros.
+// Routine is how an instruction samples a view by a sampler: everything about it that does not change from call to
+// call. It does not change once it is made. A nil *Routine, which a nil *View has, gives zeros.
 type Routine struct {
 	view        *View
 	sampler     *Sampler

@@ -7,17 +7,14 @@
 //
 // What is decided when:
 //
-//   - A View, when it is made: the way in which texels are read and written (lanes.Format), and where those of each level
-//     lie, for eight lanes (lanes.Level).
+//   - A View, when it is made: the way in which texels are read and written (lanes.Format), and where those of each
+//     level lie, for eight lanes (lanes.Level).
 //   - A Routine, for a view, a sampler and an instruction: one level or several, the filters, the address modes, the
-//     texel of the border, comparison, reduction, components that are exchanged, and whether one step may read and filter
-//     four texels at once. The view keeps the routines that were asked for last (View.Routine). Who calls the same
-//     instruction again keeps the routine.
+//     texel of the border, comparison, reduction, components that are exchanged, and whether one step may read and
+//     filter four texels at once. The view keeps the routines that were asked for last (View.Routine). Who calls
+//     the same instruction again keeps the routine.
 //   - At each call: coordinates, derivatives, offsets, levels of detail. They pass through the steps of a routine: from
 //     coordinates to offsets and weights along each axis, from offsets to texels, comparison, filter, swizzle.
-//
-// The implicit level of detail of a fragment shader belongs to levelOfDetail: lanes 0 to 3 and 4 to 7 are two quads of
-// 2x2, whose derivatives are differences of the coordinates. From there on they are those of LodGradient.
 package sampling
 
 import "farside/internal/lanes"
