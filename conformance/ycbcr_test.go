@@ -195,7 +195,7 @@ func (c *Case) sampled(i *chromaImage, with *sampling.ConversionInfo, filters sa
 		q := sampling.Lookup{Mode: sampling.LodExplicit}
 		q.Coordinates[0][0], q.Coordinates[1][0] = math.Float32bits(p.at[0]), math.Float32bits(p.at[1])
 		var want sampling.Texels
-		v.reference.Sample(&want, v.filters, &q, 1)
+		v.reference.Routine(v.filters, &q).Sample(&want, &q, 1)
 		for k := range 4 {
 			got, want := out[4*n+k], math.Float32frombits(want[k][0])
 			if !(math.Abs(float64(got-want)) <= tolerance) {

@@ -558,7 +558,8 @@ func TestConvertedViewReachesPlanes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got sampling.Texels
-	view.Sample(&got, nil, &sampling.Lookup{}, 1)
+	q := new(sampling.Lookup)
+	view.Routine(nil, q).Sample(&got, q, 1)
 	for i, want := range [4]float32{1, 0, 0, 1} {
 		if x := math.Float32frombits(got[i][0]); x < want-0.01 || x > want+0.01 {
 			t.Errorf("component %d is %v, want %v", i, x, want)
