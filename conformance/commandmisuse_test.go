@@ -62,17 +62,6 @@ func commandBufferMisuse() []definition {
 			c.wantErr("vkEndCommandBuffer of a buffer that was never begun",
 				vk.Result(c.dev.CallOn("vkEndCommandBuffer", uintptr(primaries(m, 1)[0]))))
 		}),
-		row("reset_without_the_flag", func(c *Case, m *mirror) {
-			info := vulkan.Struct[vk.CommandPoolCreateInfo](&m.a)
-			out := vulkan.New[vk.CommandPool](&m.a)
-			c.must("vkCreateCommandPool", vk.Result(c.dev.Call("vkCreateCommandPool", ptr(info), 0, ptr(out))))
-			cb := c.commandBuffers(*out, vk.COMMAND_BUFFER_LEVEL_PRIMARY, 1)[0]
-			m.into(cb, 0, func() { fill(m, cb) })
-			c.wantErr("vkResetCommandBuffer from a pool without the flag",
-				vk.Result(c.dev.CallOn("vkResetCommandBuffer", uintptr(cb), 0)))
-			m.submit(cb) // which changed nothing
-			c.dev.DestroyCommandPool(*out)
-		}),
 		row("freed", func(c *Case, m *mirror) {
 			cbs := primaries(m, 3)
 			m.into(cbs[0], 0, func() { fill(m, cbs[0]) })

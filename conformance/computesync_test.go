@@ -60,7 +60,7 @@ func (x *pattern) run(size, seed int, check bool) {
 func (c *Case) storage(size uint64, types vk.ExternalMemoryHandleTypeFlags) vk.Buffer {
 	info := vulkan.Struct[vk.ExternalMemoryBufferCreateInfo](&c.a)
 	info.HandleTypes = types
-	b, r := c.dev.CreateUsageBuffer(size, vk.BufferUsageFlags(vk.BUFFER_USAGE_STORAGE_BUFFER_BIT), unsafe.Pointer(info))
+	b, r := c.dev.CreateUsageBuffer(size, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT|vulkan.Transfers, unsafe.Pointer(info))
 	c.must("vkCreateBuffer", r)
 	return b
 }

@@ -159,6 +159,11 @@ type shaderBuffer struct {
 }
 
 func (c *Case) shaderBuffer(slice any, usage vk.BufferUsageFlags) *shaderBuffer {
+	return c.usageBuffer(slice, usage|vulkan.Transfers)
+}
+
+// usageBuffer is shaderBuffer with these usages alone.
+func (c *Case) usageBuffer(slice any, usage vk.BufferUsageFlags) *shaderBuffer {
 	b := &shaderBuffer{c: c, host: bytesOf(slice)}
 	var r vk.Result
 	var next unsafe.Pointer

@@ -63,7 +63,7 @@ func (c *Case) usages() {
 	}
 	got, groups := make([]uint32, len(data)), []uint32{2, 1, 1}
 	const usage = vk.BUFFER_USAGE_VERTEX_BUFFER_BIT
-	from, to, indirect := c.shaderBuffer(data, usage), c.shaderBuffer(got, usage), c.shaderBuffer(groups, usage)
+	from, to, indirect := c.usageBuffer(data, usage), c.usageBuffer(got, usage), c.usageBuffer(groups, usage)
 	defer from.free()
 	defer to.free()
 	defer indirect.free()

@@ -112,10 +112,15 @@ func (l *lent) end() {
 	if l.payload == nil {
 		return
 	}
-	for _, p := range append(l.others, l.payload) {
-		endHostAccess(p)
-		p.Release()
+	giveBack(l.payload)
+	for _, p := range l.others {
+		giveBack(p)
 	}
+}
+
+func giveBack(p *memory.Payload) {
+	endHostAccess(p)
+	p.Release()
 }
 
 // sparseBlock is the standard sparse image block shape of a format's 2D images, in texels (chapter "Sparse Resources");

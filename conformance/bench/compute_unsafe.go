@@ -121,8 +121,8 @@ func openComputeBench(d *vulkan.Device, memoryType uint32) (*computeBench, error
 			size = 16 * bodies
 		}
 		var r vk.Result
-		if b.buffers[i], r = d.CreateUsageBuffer(size, vk.BufferUsageFlags(vk.BUFFER_USAGE_STORAGE_BUFFER_BIT), nil); r !=
-			vk.SUCCESS {
+		const usage = vk.BUFFER_USAGE_STORAGE_BUFFER_BIT | vulkan.Transfers
+		if b.buffers[i], r = d.CreateUsageBuffer(size, usage, nil); r != vk.SUCCESS {
 			return nil, fmt.Errorf("vkCreateBuffer: %v", r)
 		}
 		m, r := d.Allocate(d.BufferRequirements(b.buffers[i]).Size, memoryType, nil)

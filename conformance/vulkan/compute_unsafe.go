@@ -6,14 +6,17 @@ import (
 	"farside/internal/vk"
 )
 
-// CreateUsageBuffer is CreateBuffer with other usages, and transfers.
+// Transfers are the usages of a buffer that copies read and write.
+const Transfers = vk.BUFFER_USAGE_TRANSFER_SRC_BIT | vk.BUFFER_USAGE_TRANSFER_DST_BIT
+
+// CreateUsageBuffer is CreateBuffer with these usages alone.
 func (d *Device) CreateUsageBuffer(size uint64, usage vk.BufferUsageFlags, next unsafe.Pointer) (vk.Buffer, vk.Result) {
 	var a Arena
 	defer a.Close()
 	info := Struct[vk.BufferCreateInfo](&a)
 	info.PNext = next
 	info.Size = size
-	info.Usage = usage | vk.BUFFER_USAGE_TRANSFER_SRC_BIT | vk.BUFFER_USAGE_TRANSFER_DST_BIT
+	info.Usage = usage
 	out := New[vk.Buffer](&a)
 	r := vk.Result(d.Call("vkCreateBuffer", addr(info), 0, addr(out)))
 	return *out, r
