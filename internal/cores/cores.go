@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"farside/internal/gate"
 	"farside/internal/ieee"
 )
 
@@ -101,10 +102,12 @@ func (j *job) end() {
 func startWorkers() {
 	Widen()
 	for range Count - 1 {
-		go worker()
+		go gate.Run(worker)
 	}
 }
 
+// worker runs with gate.Room: a stack that had to grow with an application's bad pointer on it, such as 0x40, would end
+// the process.
 func worker() {
 	ieee.Enter()
 	debug.SetPanicOnFault(true) // bytes that the application unmapped end the command, not the process
