@@ -91,6 +91,9 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	if err := img.checkPlanes(&texels); err != nil {
 		return err
 	}
+	if !texels.MultiPlanar() { // an alias of a plane of a disjoint image: its own only plane
+		img.flags &^= vk.IMAGE_CREATE_DISJOINT_BIT
+	}
 	q.modifier = img.drmModifier
 	var limits vk.ImageFormatProperties
 	if !img.device.physical.supported(&q, &limits) {

@@ -32,7 +32,7 @@ func (img *image) plane(aspect vk.ImageAspectFlags) (int, bool) {
 func (img *image) checkPlanes(texels *texel.Format) error {
 	reduced := texels.Reduced()
 	switch {
-	case img.disjoint() && !texels.MultiPlanar():
+	case img.disjoint() && !texels.MultiPlanar() && img.flags&vk.IMAGE_CREATE_ALIAS_BIT == 0:
 		return invalid(vk.VUID_VkImageCreateInfo_format_01577, "a disjoint image with format %v", img.format)
 	case !texels.Chroma:
 		return nil

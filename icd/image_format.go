@@ -168,7 +168,8 @@ func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties)
 		q.flags&vk.IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT != 0 && q.imageType != vk.IMAGE_TYPE_3D ||
 		q.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0 &&
 			(!texels.Compressed || q.flags&vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT == 0) ||
-		q.flags&vk.IMAGE_CREATE_DISJOINT_BIT != 0 && !texels.MultiPlanar() ||
+		q.flags&(vk.IMAGE_CREATE_DISJOINT_BIT|vk.IMAGE_CREATE_ALIAS_BIT) == vk.IMAGE_CREATE_DISJOINT_BIT &&
+			!texels.MultiPlanar() ||
 		texels.Chroma && (q.imageType != vk.IMAGE_TYPE_2D || q.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0) {
 		return false
 	}

@@ -158,6 +158,9 @@ func TestPlanarImageRules(t *testing.T) {
 		{"disjoint RGBA8", of + "format-01577", func(i *vk.ImageCreateInfo) {
 			i.Format, i.Flags = vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_CREATE_DISJOINT_BIT
 		}},
+		{"disjoint RGBA8, an alias", "", func(i *vk.ImageCreateInfo) {
+			i.Format, i.Flags = vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_CREATE_DISJOINT_BIT|vk.IMAGE_CREATE_ALIAS_BIT
+		}},
 		{"disjoint, packed", of + "format-01577", func(i *vk.ImageCreateInfo) {
 			i.Format, i.Flags = packed422, vk.IMAGE_CREATE_DISJOINT_BIT
 		}},
