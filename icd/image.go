@@ -32,6 +32,7 @@ type image struct {
 	externalTypes   vk.ExternalMemoryHandleTypeFlags
 	externalTypesNV vk.ExternalMemoryHandleTypeFlagsNV
 	dedicated       bool // a handle type demands an allocation of the image's own
+	planeAlias      bool // it was created disjoint, with a format of one plane (VUID-VkImageCreateInfo-format-01577)
 
 	layout    texel.Layout
 	size      uint64
@@ -91,8 +92,8 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	if err := img.checkPlanes(&texels); err != nil {
 		return err
 	}
-	if !texels.MultiPlanar() { // an alias of a plane of a disjoint image: its own only plane
-		img.flags &^= vk.IMAGE_CREATE_DISJOINT_BIT
+	if img.disjoint() && !texels.MultiPlanar() {
+		img.flags, img.planeAlias = img.flags&^vk.IMAGE_CREATE_DISJOINT_BIT, true
 	}
 	q.modifier = img.drmModifier
 	var limits vk.ImageFormatProperties

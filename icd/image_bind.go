@@ -79,7 +79,7 @@ func (img *image) planeOf(info *vk.ImagePlaneMemoryRequirementsInfo) (int, error
 	switch {
 	case info == nil && img.disjoint():
 		return 0, invalid(vk.VUID_VkImageMemoryRequirementsInfo2_image_01589, "no plane of a disjoint image is named")
-	case info == nil:
+	case info == nil, img.planeAlias && info.PlaneAspect == vk.IMAGE_ASPECT_PLANE_0_BIT:
 		return 0, nil
 	case !img.disjoint():
 		return 0, invalid(vk.VUID_VkImageMemoryRequirementsInfo2_image_01590, "plane %v of an image that is not disjoint",
@@ -182,7 +182,7 @@ func (b *imageBind) choosePlane(info *vk.BindImageMemoryInfo, list []vk.BindImag
 	img := b.image
 	named := vk.Find[vk.BindImagePlaneMemoryInfo](info.PNext)
 	switch {
-	case named == nil && !img.disjoint():
+	case named == nil && !img.disjoint(), img.planeAlias && named.PlaneAspect == vk.IMAGE_ASPECT_PLANE_0_BIT:
 		return nil
 	case named == nil:
 		return invalid(vk.VUID_VkBindImageMemoryInfo_image_07736, "no plane of a disjoint image is named")

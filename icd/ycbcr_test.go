@@ -2,6 +2,8 @@ package icd
 
 import (
 	"math"
+	"runtime"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -570,4 +572,38 @@ func TestConvertedViewReachesPlanes(t *testing.T) {
 	}
 	view.Payload.Release()
 	view.Others[0].Release()
+}
+
+// TestPlaneAlias has an image of one plane at the place of a disjoint image's plane, as the CTS' plane views do.
+func TestPlaneAlias(t *testing.T) {
+	d := ycbcrDevice(t)
+	testMessenger(t, d.physical.instance, everySeverity, everyType, 0)
+	info := plainImage()
+	info.Format, info.Flags = vk.FORMAT_R8_UNORM, vk.IMAGE_CREATE_DISJOINT_BIT|vk.IMAGE_CREATE_ALIAS_BIT
+	m, err := d.newMemory(&vk.MemoryAllocateInfo{AllocationSize: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := vk.DeviceMemory(d.add(m))
+	defer commands.FreeMemory(d.handle, mem, nil)
+	for aspect, rule := range map[vk.ImageAspectFlags]string{
+		vk.IMAGE_ASPECT_PLANE_0_BIT: "",
+		vk.IMAGE_ASPECT_PLANE_1_BIT: "VUID-VkBindImageMemoryInfo-pNext-01618",
+	} {
+		h := newTestImage(t, d, &info)
+		bind, plane := bindPlane(h, mem, aspect, 1024)
+		takeInbox()
+		r := commands.BindImageMemory2(d.handle, 1, &bind)
+		runtime.KeepAlive(plane)
+		var rules []string
+		for _, message := range takeInbox() {
+			rules = append(rules, message.id)
+		}
+		if (r == vk.SUCCESS) != (rule == "") || !slices.Equal(rules, oneRule(rule)) {
+			t.Errorf("%v: %v, %v, want %q", aspect, r, rules, rule)
+		}
+		if bound := images.Get(uint64(h)).bound[0].boundTo(); (bound == m) != (rule == "") {
+			t.Errorf("%v: bound to %p, the memory is %p", aspect, bound, m)
+		}
+	}
 }

@@ -80,11 +80,15 @@ func NewLayout(texels Format, extent [3]uint32, levels, layers, samples uint32) 
 }
 
 // NewDisjointLayout is NewLayout for a multi-planar image whose planes are bound to memory by themselves: each place is
-// in a memory of its own.
+// in a memory of its own, where an image of the plane's format and extent has room, too (VK_IMAGE_CREATE_ALIAS_BIT).
 func NewDisjointLayout(texels Format, extent [3]uint32, layers uint32) (Layout, bool) {
 	l := Layout{Format: texels, Extent: extent, Levels: 1, Layers: layers, Samples: 1}
 	ok := l.placePlanes(nil, true)
-	return l, ok
+	for i := range texels.PlaneCount {
+		l.Planes[i].Size = satAlign(l.Planes[i].Size, Alignment)
+		l.Size = max(l.Size, l.Planes[i].Size)
+	}
+	return l, ok && l.Size != math.MaxUint64
 }
 
 // ModifierLayout lays out a single-level 2D image with DRM_FORMAT_MOD_LINEAR: as the plane layouts ask for it

@@ -256,7 +256,7 @@ func TestLayoutVersion(t *testing.T) {
 			}
 		}
 	}
-	const wantChroma = "afabc168c47e228f"
+	const wantChroma = "9ee72d546f9076f1"
 	if got := hex.EncodeToString(h.Sum(nil))[:16]; got != wantChroma {
 		t.Errorf("formats of several planes have the layouts %s, written down is %s", got, wantChroma)
 	}
@@ -289,9 +289,17 @@ func TestPlanes(t *testing.T) {
 			t.Errorf("%v: %+v", aspect, got)
 		}
 	}
-	chroma.Start, chroma.Size = 0, 144
-	if l, ok := NewDisjointLayout(nv12, [3]uint32{34, 6, 1}, 1); !ok || l.Planes != [3]Place{luma, chroma} || l.Size != 288 {
+	luma.Size, chroma.Start, chroma.Size = 320, 0, 192 // each has room for an image of its own
+	l, ok = NewDisjointLayout(nv12, [3]uint32{34, 6, 1}, 1)
+	if !ok || l.Planes != [3]Place{luma, chroma} || l.Size != 320 {
 		t.Errorf("disjoint: %+v of %d bytes", l.Planes, l.Size)
+	}
+	for i, p := range l.Planes[:2] {
+		plane := l.Plane(i)
+		alias, ok := NewLayout(plane.Format, plane.Extent, 1, 1, 1)
+		if s := alias.level(0, 0); !ok || alias.Size != p.Size || s.RowPitch != p.RowPitch {
+			t.Errorf("plane %d is %+v, an alias of it has %d bytes and rows of %d", i, p, alias.Size, s.RowPitch)
+		}
 	}
 	// What a layout reports gives the same layout.
 	asked := []vk.SubresourceLayout{{Offset: 7, RowPitch: 40, ArrayPitch: 1000}, {Offset: 300, RowPitch: 35, ArrayPitch: 105}}
