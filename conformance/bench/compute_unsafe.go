@@ -65,6 +65,12 @@ var computeKernels = []computeKernel{
 		most: 1.0 / 3},
 	{name: "filter", groups: [2]uint32{edge / 16, edge / 16}, reads: randomWords, push: edge, output: edge * edge,
 		rounds: 7, most: 1.0 / 3},
+	{name: "product", groups: [2]uint32{edge / 128, edge / 128}, reads: smallFloats, second: smallFloats, push: edge,
+		output: 4 * edge * edge, rounds: 5, most: 1.0 / 3},
+	{name: "collatz", groups: [2]uint32{elements / 16 / 256, 1}, reads: randomWords, output: elementBytes / 16, rounds: 7,
+		most: 1},
+	{name: "branches", groups: [2]uint32{elements / 16 / 256, 1}, reads: randomWords, output: elementBytes / 16, rounds: 7,
+		most: 1},
 }
 
 // computeTitles are the kernels' rows.
@@ -74,9 +80,12 @@ var computeTitles = map[string]string{
 	"matrix":    "1024 x 1024 matrix product, 16 x 16 tiles in shared memory",
 	"nbody":     "n-body, 4096 bodies, tiles in shared memory",
 	"histogram": "histogram, 16 Mi values, global atomics", "mandelbrot": "Mandelbrot 1024 x 1024, 256 iterations",
-	"sort":   "bitonic sort of 512 words in shared memory, 16 Mi words",
-	"sha256": "SHA-256 of 64 bytes in each invocation, 64 MiB",
-	"filter": "5 x 5 filter of 1024 x 1024 pixels of 8 bits",
+	"sort":     "bitonic sort of 512 words in shared memory, 16 Mi words",
+	"sha256":   "SHA-256 of 64 bytes in each invocation, 64 MiB",
+	"filter":   "5 x 5 filter of 1024 x 1024 pixels of 8 bits",
+	"product":  "1024 x 1024 matrix product, 8 x 8 in the registers of an invocation",
+	"collatz":  "Collatz sequences of 1 Mi words: loops that diverge",
+	"branches": "64 Mi steps of random walks: branches that diverge",
 }
 
 // computeBench is a driver's shaders and what they work on.
@@ -369,6 +378,9 @@ func (b *computeBench) sample(d *driver, round int, l *loops, into *samples) err
 			return run(1, loop, address(&b.memory[output][0]), address(&b.memory[from][0]), elementBytes,
 				uintptr(runtime.NumCPU()))
 		}
+		into.add("multiply-adds", func() float64 {
+			return run(1, l.multiplyAdds, uintptr(runtime.NumCPU()), edge*edge*edge)
+		})
 		into.add("memcpy of shaders", func() float64 { return threads(l.memoryThreads, randomWords) })
 		into.add("saxpy in C", func() float64 {
 			// the shader, too, finds in the caches what the one that copies has left

@@ -143,7 +143,7 @@ func createOnly() error {
 type loops struct {
 	allocateFree, allocateTouchFree, mapUnmap, importFree, getFdClose, dupClose, requirements, memcpy uintptr
 	recordFill, recordThreads, recordCopy, recordBarrier, submit, trips, memoryThreads, saxpyThreads  uintptr
-	peer, pipelines                                                                                   uintptr
+	peer, pipelines, multiplyAdds                                                                     uintptr
 }
 
 // compileLoops compiles native/loops.c into dir and returns the library's path.
@@ -176,6 +176,7 @@ func openLoops() (*loops, error) {
 		"loop_record_barrier": &l.recordBarrier,
 		"loop_submit":         &l.submit, "loop_trips": &l.trips, "loop_memory_threads": &l.memoryThreads,
 		"loop_saxpy_threads": &l.saxpyThreads,
+		"loop_multiply_adds": &l.multiplyAdds,
 		"loop_peer":          &l.peer, "loop_pipelines": &l.pipelines} {
 		if *at, err = purego.Dlsym(lib, name); err != nil {
 			return nil, err

@@ -137,6 +137,9 @@ func computeRows() []row {
 			rows = append(rows, compared(title, "farside copy", "ms", 1e6, "memcpy by as many threads", "memcpy of shaders", 2))
 		case "saxpy":
 			rows = append(rows, compared(title, "farside saxpy", "ms", 1e6, "a loop in C, as many threads", "saxpy in C", 0))
+		case "product":
+			rows = append(rows, compared(title, "farside product", "ms", 1e6,
+				"as many multiply-adds at the processor's peak, as many threads", "multiply-adds", 2))
 		}
 	}
 	return append(rows,

@@ -365,3 +365,39 @@ int64_t loop_memory_threads(char *to, const char *from, int64_t size, int64_t th
 int64_t loop_saxpy_threads(char *to, const char *from, int64_t size, int64_t threads, int64_t n) {
 	return on_threads(saxpy, to, from, size, threads, n);
 }
+
+// multiply_adds does as many multiply-adds of floats as size says, at the peak of the processor: more chains than an
+// operation takes cycles, in the widest vectors.
+#define CHAINS 24
+
+#ifdef __AVX512F__
+#define MULTIPLY_ADD_BYTES 64
+#else
+#define MULTIPLY_ADD_BYTES 32
+#endif
+
+typedef float vector __attribute__((vector_size(MULTIPLY_ADD_BYTES)));
+
+#ifdef __x86_64__
+__attribute__((target("prefer-vector-width=512")))
+#endif
+__attribute__((optimize("O3,fp-contract=fast"))) static void *multiply_adds(void *p) {
+	struct piece *c = p;
+	volatile float some = 0.5f; // the compiler must not know it
+	vector sum[CHAINS], x = (vector){0} + some, y = x;
+	for (int k = 0; k < CHAINS; k++)
+		sum[k] = (vector){0} + some;
+	for (size_t i = 0; i < c->size / (CHAINS * sizeof x / 4); i++)
+#pragma GCC unroll 24
+		for (int k = 0; k < CHAINS; k++)
+			sum[k] = sum[k] * x + y;
+	for (int k = 1; k < CHAINS; k++)
+		sum[0] += sum[k];
+	for (size_t k = 0; k < sizeof x / 4; k++)
+		some += sum[0][k];
+	return NULL;
+}
+
+int64_t loop_multiply_adds(int64_t threads, int64_t size, int64_t n) {
+	return on_threads(multiply_adds, NULL, NULL, size, threads, n);
+}
