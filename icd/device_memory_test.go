@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farside/internal/config"
 	"farside/internal/fd/fdtest"
 	"farside/internal/vk"
 	"farside/memory"
@@ -168,6 +169,14 @@ func TestFailedAllocationsHoldNothing(t *testing.T) {
 			t.Errorf("above RLIMIT_FSIZE: %v", r)
 		}
 	})
+	// The last step: with FARSIDE_STRICT=poison fresh memory is filled, and to that end mapped.
+	q.d.strictness |= config.StrictPoison
+	limited(t, unix.RLIMIT_AS, uint64(addressSpace(t))<<10+mostPoison*3/4, func() {
+		if r := allocate(plain(mostPoison, exported(opaque))); r != vk.ERROR_OUT_OF_DEVICE_MEMORY {
+			t.Errorf("without address space to fill it in: %v", r)
+		}
+	})
+	q.d.strictness &^= config.StrictPoison
 	if after := q.holdings(); after != before {
 		t.Errorf("limits:\n%+v before\n%+v after", before, after)
 	}
