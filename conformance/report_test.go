@@ -1,7 +1,9 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -16,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // reported runs the demo with FARSIDE_REPORT and FARSIDE_TRACE, merges what its processes wrote, and returns the
@@ -73,15 +76,103 @@ func TestReport(t *testing.T) {
 			t.Errorf("no event of kind %q", kind)
 		}
 	}
+	// Memory and a semaphore as descriptors, memory as descriptor to the importer before, and two remote addresses.
+	if events["export"] != 5 || events["import"] != 3 {
+		t.Errorf("%d exports and %d imports, want 5 and 3", events["export"], events["import"])
+	}
 	if events["allocate"] != events["free"] {
 		t.Errorf("%d allocations and %d frees", events["allocate"], events["free"])
 	}
 	if pages, _ := filepath.Glob(filepath.Join(dir, "[0-9]*.html")); len(pages) != 1 {
 		t.Errorf("pages %v, want one, of the peer in C", pages)
 	}
-	if info, err := os.Stat(filepath.Join(dir, "trace")); err != nil || info.Size() < 100_000 {
-		t.Errorf("the trace: %v, %v", info, err)
+	checkArrows(t, filepath.Join(dir, "trace"))
+}
+
+// The fields of Perfetto's Trace, TracePacket and TrackEvent that tell of arrows.
+const (
+	packetOfTrace   = 1
+	timeOfPacket    = 8
+	sequence        = 10
+	eventOfPacket   = 11
+	categoryOfEvent = 22
+	typeOfEvent     = 9
+	flowsOfEvent    = 47
+	sliceEnds       = 2
+)
+
+// checkArrows fails if the demo's thousand round trips have no arrows from one process to another, or one that doesn't
+// go from a signal to the end of a wait.
+func checkArrows(t *testing.T, path string) {
+	t.Helper()
+	trace, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
+	type end struct {
+		time, process uint64
+		waits         bool
+	}
+	arrows := map[uint64][]end{}
+	for _, packet := range fields(t, trace)[packetOfTrace] {
+		p := fields(t, packet)
+		for _, event := range p[eventOfPacket] {
+			e := fields(t, event)
+			ends := numberOf(e[typeOfEvent]) == sliceEnds
+			if len(e[flowsOfEvent]) == 1 && (ends || string(e[categoryOfEvent][0]) == "signal") {
+				id := numberOf(e[flowsOfEvent])
+				arrows[id] = append(arrows[id], end{numberOf(p[timeOfPacket]), numberOf(p[sequence]), ends})
+			}
+		}
+	}
+	across := 0
+	for id, ends := range arrows {
+		slices.SortFunc(ends, func(a, b end) int { return cmp.Compare(a.time, b.time) })
+		if len(ends) < 2 {
+			continue // nobody waited
+		}
+		if ends[0].waits || !ends[1].waits {
+			t.Fatalf("arrow %#x goes from a wait, or not to one: %v of %d", id, ends[:2], len(ends))
+		}
+		if ends[0].process != ends[1].process {
+			across++
+		}
+	}
+	if across < 1900 {
+		t.Errorf("%d arrows from one process to another, of %d", across, len(arrows))
+	}
+}
+
+// fields are those of a message of Protocol Buffers: bytes, or numbers in eight of them.
+func fields(t *testing.T, message []byte) map[protowire.Number][][]byte {
+	t.Helper()
+	list := map[protowire.Number][][]byte{}
+	for len(message) > 0 {
+		field, kind, n := protowire.ConsumeTag(message)
+		m := protowire.ConsumeFieldValue(field, kind, message[max(n, 0):])
+		if n < 0 || m < 0 {
+			t.Fatal("a message breaks off")
+		}
+		value := message[n : n+m]
+		switch kind {
+		case protowire.BytesType:
+			value, _ = protowire.ConsumeBytes(value)
+		case protowire.VarintType:
+			v, _ := protowire.ConsumeVarint(value)
+			value = binary.LittleEndian.AppendUint64(nil, v)
+		}
+		list[field] = append(list[field], value)
+		message = message[n+m:]
+	}
+	return list
+}
+
+// numberOf is a field of one number; 0 where there is none.
+func numberOf(values [][]byte) uint64 {
+	if len(values) == 0 {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(values[0])
 }
 
 // get runs an action of the browser.
@@ -147,7 +238,7 @@ func TestReportPage(t *testing.T) {
 		what, selector string
 		least          int
 	}{
-		{"processes", "#processes tbody tr", 7}, {"exports to others", "#links tbody tr", 6}, {"allocations", "#heaps .block", 5},
+		{"processes", "#processes tbody tr", 7}, {"exports to others", "#links tbody tr", 8}, {"allocations", "#heaps .block", 5},
 		{"marks on the timeline", "#timeline [tabindex]", 50}, {"rows of allocations", "#allocations tbody tr", 5},
 	} {
 		if n := count(c.selector); n < c.least {

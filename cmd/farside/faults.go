@@ -49,7 +49,8 @@ names, such as 'vkCreate*'. A command without results can be delayed.`,
 			}
 			n := listFaults(cmd.OutOrStdout(), pattern)
 			if n == 0 {
-				return t.fail(fmt.Errorf("nothing that can fail is named %s", pattern))
+				return t.fail(fmt.Errorf("nothing that can fail is named %s; the nearest is %s", pattern,
+					fault.Nearest(pattern)))
 			}
 			return nil
 		},

@@ -26,7 +26,7 @@ func TestFaultsList(t *testing.T) {
 	if n := strings.Count(string(ok(t, nil, "faults", "list")), "\n"); n != len(fault.Commands)+len(fault.Points()) {
 		t.Errorf("%d lines", n)
 	}
-	wantFailure(t, 1, "is named vkNothing", "faults", "list", "vkNothing")
+	wantFailure(t, 1, "is named vkCreateBufer; the nearest is vkCreateBuffer", "faults", "list", "vkCreateBufer")
 	wantFailure(t, 2, "syntax error in pattern", "faults", "list", "[")
 }
 
@@ -39,7 +39,7 @@ func TestFaultsCheck(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	wantFailure(t, 1, "the nearest is vkAllocateMemory", "faults", "check", "vkAlocateMemory=VK_ERROR_UNKNOWN")
-	wantFailure(t, 1, "no such file", "faults", "check", file+"x")
+	wantFailure(t, 1, file+"x\" is neither a plan", "faults", "check", file+"x")
 }
 
 // TestSweepRefuses: a program that makes no calls, fails by itself or isn't there can't be swept.

@@ -409,7 +409,10 @@ func OrderValue(p *syncobj.Payload, value uint64) uint64 {
 func (q *Queue) journal(kind journal.Kind, s *Submission, st *step, began int64) {
 	e := journal.Event{Kind: kind, Object: q.Journaled, Number: s.number, Time: began, Duration: journal.Now() - began}
 	if st.payload != nil {
-		e.Payload, e.Value = st.payload.ID(), st.value
+		e.Payload, e.Value = st.payload.ID(), OrderValue(st.payload, st.value)
+		if st.payload.Kind() == syncobj.Fence {
+			e.Operation = journal.OfFence
+		}
 	}
 	journal.Emit(e)
 }

@@ -296,7 +296,8 @@ func Read(text string) (*Plan, error) {
 	}
 	data, err := fd.ReadRegular(text, maxFile)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%q is neither a plan, which has a =, as in %s, nor a file that can be read: %w", text,
+			"vkAllocateMemory=VK_ERROR_OUT_OF_DEVICE_MEMORY@3", err)
 	}
 	p, err := Parse(string(data))
 	if err != nil {

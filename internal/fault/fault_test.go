@@ -216,7 +216,8 @@ func TestLoad(t *testing.T) {
 		t.Errorf("a file: %v, %v", three, err)
 	}
 	for _, wrong := range []string{"queue=lots", file + "x"} {
-		if _, err := Load(&config.Settings{Faults: wrong}); !errors.Is(err, config.ErrSetting) {
+		if _, err := Load(&config.Settings{Faults: wrong}); !errors.Is(err, config.ErrSetting) ||
+			!strings.Contains(err.Error(), wrong) {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}

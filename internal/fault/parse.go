@@ -182,15 +182,23 @@ func resolveTarget(name string) (targets []string, command *Command, err error) 
 		}
 		return nil, nil, fmt.Errorf("%s can't fail on command: %s", name, why)
 	}
-	words := []string{"queue", "rdma", "seed"}
+	return nil, nil, fmt.Errorf("there is no %q; the nearest is %s", name, nearest(name, append(Names(), "queue", "rdma", "seed")))
+}
+
+// Names are the commands and points that can fail.
+func Names() []string {
+	var names []string
 	for _, c := range Commands {
-		words = append(words, c.Name())
+		names = append(names, c.Name())
 	}
 	for _, p := range Points() {
-		words = append(words, p.Name)
+		names = append(names, p.Name)
 	}
-	return nil, nil, fmt.Errorf("there is no %q; the nearest is %s", name, nearest(name, words))
+	return names
 }
+
+// Nearest is the name of a command or a point that is most like one that is wrong.
+func Nearest(wrong string) string { return nearest(wrong, Names()) }
 
 // nearest is the word that is most like one that is wrong.
 func nearest(wrong string, words []string) string {

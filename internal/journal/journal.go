@@ -33,7 +33,7 @@ const (
 	Submit   Kind = "submit"   // Object (a VkQueue), Number: a submission was queued
 	Execute  Kind = "execute"  // Object (a VkQueue), Number, Duration: a queue worked on it
 	Wait     Kind = "wait"     // Object (a VkQueue), Payload, Value, Duration: a queue waited for a semaphore
-	Signal   Kind = "signal"   // Object (a VkQueue), Payload, Value
+	Signal   Kind = "signal"   // Object (a VkQueue), Payload, Value; Operation (OfFence)
 	// Transfer is Operation (a verbs opcode), Address, Size, Duration, Text (the error, if it failed); Object (an ibv_qp)
 	// and Value, if a queue pair of verbs did it.
 	Transfer   Kind = "transfer"
@@ -44,6 +44,9 @@ const (
 	Finding    Kind = "finding"    // ID, Text, Object: something is wrong in the application
 	Error      Kind = "error"      // Command, ID (a VUID), Text, Object: a command failed
 )
+
+// OfFence is the Operation of a Signal of a fence; others are of semaphores.
+const OfFence = "fence"
 
 // Event is something that happened. Fields that a kind doesn't have are zero, and are left out of JSON, where numbers
 // of 64 bits that are no quantities are strings: JavaScript would round them.

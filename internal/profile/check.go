@@ -266,10 +266,23 @@ func (c *checker) limits() {
 			c.fail(m.name, source, "%d is no power of two", v.Words[0])
 		}
 	}
+	c.subgroups()
+	if v := d.Version(); v != 0 && (v>>29 != 0 || v < vk.API_VERSION_1_0) {
+		c.fail("apiVersion", "chapter \"Version Numbers\", VkPhysicalDeviceProperties",
+			"%s is no version of Vulkan: those begin with 1.0, and have the variant 0", versionText(v))
+	}
+}
+
+func (c *checker) subgroups() {
+	d := c.device
 	low, _ := d.number("VkPhysicalDeviceSubgroupSizeControlProperties.minSubgroupSize")
 	high, ok := d.number("VkPhysicalDeviceSubgroupSizeControlProperties.maxSubgroupSize")
-	if size, has := d.number("VkPhysicalDeviceSubgroupProperties.subgroupSize"); has && ok && (size < low || size > high) {
+	size, has := d.number("VkPhysicalDeviceSubgroupProperties.subgroupSize")
+	if has && ok && (size < low || size > high) {
 		c.fail("subgroupSize", "VkPhysicalDeviceSubgroupSizeControlProperties", "%v is not from %v to %v", size, low, high)
+	}
+	if has && bits.OnesCount64(uint64(size)) != 1 {
+		c.fail("subgroupSize", "VkPhysicalDeviceSubgroupProperties", "%v is no power of two", size)
 	}
 }
 

@@ -35,6 +35,8 @@ func TestRules(t *testing.T) {
 		{"maxPushDescriptors", "[properties]\nmaxPushDescriptors = 31"},
 		{"maxSamplerAnisotropy", "[properties]\nmaxSamplerAnisotropy = 8"},
 		{"subgroupSize", "[properties]\nsubgroupSize = 8\nminSubgroupSize = 16\nmaxSubgroupSize = 32"},
+		{"subgroupSize", "[properties]\nsubgroupSize = 3"},
+		{"apiVersion", "[properties]\napiVersion = \"0.9.1\""},
 		{"the feature robustBufferAccess", "[features]\nrobustBufferAccess = false"},
 		{"the feature timelineSemaphore", "[features]\ntimelineSemaphore = false"},
 		{"the dependencies of VK_KHR_external_memory_fd", "[extensions]\nVK_KHR_external_memory = " +

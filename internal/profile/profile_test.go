@@ -261,7 +261,13 @@ func TestErrors(t *testing.T) {
 			"{\"maxViewports\": \"x\"}}}}}}": {"line 2", "maxViewports"},
 		"VULKANINFO\nGPU0:\nVkPhysicalDeviceLimits:\n\tmaxViewports = " +
 			"x": {"line 4", "maxViewports"},
-		"VULKANINFO\n": {"no GPU0"},
+		"VULKANINFO\n":                          {"no GPU0"},
+		"VULKANINFO\nGPU0:\n\tdeviceName = x\n": {"GPU0 has no VkPhysicalDeviceProperties", "without options"},
+		"VULKANINFO\nGPU0:\nVkPhysicalDeviceProperties:\n\tapiVersion = 1.3.0 (1)\n": {"GPU0 has no memoryHeaps"},
+		"base = 3":       {"line 1", "base", "integer"},
+		"properties = 3": {"line 1", "properties", "integer"},
+		"<html>":         {"line 1", "text or the JSON of vulkaninfo"},
+		"\xff\xfea\x00":  {"text or the JSON of vulkaninfo"},
 	} {
 		_, err := Load(write(t, dir, "wrong", text))
 		if !errors.Is(err, ErrProfile) {

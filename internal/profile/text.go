@@ -53,6 +53,19 @@ func parseText(data []byte) ([]*Device, error) {
 	if r.devices == nil {
 		return nil, errorf("the text of vulkaninfo has no GPU0:")
 	}
+	for i, d := range r.devices {
+		for _, part := range []struct {
+			name    string
+			missing bool
+		}{
+			{"VkPhysicalDeviceProperties", d.Version() == 0}, {"memoryHeaps", d.Heaps == nil},
+			{"memoryTypes", d.Types == nil}, {"VkQueueFamilyProperties", d.Families == nil},
+		} {
+			if part.missing {
+				return nil, errorf("GPU%d has no %s: save what vulkaninfo prints without options, to the end", i, part.name)
+			}
+		}
+	}
 	return r.devices, nil
 }
 

@@ -134,7 +134,12 @@ func tomlError(err error) error {
 	var decode *toml.DecodeError
 	if errors.As(err, &decode) {
 		row, _ := decode.Position()
-		return errorf("line %d: %s", row, strings.TrimPrefix(decode.Error(), "toml: "))
+		what := strings.TrimPrefix(decode.Error(), "toml: ")
+		if kind, _, ok := strings.Cut(what, " into struct field "); ok { // of Go
+			return errorf("line %d: %s: %s there", row, strings.Join(decode.Key(), "."), kind)
+		}
+		return errorf("line %d: %s; a profile is the text or the JSON of vulkaninfo, a report of gpuinfo.org, or TOML", row,
+			what)
 	}
 	return err
 }

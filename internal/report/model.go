@@ -82,7 +82,7 @@ func Read(dir string) (*Report, error) {
 		return nil, err
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("no journals in %s: %w", dir, os.ErrNotExist)
+		return nil, fmt.Errorf("no journals in %s: programs with FARSIDE_REPORT=%s leave them there", dir, dir)
 	}
 	r := new(Report)
 	var failed []error
@@ -113,9 +113,9 @@ func readLog(path string) (*Process, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if p.Outcome == "" {
-		p.Outcome = "was ended by a signal or _exit, or goes on"
+		p.Outcome = "was ended by a signal, _exit or exec, or goes on"
 		if !running(p.PID) {
-			p.Outcome = "was ended by a signal or _exit"
+			p.Outcome = "was ended by a signal, _exit or exec"
 		}
 	}
 	return p, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"farside/internal/config"
@@ -73,7 +74,7 @@ func TestMerge(t *testing.T) {
 	if d := cmp.Diff(r.Summaries(), summaries); d != "" {
 		t.Errorf("summary.json: want -, got +\n%s", d)
 	}
-	if s := summaries[1]; s.Leaked != 1 || s.LeakedIn != 1024 || s.Outcome != "was ended by a signal or _exit" ||
+	if s := summaries[1]; s.Leaked != 1 || s.LeakedIn != 1024 || s.Outcome != "was ended by a signal, _exit or exec" ||
 		summaries[0].Leaked != 0 || summaries[0].Outcome != "exit" || summaries[0].Peak[0] != 1024 {
 		t.Errorf("summaries %+v", summaries)
 	}
@@ -169,8 +170,8 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%q is not in %q", want, err)
 		}
 	}
-	if _, err := Merge(t.TempDir()); err == nil {
-		t.Error("a directory without journals is merged")
+	if _, err := Merge(t.TempDir()); err == nil || !strings.Contains(err.Error(), "FARSIDE_REPORT=") {
+		t.Errorf("a directory without journals: %v", err)
 	}
 }
 
@@ -225,19 +226,8 @@ func TestSinks(t *testing.T) {
 // many ends as begins.
 func checkTrace(t *testing.T, path string) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	known, counts := map[uint64]bool{}, map[uint64]int{}
-	for len(b) > 0 {
-		field, kind, n := protowire.ConsumeTag(b)
-		packet, m := protowire.ConsumeBytes(b[max(n, 0):])
-		if field != tracePacket || kind != protowire.BytesType || m < 0 {
-			t.Fatalf("no packet: field %d of type %d", field, kind)
-		}
-		b = b[n+m:]
-		fields := message(t, packet)
+	for _, fields := range packets(t, path) {
 		if track, ok := fields[packetTrack]; ok {
 			known[message(t, track.bytes)[trackUUID].number] = true
 		}
@@ -253,6 +243,84 @@ func checkTrace(t *testing.T, path string) {
 	if d := cmp.Diff(want, counts); d != "" {
 		t.Errorf("events by type: want -, got +\n%s", d)
 	}
+}
+
+// TestTraceArrows: an arrow goes from a signal to what waits for it, also where the wait began first, and from an export
+// to an import. The counter of a heap has the bytes in use.
+func TestTraceArrows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace")
+	trace, err := newTraceFile(path, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := journal.Object{Type: "VkQueue", Handle: 1}, journal.Object{Type: "VkQueue", Handle: 2}
+	m := journal.Object{Type: "VkDeviceMemory", Handle: 4}
+	for _, e := range []journal.Event{
+		{Kind: journal.Wait, Object: other, Payload: 9, Value: 3, Time: 100, Duration: 300},
+		{Kind: journal.Signal, Object: one, Payload: 9, Value: 3, Time: 200, Duration: 50},
+		{Kind: journal.Signal, Object: one, Payload: 9, Value: 4, Time: 500, Duration: 50},
+		{Kind: journal.Wait, Object: other, Payload: 9, Value: 4, Time: 600, Duration: 1},
+		{Kind: journal.Signal, Object: one, Payload: 5, Time: 610, Duration: 1}, // a binary semaphore, twice
+		{Kind: journal.Wait, Object: other, Payload: 5, Time: 605, Duration: 10},
+		{Kind: journal.Signal, Object: one, Payload: 5, Time: 620, Duration: 1},
+		{Kind: journal.Wait, Object: other, Payload: 5, Time: 630, Duration: 1},
+		{Kind: journal.Signal, Object: one, Payload: 6, Time: 640, Duration: 1, Operation: journal.OfFence},
+		{Kind: journal.Signal, Object: one, Payload: 6, Time: 650, Duration: 1, Operation: journal.OfFence},
+		{Kind: journal.Allocate, Object: m, Heap: 1, Size: 64, Time: 700},
+		{Kind: journal.Export, Object: m, Payload: 8, Handle: "OPAQUE_FD", Time: 710},
+		{Kind: journal.Allocate, Object: other, Heap: 1, Size: 16, Time: 720},
+		{Kind: journal.Import, Object: m, Payload: 8, Handle: "OPAQUE_FD", Time: 730},
+		{Kind: journal.Free, Object: m, Heap: 1, Time: 740},
+	} {
+		trace.Write(&e)
+	}
+	if err := trace.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The times of each flow's events; the counter's values.
+	arrows, last, heap := map[uint64][]uint64{}, map[uint64][]uint64{}, []uint64(nil)
+	for _, p := range packets(t, path) {
+		e := message(t, p[packetEvent].bytes)
+		if f, ok := e[eventFlow]; ok {
+			arrows[f.number] = append(arrows[f.number], p[packetTime].number)
+		}
+		if f, ok := e[eventLastFlow]; ok {
+			last[f.number] = append(last[f.number], p[packetTime].number)
+		}
+		if e[eventType].number == counter {
+			heap = append(heap, e[eventCounter].number)
+		}
+	}
+	want := map[uint64][]uint64{flow(9, 3): {200, 400}, flow(9, 4): {500, 601}, flow(5, 0): {610, 620}, 8: {710, 730}}
+	less := cmpopts.SortSlices(func(a, b uint64) bool { return a < b }) // the reader of a trace sorts by time
+	if d := cmp.Diff(want, arrows, less); d != "" {
+		t.Errorf("the times of each arrow's ends: want -, got +\n%s", d)
+	}
+	if d := cmp.Diff(map[uint64][]uint64{flow(5, 0): {615, 631}}, last, less); d != "" {
+		t.Errorf("where arrows of binary semaphores end: want -, got +\n%s", d)
+	}
+	if d := cmp.Diff([]uint64{64, 80, 16}, heap); d != "" {
+		t.Errorf("bytes of the heap: want -, got +\n%s", d)
+	}
+}
+
+// packets are those of a trace.
+func packets(t *testing.T, path string) (list []map[protowire.Number]value) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(b) > 0 {
+		field, kind, n := protowire.ConsumeTag(b)
+		packet, m := protowire.ConsumeBytes(b[max(n, 0):])
+		if field != tracePacket || kind != protowire.BytesType || m < 0 {
+			t.Fatalf("no packet: field %d of type %d", field, kind)
+		}
+		b = b[n+m:]
+		list = append(list, message(t, packet))
+	}
+	return list
 }
 
 type value struct {

@@ -47,6 +47,7 @@ const (
 	eventAnnotation = 4
 	eventCounter    = 30
 	eventFlow       = 47
+	eventLastFlow   = 48
 	noteName        = 10 // of DebugAnnotation
 	noteText        = 6
 	noteNumber      = 3
@@ -170,13 +171,23 @@ func (t *traceFile) Write(e *journal.Event) {
 	case journal.Export, journal.Import:
 		t.point(e, "shared", fmt.Sprintf("%s %s as %s", e.Kind, e.Object.Type, e.Handle), e.Payload)
 	case journal.Execute:
-		t.slice(e, t.queue(e), fmt.Sprintf("submission %d", e.Number), 0)
-	case journal.Wait, journal.Signal:
-		t.slice(e, t.queue(e), string(e.Kind), flow(e.Payload, e.Value))
+		t.slice(e, t.queue(e), fmt.Sprintf("submission %d", e.Number), 0, nil)
+	case journal.Signal:
+		from := flow(e.Payload, e.Value)
+		if e.Operation == journal.OfFence { // no queue waits for it
+			from = 0
+		}
+		t.slice(e, t.queue(e), string(e.Kind), from, nil)
+	case journal.Wait: // mostly begins before the signal: its end is where the arrow goes
+		field := uint64(eventFlow)
+		if e.Value == 0 { // a binary semaphore, which is signalled again
+			field = eventLastFlow
+		}
+		t.slice(e, t.queue(e), string(e.Kind), 0, appendFlow(nil, field, flow(e.Payload, e.Value)))
 	case journal.Register, journal.Deregister:
 		t.point(e, "shared", fmt.Sprintf("%s %s", e.Kind, e.Object.Type), 0)
 	case journal.Transfer:
-		t.slice(e, t.fabric(e), e.Operation, 0)
+		t.slice(e, t.fabric(e), e.Operation, 0, nil)
 	case journal.Packet:
 		t.event(e, e.Time, instant, t.fabric(e), e.Operation, 0)
 	case journal.Finding:
@@ -188,8 +199,9 @@ func (t *traceFile) Write(e *journal.Event) {
 	}
 }
 
-// flow is the number of the arrow from the signal of a semaphore to what waits for it: in all processes the same.
-func flow(payload, value uint64) uint64 { return payload ^ value*0x9e3779b97f4a7c15 }
+// flow is the number of the arrow from the signal of a semaphore to what waits for it: in all processes the same, and
+// none of those from an export to its imports, which have the payload's number. Binary semaphores have the value 0.
+func flow(payload, value uint64) uint64 { return payload ^ max(value, 1)*0x9e3779b97f4a7c15 }
 
 func (t *traceFile) queue(e *journal.Event) uint64 {
 	name := e.Object.Name
@@ -223,11 +235,18 @@ func (t *traceFile) point(e *journal.Event, track, name string, flow uint64) {
 	t.event(e, e.Time, instant, t.track(track, 0, nil), name, flow)
 }
 
-// slice is something that takes its time.
-func (t *traceFile) slice(e *journal.Event, track uint64, name string, flow uint64) {
-	t.event(e, e.Time, sliceBegin, track, name, flow)
+// slice is something that takes its time. An arrow goes from its begin, unless the flow from is 0; end has what its end
+// has more, such as the flow of an arrow that goes there.
+func (t *traceFile) slice(e *journal.Event, track uint64, name string, from uint64, end []byte) {
+	t.event(e, e.Time, sliceBegin, track, name, from)
 	m := appendNumber(nil, eventType, sliceEnd)
-	t.send(e.Time+e.Duration, packetEvent, appendNumber(m, eventTrack, track))
+	t.send(e.Time+e.Duration, packetEvent, append(appendNumber(m, eventTrack, track), end...))
+}
+
+// appendFlow adds the number of a flow. Perfetto draws an arrow from each of its events to the next one in time, until
+// one has it as eventLastFlow.
+func appendFlow(m []byte, field, flow uint64) []byte {
+	return binary.LittleEndian.AppendUint64(appendTag(m, field, wireFixed64), flow)
 }
 
 func (t *traceFile) event(e *journal.Event, time int64, kind, track uint64, name string, flow uint64) {
@@ -236,7 +255,7 @@ func (t *traceFile) event(e *journal.Event, time int64, kind, track uint64, name
 	m = appendText(m, eventCategory, string(e.Kind))
 	m = appendText(m, eventName, name)
 	if flow != 0 {
-		m = binary.LittleEndian.AppendUint64(appendTag(m, eventFlow, wireFixed64), flow)
+		m = appendFlow(m, eventFlow, flow)
 	}
 	for _, note := range []struct {
 		name, text string
