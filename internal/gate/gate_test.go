@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"runtime"
 	"testing"
 	"time"
@@ -111,5 +112,25 @@ func TestOnStack(t *testing.T) {
 	}
 	if get(unix.SIGTRAP).flags&saOnStack == 0 || get(unix.SIGUSR1).flags&saOnStack != 0 {
 		t.Error("SA_ONSTACK is missing, or too much")
+	}
+}
+
+// TestBeat looks for the one goroutine that keeps a timer due, however often the process was made ready.
+func TestBeat(t *testing.T) {
+	for range 2 {
+		if err := Prepare(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		n := bytes.Count(stacks, []byte("gate.beats()"))
+		if n == 1 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines beat, want 1\n%s", n, stacks)
+		}
 	}
 }

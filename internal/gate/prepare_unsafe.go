@@ -12,13 +12,18 @@ import (
 )
 
 // Prepare makes the process ready for a library's work: descriptor 2 of this moment gets the diagnostics, the handlers
-// of signals that can't be blocked get SA_ONSTACK, callbacks get the calling thread's signal mask, and what the Go
-// runtime opens by itself is open. It is called when an instance, a peer or a device of verbs is made. It fails if the process has no descriptors left; the runtime would abort.
+// of signals that can't be blocked get SA_ONSTACK, callbacks get the calling thread's signal mask, what the Go runtime
+// opens by itself is open, and stops of the world end. It is called when an instance, a peer or a device of verbs is
+// made. It fails if the process has no descriptors left; the runtime would abort.
 func Prepare() error {
 	stderr.Adopt()
 	onStack()
 	keepMask()
-	return openPoller()
+	if err := openPoller(); err != nil {
+		return err
+	}
+	beat()
+	return nil
 }
 
 // unblocked are the signals that Go's threads don't block: those that stand for an error of the thread itself, Go's
