@@ -3,6 +3,7 @@ package ir
 import (
 	"slices"
 
+	"farside/compute/internal/kernel"
 	"farside/compute/internal/ops"
 	"farside/spirv"
 )
@@ -52,6 +53,7 @@ type unroller struct {
 	predicted int               // operations that have been looked at to count rounds
 	changes   bool              // the loop has effects: each round sees another memory
 	versions  map[uint32]uint32 // of memory in this round
+	known     []bool            // by value: it is a constant in each copy of the loop
 	counters  []int32           // by value: of a phi whose value is known before this round, its place in known, plus 1
 	before    []uint64          // of counters, in this round
 	from, to  int32             // positions of the blocks that are copied in this round
@@ -129,7 +131,8 @@ func (u *unroller) rounds(l int32) int {
 		}
 	}
 	u.predicted = 0
-	rounds := u.count(h, u.g.InLoop(h.Succs[0], l), most, budget, size)
+	kept := u.remain(h, u.g.Order[h.At:u.g.Blocks[x.Last].At+1], size)
+	rounds := u.count(h, u.g.InLoop(h.Succs[0], l), most, budget, kept)
 	for _, v := range h.Phis {
 		u.counters[v] = 0
 	}
@@ -141,11 +144,70 @@ func (u *unroller) rounds(l int32) int {
 	return rounds
 }
 
-// count goes round the loop of header h with what is known of its counters.
-func (u *unroller) count(h *Block, stay bool, most, budget, size int) int {
+// remain counts the operations of a loop that its copies keep. The others compute what is known of counters, or choose
+// by it. blocks are the loop's, h its header; they have size operations.
+func (u *unroller) remain(h *Block, blocks []int32, size int) int {
+	if len(u.known) < len(u.g.Nodes) {
+		u.known = u.g.space.flags.Take(2 * len(u.g.Nodes))
+	}
+	for _, v := range h.Phis {
+		u.known[v] = u.counters[v] > 0
+	}
+	kept := 0
+	for again := true; again; {
+		u.g.steps(size)
+		kept, again = 0, false
+		for _, b := range blocks {
+			kept += u.keeps(&u.g.Blocks[b], h)
+		}
+		for _, v := range h.Phis {
+			if u.known[v] && !u.isKnown(u.g.Nodes[v].List[1]) {
+				u.known[v], again = false, true
+			}
+		}
+	}
+	for _, b := range blocks {
+		for _, list := range [][]Value{u.g.Blocks[b].Phis, u.g.Blocks[b].Insts} {
+			for _, v := range list {
+				u.known[v] = false
+			}
+		}
+	}
+	return kept
+}
+
+// keeps counts what copies of a block keep, and notes which of its values are known in each.
+func (u *unroller) keeps(blk, h *Block) int {
+	kept := 0
+	if blk != h {
+		kept += len(blk.Phis)
+	}
+	for _, v := range blk.Insts {
+		n := &u.g.Nodes[v]
+		known := ops.Of(n.Op).Computes
+		for _, a := range n.Args[:3] {
+			known = known && (a == 0 || u.isKnown(a))
+		}
+		u.known[v] = known
+		chooses := (n.Op == kernel.Select32 || n.Op == kernel.Select64) && u.isKnown(n.Args[2])
+		if !known && !chooses {
+			kept++
+		}
+	}
+	return kept
+}
+
+// isKnown says whether a value is a constant in each copy.
+func (u *unroller) isKnown(v Value) bool {
+	v = u.find(v)
+	return u.g.Nodes[v].Op == ops.Const || int(v) < len(u.known) && u.known[v]
+}
+
+// count goes round the loop of header h with what is known of its counters. Each copy keeps so many operations.
+func (u *unroller) count(h *Block, stay bool, most, budget, kept int) int {
 	next := make([]uint64, len(u.before))
 	var lost []Value // that are not known any more
-	for n := 0; n <= most && n*size <= budget; n++ {
+	for n := 0; n <= most && n*kept <= budget; n++ {
 		c, ok := u.predict(h.Cond, unrollDepth)
 		if !ok {
 			return -1
