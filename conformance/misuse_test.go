@@ -27,6 +27,7 @@ type misuse struct {
 	at      string // of the stack that comes with the finding
 	wrong   bool   // the program sees wrong values without strictness, too
 	broken  bool   // the driver tells of an error without strictness, too
+	timed   bool   // nothing is wrong if the program is stopped between two posts until the first of them has begun
 
 	verbs   bool     // the program uses libibverbs
 	environ []string // of all runs of this driver
@@ -99,22 +100,22 @@ var misuses = []misuse{
 	{name: "rdma_guess", finding: "FARSIDE-rdma-stale-read"},
 	{name: "rdma_image", finding: "FARSIDE-rdma-maybe-stale-read"},
 	{name: "rdma_read_early", crashes: true},
-	{name: "rdma_two_writers", finding: "FARSIDE-rdma-unordered-peers", quiet: true},
-	{name: "rdma_torn_read", finding: "FARSIDE-rdma-torn-read", quiet: true},
+	{name: "rdma_two_writers", finding: "FARSIDE-rdma-unordered-peers", quiet: true, timed: true},
+	{name: "rdma_torn_read", finding: "FARSIDE-rdma-torn-read", quiet: true, timed: true},
 	{name: "rdma_missing_fence", finding: "FARSIDE-rdma-missing-fence", quiet: true},
 	{name: "rdma_overtaken", finding: "FARSIDE-rdma-missing-fence", quiet: true},
 	{name: "rdma_local_changed", finding: "FARSIDE-rdma-local-changed", quiet: true},
 	{name: "rdma_past_end", finding: "FARSIDE-rdma-out-of-range", quiet: true},
 	{name: "rdma_misaligned", finding: "FARSIDE-rdma-misaligned-atomic", quiet: true},
-	{name: "rdma_free_early", finding: "FARSIDE-rdma-freed-under-way", quiet: true},
+	{name: "rdma_free_early", finding: "FARSIDE-rdma-freed-under-way", quiet: true, timed: true},
 	{name: "rdma_overwrite", finding: "FARSIDE-rdma-device-write"},
 	{name: "rdma_ignored_failure", finding: "FARSIDE-rdma-ignored-failure", quiet: true},
 	{name: "verbs_local_changed", finding: "FARSIDE-rdma-local-changed", quiet: true, verbs: true},
 	{name: "verbs_missing_fence", finding: "FARSIDE-rdma-missing-fence", quiet: true, verbs: true},
 	{name: "verbs_overtaken", finding: "FARSIDE-rdma-missing-fence", quiet: true, verbs: true},
-	{name: "verbs_two_writers", finding: "FARSIDE-rdma-unordered-peers", quiet: true, verbs: true},
-	{name: "verbs_torn_read", finding: "FARSIDE-rdma-torn-read", quiet: true, verbs: true},
-	{name: "verbs_free_early", finding: "FARSIDE-rdma-freed-under-way", quiet: true, verbs: true},
+	{name: "verbs_two_writers", finding: "FARSIDE-rdma-unordered-peers", quiet: true, timed: true, verbs: true},
+	{name: "verbs_torn_read", finding: "FARSIDE-rdma-torn-read", quiet: true, timed: true, verbs: true},
+	{name: "verbs_free_early", finding: "FARSIDE-rdma-freed-under-way", quiet: true, timed: true, verbs: true},
 	{name: "verbs_ignored_failure", finding: "FARSIDE-rdma-ignored-failure", quiet: true, verbs: true},
 	{name: "verbs_read_early", crashes: true, verbs: true},
 	{name: "peers_write", finding: "FARSIDE-async-unordered", at: "; process "},
@@ -259,6 +260,9 @@ func (m *misuse) useVerbs(t *testing.T) {
 func (m *misuse) checkFindings(t *testing.T, faulty string, strict []string) {
 	t.Helper()
 	status, died, text := runMisuse(t, faulty, "farside", strict...)
+	for tries := 1; m.timed && status == 0 && tries < 5; tries++ {
+		status, died, text = runMisuse(t, faulty, "farside", strict...)
+	}
 	if m.finding == "" {
 		if status != wrongStatus || strings.Contains(text, "FARSIDE-") {
 			t.Errorf("status %d, %v, want %d\n%s", status, died, wrongStatus, text)
