@@ -401,6 +401,7 @@ func (s *assembler) storeLow(to address, v general, bytes int32) {
 	}
 }
 
+func (s *assembler) store64(to address, v general)  { s.integer(true, 0x89, uint8(v), memory(to), 0) }
 func (s *assembler) store32(to address, v general)  { s.integer(false, 0x89, uint8(v), memory(to), 0) }
 func (s *assembler) zero(dst general)               { s.integer(false, 0x33, uint8(dst), reg(vector(dst)), 0) }
 func (s *assembler) add(dst, v general)             { s.integer(true, 0x03, uint8(dst), reg(vector(v)), 0) }
@@ -460,6 +461,12 @@ func (s *assembler) jump(l label) {
 
 func (s *assembler) jumpIf(c condition, l label) {
 	s.bytes(0x0f, 0x80|byte(c))
+	s.target(l)
+}
+
+// leaLabel gives the address of a place in the code.
+func (s *assembler) leaLabel(dst general, l label) {
+	s.bytes(0x48|uint8(dst)>>3<<2, 0x8d, uint8(dst)&7<<3|5)
 	s.target(l)
 }
 

@@ -4,6 +4,6 @@ package native
 
 import "unsafe"
 
-func call(code, file, slots, mask unsafe.Pointer, first, end uintptr) {
+func call(code, file, slots, mask unsafe.Pointer, first, end uintptr) (rest uintptr) {
 	panic("no code for this machine")
 }

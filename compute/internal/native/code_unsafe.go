@@ -15,6 +15,7 @@ import (
 // Code is the machine code of a program's runs.
 type Code struct {
 	memory  []byte
+	scratch uint32
 	left    uint32   // where in the register file it is said how many workgroups are to come
 	entries [3][]int // of the runs, by Mode
 	fence   int
@@ -40,7 +41,7 @@ const (
 //     program, and RunGroups executes it. It fails where the system does not allow it.
 func Compile(runs [][]Inst, scratch uint32, masked bool, group Register) (*Code, error) {
 	c := &compiler{assembler: &assembler{}, scratch: int32(scratch), group: group}
-	code := &Code{left: scratch + 64}
+	code := &Code{scratch: scratch, left: scratch + 64}
 	for mode := range code.entries {
 		c.mode = Mode(mode)
 		if c.mode == Masked && !masked {
@@ -85,6 +86,28 @@ func (c *Code) Run(run int, mode Mode, file unsafe.Pointer, slots *kernel.Memory
 	call(unsafe.Pointer(&c.memory[c.entries[mode][run]]), file, unsafe.Pointer(slots), mask, uintptr(32*first),
 		uintptr(32*(first+n)))
 	runtime.KeepAlive(c)
+}
+
+// Region is where a region goes on; the zero Region is its beginning, and its end.
+type Region struct{ at uintptr }
+
+// Ended says whether the region came to its end.
+func (r Region) Ended() bool { return r.at == 0 }
+
+// RunRegion executes a region for n chunks from the first on, as Run does, from where it paused the last time. It pauses
+// when loops have gone round so many times; loop is the one that did.
+func (c *Code) RunRegion(run int, mode Mode, file []byte, slots *kernel.Memory, mask unsafe.Pointer, first, n int,
+	rounds uint32, from Region) (rest Region, loop int32) {
+	code := unsafe.Pointer(&c.memory[c.entries[mode][run]])
+	if from.at != 0 {
+		code = unsafe.Pointer(&c.memory[from.at-uintptr(unsafe.Pointer(&c.memory[0]))])
+	}
+	binary.NativeEndian.PutUint32(file[c.scratch+placeOfRounds:], rounds)
+	rest.at = call(code, unsafe.Pointer(unsafe.SliceData(file)), unsafe.Pointer(slots), mask, uintptr(32*first),
+		uintptr(32*(first+n)))
+	loop = int32(binary.NativeEndian.Uint32(file[c.scratch+placeOfLoop:]))
+	runtime.KeepAlive(c)
+	return rest, loop
 }
 
 // RunGroups executes the program for as many workgroups as groups says, all lanes of n chunks of each. The register

@@ -61,8 +61,9 @@ type compiler struct {
 	uses      [][4]int // by instruction, when A, B, C and Dst are read again; never is never
 	vectors   [vectors]held
 	pointers  [len(pointers)]pointer
-	ways      []way // of the loop, in the first of pointers
-	otherwise label // the loop that does without ways
+	fixed     []Register // in the first vectors, wherever the code is
+	ways      []way      // of the loop, in the first of pointers
+	otherwise label      // the loop that does without ways
 	later     []later
 }
 
@@ -70,6 +71,10 @@ const never = math.MaxInt
 
 // write writes a run.
 func (c *compiler) write(run []Inst) {
+	if isRegion(run) {
+		c.region(run)
+		return
+	}
 	var once, each []Inst
 	top := c.label()
 	c.place(top)
@@ -117,6 +122,11 @@ func (c *compiler) write(run []Inst) {
 		c.nextGroup(top)
 	}
 	c.leave()
+	c.writeLater()
+}
+
+// writeLater writes the code that rarely runs.
+func (c *compiler) writeLater() {
 	for len(c.later) > 0 {
 		list := c.later
 		c.later = nil
@@ -167,6 +177,15 @@ func (c *compiler) comparePair() {
 
 // part writes instructions for one chunk.
 func (c *compiler) part(insts []Inst) {
+	c.begin(insts)
+	for i := range insts {
+		c.at = i
+		c.inst(&insts[i])
+	}
+}
+
+// begin prepares for instructions: nothing is in vectors but what is fixed.
+func (c *compiler) begin(insts []Inst) {
 	c.insts = insts
 	c.uses = make([][4]int, len(insts))
 	next := map[Register]int{}
@@ -186,12 +205,11 @@ func (c *compiler) part(insts []Inst) {
 		}
 	}
 	c.vectors = [vectors]held{}
+	for i, p := range c.fixed {
+		c.vectors[i] = held{register: p, valid: true}
+	}
 	for i := range c.pointers {
 		c.pointers[i] = pointer{number: i}
-	}
-	for i := range insts {
-		c.at = i
-		c.inst(&insts[i])
 	}
 }
 
@@ -225,8 +243,8 @@ func (c *compiler) number(h *held) vector {
 // take gives a vector for a register: a free one, or that which is read again last.
 func (c *compiler) take(r Register, next int) *held {
 	var best *held
-	for i := range c.vectors {
-		v := &c.vectors[i]
+	for i := range c.vectors[len(c.fixed):] {
+		v := &c.vectors[len(c.fixed)+i]
 		if !v.valid {
 			best = v
 			break
@@ -283,8 +301,8 @@ func (c *compiler) vector(k int, otherwise vector) vector {
 // instruction of a sequence.
 func (c *compiler) result() vector {
 	in := &c.insts[c.at]
-	for i := range c.vectors {
-		if v := &c.vectors[i]; v.valid && (v.next == never || v.register == in.Dst) {
+	for i := range c.vectors[len(c.fixed):] {
+		if v := &c.vectors[len(c.fixed)+i]; v.valid && (v.next == never || v.register == in.Dst) {
 			// What is not read again by the run but after it has been stored when it was made.
 			v.valid = false
 		}
@@ -294,13 +312,16 @@ func (c *compiler) result() vector {
 			p.valid = false
 		}
 	}
+	if i := slices.Index(c.fixed, in.Dst); i >= 0 {
+		return vector(i)
+	}
 	return c.number(c.take(in.Dst, c.uses[c.at][3]))
 }
 
 // inst writes an instruction.
 func (c *compiler) inst(in *Inst) {
-	for i := range c.vectors {
-		if v := &c.vectors[i]; v.next == never {
+	for i := range c.vectors[len(c.fixed):] {
+		if v := &c.vectors[len(c.fixed)+i]; v.next == never {
 			v.valid = false
 		}
 	}
@@ -334,7 +355,7 @@ func (c *compiler) inst(in *Inst) {
 		c.store(c.home(in.Dst), c.number(h))
 		h.stored = true
 	}
-	if h.next == never {
+	if h.next == never && !slices.Contains(c.fixed, in.Dst) {
 		h.valid = false
 	}
 }

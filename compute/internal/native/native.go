@@ -46,7 +46,8 @@ type Inst struct {
 	Dst, A, B, C, Base Register
 	Immediate          uint64
 	Apart              uint32
-	way                int // of an access, if a loop knows where it goes: number of the way + 1
+	Target             int32 // of control flow
+	way                int   // of an access, if a loop knows where it goes: number of the way + 1
 }
 
 // Limit is the size from which on a memory is too large for the code, and the largest Immediate of an access.
@@ -56,7 +57,7 @@ const Limit = 1 << 31
 const MostWords = 16
 
 // Scratch is the number of bytes that the code needs for itself.
-const Scratch = 96
+const Scratch = placesEnd
 
 // Supports says whether there is code for an instruction.
 func Supports(in *Inst) bool {
@@ -71,6 +72,9 @@ func Supports(in *Inst) bool {
 		return in.isShuffle()
 	case kernel.MulAddSat:
 		return in.Immediate <= 1<<32-1
+	}
+	if in.controls() {
+		return true
 	}
 	_, simple := simple[in.Op]
 	_, other := sequences[in.Op]

@@ -38,6 +38,8 @@ type Engine struct {
 	chunks   int
 	delays   bool         // some additions are done later
 	native   *native.Code // of runs of steps; nil if there is none
+	regions  []region     // loops in native: the first of its runs
+	area     int          // bytes that they need behind the registers
 	rows     bool         // native is the whole program, for workgroups that follow each other along x
 	arrays   [][2]uint32  // the beginnings and ends of private arrays with dynamic indices, one after the other
 	streamed []int32      // slots that runs store to and nothing loads from
@@ -82,6 +84,7 @@ const (
 	actEnd
 	actPrefix // a comparison of lane numbers and the narrow behind it: the lanes below base go on; else plain
 	actNative // the run of steps from this one to before its target, if there is code; else plain
+	actRegion // the same of a region
 )
 
 // step is an instruction of a worker. args points into the worker's register file.
@@ -89,13 +92,13 @@ type step struct {
 	run     kernel.Func
 	args    kernel.Args
 	act     action
-	plain   action                // of actNative and actPrefix, what else the step does
+	plain   action                // of actNative, actRegion and actPrefix, what else the step does
 	once    bool                  // of a dynamic or physical access: it is for one chunk
 	base    *[kernel.Width]uint32 // what an access adds to its immediate; of actPrefix what lanes are held against
 	first   *[kernel.Width]uint32 // of actPrefix: the first lanes, each one more than the one before
 	target  int32                 // of a jump, or behind a run
 	index   int32                 // of the instruction
-	to      int32                 // the mask of Dst, an index of worker.pending; of actNative the number of its run
+	to      int32                 // the mask of Dst, an index of worker.pending; of actNative and actRegion the number of its run
 	other   int32                 // of Split: the mask of B
 	invert  bool                  // of actNarrow: it goes on where the condition is not true; to is that mask then, too
 	near    kernel.Func           // of a physical access the kernel for 32-bit offsets

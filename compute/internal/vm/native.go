@@ -57,6 +57,7 @@ func (e *Engine) makeNative(p *program.Program) {
 	e.arrays = findArrays(p, e.chunks)
 	var runs [][]native.Inst
 	var starts []int
+	ends := e.makeRegions(p, &runs, &starts)
 	loaded := make([]bool, len(p.Slots))
 	for i := range p.Insts {
 		if in := &p.Insts[i]; in.Code == program.Access && !in.Dynamic && !ops.Stores(in.Op) {
@@ -64,6 +65,10 @@ func (e *Engine) makeNative(p *program.Program) {
 		}
 	}
 	for from := 0; from < len(p.Insts); {
+		if end := ends[from]; end > 0 {
+			from = end
+			continue
+		}
 		r := e.nativeRun(p, from, targets)
 		for i := range r {
 			in := &r[i]
@@ -83,20 +88,51 @@ func (e *Engine) makeNative(p *program.Program) {
 	}
 	masked := len(e.masks) > 0 || p.Lanes%kernel.Width != 0
 	var group native.Register
-	if !masked && !p.ZeroShared && len(runs[0]) == len(p.Insts)-1 {
+	if !masked && !p.ZeroShared && len(e.regions) == 0 && len(runs[0]) == len(p.Insts)-1 {
 		group = groupRegister(p)
 	}
 	code, err := native.Compile(runs, p.FileSize, masked, group)
 	if err != nil {
-		e.streamed = nil
+		e.streamed, e.regions, e.area = nil, nil, 0
 		return // the kernels do it
 	}
 	e.native, e.rows = code, group.Valid
 	for i, start := range starts {
 		s := &e.steps[start]
-		s.plain, s.act = s.act, actNative
-		s.to, s.target = int32(i), int32(start+len(runs[i]))
+		end := int32(start + len(runs[i]))
+		act := actNative
+		if i < len(e.regions) {
+			act = actRegion
+			if e.regions[i].leaves {
+				s = &e.steps[start+1] // behind its Enter
+			}
+		}
+		if s.act != actPrefix {
+			s.plain = s.act
+		}
+		s.act, s.to, s.target = act, int32(i), end
 	}
+}
+
+// makeRegions makes regions of loops, the first of the runs. By where one begins it says where that ends.
+func (e *Engine) makeRegions(p *program.Program, runs *[][]native.Inst, starts *[]int) map[int]int {
+	ends := map[int]int{}
+	last := 0
+	f := newLoopFinder(p)
+	for _, l := range f.loops() {
+		if l.first < last {
+			continue // part of another one
+		}
+		run, r := e.nativeRegion(f, l)
+		if r == nil {
+			continue
+		}
+		e.regions = append(e.regions, *r)
+		*runs = append(*runs, run)
+		*starts = append(*starts, l.first)
+		ends[l.first], last = l.end, l.end
+	}
+	return ends
 }
 
 // groupRegister is the only register with the number of the workgroup along x.

@@ -14,11 +14,11 @@ var actionNames = [...]string{
 	actNarrow: "narrow", actNarrowRound: "narrow round", actLeave: "leave", actStay: "stay", actRound: "round",
 	actEnter: "enter", actAgain: "again", actBack: "back", actBackJump: "back jump", actEnded: "ended",
 	actBarrier: "barrier", actNothing: "nothing", actImage: "image", actSubgroup: "subgroup", actPrint: "print",
-	actLength: "length", actEnd: "end", actPrefix: "prefix", actNative: "native",
+	actLength: "length", actEnd: "end", actPrefix: "prefix", actNative: "native", actRegion: "region",
 }
 
 // Plan is how a program is executed, as text: a step a line, with what it does and its operation. The steps of a run of
-// machine code are not listed: "native" and where it goes on stand for them.
+// machine code are not listed: "native", or "region", and where it goes on stand for them.
 func (e *Engine) Plan(p *program.Program) (string, error) {
 	if err := e.Prepare(p); err != nil {
 		return "", err
@@ -35,7 +35,7 @@ func (e *Engine) text() string {
 		s := &e.steps[at]
 		fmt.Fprintf(&b, "%5d %s", at, actionNames[s.act])
 		switch {
-		case s.act == actNative:
+		case s.act == actNative, s.act == actRegion:
 			fmt.Fprintf(&b, " to %d", s.target)
 			at = int(s.target) - 1
 		case s.inst.Op != 0:

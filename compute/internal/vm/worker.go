@@ -323,6 +323,15 @@ func (w *worker) execute() bool {
 				continue
 			}
 			act = s.plain
+		} else if act == actRegion {
+			if w.native != nil {
+				if !w.runRegion(s) {
+					return false
+				}
+				next = int(s.target)
+				continue
+			}
+			act = s.plain
 		} else if act == actPrefix {
 			switch w.prefix(s, &steps[next]) {
 			case someLeft:

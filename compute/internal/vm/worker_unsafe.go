@@ -92,7 +92,7 @@ func newWorker(e *Engine, p *program.Program) *worker {
 		engine:   e,
 		program:  p,
 		kernels:  e.kernels,
-		file:     aligned(int(p.FileSize) + native.Scratch + 32*maxNames),
+		file:     aligned(int(p.FileSize) + max(native.Scratch+32*maxNames, e.area)),
 		steps:    append([]step(nil), e.steps...),
 		slots:    make([]kernel.Memory, len(p.Slots)),
 		privates: make([]kernel.Memory, len(e.privates)),
@@ -202,6 +202,13 @@ func (w *worker) mode() native.Mode {
 func (w *worker) runNative(run int) {
 	w.native.Run(run, w.mode(), unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), w.mask.Base,
 		w.active.first, w.active.end-w.active.first)
+}
+
+// runPart executes a region until it pauses.
+func (w *worker) runPart(r *region, from native.Region) (rest native.Region, loop int32) {
+	mode := w.mode()
+	return w.native.RunRegion(r.run, mode, w.file, unsafe.SliceData(w.slots), w.mask.Base, w.active.first,
+		w.active.end-w.active.first, regionRounds, from)
 }
 
 // fillMask sets all lanes of chunks of a mask.

@@ -1,0 +1,425 @@
+package native
+
+import (
+	"cmp"
+	"slices"
+
+	"farside/compute/internal/kernel"
+)
+
+// A region is a run with control flow: a loop with all that is in it. Its code goes through the whole loop with one chunk
+// before it begins with the next, so that what the loop computes stays in vectors and in the nearest cache.
+//
+// Masks are registers. Those that only the region uses are one chunk, zero before and after. Lanes that leave the region
+// come to masks that have a chunk for each of the workgroup's. No lane is active at the end of a region that has masks.
+
+// Control flow, as instructions of package program have it. Target is the index of an instruction of the region, or
+// their number: the end of the region. A mask that is none is that of lanes that have ended.
+const (
+	Jump       = QuadSwap + 1 + iota // to Target
+	JumpIf                           // to Target if A, a uniform mask, is true
+	JumpUnless                       // to Target if it is not
+	Split                            // adds the active lanes to mask Dst where A is true, and to B where it is not
+	Leave                            // adds the active lanes to mask Dst
+	Enter                            // makes mask Dst the active lanes and clears it; to Target if there are none
+	Again                            // goes round, to Target, if a lane is in mask Dst; if that is none it goes on
+)
+
+// controls says whether it is control flow.
+func (in *Inst) controls() bool { return in.Op >= Jump && in.Op <= Again }
+
+// moves says whether it moves lanes between masks.
+func (in *Inst) moves() bool {
+	switch in.Op {
+	case Split, Leave, Enter:
+		return true
+	case Again:
+		return in.Dst.Valid
+	}
+	return false
+}
+
+// jumps says whether its Target counts.
+func (in *Inst) jumps() bool {
+	switch in.Op {
+	case Jump, JumpIf, JumpUnless, Enter:
+		return true
+	case Again:
+		return in.Dst.Valid
+	}
+	return false
+}
+
+// isRegion says whether a run is a region: its first instruction is an Enter, behind which it begins, or it has a Jump.
+func isRegion(run []Inst) bool {
+	return slices.ContainsFunc(run, func(in Inst) bool { return in.controls() })
+}
+
+// Where a region keeps what it needs, in the register file behind the scratch of other runs.
+const (
+	placeOfMask   = 96 + 32*iota // the active lanes of the chunk
+	placeOfMasks                 // the address of the chunks of the mask that it began with, and of the chunk under way
+	placesEnd                    // where the copies of uniform registers begin
+	placeOfRounds = placeOfMasks + 16
+	placeOfLoop   = placeOfMasks + 20
+	mostPins      = 6
+	deeper        = 8 // how much more an instruction in a loop counts than one around it
+)
+
+// region is what is known of a region while its code is written.
+type region struct {
+	insts     []Inst
+	divergent bool
+	labels    []label // of instructions that begin a block, and of the end; -1 for others
+	pins      []Register
+	written   []Register        // uniform registers that are written
+	based     map[Register]bool // uniform registers that are read from the register file
+	copies    int32             // where those of written are, in the register file
+	rounds    int32             // where the rounds are counted
+}
+
+// Copies is how many chunks of the register file a region needs behind Scratch, for uniform registers.
+func Copies(run []Inst) int {
+	return len(uniformResults(run))
+}
+
+// uniformResults are the uniform registers that a region writes and that are read in other blocks, or behind it.
+func uniformResults(run []Inst) []Register {
+	var list []Register
+	seen := map[Register]bool{}
+	for i := range run {
+		in := &run[i]
+		if !in.controls() && in.Keep && in.Dst.Valid && in.Dst.Step == 0 && !seen[in.Dst] {
+			seen[in.Dst] = true
+			list = append(list, in.Dst)
+		}
+	}
+	return list
+}
+
+// newRegion looks at the instructions of a region.
+func (c *compiler) newRegion(run []Inst) *region {
+	r := &region{insts: slices.Clone(run), labels: make([]label, len(run)+1), copies: c.scratch + placesEnd,
+		written: uniformResults(run), based: map[Register]bool{}, divergent: slices.ContainsFunc(run, func(in Inst) bool { return in.moves() })}
+	for i := range r.labels {
+		r.labels[i] = -1
+	}
+	begin := func(i int) {
+		if r.labels[i] < 0 {
+			r.labels[i] = c.label()
+		}
+	}
+	begin(0)
+	begin(len(run))
+	for i := range r.insts {
+		in := &r.insts[i]
+		if in.controls() {
+			begin(i + 1)
+			if in.jumps() {
+				begin(int(in.Target))
+			}
+			continue
+		}
+		if in.Op == kernel.MoveMasked32 && in.Dst.Step > 0 && (r.divergent || c.mode == Masked) {
+			in.C = in.Dst // for the lanes that don't take part
+		}
+		for _, o := range []Register{in.Base, in.A} {
+			if o.Valid && o.Step == 0 && (o == in.Base || in.Private()) {
+				r.based[o] = true
+			}
+		}
+	}
+	r.choosePins()
+	for i := range r.insts {
+		if in := &r.insts[i]; slices.Contains(r.pins, in.Dst) || r.based[in.Dst] {
+			in.Keep = r.based[in.Dst]
+		}
+	}
+	return r
+}
+
+// choosePins chooses the registers that vectors hold all the time: those which blocks leave to others, and of them
+// those that inner loops use most.
+func (r *region) choosePins() {
+	weights := make([]int, len(r.insts))
+	for i := range weights {
+		weights[i] = 1
+	}
+	for i := range r.insts {
+		if in := &r.insts[i]; in.jumps() && int(in.Target) <= i {
+			for k := int(in.Target); k <= i; k++ {
+				weights[k] = min(weights[k]*deeper, 1<<20)
+			}
+		}
+	}
+	uses := map[Register]int{}
+	shared := map[Register]bool{} // between blocks
+	local := map[Register]bool{}  // written in this block
+	for i := range r.insts {
+		in := &r.insts[i]
+		if r.labels[i] >= 0 {
+			clear(local)
+		}
+		list := []Register{in.A, in.B, in.C}
+		if in.controls() {
+			list = list[:1]
+		} else if in.Private() {
+			list = list[:2]
+		}
+		for _, o := range list {
+			if o.Valid {
+				uses[o] += weights[i]
+				shared[o] = shared[o] || !local[o]
+			}
+		}
+		if !in.controls() && in.Dst.Valid {
+			uses[in.Dst] += weights[i]
+			shared[in.Dst] = shared[in.Dst] || in.Keep
+			local[in.Dst] = true
+		}
+	}
+	for o := range shared {
+		if shared[o] {
+			r.pins = append(r.pins, o)
+		}
+	}
+	slices.SortFunc(r.pins, func(a, b Register) int {
+		return cmp.Or(cmp.Compare(uses[b], uses[a]), cmp.Compare(a.Offset, b.Offset))
+	})
+	r.pins = r.pins[:min(len(r.pins), mostPins)]
+}
+
+// region writes the code of a region. It leaves 0 in rax behind the last chunk, and before that, when the rounds are used
+// up, the address where to go on.
+func (c *compiler) region(run []Inst) {
+	r := c.newRegion(run)
+	given := c.mode
+	c.fixed = r.pins
+	next, chunk := c.label(), c.label()
+	r.rounds = c.scratch + placeOfRounds
+	if r.divergent {
+		c.mode = Masked
+		if given == Masked {
+			c.store64(at(file, c.scratch+placeOfMasks), mask)
+		}
+	}
+	c.clearMasks(r)
+	c.saveUniforms(r)
+	c.place(chunk)
+	if r.divergent {
+		c.beginMask(given, next)
+	}
+	c.restoreUniforms(r)
+	c.loadPins()
+	if r.insts[0].Op == Enter {
+		c.jump(r.labels[1])
+	}
+	c.looping = true
+	for from := 0; from < len(r.insts); {
+		to := from + 1
+		for r.labels[to] < 0 {
+			to++
+		}
+		c.place(r.labels[from])
+		c.block(r, from, to)
+		from = to
+	}
+	c.looping = false
+	c.place(r.labels[len(r.insts)])
+	c.storePins(r)
+	c.place(next)
+	c.arithmetic(adds, offset, 32)
+	c.cmp(offset, end)
+	c.jumpIf(below, chunk)
+	c.zero(rax)
+	c.leave()
+	c.writeLater()
+	c.fixed, c.mode = nil, given
+}
+
+// saveUniforms copies the uniform registers that the region writes: each chunk begins with what they are now.
+func (c *compiler) saveUniforms(r *region) {
+	for i, u := range r.written {
+		c.one(vmovups, spare[0], memory(c.home(u)))
+		c.store(at(file, r.copies+32*int32(i)), spare[0])
+	}
+}
+
+func (c *compiler) restoreUniforms(r *region) {
+	for i, u := range r.written {
+		c.one(vmovups, spare[0], memory(at(file, r.copies+32*int32(i))))
+		c.store(c.home(u), spare[0])
+	}
+}
+
+// clearMasks clears the masks that only the region uses.
+func (c *compiler) clearMasks(r *region) {
+	c.two(vpxor, spare[0], spare[0], reg(spare[0]))
+	done := map[Register]bool{}
+	for i := range r.insts {
+		in := &r.insts[i]
+		for _, m := range []Register{in.Dst, in.B} {
+			if in.moves() && m.Valid && m.Step == 0 && !done[m] {
+				done[m] = true
+				c.store(c.home(m), spare[0])
+			}
+		}
+	}
+}
+
+// beginMask makes the chunk's lanes of the mask that the region began with the active ones, or goes to none.
+func (c *compiler) beginMask(given Mode, none label) {
+	t := spare[0]
+	if given == Masked {
+		c.load64(rcx, at(file, c.scratch+placeOfMasks))
+		c.one(vmovups, t, memory(address{base: rcx, index: offset}))
+		c.signs(rcx, t)
+		c.test(rcx)
+		c.jumpIf(equal, none)
+	} else {
+		c.two(vpcmpeqd, t, t, reg(t))
+	}
+	c.store(c.activeLanes(), t)
+	c.pointToMask()
+}
+
+// activeLanes is where the active lanes of the chunk lie.
+func (c *compiler) activeLanes() address { return at(file, c.scratch+placeOfMask) }
+
+// pointToMask lets maskOf be activeLanes.
+func (c *compiler) pointToMask() {
+	c.lea(mask, c.activeLanes())
+	c.sub(mask, offset)
+}
+
+func (c *compiler) loadPins() {
+	for i, p := range c.fixed {
+		c.one(vmovups, vector(i), memory(c.home(p)))
+	}
+}
+
+// storePins writes the pinned registers that the region writes to the register file.
+func (c *compiler) storePins(r *region) {
+	for i, p := range r.pins {
+		if slices.ContainsFunc(r.insts, func(in Inst) bool { return !in.controls() && in.Dst == p }) {
+			c.store(c.home(p), vector(i))
+		}
+	}
+}
+
+// block writes the instructions from one index to another, of which only the last may be control flow.
+func (c *compiler) block(r *region, from, to int) {
+	c.begin(r.insts[from:to])
+	for i := range c.insts {
+		c.at = i
+		if in := &c.insts[i]; in.controls() {
+			c.control(r, in)
+		} else {
+			c.inst(in)
+		}
+	}
+}
+
+// control writes control flow.
+func (c *compiler) control(r *region, in *Inst) {
+	switch in.Op {
+	case Jump:
+		c.jump(r.labels[in.Target])
+	case JumpIf, JumpUnless:
+		if h := c.find(in.A); h != nil {
+			c.low(rcx, c.number(h))
+		} else {
+			c.load32(rcx, c.home(in.A))
+		}
+		c.test(rcx)
+		when := notEqual
+		if in.Op == JumpUnless {
+			when = equal
+		}
+		c.jumpIf(when, r.labels[in.Target])
+	case Split:
+		c.split(in)
+	case Leave:
+		if in.Dst.Valid {
+			c.one(vmovups, spare[0], memory(c.activeLanes()))
+			c.addLanes(in.Dst, spare[0])
+		}
+	case Enter:
+		t := spare[0]
+		c.one(vmovups, t, memory(c.home(in.Dst)))
+		c.store(c.activeLanes(), t)
+		c.two(vpxor, spare[1], spare[1], reg(spare[1]))
+		c.store(c.home(in.Dst), spare[1])
+		c.signs(rcx, t)
+		c.test(rcx)
+		c.jumpIf(equal, r.labels[in.Target])
+	case Again:
+		c.again(r, in)
+	}
+}
+
+// split writes a Split.
+func (c *compiler) split(in *Inst) {
+	active, lanes := spare[0], spare[1]
+	condition := c.vector(0, spare[2])
+	c.one(vmovups, active, memory(c.activeLanes()))
+	if in.Dst.Valid {
+		c.two(vpand, lanes, active, reg(condition))
+		c.addLanes(in.Dst, lanes)
+	}
+	if in.B.Valid {
+		c.two(vpandn, lanes, condition, reg(active))
+		c.addLanes(in.B, lanes)
+	}
+}
+
+// addLanes adds the chunk's lanes to a mask.
+func (c *compiler) addLanes(to Register, lanes vector) {
+	c.two(vpor, lanes, lanes, memory(c.home(to)))
+	c.store(c.home(to), lanes)
+}
+
+// again writes what goes round a loop. When the rounds are used up it returns, and goes on from there.
+func (c *compiler) again(r *region, in *Inst) {
+	next := c.label()
+	if in.Dst.Valid {
+		c.one(vmovups, spare[0], memory(c.home(in.Dst)))
+		c.signs(rcx, spare[0])
+		c.test(rcx)
+		c.jumpIf(equal, next)
+	}
+	pause, back := c.label(), c.label()
+	c.load32(rcx, at(file, r.rounds))
+	c.arithmetic(subtracts, rcx, 1)
+	c.jumpIf(below, pause)
+	c.store32(at(file, r.rounds), rcx)
+	c.place(back)
+	if in.Dst.Valid {
+		c.jump(r.labels[in.Target])
+	}
+	c.place(next)
+	loop := in.Slot
+	c.later = append(c.later, later{pause, back, func() { c.pause(r, loop) }})
+}
+
+// pause returns to Go, and writes where to go on.
+func (c *compiler) pause(r *region, loop int32) {
+	on := c.label()
+	for i, p := range r.pins {
+		c.store(c.home(p), vector(i))
+	}
+	c.store64(at(file, c.scratch+placeOfMasks+8), offset)
+	c.zero(rcx)
+	c.lea(rcx, at(rcx, loop))
+	c.store32(at(file, c.scratch+placeOfLoop), rcx)
+	c.leaLabel(rax, on)
+	c.leave()
+	c.place(on)
+	c.load64(offset, at(file, c.scratch+placeOfMasks+8))
+	if r.divergent {
+		c.pointToMask()
+	}
+	for i, p := range r.pins {
+		c.one(vmovups, vector(i), memory(c.home(p)))
+	}
+}

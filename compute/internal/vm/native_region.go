@@ -1,0 +1,256 @@
+package vm
+
+import (
+	"cmp"
+	"slices"
+
+	"farside/compute/internal/kernel"
+	"farside/compute/internal/native"
+	"farside/compute/internal/program"
+)
+
+// A loop all of whose instructions have machine code becomes a region: its code takes a chunk through the whole loop
+// before the next one. Lanes of different chunks see each other's stores in another order then. They may, as there is no
+// barrier in it. Outer loops come first; the inner ones are part of them.
+
+const (
+	// regionRounds is how often loops of a region go round before Stop is asked: some hundred microseconds.
+	regionRounds = 1 << 13
+	// mostRegion is the instructions of the largest region.
+	mostRegion = 4096
+)
+
+// region is a loop that has become machine code.
+type region struct {
+	run    int     // of native
+	masks  []int32 // of worker.pending, to which its lanes may come
+	leaves bool    // no lane is active behind it: all have come to masks
+}
+
+// loopSpan is the instructions of a loop, from the first to before the end.
+type loopSpan struct{ first, end int }
+
+// loopFinder finds what loops can be regions.
+type loopFinder struct {
+	program *program.Program
+	masks   map[program.Register]loopSpan // from the first instruction that moves lanes to or from a mask to the last one
+	sources []loopSpan                    // by instruction, the first jump to it and the last one; none if the end is 0
+}
+
+func newLoopFinder(p *program.Program) *loopFinder {
+	f := &loopFinder{program: p, masks: map[program.Register]loopSpan{}, sources: make([]loopSpan, len(p.Insts)+1)}
+	for i := range p.Insts {
+		in := &p.Insts[i]
+		for _, r := range masksOf(in) {
+			f.masks[r] = f.masks[r].with(i)
+		}
+		if in.Jumps() {
+			f.sources[in.Target] = f.sources[in.Target].with(i)
+		}
+	}
+	return f
+}
+
+// with is the span with instruction i, behind all of it.
+func (l loopSpan) with(i int) loopSpan {
+	if l.end == 0 {
+		l.first = i
+	}
+	return loopSpan{l.first, i + 1}
+}
+
+// loops are the loops of the program, outer ones first.
+func (f *loopFinder) loops() []loopSpan {
+	var loops []loopSpan
+	insts := f.program.Insts
+	for i := range insts {
+		switch in := &insts[i]; {
+		case in.Code != program.Again:
+		case in.Dst.Size > 0:
+			loops = append(loops, loopSpan{int(in.Target), i + 1})
+		case i+1 < len(insts) && insts[i+1].Jumps() && int(insts[i+1].Target) <= i:
+			loops = append(loops, loopSpan{int(insts[i+1].Target), i + 2})
+		}
+	}
+	slices.SortFunc(loops, func(a, b loopSpan) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(b.end, a.end))
+	})
+	return loops
+}
+
+// regionMasks are the masks of a loop.
+type regionMasks struct {
+	own    map[program.Register]uint32 // that nothing else uses, with their numbers
+	others []program.Register
+	ended  bool // lanes end in it
+}
+
+// masksOf are the masks that an instruction moves lanes to or from; a jump's may be none.
+func masksOf(in *program.Inst) []program.Register {
+	switch in.Code {
+	case program.Split:
+		return []program.Register{in.Dst, in.B}
+	case program.Leave, program.Enter, program.Again:
+		return []program.Register{in.Dst}
+	}
+	return nil
+}
+
+// masksIn finds the masks of a loop.
+func (f *loopFinder) masksIn(l loopSpan) regionMasks {
+	m := regionMasks{own: map[program.Register]uint32{}}
+	header := &f.program.Insts[l.first]
+	for i := l.first; i < l.end; i++ {
+		in := &f.program.Insts[i]
+		for _, r := range masksOf(in) {
+			used := f.masks[r]
+			_, own := m.own[r]
+			switch {
+			case r.Size == 0:
+				m.ended = m.ended || in.Code != program.Again
+			case own || slices.Contains(m.others, r):
+			case used.first >= l.first && used.end <= l.end,
+				// The lanes that wait for the loop have been let in.
+				header.Code == program.Enter && r == header.Dst:
+				m.own[r] = uint32(len(m.own))
+			default:
+				m.others = append(m.others, r)
+			}
+		}
+	}
+	return m
+}
+
+// closed says whether a loop is left only at its end, or through masks, and is entered only at its beginning.
+func (f *loopFinder) closed(l loopSpan, m *regionMasks) bool {
+	divergent := f.program.Insts[l.first].Code == program.Enter
+	if !divergent && (m.ended || len(m.others) > 0) {
+		return false
+	}
+	for i := l.first; i < l.end; i++ {
+		if s := f.sources[i]; i > l.first && s.end > 0 && (s.first < l.first || s.end > l.end) {
+			return false
+		}
+		in := &f.program.Insts[i]
+		if !in.Jumps() {
+			continue
+		}
+		to := int(in.Target)
+		switch {
+		case to < l.first:
+			return false
+		case in.Code == program.Enter:
+			// Behind the loop none is active either way.
+			if to >= l.end && !divergent {
+				return false
+			}
+		case divergent && to >= l.end, to > l.end:
+			return false
+		}
+	}
+	return true
+}
+
+// nativeRegion makes a region of a loop, if that can be.
+func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region) {
+	p := f.program
+	if l.end-l.first > mostRegion || l.first > 0 && e.steps[l.first-1].act == actPrefix {
+		return nil, nil
+	}
+	m := f.masksIn(l)
+	if !f.closed(l, &m) {
+		return nil, nil
+	}
+	arrays := arrayUses{arrays: e.arrays, dynamic: map[int]bool{}}
+	run := make([]native.Inst, 0, l.end-l.first)
+	uniform, varying := 0, 0
+	for i := l.first; i < l.end; i++ {
+		in, ok := regionControl(p, i, l)
+		if !ok {
+			if in, ok = e.nativeInst(p, i); !ok || in.Shuffles() || !arrays.allow(&in) {
+				return nil, nil
+			}
+			in.Keep = p.Insts[i].Until == 0
+			if in.Once {
+				uniform++
+			} else {
+				varying++
+			}
+		}
+		run = append(run, in)
+	}
+	if uniform > 2*varying {
+		return nil, nil // done once for all lanes it is less work
+	}
+	e.placeMasks(p, l, run, &m)
+	r := &region{run: len(e.regions), leaves: p.Insts[l.first].Code == program.Enter}
+	for _, o := range m.others {
+		r.masks = append(r.masks, int32(slices.Index(e.masks, o)))
+	}
+	return run, r
+}
+
+// regionControl is control flow as package native has it, with the masks still to come.
+func regionControl(p *program.Program, i int, l loopSpan) (native.Inst, bool) {
+	in := &p.Insts[i]
+	op, ok := regionControls[in.Code]
+	n := native.Inst{Op: op, Slot: in.Index, Target: int32(min(int(in.Target), l.end) - l.first)}
+	switch in.Code {
+	case program.JumpIf, program.JumpUnless, program.Split:
+		n.A = native.Register{Offset: in.A.Offset, Step: in.A.Step, Valid: true}
+	}
+	return n, ok
+}
+
+var regionControls = map[program.Code]kernel.Op{
+	program.Jump: native.Jump, program.JumpIf: native.JumpIf, program.JumpUnless: native.JumpUnless,
+	program.Split: native.Split, program.Leave: native.Leave, program.Enter: native.Enter, program.Again: native.Again,
+}
+
+// placeMasks gives each mask a place: its own if other code uses it, or one behind what the region needs besides.
+func (e *Engine) placeMasks(p *program.Program, l loopSpan, run []native.Inst, m *regionMasks) {
+	first := p.FileSize + native.Scratch + 32*uint32(native.Copies(run))
+	place := func(r program.Register) native.Register {
+		if at, ok := m.own[r]; ok {
+			return native.Register{Offset: first + 32*at, Valid: true}
+		}
+		return native.Register{Offset: r.Offset, Step: r.Step, Valid: r.Size > 0}
+	}
+	for i := range run {
+		in := &p.Insts[l.first+i]
+		for k, r := range masksOf(in) {
+			if k == 0 {
+				run[i].Dst = place(r)
+			} else {
+				run[i].B = place(r)
+			}
+		}
+	}
+	e.area = max(e.area, int(first-p.FileSize)+32*len(m.own))
+}
+
+// runRegion executes a region. It says whether that came to its end.
+func (w *worker) runRegion(s *step) bool {
+	r := &w.engine.regions[s.to]
+	for _, m := range r.masks {
+		w.pending[m].write()
+	}
+	var at native.Region
+	for {
+		var loop int32
+		if at, loop = w.runPart(r, at); at.Ended() {
+			break
+		}
+		if w.tick(ticks, loop) {
+			return false
+		}
+	}
+	if r.leaves {
+		w.active.lanes = unknown
+		for _, m := range r.masks {
+			w.pending[m].span = w.pending[m].with(w.active)
+		}
+		w.active = span{}
+	}
+	return true
+}
