@@ -180,9 +180,9 @@ func (g *Graph) loopEdge(b int32) bool {
 // What the sides of a branch may cost, in operations on all lanes, to be done anyway: a divergent branch is several
 // operations on masks, a uniform one just a jump.
 const (
-	flattenDivergent = 8
+	flattenDivergent = 24
 	flattenUniform   = 4
-	flattenMost      = 24 // operations, uniform ones included
+	flattenMost = 48 // operations, uniform ones included
 )
 
 // flatten replaces small branches without effects by selections. From the end to the front, so that it comes from
