@@ -95,14 +95,22 @@ func (c *compiler) maskOf(lane int32) address {
 	return a
 }
 
+// active is the mask of the chunk, in the vector given if none has it.
+func (c *compiler) active(otherwise vector) vector {
+	if c.divergent {
+		return activeVector
+	}
+	c.one(vmovups, otherwise, memory(c.maskOf(0)))
+	return otherwise
+}
+
 // storeActive writes the lanes of a vector that take part.
 func (c *compiler) storeActive(to address, value vector) {
 	if c.mode != Masked {
 		c.store(to, value)
 		return
 	}
-	c.one(vmovups, spare[3], memory(c.maskOf(0)))
-	c.storeMasked(to, spare[3], value)
+	c.storeMasked(to, c.active(spare[3]), value)
 }
 
 // offsets gives the offsets of an access: in a vector, if all of them are needed.
@@ -207,7 +215,10 @@ func (c *compiler) known(in *Inst) *pointer {
 
 // free is how many pointers there are.
 func (c *compiler) free() int {
-	if c.mode == Masked {
+	switch {
+	case c.inRegion:
+		return len(pointers) - 2 // without counter and mask
+	case c.mode == Masked:
 		return len(pointers) - 1
 	}
 	return len(pointers)

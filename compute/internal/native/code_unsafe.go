@@ -40,7 +40,7 @@ const (
 //  32. A valid group is the uniform register with the number of the workgroup along x: the only run is the whole
 //     program, and RunGroups executes it. It fails where the system does not allow it.
 func Compile(runs [][]Inst, scratch uint32, masked bool, group Register) (*Code, error) {
-	c := &compiler{assembler: &assembler{}, scratch: int32(scratch), group: group}
+	c := &compiler{assembler: &assembler{}, scratch: int32(scratch), group: group, most: vectors}
 	code := &Code{scratch: scratch, left: scratch + 64}
 	for mode := range code.entries {
 		c.mode = Mode(mode)

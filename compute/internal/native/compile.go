@@ -19,6 +19,7 @@ const (
 // spare are vectors that hold nothing between instructions. The others, from 0 on, hold registers.
 var spare = [4]vector{12, 13, 14, 15}
 
+// vectors is how many hold registers; most of a compiler is how many do where it is.
 const vectors = 12
 
 // pointers are what hold addresses in memory, without mask; rax, rcx, rdx and r10 hold nothing between instructions.
@@ -62,8 +63,11 @@ type compiler struct {
 	vectors   [vectors]held
 	pointers  [len(pointers)]pointer
 	fixed     []Register // in the first vectors, wherever the code is
-	ways      []way      // of the loop, in the first of pointers
-	otherwise label      // the loop that does without ways
+	most      int        // vectors that hold registers
+	inRegion  bool
+	divergent bool  // the mask is in activeVector
+	ways      []way // of the loop, in the first of pointers
+	otherwise label // the loop that does without ways
 	later     []later
 }
 
@@ -243,7 +247,7 @@ func (c *compiler) number(h *held) vector {
 // take gives a vector for a register: a free one, or that which is read again last.
 func (c *compiler) take(r Register, next int) *held {
 	var best *held
-	for i := range c.vectors[len(c.fixed):] {
+	for i := range c.vectors[len(c.fixed):c.most] {
 		v := &c.vectors[len(c.fixed)+i]
 		if !v.valid {
 			best = v
@@ -301,7 +305,7 @@ func (c *compiler) vector(k int, otherwise vector) vector {
 // instruction of a sequence.
 func (c *compiler) result() vector {
 	in := &c.insts[c.at]
-	for i := range c.vectors[len(c.fixed):] {
+	for i := range c.vectors[len(c.fixed):c.most] {
 		if v := &c.vectors[len(c.fixed)+i]; v.valid && (v.next == never || v.register == in.Dst) {
 			// What is not read again by the run but after it has been stored when it was made.
 			v.valid = false
@@ -320,7 +324,7 @@ func (c *compiler) result() vector {
 
 // inst writes an instruction.
 func (c *compiler) inst(in *Inst) {
-	for i := range c.vectors[len(c.fixed):] {
+	for i := range c.vectors[len(c.fixed):c.most] {
 		if v := &c.vectors[len(c.fixed)+i]; v.next == never {
 			v.valid = false
 		}

@@ -66,6 +66,12 @@ const (
 	deeper        = 8 // how much more an instruction in a loop counts than one around it
 )
 
+// What a region has besides: the vector of the chunk's active lanes, and the register that counts rounds.
+const (
+	activeVector = vector(vectors - 1)
+	counter      = r12
+)
+
 // region is what is known of a region while its code is written.
 type region struct {
 	insts     []Inst
@@ -75,7 +81,9 @@ type region struct {
 	written   []Register        // uniform registers that are written
 	based     map[Register]bool // uniform registers that are read from the register file
 	copies    int32             // where those of written are, in the register file
-	rounds    int32             // where the rounds are counted
+	stores    bool              // something looks for single lanes of the mask in the register file
+	targets   []bool            // by instruction, whether something jumps to it
+	adders    map[Register]int  // by mask, how many instructions add lanes to it
 }
 
 // Copies is how many chunks of the register file a region needs behind Scratch, for uniform registers.
@@ -101,6 +109,7 @@ func uniformResults(run []Inst) []Register {
 func (c *compiler) newRegion(run []Inst) *region {
 	r := &region{insts: slices.Clone(run), labels: make([]label, len(run)+1), copies: c.scratch + placesEnd,
 		written: uniformResults(run), based: map[Register]bool{}, divergent: slices.ContainsFunc(run, func(in Inst) bool { return in.moves() })}
+	r.targets, r.adders = make([]bool, len(run)+1), map[Register]int{}
 	for i := range r.labels {
 		r.labels[i] = -1
 	}
@@ -117,9 +126,18 @@ func (c *compiler) newRegion(run []Inst) *region {
 			begin(i + 1)
 			if in.jumps() {
 				begin(int(in.Target))
+				r.targets[in.Target] = true
+			}
+			switch in.Op {
+			case Split:
+				r.adders[in.B]++
+				fallthrough
+			case Leave:
+				r.adders[in.Dst]++
 			}
 			continue
 		}
+		r.stores = r.stores || in.Stores()
 		if in.Op == kernel.MoveMasked32 && in.Dst.Step > 0 && (r.divergent || c.mode == Masked) {
 			in.C = in.Dst // for the lanes that don't take part
 		}
@@ -196,13 +214,14 @@ func (c *compiler) region(run []Inst) {
 	given := c.mode
 	c.fixed = r.pins
 	next, chunk := c.label(), c.label()
-	r.rounds = c.scratch + placeOfRounds
+	c.inRegion = true
 	if r.divergent {
-		c.mode = Masked
+		c.mode, c.divergent, c.most = Masked, true, int(activeVector)
 		if given == Masked {
 			c.store64(at(file, c.scratch+placeOfMasks), mask)
 		}
 	}
+	c.load32(counter, at(file, c.scratch+placeOfRounds))
 	c.clearMasks(r)
 	c.saveUniforms(r)
 	c.place(chunk)
@@ -221,8 +240,7 @@ func (c *compiler) region(run []Inst) {
 			to++
 		}
 		c.place(r.labels[from])
-		c.block(r, from, to)
-		from = to
+		from = c.block(r, from, to)
 	}
 	c.looping = false
 	c.place(r.labels[len(r.insts)])
@@ -234,7 +252,7 @@ func (c *compiler) region(run []Inst) {
 	c.zero(rax)
 	c.leave()
 	c.writeLater()
-	c.fixed, c.mode = nil, given
+	c.fixed, c.mode, c.inRegion, c.divergent, c.most = nil, given, false, false, vectors
 }
 
 // saveUniforms copies the uniform registers that the region writes: each chunk begins with what they are now.
@@ -269,18 +287,27 @@ func (c *compiler) clearMasks(r *region) {
 
 // beginMask makes the chunk's lanes of the mask that the region began with the active ones, or goes to none.
 func (c *compiler) beginMask(given Mode, none label) {
-	t := spare[0]
 	if given == Masked {
 		c.load64(rcx, at(file, c.scratch+placeOfMasks))
-		c.one(vmovups, t, memory(address{base: rcx, index: offset}))
-		c.signs(rcx, t)
+		c.one(vmovups, activeVector, memory(address{base: rcx, index: offset}))
+		c.signs(rcx, activeVector)
 		c.test(rcx)
 		c.jumpIf(equal, none)
 	} else {
-		c.two(vpcmpeqd, t, t, reg(t))
+		c.two(vpcmpeqd, activeVector, activeVector, reg(activeVector))
 	}
-	c.store(c.activeLanes(), t)
+	c.store(c.activeLanes(), activeVector)
 	c.pointToMask()
+}
+
+// activate stores the active lanes if anything looks there, and goes to none if there are none.
+func (c *compiler) activate(r *region, none label) {
+	if r.stores {
+		c.store(c.activeLanes(), activeVector)
+	}
+	c.signs(rcx, activeVector)
+	c.test(rcx)
+	c.jumpIf(equal, none)
 }
 
 // activeLanes is where the active lanes of the chunk lie.
@@ -307,16 +334,71 @@ func (c *compiler) storePins(r *region) {
 	}
 }
 
-// block writes the instructions from one index to another, of which only the last may be control flow.
-func (c *compiler) block(r *region, from, to int) {
+// block writes the instructions from one index to another, of which only the last may be control flow. It gives the index
+// of what comes next.
+func (c *compiler) block(r *region, from, to int) int {
 	c.begin(r.insts[from:to])
 	for i := range c.insts {
 		c.at = i
-		if in := &c.insts[i]; in.controls() {
-			c.control(r, in)
-		} else {
+		switch in := &c.insts[i]; {
+		case !in.controls():
 			c.inst(in)
+		case r.hands(from + i):
+			c.handOn(r, in, &r.insts[to])
+			if !r.targets[to] {
+				return to + 1
+			}
+			c.jump(r.labels[to+1])
+		default:
+			c.control(r, in)
 		}
+	}
+	return to
+}
+
+// hands says whether instruction i moves lanes to a mask, to which nothing else does, and the next one takes them from
+// there.
+func (r *region) hands(i int) bool {
+	if i+1 >= len(r.insts) {
+		return false
+	}
+	in, next := &r.insts[i], &r.insts[i+1]
+	m := next.Dst
+	if !m.Valid || m.Step != 0 || r.adders[m] != 1 || in.Op != Leave && in.Op != Split || m != in.Dst && m != in.B ||
+		in.Dst == in.B {
+		return false
+	}
+	return next.Op == Enter || next.Op == Again && r.insts[next.Target].Op == Enter && r.insts[next.Target].Dst == m
+}
+
+// handOn writes an instruction that moves lanes to a mask and the next one, which takes them from there, without the
+// mask.
+func (c *compiler) handOn(r *region, in, next *Inst) {
+	if in.Op == Split {
+		others, condition := spare[1], c.vector(0, spare[2])
+		yes, no := activeVector, others
+		if next.Dst == in.B {
+			yes, no = others, activeVector
+		}
+		c.one(vmovups, spare[0], reg(activeVector))
+		c.two(vpand, yes, spare[0], reg(condition))
+		c.two(vpandn, no, condition, reg(spare[0]))
+		to := in.B
+		if next.Dst == in.B {
+			to = in.Dst
+		}
+		if to.Valid {
+			c.addLanes(to, others)
+		}
+		none := r.labels[next.Target]
+		if next.Op == Again {
+			none = c.label()
+			defer func() { c.place(none) }()
+		}
+		c.activate(r, none)
+	}
+	if next.Op == Again {
+		c.round(r, next.Slot, r.labels[next.Target+1])
 	}
 }
 
@@ -341,34 +423,38 @@ func (c *compiler) control(r *region, in *Inst) {
 		c.split(in)
 	case Leave:
 		if in.Dst.Valid {
-			c.one(vmovups, spare[0], memory(c.activeLanes()))
+			c.one(vmovups, spare[0], reg(activeVector))
 			c.addLanes(in.Dst, spare[0])
 		}
 	case Enter:
-		t := spare[0]
-		c.one(vmovups, t, memory(c.home(in.Dst)))
-		c.store(c.activeLanes(), t)
+		c.one(vmovups, activeVector, memory(c.home(in.Dst)))
 		c.two(vpxor, spare[1], spare[1], reg(spare[1]))
 		c.store(c.home(in.Dst), spare[1])
-		c.signs(rcx, t)
-		c.test(rcx)
-		c.jumpIf(equal, r.labels[in.Target])
+		c.activate(r, r.labels[in.Target])
 	case Again:
-		c.again(r, in)
+		next := c.label()
+		if in.Dst.Valid {
+			c.one(vmovups, spare[0], memory(c.home(in.Dst)))
+			c.signs(rcx, spare[0])
+			c.test(rcx)
+			c.jumpIf(equal, next)
+			c.round(r, in.Slot, r.labels[in.Target])
+		} else {
+			c.round(r, in.Slot, next)
+		}
+		c.place(next)
 	}
 }
 
 // split writes a Split.
 func (c *compiler) split(in *Inst) {
-	active, lanes := spare[0], spare[1]
-	condition := c.vector(0, spare[2])
-	c.one(vmovups, active, memory(c.activeLanes()))
+	lanes, condition := spare[1], c.vector(0, spare[2])
 	if in.Dst.Valid {
-		c.two(vpand, lanes, active, reg(condition))
+		c.two(vpand, lanes, activeVector, reg(condition))
 		c.addLanes(in.Dst, lanes)
 	}
 	if in.B.Valid {
-		c.two(vpandn, lanes, condition, reg(active))
+		c.two(vpandn, lanes, condition, reg(activeVector))
 		c.addLanes(in.B, lanes)
 	}
 }
@@ -379,27 +465,15 @@ func (c *compiler) addLanes(to Register, lanes vector) {
 	c.store(c.home(to), lanes)
 }
 
-// again writes what goes round a loop. When the rounds are used up it returns, and goes on from there.
-func (c *compiler) again(r *region, in *Inst) {
-	next := c.label()
-	if in.Dst.Valid {
-		c.one(vmovups, spare[0], memory(c.home(in.Dst)))
-		c.signs(rcx, spare[0])
-		c.test(rcx)
-		c.jumpIf(equal, next)
-	}
-	pause, back := c.label(), c.label()
-	c.load32(rcx, at(file, r.rounds))
-	c.arithmetic(subtracts, rcx, 1)
+// round writes what counts a round of a loop and goes to the next one. When the rounds are used up it returns, and goes on
+// from there.
+func (c *compiler) round(r *region, loop int32, to label) {
+	pause := c.label()
+	c.integer(false, 0x83, subtracts, reg(vector(counter)), 1)
+	c.bytes(1)
 	c.jumpIf(below, pause)
-	c.store32(at(file, r.rounds), rcx)
-	c.place(back)
-	if in.Dst.Valid {
-		c.jump(r.labels[in.Target])
-	}
-	c.place(next)
-	loop := in.Slot
-	c.later = append(c.later, later{pause, back, func() { c.pause(r, loop) }})
+	c.jump(to)
+	c.later = append(c.later, later{pause, to, func() { c.pause(r, loop) }})
 }
 
 // pause returns to Go, and writes where to go on.
@@ -407,6 +481,9 @@ func (c *compiler) pause(r *region, loop int32) {
 	on := c.label()
 	for i, p := range r.pins {
 		c.store(c.home(p), vector(i))
+	}
+	if r.divergent {
+		c.store(c.activeLanes(), activeVector)
 	}
 	c.store64(at(file, c.scratch+placeOfMasks+8), offset)
 	c.zero(rcx)
@@ -416,8 +493,10 @@ func (c *compiler) pause(r *region, loop int32) {
 	c.leave()
 	c.place(on)
 	c.load64(offset, at(file, c.scratch+placeOfMasks+8))
+	c.load32(counter, at(file, c.scratch+placeOfRounds))
 	if r.divergent {
 		c.pointToMask()
+		c.one(vmovups, activeVector, memory(c.activeLanes()))
 	}
 	for i, p := range r.pins {
 		c.one(vmovups, vector(i), memory(c.home(p)))

@@ -136,8 +136,8 @@ func (c *compiler) moveMasked() {
 		return
 	}
 	a, before := c.vector(0, spare[0]), c.vector(2, spare[1])
-	c.one(vmovups, spare[2], memory(c.maskOf(0)))
-	c.immediate(vblendvps, c.result(), before, reg(a), uint8(spare[2])<<4)
+	active := c.active(spare[2])
+	c.immediate(vblendvps, c.result(), before, reg(a), uint8(active)<<4)
 }
 
 func (c *compiler) negate() {
