@@ -58,3 +58,36 @@ func TestUnrolledSelections(t *testing.T) {
 		}
 	}
 }
+
+// Divisions by powers of two, and conversions of integers without a sign, have the bits that they had.
+func TestCheaperFloats(t *testing.T) {
+	source := shader(testLanes, "", `
+	float x = uintBitsToFloat(a[i]);
+	r = floatBitsToUint(x / 65536.0) ^ floatBitsToUint(x / -0.25) * 3u ^ floatBitsToUint(float(a[i] >> 1));
+	r ^= floatBitsToUint(x / 3.0) * 5u ^ floatBitsToUint(float(a[i])) * 7u;
+`)
+	p := compileWords(t, glslWords(t, source), Options{})
+	text := p.String()
+	for op, count := range map[string]int{"DivF32": 1, " MulF32": 2, "S32ToF32": 1, "U32ToF32": 1} {
+		if got := strings.Count(text, op); got != count {
+			t.Errorf("%d times %s, want %d\n%s", got, op, count, text)
+		}
+	}
+	n := testLanes * testGroups
+	out, in := make([]uint32, n), make([]uint32, n)
+	for i := range in {
+		in[i] = testInput(i)
+	}
+	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{testGroups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in}}})
+	for i := range n {
+		x := math.Float32frombits(in[i])
+		if x != x {
+			continue
+		}
+		want := math.Float32bits(x/65536) ^ math.Float32bits(x/-0.25)*3 ^ math.Float32bits(float32(in[i]>>1))
+		want ^= math.Float32bits(x/3)*5 ^ math.Float32bits(float32(in[i]))*7
+		if out[i] != want {
+			t.Fatalf("invocation %d: %#x, want %#x\n%s", i, out[i], want, text)
+		}
+	}
+}

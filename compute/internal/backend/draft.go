@@ -141,5 +141,5 @@ func (d *Draft) FileBound() uint64 {
 	}
 	chunks := (uint64(g.LocalSize[0])*uint64(g.LocalSize[1])*uint64(g.LocalSize[2]) + kernel.Width - 1) / kernel.Width
 	masks := uint64(len(g.Blocks)) * rounds
-	return (values*each + masks + arrays) * wide * chunks
+	return (values*each + masks + arrays) * (wide*chunks + line)
 }

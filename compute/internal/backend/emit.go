@@ -96,6 +96,13 @@ func aligned64(n uint32) uint32 { return (n + 63) &^ 63 }
 // steps counts steps.
 func (e *emitter) steps(n int) { e.g.Budget.Spend(budget.Steps, n) }
 
+// Registers whose sizes are multiples of apart are a line of the cache further from each other. Machine code takes a chunk
+// through a loop, and the same chunks of all registers would share a few sets of the cache.
+const (
+	apart = 128
+	line  = 64
+)
+
 // take reserves a register.
 func (e *emitter) take(varying, wide bool) program.Register {
 	r := program.Register{Offset: e.p.FileSize, Size: 32}
@@ -106,6 +113,9 @@ func (e *emitter) take(varying, wide bool) program.Register {
 	if varying {
 		r.Step = r.Size
 		size *= uint64(e.chunks)
+		if size%apart == 0 {
+			size += line
+		}
 	}
 	if uint64(e.p.FileSize)+size > maxFile {
 		tooLarge("registers")

@@ -182,7 +182,7 @@ func (g *Graph) loopEdge(b int32) bool {
 const (
 	flattenDivergent = 24
 	flattenUniform   = 4
-	flattenMost = 48 // operations, uniform ones included
+	flattenMost      = 48 // operations, uniform ones included
 )
 
 // flatten replaces small branches without effects by selections. From the end to the front, so that it comes from

@@ -55,6 +55,10 @@ func (g *Graph) fold(n *Node) Value {
 		if o.is[1] && o.known[1]&31 == 0 {
 			return o.a
 		}
+	case kernel.DivF32:
+		if k, ok := reciprocal(uint32(o.known[1])); ok && o.is[1] {
+			return g.Op2(kernel.MulF32, o.a, g.C32(k))
+		}
 	case kernel.ShlI64, kernel.ShrU64, kernel.ShrS64:
 		if o.is[1] && o.known[1]&63 == 0 {
 			return o.a
@@ -183,6 +187,16 @@ func (g *Graph) foldProduct(n *Node, o *foldOperands) Value {
 	return 0
 }
 
+// reciprocal gives the reciprocal of a 32-bit float, if both are powers of two that are not denormal: products with it
+// have the bits of quotients.
+func reciprocal(float uint32) (uint32, bool) {
+	exponent := float >> 23 & 0xff
+	if float<<9 != 0 || exponent == 0 || exponent > 253 {
+		return 0, false
+	}
+	return float&(1<<31) | (254-exponent)<<23, true
+}
+
 // foldSelect folds selections. A selection between a value and what its condition is anyway becomes And or Or.
 func (g *Graph) foldSelect(n *Node, o *foldOperands) Value {
 	switch {
@@ -210,6 +224,10 @@ func (g *Graph) foldConversion(n *Node, o *foldOperands) Value {
 	switch n.Op {
 	case kernel.Move32, kernel.Move64:
 		return o.a
+	case kernel.U32ToF32:
+		if g.most(o.a, BoundDepth) <= math.MaxInt32 {
+			return g.Op1(kernel.S32ToF32, o.a)
+		}
 	case kernel.I32ToMask:
 		if x.Op == kernel.MaskToI32 {
 			return x.Args[0]

@@ -1,6 +1,6 @@
-// Package native makes machine code of straight runs of a register program. The results of a run stay in vector
-// registers from one instruction to the next; the kernels of package kernel write each to the register file. The code
-// gives the same bits as the kernels.
+// Package native makes machine code of straight runs and of loops of a register program. The results of a run stay in
+// vector registers from one instruction to the next; the kernels of package kernel write each to the register file. The
+// code gives the same bits as the kernels.
 //
 // It needs amd64 with AVX2, and is faster with AVX-512. On other machines Compile fails, and so it does where the
 // system forbids executable memory. The kernels do everything then.
@@ -47,6 +47,7 @@ type Inst struct {
 	Immediate          uint64
 	Apart              uint32
 	Target             int32 // of control flow
+	Count              uint8 // of a shift: the bits, if they are always the same, plus one
 	way                int   // of an access, if a loop knows where it goes: number of the way + 1
 }
 

@@ -7,26 +7,20 @@ import (
 	"farside/compute/internal/kernel"
 )
 
-// A region is a run with control flow: a loop with all that is in it. Its code goes through the whole loop with one chunk
-// before it begins with the next, so that what the loop computes stays in vectors and in the nearest cache.
+// A region is a run with control flow: a loop with all that is in it. Its code goes through the whole loop with one
+// chunk before it begins with the next, so that what the loop computes stays in vectors and in the nearest cache.
 //
-// Masks are registers. Those that only the region uses are one chunk, zero before and after. Lanes that leave the region
-// come to masks that have a chunk for each of the workgroup's. No lane is active at the end of a region that has masks.
-
-// Control flow, as instructions of package program have it. Target is the index of an instruction of the region, or
-// their number: the end of the region. A mask that is none is that of lanes that have ended.
-const (
-	Jump       = QuadSwap + 1 + iota // to Target
-	JumpIf                           // to Target if A, a uniform mask, is true
-	JumpUnless                       // to Target if it is not
-	Split                            // adds the active lanes to mask Dst where A is true, and to B where it is not
-	Leave                            // adds the active lanes to mask Dst
-	Enter                            // makes mask Dst the active lanes and clears it; to Target if there are none
-	Again                            // goes round, to Target, if a lane is in mask Dst; if that is none it goes on
-)
+// Masks are registers. Those that only the region uses are one chunk, zero before and after. Lanes that leave the
+// region come to masks that have a chunk for each of the workgroup's.
 
 // controls says whether it is control flow.
-func (in *Inst) controls() bool { return in.Op >= Jump && in.Op <= Again }
+func (in *Inst) controls() bool {
+	switch in.Op {
+	case Jump, JumpIf, JumpUnless, Split, Leave, Enter, Again:
+		return true
+	}
+	return false
+}
 
 // moves says whether it moves lanes between masks.
 func (in *Inst) moves() bool {
@@ -108,7 +102,8 @@ func uniformResults(run []Inst) []Register {
 // newRegion looks at the instructions of a region.
 func (c *compiler) newRegion(run []Inst) *region {
 	r := &region{insts: slices.Clone(run), labels: make([]label, len(run)+1), copies: c.scratch + placesEnd,
-		written: uniformResults(run), based: map[Register]bool{}, divergent: slices.ContainsFunc(run, func(in Inst) bool { return in.moves() })}
+		written: uniformResults(run), based: map[Register]bool{},
+		divergent: slices.ContainsFunc(run, func(in Inst) bool { return in.moves() })}
 	r.targets, r.adders = make([]bool, len(run)+1), map[Register]int{}
 	for i := range r.labels {
 		r.labels[i] = -1
@@ -207,8 +202,8 @@ func (r *region) choosePins() {
 	r.pins = r.pins[:min(len(r.pins), mostPins)]
 }
 
-// region writes the code of a region. It leaves 0 in rax behind the last chunk, and before that, when the rounds are used
-// up, the address where to go on.
+// region writes the code of a region. It leaves 0 in rax behind the last chunk, and before that, when the rounds are
+// used up, the address where to go on.
 func (c *compiler) region(run []Inst) {
 	r := c.newRegion(run)
 	given := c.mode
@@ -334,8 +329,8 @@ func (c *compiler) storePins(r *region) {
 	}
 }
 
-// block writes the instructions from one index to another, of which only the last may be control flow. It gives the index
-// of what comes next.
+// block writes the instructions from one index to another, of which only the last may be control flow. It gives the
+// index of what comes next.
 func (c *compiler) block(r *region, from, to int) int {
 	c.begin(r.insts[from:to])
 	for i := range c.insts {
@@ -399,6 +394,7 @@ func (c *compiler) handOn(r *region, in, next *Inst) {
 	}
 	if next.Op == Again {
 		c.round(r, next.Slot, r.labels[next.Target+1])
+		c.jump(r.labels[next.Target+1])
 	}
 }
 
@@ -439,6 +435,7 @@ func (c *compiler) control(r *region, in *Inst) {
 			c.test(rcx)
 			c.jumpIf(equal, next)
 			c.round(r, in.Slot, r.labels[in.Target])
+			c.jump(r.labels[in.Target])
 		} else {
 			c.round(r, in.Slot, next)
 		}
@@ -465,14 +462,12 @@ func (c *compiler) addLanes(to Register, lanes vector) {
 	c.store(c.home(to), lanes)
 }
 
-// round writes what counts a round of a loop and goes to the next one. When the rounds are used up it returns, and goes on
-// from there.
+// round writes what counts a round of a loop. When the rounds are used up it returns, and goes on at the place given.
 func (c *compiler) round(r *region, loop int32, to label) {
 	pause := c.label()
 	c.integer(false, 0x83, subtracts, reg(vector(counter)), 1)
 	c.bytes(1)
 	c.jumpIf(below, pause)
-	c.jump(to)
 	c.later = append(c.later, later{pause, to, func() { c.pause(r, loop) }})
 }
 

@@ -27,9 +27,9 @@ var sequences = map[kernel.Op]func(c *compiler){
 	kernel.ModS32:         (*compiler).divideSigned,
 	kernel.MulHighU32:     multiplyHigh(vpmuludq),
 	kernel.MulHighS32:     multiplyHigh(vpmuldq),
-	kernel.ShlI32:         shift(vpsllvd),
-	kernel.ShrU32:         shift(vpsrlvd),
-	kernel.ShrS32:         shift(vpsravd),
+	kernel.ShlI32:         shift(vpsllvd, left),
+	kernel.ShrU32:         shift(vpsrlvd, right),
+	kernel.ShrS32:         shift(vpsravd, rightSigned),
 	kernel.LtU32:          (*compiler).lessUnsigned,
 	kernel.LeU32:          (*compiler).lessEqualUnsigned,
 	kernel.MinF32:         extreme(vminps, vorps),
@@ -54,9 +54,14 @@ var sequences = map[kernel.Op]func(c *compiler){
 	kernel.RoundF16Zero: roundHalf(3),
 }
 
-// shift makes a shift by a variable count, of which only the lowest five bits count.
-func shift(o opcode) func(c *compiler) {
+// shift makes a shift, by a count of which only the lowest five bits count.
+func shift(o opcode, way uint8) func(c *compiler) {
 	return func(c *compiler) {
+		if count := c.insts[c.at].Count; count > 0 {
+			a := c.vector(0, spare[0])
+			c.shift(shift32, way, c.result(), a, count-1)
+			return
+		}
 		t := spare[0]
 		c.two(vpand, t, c.vector(1, t), c.words(31))
 		a := c.vector(0, spare[1])
@@ -166,12 +171,21 @@ func (c *compiler) choose() {
 	c.immediate(vblendvps, c.result(), b, a, uint8(condition)<<4)
 }
 
+// fma writes A*B + C with the form of the instruction that takes the payload of a NaN from the first of the three.
 func (c *compiler) fma() {
-	t := spare[0]
-	c.move(t, c.reads(0))
-	b := c.vector(1, spare[1])
-	c.two(vfmadd213ps, t, b, c.reads(2))
-	c.one(vmovups, c.result(), reg(t))
+	a, b, addend := c.reads(0), c.vector(1, spare[1]), c.reads(2)
+	dst := c.result()
+	sum := dst
+	if dst == b || !addend.memory && dst == addend.vector {
+		sum = spare[0]
+	}
+	if a.memory || a.vector != sum {
+		c.move(sum, a)
+	}
+	c.two(vfmadd213ps, sum, b, addend)
+	if sum != dst {
+		c.move(dst, reg(sum))
+	}
 }
 
 func (c *compiler) inverseSqrt() {

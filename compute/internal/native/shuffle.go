@@ -13,6 +13,16 @@ const (
 	ShuffleDown   // this one + A
 	QuadBroadcast // lane A & 3 of the four to which this one belongs
 	QuadSwap      // this one ^ (A + 1)
+
+	// Control flow of a region, as instructions of package program have it. Target is the index of an instruction of the
+	// region, or their number: the end of the region. A mask that is none is that of lanes that have ended.
+	Jump       // to Target
+	JumpIf     // to Target if A, a uniform mask, is true
+	JumpUnless // to Target if it is not
+	Split      // adds the active lanes to mask Dst where A is true, and to B where it is not
+	Leave      // adds the active lanes to mask Dst
+	Enter      // makes mask Dst the active lanes and clears it; to Target if there are none
+	Again      // goes round, to Target, if a lane is in mask Dst; if that is none it goes on
 )
 
 // mostLanes is the largest subgroup, and an index beyond all lanes.

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"slices"
 
 	"farside/compute/internal/kernel"
@@ -103,7 +104,7 @@ func (e *Engine) makeNative(p *program.Program) {
 		act := actNative
 		if i < len(e.regions) {
 			act = actRegion
-			if e.regions[i].leaves {
+			if e.regions[i].behind {
 				s = &e.steps[start+1] // behind its Enter
 			}
 		}
@@ -217,6 +218,7 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 	switch in.Code {
 	case program.Kernel:
 		n.Once = in.Dst.Uniform()
+		n.Count = e.countOf(p, in)
 	case program.Assign:
 		n.Op, n.Once = kernel.MoveMasked32, in.Dst.Uniform()
 	case program.Access:
@@ -245,6 +247,21 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 		return n, false
 	}
 	return n, native.Supports(&n)
+}
+
+// countOf is the count of a shift whose count is a constant, plus one; 0 of others.
+func (e *Engine) countOf(p *program.Program, in *program.Inst) uint8 {
+	switch in.Op {
+	case kernel.ShlI32, kernel.ShrU32, kernel.ShrS32:
+		// The registers of constants come first, one after the other.
+		i, found := slices.BinarySearchFunc(p.Constants, in.B.Offset, func(c program.Constant, at uint32) int {
+			return cmp.Compare(c.Register.Offset, at)
+		})
+		if found && p.Constants[i].Register == in.B {
+			return uint8(p.Constants[i].Bits&31) + 1
+		}
+	}
+	return 0
 }
 
 // nativeShuffles are the instructions of subgroups that there is machine code for.

@@ -10,8 +10,8 @@ import (
 )
 
 // A loop all of whose instructions have machine code becomes a region: its code takes a chunk through the whole loop
-// before the next one. Lanes of different chunks see each other's stores in another order then. They may, as there is no
-// barrier in it. Outer loops come first; the inner ones are part of them.
+// before the next one. Lanes of different chunks see each other's stores in another order then. They may, as there is
+// no barrier in it. Outer loops come first; the inner ones are part of them.
 
 const (
 	// regionRounds is how often loops of a region go round before Stop is asked: some hundred microseconds.
@@ -24,7 +24,8 @@ const (
 type region struct {
 	run    int     // of native
 	masks  []int32 // of worker.pending, to which its lanes may come
-	leaves bool    // no lane is active behind it: all have come to masks
+	behind bool    // it begins behind its first instruction, which is an Enter
+	leaves bool    // no lane is active behind it: all have come to masks, or ended
 }
 
 // loopSpan is the instructions of a loop, from the first to before the end.
@@ -35,16 +36,21 @@ type loopFinder struct {
 	program *program.Program
 	masks   map[program.Register]loopSpan // from the first instruction that moves lanes to or from a mask to the last one
 	sources []loopSpan                    // by instruction, the first jump to it and the last one; none if the end is 0
+	skips   map[int][]int                 // by instruction, the Enters that go to it
 }
 
 func newLoopFinder(p *program.Program) *loopFinder {
-	f := &loopFinder{program: p, masks: map[program.Register]loopSpan{}, sources: make([]loopSpan, len(p.Insts)+1)}
+	f := &loopFinder{program: p, masks: map[program.Register]loopSpan{}, sources: make([]loopSpan, len(p.Insts)+1),
+		skips: map[int][]int{}}
 	for i := range p.Insts {
 		in := &p.Insts[i]
 		for _, r := range masksOf(in) {
 			f.masks[r] = f.masks[r].with(i)
 		}
-		if in.Jumps() {
+		switch {
+		case in.Code == program.Enter:
+			f.skips[int(in.Target)] = append(f.skips[int(in.Target)], i)
+		case in.Jumps():
 			f.sources[in.Target] = f.sources[in.Target].with(i)
 		}
 	}
@@ -121,34 +127,55 @@ func (f *loopFinder) masksIn(l loopSpan) regionMasks {
 	return m
 }
 
-// closed says whether a loop is left only at its end, or through masks, and is entered only at its beginning.
-func (f *loopFinder) closed(l loopSpan, m *regionMasks) bool {
-	divergent := f.program.Insts[l.first].Code == program.Enter
-	if !divergent && (m.ended || len(m.others) > 0) {
-		return false
-	}
+// closed says whether a loop is entered only at its beginning, and left only at its end, with all lanes active or with
+// none: leaves. Those of which none is active have come to masks.
+func (f *loopFinder) closed(l loopSpan, m *regionMasks) (ok, leaves bool) {
+	insts := f.program.Insts
+	active, none := false, false // how the end is reached
 	for i := l.first; i < l.end; i++ {
 		if s := f.sources[i]; i > l.first && s.end > 0 && (s.first < l.first || s.end > l.end) {
-			return false
+			return false, false
 		}
-		in := &f.program.Insts[i]
-		if !in.Jumps() {
-			continue
-		}
+		in := &insts[i]
 		to := int(in.Target)
 		switch {
+		case !in.Jumps():
 		case to < l.first:
-			return false
+			return false, false
+		case to < l.end:
 		case in.Code == program.Enter:
-			// Behind the loop none is active either way.
-			if to >= l.end && !divergent {
-				return false
-			}
-		case divergent && to >= l.end, to > l.end:
-			return false
+			none = true
+		case to > l.end:
+			return false, false
+		default:
+			active = true
 		}
 	}
-	return true
+	switch insts[l.end-1].Code {
+	case program.Jump:
+	case program.Again:
+		none = true
+	default:
+		active = true
+	}
+	if active {
+		return !none && !m.ended && len(m.others) == 0, false
+	}
+	// What comes next finds out that no lane is active.
+	return l.end < len(insts) && insts[l.end].Code == program.Enter, true
+}
+
+// entered are the Enters before a loop, or behind it, that go into its middle. They do that with no lane active.
+func (f *loopFinder) entered(l loopSpan) []int {
+	var list []int
+	for i := l.first + 1; i < l.end; i++ {
+		for _, from := range f.skips[i] {
+			if from < l.first || from >= l.end {
+				list = append(list, from)
+			}
+		}
+	}
+	return list
 }
 
 // nativeRegion makes a region of a loop, if that can be.
@@ -158,7 +185,9 @@ func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region
 		return nil, nil
 	}
 	m := f.masksIn(l)
-	if !f.closed(l, &m) {
+	closed, leaves := f.closed(l, &m)
+	entered := f.entered(l)
+	if !closed || len(entered) > 0 && !leaves {
 		return nil, nil
 	}
 	arrays := arrayUses{arrays: e.arrays, dynamic: map[int]bool{}}
@@ -183,7 +212,11 @@ func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region
 		return nil, nil // done once for all lanes it is less work
 	}
 	e.placeMasks(p, l, run, &m)
-	r := &region{run: len(e.regions), leaves: p.Insts[l.first].Code == program.Enter}
+	for _, i := range entered {
+		e.steps[i].target = int32(l.end) // in the loop they would find no lane in any mask
+	}
+	r := &region{run: len(e.regions), behind: p.Insts[l.first].Code == program.Enter,
+		leaves: leaves}
 	for _, o := range m.others {
 		r.masks = append(r.masks, int32(slices.Index(e.masks, o)))
 	}

@@ -1,0 +1,117 @@
+package compute
+
+import (
+	"strings"
+	"testing"
+
+	"farside/compute/internal/kernel"
+	"farside/compute/internal/vm"
+	"farside/compute/internal/vmtest"
+)
+
+// regions are loops that lanes leave in their own time: through conditions, breaks, returns, and outer loops. Some go
+// round so often that the code pauses.
+var regions = map[string]string{
+	"counter": `
+	for (uint k = 0u; k < (a[i] & 63u); k++)
+		r = r * 5u + k;`,
+	"long": `
+	uint n = (i & 7u) == 3u ? 30000u : a[i] & 31u;
+	for (uint k = 0u; k < n; k++)
+		r = (r ^ k) * 0x9e3779b1u;`,
+	"same for all, long": `
+	for (uint k = 0u; k < 20000u; k++)
+		r = (r ^ k) * 0x9e3779b1u + i;`,
+	"breaks": `
+	for (uint k = 0u; k < 40u; k++) {
+		if ((a[i] >> (k & 31u) & 3u) == 3u)
+			break;
+		if ((k & 1u) == (a[i] & 1u))
+			continue;
+		r += k * a[(i + k) & 63u];
+	}`,
+	"nested": `
+	for (uint k = 0u; k < 9u; k++) {
+		uint x = a[(i + k) & 63u] | 1u;
+		while (x != 0u) {
+			r = r * 3u + (x & 7u);
+			if (r > 0xf0000000u)
+				break;
+			for (uint m = 0u; m < (x & 3u); m++)
+				r ^= m << k;
+			x >>= 2u;
+		}
+	}`,
+	"return": `
+	for (uint k = 0u; k < 50u; k++) {
+		r = r * 7u + a[(i + k) & 63u];
+		if ((r & 31u) == 5u) {
+			result[i] = r;
+			return;
+		}
+	}`,
+	"around what is left to kernels": `
+	for (uint k = 0u; k < 6u; k++) {
+		for (uint m = 0u; m < (a[i] & 15u); m++)
+			r = r * 9u + m;
+		atomicAdd(result[1023u], r & 0u);
+		for (uint m = k; m < 12u; m++)
+			if ((r >> m & 1u) == 1u)
+				r += m;
+	}`,
+	"a stack": `
+	uint stack[8];
+	int depth = 1;
+	stack[0] = a[i];
+	while (depth > 0) {
+		uint x = stack[--depth];
+		r = r * 31u + x;
+		if (depth < 6 && (x & 7u) > 1u) {
+			stack[depth++] = x >> 3u;
+			stack[depth++] = x >> 5u;
+		}
+	}`,
+	"stores": `
+	for (uint k = 0u; k < (a[i] & 3u); k++) {
+		result[256u + i * 4u + k] = k + r;
+		r += result[256u + i * 4u] + 1u;
+	}`,
+}
+
+// TestRegions shows that loops in machine code do what they do by kernels, in all lanes of a workgroup and in some.
+func TestRegions(t *testing.T) {
+	for name, body := range regions {
+		t.Run(name, func(t *testing.T) {
+			for _, lanes := range []int{64, 60} {
+				for _, condition := range []string{"", "if ((a[i] & 4u) == 0u)"} {
+					source := shader(lanes, "", condition+"{"+body+"}")
+					source = strings.Replace(source, "readonly buffer In { uint a", "buffer In { uint a", 1)
+					checkRegion(t, glslWords(t, source), lanes)
+				}
+			}
+		})
+	}
+}
+
+func checkRegion(t *testing.T, words []uint32, lanes int) {
+	t.Helper()
+	var results [2][]uint32
+	for k, o := range []Options{{}, {NoNative: true}} {
+		p := compileWords(t, words, o)
+		in := make([]uint32, 64)
+		for i := range in {
+			in[i] = testInput(i) * 2654435761
+		}
+		results[k] = make([]uint32, 1024)
+		mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1},
+			Bindings: vmtest.Buffers{Words: [][]uint32{results[k], in}}})
+		if k == 0 && kernel.Best().Name == "avx2" && !strings.Contains(planOf(t, p), " region to ") {
+			t.Errorf("no loop is a region:\n%s\n%s", planOf(t, p), p)
+		}
+	}
+	for i := range results[0] {
+		if results[0][i] != results[1][i] {
+			t.Fatalf("%d lanes: word %d is %#x, by kernels %#x", lanes, i, results[0][i], results[1][i])
+		}
+	}
+}
