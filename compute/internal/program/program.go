@@ -1,7 +1,9 @@
 // Package program has the register program: what the back end makes and the machine runs. It is data, with its text
 // (String), and knows neither how it was made nor how it is run.
 //
-// Nothing changes a program once it has its instructions. Any number of machines may run it at once.
+//  1. Nothing changes a program once it has its instructions. Any number of machines may run it at once.
+//  2. Registers lie within FileSize. Targets, and indices of slots, resources and calls, are there.
+//  3. A program ends with End, and no jump leads behind it.
 package program
 
 import (
@@ -18,12 +20,14 @@ import (
 // which the driver of the stage fills.
 //
 // The execution mask says which lanes take part. It has all lanes of the batch at the start. Straight code ignores it,
-// except for stores, atomics, masked moves and calls. Of the lanes that take part some may have no effects: their stores,
-// atomics, writes of images and messages are left out. Control flow that differs between lanes works on mask registers: a
-// branch adds the lanes to the masks of its targets, and each target, in the order of the program, takes over its
-// mask as the execution mask, or is jumped over if no lane has come. Control flow that is the same for all active lanes
-// is a jump. A register file is zero when a worker takes it; from then on each batch leaves the mask registers as
-// zero as it found them, since an Enter clears its mask and no lane that has come to a mask is forgotten.
+// except for stores, atomics, masked moves and calls. Of the lanes that take part some may have no effects: their
+// stores, atomics, writes of images and messages are left out.
+//
+// Control flow that differs between lanes works on mask registers: a branch adds the lanes to the masks of its targets,
+// and each target, in the order of the program, takes over its mask as the execution mask, or is jumped over if no lane
+// has come. Control flow that is the same for all active lanes is a jump. A register file is zero when a worker takes
+// it; from then on each batch leaves the mask registers as zero as it found them, since an Enter clears its mask and no
+// lane that has come to a mask is forgotten.
 type Program struct {
 	Name         string // of the entry point
 	LocalSize    [3]uint32

@@ -16,8 +16,8 @@
 //  2. A worker is one goroutine's at a time. It executes an instruction for all lanes of a batch before the next one.
 //  3. Lanes without effects change no memory that others see, and print nothing. They load, move between blocks, and
 //     are active in their subgroup, as all others are.
-//  4. Only where Engine.Partial is set may lanes of a batch not run or have no effects. Other engines have no steps that
-//     look for such lanes.
+//  4. Only where Engine.Partial is set may lanes of a batch not run or have no effects. Other engines have no steps
+//     that look for such lanes.
 //  5. Machine code (native.go) and the kernels give the same bits.
 //  6. Between executions no worker points to memory that is not Go's.
 //  7. A fault of memory, or a panic, ends the dispatch with an error, and its worker is dropped: its masks may be in
