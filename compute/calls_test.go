@@ -22,7 +22,7 @@ func TestCallsInLoops(t *testing.T) {
 		t.Errorf("the loop is not five copies\n%s", text)
 	}
 	out := make([]uint32, lanes)
-	mustRun(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out}}})
+	mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{out}}))
 	want := make([]uint32, lanes)
 	for l := range want {
 		want[l] = uint32(l)

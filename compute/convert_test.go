@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 )
 
@@ -85,7 +84,7 @@ func TestFConvertOfEqualWidth(t *testing.T) {
 	}
 	out := make([]uint32, 4)
 	in := []uint32{math.Float32bits(1.0000001), math.Float32bits(-2.5)}
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in}}})
+	mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, in}}))
 	got := make([]float32, 4)
 	for i, b := range out {
 		got[i] = math.Float32frombits(b)

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"farside/compute/internal/kernel"
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 )
 
@@ -88,7 +87,7 @@ func TestCovered(t *testing.T) {
 			for _, o := range []Options{{}, {NoNative: true}, {PlainGo: true}} {
 				p := compileWords(t, words, o)
 				out := make([]uint32, 1536)
-				mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{3, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in}}})
+				mustRun(t, p, dispatch([3]uint32{3, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, in}}))
 				results = append(results, out)
 				if !o.NoNative && !o.PlainGo && kernel.Best().Name == "avx2" {
 					if left := leftToKernels(t, p); len(left) > 0 {

@@ -214,7 +214,7 @@ func compileExample(t testing.TB, name string) *Program {
 }
 
 func (s *example) dispatch() *vm.Dispatch {
-	d := &vm.Dispatch{Groups: s.groups, Bindings: vmtest.Buffers{Words: s.buffers}}
+	d := dispatch(s.groups, vmtest.Buffers{Words: s.buffers})
 	for _, word := range s.push {
 		d.PushConstants = binary.LittleEndian.AppendUint32(d.PushConstants, word)
 	}

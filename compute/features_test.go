@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 )
 
@@ -240,7 +239,7 @@ func TestFeatures(t *testing.T) {
 	for i := range floats {
 		floats[i] = math.Float32bits(testFloat(i) / 8)
 	}
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{testGroups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in, floats}}})
+	mustRun(t, p, dispatch([3]uint32{testGroups, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, in, floats}}))
 	for k, f := range features {
 		for i := range n {
 			v := &inputs{p: in[i], q: in[i+1], s: int32(in[i]), w: int32(in[i+2]) >> 3,
@@ -279,7 +278,7 @@ void main() { to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x]; }
 	for i := range in {
 		in[i] = uint32(2*i) | uint32(2*i+1)<<16
 	}
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1 << 10, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in}}})
+	mustRun(t, p, dispatch([3]uint32{1 << 10, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, in}}))
 	for i := range in {
 		if out[i] != in[i] {
 			t.Fatalf("%#x became %#x", in[i], out[i])

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 )
 
@@ -21,7 +20,7 @@ func TestCounterThatWraps(t *testing.T) {
 		r = a[uint(k) + 0x7fffffffu];
 	}`)), Options{})
 	out, in := make([]uint32, 8), []uint32{5, 77, 5, 5, 5, 5, 6, 5}
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in, {0}}}})
+	mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, in, {0}}}))
 	for i, got := range out {
 		if got != 77 {
 			t.Errorf("invocation %d reads %d, want 77", i, got)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 )
 
@@ -30,7 +29,7 @@ func TestProductsInSums(t *testing.T) {
 	for i := range f {
 		f[i] = math.Float32bits(value(i))
 	}
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{testGroups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, nil, f}}})
+	mustRun(t, p, dispatch([3]uint32{testGroups, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, nil, f}}))
 	for i := range n {
 		x, y, z := value(i), value(i+1), value(i+2)
 		both := float32(x * z)

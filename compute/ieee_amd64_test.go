@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"testing"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 	"farside/internal/ieee"
 )
@@ -27,7 +26,7 @@ func TestFoldingIsExact(t *testing.T) {
 	flushDenormals(t)
 	p := compileWords(t, words, Options{})
 	out := make([]uint32, 8)
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, {0}, {0}}}})
+	mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, {0}, {0}}}))
 	if out[3] != 0x00200000 {
 		t.Errorf("half of a denormal is %#x, want 0x200000", out[3])
 	}

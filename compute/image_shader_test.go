@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 	"farside/internal/sampling"
 	"farside/internal/texel"
@@ -186,8 +185,8 @@ func TestImageShaders(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileWords(t, glslWords(t, imageShader(c.declare, c.body)), Options{})
 			words := make([]uint32, 80*4)
-			mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{2, 1, 1},
-				Bindings: vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: c.views, Samplers: samplers}})
+			mustRun(t, p, dispatch([3]uint32{2, 1, 1},
+				vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: c.views, Samplers: samplers}))
 			for i := range 80 {
 				w := c.want(i, place(i))
 				q := sampling.Lookup{Mode: sampling.LodExplicit, Compare: w.compare, HasOffset: w.offset != nil}
@@ -313,8 +312,8 @@ func TestImageShaders(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileWords(t, glslWords(t, imageShader(c.declare, c.body)), Options{})
 			words := make([]uint32, 80*4)
-			mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{2, 1, 1},
-				Bindings: vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: c.views, Samplers: samplers}})
+			mustRun(t, p, dispatch([3]uint32{2, 1, 1},
+				vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: c.views, Samplers: samplers}))
 			for i := range 80 {
 				want := c.want(i)
 				for comp := range want {

@@ -104,9 +104,11 @@ func TestLayouts(t *testing.T) {
 	binary.LittleEndian.PutUint32(push, 3)
 	binary.LittleEndian.PutUint32(push[4:], math.Float32bits(4))
 	binary.LittleEndian.PutUint64(push[8:], address)
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1}, PushConstants: push, Bindings: vmtest.Buffers{
-		Words: [][]uint32{out, uniform, buffer, atomics}, Elements: elements, Addresses: map[uint64][]uint32{address: memory},
-	}})
+	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1},
+		Environment: vm.Environment{PushConstants: push, Bindings: vmtest.Buffers{
+			Words: [][]uint32{out, uniform, buffer, atomics}, Elements: elements,
+			Addresses: map[uint64][]uint32{address: memory},
+		}}})
 	// Offsets in words: head 0, v 4, list 8 (stride 4), rows 20 (3 columns of 2, as rows: stride 4), columns 28 (stride
 	// 4), inner 40 of a 0, b 3, m 4 (stride 4), 12 words each.
 	bytesOf := func(at uint32) uint32 { return (1000 + at/4) >> (8 * (at % 4)) & 0xff }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 	"farside/spirv"
 )
@@ -147,7 +146,7 @@ func (s shaderCase) run(t *testing.T) {
 		floats[i] = testFloat(i)
 		f[i] = math.Float32bits(floats[i])
 	}
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{testGroups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in, f}}})
+	mustRun(t, p, dispatch([3]uint32{testGroups, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, in, f}}))
 	for i := range n {
 		if want := s.want(uint32(i), in, floats); out[i] != want {
 			t.Errorf("invocation %d: %#x, want %#x\n%s", i, out[i], want, p)

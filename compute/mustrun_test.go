@@ -25,3 +25,8 @@ func planOf(t *testing.T, p *Program) string {
 	}
 	return plan
 }
+
+// dispatch is a dispatch of so many workgroups on bindings.
+func dispatch(groups [3]uint32, b vm.Bindings) *vm.Dispatch {
+	return &vm.Dispatch{Groups: groups, Environment: vm.Environment{Bindings: b}}
+}

@@ -107,7 +107,7 @@ void main() {
 	for i := range 256 {
 		words[i] = uint32(100 + i)
 	}
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{4, 1, 1}, Bindings: large{memory: memory}})
+	mustRun(t, p, dispatch([3]uint32{4, 1, 1}, large{memory: memory}))
 	for i := range uint32(256) {
 		if got := words[i+0x28000000]; got != 101+i {
 			t.Fatalf("word %d is %d", i, got)
@@ -151,8 +151,9 @@ void main() {
 	groups, base := [3]uint32{150, 5, 2}, [3]uint32{3, 2, 1}
 	width := 16 * (base[0] + groups[0])
 	words := make([]uint32, width*7*3)
-	mustRun(t, p, &vm.Dispatch{Groups: groups, Base: base, Bindings: vmtest.Buffers{Words: [][]uint32{words}},
-		PushConstants: binary.LittleEndian.AppendUint32(nil, width)})
+	mustRun(t, p, &vm.Dispatch{Groups: groups, Base: base,
+		Environment: vm.Environment{Bindings: vmtest.Buffers{Words: [][]uint32{words}},
+			PushConstants: binary.LittleEndian.AppendUint32(nil, width)}})
 	if plan := planOf(t, p); strings.Contains(plan, "in rows") != (kernel.Best().Name == "avx2") {
 		t.Errorf("workgroups in rows:\n%s\n%s", plan, p)
 	}
@@ -183,7 +184,7 @@ layout(set=0,binding=1) buffer In { uint x[]; };
 void main() { y[gl_GlobalInvocationID.x + %du] = x[gl_GlobalInvocationID.x] + 1u; }
 `, skip)), Options{})
 		clear(out)
-		d := &vm.Dispatch{Groups: [3]uint32{n / 64, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in}}}
+		d := dispatch([3]uint32{n / 64, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, in}})
 		mustRun(t, p, d)
 		for i := range uint32(n) {
 			if out[i+skip] != i*7+1 {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 )
 
@@ -149,7 +148,7 @@ func TestVariablePointers(t *testing.T) {
 		a[i], b[i] = uint32(100+i*i), uint32(5000+3*i)
 	}
 	a0, b0 := append([]uint32(nil), a...), append([]uint32(nil), b...)
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, a, b}}})
+	mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, a, b}}))
 	sum := uint32(0)
 	for i := range uint32(16) {
 		chosen := b0[i]
@@ -240,7 +239,7 @@ OpFunctionEnd
 	p := compileWords(t, assembleWords(t, text), Options{})
 	out := make([]uint32, 3)
 	elements := [][]uint32{{10, 11, 12}, {20, 21, 22}, {30, 31, 32}, {40, 41, 42}}
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out}, Elements: elements}})
+	mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{out}, Elements: elements}))
 	if want := []uint32{11, 30, 31}; !slices.Equal(out, want) {
 		t.Errorf("loads give %d, want %d", out, want)
 	}

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 )
 
@@ -42,7 +41,7 @@ func TestGuards(t *testing.T) {
 			for i := range out {
 				out[i] = 99
 			}
-			mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, a, {n}}}})
+			mustRun(t, p, dispatch([3]uint32{groups, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, a, {n}}}))
 			for i, got := range out {
 				want := uint32(99)
 				if c.in(uint32(i), n) {
@@ -89,7 +88,7 @@ func TestPrefixes(t *testing.T) {
 	out := make([]uint32, lanes*groups)
 	for _, last := range [][2]uint32{{13, 40}, {0, 64}, {8, 8}, {64, 1}, {1000, 0}} {
 		bounds[130], bounds[131] = last[0], last[1]
-		mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, bounds, nil}}})
+		mustRun(t, p, dispatch([3]uint32{groups, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, bounds, nil}}))
 		for i, got := range out {
 			l, r := uint32(i%lanes), uint32(0)
 			for k := range uint32(130) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 )
 
@@ -339,7 +338,7 @@ func randomShader(t *testing.T, seed int64) {
 	for i := range in {
 		in[i] = testInput(i)
 	}
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in, f}}})
+	mustRun(t, p, dispatch([3]uint32{groups, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, in, f}}))
 	for i := range out {
 		s := &invocation{in: in, i: uint32(i)}
 		for k := range s.v {

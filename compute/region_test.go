@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"farside/compute/internal/kernel"
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 )
 
@@ -103,8 +102,7 @@ func checkRegion(t *testing.T, words []uint32, lanes int) {
 			in[i] = testInput(i) * 2654435761
 		}
 		results[k] = make([]uint32, 1024)
-		mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{1, 1, 1},
-			Bindings: vmtest.Buffers{Words: [][]uint32{results[k], in}}})
+		mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{results[k], in}}))
 		if k == 0 && kernel.Best().Name == "avx2" && !strings.Contains(planOf(t, p), " region to ") {
 			t.Errorf("no loop is a region:\n%s\n%s", planOf(t, p), p)
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 )
 
@@ -30,8 +29,8 @@ layout(set=0,binding=3) buffer Fours { vec4 v4[]; };
 layout(set=0,binding=4) buffer Halves { float16_t h[]; };
 void main() { uint i = gl_GlobalInvocationID.x; %s }
 `, c.body)), Options{})
-		d := &vm.Dispatch{Groups: [3]uint32{n / 256, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{
-			make([]uint32, n), make([]uint32, 4*n), make([]uint32, 2*n), make([]uint32, 4*n), make([]uint32, n)}}}
+		d := dispatch([3]uint32{n / 256, 1, 1}, vmtest.Buffers{Words: [][]uint32{
+			make([]uint32, n), make([]uint32, 4*n), make([]uint32, 2*n), make([]uint32, 4*n), make([]uint32, n)}})
 		b.Run(c.name, func(b *testing.B) {
 			start := processorTime(b)
 			for b.Loop() {

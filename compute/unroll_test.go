@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"farside/compute/internal/vm"
 	"farside/compute/internal/vmtest"
 )
 
@@ -35,8 +34,7 @@ func TestUnrolledSelections(t *testing.T) {
 	for i := range f {
 		f[i] = math.Float32bits(1 + float32(i)/1024)
 	}
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{testGroups, 1, 1},
-		Bindings: vmtest.Buffers{Words: [][]uint32{out, nil, f}}})
+	mustRun(t, p, dispatch([3]uint32{testGroups, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, nil, f}}))
 	for i := range n {
 		var sum [8]float32
 		for k := range sum {
@@ -78,7 +76,7 @@ func TestCheaperFloats(t *testing.T) {
 	for i := range in {
 		in[i] = testInput(i)
 	}
-	mustRun(t, p, &vm.Dispatch{Groups: [3]uint32{testGroups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{out, in}}})
+	mustRun(t, p, dispatch([3]uint32{testGroups, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, in}}))
 	for i := range n {
 		x := math.Float32frombits(in[i])
 		if x != x {

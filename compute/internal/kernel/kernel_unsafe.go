@@ -1,4 +1,8 @@
-// Package kernel holds the vector kernels of the compute engine: each does one operation to the lanes of a workgroup.
+// Package kernel holds the vector kernels of the compute engine: each does one operation to the lanes of a batch.
+//
+// In come a range of chunks and Args: where operands and the result lie, a mask, a memory. Out goes the result, in all
+// lanes of these chunks, or in those of the mask where the Op says so. A kernel has no state. Its result may lie where
+// an operand does. No access leaves its memory, whatever the offset is.
 //
 // A lane is one invocation. Lanes are taken in chunks of eight. A register is a value for each lane: 32 bytes a chunk
 // for values of up to 32 bits, 64 bytes a chunk for 64-bit ones, chunk after chunk. A value that is the same for all

@@ -30,8 +30,8 @@ const (
 	// Streaming: all lanes take part, and the stores that may go past the caches do; Fence has to come before anybody else
 	// is told of them.
 	Streaming
-	// Masked: some lanes take part. The others store nothing and keep what a MoveMasked32 writes; what else they have in
-	// the registers that the run writes is lost.
+	// Masked: some lanes take part. The others store nothing and keep what a MoveMasked32 writes. All else is done for
+	// them as for those that take part.
 	Masked
 )
 

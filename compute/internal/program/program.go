@@ -1,7 +1,9 @@
 // Package program has the register program: what the back end makes and the machine runs. It is data, with its text
 // (String), and knows neither how it was made nor how it is run.
 //
-// Nothing changes a program once it has its instructions. Any number of machines may run it at once.
+//  1. Nothing changes a program once it has its instructions. Any number of machines may run it at once.
+//  2. Registers lie within FileSize. Targets, and indices of slots, resources and calls, are there.
+//  3. A program ends with End, and no jump leads behind it.
 package program
 
 import (
@@ -10,21 +12,26 @@ import (
 	"farside/spirv"
 )
 
-// Program is a compute shader as a register program: a list of instructions, each for all invocations of a workgroup.
+// Program is a shader as a register program: a list of instructions, each for all lanes of a batch. Of a compute shader
+// a batch is a workgroup, and its lanes are the invocations.
 //
 // A register lies in the register file, of which every worker has one. It holds a value for each lane, or, if it is
-// uniform, one for all of them. The file begins with the registers of Constants and Builtins, which a worker fills.
+// uniform, one for all of them. The file begins with the registers of Constants, which a worker fills, and of Builtins,
+// which the driver of the stage fills.
 //
-// The execution mask says which lanes take part. It is full at the start. Straight code ignores it, except for what has
-// an effect: stores, atomics, masked moves, calls. Control flow that differs between lanes works on mask registers: a
-// branch adds the lanes to the masks of its targets, and each target, in the order of the program, takes over its
-// mask as the execution mask, or is jumped over if no lane has come. Control flow that is the same for all active lanes
-// is a jump. A register file is zero when a worker takes it; from then on each workgroup leaves the mask registers as
-// zero as it found them, since an Enter clears its mask and no lane that has come to a mask is forgotten.
+// The execution mask says which lanes take part. It has all lanes of the batch at the start. Straight code ignores it,
+// except for stores, atomics, masked moves and calls. Of the lanes that take part some may have no effects: their
+// stores, atomics, writes of images and messages are left out.
+//
+// Control flow that differs between lanes works on mask registers: a branch adds the lanes to the masks of its targets,
+// and each target, in the order of the program, takes over its mask as the execution mask, or is jumped over if no lane
+// has come. Control flow that is the same for all active lanes is a jump. A register file is zero when a worker takes
+// it; from then on each batch leaves the mask registers as zero as it found them, since an Enter clears its mask and no
+// lane that has come to a mask is forgotten.
 type Program struct {
 	Name         string // of the entry point
 	LocalSize    [3]uint32
-	Lanes        int // invocations of a workgroup; registers hold as many chunks as that needs
+	Lanes        int // of a batch, at most; registers hold as many chunks as that needs
 	SubgroupSize uint32
 
 	Insts      []Inst
@@ -97,7 +104,7 @@ const (
 	// ArrayLength writes to Dst, a uniform or varying I32, (size of the memory - Immediate) / Stride; the memory as in
 	// Access.
 	ArrayLength
-	// End ends the workgroup.
+	// End ends the batch.
 	End
 )
 
@@ -118,7 +125,8 @@ type Inst struct {
 	Words      uint8          // the words from a lane to the next, if Pattern says that there is a distance
 	// of a comparison: A, or of Le* B, is one more in each lane than in the one before, modulo 2^32
 	Counts bool
-	// the last instruction that reads Dst, if all that do come before the next jump or target; else 0
+	// the last instruction that reads Dst, if all that do come before the next jump or target; else 0, as of one that
+	// writes what a driver reads
 	Until int32
 }
 
@@ -128,7 +136,7 @@ type Constant struct {
 	Bits     uint64
 }
 
-// Builtin is a register whose value a worker writes: once, at each workgroup, or at each dispatch.
+// Builtin is a register whose value compute's driver writes: once, at each workgroup, or at each dispatch.
 type Builtin struct {
 	// NumWorkgroups, WorkgroupId, LocalInvocationId, LocalInvocationIndex, SubgroupId, NumSubgroups,
 	// SubgroupLocalInvocationId, SubgroupSize, DeviceIndex, Subgroup??Mask (Component is the word)

@@ -45,7 +45,7 @@ func TestChosenBuffers(t *testing.T) {
 		words := make([]uint32, 40)
 		elements := [][]uint32{ramp(30, 1000, 1), ramp(10, 2000, 1), nil, ramp(1, 3000, 1), ramp(20, 4000, 1)}
 		runMachine(t, ended(a), &Dispatch{Base: [3]uint32{4}, Groups: [3]uint32{1, 1, 1},
-			Bindings: vmtest.Buffers{Words: [][]uint32{words}, Elements: elements}})
+			Environment: Environment{Bindings: vmtest.Buffers{Words: [][]uint32{words}, Elements: elements}}})
 		var counts [6]uint32
 		for i := range 20 {
 			chosen := i * 7 % 6
@@ -82,7 +82,7 @@ func TestLengthOfSlot(t *testing.T) {
 	at := a.Op(kernel.ShlI32, a.Builtin(spirv.BuiltInLocalInvocationIndex, 0, false), a.Constant(2))
 	a.Store(out, at, a.Op(kernel.AddI32, length, long))
 	words := make([]uint32, 10)
-	runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{words}}})
+	runMachine(t, ended(a), dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{words}}))
 	if want := []uint32{8, 8, 8, 8, 8, 8, 8, 8, 8, 0}; !slices.Equal(words, want) {
 		t.Errorf("lengths are %v, not %v", words, want)
 	}
@@ -118,8 +118,8 @@ func TestPhysicalMemory(t *testing.T) {
 		memory := map[uint64][]uint32{first: ramp(40, 100, 1), second + first: ramp(40, 500, 1)}
 		before := memory[first][3]
 		words := make([]uint32, 16)
-		runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1},
-			Bindings: vmtest.Buffers{Words: [][]uint32{words}, Addresses: memory}})
+		runMachine(t, ended(a), dispatch([3]uint32{1, 1, 1},
+			vmtest.Buffers{Words: [][]uint32{words}, Addresses: memory}))
 		for i, got := range words {
 			want := before
 			switch {
@@ -164,7 +164,7 @@ func TestPrivateArray(t *testing.T) {
 	a.Store(out, a.Op(kernel.ShlI32, index, a.Constant(2)), value)
 	words := make([]uint32, 12)
 	p := ended(a)
-	runMachine(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{words}}})
+	runMachine(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{words}}))
 	for i, got := range words {
 		want := uint32(10*i + i%4)
 		if i%4 == 3 {
@@ -195,11 +195,11 @@ func TestFaults(t *testing.T) {
 		a.Emit(program.Inst{Code: program.Access, Op: op, Index: a.Slot(program.Slot{Kind: program.SlotBuffer}), A: at, B: at, Dst: a.Varying(32)})
 		p := ended(a)
 		for _, groups := range []uint32{1, 1000} {
-			err := p.Run(&Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: unmapped{}})
+			err := p.Run(dispatch([3]uint32{groups, 1, 1}, unmapped{}))
 			if err == nil || !strings.Contains(err.Error(), "memory fault at address 0x") {
 				t.Errorf("the error is %v", err)
 			}
-			runMachine(t, p, &Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{make([]uint32, 64)}}})
+			runMachine(t, p, dispatch([3]uint32{groups, 1, 1}, vmtest.Buffers{Words: [][]uint32{make([]uint32, 64)}}))
 		}
 	}
 }
@@ -212,7 +212,7 @@ func (wild) Physical(uint64) (kernel.Memory, bool) { panic("wild") }
 func TestPanicBecomesError(t *testing.T) {
 	a := vmtest.Assemble([3]uint32{8, 1, 1})
 	a.Emit(program.Inst{Code: program.AccessPhysical, Op: kernel.LoadPhysical32, A: a.Uniform(64), Dst: a.Uniform(32)})
-	err := ended(a).Run(&Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: wild{}})
+	err := ended(a).Run(dispatch([3]uint32{1, 1, 1}, wild{}))
 	if err == nil || !strings.Contains(err.Error(), "wild") {
 		t.Errorf("the error is %v", err)
 	}
@@ -250,7 +250,7 @@ func TestPhysicalCopies(t *testing.T) {
 			a.Label("end")
 			groups := uint32(4*(n-2)) / width / 40 // all but the word that counts, or beyond it
 			memory := map[uint64][]uint32{from: ramp(n-8, 0x01020304, 0x01010101), to: make([]uint32, n)}
-			runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: vmtest.Buffers{Addresses: memory}})
+			runMachine(t, ended(a), dispatch([3]uint32{groups, 1, 1}, vmtest.Buffers{Addresses: memory}))
 			lanes := 40 * groups
 			count := lanes
 			if odd {
@@ -288,8 +288,8 @@ func BenchmarkPhysical(b *testing.B) {
 	for range n {
 		a.Emit(program.Inst{Code: program.AccessPhysical, Op: kernel.LoadPhysical32, Dst: value, A: address})
 	}
-	p, d := ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1},
-		Bindings: vmtest.Buffers{Addresses: map[uint64][]uint32{1 << 20: make([]uint32, 256)}}}
+	p, d := ended(a), dispatch([3]uint32{1, 1, 1},
+		vmtest.Buffers{Addresses: map[uint64][]uint32{1 << 20: make([]uint32, 256)}})
 	best := time.Duration(1 << 62)
 	for b.Loop() {
 		start := time.Now()

@@ -7,7 +7,7 @@ import (
 	"farside/compute/internal/kernel"
 )
 
-// dynamic is what a worker needs for memory that is found while the shader runs. Nothing of it outlives the dispatch.
+// dynamic is what a worker needs for memory that is found while the shader runs. Nothing of it outlives the execution.
 type dynamic struct {
 	elements [32]element
 	ranges   [8]physicalRange

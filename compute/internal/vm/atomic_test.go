@@ -42,8 +42,7 @@ func TestHistogram(t *testing.T) {
 	}
 	for _, shared := range []bool{false, true} {
 		got := make([]uint32, 256)
-		runMachine(t, histogram(shared), &Dispatch{Groups: [3]uint32{256, 1, 1},
-			Bindings: vmtest.Buffers{Words: [][]uint32{got, values}}})
+		runMachine(t, histogram(shared), dispatch([3]uint32{256, 1, 1}, vmtest.Buffers{Words: [][]uint32{got, values}}))
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("shared %v: the counts are %v, not %v", shared, got, want)
 		}
@@ -71,7 +70,7 @@ func TestAdditionsAreSeen(t *testing.T) {
 		a.Store(out, at, a.Op(kernel.AddI32, a.Op(kernel.MulI32, loaded, a.Constant(100)), old))
 		memory, got := make([]uint32, 16), make([]uint32, 8)
 		p := ended(a)
-		runMachine(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{memory, memory, got}}})
+		runMachine(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{memory, memory, got}}))
 		for i := range uint32(8) {
 			if got[i] != 102*i || memory[8+i] != 5+i {
 				t.Errorf("binding %d, lane %d: saw %d, left %d; want %d and %d", binding, i, got[i], memory[8+i], 102*i, 5+i)
@@ -88,7 +87,7 @@ func BenchmarkHistogram(b *testing.B) {
 	for _, shared := range []bool{false, true} {
 		p := histogram(shared)
 		b.Run(fmt.Sprintf("shared=%v", shared), func(b *testing.B) {
-			d := &Dispatch{Groups: [3]uint32{1 << 14, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{make([]uint32, 256), values}}}
+			d := dispatch([3]uint32{1 << 14, 1, 1}, vmtest.Buffers{Words: [][]uint32{make([]uint32, 256), values}})
 			for b.Loop() {
 				if err := p.Run(d); err != nil {
 					b.Fatal(err)

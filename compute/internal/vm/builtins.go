@@ -6,7 +6,7 @@ import (
 	"farside/spirv"
 )
 
-// builtins is what a worker has to write to registers besides instructions' results.
+// builtins is what a walker has to write to registers at dispatches and workgroups.
 type builtins struct {
 	perDispatch []program.Builtin // what is the same in all of a dispatch
 	workgroupID []groupID
@@ -21,7 +21,7 @@ type groupID struct {
 }
 
 // bindBuiltins writes what is the same in all workgroups.
-func (w *worker) bindBuiltins() {
+func (w *walker) bindBuiltins() {
 	p := w.program
 	subgroups := (uint32(p.Lanes) + p.SubgroupSize - 1) / max(p.SubgroupSize, 1)
 	for _, b := range p.Builtins {
@@ -53,9 +53,9 @@ func (w *worker) bindBuiltins() {
 }
 
 // localIDs is a component of LocalInvocationId in each lane.
-func (w *worker) localIDs(component int) []uint32 {
+func (w *walker) localIDs(component int) []uint32 {
 	size := w.program.LocalSize
-	ids := make([]uint32, w.start.end*kernel.Width)
+	ids := make([]uint32, w.engine.chunks*kernel.Width)
 	for i := range uint32(w.program.Lanes) {
 		ids[i] = [3]uint32{i % size[0], i / size[0] % size[1], i / size[0] / size[1]}[component]
 	}
@@ -88,7 +88,7 @@ func subgroupMask(kind spirv.BuiltIn, lane, size, word uint32) uint32 {
 }
 
 // fill writes a value for each lane; a uniform register gets the first.
-func (w *worker) fill(r program.Register, values []uint32) {
+func (w *walker) fill(r program.Register, values []uint32) {
 	if r.Uniform() {
 		w.setUniform(r, uint64(values[0]))
 		return
@@ -99,8 +99,8 @@ func (w *worker) fill(r program.Register, values []uint32) {
 }
 
 // fillIndex writes a function of LocalInvocationIndex.
-func (w *worker) fillIndex(r program.Register, value func(index uint32) uint32) {
-	values := make([]uint32, w.start.end*kernel.Width)
+func (w *walker) fillIndex(r program.Register, value func(index uint32) uint32) {
+	values := make([]uint32, w.engine.chunks*kernel.Width)
 	for i := range values {
 		values[i] = value(uint32(i))
 	}
@@ -108,11 +108,11 @@ func (w *worker) fillIndex(r program.Register, value func(index uint32) uint32) 
 }
 
 // beginBuiltins writes what is the same in all workgroups of a dispatch.
-func (w *worker) beginBuiltins() {
+func (w *walker) beginBuiltins() {
 	for _, b := range w.builtins.perDispatch {
-		value := w.run.DeviceIndex
+		value := w.dispatch.DeviceIndex
 		if b.Kind == spirv.BuiltInNumWorkgroups {
-			value = w.run.Groups[b.Component]
+			value = w.dispatch.Groups[b.Component]
 		}
 		w.setUniform(b.Register, uint64(value))
 	}
@@ -120,11 +120,11 @@ func (w *worker) beginBuiltins() {
 }
 
 // beginGroupBuiltins writes what a workgroup has of its own.
-func (w *worker) beginGroupBuiltins(id *[3]uint32) {
+func (w *walker) beginGroupBuiltins(id *[3]uint32) {
 	b := &w.builtins
 	for i := range b.workgroupID {
 		g := &b.workgroupID[i]
-		if value := id[g.component] + w.run.Base[g.component]; !b.known || g.value != value {
+		if value := id[g.component] + w.dispatch.Base[g.component]; !b.known || g.value != value {
 			g.value = value
 			w.setUniform(g.register, uint64(value))
 		}

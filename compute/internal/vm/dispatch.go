@@ -5,9 +5,9 @@ import (
 	"farside/internal/sampling"
 )
 
-// Bindings gives a dispatch what its descriptors refer to. Its methods are called from several goroutines. What
-// they return stays valid until the dispatch has ended. A binding that was not written, was freed, or an element beyond
-// the end of the binding gives the zero value.
+// Bindings gives a program what its descriptors refer to. Its methods are called from several goroutines. What they
+// return stays valid until the execution has ended. A binding that was not written, was freed, or an element beyond the
+// end of the binding gives the zero value.
 type Bindings interface {
 	Memory(set, binding, element uint32) kernel.Memory
 	Image(set, binding, element uint32) *sampling.View // also of texel buffers
@@ -17,13 +17,18 @@ type Bindings interface {
 	Physical(address uint64) (kernel.Memory, bool)
 }
 
-// Dispatch is one dispatch of a program.
-type Dispatch struct {
-	Base, Groups  [3]uint32 // the first workgroup and how many
-	DeviceIndex   uint32    // what DeviceIndex is
+// Environment is what a program finds when it is executed, whatever its stage.
+type Environment struct {
+	DeviceIndex   uint32 // what DeviceIndex is
 	PushConstants []byte
 	Bindings      Bindings
 	Print         func(string)  // messages of debugPrintf; nil: dropped
 	Clock         func() uint64 // the clock of the device, in its ticks: what OpReadClockKHR reads; nil: 0
-	Stop          func() bool   // asked now and then; true ends the dispatch with ErrStopped
+	Stop          func() bool   // asked now and then; true ends the execution with ErrStopped
+}
+
+// Dispatch is one dispatch of a compute shader.
+type Dispatch struct {
+	Environment
+	Base, Groups [3]uint32 // the first workgroup and how many
 }

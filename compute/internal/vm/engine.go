@@ -1,13 +1,26 @@
-// Package vm runs register programs. In come a program and a Dispatch: workgroups, and Bindings that say what its
-// descriptors refer to. What goes out lies in the memory of these.
+// Package vm runs register programs. In come a program and an Environment: Bindings that say what its descriptors refer
+// to, push constants, and who is told. What goes out lies in the memory of these.
+//
+// There are two parts. A worker runs batches of lanes, and knows no stage. The driver of a stage makes the batches.
+// That of compute is Engine.Run with walker: a workgroup is a batch. A driver
+//   - makes an execution of the Environment, begins each worker with it, and ends both;
+//   - says which lanes of a batch run, and which of them have effects (setBatch);
+//   - begins a batch (restart), and fills the registers that are the program's inputs;
+//   - calls execute, and reads the registers that are its outputs;
+//   - gives slots of its own their memory, as compute does with that of workgroups.
+//
+// What always holds:
 //
 //  1. An Engine belongs to one program. It translates the instructions to steps when they first run, and keeps workers
-//     for later dispatches. Several dispatches may run at once.
-//  2. A worker is one goroutine's at a time. It executes an instruction for all lanes of a workgroup before the next
-//     one.
-//  3. Machine code (native.go) and the kernels give the same bits.
-//  4. Between dispatches no worker points to memory that is not Go's.
-//  5. A fault of memory, or a panic, ends the dispatch with an error, and its worker is dropped: its masks may be in
+//     for later executions. Several may be under way at once.
+//  2. A worker is one goroutine's at a time. It executes an instruction for all lanes of a batch before the next one.
+//  3. Lanes without effects change no memory that others see, and print nothing. They load, move between blocks, and
+//     are active in their subgroup, as all others are.
+//  4. Only where Engine.Partial is set may lanes of a batch not run or have no effects. Other engines have no steps
+//     that look for such lanes.
+//  5. Machine code (native.go) and the kernels give the same bits.
+//  6. Between executions no worker points to memory that is not Go's.
+//  7. A fault of memory, or a panic, ends the dispatch with an error, and its worker is dropped: its masks may be in
 //     any state.
 package vm
 
@@ -22,11 +35,12 @@ import (
 	"farside/compute/internal/program"
 )
 
-// Engine is what Run keeps of a program between dispatches: the instructions in the form in which they are executed,
+// Engine is what is kept of a program between executions: the instructions in the form in which they are executed,
 // and workers whose instructions are bound to their register files.
 type Engine struct {
 	PlainGo  bool // kernels in plain Go
 	NoNative bool // kernels alone, no machine code made for the program
+	Partial  bool // batches may have lanes that don't run, or have no effects
 
 	once     sync.Once
 	err      error
@@ -34,13 +48,14 @@ type Engine struct {
 	steps    []step             // of which each worker has a bound copy
 	masks    []program.Register // in which control flow collects lanes
 	privates []privateArray
-	estimate uint64 // nanoseconds of a workgroup, roughly
+	estimate uint64 // nanoseconds of a batch, roughly
 	chunks   int
 	delays   bool         // some additions are done later
 	native   *native.Code // of runs of steps; nil if there is none
 	regions  []region     // loops in native: the first of its runs
 	area     int          // bytes that they need behind the registers
 	rows     bool         // native is the whole program, for workgroups that follow each other along x
+	storing  []bool       // by run: it stores to slots; for partial batches
 	arrays   [][2]uint32  // the beginnings and ends of private arrays with dynamic indices, one after the other
 	streamed []int32      // slots that runs store to and nothing loads from
 	workers  sync.Pool
@@ -82,6 +97,7 @@ const (
 	actPrint
 	actLength
 	actEnd
+	actEffect // effect, in the lanes that may have effects
 	actPrefix // a comparison of lane numbers and the narrow behind it: the lanes below base go on; else plain
 	actNative // the run of steps from this one to before its target, if there is code; else plain
 	actRegion // the same of a region
@@ -93,6 +109,7 @@ type step struct {
 	args    kernel.Args
 	act     action
 	plain   action                // of actNative, actRegion and actPrefix, what else the step does
+	effect  action                // of actEffect
 	once    bool                  // of a dynamic or physical access: it is for one chunk
 	base    *[kernel.Width]uint32 // what an access adds to its immediate; of actPrefix what lanes are held against
 	first   *[kernel.Width]uint32 // of actPrefix: the first lanes, each one more than the one before
@@ -138,6 +155,9 @@ func (e *Engine) translate(p *program.Program) error {
 			err = t.kernel(p, s)
 		default:
 			err = t.control(s)
+		}
+		if e.Partial && hasEffects(p, in) {
+			s.effect, s.act = s.act, actEffect
 		}
 		if err != nil {
 			return fmt.Errorf("instruction %d: %w", i, err)
@@ -347,7 +367,7 @@ func (e *Engine) fuse(i int) {
 	}
 }
 
-// findPrefixes finds branches that only the first n lanes of a workgroup take. Reductions and scans have them, and
+// findPrefixes finds branches that only the first n lanes of a batch take. Reductions and scans have them, and
 // shaders that compare the invocation's number with a size. Which lanes go on is known without a look at each.
 func (e *Engine) findPrefixes(p *program.Program) {
 	if p.Lanes%kernel.Width != 0 {
@@ -402,10 +422,10 @@ func (e *Engine) run() *run {
 	return r
 }
 
-// worker is a worker that is not in use.
-func (e *Engine) worker(p *program.Program) *worker {
-	if w, ok := e.workers.Get().(*worker); ok {
+// walker is a walker that is not in use.
+func (e *Engine) walker(p *program.Program) *walker {
+	if w, ok := e.workers.Get().(*walker); ok {
 		return w
 	}
-	return newWorker(e, p)
+	return newWalker(e, p)
 }

@@ -10,7 +10,7 @@ import (
 	"farside/spirv"
 )
 
-// imageBinding is what an ImageOp of a dispatch works on where no lane chooses it: found once.
+// imageBinding is what an ImageOp of an execution works on where no lane chooses it: found once.
 type imageBinding struct {
 	found   bool
 	view    *sampling.View

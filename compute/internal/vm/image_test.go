@@ -71,8 +71,9 @@ func TestImageReadsAndWritesOfActiveLanes(t *testing.T) {
 	words := make([]uint32, lanes)
 	first, firstView := texels(t, vk.FORMAT_R32_UINT, make([]uint32, 30)...)
 	second, secondView := texels(t, vk.FORMAT_R32_UINT, make([]uint32, 10)...)
-	runMachine(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1},
-		Bindings: vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: []*sampling.View{firstView, secondView}}})
+	runMachine(t, p, dispatch([3]uint32{1, 1, 1},
+		vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}},
+			Views: []*sampling.View{firstView, secondView}}))
 	for i := range uint32(lanes) {
 		var want, inFirst, inSecond uint32
 		switch {
@@ -138,8 +139,8 @@ func TestImageAtomics(t *testing.T) {
 			}
 			a.Store(out, a.Op(kernel.ShlI32, id, a.Constant(2)), sum)
 			words := make([]uint32, lanes)
-			runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1},
-				Bindings: vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: []*sampling.View{v}}})
+			runMachine(t, ended(a), dispatch([3]uint32{1, 1, 1},
+				vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: []*sampling.View{v}}))
 			var total uint32
 			for _, w := range words {
 				total += w
@@ -253,8 +254,9 @@ func TestImageSamples(t *testing.T) {
 				a.Store(out, a.Op(kernel.AddI32, at, a.Constant(uint32(4*i))), r)
 			}
 			words := make([]uint32, 9*4)
-			runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1},
-				Bindings: vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: []*sampling.View{v}, Samplers: []*sampling.Sampler{nearest, compare}}})
+			runMachine(t, ended(a), dispatch([3]uint32{1, 1, 1},
+				vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}},
+					Views: []*sampling.View{v}, Samplers: []*sampling.Sampler{nearest, compare}}))
 			for lane := range 9 {
 				var got [4]float32
 				for i := range got {
@@ -288,8 +290,8 @@ func TestImageQueries(t *testing.T) {
 			a.Store(out, a.Constant(uint32(4*i)), r)
 		}
 		words := make([]uint32, 3)
-		runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1},
-			Bindings: vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: []*sampling.View{places(t)}}})
+		runMachine(t, ended(a), dispatch([3]uint32{1, 1, 1},
+			vmtest.Pictures{Buffers: vmtest.Buffers{Words: [][]uint32{words}}, Views: []*sampling.View{places(t)}}))
 		if [3]uint32(words) != c.want {
 			t.Errorf("%v: %v, want %v", c.op, words, c.want)
 		}

@@ -81,13 +81,14 @@ func (e *Engine) makeNative(p *program.Program) {
 		if len(r) > 1 || len(r) > 0 && r[0].Shuffles() {
 			runs = append(runs, r)
 			starts = append(starts, from)
+			e.storing = append(e.storing, slices.ContainsFunc(r, storesToSlot))
 		}
 		from += max(len(r), 1)
 	}
 	if len(runs) == 0 {
 		return
 	}
-	masked := len(e.masks) > 0 || p.Lanes%kernel.Width != 0
+	masked := e.Partial || len(e.masks) > 0 || p.Lanes%kernel.Width != 0
 	var group native.Register
 	if !masked && !p.ZeroShared && len(e.regions) == 0 && len(runs[0]) == len(p.Insts)-1 {
 		group = groupRegister(p)
@@ -131,6 +132,7 @@ func (e *Engine) makeRegions(p *program.Program, runs *[][]native.Inst, starts *
 		e.regions = append(e.regions, *r)
 		*runs = append(*runs, run)
 		*starts = append(*starts, l.first)
+		e.storing = append(e.storing, false)
 		ends[l.first], last = l.end, l.end
 	}
 	return ends
@@ -150,7 +152,8 @@ func groupRegister(p *program.Program) (r native.Register) {
 //   - that has no machine code,
 //   - that is the target of a jump,
 //   - that is uniform and can't be moved to the front of the run,
-//   - that writes a value of which an instruction of the run reads other chunks, or does that with one written before.
+//   - that writes a value of which an instruction of the run reads other chunks, or does that with one written before,
+//   - that stores to a slot behind a masked move, or moves behind a store, where batches may be partial (maskUses).
 func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []native.Inst {
 	var run []native.Inst
 	touched := map[native.Register]bool{} // by instructions for each lane
@@ -159,10 +162,11 @@ func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []nativ
 	stored := false
 	whole := wholeReads{written: map[native.Register]bool{}, read: map[native.Register]bool{}}
 	arrays := arrayUses{arrays: e.arrays, dynamic: map[int]bool{}}
+	uses := maskUses{partial: e.Partial}
 	at := from
 	for ; at < len(p.Insts) && (at == from || !targets[at]); at++ {
 		in, ok := e.nativeInst(p, at)
-		if !ok || e.steps[at].act == actPrefix || !arrays.allow(&in) || !whole.allow(&in) {
+		if !ok || e.steps[at].act == actPrefix || !arrays.allow(&in) || !whole.allow(&in) || !uses.allow(&in) {
 			break
 		}
 		for _, r := range []*native.Register{&in.A, &in.B, &in.C, &in.Base} {
@@ -289,3 +293,21 @@ func (w *wholeReads) allow(in *native.Inst) bool {
 	}
 	return true
 }
+
+// maskUses is what the mask of a run is for: lanes that store to slots, or lanes that write registers. A run has one
+// mask, and where batches may be partial these lanes differ.
+type maskUses struct{ partial, stores, writes bool }
+
+// allow says whether a run may go on with an instruction, and notes it.
+func (u *maskUses) allow(in *native.Inst) bool {
+	stores := storesToSlot(*in)
+	writes := in.Op == kernel.MoveMasked32 || in.Stores() && !stores
+	if u.partial && (stores && u.writes || writes && u.stores) {
+		return false
+	}
+	u.stores, u.writes = u.stores || stores, u.writes || writes
+	return true
+}
+
+// storesToSlot says whether an instruction stores to memory that others may see.
+func storesToSlot(in native.Inst) bool { return in.Stores() && !in.Private() }

@@ -196,7 +196,8 @@ func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region
 	for i := l.first; i < l.end; i++ {
 		in, ok := regionControl(p, i, l)
 		if !ok {
-			if in, ok = e.nativeInst(p, i); !ok || in.Shuffles() || !arrays.allow(&in) {
+			if in, ok = e.nativeInst(p, i); !ok || in.Shuffles() || !arrays.allow(&in) ||
+				e.Partial && storesToSlot(in) {
 				return nil, nil
 			}
 			in.Keep = p.Insts[i].Until == 0

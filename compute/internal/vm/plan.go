@@ -14,7 +14,8 @@ var actionNames = [...]string{
 	actNarrow: "narrow", actNarrowRound: "narrow round", actLeave: "leave", actStay: "stay", actRound: "round",
 	actEnter: "enter", actAgain: "again", actBack: "back", actBackJump: "back jump", actEnded: "ended",
 	actBarrier: "barrier", actNothing: "nothing", actImage: "image", actSubgroup: "subgroup", actPrint: "print",
-	actLength: "length", actEnd: "end", actPrefix: "prefix", actNative: "native", actRegion: "region",
+	actLength: "length", actEnd: "end", actEffect: "effect", actPrefix: "prefix", actNative: "native",
+	actRegion: "region",
 }
 
 // Plan is how a program is executed, as text: a step a line, with what it does and its operation. The steps of a run of
@@ -38,6 +39,10 @@ func (e *Engine) text() string {
 		case s.act == actNative, s.act == actRegion:
 			fmt.Fprintf(&b, " to %d", s.target)
 			at = int(s.target) - 1
+		case s.act == actEffect && s.inst.Op != 0:
+			fmt.Fprintf(&b, " %s %v", actionNames[s.effect], s.inst.Op)
+		case s.act == actEffect:
+			fmt.Fprintf(&b, " %s", actionNames[s.effect])
 		case s.inst.Op != 0:
 			fmt.Fprintf(&b, " %v", s.inst.Op)
 		}

@@ -71,7 +71,8 @@ func TestPrintOfLanes(t *testing.T) {
 	a.Label("end")
 	var got []string
 	p := ended(a)
-	runMachine(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1}, Print: func(s string) { got = append(got, s) }})
+	runMachine(t, p, &Dispatch{Groups: [3]uint32{1, 1, 1},
+		Environment: Environment{Print: func(s string) { got = append(got, s) }}})
 	want := []string{"lane 5 of 20, 5", "lane 7 of 20, 7", "lane 13 of 20, 13", "lane 15 of 20, 15"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the lanes print %q", strings.Join(got, "\n"))

@@ -36,6 +36,11 @@ func runMachine(t *testing.T, m *machine, d *Dispatch) {
 	}
 }
 
+// dispatch is a dispatch of so many workgroups on bindings.
+func dispatch(groups [3]uint32, b Bindings) *Dispatch {
+	return &Dispatch{Groups: groups, Environment: Environment{Bindings: b}}
+}
+
 func TestIDsOfInvocations(t *testing.T) {
 	for _, size := range [][3]uint32{{1, 1, 1}, {5, 1, 1}, {8, 2, 1}, {3, 5, 7}, {256, 1, 1}} {
 		a := vmtest.Assemble(size)
@@ -63,7 +68,7 @@ func TestIDsOfInvocations(t *testing.T) {
 		a.Store(out, a.Op(kernel.ShlI32, at, a.Constant(2)), value)
 		p := ended(a)
 		words := make([]uint32, 24*size[0]*size[1]*size[2])
-		runMachine(t, p, &Dispatch{Groups: groups, Bindings: vmtest.Buffers{Words: [][]uint32{words}}})
+		runMachine(t, p, dispatch(groups, vmtest.Buffers{Words: [][]uint32{words}}))
 		for i, got := range words {
 			x, y, z := uint32(i)%width[0], uint32(i)/width[0]%width[1], uint32(i)/width[0]/width[1]
 			local := x%size[0] + size[0]*(y%size[1]+size[1]*(z%size[2]))
@@ -81,7 +86,7 @@ func TestBaseOfWorkgroups(t *testing.T) {
 	a.Store(a.Slot(program.Slot{Kind: program.SlotBuffer}), at, a.Builtin(spirv.BuiltInNumWorkgroups, 0, true))
 	words := make([]uint32, 32)
 	runMachine(t, ended(a), &Dispatch{Base: [3]uint32{3}, Groups: [3]uint32{2, 1, 1},
-		Bindings: vmtest.Buffers{Words: [][]uint32{words}}})
+		Environment: Environment{Bindings: vmtest.Buffers{Words: [][]uint32{words}}}})
 	for i, got := range words {
 		want := uint32(0)
 		if i >= 12 && i < 20 {
@@ -137,7 +142,7 @@ func TestDivergentLoop(t *testing.T) {
 	for _, lanes := range []uint32{1, 7, 8, 64, 100, 256} {
 		p := collatz(lanes)
 		words := make([]uint32, lanes*20)
-		runMachine(t, p, &Dispatch{Groups: [3]uint32{20, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{words}}})
+		runMachine(t, p, dispatch([3]uint32{20, 1, 1}, vmtest.Buffers{Words: [][]uint32{words}}))
 		for i, got := range words {
 			want := uint32(0)
 			for n := i; n > 1; want++ {
@@ -161,7 +166,7 @@ func TestRunsAtOnce(t *testing.T) {
 		group.Go(func() {
 			for range 3 {
 				words := make([]uint32, 6400)
-				if err := p.Run(&Dispatch{Groups: [3]uint32{100, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{words}}}); err != nil {
+				if err := p.Run(dispatch([3]uint32{100, 1, 1}, vmtest.Buffers{Words: [][]uint32{words}})); err != nil {
 					t.Error(err)
 				}
 				if words[6171] != 261 {
@@ -187,7 +192,8 @@ func TestStop(t *testing.T) {
 	for _, groups := range []uint32{1, 100} {
 		var asked atomic.Int32
 		stop := func() bool { return asked.Add(1) > 10 }
-		err := p.Run(&Dispatch{Groups: [3]uint32{groups, 1, 1}, Bindings: vmtest.Buffers{}, Stop: stop})
+		err := p.Run(&Dispatch{Groups: [3]uint32{groups, 1, 1},
+			Environment: Environment{Bindings: vmtest.Buffers{}, Stop: stop}})
 		if !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), `"main"`) ||
 			!strings.Contains(err.Error(), "endless.comp:7") {
 			t.Errorf("the error is %v", err)
@@ -196,8 +202,8 @@ func TestStop(t *testing.T) {
 	// Without loops, but too many workgroups to ever end.
 	start := time.Now()
 	err := ended(vmtest.Assemble([3]uint32{1, 1, 1})).Run(&Dispatch{
-		Groups: [3]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1},
-		Stop:   func() bool { return time.Since(start) > 20*time.Millisecond }})
+		Groups:      [3]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1},
+		Environment: Environment{Stop: func() bool { return time.Since(start) > 20*time.Millisecond }}})
 	if !errors.Is(err, ErrStopped) {
 		t.Errorf("the error is %v", err)
 	}
@@ -231,8 +237,9 @@ func TestPushConstantsDataAndShared(t *testing.T) {
 	base := a.Op(kernel.MulI32, group, a.Constant(80))
 	a.Emit(program.Inst{Code: program.Access, Op: kernel.Store32, Index: out, A: at, B: sum, Base: base})
 	words := make([]uint32, 60)
-	d := &Dispatch{Groups: [3]uint32{3, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{words}},
-		PushConstants: []byte{2: 9, 8: 0x10, 9: 0x27}}
+	d := &Dispatch{Groups: [3]uint32{3, 1, 1},
+		Environment: Environment{Bindings: vmtest.Buffers{Words: [][]uint32{words}},
+			PushConstants: []byte{2: 9, 8: 0x10, 9: 0x27}}}
 	d.PushConstants = append(d.PushConstants, 0, 0)
 	p := ended(a)
 	runMachine(t, p, d)
@@ -259,7 +266,7 @@ func TestUniformBranches(t *testing.T) {
 	a.Store(out, at, a.Constant(12))
 	a.Label("end")
 	words := make([]uint32, 4)
-	runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{4, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{words}}})
+	runMachine(t, ended(a), dispatch([3]uint32{4, 1, 1}, vmtest.Buffers{Words: [][]uint32{words}}))
 	if [4]uint32(words) != [4]uint32{10, 11, 12, 12} {
 		t.Errorf("the workgroups wrote %v", words)
 	}
@@ -267,7 +274,7 @@ func TestUniformBranches(t *testing.T) {
 
 func TestRunDoesNotAllocate(t *testing.T) {
 	p := collatz(8)
-	d := &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: &vmtest.Buffers{Words: [][]uint32{make([]uint32, 8)}}}
+	d := dispatch([3]uint32{1, 1, 1}, &vmtest.Buffers{Words: [][]uint32{make([]uint32, 8)}})
 	runMachine(t, p, d)
 	if n := testing.AllocsPerRun(100, func() { runMachine(t, p, d) }); n > 0.5 && !raceEnabled {
 		t.Errorf("a dispatch allocates %v times", n)
@@ -276,7 +283,7 @@ func TestRunDoesNotAllocate(t *testing.T) {
 
 func BenchmarkEmptyDispatch(b *testing.B) {
 	p := ended(vmtest.Assemble([3]uint32{1, 1, 1}))
-	d := &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{}}
+	d := dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{})
 	for b.Loop() {
 		if err := p.Run(d); err != nil {
 			b.Fatal(err)
@@ -295,7 +302,7 @@ func BenchmarkInstruction(b *testing.B) {
 		}
 		p := ended(a)
 		b.Run(fmt.Sprint(lanes), func(b *testing.B) {
-			d := &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{}}
+			d := dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{})
 			for b.Loop() {
 				if err := p.Run(d); err != nil {
 					b.Fatal(err)
@@ -324,7 +331,7 @@ func TestUniformMulAddSat(t *testing.T) {
 		want = append(want, uint32(sum.Uint64()))
 	}
 	got := make([]uint32, len(want))
-	runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{got}}})
+	runMachine(t, ended(a), dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{got}}))
 	if !slices.Equal(got, want) {
 		t.Errorf("the sums are %v, not %v", got, want)
 	}
@@ -335,7 +342,7 @@ func TestPanicOfWorker(t *testing.T) {
 	a := vmtest.Assemble([3]uint32{8, 1, 1})
 	p := ended(a)
 	p.Constants = append(p.Constants, program.Constant{Register: program.Register{Offset: 1 << 30, Size: 32}, Bits: 1})
-	err := p.Run(&Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{}})
+	err := p.Run(dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{}))
 	if err == nil || !strings.Contains(err.Error(), "panic") {
 		t.Errorf("error %v, want one of a panic", err)
 	}

@@ -22,8 +22,8 @@ func TestWhatStreams(t *testing.T) {
 	if err := m.Prepare(m.Program); err != nil {
 		t.Fatal(err)
 	}
-	r := &run{engine: &m.Engine, program: m.Program, Dispatch: &Dispatch{Groups: [3]uint32{n / 64, 1, 1}}, total: n / 64,
-		slots: []kernel.Memory{slice(make([]byte, 4*n)), slice(make([]byte, 4*n))}}
+	r := &run{execution: execution{engine: &m.Engine, program: m.Program,
+		slots: []kernel.Memory{slice(make([]byte, 4*n)), slice(make([]byte, 4*n))}}, total: n / 64}
 	if !r.streams() {
 		t.Error("stores of a large dispatch are not streamed")
 	}

@@ -130,7 +130,7 @@ func (g *group) read(to *[maxSubgroup]uint64, r program.Register) {
 	for lane := 0; lane < g.size; lane += n {
 		chunk := (g.start + lane) / kernel.Width
 		switch to := to[lane : lane+n]; {
-		case chunk >= w.start.end:
+		case chunk >= w.engine.chunks:
 			return
 		case r.Size == 64:
 			copy(to, w.chunk64(r, chunk)[in:])
@@ -196,7 +196,7 @@ func (g *group) all(result uint64) {
 
 // from writes to each lane the value of another; what a lane that is none has is undefined, here 0.
 func (g *group) from(source func(lane int) int) {
-	size := min(g.size, g.worker.start.end*kernel.Width-g.start)
+	size := min(g.size, g.worker.engine.chunks*kernel.Width-g.start)
 	for lane := range g.size {
 		g.result[lane] = 0
 		if from := source(lane); from >= 0 && from < size {

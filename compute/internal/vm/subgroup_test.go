@@ -213,7 +213,7 @@ func TestSubgroups(t *testing.T) {
 				for i := range words {
 					words[i] = nothing
 				}
-				runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{words, input}}})
+				runMachine(t, ended(a), dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{words, input}}))
 				for i, got := range words {
 					active := make([]bool, size)
 					for j := range active {
@@ -275,7 +275,7 @@ func TestBallots(t *testing.T) {
 		a.Emit(program.Inst{Code: program.Access, Op: kernel.Store32, Index: out, A: at, B: r, Immediate: uint64(4 * i)})
 	}
 	got := make([]uint32, lanes*len(results))
-	runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{got}}})
+	runMachine(t, ended(a), dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{got}}))
 	for i := range lanes {
 		lane := i % size
 		set := uint64(0xaaaaaaaaaaaaaaaa)
@@ -307,7 +307,7 @@ func TestSubgroupUniformAndHalf(t *testing.T) {
 	a.Emit(program.Inst{Code: program.CallSubgroup})
 	a.Store(a.Slot(program.Slot{Kind: program.SlotBuffer}), a.Constant(0), sum)
 	words := make([]uint32, 1)
-	runMachine(t, ended(a), &Dispatch{Groups: [3]uint32{1, 1, 1}, Bindings: vmtest.Buffers{Words: [][]uint32{words}}})
+	runMachine(t, ended(a), dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{words}}))
 	if got := math.Float32frombits(words[0]); got != 33264 && got != 33280 { // 32*1024 + 496 is between two
 		t.Errorf("the sum is %v", got)
 	}

@@ -9,36 +9,11 @@ import (
 	"farside/compute/internal/program"
 )
 
-// resolve asks the bindings what the slots refer to.
-func (r *run) resolve() {
-	p := r.program
-	if cap(r.slots) < len(p.Slots) {
-		r.slots = make([]kernel.Memory, len(p.Slots))
-	}
-	r.slots = r.slots[:len(p.Slots)]
-	for i := range p.Slots {
-		switch s := &p.Slots[i]; s.Kind {
-		case program.SlotBuffer:
-			r.slots[i] = r.Bindings.Memory(s.Set, s.Binding, s.Element)
-		case program.SlotPush:
-			r.slots[i] = slice(r.PushConstants)
-		case program.SlotData:
-			r.slots[i] = slice(p.Data)
-		}
-	}
-}
-
-// begin prepares the worker for a dispatch.
-func (w *worker) begin(r *run) {
-	w.run = r
+// begin prepares the worker for an execution.
+func (w *worker) begin(x *execution) {
+	w.run = x
 	w.ticks = ticks
-	for i := range w.slots {
-		if w.program.Slots[i].Kind == program.SlotShared {
-			w.slots[i] = slice(w.shared)
-		} else {
-			w.slots[i] = r.slots[i]
-		}
-	}
+	copy(w.slots, x.slots)
 	clear(w.images)
 	w.native = w.engine.native
 	for _, m := range w.slots {
@@ -46,7 +21,6 @@ func (w *worker) begin(r *run) {
 			w.native = nil
 		}
 	}
-	w.beginBuiltins()
 	if w.adds != nil {
 		w.beginAdds()
 	}
@@ -68,19 +42,20 @@ func (w *worker) begin(r *run) {
 func (w *worker) beginAdds() {
 	var delayed []kernel.Memory
 	for i := range w.steps {
-		if w.steps[i].act == actDelayed {
+		if *w.steps[i].does() == actDelayed {
 			delayed = append(delayed, w.slots[w.steps[i].index])
 		}
 	}
 	for i := range w.steps {
 		s := &w.steps[i]
-		s.act = w.engine.steps[i].act
-		if s.inst.Code != program.Access || s.inst.Dynamic || s.act == actDelayed ||
+		act := s.does()
+		*act = *w.engine.steps[i].does()
+		if s.inst.Code != program.Access || s.inst.Dynamic || *act == actDelayed ||
 			w.program.Slots[s.index].Kind != program.SlotBuffer {
 			continue
 		}
 		if ops.Updates(s.inst.Op) || slices.ContainsFunc(delayed, w.slots[s.index].Overlaps) {
-			s.act = actFlushed
+			*act = actFlushed
 		}
 	}
 }
@@ -92,7 +67,7 @@ func (w *worker) flush() {
 	}
 }
 
-// end forgets the dispatch: memory that is not Go's may be given back now.
+// end forgets the execution: memory that is not Go's may be given back now.
 func (w *worker) end() {
 	w.flush()
 	if w.run.stream {
@@ -104,37 +79,8 @@ func (w *worker) end() {
 	w.dynamic.forget()
 }
 
-// groups executes the workgroups from one number to the next, x fastest. It says whether they came to their end.
-func (w *worker) groups(from, to uint64) bool {
-	size := &w.run.Groups
-	row := from / uint64(size[0])
-	id := [3]uint32{uint32(from % uint64(size[0])), uint32(row % uint64(size[1])), uint32(row / uint64(size[1]))}
-	for from < to {
-		n := uint32(1)
-		w.beginGroup(&id)
-		if w.engine.rows && w.native != nil {
-			n = uint32(min(to-from, uint64(size[0]-id[0]), max(ticks, rowTime/w.engine.estimate)))
-			w.runGroups(n)
-		} else if !w.execute() {
-			return false
-		}
-		if w.tick(int(n), -1) {
-			return false
-		}
-		from += uint64(n)
-		for i := range id {
-			id[i] += n
-			if id[i] < size[i] {
-				break
-			}
-			id[i], n = 0, 1
-		}
-	}
-	return true
-}
-
-// tick says whether the dispatch has been stopped; now and then it asks Stop. The loop is the one that goes round, or
-// -1 behind n workgroups.
+// tick says whether the execution has been stopped; now and then it asks Stop. The loop is the one that goes round, or
+// -1 behind n batches.
 func (w *worker) tick(n int, loop int32) bool {
 	w.ticks -= n
 	if w.ticks <= 0 {
@@ -150,14 +96,6 @@ func (w *worker) tick(n int, loop int32) bool {
 		return true
 	}
 	return false
-}
-
-func (w *worker) beginGroup(id *[3]uint32) {
-	w.beginGroupBuiltins(id)
-	if w.program.ZeroShared {
-		clear(w.shared)
-	}
-	w.activate(w.start, w.initial)
 }
 
 // activate makes the lanes of a span of a mask the active ones.
@@ -245,15 +183,15 @@ func (w *worker) narrow(s *step) int {
 	return someLeft
 }
 
-// prefix does what narrow would for the first lanes of a workgroup. If lanes are inactive or wait it does nothing and
+// prefix does what narrow would for the first lanes of a batch. If lanes are inactive or wait it does nothing and
 // returns notNarrowed: narrow runs next.
 func (w *worker) prefix(s, narrow *step) int {
 	to, rest := &w.pending[narrow.to], &w.pending[narrow.other]
 	ends := int(narrow.other) == len(w.pending)-1 // nobody asks for the others
-	if w.active != w.start || !to.empty() || !ends && !rest.empty() {
+	lanes := w.program.Lanes
+	if w.active.lanes != lanes || !to.empty() || !ends && !rest.empty() {
 		return notNarrowed
 	}
-	lanes := w.program.Lanes
 	first, bound := int64(s.first[0]), int64(s.base[0])
 	if first+int64(lanes) > 1<<31 {
 		return notNarrowed // some are less than others before them, or negative
@@ -267,7 +205,7 @@ func (w *worker) prefix(s, narrow *step) int {
 	}
 	whole := n / kernel.Width
 	if !ends {
-		rest.fill(span{whole, w.start.end, lanes - n})
+		rest.fill(span{whole, w.engine.chunks, lanes - n})
 		if n%kernel.Width != 0 {
 			rest.write()
 			w.clearLanes(rest.register, whole, 0, n%kernel.Width)
@@ -308,7 +246,7 @@ func (w *worker) waiting(m *pending) bool {
 	return lanes > 0
 }
 
-// execute executes the instructions for a workgroup. It says whether it came to the end.
+// execute executes the instructions for the lanes that are active. It says whether it came to the end.
 func (w *worker) execute() bool {
 	steps := w.steps
 	next := 0
@@ -402,7 +340,7 @@ func (w *worker) execute() bool {
 }
 
 // pass executes what moves lanes between masks in one pass (see engine.fuse), and what goes round for lanes that wait.
-// Next is the number of the step behind s. The result is the number of the step to go on with, or -1 if the dispatch is
+// Next is the number of the step behind s. The result is the number of the step to go on with, or -1 if it is
 // to stop.
 func (w *worker) pass(s *step, act action, next int) int {
 	switch act {
@@ -480,6 +418,8 @@ func (w *worker) other(s *step, act action) {
 		w.print(&w.program.Prints[s.index])
 	case actLength:
 		w.arrayLength(s)
+	case actEffect:
+		w.effect(s)
 	case actNothing:
 	}
 }

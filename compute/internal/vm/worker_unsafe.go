@@ -15,17 +15,18 @@ import (
 // align is what register files and shared memory begin at a multiple of: a line of the cache.
 const align = 64
 
-// worker executes workgroups of a program, one after the other.
+// worker executes batches of lanes of a program, one after the other. The driver of a stage embeds it. It says which
+// lanes the batches have (setBatch), begins one (restart), fills the registers of what goes in, lets it execute, and
+// reads the registers of what comes out (setUniform, chunk32, chunk64).
 type worker struct {
 	engine   *Engine
 	program  *program.Program
 	kernels  *kernel.Set
-	run      *run
+	run      *execution
 	file     []byte // the registers
 	steps    []step
 	slots    []kernel.Memory
 	privates []kernel.Memory
-	shared   []byte
 	images   []imageBinding
 	lookup   sampling.Lookup // what an instruction that samples asks for, until it is done
 	pending  []pending       // of each mask register that control flow uses; the last one takes the lanes that end
@@ -35,17 +36,17 @@ type worker struct {
 	mask    kernel.Register // the execution mask in the chunks of active, or none where it is full
 	source  kernel.Register // the same, or ones
 	lanes   kernel.Register // for the execution mask of a part of the lanes
-	start   span            // of the execution mask at the start of a workgroup
+	start   span            // of the execution mask at the start of a batch
 	initial kernel.Register // that mask
 	ones    kernel.Register
 	ticks   int // until Stop is asked
 	fence   atomic.Uint32
 
-	builtins builtins
-	dynamic  dynamic
-	group    group
-	native   *native.Code // nil if the program has none, or not for the memory of this dispatch
-	adds     *kernel.Adds // nil if the program has none that wait
+	effects effects
+	dynamic dynamic
+	group   group
+	native  *native.Code // nil if the program has none, or not for the memory of this execution
+	adds    *kernel.Adds // nil if the program has none that wait
 }
 
 // pending is a mask register that collects lanes for an Enter or Again.
@@ -87,19 +88,15 @@ func aligned(n int) []byte {
 	return b[skip : int(skip)+n : int(skip)+n]
 }
 
-func newWorker(e *Engine, p *program.Program) *worker {
-	w := &worker{
-		engine:   e,
-		program:  p,
-		kernels:  e.kernels,
-		file:     aligned(int(p.FileSize) + max(native.Scratch+32*maxNames, e.area)),
-		steps:    append([]step(nil), e.steps...),
-		slots:    make([]kernel.Memory, len(p.Slots)),
-		privates: make([]kernel.Memory, len(e.privates)),
-		shared:   aligned(int(p.Shared)),
-		images:   make([]imageBinding, len(p.Images)),
-		pending:  make([]pending, len(e.masks)+1),
-	}
+// init makes all that a worker has. Its batches have all lanes of the program.
+func (w *worker) init(e *Engine, p *program.Program) {
+	w.engine, w.program, w.kernels = e, p, e.kernels
+	w.file = aligned(int(p.FileSize) + max(native.Scratch+32*maxNames, e.area))
+	w.steps = append([]step(nil), e.steps...)
+	w.slots = make([]kernel.Memory, len(p.Slots))
+	w.privates = make([]kernel.Memory, len(e.privates))
+	w.images = make([]imageBinding, len(p.Images))
+	w.pending = make([]pending, len(e.masks)+1)
 	w.dynamic.init()
 	for i, private := range e.privates {
 		size := uint64(private.base.Size)
@@ -119,12 +116,6 @@ func newWorker(e *Engine, p *program.Program) *worker {
 	for _, c := range p.Constants {
 		w.setUniform(c.Register, c.Bits)
 	}
-	w.start = span{0, e.chunks, p.Lanes}
-	initial := make([]uint32, e.chunks*kernel.Width)
-	for i := range p.Lanes {
-		initial[i] = ^uint32(0)
-	}
-	w.initial, _ = newRegister(initial)
 	w.ones, _ = newRegister(allLanes[:])
 	w.ones.Step = 0
 	if slices.ContainsFunc(p.Insts, func(in program.Inst) bool { return in.Code == program.AccessPhysical }) {
@@ -133,8 +124,15 @@ func newWorker(e *Engine, p *program.Program) *worker {
 	if e.delays {
 		w.adds = new(kernel.Adds)
 	}
-	w.bindBuiltins()
-	return w
+	w.initial, _ = newRegister(make([]uint32, e.chunks*kernel.Width))
+	if e.Partial {
+		w.effects.init(e.chunks)
+	}
+	all := make([]uint8, e.chunks)
+	for lane := range p.Lanes {
+		all[lane/kernel.Width] |= 1 << (lane % kernel.Width)
+	}
+	w.setBatch(all, all)
 }
 
 // bind says where a register lies in the worker's file.
@@ -181,10 +179,9 @@ func (w *worker) bindStep(s *step) {
 	}
 }
 
-// runGroups executes the program for workgroups that follow each other along x, where native is all of it.
-func (w *worker) runGroups(n uint32) {
+// runRow executes the program for n batches, each of whose input in Engine.rows is one more than in the one before.
+func (w *worker) runRow(n uint32) {
 	w.native.RunGroups(w.mode(), n, w.file, unsafe.SliceData(w.slots), w.start.end)
-	w.builtins.skipGroups(n)
 }
 
 // mode is how the active lanes execute machine code.
@@ -198,10 +195,26 @@ func (w *worker) mode() native.Mode {
 	return native.Plain
 }
 
-// runNative executes a run of steps.
+// runNative executes a run of steps. What looks at a mask in it are either stores or moves where batches are partial
+// (maskUses).
 func (w *worker) runNative(run int) {
-	w.native.Run(run, w.mode(), unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), w.mask.Base,
-		w.active.first, w.active.end-w.active.first)
+	mode, mask := w.mode(), w.mask.Base
+	if w.effects.some && w.engine.storing[run] {
+		w.findActing()
+		mode, mask = native.Masked, w.effects.acting.Base
+	}
+	w.native.Run(run, mode, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), mask, w.active.first,
+		w.active.end-w.active.first)
+}
+
+// setLanes lets chunks of a mask have the lanes whose bits are set.
+func setLanes(r kernel.Register, lanes []uint8) {
+	chunks := unsafe.Slice((*[kernel.Width]uint32)(r.Base), len(lanes))
+	for i, set := range lanes {
+		for lane := range kernel.Width {
+			chunks[i][lane] = -uint32(set >> lane & 1)
+		}
+	}
 }
 
 // runPart executes a region until it pauses.
