@@ -107,11 +107,11 @@ func (h *hosts) run(t *testing.T, server, client string) string {
 	s, c := h.command(t, 1, strings.Fields(server)...), h.command(t, 0, strings.Fields(client)...)
 	s.Stdout, s.Stderr, c.Stdout, c.Stderr = &said[0], &said[0], &said[1], &said[1]
 	h.serve(t, 1, s)
-	failedClient := c.Run()
+	failedClient := failure(c.Run(), &said[1])
 	if failedClient != nil {
 		_ = s.Process.Kill()
 	}
-	failedServer := s.Wait()
+	failedServer := failure(s.Wait(), &said[0])
 	if failedClient != nil || failedServer != nil {
 		t.Fatalf("%s: client %v, server %v\n%s\n%s", client, failedClient, failedServer, said[1].String(), said[0].String())
 	}
@@ -184,7 +184,9 @@ func TestHosts(t *testing.T) {
 		}
 	})
 	t.Run("rping", func(t *testing.T) {
-		const line = "rping -a 10.9.0.2 -C 10 -V "
-		h.run(t, line+"-s", line+"-c")
+		const line = "rping -a 10.9.0.2 -C 10 -vV "
+		if said := h.run(t, line+"-s", line+"-c"); !strings.Contains(said, "\nping data: rdma-ping-9: ") {
+			t.Errorf("it doesn't tell the last ping: %s", said)
+		}
 	})
 }
