@@ -35,12 +35,11 @@ func both(t *testing.T, server, client []string, listens func() bool) (said [2]s
 		time.Sleep(10 * time.Millisecond)
 	}
 	failedClient := failure(start(1, client).Wait(), &out[1])
-	endless := server[0] == "cmtime" // it serves one client after the other
-	if failedClient != nil || endless {
+	if failedClient != nil || endless(server) {
 		cancel()
 	}
 	failedServer := failure(s.Wait(), &out[0])
-	if endless {
+	if endless(server) {
 		failedServer = nil
 	}
 	if failedClient != nil || failedServer != nil {
@@ -48,6 +47,9 @@ func both(t *testing.T, server, client []string, listens func() bool) (said [2]s
 	}
 	return [2]string{out[0].String(), out[1].String()}
 }
+
+// endless says whether a server serves one client after the other.
+func endless(server []string) bool { return server[0] == "cmtime" }
 
 // TestRDMACM runs the programs of rdmacm-utils, and perftest by connection management.
 func TestRDMACM(t *testing.T) {
