@@ -66,10 +66,11 @@ import (
 
 var logger = log.New(stderr.Writer)
 
-// missing is a function that there is not.
+// missing is a function that there is not. It may be the first that a program calls.
 func missing(name string) func(*cabi.Call) {
 	var told atomic.Bool
 	return func(c *cabi.Call) {
+		_, _ = start() // so that the log has its level; who asks for devices gets its error
 		if !told.Swap(true) {
 			logger.Warn("there is no such function here", "function", name)
 		}
@@ -92,7 +93,7 @@ func Fill(names, slots, n uintptr) (filled int32) {
 	return filled
 }
 
-// start readies the process, when it first asks for devices. Errors: config.ErrSetting, those of gate.Prepare and of a
+// start readies the process, when it first asks for devices or for what there is not. Errors: config.ErrSetting, those of gate.Prepare and of a
 // report's files.
 var start = sync.OnceValues(func() (*config.Settings, error) {
 	if err := gate.Prepare(); err != nil {

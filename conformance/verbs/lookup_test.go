@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // symbolMaps are the public functions of rdma-core, NAME@NODE, as its symbol maps have them. Of a name that stands in two
@@ -111,5 +113,32 @@ func TestOtherProcesses(t *testing.T) {
 			client := append(server[:len(server):len(server)], "127.0.0.1")
 			both(t, server, client, listensAt(port))
 		})
+	}
+}
+
+// TestUnsupported calls functions that there are not, each twice, before the program has asked for a device. They answer
+// EOPNOTSUPP each in its way. The log tells each once as a warning, and nothing by default, since programs try them out.
+func TestUnsupported(t *testing.T) {
+	program := compile(t, "unsupported.c")
+	for level, want := range map[string][]string{
+		"warn":  {"ibv_import_device", "ibv_query_ece", "rdma_join_multicast", "rdma_set_local_ece", "rsocket"},
+		"error": nil,
+	} {
+		cmd := command(t, program)
+		cmd.Env = append(cmd.Env, "FARSIDE_LOG="+level)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", level, err, out)
+		}
+		var told []string
+		for line := range strings.Lines(string(out)) {
+			if _, name, ok := strings.Cut(line, `level=WARN msg="there is no such function here" function=`); ok {
+				told = append(told, strings.TrimSpace(name))
+			}
+		}
+		slices.Sort(told)
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("%s: -want +told: %s\n%s", level, diff, out)
+		}
 	}
 }
