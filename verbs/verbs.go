@@ -14,10 +14,10 @@
 // Queue pairs of RC, UC, UD and XRC with shared receive queues; send, RDMA write and read, atomics of 64 bits,
 // invalidation; memory regions of the process, of devices by remote address, and of dma-bufs and memfds; windows of
 // types 1 and 2B; completion channels and asynchronous events; the extended interface of queue pairs and completion
-// queues; all of rdma_cm but multicast and ECE. docs/verbs.md has the table. Packets travel by shared memory between the
-// processes of one user in a network namespace, by RoCEv2 over UDP port 4791 between hosts. The attributes of the device
-// are the limits: 65536 queue pairs, 32768 requests in a queue, 32 scatter and gather entries, 2^20 regions and as
-// many windows, messages of 1 GiB, one P_Key. A queue that is full answers ENOMEM.
+// queues; all of rdma_cm but multicast and ECE. docs/verbs.md has the table. Packets travel by shared memory between
+// the processes of one user in a network namespace, by RoCEv2 over UDP port 4791 between hosts. The attributes of the
+// device are the limits: 65536 queue pairs, 32768 requests in a queue, 32 scatter and gather entries, 2^20 regions and
+// as many windows, messages of 1 GiB, one P_Key. A queue that is full answers ENOMEM.
 //
 // # What is refused, and how
 //
@@ -93,8 +93,8 @@ func Fill(names, slots, n uintptr) (filled int32) {
 	return filled
 }
 
-// start readies the process, when it first asks for devices or for what there is not. Errors: config.ErrSetting, those of gate.Prepare and of a
-// report's files.
+// start readies the process, when it first asks for devices or for what there is not. Errors: config.ErrSetting, those
+// of gate.Prepare and of a report's files.
 var start = sync.OnceValues(func() (*config.Settings, error) {
 	if err := gate.Prepare(); err != nil {
 		return nil, err

@@ -24,8 +24,8 @@ func gpuProgram(t *testing.T) (program, shader string) {
 }
 
 // TestDeviceMemory runs a Vulkan program that registers device memory by its remote address, and a peer that knows
-// verbs alone. The peer reads and checks what a queue, a shader and a queue pair of the owner wrote; it writes and adds what they
-// find; and it is refused once the memory has been freed.
+// verbs alone. The peer reads and checks what a queue, a shader and a queue pair of the owner wrote; it writes and adds
+// what they find; and it is refused once the memory has been freed.
 func TestDeviceMemory(t *testing.T) {
 	program, shader := gpuProgram(t)
 	t.Run("one host", func(t *testing.T) {

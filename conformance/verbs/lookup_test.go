@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// symbolMaps are the public functions of rdma-core, NAME@NODE, as its symbol maps have them. Of a name that stands in two
-// nodes, the first one has an older function, which no program asks for any more.
+// symbolMaps are the public functions of rdma-core, NAME@NODE, as its symbol maps have them. Of a name that stands in
+// two nodes, the first one has an older function, which no program asks for any more.
 func symbolMaps(t *testing.T) (current, old []string) {
 	t.Helper()
 	b, err := os.ReadFile("testdata/symbols.txt")
@@ -44,9 +44,9 @@ func symbolMaps(t *testing.T) (current, old []string) {
 	return current, old
 }
 
-// TestLookups has a program look all public functions up by dlvsym, in the library and with the version that rdma-core's
-// symbol maps have for them, and call some that it has found: each is Farside's. A name in a version that it was never in
-// isn't found.
+// TestLookups has a program look all public functions up by dlvsym, in the library and with the version that
+// rdma-core's symbol maps have for them, and call some that it has found: each is Farside's. A name in a version that
+// it was never in isn't found.
 func TestLookups(t *testing.T) {
 	current, old := symbolMaps(t)
 	if len(current) < 150 {
@@ -105,8 +105,8 @@ func TestOtherProcesses(t *testing.T) {
 	if err := bare.Run(); err == nil || bare.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGSYS {
 		t.Fatalf("the guard does not work: %v", err)
 	}
-	for _, line := range []string{"ibv_rc_pingpong -g 0 -n 100 -s 100000 -c", "ib_write_bw -F -n 100", "ib_read_bw -F -n 100",
-		"ib_atomic_bw -F -n 100"} {
+	for _, line := range []string{"ibv_rc_pingpong -g 0 -n 100 -s 100000 -c", "ib_write_bw -F -n 100",
+		"ib_read_bw -F -n 100", "ib_atomic_bw -F -n 100"} {
 		t.Run(line, func(t *testing.T) {
 			port := freePort(t)
 			server := append([]string{guard}, append(strings.Fields(line), "-p", port)...)
@@ -116,8 +116,9 @@ func TestOtherProcesses(t *testing.T) {
 	}
 }
 
-// TestUnsupported calls functions that there are not, each twice, before the program has asked for a device. They answer
-// EOPNOTSUPP each in its way. The log tells each once as a warning, and nothing by default, since programs try them out.
+// TestUnsupported calls functions that there are not, each twice, before the program has asked for a device. They
+// answer EOPNOTSUPP each in its way. The log tells each once as a warning, and nothing by default, since programs try
+// them out.
 func TestUnsupported(t *testing.T) {
 	program := compile(t, "unsupported.c")
 	for level, want := range map[string][]string{

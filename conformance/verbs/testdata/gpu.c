@@ -1,5 +1,5 @@
-// Two programs. The owner uses Vulkan and verbs: it registers device memory, by its remote address or a descriptor of it,
-// and its queue and a shader look at what the peer did, and work on it. The peer knows verbs alone.
+// Two programs. The owner uses Vulkan and verbs: it registers device memory, by its remote address or a descriptor of
+// it, and its queue and a shader look at what the peer did, and work on it. The peer knows verbs alone.
 //
 // gpu (owner SHADER|peer) (address|opaque_fd|dma_buf)
 #include "meet.h"

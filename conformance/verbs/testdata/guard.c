@@ -1,5 +1,5 @@
-// Runs a program that the kernel kills when it reaches into another process: process_vm_readv, process_vm_writev, ptrace,
-// pidfd_getfd. Yama and Docker refuse these.
+// Runs a program that the kernel kills when it reaches into another process: process_vm_readv, process_vm_writev,
+// ptrace, pidfd_getfd. Yama and Docker refuse these.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

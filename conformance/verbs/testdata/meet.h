@@ -1,6 +1,6 @@
-// Two programs that talk by lines on standard input and output, each with a queue pair to the other one; and the one of them
-// that knows verbs alone, the peer. What memory holds is the words of a pattern, in one of which a number was added to 64
-// bits.
+// Two programs that talk by lines on standard input and output, each with a queue pair to the other one; and the one of
+// them that knows verbs alone, the peer. What memory holds is the words of a pattern, in one of which a number was
+// added to 64 bits.
 #include "common.h"
 
 enum { SIZE = 1 << 20, WORDS = SIZE / 4, RIGHTS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
@@ -46,7 +46,8 @@ static inline void meet(uint64_t *address, uint32_t *key) {
 	connect_to_host(qp, number, gid);
 }
 
-static inline enum ibv_wc_status work(enum ibv_wr_opcode opcode, struct ibv_sge sge, uint64_t to, uint32_t key, uint64_t add) {
+static inline enum ibv_wc_status work(enum ibv_wr_opcode opcode, struct ibv_sge sge, uint64_t to, uint32_t key,
+				      uint64_t add) {
 	struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED}, *bad;
 	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr.wr.atomic.remote_addr = to;
@@ -83,8 +84,8 @@ static inline int filled(const void *at, uint32_t pattern, uint64_t added) {
 	return 1;
 }
 
-// peer checks each byte that the owner's queue, shader and queue pair write. outlives says that the owner's region outlives
-// the memory of its device, until the owner has ended it.
+// peer checks each byte that the owner's queue, shader and queue pair write. outlives says that the owner's region
+// outlives the memory of its device, until the owner has ended it.
 static inline int peer(int outlives) {
 	open_device();
 	NEED((pd = ibv_alloc_pd(context)));

@@ -33,7 +33,7 @@ from tests import base
 
 
 def device_address():
-    """The address of the device's first GID: the first one of an interface that is up, loopback's if no other has one."""
+    """The address of the device's first GID: that of an interface that is up, loopback's if no other has one."""
     up, loopback, get_flags, get_address = 1, 8, 0x8913, 0x8915  # linux/if.h, linux/sockios.h
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         for _, name in socket.if_nameindex():

@@ -1,6 +1,6 @@
 #version 450
-// Counts the words of memory that don't have a pattern, in one of which a number was added to 64 bits, and writes another
-// pattern. The pattern is meet.h's.
+// Counts the words of memory that don't have a pattern, in one of which a number was added to 64 bits, and writes
+// another pattern. The pattern is meet.h's.
 layout(local_size_x = 64) in;
 layout(std430, binding = 0) buffer Memory { uint words[]; };
 layout(std430, binding = 1) buffer Wrong { uint wrong; };

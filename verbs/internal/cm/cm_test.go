@@ -493,8 +493,8 @@ func TestNobodysEvents(t *testing.T) {
 	}
 }
 
-// meanwhile does something under the manager's lock once an event has been taken from its channel, before anybody can ask
-// whether the application gets it.
+// meanwhile does something under the manager's lock once an event has been taken from its channel, before anybody can
+// ask whether the application gets it.
 func (p *process) meanwhile(do func()) (seen func(*Event)) {
 	return func(*Event) {
 		p.manager.mu.Lock()
@@ -583,8 +583,8 @@ func TestMoveListener(t *testing.T) {
 	want(t, to, ibv.RDMA_CM_EVENT_REJECTED)
 }
 
-// TestWaitOfClosedChannel has a thread wait on when the event that woke it is nobody's and the channel is closed: because
-// the event is taken back before the thread has it, or after that.
+// TestWaitOfClosedChannel has a thread wait on when the event that woke it is nobody's and the channel is closed:
+// because the event is taken back before the thread has it, or after that.
 func TestWaitOfClosedChannel(t *testing.T) {
 	p := newWorld(0).process("10.0.0.1")
 	for _, taken := range []bool{false, true} {
