@@ -1,7 +1,10 @@
 package verbs
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -14,6 +17,7 @@ func TestSoftwareBetweenHosts(t *testing.T) {
 	need(t, "qperf", "qperf")
 	need(t, "fio", "fio")
 	const server, port = "10.9.0.2", "18700"
+	program := ring(t)
 	h := newHosts(t)
 	for _, c := range []struct{ server, client, want string }{
 		{"ucmatose -c 4", "ucmatose -c 4 -s " + server, `return status 0`},
@@ -43,6 +47,22 @@ func TestSoftwareBetweenHosts(t *testing.T) {
 			s := farside(t, "env", "UCX_TLS=self,"+c.transports, "ucx_perftest", "-p", port)
 			client := append(append(s[:len(s):len(s)], strings.Fields(c.args)...), "-n", "100", server)
 			wants(t, h.both(t, s, client)[1], ucxResult)
+		})
+	}
+	for name := range mpis {
+		t.Run("mpirun "+name, func(t *testing.T) {
+			// What mpirun starts its program on the other host with, which must see the files of devices there.
+			start := []string{"exec", "nsenter", "--net", "--target", strconv.Itoa(h[1].Process.Pid)}
+			if name == "ucx" {
+				start = append(start, farside(t)...)
+			}
+			agent := filepath.Join(t.TempDir(), "agent")
+			text := "#!/bin/sh\nshift\n" + strings.Join(start, " ") + ` sh -c "$*"` + "\n"
+			if err := os.WriteFile(agent, []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			mpi(t, name, program, func(line []string) *exec.Cmd { return h.command(t, 0, line...) },
+				"--host", "10.9.0.1:1,"+server+":2", "--mca", "plm_rsh_agent", agent)
 		})
 	}
 	for _, args := range libfabrics {

@@ -152,34 +152,49 @@ func TestUCX(t *testing.T) {
 // ucxResult is what ucx_perftest's client says at its end.
 const ucxResult = `(?m)^Final: +100 +[\d.]+ `
 
-// TestMPI runs a program of Open MPI that checks what it gets, by UCX and by libfabric.
-func TestMPI(t *testing.T) {
+// ring makes a program of Open MPI that checks what it gets.
+func ring(t *testing.T) (program string) {
+	t.Helper()
 	need(t, "libopenmpi-dev", "mpicc")
 	need(t, "openmpi-bin", "mpirun")
-	program := filepath.Join(t.TempDir(), "ring")
+	program = filepath.Join(t.TempDir(), "ring")
 	compile := exec.Command("mpicc", "-O1", "-Wall", "-Werror", "-o", program, "testdata/ring.c")
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("mpicc: %v\n%s", err, out)
 	}
-	for _, c := range []struct{ name, args string }{
-		{"ucx", "--mca pml ucx -x UCX_TLS=self,rc_verbs,ud_verbs"},
-		{"ofi", "--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include verbs;ofi_rxm"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			// mpirun ends its ranks when it is told to end, not when it is killed.
-			line := append([]string{"timeout", "-k", "5", "100", "mpirun", "-n", "3", "--oversubscribe", "--mca", "btl",
-				"^openib"}, strings.Fields(c.args)...)
-			cmd := command(t, line[0], append(line[1:], program)...)
-			if c.name == "ucx" {
-				line = farside(t, append(line, program)...)
-				cmd = command(t, line[0], line[1:]...)
-			}
-			cmd.Env = append(cmd.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "TMPDIR="+t.TempDir())
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v: %v\n%s", line, err, out)
-			}
-			wants(t, string(out), `(?m)^3 ranks agree$`)
+	return program
+}
+
+// mpis are mpirun's arguments for UCX and for libfabric.
+var mpis = map[string]string{
+	"ucx": "--mca pml ucx -x UCX_TLS=self,rc_verbs,ud_verbs",
+	"ofi": "--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include verbs;ofi_rxm",
+}
+
+// mpi runs three ranks of a program, with more arguments of mpirun.
+func mpi(t *testing.T, name, program string, command func(line []string) *exec.Cmd, more ...string) {
+	t.Helper()
+	// mpirun ends its ranks when it is told to end, not when it is killed.
+	line := append([]string{"timeout", "-k", "5", "100", "mpirun", "-n", "3", "--mca", "btl", "^openib"}, more...)
+	line = append(append(line, strings.Fields(mpis[name])...), program)
+	if name == "ucx" {
+		line = farside(t, line...)
+	}
+	cmd := command(line)
+	cmd.Env = append(cmd.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "TMPDIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", line, err, out)
+	}
+	wants(t, string(out), `(?m)^3 ranks agree$`)
+}
+
+// TestMPI runs a program of Open MPI by UCX and by libfabric.
+func TestMPI(t *testing.T) {
+	program := ring(t)
+	for name := range mpis {
+		t.Run(name, func(t *testing.T) {
+			mpi(t, name, program, func(line []string) *exec.Cmd { return command(t, line[0], line[1:]...) }, "--oversubscribe")
 		})
 	}
 }
