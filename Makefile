@@ -199,7 +199,7 @@ soak-fabric: ## run owners and peers of the fabric that are killed and restarted
 	$(GO) run ./conformance/fabricsoak $(SOAK)
 
 .PHONY: soak-verbs
-soak-verbs: ## run RDMA programs that are killed, stopped and restarted (SOAK='--duration 10m --processes 5')
+soak-verbs: ## run RDMA programs that are killed, stopped and restarted (SOAK='--duration 10m --processes 5 --apart')
 	@$(MAKE) build
 	@$(TOOL) verbs -- $(GO) run ./conformance/verbssoak $(SOAK)
 

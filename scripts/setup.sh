@@ -96,6 +96,9 @@ if [ "$purpose" = guest ]; then
 	need qemu-system-x86 "the machine in which the guest's kernel runs" command -v qemu-system-x86_64
 	need ibverbs-providers "lets these programs use the kernel's RDMA device" any /etc/libibverbs.d/rxe.driver
 	need xz-utils "unpacks the kernel's modules" command -v xz
+	need libvulkan-dev "its header is needed to compile a program with dma-bufs" any /usr/include/vulkan/vulkan_core.h
+	need libibverbs-dev "the same" any /usr/include/infiniband/verbs.h
+	need librdmacm-dev "the same" any /usr/include/rdma/rdma_cma.h
 fi
 if [ "$purpose" = arm64 ]; then
 	need gcc-aarch64-linux-gnu "compiles and links for arm64" command -v aarch64-linux-gnu-gcc

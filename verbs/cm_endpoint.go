@@ -200,10 +200,7 @@ func (id *identifier) passive(info *ibv.Addrinfo, pd, attr uintptr) error {
 	if err != nil {
 		return err
 	}
-	id.putAddresses()
-	if !a.Addr().IsUnspecified() {
-		id.putDevice()
-	}
+	id.bound(a.Addr())
 	if pd != 0 {
 		at[ibv.CMID](id.at).PD = pd
 	}

@@ -40,36 +40,27 @@ func getCMEvent(c *cabi.Call) {
 
 // nextEvent takes a channel's next event, does what librdmacm does when it comes, and returns its structure.
 func nextEvent(ch *eventChannel) (uintptr, error) {
-	for {
-		if at, err := takeEvent(ch); at != 0 || err != nil {
-			return at, err
-		}
-	}
-}
-
-// takeEvent is nextEvent, but for an event whose identifier another thread has destroyed meanwhile: that gives 0.
-func takeEvent(ch *eventChannel) (uintptr, error) {
 	var failed error
 	e, err := ch.engine.Next(func(e *cm.Event) {
+		failed = nil
 		if e.Type == ibv.RDMA_CM_EVENT_CONNECT_REQUEST {
 			failed = newRequest(ch, e)
+		}
+	}, func(e *cm.Event) {
+		if e.Type == ibv.RDMA_CM_EVENT_CONNECT_REQUEST { // its listener has gone, and nobody knows the new one
+			e.ID.Destroy()
+			identifiers.remove(e.ID.User.(*identifier).at)
 		}
 	})
 	if err != nil {
 		return 0, err
 	}
 	if failed != nil {
+		e.Ack()
 		e.ID.Destroy() // which says no
 		return 0, failed
 	}
 	id := e.ID.User.(*identifier)
-	if !e.Got() {
-		if e.Type == ibv.RDMA_CM_EVENT_CONNECT_REQUEST { // its listener has gone, and nobody knows the new one
-			e.ID.Destroy()
-			identifiers.remove(id.at)
-		}
-		return 0, nil
-	}
 	switch e.Type {
 	case ibv.RDMA_CM_EVENT_CONNECT_REQUEST:
 		id.putAddresses()

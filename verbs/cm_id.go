@@ -3,6 +3,7 @@ package verbs
 import (
 	"encoding/binary"
 	"errors"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
@@ -11,6 +12,7 @@ import (
 	"farside/internal/cabi"
 	"farside/internal/ibv"
 	"farside/verbs/internal/cm"
+	"farside/verbs/internal/engine"
 )
 
 var (
@@ -247,12 +249,21 @@ func bindAddr(c *cabi.Call) {
 		err = id.engine.Bind(a)
 	}
 	if err == nil {
-		id.putAddresses()
-		if !a.Addr().IsUnspecified() {
-			id.putDevice()
-		}
+		id.bound(a.Addr())
 	}
 	id.settle(c, err, false)
+}
+
+// bound tells the application what its identifier is bound to. As in the kernel, an address of loopback stands for any
+// device: libfabric then looks for an address by which other hosts reach it. On a host that has no other address, it is
+// the device's.
+func (id *identifier) bound(a netip.Addr) {
+	id.putAddresses()
+	first, ok := id.manager.context.engine.Device.GID(0)
+	if a.IsUnspecified() || a.IsLoopback() && ok && !engine.AddressOf(first).IsLoopback() {
+		return
+	}
+	id.putDevice()
 }
 
 // putDevice tells the application on which device the identifier is, and which domain its objects may be in.

@@ -9,6 +9,7 @@ import (
 
 	"farside/internal/cabi"
 	"farside/internal/ibv"
+	"farside/memory"
 	"farside/rdmasim"
 	"farside/verbs/internal/engine"
 )
@@ -201,8 +202,8 @@ func mapFile(fd int, offset, length uint64, write bool) (*file, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, err
 	}
-	if size := uint64(st.Size); length == 0 || offset > size || length > size-offset {
-		return nil, fmt.Errorf("%d bytes at %d of a file of %d: %w", length, offset, size, unix.EINVAL)
+	if size := payload(fd, uint64(st.Size)); length == 0 || offset > size || length > size-offset {
+		return nil, fmt.Errorf("%d bytes at %d of %d: %w", length, offset, size, unix.EINVAL)
 	}
 	protection := unix.PROT_READ
 	if write {
@@ -214,4 +215,22 @@ func mapFile(fd int, offset, length uint64, write bool) (*file, error) {
 		return nil, err
 	}
 	return &file{mapping: mapping, bytes: mapping[in:]}, nil
+}
+
+// payload is how many of the bytes of a file are memory: those of vkGetMemoryFdKHR's opaque descriptors end in a page
+// that says what they are.
+func payload(fd int, size uint64) uint64 {
+	page := memory.PageSize()
+	if size < 2*page {
+		return size
+	}
+	var b [memory.MetadataSize]byte
+	if n, err := unix.Pread(fd, b[:], int64(size-page)); err != nil || n != len(b) {
+		return size
+	}
+	m, err := memory.ParseMetadata(b[:])
+	if err != nil || memory.RoundUpToPage(m.Size)+page != size {
+		return size
+	}
+	return m.Size
 }

@@ -49,6 +49,8 @@ var plan = []step{
 	{Name: "validation", Tests: "conformance", Args: append(onFarside, "-test.run=^TestValidation$/dma_buf")},
 	// It needs root, which a developer's machine or a container may not give.
 	{Name: "rxe", Tests: "conformance/verbs", Args: []string{"-build=false", "-test.run=^TestRXE$"}},
+	{Name: "regions", Tests: "conformance/verbs",
+		Args: []string{"-build=false", "-test.run=^TestDescriptorMemory$/^dma_buf$/^one_host$"}},
 	{Name: "users", Tests: "rdmasim", Args: []string{"-test.run=^TestOtherUser$"}},
 }
 

@@ -34,13 +34,12 @@ func both(t *testing.T, server, client []string, listens func() bool) (said [2]s
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	failedClient := start(1, client).Wait()
-	endless := server[0] == "cmtime" // it serves one client after the other
-	if failedClient != nil || endless {
+	failedClient := failure(start(1, client).Wait(), &out[1])
+	if failedClient != nil || endless(server) {
 		cancel()
 	}
-	failedServer := s.Wait()
-	if endless {
+	failedServer := failure(s.Wait(), &out[0])
+	if endless(server) {
 		failedServer = nil
 	}
 	if failedClient != nil || failedServer != nil {
@@ -49,13 +48,16 @@ func both(t *testing.T, server, client []string, listens func() bool) (said [2]s
 	return [2]string{out[0].String(), out[1].String()}
 }
 
+// endless says whether a server serves one client after the other.
+func endless(server []string) bool { return server[0] == "cmtime" }
+
 // TestRDMACM runs the programs of rdmacm-utils, and perftest by connection management.
 func TestRDMACM(t *testing.T) {
 	need(t, "rdmacm-utils", "rping")
 	need(t, "perftest", "ib_write_bw")
 	for _, c := range []struct{ server, client, want string }{
-		{"rping -s -a 127.0.0.1 -p 7611 -C 20 -V", "rping -c -a 127.0.0.1 -p 7611 -C 20 -V", ``},
-		{"rping -s -a ::1 -p 7612 -C 5 -V -S 8192", "rping -c -a ::1 -p 7612 -C 5 -V -S 8192", ``},
+		{"rping -s -a 127.0.0.1 -p 7611 -C 20 -vV", "rping -c -a 127.0.0.1 -p 7611 -C 20 -vV", `ping data: rdma-ping-19: `},
+		{"rping -s -a ::1 -p 7612 -C 5 -vV -S 8192", "rping -c -a ::1 -p 7612 -C 5 -vV -S 8192", `ping data: rdma-ping-4: `},
 		{"ucmatose -p 7613 -c 4", "ucmatose -p 7613 -c 4 -s 127.0.0.1", `return status 0`},
 		{"udaddy -c 2", "udaddy -c 2 -s 127.0.0.1", `return status 0`},
 		{"cmtime -p 7615 -c 50 -b 127.0.0.1", "cmtime -p 7615 -c 50 -s 127.0.0.1", `(?m)^connect +: +[\d.]+`},

@@ -103,19 +103,28 @@ func (h *hosts) listeners(t *testing.T, i int) int {
 // run runs a server on the second host and its client on the first one, and returns what the client said.
 func (h *hosts) run(t *testing.T, server, client string) string {
 	t.Helper()
+	return h.both(t, strings.Fields(server), strings.Fields(client))[1]
+}
+
+// both runs a server on the second host and its client on the first one, and returns what they said. Both must succeed.
+func (h *hosts) both(t *testing.T, server, client []string) [2]string {
+	t.Helper()
 	var said [2]bytes.Buffer
-	s, c := h.command(t, 1, strings.Fields(server)...), h.command(t, 0, strings.Fields(client)...)
+	s, c := h.command(t, 1, server...), h.command(t, 0, client...)
 	s.Stdout, s.Stderr, c.Stdout, c.Stderr = &said[0], &said[0], &said[1], &said[1]
 	h.serve(t, 1, s)
-	failedClient := c.Run()
-	if failedClient != nil {
+	failedClient := failure(c.Run(), &said[1])
+	if failedClient != nil || endless(server) {
 		_ = s.Process.Kill()
 	}
-	failedServer := s.Wait()
-	if failedClient != nil || failedServer != nil {
-		t.Fatalf("%s: client %v, server %v\n%s\n%s", client, failedClient, failedServer, said[1].String(), said[0].String())
+	failedServer := failure(s.Wait(), &said[0])
+	if endless(server) {
+		failedServer = nil
 	}
-	return said[1].String()
+	if failedClient != nil || failedServer != nil {
+		t.Fatalf("%v: client %v, server %v\n%s\n%s", client, failedClient, failedServer, said[1].String(), said[0].String())
+	}
+	return [2]string{said[0].String(), said[1].String()}
 }
 
 // serve starts a server, and waits until its clients can come.
@@ -184,7 +193,9 @@ func TestHosts(t *testing.T) {
 		}
 	})
 	t.Run("rping", func(t *testing.T) {
-		const line = "rping -a 10.9.0.2 -C 10 -V "
-		h.run(t, line+"-s", line+"-c")
+		const line = "rping -a 10.9.0.2 -C 10 -vV "
+		if said := h.run(t, line+"-s", line+"-c"); !strings.Contains(said, "\nping data: rdma-ping-9: ") {
+			t.Errorf("it doesn't tell the last ping: %s", said)
+		}
 	})
 }

@@ -20,7 +20,8 @@ func TestLossBetweenHosts(t *testing.T) {
 		{"ib_write_bw -F -n 20 -u 17 -c XRC", "", `(?m)^ 65536 +20`},
 		{"ib_read_bw -F -n 20 -u 17", "", `(?m)^ 65536 +20`},
 		{"ib_send_bw -F -n 20 -u 17 -c XRC", "", `(?m)^ 65536 +20`},
-		{"rping -a 10.9.0.2 -C 5 -S 20000 -V -s", "rping -a 10.9.0.2 -C 5 -S 20000 -V -c", ``},
+		{"rping -a 10.9.0.2 -C 5 -S 20000 -vV -s", "rping -a 10.9.0.2 -C 5 -S 20000 -vV -c",
+			`(?m)^ping data: rdma-ping-4: `},
 	} {
 		if c.client == "" {
 			c.client = c.server + " 10.9.0.2"

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"bytes"
-	"context"
 	"net"
 	"os"
 	"os/exec"
@@ -84,14 +83,21 @@ func TestQperf(t *testing.T) {
 		t.Run(test, func(t *testing.T) {
 			t.Parallel() // each takes a second, by the clock
 			port := freePort(t)
-			server := []string{"qperf", "-lp", port}
-			// The last test, quit, ends the server.
-			line := "qperf -lp " + port + " 127.0.0.1 -t 1 -cm 1 " + test + " quit"
-			client := []string{"sh", "-c", "for try in $(seq 20); do said=$(" + line + " 2>&1); status=$?\n" +
-				"case $said in *'Event rejected'*) ;; *) break ;; esac; done; echo \"$said\"; exit $status"}
-			wants(t, both(t, server, client, listensAt(port))[1], `(?m)^ +(latency|bw|msg_rate) += +[\d.]+ `)
+			server, client := qperf(port, "127.0.0.1", test)
+			wants(t, both(t, server, client, listensAt(port))[1], qperfResult)
 		})
 	}
+}
+
+// qperfResult is what qperf's client says that has measured something.
+const qperfResult = `(?m)^ +(latency|bw|msg_rate) += +[\d.]+ `
+
+// qperf are the lines of a test of qperf, whose server is at a port of an address.
+func qperf(port, at, test string) (server, client []string) {
+	// The last test, quit, ends the server.
+	line := "qperf -lp " + port + " " + at + " -t 1 -cm 1 " + test + " quit"
+	return []string{"qperf", "-lp", port}, []string{"sh", "-c", "for try in $(seq 20); do said=$(" + line +
+		" 2>&1); status=$?\ncase $said in *'Event rejected'*) ;; *) break ;; esac; done; echo \"$said\"; exit $status"}
 }
 
 // TestFio runs fio's engine for RDMA. Its sends are not among the cases: they fail where the server is slow to post
@@ -102,15 +108,24 @@ func TestFio(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel() // they mostly sleep
 			port := freePort(t)
-			line := []string{"fio", "--name=job", "--ioengine=rdma", "--port=" + port, "--bs=64k", "--size=2m"}
-			server := append(line[:len(line):len(line)], "--rw=read", "--iodepth=16")
-			client := append(line[:len(line):len(line)], "--rw=write", "--iodepth=8", "--hostname=127.0.0.1", "--verb="+verb,
-				"--iodepth_batch_complete_max=8")
-			said := both(t, server, client, func() bool { return serving(t, port) })
-			wants(t, said[0], `err= 0:`)
-			wants(t, said[1], `(?s)err= 0:.* WRITE: .*io=2048KiB`)
+			server, client := fio(port, "127.0.0.1", verb)
+			fioDone(t, both(t, server, client, func() bool { return serving(t, port) }))
 		})
 	}
+}
+
+// fio are the lines of fio's server at a port of an address, and of its client, which writes or reads.
+func fio(port, at, verb string) (server, client []string) {
+	line := []string{"fio", "--name=job", "--ioengine=rdma", "--port=" + port, "--bs=64k", "--size=2m"}
+	return append(line[:len(line):len(line)], "--rw=read", "--iodepth=16"), append(line[:len(line):len(line)],
+		"--rw=write", "--iodepth=8", "--hostname="+at, "--verb="+verb, "--iodepth_batch_complete_max=8")
+}
+
+// fioDone checks what the two said.
+func fioDone(t *testing.T, said [2]string) {
+	t.Helper()
+	wants(t, said[0], `err= 0:`)
+	wants(t, said[1], `(?s)err= 0:.* WRITE: .*io=2048KiB`)
 }
 
 // TestUCX runs UCX's benchmark by RC and by UD. UCX connects RC by UD.
@@ -129,39 +144,57 @@ func TestUCX(t *testing.T) {
 			port := freePort(t)
 			server := farside(t, "env", "UCX_TLS=self,"+c.transports, "ucx_perftest", "-p", port)
 			client := append(append(server[:len(server):len(server)], strings.Fields(c.args)...), "-n", "100", "127.0.0.1")
-			wants(t, both(t, server, client, listensAt(port))[1], `(?m)^Final: +100 +[\d.]+ `)
+			wants(t, both(t, server, client, listensAt(port))[1], ucxResult)
 		})
 	}
 }
 
-// TestMPI runs a program of Open MPI that checks what it gets, by UCX and by libfabric.
-func TestMPI(t *testing.T) {
+// ucxResult is what ucx_perftest's client says at its end.
+const ucxResult = `(?m)^Final: +100 +[\d.]+ `
+
+// ring makes a program of Open MPI that checks what it gets.
+func ring(t *testing.T) (program string) {
+	t.Helper()
 	need(t, "libopenmpi-dev", "mpicc")
 	need(t, "openmpi-bin", "mpirun")
-	program := filepath.Join(t.TempDir(), "ring")
+	program = filepath.Join(t.TempDir(), "ring")
 	compile := exec.Command("mpicc", "-O1", "-Wall", "-Werror", "-o", program, "testdata/ring.c")
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("mpicc: %v\n%s", err, out)
 	}
-	for _, c := range []struct{ name, args string }{
-		{"ucx", "--mca pml ucx -x UCX_TLS=self,rc_verbs,ud_verbs"},
-		{"ofi", "--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include verbs;ofi_rxm"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			// mpirun ends its ranks when it is told to end, not when it is killed.
-			line := append([]string{"timeout", "-k", "5", "100", "mpirun", "-n", "3", "--oversubscribe", "--mca", "btl",
-				"^openib"}, strings.Fields(c.args)...)
-			cmd := command(t, line[0], append(line[1:], program)...)
-			if c.name == "ucx" {
-				line = farside(t, append(line, program)...)
-				cmd = command(t, line[0], line[1:]...)
-			}
-			cmd.Env = append(cmd.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "TMPDIR="+t.TempDir())
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v: %v\n%s", line, err, out)
-			}
-			wants(t, string(out), `(?m)^3 ranks agree$`)
+	return program
+}
+
+// mpis are mpirun's arguments for UCX and for libfabric.
+var mpis = map[string]string{
+	"ucx": "--mca pml ucx -x UCX_TLS=self,rc_verbs,ud_verbs",
+	"ofi": "--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include verbs;ofi_rxm",
+}
+
+// mpi runs three ranks of a program, with more arguments of mpirun.
+func mpi(t *testing.T, name, program string, command func(line []string) *exec.Cmd, more ...string) {
+	t.Helper()
+	// mpirun ends its ranks when it is told to end, not when it is killed.
+	line := append([]string{"timeout", "-k", "5", "100", "mpirun", "-n", "3", "--mca", "btl", "^openib"}, more...)
+	line = append(append(line, strings.Fields(mpis[name])...), program)
+	if name == "ucx" {
+		line = farside(t, line...)
+	}
+	cmd := command(line)
+	cmd.Env = append(cmd.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "TMPDIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", line, err, out)
+	}
+	wants(t, string(out), `(?m)^3 ranks agree$`)
+}
+
+// TestMPI runs a program of Open MPI by UCX and by libfabric.
+func TestMPI(t *testing.T) {
+	program := ring(t)
+	for name := range mpis {
+		t.Run(name, func(t *testing.T) {
+			mpi(t, name, program, func(line []string) *exec.Cmd { return command(t, line[0], line[1:]...) }, "--oversubscribe")
 		})
 	}
 }
@@ -184,50 +217,57 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// TestLibfabric runs libfabric's benchmark, which checks what comes, by connections and by datagrams as they are, and by
-// ofi_rxm, which makes connections by itself. The last row of each end counts, not how the programs end: where one has
-// ended, ofi_rxm destroys the other's queue pair before it has looked at all of its completions, which go with it then.
-// The other end fails, or waits for ever.
+// libfabrics are the ways by which fi_pingpong runs: connections and datagrams as they are, and ofi_rxm, which makes
+// connections by itself.
+var libfabrics = []string{"-p verbs -e msg", "-p verbs -e dgram", "-p verbs;ofi_rxm -e rdm"}
+
+// TestLibfabric runs libfabric's benchmark, which checks what comes.
 func TestLibfabric(t *testing.T) {
 	need(t, "libfabric-bin", "fi_pingpong")
-	for _, args := range []string{"-p verbs -e msg", "-p verbs -e dgram", "-p verbs;ofi_rxm -e rdm"} {
+	for _, args := range libfabrics {
 		t.Run(args, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), timeout)
-			defer cancel()
 			port := freePort(t)
-			size, row := "65536", `(?m)^64k +20 +=20 `
-			if strings.Contains(args, "dgram") {
-				size, row = "1024", `(?m)^1k +20 +=20 `
-			}
-			// stdbuf has each row come when it is there.
-			line := append([]string{"stdbuf", "-oL", "fi_pingpong", "-c", "-I", "20", "-S", size}, strings.Fields(args)...)
-			var said [2]lines
-			var ends [2]chan struct{}
-			for i, more := range [][]string{{"-B", port}, {"-P", port, "127.0.0.1"}} {
-				cmd := exec.CommandContext(ctx, line[0], append(line[1:len(line):len(line)], more...)...)
-				grouped(cmd)
-				cmd.Env = environment(t)
-				cmd.Stdout, cmd.Stderr = &said[i], &said[i]
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				ends[i] = make(chan struct{})
-				go func() {
-					_ = cmd.Wait()
-					close(ends[i])
-				}()
-				for ; i == 0 && !listensAt(port)() && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
-				}
-			}
-			defer func() { // os/exec writes until they have ended
-				cancel()
-				<-ends[0]
-				<-ends[1]
-			}()
-			for i := range said {
-				waitFor(t, row, &said[i], ends[i])
-			}
+			libfabric(t, args, port, "127.0.0.1", listensAt(port), func(_ int, line []string) *exec.Cmd {
+				return command(t, line[0], line[1:]...)
+			})
 		})
+	}
+}
+
+// libfabric runs fi_pingpong, a server (0) at a port of an address and its client (1). The last row of each end counts,
+// not how the programs end: where one has ended, ofi_rxm destroys the other's queue pair before it has looked at all of
+// its completions, which go with it then. The other end fails, or waits for ever.
+func libfabric(t *testing.T, args, port, at string, listens func() bool, command func(i int, line []string) *exec.Cmd) {
+	t.Helper()
+	size, row := "65536", `(?m)^64k +20 +=20 `
+	if strings.Contains(args, "dgram") {
+		size, row = "1024", `(?m)^1k +20 +=20 `
+	}
+	// stdbuf has each row come when it is there.
+	line := append([]string{"stdbuf", "-oL", "fi_pingpong", "-c", "-I", "20", "-S", size}, strings.Fields(args)...)
+	var said [2]lines
+	var ends [2]chan struct{}
+	for i, more := range [][]string{{"-B", port}, {"-P", port, at}} {
+		cmd := command(i, append(line[:len(line):len(line)], more...))
+		cmd.Stdout, cmd.Stderr = &said[i], &said[i]
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ends[i] = make(chan struct{})
+		go func() {
+			_ = cmd.Wait()
+			close(ends[i])
+		}()
+		defer func() { // os/exec writes until it has ended
+			_ = cmd.Cancel()
+			<-ends[i]
+		}()
+		for end := time.Now().Add(timeout); i == 0 && !listens() && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	for i := range said {
+		waitFor(t, row, &said[i], ends[i])
 	}
 }
 

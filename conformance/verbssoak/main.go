@@ -7,6 +7,9 @@
 // all sizes. What is read, what a message brings and what a peer has written is compared with a pattern. The processes
 // wait by polling and by events in turns. All that was posted must complete, also on a link whose other side has died.
 //
+// With --apart, the processes are on two hosts, which are network namespaces. Packets may get lost there, and nobody
+// tells of a process that has been killed: links are of RC alone.
+//
 // The supervisor kills a process now and then, and starts another one in its place; it stops processes and lets them go
 // on. The first one is never killed: at the end it holds what it held at first.
 //
@@ -44,6 +47,7 @@ func command() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.IntVar(&c.nodes, "processes", 5, "processes")
+	f.BoolVar(&c.apart, "apart", false, "put the processes into two network namespaces")
 	c.Flags(cmd, 700*time.Millisecond, "who is killed or stopped, and what processes do")
 	return cmd
 }

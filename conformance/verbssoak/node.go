@@ -46,16 +46,17 @@ func compile(ctx context.Context, dir string) (string, error) {
 
 // node is a process, as the supervisor sees it.
 type node struct {
-	slot   int
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	stderr bytes.Buffer
-	port   uint16 // 0 until it is ready
-	tally  tally
-	moved  time.Time // when it last did something
-	killed bool
-	quiet  bool // it makes no links any more
-	ended  bool
+	slot    int
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	stderr  bytes.Buffer
+	address string
+	port    uint16 // 0 until it is ready
+	tally   tally
+	moved   time.Time // when it last did something
+	killed  bool
+	quiet   bool // it makes no links any more
+	ended   bool
 }
 
 // tally is what a node has done.
@@ -80,7 +81,14 @@ func (s *supervisor) start(slot int) (*node, error) {
 	if s.rng.IntN(2) == 0 {
 		device = "1"
 	}
-	n := &node{slot: slot, moved: time.Now(), cmd: exec.Command(s.program, fmt.Sprint(s.rng.Uint64()>>1), device)}
+	line := []string{s.program, fmt.Sprint(s.rng.Uint64() >> 1), device}
+	n := &node{slot: slot, moved: time.Now(), address: "127.0.0.1"}
+	if s.hosts != nil {
+		host := slot % len(s.hosts)
+		n.address = s.hosts.address(host)
+		line = append(append([]string{"nsenter"}, s.hosts.enter(host)...), append(line, n.address)...)
+	}
+	n.cmd = exec.Command(line[0], line[1:]...)
 	n.cmd.Stderr = &n.stderr
 	stdin, err := n.cmd.StdinPipe()
 	if err != nil {

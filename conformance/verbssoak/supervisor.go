@@ -30,6 +30,7 @@ const (
 type config struct {
 	soaking.Run
 	nodes int
+	apart bool // on two hosts
 }
 
 // summary is what came of a run.
@@ -50,6 +51,7 @@ type supervisor struct {
 	config
 	rng     *rand.Rand
 	program string
+	hosts   hosts   // nil for this one alone
 	nodes   []*node // by slot; the first is never killed
 	dead    map[int]bool
 	sockets []string // inodes of sockets with names that nodes have had
@@ -70,6 +72,12 @@ func soak(ctx context.Context, c config, p *soaking.Progress) (*summary, error) 
 	defer os.RemoveAll(dir)
 	if s.program, err = compile(ctx, dir); err != nil {
 		return &s.sum, err
+	}
+	if c.apart {
+		if s.hosts, err = newHosts(); err != nil {
+			return &s.sum, err
+		}
+		defer s.hosts.close()
 	}
 	shared := sharedFiles()
 	begin := time.Now()
@@ -195,8 +203,8 @@ func (s *supervisor) ready(n *node, port string, closing bool) error {
 		if other == n || other.port == 0 {
 			continue
 		}
-		other.tell("peer %d %d %d", n.slot, n.pid(), n.port)
-		n.tell("peer %d %d %d", other.slot, other.pid(), other.port)
+		other.tell("peer %d %d %s %d", n.slot, n.pid(), n.address, n.port)
+		n.tell("peer %d %d %s %d", other.slot, other.pid(), other.address, other.port)
 	}
 	if closing {
 		n.tell("quiet")
@@ -311,14 +319,20 @@ func (s *supervisor) end() {
 
 // leftovers looks for names of sockets and files that the nodes have left.
 func (s *supervisor) leftovers(before map[string]bool) error {
-	table, err := os.ReadFile("/proc/net/unix")
-	if err != nil {
-		return err
+	tables := []string{"/proc/net/unix"}
+	for _, h := range s.hosts {
+		tables = append(tables, fmt.Sprintf("/proc/%d/net/unix", h.cmd.Process.Pid))
 	}
 	left := map[string]bool{}
-	for line := range strings.Lines(string(table)) {
-		if f := strings.Fields(line); len(f) > 6 {
-			left[f[6]] = true
+	for _, t := range tables {
+		table, err := os.ReadFile(t)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(table)) {
+			if f := strings.Fields(line); len(f) > 6 {
+				left[f[6]] = true
+			}
 		}
 	}
 	for _, inode := range s.sockets {

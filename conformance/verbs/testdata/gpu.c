@@ -1,6 +1,8 @@
-// Two programs. The owner uses Vulkan and verbs: it registers device memory by its remote address, and its queue looks at
-// what the peer did. The peer knows verbs alone. They talk by lines on standard input and output.
-#include "common.h"
+// Two programs. The owner uses Vulkan and verbs: it registers device memory, by its remote address or a descriptor of
+// it, and its queue and a shader look at what the peer did, and work on it. The peer knows verbs alone.
+//
+// gpu (owner SHADER|peer) (address|opaque_fd|dma_buf)
+#include "meet.h"
 #include <vulkan/vulkan.h>
 
 #define VK(call)                                                                       \
@@ -12,62 +14,8 @@
 		}                                                                      \
 	} while (0)
 
-enum { SIZE = 1 << 20, RIGHTS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-	      IBV_ACCESS_REMOTE_ATOMIC };
-
-static struct ibv_pd *pd;
-static struct ibv_cq *cq;
-static struct ibv_qp *qp;
-
-static void hear(const char *want) {
-	char line[64];
-	if (!fgets(line, sizeof line, stdin) || strncmp(line, want, strlen(want)) != 0) {
-		fprintf(stderr, "heard %s, not %s\n", line, want);
-		exit(1);
-	}
-}
-
-static void say(const char *what) {
-	puts(what);
-	fflush(stdout);
-}
-
-// meet connects with the other program, tells it of memory and returns what it tells.
-static void meet(uint64_t *address, uint32_t *key) {
-	NEED((cq = ibv_create_cq(context, 16, NULL, NULL, 0)));
-	struct ibv_qp_init_attr init = {.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
-					.cap = {.max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1}};
-	NEED((qp = ibv_create_qp(pd, &init)));
-	uint64_t half[2]; // of a GID
-	memcpy(half, &self, sizeof self);
-	printf("%x %lx %x %lx %lx\n", qp->qp_num, (unsigned long)*address, *key, half[0], half[1]);
-	fflush(stdout);
-	unsigned number, theirs;
-	unsigned long at;
-	NEED(scanf("%x %lx %x %lx %lx", &number, &at, &theirs, &half[0], &half[1]) == 5 && getchar() == '\n');
-	*address = at;
-	*key = theirs;
-	union ibv_gid gid;
-	memcpy(&gid, half, sizeof gid);
-	connect_to_host(qp, number, gid);
-}
-
-static enum ibv_wc_status work(enum ibv_wr_opcode opcode, struct ibv_sge sge, uint64_t to, uint32_t key, uint64_t add) {
-	struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED}, *bad;
-	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = to;
-		wr.wr.atomic.compare_add = add;
-		wr.wr.atomic.rkey = key;
-	} else {
-		wr.wr.rdma.remote_addr = to;
-		wr.wr.rdma.rkey = key;
-	}
-	NEED(ibv_post_send(qp, &wr, &bad) == 0);
-	return wait_for(cq).status;
-}
-
 // locally is how work ends whose local entry is the memory at an address, between it and memory of this process.
-static enum ibv_wc_status locally(enum ibv_wr_opcode opcode, void *at, uint32_t key) {
+static enum ibv_wc_status locally(enum ibv_wr_opcode opcode, uint64_t at, uint32_t key) {
 	struct ibv_qp *others = qp;
 	struct ibv_qp_init_attr init = {.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
 					.cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
@@ -76,39 +24,10 @@ static enum ibv_wc_status locally(enum ibv_wr_opcode opcode, void *at, uint32_t 
 	char other[64];
 	struct ibv_mr *mr = ibv_reg_mr(pd, other, sizeof other, RIGHTS);
 	NEED(mr);
-	enum ibv_wc_status status = work(opcode, (struct ibv_sge){(uintptr_t)at, sizeof other, key}, (uintptr_t)other, mr->rkey, 0);
+	enum ibv_wc_status status = work(opcode, (struct ibv_sge){at, sizeof other, key}, (uintptr_t)other, mr->rkey, 0);
 	NEED(ibv_destroy_qp(qp) == 0 && ibv_dereg_mr(mr) == 0);
 	qp = others;
 	return status;
-}
-
-static int peer(void) {
-	open_device();
-	NEED((pd = ibv_alloc_pd(context)));
-	char *mine = calloc(1, SIZE);
-	struct ibv_mr *mr = ibv_reg_mr(pd, mine, SIZE, RIGHTS);
-	NEED(mr);
-	uint64_t to = (uintptr_t)mine;
-	uint32_t key = mr->rkey;
-	meet(&to, &key);
-	hear("filled");
-	struct ibv_sge sge = {(uintptr_t)mine, SIZE, mr->lkey};
-	NEED(work(IBV_WR_RDMA_READ, sge, to, key, 0) == IBV_WC_SUCCESS);
-	for (int i = 0; i < SIZE; i += 4)
-		NEED(*(uint32_t *)(mine + i) == 0x55aa55aa);
-	strcpy(mine + 8, "written by a peer");
-	sge.length = 64;
-	NEED(work(IBV_WR_RDMA_WRITE, sge, to, key, 0) == IBV_WC_SUCCESS);
-	sge.length = 8;
-	for (int i = 0; i < 10; i++)
-		NEED(work(IBV_WR_ATOMIC_FETCH_AND_ADD, sge, to + 128, key, 3) == IBV_WC_SUCCESS);
-	say("written");
-	hear("freed");
-	enum ibv_wc_status status = work(IBV_WR_RDMA_WRITE, sge, to, key, 0);
-	fprintf(stderr, "after vkFreeMemory: %s\n", ibv_wc_status_str(status));
-	NEED(status == IBV_WC_REM_ACCESS_ERR);
-	say("refused");
-	return 0;
 }
 
 static VkDevice device;
@@ -131,15 +50,26 @@ static VkDeviceMemory memory_of(VkBuffer buffer, VkMemoryPropertyFlags flags, vo
 	exit(1);
 }
 
-static VkBuffer new_buffer(void *next) {
-	VkBufferCreateInfo info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, next, 0, SIZE,
-				   VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+static VkBuffer new_buffer(void *next, VkBufferUsageFlags usage) {
+	VkBufferCreateInfo info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, next, 0, SIZE, usage};
 	VkBuffer buffer;
 	VK(vkCreateBuffer(device, &info, NULL, &buffer));
 	return buffer;
 }
 
-static VkCommandBuffer commands(VkCommandPool pool) {
+// host is a buffer that this program reads, and where it does.
+static VkBuffer host(VkBufferUsageFlags usage, void **at) {
+	VkBuffer buffer = new_buffer(NULL, usage);
+	VkDeviceMemory memory =
+		memory_of(buffer, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, NULL);
+	VK(vkMapMemory(device, memory, 0, SIZE, 0, at));
+	return buffer;
+}
+
+static VkCommandPool pool;
+static VkQueue queue;
+
+static VkCommandBuffer commands(void) {
 	VkCommandBufferAllocateInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, NULL, pool,
 					    VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
 	VkCommandBuffer c;
@@ -149,14 +79,99 @@ static VkCommandBuffer commands(VkCommandPool pool) {
 	return c;
 }
 
-static void run(VkQueue queue, VkCommandBuffer c) {
+static void run(VkCommandBuffer c) {
 	VK(vkEndCommandBuffer(c));
 	VkSubmitInfo submit = {VK_STRUCTURE_TYPE_SUBMIT_INFO, NULL, 0, NULL, NULL, 1, &c};
 	VK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
 	VK(vkQueueWaitIdle(queue));
 }
 
-static int owner(void) {
+static VkPipeline pipeline;
+static VkPipelineLayout layout;
+static VkDescriptorSet set;
+
+// load makes the shader of a file ready to work on memory, and to count in wrong.
+static void load(const char *file, VkBuffer memory, VkBuffer wrong) {
+	static uint32_t code[4096];
+	FILE *f = fopen(file, "rb");
+	NEED(f);
+	size_t size = fread(code, 1, sizeof code, f);
+	NEED(size > 0 && size < sizeof code && fclose(f) == 0);
+	VkShaderModuleCreateInfo text = {VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, NULL, 0, size, code};
+	VkShaderModule module;
+	VK(vkCreateShaderModule(device, &text, NULL, &module));
+	VkDescriptorSetLayoutBinding bindings[2];
+	VkDescriptorBufferInfo buffers[2] = {{memory, 0, VK_WHOLE_SIZE}, {wrong, 0, VK_WHOLE_SIZE}};
+	for (uint32_t i = 0; i < 2; i++)
+		bindings[i] = (VkDescriptorSetLayoutBinding){i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT};
+	VkDescriptorSetLayoutCreateInfo sets = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, NULL, 0, 2, bindings};
+	VkDescriptorSetLayout of_set;
+	VK(vkCreateDescriptorSetLayout(device, &sets, NULL, &of_set));
+	VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, 16};
+	VkPipelineLayoutCreateInfo lay = {VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, NULL, 0, 1, &of_set, 1, &push};
+	VK(vkCreatePipelineLayout(device, &lay, NULL, &layout));
+	VkComputePipelineCreateInfo make = {
+		VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+		.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, NULL, 0, VK_SHADER_STAGE_COMPUTE_BIT, module, "main"},
+		.layout = layout};
+	VK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &make, NULL, &pipeline));
+	VkDescriptorPoolSize room = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2};
+	VkDescriptorPoolCreateInfo pools = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, NULL, 0, 1, 1, &room};
+	VkDescriptorPool from;
+	VK(vkCreateDescriptorPool(device, &pools, NULL, &from));
+	VkDescriptorSetAllocateInfo take = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, NULL, from, 1, &of_set};
+	VK(vkAllocateDescriptorSets(device, &take, &set));
+	VkWriteDescriptorSet write = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, NULL, set, 0, 0, 2,
+				      VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, NULL, buffers};
+	vkUpdateDescriptorSets(device, 1, &write, 0, NULL);
+}
+
+// step has the shader check one pattern, with what was added, and write another one. What it writes the host may read.
+static void step(uint32_t from, uint32_t added, uint32_t to) {
+	uint32_t push[4] = {from, to, COUNTER / 4, added};
+	VkCommandBuffer c = commands();
+	vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+	vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, NULL);
+	vkCmdPushConstants(c, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, push);
+	vkCmdDispatch(c, WORDS / 64, 1, 1);
+	VkMemoryBarrier seen = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, NULL, VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT};
+	vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &seen, 0, NULL, 0, NULL);
+	run(c);
+}
+
+// copied is what the queue reads from memory.
+static const void *copied(VkBuffer memory) {
+	static VkBuffer staging;
+	static void *at;
+	if (!at)
+		staging = host(VK_BUFFER_USAGE_TRANSFER_DST_BIT, &at);
+	VkCommandBuffer c = commands();
+	VkBufferCopy all = {0, 0, SIZE};
+	vkCmdCopyBuffer(c, memory, staging, 1, &all);
+	VkMemoryBarrier seen = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, NULL, VK_ACCESS_TRANSFER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT};
+	vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &seen, 0, NULL, 0, NULL);
+	run(c);
+	return at;
+}
+
+// A kind is a way to name device memory to verbs.
+struct kind {
+	const char *name;
+	VkExternalMemoryHandleTypeFlagBits type;
+	VkMemoryPropertyFlags properties;
+	const char *extensions[2];
+};
+
+static const struct kind kinds[] = {
+	{"address", VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV, VK_MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV,
+	 {VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME}},
+	{"opaque_fd", VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, 0,
+	 {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME}},
+	{"dma_buf", VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT, 0,
+	 {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME}},
+};
+
+static void open_vulkan(const struct kind *k) {
 	VkApplicationInfo app = {VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_1};
 	VkInstanceCreateInfo make = {VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app};
 	VkInstance instance;
@@ -168,26 +183,22 @@ static int owner(void) {
 	VkDeviceQueueCreateInfo queues = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, NULL, 0, 0, 1, &priority};
 	VkPhysicalDeviceExternalMemoryRDMAFeaturesNV feature = {
 		VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV, NULL, VK_TRUE};
-	const char *extensions[] = {VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME};
-	VkDeviceCreateInfo open = {VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &feature, 0, 1, &queues, 0, NULL, 1, extensions};
+	int remote = k->type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV;
+	VkDeviceCreateInfo open = {VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, remote ? &feature : NULL, 0, 1, &queues, 0, NULL,
+				   remote ? 1 : 2, k->extensions};
 	VK(vkCreateDevice(physical, &open, NULL, &device));
-	VkExternalMemoryBufferCreateInfo outside = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL,
-						    VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV};
-	VkExportMemoryAllocateInfo export = {VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, NULL,
-					     VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV};
-	VkBuffer remote = new_buffer(&outside), staging = new_buffer(NULL);
-	VkDeviceMemory memory = memory_of(remote, VK_MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV, &export);
-	VkDeviceMemory host = memory_of(staging, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, NULL);
-	char *seen;
-	VK(vkMapMemory(device, host, 0, SIZE, 0, (void **)&seen));
+	vkGetDeviceQueue(device, 0, 0, &queue);
+	VkCommandPoolCreateInfo pools = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+	VK(vkCreateCommandPool(device, &pools, NULL, &pool));
+}
+
+// by_address registers memory by its remote address.
+static struct ibv_mr *by_address(VkDeviceMemory memory, uint64_t *address) {
 	PFN_vkGetMemoryRemoteAddressNV get = (PFN_vkGetMemoryRemoteAddressNV)vkGetDeviceProcAddr(device, "vkGetMemoryRemoteAddressNV");
 	VkMemoryGetRemoteAddressInfoNV which = {VK_STRUCTURE_TYPE_MEMORY_GET_REMOTE_ADDRESS_INFO_NV, NULL, memory,
 						VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV};
 	VkRemoteAddressNV where;
 	VK(get(device, &which, &where));
-
-	open_device();
-	NEED((pd = ibv_alloc_pd(context)));
 	char *at = (char *)where;
 	CHECK(!ibv_reg_mr(pd, at - 1, 8, RIGHTS) && errno == EFAULT);
 	CHECK(!ibv_reg_mr(pd, at + SIZE - 4, 8, RIGHTS) && errno == EFAULT);
@@ -197,41 +208,124 @@ static int owner(void) {
 	CHECK(ibv_dereg_mr(part) == 0);
 	struct ibv_mr *mr = ibv_reg_mr(pd, at, SIZE, RIGHTS);
 	NEED(mr && mr->addr == at);
-	uint64_t to = (uintptr_t)at;
+	*address = (uintptr_t)at;
+	return mr;
+}
+
+// refuses wants that a descriptor is no memory for verbs.
+static void refuses(int fd, uint64_t offset, size_t length, int reason) {
+	errno = 0;
+	CHECK(!ibv_reg_dmabuf_mr(pd, offset, length, 0, fd, RIGHTS) && errno == reason, "want errno %d", reason);
+}
+
+// by_descriptor registers memory by a descriptor of vkGetMemoryFdKHR, with an address that it has for users alone.
+static struct ibv_mr *by_descriptor(VkDeviceMemory memory, const struct kind *k, uint64_t *address) {
+	PFN_vkGetMemoryFdKHR get = (PFN_vkGetMemoryFdKHR)vkGetDeviceProcAddr(device, "vkGetMemoryFdKHR");
+	VkMemoryGetFdInfoKHR which = {VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, NULL, memory, k->type};
+	int fd, closed, ends[2];
+	VK(get(device, &which, &fd));
+	refuses(fd, 0, (size_t)SIZE * 2, EINVAL);
+	refuses(fd, SIZE, 8, EINVAL);
+	refuses(fd, SIZE - 4, 8, EINVAL);
+	refuses(fd, UINT64_MAX - 3, 8, EINVAL);
+	refuses(fd, 0, 0, EINVAL);
+	NEED(pipe(ends) == 0 && (closed = dup(fd)) >= 0 && close(closed) == 0);
+	refuses(closed, 0, SIZE, EBADF);
+	refuses(ends[0], 0, SIZE, EINVAL);
+	*address = 0x70000000000;
+	struct ibv_mr *mr = ibv_reg_dmabuf_mr(pd, 0, SIZE, *address, fd, RIGHTS);
+	NEED(mr && mr->addr == NULL && mr->length == SIZE);
+	CHECK(close(fd) == 0); // the region needs it no more
+	return mr;
+}
+
+// lookalike wants a semaphore's descriptor, which a program may take for memory's, to be refused.
+static void lookalike(void) {
+	VkExportSemaphoreCreateInfo export = {VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO, NULL,
+					      VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+	VkSemaphoreCreateInfo make = {VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &export};
+	VkSemaphore semaphore;
+	VK(vkCreateSemaphore(device, &make, NULL, &semaphore));
+	PFN_vkGetSemaphoreFdKHR get = (PFN_vkGetSemaphoreFdKHR)vkGetDeviceProcAddr(device, "vkGetSemaphoreFdKHR");
+	VkSemaphoreGetFdInfoKHR which = {VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR, NULL, semaphore,
+					 VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+	int fd;
+	VK(get(device, &which, &fd));
+	refuses(fd, 0, SIZE, EINVAL);
+	CHECK(close(fd) == 0);
+	vkDestroySemaphore(device, semaphore, NULL);
+}
+
+static int owner(const struct kind *k, const char *shader) {
+	open_vulkan(k);
+	VkExternalMemoryBufferCreateInfo outside = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL, k->type};
+	VkExportMemoryAllocateInfo export = {VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, NULL, k->type};
+	VkBuffer buffer = new_buffer(&outside, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+						       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+	VkDeviceMemory memory = memory_of(buffer, k->properties, &export);
+	uint32_t *wrong;
+	load(shader, buffer, host(VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, (void **)&wrong));
+	*wrong = 0;
+
+	open_device();
+	NEED((pd = ibv_alloc_pd(context)));
+	uint64_t here, to;
+	int remote = k->type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV;
+	struct ibv_mr *mr = remote ? by_address(memory, &here) : by_descriptor(memory, k, &here);
+	if (k->type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT)
+		lookalike();
 	uint32_t key = mr->rkey;
+	to = here;
 	meet(&to, &key);
 
-	VkQueue queue;
-	vkGetDeviceQueue(device, 0, 0, &queue);
-	VkCommandPoolCreateInfo pools = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-	VkCommandPool pool;
-	VK(vkCreateCommandPool(device, &pools, NULL, &pool));
-	VkCommandBuffer c = commands(pool);
-	vkCmdFillBuffer(c, remote, 0, SIZE, 0x55aa55aa);
-	run(queue, c);
+	VkCommandBuffer c = commands();
+	vkCmdFillBuffer(c, buffer, 0, SIZE, 0x55aa55aa);
+	run(c);
 	say("filled");
 	hear("written");
-	c = commands(pool);
-	VkBufferCopy all = {0, 0, SIZE};
-	vkCmdCopyBuffer(c, remote, staging, 1, &all);
-	run(queue, c);
-	CHECK(strcmp(seen + 8, "written by a peer") == 0, "%.20s", seen + 8);
-	CHECK(*(uint64_t *)(seen + 128) == 0x55aa55aa55aa55aa + 30);
+	CHECK(filled(copied(buffer), 1, PEERS)); // the queue sees what the peer did, and so does the shader
+	step(1, PEERS, 2);
+	CHECK(*wrong == 0, "%u words", *wrong);
 
 	// The queue pair of this process reads device memory by a local entry, and writes it to the peer.
-	struct ibv_sge sge = {(uintptr_t)at, SIZE, mr->lkey};
-	CHECK(work(IBV_WR_RDMA_WRITE, sge, to, key, 0) == IBV_WC_SUCCESS);
-	CHECK(locally(IBV_WR_RDMA_WRITE, at, mr->lkey) == IBV_WC_SUCCESS && locally(IBV_WR_RDMA_READ, at, mr->lkey) == IBV_WC_SUCCESS);
-	vkDestroyBuffer(device, remote, NULL);
+	const struct ibv_sge all = {here, SIZE, mr->lkey}, one = {here + 4096, 8, mr->lkey};
+	CHECK(work(IBV_WR_RDMA_WRITE, all, to, key, 0) == IBV_WC_SUCCESS);
+	say("computed");
+	hear("prepared");
+	for (int i = 0; i < 4; i++)
+		CHECK(work(IBV_WR_ATOMIC_FETCH_AND_ADD, one, to + COUNTER, key, OWNERS / 4) == IBV_WC_SUCCESS);
+	CHECK(work(IBV_WR_RDMA_READ, all, to, key, 0) == IBV_WC_SUCCESS);
+	step(3, OWNERS, 4);
+	CHECK(*wrong == 0, "%u words", *wrong);
+	say("taken");
+	hear("checked");
+
+	CHECK(locally(IBV_WR_RDMA_WRITE, here, mr->lkey) == IBV_WC_SUCCESS);
+	vkDestroyBuffer(device, buffer, NULL);
 	vkFreeMemory(device, memory, NULL);
-	CHECK(locally(IBV_WR_RDMA_WRITE, at, mr->lkey) == IBV_WC_LOC_PROT_ERR);
-	CHECK(locally(IBV_WR_RDMA_READ, at, mr->lkey) == IBV_WC_LOC_PROT_ERR);
-	say("freed");
+	if (remote) {
+		CHECK(locally(IBV_WR_RDMA_WRITE, here, mr->lkey) == IBV_WC_LOC_PROT_ERR);
+		CHECK(locally(IBV_WR_RDMA_READ, here, mr->lkey) == IBV_WC_LOC_PROT_ERR);
+	} else {
+		say("freed");
+		hear("checked");
+		CHECK(ibv_dereg_mr(mr) == 0);
+	}
+	say("ended");
 	hear("refused");
-	CHECK(!ibv_reg_mr(pd, at, 8, RIGHTS) && errno == EFAULT);
-	CHECK(ibv_dereg_mr(mr) == 0);
+	if (remote) {
+		CHECK(!ibv_reg_mr(pd, (void *)here, 8, RIGHTS) && errno == EFAULT);
+		CHECK(ibv_dereg_mr(mr) == 0);
+	}
 	CHECK(ibv_destroy_qp(qp) == 0 && ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);
 	return failures != 0;
 }
 
-int main(int argc, char **argv) { return argc > 1 && strcmp(argv[1], "peer") == 0 ? peer() : owner(); }
+int main(int argc, char **argv) {
+	const char *name = argv[argc - 1];
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strcmp(kinds[i].name, name) == 0)
+			return argc == 3 ? peer(i > 0) : owner(&kinds[i], argv[2]);
+	fprintf(stderr, "%s: no such kind\n", name);
+	return 2;
+}

@@ -7,7 +7,11 @@
 # there is not: an interface, its address, and whether the adapter has a fault that is known. Those of connections open a
 # device and fork then, and both children use it; a child of a process that uses Farside can't. So they run in a process
 # that never opens the device, as a program that forks its servers first does.
+import contextlib
+import fcntl
 import os
+import socket
+import struct
 import sys
 import types
 import unittest
@@ -26,7 +30,22 @@ args_parser.parser.parse_args()
 
 from tests import base
 
-INTERFACE, ADDRESS, MAC = 'lo', '127.0.0.1', '00:00:00:00:00:00'
+
+
+def device_address():
+    """The address of the device's first GID: that of an interface that is up, loopback's if no other has one."""
+    up, loopback, get_flags, get_address = 1, 8, 0x8913, 0x8915  # linux/if.h, linux/sockios.h
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        for _, name in socket.if_nameindex():
+            request = struct.pack('40s', name.encode())
+            flags, = struct.unpack_from('H', fcntl.ioctl(s, get_flags, request), 16)
+            if flags & (up | loopback) == up:
+                with contextlib.suppress(OSError):  # it has no address
+                    return socket.inet_ntoa(fcntl.ioctl(s, get_address, request)[20:24])
+    return '127.0.0.1'
+
+
+ADDRESS, MAC = device_address(), '00:00:00:00:00:00'
 
 
 def interface_of_device(self, dev, port, index):

@@ -1,6 +1,5 @@
 // The client's end of links: it makes one, works, looks whether what it reads is what it wrote, and ends it.
 #include "node.h"
-#include <arpa/inet.h>
 
 // client is what a thread has for all of its links.
 struct client {
@@ -65,10 +64,9 @@ static bool expect(struct link *l, enum rdma_cm_event_type want, struct rdma_cm_
 }
 
 // connect_link makes a link, and says whether the other process has answered.
-static bool connect_link(struct link *l, uint16_t port) {
+static bool connect_link(struct link *l, struct sockaddr_in to) {
 	struct end *e = &l->e;
 	need(rdma_create_id(l->c->events, &e->id, l, e->datagrams ? RDMA_PS_UDP : RDMA_PS_TCP) == 0);
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	uint8_t wait = 19; // 2 s: others may be stopped
 	need(rdma_set_option(e->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &wait, 1) == 0);
 	need(rdma_resolve_addr(e->id, NULL, (struct sockaddr *)&to, 5000) == 0);
@@ -83,7 +81,7 @@ static bool connect_link(struct link *l, uint16_t port) {
 		.cap = {.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 2, .max_recv_sge = 1, .max_inline_data = 128}};
 	need(rdma_create_qp(e->id, pd, &init) == 0);
 	lane_open(e, &e->main, e->id->qp);
-	if (!e->datagrams && pick(l, 2))
+	if (!e->datagrams && !apart && pick(l, 2))
 		lane_open(e, &e->other, unreliable_new(e->cq));
 	struct hello hello = {.from = getpid(), .to = e->pid, .unreliable = e->other.qp ? e->other.qp->qp_num : 0,
 			      .seed = e->seed};
@@ -147,7 +145,7 @@ static void watch(struct link *l) {
 	int kind = event_next(l->c, 0, NULL, NULL);
 	if (kind >= 0 && kind != RDMA_CM_EVENT_TIMEWAIT_EXIT && !l->leaving && !l->broken)
 		l->broken = rdma_event_str(kind);
-	if (l->e.datagrams && is_gone(l->e.pid) && !l->broken)
+	if ((l->e.datagrams || apart) && is_gone(l->e.pid) && !l->broken)
 		l->broken = "gone";
 }
 
@@ -335,17 +333,17 @@ void client_run(uint64_t seed, int most) {
 	need((c.channel = ibv_create_comp_channel(context)));
 	for (int i = 0; i < most && !quiet; i++) {
 		struct link l = {.c = &c};
-		uint16_t port;
+		struct sockaddr_in at;
 		mine = &l;
-		if (!peer_random(&c.random, &l.e.pid, &port)) {
+		if (!peer_random(&c.random, &l.e.pid, &at)) {
 			usleep(10000);
 			continue;
 		}
-		l.e.datagrams = pick(&l, 4) == 0;
+		l.e.datagrams = !apart && pick(&l, 4) == 0;
 		l.e.seed = mix(&c.random);
 		memory_new(&l.e.area, AREA, pick(&l, 2));
 		memory_new(&l.scratch, AREA, pick(&l, 4) == 0);
-		if (connect_link(&l, port)) {
+		if (connect_link(&l, at)) {
 			made++;
 			for (int n = 1 + pick(&l, 60); n > 0 && !quiet && batch(&l); n--)
 				;

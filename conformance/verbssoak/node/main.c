@@ -1,20 +1,22 @@
 // A node: a server of links and two threads that make links. The supervisor tells of other nodes by lines on standard
-// input: "peer SLOT PID PORT", "gone PID", "quiet". The node says "socket INODE", "ready PORT", "lost PID HOW",
+// input: "peer SLOT PID ADDRESS PORT", "gone PID", "quiet". The node says "socket INODE", "ready PORT", "lost PID HOW",
 // "tally OPERATIONS COMPARED LINKS LOST" and "quiet". It ends with its input.
 #include "node.h"
+#include <arpa/inet.h>
 
 struct ibv_context *context;
 struct ibv_pd *pd;
 _Atomic unsigned long operations, compared, made, lost;
 atomic_bool quiet;
-bool with_device;
+bool with_device, apart;
+uint32_t address;
 
 enum { SLOTS = 64, CLIENTS = 2, REMEMBERED = 1 << 14 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of what follows
 static struct {
 	uint32_t pid;
-	uint16_t port;
+	struct sockaddr_in at;
 } peers[SLOTS];
 static uint32_t gone[REMEMBERED];
 static unsigned deaths;
@@ -48,13 +50,13 @@ bool is_gone(uint32_t pid) {
 	return found;
 }
 
-bool peer_random(uint64_t *random, uint32_t *pid, uint16_t *port) {
+bool peer_random(uint64_t *random, uint32_t *pid, struct sockaddr_in *at) {
 	pthread_mutex_lock(&lock);
 	unsigned first = mix(random) % SLOTS, i = 0;
 	while (i < SLOTS && !peers[(first + i) % SLOTS].pid)
 		i++;
 	*pid = peers[(first + i) % SLOTS].pid;
-	*port = peers[(first + i) % SLOTS].port;
+	*at = peers[(first + i) % SLOTS].at;
 	pthread_mutex_unlock(&lock);
 	return *pid != 0;
 }
@@ -69,12 +71,17 @@ void peer_lost(uint32_t pid, const char *how) {
 	pthread_mutex_unlock(&lock);
 }
 
+static struct sockaddr_in address_of(uint32_t host, uint16_t port) {
+	return (struct sockaddr_in){.sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = host};
+}
+
 static void hear(char *line) {
 	unsigned slot, pid, port;
+	char where[INET_ADDRSTRLEN];
 	pthread_mutex_lock(&lock);
-	if (sscanf(line, "peer %u %u %u", &slot, &pid, &port) == 3 && slot < SLOTS) {
+	if (sscanf(line, "peer %u %u %15s %u", &slot, &pid, where, &port) == 4 && slot < SLOTS) {
 		peers[slot].pid = pid;
-		peers[slot].port = port;
+		peers[slot].at = address_of(inet_addr(where), port);
 	} else if (sscanf(line, "gone %u", &pid) == 1) {
 		gone[deaths++ % REMEMBERED] = pid;
 		for (int i = 0; i < SLOTS; i++)
@@ -128,7 +135,10 @@ static void open_context(void) {
 }
 
 int main(int argc, char **argv) {
-	need(argc == 3);
+	// A seed, whether it uses a device, and the node's address if the nodes are on several hosts.
+	need(argc == 3 || argc == 4);
+	apart = argc == 4;
+	address = inet_addr(apart ? argv[3] : "127.0.0.1");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	uint64_t seed = strtoull(argv[1], NULL, 10);
 	if ((with_device = atoi(argv[2])))
@@ -138,7 +148,7 @@ int main(int argc, char **argv) {
 	pthread_t server, teller, clients[CLIENTS];
 	need(pthread_create(&server, NULL, server_main, NULL) == 0);
 	peers[0].pid = getpid();
-	peers[0].port = port;
+	peers[0].at = address_of(address, port);
 	client_run(mix(&seed), 6); // with itself, so that what a process has once is there
 	peers[0].pid = 0;
 	say_sockets();

@@ -132,6 +132,10 @@ extern struct ibv_pd *pd;
 extern _Atomic unsigned long operations, compared, made, lost;
 extern atomic_bool quiet; // no more links are to be made
 extern bool with_device;
+// apart says that the nodes are on several hosts: packets get lost, and nobody tells of a process that has been killed.
+// Links are of RC alone then, and end when the supervisor says that the other process has gone.
+extern bool apart;
+extern uint32_t address; // this node's, in the order of the network
 
 // lane_open readies the queue pair of a lane: it posts receives, unless there is a shared queue.
 void lane_open(struct end *e, struct lane *l, struct ibv_qp *qp);
@@ -150,7 +154,7 @@ void end_destroy(struct end *e);
 
 bool is_gone(uint32_t pid);
 // peer_random gives a peer to make a link with, and false if there is none.
-bool peer_random(uint64_t *random, uint32_t *pid, uint16_t *port);
+bool peer_random(uint64_t *random, uint32_t *pid, struct sockaddr_in *at);
 // peer_lost says that a link has broken. It is the other process' death, or a failure.
 void peer_lost(uint32_t pid, const char *how);
 

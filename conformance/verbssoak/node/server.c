@@ -1,6 +1,5 @@
 // The server's ends of links: it gives each client an area, looks at messages, and answers.
 #include "node.h"
-#include <arpa/inet.h>
 
 static struct rdma_event_channel *events;
 static struct ibv_comp_channel *channel;
@@ -30,7 +29,7 @@ uint16_t server_open(void) {
 	for (int i = 0; i < SHARED; i++)
 		shared_receive(i);
 	for (bool both = false; !both;) {
-		struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+		struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = address};
 		both = true;
 		for (int i = 0; i < 2; i++) { // the same port for streams and datagrams
 			need(rdma_create_id(events, &listening[i], NULL, i ? RDMA_PS_UDP : RDMA_PS_TCP) == 0);
@@ -162,7 +161,7 @@ static bool look(void) {
 static void sweep(bool all) {
 	for (struct end **at = &ends; *at;) {
 		struct end *e = *at;
-		if (e->datagrams && (is_gone(e->pid) || e->bye))
+		if ((e->datagrams && e->bye) || ((e->datagrams || apart) && is_gone(e->pid)))
 			e->down = true;
 		if (e->bye && e->sends == 0)
 			e->down = true;

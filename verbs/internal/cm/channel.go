@@ -58,9 +58,10 @@ func (c *Channel) FD() int { return c.bell.FD() }
 // Close closes the descriptor. Nobody may use the channel any more.
 func (c *Channel) Close() { _ = c.bell.Close() }
 
-// Next takes the next event, and waits for one unless the descriptor is non-blocking. seen, if there is one, sees events
-// in their order, whichever threads take them; it must not call the manager. Got and Ack are to follow. Errors: EAGAIN, EINTR, EBADF.
-func (c *Channel) Next(seen func(*Event)) (*Event, error) {
+// Next takes the next event that somebody may get, and waits for one unless the descriptor is non-blocking; Ack is to
+// follow. seen, if there is one, sees events in their order, whichever threads take them; it must not call the manager.
+// gone, if there is one, is told of each event that nobody may get any more. Errors: EAGAIN, EINTR, EBADF.
+func (c *Channel) Next(seen, gone func(*Event)) (*Event, error) {
 	for woken := false; ; woken = true {
 		if err := c.bell.Wait(); err != nil {
 			if woken && err == unix.EBADF {
@@ -70,19 +71,29 @@ func (c *Channel) Next(seen func(*Event)) (*Event, error) {
 			}
 			return nil, err
 		}
-		c.mu.Lock()
-		if len(c.events) == 0 { // the application read the descriptor by itself, or the event was taken back
-			c.mu.Unlock()
-			continue
+		switch e := c.first(seen); {
+		case e == nil: // the application read the descriptor by itself, or the event was taken back
+		case e.got():
+			return e, nil
+		case gone != nil:
+			gone(e)
 		}
-		e := c.events[0]
-		c.events = c.events[1:]
-		if seen != nil {
-			seen(e)
-		}
-		c.mu.Unlock()
-		return e, nil
 	}
+}
+
+// first removes the first event, and returns it; nil without one.
+func (c *Channel) first(seen func(*Event)) *Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.events) == 0 {
+		return nil
+	}
+	e := c.events[0]
+	c.events = c.events[1:]
+	if seen != nil {
+		seen(e)
+	}
+	return e
 }
 
 // put adds an event. Under Manager.mu.

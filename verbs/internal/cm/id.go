@@ -88,9 +88,9 @@ func (id *ID) tell(e Event) {
 	id.channel.put(&e)
 }
 
-// Got says that the application gets an event, which Ack is to follow. It says false for one whose identifier has been
+// got says that the application gets an event, which Ack is to follow. It says false for one whose identifier has been
 // destroyed since it was taken from the channel: nobody may get that.
-func (e *Event) Got() bool {
+func (e *Event) got() bool {
 	owner := e.owner()
 	defer owner.lock()()
 	if owner.destroyed || e.ID.destroyed {
@@ -280,6 +280,14 @@ func (id *ID) Destroy() {
 	if id.destroyed {
 		return
 	}
+	id.destroy()
+	for id.unacked > 0 && !m.closed {
+		m.acked.Wait()
+	}
+}
+
+// destroy ends the identifier, and takes events back that nobody has got. Under mu.
+func (id *ID) destroy() {
 	id.leave()
 	id.destroyed = true
 	for _, e := range id.channel.take(id) {
@@ -287,9 +295,6 @@ func (id *ID) Destroy() {
 			e.ID.leave()
 			e.ID.destroyed = true
 		}
-	}
-	for id.unacked > 0 && !m.closed {
-		m.acked.Wait()
 	}
 }
 

@@ -102,10 +102,11 @@ func (m managed) Down(fabric.Path)     {}
 // event takes a channel's next event.
 func event(t *testing.T, c *cm.Channel, kind ibv.CMEventType) *cm.Event {
 	t.Helper()
-	e, err := c.Next(nil)
+	e, err := c.Next(nil, nil)
 	if err != nil || e.Type != kind {
 		t.Fatalf("%+v: %v", e, err)
 	}
+	e.Ack()
 	return e
 }
 
