@@ -56,10 +56,13 @@ func memory(a address) operand { return operand{memory: true, address: a} }
 // Manual, volume 2, section 2.3), and one with an EVEX prefix (section 2.7) if there is one without W.
 type opcode struct {
 	prefix uint8 // pp: 0 is none, 1 is 66, 2 is F3, 3 is F2
-	table  uint8 // mmmmm: 1 is 0F, 2 is 0F38, 3 is 0F3A
+	table  uint8 // mmmmm: 1 is 0F, 2 is 0F38, 3 is 0F3A; with W if there is one
 	code   uint8
 	short  bool // 128 bits
 }
+
+// w is the bit W of an opcode with a VEX prefix.
+const w = 0x80
 
 var (
 	vaddps       = opcode{0, 1, 0x58, false}
@@ -80,6 +83,13 @@ var (
 	vcvttps2dq   = opcode{2, 1, 0x5b, false}
 	vaddpd       = opcode{1, 1, 0x58, false}
 	vsubpd       = opcode{1, 1, 0x5c, false}
+	vmulpd       = opcode{1, 1, 0x59, false}
+	vminpd       = opcode{1, 1, 0x5d, false}
+	vmaxpd       = opcode{1, 1, 0x5f, false}
+	vfmadd213pd  = opcode{1, 2 | w, 0xa8, false}
+	vcvtps2pd    = opcode{0, 1, 0x5a, false}
+	vcvtpd2ps    = opcode{1, 1, 0x5a, false}
+	vinsertf128  = opcode{1, 3, 0x18, false}
 	vdivpd       = opcode{1, 1, 0x5e, false}
 	vroundpd     = opcode{1, 3, 0x09, false}
 	vpmuldq      = opcode{1, 2, 0x28, false}
@@ -205,11 +215,11 @@ func (s *assembler) vex(o opcode, dst, a uint8, b operand, behind int) {
 	if o.short {
 		long = 0
 	}
-	last := ^a&15<<3 | long | o.prefix
+	last := o.table&w | ^a&15<<3 | long | o.prefix
 	if o.table == 1 && x == 0 && r == 0 {
 		s.bytes(0xc5, ^dst>>3&1<<7|last, o.code)
 	} else {
-		s.bytes(0xc4, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|o.table, last, o.code)
+		s.bytes(0xc4, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|o.table&^w, last, o.code)
 	}
 	s.operand(dst, b, 1, behind)
 }

@@ -91,10 +91,17 @@ func TestEncoding(t *testing.T) {
 				s.immediate(o, dst, 9, b, 7)
 				add("%s ymm%d, ymm9, %s, 7", name, dst, b.text("ymmword", "ymm"))
 			}
-			for name, o := range map[string]opcode{"vaddpd": vaddpd, "vsubpd": vsubpd, "vdivpd": vdivpd, "vpmuldq": vpmuldq} {
+			for name, o := range map[string]opcode{"vaddpd": vaddpd, "vsubpd": vsubpd, "vdivpd": vdivpd, "vpmuldq": vpmuldq,
+				"vmulpd": vmulpd, "vminpd": vminpd, "vmaxpd": vmaxpd, "vfmadd213pd": vfmadd213pd} {
 				s.two(o, dst, 9, b)
 				add("%s ymm%d, ymm9, %s", name, dst, b.text("ymmword", "ymm"))
 			}
+			s.one(vcvtps2pd, dst, b)
+			add("vcvtps2pd ymm%d, %s", dst, b.text("xmmword", "xmm"))
+			s.one(vcvtpd2ps, dst, b)
+			add("vcvtpd2ps xmm%d, %s", dst, b.text("ymmword", "ymm"))
+			s.immediate(vinsertf128, dst, 9, b, 1)
+			add("vinsertf128 ymm%d, ymm9, %s, 1", dst, b.text("xmmword", "xmm"))
 			s.two(vpermps, dst, 9, b)
 			add("vpermps ymm%d, ymm9, %s", dst, b.text("ymmword", "ymm"))
 			s.immediate(vroundps, dst, 0, b, 9)
