@@ -19,6 +19,8 @@ func detect() (f Features) {
 		avx2          = 1 << 5 // leaf 7, EBX
 		avx512f       = 1 << 16
 		avx512dq      = 1 << 17
+		avx512vl      = 1 << 31
+		avx512        = avx512f | avx512dq | avx512vl
 		vectors, wide = xmm | ymm, xmm | ymm | opmask | zmm
 	)
 	highest, _, _, _ := Leaf(0, 0)
@@ -37,6 +39,6 @@ func detect() (f Features) {
 	}
 	_, b, _, _ := Leaf(7, 0)
 	f.AVX2 = b&avx2 != 0
-	f.AVX512 = kept&wide == wide && b&avx512f != 0 && b&avx512dq != 0
+	f.AVX512 = kept&wide == wide && b&avx512 == avx512
 	return f
 }

@@ -378,6 +378,21 @@ func (c *compiler) loadLanes(in *Inst, dst vector, offsets operand) {
 func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
 	from, to := c.scratch, c.scratch+32
 	none := c.label()
+	if avx512() && in.unit() == 4 {
+		t, mask := spare[0], spare[2]
+		c.one(vmovups, t, offsets)
+		c.limits(in, 4, none)
+		c.setLow(mask, r10)
+		c.one(vpbroadcastd, mask, reg(mask))
+		c.two(vpminud, mask, mask, reg(t))
+		c.two(vpcmpeqd, mask, mask, reg(t))
+		if c.mode == Masked {
+			c.two(vpand, mask, mask, reg(c.active(spare[3])))
+		}
+		c.scatterWords(rax, t, mask, value)
+		c.place(none)
+		return
+	}
 	c.store(at(file, to), value)
 	if offsets.memory {
 		c.one(vmovups, spare[0], offsets)

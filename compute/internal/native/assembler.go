@@ -342,6 +342,26 @@ func (s *assembler) gather(dst vector, base general, offsets, mask vector) {
 	s.vex(vgatherdps, uint8(dst), uint8(mask), memory(address{base: base, index: general(offsets)}), 0)
 }
 
+// scatterWords writes the lanes of a vector whose sign is set in the mask to base + offsets, in order; it uses K1. The
+// instructions are VPMOVD2M and VPSCATTERDD, with EVEX prefixes for 256 bits.
+func (s *assembler) scatterWords(base general, offsets, mask, v vector) {
+	const (
+		r, x, b   = 1 << 7, 1 << 6, 1 << 5 // inverted: registers from 8 on
+		high      = 1 << 4                 // inverted: those from 16 on
+		none      = 15 << 3                // inverted: no second operand
+		half, hi2 = 1 << 5, 1 << 3         // 256 bits; inverted: an index from 16 on
+	)
+	set := func(n uint8, bit byte) byte {
+		if n&8 != 0 {
+			return 0
+		}
+		return bit
+	}
+	s.bytes(0x62, r|x|set(uint8(mask), b)|high|2, none|4|2, half|hi2, 0x39, 0xc0|1<<3|uint8(mask)&7)
+	s.bytes(0x62, set(uint8(v), r)|set(uint8(offsets), x)|set(uint8(base), b)|high|2, none|4|1, half|hi2|1, 0xa0,
+		uint8(v)&7<<3|4, uint8(offsets)&7<<3|uint8(base)&7)
+}
+
 // low moves the lowest lane to a general register.
 func (s *assembler) low(dst general, v vector) { s.vex(vmovdFrom, uint8(v), 0, reg(vector(dst)), 0) }
 

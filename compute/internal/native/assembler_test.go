@@ -85,6 +85,15 @@ func TestEncoding(t *testing.T) {
 			}
 		}
 	}
+	for _, mask := range vectors {
+		for _, v := range vectors {
+			for _, base := range []general{rax, r9, rdi} {
+				s.scatterWords(base, 15-v, mask, v)
+				add("vpmovd2m k1, ymm%d", mask)
+				add("vpscatterdd [%s+ymm%d*1]{k1}, ymm%d", generals[base], 15-v, v)
+			}
+		}
+	}
 	for _, dst := range vectors {
 		for _, b := range operands {
 			for name, o := range map[string]opcode{"vcmpps": vcmpps, "vpblendd": vpblendd} {

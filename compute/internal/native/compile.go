@@ -101,7 +101,7 @@ func (c *compiler) write(run []Inst) {
 		c.jump(done)
 		if p := newPlan(each, c.free()-1); len(p.ways) > 0 {
 			c.ways, c.otherwise = p.ways, c.label()
-			c.pair = c.mode != Masked && pairs() && p.pairs()
+			c.pair = c.mode != Masked && avx512() && p.pairs()
 			c.place(begin)
 			if c.pair {
 				c.comparePair()

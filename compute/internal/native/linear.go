@@ -151,9 +151,9 @@ func needed(insts []Inst) []Inst {
 	return list
 }
 
-// pairs says whether the processor has vectors of 512 bits. A loop whose accesses all have ways uses them, for two
+// avx512 says whether the processor has vectors of 512 bits. A loop whose accesses all have ways uses them, for two
 // chunks at once.
-var pairs = func() bool { return cpuid.X86().AVX512 }
+var avx512 = func() bool { return cpuid.X86().AVX512 }
 
 // pairs says whether there is code for two chunks at once.
 func (p *plan) pairs() bool {

@@ -350,8 +350,8 @@ func TestRuns(t *testing.T) {
 	if len(inPairs) < 35 {
 		t.Fatal("operations with code for two chunks at once:", len(inPairs))
 	}
-	has := pairs()
-	defer func(old func() bool) { pairs = old }(pairs)
+	has := avx512()
+	defer func(old func() bool) { avx512 = old }(avx512)
 	written := 0
 	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -370,7 +370,7 @@ func TestRuns(t *testing.T) {
 		}
 		run := randomRun(r, some, 1+r.IntN(40), straight, words, small)
 		use := has && r.IntN(4) > 0
-		pairs = func() bool { return use }
+		avx512 = func() bool { return use }
 		each := slices.DeleteFunc(slices.Clone(run), func(in Inst) bool { return in.Once })
 		if p := newPlan(each, len(pointers)-1); len(p.ways) > 0 && use && p.pairs() {
 			written++

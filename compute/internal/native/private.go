@@ -59,6 +59,13 @@ func (c *compiler) storePrivate(in *Inst) {
 	}
 	t, mask := spare[2], spare[3]
 	c.elements(in, t, mask, c.vector(0, spare[0]))
+	if avx512() {
+		if c.mode == Masked {
+			c.two(vpand, mask, mask, reg(c.active(spare[0])))
+		}
+		c.scatterWords(rax, t, mask, value)
+		return
+	}
 	c.not(mask, mask)
 	c.two(vpor, t, t, reg(mask))
 	from, to := c.scratch, c.scratch+32
