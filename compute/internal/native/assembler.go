@@ -124,9 +124,35 @@ var (
 	vbroadcastss = opcode{1, 2, 0x18, false}
 	vpbroadcastd = opcode{1, 2, 0x58, false}
 	vgatherdps   = opcode{1, 2, 0x92, false}
+	vpsubq       = opcode{1, 1, 0xfb, false}
+	vpsllvq      = opcode{quad | 1, 2, 0x47, false}
+	vpsrlvq      = opcode{quad | 1, 2, 0x45, false}
+	vpcmpeqq     = opcode{1, 2, 0x29, false}
+	vpcmpgtq     = opcode{1, 2, 0x37, false}
+	vpunpckldq   = opcode{1, 1, 0x62, false}
+	vpunpckhdq   = opcode{1, 1, 0x6a, false}
+	vperm2i128   = opcode{1, 3, 0x46, false}
+	vpermq       = opcode{quad | 1, 3, 0x00, false}
+	vshufps      = opcode{0, 1, 0xc6, false}
+	vpmovsxdq    = opcode{1, 2, 0x25, false}
+	vpmovzxdq    = opcode{1, 2, 0x35, false}
+	vbroadcastsd = opcode{1, 2, 0x19, false}
+	vmulpd       = opcode{1, 1, 0x59, false}
+	vsqrtpd      = opcode{1, 1, 0x51, false}
+	vminpd       = opcode{1, 1, 0x5d, false}
+	vmaxpd       = opcode{1, 1, 0x5f, false}
+	vcmppd       = opcode{1, 1, 0xc2, false}
+	vfmadd213pd  = opcode{quad | 1, 2, 0xa8, false}
+	vcvtps2pd    = opcode{0, 1, 0x5a, false}
+	vcvtpd2ps    = opcode{1, 1, 0x5a, false}
+	vcvtdq2pd    = opcode{2, 1, 0xe6, false}
+	vcvttpd2dq   = opcode{1, 1, 0xe6, false}
 	shift32      = opcode{1, 1, 0x72, false}
 	shift64      = opcode{1, 1, 0x73, false}
 )
+
+// quad is W, in the prefix of an instruction of the tables 2 and 3.
+const quad = 0x80
 
 // The member of a group of shifts by a constant.
 const (
