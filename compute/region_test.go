@@ -75,6 +75,33 @@ var regions = map[string]string{
 		result[256u + i * 4u + k] = k + r;
 		r += result[256u + i * 4u] + 1u;
 	}`,
+	"integers of 64 bits": `
+	uint64_t h = packUint2x32(uvec2(a[i], i)), same = 1ul;
+	for (uint k = 0u; k < (a[i] & 31u); k++) {
+		uint64_t x = h * 0x9E3779B185EBCA87ul ^ uint64_t(a[(i + k) & 63u]);
+		if (x > h)
+			h = x << 31 | x >> 33;
+		else if (int64_t(x) < 0l)
+			h += same + uint64_t(k);
+		if ((h & 127ul) == 5ul)
+			break;
+	}
+	for (uint k = 0u; k < 9u; k++) {
+		same = same * 3ul + uint64_t(k);
+		h ^= same >> (k & 3u) ^ h << (i & 63u);
+	}
+	r = uint(h) ^ uint(h >> 32);`,
+	"floats of 64 bits": `
+	double x = double(a[i]) * 1e-9, y = 0.0lf;
+	for (uint k = 0u; k < (i & 31u); k++) {
+		double z = x * x - y * y + 0.3lf;
+		y = 2.0lf * x * y + double(float(k)) * 0.01lf;
+		x = min(z, 4.0lf);
+		if (x * x + y * y > 1e3lf)
+			break;
+		r += uint(abs(x)) + uint(int(y));
+	}
+	r ^= floatBitsToUint(float(x + sqrt(abs(y))));`,
 }
 
 // TestRegions shows that loops in machine code do what they do by kernels, in all lanes of a workgroup and in some.

@@ -56,13 +56,10 @@ func memory(a address) operand { return operand{memory: true, address: a} }
 // Manual, volume 2, section 2.3), and one with an EVEX prefix (section 2.7) if there is one without W.
 type opcode struct {
 	prefix uint8 // pp: 0 is none, 1 is 66, 2 is F3, 3 is F2
-	table  uint8 // mmmmm: 1 is 0F, 2 is 0F38, 3 is 0F3A; with W if there is one
+	table  uint8 // mmmmm: 1 is 0F, 2 is 0F38, 3 is 0F3A
 	code   uint8
 	short  bool // 128 bits
 }
-
-// w is the bit W of an opcode with a VEX prefix.
-const w = 0x80
 
 var (
 	vaddps       = opcode{0, 1, 0x58, false}
@@ -83,12 +80,6 @@ var (
 	vcvttps2dq   = opcode{2, 1, 0x5b, false}
 	vaddpd       = opcode{1, 1, 0x58, false}
 	vsubpd       = opcode{1, 1, 0x5c, false}
-	vmulpd       = opcode{1, 1, 0x59, false}
-	vminpd       = opcode{1, 1, 0x5d, false}
-	vmaxpd       = opcode{1, 1, 0x5f, false}
-	vfmadd213pd  = opcode{1, 2 | w, 0xa8, false}
-	vcvtps2pd    = opcode{0, 1, 0x5a, false}
-	vcvtpd2ps    = opcode{1, 1, 0x5a, false}
 	vinsertf128  = opcode{1, 3, 0x18, false}
 	vdivpd       = opcode{1, 1, 0x5e, false}
 	vroundpd     = opcode{1, 3, 0x09, false}
@@ -134,9 +125,35 @@ var (
 	vbroadcastss = opcode{1, 2, 0x18, false}
 	vpbroadcastd = opcode{1, 2, 0x58, false}
 	vgatherdps   = opcode{1, 2, 0x92, false}
+	vpsubq       = opcode{1, 1, 0xfb, false}
+	vpsllvq      = opcode{quad | 1, 2, 0x47, false}
+	vpsrlvq      = opcode{quad | 1, 2, 0x45, false}
+	vpcmpeqq     = opcode{1, 2, 0x29, false}
+	vpcmpgtq     = opcode{1, 2, 0x37, false}
+	vpunpckldq   = opcode{1, 1, 0x62, false}
+	vpunpckhdq   = opcode{1, 1, 0x6a, false}
+	vperm2i128   = opcode{1, 3, 0x46, false}
+	vpermq       = opcode{quad | 1, 3, 0x00, false}
+	vshufps      = opcode{0, 1, 0xc6, false}
+	vpmovsxdq    = opcode{1, 2, 0x25, false}
+	vpmovzxdq    = opcode{1, 2, 0x35, false}
+	vbroadcastsd = opcode{1, 2, 0x19, false}
+	vmulpd       = opcode{1, 1, 0x59, false}
+	vsqrtpd      = opcode{1, 1, 0x51, false}
+	vminpd       = opcode{1, 1, 0x5d, false}
+	vmaxpd       = opcode{1, 1, 0x5f, false}
+	vcmppd       = opcode{1, 1, 0xc2, false}
+	vfmadd213pd  = opcode{quad | 1, 2, 0xa8, false}
+	vcvtps2pd    = opcode{0, 1, 0x5a, false}
+	vcvtpd2ps    = opcode{1, 1, 0x5a, false}
+	vcvtdq2pd    = opcode{2, 1, 0xe6, false}
+	vcvttpd2dq   = opcode{1, 1, 0xe6, false}
 	shift32      = opcode{1, 1, 0x72, false}
 	shift64      = opcode{1, 1, 0x73, false}
 )
+
+// quad is W, in the prefix of an instruction of the tables 2 and 3.
+const quad = 0x80
 
 // The member of a group of shifts by a constant.
 const (
@@ -215,11 +232,11 @@ func (s *assembler) vex(o opcode, dst, a uint8, b operand, behind int) {
 	if o.short {
 		long = 0
 	}
-	last := o.table&w | ^a&15<<3 | long | o.prefix
+	last := ^a&15<<3 | long | o.prefix
 	if o.table == 1 && x == 0 && r == 0 {
 		s.bytes(0xc5, ^dst>>3&1<<7|last, o.code)
 	} else {
-		s.bytes(0xc4, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|o.table&^w, last, o.code)
+		s.bytes(0xc4, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|o.table, last, o.code)
 	}
 	s.operand(dst, b, 1, behind)
 }

@@ -77,7 +77,7 @@ func TestEncoding(t *testing.T) {
 		}
 	}
 	for name, o := range map[string]opcode{"vsqrtps": vsqrtps, "vcvtdq2ps": vcvtdq2ps, "vcvttps2dq": vcvttps2dq,
-		"vpabsd": vpabsd} {
+		"vpabsd": vpabsd, "vsqrtpd": vsqrtpd} {
 		for _, dst := range vectors {
 			for _, b := range operands {
 				s.one(o, dst, b)
@@ -96,21 +96,33 @@ func TestEncoding(t *testing.T) {
 	}
 	for _, dst := range vectors {
 		for _, b := range operands {
-			for name, o := range map[string]opcode{"vcmpps": vcmpps, "vpblendd": vpblendd} {
+			for name, o := range map[string]opcode{"vcmpps": vcmpps, "vpblendd": vpblendd, "vcmppd": vcmppd,
+				"vshufps": vshufps, "vperm2i128": vperm2i128} {
 				s.immediate(o, dst, 9, b, 7)
 				add("%s ymm%d, ymm9, %s, 7", name, dst, b.text("ymmword", "ymm"))
 			}
 			for name, o := range map[string]opcode{"vaddpd": vaddpd, "vsubpd": vsubpd, "vdivpd": vdivpd, "vpmuldq": vpmuldq,
-				"vmulpd": vmulpd, "vminpd": vminpd, "vmaxpd": vmaxpd, "vfmadd213pd": vfmadd213pd} {
+				"vpsubq": vpsubq, "vpsllvq": vpsllvq, "vpsrlvq": vpsrlvq, "vpcmpeqq": vpcmpeqq, "vpcmpgtq": vpcmpgtq,
+				"vpunpckldq": vpunpckldq, "vpunpckhdq": vpunpckhdq, "vmulpd": vmulpd, "vminpd": vminpd, "vmaxpd": vmaxpd,
+				"vfmadd213pd": vfmadd213pd} {
 				s.two(o, dst, 9, b)
 				add("%s ymm%d, ymm9, %s", name, dst, b.text("ymmword", "ymm"))
 			}
-			s.one(vcvtps2pd, dst, b)
-			add("vcvtps2pd ymm%d, %s", dst, b.text("xmmword", "xmm"))
-			s.one(vcvtpd2ps, dst, b)
-			add("vcvtpd2ps xmm%d, %s", dst, b.text("ymmword", "ymm"))
+			s.immediate(vpermq, dst, 0, b, 0xd8)
+			add("vpermq ymm%d, %s, 0xd8", dst, b.text("ymmword", "ymm"))
+			for name, o := range map[string]opcode{"vpmovsxdq": vpmovsxdq, "vpmovzxdq": vpmovzxdq, "vcvtps2pd": vcvtps2pd,
+				"vcvtdq2pd": vcvtdq2pd} {
+				s.one(o, dst, b)
+				add("%s ymm%d, %s", name, dst, b.text("xmmword", "xmm"))
+			}
+			for name, o := range map[string]opcode{"vcvtpd2ps": vcvtpd2ps, "vcvttpd2dq": vcvttpd2dq} {
+				s.one(o, dst, b)
+				add("%s xmm%d, %s", name, dst, b.text("ymmword", "ymm"))
+			}
 			s.immediate(vinsertf128, dst, 9, b, 1)
 			add("vinsertf128 ymm%d, ymm9, %s, 1", dst, b.text("xmmword", "xmm"))
+			s.one(vbroadcastsd, dst, b)
+			add("vbroadcastsd ymm%d, %s", dst, b.text("qword", "xmm"))
 			s.two(vpermps, dst, 9, b)
 			add("vpermps ymm%d, ymm9, %s", dst, b.text("ymmword", "ymm"))
 			s.immediate(vroundps, dst, 0, b, 9)

@@ -75,6 +75,7 @@ const never = math.MaxInt
 
 // write writes a run.
 func (c *compiler) write(run []Inst) {
+	run = c.expand(run)
 	if isRegion(run) {
 		c.region(run)
 		return
@@ -87,7 +88,7 @@ func (c *compiler) write(run []Inst) {
 			in.Keep = true
 			once = append(once, in)
 		} else {
-			if c.mode == Masked && in.Op == kernel.MoveMasked32 {
+			if c.mode == Masked && in.movesMasked() {
 				in.C, in.Keep = in.Dst, true // for the lanes that don't take part
 			}
 			each = append(each, in)
@@ -221,7 +222,7 @@ func (c *compiler) begin(insts []Inst) {
 func (c *compiler) home(r Register) address {
 	a := at(file, int32(r.Offset))
 	if r.Step != 0 {
-		a.index = offset
+		a.index, a.shift = offset, uint8(r.Step/64)
 	}
 	return a
 }
@@ -284,7 +285,9 @@ func (c *compiler) reads(k int) operand {
 // fetch loads a register. Of one that all lanes share only the first is read where it matters: a processor waits where
 // it reads as one what was written in parts.
 func (c *compiler) fetch(v vector, r Register) {
-	if r.Step == 0 && (c.wide || !c.looping) {
+	if r.Step == 0 && r.Wide {
+		c.one(vbroadcastsd, v, memory(c.home(r)))
+	} else if r.Step == 0 && (c.wide || !c.looping) {
 		c.one(vbroadcastss, v, memory(c.home(r)))
 	} else {
 		c.one(vmovups, v, memory(c.home(r)))
@@ -350,7 +353,7 @@ func (c *compiler) inst(in *Inst) {
 	default:
 		if s, ok := simple[in.Op]; ok {
 			c.simple(s)
-		} else {
+		} else if !c.writeWide(in) {
 			sequences[in.Op](c)
 		}
 	}

@@ -12,8 +12,9 @@ import "farside/compute/internal/kernel"
 // zero Register stands for no operand.
 type Register struct {
 	Offset uint32 // bytes
-	Step   uint32 // 32; 0 if all lanes share one chunk
+	Step   uint32 // 32, or 64 if it is wide; 0 if all lanes share one chunk
 	Valid  bool
+	Wide   bool // its values have 64 bits
 }
 
 // Pattern is what is known of the offsets of an access before it is done.
@@ -31,7 +32,7 @@ const (
 	Linear
 )
 
-// Inst is an instruction of a run, on 32-bit values; loads and stores may be of 8 and 16 bits. Op and the operands are
+// Inst is an instruction of a run. Loads and stores are of 8, 16 and 32 bits. Op and the operands are
 // as in package kernel, or Shuffle and its like. Loads and stores access slot Slot at A + Base + Immediate, where Base is
 // none or uniform. Those of private memory access element A of Immediate registers, Apart bytes from each other, of
 // which C is the first; no other instruction of the run may have these as operands.
@@ -48,6 +49,7 @@ type Inst struct {
 	Apart              uint32
 	Target             int32 // of control flow
 	Count              uint8 // of a shift: the bits, if they are always the same, plus one
+	upper              bool  // it is for the upper lanes of wide registers
 	way                int   // of an access, if a loop knows where it goes: number of the way + 1
 }
 
@@ -79,7 +81,12 @@ func Supports(in *Inst) bool {
 	}
 	_, simple := simple[in.Op]
 	_, other := sequences[in.Op]
-	return simple || other
+	return simple || other || supportsWide(in.Op)
+}
+
+// movesMasked says whether it leaves lanes that don't take part as they are.
+func (in *Inst) movesMasked() bool {
+	return in.Op == kernel.MoveMasked32 || in.Op == kernel.MoveMasked64
 }
 
 // accesses says whether it is a load or store.

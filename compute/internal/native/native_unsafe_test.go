@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/ops"
 	"farside/internal/ieee"
 )
 
@@ -34,7 +35,9 @@ const (
 	registers = 24 // varying ones
 	uniforms  = 12
 	elements  = 3 // of the array of registers
-	fileSize  = 32 * ((registers+elements)*chunks + uniforms)
+	wides     = 8 // of 64 bits, varying and uniform
+	wideFrom  = 32 * ((registers+elements)*chunks + uniforms)
+	fileSize  = wideFrom + 64*wides*(chunks+1)
 )
 
 func aligned(n int) []byte {
@@ -90,23 +93,42 @@ func (m *machine) pass(run []Inst, once bool, chunk int) {
 				a.Immediate += uint64(*(*uint32)(m.bind(in.Base).Base))
 			}
 		}
-		if in.Stores() || in.Op == kernel.MoveMasked32 && !in.Once {
+		if in.Stores() || in.movesMasked() && !in.Once {
 			a.Mask = m.mask
 		}
 		kernel.Best().Ops[in.Op](&a, chunk, 1)
 	}
 }
 
-func varying(i int) Register { return Register{uint32(32 * chunks * i), 32, true} }
-func uniform(i int) Register { return Register{uint32(32 * (registers*chunks + i)), 0, true} }
+func varying(i int) Register { return Register{Offset: uint32(32 * chunks * i), Step: 32, Valid: true} }
+func uniform(i int) Register {
+	return Register{Offset: uint32(32 * (registers*chunks + i)), Valid: true}
+}
+
+func wideVarying(i int) Register {
+	return Register{Offset: uint32(wideFrom + 64*chunks*i), Step: 64, Valid: true, Wide: true}
+}
+
+func wideUniform(i int) Register {
+	return Register{Offset: uint32(wideFrom + 64*(chunks*wides+i)), Valid: true, Wide: true}
+}
 
 // element is an element of an array that runs access by indices alone.
 func element(i int) Register {
-	return Register{uint32(32 * ((registers+i)*chunks + uniforms)), 32, true}
+	return Register{Offset: uint32(32 * ((registers+i)*chunks + uniforms)), Step: 32, Valid: true}
 }
 
 // operands is how many operands an operation has.
 func operands(op kernel.Op) int {
+	if supportsWide(op) {
+		n := 0
+		for _, a := range ops.Of(op).Args {
+			if a.Type != ops.None {
+				n++
+			}
+		}
+		return max(n, 1)
+	}
 	if f, ok := simple[op]; ok {
 		if f.unary {
 			return 1
@@ -163,7 +185,7 @@ func narrow(op kernel.Op, bytes int) kernel.Op {
 // apart, and others become so, 1 is the same in each chunk, 2 and 3 anything, and the last is a mask. If straight, all
 // accesses are linear, and none is of what another chunk stores: in which order chunks do that is not said. small is the
 // load of 8 or 16 bits for which the lanes of the linear registers are one after the other; it is 0 where they are words.
-func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool, words uint8, small kernel.Op) []Inst {
+func randomRun(r *rand.Rand, some []kernel.Op, size int, straight bool, words uint8, small kernel.Op) []Inst {
 	var once, each []Inst
 	linear := []Register{varying(0)}
 	stores := uint64(0)
@@ -174,7 +196,7 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool, words uin
 		return varying(r.IntN(registers))
 	}
 	for len(once)+len(each) < size {
-		in, sum := Inst{Op: ops[r.IntN(len(ops))], Keep: r.IntN(3) == 0}, false
+		in, sum := Inst{Op: some[r.IntN(len(some))], Keep: r.IntN(3) == 0}, false
 		switch r.IntN(5) {
 		case 0:
 			in.Op = kernel.Load32
@@ -268,6 +290,9 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool, words uin
 				in.Op, in.A, in.B, in.C = kernel.AddI32, linear[r.IntN(len(linear))], uniform(0), Register{}
 				sum = true
 			}
+			if supportsWide(in.Op) {
+				widen(r, &in)
+			}
 			if in.Op == kernel.MulAddSat {
 				in.Immediate = []uint64{1, 4, 64, 12, 0, 1 << 31, math.MaxUint32, 20}[r.IntN(8)]
 			}
@@ -286,6 +311,41 @@ func randomRun(r *rand.Rand, ops []kernel.Op, size int, straight bool, words uin
 	return run
 }
 
+// widen gives an instruction the registers of 64 bits that its operation takes.
+func widen(r *rand.Rand, in *Inst) {
+	info, moves := ops.Of(in.Op), in.Op == kernel.MoveMasked64
+	for i, o := range []*Register{&in.A, &in.B, &in.C} {
+		switch {
+		case info.Args[i].Type.Width() != 64 && !(moves && i == 0):
+		case in.Once || r.IntN(4) == 0:
+			*o = wideUniform(r.IntN(wides))
+		default:
+			*o = wideVarying(r.IntN(wides))
+		}
+	}
+	switch {
+	case info.Result.Width() != 64 && !moves:
+	case in.Once:
+		in.Dst = wideUniform(1 + r.IntN(wides-1))
+	default:
+		in.Dst = wideVarying(r.IntN(wides))
+	}
+	switch in.Op {
+	case kernel.Select64:
+		in.C = varying(registers - 1)
+		if in.Once {
+			in.C = uniform(uniforms - 1)
+		}
+	case kernel.ShlI64, kernel.ShrU64, kernel.ShrS64:
+		if in.B == wideUniform(0) {
+			in.Count = wideCount + 1
+		}
+	}
+}
+
+// wideCount is in the first uniform register of 64 bits, which nothing writes.
+const wideCount = 37
+
 // compare compares what a run has to have written: registers that are kept, and memory.
 func compare(t *testing.T, run []Inst, got, want *machine) {
 	t.Helper()
@@ -301,7 +361,9 @@ func compare(t *testing.T, run []Inst, got, want *machine) {
 		}
 		n := 32
 		if r.Step > 0 {
-			n = 32 * chunks
+			n = int(r.Step) * chunks
+		} else if r.Wide {
+			n = 64
 		}
 		if g, w := got.file[r.Offset:int(r.Offset)+n], want.file[r.Offset:int(r.Offset)+n]; !bytes.Equal(g, w) {
 			for i, in := range run {
@@ -316,7 +378,11 @@ func compare(t *testing.T, run []Inst, got, want *machine) {
 	for i := range uniforms {
 		check(uniform(i))
 	}
-	if g, w := got.file[element(0).Offset:fileSize], want.file[element(0).Offset:fileSize]; !bytes.Equal(g, w) {
+	for i := range wides {
+		check(wideVarying(i))
+		check(wideUniform(i))
+	}
+	if g, w := got.file[element(0).Offset:wideFrom], want.file[element(0).Offset:wideFrom]; !bytes.Equal(g, w) {
 		t.Fatalf("the array is\n%x, not\n%x", g, w)
 	}
 	for i := range got.data {
@@ -333,16 +399,43 @@ func compare(t *testing.T, run []Inst, got, want *machine) {
 	}
 }
 
+var interestingWide = []uint64{0, 1, 63, 64, 1 << 31, 1 << 32, 1 << 63, math.MaxInt64, math.MaxUint64, 1<<63 | 1,
+	math.Float64bits(1), math.Float64bits(-1.5), 0x7ff << 52, 0xfff << 52, 0x7ff8000000000001, 0xfff8123456789abc,
+	0x7ff0123456789abc, math.Float64bits(math.MaxInt32 + 0.5), math.Float64bits(math.MinInt32 - 1),
+	math.Float64bits(math.MaxUint32), math.Float64bits(1 << 32), math.Float64bits(1e300), 1, math.Float64bits(0.5)}
+
+func fillWide(r *rand.Rand, m *machine) {
+	list := unsafe.Slice((*uint64)(unsafe.Pointer(&m.file[wideFrom])), (fileSize-wideFrom)/8)
+	for i := range list {
+		switch r.IntN(4) {
+		case 0:
+			list[i] = interestingWide[r.IntN(len(interestingWide))]
+		case 1:
+			list[i] = r.Uint64() >> r.IntN(64)
+		case 2:
+			list[i] = math.Float64bits(r.NormFloat64() * math.Ldexp(1, r.IntN(80)-40))
+		default:
+			list[i] = r.Uint64()
+		}
+		if at := i - 8*chunks*wides; at >= 0 {
+			list[i] = list[i-at%8]
+			if at < 8 {
+				list[i] = wideCount
+			}
+		}
+	}
+}
+
 // TestRuns compares random runs with the kernels.
 func TestRuns(t *testing.T) {
 	need(t)
 	defer ieee.Leave(ieee.Enter())
-	ops := supported()
-	if len(ops) < 50 {
-		t.Fatal("operations with code:", len(ops))
+	all := supported()
+	if len(all) < 110 {
+		t.Fatal("operations with code:", len(all))
 	}
 	var inPairs []kernel.Op // that there is code for two chunks at once for
-	for _, op := range ops {
+	for _, op := range all {
 		if p := (plan{body: []Inst{{Op: op, Dst: varying(3)}}}); p.pairs() {
 			inPairs = append(inPairs, op)
 		}
@@ -355,7 +448,7 @@ func TestRuns(t *testing.T) {
 	written := 0
 	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		some, straight := ops, r.IntN(4) == 0
+		some, straight := all, r.IntN(4) == 0
 		if straight {
 			some = inPairs
 		}
@@ -383,6 +476,7 @@ func TestRuns(t *testing.T) {
 		for i := 0; i < fileSize; i += 4 {
 			*(*uint32)(unsafe.Pointer(&got.file[i])) = word(r)
 		}
+		fillWide(r, got)
 		for _, d := range got.data {
 			for i := range d {
 				d[i] = byte(r.Uint32())

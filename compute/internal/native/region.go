@@ -3,8 +3,6 @@ package native
 import (
 	"cmp"
 	"slices"
-
-	"farside/compute/internal/kernel"
 )
 
 // A region is a run with control flow: a loop with all that is in it. Its code goes through the whole loop with one
@@ -82,7 +80,14 @@ type region struct {
 
 // Copies is how many chunks of the register file a region needs behind Scratch, for uniform registers.
 func Copies(run []Inst) int {
-	return len(uniformResults(run))
+	n := 0
+	for _, r := range uniformResults(run) {
+		n++
+		if r.Wide {
+			n++ // the upper half
+		}
+	}
+	return n
 }
 
 // uniformResults are the uniform registers that a region writes and that are read in other blocks, or behind it.
@@ -133,7 +138,7 @@ func (c *compiler) newRegion(run []Inst) *region {
 			continue
 		}
 		r.stores = r.stores || in.Stores()
-		if in.Op == kernel.MoveMasked32 && in.Dst.Step > 0 && (r.divergent || c.mode == Masked) {
+		if in.movesMasked() && in.Dst.Step > 0 && (r.divergent || c.mode == Masked) {
 			in.C = in.Dst // for the lanes that don't take part
 		}
 		for _, o := range []Register{in.Base, in.A} {

@@ -14,7 +14,8 @@ import (
 // usesNative says whether straight runs of instructions become machine code.
 func (e *Engine) usesNative() bool { return e.kernels.Name == "avx2" && !e.NoNative }
 
-// maxNames is how many uniform values of a run may get a place of their own instead of their register in the program.
+// maxNames is how many uniform values of a run, one of 64 bits as two, may get a place of their own instead of their
+// register in the program.
 // They need one because a run does its uniform instructions first: an earlier instruction of the run, which is for each
 // lane, may still have to read the old value of that register.
 const maxNames = 16
@@ -180,13 +181,17 @@ func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []nativ
 				break
 			}
 			if touched[in.Dst] {
-				if names == maxNames || p.Insts[at].Until == 0 {
+				size := uint32(1)
+				if in.Dst.Wide {
+					size = 2
+				}
+				if names+size > maxNames || p.Insts[at].Until == 0 {
 					break
 				}
-				name := native.Register{Offset: p.FileSize + native.Scratch + 32*names, Valid: true}
+				name := native.Register{Offset: p.FileSize + native.Scratch + 32*names, Valid: true, Wide: in.Dst.Wide}
 				renamed[in.Dst] = name
 				in.Dst = name
-				names++
+				names += size
 			}
 		} else {
 			for _, r := range []native.Register{in.A, in.B, in.C, in.Base} {
@@ -214,10 +219,10 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 		to   *native.Register
 		from program.Register
 	}{{&n.Dst, in.Dst}, {&n.A, in.A}, {&n.B, in.B}, {&n.C, in.C}, {&n.Base, in.Base}} {
-		if r.from.Size == 64 || r.from.Offset > 1<<30 {
+		if r.from.Offset > 1<<30 {
 			return n, false
 		}
-		*r.to = native.Register{Offset: r.from.Offset, Step: r.from.Step, Valid: r.from.Size > 0}
+		*r.to = native.Register{Offset: r.from.Offset, Step: r.from.Step, Valid: r.from.Size > 0, Wide: r.from.Size == 64}
 	}
 	switch in.Code {
 	case program.Kernel:
@@ -225,6 +230,9 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 		n.Count = e.countOf(p, in)
 	case program.Assign:
 		n.Op, n.Once = kernel.MoveMasked32, in.Dst.Uniform()
+		if n.Dst.Wide {
+			n.Op = kernel.MoveMasked64
+		}
 	case program.Access:
 		if in.Dynamic || in.A.Size == 0 || e.delays && p.Slots[in.Index].Kind == program.SlotBuffer {
 			return n, false
@@ -255,14 +263,18 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 
 // countOf is the count of a shift whose count is a constant, plus one; 0 of others.
 func (e *Engine) countOf(p *program.Program, in *program.Inst) uint8 {
+	bits := uint64(31)
 	switch in.Op {
+	case kernel.ShlI64, kernel.ShrU64, kernel.ShrS64:
+		bits = 63
+		fallthrough
 	case kernel.ShlI32, kernel.ShrU32, kernel.ShrS32:
 		// The registers of constants come first, one after the other.
 		i, found := slices.BinarySearchFunc(p.Constants, in.B.Offset, func(c program.Constant, at uint32) int {
 			return cmp.Compare(c.Register.Offset, at)
 		})
 		if found && p.Constants[i].Register == in.B {
-			return uint8(p.Constants[i].Bits&31) + 1
+			return uint8(p.Constants[i].Bits&bits) + 1
 		}
 	}
 	return 0
