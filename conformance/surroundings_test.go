@@ -37,7 +37,7 @@ func compileSurroundings(t *testing.T, name string) surroundings {
 	s := surroundings{filepath.Join(dir, name), filepath.Join(dir, "fill.spv"), filepath.Join(build, "libfarside_rdma.so"),
 		filepath.Join(build, "libvulkan_farside.so")}
 	for _, args := range [][]string{
-		{"gcc", "-Wall", "-Wextra", "-Werror", "-O2", "-pthread", "-I../cmd/libfarside_rdma", "-o", s.program,
+		{"gcc", "-Wall", "-Wextra", "-Werror", "-O2", "-pthread", "-rdynamic", "-I../cmd/libfarside_rdma", "-o", s.program,
 			"clients/surroundings/" + name + ".c", "-lvulkan", "-ldl"},
 		{"glslangValidator", "-V", "-o", s.shader, "clients/surroundings/fill.comp"},
 	} {
@@ -149,6 +149,20 @@ func TestForkWhileBusy(t *testing.T) {
 	for _, library := range []string{"the Vulkan driver", "libfarside_rdma"} {
 		if n := strings.Count(text, "this process was forked after it loaded "+library); n != 200 {
 			t.Errorf("%d of 200 children wrote the message about %s", n, library)
+		}
+	}
+}
+
+// TestForkEarly forks without exec when a library is loaded and its Go runtime has not started yet. The child has an
+// answer and a message all the same.
+func TestForkEarly(t *testing.T) {
+	s := compileSurroundings(t, "early")
+	for symbol, library := range map[string]string{
+		"vk_icdNegotiateLoaderICDInterfaceVersion": s.driver, "farside_peer_open": s.peers,
+	} {
+		status, text := s.run(t, library, symbol)
+		if status != 0 || !strings.Contains(text, "this process was forked after it loaded ") {
+			t.Errorf("%s: exit status %d\n%.4000s", symbol, status, text)
 		}
 	}
 }

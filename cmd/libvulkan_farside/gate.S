@@ -18,6 +18,10 @@
 #define SI_TKILL -6
 #define BITS_UNBLOCKABLE 0x40100 /* SIGKILL, SIGSTOP */
 #define SS_DISABLE 2
+#define GUARD_SIZE 4096
+#define PROT_READ_WRITE 3
+#define MAP_PRIVATE_ANONYMOUS 0x22
+#define MADV_WIPEONFORK 18
 #define BIT_SIGPIPE 0x1000
 #define BIT_SIGXFSZ 0x1000000
 #define BIT_SIGTTOU 0x200000
@@ -54,7 +58,7 @@ lengths:
 
 	.bss
 	.balign 8
-	.globl gate_guard // set by Go: package gate's Guard
+	.globl gate_guard // a word that gate_before makes, until Go sets package gate's Guard
 	.hidden gate_guard
 	.type gate_guard, %object
 	.size gate_guard, 8
@@ -112,8 +116,10 @@ gate_tell_address:
 #define SYS_WRITE 1
 #define SYS_FSTAT 5
 #define SYS_POLL 7
+#define SYS_MMAP 9
 #define SYS_RT_SIGACTION 13
 #define SYS_RT_SIGPROCMASK 14
+#define SYS_MADVISE 28
 #define SYS_GETPID 39
 #define SYS_RT_SIGTIMEDWAIT 128
 #define SYS_SIGALTSTACK 131
@@ -139,7 +145,7 @@ gate_tell_address:
 
 // gate calls the Go function in rax with the arguments, which are all in registers. In a forked process it returns r10,
 // and so it does for a signal handler that has interrupted the thread in Go: that can't be entered twice.
-// Before Go has set gate_guard, the Go function waits for the runtime.
+// A Go function that is called before the Go runtime has started waits for it.
 	.globl gate
 	.hidden gate
 	.type gate, %function
@@ -312,7 +318,8 @@ gate_tell:
 	ret
 
 // gate_before blocks the signals that the runtime's threads shall not get, which they inherit, and lets the runtime
-// leave SIGCHLD and SIGPROF blocked where it would unblock them.
+// leave SIGCHLD and SIGPROF blocked where it would unblock them. A child that is forked before the runtime has
+// started would wait for it for ever: so there is a guard from the start.
 	.type gate_before, %function
 gate_before:
 	sigmask 2, most(%rip), mask(%rip)
@@ -330,8 +337,24 @@ gate_before:
 	cmpq 6(%rax), %rdx
 	jne 5f
 	movq $1, chained(%rip)
-5:
-	leaq _DYNAMIC(%rip), %rsi // before the data
+5:	xorl %edi, %edi
+	movl $GUARD_SIZE, %esi
+	movl $PROT_READ_WRITE, %edx
+	movl $MAP_PRIVATE_ANONYMOUS, %r10d
+	movq $-1, %r8
+	xorl %r9d, %r9d
+	movl $SYS_MMAP, %eax
+	syscall
+	cmpq $-4096, %rax
+	ja 6f
+	movq %rax, %rdi
+	movl $GUARD_SIZE, %esi
+	movl $MADV_WIPEONFORK, %edx
+	movl $SYS_MADVISE, %eax
+	syscall
+	movq $1, (%rdi)
+	movq %rdi, gate_guard(%rip)
+6:	leaq _DYNAMIC(%rip), %rsi // before the data
 	leaq _edata(%rip), %rdi
 	subq $(SIGTABLE_ENTRIES * SIGTABLE_STRIDE), %rdi
 	leaq lengths(%rip), %rdx
@@ -474,6 +497,8 @@ gate_offset:
 #define SYS_RT_SIGPROCMASK 135
 #define SYS_RT_SIGTIMEDWAIT 137
 #define SYS_SIGALTSTACK 132
+#define SYS_MMAP 222
+#define SYS_MADVISE 233
 #define SYS_FSTAT 80
 #define SYS_PPOLL 73
 #define SYS_WRITE 64
@@ -503,7 +528,7 @@ gate_offset:
 
 // gate calls the Go function in x16 with the arguments, which are all in registers. In a forked process it returns x17,
 // and so it does for a signal handler that has interrupted the thread in Go.
-// Before Go has set gate_guard, the Go function waits for the runtime.
+// A Go function that is called before the Go runtime has started waits for it.
 	.globl gate
 	.hidden gate
 	.type gate, %function
@@ -703,7 +728,8 @@ gate_tell:
 	ret
 
 // gate_before blocks the signals that the runtime's threads shall not get, which they inherit, and lets the runtime
-// leave SIGCHLD and SIGPROF blocked where it would unblock them.
+// leave SIGCHLD and SIGPROF blocked where it would unblock them. A child that is forked before the runtime has
+// started would wait for it for ever: so there is a guard from the start.
 	.type gate_before, %function
 gate_before:
 	hint #34 // bti c
@@ -733,7 +759,24 @@ gate_before:
 	mov x11, #1
 	address x10, chained
 	str x11, [x10]
-5:	address x0, _DYNAMIC // before the data
+5:	mov x0, #0
+	mov x1, #GUARD_SIZE
+	mov x2, #PROT_READ_WRITE
+	mov x3, #MAP_PRIVATE_ANONYMOUS
+	mov x4, #-1
+	mov x5, #0
+	system SYS_MMAP
+	cmn x0, #4096
+	b.hi 6f
+	mov x9, x0
+	mov x1, #GUARD_SIZE
+	mov x2, #MADV_WIPEONFORK
+	system SYS_MADVISE
+	mov x10, #1
+	str x10, [x9]
+	address x10, gate_guard
+	str x9, [x10]
+6:	address x0, _DYNAMIC // before the data
 	address x1, _edata
 	sub x1, x1, #(SIGTABLE_ENTRIES * SIGTABLE_STRIDE)
 	address x2, lengths

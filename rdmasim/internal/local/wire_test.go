@@ -21,6 +21,9 @@ func FuzzWire(f *testing.F) {
 	f.Add(request{kind: kindJoin, entry: ledgerEntries}.encode())
 	f.Add(request{kind: kindNext, address: r.Address() - 1}.encode())
 	f.Add(request{kind: kindResolve, address: r.Address(), key: r.Key(), entry: 7}.encode())
+	f.Add(request{kind: kindKnown, flow: 3, number: 9}.encode())
+	f.Add(request{kind: kindAnnounce, address: r.Address(), key: r.Key(), length: 8, opcode: verbs.OpWrite}.encode())
+	f.Add(request{kind: kindPerform, address: r.Address(), key: r.Key(), length: 8, opcode: verbs.OpRead}.encode())
 	f.Add(message{kind: kindReply, base: r.Address(), length: 1, slot: 1, generation: 1, key: 9,
 		counters: verbs.Counters{Reads: 1, Writes: 2, Atomics: 3, BytesRead: 4, BytesWritten: 5}, peers: 2,
 		name: "näme"}.encode())
@@ -44,7 +47,8 @@ func FuzzWire(f *testing.F) {
 		a, fd := c.answer(b, ledgerFD)
 		inside := q.address-r.base < r.length && q.access&verbs.AccessAtomic == 0 && (q.key == 0 || q.key == r.key)
 		good := err == nil && (q.kind == kindJoin && q.entry > 0 && q.entry <= ledgerEntries ||
-			q.kind == kindResolve && q.entry < ledgerEntries && inside || q.kind == kindNext && q.address <= r.base)
+			q.kind == kindResolve && q.entry < ledgerEntries && inside || q.kind == kindNext && q.address <= r.base ||
+			q.kind == kindKnown)
 		switch {
 		case err != nil && a.status != wireBadRequest:
 			t.Errorf("%x (%v) is answered with %+v", b, err, a)
