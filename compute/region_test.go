@@ -6,6 +6,7 @@ import (
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/vmtest"
+	"farside/internal/cpuid"
 )
 
 // regions are loops that lanes leave in their own time: through conditions, breaks, returns, and outer loops. Some go
@@ -121,22 +122,31 @@ func TestRegions(t *testing.T) {
 
 func checkRegion(t *testing.T, words []uint32, lanes int) {
 	t.Helper()
-	var results [2][]uint32
-	for k, o := range []Options{{}, {NoNative: true}} {
-		p := compileWords(t, words, o)
+	defer func(old func() cpuid.Features) { cpuid.X86 = old }(cpuid.X86)
+	without := cpuid.X86()
+	without.AVX512 = false
+	ways := []string{"machine code", "machine code without AVX-512", "kernels"}
+	results := make([][]uint32, len(ways))
+	for k, way := range ways {
+		if k == 1 {
+			cpuid.X86 = func() cpuid.Features { return without }
+		}
+		p := compileWords(t, words, Options{NoNative: way == "kernels"})
 		in := make([]uint32, 64)
 		for i := range in {
 			in[i] = testInput(i) * 2654435761
 		}
 		results[k] = make([]uint32, 1024)
 		mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{results[k], in}}))
-		if k == 0 && kernel.Best().Name == "avx2" && !strings.Contains(planOf(t, p), " region to ") {
+		if k < 2 && kernel.Best().Name == "avx2" && !strings.Contains(planOf(t, p), " region to ") {
 			t.Errorf("no loop is a region:\n%s\n%s", planOf(t, p), p)
 		}
 	}
-	for i := range results[0] {
-		if results[0][i] != results[1][i] {
-			t.Fatalf("%d lanes: word %d is %#x, by kernels %#x", lanes, i, results[0][i], results[1][i])
+	for k, way := range ways {
+		for i, want := range results[2] {
+			if results[k][i] != want {
+				t.Fatalf("%d lanes, %s: word %d is %#x, by kernels %#x", lanes, way, i, results[k][i], want)
+			}
 		}
 	}
 }

@@ -110,6 +110,10 @@ func (c *compiler) storeActive(to address, value vector) {
 		c.store(to, value)
 		return
 	}
+	if c.divergent && avx512() {
+		c.storeBy(activeBits, to, value)
+		return
+	}
 	c.storeMasked(to, c.active(spare[3]), value)
 }
 

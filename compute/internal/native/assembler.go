@@ -3,9 +3,11 @@ package native
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 )
 
-// vector is a register of 256 bits, YMM0 and so on, or of 512, ZMM0; general is one of 64 bits.
+// vector is a register of 256 bits, YMM0 and so on, or of 512, ZMM0; general is one of 64 bits. Those from YMM16 on are
+// there with AVX-512.
 type (
 	vector  uint8
 	general uint8
@@ -53,7 +55,7 @@ func reg(v vector) operand     { return operand{vector: v} }
 func memory(a address) operand { return operand{memory: true, address: a} }
 
 // opcode is how an instruction with a VEX prefix is encoded (Intel 64 and IA-32 Architectures Software Developer's
-// Manual, volume 2, section 2.3), and one with an EVEX prefix (section 2.7) if there is one without W.
+// Manual, volume 2, section 2.3), and one with an EVEX prefix (section 2.7) if evexW has it.
 type opcode struct {
 	prefix uint8 // pp: 0 is none, 1 is 66, 2 is F3, 3 is F2
 	table  uint8 // mmmmm: 1 is 0F, 2 is 0F38, 3 is 0F3A
@@ -155,6 +157,21 @@ var (
 // quad is W, in the prefix of an instruction of the tables 2 and 3.
 const quad = 0x80
 
+// evexW has the W of an EVEX prefix, 0 or quad, for instructions that do the same with such a prefix. The others need
+// vectors below YMM16.
+var evexW = map[opcode]uint8{
+	vaddps: 0, vmulps: 0, vsubps: 0, vminps: 0, vdivps: 0, vmaxps: 0, vsqrtps: 0, vandps: 0, vorps: 0, vxorps: 0,
+	vroundps: 0, vfmadd213ps: 0, vcvtdq2ps: 0, vcvttps2dq: 0, vinsertf128: 0, vpaddd: 0, vpsubd: 0, vpmulld: 0,
+	vpand: 0, vpandn: 0, vpor: 0, vpxor: 0, vpminud: 0, vpminsd: 0, vpmaxud: 0, vpmaxsd: 0, vpabsd: 0, vpsllvd: 0,
+	vpsrlvd: 0, vpsravd: 0, vmovups: 0, vmovupsTo: 0, vmovntpsTo: 0, vmovd: 0, vmovdFrom: 0, vpextrdTo: 0,
+	vextracti128: 0, vpermps: 0, vmovdquTo: 0, vpmovzxbd: 0, vpmovzxwd: 0, vcvtph2ps: 0, vcvtps2ph: 0, vbroadcastss: 0,
+	vpbroadcastd: 0, vpunpckldq: 0, vpunpckhdq: 0, vshufps: 0, vpmovsxdq: 0, vpmovzxdq: 0, vcvtps2pd: 0, vcvtdq2pd: 0,
+	shift32: 0,
+	vaddpd:  quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
+	vfmadd213pd: quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
+	vpsrlvq: quad, vpermq: quad, vbroadcastsd: quad, vcvtpd2ps: quad, vcvttpd2dq: quad, shift64: quad,
+}
+
 // The member of a group of shifts by a constant.
 const (
 	right       = 2
@@ -217,7 +234,7 @@ func (s *assembler) constant(c [8]uint32) operand {
 
 // vex writes an instruction: dst = a op b. behind is how many bytes follow it.
 func (s *assembler) vex(o opcode, dst, a uint8, b operand, behind int) {
-	if s.wide {
+	if s.wide || dst|a|uint8(b.vector) >= high {
 		s.evex(o, dst, a, b, behind)
 		return
 	}
@@ -241,23 +258,35 @@ func (s *assembler) vex(o opcode, dst, a uint8, b operand, behind int) {
 	s.operand(dst, b, 1, behind)
 }
 
-// evex writes an instruction on vectors of 512 bits.
+// evex writes an instruction with an EVEX prefix: on vectors of 512 bits, or on such that no other prefix can name.
 func (s *assembler) evex(o opcode, dst, a uint8, b operand, behind int) {
+	w, ok := evexW[o]
+	if !ok {
+		panic(fmt.Sprintf("opcode %+v has no EVEX prefix", o))
+	}
 	var x, r, word uint8
-	scale := int32(64)
+	scale := int32(math.MaxInt32) // displacements of one byte count differently in each instruction
+	length := uint8(1 << 5)
+	switch {
+	case s.wide:
+		length, scale = 1<<6, 64
+	case o.short:
+		length = 0
+	}
 	switch {
 	case !b.memory:
-		r = uint8(b.vector) >> 3
+		x, r = uint8(b.vector)>>4, uint8(b.vector)>>3
 	case b.address.constant == 0:
 		x, r = uint8(b.address.index)>>3, uint8(b.address.base)>>3
 	}
 	if b.broadcast {
 		word = 1 << 4
 	}
-	if b.broadcast || o == vbroadcastss {
+	if s.wide && (b.broadcast || o == vbroadcastss) {
 		scale = 4
 	}
-	s.bytes(0x62, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|1<<4|o.table, ^a&15<<3|4|o.prefix, 1<<6|word|1<<3, o.code)
+	s.bytes(0x62, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|^dst>>4&1<<4|o.table, w|^a&15<<3|4|o.prefix,
+		length|word|^a>>4&1<<3, o.code)
 	s.operand(dst, b, scale, behind)
 }
 
@@ -298,11 +327,90 @@ func (s *assembler) operand(r uint8, b operand, scale int32, behind int) {
 
 // two writes an instruction of two operands and a result, one the other of one operand. immediate is that with a byte
 // behind it.
-func (s *assembler) two(o opcode, dst, a vector, b operand) { s.vex(o, uint8(dst), uint8(a), b, 0) }
-func (s *assembler) one(o opcode, dst vector, b operand)    { s.vex(o, uint8(dst), 0, b, 0) }
+func (s *assembler) two(o opcode, dst, a vector, b operand) {
+	s.lowered(o, dst, a, b, func(dst, a vector, b operand) { s.vex(o, uint8(dst), uint8(a), b, 0) })
+}
+
+func (s *assembler) one(o opcode, dst vector, b operand) { s.two(o, dst, 0, b) }
+
 func (s *assembler) immediate(o opcode, dst, a vector, b operand, n uint8) {
-	s.vex(o, uint8(dst), uint8(a), b, 1)
-	s.bytes(n)
+	s.lowered(o, dst, a, b, func(dst, a vector, b operand) {
+		s.vex(o, uint8(dst), uint8(a), b, 1)
+		s.bytes(n)
+	})
+}
+
+// high is the first vector that only an EVEX prefix can name. lower are two that hold nothing where there are such.
+const high = 16
+
+var lower = [2]vector{9, 10}
+
+// lowered writes an instruction with operands that it can have: high ones are copied if it has no EVEX prefix.
+func (s *assembler) lowered(o opcode, dst, a vector, b operand, write func(dst, a vector, b operand)) {
+	if _, ok := evexW[o]; ok || dst|a|b.vector < high {
+		write(dst, a, b)
+		return
+	}
+	a = s.low16(a, lower[0])
+	if !b.memory {
+		b.vector = s.low16(b.vector, lower[1])
+	}
+	if dst < high {
+		write(dst, a, b)
+		return
+	}
+	write(lower[0], a, b)
+	s.one(vmovups, dst, reg(lower[0]))
+}
+
+// low16 gives a vector, or a copy of it if it is a high one.
+func (s *assembler) low16(v, copied vector) vector {
+	if v < high {
+		return v
+	}
+	s.one(vmovups, copied, reg(v))
+	return copied
+}
+
+// maskRegister is one of AVX-512, K1 and so on. K1 holds nothing between instructions.
+type maskRegister uint8
+
+// signsTo is VPMOVD2M: a bit for each lane.
+func (s *assembler) signsTo(k maskRegister, v vector) {
+	n := uint8(v)
+	s.bytes(0x62, 1<<7|^n>>4&1<<6|^n>>3&1<<5|1<<4|2, 15<<3|4|2, 1<<5|1<<3, 0x39, 0xc0|uint8(k)<<3|n&7)
+}
+
+// blendBy gives the lanes of b whose bit is set, and of a elsewhere: VBLENDMPS.
+func (s *assembler) blendBy(k maskRegister, dst, a vector, b operand) {
+	var x, r uint8
+	switch {
+	case !b.memory:
+		x, r = uint8(b.vector)>>4, uint8(b.vector)>>3
+	case b.address.constant == 0:
+		x, r = uint8(b.address.index)>>3, uint8(b.address.base)>>3
+	}
+	d, n := uint8(dst), uint8(a)
+	s.bytes(0x62, ^d>>3&1<<7|^x&1<<6|^r&1<<5|^d>>4&1<<4|2, ^n&15<<3|4|1, 1<<5|^n>>4&1<<3|uint8(k), 0x65)
+	s.operand(d, b, math.MaxInt32, 0)
+}
+
+// storeBy writes the lanes of a vector whose bit is set.
+func (s *assembler) storeBy(k maskRegister, to address, v vector) {
+	d := uint8(v)
+	s.bytes(0x62, ^d>>3&1<<7|^uint8(to.index)>>3&1<<6|^uint8(to.base)>>3&1<<5|^d>>4&1<<4|1, 15<<3|4, 1<<5|1<<3|uint8(k),
+		0x11)
+	s.operand(d, memory(to), math.MaxInt32, 0)
+}
+
+// blend gives the lanes of b whose sign is set in the mask, and of a elsewhere.
+func (s *assembler) blend(dst, a vector, b operand, mask vector) {
+	if !avx512() {
+		s.immediate(vblendvps, dst, a, b, uint8(mask)<<4)
+		return
+	}
+	s.signsTo(1, mask)
+	s.blendBy(1, dst, a, b)
 }
 
 // shift shifts lanes by a constant.
@@ -351,6 +459,11 @@ func (s *assembler) half(dst, v vector, rounding uint8) {
 
 // storeMasked writes the lanes of a vector whose sign is set in the mask.
 func (s *assembler) storeMasked(to address, mask, v vector) {
+	if avx512() {
+		s.signsTo(1, mask)
+		s.storeBy(1, to, v)
+		return
+	}
 	s.vex(vmaskmovpsTo, uint8(v), uint8(mask), memory(to), 0)
 }
 
@@ -360,23 +473,12 @@ func (s *assembler) gather(dst vector, base general, offsets, mask vector) {
 }
 
 // scatterWords writes the lanes of a vector whose sign is set in the mask to base + offsets, in order; it uses K1. The
-// instructions are VPMOVD2M and VPSCATTERDD, with EVEX prefixes for 256 bits.
+// instruction is VPSCATTERDD, with an EVEX prefix for 256 bits.
 func (s *assembler) scatterWords(base general, offsets, mask, v vector) {
-	const (
-		r, x, b   = 1 << 7, 1 << 6, 1 << 5 // inverted: registers from 8 on
-		high      = 1 << 4                 // inverted: those from 16 on
-		none      = 15 << 3                // inverted: no second operand
-		half, hi2 = 1 << 5, 1 << 3         // 256 bits; inverted: an index from 16 on
-	)
-	set := func(n uint8, bit byte) byte {
-		if n&8 != 0 {
-			return 0
-		}
-		return bit
-	}
-	s.bytes(0x62, r|x|set(uint8(mask), b)|high|2, none|4|2, half|hi2, 0x39, 0xc0|1<<3|uint8(mask)&7)
-	s.bytes(0x62, set(uint8(v), r)|set(uint8(offsets), x)|set(uint8(base), b)|high|2, none|4|1, half|hi2|1, 0xa0,
-		uint8(v)&7<<3|4, uint8(offsets)&7<<3|uint8(base)&7)
+	s.signsTo(1, mask)
+	d, x := uint8(v), uint8(offsets)
+	s.bytes(0x62, ^d>>3&1<<7|^x>>3&1<<6|^uint8(base)>>3&1<<5|^d>>4&1<<4|2, 15<<3|4|1, 1<<5|^x>>4&1<<3|1, 0xa0,
+		d&7<<3|4, x&7<<3|uint8(base)&7)
 }
 
 // low moves the lowest lane to a general register.
@@ -392,7 +494,7 @@ func (s *assembler) low32(dst general, v vector, lane uint8) {
 func (s *assembler) setLow(dst vector, v general) { s.vex(vmovd, uint8(dst), 0, reg(vector(v)), 0) }
 
 // signs gives the sign bits of the lanes.
-func (s *assembler) signs(dst general, v vector) { s.vex(vmovmskps, uint8(dst), 0, reg(v), 0) }
+func (s *assembler) signs(dst general, v vector) { s.one(vmovmskps, vector(dst), reg(v)) }
 
 // integer writes an instruction on general registers, of 64 bits if wide.
 func (s *assembler) integer(wide bool, code, r uint8, b operand, behind int) {

@@ -40,7 +40,11 @@ const (
 //  32. A valid group is the uniform register with the number of the workgroup along x: the only run is the whole
 //     program, and RunGroups executes it. It fails where the system does not allow it.
 func Compile(runs [][]Inst, scratch uint32, masked bool, group Register) (*Code, error) {
-	c := &compiler{assembler: &assembler{}, scratch: int32(scratch), group: group, most: vectors}
+	c := &compiler{assembler: &assembler{}, scratch: int32(scratch), group: group, most: few}
+	if avx512() {
+		c.most = many
+	}
+	c.places, c.vectors = placesOf(c.most, 0), make([]held, c.most)
 	code := &Code{scratch: scratch, left: scratch + 64}
 	for mode := range code.entries {
 		c.mode = Mode(mode)

@@ -16,11 +16,39 @@ const (
 	mask   = r13 // the chunks of the mask, if there is one
 )
 
-// spare are vectors that hold nothing between instructions. The others, from 0 on, hold registers.
+// spare are vectors that hold nothing between instructions.
 var spare = [4]vector{12, 13, 14, 15}
 
-// vectors is how many hold registers; most of a compiler is how many do where it is.
-const vectors = 12
+// few is how many vectors hold registers without AVX-512, many how many do with it.
+const (
+	few  = 12
+	many = 26
+)
+
+// placesOf gives the vectors that hold registers, in the order in which they are taken. The first fixed ones hold what
+// they hold wherever the code is. The last is activeVector. Instructions that need a low vector get a copy of a high one.
+// So what is fixed is in low ones only if others are left.
+func placesOf(count, fixed int) []vector {
+	const most = 6
+	var lows, highs []vector
+	for v := range vector(count - 1) {
+		switch {
+		case count == few:
+			lows = append(lows, v)
+		case v < lower[0]:
+			lows = append(lows, v)
+		default:
+			highs = append(highs, v-lower[0]+high)
+		}
+	}
+	if fixed <= most {
+		return append(append(lows, highs...), activeVector)
+	}
+	return slices.Concat(highs[:fixed], lows, highs[fixed:], []vector{activeVector})
+}
+
+// mostAhead is how many registers the instructions before a loop may have.
+const mostAhead = 12
 
 // pointers are what hold addresses in memory, without mask; rax, rcx, rdx and r10 hold nothing between instructions.
 var pointers = [...]general{rbx, r9, r11, r12, mask}
@@ -60,10 +88,11 @@ type compiler struct {
 	pair      bool     // the loop takes two chunks at once
 	at        int      // the instruction under way
 	uses      [][4]int // by instruction, when A, B, C and Dst are read again; never is never
-	vectors   [vectors]held
+	places    []vector
+	vectors   []held // what each of places holds
 	pointers  [len(pointers)]pointer
-	fixed     []Register // in the first vectors, wherever the code is
-	most      int        // vectors that hold registers
+	fixed     []Register // in the first of places, wherever the code is
+	most      int        // of places, that hold registers where the code is
 	inRegion  bool
 	divergent bool  // the mask is in activeVector
 	ways      []way // of the loop, in the first of pointers
@@ -209,7 +238,7 @@ func (c *compiler) begin(insts []Inst) {
 			}
 		}
 	}
-	c.vectors = [vectors]held{}
+	clear(c.vectors)
 	for i, p := range c.fixed {
 		c.vectors[i] = held{register: p, valid: true}
 	}
@@ -239,7 +268,7 @@ func (c *compiler) find(r Register) *held {
 func (c *compiler) number(h *held) vector {
 	for i := range c.vectors {
 		if &c.vectors[i] == h {
-			return vector(i)
+			return c.places[i]
 		}
 	}
 	panic("not a vector")
@@ -320,7 +349,7 @@ func (c *compiler) result() vector {
 		}
 	}
 	if i := slices.Index(c.fixed, in.Dst); i >= 0 {
-		return vector(i)
+		return c.places[i]
 	}
 	return c.number(c.take(in.Dst, c.uses[c.at][3]))
 }

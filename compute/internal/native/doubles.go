@@ -41,9 +41,9 @@ func floatExtremeWide(o, combine opcode) func(c *compiler) {
 		c.two(o, u, b, reg(a))
 		c.two(combine, t, t, reg(u))
 		c.immediate(vcmppd, u, a, reg(a), 3)
-		c.immediate(vblendvps, t, t, reg(b), uint8(u)<<4)
+		c.blend(t, t, reg(b), u)
 		c.immediate(vcmppd, u, b, reg(b), 3)
-		c.immediate(vblendvps, c.result(), t, reg(a), uint8(u)<<4)
+		c.blend(c.result(), t, reg(a), u)
 	}
 }
 

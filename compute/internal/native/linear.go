@@ -109,7 +109,7 @@ func (n *planner) early(i int) bool {
 			}
 		}
 	}
-	if len(registers) > vectors {
+	if len(registers) > mostAhead {
 		return false
 	}
 	n.ahead = marks

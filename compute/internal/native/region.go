@@ -54,13 +54,14 @@ const (
 	placesEnd                    // where the copies of uniform registers begin
 	placeOfRounds = placeOfMasks + 16
 	placeOfLoop   = placeOfMasks + 20
-	mostPins      = 6
 	deeper        = 8 // how much more an instruction in a loop counts than one around it
 )
 
-// What a region has besides: the vector of the chunk's active lanes, and the register that counts rounds.
+// What a region has besides: the vector of the chunk's active lanes, with AVX-512 their signs as well, and the register
+// that counts rounds.
 const (
-	activeVector = vector(vectors - 1)
+	activeVector = vector(11)
+	activeBits   = maskRegister(2)
 	counter      = r12
 )
 
@@ -147,7 +148,7 @@ func (c *compiler) newRegion(run []Inst) *region {
 			}
 		}
 	}
-	r.choosePins()
+	r.choosePins(len(c.places) / 2)
 	for i := range r.insts {
 		if in := &r.insts[i]; slices.Contains(r.pins, in.Dst) || r.based[in.Dst] {
 			in.Keep = r.based[in.Dst]
@@ -157,8 +158,8 @@ func (c *compiler) newRegion(run []Inst) *region {
 }
 
 // choosePins chooses the registers that vectors hold all the time: those which blocks leave to others, and of them
-// those that inner loops use most.
-func (r *region) choosePins() {
+// those that inner loops use most, up to a number.
+func (r *region) choosePins(most int) {
 	weights := make([]int, len(r.insts))
 	for i := range weights {
 		weights[i] = 1
@@ -204,7 +205,7 @@ func (r *region) choosePins() {
 	slices.SortFunc(r.pins, func(a, b Register) int {
 		return cmp.Or(cmp.Compare(uses[b], uses[a]), cmp.Compare(a.Offset, b.Offset))
 	})
-	r.pins = r.pins[:min(len(r.pins), mostPins)]
+	r.pins = r.pins[:min(len(r.pins), most)]
 }
 
 // region writes the code of a region. It leaves 0 in rax behind the last chunk, and before that, when the rounds are
@@ -212,11 +213,11 @@ func (r *region) choosePins() {
 func (c *compiler) region(run []Inst) {
 	r := c.newRegion(run)
 	given := c.mode
-	c.fixed = r.pins
+	c.fixed, c.places = r.pins, placesOf(len(c.places), len(r.pins))
 	next, chunk := c.label(), c.label()
 	c.inRegion = true
 	if r.divergent {
-		c.mode, c.divergent, c.most = Masked, true, int(activeVector)
+		c.mode, c.divergent, c.most = Masked, true, len(c.places)-1
 		if given == Masked {
 			c.store64(at(file, c.scratch+placeOfMasks), mask)
 		}
@@ -252,7 +253,8 @@ func (c *compiler) region(run []Inst) {
 	c.zero(rax)
 	c.leave()
 	c.writeLater()
-	c.fixed, c.mode, c.inRegion, c.divergent, c.most = nil, given, false, false, vectors
+	c.fixed, c.places = nil, placesOf(len(c.places), 0)
+	c.mode, c.inRegion, c.divergent, c.most = given, false, false, len(c.places)
 }
 
 // saveUniforms copies the uniform registers that the region writes: each chunk begins with what they are now.
@@ -298,6 +300,14 @@ func (c *compiler) beginMask(given Mode, none label) {
 	}
 	c.store(c.activeLanes(), activeVector)
 	c.pointToMask()
+	c.activeSigns()
+}
+
+// activeSigns makes activeBits.
+func (c *compiler) activeSigns() {
+	if avx512() {
+		c.signsTo(activeBits, activeVector)
+	}
 }
 
 // activate stores the active lanes if anything looks there, and goes to none if there are none.
@@ -305,6 +315,7 @@ func (c *compiler) activate(r *region, none label) {
 	if r.stores {
 		c.store(c.activeLanes(), activeVector)
 	}
+	c.activeSigns()
 	c.signs(rcx, activeVector)
 	c.test(rcx)
 	c.jumpIf(equal, none)
@@ -321,7 +332,7 @@ func (c *compiler) pointToMask() {
 
 func (c *compiler) loadPins() {
 	for i, p := range c.fixed {
-		c.one(vmovups, vector(i), memory(c.home(p)))
+		c.one(vmovups, c.places[i], memory(c.home(p)))
 	}
 }
 
@@ -329,7 +340,7 @@ func (c *compiler) loadPins() {
 func (c *compiler) storePins(r *region) {
 	for i, p := range r.pins {
 		if slices.ContainsFunc(r.insts, func(in Inst) bool { return !in.controls() && in.Dst == p }) {
-			c.store(c.home(p), vector(i))
+			c.store(c.home(p), c.places[i])
 		}
 	}
 }
@@ -480,7 +491,7 @@ func (c *compiler) round(r *region, loop int32, to label) {
 func (c *compiler) pause(r *region, loop int32) {
 	on := c.label()
 	for i, p := range r.pins {
-		c.store(c.home(p), vector(i))
+		c.store(c.home(p), c.places[i])
 	}
 	if r.divergent {
 		c.store(c.activeLanes(), activeVector)
@@ -497,8 +508,9 @@ func (c *compiler) pause(r *region, loop int32) {
 	if r.divergent {
 		c.pointToMask()
 		c.one(vmovups, activeVector, memory(c.activeLanes()))
+		c.activeSigns()
 	}
 	for i, p := range r.pins {
-		c.one(vmovups, vector(i), memory(c.home(p)))
+		c.one(vmovups, c.places[i], memory(c.home(p)))
 	}
 }

@@ -89,9 +89,9 @@ func extreme(o, combine opcode) func(c *compiler) {
 		c.two(o, u, b, reg(a))
 		c.two(combine, t, t, reg(u))
 		c.immediate(vcmpps, u, a, reg(a), 3)
-		c.immediate(vblendvps, t, t, reg(b), uint8(u)<<4)
+		c.blend(t, t, reg(b), u)
 		c.immediate(vcmpps, u, b, reg(b), 3)
-		c.immediate(vblendvps, c.result(), t, reg(a), uint8(u)<<4)
+		c.blend(c.result(), t, reg(a), u)
 	}
 }
 
@@ -144,8 +144,12 @@ func (c *compiler) moveMasked() {
 		return
 	}
 	a, before := c.vector(0, spare[0]), c.vector(2, spare[1])
+	if c.divergent && avx512() {
+		c.blendBy(activeBits, c.result(), before, reg(a))
+		return
+	}
 	active := c.active(spare[2])
-	c.immediate(vblendvps, c.result(), before, reg(a), uint8(active)<<4)
+	c.blend(c.result(), before, reg(a), active)
 }
 
 func (c *compiler) negate() {
@@ -171,7 +175,7 @@ func (c *compiler) lessEqualUnsigned() {
 
 func (c *compiler) choose() {
 	condition, b, a := c.vector(2, spare[0]), c.vector(1, spare[1]), c.reads(0)
-	c.immediate(vblendvps, c.result(), b, a, uint8(condition)<<4)
+	c.blend(c.result(), b, a, condition)
 }
 
 // fma writes A*B + C with the form of the instruction that takes the payload of a NaN from the first of the three.

@@ -223,7 +223,7 @@ func (c *compiler) moveMaskedWide() {
 	}
 	a, before, t := c.vector(0, spare[0]), c.vector(2, spare[1]), spare[2]
 	c.activeHalf(t)
-	c.immediate(vblendvps, c.result(), before, reg(a), uint8(t)<<4)
+	c.blend(c.result(), before, reg(a), t)
 }
 
 // activeHalf gives the mask of four lanes, of 64 bits each.
@@ -240,7 +240,7 @@ func (c *compiler) chooseWide() {
 	t := spare[0]
 	c.lanesOf(2, vpmovsxdq, t)
 	b, a := c.vector(1, spare[1]), c.reads(0)
-	c.immediate(vblendvps, c.result(), b, a, uint8(t)<<4)
+	c.blend(c.result(), b, a, t)
 }
 
 func (c *compiler) negateWide() {
@@ -329,7 +329,7 @@ func wideExtreme(flip uint64, greatest bool) func(c *compiler) {
 		if greatest {
 			a, b = b, a
 		}
-		c.immediate(vblendvps, c.result(), a, reg(b), uint8(t)<<4)
+		c.blend(c.result(), a, reg(b), t)
 	}
 }
 
