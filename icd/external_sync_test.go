@@ -307,3 +307,36 @@ func TestImportRefusesSync(t *testing.T) {
 	wantReports(t, "no object", "VUID-VkImportFenceFdInfoKHR-fence-parameter",
 		"VUID-VkImportSemaphoreFdInfoKHR-semaphore-parameter")
 }
+
+// A pipe of the application is no SYNC_FD, whether it is silent, has been written to or has hung up.
+func TestImportRefusesForeignPipes(t *testing.T) {
+	d := syncDevice(t)
+	fence := newTestFence(t, d, 0, syncFence)
+	semaphore := newTestSemaphore(t, d, binaryType, 0, syncSemaphore)
+	for name, use := range map[string]func(write int){
+		"silent":  func(int) {},
+		"written": func(write int) { unix.Write(write, []byte{1}) },
+		"hung up": func(write int) { unix.Close(write) },
+	} {
+		var ends [2]int
+		if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+			t.Fatal(err)
+		}
+		use(ends[1])
+		wantResult(t, name, importFence(d, fence, syncFence, vk.FENCE_IMPORT_TEMPORARY_BIT, int32(ends[0])),
+			vk.ERROR_INVALID_EXTERNAL_HANDLE)
+		wantReports(t, "vkImportFenceFdKHR", "VUID-VkImportFenceFdInfoKHR-fd-01541")
+		wantResult(t, name, importSemaphore(d, semaphore, syncSemaphore, vk.SEMAPHORE_IMPORT_TEMPORARY_BIT, int32(ends[0])),
+			vk.ERROR_INVALID_EXTERNAL_HANDLE)
+		wantReports(t, "vkImportSemaphoreFdKHR", "VUID-VkImportSemaphoreFdInfoKHR-fd-01544")
+		if err := unix.Close(ends[0]); err != nil {
+			t.Errorf("%s: the descriptor is not there any more: %v", name, err)
+		}
+		if name != "hung up" {
+			unix.Close(ends[1])
+		}
+	}
+	if fences.Get(uint64(fence)).temporary.Payload != nil || semaphores.Get(uint64(semaphore)).temporary.Payload != nil {
+		t.Error("a refused import changed the object")
+	}
+}

@@ -14,8 +14,32 @@ import (
 // A sync file (VK_EXTERNAL_…_HANDLE_TYPE_SYNC_FD_BIT) is a copy of a payload: a descriptor that becomes
 // readable at the signal. Ours is the read end of a pipe. The payload keeps both ends, so that a write never
 // meets a pipe without a reader; the signal writes one byte, and what ends without a signal, such as a killed
-// process, leaves a pipe that has hung up and holds no byte.
+// process, leaves a pipe that has hung up and holds no byte. It is told from the application's pipes by a mark.
 type pipe struct{ read, write *fd.FD }
+
+// syncFileMark is the time of access of our pipes, long before this driver was written. The kernel sets it to the time
+// at which a pipe was made, and to that of a read later. A write leaves it alone, and it goes with all descriptors of
+// the pipe, in every process.
+var syncFileMark = unix.Timespec{Sec: 0x46617273, Nsec: 0x1de5f11e}
+
+// newPipe makes a marked pipe. Its errors are those of systemError.
+func newPipe() (pipe, error) {
+	read, write, err := fd.Pipe(unix.O_NONBLOCK)
+	if err != nil {
+		return pipe{}, systemError("pipe2", err)
+	}
+	p := pipe{read, write}
+	if err := setAccessTime(read.Int(), syncFileMark); err != nil {
+		p.close()
+		return pipe{}, systemError("utimensat", err)
+	}
+	return p, nil
+}
+
+func (p pipe) close() {
+	_ = p.write.Close()
+	_ = p.read.Close()
+}
 
 // ExportSyncFile returns a new close-on-exec descriptor that polls readable once the payload is signalled,
 // even if the signal is taken back or consumed later; the caller owns it. It fails with
@@ -38,18 +62,17 @@ func (p *Payload) ExportSyncFile() (int, error) {
 			return raw, err
 		}
 	}
-	read, write, err := fd.Pipe(unix.O_NONBLOCK)
+	made, err := newPipe()
 	if err != nil {
-		return -1, systemError("pipe2", err)
+		return -1, err
 	}
-	raw, err := read.Export()
+	raw, err := made.read.Export()
 	if err != nil {
-		_ = read.Close()
-		_ = write.Close()
+		made.close()
 		return -1, systemError("F_DUPFD_CLOEXEC", err)
 	}
 	p.mu.Lock()
-	p.pipes = append(p.pipes, pipe{read, write})
+	p.pipes = append(p.pipes, made)
 	p.piped.Store(true)
 	p.mu.Unlock()
 	// A signal that was too early to see the pipe is seen here.
@@ -67,8 +90,7 @@ func (p *Payload) closePipes(signalled bool) {
 		if signalled {
 			_, _ = unix.Write(f.write.Int(), []byte{1}) // an empty pipe takes a byte
 		}
-		_ = f.write.Close()
-		_ = f.read.Close()
+		f.close()
 	}
 	p.pipes = nil
 	p.piped.Store(false)
@@ -105,23 +127,33 @@ func ImportSyncFile(raw int, kind Kind) (*Payload, error) {
 	return p, nil
 }
 
-// checkSyncFile accepts pipes and the sync files of graphics drivers.
+// checkSyncFile accepts the read ends of this driver's pipes, also of other processes, and the sync files of graphics
+// drivers.
 func checkSyncFile(raw int, kind Kind) error {
 	flags, err := unix.FcntlInt(uintptr(raw), unix.F_GETFL, 0)
 	if err != nil {
 		return kind.invalid("fd %d is not open: %w", raw, err)
 	}
+	if flags&unix.O_PATH != 0 {
+		return kind.invalid("fd %d was opened with O_PATH: it can't be waited for", raw)
+	}
 	var st unix.Stat_t
 	if err := unix.Fstat(raw, &st); err != nil {
 		return kind.invalid("fd %d can't be looked at: %w", raw, err)
 	}
-	if st.Mode&unix.S_IFMT == unix.S_IFIFO && flags&unix.O_ACCMODE == unix.O_RDONLY && flags&unix.O_PATH == 0 {
+	if st.Mode&unix.S_IFMT == unix.S_IFIFO {
+		switch {
+		case flags&unix.O_ACCMODE != unix.O_RDONLY:
+			return kind.invalid("fd %d is not the read end of a pipe (flags %#x)", raw, flags)
+		case st.Atim != syncFileMark:
+			return kind.invalid("fd %d is a pipe that was not exported as a SYNC_FD", raw)
+		}
 		return nil
 	}
 	if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", raw)); err == nil && name == "anon_inode:sync_file" {
 		return nil
 	}
-	return kind.invalid("fd %d is not a sync file (mode %#o, flags %#x)", raw, st.Mode, flags)
+	return kind.invalid("fd %d is not a sync file (mode %#o)", raw, st.Mode)
 }
 
 // settle signals p if raw is readable, orphans it if raw has hung up or is a driver's sync file with an error, and says

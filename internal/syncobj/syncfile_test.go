@@ -234,3 +234,96 @@ func TestImportSyncFileRefuses(t *testing.T) {
 	}
 	settled(t, before)
 }
+
+// foreign makes descriptors that are no sync files, each of which poll(2) can wait for.
+var foreign = map[string]func(t *testing.T) int{
+	"pipe":                  func(t *testing.T) int { return foreignPipe(t, 0, nil) },
+	"pipe with a byte":      func(t *testing.T) int { return foreignPipe(t, 0, []byte{1}) },
+	"pipe of packets":       func(t *testing.T) int { return foreignPipe(t, unix.O_DIRECT, nil) },
+	"pipe without a writer": func(t *testing.T) int { return foreignPipe(t, -1, nil) },
+	"pipe that was read": func(t *testing.T) int {
+		raw := foreignPipe(t, 0, []byte{1})
+		if _, err := unix.Read(raw, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	},
+	"FIFO": func(t *testing.T) int {
+		name := t.TempDir() + "/fifo"
+		if err := unix.Mkfifo(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return must(t)(unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0))
+	},
+	"eventfd": func(t *testing.T) int { return must(t)(unix.Eventfd(1, unix.EFD_CLOEXEC)) },
+	"timerfd": func(t *testing.T) int { return must(t)(unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC)) },
+	"epoll":   func(t *testing.T) int { return must(t)(unix.EpollCreate1(unix.EPOLL_CLOEXEC)) },
+	"socket": func(t *testing.T) int {
+		return must(t)(unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))
+	},
+	"ours, opened for writing": func(t *testing.T) int { return reopenedSyncFile(t, unix.O_WRONLY) },
+	"ours, opened as a path":   func(t *testing.T) int { return reopenedSyncFile(t, unix.O_PATH) },
+}
+
+func must(t *testing.T) func(int, error) int {
+	return func(raw int, err error) int {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+}
+
+// foreignPipe is the read end of a pipe that holds content. With flags of -1 it has no writer.
+func foreignPipe(t *testing.T, flags int, content []byte) int {
+	t.Helper()
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|max(flags, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if flags < 0 {
+		unix.Close(ends[1])
+		return ends[0]
+	}
+	t.Cleanup(func() { unix.Close(ends[1]) })
+	if _, err := unix.Write(ends[1], content); err != nil {
+		t.Fatal(err)
+	}
+	return ends[0]
+}
+
+// reopenedSyncFile opens the pipe behind a SYNC_FD again.
+func reopenedSyncFile(t *testing.T, access int) int {
+	t.Helper()
+	origin := New(Fence, 0)
+	t.Cleanup(origin.Release)
+	raw := exportSyncFile(t, origin)
+	defer unix.Close(raw)
+	return must(t)(unix.Open("/proc/self/fd/"+itoa(raw), access|unix.O_CLOEXEC, 0))
+}
+
+// What this driver did not export is refused, although it could be waited for, and stays what it was.
+func TestImportSyncFileOfOthers(t *testing.T) {
+	for name, descriptor := range foreign {
+		t.Run(name, func(t *testing.T) {
+			for kind, vuid := range map[Kind]string{
+				Binary: "VUID-VkImportSemaphoreFdInfoKHR-fd-01544", Fence: "VUID-VkImportFenceFdInfoKHR-fd-01541",
+			} {
+				raw := descriptor(t)
+				var before, after unix.Stat_t
+				if err := unix.Fstat(raw, &before); err != nil {
+					t.Fatal(err)
+				}
+				p, err := ImportSyncFile(raw, kind)
+				if p != nil || vk.ResultOf(err) != vk.ERROR_INVALID_EXTERNAL_HANDLE || vk.VUIDOf(err).String() != vuid {
+					t.Errorf("%v: %v (%s)", kind, err, vk.VUIDOf(err).String())
+				}
+				if err := unix.Fstat(raw, &after); err != nil || after != before {
+					t.Errorf("%v: the descriptor is not what it was: %v", kind, err)
+				}
+				unix.Close(raw)
+			}
+		})
+	}
+}
