@@ -56,7 +56,6 @@ type Layout struct {
 	Bindings []Binding
 
 	dynamic uint32
-	hash    uint64
 }
 
 // NewLayout makes a layout of bindings in any order, which it takes over. It fails, with the VUID, where they break a
@@ -92,7 +91,6 @@ func NewLayout(flags vk.DescriptorSetLayoutCreateFlags, bindings []Binding) (*La
 			l.dynamic += b.Count
 		}
 	}
-	l.hash = l.sum()
 	return l, nil
 }
 
@@ -215,35 +213,12 @@ func (l *Layout) Identical(other *Layout) bool {
 	if l == other {
 		return true
 	}
-	return l != nil && other != nil && l.hash == other.hash && l.Flags == other.Flags &&
+	return l != nil && other != nil && l.Flags == other.Flags &&
 		slices.EqualFunc(l.Bindings, other.Bindings, func(a, b Binding) bool {
 			return a.Number == b.Number && a.Type == b.Type && a.Count == b.Count && a.Stages == b.Stages &&
 				a.Flags == b.Flags &&
 				slices.Equal(a.Immutable, b.Immutable)
 		})
-}
-
-// Hash is the same for layouts that are identical, and for few others.
-func (l *Layout) Hash() uint64 { return l.hash }
-
-// sum is FNV-1a over the words of the definition.
-func (l *Layout) sum() uint64 {
-	h := uint64(14695981039346656037)
-	add := func(words ...uint64) {
-		for _, w := range words {
-			h = (h ^ w) * 1099511628211
-			h ^= h >> 32
-		}
-	}
-	add(uint64(l.Flags))
-	for i := range l.Bindings {
-		b := &l.Bindings[i]
-		add(uint64(b.Number), uint64(b.Type), uint64(b.Count), uint64(b.Stages), uint64(b.Flags))
-		for _, s := range b.Immutable {
-			add(uint64(s))
-		}
-	}
-	return h
 }
 
 // MaxVariable is how many elements the binding with a variable count could have at most, beside the others

@@ -8,6 +8,7 @@ package vk
 
 import (
 	"cmp"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,11 +187,9 @@ func (c Command) Extensions() []Text { return of(commandExtensions[:], c.extensi
 // CommandIndex is the place of a command in Commands; false if there is none of that name. Loaders ask for every name
 // that they know, several times, before a program gets its device: so it is quick.
 func CommandIndex(name string) (int, bool) {
-	at := uint32(2166136261)
-	for i := range len(name) {
-		at = (at ^ uint32(name[i])) * 16777619
-	}
-	for ; ; at++ {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // never fails, and copies nothing
+	for at := h.Sum32(); ; at++ {
 		i := int(commandPlaces[at%uint32(len(commandPlaces))]) - 1
 		if i < 0 {
 			return 0, false
