@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -226,19 +227,33 @@ func (h *Host) session(number uint32) *Session {
 // refusal is how long a number that nobody has is not asked for again on behalf of other hosts.
 const refusal = time.Second
 
+// maxEarly bounds the packets of other hosts that wait for a session.
+const maxEarly = 64
+
+// early is a packet that came before its session was ready.
+type early struct {
+	route           route
+	header, payload []byte
+}
+
 // Forward hands a packet of another host to the process of this one that has the queue pair. It is lost where there is no
-// such process, or no room.
+// such process, or no room. The first packets wait until there is a session with it: datagrams that open a connection
+// come once, and programs such as UCX are slow to send them again.
 func (h *Host) Forward(from *fabric.Source, qpn uint32, header, payload []byte) {
-	number := qpn >> queueBits
+	number, r := qpn>>queueBits, route{from.Remote.As16(), from.Local.As16()}
 	h.mu.Lock()
 	s := h.open[number]
 	if s == nil && number != 0 && !h.closed.Load() && time.Since(h.refused[number]) > refusal {
 		s = h.session(number)
 		h.refused[number] = time.Now() // until it is ready
 	}
+	waits := s != nil && !s.ready.Load()
+	if waits && len(s.early) < maxEarly {
+		s.early = append(s.early, early{r, bytes.Clone(header), bytes.Clone(payload)})
+	}
 	h.mu.Unlock()
-	if s != nil && s.ready.Load() && !s.down.Load() {
-		_ = s.send(&route{from.Remote.As16(), from.Local.As16()}, header, [][]byte{payload})
+	if s != nil && !waits && !s.down.Load() {
+		_ = s.send(&r, header, [][]byte{payload})
 	}
 }
 
@@ -265,6 +280,10 @@ func (h *Host) begin(s *Session) {
 	if h.open[s.number] == nil {
 		h.open[s.number] = s
 	}
+	for _, e := range s.early {
+		_ = s.send(&e.route, e.header, [][]byte{e.payload})
+	}
+	s.early = nil
 	s.ready.Store(true)
 	h.running.Go(s.watch)
 	h.mu.Unlock()

@@ -36,6 +36,7 @@ type Session struct {
 	first  uint32 // that by which it is known
 	ready  atomic.Bool
 	down   atomic.Bool
+	early  []early // under the host's mu, until ready
 
 	// Set before ready.
 	conn    *socket.Conn
