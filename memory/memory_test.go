@@ -14,6 +14,7 @@ import (
 	"farside/internal/fd"
 	"farside/internal/fd/fdtest"
 	"farside/internal/memfd"
+	"farside/internal/memfd/memfdtest"
 	"farside/internal/vk"
 )
 
@@ -318,6 +319,9 @@ func TestPublish(t *testing.T) {
 		}
 		if _, err := unix.FcntlInt(uintptr(raw), unix.F_ADD_SEALS, unix.F_SEAL_WRITE); err != unix.EPERM {
 			t.Errorf("a peer can add a seal: %v", err)
+		}
+		if readOnly {
+			memfdtest.WantReadOnly(t, again.Int())
 		}
 		b, err := p.Bytes()
 		if err != nil {

@@ -44,6 +44,7 @@ var onFarside = []string{"-drivers=farside", "-build=false"}
 var plan = []step{
 	{Name: "devices", Script: devices},
 	{Name: "export", Tests: "export"},
+	{Name: "memfd", Tests: "internal/memfd", Args: []string{"-test.run=^TestSealWrites"}},
 	{Name: "syncobj", Tests: "internal/syncobj", Args: []string{"-test.run=SyncFile"}},
 	{Name: "conformance", Tests: "conformance", Args: append(onFarside, "-test.run=^TestConformance$/^farside$/dma_buf")},
 	{Name: "validation", Tests: "conformance", Args: append(onFarside, "-test.run=^TestValidation$/dma_buf")},

@@ -7,12 +7,14 @@ import (
 	"os/signal"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"farside/internal/fd"
 	"farside/internal/fd/fdtest"
 	"farside/internal/memfd"
+	"farside/internal/memfd/memfdtest"
 )
 
 const page = 4096
@@ -90,30 +92,68 @@ func TestSealWrites(t *testing.T) {
 	if _, err := unix.Pread(again.Int(), b[:], 0); err != nil || b[7] != 7 {
 		t.Errorf("a reader sees %v, %v", b, err)
 	}
-	if _, err := unix.Pwrite(again.Int(), []byte{1}, 0); !errors.Is(err, unix.EPERM) {
-		t.Errorf("pwrite: %v", err)
-	}
-	if m, err := unix.Mmap(again.Int(), 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err == nil {
-		unix.Munmap(m)
-		t.Error("a new writable mapping")
-	}
+	memfdtest.WantReadOnly(t, readOnly.Int())
+	memfdtest.WantReadOnly(t, again.Int())
+	memfdtest.WantReadOnly(t, f.Int())
 	m, err := unix.Mmap(again.Int(), 0, page, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Munmap(m)
-	if err := unix.Mprotect(m, unix.PROT_READ|unix.PROT_WRITE); err == nil {
-		t.Error("a readable mapping became writable")
-	}
-	if err := unix.Ftruncate(again.Int(), 0); !errors.Is(err, unix.EPERM) {
-		t.Errorf("ftruncate: %v", err)
-	}
 	if _, err := memfd.Check(f.Int()); err == nil {
 		t.Error("a file that can't be mapped for writing passed")
 	}
 	if mapping[7] = 8; m[7] != 8 {
 		t.Error("the owner's mapping isn't the file any more")
 	}
+}
+
+// A driver that makes dma-bufs of memfds asks for their seals as well, but not for what the descriptor was opened for.
+func TestSealWritesStopsUdmabuf(t *testing.T) {
+	fdtest.NoLeaks(t)
+	const device = "/dev/udmabuf"
+	dev, err := unix.Open(device, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skipf("%s: %v", device, err)
+	}
+	defer unix.Close(dev)
+	sealed, mapping, err := memfd.CreateMapped("farside-test", page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sealed.Close()
+	defer unix.Munmap(mapping)
+	open := create(t, memfd.Spec{Name: "farside-test", Size: page, Mode: memfd.Private})
+	for _, c := range []struct {
+		file *fd.FD
+		want error
+	}{{sealed, unix.EINVAL}, {open, nil}} {
+		readOnly, err := c.file.Reopen(unix.O_RDONLY)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer readOnly.Close()
+		raw, err := udmabuf(dev, readOnly.Int())
+		if !errors.Is(err, c.want) {
+			t.Errorf("a dma-buf of it: %v, want %v", err, c.want)
+		}
+		if err == nil {
+			unix.Close(raw)
+		}
+	}
+}
+
+// udmabuf makes a dma-buf of a memfd's first page (linux/udmabuf.h, UDMABUF_CREATE).
+func udmabuf(dev, memfd int) (int, error) {
+	create := struct {
+		memfd, flags uint32
+		offset, size uint64
+	}{uint32(memfd), 1, 0, page}
+	raw, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(dev), 0x40187542, uintptr(unsafe.Pointer(&create)))
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(raw), nil
 }
 
 func TestOpenFilesAreSealedLater(t *testing.T) {

@@ -9,6 +9,7 @@
 //     made the file.
 //   - [SealWrites] stops everybody. Whoever maps the file for writing has to do so before. A process that may trace the
 //     owner (ptrace(2)) can write to the owner's mapping.
+//   - Only seals stop udmabuf. It makes a writable dma-buf of a descriptor that is read-only.
 package memfd
 
 import (
