@@ -7,8 +7,8 @@ import (
 	"farside/compute/internal/vmtest"
 )
 
-// TestCallsInLoops: a loop with an instruction on subgroups becomes copies, of which each has its own result, also where
-// a branch in it keeps some lanes away.
+// TestCallsInLoops: a loop with an instruction on subgroups becomes copies, of which each has its own result, also
+// where a branch in it keeps some lanes away.
 func TestCallsInLoops(t *testing.T) {
 	const lanes = 32
 	p := compileWords(t, glslWords(t, shader(lanes, "", `

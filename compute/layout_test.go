@@ -25,7 +25,9 @@ struct Inner { vec3 a; float b; mat2x3 m; };
 layout(std140,set=0,binding=1) uniform U {
 	float head; vec3 v; float list[3]; layout(row_major) mat3x2 rows; mat3x2 columns; Inner inner[2];
 } uni;
-layout(std430,set=0,binding=2) buffer B { uvec3 u3; uint8_t bytes[8]; uint16_t halves[4]; float16_t h[2]; uint64_t wide[2]; Inner list[]; } buf;
+layout(std430,set=0,binding=2) buffer B {
+	uvec3 u3; uint8_t bytes[8]; uint16_t halves[4]; float16_t h[2]; uint64_t wide[2]; Inner list[];
+} buf;
 layout(std430,set=1,binding=1) buffer E { uint words[]; } elements[];
 layout(buffer_reference) buffer Ref;
 layout(buffer_reference, std430, buffer_reference_align=4) buffer Ref { uint n; Ref next; uint tail[]; };

@@ -337,21 +337,22 @@ var controlCases = []shaderCase{
 	}},
 	{"functions", `
 		uint g(uint x) { if (x > 20u) return x - 20u; for (uint k = 0; k < x; k++) if (k * k > x) return k; return 1000u; }
-		void h(inout uint x, out uint y) { y = x + 1u; x *= 2u; }`, "uint y; r = g(i); h(r, y); r += y;", func(i uint32, a []uint32, f []float32) uint32 {
-		g := func(x uint32) uint32 {
-			if x > 20 {
-				return x - 20
-			}
-			for k := range x {
-				if k*k > x {
-					return k
+		void h(inout uint x, out uint y) { y = x + 1u; x *= 2u; }`, "uint y; r = g(i); h(r, y); r += y;",
+		func(i uint32, a []uint32, f []float32) uint32 {
+			g := func(x uint32) uint32 {
+				if x > 20 {
+					return x - 20
 				}
+				for k := range x {
+					if k*k > x {
+						return k
+					}
+				}
+				return 1000
 			}
-			return 1000
-		}
-		r := g(i)
-		return 2*r + r + 1
-	}},
+			r := g(i)
+			return 2*r + r + 1
+		}},
 	{"private array", "",
 		"uint t[16]; for (uint k = 0; k < 16u; k++) t[k] = k * i; t[i & 15u] = 7u; for (uint k = 0; k < 16u; k++) r = " +
 			"r * 3u + t[(k + i) & 15u];", func(i uint32, a []uint32, f []float32) uint32 {
@@ -370,7 +371,9 @@ var controlCases = []shaderCase{
 		uint t[24], w[16];
 		for (uint k = 0; k < 24u; k++) { t[k] = i * k; if (k < 16u) w[k] = k; }
 		if ((i & 1u) != 0u) for (uint k = 0; k < 16u; k++) { if (k != 3u) w[k] += t[k + 1u]; }
-		for (uint n = 0; n < (i & 3u); n++) for (uint k = 0; k < 15u; k++) { w[k] = w[k + 1u] * 3u + t[23u - k]; if (w[k] % 7u == 0u) break; }
+		for (uint n = 0; n < (i & 3u); n++) for (uint k = 0; k < 15u; k++) {
+			w[k] = w[k + 1u] * 3u + t[23u - k]; if (w[k] % 7u == 0u) break;
+		}
 		for (uint k = 0; k < 16u; k++) r = r * 5u + w[k];`, func(i uint32, a []uint32, f []float32) uint32 {
 		var t [24]uint32
 		var w [16]uint32

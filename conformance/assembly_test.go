@@ -51,7 +51,9 @@ var assemblyRows = []assemblyRow{
 		parts: body("%b1 = OpBitwiseOr %uint %b %u1\n%b2 = OpBitwiseAnd %uint %b1 %u31\n%r = OpSDiv %uint %a %b2"),
 		want:  func(a, b, _ uint32) uint32 { return uint32(int32(a) / int32((b|1)&31)) }},
 	// By a power of two, so that the quotient is exact; a zero may have either sign.
-	{name: "opfrem", float: true, parts: map[string]string{"DECLARATIONS": "%zero = OpConstant %float 0\n%exponent = OpConstant %uint 0xff800000", "BODY": `
+	{name: "opfrem", float: true, parts: map[string]string{"DECLARATIONS": `
+%zero = OpConstant %float 0
+%exponent = OpConstant %uint 0xff800000`, "BODY": `
 %bp = OpBitwiseAnd %uint %b %exponent
 %fp = OpBitcast %float %bp
 %q = OpFRem %float %fa %fp
@@ -130,7 +132,10 @@ OpBranch %merge
 %z = OpCompositeExtract %uint %s 3
 %xy = OpBitwiseXor %uint %x %y
 %r = OpISub %uint %xy %z`), want: func(a, b, c uint32) uint32 { return (a ^ b) - c }},
-	{name: "opcompositeinsert", parts: map[string]string{"DECLARATIONS": "%arr = OpTypeArray %uvec2 %u3\n%st = OpTypeStruct %uint %arr\n%null = OpConstantNull %st", "BODY": `
+	{name: "opcompositeinsert", parts: map[string]string{"DECLARATIONS": `
+%arr = OpTypeArray %uvec2 %u3
+%st = OpTypeStruct %uint %arr
+%null = OpConstantNull %st`, "BODY": `
 %s1 = OpCompositeInsert %st %a %null 1 2 0
 %s2 = OpCompositeInsert %st %b %s1 0
 %v = OpCompositeConstruct %uvec2 %c %a
@@ -167,12 +172,16 @@ OpBranch %merge
 %x = OpCompositeExtract %uint %t 0
 %y = OpCompositeExtract %uint %t 1
 %r = OpBitwiseXor %uint %x %y`}, want: func(a, b, c uint32) uint32 { return min(a, b) ^ min(b, c) }},
-	{name: "opundef_unused", parts: map[string]string{"DECLARATIONS": "%img = OpTypeImage %float 2D 0 0 0 1 Unknown\n%sampler = OpTypeSampler", "BODY": `
+	{name: "opundef_unused", parts: map[string]string{"DECLARATIONS": `
+%img = OpTypeImage %float 2D 0 0 0 1 Unknown
+%sampler = OpTypeSampler`, "BODY": `
 %un1 = OpUndef %img
 %un2 = OpUndef %sampler
 %un3 = OpUndef %words
 %r = OpIAdd %uint %a %b`}, want: func(a, b, _ uint32) uint32 { return a + b }},
-	{name: "opcopymemory", parts: map[string]string{"VARIABLES": "%v1 = OpVariable %f_uint Function\n%v2 = OpVariable %f_uint Function %u7", "BODY": `
+	{name: "opcopymemory", parts: map[string]string{"VARIABLES": `
+%v1 = OpVariable %f_uint Function
+%v2 = OpVariable %f_uint Function %u7`, "BODY": `
 OpCopyMemory %v1 %pb
 %x = OpLoad %uint %v1
 OpCopyMemory %v1 %v2
@@ -180,7 +189,8 @@ OpCopyMemory %v1 %v2
 %r = OpIAdd %uint %x %y`}, want: func(_, b, _ uint32) uint32 { return b + 7 }},
 	{name: "oparraylength", parts: body("%n = OpArrayLength %uint %in 0\n%r = OpIAdd %uint %n %a"),
 		want: func(a, _, _ uint32) uint32 { return a + assemblyTriples*3 }},
-	{name: "function_pointers", parts: map[string]string{"DECLARATIONS": "%pfn = OpTypeFunction %uint %f_uint %uint", "FUNCTIONS": `
+	{name: "function_pointers", parts: map[string]string{"DECLARATIONS": "%pfn = OpTypeFunction %uint %f_uint %uint",
+		"FUNCTIONS": `
 %swap = OpFunction %uint None %pfn
 %where = OpFunctionParameter %f_uint
 %what = OpFunctionParameter %uint
@@ -225,7 +235,9 @@ OpStore %po2 %b
 OpReturn
 %dead = OpLabel
 %r = OpIAdd %uint %u0 %u0`), want: func(_, b, _ uint32) uint32 { return b }},
-	{name: "unordered_compare", parts: map[string]string{"DECLARATIONS": "%zero = OpConstant %float 0\n%two = OpConstant %uint 2", "BODY": `
+	{name: "unordered_compare", parts: map[string]string{"DECLARATIONS": `
+%zero = OpConstant %float 0
+%two = OpConstant %uint 2`, "BODY": `
 %c1 = OpFUnordLessThan %bool %fa %fb
 %c2 = OpFUnordEqual %bool %fa %fb
 %c3 = OpFUnordGreaterThanEqual %bool %fa %fc
@@ -254,7 +266,8 @@ OpReturn
 		x, y, z := f32(a), f32(b), f32(c)
 		return bits32(min(x, y))*bits32(max(y, z)) + bits32(min(max(y, min(x, z)), max(x, z)))
 	}},
-	{name: "ext_struct_results", float: true, parts: map[string]string{"DECLARATIONS": "%fr = OpTypeStruct %float %int\n%mo = OpTypeStruct %float %float", "BODY": `
+	{name: "ext_struct_results", float: true,
+		parts: map[string]string{"DECLARATIONS": "%fr = OpTypeStruct %float %int\n%mo = OpTypeStruct %float %float", "BODY": `
 %x = OpExtInst %fr %std FrexpStruct %fa
 %y = OpExtInst %mo %std ModfStruct %fb
 %x0 = OpCompositeExtract %float %x 0
@@ -268,11 +281,11 @@ OpReturn
 %s1 = OpBitwiseXor %uint %b0 %b1
 %s2 = OpIAdd %uint %b2 %b3
 %r = OpIAdd %uint %s1 %s2`}, want: func(a, b, _ uint32) uint32 {
-		m, e := math.Frexp(float64(f32(a)))
-		w := math.Trunc(float64(f32(b)))
-		fraction := math.Copysign(float64(f32(b))-w, float64(f32(b)))
-		return (bits32(float32(m)) ^ uint32(e)) + bits32(float32(fraction)) + bits32(float32(w))
-	}},
+			m, e := math.Frexp(float64(f32(a)))
+			w := math.Trunc(float64(f32(b)))
+			fraction := math.Copysign(float64(f32(b))-w, float64(f32(b)))
+			return (bits32(float32(m)) ^ uint32(e)) + bits32(float32(fraction)) + bits32(float32(w))
+		}},
 	{name: "ext_ldexp_int64", float: true, needs: []string{"ShaderInt64"}, parts: map[string]string{
 		"CAPABILITIES": "OpCapability Int64", "DECLARATIONS": "%long = OpTypeInt 64 1", "BODY": `
 %n = OpBitwiseAnd %uint %b %u31
@@ -306,7 +319,8 @@ OpReturn
 		return uint32(int32(a)>>(b&31)) + bits.Reverse32(c) - uint32(bits.OnesCount32(b))
 	}},
 	{name: "variable_pointers", needs: []string{"VariablePointersStorageBuffer"}, parts: map[string]string{
-		"CAPABILITIES": "OpCapability VariablePointersStorageBuffer", "DECORATIONS": "OpDecorate %p_uint ArrayStride 4", "BODY": `
+		"CAPABILITIES": "OpCapability VariablePointersStorageBuffer", "DECORATIONS": "OpDecorate %p_uint ArrayStride 4",
+		"BODY": `
 %odd = OpBitwiseAnd %uint %a %u1
 %is = OpINotEqual %bool %odd %u0
 %p = OpSelect %p_uint %is %pb %pc
@@ -344,12 +358,19 @@ OpStore %pk %a
 OpStore %sk %b
 %y = OpLoad %uint %pk
 %r = OpISub %uint %x %y`}, want: func(a, b, _ uint32) uint32 { return a - b }},
-	{name: "decoration_group", parts: map[string]string{"DECORATIONS": "OpDecorate %g RelaxedPrecision\n%g = OpDecorationGroup\nOpGroupDecorate %g %x %y", "BODY": `
+	{name: "decoration_group", parts: map[string]string{"DECORATIONS": `
+OpDecorate %g RelaxedPrecision
+%g = OpDecorationGroup
+OpGroupDecorate %g %x %y`, "BODY": `
 %x = OpIAdd %uint %a %b
 %y = OpIMul %uint %x %c
 %r = OpCopyObject %uint %y`}, small: true, want: func(a, b, c uint32) uint32 { return (a + b) * c }},
 	{name: "integer_dot_product", needs: []string{"ShaderIntegerDotProduct"}, parts: map[string]string{
-		"CAPABILITIES": "OpCapability DotProductKHR\nOpCapability DotProductInput4x8BitPackedKHR\nOpCapability DotProductInputAllKHR\nOpExtension \"SPV_KHR_integer_dot_product\"", "BODY": `
+		"CAPABILITIES": `
+OpCapability DotProductKHR
+OpCapability DotProductInput4x8BitPackedKHR
+OpCapability DotProductInputAllKHR
+OpExtension "SPV_KHR_integer_dot_product"`, "BODY": `
 %x = OpUDotKHR %uint %a %b PackedVectorFormat4x8BitKHR
 %y = OpSDotAccSatKHR %uint %a %c %b PackedVectorFormat4x8BitKHR
 %v = OpCompositeConstruct %uvec2 %a %b

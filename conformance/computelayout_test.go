@@ -188,7 +188,8 @@ func writeBlock(c *Case, rng *rand.Rand, r rules, scalars []string) {
 	}
 	block, tail := declareTail(t)
 	text := blockHeader + structsOf(m) + blockOf(block, fmt.Sprintf("%s, binding = 0) buffer", r), "b", tail) +
-		"layout(std430, binding = 1) buffer Words { uvec2 words[]; };\nvoid main() {\n\tif (gl_LocalInvocationID.x != 0)\n\t\treturn;\n"
+		"layout(std430, binding = 1) buffer Words { uvec2 words[]; };\n" +
+		"void main() {\n\tif (gl_LocalInvocationID.x != 0)\n\t\treturn;\n"
 	leaves := r.leaves(nil, t, "b", 0, index(rng))
 	_, size, _ := r.layout(t)
 	data := bytes.Repeat([]byte{0xa7}, roundUp(size, 16))

@@ -162,7 +162,8 @@ func conversions(c *Case, from numericType, to []numericType) {
 	values := from.values()
 	text := fmt.Sprintf(
 		"%slayout(local_size_x = 32) in;\nlayout(std430, binding = 0) readonly buffer In { %s values[]; };\n"+
-			"layout(std430, binding = 1) writeonly buffer Out { uvec2 results[]; };\nvoid main() {\n\tuint i = gl_GlobalInvocationID.x;\n"+
+			"layout(std430, binding = 1) writeonly buffer Out { uvec2 results[]; };\n"+
+			"void main() {\n\tuint i = gl_GlobalInvocationID.x;\n"+
 			"\tif (i >= %d)\n\t\treturn;\n\t%s a = values[i];\n", expressionHeader, from.name, len(values), from.name)
 	for n, t := range to {
 		bits := fmt.Sprintf(scalarTypes[t.name].toWords, fmt.Sprintf("%s(a)", t.name))

@@ -188,8 +188,8 @@ func TestSweep(t *testing.T) {
 func TestFaultsOfPeerInC(t *testing.T) {
 	program := compileC(t, cpeerSource+"faults.c", "gcc")
 	owner := newOwner(t)
-	t.Setenv("FARSIDE_FAULTS", "rdma.write=IBV_WC_REM_OP_ERR@2; rdma.write=partial:2@2; rdma.atomic=IBV_WC_RETRY_EXC_ERR@2; "+
-		"rdma.read=sever@3")
+	t.Setenv("FARSIDE_FAULTS", "rdma.write=IBV_WC_REM_OP_ERR@2; rdma.write=partial:2@2; "+
+		"rdma.atomic=IBV_WC_RETRY_EXC_ERR@2; rdma.read=sever@3")
 	for range 2 {
 		address, _ := region(t, owner, 64, rdmasim.AccessAll)
 		if _, told := runC(t, program, address); told != "" {

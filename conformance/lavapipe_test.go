@@ -17,17 +17,17 @@ var lavapipeBreaks = map[string]string{
 
 	"spirv_assembly.instruction.compute.opsmod":                           "gives the remainder the sign of the dividend",
 	"spirv_assembly.instruction.compute.ext_ldexp_int64":                  "crashes where an exponent has 64 bits",
-	"glsl.builtin.precision.exponential.float16":                          "crashes while it compiles functions on 16 bits",
-	"glsl.builtin.precision.trigonometric.float16":                        "crashes while it compiles functions on 16 bits",
-	"ext.external_memory_host.01749_01745_alignment":                      "imports a host pointer and a size of any alignment",
+	"glsl.builtin.precision.exponential.float16":                          "crashes on functions of 16 bits",
+	"glsl.builtin.precision.trigonometric.float16":                        "crashes on functions of 16 bits",
+	"ext.external_memory_host.01749_01745_alignment":                      "imports pointers and sizes of any alignment",
 	"memory.allocation.larger_than_heap":                                  "allocates more than the heap has",
-	"memory.allocation.unknown_type":                                      "allocates from a memory type that doesn't exist",
+	"memory.allocation.unknown_type":                                      "allocates from an unknown memory type",
 	"memory.requirements.dedicated_smaller":                               "allocates less than the resource needs",
 	"api.copy_and_blit.core.blit_image.depth_stencil.d24_unorm_s8_uint":   "blits both aspects when only one is asked for",
 	"api.copy_and_blit.core.blit_image.depth_stencil.d32_sfloat_s8_uint":  "blits both aspects when only one is asked for",
-	"query_pool.timestamp.copy_results_32_bits_with_availability":         "writes behind the availability of an unavailable query",
-	"api.copy_and_blit.core.image_to_image.one_aspect.d24_unorm_s8_uint":  "copies both aspects when only one is asked for",
-	"api.copy_and_blit.core.image_to_image.one_aspect.d32_sfloat_s8_uint": "copies both aspects when only one is asked for",
+	"query_pool.timestamp.copy_results_32_bits_with_availability":         "writes behind an unavailable query",
+	"api.copy_and_blit.core.image_to_image.one_aspect.d24_unorm_s8_uint":  "copies both aspects instead of one",
+	"api.copy_and_blit.core.image_to_image.one_aspect.d32_sfloat_s8_uint": "copies both aspects instead of one",
 	"api.external.memory.opaque_fd.rules.close_on_exec":                   "exports without close-on-exec",
 	"api.external.memory.opaque_fd.rules.too_many_objects": "returns VK_SUCCESS and descriptor -1 " +
 		"when there are no more descriptors",
@@ -36,8 +36,8 @@ var lavapipeBreaks = map[string]string{
 	"api.external.memory.opaque_fd.rules.00670_dev_null":                "closes the descriptor of a failed import",
 	"api.external.memory.opaque_fd.rules.00670_empty":                   "closes the descriptor of a failed import",
 	"api.external.memory.opaque_fd.rules.00670_header_overwritten":      "closes the descriptor of a failed import",
-	"api.external.memory.opaque_fd.rules.00670_metadata_overwritten":    "checks no more than a header in front of the payload",
-	"api.external.memory.opaque_fd.rules.00670_oversized":               "doesn't compare the file's size with the payload's",
+	"api.external.memory.opaque_fd.rules.00670_metadata_overwritten":    "checks a header in front of the payload",
+	"api.external.memory.opaque_fd.rules.00670_oversized":               "takes a file that is larger than the payload",
 	"api.external.memory.opaque_fd.rules.00670_pipe": "closes the descriptor of a failed " +
 		"import, and reads from a pipe until it has data",
 	"api.external.memory.opaque_fd.rules.00670_raw_memfd":    "closes the descriptor of a failed import",
@@ -50,18 +50,18 @@ var lavapipeBreaks = map[string]string{
 	"api.external.memory.opaque_fd.rules.00671_reexport_of_import": "returns VK_SUCCESS and descriptor -1 " +
 		"for an import without export info",
 	"api.external.memory.opaque_fd.rules.00672_not_a_descriptor_type":   "exports a descriptor as OPAQUE_WIN32",
-	"api.external.memory.opaque_fd.rules.00674_fd_properties_of_opaque": "answers for OPAQUE_FD, whose properties can't be asked",
-	"api.external.memory.opaque_fd.rules.01742_larger_size":             "reports running out of memory, and closes the descriptor",
+	"api.external.memory.opaque_fd.rules.00674_fd_properties_of_opaque": "answers for OPAQUE_FD",
+	"api.external.memory.opaque_fd.rules.01742_larger_size":             "closes the descriptor of a failed import",
 	"api.external.memory.opaque_fd.rules.01742_smaller_size":            "imports another size than the exporter's",
-	"api.external.memory.opaque_fd.rules.01879_plain_as_dedicated":      "imports as dedicated what was exported without a resource",
+	"api.external.memory.opaque_fd.rules.01879_plain_as_dedicated":      "imports plain memory as dedicated",
 	"api.external.memory.opaque_fd.rules.06657_two_imports":             "takes one of two imports and drops the other",
 }
 
 // lavapipeSometimes names the cases that lavapipe fails now and then, by the order in which its threads run or by what
 // the processor has.
 var lavapipeSometimes = map[string]string{
-	"glsl.builtin.precision_double.common":                           "rounds some doubles wrongly where there is no AVX-512",
-	"memory_model.message_passing.queue_family":                      "leaves a loop after 65,535 rounds, whatever its condition says",
+	"glsl.builtin.precision_double.common":                           "rounds some doubles wrongly without AVX-512",
+	"memory_model.message_passing.queue_family":                      "leaves loops after 65,535 rounds",
 	"synchronization.basic.binary_semaphore.mixed_with_timeline":     wrongCounter,
 	"synchronization2.basic.binary_semaphore.mixed_with_timeline":    wrongCounter,
 	"synchronization.timeline_semaphore.one_queue":                   fenceBeforeSemaphore,
@@ -70,6 +70,7 @@ var lavapipeSometimes = map[string]string{
 	"synchronization2.timeline_semaphore.wait_before_signal_by_host": fenceBeforeSemaphore,
 }
 
-const fenceBeforeSemaphore = "signals the fence before a semaphore of the same submission (chapter \"Fences\", first synchronization scope)"
+const fenceBeforeSemaphore = "signals the fence before a semaphore of the same submission (chapter \"Fences\", first " +
+	"synchronization scope)"
 
 const wrongCounter = "now and then a wrong counter value, or a segmentation fault in it"

@@ -221,7 +221,8 @@ func (c *Case) reconverge(seed uint64, mode, extension string, uniform bool) {
 	}
 	text := flowModule(body)
 	name := fmt.Sprintf("flow%d.spvasm", seed)
-	c.compile(shaders.Source{Name: name, Text: text("", ""), Target: "vulkan1.1"}) // for spirv-val, which may not know the mode
+	// For spirv-val, which may not know the mode.
+	c.compile(shaders.Source{Name: name, Text: text("", ""), Target: "vulkan1.1"})
 	got := make([]uint32, reconvergeLocal*reconvergeNotes)
 	c.dispatch(dispatch{buffers: []any{got}, shader: shaders.Source{Name: name, Invalid: true, Target: "vulkan1.1",
 		Text: text(fmt.Sprintf("OpExtension %q", extension), "OpExecutionMode %main "+mode)}})
@@ -329,11 +330,11 @@ func (w *flowWriter) loop(f flow, n int) {
 	w.line("OpBranch %%p%d\n%%p%d = OpLabel\nOpBranch %%h%d\n%%h%d = OpLabel", n, n, n, n)
 	w.line("%%r%d = OpPhi %%uint %%c0 %%p%d %%k%d %%n%d", n, n, n, n)
 	w.line("OpLoopMerge %%m%d %%n%d None\nOpBranch %%x%d\n%%x%d = OpLabel", n, n, n, n)
-	w.line("%%l%d = OpULessThan %%bool %%r%d %%c%d\nOpBranchConditional %%l%d %%y%d %%m%d\n%%y%d = OpLabel", n, n, f.count, n,
-		n, n, n)
+	w.line("%%l%d = OpULessThan %%bool %%r%d %%c%d\nOpBranchConditional %%l%d %%y%d %%m%d\n%%y%d = OpLabel", n, n, f.count,
+		n, n, n, n)
 	w.block(f.parts[0], fmt.Sprintf("%%r%d", n), fmt.Sprintf("%%m%d", n), fmt.Sprintf("%%n%d", n))
-	w.line("OpBranch %%n%d\n%%n%d = OpLabel\n%%k%d = OpIAdd %%uint %%r%d %%c1\nOpBranch %%h%d\n%%m%d = OpLabel", n, n, n, n, n,
-		n)
+	w.line("OpBranch %%n%d\n%%n%d = OpLabel\n%%k%d = OpIAdd %%uint %%r%d %%c1\nOpBranch %%h%d\n%%m%d = OpLabel", n, n, n,
+		n, n, n)
 }
 
 // flowModule gives a module's text for an extension and an execution mode.

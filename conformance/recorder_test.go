@@ -92,8 +92,8 @@ func (r *recorder) transition(i vk.Image, aspects vk.ImageAspectFlags) {
 		0, 0, 0, 0, 0, 1, ptr(b))
 }
 
-// trySubmit submits command buffers and waits for them. A device that is lost meanwhile shows at the latest when the queue
-// is waited for: a fence of its may count as signalled.
+// trySubmit submits command buffers and waits for them. A device that is lost meanwhile shows at the latest when the
+// queue is waited for: a fence of its may count as signalled.
 func (r *recorder) trySubmit(cbs ...vk.CommandBuffer) vk.Result {
 	if e := r.c.dev.SubmitBatches(r.queue, r.fence, vulkan.Batch{Buffers: cbs}); e != vk.SUCCESS {
 		return e

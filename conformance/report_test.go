@@ -238,7 +238,8 @@ func TestReportPage(t *testing.T) {
 		what, selector string
 		least          int
 	}{
-		{"processes", "#processes tbody tr", 7}, {"exports to others", "#links tbody tr", 8}, {"allocations", "#heaps .block", 5},
+		{"processes", "#processes tbody tr", 7}, {"exports to others", "#links tbody tr", 8},
+		{"allocations", "#heaps .block", 5},
 		{"marks on the timeline", "#timeline [tabindex]", 50}, {"rows of allocations", "#allocations tbody tr", 5},
 	} {
 		if n := count(c.selector); n < c.least {

@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// newerRows are of extensions that SPIRV-Tools 2023.1 does not know, as numbers: FloatControls2 (SPV_KHR_float_controls2)
-// and QuadControlKHR (SPV_KHR_quad_control); and of SPV_KHR_expect_assume, which only the layer does not know.
+// newerRows are of extensions that SPIRV-Tools 2023.1 does not know, as numbers: FloatControls2
+// (SPV_KHR_float_controls2) and QuadControlKHR (SPV_KHR_quad_control); and of SPV_KHR_expect_assume, which only the
+// layer does not know.
 var newerRows = slices.Concat([]assemblyRow{
 	{name: "expect_assume", needs: []string{"ShaderExpectAssume"}, newer: newerThanLayer, parts: map[string]string{
 		"CAPABILITIES": "OpCapability ExpectAssumeKHR\nOpExtension \"SPV_KHR_expect_assume\"",
@@ -31,7 +32,8 @@ OpAssumeTrueKHR %likely
 // quadRow asks all four invocations of a quad whether their number's bits 0 and 2 differ, or are both set.
 func quadRow(name string, opcode uint32, of func(quad []bool) bool) assemblyRow {
 	return assemblyRow{name: name, needs: []string{"ShaderQuadControl"}, newer: newerThanTools, parts: map[string]string{
-		"CAPABILITIES": "OpCapability GroupNonUniform\nOpCapability !5087\nOpExtension \"SPV_KHR_quad_control\"", "BODY": fmt.Sprintf(`
+		"CAPABILITIES": "OpCapability GroupNonUniform\nOpCapability !5087\nOpExtension \"SPV_KHR_quad_control\"",
+		"BODY": fmt.Sprintf(`
 %%n = OpBitwiseAnd %%uint %%i %%u31
 %%low = OpBitwiseAnd %%uint %%n %%u3
 %%high = OpShiftRightLogical %%uint %%n %%u2
@@ -76,8 +78,9 @@ func floatControls2Rows() []assemblyRow {
 				continue // no arithmetic to decorate
 			}
 			rows = append(rows, assemblyRow{name: "float_controls2." + e.name + "." + mode, float: true, newer: newerThanTools,
-				needs: []string{"ShaderFloatControls2"}, parts: map[string]string{"CAPABILITIES": capability, "MODES": parts["MODES"],
-					"DECORATIONS": parts["DECORATIONS"], "DECLARATIONS": `
+				needs: []string{"ShaderFloatControls2"},
+				parts: map[string]string{"CAPABILITIES": capability, "MODES": parts["MODES"], "DECORATIONS": parts["DECORATIONS"],
+					"DECLARATIONS": `
 %fast = OpConstant %uint 0x7000f
 %zero = OpConstant %float 0
 %minus = OpConstant %float -0.0

@@ -115,7 +115,8 @@ func subgroupRows() []subgroupRow {
 				return truth[uint32](len(s.active) > 3 && s.active[3] && even(s)(3))
 			})},
 		{"ballot_counts", "ballot",
-			"subgroupBallotBitCount(subgroupBallot(value % 2 == 0)), subgroupBallotInclusiveBitCount(subgroupBallot(value % 2 == 0)), " +
+			"subgroupBallotBitCount(subgroupBallot(value % 2 == 0)), " +
+				"subgroupBallotInclusiveBitCount(subgroupBallot(value % 2 == 0)), " +
 				"subgroupBallotExclusiveBitCount(subgroupBallot(value % 2 == 0)), 0", func(s subgroup, lane int) ([4]uint32, bool) {
 				return [4]uint32{count(s.ballot(even(s))), count(s.ballot(func(i int) bool { return i <= lane && even(s)(i) })),
 					count(s.ballot(func(i int) bool { return i < lane && even(s)(i) }))}, true

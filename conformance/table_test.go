@@ -20,6 +20,6 @@ func table() []definition {
 		hostileCases(), killedCases(), orderCases(), syncMisuse(), sleepCases(),
 		// Compute
 		computeBasicCases(), blockLayoutCases(), operatorCases(), builtinCases(), flowCases(), computeMemoryCases(),
-		subgroupCases(), reconvergenceCases(), clockCases(), assemblyCases(), printfCases(), robustnessCases(), computeSyncCases(),
-		bindingCases(), textureCases(), multisampleCases(), imageCases(), imageUseCases(), ycbcrCases())
+		subgroupCases(), reconvergenceCases(), clockCases(), assemblyCases(), printfCases(), robustnessCases(),
+		computeSyncCases(), bindingCases(), textureCases(), multisampleCases(), imageCases(), imageUseCases(), ycbcrCases())
 }

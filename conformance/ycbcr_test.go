@@ -463,8 +463,8 @@ func (c *Case) storePlane(to, from *chromaImage, plane int, aspect vk.ImageAspec
 // nv12Extensions are what an image of video needs that goes to another process by an opaque descriptor.
 var nv12Extensions = []string{fdExtension, drmModifierExtension, formatListExtension}
 
-// nv12 makes an image of NV12 with DRM_FORMAT_MOD_LINEAR whose memory is exportable as t, or imported from fds with given
-// planes.
+// nv12 makes an image of NV12 with DRM_FORMAT_MOD_LINEAR whose memory is exportable as t, or imported from fds with
+// given planes.
 func (c *Case) nv12(t vk.ExternalMemoryHandleTypeFlags, disjoint bool, fds []int, sizes []uint64,
 	planes []vk.SubresourceLayout) *chromaImage {
 	config := chromaConfig{format: vk.FORMAT_G8_B8R8_2PLANE_420_UNORM, extent: [2]uint32{30, 14},

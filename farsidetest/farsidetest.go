@@ -6,9 +6,9 @@
 //		t.Fatalf("%v\n%s", err, out)
 //	}
 //
-// When the test ends, the reports of all processes that ran in the environment are read. Each finding is an error of the
-// test, with its text and its stack. With [Strict], so is each error that breaks a rule of the specification. A command
-// that ran without using the driver is an error, too: its test would pass whatever it did.
+// When the test ends, the reports of all processes that ran in the environment are read. Each finding is an error of
+// the test, with its text and its stack. With [Strict], so is each error that breaks a rule of the specification. A
+// command that ran without using the driver is an error, too: its test would pass whatever it did.
 package farsidetest
 
 import (
@@ -93,8 +93,8 @@ func New(t testing.TB, options ...Option) *Driver {
 // Manifest is the absolute path of the driver's manifest.
 func (d *Driver) Manifest() string { return d.manifest }
 
-// Environ is the environment of this process, with the loader pointed at the driver, and with the test's settings in the
-// place of all other variables FARSIDE_*.
+// Environ is the environment of this process, with the loader pointed at the driver, and with the test's settings in
+// the place of all other variables FARSIDE_*.
 func (d *Driver) Environ() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -184,8 +184,8 @@ func (f Finding) String() string {
 		strings.Join(append([]string{""}, f.Stack...), "\n\t"))
 }
 
-// Findings returns what was found since New or the last call. A test that provokes a finding takes it in this way: it is
-// no error of the test then.
+// Findings returns what was found since New or the last call. A test that provokes a finding takes it in this way: it
+// is no error of the test then.
 func (d *Driver) Findings() (fresh []Finding) {
 	d.t.Helper()
 	if !hasJournal(d.settings[reportVariable]) {

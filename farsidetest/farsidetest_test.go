@@ -42,8 +42,8 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// TestFindingFailsTest: a finding fails the test that ran the program, and names the place. Without a finding it passes.
-// A program that doesn't use the driver fails it.
+// TestFindingFailsTest: a finding fails the test that ran the program, and names the place. Without a finding it
+// passes. A program that doesn't use the driver fails it.
 func TestFindingFailsTest(t *testing.T) {
 	for name, c := range map[string]struct {
 		program string

@@ -23,13 +23,14 @@ import (
 	"farside/memory"
 )
 
-// Strictness "async". Queues wait a random time before each submission and shuffle commands, so that what nothing orders
-// happens in another order than the application is used to. And every access of a command is held against all others: see package order.
+// Strictness "async". Queues wait a random time before each submission and shuffle commands, so that what nothing
+// orders happens in another order than the application is used to. And every access of a command is held against all
+// others: see package order.
 //
 // What copies and clears of buffers do is known before they do it, and so is which subresources of an image a command
 // reads. What a shader reads is not known: a buffer or an image that it is given and does not change counts as read,
-// for a finding of its own, which is a warning. What a shader, or a command on images, has written is what has changed. So
-// that this is known, commands of all queues run one at a time, and of all processes those that use the same memory.
+// for a finding of its own, which is a warning. What a shader, or a command on images, has written is what has changed.
+// So that this is known, commands of all queues run one at a time, and of all processes those that use the same memory.
 
 // mostDelay is how long a queue waits at most before a submission.
 const mostDelay = 2 * time.Millisecond
@@ -458,9 +459,9 @@ func (d *device) tell(c conflict) {
 	if was.Process != "" {
 		here, there = fmt.Sprintf("process %d: ", os.Getpid()), was.Process+": "
 	}
-	d.physical.instance.find(id, is.Begin, nil, append([]object{c.memory.object()}, c.objects...), "%s%s bytes [%d, %d) of "+
-		"the memory; %s%s bytes [%d, %d), and nothing orders the two: no barrier, event, semaphore or fence", here, is.Text,
-		is.Begin, is.End, there, was.Text, was.Begin, was.End)
+	d.physical.instance.find(id, is.Begin, nil, append([]object{c.memory.object()}, c.objects...),
+		"%s%s bytes [%d, %d) of the memory; %s%s bytes [%d, %d), and nothing orders the two: no barrier, event, "+
+			"semaphore or fence", here, is.Text, is.Begin, is.End, there, was.Text, was.Begin, was.End)
 }
 
 // part is memory that an access is to, and the bytes there.

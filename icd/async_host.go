@@ -204,7 +204,8 @@ func (m *deviceMemory) reveal(t vk.ExternalMemoryHandleTypeFlagBits, raw int) {
 // hostReads notes that the host asks for bytes.
 func (m *deviceMemory) hostReads(s memory.Span) {
 	if m.device.strict(config.StrictAsync) && s.Size > 0 {
-		m.hostDoes(nil, s, order.Access{Way: order.ByInvalidate, Text: "the host, by vkInvalidateMappedMemoryRanges, asks for"})
+		m.hostDoes(nil, s, order.Access{Way: order.ByInvalidate,
+			Text: "the host, by vkInvalidateMappedMemoryRanges, asks for"})
 	}
 }
 

@@ -126,6 +126,7 @@ func (d *device) tellBreach(b order.Breach, may bool, m *deviceMemory, objects [
 		there = was.Process + ": "
 	}
 	d.physical.instance.find(id, is.Begin, nil, append([]object{m.object()}, objects...),
-		"%s bytes [%d, %d) of the memory; %s%s bytes [%d, %d), %s (chapter \"Resource Creation\", \"External Resource Sharing\")",
+		"%s bytes [%d, %d) of the memory; %s%s bytes [%d, %d), %s "+
+			"(chapter \"Resource Creation\", \"External Resource Sharing\")",
 		is.Text, is.Begin, is.End, there, was.Text, was.Begin, was.End, rest)
 }

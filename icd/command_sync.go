@@ -8,7 +8,8 @@ import (
 
 // Barriers record nothing, but for strictness: a queue executes one command after the other, each with all of memory
 // visible to it and all of its writes visible to the next. That includes the transfer of ownership between queue
-// families, VK_QUEUE_FAMILY_EXTERNAL and VK_QUEUE_FAMILY_FOREIGN_EXT among them, and image layouts, which are all alike.
+// families, VK_QUEUE_FAMILY_EXTERNAL and VK_QUEUE_FAMILY_FOREIGN_EXT among them, and image layouts, which are all
+// alike.
 
 func cmdPipelineBarrier(
 	b *commandBuffer, _, _ vk.PipelineStageFlags, _ vk.DependencyFlags, _ uint32, _ *vk.MemoryBarrier, bufferCount uint32,

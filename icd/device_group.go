@@ -169,8 +169,8 @@ func (m *deviceMemory) unreserve(mask uint32) {
 	}
 }
 
-// place is where a resource lies in the payload of its memory: from offset on, or where it has several physical devices,
-// by their indices.
+// place is where a resource lies in the payload of its memory: from offset on, or where it has several physical
+// devices, by their indices.
 type place struct {
 	offset  uint64
 	devices []uint64 // noInstance: nowhere

@@ -168,7 +168,8 @@ func TestGroupExternalMemory(t *testing.T) {
 	wantReports(t, "a remote address", "VUID-VkExportMemoryAllocateInfo-handleTypes-09860")
 }
 
-// pieces makes an image of 256 x 200 texels whose left half lies on the first device, and whose right half on the second.
+// pieces makes an image of 256 x 200 texels whose left half lies on the first device, and whose right half on the
+// second.
 func (q *queueTest) pieces(t *testing.T, flags vk.ImageCreateFlags) (vk.Image, vk.DeviceMemory) {
 	info := plainImage()
 	info.Flags, info.Tiling, info.Extent = flags, vk.IMAGE_TILING_OPTIMAL, vk.Extent3D{Width: 256, Height: 200, Depth: 1}
@@ -183,7 +184,8 @@ func bindPieces(q *queueTest, h vk.Image, m vk.DeviceMemory, indices []uint32, r
 	group := vk.BindImageMemoryDeviceGroupInfo{SType: vk.STRUCTURE_TYPE_BIND_IMAGE_MEMORY_DEVICE_GROUP_INFO,
 		DeviceIndexCount: uint32(len(indices)), PDeviceIndices: unsafe.SliceData(indices),
 		SplitInstanceBindRegionCount: uint32(len(rects)), PSplitInstanceBindRegions: unsafe.SliceData(rects)}
-	return commands.BindImageMemory2(q.d.handle, 1, &vk.BindImageMemoryInfo{PNext: unsafe.Pointer(&group), Image: h, Memory: m})
+	return commands.BindImageMemory2(q.d.handle, 1,
+		&vk.BindImageMemoryInfo{PNext: unsafe.Pointer(&group), Image: h, Memory: m})
 }
 
 func rect(x, y int32, width, height uint32) vk.Rect2D {
@@ -307,7 +309,8 @@ func TestPiecesAreChecked(t *testing.T) {
 		r := commands.GetPhysicalDeviceImageFormatProperties(q.d.physical.handle, format, vk.IMAGE_TYPE_2D,
 			vk.IMAGE_TILING_OPTIMAL, vk.IMAGE_USAGE_TRANSFER_DST_BIT, splitFlag, &properties)
 		wantResult(t, format.String(), r, want)
-		if r == vk.SUCCESS && (properties.MaxMipLevels != 1 || properties.MaxArrayLayers != 1 || properties.SampleCounts != 1) {
+		if r == vk.SUCCESS && (properties.MaxMipLevels != 1 || properties.MaxArrayLayers != 1 ||
+			properties.SampleCounts != 1) {
 			t.Errorf("%+v", properties)
 		}
 	}

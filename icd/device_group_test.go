@@ -49,7 +49,8 @@ func createGroup(i *instance, from int, out *vk.Device, numbers ...int) vk.Resul
 
 // allocate makes memory of a type; mask 0 leaves the instances to the driver.
 func (q *queueTest) allocate(size uint64, memoryType, mask uint32, chain unsafe.Pointer) (vk.DeviceMemory, vk.Result) {
-	flags := vk.MemoryAllocateFlagsInfo{SType: vk.STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, PNext: chain, DeviceMask: mask}
+	flags := vk.MemoryAllocateFlagsInfo{SType: vk.STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, PNext: chain,
+		DeviceMask: mask}
 	if mask != 0 {
 		flags.Flags = vk.MEMORY_ALLOCATE_DEVICE_MASK_BIT
 	}
@@ -134,7 +135,8 @@ func TestGroupIsEnumerated(t *testing.T) {
 		g.PhysicalDevices[1] != i.devices[1].handle || g.SubsetAllocation != vk.TRUE {
 		t.Errorf("%+v", groups[0])
 	}
-	if i.devices[0].pipelineCacheUUID() != i.devices[1].pipelineCacheUUID() || i.devices[0].deviceUUID == i.devices[1].deviceUUID {
+	if i.devices[0].pipelineCacheUUID() != i.devices[1].pipelineCacheUUID() ||
+		i.devices[0].deviceUUID == i.devices[1].deviceUUID {
 		t.Error("the devices differ in more than their identity, or not in that")
 	}
 	const multi, local = vk.MEMORY_HEAP_MULTI_INSTANCE_BIT, vk.MEMORY_HEAP_DEVICE_LOCAL_BIT
@@ -221,7 +223,8 @@ func TestGroupMemory(t *testing.T) {
 	_, r = q.allocate(64, 0, 0, unsafe.Pointer(&flags))
 	wantResult(t, "the first structure counts", r, vk.SUCCESS)
 	var m vk.DeviceMemory
-	r = commands.AllocateMemory(q.d.handle, &vk.MemoryAllocateInfo{PNext: unsafe.Pointer(&flags), AllocationSize: 64}, nil, &m)
+	r = commands.AllocateMemory(q.d.handle, &vk.MemoryAllocateInfo{PNext: unsafe.Pointer(&flags), AllocationSize: 64}, nil,
+		&m)
 	wantResult(t, "no device", r, vk.ERROR_UNKNOWN)
 	wantReports(t, "no device", "VUID-VkMemoryAllocateFlagsInfo-deviceMask-00676")
 }
@@ -264,7 +267,8 @@ func TestGroupBinding(t *testing.T) {
 	}
 	// Nothing lies on the first device, which says so when it is used there.
 	b := q.boundBuffer(m)
-	wantResult(t, "on the second", q.run(2, func(c vk.CommandBuffer) { commands.CmdFillBuffer(c, b, 0, 4, 1) }), vk.SUCCESS)
+	wantResult(t, "on the second", q.run(2, func(c vk.CommandBuffer) { commands.CmdFillBuffer(c, b, 0, 4, 1) }),
+		vk.SUCCESS)
 	wantResult(t, "on the first", q.run(1, func(c vk.CommandBuffer) { commands.CmdFillBuffer(c, b, 0, 4, 1) }),
 		vk.ERROR_DEVICE_LOST)
 }
@@ -323,7 +327,8 @@ func TestGroupSecondaries(t *testing.T) {
 	host, seen := q.buffer()
 	clear(seen)
 	second := q.commands(0, vk.COMMAND_BUFFER_LEVEL_SECONDARY)
-	group := vk.DeviceGroupCommandBufferBeginInfo{SType: vk.STRUCTURE_TYPE_DEVICE_GROUP_COMMAND_BUFFER_BEGIN_INFO, DeviceMask: 2}
+	group := vk.DeviceGroupCommandBufferBeginInfo{SType: vk.STRUCTURE_TYPE_DEVICE_GROUP_COMMAND_BUFFER_BEGIN_INFO,
+		DeviceMask: 2}
 	wantResult(t, "vkBeginCommandBuffer", commands.BeginCommandBuffer(second, &vk.CommandBufferBeginInfo{
 		PNext: unsafe.Pointer(&group), PInheritanceInfo: new(vk.CommandBufferInheritanceInfo)}), vk.SUCCESS)
 	commands.CmdFillBuffer(second, own, 0, 4, 7)

@@ -171,8 +171,8 @@ void main() { if (gl_WorkGroupID.x == 3) debugPrintfEXT("group %u, %f", gl_WorkG
 	}
 }
 
-// TestModuleNeedsFeatures makes pipelines of a module on devices that have enabled the feature that it needs, that could
-// have done so, and that do not have it.
+// TestModuleNeedsFeatures makes pipelines of a module on devices that have enabled the feature that it needs, that
+// could have done so, and that do not have it.
 func TestModuleNeedsFeatures(t *testing.T) {
 	for _, device := range []string{"without the feature", "that has it", "that has it enabled"} {
 		c := newComputeTest(t)

@@ -28,7 +28,8 @@ func getMemoryFdKHR(_ *device, info *vk.MemoryGetFdInfoKHR, out *int32) vk.Resul
 // and the command has nothing else to do.
 func lendMemoryFD(h vk.Device, info *vk.MemoryGetFdInfoKHR) (int, bool) {
 	d := devices.Get(uintptr(h))
-	if d == nil || info == nil || observers.Load() != nil || journal.On() || d.strict(config.StrictLeaks|config.StrictAsync) {
+	if d == nil || info == nil || observers.Load() != nil || journal.On() ||
+		d.strict(config.StrictLeaks|config.StrictAsync) {
 		return 0, false
 	}
 	m := deviceMemories.Get(uint64(info.Memory))

@@ -85,8 +85,8 @@ func TestEveryResult(t *testing.T) {
 	}
 }
 
-// TestCommandsOfLostDevice calls every command with good handles on a device that was lost: those that wait or submit answer
-// VK_ERROR_DEVICE_LOST at once, and no other command does for which the registry doesn't allow it (chapter "Lost
+// TestCommandsOfLostDevice calls every command with good handles on a device that was lost: those that wait or submit
+// answer VK_ERROR_DEVICE_LOST at once, and no other command does for which the registry doesn't allow it (chapter "Lost
 // Device").
 func TestCommandsOfLostDevice(t *testing.T) {
 	captureLog(t, config.LevelOff)
@@ -142,8 +142,8 @@ func TestCommandsOfLostDevice(t *testing.T) {
 	}
 }
 
-// TestUseOfLostDevice: on a lost device memory stays mapped and can be mapped and freed, objects are made and destroyed,
-// and a new device works.
+// TestUseOfLostDevice: on a lost device memory stays mapped and can be mapped and freed, objects are made and
+// destroyed, and a new device works.
 func TestUseOfLostDevice(t *testing.T) {
 	captureLog(t, config.LevelOff)
 	i := testInstance(t, nil)

@@ -71,8 +71,8 @@ func handleFamily(t *testing.T, i *instance) map[vk.ObjectType]uint64 {
 	}
 	for _, o := range []resident{
 		commandPool, setPool, memory, new(buffer), new(bufferView), new(image), new(imageView), new(sampler),
-		new(ycbcrConversion), new(shaderModule), new(pipelineLayout), new(pipelineCache), new(pipeline), new(queryPool), new(privateDataSlot),
-		new(descriptorSetLayout), new(descriptorUpdateTemplate), &event{payload: payload().Payload},
+		new(ycbcrConversion), new(shaderModule), new(pipelineLayout), new(pipelineCache), new(pipeline), new(queryPool),
+		new(privateDataSlot), new(descriptorSetLayout), new(descriptorUpdateTemplate), &event{payload: payload().Payload},
 		&fence{carrier: carrier{permanent: payload()}}, &semaphore{carrier: carrier{permanent: payload()}},
 	} {
 		o.base().device = d

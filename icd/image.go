@@ -132,8 +132,8 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 	return nil
 }
 
-// lay lays the image out, as the plane layouts say that an application prescribes. It fails, without an error, where the
-// size does not fit in 64 bits.
+// lay lays the image out, as the plane layouts say that an application prescribes. It fails, without an error, where
+// the size does not fit in 64 bits.
 func (img *image) lay(texels texel.Format, explicit []vk.SubresourceLayout) (ok bool, err error) {
 	extent := [3]uint32{img.extent.Width, img.extent.Height, img.extent.Depth}
 	switch {

@@ -207,8 +207,8 @@ func (b *imageBind) choosePlane(info *vk.BindImageMemoryInfo, list []vk.BindImag
 	}
 	for i := range img.layout.Format.PlaneCount {
 		if all&(vk.IMAGE_ASPECT_PLANE_0_BIT<<i|vk.IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT<<i) == 0 {
-			return invalid(vk.VUID_vkBindImageMemory2_pBindInfos_02858, "plane %d of a disjoint image is not bound with the others",
-				i)
+			return invalid(vk.VUID_vkBindImageMemory2_pBindInfos_02858,
+				"plane %d of a disjoint image is not bound with the others", i)
 		}
 	}
 	return nil

@@ -14,10 +14,11 @@ import (
 func imageTestDevice(t *testing.T) *device {
 	t.Helper()
 	i := &instance{}
-	p := &physicalDevice{instance: i, settings: new(config.Settings), optimalTypes: 1, linearTypes: 1, profile: memory.Profile{
+	p := &physicalDevice{instance: i, settings: new(config.Settings), optimalTypes: 1, linearTypes: 1}
+	p.profile = memory.Profile{
 		Heaps: []memory.Heap{{Size: 4 << 30}},
 		Types: []memory.Type{{Flags: vk.MEMORY_PROPERTY_DEVICE_LOCAL_BIT}},
-	}}
+	}
 	i.devices = []*physicalDevice{p}
 	p.settle(0)
 	ph, err := physicalDevices.Insert(p)
@@ -75,21 +76,23 @@ func TestFormatProperties(t *testing.T) {
 	// of them 68 are compressed, 7 have depth or stencil, 21 unsigned and 21 signed integers. Not sampled are 12
 	// with 64 bits. 34 more need a conversion, of which 24 have several planes.
 	for flag, want := range map[vk.FormatFeatureFlags]int{
-		vk.FORMAT_FEATURE_TRANSFER_SRC_BIT:                                                            180 + 34,
-		vk.FORMAT_FEATURE_TRANSFER_DST_BIT:                                                            180 + 34,
-		vk.FORMAT_FEATURE_BLIT_SRC_BIT:                                                                180,
-		vk.FORMAT_FEATURE_BLIT_DST_BIT:                                                                180 - 68,
-		vk.FORMAT_FEATURE_SAMPLED_IMAGE_BIT:                                                           180 - 12 + 34,
-		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT:                                             105 - 2*21 + 6 + 68 + 34,
-		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_MINMAX_BIT:                                             105 - 2*21 + 6 - 4 + 68,
-		vk.FORMAT_FEATURE_COSITED_CHROMA_SAMPLES_BIT:                                                  34,
-		vk.FORMAT_FEATURE_MIDPOINT_CHROMA_SAMPLES_BIT:                                                 34,
-		vk.FORMAT_FEATURE_DISJOINT_BIT:                                                                24,
+		vk.FORMAT_FEATURE_TRANSFER_SRC_BIT:                180 + 34,
+		vk.FORMAT_FEATURE_TRANSFER_DST_BIT:                180 + 34,
+		vk.FORMAT_FEATURE_BLIT_SRC_BIT:                    180,
+		vk.FORMAT_FEATURE_BLIT_DST_BIT:                    180 - 68,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_BIT:               180 - 12 + 34,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT: 105 - 2*21 + 6 + 68 + 34,
+		vk.FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_MINMAX_BIT: 105 - 2*21 + 6 - 4 + 68,
+		vk.FORMAT_FEATURE_COSITED_CHROMA_SAMPLES_BIT:      34,
+		vk.FORMAT_FEATURE_MIDPOINT_CHROMA_SAMPLES_BIT:     34,
+		vk.FORMAT_FEATURE_DISJOINT_BIT:                    24,
+
 		vk.FORMAT_FEATURE_SAMPLED_IMAGE_YCBCR_CONVERSION_LINEAR_FILTER_BIT:                            34,
 		vk.FORMAT_FEATURE_SAMPLED_IMAGE_YCBCR_CONVERSION_SEPARATE_RECONSTRUCTION_FILTER_BIT:           34,
 		vk.FORMAT_FEATURE_SAMPLED_IMAGE_YCBCR_CONVERSION_CHROMA_RECONSTRUCTION_EXPLICIT_FORCEABLE_BIT: 34,
-		vk.FORMAT_FEATURE_STORAGE_IMAGE_BIT:                                                           5*4 + 3*5 + 3*3 + 3 + 1 + 2,
-		vk.FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT:                                                    5,
+
+		vk.FORMAT_FEATURE_STORAGE_IMAGE_BIT:        5*4 + 3*5 + 3*3 + 3 + 1 + 2,
+		vk.FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT: 5,
 		// 14 that blend, 24 others, and all with depth or stencil.
 		vk.FORMAT_FEATURE_COLOR_ATTACHMENT_BIT:         14 + 24,
 		vk.FORMAT_FEATURE_COLOR_ATTACHMENT_BLEND_BIT:   14,

@@ -10,9 +10,9 @@ import (
 	"farside/memory"
 )
 
-// Images that are bound with pSplitInstanceBindRegions: on each physical device, rectangles of the image lie in different
-// instances of the memory. Rows of texels go across rectangles, so no kernel could work on the memory itself. Each
-// physical device has a copy of the image in one piece, and exec loads it before a command and stores it behind.
+// Images that are bound with pSplitInstanceBindRegions: on each physical device, rectangles of the image lie in
+// different instances of the memory. Rows of texels go across rectangles, so no kernel could work on the memory itself.
+// Each physical device has a copy of the image in one piece, and exec loads it before a command and stores it behind.
 
 // piecedImage is such an image as one physical device sees it.
 type piecedImage struct {

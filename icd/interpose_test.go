@@ -156,7 +156,8 @@ func TestObservedResults(t *testing.T) {
 	}
 
 	var h vk.Instance
-	if r := commands.CreateInstance(&vk.InstanceCreateInfo{PNext: unsafe.Pointer(nil)}, nil, &h); r != vk.SUCCESS || h == 0 {
+	if r := commands.CreateInstance(&vk.InstanceCreateInfo{PNext: unsafe.Pointer(nil)}, nil, &h); r != vk.SUCCESS ||
+		h == 0 {
 		t.Errorf("vkCreateInstance: %v", r)
 	}
 	commands.DestroyInstance(h, nil)

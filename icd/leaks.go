@@ -155,7 +155,8 @@ func (id fileID) is(number int) bool {
 	return ok && now == id
 }
 
-// handed are the descriptors that the application got and has neither closed nor given back, as far as the driver knows.
+// handed are the descriptors that the application got and has neither closed nor given back, as far as the driver
+// knows.
 var handed struct {
 	mu  sync.Mutex
 	out map[int]handedOut
@@ -211,8 +212,8 @@ func (m *deviceMemory) keep() {
 	}
 }
 
-// kept looks, before the payload goes, whether its descriptor is still the driver's. One that the application has closed
-// may be another file by now, which stays open.
+// kept looks, before the payload goes, whether its descriptor is still the driver's. One that the application has
+// closed may be another file by now, which stays open.
 func (m *deviceMemory) kept() {
 	number, ok := m.payload.FD()
 	if !ok || m.file.is(number) {

@@ -113,8 +113,8 @@ type touched struct {
 	memory.Span
 }
 
-// accessed returns the memory that an access is to, and the objects in between. A disjoint image lies in as much as it has
-// planes.
+// accessed returns the memory that an access is to, and the objects in between. A disjoint image lies in as much as it
+// has planes.
 func (d *device) accessed(a *exec.Access) (objects []object, list []touched) {
 	add := func(m *deviceMemory, plane int, base, size, offset, length uint64) {
 		if m != nil && base != noInstance {

@@ -12,9 +12,9 @@ const (
 )
 
 // polls notes how an application asks for the status of one object that is not there yet. One that asks in a loop takes
-// a core from the work that it waits for: on a machine of two cores, half of them. From the ninth time in a row on, each
-// less than 20 us after the one before, its thread sleeps until the status changes, at most 50 us. Who does something
-// else in between is answered at once. The zero polls is ready to use, by several goroutines.
+// a core from the work that it waits for: on a machine of two cores, half of them. From the ninth time in a row on,
+// each less than 20 us after the one before, its thread sleeps until the status changes, at most 50 us. Who does
+// something else in between is answered at once. The zero polls is ready to use, by several goroutines.
 type polls struct {
 	last atomic.Int64 // when the last one was answered, by began
 	row  atomic.Int32

@@ -62,9 +62,10 @@ func TestMaxTimelineSemaphoreValueDifference(t *testing.T) {
 	if r := submit2(queue, 0, at(s, 100+most), nil, nil); r != vk.SUCCESS {
 		t.Fatal(r)
 	}
-	c.broken("far from an outstanding wait", submit2(c.d.queues[1], 0, at(s, 99), nil, nil), "VUID-VkSubmitInfo2-semaphore-03884")
-	wantResult(t, "the signal", commands.SignalSemaphore(c.d.handle, &vk.SemaphoreSignalInfo{Semaphore: s, Value: 100 + most}),
-		vk.SUCCESS)
+	c.broken("far from an outstanding wait", submit2(c.d.queues[1], 0, at(s, 99), nil, nil),
+		"VUID-VkSubmitInfo2-semaphore-03884")
+	wantResult(t, "the signal", commands.SignalSemaphore(c.d.handle,
+		&vk.SemaphoreSignalInfo{Semaphore: s, Value: 100 + most}), vk.SUCCESS)
 	wantResult(t, "vkDeviceWaitIdle", commands.DeviceWaitIdle(c.d.handle), vk.SUCCESS)
 	wantResult(t, "from there on", commands.SignalSemaphore(c.d.handle, &vk.SemaphoreSignalInfo{Semaphore: s,
 		Value: 100 + 2*most}), vk.SUCCESS)
@@ -94,8 +95,8 @@ func TestMaxPerStageResources(t *testing.T) {
 func TestMaxCustomBorderColorSamplers(t *testing.T) {
 	c := limitedTest(t, "maxCustomBorderColorSamplers = 32")
 	c.d.features["customBorderColors"] = true
-	custom := vk.SamplerCustomBorderColorCreateInfoEXT{SType: vk.STRUCTURE_TYPE_SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT,
-		Format: vk.FORMAT_R8G8B8A8_UNORM}
+	custom := vk.SamplerCustomBorderColorCreateInfoEXT{
+		SType: vk.STRUCTURE_TYPE_SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT, Format: vk.FORMAT_R8G8B8A8_UNORM}
 	create := func(color vk.BorderColor) (vk.Sampler, vk.Result) {
 		info := vk.SamplerCreateInfo{PNext: unsafe.Pointer(&custom), BorderColor: color,
 			AddressModeU: vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER}
@@ -125,8 +126,8 @@ func TestMaxUpdateAfterBindDescriptorsInAllPools(t *testing.T) {
 		sizes := []vk.DescriptorPoolSize{{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, DescriptorCount: count - 1},
 			{Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 1}}
 		var h vk.DescriptorPool
-		r := commands.CreateDescriptorPool(c.d.handle, &vk.DescriptorPoolCreateInfo{Flags: flags, MaxSets: 1, PoolSizeCount: 2,
-			PPoolSizes: &sizes[0]}, nil, &h)
+		r := commands.CreateDescriptorPool(c.d.handle,
+			&vk.DescriptorPoolCreateInfo{Flags: flags, MaxSets: 1, PoolSizeCount: 2, PPoolSizes: &sizes[0]}, nil, &h)
 		return h, r
 	}
 	const late = vk.DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT

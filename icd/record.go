@@ -37,8 +37,9 @@ func startRecord(dir string) error {
 		tables := map[string]func() int{
 			"VkInstance": instances.Len, "VkDevice": devices.Len, "VkDeviceMemory": deviceMemories.Len,
 			"VkBuffer": buffers.Len, "VkBufferView": bufferViews.Len, "VkImage": images.Len, "VkImageView": imageViews.Len,
-			"VkSampler": samplers.Len, "VkSamplerYcbcrConversion": ycbcrConversions.Len, "VkShaderModule": shaderModules.Len, "VkPipelineLayout": pipelineLayouts.Len,
-			"VkPipelineCache": pipelineCaches.Len, "VkPipeline": pipelines.Len, "VkQueryPool": queryPools.Len,
+			"VkSampler": samplers.Len, "VkSamplerYcbcrConversion": ycbcrConversions.Len, "VkShaderModule": shaderModules.Len,
+			"VkPipelineLayout": pipelineLayouts.Len,
+			"VkPipelineCache":  pipelineCaches.Len, "VkPipeline": pipelines.Len, "VkQueryPool": queryPools.Len,
 			"VkFence": fences.Len, "VkSemaphore": semaphores.Len, "VkEvent": events.Len,
 			"VkPrivateDataSlot": privateDataSlots.Len, "VkDebugUtilsMessengerEXT": messengers.Len,
 			"VkCommandPool": commandPools.Len, "VkDescriptorPool": descriptorPools.Len,

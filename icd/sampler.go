@@ -90,7 +90,8 @@ func (d *device) checkSampler(info *vk.SamplerCreateInfo, from *sampling.Sampler
 			l.MaxSamplerLodBias)
 	case !(info.MaxLod >= info.MinLod):
 		return invalid(vk.VUID_VkSamplerCreateInfo_maxLod_01973, "maxLod %v is below minLod %v", info.MaxLod, info.MinLod)
-	case info.AnisotropyEnable != vk.FALSE && !d.allows("samplerAnisotropy", vk.VUID_VkSamplerCreateInfo_anisotropyEnable_01070):
+	case info.AnisotropyEnable != vk.FALSE &&
+		!d.allows("samplerAnisotropy", vk.VUID_VkSamplerCreateInfo_anisotropyEnable_01070):
 		return invalid(vk.VUID_VkSamplerCreateInfo_anisotropyEnable_01070,
 			"anisotropyEnable needs the samplerAnisotropy feature")
 	case info.AnisotropyEnable != vk.FALSE && !(info.MaxAnisotropy >= 1 && info.MaxAnisotropy <= l.MaxSamplerAnisotropy):

@@ -14,8 +14,8 @@ const maxTimelineSemaphoreValueDifference = 1<<64 - 1
 type semaphore struct {
 	carrier
 	timeline bool
-	// highest is the greatest value that a queue waits for or is to signal; only with a maxTimelineSemaphoreValueDifference
-	// that limits anything.
+	// highest is the greatest value that a queue waits for or is to signal; only with a
+	// maxTimelineSemaphoreValueDifference that limits anything.
 	highest atomic.Uint64
 }
 
@@ -62,9 +62,9 @@ func (d *device) newSemaphore(info *vk.SemaphoreCreateInfo) (*semaphore, error) 
 	return s, err
 }
 
-// near holds a value of a timeline semaphore to maxTimelineSemaphoreValueDifference: from its current value, and from the
-// outstanding ones. Of those, which lie above the current value, only the greatest counts; others are values that the same
-// submission has already.
+// near holds a value of a timeline semaphore to maxTimelineSemaphoreValueDifference: from its current value, and from
+// the outstanding ones. Of those, which lie above the current value, only the greatest counts; others are values that
+// the same submission has already.
 func (s *semaphore) near(value uint64, rule vk.VUID, others ...uint64) error {
 	most := s.device.physical.limits.timeline.MaxTimelineSemaphoreValueDifference
 	if !s.timeline || most == maxTimelineSemaphoreValueDifference {

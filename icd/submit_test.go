@@ -31,7 +31,8 @@ func newQueueTest(t testing.TB) *queueTest {
 	infos := make([]vk.DeviceQueueCreateInfo, len(ownFamilies))
 	for f, family := range ownFamilies {
 		priorities := make([]float32, family.Count)
-		infos[f] = vk.DeviceQueueCreateInfo{QueueFamilyIndex: uint32(f), QueueCount: family.Count, PQueuePriorities: &priorities[0]}
+		infos[f] = vk.DeviceQueueCreateInfo{QueueFamilyIndex: uint32(f), QueueCount: family.Count,
+			PQueuePriorities: &priorities[0]}
 	}
 	info := vk.DeviceCreateInfo{PNext: unsafe.Pointer(&timeline), QueueCreateInfoCount: uint32(len(infos)),
 		PQueueCreateInfos: &infos[0]}

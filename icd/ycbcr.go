@@ -183,8 +183,8 @@ func (v *imageView) checkConversion(info *vk.ImageViewCreateInfo) error {
 	return nil
 }
 
-// checkConverted holds descriptor i of a write to the rules on conversions: that of the view belongs to a combined image
-// sampler whose immutable sampler has the same.
+// checkConverted holds descriptor i of a write to the rules on conversions: that of the view belongs to a combined
+// image sampler whose immutable sampler has the same.
 func checkConverted(l *descriptor.Layout, w *descriptor.Write, i uint32, info descriptor.Descriptor) error {
 	combined := w.Type == vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
 	if info.ImageView == 0 || !combined && w.Type != vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE {

@@ -35,7 +35,9 @@ func plainConversion() vk.SamplerYcbcrConversionCreateInfo {
 		YcbcrModel: vk.SAMPLER_YCBCR_MODEL_CONVERSION_YCBCR_709}
 }
 
-func newTestConversion(t *testing.T, d *device, info *vk.SamplerYcbcrConversionCreateInfo) vk.SamplerYcbcrConversionInfo {
+func newTestConversion(
+	t *testing.T, d *device, info *vk.SamplerYcbcrConversionCreateInfo,
+) vk.SamplerYcbcrConversionInfo {
 	t.Helper()
 	var h vk.SamplerYcbcrConversion
 	wantResult(t, "vkCreateSamplerYcbcrConversion", commands.CreateSamplerYcbcrConversion(d.handle, info, nil, &h),
@@ -106,7 +108,8 @@ func TestConversionRules(t *testing.T) {
 	_, err := bare.newConversion(&i)
 	wantRule(t, "without the feature", err, "VUID-vkCreateSamplerYcbcrConversion-None-01648")
 	h := vk.SamplerYcbcrConversion(7)
-	if got := commands.CreateSamplerYcbcrConversion(bare.handle, &i, nil, &h); got != vk.ERROR_VALIDATION_FAILED || h != 0 {
+	if got := commands.CreateSamplerYcbcrConversion(bare.handle, &i, nil, &h); got != vk.ERROR_VALIDATION_FAILED ||
+		h != 0 {
 		t.Errorf("without the feature: %v, handle %#x", got, uint64(h))
 	}
 	commands.DestroySamplerYcbcrConversion(d.handle, 0, nil)
@@ -132,7 +135,8 @@ func TestConvertingSamplerRules(t *testing.T) {
 		{"unnormalized", "VUID-VkSamplerCreateInfo-addressModeU-01646", func(s *vk.SamplerCreateInfo) {
 			s.UnnormalizedCoordinates, s.MaxLod = vk.TRUE, 0
 		}},
-		{"minimum", "VUID-VkSamplerCreateInfo-None-01647", func(s *vk.SamplerCreateInfo) { s.PNext = unsafe.Pointer(&minimum) }},
+		{"minimum", "VUID-VkSamplerCreateInfo-None-01647",
+			func(s *vk.SamplerCreateInfo) { s.PNext = unsafe.Pointer(&minimum) }},
 	} {
 		s := plainSampler()
 		s.PNext = unsafe.Pointer(&chain)
@@ -229,11 +233,31 @@ func disjointImage(t *testing.T, d *device, tiling vk.ImageTiling) (*image, vk.I
 	return images.Get(uint64(h)), h, needs
 }
 
-func bindPlane(img vk.Image, m vk.DeviceMemory, aspect vk.ImageAspectFlags, offset vk.DeviceSize) (vk.BindImageMemoryInfo,
-	*vk.BindImagePlaneMemoryInfo) {
+func bindPlane(
+	img vk.Image, m vk.DeviceMemory, aspect vk.ImageAspectFlags, offset vk.DeviceSize,
+) (vk.BindImageMemoryInfo, *vk.BindImagePlaneMemoryInfo) {
 	p := &vk.BindImagePlaneMemoryInfo{SType: vk.STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO, PlaneAspect: aspect}
 	return vk.BindImageMemoryInfo{SType: vk.STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO, PNext: unsafe.Pointer(p), Image: img,
 		Memory: m, MemoryOffset: offset}, p
+}
+
+// wantPlaneAccesses wants each plane of the image of TestDisjointBinding to be an access of its own.
+func wantPlaneAccesses(t *testing.T, d *device, h vk.Image) {
+	t.Helper()
+	a := exec.Access{Type: vk.OBJECT_TYPE_IMAGE, Handle: uint64(h), Size: math.MaxUint64}
+	if _, list := d.accessed(&a); len(list) != 2 || list[0].Offset != 1024 || list[0].Size != 256 ||
+		list[1].Offset != 0 || list[1].Size != 128 {
+		t.Errorf("accesses to %+v", list)
+	}
+	a.Layers = []vk.ImageSubresourceLayers{{AspectMask: vk.IMAGE_ASPECT_PLANE_1_BIT, LayerCount: 1}}
+	if _, parts := d.spans(&a); len(parts) != 2 || len(parts[0].spans) != 0 || len(parts[1].spans) != 1 ||
+		parts[1].spans[0].Size != 128 {
+		t.Errorf("an access to one plane is to %+v", parts)
+	}
+	a.Layers[0].AspectMask = vk.IMAGE_ASPECT_COLOR_BIT
+	if _, parts := d.spans(&a); len(parts) != 2 || len(parts[0].spans) != 1 || len(parts[1].spans) != 1 {
+		t.Errorf("an access to all planes is to %+v", parts)
+	}
 }
 
 func TestDisjointBinding(t *testing.T) {
@@ -313,21 +337,7 @@ func TestDisjointBinding(t *testing.T) {
 		}
 		found.Payload.Release()
 		found.Others[0].Release()
-		// Each plane is an access of its own.
-		a := exec.Access{Type: vk.OBJECT_TYPE_IMAGE, Handle: uint64(h), Size: math.MaxUint64}
-		if _, list := d.accessed(&a); len(list) != 2 || list[0].Offset != 1024 || list[0].Size != 256 ||
-			list[1].Offset != 0 || list[1].Size != 128 {
-			t.Errorf("%v: accesses to %+v", tiling, list)
-		}
-		a.Layers = []vk.ImageSubresourceLayers{{AspectMask: vk.IMAGE_ASPECT_PLANE_1_BIT, LayerCount: 1}}
-		if _, parts := d.spans(&a); len(parts) != 2 || len(parts[0].spans) != 0 || len(parts[1].spans) != 1 ||
-			parts[1].spans[0].Size != 128 {
-			t.Errorf("%v: an access to one plane is to %+v", tiling, parts)
-		}
-		a.Layers[0].AspectMask = vk.IMAGE_ASPECT_COLOR_BIT
-		if _, parts := d.spans(&a); len(parts) != 2 || len(parts[0].spans) != 1 || len(parts[1].spans) != 1 {
-			t.Errorf("%v: an access to all planes is to %+v", tiling, parts)
-		}
+		wantPlaneAccesses(t, d, h)
 		commands.FreeMemory(d.handle, mem, nil)
 		if img.isBound() {
 			t.Errorf("%v: the image is bound to memory that is gone", tiling)
@@ -396,11 +406,13 @@ func TestPlanarViewRules(t *testing.T) {
 		{"luma", "", mutable, vk.FORMAT_R8_UNORM, plane0, nil, 0},
 		{"luma as integers", "", mutable, vk.FORMAT_R8_UINT, plane0, nil, 0},
 		{"chroma", "", mutable, vk.FORMAT_R8G8_UNORM, plane1, nil, 0},
-		{"a plane of what is not mutable", "VUID-VkImageViewCreateInfo-image-12397", plain, vk.FORMAT_R8_UNORM, plane0, nil, 0},
+		{"a plane of what is not mutable", "VUID-VkImageViewCreateInfo-image-12397", plain, vk.FORMAT_R8_UNORM, plane0, nil,
+			0},
 		{"a plane as all", "VUID-VkImageViewCreateInfo-image-12397", plain, nv12, plane0, nil, 0},
 		{"chroma as luma", "VUID-VkImageViewCreateInfo-image-01586", mutable, vk.FORMAT_R8_UNORM, plane1, nil, 0},
 		{"all planes as one", "VUID-VkImageViewCreateInfo-format-12398", mutable, vk.FORMAT_R8_UNORM, colour, nil, 0},
-		{"two planes", "VUID-VkImageViewCreateInfo-subresourceRange-07818", mutable, vk.FORMAT_R8_UNORM, plane0 | plane1, nil, 0},
+		{"two planes", "VUID-VkImageViewCreateInfo-subresourceRange-07818", mutable, vk.FORMAT_R8_UNORM, plane0 | plane1, nil,
+			0},
 		{"a third plane", "VUID-VkImageSubresourceRange-aspectMask-parameter", mutable, vk.FORMAT_R8_UNORM,
 			vk.IMAGE_ASPECT_PLANE_2_BIT, nil, 0},
 	} {
@@ -455,8 +467,10 @@ func TestConvertedDescriptors(t *testing.T) {
 		{"an identical one", "", combined, []vk.Sampler{sampler(&same)}, 0, converted},
 		{"the second element", "", combined, []vk.Sampler{sampler(nil), sampler(&one)}, 1, converted},
 		{"a plain view and sampler", "", combined, []vk.Sampler{sampler(nil)}, 0, plain},
-		{"another range", "VUID-VkWriteDescriptorSet-descriptorType-01948", combined, []vk.Sampler{sampler(&other)}, 0, converted},
-		{"a plain sampler", "VUID-VkWriteDescriptorSet-descriptorType-01948", combined, []vk.Sampler{sampler(nil)}, 0, converted},
+		{"another range", "VUID-VkWriteDescriptorSet-descriptorType-01948", combined, []vk.Sampler{sampler(&other)}, 0,
+			converted},
+		{"a plain sampler", "VUID-VkWriteDescriptorSet-descriptorType-01948", combined, []vk.Sampler{sampler(nil)}, 0,
+			converted},
 		{"a plain view", "VUID-VkWriteDescriptorSet-descriptorType-01948", combined, []vk.Sampler{sampler(&one)}, 0, plain},
 		{"no immutable sampler", "VUID-VkWriteDescriptorSet-descriptorType-02738", combined, nil, 0, converted},
 		{"a sampled image", "VUID-VkWriteDescriptorSet-descriptorType-01946", sampled, nil, 0, converted},

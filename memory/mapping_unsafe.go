@@ -185,8 +185,8 @@ func (p *Payload) unmap() {
 	}
 }
 
-// resident says whether the system has given any page for b, which begins with one. A page that was swapped out does not
-// count.
+// resident says whether the system has given any page for b, which begins with one. A page that was swapped out does
+// not count.
 func resident(b []byte) bool {
 	pages := make([]byte, (uint64(len(b))+pageSize-1)/pageSize)
 	_, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),

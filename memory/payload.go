@@ -56,7 +56,8 @@ func NewAnonymous(size uint64) (*Payload, error) { return new(Payload).anonymous
 // device with the memoryMapPlaced or the memoryUnmapReserve feature.
 func NewPlaceable(size uint64) (*Payload, error) { return new(Payload).anonymous(size, backedAlias) }
 
-// Anonymous is NewAnonymous, or NewPlaceable, for a caller who has a zero Payload in an object of his own. It returns p.
+// Anonymous is NewAnonymous, or NewPlaceable, for a caller who has a zero Payload in an object of his own. It returns
+// p.
 func (p *Payload) Anonymous(size uint64, placeable bool) (*Payload, error) {
 	if placeable {
 		return p.anonymous(size, backedAlias)
@@ -165,8 +166,8 @@ func (p *Payload) ID() uint64 { return p.id }
 // FD returns the descriptor of the payload's file, which stays the payload's; false for memory that has none.
 func (p *Payload) FD() (int, bool) { return p.file.Int(), p.backing == backedFile }
 
-// Disown leaves the payload's descriptor to whoever has taken its number: the last Release does not close it. The memory
-// can't be exported any more.
+// Disown leaves the payload's descriptor to whoever has taken its number: the last Release does not close it. The
+// memory can't be exported any more.
 func (p *Payload) Disown() { p.file.Disown() }
 
 // Export returns a new close-on-exec descriptor of the payload's file, which is the caller's. Errors: fcntl(2),

@@ -38,7 +38,8 @@ func TestShadow(t *testing.T) {
 	if s.Flush(Span{Atom, 1}); device[5] != 0 {
 		t.Error("the flush of one atom moved another one")
 	}
-	if lost := s.Flush(Span{20, 1}); lost.Size != 0 || string(device[5:9]) != "host" || s.Unflushed(Span{0, size}).Size != 0 {
+	if lost := s.Flush(Span{20, 1}); lost.Size != 0 || string(device[5:9]) != "host" ||
+		s.Unflushed(Span{0, size}).Size != 0 {
 		t.Errorf("flushed: %q, lost %v", device[:10], lost)
 	}
 

@@ -131,7 +131,8 @@ func TestFaultsOfOwner(t *testing.T) {
 	o := newOwner(t)
 	r := faultRegion(t, o, 4096)
 	began := time.Now()
-	if _, err := newPeer(t).Resolve(context.Background(), r.Address()); err != nil || time.Since(began) < 50*time.Millisecond {
+	if _, err := newPeer(t).Resolve(context.Background(), r.Address()); err != nil ||
+		time.Since(began) < 50*time.Millisecond {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 	p := newPeer(t)

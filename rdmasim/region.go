@@ -61,8 +61,8 @@ func (r *RemoteRegion) WriteAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// AtomicAt does an atomic on the 64-bit word at off from the region's base, as [Peer.FetchAdd64] and the like do. Errors
-// are theirs.
+// AtomicAt does an atomic on the 64-bit word at off from the region's base, as [Peer.FetchAdd64] and the like do.
+// Errors are theirs.
 func (r *RemoteRegion) AtomicAt(op Opcode, off int64, operand, compare uint64) (old uint64, err error) {
 	at, err := offsetOf(off)
 	if err == nil && (r.region.Info.Address+at)&7 != 0 {

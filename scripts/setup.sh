@@ -64,13 +64,16 @@ fi
 if [ "$purpose" = test ]; then
 	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h
 	need g++ "checks that C++ programs can use the header of peers in C" command -v g++
-	need glslang-dev "the compiler as a library, which VkFFT's shaders go through" any /usr/include/glslang/Public/resource_limits_c.h
+	need glslang-dev "the compiler as a library, which VkFFT's shaders go through" \
+		any /usr/include/glslang/Public/resource_limits_c.h
 	need libvkfft-dev "Fourier transforms by shaders, a client that nobody wrote for this driver" any /usr/include/vkFFT.h
 	need ffmpeg "its filters for Vulkan, another such client" command -v ffmpeg
 	need chromium "looks at the pages of reports" command -v chromium
-	need pkgconf "checks what make install writes for those who build against the library of peers in C" command -v pkg-config
+	need pkgconf "checks what make install writes for those who build against the library of peers in C" \
+		command -v pkg-config
 	need binutils "nm lists the exported symbols" command -v nm
-	need libibverbs-dev "its headers say how the C compiler lays out the structures of verbs" any /usr/include/infiniband/verbs.h
+	need libibverbs-dev "its headers say how the C compiler lays out the structures of verbs" \
+		any /usr/include/infiniband/verbs.h
 	need librdmacm-dev "the same for the connection manager" any /usr/include/rdma/rdma_cma.h
 	need qperf "its tests of RC" command -v qperf
 	need fio "its engine for RDMA" command -v fio
@@ -81,7 +84,8 @@ if [ "$purpose" = test ]; then
 	need python3-pyverbs "rdma-core's own tests" any /usr/share/doc/rdma-core/tests/__init__.py
 	need libcap2-bin "setcap gives a program privileges, which ignores the environment then" any /{usr/,}sbin/setcap
 	need groff "formats the manual pages as man does" command -v groff
-	need python3-scapy "computes the CRCs of RoCE packets for itself" any /usr/lib/python3/dist-packages/scapy/contrib/roce.py
+	need python3-scapy "computes the CRCs of RoCE packets for itself" \
+		any /usr/lib/python3/dist-packages/scapy/contrib/roce.py
 	need tshark "dissects the packets of RDMA programs" command -v tshark
 fi
 if [ "$purpose" = bench ]; then

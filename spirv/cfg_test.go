@@ -105,7 +105,8 @@ func TestStructuredOrder(t *testing.T) {
 
 // TestOrderOfLoop spells an order out: break, continue, an unreachable merge block, and blocks out of order.
 func TestOrderOfLoop(t *testing.T) {
-	m := decode(t, assemble(t, strings.Replace(strings.Replace(minimal, "%3 =", "%20 = OpTypeBool\n%21 = OpConstantTrue %20\n%3 =", 1), "OpReturn\n", `
+	m := decode(t, assemble(t, strings.Replace(strings.Replace(minimal, "%3 =",
+		"%20 = OpTypeBool\n%21 = OpConstantTrue %20\n%3 =", 1), "OpReturn\n", `
 OpBranch %5
 %5 = OpLabel
 OpLoopMerge %6 %7 None

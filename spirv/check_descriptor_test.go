@@ -40,9 +40,9 @@ func TestCheckIndexing(t *testing.T) {
 			}
 			module := fill("capability: OpCapability ShaderNonUniform; OpCapability SampledBuffer; OpCapability ImageBuffer\n" +
 				"decoration: " + decoration + "\nglobal: %sum = OpSpecConstantOp %int IAdd %spec %c1; " + kind.element +
-				"; %several = OpTypeArray %element %c9; %pseveral = OpTypePointer CLASS %several; %pelement = OpTypePointer CLASS %element" +
-				"; %descriptors = OpVariable %pseveral CLASS\nbody: %chosen = OpIAdd %uint %u %u1; %chain = OpAccessChain " +
-				"%pelement %descriptors " + index)
+				"; %several = OpTypeArray %element %c9; %pseveral = OpTypePointer CLASS %several" +
+				"; %pelement = OpTypePointer CLASS %element; %descriptors = OpVariable %pseveral CLASS\n" +
+				"body: %chosen = OpIAdd %uint %u %u1; %chain = OpAccessChain %pelement %descriptors " + index)
 			module = strings.ReplaceAll(module, "CLASS", kind.class)
 			module = strings.Replace(module, "%uniform\n", "%uniform %descriptors\n", 1)
 			words := assemble(t, module)
@@ -77,7 +77,8 @@ func TestCheckIndexing(t *testing.T) {
 
 // TestCheckSampledImageUses has what may and what must not be done with an OpSampledImage; spirv-val agrees on each.
 func TestCheckSampledImageUses(t *testing.T) {
-	const sampled = "%image2 = OpImage %imgs %sm; %sampler = OpLoad %tsampler %thesampler; %both = OpSampledImage %smp %image2 %sampler; "
+	const sampled = "%image2 = OpImage %imgs %sm; %sampler = OpLoad %tsampler %thesampler; " +
+		"%both = OpSampledImage %smp %image2 %sampler; "
 	const sample = "OpImageSampleExplicitLod %v4 %both %v2null Lod %f0"
 	for _, row := range []struct{ body, want string }{
 		{"%x = " + sample, ""},

@@ -206,7 +206,8 @@ func TestCheckAccepts(t *testing.T) {
 	for _, text := range []string{
 		"body: %x = OpUndef %imgs; %y = OpUndef %smp; %z = OpUndef %rt",
 		"body: %x = OpExtInst %float %glsl Ldexp %f %l1",
-		"capability: OpCapability VariablePointers\nglobal: %pp = OpTypePointer Private %pshared; %x = OpVariable %pp Private %shared",
+		"capability: OpCapability VariablePointers\nglobal: %pp = OpTypePointer Private %pshared; " +
+			"%x = OpVariable %pp Private %shared",
 		"body: %x = OpImageFetch %v4 %imms %i2null Sample %i; %y = OpImageFetch %v4 %immsarray %i3null Sample %u; %z " +
 			"= OpImageFetch %v4 %imms %i2null ConstOffset|Sample %i2null %c9",
 		"body: %x = OpImageQuerySize %i2 %imms; %y = OpImageQuerySize %i3 %immsarray; %z = OpImageQuerySamples %uint " +
@@ -233,7 +234,8 @@ func TestCheckFeatures(t *testing.T) {
 		text, want string
 		enable     func(e *Environment)
 	}{
-		{clock + "body: %x = OpReadClockKHR %pairs %u3c", "shaderSubgroupClock", func(e *Environment) { e.SubgroupClock = true }},
+		{clock + "body: %x = OpReadClockKHR %pairs %u3c", "shaderSubgroupClock",
+			func(e *Environment) { e.SubgroupClock = true }},
 		{clock + "body: %x = OpReadClockKHR %pairs %u1", "shaderDeviceClock", func(e *Environment) { e.DeviceClock = true }},
 		{"extension: OpExtension \"SPV_KHR_subgroup_uniform_control_flow\"\nmode: OpExecutionMode %main " +
 			"SubgroupUniformControlFlowKHR", "shaderSubgroupUniformControlFlow",

@@ -332,7 +332,10 @@ func TestLocalSize(t *testing.T) {
 func TestCheckEntryPoint(t *testing.T) {
 	text := fill(`entry: OpExecutionModeId %main LocalSizeId %x %u1 %u1
 decoration: OpDecorate %x SpecId 0; OpDecorate %n SpecId 1
-global: %x = OpSpecConstant %uint 8; %n = OpSpecConstant %uint 9; %arrn = OpTypeArray %float %n; %pn = OpTypePointer Workgroup %arrn; %w = OpVariable %pn Workgroup; %u9000 = OpConstant %uint 9000; %arrbig = OpTypeArray %float %u9000; %pbig = OpTypePointer Workgroup %arrbig; %unused = OpVariable %pbig Workgroup; %nulln = OpConstantNull %arrn
+global: %x = OpSpecConstant %uint 8; %n = OpSpecConstant %uint 9; %arrn = OpTypeArray %float %n; ` +
+		`%pn = OpTypePointer Workgroup %arrn; %w = OpVariable %pn Workgroup; %u9000 = OpConstant %uint 9000; ` +
+		`%arrbig = OpTypeArray %float %u9000; %pbig = OpTypePointer Workgroup %arrbig; ` +
+		`%unused = OpVariable %pbig Workgroup; %nulln = OpConstantNull %arrn
 body: %e = OpCompositeExtract %float %nulln 8; %pw = OpAccessChain %psf %w %c0; OpStore %pw %e`)
 	text = strings.Replace(text, "OpExecutionMode %main LocalSize 8 1 1\n", "", 1)
 	text = strings.Replace(text, " %uniform\n", " %uniform %w\n", 1)

@@ -54,8 +54,8 @@ func destroyCompChannel(c *cabi.Call) {
 	destroy(c, compChannels, ch, &ch.ending, ch.context, ch.engine.Destroy)
 }
 
-// getCQEvent is ibv_get_cq_event: channel, and where the queue and its cq_context go. It waits unless the application has
-// made the descriptor non-blocking.
+// getCQEvent is ibv_get_cq_event: channel, and where the queue and its cq_context go. It waits unless the application
+// has made the descriptor non-blocking.
 func getCQEvent(c *cabi.Call) {
 	ch := compChannels.get(c.Args[0])
 	if ch == nil {

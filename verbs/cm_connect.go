@@ -71,8 +71,8 @@ func cmCreateQPEx(c *cabi.Call) {
 	}
 }
 
-// makeQP makes an identifier's queue pair, with queues of its own where none are given (man rdma_create_qp), and takes it
-// to where receives can be posted. It says whether it could.
+// makeQP makes an identifier's queue pair, with queues of its own where none are given (man rdma_create_qp), and takes
+// it to where receives can be posted. It says whether it could.
 func (id *identifier) makeQP(c *cabi.Call, x *ibv.QPInitAttrEx) bool {
 	seen := at[ibv.CMID](id.at)
 	pd := id.manager.domain

@@ -22,8 +22,8 @@ const privateRoom = 256
 
 var cmEventSlots = newSlots[cmEvent, eventRoom](1 << 18)
 
-// getCMEvent is rdma_get_cm_event: channel, where the event goes. It waits unless the application has made the descriptor
-// non-blocking.
+// getCMEvent is rdma_get_cm_event: channel, where the event goes. It waits unless the application has made the
+// descriptor non-blocking.
 func getCMEvent(c *cabi.Call) {
 	ch := eventChannels.get(c.Args[0])
 	if ch == nil {
@@ -81,8 +81,8 @@ func nextEvent(ch *eventChannel) (uintptr, error) {
 	return at, err
 }
 
-// newRequest makes the identifier of a request, as its listener's are. The channel's lock is held, so that nothing of the
-// manager may be asked.
+// newRequest makes the identifier of a request, as its listener's are. The channel's lock is held, so that nothing of
+// the manager may be asked.
 func newRequest(ch *eventChannel, e *cm.Event) error {
 	l := e.Listen.User.(*identifier)
 	id := &identifier{engine: e.ID, manager: l.manager, channel: ch, asked: e.Connection}
@@ -130,8 +130,9 @@ func putEvent(to uintptr, e *cm.Event, id *identifier) {
 		return
 	}
 	*at[ibv.ConnParam](address(&c.Param)) = ibv.ConnParam{PrivateData: private, PrivateDataLen: length,
-		ResponderResources: p.ResponderResources, InitiatorDepth: p.InitiatorDepth, FlowControl: uint8(boolean(p.FlowControl)),
-		RetryCount: p.RetryCount, RNRRetryCount: p.RNRRetryCount, SRQ: uint8(boolean(p.SRQ)), QPNum: p.QPN}
+		ResponderResources: p.ResponderResources, InitiatorDepth: p.InitiatorDepth,
+		FlowControl: uint8(boolean(p.FlowControl)),
+		RetryCount:  p.RetryCount, RNRRetryCount: p.RNRRetryCount, SRQ: uint8(boolean(p.SRQ)), QPNum: p.QPN}
 }
 
 // ackCMEvent is rdma_ack_cm_event.

@@ -210,8 +210,8 @@ func (id *identifier) settle(c *cabi.Call, err error, waits bool) {
 	}
 }
 
-// wait takes the next event of an identifier that has its own channel, keeps it where the application sees it, and turns
-// one that says no into an error, as rdma-core does.
+// wait takes the next event of an identifier that has its own channel, keeps it where the application sees it, and
+// turns one that says no into an error, as rdma-core does.
 func (id *identifier) wait() error {
 	seen := at[ibv.CMID](id.at)
 	if seen.Event != 0 {

@@ -12,8 +12,8 @@ import (
 	"farside/verbs/internal/engine"
 )
 
-// patience is how long a thread waits for another one that has begun to poll a queue, or to build work requests, and has
-// not ended it: more is taken for a program that forgets to.
+// patience is how long a thread waits for another one that has begun to poll a queue, or to build work requests, and
+// has not ended it: more is taken for a program that forgets to.
 const patience = 10 * time.Second
 
 var errNotEnded = errors.New("a thread has begun and not ended it")

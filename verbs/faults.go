@@ -35,8 +35,8 @@ func manualName(name string) string {
 	return "ibv_" + name
 }
 
-// onCommand is a function that may take longer, or fail before it does anything. A call that fails has the result of any
-// that fails, and errno.
+// onCommand is a function that may take longer, or fail before it does anything. A call that fails has the result of
+// any that fails, and errno.
 func onCommand(plan *fault.Plan, name string, run func(*cabi.Call)) func(*cabi.Call) {
 	return func(c *cabi.Call) {
 		i, ok := plan.At(name, func(fault.Condition) bool { return false })

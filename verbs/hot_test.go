@@ -68,7 +68,8 @@ func newLoop(t testing.TB) *loop {
 	modify(ibv.QP_PKEY_INDEX | ibv.QP_PORT | ibv.QP_ACCESS_FLAGS)
 	*attr = ibv.QPAttr{QPState: ibv.QPS_RTR, PathMTU: ibv.MTU_1024, DestQPNum: at[ibv.QP](l.qp).QPNum, MaxDestRDAtomic: 1,
 		AHAttr: ibv.AHAttr{IsGlobal: 1, PortNum: 1, GRH: ibv.GlobalRoute{DGID: gid}}}
-	modify(ibv.QP_AV | ibv.QP_PATH_MTU | ibv.QP_DEST_QPN | ibv.QP_RQ_PSN | ibv.QP_MAX_DEST_RD_ATOMIC | ibv.QP_MIN_RNR_TIMER)
+	modify(ibv.QP_AV | ibv.QP_PATH_MTU | ibv.QP_DEST_QPN | ibv.QP_RQ_PSN | ibv.QP_MAX_DEST_RD_ATOMIC |
+		ibv.QP_MIN_RNR_TIMER)
 	*attr = ibv.QPAttr{QPState: ibv.QPS_RTS, Timeout: 14, RetryCnt: 7, RNRRetry: 7, MaxRDAtomic: 1}
 	modify(ibv.QP_TIMEOUT | ibv.QP_RETRY_CNT | ibv.QP_RNR_RETRY | ibv.QP_SQ_PSN | ibv.QP_MAX_QP_RD_ATOMIC)
 	return l

@@ -91,7 +91,8 @@ func tellLeftAtExit() {
 			continue
 		}
 		for _, at := range slices.Sorted(maps.Keys(left)) {
-			tellObject(finding.LeftAtExit, fmt.Sprintf("the process ends, and %s was not destroyed", left[at].kind), left[at], at)
+			tellObject(finding.LeftAtExit, fmt.Sprintf("the process ends, and %s was not destroyed", left[at].kind), left[at],
+				at)
 		}
 	}
 }

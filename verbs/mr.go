@@ -163,8 +163,8 @@ func reregMR(c *cabi.Call) {
 	}
 }
 
-// regDMABufMR is ibv_reg_dmabuf_mr: domain, offset, length, address for users, descriptor, rights. Where the machine has
-// no dma-bufs, vkGetMemoryFdKHR's opaque descriptors, which are memfds, stand for them.
+// regDMABufMR is ibv_reg_dmabuf_mr: domain, offset, length, address for users, descriptor, rights. Where the machine
+// has no dma-bufs, vkGetMemoryFdKHR's opaque descriptors, which are memfds, stand for them.
 func regDMABufMR(c *cabi.Call) {
 	i := engine.MRInit{Address: uint64(c.Args[1]), Length: uint64(c.Args[2]), IOVA: uint64(c.Args[3]),
 		Access: ibv.AccessFlags(c.Args[5])}
@@ -186,8 +186,8 @@ func (f *file) Close()        { _ = unix.Munmap(f.mapping) }
 
 const dmaBufMagic = 0x444d4142 // DMA_BUF_MAGIC
 
-// mapFile maps a part of a dma-buf or of a memfd. Errors: EINVAL for another kind of file and for a part that it doesn't
-// have, EBADF, EACCES for a file that may not be written, ENOMEM.
+// mapFile maps a part of a dma-buf or of a memfd. Errors: EINVAL for another kind of file and for a part that it
+// doesn't have, EBADF, EACCES for a file that may not be written, ENOMEM.
 func mapFile(fd int, offset, length uint64, write bool) (*file, error) {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil {

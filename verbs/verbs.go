@@ -1,13 +1,14 @@
-// Package verbs is the functions of libibverbs and librdmacm as C calls them: one file for each kind of object. A function
-// decodes the structures of C, looks objects up, calls verbs/internal/engine, fills structures of C, and sets errno.
+// Package verbs is the functions of libibverbs and librdmacm as C calls them: one file for each kind of object. A
+// function decodes the structures of C, looks objects up, calls verbs/internal/engine, fills structures of C, and sets
+// errno.
 //
-// Programs call the stand-in for both libraries, cmd/libibverbs. At its first call that asks [Fill] for the addresses of
-// all functions. Inline functions of verbs.h go through tables of addresses in ibv_context, verbs_context, ibv_qp_ex and
-// ibv_cq_ex, which are entries as well.
+// Programs call the stand-in for both libraries, cmd/libibverbs. At its first call that asks [Fill] for the addresses
+// of all functions. Inline functions of verbs.h go through tables of addresses in ibv_context, verbs_context, ibv_qp_ex
+// and ibv_cq_ex, which are entries as well.
 //
-// C's structures lie outside of Go's heap (slots). What C hands over as the address of one is looked up, never followed:
-// a stale or wild one is EINVAL. What a program hands over itself, such as lists of work requests, is read where it is;
-// an address that can't be accessed is EFAULT.
+// C's structures lie outside of Go's heap (slots). What C hands over as the address of one is looked up, never
+// followed: a stale or wild one is EINVAL. What a program hands over itself, such as lists of work requests, is read
+// where it is; an address that can't be accessed is EFAULT.
 //
 // # What there is
 //

@@ -210,8 +210,8 @@ func TestCIExamples(t *testing.T) {
 	}
 }
 
-// runAction runs the steps of action.yml, and then those of the job that uses it, in the environment that they leave, as
-// GitHub's runner does it.
+// runAction runs the steps of action.yml, and then those of the job that uses it, in the environment that they leave,
+// as GitHub's runner does it.
 func runAction(t *testing.T, work string, run func(step) string) {
 	t.Helper()
 	text, err := os.ReadFile("../../action.yml")

@@ -39,8 +39,9 @@ var environmentText = newPage(`{{range .}}{{.Name}}{{with value .Name}}={{.}}{{e
 
 // What pages about the environment begin with.
 const (
-	environmentReaders = "The driver, the library of peers in C, package rdmasim and the farside tool read these variables."
-	environmentRules   = `- Empty means unset. Spaces around a value do not count.
+	environmentReaders = "The driver, the library of peers in C, package rdmasim and the farside tool read these " +
+		"variables."
+	environmentRules = `- Empty means unset. Spaces around a value do not count.
 - A wrong value is an error that names the variable, the value and what is allowed. vkCreateInstance then fails with
   VK_ERROR_INITIALIZATION_FAILED; rdmasim.Open and the farside tool fail as well.
 - A name FARSIDE_* that is not in this table is ignored, with a warning that names the nearest one in it. The log shows

@@ -61,8 +61,10 @@ func items() []item {
 		{path: "include/" + rdmaHeader, mode: 0o644, file: rdmaHeader},
 		{path: "share/man/man1/farside.1", mode: 0o644, content: toolPage},
 		{path: "share/man/man7/farside.7", mode: 0o644, content: variablesPage},
-		{path: "share/bash-completion/completions/farside", mode: 0o644, content: completion((*cobra.Command).GenBashCompletionV2)},
-		{path: "share/fish/vendor_completions.d/farside.fish", mode: 0o644, content: completion((*cobra.Command).GenFishCompletion)},
+		{path: "share/bash-completion/completions/farside", mode: 0o644,
+			content: completion((*cobra.Command).GenBashCompletionV2)},
+		{path: "share/fish/vendor_completions.d/farside.fish", mode: 0o644,
+			content: completion((*cobra.Command).GenFishCompletion)},
 		{path: "share/zsh/site-functions/_farside", mode: 0o644, content: completion(zsh)},
 		{path: "bin/farside", mode: 0o755, file: "farside"},
 	}
@@ -267,7 +269,9 @@ func (f *item) read(i *installation) ([]byte, error) {
 }
 
 // completion is what one of cobra's printers says to a shell, with descriptions.
-func completion(print func(root *cobra.Command, w io.Writer, descriptions bool) error) func(*installation) ([]byte, error) {
+func completion(
+	print func(root *cobra.Command, w io.Writer, descriptions bool) error,
+) func(*installation) ([]byte, error) {
 	return func(*installation) ([]byte, error) {
 		var b bytes.Buffer
 		err := print((&tool{}).command(), &b, true)

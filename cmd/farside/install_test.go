@@ -75,7 +75,8 @@ func TestInstallAndUninstall(t *testing.T) {
 		}
 	}
 	path, m, err := findManifest("")
-	if err != nil || path != filepath.Join(home, installed[len(installed)-2]) || m.ICD.LibraryPath != filepath.Join(home, installed[3]) {
+	if err != nil || path != filepath.Join(home, installed[len(installed)-2]) ||
+		m.ICD.LibraryPath != filepath.Join(home, installed[3]) {
 		t.Errorf("%s %+v, %v", path, m, err)
 	}
 	if b, err := os.ReadFile(m.ICD.LibraryPath); err != nil || string(b) != manifest.LibraryName {
@@ -170,7 +171,8 @@ func TestUninstallRemovesOnlyItsOwn(t *testing.T) {
 		t.Helper()
 		path = filepath.Join(home, path)
 		_ = os.Remove(path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644))
+		if err != nil {
 			t.Fatal(err)
 		}
 		return path

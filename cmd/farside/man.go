@@ -11,8 +11,8 @@ import (
 	"farside/internal/config"
 )
 
-// The pages of man(1) are printed from what --help and farside env print: page 1 is the tool and all of its subcommands,
-// page 7 the variables. They are in the language of man(7).
+// The pages of man(1) are printed from what --help and farside env print: page 1 is the tool and all of its
+// subcommands, page 7 the variables. They are in the language of man(7).
 
 // roff writes a page.
 type roff struct{ strings.Builder }

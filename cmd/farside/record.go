@@ -99,8 +99,8 @@ func (i *installation) unchanged(r recorded) error {
 	return err
 }
 
-// toRemove is the list. Without one it is the files that install would write, without content: they are somebody else's,
-// or of a version that kept no list.
+// toRemove is the list. Without one it is the files that install would write, without content: they are somebody
+// else's, or of a version that kept no list.
 func (i *installation) toRemove() ([]recorded, error) {
 	list, err := i.readRecord()
 	if errors.Is(err, fs.ErrNotExist) {

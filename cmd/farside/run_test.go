@@ -73,8 +73,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestVerbs runs a program that prints its environment, with a driver that has the libraries beside it and with one that
-// has not.
+// TestVerbs runs a program that prints its environment, with a driver that has the libraries beside it and with one
+// that has not.
 func TestVerbs(t *testing.T) {
 	t.Setenv("LD_LIBRARY_PATH", "/theirs")
 	t.Setenv("NCCL_IBVERBS_LIB", "/theirs/libibverbs.so.1")

@@ -30,13 +30,13 @@ internal/vk/zz_generated_*.go below the output directory: handles, enumerations,
 constants, structures in C layout, and the tables of structures, features, extensions,
 commands and formats; internal/cabi/zz_generated_*: stubs, frame readers and the dispatch
 table for the commands that the driver implements; internal/fault/zz_generated_*: the results
-that these may return; and internal/command/zz_generated_*: the commands that command buffers hold. From SPIR-V's grammars (spirv.core.grammar.json and
-extinst.glsl.std.450.grammar.json of KhronosGroup/SPIRV-Headers), which lie beside vk.xml, it
-writes spirv/zz_generated_*: opcodes, enumerations and operands. From the list of valid usage
-identifiers beside vk.xml (vuids.txt, one a line) it writes a constant for each that the Go files
-below -sources name as vk.VUID_…, and fails where one does not exist. The same registry always
-gives the same bytes. Files are written only when all of them could be generated; those whose
-content did not change are left alone.`,
+that these may return; and internal/command/zz_generated_*: the commands that command buffers
+hold. From SPIR-V's grammars (spirv.core.grammar.json and extinst.glsl.std.450.grammar.json of
+KhronosGroup/SPIRV-Headers), which lie beside vk.xml, it writes spirv/zz_generated_*: opcodes,
+enumerations and operands. From the list of valid usage identifiers beside vk.xml (vuids.txt,
+one a line) it writes a constant for each that the Go files below -sources name as vk.VUID_…, and
+fails where one does not exist. The same registry always gives the same bytes. Files are written
+only when all of them could be generated; those whose content did not change are left alone.`,
 		Example: "  go run ./cmd/icdgen api -registry ../shared/registry/vk.xml",
 		Args:    cobra.NoArgs,
 

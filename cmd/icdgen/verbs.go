@@ -108,7 +108,8 @@ const verbsSlots = 384
 
 func verbsEntries(load, jump string) []byte {
 	var b bytes.Buffer
-	b.WriteString(generatedBy + "#include \"go_asm.h\"\n#include \"textflag.h\"\n\nTEXT farside_verbs_stubs(SB), NOSPLIT|NOFRAME, $0\n")
+	b.WriteString(generatedBy + "#include \"go_asm.h\"\n#include \"textflag.h\"\n\n" +
+		"TEXT farside_verbs_stubs(SB), NOSPLIT|NOFRAME, $0\n")
 	for i := range verbsSlots {
 		fmt.Fprintf(&b, "\tPCALIGN $16\n\t"+load+"\n\t%s\n", i, jump)
 	}
@@ -116,6 +117,6 @@ func verbsEntries(load, jump string) []byte {
 }
 
 func verbsNumber() []byte {
-	return fmt.Appendf(nil, "%spackage cabi\n\n// verbsSlots is the number of stubs.\nconst verbsSlots = %d\n", generatedBy,
-		verbsSlots)
+	return fmt.Appendf(nil, "%spackage cabi\n\n// verbsSlots is the number of stubs.\nconst verbsSlots = %d\n",
+		generatedBy, verbsSlots)
 }

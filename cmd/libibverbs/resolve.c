@@ -1,6 +1,6 @@
 // Finds the engine for the stubs of libibverbs and librdmacm: at the first call, never when the library is loaded, so
-// that a process which only links with it has no thread of Go's. The engine is the driver, libvulkan_farside.so: the one
-// that the process has loaded already, or else the one near this file.
+// that a process which only links with it has no thread of Go's. The engine is the driver, libvulkan_farside.so: the
+// one that the process has loaded already, or else the one near this file.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
-// The symbols that the loader looks up, and farside_verbs, by which the stand-in for libibverbs fills its table. Each goes by the gate to the Go function that it stands for.
+// The symbols that the loader looks up, and farside_verbs, by which the stand-in for libibverbs fills its table. Each
+// goes by the gate to the Go function that it stands for.
 
 #define UNKNOWN -13 /* VK_ERROR_UNKNOWN */
 

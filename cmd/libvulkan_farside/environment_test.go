@@ -23,7 +23,10 @@ const heaps = `
 #include <string.h>
 
 typedef void *(*get)(void *, const char *);
-struct create { int32_t type; const void *next; uint32_t flags; const void *app; uint32_t nl; const void *l; uint32_t ne; const void *e; };
+struct create {
+	int32_t type; const void *next; uint32_t flags; const void *app;
+	uint32_t nl; const void *l; uint32_t ne; const void *e;
+};
 struct memory {
 	uint32_t types; struct { uint32_t flags, heap; } type[32];
 	uint32_t heaps; struct { uint64_t size; uint32_t flags, pad; } heap[16];
@@ -38,7 +41,8 @@ int main(int argc, char **argv) {
 		struct create info = {1};
 		void *instance = 0, *physical = 0;
 		uint32_t n = 1;
-		int32_t r = ((int32_t (*)(const struct create *, const void *, void **))proc(0, "vkCreateInstance"))(&info, 0, &instance);
+		int32_t r = ((int32_t (*)(const struct create *, const void *, void **))proc(0, "vkCreateInstance"))(&info, 0,
+			&instance);
 		if (r) { printf("vkCreateInstance %d\n", r); continue; }
 		((int32_t (*)(void *, uint32_t *, void **))proc(instance, "vkEnumeratePhysicalDevices"))(instance, &n, &physical);
 		struct memory m;
@@ -153,13 +157,14 @@ func checkPrivileged(t *testing.T, what string, cmd *exec.Cmd, environ []string)
 		t.Errorf("%s: %s", what, out)
 	}
 	if strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr,
-		"privileged (AT_SECURE): its environment does not count, ignored FARSIDE_FABRIC_ALLOW_UIDS, FARSIDE_HEAP_DEVICE, FARSIDE_LOG") {
+		"privileged (AT_SECURE): its environment does not count, ignored FARSIDE_FABRIC_ALLOW_UIDS, "+
+			"FARSIDE_HEAP_DEVICE, FARSIDE_LOG") {
 		t.Errorf("%s: standard error is %q, want one message", what, stderr)
 	}
 }
 
-// A program that gets privileges by its file's capabilities ignores the environment. Nobody needs to be root for it: the
-// root of a user namespace gives the file a capability, and a user of a namespace in that one gets it by exec.
+// A program that gets privileges by its file's capabilities ignores the environment. Nobody needs to be root for it:
+// the root of a user namespace gives the file a capability, and a user of a namespace in that one gets it by exec.
 func TestFileCapabilitiesIgnoreEnvironment(t *testing.T) {
 	setcap, err := exec.LookPath("setcap")
 	if err != nil {

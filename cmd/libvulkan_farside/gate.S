@@ -238,9 +238,9 @@ gate_key:
 	leaq gate_leave(%rip), %rsi
 	jmp pthread_key_create@PLT
 
-// gate_leave is called when a thread ends, behind the destructor by which the Go runtime leaves it. That has restored the
-// mask of the thread's first entry, where all signals were blocked. Other destructors get the thread's own mask, and a
-// thread that calls again is enrolled again. Where Go's has not run yet, this one asks for another turn.
+// gate_leave is called when a thread ends, behind the destructor by which the Go runtime leaves it. That has restored
+// the mask of the thread's first entry, where all signals were blocked. Other destructors get the thread's own mask,
+// and a thread that calls again is enrolled again. Where Go's has not run yet, this one asks for another turn.
 	.type gate_leave, %function
 gate_leave:
 	endbr64
@@ -639,9 +639,9 @@ gate_key:
 	address x1, gate_leave
 	b pthread_key_create
 
-// gate_leave is called when a thread ends, behind the destructor by which the Go runtime leaves it. That has restored the
-// mask of the thread's first entry, where all signals were blocked. Other destructors get the thread's own mask, and a
-// thread that calls again is enrolled again. Where Go's has not run yet, this one asks for another turn.
+// gate_leave is called when a thread ends, behind the destructor by which the Go runtime leaves it. That has restored
+// the mask of the thread's first entry, where all signals were blocked. Other destructors get the thread's own mask,
+// and a thread that calls again is enrolled again. Where Go's has not run yet, this one asks for another turn.
 	.type gate_leave, %function
 gate_leave:
 	hint #34 // bti c

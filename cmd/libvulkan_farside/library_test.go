@@ -79,7 +79,10 @@ const program = `
 #include <unistd.h>
 
 typedef void *(*get)(void *, const char *);
-struct create { int32_t type; const void *next; uint32_t flags; const void *app; uint32_t nl; const void *l; uint32_t ne; const void *e; };
+struct create {
+	int32_t type; const void *next; uint32_t flags; const void *app;
+	uint32_t nl; const void *l; uint32_t ne; const void *e;
+};
 
 #define CHECK(x) if (!(x)) { printf("line %d: " #x "\n", __LINE__); return 1; }
 

@@ -98,7 +98,8 @@ int main(int argc, char **argv) {
 		if (e->d_name[0] == '.' || atoi(e->d_name) == getpid())
 			continue;
 		uint64_t open = ~blocked(e->d_name) & ~(BIT(SIGKILL) | BIT(SIGSTOP));
-		uint64_t needed = BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) | BIT(SIGSTKFLT) | BIT(SIGURG) | 7ull << 31;
+		uint64_t needed = BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) |
+			BIT(SIGSTKFLT) | BIT(SIGURG) | 7ull << 31;
 		if (open & ~needed) { printf("thread %s has %#lx open\n", e->d_name, open & ~needed); return 1; }
 		others++;
 	}

@@ -41,7 +41,8 @@ func main() {
 		"arm64": "aarch64"}[runtime.GOARCH]+".json",
 		"Farside's manifest")
 	check := flag.Bool("check", false, "exit with 1 if a target is missed")
-	before := flag.String("before", "", "compare with another build of Farside, which has this manifest, not with lavapipe")
+	before := flag.String("before", "",
+		"compare with another build of Farside, which has this manifest, not with lavapipe")
 	pattern := flag.String("row", "", "measure only the rows whose item matches this regular expression")
 	flag.Parse()
 	var err error

@@ -49,11 +49,13 @@ func namespaceRows() []row {
 	}
 }
 
-// namespaces says whether network namespaces can be made: that takes root or user namespaces that are open to all users.
+// namespaces says whether network namespaces can be made: that takes root or user namespaces that are open to all
+// users.
 var namespaces = sync.OnceValue(func() bool {
 	out, err := exec.Command("unshare", "--map-root-user", "--net", "ip", "link", "set", "lo", "up").CombinedOutput()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "bench: no rows of RDMA between hosts without network namespaces and iproute2: %v: %s\n", err, out)
+		fmt.Fprintf(os.Stderr, "bench: no rows of RDMA between hosts without network namespaces and iproute2: %v: %s\n", err,
+			out)
 	}
 	return err == nil
 })

@@ -69,6 +69,20 @@ type outcome struct {
 	timedOut bool
 }
 
+// command is the program that runs the cases of these names. It writes its log to w, the rest to console.
+func (d *deqp) command(names []string, w *os.File, console *console) *exec.Cmd {
+	cmd := exec.Command(d.path, append(append([]string{"--deqp-archive-dir=" + d.data}, baseOptions...), d.options...)...)
+	cmd.Dir = d.dir
+	cmd.Env = append(os.Environ(), d.env...)
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
+	cmd.Stdout, cmd.Stderr = console, console
+	cmd.ExtraFiles = []*os.File{w}
+	// A group of its own: an interrupt from the terminal is ours to handle, and children of it die with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = graceful
+	return cmd
+}
+
 // run runs the cases in one process and calls tick when one has ended. The error says that the process could not
 // be started, or is the context's; in the latter case the outcome holds for the results that are there.
 func (d *deqp) run(ctx context.Context, names []string, tick func()) (outcome, error) {
@@ -82,15 +96,7 @@ func (d *deqp) run(ctx context.Context, names []string, tick func()) (outcome, e
 	}
 	defer r.Close()
 	var console console
-	cmd := exec.Command(d.path, append(append([]string{"--deqp-archive-dir=" + d.data}, baseOptions...), d.options...)...)
-	cmd.Dir = d.dir
-	cmd.Env = append(os.Environ(), d.env...)
-	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
-	cmd.Stdout, cmd.Stderr = &console, &console
-	cmd.ExtraFiles = []*os.File{w}
-	// A group of its own: an interrupt from the terminal is ours to handle, and children of it die with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = graceful
+	cmd := d.command(names, w, &console)
 	err = cmd.Start()
 	w.Close()
 	if err != nil {

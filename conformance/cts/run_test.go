@@ -259,8 +259,8 @@ func TestStrict(t *testing.T) {
 		t.Fatalf("error %v\n%s", err, output)
 	}
 	lines := strings.Split(output, "\n")
-	if got, want := strings.Fields(lines[0]), strings.Fields("FARSIDE_STRICT=all passed off on ratio with findings"); !slices.
-		Equal(got, want) {
+	want := strings.Fields("FARSIDE_STRICT=all passed off on ratio with findings")
+	if got := strings.Fields(lines[0]); !slices.Equal(got, want) {
 		t.Errorf("the table begins with %q", got)
 	}
 	for _, i := range []int{1, 2} {

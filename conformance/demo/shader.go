@@ -80,7 +80,8 @@ func (m *shaderMemory) allocate(n uint64) error {
 			return err
 		}
 		var r vk.Result
-		if m.buffers[i], r = m.d.CreateUsageBuffer(x.size, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT|vulkan.Transfers, x.buffer); r != vk.SUCCESS {
+		m.buffers[i], r = m.d.CreateUsageBuffer(x.size, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT|vulkan.Transfers, x.buffer)
+		if r != vk.SUCCESS {
 			return must("vkCreateBuffer", r)
 		}
 		if m.memories[i], r = m.d.Allocate(m.d.BufferRequirements(m.buffers[i]).Size, t, x.allocate); r != vk.SUCCESS {

@@ -13,7 +13,8 @@ int main(void) {
 		.handleTypes = OPAQUE_FD};
 	VkDeviceMemory m = allocate(&g, r.size, type, &info), imported;
 	int fd = export_memory(&g, m);
-	VkMemoryDedicatedAllocateInfo other = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = buffers[1]};
+	VkMemoryDedicatedAllocateInfo other = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
+		.buffer = buffers[1]};
 	VkImportMemoryFdInfoKHR from = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR, .pNext = &other,
 		.handleType = OPAQUE_FD, .fd = fd};
 	VkMemoryAllocateInfo allocation = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &from,

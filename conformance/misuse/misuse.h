@@ -1,6 +1,6 @@
 // What the programs here share. Each is compiled twice: with FAULTY, and without, which makes its corrected twin. A
-// program ends with status 0 whether it is faulty or not, unless a driver notices or it sees wrong values; with 77 if the device lacks what it
-// needs.
+// program ends with status 0 whether it is faulty or not, unless a driver notices or it sees wrong values; with 77 if
+// the device lacks what it needs.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -171,7 +171,8 @@ static inline void *command(struct gpu *g, const char *name) {
 #define COHERENT VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
 
 // find_type returns the first type of bits that has all of want and, if there is one, nothing of avoid.
-static inline uint32_t find_type(struct gpu *g, uint32_t bits, VkMemoryPropertyFlags want, VkMemoryPropertyFlags avoid) {
+static inline uint32_t find_type(struct gpu *g, uint32_t bits, VkMemoryPropertyFlags want,
+	VkMemoryPropertyFlags avoid) {
 	VkPhysicalDeviceMemoryProperties p;
 	vkGetPhysicalDeviceMemoryProperties(g->physical, &p);
 	for (int pass = 0; pass < 2; pass++)
@@ -234,8 +235,8 @@ static inline VkBuffer make_buffer(struct gpu *g, VkDeviceSize size, VkExternalM
 	return b;
 }
 
-// make_block makes a buffer of size bytes in memory with the properties want, and without avoid if there is such memory.
-// next goes on from VkMemoryAllocateInfo.
+// make_block makes a buffer of size bytes in memory with the properties want, and without avoid if there is such
+// memory. next goes on from VkMemoryAllocateInfo.
 static inline struct block make_block(struct gpu *g, VkDeviceSize size, VkMemoryPropertyFlags want,
 	VkMemoryPropertyFlags avoid, VkExternalMemoryHandleTypeFlags external, const void *next) {
 	struct block b = {.buffer = make_buffer(g, size, external)};

@@ -16,8 +16,13 @@ static inline void transfer(VkCommandBuffer c, VkBuffer b, uint32_t from, uint32
 		NULL);
 }
 
-static inline void release(VkCommandBuffer c, struct block *b) { transfer(c, b->buffer, 0, EXTERNAL, 0, VK_WHOLE_SIZE); }
-static inline void acquire(VkCommandBuffer c, struct block *b) { transfer(c, b->buffer, EXTERNAL, 0, 0, VK_WHOLE_SIZE); }
+static inline void release(VkCommandBuffer c, struct block *b) {
+	transfer(c, b->buffer, 0, EXTERNAL, 0, VK_WHOLE_SIZE);
+}
+
+static inline void acquire(VkCommandBuffer c, struct block *b) {
+	transfer(c, b->buffer, EXTERNAL, 0, 0, VK_WHOLE_SIZE);
+}
 
 // start begins a command buffer.
 static inline VkCommandBuffer start(struct peer *p) {

@@ -15,7 +15,8 @@ static void second(struct peer *p) {
 	struct picture picture = import_picture(p);
 	hear(p);
 	VkCommandBuffer c = start(p);
-	transition(c, picture.image, TARGET, SOURCE, CORRECT(EXTERNAL, 0) FAULT(VK_QUEUE_FAMILY_IGNORED, VK_QUEUE_FAMILY_IGNORED));
+	transition(c, picture.image, TARGET, SOURCE,
+		CORRECT(EXTERNAL, 0) FAULT(VK_QUEUE_FAMILY_IGNORED, VK_QUEUE_FAMILY_IGNORED));
 	look(p, c, &picture, SOURCE);
 	run(p, c);
 	finish_picture(p, &picture);

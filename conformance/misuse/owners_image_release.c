@@ -5,7 +5,8 @@ static void first(struct peer *p) {
 	struct picture picture = share_picture(p);
 	VkCommandBuffer c = start(p);
 	paint(c, &picture);
-	transition(c, picture.image, TARGET, SOURCE, CORRECT(0, EXTERNAL) FAULT(VK_QUEUE_FAMILY_IGNORED, VK_QUEUE_FAMILY_IGNORED));
+	transition(c, picture.image, TARGET, SOURCE,
+		CORRECT(0, EXTERNAL) FAULT(VK_QUEUE_FAMILY_IGNORED, VK_QUEUE_FAMILY_IGNORED));
 	run(p, c);
 	tell(p);
 	finish_picture(p, &picture);

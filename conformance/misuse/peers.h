@@ -105,7 +105,8 @@ static inline VkSemaphore exporting(struct peer *p, VkExternalSemaphoreHandleTyp
 		.pNext = next, .handleType = type};
 	VkExternalSemaphoreProperties properties = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
 	vkGetPhysicalDeviceExternalSemaphoreProperties(p->g.physical, &ask, &properties);
-	VkExternalSemaphoreFeatureFlags both = VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
+	VkExternalSemaphoreFeatureFlags both =
+		VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
 	if ((properties.externalSemaphoreFeatures & both) != both) {
 		printf("the device does not share semaphores by %#x\n", type);
 		exit(UNSUPPORTED);
@@ -119,13 +120,15 @@ static inline VkSemaphore exporting(struct peer *p, VkExternalSemaphoreHandleTyp
 }
 
 static inline int semaphore_fd(struct peer *p, VkSemaphore s, VkExternalSemaphoreHandleTypeFlagBits type) {
-	VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR, .semaphore = s, .handleType = type};
+	VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR, .semaphore = s,
+		.handleType = type};
 	int fd = -1;
 	CHECK(((PFN_vkGetSemaphoreFdKHR)command(&p->g, "vkGetSemaphoreFdKHR"))(p->g.device, &info, &fd));
 	return fd;
 }
 
-static inline VkSemaphore importing(struct peer *p, int fd, VkExternalSemaphoreHandleTypeFlagBits type, const void *next) {
+static inline VkSemaphore importing(struct peer *p, int fd, VkExternalSemaphoreHandleTypeFlagBits type,
+	const void *next) {
 	VkSemaphoreCreateInfo made = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = next};
 	VkSemaphore s;
 	CHECK(vkCreateSemaphore(p->g.device, &made, NULL, &s));

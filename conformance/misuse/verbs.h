@@ -75,8 +75,8 @@ static inline void free_ends(struct ends *e) {
 	NEED(!ibv_destroy_qp(e->here) && !ibv_destroy_qp(e->there) && !ibv_destroy_cq(e->cq) && !ibv_destroy_cq(e->cq_there));
 }
 
-// post_work posts a send, a write or a read of n bytes at an offset of the memory. Of a write or a read, the peer's are at
-// another one.
+// post_work posts a send, a write or a read of n bytes at an offset of the memory. Of a write or a read, the peer's are
+// at another one.
 static inline void post_work(struct adapter *a, struct ends *e, enum ibv_wr_opcode opcode, size_t at, size_t n,
 	size_t remote, unsigned flags) {
 	struct ibv_sge sge = {(uintptr_t)a->memory + at, n, a->mr->lkey};

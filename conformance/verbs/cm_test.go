@@ -83,7 +83,8 @@ func TestRDMACM(t *testing.T) {
 	}
 }
 
-// serving says whether a process of this host listens at a port: the abstract address for that is in the kernel's table.
+// serving says whether a process of this host listens at a port: the abstract address for that is in the kernel's
+// table.
 func serving(t *testing.T, port string) bool {
 	t.Helper()
 	b, err := os.ReadFile("/proc/net/unix")

@@ -61,8 +61,8 @@ func faultyPair(t *testing.T, plan, program string, args ...string) (server stri
 	return out.String()
 }
 
-// TestFaultsOfPrograms: an unmodified program meets the failure that was asked for, at the operation that was asked for,
-// each time.
+// TestFaultsOfPrograms: an unmodified program meets the failure that was asked for, at the operation that was asked
+// for, each time.
 func TestFaultsOfPrograms(t *testing.T) {
 	need(t, "ibverbs-utils", "ibv_rc_pingpong")
 	need(t, "perftest", "ib_write_bw")
@@ -74,7 +74,8 @@ func TestFaultsOfPrograms(t *testing.T) {
 		want    string // what the server says
 		told    string // by the log
 	}{
-		{"ibv_open_device=EMFILE", "ibv_rc_pingpong", pingpong, "Couldn't get context for farside0", "call 1 of ibv_open_device"},
+		{"ibv_open_device=EMFILE", "ibv_rc_pingpong", pingpong, "Couldn't get context for farside0",
+			"call 1 of ibv_open_device"},
 		{"ibv_reg_mr=ENOMEM@1", "ibv_rc_pingpong", pingpong, "Couldn't register MR", "call 1 of ibv_reg_mr"},
 		{"ibv_modify_qp=ETIMEDOUT@2", "ibv_rc_pingpong", pingpong, "Failed to modify QP to RTR", "call 2 of ibv_modify_qp"},
 		{"ibv_post_send=ENOMEM@7", "ibv_rc_pingpong", pingpong, "Couldn't post send", "call 7 of ibv_post_send"},

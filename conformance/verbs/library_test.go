@@ -186,8 +186,8 @@ func TestNoEngine(t *testing.T) {
 	}
 }
 
-// TestLibrariesAreReplacedWhole starts programs while the libraries are made: each has Farside's, and a device. Tests of
-// several packages make them at the same time, and a program that found no file took the system's library.
+// TestLibrariesAreReplacedWhole starts programs while the libraries are made: each has Farside's, and a device. Tests
+// of several packages make them at the same time, and a program that found no file took the system's library.
 func TestLibrariesAreReplacedWhole(t *testing.T) {
 	program := compile(t, "device.c")
 	var all sync.WaitGroup

@@ -16,8 +16,8 @@ import (
 var dissect = []string{"-n", "-T", "fields", "-e", "frame.number", "-e", "infiniband.bth.opcode", "-e",
 	"infiniband.mad.attributeid", "-e", "_ws.expert.message", "-e", "_ws.malformed"}
 
-// invariant is a program for scapy: for each IPv4 packet of a capture to the port of RoCEv2, the CRC that it has and the
-// one that it should have.
+// invariant is a program for scapy: for each IPv4 packet of a capture to the port of RoCEv2, the CRC that it has and
+// the one that it should have.
 const invariant = `
 import sys
 from scapy.all import IP, UDP, PcapReader
@@ -71,8 +71,8 @@ func (h *hosts) capture(t *testing.T, host int, device string) (file string, sto
 	}
 }
 
-// TestPackets captures what programs send each other, connection management included. tshark dissects each packet without
-// a warning, and scapy computes the same invariant CRCs.
+// TestPackets captures what programs send each other, connection management included. tshark dissects each packet
+// without a warning, and scapy computes the same invariant CRCs.
 func TestPackets(t *testing.T) {
 	need(t, "ibverbs-utils", "ibv_rc_pingpong")
 	need(t, "rdmacm-utils", "rping")

@@ -74,8 +74,8 @@ func TestDeviceFiles(t *testing.T) {
 }
 
 // TestQperf runs qperf's tests of RC, two of which check what atomics return. Its other way to connect, without -cm 1,
-// takes LIDs, which no port of RoCE has. Version 0.4.11 tells its port before it listens there, so that a client that is
-// faster is rejected, and tries again.
+// takes LIDs, which no port of RoCE has. Version 0.4.11 tells its port before it listens there, so that a client that
+// is faster is rejected, and tries again.
 func TestQperf(t *testing.T) {
 	need(t, "qperf", "qperf")
 	for _, test := range []string{"rc_lat", "rc_bi_bw", "rc_rdma_read_bw", "rc_rdma_write_lat", "rc_fetch_add_mr",

@@ -43,8 +43,8 @@ type summary struct {
 
 func (s *summary) String() string {
 	return fmt.Sprintf("verbssoak: %v with seed %d: %d operations on %d links, %.1f GiB compared; "+
-		"%d processes killed, %d stopped, %d links lost by deaths\n", s.took.Round(time.Second), s.seed, s.sum.operations, s.sum.links,
-		float64(s.sum.compared)/(1<<30), s.kills, s.stops, s.sum.lost)
+		"%d processes killed, %d stopped, %d links lost by deaths\n", s.took.Round(time.Second), s.seed, s.sum.operations,
+		s.sum.links, float64(s.sum.compared)/(1<<30), s.kills, s.stops, s.sum.lost)
 }
 
 type supervisor struct {

@@ -50,7 +50,8 @@ double bench(one f, void *p, int64_t n) {
 
 /* Records into the window at w, begun anew when it is nearly full: the arguments are those of vkCmdFillBuffer,
    vkCmdCopyBuffer and vkCmdPipelineBarrier alike. */
-typedef void (*recorder)(void *, uint64_t, uint64_t, uint64_t, void *, uint64_t, void *, uint64_t, void *, uint64_t, void *);
+typedef void (*recorder)(void *, uint64_t, uint64_t, uint64_t, void *, uint64_t, void *, uint64_t, void *, uint64_t,
+	void *);
 double record(recorder f, void *p, uint64_t *w, int64_t n) {
 	uint64_t region[3] = {0, 0, 64}, begin = w[0];
 	struct timespec a, b;

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Call holds the arguments of one call from C to a function of verbs. It lies on the C caller's stack and is valid until
-// the call returns. No function of verbs has more arguments than registers, or floats.
+// Call holds the arguments of one call from C to a function of verbs. It lies on the C caller's stack and is valid
+// until the call returns. No function of verbs has more arguments than registers, or floats.
 type Call struct {
 	Args   [intRegisters]uintptr // bits above an argument's own size are undefined, as in C
 	Result uintptr

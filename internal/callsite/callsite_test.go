@@ -34,7 +34,8 @@ func compiled(t testing.TB) *module {
 		t.Fatal(err)
 	}
 	m := &module{path: filepath.Join(dir, "called")}
-	if out, err := exec.Command("gcc", "-g", "-O2", "-fomit-frame-pointer", "-o", m.path, file).CombinedOutput(); err != nil {
+	out, err := exec.Command("gcc", "-g", "-O2", "-fomit-frame-pointer", "-o", m.path, file).CombinedOutput()
+	if err != nil {
 		t.Skipf("SKIPPED: gcc (Debian package gcc): %v\n%s", err, out)
 	}
 	m.open()
@@ -127,8 +128,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// oneFrame returns sections of one function of 32 bytes at 0x5000 which takes 16 bytes of stack after its first byte, and
-// keeps rbx there after its second: .eh_frame_hdr at 0x1000, .eh_frame at 0x2000.
+// oneFrame returns sections of one function of 32 bytes at 0x5000 which takes 16 bytes of stack after its first byte,
+// and keeps rbx there after its second: .eh_frame_hdr at 0x1000, .eh_frame at 0x2000.
 func oneFrame() *frames {
 	words := binary.LittleEndian.AppendUint32
 	common := append([]byte{0, 0, 0, 0, 1}, "zR\x00"...)

@@ -2,8 +2,8 @@
 // addresses of code by the symbols and the line tables of the application's files. The walk is short and allocates one
 // slice; naming reads files, and is for reports.
 //
-// On amd64 the walk follows .eh_frame, as C++ exceptions do, and frame pointers where there is none. On arm64 it follows
-// frame pointers, which compilers keep there. It ends where neither leads to code.
+// On amd64 the walk follows .eh_frame, as C++ exceptions do, and frame pointers where there is none. On arm64 it
+// follows frame pointers, which compilers keep there. It ends where neither leads to code.
 package callsite
 
 import "unsafe"

@@ -2,8 +2,8 @@ package command
 
 import "farside/internal/vk"
 
-// OpBarrier is a record that stands for vkCmdPipelineBarrier and vkCmdPipelineBarrier2. A queue does nothing for it, since
-// it keeps its commands in order; only who looks for what nothing orders (strictness) records it.
+// OpBarrier is a record that stands for vkCmdPipelineBarrier and vkCmdPipelineBarrier2. A queue does nothing for it,
+// since it keeps its commands in order; only who looks for what nothing orders (strictness) records it.
 const OpBarrier Op = 1<<16 + 2
 
 // Transfer is the part of a barrier that releases ownership of a buffer or an image to what is outside of the Vulkan
@@ -33,7 +33,8 @@ type Barrier struct {
 	Transfers []Transfer // in the stream
 }
 
-// Barrier reads a record of a pipeline barrier into c, which is zero. It returns false when the record's length does not fit.
+// Barrier reads a record of a pipeline barrier into c, which is zero. It returns false when the record's length does
+// not fit.
 func (r *Record) Barrier(c *Barrier) (ok bool) {
 	if r.Op != OpBarrier || len(r.words) == 0 {
 		return false

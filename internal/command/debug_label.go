@@ -31,7 +31,8 @@ func (s *Stream) DebugLabel(kind LabelKind, color [4]float32, name string) error
 	return s.add(OpDebugLabel, words, []byte(name))
 }
 
-// DebugLabel reads a record of a debug label command into c, which is zero. It returns false when the record's length does not fit.
+// DebugLabel reads a record of a debug label command into c, which is zero. It returns false when the record's length
+// does not fit.
 func (r *Record) DebugLabel(c *DebugLabel) (ok bool) {
 	if r.Op != OpDebugLabel || len(r.words) < 6 {
 		return false

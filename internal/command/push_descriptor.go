@@ -73,7 +73,8 @@ func (s *Stream) keep(layout *descriptor.Layout) uint64 {
 	return uint64(i)
 }
 
-// PushDescriptorSet reads a record of vkCmdPushDescriptorSet into c. It returns false when the record's content does not fit.
+// PushDescriptorSet reads a record of vkCmdPushDescriptorSet into c. It returns false when the record's content does
+// not fit.
 func (r *Record) PushDescriptorSet(c *PushDescriptorSet) (ok bool) {
 	if r.Op != OpPushDescriptorSet || len(r.words) < 3 || r.words[1] >= uint64(len(r.stream.layouts)) {
 		return false

@@ -74,9 +74,11 @@ var values = map[string]struct {
 	"FARSIDE_FABRIC_ALLOW_UIDS": {map[string]Settings{
 		"65534, 12": {FabricAllowUIDs: []uint32{65534, 12}}, "0": {FabricAllowUIDs: []uint32{0}},
 	}, []string{"root", "1,,2", "-1", "4294967296", "1 2"}},
-	"FARSIDE_REPORT":             {map[string]Settings{"/a b": {Report: "/a b"}}, nil},
-	"FARSIDE_TRACE":              {map[string]Settings{"/a b": {Trace: "/a b"}}, nil},
-	"FARSIDE_PROFILE":            {map[string]Settings{"h200": {Profile: "h200"}, "/a b.toml": {Profile: "/a b.toml"}}, nil},
+	"FARSIDE_REPORT": {map[string]Settings{"/a b": {Report: "/a b"}}, nil},
+	"FARSIDE_TRACE":  {map[string]Settings{"/a b": {Trace: "/a b"}}, nil},
+	"FARSIDE_PROFILE": {map[string]Settings{
+		"h200": {Profile: "h200"}, "/a b.toml": {Profile: "/a b.toml"},
+	}, nil},
 	"FARSIDE_FABRIC_SECRET_FILE": {map[string]Settings{"/a b": {FabricSecretFile: "/a b"}}, nil},
 	"FARSIDE_FAULTS":             {map[string]Settings{"queue=lost@3": {Faults: "queue=lost@3"}}, nil},
 	"FARSIDE_DUMP":               {map[string]Settings{"/d": {Dump: "/d"}}, nil},

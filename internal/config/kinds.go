@@ -142,7 +142,8 @@ var profiles = kind[string]{"the name of a profile (`farside profile list`), or 
 
 var path = kind[string]{"the path of a file", func(s string) (string, error) { return s, nil }}
 
-var stricts = kind[Strict]{"`all`, or a list of `noncoherent`, `poison`, `guard`, `leaks`, `async`, `rdma`, separated by commas",
+var stricts = kind[Strict]{
+	"`all`, or a list of `noncoherent`, `poison`, `guard`, `leaks`, `async`, `rdma`, separated by commas",
 	func(s string) (all Strict, err error) {
 		for word := range strings.SplitSeq(strings.ToLower(s), ",") {
 			word = strings.TrimSpace(word)

@@ -170,8 +170,8 @@ func (l *Layout) find(number uint32) (int, bool) {
 	return slices.BinarySearchFunc(l.Bindings, number, func(b Binding, n uint32) int { return cmp.Compare(b.Number, n) })
 }
 
-// Immutable returns the immutable sampler of an element of a binding, or of one of the bindings behind it that an update
-// goes on in; false where there is none.
+// Immutable returns the immutable sampler of an element of a binding, or of one of the bindings behind it that an
+// update goes on in; false where there is none.
 func (l *Layout) Immutable(binding, element uint32) (vk.Sampler, bool) {
 	i, ok := l.find(binding)
 	if !ok {

@@ -133,6 +133,42 @@ func (m *model) compare(t *testing.T, s *Set) {
 	}
 }
 
+// write does what Set.Write should do, and says whether that is allowed.
+func (m *model) write(w *Write) bool {
+	list, of := m.places(w.Binding, w.Element, w.Count)
+	for i, at := range list {
+		if of.Type == block {
+			m.bytes[at] = w.Data[i]
+			continue
+		}
+		d := w.Info(uint32(i))
+		if of.Immutable != nil {
+			d.Sampler = m.elements[at].Sampler
+		}
+		m.elements[at] = d
+	}
+	return list != nil
+}
+
+// copy does what Set.Copy should do, and says whether that is allowed.
+func (m *model) copy(from *model, c *Copy) bool {
+	src, srcOf := from.places(c.SrcBinding, c.SrcElement, c.Count)
+	dst, dstOf := m.places(c.DstBinding, c.DstElement, c.Count)
+	if src == nil || dst == nil || srcOf.Type != dstOf.Type ||
+		dstOf.Type == vk.DESCRIPTOR_TYPE_SAMPLER && dstOf.Immutable != nil {
+		return false
+	}
+	for i := range src {
+		m.bytes[dst[i]] = from.bytes[src[i]]
+		d := from.elements[src[i]]
+		if dstOf.Immutable != nil {
+			d.Sampler = m.elements[dst[i]].Sampler
+		}
+		m.elements[dst[i]] = d
+	}
+	return true
+}
+
 // TestRandomUpdates holds sets of random layouts to the model, after random writes and copies, most of them within the
 // rules, with random numbers for what they write.
 func TestRandomUpdates(t *testing.T) {
@@ -165,46 +201,17 @@ func TestRandomUpdates(t *testing.T) {
 			}
 			if r.IntN(2) == 0 {
 				b, _ := m.layout.Binding(binding)
-				list, of := m.places(binding, element, count)
 				w := Write{Binding: binding, Element: element, Count: count, Type: b.Type,
 					Stride: uint64(InfoSize(b.Type) + r.IntN(9))}
 				for range 256 {
 					w.Data = append(w.Data, byte(r.Uint32()))
 				}
-				allowed = list != nil
-				for i, at := range list {
-					if of.Type == block {
-						m.bytes[at] = w.Data[i]
-						continue
-					}
-					d := w.Info(uint32(i))
-					if of.Immutable != nil {
-						d.Sampler = m.elements[at].Sampler
-					}
-					m.elements[at] = d
-				}
-				err = sets[to].Write(&w)
+				allowed, err = m.write(&w), sets[to].Write(&w)
 			} else {
 				from := 1 - to
-				srcBinding, srcElement := place(models[from])
-				src, srcOf := models[from].places(srcBinding, srcElement, count)
-				dst, dstOf := m.places(binding, element, count)
-				if src != nil && dst != nil && srcOf.Type == dstOf.Type {
-					allowed = dstOf.Type != vk.DESCRIPTOR_TYPE_SAMPLER || dstOf.Immutable == nil
-				}
-				for i := range src {
-					if !allowed {
-						break
-					}
-					m.bytes[dst[i]] = models[from].bytes[src[i]]
-					d := models[from].elements[src[i]]
-					if dstOf.Immutable != nil {
-						d.Sampler = m.elements[dst[i]].Sampler
-					}
-					m.elements[dst[i]] = d
-				}
-				err = sets[to].Copy(sets[from], &Copy{SrcBinding: srcBinding, SrcElement: srcElement, DstBinding: binding,
-					DstElement: element, Count: count})
+				c := Copy{DstBinding: binding, DstElement: element, Count: count}
+				c.SrcBinding, c.SrcElement = place(models[from])
+				allowed, err = m.copy(models[from], &c), sets[to].Copy(sets[from], &c)
 			}
 			if (err == nil) != allowed {
 				t.Fatalf("seed %d: %v, and the model says %v", seed, err, allowed)

@@ -16,11 +16,12 @@ type Access struct {
 	// Layers is the part of an image that the command may reach; nil is all of it. With it Offset and Size say nothing.
 	Layers        []vk.ImageSubresourceLayers
 	Reads, Writes bool
-	Shader        bool            // a shader was given it
-	Atomics       bool            // a shader that has atomic instructions
-	Addressed     *memory.Payload // a shader does to this memory what nobody knows, by device addresses; the object is none
-	Command       int             // the command's number in the command buffer
-	Op            command.Op
+	Shader        bool // a shader was given it
+	Atomics       bool // a shader that has atomic instructions
+	// Addressed is memory to which a shader does what nobody knows, by device addresses; the object is none.
+	Addressed *memory.Payload
+	Command   int // the command's number in the command buffer
+	Op        command.Op
 }
 
 // wholeObject is an Access's Size that reaches to the object's end.

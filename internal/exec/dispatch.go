@@ -252,7 +252,8 @@ func (r *replay) dispatchIndirect(c *command.DispatchIndirect) error {
 		vk.VUID_VkDispatchIndirectCommand_z_00419} {
 		groups[i] = binary.LittleEndian.Uint32(b[c.Offset+uint64(i)*4:])
 		if most := &r.device.MaxGroups; groups[i] > most[i] {
-			return invalid(rule, "%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i, r.device.MaxGroups[i])
+			return invalid(rule, "%d workgroups are more than maxComputeWorkGroupCount[%d], %d", groups[i], i,
+				r.device.MaxGroups[i])
 		}
 	}
 	return r.execute([3]uint32{}, groups, dispatchRules{

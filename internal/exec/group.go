@@ -11,8 +11,8 @@ import (
 
 // A logical device of several physical devices executes a command buffer on those of a mask. The physical devices go in
 // step: each command is executed by all that execute it before the next one begins. So a barrier orders what different
-// physical devices do, whether it asks for that (VK_DEPENDENCY_DEVICE_GROUP_BIT) or not. What a command buffer has bound
-// is each physical device's own, as are the resources that it finds.
+// physical devices do, whether it asks for that (VK_DEPENDENCY_DEVICE_GROUP_BIT) or not. What a command buffer has
+// bound is each physical device's own, as are the resources that it finds.
 
 // allDevices is the device mask with which a recording begins that doesn't say another.
 const allDevices = ^uint32(0)
@@ -50,8 +50,8 @@ func (r *replay) lead() {
 	}
 }
 
-// leaveMembers ends the execution of a command buffer on the other physical devices. It fails as cache.release does, and
-// if the first one's did.
+// leaveMembers ends the execution of a command buffer on the other physical devices. It fails as cache.release does,
+// and if the first one's did.
 func (r *replay) leaveMembers(err error) error {
 	for _, m := range r.members {
 		if m != r {

@@ -121,8 +121,8 @@ func (s *Submission) Wait(p *syncobj.Payload, value uint64) {
 // Execute adds a command buffer, to be executed by the first physical device.
 func (s *Submission) Execute(b CommandBuffer) { s.ExecuteOn(b, 1) }
 
-// ExecuteOn adds a command buffer that the physical devices of a mask execute, a bit for each device index. With an empty
-// mask it is executed by none.
+// ExecuteOn adds a command buffer that the physical devices of a mask execute, a bit for each device index. With an
+// empty mask it is executed by none.
 func (s *Submission) ExecuteOn(b CommandBuffer, mask uint32) {
 	s.steps = append(s.steps, step{kind: stepExecute, buffer: b, mask: mask})
 }

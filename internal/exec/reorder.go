@@ -10,10 +10,10 @@ import (
 )
 
 // Reordering, for who looks for what nothing orders (Device.Shuffle). Transfers and dispatches may be put off: past
-// others that come later in the queue, of the same submission or of later ones. They are done, in a random order, before
-// the next barrier, event, query or marker, before a wait or a signal of a semaphore or a fence, and before the queue
-// is idle: submission order says nothing of those in between (chapter "Synchronization and Cache Control", "Implicit
-// Synchronization Guarantees").
+// others that come later in the queue, of the same submission or of later ones. They are done, in a random order,
+// before the next barrier, event, query or marker, before a wait or a signal of a semaphore or a fence, and before the
+// queue is idle: submission order says nothing of those in between (chapter "Synchronization and Cache Control",
+// "Implicit Synchronization Guarantees").
 
 // mostPostponed bounds what is put off.
 const mostPostponed = 64

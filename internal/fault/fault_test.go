@@ -40,7 +40,8 @@ func TestParse(t *testing.T) {
 		{"queue=lost@dispatch:7", "queue.dispatch=lost@7"},
 		{"queue=lost@7", "queue.submit=lost@7"},
 		{"queue.copy[name=transfer]=delay:5ms@p1", "queue.copy[name=transfer]=delay:5ms@p1; seed=SEED"},
-		{"rdma.write=delay:5ms@p0.1; rdma=sever@after:1s; seed=0x2a", "rdma.write=delay:5ms@p0.1; rdma=sever@after:1s; seed=42"},
+		{"rdma.write=delay:5ms@p0.1; rdma=sever@after:1s; seed=0x2a",
+			"rdma.write=delay:5ms@p0.1; rdma=sever@after:1s; seed=42"},
 		{"rdma=IBV_WC_RETRY_EXC_ERR@write:3", "rdma.write=IBV_WC_RETRY_EXC_ERR@3"},
 		{"rdma.write=partial:64+IBV_WC_REM_OP_ERR@1", ""},
 		{"rdma.recv=delay:1ms+IBV_WC_LOC_PROT_ERR@2", ""},
@@ -212,7 +213,8 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	three, err := Load(&config.Settings{Log: slog.LevelError, Faults: file})
-	if err != nil || three == one || three.String() != "queue.submit=lost@2; rdma=sever" || !three.Has("rdma") || three.Has("vk") {
+	if err != nil || three == one || three.String() != "queue.submit=lost@2; rdma=sever" || !three.Has("rdma") ||
+		three.Has("vk") {
 		t.Errorf("a file: %v, %v", three, err)
 	}
 	for _, wrong := range []string{"queue=lots", file + "x"} {
@@ -228,8 +230,9 @@ func TestLoad(t *testing.T) {
 
 // FuzzParse: what is read can be printed and read again, and nothing panics.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"vkAllocateMemory[heap=0]=VK_ERROR_OUT_OF_DEVICE_MEMORY@3; seed=42", "queue=lost@dispatch:7",
-		"rdma.write=partial:3+delay:5ms@p0.1,after:1s,2..9,every:3 # x", "a[=]=@", "vkQueueSubmit[name=*]=delay:1ms"} {
+	for _, s := range []string{"vkAllocateMemory[heap=0]=VK_ERROR_OUT_OF_DEVICE_MEMORY@3; seed=42",
+		"queue=lost@dispatch:7", "rdma.write=partial:3+delay:5ms@p0.1,after:1s,2..9,every:3 # x", "a[=]=@",
+		"vkQueueSubmit[name=*]=delay:1ms"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// functionErrors are the functions of libibverbs and librdmacm that can fail on command, with the numbers of errors that
-// each may. Few manual pages name any: most say that a function returns "the value of errno". Then it is what the
+// functionErrors are the functions of libibverbs and librdmacm that can fail on command, with the numbers of errors
+// that each may. Few manual pages name any: most say that a function returns "the value of errno". Then it is what the
 // kernel gives for its kind of request (drivers/infiniband/core/uverbs_cmd.c, ucma.c).
 var functionErrors = []struct {
 	errors string

@@ -29,7 +29,8 @@ var Points = sync.OnceValue(func() []Point {
 		{"rdma.read", "a read", transferEffects},
 		{"rdma.write", "a write", transferEffects},
 		{"rdma.atomic", "an atomic", []string{"delay", "sever", "IBV_WC_…"}},
-		{"rdma.resolve", "a peer asks for a region, also by its first operation on it", []string{"delay", "sever", "IBV_WC_…"}},
+		{"rdma.resolve", "a peer asks for a region, also by its first operation on it",
+			[]string{"delay", "sever", "IBV_WC_…"}},
 		{"rdma.serve", "an owner or a bridge answers such a question", []string{"delay", "sever"}},
 		{"rdma.send", "a queue pair sends a message", []string{"delay", "sever", "IBV_WC_…"}},
 		{"rdma.recv", "a queue pair has received a message into a receive", []string{"delay", "sever", "IBV_WC_…"}},
@@ -87,7 +88,8 @@ func (p *Plan) entry(text string) (err error) {
 	effects, selectors, selects := strings.Cut(rest, "@")
 	if selects {
 		// queue=lost@dispatch:7 is queue.dispatch=lost@7.
-		if point, s, ok := strings.Cut(selectors, ":"); ok && (target == "queue" || target == "rdma") && isPoint(target, point) {
+		if point, s, ok := strings.Cut(selectors, ":"); ok && (target == "queue" || target == "rdma") &&
+			isPoint(target, point) {
 			target, selectors = target+"."+point, s
 		}
 		if r.Selector, err = parseSelector(selectors); err != nil {
@@ -121,7 +123,8 @@ func (p *Plan) entry(text string) (err error) {
 func (p *Point) allows(e *Effect) bool {
 	can := func(have bool, kind string) bool { return !have || slices.Contains(p.Effects, kind) }
 	return can(e.Lost, "lost") && can(e.Sever, "sever") && can(e.Partial, "partial") && can(e.Status != 0, "IBV_WC_…") &&
-		can(e.Delay != 0, "delay") && can(e.Packet != Unharmed, e.Packet.String()) && can(e.Errno != 0, unix.ErrnoName(e.Errno))
+		can(e.Delay != 0, "delay") && can(e.Packet != Unharmed, e.Packet.String()) &&
+		can(e.Errno != 0, unix.ErrnoName(e.Errno))
 }
 
 // head takes a rule apart: target, then conditions in brackets, then what stands behind the equals sign.
@@ -182,7 +185,8 @@ func resolveTarget(name string) (targets []string, command *Command, err error) 
 		}
 		return nil, nil, fmt.Errorf("%s can't fail on command: %s", name, why)
 	}
-	return nil, nil, fmt.Errorf("there is no %q; the nearest is %s", name, nearest(name, append(Names(), "queue", "rdma", "seed")))
+	return nil, nil, fmt.Errorf("there is no %q; the nearest is %s", name,
+		nearest(name, append(Names(), "queue", "rdma", "seed")))
 }
 
 // Names are the commands and points that can fail.

@@ -19,16 +19,17 @@ import (
 // Kinds are what a record counts that can be left over: types of handles, and descriptors that were exported.
 var Kinds = []string{
 	"VkInstance", "VkDevice", "VkDeviceMemory", "VkBuffer", "VkBufferView", "VkImage", "VkImageView", "VkSampler",
-	"VkSamplerYcbcrConversion", "VkShaderModule", "VkPipelineLayout", "VkPipelineCache", "VkPipeline", "VkQueryPool", "VkFence", "VkSemaphore",
-	"VkEvent", "VkPrivateDataSlot", "VkDebugUtilsMessengerEXT", "VkCommandPool", "VkDescriptorPool",
-	"VkDescriptorSetLayout", "VkDescriptorUpdateTemplate", KindFD,
+	"VkSamplerYcbcrConversion", "VkShaderModule", "VkPipelineLayout", "VkPipelineCache", "VkPipeline", "VkQueryPool",
+	"VkFence", "VkSemaphore", "VkEvent", "VkPrivateDataSlot", "VkDebugUtilsMessengerEXT", "VkCommandPool",
+	"VkDescriptorPool", "VkDescriptorSetLayout", "VkDescriptorUpdateTemplate", KindFD,
 }
 
 // KindFD is the kind of exported descriptors.
 const KindFD = "fd"
 
-// The words of a record: its format, with the number of commands and kinds, what was injected, then a count of calls for
-// each command, and two numbers for each kind: what is there, and what was left over when its device or instance went.
+// The words of a record: its format, with the number of commands and kinds, what was injected, then a count of calls
+// for each command, and two numbers for each kind: what is there, and what was left over when its device or instance
+// went.
 const (
 	wordFormat = iota
 	wordInjected

@@ -100,8 +100,8 @@ func ReadFile(name string) ([]byte, error) {
 	}
 }
 
-// ReadRegular reads a regular file of at most so many bytes, such as one that a user names: no FIFO makes it wait, and no
-// device gives bytes for ever. Errors: the operating system's, and for another kind of file or one that is too long.
+// ReadRegular reads a regular file of at most so many bytes, such as one that a user names: no FIFO makes it wait, and
+// no device gives bytes for ever. Errors: the operating system's, and for another kind of file or one that is too long.
 func ReadRegular(name string, most int) ([]byte, error) {
 	f, err := Open(name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -36,8 +36,8 @@ func TestTell(t *testing.T) {
 	if n := Count() - before; n != most+4 {
 		t.Errorf("counted %d findings, want %d", n, most+4)
 	}
-	if len(got) != most+2 || got[0].Kind != journal.Finding || got[0].ID != string(MissingFlush) || got[0].Text != "text" ||
-		got[0].Object.Handle != 1 || len(got[0].Stack) != 1 {
+	if len(got) != most+2 || got[0].Kind != journal.Finding || got[0].ID != string(MissingFlush) ||
+		got[0].Text != "text" || got[0].Object.Handle != 1 || len(got[0].Stack) != 1 {
 		t.Errorf("the journal has %+v", got)
 	}
 	const want = "farside: error: FARSIDE-noncoherent-missing-flush: text [VkBuffer 0x1 \"n\", VkQueue 0x9]\n" +

@@ -126,8 +126,8 @@ var Table = []Row{
 		"`vkInvalidateMappedMemoryRanges` asked for bytes that a queue writes, and the host had not waited for the queue.",
 		"Wait for the fence of the submission first."},
 	{HostCopies, slog.LevelWarn,
-		"A copy by the host (`vkCopyMemoryToImage` and the like) used a subresource that a queue uses, one of the two writes, " +
-			"and nothing orders the two. They may use different texels.",
+		"A copy by the host (`vkCopyMemoryToImage` and the like) used a subresource that a queue uses, one of the two " +
+			"writes, and nothing orders the two. They may use different texels.",
 		"Wait for the fence of the submission first."},
 	{NotAcquired, slog.LevelError,
 		"A command read bytes that were released to `VK_QUEUE_FAMILY_EXTERNAL` or `VK_QUEUE_FAMILY_FOREIGN_EXT`, and the " +
@@ -150,8 +150,8 @@ var Table = []Row{
 			"or acquired an image with layouts that don't go with those of the release.",
 		"The same queue family, old layout and new layout in both barriers."},
 	{FreedAddress, slog.LevelError,
-		"A peer used a remote address after its memory had been freed, or work of a queue pair the region of verbs that was " +
-			"registered with it.",
+		"A peer used a remote address after its memory had been freed, or work of a queue pair the region of verbs that " +
+			"was registered with it.",
 		"Tell peers before memory is freed, and wait for their transfers."},
 	{StaleRead, slog.LevelError,
 		"A command read bytes that a peer had written and that the device did not see yet: the peer did not know that its " +
@@ -167,7 +167,8 @@ var Table = []Row{
 	{UnorderedPeers, slog.LevelError,
 		"Two peers, or two queue pairs, wrote different things to the same bytes at the same time, or one wrote where the " +
 			"other ran an atomic.",
-		"Let the first one poll its completion before the second one posts, use one queue pair for both, or atomics for both."},
+		"Let the first one poll its completion before the second one posts, use one queue pair for both, or atomics for " +
+			"both."},
 	{TornRead, slog.LevelWarn,
 		"A peer read bytes while another one wrote them. It may have got parts of the old and of the new.",
 		"As above. Who reads on purpose, and finds out by a checksum or a sequence number, leaves `rdma` out."},

@@ -13,8 +13,8 @@ const pause = time.Second
 
 var soon atomic.Bool
 
-// Soon has the garbage be collected in a while, once for all calls until then. It may be called from any goroutine, also
-// with locks held.
+// Soon has the garbage be collected in a while, once for all calls until then. It may be called from any goroutine,
+// also with locks held.
 func Soon() {
 	if soon.CompareAndSwap(false, true) {
 		time.AfterFunc(pause, func() {

@@ -16,8 +16,8 @@ var atExit struct {
 
 // AtExit has f called when the process ends by exit(3) or by a return from main, after the application's own atexit(3)
 // handlers; the last that was given is the first that is called. Nothing is called after _exit(2) or a signal, in a
-// forked process, by exit(3) in a signal handler that has interrupted its thread in Go, or where the driver is not loaded
-// as a library.
+// forked process, by exit(3) in a signal handler that has interrupted its thread in Go, or where the driver is not
+// loaded as a library.
 func AtExit(f func()) {
 	atExit.mu.Lock()
 	defer atExit.mu.Unlock()

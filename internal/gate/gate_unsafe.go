@@ -10,9 +10,9 @@
 //     the deepest. Gate.S calls [Enter], with signals blocked, when a thread comes for the first time.
 //  3. Handlers with SA_ONSTACK run on the thread's alternate stack. Enter gives a large one to threads without one,
 //     before Go gives them a small one.
-//  4. A call by a handler that has interrupted its thread in Go is refused: the runtime would take the thread's goroutine
-//     for one that waits for C, and write over its stack. Each thread has a byte that is 1 while it is in Go. The
-//     assembly that enters Go sets it, and [Outside] clears it around callbacks.
+//  4. A call by a handler that has interrupted its thread in Go is refused: the runtime would take the thread's
+//     goroutine for one that waits for C, and write over its stack. Each thread has a byte that is 1 while it is in Go.
+//     The assembly that enters Go sets it, and [Outside] clears it around callbacks.
 //  5. [Prepare] gives SA_ONSTACK to the handlers of signals that the runtime's threads can't block.
 //
 // An application may take the alternate stack from a thread that has been in Go: Rust does before the destructors of a
@@ -53,7 +53,8 @@ func call(f func()) { f() }
 func room()
 
 // grow makes the stack grow at once to what Run needs. Run alone would do it in two steps, of which the second copies
-// the 64 KiB that Run has taken: 17 pages of the old stack and 17 of the new one, each of them touched for the first time.
+// the 64 KiB that Run has taken: 17 pages of the old stack and 17 of the new one, each of them touched for the first
+// time.
 func grow()
 
 // goroutine returns an address that stands for the calling goroutine.

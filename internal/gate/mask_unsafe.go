@@ -58,9 +58,9 @@ func Outside() func() {
 	return func() { swap(inGo, was) }
 }
 
-// Callback calls f, which calls a function of the application. In a thread of the runtime, the application's signal mask
-// holds meanwhile, since a program that the function starts has the mask of the thread that starts it. A handler of the
-// application may then run in that thread, and has as much stack as in its own.
+// Callback calls f, which calls a function of the application. In a thread of the runtime, the application's signal
+// mask holds meanwhile, since a program that the function starts has the mask of the thread that starts it. A handler
+// of the application may then run in that thread, and has as much stack as in its own.
 func Callback(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

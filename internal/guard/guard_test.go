@@ -28,8 +28,8 @@ func TestAreas(t *testing.T) {
 	for _, c := range []struct {
 		at            uintptr
 		within, ended bool
-	}{{a.Begin - page - 1, false, false}, {a.Begin - page, true, false}, {a.Begin - 1, true, false}, {a.Begin, false, false},
-		{a.End - 1, false, false}, {a.End, true, false}, {a.End + page, false, false}} {
+	}{{a.Begin - page - 1, false, false}, {a.Begin - page, true, false}, {a.Begin - 1, true, false},
+		{a.Begin, false, false}, {a.End - 1, false, false}, {a.End, true, false}, {a.End + page, false, false}} {
 		if got, ended := At(c.at); (got == a) != c.within || ended != c.ended {
 			t.Errorf("%#x from the begin: %v, ended %v", c.at-a.Begin, got, ended)
 		}

@@ -1,10 +1,10 @@
-// Package guard surrounds mappings with pages without access, keeps the addresses of those that have ended without access
-// for a while, and learns of the application's accesses to either before the process dies of them.
+// Package guard surrounds mappings with pages without access, keeps the addresses of those that have ended without
+// access for a while, and learns of the application's accesses to either before the process dies of them.
 //
-// [Watch] installs a handler of SIGSEGV in front of the one that is there. The handler is assembly: it looks whether the
-// address can be in an [Area] and the fault not in Go, hands it to a goroutine by a futex, waits for the answer for at
-// most three seconds, and goes on to the handler before it, or to the default action. So nothing in it needs a lock, a
-// stack of Go or the C library, and the program ends as it would have. A goroutine that is told of a fault may take
+// [Watch] installs a handler of SIGSEGV in front of the one that is there. The handler is assembly: it looks whether
+// the address can be in an [Area] and the fault not in Go, hands it to a goroutine by a futex, waits for the answer for
+// at most three seconds, and goes on to the handler before it, or to the default action. So nothing in it needs a lock,
+// a stack of Go or the C library, and the program ends as it would have. A goroutine that is told of a fault may take
 // locks, as the thread that waits holds none of Go's.
 package guard
 

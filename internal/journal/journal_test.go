@@ -57,7 +57,8 @@ func TestSinks(t *testing.T) {
 // TestJSON: what an event lacks is left out.
 func TestJSON(t *testing.T) {
 	got, err := json.Marshal(Event{Time: 1, Kind: Free, Object: Object{Type: "VkDeviceMemory", Handle: 2}, Size: 3})
-	if want := `{"time":1,"kind":"free","object":{"type":"VkDeviceMemory","handle":"2"},"size":3}`; err != nil || string(got) != want {
+	if want := `{"time":1,"kind":"free","object":{"type":"VkDeviceMemory","handle":"2"},"size":3}`; err != nil ||
+		string(got) != want {
 		t.Errorf("%s (%v), want %s", got, err, want)
 	}
 }

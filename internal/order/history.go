@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// history is what is remembered of the accesses to memory, in the order in which they were noted. What is dropped leaves
-// its place empty until half of all places are: so dropping costs the same however much is remembered.
+// history is what is remembered of the accesses to memory, in the order in which they were noted. What is dropped
+// leaves its place empty until half of all places are: so dropping costs the same however much is remembered.
 type history struct {
 	places []record
 	ranges []byteRange // of the records; looking through them is most of what noting an access costs
@@ -32,7 +32,8 @@ func (h *history) all() iter.Seq2[int, *record] {
 	}
 }
 
-// next returns the first place from one on whose record has bytes of a range, and how many places there are if none has.
+// next returns the first place from one on whose record has bytes of a range, and how many places there are if none
+// has.
 func (h *history) next(from int, begin, end uint64) int {
 	list := h.ranges[from:]
 	for i := range list {

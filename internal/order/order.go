@@ -454,9 +454,9 @@ func (t *Tracker) do(l *Line, m Memory, a Access) *Access {
 	return found
 }
 
-// replaces says whether nobody needs to know of o any more, which is ordered before r. Whoever comes after a write comes
-// after what was ordered before that. And whoever does not come after a read of an agent does not come after its later
-// reads.
+// replaces says whether nobody needs to know of o any more, which is ordered before r. Whoever comes after a write
+// comes after what was ordered before that. And whoever does not come after a read of an agent does not come after its
+// later reads.
 func (r *record) replaces(o *record) bool {
 	if !o.Kind.isAccess() || o.Begin < r.Begin || r.End < o.End {
 		return false

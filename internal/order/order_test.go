@@ -354,7 +354,8 @@ func TestBounds(t *testing.T) {
 		s.HostWait(Key{ID: 2}, 0)
 		s.writes(s.b)
 	}
-	if s.Do(s.b, Memory{ID: 9}, Access{End: 8, Writes: true, Command: 1}) != nil || s.Do(s.b, Memory{ID: 9}, Access{End: 8, Command: 1}) != nil {
+	if s.Do(s.b, Memory{ID: 9}, Access{End: 8, Writes: true, Command: 1}) != nil ||
+		s.Do(s.b, Memory{ID: 9}, Access{End: 8, Command: 1}) != nil {
 		t.Error("a command conflicts with itself")
 	}
 }

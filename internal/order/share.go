@@ -70,8 +70,8 @@ func (p *peer) String() string {
 func Directory() string { return fmt.Sprintf("/dev/shm/farside-async-%d", unix.Geteuid()) }
 
 // Share makes the process tell others of accesses to shared memory, and learn of theirs, by logs in a directory that is
-// made if it does not exist. It does nothing if it does so already, or has failed before. Errors: those of the directory
-// and of the log.
+// made if it does not exist. It does nothing if it does so already, or has failed before. Errors: those of the
+// directory and of the log.
 func (t *Tracker) Share(directory string) (err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,8 +117,9 @@ func openShare(directory string, first Agent) (_ *share, err error) {
 	}
 	comm, _ := fd.ReadFile("/proc/self/comm") // a message without the name is as good
 	sweep(dir)
-	s := &share{path: directory, dir: dir, name: fmt.Sprintf("%s%016x", logPrefix, uint64(first)), peers: map[string]*peer{},
-		header: header{uint32(unix.Getpid()), first, strings.TrimSpace(string(comm))}, buffer: make([]byte, 64<<10),
+	s := &share{path: directory, dir: dir, name: fmt.Sprintf("%s%016x", logPrefix, uint64(first)),
+		peers: map[string]*peer{}, header: header{uint32(unix.Getpid()), first, strings.TrimSpace(string(comm))},
+		buffer:    make([]byte, 64<<10),
 		published: Known{clock: Clock{}}}
 	if err := s.begin(nil); err != nil {
 		_ = dir.Close()
@@ -159,7 +160,8 @@ func list(dir *fd.FD, buffer []byte) (names []string, err error) {
 // begin makes a log with some entries, locked, in place of the one that there may be.
 func (s *share) begin(entries []byte) error {
 	temporary := newPrefix + s.name
-	raw, err := unix.Openat(s.dir.Int(), temporary, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+	raw, err := unix.Openat(s.dir.Int(), temporary, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW,
+		0o600)
 	file, err := fd.Fresh(raw, err)
 	if err != nil {
 		return fmt.Errorf("make a log: %w", err)

@@ -221,11 +221,13 @@ func TestThird(t *testing.T) {
 	}
 }
 
-// TestHostile: whatever stands in a log, a process goes on; nothing of others is found then, and all they signal orders.
+// TestHostile: whatever stands in a log, a process goes on; nothing of others is found then, and all they signal
+// orders.
 func TestHostile(t *testing.T) {
 	good := (&header{1, 9 << agentBits, "name"}).encode()
 	point := &entry{kind: entryPoint, key: Key{Shared, 1}, known: Known{clock: Clock{1: 2}}}
-	access := &entry{kind: entryAccess, memory: 77, record: record{agent: 9<<agentBits + 1, Access: Access{End: 8, Writes: true}}}
+	access := &entry{kind: entryAccess, memory: 77,
+		record: record{agent: 9<<agentBits + 1, Access: Access{End: 8, Writes: true}}}
 	flipped := access.append(nil)
 	flipped[20] ^= 1
 	for name, c := range map[string]struct {
@@ -357,8 +359,9 @@ func TestKilled(t *testing.T) {
 func TestEntries(t *testing.T) {
 	known := Known{clock: Clock{5: 6, 7: 8}, floor: 9}
 	for _, e := range []entry{
-		{kind: entryAccess, memory: 3, record: record{agent: 4, epoch: 5, number: 6, Access: Access{Begin: 7, End: 8, Writes: true,
-			Way: ByHostCopy, Kind: Marker, Command: 9, Text: "text"}}},
+		{kind: entryAccess, memory: 3,
+			record: record{agent: 4, epoch: 5, number: 6,
+				Access: Access{Begin: 7, End: 8, Writes: true, Way: ByHostCopy, Kind: Marker, Command: 9, Text: "text"}}},
 		{kind: entryAccess, record: record{Access: Access{May: true}}},
 		{kind: entryPoint, key: Key{Shared, 8}, value: 5, known: known, record: record{number: 3}},
 		{kind: entryPoint, key: Key{SyncFile, 8}, known: Known{clock: Clock{}}},

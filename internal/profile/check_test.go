@@ -17,12 +17,14 @@ func TestRules(t *testing.T) {
 		{"a device-local memory type", memory + host},
 		{"the order of memory types", memory + "[[types]]\nheap = 0\nflags = [\"DEVICE_LOCAL\", \"HOST_VISIBLE\", " +
 			"\"HOST_COHERENT\"]\n" + local + host},
-		{"VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT", memory + local + "[[types]]\nheap = 0\nflags = [\"HOST_VISIBLE\", \"HOST_COHERENT\"]\n"},
+		{"VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT", memory + local +
+			"[[types]]\nheap = 0\nflags = [\"HOST_VISIBLE\", \"HOST_COHERENT\"]\n"},
 		{"VkMemoryType::propertyFlags", memory + local + host + "[[types]]\nheap = 1\nflags = [\"HOST_CACHED\"]\n"},
 		{"VkMemoryType::heapIndex", memory + local + host + "[[types]]\nheap = 2\n"},
 		{"memoryTypeCount", memory + local + host + strings.Repeat("[[types]]\nheap = 1\n", 32)},
 		{"memoryHeapCount", memory + strings.Repeat("[[heaps]]\nsize = 1\n", 16) + local + host},
-		{"VK_MEMORY_HEAP_DEVICE_LOCAL_BIT", "[[heaps]]\nsize = 1\n" + "[[types]]\nheap = 0\nflags = [\"HOST_VISIBLE\", \"HOST_COHERENT\"]\n"},
+		{"VK_MEMORY_HEAP_DEVICE_LOCAL_BIT", "[[heaps]]\nsize = 1\n" +
+			"[[types]]\nheap = 0\nflags = [\"HOST_VISIBLE\", \"HOST_COHERENT\"]\n"},
 		{"VkMemoryHeap::size", memory + "[[heaps]]\nsize = 0\n" + local + host},
 		{"VK_QUEUE_COMPUTE_BIT", "[[queueFamilies]]\ncount = 1\nflags = [\"TRANSFER\"]"},
 		{"VkQueueFamilyProperties::queueCount", "[[queueFamilies]]\ncount = 0\nflags = [\"COMPUTE\"]"},
@@ -43,7 +45,8 @@ func TestRules(t *testing.T) {
 			"false\nVK_KHR_external_memory_fd = true\n[properties]\napiVersion = \"1.0.3\""},
 		{"identical devices in a device group", "groups = [[1, 0]]\n[[devices]]\n[devices.properties]\ndeviceName = " +
 			"\"a\"\nvendorID = 1\n[[devices]]"},
-		{"identical devices in a device group", "groups = [[0, 1]]\n[[devices]]\n[[devices]]\n[devices.features]\nshaderFloat64 = false"},
+		{"identical devices in a device group",
+			"groups = [[0, 1]]\n[[devices]]\n[[devices]]\n[devices.features]\nshaderFloat64 = false"},
 		{"identical devices in a device group", "groups = [[0, " +
 			"1]]\n[[devices]]\n[[devices]]\n[devices.extensions]\nVK_EXT_memory_budget = false"},
 		{"identical devices in a device group", "groups = [[0, " +

@@ -16,7 +16,8 @@ func testOwn() *Own {
 		Extensions: map[string]uint32{"VK_KHR_external_memory": 1, "VK_KHR_external_memory_fd": 1, "VK_KHR_maintenance4": 2,
 			"VK_KHR_spirv_1_4": 1, "VK_KHR_shader_float_controls": 4, "VK_EXT_subgroup_size_control": 2,
 			"VK_KHR_push_descriptor": 2},
-		Features: map[string]bool{"shaderInt64": true, "maintenance4": true, "pushDescriptor": true, "robustBufferAccess": true},
+		Features: map[string]bool{"shaderInt64": true, "maintenance4": true, "pushDescriptor": true,
+			"robustBufferAccess": true},
 		Heaps:    []Heap{{1 << 30, vk.MEMORY_HEAP_DEVICE_LOCAL_BIT}},
 		Types:    []Type{{local | visible | coherent, 0, true, true}},
 		Families: []Family{{vk.QUEUE_COMPUTE_BIT | vk.QUEUE_TRANSFER_BIT, 4, 64, [3]uint32{1, 1, 1}}},
@@ -193,8 +194,8 @@ flags = ["VIDEO_DECODE_BIT_KHR"]
 	if diff := cmp.Diff([]Family{{vk.QUEUE_COMPUTE_BIT, 8, 64, [3]uint32{1, 1, 1}}}, r.Families); diff != "" {
 		t.Error(diff)
 	}
-	for _, part := range []string{"memory heap 0", "memory type 1", "memory type 2", "queue family 0: the profile claims 9 queues",
-		"timestampValidBits 36", "queue family 1", "no such family"} {
+	for _, part := range []string{"memory heap 0", "memory type 1", "memory type 2",
+		"queue family 0: the profile claims 9 queues", "timestampValidBits 36", "queue family 1", "no such family"} {
 		if !strings.Contains(lines, part) {
 			t.Errorf("%q does not say %q", lines, part)
 		}

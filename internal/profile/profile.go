@@ -1,7 +1,7 @@
 // Package profile says what a physical device claims to be: its name, heaps, memory types, queue families, limits,
 // features and extensions. A [Profile] is read from what people have of a device ([Load]): the JSON or the text of
-// vulkaninfo, a report of gpuinfo.org, or a TOML file of our own, which names one of these as its base. [Check] holds it
-// to the rules of the specification, and [Cut] cuts it down to what the driver does, by the registry's limittype.
+// vulkaninfo, a report of gpuinfo.org, or a TOML file of our own, which names one of these as its base. [Check] holds
+// it to the rules of the specification, and [Cut] cuts it down to what the driver does, by the registry's limittype.
 //
 // A profile is data and has no locks: it doesn't change once Load has returned it.
 package profile

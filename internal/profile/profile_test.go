@@ -70,9 +70,9 @@ func TestText(t *testing.T) {
 	}
 	unit := [3]uint32{1, 1, 1}
 	const transfer, compute, sparse = vk.QUEUE_TRANSFER_BIT, vk.QUEUE_COMPUTE_BIT, vk.QUEUE_SPARSE_BINDING_BIT
-	families := []Family{{vk.QUEUE_GRAPHICS_BIT | compute | transfer | sparse, 16, 64, unit}, {transfer | sparse, 2, 64, unit},
-		{compute | transfer | sparse, 8, 64, unit}, {transfer | sparse | vk.QUEUE_VIDEO_DECODE_BIT_KHR, 7, 32, unit},
-		{transfer | sparse, 1, 64, unit}}
+	families := []Family{{vk.QUEUE_GRAPHICS_BIT | compute | transfer | sparse, 16, 64, unit},
+		{transfer | sparse, 2, 64, unit}, {compute | transfer | sparse, 8, 64, unit},
+		{transfer | sparse | vk.QUEUE_VIDEO_DECODE_BIT_KHR, 7, 32, unit}, {transfer | sparse, 1, 64, unit}}
 	if diff := cmp.Diff(families, d.Families); diff != "" {
 		t.Error(diff)
 	}
@@ -119,12 +119,13 @@ func TestVulkaninfoJSON(t *testing.T) {
 func TestGPUInfo(t *testing.T) {
 	d := one(t, "testdata/report.json")
 	wantValues(t, d, map[string]string{
-		"VkPhysicalDeviceProperties.apiVersion":                                           "1.3.279",
-		"VkPhysicalDeviceProperties.deviceName":                                           "Someone's card",
-		"VkPhysicalDeviceLimits.bufferImageGranularity":                                   "1024",
-		"VkPhysicalDeviceLimits.framebufferColorSampleCounts":                             "1|2|4|8",
-		"VkPhysicalDeviceLimits.lineWidthRange":                                           "1 64",
-		"VkPhysicalDeviceIDProperties.deviceUUID":                                         "00010203-0405-0607-0809-0a0b0c0d0e0f",
+		"VkPhysicalDeviceProperties.apiVersion":               "1.3.279",
+		"VkPhysicalDeviceProperties.deviceName":               "Someone's card",
+		"VkPhysicalDeviceLimits.bufferImageGranularity":       "1024",
+		"VkPhysicalDeviceLimits.framebufferColorSampleCounts": "1|2|4|8",
+		"VkPhysicalDeviceLimits.lineWidthRange":               "1 64",
+		"VkPhysicalDeviceIDProperties.deviceUUID":             "00010203-0405-0607-0809-0a0b0c0d0e0f",
+
 		"VkPhysicalDeviceTimelineSemaphoreProperties.maxTimelineSemaphoreValueDifference": "2147483647",
 		"VkPhysicalDevicePushDescriptorProperties.maxPushDescriptors":                     "32",
 		"VkPhysicalDeviceRobustness2PropertiesKHR.robustUniformBufferAccessSizeAlignment": "16",
@@ -230,30 +231,32 @@ func write(t *testing.T, dir, name, text string) string {
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	for text, parts := range map[string][]string{
-		"[properties]\nmaxImageDimenson2D = 1\n":                     {"line 2", "maxImageDimenson2D", "nearest is maxImageDimension2D"},
-		"\n[properties]\n\"VkPhysicalDeviceLimit.maxViewports\" = 1": {"line 3", "nearest is VkPhysicalDeviceLimits.maxViewports"},
-		"[properties]\nmaxViewports = \"many\"":                      {"line 2", "maxViewports", "many"},
-		"[properties]\nmaxViewports = -1":                            {"line 2", "-1"},
-		"[properties]\nmaxViewports = 4294967296":                    {"32 bits"},
-		"[properties]\nmaxViewportDimensions = 1":                    {"1 values instead of 2"},
-		"[properties]\ndeviceType = \"DISCRET_GPU\"":                 {"nearest is DISCRETE_GPU"},
-		"[properties]\ndeviceUUID = \"1234\"":                        {"32 hexadecimal digits"},
-		"[properties]\nlineWidthRange = [[1, 2]]":                    {"a list in a list"},
-		"[features]\nshaderInt65 = true":                             {"line 2", "nearest is shaderInt64"},
-		"[features]\nshaderInt64 = 1":                                {"neither true nor false"},
-		"[extensions]\nVK_KHR_maintenance44 = true":                  {"nearest is VK_KHR_maintenance4"},
-		"[extensions]\nVK_EXT_debug_utils = true":                    {"there is no device extension"},
-		"bas = \"h200\"":                                             {"line 1", "nearest is base"},
-		"base = \"h20\"":                                             {"base", "h20"},
-		"x = [":                                                      {"line 1"},
-		"[[heaps]]\nsize = \"lots\"":                                 {"heaps[0]", "lots"},
-		"[[heaps]]\nsize = 1\nflags = [\"DEVICE_LOKAL\"]":            {"nearest is DEVICE_LOCAL"},
-		"[[types]]\nheap = 0\nflags = [\"RDMA\"]":                    {"types[0]"},
-		"[[types]]\nhaep = 0":                                        {"line 2", "nearest is heap"},
-		"groups = [[0, 1]]":                                          {"groups[0]", "no device 1"},
-		"groups = [[]]":                                              {"groups[0]", "0 devices"},
-		"groups = [[0, 1], [1]]\n[[devices]]\n[[devices]]":           {"groups[1]", "device 1 stands there twice"},
-		"base = \"h200\"\n[[devices]]\nbase = \"h200\"":              {"no other keys"},
+		"[properties]\nmaxImageDimenson2D = 1\n": {
+			"line 2", "maxImageDimenson2D", "nearest is maxImageDimension2D"},
+		"\n[properties]\n\"VkPhysicalDeviceLimit.maxViewports\" = 1": {
+			"line 3", "nearest is VkPhysicalDeviceLimits.maxViewports"},
+		"[properties]\nmaxViewports = \"many\"":            {"line 2", "maxViewports", "many"},
+		"[properties]\nmaxViewports = -1":                  {"line 2", "-1"},
+		"[properties]\nmaxViewports = 4294967296":          {"32 bits"},
+		"[properties]\nmaxViewportDimensions = 1":          {"1 values instead of 2"},
+		"[properties]\ndeviceType = \"DISCRET_GPU\"":       {"nearest is DISCRETE_GPU"},
+		"[properties]\ndeviceUUID = \"1234\"":              {"32 hexadecimal digits"},
+		"[properties]\nlineWidthRange = [[1, 2]]":          {"a list in a list"},
+		"[features]\nshaderInt65 = true":                   {"line 2", "nearest is shaderInt64"},
+		"[features]\nshaderInt64 = 1":                      {"neither true nor false"},
+		"[extensions]\nVK_KHR_maintenance44 = true":        {"nearest is VK_KHR_maintenance4"},
+		"[extensions]\nVK_EXT_debug_utils = true":          {"there is no device extension"},
+		"bas = \"h200\"":                                   {"line 1", "nearest is base"},
+		"base = \"h20\"":                                   {"base", "h20"},
+		"x = [":                                            {"line 1"},
+		"[[heaps]]\nsize = \"lots\"":                       {"heaps[0]", "lots"},
+		"[[heaps]]\nsize = 1\nflags = [\"DEVICE_LOKAL\"]":  {"nearest is DEVICE_LOCAL"},
+		"[[types]]\nheap = 0\nflags = [\"RDMA\"]":          {"types[0]"},
+		"[[types]]\nhaep = 0":                              {"line 2", "nearest is heap"},
+		"groups = [[0, 1]]":                                {"groups[0]", "no device 1"},
+		"groups = [[]]":                                    {"groups[0]", "0 devices"},
+		"groups = [[0, 1], [1]]\n[[devices]]\n[[devices]]": {"groups[1]", "device 1 stands there twice"},
+		"base = \"h200\"\n[[devices]]\nbase = \"h200\"":    {"no other keys"},
 		"{":                         {"line 1"},
 		"{\"a\": 1}":                {"neither a Vulkan profile"},
 		"{\"capabilities\": {}} {}": {"end of the document"},
@@ -280,7 +283,9 @@ func TestErrors(t *testing.T) {
 			}
 		}
 	}
-	for name, part := range map[string]string{"h2000": "nearest is h200", "/none/of/it": "/none/of/it", ".": "regular file"} {
+	for name, part := range map[string]string{
+		"h2000": "nearest is h200", "/none/of/it": "/none/of/it", ".": "regular file",
+	} {
 		if _, err := Load(name); !errors.Is(err, ErrProfile) || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -17,21 +17,29 @@ import (
 )
 
 // exporter and importer are the journals of two processes that share memory.
-const exporter = `{"pid":10,"program":"exporter","command":["exporter","-x"],"driver":"farside 1","start":"2026-01-02T03:04:05.6Z","began":1000}
+const exporter = `{"pid":10,"program":"exporter","command":["exporter","-x"],"driver":"farside 1",` +
+	`"start":"2026-01-02T03:04:05.6Z","began":1000}
 {"time":1100,"kind":"heap","size":4096,"text":"device local"}
-{"time":1200,"kind":"allocate","object":{"type":"VkDeviceMemory","handle":"18446744073709551615"},"size":1024,"payload":"7"}
+{"time":1200,"kind":"allocate","object":{"type":"VkDeviceMemory","handle":"18446744073709551615"},` +
+	`"size":1024,"payload":"7"}
 {"time":1210,"kind":"name","object":{"type":"VkDeviceMemory","handle":"18446744073709551615","name":"frame"}}
-{"time":1300,"kind":"export","object":{"type":"VkDeviceMemory","handle":"18446744073709551615"},"size":1024,"payload":"7","handle":"OPAQUE_FD"}
-{"time":1350,"kind":"export","object":{"type":"VkDeviceMemory","handle":"18446744073709551615"},"size":1024,"payload":"7","handle":"RDMA_ADDRESS","address":"4096"}
+{"time":1300,"kind":"export","object":{"type":"VkDeviceMemory","handle":"18446744073709551615"},` +
+	`"size":1024,"payload":"7","handle":"OPAQUE_FD"}
+{"time":1350,"kind":"export","object":{"type":"VkDeviceMemory","handle":"18446744073709551615"},` +
+	`"size":1024,"payload":"7","handle":"RDMA_ADDRESS","address":"4096"}
 {"time":1400,"duration":50,"kind":"execute","object":{"type":"VkQueue","handle":"3","name":"queue 0"},"number":1}
-{"time":1500,"kind":"finding","id":"FARSIDE-test","text":"a finding","object":{"type":"VkDeviceMemory","handle":"9"},"stack":["main.c:1"]}
+{"time":1500,"kind":"finding","id":"FARSIDE-test","text":"a finding",` +
+	`"object":{"type":"VkDeviceMemory","handle":"9"},"stack":["main.c:1"]}
 {"time":1600,"kind":"free","object":{"type":"VkDeviceMemory","handle":"18446744073709551615"}}
 {"ended":1700}
 `
 
-const importer = `{"pid":2147483600,"program":"importer","command":["importer"],"driver":"farside 1","start":"2026-01-02T03:04:06Z","began":1050}
-{"time":1450,"kind":"allocate","object":{"type":"VkDeviceMemory","handle":"5"},"size":1024,"payload":"7","handle":"OPAQUE_FD"}
-{"time":1450,"kind":"import","object":{"type":"VkDeviceMemory","handle":"5"},"size":1024,"payload":"7","handle":"OPAQUE_FD"}
+const importer = `{"pid":2147483600,"program":"importer","command":["importer"],"driver":"farside 1",` +
+	`"start":"2026-01-02T03:04:06Z","began":1050}
+{"time":1450,"kind":"allocate","object":{"type":"VkDeviceMemory","handle":"5"},` +
+	`"size":1024,"payload":"7","handle":"OPAQUE_FD"}
+{"time":1450,"kind":"import","object":{"type":"VkDeviceMemory","handle":"5"},` +
+	`"size":1024,"payload":"7","handle":"OPAQUE_FD"}
 {"time":1550,"duration":9,"kind":"transfer","operation":"RDMA_READ","address":"4100","size":8}
 {"time":1560,"kind":"fault","command":"vkMapMemory","text":"VK_ERROR_MEMORY_MAP_FAILED"}
 {"time":1570,"kind":"error","command":"vkMapMemory","text":"cannot map"}
@@ -245,8 +253,8 @@ func checkTrace(t *testing.T, path string) {
 	}
 }
 
-// TestTraceArrows: an arrow goes from a signal to what waits for it, also where the wait began first, and from an export
-// to an import. The counter of a heap has the bytes in use.
+// TestTraceArrows: an arrow goes from a signal to what waits for it, also where the wait began first, and from an
+// export to an import. The counter of a heap has the bytes in use.
 func TestTraceArrows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace")
 	trace, err := newTraceFile(path, "test")
@@ -358,7 +366,8 @@ func message(t *testing.T, b []byte) map[protowire.Number]value {
 func FuzzParseLog(f *testing.F) {
 	f.Add(exporter)
 	f.Add(importer)
-	f.Add(`{"pid":1}` + "\n" + `{"kind":"heap","heap":4294967295}` + "\n" + `{"kind":"allocate","heap":4294967295,"size":1}`)
+	f.Add(`{"pid":1}` + "\n" + `{"kind":"heap","heap":4294967295}` + "\n" +
+		`{"kind":"allocate","heap":4294967295,"size":1}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := parseLog(strings.NewReader(text))
 		if err != nil {

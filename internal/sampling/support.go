@@ -14,8 +14,8 @@ type Access struct {
 }
 
 // AccessOf returns what shaders can do with a format. Left out are those that need a conversion, and numbers that a
-// shader's image does not have: 64-bit floats and vectors of 64-bit integers. Storage images are the formats that SPIR-V
-// has a name for, and the same with other names for the channels.
+// shader's image does not have: 64-bit floats and vectors of 64-bit integers. Storage images are the formats that
+// SPIR-V has a name for, and the same with other names for the channels.
 func AccessOf(format vk.Format) (a Access) {
 	storage, ok := texel.FormatOf(format)
 	if !ok || storage.Chroma {

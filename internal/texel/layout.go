@@ -24,8 +24,8 @@ const LayoutVersion = 1
 //
 // Both tilings are row-major. Each array layer holds, plane after plane (depth before stencil), the chain of
 // that plane's mip levels; a level is its slices, a slice its rows of blocks. The samples of a texel lie next to each
-// other in its row. Images of multi-planar formats have one level of one sample, and places of the planes. All sizes are
-// in bytes.
+// other in its row. Images of multi-planar formats have one level of one sample, and places of the planes. All sizes
+// are in bytes.
 type Layout struct {
 	Format     Format
 	Extent     [3]uint32 // texels
@@ -92,8 +92,8 @@ func NewDisjointLayout(texels Format, extent [3]uint32, layers uint32) (Layout, 
 }
 
 // ModifierLayout lays out a single-level 2D image with DRM_FORMAT_MOD_LINEAR: as the plane layouts ask for it
-// (VkImageDrmFormatModifierExplicitCreateInfoEXT), one for each plane of the format, or with the driver's own pitches if
-// there are none. An image that is made with the plane layouts which another one reports is laid out exactly as that
+// (VkImageDrmFormatModifierExplicitCreateInfoEXT), one for each plane of the format, or with the driver's own pitches
+// if there are none. An image that is made with the plane layouts which another one reports is laid out exactly as that
 // one. It fails when the pitches would let rows or layers overlap, or the size does not fit in 64 bits. Planes may lie
 // anywhere, also one over the other.
 func ModifierLayout(texels Format, extent [3]uint32, layers uint32, planes []vk.SubresourceLayout,

@@ -273,7 +273,8 @@ func TestPlanes(t *testing.T) {
 	}
 	for aspect, want := range map[vk.ImageAspectFlags]Subresource{
 		vk.IMAGE_ASPECT_PLANE_0_BIT: {Size: 288, RowPitch: 48, DepthPitch: 288, RowBytes: 34, Rows: 6, Slices: 1},
-		vk.IMAGE_ASPECT_PLANE_1_BIT: {Offset: 320, Size: 144, RowPitch: 48, DepthPitch: 144, RowBytes: 34, Rows: 3, Slices: 1},
+		vk.IMAGE_ASPECT_PLANE_1_BIT: {Offset: 320, Size: 144, RowPitch: 48, DepthPitch: 144, RowBytes: 34, Rows: 3,
+			Slices: 1},
 	} {
 		if got, ok := l.Subresource(aspect, 0, 0); !ok || got != want {
 			t.Errorf("%v: %+v, want %+v", aspect, got, want)
@@ -302,7 +303,8 @@ func TestPlanes(t *testing.T) {
 		}
 	}
 	// What a layout reports gives the same layout.
-	asked := []vk.SubresourceLayout{{Offset: 7, RowPitch: 40, ArrayPitch: 1000}, {Offset: 300, RowPitch: 35, ArrayPitch: 105}}
+	asked := []vk.SubresourceLayout{{Offset: 7, RowPitch: 40, ArrayPitch: 1000},
+		{Offset: 300, RowPitch: 35, ArrayPitch: 105}}
 	l, ok = ModifierLayout(nv12, [3]uint32{34, 6, 1}, 3, asked, false)
 	want := [3]Place{{7, 40, 1000, 7 + 2000 + 240}, {300, 35, 105, 300 + 3*105}}
 	if !ok || l.Planes != want || l.Size != 2247 {

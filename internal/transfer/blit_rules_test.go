@@ -180,7 +180,8 @@ func TestBlitWithinItself(t *testing.T) {
 		case !c.refused && err != nil:
 			t.Errorf("%s: %v", c.name, err)
 		case !c.refused && c.name != "nothing":
-			reference(t, m, before, &Image{Bytes: before[guard:], Layout: m.Layout, Format: m.Format, Type: m.Type}, &c.regions[0], vk.FILTER_NEAREST)
+			reference(t, m, before, &Image{Bytes: before[guard:], Layout: m.Layout, Format: m.Format, Type: m.Type},
+				&c.regions[0], vk.FILTER_NEAREST)
 		}
 	}
 }

@@ -59,8 +59,8 @@ func (f fraction) value() float64 { return float64(f.numerator) / float64(f.deno
 // before is what the destination's memory was.
 func reference(t *testing.T, dst *guarded, before []byte, src *Image, r *vk.ImageBlit, filter vk.Filter) {
 	t.Helper()
-	expected := &guarded{Image{Bytes: bytes.Clone(before)[guard : guard+len(dst.Bytes)], Layout: dst.Layout, Format: dst.Format,
-		Type: dst.Type}, nil}
+	expected := &guarded{Image{Bytes: bytes.Clone(before)[guard : guard+len(dst.Bytes)], Layout: dst.Layout,
+		Format: dst.Format, Type: dst.Type}, nil}
 	to, from, d, s := &r.DstSubresource, &r.SrcSubresource, &r.DstOffsets, &r.SrcOffsets
 	for _, p := range src.Layout.Format.Planes[:src.Layout.Format.PlaneCount] {
 		if from.AspectMask&p.Aspect == 0 {

@@ -96,7 +96,8 @@ func TestCopiesOfPlanes(t *testing.T) {
 			referenceBufferImage(&want.Planes[plane], buffer.bytes, &region, true)
 			planeRegion := region
 			planeRegion.ImageSubresource.AspectMask = aspect
-			if err := CopyBufferToImage(&p.Image, buffer.bytes, []vk.BufferImageCopy{planeRegion}); err != nil || !p.equal(want) {
+			if err := CopyBufferToImage(&p.Image, buffer.bytes, []vk.BufferImageCopy{planeRegion}); err != nil ||
+				!p.equal(want) {
 				t.Fatalf("%v, plane %d, to the image, %+v: %v", f, plane, region, err)
 			}
 			clear(buffer.bytes)

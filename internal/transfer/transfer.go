@@ -22,8 +22,8 @@ type Image struct {
 	Planes []Image
 }
 
-// NewImage makes an image that is bound to memory: bytes are all of it, or those in which the offsets of each plane of a
-// multi-planar image count.
+// NewImage makes an image that is bound to memory: bytes are all of it, or those in which the offsets of each plane of
+// a multi-planar image count.
 func NewImage(bytes *[texel.MaxPlanes][]byte, layout *texel.Layout, format vk.Format, of vk.ImageType) Image {
 	img := Image{Bytes: bytes[0], Layout: layout, Format: format, Type: of}
 	if layout.Format.MultiPlanar() {

@@ -18,7 +18,8 @@ import (
 // Users is the set of users that this process deals with.
 type Users []uint32
 
-// Read returns the process' own effective user and those of FARSIDE_FABRIC_ALLOW_UIDS. Error: a list that can't be read.
+// Read returns the process' own effective user and those of FARSIDE_FABRIC_ALLOW_UIDS. Error: a list that can't be
+// read.
 func Read() (Users, error) {
 	settings, err := config.Read()
 	if err != nil {

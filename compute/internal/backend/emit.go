@@ -96,8 +96,8 @@ func aligned64(n uint32) uint32 { return (n + 63) &^ 63 }
 // steps counts steps.
 func (e *emitter) steps(n int) { e.g.Budget.Spend(budget.Steps, n) }
 
-// Registers whose sizes are multiples of apart are a line of the cache further from each other. Machine code takes a chunk
-// through a loop, and the same chunks of all registers would share a few sets of the cache.
+// Registers whose sizes are multiples of apart are a line of the cache further from each other. Machine code takes a
+// chunk through a loop, and the same chunks of all registers would share a few sets of the cache.
 const (
 	apart = 128
 	line  = 64

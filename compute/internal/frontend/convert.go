@@ -62,7 +62,8 @@ func (c *compiler) lowerConversion(i *spirv.Instruction) {
 	to, n := shape(c.resultType(i))
 	a := c.scalars(i.Operands[0])
 	if i.Op == spirv.OpFConvert && from.Width == to.Width {
-		c.warn(i, vk.NoVUID, "both components have %d bits, which SPIR-V does not allow for this instruction; it copies", to.Width)
+		c.warn(i, vk.NoVUID, "both components have %d bits, which SPIR-V does not allow for this instruction; it copies",
+			to.Width)
 	}
 	out := c.list(n)
 	for k := range out {

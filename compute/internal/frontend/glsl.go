@@ -128,8 +128,9 @@ func (c *compiler) fitSigned(v ir.Value, t *spirv.Type) ir.Value {
 }
 
 // glslComponent lowers component k of n of what takes more than a kernel.
-func (c *compiler) glslComponent(i *spirv.Instruction, x spirv.GLSL, elem, t *spirv.Type, out []ir.Value, k, n int, a, b,
-	d ir.Value) {
+func (c *compiler) glslComponent(
+	i *spirv.Instruction, x spirv.GLSL, elem, t *spirv.Type, out []ir.Value, k, n int, a, b, d ir.Value,
+) {
 	mul := func(x, y ir.Value) ir.Value { return c.float2(kernel.MulF32, elem, x, y) }
 	add := func(x, y ir.Value) ir.Value { return c.float2(kernel.AddF32, elem, x, y) }
 	sub := func(x, y ir.Value) ir.Value { return c.float2(kernel.SubF32, elem, x, y) }

@@ -25,7 +25,8 @@ func shallow(t *testing.T, f func()) {
 // Its bound, and what an unrolled loop would know of it, are looked for as far.
 func TestDeepOffset(t *testing.T) {
 	const length = 100_000
-	g := &Graph{Nodes: []Node{{}, {Op: kernel.LoadU8}, {Op: ops.Const, Imm: 8}}, Blocks: make([]Block, 1), Budget: new(budget.Budget)}
+	g := &Graph{Nodes: []Node{{}, {Op: kernel.LoadU8}, {Op: ops.Const, Imm: 8}}, Blocks: make([]Block, 1),
+		Budget: new(budget.Budget)}
 	g.Blocks[0].Loop = -1
 	// Nothing is left of a byte's bits above the eighth, and so no sum with it can wrap.
 	zero := Value(len(g.Nodes))

@@ -12,7 +12,8 @@ import (
 
 func TestDisassembly(t *testing.T) {
 	a := vmtest.Assemble([3]uint32{16, 2, 1})
-	a.Slots = []program.Slot{{Kind: program.SlotBuffer, Set: 1, Binding: 2, Name: "out"}, {Kind: program.SlotShared}, {Kind: program.SlotPush}}
+	a.Slots = []program.Slot{{Kind: program.SlotBuffer, Set: 1, Binding: 2, Name: "out"}, {Kind: program.SlotShared},
+		{Kind: program.SlotPush}}
 	a.Resources = []program.Resource{{Set: 3, Binding: 4, Name: "images"}}
 	a.Loops = []program.Loop{{Name: "a.comp:5"}}
 	id := a.Builtin(spirv.BuiltInLocalInvocationId, 1, false)
@@ -23,19 +24,21 @@ func TestDisassembly(t *testing.T) {
 	a.Emit(program.Inst{Code: program.Kernel, Op: kernel.ZextI32I64, Dst: wide, A: at})
 	a.Label("loop")
 	a.Emit(program.Inst{Code: program.Access, Op: kernel.Store32, A: at, B: four, Base: four, Immediate: 8})
-	a.Emit(program.Inst{Code: program.Access, Dynamic: true, Op: kernel.AtomicCompareExchange32, A: at, B: four, C: id, D: four, Dst: at})
+	a.Emit(program.Inst{Code: program.Access, Dynamic: true, Op: kernel.AtomicCompareExchange32, A: at, B: four, C: id,
+		D: four, Dst: at})
 	a.Emit(program.Inst{Code: program.AccessPhysical, Op: kernel.LoadPhysical32, A: wide, Dst: at})
 	a.Emit(program.Inst{Code: program.AccessPrivate, Op: kernel.LoadPrivate32, A: id, C: at, Dst: at, Immediate: 3})
 	a.Emit(program.Inst{Code: program.ArrayLength, Dst: at, Immediate: 4, Stride: 16})
 	a.Flow(program.Inst{Code: program.Again, Dst: at}, "loop")
 	a.Flow(program.Inst{Code: program.Enter, Dst: at}, "end")
-	a.Subgroups = []program.SubgroupOp{{Op: spirv.OpGroupNonUniformIAdd, Combines: true, Type: &spirv.Type{Kind: spirv.TypeInt, Width: 32, Signed: true},
-		Operation: spirv.GroupOperationReduce, Value: []program.Register{at}, Dst: []program.Register{id}}}
+	a.Subgroups = []program.SubgroupOp{{Op: spirv.OpGroupNonUniformIAdd, Combines: true,
+		Type: &spirv.Type{Kind: spirv.TypeInt, Width: 32, Signed: true}, Operation: spirv.GroupOperationReduce,
+		Value: []program.Register{at}, Dst: []program.Register{id}}}
 	a.Emit(program.Inst{Code: program.CallSubgroup})
 	a.Prints = []program.Print{{Format: "%d\n", Args: []program.Register{at}}}
 	a.Emit(program.Inst{Code: program.CallPrint})
-	a.Images = []program.ImageOp{{Op: spirv.OpImageRead, Image: program.Element{Constant: 7}, Sampler: program.Element{Resource: -1},
-		Coordinate: []program.Register{at, id}, Dst: []program.Register{at}}}
+	a.Images = []program.ImageOp{{Op: spirv.OpImageRead, Image: program.Element{Constant: 7},
+		Sampler: program.Element{Resource: -1}, Coordinate: []program.Register{at, id}, Dst: []program.Register{at}}}
 	a.Emit(program.Inst{Code: program.CallImage})
 	a.Label("end")
 	got := a.End().String()

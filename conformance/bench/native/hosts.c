@@ -1,6 +1,7 @@
-// RDMA between two hosts, measured from C, beside a plain loop over UDP that sends the same packets: one message of 1 MiB
-// after the other, in packets of the path MTU with headers and CRC as RoCEv2 has them (whose content nobody looks at),
-// acknowledged as RC acknowledges. The first process is the target, the second one prints lines of a key and nanoseconds.
+// RDMA between two hosts, measured from C, beside a plain loop over UDP that sends the same packets: one message of 1
+// MiB after the other, in packets of the path MTU with headers and CRC as RoCEv2 has them (whose content nobody looks
+// at), acknowledged as RC acknowledges. The first process is the target, the second one prints lines of a key and
+// nanoseconds.
 //
 //	hosts target ADDRESS; hosts initiator ADDRESS
 #define _GNU_SOURCE
@@ -67,8 +68,8 @@ struct packet {
 
 _Static_assert(sizeof(struct packet) == BTH, "the header has another size than that of RoCEv2");
 
-// plain_target receives messages of the plain loop for ever: each packet goes to its place. What comes out of order isn't
-// taken, and gets an acknowledgement of what came before.
+// plain_target receives messages of the plain loop for ever: each packet goes to its place. What comes out of order
+// isn't taken, and gets an acknowledgement of what came before.
 static void *plain_target(void *arg) {
 	int s = *(int *)arg;
 	uint32_t expected = 0;

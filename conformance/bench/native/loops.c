@@ -41,8 +41,8 @@ typedef void *VkCommandBuffer, *VkQueue;
 typedef uint64_t VkFence, VkImage;
 typedef void (*PFN_vkCmdFillBuffer)(VkCommandBuffer, VkBuffer, VkDeviceSize, VkDeviceSize, uint32_t);
 typedef void (*PFN_vkCmdCopyBuffer)(VkCommandBuffer, VkBuffer, VkBuffer, uint32_t, const void *);
-typedef void (*PFN_vkCmdPipelineBarrier)(VkCommandBuffer, uint32_t, uint32_t, uint32_t, uint32_t, const void *, uint32_t,
-	const void *, uint32_t, const void *);
+typedef void (*PFN_vkCmdPipelineBarrier)(VkCommandBuffer, uint32_t, uint32_t, uint32_t, uint32_t, const void *,
+	uint32_t, const void *, uint32_t, const void *);
 typedef VkResult (*PFN_vkQueueSubmit)(VkQueue, uint32_t, const void *, VkFence);
 typedef VkResult (*PFN_vkWaitForFences)(VkDevice, uint32_t, const VkFence *, uint32_t, uint64_t);
 typedef VkResult (*PFN_vkResetFences)(VkDevice, uint32_t, const VkFence *);
@@ -64,7 +64,8 @@ typedef struct {
 } VkComputePipelineCreateInfo; // as far as it is known here
 typedef VkResult (*PFN_vkCreateShaderModule)(VkDevice, const void *, const void *, VkShaderModule *);
 typedef void (*PFN_vkDestroyShaderModule)(VkDevice, VkShaderModule, const void *);
-typedef VkResult (*PFN_vkCreateComputePipelines)(VkDevice, uint64_t, uint32_t, const void *, const void *, VkPipeline *);
+typedef VkResult (*PFN_vkCreateComputePipelines)(VkDevice, uint64_t, uint32_t, const void *, const void *,
+	VkPipeline *);
 typedef void (*PFN_vkDestroyPipeline)(VkDevice, VkPipeline, const void *);
 typedef void (*PFN_vkGetBufferMemoryRequirements)(VkDevice, VkBuffer, VkMemoryRequirements *);
 
@@ -106,7 +107,8 @@ int64_t loop_allocate_touch_free(PFN_vkAllocateMemory allocate, PFN_vkFreeMemory
 	return now() - start;
 }
 
-int64_t loop_map_unmap(PFN_vkMapMemory map, PFN_vkUnmapMemory unmap, VkDevice device, VkDeviceMemory memory, int64_t n) {
+int64_t loop_map_unmap(PFN_vkMapMemory map, PFN_vkUnmapMemory unmap, VkDevice device, VkDeviceMemory memory,
+	int64_t n) {
 	int64_t start = now();
 	for (int64_t i = 0; i < n; i++) {
 		void *at;

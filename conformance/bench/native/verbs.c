@@ -1,5 +1,5 @@
-// RDMA between two processes, measured from C, as programs use it. The child is the target: it polls its completion queue
-// all the time. Prints lines of a key and nanoseconds.
+// RDMA between two processes, measured from C, as programs use it. The child is the target: it polls its completion
+// queue all the time. Prints lines of a key and nanoseconds.
 #define _GNU_SOURCE
 #include <infiniband/verbs.h>
 #include <signal.h>
@@ -14,7 +14,8 @@
 #include <unistd.h>
 #include <vulkan/vulkan.h>
 
-enum { SIZE = 1 << 20, ROUNDS = 15, SMALL = 2000, LARGE = 20, RIGHTS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE };
+enum { SIZE = 1 << 20, ROUNDS = 15, SMALL = 2000, LARGE = 20,
+	RIGHTS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE };
 
 #define NEED(condition)                                                                  \
 	do {                                                                             \
@@ -62,7 +63,8 @@ static uint64_t device_memory(void) {
 	VkPhysicalDeviceExternalMemoryRDMAFeaturesNV feature = {
 		VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV, NULL, VK_TRUE};
 	const char *extensions[] = {VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME};
-	VkDeviceCreateInfo open = {VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &feature, 0, 1, &queues, 0, NULL, 2, extensions, NULL};
+	VkDeviceCreateInfo open = {VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &feature, 0, 1, &queues, 0, NULL, 2, extensions,
+		NULL};
 	VkDevice device;
 	NEED(vkCreateDevice(physical, &open, NULL, &device) == VK_SUCCESS);
 	VkPhysicalDeviceMemoryProperties types;

@@ -59,7 +59,8 @@ static void load_driver(void) {
 	CHECK(vkEnumeratePhysicalDevices(instance, &one, &physical) >= 0 && one == 1);
 	VkPhysicalDeviceMemoryProperties properties;
 	vkGetPhysicalDeviceMemoryProperties(physical, &properties);
-	while (type < properties.memoryTypeCount && !(properties.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV))
+	while (type < properties.memoryTypeCount &&
+		!(properties.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV))
 		type++;
 	CHECK(type < properties.memoryTypeCount);
 	VkPhysicalDeviceExternalMemoryRDMAFeaturesNV rdma = {
@@ -77,8 +78,8 @@ static void allocate(void) {
 	VK(vkAllocateMemory);
 	VK(vkGetMemoryRemoteAddressNV);
 	VkExportMemoryAllocateInfo exported = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, .handleTypes = RDMA};
-	VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &exported, .allocationSize = SIZE,
-		.memoryTypeIndex = type};
+	VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &exported,
+		.allocationSize = SIZE, .memoryTypeIndex = type};
 	CHECK(vkAllocateMemory(device, &info, NULL, &memory) == VK_SUCCESS);
 	VkMemoryGetRemoteAddressInfoNV ask = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_REMOTE_ADDRESS_INFO_NV, .memory = memory,
 		.handleType = RDMA};
@@ -111,8 +112,8 @@ static void fill(uint32_t value) {
 	VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
 	VkCommandPool pool;
 	CHECK(vkCreateCommandPool(device, &pool_info, NULL, &pool) == VK_SUCCESS);
-	VkCommandBufferAllocateInfo allocate_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool,
-		.commandBufferCount = 1};
+	VkCommandBufferAllocateInfo allocate_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+		.commandPool = pool, .commandBufferCount = 1};
 	VkCommandBuffer commands;
 	CHECK(vkAllocateCommandBuffers(device, &allocate_info, &commands) == VK_SUCCESS);
 	VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
@@ -134,7 +135,8 @@ static void *both(void *unused) {
 		(PFN_vkEnumerateInstanceVersion)(void *)get_proc(NULL, "vkEnumerateInstanceVersion");
 	VK(vkAllocateMemory);
 	VK(vkFreeMemory);
-	VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = 4096, .memoryTypeIndex = type};
+	VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = 4096,
+		.memoryTypeIndex = type};
 	for (int i = 0; i < ROUNDS; i++) {
 		VkDeviceMemory other;
 		uint32_t version;
@@ -160,11 +162,12 @@ int main(int argc, char **argv) {
 	for (size_t i = 0; i < SIZE / sizeof *words; i++)
 		CHECK(words[i] == 0x12345678);
 	memset(words, 0, SIZE);
-	struct farside_work work = {.wr_id = 9, .remote_address = region, .local = words, .length = SIZE, .opcode = FARSIDE_WRITE,
-		.flags = FARSIDE_SIGNALLED};
+	struct farside_work work = {.wr_id = 9, .remote_address = region, .local = words, .length = SIZE,
+		.opcode = FARSIDE_WRITE, .flags = FARSIDE_SIGNALLED};
 	struct farside_completion completion;
 	CHECK(post(peer, &work, 1) == FARSIDE_SUCCESS);
-	CHECK(poll_completions(peer, &completion, 1, -1) == 1 && completion.status == FARSIDE_SUCCESS && completion.wr_id == 9);
+	CHECK(poll_completions(peer, &completion, 1, -1) == 1 && completion.status == FARSIDE_SUCCESS &&
+		completion.wr_id == 9);
 
 	pthread_t thread[THREADS];
 	for (int i = 0; i < THREADS; i++)

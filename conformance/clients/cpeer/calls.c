@@ -88,7 +88,8 @@ static void stale_peers(void) {
 	farside_peer_close(closed);
 	farside_peer_close(NULL);
 	farside_peer_close((farside_peer *)at(0xdead0000));
-	farside_peer *const no_peers[] = {NULL, closed, (farside_peer *)at(1), (farside_peer *)at(~UINT64_C(0)), (farside_peer *)&closed};
+	farside_peer *const no_peers[] = {NULL, closed, (farside_peer *)at(1), (farside_peer *)at(~UINT64_C(0)),
+		(farside_peer *)&closed};
 	for (size_t i = 0; i < sizeof no_peers / sizeof *no_peers; i++) {
 		farside_peer *p = no_peers[i];
 		uint64_t word = 0;

@@ -1,5 +1,6 @@
 /* Faults on command: faults ADDRESS, where 64 bytes are a region, all zero, with
- * FARSIDE_FAULTS="rdma.write=IBV_WC_REM_OP_ERR@2; rdma.write=partial:2@2; rdma.atomic=IBV_WC_RETRY_EXC_ERR@2; rdma.read=sever@3" */
+ * FARSIDE_FAULTS="rdma.write=IBV_WC_REM_OP_ERR@2; rdma.write=partial:2@2; rdma.atomic=IBV_WC_RETRY_EXC_ERR@2;
+ * rdma.read=sever@3" */
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -91,7 +91,8 @@ static void descriptors(uint32_t type) {
 			vkMapMemory(device, other, 0, VK_WHOLE_SIZE, 0, &there);
 			if (here && there)
 				strcpy((char *)here + SIZE - 32, "the same bytes");
-			rule("export and import are the same bytes", here && there && !strcmp((char *)there + SIZE - 32, "the same bytes"), 0);
+			rule("export and import are the same bytes", here && there && !strcmp((char *)there + SIZE - 32, "the same bytes"),
+				0);
 		}
 		vkFreeMemory(device, other, NULL);
 	}
@@ -130,7 +131,8 @@ static void addresses(void) {
 	if (!found)
 		return;
 	VkMemoryPropertyFlags flags = properties.memoryTypes[type].propertyFlags;
-	rule("it is DEVICE_LOCAL and nothing else", flags == (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV), flags);
+	rule("it is DEVICE_LOCAL and nothing else",
+		flags == (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV), flags);
 	VkDeviceMemory memory;
 	VkRemoteAddressNV one = NULL, two = NULL;
 	VkResult r = exportable(type, RDMA, &memory);
@@ -165,17 +167,20 @@ int main(void) {
 	VkInstance instance;
 	VkPhysicalDevice physical;
 	uint32_t one = 1;
-	if (vkCreateInstance(&instance_info, NULL, &instance) || vkEnumeratePhysicalDevices(instance, &one, &physical) < 0 || one != 1)
+	if (vkCreateInstance(&instance_info, NULL, &instance) || vkEnumeratePhysicalDevices(instance, &one, &physical) < 0 ||
+		one != 1)
 		return puts("broken: no instance or no device"), 100;
 	vkGetPhysicalDeviceMemoryProperties(physical, &properties);
-	VkPhysicalDeviceExternalMemoryRDMAFeaturesNV feature = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV};
+	VkPhysicalDeviceExternalMemoryRDMAFeaturesNV feature =
+		{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV};
 	VkPhysicalDeviceFeatures2 features = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &feature};
 	vkGetPhysicalDeviceFeatures2(physical, &features);
 	rule("feature externalMemoryRDMA", feature.externalMemoryRDMA, feature.externalMemoryRDMA);
 	const char *extensions[] = {"VK_KHR_external_memory_fd", "VK_NV_external_memory_rdma"};
 	float priority = 1;
 	VkDeviceQueueCreateInfo queue = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, NULL, 0, 0, 1, &priority};
-	VkDeviceCreateInfo device_info = {VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &feature, 0, 1, &queue, 0, NULL, 2, extensions};
+	VkDeviceCreateInfo device_info = {VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &feature, 0, 1, &queue, 0, NULL, 2,
+		extensions};
 	VkResult r = vkCreateDevice(physical, &device_info, NULL, &device);
 	if (r)
 		return printf("broken: vkCreateDevice: %d\n", r), 100;

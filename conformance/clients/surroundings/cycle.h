@@ -126,7 +126,8 @@ static inline void close_lane(struct lane *l) {
 static inline VkResult make_pipeline(struct lane *l, VkPipeline *pipeline) {
 	VkResult r;
 	VkShaderModule module = VK_NULL_HANDLE;
-	VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = shader_size, .pCode = shader};
+	VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = shader_size,
+		.pCode = shader};
 	TRY(vkCreateShaderModule(l->device, &code, NULL, &module));
 	VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .layout = l->layout,
 		.stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, .stage = VK_SHADER_STAGE_COMPUTE_BIT,
@@ -139,16 +140,19 @@ out:
 
 static inline VkResult open_lane(struct lane *l) {
 	VkResult r;
-	static const char *extensions[] = {"VK_KHR_external_memory_fd", "VK_NV_external_memory_rdma", "VK_KHR_external_semaphore_fd"};
+	static const char *extensions[] = {"VK_KHR_external_memory_fd", "VK_NV_external_memory_rdma",
+		"VK_KHR_external_semaphore_fd"};
 	memset(l, 0, sizeof *l);
 	VkPhysicalDeviceExternalMemoryRDMAFeaturesNV rdma = {
 		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV, .externalMemoryRDMA = VK_TRUE};
 	VkPhysicalDeviceVulkan12Features features = {
 		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &rdma, .timelineSemaphore = VK_TRUE};
 	float priority = 1;
-	VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
-	VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &features, .queueCreateInfoCount = 1,
-		.pQueueCreateInfos = &queue, .enabledExtensionCount = 3, .ppEnabledExtensionNames = extensions};
+	VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1,
+		.pQueuePriorities = &priority};
+	VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &features,
+		.queueCreateInfoCount = 1, .pQueueCreateInfos = &queue, .enabledExtensionCount = 3,
+		.ppEnabledExtensionNames = extensions};
 	TRY(vkCreateDevice(physical, &info, NULL, &l->device));
 	vkGetDeviceQueue(l->device, 0, 0, &l->queue);
 	l->get_fd = (PFN_vkGetMemoryFdKHR)vkGetDeviceProcAddr(l->device, "vkGetMemoryFdKHR");
@@ -161,7 +165,8 @@ static inline VkResult open_lane(struct lane *l) {
 	TRY(vkCreateCommandPool(l->device, &pool, NULL, &l->pool));
 	VkDescriptorSetLayoutBinding bindings[2];
 	for (uint32_t i = 0; i < 2; i++)
-		bindings[i] = (VkDescriptorSetLayoutBinding){i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL};
+		bindings[i] = (VkDescriptorSetLayoutBinding){i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT,
+			NULL};
 	VkDescriptorSetLayoutCreateInfo set = {
 		.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 2, .pBindings = bindings};
 	TRY(vkCreateDescriptorSetLayout(l->device, &set, NULL, &l->set_layout));
@@ -179,7 +184,8 @@ out:
 	return r;
 }
 
-static inline VkResult make_buffer(struct lane *l, VkDeviceSize size, VkDeviceMemory memory, const void *next, VkBuffer *buffer) {
+static inline VkResult make_buffer(struct lane *l, VkDeviceSize size, VkDeviceMemory memory, const void *next,
+	VkBuffer *buffer) {
 	VkResult r;
 	VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .pNext = next, .size = size,
 		.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
@@ -192,7 +198,8 @@ out:
 	return r;
 }
 
-static inline VkResult allocate(struct lane *l, VkDeviceSize size, uint32_t type, const void *next, VkDeviceMemory *memory) {
+static inline VkResult allocate(struct lane *l, VkDeviceSize size, uint32_t type, const void *next,
+	VkDeviceMemory *memory) {
 	VkMemoryAllocateInfo info = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, next, size, type};
 	return vkAllocateMemory(l->device, &info, NULL, memory);
 }
@@ -207,7 +214,8 @@ static inline void holds(const uint32_t *words, uint32_t n, uint32_t first, uint
 }
 
 /* Fill the shared memory through its import, copy it, compute from the copy, and look at all three. */
-static inline VkResult work(struct lane *l, uint32_t bytes, VkBuffer shared, VkBuffer plain, VkBuffer made, uint32_t value) {
+static inline VkResult work(struct lane *l, uint32_t bytes, VkBuffer shared, VkBuffer plain, VkBuffer made,
+	uint32_t value) {
 	VkResult r;
 	VkCommandBuffer commands = VK_NULL_HANDLE;
 	VkFence fence = VK_NULL_HANDLE;
@@ -248,11 +256,13 @@ static inline VkResult work(struct lane *l, uint32_t bytes, VkBuffer shared, VkB
 	TRY(vkCreateSemaphore(l->device, &semaphores, NULL, &timeline));
 	uint64_t from = 1, to = 2;
 	VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-		.waitSemaphoreValueCount = 1, .pWaitSemaphoreValues = &from, .signalSemaphoreValueCount = 1, .pSignalSemaphoreValues = &to};
-	VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &values, .waitSemaphoreCount = 1, .pWaitSemaphores = &timeline,
-		.pWaitDstStageMask = &all, .commandBufferCount = 1, .pCommandBuffers = &commands, .signalSemaphoreCount = 1,
-		.pSignalSemaphores = &timeline};
-	VkSemaphoreSignalInfo signal = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = from};
+		.waitSemaphoreValueCount = 1, .pWaitSemaphoreValues = &from, .signalSemaphoreValueCount = 1,
+		.pSignalSemaphoreValues = &to};
+	VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &values, .waitSemaphoreCount = 1,
+		.pWaitSemaphores = &timeline, .pWaitDstStageMask = &all, .commandBufferCount = 1, .pCommandBuffers = &commands,
+		.signalSemaphoreCount = 1, .pSignalSemaphores = &timeline};
+	VkSemaphoreSignalInfo signal = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline,
+		.value = from};
 	/* Every other time the submission waits for the host, in the queue's own thread. */
 	if (l->round & 1)
 		TRY(vkSignalSemaphore(l->device, &signal));
@@ -296,7 +306,8 @@ static inline VkResult semaphores(struct lane *l) {
 	fd = -1;
 	VkPipelineStageFlags all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
 	VkSubmitInfo signal = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .signalSemaphoreCount = 1, .pSignalSemaphores = &a};
-	VkSubmitInfo wait = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .waitSemaphoreCount = 1, .pWaitSemaphores = &b, .pWaitDstStageMask = &all};
+	VkSubmitInfo wait = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .waitSemaphoreCount = 1, .pWaitSemaphores = &b,
+		.pWaitDstStageMask = &all};
 	TRY(vkQueueSubmit(l->queue, 1, &signal, VK_NULL_HANDLE));
 	TRY(vkQueueSubmit(l->queue, 1, &wait, VK_NULL_HANDLE));
 	TRY(vkQueueWaitIdle(l->queue));
@@ -309,7 +320,8 @@ out:
 }
 
 /* The peer reads, writes and counts in memory by its remote address. */
-static inline VkResult remotely(struct lane *l, VkDeviceMemory memory, uint32_t *mapped, uint32_t bytes, uint32_t value) {
+static inline VkResult remotely(struct lane *l, VkDeviceMemory memory, uint32_t *mapped, uint32_t bytes,
+	uint32_t value) {
 	VkResult r;
 	VkRemoteAddressNV address = NULL;
 	VkMemoryGetRemoteAddressInfoNV info = {VK_STRUCTURE_TYPE_MEMORY_GET_REMOTE_ADDRESS_INFO_NV, NULL, memory, RDMA};

@@ -33,7 +33,8 @@ int main(int argc, char **argv) {
 	if (!before)
 		install();
 	CHECK(cycle(&l) == VK_SUCCESS);
-	VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 64, .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+	VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 64,
+		.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
 	VkBuffer buffer;
 	CHECK(vkCreateBuffer(l.device, &info, NULL, &buffer) == VK_SUCCESS);
 	PFN_vkGetBufferMemoryRequirements requirements =

@@ -1,9 +1,9 @@
-/* Signal handlers without SA_ONSTACK that call the library, and one that ends the process, while threads make every kind
- * of call:
+/* Signal handlers without SA_ONSTACK that call the library, and one that ends the process, while threads make every
+ * kind of call:
  * handlers SHADER PEERS SECONDS
- * A call in a handler that has interrupted a thread in the library fails; one in a handler that has interrupted a thread
- * elsewhere works. Both must have happened. No call of the threads fails. At the end, SIGTERM interrupts a thread. Its
- * handler calls exit(3), and the library is called from atexit(3)'s handler. Ends with 0. */
+ * A call in a handler that has interrupted a thread in the library fails; one in a handler that has interrupted a
+ * thread elsewhere works. Both must have happened. No call of the threads fails. At the end, SIGTERM interrupts a
+ * thread. Its handler calls exit(3), and the library is called from atexit(3)'s handler. Ends with 0. */
 #include "cycle.h"
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
-/* A debug messenger that is called in a thread of the library sees the signal mask of the application, and hands that to
- * the programs that it starts; one that is called in a thread of the application may call the driver: messenger SHADER */
+/* A debug messenger that is called in a thread of the library sees the signal mask of the application, and hands that
+ * to the programs that it starts; one that is called in a thread of the application may call the driver: messenger
+ * SHADER */
 #include "cycle.h"
 #include <pthread.h>
 #include <signal.h>
@@ -92,9 +93,10 @@ int main(int argc, char **argv) {
 	VkPhysicalDeviceVulkan12Features features = {
 		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .timelineSemaphore = VK_TRUE};
 	float priority = 1;
-	VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
-	VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &features, .queueCreateInfoCount = 1,
-		.pQueueCreateInfos = &queue};
+	VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1,
+		.pQueuePriorities = &priority};
+	VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &features,
+		.queueCreateInfoCount = 1, .pQueueCreateInfos = &queue};
 	CHECK(vkCreateDevice(physical, &device, NULL, &l.device) == VK_SUCCESS);
 	vkGetDeviceQueue(l.device, 0, 0, &l.queue);
 	VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
@@ -125,7 +127,8 @@ int main(int argc, char **argv) {
 	VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &values, .waitSemaphoreCount = 1,
 		.pWaitSemaphores = &timeline, .pWaitDstStageMask = &all, .commandBufferCount = 1, .pCommandBuffers = &commands};
 	CHECK(vkQueueSubmit(l.queue, 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS);
-	VkSemaphoreSignalInfo signal = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = from};
+	VkSemaphoreSignalInfo signal = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline,
+		.value = from};
 	usleep(50000);
 	CHECK(vkSignalSemaphore(l.device, &signal) == VK_SUCCESS);
 	CHECK(vkQueueWaitIdle(l.queue) == VK_SUCCESS && __atomic_load_n(&called, __ATOMIC_SEQ_CST));

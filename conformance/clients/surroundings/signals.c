@@ -1,8 +1,8 @@
 /* Signal handlers that use much of their stack and run often, while threads make every kind of call:
  * signals SHADER PEERS before|after stack|plain KIB HZ SECONDS
  * The handlers are installed before or after vkCreateInstance, with SA_ONSTACK (stack) or without (plain), and use KIB
- * KiB. They answer timers of HZ (ITIMER_REAL and ITIMER_PROF) and a thread that sends signals to the process and to each
- * of its threads. Ends with 0 and how often each ran if no call failed, no byte was wrong, and each ran. */
+ * KiB. They answer timers of HZ (ITIMER_REAL and ITIMER_PROF) and a thread that sends signals to the process and to
+ * each of its threads. Ends with 0 and how often each ran if no call failed, no byte was wrong, and each ran. */
 #include "cycle.h"
 #include <dirent.h>
 #include <pthread.h>

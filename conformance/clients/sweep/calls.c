@@ -64,7 +64,8 @@ static void fill(int n)
 {
 	VkQueue queue;
 	vkGetDeviceQueue(device, 0, 0, &queue);
-	VkBufferCreateInfo buffer_info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, NULL, 0, 4096, VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+	VkBufferCreateInfo buffer_info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, NULL, 0, 4096,
+		VK_BUFFER_USAGE_TRANSFER_DST_BIT};
 	VkBuffer buffer;
 	vkCreateBuffer(device, &buffer_info, NULL, &buffer);
 	VkMemoryAllocateInfo info = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, NULL, 4096, 2};

@@ -1,4 +1,5 @@
-// What the programs share: a device that is open, queue pairs that are connected with each other, and how they complain.
+// What the programs share: a device that is open, queue pairs that are connected with each other, and how they
+// complain.
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdint.h>

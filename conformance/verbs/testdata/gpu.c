@@ -135,7 +135,8 @@ static void step(uint32_t from, uint32_t added, uint32_t to) {
 	vkCmdPushConstants(c, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, push);
 	vkCmdDispatch(c, WORDS / 64, 1, 1);
 	VkMemoryBarrier seen = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, NULL, VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT};
-	vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &seen, 0, NULL, 0, NULL);
+	vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &seen, 0, NULL, 0,
+		NULL);
 	run(c);
 }
 
@@ -194,7 +195,8 @@ static void open_vulkan(const struct kind *k) {
 
 // by_address registers memory by its remote address.
 static struct ibv_mr *by_address(VkDeviceMemory memory, uint64_t *address) {
-	PFN_vkGetMemoryRemoteAddressNV get = (PFN_vkGetMemoryRemoteAddressNV)vkGetDeviceProcAddr(device, "vkGetMemoryRemoteAddressNV");
+	PFN_vkGetMemoryRemoteAddressNV get =
+		(PFN_vkGetMemoryRemoteAddressNV)vkGetDeviceProcAddr(device, "vkGetMemoryRemoteAddressNV");
 	VkMemoryGetRemoteAddressInfoNV which = {VK_STRUCTURE_TYPE_MEMORY_GET_REMOTE_ADDRESS_INFO_NV, NULL, memory,
 						VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV};
 	VkRemoteAddressNV where;

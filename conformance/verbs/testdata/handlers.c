@@ -1,7 +1,8 @@
 // Signal handlers without SA_ONSTACK that call verbs, and one that ends the process, while threads post writes to
-// themselves, make regions and poll. A call in a handler that has interrupted a thread in the library fails with ENODEV; one
-// that has interrupted a thread elsewhere works. No call of the threads fails. At the end, SIGTERM interrupts a thread.
-// Its handler calls exit(3), and what atexit(3) was given closes all objects, as the destructors of libfabric do.
+// themselves, make regions and poll. A call in a handler that has interrupted a thread in the library fails with
+// ENODEV; one that has interrupted a thread elsewhere works. No call of the threads fails. At the end, SIGTERM
+// interrupts a thread. Its handler calls exit(3), and what atexit(3) was given closes all objects, as the destructors
+// of libfabric do.
 #include "common.h"
 #include <pthread.h>
 #include <signal.h>

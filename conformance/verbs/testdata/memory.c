@@ -5,7 +5,8 @@
 static struct ibv_cq *cq;
 static struct ibv_qp *qp, *target; // that one works on the memory of this one's domain
 
-static enum ibv_wc_status transfer(enum ibv_wr_opcode opcode, uint64_t local, uint32_t lkey, uint64_t remote, uint32_t rkey) {
+static enum ibv_wc_status transfer(enum ibv_wr_opcode opcode, uint64_t local, uint32_t lkey, uint64_t remote,
+	uint32_t rkey) {
 	struct ibv_sge sge = {local, 8, lkey};
 	struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED,
 				 .wr.rdma = {remote, rkey}}, *bad;
@@ -53,7 +54,8 @@ int main(void) {
 	CHECK(transfer(IBV_WR_RDMA_READ, (uintptr_t)from, source->lkey, (uintptr_t)from, source->rkey) != IBV_WC_SUCCESS);
 	NEED((mr = ibv_reg_mr(pd, to, sizeof to, all)));
 	CHECK(transfer(IBV_WR_RDMA_READ, (uintptr_t)from, source->lkey, (uintptr_t)to, mr->rkey) == IBV_WC_LOC_PROT_ERR);
-	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ) == 0);
+	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ) == 0);
 	CHECK(transfer(IBV_WR_RDMA_WRITE, (uintptr_t)from, source->lkey, (uintptr_t)to, mr->rkey) == IBV_WC_REM_ACCESS_ERR);
 	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS | IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other, 128, all) == 0);
 	CHECK(mr->addr == other && mr->length == 128);

@@ -9,7 +9,8 @@ static char *memory;
 static struct ibv_mr *mr;
 
 static struct ibv_xrcd *domain(int fd, int flags) {
-	struct ibv_xrcd_init_attr a = {.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = fd, .oflags = flags};
+	struct ibv_xrcd_init_attr a = {.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = fd,
+		.oflags = flags};
 	return ibv_open_xrcd(context, &a);
 }
 
@@ -59,7 +60,8 @@ int main(void) {
 	struct ibv_qp *target = ibv_create_qp_ex(context, &init);
 	NEED(target);
 	struct ibv_qp_init_attr_ex sender = {
-		.qp_type = IBV_QPT_XRC_SEND, .pd = pd, .send_cq = cq, .cap = {.max_send_wr = 8, .max_send_sge = 1, .max_inline_data = 64},
+		.qp_type = IBV_QPT_XRC_SEND, .pd = pd, .send_cq = cq,
+		.cap = {.max_send_wr = 8, .max_send_sge = 1, .max_inline_data = 64},
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, .send_ops_flags = IBV_QP_EX_WITH_SEND};
 	struct ibv_qp *source = ibv_create_qp_ex(context, &sender);
 	NEED(source);
@@ -79,7 +81,8 @@ int main(void) {
 	NEED(x);
 	for (int i = 0; i < 4; i++) {
 		receive(srqs[i % 2], 10 + i, memory + 64 * i);
-		struct ibv_send_wr wr = {.wr_id = 1, .opcode = IBV_WR_SEND, .num_sge = 1, .send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED,
+		struct ibv_send_wr wr = {.wr_id = 1, .opcode = IBV_WR_SEND, .num_sge = 1,
+			.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED,
 					 .qp_type.xrc.remote_srqn = numbers[i % 2]}, *bad;
 		char text[8] = "queue  ";
 		text[6] = '0' + i;

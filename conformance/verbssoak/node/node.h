@@ -46,8 +46,8 @@ enum {
 
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 double seconds(void);
-// missed_event ends the process, which has slept since begin and then found a completion that had no event, unless it was
-// stopped or had no processor meanwhile: then the completion may have come at the last moment.
+// missed_event ends the process, which has slept since begin and then found a completion that had no event, unless it
+// was stopped or had no processor meanwhile: then the completion may have come at the last moment.
 enum { EVENT_TIME = 5 }; // s
 void missed_event(double begin);
 

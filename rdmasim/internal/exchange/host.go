@@ -217,8 +217,8 @@ type flight struct {
 	piece  []byte
 }
 
-// transfer does a read or a write, as m says, in pieces, several at a time. It touches p on the caller's goroutine only,
-// which may be prepared for faults.
+// transfer does a read or a write, as m says, in pieces, several at a time. It touches p on the caller's goroutine
+// only, which may be prepared for faults.
 func (h *Host) transfer(m message, p []byte) (outcome Outcome, failed error) {
 	var under [window]flight
 	first, next := 0, 0 // pieces under way

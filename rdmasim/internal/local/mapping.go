@@ -81,8 +81,8 @@ func (m *Mapping) Close() {
 	m.finish()
 }
 
-// Strict says whether the owner looks at the order of what peers do to the region (FARSIDE_STRICT=rdma). Then Put is how
-// to write, and Look comes before a read or an atomic.
+// Strict says whether the owner looks at the order of what peers do to the region (FARSIDE_STRICT=rdma). Then Put is
+// how to write, and Look comes before a read or an atomic.
 func (m *Mapping) Strict() bool { return m.strict }
 
 // Put writes data behind byte off of the mapping as the adapter of the owner's process does it, for a queue pair. The

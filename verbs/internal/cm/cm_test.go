@@ -399,8 +399,8 @@ func TestMAD(t *testing.T) {
 	from, to := netip.MustParseAddrPort("10.1.2.3:49999"), netip.MustParseAddrPort("10.4.5.6:7471")
 	from6, to6 := netip.MustParseAddrPort("[2001:db8::1]:1"), netip.MustParseAddrPort("[2001:db8::2]:2")
 	for _, m := range []message{
-		{attribute: attrREQ, local: 1, service: serviceID(ibv.RDMA_PS_TCP, 7471), guid: 9, qkey: 3, qpn: 0xabcdef, psn: 0x123456,
-			responderResources: 4, initiatorDepth: 5, retryCount: 7, rnrRetryCount: 6, ackTimeout: 19, mtu: 3,
+		{attribute: attrREQ, local: 1, service: serviceID(ibv.RDMA_PS_TCP, 7471), guid: 9, qkey: 3, qpn: 0xabcdef,
+			psn: 0x123456, responderResources: 4, initiatorDepth: 5, retryCount: 7, rnrRetryCount: 6, ackTimeout: 19, mtu: 3,
 			flowControl: true, srq: true, from: from, to: to, private: private(reqPrivate)},
 		{attribute: attrREQ, local: 1, service: serviceID(ibv.RDMA_PS_TCP, 2), from: from6, to: to6, transport: 1,
 			private: private(reqPrivate)},
@@ -431,8 +431,8 @@ func equalPorts(a, b netip.AddrPort) bool { return a == b }
 
 // FuzzReceive has whatever comes in harm nobody.
 func FuzzReceive(f *testing.F) {
-	m := message{attribute: attrREQ, service: serviceID(ibv.RDMA_PS_TCP, port), from: netip.MustParseAddrPort("10.0.0.1:1"),
-		to: netip.MustParseAddrPort("10.0.0.2:1")}
+	m := message{attribute: attrREQ, service: serviceID(ibv.RDMA_PS_TCP, port),
+		from: netip.MustParseAddrPort("10.0.0.1:1"), to: netip.MustParseAddrPort("10.0.0.2:1")}
 	f.Add(m.encode(), 0, byte(1))
 	f.Fuzz(func(t *testing.T, mad []byte, at int, value byte) {
 		w := newWorld(1)

@@ -10,8 +10,8 @@ import (
 	"farside/internal/ibv"
 )
 
-// Connect asks the other side for a connection, or of UD for where datagrams go. ESTABLISHED or CONNECT_RESPONSE follows,
-// or REJECTED, UNREACHABLE. Error: EINVAL for a wrong state, or too long private data.
+// Connect asks the other side for a connection, or of UD for where datagrams go. ESTABLISHED or CONNECT_RESPONSE
+// follows, or REJECTED, UNREACHABLE. Error: EINVAL for a wrong state, or too long private data.
 func (id *ID) Connect(p Parameters) error {
 	defer id.lock()()
 	if id.state != routeResolved {
@@ -305,7 +305,8 @@ func (id *ID) end() {
 // timeWait is how long packets of a connection may still be on their way (section 12.9.8.4).
 const timeWait = time.Second
 
-// QPAttr fills in what a queue pair needs for a state, INIT, RTR or RTS, and says which members that are. Error: EINVAL.
+// QPAttr fills in what a queue pair needs for a state, INIT, RTR or RTS, and says which members that are. Error:
+// EINVAL.
 func (id *ID) QPAttr(to ibv.QPState, a *ibv.QPAttr) (ibv.QPAttrMask, error) {
 	defer id.lock()()
 	index, ok := id.manager.wire.GIDIndex(id.local.Addr())

@@ -188,8 +188,8 @@ func (id *ID) move(c *Channel) {
 	}
 }
 
-// ResolveAddress finds the way to an address; ADDR_RESOLVED or ADDR_ERROR follows. source may be invalid. Errors: EINVAL,
-// those of Bind.
+// ResolveAddress finds the way to an address; ADDR_RESOLVED or ADDR_ERROR follows. source may be invalid. Errors:
+// EINVAL, those of Bind.
 func (id *ID) ResolveAddress(source, destination netip.AddrPort) error {
 	defer id.lock()()
 	if id.state != idle && id.state != bound {

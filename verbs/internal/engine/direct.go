@@ -75,7 +75,8 @@ func (q *QP) publish() {
 		return
 	}
 	near, _ := q.path.(near)
-	ready := near != nil && (q.kind == ibv.QPT_RC || q.kind == ibv.QPT_UC) && q.state >= ibv.QPS_RTR && q.state <= ibv.QPS_SQE
+	ready := near != nil && (q.kind == ibv.QPT_RC || q.kind == ibv.QPT_UC) && q.state >= ibv.QPS_RTR &&
+		q.state <= ibv.QPS_SQE
 	if !ready && !q.published {
 		return
 	}
@@ -196,8 +197,8 @@ func (d *Device) reacher() (*rdmasim.Peer, error) {
 	return d.peer, nil
 }
 
-// exchange copies between a request's entries and the target, which begins at a remote address. Errors: errFault for the
-// entries, else the region's. Under q.mu.
+// exchange copies between a request's entries and the target, which begins at a remote address. Errors: errFault for
+// the entries, else the region's. Under q.mu.
 func (q *QP) exchange(w *sendWQE, address uint64) (err error) {
 	defer q.release()
 	defer func() { accessFault(recover(), &err) }()

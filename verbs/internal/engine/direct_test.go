@@ -149,9 +149,10 @@ func TestDirectRefusals(t *testing.T) {
 		access ibv.AccessFlags
 		spoil  func(y *side, to *farsideMemory, wr *SendWR)
 	}{
-		"key":          {allAccess, func(_ *side, _ *farsideMemory, wr *SendWR) { wr.RKey ^= 1 }},
-		"range":        {allAccess, func(_ *side, to *farsideMemory, wr *SendWR) { wr.RemoteAddress = to.address + 4090 }},
-		"read":         {allAccess &^ ibv.ACCESS_REMOTE_READ, func(_ *side, _ *farsideMemory, wr *SendWR) { wr.Opcode = ibv.WR_RDMA_READ }},
+		"key":   {allAccess, func(_ *side, _ *farsideMemory, wr *SendWR) { wr.RKey ^= 1 }},
+		"range": {allAccess, func(_ *side, to *farsideMemory, wr *SendWR) { wr.RemoteAddress = to.address + 4090 }},
+		"read": {allAccess &^ ibv.ACCESS_REMOTE_READ,
+			func(_ *side, _ *farsideMemory, wr *SendWR) { wr.Opcode = ibv.WR_RDMA_READ }},
 		"deregistered": {allAccess, func(y *side, to *farsideMemory, _ *SendWR) { check(y.t, to.mr.Dereg()) }},
 		"freed":        {allAccess, func(y *side, to *farsideMemory, _ *SendWR) { check(y.t, to.region.Close()) }},
 	} {

@@ -24,8 +24,8 @@
 // # Ways
 //
 // Requester and responder speak RoCEv2's transport whatever the way is (requester.go, response.go, responder.go,
-// answer.go). On a way that loses nothing the packets are larger. Where the target is Farside's memory in another process
-// of this host, the requester's thread reads and writes it by itself (direct.go).
+// answer.go). On a way that loses nothing the packets are larger. Where the target is Farside's memory in another
+// process of this host, the requester's thread reads and writes it by itself (direct.go).
 //
 // # Memory
 //

@@ -11,8 +11,8 @@ import (
 	"farside/verbs/internal/packet"
 )
 
-// Faults on command, as docs/faults.md has them. Sends are counted when they begin, receives when they end, packets when
-// they are sent.
+// Faults on command, as docs/faults.md has them. Sends are counted when they begin, receives when they end, packets
+// when they are sent.
 
 // noCondition is for calls that have nothing that a condition asks for.
 func noCondition(fault.Condition) bool { return false }

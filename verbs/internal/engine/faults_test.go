@@ -45,8 +45,8 @@ const (
 	flushed = ibv.WC_WR_FLUSH_ERR
 )
 
-// A completion has the status asked for, at the operation asked for, and the peer's memory is untouched by it. What comes
-// before ends well, what is behind is flushed.
+// A completion has the status asked for, at the operation asked for, and the peer's memory is untouched by it. What
+// comes before ends well, what is behind is flushed.
 func TestStatusOnCommand(t *testing.T) {
 	for _, row := range []struct {
 		plan string
@@ -54,11 +54,15 @@ func TestStatusOnCommand(t *testing.T) {
 		want []ibv.WCStatus
 	}{
 		{"rdma.write=IBV_WC_REM_ACCESS_ERR@3", ibv.WR_RDMA_WRITE, []ibv.WCStatus{fine, fine, ibv.WC_REM_ACCESS_ERR, flushed}},
-		{"rdma.write=IBV_WC_LOC_PROT_ERR@2", ibv.WR_RDMA_WRITE_WITH_IMM, []ibv.WCStatus{fine, ibv.WC_LOC_PROT_ERR, flushed, flushed}},
+		{"rdma.write=IBV_WC_LOC_PROT_ERR@2", ibv.WR_RDMA_WRITE_WITH_IMM,
+			[]ibv.WCStatus{fine, ibv.WC_LOC_PROT_ERR, flushed, flushed}},
 		{"rdma.read=IBV_WC_REM_OP_ERR@1", ibv.WR_RDMA_READ, []ibv.WCStatus{ibv.WC_REM_OP_ERR, flushed, flushed, flushed}},
-		{"rdma.atomic=IBV_WC_RETRY_EXC_ERR@4", ibv.WR_ATOMIC_FETCH_AND_ADD, []ibv.WCStatus{fine, fine, fine, ibv.WC_RETRY_EXC_ERR}},
-		{"rdma.atomic=IBV_WC_FATAL_ERR@2", ibv.WR_ATOMIC_CMP_AND_SWP, []ibv.WCStatus{fine, ibv.WC_FATAL_ERR, flushed, flushed}},
-		{"rdma.send=IBV_WC_RNR_RETRY_EXC_ERR@every:2", ibv.WR_SEND, []ibv.WCStatus{fine, ibv.WC_RNR_RETRY_EXC_ERR, flushed, flushed}},
+		{"rdma.atomic=IBV_WC_RETRY_EXC_ERR@4", ibv.WR_ATOMIC_FETCH_AND_ADD,
+			[]ibv.WCStatus{fine, fine, fine, ibv.WC_RETRY_EXC_ERR}},
+		{"rdma.atomic=IBV_WC_FATAL_ERR@2", ibv.WR_ATOMIC_CMP_AND_SWP,
+			[]ibv.WCStatus{fine, ibv.WC_FATAL_ERR, flushed, flushed}},
+		{"rdma.send=IBV_WC_RNR_RETRY_EXC_ERR@every:2", ibv.WR_SEND,
+			[]ibv.WCStatus{fine, ibv.WC_RNR_RETRY_EXC_ERR, flushed, flushed}},
 		{"rdma=IBV_WC_GENERAL_ERR@3", ibv.WR_RDMA_READ, []ibv.WCStatus{fine, fine, ibv.WC_GENERAL_ERR, flushed}},
 		{"rdma.send=IBV_WC_RNR_RETRY_EXC_ERR", ibv.WR_RDMA_WRITE, []ibv.WCStatus{fine, fine, fine, fine}},
 	} {
@@ -124,7 +128,8 @@ func TestDelayOnCommand(t *testing.T) {
 	from, to := a.memory(64), b.memory(64)
 	began := time.Now()
 	for i := range 3 {
-		a.send(SendWR{ID: uint64(i), Opcode: ibv.WR_RDMA_WRITE, SGEs: from.list(0, 8), RemoteAddress: to.address(0), RKey: to.mr.Key})
+		a.send(SendWR{ID: uint64(i), Opcode: ibv.WR_RDMA_WRITE, SGEs: from.list(0, 8), RemoteAddress: to.address(0),
+			RKey: to.mr.Key})
 	}
 	a.want(0, fine)
 	a.want(1, fine)
@@ -205,7 +210,8 @@ func TestSeverOnCommand(t *testing.T) {
 	if diff := cmp.Diff([]ibv.WCStatus{fine, fine, ibv.WC_RETRY_EXC_ERR, flushed}, a.statuses(4)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	back := SendWR{ID: 9, Opcode: ibv.WR_RDMA_WRITE, SGEs: to.list(0, 8), RemoteAddress: from.address(0), RKey: from.mr.Key}
+	back := SendWR{ID: 9, Opcode: ibv.WR_RDMA_WRITE, SGEs: to.list(0, 8), RemoteAddress: from.address(0),
+		RKey: from.mr.Key}
 	check(t, b.qp.Modify(&ibv.QPAttr{QPState: ibv.QPS_SQD}, ibv.QP_STATE))
 	check(t, b.qp.Modify(&ibv.QPAttr{Timeout: 8, RetryCnt: 2}, ibv.QP_TIMEOUT|ibv.QP_RETRY_CNT))
 	check(t, b.qp.Modify(&ibv.QPAttr{QPState: ibv.QPS_RTS}, ibv.QP_STATE))
@@ -236,8 +242,8 @@ func TestSeverUnreliable(t *testing.T) {
 	b.none()
 }
 
-// Packets are lost, sent twice and in another order, by number. A reliable connection makes up for it, an unreliable one
-// does not.
+// Packets are lost, sent twice and in another order, by number. A reliable connection makes up for it, an unreliable
+// one does not.
 func TestPacketsOnCommand(t *testing.T) {
 	for _, plan := range []string{"rdma.packet=drop@2", "rdma.packet=duplicate@2", "rdma.packet=reorder@2",
 		"rdma.packet=drop@p0.2; rdma.packet=duplicate@p0.2; rdma.packet=reorder@p0.2; seed=7"} {

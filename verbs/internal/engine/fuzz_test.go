@@ -10,8 +10,8 @@ import (
 )
 
 // FuzzReceive lets a peer send what it likes to queue pairs with work of all kinds under way: it may end them, and
-// changes no byte that it may not write. Each packet is eight bytes of the input: opcode, flags, two bytes that say how far
-// the PSN is from the one expected, two of an offset, and two of a length.
+// changes no byte that it may not write. Each packet is eight bytes of the input: opcode, flags, two bytes that say how
+// far the PSN is from the one expected, two of an offset, and two of a length.
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte{0x04, 0x80, 0, 0, 0, 0, 0, 64})
 	f.Add([]byte{0x06, 0, 0, 0, 0, 0, 4, 0, 0x08, 0x80, 0, 1, 0, 0, 0, 9})

@@ -91,8 +91,8 @@ func TestLateRead(t *testing.T) {
 	}
 }
 
-// What a peer's packets write to memory of devices is there after the completion once somebody synchronizes, or reads it
-// or runs an atomic in any way, or after a while; and so is what work of this process fills.
+// What a peer's packets write to memory of devices is there after the completion once somebody synchronizes, or reads
+// it or runs an atomic in any way, or after a while; and so is what work of this process fills.
 func TestLateDevices(t *testing.T) {
 	t.Setenv("FARSIDE_STRICT", "rdma")
 	strict, err := settings.Read()

@@ -11,12 +11,12 @@ import (
 	"farside/internal/fd"
 )
 
-// UserSpace is where the addresses end that the kernel gives to a process which doesn't ask for higher ones. Beyond, the
-// processor's faults don't say where they were.
+// UserSpace is where the addresses end that the kernel gives to a process which doesn't ask for higher ones. Beyond,
+// the processor's faults don't say where they were.
 var UserSpace = uint64(1) << map[string]int{"amd64": 47, "arm64": 48}[runtime.GOARCH]
 
-// bytesAt is ordinary memory of the application. It isn't Go's, and may go away: copies are guarded. It is nil for a range
-// that can't be memory.
+// bytesAt is ordinary memory of the application. It isn't Go's, and may go away: copies are guarded. It is nil for a
+// range that can't be memory.
 func bytesAt(address, length uint64) []byte {
 	if length == 0 || address < 4096 || address > UserSpace || length > UserSpace-address {
 		return nil

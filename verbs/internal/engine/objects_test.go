@@ -405,11 +405,14 @@ func TestCreationLimits(t *testing.T) {
 		init QPInit
 		want error
 	}{
-		"raw packets":    {QPInit{Kind: ibv.QPT_RAW_PACKET, SendCQ: cq, RecvCQ: cq}, unix.EOPNOTSUPP},
-		"no queue":       {QPInit{Kind: ibv.QPT_RC, SendCQ: cq}, unix.EINVAL},
-		"sends":          {QPInit{Kind: ibv.QPT_RC, SendCQ: cq, RecvCQ: cq, Cap: ibv.QPCap{MaxSendWR: maxQPWR + 1}}, unix.EINVAL},
-		"entries":        {QPInit{Kind: ibv.QPT_RC, SendCQ: cq, RecvCQ: cq, Cap: ibv.QPCap{MaxRecvSGE: maxSGE + 1}}, unix.EINVAL},
-		"inline":         {QPInit{Kind: ibv.QPT_RC, SendCQ: cq, RecvCQ: cq, Cap: ibv.QPCap{MaxInlineData: maxInline + 1}}, unix.EINVAL},
+		"raw packets": {QPInit{Kind: ibv.QPT_RAW_PACKET, SendCQ: cq, RecvCQ: cq}, unix.EOPNOTSUPP},
+		"no queue":    {QPInit{Kind: ibv.QPT_RC, SendCQ: cq}, unix.EINVAL},
+		"sends": {QPInit{Kind: ibv.QPT_RC, SendCQ: cq, RecvCQ: cq, Cap: ibv.QPCap{MaxSendWR: maxQPWR + 1}},
+			unix.EINVAL},
+		"entries": {QPInit{Kind: ibv.QPT_RC, SendCQ: cq, RecvCQ: cq, Cap: ibv.QPCap{MaxRecvSGE: maxSGE + 1}},
+			unix.EINVAL},
+		"inline": {QPInit{Kind: ibv.QPT_RC, SendCQ: cq, RecvCQ: cq, Cap: ibv.QPCap{MaxInlineData: maxInline + 1}},
+			unix.EINVAL},
 		"nothing at all": {QPInit{Kind: ibv.QPT_RC, SendCQ: cq, RecvCQ: cq}, nil},
 	} {
 		if _, err := n.pd.CreateQP(c.init); err != c.want {

@@ -212,8 +212,8 @@ func (q *QP) BindMW(w *MW, id uint64, flags ibv.SendFlags, b *WindowBind) (uint3
 }
 
 // PostRecv adds a receive. wr is the caller's again when it returns. Errors: EINVAL in the state RESET, for too many
-// entries, and for a queue pair with a shared receive queue or of XRC; ENOMEM for a full queue: a request's slot is free again
-// when its completion has been polled.
+// entries, and for a queue pair with a shared receive queue or of XRC; ENOMEM for a full queue: a request's slot is
+// free again when its completion has been polled.
 func (q *QP) PostRecv(wr *RecvWR) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -103,8 +103,8 @@ func allowed(kind ibv.QPType, from, to ibv.QPState, mask ibv.QPAttrMask) bool {
 }
 
 // Modify is ibv_modify_qp: it changes the attributes of the mask, and the state if that is among them. After an error
-// nothing has changed. Errors: EINVAL for a change of state that there isn't, for attributes that are missing, superfluous
-// or out of range; the operating system's for a peer's address that can't be used.
+// nothing has changed. Errors: EINVAL for a change of state that there isn't, for attributes that are missing,
+// superfluous or out of range; the operating system's for a peer's address that can't be used.
 func (q *QP) Modify(a *ibv.QPAttr, mask ibv.QPAttrMask) error {
 	defer guardFaults()()
 	mask &^= ignored[q.kind]

@@ -336,7 +336,8 @@ func (q *QP) receiveWrite(h *packet.Header, payload []byte) {
 	q.acknowledgeRequest(h)
 }
 
-// receiveAtomic does an atomic, in one step with respect to every processor and to the shaders of this host. Under q.mu.
+// receiveAtomic does an atomic, in one step with respect to every processor and to the shaders of this host. Under
+// q.mu.
 func (q *QP) receiveAtomic(h *packet.Header) {
 	r := &q.res
 	switch {

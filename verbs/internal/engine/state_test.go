@@ -9,7 +9,8 @@ import (
 	"farside/verbs/internal/fabric"
 )
 
-var allStates = []ibv.QPState{ibv.QPS_RESET, ibv.QPS_INIT, ibv.QPS_RTR, ibv.QPS_RTS, ibv.QPS_SQD, ibv.QPS_SQE, ibv.QPS_ERR}
+var allStates = []ibv.QPState{ibv.QPS_RESET, ibv.QPS_INIT, ibv.QPS_RTR, ibv.QPS_RTS, ibv.QPS_SQD, ibv.QPS_SQE,
+	ibv.QPS_ERR}
 
 // to brings a fresh queue pair to any state.
 func (s *side) to(state ibv.QPState, peer *side, c config) {
@@ -38,8 +39,8 @@ func (s *side) ah(peer *side) *AH {
 	return h
 }
 
-// Each change of state from each state succeeds exactly if the specification has it, with all that it needs; without any
-// one of these, or with anything else, it fails and changes nothing.
+// Each change of state from each state succeeds exactly if the specification has it, with all that it needs; without
+// any one of these, or with anything else, it fails and changes nothing.
 func TestTransitions(t *testing.T) {
 	for _, kind := range []ibv.QPType{ibv.QPT_RC, ibv.QPT_UC, ibv.QPT_UD} {
 		m := masks(kind)
@@ -133,8 +134,8 @@ func TestAttributeRanges(t *testing.T) {
 func TestQuery(t *testing.T) {
 	a, b := pair(t, nil, config{})
 	got := a.qp.Query()
-	if got.QPState != ibv.QPS_RTS || got.PathMTU != ibv.MTU_1024 || got.DestQPNum != b.qp.Number() || got.RQPSN != b.psn() ||
-		got.SQPSN != a.psn() || got.RetryCnt != 7 || got.Timeout != 14 || got.Cap != a.qp.Cap() ||
+	if got.QPState != ibv.QPS_RTS || got.PathMTU != ibv.MTU_1024 || got.DestQPNum != b.qp.Number() ||
+		got.RQPSN != b.psn() || got.SQPSN != a.psn() || got.RetryCnt != 7 || got.Timeout != 14 || got.Cap != a.qp.Cap() ||
 		got.AHAttr.GRH.DGID != b.address.As16() || got.MaxRDAtomic != 4 || got.PortNum != 1 {
 		t.Errorf("%+v", got)
 	}

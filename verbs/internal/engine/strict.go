@@ -66,8 +66,8 @@ func (q *QP) checkFence(i uint64) bool {
 	return true
 }
 
-// overtakenBy says, in words, what goes wrong if a send or a write that was posted later overtakes w; "" if nothing does.
-// Inline data has been taken before, and cannot come later.
+// overtakenBy says, in words, what goes wrong if a send or a write that was posted later overtakes w; "" if nothing
+// does. Inline data has been taken before, and cannot come later.
 func (w *sendWQE) overtakenBy(later *sendWQE) string {
 	if !fillsMemory(w.wr.Opcode) {
 		return ""

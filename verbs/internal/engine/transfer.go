@@ -97,7 +97,8 @@ func (q *QP) gather(sges []ibv.SGE, off, n uint64) bool {
 	return true
 }
 
-// hold enters a grant, which may be nil, until release, and gives n of its bytes at an address, for a read or an atomic.
+// hold enters a grant, which may be nil, until release, and gives n of its bytes at an address, for a read or an
+// atomic.
 func (q *QP) hold(g *grant, address, n uint64) ([]byte, bool) {
 	b, _, ok := g.slice(address, n)
 	if !ok {

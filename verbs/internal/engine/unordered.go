@@ -14,8 +14,8 @@ import (
 )
 
 // Sends of two queue pairs have no order (InfiniBand Architecture, volume 1, 9.5). With FARSIDE_STRICT=rdma, a write, a
-// read or an atomic that is posted is held against those of the process' other queue pairs that have been posted and not
-// begun: nobody can know that these have ended.
+// read or an atomic that is posted is held against those of the process' other queue pairs that have been posted and
+// not begun: nobody can know that these have ended.
 
 // announced is a write, a read or an atomic that has not begun.
 type announced struct {
@@ -137,7 +137,8 @@ const mistakes = 1<<ibv.WC_LOC_LEN_ERR | 1<<ibv.WC_LOC_QP_OP_ERR | 1<<ibv.WC_LOC
 	1<<ibv.WC_LOC_ACCESS_ERR | 1<<ibv.WC_REM_INV_REQ_ERR | 1<<ibv.WC_REM_ACCESS_ERR | 1<<ibv.WC_REM_OP_ERR |
 	1<<ibv.WC_RNR_RETRY_EXC_ERR
 
-// checkIgnored looks whether a queue pair that is destroyed has failed, and nobody has polled the completion that says so.
+// checkIgnored looks whether a queue pair that is destroyed has failed, and nobody has polled the completion that says
+// so.
 func (q *QP) checkIgnored() {
 	if !q.device.options.Late {
 		return

@@ -8,8 +8,8 @@ import (
 	"farside/verbs/internal/packet"
 )
 
-// receiveUnreliable takes a packet of an unreliable connection. A message of which a packet is missing, or that can't be
-// received, is lost (section 9.8.3). Its receive goes to the next one. Under q.mu.
+// receiveUnreliable takes a packet of an unreliable connection. A message of which a packet is missing, or that can't
+// be received, is lost (section 9.8.3). Its receive goes to the next one. Under q.mu.
 func (q *QP) receiveUnreliable(h *packet.Header, payload []byte) {
 	r, o := &q.res, h.Opcode.Operation()
 	if h.PSN != r.psn || first(o) {
@@ -140,8 +140,9 @@ func (q *QP) receiveDatagram(from *fabric.Source, h *packet.Header, payload []by
 	}
 }
 
-// headerKind is what a completion says of the headers of a datagram in place of a service level, which RoCE has none of:
-// UDP was there (8), behind IPv6 (1) or IPv4 (2), as mlx5's completions have it. UCX takes from it where addresses lie.
+// headerKind is what a completion says of the headers of a datagram in place of a service level, which RoCE has none
+// of: UDP was there (8), behind IPv6 (1) or IPv4 (2), as mlx5's completions have it. UCX takes from it where addresses
+// lie.
 func headerKind(from *fabric.Source) uint8 {
 	if from.Remote.Is4() {
 		return 8 | 2

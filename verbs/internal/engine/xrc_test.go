@@ -67,7 +67,8 @@ func (p *xrcPair) recv(t *testing.T, i int, id uint64, sges ...ibv.SGE) {
 	check(t, p.srqs[i].PostRecv(&RecvWR{ID: id, SGEs: sges}))
 }
 
-// Each message goes to the queue that it names, and reaches memory of that queue's domain, on ways that lose packets too.
+// Each message goes to the queue that it names, and reaches memory of that queue's domain, on ways that lose packets
+// too.
 func TestXRC(t *testing.T) {
 	for _, w := range []*fabric.Wire{{}, {Reliable: true, MTU: 1 << 16},
 		{Trouble: fabric.Trouble{Lose: 0.1, Duplicate: 0.05, Reorder: 0.05, Seed: 7}}} {

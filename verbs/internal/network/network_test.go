@@ -85,7 +85,8 @@ func TestOwn(t *testing.T) {
 			t.Errorf("%v: %v", far, err)
 		}
 	}
-	if _, err := a.Open(netip.IPv6Loopback(), netip.MustParseAddr("192.0.2.1"), qpn); !errors.Is(err, fabric.ErrUnreachable) {
+	_, err = a.Open(netip.IPv6Loopback(), netip.MustParseAddr("192.0.2.1"), qpn)
+	if !errors.Is(err, fabric.ErrUnreachable) {
 		t.Errorf("from IPv6 to IPv4: %v", err)
 	}
 }

@@ -126,8 +126,8 @@ func (l *later) send(p fabric.Path) {
 	})
 }
 
-// A port that a process has is an abstract unix address, so that only one process can have it. While the process listens
-// there is another one that ends with its number.
+// A port that a process has is an abstract unix address, so that only one process can have it. While the process
+// listens there is another one that ends with its number.
 const servicePrefix = "@farside-verbs-service-"
 
 func serviceName(space uint16, at netip.AddrPort) string {
@@ -211,7 +211,8 @@ func (n *Network) MTU(local, remote netip.Addr) ibv.MTU {
 	return PathMTU(n.linkMTU(local))
 }
 
-// PathMTU is the largest MTU of a path whose packets fit into a link's, whose MTU is in bytes: as Linux' rxe computes it.
+// PathMTU is the largest MTU of a path whose packets fit into a link's, whose MTU is in bytes: as Linux' rxe computes
+// it.
 func PathMTU(link int) ibv.MTU {
 	const headers = 40 + 8 + packet.HeaderMax + packet.ICRCSize // IPv6, UDP
 	for _, m := range []ibv.MTU{ibv.MTU_4096, ibv.MTU_2048, ibv.MTU_1024, ibv.MTU_512} {

@@ -12,8 +12,8 @@
 //   - Each has a file for the other (ring.go): a ring of packets, the place up to which it has read the other's ring,
 //     and two counts of direct operations.
 //
-// Every file can be written by the process that made it alone (F_SEAL_FUTURE_WRITE). What the other side writes is copied
-// once and checked before it is used: it may write anything at any time, stop, or die.
+// Every file can be written by the process that made it alone (F_SEAL_FUTURE_WRITE). What the other side writes is
+// copied once and checked before it is used: it may write anything at any time, stop, or die.
 //
 // # Who drains a ring
 //

@@ -236,9 +236,9 @@ type early struct {
 	header, payload []byte
 }
 
-// Forward hands a packet of another host to the process of this one that has the queue pair. It is lost where there is no
-// such process, or no room. The first packets wait until there is a session with it: datagrams that open a connection
-// come once, and programs such as UCX are slow to send them again.
+// Forward hands a packet of another host to the process of this one that has the queue pair. It is lost where there is
+// no such process, or no room. The first packets wait until there is a session with it: datagrams that open a
+// connection come once, and programs such as UCX are slow to send them again.
 func (h *Host) Forward(from *fabric.Source, qpn uint32, header, payload []byte) {
 	number, r := qpn>>queueBits, route{from.Remote.As16(), from.Local.As16()}
 	h.mu.Lock()

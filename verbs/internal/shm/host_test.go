@@ -253,8 +253,8 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestSleepBesidePoll has the goroutine of a host go to sleep while a thread that polls is still at the ring, having looked
-// before the last packet came: nobody polls afterwards, and the packet is delivered.
+// TestSleepBesidePoll has the goroutine of a host go to sleep while a thread that polls is still at the ring, having
+// looked before the last packet came: nobody polls afterwards, and the packet is delivered.
 func TestSleepBesidePoll(t *testing.T) {
 	in := newInbox()
 	from, to := open(t, newInbox()), open(t, in)
@@ -306,7 +306,8 @@ func TestNumbers(t *testing.T) {
 	t.Error("numbers without end")
 }
 
-// TestMain is the other process of tests: it opens a host, prints the number of a queue pair, and sends back what arrives.
+// TestMain is the other process of tests: it opens a host, prints the number of a queue pair, and sends back what
+// arrives.
 func TestMain(m *testing.M) {
 	if os.Getenv("FARSIDE_TEST_ROLE") != "echo" {
 		os.Exit(m.Run())

@@ -112,7 +112,8 @@ func TestGreetings(t *testing.T) {
 	within(t, in.arrived, "packet")
 }
 
-// TestHostileRing has whatever another process writes into its file harm nobody: either packets come, or the session ends.
+// TestHostileRing has whatever another process writes into its file harm nobody: either packets come, or the session
+// ends.
 func TestHostileRing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	h := open(t, newInbox())

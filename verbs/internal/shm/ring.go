@@ -158,9 +158,11 @@ func newConsumer(f *fd.FD) (*consumer, error) {
 
 func (c *consumer) word(at uint64) *atomic.Uint64 { return word(c.mapping, at) }
 
-// take hands what is in the ring when it is called to receive, and stores up to where it has read in head, which is this
-// side's. The error is fabric.ErrDown for a ring that makes no sense. Under mu.
-func (c *consumer) take(head *atomic.Uint64, receive func(from *fabric.Source, header, payload []byte)) (some bool, err error) {
+// take hands what is in the ring when it is called to receive, and stores up to where it has read in head, which is
+// this side's. The error is fabric.ErrDown for a ring that makes no sense. Under mu.
+func (c *consumer) take(
+	head *atomic.Uint64, receive func(from *fabric.Source, header, payload []byte),
+) (some bool, err error) {
 	tail := c.word(tailAt).Load()
 	if tail == c.head {
 		return false, nil
@@ -197,8 +199,8 @@ func (c *consumer) look(addresses []byte) {
 		HopLimit: 64}
 }
 
-// checkEvent says whether a file of another process is one of the kernel's without a name, as an eventfd is: to write to it
-// raises no signal and changes no file. It must not block, whoever made it.
+// checkEvent says whether a file of another process is one of the kernel's without a name, as an eventfd is: to write
+// to it raises no signal and changes no file. It must not block, whoever made it.
 func checkEvent(f *fd.FD) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(f.Int(), &st); err != nil {

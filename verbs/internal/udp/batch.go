@@ -33,8 +33,8 @@ func newBatch(packets, bytes int) batch {
 // room says whether one more packet fits.
 func (b *batch) room(bytes int) bool { return b.n < len(b.list) && cap(b.data)-len(b.data) >= bytes }
 
-// add adds a packet to a host, with padding and CRC. The payload is copied first: the CRC is one of what is sent, whatever
-// the application does to its memory meanwhile. Where that faults, nothing is added.
+// add adds a packet to a host, with padding and CRC. The payload is copied first: the CRC is one of what is sent,
+// whatever the application does to its memory meanwhile. Where that faults, nothing is added.
 func (b *batch) add(to *name, e *packet.Envelope, header []byte, payload [][]byte) {
 	at := len(b.data)
 	d := append(b.data, header...)

@@ -159,8 +159,8 @@ func TestFaultInBatch(t *testing.T) {
 	port.Close()
 }
 
-// TestFull has a socket without room keep what it was given, and tell when there is some. Nobody's UDP socket is full for
-// long on the loopback interface: that of this way is a unix socket, which is full when nobody reads.
+// TestFull has a socket without room keep what it was given, and tell when there is some. Nobody's UDP socket is full
+// for long on the loopback interface: that of this way is a unix socket, which is full when nobody reads.
 func TestFull(t *testing.T) {
 	netnstest.Need(t)
 	fdtest.NoLeaks(t)
@@ -262,8 +262,8 @@ func TestTrain(t *testing.T) {
 	port.Close()
 }
 
-// TestPoll has threads that poll hand out what arrives, each packet once and in order, and the port's own goroutine once
-// nobody polls any more.
+// TestPoll has threads that poll hand out what arrives, each packet once and in order, and the port's own goroutine
+// once nobody polls any more.
 func TestPoll(t *testing.T) {
 	netnstest.Need(t)
 	port, c := open(t)

@@ -92,7 +92,8 @@ func (in *incoming) control(oob []byte) (length int) {
 			in.source.Local = netip.AddrFrom4([4]byte(data[8:12]))
 		case h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_PKTINFO && len(data) >= 16:
 			in.source.Local = netip.AddrFrom16([16]byte(data[:16]))
-		case h.Level == unix.IPPROTO_IP && h.Type == unix.IP_TTL, h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_HOPLIMIT:
+		case h.Level == unix.IPPROTO_IP && h.Type == unix.IP_TTL,
+			h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_HOPLIMIT:
 			in.source.HopLimit = data[0]
 		case h.Level == unix.IPPROTO_IP && h.Type == unix.IP_TOS, h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_TCLASS:
 			in.source.TrafficClass = data[0]

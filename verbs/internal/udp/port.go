@@ -24,7 +24,8 @@ const (
 	firstPause, longestPause = time.Millisecond, 256 * time.Millisecond
 	// drains is how many system calls take what is at one socket before the others get their turn.
 	drains = 8
-	// napping is how long the port's goroutine leaves receiving to threads that poll before it looks whether they still do.
+	// napping is how long the port's goroutine leaves receiving to threads that poll before it looks whether they still
+	// do.
 	napping = 100 * time.Microsecond
 )
 
@@ -49,8 +50,8 @@ type Port struct {
 	in      *incoming
 }
 
-// OpenPort begins to receive, or to wait for the turn to. deliver gets each packet that looks like one; header and payload
-// are valid during the call. Errors: the operating system's, those of trust.Read.
+// OpenPort begins to receive, or to wait for the turn to. deliver gets each packet that looks like one; header and
+// payload are valid during the call. Errors: the operating system's, those of trust.Read.
 func OpenPort(deliver func(from *fabric.Source, header, payload []byte)) (*Port, error) {
 	users, err := trust.Read()
 	if err != nil {
@@ -59,8 +60,9 @@ func OpenPort(deliver func(from *fabric.Source, header, payload []byte)) (*Port,
 	return openPort(users, answerWithin, deliver)
 }
 
-func openPort(users trust.Users, patience time.Duration, deliver func(from *fabric.Source, header, payload []byte)) (*Port,
-	error) {
+func openPort(
+	users trust.Users, patience time.Duration, deliver func(from *fabric.Source, header, payload []byte),
+) (*Port, error) {
 	var err error
 	p := &Port{users: users, patience: patience, deliver: deliver, claimed: make(chan struct{})}
 	if p.stop, err = fd.Fresh(unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)); err != nil {
@@ -104,7 +106,8 @@ func listen(domain int) (*fd.FD, error) {
 	}
 	_ = unix.SetsockoptInt(raw, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer) // as much as the limit allows
 	_ = unix.SetsockoptInt(raw, unix.IPPROTO_UDP, unix.UDP_GRO, 1)              // from Linux 5.0 on
-	set(unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)                                  // the last one that is bound gets the packets
+	// The last one that is bound gets the packets.
+	set(unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	var at unix.Sockaddr = &unix.SockaddrInet4{Port: packet.Port}
 	if domain == unix.AF_INET {
 		set(unix.IPPROTO_IP, unix.IP_PKTINFO, 1)

@@ -144,8 +144,8 @@ func (p *Path) Flush() {
 	_ = p.flush()
 }
 
-// flush sends what waits. Errors: fabric.ErrFull, after which the receiver is told when the way has room; fabric.ErrDown.
-// Under mu.
+// flush sends what waits. Errors: fabric.ErrFull, after which the receiver is told when the way has room;
+// fabric.ErrDown. Under mu.
 func (p *Path) flush() error {
 	if p.batch.n == 0 {
 		return nil

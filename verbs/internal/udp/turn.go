@@ -76,8 +76,8 @@ func (p *Port) run() {
 	}
 }
 
-// follow waits until the process that has a turn has gone or does not answer any more. next says that the turn after it is
-// free to have; then hung is the connection to that process, if there is one.
+// follow waits until the process that has a turn has gone or does not answer any more. next says that the turn after it
+// is free to have; then hung is the connection to that process, if there is one.
 func (p *Port) follow(turn uint64, first func()) (hung *socket.Conn, next bool) {
 	if turn == 0 {
 		return nil, true
@@ -126,8 +126,8 @@ func hear(conn *socket.Conn, within time.Duration) error {
 	return err
 }
 
-// receive hands out what arrives, and keeps the connections of all who wait, until the port is closed or somebody has the
-// next turn. hung, if there is one, is of the process that had the one before.
+// receive hands out what arrives, and keeps the connections of all who wait, until the port is closed or somebody has
+// the next turn. hung, if there is one, is of the process that had the one before.
 func (p *Port) receive(turn uint64, l *socket.Listener, hung *socket.Conn, first func()) {
 	defer l.Close()
 	sockets := []*receiver{{domain: unix.AF_INET}, {domain: unix.AF_INET6}}
@@ -155,8 +155,8 @@ func (p *Port) receive(turn uint64, l *socket.Listener, hung *socket.Conn, first
 	_, _ = unix.Read(p.stop.Int(), woken[:])
 }
 
-// admit takes the connections of processes that wait for their turn, until the listener is closed: all of users whom this
-// process deals with, and some of others.
+// admit takes the connections of processes that wait for their turn, until the listener is closed: all of users whom
+// this process deals with, and some of others.
 func (p *Port) admit(life context.Context, turn uint64, l *socket.Listener, followers *sync.WaitGroup) {
 	var strangers atomic.Int32
 	for {

@@ -132,7 +132,8 @@ func TestCRC(t *testing.T) {
 	data := buf[:size-packet.ICRCSize]
 	e := packet.Envelope{Source: here, Destination: to, SourcePort: from.Port(), DestinationPort: packet.Port,
 		Fragment: packet.DontFragment}
-	if want := packet.ICRC(&e, data[:packet.BTHSize], data[packet.BTHSize:]); binary.LittleEndian.Uint32(buf[len(data):]) != want {
+	want := packet.ICRC(&e, data[:packet.BTHSize], data[packet.BTHSize:])
+	if binary.LittleEndian.Uint32(buf[len(data):]) != want {
 		t.Errorf("the CRC is %x, not %#x", buf[len(data):size], want)
 	}
 	if size != packet.BTHSize+8+packet.ICRCSize || data[1]>>4&3 != 3 {

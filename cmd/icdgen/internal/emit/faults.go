@@ -14,7 +14,8 @@ func Faults(reg *registry.Registry, driver *Driver) (File, error) {
 	enum, _ := reg.Type("VkResult").(*registry.Enum)
 	p := new(printer)
 	p.f("%spackage fault\n\nimport \"farside/internal/vk\"\n\n", header)
-	p.f("// Commands are those that faults can be put into, sorted by name; aliases are left out.\nvar Commands = []Command{\n")
+	p.f("// Commands are those that faults can be put into, sorted by name; aliases are left out.\n" +
+		"var Commands = []Command{\n")
 	var results []string
 	for i, c := range byName(reg.Commands) {
 		// vkCreateInstance takes no handle, so that nothing is generated for it, but has observers.

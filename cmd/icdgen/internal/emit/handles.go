@@ -166,15 +166,15 @@ func (g *handles) residents() {
 		}
 		g.p.f("func (*%s) objectType() vk.ObjectType { return %s }\n\n", t.Type, objectType(h))
 		g.p.f("// fail reports err as the outcome of command on this object.\n")
-		g.p.f(
-			"func (o *%s) fail(command string, err error) vk.Result {\nreturn o.device.failOn(command, err, %s, o.handle)\n}\n\n", t.Type, objectType(h))
+		g.p.f("func (o *%s) fail(command string, err error) vk.Result {\n"+
+			"return o.device.failOn(command, err, %s, o.handle)\n}\n\n", t.Type, objectType(h))
 		g.p.f("func (o *%s) publish() { o.handle = %s.Insert(o) }\n\n", t.Type, t.Name)
 		g.p.f("func (o *%s) withdraw() bool { return %s.Remove(o.handle) != nil }\n\n", t.Type, t.Name)
 	}
 }
 
-// ruleOf prints a function: the VUID-command-commandBuffer-rule of those commands that are recorded and that want picks.
-// A map would be made whenever the driver is loaded.
+// ruleOf prints a function: the VUID-command-commandBuffer-rule of those commands that are recorded and that want
+// picks. A map would be made whenever the driver is loaded.
 func (g *handles) ruleOf(name, what, rule string, want func(*registry.Command) bool) {
 	g.p.f("// %s is %s.\nfunc %s(command string) vk.VUID {\nswitch command {\n", name, what, name)
 	for _, c := range g.reg.Commands {

@@ -103,16 +103,21 @@ VUID-vkDestroyThing-thing-parameter
 	for _, want := range []string{
 		// Nothing is handed out unless the command succeeds.
 		"func vkUseThing(device vk.Device, thing vk.Thing, pInfo *vk.UseInfo, pOther *vk.Thing) vk.Result { *pOther = 0",
-		`deviceObject := devices.Get(uintptr(device)) if deviceObject == nil { return refuseFirst("vkUseThing", vk.OBJECT_TYPE_DEVICE, uint64(device), RULE_vkUseThing_device_parameter) }`,
+		`deviceObject := devices.Get(uintptr(device)) if deviceObject == nil { return refuseFirst("vkUseThing", ` +
+			`vk.OBJECT_TYPE_DEVICE, uint64(device), RULE_vkUseThing_device_parameter) }`,
 		// An optional parameter of the device's.
 		"if thing != 0 && (thingObject == nil || thingObject.owner() != deviceObject) {",
 		"thingObject != nil, RULE_vkUseThing_thing_parameter, RULE_vkUseThing_commonparent)",
 		// An array whose elements may be VK_NULL_HANDLE.
-		"for _, h := range vk.Slice(s1.PThings, s1.Count) { if o := things.Get(uint64(h)); h != 0 && (o == nil || o.owner() != deviceObject) {",
+		"for _, h := range vk.Slice(s1.PThings, s1.Count) { if o := things.Get(uint64(h)); h != 0 && " +
+			"(o == nil || o.owner() != deviceObject) {",
 		"o != nil, RULE_VkUseInfo_pThings_parameter, RULE_VkUseInfo_pThings_parent)",
 		// Observers come after the checks.
-		`if observers.Load() != nil { return observe("vkUseThing", []any{deviceObject, thingObject, pInfo, pOther}, func() vk.Result { return useThing(deviceObject, thingObject, pInfo, pOther) }) } return useThing(deviceObject, thingObject, pInfo, pOther) }`,
-		`observeVoid("vkDestroyThing", []any{deviceObject, thingObject, pAllocator}, func() { if thing != 0 && !deviceObject.end(thingObject) {`,
+		`if observers.Load() != nil { return observe("vkUseThing", []any{deviceObject, thingObject, pInfo, pOther}, ` +
+			`func() vk.Result { return useThing(deviceObject, thingObject, pInfo, pOther) }) } ` +
+			`return useThing(deviceObject, thingObject, pInfo, pOther) }`,
+		`observeVoid("vkDestroyThing", []any{deviceObject, thingObject, pAllocator}, ` +
+			`func() { if thing != 0 && !deviceObject.end(thingObject) {`,
 		// A rule that doesn't exist is not named.
 		"thingObject != nil, RULE_vkDestroyThing_thing_parameter, RULE_vkDestroyThing_thing_parameter)",
 		"if thing != 0 && !deviceObject.end(thingObject) {",
@@ -123,7 +128,8 @@ VUID-vkDestroyThing-thing-parameter
 		}
 	}
 	for _, want := range []string{
-		`{"pInfo.pThings", vk.OBJECT_TYPE_THING, true, true, RULE_VkUseInfo_pThings_parameter, RULE_VkUseInfo_pThings_parent}`,
+		`{"pInfo.pThings", vk.OBJECT_TYPE_THING, true, true, RULE_VkUseInfo_pThings_parameter, ` +
+			`RULE_VkUseInfo_pThings_parent}`,
 		"t0.Count = 1",
 	} {
 		if !strings.Contains(tests, strings.ReplaceAll(want, "RULE_", named)) {

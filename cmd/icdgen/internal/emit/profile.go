@@ -25,8 +25,8 @@ var profileEnums = []string{"VkQueueFlagBits", "VkMemoryPropertyFlagBits", "VkMe
 //	V NAME VALUE                 an enumerant of the enumeration above
 //	R PROVIDER FEATURES STRUCT DEPENDS   features of which the provider requires one
 //
-// PROVIDERS are versions and extensions, separated by commas. TYPE is i, u or f with a width in bits, bool, text, or the
-// name of an enumeration. Members of nested structures have names with dots; those of VkPhysicalDeviceLimits and
+// PROVIDERS are versions and extensions, separated by commas. TYPE is i, u or f with a width in bits, bool, text, or
+// the name of an enumeration. Members of nested structures have names with dots; those of VkPhysicalDeviceLimits and
 // VkPhysicalDeviceSparseProperties are structures of their own, with offsets in VkPhysicalDeviceProperties.
 func Profile(reg *registry.Registry) (File, error) {
 	g := &generator{reg: reg, lay: newLayouts(reg)}

@@ -280,8 +280,8 @@ func printEncoder(p *printer, c *recordedCommand) {
 }
 
 func printDecoder(p *printer, c *recordedCommand) {
-	p.f("// %s reads a record of %s into c, which is zero. It returns false when the record's length does not fit.\n", c.op,
-		c.name)
+	p.f("// %s reads a record of %s into c, which is zero. It returns false when the record's length does not fit.\n",
+		c.op, c.name)
 	p.f("func (r *Record) %s(c *%s) (ok bool) {\n", c.op, c.op)
 	n := c.words() - 1
 	if !c.pointers() {

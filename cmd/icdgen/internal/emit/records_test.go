@@ -64,7 +64,8 @@ func TestRecords(t *testing.T) {
 		`OpMove: "vkCmdMove",`,
 		"type Move struct { Src vk.Thing Format vk.Format Things []vk.Thing Value *vk.Value Flags vk.WideFlags }",
 		"func (s *Stream) Move(src vk.Thing, format vk.Format, things []vk.Thing, value *vk.Value, flags vk.WideFlags) error",
-		"s.add(OpMove, []uint64{uint64(src), uint64(uint32(format)), uint64(len(things)), uint64(flags)}, bytesOf(things), bytesAt(value))",
+		"s.add(OpMove, []uint64{uint64(src), uint64(uint32(format)), uint64(len(things)), uint64(flags)}, " +
+			"bytesOf(things), bytesAt(value))",
 		"if r.Op != OpMove || len(r.words) < 4 {",
 		"c.Flags = vk.WideFlags(r.words[3])",
 		"if c.Things, rest, ok = array[vk.Thing](rest, r.words[2]); !ok",

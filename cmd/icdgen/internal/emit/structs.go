@@ -154,7 +154,8 @@ func (g *generator) features(p *printer) error {
 		p.f("/* %s */ {SType: %s, Name: %s, fields: part{%d, %d}},\n", s.Name, ConstName(s.SType()), g.texts.place(s.Name),
 			first, count-first)
 	}
-	p.f("}\n\n// featureFields are the members of all of them.\nvar featureFields = [...]FeatureField{\n%s}\n", all.String())
+	p.f("}\n\n// featureFields are the members of all of them.\nvar featureFields = [...]FeatureField{\n%s}\n",
+		all.String())
 	return nil
 }
 

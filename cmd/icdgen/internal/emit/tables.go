@@ -72,8 +72,8 @@ func (g *generator) commands(p *printer) error {
 	}
 	p.f("}\n\n// commandExtensions are the extensions of all of them.\nvar commandExtensions = [...]Text{%s}\n\n",
 		g.texts.list(extensions))
-	p.f("// commandPlaces has the places of Commands plus 1, each at its name's hash (FNV-1a, 32 bits) or, if others are\n" +
-		"// there, behind it. A quarter to a half of it is taken.\nvar commandPlaces = [...]uint16{")
+	p.f("// commandPlaces has the places of Commands plus 1, each at its name's hash (FNV-1a, 32 bits) or, if others " +
+		"are\n// there, behind it. A quarter to a half of it is taken.\nvar commandPlaces = [...]uint16{")
 	for i, place := range places {
 		if i%16 == 0 {
 			p.f("\n")
@@ -112,9 +112,9 @@ func (g *generator) formats(p *printer) error {
 	slices.SortFunc(list, func(a, b *registry.Format) int { return int(g.values[a.Name] - g.values[b.Name]) })
 	p.f("}\n\n// formatTable is sorted by number.\nvar formatTable = [...]FormatDescription{\n")
 	for _, f := range list {
-		p.f("/* %s */ {Format: %s, Name: %s, Class: %s, BlockSize: %d, TexelsPerBlock: %d, BlockExtent: [3]uint32{%d, %d, %d}",
-			f.Name, ConstName(f.Name), g.texts.place(f.Name), g.texts.place(f.Class), f.BlockSize, f.TexelsPerBlock,
-			f.BlockExtent[0], f.BlockExtent[1], f.BlockExtent[2])
+		p.f("/* %s */ {Format: %s, Name: %s, Class: %s, BlockSize: %d, TexelsPerBlock: %d, "+
+			"BlockExtent: [3]uint32{%d, %d, %d}", f.Name, ConstName(f.Name), g.texts.place(f.Name), g.texts.place(f.Class),
+			f.BlockSize, f.TexelsPerBlock, f.BlockExtent[0], f.BlockExtent[1], f.BlockExtent[2])
 		if f.Packed != 0 {
 			p.f(", Packed: %d", f.Packed)
 		}
