@@ -97,9 +97,9 @@ func (p *producer) put(head *atomic.Uint64, r *route, header []byte, payload [][
 	defer p.mu.Unlock()
 	ok, err := p.room(size, head)
 	if !ok && err == nil {
-		p.word(wantAt).Store(1)
+		others := p.word(wantAt).Swap(1) // 1 if somebody else waits, who is still to be told
 		if ok, err = p.room(size, head); ok {
-			p.word(wantAt).Store(0)
+			p.word(wantAt).Store(others)
 		}
 	}
 	if err != nil {
