@@ -8,7 +8,7 @@ import (
 	"farside/verbs/internal/fabric"
 )
 
-// TestBothWait has a sender find no room while another one finds some that comes at that moment. The first is told of it.
+// TestBothWait has a sender find no room while another one finds some that comes then: the first is told of it.
 func TestBothWait(t *testing.T) {
 	fdtest.NoLeaks(t)
 	p, file, err := newProducer()

@@ -307,3 +307,23 @@ func TestPoll(t *testing.T) {
 		t.Error("a port that is closed received")
 	}
 }
+
+// TestPollOne has packets by IPv6 arrive at once while those by IPv4 are left to a thread that polls.
+func TestPollOne(t *testing.T) {
+	netnstest.Need(t)
+	port, c := openPatient(t, time.Minute, time.Hour)
+	n := NewNet(func(fabric.Path) {})
+	defer n.Close()
+	way, err := n.Path(netip.IPv6Loopback(), netip.IPv6Loopback())
+	if err != nil {
+		t.Fatal(err)
+	}
+	port.Poll(1)
+	for range 2 { // the first may wake the port, which hears of the poll then
+		if err := numbered(t, way, 0, 10); err != nil {
+			t.Fatal(err)
+		}
+		next(t, c)
+	}
+	port.Close()
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,8 @@ const (
 	maxStrangers = 64
 	// A process that got no turn tries again after a pause, which doubles up to longestPause.
 	firstPause, longestPause = time.Millisecond, 256 * time.Millisecond
+	// A socket that couldn't be opened is tried again after a pause, which doubles up to longestRetry.
+	firstRetry, longestRetry = 10 * time.Millisecond, time.Second
 	// drains is how many system calls take what is at one socket before the others get their turn.
 	drains = 8
 	// napping is how long the port's goroutine leaves receiving to threads that poll before it looks whether they still
@@ -36,6 +39,7 @@ const receiveBuffer = 8 << 20
 type Port struct {
 	users    trust.Users
 	patience time.Duration // that an answer of who receives may take
+	nap      time.Duration // how long a socket is left to a thread that has polled it
 	busy     atomic.Int64  // when the packets that are being handed out were there, Unix time in nanoseconds; 0 for none
 	deliver  func(from *fabric.Source, header, payload []byte)
 	stop     *fd.FD // eventfd
@@ -43,7 +47,7 @@ type Port struct {
 	end      context.CancelFunc
 	running  sync.WaitGroup
 	claimed  chan struct{} // closed once somebody receives
-	polled   atomic.Bool   // since the port's goroutine looked
+	polled   atomic.Int32  // bits of the sockets that threads have polled since the port's goroutine looked
 
 	mu      sync.Mutex
 	sockets []*receiver // IPv4 and IPv6, while this process receives
@@ -57,14 +61,14 @@ func OpenPort(deliver func(from *fabric.Source, header, payload []byte)) (*Port,
 	if err != nil {
 		return nil, err
 	}
-	return openPort(users, answerWithin, deliver)
+	return openPort(users, answerWithin, napping, deliver)
 }
 
 func openPort(
-	users trust.Users, patience time.Duration, deliver func(from *fabric.Source, header, payload []byte),
+	users trust.Users, patience, nap time.Duration, deliver func(from *fabric.Source, header, payload []byte),
 ) (*Port, error) {
 	var err error
-	p := &Port{users: users, patience: patience, deliver: deliver, claimed: make(chan struct{})}
+	p := &Port{users: users, patience: patience, nap: nap, deliver: deliver, claimed: make(chan struct{})}
 	if p.stop, err = fd.Fresh(unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)); err != nil {
 		return nil, err
 	}
@@ -146,7 +150,7 @@ func (r *receiver) open() {
 }
 
 // read hands out what arrives at some sockets until the port is closed or somebody else receives. What has arrived by
-// then is handed out too. While other threads poll, it leaves that to them.
+// then is handed out too. While other threads poll a socket, it leaves that to them.
 func (p *Port) read(sockets []*receiver) {
 	p.mu.Lock()
 	if p.sockets = sockets; p.in == nil {
@@ -158,24 +162,33 @@ func (p *Port) read(sockets []*receiver) {
 		p.sockets = nil
 		p.mu.Unlock()
 	}()
-	for wait := 10; ; wait = min(2*wait, 1000) {
-		if p.polled.Swap(false) && !p.nap() {
-			continue // it is not asked to stop
+	pause, retry, stopping := firstRetry, time.Now().Add(firstRetry), false
+	for {
+		polled, timeout := p.polled.Swap(0), time.Duration(math.MaxInt64)
+		if stopping {
+			polled = 0
+		}
+		if polled != 0 {
+			timeout = p.nap
+		}
+		if time.Now().After(retry) {
+			p.reopen(sockets)
+			pause = min(2*pause, longestRetry)
+			retry = time.Now().Add(pause)
 		}
 		fds := []unix.PollFd{{Fd: int32(p.stop.Int()), Events: unix.POLLIN}}
-		timeout := -1
-		for _, r := range sockets {
-			if r.later {
-				p.mu.Lock()
-				r.open()
-				p.mu.Unlock()
+		for i, r := range sockets {
+			raw := -1 // which is left out
+			if polled>>i&1 == 0 {
+				raw = r.file.Int()
 			}
 			if r.later {
-				timeout = wait
+				timeout = min(timeout, pause)
 			}
-			fds = append(fds, unix.PollFd{Fd: int32(r.file.Int()), Events: unix.POLLIN}) // -1 is left out
+			fds = append(fds, unix.PollFd{Fd: int32(raw), Events: unix.POLLIN})
 		}
-		if _, err := unix.Poll(fds, timeout); err != nil && err != unix.EINTR {
+		most := unix.NsecToTimespec(int64(timeout))
+		if _, err := unix.Ppoll(fds, &most, nil); err != nil && err != unix.EINTR {
 			return
 		}
 		p.mu.Lock()
@@ -185,25 +198,29 @@ func (p *Port) read(sockets []*receiver) {
 			}
 		}
 		p.mu.Unlock()
-		if fds[0].Revents != 0 && (p.life.Err() != nil || !slices.ContainsFunc(fds[1:], readable)) {
+		stopping = fds[0].Revents != 0
+		if stopping && polled == 0 && (p.life.Err() != nil || !slices.ContainsFunc(fds[1:], readable)) {
 			return
 		}
 	}
 }
 
-// nap waits for a while, or until the port is closed or somebody else receives, and says whether that is so.
-func (p *Port) nap() bool {
-	fds := []unix.PollFd{{Fd: int32(p.stop.Int()), Events: unix.POLLIN}}
-	while := unix.NsecToTimespec(int64(napping))
-	n, _ := unix.Ppoll(fds, &while, nil)
-	return n > 0
+// reopen tries those sockets again that couldn't be opened.
+func (p *Port) reopen(sockets []*receiver) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range sockets {
+		if r.later {
+			r.open()
+		}
+	}
 }
 
 // Poll hands out what has arrived by IPv4 (bit 0 of domains) and IPv6 (bit 1), if this process receives and no other
 // thread is at it, and says whether there was something.
 func (p *Port) Poll(domains int32) (some bool) {
-	if !p.polled.Load() {
-		p.polled.Store(true)
+	if p.polled.Load()&domains != domains {
+		p.polled.Or(domains)
 	}
 	if !p.mu.TryLock() {
 		return false

@@ -82,7 +82,7 @@ func TestStopped(t *testing.T) {
 			packets <- struct{}{}
 		}
 	}()
-	follower, c := openPatient(t, answerWithin)
+	follower, c := openPatient(t, answerWithin, napping)
 	sendUntil(t, "the first process does not receive", func() bool {
 		return len(packets) > 0 || len(c) > 0 // it had no processor for so long that the other one took its turn
 	})
@@ -91,7 +91,7 @@ func TestStopped(t *testing.T) {
 	}
 	sendUntil(t, "nobody took the turn of the process that is stopped", func() bool { return len(c) > 0 })
 	follower.Close()
-	newcomer, d := openPatient(t, answerWithin)
+	newcomer, d := openPatient(t, answerWithin, napping)
 	sendUntil(t, "nobody receives beside the process that is stopped", func() bool { return len(d) > 0 })
 	if err := child.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestHung(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, c := openPatient(t, answerWithin)
+	second, c := openPatient(t, answerWithin, napping)
 	sendUntil(t, "nobody took the turn", func() bool { return len(c) > 0 })
 	select {
 	case <-hangs:

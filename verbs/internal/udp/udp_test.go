@@ -25,16 +25,16 @@ var (
 )
 
 // open begins to receive; each packet goes to the channel. It never takes the turn of a process that lives.
-func open(t *testing.T) (*Port, chan fabric.Packet) { return openPatient(t, time.Minute) }
+func open(t *testing.T) (*Port, chan fabric.Packet) { return openPatient(t, time.Minute, napping) }
 
-func openPatient(t *testing.T, patience time.Duration) (*Port, chan fabric.Packet) {
+func openPatient(t *testing.T, patience, nap time.Duration) (*Port, chan fabric.Packet) {
 	t.Helper()
 	c := make(chan fabric.Packet, 10000)
 	users, err := trust.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := openPort(users, patience, func(from *fabric.Source, header, payload []byte) {
+	p, err := openPort(users, patience, nap, func(from *fabric.Source, header, payload []byte) {
 		c <- fabric.Packet{Source: *from, Header: bytes.Clone(header), Payload: bytes.Clone(payload)}
 	})
 	if err != nil {
@@ -236,7 +236,7 @@ func TestFollowersGo(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	netnstest.Need(t)
 	fdtest.NoLeaks(t)
-	p, err := openPort(nil, time.Minute, func(*fabric.Source, []byte, []byte) {}) // every user is another one
+	p, err := openPort(nil, time.Minute, napping, func(*fabric.Source, []byte, []byte) {}) // every user is another one
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,14 +275,16 @@ func TestStrangers(t *testing.T) {
 	p.Close()
 }
 
-// TestBusyPort has a process receive once whoever has the port lets it go.
+// TestBusyPort has a process receive once whoever has the port lets it go, also if a thread has polled.
 func TestBusyPort(t *testing.T) {
 	netnstest.Need(t)
 	busy, err := net.ListenUDP("udp4", &net.UDPAddr{Port: packet.Port})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, c := open(t)
+	p, c := openPatient(t, time.Minute, time.Hour)
+	p.Poll(3)
+	time.Sleep(2 * firstRetry) // by when the port knows
 	_ = busy.Close()
 	n := NewNet(func(fabric.Path) {})
 	defer n.Close()
@@ -323,7 +325,7 @@ func TestSquatter(t *testing.T) {
 	netnstest.Need(t)
 	c := make(chan fabric.Packet, 1)
 	deliver := func(from *fabric.Source, header, payload []byte) { c <- fabric.Packet{Source: *from} }
-	p, err := openPort(nil, time.Minute, deliver) // every user is another one
+	p, err := openPort(nil, time.Minute, napping, deliver) // every user is another one
 	if err != nil {
 		t.Fatal(err)
 	}
