@@ -10,7 +10,8 @@
 //
 // One process of a network namespace receives for all ([Port]): it has bound the port, and hands each packet to the
 // process whose number is in the upper half of its destination queue pair. It has an abstract name that ends with the
-// number of its turn, and all others have a connection of that name, by which they ask whether it is still there. When
-// it ends, or is stopped and doesn't answer, the first of them takes the next turn, and binds the port once more: the
-// socket that was bound last gets what arrives. Who had the turn before hears of that once it goes on.
+// number of its turn, and all others have a connection of that name, by which they ask whether it is still there. The
+// first answer brings descriptors of its sockets. When it ends, or is stopped and doesn't answer, the first of the
+// others takes the next turn, and goes on with these, so that nothing gets lost. Who has had no answer binds the port
+// once more: the socket that was bound last gets what arrives. Who had the turn before hears of that once it goes on.
 package udp

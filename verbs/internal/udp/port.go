@@ -2,8 +2,6 @@ package udp
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -15,7 +13,6 @@ import (
 	"farside/internal/fd"
 	"farside/internal/trust"
 	"farside/verbs/internal/fabric"
-	"farside/verbs/internal/packet"
 )
 
 const (
@@ -50,8 +47,10 @@ type Port struct {
 	polled   atomic.Int32  // bits of the sockets that threads have polled since the port's goroutine looked
 
 	mu      sync.Mutex
-	sockets []*receiver // IPv4 and IPv6, while this process receives
+	sockets []*receiver // by domain, while this process receives
 	in      *incoming
+
+	kept [len(domains)]*fd.FD // by domain, the sockets of who receives; of the port's goroutine
 }
 
 // OpenPort begins to receive, or to wait for the turn to. deliver gets each packet that looks like one; header and
@@ -96,72 +95,10 @@ func (p *Port) wake() {
 	_, _ = unix.Write(p.stop.Int(), one[:])
 }
 
-// listen makes the socket that receives by IPv4 or IPv6.
-func listen(domain int) (*fd.FD, error) {
-	f, err := fd.Fresh(unix.Socket(domain, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0))
-	if err != nil {
-		return nil, err
-	}
-	raw := f.Int()
-	set := func(level, option, value int) {
-		if err == nil {
-			err = unix.SetsockoptInt(raw, level, option, value)
-		}
-	}
-	_ = unix.SetsockoptInt(raw, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer) // as much as the limit allows
-	_ = unix.SetsockoptInt(raw, unix.IPPROTO_UDP, unix.UDP_GRO, 1)              // from Linux 5.0 on
-	// The last one that is bound gets the packets.
-	set(unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
-	var at unix.Sockaddr = &unix.SockaddrInet4{Port: packet.Port}
-	if domain == unix.AF_INET {
-		set(unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
-		set(unix.IPPROTO_IP, unix.IP_RECVTTL, 1)
-		set(unix.IPPROTO_IP, unix.IP_RECVTOS, 1)
-	} else {
-		at = &unix.SockaddrInet6{Port: packet.Port}
-		set(unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1)
-		set(unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)
-		set(unix.IPPROTO_IPV6, unix.IPV6_RECVHOPLIMIT, 1)
-		set(unix.IPPROTO_IPV6, unix.IPV6_RECVTCLASS, 1)
-	}
-	if err == nil {
-		err = unix.Bind(raw, at)
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("udp: port %d: %w", packet.Port, err)
-	}
-	return f, nil
-}
-
-// receiver is the socket of IPv4 or IPv6.
-type receiver struct {
-	domain int
-	file   *fd.FD // nil while another program has the port, or where there is no such protocol
-	later  bool   // it is to be tried again: who received before may have the port for a moment longer
-}
-
-func (r *receiver) open() {
-	file, err := listen(r.domain)
-	if err == nil {
-		r.file = file
-	}
-	r.later = errors.Is(err, unix.EADDRINUSE) || fd.Exhausted(err)
-}
-
-// read hands out what arrives at some sockets until the port is closed or somebody else receives. What has arrived by
+// read hands out what arrives at the sockets until the port is closed or somebody else receives. What has arrived by
 // then is handed out too. While other threads poll a socket, it leaves that to them.
-func (p *Port) read(sockets []*receiver) {
-	p.mu.Lock()
-	if p.sockets = sockets; p.in == nil {
-		p.in = newIncoming()
-	}
-	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		p.sockets = nil
-		p.mu.Unlock()
-	}()
+func (p *Port) read() {
+	sockets := p.sockets // which change in this goroutine alone
 	pause, retry, stopping := firstRetry, time.Now().Add(firstRetry), false
 	for {
 		polled, timeout := p.polled.Swap(0), time.Duration(math.MaxInt64)
@@ -172,7 +109,7 @@ func (p *Port) read(sockets []*receiver) {
 			timeout = p.nap
 		}
 		if time.Now().After(retry) {
-			p.reopen(sockets)
+			p.reopen()
 			pause = min(2*pause, longestRetry)
 			retry = time.Now().Add(pause)
 		}
@@ -194,24 +131,13 @@ func (p *Port) read(sockets []*receiver) {
 		p.mu.Lock()
 		for i := range sockets {
 			if fds[1+i].Revents != 0 {
-				p.drain(i)
+				p.drain(sockets[i].file)
 			}
 		}
 		p.mu.Unlock()
 		stopping = fds[0].Revents != 0
 		if stopping && polled == 0 && (p.life.Err() != nil || !slices.ContainsFunc(fds[1:], readable)) {
 			return
-		}
-	}
-}
-
-// reopen tries those sockets again that couldn't be opened.
-func (p *Port) reopen(sockets []*receiver) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, r := range sockets {
-		if r.later {
-			r.open()
 		}
 	}
 }
@@ -227,7 +153,7 @@ func (p *Port) Poll(domains int32) (some bool) {
 	}
 	defer p.mu.Unlock()
 	for i := range p.sockets {
-		if domains>>i&1 != 0 && p.drain(i) {
+		if domains>>i&1 != 0 && p.drain(p.sockets[i].file) {
 			some = true
 		}
 	}
@@ -239,13 +165,15 @@ func (p *Port) Poll(domains int32) (some bool) {
 }
 
 // drain hands out some of what has arrived at a socket, and says whether there was something. Under mu.
-func (p *Port) drain(i int) (some bool) {
-	r := p.sockets[i]
-	if r.file.Int() < 0 {
+func (p *Port) drain(file *fd.FD) (some bool) {
+	if file.Int() < 0 {
 		return false
 	}
+	if p.in == nil {
+		p.in = newIncoming()
+	}
 	for range drains {
-		n := p.in.receive(r.file.Int())
+		n := p.in.receive(file.Int())
 		if n == 0 {
 			break
 		}

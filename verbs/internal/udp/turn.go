@@ -51,6 +51,7 @@ func lastTurn() (last uint64) {
 
 // run receives, or waits until nobody does.
 func (p *Port) run() {
+	defer p.drop()
 	first := sync.OnceFunc(func() { close(p.claimed) })
 	pause := firstPause
 	for p.life.Err() == nil {
@@ -83,31 +84,43 @@ func (p *Port) follow(turn uint64, first func()) (hung *socket.Conn, next bool) 
 		return nil, true
 	}
 	conn, err := socket.DialPacket(p.life, portName(turn))
+	if errors.Is(err, unix.EAGAIN) { // it has not taken connections for long
+		p.drop()
+		return nil, true
+	}
 	if err != nil {
-		return nil, errors.Is(err, unix.EAGAIN) // it has not taken connections for long
+		return nil, false
 	}
 	defer context.AfterFunc(p.life, func() { _ = conn.Close() })()
 	if _, err := p.users.Check(conn); err != nil {
+		p.drop()
 		first() // of another user: it may keep what is its own
 		var none [1]byte
 		_, _ = conn.Read(none[:])
 		_ = conn.Close()
 		return nil, false
 	}
-	for {
+	for answered := false; ; {
 		_, err := conn.Write([]byte{areYouThere})
+		var files []*fd.FD
 		if err == nil {
-			err = hear(conn, p.patience)
+			files, err = hear(conn, p.patience)
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = hear(conn, p.patience) // it may have been this process that had no processor
+			files, err = hear(conn, p.patience) // it may have been this process that had no processor
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
+			if !answered {
+				p.drop()
+			}
 			return conn, true
 		}
 		if err == nil {
+			answered = true
+			p.keepSockets(files)
 			first()
-			err = hear(conn, askEvery)
+			files, err = hear(conn, askEvery)
+			closeAll(files)
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			_ = conn.Close()
@@ -116,29 +129,22 @@ func (p *Port) follow(turn uint64, first func()) (hung *socket.Conn, next bool) 
 	}
 }
 
-// hear waits for a word for some time.
-func hear(conn *socket.Conn, within time.Duration) error {
+// hear waits for a word for some time, and returns what sockets come with it.
+func hear(conn *socket.Conn, within time.Duration) ([]*fd.FD, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(within)); err != nil {
-		return err
+		return nil, err
 	}
 	var word [1]byte
-	_, err := conn.Read(word[:])
-	return err
+	_, files, _, err := conn.ReadFiles(word[:], len(domains))
+	return files, err
 }
 
 // receive hands out what arrives, and keeps the connections of all who wait, until the port is closed or somebody has
 // the next turn. hung, if there is one, is of the process that had the one before.
 func (p *Port) receive(turn uint64, l *socket.Listener, hung *socket.Conn, first func()) {
 	defer l.Close()
-	sockets := []*receiver{{domain: unix.AF_INET}, {domain: unix.AF_INET6}}
-	defer func() {
-		for _, r := range sockets {
-			_ = r.file.Close()
-		}
-	}()
-	for _, r := range sockets {
-		r.open()
-	}
+	p.begin()
+	defer p.stopReceiving()
 	if hung != nil {
 		_, _ = hung.Write([]byte{youAreNot})
 	}
@@ -147,7 +153,7 @@ func (p *Port) receive(turn uint64, l *socket.Listener, hung *socket.Conn, first
 	defer end()
 	var followers sync.WaitGroup
 	followers.Go(func() { p.admit(life, turn, l, &followers) })
-	p.read(sockets)
+	p.read()
 	_ = l.Close()
 	end()
 	followers.Wait()
@@ -185,12 +191,13 @@ func (p *Port) admit(life context.Context, turn uint64, l *socket.Listener, foll
 	}
 }
 
-// keep answers a process that waits for its turn, until either of the two goes. Who is trusted may end this turn.
+// keep answers a process that waits for its turn, until either of the two goes. Who is trusted may end this turn, and
+// gets the sockets.
 func (p *Port) keep(life context.Context, turn uint64, conn *socket.Conn, trusted bool) {
 	defer conn.Close()
 	defer context.AfterFunc(life, func() { _ = conn.Close() })()
 	var word [1]byte
-	for {
+	for given := 0; ; {
 		if n, err := conn.Read(word[:]); err != nil || n == 0 {
 			return
 		}
@@ -198,7 +205,11 @@ func (p *Port) keep(life context.Context, turn uint64, conn *socket.Conn, truste
 		case word[0] == youAreNot && trusted && lastTurn() > turn:
 			p.wake()
 		case word[0] == areYouThere && !p.stuck():
-			if _, err := conn.Write([]byte{yesIAm}); err != nil {
+			var files []byte
+			if trusted {
+				files, given = p.rights(given)
+			}
+			if _, err := conn.WriteMsg([]byte{yesIAm}, files); err != nil {
 				return
 			}
 		}
