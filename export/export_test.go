@@ -210,8 +210,14 @@ func TestNVRules(t *testing.T) {
 			t.Errorf("%v: %v", h, err)
 		}
 	}
-	for _, h := range []vk.ExternalMemoryHandleTypeFlagsNV{2, 4 | win32} {
-		wantInvalid(t, Set{NV: h}.Check(&Allocation{}), vk.NoVUID, "NV handle type")
+	const kmt = vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT_NV
+	for set, bad := range map[vk.ExternalMemoryHandleTypeFlagsNV]vk.ExternalMemoryHandleTypeFlagsNV{
+		kmt: kmt, kmt | win32: kmt, 4 | win32: 4,
+	} {
+		wantInvalid(t, Set{NV: set}.Check(&Allocation{}), vk.NoVUID, "as NV handle type "+bad.String())
+		if got := (Set{NV: set}).String(); got != set.String() {
+			t.Errorf("the set is shown as %s, not as %v", got, set)
+		}
 	}
 	if err := (Set{NV: win32}).Check(&Allocation{}); err != nil {
 		t.Error(err)

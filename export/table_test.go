@@ -78,6 +78,31 @@ func TestNewHandleType(t *testing.T) {
 
 const vmo = vk.EXTERNAL_MEMORY_HANDLE_TYPE_ZIRCON_VMO_BIT_FUCHSIA
 
+// limitedVMO is a type whose handles have at most 8192 bytes.
+type limitedVMO struct{ zirconVMO }
+
+func (limitedVMO) limit() uint64 { return 8192 }
+
+// TestLimitOfHandleType: more than the limit can't be exported, unless it was imported as the type.
+func TestLimitOfHandleType(t *testing.T) {
+	old := handleTypes
+	t.Cleanup(func() { handleTypes = old })
+	handleTypes = append(slices.Clone(old), row{vmo, FileDescriptor, limitedVMO{}})
+	for _, c := range []struct {
+		size     uint64
+		imported vk.ExternalMemoryHandleTypeFlags
+		want     vk.Result
+	}{
+		{8191, 0, vk.SUCCESS}, {8192, 0, vk.SUCCESS}, {8193, 0, vk.ERROR_OUT_OF_DEVICE_MEMORY},
+		{8193, opaque, vk.ERROR_OUT_OF_DEVICE_MEMORY}, {8193, vmo, vk.SUCCESS},
+	} {
+		err := Set{Types: vmo}.Check(&Allocation{Size: c.size, Imported: c.imported, Type: memory.Type{Flags: visible}})
+		if got := vk.ResultOf(err); got != c.want {
+			t.Errorf("%d bytes, imported as %v: %v, want %v", c.size, c.imported, err, c.want)
+		}
+	}
+}
+
 // TestWorkedExample holds the diff in CONTRIBUTING.md against the file and the row that TestNewHandleType runs.
 func TestWorkedExample(t *testing.T) {
 	read := func(name string) []string {

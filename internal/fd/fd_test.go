@@ -285,6 +285,49 @@ func BenchmarkExport(b *testing.B) {
 	}
 }
 
+// A closed FD has no descriptor to give, in whatever way it is asked.
+func TestClosedHasNone(t *testing.T) {
+	f := open(t)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]*fd.FD{"closed": f, "nil": nil} {
+		if raw, err := f.Export(); raw != -1 || !errors.Is(err, unix.EBADF) {
+			t.Errorf("%s: Export = %d, %v", name, raw, err)
+		}
+		if d, err := f.Dup(); d != nil || !errors.Is(err, unix.EBADF) {
+			t.Errorf("%s: Dup = %v, %v", name, d, err)
+		}
+		if f.Int() != -1 || f.Disown() != -1 || f.Close() != nil {
+			t.Errorf("%s: it has a descriptor", name)
+		}
+	}
+}
+
+// ReadFile reads to the end, in as many steps as it takes.
+func TestReadFile(t *testing.T) {
+	fdtest.NoLeaks(t)
+	name := filepath.Join(t.TempDir(), "file")
+	for _, size := range []int{0, 1, 511, 512, 513, 5000} {
+		want := make([]byte, size)
+		for i := range want {
+			want[i] = byte(i * 7)
+		}
+		if err := os.WriteFile(name, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := fd.ReadFile(name); err != nil || string(got) != string(want) {
+			t.Errorf("%d bytes of %d: %v", len(got), size, err)
+		}
+	}
+	if _, err := fd.ReadFile(name + "x"); !errors.Is(err, unix.ENOENT) {
+		t.Errorf("a file that does not exist: %v", err)
+	}
+	if _, err := fd.ReadFile(filepath.Dir(name)); !errors.Is(err, unix.EISDIR) {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
 // TestReadRegular reads files up to a bound, and nothing that isn't a file.
 func TestReadRegular(t *testing.T) {
 	dir := t.TempDir()

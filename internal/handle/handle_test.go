@@ -277,12 +277,18 @@ func TestDispatchableGrowsAndFills(t *testing.T) {
 	d := NewDispatchable[object]("VkCommandBuffer")
 	o := &object{}
 	seen := map[uintptr]bool{}
-	for range 3*commitSlots + 1 {
+	for i := range 3*commitSlots + 1 {
 		h, err := d.Insert(o)
 		if err != nil || seen[h] {
 			t.Fatalf("Insert = %#x, %v", h, err)
 		}
 		seen[h] = true
+		words(h)[1] = uint64(i) // what an Insert of another handle leaves alone
+	}
+	for h := range seen {
+		if i := words(h)[1]; words(h)[0] != LoaderMagic || h != d.Slab().Base.Load()+uintptr(i)*slotSize {
+			t.Fatalf("slot %#x holds %x", h, *words(h))
+		}
 	}
 	n := 0
 	for h := range d.All() {
@@ -297,6 +303,45 @@ func TestDispatchableGrowsAndFills(t *testing.T) {
 	d.fresh = maxSlots
 	if _, err := d.Insert(o); !errors.Is(err, ErrFull) {
 		t.Fatalf("Insert into a full table = %v, want ErrFull", err)
+	}
+}
+
+// Freed slots are used again in the order in which they were freed, also when the ring that keeps them wraps around,
+// and once each.
+func TestDispatchableReusesFirstInFirstOut(t *testing.T) {
+	d := NewDispatchable[object]("VkQueue")
+	insert := func() uintptr {
+		h, err := d.Insert(&object{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	var freed []uintptr
+	for range quarantine {
+		freed = append(freed, insert())
+	}
+	for _, h := range freed {
+		d.Remove(h)
+	}
+	for round := range 3 * quarantine {
+		h := insert()
+		if h != freed[0] {
+			t.Fatalf("round %d: slot %#x, want %#x", round, h, freed[0])
+		}
+		d.Remove(h)
+		freed = append(freed[1:], h)
+	}
+	live := map[uintptr]bool{}
+	for range 2 * quarantine {
+		h := insert()
+		if live[h] {
+			t.Fatalf("slot %#x is used twice", h)
+		}
+		live[h] = true
+	}
+	if d.Len() != len(live) {
+		t.Errorf("%d handles, want %d", d.Len(), len(live))
 	}
 }
 

@@ -170,6 +170,29 @@ func TestOpenFilesAreSealedLater(t *testing.T) {
 	}
 }
 
+// DenyOthers takes the right to write from other users, and nothing from the owner.
+func TestDenyOthers(t *testing.T) {
+	fdtest.NoLeaks(t)
+	for mode, want := range map[uint32]uint32{
+		memfd.Public: memfd.Private, memfd.Private: memfd.Private, 0o600: 0o600, 0o640: 0o640, 0o622: 0o600, 0o664: 0o644,
+	} {
+		f := create(t, memfd.Spec{Name: "farside-test", Size: page, Mode: mode})
+		if err := memfd.DenyOthers(f.Int()); err != nil {
+			t.Fatal(err)
+		}
+		var st unix.Stat_t
+		if err := unix.Fstat(f.Int(), &st); err != nil {
+			t.Fatal(err)
+		}
+		if got := st.Mode & 0o666; got != want {
+			t.Errorf("mode %#o became %#o, want %#o", mode, got, want)
+		}
+	}
+	if err := memfd.DenyOthers(-1); !errors.Is(err, unix.EBADF) {
+		t.Errorf("of no file: %v", err)
+	}
+}
+
 // TestCheckRefusesSealedWrites (mutant 7): F_SEAL_WRITE and F_SEAL_FUTURE_WRITE are told apart from none, each alone.
 func TestCheckRefusesSealedWrites(t *testing.T) {
 	fdtest.NoLeaks(t)
