@@ -245,7 +245,6 @@ func TestErrors(t *testing.T) {
 		wantFailure(t, 1, test.text, strings.Fields(test.args)...)
 	}
 	for _, test := range []struct{ text, args string }{
-		{"unknown command", "bogus"},
 		{"farside read --help", "read 0x1000"},
 		{"unknown flag: --bogus", "read 1 2 --bogus"},
 		{"not an address", "read zzz 1"},

@@ -24,7 +24,6 @@ func (t *tool) faults() *cobra.Command {
 		Short: "List and check faults, and test all error paths of a program",
 		Long: `FARSIDE_FAULTS lets Vulkan commands, queues and the fabric fail on command.
 docs/faults.md has its language.`,
-		Args: cobra.NoArgs,
 	}
 	cmd.AddCommand(t.faultsList(), t.faultsCheck(), t.faultsSweep())
 	return cmd

@@ -14,7 +14,7 @@ const helpTemplate = `{{fill (or .Long .Short)}}
 
 {{.UsageString}}`
 
-const usageTemplate = `Usage: {{if .Runnable}}{{.UseLine}}{{else}}{{.CommandPath}} COMMAND{{end}}
+const usageTemplate = `Usage: {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
 {{if .HasAvailableSubCommands}}{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
 {{end}}{{if .HasExample}}

@@ -42,6 +42,27 @@ func TestHelpFitsScreen(t *testing.T) {
 	walk((&tool{}).command())
 }
 
+// TestUnknownWord: a word that is no command of a group is a wrong call. The error names the nearest command. A group
+// without a word prints its help.
+func TestUnknownWord(t *testing.T) {
+	for _, c := range []struct{ args, text string }{
+		{"fauls", `farside has no command "fauls"; the nearest is faults: farside --help`},
+		{"profile sho", `farside profile has no command "sho"; the nearest is show: farside profile --help`},
+		{"profile foo h200", `farside profile has no command "foo"; the nearest is`},
+		{"faults swep -- true", `farside faults has no command "swep"; the nearest is sweep: farside faults --help`},
+		{"completion bsh", `farside completion has no command "bsh"; the nearest is bash`},
+		{"help reort", `farside has no command "reort"; the nearest is report`},
+		{"help faults chek", `farside faults has no command "chek"; the nearest is check`},
+	} {
+		wantFailure(t, 2, c.text, strings.Fields(c.args)...)
+	}
+	for _, args := range []string{"", "profile", "faults", "completion", "help", "help faults", "help faults list"} {
+		if help := string(ok(t, nil, strings.Fields(args)...)); !strings.Contains(help, "\nUsage: farside") {
+			t.Errorf("farside %s prints %q", args, help)
+		}
+	}
+}
+
 func TestFill(t *testing.T) {
 	word := strings.Repeat("x", 30)
 	got := fill(word + "\n" + word + " " + word + "\n\n  as  it\n  is\nmore\ntext\n")

@@ -62,7 +62,7 @@ Exit status: 0, 1 after a failure, 2 when called in a wrong way.`,
 		Example: `  farside regions
   farside read 0x4180000000001000 64
   farside --fabric tls://192.0.2.7:7471/ read 0x4180000000001000 1MiB -o data`,
-		SilenceErrors: true, SilenceUsage: true, DisableSuggestions: true,
+		SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if t.secret == "" {
 				return nil
@@ -77,6 +77,9 @@ Exit status: 0, 1 after a failure, 2 when called in a wrong way.`,
 	root.AddCommand(t.regions(), t.read(), t.write(), t.atomic(), t.serve(), t.ping(),
 		t.run(), t.verbs(), t.faults(), t.report(), t.doctor(), t.env(), t.profile(),
 		t.install(), t.uninstall(), t.probe())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	shapeGroups(root)
 	shapeHelp(root)
 	return root
 }

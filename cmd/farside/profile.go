@@ -23,8 +23,6 @@ func (t *tool) profile() *cobra.Command {
 a file: the text or the JSON of vulkaninfo, a report of gpuinfo.org, or TOML that changes
 one of these. docs/profiles.md has the format.`,
 		Example: "  farside profile list\n  FARSIDE_PROFILE=h200 farside run -- ./your-vulkan-tests",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(t.profileList(), t.profileShow(), t.profileCheck())
 	return cmd
