@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"farside/conformance/vulkan"
+	"farside/internal/finding"
 )
 
 // A misuse is a faulty program of misuse/, with the finding that strictness has for it. Without the macro FAULTY its
@@ -96,6 +97,7 @@ var misuses = []misuse{
 	{name: "async_halves", finding: "FARSIDE-async-unordered"},
 	{name: "async_image", finding: "FARSIDE-async-unordered"},
 	{name: "async_columns", finding: "FARSIDE-async-unordered"},
+	{name: "async_dispatch", finding: "FARSIDE-async-maybe-unordered"},
 	{name: "async_host_event", finding: "FARSIDE-async-host-write"},
 	{name: "async_staging", finding: "FARSIDE-async-host-write"},
 	{name: "async_readback", finding: "FARSIDE-async-host-read"},
@@ -244,6 +246,25 @@ func TestMisuse(t *testing.T) {
 		})
 	}
 	checkMisuseFiles(t)
+}
+
+// TestMisuseShowsFindings: each kind of finding has a program that shows it, and programs expect no others.
+func TestMisuseShowsFindings(t *testing.T) {
+	shown := map[finding.ID]bool{}
+	for _, m := range misuses {
+		if strings.HasPrefix(m.finding, "FARSIDE-") {
+			shown[finding.ID(m.finding)] = true
+		}
+	}
+	for _, row := range finding.Table {
+		if !shown[row.ID] {
+			t.Errorf("no program of misuse/ shows %s", row.ID)
+		}
+		delete(shown, row.ID)
+	}
+	for id := range shown {
+		t.Errorf("programs of misuse/ expect %s, which is not in finding.Table", id)
+	}
 }
 
 // useVerbs lets a program use this driver's library of verbs. Others have none: it would need an adapter.

@@ -214,7 +214,8 @@ static inline void invalidate(struct gpu *g, VkDeviceMemory m, VkDeviceSize offs
 	CHECK(vkInvalidateMappedMemoryRanges(g->device, 1, &r));
 }
 
-#define TRANSFERS (VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)
+#define ANY_USAGE \
+	(VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT)
 #define OPAQUE_FD VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT
 
 // A buffer and its memory.
@@ -229,7 +230,7 @@ static inline VkBuffer make_buffer(struct gpu *g, VkDeviceSize size, VkExternalM
 	VkExternalMemoryBufferCreateInfo types = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
 		.handleTypes = external};
 	VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .pNext = external ? &types : NULL,
-		.size = size, .usage = TRANSFERS};
+		.size = size, .usage = ANY_USAGE};
 	VkBuffer b;
 	CHECK(vkCreateBuffer(g->device, &info, NULL, &b));
 	return b;
