@@ -290,15 +290,14 @@ func TestDispatchableGrowsAndFills(t *testing.T) {
 			t.Fatalf("slot %#x holds %x", h, *words(h))
 		}
 	}
-	n := 0
-	for h := range d.All() {
-		if !seen[h] {
-			t.Fatalf("All yields %#x", h)
+	for h, v := range d.All() {
+		if !seen[h] || v != o {
+			t.Fatalf("All yields %#x, which is no handle, or comes again; or another object", h)
 		}
-		n++
+		delete(seen, h)
 	}
-	if n != len(seen) {
-		t.Fatalf("All yields %d handles, want %d", n, len(seen))
+	if len(seen) != 0 {
+		t.Fatalf("All leaves out %d handles", len(seen))
 	}
 	d.fresh = maxSlots
 	if _, err := d.Insert(o); !errors.Is(err, ErrFull) {
