@@ -82,14 +82,14 @@ type Mapping = local.Mapping
 
 // Map maps n bytes at an address of a region of this process (Register). It is for those who work on the memory by its
 // remote address without being peers. Errors: ErrUnknownAddress, also for other processes' addresses, ErrFreed,
-// ErrOutOfRange for bytes that aren't all in one region, ErrAccess for writing what peers may only read, the operating
-// system's.
-func Map(address, n uint64, write bool) (*Mapping, error) {
+// ErrOutOfRange for bytes that aren't all in one region, ErrAccess for a need that goes beyond what peers may do, the
+// operating system's.
+func Map(address, n uint64, need Access) (*Mapping, error) {
 	process.mu.Lock()
 	o := process.owner
 	process.mu.Unlock()
 	if o == nil {
 		return nil, ErrUnknownAddress
 	}
-	return o.local.Map(address, n, write)
+	return o.local.Map(address, n, need)
 }

@@ -52,12 +52,22 @@ const writing = ibv.ACCESS_LOCAL_WRITE | ibv.ACCESS_REMOTE_WRITE | ibv.ACCESS_RE
 
 // deviceMemory is the memory of a device that has a remote address in this process (vkGetMemoryRemoteAddressNV), as
 // nvidia-peermem takes the addresses of a GPU: wholly inside of one region that lives. It is nil for an address that
-// isn't remote. Error: EFAULT.
+// isn't remote. Error: EFAULT, also for rights that were taken from peers.
 func deviceMemory(address, length uint64, access ibv.AccessFlags) (engine.Memory, error) {
 	if !rdmasim.IsRemote(address) {
 		return nil, nil
 	}
-	m, err := rdmasim.Map(address, length, access&writing != 0)
+	var need rdmasim.Access
+	for _, r := range []struct {
+		flags ibv.AccessFlags
+		need  rdmasim.Access
+	}{{ibv.ACCESS_REMOTE_READ, rdmasim.AccessRead}, {ibv.ACCESS_REMOTE_ATOMIC, rdmasim.AccessAtomic},
+		{ibv.ACCESS_LOCAL_WRITE | ibv.ACCESS_REMOTE_WRITE, rdmasim.AccessWrite}} {
+		if access&r.flags != 0 {
+			need |= r.need
+		}
+	}
+	m, err := rdmasim.Map(address, length, need)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, unix.EFAULT)
 	}
@@ -137,13 +147,21 @@ func reregMR(c *cabi.Call) {
 		}
 		p = next
 	}
+	x := at[ibv.MR](m.at)
+	address, length, access := uint64(x.Addr), x.Length, m.engine.Access()
 	if flags&ibv.REREG_MR_CHANGE_TRANSLATION != 0 {
 		if i.Length == 0 || i.Address == 0 {
 			failed(reregInput, unix.EINVAL, errNoMR)
 			return
 		}
+		address, length = i.Address, i.Length
+	}
+	if flags&ibv.REREG_MR_CHANGE_ACCESS != 0 {
+		access = i.Access
+	}
+	if flags&(ibv.REREG_MR_CHANGE_TRANSLATION|ibv.REREG_MR_CHANGE_ACCESS) != 0 {
 		var err error
-		if i.Memory, err = deviceMemory(i.Address, i.Length, ibv.ACCESS_LOCAL_WRITE); err != nil {
+		if i.Memory, err = deviceMemory(address, length, access); err != nil {
 			failed(reregCommand, unix.EFAULT, err)
 			return
 		}
@@ -156,7 +174,6 @@ func reregMR(c *cabi.Call) {
 		return
 	}
 	m.pd.Store(p)
-	x := at[ibv.MR](m.at)
 	x.PD = p.at
 	if flags&ibv.REREG_MR_CHANGE_TRANSLATION != 0 {
 		x.Addr, x.Length = c.Args[3], i.Length

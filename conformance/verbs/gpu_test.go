@@ -86,6 +86,19 @@ func TestFreedRegion(t *testing.T) {
 	}
 }
 
+// TestRightsOfMemory: what FARSIDE_FABRIC_ACCESS takes from peers can't be registered.
+func TestRightsOfMemory(t *testing.T) {
+	program, _ := gpuProgram(t)
+	for access, want := range map[string]string{"": "read\nlocal\nwrite\natomic\n", "read": "read\n",
+		"write": "local\nwrite\n", "read,write": "read\nlocal\nwrite\n", "write,atomic": "local\nwrite\natomic\n"} {
+		cmd := command(t, program, "rights")
+		cmd.Env = append(append(cmd.Env, driver(t)...), "FARSIDE_FABRIC_ACCESS="+access, "FARSIDE_LOG=error")
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
+			t.Errorf("%q: %v, %q, want %q", access, err, out, want)
+		}
+	}
+}
+
 // driver is what has the loader of Vulkan take Farside.
 func driver(t *testing.T) []string {
 	t.Helper()

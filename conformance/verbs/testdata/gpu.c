@@ -2,6 +2,7 @@
 // it, and its queue and a shader look at what the peer did, and work on it. The peer knows verbs alone.
 //
 // gpu (owner SHADER|peer) (address|opaque_fd|dma_buf)
+// gpu rights
 #include "meet.h"
 #include <vulkan/vulkan.h>
 
@@ -193,15 +194,19 @@ static void open_vulkan(const struct kind *k) {
 	VK(vkCreateCommandPool(device, &pools, NULL, &pool));
 }
 
-// by_address registers memory by its remote address.
-static struct ibv_mr *by_address(VkDeviceMemory memory, uint64_t *address) {
+static void *remote_address(VkDeviceMemory memory) {
 	PFN_vkGetMemoryRemoteAddressNV get =
 		(PFN_vkGetMemoryRemoteAddressNV)vkGetDeviceProcAddr(device, "vkGetMemoryRemoteAddressNV");
 	VkMemoryGetRemoteAddressInfoNV which = {VK_STRUCTURE_TYPE_MEMORY_GET_REMOTE_ADDRESS_INFO_NV, NULL, memory,
 						VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV};
 	VkRemoteAddressNV where;
 	VK(get(device, &which, &where));
-	char *at = (char *)where;
+	return where;
+}
+
+// by_address registers memory by its remote address.
+static struct ibv_mr *by_address(VkDeviceMemory memory, uint64_t *address) {
+	char *at = remote_address(memory);
 	CHECK(!ibv_reg_mr(pd, at - 1, 8, RIGHTS) && errno == EFAULT);
 	CHECK(!ibv_reg_mr(pd, at + SIZE - 4, 8, RIGHTS) && errno == EFAULT);
 	CHECK(!ibv_reg_mr(pd, at, (size_t)SIZE * 2, RIGHTS) && errno == EFAULT);
@@ -323,8 +328,44 @@ static int owner(const struct kind *k, const char *shader) {
 	return failures != 0;
 }
 
+// rights says with which rights memory can be registered that the process has asked Farside to restrict. The rights of
+// a region can be changed to the same ones.
+static int rights(void) {
+	open_vulkan(&kinds[0]);
+	VkExternalMemoryBufferCreateInfo outside = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL, kinds[0].type};
+	VkExportMemoryAllocateInfo export = {VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, NULL, kinds[0].type};
+	VkBuffer buffer = new_buffer(&outside, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+	void *at = remote_address(memory_of(buffer, kinds[0].properties, &export));
+	open_device();
+	NEED((pd = ibv_alloc_pd(context)) && (cq = ibv_create_cq(context, 4, NULL, NULL, 0)));
+	const struct {
+		const char *name;
+		int flags;
+	} all[] = {{"read", IBV_ACCESS_REMOTE_READ}, {"local", IBV_ACCESS_LOCAL_WRITE},
+		   {"write", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE},
+		   {"atomic", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC}};
+	struct ibv_mr *changed = ibv_reg_mr(pd, at, SIZE, 0);
+	NEED(changed);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		errno = 0;
+		struct ibv_mr *mr = ibv_reg_mr(pd, at, SIZE, all[i].flags);
+		CHECK(mr || errno == EFAULT);
+		CHECK((ibv_rereg_mr(changed, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, all[i].flags) == 0) == (mr != NULL));
+		if (mr) {
+			printf("%s\n", all[i].name);
+			if (all[i].flags & IBV_ACCESS_LOCAL_WRITE) // which the region that is changed now has, too
+				CHECK(locally(IBV_WR_RDMA_READ, (uintptr_t)at, changed->lkey) == IBV_WC_SUCCESS);
+			CHECK(ibv_dereg_mr(mr) == 0);
+		}
+	}
+	CHECK(ibv_dereg_mr(changed) == 0);
+	return failures != 0;
+}
+
 int main(int argc, char **argv) {
 	const char *name = argv[argc - 1];
+	if (strcmp(name, "rights") == 0)
+		return rights();
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (strcmp(kinds[i].name, name) == 0)
 			return argc == 3 ? peer(i > 0) : owner(&kinds[i], argv[2]);

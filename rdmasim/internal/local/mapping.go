@@ -28,7 +28,7 @@ const mappingEnded = -1 << 62
 
 // Map maps n bytes at an address of one of the owner's regions. Errors: ErrUnknownAddress, ErrFreed, ErrOutOfRange
 // for bytes that aren't all in the region, ErrAccess for a region that peers may not write, the operating system's.
-func (o *Owner) Map(address, n uint64, write bool) (*Mapping, error) {
+func (o *Owner) Map(address, n uint64, need verbs.Access) (*Mapping, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	r, status := o.find(address)
@@ -40,12 +40,12 @@ func (o *Owner) Map(address, n uint64, write bool) (*Mapping, error) {
 		return nil, fmt.Errorf("rdmasim: map %d bytes at %#x, %d before the region's end: %w", n, address, r.length-at,
 			verbs.ErrOutOfRange)
 	}
+	if need&^r.attributes.Access != 0 {
+		return nil, fmt.Errorf("rdmasim: map %#x to %v, rights are %v: %w", address, need, r.attributes.Access,
+			verbs.ErrAccess)
+	}
 	protection := unix.PROT_READ
-	if write {
-		if r.attributes.Access&verbs.AccessWrite == 0 {
-			return nil, fmt.Errorf("rdmasim: map %#x for writing, rights are %v: %w", address, r.attributes.Access,
-				verbs.ErrAccess)
-		}
+	if need&(verbs.AccessWrite|verbs.AccessAtomic) != 0 {
 		protection |= unix.PROT_WRITE
 	}
 	in := (r.offset + at) & (verbs.PageSize - 1)

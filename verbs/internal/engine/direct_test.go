@@ -71,7 +71,7 @@ func (n *node) farside(size int, access ibv.AccessFlags) *farsideMemory {
 	r, err := rdmasim.Register(f.Int(), 0, uint64(size), rdmasim.Attributes{Access: rdmasim.AccessAll, Holds: true})
 	check(n.t, err)
 	n.t.Cleanup(func() { _ = r.Close() })
-	m, err := rdmasim.Map(r.Address(), uint64(size), true)
+	m, err := rdmasim.Map(r.Address(), uint64(size), rdmasim.AccessWrite)
 	check(n.t, err)
 	mr, err := n.pd.RegMR(MRInit{Address: r.Address(), Length: uint64(size), IOVA: r.Address(), Access: access, Memory: m})
 	check(n.t, err)

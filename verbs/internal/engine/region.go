@@ -149,9 +149,16 @@ func (p *PD) RegMR(i MRInit) (*MR, error) {
 	return m, nil
 }
 
-// Rereg changes a region: of flags, CHANGE_TRANSLATION takes the memory of i, CHANGE_ACCESS its rights, CHANGE_PD the
-// domain. Work that uses the region meanwhile may fail. The keys stay. After an error the region is as it was. Errors:
-// as RegMR; EBUSY while windows are bound to it; EINVAL after its end.
+// Access is the region's rights.
+func (m *MR) Access() ibv.AccessFlags {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.init.Access
+}
+
+// Rereg changes a region: of flags, CHANGE_TRANSLATION takes the memory of i, CHANGE_ACCESS its rights and Memory that
+// has them, if there is one, CHANGE_PD the domain. Work that uses the region meanwhile may fail. The keys stay. After
+// an error the region is as it was. Errors: as RegMR; EBUSY while windows are bound to it; EINVAL after its end.
 func (m *MR) Rereg(flags ibv.ReregMRFlags, pd *PD, i MRInit) error {
 	if flags == 0 || flags&^ibv.REREG_MR_FLAGS_SUPPORTED != 0 {
 		return unix.EINVAL
@@ -160,7 +167,11 @@ func (m *MR) Rereg(flags ibv.ReregMRFlags, pd *PD, i MRInit) error {
 	defer m.mu.Unlock()
 	next, domain := m.init, m.PD
 	if flags&ibv.REREG_MR_CHANGE_TRANSLATION != 0 {
-		next.Address, next.Length, next.IOVA, next.Memory = i.Address, i.Length, i.IOVA, i.Memory
+		next.Address, next.Length, next.IOVA = i.Address, i.Length, i.IOVA
+	}
+	others := flags&ibv.REREG_MR_CHANGE_TRANSLATION != 0 || i.Memory != nil
+	if others {
+		next.Memory = i.Memory
 	}
 	if flags&ibv.REREG_MR_CHANGE_ACCESS != 0 {
 		next.Access = i.Access
@@ -184,7 +195,7 @@ func (m *MR) Rereg(flags ibv.ReregMRFlags, pd *PD, i MRInit) error {
 	slot.Store(nil)
 	m.withdraw()
 	m.grant.end()
-	if old := m.init.Memory; old != nil && flags&ibv.REREG_MR_CHANGE_TRANSLATION != 0 {
+	if old := m.init.Memory; old != nil && others {
 		old.Close()
 	}
 	m.PD.users.Add(-1)
