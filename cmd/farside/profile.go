@@ -60,8 +60,9 @@ func (t *tool) profileShow() *cobra.Command {
 		Use:   "show NAME|FILE",
 		Short: "Show the devices of a profile, and what of it is cut",
 		Long: `Shows what the devices of a profile are here: names, memory, queue families, and how many
-extensions and features. With --cut a table follows of what the profile claims and the
-driver doesn't do. The profile isn't checked; farside profile check does that.`,
+extensions and features. Then what the profile claims and the driver doesn't do: by kind,
+with the first of each, or with --cut all in a table with reasons. The profile isn't
+checked; farside profile check does that.`,
 		Example:           "  farside profile show h200\n  farside profile show --cut laptop.txt",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: profileNames,
@@ -72,9 +73,11 @@ driver doesn't do. The profile isn't checked; farside profile check does that.`,
 			}
 			for i, r := range icd.ShowProfile(p) {
 				err = errors.Join(err, showDevice(os.Stdout, i, p.Devices[i], r))
+				showCuts := summarizeCuts
 				if cut {
-					err = errors.Join(err, showCuts(os.Stdout, r))
+					showCuts = listCuts
 				}
+				err = errors.Join(err, showCuts(os.Stdout, r.Changes))
 				if notes {
 					for _, note := range p.Devices[i].Notes {
 						fmt.Println(printable(note))
@@ -84,7 +87,7 @@ driver doesn't do. The profile isn't checked; farside profile check does that.`,
 			return t.fail(err)
 		},
 	}
-	cmd.Flags().BoolVar(&cut, "cut", false, "list what the profile claims and the driver doesn't do, too")
+	cmd.Flags().BoolVar(&cut, "cut", false, "list all that the profile claims and the driver doesn't do")
 	cmd.Flags().BoolVar(&notes, "notes", false, "show what of the file nobody here knows, too")
 	return cmd
 }
@@ -138,22 +141,6 @@ func tilings(m profile.Type) string {
 		return "no linear images"
 	}
 	return ""
-}
-
-func showCuts(out io.Writer, r *profile.Result) error {
-	if len(r.Changes) == 0 {
-		return nil
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CUT\tNAME\tCLAIMED -> HERE")
-	for _, c := range r.Changes {
-		why := ""
-		if c.Why != "" {
-			why = " (" + c.Why + ")"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s -> %s%s\n", c.Kind, c.Name, printable(c.Claimed), printable(c.Actual), printable(why))
-	}
-	return w.Flush()
 }
 
 func (t *tool) profileCheck() *cobra.Command {

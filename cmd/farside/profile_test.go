@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,5 +43,40 @@ func TestProfileCommands(t *testing.T) {
 		{[]string{"profile", "show"}, 2, "--help"},
 	} {
 		wantFailure(t, c.status, c.text, c.arguments...)
+	}
+}
+
+// TestShownCuts: farside profile show lists what is cut, by kind and with both values, in lines that fit a screen. It
+// says how much of a long list is left out, which --cut has.
+func TestShownCuts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "few.toml")
+	const text = "[properties]\nmaxPushConstantsSize = 4096\n[features]\ngeometryShader = true\nalphaToOne = true\n" +
+		"[extensions]\nVK_EXT_mesh_shader = true\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = "  cut (extension):\n    VK_EXT_mesh_shader\n  cut (feature):\n    alphaToOne, geometryShader\n" +
+		"  cut (property):\n    maxPushConstantsSize 4096 -> 256\n"
+	if show := string(ok(t, nil, "profile", "show", file)); !strings.HasSuffix(show, want) {
+		t.Errorf("show prints\n%swant at its end\n%s", show, want)
+	}
+	show := string(ok(t, nil, "profile", "show", "h200"))
+	for _, part := range []string{"  cut (version):\n    apiVersion 1.4.312 -> 1.3.", "    accelerationStructure, ",
+		"maxImageDimension2D 32768 -> 16384,", "0 GRAPHICS|COMPUTE|TRANSFER|SPARSE_BINDING -> COMPUTE|TRANSFER"} {
+		if !strings.Contains(show, part) {
+			t.Errorf("show lacks %q:\n%s", part, show)
+		}
+	}
+	if n := strings.Count(show, "\n"); n > 50 || strings.Contains(show, "VK_KHR_video_queue") {
+		t.Errorf("show has %d lines", n)
+	}
+	all := string(ok(t, nil, "profile", "show", "--cut", "h200"))
+	shown, more := strings.Count(show, "VK_"), 0
+	_, rest, _ := strings.Cut(show, "    and ")
+	if _, err := fmt.Sscanf(rest, "%d more (--cut lists all)", &more); err != nil {
+		t.Fatalf("%v in\n%s", err, show)
+	}
+	if n := strings.Count(all, "\nextension "); shown+more != n {
+		t.Errorf("show has %d extensions and leaves out %d; --cut lists %d", shown, more, n)
 	}
 }
