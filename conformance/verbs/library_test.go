@@ -158,6 +158,22 @@ late child: pd -1, 19
 	}
 }
 
+// TestOneEngine has a process load a driver from elsewhere before it uses verbs: that one is the engine, and there is
+// no other one.
+func TestOneEngine(t *testing.T) {
+	b, err := os.ReadFile(built(t, "libvulkan_farside.so"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver := filepath.Join(t.TempDir(), "libvulkan_farside.so")
+	if err := os.WriteFile(driver, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(driver+"\n", output(t, compile(t, "engine.c"), driver)); diff != "" {
+		t.Errorf("-want +loaded: %s", diff)
+	}
+}
+
 // TestNoEngine moves the library away from its engine.
 func TestNoEngine(t *testing.T) {
 	program := compile(t, "texts.c")

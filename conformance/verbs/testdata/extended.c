@@ -150,6 +150,26 @@ static void windows(struct ibv_qp_ex *x, struct ibv_qp_ex *y) {
 	}
 	CHECK(strcmp(b + 2048, "window") == 0 && strcmp(b + 12288, "bye") == 0);
 
+	// y opens it once more, and takes it away itself.
+	uint32_t again = ibv_inc_rkey(key);
+	begin(y, 26);
+	ibv_wr_bind_mw(y, w, again, &info);
+	y->wr_id = 27;
+	ibv_wr_local_inv(y, again);
+	y->wr_id = 28;
+	ibv_wr_bind_mw(y, w, ibv_inc_rkey(again), &info); // which can be only if it is not open
+	NEED(ibv_wr_complete(y) == 0);
+	for (int i = 26; i < 29; i++) {
+		s = next();
+		CHECK(s.id == i && s.status == IBV_WC_SUCCESS, "%d: %d", (int)s.id, s.status);
+		CHECK(s.opcode == (i == 27 ? IBV_WC_LOCAL_INV : IBV_WC_BIND_MW));
+	}
+	struct ibv_send_wr invalidate = {.wr_id = 29, .opcode = IBV_WR_LOCAL_INV, .send_flags = IBV_SEND_SIGNALED,
+					 .invalidate_rkey = ibv_inc_rkey(again)}, *bad;
+	NEED(ibv_post_send(&y->qp_base, &invalidate, &bad) == 0);
+	s = next();
+	CHECK(s.id == 29 && s.status == IBV_WC_SUCCESS && s.opcode == IBV_WC_LOCAL_INV, "%d", s.status);
+
 	// Type 1, by ibv_bind_mw.
 	struct ibv_mw *one = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
 	NEED(one);
