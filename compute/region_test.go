@@ -50,6 +50,18 @@ var regions = map[string]string{
 			return;
 		}
 	}`,
+	"same for all at the end, left in the middle": `
+	uint k = 0u;
+	do {
+		r = r * 5u + a[(i + k) & 63u];
+		if ((r & 15u) == 5u) {
+			r ^= k << 4u;
+			break;
+		}
+		r ^= r >> 3u;
+		k++;
+	} while (k < 12u);
+	r += 3u;`,
 	"around what is left to kernels": `
 	for (uint k = 0u; k < 6u; k++) {
 		for (uint m = 0u; m < (a[i] & 15u); m++)

@@ -147,6 +147,8 @@ func (f *loopFinder) closed(l loopSpan, m *regionMasks) (ok, leaves bool) {
 			none = true
 		case to > l.end:
 			return false, false
+		case f.behindLeave(i):
+			none = true
 		default:
 			active = true
 		}
@@ -163,6 +165,12 @@ func (f *loopFinder) closed(l loopSpan, m *regionMasks) (ok, leaves bool) {
 	}
 	// What comes next finds out that no lane is active.
 	return l.end < len(insts) && insts[l.end].Code == program.Enter, true
+}
+
+// behindLeave says whether no lane is active at an instruction, as all have come to a mask with the one before.
+func (f *loopFinder) behindLeave(i int) bool {
+	return i > 0 && f.sources[i].end == 0 && len(f.skips[i]) == 0 && f.program.Insts[i].Code == program.Jump &&
+		f.program.Insts[i-1].Code == program.Leave
 }
 
 // entered are the Enters before a loop, or behind it, that go into its middle. They do that with no lane active.
