@@ -227,9 +227,6 @@ func (h *Host) session(number uint32) *Session {
 // refusal is how long a number that nobody has is not asked for again on behalf of other hosts.
 const refusal = time.Second
 
-// maxEarly bounds the packets of other hosts that wait for a session.
-const maxEarly = 64
-
 // early is a packet that came before its session was ready.
 type early struct {
 	route           route
@@ -237,8 +234,8 @@ type early struct {
 }
 
 // Forward hands a packet of another host to the process of this one that has the queue pair. It is lost where there is
-// no such process, or no room. The first packets wait until there is a session with it: datagrams that open a
-// connection come once, and programs such as UCX are slow to send them again.
+// no such process, or no room. The first packets, as many as a ring holds, wait until there is a session with it:
+// datagrams that open a connection come once, and programs such as UCX are slow to send them again.
 func (h *Host) Forward(from *fabric.Source, qpn uint32, header, payload []byte) {
 	number, r := qpn>>queueBits, route{from.Remote.As16(), from.Local.As16()}
 	h.mu.Lock()
@@ -248,8 +245,9 @@ func (h *Host) Forward(from *fabric.Source, qpn uint32, header, payload []byte) 
 		h.refused[number] = time.Now() // until it is ready
 	}
 	waits := s != nil && !s.ready.Load()
-	if waits && len(s.early) < maxEarly {
+	if size := recordSize(len(header) + len(payload)); waits && s.earlySize+size <= ringSize {
 		s.early = append(s.early, early{r, bytes.Clone(header), bytes.Clone(payload)})
+		s.earlySize += size
 	}
 	h.mu.Unlock()
 	if s != nil && !waits && !s.down.Load() {

@@ -277,6 +277,29 @@ func TestSleepBesidePoll(t *testing.T) {
 	within(t, in.arrived, "packet that came beside a poll")
 }
 
+// TestForwardMany has packets of another host come one after the other before there is a session with their process.
+// All arrive, in order.
+func TestForwardMany(t *testing.T) {
+	in := newInbox()
+	h, to := open(t, newInbox()), open(t, in)
+	qpn, err := to.QPN()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := &fabric.Source{Remote: netip.MustParseAddr("10.1.1.1"), Local: home}
+	payload := make([]byte, 1024)
+	const count = 800 // which a ring has room for
+	for i := range uint32(count) {
+		h.Forward(from, qpn, binary.BigEndian.AppendUint32(nil, i), payload)
+	}
+	for i := range uint32(count) {
+		within(t, in.arrived, "packet")
+		if got := binary.BigEndian.Uint32(in.packet(int(i)).Header); got != i {
+			t.Fatalf("packet %d comes as number %d", got, i)
+		}
+	}
+}
+
 // TestNumbers has numbers of queue pairs that nobody else has, and that come back late.
 func TestNumbers(t *testing.T) {
 	a, b := open(t, newInbox()), open(t, newInbox())

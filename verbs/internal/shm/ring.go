@@ -83,6 +83,9 @@ func (p *producer) room(n uint64, head *atomic.Uint64) (bool, error) {
 	return p.tail+n-p.seen <= ringSize, nil
 }
 
+// recordSize is how many bytes of a ring a packet takes that has this many.
+func recordSize(length int) uint64 { return uint64(prefix+length+alignment-1) &^ (alignment - 1) }
+
 // put writes a packet. Where a part of the payload can't be read the call panics, and the ring is as it was.
 func (p *producer) put(head *atomic.Uint64, r *route, header []byte, payload [][]byte) error {
 	length := len(header)
@@ -92,7 +95,7 @@ func (p *producer) put(head *atomic.Uint64, r *route, header []byte, payload [][
 	if len(header) > fabric.HeaderMax || length-len(header) > maxPayload {
 		return errTooLong
 	}
-	size := uint64(prefix+length+alignment-1) &^ (alignment - 1)
+	size := recordSize(length)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ok, err := p.room(size, head)

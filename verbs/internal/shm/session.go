@@ -36,7 +36,9 @@ type Session struct {
 	first  uint32 // that by which it is known
 	ready  atomic.Bool
 	down   atomic.Bool
-	early  []early // under the host's mu, until ready
+
+	early     []early // under the host's mu, until ready
+	earlySize uint64  // bytes of a ring
 
 	// Set before ready.
 	conn    *socket.Conn
