@@ -62,6 +62,14 @@ var regions = map[string]string{
 		k++;
 	} while (k < 12u);
 	r += 3u;`,
+	"bits": `
+	for (uint k = 0u; k < (a[i] & 31u); k++) {
+		uint x = r ^ a[(i + k) & 63u];
+		r = r * 3u + uint(bitCount(x)) + (bitfieldReverse(x) >> (k & 7u));
+		if (findLSB(x) == 5 || findMSB(x) == 7)
+			continue;
+		r += uint(findMSB(int(x)) + findLSB(r));
+	}`,
 	"around what is left to kernels": `
 	for (uint k = 0u; k < 6u; k++) {
 		for (uint m = 0u; m < (a[i] & 15u); m++)

@@ -100,6 +100,7 @@ var (
 	vpmaxud      = opcode{1, 2, 0x3f, false}
 	vpmaxsd      = opcode{1, 2, 0x3d, false}
 	vpabsd       = opcode{1, 2, 0x1e, false}
+	vpshufb      = opcode{1, 2, 0x00, false}
 	vpcmpeqd     = opcode{1, 1, 0x76, false}
 	vpcmpgtd     = opcode{1, 1, 0x66, false}
 	vpsllvd      = opcode{1, 2, 0x47, false}

@@ -104,7 +104,7 @@ func TestEncoding(t *testing.T) {
 			for name, o := range map[string]opcode{"vaddpd": vaddpd, "vsubpd": vsubpd, "vdivpd": vdivpd, "vpmuldq": vpmuldq,
 				"vpsubq": vpsubq, "vpsllvq": vpsllvq, "vpsrlvq": vpsrlvq, "vpcmpeqq": vpcmpeqq, "vpcmpgtq": vpcmpgtq,
 				"vpunpckldq": vpunpckldq, "vpunpckhdq": vpunpckhdq, "vmulpd": vmulpd, "vminpd": vminpd, "vmaxpd": vmaxpd,
-				"vfmadd213pd": vfmadd213pd} {
+				"vfmadd213pd": vfmadd213pd, "vpshufb": vpshufb} {
 				s.two(o, dst, 9, b)
 				add("%s ymm%d, ymm9, %s", name, dst, b.text("ymmword", "ymm"))
 			}
