@@ -2,6 +2,7 @@
  * Makes the same calls again and again and prints what each returns, for tests of faults on command:
  *   calls memory N   allocates and exports memory N times, memory types 0 and 2 in turn
  *   calls queue N    submits a fill and waits for it N times, then makes another device and does so once more
+ *   calls named N    allocates memory for buffers that are named "weights 1", "bias 2", "weights 3", …
  *   calls import N   makes a semaphore, exports it and imports it into another, N times
  */
 #include <stdint.h>
@@ -57,6 +58,30 @@ static void memory(int n)
 		if (!r)
 			close(fd);
 		vkFreeMemory(device, m, NULL);
+	}
+}
+
+static void named(int n)
+{
+	PFN_vkSetDebugUtilsObjectNameEXT set_name = (PFN_vkSetDebugUtilsObjectNameEXT)vkGetInstanceProcAddr(instance,
+		"vkSetDebugUtilsObjectNameEXT");
+	for (int i = 1; i <= n; i++) {
+		VkBufferCreateInfo buffer_info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, NULL, 0, 4096,
+			VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+		VkBuffer buffer;
+		vkCreateBuffer(device, &buffer_info, NULL, &buffer);
+		char name[32];
+		snprintf(name, sizeof name, "%s %d", i % 2 ? "weights" : "bias", i);
+		VkDebugUtilsObjectNameInfoEXT name_info = {VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT, NULL,
+			VK_OBJECT_TYPE_BUFFER, (uint64_t)buffer, name};
+		set_name(device, &name_info);
+		VkMemoryDedicatedAllocateInfo to = {VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, NULL, VK_NULL_HANDLE,
+			buffer};
+		VkMemoryAllocateInfo info = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &to, 4096, 2};
+		VkDeviceMemory m = VK_NULL_HANDLE;
+		printf("allocate %d\n", vkAllocateMemory(device, &info, NULL, &m));
+		vkFreeMemory(device, m, NULL);
+		vkDestroyBuffer(device, buffer, NULL);
 	}
 }
 
@@ -160,6 +185,8 @@ int main(int argc, char **argv)
 	int n = atoi(argv[2]);
 	if (!strcmp(argv[1], "memory"))
 		memory(n);
+	if (!strcmp(argv[1], "named"))
+		named(n);
 	if (!strcmp(argv[1], "import"))
 		import(n);
 	if (!strcmp(argv[1], "queue")) {
