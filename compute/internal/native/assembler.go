@@ -32,7 +32,8 @@ const (
 	r15
 )
 
-// address is a place in memory: a constant of the pool, or base + index << shift + displacement; an index of rsp is none.
+// address is a place in memory: a constant of the pool, or base + index << shift + displacement; an index of rsp is
+// none.
 type address struct {
 	base, index  general
 	shift        uint8 // at most 3

@@ -98,8 +98,8 @@ type Region struct{ at uintptr }
 // Ended says whether the region came to its end.
 func (r Region) Ended() bool { return r.at == 0 }
 
-// RunRegion executes a region for n chunks from the first on, as Run does, from where it paused the last time. It pauses
-// when loops have gone round so many times; loop is the one that did.
+// RunRegion executes a region for n chunks from the first on, as Run does, from where it paused the last time. It
+// pauses when loops have gone round so many times; loop is the one that did.
 func (c *Code) RunRegion(run int, mode Mode, file []byte, slots *kernel.Memory, mask unsafe.Pointer, first, n int,
 	rounds uint32, from Region) (rest Region, loop int32) {
 	code := unsafe.Pointer(&c.memory[c.entries[mode][run]])

@@ -26,8 +26,8 @@ const (
 )
 
 // placesOf gives the vectors that hold registers, in the order in which they are taken. The first fixed ones hold what
-// they hold wherever the code is. The last is activeVector. Instructions that need a low vector get a copy of a high one.
-// So what is fixed is in low ones only if others are left.
+// they hold wherever the code is. The last is activeVector. Instructions that need a low vector get a copy of a high
+// one. So what is fixed is in low ones only if others are left.
 func placesOf(count, fixed int) []vector {
 	const most = 6
 	var lows, highs []vector

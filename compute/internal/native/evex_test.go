@@ -35,8 +35,9 @@ func TestEncodingHigh(t *testing.T) {
 			}
 		}
 	}
-	triples := map[string]opcode{"vpmuldq": vpmuldq, "vaddpd": vaddpd, "vsubpd": vsubpd, "vdivpd": vdivpd, "vmulpd": vmulpd,
-		"vminpd": vminpd, "vmaxpd": vmaxpd, "vfmadd213pd": vfmadd213pd, "vpsubq": vpsubq, "vpsllvq": vpsllvq,
+	triples := map[string]opcode{"vpmuldq": vpmuldq, "vaddpd": vaddpd, "vsubpd": vsubpd, "vdivpd": vdivpd,
+		"vmulpd": vmulpd, "vminpd": vminpd, "vmaxpd": vmaxpd, "vfmadd213pd": vfmadd213pd, "vpsubq": vpsubq,
+		"vpsllvq": vpsllvq,
 		"vpsrlvq": vpsrlvq, "vpunpckldq": vpunpckldq, "vpunpckhdq": vpunpckhdq, "vpermps": vpermps}
 	for name, o := range two {
 		if other, ok := names[name]; ok {

@@ -33,8 +33,8 @@ const (
 )
 
 // Inst is an instruction of a run. Loads and stores are of 8, 16 and 32 bits. Op and the operands are
-// as in package kernel, or Shuffle and its like. Loads and stores access slot Slot at A + Base + Immediate, where Base is
-// none or uniform. Those of private memory access element A of Immediate registers, Apart bytes from each other, of
+// as in package kernel, or Shuffle and its like. Loads and stores access slot Slot at A + Base + Immediate, where Base
+// is none or uniform. Those of private memory access element A of Immediate registers, Apart bytes from each other, of
 // which C is the first; no other instruction of the run may have these as operands.
 type Inst struct {
 	Op                 kernel.Op

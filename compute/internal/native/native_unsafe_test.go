@@ -183,8 +183,9 @@ func narrow(op kernel.Op, bytes int) kernel.Op {
 
 // randomRun is a run whose loads and stores find what their pattern says: register 0 is linear, its lanes so many words
 // apart, and others become so, 1 is the same in each chunk, 2 and 3 anything, and the last is a mask. If straight, all
-// accesses are linear, and none is of what another chunk stores: in which order chunks do that is not said. small is the
-// load of 8 or 16 bits for which the lanes of the linear registers are one after the other; it is 0 where they are words.
+// accesses are linear, and none is of what another chunk stores: in which order chunks do that is not said. small is
+// the load of 8 or 16 bits for which the lanes of the linear registers are one after the other; it is 0 where they are
+// words.
 func randomRun(r *rand.Rand, some []kernel.Op, size int, straight bool, words uint8, small kernel.Op) []Inst {
 	var once, each []Inst
 	linear := []Register{varying(0)}

@@ -59,8 +59,8 @@ func TestShuffles(t *testing.T) {
 				want = lanes(varying(1))[start+from]
 			}
 			if got := lanes(varying(2))[i]; got != want || lanes(varying(3))[i] != 2*want {
-				t.Fatalf("operation %d in subgroups of %d: lane %d got %#x, not that of %d, %#x", slices.Index(ops, op), size, i, got, from,
-					want)
+				t.Fatalf("operation %d in subgroups of %d: lane %d got %#x, not that of %d, %#x", slices.Index(ops, op), size, i,
+					got, from, want)
 			}
 		}
 	}

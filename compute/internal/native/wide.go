@@ -49,8 +49,8 @@ func (c *compiler) expand(run []Inst) []Inst {
 	return list
 }
 
-// appendHalves appends the instructions for the lower and the upper lanes. Where the result has 32 bits, the first leaves
-// its lanes for the second to put them together.
+// appendHalves appends the instructions for the lower and the upper lanes. Where the result has 32 bits, the first
+// leaves its lanes for the second to put them together.
 func (c *compiler) appendHalves(list []Inst, in *Inst) []Inst {
 	if !in.isWide() {
 		return append(list, *in)

@@ -37,7 +37,8 @@ func TestChosenBuffers(t *testing.T) {
 		}
 		value, length := a.Varying(32), a.Varying(32)
 		at := a.Op(kernel.ShlI32, index, a.Constant(2))
-		a.Emit(program.Inst{Code: program.Access, Dynamic: true, Op: kernel.Load32, C: chosen, Dst: value, A: at, Immediate: 4})
+		a.Emit(program.Inst{Code: program.Access, Dynamic: true, Op: kernel.Load32, C: chosen, Dst: value, A: at,
+			Immediate: 4})
 		a.Emit(program.Inst{Code: program.ArrayLength, Dynamic: true, C: chosen, Dst: length, Immediate: 4, Stride: 8})
 		a.Emit(program.Inst{Code: program.Access, Dynamic: true, Op: kernel.AtomicAddI32, C: chosen, B: a.Constant(1)})
 		a.Emit(program.Inst{Code: program.Access, Op: kernel.Store32, Index: out, A: at, B: value})
@@ -111,7 +112,8 @@ func TestPhysicalMemory(t *testing.T) {
 		value, one := a.Varying(32), a.Uniform(32)
 		a.Emit(program.Inst{Code: program.AccessPhysical, Op: kernel.LoadPhysical32, Dst: value, A: addresses, Immediate: 4})
 		a.Emit(program.Inst{Code: program.AccessPhysical, Op: kernel.LoadPhysical32, Dst: one, A: base, Immediate: 12})
-		a.Emit(program.Inst{Code: program.AccessPhysical, Op: kernel.StorePhysical32, A: addresses, B: index, Immediate: 8 + 4*15})
+		a.Emit(program.Inst{Code: program.AccessPhysical, Op: kernel.StorePhysical32, A: addresses, B: index,
+			Immediate: 8 + 4*15})
 		a.Emit(program.Inst{Code: program.AccessPhysical, Op: kernel.AtomicAddI32, A: addresses, B: a.Constant(5)})
 		at := a.Op(kernel.ShlI32, index, a.Constant(2))
 		a.Store(out, at, a.Op(kernel.AddI32, value, one))
@@ -156,11 +158,12 @@ func TestPrivateArray(t *testing.T) {
 	}
 	for i := range uint32(3) { // each lane has 10*lane+i
 		value := a.Op(kernel.AddI32, a.Op(kernel.MulI32, index, a.Constant(10)), a.Constant(i))
-		a.Emit(program.Inst{Code: program.AccessPrivate, Op: kernel.StorePrivate32, A: a.Constant(i), B: value, C: array, Immediate: 3})
+		a.Emit(program.Inst{Code: program.AccessPrivate, Op: kernel.StorePrivate32, A: a.Constant(i), B: value, C: array,
+			Immediate: 3})
 	}
 	value := a.Varying(32)
-	a.Emit(program.Inst{Code: program.AccessPrivate, Op: kernel.LoadPrivate32, A: a.Op(kernel.RemU32, index, a.Constant(4)), Dst: value,
-		C: array, Immediate: 3})
+	a.Emit(program.Inst{Code: program.AccessPrivate, Op: kernel.LoadPrivate32,
+		A: a.Op(kernel.RemU32, index, a.Constant(4)), Dst: value, C: array, Immediate: 3})
 	a.Store(out, a.Op(kernel.ShlI32, index, a.Constant(2)), value)
 	words := make([]uint32, 12)
 	p := ended(a)
@@ -192,7 +195,8 @@ func TestFaults(t *testing.T) {
 	for _, op := range []kernel.Op{kernel.Load32, kernel.Store32, kernel.AtomicAddI32} {
 		a := vmtest.Assemble([3]uint32{64, 1, 1})
 		at := a.Op(kernel.ShlI32, a.Builtin(spirv.BuiltInLocalInvocationIndex, 0, false), a.Constant(2))
-		a.Emit(program.Inst{Code: program.Access, Op: op, Index: a.Slot(program.Slot{Kind: program.SlotBuffer}), A: at, B: at, Dst: a.Varying(32)})
+		a.Emit(program.Inst{Code: program.Access, Op: op, Index: a.Slot(program.Slot{Kind: program.SlotBuffer}), A: at, B: at,
+			Dst: a.Varying(32)})
 		p := ended(a)
 		for _, groups := range []uint32{1, 1000} {
 			err := p.Run(dispatch([3]uint32{groups, 1, 1}, unmapped{}))
@@ -231,7 +235,8 @@ func TestPhysicalCopies(t *testing.T) {
 			address := func(base uint64) program.Register {
 				start, wide, sum := a.Uniform(64), a.Varying(64), a.Varying(64)
 				a.Constants = append(a.Constants, program.Constant{Register: start, Bits: base})
-				a.Emit(program.Inst{Code: program.Kernel, Op: kernel.ZextI32I64, Dst: wide, A: a.Op(kernel.MulI32, id, a.Constant(width))})
+				a.Emit(program.Inst{Code: program.Kernel, Op: kernel.ZextI32I64, Dst: wide,
+					A: a.Op(kernel.MulI32, id, a.Constant(width))})
 				a.Emit(program.Inst{Code: program.Kernel, Op: kernel.AddI64, Dst: sum, A: wide, B: start})
 				return sum
 			}
@@ -241,7 +246,8 @@ func TestPhysicalCopies(t *testing.T) {
 			value := a.Varying(32 * max(1, width/4))
 			if odd {
 				mask := a.Varying(32)
-				a.Emit(program.Inst{Code: program.Split, A: a.Op(kernel.EqI32, a.Op(kernel.AndI32, id, a.Constant(1)), a.Constant(1)), Dst: mask})
+				a.Emit(program.Inst{Code: program.Split,
+					A: a.Op(kernel.EqI32, a.Op(kernel.AndI32, id, a.Constant(1)), a.Constant(1)), Dst: mask})
 				a.Flow(program.Inst{Code: program.Enter, Dst: mask}, "end")
 			}
 			a.Emit(program.Inst{Code: program.AccessPhysical, Op: ops[0], Dst: value, A: source, Immediate: 16})

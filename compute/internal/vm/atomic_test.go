@@ -15,7 +15,8 @@ import (
 func histogram(shared bool) *machine {
 	a := vmtest.Assemble([3]uint32{256, 1, 1})
 	a.Shared, a.ZeroShared = 1024, shared
-	counts, in := a.Slot(program.Slot{Kind: program.SlotBuffer}), a.Slot(program.Slot{Kind: program.SlotBuffer, Binding: 1})
+	counts, in := a.Slot(program.Slot{Kind: program.SlotBuffer}),
+		a.Slot(program.Slot{Kind: program.SlotBuffer, Binding: 1})
 	local := a.Slot(program.Slot{Kind: program.SlotShared})
 	two, one := a.Constant(2), a.Constant(1)
 	value := a.Load(in, a.Op(kernel.ShlI32, a.GlobalID(0), two), 0)
@@ -55,7 +56,8 @@ func TestAdditionsAreSeen(t *testing.T) {
 		a := vmtest.Assemble([3]uint32{8, 1, 1})
 		index := a.Builtin(spirv.BuiltInLocalInvocationIndex, 0, false)
 		at := a.Op(kernel.ShlI32, index, a.Constant(2))
-		counts, seen, out := a.Slot(program.Slot{Kind: program.SlotBuffer}), a.Slot(program.Slot{Kind: program.SlotBuffer, Binding: binding}),
+		counts, seen, out := a.Slot(program.Slot{Kind: program.SlotBuffer}),
+			a.Slot(program.Slot{Kind: program.SlotBuffer, Binding: binding}),
 			a.Slot(program.Slot{Kind: program.SlotBuffer, Binding: 2})
 		add := func() {
 			a.Emit(program.Inst{Code: program.Access, Op: kernel.AtomicAddI32, Index: counts, A: at, B: index, Immediate: 32})
@@ -64,8 +66,8 @@ func TestAdditionsAreSeen(t *testing.T) {
 		loaded := a.Load(seen, at, 32)
 		add()
 		old := a.Varying(32)
-		a.Emit(program.Inst{Code: program.Access, Op: kernel.AtomicExchange32, Index: counts, A: at, B: a.Constant(5), Dst: old,
-			Immediate: 32})
+		a.Emit(program.Inst{Code: program.Access, Op: kernel.AtomicExchange32, Index: counts, A: at, B: a.Constant(5),
+			Dst: old, Immediate: 32})
 		add()
 		a.Store(out, at, a.Op(kernel.AddI32, a.Op(kernel.MulI32, loaded, a.Constant(100)), old))
 		memory, got := make([]uint32, 16), make([]uint32, 8)

@@ -115,7 +115,7 @@ type step struct {
 	first   *[kernel.Width]uint32 // of actPrefix: the first lanes, each one more than the one before
 	target  int32                 // of a jump, or behind a run
 	index   int32                 // of the instruction
-	to      int32                 // the mask of Dst, an index of worker.pending; of actNative and actRegion the number of its run
+	to      int32                 // the mask of Dst, an index of worker.pending; of actNative and actRegion its run
 	other   int32                 // of Split: the mask of B
 	invert  bool                  // of actNarrow: it goes on where the condition is not true; to is that mask then, too
 	near    kernel.Func           // of a physical access the kernel for 32-bit offsets

@@ -51,14 +51,15 @@ func TestImageReadsAndWritesOfActiveLanes(t *testing.T) {
 	result := a.Varyings(4)
 	value := a.Op(kernel.AddI32, id, a.Constant(1000))
 	a.Emit(program.Inst{Code: program.Assign, Dst: result[0], A: a.Constant(7)})
-	a.Emit(program.Inst{Code: program.Split, A: a.Op(kernel.EqI32, a.Op(kernel.AndI32, id, a.Constant(1)), a.Constant(1)), Dst: odd,
-		B: rest})
+	a.Emit(program.Inst{Code: program.Split, A: a.Op(kernel.EqI32, a.Op(kernel.AndI32, id, a.Constant(1)), a.Constant(1)),
+		Dst: odd, B: rest})
 	a.Flow(program.Inst{Code: program.Enter, Dst: odd}, "rest")
 	// element id % 3, of which the last does not exist
 	chosen := program.Element{Resource: viewsResource, Register: a.Op(kernel.RemU32, id, a.Constant(3))}
 	a.Image(program.ImageOp{Op: spirv.OpImageWrite, Image: chosen, Sampler: noSampler, Coordinate: []program.Register{id},
 		Texel: []program.Register{value}})
-	a.Image(program.ImageOp{Op: spirv.OpImageRead, Image: chosen, Sampler: noSampler, Coordinate: []program.Register{id}, Dst: result})
+	a.Image(program.ImageOp{Op: spirv.OpImageRead, Image: chosen, Sampler: noSampler, Coordinate: []program.Register{id},
+		Dst: result})
 	a.Emit(program.Inst{Code: program.Leave, Dst: end})
 	a.Label("rest")
 	a.Flow(program.Inst{Code: program.Enter, Dst: rest}, "end")
@@ -200,15 +201,16 @@ func TestImageSamples(t *testing.T) {
 				Offset: []program.Register{a.Constant(1), a.Constant(math.MaxUint32)}}
 		}, [4]float32{12, 0, 0, 1}},
 		{"gradients", func(a *vmtest.Assembly) program.ImageOp {
-			return program.ImageOp{Op: spirv.OpImageSampleExplicitLod, Coordinate: f(a, 0.3, 0.6), GradX: f(a, 1, 1), GradY: f(a, 1, 1)}
+			return program.ImageOp{Op: spirv.OpImageSampleExplicitLod, Coordinate: f(a, 0.3, 0.6), GradX: f(a, 1, 1),
+				GradY: f(a, 1, 1)}
 		}, [4]float32{21, 0, 0, 1}},
 		{"projective", func(a *vmtest.Assembly) program.ImageOp {
 			return program.ImageOp{Op: spirv.OpImageSampleProjExplicitLod, Coordinate: f(a, 0.6, 1.2, 2), Lod: a.Float(0),
 				Projective: true}
 		}, [4]float32{21, 0, 0, 1}},
 		{"comparison", func(a *vmtest.Assembly) program.ImageOp {
-			return program.ImageOp{Op: spirv.OpImageSampleDrefExplicitLod, Sampler: program.Element{Constant: 1}, Coordinate: f(a, 0.3, 0.6),
-				Lod: a.Float(0), Dref: a.Float(20.5)}
+			return program.ImageOp{Op: spirv.OpImageSampleDrefExplicitLod, Sampler: program.Element{Constant: 1},
+				Coordinate: f(a, 0.3, 0.6), Lod: a.Float(0), Dref: a.Float(20.5)}
 		}, [4]float32{1}},
 		{"projective comparison", func(a *vmtest.Assembly) program.ImageOp {
 			return program.ImageOp{Op: spirv.OpImageSampleProjDrefExplicitLod, Sampler: program.Element{Constant: 1},
@@ -225,12 +227,13 @@ func TestImageSamples(t *testing.T) {
 				Offsets: [4][2]int32{{1, 0}, {0, 1}, {-1, 0}, {0, -1}}, HasOffsets: true}
 		}, [4]float32{12, 21, 10, 1}},
 		{"gather with comparison", func(a *vmtest.Assembly) program.ImageOp {
-			return program.ImageOp{Op: spirv.OpImageDrefGather, Sampler: program.Element{Constant: 1}, Coordinate: f(a, 0.5, 0.5),
-				Dref: a.Float(11.5)}
+			return program.ImageOp{Op: spirv.OpImageDrefGather, Sampler: program.Element{Constant: 1},
+				Coordinate: f(a, 0.5, 0.5), Dref: a.Float(11.5)}
 		}, [4]float32{1, 1, 1, 0}},
 		{"fetch with an offset", func(a *vmtest.Assembly) program.ImageOp {
-			return program.ImageOp{Op: spirv.OpImageFetch, Sampler: noSampler, Coordinate: []program.Register{a.Constant(2), a.Constant(1)},
-				Lod: a.Constant(0), Offset: []program.Register{a.Constant(1), a.Constant(1)}}
+			return program.ImageOp{Op: spirv.OpImageFetch, Sampler: noSampler,
+				Coordinate: []program.Register{a.Constant(2), a.Constant(1)}, Lod: a.Constant(0),
+				Offset: []program.Register{a.Constant(1), a.Constant(1)}}
 		}, [4]float32{23, 0, 0, 1}},
 	} {
 		for _, uniform := range []bool{false, true} {

@@ -288,8 +288,8 @@ var nativeShuffles = map[spirv.Op]kernel.Op{
 	spirv.OpGroupNonUniformQuadBroadcast: native.QuadBroadcast, spirv.OpGroupNonUniformQuadSwap: native.QuadSwap,
 }
 
-// wholeReads is what a run reads in other chunks than the one under way. A run doesn't write it: its code is done with a
-// chunk before it begins the next.
+// wholeReads is what a run reads in other chunks than the one under way. A run doesn't write it: its code is done with
+// a chunk before it begins the next.
 type wholeReads struct{ written, read map[native.Register]bool }
 
 // allow says whether a run may go on with an instruction, and notes it.

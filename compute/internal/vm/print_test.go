@@ -65,7 +65,8 @@ func TestPrintOfLanes(t *testing.T) {
 	odd := a.Varying(32)
 	a.Prints = []program.Print{{Format: "lane %d of %v2u", Args: []program.Register{index, a.Constant(20), index},
 		Types: []*spirv.Type{typeInt, {Kind: spirv.TypeVector, Elem: typeUint, Count: 2}}}}
-	a.Emit(program.Inst{Code: program.Split, A: a.Op(kernel.EqI32, a.Op(kernel.AndI32, index, a.Constant(5)), a.Constant(5)), Dst: odd})
+	a.Emit(program.Inst{Code: program.Split,
+		A: a.Op(kernel.EqI32, a.Op(kernel.AndI32, index, a.Constant(5)), a.Constant(5)), Dst: odd})
 	a.Flow(program.Inst{Code: program.Enter, Dst: odd}, "end")
 	a.Emit(program.Inst{Code: program.CallPrint})
 	a.Label("end")

@@ -321,9 +321,10 @@ func TestUniformMulAddSat(t *testing.T) {
 		{1 << 16, 1<<16 - 1, 1<<16 - 1},
 		{5, 1 << 62, 0}, {0, 1 << 62, 9}, {1 << 31, 1 << 33, 3}} {
 		dst := a.Uniform(32)
-		a.Emit(program.Inst{Code: program.Kernel, Op: kernel.MulAddSat, Dst: dst, A: a.Constant(uint32(c[0])), B: a.Constant(uint32(c[2])),
-			Immediate: c[1]})
-		a.Emit(program.Inst{Code: program.Access, Op: kernel.Store32, Index: out, A: a.Constant(uint32(4 * len(want))), B: dst})
+		a.Emit(program.Inst{Code: program.Kernel, Op: kernel.MulAddSat, Dst: dst, A: a.Constant(uint32(c[0])),
+			B: a.Constant(uint32(c[2])), Immediate: c[1]})
+		a.Emit(program.Inst{Code: program.Access, Op: kernel.Store32, Index: out, A: a.Constant(uint32(4 * len(want))),
+			B: dst})
 		sum := new(big.Int).Mul(new(big.Int).SetUint64(c[0]), new(big.Int).SetUint64(c[1]))
 		if sum.Add(sum, new(big.Int).SetUint64(c[2])); sum.BitLen() > 32 {
 			sum.SetUint64(1<<32 - 1)

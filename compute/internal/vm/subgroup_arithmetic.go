@@ -116,8 +116,8 @@ var combineKernels = [...][2]kernel.Op{
 
 const firstArithmetic = spirv.OpGroupNonUniformIAdd
 
-// combineKernel is the operation on vectors for an arithmetic instruction on values of a type, or 0. Integers of 8 and 16
-// bits have none: their lanes hold nothing above their bits.
+// combineKernel is the operation on vectors for an arithmetic instruction on values of a type, or 0. Integers of 8 and
+// 16 bits have none: their lanes hold nothing above their bits.
 func combineKernel(op spirv.Op, t *spirv.Type) kernel.Op {
 	switch k := combineKernels[op-firstArithmetic]; {
 	case t != nil && t.Kind == spirv.TypeInt && t.Width < 32:

@@ -56,9 +56,10 @@ func subgroupCases() []subgroupCase {
 		active []bool) uint64 {
 		return func(_, _ int, values []uint64, active []bool) uint64 { return truth(f(values, active)) }
 	}
-	add("Elect", program.SubgroupOp{Op: spirv.OpGroupNonUniformElect}, func(lane, _ int, _ []uint64, active []bool) uint64 {
-		return truth(lane == firstActive(active))
-	})
+	add("Elect", program.SubgroupOp{Op: spirv.OpGroupNonUniformElect},
+		func(lane, _ int, _ []uint64, active []bool) uint64 {
+			return truth(lane == firstActive(active))
+		})
 	add("All", program.SubgroupOp{Op: spirv.OpGroupNonUniformAll, Type: typeBool},
 		truthOf(func(values []uint64, active []bool) bool {
 			return fold(func(a, b uint64) uint64 { return a & b }, 1<<32-1, values, active, 0, len(values)) != 0
@@ -155,14 +156,14 @@ func subgroupCases() []subgroupCase {
 			func(_, size int, values []uint64, active []bool) uint64 {
 				return fold(c.f, c.identity, values, active, 0, size)
 			})
-		add(name+" inclusive", program.SubgroupOp{Op: c.op, Type: c.t, Combines: true, Operation: spirv.GroupOperationInclusiveScan},
-			func(lane, _ int, values []uint64, active []bool) uint64 {
-				return fold(c.f, c.identity, values, active, 0, lane+1)
-			})
-		add(name+" exclusive", program.SubgroupOp{Op: c.op, Type: c.t, Combines: true, Operation: spirv.GroupOperationExclusiveScan},
-			func(lane, _ int, values []uint64, active []bool) uint64 {
-				return fold(c.f, c.identity, values, active, 0, lane)
-			})
+		add(name+" inclusive", program.SubgroupOp{Op: c.op, Type: c.t, Combines: true,
+			Operation: spirv.GroupOperationInclusiveScan}, func(lane, _ int, values []uint64, active []bool) uint64 {
+			return fold(c.f, c.identity, values, active, 0, lane+1)
+		})
+		add(name+" exclusive", program.SubgroupOp{Op: c.op, Type: c.t, Combines: true,
+			Operation: spirv.GroupOperationExclusiveScan}, func(lane, _ int, values []uint64, active []bool) uint64 {
+			return fold(c.f, c.identity, values, active, 0, lane)
+		})
 		add(name+" clustered", program.SubgroupOp{Op: c.op, Type: c.t, Combines: true, Cluster: 2,
 			Operation: spirv.GroupOperationClusteredReduce},
 			func(lane, _ int, values []uint64, active []bool) uint64 {
@@ -183,7 +184,8 @@ func TestSubgroups(t *testing.T) {
 				a.SubgroupSize = uint32(size)
 				index := a.Builtin(spirv.BuiltInLocalInvocationIndex, 0, false)
 				out := a.Slot(program.Slot{Kind: program.SlotBuffer})
-				value := a.Load(a.Slot(program.Slot{Kind: program.SlotBuffer, Binding: 1}), a.Op(kernel.ShlI32, index, a.Constant(2)), 0)
+				value := a.Load(a.Slot(program.Slot{Kind: program.SlotBuffer, Binding: 1}),
+					a.Op(kernel.ShlI32, index, a.Constant(2)), 0)
 				op := c.op
 				op.Value, op.Arg, op.Dst = []program.Register{value}, a.Constant(3), []program.Register{a.Varying(32)}
 				a.Subgroups = []program.SubgroupOp{op}
