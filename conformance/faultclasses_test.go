@@ -106,7 +106,7 @@ func TestFaultClasses(t *testing.T) {
 		{"completion status", "rdma.atomic=IBV_WC_REM_OP_ERR@2", "peer", 3, peer("0 11 0", fine, fine, fine),
 			"(call 2 of rdma.atomic)"},
 		{"completion status by probability", "rdma.atomic=IBV_WC_REM_OP_ERR@p0.4", "peer", 40, nil, ""},
-		{"delay of a peer", "rdma.write=delay:50ms@3", "peer", 3, peer("0 0 0", fine, fine, fine), 
+		{"delay of a peer", "rdma.write=delay:50ms@3", "peer", 3, peer("0 0 0", fine, fine, fine),
 			"(call 3 of rdma.write)"},
 	} {
 		t.Run(row.class, func(t *testing.T) {
