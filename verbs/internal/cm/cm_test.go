@@ -330,6 +330,60 @@ func TestAbandoned(t *testing.T) {
 	want(t, p.s, ibv.RDMA_CM_EVENT_DISCONNECTED)
 }
 
+// silent has all messages get lost from now on.
+func (w *world) silent() {
+	w.mu.Lock()
+	w.lose = 2
+	w.mu.Unlock()
+}
+
+// hurry leaves one try to a message that nobody answers.
+func (id *ID) hurry() {
+	defer id.lock()()
+	id.tries = maxRetries - 1
+}
+
+// TestNoAnswer has a request, an answer and a farewell get lost each time.
+func TestNoAnswer(t *testing.T) {
+	const timedOut = -int(unix.ETIMEDOUT)
+	for _, space := range []ibv.PortSpace{ibv.RDMA_PS_TCP, ibv.RDMA_PS_UDP} {
+		w := newWorld(0)
+		p := newPair(t, w, space)
+		w.silent()
+		do(t, p.active.Connect(Parameters{}))
+		p.active.hurry()
+		if e := want(t, p.c, ibv.RDMA_CM_EVENT_UNREACHABLE); e.Status != timedOut {
+			t.Errorf("port space %#x: %+v", space, e)
+		}
+		w.mu.Lock()
+		if n := len(p.client.sent); n < 2 {
+			t.Errorf("port space %#x: the request was sent %d times", space, n)
+		}
+		w.mu.Unlock()
+	}
+	w := newWorld(0)
+	p := newPair(t, w, ibv.RDMA_PS_TCP)
+	do(t, p.active.Connect(Parameters{}))
+	passive := want(t, p.s, ibv.RDMA_CM_EVENT_CONNECT_REQUEST).ID
+	w.silent()
+	do(t, passive.Accept(&Parameters{}))
+	passive.hurry()
+	if e := want(t, p.s, ibv.RDMA_CM_EVENT_CONNECT_ERROR); e.Status != timedOut {
+		t.Errorf("%+v", e)
+	}
+	w = newWorld(0)
+	p = newPair(t, w, ibv.RDMA_PS_TCP)
+	do(t, p.active.Connect(Parameters{}))
+	do(t, want(t, p.s, ibv.RDMA_CM_EVENT_CONNECT_REQUEST).ID.Accept(&Parameters{}))
+	want(t, p.c, ibv.RDMA_CM_EVENT_CONNECT_RESPONSE)
+	do(t, p.active.Accept(nil))
+	want(t, p.s, ibv.RDMA_CM_EVENT_ESTABLISHED)
+	w.silent()
+	do(t, p.active.Disconnect())
+	p.active.hurry()
+	want(t, p.c, ibv.RDMA_CM_EVENT_DISCONNECTED)
+}
+
 func (c *Channel) list() []*Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
