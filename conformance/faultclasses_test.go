@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"fmt"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"farside/conformance/vulkan"
 	"farside/rdmasim"
 )
 
@@ -142,5 +144,31 @@ func TestFaultClasses(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestChosenFaultSeed: a plan without a seed gets one, the log says which, and with it the same calls fail again.
+func TestChosenFaultSeed(t *testing.T) {
+	program := compileSweep(t, "calls")
+	run := func(plan string) (out, log string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, "memory", "100")
+		cmd.Env = append(vulkan.DriverEnv(farsideManifest()), "FARSIDE_FAULTS="+plan, "FARSIDE_LOG=info")
+		var errors strings.Builder
+		cmd.Stderr = &errors
+		text, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v\n%s\n%s", err, text, &errors)
+		}
+		return string(text), errors.String()
+	}
+	const plan = "vkAllocateMemory=VK_ERROR_OUT_OF_DEVICE_MEMORY@p0.3"
+	first, log := run(plan)
+	seed := regexp.MustCompile(`msg="faults on command: ` + plan + `; seed=(\d+)"`).FindStringSubmatch(log)
+	if seed == nil || !strings.Contains(first, "allocate -2") {
+		t.Fatalf("no seed, or no fault:\n%s\n%s", log, first)
+	}
+	if again, _ := run(plan + "; seed=" + seed[1]); again != first {
+		t.Errorf("seed %s (-first +again):\n%s", seed[1], cmp.Diff(first, again))
 	}
 }
