@@ -27,7 +27,7 @@ var ErrSetting = errors.New("wrong environment")
 type Settings struct {
 	Log              slog.Level    // what goes to standard error: this level and above
 	Profile          string        // name or path of a profile; "": the driver's own device
-	Watchdog         time.Duration // how long a dispatch may take; 0: for ever
+	Watchdog         time.Duration // how long a dispatch may go without progress; 0: for ever
 	Kernels          Kernels
 	HeapDevice       uint64 // bytes; 0: a share of the machine's memory
 	HeapHost         uint64 // bytes; 0: a share of the machine's memory

@@ -26,7 +26,8 @@ var Table = []Variable{
 			"A file is the JSON or the text of vulkaninfo, a report of gpuinfo.org, or a TOML file based on one of these. "+
 			"See [profiles.md](profiles.md) and `farside profile`."),
 	row(Watchdog, duration, 30*time.Second, func(s *Settings) *time.Duration { return &s.Watchdog },
-		"`30s`", "How long a dispatch may run. After that the device is lost, and a message names the shader and its loop."),
+		"`30s`", "How long a dispatch may run in which no workgroup ends, or whose pace says that it would take 20 times as "+
+			"long. After that the device is lost, and a message names the shader and its loop."),
 	row("FARSIDE_KERNELS", kernels, KernelsBest, func(s *Settings) *Kernels { return &s.Kernels },
 		"machine code and the fastest kernels that the processor has",
 		"How shaders run: `go` is plain Go, `avx2` is vector kernels without machine code that is made for the shader. "+

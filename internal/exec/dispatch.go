@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"farside/compute"
 	"farside/internal/command"
@@ -58,7 +57,7 @@ type bindings struct {
 	ranges atomic.Pointer[[]Range] // by address; never changed, but replaced
 
 	dispatch compute.Dispatch
-	deadline time.Time
+	watchdog watchdog
 }
 
 // Range is memory that shaders reach by device addresses.
@@ -95,8 +94,8 @@ func (b *bindings) ready(r *replay) {
 	b.replay = r
 	b.dispatch.Bindings = b
 	b.dispatch.PushConstants = b.constants[:]
-	b.dispatch.Stop = func() bool {
-		return r.device.stopped() || r.device.Watchdog > 0 && time.Now().After(b.deadline)
+	b.dispatch.Stop = func(ended uint64) bool {
+		return r.device.stopped() || r.device.Watchdog > 0 && b.watchdog.barks(r.device.Watchdog, ended)
 	}
 	b.dispatch.Clock = Now
 	b.dispatch.Print = r.device.Print
@@ -286,7 +285,7 @@ func (r *replay) execute(base, groups [3]uint32, rules dispatchRules) error {
 		return nil
 	}
 	if r.device.Watchdog > 0 {
-		b.deadline = time.Now().Add(r.device.Watchdog)
+		b.watchdog.begin(groups)
 	}
 	b.dispatch.Base, b.dispatch.Groups = base, groups
 	switch err := p.Program.Run(&b.dispatch); {

@@ -67,7 +67,7 @@ type Device struct {
 	// Shuffle returns a random number below n, by which commands that nothing orders are put in another order; nil: they
 	// are not. It is for queues that have a Delay, and are not of a device group.
 	Shuffle func(n int) int
-	// Watchdog is how long a dispatch may take; 0 is forever.
+	// Watchdog is how long a dispatch may take in which no workgroup ends (watchdog); 0 is forever.
 	Watchdog time.Duration
 	// Fault, unless it is nil, is called before a submission, and before each command: it may take its time, and the
 	// device is lost where it returns an error. Point is submit, command, and then dispatch or copy where the command

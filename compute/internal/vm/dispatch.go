@@ -24,7 +24,9 @@ type Environment struct {
 	Bindings      Bindings
 	Print         func(string)  // messages of debugPrintf; nil: dropped
 	Clock         func() uint64 // the clock of the device, in its ticks: what OpReadClockKHR reads; nil: 0
-	Stop          func() bool   // asked now and then; true ends the execution with ErrStopped
+	// Stop is asked now and then, with how many batches (workgroups of a dispatch) have ended so far, or a few less. The
+	// answer true ends the execution with ErrStopped.
+	Stop func(ended uint64) bool
 }
 
 // Dispatch is one dispatch of a compute shader.

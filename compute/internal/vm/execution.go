@@ -23,7 +23,8 @@ type execution struct {
 	*Environment
 	slots   []kernel.Memory // of the program's slots; those of shared memory are the driver's
 	stopped atomic.Bool
-	stream  bool // what it writes goes past the caches
+	ended   atomic.Uint64 // batches that have come to their end, as far as workers have said so
+	stream  bool          // what it writes goes past the caches
 
 	mu       sync.Mutex // of what follows, and of Print
 	err      error
@@ -35,6 +36,7 @@ type execution struct {
 func (x *execution) begin(e *Engine, p *program.Program, v *Environment) {
 	x.engine, x.program, x.Environment = e, p, v
 	x.stopped.Store(false)
+	x.ended.Store(0)
 	x.err, x.inLoop, x.stopping = nil, false, false
 	x.resolve()
 }

@@ -54,6 +54,7 @@ func (w *walker) groups(from, to uint64) bool {
 		} else if !w.execute() {
 			return false
 		}
+		w.ended += uint64(n)
 		if w.tick(int(n), -1) {
 			return false
 		}

@@ -191,7 +191,7 @@ func TestStop(t *testing.T) {
 	p := endless()
 	for _, groups := range []uint32{1, 100} {
 		var asked atomic.Int32
-		stop := func() bool { return asked.Add(1) > 10 }
+		stop := func(uint64) bool { return asked.Add(1) > 10 }
 		err := p.Run(&Dispatch{Groups: [3]uint32{groups, 1, 1},
 			Environment: Environment{Bindings: vmtest.Buffers{}, Stop: stop}})
 		if !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), `"main"`) ||
@@ -203,7 +203,7 @@ func TestStop(t *testing.T) {
 	start := time.Now()
 	err := ended(vmtest.Assemble([3]uint32{1, 1, 1})).Run(&Dispatch{
 		Groups:      [3]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1},
-		Environment: Environment{Stop: func() bool { return time.Since(start) > 20*time.Millisecond }}})
+		Environment: Environment{Stop: func(uint64) bool { return time.Since(start) > 20*time.Millisecond }}})
 	if !errors.Is(err, ErrStopped) {
 		t.Errorf("the error is %v", err)
 	}

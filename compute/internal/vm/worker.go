@@ -12,7 +12,7 @@ import (
 // begin prepares the worker for an execution.
 func (w *worker) begin(x *execution) {
 	w.run = x
-	w.ticks = ticks
+	w.ticks, w.ended = ticks, 0
 	copy(w.slots, x.slots)
 	clear(w.images)
 	w.native = w.engine.native
@@ -86,7 +86,9 @@ func (w *worker) tick(n int, loop int32) bool {
 	if w.ticks <= 0 {
 		w.ticks = ticks
 		w.flush() // somebody may wait for them in a loop
-		if stop := w.run.Stop; stop != nil && stop() {
+		ended := w.run.ended.Add(w.ended)
+		w.ended = 0
+		if stop := w.run.Stop; stop != nil && stop(ended) {
 			w.run.stop(loop)
 			return true
 		}

@@ -39,7 +39,8 @@ type worker struct {
 	start   span            // of the execution mask at the start of a batch
 	initial kernel.Register // that mask
 	ones    kernel.Register
-	ticks   int // until Stop is asked
+	ticks   int    // until Stop is asked
+	ended   uint64 // batches that it has brought to their end since it was asked
 	fence   atomic.Uint32
 
 	effects effects
