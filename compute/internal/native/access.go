@@ -1,10 +1,12 @@
 package native
 
-// size is how far behind the first lane's offset a chunk of an access reaches, where there is a distance.
+// size is how far behind the first lane's offset a chunk of an access reaches; behind each lane's, without a distance.
 func (in *Inst) size() uint64 {
 	switch {
 	case in.Pattern == Same:
 		return uint64(in.unit())
+	case in.Pattern == Any:
+		return 4 // the word in which a lane's value begins
 	case in.unit() < 4 && in.close():
 		return 8 * uint64(in.unit())
 	}
@@ -20,9 +22,17 @@ func (c *compiler) load(in *Inst) {
 		c.loadWords(c.result(), from, in.words())
 		return
 	}
-	slow, back := c.label(), c.label()
 	offsets := c.offsets(in)
 	dst := c.result() // which may be the same vector: the offsets are read before it is written
+	if in.Pattern == Any && c.gathers(in, dst, offsets.vector) {
+		return
+	}
+	c.loadAlone(in, dst, offsets)
+}
+
+// loadAlone writes a load without what others have checked, but for that of accesses with a distance.
+func (c *compiler) loadAlone(in *Inst, dst vector, offsets operand) {
+	slow, back := c.label(), c.label()
 	p := c.address(in, offsets, slow)
 	from := at(p, int32(in.Immediate))
 	switch {
@@ -130,16 +140,7 @@ func (c *compiler) offsets(in *Inst) operand {
 func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 	base, _ := slot(in.Slot)
 	if in.Pattern == Any {
-		t := spare[2]
-		c.one(vpbroadcastd, t, offsets)
-		var distances [8]uint32
-		for i := range distances {
-			distances[i] = uint32(i) * uint32(in.unit())
-		}
-		c.two(vpaddd, t, t, c.constant(distances))
-		c.two(vpcmpeqd, t, t, offsets)
-		c.signs(rax, t)
-		c.arithmetic(compares, rax, 0xff)
+		c.nextToEachOther(in, offsets, spare[2])
 		c.jumpIf(notEqual, slow)
 		c.first(in, offsets, in.Immediate+8*uint64(in.unit()))
 		c.jumpIf(above, slow)
@@ -147,11 +148,7 @@ func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 		return rax
 	}
 	if p := c.known(in); p != nil {
-		g := pointers[p.number]
-		p.used = c.at
-		c.test(g)
-		c.jumpIf(equal, slow)
-		return g
+		return c.again(p, slow)
 	}
 	end, others := c.reach(in)
 	c.first(in, offsets, end)
@@ -167,6 +164,15 @@ func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 	c.load64(g, base)
 	c.add(g, rax)
 	c.later = append(c.later, later{outside, slow, func() { c.zero(g) }})
+	return g
+}
+
+// again is a pointer of earlier accesses, or goes to slow if there is none.
+func (c *compiler) again(p *pointer, slow label) general {
+	g := pointers[p.number]
+	p.used = c.at
+	c.test(g)
+	c.jumpIf(equal, slow)
 	return g
 }
 
@@ -200,7 +206,9 @@ func (c *compiler) reach(in *Inst) (end uint64, others bool) {
 		if last := c.insts[i-1].Dst; last.Valid && (last == in.A || last == in.Base) {
 			break
 		}
-		if o := &c.insts[i]; o.accesses() && o.Pattern != Any && o.A == in.A && o.Base == in.Base && o.Slot == in.Slot {
+		o := &c.insts[i]
+		if o.accesses() && (o.Pattern == Any) == (in.Pattern == Any) && o.A == in.A && o.Base == in.Base &&
+			o.Slot == in.Slot && (in.Pattern != Any || !o.Stores()) {
 			end, others = max(end, o.Immediate+o.size()), true
 		}
 	}
@@ -210,7 +218,8 @@ func (c *compiler) reach(in *Inst) (end uint64, others bool) {
 // known is the pointer of earlier accesses with the same offsets, or nil.
 func (c *compiler) known(in *Inst) *pointer {
 	for i := range c.pointers {
-		if p := &c.pointers[i]; p.valid && p.a == in.A && p.base == in.Base && p.slot == in.Slot {
+		p := &c.pointers[i]
+		if p.valid && p.any == (in.Pattern == Any) && p.a == in.A && p.base == in.Base && p.slot == in.Slot {
 			return p
 		}
 	}
@@ -269,7 +278,7 @@ func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
 	c.one(vpbroadcastd, mask, reg(mask))
 	c.two(vpminud, mask, mask, reg(t))
 	c.two(vpcmpeqd, mask, mask, reg(t))
-	c.gather(r, rax, t, mask)
+	c.gather(r, at(rax, 0), t, mask)
 	c.place(none)
 	c.one(vmovups, dst, reg(r))
 }
@@ -294,7 +303,7 @@ func (c *compiler) gatherSmall(in *Inst, dst vector, offsets operand) {
 	c.two(vpminud, last, last, reg(t))
 	c.two(vpsubd, t, t, reg(last)) // the bytes of the word before the value
 	c.shift(shift32, left, t, t, 3)
-	c.gather(r, rax, last, mask)
+	c.gather(r, at(rax, 0), last, mask)
 	c.two(vpsrlvd, r, r, reg(t))
 	c.two(vpand, dst, r, c.words(1<<(8*in.unit())-1))
 	c.place(back)

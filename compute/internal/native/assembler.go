@@ -470,8 +470,9 @@ func (s *assembler) storeMasked(to address, mask, v vector) {
 }
 
 // gather is vgatherdps: the lanes of mask are loaded from base + offsets.
-func (s *assembler) gather(dst vector, base general, offsets, mask vector) {
-	s.vex(vgatherdps, uint8(dst), uint8(mask), memory(address{base: base, index: general(offsets)}), 0)
+func (s *assembler) gather(dst vector, base address, offsets, mask vector) {
+	base.index = general(offsets)
+	s.vex(vgatherdps, uint8(dst), uint8(mask), memory(base), 0)
 }
 
 // scatterWords writes the lanes of a vector whose sign is set in the mask to base + offsets, in order; it uses K1. The

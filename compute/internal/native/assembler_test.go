@@ -190,8 +190,8 @@ func TestEncoding(t *testing.T) {
 			add("vmovd xmm%d, %s", dst, halves[g])
 			s.signs(g, dst)
 			add("vmovmskps %s, ymm%d", halves[g], dst)
-			s.gather(14, g, dst, 13)
-			add("vgatherdps ymm14, [%s+ymm%d*1], ymm13", generals[g], dst)
+			s.gather(14, at(g, 4*int32(dst)), dst, 13)
+			add("vgatherdps ymm14, [%s+ymm%d*1+%d], ymm13", generals[g], dst, 4*dst)
 		}
 	}
 	for _, a := range []general{rax, rcx, rsi, r8, r15} {

@@ -66,6 +66,7 @@ type held struct {
 type pointer struct {
 	number  int // in pointers
 	valid   bool
+	any     bool // it is for gathers
 	a, base Register
 	slot    int32
 	used    int // by which instruction it was last
