@@ -22,11 +22,11 @@ func (c *compiler) load(in *Inst) {
 		c.loadWords(c.result(), from, in.words())
 		return
 	}
-	offsets := c.offsets(in)
-	dst := c.result() // which may be the same vector: the offsets are read before it is written
-	if in.Pattern == Any && c.gathers(in, dst, offsets.vector) {
+	if in.gathers() && c.gatherNeighbours(in) {
 		return
 	}
+	offsets := c.offsets(in)
+	dst := c.result() // which may be the same vector: the offsets are read before it is written
 	c.loadAlone(in, dst, offsets)
 }
 
@@ -278,7 +278,7 @@ func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
 	c.one(vpbroadcastd, mask, reg(mask))
 	c.two(vpminud, mask, mask, reg(t))
 	c.two(vpcmpeqd, mask, mask, reg(t))
-	c.gather(r, at(rax, 0), t, mask)
+	c.gather(vgatherdps, r, at(rax, 0), t, mask)
 	c.place(none)
 	c.one(vmovups, dst, reg(r))
 }
@@ -303,7 +303,7 @@ func (c *compiler) gatherSmall(in *Inst, dst vector, offsets operand) {
 	c.two(vpminud, last, last, reg(t))
 	c.two(vpsubd, t, t, reg(last)) // the bytes of the word before the value
 	c.shift(shift32, left, t, t, 3)
-	c.gather(r, at(rax, 0), last, mask)
+	c.gather(vgatherdps, r, at(rax, 0), last, mask)
 	c.two(vpsrlvd, r, r, reg(t))
 	c.two(vpand, dst, r, c.words(1<<(8*in.unit())-1))
 	c.place(back)

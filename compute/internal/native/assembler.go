@@ -129,6 +129,7 @@ var (
 	vbroadcastss = opcode{1, 2, 0x18, false}
 	vpbroadcastd = opcode{1, 2, 0x58, false}
 	vgatherdps   = opcode{1, 2, 0x92, false}
+	vgatherdpd   = opcode{quad | 1, 2, 0x92, false}
 	vpsubq       = opcode{1, 1, 0xfb, false}
 	vpsllvq      = opcode{quad | 1, 2, 0x47, false}
 	vpsrlvq      = opcode{quad | 1, 2, 0x45, false}
@@ -469,10 +470,10 @@ func (s *assembler) storeMasked(to address, mask, v vector) {
 	s.vex(vmaskmovpsTo, uint8(v), uint8(mask), memory(to), 0)
 }
 
-// gather is vgatherdps: the lanes of mask are loaded from base + offsets.
-func (s *assembler) gather(dst vector, base address, offsets, mask vector) {
+// gather is vgatherdps or vgatherdpd: the lanes of mask are loaded from base + offsets.
+func (s *assembler) gather(o opcode, dst vector, base address, offsets, mask vector) {
 	base.index = general(offsets)
-	s.vex(vgatherdps, uint8(dst), uint8(mask), memory(base), 0)
+	s.vex(o, uint8(dst), uint8(mask), memory(base), 0)
 }
 
 // scatterWords writes the lanes of a vector whose sign is set in the mask to base + offsets, in order; it uses K1. The

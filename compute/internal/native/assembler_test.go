@@ -190,8 +190,10 @@ func TestEncoding(t *testing.T) {
 			add("vmovd xmm%d, %s", dst, halves[g])
 			s.signs(g, dst)
 			add("vmovmskps %s, ymm%d", halves[g], dst)
-			s.gather(14, at(g, 4*int32(dst)), dst, 13)
+			s.gather(vgatherdps, 14, at(g, 4*int32(dst)), dst, 13)
 			add("vgatherdps ymm14, [%s+ymm%d*1+%d], ymm13", generals[g], dst, 4*dst)
+			s.gather(vgatherdpd, 14, at(g, 4*int32(dst)), dst, 13)
+			add("vgatherdpd ymm14, [%s+xmm%d*1+%d], ymm13", generals[g], dst, 4*dst)
 		}
 	}
 	for _, a := range []general{rax, rcx, rsi, r8, r15} {

@@ -88,6 +88,7 @@ type compiler struct {
 	looping   bool     // they are executed for more than one chunk
 	pair      bool     // the loop takes two chunks at once
 	at        int      // the instruction under way
+	written   int      // instructions below this one have been written
 	uses      [][4]int // by instruction, when A, B, C and Dst are read again; never is never
 	places    []vector
 	vectors   []held // what each of places holds
@@ -213,15 +214,16 @@ func (c *compiler) comparePair() {
 // part writes instructions for one chunk.
 func (c *compiler) part(insts []Inst) {
 	c.begin(insts)
-	for i := range insts {
+	for i := range c.insts {
 		c.at = i
-		c.inst(&insts[i])
+		c.inst(&c.insts[i])
 	}
 }
 
 // begin prepares for instructions: nothing is in vectors but what is fixed.
 func (c *compiler) begin(insts []Inst) {
-	c.insts = insts
+	insts = joinNeighbours(insts)
+	c.insts, c.written = insts, 0
 	c.uses = make([][4]int, len(insts))
 	next := map[Register]int{}
 	when := func(r Register) int {
@@ -337,26 +339,44 @@ func (c *compiler) vector(k int, otherwise vector) vector {
 // result gives the vector for Dst. What it had is lost, and so are operands that are not read again: it is for the last
 // instruction of a sequence.
 func (c *compiler) result() vector {
-	in := &c.insts[c.at]
+	var dst [1]vector
+	c.results(c.insts[c.at:c.at+1], dst[:])
+	c.forgetPointers(c.insts[c.at].Dst)
+	return dst[0]
+}
+
+// results gives the vectors for the Dst of the instruction under way and of some that follow it.
+func (c *compiler) results(list []Inst, dst []vector) {
 	for i := range c.vectors[len(c.fixed):c.most] {
-		if v := &c.vectors[len(c.fixed)+i]; v.valid && (v.next == never || v.register == in.Dst) {
+		v := &c.vectors[len(c.fixed)+i]
+		if v.valid && (v.next == never || slices.ContainsFunc(list, func(in Inst) bool { return in.Dst == v.register })) {
 			// What is not read again by the run but after it has been stored when it was made.
 			v.valid = false
 		}
 	}
+	for i := range list {
+		if k := slices.Index(c.fixed, list[i].Dst); k >= 0 {
+			dst[i] = c.places[k]
+		} else {
+			dst[i] = c.number(c.take(list[i].Dst, c.uses[c.at+i][3]))
+		}
+	}
+}
+
+// forgetPointers forgets those of offsets that change.
+func (c *compiler) forgetPointers(r Register) {
 	for i := range c.pointers {
-		if p := &c.pointers[i]; p.a == in.Dst || p.base == in.Dst {
+		if p := &c.pointers[i]; p.a == r || p.base == r {
 			p.valid = false
 		}
 	}
-	if i := slices.Index(c.fixed, in.Dst); i >= 0 {
-		return c.places[i]
-	}
-	return c.number(c.take(in.Dst, c.uses[c.at][3]))
 }
 
 // inst writes an instruction.
 func (c *compiler) inst(in *Inst) {
+	if c.at < c.written {
+		return
+	}
 	for i := range c.vectors[len(c.fixed):c.most] {
 		if v := &c.vectors[len(c.fixed)+i]; v.next == never {
 			v.valid = false
@@ -387,6 +407,11 @@ func (c *compiler) inst(in *Inst) {
 			sequences[in.Op](c)
 		}
 	}
+	c.keep(in)
+}
+
+// keep stores the result of an instruction, if it is read after the run, and forgets it if it isn't read by it.
+func (c *compiler) keep(in *Inst) {
 	h := c.find(in.Dst)
 	if in.Keep {
 		c.store(c.home(in.Dst), c.number(h))

@@ -1,34 +1,161 @@
 package native
 
-// gathers writes a load of lanes at any places, if other loads have the same offsets. The first of these loads looks
-// whether all lanes of all of them are within the memory, so that the rest needn't. Where they are not, or lie next to
-// each other, each load is on its own.
-func (c *compiler) gathers(in *Inst, dst, offsets vector) bool {
-	slow, back := c.label(), c.label()
-	var g general
-	if p := c.known(in); p != nil {
-		g = c.again(p, slow)
-	} else if end, others := c.reach(in); others {
-		g = c.gatherPointer(in, offsets, end, slow)
-	} else {
+import (
+	"math/bits"
+	"slices"
+
+	"farside/compute/internal/kernel"
+)
+
+// A shader that reads a vector or a structure has loads at the same offsets, some bytes apart. The first of such loads
+// looks whether all lanes of all of them are within the memory, so that the rest needn't (gatherPointer). Those of
+// neighbours that follow each other take words of 4 or 8 bytes from memory, and cut them up (members).
+
+// mostBehind is how far a load is looked for whose neighbour is.
+const mostBehind = 32
+
+// joinNeighbours gives the instructions with loads of neighbours behind each other, where that changes nothing.
+func joinNeighbours(insts []Inst) []Inst {
+	joined := false
+	for i := range insts {
+		for j := i + 1; insts[i].gathers() && j < len(insts) && j-i <= mostBehind; j++ {
+			last, in := &insts[j-1], &insts[j]
+			if last.Stores() || last.controls() || last.Dst.Valid && (last.Dst == insts[i].A || last.Dst == insts[i].Base) {
+				break
+			}
+			if !insts[i].besides(in, 1) {
+				continue
+			}
+			between := insts[i+1 : j]
+			if !slices.ContainsFunc(between, func(o Inst) bool { return o.Dst == in.Dst || o.takes(in.Dst) }) {
+				if !joined {
+					insts, joined = slices.Clone(insts), true
+				}
+				load := insts[j]
+				copy(insts[i+2:j+1], insts[i+1:j])
+				insts[i+1] = load
+			}
+			break
+		}
+	}
+	return insts
+}
+
+// gathers says whether it is a load of lanes at any places.
+func (in *Inst) gathers() bool {
+	return in.Pattern == Any && (in.Op == kernel.Load32 || in.Op == kernel.LoadU16 || in.Op == kernel.LoadU8)
+}
+
+// takes says whether a register is an operand.
+func (in *Inst) takes(r Register) bool {
+	return r.Valid && (in.A == r || in.B == r || in.C == r || in.Base == r || in.movesMasked() && in.Dst == r)
+}
+
+// besides says whether another load is of the value that lies n values behind that of this one.
+func (in *Inst) besides(o *Inst, n int) bool {
+	return o.Op == in.Op && o.Pattern == Any && o.A == in.A && o.Base == in.Base && o.Slot == in.Slot &&
+		o.Immediate == in.Immediate+uint64(n)*uint64(in.unit())
+}
+
+// members is how many loads of neighbours begin with the one under way: of 4 or 8 bytes, or one. They have different
+// results, of which the last alone may be what gives the offsets.
+func (c *compiler) members() int {
+	in := &c.insts[c.at]
+	most := min(8/int(in.unit()), c.most-len(c.fixed)-1) // one vector has the offsets
+	n := 1
+	for n < most && c.at+n < len(c.insts) {
+		last, o := &c.insts[c.at+n-1], &c.insts[c.at+n]
+		if last.Dst == in.A || last.Dst == in.Base || !in.besides(o, n) ||
+			slices.ContainsFunc(c.insts[c.at:c.at+n], func(m Inst) bool { return m.Dst == o.Dst }) {
+			break
+		}
+		n++
+	}
+	if n = 1 << (bits.Len(uint(n)) - 1); n*int(in.unit()) < 4 {
+		return 1
+	}
+	return n
+}
+
+// gatherNeighbours writes the load under way and those of its neighbours, unless it is the only one at these offsets.
+// Where lanes are outside of the memory, or lie next to each other, each load is on its own.
+func (c *compiler) gatherNeighbours(in *Inst) bool {
+	known := c.known(in)
+	end, others := c.reach(in)
+	if known == nil && !others {
 		return false
 	}
-	t, mask, r := offsets, spare[1], spare[2]
-	if t > 15 || t == vector(rsp) { // the instruction has no such offsets, or the address means none
-		t = spare[0]
-		c.move(t, reg(offsets))
-	}
-	c.two(vpcmpeqd, mask, mask, reg(mask))
-	c.two(vpxor, r, r, reg(r))
-	c.gather(r, at(g, int32(in.Immediate)), t, mask)
-	if in.unit() < 4 {
-		c.two(vpand, dst, r, c.words(1<<(8*in.unit())-1))
+	offsets := c.vector(0, spare[0])
+	loads := c.insts[c.at:][:c.members()]
+	dst := make([]vector, len(loads))
+	c.results(loads, dst)
+	slow, back := c.label(), c.label()
+	var g general
+	if known != nil {
+		g = c.again(known, slow)
 	} else {
-		c.move(dst, reg(r))
+		g = c.gatherPointer(in, offsets, end, slow)
 	}
+	c.gatherWords(loads, dst, at(g, int32(in.Immediate)), offsets)
 	c.place(back)
-	c.later = append(c.later, later{slow, back, func() { c.loadAlone(in, dst, reg(offsets)) }})
+	c.later = append(c.later, later{slow, back, func() {
+		saved := at(file, c.scratch) // one of the results may be in the vector of the offsets
+		c.store(saved, offsets)
+		for i := range loads {
+			c.loadAlone(&loads[i], dst[i], memory(saved))
+		}
+	}})
+	for i := range loads {
+		c.forgetPointers(loads[i].Dst)
+	}
+	for i := range loads[1:] {
+		c.keep(&loads[1+i])
+	}
+	c.written = c.at + len(loads)
 	return true
+}
+
+// gatherWords writes the loads of neighbours, the first of which is at from, within the memory.
+func (c *compiler) gatherWords(loads []Inst, dst []vector, from address, offsets vector) {
+	t, mask, low, high := spare[0], spare[1], spare[2], spare[3]
+	if offsets > 15 || offsets == vector(rsp) { // the instruction has no such offsets, or the address means none
+		c.move(t, reg(offsets))
+		offsets = t
+	}
+	unit, words := int(loads[0].unit()), [2]vector{low}
+	if len(loads)*unit <= 4 {
+		c.gatherAll(vgatherdps, low, from, offsets, mask)
+	} else {
+		c.gatherAll(vgatherdpd, low, from, offsets, mask)
+		c.upper(t, offsets)
+		c.gatherAll(vgatherdpd, high, from, t, mask)
+		words = [2]vector{t, mask}
+		for i, order := range [2]uint8{0x88, 0xdd} {
+			c.immediate(vshufps, words[i], low, reg(high), order)
+			c.immediate(vpermq, words[i], 0, reg(words[i]), 0xd8)
+		}
+	}
+	for i, d := range dst {
+		word, bit := words[i*unit/4], uint8(8*(i*unit%4))
+		switch {
+		case unit == 4:
+			c.move(d, reg(word))
+		case bit == 0:
+			c.two(vpand, d, word, c.words(1<<(8*unit)-1))
+		default:
+			c.shift(shift32, right, d, word, bit)
+			if int(bit)+8*unit < 32 {
+				c.two(vpand, d, d, c.words(1<<(8*unit)-1))
+			}
+		}
+	}
+}
+
+// gatherAll writes a gather of all lanes.
+func (c *compiler) gatherAll(o opcode, dst vector, from address, offsets, mask vector) {
+	c.two(vpcmpeqd, mask, mask, reg(mask))
+	c.two(vpxor, dst, dst, reg(dst))
+	c.gather(o, dst, from, offsets, mask)
 }
 
 // gatherPointer is a new pointer for gathers that reach end bytes behind their offsets. The code goes to slow where

@@ -2,6 +2,7 @@ package native
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"unsafe"
 
@@ -54,4 +55,97 @@ func TestGathers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestGatherRuns compares random runs of loads with the kernels: of neighbours in any order, with other instructions and
+// stores between them, some of which change what gives the offsets.
+func TestGatherRuns(t *testing.T) {
+	need(t)
+	has := avx512()
+	defer func(old func() bool) { avx512 = old }(avx512)
+	joined := 0
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		run := gatherRun(r)
+		if again := joinNeighbours(run); &again[0] != &run[0] {
+			joined++
+		}
+		use := has && r.IntN(2) == 0
+		avx512 = func() bool { return use }
+		code, err := Compile([][]Inst{run}, fileSize, true, Register{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := newMachine(), newMachine()
+		for i := range got.data {
+			for k := range got.data[i] {
+				got.data[i][k] = byte(r.Uint32()) >> r.IntN(3)
+			}
+		}
+		places := uint32(60 + r.IntN(60))
+		words := unsafe.Slice((*uint32)(unsafe.Pointer(&got.file[0])), 8*chunks*registers)
+		for i := range words {
+			words[i] = r.Uint32N(places)
+		}
+		base := unsafe.Slice((*uint32)(unsafe.Pointer(&got.file[uniform(0).Offset])), 8)
+		for i := range base {
+			base[i] = uint32(seed % 7)
+		}
+		want.copy(got)
+		mode := Plain
+		if r.IntN(3) == 0 {
+			mode = Masked
+			mask := make([]uint32, 8*chunks)
+			for i := range mask {
+				mask[i] = -uint32(r.IntN(2))
+			}
+			want.mask = kernel.Register{Base: unsafe.Pointer(&mask[0]), Step: 32}
+		}
+		code.Run(0, mode, unsafe.Pointer(&got.file[0]), &got.slots[0], want.mask.Base, 0, chunks)
+		want.interpret(run, 0, chunks)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { compare(t, run, got, want) })
+		if t.Failed() {
+			return
+		}
+	}
+	if joined < 300 {
+		t.Errorf("loads of neighbours were brought together in %d of the runs", joined)
+	}
+}
+
+// gatherRun is a random run of TestGatherRuns. Registers 0 to 2 give offsets.
+func gatherRun(r *rand.Rand) (run []Inst) {
+	unit := 1 << r.IntN(3)
+	for range 4 + r.IntN(24) {
+		dst := varying(3 + r.IntN(9))
+		if r.IntN(12) == 0 {
+			dst = varying(r.IntN(3))
+		}
+		switch r.IntN(8) {
+		case 0:
+			run = append(run, Inst{Op: kernel.AndI32, A: varying(r.IntN(12)), B: varying(r.IntN(12)), Dst: dst,
+				Keep: r.IntN(2) == 0})
+		case 1:
+			if r.IntN(3) == 0 {
+				run = append(run, Inst{Op: kernel.Store32, A: varying(12), B: varying(r.IntN(12)),
+					Slot: int32(r.IntN(2))})
+			}
+		default:
+			in := Inst{Op: narrow(kernel.Load32, unit), A: varying(r.IntN(3)), Dst: dst, Slot: int32(r.IntN(2)),
+				Immediate: uint64(unit * r.IntN(5)), Keep: r.IntN(2) == 0}
+			if r.IntN(3) == 0 {
+				in.Base = uniform(0)
+			}
+			run = append(run, in)
+			for r.IntN(3) > 0 { // neighbours
+				in.Immediate += uint64(unit)
+				in.Dst, in.Keep = varying(3+r.IntN(9)), r.IntN(2) == 0
+				run = append(run, in)
+				if r.IntN(4) == 0 {
+					run = append(run, Inst{Op: kernel.AndI32, A: in.Dst, B: varying(r.IntN(12)), Dst: in.Dst, Keep: true})
+				}
+			}
+		}
+	}
+	return run
 }

@@ -37,7 +37,7 @@ func (c *compiler) loadPrivate(in *Inst) {
 		t, mask, r := spare[1], spare[2], spare[3]
 		c.elements(in, t, mask, c.vector(0, spare[0]))
 		c.two(vpxor, r, r, reg(r))
-		c.gather(r, at(rax, 0), t, mask)
+		c.gather(vgatherdps, r, at(rax, 0), t, mask)
 		c.one(vmovups, c.result(), reg(r))
 		return
 	}

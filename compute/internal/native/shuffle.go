@@ -79,7 +79,7 @@ func (c *compiler) shuffle(in *Inst) {
 	c.shift(shift32, left, first, first, 2)
 	c.two(vpxor, lane, lane, reg(lane))
 	c.lea(rax, at(file, int32(in.C.Offset)))
-	c.gather(lane, at(rax, 0), first, mask)
+	c.gather(vgatherdps, lane, at(rax, 0), first, mask)
 	c.one(vmovups, c.result(), reg(lane))
 }
 
