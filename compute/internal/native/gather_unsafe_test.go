@@ -57,8 +57,8 @@ func TestGathers(t *testing.T) {
 	}
 }
 
-// TestGatherRuns compares random runs of loads with the kernels: of neighbours in any order, with other instructions and
-// stores between them, some of which change what gives the offsets.
+// TestGatherRuns compares random runs of loads with the kernels: of neighbours in any order, with other instructions
+// and stores between them, some of which change what gives the offsets.
 func TestGatherRuns(t *testing.T) {
 	need(t)
 	has := avx512()
