@@ -172,14 +172,16 @@ func (k *client) begin(ctx context.Context, m *message, b *buffer, want kind) (*
 	return c, nil
 }
 
-// enter gives a request its tag. It says no if the connection has ended. The answers to all but questions come in the
+// enter gives a request its tag. It says no once the connection has ended: alive says so from then on. The answers to all but questions come in the
 // order of the requests; for these it is called under k.sending.
 func (k *client) enter(c *call, m *message) bool {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.waiting == nil {
+		k.mu.Unlock()
+		<-k.done
 		return false
 	}
+	defer k.mu.Unlock()
 	k.tag++
 	c.tag, m.tag = k.tag, k.tag
 	k.waiting[c.tag] = c
