@@ -172,8 +172,8 @@ func (k *client) begin(ctx context.Context, m *message, b *buffer, want kind) (*
 	return c, nil
 }
 
-// enter gives a request its tag. It says no once the connection has ended: alive says so from then on. The answers to all but questions come in the
-// order of the requests; for these it is called under k.sending.
+// enter gives a request its tag. It says no once the connection has ended: alive says so from then on. The answers to
+// all but questions come in the order of the requests; for these it is called under k.sending.
 func (k *client) enter(c *call, m *message) bool {
 	k.mu.Lock()
 	if k.waiting == nil {
