@@ -1,0 +1,93 @@
+package compute
+
+import (
+	"farside/compute/internal/vm"
+	"farside/spirv"
+)
+
+// Environment is what a batch of a graphics stage finds: bindings, push constants, who is told.
+type Environment = vm.Environment
+
+// Numeric is what the 32 bits of a Variable mean.
+type Numeric uint8
+
+// The kinds of numbers at an interface. 8-bit and 16-bit integers are extended to 32 bits; a 16-bit float is converted.
+const (
+	Float Numeric = iota + 1
+	Sint
+	Uint
+)
+
+// Interpolation is how an input of a fragment shader gets its value (chapter "Interpolation Decorations").
+type Interpolation uint8
+
+// The ways of interpolation.
+const (
+	Perspective Interpolation = iota // of decorations none
+	Linear                           // NoPerspective
+	Flat
+)
+
+// Place is where in a pixel an input of a fragment shader is evaluated.
+type Place uint8
+
+// The places. AtSample makes the shader run once for each sample.
+const (
+	AtCenter Place = iota
+	AtCentroid
+	AtSample
+)
+
+// Variable is 32 bits of a stage's interface: a component of a location, or of a built-in. A 64-bit component is two
+// of them, the low half first.
+type Variable struct {
+	IsBuiltIn     bool
+	BuiltIn       spirv.BuiltIn // where IsBuiltIn
+	Location      uint32        // where not
+	Component     uint32        // of the location, 0 to 3; of a built-in its scalar or array element, from 0
+	Index         uint32        // of a fragment shader's output: 1 for the second source of blending
+	Numeric       Numeric
+	Width         uint8 // of the component in the shader: 8, 16, 32 or 64 bits
+	Half          uint8 // of a 64-bit component: 0 low, 1 high
+	Interpolation Interpolation
+	Place         Place
+}
+
+// StageModes is what a shader says of its stage beside its interface.
+type StageModes struct {
+	Model            spirv.ExecutionModel
+	OriginLowerLeft  bool // never true of a module that has been checked
+	PixelCenter      bool // PixelCenterInteger: likewise
+	EarlyTests       bool // EarlyFragmentTests
+	DepthReplacing   bool
+	DepthGreater     bool
+	DepthLess        bool
+	DepthUnchanged   bool
+	StencilReplacing bool
+	PostDepth        bool // PostDepthCoverage
+	PerSample        bool // it reads SampleId or SamplePosition, or an input AtSample: it runs for each sample
+	Discards         bool // it may end or demote invocations: tests that write can't come first
+	Effects          bool // it writes memory that others see: it runs wherever the specification has it run
+	Derivatives      bool // it needs whole quads
+}
+
+// Batch runs a vertex or fragment shader for a number of lanes. It is one goroutine's at a time. Lanes of a fragment
+// shader are quads: four in a row are (x, y), (x+1, y), (x, y+1) and (x+1, y+1) of one primitive.
+type Batch interface {
+	// Lanes is how many lanes a batch has: a multiple of 8.
+	Lanes() int
+	// Begin resolves the bindings of an environment; every Begin needs an End, which says what went wrong. No memory of
+	// the environment may be touched behind End.
+	Begin(*Environment) error
+	// Input is where the values of Inputs()[i] go, a word for each lane. It stays the same for the life of the batch. It
+	// is nil where the shader never reads the variable. Run may change what is there.
+	Input(i int) []uint32
+	// Output is where Run leaves the values of Outputs()[i]; nil where the shader never writes it. Lanes that have not
+	// written it have any value.
+	Output(i int) []uint32
+	// Run runs the shader: a bit for each lane of a chunk of eight says which lanes run, and which of these have effects;
+	// the others are helpers. It takes the bits of lanes that discard, or demote themselves, out of both. It answers false
+	// when the execution has failed or was stopped: End says why.
+	Run(lanes, effects []uint8) bool
+	End() error
+}
