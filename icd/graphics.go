@@ -1,9 +1,19 @@
 package icd
 
-import "farside/internal/vk"
+import (
+	"slices"
 
-// Graphics: no queue family has it. vkGetDeviceProcAddr gives its commands, as all commands of the core. They are
+	"farside/internal/profile"
+	"farside/internal/vk"
+)
+
+// Graphics: no queue family has it, unless FARSIDE_GRAPHICS says so. vkGetDeviceProcAddr gives its commands, as all commands of the core. They are
 // refused whatever their arguments are.
+
+// graphics says whether a queue family of the device has graphics.
+func (p *physicalDevice) graphics() bool {
+	return slices.ContainsFunc(p.families, func(f profile.Family) bool { return f.Flags&vk.QUEUE_GRAPHICS_BIT != 0 })
+}
 
 // refuseGraphics answers a command that is recorded for queues with graphics alone.
 func refuseGraphics(command string, h vk.CommandBuffer) {

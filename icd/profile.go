@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"farside/internal/config"
@@ -28,11 +29,21 @@ var ownFamilies = []profile.Family{
 	{Flags: vk.QUEUE_TRANSFER_BIT, Count: 2, TimestampBits: 64, Granularity: [3]uint32{1, 1, 1}},
 }
 
+// familiesOf are ownFamilies, with graphics in the first one where FARSIDE_GRAPHICS asks for them.
+func familiesOf(settings *config.Settings) []profile.Family {
+	if !settings.Graphics {
+		return ownFamilies
+	}
+	list := slices.Clone(ownFamilies)
+	list[0].Flags |= vk.QUEUE_GRAPHICS_BIT
+	return list
+}
+
 // newPhysicalDevices makes the devices that FARSIDE_PROFILE asks for. Errors: profile.ErrProfile, profile.ErrRule.
 func newPhysicalDevices(settings *config.Settings) ([]*physicalDevice, error) {
 	own := memory.DefaultProfile(settings.HeapDevice, settings.HeapHost)
 	if settings.Profile == "" || settings.Profile == profile.DefaultName {
-		p := &physicalDevice{settings: settings, profile: own, families: ownFamilies, optimalTypes: ^uint32(0),
+		p := &physicalDevice{settings: settings, profile: own, families: familiesOf(settings), optimalTypes: ^uint32(0),
 			linearTypes: ^uint32(0)}
 		p.settle(0)
 		return []*physicalDevice{p}, nil
@@ -140,9 +151,9 @@ func (p *physicalDevice) settle(index int) {
 // ownDevice is what the driver does without a profile; grouped says that the device is in a group with others.
 func ownDevice(settings *config.Settings, heaps memory.Profile, index int, grouped bool) *profile.Own {
 	own := &profile.Own{Version: supportedVersion, Extensions: map[string]uint32{}, Instance: supportsInstance,
-		Features: supportedFeatures(), Families: ownFamilies, MemoryFlags: memoryFlags,
+		Features: supportedFeatures(), Families: familiesOf(settings), MemoryFlags: memoryFlags,
 		HeapFlags:  vk.MEMORY_HEAP_DEVICE_LOCAL_BIT,
-		QueueFlags: vk.QUEUE_COMPUTE_BIT | vk.QUEUE_TRANSFER_BIT, MaxQueues: maxQueuesOfFamily}
+		QueueFlags: vk.QUEUE_COMPUTE_BIT | vk.QUEUE_TRANSFER_BIT | familiesOf(settings)[0].Flags, MaxQueues: maxQueuesOfFamily}
 	for i := range deviceExtensions {
 		if e := &deviceExtensions[i]; e.advertised() {
 			own.Extensions[e.name] = vk.ExtensionByName(e.name).SpecVersion

@@ -29,6 +29,7 @@ type Settings struct {
 	Profile          string        // name or path of a profile; "": the driver's own device
 	Watchdog         time.Duration // how long a dispatch may go without progress; 0: for ever
 	Kernels          Kernels
+	Graphics         bool   // queue family 0 has graphics
 	HeapDevice       uint64 // bytes; 0: a share of the machine's memory
 	HeapHost         uint64 // bytes; 0: a share of the machine's memory
 	DriverUUID       *[16]byte

@@ -39,6 +39,8 @@ var levels = oneOf("one of `off`, `error`, `warn`, `info`, `trace`", map[string]
 
 var kernels = oneOf("one of `go`, `avx2`", map[string]Kernels{"go": KernelsGo, "avx2": KernelsVector})
 
+var onOff = oneOf("one of `on`, `off`", map[string]bool{"on": true, "1": true, "off": false, "0": false})
+
 var duration = kind[time.Duration]{"a duration such as `90s` or `5m`, or `0` for none",
 	func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)

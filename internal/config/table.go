@@ -32,6 +32,8 @@ var Table = []Variable{
 		"machine code and the fastest kernels that the processor has",
 		"How shaders run: `go` is plain Go, `avx2` is vector kernels without machine code that is made for the shader. "+
 			"The results are the same, bit for bit."),
+	row("FARSIDE_GRAPHICS", onOff, false, func(s *Settings) *bool { return &s.Graphics },
+		"`off`", "Whether queue family 0 has graphics, which are being built and not yet whole."),
 	row("FARSIDE_HEAP_DEVICE", heapSize, 0, func(s *Settings) *uint64 { return &s.HeapDevice },
 		"half of the machine's memory, or of the cgroup's limit where that is lower", "Size of the device heap."),
 	row("FARSIDE_HEAP_HOST", heapSize, 0, func(s *Settings) *uint64 { return &s.HeapHost },

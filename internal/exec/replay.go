@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"farside/internal/command"
+	"farside/internal/draw"
 	"farside/internal/syncobj"
 	"farside/internal/transfer"
 	"farside/internal/vk"
@@ -23,6 +24,7 @@ type replay struct {
 	labels []string   // the open debug label regions, outermost first
 	points []syncobj.Point
 	bound  bindings
+	pass   *draw.Pass // under way; nil: none
 	group
 	postponed []later // commands that were put off
 }
