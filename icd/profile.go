@@ -150,10 +150,11 @@ func (p *physicalDevice) settle(index int) {
 
 // ownDevice is what the driver does without a profile; grouped says that the device is in a group with others.
 func ownDevice(settings *config.Settings, heaps memory.Profile, index int, grouped bool) *profile.Own {
+	families := familiesOf(settings)
 	own := &profile.Own{Version: supportedVersion, Extensions: map[string]uint32{}, Instance: supportsInstance,
-		Features: supportedFeatures(), Families: familiesOf(settings), MemoryFlags: memoryFlags,
+		Features: supportedFeatures(), Families: families, MemoryFlags: memoryFlags,
 		HeapFlags:  vk.MEMORY_HEAP_DEVICE_LOCAL_BIT,
-		QueueFlags: vk.QUEUE_COMPUTE_BIT | vk.QUEUE_TRANSFER_BIT | familiesOf(settings)[0].Flags, MaxQueues: maxQueuesOfFamily}
+		QueueFlags: vk.QUEUE_COMPUTE_BIT | vk.QUEUE_TRANSFER_BIT | families[0].Flags, MaxQueues: maxQueuesOfFamily}
 	for i := range deviceExtensions {
 		if e := &deviceExtensions[i]; e.advertised() {
 			own.Extensions[e.name] = vk.ExtensionByName(e.name).SpecVersion
