@@ -1,5 +1,5 @@
 /* fork before the driver is loaded: twins
- * Each child makes an instance, and then says its pid to standard error. What the driver chooses at random must differ. */
+ * Each child makes an instance and logs what the driver chose at random, which must differ. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
