@@ -342,7 +342,7 @@ func topologyCase(c *Case, t vk.PrimitiveTopology) {
 			}`,
 		fragment: `layout(location = 0) flat in int n; layout(location = 0) out vec4 c;
 			void main() { c = vec4(n + 1, 0, 0, 1); }`,
-		edit:     func(g *vulkan.GraphicsState) { g.Assembly.Topology = t },
+		edit: func(g *vulkan.GraphicsState) { g.Assembly.Topology = t },
 		record: func(cb vk.CommandBuffer) {
 			c.dev.CallOn("vkCmdDraw", uintptr(cb), 8, 1, 0, 0)
 		}})
