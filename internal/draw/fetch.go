@@ -118,7 +118,7 @@ func (f *fetcher) prepare(r *run, lanes int, inputs []compute.Variable, batch co
 		if in.IsBuiltIn || dst == nil {
 			continue
 		}
-		a, slot, err := f.attributeOf(r, in)
+		a, slot, err := f.attributeOf(r, in, wideSlots(inputs, in.Location))
 		if err != nil {
 			return err
 		}
@@ -135,9 +135,21 @@ func (f *fetcher) prepare(r *run, lanes int, inputs []compute.Variable, batch co
 	return nil
 }
 
+// wideSlots says whether the 64-bit components of a location are numbered one by one, as the attribute's are: then some
+// begins at an odd number.
+func wideSlots(inputs []compute.Variable, location uint32) bool {
+	for i := range inputs {
+		in := &inputs[i]
+		if !in.IsBuiltIn && in.Location == location && in.Width == 64 && in.Half == 0 && in.Component&1 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // attributeOf finds the attribute of an input, and which of its components it is. A vector of 64-bit components may go
 // on in the next location.
-func (f *fetcher) attributeOf(r *run, in *compute.Variable) (*attribute, int, error) {
+func (f *fetcher) attributeOf(r *run, in *compute.Variable, single bool) (*attribute, int, error) {
 	wide := in.Width == 64
 	for back := range uint32(2) {
 		if back == 1 && (!wide || in.Location == 0) {
@@ -149,7 +161,7 @@ func (f *fetcher) attributeOf(r *run, in *compute.Variable) (*attribute, int, er
 				continue
 			}
 			slot := int(in.Component)
-			if wide { // a component is two words; two of them fill a location
+			if wide && !single { // a component is two words; two of them fill a location
 				slot = int(in.Component/2 + 2*back)
 			}
 			a, err := f.make(r, va)

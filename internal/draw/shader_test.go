@@ -262,3 +262,11 @@ func (s *scene) color(t testing.TB, x, y, sample int) [4]float64 {
 	t.Helper()
 	return s.float(t, s.pass.Colors[0].Image, x, y, sample)
 }
+
+func pointSize() []compute.Variable { return builtins(spirv.BuiltInPointSize, 1) }
+
+// pointCoordinates writes them as a colour.
+func pointCoordinates() *goShader {
+	return &goShader{in: builtins(spirv.BuiltInPointCoord, 2), out: floats(0, 2),
+		code: func(l *lane) bool { copy(l.out, l.in); return true }}
+}
