@@ -72,6 +72,88 @@ func (s *Set) useNEON() {
 	s.Ops[LeS64] = neonLeS64
 	s.Ops[EqI64] = neonEqI64
 	s.Ops[NeI64] = neonNeI64
+	s.Ops[AddF32] = neonAddF32
+	s.Ops[SubF32] = neonSubF32
+	s.Ops[MulF32] = neonMulF32
+	s.Ops[DivF32] = neonDivF32
+	s.Ops[NegF32] = neonNegF32
+	s.Ops[AbsF32] = neonAbsF32
+	s.Ops[SqrtF32] = neonSqrtF32
+	s.Ops[FloorF32] = neonFloorF32
+	s.Ops[CeilF32] = neonCeilF32
+	s.Ops[TruncF32] = neonTruncF32
+	s.Ops[RoundEvenF32] = neonRoundEvenF32
+	s.Ops[FmaF32] = neonFmaF32
+	s.Ops[MulAddF32] = neonMulAddF32
+	s.Ops[MulSubF32] = neonMulSubF32
+	s.Ops[SubMulF32] = neonSubMulF32
+	s.Ops[InverseSqrtF32] = neonInverseSqrtF32
+	s.Ops[MinF32] = neonMinF32
+	s.Ops[MaxF32] = neonMaxF32
+	s.Ops[SignF32] = neonSignF32
+	s.Ops[EqF32] = neonEqF32
+	s.Ops[LtF32] = neonLtF32
+	s.Ops[LeF32] = neonLeF32
+	s.Ops[NeOrdF32] = neonNeOrdF32
+	s.Ops[IsNaNF32] = neonIsNaNF32
+	s.Ops[IsInfF32] = neonIsInfF32
+	s.Ops[AddF64] = neonAddF64
+	s.Ops[SubF64] = neonSubF64
+	s.Ops[MulF64] = neonMulF64
+	s.Ops[DivF64] = neonDivF64
+	s.Ops[NegF64] = neonNegF64
+	s.Ops[AbsF64] = neonAbsF64
+	s.Ops[SqrtF64] = neonSqrtF64
+	s.Ops[FloorF64] = neonFloorF64
+	s.Ops[CeilF64] = neonCeilF64
+	s.Ops[TruncF64] = neonTruncF64
+	s.Ops[RoundEvenF64] = neonRoundEvenF64
+	s.Ops[FmaF64] = neonFmaF64
+	s.Ops[MulAddF64] = neonMulAddF64
+	s.Ops[MulSubF64] = neonMulSubF64
+	s.Ops[SubMulF64] = neonSubMulF64
+	s.Ops[InverseSqrtF64] = neonInverseSqrtF64
+	s.Ops[MinF64] = neonMinF64
+	s.Ops[MaxF64] = neonMaxF64
+	s.Ops[SignF64] = neonSignF64
+	s.Ops[EqF64] = neonEqF64
+	s.Ops[LtF64] = neonLtF64
+	s.Ops[LeF64] = neonLeF64
+	s.Ops[NeOrdF64] = neonNeOrdF64
+	s.Ops[IsNaNF64] = neonIsNaNF64
+	s.Ops[IsInfF64] = neonIsInfF64
+	s.Ops[LdexpF32] = neonLdexpF32
+	s.Ops[FrexpF32] = neonFrexpF32
+	s.Ops[FrexpExpF32] = neonFrexpExpF32
+	s.Ops[RoundF16] = neonRoundF16
+	s.Ops[RoundF16Zero] = neonRoundF16Zero
+	s.Ops[F32ToBits16] = neonF32ToBits16
+	s.Ops[Bits16ToF32] = neonBits16ToF32
+	s.Ops[SextI32I64] = neonSextI32I64
+	s.Ops[ZextI32I64] = neonZextI32I64
+	s.Ops[S32ToF64] = neonS32ToF64
+	s.Ops[U32ToF64] = neonU32ToF64
+	s.Ops[F32ToF64] = neonF32ToF64
+	s.Ops[F32ToS64] = neonF32ToS64
+	s.Ops[F32ToU64] = neonF32ToU64
+	s.Ops[Join64] = neonJoin64
+	s.Ops[TruncI64I32] = neonTruncI64I32
+	s.Ops[Low32] = neonLow32
+	s.Ops[High32] = neonHigh32
+	s.Ops[F64ToF32] = neonF64ToF32
+	s.Ops[F64ToF32Zero] = neonF64ToF32Zero
+	s.Ops[F64ToS32] = neonF64ToS32
+	s.Ops[F64ToU32] = neonF64ToU32
+	s.Ops[F32ToS32] = neonF32ToS32
+	s.Ops[F32ToU32] = neonF32ToU32
+	s.Ops[S32ToF32] = neonS32ToF32
+	s.Ops[U32ToF32] = neonU32ToF32
+	s.Ops[F64ToS64] = neonF64ToS64
+	s.Ops[F64ToU64] = neonF64ToU64
+	s.Ops[S64ToF64] = neonS64ToF64
+	s.Ops[U64ToF64] = neonU64ToF64
+	s.Ops[MaskToI32] = neonMaskToI32
+	s.Ops[I32ToMask] = neonI32ToMask
 }
 
 //go:noescape
@@ -280,3 +362,249 @@ func neonEqI64(a *Args, first, n int)
 
 //go:noescape
 func neonNeI64(a *Args, first, n int)
+
+//go:noescape
+func neonAddF32(a *Args, first, n int)
+
+//go:noescape
+func neonSubF32(a *Args, first, n int)
+
+//go:noescape
+func neonMulF32(a *Args, first, n int)
+
+//go:noescape
+func neonDivF32(a *Args, first, n int)
+
+//go:noescape
+func neonNegF32(a *Args, first, n int)
+
+//go:noescape
+func neonAbsF32(a *Args, first, n int)
+
+//go:noescape
+func neonSqrtF32(a *Args, first, n int)
+
+//go:noescape
+func neonFloorF32(a *Args, first, n int)
+
+//go:noescape
+func neonCeilF32(a *Args, first, n int)
+
+//go:noescape
+func neonTruncF32(a *Args, first, n int)
+
+//go:noescape
+func neonRoundEvenF32(a *Args, first, n int)
+
+//go:noescape
+func neonFmaF32(a *Args, first, n int)
+
+//go:noescape
+func neonMulAddF32(a *Args, first, n int)
+
+//go:noescape
+func neonMulSubF32(a *Args, first, n int)
+
+//go:noescape
+func neonSubMulF32(a *Args, first, n int)
+
+//go:noescape
+func neonInverseSqrtF32(a *Args, first, n int)
+
+//go:noescape
+func neonMinF32(a *Args, first, n int)
+
+//go:noescape
+func neonMaxF32(a *Args, first, n int)
+
+//go:noescape
+func neonSignF32(a *Args, first, n int)
+
+//go:noescape
+func neonEqF32(a *Args, first, n int)
+
+//go:noescape
+func neonLtF32(a *Args, first, n int)
+
+//go:noescape
+func neonLeF32(a *Args, first, n int)
+
+//go:noescape
+func neonNeOrdF32(a *Args, first, n int)
+
+//go:noescape
+func neonIsNaNF32(a *Args, first, n int)
+
+//go:noescape
+func neonIsInfF32(a *Args, first, n int)
+
+//go:noescape
+func neonAddF64(a *Args, first, n int)
+
+//go:noescape
+func neonSubF64(a *Args, first, n int)
+
+//go:noescape
+func neonMulF64(a *Args, first, n int)
+
+//go:noescape
+func neonDivF64(a *Args, first, n int)
+
+//go:noescape
+func neonNegF64(a *Args, first, n int)
+
+//go:noescape
+func neonAbsF64(a *Args, first, n int)
+
+//go:noescape
+func neonSqrtF64(a *Args, first, n int)
+
+//go:noescape
+func neonFloorF64(a *Args, first, n int)
+
+//go:noescape
+func neonCeilF64(a *Args, first, n int)
+
+//go:noescape
+func neonTruncF64(a *Args, first, n int)
+
+//go:noescape
+func neonRoundEvenF64(a *Args, first, n int)
+
+//go:noescape
+func neonFmaF64(a *Args, first, n int)
+
+//go:noescape
+func neonMulAddF64(a *Args, first, n int)
+
+//go:noescape
+func neonMulSubF64(a *Args, first, n int)
+
+//go:noescape
+func neonSubMulF64(a *Args, first, n int)
+
+//go:noescape
+func neonInverseSqrtF64(a *Args, first, n int)
+
+//go:noescape
+func neonMinF64(a *Args, first, n int)
+
+//go:noescape
+func neonMaxF64(a *Args, first, n int)
+
+//go:noescape
+func neonSignF64(a *Args, first, n int)
+
+//go:noescape
+func neonEqF64(a *Args, first, n int)
+
+//go:noescape
+func neonLtF64(a *Args, first, n int)
+
+//go:noescape
+func neonLeF64(a *Args, first, n int)
+
+//go:noescape
+func neonNeOrdF64(a *Args, first, n int)
+
+//go:noescape
+func neonIsNaNF64(a *Args, first, n int)
+
+//go:noescape
+func neonIsInfF64(a *Args, first, n int)
+
+//go:noescape
+func neonLdexpF32(a *Args, first, n int)
+
+//go:noescape
+func neonFrexpF32(a *Args, first, n int)
+
+//go:noescape
+func neonFrexpExpF32(a *Args, first, n int)
+
+//go:noescape
+func neonRoundF16(a *Args, first, n int)
+
+//go:noescape
+func neonRoundF16Zero(a *Args, first, n int)
+
+//go:noescape
+func neonF32ToBits16(a *Args, first, n int)
+
+//go:noescape
+func neonBits16ToF32(a *Args, first, n int)
+
+//go:noescape
+func neonSextI32I64(a *Args, first, n int)
+
+//go:noescape
+func neonZextI32I64(a *Args, first, n int)
+
+//go:noescape
+func neonS32ToF64(a *Args, first, n int)
+
+//go:noescape
+func neonU32ToF64(a *Args, first, n int)
+
+//go:noescape
+func neonF32ToF64(a *Args, first, n int)
+
+//go:noescape
+func neonF32ToS64(a *Args, first, n int)
+
+//go:noescape
+func neonF32ToU64(a *Args, first, n int)
+
+//go:noescape
+func neonJoin64(a *Args, first, n int)
+
+//go:noescape
+func neonTruncI64I32(a *Args, first, n int)
+
+//go:noescape
+func neonLow32(a *Args, first, n int)
+
+//go:noescape
+func neonHigh32(a *Args, first, n int)
+
+//go:noescape
+func neonF64ToF32(a *Args, first, n int)
+
+//go:noescape
+func neonF64ToF32Zero(a *Args, first, n int)
+
+//go:noescape
+func neonF64ToS32(a *Args, first, n int)
+
+//go:noescape
+func neonF64ToU32(a *Args, first, n int)
+
+//go:noescape
+func neonF32ToS32(a *Args, first, n int)
+
+//go:noescape
+func neonF32ToU32(a *Args, first, n int)
+
+//go:noescape
+func neonS32ToF32(a *Args, first, n int)
+
+//go:noescape
+func neonU32ToF32(a *Args, first, n int)
+
+//go:noescape
+func neonF64ToS64(a *Args, first, n int)
+
+//go:noescape
+func neonF64ToU64(a *Args, first, n int)
+
+//go:noescape
+func neonS64ToF64(a *Args, first, n int)
+
+//go:noescape
+func neonU64ToF64(a *Args, first, n int)
+
+//go:noescape
+func neonMaskToI32(a *Args, first, n int)
+
+//go:noescape
+func neonI32ToMask(a *Args, first, n int)

@@ -8,7 +8,33 @@ DATA neonConstants<>+16(SB)/8, $0x0000001e0000001e
 DATA neonConstants<>+24(SB)/8, $0x0000001e0000001e
 DATA neonConstants<>+32(SB)/8, $0x000000000000003f
 DATA neonConstants<>+40(SB)/8, $0x000000000000003f
-GLOBL neonConstants<>(SB), RODATA|NOPTR, $48
+DATA neonConstants<>+48(SB)/8, $0x3f8000003f800000
+DATA neonConstants<>+56(SB)/8, $0x3f8000003f800000
+DATA neonConstants<>+64(SB)/8, $0x8000000080000000
+DATA neonConstants<>+72(SB)/8, $0x8000000080000000
+DATA neonConstants<>+80(SB)/8, $0x0000000000000000
+DATA neonConstants<>+88(SB)/8, $0x0000000000000000
+DATA neonConstants<>+96(SB)/8, $0x7f8000007f800000
+DATA neonConstants<>+104(SB)/8, $0x7f8000007f800000
+DATA neonConstants<>+112(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+120(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+128(SB)/8, $0x8000000000000000
+DATA neonConstants<>+136(SB)/8, $0x8000000000000000
+DATA neonConstants<>+144(SB)/8, $0x7ff0000000000000
+DATA neonConstants<>+152(SB)/8, $0x7ff0000000000000
+DATA neonConstants<>+160(SB)/8, $0x0000019000000190
+DATA neonConstants<>+168(SB)/8, $0x0000019000000190
+DATA neonConstants<>+176(SB)/8, $0xfffffe70fffffe70
+DATA neonConstants<>+184(SB)/8, $0xfffffe70fffffe70
+DATA neonConstants<>+192(SB)/8, $0x000003ff000003ff
+DATA neonConstants<>+200(SB)/8, $0x000003ff000003ff
+DATA neonConstants<>+208(SB)/8, $0x3fe0000000000000
+DATA neonConstants<>+216(SB)/8, $0x3fe0000000000000
+DATA neonConstants<>+224(SB)/8, $0x7fffffff7fffffff
+DATA neonConstants<>+232(SB)/8, $0x7fffffff7fffffff
+DATA neonConstants<>+240(SB)/8, $0x000003fe000003fe
+DATA neonConstants<>+248(SB)/8, $0x000003fe000003fe
+GLOBL neonConstants<>(SB), RODATA|NOPTR, $256
 
 // func neonMove32(a *Args, first, n int)
 TEXT ·neonMove32(SB), NOSPLIT, $0-24
@@ -2742,6 +2768,2970 @@ loop1:
 	ADD $32, R3
 	ADD R5, R4
 	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAddF32(a *Args, first, n int)
+TEXT ·neonAddF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonSubF32(a *Args, first, n int)
+TEXT ·neonSubF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonMulF32(a *Args, first, n int)
+TEXT ·neonMulF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonDivF32(a *Args, first, n int)
+TEXT ·neonDivF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e21fc00 // fdiv v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e21fc00 // fdiv v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonNegF32(a *Args, first, n int)
+TEXT ·neonNegF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6ea0f800 // fneg v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x6ea0f800 // fneg v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAbsF32(a *Args, first, n int)
+TEXT ·neonAbsF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonSqrtF32(a *Args, first, n int)
+TEXT ·neonSqrtF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6ea1f800 // fsqrt v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x6ea1f800 // fsqrt v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonFloorF32(a *Args, first, n int)
+TEXT ·neonFloorF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e219800 // frintm v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4e219800 // frintm v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonCeilF32(a *Args, first, n int)
+TEXT ·neonCeilF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ea18800 // frintp v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ea18800 // frintp v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonTruncF32(a *Args, first, n int)
+TEXT ·neonTruncF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ea19800 // frintz v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ea19800 // frintz v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonRoundEvenF32(a *Args, first, n int)
+TEXT ·neonRoundEvenF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e218800 // frintn v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4e218800 // frintn v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonFmaF32(a *Args, first, n int)
+TEXT ·neonFmaF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 48(R0), R8
+	MOVD 56(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x4e22cc01 // fmla v1.4s, v0.4s, v2.4s
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x4e22cc01 // fmla v1.4s, v0.4s, v2.4s
+	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonMulAddF32(a *Args, first, n int)
+TEXT ·neonMulAddF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 48(R0), R8
+	MOVD 56(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonMulSubF32(a *Args, first, n int)
+TEXT ·neonMulSubF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 48(R0), R8
+	MOVD 56(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonSubMulF32(a *Args, first, n int)
+TEXT ·neonSubMulF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 48(R0), R8
+	MOVD 56(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4ea0d420 // fsub v0.4s, v1.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4ea0d420 // fsub v0.4s, v1.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonInverseSqrtF32(a *Args, first, n int)
+TEXT ·neonInverseSqrtF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc00dff // ldr q31, [x15, #48]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6ea1f800 // fsqrt v0.4s, v0.4s
+	WORD $0x6e20ffe0 // fdiv v0.4s, v31.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x6ea1f800 // fsqrt v0.4s, v0.4s
+	WORD $0x6e20ffe0 // fdiv v0.4s, v31.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonMinF32(a *Args, first, n int)
+TEXT ·neonMinF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e21e423 // fcmeq v3.4s, v1.4s, v1.4s
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4ea3f440 // fmin v0.4s, v2.4s, v3.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e21e423 // fcmeq v3.4s, v1.4s, v1.4s
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4ea3f440 // fmin v0.4s, v2.4s, v3.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonMaxF32(a *Args, first, n int)
+TEXT ·neonMaxF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e21e423 // fcmeq v3.4s, v1.4s, v1.4s
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4e23f440 // fmax v0.4s, v2.4s, v3.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e21e423 // fcmeq v3.4s, v1.4s, v1.4s
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4e23f440 // fmax v0.4s, v2.4s, v3.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonSignF32(a *Args, first, n int)
+TEXT ·neonSignF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc011ff // ldr q31, [x15, #64]
+	WORD $0x3dc00dfe // ldr q30, [x15, #48]
+	WORD $0x3dc015fd // ldr q29, [x15, #80]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ebf1fe1 // mov v1.16b, v31.16b
+	WORD $0x6e7e1c01 // bsl v1.16b, v0.16b, v30.16b
+	WORD $0x6ebde402 // fcmgt v2.4s, v0.4s, v29.4s
+	WORD $0x6ea0e7a0 // fcmgt v0.4s, v29.4s, v0.4s
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ebf1fe1 // mov v1.16b, v31.16b
+	WORD $0x6e7e1c01 // bsl v1.16b, v0.16b, v30.16b
+	WORD $0x6ebde402 // fcmgt v2.4s, v0.4s, v29.4s
+	WORD $0x6ea0e7a0 // fcmgt v0.4s, v29.4s, v0.4s
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonEqF32(a *Args, first, n int)
+TEXT ·neonEqF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4e21e400 // fcmeq v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e21e400 // fcmeq v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonLtF32(a *Args, first, n int)
+TEXT ·neonLtF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6ea0e420 // fcmgt v0.4s, v1.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6ea0e420 // fcmgt v0.4s, v1.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonLeF32(a *Args, first, n int)
+TEXT ·neonLeF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e20e420 // fcmge v0.4s, v1.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e20e420 // fcmge v0.4s, v1.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonNeOrdF32(a *Args, first, n int)
+TEXT ·neonNeOrdF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
+	WORD $0x6ea0e420 // fcmgt v0.4s, v1.4s, v0.4s
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
+	WORD $0x6ea0e420 // fcmgt v0.4s, v1.4s, v0.4s
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonIsNaNF32(a *Args, first, n int)
+TEXT ·neonIsNaNF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e20e400 // fcmeq v0.4s, v0.4s, v0.4s
+	WORD $0x6e205800 // not v0.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4e20e400 // fcmeq v0.4s, v0.4s, v0.4s
+	WORD $0x6e205800 // not v0.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonIsInfF32(a *Args, first, n int)
+TEXT ·neonIsInfF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc019ff // ldr q31, [x15, #96]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
+	WORD $0x4e3fe400 // fcmeq v0.4s, v0.4s, v31.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
+	WORD $0x4e3fe400 // fcmeq v0.4s, v0.4s, v31.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAddF64(a *Args, first, n int)
+TEXT ·neonAddF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonSubF64(a *Args, first, n int)
+TEXT ·neonSubF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4ee1d400 // fsub v0.2d, v0.2d, v1.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4ee1d400 // fsub v0.2d, v0.2d, v1.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x4ee1d400 // fsub v0.2d, v0.2d, v1.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x4ee1d400 // fsub v0.2d, v0.2d, v1.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonMulF64(a *Args, first, n int)
+TEXT ·neonMulF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonDivF64(a *Args, first, n int)
+TEXT ·neonDivF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e61fc00 // fdiv v0.2d, v0.2d, v1.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e61fc00 // fdiv v0.2d, v0.2d, v1.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6e61fc00 // fdiv v0.2d, v0.2d, v1.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x6e61fc00 // fdiv v0.2d, v0.2d, v1.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonNegF64(a *Args, first, n int)
+TEXT ·neonNegF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6ee0f800 // fneg v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x6ee0f800 // fneg v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x6ee0f800 // fneg v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x6ee0f800 // fneg v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAbsF64(a *Args, first, n int)
+TEXT ·neonAbsF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonSqrtF64(a *Args, first, n int)
+TEXT ·neonSqrtF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonFloorF64(a *Args, first, n int)
+TEXT ·neonFloorF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e619800 // frintm v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4e619800 // frintm v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x4e619800 // frintm v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x4e619800 // frintm v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonCeilF64(a *Args, first, n int)
+TEXT ·neonCeilF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ee18800 // frintp v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ee18800 // frintp v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x4ee18800 // frintp v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x4ee18800 // frintp v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonTruncF64(a *Args, first, n int)
+TEXT ·neonTruncF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ee19800 // frintz v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ee19800 // frintz v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x4ee19800 // frintz v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x4ee19800 // frintz v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonRoundEvenF64(a *Args, first, n int)
+TEXT ·neonRoundEvenF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e618800 // frintn v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4e618800 // frintn v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x4e618800 // frintn v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x4e618800 // frintn v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonFmaF64(a *Args, first, n int)
+TEXT ·neonFmaF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 48(R0), R8
+	MOVD 56(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x4e62cc01 // fmla v1.2d, v0.2d, v2.2d
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x4e62cc01 // fmla v1.2d, v0.2d, v2.2d
+	WORD $0x3d800461 // str q1, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc00901 // ldr q1, [x8, #32]
+	WORD $0x3dc008c2 // ldr q2, [x6, #32]
+	WORD $0x4e62cc01 // fmla v1.2d, v0.2d, v2.2d
+	WORD $0x3d800861 // str q1, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x3dc00d01 // ldr q1, [x8, #48]
+	WORD $0x3dc00cc2 // ldr q2, [x6, #48]
+	WORD $0x4e62cc01 // fmla v1.2d, v0.2d, v2.2d
+	WORD $0x3d800c61 // str q1, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonMulAddF64(a *Args, first, n int)
+TEXT ·neonMulAddF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 48(R0), R8
+	MOVD 56(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3dc00901 // ldr q1, [x8, #32]
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3dc00d01 // ldr q1, [x8, #48]
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonMulSubF64(a *Args, first, n int)
+TEXT ·neonMulSubF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 48(R0), R8
+	MOVD 56(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x4ee1d400 // fsub v0.2d, v0.2d, v1.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4ee1d400 // fsub v0.2d, v0.2d, v1.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3dc00901 // ldr q1, [x8, #32]
+	WORD $0x4ee1d400 // fsub v0.2d, v0.2d, v1.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x3dc00d01 // ldr q1, [x8, #48]
+	WORD $0x4ee1d400 // fsub v0.2d, v0.2d, v1.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonSubMulF64(a *Args, first, n int)
+TEXT ·neonSubMulF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 48(R0), R8
+	MOVD 56(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
+	WORD $0x4ee0d420 // fsub v0.2d, v1.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
+	WORD $0x4ee0d420 // fsub v0.2d, v1.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc00901 // ldr q1, [x8, #32]
+	WORD $0x3dc008c2 // ldr q2, [x6, #32]
+	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
+	WORD $0x4ee0d420 // fsub v0.2d, v1.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x3dc00d01 // ldr q1, [x8, #48]
+	WORD $0x3dc00cc2 // ldr q2, [x6, #48]
+	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
+	WORD $0x4ee0d420 // fsub v0.2d, v1.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonInverseSqrtF64(a *Args, first, n int)
+TEXT ·neonInverseSqrtF64(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc01dff // ldr q31, [x15, #112]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	WORD $0x6e60ffe0 // fdiv v0.2d, v31.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	WORD $0x6e60ffe0 // fdiv v0.2d, v31.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	WORD $0x6e60ffe0 // fdiv v0.2d, v31.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	WORD $0x6e60ffe0 // fdiv v0.2d, v31.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonMinF64(a *Args, first, n int)
+TEXT ·neonMinF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4e60e402 // fcmeq v2.2d, v0.2d, v0.2d
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4ee3f440 // fmin v0.2d, v2.2d, v3.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e60e402 // fcmeq v2.2d, v0.2d, v0.2d
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4ee3f440 // fmin v0.2d, v2.2d, v3.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x4e60e402 // fcmeq v2.2d, v0.2d, v0.2d
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4ee3f440 // fmin v0.2d, v2.2d, v3.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x4e60e402 // fcmeq v2.2d, v0.2d, v0.2d
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4ee3f440 // fmin v0.2d, v2.2d, v3.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonMaxF64(a *Args, first, n int)
+TEXT ·neonMaxF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4e60e402 // fcmeq v2.2d, v0.2d, v0.2d
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4e63f440 // fmax v0.2d, v2.2d, v3.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e60e402 // fcmeq v2.2d, v0.2d, v0.2d
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4e63f440 // fmax v0.2d, v2.2d, v3.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x4e60e402 // fcmeq v2.2d, v0.2d, v0.2d
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4e63f440 // fmax v0.2d, v2.2d, v3.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x4e60e402 // fcmeq v2.2d, v0.2d, v0.2d
+	WORD $0x6e611c02 // bsl v2.16b, v0.16b, v1.16b
+	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
+	WORD $0x6e601c23 // bsl v3.16b, v1.16b, v0.16b
+	WORD $0x4e63f440 // fmax v0.2d, v2.2d, v3.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonSignF64(a *Args, first, n int)
+TEXT ·neonSignF64(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc021ff // ldr q31, [x15, #128]
+	WORD $0x3dc01dfe // ldr q30, [x15, #112]
+	WORD $0x3dc015fd // ldr q29, [x15, #80]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ebf1fe1 // mov v1.16b, v31.16b
+	WORD $0x6e7e1c01 // bsl v1.16b, v0.16b, v30.16b
+	WORD $0x6efde402 // fcmgt v2.2d, v0.2d, v29.2d
+	WORD $0x6ee0e7a0 // fcmgt v0.2d, v29.2d, v0.2d
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ebf1fe1 // mov v1.16b, v31.16b
+	WORD $0x6e7e1c01 // bsl v1.16b, v0.16b, v30.16b
+	WORD $0x6efde402 // fcmgt v2.2d, v0.2d, v29.2d
+	WORD $0x6ee0e7a0 // fcmgt v0.2d, v29.2d, v0.2d
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x4ebf1fe1 // mov v1.16b, v31.16b
+	WORD $0x6e7e1c01 // bsl v1.16b, v0.16b, v30.16b
+	WORD $0x6efde402 // fcmgt v2.2d, v0.2d, v29.2d
+	WORD $0x6ee0e7a0 // fcmgt v0.2d, v29.2d, v0.2d
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x4ebf1fe1 // mov v1.16b, v31.16b
+	WORD $0x6e7e1c01 // bsl v1.16b, v0.16b, v30.16b
+	WORD $0x6efde402 // fcmgt v2.2d, v0.2d, v29.2d
+	WORD $0x6ee0e7a0 // fcmgt v0.2d, v29.2d, v0.2d
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonEqF64(a *Args, first, n int)
+TEXT ·neonEqF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4e61e400 // fcmeq v0.2d, v0.2d, v1.2d
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x4e62e421 // fcmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x4e61e400 // fcmeq v0.2d, v0.2d, v1.2d
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x3dc00cc2 // ldr q2, [x6, #48]
+	WORD $0x4e62e421 // fcmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonLtF64(a *Args, first, n int)
+TEXT ·neonLtF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6ee0e420 // fcmgt v0.2d, v1.2d, v0.2d
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6ee1e441 // fcmgt v1.2d, v2.2d, v1.2d
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6ee0e420 // fcmgt v0.2d, v1.2d, v0.2d
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x3dc00cc2 // ldr q2, [x6, #48]
+	WORD $0x6ee1e441 // fcmgt v1.2d, v2.2d, v1.2d
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonLeF64(a *Args, first, n int)
+TEXT ·neonLeF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e60e420 // fcmge v0.2d, v1.2d, v0.2d
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e61e441 // fcmge v1.2d, v2.2d, v1.2d
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6e60e420 // fcmge v0.2d, v1.2d, v0.2d
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x3dc00cc2 // ldr q2, [x6, #48]
+	WORD $0x6e61e441 // fcmge v1.2d, v2.2d, v1.2d
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonNeOrdF64(a *Args, first, n int)
+TEXT ·neonNeOrdF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6ee1e402 // fcmgt v2.2d, v0.2d, v1.2d
+	WORD $0x6ee0e420 // fcmgt v0.2d, v1.2d, v0.2d
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6ee2e423 // fcmgt v3.2d, v1.2d, v2.2d
+	WORD $0x6ee1e441 // fcmgt v1.2d, v2.2d, v1.2d
+	WORD $0x4ea11c61 // orr v1.16b, v3.16b, v1.16b
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6ee1e402 // fcmgt v2.2d, v0.2d, v1.2d
+	WORD $0x6ee0e420 // fcmgt v0.2d, v1.2d, v0.2d
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x3dc00cc2 // ldr q2, [x6, #48]
+	WORD $0x6ee2e423 // fcmgt v3.2d, v1.2d, v2.2d
+	WORD $0x6ee1e441 // fcmgt v1.2d, v2.2d, v1.2d
+	WORD $0x4ea11c61 // orr v1.16b, v3.16b, v1.16b
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonIsNaNF64(a *Args, first, n int)
+TEXT ·neonIsNaNF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x6e205800 // not v0.16b, v0.16b
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x4e61e421 // fcmeq v1.2d, v1.2d, v1.2d
+	WORD $0x6e205821 // not v1.16b, v1.16b
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x6e205800 // not v0.16b, v0.16b
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x4e61e421 // fcmeq v1.2d, v1.2d, v1.2d
+	WORD $0x6e205821 // not v1.16b, v1.16b
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonIsInfF64(a *Args, first, n int)
+TEXT ·neonIsInfF64(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc025ff // ldr q31, [x15, #144]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x4e7fe400 // fcmeq v0.2d, v0.2d, v31.2d
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
+	WORD $0x4e7fe421 // fcmeq v1.2d, v1.2d, v31.2d
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x4e7fe400 // fcmeq v0.2d, v0.2d, v31.2d
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
+	WORD $0x4e7fe421 // fcmeq v1.2d, v1.2d, v31.2d
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonLdexpF32(a *Args, first, n int)
+TEXT ·neonLdexpF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc029ff // ldr q31, [x15, #160]
+	WORD $0x3dc02dfe // ldr q30, [x15, #176]
+	WORD $0x3dc031fd // ldr q29, [x15, #192]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4ebf6c21 // smin v1.4s, v1.4s, v31.4s
+	WORD $0x4ebe6421 // smax v1.4s, v1.4s, v30.4s
+	WORD $0x4ebd8421 // add v1.4s, v1.4s, v29.4s
+	WORD $0x2f20a422 // uxtl v2.2d, v1.2s
+	WORD $0x4f745442 // shl v2.2d, v2.2d, #52
+	WORD $0x0e617803 // fcvtl v3.2d, v0.2s
+	WORD $0x6e62dc62 // fmul v2.2d, v3.2d, v2.2d
+	WORD $0x0e616842 // fcvtn v2.2s, v2.2d
+	WORD $0x6f20a421 // uxtl2 v1.2d, v1.4s
+	WORD $0x4f745421 // shl v1.2d, v1.2d, #52
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x4e616802 // fcvtn2 v2.4s, v0.2d
+	WORD $0x3d800062 // str q2, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4ebf6c21 // smin v1.4s, v1.4s, v31.4s
+	WORD $0x4ebe6421 // smax v1.4s, v1.4s, v30.4s
+	WORD $0x4ebd8421 // add v1.4s, v1.4s, v29.4s
+	WORD $0x2f20a422 // uxtl v2.2d, v1.2s
+	WORD $0x4f745442 // shl v2.2d, v2.2d, #52
+	WORD $0x0e617803 // fcvtl v3.2d, v0.2s
+	WORD $0x6e62dc62 // fmul v2.2d, v3.2d, v2.2d
+	WORD $0x0e616842 // fcvtn v2.2s, v2.2d
+	WORD $0x6f20a421 // uxtl2 v1.2d, v1.4s
+	WORD $0x4f745421 // shl v1.2d, v1.2d, #52
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
+	WORD $0x4e616802 // fcvtn2 v2.4s, v0.2d
+	WORD $0x3d800462 // str q2, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonFrexpF32(a *Args, first, n int)
+TEXT ·neonFrexpF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc025ff // ldr q31, [x15, #144]
+	WORD $0x3dc035fe // ldr q30, [x15, #208]
+	WORD $0x3dc019fd // ldr q29, [x15, #96]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x4ebf1fe2 // mov v2.16b, v31.16b
+	WORD $0x6e611fc2 // bsl v2.16b, v30.16b, v1.16b
+	WORD $0x0e616841 // fcvtn v1.2s, v2.2d
+	WORD $0x4e617802 // fcvtl2 v2.2d, v0.4s
+	WORD $0x4ebf1fe3 // mov v3.16b, v31.16b
+	WORD $0x6e621fc3 // bsl v3.16b, v30.16b, v2.16b
+	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
+	WORD $0x4ea0f802 // fabs v2.4s, v0.4s
+	WORD $0x6ea2e7a2 // fcmgt v2.4s, v29.4s, v2.4s
+	WORD $0x4ea0d803 // fcmeq v3.4s, v0.4s, #0.0
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	WORD $0x6e601c22 // bsl v2.16b, v1.16b, v0.16b
+	WORD $0x3d800062 // str q2, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x4ebf1fe2 // mov v2.16b, v31.16b
+	WORD $0x6e611fc2 // bsl v2.16b, v30.16b, v1.16b
+	WORD $0x0e616841 // fcvtn v1.2s, v2.2d
+	WORD $0x4e617802 // fcvtl2 v2.2d, v0.4s
+	WORD $0x4ebf1fe3 // mov v3.16b, v31.16b
+	WORD $0x6e621fc3 // bsl v3.16b, v30.16b, v2.16b
+	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
+	WORD $0x4ea0f802 // fabs v2.4s, v0.4s
+	WORD $0x6ea2e7a2 // fcmgt v2.4s, v29.4s, v2.4s
+	WORD $0x4ea0d803 // fcmeq v3.4s, v0.4s, #0.0
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	WORD $0x6e601c22 // bsl v2.16b, v1.16b, v0.16b
+	WORD $0x3d800462 // str q2, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonFrexpExpF32(a *Args, first, n int)
+TEXT ·neonFrexpExpF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc039ff // ldr q31, [x15, #224]
+	WORD $0x3dc019fe // ldr q30, [x15, #96]
+	WORD $0x3dc03dfd // ldr q29, [x15, #240]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x4e617802 // fcvtl2 v2.2d, v0.4s
+	WORD $0x4e825821 // uzp2 v1.4s, v1.4s, v2.4s
+	WORD $0x4e3f1c21 // and v1.16b, v1.16b, v31.16b
+	WORD $0x6f2c0421 // ushr v1.4s, v1.4s, #20
+	WORD $0x4ea0f802 // fabs v2.4s, v0.4s
+	WORD $0x6ea2e7c2 // fcmgt v2.4s, v30.4s, v2.4s
+	WORD $0x4ea0d800 // fcmeq v0.4s, v0.4s, #0.0
+	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
+	WORD $0x6ebd8421 // sub v1.4s, v1.4s, v29.4s
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x4e617802 // fcvtl2 v2.2d, v0.4s
+	WORD $0x4e825821 // uzp2 v1.4s, v1.4s, v2.4s
+	WORD $0x4e3f1c21 // and v1.16b, v1.16b, v31.16b
+	WORD $0x6f2c0421 // ushr v1.4s, v1.4s, #20
+	WORD $0x4ea0f802 // fabs v2.4s, v0.4s
+	WORD $0x6ea2e7c2 // fcmgt v2.4s, v30.4s, v2.4s
+	WORD $0x4ea0d800 // fcmeq v0.4s, v0.4s, #0.0
+	WORD $0x4e601c40 // bic v0.16b, v2.16b, v0.16b
+	WORD $0x6ebd8421 // sub v1.4s, v1.4s, v29.4s
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonRoundF16(a *Args, first, n int)
+TEXT ·neonRoundF16(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
+	WORD $0x0e217800 // fcvtl v0.4s, v0.4h
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
+	WORD $0x0e217800 // fcvtl v0.4s, v0.4h
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonRoundF16Zero(a *Args, first, n int)
+TEXT ·neonRoundF16Zero(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e216801 // fcvtn v1.4h, v0.4s
+	WORD $0x0e217822 // fcvtl v2.4s, v1.4h
+	WORD $0x4ea0f842 // fabs v2.4s, v2.4s
+	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
+	WORD $0x6ea0e440 // fcmgt v0.4s, v2.4s, v0.4s
+	WORD $0x2f10a421 // uxtl v1.4s, v1.4h
+	WORD $0x4ea08420 // add v0.4s, v1.4s, v0.4s
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x0e217800 // fcvtl v0.4s, v0.4h
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e216801 // fcvtn v1.4h, v0.4s
+	WORD $0x0e217822 // fcvtl v2.4s, v1.4h
+	WORD $0x4ea0f842 // fabs v2.4s, v2.4s
+	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
+	WORD $0x6ea0e440 // fcmgt v0.4s, v2.4s, v0.4s
+	WORD $0x2f10a421 // uxtl v1.4s, v1.4h
+	WORD $0x4ea08420 // add v0.4s, v1.4s, v0.4s
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x0e217800 // fcvtl v0.4s, v0.4h
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF32ToBits16(a *Args, first, n int)
+TEXT ·neonF32ToBits16(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
+	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
+	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonBits16ToF32(a *Args, first, n int)
+TEXT ·neonBits16ToF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x0e217800 // fcvtl v0.4s, v0.4h
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x0e217800 // fcvtl v0.4s, v0.4h
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonSextI32I64(a *Args, first, n int)
+TEXT ·neonSextI32I64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0xfd400080 // ldr d0, [x4]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0xfd400480 // ldr d0, [x4, #8]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0xfd400880 // ldr d0, [x4, #16]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0xfd400c80 // ldr d0, [x4, #24]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonZextI32I64(a *Args, first, n int)
+TEXT ·neonZextI32I64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0xfd400080 // ldr d0, [x4]
+	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0xfd400480 // ldr d0, [x4, #8]
+	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0xfd400880 // ldr d0, [x4, #16]
+	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0xfd400c80 // ldr d0, [x4, #24]
+	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonS32ToF64(a *Args, first, n int)
+TEXT ·neonS32ToF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0xfd400080 // ldr d0, [x4]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x4e61d800 // scvtf v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0xfd400480 // ldr d0, [x4, #8]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x4e61d800 // scvtf v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0xfd400880 // ldr d0, [x4, #16]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x4e61d800 // scvtf v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0xfd400c80 // ldr d0, [x4, #24]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x4e61d800 // scvtf v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonU32ToF64(a *Args, first, n int)
+TEXT ·neonU32ToF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0xfd400080 // ldr d0, [x4]
+	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
+	WORD $0x6e61d800 // ucvtf v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0xfd400480 // ldr d0, [x4, #8]
+	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
+	WORD $0x6e61d800 // ucvtf v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0xfd400880 // ldr d0, [x4, #16]
+	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
+	WORD $0x6e61d800 // ucvtf v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0xfd400c80 // ldr d0, [x4, #24]
+	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
+	WORD $0x6e61d800 // ucvtf v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF32ToF64(a *Args, first, n int)
+TEXT ·neonF32ToF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0xfd400080 // ldr d0, [x4]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0xfd400480 // ldr d0, [x4, #8]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0xfd400880 // ldr d0, [x4, #16]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0xfd400c80 // ldr d0, [x4, #24]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF32ToS64(a *Args, first, n int)
+TEXT ·neonF32ToS64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0xfd400080 // ldr d0, [x4]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x4ee1b800 // fcvtzs v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0xfd400480 // ldr d0, [x4, #8]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x4ee1b800 // fcvtzs v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0xfd400880 // ldr d0, [x4, #16]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x4ee1b800 // fcvtzs v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0xfd400c80 // ldr d0, [x4, #24]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x4ee1b800 // fcvtzs v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF32ToU64(a *Args, first, n int)
+TEXT ·neonF32ToU64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0xfd400080 // ldr d0, [x4]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x6ee1b800 // fcvtzu v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0xfd400480 // ldr d0, [x4, #8]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x6ee1b800 // fcvtzu v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0xfd400880 // ldr d0, [x4, #16]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x6ee1b800 // fcvtzu v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0xfd400c80 // ldr d0, [x4, #24]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x6ee1b800 // fcvtzu v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonJoin64(a *Args, first, n int)
+TEXT ·neonJoin64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x3d800062 // str q2, [x3]
+	WORD $0x4e817800 // zip2 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x3d800862 // str q2, [x3, #32]
+	WORD $0x4e817800 // zip2 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonTruncI64I32(a *Args, first, n int)
+TEXT ·neonTruncI64I32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonLow32(a *Args, first, n int)
+TEXT ·neonLow32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonHigh32(a *Args, first, n int)
+TEXT ·neonHigh32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x4e815800 // uzp2 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x4e815800 // uzp2 v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF64ToF32(a *Args, first, n int)
+TEXT ·neonF64ToF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e616800 // fcvtn v0.2s, v0.2d
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x4e616820 // fcvtn2 v0.4s, v1.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x0e616800 // fcvtn v0.2s, v0.2d
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x4e616820 // fcvtn2 v0.4s, v1.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF64ToF32Zero(a *Args, first, n int)
+TEXT ·neonF64ToF32Zero(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x0e616802 // fcvtn v2.2s, v0.2d
+	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
+	WORD $0x0e617843 // fcvtl v3.2d, v2.2s
+	WORD $0x4ee0f863 // fabs v3.2d, v3.2d
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x6ee0e460 // fcmgt v0.2d, v3.2d, v0.2d
+	WORD $0x4e617843 // fcvtl2 v3.2d, v2.4s
+	WORD $0x4ee0f863 // fabs v3.2d, v3.2d
+	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
+	WORD $0x6ee1e461 // fcmgt v1.2d, v3.2d, v1.2d
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x4ea08440 // add v0.4s, v2.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x0e616802 // fcvtn v2.2s, v0.2d
+	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
+	WORD $0x0e617843 // fcvtl v3.2d, v2.2s
+	WORD $0x4ee0f863 // fabs v3.2d, v3.2d
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x6ee0e460 // fcmgt v0.2d, v3.2d, v0.2d
+	WORD $0x4e617843 // fcvtl2 v3.2d, v2.4s
+	WORD $0x4ee0f863 // fabs v3.2d, v3.2d
+	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
+	WORD $0x6ee1e461 // fcmgt v1.2d, v3.2d, v1.2d
+	WORD $0x4e811800 // uzp1 v0.4s, v0.4s, v1.4s
+	WORD $0x4ea08440 // add v0.4s, v2.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF64ToS32(a *Args, first, n int)
+TEXT ·neonF64ToS32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ee1b800 // fcvtzs v0.2d, v0.2d
+	WORD $0x0ea14800 // sqxtn v0.2s, v0.2d
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x4ee1b821 // fcvtzs v1.2d, v1.2d
+	WORD $0x4ea14820 // sqxtn2 v0.4s, v1.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x4ee1b800 // fcvtzs v0.2d, v0.2d
+	WORD $0x0ea14800 // sqxtn v0.2s, v0.2d
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x4ee1b821 // fcvtzs v1.2d, v1.2d
+	WORD $0x4ea14820 // sqxtn2 v0.4s, v1.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF64ToU32(a *Args, first, n int)
+TEXT ·neonF64ToU32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6ee1b800 // fcvtzu v0.2d, v0.2d
+	WORD $0x2ea14800 // uqxtn v0.2s, v0.2d
+	WORD $0x3dc00481 // ldr q1, [x4, #16]
+	WORD $0x6ee1b821 // fcvtzu v1.2d, v1.2d
+	WORD $0x6ea14820 // uqxtn2 v0.4s, v1.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x6ee1b800 // fcvtzu v0.2d, v0.2d
+	WORD $0x2ea14800 // uqxtn v0.2s, v0.2d
+	WORD $0x3dc00c81 // ldr q1, [x4, #48]
+	WORD $0x6ee1b821 // fcvtzu v1.2d, v1.2d
+	WORD $0x6ea14820 // uqxtn2 v0.4s, v1.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF32ToS32(a *Args, first, n int)
+TEXT ·neonF32ToS32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ea1b800 // fcvtzs v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ea1b800 // fcvtzs v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF32ToU32(a *Args, first, n int)
+TEXT ·neonF32ToU32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6ea1b800 // fcvtzu v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x6ea1b800 // fcvtzu v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonS32ToF32(a *Args, first, n int)
+TEXT ·neonS32ToF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonU32ToF32(a *Args, first, n int)
+TEXT ·neonU32ToF32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6e21d800 // ucvtf v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x6e21d800 // ucvtf v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF64ToS64(a *Args, first, n int)
+TEXT ·neonF64ToS64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ee1b800 // fcvtzs v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ee1b800 // fcvtzs v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x4ee1b800 // fcvtzs v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x4ee1b800 // fcvtzs v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonF64ToU64(a *Args, first, n int)
+TEXT ·neonF64ToU64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6ee1b800 // fcvtzu v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x6ee1b800 // fcvtzu v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x6ee1b800 // fcvtzu v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x6ee1b800 // fcvtzu v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonS64ToF64(a *Args, first, n int)
+TEXT ·neonS64ToF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e61d800 // scvtf v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4e61d800 // scvtf v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x4e61d800 // scvtf v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x4e61d800 // scvtf v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonU64ToF64(a *Args, first, n int)
+TEXT ·neonU64ToF64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6e61d800 // ucvtf v0.2d, v0.2d
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x6e61d800 // ucvtf v0.2d, v0.2d
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x6e61d800 // ucvtf v0.2d, v0.2d
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x6e61d800 // ucvtf v0.2d, v0.2d
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonMaskToI32(a *Args, first, n int)
+TEXT ·neonMaskToI32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x6f210400 // ushr v0.4s, v0.4s, #31
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x6f210400 // ushr v0.4s, v0.4s, #31
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonI32ToMask(a *Args, first, n int)
+TEXT ·neonI32ToMask(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4ea08c00 // cmtst v0.4s, v0.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x4ea08c00 // cmtst v0.4s, v0.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
 	SUB $1, R2
 	CBNZ R2, loop1
 done2:

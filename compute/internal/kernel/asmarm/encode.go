@@ -170,8 +170,8 @@ var rows = []row{
 	{name: "zip2", class: permute, opcode: 0x7, types: allIntegers, sources: 2},
 }
 
-// operations are the instructions of the table by their names: mnemonic, a point, the arrangement that the row is about.
-// Those with a 2 at the end of the mnemonic have upper halves.
+// operations are the instructions of the table by their names: the mnemonic, a point, the arrangement in the row. Those
+// on upper halves have a 2 at the end of the mnemonic.
 var operations = expand(rows)
 
 func expand(rows []row) map[string]operation {

@@ -42,6 +42,10 @@ func (g *generator) all() {
 	g.moves()
 	g.integers32()
 	g.integers64()
+	g.floats()
+	g.scaling()
+	g.halves()
+	g.conversions()
 }
 
 func nameOf(op string) string { return "neon" + op }
