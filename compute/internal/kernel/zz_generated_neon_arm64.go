@@ -154,6 +154,11 @@ func (s *Set) useNEON() {
 	s.Ops[U64ToF64] = neonU64ToF64
 	s.Ops[MaskToI32] = neonMaskToI32
 	s.Ops[I32ToMask] = neonI32ToMask
+	s.Split = neonSplit
+	s.OrInto = neonOrInto
+	s.Take = neonTake
+	s.Active = neonActive
+	s.Narrow = neonNarrow
 }
 
 //go:noescape
@@ -608,3 +613,18 @@ func neonMaskToI32(a *Args, first, n int)
 
 //go:noescape
 func neonI32ToMask(a *Args, first, n int)
+
+//go:noescape
+func neonSplit(whenTrue, whenFalse, exec, condition Register, first, n int)
+
+//go:noescape
+func neonOrInto(dst, src Register, first, n int)
+
+//go:noescape
+func neonTake(dst, src Register, n int) (first, last, set int)
+
+//go:noescape
+func neonActive(mask Register, n int) (first, last, set int)
+
+//go:noescape
+func neonNarrow(dst, src, rest, condition Register, invert bool, n int) (first, last, set int, others bool)

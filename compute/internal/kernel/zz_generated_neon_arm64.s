@@ -5736,3 +5736,283 @@ loop1:
 	CBNZ R2, loop1
 done2:
 	RET
+
+// func neonSplit(whenTrue, whenFalse, exec, condition Register, first, n int)
+TEXT ·neonSplit(SB), NOSPLIT, $0-80
+	MOVD first+64(FP), R1
+	MOVD n+72(FP), R2
+	MOVD whenTrue_Base+0(FP), R3
+	MOVD whenTrue_Step+8(FP), R4
+	MUL R1, R4, R14
+	ADD R14, R3
+	MOVD whenFalse_Base+16(FP), R5
+	MOVD whenFalse_Step+24(FP), R6
+	MUL R1, R6, R14
+	ADD R14, R5
+	MOVD exec_Base+32(FP), R7
+	MOVD exec_Step+40(FP), R8
+	MUL R1, R8, R14
+	ADD R14, R7
+	MOVD condition_Base+48(FP), R9
+	MOVD condition_Step+56(FP), R10
+	MUL R1, R10, R14
+	ADD R14, R9
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc000e0 // ldr q0, [x7]
+	WORD $0x3dc00121 // ldr q1, [x9]
+	WORD $0x3dc00062 // ldr q2, [x3]
+	WORD $0x4e211c03 // and v3.16b, v0.16b, v1.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x3d800062 // str q2, [x3]
+	WORD $0x3dc000a2 // ldr q2, [x5]
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x3d8000a0 // str q0, [x5]
+	WORD $0x3dc004e0 // ldr q0, [x7, #16]
+	WORD $0x3dc00521 // ldr q1, [x9, #16]
+	WORD $0x3dc00462 // ldr q2, [x3, #16]
+	WORD $0x4e211c03 // and v3.16b, v0.16b, v1.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x3d800462 // str q2, [x3, #16]
+	WORD $0x3dc004a2 // ldr q2, [x5, #16]
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	WORD $0x4ea01c40 // orr v0.16b, v2.16b, v0.16b
+	WORD $0x3d8004a0 // str q0, [x5, #16]
+	ADD R4, R3
+	ADD R6, R5
+	ADD R8, R7
+	ADD R10, R9
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonOrInto(dst, src Register, first, n int)
+TEXT ·neonOrInto(SB), NOSPLIT, $0-48
+	MOVD first+32(FP), R1
+	MOVD n+40(FP), R2
+	MOVD dst_Base+0(FP), R3
+	MOVD dst_Step+8(FP), R4
+	MUL R1, R4, R14
+	ADD R14, R3
+	MOVD src_Base+16(FP), R5
+	MOVD src_Step+24(FP), R6
+	MUL R1, R6, R14
+	ADD R14, R5
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00060 // ldr q0, [x3]
+	WORD $0x3dc000a1 // ldr q1, [x5]
+	WORD $0x4ea11c00 // orr v0.16b, v0.16b, v1.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00460 // ldr q0, [x3, #16]
+	WORD $0x3dc004a1 // ldr q1, [x5, #16]
+	WORD $0x4ea11c00 // orr v0.16b, v0.16b, v1.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD R4, R3
+	ADD R6, R5
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonTake(dst, src Register, n int) (first, last, set int)
+TEXT ·neonTake(SB), NOSPLIT, $0-64
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc015ff // ldr q31, [x15, #80]
+	MOVD dst_Base+0(FP), R3
+	MOVD dst_Step+8(FP), R4
+	MOVD src_Base+16(FP), R5
+	MOVD src_Step+24(FP), R6
+	MOVD n+32(FP), R2
+	MOVD ZR, R11
+	MOVD ZR, R12
+	MOVD ZR, R13
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc000a0 // ldr q0, [x5]
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3d8000bf // str q31, [x5]
+	WORD $0x3dc004a1 // ldr q1, [x5, #16]
+	WORD $0x3d800461 // str q1, [x3, #16]
+	WORD $0x3d8004bf // str q31, [x5, #16]
+	WORD $0x4ea18400 // add v0.4s, v0.4s, v1.4s
+	WORD $0x6ea0b800 // neg v0.4s, v0.4s
+	WORD $0x4eb1b800 // addv s0, v0.4s
+	WORD $0x0e043c0e // umov w14, v0.s[0]
+	CMP $0, R14
+	CSEL NE, R2, R12, R12
+	ADD R14, R13
+	CMP $0, R13
+	CINC EQ, R11, R11
+	ADD R4, R3
+	ADD R6, R5
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	MOVD n+32(FP), R2
+	ADD $1, R2
+	SUB R12, R2, R2
+	CMP $0, R13
+	CSEL NE, R11, ZR, R11
+	CSEL NE, R2, ZR, R2
+	MOVD R11, first+40(FP)
+	MOVD R2, last+48(FP)
+	MOVD R13, set+56(FP)
+	RET
+
+// func neonActive(mask Register, n int) (first, last, set int)
+TEXT ·neonActive(SB), NOSPLIT, $0-48
+	MOVD mask_Base+0(FP), R3
+	MOVD mask_Step+8(FP), R4
+	MOVD n+16(FP), R2
+	MOVD ZR, R11
+	MOVD ZR, R12
+	MOVD ZR, R13
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00060 // ldr q0, [x3]
+	WORD $0x3dc00461 // ldr q1, [x3, #16]
+	WORD $0x4ea18400 // add v0.4s, v0.4s, v1.4s
+	WORD $0x6ea0b800 // neg v0.4s, v0.4s
+	WORD $0x4eb1b800 // addv s0, v0.4s
+	WORD $0x0e043c0e // umov w14, v0.s[0]
+	CMP $0, R14
+	CSEL NE, R2, R12, R12
+	ADD R14, R13
+	CMP $0, R13
+	CINC EQ, R11, R11
+	ADD R4, R3
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	MOVD n+16(FP), R2
+	ADD $1, R2
+	SUB R12, R2, R2
+	CMP $0, R13
+	CSEL NE, R11, ZR, R11
+	CSEL NE, R2, ZR, R2
+	MOVD R11, first+24(FP)
+	MOVD R2, last+32(FP)
+	MOVD R13, set+40(FP)
+	RET
+
+// func neonNarrow(dst, src, rest, condition Register, invert bool, n int) (first, last, set int, others bool)
+TEXT ·neonNarrow(SB), NOSPLIT, $0-105
+	MOVBU invert+64(FP), R14
+	NEG R14, R14
+	WORD $0x4e040ddf // dup v31.4s, w14
+	MOVD dst_Base+0(FP), R3
+	MOVD dst_Step+8(FP), R4
+	MOVD src_Base+16(FP), R5
+	MOVD src_Step+24(FP), R6
+	MOVD rest_Base+32(FP), R7
+	MOVD rest_Step+40(FP), R8
+	MOVD condition_Base+48(FP), R9
+	MOVD condition_Step+56(FP), R10
+	MOVD n+72(FP), R2
+	CBZ R2, none3
+	SUB $1, R2, R14
+	MUL R14, R6, R11
+	ADD R5, R11
+	MUL R14, R10, R12
+	ADD R9, R12
+	WORD $0x3dc00160 // ldr q0, [x11]
+	WORD $0x3dc00181 // ldr q1, [x12]
+	WORD $0x6e3f1c21 // eor v1.16b, v1.16b, v31.16b
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	WORD $0x3dc00561 // ldr q1, [x11, #16]
+	WORD $0x3dc00582 // ldr q2, [x12, #16]
+	WORD $0x6e3f1c42 // eor v2.16b, v2.16b, v31.16b
+	WORD $0x4e621c21 // bic v1.16b, v1.16b, v2.16b
+	WORD $0x4ea11c00 // orr v0.16b, v0.16b, v1.16b
+	WORD $0x6eb0a800 // umaxv s0, v0.4s
+	WORD $0x0e043c0e // umov w14, v0.s[0]
+	CBNZ R14, some1
+	WORD $0x4f00041e // movi v30.4s, #0
+scan2:
+	WORD $0x3dc000a0 // ldr q0, [x5]
+	WORD $0x3dc00121 // ldr q1, [x9]
+	WORD $0x6e3f1c21 // eor v1.16b, v1.16b, v31.16b
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	WORD $0x3dc004a1 // ldr q1, [x5, #16]
+	WORD $0x3dc00522 // ldr q2, [x9, #16]
+	WORD $0x6e3f1c42 // eor v2.16b, v2.16b, v31.16b
+	WORD $0x4e621c21 // bic v1.16b, v1.16b, v2.16b
+	WORD $0x4ea11c00 // orr v0.16b, v0.16b, v1.16b
+	WORD $0x4ea01fde // orr v30.16b, v30.16b, v0.16b
+	ADD R6, R5
+	ADD R10, R9
+	SUB $1, R2
+	CBNZ R2, scan2
+	WORD $0x6eb0abc0 // umaxv s0, v30.4s
+	WORD $0x0e043c0e // umov w14, v0.s[0]
+	CBNZ R14, some1
+none3:
+	MOVD ZR, first+80(FP)
+	MOVD ZR, last+88(FP)
+	MOVD ZR, set+96(FP)
+	MOVB ZR, others+104(FP)
+	RET
+some1:
+	MOVD $1, R14
+	MOVB R14, others+104(FP)
+	MOVD dst_Base+0(FP), R3
+	MOVD dst_Step+8(FP), R4
+	MOVD src_Base+16(FP), R5
+	MOVD src_Step+24(FP), R6
+	MOVD rest_Base+32(FP), R7
+	MOVD rest_Step+40(FP), R8
+	MOVD condition_Base+48(FP), R9
+	MOVD condition_Step+56(FP), R10
+	MOVD n+72(FP), R2
+	MOVD ZR, R11
+	MOVD ZR, R12
+	MOVD ZR, R13
+	CBZ R2, done5
+loop4:
+	WORD $0x3dc000a0 // ldr q0, [x5]
+	WORD $0x3dc00121 // ldr q1, [x9]
+	WORD $0x6e3f1c21 // eor v1.16b, v1.16b, v31.16b
+	WORD $0x3dc000e2 // ldr q2, [x7]
+	WORD $0x4e611c03 // bic v3.16b, v0.16b, v1.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x3d8000e2 // str q2, [x7]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc004a1 // ldr q1, [x5, #16]
+	WORD $0x3dc00522 // ldr q2, [x9, #16]
+	WORD $0x6e3f1c42 // eor v2.16b, v2.16b, v31.16b
+	WORD $0x3dc004e3 // ldr q3, [x7, #16]
+	WORD $0x4e621c24 // bic v4.16b, v1.16b, v2.16b
+	WORD $0x4ea41c63 // orr v3.16b, v3.16b, v4.16b
+	WORD $0x3d8004e3 // str q3, [x7, #16]
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3d800461 // str q1, [x3, #16]
+	WORD $0x4ea18400 // add v0.4s, v0.4s, v1.4s
+	WORD $0x6ea0b800 // neg v0.4s, v0.4s
+	WORD $0x4eb1b800 // addv s0, v0.4s
+	WORD $0x0e043c0e // umov w14, v0.s[0]
+	CMP $0, R14
+	CSEL NE, R2, R12, R12
+	ADD R14, R13
+	CMP $0, R13
+	CINC EQ, R11, R11
+	ADD R4, R3
+	ADD R6, R5
+	ADD R8, R7
+	ADD R10, R9
+	SUB $1, R2
+	CBNZ R2, loop4
+done5:
+	MOVD n+72(FP), R2
+	ADD $1, R2
+	SUB R12, R2, R2
+	CMP $0, R13
+	CSEL NE, R11, ZR, R11
+	CSEL NE, R2, ZR, R2
+	MOVD R11, first+80(FP)
+	MOVD R2, last+88(FP)
+	MOVD R13, set+96(FP)
+	RET

@@ -100,6 +100,12 @@ func (f *function) pin(v vector) vector {
 	return v
 }
 
+// into writes a pinned vector again.
+func (f *function) into(d vector, o operation, sources ...operand) {
+	f.check(o, append([]operand{d}, sources...))
+	f.lines = append(f.lines, line{op: &o, operands: append([]operand{d}, sources...)})
+}
+
 // allocation is how the vectors of a function got their registers.
 type allocation struct {
 	last   map[int]int // the line that reads a vector last

@@ -46,6 +46,7 @@ func (g *generator) all() {
 	g.scaling()
 	g.halves()
 	g.conversions()
+	g.masks()
 }
 
 func nameOf(op string) string { return "neon" + op }
