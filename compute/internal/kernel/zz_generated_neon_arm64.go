@@ -154,6 +154,26 @@ func (s *Set) useNEON() {
 	s.Ops[U64ToF64] = neonU64ToF64
 	s.Ops[MaskToI32] = neonMaskToI32
 	s.Ops[I32ToMask] = neonI32ToMask
+	s.Ops[LoadU8] = neonLoadU8
+	s.Ops[LoadPhysicalU8] = neonLoadPhysicalU8
+	s.Ops[LoadU16] = neonLoadU16
+	s.Ops[LoadPhysicalU16] = neonLoadPhysicalU16
+	s.Ops[Load32] = neonLoad32
+	s.Ops[LoadPhysical32] = neonLoadPhysical32
+	s.Ops[Load64] = neonLoad64
+	s.Ops[LoadPhysical64] = neonLoadPhysical64
+	s.Ops[Store8] = neonStore8
+	s.Ops[StorePhysical8] = neonStorePhysical8
+	s.Ops[Store16] = neonStore16
+	s.Ops[StorePhysical16] = neonStorePhysical16
+	s.Ops[Store32] = neonStore32
+	s.Ops[StorePhysical32] = neonStorePhysical32
+	s.Ops[Store64] = neonStore64
+	s.Ops[StorePhysical64] = neonStorePhysical64
+	s.Ops[LoadPrivate32] = neonLoadPrivate32
+	s.Ops[LoadPrivate64] = neonLoadPrivate64
+	s.Ops[StorePrivate32] = neonStorePrivate32
+	s.Ops[StorePrivate64] = neonStorePrivate64
 	s.Split = neonSplit
 	s.OrInto = neonOrInto
 	s.Take = neonTake
@@ -628,3 +648,63 @@ func neonActive(mask Register, n int) (first, last, set int)
 
 //go:noescape
 func neonNarrow(dst, src, rest, condition Register, invert bool, n int) (first, last, set int, others bool)
+
+//go:noescape
+func neonLoadU8(a *Args, first, n int)
+
+//go:noescape
+func neonLoadPhysicalU8(a *Args, first, n int)
+
+//go:noescape
+func neonLoadU16(a *Args, first, n int)
+
+//go:noescape
+func neonLoadPhysicalU16(a *Args, first, n int)
+
+//go:noescape
+func neonLoad32(a *Args, first, n int)
+
+//go:noescape
+func neonLoadPhysical32(a *Args, first, n int)
+
+//go:noescape
+func neonLoad64(a *Args, first, n int)
+
+//go:noescape
+func neonLoadPhysical64(a *Args, first, n int)
+
+//go:noescape
+func neonStore8(a *Args, first, n int)
+
+//go:noescape
+func neonStorePhysical8(a *Args, first, n int)
+
+//go:noescape
+func neonStore16(a *Args, first, n int)
+
+//go:noescape
+func neonStorePhysical16(a *Args, first, n int)
+
+//go:noescape
+func neonStore32(a *Args, first, n int)
+
+//go:noescape
+func neonStorePhysical32(a *Args, first, n int)
+
+//go:noescape
+func neonStore64(a *Args, first, n int)
+
+//go:noescape
+func neonStorePhysical64(a *Args, first, n int)
+
+//go:noescape
+func neonLoadPrivate32(a *Args, first, n int)
+
+//go:noescape
+func neonLoadPrivate64(a *Args, first, n int)
+
+//go:noescape
+func neonStorePrivate32(a *Args, first, n int)
+
+//go:noescape
+func neonStorePrivate64(a *Args, first, n int)

@@ -34,7 +34,55 @@ DATA neonConstants<>+224(SB)/8, $0x7fffffff7fffffff
 DATA neonConstants<>+232(SB)/8, $0x7fffffff7fffffff
 DATA neonConstants<>+240(SB)/8, $0x000003fe000003fe
 DATA neonConstants<>+248(SB)/8, $0x000003fe000003fe
-GLOBL neonConstants<>(SB), RODATA|NOPTR, $256
+DATA neonConstants<>+256(SB)/8, $0x0000000100000000
+DATA neonConstants<>+264(SB)/8, $0x0000000300000002
+DATA neonConstants<>+272(SB)/8, $0x0000000500000004
+DATA neonConstants<>+280(SB)/8, $0x0000000700000006
+DATA neonConstants<>+288(SB)/8, $0x0000000000000000
+DATA neonConstants<>+296(SB)/8, $0x0000000000000001
+DATA neonConstants<>+304(SB)/8, $0x0000000000000002
+DATA neonConstants<>+312(SB)/8, $0x0000000000000003
+DATA neonConstants<>+320(SB)/8, $0x0000000000000004
+DATA neonConstants<>+328(SB)/8, $0x0000000000000005
+DATA neonConstants<>+336(SB)/8, $0x0000000000000006
+DATA neonConstants<>+344(SB)/8, $0x0000000000000007
+DATA neonConstants<>+352(SB)/8, $0x0000000200000000
+DATA neonConstants<>+360(SB)/8, $0x0000000600000004
+DATA neonConstants<>+368(SB)/8, $0x0000000a00000008
+DATA neonConstants<>+376(SB)/8, $0x0000000e0000000c
+DATA neonConstants<>+384(SB)/8, $0x0000000000000000
+DATA neonConstants<>+392(SB)/8, $0x0000000000000002
+DATA neonConstants<>+400(SB)/8, $0x0000000000000004
+DATA neonConstants<>+408(SB)/8, $0x0000000000000006
+DATA neonConstants<>+416(SB)/8, $0x0000000000000008
+DATA neonConstants<>+424(SB)/8, $0x000000000000000a
+DATA neonConstants<>+432(SB)/8, $0x000000000000000c
+DATA neonConstants<>+440(SB)/8, $0x000000000000000e
+DATA neonConstants<>+448(SB)/8, $0x0000000400000000
+DATA neonConstants<>+456(SB)/8, $0x0000000c00000008
+DATA neonConstants<>+464(SB)/8, $0x0000001400000010
+DATA neonConstants<>+472(SB)/8, $0x0000001c00000018
+DATA neonConstants<>+480(SB)/8, $0x0000000000000000
+DATA neonConstants<>+488(SB)/8, $0x0000000000000004
+DATA neonConstants<>+496(SB)/8, $0x0000000000000008
+DATA neonConstants<>+504(SB)/8, $0x000000000000000c
+DATA neonConstants<>+512(SB)/8, $0x0000000000000010
+DATA neonConstants<>+520(SB)/8, $0x0000000000000014
+DATA neonConstants<>+528(SB)/8, $0x0000000000000018
+DATA neonConstants<>+536(SB)/8, $0x000000000000001c
+DATA neonConstants<>+544(SB)/8, $0x0000000800000000
+DATA neonConstants<>+552(SB)/8, $0x0000001800000010
+DATA neonConstants<>+560(SB)/8, $0x0000002800000020
+DATA neonConstants<>+568(SB)/8, $0x0000003800000030
+DATA neonConstants<>+576(SB)/8, $0x0000000000000000
+DATA neonConstants<>+584(SB)/8, $0x0000000000000008
+DATA neonConstants<>+592(SB)/8, $0x0000000000000010
+DATA neonConstants<>+600(SB)/8, $0x0000000000000018
+DATA neonConstants<>+608(SB)/8, $0x0000000000000020
+DATA neonConstants<>+616(SB)/8, $0x0000000000000028
+DATA neonConstants<>+624(SB)/8, $0x0000000000000030
+DATA neonConstants<>+632(SB)/8, $0x0000000000000038
+GLOBL neonConstants<>(SB), RODATA|NOPTR, $640
 
 // func neonMove32(a *Args, first, n int)
 TEXT ·neonMove32(SB), NOSPLIT, $0-24
@@ -6015,4 +6063,5922 @@ done5:
 	MOVD R11, first+80(FP)
 	MOVD R2, last+88(FP)
 	MOVD R13, set+96(FP)
+	RET
+
+// func neonLoadU8(a *Args, first, n int)
+TEXT ·neonLoadU8(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc041ff // ldr q31, [x15, #256]
+	WORD $0x3dc045fe // ldr q30, [x15, #272]
+	WORD $0x3dc015fd // ldr q29, [x15, #80]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $1, R10, R10
+	BLO nothing1
+	SUBS R19, R10, R10
+	BLO nothing1
+	ADD R19, R3
+	MOVD $0xffffffff, R12
+	CMP R12, R10
+	CSEL HI, R12, R10, R10
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other7
+	CMP R10, R11
+	BHI lanes6
+	ADD $7, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0xfd4001a0 // ldr d0, [x13]
+	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
+	WORD $0x2f10a401 // uxtl v1.4s, v0.4h
+	WORD $0x6f10a400 // uxtl2 v0.4s, v0.8h
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next4
+other7:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	MOVBU (R3)(R11), R13
+	WORD $0x4e040da0 // dup v0.4s, w13
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next4
+lanes6:
+	MOVWU 0(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out9
+	MOVBU (R3)(R11), R13
+out9:
+	MOVW R13, 0(R6)
+	MOVWU 4(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out11
+	MOVBU (R3)(R11), R13
+out11:
+	MOVW R13, 4(R6)
+	MOVWU 8(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out13
+	MOVBU (R3)(R11), R13
+out13:
+	MOVW R13, 8(R6)
+	MOVWU 12(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out15
+	MOVBU (R3)(R11), R13
+out15:
+	MOVW R13, 12(R6)
+	MOVWU 16(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out17
+	MOVBU (R3)(R11), R13
+out17:
+	MOVW R13, 16(R6)
+	MOVWU 20(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out19
+	MOVBU (R3)(R11), R13
+out19:
+	MOVW R13, 20(R6)
+	MOVWU 24(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out21
+	MOVBU (R3)(R11), R13
+out21:
+	MOVW R13, 24(R6)
+	MOVWU 28(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out23
+	MOVBU (R3)(R11), R13
+out23:
+	MOVW R13, 28(R6)
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done26
+loop24:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other28
+	CMP R10, R11
+	BHI lanes27
+	ADD $7, R11, R12
+	CMP R10, R12
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0xfd4001a0 // ldr d0, [x13]
+	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
+	WORD $0x2f10a401 // uxtl v1.4s, v0.4h
+	WORD $0x6f10a400 // uxtl2 v0.4s, v0.8h
+	WORD $0x3dc00102 // ldr q2, [x8]
+	WORD $0x3dc000c3 // ldr q3, [x6]
+	WORD $0x6e631c22 // bsl v2.16b, v1.16b, v3.16b
+	WORD $0x3d8000c2 // str q2, [x6]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next25
+other28:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes27
+	CMP R10, R11
+	BHI lanes27
+	MOVBU (R3)(R11), R13
+	WORD $0x4e040da0 // dup v0.4s, w13
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next25
+lanes27:
+	MOVWU 0(R8), R12
+	CBZ R12, lane29
+	MOVWU 0(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out30
+	MOVBU (R3)(R11), R13
+out30:
+	MOVW R13, 0(R6)
+lane29:
+	MOVWU 4(R8), R12
+	CBZ R12, lane31
+	MOVWU 4(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out32
+	MOVBU (R3)(R11), R13
+out32:
+	MOVW R13, 4(R6)
+lane31:
+	MOVWU 8(R8), R12
+	CBZ R12, lane33
+	MOVWU 8(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out34
+	MOVBU (R3)(R11), R13
+out34:
+	MOVW R13, 8(R6)
+lane33:
+	MOVWU 12(R8), R12
+	CBZ R12, lane35
+	MOVWU 12(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out36
+	MOVBU (R3)(R11), R13
+out36:
+	MOVW R13, 12(R6)
+lane35:
+	MOVWU 16(R8), R12
+	CBZ R12, lane37
+	MOVWU 16(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out38
+	MOVBU (R3)(R11), R13
+out38:
+	MOVW R13, 16(R6)
+lane37:
+	MOVWU 20(R8), R12
+	CBZ R12, lane39
+	MOVWU 20(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out40
+	MOVBU (R3)(R11), R13
+out40:
+	MOVW R13, 20(R6)
+lane39:
+	MOVWU 24(R8), R12
+	CBZ R12, lane41
+	MOVWU 24(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out42
+	MOVBU (R3)(R11), R13
+out42:
+	MOVW R13, 24(R6)
+lane41:
+	MOVWU 28(R8), R12
+	CBZ R12, lane43
+	MOVWU 28(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out44
+	MOVBU (R3)(R11), R13
+out44:
+	MOVW R13, 28(R6)
+lane43:
+next25:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop24
+done26:
+	RET
+nothing1:
+	MOVD 64(R0), R12
+	CBNZ R12, masked45
+	CBZ R2, done48
+loop46:
+	WORD $0x3d8000dd // str q29, [x6]
+	WORD $0x3d8004dd // str q29, [x6, #16]
+next47:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop46
+done48:
+	RET
+masked45:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done51
+loop49:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e611fa0 // bsl v0.16b, v29.16b, v1.16b
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3dc00500 // ldr q0, [x8, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e611fa0 // bsl v0.16b, v29.16b, v1.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+next50:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop49
+done51:
+	RET
+
+// func neonLoadPhysicalU8(a *Args, first, n int)
+TEXT ·neonLoadPhysicalU8(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc049ff // ldr q31, [x15, #288]
+	WORD $0x3dc04dfe // ldr q30, [x15, #304]
+	WORD $0x3dc051fd // ldr q29, [x15, #320]
+	WORD $0x3dc055fc // ldr q28, [x15, #336]
+	WORD $0x3dc015fb // ldr q27, [x15, #80]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $1, R10, R10
+	BLO nothing1
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other7
+	CMP R10, R11
+	BHI lanes6
+	ADD $7, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0xfd4001a0 // ldr d0, [x13]
+	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
+	WORD $0x2f10a401 // uxtl v1.4s, v0.4h
+	WORD $0x6f10a400 // uxtl2 v0.4s, v0.8h
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next4
+other7:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ee18c01 // cmeq v1.2d, v0.2d, v1.2d
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00882 // ldr q2, [x4, #32]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	MOVBU (R3)(R11), R13
+	WORD $0x4e040da0 // dup v0.4s, w13
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next4
+lanes6:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out9
+	MOVBU (R3)(R11), R13
+out9:
+	MOVW R13, 0(R6)
+	MOVD 8(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out11
+	MOVBU (R3)(R11), R13
+out11:
+	MOVW R13, 4(R6)
+	MOVD 16(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out13
+	MOVBU (R3)(R11), R13
+out13:
+	MOVW R13, 8(R6)
+	MOVD 24(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out15
+	MOVBU (R3)(R11), R13
+out15:
+	MOVW R13, 12(R6)
+	MOVD 32(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out17
+	MOVBU (R3)(R11), R13
+out17:
+	MOVW R13, 16(R6)
+	MOVD 40(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out19
+	MOVBU (R3)(R11), R13
+out19:
+	MOVW R13, 20(R6)
+	MOVD 48(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out21
+	MOVBU (R3)(R11), R13
+out21:
+	MOVW R13, 24(R6)
+	MOVD 56(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out23
+	MOVBU (R3)(R11), R13
+out23:
+	MOVW R13, 28(R6)
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done26
+loop24:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other28
+	CMP R10, R11
+	BHI lanes27
+	ADD $7, R11, R12
+	CMP R10, R12
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0xfd4001a0 // ldr d0, [x13]
+	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
+	WORD $0x2f10a401 // uxtl v1.4s, v0.4h
+	WORD $0x6f10a400 // uxtl2 v0.4s, v0.8h
+	WORD $0x3dc00102 // ldr q2, [x8]
+	WORD $0x3dc000c3 // ldr q3, [x6]
+	WORD $0x6e631c22 // bsl v2.16b, v1.16b, v3.16b
+	WORD $0x3d8000c2 // str q2, [x6]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next25
+other28:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ee18c01 // cmeq v1.2d, v0.2d, v1.2d
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00882 // ldr q2, [x4, #32]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes27
+	CMP R10, R11
+	BHI lanes27
+	MOVBU (R3)(R11), R13
+	WORD $0x4e040da0 // dup v0.4s, w13
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next25
+lanes27:
+	MOVWU 0(R8), R12
+	CBZ R12, lane29
+	MOVD 0(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out30
+	MOVBU (R3)(R11), R13
+out30:
+	MOVW R13, 0(R6)
+lane29:
+	MOVWU 4(R8), R12
+	CBZ R12, lane31
+	MOVD 8(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out32
+	MOVBU (R3)(R11), R13
+out32:
+	MOVW R13, 4(R6)
+lane31:
+	MOVWU 8(R8), R12
+	CBZ R12, lane33
+	MOVD 16(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out34
+	MOVBU (R3)(R11), R13
+out34:
+	MOVW R13, 8(R6)
+lane33:
+	MOVWU 12(R8), R12
+	CBZ R12, lane35
+	MOVD 24(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out36
+	MOVBU (R3)(R11), R13
+out36:
+	MOVW R13, 12(R6)
+lane35:
+	MOVWU 16(R8), R12
+	CBZ R12, lane37
+	MOVD 32(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out38
+	MOVBU (R3)(R11), R13
+out38:
+	MOVW R13, 16(R6)
+lane37:
+	MOVWU 20(R8), R12
+	CBZ R12, lane39
+	MOVD 40(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out40
+	MOVBU (R3)(R11), R13
+out40:
+	MOVW R13, 20(R6)
+lane39:
+	MOVWU 24(R8), R12
+	CBZ R12, lane41
+	MOVD 48(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out42
+	MOVBU (R3)(R11), R13
+out42:
+	MOVW R13, 24(R6)
+lane41:
+	MOVWU 28(R8), R12
+	CBZ R12, lane43
+	MOVD 56(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out44
+	MOVBU (R3)(R11), R13
+out44:
+	MOVW R13, 28(R6)
+lane43:
+next25:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop24
+done26:
+	RET
+nothing1:
+	MOVD 64(R0), R12
+	CBNZ R12, masked45
+	CBZ R2, done48
+loop46:
+	WORD $0x3d8000db // str q27, [x6]
+	WORD $0x3d8004db // str q27, [x6, #16]
+next47:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop46
+done48:
+	RET
+masked45:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done51
+loop49:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e611f60 // bsl v0.16b, v27.16b, v1.16b
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3dc00500 // ldr q0, [x8, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e611f60 // bsl v0.16b, v27.16b, v1.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+next50:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop49
+done51:
+	RET
+
+// func neonLoadU16(a *Args, first, n int)
+TEXT ·neonLoadU16(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc059ff // ldr q31, [x15, #352]
+	WORD $0x3dc05dfe // ldr q30, [x15, #368]
+	WORD $0x3dc015fd // ldr q29, [x15, #80]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $2, R10, R10
+	BLO nothing1
+	SUBS R19, R10, R10
+	BLO nothing1
+	ADD R19, R3
+	MOVD $0xffffffff, R12
+	CMP R12, R10
+	CSEL HI, R12, R10, R10
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other7
+	CMP R10, R11
+	BHI lanes6
+	ADD $14, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x2f10a401 // uxtl v1.4s, v0.4h
+	WORD $0x6f10a400 // uxtl2 v0.4s, v0.8h
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next4
+other7:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	MOVHU (R3)(R11), R13
+	WORD $0x4e040da0 // dup v0.4s, w13
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next4
+lanes6:
+	MOVWU 0(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out9
+	MOVHU (R3)(R11), R13
+out9:
+	MOVW R13, 0(R6)
+	MOVWU 4(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out11
+	MOVHU (R3)(R11), R13
+out11:
+	MOVW R13, 4(R6)
+	MOVWU 8(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out13
+	MOVHU (R3)(R11), R13
+out13:
+	MOVW R13, 8(R6)
+	MOVWU 12(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out15
+	MOVHU (R3)(R11), R13
+out15:
+	MOVW R13, 12(R6)
+	MOVWU 16(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out17
+	MOVHU (R3)(R11), R13
+out17:
+	MOVW R13, 16(R6)
+	MOVWU 20(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out19
+	MOVHU (R3)(R11), R13
+out19:
+	MOVW R13, 20(R6)
+	MOVWU 24(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out21
+	MOVHU (R3)(R11), R13
+out21:
+	MOVW R13, 24(R6)
+	MOVWU 28(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out23
+	MOVHU (R3)(R11), R13
+out23:
+	MOVW R13, 28(R6)
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done26
+loop24:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other28
+	CMP R10, R11
+	BHI lanes27
+	ADD $14, R11, R12
+	CMP R10, R12
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x2f10a401 // uxtl v1.4s, v0.4h
+	WORD $0x6f10a400 // uxtl2 v0.4s, v0.8h
+	WORD $0x3dc00102 // ldr q2, [x8]
+	WORD $0x3dc000c3 // ldr q3, [x6]
+	WORD $0x6e631c22 // bsl v2.16b, v1.16b, v3.16b
+	WORD $0x3d8000c2 // str q2, [x6]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next25
+other28:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes27
+	CMP R10, R11
+	BHI lanes27
+	MOVHU (R3)(R11), R13
+	WORD $0x4e040da0 // dup v0.4s, w13
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next25
+lanes27:
+	MOVWU 0(R8), R12
+	CBZ R12, lane29
+	MOVWU 0(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out30
+	MOVHU (R3)(R11), R13
+out30:
+	MOVW R13, 0(R6)
+lane29:
+	MOVWU 4(R8), R12
+	CBZ R12, lane31
+	MOVWU 4(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out32
+	MOVHU (R3)(R11), R13
+out32:
+	MOVW R13, 4(R6)
+lane31:
+	MOVWU 8(R8), R12
+	CBZ R12, lane33
+	MOVWU 8(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out34
+	MOVHU (R3)(R11), R13
+out34:
+	MOVW R13, 8(R6)
+lane33:
+	MOVWU 12(R8), R12
+	CBZ R12, lane35
+	MOVWU 12(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out36
+	MOVHU (R3)(R11), R13
+out36:
+	MOVW R13, 12(R6)
+lane35:
+	MOVWU 16(R8), R12
+	CBZ R12, lane37
+	MOVWU 16(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out38
+	MOVHU (R3)(R11), R13
+out38:
+	MOVW R13, 16(R6)
+lane37:
+	MOVWU 20(R8), R12
+	CBZ R12, lane39
+	MOVWU 20(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out40
+	MOVHU (R3)(R11), R13
+out40:
+	MOVW R13, 20(R6)
+lane39:
+	MOVWU 24(R8), R12
+	CBZ R12, lane41
+	MOVWU 24(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out42
+	MOVHU (R3)(R11), R13
+out42:
+	MOVW R13, 24(R6)
+lane41:
+	MOVWU 28(R8), R12
+	CBZ R12, lane43
+	MOVWU 28(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out44
+	MOVHU (R3)(R11), R13
+out44:
+	MOVW R13, 28(R6)
+lane43:
+next25:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop24
+done26:
+	RET
+nothing1:
+	MOVD 64(R0), R12
+	CBNZ R12, masked45
+	CBZ R2, done48
+loop46:
+	WORD $0x3d8000dd // str q29, [x6]
+	WORD $0x3d8004dd // str q29, [x6, #16]
+next47:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop46
+done48:
+	RET
+masked45:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done51
+loop49:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e611fa0 // bsl v0.16b, v29.16b, v1.16b
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3dc00500 // ldr q0, [x8, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e611fa0 // bsl v0.16b, v29.16b, v1.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+next50:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop49
+done51:
+	RET
+
+// func neonLoadPhysicalU16(a *Args, first, n int)
+TEXT ·neonLoadPhysicalU16(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc061ff // ldr q31, [x15, #384]
+	WORD $0x3dc065fe // ldr q30, [x15, #400]
+	WORD $0x3dc069fd // ldr q29, [x15, #416]
+	WORD $0x3dc06dfc // ldr q28, [x15, #432]
+	WORD $0x3dc015fb // ldr q27, [x15, #80]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $2, R10, R10
+	BLO nothing1
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other7
+	CMP R10, R11
+	BHI lanes6
+	ADD $14, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x2f10a401 // uxtl v1.4s, v0.4h
+	WORD $0x6f10a400 // uxtl2 v0.4s, v0.8h
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next4
+other7:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ee18c01 // cmeq v1.2d, v0.2d, v1.2d
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00882 // ldr q2, [x4, #32]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	MOVHU (R3)(R11), R13
+	WORD $0x4e040da0 // dup v0.4s, w13
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next4
+lanes6:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out9
+	MOVHU (R3)(R11), R13
+out9:
+	MOVW R13, 0(R6)
+	MOVD 8(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out11
+	MOVHU (R3)(R11), R13
+out11:
+	MOVW R13, 4(R6)
+	MOVD 16(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out13
+	MOVHU (R3)(R11), R13
+out13:
+	MOVW R13, 8(R6)
+	MOVD 24(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out15
+	MOVHU (R3)(R11), R13
+out15:
+	MOVW R13, 12(R6)
+	MOVD 32(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out17
+	MOVHU (R3)(R11), R13
+out17:
+	MOVW R13, 16(R6)
+	MOVD 40(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out19
+	MOVHU (R3)(R11), R13
+out19:
+	MOVW R13, 20(R6)
+	MOVD 48(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out21
+	MOVHU (R3)(R11), R13
+out21:
+	MOVW R13, 24(R6)
+	MOVD 56(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out23
+	MOVHU (R3)(R11), R13
+out23:
+	MOVW R13, 28(R6)
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done26
+loop24:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other28
+	CMP R10, R11
+	BHI lanes27
+	ADD $14, R11, R12
+	CMP R10, R12
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x2f10a401 // uxtl v1.4s, v0.4h
+	WORD $0x6f10a400 // uxtl2 v0.4s, v0.8h
+	WORD $0x3dc00102 // ldr q2, [x8]
+	WORD $0x3dc000c3 // ldr q3, [x6]
+	WORD $0x6e631c22 // bsl v2.16b, v1.16b, v3.16b
+	WORD $0x3d8000c2 // str q2, [x6]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next25
+other28:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ee18c01 // cmeq v1.2d, v0.2d, v1.2d
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00882 // ldr q2, [x4, #32]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes27
+	CMP R10, R11
+	BHI lanes27
+	MOVHU (R3)(R11), R13
+	WORD $0x4e040da0 // dup v0.4s, w13
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next25
+lanes27:
+	MOVWU 0(R8), R12
+	CBZ R12, lane29
+	MOVD 0(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out30
+	MOVHU (R3)(R11), R13
+out30:
+	MOVW R13, 0(R6)
+lane29:
+	MOVWU 4(R8), R12
+	CBZ R12, lane31
+	MOVD 8(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out32
+	MOVHU (R3)(R11), R13
+out32:
+	MOVW R13, 4(R6)
+lane31:
+	MOVWU 8(R8), R12
+	CBZ R12, lane33
+	MOVD 16(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out34
+	MOVHU (R3)(R11), R13
+out34:
+	MOVW R13, 8(R6)
+lane33:
+	MOVWU 12(R8), R12
+	CBZ R12, lane35
+	MOVD 24(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out36
+	MOVHU (R3)(R11), R13
+out36:
+	MOVW R13, 12(R6)
+lane35:
+	MOVWU 16(R8), R12
+	CBZ R12, lane37
+	MOVD 32(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out38
+	MOVHU (R3)(R11), R13
+out38:
+	MOVW R13, 16(R6)
+lane37:
+	MOVWU 20(R8), R12
+	CBZ R12, lane39
+	MOVD 40(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out40
+	MOVHU (R3)(R11), R13
+out40:
+	MOVW R13, 20(R6)
+lane39:
+	MOVWU 24(R8), R12
+	CBZ R12, lane41
+	MOVD 48(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out42
+	MOVHU (R3)(R11), R13
+out42:
+	MOVW R13, 24(R6)
+lane41:
+	MOVWU 28(R8), R12
+	CBZ R12, lane43
+	MOVD 56(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out44
+	MOVHU (R3)(R11), R13
+out44:
+	MOVW R13, 28(R6)
+lane43:
+next25:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop24
+done26:
+	RET
+nothing1:
+	MOVD 64(R0), R12
+	CBNZ R12, masked45
+	CBZ R2, done48
+loop46:
+	WORD $0x3d8000db // str q27, [x6]
+	WORD $0x3d8004db // str q27, [x6, #16]
+next47:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop46
+done48:
+	RET
+masked45:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done51
+loop49:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e611f60 // bsl v0.16b, v27.16b, v1.16b
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3dc00500 // ldr q0, [x8, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e611f60 // bsl v0.16b, v27.16b, v1.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+next50:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop49
+done51:
+	RET
+
+// func neonLoad32(a *Args, first, n int)
+TEXT ·neonLoad32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc071ff // ldr q31, [x15, #448]
+	WORD $0x3dc075fe // ldr q30, [x15, #464]
+	WORD $0x3dc015fd // ldr q29, [x15, #80]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $4, R10, R10
+	BLO nothing1
+	SUBS R19, R10, R10
+	BLO nothing1
+	ADD R19, R3
+	MOVD $0xffffffff, R12
+	CMP R12, R10
+	CSEL HI, R12, R10, R10
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other7
+	CMP R10, R11
+	BHI lanes6
+	ADD $28, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next4
+other7:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x4d40c9a0 // ld1r {v0.4s}, [x13]
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next4
+lanes6:
+	MOVWU 0(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out9
+	MOVWU (R3)(R11), R13
+out9:
+	MOVW R13, 0(R6)
+	MOVWU 4(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out11
+	MOVWU (R3)(R11), R13
+out11:
+	MOVW R13, 4(R6)
+	MOVWU 8(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out13
+	MOVWU (R3)(R11), R13
+out13:
+	MOVW R13, 8(R6)
+	MOVWU 12(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out15
+	MOVWU (R3)(R11), R13
+out15:
+	MOVW R13, 12(R6)
+	MOVWU 16(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out17
+	MOVWU (R3)(R11), R13
+out17:
+	MOVW R13, 16(R6)
+	MOVWU 20(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out19
+	MOVWU (R3)(R11), R13
+out19:
+	MOVW R13, 20(R6)
+	MOVWU 24(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out21
+	MOVWU (R3)(R11), R13
+out21:
+	MOVW R13, 24(R6)
+	MOVWU 28(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out23
+	MOVWU (R3)(R11), R13
+out23:
+	MOVW R13, 28(R6)
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done26
+loop24:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other28
+	CMP R10, R11
+	BHI lanes27
+	ADD $28, R11, R12
+	CMP R10, R12
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3dc00102 // ldr q2, [x8]
+	WORD $0x3dc000c3 // ldr q3, [x6]
+	WORD $0x6e631c02 // bsl v2.16b, v0.16b, v3.16b
+	WORD $0x3d8000c2 // str q2, [x6]
+	WORD $0x3dc00500 // ldr q0, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c20 // bsl v0.16b, v1.16b, v2.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next25
+other28:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes27
+	CMP R10, R11
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0x4d40c9a0 // ld1r {v0.4s}, [x13]
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next25
+lanes27:
+	MOVWU 0(R8), R12
+	CBZ R12, lane29
+	MOVWU 0(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out30
+	MOVWU (R3)(R11), R13
+out30:
+	MOVW R13, 0(R6)
+lane29:
+	MOVWU 4(R8), R12
+	CBZ R12, lane31
+	MOVWU 4(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out32
+	MOVWU (R3)(R11), R13
+out32:
+	MOVW R13, 4(R6)
+lane31:
+	MOVWU 8(R8), R12
+	CBZ R12, lane33
+	MOVWU 8(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out34
+	MOVWU (R3)(R11), R13
+out34:
+	MOVW R13, 8(R6)
+lane33:
+	MOVWU 12(R8), R12
+	CBZ R12, lane35
+	MOVWU 12(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out36
+	MOVWU (R3)(R11), R13
+out36:
+	MOVW R13, 12(R6)
+lane35:
+	MOVWU 16(R8), R12
+	CBZ R12, lane37
+	MOVWU 16(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out38
+	MOVWU (R3)(R11), R13
+out38:
+	MOVW R13, 16(R6)
+lane37:
+	MOVWU 20(R8), R12
+	CBZ R12, lane39
+	MOVWU 20(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out40
+	MOVWU (R3)(R11), R13
+out40:
+	MOVW R13, 20(R6)
+lane39:
+	MOVWU 24(R8), R12
+	CBZ R12, lane41
+	MOVWU 24(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out42
+	MOVWU (R3)(R11), R13
+out42:
+	MOVW R13, 24(R6)
+lane41:
+	MOVWU 28(R8), R12
+	CBZ R12, lane43
+	MOVWU 28(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out44
+	MOVWU (R3)(R11), R13
+out44:
+	MOVW R13, 28(R6)
+lane43:
+next25:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop24
+done26:
+	RET
+nothing1:
+	MOVD 64(R0), R12
+	CBNZ R12, masked45
+	CBZ R2, done48
+loop46:
+	WORD $0x3d8000dd // str q29, [x6]
+	WORD $0x3d8004dd // str q29, [x6, #16]
+next47:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop46
+done48:
+	RET
+masked45:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done51
+loop49:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e611fa0 // bsl v0.16b, v29.16b, v1.16b
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3dc00500 // ldr q0, [x8, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e611fa0 // bsl v0.16b, v29.16b, v1.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+next50:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop49
+done51:
+	RET
+
+// func neonLoadPhysical32(a *Args, first, n int)
+TEXT ·neonLoadPhysical32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc079ff // ldr q31, [x15, #480]
+	WORD $0x3dc07dfe // ldr q30, [x15, #496]
+	WORD $0x3dc081fd // ldr q29, [x15, #512]
+	WORD $0x3dc085fc // ldr q28, [x15, #528]
+	WORD $0x3dc015fb // ldr q27, [x15, #80]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $4, R10, R10
+	BLO nothing1
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other7
+	CMP R10, R11
+	BHI lanes6
+	ADD $28, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next4
+other7:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ee18c01 // cmeq v1.2d, v0.2d, v1.2d
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00882 // ldr q2, [x4, #32]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x4d40c9a0 // ld1r {v0.4s}, [x13]
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next4
+lanes6:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out9
+	MOVWU (R3)(R11), R13
+out9:
+	MOVW R13, 0(R6)
+	MOVD 8(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out11
+	MOVWU (R3)(R11), R13
+out11:
+	MOVW R13, 4(R6)
+	MOVD 16(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out13
+	MOVWU (R3)(R11), R13
+out13:
+	MOVW R13, 8(R6)
+	MOVD 24(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out15
+	MOVWU (R3)(R11), R13
+out15:
+	MOVW R13, 12(R6)
+	MOVD 32(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out17
+	MOVWU (R3)(R11), R13
+out17:
+	MOVW R13, 16(R6)
+	MOVD 40(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out19
+	MOVWU (R3)(R11), R13
+out19:
+	MOVW R13, 20(R6)
+	MOVD 48(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out21
+	MOVWU (R3)(R11), R13
+out21:
+	MOVW R13, 24(R6)
+	MOVD 56(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out23
+	MOVWU (R3)(R11), R13
+out23:
+	MOVW R13, 28(R6)
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done26
+loop24:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other28
+	CMP R10, R11
+	BHI lanes27
+	ADD $28, R11, R12
+	CMP R10, R12
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3dc00102 // ldr q2, [x8]
+	WORD $0x3dc000c3 // ldr q3, [x6]
+	WORD $0x6e631c02 // bsl v2.16b, v0.16b, v3.16b
+	WORD $0x3d8000c2 // str q2, [x6]
+	WORD $0x3dc00500 // ldr q0, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c20 // bsl v0.16b, v1.16b, v2.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP next25
+other28:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ee18c01 // cmeq v1.2d, v0.2d, v1.2d
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00882 // ldr q2, [x4, #32]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes27
+	CMP R10, R11
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0x4d40c9a0 // ld1r {v0.4s}, [x13]
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP next25
+lanes27:
+	MOVWU 0(R8), R12
+	CBZ R12, lane29
+	MOVD 0(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out30
+	MOVWU (R3)(R11), R13
+out30:
+	MOVW R13, 0(R6)
+lane29:
+	MOVWU 4(R8), R12
+	CBZ R12, lane31
+	MOVD 8(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out32
+	MOVWU (R3)(R11), R13
+out32:
+	MOVW R13, 4(R6)
+lane31:
+	MOVWU 8(R8), R12
+	CBZ R12, lane33
+	MOVD 16(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out34
+	MOVWU (R3)(R11), R13
+out34:
+	MOVW R13, 8(R6)
+lane33:
+	MOVWU 12(R8), R12
+	CBZ R12, lane35
+	MOVD 24(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out36
+	MOVWU (R3)(R11), R13
+out36:
+	MOVW R13, 12(R6)
+lane35:
+	MOVWU 16(R8), R12
+	CBZ R12, lane37
+	MOVD 32(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out38
+	MOVWU (R3)(R11), R13
+out38:
+	MOVW R13, 16(R6)
+lane37:
+	MOVWU 20(R8), R12
+	CBZ R12, lane39
+	MOVD 40(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out40
+	MOVWU (R3)(R11), R13
+out40:
+	MOVW R13, 20(R6)
+lane39:
+	MOVWU 24(R8), R12
+	CBZ R12, lane41
+	MOVD 48(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out42
+	MOVWU (R3)(R11), R13
+out42:
+	MOVW R13, 24(R6)
+lane41:
+	MOVWU 28(R8), R12
+	CBZ R12, lane43
+	MOVD 56(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out44
+	MOVWU (R3)(R11), R13
+out44:
+	MOVW R13, 28(R6)
+lane43:
+next25:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop24
+done26:
+	RET
+nothing1:
+	MOVD 64(R0), R12
+	CBNZ R12, masked45
+	CBZ R2, done48
+loop46:
+	WORD $0x3d8000db // str q27, [x6]
+	WORD $0x3d8004db // str q27, [x6, #16]
+next47:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop46
+done48:
+	RET
+masked45:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done51
+loop49:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e611f60 // bsl v0.16b, v27.16b, v1.16b
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3dc00500 // ldr q0, [x8, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e611f60 // bsl v0.16b, v27.16b, v1.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+next50:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop49
+done51:
+	RET
+
+// func neonLoad64(a *Args, first, n int)
+TEXT ·neonLoad64(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc089ff // ldr q31, [x15, #544]
+	WORD $0x3dc08dfe // ldr q30, [x15, #560]
+	WORD $0x3dc015fd // ldr q29, [x15, #80]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $8, R10, R10
+	BLO nothing1
+	SUBS R19, R10, R10
+	BLO nothing1
+	ADD R19, R3
+	MOVD $0xffffffff, R12
+	CMP R12, R10
+	CSEL HI, R12, R10, R10
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other7
+	CMP R10, R11
+	BHI lanes6
+	ADD $56, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3dc009a2 // ldr q2, [x13, #32]
+	WORD $0x3dc00da3 // ldr q3, [x13, #48]
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	WORD $0x3d8008c2 // str q2, [x6, #32]
+	WORD $0x3d800cc3 // str q3, [x6, #48]
+	JMP next4
+other7:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x4d40cda0 // ld1r {v0.2d}, [x13]
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	WORD $0x3d8008c0 // str q0, [x6, #32]
+	WORD $0x3d800cc0 // str q0, [x6, #48]
+	JMP next4
+lanes6:
+	MOVWU 0(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out9
+	MOVD (R3)(R11), R13
+out9:
+	MOVD R13, 0(R6)
+	MOVWU 4(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out11
+	MOVD (R3)(R11), R13
+out11:
+	MOVD R13, 8(R6)
+	MOVWU 8(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out13
+	MOVD (R3)(R11), R13
+out13:
+	MOVD R13, 16(R6)
+	MOVWU 12(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out15
+	MOVD (R3)(R11), R13
+out15:
+	MOVD R13, 24(R6)
+	MOVWU 16(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out17
+	MOVD (R3)(R11), R13
+out17:
+	MOVD R13, 32(R6)
+	MOVWU 20(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out19
+	MOVD (R3)(R11), R13
+out19:
+	MOVD R13, 40(R6)
+	MOVWU 24(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out21
+	MOVD (R3)(R11), R13
+out21:
+	MOVD R13, 48(R6)
+	MOVWU 28(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out23
+	MOVD (R3)(R11), R13
+out23:
+	MOVD R13, 56(R6)
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done26
+loop24:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other28
+	CMP R10, R11
+	BHI lanes27
+	ADD $56, R11, R12
+	CMP R10, R12
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3dc009a2 // ldr q2, [x13, #32]
+	WORD $0x3dc00da3 // ldr q3, [x13, #48]
+	WORD $0xfd400104 // ldr d4, [x8]
+	WORD $0x0f20a484 // sxtl v4.2d, v4.2s
+	WORD $0x3dc000c5 // ldr q5, [x6]
+	WORD $0x6e651c04 // bsl v4.16b, v0.16b, v5.16b
+	WORD $0x3d8000c4 // str q4, [x6]
+	WORD $0xfd400500 // ldr d0, [x8, #8]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc004c4 // ldr q4, [x6, #16]
+	WORD $0x6e641c20 // bsl v0.16b, v1.16b, v4.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	WORD $0xfd400900 // ldr d0, [x8, #16]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6e611c40 // bsl v0.16b, v2.16b, v1.16b
+	WORD $0x3d8008c0 // str q0, [x6, #32]
+	WORD $0xfd400d00 // ldr d0, [x8, #24]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x6e611c60 // bsl v0.16b, v3.16b, v1.16b
+	WORD $0x3d800cc0 // str q0, [x6, #48]
+	JMP next25
+other28:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes27
+	CMP R10, R11
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0x4d40cda0 // ld1r {v0.2d}, [x13]
+	WORD $0xfd400101 // ldr d1, [x8]
+	WORD $0x0f20a421 // sxtl v1.2d, v1.2s
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0xfd400501 // ldr d1, [x8, #8]
+	WORD $0x0f20a421 // sxtl v1.2d, v1.2s
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	WORD $0xfd400901 // ldr d1, [x8, #16]
+	WORD $0x0f20a421 // sxtl v1.2d, v1.2s
+	WORD $0x3dc008c2 // ldr q2, [x6, #32]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8008c1 // str q1, [x6, #32]
+	WORD $0xfd400d01 // ldr d1, [x8, #24]
+	WORD $0x0f20a421 // sxtl v1.2d, v1.2s
+	WORD $0x3dc00cc2 // ldr q2, [x6, #48]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d800cc1 // str q1, [x6, #48]
+	JMP next25
+lanes27:
+	MOVWU 0(R8), R12
+	CBZ R12, lane29
+	MOVWU 0(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out30
+	MOVD (R3)(R11), R13
+out30:
+	MOVD R13, 0(R6)
+lane29:
+	MOVWU 4(R8), R12
+	CBZ R12, lane31
+	MOVWU 4(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out32
+	MOVD (R3)(R11), R13
+out32:
+	MOVD R13, 8(R6)
+lane31:
+	MOVWU 8(R8), R12
+	CBZ R12, lane33
+	MOVWU 8(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out34
+	MOVD (R3)(R11), R13
+out34:
+	MOVD R13, 16(R6)
+lane33:
+	MOVWU 12(R8), R12
+	CBZ R12, lane35
+	MOVWU 12(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out36
+	MOVD (R3)(R11), R13
+out36:
+	MOVD R13, 24(R6)
+lane35:
+	MOVWU 16(R8), R12
+	CBZ R12, lane37
+	MOVWU 16(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out38
+	MOVD (R3)(R11), R13
+out38:
+	MOVD R13, 32(R6)
+lane37:
+	MOVWU 20(R8), R12
+	CBZ R12, lane39
+	MOVWU 20(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out40
+	MOVD (R3)(R11), R13
+out40:
+	MOVD R13, 40(R6)
+lane39:
+	MOVWU 24(R8), R12
+	CBZ R12, lane41
+	MOVWU 24(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out42
+	MOVD (R3)(R11), R13
+out42:
+	MOVD R13, 48(R6)
+lane41:
+	MOVWU 28(R8), R12
+	CBZ R12, lane43
+	MOVWU 28(R4), R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out44
+	MOVD (R3)(R11), R13
+out44:
+	MOVD R13, 56(R6)
+lane43:
+next25:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop24
+done26:
+	RET
+nothing1:
+	MOVD 64(R0), R12
+	CBNZ R12, masked45
+	CBZ R2, done48
+loop46:
+	WORD $0x3d8000dd // str q29, [x6]
+	WORD $0x3d8004dd // str q29, [x6, #16]
+	WORD $0x3d8008dd // str q29, [x6, #32]
+	WORD $0x3d800cdd // str q29, [x6, #48]
+next47:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop46
+done48:
+	RET
+masked45:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done51
+loop49:
+	WORD $0xfd400100 // ldr d0, [x8]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e611fa0 // bsl v0.16b, v29.16b, v1.16b
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0xfd400500 // ldr d0, [x8, #8]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e611fa0 // bsl v0.16b, v29.16b, v1.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	WORD $0xfd400900 // ldr d0, [x8, #16]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6e611fa0 // bsl v0.16b, v29.16b, v1.16b
+	WORD $0x3d8008c0 // str q0, [x6, #32]
+	WORD $0xfd400d00 // ldr d0, [x8, #24]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x6e611fa0 // bsl v0.16b, v29.16b, v1.16b
+	WORD $0x3d800cc0 // str q0, [x6, #48]
+next50:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop49
+done51:
+	RET
+
+// func neonLoadPhysical64(a *Args, first, n int)
+TEXT ·neonLoadPhysical64(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc091ff // ldr q31, [x15, #576]
+	WORD $0x3dc095fe // ldr q30, [x15, #592]
+	WORD $0x3dc099fd // ldr q29, [x15, #608]
+	WORD $0x3dc09dfc // ldr q28, [x15, #624]
+	WORD $0x3dc015fb // ldr q27, [x15, #80]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $8, R10, R10
+	BLO nothing1
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other7
+	CMP R10, R11
+	BHI lanes6
+	ADD $56, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3dc009a2 // ldr q2, [x13, #32]
+	WORD $0x3dc00da3 // ldr q3, [x13, #48]
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	WORD $0x3d8008c2 // str q2, [x6, #32]
+	WORD $0x3d800cc3 // str q3, [x6, #48]
+	JMP next4
+other7:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ee18c01 // cmeq v1.2d, v0.2d, v1.2d
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00882 // ldr q2, [x4, #32]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x4d40cda0 // ld1r {v0.2d}, [x13]
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	WORD $0x3d8008c0 // str q0, [x6, #32]
+	WORD $0x3d800cc0 // str q0, [x6, #48]
+	JMP next4
+lanes6:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out9
+	MOVD (R3)(R11), R13
+out9:
+	MOVD R13, 0(R6)
+	MOVD 8(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out11
+	MOVD (R3)(R11), R13
+out11:
+	MOVD R13, 8(R6)
+	MOVD 16(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out13
+	MOVD (R3)(R11), R13
+out13:
+	MOVD R13, 16(R6)
+	MOVD 24(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out15
+	MOVD (R3)(R11), R13
+out15:
+	MOVD R13, 24(R6)
+	MOVD 32(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out17
+	MOVD (R3)(R11), R13
+out17:
+	MOVD R13, 32(R6)
+	MOVD 40(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out19
+	MOVD (R3)(R11), R13
+out19:
+	MOVD R13, 40(R6)
+	MOVD 48(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out21
+	MOVD (R3)(R11), R13
+out21:
+	MOVD R13, 48(R6)
+	MOVD 56(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out23
+	MOVD (R3)(R11), R13
+out23:
+	MOVD R13, 56(R6)
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done26
+loop24:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, other28
+	CMP R10, R11
+	BHI lanes27
+	ADD $56, R11, R12
+	CMP R10, R12
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3dc009a2 // ldr q2, [x13, #32]
+	WORD $0x3dc00da3 // ldr q3, [x13, #48]
+	WORD $0xfd400104 // ldr d4, [x8]
+	WORD $0x0f20a484 // sxtl v4.2d, v4.2s
+	WORD $0x3dc000c5 // ldr q5, [x6]
+	WORD $0x6e651c04 // bsl v4.16b, v0.16b, v5.16b
+	WORD $0x3d8000c4 // str q4, [x6]
+	WORD $0xfd400500 // ldr d0, [x8, #8]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc004c4 // ldr q4, [x6, #16]
+	WORD $0x6e641c20 // bsl v0.16b, v1.16b, v4.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	WORD $0xfd400900 // ldr d0, [x8, #16]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6e611c40 // bsl v0.16b, v2.16b, v1.16b
+	WORD $0x3d8008c0 // str q0, [x6, #32]
+	WORD $0xfd400d00 // ldr d0, [x8, #24]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x6e611c60 // bsl v0.16b, v3.16b, v1.16b
+	WORD $0x3d800cc0 // str q0, [x6, #48]
+	JMP next25
+other28:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ee18c01 // cmeq v1.2d, v0.2d, v1.2d
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00882 // ldr q2, [x4, #32]
+	WORD $0x6ee28c02 // cmeq v2.2d, v0.2d, v2.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes27
+	CMP R10, R11
+	BHI lanes27
+	ADD R3, R11, R13
+	WORD $0x4d40cda0 // ld1r {v0.2d}, [x13]
+	WORD $0xfd400101 // ldr d1, [x8]
+	WORD $0x0f20a421 // sxtl v1.2d, v1.2s
+	WORD $0x3dc000c2 // ldr q2, [x6]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8000c1 // str q1, [x6]
+	WORD $0xfd400501 // ldr d1, [x8, #8]
+	WORD $0x0f20a421 // sxtl v1.2d, v1.2s
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	WORD $0xfd400901 // ldr d1, [x8, #16]
+	WORD $0x0f20a421 // sxtl v1.2d, v1.2s
+	WORD $0x3dc008c2 // ldr q2, [x6, #32]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d8008c1 // str q1, [x6, #32]
+	WORD $0xfd400d01 // ldr d1, [x8, #24]
+	WORD $0x0f20a421 // sxtl v1.2d, v1.2s
+	WORD $0x3dc00cc2 // ldr q2, [x6, #48]
+	WORD $0x6e621c01 // bsl v1.16b, v0.16b, v2.16b
+	WORD $0x3d800cc1 // str q1, [x6, #48]
+	JMP next25
+lanes27:
+	MOVWU 0(R8), R12
+	CBZ R12, lane29
+	MOVD 0(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out30
+	MOVD (R3)(R11), R13
+out30:
+	MOVD R13, 0(R6)
+lane29:
+	MOVWU 4(R8), R12
+	CBZ R12, lane31
+	MOVD 8(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out32
+	MOVD (R3)(R11), R13
+out32:
+	MOVD R13, 8(R6)
+lane31:
+	MOVWU 8(R8), R12
+	CBZ R12, lane33
+	MOVD 16(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out34
+	MOVD (R3)(R11), R13
+out34:
+	MOVD R13, 16(R6)
+lane33:
+	MOVWU 12(R8), R12
+	CBZ R12, lane35
+	MOVD 24(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out36
+	MOVD (R3)(R11), R13
+out36:
+	MOVD R13, 24(R6)
+lane35:
+	MOVWU 16(R8), R12
+	CBZ R12, lane37
+	MOVD 32(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out38
+	MOVD (R3)(R11), R13
+out38:
+	MOVD R13, 32(R6)
+lane37:
+	MOVWU 20(R8), R12
+	CBZ R12, lane39
+	MOVD 40(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out40
+	MOVD (R3)(R11), R13
+out40:
+	MOVD R13, 40(R6)
+lane39:
+	MOVWU 24(R8), R12
+	CBZ R12, lane41
+	MOVD 48(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out42
+	MOVD (R3)(R11), R13
+out42:
+	MOVD R13, 48(R6)
+lane41:
+	MOVWU 28(R8), R12
+	CBZ R12, lane43
+	MOVD 56(R4), R11
+	ADD R19, R11
+	MOVD ZR, R13
+	CMP R10, R11
+	BHI out44
+	MOVD (R3)(R11), R13
+out44:
+	MOVD R13, 56(R6)
+lane43:
+next25:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop24
+done26:
+	RET
+nothing1:
+	MOVD 64(R0), R12
+	CBNZ R12, masked45
+	CBZ R2, done48
+loop46:
+	WORD $0x3d8000db // str q27, [x6]
+	WORD $0x3d8004db // str q27, [x6, #16]
+	WORD $0x3d8008db // str q27, [x6, #32]
+	WORD $0x3d800cdb // str q27, [x6, #48]
+next47:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop46
+done48:
+	RET
+masked45:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done51
+loop49:
+	WORD $0xfd400100 // ldr d0, [x8]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x6e611f60 // bsl v0.16b, v27.16b, v1.16b
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0xfd400500 // ldr d0, [x8, #8]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x6e611f60 // bsl v0.16b, v27.16b, v1.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	WORD $0xfd400900 // ldr d0, [x8, #16]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6e611f60 // bsl v0.16b, v27.16b, v1.16b
+	WORD $0x3d8008c0 // str q0, [x6, #32]
+	WORD $0xfd400d00 // ldr d0, [x8, #24]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x6e611f60 // bsl v0.16b, v27.16b, v1.16b
+	WORD $0x3d800cc0 // str q0, [x6, #48]
+next50:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop49
+done51:
+	RET
+
+// func neonStore8(a *Args, first, n int)
+TEXT ·neonStore8(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc041ff // ldr q31, [x15, #256]
+	WORD $0x3dc045fe // ldr q30, [x15, #272]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $1, R10, R10
+	BLO nothing1
+	SUBS R19, R10, R10
+	BLO nothing1
+	ADD R19, R3
+	MOVD $0xffffffff, R12
+	CMP R12, R10
+	CSEL HI, R12, R10, R10
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD $7, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e612820 // xtn2 v0.8h, v1.4s
+	WORD $0x0e212800 // xtn v0.8b, v0.8h
+	WORD $0xfd0001a0 // str d0, [x13]
+	JMP next4
+lanes6:
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHI lane8
+	MOVWU 0(R6), R13
+	MOVB R13, (R3)(R11)
+lane8:
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHI lane9
+	MOVWU 4(R6), R13
+	MOVB R13, (R3)(R11)
+lane9:
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHI lane10
+	MOVWU 8(R6), R13
+	MOVB R13, (R3)(R11)
+lane10:
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHI lane11
+	MOVWU 12(R6), R13
+	MOVB R13, (R3)(R11)
+lane11:
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHI lane12
+	MOVWU 16(R6), R13
+	MOVB R13, (R3)(R11)
+lane12:
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHI lane13
+	MOVWU 20(R6), R13
+	MOVB R13, (R3)(R11)
+lane13:
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHI lane14
+	MOVWU 24(R6), R13
+	MOVB R13, (R3)(R11)
+lane14:
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHI lane15
+	MOVWU 28(R6), R13
+	MOVB R13, (R3)(R11)
+lane15:
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done18
+loop16:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	CMP R10, R11
+	BHI lanes19
+	ADD $7, R11, R12
+	CMP R10, R12
+	BHI lanes19
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e612820 // xtn2 v0.8h, v1.4s
+	WORD $0x0e212800 // xtn v0.8b, v0.8h
+	WORD $0xfd0001a0 // str d0, [x13]
+	JMP next17
+lanes19:
+	MOVWU 0(R8), R12
+	CBZ R12, lane21
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHI lane21
+	MOVWU 0(R6), R13
+	MOVB R13, (R3)(R11)
+lane21:
+	MOVWU 4(R8), R12
+	CBZ R12, lane22
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHI lane22
+	MOVWU 4(R6), R13
+	MOVB R13, (R3)(R11)
+lane22:
+	MOVWU 8(R8), R12
+	CBZ R12, lane23
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHI lane23
+	MOVWU 8(R6), R13
+	MOVB R13, (R3)(R11)
+lane23:
+	MOVWU 12(R8), R12
+	CBZ R12, lane24
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHI lane24
+	MOVWU 12(R6), R13
+	MOVB R13, (R3)(R11)
+lane24:
+	MOVWU 16(R8), R12
+	CBZ R12, lane25
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHI lane25
+	MOVWU 16(R6), R13
+	MOVB R13, (R3)(R11)
+lane25:
+	MOVWU 20(R8), R12
+	CBZ R12, lane26
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHI lane26
+	MOVWU 20(R6), R13
+	MOVB R13, (R3)(R11)
+lane26:
+	MOVWU 24(R8), R12
+	CBZ R12, lane27
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHI lane27
+	MOVWU 24(R6), R13
+	MOVB R13, (R3)(R11)
+lane27:
+	MOVWU 28(R8), R12
+	CBZ R12, lane28
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHI lane28
+	MOVWU 28(R6), R13
+	MOVB R13, (R3)(R11)
+lane28:
+next17:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop16
+done18:
+	RET
+nothing1:
+	RET
+
+// func neonStorePhysical8(a *Args, first, n int)
+TEXT ·neonStorePhysical8(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc049ff // ldr q31, [x15, #288]
+	WORD $0x3dc04dfe // ldr q30, [x15, #304]
+	WORD $0x3dc051fd // ldr q29, [x15, #320]
+	WORD $0x3dc055fc // ldr q28, [x15, #336]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $1, R10, R10
+	BLO nothing1
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD $7, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e612820 // xtn2 v0.8h, v1.4s
+	WORD $0x0e212800 // xtn v0.8b, v0.8h
+	WORD $0xfd0001a0 // str d0, [x13]
+	JMP next4
+lanes6:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane8
+	MOVWU 0(R6), R13
+	MOVB R13, (R3)(R11)
+lane8:
+	MOVD 8(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane9
+	MOVWU 4(R6), R13
+	MOVB R13, (R3)(R11)
+lane9:
+	MOVD 16(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane10
+	MOVWU 8(R6), R13
+	MOVB R13, (R3)(R11)
+lane10:
+	MOVD 24(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane11
+	MOVWU 12(R6), R13
+	MOVB R13, (R3)(R11)
+lane11:
+	MOVD 32(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane12
+	MOVWU 16(R6), R13
+	MOVB R13, (R3)(R11)
+lane12:
+	MOVD 40(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane13
+	MOVWU 20(R6), R13
+	MOVB R13, (R3)(R11)
+lane13:
+	MOVD 48(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane14
+	MOVWU 24(R6), R13
+	MOVB R13, (R3)(R11)
+lane14:
+	MOVD 56(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane15
+	MOVWU 28(R6), R13
+	MOVB R13, (R3)(R11)
+lane15:
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done18
+loop16:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	CMP R10, R11
+	BHI lanes19
+	ADD $7, R11, R12
+	CMP R10, R12
+	BHI lanes19
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e612820 // xtn2 v0.8h, v1.4s
+	WORD $0x0e212800 // xtn v0.8b, v0.8h
+	WORD $0xfd0001a0 // str d0, [x13]
+	JMP next17
+lanes19:
+	MOVWU 0(R8), R12
+	CBZ R12, lane21
+	MOVD 0(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane21
+	MOVWU 0(R6), R13
+	MOVB R13, (R3)(R11)
+lane21:
+	MOVWU 4(R8), R12
+	CBZ R12, lane22
+	MOVD 8(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane22
+	MOVWU 4(R6), R13
+	MOVB R13, (R3)(R11)
+lane22:
+	MOVWU 8(R8), R12
+	CBZ R12, lane23
+	MOVD 16(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane23
+	MOVWU 8(R6), R13
+	MOVB R13, (R3)(R11)
+lane23:
+	MOVWU 12(R8), R12
+	CBZ R12, lane24
+	MOVD 24(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane24
+	MOVWU 12(R6), R13
+	MOVB R13, (R3)(R11)
+lane24:
+	MOVWU 16(R8), R12
+	CBZ R12, lane25
+	MOVD 32(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane25
+	MOVWU 16(R6), R13
+	MOVB R13, (R3)(R11)
+lane25:
+	MOVWU 20(R8), R12
+	CBZ R12, lane26
+	MOVD 40(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane26
+	MOVWU 20(R6), R13
+	MOVB R13, (R3)(R11)
+lane26:
+	MOVWU 24(R8), R12
+	CBZ R12, lane27
+	MOVD 48(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane27
+	MOVWU 24(R6), R13
+	MOVB R13, (R3)(R11)
+lane27:
+	MOVWU 28(R8), R12
+	CBZ R12, lane28
+	MOVD 56(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane28
+	MOVWU 28(R6), R13
+	MOVB R13, (R3)(R11)
+lane28:
+next17:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop16
+done18:
+	RET
+nothing1:
+	RET
+
+// func neonStore16(a *Args, first, n int)
+TEXT ·neonStore16(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc059ff // ldr q31, [x15, #352]
+	WORD $0x3dc05dfe // ldr q30, [x15, #368]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $2, R10, R10
+	BLO nothing1
+	SUBS R19, R10, R10
+	BLO nothing1
+	ADD R19, R3
+	MOVD $0xffffffff, R12
+	CMP R12, R10
+	CSEL HI, R12, R10, R10
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD $14, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e612820 // xtn2 v0.8h, v1.4s
+	WORD $0x3d8001a0 // str q0, [x13]
+	JMP next4
+lanes6:
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHI lane8
+	MOVWU 0(R6), R13
+	MOVH R13, (R3)(R11)
+lane8:
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHI lane9
+	MOVWU 4(R6), R13
+	MOVH R13, (R3)(R11)
+lane9:
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHI lane10
+	MOVWU 8(R6), R13
+	MOVH R13, (R3)(R11)
+lane10:
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHI lane11
+	MOVWU 12(R6), R13
+	MOVH R13, (R3)(R11)
+lane11:
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHI lane12
+	MOVWU 16(R6), R13
+	MOVH R13, (R3)(R11)
+lane12:
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHI lane13
+	MOVWU 20(R6), R13
+	MOVH R13, (R3)(R11)
+lane13:
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHI lane14
+	MOVWU 24(R6), R13
+	MOVH R13, (R3)(R11)
+lane14:
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHI lane15
+	MOVWU 28(R6), R13
+	MOVH R13, (R3)(R11)
+lane15:
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done18
+loop16:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	CMP R10, R11
+	BHI lanes19
+	ADD $14, R11, R12
+	CMP R10, R12
+	BHI lanes19
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e612820 // xtn2 v0.8h, v1.4s
+	WORD $0x3d8001a0 // str q0, [x13]
+	JMP next17
+lanes19:
+	MOVWU 0(R8), R12
+	CBZ R12, lane21
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHI lane21
+	MOVWU 0(R6), R13
+	MOVH R13, (R3)(R11)
+lane21:
+	MOVWU 4(R8), R12
+	CBZ R12, lane22
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHI lane22
+	MOVWU 4(R6), R13
+	MOVH R13, (R3)(R11)
+lane22:
+	MOVWU 8(R8), R12
+	CBZ R12, lane23
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHI lane23
+	MOVWU 8(R6), R13
+	MOVH R13, (R3)(R11)
+lane23:
+	MOVWU 12(R8), R12
+	CBZ R12, lane24
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHI lane24
+	MOVWU 12(R6), R13
+	MOVH R13, (R3)(R11)
+lane24:
+	MOVWU 16(R8), R12
+	CBZ R12, lane25
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHI lane25
+	MOVWU 16(R6), R13
+	MOVH R13, (R3)(R11)
+lane25:
+	MOVWU 20(R8), R12
+	CBZ R12, lane26
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHI lane26
+	MOVWU 20(R6), R13
+	MOVH R13, (R3)(R11)
+lane26:
+	MOVWU 24(R8), R12
+	CBZ R12, lane27
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHI lane27
+	MOVWU 24(R6), R13
+	MOVH R13, (R3)(R11)
+lane27:
+	MOVWU 28(R8), R12
+	CBZ R12, lane28
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHI lane28
+	MOVWU 28(R6), R13
+	MOVH R13, (R3)(R11)
+lane28:
+next17:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop16
+done18:
+	RET
+nothing1:
+	RET
+
+// func neonStorePhysical16(a *Args, first, n int)
+TEXT ·neonStorePhysical16(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc061ff // ldr q31, [x15, #384]
+	WORD $0x3dc065fe // ldr q30, [x15, #400]
+	WORD $0x3dc069fd // ldr q29, [x15, #416]
+	WORD $0x3dc06dfc // ldr q28, [x15, #432]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $2, R10, R10
+	BLO nothing1
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD $14, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e612820 // xtn2 v0.8h, v1.4s
+	WORD $0x3d8001a0 // str q0, [x13]
+	JMP next4
+lanes6:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane8
+	MOVWU 0(R6), R13
+	MOVH R13, (R3)(R11)
+lane8:
+	MOVD 8(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane9
+	MOVWU 4(R6), R13
+	MOVH R13, (R3)(R11)
+lane9:
+	MOVD 16(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane10
+	MOVWU 8(R6), R13
+	MOVH R13, (R3)(R11)
+lane10:
+	MOVD 24(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane11
+	MOVWU 12(R6), R13
+	MOVH R13, (R3)(R11)
+lane11:
+	MOVD 32(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane12
+	MOVWU 16(R6), R13
+	MOVH R13, (R3)(R11)
+lane12:
+	MOVD 40(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane13
+	MOVWU 20(R6), R13
+	MOVH R13, (R3)(R11)
+lane13:
+	MOVD 48(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane14
+	MOVWU 24(R6), R13
+	MOVH R13, (R3)(R11)
+lane14:
+	MOVD 56(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane15
+	MOVWU 28(R6), R13
+	MOVH R13, (R3)(R11)
+lane15:
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done18
+loop16:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	CMP R10, R11
+	BHI lanes19
+	ADD $14, R11, R12
+	CMP R10, R12
+	BHI lanes19
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x0e612800 // xtn v0.4h, v0.4s
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x4e612820 // xtn2 v0.8h, v1.4s
+	WORD $0x3d8001a0 // str q0, [x13]
+	JMP next17
+lanes19:
+	MOVWU 0(R8), R12
+	CBZ R12, lane21
+	MOVD 0(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane21
+	MOVWU 0(R6), R13
+	MOVH R13, (R3)(R11)
+lane21:
+	MOVWU 4(R8), R12
+	CBZ R12, lane22
+	MOVD 8(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane22
+	MOVWU 4(R6), R13
+	MOVH R13, (R3)(R11)
+lane22:
+	MOVWU 8(R8), R12
+	CBZ R12, lane23
+	MOVD 16(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane23
+	MOVWU 8(R6), R13
+	MOVH R13, (R3)(R11)
+lane23:
+	MOVWU 12(R8), R12
+	CBZ R12, lane24
+	MOVD 24(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane24
+	MOVWU 12(R6), R13
+	MOVH R13, (R3)(R11)
+lane24:
+	MOVWU 16(R8), R12
+	CBZ R12, lane25
+	MOVD 32(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane25
+	MOVWU 16(R6), R13
+	MOVH R13, (R3)(R11)
+lane25:
+	MOVWU 20(R8), R12
+	CBZ R12, lane26
+	MOVD 40(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane26
+	MOVWU 20(R6), R13
+	MOVH R13, (R3)(R11)
+lane26:
+	MOVWU 24(R8), R12
+	CBZ R12, lane27
+	MOVD 48(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane27
+	MOVWU 24(R6), R13
+	MOVH R13, (R3)(R11)
+lane27:
+	MOVWU 28(R8), R12
+	CBZ R12, lane28
+	MOVD 56(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane28
+	MOVWU 28(R6), R13
+	MOVH R13, (R3)(R11)
+lane28:
+next17:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop16
+done18:
+	RET
+nothing1:
+	RET
+
+// func neonStore32(a *Args, first, n int)
+TEXT ·neonStore32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc071ff // ldr q31, [x15, #448]
+	WORD $0x3dc075fe // ldr q30, [x15, #464]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $4, R10, R10
+	BLO nothing1
+	SUBS R19, R10, R10
+	BLO nothing1
+	ADD R19, R3
+	MOVD $0xffffffff, R12
+	CMP R12, R10
+	CSEL HI, R12, R10, R10
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD $28, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	JMP next4
+lanes6:
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHI lane8
+	MOVWU 0(R6), R13
+	MOVW R13, (R3)(R11)
+lane8:
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHI lane9
+	MOVWU 4(R6), R13
+	MOVW R13, (R3)(R11)
+lane9:
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHI lane10
+	MOVWU 8(R6), R13
+	MOVW R13, (R3)(R11)
+lane10:
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHI lane11
+	MOVWU 12(R6), R13
+	MOVW R13, (R3)(R11)
+lane11:
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHI lane12
+	MOVWU 16(R6), R13
+	MOVW R13, (R3)(R11)
+lane12:
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHI lane13
+	MOVWU 20(R6), R13
+	MOVW R13, (R3)(R11)
+lane13:
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHI lane14
+	MOVWU 24(R6), R13
+	MOVW R13, (R3)(R11)
+lane14:
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHI lane15
+	MOVWU 28(R6), R13
+	MOVW R13, (R3)(R11)
+lane15:
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done18
+loop16:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	CMP R10, R11
+	BHI lanes19
+	ADD $28, R11, R12
+	CMP R10, R12
+	BHI lanes19
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	JMP next17
+lanes19:
+	MOVWU 0(R8), R12
+	CBZ R12, lane21
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHI lane21
+	MOVWU 0(R6), R13
+	MOVW R13, (R3)(R11)
+lane21:
+	MOVWU 4(R8), R12
+	CBZ R12, lane22
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHI lane22
+	MOVWU 4(R6), R13
+	MOVW R13, (R3)(R11)
+lane22:
+	MOVWU 8(R8), R12
+	CBZ R12, lane23
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHI lane23
+	MOVWU 8(R6), R13
+	MOVW R13, (R3)(R11)
+lane23:
+	MOVWU 12(R8), R12
+	CBZ R12, lane24
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHI lane24
+	MOVWU 12(R6), R13
+	MOVW R13, (R3)(R11)
+lane24:
+	MOVWU 16(R8), R12
+	CBZ R12, lane25
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHI lane25
+	MOVWU 16(R6), R13
+	MOVW R13, (R3)(R11)
+lane25:
+	MOVWU 20(R8), R12
+	CBZ R12, lane26
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHI lane26
+	MOVWU 20(R6), R13
+	MOVW R13, (R3)(R11)
+lane26:
+	MOVWU 24(R8), R12
+	CBZ R12, lane27
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHI lane27
+	MOVWU 24(R6), R13
+	MOVW R13, (R3)(R11)
+lane27:
+	MOVWU 28(R8), R12
+	CBZ R12, lane28
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHI lane28
+	MOVWU 28(R6), R13
+	MOVW R13, (R3)(R11)
+lane28:
+next17:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop16
+done18:
+	RET
+nothing1:
+	RET
+
+// func neonStorePhysical32(a *Args, first, n int)
+TEXT ·neonStorePhysical32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc079ff // ldr q31, [x15, #480]
+	WORD $0x3dc07dfe // ldr q30, [x15, #496]
+	WORD $0x3dc081fd // ldr q29, [x15, #512]
+	WORD $0x3dc085fc // ldr q28, [x15, #528]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $4, R10, R10
+	BLO nothing1
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD $28, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	JMP next4
+lanes6:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane8
+	MOVWU 0(R6), R13
+	MOVW R13, (R3)(R11)
+lane8:
+	MOVD 8(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane9
+	MOVWU 4(R6), R13
+	MOVW R13, (R3)(R11)
+lane9:
+	MOVD 16(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane10
+	MOVWU 8(R6), R13
+	MOVW R13, (R3)(R11)
+lane10:
+	MOVD 24(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane11
+	MOVWU 12(R6), R13
+	MOVW R13, (R3)(R11)
+lane11:
+	MOVD 32(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane12
+	MOVWU 16(R6), R13
+	MOVW R13, (R3)(R11)
+lane12:
+	MOVD 40(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane13
+	MOVWU 20(R6), R13
+	MOVW R13, (R3)(R11)
+lane13:
+	MOVD 48(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane14
+	MOVWU 24(R6), R13
+	MOVW R13, (R3)(R11)
+lane14:
+	MOVD 56(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane15
+	MOVWU 28(R6), R13
+	MOVW R13, (R3)(R11)
+lane15:
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done18
+loop16:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	CMP R10, R11
+	BHI lanes19
+	ADD $28, R11, R12
+	CMP R10, R12
+	BHI lanes19
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	JMP next17
+lanes19:
+	MOVWU 0(R8), R12
+	CBZ R12, lane21
+	MOVD 0(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane21
+	MOVWU 0(R6), R13
+	MOVW R13, (R3)(R11)
+lane21:
+	MOVWU 4(R8), R12
+	CBZ R12, lane22
+	MOVD 8(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane22
+	MOVWU 4(R6), R13
+	MOVW R13, (R3)(R11)
+lane22:
+	MOVWU 8(R8), R12
+	CBZ R12, lane23
+	MOVD 16(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane23
+	MOVWU 8(R6), R13
+	MOVW R13, (R3)(R11)
+lane23:
+	MOVWU 12(R8), R12
+	CBZ R12, lane24
+	MOVD 24(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane24
+	MOVWU 12(R6), R13
+	MOVW R13, (R3)(R11)
+lane24:
+	MOVWU 16(R8), R12
+	CBZ R12, lane25
+	MOVD 32(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane25
+	MOVWU 16(R6), R13
+	MOVW R13, (R3)(R11)
+lane25:
+	MOVWU 20(R8), R12
+	CBZ R12, lane26
+	MOVD 40(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane26
+	MOVWU 20(R6), R13
+	MOVW R13, (R3)(R11)
+lane26:
+	MOVWU 24(R8), R12
+	CBZ R12, lane27
+	MOVD 48(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane27
+	MOVWU 24(R6), R13
+	MOVW R13, (R3)(R11)
+lane27:
+	MOVWU 28(R8), R12
+	CBZ R12, lane28
+	MOVD 56(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane28
+	MOVWU 28(R6), R13
+	MOVW R13, (R3)(R11)
+lane28:
+next17:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop16
+done18:
+	RET
+nothing1:
+	RET
+
+// func neonStore64(a *Args, first, n int)
+TEXT ·neonStore64(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc089ff // ldr q31, [x15, #544]
+	WORD $0x3dc08dfe // ldr q30, [x15, #560]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $8, R10, R10
+	BLO nothing1
+	SUBS R19, R10, R10
+	BLO nothing1
+	ADD R19, R3
+	MOVD $0xffffffff, R12
+	CMP R12, R10
+	CSEL HI, R12, R10, R10
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD $56, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	WORD $0x3dc008c0 // ldr q0, [x6, #32]
+	WORD $0x3d8009a0 // str q0, [x13, #32]
+	WORD $0x3dc00cc0 // ldr q0, [x6, #48]
+	WORD $0x3d800da0 // str q0, [x13, #48]
+	JMP next4
+lanes6:
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHI lane8
+	MOVD 0(R6), R13
+	MOVD R13, (R3)(R11)
+lane8:
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHI lane9
+	MOVD 8(R6), R13
+	MOVD R13, (R3)(R11)
+lane9:
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHI lane10
+	MOVD 16(R6), R13
+	MOVD R13, (R3)(R11)
+lane10:
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHI lane11
+	MOVD 24(R6), R13
+	MOVD R13, (R3)(R11)
+lane11:
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHI lane12
+	MOVD 32(R6), R13
+	MOVD R13, (R3)(R11)
+lane12:
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHI lane13
+	MOVD 40(R6), R13
+	MOVD R13, (R3)(R11)
+lane13:
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHI lane14
+	MOVD 48(R6), R13
+	MOVD R13, (R3)(R11)
+lane14:
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHI lane15
+	MOVD 56(R6), R13
+	MOVD R13, (R3)(R11)
+lane15:
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done18
+loop16:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	MOVWU 0(R4), R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4ebf8401 // add v1.4s, v0.4s, v31.4s
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ea28c21 // cmeq v1.4s, v1.4s, v2.4s
+	WORD $0x4ebe8400 // add v0.4s, v0.4s, v30.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	CMP R10, R11
+	BHI lanes19
+	ADD $56, R11, R12
+	CMP R10, R12
+	BHI lanes19
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	WORD $0x3dc008c0 // ldr q0, [x6, #32]
+	WORD $0x3d8009a0 // str q0, [x13, #32]
+	WORD $0x3dc00cc0 // ldr q0, [x6, #48]
+	WORD $0x3d800da0 // str q0, [x13, #48]
+	JMP next17
+lanes19:
+	MOVWU 0(R8), R12
+	CBZ R12, lane21
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHI lane21
+	MOVD 0(R6), R13
+	MOVD R13, (R3)(R11)
+lane21:
+	MOVWU 4(R8), R12
+	CBZ R12, lane22
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHI lane22
+	MOVD 8(R6), R13
+	MOVD R13, (R3)(R11)
+lane22:
+	MOVWU 8(R8), R12
+	CBZ R12, lane23
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHI lane23
+	MOVD 16(R6), R13
+	MOVD R13, (R3)(R11)
+lane23:
+	MOVWU 12(R8), R12
+	CBZ R12, lane24
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHI lane24
+	MOVD 24(R6), R13
+	MOVD R13, (R3)(R11)
+lane24:
+	MOVWU 16(R8), R12
+	CBZ R12, lane25
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHI lane25
+	MOVD 32(R6), R13
+	MOVD R13, (R3)(R11)
+lane25:
+	MOVWU 20(R8), R12
+	CBZ R12, lane26
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHI lane26
+	MOVD 40(R6), R13
+	MOVD R13, (R3)(R11)
+lane26:
+	MOVWU 24(R8), R12
+	CBZ R12, lane27
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHI lane27
+	MOVD 48(R6), R13
+	MOVD R13, (R3)(R11)
+lane27:
+	MOVWU 28(R8), R12
+	CBZ R12, lane28
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHI lane28
+	MOVD 56(R6), R13
+	MOVD R13, (R3)(R11)
+lane28:
+next17:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop16
+done18:
+	RET
+nothing1:
+	RET
+
+// func neonStorePhysical64(a *Args, first, n int)
+TEXT ·neonStorePhysical64(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	WORD $0x3dc091ff // ldr q31, [x15, #576]
+	WORD $0x3dc095fe // ldr q30, [x15, #592]
+	WORD $0x3dc099fd // ldr q29, [x15, #608]
+	WORD $0x3dc09dfc // ldr q28, [x15, #624]
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R10
+	MOVD 88(R0), R19
+	SUBS $8, R10, R10
+	BLO nothing1
+	MOVD 64(R0), R12
+	CBNZ R12, masked2
+	CBZ R2, done5
+loop3:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes6
+	CMP R10, R11
+	BHI lanes6
+	ADD $56, R11, R12
+	CMP R10, R12
+	BHI lanes6
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	WORD $0x3dc008c0 // ldr q0, [x6, #32]
+	WORD $0x3d8009a0 // str q0, [x13, #32]
+	WORD $0x3dc00cc0 // ldr q0, [x6, #48]
+	WORD $0x3d800da0 // str q0, [x13, #48]
+	JMP next4
+lanes6:
+	MOVD 0(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane8
+	MOVD 0(R6), R13
+	MOVD R13, (R3)(R11)
+lane8:
+	MOVD 8(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane9
+	MOVD 8(R6), R13
+	MOVD R13, (R3)(R11)
+lane9:
+	MOVD 16(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane10
+	MOVD 16(R6), R13
+	MOVD R13, (R3)(R11)
+lane10:
+	MOVD 24(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane11
+	MOVD 24(R6), R13
+	MOVD R13, (R3)(R11)
+lane11:
+	MOVD 32(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane12
+	MOVD 32(R6), R13
+	MOVD R13, (R3)(R11)
+lane12:
+	MOVD 40(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane13
+	MOVD 40(R6), R13
+	MOVD R13, (R3)(R11)
+lane13:
+	MOVD 48(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane14
+	MOVD 48(R6), R13
+	MOVD R13, (R3)(R11)
+lane14:
+	MOVD 56(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane15
+	MOVD 56(R6), R13
+	MOVD R13, (R3)(R11)
+lane15:
+next4:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop3
+done5:
+	RET
+masked2:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done18
+loop16:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	MOVD 0(R4), R11
+	ADD R19, R11
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e080400 // dup v0.2d, v0.d[0]
+	WORD $0x4eff8401 // add v1.2d, v0.2d, v31.2d
+	WORD $0x3dc00082 // ldr q2, [x4]
+	WORD $0x6ee28c21 // cmeq v1.2d, v1.2d, v2.2d
+	WORD $0x4efe8402 // add v2.2d, v0.2d, v30.2d
+	WORD $0x3dc00483 // ldr q3, [x4, #16]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efd8402 // add v2.2d, v0.2d, v29.2d
+	WORD $0x3dc00883 // ldr q3, [x4, #32]
+	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x4efc8400 // add v0.2d, v0.2d, v28.2d
+	WORD $0x3dc00c82 // ldr q2, [x4, #48]
+	WORD $0x6ee28c00 // cmeq v0.2d, v0.2d, v2.2d
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes19
+	CMP R10, R11
+	BHI lanes19
+	ADD $56, R11, R12
+	CMP R10, R12
+	BHI lanes19
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	WORD $0x3dc008c0 // ldr q0, [x6, #32]
+	WORD $0x3d8009a0 // str q0, [x13, #32]
+	WORD $0x3dc00cc0 // ldr q0, [x6, #48]
+	WORD $0x3d800da0 // str q0, [x13, #48]
+	JMP next17
+lanes19:
+	MOVWU 0(R8), R12
+	CBZ R12, lane21
+	MOVD 0(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane21
+	MOVD 0(R6), R13
+	MOVD R13, (R3)(R11)
+lane21:
+	MOVWU 4(R8), R12
+	CBZ R12, lane22
+	MOVD 8(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane22
+	MOVD 8(R6), R13
+	MOVD R13, (R3)(R11)
+lane22:
+	MOVWU 8(R8), R12
+	CBZ R12, lane23
+	MOVD 16(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane23
+	MOVD 16(R6), R13
+	MOVD R13, (R3)(R11)
+lane23:
+	MOVWU 12(R8), R12
+	CBZ R12, lane24
+	MOVD 24(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane24
+	MOVD 24(R6), R13
+	MOVD R13, (R3)(R11)
+lane24:
+	MOVWU 16(R8), R12
+	CBZ R12, lane25
+	MOVD 32(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane25
+	MOVD 32(R6), R13
+	MOVD R13, (R3)(R11)
+lane25:
+	MOVWU 20(R8), R12
+	CBZ R12, lane26
+	MOVD 40(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane26
+	MOVD 40(R6), R13
+	MOVD R13, (R3)(R11)
+lane26:
+	MOVWU 24(R8), R12
+	CBZ R12, lane27
+	MOVD 48(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane27
+	MOVD 48(R6), R13
+	MOVD R13, (R3)(R11)
+lane27:
+	MOVWU 28(R8), R12
+	CBZ R12, lane28
+	MOVD 56(R4), R11
+	ADD R19, R11
+	CMP R10, R11
+	BHI lane28
+	MOVD 56(R6), R13
+	MOVD R13, (R3)(R11)
+lane28:
+next17:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop16
+done18:
+	RET
+nothing1:
+	RET
+
+// func neonLoadPrivate32(a *Args, first, n int)
+TEXT ·neonLoadPrivate32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R20
+	MOVD 88(R0), R10
+	CMP $1, R10
+	CSINC HI, R10, ZR, R12
+	UDIV R12, R20, R20
+	MOVD $32, R12
+	CMP R12, R20
+	CSEL EQ, ZR, R12, R21
+	MUL R1, R21, R12
+	ADD R12, R3
+	MOVD 64(R0), R12
+	CBNZ R12, masked1
+	CBZ R2, done4
+loop2:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes5
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lanes5
+	MUL R20, R11
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	JMP end6
+lanes5:
+	MOVD ZR, R12
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS out8
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 0(R13), R12
+out8:
+	MOVW R12, 0(R6)
+lane7:
+	MOVD ZR, R12
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHS out10
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 4(R13), R12
+out10:
+	MOVW R12, 4(R6)
+lane9:
+	MOVD ZR, R12
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHS out12
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 8(R13), R12
+out12:
+	MOVW R12, 8(R6)
+lane11:
+	MOVD ZR, R12
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHS out14
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 12(R13), R12
+out14:
+	MOVW R12, 12(R6)
+lane13:
+	MOVD ZR, R12
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHS out16
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 16(R13), R12
+out16:
+	MOVW R12, 16(R6)
+lane15:
+	MOVD ZR, R12
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHS out18
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 20(R13), R12
+out18:
+	MOVW R12, 20(R6)
+lane17:
+	MOVD ZR, R12
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHS out20
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 24(R13), R12
+out20:
+	MOVW R12, 24(R6)
+lane19:
+	MOVD ZR, R12
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHS out22
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 28(R13), R12
+out22:
+	MOVW R12, 28(R6)
+lane21:
+end6:
+	ADD R21, R3
+next3:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop2
+done4:
+	RET
+masked1:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done25
+loop23:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes26
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lanes26
+	MUL R20, R11
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3dc00102 // ldr q2, [x8]
+	WORD $0x3dc000c3 // ldr q3, [x6]
+	WORD $0x6e631c02 // bsl v2.16b, v0.16b, v3.16b
+	WORD $0x3d8000c2 // str q2, [x6]
+	WORD $0x3dc00500 // ldr q0, [x8, #16]
+	WORD $0x3dc004c2 // ldr q2, [x6, #16]
+	WORD $0x6e621c20 // bsl v0.16b, v1.16b, v2.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	JMP end27
+lanes26:
+	MOVWU 0(R8), R12
+	CBZ R12, lane28
+	MOVD ZR, R12
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS out29
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 0(R13), R12
+out29:
+	MOVW R12, 0(R6)
+lane28:
+	MOVWU 4(R8), R12
+	CBZ R12, lane30
+	MOVD ZR, R12
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHS out31
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 4(R13), R12
+out31:
+	MOVW R12, 4(R6)
+lane30:
+	MOVWU 8(R8), R12
+	CBZ R12, lane32
+	MOVD ZR, R12
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHS out33
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 8(R13), R12
+out33:
+	MOVW R12, 8(R6)
+lane32:
+	MOVWU 12(R8), R12
+	CBZ R12, lane34
+	MOVD ZR, R12
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHS out35
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 12(R13), R12
+out35:
+	MOVW R12, 12(R6)
+lane34:
+	MOVWU 16(R8), R12
+	CBZ R12, lane36
+	MOVD ZR, R12
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHS out37
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 16(R13), R12
+out37:
+	MOVW R12, 16(R6)
+lane36:
+	MOVWU 20(R8), R12
+	CBZ R12, lane38
+	MOVD ZR, R12
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHS out39
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 20(R13), R12
+out39:
+	MOVW R12, 20(R6)
+lane38:
+	MOVWU 24(R8), R12
+	CBZ R12, lane40
+	MOVD ZR, R12
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHS out41
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 24(R13), R12
+out41:
+	MOVW R12, 24(R6)
+lane40:
+	MOVWU 28(R8), R12
+	CBZ R12, lane42
+	MOVD ZR, R12
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHS out43
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 28(R13), R12
+out43:
+	MOVW R12, 28(R6)
+lane42:
+end27:
+	ADD R21, R3
+next24:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop23
+done25:
+	RET
+
+// func neonLoadPrivate64(a *Args, first, n int)
+TEXT ·neonLoadPrivate64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R20
+	MOVD 88(R0), R10
+	CMP $1, R10
+	CSINC HI, R10, ZR, R12
+	UDIV R12, R20, R20
+	MOVD $64, R12
+	CMP R12, R20
+	CSEL EQ, ZR, R12, R21
+	MUL R1, R21, R12
+	ADD R12, R3
+	MOVD 64(R0), R12
+	CBNZ R12, masked1
+	CBZ R2, done4
+loop2:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes5
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lanes5
+	MUL R20, R11
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3dc009a2 // ldr q2, [x13, #32]
+	WORD $0x3dc00da3 // ldr q3, [x13, #48]
+	WORD $0x3d8000c0 // str q0, [x6]
+	WORD $0x3d8004c1 // str q1, [x6, #16]
+	WORD $0x3d8008c2 // str q2, [x6, #32]
+	WORD $0x3d800cc3 // str q3, [x6, #48]
+	JMP end6
+lanes5:
+	MOVD ZR, R12
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS out8
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 0(R13), R12
+out8:
+	MOVD R12, 0(R6)
+lane7:
+	MOVD ZR, R12
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHS out10
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 8(R13), R12
+out10:
+	MOVD R12, 8(R6)
+lane9:
+	MOVD ZR, R12
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHS out12
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 16(R13), R12
+out12:
+	MOVD R12, 16(R6)
+lane11:
+	MOVD ZR, R12
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHS out14
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 24(R13), R12
+out14:
+	MOVD R12, 24(R6)
+lane13:
+	MOVD ZR, R12
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHS out16
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 32(R13), R12
+out16:
+	MOVD R12, 32(R6)
+lane15:
+	MOVD ZR, R12
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHS out18
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 40(R13), R12
+out18:
+	MOVD R12, 40(R6)
+lane17:
+	MOVD ZR, R12
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHS out20
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 48(R13), R12
+out20:
+	MOVD R12, 48(R6)
+lane19:
+	MOVD ZR, R12
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHS out22
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 56(R13), R12
+out22:
+	MOVD R12, 56(R6)
+lane21:
+end6:
+	ADD R21, R3
+next3:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop2
+done4:
+	RET
+masked1:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done25
+loop23:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes26
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lanes26
+	MUL R20, R11
+	ADD R3, R11, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3dc005a1 // ldr q1, [x13, #16]
+	WORD $0x3dc009a2 // ldr q2, [x13, #32]
+	WORD $0x3dc00da3 // ldr q3, [x13, #48]
+	WORD $0xfd400104 // ldr d4, [x8]
+	WORD $0x0f20a484 // sxtl v4.2d, v4.2s
+	WORD $0x3dc000c5 // ldr q5, [x6]
+	WORD $0x6e651c04 // bsl v4.16b, v0.16b, v5.16b
+	WORD $0x3d8000c4 // str q4, [x6]
+	WORD $0xfd400500 // ldr d0, [x8, #8]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc004c4 // ldr q4, [x6, #16]
+	WORD $0x6e641c20 // bsl v0.16b, v1.16b, v4.16b
+	WORD $0x3d8004c0 // str q0, [x6, #16]
+	WORD $0xfd400900 // ldr d0, [x8, #16]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x6e611c40 // bsl v0.16b, v2.16b, v1.16b
+	WORD $0x3d8008c0 // str q0, [x6, #32]
+	WORD $0xfd400d00 // ldr d0, [x8, #24]
+	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x6e611c60 // bsl v0.16b, v3.16b, v1.16b
+	WORD $0x3d800cc0 // str q0, [x6, #48]
+	JMP end27
+lanes26:
+	MOVWU 0(R8), R12
+	CBZ R12, lane28
+	MOVD ZR, R12
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS out29
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 0(R13), R12
+out29:
+	MOVD R12, 0(R6)
+lane28:
+	MOVWU 4(R8), R12
+	CBZ R12, lane30
+	MOVD ZR, R12
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHS out31
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 8(R13), R12
+out31:
+	MOVD R12, 8(R6)
+lane30:
+	MOVWU 8(R8), R12
+	CBZ R12, lane32
+	MOVD ZR, R12
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHS out33
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 16(R13), R12
+out33:
+	MOVD R12, 16(R6)
+lane32:
+	MOVWU 12(R8), R12
+	CBZ R12, lane34
+	MOVD ZR, R12
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHS out35
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 24(R13), R12
+out35:
+	MOVD R12, 24(R6)
+lane34:
+	MOVWU 16(R8), R12
+	CBZ R12, lane36
+	MOVD ZR, R12
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHS out37
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 32(R13), R12
+out37:
+	MOVD R12, 32(R6)
+lane36:
+	MOVWU 20(R8), R12
+	CBZ R12, lane38
+	MOVD ZR, R12
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHS out39
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 40(R13), R12
+out39:
+	MOVD R12, 40(R6)
+lane38:
+	MOVWU 24(R8), R12
+	CBZ R12, lane40
+	MOVD ZR, R12
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHS out41
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 48(R13), R12
+out41:
+	MOVD R12, 48(R6)
+lane40:
+	MOVWU 28(R8), R12
+	CBZ R12, lane42
+	MOVD ZR, R12
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHS out43
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 56(R13), R12
+out43:
+	MOVD R12, 56(R6)
+lane42:
+end27:
+	ADD R21, R3
+next24:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop23
+done25:
+	RET
+
+// func neonStorePrivate32(a *Args, first, n int)
+TEXT ·neonStorePrivate32(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R20
+	MOVD 88(R0), R10
+	CMP $1, R10
+	CSINC HI, R10, ZR, R12
+	UDIV R12, R20, R20
+	MOVD $32, R12
+	CMP R12, R20
+	CSEL EQ, ZR, R12, R21
+	MUL R1, R21, R12
+	ADD R12, R3
+	MOVD 64(R0), R12
+	CBNZ R12, masked1
+	CBZ R2, done4
+loop2:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes5
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lanes5
+	MUL R20, R11
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	JMP end6
+lanes5:
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lane7
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 0(R6), R12
+	MOVW R12, 0(R13)
+lane7:
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHS lane8
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 4(R6), R12
+	MOVW R12, 4(R13)
+lane8:
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHS lane9
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 8(R6), R12
+	MOVW R12, 8(R13)
+lane9:
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHS lane10
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 12(R6), R12
+	MOVW R12, 12(R13)
+lane10:
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHS lane11
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 16(R6), R12
+	MOVW R12, 16(R13)
+lane11:
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHS lane12
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 20(R6), R12
+	MOVW R12, 20(R13)
+lane12:
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHS lane13
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 24(R6), R12
+	MOVW R12, 24(R13)
+lane13:
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHS lane14
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 28(R6), R12
+	MOVW R12, 28(R13)
+lane14:
+end6:
+	ADD R21, R3
+next3:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop2
+done4:
+	RET
+masked1:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done17
+loop15:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes18
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes18
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lanes18
+	MUL R20, R11
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	JMP end19
+lanes18:
+	MOVWU 0(R8), R12
+	CBZ R12, lane20
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lane20
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 0(R6), R12
+	MOVW R12, 0(R13)
+lane20:
+	MOVWU 4(R8), R12
+	CBZ R12, lane21
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHS lane21
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 4(R6), R12
+	MOVW R12, 4(R13)
+lane21:
+	MOVWU 8(R8), R12
+	CBZ R12, lane22
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHS lane22
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 8(R6), R12
+	MOVW R12, 8(R13)
+lane22:
+	MOVWU 12(R8), R12
+	CBZ R12, lane23
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHS lane23
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 12(R6), R12
+	MOVW R12, 12(R13)
+lane23:
+	MOVWU 16(R8), R12
+	CBZ R12, lane24
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHS lane24
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 16(R6), R12
+	MOVW R12, 16(R13)
+lane24:
+	MOVWU 20(R8), R12
+	CBZ R12, lane25
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHS lane25
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 20(R6), R12
+	MOVW R12, 20(R13)
+lane25:
+	MOVWU 24(R8), R12
+	CBZ R12, lane26
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHS lane26
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 24(R6), R12
+	MOVW R12, 24(R13)
+lane26:
+	MOVWU 28(R8), R12
+	CBZ R12, lane27
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHS lane27
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVWU 28(R6), R12
+	MOVW R12, 28(R13)
+lane27:
+end19:
+	ADD R21, R3
+next16:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop15
+done17:
+	RET
+
+// func neonStorePrivate64(a *Args, first, n int)
+TEXT ·neonStorePrivate64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	MOVD 80(R0), R12
+	MOVD 0(R12), R3
+	MOVD 8(R12), R20
+	MOVD 88(R0), R10
+	CMP $1, R10
+	CSINC HI, R10, ZR, R12
+	UDIV R12, R20, R20
+	MOVD $64, R12
+	CMP R12, R20
+	CSEL EQ, ZR, R12, R21
+	MUL R1, R21, R12
+	ADD R12, R3
+	MOVD 64(R0), R12
+	CBNZ R12, masked1
+	CBZ R2, done4
+loop2:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes5
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lanes5
+	MUL R20, R11
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	WORD $0x3dc008c0 // ldr q0, [x6, #32]
+	WORD $0x3d8009a0 // str q0, [x13, #32]
+	WORD $0x3dc00cc0 // ldr q0, [x6, #48]
+	WORD $0x3d800da0 // str q0, [x13, #48]
+	JMP end6
+lanes5:
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lane7
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 0(R6), R12
+	MOVD R12, 0(R13)
+lane7:
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHS lane8
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 8(R6), R12
+	MOVD R12, 8(R13)
+lane8:
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHS lane9
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 16(R6), R12
+	MOVD R12, 16(R13)
+lane9:
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHS lane10
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 24(R6), R12
+	MOVD R12, 24(R13)
+lane10:
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHS lane11
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 32(R6), R12
+	MOVD R12, 32(R13)
+lane11:
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHS lane12
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 40(R6), R12
+	MOVD R12, 40(R13)
+lane12:
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHS lane13
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 48(R6), R12
+	MOVD R12, 48(R13)
+lane13:
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHS lane14
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 56(R6), R12
+	MOVD R12, 56(R13)
+lane14:
+end6:
+	ADD R21, R3
+next3:
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop2
+done4:
+	RET
+masked1:
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+	MUL R1, R9, R12
+	ADD R12, R8
+	CBZ R2, done17
+loop15:
+	WORD $0x3dc00100 // ldr q0, [x8]
+	WORD $0x3dc00501 // ldr q1, [x8, #16]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes18
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x3dc00081 // ldr q1, [x4]
+	WORD $0x6ea18c01 // cmeq v1.4s, v0.4s, v1.4s
+	WORD $0x3dc00482 // ldr q2, [x4, #16]
+	WORD $0x6ea28c00 // cmeq v0.4s, v0.4s, v2.4s
+	WORD $0x4e201c20 // and v0.16b, v1.16b, v0.16b
+	WORD $0x6eb1a800 // uminv s0, v0.4s
+	WORD $0x0e043c0c // umov w12, v0.s[0]
+	CBZ R12, lanes18
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lanes18
+	MUL R20, R11
+	ADD R3, R11, R13
+	WORD $0x3dc000c0 // ldr q0, [x6]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3dc004c0 // ldr q0, [x6, #16]
+	WORD $0x3d8005a0 // str q0, [x13, #16]
+	WORD $0x3dc008c0 // ldr q0, [x6, #32]
+	WORD $0x3d8009a0 // str q0, [x13, #32]
+	WORD $0x3dc00cc0 // ldr q0, [x6, #48]
+	WORD $0x3d800da0 // str q0, [x13, #48]
+	JMP end19
+lanes18:
+	MOVWU 0(R8), R12
+	CBZ R12, lane20
+	MOVWU 0(R4), R11
+	CMP R10, R11
+	BHS lane20
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 0(R6), R12
+	MOVD R12, 0(R13)
+lane20:
+	MOVWU 4(R8), R12
+	CBZ R12, lane21
+	MOVWU 4(R4), R11
+	CMP R10, R11
+	BHS lane21
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 8(R6), R12
+	MOVD R12, 8(R13)
+lane21:
+	MOVWU 8(R8), R12
+	CBZ R12, lane22
+	MOVWU 8(R4), R11
+	CMP R10, R11
+	BHS lane22
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 16(R6), R12
+	MOVD R12, 16(R13)
+lane22:
+	MOVWU 12(R8), R12
+	CBZ R12, lane23
+	MOVWU 12(R4), R11
+	CMP R10, R11
+	BHS lane23
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 24(R6), R12
+	MOVD R12, 24(R13)
+lane23:
+	MOVWU 16(R8), R12
+	CBZ R12, lane24
+	MOVWU 16(R4), R11
+	CMP R10, R11
+	BHS lane24
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 32(R6), R12
+	MOVD R12, 32(R13)
+lane24:
+	MOVWU 20(R8), R12
+	CBZ R12, lane25
+	MOVWU 20(R4), R11
+	CMP R10, R11
+	BHS lane25
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 40(R6), R12
+	MOVD R12, 40(R13)
+lane25:
+	MOVWU 24(R8), R12
+	CBZ R12, lane26
+	MOVWU 24(R4), R11
+	CMP R10, R11
+	BHS lane26
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 48(R6), R12
+	MOVD R12, 48(R13)
+lane26:
+	MOVWU 28(R8), R12
+	CBZ R12, lane27
+	MOVWU 28(R4), R11
+	CMP R10, R11
+	BHS lane27
+	MUL R20, R11
+	ADD R3, R11, R13
+	MOVD 56(R6), R12
+	MOVD R12, 56(R13)
+lane27:
+end19:
+	ADD R21, R3
+next16:
+	ADD R5, R4
+	ADD R7, R6
+	ADD R9, R8
+	SUB $1, R2
+	CBNZ R2, loop15
+done17:
 	RET

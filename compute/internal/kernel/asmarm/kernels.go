@@ -47,6 +47,8 @@ func (g *generator) all() {
 	g.halves()
 	g.conversions()
 	g.masks()
+	g.memories()
+	g.private()
 }
 
 func nameOf(op string) string { return "neon" + op }
