@@ -777,6 +777,7 @@ const (
 	VUID_vkBindImageMemory_memory_parent
 	VUID_vkCmdBeginDebugUtilsLabelEXT_commandBuffer_parameter
 	VUID_vkCmdBeginDebugUtilsLabelEXT_commandBuffer_recording
+	VUID_vkCmdBeginQuery_commandBuffer_cmdpool
 	VUID_vkCmdBeginQuery_commandBuffer_parameter
 	VUID_vkCmdBeginQuery_commandBuffer_recording
 	VUID_vkCmdBeginQuery_queryType_02804
@@ -811,16 +812,24 @@ const (
 	VUID_vkCmdBindPipeline_commonparent
 	VUID_vkCmdBindPipeline_pipelineBindPoint_parameter
 	VUID_vkCmdBindPipeline_pipeline_parameter
+	VUID_vkCmdBindVertexBuffers2_bindingCount_arraylength
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_cmdpool
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_parameter
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_recording
+	VUID_vkCmdBindVertexBuffers2_pBuffers_parameter
+	VUID_vkCmdBindVertexBuffers2_pOffsets_parameter
+	VUID_vkCmdBindVertexBuffers_bindingCount_arraylength
 	VUID_vkCmdBindVertexBuffers_commandBuffer_cmdpool
 	VUID_vkCmdBindVertexBuffers_commandBuffer_parameter
 	VUID_vkCmdBindVertexBuffers_commandBuffer_recording
+	VUID_vkCmdBindVertexBuffers_pBuffers_parameter
+	VUID_vkCmdBindVertexBuffers_pOffsets_parameter
+	VUID_vkCmdBlitImage2_commandBuffer_cmdpool
 	VUID_vkCmdBlitImage2_commandBuffer_parameter
 	VUID_vkCmdBlitImage2_commandBuffer_recording
 	VUID_vkCmdBlitImage_aspectMask_00241
 	VUID_vkCmdBlitImage_aspectMask_00242
+	VUID_vkCmdBlitImage_commandBuffer_cmdpool
 	VUID_vkCmdBlitImage_commandBuffer_parameter
 	VUID_vkCmdBlitImage_commandBuffer_recording
 	VUID_vkCmdBlitImage_commonparent
@@ -882,6 +891,7 @@ const (
 	VUID_vkCmdClearDepthStencilImage_aspectMask_02824
 	VUID_vkCmdClearDepthStencilImage_baseArrayLayer_01476
 	VUID_vkCmdClearDepthStencilImage_baseMipLevel_01474
+	VUID_vkCmdClearDepthStencilImage_commandBuffer_cmdpool
 	VUID_vkCmdClearDepthStencilImage_commandBuffer_parameter
 	VUID_vkCmdClearDepthStencilImage_commandBuffer_recording
 	VUID_vkCmdClearDepthStencilImage_commonparent
@@ -1094,12 +1104,25 @@ const (
 	VUID_vkCmdDrawIndirect_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndirect_commandBuffer_parameter
 	VUID_vkCmdDrawIndirect_commandBuffer_recording
+	VUID_vkCmdDrawMultiEXT_commandBuffer_cmdpool
+	VUID_vkCmdDrawMultiEXT_commandBuffer_parameter
+	VUID_vkCmdDrawMultiEXT_commandBuffer_recording
+	VUID_vkCmdDrawMultiEXT_drawCount_04934
+	VUID_vkCmdDrawMultiEXT_drawCount_04935
+	VUID_vkCmdDrawMultiEXT_drawCount_09628
+	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_cmdpool
+	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_parameter
+	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_recording
+	VUID_vkCmdDrawMultiIndexedEXT_drawCount_04939
+	VUID_vkCmdDrawMultiIndexedEXT_drawCount_04940
+	VUID_vkCmdDrawMultiIndexedEXT_drawCount_09629
 	VUID_vkCmdDraw_commandBuffer_cmdpool
 	VUID_vkCmdDraw_commandBuffer_parameter
 	VUID_vkCmdDraw_commandBuffer_recording
 	VUID_vkCmdEndDebugUtilsLabelEXT_commandBuffer_parameter
 	VUID_vkCmdEndDebugUtilsLabelEXT_commandBuffer_recording
 	VUID_vkCmdEndQuery_None_01923
+	VUID_vkCmdEndQuery_commandBuffer_cmdpool
 	VUID_vkCmdEndQuery_commandBuffer_parameter
 	VUID_vkCmdEndQuery_commandBuffer_recording
 	VUID_vkCmdEndRenderPass2_commandBuffer_cmdpool
@@ -1188,8 +1211,10 @@ const (
 	VUID_vkCmdResetQueryPool_firstQuery_09436
 	VUID_vkCmdResetQueryPool_firstQuery_09437
 	VUID_vkCmdResetQueryPool_queryPool_parameter
+	VUID_vkCmdResolveImage2_commandBuffer_cmdpool
 	VUID_vkCmdResolveImage2_commandBuffer_parameter
 	VUID_vkCmdResolveImage2_commandBuffer_recording
+	VUID_vkCmdResolveImage_commandBuffer_cmdpool
 	VUID_vkCmdResolveImage_commandBuffer_parameter
 	VUID_vkCmdResolveImage_commandBuffer_recording
 	VUID_vkCmdResolveImage_commonparent
@@ -1222,12 +1247,41 @@ const (
 	VUID_vkCmdResolveImage_srcSubresource_01711
 	VUID_vkCmdResolveImage_srcSubresource_11800
 	VUID_vkCmdResolveImage_srcSubresource_11802
+	VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_recording
 	VUID_vkCmdSetBlendConstants_commandBuffer_cmdpool
 	VUID_vkCmdSetBlendConstants_commandBuffer_parameter
 	VUID_vkCmdSetBlendConstants_commandBuffer_recording
+	VUID_vkCmdSetColorBlendEnableEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetColorBlendEnableEXT_pColorBlendEnables_parameter
+	VUID_vkCmdSetColorBlendEquationEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_recording
+	VUID_vkCmdSetColorBlendEquationEXT_pColorBlendEquations_parameter
+	VUID_vkCmdSetColorWriteEnableEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetColorWriteEnableEXT_pColorWriteEnables_parameter
+	VUID_vkCmdSetColorWriteMaskEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_recording
+	VUID_vkCmdSetColorWriteMaskEXT_pColorWriteMasks_parameter
 	VUID_vkCmdSetCullMode_commandBuffer_cmdpool
 	VUID_vkCmdSetCullMode_commandBuffer_parameter
 	VUID_vkCmdSetCullMode_commandBuffer_recording
+	VUID_vkCmdSetDepthBias2EXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthBias2EXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthBias2EXT_commandBuffer_recording
 	VUID_vkCmdSetDepthBiasEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthBiasEnable_commandBuffer_parameter
 	VUID_vkCmdSetDepthBiasEnable_commandBuffer_recording
@@ -1240,6 +1294,15 @@ const (
 	VUID_vkCmdSetDepthBounds_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthBounds_commandBuffer_parameter
 	VUID_vkCmdSetDepthBounds_commandBuffer_recording
+	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_recording
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_parameter
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_recording
@@ -1264,18 +1327,39 @@ const (
 	VUID_vkCmdSetFrontFace_commandBuffer_cmdpool
 	VUID_vkCmdSetFrontFace_commandBuffer_parameter
 	VUID_vkCmdSetFrontFace_commandBuffer_recording
+	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_parameter
+	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_recording
+	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_recording
 	VUID_vkCmdSetLineStipple_commandBuffer_cmdpool
 	VUID_vkCmdSetLineStipple_commandBuffer_parameter
 	VUID_vkCmdSetLineStipple_commandBuffer_recording
 	VUID_vkCmdSetLineWidth_commandBuffer_cmdpool
 	VUID_vkCmdSetLineWidth_commandBuffer_parameter
 	VUID_vkCmdSetLineWidth_commandBuffer_recording
+	VUID_vkCmdSetLogicOpEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLogicOpEXT_commandBuffer_parameter
+	VUID_vkCmdSetLogicOpEXT_commandBuffer_recording
+	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetPolygonModeEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetPolygonModeEXT_commandBuffer_parameter
+	VUID_vkCmdSetPolygonModeEXT_commandBuffer_recording
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_parameter
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_recording
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_cmdpool
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_parameter
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_recording
+	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_parameter
+	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_recording
+	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_parameter
+	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_recording
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_parameter
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_recording
@@ -1285,12 +1369,20 @@ const (
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_cmdpool
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_parameter
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_recording
+	VUID_vkCmdSetSampleMaskEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetSampleMaskEXT_commandBuffer_parameter
+	VUID_vkCmdSetSampleMaskEXT_commandBuffer_recording
+	VUID_vkCmdSetSampleMaskEXT_pSampleMask_parameter
 	VUID_vkCmdSetScissorWithCount_commandBuffer_cmdpool
 	VUID_vkCmdSetScissorWithCount_commandBuffer_parameter
 	VUID_vkCmdSetScissorWithCount_commandBuffer_recording
+	VUID_vkCmdSetScissorWithCount_pScissors_parameter
+	VUID_vkCmdSetScissorWithCount_scissorCount_arraylength
 	VUID_vkCmdSetScissor_commandBuffer_cmdpool
 	VUID_vkCmdSetScissor_commandBuffer_parameter
 	VUID_vkCmdSetScissor_commandBuffer_recording
+	VUID_vkCmdSetScissor_pScissors_parameter
+	VUID_vkCmdSetScissor_scissorCount_arraylength
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_parameter
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_recording
@@ -1306,12 +1398,21 @@ const (
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_parameter
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_recording
+	VUID_vkCmdSetVertexInputEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetVertexInputEXT_commandBuffer_parameter
+	VUID_vkCmdSetVertexInputEXT_commandBuffer_recording
+	VUID_vkCmdSetVertexInputEXT_pVertexAttributeDescriptions_parameter
+	VUID_vkCmdSetVertexInputEXT_pVertexBindingDescriptions_parameter
 	VUID_vkCmdSetViewportWithCount_commandBuffer_cmdpool
 	VUID_vkCmdSetViewportWithCount_commandBuffer_parameter
 	VUID_vkCmdSetViewportWithCount_commandBuffer_recording
+	VUID_vkCmdSetViewportWithCount_pViewports_parameter
+	VUID_vkCmdSetViewportWithCount_viewportCount_arraylength
 	VUID_vkCmdSetViewport_commandBuffer_cmdpool
 	VUID_vkCmdSetViewport_commandBuffer_parameter
 	VUID_vkCmdSetViewport_commandBuffer_recording
+	VUID_vkCmdSetViewport_pViewports_parameter
+	VUID_vkCmdSetViewport_viewportCount_arraylength
 	VUID_vkCmdUpdateBuffer_commandBuffer_parameter
 	VUID_vkCmdUpdateBuffer_commandBuffer_recording
 	VUID_vkCmdUpdateBuffer_commonparent
@@ -2490,6 +2591,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkBindImageMemory-memory-parent" +
 	"VUID-vkCmdBeginDebugUtilsLabelEXT-commandBuffer-parameter" +
 	"VUID-vkCmdBeginDebugUtilsLabelEXT-commandBuffer-recording" +
+	"VUID-vkCmdBeginQuery-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginQuery-commandBuffer-parameter" +
 	"VUID-vkCmdBeginQuery-commandBuffer-recording" +
 	"VUID-vkCmdBeginQuery-queryType-02804" +
@@ -2524,16 +2626,24 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBindPipeline-commonparent" +
 	"VUID-vkCmdBindPipeline-pipelineBindPoint-parameter" +
 	"VUID-vkCmdBindPipeline-pipeline-parameter" +
+	"VUID-vkCmdBindVertexBuffers2-bindingCount-arraylength" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-parameter" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-recording" +
+	"VUID-vkCmdBindVertexBuffers2-pBuffers-parameter" +
+	"VUID-vkCmdBindVertexBuffers2-pOffsets-parameter" +
+	"VUID-vkCmdBindVertexBuffers-bindingCount-arraylength" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-parameter" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-recording" +
+	"VUID-vkCmdBindVertexBuffers-pBuffers-parameter" +
+	"VUID-vkCmdBindVertexBuffers-pOffsets-parameter" +
+	"VUID-vkCmdBlitImage2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBlitImage2-commandBuffer-parameter" +
 	"VUID-vkCmdBlitImage2-commandBuffer-recording" +
 	"VUID-vkCmdBlitImage-aspectMask-00241" +
 	"VUID-vkCmdBlitImage-aspectMask-00242" +
+	"VUID-vkCmdBlitImage-commandBuffer-cmdpool" +
 	"VUID-vkCmdBlitImage-commandBuffer-parameter" +
 	"VUID-vkCmdBlitImage-commandBuffer-recording" +
 	"VUID-vkCmdBlitImage-commonparent" +
@@ -2595,6 +2705,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdClearDepthStencilImage-aspectMask-02824" +
 	"VUID-vkCmdClearDepthStencilImage-baseArrayLayer-01476" +
 	"VUID-vkCmdClearDepthStencilImage-baseMipLevel-01474" +
+	"VUID-vkCmdClearDepthStencilImage-commandBuffer-cmdpool" +
 	"VUID-vkCmdClearDepthStencilImage-commandBuffer-parameter" +
 	"VUID-vkCmdClearDepthStencilImage-commandBuffer-recording" +
 	"VUID-vkCmdClearDepthStencilImage-commonparent" +
@@ -2807,12 +2918,25 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-recording" +
+	"VUID-vkCmdDrawMultiEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdDrawMultiEXT-commandBuffer-parameter" +
+	"VUID-vkCmdDrawMultiEXT-commandBuffer-recording" +
+	"VUID-vkCmdDrawMultiEXT-drawCount-04934" +
+	"VUID-vkCmdDrawMultiEXT-drawCount-04935" +
+	"VUID-vkCmdDrawMultiEXT-drawCount-09628" +
+	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-parameter" +
+	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-recording" +
+	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-04939" +
+	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-04940" +
+	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-09629" +
 	"VUID-vkCmdDraw-commandBuffer-cmdpool" +
 	"VUID-vkCmdDraw-commandBuffer-parameter" +
 	"VUID-vkCmdDraw-commandBuffer-recording" +
 	"VUID-vkCmdEndDebugUtilsLabelEXT-commandBuffer-parameter" +
 	"VUID-vkCmdEndDebugUtilsLabelEXT-commandBuffer-recording" +
 	"VUID-vkCmdEndQuery-None-01923" +
+	"VUID-vkCmdEndQuery-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndQuery-commandBuffer-parameter" +
 	"VUID-vkCmdEndQuery-commandBuffer-recording" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-cmdpool" +
@@ -2901,8 +3025,10 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdResetQueryPool-firstQuery-09436" +
 	"VUID-vkCmdResetQueryPool-firstQuery-09437" +
 	"VUID-vkCmdResetQueryPool-queryPool-parameter" +
+	"VUID-vkCmdResolveImage2-commandBuffer-cmdpool" +
 	"VUID-vkCmdResolveImage2-commandBuffer-parameter" +
 	"VUID-vkCmdResolveImage2-commandBuffer-recording" +
+	"VUID-vkCmdResolveImage-commandBuffer-cmdpool" +
 	"VUID-vkCmdResolveImage-commandBuffer-parameter" +
 	"VUID-vkCmdResolveImage-commandBuffer-recording" +
 	"VUID-vkCmdResolveImage-commonparent" +
@@ -2935,12 +3061,41 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdResolveImage-srcSubresource-01711" +
 	"VUID-vkCmdResolveImage-srcSubresource-11800" +
 	"VUID-vkCmdResolveImage-srcSubresource-11802" +
+	"VUID-vkCmdSetAlphaToCoverageEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetAlphaToCoverageEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetAlphaToCoverageEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetAlphaToOneEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetAlphaToOneEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetAlphaToOneEnableEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetBlendConstants-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetBlendConstants-commandBuffer-parameter" +
 	"VUID-vkCmdSetBlendConstants-commandBuffer-recording" +
+	"VUID-vkCmdSetColorBlendEnableEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorBlendEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorBlendEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorBlendEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorBlendEnableEXT-pColorBlendEnables-parameter" +
+	"VUID-vkCmdSetColorBlendEquationEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorBlendEquationEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorBlendEquationEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorBlendEquationEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorBlendEquationEXT-pColorBlendEquations-parameter" +
+	"VUID-vkCmdSetColorWriteEnableEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorWriteEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorWriteEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorWriteEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorWriteEnableEXT-pColorWriteEnables-parameter" +
+	"VUID-vkCmdSetColorWriteMaskEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorWriteMaskEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorWriteMaskEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorWriteMaskEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorWriteMaskEXT-pColorWriteMasks-parameter" +
 	"VUID-vkCmdSetCullMode-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetCullMode-commandBuffer-parameter" +
 	"VUID-vkCmdSetCullMode-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-recording" +
 	"VUID-vkCmdSetDepthBiasEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthBiasEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthBiasEnable-commandBuffer-recording" +
@@ -2953,6 +3108,15 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthClipEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthClipEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthClipEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthClipNegativeOneToOneEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthClipNegativeOneToOneEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthClipNegativeOneToOneEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-recording" +
@@ -2977,18 +3141,39 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-parameter" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-recording" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-parameter" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-recording" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-parameter" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-recording" +
+	"VUID-vkCmdSetLogicOpEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLogicOpEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLogicOpEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-recording" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-parameter" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-recording" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-recording" +
@@ -2998,12 +3183,20 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-parameter" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-recording" +
+	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetSampleMaskEXT-pSampleMask-parameter" +
 	"VUID-vkCmdSetScissorWithCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetScissorWithCount-commandBuffer-parameter" +
 	"VUID-vkCmdSetScissorWithCount-commandBuffer-recording" +
+	"VUID-vkCmdSetScissorWithCount-pScissors-parameter" +
+	"VUID-vkCmdSetScissorWithCount-scissorCount-arraylength" +
 	"VUID-vkCmdSetScissor-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetScissor-commandBuffer-parameter" +
 	"VUID-vkCmdSetScissor-commandBuffer-recording" +
+	"VUID-vkCmdSetScissor-pScissors-parameter" +
+	"VUID-vkCmdSetScissor-scissorCount-arraylength" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-recording" +
@@ -3019,12 +3212,21 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-recording" +
+	"VUID-vkCmdSetVertexInputEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetVertexInputEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetVertexInputEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexAttributeDescriptions-parameter" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexBindingDescriptions-parameter" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-parameter" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-recording" +
+	"VUID-vkCmdSetViewportWithCount-pViewports-parameter" +
+	"VUID-vkCmdSetViewportWithCount-viewportCount-arraylength" +
 	"VUID-vkCmdSetViewport-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetViewport-commandBuffer-parameter" +
 	"VUID-vkCmdSetViewport-commandBuffer-recording" +
+	"VUID-vkCmdSetViewport-pViewports-parameter" +
+	"VUID-vkCmdSetViewport-viewportCount-arraylength" +
 	"VUID-vkCmdUpdateBuffer-commandBuffer-parameter" +
 	"VUID-vkCmdUpdateBuffer-commandBuffer-recording" +
 	"VUID-vkCmdUpdateBuffer-commonparent" +
@@ -3481,63 +3683,69 @@ var vuidPlaces = [...]uint32{
 	32545, 32591, 32637, 32683, 32729, 32779, 32826, 32868, 32906, 32940, 32978, 33016, 33062, 33108, 33146, 33198,
 	33239, 33280, 33325, 33370, 33415, 33460, 33509, 33550, 33584, 33618, 33667, 33703, 33743, 33780, 33820, 33856,
 	33892, 33928, 33964, 34004, 34041, 34081, 34121, 34154, 34187, 34226, 34260, 34294, 34332, 34367, 34402, 34437,
-	34472, 34507, 34546, 34582, 34639, 34696, 34740, 34784, 34820, 34868, 34918, 34968, 35015, 35064, 35113, 35159,
-	35207, 35255, 35308, 35361, 35413, 35465, 35506, 35565, 35618, 35661, 35715, 35769, 35825, 35873, 35923, 35973,
-	36020, 36069, 36118, 36164, 36210, 36245, 36295, 36336, 36386, 36438, 36490, 36539, 36590, 36641, 36685, 36729,
-	36765, 36801, 36844, 36887, 36919, 36953, 36987, 37021, 37055, 37089, 37123, 37157, 37195, 37230, 37265, 37300,
-	37340, 37380, 37412, 37444, 37480, 37514, 37552, 37595, 37629, 37663, 37697, 37731, 37765, 37799, 37833, 37867,
-	37901, 37935, 37969, 38007, 38042, 38077, 38112, 38152, 38192, 38240, 38290, 38340, 38382, 38428, 38472, 38521,
-	38570, 38608, 38645, 38682, 38719, 38756, 38797, 38835, 38874, 38913, 38956, 39004, 39053, 39106, 39157, 39213,
-	39269, 39314, 39358, 39402, 39446, 39490, 39538, 39594, 39640, 39686, 39732, 39782, 39837, 39882, 39927, 39979,
-	40031, 40082, 40131, 40180, 40231, 40282, 40322, 40364, 40406, 40448, 40490, 40532, 40574, 40616, 40658, 40700,
-	40742, 40784, 40826, 40868, 40910, 40952, 40994, 41040, 41085, 41135, 41185, 41235, 41285, 41335, 41377, 41423,
-	41474, 41517, 41564, 41608, 41652, 41685, 41721, 41761, 41797, 41832, 41871, 41915, 41946, 41977, 42013, 42053,
-	42089, 42133, 42177, 42229, 42281, 42332, 42381, 42430, 42481, 42532, 42572, 42615, 42662, 42707, 42757, 42807,
-	42857, 42907, 42957, 42999, 43045, 43096, 43138, 43180, 43222, 43264, 43306, 43348, 43390, 43432, 43474, 43516,
-	43558, 43600, 43642, 43684, 43726, 43768, 43814, 43844, 43880, 43916, 43948, 43980, 44023, 44066, 44098, 44132,
-	44166, 44200, 44234, 44268, 44302, 44336, 44374, 44409, 44444, 44479, 44519, 44559, 44593, 44627, 44661, 44695,
-	44729, 44763, 44797, 44835, 44878, 44912, 44946, 44980, 45014, 45048, 45082, 45116, 45150, 45184, 45218, 45252,
-	45286, 45320, 45354, 45388, 45422, 45456, 45494, 45529, 45564, 45599, 45639, 45679, 45733, 45787, 45830, 45876,
-	45922, 45972, 46018, 46065, 46112, 46158, 46205, 46255, 46301, 46334, 46367, 46406, 46445, 46484, 46523, 46569,
-	46615, 46655, 46695, 46735, 46772, 46809, 46848, 46891, 46941, 46991, 47030, 47069, 47108, 47137, 47166, 47208,
-	47250, 47286, 47322, 47358, 47414, 47472, 47530, 47581, 47634, 47687, 47730, 47775, 47820, 47869, 47920, 47971,
-	48015, 48061, 48107, 48143, 48181, 48219, 48274, 48329, 48358, 48400, 48442, 48488, 48536, 48584, 48629, 48676,
-	48723, 48767, 48813, 48859, 48915, 48960, 49009, 49058, 49096, 49143, 49190, 49237, 49284, 49331, 49378, 49429,
-	49473, 49517, 49550, 49586, 49626, 49662, 49698, 49729, 49760, 49791, 49849, 49907, 49951, 49997, 50043, 50086,
-	50131, 50176, 50226, 50276, 50325, 50374, 50422, 50470, 50517, 50564, 50600, 50641, 50675, 50709, 50749, 50801,
-	50853, 50917, 50981, 51044, 51107, 51177, 51251, 51307, 51358, 51407, 51456, 51505, 51556, 51607, 51667, 51711,
-	51766, 51821, 51858, 51895, 51940, 51985, 52025, 52069, 52113, 52146, 52182, 52230, 52278, 52315, 52356, 52397,
-	52441, 52488, 52535, 52581, 52627, 52662, 52699, 52736, 52773, 52810, 52847, 52884, 52925, 52963, 53001, 53039,
-	53082, 53125, 53168, 53209, 53255, 53292, 53329, 53366, 53403, 53440, 53477, 53518, 53556, 53594, 53632, 53675,
-	53718, 53761, 53804, 53853, 53904, 53955, 53998, 54043, 54088, 54138, 54190, 54242, 54286, 54332, 54378, 54434,
-	54492, 54550, 54596, 54644, 54692, 54741, 54792, 54843, 54893, 54945, 54997, 55048, 55101, 55154, 55201, 55248,
-	55288, 55328, 55368, 55411, 55454, 55492, 55534, 55576, 55607, 55641, 55685, 55731, 55777, 55823, 55871, 55919,
-	55963, 56009, 56055, 56112, 56171, 56230, 56282, 56336, 56390, 56448, 56508, 56568, 56631, 56696, 56761, 56827,
-	56895, 56963, 57014, 57067, 57120, 57162, 57206, 57250, 57303, 57358, 57413, 57457, 57503, 57549, 57600, 57653,
-	57706, 57758, 57812, 57866, 57917, 57970, 58023, 58075, 58129, 58183, 58226, 58271, 58316, 58362, 58408, 58443,
-	58480, 58517, 58554, 58597, 58635, 58677, 58715, 58753, 58791, 58836, 58881, 58925, 58964, 59004, 59048, 59092,
-	59125, 59168, 59206, 59261, 59316, 59370, 59424, 59467, 59513, 59563, 59609, 59655, 59704, 59753, 59791, 59832,
-	59877, 59914, 59962, 60010, 60047, 60087, 60131, 60167, 60207, 60248, 60289, 60329, 60365, 60406, 60453, 60510,
-	60556, 60597, 60638, 60690, 60743, 60793, 60847, 60891, 60940, 60994, 61038, 61073, 61108, 61145, 61186, 61229,
-	61276, 61315, 61350, 61393, 61437, 61482, 61521, 61558, 61599, 61635, 61675, 61721, 61773, 61810, 61862, 61901,
-	61943, 61988, 62030, 62071, 62108, 62142, 62179, 62222, 62269, 62313, 62355, 62410, 62466, 62519, 62572, 62622,
-	62667, 62730, 62790, 62840, 62913, 62983, 63038, 63071, 63108, 63144, 63179, 63211, 63247, 63278, 63313, 63345,
-	63387, 63434, 63474, 63517, 63557, 63593, 63628, 63660, 63697, 63738, 63782, 63833, 63881, 63926, 63979, 64029,
-	64068, 64109, 64147, 64193, 64248, 64300, 64340, 64383, 64423, 64464, 64509, 64562, 64624, 64683, 64721, 64760,
-	64796, 64836, 64875, 64918, 64958, 65001, 65050, 65096, 65134, 65177, 65224, 65290, 65352, 65407, 65457, 65504,
-	65551, 65595, 65637, 65684, 65731, 65779, 65825, 65875, 65922, 65964, 66011, 66059, 66093, 66127, 66158, 66200,
-	66246, 66298, 66349, 66397, 66448, 66501, 66551, 66604, 66661, 66717, 66772, 66834, 66896, 66959, 67015, 67077,
-	67132, 67181, 67230, 67276, 67335, 67376, 67415, 67453, 67497, 67535, 67568, 67605, 67639, 67676, 67714, 67751,
-	67785, 67847, 67904, 67965, 68023, 68074, 68124, 68169, 68218, 68264, 68321, 68377, 68432, 68484, 68534, 68583,
-	68629, 68678, 68727, 68776, 68821, 68866, 68910, 68958, 69003, 69050, 69095, 69140, 69185, 69223, 69271, 69311,
-	69359, 69416, 69473, 69530, 69589, 69637, 69713, 69786, 69858, 69938, 70014, 70072, 70129, 70195, 70260, 70331,
-	70401, 70467, 70532, 70592, 70651, 70722, 70792, 70869, 70945, 71008, 71052, 71103, 71151, 71222, 71305, 71374,
-	71432, 71502, 71560, 71630, 71686, 71724, 71771, 71815, 71856, 71899, 71942, 71985, 72023, 72061, 72103, 72146,
-	72192, 72235, 72277, 72325, 72377, 72428, 72476, 72523, 72574, 72622, 72663, 72703, 72738, 72782, 72825, 72877,
-	72911, 72944, 72977, 73007, 73050, 73091, 73136, 73178, 73225, 73269, 73321, 73372, 73407, 73445, 73483, 73515,
-	73559, 73608, 73660, 73699, 73738, 73777, 73816, 73855, 73887, 73918, 73953, 73988, 74019, 74049, 74083, 74123,
-	74163, 74203, 74243, 74283, 74317, 74353, 74398, 74443, 74492, 74533, 74578, 74620, 74660, 74711, 74759, 74802,
-	74836, 74865, 74898, 74928, 74963, 74995, 75031, 75064, 75096, 75134, 75172, 75210, 75251, 75289, 75339, 75388,
-	75437, 75486, 75536, 75586, 75633, 75681, 75713, 75740, 75771, 75799, 75837, 75884, 75928, 75967, 76019, 76064,
-	76108, 76149, 76188, 76224, 76259, 76294, 76326, 76388, 76447, 76520, 76590, 76645, 76689, 76726, 76764, 76799,
-	76837}
+	34472, 34507, 34546, 34582, 34639, 34696, 34738, 34782, 34826, 34862, 34910, 34960, 35010, 35057, 35106, 35155,
+	35201, 35249, 35297, 35350, 35403, 35455, 35507, 35548, 35607, 35660, 35703, 35757, 35811, 35867, 35915, 35965,
+	36015, 36062, 36111, 36160, 36206, 36252, 36287, 36337, 36378, 36431, 36481, 36533, 36585, 36632, 36679, 36731,
+	36780, 36831, 36882, 36928, 36974, 37016, 37060, 37104, 37140, 37176, 37217, 37260, 37303, 37335, 37369, 37403,
+	37437, 37471, 37505, 37539, 37573, 37611, 37646, 37681, 37716, 37756, 37796, 37828, 37860, 37896, 37930, 37968,
+	38011, 38045, 38079, 38113, 38147, 38181, 38215, 38249, 38283, 38317, 38351, 38385, 38423, 38458, 38493, 38528,
+	38568, 38608, 38656, 38706, 38756, 38798, 38844, 38888, 38937, 38986, 39024, 39061, 39098, 39135, 39172, 39213,
+	39251, 39290, 39329, 39372, 39420, 39469, 39522, 39573, 39627, 39683, 39739, 39784, 39828, 39872, 39916, 39960,
+	40008, 40064, 40110, 40156, 40202, 40252, 40307, 40352, 40397, 40449, 40501, 40552, 40601, 40650, 40701, 40752,
+	40792, 40834, 40876, 40918, 40960, 41002, 41044, 41086, 41128, 41170, 41212, 41254, 41296, 41338, 41380, 41422,
+	41464, 41510, 41555, 41605, 41655, 41705, 41755, 41805, 41847, 41893, 41944, 41987, 42034, 42078, 42122, 42155,
+	42191, 42231, 42267, 42302, 42341, 42385, 42416, 42447, 42483, 42523, 42559, 42603, 42647, 42699, 42751, 42802,
+	42851, 42900, 42951, 43002, 43042, 43085, 43132, 43177, 43227, 43277, 43327, 43377, 43427, 43469, 43515, 43566,
+	43608, 43650, 43692, 43734, 43776, 43818, 43860, 43902, 43944, 43986, 44028, 44070, 44112, 44154, 44196, 44238,
+	44284, 44314, 44350, 44386, 44418, 44450, 44493, 44536, 44568, 44602, 44636, 44670, 44704, 44738, 44772, 44806,
+	44844, 44879, 44914, 44949, 44989, 45029, 45063, 45097, 45131, 45165, 45199, 45233, 45267, 45305, 45348, 45382,
+	45416, 45450, 45484, 45518, 45552, 45586, 45620, 45654, 45688, 45722, 45756, 45790, 45824, 45858, 45892, 45926,
+	45964, 45999, 46034, 46069, 46109, 46149, 46203, 46257, 46300, 46346, 46392, 46442, 46488, 46535, 46582, 46628,
+	46675, 46725, 46771, 46804, 46837, 46876, 46915, 46954, 46993, 47039, 47085, 47125, 47165, 47205, 47242, 47279,
+	47318, 47361, 47411, 47461, 47500, 47539, 47578, 47607, 47636, 47678, 47720, 47756, 47792, 47828, 47884, 47942,
+	48000, 48051, 48104, 48157, 48200, 48245, 48290, 48339, 48390, 48441, 48485, 48531, 48577, 48621, 48667, 48713,
+	48751, 48789, 48827, 48878, 48931, 48984, 49029, 49074, 49119, 49155, 49193, 49231, 49286, 49341, 49370, 49410,
+	49452, 49494, 49540, 49588, 49636, 49681, 49728, 49775, 49819, 49865, 49911, 49967, 50012, 50061, 50110, 50148,
+	50195, 50242, 50289, 50336, 50383, 50430, 50481, 50525, 50569, 50602, 50638, 50678, 50714, 50750, 50781, 50812,
+	50843, 50901, 50959, 51003, 51049, 51095, 51138, 51183, 51228, 51278, 51328, 51377, 51426, 51474, 51522, 51569,
+	51616, 51652, 51693, 51727, 51761, 51801, 51853, 51905, 51969, 52033, 52096, 52159, 52229, 52303, 52359, 52410,
+	52459, 52508, 52557, 52608, 52659, 52719, 52763, 52818, 52873, 52910, 52947, 52992, 53037, 53077, 53121, 53165,
+	53198, 53234, 53282, 53330, 53367, 53408, 53449, 53493, 53538, 53585, 53632, 53676, 53722, 53768, 53803, 53840,
+	53877, 53914, 53951, 53988, 54025, 54066, 54104, 54142, 54180, 54223, 54266, 54309, 54350, 54396, 54433, 54470,
+	54507, 54544, 54581, 54618, 54659, 54697, 54735, 54773, 54816, 54859, 54902, 54945, 55004, 55065, 55126, 55180,
+	55236, 55292, 55341, 55392, 55443, 55503, 55557, 55613, 55669, 55730, 55792, 55848, 55906, 55964, 56029, 56089,
+	56143, 56199, 56255, 56316, 56374, 56426, 56480, 56534, 56591, 56634, 56679, 56724, 56772, 56822, 56872, 56922,
+	56974, 57026, 57070, 57116, 57162, 57218, 57276, 57334, 57380, 57428, 57476, 57530, 57586, 57642, 57695, 57750,
+	57805, 57868, 57933, 57998, 58047, 58098, 58149, 58199, 58251, 58303, 58354, 58407, 58460, 58507, 58554, 58594,
+	58634, 58674, 58717, 58760, 58798, 58840, 58882, 58913, 58947, 58991, 59037, 59083, 59142, 59203, 59264, 59319,
+	59376, 59433, 59479, 59527, 59575, 59619, 59665, 59711, 59756, 59803, 59850, 59901, 59954, 60007, 60056, 60107,
+	60158, 60215, 60274, 60333, 60385, 60439, 60493, 60550, 60609, 60668, 60726, 60786, 60846, 60904, 60964, 61024,
+	61087, 61152, 61217, 61283, 61351, 61419, 61467, 61517, 61567, 61615, 61666, 61719, 61772, 61821, 61875, 61917,
+	61961, 62005, 62045, 62090, 62143, 62198, 62253, 62297, 62343, 62389, 62440, 62493, 62546, 62598, 62652, 62706,
+	62757, 62810, 62863, 62912, 62963, 63014, 63080, 63144, 63196, 63250, 63304, 63355, 63411, 63454, 63499, 63544,
+	63586, 63633, 63679, 63725, 63760, 63797, 63834, 63871, 63914, 63952, 63994, 64032, 64070, 64108, 64153, 64198,
+	64242, 64281, 64321, 64365, 64409, 64442, 64485, 64523, 64578, 64633, 64687, 64741, 64784, 64830, 64880, 64926,
+	64972, 65021, 65070, 65108, 65149, 65194, 65231, 65279, 65327, 65364, 65404, 65448, 65484, 65524, 65565, 65606,
+	65646, 65682, 65723, 65770, 65827, 65873, 65914, 65955, 66007, 66060, 66110, 66164, 66208, 66257, 66311, 66355,
+	66390, 66425, 66462, 66503, 66546, 66593, 66632, 66667, 66710, 66754, 66799, 66838, 66875, 66916, 66952, 66992,
+	67038, 67090, 67127, 67179, 67218, 67260, 67305, 67347, 67388, 67425, 67459, 67496, 67539, 67586, 67630, 67672,
+	67727, 67783, 67836, 67889, 67939, 67984, 68047, 68107, 68157, 68230, 68300, 68355, 68388, 68425, 68461, 68496,
+	68528, 68564, 68595, 68630, 68662, 68704, 68751, 68791, 68834, 68874, 68910, 68945, 68977, 69014, 69055, 69099,
+	69150, 69198, 69243, 69296, 69346, 69385, 69426, 69464, 69510, 69565, 69617, 69657, 69700, 69740, 69781, 69826,
+	69879, 69941, 70000, 70038, 70077, 70113, 70153, 70192, 70235, 70275, 70318, 70367, 70413, 70451, 70494, 70541,
+	70607, 70669, 70724, 70774, 70821, 70868, 70912, 70954, 71001, 71048, 71096, 71142, 71192, 71239, 71281, 71328,
+	71376, 71410, 71444, 71475, 71517, 71563, 71615, 71666, 71714, 71765, 71818, 71868, 71921, 71978, 72034, 72089,
+	72151, 72213, 72276, 72332, 72394, 72449, 72498, 72547, 72593, 72652, 72693, 72732, 72770, 72814, 72852, 72885,
+	72922, 72956, 72993, 73031, 73068, 73102, 73164, 73221, 73282, 73340, 73391, 73441, 73486, 73535, 73581, 73638,
+	73694, 73749, 73801, 73851, 73900, 73946, 73995, 74044, 74093, 74138, 74183, 74227, 74275, 74320, 74367, 74412,
+	74457, 74502, 74540, 74588, 74628, 74676, 74733, 74790, 74847, 74906, 74954, 75030, 75103, 75175, 75255, 75331,
+	75389, 75446, 75512, 75577, 75648, 75718, 75784, 75849, 75909, 75968, 76039, 76109, 76186, 76262, 76325, 76369,
+	76420, 76468, 76539, 76622, 76691, 76749, 76819, 76877, 76947, 77003, 77041, 77088, 77132, 77173, 77216, 77259,
+	77302, 77340, 77378, 77420, 77463, 77509, 77552, 77594, 77642, 77694, 77745, 77793, 77840, 77891, 77939, 77980,
+	78020, 78055, 78099, 78142, 78194, 78228, 78261, 78294, 78324, 78367, 78408, 78453, 78495, 78542, 78586, 78638,
+	78689, 78724, 78762, 78800, 78832, 78876, 78925, 78977, 79016, 79055, 79094, 79133, 79172, 79204, 79235, 79270,
+	79305, 79336, 79366, 79400, 79440, 79480, 79520, 79560, 79600, 79634, 79670, 79715, 79760, 79809, 79850, 79895,
+	79937, 79977, 80028, 80076, 80119, 80153, 80182, 80215, 80245, 80280, 80312, 80348, 80381, 80413, 80451, 80489,
+	80527, 80568, 80606, 80656, 80705, 80754, 80803, 80853, 80903, 80950, 80998, 81030, 81057, 81088, 81116, 81154,
+	81201, 81245, 81284, 81336, 81381, 81425, 81466, 81505, 81541, 81576, 81611, 81643, 81705, 81764, 81837, 81907,
+	81962, 82006, 82043, 82081, 82116, 82154}
