@@ -308,8 +308,8 @@ func (s *assembler) short(o opcode, dst, a uint8, b operand, behind int) {
 	s.operand(dst, b, 1, behind)
 }
 
-// evex writes an instruction with an EVEX prefix: on vectors of 512 bits, on such that no other prefix can name, or with
-// masks. w is its W, 0 or quad.
+// evex writes an instruction with an EVEX prefix: on vectors of 512 bits, on such that no other prefix can name, or
+// with masks. w is its W, 0 or quad.
 func (s *assembler) evex(o opcode, w, dst, a uint8, b operand, behind int) {
 	var x, r, word uint8
 	scale := int32(math.MaxInt32) // displacements of one byte count differently in each instruction

@@ -122,7 +122,7 @@ func (c *compiler) gatherNeighbours(in *Inst) bool {
 // gatherWords writes the loads of neighbours, the first of which is at from, within the memory.
 func (c *compiler) gatherWords(loads []Inst, dst []vector, from address, offsets vector) {
 	t, mask, low, high := spare[0], spare[1], spare[2], spare[3]
-	if !c.wide && (offsets > 15 || offsets == vector(rsp)) { // the instruction has no such offsets, or the address means none
+	if !c.wide && (offsets > 15 || offsets == vector(rsp)) { // it has no such offsets, or the address means none
 		c.move(t, reg(offsets))
 		offsets = t
 	}

@@ -135,18 +135,21 @@ func (c *compiler) truth(write func(k maskRegister)) {
 		}
 		return
 	}
-	c.forget([]Inst{*in})
 	b := &c.truths[0]
 	for i := range c.truths {
 		o := &c.truths[i]
+		if o.register == in.Dst || o.next == never {
+			o.valid = false
+		}
 		if !o.valid || b.valid && b.pinned == c.at+1 || b.valid && o.pinned != c.at+1 && o.next > b.next {
 			b = o
 		}
 	}
 	if b.valid && !b.stored && c.find(b.register) == nil {
-		h := c.take(b.register, b.next)
+		h := c.take(b.register, b.next) // while the operands have their vectors
 		c.spread(c.number(h), c.maskRegister(b), 0)
 	}
+	c.forget([]Inst{*in})
 	next := c.uses[c.at][3]
 	*b = heldBits{register: in.Dst, valid: next != never, stored: in.Keep, pinned: c.at + 1, next: next}
 	k := c.maskRegister(b)
