@@ -74,59 +74,66 @@ func TestClipping(t *testing.T) {
 		}
 		s.vertices(data...)
 		s.draw(t)
-		for y := range size {
-			for x := range size {
-				b, ok := solve(&v, (float64(x)+0.5)/size*2-1, (float64(y)+0.5)/size*2-1)
-				if !ok {
-					continue
-				}
-				got := s.color(t, x, y, 0)
-				margin := min(b[0], b[1], b[2])
-				z, q, linear := 0.0, 0.0, 0.0
-				var dist [2]float64
-				for i := range b {
-					z, q, linear = z+b[i]*v[i][2], q+b[i], linear+b[i]*v[i][3]*attr[i][1]
-					dist[0], dist[1] = dist[0]+b[i]*attr[i][2], dist[1]+b[i]*attr[i][3]
-				}
-				near := z
-				if s.state.MinusOneToOne {
-					near = z + 1
-				}
-				if s.state.DepthClip {
-					margin = min(margin, near, 1-z)
-				}
-				margin = min(margin, dist[0], dist[1])
-				inside := got != [4]float64{}
-				all++
-				if inside {
-					drawn++
-				}
-				// The vertices are rounded to 1/256 pixels.
-				if math.Abs(margin) < 0.02*(1+math.Abs(b[0])+math.Abs(b[1])+math.Abs(b[2])) {
-					continue
-				}
-				if inside != (margin > 0) {
-					t.Fatalf("round %d: pixel %d,%d is %v, margin %v, vertices %v", round, x, y, inside, margin, v)
-				}
-				if !inside {
-					continue
-				}
-				if s.state.MinusOneToOne {
-					z = (z + 1) / 2
-				}
-				attribute := (b[0]*attr[0][0] + b[1]*attr[1][0] + b[2]*attr[2][0]) / q
-				scale := math.Abs(b[0]) + math.Abs(b[1]) + math.Abs(b[2])
-				for i, want := range [4]float64{z, attribute, linear, q} {
-					if math.Abs(got[i]-want) > 0.05*(1+scale+math.Abs(want)) {
-						t.Fatalf("round %d: value %d at %d,%d is %v, not %v; vertices %v", round, i, x, y, got[i], want, v)
-					}
-				}
-			}
-		}
+		n := clipped{s, v, attr, round}.compare(t, size)
+		drawn, all = drawn+n, all+size*size
 	}
 	if drawn < all/50 {
 		t.Errorf("only %d of %d pixels are drawn", drawn, all)
 	}
+}
+
+// clipped is a scene of TestClipping that has been drawn: its vertices and their attributes.
+type clipped struct {
+	*scene
+	v, attr [3][4]float64
+	round   int
+}
+
+// compare compares all pixels with what rays meet. It gives how many are drawn.
+func (s clipped) compare(t *testing.T, size int) (drawn int) {
+	v, attr := &s.v, &s.attr
+	for y := range size {
+		for x := range size {
+			b, ok := solve(v, (float64(x)+0.5)/float64(size)*2-1, (float64(y)+0.5)/float64(size)*2-1)
+			if !ok {
+				continue
+			}
+			got := s.color(t, x, y, 0)
+			margin := min(b[0], b[1], b[2])
+			z, q, linear := 0.0, 0.0, 0.0
+			var dist [2]float64
+			for i := range b {
+				z, q, linear = z+b[i]*v[i][2], q+b[i], linear+b[i]*v[i][3]*attr[i][1]
+				dist[0], dist[1] = dist[0]+b[i]*attr[i][2], dist[1]+b[i]*attr[i][3]
+			}
+			near := z
+			if s.state.MinusOneToOne {
+				near, z = z+1, (z+1)/2
+			}
+			if s.state.DepthClip {
+				margin = min(margin, near, 1-z)
+			}
+			margin = min(margin, dist[0], dist[1])
+			inside := got != [4]float64{}
+			if inside {
+				drawn++
+			}
+			scale := math.Abs(b[0]) + math.Abs(b[1]) + math.Abs(b[2])
+			if math.Abs(margin) < 0.02*(1+scale) { // the vertices are rounded to 1/256 pixels
+				continue
+			}
+			if inside != (margin > 0) {
+				t.Fatalf("round %d: pixel %d,%d is %v, margin %v, vertices %v", s.round, x, y, inside, margin, v)
+			}
+			attribute := (b[0]*attr[0][0] + b[1]*attr[1][0] + b[2]*attr[2][0]) / q
+			for i, want := range [4]float64{z, attribute, linear, q} {
+				if inside && math.Abs(got[i]-want) > 0.05*(1+scale+math.Abs(want)) {
+					t.Fatalf("round %d: value %d at %d,%d is %v, not %v; vertices %v", s.round, i, x, y, got[i], want, v)
+				}
+			}
+		}
+	}
+	return drawn
 }
 
 // TestCull has triangles that are outside of a cull plane with all vertices, or with two.

@@ -121,7 +121,7 @@ func (s *scene) bytes() []byte {
 	return s.Buffers[0].Bytes
 }
 
-// hostileShaders gives positions, sizes, distances, layers and viewports that are anything, and fragments all built-ins.
+// hostileShaders gives positions, sizes, distances, layers and viewports that are anything, and fragments built-ins.
 func (s *scene) hostileShaders(c *choices) {
 	vs := s.state.Vertex.(*goShader)
 	vs.out = join(vs.out, pointSize(), builtins(spirv.BuiltInClipDistance, c.n(5)),

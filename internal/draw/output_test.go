@@ -102,8 +102,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// factorOf is VkBlendFactor, once more: the color and the alpha that it stands for.
-func factorOf(f int, s, s1, d, k [4]float64) (all [4]float64) {
+// wantFactor is VkBlendFactor, once more: the color and the alpha that it stands for.
+func wantFactor(f int, s, s1, d, k [4]float64) (all [4]float64) {
 	one := func(v [4]float64) [4]float64 { return [4]float64{1 - v[0], 1 - v[1], 1 - v[2], 1 - v[3]} }
 	grey := func(v float64) [4]float64 { return [4]float64{v, v, v, v} }
 	sat := min(s[3], 1-d[3])
@@ -164,8 +164,8 @@ func TestBlend(t *testing.T) {
 				if i == 3 {
 					sf, df, op = b.SrcAlphaBlendFactor, b.DstAlphaBlendFactor, b.AlphaBlendOp
 				}
-				x := cs[i] * clamp(factorOf(int(sf), cs, c1, dst, ck))[i]
-				y := dst[i] * clamp(factorOf(int(df), cs, c1, dst, ck))[i]
+				x := cs[i] * clamp(wantFactor(int(sf), cs, c1, dst, ck))[i]
+				y := dst[i] * clamp(wantFactor(int(df), cs, c1, dst, ck))[i]
 				want[i] = []float64{x + y, x - y, y - x, min(cs[i], dst[i]), max(cs[i], dst[i])}[op]
 			}
 			texels := make([]byte, codec.Size())
