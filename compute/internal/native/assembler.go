@@ -275,7 +275,7 @@ func (s *assembler) multiples(n uint32) operand {
 
 // vex writes an instruction: dst = a op b. behind is how many bytes follow it.
 func (s *assembler) vex(o opcode, dst, a uint8, b operand, behind int) {
-	if s.wide || s.masked > 0 || dst|a|uint8(b.vector) >= high {
+	if s.wide && !o.short || s.masked > 0 || dst|a|uint8(b.vector) >= high {
 		w, ok := evexW[o]
 		if !ok {
 			panic(fmt.Sprintf("opcode %+v has no EVEX prefix", o))
