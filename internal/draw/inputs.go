@@ -132,7 +132,11 @@ func (f *fragmentStage) commit(r *run) {
 			f.flats = append(f.flats, in.from[p.provoker])
 		case inputInterpolated:
 			first := float(in.from, p.lanes[0])
-			f.attrs = append(f.attrs, first, float(in.from, p.lanes[1])-first, float(in.from, p.lanes[2])-first)
+			f.attrs = append(f.attrs, first, 0, 0)
+			to := f.attrs[len(f.attrs)-2:]
+			for k := 1; k < p.corners; k++ { // no other vertex may count: its value may be infinite
+				to[k-1] = float(in.from, p.lanes[k]) - first
+			}
 		}
 	}
 }

@@ -20,13 +20,6 @@ type lineState struct {
 
 func (r *run) lines() *lineState { return &r.raster.lines }
 
-// begin begins a line; fresh: it doesn't go on with the strip of the one before.
-func (l *lineState) begin(fresh bool) {
-	if fresh {
-		l.stipple = 0
-	}
-}
-
 // drawLine clips and rasterizes a line. That of a polygon's edge is not counted.
 func (r *run) drawLine(from, to *corner, code uint32, v *viewport, count bool) {
 	z := &r.raster

@@ -63,6 +63,7 @@ type rasterizer struct {
 // prepare takes in the state.
 func (z *rasterizer) prepare(r *run) {
 	s := r.state
+	z.lines = lineState{}
 	z.depthClip, z.symmetric = s.DepthClip, s.MinusOneToOne
 	samples := max(s.Samples, 1)
 	if r.pass.Samples != 0 {
@@ -99,11 +100,14 @@ func (z *rasterizer) batch(r *run, vs *vertexStage, n int) {
 	for i := range vs.primitives {
 		p := &vs.primitives[i]
 		r.counts.Counts[countClipIn]++
+		if p.fresh { // also where this line itself is dropped
+			z.lines.stipple = 0
+		}
 		if vs.culls > 0 && culled(vs, &p.lane, p.corners) {
 			continue
 		}
 		t := &z.prim
-		*t = prim{view: r.view, id: p.id, layer: r.view}
+		*t = prim{view: r.view, id: p.id, layer: r.view, corners: p.corners}
 		if vs.layer != nil && r.pass.ViewMask == 0 {
 			t.layer = vs.layer[p.provoker]
 		}
@@ -141,7 +145,6 @@ func (z *rasterizer) batch(r *run, vs *vertexStage, n int) {
 		case 1:
 			r.drawPoint(&corners[0], float(vs.pointSize, p.lane[0]), v, vs.pointSize != nil)
 		case 2:
-			r.lines().begin(p.fresh)
 			r.drawLine(&corners[0], &corners[1], any, v, true)
 		case 3:
 			r.drawTriangle(&corners, any, v, vs)
@@ -200,7 +203,7 @@ func (r *run) drawTriangle(corners *[3]corner, code uint32, v *viewport, vs *ver
 		}
 		a, b := corners[i], corners[(i+1)%3]
 		if a.code&b.code == 0 {
-			r.lines().begin(true)
+			z.lines.stipple = 0
 			r.drawLine(&a, &b, a.code|b.code, v, false)
 		}
 	}

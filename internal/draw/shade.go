@@ -19,7 +19,8 @@ type prim struct {
 	bias                      float64  // of a polygon that isn't filled
 	back                      bool
 	layer, viewport, view, id uint32
-	lanes                     [3]uint32 // of its vertices
+	lanes                     [3]uint32 // of its vertices, of which there are corners
+	corners                   int
 	provoker                  uint32
 }
 
