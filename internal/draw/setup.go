@@ -47,6 +47,7 @@ type rasterizer struct {
 	viewports  []viewport
 	depthClip  bool
 	symmetric  bool // depths of clip coordinates begin at -w
+	smooth     bool // lines have the coverage of pixels in their alpha
 	samples    int
 	positions  *[16][2]int64 // of the samples, in 1/256 pixels
 	sampleBits uint16        // all samples that the sample mask has
@@ -73,6 +74,7 @@ func (z *rasterizer) prepare(r *run) {
 	if z.positions = samplePositions[samples]; z.positions == nil {
 		z.samples, z.positions = 1, samplePositions[1]
 	}
+	z.smooth = s.LineMode == vk.LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH && z.samples == 1
 	z.sampleBits = uint16(1<<z.samples-1) & uint16(s.SampleMask)
 	z.viewports = z.viewports[:0]
 	var none vk.Rect2D
