@@ -161,7 +161,11 @@ func (f *fragmentStage) quad(r *run, x, y int32, cover *[4]uint16) {
 		}
 	}
 	raw := *cover
-	if f.when != testsLate && r.tests.some {
+	switch {
+	case f.when == testsLate || !r.tests.some:
+	case r.tests.simple:
+		r.tests.runQuad(r, p, x, y, cover)
+	default:
 		for i, c := range cover {
 			if c != 0 {
 				cover[i] = r.tests.run(r, p, x+int32(i&1), y+int32(i>>1), c, nil)
