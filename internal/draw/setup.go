@@ -57,6 +57,7 @@ type rasterizer struct {
 	w              [3]float64 // of the primitive's vertices
 
 	lines lineState
+	work  int64           // pixels of rows since Stop was asked
 	rows  [2][16]interval // of a row of quads and a sample
 	prim  prim            // the one that is being rasterized
 }
@@ -64,7 +65,7 @@ type rasterizer struct {
 // prepare takes in the state.
 func (z *rasterizer) prepare(r *run) {
 	s := r.state
-	z.lines = lineState{}
+	z.lines, z.work = lineState{}, 0
 	z.depthClip, z.symmetric = s.DepthClip, s.MinusOneToOne
 	samples := max(s.Samples, 1)
 	if r.pass.Samples != 0 {
