@@ -240,14 +240,14 @@ type gradient struct{ x1, y1, x2, y2, scale float64 }
 func gradientOf(a, b, c *corner) (gradient, bool) {
 	g := gradient{x1: float64(b.fx-a.fx) / subpixels, y1: float64(b.fy-a.fy) / subpixels,
 		x2: float64(c.fx-a.fx) / subpixels, y2: float64(c.fy-a.fy) / subpixels}
-	area := g.x1*g.y2 - g.x2*g.y1
+	area := float64(g.x1*g.y2) - float64(g.x2*g.y1)
 	g.scale = 1 / area
 	return g, area != 0
 }
 
 func (g *gradient) plane(a, b, c float64) plane {
 	b, c = b-a, c-a
-	return plane{(b*g.y2 - c*g.y1) * g.scale, (c*g.x1 - b*g.x2) * g.scale, a}
+	return plane{(float64(b*g.y2) - float64(c*g.y1)) * g.scale, (float64(c*g.x1) - float64(b*g.x2)) * g.scale, a}
 }
 
 // biasOf computes a depth bias (chapter "Depth Bias"), from the plane of depths and the greatest one.
@@ -265,7 +265,7 @@ func (r *run) biasOf(depth *plane, most float64) float64 {
 			unit = math.Ldexp(1, e-1-23) // Frexp's fractions begin at 1/2
 		}
 	}
-	bias := math.Hypot(depth.x, depth.y)*float64(b.Slope) + unit*float64(b.Constant)
+	bias := float64(math.Hypot(depth.x, depth.y)*float64(b.Slope)) + float64(unit*float64(b.Constant))
 	switch limit := float64(b.Clamp); {
 	case limit > 0:
 		bias = min(bias, limit)

@@ -188,7 +188,7 @@ func (t *fragmentTests) runQuad(r *run, p *prim, x, y int32, cover *[4]uint16) {
 func (p *prim) depthAt(x, y int32, sx, sy int64) float64 {
 	dx := float64(x) + float64(sx)/subpixels - p.x0
 	dy := float64(y) + float64(sy)/subpixels - p.y0
-	return p.z.c + p.z.x*dx + p.z.y*dy
+	return p.z.c + float64(p.z.x*dx) + float64(p.z.y*dy)
 }
 
 // within clamps; NaN stays.
@@ -214,7 +214,7 @@ func (t *fragmentTests) compareDepth(z float64, stored []byte) bool {
 	}
 	raw := uint32(0)
 	if z > 0 { // not NaN
-		raw = uint32(z*t.scale + 0.5)
+		raw = uint32(float64(z*t.scale) + 0.5)
 	}
 	if t.kind == depth16 {
 		pass := compare(t.compare, raw, uint32(binary.LittleEndian.Uint16(stored)))
