@@ -28,11 +28,14 @@ type Environment struct {
 	MaxWorkgroupSize        [3]uint32
 	MaxWorkgroupInvocations uint32
 	MaxWorkgroupMemory      uint32 // bytes of storage class Workgroup
+
+	// Locations of a stage.
+	MaxVertexInputs, MaxVertexOutputs, MaxFragmentInputs, MaxFragmentOutputs uint32
 }
 
 // Check says whether a module is valid in Vulkan's environment for SPIR-V (Vulkan, appendix "Vulkan Environment for
-// SPIR-V") and uses only what the device has. Functions that no compute entry point reaches may also have instructions
-// of the graphics stages, which are not looked at. The error is an *Error.
+// SPIR-V") and uses only what the device has. A function that no entry point of a stage reaches may have what that
+// stage has not. Of vertex, fragment and compute shaders all is checked, of other stages little. The error is an *Error.
 func (m *Module) Check(env *Environment) error {
 	c, err := m.Constants(nil)
 	if err != nil {
@@ -71,7 +74,7 @@ type checker struct {
 	counts     map[*Type]uint64 // the scalars of structs
 	matches    map[[2]*Type]bool
 	roots      map[uint32]bool // by pointer: whether its variable is a Block
-	excuse     []error         // for each function, why it is not for compute
+	limits     [][]*stageError // for each function, which stages it is for
 	buf        [16]*Type
 	parts      []part // likewise, of the last instruction
 

@@ -93,12 +93,12 @@ func (k *checker) modes(e *EntryPoint) error {
 			return err
 		}
 	}
-	return nil
+	return k.fragmentModes(e)
 }
 
 func (k *checker) interfaceVariables(e *EntryPoint) error {
 	listed := map[ID]bool{}
-	builtIns := map[BuiltIn]bool{}
+	places := &interfacePlaces{}
 	push := false
 	for _, id := range e.Interface {
 		def := k.m.Definitions[id]
@@ -124,89 +124,13 @@ func (k *checker) interfaceVariables(e *EntryPoint) error {
 			}
 			push = true
 		}
-		if e.Model != ExecutionModelGLCompute {
-			continue
-		}
-		switch class {
-		case StorageClassOutput:
-			return ruleAt(e.Instruction, vk.VUID_StandaloneSpirv_None_04644,
-				"%s is an output, which compute shaders have none of", k.name(id))
-		case StorageClassInput:
-			d := k.m.decoration(id, DecorationBuiltIn)
-			if d == nil {
-				return errorAt(e.Instruction, "the input %s is not built in", k.name(id))
-			}
-			b := BuiltIn(d.Operands[0])
-			if builtIns[b] {
-				return ruleAt(e.Instruction, vk.VUID_StandaloneSpirv_OpEntryPoint_09658, "the built-in %v is there twice", b)
-			}
-			builtIns[b] = true
-			if err := k.builtIn(def, b); err != nil {
+		if class == StorageClassInput || class == StorageClassOutput {
+			if err := k.interfaceVariable(e, def, class, places); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// typeRule is the rule about the type of a built-in input.
-func typeRule(b BuiltIn) vk.VUID {
-	switch b {
-	case BuiltInNumWorkgroups:
-		return vk.VUID_NumWorkgroups_NumWorkgroups_04298
-	case BuiltInWorkgroupId:
-		return vk.VUID_WorkgroupId_WorkgroupId_04424
-	case BuiltInLocalInvocationId:
-		return vk.VUID_LocalInvocationId_LocalInvocationId_04283
-	case BuiltInGlobalInvocationId:
-		return vk.VUID_GlobalInvocationId_GlobalInvocationId_04238
-	case BuiltInSubgroupEqMask:
-		return vk.VUID_SubgroupEqMask_SubgroupEqMask_04371
-	case BuiltInSubgroupGeMask:
-		return vk.VUID_SubgroupGeMask_SubgroupGeMask_04373
-	case BuiltInSubgroupGtMask:
-		return vk.VUID_SubgroupGtMask_SubgroupGtMask_04375
-	case BuiltInSubgroupLeMask:
-		return vk.VUID_SubgroupLeMask_SubgroupLeMask_04377
-	case BuiltInSubgroupLtMask:
-		return vk.VUID_SubgroupLtMask_SubgroupLtMask_04379
-	case BuiltInLocalInvocationIndex:
-		return vk.VUID_LocalInvocationIndex_LocalInvocationIndex_04286
-	case BuiltInSubgroupId:
-		return vk.VUID_SubgroupId_SubgroupId_04369
-	case BuiltInNumSubgroups:
-		return vk.VUID_NumSubgroups_NumSubgroups_04295
-	case BuiltInSubgroupLocalInvocationId:
-		return vk.VUID_SubgroupLocalInvocationId_SubgroupLocalInvocationId_04381
-	case BuiltInSubgroupSize:
-		return vk.VUID_SubgroupSize_SubgroupSize_04383
-	case BuiltInDeviceIndex:
-		return vk.VUID_DeviceIndex_DeviceIndex_04206
-	}
-	return vk.NoVUID
-}
-
-// builtIn checks the type of a built-in input of compute shaders.
-func (k *checker) builtIn(i *Instruction, b BuiltIn) error {
-	t := k.types[i.Type].Elem
-	var count uint32
-	switch b {
-	case BuiltInNumWorkgroups, BuiltInWorkgroupId, BuiltInLocalInvocationId, BuiltInGlobalInvocationId:
-		count = 3
-	case BuiltInSubgroupEqMask, BuiltInSubgroupGeMask, BuiltInSubgroupGtMask, BuiltInSubgroupLeMask, BuiltInSubgroupLtMask:
-		count = 4
-	case BuiltInLocalInvocationIndex, BuiltInSubgroupId, BuiltInNumSubgroups, BuiltInSubgroupLocalInvocationId,
-		BuiltInSubgroupSize, BuiltInDeviceIndex:
-		count = 1
-	default:
-		return ruleAt(i, vk.VUID_StandaloneSpirv_BuiltIn_04668, "the built-in %v is none of compute shaders", b)
-	}
-	if count == 1 && t.Kind != TypeVector || count > 1 && t.Kind == TypeVector && t.Count == count {
-		if c := t.component(); c.Kind == TypeInt && c.Width == 32 {
-			return nil
-		}
-	}
-	return ruleAt(i, typeRule(b), "the built-in %v is not of %d 32-bit integers", b, count)
 }
 
 // workgroupSizes are the rules for the three numbers of a workgroup's size.
@@ -221,6 +145,9 @@ func (m *Module) CheckEntryPoint(e *EntryPoint, c *Constants, env *Environment) 
 		if err := m.check(env, c); err != nil {
 			return err
 		}
+	}
+	if e.Model != ExecutionModelGLCompute {
+		return m.checkLocations(e, c, env)
 	}
 	size, err := m.LocalSize(e, c)
 	if err != nil {
@@ -426,8 +353,10 @@ func (k *checker) reaches(e *EntryPoint, u usage) error {
 		if !reached[f.Result] {
 			continue
 		}
-		if e.Model == ExecutionModelGLCompute && k.excuse[n] != nil {
-			return k.excuse[n]
+		for _, limit := range k.limits[n] {
+			if !limit.models.has(e.Model) {
+				return limit.of(e.Model)
+			}
 		}
 		for _, id := range u[f.Result].variables {
 			if used[id] {
@@ -453,12 +382,3 @@ func (k *checker) reaches(e *EntryPoint, u usage) error {
 	}
 	return nil
 }
-
-// notForCompute is an error that only counts in functions that a compute entry point reaches.
-func notForCompute(i *Instruction, why string) error {
-	return &graphicsError{errorAt(i, "%s in a function that a compute entry point reaches", why)}
-}
-
-type graphicsError struct{ err *Error }
-
-func (g *graphicsError) Error() string { return g.err.Error() }

@@ -1,7 +1,5 @@
 package spirv
 
-import "errors"
-
 // place is where an id is defined: a function and a block, both from 1 on, and the instruction's place in the block. A
 // parameter stands in front of the first block's instructions.
 type place struct {
@@ -25,7 +23,7 @@ func (k *checker) functions() error {
 			}
 		}
 	}
-	k.excuse = make([]error, len(k.m.Functions))
+	k.limits = make([][]*stageError, len(k.m.Functions))
 	calls := map[ID][]*Instruction{}
 	for n, f := range k.m.Functions {
 		if err := k.function(n, f, calls); err != nil {
@@ -81,28 +79,16 @@ func (k *checker) function(n int, f *Function, calls map[ID][]*Instruction) erro
 			if i.Op == OpFunctionCall {
 				calls[f.Result] = append(calls[f.Result], i)
 			}
-			if err := s.instruction(b, i, int32(at+1)); err != nil {
-				var g *graphicsError
-				if !errors.As(err, &g) {
-					return err
-				}
-				if k.excuse[n] == nil {
-					k.excuse[n] = g.err
-				}
+			if err := k.limit(n, s.instruction(b, i, int32(at+1))); err != nil {
+				return err
 			}
 		}
 		for _, i := range []*Instruction{b.Merge, b.Terminator} {
 			if i == nil {
 				continue
 			}
-			if err := s.instruction(b, i, int32(len(b.Instructions)+1)); err != nil {
-				var g *graphicsError
-				if !errors.As(err, &g) {
-					return err
-				}
-				if k.excuse[n] == nil {
-					k.excuse[n] = g.err
-				}
+			if err := k.limit(n, s.instruction(b, i, int32(len(b.Instructions)+1))); err != nil {
+				return err
 			}
 		}
 	}

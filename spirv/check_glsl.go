@@ -9,7 +9,7 @@ func (s functionScope) extended(i *Instruction) error {
 	op := GLSL(i.Operands[1])
 	switch op {
 	case GLSLInterpolateAtCentroid, GLSLInterpolateAtSample, GLSLInterpolateAtOffset:
-		return notForCompute(i, "it is for fragment shaders, and")
+		return s.interpolate(i, op)
 	case GLSLIMix:
 		return errorAt(i, "%v is no longer an instruction", op)
 	}

@@ -23,7 +23,11 @@ func (s functionScope) group(i *Instruction) (bool, error) {
 		if scope != ScopeWorkgroup && scope != ScopeSubgroup {
 			return true, ruleAt(i, vk.VUID_StandaloneSpirv_None_04636, "the scope for execution is %v", scope)
 		}
-		return true, s.barrier(i, 1)
+		err = s.barrier(i, 1)
+		if err == nil && scope == ScopeWorkgroup {
+			err = onlyIn(i, ^(inVertex | inFragment), vk.VUID_StandaloneSpirv_None_04637, "its scope is Workgroup")
+		}
+		return true, err
 	case OpMemoryBarrier:
 		return true, s.barrier(i, 0)
 	case OpReadClockKHR:

@@ -106,11 +106,11 @@ func (s functionScope) sample(i *Instruction, r *Type) error {
 	image := t.Elem
 	dref, gather, projected := false, false, false
 	switch i.Op {
-	case OpImageSampleDrefExplicitLod:
+	case OpImageSampleDrefImplicitLod, OpImageSampleDrefExplicitLod:
 		dref = true
-	case OpImageSampleProjDrefExplicitLod:
+	case OpImageSampleProjDrefImplicitLod, OpImageSampleProjDrefExplicitLod:
 		dref, projected = true, true
-	case OpImageSampleProjExplicitLod:
+	case OpImageSampleProjImplicitLod, OpImageSampleProjExplicitLod:
 		projected = true
 	case OpImageGather:
 		gather = true
@@ -166,9 +166,10 @@ func (s functionScope) sample(i *Instruction, r *Type) error {
 	if err != nil {
 		return err
 	}
+	none := gather || i.Op.implicitLod()
 	if lod, grad := mask&ImageOperandsLod != 0,
-		mask&ImageOperandsGrad != 0; !gather && lod == grad || gather && (lod || grad) {
-		return errorAt(i, "an explicit level takes one of Lod and Grad, a gather none")
+		mask&ImageOperandsGrad != 0; !none && lod == grad || none && (lod || grad) {
+		return errorAt(i, "an explicit level takes one of Lod and Grad, an implicit one and a gather none")
 	}
 	return nil
 }
@@ -214,13 +215,11 @@ func (s functionScope) readImage(i *Instruction, r *Type) error {
 	if err != nil {
 		return err
 	}
-	if image.Dim == DimSubpassData {
-		return notForCompute(i, "it reads a subpass")
-	}
 	if err := s.storageImage(i, image); err != nil {
 		return err
 	}
-	if image.Format == ImageFormatUnknown && !s.has(CapabilityStorageImageReadWithoutFormat) {
+	subpass := image.Dim == DimSubpassData
+	if image.Format == ImageFormatUnknown && !subpass && !s.has(CapabilityStorageImageReadWithoutFormat) {
 		return errorAt(i, "an image without format needs the capability StorageImageReadWithoutFormat")
 	}
 	if err := s.texel(i, r, image); err != nil {
@@ -229,6 +228,9 @@ func (s functionScope) readImage(i *Instruction, r *Type) error {
 	mask, err := s.imageOperands(i, i.Operands[2:], image)
 	if err == nil && image.Multisampled != (mask&ImageOperandsSample != 0) {
 		err = errorAt(i, "images with samples, and only they, take Sample")
+	}
+	if err == nil && subpass {
+		return onlyIn(i, inFragment, vk.NoVUID, "it reads a subpass")
 	}
 	return err
 }
@@ -371,6 +373,7 @@ func (s functionScope) imageOperands(i *Instruction, words []uint32, image *Type
 	}
 	sampling := i.Op != OpImageFetch && i.Op != OpImageRead && i.Op != OpImageWrite
 	gather := i.Op == OpImageGather || i.Op == OpImageDrefGather
+	implicit := i.Op.implicitLod()
 	plane := planeCoordinates(image)
 	for rest := mask; rest != 0; rest &= rest - 1 {
 		bit := rest & -rest
@@ -410,8 +413,10 @@ func (s functionScope) imageOperands(i *Instruction, words []uint32, image *Type
 				t.Elem.Elem.Width == 32 && image.Dim != DimCube && s.c.Values[ID(words[0])] != nil
 		case ImageOperandsSample:
 			ok = !sampling && t.Kind == TypeInt && t.Width == 32 && image.Multisampled
+		case ImageOperandsBias:
+			ok = implicit && t.Kind == TypeFloat && t.Width == 32
 		case ImageOperandsMinLod:
-			ok = sampling && !gather && mask&ImageOperandsGrad != 0 && t.Kind == TypeFloat && t.Width == 32
+			ok = (implicit || sampling && !gather && mask&ImageOperandsGrad != 0) && t.Kind == TypeFloat && t.Width == 32
 		case ImageOperandsMakeTexelAvailable, ImageOperandsMakeTexelVisible:
 			ok = mask&ImageOperandsNonPrivateTexel != 0 && (i.Op == OpImageWrite) == (bit == ImageOperandsMakeTexelAvailable) &&
 				!sampling && i.Op != OpImageFetch

@@ -17,12 +17,13 @@ func (s functionScope) operation(i *Instruction) error {
 		return s.extended(i)
 	case OpKill, OpTerminateInvocation, OpDemoteToHelperInvocation, OpIsHelperInvocationEXT,
 		OpDPdx, OpDPdy, OpFwidth, OpDPdxFine, OpDPdyFine, OpFwidthFine, OpDPdxCoarse, OpDPdyCoarse, OpFwidthCoarse,
-		OpEmitVertex, OpEndPrimitive, OpEmitStreamVertex, OpEndStreamPrimitive,
-		OpBeginInvocationInterlockEXT, OpEndInvocationInterlockEXT,
 		OpImageSampleImplicitLod, OpImageSampleDrefImplicitLod, OpImageSampleProjImplicitLod,
 		OpImageSampleProjDrefImplicitLod,
 		OpImageQueryLod:
-		return notForCompute(i, "it is for fragment or geometry shaders, and")
+		return s.fragment(i)
+	case OpEmitVertex, OpEndPrimitive, OpEmitStreamVertex, OpEndStreamPrimitive,
+		OpBeginInvocationInterlockEXT, OpEndInvocationInterlockEXT:
+		return onlyIn(i, others, vk.NoVUID, "it is for other stages")
 	}
 	for _, check := range [...]func(functionScope, *Instruction) (bool, error){
 		functionScope.arithmetic, functionScope.comparison, functionScope.conversion, functionScope.composite,

@@ -350,7 +350,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"body: %x = OpExtInst %v2 %glsl Length %v2null", "OpExtInst: the types"},
 		{"body: %x = OpExtInst %int %glsl SAbs %f", "OpExtInst: the types"},
 		{"body: %x = OpExtInst %float %glsl Modf %f %local", "OpExtInst: the types"},
-		{"body: %x = OpExtInst %float %glsl InterpolateAtCentroid %f", "fragment shaders"},
+		{"body: %x = OpExtInst %float %glsl InterpolateAtCentroid %f", "InterpolationFunction"},
 		// Branches and calls.
 		{"body: OpSelectionMerge %n None; OpSwitch %cond %n; %n = OpLabel", "its selector %"},
 		{"body: OpSelectionMerge %n None; OpBranchConditional %i %n %entry; %n = OpLabel",

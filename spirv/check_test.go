@@ -12,6 +12,7 @@ func everything() *Environment {
 		Version: 0x10600, Capabilities: map[Capability]bool{}, Extensions: map[string]bool{},
 		UniformBufferStandardLayout: true, ScalarBlockLayout: true, WorkgroupScalarLayout: true,
 		MaxWorkgroupSize: [3]uint32{1024, 1024, 64}, MaxWorkgroupInvocations: 1024, MaxWorkgroupMemory: 32768,
+		MaxVertexInputs: 32, MaxVertexOutputs: 32, MaxFragmentInputs: 32, MaxFragmentOutputs: 8,
 	}
 	for _, c := range []Capability{
 		CapabilityMatrix, CapabilityShader, CapabilityFloat16, CapabilityFloat64, CapabilityInt64, CapabilityInt64Atomics,
@@ -46,6 +47,11 @@ func everything() *Environment {
 		CapabilityWorkgroupMemoryExplicitLayoutKHR, CapabilityWorkgroupMemoryExplicitLayout8BitAccessKHR,
 		CapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR,
 		CapabilityInt64ImageEXT, CapabilityShaderClockKHR, CapabilityExpectAssumeKHR,
+		CapabilityClipDistance, CapabilityCullDistance, CapabilityShaderLayer, CapabilityShaderViewportIndex,
+		CapabilityDrawParameters, CapabilityStorageInputOutput16, CapabilityMultiView, CapabilityGeometry,
+		CapabilitySampleRateShading, CapabilityInputAttachment, CapabilityDerivativeControl,
+		CapabilityInterpolationFunction, CapabilityMultiViewport, CapabilityStencilExportEXT,
+		CapabilityDemoteToHelperInvocation,
 	} {
 		env.Capabilities[c] = true
 	}
@@ -59,7 +65,7 @@ func everything() *Environment {
 		"SPV_KHR_workgroup_memory_explicit_layout", "SPV_KHR_integer_dot_product", "SPV_KHR_float_controls",
 		"SPV_EXT_shader_image_int64",
 		"SPV_KHR_shader_clock", "SPV_KHR_expect_assume", "SPV_KHR_no_integer_wrap_decoration", "SPV_KHR_subgroup_rotate",
-		"SPV_GOOGLE_decorate_string",
+		"SPV_GOOGLE_decorate_string", "SPV_EXT_demote_to_helper_invocation", "SPV_EXT_shader_stencil_export",
 	} {
 		env.Extensions[e] = true
 	}

@@ -63,7 +63,7 @@ func shaders(t testing.TB) map[string][]uint32 {
 	if compiled.shaders != nil {
 		return compiled.shaders
 	}
-	files, err := filepath.Glob("testdata/shaders/*.comp")
+	files, err := filepath.Glob("testdata/shaders/*.[cvf][oer][mra][ptg]")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no shaders", err)
 	}
