@@ -150,11 +150,11 @@ func (d *blending) apply(to, source, dual, there *[4]float64) {
 		a, b := source[i], there[i]
 		switch d.op[i] {
 		case vk.BLEND_OP_ADD:
-			to[i] = a*fs + b*fd
+			to[i] = float64(a*fs) + float64(b*fd)
 		case vk.BLEND_OP_SUBTRACT:
-			to[i] = a*fs - b*fd
+			to[i] = float64(a*fs) - float64(b*fd)
 		case vk.BLEND_OP_REVERSE_SUBTRACT:
-			to[i] = b*fd - a*fs
+			to[i] = float64(b*fd) - float64(a*fs)
 		case vk.BLEND_OP_MIN:
 			to[i] = lesser(a, b)
 		default:

@@ -129,9 +129,9 @@ func (z *rasterizer) load(c *corner, vs *vertexStage, lane uint32, v *viewport) 
 // project finds where a corner with w > 0 lies in the framebuffer (chapter "Controlling the Viewport").
 func (z *rasterizer) project(c *corner, v *viewport) {
 	c.q = 1 / c.w
-	c.px = min(max(v.ox+v.hx*(c.x*c.q), -guardBand), guardBand)
-	c.py = min(max(v.oy+v.hy*(c.y*c.q), -guardBand), guardBand)
-	c.depth = v.oz + v.pz*(c.z*c.q)
+	c.px = min(max(v.ox+float64(v.hx*(c.x*c.q)), -guardBand), guardBand)
+	c.py = min(max(v.oy+float64(v.hy*(c.y*c.q)), -guardBand), guardBand)
+	c.depth = v.oz + float64(v.pz*(c.z*c.q))
 	c.fx, c.fy = snap(c.px), snap(c.py)
 }
 
@@ -165,7 +165,7 @@ func culled(vs *vertexStage, lanes *[3]uint32, corners int) bool {
 // edge compute it from the same numbers in the same order, so that no gap opens.
 func between(to, in, out *corner, din, dout float64) {
 	t := din / (din - dout)
-	at := func(a, b float64) float64 { return a + t*(b-a) }
+	at := func(a, b float64) float64 { return a + float64(t*(b-a)) }
 	*to = corner{x: at(in.x, out.x), y: at(in.y, out.y), z: at(in.z, out.z), w: at(in.w, out.w)}
 	for i := range to.b {
 		to.b[i] = at(in.b[i], out.b[i])

@@ -6,8 +6,8 @@
 // thought. Only shaders run for many at once: vertices, and then 2x2 fragments of many primitives, wait until there are
 // enough of them for a batch. A faster way is compared with this one, bit for bit.
 //
-// A draw is one goroutine's. Several may run at once, on the same State, too. Memory of the application is touched within
-// Execute alone. A fault there is a panic that passes through Execute; batches are ended all the same.
+// A draw is one goroutine's. Several may run at once, on the same State, too. Memory of the application is touched
+// within Execute alone. A fault there is a panic that passes through Execute; batches are ended all the same.
 package draw
 
 import (

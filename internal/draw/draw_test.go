@@ -97,11 +97,16 @@ func TestFailures(t *testing.T) {
 // TestStop ends draws that would take hours.
 func TestStop(t *testing.T) {
 	for name, change := range map[string]func(s *scene){
-		"vertices":              func(s *scene) { s.Count = math.MaxUint32 },
-		"instances":             func(s *scene) { s.Instances = math.MaxUint32 },
-		"instances of nothing":  func(s *scene) { s.Instances, s.Indexed, s.Count = math.MaxUint32, true, 1 },
-		"restarts":              func(s *scene) { s.restarts() },
-		"discarded":             func(s *scene) { s.Count, s.state.NoRasterizer = math.MaxUint32, true },
+		"vertices":             func(s *scene) { s.Count = math.MaxUint32 },
+		"instances":            func(s *scene) { s.Instances = math.MaxUint32 },
+		"instances of nothing": func(s *scene) { s.Instances, s.Indexed, s.Count = math.MaxUint32, true, 1 },
+		"restarts":             func(s *scene) { s.restarts() },
+		"discarded":            func(s *scene) { s.Count, s.state.NoRasterizer = math.MaxUint32, true },
+		"pixels without a shader": func(s *scene) {
+			s.pass.Area.Extent = vk.Extent2D{Width: 1 << 20, Height: 1 << 20} // no attachment has that many
+			s.pass.Colors, s.state.Scissors[0], s.state.Fragment = nil, s.pass.Area, nil
+			s.state.Viewports[0] = vk.Viewport{Width: 1 << 20, Height: 1 << 20, MaxDepth: 1}
+		},
 		"points without pixels": func(s *scene) { s.Count, s.state.Topology = math.MaxUint32, 0 },
 	} {
 		s := newScene(t, vk.FORMAT_R32_SFLOAT, 4, 4, 1, 1)

@@ -30,7 +30,7 @@ func (c *choices) word() uint32 {
 	return binary.LittleEndian.Uint32([]byte{c.byte(), c.byte(), c.byte(), c.byte()})
 }
 func (c *choices) float() float32 {
-	switch c.n(12) {
+	switch c.n(250) {
 	case 0:
 		return float32(math.NaN())
 	case 1:
@@ -48,7 +48,7 @@ func (c *choices) float() float32 {
 	case 7:
 		return math.Float32frombits(c.word())
 	}
-	return (float32(c.byte()) - 128) / 64
+	return (float32(c.byte()) - 128) / 96
 }
 
 // hostile makes a draw of choices: what of the state has limits keeps to them, all else is anything.
@@ -61,29 +61,35 @@ func hostile(t testing.TB, c *choices) *scene {
 	st := &s.state
 	if c.flag() {
 		depths := append([]vk.Format{vk.FORMAT_S8_UINT}, depthFormats...)
-		s.withDepth(t, depths[c.n(len(depths))], samples)
+		for img, i := s.withDepth(t, depths[c.n(len(depths))], samples), 0; i < len(img.Bytes); i++ {
+			img.Bytes[i] = 0x3f
+		}
 	}
 	st.Topology = vk.PrimitiveTopology(c.n(11))
 	st.Restart, st.ProvokingLast, st.MinusOneToOne = c.flag(), c.flag(), c.flag()
 	st.DepthClamp, st.DepthClip = c.flag(), c.flag()
-	st.PolygonMode, st.CullMode, st.FrontFace = vk.PolygonMode(c.n(3)), vk.CullModeFlags(c.n(4)), vk.FrontFace(c.n(2))
+	st.PolygonMode, st.FrontFace = vk.PolygonMode(c.n(3)), vk.FrontFace(c.n(2))
+	st.CullMode = vk.CullModeFlags(c.n(4) * c.n(2))
 	st.DepthBias = DepthBias{c.flag(), c.float(), c.float(), c.float(), vk.DepthBiasRepresentationEXT(c.n(3)), c.flag()}
 	st.LineWidth, st.LineMode = float32(c.n(17)), vk.LineRasterizationMode(c.n(4))
 	st.StippleLines, st.StippleFactor, st.StipplePattern = c.flag(), uint32(c.byte())+1, uint16(c.word())
-	st.SampleShading, st.MinSamples, st.SampleMask = c.flag(), float32(c.byte())/255, c.word()
-	st.AlphaToCoverage, st.AlphaToOne = c.flag(), c.flag()
+	st.SampleShading, st.MinSamples, st.SampleMask = c.flag(), float32(c.byte())/255, c.word()|c.word()
+	st.AlphaToOne = c.flag()
 	st.DepthTest, st.DepthWrite, st.DepthCompare = c.flag(), c.flag(), vk.CompareOp(c.n(8))
-	st.DepthBounds, st.MinDepth, st.MaxDepth = c.flag(), c.float(), c.float()
+	st.AlphaToCoverage = c.n(4) == 0
+	st.DepthBounds, st.MinDepth, st.MaxDepth = c.n(4) == 0, c.float(), c.float()
 	st.StencilTest = c.flag()
+	st.NoRasterizer = c.n(16) == 0
 	st.Front = Stencil{FailOp: vk.StencilOp(c.n(8)), PassOp: vk.StencilOp(c.n(8)), DepthFailOp: vk.StencilOp(c.n(8)),
 		CompareOp: vk.CompareOp(c.n(8)), CompareMask: c.word(), WriteMask: c.word(), Reference: c.word()}
+	st.Back = Stencil{PassOp: vk.StencilOp(c.n(8)), CompareOp: vk.CompareOp(c.n(8)), CompareMask: c.word(), WriteMask: 255}
 	st.LogicOpEnable, st.LogicOp = c.n(4) == 0, vk.LogicOp(c.n(16))
 	f := func() vk.BlendFactor { return vk.BlendFactor(c.n(19)) }
 	st.Blends[0] = Blend{BlendEnable: vk.Bool32(c.n(2)), SrcColorBlendFactor: f(), DstColorBlendFactor: f(),
 		ColorBlendOp: vk.BlendOp(c.n(5)), SrcAlphaBlendFactor: f(), DstAlphaBlendFactor: f(),
 		AlphaBlendOp: vk.BlendOp(c.n(5)), ColorWriteMask: vk.ColorComponentFlags(c.n(16))}
 	st.BlendConstants = [4]float32{c.float(), c.float(), c.float(), c.float()}
-	if c.flag() {
+	if c.n(4) == 0 {
 		v := &st.Viewports[0]
 		bound := func(v float32) float32 {
 			if !(v > -32768 && v < 32767) {
@@ -94,38 +100,38 @@ func hostile(t testing.TB, c *choices) *scene {
 		v.X, v.Y, v.Width, v.Height = bound(c.float()), bound(c.float()), max(bound(c.float()), 0x1p-20), bound(c.float())
 		v.MinDepth, v.MaxDepth = c.float(), c.float()
 	}
-	if c.flag() {
-		st.Scissors[0] = vk.Rect2D{Offset: vk.Offset2D{X: int32(c.word() >> 1), Y: int32(c.byte())},
+	if c.n(4) == 0 {
+		st.Scissors[0] = vk.Rect2D{Offset: vk.Offset2D{X: int32(c.word() >> (1 + c.n(31))), Y: int32(c.n(9))},
 			Extent: vk.Extent2D{Width: c.word(), Height: c.word()}}
 	}
 	s.hostileShaders(c)
 	n := c.n(60)
-	for range n * 8 {
-		s.Buffers = append(s.Buffers[:0], VertexBuffer{append(s.bytes(), bytesOf(c.float())...)})
+	var data []float32
+	for i := range n * 8 {
+		v := c.float()
+		if i%8 == 3 && c.n(8) != 0 { // w is mostly what a triangle is seen with
+			v = float32(math.Abs(float64(v))) + 0.5
+		}
+		data = append(data, v)
 	}
-	s.First, s.Count, s.Instances, s.Instance = uint32(c.n(3)), uint32(n), uint32(c.n(4)), c.word()
+	s.Buffers = []VertexBuffer{{bytesOf(data...)}}
+	s.First, s.Count, s.Instances, s.Instance = uint32(c.n(3)), uint32(n), uint32(1+c.n(3)), c.word()
 	if s.Indexed = c.flag(); s.Indexed {
-		s.IndexType = []vk.IndexType{vk.INDEX_TYPE_UINT8, vk.INDEX_TYPE_UINT16, vk.INDEX_TYPE_UINT32}[c.n(3)]
-		s.VertexOffset = int32(c.word()) >> (c.byte() & 31)
+		s.IndexType = []vk.IndexType{vk.INDEX_TYPE_UINT8, vk.INDEX_TYPE_UINT16, vk.INDEX_TYPE_UINT32}[max(c.n(8)-5, 0)]
+		s.VertexOffset = int32(c.word()) >> (24 + c.byte()&7)
 		for range c.n(99) {
-			s.Indices = append(s.Indices, c.byte())
+			s.Indices = append(s.Indices, c.byte()&63|uint8(0xff*(c.n(20)/19)))
 		}
 	}
 	return s
 }
 
-func (s *scene) bytes() []byte {
-	if len(s.Buffers) == 0 {
-		return nil
-	}
-	return s.Buffers[0].Bytes
-}
-
 // hostileShaders gives positions, sizes, distances, layers and viewports that are anything, and fragments built-ins.
 func (s *scene) hostileShaders(c *choices) {
 	vs := s.state.Vertex.(*goShader)
-	vs.out = join(vs.out, pointSize(), builtins(spirv.BuiltInClipDistance, c.n(5)),
-		builtins(spirv.BuiltInCullDistance, c.n(4)))
+	vs.out = join(vs.out, pointSize(), builtins(spirv.BuiltInClipDistance, max(c.n(10)-5, 0)),
+		builtins(spirv.BuiltInCullDistance, max(c.n(8)-5, 0)))
+	layer, few := len(vs.out), c.n(4) != 0
 	if c.flag() {
 		vs.out = join(vs.out, builtins(spirv.BuiltInLayer, 1), builtins(spirv.BuiltInViewportIndex, 1))
 	}
@@ -133,6 +139,9 @@ func (s *scene) hostileShaders(c *choices) {
 		copy(l.out, l.in)
 		for i := 8; i < len(l.out); i++ {
 			l.out[i] = l.in[4+i%4]
+			if i >= layer && few {
+				l.out[i] &= 1
+			}
 		}
 		return true
 	}

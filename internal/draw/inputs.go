@@ -132,7 +132,11 @@ func (f *fragmentStage) commit(r *run) {
 			f.flats = append(f.flats, in.from[p.provoker])
 		case inputInterpolated:
 			first := float(in.from, p.lanes[0])
-			f.attrs = append(f.attrs, first, float(in.from, p.lanes[1])-first, float(in.from, p.lanes[2])-first)
+			f.attrs = append(f.attrs, first, 0, 0)
+			to := f.attrs[len(f.attrs)-2:]
+			for k := 1; k < p.corners; k++ { // no other vertex may count: its value may be infinite
+				to[k-1] = float(in.from, p.lanes[k]) - first
+			}
 		}
 	}
 }
@@ -187,7 +191,9 @@ func (f *fragmentStage) locate(r *run) {
 	}
 }
 
-func (p *plane) at(dx, dy float64) float64 { return p.c + (p.x*dx + p.y*dy) }
+// at evaluates a plane. The conversions keep products from being fused with sums: on all processors, and wherever it is
+// inlined, the same place has the same bits.
+func (p *plane) at(dx, dy float64) float64 { return p.c + (float64(p.x*dx) + float64(p.y*dy)) }
 
 // fillInputs writes the inputs of the batch.
 func (f *fragmentStage) fillInputs(r *run) {
@@ -208,7 +214,7 @@ func (f *fragmentStage) fillInputs(r *run) {
 			for k := range f.quads {
 				a := f.attrs[int(f.quads[k].prim)*f.perAttr+in.at:][:3]
 				for lane := 4 * k; lane < 4*k+4; lane++ {
-					dst[lane] = math.Float32bits(float32(a[0] + (b1[lane]*a[1] + b2[lane]*a[2])))
+					dst[lane] = math.Float32bits(float32(a[0] + (float64(b1[lane]*a[1]) + float64(b2[lane]*a[2]))))
 				}
 			}
 		case inputBuiltIn:

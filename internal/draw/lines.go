@@ -20,13 +20,6 @@ type lineState struct {
 
 func (r *run) lines() *lineState { return &r.raster.lines }
 
-// begin begins a line; fresh: it doesn't go on with the strip of the one before.
-func (l *lineState) begin(fresh bool) {
-	if fresh {
-		l.stipple = 0
-	}
-}
-
 // drawLine clips and rasterizes a line. That of a polygon's edge is not counted.
 func (r *run) drawLine(from, to *corner, code uint32, v *viewport, count bool) {
 	z := &r.raster
@@ -76,11 +69,44 @@ func (r *run) drawRectangle(a, b *corner, v *viewport) {
 	if !(half > 0) {
 		half = 0.5
 	}
-	hx, hy := snap(-l.dy*half), snap(l.dx*half)
+	z := &r.raster
+	more := 0.0
+	if z.smooth {
+		z.prim.smooth = rectangle{l.x0, l.y0, l.dx, l.dy, math.Hypot(float64(b.fx-a.fx), float64(b.fy-a.fy)) / subpixels, half}
+		more = smoothReach
+	}
+	hx, hy := snap(-l.dy*(half+more)), snap(l.dx*(half+more))
+	ex, ey := snap(l.dx*more), snap(l.dy*more)
 	// Walking along the line, its left side, (dy, -dx) as y goes down, comes first on a clockwise way.
-	s := polygonShape{n: 4, x: [4]int64{a.fx - hx, b.fx - hx, b.fx + hx, a.fx + hx},
-		y: [4]int64{a.fy - hy, b.fy - hy, b.fy + hy, a.fy + hy}}
+	s := polygonShape{n: 4, x: [4]int64{a.fx - ex - hx, b.fx + ex - hx, b.fx + ex + hx, a.fx - ex + hx},
+		y: [4]int64{a.fy - ey - hy, b.fy + ey - hy, b.fy + ey + hy, a.fy - ey + hy}}
 	r.fill(&s, v, false)
+	z.prim.smooth = rectangle{}
+}
+
+// rectangle is that of a smooth line: it begins at (x, y) and goes along (dx, dy), which has length 1.
+type rectangle struct{ x, y, dx, dy, length, half float64 }
+
+const (
+	// smoothReach is more than half of a pixel's diagonal: as far as a pixel's centre may be away from what is in it.
+	smoothReach = 0.75
+	// smoothGrid is how many places along each side of a pixel its coverage is counted at.
+	smoothGrid = 16
+)
+
+// coverage is how much of a pixel a smooth line covers (chapter "Smooth Lines").
+func (l *rectangle) coverage(x, y int32) float64 {
+	count := 0
+	for i := range smoothGrid {
+		for k := range smoothGrid {
+			px, py := float64(x)+(float64(i)+0.5)/smoothGrid-l.x, float64(y)+(float64(k)+0.5)/smoothGrid-l.y
+			along, across := px*l.dx+py*l.dy, px*l.dy-py*l.dx
+			if along >= 0 && along < l.length && math.Abs(across) < l.half {
+				count++
+			}
+		}
+	}
+	return float64(count) / (smoothGrid * smoothGrid)
 }
 
 // stippleBits takes those pixels of a quad away that the stipple pattern leaves out.

@@ -37,7 +37,8 @@ func (s *scene) images() (all [][]byte) {
 // TestBatchSizes has random draws give the same bits and counts whatever the sizes of batches, and whether tests come
 // early or late where nobody can tell.
 func TestBatchSizes(t *testing.T) {
-	for seed := range uint64(400) {
+	shaded := 0
+	for seed := range uint64(1000) {
 		var first *scene
 		for way, lanes := range []int{256, 8, 64} {
 			s := randomScene(t, seed)
@@ -52,6 +53,9 @@ func TestBatchSizes(t *testing.T) {
 			s.draw(t)
 			if first == nil {
 				first = s
+				if s.stats.Samples > 0 && s.stats.Counts[countFragments] > 0 {
+					shaded++
+				}
 				continue
 			}
 			for i, b := range s.images() {
@@ -63,6 +67,9 @@ func TestBatchSizes(t *testing.T) {
 				t.Fatalf("seed %d: %d samples, not %d", seed, s.stats.Samples, first.stats.Samples)
 			}
 		}
+	}
+	if shaded < 80 {
+		t.Errorf("only %d draws have fragments", shaded)
 	}
 }
 

@@ -180,6 +180,7 @@ func (o *outputStage) write(r *run, f *fragmentStage) {
 		n := 4 * len(f.quads)
 		if c.reads {
 			o.numbers(o.floats[:n], c.source, r.state.AlphaToOne)
+			o.smooth(r, f)
 			c.blend.clampAll(o.floats[:n])
 			if c.blend.dual {
 				o.numbers(o.second[:n], c.dual, r.state.AlphaToOne)
@@ -188,7 +189,7 @@ func (o *outputStage) write(r *run, f *fragmentStage) {
 			o.blendAll(r, f, c)
 			continue
 		}
-		o.encode(r, c, n)
+		o.encode(r, f, c, n)
 		o.scatter(r, f, c)
 	}
 }
@@ -213,13 +214,30 @@ func (o *outputStage) numbers(dst [][4]float64, c *colorOutput, alphaOne bool) {
 	}
 }
 
+// smooth multiplies alpha with how much of its pixel a smooth line covers.
+func (o *outputStage) smooth(r *run, f *fragmentStage) {
+	if !r.raster.smooth {
+		return
+	}
+	for i := range f.quads {
+		q := &f.quads[i]
+		line := &f.prims[q.prim].smooth
+		for k := range q.cover {
+			if line.half > 0 && q.cover[k] != 0 {
+				o.floats[4*i+k][3] *= line.coverage(q.x+int32(k&1), q.y+int32(k>>1))
+			}
+		}
+	}
+}
+
 // encode makes texels of the outputs of n lanes.
-func (o *outputStage) encode(r *run, c *colorTarget, n int) {
+func (o *outputStage) encode(r *run, f *fragmentStage, c *colorTarget, n int) {
 	switch class := c.codec.Class(); {
-	case c.bytes4:
+	case c.bytes4 && !r.raster.smooth:
 		o.encodeBytes(c, n, r.state.AlphaToOne)
 	case class == texel.Float:
 		o.numbers(o.floats[:n], c.source, r.state.AlphaToOne)
+		o.smooth(r, f)
 		c.codec.EncodeFloat(o.encoded, o.floats[:n])
 	case class == texel.Uint:
 		for k := range 4 {

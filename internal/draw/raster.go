@@ -51,6 +51,9 @@ func (s *polygonShape) edgeOf(i, j int) edge {
 	return e
 }
 
+// stopWork is how many pixels of rows go by until Stop is asked: without a fragment shader, no batch does it.
+const stopWork = 1 << 19
+
 // floorDiv divides and rounds down; the divisor is positive.
 func floorDiv(a, b int64) int64 {
 	q := a / b
@@ -122,10 +125,15 @@ func (r *run) fill(s *polygonShape, v *viewport, inViewport bool) {
 				}
 			}
 		}
-		if from < to {
-			if r.fillRow(from, to, y); r.err != nil {
-				return
-			}
+		if z.work += int64(max(to-from, 1)); z.work >= stopWork {
+			z.work = 0
+			r.tick()
+		}
+		if from < to && r.err == nil {
+			r.fillRow(from, to, y)
+		}
+		if r.err != nil {
+			return
 		}
 	}
 }

@@ -367,3 +367,28 @@ func TestStipple(t *testing.T) {
 		}
 	}
 }
+
+// TestSmoothLines has alpha be the coverage: all of a line's is its area.
+func TestSmoothLines(t *testing.T) {
+	for _, f := range []vk.Format{vk.FORMAT_R32G32B32A32_SFLOAT, vk.FORMAT_R8G8B8A8_UNORM} {
+		s := newScene(t, f, 16, 16, 1, 4)
+		s.state.Topology, s.state.LineWidth = vk.PRIMITIVE_TOPOLOGY_LINE_LIST, 3
+		s.state.LineMode = vk.LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH
+		s.vertices(clipOf(3*256, 16), clipOf(4*256, 16), 0, 1, 1, 1, 1, 1,
+			clipOf(9*256, 16), clipOf(12*256, 16), 0, 1, 1, 1, 1, 1)
+		s.draw(t)
+		sum := 0.0
+		for y := range 16 {
+			for x := range 16 {
+				c := s.color(t, x, y, 0)
+				sum += c[3]
+				if (c[0] == 1) != (c[3] > 0) {
+					t.Errorf("%v: pixel %d,%d is %v", f, x, y, c)
+				}
+			}
+		}
+		if sum < 29.7 || sum > 30.3 {
+			t.Errorf("%v: the area is %v, not 30", f, sum)
+		}
+	}
+}

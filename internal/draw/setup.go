@@ -47,6 +47,7 @@ type rasterizer struct {
 	viewports  []viewport
 	depthClip  bool
 	symmetric  bool // depths of clip coordinates begin at -w
+	smooth     bool // lines have the coverage of pixels in their alpha
 	samples    int
 	positions  *[16][2]int64 // of the samples, in 1/256 pixels
 	sampleBits uint16        // all samples that the sample mask has
@@ -56,6 +57,7 @@ type rasterizer struct {
 	w              [3]float64 // of the primitive's vertices
 
 	lines lineState
+	work  int64           // pixels of rows since Stop was asked
 	rows  [2][16]interval // of a row of quads and a sample
 	prim  prim            // the one that is being rasterized
 }
@@ -63,6 +65,7 @@ type rasterizer struct {
 // prepare takes in the state.
 func (z *rasterizer) prepare(r *run) {
 	s := r.state
+	z.lines, z.work = lineState{}, 0
 	z.depthClip, z.symmetric = s.DepthClip, s.MinusOneToOne
 	samples := max(s.Samples, 1)
 	if r.pass.Samples != 0 {
@@ -72,6 +75,7 @@ func (z *rasterizer) prepare(r *run) {
 	if z.positions = samplePositions[samples]; z.positions == nil {
 		z.samples, z.positions = 1, samplePositions[1]
 	}
+	z.smooth = s.LineMode == vk.LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH && z.samples == 1
 	z.sampleBits = uint16(1<<z.samples-1) & uint16(s.SampleMask)
 	z.viewports = z.viewports[:0]
 	var none vk.Rect2D
@@ -99,11 +103,14 @@ func (z *rasterizer) batch(r *run, vs *vertexStage, n int) {
 	for i := range vs.primitives {
 		p := &vs.primitives[i]
 		r.counts.Counts[countClipIn]++
+		if p.fresh { // also where this line itself is dropped
+			z.lines.stipple = 0
+		}
 		if vs.culls > 0 && culled(vs, &p.lane, p.corners) {
 			continue
 		}
 		t := &z.prim
-		*t = prim{view: r.view, id: p.id, layer: r.view}
+		*t = prim{view: r.view, id: p.id, layer: r.view, corners: p.corners}
 		if vs.layer != nil && r.pass.ViewMask == 0 {
 			t.layer = vs.layer[p.provoker]
 		}
@@ -141,7 +148,6 @@ func (z *rasterizer) batch(r *run, vs *vertexStage, n int) {
 		case 1:
 			r.drawPoint(&corners[0], float(vs.pointSize, p.lane[0]), v, vs.pointSize != nil)
 		case 2:
-			r.lines().begin(p.fresh)
 			r.drawLine(&corners[0], &corners[1], any, v, true)
 		case 3:
 			r.drawTriangle(&corners, any, v, vs)
@@ -200,7 +206,7 @@ func (r *run) drawTriangle(corners *[3]corner, code uint32, v *viewport, vs *ver
 		}
 		a, b := corners[i], corners[(i+1)%3]
 		if a.code&b.code == 0 {
-			r.lines().begin(true)
+			z.lines.stipple = 0
 			r.drawLine(&a, &b, a.code|b.code, v, false)
 		}
 	}
@@ -234,14 +240,14 @@ type gradient struct{ x1, y1, x2, y2, scale float64 }
 func gradientOf(a, b, c *corner) (gradient, bool) {
 	g := gradient{x1: float64(b.fx-a.fx) / subpixels, y1: float64(b.fy-a.fy) / subpixels,
 		x2: float64(c.fx-a.fx) / subpixels, y2: float64(c.fy-a.fy) / subpixels}
-	area := g.x1*g.y2 - g.x2*g.y1
+	area := float64(g.x1*g.y2) - float64(g.x2*g.y1)
 	g.scale = 1 / area
 	return g, area != 0
 }
 
 func (g *gradient) plane(a, b, c float64) plane {
 	b, c = b-a, c-a
-	return plane{(b*g.y2 - c*g.y1) * g.scale, (c*g.x1 - b*g.x2) * g.scale, a}
+	return plane{(float64(b*g.y2) - float64(c*g.y1)) * g.scale, (float64(c*g.x1) - float64(b*g.x2)) * g.scale, a}
 }
 
 // biasOf computes a depth bias (chapter "Depth Bias"), from the plane of depths and the greatest one.
@@ -259,7 +265,7 @@ func (r *run) biasOf(depth *plane, most float64) float64 {
 			unit = math.Ldexp(1, e-1-23) // Frexp's fractions begin at 1/2
 		}
 	}
-	bias := math.Hypot(depth.x, depth.y)*float64(b.Slope) + unit*float64(b.Constant)
+	bias := float64(math.Hypot(depth.x, depth.y)*float64(b.Slope)) + float64(unit*float64(b.Constant))
 	switch limit := float64(b.Clamp); {
 	case limit > 0:
 		bias = min(bias, limit)

@@ -15,11 +15,13 @@ type prim struct {
 	b                         [2]plane
 	l                         [2]plane // how much of the second and third vertex: times 1/w; on the screen
 	size                      float64  // of a point; 0: no point
-	low, high                 float64  // depths of the viewport
-	bias                      float64  // of a polygon that isn't filled
+	smooth                    rectangle
+	low, high                 float64 // depths of the viewport
+	bias                      float64 // of a polygon that isn't filled
 	back                      bool
 	layer, viewport, view, id uint32
-	lanes                     [3]uint32 // of its vertices
+	lanes                     [3]uint32 // of its vertices, of which there are corners
+	corners                   int
 	provoker                  uint32
 }
 
@@ -154,9 +156,16 @@ func (f *fragmentStage) quad(r *run, x, y int32, cover *[4]uint16) {
 	}
 	for i := range cover {
 		cover[i] &= z.sampleBits
+		if cover[i] != 0 && p.smooth.half > 0 && p.smooth.coverage(x+int32(i&1), y+int32(i>>1)) == 0 {
+			cover[i] = 0
+		}
 	}
 	raw := *cover
-	if f.when != testsLate && r.tests.some {
+	switch {
+	case f.when == testsLate || !r.tests.some:
+	case r.tests.simple:
+		r.tests.runQuad(r, p, x, y, cover)
+	default:
 		for i, c := range cover {
 			if c != 0 {
 				cover[i] = r.tests.run(r, p, x+int32(i&1), y+int32(i>>1), c, nil)

@@ -31,6 +31,7 @@ type fragmentTests struct {
 	faces         [2]vk.StencilOpState // front, back
 	clamp         bool
 	some          bool // there is something to test
+	simple        bool // there is nothing but depth, of one sample
 	writesStencil bool
 }
 
@@ -60,6 +61,7 @@ func (t *fragmentTests) prepare(r *run) {
 		}
 	}
 	t.some = t.bounds || t.depth || t.stencil
+	t.simple = t.depth && !t.bounds && !t.stencil && r.raster.samples == 1 && r.depth.samples == 1
 }
 
 // overrides are what a fragment shader has said of depth and stencil.
@@ -143,25 +145,54 @@ func (t *fragmentTests) stored(at []byte) float64 {
 	return float64(math.Float32frombits(binary.LittleEndian.Uint32(at)))
 }
 
-// depthAt is the depth of a fragment at one of its samples.
-func (t *fragmentTests) depthAt(r *run, p *prim, x, y int32, sample int, o *overrides) float64 {
-	var z float64
-	if o != nil && o.depth {
-		z = o.depthValue
-	} else {
-		at := &r.raster.positions[sample]
-		dx := float64(x) + float64(at[0])/subpixels - p.x0
-		dy := float64(y) + float64(at[1])/subpixels - p.y0
-		z = p.z.c + p.z.x*dx + p.z.y*dy
-	}
-	// Chapter "Depth Clamping and Range Adjustment". A viewport may leave 0..1 only with depthRangeUnrestricted.
-	low, high := p.low, p.high
+// limits are the depths that a primitive's fragments may have (chapter "Depth Clamping and Range Adjustment"). A viewport
+// may leave 0..1 only with depthRangeUnrestricted.
+func (t *fragmentTests) limits(p *prim) (low, high float64) {
+	low, high = p.low, p.high
 	if !t.clamp {
 		low, high = min(low, 0), max(high, 1)
 	}
 	if t.kind != depthFloat {
 		low, high = max(low, 0), min(high, 1)
 	}
+	return low, high
+}
+
+// testDepth compares the depth of a fragment at one of its samples with what is stored, and writes it.
+func (t *fragmentTests) testDepth(r *run, p *prim, x, y int32, sample int, stored []byte, o *overrides) bool {
+	low, high := t.limits(p)
+	if o != nil && o.depth {
+		return t.compareDepth(within(o.depthValue, low, high), stored)
+	}
+	at := &r.raster.positions[sample]
+	return t.compareDepth(within(p.depthAt(x, y, at[0], at[1]), low, high), stored)
+}
+
+// runQuad is run for a quad where nothing but depth is tested, of one sample.
+func (t *fragmentTests) runQuad(r *run, p *prim, x, y int32, cover *[4]uint16) {
+	s := &r.depth
+	low, high := t.limits(p)
+	first := s.at(x, y, p.layer)
+	for i := range cover {
+		if cover[i] == 0 {
+			continue
+		}
+		z := p.depthAt(x+int32(i&1), y+int32(i>>1), subpixels/2, subpixels/2)
+		if !t.compareDepth(within(z, low, high), s.bytes[first+i>>1*s.rowPitch+i&1*s.size:][:s.size]) {
+			cover[i] = 0
+		}
+	}
+}
+
+// depthAt is the depth of a primitive in a pixel, at a place in 1/256 pixels.
+func (p *prim) depthAt(x, y int32, sx, sy int64) float64 {
+	dx := float64(x) + float64(sx)/subpixels - p.x0
+	dy := float64(y) + float64(sy)/subpixels - p.y0
+	return p.z.c + float64(p.z.x*dx) + float64(p.z.y*dy)
+}
+
+// within clamps; NaN stays.
+func within(z, low, high float64) float64 {
 	switch {
 	case z < low:
 		return low
@@ -171,37 +202,36 @@ func (t *fragmentTests) depthAt(r *run, p *prim, x, y int32, sample int, o *over
 	return z
 }
 
-// testDepth compares with what is stored, and writes it.
-func (t *fragmentTests) testDepth(r *run, p *prim, x, y int32, sample int, stored []byte, o *overrides) bool {
-	z := t.depthAt(r, p, x, y, sample, o)
-	switch t.kind {
-	case depth16, depth24:
-		raw := uint32(0)
-		if z > 0 { // not NaN
-			raw = uint32(z*t.scale + 0.5)
-		}
-		if t.kind == depth16 {
-			pass := compare(t.compare, uint16(raw), binary.LittleEndian.Uint16(stored))
-			if pass && t.write {
-				binary.LittleEndian.PutUint16(stored, uint16(raw))
-			}
-			return pass
-		}
-		pass := compare(t.compare, raw, binary.LittleEndian.Uint32(stored)&0xffffff)
+// compareDepth compares with what is stored, and writes.
+func (t *fragmentTests) compareDepth(z float64, stored []byte) bool {
+	if t.kind == depthFloat {
+		f := float32(z)
+		pass := compare(t.compare, f, math.Float32frombits(binary.LittleEndian.Uint32(stored)))
 		if pass && t.write {
-			binary.LittleEndian.PutUint32(stored, raw)
+			binary.LittleEndian.PutUint32(stored, math.Float32bits(f))
 		}
 		return pass
 	}
-	pass := compare(t.compare, float32(z), math.Float32frombits(binary.LittleEndian.Uint32(stored)))
+	raw := uint32(0)
+	if z > 0 { // not NaN
+		raw = uint32(float64(z*t.scale) + 0.5)
+	}
+	if t.kind == depth16 {
+		pass := compare(t.compare, raw, uint32(binary.LittleEndian.Uint16(stored)))
+		if pass && t.write {
+			binary.LittleEndian.PutUint16(stored, uint16(raw))
+		}
+		return pass
+	}
+	pass := compare(t.compare, raw, binary.LittleEndian.Uint32(stored)&0xffffff)
 	if pass && t.write {
-		binary.LittleEndian.PutUint32(stored, math.Float32bits(float32(z)))
+		binary.LittleEndian.PutUint32(stored, raw)
 	}
 	return pass
 }
 
 // compare is VkCompareOp.
-func compare[T uint8 | uint16 | uint32 | float32](op vk.CompareOp, a, b T) bool {
+func compare[T uint8 | uint32 | float32](op vk.CompareOp, a, b T) bool {
 	switch op {
 	case vk.COMPARE_OP_NEVER:
 		return false
