@@ -65,8 +65,8 @@ func drawCases() []definition {
 		drawCase("draw.shader_draw_parameters", parametersCase, "ShaderDrawParameters"),
 	}
 	for t := vk.PRIMITIVE_TOPOLOGY_POINT_LIST; t <= vk.PRIMITIVE_TOPOLOGY_TRIANGLE_FAN; t++ {
-		list = append(list, drawCase("draw.topology."+strings.ToLower(strings.TrimPrefix(t.String(), "VK_PRIMITIVE_TOPOLOGY_")),
-			func(c *Case) { topologyCase(c, t) }))
+		name := strings.ToLower(strings.TrimPrefix(t.String(), "VK_PRIMITIVE_TOPOLOGY_"))
+		list = append(list, drawCase("draw.topology."+name, func(c *Case) { topologyCase(c, t) }))
 	}
 	return list
 }
@@ -292,7 +292,8 @@ func indexedCase(c *Case) {
 func indirectCase(c *Case) {
 	s := c.scene(16, 16, 1, 1, 0, rgba32f)
 	defer s.close()
-	commands := c.shaderBuffer([]uint32{77, 3, 2, 10, 0, 0, 2, 1, 40, 5, 0, 0, 0, 9, 0, 0}, vk.BUFFER_USAGE_INDIRECT_BUFFER_BIT)
+	commands := c.shaderBuffer([]uint32{77, 3, 2, 10, 0, 0, 2, 1, 40, 5, 0, 0, 0, 9, 0, 0},
+		vk.BUFFER_USAGE_INDIRECT_BUFFER_BIT)
 	defer commands.free()
 	indexed := c.shaderBuffer([]uint32{2, 1, 1, 100, 6}, vk.BUFFER_USAGE_INDIRECT_BUFFER_BIT)
 	defer indexed.free()
@@ -326,8 +327,8 @@ func parametersCase(c *Case) {
 	s.pixelsOf(map[int][4]float64{33: {33, 8, 0, 8}, 34: {33, 8, 0, 8}})
 }
 
-// topologyCase draws eight vertices as each topology and asks which pixels of a few have been drawn, with gl_PrimitiveID
-// of the last primitive over each.
+// topologyCase draws eight vertices as a topology and asks which primitives have covered something: each pixel has the
+// number of the provoking vertex.
 func topologyCase(c *Case, t vk.PrimitiveTopology) {
 	s := c.scene(16, 16, 1, 1, 0, rgba32f)
 	defer s.close()
@@ -339,8 +340,9 @@ func topologyCase(c *Case, t vk.PrimitiveTopology) {
 				gl_PointSize = 1;
 				n = gl_VertexIndex;
 			}`,
-		fragment: `layout(location = 0) flat in int n; layout(location = 0) out vec4 c; void main() { c = vec4(n + 1, 0, 0, 1); }`,
-		edit:     func(g *vulkan.GraphicsState) { g.Assembly.Topology = t },
+		fragment: `layout(location = 0) flat in int n; layout(location = 0) out vec4 c;
+			void main() { c = vec4(n + 1, 0, 0, 1); }`,
+		edit: func(g *vulkan.GraphicsState) { g.Assembly.Topology = t },
 		record: func(cb vk.CommandBuffer) {
 			c.dev.CallOn("vkCmdDraw", uintptr(cb), 8, 1, 0, 0)
 		}})

@@ -406,8 +406,8 @@ func dualSourceCase(c *Case) {
 		layout(location = 0, index = 1) out vec4 d;
 		void main() { c = vec4(0.75, 0.25, 0.5, 0.625); d = vec4(0.125, 0.5, 0.75, 1); }`,
 		edit: func(g *vulkan.GraphicsState) { g.Attachments[0] = b }})
-	want := blended(&b, [4]float64{0.75, 0.25, 0.5, 0.625}, [4]float64{0.5, 0.75, 0.25, 0.5}, [4]float64{0.125, 0.5, 0.75, 1},
-		[4]float64{})
+	want := blended(&b, [4]float64{0.75, 0.25, 0.5, 0.625}, [4]float64{0.5, 0.75, 0.25, 0.5},
+		[4]float64{0.125, 0.5, 0.75, 1}, [4]float64{})
 	s.pixels(s.colors[0], 1e-6, func(int, int) [4]float64 { return want })
 }
 
@@ -550,8 +550,9 @@ func implicitLODCase(c *Case) {
 	defer t.free()
 	sampler, _, free := c.sampler(sampling.SamplerInfo{MaxLod: 16, MipmapMode: vk.SAMPLER_MIPMAP_MODE_LINEAR}, false)
 	defer free()
+	bound := t.descriptor(vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, sampler)
 	for _, shrink := range []float32{1, 2, 4, 8} {
-		s.draw(&look{push: []float32{shrink}, buffers: []any{t.descriptor(vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, sampler)},
+		s.draw(&look{push: []float32{shrink}, buffers: []any{bound},
 			vertex: wholeTarget,
 			fragment: `layout(push_constant) uniform P { float shrink; }; layout(binding = 0) uniform sampler2D t;
 			layout(location = 0) out vec4 c;

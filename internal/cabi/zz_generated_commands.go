@@ -107,7 +107,24 @@ type Commands struct {
 	EndCommandBuffer                                 func(commandBuffer vk.CommandBuffer) vk.Result
 	ResetCommandBuffer                               func(commandBuffer vk.CommandBuffer, flags vk.CommandBufferResetFlags) vk.Result
 	CmdBindPipeline                                  func(commandBuffer vk.CommandBuffer, pipelineBindPoint vk.PipelineBindPoint, pipeline vk.Pipeline)
+	CmdSetViewport                                   func(commandBuffer vk.CommandBuffer, firstViewport uint32, viewportCount uint32, viewports *vk.Viewport)
+	CmdSetScissor                                    func(commandBuffer vk.CommandBuffer, firstScissor uint32, scissorCount uint32, scissors *vk.Rect2D)
+	CmdSetLineWidth                                  func(commandBuffer vk.CommandBuffer, lineWidth float32)
+	CmdSetDepthBias                                  func(commandBuffer vk.CommandBuffer, depthBiasConstantFactor float32, depthBiasClamp float32, depthBiasSlopeFactor float32)
+	CmdSetBlendConstants                             func(commandBuffer vk.CommandBuffer, blendConstants *float32)
+	CmdSetDepthBounds                                func(commandBuffer vk.CommandBuffer, minDepthBounds float32, maxDepthBounds float32)
+	CmdSetStencilCompareMask                         func(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, compareMask uint32)
+	CmdSetStencilWriteMask                           func(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, writeMask uint32)
+	CmdSetStencilReference                           func(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, reference uint32)
 	CmdBindDescriptorSets                            func(commandBuffer vk.CommandBuffer, pipelineBindPoint vk.PipelineBindPoint, layout vk.PipelineLayout, firstSet uint32, descriptorSetCount uint32, descriptorSets *vk.DescriptorSet, dynamicOffsetCount uint32, dynamicOffsets *uint32)
+	CmdBindIndexBuffer                               func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, indexType vk.IndexType)
+	CmdBindVertexBuffers                             func(commandBuffer vk.CommandBuffer, firstBinding uint32, bindingCount uint32, buffers *vk.Buffer, offsets *vk.DeviceSize)
+	CmdDraw                                          func(commandBuffer vk.CommandBuffer, vertexCount uint32, instanceCount uint32, firstVertex uint32, firstInstance uint32)
+	CmdDrawIndexed                                   func(commandBuffer vk.CommandBuffer, indexCount uint32, instanceCount uint32, firstIndex uint32, vertexOffset int32, firstInstance uint32)
+	CmdDrawMultiEXT                                  func(commandBuffer vk.CommandBuffer, drawCount uint32, vertexInfo *vk.MultiDrawInfoEXT, instanceCount uint32, firstInstance uint32, stride uint32)
+	CmdDrawMultiIndexedEXT                           func(commandBuffer vk.CommandBuffer, drawCount uint32, indexInfo *vk.MultiDrawIndexedInfoEXT, instanceCount uint32, firstInstance uint32, stride uint32, vertexOffset *int32)
+	CmdDrawIndirect                                  func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, drawCount uint32, stride uint32)
+	CmdDrawIndexedIndirect                           func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, drawCount uint32, stride uint32)
 	CmdDispatch                                      func(commandBuffer vk.CommandBuffer, groupCountX uint32, groupCountY uint32, groupCountZ uint32)
 	CmdDispatchIndirect                              func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize)
 	CmdCopyBuffer                                    func(commandBuffer vk.CommandBuffer, srcBuffer vk.Buffer, dstBuffer vk.Buffer, regionCount uint32, regions *vk.BufferCopy)
@@ -190,6 +207,8 @@ type Commands struct {
 	GetSemaphoreCounterValue                         func(device vk.Device, semaphore vk.Semaphore, value *uint64) vk.Result
 	WaitSemaphores                                   func(device vk.Device, waitInfo *vk.SemaphoreWaitInfo, timeout uint64) vk.Result
 	SignalSemaphore                                  func(device vk.Device, signalInfo *vk.SemaphoreSignalInfo) vk.Result
+	CmdDrawIndirectCount                             func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, countBuffer vk.Buffer, countBufferOffset vk.DeviceSize, maxDrawCount uint32, stride uint32)
+	CmdDrawIndexedIndirectCount                      func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, countBuffer vk.Buffer, countBufferOffset vk.DeviceSize, maxDrawCount uint32, stride uint32)
 	GetImageDrmFormatModifierPropertiesEXT           func(device vk.Device, image vk.Image, properties *vk.ImageDrmFormatModifierPropertiesEXT) vk.Result
 	GetBufferOpaqueCaptureAddress                    func(device vk.Device, info *vk.BufferDeviceAddressInfo) uint64
 	GetBufferDeviceAddress                           func(device vk.Device, info *vk.BufferDeviceAddressInfo) vk.DeviceAddress
@@ -197,7 +216,40 @@ type Commands struct {
 	GetPipelineExecutablePropertiesKHR               func(device vk.Device, pipelineInfo *vk.PipelineInfoKHR, executableCount *uint32, properties *vk.PipelineExecutablePropertiesKHR) vk.Result
 	GetPipelineExecutableStatisticsKHR               func(device vk.Device, executableInfo *vk.PipelineExecutableInfoKHR, statisticCount *uint32, statistics *vk.PipelineExecutableStatisticKHR) vk.Result
 	GetPipelineExecutableInternalRepresentationsKHR  func(device vk.Device, executableInfo *vk.PipelineExecutableInfoKHR, internalRepresentationCount *uint32, internalRepresentations *vk.PipelineExecutableInternalRepresentationKHR) vk.Result
+	CmdSetLineStipple                                func(commandBuffer vk.CommandBuffer, lineStippleFactor uint32, lineStipplePattern uint16)
 	GetPhysicalDeviceToolProperties                  func(physicalDevice vk.PhysicalDevice, toolCount *uint32, toolProperties *vk.PhysicalDeviceToolProperties) vk.Result
+	CmdSetCullMode                                   func(commandBuffer vk.CommandBuffer, cullMode vk.CullModeFlags)
+	CmdSetFrontFace                                  func(commandBuffer vk.CommandBuffer, frontFace vk.FrontFace)
+	CmdSetPrimitiveTopology                          func(commandBuffer vk.CommandBuffer, primitiveTopology vk.PrimitiveTopology)
+	CmdSetViewportWithCount                          func(commandBuffer vk.CommandBuffer, viewportCount uint32, viewports *vk.Viewport)
+	CmdSetScissorWithCount                           func(commandBuffer vk.CommandBuffer, scissorCount uint32, scissors *vk.Rect2D)
+	CmdBindIndexBuffer2                              func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, size vk.DeviceSize, indexType vk.IndexType)
+	CmdBindVertexBuffers2                            func(commandBuffer vk.CommandBuffer, firstBinding uint32, bindingCount uint32, buffers *vk.Buffer, offsets *vk.DeviceSize, sizes *vk.DeviceSize, strides *vk.DeviceSize)
+	CmdSetDepthTestEnable                            func(commandBuffer vk.CommandBuffer, depthTestEnable vk.Bool32)
+	CmdSetDepthWriteEnable                           func(commandBuffer vk.CommandBuffer, depthWriteEnable vk.Bool32)
+	CmdSetDepthCompareOp                             func(commandBuffer vk.CommandBuffer, depthCompareOp vk.CompareOp)
+	CmdSetDepthBoundsTestEnable                      func(commandBuffer vk.CommandBuffer, depthBoundsTestEnable vk.Bool32)
+	CmdSetStencilTestEnable                          func(commandBuffer vk.CommandBuffer, stencilTestEnable vk.Bool32)
+	CmdSetStencilOp                                  func(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, failOp vk.StencilOp, passOp vk.StencilOp, depthFailOp vk.StencilOp, compareOp vk.CompareOp)
+	CmdSetRasterizerDiscardEnable                    func(commandBuffer vk.CommandBuffer, rasterizerDiscardEnable vk.Bool32)
+	CmdSetDepthBiasEnable                            func(commandBuffer vk.CommandBuffer, depthBiasEnable vk.Bool32)
+	CmdSetLogicOpEXT                                 func(commandBuffer vk.CommandBuffer, logicOp vk.LogicOp)
+	CmdSetPrimitiveRestartEnable                     func(commandBuffer vk.CommandBuffer, primitiveRestartEnable vk.Bool32)
+	CmdSetDepthClampEnableEXT                        func(commandBuffer vk.CommandBuffer, depthClampEnable vk.Bool32)
+	CmdSetPolygonModeEXT                             func(commandBuffer vk.CommandBuffer, polygonMode vk.PolygonMode)
+	CmdSetRasterizationSamplesEXT                    func(commandBuffer vk.CommandBuffer, rasterizationSamples vk.SampleCountFlagBits)
+	CmdSetSampleMaskEXT                              func(commandBuffer vk.CommandBuffer, samples vk.SampleCountFlagBits, sampleMask *vk.SampleMask)
+	CmdSetAlphaToCoverageEnableEXT                   func(commandBuffer vk.CommandBuffer, alphaToCoverageEnable vk.Bool32)
+	CmdSetAlphaToOneEnableEXT                        func(commandBuffer vk.CommandBuffer, alphaToOneEnable vk.Bool32)
+	CmdSetLogicOpEnableEXT                           func(commandBuffer vk.CommandBuffer, logicOpEnable vk.Bool32)
+	CmdSetColorBlendEnableEXT                        func(commandBuffer vk.CommandBuffer, firstAttachment uint32, attachmentCount uint32, colorBlendEnables *vk.Bool32)
+	CmdSetColorBlendEquationEXT                      func(commandBuffer vk.CommandBuffer, firstAttachment uint32, attachmentCount uint32, colorBlendEquations *vk.ColorBlendEquationEXT)
+	CmdSetColorWriteMaskEXT                          func(commandBuffer vk.CommandBuffer, firstAttachment uint32, attachmentCount uint32, colorWriteMasks *vk.ColorComponentFlags)
+	CmdSetDepthClipEnableEXT                         func(commandBuffer vk.CommandBuffer, depthClipEnable vk.Bool32)
+	CmdSetProvokingVertexModeEXT                     func(commandBuffer vk.CommandBuffer, provokingVertexMode vk.ProvokingVertexModeEXT)
+	CmdSetLineRasterizationModeEXT                   func(commandBuffer vk.CommandBuffer, lineRasterizationMode vk.LineRasterizationModeEXT)
+	CmdSetLineStippleEnableEXT                       func(commandBuffer vk.CommandBuffer, stippledLineEnable vk.Bool32)
+	CmdSetDepthClipNegativeOneToOneEXT               func(commandBuffer vk.CommandBuffer, negativeOneToOne vk.Bool32)
 	CreatePrivateDataSlot                            func(device vk.Device, createInfo *vk.PrivateDataSlotCreateInfo, allocator *vk.AllocationCallbacks, privateDataSlot *vk.PrivateDataSlot) vk.Result
 	DestroyPrivateDataSlot                           func(device vk.Device, privateDataSlot vk.PrivateDataSlot, allocator *vk.AllocationCallbacks)
 	SetPrivateData                                   func(device vk.Device, objectType vk.ObjectType, objectHandle uint64, privateDataSlot vk.PrivateDataSlot, data uint64) vk.Result
@@ -208,6 +260,8 @@ type Commands struct {
 	CmdCopyBufferToImage2                            func(commandBuffer vk.CommandBuffer, copyBufferToImageInfo *vk.CopyBufferToImageInfo2)
 	CmdCopyImageToBuffer2                            func(commandBuffer vk.CommandBuffer, copyImageToBufferInfo *vk.CopyImageToBufferInfo2)
 	CmdResolveImage2                                 func(commandBuffer vk.CommandBuffer, resolveImageInfo *vk.ResolveImageInfo2)
+	CmdSetVertexInputEXT                             func(commandBuffer vk.CommandBuffer, vertexBindingDescriptionCount uint32, vertexBindingDescriptions *vk.VertexInputBindingDescription2EXT, vertexAttributeDescriptionCount uint32, vertexAttributeDescriptions *vk.VertexInputAttributeDescription2EXT)
+	CmdSetColorWriteEnableEXT                        func(commandBuffer vk.CommandBuffer, attachmentCount uint32, colorWriteEnables *vk.Bool32)
 	CmdSetEvent2                                     func(commandBuffer vk.CommandBuffer, event vk.Event, dependencyInfo *vk.DependencyInfo)
 	CmdResetEvent2                                   func(commandBuffer vk.CommandBuffer, event vk.Event, stageMask vk.PipelineStageFlags2)
 	CmdWaitEvents2                                   func(commandBuffer vk.CommandBuffer, eventCount uint32, events *vk.Event, dependencyInfos *vk.DependencyInfo)
@@ -221,6 +275,7 @@ type Commands struct {
 	TransitionImageLayout                            func(device vk.Device, transitionCount uint32, transitions *vk.HostImageLayoutTransitionInfo) vk.Result
 	SetDeviceMemoryPriorityEXT                       func(device vk.Device, memory vk.DeviceMemory, priority float32)
 	GetImageSubresourceLayout2                       func(device vk.Device, image vk.Image, subresource *vk.ImageSubresource2, layout *vk.SubresourceLayout2)
+	CmdSetDepthBias2EXT                              func(commandBuffer vk.CommandBuffer, depthBiasInfo *vk.DepthBiasInfoEXT)
 	GetDeviceImageSubresourceLayout                  func(device vk.Device, info *vk.DeviceImageSubresourceInfo, layout *vk.SubresourceLayout2)
 	MapMemory2                                       func(device vk.Device, memoryMapInfo *vk.MemoryMapInfo, data *unsafe.Pointer) vk.Result
 	UnmapMemory2                                     func(device vk.Device, memoryUnmapInfo *vk.MemoryUnmapInfo) vk.Result
@@ -232,7 +287,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [264]string{
+var names = [285]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -344,162 +399,183 @@ var names = [264]string{
 	109: "vkCmdBindVertexBuffers",
 	110: "vkCmdDraw",
 	111: "vkCmdDrawIndexed",
-	112: "vkCmdDrawIndirect",
-	113: "vkCmdDrawIndexedIndirect",
-	114: "vkCmdDispatch",
-	115: "vkCmdDispatchIndirect",
-	116: "vkCmdCopyBuffer",
-	117: "vkCmdCopyImage",
-	118: "vkCmdBlitImage",
-	119: "vkCmdCopyBufferToImage",
-	120: "vkCmdCopyImageToBuffer",
-	121: "vkCmdUpdateBuffer",
-	122: "vkCmdFillBuffer",
-	123: "vkCmdClearColorImage",
-	124: "vkCmdClearDepthStencilImage",
-	125: "vkCmdClearAttachments",
-	126: "vkCmdResolveImage",
-	127: "vkCmdSetEvent",
-	128: "vkCmdResetEvent",
-	129: "vkCmdWaitEvents",
-	130: "vkCmdPipelineBarrier",
-	131: "vkCmdBeginQuery",
-	132: "vkCmdEndQuery",
-	133: "vkCmdResetQueryPool",
-	134: "vkCmdWriteTimestamp",
-	135: "vkCmdCopyQueryPoolResults",
-	136: "vkCmdPushConstants",
-	137: "vkCmdBeginRenderPass",
-	138: "vkCmdNextSubpass",
-	139: "vkCmdEndRenderPass",
-	140: "vkCmdExecuteCommands",
-	141: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
-	142: "vkGetPhysicalDeviceFeatures2",
-	143: "vkGetPhysicalDeviceProperties2",
-	144: "vkGetPhysicalDeviceFormatProperties2",
-	145: "vkGetPhysicalDeviceImageFormatProperties2",
-	146: "vkGetPhysicalDeviceQueueFamilyProperties2",
-	147: "vkGetPhysicalDeviceMemoryProperties2",
-	148: "vkGetPhysicalDeviceSparseImageFormatProperties2",
-	149: "vkCmdPushDescriptorSet",
-	150: "vkTrimCommandPool",
-	151: "vkGetPhysicalDeviceExternalBufferProperties",
-	152: "vkGetMemoryFdKHR",
-	153: "vkGetMemoryFdPropertiesKHR",
-	154: "vkGetMemoryRemoteAddressNV",
-	155: "vkGetPhysicalDeviceExternalSemaphoreProperties",
-	156: "vkGetSemaphoreFdKHR",
-	157: "vkImportSemaphoreFdKHR",
-	158: "vkGetPhysicalDeviceExternalFenceProperties",
-	159: "vkGetFenceFdKHR",
-	160: "vkImportFenceFdKHR",
-	161: "vkEnumeratePhysicalDeviceGroups",
-	162: "vkGetDeviceGroupPeerMemoryFeatures",
-	163: "vkBindBufferMemory2",
-	164: "vkBindImageMemory2",
-	165: "vkCmdSetDeviceMask",
-	166: "vkCmdDispatchBase",
-	167: "vkCreateDescriptorUpdateTemplate",
-	168: "vkDestroyDescriptorUpdateTemplate",
-	169: "vkUpdateDescriptorSetWithTemplate",
-	170: "vkCmdPushDescriptorSetWithTemplate",
-	171: "vkGetBufferMemoryRequirements2",
-	172: "vkGetImageMemoryRequirements2",
-	173: "vkGetImageSparseMemoryRequirements2",
-	174: "vkGetDeviceBufferMemoryRequirements",
-	175: "vkGetDeviceImageMemoryRequirements",
-	176: "vkGetDeviceImageSparseMemoryRequirements",
-	177: "vkCreateSamplerYcbcrConversion",
-	178: "vkDestroySamplerYcbcrConversion",
-	179: "vkGetDeviceQueue2",
-	180: "vkGetDescriptorSetLayoutSupport",
-	181: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
-	182: "vkGetCalibratedTimestampsKHR",
-	183: "vkSetDebugUtilsObjectNameEXT",
-	184: "vkSetDebugUtilsObjectTagEXT",
-	185: "vkQueueBeginDebugUtilsLabelEXT",
-	186: "vkQueueEndDebugUtilsLabelEXT",
-	187: "vkQueueInsertDebugUtilsLabelEXT",
-	188: "vkCmdBeginDebugUtilsLabelEXT",
-	189: "vkCmdEndDebugUtilsLabelEXT",
-	190: "vkCmdInsertDebugUtilsLabelEXT",
-	191: "vkCreateDebugUtilsMessengerEXT",
-	192: "vkDestroyDebugUtilsMessengerEXT",
-	193: "vkSubmitDebugUtilsMessageEXT",
-	194: "vkGetMemoryHostPointerPropertiesEXT",
-	195: "vkCmdWriteBufferMarkerAMD",
-	196: "vkCreateRenderPass2",
-	197: "vkCmdBeginRenderPass2",
-	198: "vkCmdNextSubpass2",
-	199: "vkCmdEndRenderPass2",
-	200: "vkGetSemaphoreCounterValue",
-	201: "vkWaitSemaphores",
-	202: "vkSignalSemaphore",
-	203: "vkCmdDrawIndirectCount",
-	204: "vkCmdDrawIndexedIndirectCount",
-	205: "vkGetImageDrmFormatModifierPropertiesEXT",
-	206: "vkGetBufferOpaqueCaptureAddress",
-	207: "vkGetBufferDeviceAddress",
-	208: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	209: "vkGetPipelineExecutablePropertiesKHR",
-	210: "vkGetPipelineExecutableStatisticsKHR",
-	211: "vkGetPipelineExecutableInternalRepresentationsKHR",
-	212: "vkCmdSetLineStipple",
-	213: "vkGetPhysicalDeviceToolProperties",
-	214: "vkCmdSetCullMode",
-	215: "vkCmdSetFrontFace",
-	216: "vkCmdSetPrimitiveTopology",
-	217: "vkCmdSetViewportWithCount",
-	218: "vkCmdSetScissorWithCount",
-	219: "vkCmdBindIndexBuffer2",
-	220: "vkCmdBindVertexBuffers2",
-	221: "vkCmdSetDepthTestEnable",
-	222: "vkCmdSetDepthWriteEnable",
-	223: "vkCmdSetDepthCompareOp",
-	224: "vkCmdSetDepthBoundsTestEnable",
-	225: "vkCmdSetStencilTestEnable",
-	226: "vkCmdSetStencilOp",
-	227: "vkCmdSetRasterizerDiscardEnable",
-	228: "vkCmdSetDepthBiasEnable",
-	229: "vkCmdSetPrimitiveRestartEnable",
-	230: "vkCreatePrivateDataSlot",
-	231: "vkDestroyPrivateDataSlot",
-	232: "vkSetPrivateData",
-	233: "vkGetPrivateData",
-	234: "vkCmdCopyBuffer2",
-	235: "vkCmdCopyImage2",
-	236: "vkCmdBlitImage2",
-	237: "vkCmdCopyBufferToImage2",
-	238: "vkCmdCopyImageToBuffer2",
-	239: "vkCmdResolveImage2",
-	240: "vkCmdSetEvent2",
-	241: "vkCmdResetEvent2",
-	242: "vkCmdWaitEvents2",
-	243: "vkCmdPipelineBarrier2",
-	244: "vkQueueSubmit2",
-	245: "vkCmdWriteTimestamp2",
-	246: "vkCmdWriteBufferMarker2AMD",
-	247: "vkCopyMemoryToImage",
-	248: "vkCopyImageToMemory",
-	249: "vkCopyImageToImage",
-	250: "vkTransitionImageLayout",
-	251: "vkSetDeviceMemoryPriorityEXT",
-	252: "vkCmdBeginRendering",
-	253: "vkCmdEndRendering",
-	254: "vkGetImageSubresourceLayout2",
-	255: "vkGetDeviceImageSubresourceLayout",
-	256: "vkMapMemory2",
-	257: "vkUnmapMemory2",
-	258: "vkCmdBindDescriptorSets2",
-	259: "vkCmdPushConstants2",
-	260: "vkCmdPushDescriptorSet2",
-	261: "vkCmdPushDescriptorSetWithTemplate2",
-	262: "vkCmdSetRenderingAttachmentLocations",
-	263: "vkCmdSetRenderingInputAttachmentIndices",
+	112: "vkCmdDrawMultiEXT",
+	113: "vkCmdDrawMultiIndexedEXT",
+	114: "vkCmdDrawIndirect",
+	115: "vkCmdDrawIndexedIndirect",
+	116: "vkCmdDispatch",
+	117: "vkCmdDispatchIndirect",
+	118: "vkCmdCopyBuffer",
+	119: "vkCmdCopyImage",
+	120: "vkCmdBlitImage",
+	121: "vkCmdCopyBufferToImage",
+	122: "vkCmdCopyImageToBuffer",
+	123: "vkCmdUpdateBuffer",
+	124: "vkCmdFillBuffer",
+	125: "vkCmdClearColorImage",
+	126: "vkCmdClearDepthStencilImage",
+	127: "vkCmdClearAttachments",
+	128: "vkCmdResolveImage",
+	129: "vkCmdSetEvent",
+	130: "vkCmdResetEvent",
+	131: "vkCmdWaitEvents",
+	132: "vkCmdPipelineBarrier",
+	133: "vkCmdBeginQuery",
+	134: "vkCmdEndQuery",
+	135: "vkCmdResetQueryPool",
+	136: "vkCmdWriteTimestamp",
+	137: "vkCmdCopyQueryPoolResults",
+	138: "vkCmdPushConstants",
+	139: "vkCmdBeginRenderPass",
+	140: "vkCmdNextSubpass",
+	141: "vkCmdEndRenderPass",
+	142: "vkCmdExecuteCommands",
+	143: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
+	144: "vkGetPhysicalDeviceFeatures2",
+	145: "vkGetPhysicalDeviceProperties2",
+	146: "vkGetPhysicalDeviceFormatProperties2",
+	147: "vkGetPhysicalDeviceImageFormatProperties2",
+	148: "vkGetPhysicalDeviceQueueFamilyProperties2",
+	149: "vkGetPhysicalDeviceMemoryProperties2",
+	150: "vkGetPhysicalDeviceSparseImageFormatProperties2",
+	151: "vkCmdPushDescriptorSet",
+	152: "vkTrimCommandPool",
+	153: "vkGetPhysicalDeviceExternalBufferProperties",
+	154: "vkGetMemoryFdKHR",
+	155: "vkGetMemoryFdPropertiesKHR",
+	156: "vkGetMemoryRemoteAddressNV",
+	157: "vkGetPhysicalDeviceExternalSemaphoreProperties",
+	158: "vkGetSemaphoreFdKHR",
+	159: "vkImportSemaphoreFdKHR",
+	160: "vkGetPhysicalDeviceExternalFenceProperties",
+	161: "vkGetFenceFdKHR",
+	162: "vkImportFenceFdKHR",
+	163: "vkEnumeratePhysicalDeviceGroups",
+	164: "vkGetDeviceGroupPeerMemoryFeatures",
+	165: "vkBindBufferMemory2",
+	166: "vkBindImageMemory2",
+	167: "vkCmdSetDeviceMask",
+	168: "vkCmdDispatchBase",
+	169: "vkCreateDescriptorUpdateTemplate",
+	170: "vkDestroyDescriptorUpdateTemplate",
+	171: "vkUpdateDescriptorSetWithTemplate",
+	172: "vkCmdPushDescriptorSetWithTemplate",
+	173: "vkGetBufferMemoryRequirements2",
+	174: "vkGetImageMemoryRequirements2",
+	175: "vkGetImageSparseMemoryRequirements2",
+	176: "vkGetDeviceBufferMemoryRequirements",
+	177: "vkGetDeviceImageMemoryRequirements",
+	178: "vkGetDeviceImageSparseMemoryRequirements",
+	179: "vkCreateSamplerYcbcrConversion",
+	180: "vkDestroySamplerYcbcrConversion",
+	181: "vkGetDeviceQueue2",
+	182: "vkGetDescriptorSetLayoutSupport",
+	183: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
+	184: "vkGetCalibratedTimestampsKHR",
+	185: "vkSetDebugUtilsObjectNameEXT",
+	186: "vkSetDebugUtilsObjectTagEXT",
+	187: "vkQueueBeginDebugUtilsLabelEXT",
+	188: "vkQueueEndDebugUtilsLabelEXT",
+	189: "vkQueueInsertDebugUtilsLabelEXT",
+	190: "vkCmdBeginDebugUtilsLabelEXT",
+	191: "vkCmdEndDebugUtilsLabelEXT",
+	192: "vkCmdInsertDebugUtilsLabelEXT",
+	193: "vkCreateDebugUtilsMessengerEXT",
+	194: "vkDestroyDebugUtilsMessengerEXT",
+	195: "vkSubmitDebugUtilsMessageEXT",
+	196: "vkGetMemoryHostPointerPropertiesEXT",
+	197: "vkCmdWriteBufferMarkerAMD",
+	198: "vkCreateRenderPass2",
+	199: "vkCmdBeginRenderPass2",
+	200: "vkCmdNextSubpass2",
+	201: "vkCmdEndRenderPass2",
+	202: "vkGetSemaphoreCounterValue",
+	203: "vkWaitSemaphores",
+	204: "vkSignalSemaphore",
+	205: "vkCmdDrawIndirectCount",
+	206: "vkCmdDrawIndexedIndirectCount",
+	207: "vkGetImageDrmFormatModifierPropertiesEXT",
+	208: "vkGetBufferOpaqueCaptureAddress",
+	209: "vkGetBufferDeviceAddress",
+	210: "vkGetDeviceMemoryOpaqueCaptureAddress",
+	211: "vkGetPipelineExecutablePropertiesKHR",
+	212: "vkGetPipelineExecutableStatisticsKHR",
+	213: "vkGetPipelineExecutableInternalRepresentationsKHR",
+	214: "vkCmdSetLineStipple",
+	215: "vkGetPhysicalDeviceToolProperties",
+	216: "vkCmdSetCullMode",
+	217: "vkCmdSetFrontFace",
+	218: "vkCmdSetPrimitiveTopology",
+	219: "vkCmdSetViewportWithCount",
+	220: "vkCmdSetScissorWithCount",
+	221: "vkCmdBindIndexBuffer2",
+	222: "vkCmdBindVertexBuffers2",
+	223: "vkCmdSetDepthTestEnable",
+	224: "vkCmdSetDepthWriteEnable",
+	225: "vkCmdSetDepthCompareOp",
+	226: "vkCmdSetDepthBoundsTestEnable",
+	227: "vkCmdSetStencilTestEnable",
+	228: "vkCmdSetStencilOp",
+	229: "vkCmdSetRasterizerDiscardEnable",
+	230: "vkCmdSetDepthBiasEnable",
+	231: "vkCmdSetLogicOpEXT",
+	232: "vkCmdSetPrimitiveRestartEnable",
+	233: "vkCmdSetDepthClampEnableEXT",
+	234: "vkCmdSetPolygonModeEXT",
+	235: "vkCmdSetRasterizationSamplesEXT",
+	236: "vkCmdSetSampleMaskEXT",
+	237: "vkCmdSetAlphaToCoverageEnableEXT",
+	238: "vkCmdSetAlphaToOneEnableEXT",
+	239: "vkCmdSetLogicOpEnableEXT",
+	240: "vkCmdSetColorBlendEnableEXT",
+	241: "vkCmdSetColorBlendEquationEXT",
+	242: "vkCmdSetColorWriteMaskEXT",
+	243: "vkCmdSetDepthClipEnableEXT",
+	244: "vkCmdSetProvokingVertexModeEXT",
+	245: "vkCmdSetLineRasterizationModeEXT",
+	246: "vkCmdSetLineStippleEnableEXT",
+	247: "vkCmdSetDepthClipNegativeOneToOneEXT",
+	248: "vkCreatePrivateDataSlot",
+	249: "vkDestroyPrivateDataSlot",
+	250: "vkSetPrivateData",
+	251: "vkGetPrivateData",
+	252: "vkCmdCopyBuffer2",
+	253: "vkCmdCopyImage2",
+	254: "vkCmdBlitImage2",
+	255: "vkCmdCopyBufferToImage2",
+	256: "vkCmdCopyImageToBuffer2",
+	257: "vkCmdResolveImage2",
+	258: "vkCmdSetVertexInputEXT",
+	259: "vkCmdSetColorWriteEnableEXT",
+	260: "vkCmdSetEvent2",
+	261: "vkCmdResetEvent2",
+	262: "vkCmdWaitEvents2",
+	263: "vkCmdPipelineBarrier2",
+	264: "vkQueueSubmit2",
+	265: "vkCmdWriteTimestamp2",
+	266: "vkCmdWriteBufferMarker2AMD",
+	267: "vkCopyMemoryToImage",
+	268: "vkCopyImageToMemory",
+	269: "vkCopyImageToImage",
+	270: "vkTransitionImageLayout",
+	271: "vkSetDeviceMemoryPriorityEXT",
+	272: "vkCmdBeginRendering",
+	273: "vkCmdEndRendering",
+	274: "vkGetImageSubresourceLayout2",
+	275: "vkCmdSetDepthBias2EXT",
+	276: "vkGetDeviceImageSubresourceLayout",
+	277: "vkMapMemory2",
+	278: "vkUnmapMemory2",
+	279: "vkCmdBindDescriptorSets2",
+	280: "vkCmdPushConstants2",
+	281: "vkCmdPushDescriptorSet2",
+	282: "vkCmdPushDescriptorSetWithTemplate2",
+	283: "vkCmdSetRenderingAttachmentLocations",
+	284: "vkCmdSetRenderingInputAttachmentIndices",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [264]uint8{
+var resultKinds = [285]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -557,47 +633,47 @@ var resultKinds = [264]uint8{
 	94:  kindResult, // vkBeginCommandBuffer
 	95:  kindResult, // vkEndCommandBuffer
 	96:  kindResult, // vkResetCommandBuffer
-	141: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	145: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
-	152: kindResult, // vkGetMemoryFdKHR
-	153: kindResult, // vkGetMemoryFdPropertiesKHR
-	154: kindResult, // vkGetMemoryRemoteAddressNV
-	156: kindResult, // vkGetSemaphoreFdKHR
-	157: kindResult, // vkImportSemaphoreFdKHR
-	159: kindResult, // vkGetFenceFdKHR
-	160: kindResult, // vkImportFenceFdKHR
-	161: kindResult, // vkEnumeratePhysicalDeviceGroups
-	163: kindResult, // vkBindBufferMemory2
-	164: kindResult, // vkBindImageMemory2
-	167: kindResult, // vkCreateDescriptorUpdateTemplate
-	177: kindResult, // vkCreateSamplerYcbcrConversion
-	181: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	182: kindResult, // vkGetCalibratedTimestampsKHR
-	183: kindResult, // vkSetDebugUtilsObjectNameEXT
-	184: kindResult, // vkSetDebugUtilsObjectTagEXT
-	191: kindResult, // vkCreateDebugUtilsMessengerEXT
-	194: kindResult, // vkGetMemoryHostPointerPropertiesEXT
-	196: kindResult, // vkCreateRenderPass2
-	200: kindResult, // vkGetSemaphoreCounterValue
-	201: kindResult, // vkWaitSemaphores
-	202: kindResult, // vkSignalSemaphore
-	205: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
-	206: kindWord,   // vkGetBufferOpaqueCaptureAddress
-	207: kindWord,   // vkGetBufferDeviceAddress
-	208: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	209: kindResult, // vkGetPipelineExecutablePropertiesKHR
-	210: kindResult, // vkGetPipelineExecutableStatisticsKHR
-	211: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
-	213: kindResult, // vkGetPhysicalDeviceToolProperties
-	230: kindResult, // vkCreatePrivateDataSlot
-	232: kindResult, // vkSetPrivateData
-	244: kindResult, // vkQueueSubmit2
-	247: kindResult, // vkCopyMemoryToImage
-	248: kindResult, // vkCopyImageToMemory
-	249: kindResult, // vkCopyImageToImage
-	250: kindResult, // vkTransitionImageLayout
-	256: kindResult, // vkMapMemory2
-	257: kindResult, // vkUnmapMemory2
+	143: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	147: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
+	154: kindResult, // vkGetMemoryFdKHR
+	155: kindResult, // vkGetMemoryFdPropertiesKHR
+	156: kindResult, // vkGetMemoryRemoteAddressNV
+	158: kindResult, // vkGetSemaphoreFdKHR
+	159: kindResult, // vkImportSemaphoreFdKHR
+	161: kindResult, // vkGetFenceFdKHR
+	162: kindResult, // vkImportFenceFdKHR
+	163: kindResult, // vkEnumeratePhysicalDeviceGroups
+	165: kindResult, // vkBindBufferMemory2
+	166: kindResult, // vkBindImageMemory2
+	169: kindResult, // vkCreateDescriptorUpdateTemplate
+	179: kindResult, // vkCreateSamplerYcbcrConversion
+	183: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	184: kindResult, // vkGetCalibratedTimestampsKHR
+	185: kindResult, // vkSetDebugUtilsObjectNameEXT
+	186: kindResult, // vkSetDebugUtilsObjectTagEXT
+	193: kindResult, // vkCreateDebugUtilsMessengerEXT
+	196: kindResult, // vkGetMemoryHostPointerPropertiesEXT
+	198: kindResult, // vkCreateRenderPass2
+	202: kindResult, // vkGetSemaphoreCounterValue
+	203: kindResult, // vkWaitSemaphores
+	204: kindResult, // vkSignalSemaphore
+	207: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
+	208: kindWord,   // vkGetBufferOpaqueCaptureAddress
+	209: kindWord,   // vkGetBufferDeviceAddress
+	210: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
+	211: kindResult, // vkGetPipelineExecutablePropertiesKHR
+	212: kindResult, // vkGetPipelineExecutableStatisticsKHR
+	213: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
+	215: kindResult, // vkGetPhysicalDeviceToolProperties
+	248: kindResult, // vkCreatePrivateDataSlot
+	250: kindResult, // vkSetPrivateData
+	264: kindResult, // vkQueueSubmit2
+	267: kindResult, // vkCopyMemoryToImage
+	268: kindResult, // vkCopyImageToMemory
+	269: kindResult, // vkCopyImageToImage
+	270: kindResult, // vkTransitionImageLayout
+	277: kindResult, // vkMapMemory2
+	278: kindResult, // vkUnmapMemory2
 }
 
 // indices has the index of each command of vk.Commands, 0 for those without a stub.
@@ -607,168 +683,189 @@ var indices = [842]uint16{
 	10:  23,  // vkAllocateMemory
 	12:  94,  // vkBeginCommandBuffer
 	14:  31,  // vkBindBufferMemory
-	15:  163, // vkBindBufferMemory2
-	16:  163, // vkBindBufferMemory2KHR
+	15:  165, // vkBindBufferMemory2
+	16:  165, // vkBindBufferMemory2KHR
 	18:  33,  // vkBindImageMemory
-	19:  164, // vkBindImageMemory2
-	20:  164, // vkBindImageMemory2KHR
-	30:  188, // vkCmdBeginDebugUtilsLabelEXT
-	34:  131, // vkCmdBeginQuery
-	36:  137, // vkCmdBeginRenderPass
-	37:  197, // vkCmdBeginRenderPass2
-	38:  197, // vkCmdBeginRenderPass2KHR
-	39:  252, // vkCmdBeginRendering
-	40:  252, // vkCmdBeginRenderingKHR
+	19:  166, // vkBindImageMemory2
+	20:  166, // vkBindImageMemory2KHR
+	30:  190, // vkCmdBeginDebugUtilsLabelEXT
+	34:  133, // vkCmdBeginQuery
+	36:  139, // vkCmdBeginRenderPass
+	37:  199, // vkCmdBeginRenderPass2
+	38:  199, // vkCmdBeginRenderPass2KHR
+	39:  272, // vkCmdBeginRendering
+	40:  272, // vkCmdBeginRenderingKHR
 	48:  107, // vkCmdBindDescriptorSets
-	49:  258, // vkCmdBindDescriptorSets2
-	50:  258, // vkCmdBindDescriptorSets2KHR
+	49:  279, // vkCmdBindDescriptorSets2
+	50:  279, // vkCmdBindDescriptorSets2KHR
 	51:  108, // vkCmdBindIndexBuffer
-	52:  219, // vkCmdBindIndexBuffer2
-	53:  219, // vkCmdBindIndexBuffer2KHR
+	52:  221, // vkCmdBindIndexBuffer2
+	53:  221, // vkCmdBindIndexBuffer2KHR
 	56:  97,  // vkCmdBindPipeline
 	65:  109, // vkCmdBindVertexBuffers
-	66:  220, // vkCmdBindVertexBuffers2
-	67:  220, // vkCmdBindVertexBuffers2EXT
-	69:  118, // vkCmdBlitImage
-	70:  236, // vkCmdBlitImage2
-	71:  236, // vkCmdBlitImage2KHR
-	78:  125, // vkCmdClearAttachments
-	79:  123, // vkCmdClearColorImage
-	80:  124, // vkCmdClearDepthStencilImage
-	86:  116, // vkCmdCopyBuffer
-	87:  234, // vkCmdCopyBuffer2
-	88:  234, // vkCmdCopyBuffer2KHR
-	89:  119, // vkCmdCopyBufferToImage
-	90:  237, // vkCmdCopyBufferToImage2
-	91:  237, // vkCmdCopyBufferToImage2KHR
-	93:  117, // vkCmdCopyImage
-	94:  235, // vkCmdCopyImage2
-	95:  235, // vkCmdCopyImage2KHR
-	96:  120, // vkCmdCopyImageToBuffer
-	97:  238, // vkCmdCopyImageToBuffer2
-	98:  238, // vkCmdCopyImageToBuffer2KHR
-	110: 135, // vkCmdCopyQueryPoolResults
-	123: 114, // vkCmdDispatch
-	124: 166, // vkCmdDispatchBase
-	125: 166, // vkCmdDispatchBaseKHR
-	130: 115, // vkCmdDispatchIndirect
+	66:  222, // vkCmdBindVertexBuffers2
+	67:  222, // vkCmdBindVertexBuffers2EXT
+	69:  120, // vkCmdBlitImage
+	70:  254, // vkCmdBlitImage2
+	71:  254, // vkCmdBlitImage2KHR
+	78:  127, // vkCmdClearAttachments
+	79:  125, // vkCmdClearColorImage
+	80:  126, // vkCmdClearDepthStencilImage
+	86:  118, // vkCmdCopyBuffer
+	87:  252, // vkCmdCopyBuffer2
+	88:  252, // vkCmdCopyBuffer2KHR
+	89:  121, // vkCmdCopyBufferToImage
+	90:  255, // vkCmdCopyBufferToImage2
+	91:  255, // vkCmdCopyBufferToImage2KHR
+	93:  119, // vkCmdCopyImage
+	94:  253, // vkCmdCopyImage2
+	95:  253, // vkCmdCopyImage2KHR
+	96:  122, // vkCmdCopyImageToBuffer
+	97:  256, // vkCmdCopyImageToBuffer2
+	98:  256, // vkCmdCopyImageToBuffer2KHR
+	110: 137, // vkCmdCopyQueryPoolResults
+	123: 116, // vkCmdDispatch
+	124: 168, // vkCmdDispatchBase
+	125: 168, // vkCmdDispatchBaseKHR
+	130: 117, // vkCmdDispatchIndirect
 	133: 110, // vkCmdDraw
 	136: 111, // vkCmdDrawIndexed
-	137: 113, // vkCmdDrawIndexedIndirect
-	139: 204, // vkCmdDrawIndexedIndirectCount
-	141: 204, // vkCmdDrawIndexedIndirectCountAMD
-	142: 204, // vkCmdDrawIndexedIndirectCountKHR
-	143: 112, // vkCmdDrawIndirect
-	147: 203, // vkCmdDrawIndirectCount
-	149: 203, // vkCmdDrawIndirectCountAMD
-	150: 203, // vkCmdDrawIndirectCountKHR
-	163: 189, // vkCmdEndDebugUtilsLabelEXT
-	167: 132, // vkCmdEndQuery
-	169: 139, // vkCmdEndRenderPass
-	170: 199, // vkCmdEndRenderPass2
-	171: 199, // vkCmdEndRenderPass2KHR
-	172: 253, // vkCmdEndRendering
-	175: 253, // vkCmdEndRenderingKHR
-	180: 140, // vkCmdExecuteCommands
-	183: 122, // vkCmdFillBuffer
-	186: 190, // vkCmdInsertDebugUtilsLabelEXT
-	187: 138, // vkCmdNextSubpass
-	188: 198, // vkCmdNextSubpass2
-	189: 198, // vkCmdNextSubpass2KHR
-	191: 130, // vkCmdPipelineBarrier
-	192: 243, // vkCmdPipelineBarrier2
-	193: 243, // vkCmdPipelineBarrier2KHR
-	196: 136, // vkCmdPushConstants
-	197: 259, // vkCmdPushConstants2
-	198: 259, // vkCmdPushConstants2KHR
-	200: 149, // vkCmdPushDescriptorSet
-	201: 260, // vkCmdPushDescriptorSet2
-	202: 260, // vkCmdPushDescriptorSet2KHR
-	203: 149, // vkCmdPushDescriptorSetKHR
-	204: 170, // vkCmdPushDescriptorSetWithTemplate
-	205: 261, // vkCmdPushDescriptorSetWithTemplate2
-	206: 261, // vkCmdPushDescriptorSetWithTemplate2KHR
-	207: 170, // vkCmdPushDescriptorSetWithTemplateKHR
-	208: 128, // vkCmdResetEvent
-	209: 241, // vkCmdResetEvent2
-	210: 241, // vkCmdResetEvent2KHR
-	211: 133, // vkCmdResetQueryPool
-	212: 126, // vkCmdResolveImage
-	213: 239, // vkCmdResolveImage2
-	214: 239, // vkCmdResolveImage2KHR
+	137: 115, // vkCmdDrawIndexedIndirect
+	139: 206, // vkCmdDrawIndexedIndirectCount
+	141: 206, // vkCmdDrawIndexedIndirectCountAMD
+	142: 206, // vkCmdDrawIndexedIndirectCountKHR
+	143: 114, // vkCmdDrawIndirect
+	147: 205, // vkCmdDrawIndirectCount
+	149: 205, // vkCmdDrawIndirectCountAMD
+	150: 205, // vkCmdDrawIndirectCountKHR
+	159: 112, // vkCmdDrawMultiEXT
+	160: 113, // vkCmdDrawMultiIndexedEXT
+	163: 191, // vkCmdEndDebugUtilsLabelEXT
+	167: 134, // vkCmdEndQuery
+	169: 141, // vkCmdEndRenderPass
+	170: 201, // vkCmdEndRenderPass2
+	171: 201, // vkCmdEndRenderPass2KHR
+	172: 273, // vkCmdEndRendering
+	175: 273, // vkCmdEndRenderingKHR
+	180: 142, // vkCmdExecuteCommands
+	183: 124, // vkCmdFillBuffer
+	186: 192, // vkCmdInsertDebugUtilsLabelEXT
+	187: 140, // vkCmdNextSubpass
+	188: 200, // vkCmdNextSubpass2
+	189: 200, // vkCmdNextSubpass2KHR
+	191: 132, // vkCmdPipelineBarrier
+	192: 263, // vkCmdPipelineBarrier2
+	193: 263, // vkCmdPipelineBarrier2KHR
+	196: 138, // vkCmdPushConstants
+	197: 280, // vkCmdPushConstants2
+	198: 280, // vkCmdPushConstants2KHR
+	200: 151, // vkCmdPushDescriptorSet
+	201: 281, // vkCmdPushDescriptorSet2
+	202: 281, // vkCmdPushDescriptorSet2KHR
+	203: 151, // vkCmdPushDescriptorSetKHR
+	204: 172, // vkCmdPushDescriptorSetWithTemplate
+	205: 282, // vkCmdPushDescriptorSetWithTemplate2
+	206: 282, // vkCmdPushDescriptorSetWithTemplate2KHR
+	207: 172, // vkCmdPushDescriptorSetWithTemplateKHR
+	208: 130, // vkCmdResetEvent
+	209: 261, // vkCmdResetEvent2
+	210: 261, // vkCmdResetEvent2KHR
+	211: 135, // vkCmdResetQueryPool
+	212: 128, // vkCmdResolveImage
+	213: 257, // vkCmdResolveImage2
+	214: 257, // vkCmdResolveImage2KHR
+	215: 237, // vkCmdSetAlphaToCoverageEnableEXT
+	216: 238, // vkCmdSetAlphaToOneEnableEXT
 	218: 102, // vkCmdSetBlendConstants
-	234: 214, // vkCmdSetCullMode
-	235: 214, // vkCmdSetCullModeEXT
+	222: 240, // vkCmdSetColorBlendEnableEXT
+	223: 241, // vkCmdSetColorBlendEquationEXT
+	224: 259, // vkCmdSetColorWriteEnableEXT
+	225: 242, // vkCmdSetColorWriteMaskEXT
+	234: 216, // vkCmdSetCullMode
+	235: 216, // vkCmdSetCullModeEXT
 	236: 101, // vkCmdSetDepthBias
-	238: 228, // vkCmdSetDepthBiasEnable
-	239: 228, // vkCmdSetDepthBiasEnableEXT
+	237: 275, // vkCmdSetDepthBias2EXT
+	238: 230, // vkCmdSetDepthBiasEnable
+	239: 230, // vkCmdSetDepthBiasEnableEXT
 	240: 103, // vkCmdSetDepthBounds
-	241: 224, // vkCmdSetDepthBoundsTestEnable
-	242: 224, // vkCmdSetDepthBoundsTestEnableEXT
-	247: 223, // vkCmdSetDepthCompareOp
-	248: 223, // vkCmdSetDepthCompareOpEXT
-	249: 221, // vkCmdSetDepthTestEnable
-	250: 221, // vkCmdSetDepthTestEnableEXT
-	251: 222, // vkCmdSetDepthWriteEnable
-	252: 222, // vkCmdSetDepthWriteEnableEXT
-	255: 165, // vkCmdSetDeviceMask
-	256: 165, // vkCmdSetDeviceMaskKHR
-	261: 127, // vkCmdSetEvent
-	262: 240, // vkCmdSetEvent2
-	263: 240, // vkCmdSetEvent2KHR
-	269: 215, // vkCmdSetFrontFace
-	270: 215, // vkCmdSetFrontFaceEXT
-	272: 212, // vkCmdSetLineStipple
-	273: 212, // vkCmdSetLineStippleEXT
-	275: 212, // vkCmdSetLineStippleKHR
+	241: 226, // vkCmdSetDepthBoundsTestEnable
+	242: 226, // vkCmdSetDepthBoundsTestEnableEXT
+	243: 233, // vkCmdSetDepthClampEnableEXT
+	245: 243, // vkCmdSetDepthClipEnableEXT
+	246: 247, // vkCmdSetDepthClipNegativeOneToOneEXT
+	247: 225, // vkCmdSetDepthCompareOp
+	248: 225, // vkCmdSetDepthCompareOpEXT
+	249: 223, // vkCmdSetDepthTestEnable
+	250: 223, // vkCmdSetDepthTestEnableEXT
+	251: 224, // vkCmdSetDepthWriteEnable
+	252: 224, // vkCmdSetDepthWriteEnableEXT
+	255: 167, // vkCmdSetDeviceMask
+	256: 167, // vkCmdSetDeviceMaskKHR
+	261: 129, // vkCmdSetEvent
+	262: 260, // vkCmdSetEvent2
+	263: 260, // vkCmdSetEvent2KHR
+	269: 217, // vkCmdSetFrontFace
+	270: 217, // vkCmdSetFrontFaceEXT
+	271: 245, // vkCmdSetLineRasterizationModeEXT
+	272: 214, // vkCmdSetLineStipple
+	273: 214, // vkCmdSetLineStippleEXT
+	274: 246, // vkCmdSetLineStippleEnableEXT
+	275: 214, // vkCmdSetLineStippleKHR
 	276: 100, // vkCmdSetLineWidth
-	284: 229, // vkCmdSetPrimitiveRestartEnable
-	285: 229, // vkCmdSetPrimitiveRestartEnableEXT
-	287: 216, // vkCmdSetPrimitiveTopology
-	288: 216, // vkCmdSetPrimitiveTopologyEXT
-	292: 227, // vkCmdSetRasterizerDiscardEnable
-	293: 227, // vkCmdSetRasterizerDiscardEnableEXT
-	295: 262, // vkCmdSetRenderingAttachmentLocations
-	296: 262, // vkCmdSetRenderingAttachmentLocationsKHR
-	297: 263, // vkCmdSetRenderingInputAttachmentIndices
-	298: 263, // vkCmdSetRenderingInputAttachmentIndicesKHR
+	277: 231, // vkCmdSetLogicOpEXT
+	278: 239, // vkCmdSetLogicOpEnableEXT
+	283: 234, // vkCmdSetPolygonModeEXT
+	284: 232, // vkCmdSetPrimitiveRestartEnable
+	285: 232, // vkCmdSetPrimitiveRestartEnableEXT
+	287: 218, // vkCmdSetPrimitiveTopology
+	288: 218, // vkCmdSetPrimitiveTopologyEXT
+	289: 244, // vkCmdSetProvokingVertexModeEXT
+	290: 235, // vkCmdSetRasterizationSamplesEXT
+	292: 229, // vkCmdSetRasterizerDiscardEnable
+	293: 229, // vkCmdSetRasterizerDiscardEnableEXT
+	295: 283, // vkCmdSetRenderingAttachmentLocations
+	296: 283, // vkCmdSetRenderingAttachmentLocationsKHR
+	297: 284, // vkCmdSetRenderingInputAttachmentIndices
+	298: 284, // vkCmdSetRenderingInputAttachmentIndicesKHR
+	302: 236, // vkCmdSetSampleMaskEXT
 	303: 99,  // vkCmdSetScissor
-	304: 218, // vkCmdSetScissorWithCount
-	305: 218, // vkCmdSetScissorWithCountEXT
+	304: 220, // vkCmdSetScissorWithCount
+	305: 220, // vkCmdSetScissorWithCountEXT
 	307: 104, // vkCmdSetStencilCompareMask
-	308: 226, // vkCmdSetStencilOp
-	309: 226, // vkCmdSetStencilOpEXT
+	308: 228, // vkCmdSetStencilOp
+	309: 228, // vkCmdSetStencilOpEXT
 	310: 106, // vkCmdSetStencilReference
-	311: 225, // vkCmdSetStencilTestEnable
-	312: 225, // vkCmdSetStencilTestEnableEXT
+	311: 227, // vkCmdSetStencilTestEnable
+	312: 227, // vkCmdSetStencilTestEnableEXT
 	313: 105, // vkCmdSetStencilWriteMask
+	315: 258, // vkCmdSetVertexInputEXT
 	316: 98,  // vkCmdSetViewport
-	321: 217, // vkCmdSetViewportWithCount
-	322: 217, // vkCmdSetViewportWithCountEXT
-	328: 121, // vkCmdUpdateBuffer
-	331: 129, // vkCmdWaitEvents
-	332: 242, // vkCmdWaitEvents2
-	333: 242, // vkCmdWaitEvents2KHR
-	336: 246, // vkCmdWriteBufferMarker2AMD
-	337: 195, // vkCmdWriteBufferMarkerAMD
-	340: 134, // vkCmdWriteTimestamp
-	341: 245, // vkCmdWriteTimestamp2
-	342: 245, // vkCmdWriteTimestamp2KHR
-	347: 249, // vkCopyImageToImage
-	348: 249, // vkCopyImageToImageEXT
-	349: 248, // vkCopyImageToMemory
-	350: 248, // vkCopyImageToMemoryEXT
-	352: 247, // vkCopyMemoryToImage
-	353: 247, // vkCopyMemoryToImageEXT
+	321: 219, // vkCmdSetViewportWithCount
+	322: 219, // vkCmdSetViewportWithCountEXT
+	328: 123, // vkCmdUpdateBuffer
+	331: 131, // vkCmdWaitEvents
+	332: 262, // vkCmdWaitEvents2
+	333: 262, // vkCmdWaitEvents2KHR
+	336: 266, // vkCmdWriteBufferMarker2AMD
+	337: 197, // vkCmdWriteBufferMarkerAMD
+	340: 136, // vkCmdWriteTimestamp
+	341: 265, // vkCmdWriteTimestamp2
+	342: 265, // vkCmdWriteTimestamp2KHR
+	347: 269, // vkCopyImageToImage
+	348: 269, // vkCopyImageToImageEXT
+	349: 268, // vkCopyImageToMemory
+	350: 268, // vkCopyImageToMemoryEXT
+	352: 267, // vkCopyMemoryToImage
+	353: 267, // vkCopyMemoryToImageEXT
 	361: 53,  // vkCreateBuffer
 	363: 55,  // vkCreateBufferView
 	364: 89,  // vkCreateCommandPool
 	365: 69,  // vkCreateComputePipelines
-	373: 191, // vkCreateDebugUtilsMessengerEXT
+	373: 193, // vkCreateDebugUtilsMessengerEXT
 	375: 77,  // vkCreateDescriptorPool
 	376: 75,  // vkCreateDescriptorSetLayout
-	377: 167, // vkCreateDescriptorUpdateTemplate
-	378: 167, // vkCreateDescriptorUpdateTemplateKHR
+	377: 169, // vkCreateDescriptorUpdateTemplate
+	378: 169, // vkCreateDescriptorUpdateTemplateKHR
 	379: 12,  // vkCreateDevice
 	383: 44,  // vkCreateEvent
 	386: 37,  // vkCreateFence
@@ -779,25 +876,25 @@ var indices = [842]uint16{
 	398: 1,   // vkCreateInstance
 	404: 64,  // vkCreatePipelineCache
 	405: 71,  // vkCreatePipelineLayout
-	406: 230, // vkCreatePrivateDataSlot
-	407: 230, // vkCreatePrivateDataSlotEXT
+	406: 248, // vkCreatePrivateDataSlot
+	407: 248, // vkCreatePrivateDataSlotEXT
 	408: 49,  // vkCreateQueryPool
 	411: 85,  // vkCreateRenderPass
-	412: 196, // vkCreateRenderPass2
-	413: 196, // vkCreateRenderPass2KHR
+	412: 198, // vkCreateRenderPass2
+	413: 198, // vkCreateRenderPass2KHR
 	414: 73,  // vkCreateSampler
-	415: 177, // vkCreateSamplerYcbcrConversion
-	416: 177, // vkCreateSamplerYcbcrConversionKHR
+	415: 179, // vkCreateSamplerYcbcrConversion
+	416: 179, // vkCreateSamplerYcbcrConversionKHR
 	418: 42,  // vkCreateSemaphore
 	420: 62,  // vkCreateShaderModule
 	443: 54,  // vkDestroyBuffer
 	445: 56,  // vkDestroyBufferView
 	446: 90,  // vkDestroyCommandPool
-	453: 192, // vkDestroyDebugUtilsMessengerEXT
+	453: 194, // vkDestroyDebugUtilsMessengerEXT
 	455: 78,  // vkDestroyDescriptorPool
 	456: 76,  // vkDestroyDescriptorSetLayout
-	457: 168, // vkDestroyDescriptorUpdateTemplate
-	458: 168, // vkDestroyDescriptorUpdateTemplateKHR
+	457: 170, // vkDestroyDescriptorUpdateTemplate
+	458: 170, // vkDestroyDescriptorUpdateTemplateKHR
 	459: 13,  // vkDestroyDevice
 	460: 45,  // vkDestroyEvent
 	462: 38,  // vkDestroyFence
@@ -808,13 +905,13 @@ var indices = [842]uint16{
 	473: 70,  // vkDestroyPipeline
 	475: 65,  // vkDestroyPipelineCache
 	476: 72,  // vkDestroyPipelineLayout
-	477: 231, // vkDestroyPrivateDataSlot
-	478: 231, // vkDestroyPrivateDataSlotEXT
+	477: 249, // vkDestroyPrivateDataSlot
+	478: 249, // vkDestroyPrivateDataSlotEXT
 	479: 50,  // vkDestroyQueryPool
 	480: 86,  // vkDestroyRenderPass
 	481: 74,  // vkDestroySampler
-	482: 178, // vkDestroySamplerYcbcrConversion
-	483: 178, // vkDestroySamplerYcbcrConversionKHR
+	482: 180, // vkDestroySamplerYcbcrConversion
+	483: 180, // vkDestroySamplerYcbcrConversionKHR
 	484: 43,  // vkDestroySemaphore
 	487: 63,  // vkDestroyShaderModule
 	495: 22,  // vkDeviceWaitIdle
@@ -824,119 +921,119 @@ var indices = [842]uint16{
 	500: 16,  // vkEnumerateInstanceExtensionProperties
 	501: 15,  // vkEnumerateInstanceLayerProperties
 	502: 14,  // vkEnumerateInstanceVersion
-	503: 161, // vkEnumeratePhysicalDeviceGroups
-	504: 161, // vkEnumeratePhysicalDeviceGroupsKHR
+	503: 163, // vkEnumeratePhysicalDeviceGroups
+	504: 163, // vkEnumeratePhysicalDeviceGroupsKHR
 	508: 3,   // vkEnumeratePhysicalDevices
 	510: 27,  // vkFlushMappedMemoryRanges
 	511: 93,  // vkFreeCommandBuffers
 	512: 81,  // vkFreeDescriptorSets
 	513: 24,  // vkFreeMemory
-	521: 207, // vkGetBufferDeviceAddress
-	522: 207, // vkGetBufferDeviceAddressEXT
-	523: 207, // vkGetBufferDeviceAddressKHR
+	521: 209, // vkGetBufferDeviceAddress
+	522: 209, // vkGetBufferDeviceAddressEXT
+	523: 209, // vkGetBufferDeviceAddressKHR
 	524: 30,  // vkGetBufferMemoryRequirements
-	525: 171, // vkGetBufferMemoryRequirements2
-	526: 171, // vkGetBufferMemoryRequirements2KHR
-	527: 206, // vkGetBufferOpaqueCaptureAddress
-	528: 206, // vkGetBufferOpaqueCaptureAddressKHR
-	530: 182, // vkGetCalibratedTimestampsEXT
-	531: 182, // vkGetCalibratedTimestampsKHR
-	545: 180, // vkGetDescriptorSetLayoutSupport
-	546: 180, // vkGetDescriptorSetLayoutSupportKHR
-	548: 174, // vkGetDeviceBufferMemoryRequirements
-	549: 174, // vkGetDeviceBufferMemoryRequirementsKHR
-	554: 162, // vkGetDeviceGroupPeerMemoryFeatures
-	555: 162, // vkGetDeviceGroupPeerMemoryFeaturesKHR
-	559: 175, // vkGetDeviceImageMemoryRequirements
-	560: 175, // vkGetDeviceImageMemoryRequirementsKHR
-	561: 176, // vkGetDeviceImageSparseMemoryRequirements
-	562: 176, // vkGetDeviceImageSparseMemoryRequirementsKHR
-	563: 255, // vkGetDeviceImageSubresourceLayout
-	564: 255, // vkGetDeviceImageSubresourceLayoutKHR
+	525: 173, // vkGetBufferMemoryRequirements2
+	526: 173, // vkGetBufferMemoryRequirements2KHR
+	527: 208, // vkGetBufferOpaqueCaptureAddress
+	528: 208, // vkGetBufferOpaqueCaptureAddressKHR
+	530: 184, // vkGetCalibratedTimestampsEXT
+	531: 184, // vkGetCalibratedTimestampsKHR
+	545: 182, // vkGetDescriptorSetLayoutSupport
+	546: 182, // vkGetDescriptorSetLayoutSupportKHR
+	548: 176, // vkGetDeviceBufferMemoryRequirements
+	549: 176, // vkGetDeviceBufferMemoryRequirementsKHR
+	554: 164, // vkGetDeviceGroupPeerMemoryFeatures
+	555: 164, // vkGetDeviceGroupPeerMemoryFeaturesKHR
+	559: 177, // vkGetDeviceImageMemoryRequirements
+	560: 177, // vkGetDeviceImageMemoryRequirementsKHR
+	561: 178, // vkGetDeviceImageSparseMemoryRequirements
+	562: 178, // vkGetDeviceImageSparseMemoryRequirementsKHR
+	563: 276, // vkGetDeviceImageSubresourceLayout
+	564: 276, // vkGetDeviceImageSubresourceLayoutKHR
 	565: 29,  // vkGetDeviceMemoryCommitment
-	566: 208, // vkGetDeviceMemoryOpaqueCaptureAddress
-	567: 208, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
+	566: 210, // vkGetDeviceMemoryOpaqueCaptureAddress
+	567: 210, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
 	569: 4,   // vkGetDeviceProcAddr
 	570: 19,  // vkGetDeviceQueue
-	571: 179, // vkGetDeviceQueue2
+	571: 181, // vkGetDeviceQueue2
 	582: 46,  // vkGetEventStatus
-	586: 159, // vkGetFenceFdKHR
+	586: 161, // vkGetFenceFdKHR
 	587: 40,  // vkGetFenceStatus
-	595: 205, // vkGetImageDrmFormatModifierPropertiesEXT
+	595: 207, // vkGetImageDrmFormatModifierPropertiesEXT
 	596: 32,  // vkGetImageMemoryRequirements
-	597: 172, // vkGetImageMemoryRequirements2
-	598: 172, // vkGetImageMemoryRequirements2KHR
+	597: 174, // vkGetImageMemoryRequirements2
+	598: 174, // vkGetImageMemoryRequirements2KHR
 	601: 34,  // vkGetImageSparseMemoryRequirements
-	602: 173, // vkGetImageSparseMemoryRequirements2
-	603: 173, // vkGetImageSparseMemoryRequirements2KHR
+	602: 175, // vkGetImageSparseMemoryRequirements2
+	603: 175, // vkGetImageSparseMemoryRequirements2KHR
 	604: 59,  // vkGetImageSubresourceLayout
-	605: 254, // vkGetImageSubresourceLayout2
-	606: 254, // vkGetImageSubresourceLayout2EXT
-	607: 254, // vkGetImageSubresourceLayout2KHR
+	605: 274, // vkGetImageSubresourceLayout2
+	606: 274, // vkGetImageSubresourceLayout2EXT
+	607: 274, // vkGetImageSubresourceLayout2KHR
 	612: 5,   // vkGetInstanceProcAddr
-	616: 152, // vkGetMemoryFdKHR
-	617: 153, // vkGetMemoryFdPropertiesKHR
-	618: 194, // vkGetMemoryHostPointerPropertiesEXT
-	622: 154, // vkGetMemoryRemoteAddressNV
-	634: 181, // vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
-	635: 181, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	647: 151, // vkGetPhysicalDeviceExternalBufferProperties
-	648: 151, // vkGetPhysicalDeviceExternalBufferPropertiesKHR
-	649: 158, // vkGetPhysicalDeviceExternalFenceProperties
-	650: 158, // vkGetPhysicalDeviceExternalFencePropertiesKHR
-	651: 141, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	652: 155, // vkGetPhysicalDeviceExternalSemaphoreProperties
-	653: 155, // vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
+	616: 154, // vkGetMemoryFdKHR
+	617: 155, // vkGetMemoryFdPropertiesKHR
+	618: 196, // vkGetMemoryHostPointerPropertiesEXT
+	622: 156, // vkGetMemoryRemoteAddressNV
+	634: 183, // vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
+	635: 183, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	647: 153, // vkGetPhysicalDeviceExternalBufferProperties
+	648: 153, // vkGetPhysicalDeviceExternalBufferPropertiesKHR
+	649: 160, // vkGetPhysicalDeviceExternalFenceProperties
+	650: 160, // vkGetPhysicalDeviceExternalFencePropertiesKHR
+	651: 143, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	652: 157, // vkGetPhysicalDeviceExternalSemaphoreProperties
+	653: 157, // vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
 	655: 9,   // vkGetPhysicalDeviceFeatures
-	656: 142, // vkGetPhysicalDeviceFeatures2
-	657: 142, // vkGetPhysicalDeviceFeatures2KHR
+	656: 144, // vkGetPhysicalDeviceFeatures2
+	657: 144, // vkGetPhysicalDeviceFeatures2KHR
 	658: 10,  // vkGetPhysicalDeviceFormatProperties
-	659: 144, // vkGetPhysicalDeviceFormatProperties2
-	660: 144, // vkGetPhysicalDeviceFormatProperties2KHR
+	659: 146, // vkGetPhysicalDeviceFormatProperties2
+	660: 146, // vkGetPhysicalDeviceFormatProperties2KHR
 	662: 11,  // vkGetPhysicalDeviceImageFormatProperties
-	663: 145, // vkGetPhysicalDeviceImageFormatProperties2
-	664: 145, // vkGetPhysicalDeviceImageFormatProperties2KHR
+	663: 147, // vkGetPhysicalDeviceImageFormatProperties2
+	664: 147, // vkGetPhysicalDeviceImageFormatProperties2KHR
 	665: 8,   // vkGetPhysicalDeviceMemoryProperties
-	666: 147, // vkGetPhysicalDeviceMemoryProperties2
-	667: 147, // vkGetPhysicalDeviceMemoryProperties2KHR
+	666: 149, // vkGetPhysicalDeviceMemoryProperties2
+	667: 149, // vkGetPhysicalDeviceMemoryProperties2KHR
 	671: 6,   // vkGetPhysicalDeviceProperties
-	672: 143, // vkGetPhysicalDeviceProperties2
-	673: 143, // vkGetPhysicalDeviceProperties2KHR
+	672: 145, // vkGetPhysicalDeviceProperties2
+	673: 145, // vkGetPhysicalDeviceProperties2KHR
 	679: 7,   // vkGetPhysicalDeviceQueueFamilyProperties
-	680: 146, // vkGetPhysicalDeviceQueueFamilyProperties2
-	681: 146, // vkGetPhysicalDeviceQueueFamilyProperties2KHR
+	680: 148, // vkGetPhysicalDeviceQueueFamilyProperties2
+	681: 148, // vkGetPhysicalDeviceQueueFamilyProperties2KHR
 	683: 35,  // vkGetPhysicalDeviceSparseImageFormatProperties
-	684: 148, // vkGetPhysicalDeviceSparseImageFormatProperties2
-	685: 148, // vkGetPhysicalDeviceSparseImageFormatProperties2KHR
-	695: 213, // vkGetPhysicalDeviceToolProperties
-	696: 213, // vkGetPhysicalDeviceToolPropertiesEXT
+	684: 150, // vkGetPhysicalDeviceSparseImageFormatProperties2
+	685: 150, // vkGetPhysicalDeviceSparseImageFormatProperties2KHR
+	695: 215, // vkGetPhysicalDeviceToolProperties
+	696: 215, // vkGetPhysicalDeviceToolPropertiesEXT
 	706: 66,  // vkGetPipelineCacheData
-	707: 211, // vkGetPipelineExecutableInternalRepresentationsKHR
-	708: 209, // vkGetPipelineExecutablePropertiesKHR
-	709: 210, // vkGetPipelineExecutableStatisticsKHR
-	714: 233, // vkGetPrivateData
-	715: 233, // vkGetPrivateDataEXT
+	707: 213, // vkGetPipelineExecutableInternalRepresentationsKHR
+	708: 211, // vkGetPipelineExecutablePropertiesKHR
+	709: 212, // vkGetPipelineExecutableStatisticsKHR
+	714: 251, // vkGetPrivateData
+	715: 251, // vkGetPrivateDataEXT
 	716: 51,  // vkGetQueryPoolResults
 	725: 87,  // vkGetRenderAreaGranularity
 	726: 88,  // vkGetRenderingAreaGranularity
 	727: 88,  // vkGetRenderingAreaGranularityKHR
-	730: 200, // vkGetSemaphoreCounterValue
-	731: 200, // vkGetSemaphoreCounterValueKHR
-	732: 156, // vkGetSemaphoreFdKHR
-	753: 160, // vkImportFenceFdKHR
-	755: 157, // vkImportSemaphoreFdKHR
+	730: 202, // vkGetSemaphoreCounterValue
+	731: 202, // vkGetSemaphoreCounterValueKHR
+	732: 158, // vkGetSemaphoreFdKHR
+	753: 162, // vkImportFenceFdKHR
+	755: 159, // vkImportSemaphoreFdKHR
 	759: 28,  // vkInvalidateMappedMemoryRanges
 	762: 25,  // vkMapMemory
-	763: 256, // vkMapMemory2
-	764: 256, // vkMapMemory2KHR
+	763: 277, // vkMapMemory2
+	764: 277, // vkMapMemory2KHR
 	765: 67,  // vkMergePipelineCaches
-	767: 185, // vkQueueBeginDebugUtilsLabelEXT
+	767: 187, // vkQueueBeginDebugUtilsLabelEXT
 	768: 36,  // vkQueueBindSparse
-	769: 186, // vkQueueEndDebugUtilsLabelEXT
-	770: 187, // vkQueueInsertDebugUtilsLabelEXT
+	769: 188, // vkQueueEndDebugUtilsLabelEXT
+	770: 189, // vkQueueInsertDebugUtilsLabelEXT
 	776: 20,  // vkQueueSubmit
-	777: 244, // vkQueueSubmit2
-	778: 244, // vkQueueSubmit2KHR
+	777: 264, // vkQueueSubmit2
+	778: 264, // vkQueueSubmit2KHR
 	779: 21,  // vkQueueWaitIdle
 	790: 96,  // vkResetCommandBuffer
 	791: 91,  // vkResetCommandPool
@@ -945,31 +1042,31 @@ var indices = [842]uint16{
 	794: 39,  // vkResetFences
 	796: 52,  // vkResetQueryPool
 	797: 52,  // vkResetQueryPoolEXT
-	800: 183, // vkSetDebugUtilsObjectNameEXT
-	801: 184, // vkSetDebugUtilsObjectTagEXT
-	802: 251, // vkSetDeviceMemoryPriorityEXT
+	800: 185, // vkSetDebugUtilsObjectNameEXT
+	801: 186, // vkSetDebugUtilsObjectTagEXT
+	802: 271, // vkSetDeviceMemoryPriorityEXT
 	803: 47,  // vkSetEvent
-	811: 232, // vkSetPrivateData
-	812: 232, // vkSetPrivateDataEXT
-	815: 202, // vkSignalSemaphore
-	816: 202, // vkSignalSemaphoreKHR
-	817: 193, // vkSubmitDebugUtilsMessageEXT
-	818: 250, // vkTransitionImageLayout
-	819: 250, // vkTransitionImageLayoutEXT
-	820: 150, // vkTrimCommandPool
-	821: 150, // vkTrimCommandPoolKHR
+	811: 250, // vkSetPrivateData
+	812: 250, // vkSetPrivateDataEXT
+	815: 204, // vkSignalSemaphore
+	816: 204, // vkSignalSemaphoreKHR
+	817: 195, // vkSubmitDebugUtilsMessageEXT
+	818: 270, // vkTransitionImageLayout
+	819: 270, // vkTransitionImageLayoutEXT
+	820: 152, // vkTrimCommandPool
+	821: 152, // vkTrimCommandPoolKHR
 	823: 26,  // vkUnmapMemory
-	824: 257, // vkUnmapMemory2
-	825: 257, // vkUnmapMemory2KHR
-	827: 169, // vkUpdateDescriptorSetWithTemplate
-	828: 169, // vkUpdateDescriptorSetWithTemplateKHR
+	824: 278, // vkUnmapMemory2
+	825: 278, // vkUnmapMemory2KHR
+	827: 171, // vkUpdateDescriptorSetWithTemplate
+	828: 171, // vkUpdateDescriptorSetWithTemplateKHR
 	829: 82,  // vkUpdateDescriptorSets
 	833: 41,  // vkWaitForFences
-	836: 201, // vkWaitSemaphores
-	837: 201, // vkWaitSemaphoresKHR
+	836: 203, // vkWaitSemaphores
+	837: 203, // vkWaitSemaphoresKHR
 }
 
-var dispatchers = [264]func(*Frame){
+var dispatchers = [285]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -1067,172 +1164,193 @@ var dispatchers = [264]func(*Frame){
 	95:  callEndCommandBuffer,
 	96:  callResetCommandBuffer,
 	97:  callCmdBindPipeline,
-	98:  refuse, // vkCmdSetViewport
-	99:  refuse, // vkCmdSetScissor
-	100: refuse, // vkCmdSetLineWidth
-	101: refuse, // vkCmdSetDepthBias
-	102: refuse, // vkCmdSetBlendConstants
-	103: refuse, // vkCmdSetDepthBounds
-	104: refuse, // vkCmdSetStencilCompareMask
-	105: refuse, // vkCmdSetStencilWriteMask
-	106: refuse, // vkCmdSetStencilReference
+	98:  callCmdSetViewport,
+	99:  callCmdSetScissor,
+	100: callCmdSetLineWidth,
+	101: callCmdSetDepthBias,
+	102: callCmdSetBlendConstants,
+	103: callCmdSetDepthBounds,
+	104: callCmdSetStencilCompareMask,
+	105: callCmdSetStencilWriteMask,
+	106: callCmdSetStencilReference,
 	107: callCmdBindDescriptorSets,
-	108: refuse, // vkCmdBindIndexBuffer
-	109: refuse, // vkCmdBindVertexBuffers
-	110: refuse, // vkCmdDraw
-	111: refuse, // vkCmdDrawIndexed
-	112: refuse, // vkCmdDrawIndirect
-	113: refuse, // vkCmdDrawIndexedIndirect
-	114: callCmdDispatch,
-	115: callCmdDispatchIndirect,
-	116: callCmdCopyBuffer,
-	117: callCmdCopyImage,
-	118: callCmdBlitImage,
-	119: callCmdCopyBufferToImage,
-	120: callCmdCopyImageToBuffer,
-	121: callCmdUpdateBuffer,
-	122: callCmdFillBuffer,
-	123: callCmdClearColorImage,
-	124: callCmdClearDepthStencilImage,
-	125: refuse, // vkCmdClearAttachments
-	126: callCmdResolveImage,
-	127: callCmdSetEvent,
-	128: callCmdResetEvent,
-	129: callCmdWaitEvents,
-	130: callCmdPipelineBarrier,
-	131: callCmdBeginQuery,
-	132: callCmdEndQuery,
-	133: callCmdResetQueryPool,
-	134: callCmdWriteTimestamp,
-	135: callCmdCopyQueryPoolResults,
-	136: callCmdPushConstants,
-	137: refuse, // vkCmdBeginRenderPass
-	138: refuse, // vkCmdNextSubpass
-	139: refuse, // vkCmdEndRenderPass
-	140: callCmdExecuteCommands,
-	141: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
-	142: callGetPhysicalDeviceFeatures2,
-	143: callGetPhysicalDeviceProperties2,
-	144: callGetPhysicalDeviceFormatProperties2,
-	145: callGetPhysicalDeviceImageFormatProperties2,
-	146: callGetPhysicalDeviceQueueFamilyProperties2,
-	147: callGetPhysicalDeviceMemoryProperties2,
-	148: callGetPhysicalDeviceSparseImageFormatProperties2,
-	149: callCmdPushDescriptorSet,
-	150: callTrimCommandPool,
-	151: callGetPhysicalDeviceExternalBufferProperties,
-	152: callGetMemoryFdKHR,
-	153: callGetMemoryFdPropertiesKHR,
-	154: callGetMemoryRemoteAddressNV,
-	155: callGetPhysicalDeviceExternalSemaphoreProperties,
-	156: callGetSemaphoreFdKHR,
-	157: callImportSemaphoreFdKHR,
-	158: callGetPhysicalDeviceExternalFenceProperties,
-	159: callGetFenceFdKHR,
-	160: callImportFenceFdKHR,
-	161: callEnumeratePhysicalDeviceGroups,
-	162: callGetDeviceGroupPeerMemoryFeatures,
-	163: callBindBufferMemory2,
-	164: callBindImageMemory2,
-	165: callCmdSetDeviceMask,
-	166: callCmdDispatchBase,
-	167: callCreateDescriptorUpdateTemplate,
-	168: callDestroyDescriptorUpdateTemplate,
-	169: callUpdateDescriptorSetWithTemplate,
-	170: callCmdPushDescriptorSetWithTemplate,
-	171: callGetBufferMemoryRequirements2,
-	172: callGetImageMemoryRequirements2,
-	173: callGetImageSparseMemoryRequirements2,
-	174: callGetDeviceBufferMemoryRequirements,
-	175: callGetDeviceImageMemoryRequirements,
-	176: callGetDeviceImageSparseMemoryRequirements,
-	177: callCreateSamplerYcbcrConversion,
-	178: callDestroySamplerYcbcrConversion,
-	179: callGetDeviceQueue2,
-	180: callGetDescriptorSetLayoutSupport,
-	181: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
-	182: callGetCalibratedTimestampsKHR,
-	183: callSetDebugUtilsObjectNameEXT,
-	184: callSetDebugUtilsObjectTagEXT,
-	185: callQueueBeginDebugUtilsLabelEXT,
-	186: callQueueEndDebugUtilsLabelEXT,
-	187: callQueueInsertDebugUtilsLabelEXT,
-	188: callCmdBeginDebugUtilsLabelEXT,
-	189: callCmdEndDebugUtilsLabelEXT,
-	190: callCmdInsertDebugUtilsLabelEXT,
-	191: callCreateDebugUtilsMessengerEXT,
-	192: callDestroyDebugUtilsMessengerEXT,
-	193: callSubmitDebugUtilsMessageEXT,
-	194: callGetMemoryHostPointerPropertiesEXT,
-	195: callCmdWriteBufferMarkerAMD,
-	196: callCreateRenderPass2,
-	197: refuse, // vkCmdBeginRenderPass2
-	198: refuse, // vkCmdNextSubpass2
-	199: refuse, // vkCmdEndRenderPass2
-	200: callGetSemaphoreCounterValue,
-	201: callWaitSemaphores,
-	202: callSignalSemaphore,
-	203: refuse, // vkCmdDrawIndirectCount
-	204: refuse, // vkCmdDrawIndexedIndirectCount
-	205: callGetImageDrmFormatModifierPropertiesEXT,
-	206: callGetBufferOpaqueCaptureAddress,
-	207: callGetBufferDeviceAddress,
-	208: callGetDeviceMemoryOpaqueCaptureAddress,
-	209: callGetPipelineExecutablePropertiesKHR,
-	210: callGetPipelineExecutableStatisticsKHR,
-	211: callGetPipelineExecutableInternalRepresentationsKHR,
-	212: refuse, // vkCmdSetLineStipple
-	213: callGetPhysicalDeviceToolProperties,
-	214: refuse, // vkCmdSetCullMode
-	215: refuse, // vkCmdSetFrontFace
-	216: refuse, // vkCmdSetPrimitiveTopology
-	217: refuse, // vkCmdSetViewportWithCount
-	218: refuse, // vkCmdSetScissorWithCount
-	219: refuse, // vkCmdBindIndexBuffer2
-	220: refuse, // vkCmdBindVertexBuffers2
-	221: refuse, // vkCmdSetDepthTestEnable
-	222: refuse, // vkCmdSetDepthWriteEnable
-	223: refuse, // vkCmdSetDepthCompareOp
-	224: refuse, // vkCmdSetDepthBoundsTestEnable
-	225: refuse, // vkCmdSetStencilTestEnable
-	226: refuse, // vkCmdSetStencilOp
-	227: refuse, // vkCmdSetRasterizerDiscardEnable
-	228: refuse, // vkCmdSetDepthBiasEnable
-	229: refuse, // vkCmdSetPrimitiveRestartEnable
-	230: callCreatePrivateDataSlot,
-	231: callDestroyPrivateDataSlot,
-	232: callSetPrivateData,
-	233: callGetPrivateData,
-	234: callCmdCopyBuffer2,
-	235: callCmdCopyImage2,
-	236: callCmdBlitImage2,
-	237: callCmdCopyBufferToImage2,
-	238: callCmdCopyImageToBuffer2,
-	239: callCmdResolveImage2,
-	240: callCmdSetEvent2,
-	241: callCmdResetEvent2,
-	242: callCmdWaitEvents2,
-	243: callCmdPipelineBarrier2,
-	244: callQueueSubmit2,
-	245: callCmdWriteTimestamp2,
-	246: callCmdWriteBufferMarker2AMD,
-	247: callCopyMemoryToImage,
-	248: callCopyImageToMemory,
-	249: callCopyImageToImage,
-	250: callTransitionImageLayout,
-	251: callSetDeviceMemoryPriorityEXT,
-	252: refuse, // vkCmdBeginRendering
-	253: refuse, // vkCmdEndRendering
-	254: callGetImageSubresourceLayout2,
-	255: callGetDeviceImageSubresourceLayout,
-	256: callMapMemory2,
-	257: callUnmapMemory2,
-	258: callCmdBindDescriptorSets2,
-	259: callCmdPushConstants2,
-	260: callCmdPushDescriptorSet2,
-	261: callCmdPushDescriptorSetWithTemplate2,
-	262: refuse, // vkCmdSetRenderingAttachmentLocations
-	263: refuse, // vkCmdSetRenderingInputAttachmentIndices
+	108: callCmdBindIndexBuffer,
+	109: callCmdBindVertexBuffers,
+	110: callCmdDraw,
+	111: callCmdDrawIndexed,
+	112: callCmdDrawMultiEXT,
+	113: callCmdDrawMultiIndexedEXT,
+	114: callCmdDrawIndirect,
+	115: callCmdDrawIndexedIndirect,
+	116: callCmdDispatch,
+	117: callCmdDispatchIndirect,
+	118: callCmdCopyBuffer,
+	119: callCmdCopyImage,
+	120: callCmdBlitImage,
+	121: callCmdCopyBufferToImage,
+	122: callCmdCopyImageToBuffer,
+	123: callCmdUpdateBuffer,
+	124: callCmdFillBuffer,
+	125: callCmdClearColorImage,
+	126: callCmdClearDepthStencilImage,
+	127: refuse, // vkCmdClearAttachments
+	128: callCmdResolveImage,
+	129: callCmdSetEvent,
+	130: callCmdResetEvent,
+	131: callCmdWaitEvents,
+	132: callCmdPipelineBarrier,
+	133: callCmdBeginQuery,
+	134: callCmdEndQuery,
+	135: callCmdResetQueryPool,
+	136: callCmdWriteTimestamp,
+	137: callCmdCopyQueryPoolResults,
+	138: callCmdPushConstants,
+	139: refuse, // vkCmdBeginRenderPass
+	140: refuse, // vkCmdNextSubpass
+	141: refuse, // vkCmdEndRenderPass
+	142: callCmdExecuteCommands,
+	143: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
+	144: callGetPhysicalDeviceFeatures2,
+	145: callGetPhysicalDeviceProperties2,
+	146: callGetPhysicalDeviceFormatProperties2,
+	147: callGetPhysicalDeviceImageFormatProperties2,
+	148: callGetPhysicalDeviceQueueFamilyProperties2,
+	149: callGetPhysicalDeviceMemoryProperties2,
+	150: callGetPhysicalDeviceSparseImageFormatProperties2,
+	151: callCmdPushDescriptorSet,
+	152: callTrimCommandPool,
+	153: callGetPhysicalDeviceExternalBufferProperties,
+	154: callGetMemoryFdKHR,
+	155: callGetMemoryFdPropertiesKHR,
+	156: callGetMemoryRemoteAddressNV,
+	157: callGetPhysicalDeviceExternalSemaphoreProperties,
+	158: callGetSemaphoreFdKHR,
+	159: callImportSemaphoreFdKHR,
+	160: callGetPhysicalDeviceExternalFenceProperties,
+	161: callGetFenceFdKHR,
+	162: callImportFenceFdKHR,
+	163: callEnumeratePhysicalDeviceGroups,
+	164: callGetDeviceGroupPeerMemoryFeatures,
+	165: callBindBufferMemory2,
+	166: callBindImageMemory2,
+	167: callCmdSetDeviceMask,
+	168: callCmdDispatchBase,
+	169: callCreateDescriptorUpdateTemplate,
+	170: callDestroyDescriptorUpdateTemplate,
+	171: callUpdateDescriptorSetWithTemplate,
+	172: callCmdPushDescriptorSetWithTemplate,
+	173: callGetBufferMemoryRequirements2,
+	174: callGetImageMemoryRequirements2,
+	175: callGetImageSparseMemoryRequirements2,
+	176: callGetDeviceBufferMemoryRequirements,
+	177: callGetDeviceImageMemoryRequirements,
+	178: callGetDeviceImageSparseMemoryRequirements,
+	179: callCreateSamplerYcbcrConversion,
+	180: callDestroySamplerYcbcrConversion,
+	181: callGetDeviceQueue2,
+	182: callGetDescriptorSetLayoutSupport,
+	183: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
+	184: callGetCalibratedTimestampsKHR,
+	185: callSetDebugUtilsObjectNameEXT,
+	186: callSetDebugUtilsObjectTagEXT,
+	187: callQueueBeginDebugUtilsLabelEXT,
+	188: callQueueEndDebugUtilsLabelEXT,
+	189: callQueueInsertDebugUtilsLabelEXT,
+	190: callCmdBeginDebugUtilsLabelEXT,
+	191: callCmdEndDebugUtilsLabelEXT,
+	192: callCmdInsertDebugUtilsLabelEXT,
+	193: callCreateDebugUtilsMessengerEXT,
+	194: callDestroyDebugUtilsMessengerEXT,
+	195: callSubmitDebugUtilsMessageEXT,
+	196: callGetMemoryHostPointerPropertiesEXT,
+	197: callCmdWriteBufferMarkerAMD,
+	198: callCreateRenderPass2,
+	199: refuse, // vkCmdBeginRenderPass2
+	200: refuse, // vkCmdNextSubpass2
+	201: refuse, // vkCmdEndRenderPass2
+	202: callGetSemaphoreCounterValue,
+	203: callWaitSemaphores,
+	204: callSignalSemaphore,
+	205: callCmdDrawIndirectCount,
+	206: callCmdDrawIndexedIndirectCount,
+	207: callGetImageDrmFormatModifierPropertiesEXT,
+	208: callGetBufferOpaqueCaptureAddress,
+	209: callGetBufferDeviceAddress,
+	210: callGetDeviceMemoryOpaqueCaptureAddress,
+	211: callGetPipelineExecutablePropertiesKHR,
+	212: callGetPipelineExecutableStatisticsKHR,
+	213: callGetPipelineExecutableInternalRepresentationsKHR,
+	214: callCmdSetLineStipple,
+	215: callGetPhysicalDeviceToolProperties,
+	216: callCmdSetCullMode,
+	217: callCmdSetFrontFace,
+	218: callCmdSetPrimitiveTopology,
+	219: callCmdSetViewportWithCount,
+	220: callCmdSetScissorWithCount,
+	221: callCmdBindIndexBuffer2,
+	222: callCmdBindVertexBuffers2,
+	223: callCmdSetDepthTestEnable,
+	224: callCmdSetDepthWriteEnable,
+	225: callCmdSetDepthCompareOp,
+	226: callCmdSetDepthBoundsTestEnable,
+	227: callCmdSetStencilTestEnable,
+	228: callCmdSetStencilOp,
+	229: callCmdSetRasterizerDiscardEnable,
+	230: callCmdSetDepthBiasEnable,
+	231: callCmdSetLogicOpEXT,
+	232: callCmdSetPrimitiveRestartEnable,
+	233: callCmdSetDepthClampEnableEXT,
+	234: callCmdSetPolygonModeEXT,
+	235: callCmdSetRasterizationSamplesEXT,
+	236: callCmdSetSampleMaskEXT,
+	237: callCmdSetAlphaToCoverageEnableEXT,
+	238: callCmdSetAlphaToOneEnableEXT,
+	239: callCmdSetLogicOpEnableEXT,
+	240: callCmdSetColorBlendEnableEXT,
+	241: callCmdSetColorBlendEquationEXT,
+	242: callCmdSetColorWriteMaskEXT,
+	243: callCmdSetDepthClipEnableEXT,
+	244: callCmdSetProvokingVertexModeEXT,
+	245: callCmdSetLineRasterizationModeEXT,
+	246: callCmdSetLineStippleEnableEXT,
+	247: callCmdSetDepthClipNegativeOneToOneEXT,
+	248: callCreatePrivateDataSlot,
+	249: callDestroyPrivateDataSlot,
+	250: callSetPrivateData,
+	251: callGetPrivateData,
+	252: callCmdCopyBuffer2,
+	253: callCmdCopyImage2,
+	254: callCmdBlitImage2,
+	255: callCmdCopyBufferToImage2,
+	256: callCmdCopyImageToBuffer2,
+	257: callCmdResolveImage2,
+	258: callCmdSetVertexInputEXT,
+	259: callCmdSetColorWriteEnableEXT,
+	260: callCmdSetEvent2,
+	261: callCmdResetEvent2,
+	262: callCmdWaitEvents2,
+	263: callCmdPipelineBarrier2,
+	264: callQueueSubmit2,
+	265: callCmdWriteTimestamp2,
+	266: callCmdWriteBufferMarker2AMD,
+	267: callCopyMemoryToImage,
+	268: callCopyImageToMemory,
+	269: callCopyImageToImage,
+	270: callTransitionImageLayout,
+	271: callSetDeviceMemoryPriorityEXT,
+	272: refuse, // vkCmdBeginRendering
+	273: refuse, // vkCmdEndRendering
+	274: callGetImageSubresourceLayout2,
+	275: callCmdSetDepthBias2EXT,
+	276: callGetDeviceImageSubresourceLayout,
+	277: callMapMemory2,
+	278: callUnmapMemory2,
+	279: callCmdBindDescriptorSets2,
+	280: callCmdPushConstants2,
+	281: callCmdPushDescriptorSet2,
+	282: callCmdPushDescriptorSetWithTemplate2,
+	283: refuse, // vkCmdSetRenderingAttachmentLocations
+	284: refuse, // vkCmdSetRenderingInputAttachmentIndices
 }
 
 func callCreateInstance(f *Frame) {
@@ -1623,8 +1741,76 @@ func callCmdBindPipeline(f *Frame) {
 	installed.CmdBindPipeline(vk.CommandBuffer(f.word(0)), vk.PipelineBindPoint(f.word(1)), vk.Pipeline(f.word(2)))
 }
 
+func callCmdSetViewport(f *Frame) {
+	installed.CmdSetViewport(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.Viewport)(f.pointer(3)))
+}
+
+func callCmdSetScissor(f *Frame) {
+	installed.CmdSetScissor(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.Rect2D)(f.pointer(3)))
+}
+
+func callCmdSetLineWidth(f *Frame) {
+	installed.CmdSetLineWidth(vk.CommandBuffer(f.word(0)), f.float(0))
+}
+
+func callCmdSetDepthBias(f *Frame) {
+	installed.CmdSetDepthBias(vk.CommandBuffer(f.word(0)), f.float(0), f.float(1), f.float(2))
+}
+
+func callCmdSetBlendConstants(f *Frame) {
+	installed.CmdSetBlendConstants(vk.CommandBuffer(f.word(0)), (*float32)(f.pointer(1)))
+}
+
+func callCmdSetDepthBounds(f *Frame) {
+	installed.CmdSetDepthBounds(vk.CommandBuffer(f.word(0)), f.float(0), f.float(1))
+}
+
+func callCmdSetStencilCompareMask(f *Frame) {
+	installed.CmdSetStencilCompareMask(vk.CommandBuffer(f.word(0)), vk.StencilFaceFlags(f.word(1)), uint32(f.word(2)))
+}
+
+func callCmdSetStencilWriteMask(f *Frame) {
+	installed.CmdSetStencilWriteMask(vk.CommandBuffer(f.word(0)), vk.StencilFaceFlags(f.word(1)), uint32(f.word(2)))
+}
+
+func callCmdSetStencilReference(f *Frame) {
+	installed.CmdSetStencilReference(vk.CommandBuffer(f.word(0)), vk.StencilFaceFlags(f.word(1)), uint32(f.word(2)))
+}
+
 func callCmdBindDescriptorSets(f *Frame) {
 	installed.CmdBindDescriptorSets(vk.CommandBuffer(f.word(0)), vk.PipelineBindPoint(f.word(1)), vk.PipelineLayout(f.word(2)), uint32(f.word(3)), uint32(f.word(4)), (*vk.DescriptorSet)(f.pointer(5)), uint32(f.word(6)), (*uint32)(f.pointer(7)))
+}
+
+func callCmdBindIndexBuffer(f *Frame) {
+	installed.CmdBindIndexBuffer(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), vk.IndexType(f.word(3)))
+}
+
+func callCmdBindVertexBuffers(f *Frame) {
+	installed.CmdBindVertexBuffers(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.Buffer)(f.pointer(3)), (*vk.DeviceSize)(f.pointer(4)))
+}
+
+func callCmdDraw(f *Frame) {
+	installed.CmdDraw(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), uint32(f.word(3)), uint32(f.word(4)))
+}
+
+func callCmdDrawIndexed(f *Frame) {
+	installed.CmdDrawIndexed(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), uint32(f.word(3)), int32(f.word(4)), uint32(f.word(5)))
+}
+
+func callCmdDrawMultiEXT(f *Frame) {
+	installed.CmdDrawMultiEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.MultiDrawInfoEXT)(f.pointer(2)), uint32(f.word(3)), uint32(f.word(4)), uint32(f.word(5)))
+}
+
+func callCmdDrawMultiIndexedEXT(f *Frame) {
+	installed.CmdDrawMultiIndexedEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.MultiDrawIndexedInfoEXT)(f.pointer(2)), uint32(f.word(3)), uint32(f.word(4)), uint32(f.word(5)), (*int32)(f.pointer(6)))
+}
+
+func callCmdDrawIndirect(f *Frame) {
+	installed.CmdDrawIndirect(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), uint32(f.word(3)), uint32(f.word(4)))
+}
+
+func callCmdDrawIndexedIndirect(f *Frame) {
+	installed.CmdDrawIndexedIndirect(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), uint32(f.word(3)), uint32(f.word(4)))
 }
 
 func callCmdDispatch(f *Frame) {
@@ -1955,6 +2141,14 @@ func callSignalSemaphore(f *Frame) {
 	f.result = uintptr(uint32(installed.SignalSemaphore(vk.Device(f.word(0)), (*vk.SemaphoreSignalInfo)(f.pointer(1)))))
 }
 
+func callCmdDrawIndirectCount(f *Frame) {
+	installed.CmdDrawIndirectCount(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), vk.Buffer(f.word(3)), vk.DeviceSize(f.word(4)), uint32(f.word(5)), uint32(f.word(6)))
+}
+
+func callCmdDrawIndexedIndirectCount(f *Frame) {
+	installed.CmdDrawIndexedIndirectCount(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), vk.Buffer(f.word(3)), vk.DeviceSize(f.word(4)), uint32(f.word(5)), uint32(f.word(6)))
+}
+
 func callGetImageDrmFormatModifierPropertiesEXT(f *Frame) {
 	f.result = uintptr(uint32(installed.GetImageDrmFormatModifierPropertiesEXT(vk.Device(f.word(0)), vk.Image(f.word(1)), (*vk.ImageDrmFormatModifierPropertiesEXT)(f.pointer(2)))))
 }
@@ -1983,8 +2177,140 @@ func callGetPipelineExecutableInternalRepresentationsKHR(f *Frame) {
 	f.result = uintptr(uint32(installed.GetPipelineExecutableInternalRepresentationsKHR(vk.Device(f.word(0)), (*vk.PipelineExecutableInfoKHR)(f.pointer(1)), (*uint32)(f.pointer(2)), (*vk.PipelineExecutableInternalRepresentationKHR)(f.pointer(3)))))
 }
 
+func callCmdSetLineStipple(f *Frame) {
+	installed.CmdSetLineStipple(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint16(f.word(2)))
+}
+
 func callGetPhysicalDeviceToolProperties(f *Frame) {
 	f.result = uintptr(uint32(installed.GetPhysicalDeviceToolProperties(vk.PhysicalDevice(f.word(0)), (*uint32)(f.pointer(1)), (*vk.PhysicalDeviceToolProperties)(f.pointer(2)))))
+}
+
+func callCmdSetCullMode(f *Frame) {
+	installed.CmdSetCullMode(vk.CommandBuffer(f.word(0)), vk.CullModeFlags(f.word(1)))
+}
+
+func callCmdSetFrontFace(f *Frame) {
+	installed.CmdSetFrontFace(vk.CommandBuffer(f.word(0)), vk.FrontFace(f.word(1)))
+}
+
+func callCmdSetPrimitiveTopology(f *Frame) {
+	installed.CmdSetPrimitiveTopology(vk.CommandBuffer(f.word(0)), vk.PrimitiveTopology(f.word(1)))
+}
+
+func callCmdSetViewportWithCount(f *Frame) {
+	installed.CmdSetViewportWithCount(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.Viewport)(f.pointer(2)))
+}
+
+func callCmdSetScissorWithCount(f *Frame) {
+	installed.CmdSetScissorWithCount(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.Rect2D)(f.pointer(2)))
+}
+
+func callCmdBindIndexBuffer2(f *Frame) {
+	installed.CmdBindIndexBuffer2(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), vk.DeviceSize(f.word(3)), vk.IndexType(f.word(4)))
+}
+
+func callCmdBindVertexBuffers2(f *Frame) {
+	installed.CmdBindVertexBuffers2(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.Buffer)(f.pointer(3)), (*vk.DeviceSize)(f.pointer(4)), (*vk.DeviceSize)(f.pointer(5)), (*vk.DeviceSize)(f.pointer(6)))
+}
+
+func callCmdSetDepthTestEnable(f *Frame) {
+	installed.CmdSetDepthTestEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetDepthWriteEnable(f *Frame) {
+	installed.CmdSetDepthWriteEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetDepthCompareOp(f *Frame) {
+	installed.CmdSetDepthCompareOp(vk.CommandBuffer(f.word(0)), vk.CompareOp(f.word(1)))
+}
+
+func callCmdSetDepthBoundsTestEnable(f *Frame) {
+	installed.CmdSetDepthBoundsTestEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetStencilTestEnable(f *Frame) {
+	installed.CmdSetStencilTestEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetStencilOp(f *Frame) {
+	installed.CmdSetStencilOp(vk.CommandBuffer(f.word(0)), vk.StencilFaceFlags(f.word(1)), vk.StencilOp(f.word(2)), vk.StencilOp(f.word(3)), vk.StencilOp(f.word(4)), vk.CompareOp(f.word(5)))
+}
+
+func callCmdSetRasterizerDiscardEnable(f *Frame) {
+	installed.CmdSetRasterizerDiscardEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetDepthBiasEnable(f *Frame) {
+	installed.CmdSetDepthBiasEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetLogicOpEXT(f *Frame) {
+	installed.CmdSetLogicOpEXT(vk.CommandBuffer(f.word(0)), vk.LogicOp(f.word(1)))
+}
+
+func callCmdSetPrimitiveRestartEnable(f *Frame) {
+	installed.CmdSetPrimitiveRestartEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetDepthClampEnableEXT(f *Frame) {
+	installed.CmdSetDepthClampEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetPolygonModeEXT(f *Frame) {
+	installed.CmdSetPolygonModeEXT(vk.CommandBuffer(f.word(0)), vk.PolygonMode(f.word(1)))
+}
+
+func callCmdSetRasterizationSamplesEXT(f *Frame) {
+	installed.CmdSetRasterizationSamplesEXT(vk.CommandBuffer(f.word(0)), vk.SampleCountFlagBits(f.word(1)))
+}
+
+func callCmdSetSampleMaskEXT(f *Frame) {
+	installed.CmdSetSampleMaskEXT(vk.CommandBuffer(f.word(0)), vk.SampleCountFlagBits(f.word(1)), (*vk.SampleMask)(f.pointer(2)))
+}
+
+func callCmdSetAlphaToCoverageEnableEXT(f *Frame) {
+	installed.CmdSetAlphaToCoverageEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetAlphaToOneEnableEXT(f *Frame) {
+	installed.CmdSetAlphaToOneEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetLogicOpEnableEXT(f *Frame) {
+	installed.CmdSetLogicOpEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetColorBlendEnableEXT(f *Frame) {
+	installed.CmdSetColorBlendEnableEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.Bool32)(f.pointer(3)))
+}
+
+func callCmdSetColorBlendEquationEXT(f *Frame) {
+	installed.CmdSetColorBlendEquationEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.ColorBlendEquationEXT)(f.pointer(3)))
+}
+
+func callCmdSetColorWriteMaskEXT(f *Frame) {
+	installed.CmdSetColorWriteMaskEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.ColorComponentFlags)(f.pointer(3)))
+}
+
+func callCmdSetDepthClipEnableEXT(f *Frame) {
+	installed.CmdSetDepthClipEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetProvokingVertexModeEXT(f *Frame) {
+	installed.CmdSetProvokingVertexModeEXT(vk.CommandBuffer(f.word(0)), vk.ProvokingVertexModeEXT(f.word(1)))
+}
+
+func callCmdSetLineRasterizationModeEXT(f *Frame) {
+	installed.CmdSetLineRasterizationModeEXT(vk.CommandBuffer(f.word(0)), vk.LineRasterizationModeEXT(f.word(1)))
+}
+
+func callCmdSetLineStippleEnableEXT(f *Frame) {
+	installed.CmdSetLineStippleEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetDepthClipNegativeOneToOneEXT(f *Frame) {
+	installed.CmdSetDepthClipNegativeOneToOneEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
 }
 
 func callCreatePrivateDataSlot(f *Frame) {
@@ -2025,6 +2351,14 @@ func callCmdCopyImageToBuffer2(f *Frame) {
 
 func callCmdResolveImage2(f *Frame) {
 	installed.CmdResolveImage2(vk.CommandBuffer(f.word(0)), (*vk.ResolveImageInfo2)(f.pointer(1)))
+}
+
+func callCmdSetVertexInputEXT(f *Frame) {
+	installed.CmdSetVertexInputEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.VertexInputBindingDescription2EXT)(f.pointer(2)), uint32(f.word(3)), (*vk.VertexInputAttributeDescription2EXT)(f.pointer(4)))
+}
+
+func callCmdSetColorWriteEnableEXT(f *Frame) {
+	installed.CmdSetColorWriteEnableEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.Bool32)(f.pointer(2)))
 }
 
 func callCmdSetEvent2(f *Frame) {
@@ -2077,6 +2411,10 @@ func callSetDeviceMemoryPriorityEXT(f *Frame) {
 
 func callGetImageSubresourceLayout2(f *Frame) {
 	installed.GetImageSubresourceLayout2(vk.Device(f.word(0)), vk.Image(f.word(1)), (*vk.ImageSubresource2)(f.pointer(2)), (*vk.SubresourceLayout2)(f.pointer(3)))
+}
+
+func callCmdSetDepthBias2EXT(f *Frame) {
+	installed.CmdSetDepthBias2EXT(vk.CommandBuffer(f.word(0)), (*vk.DepthBiasInfoEXT)(f.pointer(1)))
 }
 
 func callGetDeviceImageSubresourceLayout(f *Frame) {

@@ -40,6 +40,7 @@ var values = map[string]struct {
 	}, []string{"-1s", "soon", "5"}},
 	"FARSIDE_KERNELS": {map[string]Settings{
 		"go": {Kernels: KernelsGo}, "vector": {Kernels: KernelsVector}, "AVX2": {Kernels: KernelsVector},
+		"narrow": {Kernels: KernelsNarrow},
 	}, []string{"mmx", "best", "neon"}},
 	"FARSIDE_HEAP_DEVICE": {map[string]Settings{
 		"4GiB": {HeapDevice: 4 << 30}, "1536 MiB": {HeapDevice: 1536 << 20}, "1048576": {HeapDevice: 1 << 20},

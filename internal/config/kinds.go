@@ -38,8 +38,8 @@ var levels = oneOf("one of `off`, `error`, `warn`, `info`, `trace`", map[string]
 })
 
 // "avx2" is the word of versions that had vector kernels for amd64 alone.
-var kernels = oneOf("one of `go`, `vector`", map[string]Kernels{"go": KernelsGo, "vector": KernelsVector,
-	"avx2": KernelsVector})
+var kernels = oneOf("one of `go`, `vector`, `narrow`", map[string]Kernels{"go": KernelsGo, "vector": KernelsVector,
+	"avx2": KernelsVector, "narrow": KernelsNarrow})
 
 var onOff = oneOf("one of `on`, `off`", map[string]bool{"on": true, "1": true, "off": false, "0": false})
 

@@ -31,7 +31,9 @@ var Table = []Variable{
 	row("FARSIDE_KERNELS", kernels, KernelsBest, func(s *Settings) *Kernels { return &s.Kernels },
 		"machine code and the fastest kernels that the processor has",
 		"How shaders run: `go` is plain Go, `vector` is vector kernels (AVX2 or NEON; `avx2` is another word for it) "+
-			"without machine code that is made for the shader. The results are the same, bit for bit."),
+			"without machine code that is made for the shader, "+
+			"`narrow` is with such machine code that has no vectors of 512 bits. "+
+			"The results are the same, bit for bit."),
 	row("FARSIDE_GRAPHICS", onOff, false, func(s *Settings) *bool { return &s.Graphics },
 		"`off`", "Whether queue family 0 has graphics, which are being built and not yet whole."),
 	row("FARSIDE_HEAP_DEVICE", heapSize, 0, func(s *Settings) *uint64 { return &s.HeapDevice },

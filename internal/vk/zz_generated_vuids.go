@@ -297,6 +297,7 @@ const (
 	VUID_VkCopyMemoryToImageInfo_memoryRowLength_09108
 	VUID_VkDebugUtilsMessengerCreateInfoEXT_pfnUserCallback_parameter
 	VUID_VkDebugUtilsObjectTagInfoEXT_objectType_01908
+	VUID_VkDepthBiasRepresentationInfoEXT_depthBiasRepresentation_parameter
 	VUID_VkDescriptorBufferInfo_buffer_02998
 	VUID_VkDescriptorBufferInfo_buffer_parameter
 	VUID_VkDescriptorBufferInfo_offset_00340
@@ -624,6 +625,8 @@ const (
 	VUID_VkPushDescriptorSetWithTemplateInfo_set_07995
 	VUID_VkQueryPoolCreateInfo_queryCount_02763
 	VUID_VkQueryPoolCreateInfo_queryType_00791
+	VUID_VkQueryPoolCreateInfo_queryType_00792
+	VUID_VkQueryPoolCreateInfo_queryType_09534
 	VUID_VkQueryPoolCreateInfo_queryType_parameter
 	VUID_VkResolveImageInfo2_pRegions_parameter
 	VUID_VkResolveImageInfo2_regionCount_arraylength
@@ -704,6 +707,21 @@ const (
 	VUID_VkSubmitInfo_pWaitSemaphores_03239
 	VUID_VkSubmitInfo_pWaitSemaphores_03243
 	VUID_VkSubmitInfo_pWaitSemaphores_parameter
+	VUID_VkVertexInputAttributeDescription2EXT_format_04805
+	VUID_VkVertexInputAttributeDescription2EXT_location_06228
+	VUID_VkVertexInputAttributeDescription2EXT_offset_06230
+	VUID_VkVertexInputBindingDescription2EXT_binding_04796
+	VUID_VkVertexInputBindingDescription2EXT_inputRate_parameter
+	VUID_VkVertexInputBindingDescription2EXT_stride_04797
+	VUID_VkViewport_height_01773
+	VUID_VkViewport_maxDepth_01235
+	VUID_VkViewport_minDepth_01234
+	VUID_VkViewport_width_01770
+	VUID_VkViewport_width_01771
+	VUID_VkViewport_x_01232
+	VUID_VkViewport_x_01774
+	VUID_VkViewport_y_01233
+	VUID_VkViewport_y_01775
 	VUID_VkWriteDescriptorSetInlineUniformBlock_pData_parameter
 	VUID_VkWriteDescriptorSet_commonparent
 	VUID_VkWriteDescriptorSet_descriptorCount_00317
@@ -777,9 +795,17 @@ const (
 	VUID_vkBindImageMemory_memory_parent
 	VUID_vkCmdBeginDebugUtilsLabelEXT_commandBuffer_parameter
 	VUID_vkCmdBeginDebugUtilsLabelEXT_commandBuffer_recording
+	VUID_vkCmdBeginQuery_commandBuffer_cmdpool
 	VUID_vkCmdBeginQuery_commandBuffer_parameter
 	VUID_vkCmdBeginQuery_commandBuffer_recording
+	VUID_vkCmdBeginQuery_commonparent
+	VUID_vkCmdBeginQuery_flags_parameter
+	VUID_vkCmdBeginQuery_queryPool_01922
+	VUID_vkCmdBeginQuery_queryPool_parameter
+	VUID_vkCmdBeginQuery_queryType_00800
 	VUID_vkCmdBeginQuery_queryType_02804
+	VUID_vkCmdBeginQuery_query_00802
+	VUID_vkCmdBeginQuery_query_00808
 	VUID_vkCmdBeginRenderPass2_commandBuffer_cmdpool
 	VUID_vkCmdBeginRenderPass2_commandBuffer_parameter
 	VUID_vkCmdBeginRenderPass2_commandBuffer_recording
@@ -800,27 +826,51 @@ const (
 	VUID_vkCmdBindDescriptorSets_pDescriptorSets_parameter
 	VUID_vkCmdBindDescriptorSets_pDynamicOffsets_parameter
 	VUID_vkCmdBindDescriptorSets_pipelineBindPoint_parameter
+	VUID_vkCmdBindIndexBuffer2_buffer_parameter
 	VUID_vkCmdBindIndexBuffer2_commandBuffer_cmdpool
 	VUID_vkCmdBindIndexBuffer2_commandBuffer_parameter
 	VUID_vkCmdBindIndexBuffer2_commandBuffer_recording
+	VUID_vkCmdBindIndexBuffer2_size_08768
+	VUID_vkCmdBindIndexBuffer_buffer_08784
+	VUID_vkCmdBindIndexBuffer_buffer_parameter
 	VUID_vkCmdBindIndexBuffer_commandBuffer_cmdpool
 	VUID_vkCmdBindIndexBuffer_commandBuffer_parameter
 	VUID_vkCmdBindIndexBuffer_commandBuffer_recording
+	VUID_vkCmdBindIndexBuffer_indexType_parameter
+	VUID_vkCmdBindIndexBuffer_offset_08782
+	VUID_vkCmdBindIndexBuffer_offset_08783
 	VUID_vkCmdBindPipeline_commandBuffer_parameter
 	VUID_vkCmdBindPipeline_commandBuffer_recording
 	VUID_vkCmdBindPipeline_commonparent
+	VUID_vkCmdBindPipeline_pipelineBindPoint_00779
+	VUID_vkCmdBindPipeline_pipelineBindPoint_00780
 	VUID_vkCmdBindPipeline_pipelineBindPoint_parameter
+	VUID_vkCmdBindPipeline_pipeline_03382
 	VUID_vkCmdBindPipeline_pipeline_parameter
+	VUID_vkCmdBindVertexBuffers2_bindingCount_arraylength
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_cmdpool
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_parameter
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_recording
+	VUID_vkCmdBindVertexBuffers2_pBuffers_parameter
+	VUID_vkCmdBindVertexBuffers2_pOffsets_parameter
+	VUID_vkCmdBindVertexBuffers2_pSizes_03358
+	VUID_vkCmdBindVertexBuffers2_pStrides_03362
+	VUID_vkCmdBindVertexBuffers_bindingCount_arraylength
 	VUID_vkCmdBindVertexBuffers_commandBuffer_cmdpool
 	VUID_vkCmdBindVertexBuffers_commandBuffer_parameter
 	VUID_vkCmdBindVertexBuffers_commandBuffer_recording
+	VUID_vkCmdBindVertexBuffers_commonparent
+	VUID_vkCmdBindVertexBuffers_firstBinding_00625
+	VUID_vkCmdBindVertexBuffers_pBuffers_00627
+	VUID_vkCmdBindVertexBuffers_pBuffers_parameter
+	VUID_vkCmdBindVertexBuffers_pOffsets_00626
+	VUID_vkCmdBindVertexBuffers_pOffsets_parameter
+	VUID_vkCmdBlitImage2_commandBuffer_cmdpool
 	VUID_vkCmdBlitImage2_commandBuffer_parameter
 	VUID_vkCmdBlitImage2_commandBuffer_recording
 	VUID_vkCmdBlitImage_aspectMask_00241
 	VUID_vkCmdBlitImage_aspectMask_00242
+	VUID_vkCmdBlitImage_commandBuffer_cmdpool
 	VUID_vkCmdBlitImage_commandBuffer_parameter
 	VUID_vkCmdBlitImage_commandBuffer_recording
 	VUID_vkCmdBlitImage_commonparent
@@ -882,6 +932,7 @@ const (
 	VUID_vkCmdClearDepthStencilImage_aspectMask_02824
 	VUID_vkCmdClearDepthStencilImage_baseArrayLayer_01476
 	VUID_vkCmdClearDepthStencilImage_baseMipLevel_01474
+	VUID_vkCmdClearDepthStencilImage_commandBuffer_cmdpool
 	VUID_vkCmdClearDepthStencilImage_commandBuffer_parameter
 	VUID_vkCmdClearDepthStencilImage_commandBuffer_recording
 	VUID_vkCmdClearDepthStencilImage_commonparent
@@ -1079,29 +1130,170 @@ const (
 	VUID_vkCmdDispatch_groupCountX_00386
 	VUID_vkCmdDispatch_groupCountY_00387
 	VUID_vkCmdDispatch_groupCountZ_00388
+	VUID_vkCmdDrawIndexedIndirectCount_None_04007
+	VUID_vkCmdDrawIndexedIndirectCount_None_04914
+	VUID_vkCmdDrawIndexedIndirectCount_None_07312
+	VUID_vkCmdDrawIndexedIndirectCount_None_07831
+	VUID_vkCmdDrawIndexedIndirectCount_None_07832
+	VUID_vkCmdDrawIndexedIndirectCount_None_08600
+	VUID_vkCmdDrawIndexedIndirectCount_None_08606
+	VUID_vkCmdDrawIndexedIndirectCount_buffer_02709
+	VUID_vkCmdDrawIndexedIndirectCount_buffer_parameter
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_parameter
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_recording
+	VUID_vkCmdDrawIndexedIndirectCount_commonparent
+	VUID_vkCmdDrawIndexedIndirectCount_countBufferOffset_02716
+	VUID_vkCmdDrawIndexedIndirectCount_countBufferOffset_04129
+	VUID_vkCmdDrawIndexedIndirectCount_countBuffer_02715
+	VUID_vkCmdDrawIndexedIndirectCount_countBuffer_parameter
+	VUID_vkCmdDrawIndexedIndirectCount_maxDrawCount_03143
+	VUID_vkCmdDrawIndexedIndirectCount_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexedIndirectCount_offset_02710
+	VUID_vkCmdDrawIndexedIndirectCount_renderpass
+	VUID_vkCmdDrawIndexedIndirectCount_scissorCount_03418
+	VUID_vkCmdDrawIndexedIndirectCount_stride_03142
+	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03417
+	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03419
+	VUID_vkCmdDrawIndexedIndirect_None_04007
+	VUID_vkCmdDrawIndexedIndirect_None_04914
+	VUID_vkCmdDrawIndexedIndirect_None_07312
+	VUID_vkCmdDrawIndexedIndirect_None_07831
+	VUID_vkCmdDrawIndexedIndirect_None_07832
+	VUID_vkCmdDrawIndexedIndirect_None_08600
+	VUID_vkCmdDrawIndexedIndirect_None_08606
+	VUID_vkCmdDrawIndexedIndirect_buffer_02709
+	VUID_vkCmdDrawIndexedIndirect_buffer_parameter
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_parameter
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_recording
+	VUID_vkCmdDrawIndexedIndirect_commonparent
+	VUID_vkCmdDrawIndexedIndirect_drawCount_00528
+	VUID_vkCmdDrawIndexedIndirect_drawCount_00539
+	VUID_vkCmdDrawIndexedIndirect_drawCount_00540
+	VUID_vkCmdDrawIndexedIndirect_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexedIndirect_offset_02710
+	VUID_vkCmdDrawIndexedIndirect_renderpass
+	VUID_vkCmdDrawIndexedIndirect_scissorCount_03418
+	VUID_vkCmdDrawIndexedIndirect_viewportCount_03417
+	VUID_vkCmdDrawIndexedIndirect_viewportCount_03419
+	VUID_vkCmdDrawIndexed_None_04007
+	VUID_vkCmdDrawIndexed_None_04914
+	VUID_vkCmdDrawIndexed_None_07312
+	VUID_vkCmdDrawIndexed_None_07831
+	VUID_vkCmdDrawIndexed_None_07832
+	VUID_vkCmdDrawIndexed_None_08600
+	VUID_vkCmdDrawIndexed_None_08606
 	VUID_vkCmdDrawIndexed_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexed_commandBuffer_parameter
 	VUID_vkCmdDrawIndexed_commandBuffer_recording
+	VUID_vkCmdDrawIndexed_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexed_renderpass
+	VUID_vkCmdDrawIndexed_scissorCount_03418
+	VUID_vkCmdDrawIndexed_viewportCount_03417
+	VUID_vkCmdDrawIndexed_viewportCount_03419
+	VUID_vkCmdDrawIndirectCount_None_04007
+	VUID_vkCmdDrawIndirectCount_None_04914
+	VUID_vkCmdDrawIndirectCount_None_07831
+	VUID_vkCmdDrawIndirectCount_None_07832
+	VUID_vkCmdDrawIndirectCount_None_08600
+	VUID_vkCmdDrawIndirectCount_None_08606
+	VUID_vkCmdDrawIndirectCount_buffer_02709
+	VUID_vkCmdDrawIndirectCount_buffer_parameter
 	VUID_vkCmdDrawIndirectCount_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndirectCount_commandBuffer_parameter
 	VUID_vkCmdDrawIndirectCount_commandBuffer_recording
+	VUID_vkCmdDrawIndirectCount_commonparent
+	VUID_vkCmdDrawIndirectCount_countBufferOffset_02716
+	VUID_vkCmdDrawIndirectCount_countBufferOffset_04129
+	VUID_vkCmdDrawIndirectCount_countBuffer_02715
+	VUID_vkCmdDrawIndirectCount_countBuffer_parameter
+	VUID_vkCmdDrawIndirectCount_maxDrawCount_03111
+	VUID_vkCmdDrawIndirectCount_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndirectCount_offset_02710
+	VUID_vkCmdDrawIndirectCount_renderpass
+	VUID_vkCmdDrawIndirectCount_scissorCount_03418
+	VUID_vkCmdDrawIndirectCount_stride_03110
+	VUID_vkCmdDrawIndirectCount_viewportCount_03417
+	VUID_vkCmdDrawIndirectCount_viewportCount_03419
+	VUID_vkCmdDrawIndirect_None_04007
+	VUID_vkCmdDrawIndirect_None_04914
+	VUID_vkCmdDrawIndirect_None_07831
+	VUID_vkCmdDrawIndirect_None_07832
+	VUID_vkCmdDrawIndirect_None_08600
+	VUID_vkCmdDrawIndirect_None_08606
+	VUID_vkCmdDrawIndirect_buffer_02709
+	VUID_vkCmdDrawIndirect_buffer_parameter
 	VUID_vkCmdDrawIndirect_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndirect_commandBuffer_parameter
 	VUID_vkCmdDrawIndirect_commandBuffer_recording
+	VUID_vkCmdDrawIndirect_commonparent
+	VUID_vkCmdDrawIndirect_drawCount_00476
+	VUID_vkCmdDrawIndirect_drawCount_00487
+	VUID_vkCmdDrawIndirect_drawCount_00488
+	VUID_vkCmdDrawIndirect_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndirect_offset_02710
+	VUID_vkCmdDrawIndirect_renderpass
+	VUID_vkCmdDrawIndirect_scissorCount_03418
+	VUID_vkCmdDrawIndirect_viewportCount_03417
+	VUID_vkCmdDrawIndirect_viewportCount_03419
+	VUID_vkCmdDrawMultiEXT_None_04007
+	VUID_vkCmdDrawMultiEXT_None_04914
+	VUID_vkCmdDrawMultiEXT_None_07831
+	VUID_vkCmdDrawMultiEXT_None_07832
+	VUID_vkCmdDrawMultiEXT_None_08600
+	VUID_vkCmdDrawMultiEXT_None_08606
+	VUID_vkCmdDrawMultiEXT_commandBuffer_cmdpool
+	VUID_vkCmdDrawMultiEXT_commandBuffer_parameter
+	VUID_vkCmdDrawMultiEXT_commandBuffer_recording
+	VUID_vkCmdDrawMultiEXT_drawCount_04934
+	VUID_vkCmdDrawMultiEXT_drawCount_04935
+	VUID_vkCmdDrawMultiEXT_drawCount_09628
+	VUID_vkCmdDrawMultiEXT_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawMultiEXT_renderpass
+	VUID_vkCmdDrawMultiEXT_scissorCount_03418
+	VUID_vkCmdDrawMultiEXT_viewportCount_03417
+	VUID_vkCmdDrawMultiEXT_viewportCount_03419
+	VUID_vkCmdDrawMultiIndexedEXT_None_04007
+	VUID_vkCmdDrawMultiIndexedEXT_None_04914
+	VUID_vkCmdDrawMultiIndexedEXT_None_07312
+	VUID_vkCmdDrawMultiIndexedEXT_None_07831
+	VUID_vkCmdDrawMultiIndexedEXT_None_07832
+	VUID_vkCmdDrawMultiIndexedEXT_None_08600
+	VUID_vkCmdDrawMultiIndexedEXT_None_08606
+	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_cmdpool
+	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_parameter
+	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_recording
+	VUID_vkCmdDrawMultiIndexedEXT_drawCount_04939
+	VUID_vkCmdDrawMultiIndexedEXT_drawCount_04940
+	VUID_vkCmdDrawMultiIndexedEXT_drawCount_09629
+	VUID_vkCmdDrawMultiIndexedEXT_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawMultiIndexedEXT_renderpass
+	VUID_vkCmdDrawMultiIndexedEXT_scissorCount_03418
+	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03417
+	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03419
+	VUID_vkCmdDraw_None_04007
+	VUID_vkCmdDraw_None_04914
+	VUID_vkCmdDraw_None_07831
+	VUID_vkCmdDraw_None_07832
+	VUID_vkCmdDraw_None_08600
+	VUID_vkCmdDraw_None_08606
 	VUID_vkCmdDraw_commandBuffer_cmdpool
 	VUID_vkCmdDraw_commandBuffer_parameter
 	VUID_vkCmdDraw_commandBuffer_recording
+	VUID_vkCmdDraw_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDraw_renderpass
+	VUID_vkCmdDraw_scissorCount_03418
+	VUID_vkCmdDraw_viewportCount_03417
+	VUID_vkCmdDraw_viewportCount_03419
 	VUID_vkCmdEndDebugUtilsLabelEXT_commandBuffer_parameter
 	VUID_vkCmdEndDebugUtilsLabelEXT_commandBuffer_recording
 	VUID_vkCmdEndQuery_None_01923
+	VUID_vkCmdEndQuery_commandBuffer_cmdpool
 	VUID_vkCmdEndQuery_commandBuffer_parameter
 	VUID_vkCmdEndQuery_commandBuffer_recording
+	VUID_vkCmdEndQuery_commonparent
+	VUID_vkCmdEndQuery_queryPool_parameter
 	VUID_vkCmdEndRenderPass2_commandBuffer_cmdpool
 	VUID_vkCmdEndRenderPass2_commandBuffer_parameter
 	VUID_vkCmdEndRenderPass2_commandBuffer_recording
@@ -1188,8 +1380,10 @@ const (
 	VUID_vkCmdResetQueryPool_firstQuery_09436
 	VUID_vkCmdResetQueryPool_firstQuery_09437
 	VUID_vkCmdResetQueryPool_queryPool_parameter
+	VUID_vkCmdResolveImage2_commandBuffer_cmdpool
 	VUID_vkCmdResolveImage2_commandBuffer_parameter
 	VUID_vkCmdResolveImage2_commandBuffer_recording
+	VUID_vkCmdResolveImage_commandBuffer_cmdpool
 	VUID_vkCmdResolveImage_commandBuffer_parameter
 	VUID_vkCmdResolveImage_commandBuffer_recording
 	VUID_vkCmdResolveImage_commonparent
@@ -1222,12 +1416,42 @@ const (
 	VUID_vkCmdResolveImage_srcSubresource_01711
 	VUID_vkCmdResolveImage_srcSubresource_11800
 	VUID_vkCmdResolveImage_srcSubresource_11802
+	VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_recording
 	VUID_vkCmdSetBlendConstants_commandBuffer_cmdpool
 	VUID_vkCmdSetBlendConstants_commandBuffer_parameter
 	VUID_vkCmdSetBlendConstants_commandBuffer_recording
+	VUID_vkCmdSetColorBlendEnableEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetColorBlendEnableEXT_pColorBlendEnables_parameter
+	VUID_vkCmdSetColorBlendEquationEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_recording
+	VUID_vkCmdSetColorBlendEquationEXT_pColorBlendEquations_parameter
+	VUID_vkCmdSetColorWriteEnableEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetColorWriteEnableEXT_pColorWriteEnables_parameter
+	VUID_vkCmdSetColorWriteMaskEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_recording
+	VUID_vkCmdSetColorWriteMaskEXT_pColorWriteMasks_parameter
 	VUID_vkCmdSetCullMode_commandBuffer_cmdpool
 	VUID_vkCmdSetCullMode_commandBuffer_parameter
 	VUID_vkCmdSetCullMode_commandBuffer_recording
+	VUID_vkCmdSetCullMode_cullMode_parameter
+	VUID_vkCmdSetDepthBias2EXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthBias2EXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthBias2EXT_commandBuffer_recording
 	VUID_vkCmdSetDepthBiasEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthBiasEnable_commandBuffer_parameter
 	VUID_vkCmdSetDepthBiasEnable_commandBuffer_recording
@@ -1240,9 +1464,21 @@ const (
 	VUID_vkCmdSetDepthBounds_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthBounds_commandBuffer_parameter
 	VUID_vkCmdSetDepthBounds_commandBuffer_recording
+	VUID_vkCmdSetDepthBounds_maxDepthBounds_00601
+	VUID_vkCmdSetDepthBounds_minDepthBounds_00600
+	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_recording
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_parameter
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_recording
+	VUID_vkCmdSetDepthCompareOp_depthCompareOp_parameter
 	VUID_vkCmdSetDepthTestEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthTestEnable_commandBuffer_parameter
 	VUID_vkCmdSetDepthTestEnable_commandBuffer_recording
@@ -1264,18 +1500,47 @@ const (
 	VUID_vkCmdSetFrontFace_commandBuffer_cmdpool
 	VUID_vkCmdSetFrontFace_commandBuffer_parameter
 	VUID_vkCmdSetFrontFace_commandBuffer_recording
+	VUID_vkCmdSetFrontFace_frontFace_parameter
+	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_parameter
+	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_recording
+	VUID_vkCmdSetLineRasterizationModeEXT_lineRasterizationMode_parameter
+	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_recording
 	VUID_vkCmdSetLineStipple_commandBuffer_cmdpool
 	VUID_vkCmdSetLineStipple_commandBuffer_parameter
 	VUID_vkCmdSetLineStipple_commandBuffer_recording
+	VUID_vkCmdSetLineStipple_lineStippleFactor_02776
 	VUID_vkCmdSetLineWidth_commandBuffer_cmdpool
 	VUID_vkCmdSetLineWidth_commandBuffer_parameter
 	VUID_vkCmdSetLineWidth_commandBuffer_recording
+	VUID_vkCmdSetLogicOpEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLogicOpEXT_commandBuffer_parameter
+	VUID_vkCmdSetLogicOpEXT_commandBuffer_recording
+	VUID_vkCmdSetLogicOpEXT_logicOp_parameter
+	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetPolygonModeEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetPolygonModeEXT_commandBuffer_parameter
+	VUID_vkCmdSetPolygonModeEXT_commandBuffer_recording
+	VUID_vkCmdSetPolygonModeEXT_polygonMode_parameter
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_parameter
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_recording
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_cmdpool
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_parameter
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_recording
+	VUID_vkCmdSetPrimitiveTopology_primitiveTopology_parameter
+	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_parameter
+	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_recording
+	VUID_vkCmdSetProvokingVertexModeEXT_provokingVertexMode_parameter
+	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_parameter
+	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_recording
+	VUID_vkCmdSetRasterizationSamplesEXT_rasterizationSamples_parameter
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_parameter
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_recording
@@ -1285,33 +1550,68 @@ const (
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_cmdpool
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_parameter
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_recording
+	VUID_vkCmdSetSampleMaskEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetSampleMaskEXT_commandBuffer_parameter
+	VUID_vkCmdSetSampleMaskEXT_commandBuffer_recording
+	VUID_vkCmdSetSampleMaskEXT_pSampleMask_parameter
 	VUID_vkCmdSetScissorWithCount_commandBuffer_cmdpool
 	VUID_vkCmdSetScissorWithCount_commandBuffer_parameter
 	VUID_vkCmdSetScissorWithCount_commandBuffer_recording
+	VUID_vkCmdSetScissorWithCount_pScissors_parameter
+	VUID_vkCmdSetScissorWithCount_scissorCount_03397
+	VUID_vkCmdSetScissorWithCount_scissorCount_arraylength
 	VUID_vkCmdSetScissor_commandBuffer_cmdpool
 	VUID_vkCmdSetScissor_commandBuffer_parameter
 	VUID_vkCmdSetScissor_commandBuffer_recording
+	VUID_vkCmdSetScissor_firstScissor_00592
+	VUID_vkCmdSetScissor_offset_00596
+	VUID_vkCmdSetScissor_offset_00597
+	VUID_vkCmdSetScissor_pScissors_parameter
+	VUID_vkCmdSetScissor_scissorCount_arraylength
+	VUID_vkCmdSetScissor_x_00595
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_parameter
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_recording
+	VUID_vkCmdSetStencilCompareMask_faceMask_parameter
 	VUID_vkCmdSetStencilOp_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilOp_commandBuffer_parameter
 	VUID_vkCmdSetStencilOp_commandBuffer_recording
+	VUID_vkCmdSetStencilOp_compareOp_parameter
+	VUID_vkCmdSetStencilOp_depthFailOp_parameter
+	VUID_vkCmdSetStencilOp_faceMask_parameter
+	VUID_vkCmdSetStencilOp_failOp_parameter
+	VUID_vkCmdSetStencilOp_passOp_parameter
 	VUID_vkCmdSetStencilReference_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilReference_commandBuffer_parameter
 	VUID_vkCmdSetStencilReference_commandBuffer_recording
+	VUID_vkCmdSetStencilReference_faceMask_parameter
 	VUID_vkCmdSetStencilTestEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilTestEnable_commandBuffer_parameter
 	VUID_vkCmdSetStencilTestEnable_commandBuffer_recording
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_parameter
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_recording
+	VUID_vkCmdSetStencilWriteMask_faceMask_parameter
+	VUID_vkCmdSetVertexInputEXT_binding_04793
+	VUID_vkCmdSetVertexInputEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetVertexInputEXT_commandBuffer_parameter
+	VUID_vkCmdSetVertexInputEXT_commandBuffer_recording
+	VUID_vkCmdSetVertexInputEXT_pVertexAttributeDescriptions_04795
+	VUID_vkCmdSetVertexInputEXT_pVertexAttributeDescriptions_parameter
+	VUID_vkCmdSetVertexInputEXT_pVertexBindingDescriptions_04794
+	VUID_vkCmdSetVertexInputEXT_pVertexBindingDescriptions_parameter
 	VUID_vkCmdSetViewportWithCount_commandBuffer_cmdpool
 	VUID_vkCmdSetViewportWithCount_commandBuffer_parameter
 	VUID_vkCmdSetViewportWithCount_commandBuffer_recording
+	VUID_vkCmdSetViewportWithCount_pViewports_parameter
+	VUID_vkCmdSetViewportWithCount_viewportCount_03394
+	VUID_vkCmdSetViewportWithCount_viewportCount_arraylength
 	VUID_vkCmdSetViewport_commandBuffer_cmdpool
 	VUID_vkCmdSetViewport_commandBuffer_parameter
 	VUID_vkCmdSetViewport_commandBuffer_recording
+	VUID_vkCmdSetViewport_firstViewport_01223
+	VUID_vkCmdSetViewport_pViewports_parameter
+	VUID_vkCmdSetViewport_viewportCount_arraylength
 	VUID_vkCmdUpdateBuffer_commandBuffer_parameter
 	VUID_vkCmdUpdateBuffer_commandBuffer_recording
 	VUID_vkCmdUpdateBuffer_commonparent
@@ -2010,6 +2310,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkCopyMemoryToImageInfo-memoryRowLength-09108" +
 	"VUID-VkDebugUtilsMessengerCreateInfoEXT-pfnUserCallback-parameter" +
 	"VUID-VkDebugUtilsObjectTagInfoEXT-objectType-01908" +
+	"VUID-VkDepthBiasRepresentationInfoEXT-depthBiasRepresentation-parameter" +
 	"VUID-VkDescriptorBufferInfo-buffer-02998" +
 	"VUID-VkDescriptorBufferInfo-buffer-parameter" +
 	"VUID-VkDescriptorBufferInfo-offset-00340" +
@@ -2337,6 +2638,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkPushDescriptorSetWithTemplateInfo-set-07995" +
 	"VUID-VkQueryPoolCreateInfo-queryCount-02763" +
 	"VUID-VkQueryPoolCreateInfo-queryType-00791" +
+	"VUID-VkQueryPoolCreateInfo-queryType-00792" +
+	"VUID-VkQueryPoolCreateInfo-queryType-09534" +
 	"VUID-VkQueryPoolCreateInfo-queryType-parameter" +
 	"VUID-VkResolveImageInfo2-pRegions-parameter" +
 	"VUID-VkResolveImageInfo2-regionCount-arraylength" +
@@ -2417,6 +2720,21 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkSubmitInfo-pWaitSemaphores-03239" +
 	"VUID-VkSubmitInfo-pWaitSemaphores-03243" +
 	"VUID-VkSubmitInfo-pWaitSemaphores-parameter" +
+	"VUID-VkVertexInputAttributeDescription2EXT-format-04805" +
+	"VUID-VkVertexInputAttributeDescription2EXT-location-06228" +
+	"VUID-VkVertexInputAttributeDescription2EXT-offset-06230" +
+	"VUID-VkVertexInputBindingDescription2EXT-binding-04796" +
+	"VUID-VkVertexInputBindingDescription2EXT-inputRate-parameter" +
+	"VUID-VkVertexInputBindingDescription2EXT-stride-04797" +
+	"VUID-VkViewport-height-01773" +
+	"VUID-VkViewport-maxDepth-01235" +
+	"VUID-VkViewport-minDepth-01234" +
+	"VUID-VkViewport-width-01770" +
+	"VUID-VkViewport-width-01771" +
+	"VUID-VkViewport-x-01232" +
+	"VUID-VkViewport-x-01774" +
+	"VUID-VkViewport-y-01233" +
+	"VUID-VkViewport-y-01775" +
 	"VUID-VkWriteDescriptorSetInlineUniformBlock-pData-parameter" +
 	"VUID-VkWriteDescriptorSet-commonparent" +
 	"VUID-VkWriteDescriptorSet-descriptorCount-00317" +
@@ -2490,9 +2808,17 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkBindImageMemory-memory-parent" +
 	"VUID-vkCmdBeginDebugUtilsLabelEXT-commandBuffer-parameter" +
 	"VUID-vkCmdBeginDebugUtilsLabelEXT-commandBuffer-recording" +
+	"VUID-vkCmdBeginQuery-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginQuery-commandBuffer-parameter" +
 	"VUID-vkCmdBeginQuery-commandBuffer-recording" +
+	"VUID-vkCmdBeginQuery-commonparent" +
+	"VUID-vkCmdBeginQuery-flags-parameter" +
+	"VUID-vkCmdBeginQuery-queryPool-01922" +
+	"VUID-vkCmdBeginQuery-queryPool-parameter" +
+	"VUID-vkCmdBeginQuery-queryType-00800" +
 	"VUID-vkCmdBeginQuery-queryType-02804" +
+	"VUID-vkCmdBeginQuery-query-00802" +
+	"VUID-vkCmdBeginQuery-query-00808" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-parameter" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-recording" +
@@ -2513,27 +2839,51 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBindDescriptorSets-pDescriptorSets-parameter" +
 	"VUID-vkCmdBindDescriptorSets-pDynamicOffsets-parameter" +
 	"VUID-vkCmdBindDescriptorSets-pipelineBindPoint-parameter" +
+	"VUID-vkCmdBindIndexBuffer2-buffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindIndexBuffer2-commandBuffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer2-commandBuffer-recording" +
+	"VUID-vkCmdBindIndexBuffer2-size-08768" +
+	"VUID-vkCmdBindIndexBuffer-buffer-08784" +
+	"VUID-vkCmdBindIndexBuffer-buffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindIndexBuffer-commandBuffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer-commandBuffer-recording" +
+	"VUID-vkCmdBindIndexBuffer-indexType-parameter" +
+	"VUID-vkCmdBindIndexBuffer-offset-08782" +
+	"VUID-vkCmdBindIndexBuffer-offset-08783" +
 	"VUID-vkCmdBindPipeline-commandBuffer-parameter" +
 	"VUID-vkCmdBindPipeline-commandBuffer-recording" +
 	"VUID-vkCmdBindPipeline-commonparent" +
+	"VUID-vkCmdBindPipeline-pipelineBindPoint-00779" +
+	"VUID-vkCmdBindPipeline-pipelineBindPoint-00780" +
 	"VUID-vkCmdBindPipeline-pipelineBindPoint-parameter" +
+	"VUID-vkCmdBindPipeline-pipeline-03382" +
 	"VUID-vkCmdBindPipeline-pipeline-parameter" +
+	"VUID-vkCmdBindVertexBuffers2-bindingCount-arraylength" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-parameter" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-recording" +
+	"VUID-vkCmdBindVertexBuffers2-pBuffers-parameter" +
+	"VUID-vkCmdBindVertexBuffers2-pOffsets-parameter" +
+	"VUID-vkCmdBindVertexBuffers2-pSizes-03358" +
+	"VUID-vkCmdBindVertexBuffers2-pStrides-03362" +
+	"VUID-vkCmdBindVertexBuffers-bindingCount-arraylength" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-parameter" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-recording" +
+	"VUID-vkCmdBindVertexBuffers-commonparent" +
+	"VUID-vkCmdBindVertexBuffers-firstBinding-00625" +
+	"VUID-vkCmdBindVertexBuffers-pBuffers-00627" +
+	"VUID-vkCmdBindVertexBuffers-pBuffers-parameter" +
+	"VUID-vkCmdBindVertexBuffers-pOffsets-00626" +
+	"VUID-vkCmdBindVertexBuffers-pOffsets-parameter" +
+	"VUID-vkCmdBlitImage2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBlitImage2-commandBuffer-parameter" +
 	"VUID-vkCmdBlitImage2-commandBuffer-recording" +
 	"VUID-vkCmdBlitImage-aspectMask-00241" +
 	"VUID-vkCmdBlitImage-aspectMask-00242" +
+	"VUID-vkCmdBlitImage-commandBuffer-cmdpool" +
 	"VUID-vkCmdBlitImage-commandBuffer-parameter" +
 	"VUID-vkCmdBlitImage-commandBuffer-recording" +
 	"VUID-vkCmdBlitImage-commonparent" +
@@ -2595,6 +2945,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdClearDepthStencilImage-aspectMask-02824" +
 	"VUID-vkCmdClearDepthStencilImage-baseArrayLayer-01476" +
 	"VUID-vkCmdClearDepthStencilImage-baseMipLevel-01474" +
+	"VUID-vkCmdClearDepthStencilImage-commandBuffer-cmdpool" +
 	"VUID-vkCmdClearDepthStencilImage-commandBuffer-parameter" +
 	"VUID-vkCmdClearDepthStencilImage-commandBuffer-recording" +
 	"VUID-vkCmdClearDepthStencilImage-commonparent" +
@@ -2792,29 +3143,170 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdDispatch-groupCountX-00386" +
 	"VUID-vkCmdDispatch-groupCountY-00387" +
 	"VUID-vkCmdDispatch-groupCountZ-00388" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-04007" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-04914" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07312" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07831" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07832" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08600" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08606" +
+	"VUID-vkCmdDrawIndexedIndirectCount-buffer-02709" +
+	"VUID-vkCmdDrawIndexedIndirectCount-buffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndexedIndirectCount-commonparent" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBufferOffset-02716" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBufferOffset-04129" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBuffer-02715" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBuffer-parameter" +
+	"VUID-vkCmdDrawIndexedIndirectCount-maxDrawCount-03143" +
+	"VUID-vkCmdDrawIndexedIndirectCount-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexedIndirectCount-offset-02710" +
+	"VUID-vkCmdDrawIndexedIndirectCount-renderpass" +
+	"VUID-vkCmdDrawIndexedIndirectCount-scissorCount-03418" +
+	"VUID-vkCmdDrawIndexedIndirectCount-stride-03142" +
+	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03417" +
+	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03419" +
+	"VUID-vkCmdDrawIndexedIndirect-None-04007" +
+	"VUID-vkCmdDrawIndexedIndirect-None-04914" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07312" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07831" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07832" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08600" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08606" +
+	"VUID-vkCmdDrawIndexedIndirect-buffer-02709" +
+	"VUID-vkCmdDrawIndexedIndirect-buffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndexedIndirect-commonparent" +
+	"VUID-vkCmdDrawIndexedIndirect-drawCount-00528" +
+	"VUID-vkCmdDrawIndexedIndirect-drawCount-00539" +
+	"VUID-vkCmdDrawIndexedIndirect-drawCount-00540" +
+	"VUID-vkCmdDrawIndexedIndirect-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexedIndirect-offset-02710" +
+	"VUID-vkCmdDrawIndexedIndirect-renderpass" +
+	"VUID-vkCmdDrawIndexedIndirect-scissorCount-03418" +
+	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03417" +
+	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03419" +
+	"VUID-vkCmdDrawIndexed-None-04007" +
+	"VUID-vkCmdDrawIndexed-None-04914" +
+	"VUID-vkCmdDrawIndexed-None-07312" +
+	"VUID-vkCmdDrawIndexed-None-07831" +
+	"VUID-vkCmdDrawIndexed-None-07832" +
+	"VUID-vkCmdDrawIndexed-None-08600" +
+	"VUID-vkCmdDrawIndexed-None-08606" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndexed-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexed-renderpass" +
+	"VUID-vkCmdDrawIndexed-scissorCount-03418" +
+	"VUID-vkCmdDrawIndexed-viewportCount-03417" +
+	"VUID-vkCmdDrawIndexed-viewportCount-03419" +
+	"VUID-vkCmdDrawIndirectCount-None-04007" +
+	"VUID-vkCmdDrawIndirectCount-None-04914" +
+	"VUID-vkCmdDrawIndirectCount-None-07831" +
+	"VUID-vkCmdDrawIndirectCount-None-07832" +
+	"VUID-vkCmdDrawIndirectCount-None-08600" +
+	"VUID-vkCmdDrawIndirectCount-None-08606" +
+	"VUID-vkCmdDrawIndirectCount-buffer-02709" +
+	"VUID-vkCmdDrawIndirectCount-buffer-parameter" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndirectCount-commonparent" +
+	"VUID-vkCmdDrawIndirectCount-countBufferOffset-02716" +
+	"VUID-vkCmdDrawIndirectCount-countBufferOffset-04129" +
+	"VUID-vkCmdDrawIndirectCount-countBuffer-02715" +
+	"VUID-vkCmdDrawIndirectCount-countBuffer-parameter" +
+	"VUID-vkCmdDrawIndirectCount-maxDrawCount-03111" +
+	"VUID-vkCmdDrawIndirectCount-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndirectCount-offset-02710" +
+	"VUID-vkCmdDrawIndirectCount-renderpass" +
+	"VUID-vkCmdDrawIndirectCount-scissorCount-03418" +
+	"VUID-vkCmdDrawIndirectCount-stride-03110" +
+	"VUID-vkCmdDrawIndirectCount-viewportCount-03417" +
+	"VUID-vkCmdDrawIndirectCount-viewportCount-03419" +
+	"VUID-vkCmdDrawIndirect-None-04007" +
+	"VUID-vkCmdDrawIndirect-None-04914" +
+	"VUID-vkCmdDrawIndirect-None-07831" +
+	"VUID-vkCmdDrawIndirect-None-07832" +
+	"VUID-vkCmdDrawIndirect-None-08600" +
+	"VUID-vkCmdDrawIndirect-None-08606" +
+	"VUID-vkCmdDrawIndirect-buffer-02709" +
+	"VUID-vkCmdDrawIndirect-buffer-parameter" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndirect-commonparent" +
+	"VUID-vkCmdDrawIndirect-drawCount-00476" +
+	"VUID-vkCmdDrawIndirect-drawCount-00487" +
+	"VUID-vkCmdDrawIndirect-drawCount-00488" +
+	"VUID-vkCmdDrawIndirect-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndirect-offset-02710" +
+	"VUID-vkCmdDrawIndirect-renderpass" +
+	"VUID-vkCmdDrawIndirect-scissorCount-03418" +
+	"VUID-vkCmdDrawIndirect-viewportCount-03417" +
+	"VUID-vkCmdDrawIndirect-viewportCount-03419" +
+	"VUID-vkCmdDrawMultiEXT-None-04007" +
+	"VUID-vkCmdDrawMultiEXT-None-04914" +
+	"VUID-vkCmdDrawMultiEXT-None-07831" +
+	"VUID-vkCmdDrawMultiEXT-None-07832" +
+	"VUID-vkCmdDrawMultiEXT-None-08600" +
+	"VUID-vkCmdDrawMultiEXT-None-08606" +
+	"VUID-vkCmdDrawMultiEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdDrawMultiEXT-commandBuffer-parameter" +
+	"VUID-vkCmdDrawMultiEXT-commandBuffer-recording" +
+	"VUID-vkCmdDrawMultiEXT-drawCount-04934" +
+	"VUID-vkCmdDrawMultiEXT-drawCount-04935" +
+	"VUID-vkCmdDrawMultiEXT-drawCount-09628" +
+	"VUID-vkCmdDrawMultiEXT-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawMultiEXT-renderpass" +
+	"VUID-vkCmdDrawMultiEXT-scissorCount-03418" +
+	"VUID-vkCmdDrawMultiEXT-viewportCount-03417" +
+	"VUID-vkCmdDrawMultiEXT-viewportCount-03419" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-04007" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-04914" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07312" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07831" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07832" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08600" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08606" +
+	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-parameter" +
+	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-recording" +
+	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-04939" +
+	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-04940" +
+	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-09629" +
+	"VUID-vkCmdDrawMultiIndexedEXT-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawMultiIndexedEXT-renderpass" +
+	"VUID-vkCmdDrawMultiIndexedEXT-scissorCount-03418" +
+	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03417" +
+	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03419" +
+	"VUID-vkCmdDraw-None-04007" +
+	"VUID-vkCmdDraw-None-04914" +
+	"VUID-vkCmdDraw-None-07831" +
+	"VUID-vkCmdDraw-None-07832" +
+	"VUID-vkCmdDraw-None-08600" +
+	"VUID-vkCmdDraw-None-08606" +
 	"VUID-vkCmdDraw-commandBuffer-cmdpool" +
 	"VUID-vkCmdDraw-commandBuffer-parameter" +
 	"VUID-vkCmdDraw-commandBuffer-recording" +
+	"VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDraw-renderpass" +
+	"VUID-vkCmdDraw-scissorCount-03418" +
+	"VUID-vkCmdDraw-viewportCount-03417" +
+	"VUID-vkCmdDraw-viewportCount-03419" +
 	"VUID-vkCmdEndDebugUtilsLabelEXT-commandBuffer-parameter" +
 	"VUID-vkCmdEndDebugUtilsLabelEXT-commandBuffer-recording" +
 	"VUID-vkCmdEndQuery-None-01923" +
+	"VUID-vkCmdEndQuery-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndQuery-commandBuffer-parameter" +
 	"VUID-vkCmdEndQuery-commandBuffer-recording" +
+	"VUID-vkCmdEndQuery-commonparent" +
+	"VUID-vkCmdEndQuery-queryPool-parameter" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-parameter" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-recording" +
@@ -2901,8 +3393,10 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdResetQueryPool-firstQuery-09436" +
 	"VUID-vkCmdResetQueryPool-firstQuery-09437" +
 	"VUID-vkCmdResetQueryPool-queryPool-parameter" +
+	"VUID-vkCmdResolveImage2-commandBuffer-cmdpool" +
 	"VUID-vkCmdResolveImage2-commandBuffer-parameter" +
 	"VUID-vkCmdResolveImage2-commandBuffer-recording" +
+	"VUID-vkCmdResolveImage-commandBuffer-cmdpool" +
 	"VUID-vkCmdResolveImage-commandBuffer-parameter" +
 	"VUID-vkCmdResolveImage-commandBuffer-recording" +
 	"VUID-vkCmdResolveImage-commonparent" +
@@ -2935,12 +3429,42 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdResolveImage-srcSubresource-01711" +
 	"VUID-vkCmdResolveImage-srcSubresource-11800" +
 	"VUID-vkCmdResolveImage-srcSubresource-11802" +
+	"VUID-vkCmdSetAlphaToCoverageEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetAlphaToCoverageEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetAlphaToCoverageEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetAlphaToOneEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetAlphaToOneEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetAlphaToOneEnableEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetBlendConstants-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetBlendConstants-commandBuffer-parameter" +
 	"VUID-vkCmdSetBlendConstants-commandBuffer-recording" +
+	"VUID-vkCmdSetColorBlendEnableEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorBlendEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorBlendEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorBlendEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorBlendEnableEXT-pColorBlendEnables-parameter" +
+	"VUID-vkCmdSetColorBlendEquationEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorBlendEquationEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorBlendEquationEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorBlendEquationEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorBlendEquationEXT-pColorBlendEquations-parameter" +
+	"VUID-vkCmdSetColorWriteEnableEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorWriteEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorWriteEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorWriteEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorWriteEnableEXT-pColorWriteEnables-parameter" +
+	"VUID-vkCmdSetColorWriteMaskEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorWriteMaskEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorWriteMaskEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorWriteMaskEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorWriteMaskEXT-pColorWriteMasks-parameter" +
 	"VUID-vkCmdSetCullMode-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetCullMode-commandBuffer-parameter" +
 	"VUID-vkCmdSetCullMode-commandBuffer-recording" +
+	"VUID-vkCmdSetCullMode-cullMode-parameter" +
+	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-recording" +
 	"VUID-vkCmdSetDepthBiasEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthBiasEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthBiasEnable-commandBuffer-recording" +
@@ -2953,9 +3477,21 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthBounds-maxDepthBounds-00601" +
+	"VUID-vkCmdSetDepthBounds-minDepthBounds-00600" +
+	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthClipEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthClipEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthClipEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthClipNegativeOneToOneEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthClipNegativeOneToOneEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthClipNegativeOneToOneEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthCompareOp-depthCompareOp-parameter" +
 	"VUID-vkCmdSetDepthTestEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthTestEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthTestEnable-commandBuffer-recording" +
@@ -2977,18 +3513,47 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-parameter" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-recording" +
+	"VUID-vkCmdSetFrontFace-frontFace-parameter" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-lineRasterizationMode-parameter" +
+	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-parameter" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-recording" +
+	"VUID-vkCmdSetLineStipple-lineStippleFactor-02776" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-parameter" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-recording" +
+	"VUID-vkCmdSetLogicOpEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLogicOpEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLogicOpEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetLogicOpEXT-logicOp-parameter" +
+	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetPolygonModeEXT-polygonMode-parameter" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-recording" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-parameter" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-recording" +
+	"VUID-vkCmdSetPrimitiveTopology-primitiveTopology-parameter" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-provokingVertexMode-parameter" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-rasterizationSamples-parameter" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-recording" +
@@ -2998,33 +3563,68 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-parameter" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-recording" +
+	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetSampleMaskEXT-pSampleMask-parameter" +
 	"VUID-vkCmdSetScissorWithCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetScissorWithCount-commandBuffer-parameter" +
 	"VUID-vkCmdSetScissorWithCount-commandBuffer-recording" +
+	"VUID-vkCmdSetScissorWithCount-pScissors-parameter" +
+	"VUID-vkCmdSetScissorWithCount-scissorCount-03397" +
+	"VUID-vkCmdSetScissorWithCount-scissorCount-arraylength" +
 	"VUID-vkCmdSetScissor-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetScissor-commandBuffer-parameter" +
 	"VUID-vkCmdSetScissor-commandBuffer-recording" +
+	"VUID-vkCmdSetScissor-firstScissor-00592" +
+	"VUID-vkCmdSetScissor-offset-00596" +
+	"VUID-vkCmdSetScissor-offset-00597" +
+	"VUID-vkCmdSetScissor-pScissors-parameter" +
+	"VUID-vkCmdSetScissor-scissorCount-arraylength" +
+	"VUID-vkCmdSetScissor-x-00595" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilCompareMask-faceMask-parameter" +
 	"VUID-vkCmdSetStencilOp-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilOp-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilOp-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilOp-compareOp-parameter" +
+	"VUID-vkCmdSetStencilOp-depthFailOp-parameter" +
+	"VUID-vkCmdSetStencilOp-faceMask-parameter" +
+	"VUID-vkCmdSetStencilOp-failOp-parameter" +
+	"VUID-vkCmdSetStencilOp-passOp-parameter" +
 	"VUID-vkCmdSetStencilReference-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilReference-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilReference-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilReference-faceMask-parameter" +
 	"VUID-vkCmdSetStencilTestEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilTestEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilTestEnable-commandBuffer-recording" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilWriteMask-faceMask-parameter" +
+	"VUID-vkCmdSetVertexInputEXT-binding-04793" +
+	"VUID-vkCmdSetVertexInputEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetVertexInputEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetVertexInputEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexAttributeDescriptions-04795" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexAttributeDescriptions-parameter" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexBindingDescriptions-04794" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexBindingDescriptions-parameter" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-parameter" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-recording" +
+	"VUID-vkCmdSetViewportWithCount-pViewports-parameter" +
+	"VUID-vkCmdSetViewportWithCount-viewportCount-03394" +
+	"VUID-vkCmdSetViewportWithCount-viewportCount-arraylength" +
 	"VUID-vkCmdSetViewport-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetViewport-commandBuffer-parameter" +
 	"VUID-vkCmdSetViewport-commandBuffer-recording" +
+	"VUID-vkCmdSetViewport-firstViewport-01223" +
+	"VUID-vkCmdSetViewport-pViewports-parameter" +
+	"VUID-vkCmdSetViewport-viewportCount-arraylength" +
 	"VUID-vkCmdUpdateBuffer-commandBuffer-parameter" +
 	"VUID-vkCmdUpdateBuffer-commandBuffer-recording" +
 	"VUID-vkCmdUpdateBuffer-commonparent" +
@@ -3451,93 +4051,111 @@ var vuidPlaces = [...]uint32{
 	10327, 10378, 10429, 10481, 10531, 10581, 10630, 10673, 10716, 10759, 10802, 10845, 10888, 10931, 10974, 11017,
 	11060, 11103, 11146, 11189, 11232, 11275, 11322, 11371, 11414, 11457, 11500, 11543, 11586, 11629, 11672, 11715,
 	11758, 11801, 11844, 11887, 11930, 11973, 12016, 12063, 12103, 12147, 12193, 12239, 12290, 12341, 12392, 12443,
-	12494, 12546, 12596, 12646, 12711, 12761, 12801, 12845, 12885, 12924, 12963, 13002, 13068, 13116, 13152, 13197,
-	13254, 13304, 13354, 13404, 13458, 13517, 13584, 13644, 13712, 13780, 13834, 13888, 13946, 13996, 14044, 14092,
-	14140, 14220, 14274, 14334, 14394, 14454, 14518, 14579, 14636, 14693, 14750, 14807, 14867, 14920, 14980, 15042,
-	15097, 15150, 15204, 15258, 15318, 15358, 15403, 15454, 15521, 15567, 15605, 15643, 15681, 15727, 15776, 15826,
-	15862, 15902, 15943, 15984, 16025, 16073, 16121, 16169, 16217, 16269, 16321, 16373, 16432, 16491, 16550, 16609,
-	16668, 16701, 16734, 16763, 16792, 16821, 16861, 16901, 16936, 16971, 17006, 17041, 17076, 17111, 17145, 17179,
-	17213, 17247, 17282, 17317, 17352, 17387, 17422, 17457, 17509, 17547, 17585, 17623, 17665, 17703, 17741, 17779,
-	17813, 17847, 17881, 17915, 17949, 17983, 18031, 18067, 18103, 18138, 18173, 18207, 18251, 18318, 18385, 18469,
-	18543, 18604, 18676, 18723, 18770, 18821, 18878, 18935, 18971, 19028, 19084, 19130, 19179, 19234, 19279, 19324,
-	19365, 19407, 19449, 19491, 19539, 19585, 19628, 19665, 19704, 19743, 19789, 19827, 19865, 19903, 19941, 19979,
-	20017, 20059, 20097, 20135, 20173, 20211, 20249, 20298, 20347, 20396, 20445, 20494, 20532, 20570, 20608, 20646,
-	20684, 20725, 20766, 20819, 20855, 20898, 20942, 20986, 21023, 21068, 21113, 21158, 21212, 21266, 21322, 21362,
-	21405, 21453, 21501, 21549, 21600, 21637, 21678, 21715, 21750, 21785, 21820, 21867, 21914, 21950, 21986, 22022,
-	22068, 22114, 22160, 22197, 22244, 22291, 22328, 22365, 22412, 22459, 22510, 22557, 22603, 22649, 22695, 22741,
-	22791, 22833, 22875, 22917, 22969, 23021, 23053, 23085, 23117, 23149, 23181, 23213, 23246, 23279, 23312, 23349,
-	23382, 23413, 23444, 23494, 23545, 23586, 23628, 23670, 23712, 23760, 23806, 23849, 23883, 23917, 23952, 23991,
-	24037, 24091, 24142, 24183, 24235, 24287, 24339, 24391, 24443, 24495, 24547, 24599, 24651, 24703, 24755, 24807,
-	24859, 24911, 24963, 25015, 25067, 25119, 25171, 25223, 25275, 25327, 25379, 25431, 25488, 25537, 25586, 25635,
-	25684, 25733, 25782, 25831, 25880, 25929, 25982, 26034, 26082, 26130, 26178, 26231, 26279, 26327, 26375, 26423,
-	26471, 26533, 26581, 26664, 26747, 26830, 26867, 26904, 26939, 26974, 27009, 27060, 27102, 27137, 27178, 27239,
-	27284, 27340, 27378, 27416, 27487, 27562, 27619, 27671, 27721, 27771, 27821, 27864, 27906, 27952, 27995, 28043,
-	28078, 28113, 28156, 28199, 28242, 28289, 28336, 28383, 28425, 28469, 28513, 28562, 28606, 28643, 28684, 28738,
-	28792, 28846, 28900, 28954, 29008, 29065, 29126, 29188, 29244, 29300, 29356, 29412, 29468, 29528, 29580, 29632,
-	29695, 29758, 29814, 29874, 29934, 29988, 30033, 30078, 30123, 30168, 30212, 30260, 30302, 30348, 30386, 30424,
-	30463, 30502, 30548, 30598, 30652, 30706, 30748, 30794, 30838, 30882, 30923, 30964, 31005, 31050, 31092, 31130,
-	31173, 31207, 31241, 31271, 31310, 31353, 31382, 31411, 31452, 31497, 31536, 31575, 31618, 31677, 31715, 31762,
-	31809, 31855, 31901, 31947, 31993, 32039, 32085, 32131, 32177, 32223, 32269, 32315, 32361, 32407, 32453, 32499,
-	32545, 32591, 32637, 32683, 32729, 32779, 32826, 32868, 32906, 32940, 32978, 33016, 33062, 33108, 33146, 33198,
-	33239, 33280, 33325, 33370, 33415, 33460, 33509, 33550, 33584, 33618, 33667, 33703, 33743, 33780, 33820, 33856,
-	33892, 33928, 33964, 34004, 34041, 34081, 34121, 34154, 34187, 34226, 34260, 34294, 34332, 34367, 34402, 34437,
-	34472, 34507, 34546, 34582, 34639, 34696, 34740, 34784, 34820, 34868, 34918, 34968, 35015, 35064, 35113, 35159,
-	35207, 35255, 35308, 35361, 35413, 35465, 35506, 35565, 35618, 35661, 35715, 35769, 35825, 35873, 35923, 35973,
-	36020, 36069, 36118, 36164, 36210, 36245, 36295, 36336, 36386, 36438, 36490, 36539, 36590, 36641, 36685, 36729,
-	36765, 36801, 36844, 36887, 36919, 36953, 36987, 37021, 37055, 37089, 37123, 37157, 37195, 37230, 37265, 37300,
-	37340, 37380, 37412, 37444, 37480, 37514, 37552, 37595, 37629, 37663, 37697, 37731, 37765, 37799, 37833, 37867,
-	37901, 37935, 37969, 38007, 38042, 38077, 38112, 38152, 38192, 38240, 38290, 38340, 38382, 38428, 38472, 38521,
-	38570, 38608, 38645, 38682, 38719, 38756, 38797, 38835, 38874, 38913, 38956, 39004, 39053, 39106, 39157, 39213,
-	39269, 39314, 39358, 39402, 39446, 39490, 39538, 39594, 39640, 39686, 39732, 39782, 39837, 39882, 39927, 39979,
-	40031, 40082, 40131, 40180, 40231, 40282, 40322, 40364, 40406, 40448, 40490, 40532, 40574, 40616, 40658, 40700,
-	40742, 40784, 40826, 40868, 40910, 40952, 40994, 41040, 41085, 41135, 41185, 41235, 41285, 41335, 41377, 41423,
-	41474, 41517, 41564, 41608, 41652, 41685, 41721, 41761, 41797, 41832, 41871, 41915, 41946, 41977, 42013, 42053,
-	42089, 42133, 42177, 42229, 42281, 42332, 42381, 42430, 42481, 42532, 42572, 42615, 42662, 42707, 42757, 42807,
-	42857, 42907, 42957, 42999, 43045, 43096, 43138, 43180, 43222, 43264, 43306, 43348, 43390, 43432, 43474, 43516,
-	43558, 43600, 43642, 43684, 43726, 43768, 43814, 43844, 43880, 43916, 43948, 43980, 44023, 44066, 44098, 44132,
-	44166, 44200, 44234, 44268, 44302, 44336, 44374, 44409, 44444, 44479, 44519, 44559, 44593, 44627, 44661, 44695,
-	44729, 44763, 44797, 44835, 44878, 44912, 44946, 44980, 45014, 45048, 45082, 45116, 45150, 45184, 45218, 45252,
-	45286, 45320, 45354, 45388, 45422, 45456, 45494, 45529, 45564, 45599, 45639, 45679, 45733, 45787, 45830, 45876,
-	45922, 45972, 46018, 46065, 46112, 46158, 46205, 46255, 46301, 46334, 46367, 46406, 46445, 46484, 46523, 46569,
-	46615, 46655, 46695, 46735, 46772, 46809, 46848, 46891, 46941, 46991, 47030, 47069, 47108, 47137, 47166, 47208,
-	47250, 47286, 47322, 47358, 47414, 47472, 47530, 47581, 47634, 47687, 47730, 47775, 47820, 47869, 47920, 47971,
-	48015, 48061, 48107, 48143, 48181, 48219, 48274, 48329, 48358, 48400, 48442, 48488, 48536, 48584, 48629, 48676,
-	48723, 48767, 48813, 48859, 48915, 48960, 49009, 49058, 49096, 49143, 49190, 49237, 49284, 49331, 49378, 49429,
-	49473, 49517, 49550, 49586, 49626, 49662, 49698, 49729, 49760, 49791, 49849, 49907, 49951, 49997, 50043, 50086,
-	50131, 50176, 50226, 50276, 50325, 50374, 50422, 50470, 50517, 50564, 50600, 50641, 50675, 50709, 50749, 50801,
-	50853, 50917, 50981, 51044, 51107, 51177, 51251, 51307, 51358, 51407, 51456, 51505, 51556, 51607, 51667, 51711,
-	51766, 51821, 51858, 51895, 51940, 51985, 52025, 52069, 52113, 52146, 52182, 52230, 52278, 52315, 52356, 52397,
-	52441, 52488, 52535, 52581, 52627, 52662, 52699, 52736, 52773, 52810, 52847, 52884, 52925, 52963, 53001, 53039,
-	53082, 53125, 53168, 53209, 53255, 53292, 53329, 53366, 53403, 53440, 53477, 53518, 53556, 53594, 53632, 53675,
-	53718, 53761, 53804, 53853, 53904, 53955, 53998, 54043, 54088, 54138, 54190, 54242, 54286, 54332, 54378, 54434,
-	54492, 54550, 54596, 54644, 54692, 54741, 54792, 54843, 54893, 54945, 54997, 55048, 55101, 55154, 55201, 55248,
-	55288, 55328, 55368, 55411, 55454, 55492, 55534, 55576, 55607, 55641, 55685, 55731, 55777, 55823, 55871, 55919,
-	55963, 56009, 56055, 56112, 56171, 56230, 56282, 56336, 56390, 56448, 56508, 56568, 56631, 56696, 56761, 56827,
-	56895, 56963, 57014, 57067, 57120, 57162, 57206, 57250, 57303, 57358, 57413, 57457, 57503, 57549, 57600, 57653,
-	57706, 57758, 57812, 57866, 57917, 57970, 58023, 58075, 58129, 58183, 58226, 58271, 58316, 58362, 58408, 58443,
-	58480, 58517, 58554, 58597, 58635, 58677, 58715, 58753, 58791, 58836, 58881, 58925, 58964, 59004, 59048, 59092,
-	59125, 59168, 59206, 59261, 59316, 59370, 59424, 59467, 59513, 59563, 59609, 59655, 59704, 59753, 59791, 59832,
-	59877, 59914, 59962, 60010, 60047, 60087, 60131, 60167, 60207, 60248, 60289, 60329, 60365, 60406, 60453, 60510,
-	60556, 60597, 60638, 60690, 60743, 60793, 60847, 60891, 60940, 60994, 61038, 61073, 61108, 61145, 61186, 61229,
-	61276, 61315, 61350, 61393, 61437, 61482, 61521, 61558, 61599, 61635, 61675, 61721, 61773, 61810, 61862, 61901,
-	61943, 61988, 62030, 62071, 62108, 62142, 62179, 62222, 62269, 62313, 62355, 62410, 62466, 62519, 62572, 62622,
-	62667, 62730, 62790, 62840, 62913, 62983, 63038, 63071, 63108, 63144, 63179, 63211, 63247, 63278, 63313, 63345,
-	63387, 63434, 63474, 63517, 63557, 63593, 63628, 63660, 63697, 63738, 63782, 63833, 63881, 63926, 63979, 64029,
-	64068, 64109, 64147, 64193, 64248, 64300, 64340, 64383, 64423, 64464, 64509, 64562, 64624, 64683, 64721, 64760,
-	64796, 64836, 64875, 64918, 64958, 65001, 65050, 65096, 65134, 65177, 65224, 65290, 65352, 65407, 65457, 65504,
-	65551, 65595, 65637, 65684, 65731, 65779, 65825, 65875, 65922, 65964, 66011, 66059, 66093, 66127, 66158, 66200,
-	66246, 66298, 66349, 66397, 66448, 66501, 66551, 66604, 66661, 66717, 66772, 66834, 66896, 66959, 67015, 67077,
-	67132, 67181, 67230, 67276, 67335, 67376, 67415, 67453, 67497, 67535, 67568, 67605, 67639, 67676, 67714, 67751,
-	67785, 67847, 67904, 67965, 68023, 68074, 68124, 68169, 68218, 68264, 68321, 68377, 68432, 68484, 68534, 68583,
-	68629, 68678, 68727, 68776, 68821, 68866, 68910, 68958, 69003, 69050, 69095, 69140, 69185, 69223, 69271, 69311,
-	69359, 69416, 69473, 69530, 69589, 69637, 69713, 69786, 69858, 69938, 70014, 70072, 70129, 70195, 70260, 70331,
-	70401, 70467, 70532, 70592, 70651, 70722, 70792, 70869, 70945, 71008, 71052, 71103, 71151, 71222, 71305, 71374,
-	71432, 71502, 71560, 71630, 71686, 71724, 71771, 71815, 71856, 71899, 71942, 71985, 72023, 72061, 72103, 72146,
-	72192, 72235, 72277, 72325, 72377, 72428, 72476, 72523, 72574, 72622, 72663, 72703, 72738, 72782, 72825, 72877,
-	72911, 72944, 72977, 73007, 73050, 73091, 73136, 73178, 73225, 73269, 73321, 73372, 73407, 73445, 73483, 73515,
-	73559, 73608, 73660, 73699, 73738, 73777, 73816, 73855, 73887, 73918, 73953, 73988, 74019, 74049, 74083, 74123,
-	74163, 74203, 74243, 74283, 74317, 74353, 74398, 74443, 74492, 74533, 74578, 74620, 74660, 74711, 74759, 74802,
-	74836, 74865, 74898, 74928, 74963, 74995, 75031, 75064, 75096, 75134, 75172, 75210, 75251, 75289, 75339, 75388,
-	75437, 75486, 75536, 75586, 75633, 75681, 75713, 75740, 75771, 75799, 75837, 75884, 75928, 75967, 76019, 76064,
-	76108, 76149, 76188, 76224, 76259, 76294, 76326, 76388, 76447, 76520, 76590, 76645, 76689, 76726, 76764, 76799,
-	76837}
+	12494, 12546, 12596, 12646, 12711, 12761, 12832, 12872, 12916, 12956, 12995, 13034, 13073, 13139, 13187, 13223,
+	13268, 13325, 13375, 13425, 13475, 13529, 13588, 13655, 13715, 13783, 13851, 13905, 13959, 14017, 14067, 14115,
+	14163, 14211, 14291, 14345, 14405, 14465, 14525, 14589, 14650, 14707, 14764, 14821, 14878, 14938, 14991, 15051,
+	15113, 15168, 15221, 15275, 15329, 15389, 15429, 15474, 15525, 15592, 15638, 15676, 15714, 15752, 15798, 15847,
+	15897, 15933, 15973, 16014, 16055, 16096, 16144, 16192, 16240, 16288, 16340, 16392, 16444, 16503, 16562, 16621,
+	16680, 16739, 16772, 16805, 16834, 16863, 16892, 16932, 16972, 17007, 17042, 17077, 17112, 17147, 17182, 17216,
+	17250, 17284, 17318, 17353, 17388, 17423, 17458, 17493, 17528, 17580, 17618, 17656, 17694, 17736, 17774, 17812,
+	17850, 17884, 17918, 17952, 17986, 18020, 18054, 18102, 18138, 18174, 18209, 18244, 18278, 18322, 18389, 18456,
+	18540, 18614, 18675, 18747, 18794, 18841, 18892, 18949, 19006, 19042, 19099, 19155, 19201, 19250, 19305, 19350,
+	19395, 19436, 19478, 19520, 19562, 19610, 19656, 19699, 19736, 19775, 19814, 19860, 19898, 19936, 19974, 20012,
+	20050, 20088, 20130, 20168, 20206, 20244, 20282, 20320, 20369, 20418, 20467, 20516, 20565, 20603, 20641, 20679,
+	20717, 20755, 20796, 20837, 20890, 20926, 20969, 21013, 21057, 21094, 21139, 21184, 21229, 21283, 21337, 21393,
+	21433, 21476, 21524, 21572, 21620, 21671, 21708, 21749, 21786, 21821, 21856, 21891, 21938, 21985, 22021, 22057,
+	22093, 22139, 22185, 22231, 22268, 22315, 22362, 22399, 22436, 22483, 22530, 22581, 22628, 22674, 22720, 22766,
+	22812, 22862, 22904, 22946, 22988, 23040, 23092, 23124, 23156, 23188, 23220, 23252, 23284, 23317, 23350, 23383,
+	23420, 23453, 23484, 23515, 23565, 23616, 23657, 23699, 23741, 23783, 23831, 23877, 23920, 23954, 23988, 24023,
+	24062, 24108, 24162, 24213, 24254, 24306, 24358, 24410, 24462, 24514, 24566, 24618, 24670, 24722, 24774, 24826,
+	24878, 24930, 24982, 25034, 25086, 25138, 25190, 25242, 25294, 25346, 25398, 25450, 25502, 25559, 25608, 25657,
+	25706, 25755, 25804, 25853, 25902, 25951, 26000, 26053, 26105, 26153, 26201, 26249, 26302, 26350, 26398, 26446,
+	26494, 26542, 26604, 26652, 26735, 26818, 26901, 26938, 26975, 27010, 27045, 27080, 27131, 27173, 27208, 27249,
+	27310, 27355, 27411, 27449, 27487, 27558, 27633, 27690, 27742, 27792, 27842, 27892, 27935, 27977, 28019, 28061,
+	28107, 28150, 28198, 28233, 28268, 28311, 28354, 28397, 28444, 28491, 28538, 28580, 28624, 28668, 28717, 28761,
+	28798, 28839, 28893, 28947, 29001, 29055, 29109, 29163, 29220, 29281, 29343, 29399, 29455, 29511, 29567, 29623,
+	29683, 29735, 29787, 29850, 29913, 29969, 30029, 30089, 30143, 30188, 30233, 30278, 30323, 30367, 30415, 30457,
+	30503, 30541, 30579, 30618, 30657, 30703, 30753, 30807, 30861, 30903, 30949, 30993, 31037, 31078, 31119, 31160,
+	31205, 31247, 31285, 31328, 31362, 31396, 31426, 31465, 31508, 31537, 31566, 31607, 31652, 31691, 31730, 31773,
+	31828, 31885, 31940, 31994, 32054, 32107, 32135, 32165, 32195, 32222, 32249, 32272, 32295, 32318, 32341, 32400,
+	32438, 32485, 32532, 32578, 32624, 32670, 32716, 32762, 32808, 32854, 32900, 32946, 32992, 33038, 33084, 33130,
+	33176, 33222, 33268, 33314, 33360, 33406, 33452, 33502, 33549, 33591, 33629, 33663, 33701, 33739, 33785, 33831,
+	33869, 33921, 33962, 34003, 34048, 34093, 34138, 34183, 34232, 34273, 34307, 34341, 34390, 34426, 34466, 34503,
+	34543, 34579, 34615, 34651, 34687, 34727, 34764, 34804, 34844, 34877, 34910, 34949, 34983, 35017, 35055, 35090,
+	35125, 35160, 35195, 35230, 35269, 35305, 35362, 35419, 35461, 35505, 35549, 35582, 35618, 35654, 35694, 35730,
+	35766, 35798, 35830, 35878, 35928, 35978, 36025, 36074, 36123, 36169, 36217, 36265, 36318, 36371, 36423, 36475,
+	36516, 36575, 36628, 36671, 36725, 36779, 36835, 36878, 36926, 36976, 37026, 37063, 37101, 37143, 37190, 37239,
+	37288, 37333, 37371, 37409, 37455, 37501, 37536, 37582, 37628, 37678, 37715, 37756, 37809, 37859, 37911, 37963,
+	38010, 38057, 38098, 38141, 38193, 38242, 38293, 38344, 38384, 38430, 38472, 38518, 38560, 38606, 38648, 38692,
+	38736, 38772, 38808, 38849, 38892, 38935, 38967, 39001, 39035, 39069, 39103, 39137, 39171, 39205, 39243, 39278,
+	39313, 39348, 39388, 39428, 39460, 39492, 39528, 39562, 39600, 39643, 39677, 39711, 39745, 39779, 39813, 39847,
+	39881, 39915, 39949, 39983, 40017, 40055, 40090, 40125, 40160, 40200, 40240, 40288, 40338, 40388, 40430, 40476,
+	40520, 40569, 40618, 40656, 40693, 40730, 40767, 40804, 40845, 40883, 40922, 40961, 41004, 41052, 41101, 41154,
+	41205, 41259, 41315, 41371, 41416, 41460, 41504, 41548, 41592, 41640, 41696, 41742, 41788, 41834, 41884, 41939,
+	41984, 42029, 42081, 42133, 42184, 42233, 42282, 42333, 42384, 42424, 42466, 42508, 42550, 42592, 42634, 42676,
+	42718, 42760, 42802, 42844, 42886, 42928, 42970, 43012, 43054, 43096, 43142, 43187, 43237, 43287, 43337, 43387,
+	43437, 43479, 43525, 43576, 43619, 43666, 43710, 43754, 43787, 43823, 43863, 43899, 43934, 43973, 44017, 44048,
+	44079, 44115, 44155, 44191, 44235, 44279, 44331, 44383, 44434, 44483, 44532, 44583, 44634, 44674, 44717, 44764,
+	44809, 44859, 44909, 44959, 45009, 45059, 45101, 45147, 45198, 45240, 45282, 45324, 45366, 45408, 45450, 45492,
+	45534, 45576, 45618, 45660, 45702, 45744, 45786, 45828, 45870, 45916, 45946, 45982, 46018, 46050, 46082, 46125,
+	46168, 46200, 46234, 46268, 46302, 46336, 46370, 46404, 46438, 46476, 46511, 46546, 46581, 46621, 46661, 46695,
+	46729, 46763, 46797, 46831, 46865, 46899, 46937, 46980, 47014, 47048, 47082, 47116, 47150, 47184, 47218, 47252,
+	47286, 47320, 47354, 47388, 47422, 47456, 47490, 47524, 47558, 47596, 47631, 47666, 47701, 47741, 47781, 47835,
+	47889, 47932, 47978, 48024, 48074, 48120, 48167, 48214, 48260, 48307, 48357, 48403, 48436, 48469, 48508, 48547,
+	48586, 48625, 48671, 48717, 48757, 48797, 48837, 48874, 48911, 48950, 48993, 49043, 49093, 49132, 49171, 49210,
+	49239, 49268, 49310, 49352, 49388, 49424, 49460, 49505, 49550, 49595, 49640, 49685, 49730, 49775, 49822, 49873,
+	49929, 49987, 50045, 50092, 50150, 50208, 50260, 50316, 50369, 50443, 50490, 50535, 50588, 50635, 50689, 50743,
+	50783, 50823, 50863, 50903, 50943, 50983, 51023, 51065, 51111, 51162, 51215, 51268, 51310, 51355, 51400, 51445,
+	51514, 51556, 51596, 51644, 51693, 51742, 51774, 51806, 51838, 51870, 51902, 51934, 51966, 52009, 52054, 52099,
+	52160, 52192, 52232, 52273, 52314, 52352, 52390, 52428, 52466, 52504, 52542, 52582, 52626, 52675, 52726, 52777,
+	52817, 52868, 52919, 52964, 53013, 53059, 53126, 53166, 53204, 53250, 53290, 53337, 53384, 53417, 53450, 53483,
+	53516, 53549, 53582, 53617, 53656, 53700, 53746, 53792, 53827, 53865, 53903, 53941, 54003, 54038, 54071, 54112,
+	54154, 54196, 54229, 54262, 54295, 54328, 54361, 54394, 54438, 54484, 54530, 54568, 54606, 54644, 54706, 54739,
+	54780, 54822, 54864, 54904, 54944, 54984, 55024, 55064, 55104, 55144, 55195, 55248, 55301, 55346, 55391, 55436,
+	55505, 55545, 55593, 55642, 55691, 55716, 55741, 55766, 55791, 55816, 55841, 55877, 55915, 55953, 56007, 56032,
+	56065, 56099, 56133, 56188, 56243, 56272, 56312, 56354, 56396, 56427, 56465, 56511, 56559, 56607, 56652, 56699,
+	56746, 56790, 56836, 56882, 56938, 56983, 57032, 57081, 57119, 57166, 57213, 57260, 57307, 57354, 57401, 57452,
+	57496, 57540, 57573, 57609, 57649, 57685, 57721, 57752, 57783, 57814, 57872, 57930, 57974, 58020, 58066, 58109,
+	58154, 58199, 58249, 58299, 58348, 58397, 58445, 58493, 58540, 58587, 58623, 58664, 58698, 58732, 58772, 58824,
+	58876, 58940, 59004, 59067, 59130, 59200, 59274, 59330, 59381, 59430, 59479, 59528, 59579, 59630, 59690, 59734,
+	59789, 59844, 59881, 59918, 59963, 60008, 60048, 60092, 60136, 60169, 60205, 60253, 60301, 60338, 60379, 60420,
+	60464, 60509, 60556, 60603, 60647, 60693, 60739, 60774, 60811, 60848, 60885, 60922, 60959, 60996, 61037, 61075,
+	61113, 61151, 61194, 61237, 61280, 61321, 61367, 61404, 61441, 61478, 61515, 61552, 61589, 61630, 61668, 61706,
+	61744, 61787, 61830, 61873, 61916, 61975, 62036, 62097, 62151, 62207, 62263, 62312, 62363, 62414, 62474, 62528,
+	62584, 62640, 62701, 62763, 62819, 62877, 62935, 63000, 63060, 63114, 63170, 63226, 63287, 63345, 63397, 63451,
+	63505, 63562, 63605, 63650, 63695, 63735, 63783, 63833, 63883, 63933, 63985, 64037, 64081, 64127, 64173, 64229,
+	64287, 64345, 64391, 64439, 64487, 64532, 64577, 64631, 64687, 64743, 64796, 64851, 64906, 64969, 65034, 65099,
+	65148, 65199, 65250, 65302, 65352, 65404, 65456, 65507, 65560, 65613, 65660, 65707, 65747, 65787, 65827, 65870,
+	65913, 65951, 65993, 66035, 66066, 66100, 66144, 66190, 66236, 66278, 66337, 66398, 66459, 66528, 66583, 66640,
+	66697, 66743, 66791, 66839, 66887, 66931, 66977, 67023, 67068, 67115, 67162, 67203, 67254, 67307, 67360, 67409,
+	67460, 67511, 67560, 67617, 67676, 67735, 67787, 67841, 67895, 67953, 68010, 68069, 68128, 68193, 68251, 68311,
+	68371, 68438, 68496, 68556, 68616, 68679, 68744, 68809, 68875, 68943, 69011, 69059, 69109, 69159, 69207, 69258,
+	69311, 69364, 69413, 69461, 69515, 69557, 69601, 69645, 69684, 69717, 69750, 69790, 69835, 69863, 69916, 69971,
+	70026, 70076, 70120, 70166, 70212, 70254, 70298, 70339, 70378, 70417, 70468, 70521, 70574, 70622, 70674, 70728,
+	70782, 70833, 70886, 70939, 70987, 71028, 71077, 71128, 71179, 71241, 71307, 71367, 71431, 71483, 71537, 71591,
+	71642, 71692, 71748, 71791, 71836, 71881, 71922, 71964, 72011, 72057, 72103, 72138, 72175, 72212, 72249, 72292,
+	72330, 72372, 72410, 72448, 72486, 72531, 72576, 72620, 72659, 72699, 72743, 72787, 72820, 72863, 72901, 72956,
+	73011, 73065, 73119, 73162, 73208, 73258, 73304, 73350, 73399, 73448, 73486, 73527, 73572, 73609, 73657, 73705,
+	73742, 73782, 73826, 73862, 73902, 73943, 73984, 74024, 74060, 74101, 74148, 74205, 74251, 74292, 74333, 74385,
+	74438, 74488, 74542, 74586, 74635, 74689, 74733, 74768, 74803, 74840, 74881, 74924, 74971, 75010, 75045, 75088,
+	75132, 75177, 75216, 75253, 75294, 75330, 75370, 75416, 75468, 75505, 75557, 75596, 75638, 75683, 75725, 75766,
+	75803, 75837, 75874, 75917, 75964, 76008, 76050, 76105, 76161, 76214, 76267, 76317, 76362, 76425, 76485, 76535,
+	76608, 76678, 76733, 76766, 76803, 76839, 76874, 76906, 76942, 76973, 77008, 77040, 77082, 77129, 77169, 77212,
+	77252, 77288, 77323, 77355, 77392, 77433, 77477, 77528, 77576, 77621, 77674, 77724, 77763, 77804, 77842, 77888,
+	77943, 77995, 78035, 78078, 78118, 78159, 78204, 78257, 78319, 78378, 78416, 78455, 78491, 78531, 78570, 78613,
+	78653, 78696, 78745, 78791, 78829, 78872, 78919, 78985, 79047, 79102, 79152, 79199, 79246, 79290, 79332, 79379,
+	79426, 79474, 79520, 79570, 79617, 79659, 79706, 79754, 79788, 79822, 79853, 79895, 79941, 79993, 80044, 80092,
+	80143, 80196, 80246, 80299, 80356, 80412, 80467, 80529, 80591, 80654, 80710, 80772, 80827, 80876, 80925, 80971,
+	81030, 81071, 81110, 81148, 81192, 81230, 81263, 81300, 81334, 81371, 81409, 81446, 81480, 81542, 81599, 81660,
+	81718, 81769, 81819, 81864, 81913, 81959, 82016, 82072, 82127, 82179, 82229, 82278, 82324, 82373, 82422, 82471,
+	82516, 82561, 82605, 82653, 82698, 82745, 82790, 82835, 82880, 82918, 82966, 83006, 83054, 83111, 83168, 83225,
+	83284, 83332, 83408, 83481, 83553, 83633, 83709, 83767, 83824, 83890, 83955, 84026, 84096, 84162, 84227, 84287,
+	84346, 84417, 84487, 84564, 84640, 84703, 84747, 84798, 84846, 84917, 85000, 85069, 85127, 85197, 85255, 85325,
+	85381, 85419, 85466, 85510, 85551, 85594, 85637, 85680, 85718, 85756, 85798, 85841, 85887, 85930, 85972, 86020,
+	86072, 86123, 86171, 86218, 86269, 86317, 86358, 86398, 86433, 86477, 86520, 86572, 86606, 86639, 86672, 86702,
+	86745, 86786, 86831, 86873, 86920, 86964, 87016, 87067, 87102, 87140, 87178, 87210, 87254, 87303, 87355, 87394,
+	87433, 87472, 87511, 87550, 87582, 87613, 87648, 87683, 87714, 87744, 87778, 87818, 87858, 87898, 87938, 87978,
+	88012, 88048, 88093, 88138, 88187, 88228, 88273, 88315, 88355, 88406, 88454, 88497, 88531, 88560, 88593, 88623,
+	88658, 88690, 88726, 88759, 88791, 88829, 88867, 88905, 88946, 88984, 89034, 89083, 89132, 89181, 89231, 89281,
+	89328, 89376, 89408, 89435, 89466, 89494, 89532, 89579, 89623, 89662, 89714, 89759, 89803, 89844, 89883, 89919,
+	89954, 89989, 90021, 90083, 90142, 90215, 90285, 90340, 90384, 90421, 90459, 90494, 90532}

@@ -9,8 +9,8 @@ const (
 	regChunk    = 21       // of two chunks of one
 )
 
-// private writes the kernels of arrays of registers, in which each lane has elements of its own. They look whether the
-// lanes of a chunk access the same register.
+// private writes the kernels of arrays of registers, in which each lane has an element of its own. They look whether
+// the lanes of a chunk access the same register.
 func (g *generator) private() {
 	for _, store := range []bool{false, true} {
 		for _, bits := range []int{32, 64} {

@@ -1,0 +1,172 @@
+package draw
+
+import "farside/internal/vk"
+
+// blending is VkPipelineColorBlendAttachmentState for an attachment of a kind of numbers. It computes in float64, which
+// is more than any attachment has (chapter "Blending").
+type blending struct {
+	enabled   bool
+	fixed     bool // sources, destinations and factors are clamped
+	signed    bool // to -1 and above
+	low, high float64
+	src, dst  [4]factor // of each channel
+	op        [4]vk.BlendOp
+	saturates bool // some factor is SRC_ALPHA_SATURATE
+	dual      bool // some is of the second source
+	constants [4]float64
+}
+
+// factor is a VkBlendFactor as offset + sign*row[at]: row is a colour, or ones.
+type factor struct {
+	row, at      uint8
+	offset, sign float64
+}
+
+// The rows of factors.
+const (
+	rowOnes = iota
+	rowSource
+	rowDual
+	rowThere
+	rowConstants
+	rowSaturate
+	rowsCount
+)
+
+func newBlending(b *vk.PipelineColorBlendAttachmentState, constants *[4]float32, kind vk.NumericFormat) blending {
+	d := blending{enabled: b.BlendEnable != 0}
+	switch kind {
+	case vk.NumericUNORM, vk.NumericSRGB:
+		d.fixed, d.low, d.high = true, 0, 1
+	case vk.NumericSNORM:
+		d.fixed, d.signed, d.low, d.high = true, true, -1, 1
+	}
+	for i := range 4 {
+		src, dst := b.SrcColorBlendFactor, b.DstColorBlendFactor
+		d.op[i] = b.ColorBlendOp
+		if i == 3 {
+			src, dst, d.op[i] = b.SrcAlphaBlendFactor, b.DstAlphaBlendFactor, b.AlphaBlendOp
+		}
+		d.src[i], d.dst[i] = factorOf(src, i), factorOf(dst, i)
+		d.constants[i] = d.clamp(float64(constants[i]))
+		for _, f := range [2]factor{d.src[i], d.dst[i]} {
+			d.saturates = d.saturates || f.row == rowSaturate
+			d.dual = d.dual || f.row == rowDual
+		}
+	}
+	return d
+}
+
+// factorOf is VkBlendFactor for a channel.
+func factorOf(f vk.BlendFactor, channel int) factor {
+	if f == vk.BLEND_FACTOR_ZERO {
+		return factor{row: rowOnes}
+	}
+	own := func(row uint8) factor { return factor{row: row, at: uint8(channel), sign: 1} }
+	alpha := func(row uint8) factor { return factor{row: row, at: 3, sign: 1} }
+	rest := func(f factor) factor { f.offset, f.sign = 1, -1; return f }
+	switch f {
+	case vk.BLEND_FACTOR_SRC_COLOR:
+		return own(rowSource)
+	case vk.BLEND_FACTOR_ONE_MINUS_SRC_COLOR:
+		return rest(own(rowSource))
+	case vk.BLEND_FACTOR_DST_COLOR:
+		return own(rowThere)
+	case vk.BLEND_FACTOR_ONE_MINUS_DST_COLOR:
+		return rest(own(rowThere))
+	case vk.BLEND_FACTOR_SRC_ALPHA:
+		return alpha(rowSource)
+	case vk.BLEND_FACTOR_ONE_MINUS_SRC_ALPHA:
+		return rest(alpha(rowSource))
+	case vk.BLEND_FACTOR_DST_ALPHA:
+		return alpha(rowThere)
+	case vk.BLEND_FACTOR_ONE_MINUS_DST_ALPHA:
+		return rest(alpha(rowThere))
+	case vk.BLEND_FACTOR_CONSTANT_COLOR:
+		return own(rowConstants)
+	case vk.BLEND_FACTOR_ONE_MINUS_CONSTANT_COLOR:
+		return rest(own(rowConstants))
+	case vk.BLEND_FACTOR_CONSTANT_ALPHA:
+		return alpha(rowConstants)
+	case vk.BLEND_FACTOR_ONE_MINUS_CONSTANT_ALPHA:
+		return rest(alpha(rowConstants))
+	case vk.BLEND_FACTOR_SRC_ALPHA_SATURATE:
+		return own(rowSaturate)
+	case vk.BLEND_FACTOR_SRC1_COLOR:
+		return own(rowDual)
+	case vk.BLEND_FACTOR_ONE_MINUS_SRC1_COLOR:
+		return rest(own(rowDual))
+	case vk.BLEND_FACTOR_SRC1_ALPHA:
+		return alpha(rowDual)
+	case vk.BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA:
+		return rest(alpha(rowDual))
+	}
+	return own(rowOnes)
+}
+
+// clamp keeps to what a fixed-point attachment has. NaN becomes 0, as it does in its texels.
+func (d *blending) clamp(v float64) float64 {
+	switch {
+	case !d.fixed:
+		return v
+	case v != v:
+		return 0
+	case v < d.low:
+		return d.low
+	case v > d.high:
+		return d.high
+	}
+	return v
+}
+
+// clampAll is clamp for many colours.
+func (d *blending) clampAll(colors [][4]float64) {
+	if !d.fixed {
+		return
+	}
+	for i := range colors {
+		c := &colors[i]
+		c[0], c[1], c[2], c[3] = d.clamp(c[0]), d.clamp(c[1]), d.clamp(c[2]), d.clamp(c[3])
+	}
+}
+
+var ones = [4]float64{1, 1, 1, 1}
+
+// apply blends a colour with the one that is there; dual is the second source. Both sources have been clamped.
+func (d *blending) apply(to, source, dual, there *[4]float64) {
+	var saturate [4]float64
+	rows := [rowsCount]*[4]float64{&ones, source, dual, there, &d.constants, &saturate}
+	if d.saturates {
+		least := lesser(source[3], 1-there[3])
+		saturate = [4]float64{least, least, least, 1}
+	}
+	for i := range 4 {
+		f, g := &d.src[i], &d.dst[i]
+		fs := f.offset + f.sign*rows[f.row][f.at&3]
+		fd := g.offset + g.sign*rows[g.row][g.at&3]
+		if d.signed { // what is left of -1 is 2
+			fs, fd = min(fs, 1), min(fd, 1)
+		}
+		a, b := source[i], there[i]
+		switch d.op[i] {
+		case vk.BLEND_OP_ADD:
+			to[i] = a*fs + b*fd
+		case vk.BLEND_OP_SUBTRACT:
+			to[i] = a*fs - b*fd
+		case vk.BLEND_OP_REVERSE_SUBTRACT:
+			to[i] = b*fd - a*fs
+		case vk.BLEND_OP_MIN:
+			to[i] = lesser(a, b)
+		default:
+			to[i] = -lesser(-a, -b)
+		}
+	}
+}
+
+// lesser is the lesser one; where one is no number, the other.
+func lesser(a, b float64) float64 {
+	if a < b || b != b {
+		return a
+	}
+	return b
+}
