@@ -237,6 +237,15 @@ arm64: ## run the tests of the packages that work under qemu as programs for arm
 	QEMU_LD_PREFIX=/usr/aarch64-linux-gnu CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 \
 		$(GO) test -exec qemu-aarch64-static -skip '^TestPoolsGiveMemoryBack$$' $(ARM64)
 
+# The tests of the vector kernels of arm64, and some of what runs on them, without a C compiler.
+.PHONY: neon
+neon: ## run the tests of the kernels in NEON, and of what runs on them, under qemu
+	@scripts/setup.sh arm64
+	$(GO) test ./compute/internal/kernel/asmarm
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -vet=off -exec qemu-aarch64-static ./compute/internal/kernel ./compute/internal/vm
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -vet=off -exec qemu-aarch64-static -short \
+		-run '^Test(Shaders|RandomShaders|ProductsInSums|DeepCalls|Guards|HalvesMoveAsBits|Layouts|Rows)$$' ./compute
+
 .PHONY: lint
 lint: ## gofmt, staticcheck and the house rules that a machine can check
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { echo "not gofmt'ed:" $$out >&2; exit 1; }

@@ -106,6 +106,7 @@ if [ "$purpose" = guest ]; then
 fi
 if [ "$purpose" = arm64 ]; then
 	need gcc-aarch64-linux-gnu "compiles and links for arm64" command -v aarch64-linux-gnu-gcc
+	need binutils-aarch64-linux-gnu "its assembler says how instructions are encoded" command -v aarch64-linux-gnu-as
 	need libc6-dev-arm64-cross "the C library of arm64" any /usr/aarch64-linux-gnu/include/stdio.h
 	need qemu-user-static "runs programs for arm64" command -v qemu-aarch64-static
 fi

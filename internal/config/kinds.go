@@ -37,8 +37,9 @@ var levels = oneOf("one of `off`, `error`, `warn`, `info`, `trace`", map[string]
 	"off": LevelOff, "error": slog.LevelError, "warn": slog.LevelWarn, "info": slog.LevelInfo, "trace": LevelTrace,
 })
 
-var kernels = oneOf("one of `go`, `avx2`, `narrow`",
-	map[string]Kernels{"go": KernelsGo, "avx2": KernelsVector, "narrow": KernelsNarrow})
+// "avx2" is the word of versions that had vector kernels for amd64 alone.
+var kernels = oneOf("one of `go`, `vector`, `narrow`", map[string]Kernels{"go": KernelsGo, "vector": KernelsVector,
+	"avx2": KernelsVector, "narrow": KernelsNarrow})
 
 var onOff = oneOf("one of `on`, `off`", map[string]bool{"on": true, "1": true, "off": false, "0": false})
 

@@ -16,8 +16,8 @@
 //   - 16-bit floats: as the 32-bit float of the same value; RoundF16 after an operation
 //   - 32- and 64-bit integers and floats: their bits
 //
-// Every kernel exists in plain Go; on amd64 with AVX2 most have a second version in assembly, which gives the same
-// bits.
+// Every kernel exists in plain Go. On amd64 with AVX2, and on arm64, most have a second version in assembly, which
+// gives the same bits.
 package kernel
 
 import "unsafe"

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// The assembly knows where the members of Args lie: asm/kernels.go.
+// The assembly knows where the members of Args lie: asm/kernels.go, asmarm/kernels.go.
 func TestLayout(t *testing.T) {
 	var a Args
 	for _, member := range []struct {

@@ -77,7 +77,7 @@ func TestPatterns(t *testing.T) {
 					for chunk := range chunks {
 						for lane := range Width {
 							if a, b := get(results[0], bits, chunk, lane), get(results[1], bits, chunk, lane); a != b {
-								t.Fatalf("%d from %d, base %d + %d, %d bytes: chunk %d, lane %d: Go %#x, AVX2 %#x", n, first, base,
+								t.Fatalf("%d from %d, base %d + %d, %d bytes: chunk %d, lane %d: Go %#x, vectors %#x", n, first, base,
 									args.Immediate, length, chunk, lane, a, b)
 							}
 						}

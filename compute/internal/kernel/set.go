@@ -10,7 +10,7 @@ type Table [NumOps]Func
 // Dst may be the register of an operand if both have the same step; otherwise it must not overlap any. Kernels do not
 // keep their Args.
 type Set struct {
-	Name string // "go" or "avx2"
+	Name string // "go", "avx2" or "neon"
 	Ops  Table
 
 	// Split adds the lanes of exec to whenTrue where condition is set, and to whenFalse where it is not.

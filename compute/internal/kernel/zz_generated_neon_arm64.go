@@ -154,6 +154,18 @@ func (s *Set) useNEON() {
 	s.Ops[U64ToF64] = neonU64ToF64
 	s.Ops[MaskToI32] = neonMaskToI32
 	s.Ops[I32ToMask] = neonI32ToMask
+	s.Ops[ExpF32] = neonExpF32
+	s.Ops[Exp2F32] = neonExp2F32
+	s.Ops[Log2F32] = neonLog2F32
+	s.Ops[LogF32] = neonLogF32
+	s.Ops[PowF32] = neonPowF32
+	s.Ops[AtanF32] = neonAtanF32
+	s.Ops[Atan2F32] = neonAtan2F32
+	s.Ops[AsinF32] = neonAsinF32
+	s.Ops[AcosF32] = neonAcosF32
+	s.Ops[SinhF32] = neonSinhF32
+	s.Ops[CoshF32] = neonCoshF32
+	s.Ops[TanhF32] = neonTanhF32
 	s.Ops[LoadU8] = neonLoadU8
 	s.Ops[LoadPhysicalU8] = neonLoadPhysicalU8
 	s.Ops[LoadU16] = neonLoadU16
@@ -633,6 +645,42 @@ func neonMaskToI32(a *Args, first, n int)
 
 //go:noescape
 func neonI32ToMask(a *Args, first, n int)
+
+//go:noescape
+func neonExpF32(a *Args, first, n int)
+
+//go:noescape
+func neonExp2F32(a *Args, first, n int)
+
+//go:noescape
+func neonLog2F32(a *Args, first, n int)
+
+//go:noescape
+func neonLogF32(a *Args, first, n int)
+
+//go:noescape
+func neonPowF32(a *Args, first, n int)
+
+//go:noescape
+func neonAtanF32(a *Args, first, n int)
+
+//go:noescape
+func neonAtan2F32(a *Args, first, n int)
+
+//go:noescape
+func neonAsinF32(a *Args, first, n int)
+
+//go:noescape
+func neonAcosF32(a *Args, first, n int)
+
+//go:noescape
+func neonSinhF32(a *Args, first, n int)
+
+//go:noescape
+func neonCoshF32(a *Args, first, n int)
+
+//go:noescape
+func neonTanhF32(a *Args, first, n int)
 
 //go:noescape
 func neonSplit(whenTrue, whenFalse, exec, condition Register, first, n int)

@@ -34,55 +34,149 @@ DATA neonConstants<>+224(SB)/8, $0x7fffffff7fffffff
 DATA neonConstants<>+232(SB)/8, $0x7fffffff7fffffff
 DATA neonConstants<>+240(SB)/8, $0x000003fe000003fe
 DATA neonConstants<>+248(SB)/8, $0x000003fe000003fe
-DATA neonConstants<>+256(SB)/8, $0x0000000100000000
-DATA neonConstants<>+264(SB)/8, $0x0000000300000002
-DATA neonConstants<>+272(SB)/8, $0x0000000500000004
-DATA neonConstants<>+280(SB)/8, $0x0000000700000006
-DATA neonConstants<>+288(SB)/8, $0x0000000000000000
-DATA neonConstants<>+296(SB)/8, $0x0000000000000001
-DATA neonConstants<>+304(SB)/8, $0x0000000000000002
-DATA neonConstants<>+312(SB)/8, $0x0000000000000003
-DATA neonConstants<>+320(SB)/8, $0x0000000000000004
-DATA neonConstants<>+328(SB)/8, $0x0000000000000005
-DATA neonConstants<>+336(SB)/8, $0x0000000000000006
-DATA neonConstants<>+344(SB)/8, $0x0000000000000007
-DATA neonConstants<>+352(SB)/8, $0x0000000200000000
-DATA neonConstants<>+360(SB)/8, $0x0000000600000004
-DATA neonConstants<>+368(SB)/8, $0x0000000a00000008
-DATA neonConstants<>+376(SB)/8, $0x0000000e0000000c
-DATA neonConstants<>+384(SB)/8, $0x0000000000000000
-DATA neonConstants<>+392(SB)/8, $0x0000000000000002
-DATA neonConstants<>+400(SB)/8, $0x0000000000000004
-DATA neonConstants<>+408(SB)/8, $0x0000000000000006
-DATA neonConstants<>+416(SB)/8, $0x0000000000000008
-DATA neonConstants<>+424(SB)/8, $0x000000000000000a
-DATA neonConstants<>+432(SB)/8, $0x000000000000000c
-DATA neonConstants<>+440(SB)/8, $0x000000000000000e
-DATA neonConstants<>+448(SB)/8, $0x0000000400000000
-DATA neonConstants<>+456(SB)/8, $0x0000000c00000008
-DATA neonConstants<>+464(SB)/8, $0x0000001400000010
-DATA neonConstants<>+472(SB)/8, $0x0000001c00000018
-DATA neonConstants<>+480(SB)/8, $0x0000000000000000
-DATA neonConstants<>+488(SB)/8, $0x0000000000000004
-DATA neonConstants<>+496(SB)/8, $0x0000000000000008
-DATA neonConstants<>+504(SB)/8, $0x000000000000000c
-DATA neonConstants<>+512(SB)/8, $0x0000000000000010
-DATA neonConstants<>+520(SB)/8, $0x0000000000000014
-DATA neonConstants<>+528(SB)/8, $0x0000000000000018
-DATA neonConstants<>+536(SB)/8, $0x000000000000001c
-DATA neonConstants<>+544(SB)/8, $0x0000000800000000
-DATA neonConstants<>+552(SB)/8, $0x0000001800000010
-DATA neonConstants<>+560(SB)/8, $0x0000002800000020
-DATA neonConstants<>+568(SB)/8, $0x0000003800000030
-DATA neonConstants<>+576(SB)/8, $0x0000000000000000
-DATA neonConstants<>+584(SB)/8, $0x0000000000000008
-DATA neonConstants<>+592(SB)/8, $0x0000000000000010
-DATA neonConstants<>+600(SB)/8, $0x0000000000000018
-DATA neonConstants<>+608(SB)/8, $0x0000000000000020
-DATA neonConstants<>+616(SB)/8, $0x0000000000000028
-DATA neonConstants<>+624(SB)/8, $0x0000000000000030
-DATA neonConstants<>+632(SB)/8, $0x0000000000000038
-GLOBL neonConstants<>(SB), RODATA|NOPTR, $640
+DATA neonConstants<>+256(SB)/8, $0x3ff71547652b82fe
+DATA neonConstants<>+264(SB)/8, $0x3ff71547652b82fe
+DATA neonConstants<>+272(SB)/8, $0x4069000000000000
+DATA neonConstants<>+280(SB)/8, $0x4069000000000000
+DATA neonConstants<>+288(SB)/8, $0xc069000000000000
+DATA neonConstants<>+296(SB)/8, $0xc069000000000000
+DATA neonConstants<>+304(SB)/8, $0x4338000000000000
+DATA neonConstants<>+312(SB)/8, $0x4338000000000000
+DATA neonConstants<>+320(SB)/8, $0x3ef00c0e4e15189c
+DATA neonConstants<>+328(SB)/8, $0x3ef00c0e4e15189c
+DATA neonConstants<>+336(SB)/8, $0x3f2446c79efd4834
+DATA neonConstants<>+344(SB)/8, $0x3f2446c79efd4834
+DATA neonConstants<>+352(SB)/8, $0x3f55d877598350de
+DATA neonConstants<>+360(SB)/8, $0x3f55d877598350de
+DATA neonConstants<>+368(SB)/8, $0x3f83b29d8bb0b97e
+DATA neonConstants<>+376(SB)/8, $0x3f83b29d8bb0b97e
+DATA neonConstants<>+384(SB)/8, $0x3fac6b08da70cce3
+DATA neonConstants<>+392(SB)/8, $0x3fac6b08da70cce3
+DATA neonConstants<>+400(SB)/8, $0x3fcebfbe0aa03df0
+DATA neonConstants<>+408(SB)/8, $0x3fcebfbe0aa03df0
+DATA neonConstants<>+416(SB)/8, $0x3fe62e42fef9cc69
+DATA neonConstants<>+424(SB)/8, $0x3fe62e42fef9cc69
+DATA neonConstants<>+432(SB)/8, $0x3feffffffffa7135
+DATA neonConstants<>+440(SB)/8, $0x3feffffffffa7135
+DATA neonConstants<>+448(SB)/8, $0xfff0000000000000
+DATA neonConstants<>+456(SB)/8, $0xfff0000000000000
+DATA neonConstants<>+464(SB)/8, $0x7ff8000000000000
+DATA neonConstants<>+472(SB)/8, $0x7ff8000000000000
+DATA neonConstants<>+480(SB)/8, $0x00095f6200000000
+DATA neonConstants<>+488(SB)/8, $0x00095f6200000000
+DATA neonConstants<>+496(SB)/8, $0x00000000000003ff
+DATA neonConstants<>+504(SB)/8, $0x00000000000003ff
+DATA neonConstants<>+512(SB)/8, $0x000fffffffffffff
+DATA neonConstants<>+520(SB)/8, $0x000fffffffffffff
+DATA neonConstants<>+528(SB)/8, $0x3fe6a09e00000000
+DATA neonConstants<>+536(SB)/8, $0x3fe6a09e00000000
+DATA neonConstants<>+544(SB)/8, $0x3fd21ad2d776d25a
+DATA neonConstants<>+552(SB)/8, $0x3fd21ad2d776d25a
+DATA neonConstants<>+560(SB)/8, $0x3fd47959c992a71f
+DATA neonConstants<>+568(SB)/8, $0x3fd47959c992a71f
+DATA neonConstants<>+576(SB)/8, $0x3fda61a2cf9f9e38
+DATA neonConstants<>+584(SB)/8, $0x3fda61a2cf9f9e38
+DATA neonConstants<>+592(SB)/8, $0x3fe2776c295ae0c7
+DATA neonConstants<>+600(SB)/8, $0x3fe2776c295ae0c7
+DATA neonConstants<>+608(SB)/8, $0x3feec709dc53a1ca
+DATA neonConstants<>+616(SB)/8, $0x3feec709dc53a1ca
+DATA neonConstants<>+624(SB)/8, $0x40071547652b8252
+DATA neonConstants<>+632(SB)/8, $0x40071547652b8252
+DATA neonConstants<>+640(SB)/8, $0x3fe62e42fefa39ef
+DATA neonConstants<>+648(SB)/8, $0x3fe62e42fefa39ef
+DATA neonConstants<>+656(SB)/8, $0xbf3178d6baea92b4
+DATA neonConstants<>+664(SB)/8, $0xbf3178d6baea92b4
+DATA neonConstants<>+672(SB)/8, $0x3f61b7b569f4cdd0
+DATA neonConstants<>+680(SB)/8, $0x3f61b7b569f4cdd0
+DATA neonConstants<>+688(SB)/8, $0xbf80e1211403527d
+DATA neonConstants<>+696(SB)/8, $0xbf80e1211403527d
+DATA neonConstants<>+704(SB)/8, $0x3f946a7b23ca54f7
+DATA neonConstants<>+712(SB)/8, $0x3f946a7b23ca54f7
+DATA neonConstants<>+720(SB)/8, $0xbfa20e9c577a2d32
+DATA neonConstants<>+728(SB)/8, $0xbfa20e9c577a2d32
+DATA neonConstants<>+736(SB)/8, $0x3fa9d5503ec54b44
+DATA neonConstants<>+744(SB)/8, $0x3fa9d5503ec54b44
+DATA neonConstants<>+752(SB)/8, $0xbfb04c150b92d46c
+DATA neonConstants<>+760(SB)/8, $0xbfb04c150b92d46c
+DATA neonConstants<>+768(SB)/8, $0x3fb37e1333e1ff1d
+DATA neonConstants<>+776(SB)/8, $0x3fb37e1333e1ff1d
+DATA neonConstants<>+784(SB)/8, $0xbfb73c9227469d04
+DATA neonConstants<>+792(SB)/8, $0xbfb73c9227469d04
+DATA neonConstants<>+800(SB)/8, $0x3fbc70accb05424e
+DATA neonConstants<>+808(SB)/8, $0x3fbc70accb05424e
+DATA neonConstants<>+816(SB)/8, $0xbfc2491a58afe8ff
+DATA neonConstants<>+824(SB)/8, $0xbfc2491a58afe8ff
+DATA neonConstants<>+832(SB)/8, $0x3fc9999935891892
+DATA neonConstants<>+840(SB)/8, $0x3fc9999935891892
+DATA neonConstants<>+848(SB)/8, $0xbfd5555554929285
+DATA neonConstants<>+856(SB)/8, $0xbfd5555554929285
+DATA neonConstants<>+864(SB)/8, $0x3fefffffffffc08d
+DATA neonConstants<>+872(SB)/8, $0x3fefffffffffc08d
+DATA neonConstants<>+880(SB)/8, $0x3ff921fb54442d18
+DATA neonConstants<>+888(SB)/8, $0x3ff921fb54442d18
+DATA neonConstants<>+896(SB)/8, $0x400921fb54442d18
+DATA neonConstants<>+904(SB)/8, $0x400921fb54442d18
+DATA neonConstants<>+912(SB)/8, $0x40562e42fefa39ef
+DATA neonConstants<>+920(SB)/8, $0x40562e42fefa39ef
+DATA neonConstants<>+928(SB)/8, $0x3e5b557c78eb1ae2
+DATA neonConstants<>+936(SB)/8, $0x3e5b557c78eb1ae2
+DATA neonConstants<>+944(SB)/8, $0x3ec71d208a299728
+DATA neonConstants<>+952(SB)/8, $0x3ec71d208a299728
+DATA neonConstants<>+960(SB)/8, $0x3f2a01a131097a98
+DATA neonConstants<>+968(SB)/8, $0x3f2a01a131097a98
+DATA neonConstants<>+976(SB)/8, $0x3f81111110857b52
+DATA neonConstants<>+984(SB)/8, $0x3f81111110857b52
+DATA neonConstants<>+992(SB)/8, $0x3fc5555555558201
+DATA neonConstants<>+1000(SB)/8, $0x3fc5555555558201
+DATA neonConstants<>+1008(SB)/8, $0x0000000100000000
+DATA neonConstants<>+1016(SB)/8, $0x0000000300000002
+DATA neonConstants<>+1024(SB)/8, $0x0000000500000004
+DATA neonConstants<>+1032(SB)/8, $0x0000000700000006
+DATA neonConstants<>+1040(SB)/8, $0x0000000000000000
+DATA neonConstants<>+1048(SB)/8, $0x0000000000000001
+DATA neonConstants<>+1056(SB)/8, $0x0000000000000002
+DATA neonConstants<>+1064(SB)/8, $0x0000000000000003
+DATA neonConstants<>+1072(SB)/8, $0x0000000000000004
+DATA neonConstants<>+1080(SB)/8, $0x0000000000000005
+DATA neonConstants<>+1088(SB)/8, $0x0000000000000006
+DATA neonConstants<>+1096(SB)/8, $0x0000000000000007
+DATA neonConstants<>+1104(SB)/8, $0x0000000200000000
+DATA neonConstants<>+1112(SB)/8, $0x0000000600000004
+DATA neonConstants<>+1120(SB)/8, $0x0000000a00000008
+DATA neonConstants<>+1128(SB)/8, $0x0000000e0000000c
+DATA neonConstants<>+1136(SB)/8, $0x0000000000000000
+DATA neonConstants<>+1144(SB)/8, $0x0000000000000002
+DATA neonConstants<>+1152(SB)/8, $0x0000000000000004
+DATA neonConstants<>+1160(SB)/8, $0x0000000000000006
+DATA neonConstants<>+1168(SB)/8, $0x0000000000000008
+DATA neonConstants<>+1176(SB)/8, $0x000000000000000a
+DATA neonConstants<>+1184(SB)/8, $0x000000000000000c
+DATA neonConstants<>+1192(SB)/8, $0x000000000000000e
+DATA neonConstants<>+1200(SB)/8, $0x0000000400000000
+DATA neonConstants<>+1208(SB)/8, $0x0000000c00000008
+DATA neonConstants<>+1216(SB)/8, $0x0000001400000010
+DATA neonConstants<>+1224(SB)/8, $0x0000001c00000018
+DATA neonConstants<>+1232(SB)/8, $0x0000000000000000
+DATA neonConstants<>+1240(SB)/8, $0x0000000000000004
+DATA neonConstants<>+1248(SB)/8, $0x0000000000000008
+DATA neonConstants<>+1256(SB)/8, $0x000000000000000c
+DATA neonConstants<>+1264(SB)/8, $0x0000000000000010
+DATA neonConstants<>+1272(SB)/8, $0x0000000000000014
+DATA neonConstants<>+1280(SB)/8, $0x0000000000000018
+DATA neonConstants<>+1288(SB)/8, $0x000000000000001c
+DATA neonConstants<>+1296(SB)/8, $0x0000000800000000
+DATA neonConstants<>+1304(SB)/8, $0x0000001800000010
+DATA neonConstants<>+1312(SB)/8, $0x0000002800000020
+DATA neonConstants<>+1320(SB)/8, $0x0000003800000030
+DATA neonConstants<>+1328(SB)/8, $0x0000000000000000
+DATA neonConstants<>+1336(SB)/8, $0x0000000000000008
+DATA neonConstants<>+1344(SB)/8, $0x0000000000000010
+DATA neonConstants<>+1352(SB)/8, $0x0000000000000018
+DATA neonConstants<>+1360(SB)/8, $0x0000000000000020
+DATA neonConstants<>+1368(SB)/8, $0x0000000000000028
+DATA neonConstants<>+1376(SB)/8, $0x0000000000000030
+DATA neonConstants<>+1384(SB)/8, $0x0000000000000038
+GLOBL neonConstants<>(SB), RODATA|NOPTR, $1392
 
 // func neonMove32(a *Args, first, n int)
 TEXT ·neonMove32(SB), NOSPLIT, $0-24
@@ -5785,6 +5879,2716 @@ loop1:
 done2:
 	RET
 
+// func neonExpF32(a *Args, first, n int)
+TEXT ·neonExpF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
+	WORD $0x3dc045e2 // ldr q2, [x15, #272]
+	WORD $0x4ee2f421 // fmin v1.2d, v1.2d, v2.2d
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
+	WORD $0x3dc04de2 // ldr q2, [x15, #304]
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
+	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
+	WORD $0x3dc051e3 // ldr q3, [x15, #320]
+	WORD $0x3dc055e4 // ldr q4, [x15, #336]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc059e3 // ldr q3, [x15, #352]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc05de4 // ldr q4, [x15, #368]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc061e3 // ldr q3, [x15, #384]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc06de4 // ldr q4, [x15, #432]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x4f745441 // shl v1.2d, v2.2d, #52
+	WORD $0x4ee18481 // add v1.2d, v4.2d, v1.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
+	WORD $0x3dc045e2 // ldr q2, [x15, #272]
+	WORD $0x4ee2f400 // fmin v0.2d, v0.2d, v2.2d
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
+	WORD $0x3dc04de2 // ldr q2, [x15, #304]
+	WORD $0x4e62d402 // fadd v2.2d, v0.2d, v2.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
+	WORD $0x4ee3d400 // fsub v0.2d, v0.2d, v3.2d
+	WORD $0x3dc051e3 // ldr q3, [x15, #320]
+	WORD $0x3dc055e4 // ldr q4, [x15, #336]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc059e3 // ldr q3, [x15, #352]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc05de4 // ldr q4, [x15, #368]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc061e3 // ldr q3, [x15, #384]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc06de4 // ldr q4, [x15, #432]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x4f745440 // shl v0.2d, v2.2d, #52
+	WORD $0x4ee08480 // add v0.2d, v4.2d, v0.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
+	WORD $0x3dc045e2 // ldr q2, [x15, #272]
+	WORD $0x4ee2f421 // fmin v1.2d, v1.2d, v2.2d
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
+	WORD $0x3dc04de2 // ldr q2, [x15, #304]
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
+	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
+	WORD $0x3dc051e3 // ldr q3, [x15, #320]
+	WORD $0x3dc055e4 // ldr q4, [x15, #336]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc059e3 // ldr q3, [x15, #352]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc05de4 // ldr q4, [x15, #368]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc061e3 // ldr q3, [x15, #384]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc06de4 // ldr q4, [x15, #432]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x4f745441 // shl v1.2d, v2.2d, #52
+	WORD $0x4ee18481 // add v1.2d, v4.2d, v1.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
+	WORD $0x3dc045e2 // ldr q2, [x15, #272]
+	WORD $0x4ee2f400 // fmin v0.2d, v0.2d, v2.2d
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
+	WORD $0x3dc04de2 // ldr q2, [x15, #304]
+	WORD $0x4e62d402 // fadd v2.2d, v0.2d, v2.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
+	WORD $0x4ee3d400 // fsub v0.2d, v0.2d, v3.2d
+	WORD $0x3dc051e3 // ldr q3, [x15, #320]
+	WORD $0x3dc055e4 // ldr q4, [x15, #336]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc059e3 // ldr q3, [x15, #352]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc05de4 // ldr q4, [x15, #368]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc061e3 // ldr q3, [x15, #384]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc06de4 // ldr q4, [x15, #432]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x4f745440 // shl v0.2d, v2.2d, #52
+	WORD $0x4ee08480 // add v0.2d, v4.2d, v0.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonExp2F32(a *Args, first, n int)
+TEXT ·neonExp2F32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc045e2 // ldr q2, [x15, #272]
+	WORD $0x4ee2f421 // fmin v1.2d, v1.2d, v2.2d
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
+	WORD $0x3dc04de2 // ldr q2, [x15, #304]
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
+	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
+	WORD $0x3dc051e3 // ldr q3, [x15, #320]
+	WORD $0x3dc055e4 // ldr q4, [x15, #336]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc059e3 // ldr q3, [x15, #352]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc05de4 // ldr q4, [x15, #368]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc061e3 // ldr q3, [x15, #384]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc06de4 // ldr q4, [x15, #432]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x4f745441 // shl v1.2d, v2.2d, #52
+	WORD $0x4ee18481 // add v1.2d, v4.2d, v1.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc045e2 // ldr q2, [x15, #272]
+	WORD $0x4ee2f400 // fmin v0.2d, v0.2d, v2.2d
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
+	WORD $0x3dc04de2 // ldr q2, [x15, #304]
+	WORD $0x4e62d402 // fadd v2.2d, v0.2d, v2.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
+	WORD $0x4ee3d400 // fsub v0.2d, v0.2d, v3.2d
+	WORD $0x3dc051e3 // ldr q3, [x15, #320]
+	WORD $0x3dc055e4 // ldr q4, [x15, #336]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc059e3 // ldr q3, [x15, #352]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc05de4 // ldr q4, [x15, #368]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc061e3 // ldr q3, [x15, #384]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc06de4 // ldr q4, [x15, #432]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x4f745440 // shl v0.2d, v2.2d, #52
+	WORD $0x4ee08480 // add v0.2d, v4.2d, v0.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc045e2 // ldr q2, [x15, #272]
+	WORD $0x4ee2f421 // fmin v1.2d, v1.2d, v2.2d
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
+	WORD $0x3dc04de2 // ldr q2, [x15, #304]
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
+	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
+	WORD $0x3dc051e3 // ldr q3, [x15, #320]
+	WORD $0x3dc055e4 // ldr q4, [x15, #336]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc059e3 // ldr q3, [x15, #352]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc05de4 // ldr q4, [x15, #368]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc061e3 // ldr q3, [x15, #384]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
+	WORD $0x3dc06de4 // ldr q4, [x15, #432]
+	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x4f745441 // shl v1.2d, v2.2d, #52
+	WORD $0x4ee18481 // add v1.2d, v4.2d, v1.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc045e2 // ldr q2, [x15, #272]
+	WORD $0x4ee2f400 // fmin v0.2d, v0.2d, v2.2d
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
+	WORD $0x3dc04de2 // ldr q2, [x15, #304]
+	WORD $0x4e62d402 // fadd v2.2d, v0.2d, v2.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
+	WORD $0x4ee3d400 // fsub v0.2d, v0.2d, v3.2d
+	WORD $0x3dc051e3 // ldr q3, [x15, #320]
+	WORD $0x3dc055e4 // ldr q4, [x15, #336]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc059e3 // ldr q3, [x15, #352]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc05de4 // ldr q4, [x15, #368]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc061e3 // ldr q3, [x15, #384]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
+	WORD $0x3dc06de4 // ldr q4, [x15, #432]
+	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x4f745440 // shl v0.2d, v2.2d, #52
+	WORD $0x4ee08480 // add v0.2d, v4.2d, v0.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonLog2F32(a *Args, first, n int)
+TEXT ·neonLog2F32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc025e2 // ldr q2, [x15, #144]
+	WORD $0x4e62e423 // fcmeq v3.2d, v1.2d, v2.2d
+	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
+	WORD $0x3dc071e3 // ldr q3, [x15, #448]
+	WORD $0x4ee0d824 // fcmeq v4.2d, v1.2d, #0.0
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x6ee0c823 // fcmge v3.2d, v1.2d, #0.0
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x3dc075e4 // ldr q4, [x15, #464]
+	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x3dc079e3 // ldr q3, [x15, #480]
+	WORD $0x4ee38421 // add v1.2d, v1.2d, v3.2d
+	WORD $0x6f4c0423 // ushr v3.2d, v1.2d, #52
+	WORD $0x3dc07de4 // ldr q4, [x15, #496]
+	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
+	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
+	WORD $0x3dc081e4 // ldr q4, [x15, #512]
+	WORD $0x4e241c21 // and v1.16b, v1.16b, v4.16b
+	WORD $0x3dc085e4 // ldr q4, [x15, #528]
+	WORD $0x4ee48421 // add v1.2d, v1.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x4ee4d424 // fsub v4.2d, v1.2d, v4.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x6e61fc81 // fdiv v1.2d, v4.2d, v1.2d
+	WORD $0x6e61dc24 // fmul v4.2d, v1.2d, v1.2d
+	WORD $0x3dc089e5 // ldr q5, [x15, #544]
+	WORD $0x3dc08de6 // ldr q6, [x15, #560]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc095e6 // ldr q6, [x15, #592]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc09de6 // ldr q6, [x15, #624]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x4e66cc23 // fmla v3.2d, v1.2d, v6.2d
+	WORD $0x4e62d461 // fadd v1.2d, v3.2d, v2.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc025e2 // ldr q2, [x15, #144]
+	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
+	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
+	WORD $0x3dc071e3 // ldr q3, [x15, #448]
+	WORD $0x4ee0d804 // fcmeq v4.2d, v0.2d, #0.0
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x6ee0c803 // fcmge v3.2d, v0.2d, #0.0
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x3dc075e4 // ldr q4, [x15, #464]
+	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x3dc079e3 // ldr q3, [x15, #480]
+	WORD $0x4ee38400 // add v0.2d, v0.2d, v3.2d
+	WORD $0x6f4c0403 // ushr v3.2d, v0.2d, #52
+	WORD $0x3dc07de4 // ldr q4, [x15, #496]
+	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
+	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
+	WORD $0x3dc081e4 // ldr q4, [x15, #512]
+	WORD $0x4e241c00 // and v0.16b, v0.16b, v4.16b
+	WORD $0x3dc085e4 // ldr q4, [x15, #528]
+	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x4ee4d404 // fsub v4.2d, v0.2d, v4.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
+	WORD $0x6e60fc80 // fdiv v0.2d, v4.2d, v0.2d
+	WORD $0x6e60dc04 // fmul v4.2d, v0.2d, v0.2d
+	WORD $0x3dc089e5 // ldr q5, [x15, #544]
+	WORD $0x3dc08de6 // ldr q6, [x15, #560]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc095e6 // ldr q6, [x15, #592]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc09de6 // ldr q6, [x15, #624]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x4e66cc03 // fmla v3.2d, v0.2d, v6.2d
+	WORD $0x4e62d460 // fadd v0.2d, v3.2d, v2.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc025e2 // ldr q2, [x15, #144]
+	WORD $0x4e62e423 // fcmeq v3.2d, v1.2d, v2.2d
+	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
+	WORD $0x3dc071e3 // ldr q3, [x15, #448]
+	WORD $0x4ee0d824 // fcmeq v4.2d, v1.2d, #0.0
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x6ee0c823 // fcmge v3.2d, v1.2d, #0.0
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x3dc075e4 // ldr q4, [x15, #464]
+	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x3dc079e3 // ldr q3, [x15, #480]
+	WORD $0x4ee38421 // add v1.2d, v1.2d, v3.2d
+	WORD $0x6f4c0423 // ushr v3.2d, v1.2d, #52
+	WORD $0x3dc07de4 // ldr q4, [x15, #496]
+	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
+	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
+	WORD $0x3dc081e4 // ldr q4, [x15, #512]
+	WORD $0x4e241c21 // and v1.16b, v1.16b, v4.16b
+	WORD $0x3dc085e4 // ldr q4, [x15, #528]
+	WORD $0x4ee48421 // add v1.2d, v1.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x4ee4d424 // fsub v4.2d, v1.2d, v4.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x6e61fc81 // fdiv v1.2d, v4.2d, v1.2d
+	WORD $0x6e61dc24 // fmul v4.2d, v1.2d, v1.2d
+	WORD $0x3dc089e5 // ldr q5, [x15, #544]
+	WORD $0x3dc08de6 // ldr q6, [x15, #560]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc095e6 // ldr q6, [x15, #592]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc09de6 // ldr q6, [x15, #624]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x4e66cc23 // fmla v3.2d, v1.2d, v6.2d
+	WORD $0x4e62d461 // fadd v1.2d, v3.2d, v2.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc025e2 // ldr q2, [x15, #144]
+	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
+	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
+	WORD $0x3dc071e3 // ldr q3, [x15, #448]
+	WORD $0x4ee0d804 // fcmeq v4.2d, v0.2d, #0.0
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x6ee0c803 // fcmge v3.2d, v0.2d, #0.0
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x3dc075e4 // ldr q4, [x15, #464]
+	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x3dc079e3 // ldr q3, [x15, #480]
+	WORD $0x4ee38400 // add v0.2d, v0.2d, v3.2d
+	WORD $0x6f4c0403 // ushr v3.2d, v0.2d, #52
+	WORD $0x3dc07de4 // ldr q4, [x15, #496]
+	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
+	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
+	WORD $0x3dc081e4 // ldr q4, [x15, #512]
+	WORD $0x4e241c00 // and v0.16b, v0.16b, v4.16b
+	WORD $0x3dc085e4 // ldr q4, [x15, #528]
+	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x4ee4d404 // fsub v4.2d, v0.2d, v4.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
+	WORD $0x6e60fc80 // fdiv v0.2d, v4.2d, v0.2d
+	WORD $0x6e60dc04 // fmul v4.2d, v0.2d, v0.2d
+	WORD $0x3dc089e5 // ldr q5, [x15, #544]
+	WORD $0x3dc08de6 // ldr q6, [x15, #560]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc095e6 // ldr q6, [x15, #592]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc09de6 // ldr q6, [x15, #624]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x4e66cc03 // fmla v3.2d, v0.2d, v6.2d
+	WORD $0x4e62d460 // fadd v0.2d, v3.2d, v2.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonLogF32(a *Args, first, n int)
+TEXT ·neonLogF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc025e2 // ldr q2, [x15, #144]
+	WORD $0x4e62e423 // fcmeq v3.2d, v1.2d, v2.2d
+	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
+	WORD $0x3dc071e3 // ldr q3, [x15, #448]
+	WORD $0x4ee0d824 // fcmeq v4.2d, v1.2d, #0.0
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x6ee0c823 // fcmge v3.2d, v1.2d, #0.0
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x3dc075e4 // ldr q4, [x15, #464]
+	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x3dc079e3 // ldr q3, [x15, #480]
+	WORD $0x4ee38421 // add v1.2d, v1.2d, v3.2d
+	WORD $0x6f4c0423 // ushr v3.2d, v1.2d, #52
+	WORD $0x3dc07de4 // ldr q4, [x15, #496]
+	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
+	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
+	WORD $0x3dc081e4 // ldr q4, [x15, #512]
+	WORD $0x4e241c21 // and v1.16b, v1.16b, v4.16b
+	WORD $0x3dc085e4 // ldr q4, [x15, #528]
+	WORD $0x4ee48421 // add v1.2d, v1.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x4ee4d424 // fsub v4.2d, v1.2d, v4.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x6e61fc81 // fdiv v1.2d, v4.2d, v1.2d
+	WORD $0x6e61dc24 // fmul v4.2d, v1.2d, v1.2d
+	WORD $0x3dc089e5 // ldr q5, [x15, #544]
+	WORD $0x3dc08de6 // ldr q6, [x15, #560]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc095e6 // ldr q6, [x15, #592]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc09de6 // ldr q6, [x15, #624]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x4e66cc23 // fmla v3.2d, v1.2d, v6.2d
+	WORD $0x4e62d461 // fadd v1.2d, v3.2d, v2.2d
+	WORD $0x3dc0a1e2 // ldr q2, [x15, #640]
+	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc025e2 // ldr q2, [x15, #144]
+	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
+	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
+	WORD $0x3dc071e3 // ldr q3, [x15, #448]
+	WORD $0x4ee0d804 // fcmeq v4.2d, v0.2d, #0.0
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x6ee0c803 // fcmge v3.2d, v0.2d, #0.0
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x3dc075e4 // ldr q4, [x15, #464]
+	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x3dc079e3 // ldr q3, [x15, #480]
+	WORD $0x4ee38400 // add v0.2d, v0.2d, v3.2d
+	WORD $0x6f4c0403 // ushr v3.2d, v0.2d, #52
+	WORD $0x3dc07de4 // ldr q4, [x15, #496]
+	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
+	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
+	WORD $0x3dc081e4 // ldr q4, [x15, #512]
+	WORD $0x4e241c00 // and v0.16b, v0.16b, v4.16b
+	WORD $0x3dc085e4 // ldr q4, [x15, #528]
+	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x4ee4d404 // fsub v4.2d, v0.2d, v4.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
+	WORD $0x6e60fc80 // fdiv v0.2d, v4.2d, v0.2d
+	WORD $0x6e60dc04 // fmul v4.2d, v0.2d, v0.2d
+	WORD $0x3dc089e5 // ldr q5, [x15, #544]
+	WORD $0x3dc08de6 // ldr q6, [x15, #560]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc095e6 // ldr q6, [x15, #592]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc09de6 // ldr q6, [x15, #624]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x4e66cc03 // fmla v3.2d, v0.2d, v6.2d
+	WORD $0x4e62d460 // fadd v0.2d, v3.2d, v2.2d
+	WORD $0x3dc0a1e2 // ldr q2, [x15, #640]
+	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc025e2 // ldr q2, [x15, #144]
+	WORD $0x4e62e423 // fcmeq v3.2d, v1.2d, v2.2d
+	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
+	WORD $0x3dc071e3 // ldr q3, [x15, #448]
+	WORD $0x4ee0d824 // fcmeq v4.2d, v1.2d, #0.0
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x6ee0c823 // fcmge v3.2d, v1.2d, #0.0
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x3dc075e4 // ldr q4, [x15, #464]
+	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x3dc079e3 // ldr q3, [x15, #480]
+	WORD $0x4ee38421 // add v1.2d, v1.2d, v3.2d
+	WORD $0x6f4c0423 // ushr v3.2d, v1.2d, #52
+	WORD $0x3dc07de4 // ldr q4, [x15, #496]
+	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
+	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
+	WORD $0x3dc081e4 // ldr q4, [x15, #512]
+	WORD $0x4e241c21 // and v1.16b, v1.16b, v4.16b
+	WORD $0x3dc085e4 // ldr q4, [x15, #528]
+	WORD $0x4ee48421 // add v1.2d, v1.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x4ee4d424 // fsub v4.2d, v1.2d, v4.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x6e61fc81 // fdiv v1.2d, v4.2d, v1.2d
+	WORD $0x6e61dc24 // fmul v4.2d, v1.2d, v1.2d
+	WORD $0x3dc089e5 // ldr q5, [x15, #544]
+	WORD $0x3dc08de6 // ldr q6, [x15, #560]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc095e6 // ldr q6, [x15, #592]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc09de6 // ldr q6, [x15, #624]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x4e66cc23 // fmla v3.2d, v1.2d, v6.2d
+	WORD $0x4e62d461 // fadd v1.2d, v3.2d, v2.2d
+	WORD $0x3dc0a1e2 // ldr q2, [x15, #640]
+	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc025e2 // ldr q2, [x15, #144]
+	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
+	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
+	WORD $0x3dc071e3 // ldr q3, [x15, #448]
+	WORD $0x4ee0d804 // fcmeq v4.2d, v0.2d, #0.0
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x6ee0c803 // fcmge v3.2d, v0.2d, #0.0
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x3dc075e4 // ldr q4, [x15, #464]
+	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
+	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
+	WORD $0x3dc079e3 // ldr q3, [x15, #480]
+	WORD $0x4ee38400 // add v0.2d, v0.2d, v3.2d
+	WORD $0x6f4c0403 // ushr v3.2d, v0.2d, #52
+	WORD $0x3dc07de4 // ldr q4, [x15, #496]
+	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
+	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
+	WORD $0x3dc081e4 // ldr q4, [x15, #512]
+	WORD $0x4e241c00 // and v0.16b, v0.16b, v4.16b
+	WORD $0x3dc085e4 // ldr q4, [x15, #528]
+	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x4ee4d404 // fsub v4.2d, v0.2d, v4.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
+	WORD $0x6e60fc80 // fdiv v0.2d, v4.2d, v0.2d
+	WORD $0x6e60dc04 // fmul v4.2d, v0.2d, v0.2d
+	WORD $0x3dc089e5 // ldr q5, [x15, #544]
+	WORD $0x3dc08de6 // ldr q6, [x15, #560]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc095e6 // ldr q6, [x15, #592]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
+	WORD $0x3dc09de6 // ldr q6, [x15, #624]
+	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x4e66cc03 // fmla v3.2d, v0.2d, v6.2d
+	WORD $0x4e62d460 // fadd v0.2d, v3.2d, v2.2d
+	WORD $0x3dc0a1e2 // ldr q2, [x15, #640]
+	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonPowF32(a *Args, first, n int)
+TEXT ·neonPowF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x0e617802 // fcvtl v2.2d, v0.2s
+	WORD $0x0e617823 // fcvtl v3.2d, v1.2s
+	WORD $0x3dc025e4 // ldr q4, [x15, #144]
+	WORD $0x4e64e445 // fcmeq v5.2d, v2.2d, v4.2d
+	WORD $0x4e251c84 // and v4.16b, v4.16b, v5.16b
+	WORD $0x3dc071e5 // ldr q5, [x15, #448]
+	WORD $0x4ee0d846 // fcmeq v6.2d, v2.2d, #0.0
+	WORD $0x4e261ca5 // and v5.16b, v5.16b, v6.16b
+	WORD $0x4ea51c84 // orr v4.16b, v4.16b, v5.16b
+	WORD $0x6ee0c845 // fcmge v5.2d, v2.2d, #0.0
+	WORD $0x6e2058a5 // not v5.16b, v5.16b
+	WORD $0x3dc075e6 // ldr q6, [x15, #464]
+	WORD $0x4e251cc5 // and v5.16b, v6.16b, v5.16b
+	WORD $0x4ea51c84 // orr v4.16b, v4.16b, v5.16b
+	WORD $0x3dc079e5 // ldr q5, [x15, #480]
+	WORD $0x4ee58442 // add v2.2d, v2.2d, v5.2d
+	WORD $0x6f4c0445 // ushr v5.2d, v2.2d, #52
+	WORD $0x3dc07de6 // ldr q6, [x15, #496]
+	WORD $0x6ee684a5 // sub v5.2d, v5.2d, v6.2d
+	WORD $0x4e61d8a5 // scvtf v5.2d, v5.2d
+	WORD $0x3dc081e6 // ldr q6, [x15, #512]
+	WORD $0x4e261c42 // and v2.16b, v2.16b, v6.16b
+	WORD $0x3dc085e6 // ldr q6, [x15, #528]
+	WORD $0x4ee68442 // add v2.2d, v2.2d, v6.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4ee6d446 // fsub v6.2d, v2.2d, v6.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x4e67d442 // fadd v2.2d, v2.2d, v7.2d
+	WORD $0x6e62fcc2 // fdiv v2.2d, v6.2d, v2.2d
+	WORD $0x6e62dc46 // fmul v6.2d, v2.2d, v2.2d
+	WORD $0x3dc089e7 // ldr q7, [x15, #544]
+	WORD $0x3dc08de8 // ldr q8, [x15, #560]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc091e7 // ldr q7, [x15, #576]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc095e8 // ldr q8, [x15, #592]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc099e7 // ldr q7, [x15, #608]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc09de8 // ldr q8, [x15, #624]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x4e68cc45 // fmla v5.2d, v2.2d, v8.2d
+	WORD $0x4e64d4a2 // fadd v2.2d, v5.2d, v4.2d
+	WORD $0x6e62dc62 // fmul v2.2d, v3.2d, v2.2d
+	WORD $0x3dc045e4 // ldr q4, [x15, #272]
+	WORD $0x4ee4f442 // fmin v2.2d, v2.2d, v4.2d
+	WORD $0x3dc049e4 // ldr q4, [x15, #288]
+	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4e64d444 // fadd v4.2d, v2.2d, v4.2d
+	WORD $0x3dc04de5 // ldr q5, [x15, #304]
+	WORD $0x4ee5d485 // fsub v5.2d, v4.2d, v5.2d
+	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
+	WORD $0x3dc051e5 // ldr q5, [x15, #320]
+	WORD $0x3dc055e6 // ldr q6, [x15, #336]
+	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
+	WORD $0x3dc059e5 // ldr q5, [x15, #352]
+	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
+	WORD $0x3dc05de6 // ldr q6, [x15, #368]
+	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
+	WORD $0x3dc061e5 // ldr q5, [x15, #384]
+	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
+	WORD $0x3dc065e6 // ldr q6, [x15, #400]
+	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
+	WORD $0x3dc069e5 // ldr q5, [x15, #416]
+	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
+	WORD $0x3dc06de6 // ldr q6, [x15, #432]
+	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
+	WORD $0x4f745482 // shl v2.2d, v4.2d, #52
+	WORD $0x4ee284c2 // add v2.2d, v6.2d, v2.2d
+	WORD $0x4ee0d863 // fcmeq v3.2d, v3.2d, #0.0
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x6e621c83 // bsl v3.16b, v4.16b, v2.16b
+	WORD $0x0e616862 // fcvtn v2.2s, v3.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
+	WORD $0x3dc025e3 // ldr q3, [x15, #144]
+	WORD $0x4e63e404 // fcmeq v4.2d, v0.2d, v3.2d
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0x3dc071e4 // ldr q4, [x15, #448]
+	WORD $0x4ee0d805 // fcmeq v5.2d, v0.2d, #0.0
+	WORD $0x4e251c84 // and v4.16b, v4.16b, v5.16b
+	WORD $0x4ea41c63 // orr v3.16b, v3.16b, v4.16b
+	WORD $0x6ee0c804 // fcmge v4.2d, v0.2d, #0.0
+	WORD $0x6e205884 // not v4.16b, v4.16b
+	WORD $0x3dc075e5 // ldr q5, [x15, #464]
+	WORD $0x4e241ca4 // and v4.16b, v5.16b, v4.16b
+	WORD $0x4ea41c63 // orr v3.16b, v3.16b, v4.16b
+	WORD $0x3dc079e4 // ldr q4, [x15, #480]
+	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
+	WORD $0x6f4c0404 // ushr v4.2d, v0.2d, #52
+	WORD $0x3dc07de5 // ldr q5, [x15, #496]
+	WORD $0x6ee58484 // sub v4.2d, v4.2d, v5.2d
+	WORD $0x4e61d884 // scvtf v4.2d, v4.2d
+	WORD $0x3dc081e5 // ldr q5, [x15, #512]
+	WORD $0x4e251c00 // and v0.16b, v0.16b, v5.16b
+	WORD $0x3dc085e5 // ldr q5, [x15, #528]
+	WORD $0x4ee58400 // add v0.2d, v0.2d, v5.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x4ee5d405 // fsub v5.2d, v0.2d, v5.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4e66d400 // fadd v0.2d, v0.2d, v6.2d
+	WORD $0x6e60fca0 // fdiv v0.2d, v5.2d, v0.2d
+	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
+	WORD $0x3dc089e6 // ldr q6, [x15, #544]
+	WORD $0x3dc08de7 // ldr q7, [x15, #560]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc091e6 // ldr q6, [x15, #576]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc095e7 // ldr q7, [x15, #592]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc099e6 // ldr q6, [x15, #608]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc09de7 // ldr q7, [x15, #624]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x4e67cc04 // fmla v4.2d, v0.2d, v7.2d
+	WORD $0x4e63d480 // fadd v0.2d, v4.2d, v3.2d
+	WORD $0x6e60dc20 // fmul v0.2d, v1.2d, v0.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f400 // fmin v0.2d, v0.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d403 // fadd v3.2d, v0.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
+	WORD $0x4f745460 // shl v0.2d, v3.2d, #52
+	WORD $0x4ee084a0 // add v0.2d, v5.2d, v0.2d
+	WORD $0x4ee0d821 // fcmeq v1.2d, v1.2d, #0.0
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x6e601c61 // bsl v1.16b, v3.16b, v0.16b
+	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
+	WORD $0x3d800062 // str q2, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x0e617802 // fcvtl v2.2d, v0.2s
+	WORD $0x0e617823 // fcvtl v3.2d, v1.2s
+	WORD $0x3dc025e4 // ldr q4, [x15, #144]
+	WORD $0x4e64e445 // fcmeq v5.2d, v2.2d, v4.2d
+	WORD $0x4e251c84 // and v4.16b, v4.16b, v5.16b
+	WORD $0x3dc071e5 // ldr q5, [x15, #448]
+	WORD $0x4ee0d846 // fcmeq v6.2d, v2.2d, #0.0
+	WORD $0x4e261ca5 // and v5.16b, v5.16b, v6.16b
+	WORD $0x4ea51c84 // orr v4.16b, v4.16b, v5.16b
+	WORD $0x6ee0c845 // fcmge v5.2d, v2.2d, #0.0
+	WORD $0x6e2058a5 // not v5.16b, v5.16b
+	WORD $0x3dc075e6 // ldr q6, [x15, #464]
+	WORD $0x4e251cc5 // and v5.16b, v6.16b, v5.16b
+	WORD $0x4ea51c84 // orr v4.16b, v4.16b, v5.16b
+	WORD $0x3dc079e5 // ldr q5, [x15, #480]
+	WORD $0x4ee58442 // add v2.2d, v2.2d, v5.2d
+	WORD $0x6f4c0445 // ushr v5.2d, v2.2d, #52
+	WORD $0x3dc07de6 // ldr q6, [x15, #496]
+	WORD $0x6ee684a5 // sub v5.2d, v5.2d, v6.2d
+	WORD $0x4e61d8a5 // scvtf v5.2d, v5.2d
+	WORD $0x3dc081e6 // ldr q6, [x15, #512]
+	WORD $0x4e261c42 // and v2.16b, v2.16b, v6.16b
+	WORD $0x3dc085e6 // ldr q6, [x15, #528]
+	WORD $0x4ee68442 // add v2.2d, v2.2d, v6.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4ee6d446 // fsub v6.2d, v2.2d, v6.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x4e67d442 // fadd v2.2d, v2.2d, v7.2d
+	WORD $0x6e62fcc2 // fdiv v2.2d, v6.2d, v2.2d
+	WORD $0x6e62dc46 // fmul v6.2d, v2.2d, v2.2d
+	WORD $0x3dc089e7 // ldr q7, [x15, #544]
+	WORD $0x3dc08de8 // ldr q8, [x15, #560]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc091e7 // ldr q7, [x15, #576]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc095e8 // ldr q8, [x15, #592]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc099e7 // ldr q7, [x15, #608]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc09de8 // ldr q8, [x15, #624]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x4e68cc45 // fmla v5.2d, v2.2d, v8.2d
+	WORD $0x4e64d4a2 // fadd v2.2d, v5.2d, v4.2d
+	WORD $0x6e62dc62 // fmul v2.2d, v3.2d, v2.2d
+	WORD $0x3dc045e4 // ldr q4, [x15, #272]
+	WORD $0x4ee4f442 // fmin v2.2d, v2.2d, v4.2d
+	WORD $0x3dc049e4 // ldr q4, [x15, #288]
+	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4e64d444 // fadd v4.2d, v2.2d, v4.2d
+	WORD $0x3dc04de5 // ldr q5, [x15, #304]
+	WORD $0x4ee5d485 // fsub v5.2d, v4.2d, v5.2d
+	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
+	WORD $0x3dc051e5 // ldr q5, [x15, #320]
+	WORD $0x3dc055e6 // ldr q6, [x15, #336]
+	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
+	WORD $0x3dc059e5 // ldr q5, [x15, #352]
+	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
+	WORD $0x3dc05de6 // ldr q6, [x15, #368]
+	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
+	WORD $0x3dc061e5 // ldr q5, [x15, #384]
+	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
+	WORD $0x3dc065e6 // ldr q6, [x15, #400]
+	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
+	WORD $0x3dc069e5 // ldr q5, [x15, #416]
+	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
+	WORD $0x3dc06de6 // ldr q6, [x15, #432]
+	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
+	WORD $0x4f745482 // shl v2.2d, v4.2d, #52
+	WORD $0x4ee284c2 // add v2.2d, v6.2d, v2.2d
+	WORD $0x4ee0d863 // fcmeq v3.2d, v3.2d, #0.0
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x6e621c83 // bsl v3.16b, v4.16b, v2.16b
+	WORD $0x0e616862 // fcvtn v2.2s, v3.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
+	WORD $0x3dc025e3 // ldr q3, [x15, #144]
+	WORD $0x4e63e404 // fcmeq v4.2d, v0.2d, v3.2d
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0x3dc071e4 // ldr q4, [x15, #448]
+	WORD $0x4ee0d805 // fcmeq v5.2d, v0.2d, #0.0
+	WORD $0x4e251c84 // and v4.16b, v4.16b, v5.16b
+	WORD $0x4ea41c63 // orr v3.16b, v3.16b, v4.16b
+	WORD $0x6ee0c804 // fcmge v4.2d, v0.2d, #0.0
+	WORD $0x6e205884 // not v4.16b, v4.16b
+	WORD $0x3dc075e5 // ldr q5, [x15, #464]
+	WORD $0x4e241ca4 // and v4.16b, v5.16b, v4.16b
+	WORD $0x4ea41c63 // orr v3.16b, v3.16b, v4.16b
+	WORD $0x3dc079e4 // ldr q4, [x15, #480]
+	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
+	WORD $0x6f4c0404 // ushr v4.2d, v0.2d, #52
+	WORD $0x3dc07de5 // ldr q5, [x15, #496]
+	WORD $0x6ee58484 // sub v4.2d, v4.2d, v5.2d
+	WORD $0x4e61d884 // scvtf v4.2d, v4.2d
+	WORD $0x3dc081e5 // ldr q5, [x15, #512]
+	WORD $0x4e251c00 // and v0.16b, v0.16b, v5.16b
+	WORD $0x3dc085e5 // ldr q5, [x15, #528]
+	WORD $0x4ee58400 // add v0.2d, v0.2d, v5.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x4ee5d405 // fsub v5.2d, v0.2d, v5.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4e66d400 // fadd v0.2d, v0.2d, v6.2d
+	WORD $0x6e60fca0 // fdiv v0.2d, v5.2d, v0.2d
+	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
+	WORD $0x3dc089e6 // ldr q6, [x15, #544]
+	WORD $0x3dc08de7 // ldr q7, [x15, #560]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc091e6 // ldr q6, [x15, #576]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc095e7 // ldr q7, [x15, #592]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc099e6 // ldr q6, [x15, #608]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc09de7 // ldr q7, [x15, #624]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x4e67cc04 // fmla v4.2d, v0.2d, v7.2d
+	WORD $0x4e63d480 // fadd v0.2d, v4.2d, v3.2d
+	WORD $0x6e60dc20 // fmul v0.2d, v1.2d, v0.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f400 // fmin v0.2d, v0.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d403 // fadd v3.2d, v0.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
+	WORD $0x4f745460 // shl v0.2d, v3.2d, #52
+	WORD $0x4ee084a0 // add v0.2d, v5.2d, v0.2d
+	WORD $0x4ee0d821 // fcmeq v1.2d, v1.2d, #0.0
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x6e601c61 // bsl v1.16b, v3.16b, v0.16b
+	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
+	WORD $0x3d800462 // str q2, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAtanF32(a *Args, first, n int)
+TEXT ·neonAtanF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
+	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e621c23 // bsl v3.16b, v1.16b, v2.16b
+	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
+	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e621c03 // bsl v3.16b, v0.16b, v2.16b
+	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
+	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e621c23 // bsl v3.16b, v1.16b, v2.16b
+	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
+	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e621c03 // bsl v3.16b, v0.16b, v2.16b
+	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
+	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAtan2F32(a *Args, first, n int)
+TEXT ·neonAtan2F32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x0e617802 // fcvtl v2.2d, v0.2s
+	WORD $0x0e617823 // fcvtl v3.2d, v1.2s
+	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
+	WORD $0x4ee0f865 // fabs v5.2d, v3.2d
+	WORD $0x4ee5f486 // fmin v6.2d, v4.2d, v5.2d
+	WORD $0x4e65f487 // fmax v7.2d, v4.2d, v5.2d
+	WORD $0x6e67fcc8 // fdiv v8.2d, v6.2d, v7.2d
+	WORD $0x4ee0d8e7 // fcmeq v7.2d, v7.2d, #0.0
+	WORD $0x4e671d07 // bic v7.16b, v8.16b, v7.16b
+	WORD $0x3dc025e8 // ldr q8, [x15, #144]
+	WORD $0x4e68e4c6 // fcmeq v6.2d, v6.2d, v8.2d
+	WORD $0x3dc01de8 // ldr q8, [x15, #112]
+	WORD $0x6e671d06 // bsl v6.16b, v8.16b, v7.16b
+	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
+	WORD $0x3dc0a5e8 // ldr q8, [x15, #656]
+	WORD $0x3dc0a9e9 // ldr q9, [x15, #672]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0ade8 // ldr q8, [x15, #688]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0b1e9 // ldr q9, [x15, #704]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0b5e8 // ldr q8, [x15, #720]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0b9e9 // ldr q9, [x15, #736]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0bde8 // ldr q8, [x15, #752]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0c1e9 // ldr q9, [x15, #768]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0c5e8 // ldr q8, [x15, #784]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0c9e9 // ldr q9, [x15, #800]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0cde8 // ldr q8, [x15, #816]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0d1e9 // ldr q9, [x15, #832]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0d5e8 // ldr q8, [x15, #848]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0d9e9 // ldr q9, [x15, #864]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x6e69dcc6 // fmul v6.2d, v6.2d, v9.2d
+	WORD $0x6ee5e484 // fcmgt v4.2d, v4.2d, v5.2d
+	WORD $0x3dc0dde5 // ldr q5, [x15, #880]
+	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
+	WORD $0x6e661ca4 // bsl v4.16b, v5.16b, v6.16b
+	WORD $0x4ee0a863 // cmlt v3.2d, v3.2d, #0
+	WORD $0x3dc0e1e5 // ldr q5, [x15, #896]
+	WORD $0x4ee4d4a5 // fsub v5.2d, v5.2d, v4.2d
+	WORD $0x6e641ca3 // bsl v3.16b, v5.16b, v4.16b
+	WORD $0x3dc021e4 // ldr q4, [x15, #128]
+	WORD $0x6e631c44 // bsl v4.16b, v2.16b, v3.16b
+	WORD $0x0e616882 // fcvtn v2.2s, v4.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
+	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
+	WORD $0x4ee0f824 // fabs v4.2d, v1.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a821 // cmlt v1.2d, v1.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e611c03 // bsl v3.16b, v0.16b, v1.16b
+	WORD $0x4e616862 // fcvtn2 v2.4s, v3.2d
+	WORD $0x3d800062 // str q2, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x0e617802 // fcvtl v2.2d, v0.2s
+	WORD $0x0e617823 // fcvtl v3.2d, v1.2s
+	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
+	WORD $0x4ee0f865 // fabs v5.2d, v3.2d
+	WORD $0x4ee5f486 // fmin v6.2d, v4.2d, v5.2d
+	WORD $0x4e65f487 // fmax v7.2d, v4.2d, v5.2d
+	WORD $0x6e67fcc8 // fdiv v8.2d, v6.2d, v7.2d
+	WORD $0x4ee0d8e7 // fcmeq v7.2d, v7.2d, #0.0
+	WORD $0x4e671d07 // bic v7.16b, v8.16b, v7.16b
+	WORD $0x3dc025e8 // ldr q8, [x15, #144]
+	WORD $0x4e68e4c6 // fcmeq v6.2d, v6.2d, v8.2d
+	WORD $0x3dc01de8 // ldr q8, [x15, #112]
+	WORD $0x6e671d06 // bsl v6.16b, v8.16b, v7.16b
+	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
+	WORD $0x3dc0a5e8 // ldr q8, [x15, #656]
+	WORD $0x3dc0a9e9 // ldr q9, [x15, #672]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0ade8 // ldr q8, [x15, #688]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0b1e9 // ldr q9, [x15, #704]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0b5e8 // ldr q8, [x15, #720]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0b9e9 // ldr q9, [x15, #736]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0bde8 // ldr q8, [x15, #752]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0c1e9 // ldr q9, [x15, #768]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0c5e8 // ldr q8, [x15, #784]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0c9e9 // ldr q9, [x15, #800]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0cde8 // ldr q8, [x15, #816]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0d1e9 // ldr q9, [x15, #832]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x3dc0d5e8 // ldr q8, [x15, #848]
+	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
+	WORD $0x3dc0d9e9 // ldr q9, [x15, #864]
+	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
+	WORD $0x6e69dcc6 // fmul v6.2d, v6.2d, v9.2d
+	WORD $0x6ee5e484 // fcmgt v4.2d, v4.2d, v5.2d
+	WORD $0x3dc0dde5 // ldr q5, [x15, #880]
+	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
+	WORD $0x6e661ca4 // bsl v4.16b, v5.16b, v6.16b
+	WORD $0x4ee0a863 // cmlt v3.2d, v3.2d, #0
+	WORD $0x3dc0e1e5 // ldr q5, [x15, #896]
+	WORD $0x4ee4d4a5 // fsub v5.2d, v5.2d, v4.2d
+	WORD $0x6e641ca3 // bsl v3.16b, v5.16b, v4.16b
+	WORD $0x3dc021e4 // ldr q4, [x15, #128]
+	WORD $0x6e631c44 // bsl v4.16b, v2.16b, v3.16b
+	WORD $0x0e616882 // fcvtn v2.2s, v4.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
+	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
+	WORD $0x4ee0f824 // fabs v4.2d, v1.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a821 // cmlt v1.2d, v1.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e611c03 // bsl v3.16b, v0.16b, v1.16b
+	WORD $0x4e616862 // fcvtn2 v2.4s, v3.2d
+	WORD $0x3d800462 // str q2, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAsinF32(a *Args, first, n int)
+TEXT ·neonAsinF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee1d442 // fsub v2.2d, v2.2d, v1.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
+	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
+	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e621c23 // bsl v3.16b, v1.16b, v2.16b
+	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
+	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
+	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e621c03 // bsl v3.16b, v0.16b, v2.16b
+	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee1d442 // fsub v2.2d, v2.2d, v1.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
+	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
+	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e621c23 // bsl v3.16b, v1.16b, v2.16b
+	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
+	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
+	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e621c03 // bsl v3.16b, v0.16b, v2.16b
+	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
+	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAcosF32(a *Args, first, n int)
+TEXT ·neonAcosF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee1d442 // fsub v2.2d, v2.2d, v1.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
+	WORD $0x4ee0f843 // fabs v3.2d, v2.2d
+	WORD $0x4ee0f824 // fabs v4.2d, v1.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a821 // cmlt v1.2d, v1.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e611c43 // bsl v3.16b, v2.16b, v1.16b
+	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
+	WORD $0x4ee0f843 // fabs v3.2d, v2.2d
+	WORD $0x4ee0f804 // fabs v4.2d, v0.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a800 // cmlt v0.2d, v0.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c80 // bsl v0.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e601c43 // bsl v3.16b, v2.16b, v0.16b
+	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee1d442 // fsub v2.2d, v2.2d, v1.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
+	WORD $0x4ee0f843 // fabs v3.2d, v2.2d
+	WORD $0x4ee0f824 // fabs v4.2d, v1.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a821 // cmlt v1.2d, v1.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e611c43 // bsl v3.16b, v2.16b, v1.16b
+	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc01de2 // ldr q2, [x15, #112]
+	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
+	WORD $0x4ee0f843 // fabs v3.2d, v2.2d
+	WORD $0x4ee0f804 // fabs v4.2d, v0.2d
+	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
+	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
+	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
+	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
+	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
+	WORD $0x3dc025e7 // ldr q7, [x15, #144]
+	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
+	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
+	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
+	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
+	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
+	WORD $0x4ee0a800 // cmlt v0.2d, v0.2d, #0
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x6e631c80 // bsl v0.16b, v4.16b, v3.16b
+	WORD $0x3dc021e3 // ldr q3, [x15, #128]
+	WORD $0x6e601c43 // bsl v3.16b, v2.16b, v0.16b
+	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
+	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonSinhF32(a *Args, first, n int)
+TEXT ·neonSinhF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
+	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x3dc035e6 // ldr q6, [x15, #208]
+	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
+	WORD $0x6e61dc25 // fmul v5.2d, v1.2d, v1.2d
+	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
+	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
+	WORD $0x6e67dc25 // fmul v5.2d, v1.2d, v7.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
+	WORD $0x6ee1e4c1 // fcmgt v1.2d, v6.2d, v1.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6e621ca1 // bsl v1.16b, v5.16b, v2.16b
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
+	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x3dc035e6 // ldr q6, [x15, #208]
+	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
+	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
+	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
+	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
+	WORD $0x6e67dc05 // fmul v5.2d, v0.2d, v7.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x6ee0e4c0 // fcmgt v0.2d, v6.2d, v0.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6e621ca0 // bsl v0.16b, v5.16b, v2.16b
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
+	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x3dc035e6 // ldr q6, [x15, #208]
+	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
+	WORD $0x6e61dc25 // fmul v5.2d, v1.2d, v1.2d
+	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
+	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
+	WORD $0x6e67dc25 // fmul v5.2d, v1.2d, v7.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
+	WORD $0x6ee1e4c1 // fcmgt v1.2d, v6.2d, v1.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6e621ca1 // bsl v1.16b, v5.16b, v2.16b
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
+	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x3dc035e6 // ldr q6, [x15, #208]
+	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
+	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
+	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
+	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
+	WORD $0x6e67dc05 // fmul v5.2d, v0.2d, v7.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x6ee0e4c0 // fcmgt v0.2d, v6.2d, v0.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6e621ca0 // bsl v0.16b, v5.16b, v2.16b
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonCoshF32(a *Args, first, n int)
+TEXT ·neonCoshF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
+	WORD $0x3dc0e5e3 // ldr q3, [x15, #912]
+	WORD $0x6ee3e421 // fcmgt v1.2d, v1.2d, v3.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x6e62fc63 // fdiv v3.2d, v3.2d, v2.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x3dc035e5 // ldr q5, [x15, #208]
+	WORD $0x6e651c81 // bsl v1.16b, v4.16b, v5.16b
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	WORD $0x6e61dc41 // fmul v1.2d, v2.2d, v1.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x3dc0e5e3 // ldr q3, [x15, #912]
+	WORD $0x6ee3e400 // fcmgt v0.2d, v0.2d, v3.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x6e62fc63 // fdiv v3.2d, v3.2d, v2.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x3dc035e5 // ldr q5, [x15, #208]
+	WORD $0x6e651c80 // bsl v0.16b, v4.16b, v5.16b
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	WORD $0x6e60dc40 // fmul v0.2d, v2.2d, v0.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
+	WORD $0x3dc0e5e3 // ldr q3, [x15, #912]
+	WORD $0x6ee3e421 // fcmgt v1.2d, v1.2d, v3.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x6e62fc63 // fdiv v3.2d, v3.2d, v2.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x3dc035e5 // ldr q5, [x15, #208]
+	WORD $0x6e651c81 // bsl v1.16b, v4.16b, v5.16b
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	WORD $0x6e61dc41 // fmul v1.2d, v2.2d, v1.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x3dc0e5e3 // ldr q3, [x15, #912]
+	WORD $0x6ee3e400 // fcmgt v0.2d, v0.2d, v3.2d
+	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x6e62fc63 // fdiv v3.2d, v3.2d, v2.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x3dc035e5 // ldr q5, [x15, #208]
+	WORD $0x6e651c80 // bsl v0.16b, v4.16b, v5.16b
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	WORD $0x6e60dc40 // fmul v0.2d, v2.2d, v0.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonTanhF32(a *Args, first, n int)
+TEXT ·neonTanhF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
+	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x3dc035e6 // ldr q6, [x15, #208]
+	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
+	WORD $0x6e61dc25 // fmul v5.2d, v1.2d, v1.2d
+	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
+	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
+	WORD $0x6e67dc25 // fmul v5.2d, v1.2d, v7.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
+	WORD $0x6ee1e4c1 // fcmgt v1.2d, v6.2d, v1.2d
+	WORD $0x4ee4d446 // fsub v6.2d, v2.2d, v4.2d
+	WORD $0x6e63dcc6 // fmul v6.2d, v6.2d, v3.2d
+	WORD $0x6e661ca1 // bsl v1.16b, v5.16b, v6.16b
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6e62fc21 // fdiv v1.2d, v1.2d, v2.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
+	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x3dc035e6 // ldr q6, [x15, #208]
+	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
+	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
+	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
+	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
+	WORD $0x6e67dc05 // fmul v5.2d, v0.2d, v7.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x6ee0e4c0 // fcmgt v0.2d, v6.2d, v0.2d
+	WORD $0x4ee4d446 // fsub v6.2d, v2.2d, v4.2d
+	WORD $0x6e63dcc6 // fmul v6.2d, v6.2d, v3.2d
+	WORD $0x6e661ca0 // bsl v0.16b, v5.16b, v6.16b
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6e62fc00 // fdiv v0.2d, v0.2d, v2.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
+	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x3dc035e6 // ldr q6, [x15, #208]
+	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
+	WORD $0x6e61dc25 // fmul v5.2d, v1.2d, v1.2d
+	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
+	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
+	WORD $0x6e67dc25 // fmul v5.2d, v1.2d, v7.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
+	WORD $0x6ee1e4c1 // fcmgt v1.2d, v6.2d, v1.2d
+	WORD $0x4ee4d446 // fsub v6.2d, v2.2d, v4.2d
+	WORD $0x6e63dcc6 // fmul v6.2d, v6.2d, v3.2d
+	WORD $0x6e661ca1 // bsl v1.16b, v5.16b, v6.16b
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6e62fc21 // fdiv v1.2d, v1.2d, v2.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
+	WORD $0x3dc045e3 // ldr q3, [x15, #272]
+	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
+	WORD $0x3dc04de4 // ldr q4, [x15, #304]
+	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc055e5 // ldr q5, [x15, #336]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc05de5 // ldr q5, [x15, #368]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc065e5 // ldr q5, [x15, #400]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x3dc069e4 // ldr q4, [x15, #416]
+	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
+	WORD $0x3dc06de5 // ldr q5, [x15, #432]
+	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
+	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
+	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
+	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
+	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
+	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
+	WORD $0x3dc01de4 // ldr q4, [x15, #112]
+	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
+	WORD $0x3dc01de5 // ldr q5, [x15, #112]
+	WORD $0x3dc035e6 // ldr q6, [x15, #208]
+	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
+	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
+	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
+	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
+	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
+	WORD $0x6e67dc05 // fmul v5.2d, v0.2d, v7.2d
+	WORD $0x3dc01de6 // ldr q6, [x15, #112]
+	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
+	WORD $0x6ee0e4c0 // fcmgt v0.2d, v6.2d, v0.2d
+	WORD $0x4ee4d446 // fsub v6.2d, v2.2d, v4.2d
+	WORD $0x6e63dcc6 // fmul v6.2d, v6.2d, v3.2d
+	WORD $0x6e661ca0 // bsl v0.16b, v5.16b, v6.16b
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x6e62fc00 // fdiv v0.2d, v0.2d, v2.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
 // func neonSplit(whenTrue, whenFalse, exec, condition Register, first, n int)
 TEXT ·neonSplit(SB), NOSPLIT, $0-80
 	MOVD first+64(FP), R1
@@ -6068,8 +8872,8 @@ done5:
 // func neonLoadU8(a *Args, first, n int)
 TEXT ·neonLoadU8(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc041ff // ldr q31, [x15, #256]
-	WORD $0x3dc045fe // ldr q30, [x15, #272]
+	WORD $0x3dc0fdff // ldr q31, [x15, #1008]
+	WORD $0x3dc101fe // ldr q30, [x15, #1024]
 	WORD $0x3dc015fd // ldr q29, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -6399,10 +9203,10 @@ done51:
 // func neonLoadPhysicalU8(a *Args, first, n int)
 TEXT ·neonLoadPhysicalU8(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc049ff // ldr q31, [x15, #288]
-	WORD $0x3dc04dfe // ldr q30, [x15, #304]
-	WORD $0x3dc051fd // ldr q29, [x15, #320]
-	WORD $0x3dc055fc // ldr q28, [x15, #336]
+	WORD $0x3dc105ff // ldr q31, [x15, #1040]
+	WORD $0x3dc109fe // ldr q30, [x15, #1056]
+	WORD $0x3dc10dfd // ldr q29, [x15, #1072]
+	WORD $0x3dc111fc // ldr q28, [x15, #1088]
 	WORD $0x3dc015fb // ldr q27, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -6772,8 +9576,8 @@ done51:
 // func neonLoadU16(a *Args, first, n int)
 TEXT ·neonLoadU16(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc059ff // ldr q31, [x15, #352]
-	WORD $0x3dc05dfe // ldr q30, [x15, #368]
+	WORD $0x3dc115ff // ldr q31, [x15, #1104]
+	WORD $0x3dc119fe // ldr q30, [x15, #1120]
 	WORD $0x3dc015fd // ldr q29, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -7101,10 +9905,10 @@ done51:
 // func neonLoadPhysicalU16(a *Args, first, n int)
 TEXT ·neonLoadPhysicalU16(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc061ff // ldr q31, [x15, #384]
-	WORD $0x3dc065fe // ldr q30, [x15, #400]
-	WORD $0x3dc069fd // ldr q29, [x15, #416]
-	WORD $0x3dc06dfc // ldr q28, [x15, #432]
+	WORD $0x3dc11dff // ldr q31, [x15, #1136]
+	WORD $0x3dc121fe // ldr q30, [x15, #1152]
+	WORD $0x3dc125fd // ldr q29, [x15, #1168]
+	WORD $0x3dc129fc // ldr q28, [x15, #1184]
 	WORD $0x3dc015fb // ldr q27, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -7472,8 +10276,8 @@ done51:
 // func neonLoad32(a *Args, first, n int)
 TEXT ·neonLoad32(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc071ff // ldr q31, [x15, #448]
-	WORD $0x3dc075fe // ldr q30, [x15, #464]
+	WORD $0x3dc12dff // ldr q31, [x15, #1200]
+	WORD $0x3dc131fe // ldr q30, [x15, #1216]
 	WORD $0x3dc015fd // ldr q29, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -7799,10 +10603,10 @@ done51:
 // func neonLoadPhysical32(a *Args, first, n int)
 TEXT ·neonLoadPhysical32(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc079ff // ldr q31, [x15, #480]
-	WORD $0x3dc07dfe // ldr q30, [x15, #496]
-	WORD $0x3dc081fd // ldr q29, [x15, #512]
-	WORD $0x3dc085fc // ldr q28, [x15, #528]
+	WORD $0x3dc135ff // ldr q31, [x15, #1232]
+	WORD $0x3dc139fe // ldr q30, [x15, #1248]
+	WORD $0x3dc13dfd // ldr q29, [x15, #1264]
+	WORD $0x3dc141fc // ldr q28, [x15, #1280]
 	WORD $0x3dc015fb // ldr q27, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -8168,8 +10972,8 @@ done51:
 // func neonLoad64(a *Args, first, n int)
 TEXT ·neonLoad64(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc089ff // ldr q31, [x15, #544]
-	WORD $0x3dc08dfe // ldr q30, [x15, #560]
+	WORD $0x3dc145ff // ldr q31, [x15, #1296]
+	WORD $0x3dc149fe // ldr q30, [x15, #1312]
 	WORD $0x3dc015fd // ldr q29, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -8541,10 +11345,10 @@ done51:
 // func neonLoadPhysical64(a *Args, first, n int)
 TEXT ·neonLoadPhysical64(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc091ff // ldr q31, [x15, #576]
-	WORD $0x3dc095fe // ldr q30, [x15, #592]
-	WORD $0x3dc099fd // ldr q29, [x15, #608]
-	WORD $0x3dc09dfc // ldr q28, [x15, #624]
+	WORD $0x3dc14dff // ldr q31, [x15, #1328]
+	WORD $0x3dc151fe // ldr q30, [x15, #1344]
+	WORD $0x3dc155fd // ldr q29, [x15, #1360]
+	WORD $0x3dc159fc // ldr q28, [x15, #1376]
 	WORD $0x3dc015fb // ldr q27, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -8956,8 +11760,8 @@ done51:
 // func neonStore8(a *Args, first, n int)
 TEXT ·neonStore8(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc041ff // ldr q31, [x15, #256]
-	WORD $0x3dc045fe // ldr q30, [x15, #272]
+	WORD $0x3dc0fdff // ldr q31, [x15, #1008]
+	WORD $0x3dc101fe // ldr q30, [x15, #1024]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -9185,10 +11989,10 @@ nothing1:
 // func neonStorePhysical8(a *Args, first, n int)
 TEXT ·neonStorePhysical8(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc049ff // ldr q31, [x15, #288]
-	WORD $0x3dc04dfe // ldr q30, [x15, #304]
-	WORD $0x3dc051fd // ldr q29, [x15, #320]
-	WORD $0x3dc055fc // ldr q28, [x15, #336]
+	WORD $0x3dc105ff // ldr q31, [x15, #1040]
+	WORD $0x3dc109fe // ldr q30, [x15, #1056]
+	WORD $0x3dc10dfd // ldr q29, [x15, #1072]
+	WORD $0x3dc111fc // ldr q28, [x15, #1088]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -9444,8 +12248,8 @@ nothing1:
 // func neonStore16(a *Args, first, n int)
 TEXT ·neonStore16(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc059ff // ldr q31, [x15, #352]
-	WORD $0x3dc05dfe // ldr q30, [x15, #368]
+	WORD $0x3dc115ff // ldr q31, [x15, #1104]
+	WORD $0x3dc119fe // ldr q30, [x15, #1120]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -9671,10 +12475,10 @@ nothing1:
 // func neonStorePhysical16(a *Args, first, n int)
 TEXT ·neonStorePhysical16(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc061ff // ldr q31, [x15, #384]
-	WORD $0x3dc065fe // ldr q30, [x15, #400]
-	WORD $0x3dc069fd // ldr q29, [x15, #416]
-	WORD $0x3dc06dfc // ldr q28, [x15, #432]
+	WORD $0x3dc11dff // ldr q31, [x15, #1136]
+	WORD $0x3dc121fe // ldr q30, [x15, #1152]
+	WORD $0x3dc125fd // ldr q29, [x15, #1168]
+	WORD $0x3dc129fc // ldr q28, [x15, #1184]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -9928,8 +12732,8 @@ nothing1:
 // func neonStore32(a *Args, first, n int)
 TEXT ·neonStore32(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc071ff // ldr q31, [x15, #448]
-	WORD $0x3dc075fe // ldr q30, [x15, #464]
+	WORD $0x3dc12dff // ldr q31, [x15, #1200]
+	WORD $0x3dc131fe // ldr q30, [x15, #1216]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -10153,10 +12957,10 @@ nothing1:
 // func neonStorePhysical32(a *Args, first, n int)
 TEXT ·neonStorePhysical32(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc079ff // ldr q31, [x15, #480]
-	WORD $0x3dc07dfe // ldr q30, [x15, #496]
-	WORD $0x3dc081fd // ldr q29, [x15, #512]
-	WORD $0x3dc085fc // ldr q28, [x15, #528]
+	WORD $0x3dc135ff // ldr q31, [x15, #1232]
+	WORD $0x3dc139fe // ldr q30, [x15, #1248]
+	WORD $0x3dc13dfd // ldr q29, [x15, #1264]
+	WORD $0x3dc141fc // ldr q28, [x15, #1280]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -10408,8 +13212,8 @@ nothing1:
 // func neonStore64(a *Args, first, n int)
 TEXT ·neonStore64(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc089ff // ldr q31, [x15, #544]
-	WORD $0x3dc08dfe // ldr q30, [x15, #560]
+	WORD $0x3dc145ff // ldr q31, [x15, #1296]
+	WORD $0x3dc149fe // ldr q30, [x15, #1312]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -10641,10 +13445,10 @@ nothing1:
 // func neonStorePhysical64(a *Args, first, n int)
 TEXT ·neonStorePhysical64(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc091ff // ldr q31, [x15, #576]
-	WORD $0x3dc095fe // ldr q30, [x15, #592]
-	WORD $0x3dc099fd // ldr q29, [x15, #608]
-	WORD $0x3dc09dfc // ldr q28, [x15, #624]
+	WORD $0x3dc14dff // ldr q31, [x15, #1328]
+	WORD $0x3dc151fe // ldr q30, [x15, #1344]
+	WORD $0x3dc155fd // ldr q29, [x15, #1360]
+	WORD $0x3dc159fc // ldr q28, [x15, #1376]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2

@@ -46,6 +46,7 @@ func (g *generator) all() {
 	g.scaling()
 	g.halves()
 	g.conversions()
+	g.transcendental()
 	g.masks()
 	g.memories()
 	g.private()
@@ -68,12 +69,17 @@ func (g *generator) constant(low, high uint64) vector {
 	}
 	v := g.pin(g.vector())
 	g.constants[value] = v
-	if len(g.hoisted) == 0 {
-		g.hoisted = append(g.hoisted, line{text: fmt.Sprintf("\tMOVD $neonConstants<>(SB), R%d", regTable)})
-	}
+	g.useTable()
 	o := access(false, "q", g.index(value))
 	g.hoisted = append(g.hoisted, line{op: &o, operands: []operand{v, x(regTable)}})
 	return v
+}
+
+// useTable has the function begin with the address of the constants.
+func (g *generator) useTable() {
+	if len(g.hoisted) == 0 {
+		g.hoisted = append(g.hoisted, line{text: fmt.Sprintf("\tMOVD $neonConstants<>(SB), R%d", regTable)})
+	}
 }
 
 // index returns where a constant is in the table.
