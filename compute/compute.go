@@ -1,5 +1,6 @@
-// Package compute compiles compute shaders and runs them. In comes a SPIR-V module that has passed its check, out goes
-// a Program, which Run executes for the workgroups of a dispatch. It is the face of the packages below it:
+// Package compute compiles vertex, fragment and compute shaders and runs them. In comes a SPIR-V module that has passed
+// its check, out goes a Program, which Run executes for the workgroups of a dispatch, and a Batch for the lanes of a
+// graphics stage. It is the face of the packages below it:
 //
 //	frontend → ir ← backend → program ← vm
 //
@@ -45,8 +46,30 @@ const (
 // and, where one was running, the loop.
 var ErrStopped = vm.ErrStopped
 
+// Stage is a kind of shaders.
+type Stage uint8
+
+// The stages.
+const (
+	StageCompute Stage = iota
+	StageVertex
+	StageFragment
+)
+
+// model is the execution model of a stage's entry points.
+func (s Stage) model() spirv.ExecutionModel {
+	switch s {
+	case StageVertex:
+		return spirv.ExecutionModelVertex
+	case StageFragment:
+		return spirv.ExecutionModelFragment
+	}
+	return spirv.ExecutionModelGLCompute
+}
+
 // Options are what a pipeline says about its shader.
 type Options struct {
+	Stage          Stage             // of the entry point
 	Specialization map[uint32][]byte // by SpecId, little endian
 	Constants      *spirv.Constants  // the module's under Specialization, where the caller has them; nil: not
 	SubgroupSize   uint32            // a power of two between 4 and 128
@@ -76,6 +99,7 @@ type Program struct {
 	draft  *backend.Draft // of the instructions, as long as they are not made; nil where they have been from the start
 	used   budget.Budget  // by Compile and by LayOut, of each resource the larger part
 	engine vm.Engine
+	stage  *ir.Stage // nil of compute
 }
 
 // Compile lowers an entry point of a module that has passed its check. The program's instructions are made when it
@@ -83,17 +107,17 @@ type Program struct {
 func Compile(m *spirv.Module, entryPoint string, o Options) (*Program, error) {
 	var used budget.Budget
 	watch := ir.NewWatcher(o.Dump)
-	s, warnings, err := frontend.Lower(m, entryPoint, &frontend.Options{Specialization: o.Specialization,
-		Constants: o.Constants, SubgroupSize: o.SubgroupSize, ZeroShared: o.ZeroShared, Watch: watch,
-		Capabilities: o.Capabilities}, &used)
+	s, warnings, err := frontend.Lower(m, entryPoint, &frontend.Options{
+		Model: o.Stage.model(), Specialization: o.Specialization, Constants: o.Constants, SubgroupSize: o.SubgroupSize,
+		ZeroShared: o.ZeroShared, Watch: watch, Capabilities: o.Capabilities}, &used)
 	if err != nil {
 		return nil, err
 	}
 	p, d := backend.NewDraft(s, watch)
 	s.Graph.Release()
 	c := &Program{Program: *p, Warnings: warnings, draft: d, used: used,
-		engine: vm.Engine{PlainGo: o.PlainGo, NoNative: o.NoNative,
-			Narrow: o.Narrow}}
+		stage:  s.Stage,
+		engine: vm.Engine{PlainGo: o.PlainGo, NoNative: o.NoNative, Narrow: o.Narrow, Partial: s.Stage != nil}}
 	if d.MayFail() {
 		if err := c.LayOut(); err != nil {
 			return nil, err

@@ -1,75 +1,37 @@
 package compute
 
 import (
+	"farside/compute/internal/ir"
 	"farside/compute/internal/vm"
-	"farside/spirv"
 )
 
 // Environment is what a batch of a graphics stage finds: bindings, push constants, who is told.
 type Environment = vm.Environment
 
-// Numeric is what the 32 bits of a Variable mean.
-type Numeric uint8
-
-// The kinds of numbers at an interface. 8-bit and 16-bit integers are extended to 32 bits; a 16-bit float is converted.
-const (
-	Float Numeric = iota + 1
-	Sint
-	Uint
+// What a stage's interface is made of.
+type (
+	Variable      = ir.Variable
+	StageModes    = ir.StageModes
+	Numeric       = ir.Numeric
+	Interpolation = ir.Interpolation
+	Place         = ir.Place
+	Plane         = ir.Plane
 )
 
-// Interpolation is how an input of a fragment shader gets its value (chapter "Interpolation Decorations").
-type Interpolation uint8
-
-// The ways of interpolation.
+// The kinds of numbers at an interface, the ways of interpolation, and where inputs are evaluated.
 const (
-	Perspective Interpolation = iota // of decorations none
-	Linear                           // NoPerspective
-	Flat
+	Float = ir.Float
+	Sint  = ir.Sint
+	Uint  = ir.Uint
+
+	Perspective = ir.Perspective
+	Linear      = ir.Linear
+	Flat        = ir.Flat
+
+	AtCenter   = ir.AtCenter
+	AtCentroid = ir.AtCentroid
+	AtSample   = ir.AtSample
 )
-
-// Place is where in a pixel an input of a fragment shader is evaluated.
-type Place uint8
-
-// The places. AtSample makes the shader run once for each sample.
-const (
-	AtCenter Place = iota
-	AtCentroid
-	AtSample
-)
-
-// Variable is 32 bits of a stage's interface: a component of a location, or of a built-in. A 64-bit component is two
-// of them, the low half first.
-type Variable struct {
-	IsBuiltIn     bool
-	BuiltIn       spirv.BuiltIn // where IsBuiltIn
-	Location      uint32        // where not
-	Component     uint32        // of the location, 0 to 3; of a built-in its scalar or array element, from 0
-	Index         uint32        // of a fragment shader's output: 1 for the second source of blending
-	Numeric       Numeric
-	Width         uint8 // of the component in the shader: 8, 16, 32 or 64 bits
-	Half          uint8 // of a 64-bit component: 0 low, 1 high
-	Interpolation Interpolation
-	Place         Place
-}
-
-// StageModes is what a shader says of its stage beside its interface.
-type StageModes struct {
-	Model            spirv.ExecutionModel
-	OriginLowerLeft  bool // never true of a module that has been checked
-	PixelCenter      bool // PixelCenterInteger: likewise
-	EarlyTests       bool // EarlyFragmentTests
-	DepthReplacing   bool
-	DepthGreater     bool
-	DepthLess        bool
-	DepthUnchanged   bool
-	StencilReplacing bool
-	PostDepth        bool // PostDepthCoverage
-	PerSample        bool // it reads SampleId or SamplePosition, or an input AtSample: it runs for each sample
-	Discards         bool // it may end or demote invocations: tests that write can't come first
-	Effects          bool // it writes memory that others see: it runs wherever the specification has it run
-	Derivatives      bool // it needs whole quads
-}
 
 // Batch runs a vertex or fragment shader for a number of lanes. It is one goroutine's at a time. Lanes of a fragment
 // shader are quads: four in a row are (x, y), (x+1, y), (x, y+1) and (x+1, y+1) of one primitive.
@@ -90,4 +52,26 @@ type Batch interface {
 	// when the execution has failed or was stopped: End says why.
 	Run(lanes, effects []uint8) bool
 	End() error
+}
+
+// Inputs are what a graphics stage reads. Of what stands there Batch.Input may be nil.
+func (c *Program) Inputs() []Variable { return c.stage.Inputs }
+
+// Outputs are what it writes.
+func (c *Program) Outputs() []Variable { return c.stage.Outputs }
+
+// Stage is what else a graphics stage says of itself; nil of compute.
+func (c *Program) Stage() *StageModes {
+	if c.stage == nil {
+		return nil
+	}
+	return &c.stage.Modes
+}
+
+// NewBatch makes a batch of a graphics stage. If it can't, its Begin says why.
+func (c *Program) NewBatch() Batch {
+	if err := c.LayOut(); err != nil {
+		return vm.FailedBatch(err)
+	}
+	return c.engine.NewBatch(&c.Program, len(c.stage.Inputs), len(c.stage.Outputs))
 }

@@ -35,7 +35,7 @@ type Environment struct {
 
 // Check says whether a module is valid in Vulkan's environment for SPIR-V (Vulkan, appendix "Vulkan Environment for
 // SPIR-V") and uses only what the device has. A function that no entry point of a stage reaches may have what that
-// stage has not. Of vertex, fragment and compute shaders all is checked, of other stages little. The error is an *Error.
+// stage has not. Vertex, fragment and compute shaders are checked whole, other stages little. The error is an *Error.
 func (m *Module) Check(env *Environment) error {
 	c, err := m.Constants(nil)
 	if err != nil {

@@ -187,13 +187,17 @@ func TestStagesRefuses(t *testing.T) {
 		{"ours ventry: %x\ndecoration: OpDecorate %x Location 70000\nglobal: %x = OpVariable %outv4 Output", "location"},
 		{"fentry: %x\ndecoration: OpDecorate %x BuiltIn FragDepth\nglobal: %x = OpVariable %outfloat Output\n" +
 			"fbody: OpStore %x %f1", "DepthReplacing"},
-		{"fentry: %x\ndecoration: OpDecorate %x BuiltIn VertexIndex; OpDecorate %x Flat\nglobal: %x = OpVariable %inint Input\n" +
+		{"fentry: %x\ndecoration: OpDecorate %x BuiltIn VertexIndex; OpDecorate %x Flat\n" +
+			"global: %x = OpVariable %inint Input\n" +
 			"fbody: %y = OpLoad %int %x", "none of fragment"},
-		{"ours ventry: %x\ndecoration: OpDecorate %x BuiltIn FragCoord\nglobal: %x = OpVariable %inv4 Input", "none of vertex"},
+		{"ours ventry: %x\ndecoration: OpDecorate %x BuiltIn FragCoord\nglobal: %x = OpVariable %inv4 Input",
+			"none of vertex"},
 		{"ventry: %x\ndecoration: OpDecorate %x BuiltIn InstanceIndex\nglobal: %x = OpVariable %outint Output", "no output"},
 		{"ventry: %x\ndecoration: OpDecorate %x BuiltIn InstanceIndex\nglobal: %x = OpVariable %infloat Input",
 			"32-bit integer"},
-		{"fentry: %x\ndecoration: OpDecorate %x BuiltIn FrontFacing; OpDecorate %x Flat\nglobal: %x = OpVariable %inint Input\nfbody: %y = OpLoad %int %x", "bool"},
+		{"fentry: %x\ndecoration: OpDecorate %x BuiltIn FrontFacing; OpDecorate %x Flat\n" +
+			"global: %x = OpVariable %inint Input\nfbody: %y = OpLoad %int %x",
+			"bool"},
 		{"fentry: %x\ndecoration: OpDecorate %x BuiltIn PointCoord\nglobal: %x = OpVariable %inv3 Input", "2 32-bit floats"},
 		{"fentry: %x\ndecoration: OpDecorate %x BuiltIn SampleMask\nglobal: %x = OpVariable %outint Output", "an array"},
 		{"ours ventry: %x\ndecoration: OpDecorate %x BuiltIn CullDistance\ncapability: OpCapability CullDistance\n" +

@@ -33,6 +33,37 @@ func (p *work) levelOfDetail() {
 	}
 }
 
+// QueryLod gives, in the active lanes, the level that a lookup by derivatives would sample, which is between two where
+// the lookup would be, and the level of detail before it is clamped (chapter "Level-of-Detail Query").
+func (r *Routine) QueryLod(dst *Texels, q *Lookup, active Mask) {
+	*dst = Texels{}
+	if r == nil || len(r.view.levels) == 0 {
+		return
+	}
+	p := &q.work
+	p.begin(r, q, active)
+	s := r.sampler
+	for i := range Width {
+		if !active.Has(i) {
+			continue
+		}
+		var lambda float32
+		if !s.unnormalized {
+			lambda = p.gradientLod(i)
+		}
+		lambda += min(max(s.bias, -MaxLodBias), MaxLodBias)
+		d := min(max(min(max(lambda, s.minLod), s.maxLod), 0), float32(len(r.view.levels)-1))
+		if d != d {
+			d = 0
+		}
+		if !s.mipLinear {
+			d = float32(math.Ceil(float64(d)+0.5)) - 1
+		}
+		dst[0][i], dst[1][i] = bits(d), bits(lambda)
+	}
+	p.r, p.q, p.level = nil, nil, nil
+}
+
 // gradientLod is the logarithm of the longer of the two derivatives, in texels (chapter "Scale Factor Operation, LOD
 // Operation and Image Level(s) Selection").
 func (p *work) gradientLod(lane int) float32 {

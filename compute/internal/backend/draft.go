@@ -63,7 +63,7 @@ func NewDraft(s *ir.Shader, watch *ir.Watcher) (*program.Program, *Draft) {
 // slotKinds are the kinds of slots by those of memories.
 var slotKinds = [...]program.SlotKind{
 	ir.MemoryBuffer: program.SlotBuffer, ir.MemoryPush: program.SlotPush, ir.MemoryShared: program.SlotShared,
-	ir.MemoryData: program.SlotData,
+	ir.MemoryData: program.SlotData, ir.MemoryOutputs: program.SlotOutputs,
 }
 
 // placeMemory gives a memory its place among the slots or resources.

@@ -74,6 +74,9 @@ func (c *compiler) lowerEntry() {
 	// The last block is the end of the program: what does not return ends in it, too.
 	end := c.g.NewBlock()
 	if c.g.Current >= 0 {
+		if c.graphics() {
+			c.storeOutputs()
+		}
 		c.g.Branch(end)
 	}
 	c.begin(end)
@@ -404,6 +407,9 @@ func (c *compiler) terminate(fr *frame, blk *spirv.Block) {
 		}
 		c.g.Branch(fr.returnTo)
 	case spirv.OpUnreachable, spirv.OpKill, spirv.OpTerminateInvocation:
+		if t.Op != spirv.OpUnreachable && c.graphics() {
+			c.demote()
+		}
 		if fr.straight {
 			c.g.Current = -1
 		}

@@ -80,7 +80,8 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 	if i.Type != 0 {
 		result = c.resultType(i)
 	}
-	if x, ok := sparse[op]; ok {
+	x, sparseOp := sparse[op]
+	if sparseOp {
 		op, result = x, result.Members[1]
 	}
 	switch op {
@@ -101,7 +102,7 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 		spirv.OpImageSampleDrefExplicitLod, spirv.OpImageSampleProjImplicitLod, spirv.OpImageSampleProjExplicitLod,
 		spirv.OpImageSampleProjDrefImplicitLod, spirv.OpImageSampleProjDrefExplicitLod, spirv.OpImageFetch,
 		spirv.OpImageGather, spirv.OpImageDrefGather, spirv.OpImageRead, spirv.OpImageWrite, spirv.OpImageQuerySize,
-		spirv.OpImageQuerySizeLod, spirv.OpImageQueryLevels, spirv.OpImageQuerySamples:
+		spirv.OpImageQuerySizeLod, spirv.OpImageQueryLevels, spirv.OpImageQuerySamples, spirv.OpImageQueryLod:
 	default:
 		return false
 	}
@@ -113,17 +114,36 @@ func (c *compiler) lowerImage(i *spirv.Instruction) bool {
 	if rest := c.imageArguments(op, b, o.typ, i.Operands[1:]); len(rest) > 0 {
 		c.imageOperands(i, b, rest)
 	}
+	if c.fragmentShader() {
+		switch {
+		case implicit(op):
+			c.implicitLevel(b, o.typ)
+		case op == spirv.OpImageRead && o.typ.Dim == spirv.DimSubpassData:
+			c.subpassTexel(b)
+			op = spirv.OpImageFetch
+		}
+	}
 	if op == spirv.OpImageWrite {
 		c.g.Call(ops.Image, ir.Call{Op: op, Image: &b.ImageCall}, &b.CallOperands, nil)
 		c.imagesChanged()
 		return true
 	}
 	out := c.g.Call(ops.Image, ir.Call{Op: op, Pure: true, Image: &b.ImageCall}, &b.CallOperands, c.widths(result))
-	if op != i.Op { // the residency code comes first
+	if sparseOp { // the residency code comes first
 		out = append([]ir.Value{c.g.Zero}, out...)
 	}
 	c.set(i, out)
 	return true
+}
+
+// implicit says whether an instruction looks up by implicit derivatives.
+func implicit(op spirv.Op) bool {
+	switch op {
+	case spirv.OpImageSampleImplicitLod, spirv.OpImageSampleDrefImplicitLod, spirv.OpImageSampleProjImplicitLod,
+		spirv.OpImageSampleProjDrefImplicitLod, spirv.OpImageQueryLod:
+		return true
+	}
+	return false
 }
 
 // imageArguments adds what an instruction has behind its image: coordinates, a reference, a component or a texel. It

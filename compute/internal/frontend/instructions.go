@@ -68,9 +68,9 @@ func (c *compiler) lower(i *spirv.Instruction) {
 		switch {
 		case isAtomic(i.Op):
 			c.lowerAtomic(i)
-		case c.lowerArithmetic(i), c.lowerImage(i), c.lowerSubgroup(i):
+		case c.lowerArithmetic(i), c.lowerImage(i), c.lowerFragment(i), c.lowerSubgroup(i):
 		default:
-			c.fail(i, "is not supported in compute shaders")
+			c.fail(i, "is not supported")
 		}
 	}
 }

@@ -25,11 +25,12 @@ import (
 
 // Options are what a pipeline says about its shader.
 type Options struct {
-	Specialization map[uint32][]byte // by SpecId, little endian
-	Constants      *spirv.Constants  // the module's under Specialization, where the caller has them; nil: not
-	SubgroupSize   uint32            // a power of two between 4 and 128
-	ZeroShared     bool              // workgroup memory is zeroed although the shader does not ask
-	Watch          *ir.Watcher       // looks at the graph after each pass; nil: nobody does
+	Model          spirv.ExecutionModel // of the entry point
+	Specialization map[uint32][]byte    // by SpecId, little endian
+	Constants      *spirv.Constants     // the module's under Specialization, where the caller has them; nil: not
+	SubgroupSize   uint32               // a power of two between 4 and 128
+	ZeroShared     bool                 // workgroup memory is zeroed although the shader does not ask
+	Watch          *ir.Watcher          // looks at the graph after each pass; nil: nobody does
 
 	// Capabilities are those of the device, for what only the compiler sees: which indices of descriptors are no constants
 	// (VUID-StandaloneSpirv-UniformBufferArrayDynamicIndexing-10127 to 10133). Where they lack one there is a warning.
@@ -47,6 +48,7 @@ type compiler struct {
 	entry     *spirv.EntryPoint
 	options   *Options
 	localSize [3]uint32
+	stage     *stage // nil of compute
 
 	values    []operand   // by ID: what has been lowered
 	functions []*function // by index in the module
@@ -143,20 +145,27 @@ func Lower(m *spirv.Module, entryPoint string, o *Options, used *budget.Budget) 
 	c := new(compiler)
 	c.module, c.options, c.budget, c.counter = m, o, used, 1 // version 1 is what memory has before the first store
 	for _, e := range m.EntryPoints {
-		if e.Name == entryPoint && e.Model == spirv.ExecutionModelGLCompute {
+		if e.Name == entryPoint && e.Model == o.Model {
 			c.entry = e
 		}
 	}
 	if c.entry == nil {
-		return nil, nil, fmt.Errorf("the module has no entry point %q of the execution model GLCompute", entryPoint)
+		return nil, nil, fmt.Errorf("the module has no entry point %q of the execution model %v", entryPoint, o.Model)
 	}
 	if c.constants = o.Constants; c.constants == nil {
 		if c.constants, err = m.Constants(o.Specialization); err != nil {
 			return nil, nil, err
 		}
 	}
-	if c.localSize, err = m.LocalSize(c.entry, c.constants); err != nil {
-		return nil, nil, err
+	switch o.Model {
+	case spirv.ExecutionModelGLCompute:
+		if c.localSize, err = m.LocalSize(c.entry, c.constants); err != nil {
+			return nil, nil, err
+		}
+	case spirv.ExecutionModelVertex, spirv.ExecutionModelFragment:
+		c.beginStage()
+	default:
+		return nil, nil, fmt.Errorf("the execution model %v is not supported", o.Model)
 	}
 	if lanes := uint64(c.localSize[0]) * uint64(c.localSize[1]) * uint64(c.localSize[2]); lanes == 0 || lanes > maxLanes {
 		return nil, nil, fmt.Errorf("a workgroup of %d×%d×%d invocations", c.localSize[0], c.localSize[1], c.localSize[2])
@@ -164,15 +173,21 @@ func Lower(m *spirv.Module, entryPoint string, o *Options, used *budget.Budget) 
 	c.prepare()
 	c.lowerEntry()
 	c.g.Tidy()
+	effects := c.g.Effects()
 	c.g.Watch.Renumbered()
 	c.space.slots, c.space.kinds, c.space.loopStores = c.slots, c.kinds, c.loopStores
 	c.space.origins, c.space.contents = c.origins, c.contents
 	c.space.release()
-	return &ir.Shader{
+	s := &ir.Shader{
 		Name: c.entry.Name, LocalSize: c.localSize, SubgroupSize: o.SubgroupSize, Graph: c.g, Resources: c.resources,
 		Shared: c.workgroup.size, ZeroShared: c.zeroShared || o.ZeroShared, Data: c.data, Physical: c.physical,
 		Atomics: c.atomics,
-	}, c.warnings, nil
+	}
+	if c.stage != nil {
+		s.Stage = c.stage.Stage
+		s.Stage.Modes.Effects = effects
+	}
+	return s, c.warnings, nil
 }
 
 // prepare takes the memory of the lowering, and finds what the functions do to variables.

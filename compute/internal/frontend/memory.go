@@ -181,6 +181,11 @@ func (c *compiler) store(i *spirv.Instruction, p *pointer, s []ir.Value) {
 }
 
 func (c *compiler) storeVariable(p *pointer, s []ir.Value) {
+	if w := p.variable.written; w != nil {
+		for k := p.from; k < p.to; k++ {
+			w[k] = true
+		}
+	}
 	if v := p.variable; v.private >= 0 {
 		kinds := c.scalarsOf(p.typ)
 		for k := range s {
@@ -262,6 +267,12 @@ func (c *compiler) lowerLoad(i *spirv.Instruction) {
 	case spirv.TypeImage, spirv.TypeSampler, spirv.TypeSampledImage:
 		c.values[i.Result] = operand{image: c.imageOf(p)}
 		return
+	}
+	if d := c.module.Definitions[i.Operands[0]]; c.graphics() && d.Op == spirv.OpVariable {
+		if b, _ := c.builtInOf(d); b == spirv.BuiltInHelperInvocation {
+			c.set(i, c.one(c.isHelper()).scalars)
+			return
+		}
 	}
 	volatile := len(i.Operands) > 1 && spirv.MemoryAccess(i.Operands[1])&spirv.MemoryAccessVolatile != 0
 	c.set(i, c.load(i, p, volatile))

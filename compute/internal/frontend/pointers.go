@@ -27,6 +27,7 @@ type pointer struct {
 
 	variable *variable
 	slot     int
+	from, to int      // of an output, the scalars of the variable that it is among
 	chosen   ir.Value // index of a part: chosen*step slots behind slot
 	step     int
 	parts    int
@@ -371,6 +372,10 @@ func (c *compiler) stepVariable(i *spirv.Instruction, p *pointer, id uint32, k u
 		p.typ = elem
 		p.slot += first
 		p.immediate += uint64(first)
+		if p.chosen == 0 && p.offset == 0 {
+			p.from += first
+			p.to = p.from + c.count(elem)
+		}
 		return
 	}
 	p.typ = t.Elem

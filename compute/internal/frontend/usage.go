@@ -188,7 +188,13 @@ func (c *compiler) chainFlags(i *spirv.Instruction) uint8 {
 	if i.Op == spirv.OpPtrAccessChain || i.Op == spirv.OpInBoundsPtrAccessChain {
 		indices = indices[1:]
 	}
-	if base.Class != spirv.StorageClassFunction && base.Class != spirv.StorageClassPrivate {
+	switch base.Class {
+	case spirv.StorageClassFunction, spirv.StorageClassPrivate:
+	case spirv.StorageClassInput, spirv.StorageClassOutput:
+		if !c.graphics() {
+			return 0
+		}
+	default:
 		return 0
 	}
 	flags := uint8(0)
@@ -251,7 +257,8 @@ func (c *compiler) globalStores(f *function, depth int) map[spirv.ID]bool {
 	for b := range f.stores {
 		for _, id := range f.stores[b] {
 			if d := c.module.Definitions[id]; d != nil && d.Op == spirv.OpVariable &&
-				spirv.StorageClass(d.Operands[0]) == spirv.StorageClassPrivate {
+				(spirv.StorageClass(d.Operands[0]) == spirv.StorageClassPrivate ||
+					spirv.StorageClass(d.Operands[0]) == spirv.StorageClassOutput) {
 				f.globals[id] = true
 			}
 		}

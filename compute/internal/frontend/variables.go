@@ -12,9 +12,10 @@ import (
 // is indexed at run time.
 type variable struct {
 	typ     *spirv.Type
-	first   int   // slot
-	private int32 // in graph.privates, or -1
-	index   int   // among all variables
+	first   int    // slot
+	private int32  // in graph.privates, or -1
+	index   int    // among all variables
+	written []bool // of an output, which scalars stores are to; nil of others
 }
 
 // slot is a scalar of a variable while the graph is built. Its value at the end of a block is looked up there, or made
@@ -230,7 +231,7 @@ func (c *compiler) newVariable(i *spirv.Instruction) *pointer {
 	p.typ, p.class = t.Elem, t.Class
 	flags := c.usage.flags[i.Result]
 	if flags&indexed != 0 {
-		if k := c.usage.tables[i.Result]; k != nil {
+		if k := c.usage.tables[i.Result]; k != nil && t.Class != spirv.StorageClassOutput {
 			p.memory, p.immediate = c.tableMemory(), c.tableOffset(k)
 			return p
 		}
@@ -256,6 +257,9 @@ func (c *compiler) newVariable(i *spirv.Instruction) *pointer {
 
 // initializeGlobals gives Private variables their initial values and finds what workgroup memory must be zero.
 func (c *compiler) initializeGlobals() {
+	if c.graphics() {
+		c.initializeStage()
+	}
 	for _, i := range c.module.Variables {
 		switch spirv.StorageClass(i.Operands[0]) {
 		case spirv.StorageClassPrivate:
@@ -265,7 +269,7 @@ func (c *compiler) initializeGlobals() {
 		case spirv.StorageClassWorkgroup:
 			c.zeroShared = c.zeroShared || len(i.Operands) > 1
 		case spirv.StorageClassInput:
-			if kind, _ := c.builtInOf(i); kind == spirv.BuiltInGlobalInvocationId {
+			if kind, _ := c.builtInOf(i); !c.graphics() && kind == spirv.BuiltInGlobalInvocationId {
 				c.get(uint32(i.Result)) // it is computed here, whoever needs it first
 			}
 		}
@@ -294,7 +298,15 @@ func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 		}
 		p = c.newVariable(i)
 		put(&c.privateGlobals, i.Result, p)
+	case spirv.StorageClassOutput:
+		if q := c.privateGlobals[i.Result]; q != nil {
+			return q
+		}
+		c.fail(i, "an output that is not in the interface")
 	case spirv.StorageClassInput:
+		if c.graphics() {
+			return c.inputVariable(i)
+		}
 		v := c.variableOf(t.Elem)
 		c.slotsOf(v)
 		p.variable, p.slot = v, v.first
@@ -320,6 +332,20 @@ func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 		}
 	default:
 		c.fail(i, "storage class %v is not supported in compute shaders", t.Class)
+	}
+	return p
+}
+
+// inputVariable makes a variable of an input of a graphics stage.
+func (c *compiler) inputVariable(i *spirv.Instruction) *pointer {
+	s := c.stageInput(i)
+	p := c.newVariable(i)
+	if p.variable.private >= 0 {
+		c.storeVariable(p, s)
+		return p
+	}
+	for k, v := range s {
+		c.setSlot(p.slot+k, 0, v)
 	}
 	return p
 }

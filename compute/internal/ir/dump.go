@@ -53,6 +53,8 @@ func (m *Memory) text() string {
 		return "shared"
 	case MemoryData:
 		return "data"
+	case MemoryOutputs:
+		return "outputs"
 	}
 	return fmt.Sprintf("%s(%d.%d)[%d]", m.Name, m.Set, m.Binding, m.Element)
 }

@@ -97,7 +97,8 @@ const (
 	MemoryBuffer MemoryKind = iota + 1 // behind a descriptor: a buffer or an inline uniform block
 	MemoryPush                         // push constants
 	MemoryShared
-	MemoryData // of the shader's constants
+	MemoryData    // of the shader's constants
+	MemoryOutputs // of a graphics stage: for each output a word for each lane
 )
 
 // Memory is something that memory kernels access.
@@ -146,6 +147,7 @@ type Shader struct {
 	Data         []byte     // the memory of constants: arrays that are indexed
 	Physical     bool       // there are accesses by device address
 	Atomics      bool       // there are atomics on memory that workgroups share
+	Stage        *Stage     // of a graphics stage, whose batches are as workgroups are; nil of compute
 }
 
 // New is a graph that has an empty first block, in memory that release gives back.

@@ -18,6 +18,10 @@ func (p *Program) String() string {
 		fmt.Fprintf(&b, "%v = %#x\n", c.Register, c.Bits)
 	}
 	for _, in := range p.Builtins {
+		if in.Kind >= InputKind {
+			fmt.Fprintf(&b, "%v = input %d\n", in.Register, in.Kind-InputKind)
+			continue
+		}
 		fmt.Fprintf(&b, "%v = %v.%c\n", in.Register, in.Kind, "xyzw"[in.Component&3])
 	}
 	targets := map[int32]bool{}
@@ -155,6 +159,8 @@ func (p *Program) memory(in *Inst) string {
 		return "shared"
 	case SlotData:
 		return "data"
+	case SlotOutputs:
+		return "outputs"
 	default:
 		return fmt.Sprintf("%s(%d.%d.%d)", s.Name, s.Set, s.Binding, s.Element)
 	}

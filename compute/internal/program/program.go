@@ -7,6 +7,7 @@
 package program
 
 import (
+	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
 	"farside/spirv"
@@ -136,10 +137,13 @@ type Constant struct {
 	Bits     uint64
 }
 
-// Builtin is a register whose value compute's driver writes: once, at each workgroup, or at each dispatch.
+// InputKind is the first kind of built-ins that are inputs of a graphics stage, by their numbers.
+const InputKind = ir.InputKind
+
+// Builtin is a register whose value the stage's driver writes: once, at each batch, or at each dispatch.
 type Builtin struct {
 	// NumWorkgroups, WorkgroupId, LocalInvocationId, LocalInvocationIndex, SubgroupId, NumSubgroups,
-	// SubgroupLocalInvocationId, SubgroupSize, DeviceIndex, Subgroup??Mask (Component is the word)
+	// SubgroupLocalInvocationId, SubgroupSize, DeviceIndex, Subgroup??Mask (Component is the word), or InputKind + i
 	Kind      spirv.BuiltIn
 	Component int
 	Register  Register
@@ -153,6 +157,7 @@ const (
 	SlotPush                       // push constants
 	SlotShared
 	SlotData
+	SlotOutputs // of a graphics stage, the driver's
 )
 
 // Slot is a memory.

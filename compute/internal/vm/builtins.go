@@ -37,18 +37,27 @@ func (w *walker) bindBuiltins() {
 			w.fillIndex(b.Register, func(index uint32) uint32 { return index })
 		case spirv.BuiltInSubgroupId:
 			w.fillIndex(b.Register, func(index uint32) uint32 { return index / p.SubgroupSize })
-		case spirv.BuiltInSubgroupLocalInvocationId:
-			w.fillIndex(b.Register, func(index uint32) uint32 { return index % p.SubgroupSize })
 		case spirv.BuiltInNumSubgroups:
 			w.fillIndex(b.Register, func(uint32) uint32 { return subgroups })
-		case spirv.BuiltInSubgroupSize:
-			w.fillIndex(b.Register, func(uint32) uint32 { return p.SubgroupSize })
-		case spirv.BuiltInSubgroupEqMask, spirv.BuiltInSubgroupGeMask, spirv.BuiltInSubgroupGtMask,
-			spirv.BuiltInSubgroupLeMask, spirv.BuiltInSubgroupLtMask:
-			w.fillIndex(b.Register, func(index uint32) uint32 {
-				return subgroupMask(b.Kind, index%p.SubgroupSize, p.SubgroupSize, uint32(component))
-			})
+		default:
+			w.fillSubgroup(&b)
 		}
+	}
+}
+
+// fillSubgroup writes what lanes know of their subgroup.
+func (w *worker) fillSubgroup(b *program.Builtin) {
+	p := w.program
+	switch b.Kind {
+	case spirv.BuiltInSubgroupLocalInvocationId:
+		w.fillIndex(b.Register, func(index uint32) uint32 { return index % p.SubgroupSize })
+	case spirv.BuiltInSubgroupSize:
+		w.fillIndex(b.Register, func(uint32) uint32 { return p.SubgroupSize })
+	case spirv.BuiltInSubgroupEqMask, spirv.BuiltInSubgroupGeMask, spirv.BuiltInSubgroupGtMask,
+		spirv.BuiltInSubgroupLeMask, spirv.BuiltInSubgroupLtMask:
+		w.fillIndex(b.Register, func(index uint32) uint32 {
+			return subgroupMask(b.Kind, index%p.SubgroupSize, p.SubgroupSize, uint32(b.Component))
+		})
 	}
 }
 
@@ -88,7 +97,7 @@ func subgroupMask(kind spirv.BuiltIn, lane, size, word uint32) uint32 {
 }
 
 // fill writes a value for each lane; a uniform register gets the first.
-func (w *walker) fill(r program.Register, values []uint32) {
+func (w *worker) fill(r program.Register, values []uint32) {
 	if r.Uniform() {
 		w.setUniform(r, uint64(values[0]))
 		return
@@ -99,7 +108,7 @@ func (w *walker) fill(r program.Register, values []uint32) {
 }
 
 // fillIndex writes a function of LocalInvocationIndex.
-func (w *walker) fillIndex(r program.Register, value func(index uint32) uint32) {
+func (w *worker) fillIndex(r program.Register, value func(index uint32) uint32) {
 	values := make([]uint32, w.engine.chunks*kernel.Width)
 	for i := range values {
 		values[i] = value(uint32(i))

@@ -70,7 +70,8 @@ func compiled(t *testing.T, source string, defines ...string) *machine {
 		t.Fatal(err)
 	}
 	var used budget.Budget
-	s, _, err := frontend.Lower(m, "main", &frontend.Options{SubgroupSize: 32}, &used)
+	s, _, err := frontend.Lower(m, "main", &frontend.Options{Model: spirv.ExecutionModelGLCompute,
+		SubgroupSize: 32}, &used)
 	if err != nil {
 		t.Fatal(err)
 	}

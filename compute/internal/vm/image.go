@@ -166,6 +166,9 @@ func (w *worker) imageLanes(op *program.ImageOp, b *imageBinding, chunk int, act
 		}
 		component := w.imageOperand(op.Component, chunk)[bits.TrailingZeros8(uint8(active))]
 		b.routineOf(q).Gather(&result, q, component, shifts, active)
+	case spirv.OpImageQueryLod:
+		q := w.imageLookup(op, chunk)
+		b.routineOf(q).QueryLod(&result, q, active)
 	case spirv.OpImageSampleImplicitLod, spirv.OpImageSampleExplicitLod, spirv.OpImageSampleDrefImplicitLod,
 		spirv.OpImageSampleDrefExplicitLod, spirv.OpImageSampleProjImplicitLod, spirv.OpImageSampleProjExplicitLod,
 		spirv.OpImageSampleProjDrefImplicitLod, spirv.OpImageSampleProjDrefExplicitLod:

@@ -72,6 +72,14 @@ type group struct {
 // subgroup does an instruction in all subgroups that have active lanes. A subgroup is SubgroupSize invocations that
 // follow each other in LocalInvocationIndex.
 func (w *worker) subgroup(op *program.SubgroupOp) {
+	switch op.Op {
+	case spirv.OpDemoteToHelperInvocation:
+		w.demote()
+		return
+	case spirv.OpIsHelperInvocationEXT:
+		w.helpers(op.Dst[0])
+		return
+	}
 	g, size := &w.group, int(w.program.SubgroupSize)
 	g.worker, g.op, g.size = w, op, size
 	for start := w.active.first * kernel.Width / size * size; start < w.active.end*kernel.Width; start += size {

@@ -282,6 +282,30 @@ func (w *worker) activeMask(chunk int) *[kernel.Width]uint32 {
 	return (*[kernel.Width]uint32)(w.source.Skip(chunk).Base)
 }
 
+// effectMask is the lanes of a chunk that have effects, all ones for each, where some lanes have not.
+func (w *worker) effectMask(chunk int) *[kernel.Width]uint32 {
+	return (*[kernel.Width]uint32)(w.effects.mask.Skip(chunk).Base)
+}
+
+// lanesOf is a register of 32-bit values that has one for each lane.
+func (w *worker) lanesOf(r program.Register) []uint32 {
+	return unsafe.Slice((*uint32)(w.bind(r).Base), w.engine.chunks*kernel.Width)
+}
+
+// words is memory of n words.
+func words(n int) []uint32 {
+	b := aligned(4 * n)
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// wordsMemory is memory over words of Go's.
+func wordsMemory(w []uint32) kernel.Memory {
+	if len(w) == 0 {
+		return kernel.Memory{}
+	}
+	return kernel.Memory{Base: unsafe.Pointer(unsafe.SliceData(w)), Size: 4 * uint64(len(w))}
+}
+
 // chunks is the register of a mask in its span.
 func (m *pending) chunks() [][kernel.Width]uint32 {
 	return unsafe.Slice((*[kernel.Width]uint32)(m.register.Skip(m.first).Base), m.end-m.first)

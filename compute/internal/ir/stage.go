@@ -1,0 +1,90 @@
+package ir
+
+import "farside/spirv"
+
+// Numeric is what the 32 bits of a Variable mean.
+type Numeric uint8
+
+// The kinds of numbers at an interface. 8-bit and 16-bit integers are extended to 32 bits; a 16-bit float is converted.
+const (
+	Float Numeric = iota + 1
+	Sint
+	Uint
+)
+
+// Interpolation is how an input of a fragment shader gets its value (chapter "Interpolation Decorations").
+type Interpolation uint8
+
+// The ways of interpolation.
+const (
+	Perspective Interpolation = iota // of decorations none
+	Linear                           // NoPerspective
+	Flat
+)
+
+// Place is where in a pixel an input of a fragment shader is evaluated.
+type Place uint8
+
+// The places. AtSample makes the shader run once for each sample.
+const (
+	AtCenter Place = iota
+	AtCentroid
+	AtSample
+)
+
+// Plane is which number of the plane of an input is wanted, for InterpolateAtOffset and InterpolateAtSample. The plane
+// is that of the value itself for Linear, and of the value times 1/w for Perspective: what is linear in the window. That
+// of 1/w is the plane of the built-in FragCoord's component 3.
+type Plane uint8
+
+// The numbers of planes. With NoPlane an input is the value at its place.
+const (
+	NoPlane Plane = iota
+	PlaneCenter
+	PlaneX // how much it grows from a pixel to the next along x
+	PlaneY
+)
+
+// Variable is 32 bits of a stage's interface: a component of a location, or of a built-in. A 64-bit component is two
+// of them, the low half first.
+type Variable struct {
+	IsBuiltIn     bool
+	BuiltIn       spirv.BuiltIn // where IsBuiltIn
+	Location      uint32        // where not
+	Component     uint32        // of the location, 0 to 3; of a built-in its scalar or array element, from 0
+	Index         uint32        // of a fragment shader's output: 1 for the second source of blending
+	Numeric       Numeric
+	Width         uint8 // of the component in the shader: 8, 16, 32 or 64 bits
+	Half          uint8 // of a 64-bit component: 0 low, 1 high
+	Interpolation Interpolation
+	Place         Place
+	Plane         Plane
+}
+
+// StageModes is what a shader says of its stage beside its interface.
+type StageModes struct {
+	Model            spirv.ExecutionModel
+	OriginLowerLeft  bool // never true of a module that has been checked
+	PixelCenter      bool // PixelCenterInteger: likewise
+	EarlyTests       bool // EarlyFragmentTests
+	DepthReplacing   bool
+	DepthGreater     bool
+	DepthLess        bool
+	DepthUnchanged   bool
+	StencilReplacing bool
+	PostDepth        bool // PostDepthCoverage
+	PerSample        bool // it reads SampleId or SamplePosition, or an input AtSample: it runs for each sample
+	Discards         bool // it may end or demote invocations: tests that write can't come first
+	Effects          bool // it writes memory that others see: it runs wherever the specification has it run
+	Derivatives      bool // it needs whole quads
+}
+
+// Stage is a graphics stage's interface: what a driver fills and reads.
+type Stage struct {
+	Inputs  []Variable
+	Outputs []Variable // those that are written
+	Modes   StageModes
+}
+
+// InputKind is the first kind of Builtin nodes that are Stage.Inputs, by their numbers.
+const InputKind = 1 << 31

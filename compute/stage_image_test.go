@@ -1,0 +1,52 @@
+package compute
+
+import (
+	"math"
+	"testing"
+
+	"farside/compute/internal/vmtest"
+	"farside/internal/sampling"
+	"farside/internal/vk"
+	"farside/spirv"
+)
+
+// pictures are bindings that are one image and one sampler.
+type pictures struct {
+	vmtest.Buffers
+	view    *sampling.View
+	sampler *sampling.Sampler
+}
+
+func (p *pictures) Image(set, binding, element uint32) *sampling.View      { return p.view }
+func (p *pictures) Sampler(set, binding, element uint32) *sampling.Sampler { return p.sampler }
+
+// TestFragmentLevels: coordinates that grow by two texels a pixel are those of level 1, and a bias adds to that.
+func TestFragmentLevels(t *testing.T) {
+	eachWay(t, "frag", `#version 450
+layout(location = 0) out vec4 color;
+layout(set = 0, binding = 0) uniform sampler2D image;
+void main() {
+	vec2 at = gl_FragCoord.xy / 8;
+	vec2 lod = textureQueryLod(image, at);
+	color = vec4(lod, texture(image, at).x - textureLod(image, at, 1).x,
+		textureProj(image, vec3(at * 2, 2), 1.0).x - textureLod(image, at, 2).x);
+}`, func(t *testing.T, p *Program) {
+		b := newBatchOf(t, p)
+		for c := range uint32(2) {
+			b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInFragCoord, Component: c}, func(lane int) uint32 {
+				return bits32(float32(lane/4)*0.25 + float32(lane>>c&1))
+			})
+		}
+		v := environment()
+		v.Bindings = &pictures{view: picture(t, vk.FORMAT_R32_SFLOAT, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{16, 16, 1}, 5, 1, 1),
+			sampler: sampling.NewSampler(&sampling.SamplerInfo{MaxLod: 8})}
+		b.run(v, b.all(), b.all())
+		for lane := range b.Lanes() {
+			for c, want := range []float32{1, 1, 0, 0} {
+				if got := b.output(Variable{Component: uint32(c)})[lane]; math.Float32frombits(got) != want {
+					t.Errorf("lane %d: component %d is %v, want %v", lane, c, math.Float32frombits(got), want)
+				}
+			}
+		}
+	})
+}
