@@ -86,7 +86,10 @@ func cost(record *command.Record, pipeline *Pipeline) (bytes uint64, blocks bool
 		return dispatchCost(pipeline, c.GroupCountX, c.GroupCountY, c.GroupCountZ), false
 	case command.OpDispatchIndirect: // the size is not known yet
 		return immediateBytes + 1, false
-	case command.OpBlitImage, command.OpResolveImage, command.OpClearColorImage, command.OpClearDepthStencilImage,
+	case command.OpBeginRenderPass, command.OpBeginRendering:
+		return passArea(record), false
+	case command.OpNextSubpass, command.OpEndRenderPass, command.OpEndRendering, command.OpClearAttachments,
+		command.OpBlitImage, command.OpResolveImage, command.OpClearColorImage, command.OpClearDepthStencilImage,
 		command.OpExecuteCommands:
 		return immediateBytes + 1, false
 	case command.OpWaitEvents, command.OpCopyQueryPoolResults:

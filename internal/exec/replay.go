@@ -25,6 +25,7 @@ type replay struct {
 	points []syncobj.Point
 	bound  bindings
 	pass   *draw.Pass // under way; nil: none
+	passes
 	group
 	postponed []later // commands that were put off
 }
@@ -33,6 +34,10 @@ type replay struct {
 func (r *replay) run(s *command.Stream, mask uint32) error {
 	r.index, r.labels = 0, r.labels[:0]
 	r.submitted, r.current = mask, allDevices
+	r.pass = nil
+	for _, m := range r.members {
+		m.pass = nil
+	}
 	return r.stream(s, false)
 }
 
@@ -310,6 +315,9 @@ func (r *replay) transferCommand(record *command.Record) error {
 		if c := new(command.ClearDepthStencilImage); record.ClearDepthStencilImage(c) {
 			return r.clearDepthStencilImage(c)
 		}
+	case command.OpBeginRenderPass, command.OpBeginRendering, command.OpNextSubpass, command.OpEndRenderPass,
+		command.OpEndRendering, command.OpClearAttachments:
+		return r.passCommand(record)
 	default:
 		return r.eventCommand(record)
 	}
@@ -388,13 +396,25 @@ var commonParents = [...]vk.VUID{
 	command.OpExecuteCommands:        vk.VUID_vkCmdExecuteCommands_commonparent,
 }
 
+func commonParent(op command.Op) vk.VUID {
+	switch {
+	case op == command.OpBeginRenderPass:
+		return vk.VUID_VkRenderPassBeginInfo_commonparent
+	case op == command.OpBeginRendering:
+		return vk.VUID_VkRenderingAttachmentInfo_commonparent
+	case int(op) < len(commonParents):
+		return commonParents[op]
+	}
+	return vk.NoVUID
+}
+
 // missing is the error of an object that Resources does not have. The rule is exists, unless the error has its own, or
 // the object is another device's.
 func (r *replay) missing(exists vk.VUID, err error) error {
 	rule := exists
 	switch {
 	case errors.Is(err, ErrForeign):
-		rule = commonParents[r.op]
+		rule = commonParent(r.op)
 	case vk.VUIDOf(err) != vk.NoVUID:
 		rule = vk.VUIDOf(err)
 	}

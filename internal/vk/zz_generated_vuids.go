@@ -101,6 +101,9 @@ const (
 	VUID_SubgroupLocalInvocationId_SubgroupLocalInvocationId_04381
 	VUID_SubgroupLtMask_SubgroupLtMask_04379
 	VUID_SubgroupSize_SubgroupSize_04383
+	VUID_VkAttachmentDescription2_loadOp_parameter
+	VUID_VkAttachmentDescription2_samples_08745
+	VUID_VkAttachmentDescription2_stencilLoadOp_parameter
 	VUID_VkBindBufferMemoryDeviceGroupInfo_deviceIndexCount_01606
 	VUID_VkBindBufferMemoryDeviceGroupInfo_pDeviceIndices_01607
 	VUID_VkBindBufferMemoryInfo_None_10739
@@ -176,10 +179,18 @@ const (
 	VUID_VkBufferViewCreateInfo_range_00929
 	VUID_VkBufferViewCreateInfo_range_00930
 	VUID_VkCalibratedTimestampInfoKHR_timeDomain_02354
+	VUID_VkClearAttachment_aspectMask_00019
+	VUID_VkClearAttachment_aspectMask_00020
+	VUID_VkClearAttachment_aspectMask_requiredbitmask
 	VUID_VkClearDepthStencilValue_depth_00022
 	VUID_VkCommandBufferAllocateInfo_commandPool_parameter
 	VUID_VkCommandBufferAllocateInfo_level_parameter
+	VUID_VkCommandBufferBeginInfo_flags_00055
+	VUID_VkCommandBufferBeginInfo_flags_06000
+	VUID_VkCommandBufferBeginInfo_flags_06001
+	VUID_VkCommandBufferBeginInfo_flags_06002
 	VUID_VkCommandBufferBeginInfo_flags_09123
+	VUID_VkCommandBufferInheritanceInfo_commonparent
 	VUID_VkCommandBufferInheritanceInfo_occlusionQueryEnable_00056
 	VUID_VkCommandBufferInheritanceInfo_pipelineStatistics_00058
 	VUID_VkCommandBufferSubmitInfo_commandBuffer_03890
@@ -336,6 +347,7 @@ const (
 	VUID_VkDeviceGroupDeviceCreateInfo_pPhysicalDevices_00375
 	VUID_VkDeviceGroupDeviceCreateInfo_pPhysicalDevices_00376
 	VUID_VkDeviceGroupDeviceCreateInfo_physicalDeviceCount_00377
+	VUID_VkDeviceGroupRenderPassBeginInfo_deviceMask_00905
 	VUID_VkDeviceGroupSubmitInfo_commandBufferCount_00083
 	VUID_VkDeviceGroupSubmitInfo_pCommandBufferDeviceMasks_00086
 	VUID_VkDeviceGroupSubmitInfo_pWaitSemaphoreDeviceIndices_00085
@@ -360,6 +372,31 @@ const (
 	VUID_VkFenceGetFdInfoKHR_handleType_01453
 	VUID_VkFenceGetFdInfoKHR_handleType_01454
 	VUID_VkFenceGetFdInfoKHR_handleType_01456
+	VUID_VkFramebufferCreateInfo_attachmentCount_00876
+	VUID_VkFramebufferCreateInfo_commonparent
+	VUID_VkFramebufferCreateInfo_flags_02778
+	VUID_VkFramebufferCreateInfo_flags_03189
+	VUID_VkFramebufferCreateInfo_flags_03190
+	VUID_VkFramebufferCreateInfo_flags_03191
+	VUID_VkFramebufferCreateInfo_flags_04533
+	VUID_VkFramebufferCreateInfo_flags_04534
+	VUID_VkFramebufferCreateInfo_flags_04535
+	VUID_VkFramebufferCreateInfo_height_00887
+	VUID_VkFramebufferCreateInfo_height_00888
+	VUID_VkFramebufferCreateInfo_layers_00889
+	VUID_VkFramebufferCreateInfo_layers_00890
+	VUID_VkFramebufferCreateInfo_pAttachments_00877
+	VUID_VkFramebufferCreateInfo_pAttachments_00879
+	VUID_VkFramebufferCreateInfo_pAttachments_00880
+	VUID_VkFramebufferCreateInfo_pAttachments_00881
+	VUID_VkFramebufferCreateInfo_pAttachments_00883
+	VUID_VkFramebufferCreateInfo_pAttachments_00891
+	VUID_VkFramebufferCreateInfo_pAttachments_02633
+	VUID_VkFramebufferCreateInfo_pAttachments_02634
+	VUID_VkFramebufferCreateInfo_renderPass_02531
+	VUID_VkFramebufferCreateInfo_renderPass_parameter
+	VUID_VkFramebufferCreateInfo_width_00885
+	VUID_VkFramebufferCreateInfo_width_00886
 	VUID_VkHostImageLayoutTransitionInfo_image_01932
 	VUID_VkHostImageLayoutTransitionInfo_image_03320
 	VUID_VkHostImageLayoutTransitionInfo_image_09055
@@ -625,6 +662,29 @@ const (
 	VUID_VkQueryPoolCreateInfo_queryCount_02763
 	VUID_VkQueryPoolCreateInfo_queryType_00791
 	VUID_VkQueryPoolCreateInfo_queryType_parameter
+	VUID_VkRenderPassBeginInfo_clearValueCount_00902
+	VUID_VkRenderPassBeginInfo_clearValueCount_04962
+	VUID_VkRenderPassBeginInfo_commonparent
+	VUID_VkRenderPassBeginInfo_framebuffer_03207
+	VUID_VkRenderPassBeginInfo_framebuffer_03208
+	VUID_VkRenderPassBeginInfo_framebuffer_parameter
+	VUID_VkRenderPassBeginInfo_pNext_02850
+	VUID_VkRenderPassBeginInfo_pNext_02851
+	VUID_VkRenderPassBeginInfo_pNext_02852
+	VUID_VkRenderPassBeginInfo_pNext_02853
+	VUID_VkRenderPassBeginInfo_renderPass_00904
+	VUID_VkRenderPassBeginInfo_renderPass_parameter
+	VUID_VkRenderPassCreateInfo2_attachment_03051
+	VUID_VkRenderPassCreateInfo2_subpassCount_arraylength
+	VUID_VkRenderPassCreateInfo2_viewMask_03058
+	VUID_VkRenderPassCreateInfo_pNext_01928
+	VUID_VkRenderingAttachmentInfo_commonparent
+	VUID_VkRenderingAttachmentInfo_imageView_parameter
+	VUID_VkRenderingAttachmentInfo_resolveImageView_parameter
+	VUID_VkRenderingInfo_colorAttachmentCount_06106
+	VUID_VkRenderingInfo_multiview_06127
+	VUID_VkRenderingInfo_viewMask_06069
+	VUID_VkRenderingInfo_viewMask_06128
 	VUID_VkResolveImageInfo2_pRegions_parameter
 	VUID_VkResolveImageInfo2_regionCount_arraylength
 	VUID_VkSamplerCreateInfo_None_01647
@@ -704,6 +764,22 @@ const (
 	VUID_VkSubmitInfo_pWaitSemaphores_03239
 	VUID_VkSubmitInfo_pWaitSemaphores_03243
 	VUID_VkSubmitInfo_pWaitSemaphores_parameter
+	VUID_VkSubpassDescription2_colorAttachmentCount_00845
+	VUID_VkSubpassDescription2_externalFormatResolve_09335
+	VUID_VkSubpassDescription2_externalFormatResolve_09339
+	VUID_VkSubpassDescription2_multisampledRenderToSingleSampled_06872
+	VUID_VkSubpassDescription2_multiview_06558
+	VUID_VkSubpassDescription2_pColorAttachments_02898
+	VUID_VkSubpassDescription2_pDepthStencilAttachment_02900
+	VUID_VkSubpassDescription2_pInputAttachments_02897
+	VUID_VkSubpassDescription2_pResolveAttachments_03067
+	VUID_VkSubpassDescription2_viewMask_06706
+	VUID_VkSubpassDescriptionDepthStencilResolve_depthResolveMode_03183
+	VUID_VkSubpassDescriptionDepthStencilResolve_pDepthStencilResolveAttachment_03177
+	VUID_VkSubpassDescriptionDepthStencilResolve_pDepthStencilResolveAttachment_03178
+	VUID_VkSubpassDescriptionDepthStencilResolve_pDepthStencilResolveAttachment_03180
+	VUID_VkSubpassDescriptionDepthStencilResolve_pDepthStencilResolveAttachment_03181
+	VUID_VkSubpassDescriptionDepthStencilResolve_stencilResolveMode_03184
 	VUID_VkWriteDescriptorSetInlineUniformBlock_pData_parameter
 	VUID_VkWriteDescriptorSet_commonparent
 	VUID_VkWriteDescriptorSet_descriptorCount_00317
@@ -781,15 +857,22 @@ const (
 	VUID_vkCmdBeginQuery_commandBuffer_parameter
 	VUID_vkCmdBeginQuery_commandBuffer_recording
 	VUID_vkCmdBeginQuery_queryType_02804
+	VUID_vkCmdBeginRenderPass2_bufferlevel
 	VUID_vkCmdBeginRenderPass2_commandBuffer_cmdpool
 	VUID_vkCmdBeginRenderPass2_commandBuffer_parameter
 	VUID_vkCmdBeginRenderPass2_commandBuffer_recording
+	VUID_vkCmdBeginRenderPass_bufferlevel
 	VUID_vkCmdBeginRenderPass_commandBuffer_cmdpool
 	VUID_vkCmdBeginRenderPass_commandBuffer_parameter
 	VUID_vkCmdBeginRenderPass_commandBuffer_recording
+	VUID_vkCmdBeginRenderPass_pRenderPassBegin_parameter
+	VUID_vkCmdBeginRenderPass_renderpass
 	VUID_vkCmdBeginRendering_commandBuffer_cmdpool
 	VUID_vkCmdBeginRendering_commandBuffer_parameter
 	VUID_vkCmdBeginRendering_commandBuffer_recording
+	VUID_vkCmdBeginRendering_dynamicRendering_06446
+	VUID_vkCmdBeginRendering_pRenderingInfo_parameter
+	VUID_vkCmdBeginRendering_renderpass
 	VUID_vkCmdBindDescriptorSets2_commandBuffer_parameter
 	VUID_vkCmdBindDescriptorSets2_commandBuffer_recording
 	VUID_vkCmdBindDescriptorSets_commandBuffer_parameter
@@ -869,9 +952,21 @@ const (
 	VUID_vkCmdBlitImage_srcOffset_00246
 	VUID_vkCmdBlitImage_srcSubresource_01705
 	VUID_vkCmdBlitImage_srcSubresource_01707
+	VUID_vkCmdClearAttachments_attachmentCount_arraylength
+	VUID_vkCmdClearAttachments_baseArrayLayer_00018
+	VUID_vkCmdClearAttachments_colorAttachment_09503
 	VUID_vkCmdClearAttachments_commandBuffer_cmdpool
 	VUID_vkCmdClearAttachments_commandBuffer_parameter
 	VUID_vkCmdClearAttachments_commandBuffer_recording
+	VUID_vkCmdClearAttachments_layerCount_01934
+	VUID_vkCmdClearAttachments_pAttachments_parameter
+	VUID_vkCmdClearAttachments_pRects_00016
+	VUID_vkCmdClearAttachments_pRects_06937
+	VUID_vkCmdClearAttachments_pRects_parameter
+	VUID_vkCmdClearAttachments_rectCount_arraylength
+	VUID_vkCmdClearAttachments_rect_02682
+	VUID_vkCmdClearAttachments_rect_02683
+	VUID_vkCmdClearAttachments_renderpass
 	VUID_vkCmdClearColorImage_aspectMask_02498
 	VUID_vkCmdClearColorImage_baseArrayLayer_01472
 	VUID_vkCmdClearColorImage_baseMipLevel_01470
@@ -1125,12 +1220,17 @@ const (
 	VUID_vkCmdEndQuery_commandBuffer_cmdpool
 	VUID_vkCmdEndQuery_commandBuffer_parameter
 	VUID_vkCmdEndQuery_commandBuffer_recording
+	VUID_vkCmdEndRenderPass2_bufferlevel
 	VUID_vkCmdEndRenderPass2_commandBuffer_cmdpool
 	VUID_vkCmdEndRenderPass2_commandBuffer_parameter
 	VUID_vkCmdEndRenderPass2_commandBuffer_recording
+	VUID_vkCmdEndRenderPass_None_00910
+	VUID_vkCmdEndRenderPass_bufferlevel
 	VUID_vkCmdEndRenderPass_commandBuffer_cmdpool
 	VUID_vkCmdEndRenderPass_commandBuffer_parameter
 	VUID_vkCmdEndRenderPass_commandBuffer_recording
+	VUID_vkCmdEndRenderPass_renderpass
+	VUID_vkCmdEndRendering_None_06161
 	VUID_vkCmdEndRendering_commandBuffer_cmdpool
 	VUID_vkCmdEndRendering_commandBuffer_parameter
 	VUID_vkCmdEndRendering_commandBuffer_recording
@@ -1158,12 +1258,16 @@ const (
 	VUID_vkCmdFillBuffer_size_00028
 	VUID_vkCmdInsertDebugUtilsLabelEXT_commandBuffer_parameter
 	VUID_vkCmdInsertDebugUtilsLabelEXT_commandBuffer_recording
+	VUID_vkCmdNextSubpass2_bufferlevel
 	VUID_vkCmdNextSubpass2_commandBuffer_cmdpool
 	VUID_vkCmdNextSubpass2_commandBuffer_parameter
 	VUID_vkCmdNextSubpass2_commandBuffer_recording
+	VUID_vkCmdNextSubpass_None_00909
+	VUID_vkCmdNextSubpass_bufferlevel
 	VUID_vkCmdNextSubpass_commandBuffer_cmdpool
 	VUID_vkCmdNextSubpass_commandBuffer_parameter
 	VUID_vkCmdNextSubpass_commandBuffer_recording
+	VUID_vkCmdNextSubpass_renderpass
 	VUID_vkCmdPipelineBarrier2_commandBuffer_parameter
 	VUID_vkCmdPipelineBarrier2_commandBuffer_recording
 	VUID_vkCmdPipelineBarrier_commandBuffer_parameter
@@ -1530,6 +1634,7 @@ const (
 	VUID_vkDestroyFence_fence_parent
 	VUID_vkDestroyFramebuffer_device_parameter
 	VUID_vkDestroyFramebuffer_framebuffer_parameter
+	VUID_vkDestroyFramebuffer_framebuffer_parent
 	VUID_vkDestroyImageView_device_parameter
 	VUID_vkDestroyImageView_imageView_parameter
 	VUID_vkDestroyImageView_imageView_parent
@@ -1555,6 +1660,7 @@ const (
 	VUID_vkDestroyQueryPool_queryPool_parent
 	VUID_vkDestroyRenderPass_device_parameter
 	VUID_vkDestroyRenderPass_renderPass_parameter
+	VUID_vkDestroyRenderPass_renderPass_parent
 	VUID_vkDestroySamplerYcbcrConversion_device_parameter
 	VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parameter
 	VUID_vkDestroySamplerYcbcrConversion_ycbcrConversion_parent
@@ -1709,6 +1815,7 @@ const (
 	VUID_vkGetQueryPoolResults_queryType_09439
 	VUID_vkGetRenderAreaGranularity_device_parameter
 	VUID_vkGetRenderAreaGranularity_renderPass_parameter
+	VUID_vkGetRenderAreaGranularity_renderPass_parent
 	VUID_vkGetRenderingAreaGranularity_device_parameter
 	VUID_vkGetSemaphoreCounterValue_device_parameter
 	VUID_vkGetSemaphoreCounterValue_semaphore_03255
@@ -1915,6 +2022,9 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-SubgroupLocalInvocationId-SubgroupLocalInvocationId-04381" +
 	"VUID-SubgroupLtMask-SubgroupLtMask-04379" +
 	"VUID-SubgroupSize-SubgroupSize-04383" +
+	"VUID-VkAttachmentDescription2-loadOp-parameter" +
+	"VUID-VkAttachmentDescription2-samples-08745" +
+	"VUID-VkAttachmentDescription2-stencilLoadOp-parameter" +
 	"VUID-VkBindBufferMemoryDeviceGroupInfo-deviceIndexCount-01606" +
 	"VUID-VkBindBufferMemoryDeviceGroupInfo-pDeviceIndices-01607" +
 	"VUID-VkBindBufferMemoryInfo-None-10739" +
@@ -1990,10 +2100,18 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkBufferViewCreateInfo-range-00929" +
 	"VUID-VkBufferViewCreateInfo-range-00930" +
 	"VUID-VkCalibratedTimestampInfoKHR-timeDomain-02354" +
+	"VUID-VkClearAttachment-aspectMask-00019" +
+	"VUID-VkClearAttachment-aspectMask-00020" +
+	"VUID-VkClearAttachment-aspectMask-requiredbitmask" +
 	"VUID-VkClearDepthStencilValue-depth-00022" +
 	"VUID-VkCommandBufferAllocateInfo-commandPool-parameter" +
 	"VUID-VkCommandBufferAllocateInfo-level-parameter" +
+	"VUID-VkCommandBufferBeginInfo-flags-00055" +
+	"VUID-VkCommandBufferBeginInfo-flags-06000" +
+	"VUID-VkCommandBufferBeginInfo-flags-06001" +
+	"VUID-VkCommandBufferBeginInfo-flags-06002" +
 	"VUID-VkCommandBufferBeginInfo-flags-09123" +
+	"VUID-VkCommandBufferInheritanceInfo-commonparent" +
 	"VUID-VkCommandBufferInheritanceInfo-occlusionQueryEnable-00056" +
 	"VUID-VkCommandBufferInheritanceInfo-pipelineStatistics-00058" +
 	"VUID-VkCommandBufferSubmitInfo-commandBuffer-03890" +
@@ -2150,6 +2268,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkDeviceGroupDeviceCreateInfo-pPhysicalDevices-00375" +
 	"VUID-VkDeviceGroupDeviceCreateInfo-pPhysicalDevices-00376" +
 	"VUID-VkDeviceGroupDeviceCreateInfo-physicalDeviceCount-00377" +
+	"VUID-VkDeviceGroupRenderPassBeginInfo-deviceMask-00905" +
 	"VUID-VkDeviceGroupSubmitInfo-commandBufferCount-00083" +
 	"VUID-VkDeviceGroupSubmitInfo-pCommandBufferDeviceMasks-00086" +
 	"VUID-VkDeviceGroupSubmitInfo-pWaitSemaphoreDeviceIndices-00085" +
@@ -2174,6 +2293,31 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkFenceGetFdInfoKHR-handleType-01453" +
 	"VUID-VkFenceGetFdInfoKHR-handleType-01454" +
 	"VUID-VkFenceGetFdInfoKHR-handleType-01456" +
+	"VUID-VkFramebufferCreateInfo-attachmentCount-00876" +
+	"VUID-VkFramebufferCreateInfo-commonparent" +
+	"VUID-VkFramebufferCreateInfo-flags-02778" +
+	"VUID-VkFramebufferCreateInfo-flags-03189" +
+	"VUID-VkFramebufferCreateInfo-flags-03190" +
+	"VUID-VkFramebufferCreateInfo-flags-03191" +
+	"VUID-VkFramebufferCreateInfo-flags-04533" +
+	"VUID-VkFramebufferCreateInfo-flags-04534" +
+	"VUID-VkFramebufferCreateInfo-flags-04535" +
+	"VUID-VkFramebufferCreateInfo-height-00887" +
+	"VUID-VkFramebufferCreateInfo-height-00888" +
+	"VUID-VkFramebufferCreateInfo-layers-00889" +
+	"VUID-VkFramebufferCreateInfo-layers-00890" +
+	"VUID-VkFramebufferCreateInfo-pAttachments-00877" +
+	"VUID-VkFramebufferCreateInfo-pAttachments-00879" +
+	"VUID-VkFramebufferCreateInfo-pAttachments-00880" +
+	"VUID-VkFramebufferCreateInfo-pAttachments-00881" +
+	"VUID-VkFramebufferCreateInfo-pAttachments-00883" +
+	"VUID-VkFramebufferCreateInfo-pAttachments-00891" +
+	"VUID-VkFramebufferCreateInfo-pAttachments-02633" +
+	"VUID-VkFramebufferCreateInfo-pAttachments-02634" +
+	"VUID-VkFramebufferCreateInfo-renderPass-02531" +
+	"VUID-VkFramebufferCreateInfo-renderPass-parameter" +
+	"VUID-VkFramebufferCreateInfo-width-00885" +
+	"VUID-VkFramebufferCreateInfo-width-00886" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-01932" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-03320" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-09055" +
@@ -2439,6 +2583,29 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkQueryPoolCreateInfo-queryCount-02763" +
 	"VUID-VkQueryPoolCreateInfo-queryType-00791" +
 	"VUID-VkQueryPoolCreateInfo-queryType-parameter" +
+	"VUID-VkRenderPassBeginInfo-clearValueCount-00902" +
+	"VUID-VkRenderPassBeginInfo-clearValueCount-04962" +
+	"VUID-VkRenderPassBeginInfo-commonparent" +
+	"VUID-VkRenderPassBeginInfo-framebuffer-03207" +
+	"VUID-VkRenderPassBeginInfo-framebuffer-03208" +
+	"VUID-VkRenderPassBeginInfo-framebuffer-parameter" +
+	"VUID-VkRenderPassBeginInfo-pNext-02850" +
+	"VUID-VkRenderPassBeginInfo-pNext-02851" +
+	"VUID-VkRenderPassBeginInfo-pNext-02852" +
+	"VUID-VkRenderPassBeginInfo-pNext-02853" +
+	"VUID-VkRenderPassBeginInfo-renderPass-00904" +
+	"VUID-VkRenderPassBeginInfo-renderPass-parameter" +
+	"VUID-VkRenderPassCreateInfo2-attachment-03051" +
+	"VUID-VkRenderPassCreateInfo2-subpassCount-arraylength" +
+	"VUID-VkRenderPassCreateInfo2-viewMask-03058" +
+	"VUID-VkRenderPassCreateInfo-pNext-01928" +
+	"VUID-VkRenderingAttachmentInfo-commonparent" +
+	"VUID-VkRenderingAttachmentInfo-imageView-parameter" +
+	"VUID-VkRenderingAttachmentInfo-resolveImageView-parameter" +
+	"VUID-VkRenderingInfo-colorAttachmentCount-06106" +
+	"VUID-VkRenderingInfo-multiview-06127" +
+	"VUID-VkRenderingInfo-viewMask-06069" +
+	"VUID-VkRenderingInfo-viewMask-06128" +
 	"VUID-VkResolveImageInfo2-pRegions-parameter" +
 	"VUID-VkResolveImageInfo2-regionCount-arraylength" +
 	"VUID-VkSamplerCreateInfo-None-01647" +
@@ -2518,6 +2685,22 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkSubmitInfo-pWaitSemaphores-03239" +
 	"VUID-VkSubmitInfo-pWaitSemaphores-03243" +
 	"VUID-VkSubmitInfo-pWaitSemaphores-parameter" +
+	"VUID-VkSubpassDescription2-colorAttachmentCount-00845" +
+	"VUID-VkSubpassDescription2-externalFormatResolve-09335" +
+	"VUID-VkSubpassDescription2-externalFormatResolve-09339" +
+	"VUID-VkSubpassDescription2-multisampledRenderToSingleSampled-06872" +
+	"VUID-VkSubpassDescription2-multiview-06558" +
+	"VUID-VkSubpassDescription2-pColorAttachments-02898" +
+	"VUID-VkSubpassDescription2-pDepthStencilAttachment-02900" +
+	"VUID-VkSubpassDescription2-pInputAttachments-02897" +
+	"VUID-VkSubpassDescription2-pResolveAttachments-03067" +
+	"VUID-VkSubpassDescription2-viewMask-06706" +
+	"VUID-VkSubpassDescriptionDepthStencilResolve-depthResolveMode-03183" +
+	"VUID-VkSubpassDescriptionDepthStencilResolve-pDepthStencilResolveAttachment-03177" +
+	"VUID-VkSubpassDescriptionDepthStencilResolve-pDepthStencilResolveAttachment-03178" +
+	"VUID-VkSubpassDescriptionDepthStencilResolve-pDepthStencilResolveAttachment-03180" +
+	"VUID-VkSubpassDescriptionDepthStencilResolve-pDepthStencilResolveAttachment-03181" +
+	"VUID-VkSubpassDescriptionDepthStencilResolve-stencilResolveMode-03184" +
 	"VUID-VkWriteDescriptorSetInlineUniformBlock-pData-parameter" +
 	"VUID-VkWriteDescriptorSet-commonparent" +
 	"VUID-VkWriteDescriptorSet-descriptorCount-00317" +
@@ -2595,15 +2778,22 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBeginQuery-commandBuffer-parameter" +
 	"VUID-vkCmdBeginQuery-commandBuffer-recording" +
 	"VUID-vkCmdBeginQuery-queryType-02804" +
+	"VUID-vkCmdBeginRenderPass2-bufferlevel" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-parameter" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-recording" +
+	"VUID-vkCmdBeginRenderPass-bufferlevel" +
 	"VUID-vkCmdBeginRenderPass-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginRenderPass-commandBuffer-parameter" +
 	"VUID-vkCmdBeginRenderPass-commandBuffer-recording" +
+	"VUID-vkCmdBeginRenderPass-pRenderPassBegin-parameter" +
+	"VUID-vkCmdBeginRenderPass-renderpass" +
 	"VUID-vkCmdBeginRendering-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginRendering-commandBuffer-parameter" +
 	"VUID-vkCmdBeginRendering-commandBuffer-recording" +
+	"VUID-vkCmdBeginRendering-dynamicRendering-06446" +
+	"VUID-vkCmdBeginRendering-pRenderingInfo-parameter" +
+	"VUID-vkCmdBeginRendering-renderpass" +
 	"VUID-vkCmdBindDescriptorSets2-commandBuffer-parameter" +
 	"VUID-vkCmdBindDescriptorSets2-commandBuffer-recording" +
 	"VUID-vkCmdBindDescriptorSets-commandBuffer-parameter" +
@@ -2683,9 +2873,21 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBlitImage-srcOffset-00246" +
 	"VUID-vkCmdBlitImage-srcSubresource-01705" +
 	"VUID-vkCmdBlitImage-srcSubresource-01707" +
+	"VUID-vkCmdClearAttachments-attachmentCount-arraylength" +
+	"VUID-vkCmdClearAttachments-baseArrayLayer-00018" +
+	"VUID-vkCmdClearAttachments-colorAttachment-09503" +
 	"VUID-vkCmdClearAttachments-commandBuffer-cmdpool" +
 	"VUID-vkCmdClearAttachments-commandBuffer-parameter" +
 	"VUID-vkCmdClearAttachments-commandBuffer-recording" +
+	"VUID-vkCmdClearAttachments-layerCount-01934" +
+	"VUID-vkCmdClearAttachments-pAttachments-parameter" +
+	"VUID-vkCmdClearAttachments-pRects-00016" +
+	"VUID-vkCmdClearAttachments-pRects-06937" +
+	"VUID-vkCmdClearAttachments-pRects-parameter" +
+	"VUID-vkCmdClearAttachments-rectCount-arraylength" +
+	"VUID-vkCmdClearAttachments-rect-02682" +
+	"VUID-vkCmdClearAttachments-rect-02683" +
+	"VUID-vkCmdClearAttachments-renderpass" +
 	"VUID-vkCmdClearColorImage-aspectMask-02498" +
 	"VUID-vkCmdClearColorImage-baseArrayLayer-01472" +
 	"VUID-vkCmdClearColorImage-baseMipLevel-01470" +
@@ -2939,12 +3141,17 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdEndQuery-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndQuery-commandBuffer-parameter" +
 	"VUID-vkCmdEndQuery-commandBuffer-recording" +
+	"VUID-vkCmdEndRenderPass2-bufferlevel" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-parameter" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-recording" +
+	"VUID-vkCmdEndRenderPass-None-00910" +
+	"VUID-vkCmdEndRenderPass-bufferlevel" +
 	"VUID-vkCmdEndRenderPass-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndRenderPass-commandBuffer-parameter" +
 	"VUID-vkCmdEndRenderPass-commandBuffer-recording" +
+	"VUID-vkCmdEndRenderPass-renderpass" +
+	"VUID-vkCmdEndRendering-None-06161" +
 	"VUID-vkCmdEndRendering-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndRendering-commandBuffer-parameter" +
 	"VUID-vkCmdEndRendering-commandBuffer-recording" +
@@ -2972,12 +3179,16 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdFillBuffer-size-00028" +
 	"VUID-vkCmdInsertDebugUtilsLabelEXT-commandBuffer-parameter" +
 	"VUID-vkCmdInsertDebugUtilsLabelEXT-commandBuffer-recording" +
+	"VUID-vkCmdNextSubpass2-bufferlevel" +
 	"VUID-vkCmdNextSubpass2-commandBuffer-cmdpool" +
 	"VUID-vkCmdNextSubpass2-commandBuffer-parameter" +
 	"VUID-vkCmdNextSubpass2-commandBuffer-recording" +
+	"VUID-vkCmdNextSubpass-None-00909" +
+	"VUID-vkCmdNextSubpass-bufferlevel" +
 	"VUID-vkCmdNextSubpass-commandBuffer-cmdpool" +
 	"VUID-vkCmdNextSubpass-commandBuffer-parameter" +
 	"VUID-vkCmdNextSubpass-commandBuffer-recording" +
+	"VUID-vkCmdNextSubpass-renderpass" +
 	"VUID-vkCmdPipelineBarrier2-commandBuffer-parameter" +
 	"VUID-vkCmdPipelineBarrier2-commandBuffer-recording" +
 	"VUID-vkCmdPipelineBarrier-commandBuffer-parameter" +
@@ -3344,6 +3555,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkDestroyFence-fence-parent" +
 	"VUID-vkDestroyFramebuffer-device-parameter" +
 	"VUID-vkDestroyFramebuffer-framebuffer-parameter" +
+	"VUID-vkDestroyFramebuffer-framebuffer-parent" +
 	"VUID-vkDestroyImageView-device-parameter" +
 	"VUID-vkDestroyImageView-imageView-parameter" +
 	"VUID-vkDestroyImageView-imageView-parent" +
@@ -3369,6 +3581,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkDestroyQueryPool-queryPool-parent" +
 	"VUID-vkDestroyRenderPass-device-parameter" +
 	"VUID-vkDestroyRenderPass-renderPass-parameter" +
+	"VUID-vkDestroyRenderPass-renderPass-parent" +
 	"VUID-vkDestroySamplerYcbcrConversion-device-parameter" +
 	"VUID-vkDestroySamplerYcbcrConversion-ycbcrConversion-parameter" +
 	"VUID-vkDestroySamplerYcbcrConversion-ycbcrConversion-parent" +
@@ -3523,6 +3736,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkGetQueryPoolResults-queryType-09439" +
 	"VUID-vkGetRenderAreaGranularity-device-parameter" +
 	"VUID-vkGetRenderAreaGranularity-renderPass-parameter" +
+	"VUID-vkGetRenderAreaGranularity-renderPass-parent" +
 	"VUID-vkGetRenderingAreaGranularity-device-parameter" +
 	"VUID-vkGetSemaphoreCounterValue-device-parameter" +
 	"VUID-vkGetSemaphoreCounterValue-semaphore-03255" +
@@ -3641,111 +3855,118 @@ var vuidPlaces = [...]uint32{
 	1863, 1894, 1925, 1956, 1987, 2026, 2065, 2123, 2163, 2209, 2255, 2289, 2336, 2374, 2412, 2450,
 	2488, 2533, 2578, 2612, 2649, 2686, 2723, 2773, 2823, 2873, 2912, 2951, 2984, 3043, 3103, 3162,
 	3227, 3276, 3325, 3385, 3427, 3469, 3534, 3568, 3602, 3636, 3676, 3716, 3756, 3788, 3828, 3890,
-	3930, 3966, 4027, 4086, 4124, 4162, 4215, 4255, 4299, 4339, 4379, 4419, 4459, 4499, 4543, 4582,
-	4642, 4697, 4752, 4812, 4872, 4922, 4972, 5022, 5072, 5130, 5199, 5271, 5310, 5348, 5386, 5428,
-	5467, 5506, 5545, 5583, 5621, 5659, 5697, 5735, 5773, 5811, 5849, 5887, 5925, 5963, 6001, 6050,
-	6099, 6139, 6184, 6212, 6247, 6297, 6332, 6366, 6400, 6447, 6486, 6532, 6576, 6616, 6656, 6696,
-	6749, 6789, 6829, 6869, 6913, 6953, 6993, 7037, 7077, 7117, 7156, 7195, 7245, 7286, 7340, 7388,
-	7429, 7491, 7551, 7601, 7655, 7702, 7742, 7785, 7828, 7873, 7917, 7961, 8006, 8051, 8096, 8141,
-	8186, 8231, 8280, 8347, 8391, 8432, 8478, 8526, 8579, 8616, 8662, 8703, 8744, 8785, 8826, 8867,
-	8913, 8954, 8995, 9036, 9077, 9117, 9162, 9210, 9263, 9303, 9351, 9393, 9435, 9477, 9519, 9565,
-	9608, 9651, 9699, 9741, 9783, 9825, 9867, 9909, 9955, 9998, 10038, 10082, 10128, 10174, 10225, 10276,
-	10327, 10378, 10429, 10481, 10531, 10581, 10630, 10673, 10716, 10759, 10802, 10845, 10888, 10931, 10974, 11017,
-	11060, 11103, 11146, 11189, 11232, 11275, 11322, 11371, 11414, 11457, 11500, 11543, 11586, 11629, 11672, 11715,
-	11758, 11801, 11844, 11887, 11930, 11973, 12016, 12063, 12103, 12147, 12193, 12239, 12290, 12341, 12392, 12443,
-	12494, 12546, 12596, 12646, 12711, 12761, 12801, 12845, 12885, 12924, 12963, 13002, 13068, 13116, 13152, 13197,
-	13254, 13304, 13354, 13404, 13458, 13517, 13584, 13644, 13712, 13780, 13834, 13888, 13946, 13996, 14044, 14092,
-	14140, 14220, 14274, 14334, 14394, 14454, 14518, 14579, 14636, 14693, 14750, 14807, 14867, 14920, 14980, 15042,
-	15097, 15150, 15204, 15258, 15318, 15358, 15403, 15454, 15521, 15567, 15605, 15643, 15681, 15727, 15776, 15826,
-	15862, 15902, 15943, 15984, 16025, 16073, 16121, 16169, 16217, 16269, 16321, 16373, 16432, 16491, 16550, 16609,
-	16668, 16701, 16734, 16763, 16792, 16821, 16861, 16901, 16936, 16971, 17006, 17041, 17076, 17111, 17145, 17179,
-	17213, 17247, 17282, 17317, 17352, 17387, 17422, 17457, 17509, 17547, 17585, 17623, 17665, 17703, 17741, 17779,
-	17813, 17847, 17881, 17915, 17949, 17983, 18031, 18067, 18103, 18138, 18173, 18207, 18251, 18318, 18385, 18469,
-	18543, 18604, 18676, 18723, 18770, 18821, 18878, 18935, 18971, 19028, 19084, 19130, 19179, 19234, 19279, 19324,
-	19365, 19407, 19449, 19491, 19539, 19585, 19628, 19665, 19704, 19743, 19789, 19827, 19865, 19903, 19941, 19979,
-	20017, 20059, 20097, 20135, 20173, 20211, 20249, 20298, 20347, 20396, 20445, 20494, 20532, 20570, 20608, 20646,
-	20684, 20725, 20766, 20819, 20855, 20898, 20942, 20986, 21023, 21068, 21113, 21158, 21212, 21266, 21322, 21362,
-	21405, 21453, 21501, 21549, 21600, 21637, 21678, 21715, 21750, 21785, 21820, 21867, 21914, 21950, 21986, 22022,
-	22068, 22114, 22160, 22197, 22244, 22291, 22328, 22365, 22412, 22459, 22510, 22557, 22603, 22649, 22695, 22741,
-	22791, 22833, 22875, 22917, 22969, 23021, 23053, 23085, 23117, 23149, 23181, 23213, 23246, 23279, 23312, 23349,
-	23382, 23413, 23444, 23494, 23545, 23586, 23628, 23670, 23712, 23760, 23806, 23849, 23883, 23917, 23952, 23991,
-	24037, 24091, 24142, 24183, 24235, 24287, 24339, 24391, 24443, 24495, 24547, 24599, 24651, 24703, 24755, 24807,
-	24859, 24911, 24963, 25015, 25067, 25119, 25171, 25223, 25275, 25327, 25379, 25431, 25488, 25537, 25586, 25635,
-	25684, 25733, 25782, 25831, 25880, 25929, 25982, 26034, 26082, 26130, 26178, 26231, 26279, 26327, 26375, 26423,
-	26471, 26533, 26581, 26664, 26747, 26830, 26867, 26904, 26939, 26974, 27009, 27060, 27102, 27137, 27178, 27239,
-	27284, 27340, 27378, 27416, 27487, 27562, 27619, 27671, 27721, 27771, 27821, 27864, 27906, 27952, 27995, 28043,
-	28078, 28113, 28156, 28199, 28242, 28289, 28336, 28383, 28425, 28469, 28513, 28562, 28606, 28643, 28684, 28738,
-	28792, 28846, 28900, 28954, 29008, 29065, 29126, 29188, 29244, 29300, 29356, 29412, 29468, 29528, 29580, 29632,
-	29695, 29758, 29814, 29874, 29934, 29988, 30033, 30078, 30123, 30168, 30212, 30260, 30302, 30348, 30386, 30424,
-	30463, 30502, 30548, 30598, 30652, 30706, 30748, 30794, 30838, 30882, 30923, 30964, 31005, 31050, 31092, 31130,
-	31173, 31207, 31241, 31271, 31310, 31353, 31382, 31411, 31452, 31497, 31536, 31575, 31618, 31677, 31715, 31762,
-	31809, 31855, 31901, 31947, 31993, 32039, 32085, 32131, 32177, 32223, 32269, 32315, 32361, 32407, 32453, 32499,
-	32545, 32591, 32637, 32683, 32729, 32779, 32826, 32868, 32906, 32940, 32978, 33016, 33062, 33108, 33146, 33198,
-	33239, 33280, 33325, 33370, 33415, 33460, 33509, 33550, 33584, 33618, 33667, 33703, 33743, 33780, 33820, 33856,
-	33892, 33928, 33964, 34004, 34041, 34081, 34121, 34154, 34187, 34226, 34260, 34294, 34332, 34367, 34402, 34437,
-	34472, 34507, 34546, 34582, 34639, 34696, 34738, 34782, 34826, 34862, 34910, 34960, 35010, 35057, 35106, 35155,
-	35201, 35249, 35297, 35350, 35403, 35455, 35507, 35548, 35607, 35660, 35703, 35757, 35811, 35867, 35915, 35965,
-	36015, 36062, 36111, 36160, 36206, 36252, 36287, 36337, 36378, 36431, 36481, 36533, 36585, 36632, 36679, 36731,
-	36780, 36831, 36882, 36928, 36974, 37016, 37060, 37104, 37140, 37176, 37217, 37260, 37303, 37335, 37369, 37403,
-	37437, 37471, 37505, 37539, 37573, 37611, 37646, 37681, 37716, 37756, 37796, 37828, 37860, 37896, 37930, 37968,
-	38011, 38045, 38079, 38113, 38147, 38181, 38215, 38249, 38283, 38317, 38351, 38385, 38423, 38458, 38493, 38528,
-	38568, 38608, 38656, 38706, 38756, 38798, 38844, 38888, 38937, 38986, 39024, 39061, 39098, 39135, 39172, 39213,
-	39251, 39290, 39329, 39372, 39420, 39469, 39522, 39573, 39627, 39683, 39739, 39784, 39828, 39872, 39916, 39960,
-	40008, 40064, 40110, 40156, 40202, 40252, 40307, 40352, 40397, 40449, 40501, 40552, 40601, 40650, 40701, 40752,
-	40792, 40834, 40876, 40918, 40960, 41002, 41044, 41086, 41128, 41170, 41212, 41254, 41296, 41338, 41380, 41422,
-	41464, 41510, 41555, 41605, 41655, 41705, 41755, 41805, 41847, 41893, 41944, 41987, 42034, 42078, 42122, 42155,
-	42191, 42231, 42267, 42302, 42341, 42385, 42416, 42447, 42483, 42523, 42559, 42603, 42647, 42699, 42751, 42802,
-	42851, 42900, 42951, 43002, 43042, 43085, 43132, 43177, 43227, 43277, 43327, 43377, 43427, 43469, 43515, 43566,
-	43608, 43650, 43692, 43734, 43776, 43818, 43860, 43902, 43944, 43986, 44028, 44070, 44112, 44154, 44196, 44238,
-	44284, 44314, 44350, 44386, 44418, 44450, 44493, 44536, 44568, 44602, 44636, 44670, 44704, 44738, 44772, 44806,
-	44844, 44879, 44914, 44949, 44989, 45029, 45063, 45097, 45131, 45165, 45199, 45233, 45267, 45305, 45348, 45382,
-	45416, 45450, 45484, 45518, 45552, 45586, 45620, 45654, 45688, 45722, 45756, 45790, 45824, 45858, 45892, 45926,
-	45964, 45999, 46034, 46069, 46109, 46149, 46203, 46257, 46300, 46346, 46392, 46442, 46488, 46535, 46582, 46628,
-	46675, 46725, 46771, 46804, 46837, 46876, 46915, 46954, 46993, 47039, 47085, 47125, 47165, 47205, 47242, 47279,
-	47318, 47361, 47411, 47461, 47500, 47539, 47578, 47607, 47636, 47678, 47720, 47756, 47792, 47828, 47884, 47942,
-	48000, 48051, 48104, 48157, 48200, 48245, 48290, 48339, 48390, 48441, 48485, 48531, 48577, 48621, 48667, 48713,
-	48751, 48789, 48827, 48878, 48931, 48984, 49029, 49074, 49119, 49155, 49193, 49231, 49286, 49341, 49370, 49410,
-	49452, 49494, 49540, 49588, 49636, 49681, 49728, 49775, 49819, 49865, 49911, 49967, 50012, 50061, 50110, 50148,
-	50195, 50242, 50289, 50336, 50383, 50430, 50481, 50525, 50569, 50602, 50638, 50678, 50714, 50750, 50781, 50812,
-	50843, 50901, 50959, 51003, 51049, 51095, 51138, 51183, 51228, 51278, 51328, 51377, 51426, 51474, 51522, 51569,
-	51616, 51652, 51693, 51727, 51761, 51801, 51853, 51905, 51969, 52033, 52096, 52159, 52229, 52303, 52359, 52410,
-	52459, 52508, 52557, 52608, 52659, 52719, 52763, 52818, 52873, 52910, 52947, 52992, 53037, 53077, 53121, 53165,
-	53198, 53234, 53282, 53330, 53367, 53408, 53449, 53493, 53538, 53585, 53632, 53676, 53722, 53768, 53803, 53840,
-	53877, 53914, 53951, 53988, 54025, 54066, 54104, 54142, 54180, 54223, 54266, 54309, 54350, 54396, 54433, 54470,
-	54507, 54544, 54581, 54618, 54659, 54697, 54735, 54773, 54816, 54859, 54902, 54945, 55004, 55065, 55126, 55180,
-	55236, 55292, 55341, 55392, 55443, 55503, 55557, 55613, 55669, 55730, 55792, 55848, 55906, 55964, 56029, 56089,
-	56143, 56199, 56255, 56316, 56374, 56426, 56480, 56534, 56591, 56634, 56679, 56724, 56772, 56822, 56872, 56922,
-	56974, 57026, 57070, 57116, 57162, 57218, 57276, 57334, 57380, 57428, 57476, 57530, 57586, 57642, 57695, 57750,
-	57805, 57868, 57933, 57998, 58047, 58098, 58149, 58199, 58251, 58303, 58354, 58407, 58460, 58507, 58554, 58594,
-	58634, 58674, 58717, 58760, 58798, 58840, 58882, 58913, 58947, 58991, 59037, 59083, 59142, 59203, 59264, 59319,
-	59376, 59433, 59479, 59527, 59575, 59619, 59665, 59711, 59756, 59803, 59850, 59901, 59954, 60007, 60056, 60107,
-	60158, 60215, 60274, 60333, 60385, 60439, 60493, 60550, 60609, 60668, 60726, 60786, 60846, 60904, 60964, 61024,
-	61087, 61152, 61217, 61283, 61351, 61419, 61467, 61517, 61567, 61615, 61666, 61719, 61772, 61821, 61875, 61917,
-	61961, 62005, 62045, 62090, 62143, 62198, 62253, 62297, 62343, 62389, 62440, 62493, 62546, 62598, 62652, 62706,
-	62757, 62810, 62863, 62912, 62963, 63014, 63080, 63144, 63196, 63250, 63304, 63355, 63411, 63454, 63499, 63544,
-	63586, 63633, 63679, 63725, 63760, 63797, 63834, 63871, 63914, 63952, 63994, 64032, 64070, 64108, 64153, 64198,
-	64242, 64281, 64321, 64365, 64409, 64442, 64485, 64523, 64578, 64633, 64687, 64741, 64784, 64830, 64880, 64926,
-	64972, 65021, 65070, 65108, 65149, 65194, 65231, 65279, 65327, 65364, 65404, 65448, 65484, 65524, 65565, 65606,
-	65646, 65682, 65723, 65770, 65827, 65873, 65914, 65955, 66007, 66060, 66110, 66164, 66208, 66257, 66311, 66355,
-	66390, 66425, 66462, 66503, 66546, 66593, 66632, 66667, 66710, 66754, 66799, 66838, 66875, 66916, 66952, 66992,
-	67038, 67090, 67127, 67179, 67218, 67260, 67305, 67347, 67388, 67425, 67459, 67496, 67539, 67586, 67630, 67672,
-	67727, 67783, 67836, 67889, 67939, 67984, 68047, 68107, 68157, 68230, 68300, 68355, 68388, 68425, 68461, 68496,
-	68528, 68564, 68595, 68630, 68662, 68704, 68751, 68791, 68834, 68874, 68910, 68945, 68977, 69014, 69055, 69099,
-	69150, 69198, 69243, 69296, 69346, 69385, 69426, 69464, 69510, 69565, 69617, 69657, 69700, 69740, 69781, 69826,
-	69879, 69941, 70000, 70038, 70077, 70113, 70153, 70192, 70235, 70275, 70318, 70367, 70413, 70451, 70494, 70541,
-	70607, 70669, 70724, 70774, 70821, 70868, 70912, 70954, 71001, 71048, 71096, 71142, 71192, 71239, 71281, 71328,
-	71376, 71410, 71444, 71475, 71517, 71563, 71615, 71666, 71714, 71765, 71818, 71868, 71921, 71978, 72034, 72089,
-	72151, 72213, 72276, 72332, 72394, 72449, 72498, 72547, 72593, 72652, 72693, 72732, 72770, 72814, 72852, 72885,
-	72922, 72956, 72993, 73031, 73068, 73102, 73164, 73221, 73282, 73340, 73391, 73441, 73486, 73535, 73581, 73638,
-	73694, 73749, 73801, 73851, 73900, 73946, 73995, 74044, 74093, 74138, 74183, 74227, 74275, 74320, 74367, 74412,
-	74457, 74502, 74540, 74588, 74628, 74676, 74733, 74790, 74847, 74906, 74954, 75030, 75103, 75175, 75255, 75331,
-	75389, 75446, 75512, 75577, 75648, 75718, 75784, 75849, 75909, 75968, 76039, 76109, 76186, 76262, 76325, 76369,
-	76420, 76468, 76539, 76622, 76691, 76749, 76819, 76877, 76947, 77003, 77041, 77088, 77132, 77173, 77216, 77259,
-	77302, 77340, 77378, 77420, 77463, 77509, 77552, 77594, 77642, 77694, 77745, 77793, 77840, 77891, 77939, 77980,
-	78020, 78055, 78099, 78142, 78194, 78228, 78261, 78294, 78324, 78367, 78408, 78453, 78495, 78542, 78586, 78638,
-	78689, 78724, 78762, 78800, 78832, 78876, 78925, 78977, 79016, 79055, 79094, 79133, 79172, 79204, 79235, 79270,
-	79305, 79336, 79366, 79400, 79440, 79480, 79520, 79560, 79600, 79634, 79670, 79715, 79760, 79809, 79850, 79895,
-	79937, 79977, 80028, 80076, 80119, 80153, 80182, 80215, 80245, 80280, 80312, 80348, 80381, 80413, 80451, 80489,
-	80527, 80568, 80606, 80656, 80705, 80754, 80803, 80853, 80903, 80950, 80998, 81030, 81057, 81088, 81116, 81154,
-	81201, 81245, 81284, 81336, 81381, 81425, 81466, 81505, 81541, 81576, 81611, 81643, 81705, 81764, 81837, 81907,
-	81962, 82006, 82043, 82081, 82116, 82154}
+	3930, 3966, 4012, 4055, 4108, 4169, 4228, 4266, 4304, 4357, 4397, 4441, 4481, 4521, 4561, 4601,
+	4641, 4685, 4724, 4784, 4839, 4894, 4954, 5014, 5064, 5114, 5164, 5214, 5272, 5341, 5413, 5452,
+	5490, 5528, 5570, 5609, 5648, 5687, 5725, 5763, 5801, 5839, 5877, 5915, 5953, 5991, 6029, 6067,
+	6105, 6143, 6192, 6241, 6281, 6326, 6354, 6389, 6439, 6474, 6508, 6542, 6589, 6628, 6674, 6718,
+	6758, 6798, 6838, 6891, 6931, 6971, 7011, 7055, 7095, 7135, 7179, 7219, 7259, 7298, 7337, 7387,
+	7426, 7465, 7514, 7555, 7609, 7657, 7698, 7739, 7780, 7821, 7862, 7910, 7972, 8032, 8082, 8136,
+	8183, 8223, 8266, 8309, 8354, 8398, 8442, 8487, 8532, 8577, 8622, 8667, 8712, 8761, 8828, 8872,
+	8913, 8959, 9007, 9060, 9097, 9143, 9184, 9225, 9266, 9307, 9348, 9394, 9435, 9476, 9517, 9558,
+	9598, 9643, 9691, 9744, 9784, 9832, 9874, 9916, 9958, 10000, 10046, 10089, 10132, 10180, 10222, 10264,
+	10306, 10348, 10390, 10436, 10479, 10519, 10563, 10609, 10655, 10706, 10757, 10808, 10859, 10910, 10962, 11012,
+	11062, 11111, 11154, 11197, 11240, 11283, 11326, 11369, 11412, 11455, 11498, 11541, 11584, 11627, 11670, 11713,
+	11756, 11803, 11852, 11895, 11938, 11981, 12024, 12067, 12110, 12153, 12196, 12239, 12282, 12325, 12368, 12411,
+	12454, 12497, 12544, 12584, 12628, 12674, 12720, 12771, 12822, 12873, 12924, 12975, 13027, 13077, 13127, 13192,
+	13242, 13282, 13326, 13366, 13405, 13444, 13483, 13549, 13597, 13633, 13678, 13735, 13785, 13835, 13885, 13939,
+	13998, 14065, 14125, 14193, 14261, 14315, 14369, 14427, 14477, 14525, 14573, 14621, 14701, 14755, 14815, 14875,
+	14935, 14999, 15060, 15117, 15174, 15231, 15288, 15348, 15402, 15455, 15515, 15577, 15632, 15685, 15739, 15793,
+	15853, 15893, 15938, 15989, 16056, 16102, 16140, 16178, 16216, 16262, 16311, 16361, 16397, 16437, 16478, 16519,
+	16560, 16610, 16651, 16691, 16731, 16771, 16811, 16851, 16891, 16931, 16972, 17013, 17054, 17095, 17142, 17189,
+	17236, 17283, 17330, 17377, 17424, 17471, 17516, 17565, 17605, 17645, 17693, 17741, 17789, 17837, 17889, 17941,
+	17993, 18052, 18111, 18170, 18229, 18288, 18321, 18354, 18383, 18412, 18441, 18481, 18521, 18556, 18591, 18626,
+	18661, 18696, 18731, 18765, 18799, 18833, 18867, 18902, 18937, 18972, 19007, 19042, 19077, 19129, 19167, 19205,
+	19243, 19285, 19323, 19361, 19399, 19433, 19467, 19501, 19535, 19569, 19603, 19651, 19687, 19723, 19758, 19793,
+	19827, 19871, 19938, 20005, 20089, 20163, 20224, 20296, 20343, 20390, 20441, 20498, 20555, 20591, 20648, 20704,
+	20750, 20799, 20854, 20899, 20944, 20985, 21027, 21069, 21111, 21159, 21205, 21248, 21285, 21324, 21363, 21409,
+	21447, 21485, 21523, 21561, 21599, 21637, 21679, 21717, 21755, 21793, 21831, 21869, 21918, 21967, 22016, 22065,
+	22114, 22152, 22190, 22228, 22266, 22304, 22345, 22386, 22439, 22475, 22518, 22562, 22606, 22643, 22688, 22733,
+	22778, 22832, 22886, 22942, 22982, 23025, 23073, 23121, 23169, 23220, 23257, 23298, 23335, 23370, 23405, 23440,
+	23487, 23534, 23570, 23606, 23642, 23688, 23734, 23780, 23817, 23864, 23911, 23948, 23985, 24032, 24079, 24130,
+	24177, 24223, 24269, 24315, 24361, 24411, 24453, 24495, 24537, 24589, 24641, 24673, 24705, 24737, 24769, 24801,
+	24833, 24866, 24899, 24932, 24969, 25002, 25033, 25064, 25114, 25165, 25206, 25248, 25290, 25332, 25380, 25426,
+	25469, 25503, 25537, 25572, 25611, 25657, 25711, 25762, 25803, 25855, 25907, 25959, 26011, 26063, 26115, 26167,
+	26219, 26271, 26323, 26375, 26427, 26479, 26531, 26583, 26635, 26687, 26739, 26791, 26843, 26895, 26947, 26999,
+	27051, 27108, 27157, 27206, 27255, 27304, 27353, 27402, 27451, 27500, 27549, 27602, 27654, 27702, 27750, 27798,
+	27851, 27899, 27947, 27995, 28043, 28091, 28153, 28201, 28284, 28367, 28450, 28487, 28524, 28559, 28594, 28629,
+	28680, 28722, 28757, 28798, 28859, 28904, 28960, 28998, 29036, 29107, 29182, 29239, 29291, 29341, 29391, 29441,
+	29484, 29526, 29572, 29620, 29668, 29707, 29751, 29795, 29843, 29881, 29919, 29957, 29995, 30038, 30085, 30130,
+	30183, 30226, 30265, 30308, 30358, 30415, 30462, 30498, 30533, 30568, 30611, 30659, 30694, 30729, 30772, 30815,
+	30858, 30905, 30952, 30999, 31041, 31085, 31129, 31178, 31222, 31259, 31300, 31354, 31408, 31462, 31516, 31570,
+	31624, 31681, 31742, 31804, 31860, 31916, 31972, 32028, 32084, 32144, 32196, 32248, 32311, 32374, 32430, 32490,
+	32550, 32604, 32649, 32694, 32739, 32784, 32828, 32876, 32918, 32964, 33002, 33040, 33079, 33118, 33164, 33214,
+	33268, 33322, 33364, 33410, 33454, 33498, 33539, 33580, 33621, 33666, 33708, 33746, 33789, 33823, 33857, 33887,
+	33926, 33969, 33998, 34027, 34068, 34113, 34152, 34191, 34234, 34287, 34341, 34395, 34461, 34503, 34553, 34609,
+	34659, 34711, 34752, 34819, 34900, 34981, 35062, 35143, 35212, 35271, 35309, 35356, 35403, 35449, 35495, 35541,
+	35587, 35633, 35679, 35725, 35771, 35817, 35863, 35909, 35955, 36001, 36047, 36093, 36139, 36185, 36231, 36277,
+	36323, 36373, 36420, 36462, 36500, 36534, 36572, 36610, 36656, 36702, 36740, 36792, 36833, 36874, 36919, 36964,
+	37009, 37054, 37103, 37144, 37178, 37212, 37261, 37297, 37337, 37374, 37414, 37450, 37486, 37522, 37558, 37598,
+	37635, 37675, 37715, 37748, 37781, 37820, 37854, 37888, 37926, 37961, 37996, 38031, 38066, 38101, 38140, 38176,
+	38233, 38290, 38332, 38376, 38420, 38456, 38494, 38542, 38592, 38642, 38679, 38726, 38775, 38824, 38876, 38912,
+	38958, 39006, 39054, 39101, 39150, 39185, 39238, 39291, 39343, 39395, 39436, 39495, 39548, 39591, 39645, 39699,
+	39755, 39803, 39853, 39903, 39950, 39999, 40048, 40094, 40140, 40175, 40225, 40266, 40319, 40369, 40421, 40473,
+	40520, 40567, 40619, 40668, 40719, 40770, 40816, 40862, 40904, 40948, 40992, 41028, 41064, 41105, 41148, 41191,
+	41223, 41257, 41291, 41325, 41359, 41393, 41427, 41461, 41499, 41534, 41569, 41604, 41644, 41684, 41716, 41748,
+	41784, 41818, 41856, 41899, 41933, 41967, 42001, 42035, 42069, 42103, 42137, 42171, 42205, 42239, 42273, 42311,
+	42346, 42381, 42416, 42456, 42496, 42550, 42597, 42645, 42693, 42743, 42793, 42836, 42885, 42924, 42963, 43006,
+	43054, 43091, 43128, 43165, 43207, 43253, 43297, 43346, 43395, 43433, 43470, 43507, 43544, 43581, 43622, 43660,
+	43699, 43738, 43781, 43829, 43878, 43931, 43982, 44036, 44092, 44148, 44193, 44237, 44281, 44325, 44369, 44417,
+	44473, 44519, 44565, 44611, 44661, 44716, 44761, 44806, 44858, 44910, 44961, 45010, 45059, 45110, 45161, 45201,
+	45243, 45285, 45327, 45369, 45411, 45453, 45495, 45537, 45579, 45621, 45663, 45705, 45747, 45789, 45831, 45873,
+	45919, 45964, 46014, 46064, 46114, 46164, 46214, 46256, 46302, 46353, 46396, 46443, 46487, 46531, 46564, 46600,
+	46640, 46676, 46711, 46750, 46794, 46825, 46856, 46892, 46932, 46968, 47012, 47056, 47108, 47160, 47211, 47260,
+	47309, 47360, 47411, 47451, 47494, 47541, 47586, 47636, 47686, 47736, 47786, 47836, 47878, 47924, 47975, 48017,
+	48059, 48101, 48143, 48185, 48227, 48269, 48311, 48353, 48395, 48437, 48479, 48521, 48563, 48605, 48647, 48693,
+	48723, 48759, 48795, 48827, 48859, 48902, 48945, 48977, 49011, 49045, 49079, 49113, 49147, 49181, 49215, 49253,
+	49288, 49323, 49358, 49398, 49438, 49472, 49506, 49540, 49574, 49608, 49642, 49676, 49714, 49757, 49791, 49825,
+	49859, 49893, 49927, 49961, 49995, 50029, 50063, 50097, 50131, 50165, 50199, 50233, 50267, 50301, 50335, 50373,
+	50408, 50443, 50478, 50518, 50558, 50612, 50666, 50709, 50755, 50801, 50851, 50897, 50944, 50991, 51037, 51084,
+	51134, 51180, 51213, 51246, 51285, 51324, 51363, 51402, 51448, 51494, 51534, 51574, 51614, 51651, 51688, 51727,
+	51770, 51820, 51870, 51909, 51948, 51987, 52016, 52045, 52087, 52129, 52165, 52201, 52237, 52293, 52351, 52409,
+	52460, 52513, 52566, 52609, 52654, 52699, 52748, 52799, 52850, 52894, 52940, 52986, 53030, 53076, 53122, 53160,
+	53198, 53236, 53287, 53340, 53393, 53438, 53483, 53528, 53564, 53602, 53640, 53695, 53750, 53779, 53819, 53861,
+	53903, 53939, 53985, 54033, 54081, 54115, 54150, 54195, 54242, 54289, 54323, 54356, 54400, 54446, 54492, 54548,
+	54593, 54642, 54691, 54729, 54776, 54823, 54870, 54917, 54964, 55011, 55062, 55106, 55150, 55183, 55219, 55259,
+	55295, 55331, 55362, 55393, 55424, 55482, 55540, 55574, 55618, 55664, 55710, 55742, 55775, 55818, 55863, 55908,
+	55940, 55990, 56040, 56089, 56138, 56186, 56234, 56281, 56328, 56364, 56405, 56439, 56473, 56513, 56565, 56617,
+	56681, 56745, 56808, 56871, 56941, 57015, 57071, 57122, 57171, 57220, 57269, 57320, 57371, 57431, 57475, 57530,
+	57585, 57622, 57659, 57704, 57749, 57789, 57833, 57877, 57910, 57946, 57994, 58042, 58079, 58120, 58161, 58205,
+	58250, 58297, 58344, 58388, 58434, 58480, 58515, 58552, 58589, 58626, 58663, 58700, 58737, 58778, 58816, 58854,
+	58892, 58935, 58978, 59021, 59062, 59108, 59145, 59182, 59219, 59256, 59293, 59330, 59371, 59409, 59447, 59485,
+	59528, 59571, 59614, 59657, 59716, 59777, 59838, 59892, 59948, 60004, 60053, 60104, 60155, 60215, 60269, 60325,
+	60381, 60442, 60504, 60560, 60618, 60676, 60741, 60801, 60855, 60911, 60967, 61028, 61086, 61138, 61192, 61246,
+	61303, 61346, 61391, 61436, 61484, 61534, 61584, 61634, 61686, 61738, 61782, 61828, 61874, 61930, 61988, 62046,
+	62092, 62140, 62188, 62242, 62298, 62354, 62407, 62462, 62517, 62580, 62645, 62710, 62759, 62810, 62861, 62911,
+	62963, 63015, 63066, 63119, 63172, 63219, 63266, 63306, 63346, 63386, 63429, 63472, 63510, 63552, 63594, 63625,
+	63659, 63703, 63749, 63795, 63854, 63915, 63976, 64031, 64088, 64145, 64191, 64239, 64287, 64331, 64377, 64423,
+	64468, 64515, 64562, 64613, 64666, 64719, 64768, 64819, 64870, 64927, 64986, 65045, 65097, 65151, 65205, 65262,
+	65321, 65380, 65438, 65498, 65558, 65616, 65676, 65736, 65799, 65864, 65929, 65995, 66063, 66131, 66179, 66229,
+	66279, 66327, 66378, 66431, 66484, 66533, 66587, 66629, 66673, 66717, 66757, 66802, 66855, 66910, 66965, 67009,
+	67055, 67101, 67152, 67205, 67258, 67310, 67364, 67418, 67469, 67522, 67575, 67624, 67675, 67726, 67792, 67856,
+	67908, 67962, 68016, 68067, 68123, 68166, 68211, 68256, 68298, 68345, 68391, 68437, 68472, 68509, 68546, 68583,
+	68626, 68664, 68706, 68744, 68782, 68820, 68865, 68910, 68954, 68993, 69033, 69077, 69121, 69154, 69197, 69235,
+	69290, 69345, 69399, 69453, 69496, 69542, 69592, 69638, 69684, 69733, 69782, 69820, 69861, 69906, 69943, 69991,
+	70039, 70076, 70116, 70160, 70196, 70236, 70277, 70318, 70358, 70394, 70435, 70482, 70539, 70585, 70626, 70667,
+	70719, 70772, 70822, 70876, 70920, 70969, 71023, 71067, 71102, 71137, 71174, 71215, 71258, 71305, 71344, 71379,
+	71422, 71466, 71511, 71550, 71587, 71628, 71664, 71704, 71750, 71802, 71839, 71891, 71930, 71972, 72017, 72059,
+	72100, 72137, 72171, 72208, 72251, 72298, 72342, 72384, 72439, 72495, 72548, 72601, 72651, 72696, 72759, 72819,
+	72869, 72942, 73012, 73067, 73100, 73137, 73173, 73208, 73240, 73276, 73307, 73342, 73374, 73416, 73463, 73507,
+	73547, 73590, 73630, 73666, 73701, 73733, 73770, 73811, 73855, 73906, 73954, 73999, 74052, 74102, 74141, 74182,
+	74220, 74266, 74321, 74373, 74413, 74456, 74496, 74537, 74582, 74624, 74677, 74739, 74798, 74836, 74875, 74911,
+	74951, 74990, 75033, 75073, 75116, 75165, 75211, 75249, 75292, 75339, 75405, 75467, 75522, 75572, 75619, 75666,
+	75710, 75752, 75799, 75846, 75894, 75940, 75990, 76037, 76079, 76126, 76174, 76208, 76242, 76273, 76315, 76361,
+	76413, 76464, 76512, 76563, 76616, 76666, 76719, 76776, 76832, 76887, 76949, 77011, 77074, 77130, 77192, 77247,
+	77296, 77345, 77391, 77450, 77491, 77530, 77568, 77612, 77650, 77683, 77720, 77754, 77791, 77829, 77866, 77900,
+	77962, 78019, 78080, 78138, 78189, 78239, 78284, 78333, 78379, 78436, 78492, 78547, 78599, 78649, 78698, 78744,
+	78793, 78842, 78891, 78936, 78981, 79025, 79073, 79118, 79165, 79210, 79255, 79300, 79338, 79386, 79426, 79474,
+	79531, 79588, 79645, 79704, 79752, 79828, 79901, 79973, 80053, 80129, 80187, 80244, 80310, 80375, 80446, 80516,
+	80582, 80647, 80707, 80766, 80837, 80907, 80984, 81060, 81123, 81167, 81218, 81266, 81337, 81420, 81489, 81547,
+	81617, 81675, 81745, 81801, 81839, 81886, 81930, 81971, 82014, 82057, 82100, 82138, 82176, 82218, 82261, 82307,
+	82350, 82392, 82440, 82492, 82541, 82592, 82640, 82687, 82738, 82786, 82827, 82867, 82902, 82946, 82989, 83041,
+	83075, 83108, 83141, 83171, 83214, 83255, 83300, 83342, 83389, 83433, 83485, 83536, 83571, 83609, 83647, 83679,
+	83723, 83772, 83824, 83863, 83902, 83941, 83980, 84019, 84051, 84082, 84117, 84152, 84183, 84213, 84247, 84287,
+	84327, 84367, 84407, 84447, 84481, 84517, 84562, 84607, 84656, 84697, 84742, 84784, 84824, 84875, 84923, 84966,
+	85000, 85029, 85062, 85092, 85127, 85159, 85195, 85228, 85260, 85298, 85336, 85374, 85415, 85453, 85503, 85552,
+	85601, 85650, 85700, 85750, 85797, 85845, 85877, 85904, 85935, 85963, 86001, 86048, 86092, 86131, 86183, 86228,
+	86272, 86313, 86352, 86388, 86423, 86458, 86490, 86552, 86611, 86684, 86754, 86809, 86853, 86890, 86928, 86963,
+	87001}
