@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -164,5 +165,17 @@ func TestForkEarly(t *testing.T) {
 		if status != 0 || !strings.Contains(text, "this process was forked after it loaded ") {
 			t.Errorf("%s: exit status %d\n%.4000s", symbol, status, text)
 		}
+	}
+}
+
+// TestTwins forks twice before the loader is there. The two processes have chosen other seeds.
+func TestTwins(t *testing.T) {
+	s := compileSurroundings(t, "twins")
+	t.Setenv("FARSIDE_FAULTS", "vkAllocateMemory=VK_ERROR_OUT_OF_DEVICE_MEMORY@p0.5")
+	t.Setenv("FARSIDE_LOG", "info")
+	status, text := s.run(t)
+	seeds := regexp.MustCompile(`seed=\d+`).FindAllString(text, -1)
+	if status != 0 || len(seeds) != 2 || seeds[0] == seeds[1] {
+		t.Errorf("exit status %d, seeds %v\n%.4000s", status, seeds, text)
 	}
 }

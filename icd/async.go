@@ -3,8 +3,6 @@ package icd
 import (
 	"bytes"
 	"cmp"
-	crand "crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -19,6 +17,7 @@ import (
 	"farside/internal/exec"
 	"farside/internal/finding"
 	"farside/internal/order"
+	"farside/internal/unlike"
 	"farside/internal/vk"
 	"farside/memory"
 )
@@ -90,10 +89,10 @@ func (d *device) beginAsync() {
 		async.seen = map[gift]bool{}
 		seed := d.physical.settings.StrictSeed
 		if seed == 0 {
-			seed = unlike()
+			seed = unlike.Uint64()
 		}
 		async.random = rand.New(rand.NewPCG(seed, 0))
-		async.tracker = order.NewTracker(order.Agent(unlike() &^ (1<<24 - 1)))
+		async.tracker = order.NewTracker(order.Agent(unlike.Uint64() &^ (1<<24 - 1)))
 		logger.Info("queues wait at random", "FARSIDE_STRICT_SEED", seed)
 	})
 	d.exec.Order = async.tracker
@@ -142,14 +141,6 @@ func (d *delays) take(now time.Time) time.Duration {
 	}
 	d.left -= delay
 	return delay
-}
-
-// unlike returns a random number that no other process has. Those of math/rand are alike in processes that were forked
-// before the driver was loaded: Go makes its seed of the 16 bytes that the kernel gives a program when it is executed.
-func unlike() uint64 {
-	var b [8]byte
-	_, _ = crand.Read(b[:]) // it never fails
-	return binary.LittleEndian.Uint64(b[:])
 }
 
 // aroundCommand keeps all other commands away from one, and notes afterwards what it has changed.

@@ -56,12 +56,15 @@ func cmdSetStencilTestEnable(b *commandBuffer, stencilTestEnable vk.Bool32) {
 	b.setState("vkCmdSetStencilTestEnable", vk.DYNAMIC_STATE_STENCIL_TEST_ENABLE, uint32(stencilTestEnable))
 }
 
-func cmdSetStencilOp(b *commandBuffer, faceMask vk.StencilFaceFlags, failOp vk.StencilOp, passOp vk.StencilOp, depthFailOp vk.StencilOp, compareOp vk.CompareOp) {
-	b.setState("vkCmdSetStencilOp", vk.DYNAMIC_STATE_STENCIL_OP, uint32(faceMask), uint32(failOp), uint32(passOp), uint32(depthFailOp), uint32(compareOp))
+func cmdSetStencilOp(b *commandBuffer, faceMask vk.StencilFaceFlags, failOp vk.StencilOp, passOp vk.StencilOp,
+	depthFailOp vk.StencilOp, compareOp vk.CompareOp) {
+	b.setState("vkCmdSetStencilOp", vk.DYNAMIC_STATE_STENCIL_OP, uint32(faceMask), uint32(failOp), uint32(passOp),
+		uint32(depthFailOp), uint32(compareOp))
 }
 
 func cmdSetRasterizerDiscardEnable(b *commandBuffer, rasterizerDiscardEnable vk.Bool32) {
-	b.setState("vkCmdSetRasterizerDiscardEnable", vk.DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE, uint32(rasterizerDiscardEnable))
+	b.setState("vkCmdSetRasterizerDiscardEnable", vk.DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE,
+		uint32(rasterizerDiscardEnable))
 }
 
 func cmdSetDepthBiasEnable(b *commandBuffer, depthBiasEnable vk.Bool32) {
@@ -89,7 +92,8 @@ func cmdSetRasterizationSamplesEXT(b *commandBuffer, rasterizationSamples vk.Sam
 }
 
 func cmdSetAlphaToCoverageEnableEXT(b *commandBuffer, alphaToCoverageEnable vk.Bool32) {
-	b.setState("vkCmdSetAlphaToCoverageEnableEXT", vk.DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT, uint32(alphaToCoverageEnable))
+	b.setState("vkCmdSetAlphaToCoverageEnableEXT", vk.DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT,
+		uint32(alphaToCoverageEnable))
 }
 
 func cmdSetAlphaToOneEnableEXT(b *commandBuffer, alphaToOneEnable vk.Bool32) {
@@ -109,7 +113,8 @@ func cmdSetProvokingVertexModeEXT(b *commandBuffer, provokingVertexMode vk.Provo
 }
 
 func cmdSetLineRasterizationModeEXT(b *commandBuffer, lineRasterizationMode vk.LineRasterizationModeEXT) {
-	b.setState("vkCmdSetLineRasterizationModeEXT", vk.DYNAMIC_STATE_LINE_RASTERIZATION_MODE_EXT, uint32(lineRasterizationMode))
+	b.setState("vkCmdSetLineRasterizationModeEXT", vk.DYNAMIC_STATE_LINE_RASTERIZATION_MODE_EXT,
+		uint32(lineRasterizationMode))
 }
 
 func cmdSetLineStippleEnableEXT(b *commandBuffer, stippledLineEnable vk.Bool32) {
@@ -117,7 +122,8 @@ func cmdSetLineStippleEnableEXT(b *commandBuffer, stippledLineEnable vk.Bool32) 
 }
 
 func cmdSetDepthClipNegativeOneToOneEXT(b *commandBuffer, negativeOneToOne vk.Bool32) {
-	b.setState("vkCmdSetDepthClipNegativeOneToOneEXT", vk.DYNAMIC_STATE_DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT, uint32(negativeOneToOne))
+	b.setState("vkCmdSetDepthClipNegativeOneToOneEXT", vk.DYNAMIC_STATE_DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT,
+		uint32(negativeOneToOne))
 }
 
 func cmdSetLineStipple(b *commandBuffer, lineStippleFactor uint32, lineStipplePattern uint16) {

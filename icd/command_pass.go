@@ -103,7 +103,7 @@ func (b *commandBuffer) beginRendering(info *vk.RenderingInfo) error {
 	c := command.BeginRendering{Flags: info.Flags, Area: info.RenderArea, Layers: info.LayerCount,
 		ViewMask: info.ViewMask}
 	d := b.owner()
-	switch most := min(d.physical.limits.MaxColorAttachments, exec.MaxColorAttachments); {
+	switch most := min(d.physical.limits.MaxColorAttachments, exec.MaxColors); {
 	case !d.allows("dynamicRendering", vk.VUID_vkCmdBeginRendering_dynamicRendering_06446):
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdBeginRendering_dynamicRendering_06446,
 			"the dynamicRendering feature is not there")
@@ -119,7 +119,7 @@ func (b *commandBuffer) beginRendering(info *vk.RenderingInfo) error {
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkRenderingInfo_multiview_06127,
 			"view mask %#x needs the multiview feature", c.ViewMask)
 	}
-	var room [exec.MaxColorAttachments + 2]command.RenderingAttachment
+	var room [exec.MaxColors + 2]command.RenderingAttachment
 	c.Attachments = room[:info.ColorAttachmentCount+2]
 	for i := range vk.Slice(info.PColorAttachments, info.ColorAttachmentCount) {
 		takeAttachment(&c.Attachments[i], &vk.Slice(info.PColorAttachments, info.ColorAttachmentCount)[i])

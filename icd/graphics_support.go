@@ -38,7 +38,7 @@ const (
 // extendLimits makes the limits of a device with graphics.
 func extendLimits(l *vk.PhysicalDeviceLimits) {
 	l.MaxFramebufferLayers = maxImageArrayLayers
-	l.MaxColorAttachments, l.MaxFragmentOutputAttachments = exec.MaxColorAttachments, exec.MaxColorAttachments
+	l.MaxColorAttachments, l.MaxFragmentOutputAttachments = exec.MaxColors, exec.MaxColors
 	for _, counts := range []*vk.SampleCountFlags{
 		&l.FramebufferColorSampleCounts, &l.FramebufferDepthSampleCounts, &l.FramebufferStencilSampleCounts,
 		&l.FramebufferNoAttachmentsSampleCounts, &l.SampledImageColorSampleCounts, &l.SampledImageIntegerSampleCounts,

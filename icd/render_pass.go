@@ -148,7 +148,8 @@ func (m *passMaker) second(info *vk.RenderPassCreateInfo2) error {
 	return nil
 }
 
-func (m *passMaker) attachment(format vk.Format, samples vk.SampleCountFlagBits, load, stencilLoad vk.AttachmentLoadOp) {
+func (m *passMaker) attachment(format vk.Format, samples vk.SampleCountFlagBits,
+	load, stencilLoad vk.AttachmentLoadOp) {
 	m.pass.Attachments = append(m.pass.Attachments, pass.Attachment{Format: format, Samples: uint32(samples),
 		Aspects: pass.AspectsOf(format), Load: load, StencilLoad: stencilLoad})
 }
@@ -164,7 +165,7 @@ func (m *passMaker) subpass(s *subpassInfo) error {
 		}
 	}
 	if most := m.device.physical.limits.MaxColorAttachments; uint64(len(s.colors)) > uint64(min(most,
-		exec.MaxColorAttachments)) {
+		exec.MaxColors)) {
 		return invalid(vk.VUID_VkSubpassDescription2_colorAttachmentCount_00845, "%d colour attachments, of %d",
 			len(s.colors), most)
 	}

@@ -100,6 +100,25 @@ func TestFaultsOfPrograms(t *testing.T) {
 	}
 }
 
+// TestSeverAfter: an unmodified program that would run for hours works for the second that was asked for, and then
+// reaches nobody any more.
+func TestSeverAfter(t *testing.T) {
+	need(t, "ibverbs-utils", "ibv_rc_pingpong")
+	begin := time.Now()
+	// The delay shows that there was a hundredth message.
+	out := faultyPair(t, "rdma.recv=delay:1ms@100; rdma=sever@after:1s", "ibv_rc_pingpong", "-g", "0", "-n", "2000000000")
+	took := time.Since(begin)
+	if took < time.Second || took > 20*time.Second || !strings.Contains(out, "call 100 of rdma.recv") ||
+		strings.Count(out, "fault on command: rdma=sever@after:1s") != 1 {
+		t.Errorf("the program ended after %v: %s", took, out)
+	}
+	// A send that reaches nobody fails, and where a receive is severed, the rest is flushed.
+	if !regexp.MustCompile(`Failed status (transport retry counter exceeded \(12\)|Work Request Flushed Error \(5\))`).
+		MatchString(out) {
+		t.Errorf("the program's completion says something else: %s", out)
+	}
+}
+
 // TestLossOfPrograms: a program on a reliable connection doesn't notice packets that are lost, sent twice or late.
 func TestLossOfPrograms(t *testing.T) {
 	need(t, "ibverbs-utils", "ibv_rc_pingpong")

@@ -11,9 +11,6 @@ import (
 // Render passes. An instance looks up its views at its begin. The cache keeps their payloads to the end of the command
 // buffer, and a pass doesn't reach beyond that: one that is suspended is begun anew where it is resumed.
 
-// MaxColorAttachments is how many colour attachments a subpass has at most.
-const MaxColorAttachments = 8
-
 // AttachmentView is a VkImageView as a render pass sees it.
 type AttachmentView struct {
 	Image  vk.Image
@@ -93,6 +90,7 @@ func (r *replay) started(info *pass.Info, areas []vk.Rect2D, dynamic bool) error
 		return err
 	}
 	r.passes.dynamic, r.pass = dynamic, r.passes.instance.Pass()
+	r.graphics.changed = true
 	return nil
 }
 
@@ -140,7 +138,7 @@ func (r *replay) beginRendering(c *command.BeginRendering) error {
 	if r.pass != nil {
 		return invalid(vk.VUID_vkCmdBeginRendering_renderpass, "a rendering begins inside of another one")
 	}
-	if len(c.Attachments)-2 > MaxColorAttachments {
+	if len(c.Attachments)-2 > MaxColors {
 		return invalid(vk.VUID_VkRenderingInfo_colorAttachmentCount_06106, "%d colour attachments", len(c.Attachments)-2)
 	}
 	s := &r.passes
@@ -220,6 +218,7 @@ func (r *replay) nextSubpass() error {
 	if r.pass == nil || r.passes.dynamic {
 		return invalid(vk.VUID_vkCmdNextSubpass_renderpass, "no render pass is under way")
 	}
+	r.graphics.changed = true
 	return r.passes.instance.Next()
 }
 

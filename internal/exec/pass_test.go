@@ -76,7 +76,8 @@ func TestRenderPass(t *testing.T) {
 		must(t, s.BeginRenderPass(&command.BeginRenderPass{RenderPass: 1, Framebuffer: 1, Area: at,
 			Clears: []vk.ClearValue{value(1, 0, 1, 0)}}))
 		must(t, s.NextSubpass(0))
-		must(t, s.ClearAttachments([]vk.ClearAttachment{{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, ClearValue: value(0, 1, 0, 1)}},
+		green := vk.ClearAttachment{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, ClearValue: value(0, 1, 0, 1)}
+		must(t, s.ClearAttachments([]vk.ClearAttachment{green},
 			[]vk.ClearRect{{Rect: vk.Rect2D{Offset: at.Offset, Extent: vk.Extent2D{Width: 1, Height: 2}}, BaseArrayLayer: 1,
 				LayerCount: 1}}))
 		return s.EndRenderPass()
@@ -160,13 +161,15 @@ func TestDynamicRendering(t *testing.T) {
 func TestSecondaryInPass(t *testing.T) {
 	h := passWorld(t)
 	h.secondary[1] = h.record(t, func(s *command.Stream) {
-		must(t, s.ClearAttachments([]vk.ClearAttachment{{AspectMask: vk.IMAGE_ASPECT_DEPTH_BIT, ClearValue: depthValue(0, 0)}},
+		near := vk.ClearAttachment{AspectMask: vk.IMAGE_ASPECT_DEPTH_BIT, ClearValue: depthValue(0, 0)}
+		must(t, s.ClearAttachments([]vk.ClearAttachment{near},
 			[]vk.ClearRect{{Rect: area(1, 1), LayerCount: 1}}))
 	}).stream
 	h.run(t, func(s *command.Stream) error {
-		must(t, s.BeginRendering(&command.BeginRendering{Area: area(16, 8), Layers: 1, Attachments: []command.RenderingAttachment{
-			{View: 2, Load: vk.ATTACHMENT_LOAD_OP_CLEAR, Clear: depthValue(1, 0)},
-			{View: 2, Load: vk.ATTACHMENT_LOAD_OP_CLEAR, Clear: depthValue(0, 3)}}}))
+		must(t, s.BeginRendering(&command.BeginRendering{Area: area(16, 8), Layers: 1,
+			Attachments: []command.RenderingAttachment{
+				{View: 2, Load: vk.ATTACHMENT_LOAD_OP_CLEAR, Clear: depthValue(1, 0)},
+				{View: 2, Load: vk.ATTACHMENT_LOAD_OP_CLEAR, Clear: depthValue(0, 3)}}}))
 		must(t, s.ExecuteCommands([]vk.CommandBuffer{1}))
 		return s.EndRendering()
 	})
@@ -183,7 +186,8 @@ func TestPassMisuse(t *testing.T) {
 	}
 	render := func(change func(c *command.BeginRendering)) func(s *command.Stream) error {
 		return func(s *command.Stream) error {
-			c := &command.BeginRendering{Area: area(16, 8), Layers: 1, Attachments: []command.RenderingAttachment{{View: 1}, {}, {}}}
+			c := &command.BeginRendering{Area: area(16, 8), Layers: 1,
+				Attachments: []command.RenderingAttachment{{View: 1}, {}, {}}}
 			change(c)
 			return s.BeginRendering(c)
 		}
@@ -213,7 +217,9 @@ func TestPassMisuse(t *testing.T) {
 		vk.VUID_VkRenderPassBeginInfo_renderPass_parameter:  started(func(c *command.BeginRenderPass) { c.RenderPass = 9 }),
 		vk.VUID_VkRenderPassBeginInfo_framebuffer_parameter: started(func(c *command.BeginRenderPass) { c.Framebuffer = 9 }),
 		vk.VUID_VkRenderPassBeginInfo_renderPass_00904:      started(func(c *command.BeginRenderPass) { c.RenderPass = 2 }),
-		vk.VUID_VkRenderPassBeginInfo_framebuffer_03207:     started(func(c *command.BeginRenderPass) { c.Views = []vk.ImageView{1} }),
+		vk.VUID_VkRenderPassBeginInfo_framebuffer_03207: started(func(c *command.BeginRenderPass) {
+			c.Views = []vk.ImageView{1}
+		}),
 		vk.VUID_VkRenderPassBeginInfo_framebuffer_03208: started(func(c *command.BeginRenderPass) {
 			c.RenderPass, c.Framebuffer = 2, 2
 		}),
@@ -223,9 +229,15 @@ func TestPassMisuse(t *testing.T) {
 		vk.VUID_VkFramebufferCreateInfo_flags_02778: started(func(c *command.BeginRenderPass) {
 			c.RenderPass, c.Framebuffer, c.Views = 2, 2, []vk.ImageView{0}
 		}),
-		vk.VUID_VkRenderPassBeginInfo_pNext_02850:           started(func(c *command.BeginRenderPass) { c.Area.Offset.X = -1 }),
-		vk.VUID_VkRenderPassBeginInfo_pNext_02852:           started(func(c *command.BeginRenderPass) { c.Area.Extent.Width = ^uint32(0) }),
-		vk.VUID_VkRenderPassBeginInfo_pNext_02853:           started(func(c *command.BeginRenderPass) { c.Area.Extent.Height = 9 }),
+		vk.VUID_VkRenderPassBeginInfo_pNext_02850: started(func(c *command.BeginRenderPass) {
+			c.Area.Offset.X = -1
+		}),
+		vk.VUID_VkRenderPassBeginInfo_pNext_02852: started(func(c *command.BeginRenderPass) {
+			c.Area.Extent.Width = ^uint32(0)
+		}),
+		vk.VUID_VkRenderPassBeginInfo_pNext_02853: started(func(c *command.BeginRenderPass) {
+			c.Area.Extent.Height = 9
+		}),
 		vk.VUID_VkRenderPassBeginInfo_clearValueCount_00902: started(func(c *command.BeginRenderPass) { c.Clears = nil }),
 		vk.VUID_vkCmdBeginRenderPass_renderpass:             inside(started(func(*command.BeginRenderPass) {})),
 		vk.VUID_vkCmdBeginRendering_renderpass:              inside(render(func(*command.BeginRendering) {})),

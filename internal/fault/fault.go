@@ -10,7 +10,6 @@ package fault
 import (
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"farside/internal/fd"
 	"farside/internal/journal"
 	"farside/internal/stderr"
+	"farside/internal/unlike"
 	"farside/internal/vk"
 )
 
@@ -219,7 +219,7 @@ func (p *Plan) random() bool {
 // start begins the time of the plan, and gives it a seed if it has none.
 func (p *Plan) start() {
 	if !p.Seeded {
-		p.Seed = rand.Uint64N(1 << 32)
+		p.Seed = unlike.Uint64() >> 32
 	}
 	p.started = time.Now()
 }

@@ -9,6 +9,7 @@ import (
 	"farside/internal/config"
 	"farside/internal/log"
 	"farside/internal/stderr"
+	"farside/internal/unlike"
 )
 
 // Posted work whose queue pair was idle takes at least Least and at most Most, and one in One of the work behind it: an
@@ -28,7 +29,7 @@ var state struct {
 // Chance returns a number below n at random, which FARSIDE_STRICT_SEED repeats.
 func Chance(n int64) int64 {
 	state.once.Do(func() {
-		seed := rand.Uint64()
+		seed := unlike.Uint64()
 		if settings, err := config.Read(); err == nil && settings.StrictSeed != 0 {
 			seed = settings.StrictSeed
 		}

@@ -106,8 +106,8 @@ func within(area vk.Rect2D, extent vk.Extent2D) error {
 	case o.Y < 0:
 		return invalid(vk.VUID_VkRenderPassBeginInfo_pNext_02851, "the render area begins at y %d", o.Y)
 	case uint64(o.X)+uint64(e.Width) > uint64(extent.Width):
-		return invalid(vk.VUID_VkRenderPassBeginInfo_pNext_02852, "the render area has %d columns from x %d on of %d", e.Width,
-			o.X, extent.Width)
+		return invalid(vk.VUID_VkRenderPassBeginInfo_pNext_02852, "the render area has %d columns from x %d on of %d",
+			e.Width, o.X, extent.Width)
 	case uint64(o.Y)+uint64(e.Height) > uint64(extent.Height):
 		return invalid(vk.VUID_VkRenderPassBeginInfo_pNext_02853, "the render area has %d rows from y %d on of %d", e.Height,
 			o.Y, extent.Height)
@@ -238,7 +238,7 @@ func eachLayer(first, count, mask uint32, f func(layer uint32) error) error {
 
 // Next ends the current subpass and begins the next one.
 func (i *Instance) Next() error {
-	if i.subpass+1 >= uint32(len(i.info.Pass.Subpasses)) {
+	if i.info.Pass == nil || i.subpass+1 >= uint32(len(i.info.Pass.Subpasses)) {
 		return invalid(vk.VUID_vkCmdNextSubpass_None_00909, "subpass %d is the last", i.subpass)
 	}
 	if err := i.resolve(); err != nil {
@@ -250,6 +250,9 @@ func (i *Instance) Next() error {
 
 // End ends the instance.
 func (i *Instance) End() error {
+	if i.info.Pass == nil {
+		return invalid(vk.NoVUID, "no pass is under way")
+	}
 	if i.subpass+1 != uint32(len(i.info.Pass.Subpasses)) {
 		return invalid(vk.VUID_vkCmdEndRenderPass_None_00910, "the pass ends in subpass %d of %d", i.subpass,
 			len(i.info.Pass.Subpasses))

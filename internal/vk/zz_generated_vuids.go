@@ -308,6 +308,7 @@ const (
 	VUID_VkCopyMemoryToImageInfo_memoryRowLength_09108
 	VUID_VkDebugUtilsMessengerCreateInfoEXT_pfnUserCallback_parameter
 	VUID_VkDebugUtilsObjectTagInfoEXT_objectType_01908
+	VUID_VkDepthBiasRepresentationInfoEXT_depthBiasRepresentation_parameter
 	VUID_VkDescriptorBufferInfo_buffer_02998
 	VUID_VkDescriptorBufferInfo_buffer_parameter
 	VUID_VkDescriptorBufferInfo_offset_00340
@@ -661,6 +662,8 @@ const (
 	VUID_VkPushDescriptorSetWithTemplateInfo_set_07995
 	VUID_VkQueryPoolCreateInfo_queryCount_02763
 	VUID_VkQueryPoolCreateInfo_queryType_00791
+	VUID_VkQueryPoolCreateInfo_queryType_00792
+	VUID_VkQueryPoolCreateInfo_queryType_09534
 	VUID_VkQueryPoolCreateInfo_queryType_parameter
 	VUID_VkRenderPassBeginInfo_clearValueCount_00902
 	VUID_VkRenderPassBeginInfo_clearValueCount_04962
@@ -780,6 +783,21 @@ const (
 	VUID_VkSubpassDescriptionDepthStencilResolve_pDepthStencilResolveAttachment_03180
 	VUID_VkSubpassDescriptionDepthStencilResolve_pDepthStencilResolveAttachment_03181
 	VUID_VkSubpassDescriptionDepthStencilResolve_stencilResolveMode_03184
+	VUID_VkVertexInputAttributeDescription2EXT_format_04805
+	VUID_VkVertexInputAttributeDescription2EXT_location_06228
+	VUID_VkVertexInputAttributeDescription2EXT_offset_06230
+	VUID_VkVertexInputBindingDescription2EXT_binding_04796
+	VUID_VkVertexInputBindingDescription2EXT_inputRate_parameter
+	VUID_VkVertexInputBindingDescription2EXT_stride_04797
+	VUID_VkViewport_height_01773
+	VUID_VkViewport_maxDepth_01235
+	VUID_VkViewport_minDepth_01234
+	VUID_VkViewport_width_01770
+	VUID_VkViewport_width_01771
+	VUID_VkViewport_x_01232
+	VUID_VkViewport_x_01774
+	VUID_VkViewport_y_01233
+	VUID_VkViewport_y_01775
 	VUID_VkWriteDescriptorSetInlineUniformBlock_pData_parameter
 	VUID_VkWriteDescriptorSet_commonparent
 	VUID_VkWriteDescriptorSet_descriptorCount_00317
@@ -856,7 +874,14 @@ const (
 	VUID_vkCmdBeginQuery_commandBuffer_cmdpool
 	VUID_vkCmdBeginQuery_commandBuffer_parameter
 	VUID_vkCmdBeginQuery_commandBuffer_recording
+	VUID_vkCmdBeginQuery_commonparent
+	VUID_vkCmdBeginQuery_flags_parameter
+	VUID_vkCmdBeginQuery_queryPool_01922
+	VUID_vkCmdBeginQuery_queryPool_parameter
+	VUID_vkCmdBeginQuery_queryType_00800
 	VUID_vkCmdBeginQuery_queryType_02804
+	VUID_vkCmdBeginQuery_query_00802
+	VUID_vkCmdBeginQuery_query_00808
 	VUID_vkCmdBeginRenderPass2_bufferlevel
 	VUID_vkCmdBeginRenderPass2_commandBuffer_cmdpool
 	VUID_vkCmdBeginRenderPass2_commandBuffer_parameter
@@ -884,16 +909,26 @@ const (
 	VUID_vkCmdBindDescriptorSets_pDescriptorSets_parameter
 	VUID_vkCmdBindDescriptorSets_pDynamicOffsets_parameter
 	VUID_vkCmdBindDescriptorSets_pipelineBindPoint_parameter
+	VUID_vkCmdBindIndexBuffer2_buffer_parameter
 	VUID_vkCmdBindIndexBuffer2_commandBuffer_cmdpool
 	VUID_vkCmdBindIndexBuffer2_commandBuffer_parameter
 	VUID_vkCmdBindIndexBuffer2_commandBuffer_recording
+	VUID_vkCmdBindIndexBuffer2_size_08768
+	VUID_vkCmdBindIndexBuffer_buffer_08784
+	VUID_vkCmdBindIndexBuffer_buffer_parameter
 	VUID_vkCmdBindIndexBuffer_commandBuffer_cmdpool
 	VUID_vkCmdBindIndexBuffer_commandBuffer_parameter
 	VUID_vkCmdBindIndexBuffer_commandBuffer_recording
+	VUID_vkCmdBindIndexBuffer_indexType_parameter
+	VUID_vkCmdBindIndexBuffer_offset_08782
+	VUID_vkCmdBindIndexBuffer_offset_08783
 	VUID_vkCmdBindPipeline_commandBuffer_parameter
 	VUID_vkCmdBindPipeline_commandBuffer_recording
 	VUID_vkCmdBindPipeline_commonparent
+	VUID_vkCmdBindPipeline_pipelineBindPoint_00779
+	VUID_vkCmdBindPipeline_pipelineBindPoint_00780
 	VUID_vkCmdBindPipeline_pipelineBindPoint_parameter
+	VUID_vkCmdBindPipeline_pipeline_03382
 	VUID_vkCmdBindPipeline_pipeline_parameter
 	VUID_vkCmdBindVertexBuffers2_bindingCount_arraylength
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_cmdpool
@@ -901,11 +936,17 @@ const (
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_recording
 	VUID_vkCmdBindVertexBuffers2_pBuffers_parameter
 	VUID_vkCmdBindVertexBuffers2_pOffsets_parameter
+	VUID_vkCmdBindVertexBuffers2_pSizes_03358
+	VUID_vkCmdBindVertexBuffers2_pStrides_03362
 	VUID_vkCmdBindVertexBuffers_bindingCount_arraylength
 	VUID_vkCmdBindVertexBuffers_commandBuffer_cmdpool
 	VUID_vkCmdBindVertexBuffers_commandBuffer_parameter
 	VUID_vkCmdBindVertexBuffers_commandBuffer_recording
+	VUID_vkCmdBindVertexBuffers_commonparent
+	VUID_vkCmdBindVertexBuffers_firstBinding_00625
+	VUID_vkCmdBindVertexBuffers_pBuffers_00627
 	VUID_vkCmdBindVertexBuffers_pBuffers_parameter
+	VUID_vkCmdBindVertexBuffers_pOffsets_00626
 	VUID_vkCmdBindVertexBuffers_pOffsets_parameter
 	VUID_vkCmdBlitImage2_commandBuffer_cmdpool
 	VUID_vkCmdBlitImage2_commandBuffer_parameter
@@ -1184,42 +1225,170 @@ const (
 	VUID_vkCmdDispatch_groupCountX_00386
 	VUID_vkCmdDispatch_groupCountY_00387
 	VUID_vkCmdDispatch_groupCountZ_00388
+	VUID_vkCmdDrawIndexedIndirectCount_None_04007
+	VUID_vkCmdDrawIndexedIndirectCount_None_04914
+	VUID_vkCmdDrawIndexedIndirectCount_None_07312
+	VUID_vkCmdDrawIndexedIndirectCount_None_07831
+	VUID_vkCmdDrawIndexedIndirectCount_None_07832
+	VUID_vkCmdDrawIndexedIndirectCount_None_08600
+	VUID_vkCmdDrawIndexedIndirectCount_None_08606
+	VUID_vkCmdDrawIndexedIndirectCount_buffer_02709
+	VUID_vkCmdDrawIndexedIndirectCount_buffer_parameter
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_parameter
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_recording
+	VUID_vkCmdDrawIndexedIndirectCount_commonparent
+	VUID_vkCmdDrawIndexedIndirectCount_countBufferOffset_02716
+	VUID_vkCmdDrawIndexedIndirectCount_countBufferOffset_04129
+	VUID_vkCmdDrawIndexedIndirectCount_countBuffer_02715
+	VUID_vkCmdDrawIndexedIndirectCount_countBuffer_parameter
+	VUID_vkCmdDrawIndexedIndirectCount_maxDrawCount_03143
+	VUID_vkCmdDrawIndexedIndirectCount_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexedIndirectCount_offset_02710
+	VUID_vkCmdDrawIndexedIndirectCount_renderpass
+	VUID_vkCmdDrawIndexedIndirectCount_scissorCount_03418
+	VUID_vkCmdDrawIndexedIndirectCount_stride_03142
+	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03417
+	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03419
+	VUID_vkCmdDrawIndexedIndirect_None_04007
+	VUID_vkCmdDrawIndexedIndirect_None_04914
+	VUID_vkCmdDrawIndexedIndirect_None_07312
+	VUID_vkCmdDrawIndexedIndirect_None_07831
+	VUID_vkCmdDrawIndexedIndirect_None_07832
+	VUID_vkCmdDrawIndexedIndirect_None_08600
+	VUID_vkCmdDrawIndexedIndirect_None_08606
+	VUID_vkCmdDrawIndexedIndirect_buffer_02709
+	VUID_vkCmdDrawIndexedIndirect_buffer_parameter
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_parameter
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_recording
+	VUID_vkCmdDrawIndexedIndirect_commonparent
+	VUID_vkCmdDrawIndexedIndirect_drawCount_00528
+	VUID_vkCmdDrawIndexedIndirect_drawCount_00539
+	VUID_vkCmdDrawIndexedIndirect_drawCount_00540
+	VUID_vkCmdDrawIndexedIndirect_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexedIndirect_offset_02710
+	VUID_vkCmdDrawIndexedIndirect_renderpass
+	VUID_vkCmdDrawIndexedIndirect_scissorCount_03418
+	VUID_vkCmdDrawIndexedIndirect_viewportCount_03417
+	VUID_vkCmdDrawIndexedIndirect_viewportCount_03419
+	VUID_vkCmdDrawIndexed_None_04007
+	VUID_vkCmdDrawIndexed_None_04914
+	VUID_vkCmdDrawIndexed_None_07312
+	VUID_vkCmdDrawIndexed_None_07831
+	VUID_vkCmdDrawIndexed_None_07832
+	VUID_vkCmdDrawIndexed_None_08600
+	VUID_vkCmdDrawIndexed_None_08606
 	VUID_vkCmdDrawIndexed_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexed_commandBuffer_parameter
 	VUID_vkCmdDrawIndexed_commandBuffer_recording
+	VUID_vkCmdDrawIndexed_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexed_renderpass
+	VUID_vkCmdDrawIndexed_scissorCount_03418
+	VUID_vkCmdDrawIndexed_viewportCount_03417
+	VUID_vkCmdDrawIndexed_viewportCount_03419
+	VUID_vkCmdDrawIndirectCount_None_04007
+	VUID_vkCmdDrawIndirectCount_None_04914
+	VUID_vkCmdDrawIndirectCount_None_07831
+	VUID_vkCmdDrawIndirectCount_None_07832
+	VUID_vkCmdDrawIndirectCount_None_08600
+	VUID_vkCmdDrawIndirectCount_None_08606
+	VUID_vkCmdDrawIndirectCount_buffer_02709
+	VUID_vkCmdDrawIndirectCount_buffer_parameter
 	VUID_vkCmdDrawIndirectCount_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndirectCount_commandBuffer_parameter
 	VUID_vkCmdDrawIndirectCount_commandBuffer_recording
+	VUID_vkCmdDrawIndirectCount_commonparent
+	VUID_vkCmdDrawIndirectCount_countBufferOffset_02716
+	VUID_vkCmdDrawIndirectCount_countBufferOffset_04129
+	VUID_vkCmdDrawIndirectCount_countBuffer_02715
+	VUID_vkCmdDrawIndirectCount_countBuffer_parameter
+	VUID_vkCmdDrawIndirectCount_maxDrawCount_03111
+	VUID_vkCmdDrawIndirectCount_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndirectCount_offset_02710
+	VUID_vkCmdDrawIndirectCount_renderpass
+	VUID_vkCmdDrawIndirectCount_scissorCount_03418
+	VUID_vkCmdDrawIndirectCount_stride_03110
+	VUID_vkCmdDrawIndirectCount_viewportCount_03417
+	VUID_vkCmdDrawIndirectCount_viewportCount_03419
+	VUID_vkCmdDrawIndirect_None_04007
+	VUID_vkCmdDrawIndirect_None_04914
+	VUID_vkCmdDrawIndirect_None_07831
+	VUID_vkCmdDrawIndirect_None_07832
+	VUID_vkCmdDrawIndirect_None_08600
+	VUID_vkCmdDrawIndirect_None_08606
+	VUID_vkCmdDrawIndirect_buffer_02709
+	VUID_vkCmdDrawIndirect_buffer_parameter
 	VUID_vkCmdDrawIndirect_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndirect_commandBuffer_parameter
 	VUID_vkCmdDrawIndirect_commandBuffer_recording
+	VUID_vkCmdDrawIndirect_commonparent
+	VUID_vkCmdDrawIndirect_drawCount_00476
+	VUID_vkCmdDrawIndirect_drawCount_00487
+	VUID_vkCmdDrawIndirect_drawCount_00488
+	VUID_vkCmdDrawIndirect_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndirect_offset_02710
+	VUID_vkCmdDrawIndirect_renderpass
+	VUID_vkCmdDrawIndirect_scissorCount_03418
+	VUID_vkCmdDrawIndirect_viewportCount_03417
+	VUID_vkCmdDrawIndirect_viewportCount_03419
+	VUID_vkCmdDrawMultiEXT_None_04007
+	VUID_vkCmdDrawMultiEXT_None_04914
+	VUID_vkCmdDrawMultiEXT_None_07831
+	VUID_vkCmdDrawMultiEXT_None_07832
+	VUID_vkCmdDrawMultiEXT_None_08600
+	VUID_vkCmdDrawMultiEXT_None_08606
 	VUID_vkCmdDrawMultiEXT_commandBuffer_cmdpool
 	VUID_vkCmdDrawMultiEXT_commandBuffer_parameter
 	VUID_vkCmdDrawMultiEXT_commandBuffer_recording
 	VUID_vkCmdDrawMultiEXT_drawCount_04934
 	VUID_vkCmdDrawMultiEXT_drawCount_04935
 	VUID_vkCmdDrawMultiEXT_drawCount_09628
+	VUID_vkCmdDrawMultiEXT_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawMultiEXT_renderpass
+	VUID_vkCmdDrawMultiEXT_scissorCount_03418
+	VUID_vkCmdDrawMultiEXT_viewportCount_03417
+	VUID_vkCmdDrawMultiEXT_viewportCount_03419
+	VUID_vkCmdDrawMultiIndexedEXT_None_04007
+	VUID_vkCmdDrawMultiIndexedEXT_None_04914
+	VUID_vkCmdDrawMultiIndexedEXT_None_07312
+	VUID_vkCmdDrawMultiIndexedEXT_None_07831
+	VUID_vkCmdDrawMultiIndexedEXT_None_07832
+	VUID_vkCmdDrawMultiIndexedEXT_None_08600
+	VUID_vkCmdDrawMultiIndexedEXT_None_08606
 	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_cmdpool
 	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_parameter
 	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_recording
 	VUID_vkCmdDrawMultiIndexedEXT_drawCount_04939
 	VUID_vkCmdDrawMultiIndexedEXT_drawCount_04940
 	VUID_vkCmdDrawMultiIndexedEXT_drawCount_09629
+	VUID_vkCmdDrawMultiIndexedEXT_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawMultiIndexedEXT_renderpass
+	VUID_vkCmdDrawMultiIndexedEXT_scissorCount_03418
+	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03417
+	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03419
+	VUID_vkCmdDraw_None_04007
+	VUID_vkCmdDraw_None_04914
+	VUID_vkCmdDraw_None_07831
+	VUID_vkCmdDraw_None_07832
+	VUID_vkCmdDraw_None_08600
+	VUID_vkCmdDraw_None_08606
 	VUID_vkCmdDraw_commandBuffer_cmdpool
 	VUID_vkCmdDraw_commandBuffer_parameter
 	VUID_vkCmdDraw_commandBuffer_recording
+	VUID_vkCmdDraw_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDraw_renderpass
+	VUID_vkCmdDraw_scissorCount_03418
+	VUID_vkCmdDraw_viewportCount_03417
+	VUID_vkCmdDraw_viewportCount_03419
 	VUID_vkCmdEndDebugUtilsLabelEXT_commandBuffer_parameter
 	VUID_vkCmdEndDebugUtilsLabelEXT_commandBuffer_recording
 	VUID_vkCmdEndQuery_None_01923
 	VUID_vkCmdEndQuery_commandBuffer_cmdpool
 	VUID_vkCmdEndQuery_commandBuffer_parameter
 	VUID_vkCmdEndQuery_commandBuffer_recording
+	VUID_vkCmdEndQuery_commonparent
+	VUID_vkCmdEndQuery_queryPool_parameter
 	VUID_vkCmdEndRenderPass2_bufferlevel
 	VUID_vkCmdEndRenderPass2_commandBuffer_cmdpool
 	VUID_vkCmdEndRenderPass2_commandBuffer_parameter
@@ -1383,6 +1552,7 @@ const (
 	VUID_vkCmdSetCullMode_commandBuffer_cmdpool
 	VUID_vkCmdSetCullMode_commandBuffer_parameter
 	VUID_vkCmdSetCullMode_commandBuffer_recording
+	VUID_vkCmdSetCullMode_cullMode_parameter
 	VUID_vkCmdSetDepthBias2EXT_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthBias2EXT_commandBuffer_parameter
 	VUID_vkCmdSetDepthBias2EXT_commandBuffer_recording
@@ -1398,6 +1568,8 @@ const (
 	VUID_vkCmdSetDepthBounds_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthBounds_commandBuffer_parameter
 	VUID_vkCmdSetDepthBounds_commandBuffer_recording
+	VUID_vkCmdSetDepthBounds_maxDepthBounds_00601
+	VUID_vkCmdSetDepthBounds_minDepthBounds_00600
 	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_parameter
 	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_recording
@@ -1410,6 +1582,7 @@ const (
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_parameter
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_recording
+	VUID_vkCmdSetDepthCompareOp_depthCompareOp_parameter
 	VUID_vkCmdSetDepthTestEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthTestEnable_commandBuffer_parameter
 	VUID_vkCmdSetDepthTestEnable_commandBuffer_recording
@@ -1431,39 +1604,47 @@ const (
 	VUID_vkCmdSetFrontFace_commandBuffer_cmdpool
 	VUID_vkCmdSetFrontFace_commandBuffer_parameter
 	VUID_vkCmdSetFrontFace_commandBuffer_recording
+	VUID_vkCmdSetFrontFace_frontFace_parameter
 	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_cmdpool
 	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_parameter
 	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_recording
+	VUID_vkCmdSetLineRasterizationModeEXT_lineRasterizationMode_parameter
 	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_cmdpool
 	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_parameter
 	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_recording
 	VUID_vkCmdSetLineStipple_commandBuffer_cmdpool
 	VUID_vkCmdSetLineStipple_commandBuffer_parameter
 	VUID_vkCmdSetLineStipple_commandBuffer_recording
+	VUID_vkCmdSetLineStipple_lineStippleFactor_02776
 	VUID_vkCmdSetLineWidth_commandBuffer_cmdpool
 	VUID_vkCmdSetLineWidth_commandBuffer_parameter
 	VUID_vkCmdSetLineWidth_commandBuffer_recording
 	VUID_vkCmdSetLogicOpEXT_commandBuffer_cmdpool
 	VUID_vkCmdSetLogicOpEXT_commandBuffer_parameter
 	VUID_vkCmdSetLogicOpEXT_commandBuffer_recording
+	VUID_vkCmdSetLogicOpEXT_logicOp_parameter
 	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_cmdpool
 	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_parameter
 	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_recording
 	VUID_vkCmdSetPolygonModeEXT_commandBuffer_cmdpool
 	VUID_vkCmdSetPolygonModeEXT_commandBuffer_parameter
 	VUID_vkCmdSetPolygonModeEXT_commandBuffer_recording
+	VUID_vkCmdSetPolygonModeEXT_polygonMode_parameter
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_parameter
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_recording
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_cmdpool
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_parameter
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_recording
+	VUID_vkCmdSetPrimitiveTopology_primitiveTopology_parameter
 	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_cmdpool
 	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_parameter
 	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_recording
+	VUID_vkCmdSetProvokingVertexModeEXT_provokingVertexMode_parameter
 	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_cmdpool
 	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_parameter
 	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_recording
+	VUID_vkCmdSetRasterizationSamplesEXT_rasterizationSamples_parameter
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_parameter
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_recording
@@ -1481,40 +1662,58 @@ const (
 	VUID_vkCmdSetScissorWithCount_commandBuffer_parameter
 	VUID_vkCmdSetScissorWithCount_commandBuffer_recording
 	VUID_vkCmdSetScissorWithCount_pScissors_parameter
+	VUID_vkCmdSetScissorWithCount_scissorCount_03397
 	VUID_vkCmdSetScissorWithCount_scissorCount_arraylength
 	VUID_vkCmdSetScissor_commandBuffer_cmdpool
 	VUID_vkCmdSetScissor_commandBuffer_parameter
 	VUID_vkCmdSetScissor_commandBuffer_recording
+	VUID_vkCmdSetScissor_firstScissor_00592
+	VUID_vkCmdSetScissor_offset_00596
+	VUID_vkCmdSetScissor_offset_00597
 	VUID_vkCmdSetScissor_pScissors_parameter
 	VUID_vkCmdSetScissor_scissorCount_arraylength
+	VUID_vkCmdSetScissor_x_00595
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_parameter
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_recording
+	VUID_vkCmdSetStencilCompareMask_faceMask_parameter
 	VUID_vkCmdSetStencilOp_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilOp_commandBuffer_parameter
 	VUID_vkCmdSetStencilOp_commandBuffer_recording
+	VUID_vkCmdSetStencilOp_compareOp_parameter
+	VUID_vkCmdSetStencilOp_depthFailOp_parameter
+	VUID_vkCmdSetStencilOp_faceMask_parameter
+	VUID_vkCmdSetStencilOp_failOp_parameter
+	VUID_vkCmdSetStencilOp_passOp_parameter
 	VUID_vkCmdSetStencilReference_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilReference_commandBuffer_parameter
 	VUID_vkCmdSetStencilReference_commandBuffer_recording
+	VUID_vkCmdSetStencilReference_faceMask_parameter
 	VUID_vkCmdSetStencilTestEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilTestEnable_commandBuffer_parameter
 	VUID_vkCmdSetStencilTestEnable_commandBuffer_recording
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_parameter
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_recording
+	VUID_vkCmdSetStencilWriteMask_faceMask_parameter
+	VUID_vkCmdSetVertexInputEXT_binding_04793
 	VUID_vkCmdSetVertexInputEXT_commandBuffer_cmdpool
 	VUID_vkCmdSetVertexInputEXT_commandBuffer_parameter
 	VUID_vkCmdSetVertexInputEXT_commandBuffer_recording
+	VUID_vkCmdSetVertexInputEXT_pVertexAttributeDescriptions_04795
 	VUID_vkCmdSetVertexInputEXT_pVertexAttributeDescriptions_parameter
+	VUID_vkCmdSetVertexInputEXT_pVertexBindingDescriptions_04794
 	VUID_vkCmdSetVertexInputEXT_pVertexBindingDescriptions_parameter
 	VUID_vkCmdSetViewportWithCount_commandBuffer_cmdpool
 	VUID_vkCmdSetViewportWithCount_commandBuffer_parameter
 	VUID_vkCmdSetViewportWithCount_commandBuffer_recording
 	VUID_vkCmdSetViewportWithCount_pViewports_parameter
+	VUID_vkCmdSetViewportWithCount_viewportCount_03394
 	VUID_vkCmdSetViewportWithCount_viewportCount_arraylength
 	VUID_vkCmdSetViewport_commandBuffer_cmdpool
 	VUID_vkCmdSetViewport_commandBuffer_parameter
 	VUID_vkCmdSetViewport_commandBuffer_recording
+	VUID_vkCmdSetViewport_firstViewport_01223
 	VUID_vkCmdSetViewport_pViewports_parameter
 	VUID_vkCmdSetViewport_viewportCount_arraylength
 	VUID_vkCmdUpdateBuffer_commandBuffer_parameter
@@ -2229,6 +2428,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkCopyMemoryToImageInfo-memoryRowLength-09108" +
 	"VUID-VkDebugUtilsMessengerCreateInfoEXT-pfnUserCallback-parameter" +
 	"VUID-VkDebugUtilsObjectTagInfoEXT-objectType-01908" +
+	"VUID-VkDepthBiasRepresentationInfoEXT-depthBiasRepresentation-parameter" +
 	"VUID-VkDescriptorBufferInfo-buffer-02998" +
 	"VUID-VkDescriptorBufferInfo-buffer-parameter" +
 	"VUID-VkDescriptorBufferInfo-offset-00340" +
@@ -2582,6 +2782,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkPushDescriptorSetWithTemplateInfo-set-07995" +
 	"VUID-VkQueryPoolCreateInfo-queryCount-02763" +
 	"VUID-VkQueryPoolCreateInfo-queryType-00791" +
+	"VUID-VkQueryPoolCreateInfo-queryType-00792" +
+	"VUID-VkQueryPoolCreateInfo-queryType-09534" +
 	"VUID-VkQueryPoolCreateInfo-queryType-parameter" +
 	"VUID-VkRenderPassBeginInfo-clearValueCount-00902" +
 	"VUID-VkRenderPassBeginInfo-clearValueCount-04962" +
@@ -2701,6 +2903,21 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkSubpassDescriptionDepthStencilResolve-pDepthStencilResolveAttachment-03180" +
 	"VUID-VkSubpassDescriptionDepthStencilResolve-pDepthStencilResolveAttachment-03181" +
 	"VUID-VkSubpassDescriptionDepthStencilResolve-stencilResolveMode-03184" +
+	"VUID-VkVertexInputAttributeDescription2EXT-format-04805" +
+	"VUID-VkVertexInputAttributeDescription2EXT-location-06228" +
+	"VUID-VkVertexInputAttributeDescription2EXT-offset-06230" +
+	"VUID-VkVertexInputBindingDescription2EXT-binding-04796" +
+	"VUID-VkVertexInputBindingDescription2EXT-inputRate-parameter" +
+	"VUID-VkVertexInputBindingDescription2EXT-stride-04797" +
+	"VUID-VkViewport-height-01773" +
+	"VUID-VkViewport-maxDepth-01235" +
+	"VUID-VkViewport-minDepth-01234" +
+	"VUID-VkViewport-width-01770" +
+	"VUID-VkViewport-width-01771" +
+	"VUID-VkViewport-x-01232" +
+	"VUID-VkViewport-x-01774" +
+	"VUID-VkViewport-y-01233" +
+	"VUID-VkViewport-y-01775" +
 	"VUID-VkWriteDescriptorSetInlineUniformBlock-pData-parameter" +
 	"VUID-VkWriteDescriptorSet-commonparent" +
 	"VUID-VkWriteDescriptorSet-descriptorCount-00317" +
@@ -2777,7 +2994,14 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBeginQuery-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginQuery-commandBuffer-parameter" +
 	"VUID-vkCmdBeginQuery-commandBuffer-recording" +
+	"VUID-vkCmdBeginQuery-commonparent" +
+	"VUID-vkCmdBeginQuery-flags-parameter" +
+	"VUID-vkCmdBeginQuery-queryPool-01922" +
+	"VUID-vkCmdBeginQuery-queryPool-parameter" +
+	"VUID-vkCmdBeginQuery-queryType-00800" +
 	"VUID-vkCmdBeginQuery-queryType-02804" +
+	"VUID-vkCmdBeginQuery-query-00802" +
+	"VUID-vkCmdBeginQuery-query-00808" +
 	"VUID-vkCmdBeginRenderPass2-bufferlevel" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-parameter" +
@@ -2805,16 +3029,26 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBindDescriptorSets-pDescriptorSets-parameter" +
 	"VUID-vkCmdBindDescriptorSets-pDynamicOffsets-parameter" +
 	"VUID-vkCmdBindDescriptorSets-pipelineBindPoint-parameter" +
+	"VUID-vkCmdBindIndexBuffer2-buffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindIndexBuffer2-commandBuffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer2-commandBuffer-recording" +
+	"VUID-vkCmdBindIndexBuffer2-size-08768" +
+	"VUID-vkCmdBindIndexBuffer-buffer-08784" +
+	"VUID-vkCmdBindIndexBuffer-buffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindIndexBuffer-commandBuffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer-commandBuffer-recording" +
+	"VUID-vkCmdBindIndexBuffer-indexType-parameter" +
+	"VUID-vkCmdBindIndexBuffer-offset-08782" +
+	"VUID-vkCmdBindIndexBuffer-offset-08783" +
 	"VUID-vkCmdBindPipeline-commandBuffer-parameter" +
 	"VUID-vkCmdBindPipeline-commandBuffer-recording" +
 	"VUID-vkCmdBindPipeline-commonparent" +
+	"VUID-vkCmdBindPipeline-pipelineBindPoint-00779" +
+	"VUID-vkCmdBindPipeline-pipelineBindPoint-00780" +
 	"VUID-vkCmdBindPipeline-pipelineBindPoint-parameter" +
+	"VUID-vkCmdBindPipeline-pipeline-03382" +
 	"VUID-vkCmdBindPipeline-pipeline-parameter" +
 	"VUID-vkCmdBindVertexBuffers2-bindingCount-arraylength" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-cmdpool" +
@@ -2822,11 +3056,17 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-recording" +
 	"VUID-vkCmdBindVertexBuffers2-pBuffers-parameter" +
 	"VUID-vkCmdBindVertexBuffers2-pOffsets-parameter" +
+	"VUID-vkCmdBindVertexBuffers2-pSizes-03358" +
+	"VUID-vkCmdBindVertexBuffers2-pStrides-03362" +
 	"VUID-vkCmdBindVertexBuffers-bindingCount-arraylength" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-parameter" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-recording" +
+	"VUID-vkCmdBindVertexBuffers-commonparent" +
+	"VUID-vkCmdBindVertexBuffers-firstBinding-00625" +
+	"VUID-vkCmdBindVertexBuffers-pBuffers-00627" +
 	"VUID-vkCmdBindVertexBuffers-pBuffers-parameter" +
+	"VUID-vkCmdBindVertexBuffers-pOffsets-00626" +
 	"VUID-vkCmdBindVertexBuffers-pOffsets-parameter" +
 	"VUID-vkCmdBlitImage2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBlitImage2-commandBuffer-parameter" +
@@ -3105,42 +3345,170 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdDispatch-groupCountX-00386" +
 	"VUID-vkCmdDispatch-groupCountY-00387" +
 	"VUID-vkCmdDispatch-groupCountZ-00388" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-04007" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-04914" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07312" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07831" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07832" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08600" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08606" +
+	"VUID-vkCmdDrawIndexedIndirectCount-buffer-02709" +
+	"VUID-vkCmdDrawIndexedIndirectCount-buffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndexedIndirectCount-commonparent" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBufferOffset-02716" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBufferOffset-04129" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBuffer-02715" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBuffer-parameter" +
+	"VUID-vkCmdDrawIndexedIndirectCount-maxDrawCount-03143" +
+	"VUID-vkCmdDrawIndexedIndirectCount-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexedIndirectCount-offset-02710" +
+	"VUID-vkCmdDrawIndexedIndirectCount-renderpass" +
+	"VUID-vkCmdDrawIndexedIndirectCount-scissorCount-03418" +
+	"VUID-vkCmdDrawIndexedIndirectCount-stride-03142" +
+	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03417" +
+	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03419" +
+	"VUID-vkCmdDrawIndexedIndirect-None-04007" +
+	"VUID-vkCmdDrawIndexedIndirect-None-04914" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07312" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07831" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07832" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08600" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08606" +
+	"VUID-vkCmdDrawIndexedIndirect-buffer-02709" +
+	"VUID-vkCmdDrawIndexedIndirect-buffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndexedIndirect-commonparent" +
+	"VUID-vkCmdDrawIndexedIndirect-drawCount-00528" +
+	"VUID-vkCmdDrawIndexedIndirect-drawCount-00539" +
+	"VUID-vkCmdDrawIndexedIndirect-drawCount-00540" +
+	"VUID-vkCmdDrawIndexedIndirect-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexedIndirect-offset-02710" +
+	"VUID-vkCmdDrawIndexedIndirect-renderpass" +
+	"VUID-vkCmdDrawIndexedIndirect-scissorCount-03418" +
+	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03417" +
+	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03419" +
+	"VUID-vkCmdDrawIndexed-None-04007" +
+	"VUID-vkCmdDrawIndexed-None-04914" +
+	"VUID-vkCmdDrawIndexed-None-07312" +
+	"VUID-vkCmdDrawIndexed-None-07831" +
+	"VUID-vkCmdDrawIndexed-None-07832" +
+	"VUID-vkCmdDrawIndexed-None-08600" +
+	"VUID-vkCmdDrawIndexed-None-08606" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndexed-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexed-renderpass" +
+	"VUID-vkCmdDrawIndexed-scissorCount-03418" +
+	"VUID-vkCmdDrawIndexed-viewportCount-03417" +
+	"VUID-vkCmdDrawIndexed-viewportCount-03419" +
+	"VUID-vkCmdDrawIndirectCount-None-04007" +
+	"VUID-vkCmdDrawIndirectCount-None-04914" +
+	"VUID-vkCmdDrawIndirectCount-None-07831" +
+	"VUID-vkCmdDrawIndirectCount-None-07832" +
+	"VUID-vkCmdDrawIndirectCount-None-08600" +
+	"VUID-vkCmdDrawIndirectCount-None-08606" +
+	"VUID-vkCmdDrawIndirectCount-buffer-02709" +
+	"VUID-vkCmdDrawIndirectCount-buffer-parameter" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndirectCount-commonparent" +
+	"VUID-vkCmdDrawIndirectCount-countBufferOffset-02716" +
+	"VUID-vkCmdDrawIndirectCount-countBufferOffset-04129" +
+	"VUID-vkCmdDrawIndirectCount-countBuffer-02715" +
+	"VUID-vkCmdDrawIndirectCount-countBuffer-parameter" +
+	"VUID-vkCmdDrawIndirectCount-maxDrawCount-03111" +
+	"VUID-vkCmdDrawIndirectCount-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndirectCount-offset-02710" +
+	"VUID-vkCmdDrawIndirectCount-renderpass" +
+	"VUID-vkCmdDrawIndirectCount-scissorCount-03418" +
+	"VUID-vkCmdDrawIndirectCount-stride-03110" +
+	"VUID-vkCmdDrawIndirectCount-viewportCount-03417" +
+	"VUID-vkCmdDrawIndirectCount-viewportCount-03419" +
+	"VUID-vkCmdDrawIndirect-None-04007" +
+	"VUID-vkCmdDrawIndirect-None-04914" +
+	"VUID-vkCmdDrawIndirect-None-07831" +
+	"VUID-vkCmdDrawIndirect-None-07832" +
+	"VUID-vkCmdDrawIndirect-None-08600" +
+	"VUID-vkCmdDrawIndirect-None-08606" +
+	"VUID-vkCmdDrawIndirect-buffer-02709" +
+	"VUID-vkCmdDrawIndirect-buffer-parameter" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndirect-commonparent" +
+	"VUID-vkCmdDrawIndirect-drawCount-00476" +
+	"VUID-vkCmdDrawIndirect-drawCount-00487" +
+	"VUID-vkCmdDrawIndirect-drawCount-00488" +
+	"VUID-vkCmdDrawIndirect-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndirect-offset-02710" +
+	"VUID-vkCmdDrawIndirect-renderpass" +
+	"VUID-vkCmdDrawIndirect-scissorCount-03418" +
+	"VUID-vkCmdDrawIndirect-viewportCount-03417" +
+	"VUID-vkCmdDrawIndirect-viewportCount-03419" +
+	"VUID-vkCmdDrawMultiEXT-None-04007" +
+	"VUID-vkCmdDrawMultiEXT-None-04914" +
+	"VUID-vkCmdDrawMultiEXT-None-07831" +
+	"VUID-vkCmdDrawMultiEXT-None-07832" +
+	"VUID-vkCmdDrawMultiEXT-None-08600" +
+	"VUID-vkCmdDrawMultiEXT-None-08606" +
 	"VUID-vkCmdDrawMultiEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawMultiEXT-commandBuffer-parameter" +
 	"VUID-vkCmdDrawMultiEXT-commandBuffer-recording" +
 	"VUID-vkCmdDrawMultiEXT-drawCount-04934" +
 	"VUID-vkCmdDrawMultiEXT-drawCount-04935" +
 	"VUID-vkCmdDrawMultiEXT-drawCount-09628" +
+	"VUID-vkCmdDrawMultiEXT-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawMultiEXT-renderpass" +
+	"VUID-vkCmdDrawMultiEXT-scissorCount-03418" +
+	"VUID-vkCmdDrawMultiEXT-viewportCount-03417" +
+	"VUID-vkCmdDrawMultiEXT-viewportCount-03419" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-04007" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-04914" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07312" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07831" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07832" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08600" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08606" +
 	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-parameter" +
 	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-recording" +
 	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-04939" +
 	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-04940" +
 	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-09629" +
+	"VUID-vkCmdDrawMultiIndexedEXT-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawMultiIndexedEXT-renderpass" +
+	"VUID-vkCmdDrawMultiIndexedEXT-scissorCount-03418" +
+	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03417" +
+	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03419" +
+	"VUID-vkCmdDraw-None-04007" +
+	"VUID-vkCmdDraw-None-04914" +
+	"VUID-vkCmdDraw-None-07831" +
+	"VUID-vkCmdDraw-None-07832" +
+	"VUID-vkCmdDraw-None-08600" +
+	"VUID-vkCmdDraw-None-08606" +
 	"VUID-vkCmdDraw-commandBuffer-cmdpool" +
 	"VUID-vkCmdDraw-commandBuffer-parameter" +
 	"VUID-vkCmdDraw-commandBuffer-recording" +
+	"VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDraw-renderpass" +
+	"VUID-vkCmdDraw-scissorCount-03418" +
+	"VUID-vkCmdDraw-viewportCount-03417" +
+	"VUID-vkCmdDraw-viewportCount-03419" +
 	"VUID-vkCmdEndDebugUtilsLabelEXT-commandBuffer-parameter" +
 	"VUID-vkCmdEndDebugUtilsLabelEXT-commandBuffer-recording" +
 	"VUID-vkCmdEndQuery-None-01923" +
 	"VUID-vkCmdEndQuery-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndQuery-commandBuffer-parameter" +
 	"VUID-vkCmdEndQuery-commandBuffer-recording" +
+	"VUID-vkCmdEndQuery-commonparent" +
+	"VUID-vkCmdEndQuery-queryPool-parameter" +
 	"VUID-vkCmdEndRenderPass2-bufferlevel" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-parameter" +
@@ -3304,6 +3672,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetCullMode-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetCullMode-commandBuffer-parameter" +
 	"VUID-vkCmdSetCullMode-commandBuffer-recording" +
+	"VUID-vkCmdSetCullMode-cullMode-parameter" +
 	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-recording" +
@@ -3319,6 +3688,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthBounds-maxDepthBounds-00601" +
+	"VUID-vkCmdSetDepthBounds-minDepthBounds-00600" +
 	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-recording" +
@@ -3331,6 +3702,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthCompareOp-depthCompareOp-parameter" +
 	"VUID-vkCmdSetDepthTestEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthTestEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthTestEnable-commandBuffer-recording" +
@@ -3352,39 +3724,47 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-parameter" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-recording" +
+	"VUID-vkCmdSetFrontFace-frontFace-parameter" +
 	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-parameter" +
 	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-lineRasterizationMode-parameter" +
 	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-parameter" +
 	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-parameter" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-recording" +
+	"VUID-vkCmdSetLineStipple-lineStippleFactor-02776" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-parameter" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-recording" +
 	"VUID-vkCmdSetLogicOpEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLogicOpEXT-commandBuffer-parameter" +
 	"VUID-vkCmdSetLogicOpEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetLogicOpEXT-logicOp-parameter" +
 	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-parameter" +
 	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-parameter" +
 	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetPolygonModeEXT-polygonMode-parameter" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-recording" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-parameter" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-recording" +
+	"VUID-vkCmdSetPrimitiveTopology-primitiveTopology-parameter" +
 	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-parameter" +
 	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-provokingVertexMode-parameter" +
 	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-parameter" +
 	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-rasterizationSamples-parameter" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-recording" +
@@ -3402,40 +3782,58 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetScissorWithCount-commandBuffer-parameter" +
 	"VUID-vkCmdSetScissorWithCount-commandBuffer-recording" +
 	"VUID-vkCmdSetScissorWithCount-pScissors-parameter" +
+	"VUID-vkCmdSetScissorWithCount-scissorCount-03397" +
 	"VUID-vkCmdSetScissorWithCount-scissorCount-arraylength" +
 	"VUID-vkCmdSetScissor-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetScissor-commandBuffer-parameter" +
 	"VUID-vkCmdSetScissor-commandBuffer-recording" +
+	"VUID-vkCmdSetScissor-firstScissor-00592" +
+	"VUID-vkCmdSetScissor-offset-00596" +
+	"VUID-vkCmdSetScissor-offset-00597" +
 	"VUID-vkCmdSetScissor-pScissors-parameter" +
 	"VUID-vkCmdSetScissor-scissorCount-arraylength" +
+	"VUID-vkCmdSetScissor-x-00595" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilCompareMask-faceMask-parameter" +
 	"VUID-vkCmdSetStencilOp-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilOp-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilOp-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilOp-compareOp-parameter" +
+	"VUID-vkCmdSetStencilOp-depthFailOp-parameter" +
+	"VUID-vkCmdSetStencilOp-faceMask-parameter" +
+	"VUID-vkCmdSetStencilOp-failOp-parameter" +
+	"VUID-vkCmdSetStencilOp-passOp-parameter" +
 	"VUID-vkCmdSetStencilReference-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilReference-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilReference-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilReference-faceMask-parameter" +
 	"VUID-vkCmdSetStencilTestEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilTestEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilTestEnable-commandBuffer-recording" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilWriteMask-faceMask-parameter" +
+	"VUID-vkCmdSetVertexInputEXT-binding-04793" +
 	"VUID-vkCmdSetVertexInputEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetVertexInputEXT-commandBuffer-parameter" +
 	"VUID-vkCmdSetVertexInputEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexAttributeDescriptions-04795" +
 	"VUID-vkCmdSetVertexInputEXT-pVertexAttributeDescriptions-parameter" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexBindingDescriptions-04794" +
 	"VUID-vkCmdSetVertexInputEXT-pVertexBindingDescriptions-parameter" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-parameter" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-recording" +
 	"VUID-vkCmdSetViewportWithCount-pViewports-parameter" +
+	"VUID-vkCmdSetViewportWithCount-viewportCount-03394" +
 	"VUID-vkCmdSetViewportWithCount-viewportCount-arraylength" +
 	"VUID-vkCmdSetViewport-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetViewport-commandBuffer-parameter" +
 	"VUID-vkCmdSetViewport-commandBuffer-recording" +
+	"VUID-vkCmdSetViewport-firstViewport-01223" +
 	"VUID-vkCmdSetViewport-pViewports-parameter" +
 	"VUID-vkCmdSetViewport-viewportCount-arraylength" +
 	"VUID-vkCmdUpdateBuffer-commandBuffer-parameter" +
@@ -3868,105 +4266,117 @@ var vuidPlaces = [...]uint32{
 	11062, 11111, 11154, 11197, 11240, 11283, 11326, 11369, 11412, 11455, 11498, 11541, 11584, 11627, 11670, 11713,
 	11756, 11803, 11852, 11895, 11938, 11981, 12024, 12067, 12110, 12153, 12196, 12239, 12282, 12325, 12368, 12411,
 	12454, 12497, 12544, 12584, 12628, 12674, 12720, 12771, 12822, 12873, 12924, 12975, 13027, 13077, 13127, 13192,
-	13242, 13282, 13326, 13366, 13405, 13444, 13483, 13549, 13597, 13633, 13678, 13735, 13785, 13835, 13885, 13939,
-	13998, 14065, 14125, 14193, 14261, 14315, 14369, 14427, 14477, 14525, 14573, 14621, 14701, 14755, 14815, 14875,
-	14935, 14999, 15060, 15117, 15174, 15231, 15288, 15348, 15402, 15455, 15515, 15577, 15632, 15685, 15739, 15793,
-	15853, 15893, 15938, 15989, 16056, 16102, 16140, 16178, 16216, 16262, 16311, 16361, 16397, 16437, 16478, 16519,
-	16560, 16610, 16651, 16691, 16731, 16771, 16811, 16851, 16891, 16931, 16972, 17013, 17054, 17095, 17142, 17189,
-	17236, 17283, 17330, 17377, 17424, 17471, 17516, 17565, 17605, 17645, 17693, 17741, 17789, 17837, 17889, 17941,
-	17993, 18052, 18111, 18170, 18229, 18288, 18321, 18354, 18383, 18412, 18441, 18481, 18521, 18556, 18591, 18626,
-	18661, 18696, 18731, 18765, 18799, 18833, 18867, 18902, 18937, 18972, 19007, 19042, 19077, 19129, 19167, 19205,
-	19243, 19285, 19323, 19361, 19399, 19433, 19467, 19501, 19535, 19569, 19603, 19651, 19687, 19723, 19758, 19793,
-	19827, 19871, 19938, 20005, 20089, 20163, 20224, 20296, 20343, 20390, 20441, 20498, 20555, 20591, 20648, 20704,
-	20750, 20799, 20854, 20899, 20944, 20985, 21027, 21069, 21111, 21159, 21205, 21248, 21285, 21324, 21363, 21409,
-	21447, 21485, 21523, 21561, 21599, 21637, 21679, 21717, 21755, 21793, 21831, 21869, 21918, 21967, 22016, 22065,
-	22114, 22152, 22190, 22228, 22266, 22304, 22345, 22386, 22439, 22475, 22518, 22562, 22606, 22643, 22688, 22733,
-	22778, 22832, 22886, 22942, 22982, 23025, 23073, 23121, 23169, 23220, 23257, 23298, 23335, 23370, 23405, 23440,
-	23487, 23534, 23570, 23606, 23642, 23688, 23734, 23780, 23817, 23864, 23911, 23948, 23985, 24032, 24079, 24130,
-	24177, 24223, 24269, 24315, 24361, 24411, 24453, 24495, 24537, 24589, 24641, 24673, 24705, 24737, 24769, 24801,
-	24833, 24866, 24899, 24932, 24969, 25002, 25033, 25064, 25114, 25165, 25206, 25248, 25290, 25332, 25380, 25426,
-	25469, 25503, 25537, 25572, 25611, 25657, 25711, 25762, 25803, 25855, 25907, 25959, 26011, 26063, 26115, 26167,
-	26219, 26271, 26323, 26375, 26427, 26479, 26531, 26583, 26635, 26687, 26739, 26791, 26843, 26895, 26947, 26999,
-	27051, 27108, 27157, 27206, 27255, 27304, 27353, 27402, 27451, 27500, 27549, 27602, 27654, 27702, 27750, 27798,
-	27851, 27899, 27947, 27995, 28043, 28091, 28153, 28201, 28284, 28367, 28450, 28487, 28524, 28559, 28594, 28629,
-	28680, 28722, 28757, 28798, 28859, 28904, 28960, 28998, 29036, 29107, 29182, 29239, 29291, 29341, 29391, 29441,
-	29484, 29526, 29572, 29620, 29668, 29707, 29751, 29795, 29843, 29881, 29919, 29957, 29995, 30038, 30085, 30130,
-	30183, 30226, 30265, 30308, 30358, 30415, 30462, 30498, 30533, 30568, 30611, 30659, 30694, 30729, 30772, 30815,
-	30858, 30905, 30952, 30999, 31041, 31085, 31129, 31178, 31222, 31259, 31300, 31354, 31408, 31462, 31516, 31570,
-	31624, 31681, 31742, 31804, 31860, 31916, 31972, 32028, 32084, 32144, 32196, 32248, 32311, 32374, 32430, 32490,
-	32550, 32604, 32649, 32694, 32739, 32784, 32828, 32876, 32918, 32964, 33002, 33040, 33079, 33118, 33164, 33214,
-	33268, 33322, 33364, 33410, 33454, 33498, 33539, 33580, 33621, 33666, 33708, 33746, 33789, 33823, 33857, 33887,
-	33926, 33969, 33998, 34027, 34068, 34113, 34152, 34191, 34234, 34287, 34341, 34395, 34461, 34503, 34553, 34609,
-	34659, 34711, 34752, 34819, 34900, 34981, 35062, 35143, 35212, 35271, 35309, 35356, 35403, 35449, 35495, 35541,
-	35587, 35633, 35679, 35725, 35771, 35817, 35863, 35909, 35955, 36001, 36047, 36093, 36139, 36185, 36231, 36277,
-	36323, 36373, 36420, 36462, 36500, 36534, 36572, 36610, 36656, 36702, 36740, 36792, 36833, 36874, 36919, 36964,
-	37009, 37054, 37103, 37144, 37178, 37212, 37261, 37297, 37337, 37374, 37414, 37450, 37486, 37522, 37558, 37598,
-	37635, 37675, 37715, 37748, 37781, 37820, 37854, 37888, 37926, 37961, 37996, 38031, 38066, 38101, 38140, 38176,
-	38233, 38290, 38332, 38376, 38420, 38456, 38494, 38542, 38592, 38642, 38679, 38726, 38775, 38824, 38876, 38912,
-	38958, 39006, 39054, 39101, 39150, 39185, 39238, 39291, 39343, 39395, 39436, 39495, 39548, 39591, 39645, 39699,
-	39755, 39803, 39853, 39903, 39950, 39999, 40048, 40094, 40140, 40175, 40225, 40266, 40319, 40369, 40421, 40473,
-	40520, 40567, 40619, 40668, 40719, 40770, 40816, 40862, 40904, 40948, 40992, 41028, 41064, 41105, 41148, 41191,
-	41223, 41257, 41291, 41325, 41359, 41393, 41427, 41461, 41499, 41534, 41569, 41604, 41644, 41684, 41716, 41748,
-	41784, 41818, 41856, 41899, 41933, 41967, 42001, 42035, 42069, 42103, 42137, 42171, 42205, 42239, 42273, 42311,
-	42346, 42381, 42416, 42456, 42496, 42550, 42597, 42645, 42693, 42743, 42793, 42836, 42885, 42924, 42963, 43006,
-	43054, 43091, 43128, 43165, 43207, 43253, 43297, 43346, 43395, 43433, 43470, 43507, 43544, 43581, 43622, 43660,
-	43699, 43738, 43781, 43829, 43878, 43931, 43982, 44036, 44092, 44148, 44193, 44237, 44281, 44325, 44369, 44417,
-	44473, 44519, 44565, 44611, 44661, 44716, 44761, 44806, 44858, 44910, 44961, 45010, 45059, 45110, 45161, 45201,
-	45243, 45285, 45327, 45369, 45411, 45453, 45495, 45537, 45579, 45621, 45663, 45705, 45747, 45789, 45831, 45873,
-	45919, 45964, 46014, 46064, 46114, 46164, 46214, 46256, 46302, 46353, 46396, 46443, 46487, 46531, 46564, 46600,
-	46640, 46676, 46711, 46750, 46794, 46825, 46856, 46892, 46932, 46968, 47012, 47056, 47108, 47160, 47211, 47260,
-	47309, 47360, 47411, 47451, 47494, 47541, 47586, 47636, 47686, 47736, 47786, 47836, 47878, 47924, 47975, 48017,
-	48059, 48101, 48143, 48185, 48227, 48269, 48311, 48353, 48395, 48437, 48479, 48521, 48563, 48605, 48647, 48693,
-	48723, 48759, 48795, 48827, 48859, 48902, 48945, 48977, 49011, 49045, 49079, 49113, 49147, 49181, 49215, 49253,
-	49288, 49323, 49358, 49398, 49438, 49472, 49506, 49540, 49574, 49608, 49642, 49676, 49714, 49757, 49791, 49825,
-	49859, 49893, 49927, 49961, 49995, 50029, 50063, 50097, 50131, 50165, 50199, 50233, 50267, 50301, 50335, 50373,
-	50408, 50443, 50478, 50518, 50558, 50612, 50666, 50709, 50755, 50801, 50851, 50897, 50944, 50991, 51037, 51084,
-	51134, 51180, 51213, 51246, 51285, 51324, 51363, 51402, 51448, 51494, 51534, 51574, 51614, 51651, 51688, 51727,
-	51770, 51820, 51870, 51909, 51948, 51987, 52016, 52045, 52087, 52129, 52165, 52201, 52237, 52293, 52351, 52409,
-	52460, 52513, 52566, 52609, 52654, 52699, 52748, 52799, 52850, 52894, 52940, 52986, 53030, 53076, 53122, 53160,
-	53198, 53236, 53287, 53340, 53393, 53438, 53483, 53528, 53564, 53602, 53640, 53695, 53750, 53779, 53819, 53861,
-	53903, 53939, 53985, 54033, 54081, 54115, 54150, 54195, 54242, 54289, 54323, 54356, 54400, 54446, 54492, 54548,
-	54593, 54642, 54691, 54729, 54776, 54823, 54870, 54917, 54964, 55011, 55062, 55106, 55150, 55183, 55219, 55259,
-	55295, 55331, 55362, 55393, 55424, 55482, 55540, 55574, 55618, 55664, 55710, 55742, 55775, 55818, 55863, 55908,
-	55940, 55990, 56040, 56089, 56138, 56186, 56234, 56281, 56328, 56364, 56405, 56439, 56473, 56513, 56565, 56617,
-	56681, 56745, 56808, 56871, 56941, 57015, 57071, 57122, 57171, 57220, 57269, 57320, 57371, 57431, 57475, 57530,
-	57585, 57622, 57659, 57704, 57749, 57789, 57833, 57877, 57910, 57946, 57994, 58042, 58079, 58120, 58161, 58205,
-	58250, 58297, 58344, 58388, 58434, 58480, 58515, 58552, 58589, 58626, 58663, 58700, 58737, 58778, 58816, 58854,
-	58892, 58935, 58978, 59021, 59062, 59108, 59145, 59182, 59219, 59256, 59293, 59330, 59371, 59409, 59447, 59485,
-	59528, 59571, 59614, 59657, 59716, 59777, 59838, 59892, 59948, 60004, 60053, 60104, 60155, 60215, 60269, 60325,
-	60381, 60442, 60504, 60560, 60618, 60676, 60741, 60801, 60855, 60911, 60967, 61028, 61086, 61138, 61192, 61246,
-	61303, 61346, 61391, 61436, 61484, 61534, 61584, 61634, 61686, 61738, 61782, 61828, 61874, 61930, 61988, 62046,
-	62092, 62140, 62188, 62242, 62298, 62354, 62407, 62462, 62517, 62580, 62645, 62710, 62759, 62810, 62861, 62911,
-	62963, 63015, 63066, 63119, 63172, 63219, 63266, 63306, 63346, 63386, 63429, 63472, 63510, 63552, 63594, 63625,
-	63659, 63703, 63749, 63795, 63854, 63915, 63976, 64031, 64088, 64145, 64191, 64239, 64287, 64331, 64377, 64423,
-	64468, 64515, 64562, 64613, 64666, 64719, 64768, 64819, 64870, 64927, 64986, 65045, 65097, 65151, 65205, 65262,
-	65321, 65380, 65438, 65498, 65558, 65616, 65676, 65736, 65799, 65864, 65929, 65995, 66063, 66131, 66179, 66229,
-	66279, 66327, 66378, 66431, 66484, 66533, 66587, 66629, 66673, 66717, 66757, 66802, 66855, 66910, 66965, 67009,
-	67055, 67101, 67152, 67205, 67258, 67310, 67364, 67418, 67469, 67522, 67575, 67624, 67675, 67726, 67792, 67856,
-	67908, 67962, 68016, 68067, 68123, 68166, 68211, 68256, 68298, 68345, 68391, 68437, 68472, 68509, 68546, 68583,
-	68626, 68664, 68706, 68744, 68782, 68820, 68865, 68910, 68954, 68993, 69033, 69077, 69121, 69154, 69197, 69235,
-	69290, 69345, 69399, 69453, 69496, 69542, 69592, 69638, 69684, 69733, 69782, 69820, 69861, 69906, 69943, 69991,
-	70039, 70076, 70116, 70160, 70196, 70236, 70277, 70318, 70358, 70394, 70435, 70482, 70539, 70585, 70626, 70667,
-	70719, 70772, 70822, 70876, 70920, 70969, 71023, 71067, 71102, 71137, 71174, 71215, 71258, 71305, 71344, 71379,
-	71422, 71466, 71511, 71550, 71587, 71628, 71664, 71704, 71750, 71802, 71839, 71891, 71930, 71972, 72017, 72059,
-	72100, 72137, 72171, 72208, 72251, 72298, 72342, 72384, 72439, 72495, 72548, 72601, 72651, 72696, 72759, 72819,
-	72869, 72942, 73012, 73067, 73100, 73137, 73173, 73208, 73240, 73276, 73307, 73342, 73374, 73416, 73463, 73507,
-	73547, 73590, 73630, 73666, 73701, 73733, 73770, 73811, 73855, 73906, 73954, 73999, 74052, 74102, 74141, 74182,
-	74220, 74266, 74321, 74373, 74413, 74456, 74496, 74537, 74582, 74624, 74677, 74739, 74798, 74836, 74875, 74911,
-	74951, 74990, 75033, 75073, 75116, 75165, 75211, 75249, 75292, 75339, 75405, 75467, 75522, 75572, 75619, 75666,
-	75710, 75752, 75799, 75846, 75894, 75940, 75990, 76037, 76079, 76126, 76174, 76208, 76242, 76273, 76315, 76361,
-	76413, 76464, 76512, 76563, 76616, 76666, 76719, 76776, 76832, 76887, 76949, 77011, 77074, 77130, 77192, 77247,
-	77296, 77345, 77391, 77450, 77491, 77530, 77568, 77612, 77650, 77683, 77720, 77754, 77791, 77829, 77866, 77900,
-	77962, 78019, 78080, 78138, 78189, 78239, 78284, 78333, 78379, 78436, 78492, 78547, 78599, 78649, 78698, 78744,
-	78793, 78842, 78891, 78936, 78981, 79025, 79073, 79118, 79165, 79210, 79255, 79300, 79338, 79386, 79426, 79474,
-	79531, 79588, 79645, 79704, 79752, 79828, 79901, 79973, 80053, 80129, 80187, 80244, 80310, 80375, 80446, 80516,
-	80582, 80647, 80707, 80766, 80837, 80907, 80984, 81060, 81123, 81167, 81218, 81266, 81337, 81420, 81489, 81547,
-	81617, 81675, 81745, 81801, 81839, 81886, 81930, 81971, 82014, 82057, 82100, 82138, 82176, 82218, 82261, 82307,
-	82350, 82392, 82440, 82492, 82541, 82592, 82640, 82687, 82738, 82786, 82827, 82867, 82902, 82946, 82989, 83041,
-	83075, 83108, 83141, 83171, 83214, 83255, 83300, 83342, 83389, 83433, 83485, 83536, 83571, 83609, 83647, 83679,
-	83723, 83772, 83824, 83863, 83902, 83941, 83980, 84019, 84051, 84082, 84117, 84152, 84183, 84213, 84247, 84287,
-	84327, 84367, 84407, 84447, 84481, 84517, 84562, 84607, 84656, 84697, 84742, 84784, 84824, 84875, 84923, 84966,
-	85000, 85029, 85062, 85092, 85127, 85159, 85195, 85228, 85260, 85298, 85336, 85374, 85415, 85453, 85503, 85552,
-	85601, 85650, 85700, 85750, 85797, 85845, 85877, 85904, 85935, 85963, 86001, 86048, 86092, 86131, 86183, 86228,
-	86272, 86313, 86352, 86388, 86423, 86458, 86490, 86552, 86611, 86684, 86754, 86809, 86853, 86890, 86928, 86963,
-	87001}
+	13242, 13313, 13353, 13397, 13437, 13476, 13515, 13554, 13620, 13668, 13704, 13749, 13806, 13856, 13906, 13956,
+	14010, 14069, 14136, 14196, 14264, 14332, 14386, 14440, 14498, 14548, 14596, 14644, 14692, 14772, 14826, 14886,
+	14946, 15006, 15070, 15131, 15188, 15245, 15302, 15359, 15419, 15473, 15526, 15586, 15648, 15703, 15756, 15810,
+	15864, 15924, 15964, 16009, 16060, 16127, 16173, 16211, 16249, 16287, 16333, 16382, 16432, 16468, 16508, 16549,
+	16590, 16631, 16681, 16722, 16762, 16802, 16842, 16882, 16922, 16962, 17002, 17043, 17084, 17125, 17166, 17213,
+	17260, 17307, 17354, 17401, 17448, 17495, 17542, 17587, 17636, 17676, 17716, 17764, 17812, 17860, 17908, 17960,
+	18012, 18064, 18123, 18182, 18241, 18300, 18359, 18392, 18425, 18454, 18483, 18512, 18552, 18592, 18627, 18662,
+	18697, 18732, 18767, 18802, 18836, 18870, 18904, 18938, 18973, 19008, 19043, 19078, 19113, 19148, 19200, 19238,
+	19276, 19314, 19356, 19394, 19432, 19470, 19504, 19538, 19572, 19606, 19640, 19674, 19722, 19758, 19794, 19829,
+	19864, 19898, 19942, 20009, 20076, 20160, 20234, 20295, 20367, 20414, 20461, 20512, 20569, 20626, 20662, 20719,
+	20775, 20821, 20870, 20925, 20970, 21015, 21056, 21098, 21140, 21182, 21230, 21276, 21319, 21356, 21395, 21434,
+	21480, 21518, 21556, 21594, 21632, 21670, 21708, 21750, 21788, 21826, 21864, 21902, 21940, 21989, 22038, 22087,
+	22136, 22185, 22223, 22261, 22299, 22337, 22375, 22416, 22457, 22510, 22546, 22589, 22633, 22677, 22714, 22759,
+	22804, 22849, 22903, 22957, 23013, 23053, 23096, 23144, 23192, 23240, 23291, 23328, 23369, 23406, 23441, 23476,
+	23511, 23558, 23605, 23641, 23677, 23713, 23759, 23805, 23851, 23888, 23935, 23982, 24019, 24056, 24103, 24150,
+	24201, 24248, 24294, 24340, 24386, 24432, 24482, 24524, 24566, 24608, 24660, 24712, 24744, 24776, 24808, 24840,
+	24872, 24904, 24937, 24970, 25003, 25040, 25073, 25104, 25135, 25185, 25236, 25277, 25319, 25361, 25403, 25451,
+	25497, 25540, 25574, 25608, 25643, 25682, 25728, 25782, 25833, 25874, 25926, 25978, 26030, 26082, 26134, 26186,
+	26238, 26290, 26342, 26394, 26446, 26498, 26550, 26602, 26654, 26706, 26758, 26810, 26862, 26914, 26966, 27018,
+	27070, 27122, 27179, 27228, 27277, 27326, 27375, 27424, 27473, 27522, 27571, 27620, 27673, 27725, 27773, 27821,
+	27869, 27922, 27970, 28018, 28066, 28114, 28162, 28224, 28272, 28355, 28438, 28521, 28558, 28595, 28630, 28665,
+	28700, 28751, 28793, 28828, 28869, 28930, 28975, 29031, 29069, 29107, 29178, 29253, 29310, 29362, 29412, 29462,
+	29512, 29555, 29597, 29639, 29681, 29727, 29775, 29823, 29862, 29906, 29950, 29998, 30036, 30074, 30112, 30150,
+	30193, 30240, 30285, 30338, 30381, 30420, 30463, 30513, 30570, 30617, 30653, 30688, 30723, 30766, 30814, 30849,
+	30884, 30927, 30970, 31013, 31060, 31107, 31154, 31196, 31240, 31284, 31333, 31377, 31414, 31455, 31509, 31563,
+	31617, 31671, 31725, 31779, 31836, 31897, 31959, 32015, 32071, 32127, 32183, 32239, 32299, 32351, 32403, 32466,
+	32529, 32585, 32645, 32705, 32759, 32804, 32849, 32894, 32939, 32983, 33031, 33073, 33119, 33157, 33195, 33234,
+	33273, 33319, 33369, 33423, 33477, 33519, 33565, 33609, 33653, 33694, 33735, 33776, 33821, 33863, 33901, 33944,
+	33978, 34012, 34042, 34081, 34124, 34153, 34182, 34223, 34268, 34307, 34346, 34389, 34442, 34496, 34550, 34616,
+	34658, 34708, 34764, 34814, 34866, 34907, 34974, 35055, 35136, 35217, 35298, 35367, 35422, 35479, 35534, 35588,
+	35648, 35701, 35729, 35759, 35789, 35816, 35843, 35866, 35889, 35912, 35935, 35994, 36032, 36079, 36126, 36172,
+	36218, 36264, 36310, 36356, 36402, 36448, 36494, 36540, 36586, 36632, 36678, 36724, 36770, 36816, 36862, 36908,
+	36954, 37000, 37046, 37096, 37143, 37185, 37223, 37257, 37295, 37333, 37379, 37425, 37463, 37515, 37556, 37597,
+	37642, 37687, 37732, 37777, 37826, 37867, 37901, 37935, 37984, 38020, 38060, 38097, 38137, 38173, 38209, 38245,
+	38281, 38321, 38358, 38398, 38438, 38471, 38504, 38543, 38577, 38611, 38649, 38684, 38719, 38754, 38789, 38824,
+	38863, 38899, 38956, 39013, 39055, 39099, 39143, 39176, 39212, 39248, 39288, 39324, 39360, 39392, 39424, 39462,
+	39510, 39560, 39610, 39647, 39694, 39743, 39792, 39844, 39880, 39926, 39974, 40022, 40069, 40118, 40153, 40206,
+	40259, 40311, 40363, 40404, 40463, 40516, 40559, 40613, 40667, 40723, 40766, 40814, 40864, 40914, 40951, 40989,
+	41031, 41078, 41127, 41176, 41221, 41259, 41297, 41343, 41389, 41424, 41470, 41516, 41566, 41603, 41644, 41697,
+	41747, 41799, 41851, 41898, 41945, 41986, 42029, 42081, 42130, 42181, 42232, 42272, 42318, 42360, 42406, 42448,
+	42494, 42536, 42580, 42624, 42660, 42696, 42737, 42780, 42823, 42855, 42889, 42923, 42957, 42991, 43025, 43059,
+	43093, 43131, 43166, 43201, 43236, 43276, 43316, 43348, 43380, 43416, 43450, 43488, 43531, 43565, 43599, 43633,
+	43667, 43701, 43735, 43769, 43803, 43837, 43871, 43905, 43943, 43978, 44013, 44048, 44088, 44128, 44182, 44229,
+	44277, 44325, 44375, 44425, 44468, 44517, 44556, 44595, 44638, 44686, 44723, 44760, 44797, 44839, 44885, 44929,
+	44978, 45027, 45065, 45102, 45139, 45176, 45213, 45254, 45292, 45331, 45370, 45413, 45461, 45510, 45563, 45614,
+	45668, 45724, 45780, 45825, 45869, 45913, 45957, 46001, 46049, 46105, 46151, 46197, 46243, 46293, 46348, 46393,
+	46438, 46490, 46542, 46593, 46642, 46691, 46742, 46793, 46833, 46875, 46917, 46959, 47001, 47043, 47085, 47127,
+	47169, 47211, 47253, 47295, 47337, 47379, 47421, 47463, 47505, 47551, 47596, 47646, 47696, 47746, 47796, 47846,
+	47888, 47934, 47985, 48028, 48075, 48119, 48163, 48196, 48232, 48272, 48308, 48343, 48382, 48426, 48457, 48488,
+	48524, 48564, 48600, 48644, 48688, 48740, 48792, 48843, 48892, 48941, 48992, 49043, 49083, 49126, 49173, 49218,
+	49268, 49318, 49368, 49418, 49468, 49510, 49556, 49607, 49649, 49691, 49733, 49775, 49817, 49859, 49901, 49943,
+	49985, 50027, 50069, 50111, 50153, 50195, 50237, 50279, 50325, 50355, 50391, 50427, 50459, 50491, 50534, 50577,
+	50609, 50643, 50677, 50711, 50745, 50779, 50813, 50847, 50885, 50920, 50955, 50990, 51030, 51070, 51104, 51138,
+	51172, 51206, 51240, 51274, 51308, 51346, 51389, 51423, 51457, 51491, 51525, 51559, 51593, 51627, 51661, 51695,
+	51729, 51763, 51797, 51831, 51865, 51899, 51933, 51967, 52005, 52040, 52075, 52110, 52150, 52190, 52244, 52298,
+	52341, 52387, 52433, 52483, 52529, 52576, 52623, 52669, 52716, 52766, 52812, 52845, 52878, 52917, 52956, 52995,
+	53034, 53080, 53126, 53166, 53206, 53246, 53283, 53320, 53359, 53402, 53452, 53502, 53541, 53580, 53619, 53648,
+	53677, 53719, 53761, 53797, 53833, 53869, 53914, 53959, 54004, 54049, 54094, 54139, 54184, 54231, 54282, 54338,
+	54396, 54454, 54501, 54559, 54617, 54669, 54725, 54778, 54852, 54899, 54944, 54997, 55044, 55098, 55152, 55192,
+	55232, 55272, 55312, 55352, 55392, 55432, 55474, 55520, 55571, 55624, 55677, 55719, 55764, 55809, 55854, 55923,
+	55965, 56005, 56053, 56102, 56151, 56183, 56215, 56247, 56279, 56311, 56343, 56375, 56418, 56463, 56508, 56569,
+	56601, 56641, 56682, 56723, 56761, 56799, 56837, 56875, 56913, 56951, 56991, 57035, 57084, 57135, 57186, 57226,
+	57277, 57328, 57373, 57422, 57468, 57535, 57575, 57613, 57659, 57699, 57746, 57793, 57826, 57859, 57892, 57925,
+	57958, 57991, 58026, 58065, 58109, 58155, 58201, 58236, 58274, 58312, 58350, 58412, 58447, 58480, 58521, 58563,
+	58605, 58638, 58671, 58704, 58737, 58770, 58803, 58847, 58893, 58939, 58977, 59015, 59053, 59115, 59148, 59189,
+	59231, 59273, 59313, 59353, 59393, 59433, 59473, 59513, 59553, 59604, 59657, 59710, 59755, 59800, 59845, 59914,
+	59954, 60002, 60051, 60100, 60125, 60150, 60175, 60200, 60225, 60250, 60286, 60324, 60362, 60416, 60441, 60474,
+	60508, 60542, 60597, 60652, 60681, 60721, 60763, 60805, 60836, 60874, 60910, 60956, 61004, 61052, 61086, 61121,
+	61166, 61213, 61260, 61294, 61327, 61371, 61417, 61463, 61519, 61564, 61613, 61662, 61700, 61747, 61794, 61841,
+	61888, 61935, 61982, 62033, 62077, 62121, 62154, 62190, 62230, 62266, 62302, 62333, 62364, 62395, 62453, 62511,
+	62545, 62589, 62635, 62681, 62713, 62746, 62789, 62834, 62879, 62911, 62961, 63011, 63060, 63109, 63157, 63205,
+	63252, 63299, 63335, 63376, 63410, 63444, 63484, 63536, 63588, 63652, 63716, 63779, 63842, 63912, 63986, 64042,
+	64093, 64142, 64191, 64240, 64291, 64342, 64402, 64446, 64501, 64556, 64593, 64630, 64675, 64720, 64760, 64804,
+	64848, 64881, 64917, 64965, 65013, 65050, 65091, 65132, 65176, 65221, 65268, 65315, 65359, 65405, 65451, 65486,
+	65523, 65560, 65597, 65634, 65671, 65708, 65749, 65787, 65825, 65863, 65906, 65949, 65992, 66033, 66079, 66116,
+	66153, 66190, 66227, 66264, 66301, 66342, 66380, 66418, 66456, 66499, 66542, 66585, 66628, 66687, 66748, 66809,
+	66863, 66919, 66975, 67024, 67075, 67126, 67186, 67240, 67296, 67352, 67413, 67475, 67531, 67589, 67647, 67712,
+	67772, 67826, 67882, 67938, 67999, 68057, 68109, 68163, 68217, 68274, 68317, 68362, 68407, 68447, 68495, 68545,
+	68595, 68645, 68697, 68749, 68793, 68839, 68885, 68941, 68999, 69057, 69103, 69151, 69199, 69244, 69289, 69343,
+	69399, 69455, 69508, 69563, 69618, 69681, 69746, 69811, 69860, 69911, 69962, 70014, 70064, 70116, 70168, 70219,
+	70272, 70325, 70372, 70419, 70459, 70499, 70539, 70582, 70625, 70663, 70705, 70747, 70778, 70812, 70856, 70902,
+	70948, 70990, 71049, 71110, 71171, 71240, 71295, 71352, 71409, 71455, 71503, 71551, 71599, 71643, 71689, 71735,
+	71780, 71827, 71874, 71915, 71966, 72019, 72072, 72121, 72172, 72223, 72272, 72329, 72388, 72447, 72499, 72553,
+	72607, 72665, 72722, 72781, 72840, 72905, 72963, 73023, 73083, 73150, 73208, 73268, 73328, 73391, 73456, 73521,
+	73587, 73655, 73723, 73771, 73821, 73871, 73919, 73970, 74023, 74076, 74125, 74173, 74227, 74269, 74313, 74357,
+	74396, 74429, 74462, 74502, 74547, 74575, 74628, 74683, 74738, 74788, 74832, 74878, 74924, 74966, 75010, 75051,
+	75090, 75129, 75180, 75233, 75286, 75334, 75386, 75440, 75494, 75545, 75598, 75651, 75699, 75740, 75789, 75840,
+	75891, 75953, 76019, 76079, 76143, 76195, 76249, 76303, 76354, 76404, 76460, 76503, 76548, 76593, 76634, 76676,
+	76723, 76769, 76815, 76850, 76887, 76924, 76961, 77004, 77042, 77084, 77122, 77160, 77198, 77243, 77288, 77332,
+	77371, 77411, 77455, 77499, 77532, 77575, 77613, 77668, 77723, 77777, 77831, 77874, 77920, 77970, 78016, 78062,
+	78111, 78160, 78198, 78239, 78284, 78321, 78369, 78417, 78454, 78494, 78538, 78574, 78614, 78655, 78696, 78736,
+	78772, 78813, 78860, 78917, 78963, 79004, 79045, 79097, 79150, 79200, 79254, 79298, 79347, 79401, 79445, 79480,
+	79515, 79552, 79593, 79636, 79683, 79722, 79757, 79800, 79844, 79889, 79928, 79965, 80006, 80042, 80082, 80128,
+	80180, 80217, 80269, 80308, 80350, 80395, 80437, 80478, 80515, 80549, 80586, 80629, 80676, 80720, 80762, 80817,
+	80873, 80926, 80979, 81029, 81074, 81137, 81197, 81247, 81320, 81390, 81445, 81478, 81515, 81551, 81586, 81618,
+	81654, 81685, 81720, 81752, 81794, 81841, 81885, 81925, 81968, 82008, 82044, 82079, 82111, 82148, 82189, 82233,
+	82284, 82332, 82377, 82430, 82480, 82519, 82560, 82598, 82644, 82699, 82751, 82791, 82834, 82874, 82915, 82960,
+	83002, 83055, 83117, 83176, 83214, 83253, 83289, 83329, 83368, 83411, 83451, 83494, 83543, 83589, 83627, 83670,
+	83717, 83783, 83845, 83900, 83950, 83997, 84044, 84088, 84130, 84177, 84224, 84272, 84318, 84368, 84415, 84457,
+	84504, 84552, 84586, 84620, 84651, 84693, 84739, 84791, 84842, 84890, 84941, 84994, 85044, 85097, 85154, 85210,
+	85265, 85327, 85389, 85452, 85508, 85570, 85625, 85674, 85723, 85769, 85828, 85869, 85908, 85946, 85990, 86028,
+	86061, 86098, 86132, 86169, 86207, 86244, 86278, 86340, 86397, 86458, 86516, 86567, 86617, 86662, 86711, 86757,
+	86814, 86870, 86925, 86977, 87027, 87076, 87122, 87171, 87220, 87269, 87314, 87359, 87403, 87451, 87496, 87543,
+	87588, 87633, 87678, 87716, 87764, 87804, 87852, 87909, 87966, 88023, 88082, 88130, 88206, 88279, 88351, 88431,
+	88507, 88565, 88622, 88688, 88753, 88824, 88894, 88960, 89025, 89085, 89144, 89215, 89285, 89362, 89438, 89501,
+	89545, 89596, 89644, 89715, 89798, 89867, 89925, 89995, 90053, 90123, 90179, 90217, 90264, 90308, 90349, 90392,
+	90435, 90478, 90516, 90554, 90596, 90639, 90685, 90728, 90770, 90818, 90870, 90919, 90970, 91018, 91065, 91116,
+	91164, 91205, 91245, 91280, 91324, 91367, 91419, 91453, 91486, 91519, 91549, 91592, 91633, 91678, 91720, 91767,
+	91811, 91863, 91914, 91949, 91987, 92025, 92057, 92101, 92150, 92202, 92241, 92280, 92319, 92358, 92397, 92429,
+	92460, 92495, 92530, 92561, 92591, 92625, 92665, 92705, 92745, 92785, 92825, 92859, 92895, 92940, 92985, 93034,
+	93075, 93120, 93162, 93202, 93253, 93301, 93344, 93378, 93407, 93440, 93470, 93505, 93537, 93573, 93606, 93638,
+	93676, 93714, 93752, 93793, 93831, 93881, 93930, 93979, 94028, 94078, 94128, 94175, 94223, 94255, 94282, 94313,
+	94341, 94379, 94426, 94470, 94509, 94561, 94606, 94650, 94691, 94730, 94766, 94801, 94836, 94868, 94930, 94989,
+	95062, 95132, 95187, 95231, 95268, 95306, 95341, 95379}

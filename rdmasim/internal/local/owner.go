@@ -3,7 +3,6 @@ package local
 import (
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"sync"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"farside/internal/memfd"
 	"farside/internal/socket"
 	"farside/internal/trust"
+	"farside/internal/unlike"
 	"farside/rdmasim/internal/verbs"
 )
 
@@ -98,7 +98,7 @@ func NewOwner() (*Owner, error) {
 	for try := 0; o.listener == nil; try++ {
 		// The kernel's table of abstract names is the register of ids: a name is taken exactly as long as
 		// its process lives.
-		o.id = mathrand.Uint32N(1 << verbs.IDBits)
+		o.id = unlike.Uint32N(1 << verbs.IDBits)
 		o.listener, err = socket.ListenPacket(socketName(o.id))
 		if err != nil && (!errors.Is(err, unix.EADDRINUSE) || try > 1000) {
 			o.dropControl()

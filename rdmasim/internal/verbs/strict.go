@@ -1,6 +1,6 @@
 package verbs
 
-import "math/rand/v2"
+import "farside/internal/unlike"
 
 // Operation is work on a strict region, of which its owner is told (FARSIDE_STRICT=rdma).
 type Operation struct {
@@ -26,4 +26,4 @@ type StrictView interface {
 
 // NewFlow returns a number that hardly another queue pair has, of any peer: a bridge is one peer to an owner. It is
 // never 0.
-func NewFlow() uint64 { return 1 + uint64(rand.Uint32()) }
+func NewFlow() uint64 { return 1 + unlike.Uint64()>>32 }

@@ -1,13 +1,13 @@
 package cm
 
 import (
-	"math/rand/v2"
 	"net/netip"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"farside/internal/ibv"
+	"farside/internal/unlike"
 )
 
 // Connect asks the other side for a connection, or of UD for where datagrams go. ESTABLISHED or CONNECT_RESPONSE
@@ -28,7 +28,7 @@ func (id *ID) Connect(p Parameters) error {
 		return err
 	}
 	id.peer, id.transaction = id.remote.Addr(), uint64(m.wire.Number())<<32|uint64(id.comm)
-	id.mine, id.psn = p, rand.Uint32N(1<<24)
+	id.mine, id.psn = p, unlike.Uint32N(1<<24)
 	id.mtu = m.wire.MTU(id.local.Addr(), id.peer)
 	id.mine.RetryCount, id.mine.RNRRetryCount = p.RetryCount&7, p.RNRRetryCount&7
 	msg := id.message(attrREQ)
@@ -88,7 +88,7 @@ func (m *Manager) gotREQ(local, remote netip.Addr, msg *message) {
 		RNRRetryCount: msg.rnrRetryCount, SRQ: msg.srq, QPN: msg.qpn}
 	// What the other side asks for counts until Accept, since applications ready queue pairs of their own before.
 	id.mine, id.mine.Private, id.mine.QPN = id.theirs, nil, 0
-	id.psn = 1 + rand.Uint32N(1<<24-1)
+	id.psn = 1 + unlike.Uint32N(1<<24-1)
 	m.remote[key] = id
 	id.tell(Event{Type: ibv.RDMA_CM_EVENT_CONNECT_REQUEST, Listen: l, Connection: id.theirs})
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"farside/internal/fd"
 	"farside/internal/socket"
 	"farside/internal/trust"
+	"farside/internal/unlike"
 	"farside/verbs/internal/fabric"
 )
 
@@ -108,7 +108,7 @@ func (h *Host) claim() (*block, error) {
 		return nil, fabric.ErrNoQPN
 	}
 	// Number 0 is not given out, since queue pairs 0 and 1 are special.
-	first := rand.Uint32N(1<<numberBits - 1)
+	first := unlike.Uint32N(1<<numberBits - 1)
 	for try := range uint32(1<<numberBits - 1) {
 		number := 1 + (first+try)%(1<<numberBits-1)
 		l, err := socket.ListenPacket(socketName(number))
@@ -118,7 +118,7 @@ func (h *Host) claim() (*block, error) {
 		if err != nil {
 			return nil, err
 		}
-		b := &block{number: number, listener: l, next: rand.Uint32N(queuePairs), count: reserved}
+		b := &block{number: number, listener: l, next: unlike.Uint32N(queuePairs), count: reserved}
 		b.used[0], b.used[1] = true, true
 		h.names = append(h.names, b)
 		return b, nil
