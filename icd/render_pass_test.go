@@ -190,7 +190,8 @@ func TestDynamicRenderingCommands(t *testing.T) {
 	q.executed(list)
 	d, _ := img.layout.Subresource(vk.IMAGE_ASPECT_DEPTH_BIT, 0, 0)
 	s, _ := img.layout.Subresource(vk.IMAGE_ASPECT_STENCIL_BIT, 0, 0)
-	if got := [4]byte(bytes[d.Offset:]); got != [4]byte{0, 0, 0x80, 0x3f} || bytes[s.Offset] != 9 || bytes[s.Offset+1] != 5 {
+	if got := [4]byte(bytes[d.Offset:]); got != [4]byte{0, 0, 0x80, 0x3f} || bytes[s.Offset] != 9 ||
+		bytes[s.Offset+1] != 5 {
 		t.Errorf("depth %x, stencils %d and %d", got, bytes[s.Offset], bytes[s.Offset+1])
 	}
 }
