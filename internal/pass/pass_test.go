@@ -75,7 +75,8 @@ func TestFirstUse(t *testing.T) {
 	step(i.Begin(&info), 255, 0, 0)
 	views[0].Image.Bytes[0] = 7 // as a draw would
 	step(i.Next(), 7, 255, 0)
-	if d := i.Pass(); len(d.Colors) != 2 || d.Colors[0].Image != nil || d.Colors[1].Image != views[1].Image || d.Samples != 1 {
+	if d := i.Pass(); len(d.Colors) != 2 || d.Colors[0].Image != nil || d.Colors[1].Image != views[1].Image ||
+		d.Samples != 1 {
 		t.Errorf("%+v", d)
 	}
 	step(i.Next(), 7, 255, 0)
