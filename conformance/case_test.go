@@ -54,6 +54,7 @@ type definition struct {
 	devices  []string // of this machine, that the case opens
 	needs    []string // features, by their members in VkPhysicalDevice…Features, enabled
 	graphics bool     // a compute case that draws: needs a queue for graphics, and has dynamic rendering
+	drawless bool     // a graphics case that has no draw
 }
 
 // A Case is a definition that runs: an instance, a device and a place to report to.

@@ -62,6 +62,7 @@ var featureStructs = []struct {
 	{vk.KHR_SAMPLER_YCBCR_CONVERSION_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceSamplerYcbcrConversionFeatures]},
 	{vk.KHR_DYNAMIC_RENDERING_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDynamicRenderingFeatures]},
 	{vk.KHR_MULTIVIEW_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceMultiviewFeatures]},
+	{vk.KHR_IMAGELESS_FRAMEBUFFER_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceImagelessFramebufferFeatures]},
 	{vk.KHR_SHADER_DRAW_PARAMETERS_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderDrawParametersFeatures]},
 	{vk.EXT_SHADER_DEMOTE_TO_HELPER_INVOCATION_EXTENSION_NAME,
 		featureStruct[vk.PhysicalDeviceShaderDemoteToHelperInvocationFeatures]},

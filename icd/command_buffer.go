@@ -85,9 +85,12 @@ func (b *commandBuffer) checkBegin(info *vk.CommandBufferBeginInfo) error {
 		return nil // pInheritanceInfo may be anything, and so may RENDER_PASS_CONTINUE_BIT (VkCommandBufferUsageFlagBits)
 	}
 	i := info.PInheritanceInfo
+	if info.Flags&vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT != 0 && (i != nil || !b.pool.graphics()) {
+		if err := b.checkContinues(i); err != nil {
+			return err
+		}
+	}
 	switch {
-	case info.Flags&vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT != 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferBeginInfo_flags_09123, "no queue family has render passes")
 	case i == nil:
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBeginCommandBuffer_commandBuffer_00051,
 			"a secondary command buffer has no pInheritanceInfo")

@@ -35,20 +35,6 @@ func noGraphics[T ~uint64](d *device, command string, rule vk.VUID, out *T, coun
 	return result
 }
 
-func createRenderPass(d *device, _ *vk.RenderPassCreateInfo, _ *vk.AllocationCallbacks, out *vk.RenderPass) vk.Result {
-	return noGraphics(d, "vkCreateRenderPass", vk.VUID_vkCreateRenderPass_device_10000, out, 1)
-}
-
-func createRenderPass2(d *device, _ *vk.RenderPassCreateInfo2, _ *vk.AllocationCallbacks,
-	out *vk.RenderPass) vk.Result {
-	return noGraphics(d, "vkCreateRenderPass2", vk.VUID_vkCreateRenderPass2_device_10001, out, 1)
-}
-
-func createFramebuffer(d *device, _ *vk.FramebufferCreateInfo, _ *vk.AllocationCallbacks,
-	out *vk.Framebuffer) vk.Result {
-	return noGraphics(d, "vkCreateFramebuffer", vk.VUID_vkCreateFramebuffer_device_10002, out, 1)
-}
-
 func createGraphicsPipelines(
 	d *device, _ vk.PipelineCache, count uint32, _ *vk.GraphicsPipelineCreateInfo, _ *vk.AllocationCallbacks,
 	out *vk.Pipeline,

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"farside/internal/exec"
 	"farside/internal/texel"
 	"farside/internal/vk"
 )
@@ -29,8 +30,7 @@ var graphicsFeatures = map[string]bool{
 
 const (
 	// manySampleCounts are those that attachments and sampled images can have where there is graphics.
-	manySampleCounts    = sampleCounts | vk.SAMPLE_COUNT_8_BIT
-	maxColorAttachments = 8
+	manySampleCounts = sampleCounts | vk.SAMPLE_COUNT_8_BIT
 	// subPixelBits are the bits of a window coordinate behind the point.
 	subPixelBits = 8
 )
@@ -38,7 +38,7 @@ const (
 // extendLimits makes the limits of a device with graphics.
 func extendLimits(l *vk.PhysicalDeviceLimits) {
 	l.MaxFramebufferLayers = maxImageArrayLayers
-	l.MaxColorAttachments, l.MaxFragmentOutputAttachments = maxColorAttachments, maxColorAttachments
+	l.MaxColorAttachments, l.MaxFragmentOutputAttachments = exec.MaxColors, exec.MaxColors
 	for _, counts := range []*vk.SampleCountFlags{
 		&l.FramebufferColorSampleCounts, &l.FramebufferDepthSampleCounts, &l.FramebufferStencilSampleCounts,
 		&l.FramebufferNoAttachmentsSampleCounts, &l.SampledImageColorSampleCounts, &l.SampledImageIntegerSampleCounts,
@@ -78,8 +78,8 @@ func (p *physicalDevice) formatFeatures(format vk.Format) vk.FormatFeatureFlags2
 	return features | drawnFeatures(format)
 }
 
-// drawnFeatures returns what a format can do as an attachment where there is graphics. Colours are all that are made of
-// bytes by themselves; components of 64 bits are more than a fragment shader's output has, and a shared exponent doesn't
+// drawnFeatures returns what a format can do as an attachment where there is graphics. Of the colours that the codecs
+// encode, components of 64 bits are more than a fragment shader's output has, and a shared exponent doesn't
 // let a channel be written alone (VkPipelineColorBlendAttachmentState::colorWriteMask).
 func drawnFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	t, ok := texel.FormatOf(format)

@@ -72,6 +72,7 @@ func handleFamily(t *testing.T, i *instance) map[vk.ObjectType]uint64 {
 	for _, o := range []resident{
 		commandPool, setPool, memory, new(buffer), new(bufferView), new(image), new(imageView), new(sampler),
 		new(ycbcrConversion), new(shaderModule), new(pipelineLayout), new(pipelineCache), new(pipeline), new(queryPool),
+		new(renderPass), new(framebuffer),
 		new(privateDataSlot), new(descriptorSetLayout), new(descriptorUpdateTemplate), &event{payload: payload().Payload},
 		&fence{carrier: carrier{permanent: payload()}}, &semaphore{carrier: carrier{permanent: payload()}},
 	} {
@@ -88,6 +89,7 @@ func liveObjects() string {
 		bufferViews.Len(), images.Len(), samplers.Len(), ycbcrConversions.Len(), imageViews.Len(), shaderModules.Len(),
 		pipelineLayouts.Len(),
 		pipelineCaches.Len(), pipelines.Len(), queryPools.Len(), fences.Len(), semaphores.Len(), events.Len(),
+		renderPasses.Len(), framebuffers.Len(),
 		privateDataSlots.Len(), messengers.Len(), commandPools.Len(), descriptorPools.Len(), descriptorSets.Len(),
 		descriptorSetLayouts.Len(), descriptorUpdateTemplates.Len())
 }

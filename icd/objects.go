@@ -38,6 +38,8 @@ var (
 	bufferViews      = handle.NewTable[bufferView](uint8(vk.OBJECT_TYPE_BUFFER_VIEW), "VkBufferView")
 	images           = handle.NewTable[image](uint8(vk.OBJECT_TYPE_IMAGE), "VkImage")
 	samplers         = handle.NewTable[sampler](uint8(vk.OBJECT_TYPE_SAMPLER), "VkSampler")
+	renderPasses     = handle.NewTable[renderPass](uint8(vk.OBJECT_TYPE_RENDER_PASS), "VkRenderPass")
+	framebuffers     = handle.NewTable[framebuffer](uint8(vk.OBJECT_TYPE_FRAMEBUFFER), "VkFramebuffer")
 	imageViews       = handle.NewTable[imageView](uint8(vk.OBJECT_TYPE_IMAGE_VIEW), "VkImageView")
 	shaderModules    = handle.NewTable[shaderModule](uint8(vk.OBJECT_TYPE_SHADER_MODULE), "VkShaderModule")
 	pipelineLayouts  = handle.NewTable[pipelineLayout](uint8(vk.OBJECT_TYPE_PIPELINE_LAYOUT), "VkPipelineLayout")

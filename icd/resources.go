@@ -7,6 +7,7 @@ import (
 	"farside/internal/command"
 	"farside/internal/descriptor"
 	"farside/internal/exec"
+	"farside/internal/pass"
 	"farside/internal/sampling"
 	"farside/internal/syncobj"
 	"farside/internal/transfer"
@@ -97,6 +98,31 @@ func (r *resources) ImageView(h vk.ImageView) (exec.View, error) {
 		return exec.View{}, fmt.Errorf("image view %#x: %w", uint64(h), err)
 	}
 	return exec.View{View: texels, Payload: held.payload, Others: held.others, Pieced: v.image.piecedFor(r.index)}, nil
+}
+
+func (r *resources) Attachment(h vk.ImageView) (exec.AttachmentView, error) {
+	v := imageViews.Get(uint64(h))
+	if v == nil || v.device != r.device {
+		return exec.AttachmentView{}, absent("image view", uint64(h), v != nil)
+	}
+	return exec.AttachmentView{Image: vk.Image(v.image.handle), Format: v.format, Aspect: v.aspects, Level: v.baseLevel,
+		Layer: v.baseLayer, Layers: v.layerCount}, nil
+}
+
+func (r *resources) RenderPass(h vk.RenderPass) (*pass.RenderPass, error) {
+	p := renderPasses.Get(uint64(h))
+	if p == nil || p.device != r.device {
+		return nil, absent("render pass", uint64(h), p != nil)
+	}
+	return &p.pass, nil
+}
+
+func (r *resources) Framebuffer(h vk.Framebuffer) (*exec.Framebuffer, error) {
+	f := framebuffers.Get(uint64(h))
+	if f == nil || f.device != r.device {
+		return nil, absent("framebuffer", uint64(h), f != nil)
+	}
+	return &f.exec, nil
 }
 
 func (r *resources) BufferView(h vk.BufferView) (exec.View, error) {

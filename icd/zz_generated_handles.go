@@ -113,6 +113,17 @@ func (o *fence) publish() { o.handle = fences.Insert(o) }
 
 func (o *fence) withdraw() bool { return fences.Remove(o.handle) != nil }
 
+func (*framebuffer) objectType() vk.ObjectType { return vk.OBJECT_TYPE_FRAMEBUFFER }
+
+// fail reports err as the outcome of command on this object.
+func (o *framebuffer) fail(command string, err error) vk.Result {
+	return o.device.failOn(command, err, vk.OBJECT_TYPE_FRAMEBUFFER, o.handle)
+}
+
+func (o *framebuffer) publish() { o.handle = framebuffers.Insert(o) }
+
+func (o *framebuffer) withdraw() bool { return framebuffers.Remove(o.handle) != nil }
+
 func (*image) objectType() vk.ObjectType { return vk.OBJECT_TYPE_IMAGE }
 
 // fail reports err as the outcome of command on this object.
@@ -189,6 +200,17 @@ func (o *queryPool) fail(command string, err error) vk.Result {
 func (o *queryPool) publish() { o.handle = queryPools.Insert(o) }
 
 func (o *queryPool) withdraw() bool { return queryPools.Remove(o.handle) != nil }
+
+func (*renderPass) objectType() vk.ObjectType { return vk.OBJECT_TYPE_RENDER_PASS }
+
+// fail reports err as the outcome of command on this object.
+func (o *renderPass) fail(command string, err error) vk.Result {
+	return o.device.failOn(command, err, vk.OBJECT_TYPE_RENDER_PASS, o.handle)
+}
+
+func (o *renderPass) publish() { o.handle = renderPasses.Insert(o) }
+
+func (o *renderPass) withdraw() bool { return renderPasses.Remove(o.handle) != nil }
 
 func (*sampler) objectType() vk.ObjectType { return vk.OBJECT_TYPE_SAMPLER }
 
@@ -474,24 +496,6 @@ func recordingRule(command string) vk.VUID {
 // bufferRule is the rule of each refused command that the buffer is one.
 func bufferRule(command string) vk.VUID {
 	switch command {
-	case "vkCmdClearAttachments":
-		return vk.VUID_vkCmdClearAttachments_commandBuffer_parameter
-	case "vkCmdBeginRenderPass":
-		return vk.VUID_vkCmdBeginRenderPass_commandBuffer_parameter
-	case "vkCmdNextSubpass":
-		return vk.VUID_vkCmdNextSubpass_commandBuffer_parameter
-	case "vkCmdEndRenderPass":
-		return vk.VUID_vkCmdEndRenderPass_commandBuffer_parameter
-	case "vkCmdBeginRenderPass2":
-		return vk.VUID_vkCmdBeginRenderPass2_commandBuffer_parameter
-	case "vkCmdNextSubpass2":
-		return vk.VUID_vkCmdNextSubpass2_commandBuffer_parameter
-	case "vkCmdEndRenderPass2":
-		return vk.VUID_vkCmdEndRenderPass2_commandBuffer_parameter
-	case "vkCmdBeginRendering":
-		return vk.VUID_vkCmdBeginRendering_commandBuffer_parameter
-	case "vkCmdEndRendering":
-		return vk.VUID_vkCmdEndRendering_commandBuffer_parameter
 	case "vkCmdSetRenderingAttachmentLocations":
 		return vk.VUID_vkCmdSetRenderingAttachmentLocations_commandBuffer_parameter
 	case "vkCmdSetRenderingInputAttachmentIndices":
@@ -2081,9 +2085,21 @@ func vkDestroyFramebuffer(device vk.Device, framebuffer vk.Framebuffer, pAllocat
 		refuseFirst("vkDestroyFramebuffer", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkDestroyFramebuffer_device_parameter)
 		return
 	}
-	if framebuffer != 0 {
-		deviceObject.refuse("vkDestroyFramebuffer", vk.OBJECT_TYPE_FRAMEBUFFER, uint64(framebuffer), false, vk.VUID_vkDestroyFramebuffer_framebuffer_parameter, vk.VUID_vkDestroyFramebuffer_framebuffer_parameter)
+	framebufferObject := framebuffers.Get(uint64(framebuffer))
+	if framebuffer != 0 && (framebufferObject == nil || framebufferObject.owner() != deviceObject) {
+		deviceObject.refuse("vkDestroyFramebuffer", vk.OBJECT_TYPE_FRAMEBUFFER, uint64(framebuffer), framebufferObject != nil, vk.VUID_vkDestroyFramebuffer_framebuffer_parameter, vk.VUID_vkDestroyFramebuffer_framebuffer_parent)
 		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyFramebuffer", []any{deviceObject, framebufferObject, pAllocator}, func() {
+			if framebuffer != 0 && !deviceObject.end(framebufferObject) {
+				deviceObject.refuse("vkDestroyFramebuffer", vk.OBJECT_TYPE_FRAMEBUFFER, uint64(framebuffer), false, vk.VUID_vkDestroyFramebuffer_framebuffer_parameter, vk.VUID_vkDestroyFramebuffer_framebuffer_parameter)
+			}
+		})
+		return
+	}
+	if framebuffer != 0 && !deviceObject.end(framebufferObject) {
+		deviceObject.refuse("vkDestroyFramebuffer", vk.OBJECT_TYPE_FRAMEBUFFER, uint64(framebuffer), false, vk.VUID_vkDestroyFramebuffer_framebuffer_parameter, vk.VUID_vkDestroyFramebuffer_framebuffer_parameter)
 	}
 }
 
@@ -2104,9 +2120,21 @@ func vkDestroyRenderPass(device vk.Device, renderPass vk.RenderPass, pAllocator 
 		refuseFirst("vkDestroyRenderPass", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkDestroyRenderPass_device_parameter)
 		return
 	}
-	if renderPass != 0 {
-		deviceObject.refuse("vkDestroyRenderPass", vk.OBJECT_TYPE_RENDER_PASS, uint64(renderPass), false, vk.VUID_vkDestroyRenderPass_renderPass_parameter, vk.VUID_vkDestroyRenderPass_renderPass_parameter)
+	renderPassObject := renderPasses.Get(uint64(renderPass))
+	if renderPass != 0 && (renderPassObject == nil || renderPassObject.owner() != deviceObject) {
+		deviceObject.refuse("vkDestroyRenderPass", vk.OBJECT_TYPE_RENDER_PASS, uint64(renderPass), renderPassObject != nil, vk.VUID_vkDestroyRenderPass_renderPass_parameter, vk.VUID_vkDestroyRenderPass_renderPass_parent)
 		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyRenderPass", []any{deviceObject, renderPassObject, pAllocator}, func() {
+			if renderPass != 0 && !deviceObject.end(renderPassObject) {
+				deviceObject.refuse("vkDestroyRenderPass", vk.OBJECT_TYPE_RENDER_PASS, uint64(renderPass), false, vk.VUID_vkDestroyRenderPass_renderPass_parameter, vk.VUID_vkDestroyRenderPass_renderPass_parameter)
+			}
+		})
+		return
+	}
+	if renderPass != 0 && !deviceObject.end(renderPassObject) {
+		deviceObject.refuse("vkDestroyRenderPass", vk.OBJECT_TYPE_RENDER_PASS, uint64(renderPass), false, vk.VUID_vkDestroyRenderPass_renderPass_parameter, vk.VUID_vkDestroyRenderPass_renderPass_parameter)
 	}
 }
 
@@ -2116,7 +2144,18 @@ func vkGetRenderAreaGranularity(device vk.Device, renderPass vk.RenderPass, pGra
 		refuseFirst("vkGetRenderAreaGranularity", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetRenderAreaGranularity_device_parameter)
 		return
 	}
-	deviceObject.refuse("vkGetRenderAreaGranularity", vk.OBJECT_TYPE_RENDER_PASS, uint64(renderPass), false, vk.VUID_vkGetRenderAreaGranularity_renderPass_parameter, vk.VUID_vkGetRenderAreaGranularity_renderPass_parameter)
+	renderPassObject := renderPasses.Get(uint64(renderPass))
+	if renderPassObject == nil || renderPassObject.owner() != deviceObject {
+		deviceObject.refuse("vkGetRenderAreaGranularity", vk.OBJECT_TYPE_RENDER_PASS, uint64(renderPass), renderPassObject != nil, vk.VUID_vkGetRenderAreaGranularity_renderPass_parameter, vk.VUID_vkGetRenderAreaGranularity_renderPass_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkGetRenderAreaGranularity", []any{deviceObject, renderPassObject, pGranularity}, func() {
+			getRenderAreaGranularity(deviceObject, renderPassObject, pGranularity)
+		})
+		return
+	}
+	getRenderAreaGranularity(deviceObject, renderPassObject, pGranularity)
 }
 
 func vkGetRenderingAreaGranularity(device vk.Device, pRenderingAreaInfo *vk.RenderingAreaInfo, pGranularity *vk.Extent2D) {
@@ -2533,6 +2572,15 @@ func vkCmdClearDepthStencilImage(commandBuffer vk.CommandBuffer, image vk.Image,
 	cmdClearDepthStencilImage(commandBufferObject, image, imageLayout, pDepthStencil, rangeCount, pRanges)
 }
 
+func vkCmdClearAttachments(commandBuffer vk.CommandBuffer, attachmentCount uint32, pAttachments *vk.ClearAttachment, rectCount uint32, pRects *vk.ClearRect) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdClearAttachments", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdClearAttachments_commandBuffer_parameter)
+		return
+	}
+	cmdClearAttachments(commandBufferObject, attachmentCount, pAttachments, rectCount, pRects)
+}
+
 func vkCmdResolveImage(commandBuffer vk.CommandBuffer, srcImage vk.Image, srcImageLayout vk.ImageLayout, dstImage vk.Image, dstImageLayout vk.ImageLayout, regionCount uint32, pRegions *vk.ImageResolve) {
 	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
 	if commandBufferObject == nil {
@@ -2630,6 +2678,33 @@ func vkCmdPushConstants(commandBuffer vk.CommandBuffer, layout vk.PipelineLayout
 		return
 	}
 	cmdPushConstants(commandBufferObject, layout, stageFlags, offset, size, pValues)
+}
+
+func vkCmdBeginRenderPass(commandBuffer vk.CommandBuffer, pRenderPassBegin *vk.RenderPassBeginInfo, contents vk.SubpassContents) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdBeginRenderPass", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdBeginRenderPass_commandBuffer_parameter)
+		return
+	}
+	cmdBeginRenderPass(commandBufferObject, pRenderPassBegin, contents)
+}
+
+func vkCmdNextSubpass(commandBuffer vk.CommandBuffer, contents vk.SubpassContents) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdNextSubpass", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdNextSubpass_commandBuffer_parameter)
+		return
+	}
+	cmdNextSubpass(commandBufferObject, contents)
+}
+
+func vkCmdEndRenderPass(commandBuffer vk.CommandBuffer) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdEndRenderPass", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdEndRenderPass_commandBuffer_parameter)
+		return
+	}
+	cmdEndRenderPass(commandBufferObject)
 }
 
 func vkCmdExecuteCommands(commandBuffer vk.CommandBuffer, commandBufferCount uint32, pCommandBuffers *vk.CommandBuffer) {
@@ -3504,6 +3579,33 @@ func vkCreateRenderPass2(device vk.Device, pCreateInfo *vk.RenderPassCreateInfo2
 	return createRenderPass2(deviceObject, pCreateInfo, pAllocator, pRenderPass)
 }
 
+func vkCmdBeginRenderPass2(commandBuffer vk.CommandBuffer, pRenderPassBegin *vk.RenderPassBeginInfo, pSubpassBeginInfo *vk.SubpassBeginInfo) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdBeginRenderPass2", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdBeginRenderPass2_commandBuffer_parameter)
+		return
+	}
+	cmdBeginRenderPass2(commandBufferObject, pRenderPassBegin, pSubpassBeginInfo)
+}
+
+func vkCmdNextSubpass2(commandBuffer vk.CommandBuffer, pSubpassBeginInfo *vk.SubpassBeginInfo, pSubpassEndInfo *vk.SubpassEndInfo) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdNextSubpass2", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdNextSubpass2_commandBuffer_parameter)
+		return
+	}
+	cmdNextSubpass2(commandBufferObject, pSubpassBeginInfo, pSubpassEndInfo)
+}
+
+func vkCmdEndRenderPass2(commandBuffer vk.CommandBuffer, pSubpassEndInfo *vk.SubpassEndInfo) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdEndRenderPass2", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdEndRenderPass2_commandBuffer_parameter)
+		return
+	}
+	cmdEndRenderPass2(commandBufferObject, pSubpassEndInfo)
+}
+
 func vkGetSemaphoreCounterValue(device vk.Device, semaphore vk.Semaphore, pValue *uint64) vk.Result {
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
@@ -4335,6 +4437,24 @@ func vkSetDeviceMemoryPriorityEXT(device vk.Device, memory vk.DeviceMemory, prio
 		return
 	}
 	setDeviceMemoryPriorityEXT(deviceObject, memoryObject, priority)
+}
+
+func vkCmdBeginRendering(commandBuffer vk.CommandBuffer, pRenderingInfo *vk.RenderingInfo) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdBeginRendering", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdBeginRendering_commandBuffer_parameter)
+		return
+	}
+	cmdBeginRendering(commandBufferObject, pRenderingInfo)
+}
+
+func vkCmdEndRendering(commandBuffer vk.CommandBuffer) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdEndRendering", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdEndRendering_commandBuffer_parameter)
+		return
+	}
+	cmdEndRendering(commandBufferObject)
 }
 
 func vkGetImageSubresourceLayout2(device vk.Device, image vk.Image, pSubresource *vk.ImageSubresource2, pLayout *vk.SubresourceLayout2) {

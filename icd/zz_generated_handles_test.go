@@ -584,7 +584,7 @@ var handleTests = []handleTest{
 	}},
 	{"vkDestroyFramebuffer", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkDestroyFramebuffer_device_parameter, vk.NoVUID},
-		{"framebuffer", vk.OBJECT_TYPE_FRAMEBUFFER, true, false, vk.VUID_vkDestroyFramebuffer_framebuffer_parameter, vk.NoVUID},
+		{"framebuffer", vk.OBJECT_TYPE_FRAMEBUFFER, true, true, vk.VUID_vkDestroyFramebuffer_framebuffer_parameter, vk.VUID_vkDestroyFramebuffer_framebuffer_parent},
 	}, func(f *handleArgs) vk.Result {
 		commands.DestroyFramebuffer(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.Framebuffer(f.pick(1, vk.OBJECT_TYPE_FRAMEBUFFER)), nil)
 		return vk.ERROR_UNKNOWN
@@ -596,14 +596,14 @@ var handleTests = []handleTest{
 	}},
 	{"vkDestroyRenderPass", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkDestroyRenderPass_device_parameter, vk.NoVUID},
-		{"renderPass", vk.OBJECT_TYPE_RENDER_PASS, true, false, vk.VUID_vkDestroyRenderPass_renderPass_parameter, vk.NoVUID},
+		{"renderPass", vk.OBJECT_TYPE_RENDER_PASS, true, true, vk.VUID_vkDestroyRenderPass_renderPass_parameter, vk.VUID_vkDestroyRenderPass_renderPass_parent},
 	}, func(f *handleArgs) vk.Result {
 		commands.DestroyRenderPass(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.RenderPass(f.pick(1, vk.OBJECT_TYPE_RENDER_PASS)), nil)
 		return vk.ERROR_UNKNOWN
 	}},
 	{"vkGetRenderAreaGranularity", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetRenderAreaGranularity_device_parameter, vk.NoVUID},
-		{"renderPass", vk.OBJECT_TYPE_RENDER_PASS, false, false, vk.VUID_vkGetRenderAreaGranularity_renderPass_parameter, vk.NoVUID},
+		{"renderPass", vk.OBJECT_TYPE_RENDER_PASS, false, true, vk.VUID_vkGetRenderAreaGranularity_renderPass_parameter, vk.VUID_vkGetRenderAreaGranularity_renderPass_parent},
 	}, func(f *handleArgs) vk.Result {
 		commands.GetRenderAreaGranularity(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.RenderPass(f.pick(1, vk.OBJECT_TYPE_RENDER_PASS)), new(vk.Extent2D))
 		return vk.ERROR_UNKNOWN
@@ -847,6 +847,12 @@ var handleTests = []handleTest{
 		commands.CmdClearDepthStencilImage(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), vk.Image(f.pick(0, vk.OBJECT_TYPE_IMAGE)), 0, nil, 1, nil)
 		return vk.ERROR_UNKNOWN
 	}},
+	{"vkCmdClearAttachments", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdClearAttachments_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdClearAttachments(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 1, nil, 1, nil)
+		return vk.ERROR_UNKNOWN
+	}},
 	{"vkCmdResolveImage", []handlePlace{
 		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdResolveImage_commandBuffer_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {
@@ -911,6 +917,24 @@ var handleTests = []handleTest{
 		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdPushConstants_commandBuffer_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {
 		commands.CmdPushConstants(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), vk.PipelineLayout(f.pick(0, vk.OBJECT_TYPE_PIPELINE_LAYOUT)), 0, 0, 1, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdBeginRenderPass", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdBeginRenderPass_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdBeginRenderPass(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdNextSubpass", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdNextSubpass_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdNextSubpass(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdEndRenderPass", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdEndRenderPass_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdEndRenderPass(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)))
 		return vk.ERROR_UNKNOWN
 	}},
 	{"vkCmdExecuteCommands", []handlePlace{
@@ -1311,6 +1335,24 @@ var handleTests = []handleTest{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkCreateRenderPass2_device_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {
 		return commands.CreateRenderPass2(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), nil, nil, new(vk.RenderPass))
+	}},
+	{"vkCmdBeginRenderPass2", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdBeginRenderPass2_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdBeginRenderPass2(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdNextSubpass2", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdNextSubpass2_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdNextSubpass2(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdEndRenderPass2", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdEndRenderPass2_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdEndRenderPass2(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil)
+		return vk.ERROR_UNKNOWN
 	}},
 	{"vkGetSemaphoreCounterValue", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetSemaphoreCounterValue_device_parameter, vk.NoVUID},
@@ -1800,6 +1842,18 @@ var handleTests = []handleTest{
 		{"memory", vk.OBJECT_TYPE_DEVICE_MEMORY, false, true, vk.VUID_vkSetDeviceMemoryPriorityEXT_memory_parameter, vk.VUID_vkSetDeviceMemoryPriorityEXT_memory_parent},
 	}, func(f *handleArgs) vk.Result {
 		commands.SetDeviceMemoryPriorityEXT(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.DeviceMemory(f.pick(1, vk.OBJECT_TYPE_DEVICE_MEMORY)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdBeginRendering", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdBeginRendering_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdBeginRendering(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdEndRendering", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdEndRendering_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdEndRendering(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)))
 		return vk.ERROR_UNKNOWN
 	}},
 	{"vkGetImageSubresourceLayout2", []handlePlace{

@@ -136,6 +136,7 @@ type Commands struct {
 	CmdFillBuffer                                    func(commandBuffer vk.CommandBuffer, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, size vk.DeviceSize, data uint32)
 	CmdClearColorImage                               func(commandBuffer vk.CommandBuffer, image vk.Image, imageLayout vk.ImageLayout, color *vk.ClearColorValue, rangeCount uint32, ranges *vk.ImageSubresourceRange)
 	CmdClearDepthStencilImage                        func(commandBuffer vk.CommandBuffer, image vk.Image, imageLayout vk.ImageLayout, depthStencil *vk.ClearDepthStencilValue, rangeCount uint32, ranges *vk.ImageSubresourceRange)
+	CmdClearAttachments                              func(commandBuffer vk.CommandBuffer, attachmentCount uint32, attachments *vk.ClearAttachment, rectCount uint32, rects *vk.ClearRect)
 	CmdResolveImage                                  func(commandBuffer vk.CommandBuffer, srcImage vk.Image, srcImageLayout vk.ImageLayout, dstImage vk.Image, dstImageLayout vk.ImageLayout, regionCount uint32, regions *vk.ImageResolve)
 	CmdSetEvent                                      func(commandBuffer vk.CommandBuffer, event vk.Event, stageMask vk.PipelineStageFlags)
 	CmdResetEvent                                    func(commandBuffer vk.CommandBuffer, event vk.Event, stageMask vk.PipelineStageFlags)
@@ -147,6 +148,9 @@ type Commands struct {
 	CmdWriteTimestamp                                func(commandBuffer vk.CommandBuffer, pipelineStage vk.PipelineStageFlagBits, queryPool vk.QueryPool, query uint32)
 	CmdCopyQueryPoolResults                          func(commandBuffer vk.CommandBuffer, queryPool vk.QueryPool, firstQuery uint32, queryCount uint32, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, stride vk.DeviceSize, flags vk.QueryResultFlags)
 	CmdPushConstants                                 func(commandBuffer vk.CommandBuffer, layout vk.PipelineLayout, stageFlags vk.ShaderStageFlags, offset uint32, size uint32, values unsafe.Pointer)
+	CmdBeginRenderPass                               func(commandBuffer vk.CommandBuffer, renderPassBegin *vk.RenderPassBeginInfo, contents vk.SubpassContents)
+	CmdNextSubpass                                   func(commandBuffer vk.CommandBuffer, contents vk.SubpassContents)
+	CmdEndRenderPass                                 func(commandBuffer vk.CommandBuffer)
 	CmdExecuteCommands                               func(commandBuffer vk.CommandBuffer, commandBufferCount uint32, commandBuffers *vk.CommandBuffer)
 	GetPhysicalDeviceExternalImageFormatPropertiesNV func(physicalDevice vk.PhysicalDevice, format vk.Format, type_ vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags, flags vk.ImageCreateFlags, externalHandleType vk.ExternalMemoryHandleTypeFlagsNV, externalImageFormatProperties *vk.ExternalImageFormatPropertiesNV) vk.Result
 	GetPhysicalDeviceFeatures2                       func(physicalDevice vk.PhysicalDevice, features *vk.PhysicalDeviceFeatures2)
@@ -204,6 +208,9 @@ type Commands struct {
 	GetMemoryHostPointerPropertiesEXT                func(device vk.Device, handleType vk.ExternalMemoryHandleTypeFlagBits, hostPointer unsafe.Pointer, memoryHostPointerProperties *vk.MemoryHostPointerPropertiesEXT) vk.Result
 	CmdWriteBufferMarkerAMD                          func(commandBuffer vk.CommandBuffer, pipelineStage vk.PipelineStageFlagBits, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, marker uint32)
 	CreateRenderPass2                                func(device vk.Device, createInfo *vk.RenderPassCreateInfo2, allocator *vk.AllocationCallbacks, renderPass *vk.RenderPass) vk.Result
+	CmdBeginRenderPass2                              func(commandBuffer vk.CommandBuffer, renderPassBegin *vk.RenderPassBeginInfo, subpassBeginInfo *vk.SubpassBeginInfo)
+	CmdNextSubpass2                                  func(commandBuffer vk.CommandBuffer, subpassBeginInfo *vk.SubpassBeginInfo, subpassEndInfo *vk.SubpassEndInfo)
+	CmdEndRenderPass2                                func(commandBuffer vk.CommandBuffer, subpassEndInfo *vk.SubpassEndInfo)
 	GetSemaphoreCounterValue                         func(device vk.Device, semaphore vk.Semaphore, value *uint64) vk.Result
 	WaitSemaphores                                   func(device vk.Device, waitInfo *vk.SemaphoreWaitInfo, timeout uint64) vk.Result
 	SignalSemaphore                                  func(device vk.Device, signalInfo *vk.SemaphoreSignalInfo) vk.Result
@@ -274,6 +281,8 @@ type Commands struct {
 	CopyImageToImage                                 func(device vk.Device, copyImageToImageInfo *vk.CopyImageToImageInfo) vk.Result
 	TransitionImageLayout                            func(device vk.Device, transitionCount uint32, transitions *vk.HostImageLayoutTransitionInfo) vk.Result
 	SetDeviceMemoryPriorityEXT                       func(device vk.Device, memory vk.DeviceMemory, priority float32)
+	CmdBeginRendering                                func(commandBuffer vk.CommandBuffer, renderingInfo *vk.RenderingInfo)
+	CmdEndRendering                                  func(commandBuffer vk.CommandBuffer)
 	GetImageSubresourceLayout2                       func(device vk.Device, image vk.Image, subresource *vk.ImageSubresource2, layout *vk.SubresourceLayout2)
 	CmdSetDepthBias2EXT                              func(commandBuffer vk.CommandBuffer, depthBiasInfo *vk.DepthBiasInfoEXT)
 	GetDeviceImageSubresourceLayout                  func(device vk.Device, info *vk.DeviceImageSubresourceInfo, layout *vk.SubresourceLayout2)
@@ -1193,7 +1202,7 @@ var dispatchers = [285]func(*Frame){
 	124: callCmdFillBuffer,
 	125: callCmdClearColorImage,
 	126: callCmdClearDepthStencilImage,
-	127: refuse, // vkCmdClearAttachments
+	127: callCmdClearAttachments,
 	128: callCmdResolveImage,
 	129: callCmdSetEvent,
 	130: callCmdResetEvent,
@@ -1205,9 +1214,9 @@ var dispatchers = [285]func(*Frame){
 	136: callCmdWriteTimestamp,
 	137: callCmdCopyQueryPoolResults,
 	138: callCmdPushConstants,
-	139: refuse, // vkCmdBeginRenderPass
-	140: refuse, // vkCmdNextSubpass
-	141: refuse, // vkCmdEndRenderPass
+	139: callCmdBeginRenderPass,
+	140: callCmdNextSubpass,
+	141: callCmdEndRenderPass,
 	142: callCmdExecuteCommands,
 	143: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
 	144: callGetPhysicalDeviceFeatures2,
@@ -1265,9 +1274,9 @@ var dispatchers = [285]func(*Frame){
 	196: callGetMemoryHostPointerPropertiesEXT,
 	197: callCmdWriteBufferMarkerAMD,
 	198: callCreateRenderPass2,
-	199: refuse, // vkCmdBeginRenderPass2
-	200: refuse, // vkCmdNextSubpass2
-	201: refuse, // vkCmdEndRenderPass2
+	199: callCmdBeginRenderPass2,
+	200: callCmdNextSubpass2,
+	201: callCmdEndRenderPass2,
 	202: callGetSemaphoreCounterValue,
 	203: callWaitSemaphores,
 	204: callSignalSemaphore,
@@ -1338,8 +1347,8 @@ var dispatchers = [285]func(*Frame){
 	269: callCopyImageToImage,
 	270: callTransitionImageLayout,
 	271: callSetDeviceMemoryPriorityEXT,
-	272: refuse, // vkCmdBeginRendering
-	273: refuse, // vkCmdEndRendering
+	272: callCmdBeginRendering,
+	273: callCmdEndRendering,
 	274: callGetImageSubresourceLayout2,
 	275: callCmdSetDepthBias2EXT,
 	276: callGetDeviceImageSubresourceLayout,
@@ -1857,6 +1866,10 @@ func callCmdClearDepthStencilImage(f *Frame) {
 	installed.CmdClearDepthStencilImage(vk.CommandBuffer(f.word(0)), vk.Image(f.word(1)), vk.ImageLayout(f.word(2)), (*vk.ClearDepthStencilValue)(f.pointer(3)), uint32(f.word(4)), (*vk.ImageSubresourceRange)(f.pointer(5)))
 }
 
+func callCmdClearAttachments(f *Frame) {
+	installed.CmdClearAttachments(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.ClearAttachment)(f.pointer(2)), uint32(f.word(3)), (*vk.ClearRect)(f.pointer(4)))
+}
+
 func callCmdResolveImage(f *Frame) {
 	installed.CmdResolveImage(vk.CommandBuffer(f.word(0)), vk.Image(f.word(1)), vk.ImageLayout(f.word(2)), vk.Image(f.word(3)), vk.ImageLayout(f.word(4)), uint32(f.word(5)), (*vk.ImageResolve)(f.pointer(6)))
 }
@@ -1899,6 +1912,18 @@ func callCmdCopyQueryPoolResults(f *Frame) {
 
 func callCmdPushConstants(f *Frame) {
 	installed.CmdPushConstants(vk.CommandBuffer(f.word(0)), vk.PipelineLayout(f.word(1)), vk.ShaderStageFlags(f.word(2)), uint32(f.word(3)), uint32(f.word(4)), f.pointer(5))
+}
+
+func callCmdBeginRenderPass(f *Frame) {
+	installed.CmdBeginRenderPass(vk.CommandBuffer(f.word(0)), (*vk.RenderPassBeginInfo)(f.pointer(1)), vk.SubpassContents(f.word(2)))
+}
+
+func callCmdNextSubpass(f *Frame) {
+	installed.CmdNextSubpass(vk.CommandBuffer(f.word(0)), vk.SubpassContents(f.word(1)))
+}
+
+func callCmdEndRenderPass(f *Frame) {
+	installed.CmdEndRenderPass(vk.CommandBuffer(f.word(0)))
 }
 
 func callCmdExecuteCommands(f *Frame) {
@@ -2127,6 +2152,18 @@ func callCmdWriteBufferMarkerAMD(f *Frame) {
 
 func callCreateRenderPass2(f *Frame) {
 	f.result = uintptr(uint32(installed.CreateRenderPass2(vk.Device(f.word(0)), (*vk.RenderPassCreateInfo2)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.RenderPass)(f.pointer(3)))))
+}
+
+func callCmdBeginRenderPass2(f *Frame) {
+	installed.CmdBeginRenderPass2(vk.CommandBuffer(f.word(0)), (*vk.RenderPassBeginInfo)(f.pointer(1)), (*vk.SubpassBeginInfo)(f.pointer(2)))
+}
+
+func callCmdNextSubpass2(f *Frame) {
+	installed.CmdNextSubpass2(vk.CommandBuffer(f.word(0)), (*vk.SubpassBeginInfo)(f.pointer(1)), (*vk.SubpassEndInfo)(f.pointer(2)))
+}
+
+func callCmdEndRenderPass2(f *Frame) {
+	installed.CmdEndRenderPass2(vk.CommandBuffer(f.word(0)), (*vk.SubpassEndInfo)(f.pointer(1)))
 }
 
 func callGetSemaphoreCounterValue(f *Frame) {
@@ -2407,6 +2444,14 @@ func callTransitionImageLayout(f *Frame) {
 
 func callSetDeviceMemoryPriorityEXT(f *Frame) {
 	installed.SetDeviceMemoryPriorityEXT(vk.Device(f.word(0)), vk.DeviceMemory(f.word(1)), f.float(0))
+}
+
+func callCmdBeginRendering(f *Frame) {
+	installed.CmdBeginRendering(vk.CommandBuffer(f.word(0)), (*vk.RenderingInfo)(f.pointer(1)))
+}
+
+func callCmdEndRendering(f *Frame) {
+	installed.CmdEndRendering(vk.CommandBuffer(f.word(0)))
 }
 
 func callGetImageSubresourceLayout2(f *Frame) {

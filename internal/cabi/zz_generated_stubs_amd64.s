@@ -387,7 +387,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  recordClearDepthStencilImage<>(SB)
 	PCALIGN $16
 	MOVL $127, AX
-	JMP  farside_entry(SB)
+	JMP  recordClearAttachments<>(SB)
 	PCALIGN $16
 	MOVL $128, AX
 	JMP  recordResolveImage<>(SB)
@@ -426,10 +426,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $140, AX
-	JMP  farside_entry(SB)
+	JMP  recordNextSubpass<>(SB)
 	PCALIGN $16
 	MOVL $141, AX
-	JMP  farside_entry(SB)
+	JMP  recordEndRenderPass<>(SB)
 	PCALIGN $16
 	MOVL $142, AX
 	JMP  farside_entry(SB)
@@ -825,7 +825,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $273, AX
-	JMP  farside_entry(SB)
+	JMP  recordEndRendering<>(SB)
 	PCALIGN $16
 	MOVL $274, AX
 	JMP  farside_entry(SB)
@@ -1722,6 +1722,79 @@ done:
 slow:
 	JMP  farside_entry(SB)
 
+TEXT recordClearAttachments<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	LEAQ -4096(DX), R11
+	SHRQ $47, R11
+	JNE  slow
+	MOVL CX, R11
+	TESTQ R11, R11
+	JEQ  empty
+	LEAQ -4096(R8), R11
+	SHRQ $47, R11
+	JNE  slow
+empty:
+	MOVL SI, R11
+	LEAQ -1(R11), R10
+	CMPQ R10, $170
+	JCC  slow
+	IMUL3Q $24, R11, R11
+	MOVL CX, R10
+	CMPQ R10, $170
+	JHI  slow
+	IMUL3Q $24, R10, R10
+	ADDQ R10, R11
+	ADDQ $31, R11
+	ANDQ $~7, R11
+	MOVQ 8(DI), R10
+	ADDQ R10, R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	SUBQ R10, R11
+	SHLQ $29, R11
+	ORQ  $43, R11
+	MOVQ R11, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	MOVL CX, AX
+	MOVQ AX, 16(R10)
+	MOVL SI, DI
+	IMUL3Q $24, DI, DI
+	ADDQ $24, R10
+copy:
+	SUBQ $8, DI
+	JLT  tail
+	MOVQ (DX), AX
+	MOVQ AX, (R10)
+	ADDQ $8, DX
+	ADDQ $8, R10
+	JMP  copy
+tail:
+	MOVL CX, DI
+	IMUL3Q $24, DI, DI
+copy2:
+	SUBQ $8, DI
+	JLT  tail2
+	MOVQ (R8), AX
+	MOVQ AX, (R10)
+	ADDQ $8, R8
+	ADDQ $8, R10
+	JMP  copy2
+tail2:
+	RET
+slow:
+	JMP  farside_entry(SB)
+
 TEXT recordResolveImage<>(SB), NOSPLIT|NOFRAME, $0
 	MOVQ ·commandBuffers(SB), R10
 	MOVQ DI, R11
@@ -2032,6 +2105,52 @@ done:
 slow:
 	JMP  farside_entry(SB)
 
+TEXT recordNextSubpass<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 16(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x200000028, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordEndRenderPass<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 8(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x100000029, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
 TEXT recordDispatchBase<>(SB), NOSPLIT|NOFRAME, $0
 	MOVQ ·commandBuffers(SB), R10
 	MOVQ DI, R11
@@ -2307,6 +2426,28 @@ TEXT recordWriteTimestamp2<>(SB), NOSPLIT|NOFRAME, $0
 	MOVQ DX, 16(R10)
 	MOVL CX, AX
 	MOVQ AX, 24(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordEndRendering<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 8(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x10000002a, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
 	RET
 slow:
 	JMP  farside_entry(SB)

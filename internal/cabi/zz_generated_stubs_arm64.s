@@ -387,7 +387,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    recordClearDepthStencilImage<>(SB)
 	PCALIGN $16
 	MOVD $127, R9
-	B    farside_entry(SB)
+	B    recordClearAttachments<>(SB)
 	PCALIGN $16
 	MOVD $128, R9
 	B    recordResolveImage<>(SB)
@@ -426,10 +426,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $140, R9
-	B    farside_entry(SB)
+	B    recordNextSubpass<>(SB)
 	PCALIGN $16
 	MOVD $141, R9
-	B    farside_entry(SB)
+	B    recordEndRenderPass<>(SB)
 	PCALIGN $16
 	MOVD $142, R9
 	B    farside_entry(SB)
@@ -825,7 +825,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $273, R9
-	B    farside_entry(SB)
+	B    recordEndRendering<>(SB)
 	PCALIGN $16
 	MOVD $274, R9
 	B    farside_entry(SB)
@@ -1747,6 +1747,75 @@ done:
 slow:
 	B    farside_entry(SB)
 
+TEXT recordClearAttachments<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	SUB  $4096, R2, R11
+	LSR  $48, R11, R11
+	CBNZ R11, slow
+	MOVWU R3, R11
+	CBZ  R11, empty
+	SUB  $4096, R4, R11
+	LSR  $48, R11, R11
+	CBNZ R11, slow
+empty:
+	MOVWU R1, R13
+	SUB  $1, R13, R11
+	CMP  $169, R11
+	BHI  slow
+	MOVD $24, R11
+	MUL  R11, R13, R13
+	ADD  $31, R13, R12
+	MOVWU R3, R15
+	CMP  $170, R15
+	BHI  slow
+	MOVD $24, R11
+	MUL  R11, R15, R15
+	ADD  R15, R12, R12
+	BIC  $7, R12, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $43, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	MOVWU R3, R11
+	MOVD R11, 16(R10)
+	ADD  $24, R10, R10
+copy:
+	SUBS $8, R13, R13
+	BLT  tail
+	MOVD.P 8(R2), R11
+	MOVD.P R11, 8(R10)
+	B    copy
+tail:
+	MOVD R15, R13
+copy2:
+	SUBS $8, R13, R13
+	BLT  tail2
+	MOVD.P 8(R4), R11
+	MOVD.P R11, 8(R10)
+	B    copy2
+tail2:
+	RET
+slow:
+	B    farside_entry(SB)
+
 TEXT recordResolveImage<>(SB), NOSPLIT|NOFRAME, $0
 	MOVD $·commandBuffers(SB), R10
 	MOVD (R10), R10
@@ -2089,6 +2158,62 @@ done:
 slow:
 	B    farside_entry(SB)
 
+TEXT recordNextSubpass<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $16, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $40, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordEndRenderPass<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $8, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $41, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	RET
+slow:
+	B    farside_entry(SB)
+
 TEXT recordDispatchBase<>(SB), NOSPLIT|NOFRAME, $0
 	MOVD $·commandBuffers(SB), R10
 	MOVD (R10), R10
@@ -2394,6 +2519,33 @@ TEXT recordWriteTimestamp2<>(SB), NOSPLIT|NOFRAME, $0
 	MOVD R2, 16(R10)
 	MOVWU R3, R11
 	MOVD R11, 24(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordEndRendering<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $8, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $42, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
 	RET
 slow:
 	B    farside_entry(SB)

@@ -160,7 +160,10 @@ func TestEveryCommand(t *testing.T) {
 				}
 			}
 			// A record that is shorter or longer by a word is none.
-			for _, words := range [][]uint64{list[0].words[:len(list[0].words)-1], append(list[0].words, 0)} {
+			for _, words := range [][]uint64{list[0].words[:max(len(list[0].words)-1, 0)], append(list[0].words, 0)} {
+				if len(words) == len(list[0].words) {
+					continue // the command has no arguments
+				}
 				if _, bad := decode(&Record{Op: op, words: words}, name); bad {
 					t.Errorf("%v: a record of %d words instead of %d is read", op, len(words), len(list[0].words))
 				}

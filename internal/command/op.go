@@ -6,7 +6,7 @@ import "strconv"
 type Op uint32
 
 // The commands that streams hold. OpDebugLabel, OpPushDescriptorSet, OpBarrier, OpDeviceMask, OpSetState,
-// OpBindVertexBuffers2 and OpDrawMulti are the other records.
+// OpBindVertexBuffers2, OpDrawMulti, OpBeginRenderPass and OpBeginRendering are the other records.
 // icdgen reads this list, and writes a structure, an encoder and a decoder for each.
 const (
 	OpFillBuffer Op = iota + 1
@@ -48,6 +48,10 @@ const (
 	OpDrawIndexedIndirectCount
 	OpBeginQuery
 	OpEndQuery
+	OpNextSubpass
+	OpEndRenderPass
+	OpEndRendering
+	OpClearAttachments
 )
 
 // String returns the command's name.
@@ -67,6 +71,10 @@ func (o Op) String() string {
 		return "vkCmdBindVertexBuffers2"
 	case o == OpDrawMulti:
 		return "vkCmdDrawMultiEXT"
+	case o == OpBeginRenderPass:
+		return "vkCmdBeginRenderPass"
+	case o == OpBeginRendering:
+		return "vkCmdBeginRendering"
 	case o == 0 || o >= Op(len(opNames)):
 		return "Op(" + strconv.FormatUint(uint64(o), 10) + ")"
 	}

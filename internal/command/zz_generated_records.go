@@ -45,6 +45,10 @@ var opNames = [...]string{
 	OpDrawIndexedIndirectCount: "vkCmdDrawIndexedIndirectCount",
 	OpBeginQuery:               "vkCmdBeginQuery",
 	OpEndQuery:                 "vkCmdEndQuery",
+	OpNextSubpass:              "vkCmdNextSubpass",
+	OpEndRenderPass:            "vkCmdEndRenderPass",
+	OpEndRendering:             "vkCmdEndRendering",
+	OpClearAttachments:         "vkCmdClearAttachments",
 }
 
 // FillBuffer is a recorded vkCmdFillBuffer.
@@ -1043,4 +1047,83 @@ func (r *Record) EndQuery(c *EndQuery) (ok bool) {
 	c.QueryPool = vk.QueryPool(r.words[0])
 	c.Query = uint32(r.words[1])
 	return true
+}
+
+// NextSubpass is a recorded vkCmdNextSubpass.
+type NextSubpass struct {
+	Contents vk.SubpassContents
+}
+
+// NextSubpass records vkCmdNextSubpass. It fails with ErrMemory.
+func (s *Stream) NextSubpass(contents vk.SubpassContents) error {
+	return s.add(OpNextSubpass, []uint64{uint64(uint32(contents))})
+}
+
+// NextSubpass reads a record of vkCmdNextSubpass into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) NextSubpass(c *NextSubpass) (ok bool) {
+	if r.Op != OpNextSubpass || len(r.words) != 1 {
+		return false
+	}
+	c.Contents = vk.SubpassContents(r.words[0])
+	return true
+}
+
+// EndRenderPass is a recorded vkCmdEndRenderPass.
+type EndRenderPass struct {
+}
+
+// EndRenderPass records vkCmdEndRenderPass. It fails with ErrMemory.
+func (s *Stream) EndRenderPass() error {
+	return s.add(OpEndRenderPass, []uint64{})
+}
+
+// EndRenderPass reads a record of vkCmdEndRenderPass into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) EndRenderPass(c *EndRenderPass) (ok bool) {
+	if r.Op != OpEndRenderPass || len(r.words) != 0 {
+		return false
+	}
+	return true
+}
+
+// EndRendering is a recorded vkCmdEndRendering.
+type EndRendering struct {
+}
+
+// EndRendering records vkCmdEndRendering. It fails with ErrMemory.
+func (s *Stream) EndRendering() error {
+	return s.add(OpEndRendering, []uint64{})
+}
+
+// EndRendering reads a record of vkCmdEndRendering into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) EndRendering(c *EndRendering) (ok bool) {
+	if r.Op != OpEndRendering || len(r.words) != 0 {
+		return false
+	}
+	return true
+}
+
+// ClearAttachments is a recorded vkCmdClearAttachments; what it points to lies in the stream.
+type ClearAttachments struct {
+	Attachments []vk.ClearAttachment
+	Rects       []vk.ClearRect
+}
+
+// ClearAttachments records vkCmdClearAttachments. It fails with ErrMemory.
+func (s *Stream) ClearAttachments(attachments []vk.ClearAttachment, rects []vk.ClearRect) error {
+	return s.add(OpClearAttachments, []uint64{uint64(len(attachments)), uint64(len(rects))}, bytesOf(attachments), bytesOf(rects))
+}
+
+// ClearAttachments reads a record of vkCmdClearAttachments into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) ClearAttachments(c *ClearAttachments) (ok bool) {
+	if r.Op != OpClearAttachments || len(r.words) < 2 {
+		return false
+	}
+	rest := r.words[2:]
+	if c.Attachments, rest, ok = array[vk.ClearAttachment](rest, r.words[0]); !ok {
+		return false
+	}
+	if c.Rects, rest, ok = array[vk.ClearRect](rest, r.words[1]); !ok {
+		return false
+	}
+	return len(rest) == 0
 }

@@ -88,7 +88,10 @@ func cost(record *command.Record, pipeline *Pipeline) (bytes uint64, blocks bool
 		return dispatchCost(pipeline, c.GroupCountX, c.GroupCountY, c.GroupCountZ), false
 	case command.OpDispatchIndirect: // the size is not known yet
 		return immediateBytes + 1, false
-	case command.OpBlitImage, command.OpResolveImage, command.OpClearColorImage, command.OpClearDepthStencilImage,
+	case command.OpBeginRenderPass, command.OpBeginRendering:
+		return passArea(record), false
+	case command.OpNextSubpass, command.OpEndRenderPass, command.OpEndRendering, command.OpClearAttachments,
+		command.OpBlitImage, command.OpResolveImage, command.OpClearColorImage, command.OpClearDepthStencilImage,
 		command.OpExecuteCommands, command.OpDraw, command.OpDrawIndexed, command.OpDrawIndirect,
 		command.OpDrawIndexedIndirect, command.OpDrawIndirectCount, command.OpDrawIndexedIndirectCount, command.OpDrawMulti:
 		return immediateBytes + 1, false

@@ -5,6 +5,7 @@ import (
 
 	"farside/internal/command"
 	"farside/internal/descriptor"
+	"farside/internal/pass"
 	"farside/internal/sampling"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
@@ -17,6 +18,9 @@ func (foreign) Buffer(vk.Buffer) (Buffer, error)                    { return Buf
 func (foreign) Image(vk.Image) (Image, error)                       { return Image{}, ErrForeign }
 func (foreign) ImageView(vk.ImageView) (View, error)                { return View{}, ErrForeign }
 func (foreign) BufferView(vk.BufferView) (View, error)              { return View{}, ErrForeign }
+func (foreign) Attachment(vk.ImageView) (AttachmentView, error)     { return AttachmentView{}, ErrForeign }
+func (foreign) RenderPass(vk.RenderPass) (*pass.RenderPass, error)  { return nil, ErrForeign }
+func (foreign) Framebuffer(vk.Framebuffer) (*Framebuffer, error)    { return nil, ErrForeign }
 func (foreign) Sampler(vk.Sampler) (*sampling.Sampler, error)       { return nil, ErrForeign }
 func (foreign) Event(vk.Event) (*syncobj.Payload, error)            { return nil, ErrForeign }
 func (foreign) QueryPool(vk.QueryPool) (*QueryPool, error)          { return nil, ErrForeign }

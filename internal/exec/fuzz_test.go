@@ -11,6 +11,7 @@ import (
 	"farside/internal/command"
 	"farside/internal/descriptor"
 	"farside/internal/draw"
+	"farside/internal/pass"
 	"farside/internal/syncobj"
 	"farside/internal/texel"
 	"farside/internal/transfer"
@@ -80,6 +81,50 @@ func (h *hostile) Image(i vk.Image) (Image, error) {
 	return Image{Image: shape, Usage: ^vk.ImageUsageFlags(0), Payload: a.payload.Retain()}, nil
 }
 
+// Attachment has views of all layers of the images, in their formats; views 5 and more are of levels that don't exist.
+func (h *hostile) Attachment(v vk.ImageView) (AttachmentView, error) {
+	i := (v-1)%4 + 1
+	if v == 0 || v > 8 {
+		return AttachmentView{}, errNone
+	}
+	s := &h.shapes[i]
+	return AttachmentView{Image: vk.Image(i), Format: s.Format, Aspect: s.Layout.Format.Aspects(),
+		Level: uint32(v-1) / 4 * 9, Layers: max(s.Layout.Layers, s.Layout.Extent[2])}, nil
+}
+
+// hostilePasses are a pass of colours with a resolve, and one of depths and stencils.
+var hostilePasses = []pass.RenderPass{
+	{Attachments: []pass.Attachment{
+		{Format: vk.FORMAT_R8G8B8A8_UNORM, Samples: 4, Aspects: vk.IMAGE_ASPECT_COLOR_BIT, Load: vk.ATTACHMENT_LOAD_OP_CLEAR},
+		{Format: vk.FORMAT_R8G8B8A8_UNORM, Samples: 1, Aspects: vk.IMAGE_ASPECT_COLOR_BIT}},
+		Subpasses: []pass.Subpass{
+			{Depth: pass.None, Stencil: pass.None,
+				Colors: []pass.Reference{{Attachment: 0, Resolve: 1, Mode: vk.RESOLVE_MODE_AVERAGE_BIT}}},
+			{Depth: pass.None, Stencil: pass.None, Colors: []pass.Reference{{Attachment: 1, Resolve: pass.Unused}}}}},
+	{Attachments: []pass.Attachment{{Format: vk.FORMAT_D24_UNORM_S8_UINT, Samples: 1,
+		Aspects: vk.IMAGE_ASPECT_DEPTH_BIT | vk.IMAGE_ASPECT_STENCIL_BIT, Load: vk.ATTACHMENT_LOAD_OP_CLEAR,
+		StencilLoad: vk.ATTACHMENT_LOAD_OP_CLEAR}},
+		Subpasses: []pass.Subpass{{ViewMask: 5, Depth: pass.Reference{Resolve: pass.Unused},
+			Stencil: pass.Reference{Resolve: pass.Unused}}}},
+}
+
+func (h *hostile) RenderPass(p vk.RenderPass) (*pass.RenderPass, error) {
+	if p == 0 || p > 2 {
+		return nil, errNone
+	}
+	return &hostilePasses[p-1], nil
+}
+
+// Framebuffer has one for each pass: the first with its views, the second without.
+func (h *hostile) Framebuffer(f vk.Framebuffer) (*Framebuffer, error) {
+	if f == 0 || f > 2 {
+		return nil, errNone
+	}
+	out := &Framebuffer{Pass: &hostilePasses[f-1], Views: []vk.ImageView{4, 1}, Extent: vk.Extent2D{Width: 16, Height: 8},
+		Layers: 2, Imageless: f == 2, Count: uint32(3 - f)}
+	return out, nil
+}
+
 // FuzzReplay executes any bytes as a command stream. Nothing may panic, nothing may be written outside of the
 // buffers and images, and no reference may be lost.
 func FuzzReplay(f *testing.F) {
@@ -127,14 +172,15 @@ func FuzzReplay(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		q := NewQueue(&h.Device)
-		q.replay.pass = pass
 		s := raw(t, data)
 		defer s.Reset()
-		// Errors are what most streams end with; a panic would come back as one too.
-		if err := q.execute(s, 1); err != nil && len(q.replay.held) != 0 {
-			t.Errorf("%d references are held after %v", len(q.replay.held), err)
-		} else if err != nil && strings.Contains(err.Error(), "panic:") {
-			t.Error(err)
+		for _, q.replay.pass = range []*draw.Pass{pass, nil} {
+			// Errors are what most streams end with; a panic would come back as one too.
+			if err := q.execute(s, 1); err != nil && len(q.replay.held) != 0 {
+				t.Errorf("%d references are held after %v", len(q.replay.held), err)
+			} else if err != nil && strings.Contains(err.Error(), "panic:") {
+				t.Error(err)
+			}
 		}
 		immediate(s, h)
 		for _, a := range slices.Concat(h.buffers[1:], h.images[1:]) {
@@ -243,6 +289,24 @@ func seeds(f *testing.F) [][]byte {
 		func(s *command.Stream) error {
 			return errors.Join(s.BindPipeline(compute1, 1), s.PushConstants(0, 0, 4, make([]byte, 8)), s.Dispatch(1, 2, 3),
 				s.DispatchBase(1, 1, 1, 1, 1, 1))
+		},
+		func(s *command.Stream) error {
+			whole := command.BeginRenderPass{RenderPass: 1, Framebuffer: 1, Area: area(16, 8), Clears: make([]vk.ClearValue, 2)}
+			return errors.Join(s.BeginRenderPass(&whole), s.NextSubpass(0), s.EndRenderPass())
+		},
+		func(s *command.Stream) error {
+			depths := command.BeginRenderPass{RenderPass: 2, Framebuffer: 2, Area: area(5, 3), Clears: make([]vk.ClearValue, 1),
+				Views: []vk.ImageView{2}}
+			return errors.Join(s.BeginRenderPass(&depths), s.ClearAttachments(
+				[]vk.ClearAttachment{{AspectMask: vk.IMAGE_ASPECT_STENCIL_BIT}},
+				[]vk.ClearRect{{Rect: area(3, 3), LayerCount: 1}}), s.EndRenderPass())
+		},
+		func(s *command.Stream) error {
+			rendering := command.BeginRendering{Area: area(16, 8), Layers: 2, Attachments: []command.RenderingAttachment{
+				{View: 4, Resolve: 1, Mode: vk.RESOLVE_MODE_AVERAGE_BIT, Load: vk.ATTACHMENT_LOAD_OP_CLEAR}, {}, {}}}
+			return errors.Join(s.BeginRendering(&rendering), s.ClearAttachments(
+				[]vk.ClearAttachment{{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT}},
+				[]vk.ClearRect{{Rect: area(3, 3), BaseArrayLayer: 1, LayerCount: 1}}), s.EndRendering())
 		},
 		func(s *command.Stream) error {
 			return errors.Join(s.BindPipeline(compute1, 1),

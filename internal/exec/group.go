@@ -61,6 +61,7 @@ func (r *replay) leaveMembers(err error) error {
 			}
 			m.bound.release()
 			m.graphics.release()
+			m.pass = nil
 		}
 	}
 	return err

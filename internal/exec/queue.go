@@ -458,6 +458,7 @@ func (q *Queue) guarded(s *command.Stream, mask uint32) (err error) {
 		e := q.replay.release()
 		q.replay.bound.release()
 		q.replay.graphics.release()
+		q.replay.pass = nil
 		if q.replay.members != nil {
 			e = q.replay.leaveMembers(e)
 		}

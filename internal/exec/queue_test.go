@@ -12,6 +12,7 @@ import (
 
 	"farside/internal/command"
 	"farside/internal/descriptor"
+	"farside/internal/pass"
 	"farside/internal/sampling"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
@@ -54,8 +55,15 @@ func (w *world) Buffer(h vk.Buffer) (Buffer, error) {
 
 func (w *world) Image(vk.Image) (Image, error) { return Image{}, errNone }
 
-func (w *world) ImageView(vk.ImageView) (View, error)          { return View{}, errNone }
-func (w *world) BufferView(vk.BufferView) (View, error)        { return View{}, errNone }
+func (w *world) ImageView(vk.ImageView) (View, error)   { return View{}, errNone }
+func (w *world) BufferView(vk.BufferView) (View, error) { return View{}, errNone }
+
+func (w *world) Attachment(vk.ImageView) (AttachmentView, error) { return AttachmentView{}, errNone }
+
+func (w *world) RenderPass(vk.RenderPass) (*pass.RenderPass, error) { return nil, errNone }
+
+func (w *world) Framebuffer(vk.Framebuffer) (*Framebuffer, error) { return nil, errNone }
+
 func (w *world) Sampler(vk.Sampler) (*sampling.Sampler, error) { return nil, errNone }
 
 func (w *world) Event(h vk.Event) (*syncobj.Payload, error) {

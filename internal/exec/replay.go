@@ -26,6 +26,7 @@ type replay struct {
 	bound    bindings   // for compute
 	pass     *draw.Pass // under way; nil: none
 	graphics graphics
+	passes
 	group
 	postponed []later // commands that were put off
 }
@@ -311,6 +312,9 @@ func (r *replay) transferCommand(record *command.Record) error {
 		if c := new(command.ClearDepthStencilImage); record.ClearDepthStencilImage(c) {
 			return r.clearDepthStencilImage(c)
 		}
+	case command.OpBeginRenderPass, command.OpBeginRendering, command.OpNextSubpass, command.OpEndRenderPass,
+		command.OpEndRendering, command.OpClearAttachments:
+		return r.passCommand(record)
 	default:
 		if r.device.Graphics && forGraphics(record.Op) {
 			return r.graphicsCommand(record)
@@ -400,15 +404,25 @@ var commonParents = [...]vk.VUID{
 	command.OpEndQuery:                 vk.VUID_vkCmdEndQuery_commonparent,
 }
 
+func commonParent(op command.Op) vk.VUID {
+	switch {
+	case op == command.OpBeginRenderPass:
+		return vk.VUID_VkRenderPassBeginInfo_commonparent
+	case op == command.OpBeginRendering:
+		return vk.VUID_VkRenderingAttachmentInfo_commonparent
+	case int(op) < len(commonParents):
+		return commonParents[op]
+	}
+	return vk.VUID_vkCmdBindVertexBuffers_commonparent
+}
+
 // missing is the error of an object that Resources does not have. The rule is exists, unless the error has its own, or
 // the object is another device's.
 func (r *replay) missing(exists vk.VUID, err error) error {
 	rule := exists
 	switch {
 	case errors.Is(err, ErrForeign):
-		if rule = vk.VUID_vkCmdBindVertexBuffers_commonparent; r.op < command.Op(len(commonParents)) {
-			rule = commonParents[r.op]
-		}
+		rule = commonParent(r.op)
 	case vk.VUIDOf(err) != vk.NoVUID:
 		rule = vk.VUIDOf(err)
 	}

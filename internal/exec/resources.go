@@ -7,6 +7,7 @@ import (
 
 	"farside/internal/command"
 	"farside/internal/descriptor"
+	"farside/internal/pass"
 	"farside/internal/sampling"
 	"farside/internal/syncobj"
 	"farside/internal/transfer"
@@ -52,6 +53,9 @@ type Resources interface {
 	Image(vk.Image) (Image, error)
 	ImageView(vk.ImageView) (View, error)
 	BufferView(vk.BufferView) (View, error)
+	Attachment(vk.ImageView) (AttachmentView, error)
+	RenderPass(vk.RenderPass) (*pass.RenderPass, error)
+	Framebuffer(vk.Framebuffer) (*Framebuffer, error)
 	Sampler(vk.Sampler) (*sampling.Sampler, error)
 	Event(vk.Event) (*syncobj.Payload, error)
 	QueryPool(vk.QueryPool) (*QueryPool, error)

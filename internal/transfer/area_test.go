@@ -9,7 +9,8 @@ import (
 	"farside/internal/vk"
 )
 
-func areaImage(t testing.TB, format vk.Format, of vk.ImageType, extent [3]uint32, levels, layers, samples uint32) *Image {
+func areaImage(t testing.TB, format vk.Format, of vk.ImageType, extent [3]uint32,
+	levels, layers, samples uint32) *Image {
 	t.Helper()
 	f, ok := texel.FormatOf(format)
 	l, fits := texel.NewLayout(f, extent, levels, layers, samples)

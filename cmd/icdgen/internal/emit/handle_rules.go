@@ -13,7 +13,7 @@ type handleRule struct {
 
 // Reasons that several rows share.
 const (
-	noGraphics = "refused whole, whatever the arguments are: no queue family has graphics"
+	noGraphics = "refused whole, whatever the arguments are, where no queue family has graphics"
 	descriptor = "checked in descriptor_set.go, write by write: the layout says which members count"
 )
 
@@ -21,7 +21,7 @@ var handleRules = map[string]handleRule{
 	"vkCreateDevice.pCreateInfo": {
 		skip: "the physical devices of a group are compared in device.go: there is no device yet",
 	},
-	"vkCreateFramebuffer.pCreateInfo":         {skip: noGraphics},
+	"vkCreateFramebuffer.pCreateInfo":         {skip: "checked in framebuffer.go: " + noGraphics},
 	"vkCreateRenderPass.pRenderPass":          {skip: noGraphics},
 	"vkCreateRenderPass2.pRenderPass":         {skip: noGraphics},
 	"vkCreateFramebuffer.pFramebuffer":        {skip: noGraphics},
@@ -35,7 +35,7 @@ var handleRules = map[string]handleRule{
 
 	"VkBindImageMemoryInfo.memory": {vuid: "VUID-VkBindImageMemoryInfo-pNext-01632"},
 	"VkCommandBufferBeginInfo.pInheritanceInfo": {
-		skip: "a render pass counts for command buffers that go on with one, which are refused",
+		skip: "checked in command_buffer.go: a render pass counts for command buffers that go on with one",
 	},
 	"VkComputePipelineCreateInfo.basePipelineHandle": {
 		skip: "checked in pipeline.go, with the index that may stand for it",
