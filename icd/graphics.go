@@ -49,13 +49,6 @@ func createFramebuffer(d *device, _ *vk.FramebufferCreateInfo, _ *vk.AllocationC
 	return noGraphics(d, "vkCreateFramebuffer", vk.VUID_vkCreateFramebuffer_device_10002, out, 1)
 }
 
-func createGraphicsPipelines(
-	d *device, _ vk.PipelineCache, count uint32, _ *vk.GraphicsPipelineCreateInfo, _ *vk.AllocationCallbacks,
-	out *vk.Pipeline,
-) vk.Result {
-	return noGraphics(d, "vkCreateGraphicsPipelines", vk.VUID_vkCreateGraphicsPipelines_device_09662, out, count)
-}
-
 // getRenderingAreaGranularity is VK_KHR_maintenance5's. No rule forbids the question to a device without graphics.
 func getRenderingAreaGranularity(_ *device, _ *vk.RenderingAreaInfo, out *vk.Extent2D) {
 	*out = vk.Extent2D{Width: 1, Height: 1}

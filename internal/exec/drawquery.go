@@ -54,8 +54,8 @@ func NewDrawQueryPool(kind vk.QueryType, count uint32, statistics vk.QueryPipeli
 	}
 	numbers := uint64(bits.OnesCount32(uint32(statistics)))
 	if uint64(count)*numbers > maxQueries {
-		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%d queries of %d numbers are more than a pool holds, %d",
-			count, numbers, maxQueries)
+		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID,
+			"%d queries of %d numbers are more than a pool holds, %d", count, numbers, maxQueries)
 	}
 	// An occlusion query has the same rules as to how many there may be.
 	p, err := NewQueryPool(vk.QUERY_TYPE_OCCLUSION, count)

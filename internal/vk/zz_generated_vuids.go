@@ -12,6 +12,8 @@ const (
 	VUID_NumSubgroups_NumSubgroups_04295
 	VUID_NumWorkgroups_NumWorkgroups_04298
 	VUID_RuntimeSpirv_None_10824
+	VUID_RuntimeSpirv_OpEntryPoint_07754
+	VUID_RuntimeSpirv_OpEntryPoint_08743
 	VUID_RuntimeSpirv_OpImageWrite_07112
 	VUID_RuntimeSpirv_SampledImageArrayNonUniformIndexing_10135
 	VUID_RuntimeSpirv_StorageBufferArrayNonUniformIndexing_10136
@@ -361,6 +363,54 @@ const (
 	VUID_VkFenceGetFdInfoKHR_handleType_01453
 	VUID_VkFenceGetFdInfoKHR_handleType_01454
 	VUID_VkFenceGetFdInfoKHR_handleType_01456
+	VUID_VkGraphicsPipelineCreateInfo_Input_07904
+	VUID_VkGraphicsPipelineCreateInfo_Input_08733
+	VUID_VkGraphicsPipelineCreateInfo_None_09497
+	VUID_VkGraphicsPipelineCreateInfo_None_10391
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3AlphaToCoverageEnable_07375
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3AlphaToOneEnable_07376
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3ColorBlendEnable_07378
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3ColorBlendEquation_07379
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3ColorWriteMask_07380
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3DepthClampEnable_07371
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3DepthClipEnable_07384
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3DepthClipNegativeOneToOne_07390
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3LineRasterizationMode_07388
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3LineStippleEnable_07389
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3LogicOpEnable_07377
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3PolygonMode_07372
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3ProvokingVertexMode_07387
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3RasterizationSamples_07373
+	VUID_VkGraphicsPipelineCreateInfo_extendedDynamicState3SampleMask_07374
+	VUID_VkGraphicsPipelineCreateInfo_flags_07984
+	VUID_VkGraphicsPipelineCreateInfo_flags_07986
+	VUID_VkGraphicsPipelineCreateInfo_flags_08909
+	VUID_VkGraphicsPipelineCreateInfo_graphicsPipelineLibrary_06606
+	VUID_VkGraphicsPipelineCreateInfo_layout_01688
+	VUID_VkGraphicsPipelineCreateInfo_layout_06602
+	VUID_VkGraphicsPipelineCreateInfo_layout_07987
+	VUID_VkGraphicsPipelineCreateInfo_layout_07988
+	VUID_VkGraphicsPipelineCreateInfo_layout_07990
+	VUID_VkGraphicsPipelineCreateInfo_layout_07991
+	VUID_VkGraphicsPipelineCreateInfo_layout_10069
+	VUID_VkGraphicsPipelineCreateInfo_pDynamicStates_00749
+	VUID_VkGraphicsPipelineCreateInfo_pDynamicStates_00754
+	VUID_VkGraphicsPipelineCreateInfo_pDynamicStates_02510
+	VUID_VkGraphicsPipelineCreateInfo_pDynamicStates_04800
+	VUID_VkGraphicsPipelineCreateInfo_pDynamicStates_04807
+	VUID_VkGraphicsPipelineCreateInfo_pDynamicStates_04869
+	VUID_VkGraphicsPipelineCreateInfo_pLibraries_06635
+	VUID_VkGraphicsPipelineCreateInfo_pMultisampleState_09026
+	VUID_VkGraphicsPipelineCreateInfo_pRasterizationState_06601
+	VUID_VkGraphicsPipelineCreateInfo_pStages_02097
+	VUID_VkGraphicsPipelineCreateInfo_pStages_06600
+	VUID_VkGraphicsPipelineCreateInfo_pStages_06896
+	VUID_VkGraphicsPipelineCreateInfo_pStages_08888
+	VUID_VkGraphicsPipelineCreateInfo_pipelineCreationCacheControl_02878
+	VUID_VkGraphicsPipelineCreateInfo_rasterizerDiscardEnable_09024
+	VUID_VkGraphicsPipelineCreateInfo_stage_02096
+	VUID_VkGraphicsPipelineCreateInfo_stage_06897
+	VUID_VkGraphicsPipelineCreateInfo_stippledLineEnable_02767
 	VUID_VkHostImageLayoutTransitionInfo_image_01932
 	VUID_VkHostImageLayoutTransitionInfo_image_03320
 	VUID_VkHostImageLayoutTransitionInfo_image_09055
@@ -549,9 +599,27 @@ const (
 	VUID_VkMemoryUnmapInfo_memory_07964
 	VUID_VkMemoryUnmapInfo_memory_parameter
 	VUID_VkPipelineCacheCreateInfo_flags_parameter
+	VUID_VkPipelineColorBlendAttachmentState_alphaBlendOp_parameter
+	VUID_VkPipelineColorBlendAttachmentState_colorBlendOp_parameter
+	VUID_VkPipelineColorBlendAttachmentState_dstAlphaBlendFactor_parameter
+	VUID_VkPipelineColorBlendAttachmentState_dstColorBlendFactor_parameter
+	VUID_VkPipelineColorBlendAttachmentState_srcAlphaBlendFactor_parameter
+	VUID_VkPipelineColorBlendAttachmentState_srcColorBlendFactor_00608
+	VUID_VkPipelineColorBlendAttachmentState_srcColorBlendFactor_parameter
+	VUID_VkPipelineColorBlendStateCreateInfo_logicOpEnable_00606
+	VUID_VkPipelineColorBlendStateCreateInfo_logicOpEnable_00607
+	VUID_VkPipelineColorBlendStateCreateInfo_pAttachments_00605
+	VUID_VkPipelineColorBlendStateCreateInfo_pAttachments_parameter
+	VUID_VkPipelineDepthStencilStateCreateInfo_depthBoundsTestEnable_00598
+	VUID_VkPipelineDepthStencilStateCreateInfo_depthCompareOp_parameter
+	VUID_VkPipelineDynamicStateCreateInfo_pDynamicStates_01442
+	VUID_VkPipelineDynamicStateCreateInfo_pDynamicStates_parameter
 	VUID_VkPipelineExecutableInfoKHR_executableIndex_03275
 	VUID_VkPipelineExecutableInfoKHR_pipeline_parameter
 	VUID_VkPipelineInfoKHR_pipeline_parameter
+	VUID_VkPipelineInputAssemblyStateCreateInfo_topology_00429
+	VUID_VkPipelineInputAssemblyStateCreateInfo_topology_00430
+	VUID_VkPipelineInputAssemblyStateCreateInfo_topology_parameter
 	VUID_VkPipelineLayoutCreateInfo_descriptorType_02214
 	VUID_VkPipelineLayoutCreateInfo_descriptorType_02215
 	VUID_VkPipelineLayoutCreateInfo_descriptorType_02216
@@ -588,6 +656,20 @@ const (
 	VUID_VkPipelineLayoutCreateInfo_pSetLayouts_03043
 	VUID_VkPipelineLayoutCreateInfo_pSetLayouts_parameter
 	VUID_VkPipelineLayoutCreateInfo_setLayoutCount_00286
+	VUID_VkPipelineLibraryCreateInfoKHR_pLibraries_03381
+	VUID_VkPipelineLibraryCreateInfoKHR_pLibraries_parameter
+	VUID_VkPipelineMultisampleStateCreateInfo_alphaToOneEnable_00785
+	VUID_VkPipelineMultisampleStateCreateInfo_minSampleShading_00786
+	VUID_VkPipelineMultisampleStateCreateInfo_rasterizationSamples_parameter
+	VUID_VkPipelineMultisampleStateCreateInfo_sampleShadingEnable_00784
+	VUID_VkPipelineRasterizationLineStateCreateInfo_lineRasterizationMode_02768
+	VUID_VkPipelineRasterizationLineStateCreateInfo_lineRasterizationMode_02769
+	VUID_VkPipelineRasterizationLineStateCreateInfo_lineRasterizationMode_02770
+	VUID_VkPipelineRasterizationLineStateCreateInfo_lineRasterizationMode_parameter
+	VUID_VkPipelineRasterizationStateCreateInfo_depthClampEnable_00782
+	VUID_VkPipelineRasterizationStateCreateInfo_frontFace_parameter
+	VUID_VkPipelineRasterizationStateCreateInfo_polygonMode_01507
+	VUID_VkPipelineRasterizationStateCreateInfo_polygonMode_parameter
 	VUID_VkPipelineShaderStageCreateInfo_flags_02759
 	VUID_VkPipelineShaderStageCreateInfo_flags_02784
 	VUID_VkPipelineShaderStageCreateInfo_flags_02785
@@ -602,6 +684,18 @@ const (
 	VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02760
 	VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02761
 	VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02762
+	VUID_VkPipelineVertexInputStateCreateInfo_binding_00615
+	VUID_VkPipelineVertexInputStateCreateInfo_pVertexAttributeDescriptions_00617
+	VUID_VkPipelineVertexInputStateCreateInfo_pVertexBindingDescriptions_00616
+	VUID_VkPipelineVertexInputStateCreateInfo_vertexAttributeDescriptionCount_00614
+	VUID_VkPipelineVertexInputStateCreateInfo_vertexBindingDescriptionCount_00613
+	VUID_VkPipelineViewportStateCreateInfo_offset_02822
+	VUID_VkPipelineViewportStateCreateInfo_offset_02823
+	VUID_VkPipelineViewportStateCreateInfo_scissorCount_01219
+	VUID_VkPipelineViewportStateCreateInfo_scissorCount_04134
+	VUID_VkPipelineViewportStateCreateInfo_viewportCount_01218
+	VUID_VkPipelineViewportStateCreateInfo_viewportCount_04135
+	VUID_VkPipelineViewportStateCreateInfo_x_02821
 	VUID_VkPushConstantRange_offset_00294
 	VUID_VkPushConstantRange_offset_00295
 	VUID_VkPushConstantRange_size_00296
@@ -695,6 +789,10 @@ const (
 	VUID_VkSpecializationInfo_constantID_04911
 	VUID_VkSpecializationInfo_offset_00773
 	VUID_VkSpecializationInfo_pMapEntries_00774
+	VUID_VkStencilOpState_compareOp_parameter
+	VUID_VkStencilOpState_depthFailOp_parameter
+	VUID_VkStencilOpState_failOp_parameter
+	VUID_VkStencilOpState_passOp_parameter
 	VUID_VkSubmitInfo2_semaphore_03883
 	VUID_VkSubmitInfo2_semaphore_03884
 	VUID_VkSubmitInfo_commonparent
@@ -710,9 +808,18 @@ const (
 	VUID_VkVertexInputAttributeDescription2EXT_format_04805
 	VUID_VkVertexInputAttributeDescription2EXT_location_06228
 	VUID_VkVertexInputAttributeDescription2EXT_offset_06230
+	VUID_VkVertexInputAttributeDescription_format_00623
+	VUID_VkVertexInputAttributeDescription_location_00620
+	VUID_VkVertexInputAttributeDescription_offset_00622
 	VUID_VkVertexInputBindingDescription2EXT_binding_04796
 	VUID_VkVertexInputBindingDescription2EXT_inputRate_parameter
 	VUID_VkVertexInputBindingDescription2EXT_stride_04797
+	VUID_VkVertexInputBindingDescription_binding_00618
+	VUID_VkVertexInputBindingDescription_inputRate_parameter
+	VUID_VkVertexInputBindingDescription_stride_00619
+	VUID_VkVertexInputBindingDivisorDescription_inputRate_01871
+	VUID_VkVertexInputBindingDivisorDescription_vertexAttributeInstanceRateDivisor_02229
+	VUID_VkVertexInputBindingDivisorDescription_vertexAttributeInstanceRateZeroDivisor_02228
 	VUID_VkViewport_height_01773
 	VUID_VkViewport_maxDepth_01235
 	VUID_VkViewport_minDepth_01234
@@ -1678,8 +1785,14 @@ const (
 	VUID_vkCreateFence_device_parameter
 	VUID_vkCreateFramebuffer_device_10002
 	VUID_vkCreateFramebuffer_device_parameter
+	VUID_vkCreateGraphicsPipelines_createInfoCount_arraylength
 	VUID_vkCreateGraphicsPipelines_device_09662
 	VUID_vkCreateGraphicsPipelines_device_parameter
+	VUID_vkCreateGraphicsPipelines_flags_00720
+	VUID_vkCreateGraphicsPipelines_flags_00721
+	VUID_vkCreateGraphicsPipelines_pCreateInfos_parameter
+	VUID_vkCreateGraphicsPipelines_pipelineCache_parameter
+	VUID_vkCreateGraphicsPipelines_pipelineCache_parent
 	VUID_vkCreateImageView_device_parameter
 	VUID_vkCreateImage_device_parameter
 	VUID_vkCreatePipelineCache_device_parameter
@@ -2025,6 +2138,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-NumSubgroups-NumSubgroups-04295" +
 	"VUID-NumWorkgroups-NumWorkgroups-04298" +
 	"VUID-RuntimeSpirv-None-10824" +
+	"VUID-RuntimeSpirv-OpEntryPoint-07754" +
+	"VUID-RuntimeSpirv-OpEntryPoint-08743" +
 	"VUID-RuntimeSpirv-OpImageWrite-07112" +
 	"VUID-RuntimeSpirv-SampledImageArrayNonUniformIndexing-10135" +
 	"VUID-RuntimeSpirv-StorageBufferArrayNonUniformIndexing-10136" +
@@ -2374,6 +2489,54 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkFenceGetFdInfoKHR-handleType-01453" +
 	"VUID-VkFenceGetFdInfoKHR-handleType-01454" +
 	"VUID-VkFenceGetFdInfoKHR-handleType-01456" +
+	"VUID-VkGraphicsPipelineCreateInfo-Input-07904" +
+	"VUID-VkGraphicsPipelineCreateInfo-Input-08733" +
+	"VUID-VkGraphicsPipelineCreateInfo-None-09497" +
+	"VUID-VkGraphicsPipelineCreateInfo-None-10391" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3AlphaToCoverageEnable-07375" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3AlphaToOneEnable-07376" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3ColorBlendEnable-07378" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3ColorBlendEquation-07379" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3ColorWriteMask-07380" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3DepthClampEnable-07371" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3DepthClipEnable-07384" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3DepthClipNegativeOneToOne-07390" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3LineRasterizationMode-07388" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3LineStippleEnable-07389" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3LogicOpEnable-07377" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3PolygonMode-07372" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3ProvokingVertexMode-07387" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3RasterizationSamples-07373" +
+	"VUID-VkGraphicsPipelineCreateInfo-extendedDynamicState3SampleMask-07374" +
+	"VUID-VkGraphicsPipelineCreateInfo-flags-07984" +
+	"VUID-VkGraphicsPipelineCreateInfo-flags-07986" +
+	"VUID-VkGraphicsPipelineCreateInfo-flags-08909" +
+	"VUID-VkGraphicsPipelineCreateInfo-graphicsPipelineLibrary-06606" +
+	"VUID-VkGraphicsPipelineCreateInfo-layout-01688" +
+	"VUID-VkGraphicsPipelineCreateInfo-layout-06602" +
+	"VUID-VkGraphicsPipelineCreateInfo-layout-07987" +
+	"VUID-VkGraphicsPipelineCreateInfo-layout-07988" +
+	"VUID-VkGraphicsPipelineCreateInfo-layout-07990" +
+	"VUID-VkGraphicsPipelineCreateInfo-layout-07991" +
+	"VUID-VkGraphicsPipelineCreateInfo-layout-10069" +
+	"VUID-VkGraphicsPipelineCreateInfo-pDynamicStates-00749" +
+	"VUID-VkGraphicsPipelineCreateInfo-pDynamicStates-00754" +
+	"VUID-VkGraphicsPipelineCreateInfo-pDynamicStates-02510" +
+	"VUID-VkGraphicsPipelineCreateInfo-pDynamicStates-04800" +
+	"VUID-VkGraphicsPipelineCreateInfo-pDynamicStates-04807" +
+	"VUID-VkGraphicsPipelineCreateInfo-pDynamicStates-04869" +
+	"VUID-VkGraphicsPipelineCreateInfo-pLibraries-06635" +
+	"VUID-VkGraphicsPipelineCreateInfo-pMultisampleState-09026" +
+	"VUID-VkGraphicsPipelineCreateInfo-pRasterizationState-06601" +
+	"VUID-VkGraphicsPipelineCreateInfo-pStages-02097" +
+	"VUID-VkGraphicsPipelineCreateInfo-pStages-06600" +
+	"VUID-VkGraphicsPipelineCreateInfo-pStages-06896" +
+	"VUID-VkGraphicsPipelineCreateInfo-pStages-08888" +
+	"VUID-VkGraphicsPipelineCreateInfo-pipelineCreationCacheControl-02878" +
+	"VUID-VkGraphicsPipelineCreateInfo-rasterizerDiscardEnable-09024" +
+	"VUID-VkGraphicsPipelineCreateInfo-stage-02096" +
+	"VUID-VkGraphicsPipelineCreateInfo-stage-06897" +
+	"VUID-VkGraphicsPipelineCreateInfo-stippledLineEnable-02767" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-01932" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-03320" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-09055" +
@@ -2562,9 +2725,27 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkMemoryUnmapInfo-memory-07964" +
 	"VUID-VkMemoryUnmapInfo-memory-parameter" +
 	"VUID-VkPipelineCacheCreateInfo-flags-parameter" +
+	"VUID-VkPipelineColorBlendAttachmentState-alphaBlendOp-parameter" +
+	"VUID-VkPipelineColorBlendAttachmentState-colorBlendOp-parameter" +
+	"VUID-VkPipelineColorBlendAttachmentState-dstAlphaBlendFactor-parameter" +
+	"VUID-VkPipelineColorBlendAttachmentState-dstColorBlendFactor-parameter" +
+	"VUID-VkPipelineColorBlendAttachmentState-srcAlphaBlendFactor-parameter" +
+	"VUID-VkPipelineColorBlendAttachmentState-srcColorBlendFactor-00608" +
+	"VUID-VkPipelineColorBlendAttachmentState-srcColorBlendFactor-parameter" +
+	"VUID-VkPipelineColorBlendStateCreateInfo-logicOpEnable-00606" +
+	"VUID-VkPipelineColorBlendStateCreateInfo-logicOpEnable-00607" +
+	"VUID-VkPipelineColorBlendStateCreateInfo-pAttachments-00605" +
+	"VUID-VkPipelineColorBlendStateCreateInfo-pAttachments-parameter" +
+	"VUID-VkPipelineDepthStencilStateCreateInfo-depthBoundsTestEnable-00598" +
+	"VUID-VkPipelineDepthStencilStateCreateInfo-depthCompareOp-parameter" +
+	"VUID-VkPipelineDynamicStateCreateInfo-pDynamicStates-01442" +
+	"VUID-VkPipelineDynamicStateCreateInfo-pDynamicStates-parameter" +
 	"VUID-VkPipelineExecutableInfoKHR-executableIndex-03275" +
 	"VUID-VkPipelineExecutableInfoKHR-pipeline-parameter" +
 	"VUID-VkPipelineInfoKHR-pipeline-parameter" +
+	"VUID-VkPipelineInputAssemblyStateCreateInfo-topology-00429" +
+	"VUID-VkPipelineInputAssemblyStateCreateInfo-topology-00430" +
+	"VUID-VkPipelineInputAssemblyStateCreateInfo-topology-parameter" +
 	"VUID-VkPipelineLayoutCreateInfo-descriptorType-02214" +
 	"VUID-VkPipelineLayoutCreateInfo-descriptorType-02215" +
 	"VUID-VkPipelineLayoutCreateInfo-descriptorType-02216" +
@@ -2601,6 +2782,20 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkPipelineLayoutCreateInfo-pSetLayouts-03043" +
 	"VUID-VkPipelineLayoutCreateInfo-pSetLayouts-parameter" +
 	"VUID-VkPipelineLayoutCreateInfo-setLayoutCount-00286" +
+	"VUID-VkPipelineLibraryCreateInfoKHR-pLibraries-03381" +
+	"VUID-VkPipelineLibraryCreateInfoKHR-pLibraries-parameter" +
+	"VUID-VkPipelineMultisampleStateCreateInfo-alphaToOneEnable-00785" +
+	"VUID-VkPipelineMultisampleStateCreateInfo-minSampleShading-00786" +
+	"VUID-VkPipelineMultisampleStateCreateInfo-rasterizationSamples-parameter" +
+	"VUID-VkPipelineMultisampleStateCreateInfo-sampleShadingEnable-00784" +
+	"VUID-VkPipelineRasterizationLineStateCreateInfo-lineRasterizationMode-02768" +
+	"VUID-VkPipelineRasterizationLineStateCreateInfo-lineRasterizationMode-02769" +
+	"VUID-VkPipelineRasterizationLineStateCreateInfo-lineRasterizationMode-02770" +
+	"VUID-VkPipelineRasterizationLineStateCreateInfo-lineRasterizationMode-parameter" +
+	"VUID-VkPipelineRasterizationStateCreateInfo-depthClampEnable-00782" +
+	"VUID-VkPipelineRasterizationStateCreateInfo-frontFace-parameter" +
+	"VUID-VkPipelineRasterizationStateCreateInfo-polygonMode-01507" +
+	"VUID-VkPipelineRasterizationStateCreateInfo-polygonMode-parameter" +
 	"VUID-VkPipelineShaderStageCreateInfo-flags-02759" +
 	"VUID-VkPipelineShaderStageCreateInfo-flags-02784" +
 	"VUID-VkPipelineShaderStageCreateInfo-flags-02785" +
@@ -2615,6 +2810,18 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02760" +
 	"VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02761" +
 	"VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02762" +
+	"VUID-VkPipelineVertexInputStateCreateInfo-binding-00615" +
+	"VUID-VkPipelineVertexInputStateCreateInfo-pVertexAttributeDescriptions-00617" +
+	"VUID-VkPipelineVertexInputStateCreateInfo-pVertexBindingDescriptions-00616" +
+	"VUID-VkPipelineVertexInputStateCreateInfo-vertexAttributeDescriptionCount-00614" +
+	"VUID-VkPipelineVertexInputStateCreateInfo-vertexBindingDescriptionCount-00613" +
+	"VUID-VkPipelineViewportStateCreateInfo-offset-02822" +
+	"VUID-VkPipelineViewportStateCreateInfo-offset-02823" +
+	"VUID-VkPipelineViewportStateCreateInfo-scissorCount-01219" +
+	"VUID-VkPipelineViewportStateCreateInfo-scissorCount-04134" +
+	"VUID-VkPipelineViewportStateCreateInfo-viewportCount-01218" +
+	"VUID-VkPipelineViewportStateCreateInfo-viewportCount-04135" +
+	"VUID-VkPipelineViewportStateCreateInfo-x-02821" +
 	"VUID-VkPushConstantRange-offset-00294" +
 	"VUID-VkPushConstantRange-offset-00295" +
 	"VUID-VkPushConstantRange-size-00296" +
@@ -2708,6 +2915,10 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkSpecializationInfo-constantID-04911" +
 	"VUID-VkSpecializationInfo-offset-00773" +
 	"VUID-VkSpecializationInfo-pMapEntries-00774" +
+	"VUID-VkStencilOpState-compareOp-parameter" +
+	"VUID-VkStencilOpState-depthFailOp-parameter" +
+	"VUID-VkStencilOpState-failOp-parameter" +
+	"VUID-VkStencilOpState-passOp-parameter" +
 	"VUID-VkSubmitInfo2-semaphore-03883" +
 	"VUID-VkSubmitInfo2-semaphore-03884" +
 	"VUID-VkSubmitInfo-commonparent" +
@@ -2723,9 +2934,18 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkVertexInputAttributeDescription2EXT-format-04805" +
 	"VUID-VkVertexInputAttributeDescription2EXT-location-06228" +
 	"VUID-VkVertexInputAttributeDescription2EXT-offset-06230" +
+	"VUID-VkVertexInputAttributeDescription-format-00623" +
+	"VUID-VkVertexInputAttributeDescription-location-00620" +
+	"VUID-VkVertexInputAttributeDescription-offset-00622" +
 	"VUID-VkVertexInputBindingDescription2EXT-binding-04796" +
 	"VUID-VkVertexInputBindingDescription2EXT-inputRate-parameter" +
 	"VUID-VkVertexInputBindingDescription2EXT-stride-04797" +
+	"VUID-VkVertexInputBindingDescription-binding-00618" +
+	"VUID-VkVertexInputBindingDescription-inputRate-parameter" +
+	"VUID-VkVertexInputBindingDescription-stride-00619" +
+	"VUID-VkVertexInputBindingDivisorDescription-inputRate-01871" +
+	"VUID-VkVertexInputBindingDivisorDescription-vertexAttributeInstanceRateDivisor-02229" +
+	"VUID-VkVertexInputBindingDivisorDescription-vertexAttributeInstanceRateZeroDivisor-02228" +
 	"VUID-VkViewport-height-01773" +
 	"VUID-VkViewport-maxDepth-01235" +
 	"VUID-VkViewport-minDepth-01234" +
@@ -3691,8 +3911,14 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCreateFence-device-parameter" +
 	"VUID-vkCreateFramebuffer-device-10002" +
 	"VUID-vkCreateFramebuffer-device-parameter" +
+	"VUID-vkCreateGraphicsPipelines-createInfoCount-arraylength" +
 	"VUID-vkCreateGraphicsPipelines-device-09662" +
 	"VUID-vkCreateGraphicsPipelines-device-parameter" +
+	"VUID-vkCreateGraphicsPipelines-flags-00720" +
+	"VUID-vkCreateGraphicsPipelines-flags-00721" +
+	"VUID-vkCreateGraphicsPipelines-pCreateInfos-parameter" +
+	"VUID-vkCreateGraphicsPipelines-pipelineCache-parameter" +
+	"VUID-vkCreateGraphicsPipelines-pipelineCache-parent" +
 	"VUID-vkCreateImageView-device-parameter" +
 	"VUID-vkCreateImage-device-parameter" +
 	"VUID-vkCreatePipelineCache-device-parameter" +
@@ -4033,129 +4259,136 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 
 // vuidPlaces are where each identifier begins in vuidText, and where the last one ends.
 var vuidPlaces = [...]uint32{
-	0, 0, 34, 82, 128, 180, 216, 254, 282, 318, 377, 437, 496, 561, 614, 674,
-	739, 772, 813, 856, 881, 906, 931, 956, 987, 1021, 1061, 1102, 1139, 1171, 1206, 1248,
-	1290, 1332, 1374, 1416, 1458, 1500, 1542, 1584, 1615, 1646, 1677, 1708, 1739, 1770, 1801, 1832,
-	1863, 1894, 1925, 1956, 1987, 2026, 2065, 2123, 2163, 2209, 2255, 2289, 2336, 2374, 2412, 2450,
-	2488, 2533, 2578, 2612, 2649, 2686, 2723, 2773, 2823, 2873, 2912, 2951, 2984, 3043, 3103, 3162,
-	3227, 3276, 3325, 3385, 3427, 3469, 3534, 3568, 3602, 3636, 3676, 3716, 3756, 3788, 3828, 3890,
-	3930, 3966, 4027, 4086, 4124, 4162, 4215, 4255, 4299, 4339, 4379, 4419, 4459, 4499, 4543, 4582,
-	4642, 4697, 4752, 4812, 4872, 4922, 4972, 5022, 5072, 5130, 5199, 5271, 5310, 5348, 5386, 5428,
-	5467, 5506, 5545, 5583, 5621, 5659, 5697, 5735, 5773, 5811, 5849, 5887, 5925, 5963, 6001, 6050,
-	6099, 6139, 6184, 6212, 6247, 6297, 6332, 6366, 6400, 6447, 6486, 6532, 6576, 6616, 6656, 6696,
-	6749, 6789, 6829, 6869, 6913, 6953, 6993, 7037, 7077, 7117, 7156, 7195, 7245, 7286, 7340, 7388,
-	7429, 7491, 7551, 7601, 7655, 7702, 7742, 7785, 7828, 7873, 7917, 7961, 8006, 8051, 8096, 8141,
-	8186, 8231, 8280, 8347, 8391, 8432, 8478, 8526, 8579, 8616, 8662, 8703, 8744, 8785, 8826, 8867,
-	8913, 8954, 8995, 9036, 9077, 9117, 9162, 9210, 9263, 9303, 9351, 9393, 9435, 9477, 9519, 9565,
-	9608, 9651, 9699, 9741, 9783, 9825, 9867, 9909, 9955, 9998, 10038, 10082, 10128, 10174, 10225, 10276,
-	10327, 10378, 10429, 10481, 10531, 10581, 10630, 10673, 10716, 10759, 10802, 10845, 10888, 10931, 10974, 11017,
-	11060, 11103, 11146, 11189, 11232, 11275, 11322, 11371, 11414, 11457, 11500, 11543, 11586, 11629, 11672, 11715,
-	11758, 11801, 11844, 11887, 11930, 11973, 12016, 12063, 12103, 12147, 12193, 12239, 12290, 12341, 12392, 12443,
-	12494, 12546, 12596, 12646, 12711, 12761, 12832, 12872, 12916, 12956, 12995, 13034, 13073, 13139, 13187, 13223,
-	13268, 13325, 13375, 13425, 13475, 13529, 13588, 13655, 13715, 13783, 13851, 13905, 13959, 14017, 14067, 14115,
-	14163, 14211, 14291, 14345, 14405, 14465, 14525, 14589, 14650, 14707, 14764, 14821, 14878, 14938, 14991, 15051,
-	15113, 15168, 15221, 15275, 15329, 15389, 15429, 15474, 15525, 15592, 15638, 15676, 15714, 15752, 15798, 15847,
-	15897, 15933, 15973, 16014, 16055, 16096, 16144, 16192, 16240, 16288, 16340, 16392, 16444, 16503, 16562, 16621,
-	16680, 16739, 16772, 16805, 16834, 16863, 16892, 16932, 16972, 17007, 17042, 17077, 17112, 17147, 17182, 17216,
-	17250, 17284, 17318, 17353, 17388, 17423, 17458, 17493, 17528, 17580, 17618, 17656, 17694, 17736, 17774, 17812,
-	17850, 17884, 17918, 17952, 17986, 18020, 18054, 18102, 18138, 18174, 18209, 18244, 18278, 18322, 18389, 18456,
-	18540, 18614, 18675, 18747, 18794, 18841, 18892, 18949, 19006, 19042, 19099, 19155, 19201, 19250, 19305, 19350,
-	19395, 19436, 19478, 19520, 19562, 19610, 19656, 19699, 19736, 19775, 19814, 19860, 19898, 19936, 19974, 20012,
-	20050, 20088, 20130, 20168, 20206, 20244, 20282, 20320, 20369, 20418, 20467, 20516, 20565, 20603, 20641, 20679,
-	20717, 20755, 20796, 20837, 20890, 20926, 20969, 21013, 21057, 21094, 21139, 21184, 21229, 21283, 21337, 21393,
-	21433, 21476, 21524, 21572, 21620, 21671, 21708, 21749, 21786, 21821, 21856, 21891, 21938, 21985, 22021, 22057,
-	22093, 22139, 22185, 22231, 22268, 22315, 22362, 22399, 22436, 22483, 22530, 22581, 22628, 22674, 22720, 22766,
-	22812, 22862, 22904, 22946, 22988, 23040, 23092, 23124, 23156, 23188, 23220, 23252, 23284, 23317, 23350, 23383,
-	23420, 23453, 23484, 23515, 23565, 23616, 23657, 23699, 23741, 23783, 23831, 23877, 23920, 23954, 23988, 24023,
-	24062, 24108, 24162, 24213, 24254, 24306, 24358, 24410, 24462, 24514, 24566, 24618, 24670, 24722, 24774, 24826,
-	24878, 24930, 24982, 25034, 25086, 25138, 25190, 25242, 25294, 25346, 25398, 25450, 25502, 25559, 25608, 25657,
-	25706, 25755, 25804, 25853, 25902, 25951, 26000, 26053, 26105, 26153, 26201, 26249, 26302, 26350, 26398, 26446,
-	26494, 26542, 26604, 26652, 26735, 26818, 26901, 26938, 26975, 27010, 27045, 27080, 27131, 27173, 27208, 27249,
-	27310, 27355, 27411, 27449, 27487, 27558, 27633, 27690, 27742, 27792, 27842, 27892, 27935, 27977, 28019, 28061,
-	28107, 28150, 28198, 28233, 28268, 28311, 28354, 28397, 28444, 28491, 28538, 28580, 28624, 28668, 28717, 28761,
-	28798, 28839, 28893, 28947, 29001, 29055, 29109, 29163, 29220, 29281, 29343, 29399, 29455, 29511, 29567, 29623,
-	29683, 29735, 29787, 29850, 29913, 29969, 30029, 30089, 30143, 30188, 30233, 30278, 30323, 30367, 30415, 30457,
-	30503, 30541, 30579, 30618, 30657, 30703, 30753, 30807, 30861, 30903, 30949, 30993, 31037, 31078, 31119, 31160,
-	31205, 31247, 31285, 31328, 31362, 31396, 31426, 31465, 31508, 31537, 31566, 31607, 31652, 31691, 31730, 31773,
-	31828, 31885, 31940, 31994, 32054, 32107, 32135, 32165, 32195, 32222, 32249, 32272, 32295, 32318, 32341, 32400,
-	32438, 32485, 32532, 32578, 32624, 32670, 32716, 32762, 32808, 32854, 32900, 32946, 32992, 33038, 33084, 33130,
-	33176, 33222, 33268, 33314, 33360, 33406, 33452, 33502, 33549, 33591, 33629, 33663, 33701, 33739, 33785, 33831,
-	33869, 33921, 33962, 34003, 34048, 34093, 34138, 34183, 34232, 34273, 34307, 34341, 34390, 34426, 34466, 34503,
-	34543, 34579, 34615, 34651, 34687, 34727, 34764, 34804, 34844, 34877, 34910, 34949, 34983, 35017, 35055, 35090,
-	35125, 35160, 35195, 35230, 35269, 35305, 35362, 35419, 35461, 35505, 35549, 35582, 35618, 35654, 35694, 35730,
-	35766, 35798, 35830, 35878, 35928, 35978, 36025, 36074, 36123, 36169, 36217, 36265, 36318, 36371, 36423, 36475,
-	36516, 36575, 36628, 36671, 36725, 36779, 36835, 36878, 36926, 36976, 37026, 37063, 37101, 37143, 37190, 37239,
-	37288, 37333, 37371, 37409, 37455, 37501, 37536, 37582, 37628, 37678, 37715, 37756, 37809, 37859, 37911, 37963,
-	38010, 38057, 38098, 38141, 38193, 38242, 38293, 38344, 38384, 38430, 38472, 38518, 38560, 38606, 38648, 38692,
-	38736, 38772, 38808, 38849, 38892, 38935, 38967, 39001, 39035, 39069, 39103, 39137, 39171, 39205, 39243, 39278,
-	39313, 39348, 39388, 39428, 39460, 39492, 39528, 39562, 39600, 39643, 39677, 39711, 39745, 39779, 39813, 39847,
-	39881, 39915, 39949, 39983, 40017, 40055, 40090, 40125, 40160, 40200, 40240, 40288, 40338, 40388, 40430, 40476,
-	40520, 40569, 40618, 40656, 40693, 40730, 40767, 40804, 40845, 40883, 40922, 40961, 41004, 41052, 41101, 41154,
-	41205, 41259, 41315, 41371, 41416, 41460, 41504, 41548, 41592, 41640, 41696, 41742, 41788, 41834, 41884, 41939,
-	41984, 42029, 42081, 42133, 42184, 42233, 42282, 42333, 42384, 42424, 42466, 42508, 42550, 42592, 42634, 42676,
-	42718, 42760, 42802, 42844, 42886, 42928, 42970, 43012, 43054, 43096, 43142, 43187, 43237, 43287, 43337, 43387,
-	43437, 43479, 43525, 43576, 43619, 43666, 43710, 43754, 43787, 43823, 43863, 43899, 43934, 43973, 44017, 44048,
-	44079, 44115, 44155, 44191, 44235, 44279, 44331, 44383, 44434, 44483, 44532, 44583, 44634, 44674, 44717, 44764,
-	44809, 44859, 44909, 44959, 45009, 45059, 45101, 45147, 45198, 45240, 45282, 45324, 45366, 45408, 45450, 45492,
-	45534, 45576, 45618, 45660, 45702, 45744, 45786, 45828, 45870, 45916, 45946, 45982, 46018, 46050, 46082, 46125,
-	46168, 46200, 46234, 46268, 46302, 46336, 46370, 46404, 46438, 46476, 46511, 46546, 46581, 46621, 46661, 46695,
-	46729, 46763, 46797, 46831, 46865, 46899, 46937, 46980, 47014, 47048, 47082, 47116, 47150, 47184, 47218, 47252,
-	47286, 47320, 47354, 47388, 47422, 47456, 47490, 47524, 47558, 47596, 47631, 47666, 47701, 47741, 47781, 47835,
-	47889, 47932, 47978, 48024, 48074, 48120, 48167, 48214, 48260, 48307, 48357, 48403, 48436, 48469, 48508, 48547,
-	48586, 48625, 48671, 48717, 48757, 48797, 48837, 48874, 48911, 48950, 48993, 49043, 49093, 49132, 49171, 49210,
-	49239, 49268, 49310, 49352, 49388, 49424, 49460, 49505, 49550, 49595, 49640, 49685, 49730, 49775, 49822, 49873,
-	49929, 49987, 50045, 50092, 50150, 50208, 50260, 50316, 50369, 50443, 50490, 50535, 50588, 50635, 50689, 50743,
-	50783, 50823, 50863, 50903, 50943, 50983, 51023, 51065, 51111, 51162, 51215, 51268, 51310, 51355, 51400, 51445,
-	51514, 51556, 51596, 51644, 51693, 51742, 51774, 51806, 51838, 51870, 51902, 51934, 51966, 52009, 52054, 52099,
-	52160, 52192, 52232, 52273, 52314, 52352, 52390, 52428, 52466, 52504, 52542, 52582, 52626, 52675, 52726, 52777,
-	52817, 52868, 52919, 52964, 53013, 53059, 53126, 53166, 53204, 53250, 53290, 53337, 53384, 53417, 53450, 53483,
-	53516, 53549, 53582, 53617, 53656, 53700, 53746, 53792, 53827, 53865, 53903, 53941, 54003, 54038, 54071, 54112,
-	54154, 54196, 54229, 54262, 54295, 54328, 54361, 54394, 54438, 54484, 54530, 54568, 54606, 54644, 54706, 54739,
-	54780, 54822, 54864, 54904, 54944, 54984, 55024, 55064, 55104, 55144, 55195, 55248, 55301, 55346, 55391, 55436,
-	55505, 55545, 55593, 55642, 55691, 55716, 55741, 55766, 55791, 55816, 55841, 55877, 55915, 55953, 56007, 56032,
-	56065, 56099, 56133, 56188, 56243, 56272, 56312, 56354, 56396, 56427, 56465, 56511, 56559, 56607, 56652, 56699,
-	56746, 56790, 56836, 56882, 56938, 56983, 57032, 57081, 57119, 57166, 57213, 57260, 57307, 57354, 57401, 57452,
-	57496, 57540, 57573, 57609, 57649, 57685, 57721, 57752, 57783, 57814, 57872, 57930, 57974, 58020, 58066, 58109,
-	58154, 58199, 58249, 58299, 58348, 58397, 58445, 58493, 58540, 58587, 58623, 58664, 58698, 58732, 58772, 58824,
-	58876, 58940, 59004, 59067, 59130, 59200, 59274, 59330, 59381, 59430, 59479, 59528, 59579, 59630, 59690, 59734,
-	59789, 59844, 59881, 59918, 59963, 60008, 60048, 60092, 60136, 60169, 60205, 60253, 60301, 60338, 60379, 60420,
-	60464, 60509, 60556, 60603, 60647, 60693, 60739, 60774, 60811, 60848, 60885, 60922, 60959, 60996, 61037, 61075,
-	61113, 61151, 61194, 61237, 61280, 61321, 61367, 61404, 61441, 61478, 61515, 61552, 61589, 61630, 61668, 61706,
-	61744, 61787, 61830, 61873, 61916, 61975, 62036, 62097, 62151, 62207, 62263, 62312, 62363, 62414, 62474, 62528,
-	62584, 62640, 62701, 62763, 62819, 62877, 62935, 63000, 63060, 63114, 63170, 63226, 63287, 63345, 63397, 63451,
-	63505, 63562, 63605, 63650, 63695, 63735, 63783, 63833, 63883, 63933, 63985, 64037, 64081, 64127, 64173, 64229,
-	64287, 64345, 64391, 64439, 64487, 64532, 64577, 64631, 64687, 64743, 64796, 64851, 64906, 64969, 65034, 65099,
-	65148, 65199, 65250, 65302, 65352, 65404, 65456, 65507, 65560, 65613, 65660, 65707, 65747, 65787, 65827, 65870,
-	65913, 65951, 65993, 66035, 66066, 66100, 66144, 66190, 66236, 66278, 66337, 66398, 66459, 66528, 66583, 66640,
-	66697, 66743, 66791, 66839, 66887, 66931, 66977, 67023, 67068, 67115, 67162, 67203, 67254, 67307, 67360, 67409,
-	67460, 67511, 67560, 67617, 67676, 67735, 67787, 67841, 67895, 67953, 68010, 68069, 68128, 68193, 68251, 68311,
-	68371, 68438, 68496, 68556, 68616, 68679, 68744, 68809, 68875, 68943, 69011, 69059, 69109, 69159, 69207, 69258,
-	69311, 69364, 69413, 69461, 69515, 69557, 69601, 69645, 69684, 69717, 69750, 69790, 69835, 69863, 69916, 69971,
-	70026, 70076, 70120, 70166, 70212, 70254, 70298, 70339, 70378, 70417, 70468, 70521, 70574, 70622, 70674, 70728,
-	70782, 70833, 70886, 70939, 70987, 71028, 71077, 71128, 71179, 71241, 71307, 71367, 71431, 71483, 71537, 71591,
-	71642, 71692, 71748, 71791, 71836, 71881, 71922, 71964, 72011, 72057, 72103, 72138, 72175, 72212, 72249, 72292,
-	72330, 72372, 72410, 72448, 72486, 72531, 72576, 72620, 72659, 72699, 72743, 72787, 72820, 72863, 72901, 72956,
-	73011, 73065, 73119, 73162, 73208, 73258, 73304, 73350, 73399, 73448, 73486, 73527, 73572, 73609, 73657, 73705,
-	73742, 73782, 73826, 73862, 73902, 73943, 73984, 74024, 74060, 74101, 74148, 74205, 74251, 74292, 74333, 74385,
-	74438, 74488, 74542, 74586, 74635, 74689, 74733, 74768, 74803, 74840, 74881, 74924, 74971, 75010, 75045, 75088,
-	75132, 75177, 75216, 75253, 75294, 75330, 75370, 75416, 75468, 75505, 75557, 75596, 75638, 75683, 75725, 75766,
-	75803, 75837, 75874, 75917, 75964, 76008, 76050, 76105, 76161, 76214, 76267, 76317, 76362, 76425, 76485, 76535,
-	76608, 76678, 76733, 76766, 76803, 76839, 76874, 76906, 76942, 76973, 77008, 77040, 77082, 77129, 77169, 77212,
-	77252, 77288, 77323, 77355, 77392, 77433, 77477, 77528, 77576, 77621, 77674, 77724, 77763, 77804, 77842, 77888,
-	77943, 77995, 78035, 78078, 78118, 78159, 78204, 78257, 78319, 78378, 78416, 78455, 78491, 78531, 78570, 78613,
-	78653, 78696, 78745, 78791, 78829, 78872, 78919, 78985, 79047, 79102, 79152, 79199, 79246, 79290, 79332, 79379,
-	79426, 79474, 79520, 79570, 79617, 79659, 79706, 79754, 79788, 79822, 79853, 79895, 79941, 79993, 80044, 80092,
-	80143, 80196, 80246, 80299, 80356, 80412, 80467, 80529, 80591, 80654, 80710, 80772, 80827, 80876, 80925, 80971,
-	81030, 81071, 81110, 81148, 81192, 81230, 81263, 81300, 81334, 81371, 81409, 81446, 81480, 81542, 81599, 81660,
-	81718, 81769, 81819, 81864, 81913, 81959, 82016, 82072, 82127, 82179, 82229, 82278, 82324, 82373, 82422, 82471,
-	82516, 82561, 82605, 82653, 82698, 82745, 82790, 82835, 82880, 82918, 82966, 83006, 83054, 83111, 83168, 83225,
-	83284, 83332, 83408, 83481, 83553, 83633, 83709, 83767, 83824, 83890, 83955, 84026, 84096, 84162, 84227, 84287,
-	84346, 84417, 84487, 84564, 84640, 84703, 84747, 84798, 84846, 84917, 85000, 85069, 85127, 85197, 85255, 85325,
-	85381, 85419, 85466, 85510, 85551, 85594, 85637, 85680, 85718, 85756, 85798, 85841, 85887, 85930, 85972, 86020,
-	86072, 86123, 86171, 86218, 86269, 86317, 86358, 86398, 86433, 86477, 86520, 86572, 86606, 86639, 86672, 86702,
-	86745, 86786, 86831, 86873, 86920, 86964, 87016, 87067, 87102, 87140, 87178, 87210, 87254, 87303, 87355, 87394,
-	87433, 87472, 87511, 87550, 87582, 87613, 87648, 87683, 87714, 87744, 87778, 87818, 87858, 87898, 87938, 87978,
-	88012, 88048, 88093, 88138, 88187, 88228, 88273, 88315, 88355, 88406, 88454, 88497, 88531, 88560, 88593, 88623,
-	88658, 88690, 88726, 88759, 88791, 88829, 88867, 88905, 88946, 88984, 89034, 89083, 89132, 89181, 89231, 89281,
-	89328, 89376, 89408, 89435, 89466, 89494, 89532, 89579, 89623, 89662, 89714, 89759, 89803, 89844, 89883, 89919,
-	89954, 89989, 90021, 90083, 90142, 90215, 90285, 90340, 90384, 90421, 90459, 90494, 90532}
+	0, 0, 34, 82, 128, 180, 216, 254, 282, 318, 354, 390, 449, 509, 568, 633,
+	686, 746, 811, 844, 885, 928, 953, 978, 1003, 1028, 1059, 1093, 1133, 1174, 1211, 1243,
+	1278, 1320, 1362, 1404, 1446, 1488, 1530, 1572, 1614, 1656, 1687, 1718, 1749, 1780, 1811, 1842,
+	1873, 1904, 1935, 1966, 1997, 2028, 2059, 2098, 2137, 2195, 2235, 2281, 2327, 2361, 2408, 2446,
+	2484, 2522, 2560, 2605, 2650, 2684, 2721, 2758, 2795, 2845, 2895, 2945, 2984, 3023, 3056, 3115,
+	3175, 3234, 3299, 3348, 3397, 3457, 3499, 3541, 3606, 3640, 3674, 3708, 3748, 3788, 3828, 3860,
+	3900, 3962, 4002, 4038, 4099, 4158, 4196, 4234, 4287, 4327, 4371, 4411, 4451, 4491, 4531, 4571,
+	4615, 4654, 4714, 4769, 4824, 4884, 4944, 4994, 5044, 5094, 5144, 5202, 5271, 5343, 5382, 5420,
+	5458, 5500, 5539, 5578, 5617, 5655, 5693, 5731, 5769, 5807, 5845, 5883, 5921, 5959, 5997, 6035,
+	6073, 6122, 6171, 6211, 6256, 6284, 6319, 6369, 6404, 6438, 6472, 6519, 6558, 6604, 6648, 6688,
+	6728, 6768, 6821, 6861, 6901, 6941, 6985, 7025, 7065, 7109, 7149, 7189, 7228, 7267, 7317, 7358,
+	7412, 7460, 7501, 7563, 7623, 7673, 7727, 7774, 7814, 7857, 7900, 7945, 7989, 8033, 8078, 8123,
+	8168, 8213, 8258, 8303, 8352, 8419, 8463, 8504, 8550, 8598, 8651, 8688, 8734, 8775, 8816, 8857,
+	8898, 8939, 8985, 9026, 9067, 9108, 9149, 9189, 9234, 9282, 9335, 9375, 9423, 9465, 9507, 9549,
+	9591, 9637, 9680, 9723, 9771, 9813, 9855, 9897, 9939, 9981, 10027, 10070, 10110, 10154, 10200, 10246,
+	10297, 10348, 10399, 10450, 10501, 10553, 10603, 10653, 10702, 10745, 10788, 10831, 10874, 10917, 10960, 11003,
+	11046, 11089, 11132, 11175, 11218, 11261, 11304, 11347, 11394, 11443, 11486, 11529, 11572, 11615, 11658, 11701,
+	11744, 11787, 11830, 11873, 11916, 11959, 12002, 12045, 12088, 12135, 12175, 12219, 12265, 12311, 12362, 12413,
+	12464, 12515, 12566, 12618, 12668, 12718, 12783, 12833, 12904, 12944, 12988, 13028, 13067, 13106, 13145, 13211,
+	13259, 13295, 13340, 13397, 13447, 13497, 13547, 13601, 13660, 13727, 13787, 13855, 13923, 13977, 14031, 14089,
+	14139, 14187, 14235, 14283, 14363, 14417, 14477, 14537, 14597, 14661, 14722, 14779, 14836, 14893, 14950, 15010,
+	15063, 15123, 15185, 15240, 15293, 15347, 15401, 15461, 15501, 15546, 15597, 15664, 15710, 15748, 15786, 15824,
+	15870, 15919, 15969, 16005, 16045, 16086, 16127, 16168, 16213, 16258, 16302, 16346, 16428, 16505, 16582, 16661,
+	16736, 16813, 16889, 16975, 17057, 17135, 17209, 17281, 17361, 17442, 17513, 17558, 17603, 17648, 17711, 17757,
+	17803, 17849, 17895, 17941, 17987, 18033, 18087, 18141, 18195, 18249, 18303, 18357, 18407, 18464, 18523, 18570,
+	18617, 18664, 18711, 18779, 18842, 18887, 18932, 18990, 19038, 19086, 19134, 19182, 19234, 19286, 19338, 19397,
+	19456, 19515, 19574, 19633, 19666, 19699, 19728, 19757, 19786, 19826, 19866, 19901, 19936, 19971, 20006, 20041,
+	20076, 20110, 20144, 20178, 20212, 20247, 20282, 20317, 20352, 20387, 20422, 20474, 20512, 20550, 20588, 20630,
+	20668, 20706, 20744, 20778, 20812, 20846, 20880, 20914, 20948, 20996, 21032, 21068, 21103, 21138, 21172, 21216,
+	21283, 21350, 21434, 21508, 21569, 21641, 21688, 21735, 21786, 21843, 21900, 21936, 21993, 22049, 22095, 22144,
+	22199, 22244, 22289, 22330, 22372, 22414, 22456, 22504, 22550, 22593, 22630, 22669, 22708, 22754, 22792, 22830,
+	22868, 22906, 22944, 22982, 23024, 23062, 23100, 23138, 23176, 23214, 23263, 23312, 23361, 23410, 23459, 23497,
+	23535, 23573, 23611, 23649, 23690, 23731, 23784, 23820, 23863, 23907, 23951, 23988, 24033, 24078, 24123, 24177,
+	24231, 24287, 24327, 24370, 24418, 24466, 24514, 24565, 24602, 24643, 24680, 24715, 24750, 24785, 24832, 24879,
+	24915, 24951, 24987, 25033, 25079, 25125, 25162, 25209, 25256, 25293, 25330, 25377, 25424, 25475, 25522, 25568,
+	25614, 25660, 25706, 25756, 25798, 25840, 25882, 25934, 25986, 26018, 26050, 26082, 26114, 26146, 26178, 26211,
+	26244, 26277, 26314, 26347, 26378, 26409, 26459, 26510, 26551, 26593, 26635, 26677, 26725, 26771, 26814, 26848,
+	26882, 26917, 26956, 27002, 27065, 27128, 27198, 27268, 27338, 27404, 27474, 27534, 27594, 27653, 27716, 27786,
+	27853, 27911, 27973, 28027, 28078, 28119, 28177, 28235, 28297, 28349, 28401, 28453, 28505, 28557, 28609, 28661,
+	28713, 28765, 28817, 28869, 28921, 28973, 29025, 29077, 29129, 29181, 29233, 29285, 29337, 29389, 29441, 29493,
+	29545, 29602, 29651, 29700, 29749, 29798, 29847, 29896, 29945, 29994, 30043, 30096, 30148, 30200, 30256, 30320,
+	30384, 30456, 30523, 30598, 30673, 30748, 30827, 30893, 30956, 31017, 31082, 31130, 31178, 31226, 31279, 31327,
+	31375, 31423, 31471, 31519, 31581, 31629, 31712, 31795, 31878, 31933, 32009, 32083, 32162, 32239, 32290, 32341,
+	32398, 32455, 32513, 32571, 32617, 32654, 32691, 32726, 32761, 32796, 32847, 32889, 32924, 32965, 33026, 33071,
+	33127, 33165, 33203, 33274, 33349, 33406, 33458, 33508, 33558, 33608, 33651, 33693, 33735, 33777, 33823, 33866,
+	33914, 33949, 33984, 34027, 34070, 34113, 34160, 34207, 34254, 34296, 34340, 34384, 34433, 34477, 34514, 34555,
+	34609, 34663, 34717, 34771, 34825, 34879, 34936, 34997, 35059, 35115, 35171, 35227, 35283, 35339, 35399, 35451,
+	35503, 35566, 35629, 35685, 35745, 35805, 35859, 35904, 35949, 35994, 36039, 36083, 36131, 36173, 36219, 36257,
+	36295, 36334, 36373, 36419, 36469, 36523, 36577, 36619, 36665, 36709, 36753, 36794, 36835, 36876, 36921, 36963,
+	37001, 37044, 37085, 37128, 37166, 37204, 37238, 37272, 37302, 37341, 37384, 37413, 37442, 37483, 37528, 37567,
+	37606, 37649, 37704, 37761, 37816, 37867, 37920, 37971, 38025, 38085, 38138, 38188, 38244, 38293, 38352, 38436,
+	38524, 38552, 38582, 38612, 38639, 38666, 38689, 38712, 38735, 38758, 38817, 38855, 38902, 38949, 38995, 39041,
+	39087, 39133, 39179, 39225, 39271, 39317, 39363, 39409, 39455, 39501, 39547, 39593, 39639, 39685, 39731, 39777,
+	39823, 39869, 39919, 39966, 40008, 40046, 40080, 40118, 40156, 40202, 40248, 40286, 40338, 40379, 40420, 40465,
+	40510, 40555, 40600, 40649, 40690, 40724, 40758, 40807, 40843, 40883, 40920, 40960, 40996, 41032, 41068, 41104,
+	41144, 41181, 41221, 41261, 41294, 41327, 41366, 41400, 41434, 41472, 41507, 41542, 41577, 41612, 41647, 41686,
+	41722, 41779, 41836, 41878, 41922, 41966, 41999, 42035, 42071, 42111, 42147, 42183, 42215, 42247, 42295, 42345,
+	42395, 42442, 42491, 42540, 42586, 42634, 42682, 42735, 42788, 42840, 42892, 42933, 42992, 43045, 43088, 43142,
+	43196, 43252, 43295, 43343, 43393, 43443, 43480, 43518, 43560, 43607, 43656, 43705, 43750, 43788, 43826, 43872,
+	43918, 43953, 43999, 44045, 44095, 44132, 44173, 44226, 44276, 44328, 44380, 44427, 44474, 44515, 44558, 44610,
+	44659, 44710, 44761, 44801, 44847, 44889, 44935, 44977, 45023, 45065, 45109, 45153, 45189, 45225, 45266, 45309,
+	45352, 45384, 45418, 45452, 45486, 45520, 45554, 45588, 45622, 45660, 45695, 45730, 45765, 45805, 45845, 45877,
+	45909, 45945, 45979, 46017, 46060, 46094, 46128, 46162, 46196, 46230, 46264, 46298, 46332, 46366, 46400, 46434,
+	46472, 46507, 46542, 46577, 46617, 46657, 46705, 46755, 46805, 46847, 46893, 46937, 46986, 47035, 47073, 47110,
+	47147, 47184, 47221, 47262, 47300, 47339, 47378, 47421, 47469, 47518, 47571, 47622, 47676, 47732, 47788, 47833,
+	47877, 47921, 47965, 48009, 48057, 48113, 48159, 48205, 48251, 48301, 48356, 48401, 48446, 48498, 48550, 48601,
+	48650, 48699, 48750, 48801, 48841, 48883, 48925, 48967, 49009, 49051, 49093, 49135, 49177, 49219, 49261, 49303,
+	49345, 49387, 49429, 49471, 49513, 49559, 49604, 49654, 49704, 49754, 49804, 49854, 49896, 49942, 49993, 50036,
+	50083, 50127, 50171, 50204, 50240, 50280, 50316, 50351, 50390, 50434, 50465, 50496, 50532, 50572, 50608, 50652,
+	50696, 50748, 50800, 50851, 50900, 50949, 51000, 51051, 51091, 51134, 51181, 51226, 51276, 51326, 51376, 51426,
+	51476, 51518, 51564, 51615, 51657, 51699, 51741, 51783, 51825, 51867, 51909, 51951, 51993, 52035, 52077, 52119,
+	52161, 52203, 52245, 52287, 52333, 52363, 52399, 52435, 52467, 52499, 52542, 52585, 52617, 52651, 52685, 52719,
+	52753, 52787, 52821, 52855, 52893, 52928, 52963, 52998, 53038, 53078, 53112, 53146, 53180, 53214, 53248, 53282,
+	53316, 53354, 53397, 53431, 53465, 53499, 53533, 53567, 53601, 53635, 53669, 53703, 53737, 53771, 53805, 53839,
+	53873, 53907, 53941, 53975, 54013, 54048, 54083, 54118, 54158, 54198, 54252, 54306, 54349, 54395, 54441, 54491,
+	54537, 54584, 54631, 54677, 54724, 54774, 54820, 54853, 54886, 54925, 54964, 55003, 55042, 55088, 55134, 55174,
+	55214, 55254, 55291, 55328, 55367, 55410, 55460, 55510, 55549, 55588, 55627, 55656, 55685, 55727, 55769, 55805,
+	55841, 55877, 55922, 55967, 56012, 56057, 56102, 56147, 56192, 56239, 56290, 56346, 56404, 56462, 56509, 56567,
+	56625, 56677, 56733, 56786, 56860, 56907, 56952, 57005, 57052, 57106, 57160, 57200, 57240, 57280, 57320, 57360,
+	57400, 57440, 57482, 57528, 57579, 57632, 57685, 57727, 57772, 57817, 57862, 57931, 57973, 58013, 58061, 58110,
+	58159, 58191, 58223, 58255, 58287, 58319, 58351, 58383, 58426, 58471, 58516, 58577, 58609, 58649, 58690, 58731,
+	58769, 58807, 58845, 58883, 58921, 58959, 58999, 59043, 59092, 59143, 59194, 59234, 59285, 59336, 59381, 59430,
+	59476, 59543, 59583, 59621, 59667, 59707, 59754, 59801, 59834, 59867, 59900, 59933, 59966, 59999, 60034, 60073,
+	60117, 60163, 60209, 60244, 60282, 60320, 60358, 60420, 60455, 60488, 60529, 60571, 60613, 60646, 60679, 60712,
+	60745, 60778, 60811, 60855, 60901, 60947, 60985, 61023, 61061, 61123, 61156, 61197, 61239, 61281, 61321, 61361,
+	61401, 61441, 61481, 61521, 61561, 61612, 61665, 61718, 61763, 61808, 61853, 61922, 61962, 62010, 62059, 62108,
+	62133, 62158, 62183, 62208, 62233, 62258, 62294, 62332, 62370, 62424, 62449, 62482, 62516, 62550, 62605, 62660,
+	62689, 62729, 62771, 62813, 62844, 62882, 62928, 62976, 63024, 63069, 63116, 63163, 63207, 63253, 63299, 63355,
+	63400, 63449, 63498, 63536, 63583, 63630, 63677, 63724, 63771, 63818, 63869, 63913, 63957, 63990, 64026, 64066,
+	64102, 64138, 64169, 64200, 64231, 64289, 64347, 64391, 64437, 64483, 64526, 64571, 64616, 64666, 64716, 64765,
+	64814, 64862, 64910, 64957, 65004, 65040, 65081, 65115, 65149, 65189, 65241, 65293, 65357, 65421, 65484, 65547,
+	65617, 65691, 65747, 65798, 65847, 65896, 65945, 65996, 66047, 66107, 66151, 66206, 66261, 66298, 66335, 66380,
+	66425, 66465, 66509, 66553, 66586, 66622, 66670, 66718, 66755, 66796, 66837, 66881, 66926, 66973, 67020, 67064,
+	67110, 67156, 67191, 67228, 67265, 67302, 67339, 67376, 67413, 67454, 67492, 67530, 67568, 67611, 67654, 67697,
+	67738, 67784, 67821, 67858, 67895, 67932, 67969, 68006, 68047, 68085, 68123, 68161, 68204, 68247, 68290, 68333,
+	68392, 68453, 68514, 68568, 68624, 68680, 68729, 68780, 68831, 68891, 68945, 69001, 69057, 69118, 69180, 69236,
+	69294, 69352, 69417, 69477, 69531, 69587, 69643, 69704, 69762, 69814, 69868, 69922, 69979, 70022, 70067, 70112,
+	70152, 70200, 70250, 70300, 70350, 70402, 70454, 70498, 70544, 70590, 70646, 70704, 70762, 70808, 70856, 70904,
+	70949, 70994, 71048, 71104, 71160, 71213, 71268, 71323, 71386, 71451, 71516, 71565, 71616, 71667, 71719, 71769,
+	71821, 71873, 71924, 71977, 72030, 72077, 72124, 72164, 72204, 72244, 72287, 72330, 72368, 72410, 72452, 72483,
+	72517, 72561, 72607, 72653, 72695, 72754, 72815, 72876, 72945, 73000, 73057, 73114, 73160, 73208, 73256, 73304,
+	73348, 73394, 73440, 73485, 73532, 73579, 73620, 73671, 73724, 73777, 73826, 73877, 73928, 73977, 74034, 74093,
+	74152, 74204, 74258, 74312, 74370, 74427, 74486, 74545, 74610, 74668, 74728, 74788, 74855, 74913, 74973, 75033,
+	75096, 75161, 75226, 75292, 75360, 75428, 75476, 75526, 75576, 75624, 75675, 75728, 75781, 75830, 75878, 75932,
+	75974, 76018, 76062, 76101, 76134, 76167, 76207, 76252, 76280, 76333, 76388, 76443, 76493, 76537, 76583, 76629,
+	76671, 76715, 76756, 76795, 76834, 76885, 76938, 76991, 77039, 77091, 77145, 77199, 77250, 77303, 77356, 77404,
+	77445, 77494, 77545, 77596, 77658, 77724, 77784, 77848, 77900, 77954, 78008, 78059, 78109, 78165, 78208, 78253,
+	78298, 78339, 78381, 78428, 78474, 78520, 78555, 78592, 78629, 78666, 78709, 78747, 78789, 78827, 78865, 78903,
+	78948, 78993, 79037, 79076, 79116, 79160, 79204, 79237, 79280, 79318, 79373, 79428, 79482, 79536, 79579, 79625,
+	79675, 79721, 79767, 79816, 79865, 79903, 79944, 79989, 80026, 80074, 80122, 80159, 80199, 80243, 80279, 80319,
+	80360, 80401, 80441, 80477, 80518, 80565, 80622, 80668, 80709, 80750, 80802, 80855, 80905, 80959, 81003, 81052,
+	81106, 81150, 81185, 81220, 81257, 81298, 81356, 81399, 81446, 81488, 81530, 81583, 81637, 81688, 81727, 81762,
+	81805, 81849, 81894, 81933, 81970, 82011, 82047, 82087, 82133, 82185, 82222, 82274, 82313, 82355, 82400, 82442,
+	82483, 82520, 82554, 82591, 82634, 82681, 82725, 82767, 82822, 82878, 82931, 82984, 83034, 83079, 83142, 83202,
+	83252, 83325, 83395, 83450, 83483, 83520, 83556, 83591, 83623, 83659, 83690, 83725, 83757, 83799, 83846, 83886,
+	83929, 83969, 84005, 84040, 84072, 84109, 84150, 84194, 84245, 84293, 84338, 84391, 84441, 84480, 84521, 84559,
+	84605, 84660, 84712, 84752, 84795, 84835, 84876, 84921, 84974, 85036, 85095, 85133, 85172, 85208, 85248, 85287,
+	85330, 85370, 85413, 85462, 85508, 85546, 85589, 85636, 85702, 85764, 85819, 85869, 85916, 85963, 86007, 86049,
+	86096, 86143, 86191, 86237, 86287, 86334, 86376, 86423, 86471, 86505, 86539, 86570, 86612, 86658, 86710, 86761,
+	86809, 86860, 86913, 86963, 87016, 87073, 87129, 87184, 87246, 87308, 87371, 87427, 87489, 87544, 87593, 87642,
+	87688, 87747, 87788, 87827, 87865, 87909, 87947, 87980, 88017, 88051, 88088, 88126, 88163, 88197, 88259, 88316,
+	88377, 88435, 88486, 88536, 88581, 88630, 88676, 88733, 88789, 88844, 88896, 88946, 88995, 89041, 89090, 89139,
+	89188, 89233, 89278, 89322, 89370, 89415, 89462, 89507, 89552, 89597, 89635, 89683, 89723, 89771, 89828, 89885,
+	89942, 90001, 90049, 90125, 90198, 90270, 90350, 90426, 90484, 90541, 90607, 90672, 90743, 90813, 90879, 90944,
+	91004, 91063, 91134, 91204, 91281, 91357, 91420, 91464, 91515, 91563, 91634, 91717, 91786, 91844, 91914, 91972,
+	92042, 92098, 92136, 92183, 92227, 92268, 92311, 92354, 92397, 92435, 92473, 92515, 92558, 92604, 92647, 92689,
+	92737, 92789, 92840, 92888, 92935, 92986, 93034, 93075, 93115, 93150, 93194, 93237, 93289, 93323, 93356, 93389,
+	93419, 93462, 93503, 93548, 93590, 93637, 93681, 93733, 93784, 93819, 93857, 93895, 93927, 93971, 94020, 94072,
+	94111, 94150, 94189, 94228, 94267, 94299, 94330, 94365, 94400, 94431, 94461, 94495, 94535, 94575, 94615, 94655,
+	94695, 94729, 94765, 94810, 94855, 94904, 94945, 94990, 95032, 95072, 95123, 95171, 95214, 95248, 95277, 95310,
+	95340, 95375, 95407, 95443, 95476, 95508, 95546, 95584, 95622, 95663, 95701, 95751, 95800, 95849, 95898, 95948,
+	95998, 96045, 96093, 96125, 96152, 96183, 96211, 96249, 96296, 96340, 96379, 96431, 96476, 96520, 96561, 96600,
+	96636, 96671, 96706, 96738, 96800, 96859, 96932, 97002, 97057, 97101, 97138, 97176, 97211, 97249}
