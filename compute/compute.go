@@ -53,6 +53,7 @@ type Options struct {
 	ZeroShared     bool              // workgroup memory is zeroed although the shader does not ask
 	PlainGo        bool              // run on kernels in plain Go
 	NoNative       bool              // run on kernels alone, without machine code made for the program
+	Narrow         bool              // machine code has vectors of 256 bits at most
 
 	// Dump takes the graph as text after each pass of the compiler, and at last the program. Stages are numbered names. It
 	// may be called again when the program first runs, by another goroutine. The graph is validated after each pass, too.
@@ -91,7 +92,8 @@ func Compile(m *spirv.Module, entryPoint string, o Options) (*Program, error) {
 	p, d := backend.NewDraft(s, watch)
 	s.Graph.Release()
 	c := &Program{Program: *p, Warnings: warnings, draft: d, used: used,
-		engine: vm.Engine{PlainGo: o.PlainGo, NoNative: o.NoNative}}
+		engine: vm.Engine{PlainGo: o.PlainGo, NoNative: o.NoNative,
+			Narrow: o.Narrow}}
 	if d.MayFail() {
 		if err := c.LayOut(); err != nil {
 			return nil, err

@@ -84,7 +84,7 @@ func TestCovered(t *testing.T) {
 				in[i] = random.Uint32()
 			}
 			var results [][]uint32
-			for _, o := range []Options{{}, {NoNative: true}, {PlainGo: true}} {
+			for _, o := range []Options{{}, {Narrow: true}, {NoNative: true}, {PlainGo: true}} {
 				p := compileWords(t, words, o)
 				out := make([]uint32, 1536)
 				mustRun(t, p, dispatch([3]uint32{3, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, in}}))

@@ -145,25 +145,25 @@ func checkRegion(t *testing.T, words []uint32, lanes int) {
 	defer func(old func() cpuid.Features) { cpuid.X86 = old }(cpuid.X86)
 	without := cpuid.X86()
 	without.AVX512 = false
-	ways := []string{"machine code", "machine code without AVX-512", "kernels"}
+	ways := []string{"machine code", "narrow machine code", "machine code without AVX-512", "kernels"}
 	results := make([][]uint32, len(ways))
 	for k, way := range ways {
-		if k == 1 {
+		if k == 2 {
 			cpuid.X86 = func() cpuid.Features { return without }
 		}
-		p := compileWords(t, words, Options{NoNative: way == "kernels"})
+		p := compileWords(t, words, Options{NoNative: way == "kernels", Narrow: k == 1})
 		in := make([]uint32, 64)
 		for i := range in {
 			in[i] = testInput(i) * 2654435761
 		}
 		results[k] = make([]uint32, 1024)
 		mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{results[k], in}}))
-		if k < 2 && kernel.Best().Name == "avx2" && !strings.Contains(planOf(t, p), " region to ") {
+		if k < 3 && kernel.Best().Name == "avx2" && !strings.Contains(planOf(t, p), " region to ") {
 			t.Errorf("no loop is a region:\n%s\n%s", planOf(t, p), p)
 		}
 	}
 	for k, way := range ways {
-		for i, want := range results[2] {
+		for i, want := range results[3] {
 			if results[k][i] != want {
 				t.Fatalf("%d lanes, %s: word %d is %#x, by kernels %#x", lanes, way, i, results[k][i], want)
 			}

@@ -52,6 +52,7 @@ func TestRandomShaders(t *testing.T) {
 	needsTool(t, "glslangValidator", "glslang-tools")
 	needsTool(t, "spirv-val", "spirv-tools")
 	runs := []struct{ name, driver, env string }{{"machine code", "farside", "FARSIDE_KERNELS="},
+		{"narrow machine code", "farside", "FARSIDE_KERNELS=narrow"},
 		{"vector kernels", "farside", "FARSIDE_KERNELS=avx2"},
 		{"Go kernels", "farside", "FARSIDE_KERNELS=go"}, {"lavapipe", "lavapipe", ""}}
 	if _, err := os.Stat(lavapipeManifest); err != nil {

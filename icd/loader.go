@@ -54,12 +54,16 @@ func procAddr(h vk.Instance, name string) uintptr {
 	if h == 0 && c.Level != vk.GlobalLevel {
 		return 0
 	}
-	if h != 0 && instances.Get(uintptr(h)) == nil {
+	i := instances.Get(uintptr(h))
+	if h != 0 && i == nil {
 		refuseFirst("vkGetInstanceProcAddr", vk.OBJECT_TYPE_INSTANCE, uint64(h),
 			vk.VUID_vkGetInstanceProcAddr_instance_parameter)
 		return 0
 	}
-	advertised := func(e string) bool { return supports(instanceExtensions, e) || supports(deviceExtensions, e) }
+	advertised := func(e string) bool {
+		return supports(instanceExtensions, e) || supports(deviceExtensions, e) ||
+			supports(graphicsExtensions, e) && i != nil && slices.ContainsFunc(i.devices, (*physicalDevice).graphics)
+	}
 	if !offered(c, supportedVersion, advertised) {
 		return 0
 	}
@@ -127,6 +131,8 @@ var (
 		func() []vk.ExtensionProperties { return extensionProperties(instanceExtensions) })
 	deviceExtensionProperties = sync.OnceValue(
 		func() []vk.ExtensionProperties { return extensionProperties(deviceExtensions) })
+	graphicsExtensionProperties = sync.OnceValue(
+		func() []vk.ExtensionProperties { return extensionProperties(graphicsExtensions) })
 )
 
 func extensionProperties(table []extension) []vk.ExtensionProperties {

@@ -195,6 +195,7 @@ func (d *device) compileAs(st *stage, dump func(pass, text string)) (*shader, er
 	options.Capabilities = d.environment().Capabilities
 	options.PlainGo = d.physical.settings.Kernels == config.KernelsGo
 	options.NoNative = d.physical.settings.Kernels == config.KernelsVector
+	options.Narrow = d.physical.settings.Kernels == config.KernelsNarrow
 	options.Dump = dump
 	if options.Constants, err = m.Constants(options.Specialization); err == nil {
 		err = m.CheckEntryPoint(m.EntryPoints[i], options.Constants, environment)

@@ -66,7 +66,7 @@ func TestEnvironmentOfInstance(t *testing.T) {
 		{"", "FARSIDE_HEAP_DEVICE=64MiB", "heap of 64 MiB\n", ""},
 		{"FARSIDE_HEAP_DEVICE=32MiB", "FARSIDE_HEAP_DEVICE=64MiB", "heap of 64 MiB\n", ""},
 		{"FARSIDE_HEAP_DEVICE=lots", "FARSIDE_HEAP_DEVICE=64MiB", "heap of 64 MiB\n", ""},
-		{"", "FARSIDE_KERNELS=mmx", "vkCreateInstance -3\n", `FARSIDE_KERNELS=\"mmx\" is not one of go, avx2`},
+		{"", "FARSIDE_KERNELS=mmx", "vkCreateInstance -3\n", `FARSIDE_KERNELS=\"mmx\" is not one of go, avx2, narrow`},
 		{"FARSIDE_WATCHDOG=soon", "", "vkCreateInstance -3\n", `FARSIDE_WATCHDOG=\"soon\" is not a duration`},
 		{"FARSIDE_FABRIC_ACCESS=", "FARSIDE_HEAP_DEVICE=64MiB", "heap of 64 MiB\n", ""},
 		{"FARSIDE_HEAP_DEVCIE=64MiB", "FARSIDE_LOG=error", "", ""},

@@ -72,6 +72,7 @@ const (
 	KernelsBest   Kernels = iota // machine code and the fastest vector kernels
 	KernelsVector                // the fastest vector kernels, without machine code
 	KernelsGo                    // plain Go
+	KernelsNarrow                // as the best, but machine code with vectors of 256 bits at most
 )
 
 // Strict is what FARSIDE_STRICT names.

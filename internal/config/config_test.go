@@ -39,7 +39,7 @@ var values = map[string]struct {
 		"0": {}, "90s": {Watchdog: 90 * time.Second}, "2m": {Watchdog: 2 * time.Minute},
 	}, []string{"-1s", "soon", "5"}},
 	"FARSIDE_KERNELS": {map[string]Settings{
-		"go": {Kernels: KernelsGo}, "AVX2": {Kernels: KernelsVector},
+		"go": {Kernels: KernelsGo}, "AVX2": {Kernels: KernelsVector}, "narrow": {Kernels: KernelsNarrow},
 	}, []string{"mmx", "best"}},
 	"FARSIDE_HEAP_DEVICE": {map[string]Settings{
 		"4GiB": {HeapDevice: 4 << 30}, "1536 MiB": {HeapDevice: 1536 << 20}, "1048576": {HeapDevice: 1 << 20},

@@ -37,7 +37,8 @@ var levels = oneOf("one of `off`, `error`, `warn`, `info`, `trace`", map[string]
 	"off": LevelOff, "error": slog.LevelError, "warn": slog.LevelWarn, "info": slog.LevelInfo, "trace": LevelTrace,
 })
 
-var kernels = oneOf("one of `go`, `avx2`", map[string]Kernels{"go": KernelsGo, "avx2": KernelsVector})
+var kernels = oneOf("one of `go`, `avx2`, `narrow`",
+	map[string]Kernels{"go": KernelsGo, "avx2": KernelsVector, "narrow": KernelsNarrow})
 
 var onOff = oneOf("one of `on`, `off`", map[string]bool{"on": true, "1": true, "off": false, "0": false})
 

@@ -30,7 +30,8 @@ var Table = []Variable{
 			"long. After that the device is lost, and a message names the shader and its loop."),
 	row("FARSIDE_KERNELS", kernels, KernelsBest, func(s *Settings) *Kernels { return &s.Kernels },
 		"machine code and the fastest kernels that the processor has",
-		"How shaders run: `go` is plain Go, `avx2` is vector kernels without machine code that is made for the shader. "+
+		"How shaders run: `go` is plain Go, `avx2` is vector kernels without machine code that is made for the shader, "+
+			"`narrow` is with such machine code that has no vectors of 512 bits. "+
 			"The results are the same, bit for bit."),
 	row("FARSIDE_GRAPHICS", onOff, false, func(s *Settings) *bool { return &s.Graphics },
 		"`off`", "Whether queue family 0 has graphics, which are being built and not yet whole."),

@@ -19,8 +19,9 @@ func detect() (f Features) {
 		avx2          = 1 << 5 // leaf 7, EBX
 		avx512f       = 1 << 16
 		avx512dq      = 1 << 17
+		avx512bw      = 1 << 30
 		avx512vl      = 1 << 31
-		avx512        = avx512f | avx512dq | avx512vl
+		avx512        = avx512f | avx512dq | avx512bw | avx512vl
 		vectors, wide = xmm | ymm, xmm | ymm | opmask | zmm
 	)
 	highest, _, _, _ := Leaf(0, 0)

@@ -7,26 +7,101 @@ import "farside/internal/vk"
 type blending struct {
 	enabled   bool
 	fixed     bool // sources, destinations and factors are clamped
+	signed    bool // to -1 and above
 	low, high float64
-	src, dst  [2]vk.BlendFactor // of colours, of alpha
-	op        [2]vk.BlendOp
+	src, dst  [4]factor // of each channel
+	op        [4]vk.BlendOp
+	saturates bool // some factor is SRC_ALPHA_SATURATE
+	dual      bool // some is of the second source
 	constants [4]float64
 }
 
+// factor is a VkBlendFactor as offset + sign*row[at]: row is a colour, or ones.
+type factor struct {
+	row, at      uint8
+	offset, sign float64
+}
+
+// The rows of factors.
+const (
+	rowOnes = iota
+	rowSource
+	rowDual
+	rowThere
+	rowConstants
+	rowSaturate
+	rowsCount
+)
+
 func newBlending(b *vk.PipelineColorBlendAttachmentState, constants *[4]float32, kind vk.NumericFormat) blending {
-	d := blending{enabled: b.BlendEnable != 0, src: [2]vk.BlendFactor{b.SrcColorBlendFactor, b.SrcAlphaBlendFactor},
-		dst: [2]vk.BlendFactor{b.DstColorBlendFactor, b.DstAlphaBlendFactor},
-		op:  [2]vk.BlendOp{b.ColorBlendOp, b.AlphaBlendOp}}
+	d := blending{enabled: b.BlendEnable != 0}
 	switch kind {
 	case vk.NumericUNORM, vk.NumericSRGB:
 		d.fixed, d.low, d.high = true, 0, 1
 	case vk.NumericSNORM:
-		d.fixed, d.low, d.high = true, -1, 1
+		d.fixed, d.signed, d.low, d.high = true, true, -1, 1
 	}
-	for i, c := range constants {
-		d.constants[i] = d.clamp(float64(c))
+	for i := range 4 {
+		src, dst := b.SrcColorBlendFactor, b.DstColorBlendFactor
+		d.op[i] = b.ColorBlendOp
+		if i == 3 {
+			src, dst, d.op[i] = b.SrcAlphaBlendFactor, b.DstAlphaBlendFactor, b.AlphaBlendOp
+		}
+		d.src[i], d.dst[i] = factorOf(src, i), factorOf(dst, i)
+		d.constants[i] = d.clamp(float64(constants[i]))
+		for _, f := range [2]factor{d.src[i], d.dst[i]} {
+			d.saturates = d.saturates || f.row == rowSaturate
+			d.dual = d.dual || f.row == rowDual
+		}
 	}
 	return d
+}
+
+// factorOf is VkBlendFactor for a channel.
+func factorOf(f vk.BlendFactor, channel int) factor {
+	if f == vk.BLEND_FACTOR_ZERO {
+		return factor{row: rowOnes}
+	}
+	own := func(row uint8) factor { return factor{row: row, at: uint8(channel), sign: 1} }
+	alpha := func(row uint8) factor { return factor{row: row, at: 3, sign: 1} }
+	rest := func(f factor) factor { f.offset, f.sign = 1, -1; return f }
+	switch f {
+	case vk.BLEND_FACTOR_SRC_COLOR:
+		return own(rowSource)
+	case vk.BLEND_FACTOR_ONE_MINUS_SRC_COLOR:
+		return rest(own(rowSource))
+	case vk.BLEND_FACTOR_DST_COLOR:
+		return own(rowThere)
+	case vk.BLEND_FACTOR_ONE_MINUS_DST_COLOR:
+		return rest(own(rowThere))
+	case vk.BLEND_FACTOR_SRC_ALPHA:
+		return alpha(rowSource)
+	case vk.BLEND_FACTOR_ONE_MINUS_SRC_ALPHA:
+		return rest(alpha(rowSource))
+	case vk.BLEND_FACTOR_DST_ALPHA:
+		return alpha(rowThere)
+	case vk.BLEND_FACTOR_ONE_MINUS_DST_ALPHA:
+		return rest(alpha(rowThere))
+	case vk.BLEND_FACTOR_CONSTANT_COLOR:
+		return own(rowConstants)
+	case vk.BLEND_FACTOR_ONE_MINUS_CONSTANT_COLOR:
+		return rest(own(rowConstants))
+	case vk.BLEND_FACTOR_CONSTANT_ALPHA:
+		return alpha(rowConstants)
+	case vk.BLEND_FACTOR_ONE_MINUS_CONSTANT_ALPHA:
+		return rest(alpha(rowConstants))
+	case vk.BLEND_FACTOR_SRC_ALPHA_SATURATE:
+		return own(rowSaturate)
+	case vk.BLEND_FACTOR_SRC1_COLOR:
+		return own(rowDual)
+	case vk.BLEND_FACTOR_ONE_MINUS_SRC1_COLOR:
+		return rest(own(rowDual))
+	case vk.BLEND_FACTOR_SRC1_ALPHA:
+		return alpha(rowDual)
+	case vk.BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA:
+		return rest(alpha(rowDual))
+	}
+	return own(rowOnes)
 }
 
 // clamp keeps to what a fixed-point attachment has. NaN becomes 0, as it does in its texels.
@@ -44,91 +119,54 @@ func (d *blending) clamp(v float64) float64 {
 	return v
 }
 
-// apply blends a colour with the one that is there; dual is the second source.
-func (d *blending) apply(to, source, dual, there *[4]float64) {
-	s, s1 := *source, *dual
-	if d.fixed {
-		for i := range s {
-			s[i], s1[i] = d.clamp(s[i]), d.clamp(s1[i])
-		}
+// clampAll is clamp for many colours.
+func (d *blending) clampAll(colors [][4]float64) {
+	if !d.fixed {
+		return
 	}
-	for i := range s {
-		kind := 0
-		if i == 3 {
-			kind = 1
+	for i := range colors {
+		c := &colors[i]
+		c[0], c[1], c[2], c[3] = d.clamp(c[0]), d.clamp(c[1]), d.clamp(c[2]), d.clamp(c[3])
+	}
+}
+
+var ones = [4]float64{1, 1, 1, 1}
+
+// apply blends a colour with the one that is there; dual is the second source. Both sources have been clamped.
+func (d *blending) apply(to, source, dual, there *[4]float64) {
+	var saturate [4]float64
+	rows := [rowsCount]*[4]float64{&ones, source, dual, there, &d.constants, &saturate}
+	if d.saturates {
+		least := lesser(source[3], 1-there[3])
+		saturate = [4]float64{least, least, least, 1}
+	}
+	for i := range 4 {
+		f, g := &d.src[i], &d.dst[i]
+		fs := f.offset + f.sign*rows[f.row][f.at&3]
+		fd := g.offset + g.sign*rows[g.row][g.at&3]
+		if d.signed { // what is left of -1 is 2
+			fs, fd = min(fs, 1), min(fd, 1)
 		}
-		a, b := s[i], there[i]
-		switch d.op[kind] {
-		case vk.BLEND_OP_MIN:
-			to[i] = least(a, b)
-			continue
-		case vk.BLEND_OP_MAX:
-			to[i] = -least(-a, -b)
-			continue
-		}
-		a *= d.clamp(d.factor(d.src[kind], i, &s, &s1, there))
-		b *= d.clamp(d.factor(d.dst[kind], i, &s, &s1, there))
-		switch d.op[kind] {
+		a, b := source[i], there[i]
+		switch d.op[i] {
+		case vk.BLEND_OP_ADD:
+			to[i] = a*fs + b*fd
 		case vk.BLEND_OP_SUBTRACT:
-			to[i] = a - b
+			to[i] = a*fs - b*fd
 		case vk.BLEND_OP_REVERSE_SUBTRACT:
-			to[i] = b - a
+			to[i] = b*fd - a*fs
+		case vk.BLEND_OP_MIN:
+			to[i] = lesser(a, b)
 		default:
-			to[i] = a + b
+			to[i] = -lesser(-a, -b)
 		}
 	}
 }
 
-// least is the lesser one; where one is no number, the other.
-func least(a, b float64) float64 {
+// lesser is the lesser one; where one is no number, the other.
+func lesser(a, b float64) float64 {
 	if a < b || b != b {
 		return a
 	}
 	return b
-}
-
-// factor is VkBlendFactor for a component.
-func (d *blending) factor(f vk.BlendFactor, i int, s, s1, there *[4]float64) float64 {
-	switch f {
-	case vk.BLEND_FACTOR_ONE:
-		return 1
-	case vk.BLEND_FACTOR_SRC_COLOR:
-		return s[i]
-	case vk.BLEND_FACTOR_ONE_MINUS_SRC_COLOR:
-		return 1 - s[i]
-	case vk.BLEND_FACTOR_DST_COLOR:
-		return there[i]
-	case vk.BLEND_FACTOR_ONE_MINUS_DST_COLOR:
-		return 1 - there[i]
-	case vk.BLEND_FACTOR_SRC_ALPHA:
-		return s[3]
-	case vk.BLEND_FACTOR_ONE_MINUS_SRC_ALPHA:
-		return 1 - s[3]
-	case vk.BLEND_FACTOR_DST_ALPHA:
-		return there[3]
-	case vk.BLEND_FACTOR_ONE_MINUS_DST_ALPHA:
-		return 1 - there[3]
-	case vk.BLEND_FACTOR_CONSTANT_COLOR:
-		return d.constants[i]
-	case vk.BLEND_FACTOR_ONE_MINUS_CONSTANT_COLOR:
-		return 1 - d.constants[i]
-	case vk.BLEND_FACTOR_CONSTANT_ALPHA:
-		return d.constants[3]
-	case vk.BLEND_FACTOR_ONE_MINUS_CONSTANT_ALPHA:
-		return 1 - d.constants[3]
-	case vk.BLEND_FACTOR_SRC_ALPHA_SATURATE:
-		if i == 3 {
-			return 1
-		}
-		return least(s[3], 1-there[3])
-	case vk.BLEND_FACTOR_SRC1_COLOR:
-		return s1[i]
-	case vk.BLEND_FACTOR_ONE_MINUS_SRC1_COLOR:
-		return 1 - s1[i]
-	case vk.BLEND_FACTOR_SRC1_ALPHA:
-		return s1[3]
-	case vk.BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA:
-		return 1 - s1[3]
-	}
-	return 0
 }

@@ -35,7 +35,8 @@ type run struct {
 var runs = sync.Pool{New: func() any { return new(run) }}
 
 // Execute executes the draw. It fails when a shader does, when it is stopped, and when an attachment's memory is not
-// what its layout says; what has been drawn until then stays. A fault in memory that the application unmapped is a panic.
+// what its layout says; what has been drawn until then stays. A fault in memory that the application unmapped is a
+// panic.
 func (d *Draw) Execute() error {
 	if d.Count == 0 || d.Instances == 0 || d.State.Topology == vk.PRIMITIVE_TOPOLOGY_PATCH_LIST {
 		return nil

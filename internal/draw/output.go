@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 
@@ -23,6 +24,8 @@ type colorTarget struct {
 	whole        bool // all of a texel's bits are
 	reads        bool // what is there takes part
 	logic        bool
+	bytes4       bool // the channels are four bytes of kind UNORM
+	shift        [4]uint8
 	bitMask      [mostTexel]byte
 	source, dual *colorOutput
 }
@@ -133,6 +136,11 @@ func (o *outputStage) plan(r *run, i int) {
 	} else if covered != 8*c.size { // bits that are no channel's stay as they are
 		c.whole = false
 	}
+	if c.bytes4 = c.codec.IsUnorm8x4(); c.bytes4 {
+		for _, ch := range channels {
+			c.shift[ch.Slot] = uint8(ch.First)
+		}
+	}
 	kind := channels[0].Kind
 	c.logic = r.state.LogicOpEnable && kind != vk.NumericSFLOAT && kind != vk.NumericUFLOAT && kind != vk.NumericSRGB
 	c.blend = newBlending(b, &r.state.BlendConstants, kind)
@@ -172,7 +180,11 @@ func (o *outputStage) write(r *run, f *fragmentStage) {
 		n := 4 * len(f.quads)
 		if c.reads {
 			o.numbers(o.floats[:n], c.source, r.state.AlphaToOne)
-			o.numbers(o.second[:n], c.dual, r.state.AlphaToOne)
+			c.blend.clampAll(o.floats[:n])
+			if c.blend.dual {
+				o.numbers(o.second[:n], c.dual, r.state.AlphaToOne)
+				c.blend.clampAll(o.second[:n])
+			}
 			o.blendAll(r, f, c)
 			continue
 		}
@@ -203,11 +215,13 @@ func (o *outputStage) numbers(dst [][4]float64, c *colorOutput, alphaOne bool) {
 
 // encode makes texels of the outputs of n lanes.
 func (o *outputStage) encode(r *run, c *colorTarget, n int) {
-	switch c.codec.Class() {
-	case texel.Float:
+	switch class := c.codec.Class(); {
+	case c.bytes4:
+		o.encodeBytes(c, n, r.state.AlphaToOne)
+	case class == texel.Float:
 		o.numbers(o.floats[:n], c.source, r.state.AlphaToOne)
 		c.codec.EncodeFloat(o.encoded, o.floats[:n])
-	case texel.Uint:
+	case class == texel.Uint:
 		for k := range 4 {
 			src := c.source.component[k]
 			for lane := range n {
@@ -232,9 +246,74 @@ func (o *outputStage) encode(r *run, c *colorTarget, n int) {
 	}
 }
 
+// unorm8 is the byte of a number, as texel.Codec has it.
+func unorm8(v float64) uint32 {
+	const above = 1 << 16
+	switch {
+	case v >= 1:
+		return 255
+	case !(v > 0):
+		return 0
+	}
+	return uint32(int64(v*255+(above+0.5)) - above)
+}
+
+// fromUnorm8 is the number of a byte.
+var fromUnorm8 = func() (all [256]float64) {
+	for i := range all {
+		all[i] = float64(i) / 255
+	}
+	return all
+}()
+
+// encodeBytes is encode for texels of four bytes.
+func (o *outputStage) encodeBytes(c *colorTarget, n int, alphaOne bool) {
+	clear(o.encoded[:4*n])
+	for k := range 4 {
+		at := int(c.shift[k]) / 8
+		src := c.source.component[k]
+		if src == nil || k == 3 && alphaOne {
+			for lane := range n {
+				if k == 3 {
+					o.encoded[4*lane+at] = 255
+				}
+			}
+			continue
+		}
+		dst := o.encoded[at:]
+		for lane, v := range src[:n] {
+			dst[4*lane] = uint8(unorm8(float64(math.Float32frombits(v))))
+		}
+	}
+}
+
+// scatterWords is scatter for whole texels of four bytes.
+func (o *outputStage) scatterWords(f *fragmentStage, c *colorTarget) {
+	for i := range f.quads {
+		q := &f.quads[i]
+		if q.cover[0]|q.cover[1]|q.cover[2]|q.cover[3] == 0 {
+			continue
+		}
+		at := c.at(q.x, q.y, f.prims[q.prim].layer)
+		for k, cover := range q.cover {
+			src := binary.LittleEndian.Uint32(o.encoded[4*(4*i+k):])
+			pixel := at + k>>1*c.rowPitch + k&1*4*c.samples
+			for ; cover != 0; cover &= cover - 1 {
+				if s := bits.TrailingZeros16(cover); s < c.samples {
+					binary.LittleEndian.PutUint32(c.bytes[pixel+4*s:], src)
+				}
+			}
+		}
+	}
+}
+
 // scatter writes the encoded texels of the lanes to their samples, in the order of the primitives.
 func (o *outputStage) scatter(r *run, f *fragmentStage, c *colorTarget) {
 	size := c.size
+	if size == 4 && c.whole && !c.logic {
+		o.scatterWords(f, c)
+		return
+	}
 	for i := range f.quads {
 		q := &f.quads[i]
 		layer := f.prims[q.prim].layer
@@ -337,6 +416,10 @@ func (o *outputStage) blendGroup(c *colorTarget) {
 	if n == 0 {
 		return
 	}
+	if c.bytes4 {
+		o.blendBytes(c)
+		return
+	}
 	for i := range o.group[:n] {
 		copy(o.stored[i*size:][:size], c.bytes[o.group[i].at:][:size])
 	}
@@ -353,5 +436,21 @@ func (o *outputStage) blendGroup(c *colorTarget) {
 		} else {
 			merge(to, o.stored[i*size:], c.bitMask[:size])
 		}
+	}
+}
+
+// blendBytes is blendGroup for texels of four bytes.
+func (o *outputStage) blendBytes(c *colorTarget) {
+	mask := binary.LittleEndian.Uint32(c.bitMask[:])
+	r, g, b, a := c.shift[0]&31, c.shift[1]&31, c.shift[2]&31, c.shift[3]&31
+	for _, t := range o.group[:o.n] {
+		at := c.bytes[t.at:][:4]
+		word := binary.LittleEndian.Uint32(at)
+		there := [4]float64{fromUnorm8[uint8(word>>r)], fromUnorm8[uint8(word>>g)], fromUnorm8[uint8(word>>b)],
+			fromUnorm8[uint8(word>>a)]}
+		var v [4]float64
+		c.blend.apply(&v, &o.floats[t.lane], &o.second[t.lane], &there)
+		made := unorm8(v[0])<<r | unorm8(v[1])<<g | unorm8(v[2])<<b | unorm8(v[3])<<a
+		binary.LittleEndian.PutUint32(at, word&^mask|made&mask)
 	}
 }

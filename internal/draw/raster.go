@@ -40,8 +40,8 @@ type interval struct{ lo, hi int32 }
 // edge is a side of a polygon: a point is inside where a*x + b*y + c >= 0.
 type edge struct{ a, b, c int64 }
 
-// edgeOf makes the edge from corner i to corner j. A point on it belongs to the polygon if it is a top or a left edge, so
-// that polygons with a common edge share no sample, and leave none out.
+// edgeOf makes the edge from corner i to corner j. A point on it belongs to the polygon if it is a top or a left edge:
+// polygons with a common edge share no sample, and leave none out.
 func (s *polygonShape) edgeOf(i, j int) edge {
 	dx, dy := s.x[j]-s.x[i], s.y[j]-s.y[i]
 	e := edge{a: -dy, b: dx, c: dy*s.x[i] - dx*s.y[i]}

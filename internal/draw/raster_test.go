@@ -42,7 +42,7 @@ func TestCoverage(t *testing.T) {
 	const size = 16
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, samples := range []uint32{1, 2, 4, 8, 16} {
-		for round := range 300 {
+		for round := range 150 {
 			s := newScene(t, vk.FORMAT_R32_SFLOAT, size, size, samples, 0)
 			s.state.Fragment = &goShader{out: floats(0, 1), code: func(l *lane) bool { l.set(0, 1.0); return true }}
 			s.state.Scissors[0] = vk.Rect2D{Offset: vk.Offset2D{X: 1}, Extent: vk.Extent2D{Width: size - 2, Height: size - 1}}
@@ -190,7 +190,7 @@ func (s *scene) pixels(t *testing.T, size int) string {
 func TestPoints(t *testing.T) {
 	const size = 16
 	random := rand.New(rand.NewPCG(5, 6))
-	for range 300 {
+	for range 150 {
 		s := newScene(t, vk.FORMAT_R32G32_SFLOAT, size, size, 1, 1)
 		s.state.Topology = vk.PRIMITIVE_TOPOLOGY_POINT_LIST
 		vs := s.state.Vertex.(*goShader)

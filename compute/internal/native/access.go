@@ -17,6 +17,10 @@ func slot(n int32) (base, size address) { return at(slots, 16*n), at(slots, 16*n
 
 // load writes a load.
 func (c *compiler) load(in *Inst) {
+	if c.wide {
+		c.loadPair(in)
+		return
+	}
 	if in.way > 0 {
 		from := c.onWay(in)
 		c.loadWords(c.result(), from, in.words())
@@ -44,7 +48,7 @@ func (c *compiler) loadAlone(in *Inst, dst vector, offsets operand) {
 		c.loadWords(dst, from, in.words())
 	}
 	c.place(back)
-	c.later = append(c.later, later{slow, back, func() {
+	c.behind(slow, back, func() {
 		switch {
 		case in.unit() == 4:
 			c.gatherLanes(in, dst, offsets)
@@ -53,11 +57,15 @@ func (c *compiler) loadAlone(in *Inst, dst vector, offsets operand) {
 		default:
 			c.loadLanes(in, dst, offsets)
 		}
-	}})
+	})
 }
 
 // stores writes a store.
 func (c *compiler) stores(in *Inst) {
+	if c.wide {
+		c.storePair(in)
+		return
+	}
 	if in.way > 0 {
 		value := c.vector(1, spare[1])
 		switch {
@@ -73,7 +81,7 @@ func (c *compiler) stores(in *Inst) {
 	slow, back := c.label(), c.label()
 	value, offsets := c.vector(1, spare[1]), c.offsets(in)
 	if in.Pattern == Same || in.unit() < 4 && c.mode == Masked {
-		c.later = append(c.later, later{slow, back, func() { c.scatter(in, offsets, value) }})
+		c.behind(slow, back, func() { c.scatter(in, offsets, value) })
 		c.jump(slow)
 		c.place(back)
 		return
@@ -90,12 +98,12 @@ func (c *compiler) stores(in *Inst) {
 		c.testLow(31)
 		c.jumpIf(notEqual, plain)
 		c.stream(to, value)
-		c.later = append(c.later, later{plain, back, func() { c.store(to, value) }})
+		c.behind(plain, back, func() { c.store(to, value) })
 	} else {
 		c.storeActive(to, value)
 	}
 	c.place(back)
-	c.later = append(c.later, later{slow, back, func() { c.scatter(in, offsets, value) }})
+	c.behind(slow, back, func() { c.scatter(in, offsets, value) })
 }
 
 // maskOf is the mask of the chunk, from a lane on.
@@ -107,11 +115,30 @@ func (c *compiler) maskOf(lane int32) address {
 
 // active is the mask of the chunk, in the vector given if none has it.
 func (c *compiler) active(otherwise vector) vector {
+	if c.paired {
+		c.spread(otherwise, activeBits, 0)
+		return otherwise
+	}
 	if c.divergent {
 		return activeVector
 	}
 	c.one(vmovups, otherwise, memory(c.maskOf(0)))
 	return otherwise
+}
+
+// activeInBits says whether the mask is in activeBits.
+func (c *compiler) activeInBits() bool { return c.paired || c.divergent && avx512() }
+
+// unlessActive goes to a place if a lane of the chunk doesn't take part; it uses rcx.
+func (c *compiler) unlessActive(lane int32, to label) {
+	if c.paired {
+		c.bitsInto(rcx, activeBits)
+		c.arithmetic(ands, rcx, 1<<lane)
+	} else {
+		c.load32(rcx, c.maskOf(lane))
+		c.test(rcx)
+	}
+	c.jumpIf(equal, to)
 }
 
 // storeActive writes the lanes of a vector that take part.
@@ -120,7 +147,7 @@ func (c *compiler) storeActive(to address, value vector) {
 		c.store(to, value)
 		return
 	}
-	if c.divergent && avx512() {
+	if c.activeInBits() {
 		c.storeBy(activeBits, to, value)
 		return
 	}
@@ -142,7 +169,7 @@ func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 	if in.Pattern == Any {
 		c.nextToEachOther(in, offsets, spare[2])
 		c.jumpIf(notEqual, slow)
-		c.first(in, offsets, in.Immediate+8*uint64(in.unit()))
+		c.first(in, offsets, in.Immediate+c.lanes()*uint64(in.unit()))
 		c.jumpIf(above, slow)
 		c.addFrom(rax, base)
 		return rax
@@ -151,8 +178,9 @@ func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 		return c.again(p, slow)
 	}
 	end, others := c.reach(in)
-	c.first(in, offsets, end)
 	if !others {
+		c.follows(in, offsets, slow)
+		c.first(in, offsets, end)
 		c.jumpIf(above, slow)
 		c.addFrom(rax, base)
 		return rax
@@ -160,10 +188,12 @@ func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 	p := c.pointer()
 	*p = pointer{valid: true, number: p.number, a: in.A, base: in.Base, slot: in.Slot, used: c.at}
 	g, outside := pointers[p.number], c.label()
+	c.follows(in, offsets, outside)
+	c.first(in, offsets, end)
 	c.jumpIf(above, outside)
 	c.load64(g, base)
 	c.add(g, rax)
-	c.later = append(c.later, later{outside, slow, func() { c.zero(g) }})
+	c.behind(outside, slow, func() { c.zero(g) })
 	return g
 }
 
@@ -201,7 +231,10 @@ func (c *compiler) firstOffset(in *Inst, offsets operand) {
 // reach is how far the accesses with the same offsets go, this one and those that come before the offsets change, and
 // whether there are others.
 func (c *compiler) reach(in *Inst) (end uint64, others bool) {
-	end = in.Immediate + in.size()
+	end = in.Immediate + c.size(in)
+	if c.halved {
+		return end, false
+	}
 	for i := c.at + 1; i < len(c.insts); i++ {
 		if last := c.insts[i-1].Dst; last.Valid && (last == in.A || last == in.Base) {
 			break
@@ -209,7 +242,7 @@ func (c *compiler) reach(in *Inst) (end uint64, others bool) {
 		o := &c.insts[i]
 		if o.accesses() && (o.Pattern == Any) == (in.Pattern == Any) && o.A == in.A && o.Base == in.Base &&
 			o.Slot == in.Slot && (in.Pattern != Any || !o.Stores()) {
-			end, others = max(end, o.Immediate+o.size()), true
+			end, others = max(end, o.Immediate+c.size(o)), true
 		}
 	}
 	return end, others
@@ -217,6 +250,9 @@ func (c *compiler) reach(in *Inst) (end uint64, others bool) {
 
 // known is the pointer of earlier accesses with the same offsets, or nil.
 func (c *compiler) known(in *Inst) *pointer {
+	if c.halved {
+		return nil
+	}
 	for i := range c.pointers {
 		p := &c.pointers[i]
 		if p.valid && p.any == (in.Pattern == Any) && p.a == in.A && p.base == in.Base && p.slot == in.Slot {
@@ -271,14 +307,19 @@ func (c *compiler) limits(in *Inst, bytes int32, none label) {
 func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
 	t, mask, r := spare[0], spare[1], spare[2]
 	none := c.label()
-	c.one(vmovups, t, offsets)
+	c.move(t, offsets)
 	c.two(vpxor, r, r, reg(r))
 	c.limits(in, in.unit(), none)
 	c.setLow(mask, r10)
 	c.one(vpbroadcastd, mask, reg(mask))
-	c.two(vpminud, mask, mask, reg(t))
-	c.two(vpcmpeqd, mask, mask, reg(t))
-	c.gather(vgatherdps, r, at(rax, 0), t, mask)
+	if c.wide {
+		c.compareTo(vpcmpud, 0, 1, t, reg(mask), isAtMost)
+		c.gatherBy(vgatherdps, 1, r, at(rax, 0), t)
+	} else {
+		c.two(vpminud, mask, mask, reg(t))
+		c.two(vpcmpeqd, mask, mask, reg(t))
+		c.gather(vgatherdps, r, at(rax, 0), t, mask)
+	}
 	c.place(none)
 	c.one(vmovups, dst, reg(r))
 }
@@ -307,7 +348,7 @@ func (c *compiler) gatherSmall(in *Inst, dst vector, offsets operand) {
 	c.two(vpsrlvd, r, r, reg(t))
 	c.two(vpand, dst, r, c.words(1<<(8*in.unit())-1))
 	c.place(back)
-	c.later = append(c.later, later{slow, back, func() { c.loadLanes(in, dst, offsets) }}) // a lane is outside
+	c.behind(slow, back, func() { c.loadLanes(in, dst, offsets) }) // a lane is outside
 }
 
 // storeSmall writes the lowest bits of all lanes next to each other, or one by one.
@@ -393,7 +434,7 @@ func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
 	none := c.label()
 	if avx512() && in.unit() == 4 {
 		t, mask := spare[0], spare[2]
-		c.one(vmovups, t, offsets)
+		c.move(t, offsets)
 		c.limits(in, 4, none)
 		c.setLow(mask, r10)
 		c.one(vpbroadcastd, mask, reg(mask))
@@ -423,9 +464,7 @@ func (c *compiler) storeLanes(from, to, bytes int32) {
 	for lane := range int32(8) {
 		next := c.label()
 		if c.mode == Masked {
-			c.load32(rcx, c.maskOf(lane))
-			c.test(rcx)
-			c.jumpIf(equal, next)
+			c.unlessActive(lane, next)
 		}
 		c.load32(rcx, at(file, from+4*lane))
 		c.cmp(rcx, r10)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // vector is a register of 256 bits, YMM0 and so on, or of 512, ZMM0; general is one of 64 bits. Those from YMM16 on are
@@ -65,96 +66,101 @@ type opcode struct {
 }
 
 var (
-	vaddps       = opcode{0, 1, 0x58, false}
-	vmulps       = opcode{0, 1, 0x59, false}
-	vsubps       = opcode{0, 1, 0x5c, false}
-	vminps       = opcode{0, 1, 0x5d, false}
-	vdivps       = opcode{0, 1, 0x5e, false}
-	vmaxps       = opcode{0, 1, 0x5f, false}
-	vsqrtps      = opcode{0, 1, 0x51, false}
-	vandps       = opcode{0, 1, 0x54, false}
-	vorps        = opcode{0, 1, 0x56, false}
-	vxorps       = opcode{0, 1, 0x57, false}
-	vcmpps       = opcode{0, 1, 0xc2, false}
-	vroundps     = opcode{1, 3, 0x08, false}
-	vblendvps    = opcode{1, 3, 0x4a, false}
-	vfmadd213ps  = opcode{1, 2, 0xa8, false}
-	vcvtdq2ps    = opcode{0, 1, 0x5b, false}
-	vcvttps2dq   = opcode{2, 1, 0x5b, false}
-	vaddpd       = opcode{1, 1, 0x58, false}
-	vsubpd       = opcode{1, 1, 0x5c, false}
-	vinsertf128  = opcode{1, 3, 0x18, false}
-	vdivpd       = opcode{1, 1, 0x5e, false}
-	vroundpd     = opcode{1, 3, 0x09, false}
-	vpmuldq      = opcode{1, 2, 0x28, false}
-	vpaddd       = opcode{1, 1, 0xfe, false}
-	vpsubd       = opcode{1, 1, 0xfa, false}
-	vpaddq       = opcode{1, 1, 0xd4, false}
-	vpmulld      = opcode{1, 2, 0x40, false}
-	vpmuludq     = opcode{1, 1, 0xf4, false}
-	vpand        = opcode{1, 1, 0xdb, false}
-	vpandn       = opcode{1, 1, 0xdf, false}
-	vpor         = opcode{1, 1, 0xeb, false}
-	vpxor        = opcode{1, 1, 0xef, false}
-	vpminud      = opcode{1, 2, 0x3b, false}
-	vpminsd      = opcode{1, 2, 0x39, false}
-	vpmaxud      = opcode{1, 2, 0x3f, false}
-	vpmaxsd      = opcode{1, 2, 0x3d, false}
-	vpabsd       = opcode{1, 2, 0x1e, false}
-	vpshufb      = opcode{1, 2, 0x00, false}
-	vpcmpeqd     = opcode{1, 1, 0x76, false}
-	vpcmpgtd     = opcode{1, 1, 0x66, false}
-	vpsllvd      = opcode{1, 2, 0x47, false}
-	vpsrlvd      = opcode{1, 2, 0x45, false}
-	vpsravd      = opcode{1, 2, 0x46, false}
-	vpblendd     = opcode{1, 3, 0x02, false}
-	vmovups      = opcode{0, 1, 0x10, false}
-	vmovupsTo    = opcode{0, 1, 0x11, false}
-	vmovntpsTo   = opcode{0, 1, 0x2b, false}
-	vmaskmovpsTo = opcode{1, 2, 0x2e, false}
-	vmovd        = opcode{1, 1, 0x6e, true}
-	vmovdFrom    = opcode{1, 1, 0x7e, true}
-	vpextrdTo    = opcode{1, 3, 0x16, true}
-	vextracti128 = opcode{1, 3, 0x39, false}
-	vpermps      = opcode{1, 2, 0x16, false}
-	vpackusdw    = opcode{1, 2, 0x2b, true}
-	vpackuswb    = opcode{1, 1, 0x67, true}
-	vmovdquTo    = opcode{2, 1, 0x7f, true}
-	vmovqTo      = opcode{1, 1, 0xd6, true}
-	vpmovzxbd    = opcode{1, 2, 0x31, false}
-	vpmovzxwd    = opcode{1, 2, 0x33, false}
-	vcvtph2ps    = opcode{1, 2, 0x13, false}
-	vcvtps2ph    = opcode{1, 3, 0x1d, false}
-	vmovmskps    = opcode{0, 1, 0x50, false}
-	vbroadcastss = opcode{1, 2, 0x18, false}
-	vpbroadcastd = opcode{1, 2, 0x58, false}
-	vgatherdps   = opcode{1, 2, 0x92, false}
-	vgatherdpd   = opcode{quad | 1, 2, 0x92, false}
-	vpsubq       = opcode{1, 1, 0xfb, false}
-	vpsllvq      = opcode{quad | 1, 2, 0x47, false}
-	vpsrlvq      = opcode{quad | 1, 2, 0x45, false}
-	vpcmpeqq     = opcode{1, 2, 0x29, false}
-	vpcmpgtq     = opcode{1, 2, 0x37, false}
-	vpunpckldq   = opcode{1, 1, 0x62, false}
-	vpunpckhdq   = opcode{1, 1, 0x6a, false}
-	vperm2i128   = opcode{1, 3, 0x46, false}
-	vpermq       = opcode{quad | 1, 3, 0x00, false}
-	vshufps      = opcode{0, 1, 0xc6, false}
-	vpmovsxdq    = opcode{1, 2, 0x25, false}
-	vpmovzxdq    = opcode{1, 2, 0x35, false}
-	vbroadcastsd = opcode{1, 2, 0x19, false}
-	vmulpd       = opcode{1, 1, 0x59, false}
-	vsqrtpd      = opcode{1, 1, 0x51, false}
-	vminpd       = opcode{1, 1, 0x5d, false}
-	vmaxpd       = opcode{1, 1, 0x5f, false}
-	vcmppd       = opcode{1, 1, 0xc2, false}
-	vfmadd213pd  = opcode{quad | 1, 2, 0xa8, false}
-	vcvtps2pd    = opcode{0, 1, 0x5a, false}
-	vcvtpd2ps    = opcode{1, 1, 0x5a, false}
-	vcvtdq2pd    = opcode{2, 1, 0xe6, false}
-	vcvttpd2dq   = opcode{1, 1, 0xe6, false}
-	shift32      = opcode{1, 1, 0x72, false}
-	shift64      = opcode{1, 1, 0x73, false}
+	vaddps        = opcode{0, 1, 0x58, false}
+	vmulps        = opcode{0, 1, 0x59, false}
+	vsubps        = opcode{0, 1, 0x5c, false}
+	vminps        = opcode{0, 1, 0x5d, false}
+	vdivps        = opcode{0, 1, 0x5e, false}
+	vmaxps        = opcode{0, 1, 0x5f, false}
+	vsqrtps       = opcode{0, 1, 0x51, false}
+	vandps        = opcode{0, 1, 0x54, false}
+	vorps         = opcode{0, 1, 0x56, false}
+	vxorps        = opcode{0, 1, 0x57, false}
+	vcmpps        = opcode{0, 1, 0xc2, false}
+	vroundps      = opcode{1, 3, 0x08, false}
+	vblendvps     = opcode{1, 3, 0x4a, false}
+	vfmadd213ps   = opcode{1, 2, 0xa8, false}
+	vcvtdq2ps     = opcode{0, 1, 0x5b, false}
+	vcvttps2dq    = opcode{2, 1, 0x5b, false}
+	vaddpd        = opcode{1, 1, 0x58, false}
+	vsubpd        = opcode{1, 1, 0x5c, false}
+	vinsertf128   = opcode{1, 3, 0x18, false}
+	vdivpd        = opcode{1, 1, 0x5e, false}
+	vroundpd      = opcode{1, 3, 0x09, false}
+	vpmuldq       = opcode{1, 2, 0x28, false}
+	vpaddd        = opcode{1, 1, 0xfe, false}
+	vpsubd        = opcode{1, 1, 0xfa, false}
+	vpaddq        = opcode{1, 1, 0xd4, false}
+	vpmulld       = opcode{1, 2, 0x40, false}
+	vpmuludq      = opcode{1, 1, 0xf4, false}
+	vpand         = opcode{1, 1, 0xdb, false}
+	vpandn        = opcode{1, 1, 0xdf, false}
+	vpor          = opcode{1, 1, 0xeb, false}
+	vpxor         = opcode{1, 1, 0xef, false}
+	vpminud       = opcode{1, 2, 0x3b, false}
+	vpminsd       = opcode{1, 2, 0x39, false}
+	vpmaxud       = opcode{1, 2, 0x3f, false}
+	vpmaxsd       = opcode{1, 2, 0x3d, false}
+	vpabsd        = opcode{1, 2, 0x1e, false}
+	vpshufb       = opcode{1, 2, 0x00, false}
+	vpcmpeqd      = opcode{1, 1, 0x76, false}
+	vpcmpgtd      = opcode{1, 1, 0x66, false}
+	vpsllvd       = opcode{1, 2, 0x47, false}
+	vpsrlvd       = opcode{1, 2, 0x45, false}
+	vpsravd       = opcode{1, 2, 0x46, false}
+	vpblendd      = opcode{1, 3, 0x02, false}
+	vmovups       = opcode{0, 1, 0x10, false}
+	vmovupsTo     = opcode{0, 1, 0x11, false}
+	vmovntpsTo    = opcode{0, 1, 0x2b, false}
+	vmaskmovpsTo  = opcode{1, 2, 0x2e, false}
+	vmovd         = opcode{1, 1, 0x6e, true}
+	vmovdFrom     = opcode{1, 1, 0x7e, true}
+	vpextrdTo     = opcode{1, 3, 0x16, true}
+	vextracti128  = opcode{1, 3, 0x39, false}
+	vpermps       = opcode{1, 2, 0x16, false}
+	vpackusdw     = opcode{1, 2, 0x2b, true}
+	vpackuswb     = opcode{1, 1, 0x67, true}
+	vmovdquTo     = opcode{2, 1, 0x7f, true}
+	vmovqTo       = opcode{1, 1, 0xd6, true}
+	vpmovzxbd     = opcode{1, 2, 0x31, false}
+	vpmovzxwd     = opcode{1, 2, 0x33, false}
+	vcvtph2ps     = opcode{1, 2, 0x13, false}
+	vcvtps2ph     = opcode{1, 3, 0x1d, false}
+	vmovmskps     = opcode{0, 1, 0x50, false}
+	vbroadcastss  = opcode{1, 2, 0x18, false}
+	vpbroadcastd  = opcode{1, 2, 0x58, false}
+	vgatherdps    = opcode{1, 2, 0x92, false}
+	vgatherdpd    = opcode{quad | 1, 2, 0x92, false}
+	vpsubq        = opcode{1, 1, 0xfb, false}
+	vpsllvq       = opcode{quad | 1, 2, 0x47, false}
+	vpsrlvq       = opcode{quad | 1, 2, 0x45, false}
+	vpcmpeqq      = opcode{1, 2, 0x29, false}
+	vpcmpgtq      = opcode{1, 2, 0x37, false}
+	vpunpckldq    = opcode{1, 1, 0x62, false}
+	vpunpckhdq    = opcode{1, 1, 0x6a, false}
+	vperm2i128    = opcode{1, 3, 0x46, false}
+	vpermq        = opcode{quad | 1, 3, 0x00, false}
+	vshufps       = opcode{0, 1, 0xc6, false}
+	vpmovsxdq     = opcode{1, 2, 0x25, false}
+	vpmovzxdq     = opcode{1, 2, 0x35, false}
+	vbroadcastsd  = opcode{1, 2, 0x19, false}
+	vmulpd        = opcode{1, 1, 0x59, false}
+	vsqrtpd       = opcode{1, 1, 0x51, false}
+	vminpd        = opcode{1, 1, 0x5d, false}
+	vmaxpd        = opcode{1, 1, 0x5f, false}
+	vcmppd        = opcode{1, 1, 0xc2, false}
+	vfmadd213pd   = opcode{quad | 1, 2, 0xa8, false}
+	vcvtps2pd     = opcode{0, 1, 0x5a, false}
+	vcvtpd2ps     = opcode{1, 1, 0x5a, false}
+	vcvtdq2pd     = opcode{2, 1, 0xe6, false}
+	vcvttpd2dq    = opcode{1, 1, 0xe6, false}
+	shift32       = opcode{1, 1, 0x72, false}
+	vextracti64x4 = opcode{quad | 1, 3, 0x3b, false}
+	vinserti64x4  = opcode{quad | 1, 3, 0x3a, false}
+	vpmovdw       = opcode{2, 2, 0x33, false}
+	vpmovdb       = opcode{2, 2, 0x31, false}
+	vpermi2d      = opcode{1, 2, 0x76, false}
+	shift64       = opcode{1, 1, 0x73, false}
 )
 
 // quad is W, in the prefix of an instruction of the tables 2 and 3.
@@ -169,8 +175,8 @@ var evexW = map[opcode]uint8{
 	vpsrlvd: 0, vpsravd: 0, vmovups: 0, vmovupsTo: 0, vmovntpsTo: 0, vmovd: 0, vmovdFrom: 0, vpextrdTo: 0,
 	vextracti128: 0, vpermps: 0, vmovdquTo: 0, vpmovzxbd: 0, vpmovzxwd: 0, vcvtph2ps: 0, vcvtps2ph: 0, vbroadcastss: 0,
 	vpbroadcastd: 0, vpunpckldq: 0, vpunpckhdq: 0, vshufps: 0, vpmovsxdq: 0, vpmovzxdq: 0, vcvtps2pd: 0, vcvtdq2pd: 0,
-	shift32: 0,
-	vaddpd:  quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
+	shift32: 0, vpmovdw: 0, vpmovdb: 0, vpermi2d: 0, vpshufb: 0, vextracti64x4: quad, vinserti64x4: quad,
+	vaddpd: quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
 	vfmadd213pd: quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
 	vpsrlvq: quad, vpermq: quad, vbroadcastsd: quad, vcvtpd2ps: quad, vcvttpd2dq: quad, shift64: quad,
 }
@@ -198,7 +204,8 @@ type label int
 
 // assembler writes machine code: the instructions, then the constants.
 type assembler struct {
-	wide   bool // the vectors are of 512 bits
+	wide   bool         // the vectors are of 512 bits
+	masked maskRegister // the lanes that the next instruction with an EVEX prefix is for, or 0
 	code   []byte
 	pool   [][8]uint32
 	labels []int // where they are, or -1
@@ -213,11 +220,9 @@ func (s *assembler) bytes(b ...byte) { s.code = append(s.code, b...) }
 
 func (s *assembler) word(n int32) { s.code = binary.LittleEndian.AppendUint32(s.code, uint32(n)) }
 
-// words is a constant with the value in all lanes, quads one with it in all four of 64 bits.
+// words is a constant with the value in all lanes, quads one with it in all of 64 bits.
 func (s *assembler) words(n uint32) operand {
-	c := s.constant([8]uint32{n, n, n, n, n, n, n, n})
-	c.broadcast = s.wide
-	return c
+	return operand{memory: true, broadcast: s.wide, address: s.pooled([8]uint32{n, n, n, n, n, n, n, n})}
 }
 
 func (s *assembler) quads(n uint64) operand {
@@ -225,22 +230,64 @@ func (s *assembler) quads(n uint64) operand {
 	return s.constant([8]uint32{l, h, l, h, l, h, l, h})
 }
 
+// constant is eight words, which come twice where vectors have 512 bits.
 func (s *assembler) constant(c [8]uint32) operand {
-	for i := range s.pool {
-		if s.pool[i] == c {
+	if s.wide {
+		return s.constants(c, c)
+	}
+	return memory(s.pooled(c))
+}
+
+func (s *assembler) pooled(c [8]uint32) address {
+	i := slices.Index(s.pool, c)
+	if i < 0 {
+		i = len(s.pool)
+		s.pool = append(s.pool, c)
+	}
+	return address{constant: int32(i) + 1}
+}
+
+// constants are sixteen words.
+func (s *assembler) constants(low, high [8]uint32) operand {
+	for i := 0; i+1 < len(s.pool); i += 2 {
+		if s.pool[i] == low && s.pool[i+1] == high {
 			return memory(address{constant: int32(i) + 1})
 		}
 	}
-	s.pool = append(s.pool, c)
-	return memory(address{constant: int32(len(s.pool))})
+	if len(s.pool)%2 != 0 {
+		s.pool = append(s.pool, low)
+	}
+	s.pool = append(s.pool, low, high)
+	return memory(address{constant: int32(len(s.pool)) - 1})
+}
+
+// multiples is a constant: n times the number of each lane.
+func (s *assembler) multiples(n uint32) operand {
+	var low, high [8]uint32
+	for i := range uint32(8) {
+		low[i], high[i] = i*n, (8+i)*n
+	}
+	if s.wide {
+		return s.constants(low, high)
+	}
+	return memory(s.pooled(low))
 }
 
 // vex writes an instruction: dst = a op b. behind is how many bytes follow it.
 func (s *assembler) vex(o opcode, dst, a uint8, b operand, behind int) {
-	if s.wide || dst|a|uint8(b.vector) >= high {
-		s.evex(o, dst, a, b, behind)
+	if s.wide || s.masked > 0 || dst|a|uint8(b.vector) >= high {
+		w, ok := evexW[o]
+		if !ok {
+			panic(fmt.Sprintf("opcode %+v has no EVEX prefix", o))
+		}
+		s.evex(o, w, dst, a, b, behind)
 		return
 	}
+	s.short(o, dst, a, b, behind)
+}
+
+// short writes an instruction with a VEX prefix.
+func (s *assembler) short(o opcode, dst, a uint8, b operand, behind int) {
 	var x, r uint8
 	switch {
 	case !b.memory:
@@ -261,20 +308,20 @@ func (s *assembler) vex(o opcode, dst, a uint8, b operand, behind int) {
 	s.operand(dst, b, 1, behind)
 }
 
-// evex writes an instruction with an EVEX prefix: on vectors of 512 bits, or on such that no other prefix can name.
-func (s *assembler) evex(o opcode, dst, a uint8, b operand, behind int) {
-	w, ok := evexW[o]
-	if !ok {
-		panic(fmt.Sprintf("opcode %+v has no EVEX prefix", o))
-	}
+// evex writes an instruction with an EVEX prefix: on vectors of 512 bits, on such that no other prefix can name, or
+// with masks. w is its W, 0 or quad.
+func (s *assembler) evex(o opcode, w, dst, a uint8, b operand, behind int) {
 	var x, r, word uint8
 	scale := int32(math.MaxInt32) // displacements of one byte count differently in each instruction
 	length := uint8(1 << 5)
 	switch {
-	case s.wide:
-		length, scale = 1<<6, 64
 	case o.short:
 		length = 0
+	case s.wide:
+		length, scale = 1<<6, 64
+		if n, ok := parts[o]; ok {
+			scale = n
+		}
 	}
 	switch {
 	case !b.memory:
@@ -284,13 +331,21 @@ func (s *assembler) evex(o opcode, dst, a uint8, b operand, behind int) {
 	}
 	if b.broadcast {
 		word = 1 << 4
+		if s.wide {
+			scale = 4
+		}
 	}
-	if s.wide && (b.broadcast || o == vbroadcastss) {
-		scale = 4
-	}
-	s.bytes(0x62, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|^dst>>4&1<<4|o.table, w|^a&15<<3|4|o.prefix,
-		length|word|^a>>4&1<<3, o.code)
+	s.bytes(0x62, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|^dst>>4&1<<4|o.table, w&quad|^a&15<<3|4|o.prefix&^quad,
+		length|word|^a>>4&1<<3|uint8(s.masked), o.code)
+	s.masked = 0
 	s.operand(dst, b, scale, behind)
+}
+
+// parts are the bytes that instructions on 512 bits access, where these are fewer.
+var parts = map[opcode]int32{
+	vbroadcastss: 4, vpbroadcastd: 4, vbroadcastsd: 8, vpmovzxbd: 16, vpmovzxwd: 32, vcvtph2ps: 32, vcvtps2ph: 32,
+	vpmovsxdq: 32, vpmovzxdq: 32, vcvtps2pd: 32, vcvtdq2pd: 32, vextracti128: 16, vinsertf128: 16, vextracti64x4: 32,
+	vinserti64x4: 32, vpmovdw: 32, vpmovdb: 16,
 }
 
 // operand writes what comes behind an opcode: a register, and an operand. scale is what a displacement of one byte
@@ -331,12 +386,33 @@ func (s *assembler) operand(r uint8, b operand, scale int32, behind int) {
 // two writes an instruction of two operands and a result, one the other of one operand. immediate is that with a byte
 // behind it.
 func (s *assembler) two(o opcode, dst, a vector, b operand) {
+	if c, ok := comparisons[o]; ok && s.wide {
+		s.compareTo(c.opcode, c.w, 1, a, b, c.predicate)
+		s.spread(dst, 1, c.w)
+		return
+	}
+	if o == vmovups && b.broadcast {
+		o, b.broadcast = vbroadcastss, false
+	}
 	s.lowered(o, dst, a, b, func(dst, a vector, b operand) { s.vex(o, uint8(dst), uint8(a), b, 0) })
 }
 
 func (s *assembler) one(o opcode, dst vector, b operand) { s.two(o, dst, 0, b) }
 
 func (s *assembler) immediate(o opcode, dst, a vector, b operand, n uint8) {
+	switch {
+	case !s.wide:
+	case o == vcmpps || o == vcmppd:
+		s.compareTo(o, wideW[o], 1, a, b, n)
+		s.spread(dst, 1, wideW[o])
+		return
+	case o == vpblendd:
+		s.setBits(1, uint16(n)|uint16(n)<<8)
+		s.blendBy(1, dst, a, b)
+		return
+	case o == vinsertf128:
+		o = vinserti64x4
+	}
 	s.lowered(o, dst, a, b, func(dst, a vector, b operand) {
 		s.vex(o, uint8(dst), uint8(a), b, 1)
 		s.bytes(n)
@@ -375,37 +451,6 @@ func (s *assembler) low16(v, copied vector) vector {
 	return copied
 }
 
-// maskRegister is one of AVX-512, K1 and so on. K1 holds nothing between instructions.
-type maskRegister uint8
-
-// signsTo is VPMOVD2M: a bit for each lane.
-func (s *assembler) signsTo(k maskRegister, v vector) {
-	n := uint8(v)
-	s.bytes(0x62, 1<<7|^n>>4&1<<6|^n>>3&1<<5|1<<4|2, 15<<3|4|2, 1<<5|1<<3, 0x39, 0xc0|uint8(k)<<3|n&7)
-}
-
-// blendBy gives the lanes of b whose bit is set, and of a elsewhere: VBLENDMPS.
-func (s *assembler) blendBy(k maskRegister, dst, a vector, b operand) {
-	var x, r uint8
-	switch {
-	case !b.memory:
-		x, r = uint8(b.vector)>>4, uint8(b.vector)>>3
-	case b.address.constant == 0:
-		x, r = uint8(b.address.index)>>3, uint8(b.address.base)>>3
-	}
-	d, n := uint8(dst), uint8(a)
-	s.bytes(0x62, ^d>>3&1<<7|^x&1<<6|^r&1<<5|^d>>4&1<<4|2, ^n&15<<3|4|1, 1<<5|^n>>4&1<<3|uint8(k), 0x65)
-	s.operand(d, b, math.MaxInt32, 0)
-}
-
-// storeBy writes the lanes of a vector whose bit is set.
-func (s *assembler) storeBy(k maskRegister, to address, v vector) {
-	d := uint8(v)
-	s.bytes(0x62, ^d>>3&1<<7|^uint8(to.index)>>3&1<<6|^uint8(to.base)>>3&1<<5|^d>>4&1<<4|1, 15<<3|4, 1<<5|1<<3|uint8(k),
-		0x11)
-	s.operand(d, memory(to), math.MaxInt32, 0)
-}
-
 // blend gives the lanes of b whose sign is set in the mask, and of a elsewhere.
 func (s *assembler) blend(dst, a vector, b operand, mask vector) {
 	if !avx512() {
@@ -423,13 +468,7 @@ func (s *assembler) shift(o opcode, way uint8, dst, a vector, n uint8) {
 }
 
 // move loads a vector.
-func (s *assembler) move(dst vector, from operand) {
-	o := vmovups
-	if from.broadcast {
-		o, from.broadcast = vbroadcastss, false
-	}
-	s.one(o, dst, from)
-}
+func (s *assembler) move(dst vector, from operand) { s.one(vmovups, dst, from) }
 
 // stream writes a vector past the caches, to a multiple of its size.
 func (s *assembler) stream(to address, v vector) { s.vex(vmovntpsTo, uint8(v), 0, memory(to), 0) }
@@ -447,9 +486,13 @@ func (s *assembler) storeLane(to address, v vector, lane uint8) {
 	s.bytes(lane)
 }
 
-// upper gives the four upper lanes of a vector as the lower ones of another.
+// upper gives the upper half of a vector as the lower one of another.
 func (s *assembler) upper(dst, v vector) {
-	s.vex(vextracti128, uint8(v), 0, reg(dst), 1)
+	o := vextracti128
+	if s.wide {
+		o = vextracti64x4
+	}
+	s.vex(o, uint8(v), 0, reg(dst), 1)
 	s.bytes(1)
 }
 
@@ -470,19 +513,15 @@ func (s *assembler) storeMasked(to address, mask, v vector) {
 	s.vex(vmaskmovpsTo, uint8(v), uint8(mask), memory(to), 0)
 }
 
-// gather is vgatherdps or vgatherdpd: the lanes of mask are loaded from base + offsets.
+// gather is vgatherdps or vgatherdpd: the lanes of mask are loaded from base + offsets. On 512 bits it uses K1.
 func (s *assembler) gather(o opcode, dst vector, base address, offsets, mask vector) {
+	if s.wide {
+		s.signsTo(1, mask)
+		s.gatherBy(o, 1, dst, base, offsets)
+		return
+	}
 	base.index = general(offsets)
 	s.vex(o, uint8(dst), uint8(mask), memory(base), 0)
-}
-
-// scatterWords writes the lanes of a vector whose sign is set in the mask to base + offsets, in order; it uses K1. The
-// instruction is VPSCATTERDD, with an EVEX prefix for 256 bits.
-func (s *assembler) scatterWords(base general, offsets, mask, v vector) {
-	s.signsTo(1, mask)
-	d, x := uint8(v), uint8(offsets)
-	s.bytes(0x62, ^d>>3&1<<7|^x>>3&1<<6|^uint8(base)>>3&1<<5|^d>>4&1<<4|2, 15<<3|4|1, 1<<5|^x>>4&1<<3|1, 0xa0,
-		d&7<<3|4, x&7<<3|uint8(base)&7)
 }
 
 // low moves the lowest lane to a general register.
@@ -640,7 +679,7 @@ func (s *assembler) align(n int) {
 
 // finish writes the constants and fills in what refers to places.
 func (s *assembler) finish() ([]byte, error) {
-	s.align(32)
+	s.align(64)
 	pool := len(s.code)
 	for _, c := range s.pool {
 		for _, n := range c {

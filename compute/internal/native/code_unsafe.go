@@ -35,20 +35,27 @@ const (
 	Masked
 )
 
-// Compile makes the code of runs, with masks only if masked. It uses Scratch bytes of the register file at scratch, a
-// multiple of
-//  32. A valid group is the uniform register with the number of the workgroup along x: the only run is the whole
-//     program, and RunGroups executes it. It fails where the system does not allow it.
-func Compile(runs [][]Inst, scratch uint32, masked bool, group Register) (*Code, error) {
-	c := &compiler{assembler: &assembler{}, scratch: int32(scratch), group: group, most: few}
+// Options are what Compile is told besides runs.
+type Options struct {
+	Scratch uint32 // where Scratch bytes of the register file are that the code uses, a multiple of 64
+	Masked  bool   // there is code with masks, too
+	Narrow  bool   // vectors have 256 bits at most
+	// Group, if valid, is the uniform register with the number of the workgroup along x: the only run is the whole
+	// program, and RunGroups executes it.
+	Group Register
+}
+
+// Compile makes the code of runs. It fails where the system does not allow it.
+func Compile(runs [][]Inst, o Options) (*Code, error) {
+	c := &compiler{assembler: &assembler{}, scratch: int32(o.Scratch), group: o.Group, most: few, single: o.Narrow}
 	if avx512() {
 		c.most = many
 	}
 	c.places, c.vectors = placesOf(c.most, 0), make([]held, c.most)
-	code := &Code{scratch: scratch, left: scratch + 64}
+	code := &Code{scratch: o.Scratch, left: o.Scratch + 64}
 	for mode := range code.entries {
 		c.mode = Mode(mode)
-		if c.mode == Masked && !masked {
+		if c.mode == Masked && !o.Masked {
 			break
 		}
 		for i, run := range runs {

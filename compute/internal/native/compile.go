@@ -75,7 +75,15 @@ type pointer struct {
 // later is code that rarely runs, behind the rest.
 type later struct {
 	from, back label
+	width      width
 	write      func()
+}
+
+// width is how many chunks code is for at a time.
+type width struct {
+	paired bool // two: neighbours
+	halved bool // one of a pair
+	wide   bool // vectors have 512 bits
 }
 
 // compiler writes the code of one run.
@@ -86,12 +94,15 @@ type compiler struct {
 	mode      Mode
 	insts     []Inst
 	looping   bool     // they are executed for more than one chunk
-	pair      bool     // the loop takes two chunks at once
+	single    bool     // code is for one chunk at a time
+	paired    bool     // it is for two
+	halved    bool     // it is for one of two
 	at        int      // the instruction under way
 	written   int      // instructions below this one have been written
 	uses      [][4]int // by instruction, when A, B, C and Dst are read again; never is never
 	places    []vector
 	vectors   []held // what each of places holds
+	truths    [lastBits - firstBits + 1]heldBits
 	pointers  [len(pointers)]pointer
 	fixed     []Register // in the first of places, wherever the code is
 	most      int        // of places, that hold registers where the code is
@@ -99,6 +110,7 @@ type compiler struct {
 	divergent bool  // the mask is in activeVector
 	ways      []way // of the loop, in the first of pointers
 	otherwise label // the loop that does without ways
+	aligned   uint8 // what has to be zero of where a loop streams to
 	later     []later
 }
 
@@ -132,26 +144,11 @@ func (c *compiler) write(run []Inst) {
 		c.jumpIf(below, begin)
 		c.jump(done)
 		if p := newPlan(each, c.free()-1); len(p.ways) > 0 {
-			c.ways, c.otherwise = p.ways, c.label()
-			c.pair = c.mode != Masked && avx512() && p.pairs()
 			c.place(begin)
-			if c.pair {
-				c.comparePair()
-				c.jumpIf(above, c.otherwise)
-			}
-			c.part(p.ahead)
-			begin = c.label()
-			c.jump(begin)
-			c.loop(begin, p.body)
-			if c.pair {
-				c.cmp(offset, end)
-				c.jumpIf(below, c.otherwise)
-			}
-			c.jump(done)
+			c.planned(p, c.mode != Masked && c.pairs(each), done)
 			begin = c.otherwise
-			c.ways, c.pair = nil, false
 		}
-		c.loop(begin, each)
+		c.chunks(begin, each)
 		c.place(done)
 	}
 	if c.group.Valid {
@@ -161,17 +158,74 @@ func (c *compiler) write(run []Inst) {
 	c.writeLater()
 }
 
+// planned writes a loop for all chunks, or for all pairs of them, and goes on where that is done. Where it doesn't do
+// or where a chunk is left, the code goes to otherwise.
+func (c *compiler) planned(p *plan, pair bool, done label) {
+	c.ways, c.otherwise = p.ways, c.label()
+	if pair {
+		c.comparePair()
+		c.jumpIf(above, c.otherwise)
+	}
+	c.aligned = 31
+	if pair {
+		c.aligned = 63
+	}
+	c.part(p.ahead)
+	begin := c.label()
+	c.jump(begin)
+	if pair {
+		c.loopOfPairs(begin, p.body)
+		c.cmp(offset, end)
+		c.jumpIf(below, c.otherwise)
+	} else {
+		c.loop(begin, p.body)
+	}
+	c.jump(done)
+	c.ways = nil
+}
+
+// chunks writes instructions for all chunks that are left, at least one.
+func (c *compiler) chunks(top label, insts []Inst) {
+	if !c.pairs(insts) {
+		c.loop(top, insts)
+		return
+	}
+	begin, last, done := c.label(), c.label(), c.label()
+	c.place(top)
+	c.comparePair()
+	c.jumpIf(above, last)
+	c.jump(begin)
+	c.loopOfPairs(begin, insts)
+	c.cmp(end, offset)
+	c.jumpIf(atMost, done)
+	c.jump(last)
+	c.loop(last, insts)
+	c.place(done)
+}
+
+// behind writes code later, behind the rest: from is where it begins, back where it goes on.
+func (c *compiler) behind(from, back label, write func()) {
+	c.later = append(c.later, later{from, back, c.width(), write})
+}
+
+func (c *compiler) width() width { return width{c.paired, c.halved, c.wide} }
+
+func (c *compiler) setWidth(w width) { c.paired, c.halved, c.wide = w.paired, w.halved, w.wide }
+
 // writeLater writes the code that rarely runs.
 func (c *compiler) writeLater() {
+	now := c.width()
 	for len(c.later) > 0 {
 		list := c.later
 		c.later = nil
 		for _, l := range list {
+			c.setWidth(l.width)
 			c.place(l.from)
 			l.write()
 			c.jump(l.back)
 		}
 	}
+	c.setWidth(now)
 }
 
 // nextGroup goes back to the top for the next workgroup, if there is one.
@@ -187,28 +241,16 @@ func (c *compiler) nextGroup(top label) {
 	c.jumpIf(notEqual, top)
 }
 
-// loop writes instructions for all chunks that are left, at least one, or for pairs of them.
+// loop writes instructions for all chunks that are left, at least one.
 func (c *compiler) loop(top label, insts []Inst) {
 	c.align(16)
 	c.place(top)
-	c.looping, c.wide = true, c.pair
+	c.looping = true
 	c.part(insts)
-	c.looping, c.wide = false, false
-	if c.pair {
-		c.arithmetic(adds, offset, 64)
-		c.comparePair()
-		c.jumpIf(atMost, top)
-		return
-	}
+	c.looping = false
 	c.arithmetic(adds, offset, 32)
 	c.cmp(offset, end)
 	c.jumpIf(below, top)
-}
-
-// comparePair compares the end of the next two chunks with that of all.
-func (c *compiler) comparePair() {
-	c.lea(rcx, at(offset, 64))
-	c.cmp(rcx, end)
 }
 
 // part writes instructions for one chunk.
@@ -242,6 +284,7 @@ func (c *compiler) begin(insts []Inst) {
 		}
 	}
 	clear(c.vectors)
+	c.truths = [len(c.truths)]heldBits{}
 	for i, p := range c.fixed {
 		c.vectors[i] = held{register: p, valid: true}
 	}
@@ -291,7 +334,7 @@ func (c *compiler) take(r Register, next int) *held {
 		}
 	}
 	if best.valid && !best.stored {
-		c.store(c.home(best.register), c.number(best))
+		c.storeHome(best.register, c.number(best))
 	}
 	*best = held{register: r, valid: true, pinned: c.at + 1, next: next}
 	return best
@@ -302,6 +345,11 @@ func (c *compiler) reads(k int) operand {
 	in := &c.insts[c.at]
 	r, next := [...]Register{in.A, in.B, in.C}[k], c.uses[c.at][k]
 	h := c.find(r)
+	if b := c.findBits(r); h == nil && b != nil {
+		h = c.take(r, next)
+		h.stored = b.stored
+		c.spread(c.number(h), c.maskRegister(b), 0)
+	}
 	if h == nil {
 		if next == never && (c.looping || r.Step > 0) {
 			return operand{memory: true, broadcast: c.wide && r.Step == 0, address: c.home(r)}
@@ -347,18 +395,30 @@ func (c *compiler) result() vector {
 
 // results gives the vectors for the Dst of the instruction under way and of some that follow it.
 func (c *compiler) results(list []Inst, dst []vector) {
-	for i := range c.vectors[len(c.fixed):c.most] {
-		v := &c.vectors[len(c.fixed)+i]
-		if v.valid && (v.next == never || slices.ContainsFunc(list, func(in Inst) bool { return in.Dst == v.register })) {
-			// What is not read again by the run but after it has been stored when it was made.
-			v.valid = false
-		}
-	}
+	c.forget(list)
 	for i := range list {
 		if k := slices.Index(c.fixed, list[i].Dst); k >= 0 {
 			dst[i] = c.places[k]
 		} else {
 			dst[i] = c.number(c.take(list[i].Dst, c.uses[c.at+i][3]))
+		}
+	}
+}
+
+// forget forgets what is not read again, but for what is fixed, and what the results of instructions replace.
+func (c *compiler) forget(list []Inst) {
+	gone := func(r Register, next int) bool {
+		return next == never || slices.ContainsFunc(list, func(in Inst) bool { return in.Dst == r })
+	}
+	for i := range c.vectors[len(c.fixed):c.most] {
+		// What is not read again by the run but after it has been stored when it was made.
+		if v := &c.vectors[len(c.fixed)+i]; v.valid && gone(v.register, v.next) {
+			v.valid = false
+		}
+	}
+	for i := range c.truths {
+		if b := &c.truths[i]; b.valid && gone(b.register, b.next) {
+			b.valid = false
 		}
 	}
 }
@@ -377,10 +437,9 @@ func (c *compiler) inst(in *Inst) {
 	if c.at < c.written {
 		return
 	}
-	for i := range c.vectors[len(c.fixed):c.most] {
-		if v := &c.vectors[len(c.fixed)+i]; v.next == never {
-			v.valid = false
-		}
+	c.forget(nil)
+	if c.wide && c.pairForm(in) {
+		return
 	}
 	switch in.Op {
 	case kernel.Load32, kernel.LoadU8, kernel.LoadU16:
@@ -414,7 +473,7 @@ func (c *compiler) inst(in *Inst) {
 func (c *compiler) keep(in *Inst) {
 	h := c.find(in.Dst)
 	if in.Keep {
-		c.store(c.home(in.Dst), c.number(h))
+		c.storeHome(in.Dst, c.number(h))
 		h.stored = true
 	}
 	if h.next == never && !slices.Contains(c.fixed, in.Dst) {

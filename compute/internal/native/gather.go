@@ -98,13 +98,17 @@ func (c *compiler) gatherNeighbours(in *Inst) bool {
 	}
 	c.gatherWords(loads, dst, at(g, int32(in.Immediate)), offsets)
 	c.place(back)
-	c.later = append(c.later, later{slow, back, func() {
-		saved := at(file, c.scratch) // one of the results may be in the vector of the offsets
+	c.behind(slow, back, func() {
+		saved := at(file, c.scratch+placeOfOffsets) // one of the results may be in the vector of the offsets
 		c.store(saved, offsets)
 		for i := range loads {
-			c.loadAlone(&loads[i], dst[i], memory(saved))
+			if c.wide {
+				c.loadPairAlone(&loads[i], dst[i], memory(saved))
+			} else {
+				c.loadAlone(&loads[i], dst[i], memory(saved))
+			}
 		}
-	}})
+	})
 	for i := range loads {
 		c.forgetPointers(loads[i].Dst)
 	}
@@ -118,7 +122,7 @@ func (c *compiler) gatherNeighbours(in *Inst) bool {
 // gatherWords writes the loads of neighbours, the first of which is at from, within the memory.
 func (c *compiler) gatherWords(loads []Inst, dst []vector, from address, offsets vector) {
 	t, mask, low, high := spare[0], spare[1], spare[2], spare[3]
-	if offsets > 15 || offsets == vector(rsp) { // the instruction has no such offsets, or the address means none
+	if !c.wide && (offsets > 15 || offsets == vector(rsp)) { // it has no such offsets, or the address means none
 		c.move(t, reg(offsets))
 		offsets = t
 	}
@@ -131,6 +135,10 @@ func (c *compiler) gatherWords(loads []Inst, dst []vector, from address, offsets
 		c.gatherAll(vgatherdpd, high, from, t, mask)
 		words = [2]vector{t, mask}
 		for i, order := range [2]uint8{0x88, 0xdd} {
+			if c.wide {
+				c.everyOther(words[i], low, high, uint32(i))
+				continue
+			}
 			c.immediate(vshufps, words[i], low, reg(high), order)
 			c.immediate(vpermq, words[i], 0, reg(words[i]), 0xd8)
 		}
@@ -153,6 +161,12 @@ func (c *compiler) gatherWords(loads []Inst, dst []vector, from address, offsets
 
 // gatherAll writes a gather of all lanes.
 func (c *compiler) gatherAll(o opcode, dst vector, from address, offsets, mask vector) {
+	if c.wide {
+		c.allBits(1)
+		c.two(vpxor, dst, dst, reg(dst))
+		c.gatherBy(o, 1, dst, from, offsets)
+		return
+	}
 	c.two(vpcmpeqd, mask, mask, reg(mask))
 	c.two(vpxor, dst, dst, reg(dst))
 	c.gather(o, dst, from, offsets, mask)
@@ -178,25 +192,31 @@ func (c *compiler) gatherPointer(in *Inst, offsets vector, end uint64, slow labe
 	c.jumpIf(below, none)
 	c.setLow(t, r10)
 	c.one(vpbroadcastd, t, reg(t))
-	c.two(vpminud, t, t, reg(offsets))
-	c.two(vpcmpeqd, t, t, reg(offsets))
-	c.signs(rcx, t)
-	c.arithmetic(compares, rcx, 0xff)
+	if c.wide {
+		c.compareTo(vpcmpud, 0, 1, offsets, reg(t), isNotAtMost)
+		c.testBits(1)
+	} else {
+		c.two(vpminud, t, t, reg(offsets))
+		c.two(vpcmpeqd, t, t, reg(offsets))
+		c.signs(rcx, t)
+		c.arithmetic(compares, rcx, 0xff)
+	}
 	c.jumpIf(notEqual, none)
 	c.load64(g, base)
 	c.add(g, rax)
-	c.later = append(c.later, later{none, slow, func() { c.zero(g) }})
+	c.behind(none, slow, func() { c.zero(g) })
 	return g
 }
 
 // nextToEachOther compares, so that equal says whether lanes are next to each other.
 func (c *compiler) nextToEachOther(in *Inst, offsets operand, t vector) {
 	c.one(vpbroadcastd, t, offsets)
-	var distances [8]uint32
-	for i := range distances {
-		distances[i] = uint32(i) * uint32(in.unit())
+	c.two(vpaddd, t, t, c.multiples(uint32(in.unit())))
+	if c.wide {
+		c.compareTo(vpcmpd, 0, 1, t, offsets, isNotEqual)
+		c.testBits(1)
+		return
 	}
-	c.two(vpaddd, t, t, c.constant(distances))
 	c.two(vpcmpeqd, t, t, offsets)
 	c.signs(rax, t)
 	c.arithmetic(compares, rax, 0xff)

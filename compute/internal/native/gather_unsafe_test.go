@@ -25,7 +25,7 @@ func TestGathers(t *testing.T) {
 		run = append(run, Inst{Op: op, A: varying(0), Base: uniform(0), Dst: varying(8), Slot: 1, Keep: true},
 			Inst{Op: op, A: varying(0), Base: uniform(0), Dst: varying(0), Slot: 1, Keep: true, Immediate: 1},
 			Inst{Op: op, A: varying(0), Base: uniform(0), Dst: varying(9), Slot: 1, Keep: true, Immediate: 2})
-		code, err := Compile([][]Inst{run}, fileSize, true, Register{})
+		code, err := Compile([][]Inst{run}, Options{Scratch: fileSize, Masked: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestGathers(t *testing.T) {
 					}
 					want.copy(got)
 					code.Run(0, Plain, unsafe.Pointer(&got.file[0]), &got.slots[0], nil, 0, 1)
-					want.interpret(run, 0, 1)
+					want.interpret(run, 0, 1, false)
 					compare(t, run, got, want)
 				})
 			}
@@ -72,7 +72,7 @@ func TestGatherRuns(t *testing.T) {
 		}
 		use := has && r.IntN(2) == 0
 		avx512 = func() bool { return use }
-		code, err := Compile([][]Inst{run}, fileSize, true, Register{})
+		code, err := Compile([][]Inst{run}, Options{Scratch: fileSize, Masked: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestGatherRuns(t *testing.T) {
 			want.mask = kernel.Register{Base: unsafe.Pointer(&mask[0]), Step: 32}
 		}
 		code.Run(0, mode, unsafe.Pointer(&got.file[0]), &got.slots[0], want.mask.Base, 0, chunks)
-		want.interpret(run, 0, chunks)
+		want.interpret(run, 0, chunks, avx512())
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { compare(t, run, got, want) })
 		if t.Failed() {
 			return

@@ -4,7 +4,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"farside/compute/internal/kernel"
 	"farside/internal/cpuid"
 )
 
@@ -151,32 +150,8 @@ func needed(insts []Inst) []Inst {
 	return list
 }
 
-// avx512 says whether the processor has vectors of 512 bits. A loop whose accesses all have ways uses them, for two
-// chunks at once.
+// avx512 says whether the processor has vectors of 512 bits.
 var avx512 = func() bool { return cpuid.X86().AVX512 }
-
-// pairs says whether there is code for two chunks at once.
-func (p *plan) pairs() bool {
-	return !slices.ContainsFunc(p.body, func(in Inst) bool {
-		if in.accesses() {
-			return in.way == 0 || in.words() > 1
-		}
-		if f, ok := simple[in.Op]; ok {
-			return f.opcode == vcmpps || f.opcode == vpcmpeqd || f.opcode == vpcmpgtd || in.Dst.Step == 0
-		}
-		return !paired[in.Op] || in.Dst.Step == 0
-	})
-}
-
-// paired are the sequences without instructions that give or take masks: those are others where vectors have 512 bits.
-var paired = map[kernel.Op]bool{
-	kernel.Move32: true, kernel.MoveMasked32: true, kernel.NegI32: true, kernel.NotI32: true, kernel.NegF32: true,
-	kernel.AbsF32: true,
-	kernel.Zext8:  true, kernel.Zext16: true, kernel.Sext8: true, kernel.Sext16: true, kernel.ShlI32: true,
-	kernel.ShrU32: true,
-	kernel.ShrS32: true, kernel.FmaF32: true, kernel.MulAddF32: true, kernel.MulSubF32: true, kernel.SubMulF32: true,
-	kernel.InverseSqrtF32: true, kernel.MaskToI32: true, kernel.U32ToF32: true,
-}
 
 // findWay writes what finds a way, or goes to the other loop: if an access of any chunk would not be within the memory,
 // or what should be streamed is not aligned.
@@ -192,14 +167,10 @@ func (c *compiler) findWay(in *Inst) {
 	c.cmpFrom(rcx, size)
 	c.jumpIf(above, c.otherwise)
 	c.addFrom(rax, base)
-	aligned := uint8(31)
-	if c.pair {
-		aligned = 63
-	}
 	if c.mode == Streaming {
 		for _, displacement := range w.streams {
 			c.lea(rcx, at(rax, int32(displacement)))
-			c.testLow(aligned)
+			c.testLow(c.aligned)
 			c.jumpIf(notEqual, c.otherwise)
 		}
 	}

@@ -69,15 +69,20 @@ func (m *machine) bind(r Register) kernel.Register {
 	return kernel.Register{Base: unsafe.Pointer(&m.file[r.Offset]), Step: uintptr(r.Step)}
 }
 
-// interpret executes a run by the kernels, as code does it: chunk by chunk.
-func (m *machine) interpret(run []Inst, first, n int) {
-	m.pass(run, true, 0)
-	for chunk := range n {
-		m.pass(run, false, first+chunk)
+// interpret executes a run by the kernels, as code does it: chunk by chunk, or pair by pair.
+func (m *machine) interpret(run []Inst, first, n int, pairs bool) {
+	m.pass(run, true, 0, 1)
+	for at := first; at < first+n; {
+		k := 1
+		if pairs && at+1 < first+n {
+			k = 2
+		}
+		m.pass(run, false, at, k)
+		at += k
 	}
 }
 
-func (m *machine) pass(run []Inst, once bool, chunk int) {
+func (m *machine) pass(run []Inst, once bool, chunk, n int) {
 	for _, in := range run {
 		if in.Once != once {
 			continue
@@ -96,7 +101,7 @@ func (m *machine) pass(run []Inst, once bool, chunk int) {
 		if in.Stores() || in.movesMasked() && !in.Once {
 			a.Mask = m.mask
 		}
-		kernel.Best().Ops[in.Op](&a, chunk, 1)
+		kernel.Best().Ops[in.Op](&a, chunk, n)
 	}
 }
 
@@ -437,20 +442,20 @@ func TestRuns(t *testing.T) {
 	}
 	var inPairs []kernel.Op // that there is code for two chunks at once for
 	for _, op := range all {
-		if p := (plan{body: []Inst{{Op: op, Dst: varying(3)}}}); p.pairs() {
+		if in := (Inst{Op: op, Dst: varying(3)}); in.Pairs() && !supportsWide(op) {
 			inPairs = append(inPairs, op)
 		}
 	}
-	if len(inPairs) < 35 {
+	if len(inPairs) < 70 {
 		t.Fatal("operations with code for two chunks at once:", len(inPairs))
 	}
 	has := avx512()
 	defer func(old func() bool) { avx512 = old }(avx512)
-	written := 0
+	written, planned := 0, 0
 	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		some, straight := all, r.IntN(4) == 0
-		if straight {
+		if straight || r.IntN(2) == 0 {
 			some = inPairs
 		}
 		words := uint8(1)
@@ -466,10 +471,15 @@ func TestRuns(t *testing.T) {
 		use := has && r.IntN(4) > 0
 		avx512 = func() bool { return use }
 		each := slices.DeleteFunc(slices.Clone(run), func(in Inst) bool { return in.Once })
-		if p := newPlan(each, len(pointers)-1); len(p.ways) > 0 && use && p.pairs() {
+		single := r.IntN(3) == 0
+		pairs := use && !single && !slices.ContainsFunc(each, func(in Inst) bool { return !in.Pairs() })
+		if pairs {
 			written++
+			if p := newPlan(each, len(pointers)-1); len(p.ways) > 0 {
+				planned++
+			}
 		}
-		code, err := Compile([][]Inst{slices.Clone(run)}, fileSize, true, Register{})
+		code, err := Compile([][]Inst{slices.Clone(run)}, Options{Scratch: fileSize, Masked: true, Narrow: single})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -530,14 +540,14 @@ func TestRuns(t *testing.T) {
 		if mode == Streaming {
 			code.Fence()
 		}
-		want.interpret(run, first, n)
+		want.interpret(run, first, n, pairs)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { compare(t, run, got, want) })
 		if t.Failed() {
 			return
 		}
 	}
-	if has && written < 400 {
-		t.Errorf("%d of the runs have loops over pairs of chunks", written)
+	if has && (written < 1000 || planned < 300) {
+		t.Errorf("%d of the runs are for pairs of chunks, %d of them with ways", written, planned)
 	}
 }
 
@@ -558,7 +568,7 @@ func TestFault(t *testing.T) {
 	code, err := Compile([][]Inst{{
 		{Op: kernel.Load32, A: varying(0), Dst: varying(1), Slot: 0, Pattern: Consecutive, Keep: true},
 		{Op: kernel.Store32, A: varying(0), B: varying(1), Slot: 1, Pattern: Consecutive},
-	}}, fileSize, false, Register{})
+	}}, Options{Scratch: fileSize})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -596,7 +606,7 @@ func TestSignals(t *testing.T) {
 		run = append(run, Inst{Op: kernel.AddI32, A: varying(i % 20), B: varying(i % 7), Dst: varying((i + 1) % 20),
 			Keep: true})
 	}
-	code, err := Compile([][]Inst{run}, fileSize, false, Register{})
+	code, err := Compile([][]Inst{run}, Options{Scratch: fileSize})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -613,7 +623,7 @@ func TestSignals(t *testing.T) {
 			}
 			want := newMachine()
 			want.copy(m)
-			want.interpret(run, 0, chunks)
+			want.interpret(run, 0, chunks, false)
 			before := newMachine()
 			before.copy(m)
 			for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {

@@ -27,7 +27,7 @@ func (c *compiler) elements(in *Inst, t, mask, indices vector) {
 	} else {
 		c.two(vpmulld, t, indices, c.words(in.Apart))
 	}
-	c.two(vpaddd, t, t, c.constant([8]uint32{0, 4, 8, 12, 16, 20, 24, 28}))
+	c.two(vpaddd, t, t, c.multiples(4))
 	c.lea(rax, address{base: file, index: offset, displacement: int32(in.C.Offset)})
 }
 
@@ -45,7 +45,7 @@ func (c *compiler) loadPrivate(in *Inst) {
 	dst := c.result()
 	c.one(vmovups, dst, memory(c.element(in, none)))
 	c.place(back)
-	c.later = append(c.later, later{none, back, func() { c.two(vpxor, dst, dst, reg(dst)) }})
+	c.behind(none, back, func() { c.two(vpxor, dst, dst, reg(dst)) })
 }
 
 // storePrivate writes a store to an array of registers.

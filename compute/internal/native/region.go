@@ -49,19 +49,19 @@ func isRegion(run []Inst) bool {
 
 // Where a region keeps what it needs, in the register file behind the scratch of other runs.
 const (
-	placeOfMask   = 96 + 32*iota // the active lanes of the chunk
-	placeOfMasks                 // the address of the chunks of the mask that it began with, and of the chunk under way
-	placesEnd                    // where the copies of uniform registers begin
-	placeOfRounds = placeOfMasks + 16
-	placeOfLoop   = placeOfMasks + 20
-	deeper        = 8 // how much more an instruction in a loop counts than one around it
+	placeOfMask    = 96 + 32*iota // the active lanes of the chunk
+	placeOfMasks                  // the address of the chunks of the mask that it began with, and of the chunk under way
+	placeOfOffsets = 192          // two chunks, at a multiple of 64 bytes
+	placesEnd      = 256          // where the copies of uniform registers begin
+	placeOfRounds  = placeOfMasks + 16
+	placeOfLoop    = placeOfMasks + 20
+	deeper         = 8 // how much more an instruction in a loop counts than one around it
 )
 
 // What a region has besides: the vector of the chunk's active lanes, with AVX-512 their signs as well, and the register
 // that counts rounds.
 const (
 	activeVector = vector(11)
-	activeBits   = maskRegister(2)
 	counter      = r12
 )
 
@@ -211,11 +211,20 @@ func (r *region) choosePins(most int) {
 // region writes the code of a region. It leaves 0 in rax behind the last chunk, and before that, when the rounds are
 // used up, the address where to go on.
 func (c *compiler) region(run []Inst) {
+	c.inRegion = true
+	if c.pairs(run) {
+		c.regionOfPairs(run)
+	}
+	c.regionOfChunks(run)
+	c.inRegion = false
+}
+
+// regionOfChunks writes what goes through a region chunk by chunk.
+func (c *compiler) regionOfChunks(run []Inst) {
 	r := c.newRegion(run)
 	given := c.mode
 	c.fixed, c.places = r.pins, placesOf(len(c.places), len(r.pins))
 	next, chunk := c.label(), c.label()
-	c.inRegion = true
 	if r.divergent {
 		c.mode, c.divergent, c.most = Masked, true, len(c.places)-1
 		if given == Masked {
@@ -229,6 +238,20 @@ func (c *compiler) region(run []Inst) {
 	if r.divergent {
 		c.beginMask(given, next)
 	}
+	c.blocks(r)
+	c.place(next)
+	c.arithmetic(adds, offset, 32)
+	c.cmp(offset, end)
+	c.jumpIf(below, chunk)
+	c.zero(rax)
+	c.leave()
+	c.writeLater()
+	c.fixed, c.places = nil, placesOf(len(c.places), 0)
+	c.mode, c.divergent, c.most = given, false, len(c.places)
+}
+
+// blocks writes the instructions of a region, and what stores its results.
+func (c *compiler) blocks(r *region) {
 	c.restoreUniforms(r)
 	c.loadPins()
 	if r.insts[0].Op == Enter {
@@ -246,15 +269,6 @@ func (c *compiler) region(run []Inst) {
 	c.looping = false
 	c.place(r.labels[len(r.insts)])
 	c.storePins(r)
-	c.place(next)
-	c.arithmetic(adds, offset, 32)
-	c.cmp(offset, end)
-	c.jumpIf(below, chunk)
-	c.zero(rax)
-	c.leave()
-	c.writeLater()
-	c.fixed, c.places = nil, placesOf(len(c.places), 0)
-	c.mode, c.inRegion, c.divergent, c.most = given, false, false, len(c.places)
 }
 
 // saveUniforms copies the uniform registers that the region writes: each chunk begins with what they are now.
@@ -266,6 +280,9 @@ func (c *compiler) saveUniforms(r *region) {
 }
 
 func (c *compiler) restoreUniforms(r *region) {
+	w := c.width()
+	defer c.setWidth(w)
+	c.setWidth(width{})
 	for i, u := range r.written {
 		c.one(vmovups, spare[0], memory(at(file, r.copies+32*int32(i))))
 		c.store(c.home(u), spare[0])
@@ -312,6 +329,11 @@ func (c *compiler) activeSigns() {
 
 // activate stores the active lanes if anything looks there, and goes to none if there are none.
 func (c *compiler) activate(r *region, none label) {
+	if c.paired {
+		c.testBits(activeBits)
+		c.jumpIf(equal, none)
+		return
+	}
 	if r.stores {
 		c.store(c.activeLanes(), activeVector)
 	}
@@ -332,7 +354,7 @@ func (c *compiler) pointToMask() {
 
 func (c *compiler) loadPins() {
 	for i, p := range c.fixed {
-		c.one(vmovups, c.places[i], memory(c.home(p)))
+		c.fetch(c.places[i], p)
 	}
 }
 
@@ -340,7 +362,7 @@ func (c *compiler) loadPins() {
 func (c *compiler) storePins(r *region) {
 	for i, p := range r.pins {
 		if slices.ContainsFunc(r.insts, func(in Inst) bool { return !in.controls() && in.Dst == p }) {
-			c.store(c.home(p), c.places[i])
+			c.storeHome(p, c.places[i])
 		}
 	}
 }
@@ -385,7 +407,9 @@ func (r *region) hands(i int) bool {
 // handOn writes an instruction that moves lanes to a mask and the next one, which takes them from there, without the
 // mask.
 func (c *compiler) handOn(r *region, in, next *Inst) {
-	if in.Op == Split {
+	if in.Op == Split && c.paired {
+		c.splitOn(in, next)
+	} else if in.Op == Split {
 		others, condition := spare[1], c.vector(0, spare[2])
 		yes, no := activeVector, others
 		if next.Dst == in.B {
@@ -401,6 +425,8 @@ func (c *compiler) handOn(r *region, in, next *Inst) {
 		if to.Valid {
 			c.addLanes(to, others)
 		}
+	}
+	if in.Op == Split {
 		none := r.labels[next.Target]
 		if next.Op == Again {
 			none = c.label()
@@ -416,6 +442,9 @@ func (c *compiler) handOn(r *region, in, next *Inst) {
 
 // control writes control flow.
 func (c *compiler) control(r *region, in *Inst) {
+	if c.paired && c.controlPair(r, in) {
+		return
+	}
 	switch in.Op {
 	case Jump:
 		c.jump(r.labels[in.Target])
@@ -484,16 +513,18 @@ func (c *compiler) round(r *region, loop int32, to label) {
 	c.integer(false, 0x83, subtracts, reg(vector(counter)), 1)
 	c.bytes(1)
 	c.jumpIf(below, pause)
-	c.later = append(c.later, later{pause, to, func() { c.pause(r, loop) }})
+	c.behind(pause, to, func() { c.pause(r, loop) })
 }
 
 // pause returns to Go, and writes where to go on.
 func (c *compiler) pause(r *region, loop int32) {
 	on := c.label()
 	for i, p := range r.pins {
-		c.store(c.home(p), c.places[i])
+		c.storeHome(p, c.places[i])
 	}
-	if r.divergent {
+	if c.paired {
+		c.storeBits(c.activeLanes(), activeBits)
+	} else if r.divergent {
 		c.store(c.activeLanes(), activeVector)
 	}
 	c.store64(at(file, c.scratch+placeOfMasks+8), offset)
@@ -505,12 +536,12 @@ func (c *compiler) pause(r *region, loop int32) {
 	c.place(on)
 	c.load64(offset, at(file, c.scratch+placeOfMasks+8))
 	c.load32(counter, at(file, c.scratch+placeOfRounds))
-	if r.divergent {
+	if c.paired {
+		c.loadBits(activeBits, c.activeLanes())
+	} else if r.divergent {
 		c.pointToMask()
 		c.one(vmovups, activeVector, memory(c.activeLanes()))
 		c.activeSigns()
 	}
-	for i, p := range r.pins {
-		c.one(vmovups, c.places[i], memory(c.home(p)))
-	}
+	c.loadPins()
 }

@@ -149,7 +149,7 @@ func (c *compiler) moveMasked() {
 		return
 	}
 	a, before := c.vector(0, spare[0]), c.vector(2, spare[1])
-	if c.divergent && avx512() {
+	if c.activeInBits() {
 		c.blendBy(activeBits, c.result(), before, reg(a))
 		return
 	}

@@ -99,7 +99,7 @@ func (c *compiler) exchange(in *Inst) {
 	c.xor(rax, offset)
 	c.two(vpermps, dst, order, memory(address{base: file, index: rax, displacement: int32(in.C.Offset)}))
 	c.place(back)
-	c.later = append(c.later, later{none, back, func() { c.two(vpxor, dst, dst, reg(dst)) }})
+	c.behind(none, back, func() { c.two(vpxor, dst, dst, reg(dst)) })
 }
 
 // isShuffle says whether a shuffle has code.

@@ -93,9 +93,7 @@ func (c *compiler) storeWords(to address, value vector, words int32) {
 		}
 		next := c.label()
 		if c.mode == Masked {
-			c.load32(rcx, c.maskOf(lane))
-			c.test(rcx)
-			c.jumpIf(equal, next)
+			c.unlessActive(lane, next)
 		}
 		c.storeLane(to, half, uint8(lane&3))
 		c.place(next)

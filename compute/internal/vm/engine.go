@@ -40,6 +40,7 @@ import (
 type Engine struct {
 	PlainGo  bool // kernels in plain Go
 	NoNative bool // kernels alone, no machine code made for the program
+	Narrow   bool // machine code takes one chunk at a time, with vectors of 256 bits
 	Partial  bool // batches may have lanes that don't run, or have no effects
 
 	once     sync.Once

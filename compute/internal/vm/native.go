@@ -94,7 +94,8 @@ func (e *Engine) makeNative(p *program.Program) {
 	if !masked && !p.ZeroShared && len(e.regions) == 0 && len(runs[0]) == len(p.Insts)-1 {
 		group = groupRegister(p)
 	}
-	code, err := native.Compile(runs, p.FileSize, masked, group)
+	code, err := native.Compile(runs,
+		native.Options{Scratch: p.FileSize, Masked: masked, Narrow: e.Narrow, Group: group})
 	if err != nil {
 		e.streamed, e.regions, e.area = nil, nil, 0
 		return // the kernels do it
