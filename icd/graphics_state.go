@@ -270,7 +270,8 @@ func (m *graphicsMaker) readRasterization() error {
 			vk.VUID_VkPipelineRasterizationStateCreateInfo_frontFace_parameter),
 		m.wants(s.DepthClamp && !dynamic(vk.DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT), "depthClamp",
 			vk.VUID_VkPipelineRasterizationStateCreateInfo_depthClampEnable_00782),
-		m.wants(s.PolygonMode != vk.POLYGON_MODE_FILL && !dynamic(vk.DYNAMIC_STATE_POLYGON_MODE_EXT), "fillModeNonSolid",
+		m.wants((s.PolygonMode == vk.POLYGON_MODE_LINE || s.PolygonMode == vk.POLYGON_MODE_POINT) &&
+			!dynamic(vk.DYNAMIC_STATE_POLYGON_MODE_EXT), "fillModeNonSolid",
 			vk.VUID_VkPipelineRasterizationStateCreateInfo_polygonMode_01507),
 		m.wants(s.DepthBias.Enable && s.DepthBias.Clamp != 0 && !dynamic(vk.DYNAMIC_STATE_DEPTH_BIAS), "depthBiasClamp",
 			vk.VUID_VkGraphicsPipelineCreateInfo_pDynamicStates_00754),

@@ -39,6 +39,15 @@ func (q *activeQuery) count(s *draw.Statistics) {
 	}
 }
 
+// dispatched counts the invocations of a compute shader.
+func (g *graphics) dispatched(groups, size [3]uint32) {
+	const invocations = 10 // the bit number of VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT
+	for i := range g.queries {
+		n := uint64(groups[0]) * uint64(groups[1]) * uint64(groups[2])
+		g.queries[i].counted.Counts[invocations] += n * uint64(size[0]) * uint64(size[1]) * uint64(size[2])
+	}
+}
+
 // NewDrawQueryPool returns a pool of count queries that draws answer: of occlusion, or of the given statistics.
 func NewDrawQueryPool(kind vk.QueryType, count uint32, statistics vk.QueryPipelineStatisticFlags) (*QueryPool, error) {
 	switch {
