@@ -279,6 +279,7 @@ func (g *graphicsParts) take(l *graphicsParts) {
 	}
 	if l.parts&vertexPart != 0 {
 		takeRasterization(to, from)
+		g.state.ClipsUnclamped = l.state.ClipsUnclamped
 		g.state.Viewports, g.state.Scissors = l.state.Viewports, l.state.Scissors
 	}
 	if l.parts&fragmentPart != 0 {
@@ -317,7 +318,8 @@ func takeRasterization(to, from *draw.State) {
 	to.Vertex, to.ProvokingLast = from.Vertex, from.ProvokingLast
 	to.Viewports, to.Scissors, to.MinusOneToOne = from.Viewports, from.Scissors, from.MinusOneToOne
 	to.NoRasterizer, to.DepthClamp, to.DepthClip = from.NoRasterizer, from.DepthClamp, from.DepthClip
-	to.PolygonMode, to.CullMode, to.FrontFace, to.DepthBias = from.PolygonMode, from.CullMode, from.FrontFace, from.DepthBias
+	to.PolygonMode, to.CullMode, to.FrontFace = from.PolygonMode, from.CullMode, from.FrontFace
+	to.DepthBias = from.DepthBias
 	to.LineWidth, to.LineMode, to.StippleLines = from.LineWidth, from.LineMode, from.StippleLines
 	to.StippleFactor, to.StipplePattern = from.StippleFactor, from.StipplePattern
 }
