@@ -35,13 +35,6 @@ func noGraphics[T ~uint64](d *device, command string, rule vk.VUID, out *T, coun
 	return result
 }
 
-func createGraphicsPipelines(
-	d *device, _ vk.PipelineCache, count uint32, _ *vk.GraphicsPipelineCreateInfo, _ *vk.AllocationCallbacks,
-	out *vk.Pipeline,
-) vk.Result {
-	return noGraphics(d, "vkCreateGraphicsPipelines", vk.VUID_vkCreateGraphicsPipelines_device_09662, out, count)
-}
-
 // getRenderingAreaGranularity is VK_KHR_maintenance5's. No rule forbids the question to a device without graphics.
 func getRenderingAreaGranularity(_ *device, _ *vk.RenderingAreaInfo, out *vk.Extent2D) {
 	*out = vk.Extent2D{Width: 1, Height: 1}

@@ -19,6 +19,15 @@ var graphicsExtensions = []extension{
 	{name: vk.KHR_MULTIVIEW_EXTENSION_NAME},
 	{name: vk.KHR_SEPARATE_DEPTH_STENCIL_LAYOUTS_EXTENSION_NAME},
 	{name: vk.EXT_LOAD_STORE_OP_NONE_EXTENSION_NAME},
+	{name: vk.KHR_DRAW_INDIRECT_COUNT_EXTENSION_NAME},
+	{name: vk.KHR_INDEX_TYPE_UINT8_EXTENSION_NAME},
+	{name: vk.EXT_COLOR_WRITE_ENABLE_EXTENSION_NAME},
+	{name: vk.EXT_DEPTH_CLIP_CONTROL_EXTENSION_NAME},
+	{name: vk.EXT_DEPTH_CLIP_ENABLE_EXTENSION_NAME},
+	{name: vk.EXT_EXTENDED_DYNAMIC_STATE_EXTENSION_NAME},
+	{name: vk.EXT_EXTENDED_DYNAMIC_STATE_2_EXTENSION_NAME},
+	{name: vk.EXT_INDEX_TYPE_UINT8_EXTENSION_NAME},
+	{name: vk.EXT_VERTEX_INPUT_DYNAMIC_STATE_EXTENSION_NAME},
 }
 
 // graphicsFeatures are the features that only devices with graphics have.
@@ -26,6 +35,35 @@ var graphicsFeatures = map[string]bool{
 	"dynamicRendering":     true,
 	"imagelessFramebuffer": true,
 	"multiview":            true,
+
+	// Draws.
+	"alphaToOne":                true,
+	"depthBiasClamp":            true,
+	"depthBounds":               true,
+	"depthClamp":                true,
+	"drawIndirectCount":         true,
+	"drawIndirectFirstInstance": true,
+	"dualSrcBlend":              true,
+	"fillModeNonSolid":          true,
+	"fullDrawIndexUint32":       true,
+	"independentBlend":          true,
+	"largePoints":               true,
+	"logicOp":                   true,
+	"multiDrawIndirect":         true,
+	"multiViewport":             true,
+	"occlusionQueryPrecise":     true, // all are
+	"pipelineStatisticsQuery":   true,
+	"wideLines":                 true,
+
+	// Dynamic state, and state of extensions.
+	"colorWriteEnable":             true,
+	"depthClipControl":             true,
+	"depthClipEnable":              true,
+	"extendedDynamicState":         true,
+	"extendedDynamicState2":        true,
+	"extendedDynamicState2LogicOp": true,
+	"indexTypeUint8":               true,
+	"vertexInputDynamicState":      true,
 }
 
 const (
@@ -48,6 +86,7 @@ func extendLimits(l *vk.PhysicalDeviceLimits) {
 	}
 	l.SubPixelPrecisionBits, l.ViewportSubPixelBits = subPixelBits, subPixelBits
 	l.StandardSampleLocations = vk.TRUE
+	extendDrawLimits(l)
 }
 
 // sampleCounts are those that attachments can have.

@@ -6,13 +6,15 @@ import (
 	"farside/internal/vk"
 )
 
-// pipeline is a VkPipeline; all are compute pipelines.
+// pipeline is a VkPipeline. That of a graphics pipeline is in graphics.
 type pipeline struct {
 	child
-	flags  vk.PipelineCreateFlags2
-	shader *shader
-	exec   exec.Pipeline
-	stage  *stage // with VK_PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR: what it is compiled from again
+	flags    vk.PipelineCreateFlags2
+	shader   *shader // of a compute pipeline
+	exec     exec.Pipeline
+	graphics *graphicsParts // of a graphics pipeline, and of a library of its parts
+	// stage is what the shader is compiled from again, with VK_PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR.
+	stage *stage
 }
 
 // The flags that pipelines of this device can have. Those that ask for less optimization change nothing.
@@ -56,6 +58,15 @@ func createComputePipelines(
 	return outcome
 }
 
+// readComputeStage takes over the stage of a compute pipeline.
+func (d *device) readComputeStage(info *vk.PipelineShaderStageCreateInfo) (*stage, error) {
+	if info.Stage != vk.SHADER_STAGE_COMPUTE_BIT {
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_stage_00701,
+			"stage %v of a compute pipeline", info.Stage)
+	}
+	return d.readStage(info, computeStage)
+}
+
 // createFlags are the flags of a pipeline; VkPipelineCreateFlags2CreateInfo replaces those of the structure.
 func createFlags(info *vk.ComputePipelineCreateInfo) vk.PipelineCreateFlags2 {
 	if f := vk.Find[vk.PipelineCreateFlags2CreateInfo](info.PNext); f != nil {
@@ -82,12 +93,12 @@ func (d *device) newPipeline(info *vk.ComputePipelineCreateInfo, flags vk.Pipeli
 	}
 	var s *shader
 	found := false
-	st, err := d.readStage(&info.Stage)
+	st, err := d.readComputeStage(&info.Stage)
 	if err == nil {
 		s, found, err = d.shaderOf(st, flags, cache)
 	}
 	if err == nil {
-		err = s.fits(layout)
+		err = s.fits(layout, &computeFits)
 	}
 	giveFeedback(info, exec.Now()-begin, found, err == nil)
 	if err != nil {

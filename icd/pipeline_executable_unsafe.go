@@ -7,54 +7,79 @@ import (
 	"farside/internal/vk"
 )
 
-// VK_KHR_pipeline_executable_properties: a pipeline is one executable, its register program.
+// VK_KHR_pipeline_executable_properties: each shader of a pipeline is an executable, its register program.
 
-// inspected looks up the pipeline whose executable command asks for. vuid is the rule about the feature, flagRule the
-// one about the flag that the pipeline was created with.
+// executable is a shader of a pipeline, and what it is compiled from again, if that is kept.
+type executable struct {
+	*shader
+	again *stage
+}
+
+// executables are the shaders of a pipeline.
+func (p *pipeline) executables() (list []executable) {
+	if p.graphics == nil {
+		return []executable{{p.shader, p.stage}}
+	}
+	for i, s := range p.graphics.shaders {
+		if s != nil {
+			list = append(list, executable{s, p.graphics.stages[i]})
+		}
+	}
+	return list
+}
+
+// inspected looks up the executables of a pipeline that command asks for, from one on. vuid is the rule about the
+// feature, flagRule the one about the flag that the pipeline was created with.
 func inspected(command string, handle vk.Pipeline, index uint32, vuid vk.VUID, flag vk.PipelineCreateFlags2,
-	flagRule vk.VUID) (*pipeline, vk.Result) {
+	flagRule vk.VUID) (*pipeline, []executable, vk.Result) {
 	p := live(pipelines, handle)
+	list := p.executables()
 	var err error
 	switch {
 	case !p.device.allows("pipelineExecutableInfo", vuid):
 		err = vk.Errorf(vk.ERROR_UNKNOWN, vuid, "the device was created without the pipelineExecutableInfo feature")
 	case flag != 0 && p.flags&flag == 0:
 		err = vk.Errorf(vk.ERROR_UNKNOWN, flagRule, "the pipeline was created without %v", flag)
-	case index != 0:
-		err = vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineExecutableInfoKHR_executableIndex_03275, "executable %d of 1",
-			index)
+	case index > 0 && index >= uint32(len(list)):
+		err = vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineExecutableInfoKHR_executableIndex_03275, "executable %d of %d",
+			index, len(list))
 	default:
-		return p, vk.SUCCESS
+		return p, list[min(int(index), len(list)):], vk.SUCCESS
 	}
-	return nil, p.fail(command, err)
+	return nil, nil, p.fail(command, err)
 }
 
 func getPipelineExecutablePropertiesKHR(
 	_ *device, info *vk.PipelineInfoKHR, count *uint32, out *vk.PipelineExecutablePropertiesKHR,
 ) vk.Result {
-	p, r := inspected("vkGetPipelineExecutablePropertiesKHR", info.Pipeline, 0,
+	p, list, r := inspected("vkGetPipelineExecutablePropertiesKHR", info.Pipeline, 0,
 		vk.VUID_vkGetPipelineExecutablePropertiesKHR_pipelineExecutableInfo_03270, 0, vk.NoVUID)
 	if p == nil {
 		return r
 	}
 	if out == nil {
-		*count = 1
+		*count = uint32(len(list))
 		return vk.SUCCESS
 	}
-	if *count == 0 {
-		return vk.INCOMPLETE
+	result := vk.SUCCESS
+	if *count < uint32(len(list)) {
+		result = vk.INCOMPLETE
 	}
-	*count = 1
-	out.Stages = vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT)
-	vk.CopyString(out.Name[:], "compute")
-	vk.CopyString(out.Description[:], "the register program of entry point "+p.shader.program.Name)
-	out.SubgroupSize = p.shader.program.SubgroupSize
-	return vk.SUCCESS
+	*count = min(*count, uint32(len(list)))
+	slots := vk.Slice(out, *count)
+	for i := range slots {
+		e, slot := &list[i], &slots[i]
+		slot.Stages = stageBits[e.stage]
+		vk.CopyString(slot.Name[:], [stages]string{"compute", "vertex", "fragment"}[e.stage])
+		vk.CopyString(slot.Description[:], "the register program of entry point "+e.program.Name)
+		slot.SubgroupSize = e.program.SubgroupSize
+	}
+	return result
 }
 
 // statistics are what there is to count in a program.
-func (p *pipeline) statistics() ([]statistic, error) {
-	g := p.shader.program
+func (e *executable) statistics() ([]statistic, error) {
+	g := e.program
 	if err := g.LayOut(); err != nil {
 		return nil, err
 	}
@@ -75,13 +100,13 @@ type statistic struct {
 func getPipelineExecutableStatisticsKHR(
 	_ *device, info *vk.PipelineExecutableInfoKHR, count *uint32, out *vk.PipelineExecutableStatisticKHR,
 ) vk.Result {
-	p, r := inspected("vkGetPipelineExecutableStatisticsKHR", info.Pipeline, info.ExecutableIndex,
+	p, executables, r := inspected("vkGetPipelineExecutableStatisticsKHR", info.Pipeline, info.ExecutableIndex,
 		vk.VUID_vkGetPipelineExecutableStatisticsKHR_pipelineExecutableInfo_03272,
 		vk.PIPELINE_CREATE_2_CAPTURE_STATISTICS_BIT_KHR, vk.VUID_vkGetPipelineExecutableStatisticsKHR_pipeline_03274)
-	if p == nil {
+	if p == nil || len(executables) == 0 {
 		return r
 	}
-	list, err := p.statistics()
+	list, err := executables[0].statistics()
 	if err != nil {
 		return p.fail("vkGetPipelineExecutableStatisticsKHR", err)
 	}
@@ -109,14 +134,15 @@ func getPipelineExecutableInternalRepresentationsKHR(
 	_ *device, info *vk.PipelineExecutableInfoKHR, count *uint32,
 	out *vk.PipelineExecutableInternalRepresentationKHR,
 ) vk.Result {
-	p, r := inspected("vkGetPipelineExecutableInternalRepresentationsKHR", info.Pipeline, info.ExecutableIndex,
+	p, executables, r := inspected("vkGetPipelineExecutableInternalRepresentationsKHR", info.Pipeline,
+		info.ExecutableIndex,
 		vk.VUID_vkGetPipelineExecutableInternalRepresentationsKHR_pipelineExecutableInfo_03276,
 		vk.PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR,
 		vk.VUID_vkGetPipelineExecutableInternalRepresentationsKHR_pipeline_03278)
-	if p == nil {
+	if p == nil || len(executables) == 0 {
 		return r
 	}
-	list, err := p.representations()
+	list, err := executables[0].representations(p.device)
 	if err != nil {
 		return p.fail("vkGetPipelineExecutableInternalRepresentationsKHR", err)
 	}
@@ -163,10 +189,10 @@ const mostRepresented = 16 << 20
 
 // representations are the graph of a shader behind each pass of the compiler, for which it is compiled again, and at
 // last its program. Nothing of them is kept: they are hundreds of times larger than the shader.
-func (p *pipeline) representations() ([]representation, error) {
+func (e *executable) representations(d *device) ([]representation, error) {
 	var list []representation
 	total := 0
-	again, err := p.device.compileAs(p.stage, func(pass, text string) {
+	again, err := d.compileAs(e.again, func(pass, text string) {
 		if total += len(text); total <= mostRepresented && !strings.HasSuffix(pass, "-program") {
 			list = append(list, representation{pass, "the shader behind this pass of the compiler", text})
 		}

@@ -4,6 +4,7 @@ import (
 	"farside/internal/descriptor"
 	"farside/internal/exec"
 	"farside/internal/vk"
+	"farside/spirv"
 )
 
 const (
@@ -15,9 +16,25 @@ const (
 type pipelineLayout struct {
 	child
 	sets      []*descriptor.Layout // nil for VK_NULL_HANDLE
-	push      pushRange            // of compute shaders
+	push      [stages]pushRange    // by stageOf
 	resources uint64               // that compute shaders reach, as maxPerStageResources counts them
 }
+
+// The stages that shaders can be of.
+const (
+	computeStage = iota
+	vertexStage
+	fragmentStage
+	stages
+)
+
+// stageBits are the stages' flags.
+var stageBits = [stages]vk.ShaderStageFlags{vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT),
+	vk.ShaderStageFlags(vk.SHADER_STAGE_VERTEX_BIT), vk.ShaderStageFlags(vk.SHADER_STAGE_FRAGMENT_BIT)}
+
+// stageModels are the stages' execution models.
+var stageModels = [stages]spirv.ExecutionModel{spirv.ExecutionModelGLCompute, spirv.ExecutionModelVertex,
+	spirv.ExecutionModelFragment}
 
 // pushRange is a range of push constants, in bytes.
 type pushRange struct{ begin, end uint32 }
@@ -93,8 +110,10 @@ func (l *pipelineLayout) readRanges(most uint32, ranges []vk.PushConstantRange) 
 				"two ranges of push constants are for %v", r.StageFlags&seen)
 		}
 		seen |= r.StageFlags
-		if r.StageFlags&vk.SHADER_STAGE_COMPUTE_BIT != 0 {
-			l.push = pushRange{r.Offset, r.Offset + r.Size}
+		for stage, bit := range stageBits {
+			if r.StageFlags&bit != 0 {
+				l.push[stage] = pushRange{r.Offset, r.Offset + r.Size}
+			}
 		}
 	}
 	return nil

@@ -69,7 +69,7 @@ func TestPipelineLayout(t *testing.T) {
 	}
 	l := pipelineLayouts.Get(uint64(h))
 	if len(l.sets) != 2 || l.sets[0] != nil || len(l.sets[1].Bindings) != 1 ||
-		l.push != (pushRange{16, maxPushConstantsSize}) {
+		l.push[computeStage] != (pushRange{16, maxPushConstantsSize}) {
 		t.Errorf("the layout has sets %v and push constants %v", l.sets, l.push)
 	}
 	for what, test := range map[string]struct {

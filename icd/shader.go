@@ -18,6 +18,7 @@ import (
 // shader is what a stage of a pipeline becomes: a program, and what it needs of a pipeline layout. It does not change.
 type shader struct {
 	program   *compute.Program
+	stage     int      // one of computeStage, vertexStage, fragmentStage
 	sets      []uint32 // the numbers of the descriptor sets that it uses
 	resources []shaderResource
 	push      []pushRange // of push constants that it uses
@@ -25,6 +26,7 @@ type shader struct {
 
 // stage is a VkPipelineShaderStageCreateInfo that has been read.
 type stage struct {
+	number  int // as shader's stage
 	code    *shaderCode
 	entry   string
 	flags   vk.PipelineShaderStageCreateFlags
@@ -55,13 +57,10 @@ func (d *device) shaderOf(st *stage, flags vk.PipelineCreateFlags2, cache *pipel
 	return s, false, nil
 }
 
-// readStage takes over what a stage says.
-func (d *device) readStage(info *vk.PipelineShaderStageCreateInfo) (*stage, error) {
-	st := &stage{entry: vk.GoString(info.PName), flags: info.Flags, varying: true}
+// readStage takes over what a stage says, which is the one with a number.
+func (d *device) readStage(info *vk.PipelineShaderStageCreateInfo, number int) (*stage, error) {
+	st := &stage{number: number, entry: vk.GoString(info.PName), flags: info.Flags, varying: true}
 	switch {
-	case info.Stage != vk.SHADER_STAGE_COMPUTE_BIT:
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_stage_00701,
-			"stage %v of a compute pipeline", info.Stage)
 	case info.Flags&vk.PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT != 0 &&
 		!d.allows("subgroupSizeControl", vk.VUID_VkPipelineShaderStageCreateInfo_flags_02784):
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_flags_02784,
@@ -135,6 +134,7 @@ func (st *stage) key() cacheKey {
 	b := make([]byte, 0, 256)
 	word := func(v int) { b = binary.LittleEndian.AppendUint64(b, uint64(v)) }
 	b = append(b, st.code.hash[:]...)
+	word(st.number)
 	word(len(st.entry))
 	word(int(st.options.SubgroupSize))
 	word(int(st.flags))
@@ -179,17 +179,17 @@ func (d *device) compileAs(st *stage, dump func(pass, text string)) (*shader, er
 	if err != nil {
 		return nil, err
 	}
-	s := new(shader)
+	s := &shader{stage: st.number}
 	environment, err := st.code.valid(d)
 	if err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(m.EntryPoints, func(e *spirv.EntryPoint) bool {
-		return e.Name == st.entry && e.Model == spirv.ExecutionModelGLCompute
+		return e.Name == st.entry && e.Model == stageModels[st.number]
 	})
 	if i < 0 {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pName_00707,
-			"the module has no entry point %q of a compute shader", st.entry)
+			"the module has no entry point %q of the stage %v", st.entry, stageBits[st.number])
 	}
 	options := st.options
 	options.Capabilities = d.environment().Capabilities
@@ -216,7 +216,7 @@ func (d *device) compileAs(st *stage, dump func(pass, text string)) (*shader, er
 
 // checkSubgroups holds the size of the workgroups to the most subgroups that there may be.
 func (s *shader) checkSubgroups(st *stage, most uint32) error {
-	if p := s.program; !st.varying && p.Lanes > int(p.SubgroupSize)*int(most) {
+	if p := s.program; st.number == computeStage && !st.varying && p.Lanes > int(p.SubgroupSize)*int(most) {
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pNext_02756,
 			"workgroups of %d invocations are more than %d subgroups of %d", p.Lanes, most,
 			p.SubgroupSize)
@@ -230,7 +230,7 @@ func (s *shader) notFull(st *stage) vk.VUID {
 	p := s.program
 	full := st.flags&vk.PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT != 0
 	switch {
-	case !full || p.LocalSize[0]%p.SubgroupSize == 0:
+	case !full || st.number != computeStage || p.LocalSize[0]%p.SubgroupSize == 0:
 		return vk.NoVUID
 	case st.varying:
 		return vk.VUID_VkPipelineShaderStageCreateInfo_flags_02759

@@ -110,6 +110,8 @@ func descriptorTypes(m *spirv.Module, variable *spirv.Instruction, class spirv.S
 		// Operands: sampled type, dim, depth, arrayed, multisampled, sampled, format.
 		dim, sampled := spirv.Dim(t.Operands[1]), t.Operands[5] == 1
 		switch {
+		case dim == spirv.DimSubpassData:
+			return []vk.DescriptorType{vk.DESCRIPTOR_TYPE_INPUT_ATTACHMENT}, array
 		case dim == spirv.DimBuffer && sampled:
 			return []vk.DescriptorType{vk.DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER}, array
 		case dim == spirv.DimBuffer:
@@ -159,42 +161,56 @@ func minimumSize(m *spirv.Module, t *spirv.Instruction) uint32 {
 	}
 }
 
-// fits says whether a pipeline layout has what the shader uses (VkComputePipelineCreateInfo, layout).
-func (s *shader) fits(l *pipelineLayout) error {
+// fitRules are the rules for what a shader needs of a pipeline layout.
+type fitRules struct{ noPush, push, set, kind, inline, count vk.VUID }
+
+var (
+	computeFits = fitRules{
+		noPush: vk.VUID_VkComputePipelineCreateInfo_layout_07987, push: vk.VUID_VkComputePipelineCreateInfo_layout_10069,
+		set: vk.VUID_VkComputePipelineCreateInfo_layout_07988, kind: vk.VUID_VkComputePipelineCreateInfo_layout_07990,
+		inline: vk.VUID_VkComputePipelineCreateInfo_None_10391, count: vk.VUID_VkComputePipelineCreateInfo_layout_07991,
+	}
+	graphicsFits = fitRules{
+		noPush: vk.VUID_VkGraphicsPipelineCreateInfo_layout_07987, push: vk.VUID_VkGraphicsPipelineCreateInfo_layout_10069,
+		set: vk.VUID_VkGraphicsPipelineCreateInfo_layout_07988, kind: vk.VUID_VkGraphicsPipelineCreateInfo_layout_07990,
+		inline: vk.VUID_VkGraphicsPipelineCreateInfo_None_10391, count: vk.VUID_VkGraphicsPipelineCreateInfo_layout_07991,
+	}
+)
+
+// fits says whether a pipeline layout has what the shader uses.
+func (s *shader) fits(l *pipelineLayout, rules *fitRules) error {
+	bit, push := stageBits[s.stage], l.push[s.stage]
 	for _, r := range s.push {
 		switch {
-		case l.push.end == 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07987,
-				"the shader uses push constants, and the layout has no range of them for compute")
-		case r.begin < l.push.begin || r.end > l.push.end:
-			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_10069,
+		case push.end == 0:
+			return vk.Errorf(vk.ERROR_UNKNOWN, rules.noPush,
+				"the shader uses push constants, and the layout has no range of them for %v", bit)
+		case r.begin < push.begin || r.end > push.end:
+			return vk.Errorf(vk.ERROR_UNKNOWN, rules.push,
 				"the shader's push constants are the bytes %d to %d, the layout's range is %d to %d",
-				r.begin, r.end, l.push.begin, l.push.end)
+				r.begin, r.end, push.begin, push.end)
 		}
 	}
 	for i := range s.resources {
 		r := &s.resources[i]
 		if int(r.set) >= len(l.sets) || l.sets[r.set] == nil {
-			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07988,
-				"the shader uses %s, and the layout has %d sets", r, len(l.sets))
+			return vk.Errorf(vk.ERROR_UNKNOWN, rules.set, "the shader uses %s, and the layout has %d sets", r, len(l.sets))
 		}
 		b, ok := l.sets[r.set].Binding(r.binding)
 		switch {
 		case !ok || b.Count == 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07988,
-				"the shader uses %s, and the set's layout has no such binding", r)
-		case b.Stages&vk.SHADER_STAGE_COMPUTE_BIT == 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07988,
-				"the shader uses %s, and the set's layout has it for %v", r, b.Stages)
+			return vk.Errorf(vk.ERROR_UNKNOWN, rules.set, "the shader uses %s, and the set's layout has no such binding", r)
+		case b.Stages&bit == 0:
+			return vk.Errorf(vk.ERROR_UNKNOWN, rules.set, "the shader uses %s, and the set's layout has it for %v", r,
+				b.Stages)
 		case len(r.types) > 0 && !slices.Contains(r.types, b.Type):
-			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07990,
-				"%s is %v in the layout, and one of %v in the shader", r, b.Type, r.types)
+			return vk.Errorf(vk.ERROR_UNKNOWN, rules.kind, "%s is %v in the layout, and one of %v in the shader", r, b.Type,
+				r.types)
 		case b.Type == vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && r.array:
-			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_None_10391,
-				"%s is an array, and an inline uniform block in the layout", r)
+			return vk.Errorf(vk.ERROR_UNKNOWN, rules.inline, "%s is an array, and an inline uniform block in the layout", r)
 		case b.Type != vk.DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && r.count > b.Count:
-			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkComputePipelineCreateInfo_layout_07991,
-				"%s has %d elements in the layout, and %d in the shader", r, b.Count, r.count)
+			return vk.Errorf(vk.ERROR_UNKNOWN, rules.count, "%s has %d elements in the layout, and %d in the shader", r,
+				b.Count, r.count)
 		}
 	}
 	return nil

@@ -304,6 +304,7 @@ func (r *replay) execute(base, groups [3]uint32, rules dispatchRules) error {
 	b.dispatch.Base, b.dispatch.Groups = base, groups
 	switch err := p.Program.Run(&b.dispatch); {
 	case err == nil:
+		r.graphics.dispatched(groups, p.Program.LocalSize)
 		return nil
 	case !errors.Is(err, compute.ErrStopped):
 		return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "%w", err)

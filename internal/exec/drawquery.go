@@ -39,6 +39,15 @@ func (q *activeQuery) count(s *draw.Statistics) {
 	}
 }
 
+// dispatched counts the invocations of a compute shader.
+func (g *graphics) dispatched(groups, size [3]uint32) {
+	const invocations = 10 // the bit number of VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT
+	for i := range g.queries {
+		n := uint64(groups[0]) * uint64(groups[1]) * uint64(groups[2])
+		g.queries[i].counted.Counts[invocations] += n * uint64(size[0]) * uint64(size[1]) * uint64(size[2])
+	}
+}
+
 // NewDrawQueryPool returns a pool of count queries that draws answer: of occlusion, or of the given statistics.
 func NewDrawQueryPool(kind vk.QueryType, count uint32, statistics vk.QueryPipelineStatisticFlags) (*QueryPool, error) {
 	switch {
@@ -54,8 +63,8 @@ func NewDrawQueryPool(kind vk.QueryType, count uint32, statistics vk.QueryPipeli
 	}
 	numbers := uint64(bits.OnesCount32(uint32(statistics)))
 	if uint64(count)*numbers > maxQueries {
-		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%d queries of %d numbers are more than a pool holds, %d",
-			count, numbers, maxQueries)
+		return nil, vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID,
+			"%d queries of %d numbers are more than a pool holds, %d", count, numbers, maxQueries)
 	}
 	// An occlusion query has the same rules as to how many there may be.
 	p, err := NewQueryPool(vk.QUERY_TYPE_OCCLUSION, count)

@@ -115,7 +115,8 @@ var stateRows = [...]stateRow{
 	{vk.DYNAMIC_STATE_DEPTH_BOUNDS, 2, setDepthBounds,
 		func(s *draw.State, d *dynamics) { s.MinDepth, s.MaxDepth = d.MinDepth, d.MaxDepth }},
 	{vk.DYNAMIC_STATE_STENCIL_COMPARE_MASK, 2,
-		faces(vk.VUID_vkCmdSetStencilCompareMask_faceMask_parameter, func(s *draw.Stencil, v []uint32) { s.CompareMask = v[0] }),
+		faces(vk.VUID_vkCmdSetStencilCompareMask_faceMask_parameter,
+			func(s *draw.Stencil, v []uint32) { s.CompareMask = v[0] }),
 		func(s *draw.State, d *dynamics) {
 			s.Front.CompareMask, s.Back.CompareMask = d.Front.CompareMask, d.Back.CompareMask
 		}},
@@ -133,7 +134,8 @@ var stateRows = [...]stateRow{
 		takeOps(&s.Front, &d.Front)
 		takeOps(&s.Back, &d.Back)
 	}},
-	{vk.DYNAMIC_STATE_CULL_MODE, 1, within(uint32(vk.CULL_MODE_FRONT_AND_BACK), vk.VUID_vkCmdSetCullMode_cullMode_parameter,
+	{vk.DYNAMIC_STATE_CULL_MODE, 1, within(uint32(vk.CULL_MODE_FRONT_AND_BACK),
+		vk.VUID_vkCmdSetCullMode_cullMode_parameter,
 		func(d *dynamics, v uint32) { d.CullMode = vk.CullModeFlags(v) }),
 		func(s *draw.State, d *dynamics) { s.CullMode = d.CullMode }},
 	{vk.DYNAMIC_STATE_FRONT_FACE, 1, within(uint32(vk.FRONT_FACE_CLOCKWISE), vk.VUID_vkCmdSetFrontFace_frontFace_parameter,

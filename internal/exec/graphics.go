@@ -22,6 +22,7 @@ type Graphics struct {
 	// Viewports and Scissors are how many there are where their values are dynamic and their counts are not.
 	Viewports, Scissors uint32
 	Atomics             bool // a shader has atomic instructions
+	ClipsUnclamped      bool // depths are clipped where they are not clamped, and State.DepthClip doesn't count
 }
 
 // graphics is what a command buffer has bound for draws, and the draw under way. It is kept from draw to draw, so that
@@ -271,6 +272,9 @@ func (g *graphics) build(p *Graphics, pass *draw.Pass, rules *drawRules) error {
 			take(s, d)
 		}
 	}
+	if p.ClipsUnclamped && !p.Dynamic.Has(vk.DYNAMIC_STATE_DEPTH_CLIP_ENABLE_EXT) {
+		s.DepthClip = !s.DepthClamp
+	}
 	if err := g.buildViewports(p, rules); err != nil {
 		return err
 	}
@@ -388,8 +392,8 @@ func (r *replay) drawOne(first, count uint32, vertexOffset int32, instance, inst
 	}
 	g := &r.graphics
 	d := &g.draw
-	d.First, d.Count, d.VertexOffset, d.Instance, d.Instances, d.DrawIndex = first, count, vertexOffset, instance, instances,
-		index
+	d.First, d.Count, d.VertexOffset = first, count, vertexOffset
+	d.Instance, d.Instances, d.DrawIndex = instance, instances, index
 	if d.Statistics = nil; len(g.queries) > 0 {
 		g.statistics = draw.Statistics{}
 		d.Statistics = &g.statistics

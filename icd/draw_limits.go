@@ -1,0 +1,20 @@
+package icd
+
+import (
+	"math"
+
+	"farside/internal/exec"
+	"farside/internal/vk"
+)
+
+// extendDrawLimits makes the limits of what draws have, on a device with graphics.
+func extendDrawLimits(l *vk.PhysicalDeviceLimits) {
+	const sizes = 1.0 / 8 // granularity of points and lines
+	l.MaxVertexInputAttributes, l.MaxVertexInputBindings = exec.MaxVertexAttributes, exec.MaxVertexBindings
+	l.MaxVertexInputAttributeOffset, l.MaxVertexInputBindingStride = exec.MaxVertexOffset, exec.MaxVertexStride
+	l.MaxFragmentDualSrcAttachments = 1
+	l.MaxDrawIndexedIndexValue, l.MaxDrawIndirectCount = math.MaxUint32, math.MaxUint32
+	l.MaxViewports = exec.MaxViewports
+	l.PointSizeRange, l.PointSizeGranularity = [2]float32{1, 64}, sizes
+	l.LineWidthRange, l.LineWidthGranularity = [2]float32{1, exec.MaxLineWidth}, sizes
+}

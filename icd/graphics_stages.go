@@ -1,0 +1,160 @@
+package icd
+
+import (
+	"fmt"
+	"slices"
+
+	"farside/compute"
+	"farside/internal/draw"
+	"farside/internal/exec"
+	"farside/internal/vk"
+)
+
+// readStages makes the shaders of the parts that the structure describes.
+func (m *graphicsMaker) readStages() error {
+	list := vk.Slice(m.info.PStages, m.info.StageCount)
+	if len(list) > 0 && m.info.PStages == nil {
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkGraphicsPipelineCreateInfo_pStages_06600, "pStages is NULL")
+	}
+	for i := range list {
+		begin := exec.Now()
+		number := slices.Index(stageBits[:], vk.ShaderStageFlags(list[i].Stage))
+		if number == computeStage || number < 0 {
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkGraphicsPipelineCreateInfo_pStages_06896,
+				"stage %v needs features that the device does not have, or is none of graphics", list[i].Stage)
+		}
+		found, err := m.readGraphicsStage(&list[i], number)
+		if err != nil {
+			return err
+		}
+		m.stages = append(m.stages, madeStage{exec.Now() - begin, found})
+	}
+	return nil
+}
+
+// readGraphicsStage makes a shader. It says whether it was in the cache.
+func (m *graphicsMaker) readGraphicsStage(info *vk.PipelineShaderStageCreateInfo, number int) (found bool, _ error) {
+	g := &m.made
+	part := [stages]vk.GraphicsPipelineLibraryFlagsEXT{vertexStage: vertexPart, fragmentStage: fragmentPart}[number]
+	// The fragment shader of a pipeline that never rasterizes is not part of it.
+	unused := number == fragmentStage && m.never()
+	switch {
+	case m.own&part == 0 || unused:
+		return false, nil
+	case g.shaders[number] != nil:
+		return false, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkGraphicsPipelineCreateInfo_stage_06897,
+			"two stages are %v", info.Stage)
+	}
+	st, err := m.readStage(info, number)
+	if err != nil {
+		return false, err
+	}
+	s, found, err := m.shaderOf(st, m.flags, m.cache)
+	if err != nil {
+		return false, err
+	}
+	if err := s.fits(m.layout, &graphicsFits); err != nil {
+		return false, err
+	}
+	compiled, ok := any(s.program).(draw.Shader)
+	if !ok {
+		return false, vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "the compiler makes no shaders of %v", info.Stage)
+	}
+	g.shaders[number] = s
+	if number == vertexStage {
+		g.state.State.Vertex = compiled
+	} else {
+		g.state.State.Fragment = compiled
+	}
+	if m.flags&vk.PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR != 0 {
+		g.stages[number] = st
+	}
+	return found, nil
+}
+
+// never says whether no draw of the pipeline rasterizes.
+func (m *graphicsMaker) never() bool {
+	return m.own&vertexPart != 0 && m.made.state.State.NoRasterizer &&
+		!m.dynamic.Has(vk.DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE)
+}
+
+// checkInterface looks whether each stage gets what it reads (chapter "Interface Matching"). What is missing reads as
+// anything: there is a warning. What has another type is an error.
+func (m *graphicsMaker) checkInterface() error {
+	s := &m.made.state.State
+	if !m.made.state.Dynamic.Has(vk.DYNAMIC_STATE_VERTEX_INPUT_EXT) {
+		if err := m.checkAttributes(s.Vertex.Inputs(), s.Attributes); err != nil {
+			return err
+		}
+	}
+	if s.Fragment == nil {
+		return nil
+	}
+	outputs := s.Vertex.Outputs()
+	for _, in := range s.Fragment.Inputs() {
+		if in.IsBuiltIn {
+			continue
+		}
+		i := slices.IndexFunc(outputs, func(out compute.Variable) bool {
+			return !out.IsBuiltIn && out.Location == in.Location && out.Component == in.Component
+		})
+		switch {
+		case i < 0:
+			m.warn(vk.VUID_RuntimeSpirv_OpEntryPoint_08743,
+				fmt.Sprintf("the fragment shader reads component %d of location %d, which the vertex shader does not write",
+					in.Component, in.Location))
+		case outputs[i].Numeric != in.Numeric || outputs[i].Width != in.Width:
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_RuntimeSpirv_OpEntryPoint_07754,
+				"component %d of location %d has one type in the vertex shader, and another in the fragment shader", in.Component,
+				in.Location)
+		}
+	}
+	return nil
+}
+
+// checkAttributes looks whether there are attributes for the inputs of a vertex shader.
+func (m *graphicsMaker) checkAttributes(inputs []compute.Variable, attributes []draw.VertexAttribute) error {
+	told := map[uint32]bool{}
+	for _, in := range inputs {
+		if in.IsBuiltIn || told[in.Location] {
+			continue
+		}
+		i := slices.IndexFunc(attributes, func(a draw.VertexAttribute) bool { return a.Location == in.Location })
+		if i < 0 {
+			told[in.Location] = true
+			if in.Location > 0 && slices.ContainsFunc(attributes,
+				func(a draw.VertexAttribute) bool { return a.Location == in.Location-1 && wideAttribute(a.Format) }) {
+				continue // the second half of an attribute of 64 bits
+			}
+			m.warn(vk.VUID_VkGraphicsPipelineCreateInfo_Input_07904,
+				fmt.Sprintf("the vertex shader reads location %d, for which there is no attribute", in.Location))
+			continue
+		}
+		if !attributeFits(attributes[i].Format, in.Numeric) {
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkGraphicsPipelineCreateInfo_Input_08733,
+				"attribute %d is %v, and the vertex shader reads another kind of numbers", in.Location, attributes[i].Format)
+		}
+	}
+	return nil
+}
+
+// wideAttribute says whether a format has more than 16 bytes.
+func wideAttribute(f vk.Format) bool {
+	info, _ := vk.FormatInfo(f)
+	return info.BlockSize > 16
+}
+
+// attributeFits says whether a shader may read a format as a kind of numbers.
+func attributeFits(f vk.Format, kind compute.Numeric) bool {
+	info, ok := vk.FormatInfo(f)
+	if !ok || len(info.Components()) == 0 {
+		return false
+	}
+	switch info.Components()[0].Numeric {
+	case vk.NumericSINT:
+		return kind == compute.Sint
+	case vk.NumericUINT:
+		return kind == compute.Uint
+	}
+	return kind == compute.Float
+}
