@@ -124,16 +124,18 @@ func enumerateDeviceLayerProperties(_ *physicalDevice, count *uint32, out *vk.La
 // The lists are made once: a loader asks for them some twenty times until the first device is there.
 var (
 	instanceExtensionProperties = sync.OnceValue(
-		func() []vk.ExtensionProperties { return extensionProperties(instanceExtensions) })
+		func() []vk.ExtensionProperties { return extensionProperties(instanceExtensions, false) })
 	deviceExtensionProperties = sync.OnceValue(
-		func() []vk.ExtensionProperties { return extensionProperties(deviceExtensions) })
+		func() []vk.ExtensionProperties { return extensionProperties(deviceExtensions, false) })
+	graphicsExtensionProperties = sync.OnceValue(
+		func() []vk.ExtensionProperties { return extensionProperties(deviceExtensions, true) })
 )
 
-func extensionProperties(table []extension) []vk.ExtensionProperties {
+func extensionProperties(table []extension, graphics bool) []vk.ExtensionProperties {
 	list := make([]vk.ExtensionProperties, 0, len(table))
 	for i := range table {
 		e := &table[i]
-		if !e.advertised() {
+		if !e.advertised() || e.graphics && !graphics {
 			continue
 		}
 		list = append(list, vk.ExtensionProperties{SpecVersion: vk.ExtensionByName(e.name).SpecVersion})

@@ -152,11 +152,11 @@ func (p *physicalDevice) settle(index int) {
 func ownDevice(settings *config.Settings, heaps memory.Profile, index int, grouped bool) *profile.Own {
 	families := familiesOf(settings)
 	own := &profile.Own{Version: supportedVersion, Extensions: map[string]uint32{}, Instance: supportsInstance,
-		Features: supportedFeatures(), Families: families, MemoryFlags: memoryFlags,
+		Features: featuresOf(settings), Families: families, MemoryFlags: memoryFlags,
 		HeapFlags:  vk.MEMORY_HEAP_DEVICE_LOCAL_BIT,
 		QueueFlags: vk.QUEUE_COMPUTE_BIT | vk.QUEUE_TRANSFER_BIT | families[0].Flags, MaxQueues: maxQueuesOfFamily}
 	for i := range deviceExtensions {
-		if e := &deviceExtensions[i]; e.advertised() {
+		if e := &deviceExtensions[i]; e.advertised() && (settings.Graphics || !e.graphics) {
 			own.Extensions[e.name] = vk.ExtensionByName(e.name).SpecVersion
 		}
 	}
@@ -185,7 +185,8 @@ func supportsInstance(extension string) bool { return supports(instanceExtension
 
 // supports says whether the device advertises an extension.
 func (p *physicalDevice) supports(extension string) bool {
-	return supports(deviceExtensions, extension) && (p.cut == nil || p.cut.Extensions[extension] != 0)
+	return supports(deviceExtensions, extension) && (p.cut == nil || p.cut.Extensions[extension] != 0) &&
+		(!onlyGraphics(extension) || p.graphics())
 }
 
 // supportsFeature says whether the field named name of a feature structure is VK_TRUE.
@@ -195,7 +196,8 @@ func (p *physicalDevice) supportsFeature(structure vk.StructureType, name string
 
 // hasFeature says whether a feature of this name is VK_TRUE in any structure.
 func (p *physicalDevice) hasFeature(name string) bool {
-	return supportedFeatures()[name] && (p.cut == nil || p.cut.Features[name])
+	return (supportedFeatures()[name] || graphicsFeatures()[name] && p.graphics()) &&
+		(p.cut == nil || p.cut.Features[name])
 }
 
 // version is the version of Vulkan that the device has.
@@ -208,12 +210,15 @@ func (p *physicalDevice) version() uint32 {
 
 // extensionProperties are what vkEnumerateDeviceExtensionProperties lists.
 func (p *physicalDevice) extensionProperties() []vk.ExtensionProperties {
-	if p.cut == nil {
+	switch {
+	case p.cut == nil && p.graphics():
+		return graphicsExtensionProperties()
+	case p.cut == nil:
 		return deviceExtensionProperties()
 	}
 	var list []vk.ExtensionProperties
 	for i := range deviceExtensions {
-		if revision := p.cut.Extensions[deviceExtensions[i].name]; revision != 0 {
+		if revision := p.cut.Extensions[deviceExtensions[i].name]; revision != 0 && p.supports(deviceExtensions[i].name) {
 			list = append(list, vk.ExtensionProperties{SpecVersion: revision})
 			vk.CopyString(list[len(list)-1].ExtensionName[:], deviceExtensions[i].name)
 		}

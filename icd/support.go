@@ -14,7 +14,11 @@ type extension struct {
 	name      string
 	available func() bool // nil: always
 	note      string      // what of it is not there, or where it is not there
+	graphics  bool        // only devices with graphics have it
 }
+
+// withGraphics is the note of what only devices with graphics have.
+const withGraphics = "with FARSIDE_GRAPHICS=on"
 
 // instanceExtensions and deviceExtensions say what is advertised; revision, dependencies and commands come
 // from the registry. VK_KHR_device_group_creation, core in 1.1, is left out with its device half
@@ -24,7 +28,12 @@ var instanceExtensions = []extension{
 	{name: vk.KHR_EXTERNAL_MEMORY_CAPABILITIES_EXTENSION_NAME},
 	{name: vk.KHR_EXTERNAL_SEMAPHORE_CAPABILITIES_EXTENSION_NAME},
 	{name: vk.KHR_GET_PHYSICAL_DEVICE_PROPERTIES_2_EXTENSION_NAME},
+	{name: vk.KHR_GET_SURFACE_CAPABILITIES_2_EXTENSION_NAME},
+	{name: vk.KHR_SURFACE_EXTENSION_NAME},
+	{name: vk.KHR_SURFACE_MAINTENANCE_1_EXTENSION_NAME},
 	{name: vk.EXT_DEBUG_UTILS_EXTENSION_NAME},
+	{name: vk.EXT_HEADLESS_SURFACE_EXTENSION_NAME},
+	{name: vk.EXT_SURFACE_MAINTENANCE_1_EXTENSION_NAME},
 	{name: vk.NV_EXTERNAL_MEMORY_CAPABILITIES_EXTENSION_NAME},
 }
 
@@ -123,6 +132,16 @@ var deviceExtensions = []extension{
 	{name: vk.EXT_TOOLING_INFO_EXTENSION_NAME},
 	{name: vk.EXT_YCBCR_2PLANE_444_FORMATS_EXTENSION_NAME},
 	{name: vk.EXT_YCBCR_IMAGE_ARRAYS_EXTENSION_NAME},
+	{name: vk.KHR_PRESENT_ID_EXTENSION_NAME, graphics: true, note: withGraphics},
+	{name: vk.KHR_PRESENT_ID_2_EXTENSION_NAME, graphics: true, note: withGraphics},
+	{name: vk.KHR_PRESENT_MODE_FIFO_LATEST_READY_EXTENSION_NAME, graphics: true, note: withGraphics},
+	{name: vk.KHR_PRESENT_WAIT_EXTENSION_NAME, graphics: true, note: withGraphics},
+	{name: vk.KHR_PRESENT_WAIT_2_EXTENSION_NAME, graphics: true, note: withGraphics},
+	{name: vk.KHR_SWAPCHAIN_EXTENSION_NAME, graphics: true, note: withGraphics},
+	{name: vk.KHR_SWAPCHAIN_MAINTENANCE_1_EXTENSION_NAME, graphics: true, note: withGraphics},
+	{name: vk.KHR_SWAPCHAIN_MUTABLE_FORMAT_EXTENSION_NAME, graphics: true, note: withGraphics},
+	{name: vk.EXT_PRESENT_MODE_FIFO_LATEST_READY_EXTENSION_NAME, graphics: true, note: withGraphics},
+	{name: vk.EXT_SWAPCHAIN_MAINTENANCE_1_EXTENSION_NAME, graphics: true, note: withGraphics},
 	{name: vk.NV_EXTERNAL_MEMORY_EXTENSION_NAME},
 	{name: vk.NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME},
 }
@@ -130,7 +149,17 @@ var deviceExtensions = []extension{
 // advertised says whether this machine has the extension. The answer stays the same for the life of the process.
 func (e *extension) advertised() bool { return e.available == nil || e.available() }
 
-// supports says whether table advertises the named extension on this machine.
+// onlyGraphics says whether devices without graphics lack an extension that this machine has.
+func onlyGraphics(name string) bool {
+	for i := range deviceExtensions {
+		if deviceExtensions[i].name == name {
+			return deviceExtensions[i].graphics
+		}
+	}
+	return false
+}
+
+// supports says whether table advertises the named extension on this machine, on some device.
 func supports(table []extension, name string) bool {
 	for i := range table {
 		if table[i].name == name {
@@ -309,6 +338,28 @@ var commands = cabi.Commands{
 	CmdBeginDebugUtilsLabelEXT:  vkCmdBeginDebugUtilsLabelEXT,
 	CmdEndDebugUtilsLabelEXT:    vkCmdEndDebugUtilsLabelEXT,
 	CmdInsertDebugUtilsLabelEXT: vkCmdInsertDebugUtilsLabelEXT,
+
+	// Surfaces and swapchains
+	CreateHeadlessSurfaceEXT:                 vkCreateHeadlessSurfaceEXT,
+	DestroySurfaceKHR:                        vkDestroySurfaceKHR,
+	GetPhysicalDeviceSurfaceSupportKHR:       vkGetPhysicalDeviceSurfaceSupportKHR,
+	GetPhysicalDeviceSurfaceCapabilitiesKHR:  vkGetPhysicalDeviceSurfaceCapabilitiesKHR,
+	GetPhysicalDeviceSurfaceCapabilities2KHR: vkGetPhysicalDeviceSurfaceCapabilities2KHR,
+	GetPhysicalDeviceSurfaceFormatsKHR:       vkGetPhysicalDeviceSurfaceFormatsKHR,
+	GetPhysicalDeviceSurfaceFormats2KHR:      vkGetPhysicalDeviceSurfaceFormats2KHR,
+	GetPhysicalDeviceSurfacePresentModesKHR:  vkGetPhysicalDeviceSurfacePresentModesKHR,
+	GetPhysicalDevicePresentRectanglesKHR:    vkGetPhysicalDevicePresentRectanglesKHR,
+	GetDeviceGroupPresentCapabilitiesKHR:     vkGetDeviceGroupPresentCapabilitiesKHR,
+	GetDeviceGroupSurfacePresentModesKHR:     vkGetDeviceGroupSurfacePresentModesKHR,
+	CreateSwapchainKHR:                       vkCreateSwapchainKHR,
+	DestroySwapchainKHR:                      vkDestroySwapchainKHR,
+	GetSwapchainImagesKHR:                    vkGetSwapchainImagesKHR,
+	AcquireNextImageKHR:                      vkAcquireNextImageKHR,
+	AcquireNextImage2KHR:                     vkAcquireNextImage2KHR,
+	QueuePresentKHR:                          vkQueuePresentKHR,
+	ReleaseSwapchainImagesKHR:                vkReleaseSwapchainImagesKHR,
+	WaitForPresentKHR:                        vkWaitForPresentKHR,
+	WaitForPresent2KHR:                       vkWaitForPresent2KHR,
 
 	// Shaders and pipelines
 	CreateShaderModule:                              vkCreateShaderModule,

@@ -131,6 +131,16 @@ type Commands struct {
 	CmdCopyQueryPoolResults                          func(commandBuffer vk.CommandBuffer, queryPool vk.QueryPool, firstQuery uint32, queryCount uint32, dstBuffer vk.Buffer, dstOffset vk.DeviceSize, stride vk.DeviceSize, flags vk.QueryResultFlags)
 	CmdPushConstants                                 func(commandBuffer vk.CommandBuffer, layout vk.PipelineLayout, stageFlags vk.ShaderStageFlags, offset uint32, size uint32, values unsafe.Pointer)
 	CmdExecuteCommands                               func(commandBuffer vk.CommandBuffer, commandBufferCount uint32, commandBuffers *vk.CommandBuffer)
+	DestroySurfaceKHR                                func(instance vk.Instance, surface vk.SurfaceKHR, allocator *vk.AllocationCallbacks)
+	GetPhysicalDeviceSurfaceSupportKHR               func(physicalDevice vk.PhysicalDevice, queueFamilyIndex uint32, surface vk.SurfaceKHR, supported *vk.Bool32) vk.Result
+	GetPhysicalDeviceSurfaceCapabilitiesKHR          func(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, surfaceCapabilities *vk.SurfaceCapabilitiesKHR) vk.Result
+	GetPhysicalDeviceSurfaceFormatsKHR               func(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, surfaceFormatCount *uint32, surfaceFormats *vk.SurfaceFormatKHR) vk.Result
+	GetPhysicalDeviceSurfacePresentModesKHR          func(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, presentModeCount *uint32, presentModes *vk.PresentModeKHR) vk.Result
+	CreateSwapchainKHR                               func(device vk.Device, createInfo *vk.SwapchainCreateInfoKHR, allocator *vk.AllocationCallbacks, swapchain *vk.SwapchainKHR) vk.Result
+	DestroySwapchainKHR                              func(device vk.Device, swapchain vk.SwapchainKHR, allocator *vk.AllocationCallbacks)
+	GetSwapchainImagesKHR                            func(device vk.Device, swapchain vk.SwapchainKHR, swapchainImageCount *uint32, swapchainImages *vk.Image) vk.Result
+	AcquireNextImageKHR                              func(device vk.Device, swapchain vk.SwapchainKHR, timeout uint64, semaphore vk.Semaphore, fence vk.Fence, imageIndex *uint32) vk.Result
+	QueuePresentKHR                                  func(queue vk.Queue, presentInfo *vk.PresentInfoKHR) vk.Result
 	GetPhysicalDeviceExternalImageFormatPropertiesNV func(physicalDevice vk.PhysicalDevice, format vk.Format, type_ vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags, flags vk.ImageCreateFlags, externalHandleType vk.ExternalMemoryHandleTypeFlagsNV, externalImageFormatProperties *vk.ExternalImageFormatPropertiesNV) vk.Result
 	GetPhysicalDeviceFeatures2                       func(physicalDevice vk.PhysicalDevice, features *vk.PhysicalDeviceFeatures2)
 	GetPhysicalDeviceProperties2                     func(physicalDevice vk.PhysicalDevice, properties *vk.PhysicalDeviceProperties2)
@@ -156,11 +166,17 @@ type Commands struct {
 	BindBufferMemory2                                func(device vk.Device, bindInfoCount uint32, bindInfos *vk.BindBufferMemoryInfo) vk.Result
 	BindImageMemory2                                 func(device vk.Device, bindInfoCount uint32, bindInfos *vk.BindImageMemoryInfo) vk.Result
 	CmdSetDeviceMask                                 func(commandBuffer vk.CommandBuffer, deviceMask uint32)
+	GetDeviceGroupPresentCapabilitiesKHR             func(device vk.Device, deviceGroupPresentCapabilities *vk.DeviceGroupPresentCapabilitiesKHR) vk.Result
+	GetDeviceGroupSurfacePresentModesKHR             func(device vk.Device, surface vk.SurfaceKHR, modes *vk.DeviceGroupPresentModeFlagsKHR) vk.Result
+	AcquireNextImage2KHR                             func(device vk.Device, acquireInfo *vk.AcquireNextImageInfoKHR, imageIndex *uint32) vk.Result
 	CmdDispatchBase                                  func(commandBuffer vk.CommandBuffer, baseGroupX uint32, baseGroupY uint32, baseGroupZ uint32, groupCountX uint32, groupCountY uint32, groupCountZ uint32)
+	GetPhysicalDevicePresentRectanglesKHR            func(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, rectCount *uint32, rects *vk.Rect2D) vk.Result
 	CreateDescriptorUpdateTemplate                   func(device vk.Device, createInfo *vk.DescriptorUpdateTemplateCreateInfo, allocator *vk.AllocationCallbacks, descriptorUpdateTemplate *vk.DescriptorUpdateTemplate) vk.Result
 	DestroyDescriptorUpdateTemplate                  func(device vk.Device, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, allocator *vk.AllocationCallbacks)
 	UpdateDescriptorSetWithTemplate                  func(device vk.Device, descriptorSet vk.DescriptorSet, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, data unsafe.Pointer)
 	CmdPushDescriptorSetWithTemplate                 func(commandBuffer vk.CommandBuffer, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, layout vk.PipelineLayout, set uint32, data unsafe.Pointer)
+	GetPhysicalDeviceSurfaceCapabilities2KHR         func(physicalDevice vk.PhysicalDevice, surfaceInfo *vk.PhysicalDeviceSurfaceInfo2KHR, surfaceCapabilities *vk.SurfaceCapabilities2KHR) vk.Result
+	GetPhysicalDeviceSurfaceFormats2KHR              func(physicalDevice vk.PhysicalDevice, surfaceInfo *vk.PhysicalDeviceSurfaceInfo2KHR, surfaceFormatCount *uint32, surfaceFormats *vk.SurfaceFormat2KHR) vk.Result
 	GetBufferMemoryRequirements2                     func(device vk.Device, info *vk.BufferMemoryRequirementsInfo2, memoryRequirements *vk.MemoryRequirements2)
 	GetImageMemoryRequirements2                      func(device vk.Device, info *vk.ImageMemoryRequirementsInfo2, memoryRequirements *vk.MemoryRequirements2)
 	GetImageSparseMemoryRequirements2                func(device vk.Device, info *vk.ImageSparseMemoryRequirementsInfo2, sparseMemoryRequirementCount *uint32, sparseMemoryRequirements *vk.SparseImageMemoryRequirements2)
@@ -193,6 +209,7 @@ type Commands struct {
 	GetImageDrmFormatModifierPropertiesEXT           func(device vk.Device, image vk.Image, properties *vk.ImageDrmFormatModifierPropertiesEXT) vk.Result
 	GetBufferOpaqueCaptureAddress                    func(device vk.Device, info *vk.BufferDeviceAddressInfo) uint64
 	GetBufferDeviceAddress                           func(device vk.Device, info *vk.BufferDeviceAddressInfo) vk.DeviceAddress
+	CreateHeadlessSurfaceEXT                         func(instance vk.Instance, createInfo *vk.HeadlessSurfaceCreateInfoEXT, allocator *vk.AllocationCallbacks, surface *vk.SurfaceKHR) vk.Result
 	GetDeviceMemoryOpaqueCaptureAddress              func(device vk.Device, info *vk.DeviceMemoryOpaqueCaptureAddressInfo) uint64
 	GetPipelineExecutablePropertiesKHR               func(device vk.Device, pipelineInfo *vk.PipelineInfoKHR, executableCount *uint32, properties *vk.PipelineExecutablePropertiesKHR) vk.Result
 	GetPipelineExecutableStatisticsKHR               func(device vk.Device, executableInfo *vk.PipelineExecutableInfoKHR, statisticCount *uint32, statistics *vk.PipelineExecutableStatisticKHR) vk.Result
@@ -220,7 +237,10 @@ type Commands struct {
 	CopyImageToImage                                 func(device vk.Device, copyImageToImageInfo *vk.CopyImageToImageInfo) vk.Result
 	TransitionImageLayout                            func(device vk.Device, transitionCount uint32, transitions *vk.HostImageLayoutTransitionInfo) vk.Result
 	SetDeviceMemoryPriorityEXT                       func(device vk.Device, memory vk.DeviceMemory, priority float32)
+	WaitForPresent2KHR                               func(device vk.Device, swapchain vk.SwapchainKHR, presentWait2Info *vk.PresentWait2InfoKHR) vk.Result
+	WaitForPresentKHR                                func(device vk.Device, swapchain vk.SwapchainKHR, presentId uint64, timeout uint64) vk.Result
 	GetImageSubresourceLayout2                       func(device vk.Device, image vk.Image, subresource *vk.ImageSubresource2, layout *vk.SubresourceLayout2)
+	ReleaseSwapchainImagesKHR                        func(device vk.Device, releaseInfo *vk.ReleaseSwapchainImagesInfoKHR) vk.Result
 	GetDeviceImageSubresourceLayout                  func(device vk.Device, info *vk.DeviceImageSubresourceInfo, layout *vk.SubresourceLayout2)
 	MapMemory2                                       func(device vk.Device, memoryMapInfo *vk.MemoryMapInfo, data *unsafe.Pointer) vk.Result
 	UnmapMemory2                                     func(device vk.Device, memoryUnmapInfo *vk.MemoryUnmapInfo) vk.Result
@@ -232,7 +252,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [264]string{
+var names = [284]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -373,133 +393,153 @@ var names = [264]string{
 	138: "vkCmdNextSubpass",
 	139: "vkCmdEndRenderPass",
 	140: "vkCmdExecuteCommands",
-	141: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
-	142: "vkGetPhysicalDeviceFeatures2",
-	143: "vkGetPhysicalDeviceProperties2",
-	144: "vkGetPhysicalDeviceFormatProperties2",
-	145: "vkGetPhysicalDeviceImageFormatProperties2",
-	146: "vkGetPhysicalDeviceQueueFamilyProperties2",
-	147: "vkGetPhysicalDeviceMemoryProperties2",
-	148: "vkGetPhysicalDeviceSparseImageFormatProperties2",
-	149: "vkCmdPushDescriptorSet",
-	150: "vkTrimCommandPool",
-	151: "vkGetPhysicalDeviceExternalBufferProperties",
-	152: "vkGetMemoryFdKHR",
-	153: "vkGetMemoryFdPropertiesKHR",
-	154: "vkGetMemoryRemoteAddressNV",
-	155: "vkGetPhysicalDeviceExternalSemaphoreProperties",
-	156: "vkGetSemaphoreFdKHR",
-	157: "vkImportSemaphoreFdKHR",
-	158: "vkGetPhysicalDeviceExternalFenceProperties",
-	159: "vkGetFenceFdKHR",
-	160: "vkImportFenceFdKHR",
-	161: "vkEnumeratePhysicalDeviceGroups",
-	162: "vkGetDeviceGroupPeerMemoryFeatures",
-	163: "vkBindBufferMemory2",
-	164: "vkBindImageMemory2",
-	165: "vkCmdSetDeviceMask",
-	166: "vkCmdDispatchBase",
-	167: "vkCreateDescriptorUpdateTemplate",
-	168: "vkDestroyDescriptorUpdateTemplate",
-	169: "vkUpdateDescriptorSetWithTemplate",
-	170: "vkCmdPushDescriptorSetWithTemplate",
-	171: "vkGetBufferMemoryRequirements2",
-	172: "vkGetImageMemoryRequirements2",
-	173: "vkGetImageSparseMemoryRequirements2",
-	174: "vkGetDeviceBufferMemoryRequirements",
-	175: "vkGetDeviceImageMemoryRequirements",
-	176: "vkGetDeviceImageSparseMemoryRequirements",
-	177: "vkCreateSamplerYcbcrConversion",
-	178: "vkDestroySamplerYcbcrConversion",
-	179: "vkGetDeviceQueue2",
-	180: "vkGetDescriptorSetLayoutSupport",
-	181: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
-	182: "vkGetCalibratedTimestampsKHR",
-	183: "vkSetDebugUtilsObjectNameEXT",
-	184: "vkSetDebugUtilsObjectTagEXT",
-	185: "vkQueueBeginDebugUtilsLabelEXT",
-	186: "vkQueueEndDebugUtilsLabelEXT",
-	187: "vkQueueInsertDebugUtilsLabelEXT",
-	188: "vkCmdBeginDebugUtilsLabelEXT",
-	189: "vkCmdEndDebugUtilsLabelEXT",
-	190: "vkCmdInsertDebugUtilsLabelEXT",
-	191: "vkCreateDebugUtilsMessengerEXT",
-	192: "vkDestroyDebugUtilsMessengerEXT",
-	193: "vkSubmitDebugUtilsMessageEXT",
-	194: "vkGetMemoryHostPointerPropertiesEXT",
-	195: "vkCmdWriteBufferMarkerAMD",
-	196: "vkCreateRenderPass2",
-	197: "vkCmdBeginRenderPass2",
-	198: "vkCmdNextSubpass2",
-	199: "vkCmdEndRenderPass2",
-	200: "vkGetSemaphoreCounterValue",
-	201: "vkWaitSemaphores",
-	202: "vkSignalSemaphore",
-	203: "vkCmdDrawIndirectCount",
-	204: "vkCmdDrawIndexedIndirectCount",
-	205: "vkGetImageDrmFormatModifierPropertiesEXT",
-	206: "vkGetBufferOpaqueCaptureAddress",
-	207: "vkGetBufferDeviceAddress",
-	208: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	209: "vkGetPipelineExecutablePropertiesKHR",
-	210: "vkGetPipelineExecutableStatisticsKHR",
-	211: "vkGetPipelineExecutableInternalRepresentationsKHR",
-	212: "vkCmdSetLineStipple",
-	213: "vkGetPhysicalDeviceToolProperties",
-	214: "vkCmdSetCullMode",
-	215: "vkCmdSetFrontFace",
-	216: "vkCmdSetPrimitiveTopology",
-	217: "vkCmdSetViewportWithCount",
-	218: "vkCmdSetScissorWithCount",
-	219: "vkCmdBindIndexBuffer2",
-	220: "vkCmdBindVertexBuffers2",
-	221: "vkCmdSetDepthTestEnable",
-	222: "vkCmdSetDepthWriteEnable",
-	223: "vkCmdSetDepthCompareOp",
-	224: "vkCmdSetDepthBoundsTestEnable",
-	225: "vkCmdSetStencilTestEnable",
-	226: "vkCmdSetStencilOp",
-	227: "vkCmdSetRasterizerDiscardEnable",
-	228: "vkCmdSetDepthBiasEnable",
-	229: "vkCmdSetPrimitiveRestartEnable",
-	230: "vkCreatePrivateDataSlot",
-	231: "vkDestroyPrivateDataSlot",
-	232: "vkSetPrivateData",
-	233: "vkGetPrivateData",
-	234: "vkCmdCopyBuffer2",
-	235: "vkCmdCopyImage2",
-	236: "vkCmdBlitImage2",
-	237: "vkCmdCopyBufferToImage2",
-	238: "vkCmdCopyImageToBuffer2",
-	239: "vkCmdResolveImage2",
-	240: "vkCmdSetEvent2",
-	241: "vkCmdResetEvent2",
-	242: "vkCmdWaitEvents2",
-	243: "vkCmdPipelineBarrier2",
-	244: "vkQueueSubmit2",
-	245: "vkCmdWriteTimestamp2",
-	246: "vkCmdWriteBufferMarker2AMD",
-	247: "vkCopyMemoryToImage",
-	248: "vkCopyImageToMemory",
-	249: "vkCopyImageToImage",
-	250: "vkTransitionImageLayout",
-	251: "vkSetDeviceMemoryPriorityEXT",
-	252: "vkCmdBeginRendering",
-	253: "vkCmdEndRendering",
-	254: "vkGetImageSubresourceLayout2",
-	255: "vkGetDeviceImageSubresourceLayout",
-	256: "vkMapMemory2",
-	257: "vkUnmapMemory2",
-	258: "vkCmdBindDescriptorSets2",
-	259: "vkCmdPushConstants2",
-	260: "vkCmdPushDescriptorSet2",
-	261: "vkCmdPushDescriptorSetWithTemplate2",
-	262: "vkCmdSetRenderingAttachmentLocations",
-	263: "vkCmdSetRenderingInputAttachmentIndices",
+	141: "vkDestroySurfaceKHR",
+	142: "vkGetPhysicalDeviceSurfaceSupportKHR",
+	143: "vkGetPhysicalDeviceSurfaceCapabilitiesKHR",
+	144: "vkGetPhysicalDeviceSurfaceFormatsKHR",
+	145: "vkGetPhysicalDeviceSurfacePresentModesKHR",
+	146: "vkCreateSwapchainKHR",
+	147: "vkDestroySwapchainKHR",
+	148: "vkGetSwapchainImagesKHR",
+	149: "vkAcquireNextImageKHR",
+	150: "vkQueuePresentKHR",
+	151: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
+	152: "vkGetPhysicalDeviceFeatures2",
+	153: "vkGetPhysicalDeviceProperties2",
+	154: "vkGetPhysicalDeviceFormatProperties2",
+	155: "vkGetPhysicalDeviceImageFormatProperties2",
+	156: "vkGetPhysicalDeviceQueueFamilyProperties2",
+	157: "vkGetPhysicalDeviceMemoryProperties2",
+	158: "vkGetPhysicalDeviceSparseImageFormatProperties2",
+	159: "vkCmdPushDescriptorSet",
+	160: "vkTrimCommandPool",
+	161: "vkGetPhysicalDeviceExternalBufferProperties",
+	162: "vkGetMemoryFdKHR",
+	163: "vkGetMemoryFdPropertiesKHR",
+	164: "vkGetMemoryRemoteAddressNV",
+	165: "vkGetPhysicalDeviceExternalSemaphoreProperties",
+	166: "vkGetSemaphoreFdKHR",
+	167: "vkImportSemaphoreFdKHR",
+	168: "vkGetPhysicalDeviceExternalFenceProperties",
+	169: "vkGetFenceFdKHR",
+	170: "vkImportFenceFdKHR",
+	171: "vkEnumeratePhysicalDeviceGroups",
+	172: "vkGetDeviceGroupPeerMemoryFeatures",
+	173: "vkBindBufferMemory2",
+	174: "vkBindImageMemory2",
+	175: "vkCmdSetDeviceMask",
+	176: "vkGetDeviceGroupPresentCapabilitiesKHR",
+	177: "vkGetDeviceGroupSurfacePresentModesKHR",
+	178: "vkAcquireNextImage2KHR",
+	179: "vkCmdDispatchBase",
+	180: "vkGetPhysicalDevicePresentRectanglesKHR",
+	181: "vkCreateDescriptorUpdateTemplate",
+	182: "vkDestroyDescriptorUpdateTemplate",
+	183: "vkUpdateDescriptorSetWithTemplate",
+	184: "vkCmdPushDescriptorSetWithTemplate",
+	185: "vkGetPhysicalDeviceSurfaceCapabilities2KHR",
+	186: "vkGetPhysicalDeviceSurfaceFormats2KHR",
+	187: "vkGetBufferMemoryRequirements2",
+	188: "vkGetImageMemoryRequirements2",
+	189: "vkGetImageSparseMemoryRequirements2",
+	190: "vkGetDeviceBufferMemoryRequirements",
+	191: "vkGetDeviceImageMemoryRequirements",
+	192: "vkGetDeviceImageSparseMemoryRequirements",
+	193: "vkCreateSamplerYcbcrConversion",
+	194: "vkDestroySamplerYcbcrConversion",
+	195: "vkGetDeviceQueue2",
+	196: "vkGetDescriptorSetLayoutSupport",
+	197: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
+	198: "vkGetCalibratedTimestampsKHR",
+	199: "vkSetDebugUtilsObjectNameEXT",
+	200: "vkSetDebugUtilsObjectTagEXT",
+	201: "vkQueueBeginDebugUtilsLabelEXT",
+	202: "vkQueueEndDebugUtilsLabelEXT",
+	203: "vkQueueInsertDebugUtilsLabelEXT",
+	204: "vkCmdBeginDebugUtilsLabelEXT",
+	205: "vkCmdEndDebugUtilsLabelEXT",
+	206: "vkCmdInsertDebugUtilsLabelEXT",
+	207: "vkCreateDebugUtilsMessengerEXT",
+	208: "vkDestroyDebugUtilsMessengerEXT",
+	209: "vkSubmitDebugUtilsMessageEXT",
+	210: "vkGetMemoryHostPointerPropertiesEXT",
+	211: "vkCmdWriteBufferMarkerAMD",
+	212: "vkCreateRenderPass2",
+	213: "vkCmdBeginRenderPass2",
+	214: "vkCmdNextSubpass2",
+	215: "vkCmdEndRenderPass2",
+	216: "vkGetSemaphoreCounterValue",
+	217: "vkWaitSemaphores",
+	218: "vkSignalSemaphore",
+	219: "vkCmdDrawIndirectCount",
+	220: "vkCmdDrawIndexedIndirectCount",
+	221: "vkGetImageDrmFormatModifierPropertiesEXT",
+	222: "vkGetBufferOpaqueCaptureAddress",
+	223: "vkGetBufferDeviceAddress",
+	224: "vkCreateHeadlessSurfaceEXT",
+	225: "vkGetDeviceMemoryOpaqueCaptureAddress",
+	226: "vkGetPipelineExecutablePropertiesKHR",
+	227: "vkGetPipelineExecutableStatisticsKHR",
+	228: "vkGetPipelineExecutableInternalRepresentationsKHR",
+	229: "vkCmdSetLineStipple",
+	230: "vkGetPhysicalDeviceToolProperties",
+	231: "vkCmdSetCullMode",
+	232: "vkCmdSetFrontFace",
+	233: "vkCmdSetPrimitiveTopology",
+	234: "vkCmdSetViewportWithCount",
+	235: "vkCmdSetScissorWithCount",
+	236: "vkCmdBindIndexBuffer2",
+	237: "vkCmdBindVertexBuffers2",
+	238: "vkCmdSetDepthTestEnable",
+	239: "vkCmdSetDepthWriteEnable",
+	240: "vkCmdSetDepthCompareOp",
+	241: "vkCmdSetDepthBoundsTestEnable",
+	242: "vkCmdSetStencilTestEnable",
+	243: "vkCmdSetStencilOp",
+	244: "vkCmdSetRasterizerDiscardEnable",
+	245: "vkCmdSetDepthBiasEnable",
+	246: "vkCmdSetPrimitiveRestartEnable",
+	247: "vkCreatePrivateDataSlot",
+	248: "vkDestroyPrivateDataSlot",
+	249: "vkSetPrivateData",
+	250: "vkGetPrivateData",
+	251: "vkCmdCopyBuffer2",
+	252: "vkCmdCopyImage2",
+	253: "vkCmdBlitImage2",
+	254: "vkCmdCopyBufferToImage2",
+	255: "vkCmdCopyImageToBuffer2",
+	256: "vkCmdResolveImage2",
+	257: "vkCmdSetEvent2",
+	258: "vkCmdResetEvent2",
+	259: "vkCmdWaitEvents2",
+	260: "vkCmdPipelineBarrier2",
+	261: "vkQueueSubmit2",
+	262: "vkCmdWriteTimestamp2",
+	263: "vkCmdWriteBufferMarker2AMD",
+	264: "vkCopyMemoryToImage",
+	265: "vkCopyImageToMemory",
+	266: "vkCopyImageToImage",
+	267: "vkTransitionImageLayout",
+	268: "vkSetDeviceMemoryPriorityEXT",
+	269: "vkWaitForPresent2KHR",
+	270: "vkWaitForPresentKHR",
+	271: "vkCmdBeginRendering",
+	272: "vkCmdEndRendering",
+	273: "vkGetImageSubresourceLayout2",
+	274: "vkReleaseSwapchainImagesKHR",
+	275: "vkGetDeviceImageSubresourceLayout",
+	276: "vkMapMemory2",
+	277: "vkUnmapMemory2",
+	278: "vkCmdBindDescriptorSets2",
+	279: "vkCmdPushConstants2",
+	280: "vkCmdPushDescriptorSet2",
+	281: "vkCmdPushDescriptorSetWithTemplate2",
+	282: "vkCmdSetRenderingAttachmentLocations",
+	283: "vkCmdSetRenderingInputAttachmentIndices",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [264]uint8{
+var resultKinds = [284]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -557,247 +597,269 @@ var resultKinds = [264]uint8{
 	94:  kindResult, // vkBeginCommandBuffer
 	95:  kindResult, // vkEndCommandBuffer
 	96:  kindResult, // vkResetCommandBuffer
-	141: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	145: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
-	152: kindResult, // vkGetMemoryFdKHR
-	153: kindResult, // vkGetMemoryFdPropertiesKHR
-	154: kindResult, // vkGetMemoryRemoteAddressNV
-	156: kindResult, // vkGetSemaphoreFdKHR
-	157: kindResult, // vkImportSemaphoreFdKHR
-	159: kindResult, // vkGetFenceFdKHR
-	160: kindResult, // vkImportFenceFdKHR
-	161: kindResult, // vkEnumeratePhysicalDeviceGroups
-	163: kindResult, // vkBindBufferMemory2
-	164: kindResult, // vkBindImageMemory2
-	167: kindResult, // vkCreateDescriptorUpdateTemplate
-	177: kindResult, // vkCreateSamplerYcbcrConversion
-	181: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	182: kindResult, // vkGetCalibratedTimestampsKHR
-	183: kindResult, // vkSetDebugUtilsObjectNameEXT
-	184: kindResult, // vkSetDebugUtilsObjectTagEXT
-	191: kindResult, // vkCreateDebugUtilsMessengerEXT
-	194: kindResult, // vkGetMemoryHostPointerPropertiesEXT
-	196: kindResult, // vkCreateRenderPass2
-	200: kindResult, // vkGetSemaphoreCounterValue
-	201: kindResult, // vkWaitSemaphores
-	202: kindResult, // vkSignalSemaphore
-	205: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
-	206: kindWord,   // vkGetBufferOpaqueCaptureAddress
-	207: kindWord,   // vkGetBufferDeviceAddress
-	208: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	209: kindResult, // vkGetPipelineExecutablePropertiesKHR
-	210: kindResult, // vkGetPipelineExecutableStatisticsKHR
-	211: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
-	213: kindResult, // vkGetPhysicalDeviceToolProperties
-	230: kindResult, // vkCreatePrivateDataSlot
-	232: kindResult, // vkSetPrivateData
-	244: kindResult, // vkQueueSubmit2
-	247: kindResult, // vkCopyMemoryToImage
-	248: kindResult, // vkCopyImageToMemory
-	249: kindResult, // vkCopyImageToImage
-	250: kindResult, // vkTransitionImageLayout
-	256: kindResult, // vkMapMemory2
-	257: kindResult, // vkUnmapMemory2
+	142: kindResult, // vkGetPhysicalDeviceSurfaceSupportKHR
+	143: kindResult, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
+	144: kindResult, // vkGetPhysicalDeviceSurfaceFormatsKHR
+	145: kindResult, // vkGetPhysicalDeviceSurfacePresentModesKHR
+	146: kindResult, // vkCreateSwapchainKHR
+	148: kindResult, // vkGetSwapchainImagesKHR
+	149: kindResult, // vkAcquireNextImageKHR
+	150: kindResult, // vkQueuePresentKHR
+	151: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	155: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
+	162: kindResult, // vkGetMemoryFdKHR
+	163: kindResult, // vkGetMemoryFdPropertiesKHR
+	164: kindResult, // vkGetMemoryRemoteAddressNV
+	166: kindResult, // vkGetSemaphoreFdKHR
+	167: kindResult, // vkImportSemaphoreFdKHR
+	169: kindResult, // vkGetFenceFdKHR
+	170: kindResult, // vkImportFenceFdKHR
+	171: kindResult, // vkEnumeratePhysicalDeviceGroups
+	173: kindResult, // vkBindBufferMemory2
+	174: kindResult, // vkBindImageMemory2
+	176: kindResult, // vkGetDeviceGroupPresentCapabilitiesKHR
+	177: kindResult, // vkGetDeviceGroupSurfacePresentModesKHR
+	178: kindResult, // vkAcquireNextImage2KHR
+	180: kindResult, // vkGetPhysicalDevicePresentRectanglesKHR
+	181: kindResult, // vkCreateDescriptorUpdateTemplate
+	185: kindResult, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
+	186: kindResult, // vkGetPhysicalDeviceSurfaceFormats2KHR
+	193: kindResult, // vkCreateSamplerYcbcrConversion
+	197: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	198: kindResult, // vkGetCalibratedTimestampsKHR
+	199: kindResult, // vkSetDebugUtilsObjectNameEXT
+	200: kindResult, // vkSetDebugUtilsObjectTagEXT
+	207: kindResult, // vkCreateDebugUtilsMessengerEXT
+	210: kindResult, // vkGetMemoryHostPointerPropertiesEXT
+	212: kindResult, // vkCreateRenderPass2
+	216: kindResult, // vkGetSemaphoreCounterValue
+	217: kindResult, // vkWaitSemaphores
+	218: kindResult, // vkSignalSemaphore
+	221: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
+	222: kindWord,   // vkGetBufferOpaqueCaptureAddress
+	223: kindWord,   // vkGetBufferDeviceAddress
+	224: kindResult, // vkCreateHeadlessSurfaceEXT
+	225: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
+	226: kindResult, // vkGetPipelineExecutablePropertiesKHR
+	227: kindResult, // vkGetPipelineExecutableStatisticsKHR
+	228: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
+	230: kindResult, // vkGetPhysicalDeviceToolProperties
+	247: kindResult, // vkCreatePrivateDataSlot
+	249: kindResult, // vkSetPrivateData
+	261: kindResult, // vkQueueSubmit2
+	264: kindResult, // vkCopyMemoryToImage
+	265: kindResult, // vkCopyImageToMemory
+	266: kindResult, // vkCopyImageToImage
+	267: kindResult, // vkTransitionImageLayout
+	269: kindResult, // vkWaitForPresent2KHR
+	270: kindResult, // vkWaitForPresentKHR
+	274: kindResult, // vkReleaseSwapchainImagesKHR
+	276: kindResult, // vkMapMemory2
+	277: kindResult, // vkUnmapMemory2
 }
 
 // indices has the index of each command of vk.Commands, 0 for those without a stub.
 var indices = [842]uint16{
+	2:   178, // vkAcquireNextImage2KHR
+	3:   149, // vkAcquireNextImageKHR
 	8:   92,  // vkAllocateCommandBuffers
 	9:   80,  // vkAllocateDescriptorSets
 	10:  23,  // vkAllocateMemory
 	12:  94,  // vkBeginCommandBuffer
 	14:  31,  // vkBindBufferMemory
-	15:  163, // vkBindBufferMemory2
-	16:  163, // vkBindBufferMemory2KHR
+	15:  173, // vkBindBufferMemory2
+	16:  173, // vkBindBufferMemory2KHR
 	18:  33,  // vkBindImageMemory
-	19:  164, // vkBindImageMemory2
-	20:  164, // vkBindImageMemory2KHR
-	30:  188, // vkCmdBeginDebugUtilsLabelEXT
+	19:  174, // vkBindImageMemory2
+	20:  174, // vkBindImageMemory2KHR
+	30:  204, // vkCmdBeginDebugUtilsLabelEXT
 	34:  131, // vkCmdBeginQuery
 	36:  137, // vkCmdBeginRenderPass
-	37:  197, // vkCmdBeginRenderPass2
-	38:  197, // vkCmdBeginRenderPass2KHR
-	39:  252, // vkCmdBeginRendering
-	40:  252, // vkCmdBeginRenderingKHR
+	37:  213, // vkCmdBeginRenderPass2
+	38:  213, // vkCmdBeginRenderPass2KHR
+	39:  271, // vkCmdBeginRendering
+	40:  271, // vkCmdBeginRenderingKHR
 	48:  107, // vkCmdBindDescriptorSets
-	49:  258, // vkCmdBindDescriptorSets2
-	50:  258, // vkCmdBindDescriptorSets2KHR
+	49:  278, // vkCmdBindDescriptorSets2
+	50:  278, // vkCmdBindDescriptorSets2KHR
 	51:  108, // vkCmdBindIndexBuffer
-	52:  219, // vkCmdBindIndexBuffer2
-	53:  219, // vkCmdBindIndexBuffer2KHR
+	52:  236, // vkCmdBindIndexBuffer2
+	53:  236, // vkCmdBindIndexBuffer2KHR
 	56:  97,  // vkCmdBindPipeline
 	65:  109, // vkCmdBindVertexBuffers
-	66:  220, // vkCmdBindVertexBuffers2
-	67:  220, // vkCmdBindVertexBuffers2EXT
+	66:  237, // vkCmdBindVertexBuffers2
+	67:  237, // vkCmdBindVertexBuffers2EXT
 	69:  118, // vkCmdBlitImage
-	70:  236, // vkCmdBlitImage2
-	71:  236, // vkCmdBlitImage2KHR
+	70:  253, // vkCmdBlitImage2
+	71:  253, // vkCmdBlitImage2KHR
 	78:  125, // vkCmdClearAttachments
 	79:  123, // vkCmdClearColorImage
 	80:  124, // vkCmdClearDepthStencilImage
 	86:  116, // vkCmdCopyBuffer
-	87:  234, // vkCmdCopyBuffer2
-	88:  234, // vkCmdCopyBuffer2KHR
+	87:  251, // vkCmdCopyBuffer2
+	88:  251, // vkCmdCopyBuffer2KHR
 	89:  119, // vkCmdCopyBufferToImage
-	90:  237, // vkCmdCopyBufferToImage2
-	91:  237, // vkCmdCopyBufferToImage2KHR
+	90:  254, // vkCmdCopyBufferToImage2
+	91:  254, // vkCmdCopyBufferToImage2KHR
 	93:  117, // vkCmdCopyImage
-	94:  235, // vkCmdCopyImage2
-	95:  235, // vkCmdCopyImage2KHR
+	94:  252, // vkCmdCopyImage2
+	95:  252, // vkCmdCopyImage2KHR
 	96:  120, // vkCmdCopyImageToBuffer
-	97:  238, // vkCmdCopyImageToBuffer2
-	98:  238, // vkCmdCopyImageToBuffer2KHR
+	97:  255, // vkCmdCopyImageToBuffer2
+	98:  255, // vkCmdCopyImageToBuffer2KHR
 	110: 135, // vkCmdCopyQueryPoolResults
 	123: 114, // vkCmdDispatch
-	124: 166, // vkCmdDispatchBase
-	125: 166, // vkCmdDispatchBaseKHR
+	124: 179, // vkCmdDispatchBase
+	125: 179, // vkCmdDispatchBaseKHR
 	130: 115, // vkCmdDispatchIndirect
 	133: 110, // vkCmdDraw
 	136: 111, // vkCmdDrawIndexed
 	137: 113, // vkCmdDrawIndexedIndirect
-	139: 204, // vkCmdDrawIndexedIndirectCount
-	141: 204, // vkCmdDrawIndexedIndirectCountAMD
-	142: 204, // vkCmdDrawIndexedIndirectCountKHR
+	139: 220, // vkCmdDrawIndexedIndirectCount
+	141: 220, // vkCmdDrawIndexedIndirectCountAMD
+	142: 220, // vkCmdDrawIndexedIndirectCountKHR
 	143: 112, // vkCmdDrawIndirect
-	147: 203, // vkCmdDrawIndirectCount
-	149: 203, // vkCmdDrawIndirectCountAMD
-	150: 203, // vkCmdDrawIndirectCountKHR
-	163: 189, // vkCmdEndDebugUtilsLabelEXT
+	147: 219, // vkCmdDrawIndirectCount
+	149: 219, // vkCmdDrawIndirectCountAMD
+	150: 219, // vkCmdDrawIndirectCountKHR
+	163: 205, // vkCmdEndDebugUtilsLabelEXT
 	167: 132, // vkCmdEndQuery
 	169: 139, // vkCmdEndRenderPass
-	170: 199, // vkCmdEndRenderPass2
-	171: 199, // vkCmdEndRenderPass2KHR
-	172: 253, // vkCmdEndRendering
-	175: 253, // vkCmdEndRenderingKHR
+	170: 215, // vkCmdEndRenderPass2
+	171: 215, // vkCmdEndRenderPass2KHR
+	172: 272, // vkCmdEndRendering
+	175: 272, // vkCmdEndRenderingKHR
 	180: 140, // vkCmdExecuteCommands
 	183: 122, // vkCmdFillBuffer
-	186: 190, // vkCmdInsertDebugUtilsLabelEXT
+	186: 206, // vkCmdInsertDebugUtilsLabelEXT
 	187: 138, // vkCmdNextSubpass
-	188: 198, // vkCmdNextSubpass2
-	189: 198, // vkCmdNextSubpass2KHR
+	188: 214, // vkCmdNextSubpass2
+	189: 214, // vkCmdNextSubpass2KHR
 	191: 130, // vkCmdPipelineBarrier
-	192: 243, // vkCmdPipelineBarrier2
-	193: 243, // vkCmdPipelineBarrier2KHR
+	192: 260, // vkCmdPipelineBarrier2
+	193: 260, // vkCmdPipelineBarrier2KHR
 	196: 136, // vkCmdPushConstants
-	197: 259, // vkCmdPushConstants2
-	198: 259, // vkCmdPushConstants2KHR
-	200: 149, // vkCmdPushDescriptorSet
-	201: 260, // vkCmdPushDescriptorSet2
-	202: 260, // vkCmdPushDescriptorSet2KHR
-	203: 149, // vkCmdPushDescriptorSetKHR
-	204: 170, // vkCmdPushDescriptorSetWithTemplate
-	205: 261, // vkCmdPushDescriptorSetWithTemplate2
-	206: 261, // vkCmdPushDescriptorSetWithTemplate2KHR
-	207: 170, // vkCmdPushDescriptorSetWithTemplateKHR
+	197: 279, // vkCmdPushConstants2
+	198: 279, // vkCmdPushConstants2KHR
+	200: 159, // vkCmdPushDescriptorSet
+	201: 280, // vkCmdPushDescriptorSet2
+	202: 280, // vkCmdPushDescriptorSet2KHR
+	203: 159, // vkCmdPushDescriptorSetKHR
+	204: 184, // vkCmdPushDescriptorSetWithTemplate
+	205: 281, // vkCmdPushDescriptorSetWithTemplate2
+	206: 281, // vkCmdPushDescriptorSetWithTemplate2KHR
+	207: 184, // vkCmdPushDescriptorSetWithTemplateKHR
 	208: 128, // vkCmdResetEvent
-	209: 241, // vkCmdResetEvent2
-	210: 241, // vkCmdResetEvent2KHR
+	209: 258, // vkCmdResetEvent2
+	210: 258, // vkCmdResetEvent2KHR
 	211: 133, // vkCmdResetQueryPool
 	212: 126, // vkCmdResolveImage
-	213: 239, // vkCmdResolveImage2
-	214: 239, // vkCmdResolveImage2KHR
+	213: 256, // vkCmdResolveImage2
+	214: 256, // vkCmdResolveImage2KHR
 	218: 102, // vkCmdSetBlendConstants
-	234: 214, // vkCmdSetCullMode
-	235: 214, // vkCmdSetCullModeEXT
+	234: 231, // vkCmdSetCullMode
+	235: 231, // vkCmdSetCullModeEXT
 	236: 101, // vkCmdSetDepthBias
-	238: 228, // vkCmdSetDepthBiasEnable
-	239: 228, // vkCmdSetDepthBiasEnableEXT
+	238: 245, // vkCmdSetDepthBiasEnable
+	239: 245, // vkCmdSetDepthBiasEnableEXT
 	240: 103, // vkCmdSetDepthBounds
-	241: 224, // vkCmdSetDepthBoundsTestEnable
-	242: 224, // vkCmdSetDepthBoundsTestEnableEXT
-	247: 223, // vkCmdSetDepthCompareOp
-	248: 223, // vkCmdSetDepthCompareOpEXT
-	249: 221, // vkCmdSetDepthTestEnable
-	250: 221, // vkCmdSetDepthTestEnableEXT
-	251: 222, // vkCmdSetDepthWriteEnable
-	252: 222, // vkCmdSetDepthWriteEnableEXT
-	255: 165, // vkCmdSetDeviceMask
-	256: 165, // vkCmdSetDeviceMaskKHR
+	241: 241, // vkCmdSetDepthBoundsTestEnable
+	242: 241, // vkCmdSetDepthBoundsTestEnableEXT
+	247: 240, // vkCmdSetDepthCompareOp
+	248: 240, // vkCmdSetDepthCompareOpEXT
+	249: 238, // vkCmdSetDepthTestEnable
+	250: 238, // vkCmdSetDepthTestEnableEXT
+	251: 239, // vkCmdSetDepthWriteEnable
+	252: 239, // vkCmdSetDepthWriteEnableEXT
+	255: 175, // vkCmdSetDeviceMask
+	256: 175, // vkCmdSetDeviceMaskKHR
 	261: 127, // vkCmdSetEvent
-	262: 240, // vkCmdSetEvent2
-	263: 240, // vkCmdSetEvent2KHR
-	269: 215, // vkCmdSetFrontFace
-	270: 215, // vkCmdSetFrontFaceEXT
-	272: 212, // vkCmdSetLineStipple
-	273: 212, // vkCmdSetLineStippleEXT
-	275: 212, // vkCmdSetLineStippleKHR
+	262: 257, // vkCmdSetEvent2
+	263: 257, // vkCmdSetEvent2KHR
+	269: 232, // vkCmdSetFrontFace
+	270: 232, // vkCmdSetFrontFaceEXT
+	272: 229, // vkCmdSetLineStipple
+	273: 229, // vkCmdSetLineStippleEXT
+	275: 229, // vkCmdSetLineStippleKHR
 	276: 100, // vkCmdSetLineWidth
-	284: 229, // vkCmdSetPrimitiveRestartEnable
-	285: 229, // vkCmdSetPrimitiveRestartEnableEXT
-	287: 216, // vkCmdSetPrimitiveTopology
-	288: 216, // vkCmdSetPrimitiveTopologyEXT
-	292: 227, // vkCmdSetRasterizerDiscardEnable
-	293: 227, // vkCmdSetRasterizerDiscardEnableEXT
-	295: 262, // vkCmdSetRenderingAttachmentLocations
-	296: 262, // vkCmdSetRenderingAttachmentLocationsKHR
-	297: 263, // vkCmdSetRenderingInputAttachmentIndices
-	298: 263, // vkCmdSetRenderingInputAttachmentIndicesKHR
+	284: 246, // vkCmdSetPrimitiveRestartEnable
+	285: 246, // vkCmdSetPrimitiveRestartEnableEXT
+	287: 233, // vkCmdSetPrimitiveTopology
+	288: 233, // vkCmdSetPrimitiveTopologyEXT
+	292: 244, // vkCmdSetRasterizerDiscardEnable
+	293: 244, // vkCmdSetRasterizerDiscardEnableEXT
+	295: 282, // vkCmdSetRenderingAttachmentLocations
+	296: 282, // vkCmdSetRenderingAttachmentLocationsKHR
+	297: 283, // vkCmdSetRenderingInputAttachmentIndices
+	298: 283, // vkCmdSetRenderingInputAttachmentIndicesKHR
 	303: 99,  // vkCmdSetScissor
-	304: 218, // vkCmdSetScissorWithCount
-	305: 218, // vkCmdSetScissorWithCountEXT
+	304: 235, // vkCmdSetScissorWithCount
+	305: 235, // vkCmdSetScissorWithCountEXT
 	307: 104, // vkCmdSetStencilCompareMask
-	308: 226, // vkCmdSetStencilOp
-	309: 226, // vkCmdSetStencilOpEXT
+	308: 243, // vkCmdSetStencilOp
+	309: 243, // vkCmdSetStencilOpEXT
 	310: 106, // vkCmdSetStencilReference
-	311: 225, // vkCmdSetStencilTestEnable
-	312: 225, // vkCmdSetStencilTestEnableEXT
+	311: 242, // vkCmdSetStencilTestEnable
+	312: 242, // vkCmdSetStencilTestEnableEXT
 	313: 105, // vkCmdSetStencilWriteMask
 	316: 98,  // vkCmdSetViewport
-	321: 217, // vkCmdSetViewportWithCount
-	322: 217, // vkCmdSetViewportWithCountEXT
+	321: 234, // vkCmdSetViewportWithCount
+	322: 234, // vkCmdSetViewportWithCountEXT
 	328: 121, // vkCmdUpdateBuffer
 	331: 129, // vkCmdWaitEvents
-	332: 242, // vkCmdWaitEvents2
-	333: 242, // vkCmdWaitEvents2KHR
-	336: 246, // vkCmdWriteBufferMarker2AMD
-	337: 195, // vkCmdWriteBufferMarkerAMD
+	332: 259, // vkCmdWaitEvents2
+	333: 259, // vkCmdWaitEvents2KHR
+	336: 263, // vkCmdWriteBufferMarker2AMD
+	337: 211, // vkCmdWriteBufferMarkerAMD
 	340: 134, // vkCmdWriteTimestamp
-	341: 245, // vkCmdWriteTimestamp2
-	342: 245, // vkCmdWriteTimestamp2KHR
-	347: 249, // vkCopyImageToImage
-	348: 249, // vkCopyImageToImageEXT
-	349: 248, // vkCopyImageToMemory
-	350: 248, // vkCopyImageToMemoryEXT
-	352: 247, // vkCopyMemoryToImage
-	353: 247, // vkCopyMemoryToImageEXT
+	341: 262, // vkCmdWriteTimestamp2
+	342: 262, // vkCmdWriteTimestamp2KHR
+	347: 266, // vkCopyImageToImage
+	348: 266, // vkCopyImageToImageEXT
+	349: 265, // vkCopyImageToMemory
+	350: 265, // vkCopyImageToMemoryEXT
+	352: 264, // vkCopyMemoryToImage
+	353: 264, // vkCopyMemoryToImageEXT
 	361: 53,  // vkCreateBuffer
 	363: 55,  // vkCreateBufferView
 	364: 89,  // vkCreateCommandPool
 	365: 69,  // vkCreateComputePipelines
-	373: 191, // vkCreateDebugUtilsMessengerEXT
+	373: 207, // vkCreateDebugUtilsMessengerEXT
 	375: 77,  // vkCreateDescriptorPool
 	376: 75,  // vkCreateDescriptorSetLayout
-	377: 167, // vkCreateDescriptorUpdateTemplate
-	378: 167, // vkCreateDescriptorUpdateTemplateKHR
+	377: 181, // vkCreateDescriptorUpdateTemplate
+	378: 181, // vkCreateDescriptorUpdateTemplateKHR
 	379: 12,  // vkCreateDevice
 	383: 44,  // vkCreateEvent
 	386: 37,  // vkCreateFence
 	387: 83,  // vkCreateFramebuffer
 	389: 68,  // vkCreateGraphicsPipelines
+	390: 224, // vkCreateHeadlessSurfaceEXT
 	392: 57,  // vkCreateImage
 	394: 60,  // vkCreateImageView
 	398: 1,   // vkCreateInstance
 	404: 64,  // vkCreatePipelineCache
 	405: 71,  // vkCreatePipelineLayout
-	406: 230, // vkCreatePrivateDataSlot
-	407: 230, // vkCreatePrivateDataSlotEXT
+	406: 247, // vkCreatePrivateDataSlot
+	407: 247, // vkCreatePrivateDataSlotEXT
 	408: 49,  // vkCreateQueryPool
 	411: 85,  // vkCreateRenderPass
-	412: 196, // vkCreateRenderPass2
-	413: 196, // vkCreateRenderPass2KHR
+	412: 212, // vkCreateRenderPass2
+	413: 212, // vkCreateRenderPass2KHR
 	414: 73,  // vkCreateSampler
-	415: 177, // vkCreateSamplerYcbcrConversion
-	416: 177, // vkCreateSamplerYcbcrConversionKHR
+	415: 193, // vkCreateSamplerYcbcrConversion
+	416: 193, // vkCreateSamplerYcbcrConversionKHR
 	418: 42,  // vkCreateSemaphore
 	420: 62,  // vkCreateShaderModule
+	425: 146, // vkCreateSwapchainKHR
 	443: 54,  // vkDestroyBuffer
 	445: 56,  // vkDestroyBufferView
 	446: 90,  // vkDestroyCommandPool
-	453: 192, // vkDestroyDebugUtilsMessengerEXT
+	453: 208, // vkDestroyDebugUtilsMessengerEXT
 	455: 78,  // vkDestroyDescriptorPool
 	456: 76,  // vkDestroyDescriptorSetLayout
-	457: 168, // vkDestroyDescriptorUpdateTemplate
-	458: 168, // vkDestroyDescriptorUpdateTemplateKHR
+	457: 182, // vkDestroyDescriptorUpdateTemplate
+	458: 182, // vkDestroyDescriptorUpdateTemplateKHR
 	459: 13,  // vkDestroyDevice
 	460: 45,  // vkDestroyEvent
 	462: 38,  // vkDestroyFence
@@ -808,15 +870,17 @@ var indices = [842]uint16{
 	473: 70,  // vkDestroyPipeline
 	475: 65,  // vkDestroyPipelineCache
 	476: 72,  // vkDestroyPipelineLayout
-	477: 231, // vkDestroyPrivateDataSlot
-	478: 231, // vkDestroyPrivateDataSlotEXT
+	477: 248, // vkDestroyPrivateDataSlot
+	478: 248, // vkDestroyPrivateDataSlotEXT
 	479: 50,  // vkDestroyQueryPool
 	480: 86,  // vkDestroyRenderPass
 	481: 74,  // vkDestroySampler
-	482: 178, // vkDestroySamplerYcbcrConversion
-	483: 178, // vkDestroySamplerYcbcrConversionKHR
+	482: 194, // vkDestroySamplerYcbcrConversion
+	483: 194, // vkDestroySamplerYcbcrConversionKHR
 	484: 43,  // vkDestroySemaphore
 	487: 63,  // vkDestroyShaderModule
+	488: 141, // vkDestroySurfaceKHR
+	489: 147, // vkDestroySwapchainKHR
 	495: 22,  // vkDeviceWaitIdle
 	497: 95,  // vkEndCommandBuffer
 	498: 18,  // vkEnumerateDeviceExtensionProperties
@@ -824,120 +888,133 @@ var indices = [842]uint16{
 	500: 16,  // vkEnumerateInstanceExtensionProperties
 	501: 15,  // vkEnumerateInstanceLayerProperties
 	502: 14,  // vkEnumerateInstanceVersion
-	503: 161, // vkEnumeratePhysicalDeviceGroups
-	504: 161, // vkEnumeratePhysicalDeviceGroupsKHR
+	503: 171, // vkEnumeratePhysicalDeviceGroups
+	504: 171, // vkEnumeratePhysicalDeviceGroupsKHR
 	508: 3,   // vkEnumeratePhysicalDevices
 	510: 27,  // vkFlushMappedMemoryRanges
 	511: 93,  // vkFreeCommandBuffers
 	512: 81,  // vkFreeDescriptorSets
 	513: 24,  // vkFreeMemory
-	521: 207, // vkGetBufferDeviceAddress
-	522: 207, // vkGetBufferDeviceAddressEXT
-	523: 207, // vkGetBufferDeviceAddressKHR
+	521: 223, // vkGetBufferDeviceAddress
+	522: 223, // vkGetBufferDeviceAddressEXT
+	523: 223, // vkGetBufferDeviceAddressKHR
 	524: 30,  // vkGetBufferMemoryRequirements
-	525: 171, // vkGetBufferMemoryRequirements2
-	526: 171, // vkGetBufferMemoryRequirements2KHR
-	527: 206, // vkGetBufferOpaqueCaptureAddress
-	528: 206, // vkGetBufferOpaqueCaptureAddressKHR
-	530: 182, // vkGetCalibratedTimestampsEXT
-	531: 182, // vkGetCalibratedTimestampsKHR
-	545: 180, // vkGetDescriptorSetLayoutSupport
-	546: 180, // vkGetDescriptorSetLayoutSupportKHR
-	548: 174, // vkGetDeviceBufferMemoryRequirements
-	549: 174, // vkGetDeviceBufferMemoryRequirementsKHR
-	554: 162, // vkGetDeviceGroupPeerMemoryFeatures
-	555: 162, // vkGetDeviceGroupPeerMemoryFeaturesKHR
-	559: 175, // vkGetDeviceImageMemoryRequirements
-	560: 175, // vkGetDeviceImageMemoryRequirementsKHR
-	561: 176, // vkGetDeviceImageSparseMemoryRequirements
-	562: 176, // vkGetDeviceImageSparseMemoryRequirementsKHR
-	563: 255, // vkGetDeviceImageSubresourceLayout
-	564: 255, // vkGetDeviceImageSubresourceLayoutKHR
+	525: 187, // vkGetBufferMemoryRequirements2
+	526: 187, // vkGetBufferMemoryRequirements2KHR
+	527: 222, // vkGetBufferOpaqueCaptureAddress
+	528: 222, // vkGetBufferOpaqueCaptureAddressKHR
+	530: 198, // vkGetCalibratedTimestampsEXT
+	531: 198, // vkGetCalibratedTimestampsKHR
+	545: 196, // vkGetDescriptorSetLayoutSupport
+	546: 196, // vkGetDescriptorSetLayoutSupportKHR
+	548: 190, // vkGetDeviceBufferMemoryRequirements
+	549: 190, // vkGetDeviceBufferMemoryRequirementsKHR
+	554: 172, // vkGetDeviceGroupPeerMemoryFeatures
+	555: 172, // vkGetDeviceGroupPeerMemoryFeaturesKHR
+	556: 176, // vkGetDeviceGroupPresentCapabilitiesKHR
+	558: 177, // vkGetDeviceGroupSurfacePresentModesKHR
+	559: 191, // vkGetDeviceImageMemoryRequirements
+	560: 191, // vkGetDeviceImageMemoryRequirementsKHR
+	561: 192, // vkGetDeviceImageSparseMemoryRequirements
+	562: 192, // vkGetDeviceImageSparseMemoryRequirementsKHR
+	563: 275, // vkGetDeviceImageSubresourceLayout
+	564: 275, // vkGetDeviceImageSubresourceLayoutKHR
 	565: 29,  // vkGetDeviceMemoryCommitment
-	566: 208, // vkGetDeviceMemoryOpaqueCaptureAddress
-	567: 208, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
+	566: 225, // vkGetDeviceMemoryOpaqueCaptureAddress
+	567: 225, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
 	569: 4,   // vkGetDeviceProcAddr
 	570: 19,  // vkGetDeviceQueue
-	571: 179, // vkGetDeviceQueue2
+	571: 195, // vkGetDeviceQueue2
 	582: 46,  // vkGetEventStatus
-	586: 159, // vkGetFenceFdKHR
+	586: 169, // vkGetFenceFdKHR
 	587: 40,  // vkGetFenceStatus
-	595: 205, // vkGetImageDrmFormatModifierPropertiesEXT
+	595: 221, // vkGetImageDrmFormatModifierPropertiesEXT
 	596: 32,  // vkGetImageMemoryRequirements
-	597: 172, // vkGetImageMemoryRequirements2
-	598: 172, // vkGetImageMemoryRequirements2KHR
+	597: 188, // vkGetImageMemoryRequirements2
+	598: 188, // vkGetImageMemoryRequirements2KHR
 	601: 34,  // vkGetImageSparseMemoryRequirements
-	602: 173, // vkGetImageSparseMemoryRequirements2
-	603: 173, // vkGetImageSparseMemoryRequirements2KHR
+	602: 189, // vkGetImageSparseMemoryRequirements2
+	603: 189, // vkGetImageSparseMemoryRequirements2KHR
 	604: 59,  // vkGetImageSubresourceLayout
-	605: 254, // vkGetImageSubresourceLayout2
-	606: 254, // vkGetImageSubresourceLayout2EXT
-	607: 254, // vkGetImageSubresourceLayout2KHR
+	605: 273, // vkGetImageSubresourceLayout2
+	606: 273, // vkGetImageSubresourceLayout2EXT
+	607: 273, // vkGetImageSubresourceLayout2KHR
 	612: 5,   // vkGetInstanceProcAddr
-	616: 152, // vkGetMemoryFdKHR
-	617: 153, // vkGetMemoryFdPropertiesKHR
-	618: 194, // vkGetMemoryHostPointerPropertiesEXT
-	622: 154, // vkGetMemoryRemoteAddressNV
-	634: 181, // vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
-	635: 181, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	647: 151, // vkGetPhysicalDeviceExternalBufferProperties
-	648: 151, // vkGetPhysicalDeviceExternalBufferPropertiesKHR
-	649: 158, // vkGetPhysicalDeviceExternalFenceProperties
-	650: 158, // vkGetPhysicalDeviceExternalFencePropertiesKHR
-	651: 141, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	652: 155, // vkGetPhysicalDeviceExternalSemaphoreProperties
-	653: 155, // vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
+	616: 162, // vkGetMemoryFdKHR
+	617: 163, // vkGetMemoryFdPropertiesKHR
+	618: 210, // vkGetMemoryHostPointerPropertiesEXT
+	622: 164, // vkGetMemoryRemoteAddressNV
+	634: 197, // vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
+	635: 197, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	647: 161, // vkGetPhysicalDeviceExternalBufferProperties
+	648: 161, // vkGetPhysicalDeviceExternalBufferPropertiesKHR
+	649: 168, // vkGetPhysicalDeviceExternalFenceProperties
+	650: 168, // vkGetPhysicalDeviceExternalFencePropertiesKHR
+	651: 151, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	652: 165, // vkGetPhysicalDeviceExternalSemaphoreProperties
+	653: 165, // vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
 	655: 9,   // vkGetPhysicalDeviceFeatures
-	656: 142, // vkGetPhysicalDeviceFeatures2
-	657: 142, // vkGetPhysicalDeviceFeatures2KHR
+	656: 152, // vkGetPhysicalDeviceFeatures2
+	657: 152, // vkGetPhysicalDeviceFeatures2KHR
 	658: 10,  // vkGetPhysicalDeviceFormatProperties
-	659: 144, // vkGetPhysicalDeviceFormatProperties2
-	660: 144, // vkGetPhysicalDeviceFormatProperties2KHR
+	659: 154, // vkGetPhysicalDeviceFormatProperties2
+	660: 154, // vkGetPhysicalDeviceFormatProperties2KHR
 	662: 11,  // vkGetPhysicalDeviceImageFormatProperties
-	663: 145, // vkGetPhysicalDeviceImageFormatProperties2
-	664: 145, // vkGetPhysicalDeviceImageFormatProperties2KHR
+	663: 155, // vkGetPhysicalDeviceImageFormatProperties2
+	664: 155, // vkGetPhysicalDeviceImageFormatProperties2KHR
 	665: 8,   // vkGetPhysicalDeviceMemoryProperties
-	666: 147, // vkGetPhysicalDeviceMemoryProperties2
-	667: 147, // vkGetPhysicalDeviceMemoryProperties2KHR
+	666: 157, // vkGetPhysicalDeviceMemoryProperties2
+	667: 157, // vkGetPhysicalDeviceMemoryProperties2KHR
+	670: 180, // vkGetPhysicalDevicePresentRectanglesKHR
 	671: 6,   // vkGetPhysicalDeviceProperties
-	672: 143, // vkGetPhysicalDeviceProperties2
-	673: 143, // vkGetPhysicalDeviceProperties2KHR
+	672: 153, // vkGetPhysicalDeviceProperties2
+	673: 153, // vkGetPhysicalDeviceProperties2KHR
 	679: 7,   // vkGetPhysicalDeviceQueueFamilyProperties
-	680: 146, // vkGetPhysicalDeviceQueueFamilyProperties2
-	681: 146, // vkGetPhysicalDeviceQueueFamilyProperties2KHR
+	680: 156, // vkGetPhysicalDeviceQueueFamilyProperties2
+	681: 156, // vkGetPhysicalDeviceQueueFamilyProperties2KHR
 	683: 35,  // vkGetPhysicalDeviceSparseImageFormatProperties
-	684: 148, // vkGetPhysicalDeviceSparseImageFormatProperties2
-	685: 148, // vkGetPhysicalDeviceSparseImageFormatProperties2KHR
-	695: 213, // vkGetPhysicalDeviceToolProperties
-	696: 213, // vkGetPhysicalDeviceToolPropertiesEXT
+	684: 158, // vkGetPhysicalDeviceSparseImageFormatProperties2
+	685: 158, // vkGetPhysicalDeviceSparseImageFormatProperties2KHR
+	688: 185, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
+	689: 143, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
+	690: 186, // vkGetPhysicalDeviceSurfaceFormats2KHR
+	691: 144, // vkGetPhysicalDeviceSurfaceFormatsKHR
+	693: 145, // vkGetPhysicalDeviceSurfacePresentModesKHR
+	694: 142, // vkGetPhysicalDeviceSurfaceSupportKHR
+	695: 230, // vkGetPhysicalDeviceToolProperties
+	696: 230, // vkGetPhysicalDeviceToolPropertiesEXT
 	706: 66,  // vkGetPipelineCacheData
-	707: 211, // vkGetPipelineExecutableInternalRepresentationsKHR
-	708: 209, // vkGetPipelineExecutablePropertiesKHR
-	709: 210, // vkGetPipelineExecutableStatisticsKHR
-	714: 233, // vkGetPrivateData
-	715: 233, // vkGetPrivateDataEXT
+	707: 228, // vkGetPipelineExecutableInternalRepresentationsKHR
+	708: 226, // vkGetPipelineExecutablePropertiesKHR
+	709: 227, // vkGetPipelineExecutableStatisticsKHR
+	714: 250, // vkGetPrivateData
+	715: 250, // vkGetPrivateDataEXT
 	716: 51,  // vkGetQueryPoolResults
 	725: 87,  // vkGetRenderAreaGranularity
 	726: 88,  // vkGetRenderingAreaGranularity
 	727: 88,  // vkGetRenderingAreaGranularityKHR
-	730: 200, // vkGetSemaphoreCounterValue
-	731: 200, // vkGetSemaphoreCounterValueKHR
-	732: 156, // vkGetSemaphoreFdKHR
-	753: 160, // vkImportFenceFdKHR
-	755: 157, // vkImportSemaphoreFdKHR
+	730: 216, // vkGetSemaphoreCounterValue
+	731: 216, // vkGetSemaphoreCounterValueKHR
+	732: 166, // vkGetSemaphoreFdKHR
+	742: 148, // vkGetSwapchainImagesKHR
+	753: 170, // vkImportFenceFdKHR
+	755: 167, // vkImportSemaphoreFdKHR
 	759: 28,  // vkInvalidateMappedMemoryRanges
 	762: 25,  // vkMapMemory
-	763: 256, // vkMapMemory2
-	764: 256, // vkMapMemory2KHR
+	763: 276, // vkMapMemory2
+	764: 276, // vkMapMemory2KHR
 	765: 67,  // vkMergePipelineCaches
-	767: 185, // vkQueueBeginDebugUtilsLabelEXT
+	767: 201, // vkQueueBeginDebugUtilsLabelEXT
 	768: 36,  // vkQueueBindSparse
-	769: 186, // vkQueueEndDebugUtilsLabelEXT
-	770: 187, // vkQueueInsertDebugUtilsLabelEXT
+	769: 202, // vkQueueEndDebugUtilsLabelEXT
+	770: 203, // vkQueueInsertDebugUtilsLabelEXT
+	773: 150, // vkQueuePresentKHR
 	776: 20,  // vkQueueSubmit
-	777: 244, // vkQueueSubmit2
-	778: 244, // vkQueueSubmit2KHR
+	777: 261, // vkQueueSubmit2
+	778: 261, // vkQueueSubmit2KHR
 	779: 21,  // vkQueueWaitIdle
+	788: 274, // vkReleaseSwapchainImagesEXT
+	789: 274, // vkReleaseSwapchainImagesKHR
 	790: 96,  // vkResetCommandBuffer
 	791: 91,  // vkResetCommandPool
 	792: 79,  // vkResetDescriptorPool
@@ -945,31 +1022,33 @@ var indices = [842]uint16{
 	794: 39,  // vkResetFences
 	796: 52,  // vkResetQueryPool
 	797: 52,  // vkResetQueryPoolEXT
-	800: 183, // vkSetDebugUtilsObjectNameEXT
-	801: 184, // vkSetDebugUtilsObjectTagEXT
-	802: 251, // vkSetDeviceMemoryPriorityEXT
+	800: 199, // vkSetDebugUtilsObjectNameEXT
+	801: 200, // vkSetDebugUtilsObjectTagEXT
+	802: 268, // vkSetDeviceMemoryPriorityEXT
 	803: 47,  // vkSetEvent
-	811: 232, // vkSetPrivateData
-	812: 232, // vkSetPrivateDataEXT
-	815: 202, // vkSignalSemaphore
-	816: 202, // vkSignalSemaphoreKHR
-	817: 193, // vkSubmitDebugUtilsMessageEXT
-	818: 250, // vkTransitionImageLayout
-	819: 250, // vkTransitionImageLayoutEXT
-	820: 150, // vkTrimCommandPool
-	821: 150, // vkTrimCommandPoolKHR
+	811: 249, // vkSetPrivateData
+	812: 249, // vkSetPrivateDataEXT
+	815: 218, // vkSignalSemaphore
+	816: 218, // vkSignalSemaphoreKHR
+	817: 209, // vkSubmitDebugUtilsMessageEXT
+	818: 267, // vkTransitionImageLayout
+	819: 267, // vkTransitionImageLayoutEXT
+	820: 160, // vkTrimCommandPool
+	821: 160, // vkTrimCommandPoolKHR
 	823: 26,  // vkUnmapMemory
-	824: 257, // vkUnmapMemory2
-	825: 257, // vkUnmapMemory2KHR
-	827: 169, // vkUpdateDescriptorSetWithTemplate
-	828: 169, // vkUpdateDescriptorSetWithTemplateKHR
+	824: 277, // vkUnmapMemory2
+	825: 277, // vkUnmapMemory2KHR
+	827: 183, // vkUpdateDescriptorSetWithTemplate
+	828: 183, // vkUpdateDescriptorSetWithTemplateKHR
 	829: 82,  // vkUpdateDescriptorSets
 	833: 41,  // vkWaitForFences
-	836: 201, // vkWaitSemaphores
-	837: 201, // vkWaitSemaphoresKHR
+	834: 269, // vkWaitForPresent2KHR
+	835: 270, // vkWaitForPresentKHR
+	836: 217, // vkWaitSemaphores
+	837: 217, // vkWaitSemaphoresKHR
 }
 
-var dispatchers = [264]func(*Frame){
+var dispatchers = [284]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -1110,129 +1189,149 @@ var dispatchers = [264]func(*Frame){
 	138: refuse, // vkCmdNextSubpass
 	139: refuse, // vkCmdEndRenderPass
 	140: callCmdExecuteCommands,
-	141: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
-	142: callGetPhysicalDeviceFeatures2,
-	143: callGetPhysicalDeviceProperties2,
-	144: callGetPhysicalDeviceFormatProperties2,
-	145: callGetPhysicalDeviceImageFormatProperties2,
-	146: callGetPhysicalDeviceQueueFamilyProperties2,
-	147: callGetPhysicalDeviceMemoryProperties2,
-	148: callGetPhysicalDeviceSparseImageFormatProperties2,
-	149: callCmdPushDescriptorSet,
-	150: callTrimCommandPool,
-	151: callGetPhysicalDeviceExternalBufferProperties,
-	152: callGetMemoryFdKHR,
-	153: callGetMemoryFdPropertiesKHR,
-	154: callGetMemoryRemoteAddressNV,
-	155: callGetPhysicalDeviceExternalSemaphoreProperties,
-	156: callGetSemaphoreFdKHR,
-	157: callImportSemaphoreFdKHR,
-	158: callGetPhysicalDeviceExternalFenceProperties,
-	159: callGetFenceFdKHR,
-	160: callImportFenceFdKHR,
-	161: callEnumeratePhysicalDeviceGroups,
-	162: callGetDeviceGroupPeerMemoryFeatures,
-	163: callBindBufferMemory2,
-	164: callBindImageMemory2,
-	165: callCmdSetDeviceMask,
-	166: callCmdDispatchBase,
-	167: callCreateDescriptorUpdateTemplate,
-	168: callDestroyDescriptorUpdateTemplate,
-	169: callUpdateDescriptorSetWithTemplate,
-	170: callCmdPushDescriptorSetWithTemplate,
-	171: callGetBufferMemoryRequirements2,
-	172: callGetImageMemoryRequirements2,
-	173: callGetImageSparseMemoryRequirements2,
-	174: callGetDeviceBufferMemoryRequirements,
-	175: callGetDeviceImageMemoryRequirements,
-	176: callGetDeviceImageSparseMemoryRequirements,
-	177: callCreateSamplerYcbcrConversion,
-	178: callDestroySamplerYcbcrConversion,
-	179: callGetDeviceQueue2,
-	180: callGetDescriptorSetLayoutSupport,
-	181: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
-	182: callGetCalibratedTimestampsKHR,
-	183: callSetDebugUtilsObjectNameEXT,
-	184: callSetDebugUtilsObjectTagEXT,
-	185: callQueueBeginDebugUtilsLabelEXT,
-	186: callQueueEndDebugUtilsLabelEXT,
-	187: callQueueInsertDebugUtilsLabelEXT,
-	188: callCmdBeginDebugUtilsLabelEXT,
-	189: callCmdEndDebugUtilsLabelEXT,
-	190: callCmdInsertDebugUtilsLabelEXT,
-	191: callCreateDebugUtilsMessengerEXT,
-	192: callDestroyDebugUtilsMessengerEXT,
-	193: callSubmitDebugUtilsMessageEXT,
-	194: callGetMemoryHostPointerPropertiesEXT,
-	195: callCmdWriteBufferMarkerAMD,
-	196: callCreateRenderPass2,
-	197: refuse, // vkCmdBeginRenderPass2
-	198: refuse, // vkCmdNextSubpass2
-	199: refuse, // vkCmdEndRenderPass2
-	200: callGetSemaphoreCounterValue,
-	201: callWaitSemaphores,
-	202: callSignalSemaphore,
-	203: refuse, // vkCmdDrawIndirectCount
-	204: refuse, // vkCmdDrawIndexedIndirectCount
-	205: callGetImageDrmFormatModifierPropertiesEXT,
-	206: callGetBufferOpaqueCaptureAddress,
-	207: callGetBufferDeviceAddress,
-	208: callGetDeviceMemoryOpaqueCaptureAddress,
-	209: callGetPipelineExecutablePropertiesKHR,
-	210: callGetPipelineExecutableStatisticsKHR,
-	211: callGetPipelineExecutableInternalRepresentationsKHR,
-	212: refuse, // vkCmdSetLineStipple
-	213: callGetPhysicalDeviceToolProperties,
-	214: refuse, // vkCmdSetCullMode
-	215: refuse, // vkCmdSetFrontFace
-	216: refuse, // vkCmdSetPrimitiveTopology
-	217: refuse, // vkCmdSetViewportWithCount
-	218: refuse, // vkCmdSetScissorWithCount
-	219: refuse, // vkCmdBindIndexBuffer2
-	220: refuse, // vkCmdBindVertexBuffers2
-	221: refuse, // vkCmdSetDepthTestEnable
-	222: refuse, // vkCmdSetDepthWriteEnable
-	223: refuse, // vkCmdSetDepthCompareOp
-	224: refuse, // vkCmdSetDepthBoundsTestEnable
-	225: refuse, // vkCmdSetStencilTestEnable
-	226: refuse, // vkCmdSetStencilOp
-	227: refuse, // vkCmdSetRasterizerDiscardEnable
-	228: refuse, // vkCmdSetDepthBiasEnable
-	229: refuse, // vkCmdSetPrimitiveRestartEnable
-	230: callCreatePrivateDataSlot,
-	231: callDestroyPrivateDataSlot,
-	232: callSetPrivateData,
-	233: callGetPrivateData,
-	234: callCmdCopyBuffer2,
-	235: callCmdCopyImage2,
-	236: callCmdBlitImage2,
-	237: callCmdCopyBufferToImage2,
-	238: callCmdCopyImageToBuffer2,
-	239: callCmdResolveImage2,
-	240: callCmdSetEvent2,
-	241: callCmdResetEvent2,
-	242: callCmdWaitEvents2,
-	243: callCmdPipelineBarrier2,
-	244: callQueueSubmit2,
-	245: callCmdWriteTimestamp2,
-	246: callCmdWriteBufferMarker2AMD,
-	247: callCopyMemoryToImage,
-	248: callCopyImageToMemory,
-	249: callCopyImageToImage,
-	250: callTransitionImageLayout,
-	251: callSetDeviceMemoryPriorityEXT,
-	252: refuse, // vkCmdBeginRendering
-	253: refuse, // vkCmdEndRendering
-	254: callGetImageSubresourceLayout2,
-	255: callGetDeviceImageSubresourceLayout,
-	256: callMapMemory2,
-	257: callUnmapMemory2,
-	258: callCmdBindDescriptorSets2,
-	259: callCmdPushConstants2,
-	260: callCmdPushDescriptorSet2,
-	261: callCmdPushDescriptorSetWithTemplate2,
-	262: refuse, // vkCmdSetRenderingAttachmentLocations
-	263: refuse, // vkCmdSetRenderingInputAttachmentIndices
+	141: callDestroySurfaceKHR,
+	142: callGetPhysicalDeviceSurfaceSupportKHR,
+	143: callGetPhysicalDeviceSurfaceCapabilitiesKHR,
+	144: callGetPhysicalDeviceSurfaceFormatsKHR,
+	145: callGetPhysicalDeviceSurfacePresentModesKHR,
+	146: callCreateSwapchainKHR,
+	147: callDestroySwapchainKHR,
+	148: callGetSwapchainImagesKHR,
+	149: callAcquireNextImageKHR,
+	150: callQueuePresentKHR,
+	151: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
+	152: callGetPhysicalDeviceFeatures2,
+	153: callGetPhysicalDeviceProperties2,
+	154: callGetPhysicalDeviceFormatProperties2,
+	155: callGetPhysicalDeviceImageFormatProperties2,
+	156: callGetPhysicalDeviceQueueFamilyProperties2,
+	157: callGetPhysicalDeviceMemoryProperties2,
+	158: callGetPhysicalDeviceSparseImageFormatProperties2,
+	159: callCmdPushDescriptorSet,
+	160: callTrimCommandPool,
+	161: callGetPhysicalDeviceExternalBufferProperties,
+	162: callGetMemoryFdKHR,
+	163: callGetMemoryFdPropertiesKHR,
+	164: callGetMemoryRemoteAddressNV,
+	165: callGetPhysicalDeviceExternalSemaphoreProperties,
+	166: callGetSemaphoreFdKHR,
+	167: callImportSemaphoreFdKHR,
+	168: callGetPhysicalDeviceExternalFenceProperties,
+	169: callGetFenceFdKHR,
+	170: callImportFenceFdKHR,
+	171: callEnumeratePhysicalDeviceGroups,
+	172: callGetDeviceGroupPeerMemoryFeatures,
+	173: callBindBufferMemory2,
+	174: callBindImageMemory2,
+	175: callCmdSetDeviceMask,
+	176: callGetDeviceGroupPresentCapabilitiesKHR,
+	177: callGetDeviceGroupSurfacePresentModesKHR,
+	178: callAcquireNextImage2KHR,
+	179: callCmdDispatchBase,
+	180: callGetPhysicalDevicePresentRectanglesKHR,
+	181: callCreateDescriptorUpdateTemplate,
+	182: callDestroyDescriptorUpdateTemplate,
+	183: callUpdateDescriptorSetWithTemplate,
+	184: callCmdPushDescriptorSetWithTemplate,
+	185: callGetPhysicalDeviceSurfaceCapabilities2KHR,
+	186: callGetPhysicalDeviceSurfaceFormats2KHR,
+	187: callGetBufferMemoryRequirements2,
+	188: callGetImageMemoryRequirements2,
+	189: callGetImageSparseMemoryRequirements2,
+	190: callGetDeviceBufferMemoryRequirements,
+	191: callGetDeviceImageMemoryRequirements,
+	192: callGetDeviceImageSparseMemoryRequirements,
+	193: callCreateSamplerYcbcrConversion,
+	194: callDestroySamplerYcbcrConversion,
+	195: callGetDeviceQueue2,
+	196: callGetDescriptorSetLayoutSupport,
+	197: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
+	198: callGetCalibratedTimestampsKHR,
+	199: callSetDebugUtilsObjectNameEXT,
+	200: callSetDebugUtilsObjectTagEXT,
+	201: callQueueBeginDebugUtilsLabelEXT,
+	202: callQueueEndDebugUtilsLabelEXT,
+	203: callQueueInsertDebugUtilsLabelEXT,
+	204: callCmdBeginDebugUtilsLabelEXT,
+	205: callCmdEndDebugUtilsLabelEXT,
+	206: callCmdInsertDebugUtilsLabelEXT,
+	207: callCreateDebugUtilsMessengerEXT,
+	208: callDestroyDebugUtilsMessengerEXT,
+	209: callSubmitDebugUtilsMessageEXT,
+	210: callGetMemoryHostPointerPropertiesEXT,
+	211: callCmdWriteBufferMarkerAMD,
+	212: callCreateRenderPass2,
+	213: refuse, // vkCmdBeginRenderPass2
+	214: refuse, // vkCmdNextSubpass2
+	215: refuse, // vkCmdEndRenderPass2
+	216: callGetSemaphoreCounterValue,
+	217: callWaitSemaphores,
+	218: callSignalSemaphore,
+	219: refuse, // vkCmdDrawIndirectCount
+	220: refuse, // vkCmdDrawIndexedIndirectCount
+	221: callGetImageDrmFormatModifierPropertiesEXT,
+	222: callGetBufferOpaqueCaptureAddress,
+	223: callGetBufferDeviceAddress,
+	224: callCreateHeadlessSurfaceEXT,
+	225: callGetDeviceMemoryOpaqueCaptureAddress,
+	226: callGetPipelineExecutablePropertiesKHR,
+	227: callGetPipelineExecutableStatisticsKHR,
+	228: callGetPipelineExecutableInternalRepresentationsKHR,
+	229: refuse, // vkCmdSetLineStipple
+	230: callGetPhysicalDeviceToolProperties,
+	231: refuse, // vkCmdSetCullMode
+	232: refuse, // vkCmdSetFrontFace
+	233: refuse, // vkCmdSetPrimitiveTopology
+	234: refuse, // vkCmdSetViewportWithCount
+	235: refuse, // vkCmdSetScissorWithCount
+	236: refuse, // vkCmdBindIndexBuffer2
+	237: refuse, // vkCmdBindVertexBuffers2
+	238: refuse, // vkCmdSetDepthTestEnable
+	239: refuse, // vkCmdSetDepthWriteEnable
+	240: refuse, // vkCmdSetDepthCompareOp
+	241: refuse, // vkCmdSetDepthBoundsTestEnable
+	242: refuse, // vkCmdSetStencilTestEnable
+	243: refuse, // vkCmdSetStencilOp
+	244: refuse, // vkCmdSetRasterizerDiscardEnable
+	245: refuse, // vkCmdSetDepthBiasEnable
+	246: refuse, // vkCmdSetPrimitiveRestartEnable
+	247: callCreatePrivateDataSlot,
+	248: callDestroyPrivateDataSlot,
+	249: callSetPrivateData,
+	250: callGetPrivateData,
+	251: callCmdCopyBuffer2,
+	252: callCmdCopyImage2,
+	253: callCmdBlitImage2,
+	254: callCmdCopyBufferToImage2,
+	255: callCmdCopyImageToBuffer2,
+	256: callCmdResolveImage2,
+	257: callCmdSetEvent2,
+	258: callCmdResetEvent2,
+	259: callCmdWaitEvents2,
+	260: callCmdPipelineBarrier2,
+	261: callQueueSubmit2,
+	262: callCmdWriteTimestamp2,
+	263: callCmdWriteBufferMarker2AMD,
+	264: callCopyMemoryToImage,
+	265: callCopyImageToMemory,
+	266: callCopyImageToImage,
+	267: callTransitionImageLayout,
+	268: callSetDeviceMemoryPriorityEXT,
+	269: callWaitForPresent2KHR,
+	270: callWaitForPresentKHR,
+	271: refuse, // vkCmdBeginRendering
+	272: refuse, // vkCmdEndRendering
+	273: callGetImageSubresourceLayout2,
+	274: callReleaseSwapchainImagesKHR,
+	275: callGetDeviceImageSubresourceLayout,
+	276: callMapMemory2,
+	277: callUnmapMemory2,
+	278: callCmdBindDescriptorSets2,
+	279: callCmdPushConstants2,
+	280: callCmdPushDescriptorSet2,
+	281: callCmdPushDescriptorSetWithTemplate2,
+	282: refuse, // vkCmdSetRenderingAttachmentLocations
+	283: refuse, // vkCmdSetRenderingInputAttachmentIndices
 }
 
 func callCreateInstance(f *Frame) {
@@ -1719,6 +1818,46 @@ func callCmdExecuteCommands(f *Frame) {
 	installed.CmdExecuteCommands(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.CommandBuffer)(f.pointer(2)))
 }
 
+func callDestroySurfaceKHR(f *Frame) {
+	installed.DestroySurfaceKHR(vk.Instance(f.word(0)), vk.SurfaceKHR(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callGetPhysicalDeviceSurfaceSupportKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfaceSupportKHR(vk.PhysicalDevice(f.word(0)), uint32(f.word(1)), vk.SurfaceKHR(f.word(2)), (*vk.Bool32)(f.pointer(3)))))
+}
+
+func callGetPhysicalDeviceSurfaceCapabilitiesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfaceCapabilitiesKHR(vk.PhysicalDevice(f.word(0)), vk.SurfaceKHR(f.word(1)), (*vk.SurfaceCapabilitiesKHR)(f.pointer(2)))))
+}
+
+func callGetPhysicalDeviceSurfaceFormatsKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfaceFormatsKHR(vk.PhysicalDevice(f.word(0)), vk.SurfaceKHR(f.word(1)), (*uint32)(f.pointer(2)), (*vk.SurfaceFormatKHR)(f.pointer(3)))))
+}
+
+func callGetPhysicalDeviceSurfacePresentModesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfacePresentModesKHR(vk.PhysicalDevice(f.word(0)), vk.SurfaceKHR(f.word(1)), (*uint32)(f.pointer(2)), (*vk.PresentModeKHR)(f.pointer(3)))))
+}
+
+func callCreateSwapchainKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateSwapchainKHR(vk.Device(f.word(0)), (*vk.SwapchainCreateInfoKHR)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.SwapchainKHR)(f.pointer(3)))))
+}
+
+func callDestroySwapchainKHR(f *Frame) {
+	installed.DestroySwapchainKHR(vk.Device(f.word(0)), vk.SwapchainKHR(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callGetSwapchainImagesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetSwapchainImagesKHR(vk.Device(f.word(0)), vk.SwapchainKHR(f.word(1)), (*uint32)(f.pointer(2)), (*vk.Image)(f.pointer(3)))))
+}
+
+func callAcquireNextImageKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.AcquireNextImageKHR(vk.Device(f.word(0)), vk.SwapchainKHR(f.word(1)), uint64(f.word(2)), vk.Semaphore(f.word(3)), vk.Fence(f.word(4)), (*uint32)(f.pointer(5)))))
+}
+
+func callQueuePresentKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.QueuePresentKHR(vk.Queue(f.word(0)), (*vk.PresentInfoKHR)(f.pointer(1)))))
+}
+
 func callGetPhysicalDeviceExternalImageFormatPropertiesNV(f *Frame) {
 	f.result = uintptr(uint32(installed.GetPhysicalDeviceExternalImageFormatPropertiesNV(vk.PhysicalDevice(f.word(0)), vk.Format(f.word(1)), vk.ImageType(f.word(2)), vk.ImageTiling(f.word(3)), vk.ImageUsageFlags(f.word(4)), vk.ImageCreateFlags(f.word(5)), vk.ExternalMemoryHandleTypeFlagsNV(f.word(6)), (*vk.ExternalImageFormatPropertiesNV)(f.pointer(7)))))
 }
@@ -1819,8 +1958,24 @@ func callCmdSetDeviceMask(f *Frame) {
 	installed.CmdSetDeviceMask(vk.CommandBuffer(f.word(0)), uint32(f.word(1)))
 }
 
+func callGetDeviceGroupPresentCapabilitiesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetDeviceGroupPresentCapabilitiesKHR(vk.Device(f.word(0)), (*vk.DeviceGroupPresentCapabilitiesKHR)(f.pointer(1)))))
+}
+
+func callGetDeviceGroupSurfacePresentModesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetDeviceGroupSurfacePresentModesKHR(vk.Device(f.word(0)), vk.SurfaceKHR(f.word(1)), (*vk.DeviceGroupPresentModeFlagsKHR)(f.pointer(2)))))
+}
+
+func callAcquireNextImage2KHR(f *Frame) {
+	f.result = uintptr(uint32(installed.AcquireNextImage2KHR(vk.Device(f.word(0)), (*vk.AcquireNextImageInfoKHR)(f.pointer(1)), (*uint32)(f.pointer(2)))))
+}
+
 func callCmdDispatchBase(f *Frame) {
 	installed.CmdDispatchBase(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), uint32(f.word(3)), uint32(f.word(4)), uint32(f.word(5)), uint32(f.word(6)))
+}
+
+func callGetPhysicalDevicePresentRectanglesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDevicePresentRectanglesKHR(vk.PhysicalDevice(f.word(0)), vk.SurfaceKHR(f.word(1)), (*uint32)(f.pointer(2)), (*vk.Rect2D)(f.pointer(3)))))
 }
 
 func callCreateDescriptorUpdateTemplate(f *Frame) {
@@ -1837,6 +1992,14 @@ func callUpdateDescriptorSetWithTemplate(f *Frame) {
 
 func callCmdPushDescriptorSetWithTemplate(f *Frame) {
 	installed.CmdPushDescriptorSetWithTemplate(vk.CommandBuffer(f.word(0)), vk.DescriptorUpdateTemplate(f.word(1)), vk.PipelineLayout(f.word(2)), uint32(f.word(3)), f.pointer(4))
+}
+
+func callGetPhysicalDeviceSurfaceCapabilities2KHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfaceCapabilities2KHR(vk.PhysicalDevice(f.word(0)), (*vk.PhysicalDeviceSurfaceInfo2KHR)(f.pointer(1)), (*vk.SurfaceCapabilities2KHR)(f.pointer(2)))))
+}
+
+func callGetPhysicalDeviceSurfaceFormats2KHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfaceFormats2KHR(vk.PhysicalDevice(f.word(0)), (*vk.PhysicalDeviceSurfaceInfo2KHR)(f.pointer(1)), (*uint32)(f.pointer(2)), (*vk.SurfaceFormat2KHR)(f.pointer(3)))))
 }
 
 func callGetBufferMemoryRequirements2(f *Frame) {
@@ -1967,6 +2130,10 @@ func callGetBufferDeviceAddress(f *Frame) {
 	f.result = uintptr(installed.GetBufferDeviceAddress(vk.Device(f.word(0)), (*vk.BufferDeviceAddressInfo)(f.pointer(1))))
 }
 
+func callCreateHeadlessSurfaceEXT(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateHeadlessSurfaceEXT(vk.Instance(f.word(0)), (*vk.HeadlessSurfaceCreateInfoEXT)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.SurfaceKHR)(f.pointer(3)))))
+}
+
 func callGetDeviceMemoryOpaqueCaptureAddress(f *Frame) {
 	f.result = uintptr(installed.GetDeviceMemoryOpaqueCaptureAddress(vk.Device(f.word(0)), (*vk.DeviceMemoryOpaqueCaptureAddressInfo)(f.pointer(1))))
 }
@@ -2075,8 +2242,20 @@ func callSetDeviceMemoryPriorityEXT(f *Frame) {
 	installed.SetDeviceMemoryPriorityEXT(vk.Device(f.word(0)), vk.DeviceMemory(f.word(1)), f.float(0))
 }
 
+func callWaitForPresent2KHR(f *Frame) {
+	f.result = uintptr(uint32(installed.WaitForPresent2KHR(vk.Device(f.word(0)), vk.SwapchainKHR(f.word(1)), (*vk.PresentWait2InfoKHR)(f.pointer(2)))))
+}
+
+func callWaitForPresentKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.WaitForPresentKHR(vk.Device(f.word(0)), vk.SwapchainKHR(f.word(1)), uint64(f.word(2)), uint64(f.word(3)))))
+}
+
 func callGetImageSubresourceLayout2(f *Frame) {
 	installed.GetImageSubresourceLayout2(vk.Device(f.word(0)), vk.Image(f.word(1)), (*vk.ImageSubresource2)(f.pointer(2)), (*vk.SubresourceLayout2)(f.pointer(3)))
+}
+
+func callReleaseSwapchainImagesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.ReleaseSwapchainImagesKHR(vk.Device(f.word(0)), (*vk.ReleaseSwapchainImagesInfoKHR)(f.pointer(1)))))
 }
 
 func callGetDeviceImageSubresourceLayout(f *Frame) {

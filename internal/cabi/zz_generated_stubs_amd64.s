@@ -504,7 +504,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $166, AX
-	JMP  recordDispatchBase<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $167, AX
 	JMP  farside_entry(SB)
@@ -543,7 +543,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $179, AX
-	JMP  farside_entry(SB)
+	JMP  recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVL $180, AX
 	JMP  farside_entry(SB)
@@ -591,7 +591,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $195, AX
-	JMP  recordWriteBufferMarkerAMD<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $196, AX
 	JMP  farside_entry(SB)
@@ -639,7 +639,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $211, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVL $212, AX
 	JMP  farside_entry(SB)
@@ -735,13 +735,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $243, AX
-	JMP  recordPipelineBarrier2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $244, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $245, AX
-	JMP  recordWriteTimestamp2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $246, AX
 	JMP  farside_entry(SB)
@@ -786,15 +786,75 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $260, AX
-	JMP  farside_entry(SB)
+	JMP  recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVL $261, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $262, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVL $263, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $264, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $265, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $266, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $267, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $268, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $269, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $270, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $271, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $272, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $273, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $274, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $275, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $276, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $277, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $278, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $279, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $280, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $281, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $282, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $283, AX
 	JMP  farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

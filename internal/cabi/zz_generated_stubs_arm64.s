@@ -504,7 +504,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $166, R9
-	B    recordDispatchBase<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $167, R9
 	B    farside_entry(SB)
@@ -543,7 +543,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $179, R9
-	B    farside_entry(SB)
+	B    recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVD $180, R9
 	B    farside_entry(SB)
@@ -591,7 +591,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $195, R9
-	B    recordWriteBufferMarkerAMD<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $196, R9
 	B    farside_entry(SB)
@@ -639,7 +639,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $211, R9
-	B    farside_entry(SB)
+	B    recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVD $212, R9
 	B    farside_entry(SB)
@@ -735,13 +735,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $243, R9
-	B    recordPipelineBarrier2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $244, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $245, R9
-	B    recordWriteTimestamp2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $246, R9
 	B    farside_entry(SB)
@@ -786,15 +786,75 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $260, R9
-	B    farside_entry(SB)
+	B    recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVD $261, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $262, R9
-	B    farside_entry(SB)
+	B    recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVD $263, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $264, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $265, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $266, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $267, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $268, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $269, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $270, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $271, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $272, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $273, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $274, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $275, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $276, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $277, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $278, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $279, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $280, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $281, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $282, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $283, R9
 	B    farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

@@ -199,6 +199,25 @@ func (m *model) settle() {
 	}
 }
 
+// end drops a frame of the chain and of the model, or makes it ready.
+func (m *model) end(f *Frame, drop bool) {
+	place := slices.Index(m.ordered, f)
+	if drop {
+		f.Drop()
+		if place >= 0 {
+			m.ordered = slices.Delete(slices.Clone(m.ordered), place, place+1)
+		}
+		m.states[f.Image], m.free = Free, append(m.free, f.Image)
+	} else {
+		f.Ready()
+		m.ready[f] = true
+		if place < 0 {
+			m.show(f)
+		}
+	}
+	m.settle()
+}
+
 // TestRandomSchedules compares a chain with the model, step by step.
 func TestRandomSchedules(t *testing.T) {
 	modes := []vk.PresentModeKHR{vk.PRESENT_MODE_FIFO_KHR, vk.PRESENT_MODE_FIFO_RELAXED_KHR,
@@ -250,27 +269,12 @@ func TestRandomSchedules(t *testing.T) {
 					m.states[image], m.free = Free, append(m.free, image)
 				}
 			default:
-				if len(pending) == 0 {
-					break
+				if len(pending) > 0 {
+					at := r.IntN(len(pending))
+					f := pending[at]
+					pending = slices.Delete(pending, at, at+1)
+					m.end(f, r.IntN(4) == 0)
 				}
-				at := r.IntN(len(pending))
-				f := pending[at]
-				pending = slices.Delete(pending, at, at+1)
-				place := slices.Index(m.ordered, f)
-				if r.IntN(4) == 0 {
-					f.Drop()
-					if place >= 0 {
-						m.ordered = slices.Delete(slices.Clone(m.ordered), place, place+1)
-					}
-					m.states[f.Image], m.free = Free, append(m.free, f.Image)
-				} else {
-					f.Ready()
-					m.ready[f] = true
-					if place < 0 {
-						m.show(f)
-					}
-				}
-				m.settle()
 			}
 			for i := range n {
 				if s := c.State(i); s != m.states[i] {

@@ -101,6 +101,18 @@ const (
 	VUID_SubgroupLocalInvocationId_SubgroupLocalInvocationId_04381
 	VUID_SubgroupLtMask_SubgroupLtMask_04379
 	VUID_SubgroupSize_SubgroupSize_04383
+	VUID_VkAcquireNextImageInfoKHR_commonparent
+	VUID_VkAcquireNextImageInfoKHR_deviceMask_01290
+	VUID_VkAcquireNextImageInfoKHR_deviceMask_01291
+	VUID_VkAcquireNextImageInfoKHR_fence_01289
+	VUID_VkAcquireNextImageInfoKHR_fence_parameter
+	VUID_VkAcquireNextImageInfoKHR_semaphore_01288
+	VUID_VkAcquireNextImageInfoKHR_semaphore_01781
+	VUID_VkAcquireNextImageInfoKHR_semaphore_01782
+	VUID_VkAcquireNextImageInfoKHR_semaphore_03266
+	VUID_VkAcquireNextImageInfoKHR_semaphore_parameter
+	VUID_VkAcquireNextImageInfoKHR_swapchain_01675
+	VUID_VkAcquireNextImageInfoKHR_swapchain_parameter
 	VUID_VkBindBufferMemoryDeviceGroupInfo_deviceIndexCount_01606
 	VUID_VkBindBufferMemoryDeviceGroupInfo_pDeviceIndices_01607
 	VUID_VkBindBufferMemoryInfo_None_10739
@@ -128,6 +140,7 @@ const (
 	VUID_VkBindImageMemoryDeviceGroupInfo_pSplitInstanceBindRegions_01637
 	VUID_VkBindImageMemoryDeviceGroupInfo_splitInstanceBindRegionCount_01636
 	VUID_VkBindImageMemoryInfo_commonparent
+	VUID_VkBindImageMemoryInfo_image_01630
 	VUID_VkBindImageMemoryInfo_image_07460
 	VUID_VkBindImageMemoryInfo_image_07736
 	VUID_VkBindImageMemoryInfo_image_parameter
@@ -145,7 +158,11 @@ const (
 	VUID_VkBindImageMemoryInfo_pNext_01627
 	VUID_VkBindImageMemoryInfo_pNext_01628
 	VUID_VkBindImageMemoryInfo_pNext_01629
+	VUID_VkBindImageMemoryInfo_pNext_01631
 	VUID_VkBindImageMemoryInfo_pNext_01632
+	VUID_VkBindImageMemorySwapchainInfoKHR_imageIndex_01644
+	VUID_VkBindImageMemorySwapchainInfoKHR_swapchain_07756
+	VUID_VkBindImageMemorySwapchainInfoKHR_swapchain_parameter
 	VUID_VkBindImagePlaneMemoryInfo_planeAspect_02283
 	VUID_VkBindImagePlaneMemoryInfo_planeAspect_02284
 	VUID_VkBlitImageInfo2_pRegions_parameter
@@ -336,11 +353,16 @@ const (
 	VUID_VkDeviceGroupDeviceCreateInfo_pPhysicalDevices_00375
 	VUID_VkDeviceGroupDeviceCreateInfo_pPhysicalDevices_00376
 	VUID_VkDeviceGroupDeviceCreateInfo_physicalDeviceCount_00377
+	VUID_VkDeviceGroupPresentInfoKHR_mode_01298
+	VUID_VkDeviceGroupPresentInfoKHR_mode_01303
+	VUID_VkDeviceGroupPresentInfoKHR_pDeviceMasks_01302
+	VUID_VkDeviceGroupPresentInfoKHR_swapchainCount_01297
 	VUID_VkDeviceGroupSubmitInfo_commandBufferCount_00083
 	VUID_VkDeviceGroupSubmitInfo_pCommandBufferDeviceMasks_00086
 	VUID_VkDeviceGroupSubmitInfo_pWaitSemaphoreDeviceIndices_00085
 	VUID_VkDeviceGroupSubmitInfo_signalSemaphoreCount_00084
 	VUID_VkDeviceGroupSubmitInfo_waitSemaphoreCount_00082
+	VUID_VkDeviceGroupSwapchainCreateInfoKHR_modes_parameter
 	VUID_VkDeviceImageMemoryRequirements_pCreateInfo_06417
 	VUID_VkDeviceImageMemoryRequirements_pCreateInfo_06419
 	VUID_VkDeviceMemoryOpaqueCaptureAddressInfo_memory_parameter
@@ -435,6 +457,8 @@ const (
 	VUID_VkImageSubresourceRange_aspectMask_requiredbitmask
 	VUID_VkImageSubresourceRange_layerCount_01721
 	VUID_VkImageSubresourceRange_levelCount_01720
+	VUID_VkImageSwapchainCreateInfoKHR_swapchain_00995
+	VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter
 	VUID_VkImageToMemoryCopy_aspectMask_09103
 	VUID_VkImageToMemoryCopy_imageExtent_06659
 	VUID_VkImageToMemoryCopy_imageExtent_06660
@@ -547,6 +571,7 @@ const (
 	VUID_VkMemoryUnmapInfo_flags_09580
 	VUID_VkMemoryUnmapInfo_memory_07964
 	VUID_VkMemoryUnmapInfo_memory_parameter
+	VUID_VkPhysicalDeviceSurfaceInfo2KHR_surface_07919
 	VUID_VkPipelineCacheCreateInfo_flags_parameter
 	VUID_VkPipelineExecutableInfoKHR_executableIndex_03275
 	VUID_VkPipelineExecutableInfoKHR_pipeline_parameter
@@ -601,6 +626,19 @@ const (
 	VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02760
 	VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02761
 	VUID_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo_requiredSubgroupSize_02762
+	VUID_VkPresentId2KHR_presentIds_10819
+	VUID_VkPresentId2KHR_swapchainCount_10818
+	VUID_VkPresentIdKHR_presentIds_04999
+	VUID_VkPresentIdKHR_swapchainCount_04998
+	VUID_VkPresentInfoKHR_commonparent
+	VUID_VkPresentInfoKHR_pImageIndices_01430
+	VUID_VkPresentInfoKHR_pNext_06235
+	VUID_VkPresentInfoKHR_pNext_10821
+	VUID_VkPresentInfoKHR_pSwapchain_09231
+	VUID_VkPresentInfoKHR_pSwapchains_parameter
+	VUID_VkPresentInfoKHR_pWaitSemaphores_parameter
+	VUID_VkPresentInfoKHR_swapchainCount_arraylength
+	VUID_VkPresentInfoKHR_swapchainMaintenance1_10158
 	VUID_VkPushConstantRange_offset_00294
 	VUID_VkPushConstantRange_offset_00295
 	VUID_VkPushConstantRange_size_00296
@@ -625,6 +663,8 @@ const (
 	VUID_VkQueryPoolCreateInfo_queryCount_02763
 	VUID_VkQueryPoolCreateInfo_queryType_00791
 	VUID_VkQueryPoolCreateInfo_queryType_parameter
+	VUID_VkReleaseSwapchainImagesInfoKHR_pImageIndices_07785
+	VUID_VkReleaseSwapchainImagesInfoKHR_swapchain_parameter
 	VUID_VkResolveImageInfo2_pRegions_parameter
 	VUID_VkResolveImageInfo2_regionCount_arraylength
 	VUID_VkSamplerCreateInfo_None_01647
@@ -704,6 +744,49 @@ const (
 	VUID_VkSubmitInfo_pWaitSemaphores_03239
 	VUID_VkSubmitInfo_pWaitSemaphores_03243
 	VUID_VkSubmitInfo_pWaitSemaphores_parameter
+	VUID_VkSurfacePresentModeKHR_presentMode_07780
+	VUID_VkSwapchainCreateInfoKHR_commonparent
+	VUID_VkSwapchainCreateInfoKHR_compositeAlpha_01280
+	VUID_VkSwapchainCreateInfoKHR_flags_03168
+	VUID_VkSwapchainCreateInfoKHR_flags_03187
+	VUID_VkSwapchainCreateInfoKHR_flags_04100
+	VUID_VkSwapchainCreateInfoKHR_flags_parameter
+	VUID_VkSwapchainCreateInfoKHR_imageArrayLayers_01275
+	VUID_VkSwapchainCreateInfoKHR_imageExtent_01689
+	VUID_VkSwapchainCreateInfoKHR_imageFormat_01273
+	VUID_VkSwapchainCreateInfoKHR_imageFormat_01778
+	VUID_VkSwapchainCreateInfoKHR_imageSharingMode_01277
+	VUID_VkSwapchainCreateInfoKHR_imageSharingMode_01278
+	VUID_VkSwapchainCreateInfoKHR_imageSharingMode_01428
+	VUID_VkSwapchainCreateInfoKHR_imageUsage_requiredbitmask
+	VUID_VkSwapchainCreateInfoKHR_minImageCount_01272
+	VUID_VkSwapchainCreateInfoKHR_oldSwapchain_01933
+	VUID_VkSwapchainCreateInfoKHR_oldSwapchain_parameter
+	VUID_VkSwapchainCreateInfoKHR_pNext_04099
+	VUID_VkSwapchainCreateInfoKHR_pNext_07781
+	VUID_VkSwapchainCreateInfoKHR_physicalDeviceCount_01429
+	VUID_VkSwapchainCreateInfoKHR_preTransform_01279
+	VUID_VkSwapchainCreateInfoKHR_presentModeFifoLatestReady_10161
+	VUID_VkSwapchainCreateInfoKHR_presentMode_01281
+	VUID_VkSwapchainCreateInfoKHR_presentMode_01427
+	VUID_VkSwapchainCreateInfoKHR_presentMode_02839
+	VUID_VkSwapchainCreateInfoKHR_surface_01270
+	VUID_VkSwapchainCreateInfoKHR_surface_parameter
+	VUID_VkSwapchainCreateInfoKHR_swapchainMaintenance1_10155
+	VUID_VkSwapchainCreateInfoKHR_swapchainMaintenance1_10157
+	VUID_VkSwapchainPresentFenceInfoKHR_pFences_07758
+	VUID_VkSwapchainPresentFenceInfoKHR_pFences_07759
+	VUID_VkSwapchainPresentFenceInfoKHR_pFences_parameter
+	VUID_VkSwapchainPresentFenceInfoKHR_swapchainCount_07757
+	VUID_VkSwapchainPresentModeInfoKHR_pPresentModes_07761
+	VUID_VkSwapchainPresentModeInfoKHR_swapchainCount_07760
+	VUID_VkSwapchainPresentModesCreateInfoKHR_None_07762
+	VUID_VkSwapchainPresentModesCreateInfoKHR_presentModeFifoLatestReady_10160
+	VUID_VkSwapchainPresentModesCreateInfoKHR_presentMode_07764
+	VUID_VkSwapchainPresentScalingCreateInfoKHR_presentGravityX_07765
+	VUID_VkSwapchainPresentScalingCreateInfoKHR_presentGravityX_07766
+	VUID_VkSwapchainPresentScalingCreateInfoKHR_presentGravityX_07772
+	VUID_VkSwapchainPresentScalingCreateInfoKHR_scalingBehavior_07767
 	VUID_VkWriteDescriptorSetInlineUniformBlock_pData_parameter
 	VUID_VkWriteDescriptorSet_commonparent
 	VUID_VkWriteDescriptorSet_descriptorCount_00317
@@ -735,6 +818,22 @@ const (
 	VUID_WorkgroupId_WorkgroupId_04424
 	VUID_WorkgroupSize_WorkgroupSize_04426
 	VUID_WorkgroupSize_WorkgroupSize_04427
+	VUID_vkAcquireNextImage2KHR_device_parameter
+	VUID_vkAcquireNextImage2KHR_surface_07784
+	VUID_vkAcquireNextImageKHR_device_parameter
+	VUID_vkAcquireNextImageKHR_fence_01287
+	VUID_vkAcquireNextImageKHR_fence_parameter
+	VUID_vkAcquireNextImageKHR_fence_parent
+	VUID_vkAcquireNextImageKHR_semaphore_01286
+	VUID_vkAcquireNextImageKHR_semaphore_01779
+	VUID_vkAcquireNextImageKHR_semaphore_01780
+	VUID_vkAcquireNextImageKHR_semaphore_03265
+	VUID_vkAcquireNextImageKHR_semaphore_parameter
+	VUID_vkAcquireNextImageKHR_semaphore_parent
+	VUID_vkAcquireNextImageKHR_surface_07783
+	VUID_vkAcquireNextImageKHR_swapchain_01285
+	VUID_vkAcquireNextImageKHR_swapchain_parameter
+	VUID_vkAcquireNextImageKHR_swapchain_parent
 	VUID_vkAllocateCommandBuffers_device_parameter
 	VUID_vkAllocateDescriptorSets_device_parameter
 	VUID_vkAllocateMemory_device_parameter
@@ -1380,6 +1479,7 @@ const (
 	VUID_vkCreateFramebuffer_device_parameter
 	VUID_vkCreateGraphicsPipelines_device_09662
 	VUID_vkCreateGraphicsPipelines_device_parameter
+	VUID_vkCreateHeadlessSurfaceEXT_instance_parameter
 	VUID_vkCreateImageView_device_parameter
 	VUID_vkCreateImage_device_parameter
 	VUID_vkCreatePipelineCache_device_parameter
@@ -1396,6 +1496,7 @@ const (
 	VUID_vkCreateSampler_maxSamplerAllocationCount_04110
 	VUID_vkCreateSemaphore_device_parameter
 	VUID_vkCreateShaderModule_device_parameter
+	VUID_vkCreateSwapchainKHR_device_parameter
 	VUID_vkDestroyBufferView_bufferView_parameter
 	VUID_vkDestroyBufferView_bufferView_parent
 	VUID_vkDestroyBufferView_device_parameter
@@ -1433,6 +1534,7 @@ const (
 	VUID_vkDestroyImageView_imageView_parameter
 	VUID_vkDestroyImageView_imageView_parent
 	VUID_vkDestroyImage_device_parameter
+	VUID_vkDestroyImage_image_04882
 	VUID_vkDestroyImage_image_parameter
 	VUID_vkDestroyImage_image_parent
 	VUID_vkDestroyInstance_instance_00629
@@ -1467,6 +1569,13 @@ const (
 	VUID_vkDestroyShaderModule_device_parameter
 	VUID_vkDestroyShaderModule_shaderModule_parameter
 	VUID_vkDestroyShaderModule_shaderModule_parent
+	VUID_vkDestroySurfaceKHR_instance_parameter
+	VUID_vkDestroySurfaceKHR_surface_01266
+	VUID_vkDestroySurfaceKHR_surface_parameter
+	VUID_vkDestroySurfaceKHR_surface_parent
+	VUID_vkDestroySwapchainKHR_device_parameter
+	VUID_vkDestroySwapchainKHR_swapchain_parameter
+	VUID_vkDestroySwapchainKHR_swapchain_parent
 	VUID_vkDeviceWaitIdle_device_parameter
 	VUID_vkEndCommandBuffer_commandBuffer_00059
 	VUID_vkEndCommandBuffer_commandBuffer_parameter
@@ -1505,6 +1614,11 @@ const (
 	VUID_vkGetDeviceGroupPeerMemoryFeatures_localDeviceIndex_00692
 	VUID_vkGetDeviceGroupPeerMemoryFeatures_localDeviceIndex_00694
 	VUID_vkGetDeviceGroupPeerMemoryFeatures_remoteDeviceIndex_00693
+	VUID_vkGetDeviceGroupPresentCapabilitiesKHR_device_parameter
+	VUID_vkGetDeviceGroupSurfacePresentModesKHR_commonparent
+	VUID_vkGetDeviceGroupSurfacePresentModesKHR_device_parameter
+	VUID_vkGetDeviceGroupSurfacePresentModesKHR_surface_06212
+	VUID_vkGetDeviceGroupSurfacePresentModesKHR_surface_parameter
 	VUID_vkGetDeviceImageMemoryRequirements_device_parameter
 	VUID_vkGetDeviceImageSparseMemoryRequirements_device_parameter
 	VUID_vkGetDeviceImageSubresourceLayout_device_parameter
@@ -1574,12 +1688,41 @@ const (
 	VUID_vkGetPhysicalDeviceImageFormatProperties_physicalDevice_parameter
 	VUID_vkGetPhysicalDeviceMemoryProperties2_physicalDevice_parameter
 	VUID_vkGetPhysicalDeviceMemoryProperties_physicalDevice_parameter
+	VUID_vkGetPhysicalDevicePresentRectanglesKHR_commonparent
+	VUID_vkGetPhysicalDevicePresentRectanglesKHR_physicalDevice_parameter
+	VUID_vkGetPhysicalDevicePresentRectanglesKHR_surface_06211
+	VUID_vkGetPhysicalDevicePresentRectanglesKHR_surface_parameter
 	VUID_vkGetPhysicalDeviceProperties2_physicalDevice_parameter
 	VUID_vkGetPhysicalDeviceProperties_physicalDevice_parameter
 	VUID_vkGetPhysicalDeviceQueueFamilyProperties2_physicalDevice_parameter
 	VUID_vkGetPhysicalDeviceQueueFamilyProperties_physicalDevice_parameter
 	VUID_vkGetPhysicalDeviceSparseImageFormatProperties2_physicalDevice_parameter
 	VUID_vkGetPhysicalDeviceSparseImageFormatProperties_physicalDevice_parameter
+	VUID_vkGetPhysicalDeviceSurfaceCapabilities2KHR_pNext_07776
+	VUID_vkGetPhysicalDeviceSurfaceCapabilities2KHR_pSurfaceInfo_06521
+	VUID_vkGetPhysicalDeviceSurfaceCapabilities2KHR_pSurfaceInfo_06522
+	VUID_vkGetPhysicalDeviceSurfaceCapabilities2KHR_physicalDevice_parameter
+	VUID_vkGetPhysicalDeviceSurfaceCapabilitiesKHR_commonparent
+	VUID_vkGetPhysicalDeviceSurfaceCapabilitiesKHR_physicalDevice_parameter
+	VUID_vkGetPhysicalDeviceSurfaceCapabilitiesKHR_surface_06211
+	VUID_vkGetPhysicalDeviceSurfaceCapabilitiesKHR_surface_parameter
+	VUID_vkGetPhysicalDeviceSurfaceFormats2KHR_pSurfaceInfo_06521
+	VUID_vkGetPhysicalDeviceSurfaceFormats2KHR_pSurfaceInfo_06522
+	VUID_vkGetPhysicalDeviceSurfaceFormats2KHR_physicalDevice_parameter
+	VUID_vkGetPhysicalDeviceSurfaceFormatsKHR_commonparent
+	VUID_vkGetPhysicalDeviceSurfaceFormatsKHR_physicalDevice_parameter
+	VUID_vkGetPhysicalDeviceSurfaceFormatsKHR_surface_06524
+	VUID_vkGetPhysicalDeviceSurfaceFormatsKHR_surface_06525
+	VUID_vkGetPhysicalDeviceSurfaceFormatsKHR_surface_parameter
+	VUID_vkGetPhysicalDeviceSurfacePresentModesKHR_commonparent
+	VUID_vkGetPhysicalDeviceSurfacePresentModesKHR_physicalDevice_parameter
+	VUID_vkGetPhysicalDeviceSurfacePresentModesKHR_surface_06524
+	VUID_vkGetPhysicalDeviceSurfacePresentModesKHR_surface_06525
+	VUID_vkGetPhysicalDeviceSurfacePresentModesKHR_surface_parameter
+	VUID_vkGetPhysicalDeviceSurfaceSupportKHR_commonparent
+	VUID_vkGetPhysicalDeviceSurfaceSupportKHR_physicalDevice_parameter
+	VUID_vkGetPhysicalDeviceSurfaceSupportKHR_queueFamilyIndex_01269
+	VUID_vkGetPhysicalDeviceSurfaceSupportKHR_surface_parameter
 	VUID_vkGetPhysicalDeviceToolProperties_physicalDevice_parameter
 	VUID_vkGetPipelineCacheData_device_parameter
 	VUID_vkGetPipelineCacheData_pipelineCache_parameter
@@ -1614,6 +1757,9 @@ const (
 	VUID_vkGetSemaphoreCounterValue_semaphore_parameter
 	VUID_vkGetSemaphoreCounterValue_semaphore_parent
 	VUID_vkGetSemaphoreFdKHR_device_parameter
+	VUID_vkGetSwapchainImagesKHR_device_parameter
+	VUID_vkGetSwapchainImagesKHR_swapchain_parameter
+	VUID_vkGetSwapchainImagesKHR_swapchain_parent
 	VUID_vkImportFenceFdKHR_device_parameter
 	VUID_vkImportFenceFdKHR_fence_01463
 	VUID_vkImportSemaphoreFdKHR_device_parameter
@@ -1638,6 +1784,8 @@ const (
 	VUID_vkQueueEndDebugUtilsLabelEXT_None_01911
 	VUID_vkQueueEndDebugUtilsLabelEXT_queue_parameter
 	VUID_vkQueueInsertDebugUtilsLabelEXT_queue_parameter
+	VUID_vkQueuePresentKHR_pWaitSemaphores_03267
+	VUID_vkQueuePresentKHR_queue_parameter
 	VUID_vkQueueSubmit2_commandBuffer_03874
 	VUID_vkQueueSubmit2_commandBuffer_03875
 	VUID_vkQueueSubmit2_commandBuffer_03876
@@ -1657,6 +1805,8 @@ const (
 	VUID_vkQueueSubmit_pCommandBuffers_00074
 	VUID_vkQueueSubmit_queue_parameter
 	VUID_vkQueueWaitIdle_queue_parameter
+	VUID_vkReleaseSwapchainImagesKHR_device_parameter
+	VUID_vkReleaseSwapchainImagesKHR_swapchainMaintenance1_10159
 	VUID_vkResetCommandBuffer_commandBuffer_00045
 	VUID_vkResetCommandBuffer_commandBuffer_00046
 	VUID_vkResetCommandBuffer_commandBuffer_parameter
@@ -1715,6 +1865,16 @@ const (
 	VUID_vkWaitForFences_device_parameter
 	VUID_vkWaitForFences_pFences_parameter
 	VUID_vkWaitForFences_pFences_parent
+	VUID_vkWaitForPresent2KHR_None_10816
+	VUID_vkWaitForPresent2KHR_device_parameter
+	VUID_vkWaitForPresent2KHR_presentWait2_10814
+	VUID_vkWaitForPresent2KHR_swapchain_parameter
+	VUID_vkWaitForPresent2KHR_swapchain_parent
+	VUID_vkWaitForPresentKHR_device_parameter
+	VUID_vkWaitForPresentKHR_presentWait_06234
+	VUID_vkWaitForPresentKHR_swapchain_04997
+	VUID_vkWaitForPresentKHR_swapchain_parameter
+	VUID_vkWaitForPresentKHR_swapchain_parent
 	VUID_vkWaitSemaphores_device_parameter
 )
 
@@ -1814,6 +1974,18 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-SubgroupLocalInvocationId-SubgroupLocalInvocationId-04381" +
 	"VUID-SubgroupLtMask-SubgroupLtMask-04379" +
 	"VUID-SubgroupSize-SubgroupSize-04383" +
+	"VUID-VkAcquireNextImageInfoKHR-commonparent" +
+	"VUID-VkAcquireNextImageInfoKHR-deviceMask-01290" +
+	"VUID-VkAcquireNextImageInfoKHR-deviceMask-01291" +
+	"VUID-VkAcquireNextImageInfoKHR-fence-01289" +
+	"VUID-VkAcquireNextImageInfoKHR-fence-parameter" +
+	"VUID-VkAcquireNextImageInfoKHR-semaphore-01288" +
+	"VUID-VkAcquireNextImageInfoKHR-semaphore-01781" +
+	"VUID-VkAcquireNextImageInfoKHR-semaphore-01782" +
+	"VUID-VkAcquireNextImageInfoKHR-semaphore-03266" +
+	"VUID-VkAcquireNextImageInfoKHR-semaphore-parameter" +
+	"VUID-VkAcquireNextImageInfoKHR-swapchain-01675" +
+	"VUID-VkAcquireNextImageInfoKHR-swapchain-parameter" +
 	"VUID-VkBindBufferMemoryDeviceGroupInfo-deviceIndexCount-01606" +
 	"VUID-VkBindBufferMemoryDeviceGroupInfo-pDeviceIndices-01607" +
 	"VUID-VkBindBufferMemoryInfo-None-10739" +
@@ -1841,6 +2013,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkBindImageMemoryDeviceGroupInfo-pSplitInstanceBindRegions-01637" +
 	"VUID-VkBindImageMemoryDeviceGroupInfo-splitInstanceBindRegionCount-01636" +
 	"VUID-VkBindImageMemoryInfo-commonparent" +
+	"VUID-VkBindImageMemoryInfo-image-01630" +
 	"VUID-VkBindImageMemoryInfo-image-07460" +
 	"VUID-VkBindImageMemoryInfo-image-07736" +
 	"VUID-VkBindImageMemoryInfo-image-parameter" +
@@ -1858,7 +2031,11 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkBindImageMemoryInfo-pNext-01627" +
 	"VUID-VkBindImageMemoryInfo-pNext-01628" +
 	"VUID-VkBindImageMemoryInfo-pNext-01629" +
+	"VUID-VkBindImageMemoryInfo-pNext-01631" +
 	"VUID-VkBindImageMemoryInfo-pNext-01632" +
+	"VUID-VkBindImageMemorySwapchainInfoKHR-imageIndex-01644" +
+	"VUID-VkBindImageMemorySwapchainInfoKHR-swapchain-07756" +
+	"VUID-VkBindImageMemorySwapchainInfoKHR-swapchain-parameter" +
 	"VUID-VkBindImagePlaneMemoryInfo-planeAspect-02283" +
 	"VUID-VkBindImagePlaneMemoryInfo-planeAspect-02284" +
 	"VUID-VkBlitImageInfo2-pRegions-parameter" +
@@ -2049,11 +2226,16 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkDeviceGroupDeviceCreateInfo-pPhysicalDevices-00375" +
 	"VUID-VkDeviceGroupDeviceCreateInfo-pPhysicalDevices-00376" +
 	"VUID-VkDeviceGroupDeviceCreateInfo-physicalDeviceCount-00377" +
+	"VUID-VkDeviceGroupPresentInfoKHR-mode-01298" +
+	"VUID-VkDeviceGroupPresentInfoKHR-mode-01303" +
+	"VUID-VkDeviceGroupPresentInfoKHR-pDeviceMasks-01302" +
+	"VUID-VkDeviceGroupPresentInfoKHR-swapchainCount-01297" +
 	"VUID-VkDeviceGroupSubmitInfo-commandBufferCount-00083" +
 	"VUID-VkDeviceGroupSubmitInfo-pCommandBufferDeviceMasks-00086" +
 	"VUID-VkDeviceGroupSubmitInfo-pWaitSemaphoreDeviceIndices-00085" +
 	"VUID-VkDeviceGroupSubmitInfo-signalSemaphoreCount-00084" +
 	"VUID-VkDeviceGroupSubmitInfo-waitSemaphoreCount-00082" +
+	"VUID-VkDeviceGroupSwapchainCreateInfoKHR-modes-parameter" +
 	"VUID-VkDeviceImageMemoryRequirements-pCreateInfo-06417" +
 	"VUID-VkDeviceImageMemoryRequirements-pCreateInfo-06419" +
 	"VUID-VkDeviceMemoryOpaqueCaptureAddressInfo-memory-parameter" +
@@ -2148,6 +2330,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkImageSubresourceRange-aspectMask-requiredbitmask" +
 	"VUID-VkImageSubresourceRange-layerCount-01721" +
 	"VUID-VkImageSubresourceRange-levelCount-01720" +
+	"VUID-VkImageSwapchainCreateInfoKHR-swapchain-00995" +
+	"VUID-VkImageSwapchainCreateInfoKHR-swapchain-parameter" +
 	"VUID-VkImageToMemoryCopy-aspectMask-09103" +
 	"VUID-VkImageToMemoryCopy-imageExtent-06659" +
 	"VUID-VkImageToMemoryCopy-imageExtent-06660" +
@@ -2260,6 +2444,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkMemoryUnmapInfo-flags-09580" +
 	"VUID-VkMemoryUnmapInfo-memory-07964" +
 	"VUID-VkMemoryUnmapInfo-memory-parameter" +
+	"VUID-VkPhysicalDeviceSurfaceInfo2KHR-surface-07919" +
 	"VUID-VkPipelineCacheCreateInfo-flags-parameter" +
 	"VUID-VkPipelineExecutableInfoKHR-executableIndex-03275" +
 	"VUID-VkPipelineExecutableInfoKHR-pipeline-parameter" +
@@ -2314,6 +2499,19 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02760" +
 	"VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02761" +
 	"VUID-VkPipelineShaderStageRequiredSubgroupSizeCreateInfo-requiredSubgroupSize-02762" +
+	"VUID-VkPresentId2KHR-presentIds-10819" +
+	"VUID-VkPresentId2KHR-swapchainCount-10818" +
+	"VUID-VkPresentIdKHR-presentIds-04999" +
+	"VUID-VkPresentIdKHR-swapchainCount-04998" +
+	"VUID-VkPresentInfoKHR-commonparent" +
+	"VUID-VkPresentInfoKHR-pImageIndices-01430" +
+	"VUID-VkPresentInfoKHR-pNext-06235" +
+	"VUID-VkPresentInfoKHR-pNext-10821" +
+	"VUID-VkPresentInfoKHR-pSwapchain-09231" +
+	"VUID-VkPresentInfoKHR-pSwapchains-parameter" +
+	"VUID-VkPresentInfoKHR-pWaitSemaphores-parameter" +
+	"VUID-VkPresentInfoKHR-swapchainCount-arraylength" +
+	"VUID-VkPresentInfoKHR-swapchainMaintenance1-10158" +
 	"VUID-VkPushConstantRange-offset-00294" +
 	"VUID-VkPushConstantRange-offset-00295" +
 	"VUID-VkPushConstantRange-size-00296" +
@@ -2338,6 +2536,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkQueryPoolCreateInfo-queryCount-02763" +
 	"VUID-VkQueryPoolCreateInfo-queryType-00791" +
 	"VUID-VkQueryPoolCreateInfo-queryType-parameter" +
+	"VUID-VkReleaseSwapchainImagesInfoKHR-pImageIndices-07785" +
+	"VUID-VkReleaseSwapchainImagesInfoKHR-swapchain-parameter" +
 	"VUID-VkResolveImageInfo2-pRegions-parameter" +
 	"VUID-VkResolveImageInfo2-regionCount-arraylength" +
 	"VUID-VkSamplerCreateInfo-None-01647" +
@@ -2417,6 +2617,49 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkSubmitInfo-pWaitSemaphores-03239" +
 	"VUID-VkSubmitInfo-pWaitSemaphores-03243" +
 	"VUID-VkSubmitInfo-pWaitSemaphores-parameter" +
+	"VUID-VkSurfacePresentModeKHR-presentMode-07780" +
+	"VUID-VkSwapchainCreateInfoKHR-commonparent" +
+	"VUID-VkSwapchainCreateInfoKHR-compositeAlpha-01280" +
+	"VUID-VkSwapchainCreateInfoKHR-flags-03168" +
+	"VUID-VkSwapchainCreateInfoKHR-flags-03187" +
+	"VUID-VkSwapchainCreateInfoKHR-flags-04100" +
+	"VUID-VkSwapchainCreateInfoKHR-flags-parameter" +
+	"VUID-VkSwapchainCreateInfoKHR-imageArrayLayers-01275" +
+	"VUID-VkSwapchainCreateInfoKHR-imageExtent-01689" +
+	"VUID-VkSwapchainCreateInfoKHR-imageFormat-01273" +
+	"VUID-VkSwapchainCreateInfoKHR-imageFormat-01778" +
+	"VUID-VkSwapchainCreateInfoKHR-imageSharingMode-01277" +
+	"VUID-VkSwapchainCreateInfoKHR-imageSharingMode-01278" +
+	"VUID-VkSwapchainCreateInfoKHR-imageSharingMode-01428" +
+	"VUID-VkSwapchainCreateInfoKHR-imageUsage-requiredbitmask" +
+	"VUID-VkSwapchainCreateInfoKHR-minImageCount-01272" +
+	"VUID-VkSwapchainCreateInfoKHR-oldSwapchain-01933" +
+	"VUID-VkSwapchainCreateInfoKHR-oldSwapchain-parameter" +
+	"VUID-VkSwapchainCreateInfoKHR-pNext-04099" +
+	"VUID-VkSwapchainCreateInfoKHR-pNext-07781" +
+	"VUID-VkSwapchainCreateInfoKHR-physicalDeviceCount-01429" +
+	"VUID-VkSwapchainCreateInfoKHR-preTransform-01279" +
+	"VUID-VkSwapchainCreateInfoKHR-presentModeFifoLatestReady-10161" +
+	"VUID-VkSwapchainCreateInfoKHR-presentMode-01281" +
+	"VUID-VkSwapchainCreateInfoKHR-presentMode-01427" +
+	"VUID-VkSwapchainCreateInfoKHR-presentMode-02839" +
+	"VUID-VkSwapchainCreateInfoKHR-surface-01270" +
+	"VUID-VkSwapchainCreateInfoKHR-surface-parameter" +
+	"VUID-VkSwapchainCreateInfoKHR-swapchainMaintenance1-10155" +
+	"VUID-VkSwapchainCreateInfoKHR-swapchainMaintenance1-10157" +
+	"VUID-VkSwapchainPresentFenceInfoKHR-pFences-07758" +
+	"VUID-VkSwapchainPresentFenceInfoKHR-pFences-07759" +
+	"VUID-VkSwapchainPresentFenceInfoKHR-pFences-parameter" +
+	"VUID-VkSwapchainPresentFenceInfoKHR-swapchainCount-07757" +
+	"VUID-VkSwapchainPresentModeInfoKHR-pPresentModes-07761" +
+	"VUID-VkSwapchainPresentModeInfoKHR-swapchainCount-07760" +
+	"VUID-VkSwapchainPresentModesCreateInfoKHR-None-07762" +
+	"VUID-VkSwapchainPresentModesCreateInfoKHR-presentModeFifoLatestReady-10160" +
+	"VUID-VkSwapchainPresentModesCreateInfoKHR-presentMode-07764" +
+	"VUID-VkSwapchainPresentScalingCreateInfoKHR-presentGravityX-07765" +
+	"VUID-VkSwapchainPresentScalingCreateInfoKHR-presentGravityX-07766" +
+	"VUID-VkSwapchainPresentScalingCreateInfoKHR-presentGravityX-07772" +
+	"VUID-VkSwapchainPresentScalingCreateInfoKHR-scalingBehavior-07767" +
 	"VUID-VkWriteDescriptorSetInlineUniformBlock-pData-parameter" +
 	"VUID-VkWriteDescriptorSet-commonparent" +
 	"VUID-VkWriteDescriptorSet-descriptorCount-00317" +
@@ -2448,6 +2691,22 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-WorkgroupId-WorkgroupId-04424" +
 	"VUID-WorkgroupSize-WorkgroupSize-04426" +
 	"VUID-WorkgroupSize-WorkgroupSize-04427" +
+	"VUID-vkAcquireNextImage2KHR-device-parameter" +
+	"VUID-vkAcquireNextImage2KHR-surface-07784" +
+	"VUID-vkAcquireNextImageKHR-device-parameter" +
+	"VUID-vkAcquireNextImageKHR-fence-01287" +
+	"VUID-vkAcquireNextImageKHR-fence-parameter" +
+	"VUID-vkAcquireNextImageKHR-fence-parent" +
+	"VUID-vkAcquireNextImageKHR-semaphore-01286" +
+	"VUID-vkAcquireNextImageKHR-semaphore-01779" +
+	"VUID-vkAcquireNextImageKHR-semaphore-01780" +
+	"VUID-vkAcquireNextImageKHR-semaphore-03265" +
+	"VUID-vkAcquireNextImageKHR-semaphore-parameter" +
+	"VUID-vkAcquireNextImageKHR-semaphore-parent" +
+	"VUID-vkAcquireNextImageKHR-surface-07783" +
+	"VUID-vkAcquireNextImageKHR-swapchain-01285" +
+	"VUID-vkAcquireNextImageKHR-swapchain-parameter" +
+	"VUID-vkAcquireNextImageKHR-swapchain-parent" +
 	"VUID-vkAllocateCommandBuffers-device-parameter" +
 	"VUID-vkAllocateDescriptorSets-device-parameter" +
 	"VUID-vkAllocateMemory-device-parameter" +
@@ -3093,6 +3352,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCreateFramebuffer-device-parameter" +
 	"VUID-vkCreateGraphicsPipelines-device-09662" +
 	"VUID-vkCreateGraphicsPipelines-device-parameter" +
+	"VUID-vkCreateHeadlessSurfaceEXT-instance-parameter" +
 	"VUID-vkCreateImageView-device-parameter" +
 	"VUID-vkCreateImage-device-parameter" +
 	"VUID-vkCreatePipelineCache-device-parameter" +
@@ -3109,6 +3369,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCreateSampler-maxSamplerAllocationCount-04110" +
 	"VUID-vkCreateSemaphore-device-parameter" +
 	"VUID-vkCreateShaderModule-device-parameter" +
+	"VUID-vkCreateSwapchainKHR-device-parameter" +
 	"VUID-vkDestroyBufferView-bufferView-parameter" +
 	"VUID-vkDestroyBufferView-bufferView-parent" +
 	"VUID-vkDestroyBufferView-device-parameter" +
@@ -3146,6 +3407,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkDestroyImageView-imageView-parameter" +
 	"VUID-vkDestroyImageView-imageView-parent" +
 	"VUID-vkDestroyImage-device-parameter" +
+	"VUID-vkDestroyImage-image-04882" +
 	"VUID-vkDestroyImage-image-parameter" +
 	"VUID-vkDestroyImage-image-parent" +
 	"VUID-vkDestroyInstance-instance-00629" +
@@ -3180,6 +3442,13 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkDestroyShaderModule-device-parameter" +
 	"VUID-vkDestroyShaderModule-shaderModule-parameter" +
 	"VUID-vkDestroyShaderModule-shaderModule-parent" +
+	"VUID-vkDestroySurfaceKHR-instance-parameter" +
+	"VUID-vkDestroySurfaceKHR-surface-01266" +
+	"VUID-vkDestroySurfaceKHR-surface-parameter" +
+	"VUID-vkDestroySurfaceKHR-surface-parent" +
+	"VUID-vkDestroySwapchainKHR-device-parameter" +
+	"VUID-vkDestroySwapchainKHR-swapchain-parameter" +
+	"VUID-vkDestroySwapchainKHR-swapchain-parent" +
 	"VUID-vkDeviceWaitIdle-device-parameter" +
 	"VUID-vkEndCommandBuffer-commandBuffer-00059" +
 	"VUID-vkEndCommandBuffer-commandBuffer-parameter" +
@@ -3218,6 +3487,11 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkGetDeviceGroupPeerMemoryFeatures-localDeviceIndex-00692" +
 	"VUID-vkGetDeviceGroupPeerMemoryFeatures-localDeviceIndex-00694" +
 	"VUID-vkGetDeviceGroupPeerMemoryFeatures-remoteDeviceIndex-00693" +
+	"VUID-vkGetDeviceGroupPresentCapabilitiesKHR-device-parameter" +
+	"VUID-vkGetDeviceGroupSurfacePresentModesKHR-commonparent" +
+	"VUID-vkGetDeviceGroupSurfacePresentModesKHR-device-parameter" +
+	"VUID-vkGetDeviceGroupSurfacePresentModesKHR-surface-06212" +
+	"VUID-vkGetDeviceGroupSurfacePresentModesKHR-surface-parameter" +
 	"VUID-vkGetDeviceImageMemoryRequirements-device-parameter" +
 	"VUID-vkGetDeviceImageSparseMemoryRequirements-device-parameter" +
 	"VUID-vkGetDeviceImageSubresourceLayout-device-parameter" +
@@ -3287,12 +3561,41 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkGetPhysicalDeviceImageFormatProperties-physicalDevice-parameter" +
 	"VUID-vkGetPhysicalDeviceMemoryProperties2-physicalDevice-parameter" +
 	"VUID-vkGetPhysicalDeviceMemoryProperties-physicalDevice-parameter" +
+	"VUID-vkGetPhysicalDevicePresentRectanglesKHR-commonparent" +
+	"VUID-vkGetPhysicalDevicePresentRectanglesKHR-physicalDevice-parameter" +
+	"VUID-vkGetPhysicalDevicePresentRectanglesKHR-surface-06211" +
+	"VUID-vkGetPhysicalDevicePresentRectanglesKHR-surface-parameter" +
 	"VUID-vkGetPhysicalDeviceProperties2-physicalDevice-parameter" +
 	"VUID-vkGetPhysicalDeviceProperties-physicalDevice-parameter" +
 	"VUID-vkGetPhysicalDeviceQueueFamilyProperties2-physicalDevice-parameter" +
 	"VUID-vkGetPhysicalDeviceQueueFamilyProperties-physicalDevice-parameter" +
 	"VUID-vkGetPhysicalDeviceSparseImageFormatProperties2-physicalDevice-parameter" +
 	"VUID-vkGetPhysicalDeviceSparseImageFormatProperties-physicalDevice-parameter" +
+	"VUID-vkGetPhysicalDeviceSurfaceCapabilities2KHR-pNext-07776" +
+	"VUID-vkGetPhysicalDeviceSurfaceCapabilities2KHR-pSurfaceInfo-06521" +
+	"VUID-vkGetPhysicalDeviceSurfaceCapabilities2KHR-pSurfaceInfo-06522" +
+	"VUID-vkGetPhysicalDeviceSurfaceCapabilities2KHR-physicalDevice-parameter" +
+	"VUID-vkGetPhysicalDeviceSurfaceCapabilitiesKHR-commonparent" +
+	"VUID-vkGetPhysicalDeviceSurfaceCapabilitiesKHR-physicalDevice-parameter" +
+	"VUID-vkGetPhysicalDeviceSurfaceCapabilitiesKHR-surface-06211" +
+	"VUID-vkGetPhysicalDeviceSurfaceCapabilitiesKHR-surface-parameter" +
+	"VUID-vkGetPhysicalDeviceSurfaceFormats2KHR-pSurfaceInfo-06521" +
+	"VUID-vkGetPhysicalDeviceSurfaceFormats2KHR-pSurfaceInfo-06522" +
+	"VUID-vkGetPhysicalDeviceSurfaceFormats2KHR-physicalDevice-parameter" +
+	"VUID-vkGetPhysicalDeviceSurfaceFormatsKHR-commonparent" +
+	"VUID-vkGetPhysicalDeviceSurfaceFormatsKHR-physicalDevice-parameter" +
+	"VUID-vkGetPhysicalDeviceSurfaceFormatsKHR-surface-06524" +
+	"VUID-vkGetPhysicalDeviceSurfaceFormatsKHR-surface-06525" +
+	"VUID-vkGetPhysicalDeviceSurfaceFormatsKHR-surface-parameter" +
+	"VUID-vkGetPhysicalDeviceSurfacePresentModesKHR-commonparent" +
+	"VUID-vkGetPhysicalDeviceSurfacePresentModesKHR-physicalDevice-parameter" +
+	"VUID-vkGetPhysicalDeviceSurfacePresentModesKHR-surface-06524" +
+	"VUID-vkGetPhysicalDeviceSurfacePresentModesKHR-surface-06525" +
+	"VUID-vkGetPhysicalDeviceSurfacePresentModesKHR-surface-parameter" +
+	"VUID-vkGetPhysicalDeviceSurfaceSupportKHR-commonparent" +
+	"VUID-vkGetPhysicalDeviceSurfaceSupportKHR-physicalDevice-parameter" +
+	"VUID-vkGetPhysicalDeviceSurfaceSupportKHR-queueFamilyIndex-01269" +
+	"VUID-vkGetPhysicalDeviceSurfaceSupportKHR-surface-parameter" +
 	"VUID-vkGetPhysicalDeviceToolProperties-physicalDevice-parameter" +
 	"VUID-vkGetPipelineCacheData-device-parameter" +
 	"VUID-vkGetPipelineCacheData-pipelineCache-parameter" +
@@ -3327,6 +3630,9 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkGetSemaphoreCounterValue-semaphore-parameter" +
 	"VUID-vkGetSemaphoreCounterValue-semaphore-parent" +
 	"VUID-vkGetSemaphoreFdKHR-device-parameter" +
+	"VUID-vkGetSwapchainImagesKHR-device-parameter" +
+	"VUID-vkGetSwapchainImagesKHR-swapchain-parameter" +
+	"VUID-vkGetSwapchainImagesKHR-swapchain-parent" +
 	"VUID-vkImportFenceFdKHR-device-parameter" +
 	"VUID-vkImportFenceFdKHR-fence-01463" +
 	"VUID-vkImportSemaphoreFdKHR-device-parameter" +
@@ -3351,6 +3657,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkQueueEndDebugUtilsLabelEXT-None-01911" +
 	"VUID-vkQueueEndDebugUtilsLabelEXT-queue-parameter" +
 	"VUID-vkQueueInsertDebugUtilsLabelEXT-queue-parameter" +
+	"VUID-vkQueuePresentKHR-pWaitSemaphores-03267" +
+	"VUID-vkQueuePresentKHR-queue-parameter" +
 	"VUID-vkQueueSubmit2-commandBuffer-03874" +
 	"VUID-vkQueueSubmit2-commandBuffer-03875" +
 	"VUID-vkQueueSubmit2-commandBuffer-03876" +
@@ -3370,6 +3678,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkQueueSubmit-pCommandBuffers-00074" +
 	"VUID-vkQueueSubmit-queue-parameter" +
 	"VUID-vkQueueWaitIdle-queue-parameter" +
+	"VUID-vkReleaseSwapchainImagesKHR-device-parameter" +
+	"VUID-vkReleaseSwapchainImagesKHR-swapchainMaintenance1-10159" +
 	"VUID-vkResetCommandBuffer-commandBuffer-00045" +
 	"VUID-vkResetCommandBuffer-commandBuffer-00046" +
 	"VUID-vkResetCommandBuffer-commandBuffer-parameter" +
@@ -3428,6 +3738,16 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkWaitForFences-device-parameter" +
 	"VUID-vkWaitForFences-pFences-parameter" +
 	"VUID-vkWaitForFences-pFences-parent" +
+	"VUID-vkWaitForPresent2KHR-None-10816" +
+	"VUID-vkWaitForPresent2KHR-device-parameter" +
+	"VUID-vkWaitForPresent2KHR-presentWait2-10814" +
+	"VUID-vkWaitForPresent2KHR-swapchain-parameter" +
+	"VUID-vkWaitForPresent2KHR-swapchain-parent" +
+	"VUID-vkWaitForPresentKHR-device-parameter" +
+	"VUID-vkWaitForPresentKHR-presentWait-06234" +
+	"VUID-vkWaitForPresentKHR-swapchain-04997" +
+	"VUID-vkWaitForPresentKHR-swapchain-parameter" +
+	"VUID-vkWaitForPresentKHR-swapchain-parent" +
 	"VUID-vkWaitSemaphores-device-parameter" +
 	""
 
@@ -3439,105 +3759,115 @@ var vuidPlaces = [...]uint32{
 	1863, 1894, 1925, 1956, 1987, 2026, 2065, 2123, 2163, 2209, 2255, 2289, 2336, 2374, 2412, 2450,
 	2488, 2533, 2578, 2612, 2649, 2686, 2723, 2773, 2823, 2873, 2912, 2951, 2984, 3043, 3103, 3162,
 	3227, 3276, 3325, 3385, 3427, 3469, 3534, 3568, 3602, 3636, 3676, 3716, 3756, 3788, 3828, 3890,
-	3930, 3966, 4027, 4086, 4124, 4162, 4215, 4255, 4299, 4339, 4379, 4419, 4459, 4499, 4543, 4582,
-	4642, 4697, 4752, 4812, 4872, 4922, 4972, 5022, 5072, 5130, 5199, 5271, 5310, 5348, 5386, 5428,
-	5467, 5506, 5545, 5583, 5621, 5659, 5697, 5735, 5773, 5811, 5849, 5887, 5925, 5963, 6001, 6050,
-	6099, 6139, 6184, 6212, 6247, 6297, 6332, 6366, 6400, 6447, 6486, 6532, 6576, 6616, 6656, 6696,
-	6749, 6789, 6829, 6869, 6913, 6953, 6993, 7037, 7077, 7117, 7156, 7195, 7245, 7286, 7340, 7388,
-	7429, 7491, 7551, 7601, 7655, 7702, 7742, 7785, 7828, 7873, 7917, 7961, 8006, 8051, 8096, 8141,
-	8186, 8231, 8280, 8347, 8391, 8432, 8478, 8526, 8579, 8616, 8662, 8703, 8744, 8785, 8826, 8867,
-	8913, 8954, 8995, 9036, 9077, 9117, 9162, 9210, 9263, 9303, 9351, 9393, 9435, 9477, 9519, 9565,
-	9608, 9651, 9699, 9741, 9783, 9825, 9867, 9909, 9955, 9998, 10038, 10082, 10128, 10174, 10225, 10276,
-	10327, 10378, 10429, 10481, 10531, 10581, 10630, 10673, 10716, 10759, 10802, 10845, 10888, 10931, 10974, 11017,
-	11060, 11103, 11146, 11189, 11232, 11275, 11322, 11371, 11414, 11457, 11500, 11543, 11586, 11629, 11672, 11715,
-	11758, 11801, 11844, 11887, 11930, 11973, 12016, 12063, 12103, 12147, 12193, 12239, 12290, 12341, 12392, 12443,
-	12494, 12546, 12596, 12646, 12711, 12761, 12801, 12845, 12885, 12924, 12963, 13002, 13068, 13116, 13152, 13197,
-	13254, 13304, 13354, 13404, 13458, 13517, 13584, 13644, 13712, 13780, 13834, 13888, 13946, 13996, 14044, 14092,
-	14140, 14220, 14274, 14334, 14394, 14454, 14518, 14579, 14636, 14693, 14750, 14807, 14867, 14920, 14980, 15042,
-	15097, 15150, 15204, 15258, 15318, 15358, 15403, 15454, 15521, 15567, 15605, 15643, 15681, 15727, 15776, 15826,
-	15862, 15902, 15943, 15984, 16025, 16073, 16121, 16169, 16217, 16269, 16321, 16373, 16432, 16491, 16550, 16609,
-	16668, 16701, 16734, 16763, 16792, 16821, 16861, 16901, 16936, 16971, 17006, 17041, 17076, 17111, 17145, 17179,
-	17213, 17247, 17282, 17317, 17352, 17387, 17422, 17457, 17509, 17547, 17585, 17623, 17665, 17703, 17741, 17779,
-	17813, 17847, 17881, 17915, 17949, 17983, 18031, 18067, 18103, 18138, 18173, 18207, 18251, 18318, 18385, 18469,
-	18543, 18604, 18676, 18723, 18770, 18821, 18878, 18935, 18971, 19028, 19084, 19130, 19179, 19234, 19279, 19324,
-	19365, 19407, 19449, 19491, 19539, 19585, 19628, 19665, 19704, 19743, 19789, 19827, 19865, 19903, 19941, 19979,
-	20017, 20059, 20097, 20135, 20173, 20211, 20249, 20298, 20347, 20396, 20445, 20494, 20532, 20570, 20608, 20646,
-	20684, 20725, 20766, 20819, 20855, 20898, 20942, 20986, 21023, 21068, 21113, 21158, 21212, 21266, 21322, 21362,
-	21405, 21453, 21501, 21549, 21600, 21637, 21678, 21715, 21750, 21785, 21820, 21867, 21914, 21950, 21986, 22022,
-	22068, 22114, 22160, 22197, 22244, 22291, 22328, 22365, 22412, 22459, 22510, 22557, 22603, 22649, 22695, 22741,
-	22791, 22833, 22875, 22917, 22969, 23021, 23053, 23085, 23117, 23149, 23181, 23213, 23246, 23279, 23312, 23349,
-	23382, 23413, 23444, 23494, 23545, 23586, 23628, 23670, 23712, 23760, 23806, 23849, 23883, 23917, 23952, 23991,
-	24037, 24091, 24142, 24183, 24235, 24287, 24339, 24391, 24443, 24495, 24547, 24599, 24651, 24703, 24755, 24807,
-	24859, 24911, 24963, 25015, 25067, 25119, 25171, 25223, 25275, 25327, 25379, 25431, 25488, 25537, 25586, 25635,
-	25684, 25733, 25782, 25831, 25880, 25929, 25982, 26034, 26082, 26130, 26178, 26231, 26279, 26327, 26375, 26423,
-	26471, 26533, 26581, 26664, 26747, 26830, 26867, 26904, 26939, 26974, 27009, 27060, 27102, 27137, 27178, 27239,
-	27284, 27340, 27378, 27416, 27487, 27562, 27619, 27671, 27721, 27771, 27821, 27864, 27906, 27952, 27995, 28043,
-	28078, 28113, 28156, 28199, 28242, 28289, 28336, 28383, 28425, 28469, 28513, 28562, 28606, 28643, 28684, 28738,
-	28792, 28846, 28900, 28954, 29008, 29065, 29126, 29188, 29244, 29300, 29356, 29412, 29468, 29528, 29580, 29632,
-	29695, 29758, 29814, 29874, 29934, 29988, 30033, 30078, 30123, 30168, 30212, 30260, 30302, 30348, 30386, 30424,
-	30463, 30502, 30548, 30598, 30652, 30706, 30748, 30794, 30838, 30882, 30923, 30964, 31005, 31050, 31092, 31130,
-	31173, 31207, 31241, 31271, 31310, 31353, 31382, 31411, 31452, 31497, 31536, 31575, 31618, 31677, 31715, 31762,
-	31809, 31855, 31901, 31947, 31993, 32039, 32085, 32131, 32177, 32223, 32269, 32315, 32361, 32407, 32453, 32499,
-	32545, 32591, 32637, 32683, 32729, 32779, 32826, 32868, 32906, 32940, 32978, 33016, 33062, 33108, 33146, 33198,
-	33239, 33280, 33325, 33370, 33415, 33460, 33509, 33550, 33584, 33618, 33667, 33703, 33743, 33780, 33820, 33856,
-	33892, 33928, 33964, 34004, 34041, 34081, 34121, 34154, 34187, 34226, 34260, 34294, 34332, 34367, 34402, 34437,
-	34472, 34507, 34546, 34582, 34639, 34696, 34740, 34784, 34820, 34868, 34918, 34968, 35015, 35064, 35113, 35159,
-	35207, 35255, 35308, 35361, 35413, 35465, 35506, 35565, 35618, 35661, 35715, 35769, 35825, 35873, 35923, 35973,
-	36020, 36069, 36118, 36164, 36210, 36245, 36295, 36336, 36386, 36438, 36490, 36539, 36590, 36641, 36685, 36729,
-	36765, 36801, 36844, 36887, 36919, 36953, 36987, 37021, 37055, 37089, 37123, 37157, 37195, 37230, 37265, 37300,
-	37340, 37380, 37412, 37444, 37480, 37514, 37552, 37595, 37629, 37663, 37697, 37731, 37765, 37799, 37833, 37867,
-	37901, 37935, 37969, 38007, 38042, 38077, 38112, 38152, 38192, 38240, 38290, 38340, 38382, 38428, 38472, 38521,
-	38570, 38608, 38645, 38682, 38719, 38756, 38797, 38835, 38874, 38913, 38956, 39004, 39053, 39106, 39157, 39213,
-	39269, 39314, 39358, 39402, 39446, 39490, 39538, 39594, 39640, 39686, 39732, 39782, 39837, 39882, 39927, 39979,
-	40031, 40082, 40131, 40180, 40231, 40282, 40322, 40364, 40406, 40448, 40490, 40532, 40574, 40616, 40658, 40700,
-	40742, 40784, 40826, 40868, 40910, 40952, 40994, 41040, 41085, 41135, 41185, 41235, 41285, 41335, 41377, 41423,
-	41474, 41517, 41564, 41608, 41652, 41685, 41721, 41761, 41797, 41832, 41871, 41915, 41946, 41977, 42013, 42053,
-	42089, 42133, 42177, 42229, 42281, 42332, 42381, 42430, 42481, 42532, 42572, 42615, 42662, 42707, 42757, 42807,
-	42857, 42907, 42957, 42999, 43045, 43096, 43138, 43180, 43222, 43264, 43306, 43348, 43390, 43432, 43474, 43516,
-	43558, 43600, 43642, 43684, 43726, 43768, 43814, 43844, 43880, 43916, 43948, 43980, 44023, 44066, 44098, 44132,
-	44166, 44200, 44234, 44268, 44302, 44336, 44374, 44409, 44444, 44479, 44519, 44559, 44593, 44627, 44661, 44695,
-	44729, 44763, 44797, 44835, 44878, 44912, 44946, 44980, 45014, 45048, 45082, 45116, 45150, 45184, 45218, 45252,
-	45286, 45320, 45354, 45388, 45422, 45456, 45494, 45529, 45564, 45599, 45639, 45679, 45733, 45787, 45830, 45876,
-	45922, 45972, 46018, 46065, 46112, 46158, 46205, 46255, 46301, 46334, 46367, 46406, 46445, 46484, 46523, 46569,
-	46615, 46655, 46695, 46735, 46772, 46809, 46848, 46891, 46941, 46991, 47030, 47069, 47108, 47137, 47166, 47208,
-	47250, 47286, 47322, 47358, 47414, 47472, 47530, 47581, 47634, 47687, 47730, 47775, 47820, 47869, 47920, 47971,
-	48015, 48061, 48107, 48143, 48181, 48219, 48274, 48329, 48358, 48400, 48442, 48488, 48536, 48584, 48629, 48676,
-	48723, 48767, 48813, 48859, 48915, 48960, 49009, 49058, 49096, 49143, 49190, 49237, 49284, 49331, 49378, 49429,
-	49473, 49517, 49550, 49586, 49626, 49662, 49698, 49729, 49760, 49791, 49849, 49907, 49951, 49997, 50043, 50086,
-	50131, 50176, 50226, 50276, 50325, 50374, 50422, 50470, 50517, 50564, 50600, 50641, 50675, 50709, 50749, 50801,
-	50853, 50917, 50981, 51044, 51107, 51177, 51251, 51307, 51358, 51407, 51456, 51505, 51556, 51607, 51667, 51711,
-	51766, 51821, 51858, 51895, 51940, 51985, 52025, 52069, 52113, 52146, 52182, 52230, 52278, 52315, 52356, 52397,
-	52441, 52488, 52535, 52581, 52627, 52662, 52699, 52736, 52773, 52810, 52847, 52884, 52925, 52963, 53001, 53039,
-	53082, 53125, 53168, 53209, 53255, 53292, 53329, 53366, 53403, 53440, 53477, 53518, 53556, 53594, 53632, 53675,
-	53718, 53761, 53804, 53853, 53904, 53955, 53998, 54043, 54088, 54138, 54190, 54242, 54286, 54332, 54378, 54434,
-	54492, 54550, 54596, 54644, 54692, 54741, 54792, 54843, 54893, 54945, 54997, 55048, 55101, 55154, 55201, 55248,
-	55288, 55328, 55368, 55411, 55454, 55492, 55534, 55576, 55607, 55641, 55685, 55731, 55777, 55823, 55871, 55919,
-	55963, 56009, 56055, 56112, 56171, 56230, 56282, 56336, 56390, 56448, 56508, 56568, 56631, 56696, 56761, 56827,
-	56895, 56963, 57014, 57067, 57120, 57162, 57206, 57250, 57303, 57358, 57413, 57457, 57503, 57549, 57600, 57653,
-	57706, 57758, 57812, 57866, 57917, 57970, 58023, 58075, 58129, 58183, 58226, 58271, 58316, 58362, 58408, 58443,
-	58480, 58517, 58554, 58597, 58635, 58677, 58715, 58753, 58791, 58836, 58881, 58925, 58964, 59004, 59048, 59092,
-	59125, 59168, 59206, 59261, 59316, 59370, 59424, 59467, 59513, 59563, 59609, 59655, 59704, 59753, 59791, 59832,
-	59877, 59914, 59962, 60010, 60047, 60087, 60131, 60167, 60207, 60248, 60289, 60329, 60365, 60406, 60453, 60510,
-	60556, 60597, 60638, 60690, 60743, 60793, 60847, 60891, 60940, 60994, 61038, 61073, 61108, 61145, 61186, 61229,
-	61276, 61315, 61350, 61393, 61437, 61482, 61521, 61558, 61599, 61635, 61675, 61721, 61773, 61810, 61862, 61901,
-	61943, 61988, 62030, 62071, 62108, 62142, 62179, 62222, 62269, 62313, 62355, 62410, 62466, 62519, 62572, 62622,
-	62667, 62730, 62790, 62840, 62913, 62983, 63038, 63071, 63108, 63144, 63179, 63211, 63247, 63278, 63313, 63345,
-	63387, 63434, 63474, 63517, 63557, 63593, 63628, 63660, 63697, 63738, 63782, 63833, 63881, 63926, 63979, 64029,
-	64068, 64109, 64147, 64193, 64248, 64300, 64340, 64383, 64423, 64464, 64509, 64562, 64624, 64683, 64721, 64760,
-	64796, 64836, 64875, 64918, 64958, 65001, 65050, 65096, 65134, 65177, 65224, 65290, 65352, 65407, 65457, 65504,
-	65551, 65595, 65637, 65684, 65731, 65779, 65825, 65875, 65922, 65964, 66011, 66059, 66093, 66127, 66158, 66200,
-	66246, 66298, 66349, 66397, 66448, 66501, 66551, 66604, 66661, 66717, 66772, 66834, 66896, 66959, 67015, 67077,
-	67132, 67181, 67230, 67276, 67335, 67376, 67415, 67453, 67497, 67535, 67568, 67605, 67639, 67676, 67714, 67751,
-	67785, 67847, 67904, 67965, 68023, 68074, 68124, 68169, 68218, 68264, 68321, 68377, 68432, 68484, 68534, 68583,
-	68629, 68678, 68727, 68776, 68821, 68866, 68910, 68958, 69003, 69050, 69095, 69140, 69185, 69223, 69271, 69311,
-	69359, 69416, 69473, 69530, 69589, 69637, 69713, 69786, 69858, 69938, 70014, 70072, 70129, 70195, 70260, 70331,
-	70401, 70467, 70532, 70592, 70651, 70722, 70792, 70869, 70945, 71008, 71052, 71103, 71151, 71222, 71305, 71374,
-	71432, 71502, 71560, 71630, 71686, 71724, 71771, 71815, 71856, 71899, 71942, 71985, 72023, 72061, 72103, 72146,
-	72192, 72235, 72277, 72325, 72377, 72428, 72476, 72523, 72574, 72622, 72663, 72703, 72738, 72782, 72825, 72877,
-	72911, 72944, 72977, 73007, 73050, 73091, 73136, 73178, 73225, 73269, 73321, 73372, 73407, 73445, 73483, 73515,
-	73559, 73608, 73660, 73699, 73738, 73777, 73816, 73855, 73887, 73918, 73953, 73988, 74019, 74049, 74083, 74123,
-	74163, 74203, 74243, 74283, 74317, 74353, 74398, 74443, 74492, 74533, 74578, 74620, 74660, 74711, 74759, 74802,
-	74836, 74865, 74898, 74928, 74963, 74995, 75031, 75064, 75096, 75134, 75172, 75210, 75251, 75289, 75339, 75388,
-	75437, 75486, 75536, 75586, 75633, 75681, 75713, 75740, 75771, 75799, 75837, 75884, 75928, 75967, 76019, 76064,
-	76108, 76149, 76188, 76224, 76259, 76294, 76326, 76388, 76447, 76520, 76590, 76645, 76689, 76726, 76764, 76799,
-	76837}
+	3930, 3966, 4009, 4056, 4103, 4145, 4191, 4237, 4283, 4329, 4375, 4425, 4471, 4521, 4582, 4641,
+	4679, 4717, 4770, 4810, 4854, 4894, 4934, 4974, 5014, 5054, 5098, 5137, 5197, 5252, 5307, 5367,
+	5427, 5477, 5527, 5577, 5627, 5685, 5754, 5826, 5865, 5903, 5941, 5979, 6021, 6060, 6099, 6138,
+	6176, 6214, 6252, 6290, 6328, 6366, 6404, 6442, 6480, 6518, 6556, 6594, 6632, 6687, 6741, 6799,
+	6848, 6897, 6937, 6982, 7010, 7045, 7095, 7130, 7164, 7198, 7245, 7284, 7330, 7374, 7414, 7454,
+	7494, 7547, 7587, 7627, 7667, 7711, 7751, 7791, 7835, 7875, 7915, 7954, 7993, 8043, 8084, 8138,
+	8186, 8227, 8289, 8349, 8399, 8453, 8500, 8540, 8583, 8626, 8671, 8715, 8759, 8804, 8849, 8894,
+	8939, 8984, 9029, 9078, 9145, 9189, 9230, 9276, 9324, 9377, 9414, 9460, 9501, 9542, 9583, 9624,
+	9665, 9711, 9752, 9793, 9834, 9875, 9915, 9960, 10008, 10061, 10101, 10149, 10191, 10233, 10275, 10317,
+	10363, 10406, 10449, 10497, 10539, 10581, 10623, 10665, 10707, 10753, 10796, 10836, 10880, 10926, 10972, 11023,
+	11074, 11125, 11176, 11227, 11279, 11329, 11379, 11428, 11471, 11514, 11557, 11600, 11643, 11686, 11729, 11772,
+	11815, 11858, 11901, 11944, 11987, 12030, 12073, 12120, 12169, 12212, 12255, 12298, 12341, 12384, 12427, 12470,
+	12513, 12556, 12599, 12642, 12685, 12728, 12771, 12814, 12861, 12901, 12945, 12991, 13037, 13088, 13139, 13190,
+	13241, 13292, 13344, 13394, 13444, 13509, 13559, 13599, 13643, 13683, 13722, 13761, 13800, 13866, 13914, 13950,
+	13995, 14052, 14102, 14152, 14202, 14256, 14315, 14382, 14442, 14510, 14578, 14632, 14686, 14744, 14794, 14842,
+	14890, 14938, 15018, 15072, 15132, 15192, 15252, 15316, 15377, 15434, 15491, 15548, 15605, 15665, 15708, 15751,
+	15802, 15855, 15908, 15968, 16030, 16085, 16138, 16194, 16248, 16302, 16362, 16402, 16447, 16498, 16565, 16611,
+	16649, 16687, 16725, 16771, 16820, 16870, 16906, 16946, 16987, 17028, 17069, 17117, 17165, 17213, 17261, 17313,
+	17365, 17417, 17476, 17535, 17594, 17653, 17712, 17745, 17778, 17807, 17836, 17865, 17905, 17945, 17980, 18015,
+	18050, 18085, 18120, 18155, 18189, 18223, 18257, 18291, 18326, 18361, 18396, 18431, 18466, 18501, 18553, 18591,
+	18629, 18667, 18709, 18747, 18785, 18823, 18857, 18891, 18925, 18959, 18993, 19027, 19075, 19111, 19147, 19182,
+	19217, 19251, 19295, 19362, 19429, 19513, 19587, 19648, 19720, 19767, 19814, 19865, 19922, 19979, 20015, 20072,
+	20128, 20174, 20223, 20278, 20323, 20368, 20418, 20472, 20513, 20555, 20597, 20639, 20687, 20733, 20776, 20813,
+	20852, 20891, 20937, 20975, 21013, 21051, 21089, 21127, 21165, 21207, 21245, 21283, 21321, 21359, 21397, 21446,
+	21495, 21544, 21593, 21642, 21680, 21718, 21756, 21794, 21832, 21873, 21914, 21967, 22003, 22046, 22090, 22134,
+	22171, 22216, 22261, 22306, 22360, 22414, 22470, 22510, 22553, 22601, 22649, 22697, 22748, 22785, 22826, 22863,
+	22898, 22933, 22968, 23015, 23062, 23098, 23134, 23170, 23216, 23262, 23308, 23345, 23392, 23439, 23476, 23513,
+	23560, 23607, 23658, 23705, 23751, 23797, 23843, 23889, 23939, 23981, 24023, 24065, 24117, 24169, 24201, 24233,
+	24265, 24297, 24329, 24361, 24394, 24427, 24460, 24497, 24530, 24561, 24592, 24642, 24693, 24734, 24776, 24818,
+	24860, 24908, 24954, 24997, 25031, 25065, 25100, 25139, 25189, 25235, 25289, 25340, 25381, 25433, 25485, 25537,
+	25589, 25641, 25693, 25745, 25797, 25849, 25901, 25953, 26005, 26057, 26109, 26161, 26213, 26265, 26317, 26369,
+	26421, 26473, 26525, 26577, 26629, 26686, 26735, 26784, 26833, 26882, 26931, 26980, 27029, 27078, 27127, 27180,
+	27232, 27280, 27328, 27376, 27429, 27477, 27525, 27573, 27621, 27669, 27731, 27779, 27862, 27945, 28028, 28065,
+	28106, 28142, 28182, 28216, 28257, 28290, 28323, 28361, 28404, 28451, 28499, 28548, 28585, 28622, 28657, 28692,
+	28727, 28778, 28820, 28855, 28896, 28957, 29002, 29058, 29096, 29134, 29205, 29280, 29337, 29389, 29439, 29489,
+	29539, 29582, 29624, 29670, 29726, 29782, 29825, 29873, 29908, 29943, 29986, 30029, 30072, 30119, 30166, 30213,
+	30255, 30299, 30343, 30392, 30436, 30473, 30514, 30568, 30622, 30676, 30730, 30784, 30838, 30895, 30956, 31018,
+	31074, 31130, 31186, 31242, 31298, 31358, 31410, 31462, 31525, 31588, 31644, 31704, 31764, 31818, 31863, 31908,
+	31953, 31998, 32042, 32090, 32132, 32178, 32216, 32254, 32293, 32332, 32378, 32428, 32482, 32536, 32578, 32624,
+	32668, 32712, 32753, 32794, 32835, 32880, 32922, 32960, 33003, 33037, 33071, 33101, 33140, 33183, 33212, 33241,
+	33282, 33327, 33366, 33405, 33448, 33494, 33536, 33586, 33627, 33668, 33709, 33754, 33806, 33853, 33900, 33947,
+	33999, 34051, 34103, 34159, 34208, 34256, 34308, 34349, 34390, 34445, 34493, 34555, 34602, 34649, 34696, 34739,
+	34786, 34843, 34900, 34949, 34998, 35051, 35107, 35161, 35216, 35268, 35342, 35401, 35466, 35531, 35596, 35661,
+	35720, 35758, 35805, 35852, 35898, 35944, 35990, 36036, 36082, 36128, 36174, 36220, 36266, 36312, 36358, 36404,
+	36450, 36496, 36542, 36588, 36634, 36680, 36726, 36772, 36822, 36869, 36911, 36949, 36983, 37021, 37059, 37103,
+	37144, 37187, 37225, 37267, 37306, 37348, 37390, 37432, 37474, 37520, 37563, 37603, 37645, 37691, 37734, 37780,
+	37826, 37864, 37916, 37957, 37998, 38043, 38088, 38133, 38178, 38227, 38268, 38302, 38336, 38385, 38421, 38461,
+	38498, 38538, 38574, 38610, 38646, 38682, 38722, 38759, 38799, 38839, 38872, 38905, 38944, 38978, 39012, 39050,
+	39085, 39120, 39155, 39190, 39225, 39264, 39300, 39357, 39414, 39458, 39502, 39538, 39586, 39636, 39686, 39733,
+	39782, 39831, 39877, 39925, 39973, 40026, 40079, 40131, 40183, 40224, 40283, 40336, 40379, 40433, 40487, 40543,
+	40591, 40641, 40691, 40738, 40787, 40836, 40882, 40928, 40963, 41013, 41054, 41104, 41156, 41208, 41257, 41308,
+	41359, 41403, 41447, 41483, 41519, 41562, 41605, 41637, 41671, 41705, 41739, 41773, 41807, 41841, 41875, 41913,
+	41948, 41983, 42018, 42058, 42098, 42130, 42162, 42198, 42232, 42270, 42313, 42347, 42381, 42415, 42449, 42483,
+	42517, 42551, 42585, 42619, 42653, 42687, 42725, 42760, 42795, 42830, 42870, 42910, 42958, 43008, 43058, 43100,
+	43146, 43190, 43239, 43288, 43326, 43363, 43400, 43437, 43474, 43515, 43553, 43592, 43631, 43674, 43722, 43771,
+	43824, 43875, 43931, 43987, 44032, 44076, 44120, 44164, 44208, 44256, 44312, 44358, 44404, 44450, 44500, 44555,
+	44600, 44645, 44697, 44749, 44800, 44849, 44898, 44949, 45000, 45040, 45082, 45124, 45166, 45208, 45250, 45292,
+	45334, 45376, 45418, 45460, 45502, 45544, 45586, 45628, 45670, 45712, 45758, 45803, 45853, 45903, 45953, 46003,
+	46053, 46095, 46141, 46192, 46235, 46282, 46326, 46370, 46403, 46439, 46479, 46515, 46550, 46589, 46633, 46664,
+	46695, 46731, 46771, 46807, 46851, 46895, 46947, 46999, 47050, 47099, 47148, 47199, 47250, 47290, 47333, 47380,
+	47425, 47475, 47525, 47575, 47625, 47675, 47717, 47763, 47814, 47856, 47898, 47940, 47982, 48024, 48066, 48108,
+	48150, 48192, 48234, 48276, 48318, 48360, 48402, 48444, 48486, 48532, 48562, 48598, 48634, 48666, 48698, 48741,
+	48784, 48816, 48850, 48884, 48918, 48952, 48986, 49020, 49054, 49092, 49127, 49162, 49197, 49237, 49277, 49311,
+	49345, 49379, 49413, 49447, 49481, 49515, 49553, 49596, 49630, 49664, 49698, 49732, 49766, 49800, 49834, 49868,
+	49902, 49936, 49970, 50004, 50038, 50072, 50106, 50140, 50174, 50212, 50247, 50282, 50317, 50357, 50397, 50451,
+	50505, 50548, 50594, 50640, 50690, 50736, 50783, 50830, 50876, 50923, 50973, 51019, 51052, 51085, 51124, 51163,
+	51202, 51241, 51287, 51333, 51373, 51413, 51453, 51490, 51527, 51566, 51609, 51659, 51709, 51748, 51787, 51826,
+	51855, 51884, 51926, 51968, 52004, 52040, 52076, 52132, 52190, 52248, 52299, 52352, 52405, 52448, 52493, 52538,
+	52587, 52638, 52689, 52733, 52779, 52825, 52861, 52899, 52937, 52992, 53047, 53076, 53118, 53160, 53206, 53254,
+	53302, 53347, 53394, 53441, 53485, 53531, 53577, 53633, 53678, 53727, 53776, 53814, 53861, 53908, 53955, 54002,
+	54049, 54096, 54147, 54191, 54235, 54268, 54304, 54344, 54380, 54416, 54447, 54478, 54509, 54567, 54625, 54669,
+	54715, 54761, 54804, 54849, 54894, 54944, 54994, 55043, 55092, 55140, 55188, 55235, 55282, 55318, 55359, 55393,
+	55427, 55467, 55519, 55571, 55635, 55699, 55762, 55825, 55895, 55969, 56025, 56076, 56125, 56174, 56223, 56274,
+	56325, 56385, 56429, 56484, 56539, 56576, 56613, 56658, 56703, 56743, 56787, 56831, 56864, 56900, 56948, 56996,
+	57033, 57074, 57115, 57159, 57206, 57253, 57299, 57345, 57380, 57417, 57454, 57491, 57528, 57565, 57602, 57643,
+	57681, 57719, 57757, 57800, 57843, 57886, 57927, 57973, 58010, 58047, 58084, 58121, 58158, 58195, 58236, 58274,
+	58312, 58350, 58393, 58436, 58479, 58522, 58571, 58622, 58673, 58716, 58761, 58806, 58856, 58908, 58960, 59004,
+	59050, 59096, 59152, 59210, 59268, 59314, 59362, 59410, 59459, 59510, 59561, 59611, 59663, 59715, 59766, 59819,
+	59872, 59919, 59966, 60006, 60046, 60086, 60129, 60172, 60210, 60252, 60294, 60325, 60359, 60403, 60449, 60495,
+	60541, 60589, 60637, 60681, 60727, 60773, 60830, 60889, 60948, 61000, 61054, 61108, 61166, 61226, 61286, 61349,
+	61414, 61479, 61545, 61613, 61681, 61732, 61785, 61838, 61880, 61924, 61968, 62021, 62076, 62131, 62175, 62221,
+	62267, 62318, 62371, 62424, 62476, 62530, 62584, 62635, 62688, 62741, 62793, 62847, 62901, 62944, 62989, 63034,
+	63080, 63126, 63161, 63198, 63235, 63272, 63315, 63353, 63395, 63433, 63471, 63509, 63554, 63599, 63643, 63682,
+	63722, 63766, 63810, 63843, 63886, 63924, 63979, 64034, 64088, 64142, 64185, 64231, 64281, 64327, 64373, 64422,
+	64471, 64509, 64550, 64595, 64632, 64680, 64728, 64765, 64805, 64849, 64885, 64925, 64966, 65007, 65047, 65083,
+	65124, 65171, 65228, 65274, 65315, 65356, 65408, 65461, 65511, 65565, 65609, 65658, 65712, 65756, 65791, 65826,
+	65863, 65904, 65947, 65994, 66044, 66083, 66118, 66161, 66205, 66250, 66289, 66326, 66367, 66403, 66443, 66489,
+	66541, 66578, 66630, 66669, 66711, 66753, 66798, 66840, 66881, 66918, 66952, 66989, 67032, 67079, 67123, 67165,
+	67220, 67276, 67329, 67382, 67432, 67477, 67540, 67600, 67650, 67723, 67793, 67848, 67881, 67918, 67954, 67989,
+	68021, 68057, 68088, 68123, 68155, 68197, 68244, 68284, 68327, 68367, 68403, 68434, 68469, 68501, 68538, 68579,
+	68623, 68674, 68722, 68767, 68820, 68870, 68909, 68950, 68988, 69034, 69089, 69141, 69181, 69224, 69264, 69305,
+	69350, 69403, 69465, 69524, 69562, 69601, 69637, 69677, 69716, 69759, 69799, 69842, 69891, 69937, 69980, 70018,
+	70060, 70099, 70142, 70188, 70231, 70269, 70312, 70359, 70425, 70487, 70542, 70592, 70639, 70686, 70730, 70772,
+	70819, 70866, 70914, 70960, 71010, 71057, 71099, 71146, 71194, 71228, 71262, 71293, 71335, 71381, 71433, 71484,
+	71532, 71583, 71636, 71686, 71739, 71796, 71852, 71907, 71969, 72031, 72094, 72154, 72210, 72270, 72327, 72388,
+	72444, 72506, 72561, 72610, 72659, 72705, 72764, 72805, 72844, 72882, 72926, 72964, 72997, 73034, 73068, 73105,
+	73143, 73180, 73214, 73276, 73333, 73394, 73452, 73503, 73553, 73598, 73647, 73693, 73750, 73806, 73861, 73913,
+	73963, 74012, 74058, 74107, 74156, 74205, 74250, 74295, 74339, 74387, 74432, 74479, 74524, 74569, 74614, 74652,
+	74700, 74740, 74788, 74845, 74902, 74959, 75018, 75066, 75142, 75215, 75287, 75367, 75443, 75501, 75558, 75624,
+	75689, 75760, 75830, 75896, 75961, 76018, 76087, 76145, 76207, 76267, 76326, 76397, 76467, 76544, 76620, 76679,
+	76745, 76811, 76883, 76942, 77013, 77073, 77137, 77198, 77259, 77326, 77380, 77446, 77501, 77556, 77615, 77674,
+	77745, 77805, 77865, 77929, 77983, 78049, 78113, 78172, 78235, 78279, 78330, 78378, 78449, 78532, 78601, 78659,
+	78729, 78787, 78857, 78913, 78951, 78998, 79042, 79083, 79126, 79169, 79212, 79250, 79288, 79330, 79373, 79419,
+	79462, 79504, 79552, 79604, 79655, 79703, 79750, 79801, 79849, 79890, 79935, 79983, 80028, 80068, 80103, 80147,
+	80190, 80242, 80276, 80309, 80342, 80372, 80415, 80456, 80501, 80543, 80590, 80634, 80686, 80737, 80772, 80810,
+	80848, 80880, 80924, 80973, 81025, 81069, 81107, 81146, 81185, 81224, 81263, 81302, 81334, 81365, 81400, 81435,
+	81466, 81496, 81530, 81570, 81610, 81650, 81690, 81730, 81764, 81800, 81849, 81909, 81954, 81999, 82048, 82089,
+	82134, 82176, 82216, 82267, 82315, 82358, 82392, 82421, 82454, 82484, 82519, 82551, 82587, 82620, 82652, 82690,
+	82728, 82766, 82807, 82845, 82895, 82944, 82993, 83042, 83092, 83142, 83189, 83237, 83269, 83296, 83327, 83355,
+	83393, 83440, 83484, 83523, 83575, 83620, 83664, 83705, 83744, 83780, 83815, 83850, 83882, 83944, 84003, 84076,
+	84146, 84201, 84245, 84282, 84320, 84355, 84391, 84433, 84477, 84522, 84564, 84605, 84647, 84687, 84731, 84772,
+	84810}
