@@ -140,6 +140,7 @@ generate: ## rewrite the generated code from the Vulkan registry (REGISTRY=vk.xm
 	$(GO) run ./cmd/icdgen verbs -out $(OUT)
 	$(GO) run ./compute/internal/ops/opgen -out $(OUT)
 	$(GO) run ./compute/internal/kernel/asm -out $(OUT)
+	$(GO) run ./compute/internal/kernel/asmarm -out $(OUT)
 	$(GO) run ./internal/lanes/asm -out $(OUT)
 
 .PHONY: generate-check

@@ -53,6 +53,7 @@ type definition struct {
 	compute  bool     // runs shaders: needs a queue for compute, and has an instance of version 1.3
 	devices  []string // of this machine, that the case opens
 	needs    []string // features, by their members in VkPhysicalDevice…Features, enabled
+	graphics bool     // a compute case that draws: needs a queue for graphics, and has dynamic rendering
 }
 
 // A Case is a definition that runs: an instance, a device and a place to report to.

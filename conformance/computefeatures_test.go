@@ -60,6 +60,11 @@ var featureStructs = []struct {
 		featureStruct[vk.PhysicalDevicePipelineExecutablePropertiesFeaturesKHR]},
 	{vk.EXT_SHADER_OBJECT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderObjectFeaturesEXT]},
 	{vk.KHR_SAMPLER_YCBCR_CONVERSION_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceSamplerYcbcrConversionFeatures]},
+	{vk.KHR_DYNAMIC_RENDERING_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDynamicRenderingFeatures]},
+	{vk.KHR_MULTIVIEW_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceMultiviewFeatures]},
+	{vk.KHR_SHADER_DRAW_PARAMETERS_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderDrawParametersFeatures]},
+	{vk.EXT_SHADER_DEMOTE_TO_HELPER_INVOCATION_EXTENSION_NAME,
+		featureStruct[vk.PhysicalDeviceShaderDemoteToHelperInvocationFeatures]},
 	{vk.EXT_HOST_QUERY_RESET_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceHostQueryResetFeatures]},
 }
 
@@ -88,6 +93,9 @@ func (c *Case) computeDevice() *vulkan.Device {
 	if c.inst.QueueFamilies(c.pd)[0].QueueFlags&vk.QueueFlags(vk.QUEUE_COMPUTE_BIT) == 0 {
 		lacks("a family of queues with VK_QUEUE_COMPUTE_BIT")
 	}
+	if c.def.graphics && c.inst.QueueFamilies(c.pd)[0].QueueFlags&vk.QueueFlags(vk.QUEUE_GRAPHICS_BIT) == 0 {
+		lacks("a family of queues with VK_QUEUE_GRAPHICS_BIT")
+	}
 	have, r := c.inst.DeviceExtensions(c.pd)
 	c.must("vkEnumerateDeviceExtensionProperties", r)
 	a := c.inst.Arena
@@ -111,6 +119,9 @@ func (c *Case) computeDevice() *vulkan.Device {
 	if four.Maintenance4 == vk.TRUE && minor >= 3 {
 		c.target = 3
 		needs = append(needs, "Maintenance4")
+	}
+	if c.def.graphics {
+		needs = append(needs, "DynamicRendering")
 	}
 	for _, need := range needs {
 		if f := reflect.ValueOf(&core.Features).Elem().FieldByName(need); f.IsValid() {

@@ -97,6 +97,9 @@ func runChild(ctx context.Context, driver string, d *definition, extra ...string
 	cmd.Env = append(vulkan.DriverEnv(manifestOf(driver)), "FARSIDE_CASE="+d.name, "FARSIDE_CASE_DRIVER="+driver)
 	// The race detector otherwise sleeps for a second at each process's end.
 	cmd.Env = append(append(cmd.Env, "GORACE=atexit_sleep_ms=0"), d.env...)
+	if d.graphics {
+		cmd.Env = append(cmd.Env, "FARSIDE_GRAPHICS=on")
+	}
 	cmd.Env = append(cmd.Env, extra...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -159,7 +162,7 @@ func TestConformance(t *testing.T) {
 				t.Skipf("%s is missing (Debian package mesa-vulkan-drivers)", manifestOf(driver))
 			}
 			for _, d := range table() {
-				if driver == "lavapipe" && d.farsideOnly {
+				if driver == "lavapipe" && d.farsideOnly || driver == "farside" && d.undrawn() {
 					continue
 				}
 				t.Run(d.name, func(t *testing.T) {
@@ -211,7 +214,7 @@ func TestStrict(t *testing.T) {
 	}
 	finding := regexp.MustCompile(`farside: \w+: (FARSIDE-[\w-]+): .*`)
 	for i, d := range table() {
-		if i%*strictEvery != 0 {
+		if i%*strictEvery != 0 || d.undrawn() {
 			continue
 		}
 		t.Run(d.name, func(t *testing.T) {
@@ -232,6 +235,11 @@ func TestStrict(t *testing.T) {
 		})
 	}
 }
+
+// drawing says whether Farside draws. Until FARSIDE_GRAPHICS is whole, what draws runs on lavapipe alone.
+const drawing = false
+
+func (d *definition) undrawn() bool { return d.graphics && !drawing }
 
 func judgeLavapipe(t *testing.T, d *definition, o outcome) {
 	reason, listed := lavapipeBreaks[d.name]
@@ -260,7 +268,7 @@ func TestValidation(t *testing.T) {
 		t.Skipf("%s is missing (Debian package vulkan-validationlayers)", validationJSON)
 	}
 	for _, d := range table() {
-		if !d.valid {
+		if !d.valid || d.undrawn() {
 			continue
 		}
 		t.Run(d.name, func(t *testing.T) {

@@ -21,5 +21,7 @@ func table() []definition {
 		// Compute
 		computeBasicCases(), blockLayoutCases(), operatorCases(), builtinCases(), flowCases(), computeMemoryCases(),
 		subgroupCases(), reconvergenceCases(), clockCases(), assemblyCases(), printfCases(), robustnessCases(),
-		computeSyncCases(), bindingCases(), textureCases(), multisampleCases(), imageCases(), imageUseCases(), ycbcrCases())
+		computeSyncCases(), bindingCases(), textureCases(), multisampleCases(), imageCases(), imageUseCases(), ycbcrCases(),
+		// Graphics
+		drawCases(), fragmentCases())
 }

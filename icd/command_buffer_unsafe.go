@@ -12,6 +12,15 @@ func window(h vk.CommandBuffer) *command.Window {
 	return (*command.Window)(unsafe.Pointer(commandBuffers.Slot(uintptr(h))))
 }
 
+// showGraphics tells the recording stubs whether a command buffer takes commands of graphics.
+func showGraphics(h vk.CommandBuffer, takes bool) {
+	const word = 2 // behind the window
+	slot := commandBuffers.Slot(uintptr(h))
+	if slot[word] = 0; takes {
+		slot[word] = 1
+	}
+}
+
 func cmdUpdateBuffer(b *commandBuffer, dst vk.Buffer, offset, size vk.DeviceSize, data unsafe.Pointer) {
 	b.record("vkCmdUpdateBuffer", func() error {
 		switch {

@@ -17,15 +17,28 @@ func cmdBindDescriptorSets(
 	})
 }
 
-// cmdBindDescriptorSets2 is VK_KHR_maintenance6's. Stages other than compute have no shaders that could use the sets.
+// cmdBindDescriptorSets2 is VK_KHR_maintenance6's. Stages that the queue family lacks have no shaders that could use
+// the sets.
 func cmdBindDescriptorSets2(b *commandBuffer, info *vk.BindDescriptorSetsInfo) {
 	b.record("vkCmdBindDescriptorSets2", func() error {
-		if info.StageFlags&vk.SHADER_STAGE_COMPUTE_BIT == 0 {
-			return nil
-		}
-		return b.bindSets(&bindRules2, vk.PIPELINE_BIND_POINT_COMPUTE, info.Layout, info.FirstSet,
-			info.DescriptorSetCount, info.PDescriptorSets, info.DynamicOffsetCount, info.PDynamicOffsets)
+		return b.eachPoint(info.StageFlags, func(point vk.PipelineBindPoint) error {
+			return b.bindSets(&bindRules2, point, info.Layout, info.FirstSet, info.DescriptorSetCount, info.PDescriptorSets,
+				info.DynamicOffsetCount, info.PDynamicOffsets)
+		})
 	})
+}
+
+// eachPoint calls f for the kinds of pipelines to which stages belong, of those that the queue family has.
+func (b *commandBuffer) eachPoint(stages vk.ShaderStageFlags, f func(vk.PipelineBindPoint) error) error {
+	if stages&vk.SHADER_STAGE_COMPUTE_BIT != 0 {
+		if err := f(vk.PIPELINE_BIND_POINT_COMPUTE); err != nil {
+			return err
+		}
+	}
+	if stages&vk.SHADER_STAGE_ALL_GRAPHICS != 0 && b.pool.graphics() {
+		return f(vk.PIPELINE_BIND_POINT_GRAPHICS)
+	}
+	return nil
 }
 
 // setRules are the rules for the arrays with which descriptor sets are bound.

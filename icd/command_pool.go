@@ -115,6 +115,7 @@ func (p *commandPool) allocate(list []vk.CommandBuffer, level vk.CommandBufferLe
 			return err
 		}
 		b.handle = vk.CommandBuffer(slot)
+		showGraphics(b.handle, p.graphics())
 		room := window(b.handle)
 		if p.device.strict(config.StrictAsync) {
 			room = new(command.Window) // the stubs see none, and leave every command to Go, which records barriers then

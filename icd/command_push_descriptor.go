@@ -17,15 +17,13 @@ func cmdPushDescriptorSet(
 	})
 }
 
-// cmdPushDescriptorSet2 is VK_KHR_maintenance6's. Stages other than compute have no shaders that could use the
-// descriptors.
+// cmdPushDescriptorSet2 is VK_KHR_maintenance6's.
 func cmdPushDescriptorSet2(b *commandBuffer, info *vk.PushDescriptorSetInfo) {
 	b.record("vkCmdPushDescriptorSet2", func() error {
-		if info.StageFlags&vk.SHADER_STAGE_COMPUTE_BIT == 0 {
-			return nil
-		}
-		return b.pushDescriptors(&pushRules2, vk.PIPELINE_BIND_POINT_COMPUTE, info.Layout, info.Set,
-			info.DescriptorWriteCount, info.PDescriptorWrites)
+		return b.eachPoint(info.StageFlags, func(point vk.PipelineBindPoint) error {
+			return b.pushDescriptors(&pushRules2, point, info.Layout, info.Set, info.DescriptorWriteCount,
+				info.PDescriptorWrites)
+		})
 	})
 }
 

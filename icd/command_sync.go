@@ -122,16 +122,22 @@ func cmdResetQueryPool(b *commandBuffer, pool vk.QueryPool, first, count uint32)
 }
 
 // cmdBeginQuery and cmdEndQuery refuse what they are given: the only queries of this device are timestamps.
-func cmdBeginQuery(b *commandBuffer, _ vk.QueryPool, query uint32, _ vk.QueryControlFlags) {
+func cmdBeginQuery(b *commandBuffer, pool vk.QueryPool, query uint32, flags vk.QueryControlFlags) {
 	b.record("vkCmdBeginQuery", func() error {
-		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdBeginQuery_queryType_02804,
-			"query %d is a timestamp, which has no begin", query)
+		if !b.pool.graphics() {
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdBeginQuery_queryType_02804,
+				"query %d is a timestamp, which has no begin", query)
+		}
+		return b.stream.BeginQuery(pool, query, flags)
 	})
 }
 
-func cmdEndQuery(b *commandBuffer, _ vk.QueryPool, query uint32) {
+func cmdEndQuery(b *commandBuffer, pool vk.QueryPool, query uint32) {
 	b.record("vkCmdEndQuery", func() error {
-		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdEndQuery_None_01923, "query %d is not active", query)
+		if !b.pool.graphics() {
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdEndQuery_None_01923, "query %d is not active", query)
+		}
+		return b.stream.EndQuery(pool, query)
 	})
 }
 

@@ -27,8 +27,8 @@ func WriteCoverage(w io.Writer) error {
 	fmt.Fprintf(&b, `# What is supported
 
 Printed by `+"`make coverage`"+` from the driver's own tables (icd/support.go, icd/features.go) and the Vulkan registry
-%s. Vulkan %s without graphics: features of render passes, graphics pipelines and drawing do not exist here, and
-their commands are refused.
+%s. Vulkan %s without graphics: features of render passes, graphics pipelines, drawing and presentation do not
+exist here, and the commands of the first three are refused.
 
 `, versionText(vk.HEADER_VERSION_COMPLETE), versionText(supportedVersion))
 	writeExtensions(&b)
@@ -88,9 +88,6 @@ func writeFeatureTable(b *strings.Builder) {
 		answer, note := "no", ""
 		if supportsFeature(st, feature) {
 			note = featureNotes[feature]
-			if graphicsFeatures()[feature] {
-				note = withGraphics
-			}
 			answer = yes(note)
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", structure, feature, answer, note)

@@ -27,7 +27,8 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	d := &device{physical: p, extensions: map[string]bool{}, stop: syncobj.New(syncobj.Fence, 0)}
 	d.environment, d.offer = sync.OnceValue(d.newEnvironment), sync.OnceValue(d.newOffer)
 	d.exec = exec.Device{Resources: &resources{d, 0}, Stop: d.stop, Lost: d.executionFailed, Told: d.told,
-		Print: d.printed, Watchdog: p.settings.Watchdog, MaxGroups: p.limits.MaxComputeWorkGroupCount, Fault: d.queueFaults()}
+		Print: d.printed, Watchdog: p.settings.Watchdog, MaxGroups: p.limits.MaxComputeWorkGroupCount, Fault: d.queueFaults(),
+		Graphics: p.graphics()}
 	d.made = here()
 	d.strictness = p.settings.Strict
 	if d.strict(config.StrictNoncoherent | config.StrictAsync | config.StrictRDMA) {

@@ -1,10 +1,8 @@
 package icd
 
 import (
-	"maps"
 	"sync"
 
-	"farside/internal/config"
 	"farside/internal/vk"
 )
 
@@ -156,28 +154,6 @@ var supportedFeatures = sync.OnceValue(func() map[string]bool {
 	}
 })
 
-// graphicsFeatures are the features that work on devices with graphics alone.
-var graphicsFeatures = sync.OnceValue(func() map[string]bool {
-	return map[string]bool{
-		"presentId":                  true,
-		"presentId2":                 true,
-		"presentModeFifoLatestReady": true,
-		"presentWait":                true,
-		"presentWait2":               true,
-		"swapchainMaintenance1":      true,
-	}
-})
-
-// featuresOf are the features of the driver's own device.
-func featuresOf(settings *config.Settings) map[string]bool {
-	if !settings.Graphics {
-		return supportedFeatures()
-	}
-	all := maps.Clone(supportedFeatures())
-	maps.Copy(all, graphicsFeatures())
-	return all
-}
-
 // otherExtension is the structure of an extension that is not advertised although a feature of its has the name of a
 // supported one: VK_EXT_buffer_device_address, which VK_KHR_buffer_device_address replaced.
 const otherExtension = vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT
@@ -195,9 +171,9 @@ func getPhysicalDeviceFeatures2(p *physicalDevice, out *vk.PhysicalDeviceFeature
 	}
 }
 
-// supportsFeature says whether the driver has the feature name of a structure, on some device.
+// supportsFeature says whether the driver has the feature name of a structure.
 func supportsFeature(structure vk.StructureType, name string) bool {
-	return structure != otherExtension && (supportedFeatures()[name] || graphicsFeatures()[name])
+	return structure != otherExtension && supportedFeatures()[name]
 }
 
 // enabledFeatures returns the names of the features that info asks for, in pEnabledFeatures or its pNext chain.

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"farside/internal/config"
 	"farside/internal/vk"
 )
 
@@ -34,14 +33,6 @@ func chainOf(t *testing.T, types []vk.StructureType, fill byte) (unsafe.Pointer,
 }
 
 func TestEveryFeatureStructIsAnswered(t *testing.T) {
-	t.Run("without graphics", func(t *testing.T) { testFeatureStructs(t, supportedFeatures()) })
-	t.Run("with graphics", func(t *testing.T) {
-		t.Setenv("FARSIDE_GRAPHICS", "on")
-		testFeatureStructs(t, featuresOf(&config.Settings{Graphics: true}))
-	})
-}
-
-func testFeatureStructs(t *testing.T, features map[string]bool) {
 	i := testInstance(t, nil)
 	var types []vk.StructureType
 	for _, f := range vk.FeatureStructs {
@@ -56,7 +47,7 @@ func testFeatureStructs(t *testing.T, features map[string]bool) {
 		for _, field := range f.Fields() {
 			v := *vk.Bool32At(p, field.Offset)
 			want := vk.Bool32(vk.FALSE)
-			if f.SType != otherExtension && features[field.Name.String()] {
+			if supportsFeature(f.SType, field.Name.String()) {
 				want = vk.TRUE
 				seen[field.Name.String()] = true
 			}
@@ -70,12 +61,12 @@ func testFeatureStructs(t *testing.T, features map[string]bool) {
 	}
 	for _, f := range vk.CoreFeatures {
 		v := *vk.Bool32At(unsafe.Pointer(&out.Features), f.Offset)
-		if (v == vk.TRUE) != features[f.Name.String()] {
+		if (v == vk.TRUE) != supportedFeatures()[f.Name.String()] {
 			t.Errorf("VkPhysicalDeviceFeatures.%s is %d", f.Name, v)
 		}
 		seen[f.Name.String()] = seen[f.Name.String()] || v == vk.TRUE
 	}
-	for name := range features {
+	for name := range supportedFeatures() {
 		if !seen[name] {
 			t.Errorf("supported feature %s is in no structure of the registry", name)
 		}
@@ -150,12 +141,6 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 		"VkPhysicalDeviceVulkan12Features":                            true,
 		"VkPhysicalDeviceVulkan13Features":                            true,
 		"VkPhysicalDeviceVulkan14Features":                            true,
-		"VkPhysicalDevicePresentId2FeaturesKHR":                       true,
-		"VkPhysicalDevicePresentIdFeaturesKHR":                        true,
-		"VkPhysicalDevicePresentModeFifoLatestReadyFeaturesKHR":       true,
-		"VkPhysicalDevicePresentWait2FeaturesKHR":                     true,
-		"VkPhysicalDevicePresentWaitFeaturesKHR":                      true,
-		"VkPhysicalDeviceSwapchainMaintenance1FeaturesKHR":            true,
 	}
 	for _, f := range vk.FeatureStructs {
 		for _, field := range f.Fields() {

@@ -19,7 +19,7 @@ const (
 		vk.FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT
 )
 
-// formatFeatures returns what images of a format can do, in every tiling: 0 if there are none.
+// formatFeatures returns what images of a format can do on every device, in every tiling: 0 if there are none.
 func formatFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	t, ok := texel.FormatOf(format)
 	switch {
@@ -55,7 +55,7 @@ func formatFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	return features
 }
 
-// attachmentFeatures returns the features that are about render passes. No queue of the device executes any, but the
+// attachmentFeatures returns the features that are about render passes. Not every device executes any, but the
 // tables of "Required Format Support" ask for these without exception, and formats with them have multisampled images.
 func attachmentFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	switch format {
@@ -98,20 +98,20 @@ func bufferFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	return features
 }
 
-// formatFeatures1 is formatFeatures in VkFormatFeatureFlags, which has the same low bits.
-func formatFeatures1(format vk.Format) vk.FormatFeatureFlags {
-	return vk.FormatFeatureFlags(formatFeatures(format) & (1<<31 - 1))
+// low is features in VkFormatFeatureFlags, which has the same low bits.
+func low(features vk.FormatFeatureFlags2) vk.FormatFeatureFlags {
+	return vk.FormatFeatureFlags(features & (1<<31 - 1))
 }
 
-func getPhysicalDeviceFormatProperties(_ *physicalDevice, format vk.Format, out *vk.FormatProperties) {
-	formatProperties(format, out)
+func getPhysicalDeviceFormatProperties(p *physicalDevice, format vk.Format, out *vk.FormatProperties) {
+	p.formatProperties(format, out)
 }
 
-func getPhysicalDeviceFormatProperties2(_ *physicalDevice, format vk.Format, out *vk.FormatProperties2) {
-	formatProperties(format, &out.FormatProperties)
+func getPhysicalDeviceFormatProperties2(device *physicalDevice, format vk.Format, out *vk.FormatProperties2) {
+	device.formatProperties(format, &out.FormatProperties)
+	features := device.formatFeatures(format)
 	t, ok := texel.FormatOf(format)
 	if p := vk.Find[vk.FormatProperties3](out.PNext); p != nil {
-		features := formatFeatures(format)
 		p.LinearTilingFeatures, p.OptimalTilingFeatures, p.BufferFeatures = features, features, bufferFeatures(format)
 	}
 	modifiable := ok && t.Modifiable()
@@ -121,7 +121,7 @@ func getPhysicalDeviceFormatProperties2(_ *physicalDevice, format vk.Format, out
 			list = []vk.DrmFormatModifierPropertiesEXT{{
 				DrmFormatModifier:               drmModifierLinear,
 				DrmFormatModifierPlaneCount:     uint32(t.MemoryPlanes()),
-				DrmFormatModifierTilingFeatures: formatFeatures1(format),
+				DrmFormatModifierTilingFeatures: low(features),
 			}}
 		}
 		vk.WriteArray(&p.DrmFormatModifierCount, p.PDrmFormatModifierProperties, list)
@@ -132,15 +132,15 @@ func getPhysicalDeviceFormatProperties2(_ *physicalDevice, format vk.Format, out
 			list = []vk.DrmFormatModifierProperties2EXT{{
 				DrmFormatModifier:               drmModifierLinear,
 				DrmFormatModifierPlaneCount:     uint32(t.MemoryPlanes()),
-				DrmFormatModifierTilingFeatures: formatFeatures(format),
+				DrmFormatModifierTilingFeatures: features,
 			}}
 		}
 		vk.WriteArray(&p.DrmFormatModifierCount, p.PDrmFormatModifierProperties, list)
 	}
 }
 
-func formatProperties(format vk.Format, out *vk.FormatProperties) {
-	features := formatFeatures1(format)
+func (p *physicalDevice) formatProperties(format vk.Format, out *vk.FormatProperties) {
+	features := low(p.formatFeatures(format))
 	*out = vk.FormatProperties{LinearTilingFeatures: features, OptimalTilingFeatures: features,
-		BufferFeatures: vk.FormatFeatureFlags(bufferFeatures(format) & (1<<31 - 1))}
+		BufferFeatures: low(bufferFeatures(format))}
 }

@@ -20,8 +20,8 @@ const (
 	// drmModifierLinear is DRM_FORMAT_MOD_LINEAR of drm_fourcc.h, the one modifier of a driver without tiling.
 	drmModifierLinear = 0
 
-	// imageUsages is what an image can be used for: by transfers, the host and, where its format allows, shaders and, on
-	// other devices, render passes.
+	// imageUsages is what an image can be used for: by transfers, the host and, where its format allows, shaders and
+	// render passes, if only those of other devices.
 	imageUsages = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT | vk.IMAGE_USAGE_HOST_TRANSFER_BIT |
 		vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT | attachmentUsages | vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT
 
@@ -55,9 +55,9 @@ type imageQuery struct {
 
 // accessible says whether shaders can do with the format what the usage asks for. An image with extended usage only
 // needs a view that they can do it with.
-func (q *imageQuery) accessible(texels *texel.Format) bool {
+func (p *physicalDevice) accessible(q *imageQuery, texels *texel.Format) bool {
 	usage := q.usage | q.stencilUsage
-	if unfit(q.format, usage) == nil {
+	if p.unfit(q.format, usage) == nil {
 		return true
 	}
 	const extended = vk.IMAGE_CREATE_EXTENDED_USAGE_BIT | vk.IMAGE_CREATE_MUTABLE_FORMAT_BIT
@@ -67,7 +67,7 @@ func (q *imageQuery) accessible(texels *texel.Format) bool {
 	uncompress := q.flags&vk.IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT != 0
 	for _, f := range vk.AllFormats {
 		view, ok := texel.FormatOf(f)
-		if ok && texels.Viewable(&view, uncompress) && unfit(f, usage) == nil {
+		if ok && texels.Viewable(&view, uncompress) && p.unfit(f, usage) == nil {
 			return true
 		}
 	}
@@ -93,8 +93,8 @@ var viewUsages = []viewUsage{
 }
 
 // unfit returns the first of usages for which no view can have the format, nil if it fits all.
-func unfit(format vk.Format, usages vk.ImageUsageFlags) *viewUsage {
-	features := formatFeatures(format)
+func (p *physicalDevice) unfit(format vk.Format, usages vk.ImageUsageFlags) *viewUsage {
+	features := p.formatFeatures(format)
 	for i := range viewUsages {
 		if u := &viewUsages[i]; usages&u.usage != 0 && features&u.features == 0 {
 			return u
@@ -110,15 +110,15 @@ func transientUsage(usage vk.ImageUsageFlags) bool {
 	return usage&transient == 0 || usage != transient && usage&^(transient|attachmentUsages) == 0
 }
 
-// sampleCounts is what section "Supported Sample Counts" of chapter "Additional Capabilities" says of a supported
+// samplesOf is what section "Supported Sample Counts" of chapter "Additional Capabilities" says of a supported
 // image.
-func (q *imageQuery) sampleCounts(l *limits) vk.SampleCountFlags {
+func (p *physicalDevice) samplesOf(q *imageQuery) vk.SampleCountFlags {
 	if q.imageType != vk.IMAGE_TYPE_2D || q.tiling != vk.IMAGE_TILING_OPTIMAL ||
 		q.flags&vk.IMAGE_CREATE_CUBE_COMPATIBLE_BIT != 0 ||
-		(q.usage|q.stencilUsage)&vk.IMAGE_USAGE_STORAGE_BIT != 0 || formatFeatures(q.format)&attachmentFormat == 0 {
+		(q.usage|q.stencilUsage)&vk.IMAGE_USAGE_STORAGE_BIT != 0 || p.formatFeatures(q.format)&attachmentFormat == 0 {
 		return vk.SAMPLE_COUNT_1_BIT
 	}
-	counts := sampleCounts
+	l, counts := p.limits, p.sampleCounts()
 	t, _ := texel.FormatOf(q.format)
 	for _, plane := range t.Planes {
 		attachment, sampled := l.FramebufferColorSampleCounts, l.SampledImageColorSampleCounts
@@ -145,7 +145,7 @@ func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties)
 	*out = vk.ImageFormatProperties{}
 	texels, ok := texel.FormatOf(q.format)
 	if !ok || q.usage&^imageUsages != 0 || q.stencilUsage&^imageUsages != 0 || q.flags&^imageFlags != 0 ||
-		!transientUsage(q.usage) || !transientUsage(q.stencilUsage) || !q.accessible(&texels) {
+		!transientUsage(q.usage) || !transientUsage(q.stencilUsage) || !p.accessible(q, &texels) {
 		return false
 	}
 	var r vk.ImageFormatProperties
@@ -192,7 +192,7 @@ func (p *physicalDevice) supported(q *imageQuery, out *vk.ImageFormatProperties)
 	default:
 		return false
 	}
-	r.SampleCounts = q.sampleCounts(p.limits)
+	r.SampleCounts = p.samplesOf(q)
 	if q.flags&vk.IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT != 0 {
 		_, _, ok := sparseBlock(&texels)
 		if !ok || len(p.group) < 2 || q.imageType != vk.IMAGE_TYPE_2D || q.tiling != vk.IMAGE_TILING_OPTIMAL {

@@ -239,7 +239,7 @@ func (v *imageView) checkUsage(info *vk.ImageViewCreateInfo) error {
 		}
 		v.usage = u.Usage
 	}
-	if u := unfit(v.format, v.usage); u != nil {
+	if u := v.device.physical.unfit(v.format, v.usage); u != nil {
 		return invalid(u.rule, "format %v is not for %v", v.format, u.usage)
 	}
 	return nil

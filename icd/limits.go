@@ -24,7 +24,7 @@ const (
 	maxSamplerAllocationCount = 1 << 20
 	// maxDynamicBuffers: the offset of each is recorded with every vkCmdBindDescriptorSets.
 	maxDynamicBuffers = 1024
-	// The required minima of render passes with several views, which nobody can have here.
+	// The required minima of render passes with several views.
 	maxMultiviewViewCount     = 6
 	maxMultiviewInstanceIndex = 1<<27 - 1
 	// Workgroups of more invocations would run, but gain nothing over more workgroups.

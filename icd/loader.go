@@ -54,12 +54,16 @@ func procAddr(h vk.Instance, name string) uintptr {
 	if h == 0 && c.Level != vk.GlobalLevel {
 		return 0
 	}
-	if h != 0 && instances.Get(uintptr(h)) == nil {
+	i := instances.Get(uintptr(h))
+	if h != 0 && i == nil {
 		refuseFirst("vkGetInstanceProcAddr", vk.OBJECT_TYPE_INSTANCE, uint64(h),
 			vk.VUID_vkGetInstanceProcAddr_instance_parameter)
 		return 0
 	}
-	advertised := func(e string) bool { return supports(instanceExtensions, e) || supports(deviceExtensions, e) }
+	advertised := func(e string) bool {
+		return supports(instanceExtensions, e) || supports(deviceExtensions, e) ||
+			supports(graphicsExtensions, e) && i != nil && slices.ContainsFunc(i.devices, (*physicalDevice).graphics)
+	}
 	if !offered(c, supportedVersion, advertised) {
 		return 0
 	}
@@ -124,18 +128,18 @@ func enumerateDeviceLayerProperties(_ *physicalDevice, count *uint32, out *vk.La
 // The lists are made once: a loader asks for them some twenty times until the first device is there.
 var (
 	instanceExtensionProperties = sync.OnceValue(
-		func() []vk.ExtensionProperties { return extensionProperties(instanceExtensions, false) })
+		func() []vk.ExtensionProperties { return extensionProperties(instanceExtensions) })
 	deviceExtensionProperties = sync.OnceValue(
-		func() []vk.ExtensionProperties { return extensionProperties(deviceExtensions, false) })
+		func() []vk.ExtensionProperties { return extensionProperties(deviceExtensions) })
 	graphicsExtensionProperties = sync.OnceValue(
-		func() []vk.ExtensionProperties { return extensionProperties(deviceExtensions, true) })
+		func() []vk.ExtensionProperties { return extensionProperties(graphicsExtensions) })
 )
 
-func extensionProperties(table []extension, graphics bool) []vk.ExtensionProperties {
+func extensionProperties(table []extension) []vk.ExtensionProperties {
 	list := make([]vk.ExtensionProperties, 0, len(table))
 	for i := range table {
 		e := &table[i]
-		if !e.advertised() || e.graphics && !graphics {
+		if !e.advertised() {
 			continue
 		}
 		list = append(list, vk.ExtensionProperties{SpecVersion: vk.ExtensionByName(e.name).SpecVersion})

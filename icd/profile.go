@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -152,11 +153,17 @@ func (p *physicalDevice) settle(index int) {
 func ownDevice(settings *config.Settings, heaps memory.Profile, index int, grouped bool) *profile.Own {
 	families := familiesOf(settings)
 	own := &profile.Own{Version: supportedVersion, Extensions: map[string]uint32{}, Instance: supportsInstance,
-		Features: featuresOf(settings), Families: families, MemoryFlags: memoryFlags,
+		Features: supportedFeatures(), Families: families, MemoryFlags: memoryFlags,
 		HeapFlags:  vk.MEMORY_HEAP_DEVICE_LOCAL_BIT,
 		QueueFlags: vk.QUEUE_COMPUTE_BIT | vk.QUEUE_TRANSFER_BIT | families[0].Flags, MaxQueues: maxQueuesOfFamily}
-	for i := range deviceExtensions {
-		if e := &deviceExtensions[i]; e.advertised() && (settings.Graphics || !e.graphics) {
+	extensions := deviceExtensions
+	if settings.Graphics {
+		extensions = slices.Concat(extensions, graphicsExtensions)
+		own.Features = maps.Clone(own.Features)
+		maps.Copy(own.Features, graphicsFeatures)
+	}
+	for i := range extensions {
+		if e := &extensions[i]; e.advertised() {
 			own.Extensions[e.name] = vk.ExtensionByName(e.name).SpecVersion
 		}
 	}
@@ -170,7 +177,7 @@ func ownDevice(settings *config.Settings, heaps memory.Profile, index int, group
 		own.Types = append(own.Types, profile.Type{Flags: t.Flags, Heap: t.Heap, Optimal: true, Linear: true})
 	}
 	own.Properties = func(heaps []profile.Heap, blocks map[vk.StructureType][]byte) {
-		p := &physicalDevice{settings: settings, index: index}
+		p := &physicalDevice{settings: settings, index: index, families: families}
 		for _, h := range heaps {
 			p.profile.Heaps = append(p.profile.Heaps, memory.Heap{Size: h.Size, Flags: h.Flags})
 		}
@@ -185,18 +192,18 @@ func supportsInstance(extension string) bool { return supports(instanceExtension
 
 // supports says whether the device advertises an extension.
 func (p *physicalDevice) supports(extension string) bool {
-	return supports(deviceExtensions, extension) && (p.cut == nil || p.cut.Extensions[extension] != 0) &&
-		(!onlyGraphics(extension) || p.graphics())
+	return (supports(deviceExtensions, extension) || p.graphics() && supports(graphicsExtensions, extension)) &&
+		(p.cut == nil || p.cut.Extensions[extension] != 0)
 }
 
 // supportsFeature says whether the field named name of a feature structure is VK_TRUE.
 func (p *physicalDevice) supportsFeature(structure vk.StructureType, name string) bool {
-	return supportsFeature(structure, name) && p.hasFeature(name)
+	return structure != otherExtension && p.hasFeature(name)
 }
 
 // hasFeature says whether a feature of this name is VK_TRUE in any structure.
 func (p *physicalDevice) hasFeature(name string) bool {
-	return (supportedFeatures()[name] || graphicsFeatures()[name] && p.graphics()) &&
+	return (supportedFeatures()[name] || p.graphics() && graphicsFeatures[name]) &&
 		(p.cut == nil || p.cut.Features[name])
 }
 
@@ -210,17 +217,17 @@ func (p *physicalDevice) version() uint32 {
 
 // extensionProperties are what vkEnumerateDeviceExtensionProperties lists.
 func (p *physicalDevice) extensionProperties() []vk.ExtensionProperties {
-	switch {
-	case p.cut == nil && p.graphics():
-		return graphicsExtensionProperties()
-	case p.cut == nil:
+	if p.cut == nil {
+		if p.graphics() {
+			return slices.Concat(deviceExtensionProperties(), graphicsExtensionProperties())
+		}
 		return deviceExtensionProperties()
 	}
 	var list []vk.ExtensionProperties
-	for i := range deviceExtensions {
-		if revision := p.cut.Extensions[deviceExtensions[i].name]; revision != 0 && p.supports(deviceExtensions[i].name) {
+	for _, e := range slices.Concat(deviceExtensions, graphicsExtensions) {
+		if revision := p.cut.Extensions[e.name]; revision != 0 {
 			list = append(list, vk.ExtensionProperties{SpecVersion: revision})
-			vk.CopyString(list[len(list)-1].ExtensionName[:], deviceExtensions[i].name)
+			vk.CopyString(list[len(list)-1].ExtensionName[:], e.name)
 		}
 	}
 	return list

@@ -63,7 +63,7 @@ func (p *physicalDevice) fill(out *vk.PhysicalDeviceProperties2) {
 	p.properties(&out.Properties)
 	p.coreProperties(out)
 	p.memoryRelatedProperties(out)
-	shaderProperties(out)
+	p.shaderProperties(out)
 	descriptorProperties(out)
 }
 
@@ -76,6 +76,9 @@ func (p *physicalDevice) properties(out *vk.PhysicalDeviceProperties) {
 	vk.CopyString(out.DeviceName[:], deviceName)
 	out.PipelineCacheUUID = p.pipelineCacheUUID()
 	out.Limits = deviceLimits
+	if p.graphics() {
+		extendLimits(&out.Limits)
+	}
 	out.SparseProperties = vk.PhysicalDeviceSparseProperties{} // no sparse resources
 }
 
@@ -126,10 +129,15 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 			ShaderRoundingModeRTEFloat64:          vk.TRUE,
 
 			MaxTimelineSemaphoreValueDifference: maxTimelineSemaphoreValueDifference,
-			FramebufferIntegerColorSampleCounts: sampleCounts,
+			FramebufferIntegerColorSampleCounts: p.sampleCounts(),
 			FilterMinmaxSingleComponentFormats:  vk.TRUE,
 			FilterMinmaxImageComponentMapping:   vk.TRUE,
 		}
+		modes := vk.PhysicalDeviceDepthStencilResolveProperties{}
+		p.resolveModes(&modes)
+		s.SupportedDepthResolveModes, s.SupportedStencilResolveModes = modes.SupportedDepthResolveModes,
+			modes.SupportedStencilResolveModes
+		s.IndependentResolveNone, s.IndependentResolve = modes.IndependentResolveNone, modes.IndependentResolve
 		vk.CopyString(s.DriverName[:], driverName)
 		vk.CopyString(s.DriverInfo[:], p.driverInfo())
 	}
@@ -212,10 +220,10 @@ func (p *physicalDevice) memoryRelatedProperties(out *vk.PhysicalDevicePropertie
 
 // shaderProperties fills the structures about shaders and attachments. None of these features is
 // supported: they are 0 throughout, with the exceptions that a 0 would make illegal.
-func shaderProperties(out *vk.PhysicalDeviceProperties2) {
+func (p *physicalDevice) shaderProperties(out *vk.PhysicalDeviceProperties2) {
 	chain := out.PNext
 	if s := vk.Find[vk.PhysicalDeviceDepthStencilResolveProperties](chain); s != nil {
-		*s = vk.PhysicalDeviceDepthStencilResolveProperties{SType: s.SType, PNext: s.PNext}
+		p.resolveModes(s)
 	}
 	if s := vk.Find[vk.PhysicalDeviceFloatControlsProperties](chain); s != nil {
 		// Kernels compute as IEEE 754 has it: to nearest even, with denormals, infinities and signed zeros.

@@ -16,7 +16,13 @@ type queryPool struct {
 func createQueryPool(
 	d *device, info *vk.QueryPoolCreateInfo, _ *vk.AllocationCallbacks, out *vk.QueryPool,
 ) vk.Result {
-	p, err := exec.NewQueryPool(info.QueryType, info.QueryCount)
+	var p *exec.QueryPool
+	var err error
+	if d.physical.graphics() {
+		p, err = exec.NewDrawQueryPool(info.QueryType, info.QueryCount, info.PipelineStatistics)
+	} else {
+		p, err = exec.NewQueryPool(info.QueryType, info.QueryCount)
+	}
 	if err != nil {
 		return d.fail("vkCreateQueryPool", err)
 	}

@@ -14,11 +14,7 @@ type extension struct {
 	name      string
 	available func() bool // nil: always
 	note      string      // what of it is not there, or where it is not there
-	graphics  bool        // only devices with graphics have it
 }
-
-// withGraphics is the note of what only devices with graphics have.
-const withGraphics = "with FARSIDE_GRAPHICS=on"
 
 // instanceExtensions and deviceExtensions say what is advertised; revision, dependencies and commands come
 // from the registry. VK_KHR_device_group_creation, core in 1.1, is left out with its device half
@@ -132,16 +128,6 @@ var deviceExtensions = []extension{
 	{name: vk.EXT_TOOLING_INFO_EXTENSION_NAME},
 	{name: vk.EXT_YCBCR_2PLANE_444_FORMATS_EXTENSION_NAME},
 	{name: vk.EXT_YCBCR_IMAGE_ARRAYS_EXTENSION_NAME},
-	{name: vk.KHR_PRESENT_ID_EXTENSION_NAME, graphics: true, note: withGraphics},
-	{name: vk.KHR_PRESENT_ID_2_EXTENSION_NAME, graphics: true, note: withGraphics},
-	{name: vk.KHR_PRESENT_MODE_FIFO_LATEST_READY_EXTENSION_NAME, graphics: true, note: withGraphics},
-	{name: vk.KHR_PRESENT_WAIT_EXTENSION_NAME, graphics: true, note: withGraphics},
-	{name: vk.KHR_PRESENT_WAIT_2_EXTENSION_NAME, graphics: true, note: withGraphics},
-	{name: vk.KHR_SWAPCHAIN_EXTENSION_NAME, graphics: true, note: withGraphics},
-	{name: vk.KHR_SWAPCHAIN_MAINTENANCE_1_EXTENSION_NAME, graphics: true, note: withGraphics},
-	{name: vk.KHR_SWAPCHAIN_MUTABLE_FORMAT_EXTENSION_NAME, graphics: true, note: withGraphics},
-	{name: vk.EXT_PRESENT_MODE_FIFO_LATEST_READY_EXTENSION_NAME, graphics: true, note: withGraphics},
-	{name: vk.EXT_SWAPCHAIN_MAINTENANCE_1_EXTENSION_NAME, graphics: true, note: withGraphics},
 	{name: vk.NV_EXTERNAL_MEMORY_EXTENSION_NAME},
 	{name: vk.NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME},
 }
@@ -149,17 +135,7 @@ var deviceExtensions = []extension{
 // advertised says whether this machine has the extension. The answer stays the same for the life of the process.
 func (e *extension) advertised() bool { return e.available == nil || e.available() }
 
-// onlyGraphics says whether devices without graphics lack an extension that this machine has.
-func onlyGraphics(name string) bool {
-	for i := range deviceExtensions {
-		if deviceExtensions[i].name == name {
-			return deviceExtensions[i].graphics
-		}
-	}
-	return false
-}
-
-// supports says whether table advertises the named extension on this machine, on some device.
+// supports says whether table advertises the named extension on this machine.
 func supports(table []extension, name string) bool {
 	for i := range table {
 		if table[i].name == name {
@@ -360,6 +336,63 @@ var commands = cabi.Commands{
 	ReleaseSwapchainImagesKHR:                vkReleaseSwapchainImagesKHR,
 	WaitForPresentKHR:                        vkWaitForPresentKHR,
 	WaitForPresent2KHR:                       vkWaitForPresent2KHR,
+
+	// Commands of graphics
+	CmdBindVertexBuffers:               vkCmdBindVertexBuffers,
+	CmdBindVertexBuffers2:              vkCmdBindVertexBuffers2,
+	CmdBindIndexBuffer:                 vkCmdBindIndexBuffer,
+	CmdBindIndexBuffer2:                vkCmdBindIndexBuffer2,
+	CmdDraw:                            vkCmdDraw,
+	CmdDrawIndexed:                     vkCmdDrawIndexed,
+	CmdDrawIndirect:                    vkCmdDrawIndirect,
+	CmdDrawIndexedIndirect:             vkCmdDrawIndexedIndirect,
+	CmdDrawIndirectCount:               vkCmdDrawIndirectCount,
+	CmdDrawIndexedIndirectCount:        vkCmdDrawIndexedIndirectCount,
+	CmdDrawMultiEXT:                    vkCmdDrawMultiEXT,
+	CmdDrawMultiIndexedEXT:             vkCmdDrawMultiIndexedEXT,
+	CmdSetStencilCompareMask:           vkCmdSetStencilCompareMask,
+	CmdSetStencilWriteMask:             vkCmdSetStencilWriteMask,
+	CmdSetStencilReference:             vkCmdSetStencilReference,
+	CmdSetCullMode:                     vkCmdSetCullMode,
+	CmdSetFrontFace:                    vkCmdSetFrontFace,
+	CmdSetPrimitiveTopology:            vkCmdSetPrimitiveTopology,
+	CmdSetDepthTestEnable:              vkCmdSetDepthTestEnable,
+	CmdSetDepthWriteEnable:             vkCmdSetDepthWriteEnable,
+	CmdSetDepthCompareOp:               vkCmdSetDepthCompareOp,
+	CmdSetDepthBoundsTestEnable:        vkCmdSetDepthBoundsTestEnable,
+	CmdSetStencilTestEnable:            vkCmdSetStencilTestEnable,
+	CmdSetStencilOp:                    vkCmdSetStencilOp,
+	CmdSetRasterizerDiscardEnable:      vkCmdSetRasterizerDiscardEnable,
+	CmdSetDepthBiasEnable:              vkCmdSetDepthBiasEnable,
+	CmdSetPrimitiveRestartEnable:       vkCmdSetPrimitiveRestartEnable,
+	CmdSetLogicOpEXT:                   vkCmdSetLogicOpEXT,
+	CmdSetDepthClampEnableEXT:          vkCmdSetDepthClampEnableEXT,
+	CmdSetPolygonModeEXT:               vkCmdSetPolygonModeEXT,
+	CmdSetRasterizationSamplesEXT:      vkCmdSetRasterizationSamplesEXT,
+	CmdSetAlphaToCoverageEnableEXT:     vkCmdSetAlphaToCoverageEnableEXT,
+	CmdSetAlphaToOneEnableEXT:          vkCmdSetAlphaToOneEnableEXT,
+	CmdSetLogicOpEnableEXT:             vkCmdSetLogicOpEnableEXT,
+	CmdSetDepthClipEnableEXT:           vkCmdSetDepthClipEnableEXT,
+	CmdSetProvokingVertexModeEXT:       vkCmdSetProvokingVertexModeEXT,
+	CmdSetLineRasterizationModeEXT:     vkCmdSetLineRasterizationModeEXT,
+	CmdSetLineStippleEnableEXT:         vkCmdSetLineStippleEnableEXT,
+	CmdSetDepthClipNegativeOneToOneEXT: vkCmdSetDepthClipNegativeOneToOneEXT,
+	CmdSetLineStipple:                  vkCmdSetLineStipple,
+	CmdSetLineWidth:                    vkCmdSetLineWidth,
+	CmdSetDepthBias:                    vkCmdSetDepthBias,
+	CmdSetDepthBias2EXT:                vkCmdSetDepthBias2EXT,
+	CmdSetBlendConstants:               vkCmdSetBlendConstants,
+	CmdSetDepthBounds:                  vkCmdSetDepthBounds,
+	CmdSetViewport:                     vkCmdSetViewport,
+	CmdSetScissor:                      vkCmdSetScissor,
+	CmdSetViewportWithCount:            vkCmdSetViewportWithCount,
+	CmdSetScissorWithCount:             vkCmdSetScissorWithCount,
+	CmdSetSampleMaskEXT:                vkCmdSetSampleMaskEXT,
+	CmdSetColorBlendEnableEXT:          vkCmdSetColorBlendEnableEXT,
+	CmdSetColorWriteMaskEXT:            vkCmdSetColorWriteMaskEXT,
+	CmdSetColorBlendEquationEXT:        vkCmdSetColorBlendEquationEXT,
+	CmdSetColorWriteEnableEXT:          vkCmdSetColorWriteEnableEXT,
+	CmdSetVertexInputEXT:               vkCmdSetVertexInputEXT,
 
 	// Shaders and pipelines
 	CreateShaderModule:                              vkCreateShaderModule,

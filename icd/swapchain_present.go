@@ -265,7 +265,7 @@ func (q *queue) queuePresentations(info *vk.PresentInfoKHR, outcome vk.Result) (
 	return outcome, nil
 }
 
-// presentRequests reads the swapchains of a vkQueuePresentKHR, with what the chain says of each, and holds them to their
+// presentRequests reads the swapchains of a vkQueuePresentKHR, with what the chain says of each, and holds them to the
 // rules. Nothing has changed if it fails.
 func (q *queue) presentRequests(info *vk.PresentInfoKHR) ([]presentRequest, error) {
 	n := info.SwapchainCount

@@ -278,6 +278,10 @@ func recordingRule(command string) vk.VUID {
 		return vk.VUID_vkCmdDraw_commandBuffer_recording
 	case "vkCmdDrawIndexed":
 		return vk.VUID_vkCmdDrawIndexed_commandBuffer_recording
+	case "vkCmdDrawMultiEXT":
+		return vk.VUID_vkCmdDrawMultiEXT_commandBuffer_recording
+	case "vkCmdDrawMultiIndexedEXT":
+		return vk.VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_recording
 	case "vkCmdDrawIndirect":
 		return vk.VUID_vkCmdDrawIndirect_commandBuffer_recording
 	case "vkCmdDrawIndexedIndirect":
@@ -394,8 +398,40 @@ func recordingRule(command string) vk.VUID {
 		return vk.VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_recording
 	case "vkCmdSetDepthBiasEnable":
 		return vk.VUID_vkCmdSetDepthBiasEnable_commandBuffer_recording
+	case "vkCmdSetLogicOpEXT":
+		return vk.VUID_vkCmdSetLogicOpEXT_commandBuffer_recording
 	case "vkCmdSetPrimitiveRestartEnable":
 		return vk.VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_recording
+	case "vkCmdSetDepthClampEnableEXT":
+		return vk.VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_recording
+	case "vkCmdSetPolygonModeEXT":
+		return vk.VUID_vkCmdSetPolygonModeEXT_commandBuffer_recording
+	case "vkCmdSetRasterizationSamplesEXT":
+		return vk.VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_recording
+	case "vkCmdSetSampleMaskEXT":
+		return vk.VUID_vkCmdSetSampleMaskEXT_commandBuffer_recording
+	case "vkCmdSetAlphaToCoverageEnableEXT":
+		return vk.VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_recording
+	case "vkCmdSetAlphaToOneEnableEXT":
+		return vk.VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_recording
+	case "vkCmdSetLogicOpEnableEXT":
+		return vk.VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_recording
+	case "vkCmdSetColorBlendEnableEXT":
+		return vk.VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_recording
+	case "vkCmdSetColorBlendEquationEXT":
+		return vk.VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_recording
+	case "vkCmdSetColorWriteMaskEXT":
+		return vk.VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_recording
+	case "vkCmdSetDepthClipEnableEXT":
+		return vk.VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_recording
+	case "vkCmdSetProvokingVertexModeEXT":
+		return vk.VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_recording
+	case "vkCmdSetLineRasterizationModeEXT":
+		return vk.VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_recording
+	case "vkCmdSetLineStippleEnableEXT":
+		return vk.VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_recording
+	case "vkCmdSetDepthClipNegativeOneToOneEXT":
+		return vk.VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_recording
 	case "vkCmdCopyBuffer2":
 		return vk.VUID_vkCmdCopyBuffer2_commandBuffer_recording
 	case "vkCmdCopyImage2":
@@ -408,6 +444,10 @@ func recordingRule(command string) vk.VUID {
 		return vk.VUID_vkCmdCopyImageToBuffer2_commandBuffer_recording
 	case "vkCmdResolveImage2":
 		return vk.VUID_vkCmdResolveImage2_commandBuffer_recording
+	case "vkCmdSetVertexInputEXT":
+		return vk.VUID_vkCmdSetVertexInputEXT_commandBuffer_recording
+	case "vkCmdSetColorWriteEnableEXT":
+		return vk.VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_recording
 	case "vkCmdSetEvent2":
 		return vk.VUID_vkCmdSetEvent2_commandBuffer_recording
 	case "vkCmdResetEvent2":
@@ -424,6 +464,8 @@ func recordingRule(command string) vk.VUID {
 		return vk.VUID_vkCmdBeginRendering_commandBuffer_recording
 	case "vkCmdEndRendering":
 		return vk.VUID_vkCmdEndRendering_commandBuffer_recording
+	case "vkCmdSetDepthBias2EXT":
+		return vk.VUID_vkCmdSetDepthBias2EXT_commandBuffer_recording
 	case "vkCmdBindDescriptorSets2":
 		return vk.VUID_vkCmdBindDescriptorSets2_commandBuffer_recording
 	case "vkCmdPushConstants2":
@@ -443,36 +485,6 @@ func recordingRule(command string) vk.VUID {
 // bufferRule is the rule of each refused command that the buffer is one.
 func bufferRule(command string) vk.VUID {
 	switch command {
-	case "vkCmdSetViewport":
-		return vk.VUID_vkCmdSetViewport_commandBuffer_parameter
-	case "vkCmdSetScissor":
-		return vk.VUID_vkCmdSetScissor_commandBuffer_parameter
-	case "vkCmdSetLineWidth":
-		return vk.VUID_vkCmdSetLineWidth_commandBuffer_parameter
-	case "vkCmdSetDepthBias":
-		return vk.VUID_vkCmdSetDepthBias_commandBuffer_parameter
-	case "vkCmdSetBlendConstants":
-		return vk.VUID_vkCmdSetBlendConstants_commandBuffer_parameter
-	case "vkCmdSetDepthBounds":
-		return vk.VUID_vkCmdSetDepthBounds_commandBuffer_parameter
-	case "vkCmdSetStencilCompareMask":
-		return vk.VUID_vkCmdSetStencilCompareMask_commandBuffer_parameter
-	case "vkCmdSetStencilWriteMask":
-		return vk.VUID_vkCmdSetStencilWriteMask_commandBuffer_parameter
-	case "vkCmdSetStencilReference":
-		return vk.VUID_vkCmdSetStencilReference_commandBuffer_parameter
-	case "vkCmdBindIndexBuffer":
-		return vk.VUID_vkCmdBindIndexBuffer_commandBuffer_parameter
-	case "vkCmdBindVertexBuffers":
-		return vk.VUID_vkCmdBindVertexBuffers_commandBuffer_parameter
-	case "vkCmdDraw":
-		return vk.VUID_vkCmdDraw_commandBuffer_parameter
-	case "vkCmdDrawIndexed":
-		return vk.VUID_vkCmdDrawIndexed_commandBuffer_parameter
-	case "vkCmdDrawIndirect":
-		return vk.VUID_vkCmdDrawIndirect_commandBuffer_parameter
-	case "vkCmdDrawIndexedIndirect":
-		return vk.VUID_vkCmdDrawIndexedIndirect_commandBuffer_parameter
 	case "vkCmdClearAttachments":
 		return vk.VUID_vkCmdClearAttachments_commandBuffer_parameter
 	case "vkCmdBeginRenderPass":
@@ -487,44 +499,6 @@ func bufferRule(command string) vk.VUID {
 		return vk.VUID_vkCmdNextSubpass2_commandBuffer_parameter
 	case "vkCmdEndRenderPass2":
 		return vk.VUID_vkCmdEndRenderPass2_commandBuffer_parameter
-	case "vkCmdDrawIndirectCount":
-		return vk.VUID_vkCmdDrawIndirectCount_commandBuffer_parameter
-	case "vkCmdDrawIndexedIndirectCount":
-		return vk.VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_parameter
-	case "vkCmdSetLineStipple":
-		return vk.VUID_vkCmdSetLineStipple_commandBuffer_parameter
-	case "vkCmdSetCullMode":
-		return vk.VUID_vkCmdSetCullMode_commandBuffer_parameter
-	case "vkCmdSetFrontFace":
-		return vk.VUID_vkCmdSetFrontFace_commandBuffer_parameter
-	case "vkCmdSetPrimitiveTopology":
-		return vk.VUID_vkCmdSetPrimitiveTopology_commandBuffer_parameter
-	case "vkCmdSetViewportWithCount":
-		return vk.VUID_vkCmdSetViewportWithCount_commandBuffer_parameter
-	case "vkCmdSetScissorWithCount":
-		return vk.VUID_vkCmdSetScissorWithCount_commandBuffer_parameter
-	case "vkCmdBindIndexBuffer2":
-		return vk.VUID_vkCmdBindIndexBuffer2_commandBuffer_parameter
-	case "vkCmdBindVertexBuffers2":
-		return vk.VUID_vkCmdBindVertexBuffers2_commandBuffer_parameter
-	case "vkCmdSetDepthTestEnable":
-		return vk.VUID_vkCmdSetDepthTestEnable_commandBuffer_parameter
-	case "vkCmdSetDepthWriteEnable":
-		return vk.VUID_vkCmdSetDepthWriteEnable_commandBuffer_parameter
-	case "vkCmdSetDepthCompareOp":
-		return vk.VUID_vkCmdSetDepthCompareOp_commandBuffer_parameter
-	case "vkCmdSetDepthBoundsTestEnable":
-		return vk.VUID_vkCmdSetDepthBoundsTestEnable_commandBuffer_parameter
-	case "vkCmdSetStencilTestEnable":
-		return vk.VUID_vkCmdSetStencilTestEnable_commandBuffer_parameter
-	case "vkCmdSetStencilOp":
-		return vk.VUID_vkCmdSetStencilOp_commandBuffer_parameter
-	case "vkCmdSetRasterizerDiscardEnable":
-		return vk.VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_parameter
-	case "vkCmdSetDepthBiasEnable":
-		return vk.VUID_vkCmdSetDepthBiasEnable_commandBuffer_parameter
-	case "vkCmdSetPrimitiveRestartEnable":
-		return vk.VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_parameter
 	case "vkCmdBeginRendering":
 		return vk.VUID_vkCmdBeginRendering_commandBuffer_parameter
 	case "vkCmdEndRendering":
@@ -537,7 +511,7 @@ func bufferRule(command string) vk.VUID {
 	return vk.NoVUID
 }
 
-// graphicsRule is the rule that each refused command breaks, since no queue family has graphics.
+// graphicsRule is the rule that each command breaks which is recorded for a queue family without graphics.
 func graphicsRule(command string) vk.VUID {
 	switch command {
 	case "vkCmdSetViewport":
@@ -566,12 +540,26 @@ func graphicsRule(command string) vk.VUID {
 		return vk.VUID_vkCmdDraw_commandBuffer_cmdpool
 	case "vkCmdDrawIndexed":
 		return vk.VUID_vkCmdDrawIndexed_commandBuffer_cmdpool
+	case "vkCmdDrawMultiEXT":
+		return vk.VUID_vkCmdDrawMultiEXT_commandBuffer_cmdpool
+	case "vkCmdDrawMultiIndexedEXT":
+		return vk.VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_cmdpool
 	case "vkCmdDrawIndirect":
 		return vk.VUID_vkCmdDrawIndirect_commandBuffer_cmdpool
 	case "vkCmdDrawIndexedIndirect":
 		return vk.VUID_vkCmdDrawIndexedIndirect_commandBuffer_cmdpool
+	case "vkCmdBlitImage":
+		return vk.VUID_vkCmdBlitImage_commandBuffer_cmdpool
+	case "vkCmdClearDepthStencilImage":
+		return vk.VUID_vkCmdClearDepthStencilImage_commandBuffer_cmdpool
 	case "vkCmdClearAttachments":
 		return vk.VUID_vkCmdClearAttachments_commandBuffer_cmdpool
+	case "vkCmdResolveImage":
+		return vk.VUID_vkCmdResolveImage_commandBuffer_cmdpool
+	case "vkCmdBeginQuery":
+		return vk.VUID_vkCmdBeginQuery_commandBuffer_cmdpool
+	case "vkCmdEndQuery":
+		return vk.VUID_vkCmdEndQuery_commandBuffer_cmdpool
 	case "vkCmdBeginRenderPass":
 		return vk.VUID_vkCmdBeginRenderPass_commandBuffer_cmdpool
 	case "vkCmdNextSubpass":
@@ -620,12 +608,54 @@ func graphicsRule(command string) vk.VUID {
 		return vk.VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_cmdpool
 	case "vkCmdSetDepthBiasEnable":
 		return vk.VUID_vkCmdSetDepthBiasEnable_commandBuffer_cmdpool
+	case "vkCmdSetLogicOpEXT":
+		return vk.VUID_vkCmdSetLogicOpEXT_commandBuffer_cmdpool
 	case "vkCmdSetPrimitiveRestartEnable":
 		return vk.VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_cmdpool
+	case "vkCmdSetDepthClampEnableEXT":
+		return vk.VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_cmdpool
+	case "vkCmdSetPolygonModeEXT":
+		return vk.VUID_vkCmdSetPolygonModeEXT_commandBuffer_cmdpool
+	case "vkCmdSetRasterizationSamplesEXT":
+		return vk.VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_cmdpool
+	case "vkCmdSetSampleMaskEXT":
+		return vk.VUID_vkCmdSetSampleMaskEXT_commandBuffer_cmdpool
+	case "vkCmdSetAlphaToCoverageEnableEXT":
+		return vk.VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_cmdpool
+	case "vkCmdSetAlphaToOneEnableEXT":
+		return vk.VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_cmdpool
+	case "vkCmdSetLogicOpEnableEXT":
+		return vk.VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_cmdpool
+	case "vkCmdSetColorBlendEnableEXT":
+		return vk.VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_cmdpool
+	case "vkCmdSetColorBlendEquationEXT":
+		return vk.VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_cmdpool
+	case "vkCmdSetColorWriteMaskEXT":
+		return vk.VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_cmdpool
+	case "vkCmdSetDepthClipEnableEXT":
+		return vk.VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_cmdpool
+	case "vkCmdSetProvokingVertexModeEXT":
+		return vk.VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_cmdpool
+	case "vkCmdSetLineRasterizationModeEXT":
+		return vk.VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_cmdpool
+	case "vkCmdSetLineStippleEnableEXT":
+		return vk.VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_cmdpool
+	case "vkCmdSetDepthClipNegativeOneToOneEXT":
+		return vk.VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_cmdpool
+	case "vkCmdBlitImage2":
+		return vk.VUID_vkCmdBlitImage2_commandBuffer_cmdpool
+	case "vkCmdResolveImage2":
+		return vk.VUID_vkCmdResolveImage2_commandBuffer_cmdpool
+	case "vkCmdSetVertexInputEXT":
+		return vk.VUID_vkCmdSetVertexInputEXT_commandBuffer_cmdpool
+	case "vkCmdSetColorWriteEnableEXT":
+		return vk.VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_cmdpool
 	case "vkCmdBeginRendering":
 		return vk.VUID_vkCmdBeginRendering_commandBuffer_cmdpool
 	case "vkCmdEndRendering":
 		return vk.VUID_vkCmdEndRendering_commandBuffer_cmdpool
+	case "vkCmdSetDepthBias2EXT":
+		return vk.VUID_vkCmdSetDepthBias2EXT_commandBuffer_cmdpool
 	case "vkCmdSetRenderingAttachmentLocations":
 		return vk.VUID_vkCmdSetRenderingAttachmentLocations_commandBuffer_cmdpool
 	case "vkCmdSetRenderingInputAttachmentIndices":
@@ -2260,6 +2290,87 @@ func vkCmdBindPipeline(commandBuffer vk.CommandBuffer, pipelineBindPoint vk.Pipe
 	cmdBindPipeline(commandBufferObject, pipelineBindPoint, pipeline)
 }
 
+func vkCmdSetViewport(commandBuffer vk.CommandBuffer, firstViewport uint32, viewportCount uint32, pViewports *vk.Viewport) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetViewport", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetViewport_commandBuffer_parameter)
+		return
+	}
+	cmdSetViewport(commandBufferObject, firstViewport, viewportCount, pViewports)
+}
+
+func vkCmdSetScissor(commandBuffer vk.CommandBuffer, firstScissor uint32, scissorCount uint32, pScissors *vk.Rect2D) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetScissor", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetScissor_commandBuffer_parameter)
+		return
+	}
+	cmdSetScissor(commandBufferObject, firstScissor, scissorCount, pScissors)
+}
+
+func vkCmdSetLineWidth(commandBuffer vk.CommandBuffer, lineWidth float32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetLineWidth", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetLineWidth_commandBuffer_parameter)
+		return
+	}
+	cmdSetLineWidth(commandBufferObject, lineWidth)
+}
+
+func vkCmdSetDepthBias(commandBuffer vk.CommandBuffer, depthBiasConstantFactor float32, depthBiasClamp float32, depthBiasSlopeFactor float32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthBias", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthBias_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthBias(commandBufferObject, depthBiasConstantFactor, depthBiasClamp, depthBiasSlopeFactor)
+}
+
+func vkCmdSetBlendConstants(commandBuffer vk.CommandBuffer, blendConstants *float32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetBlendConstants", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetBlendConstants_commandBuffer_parameter)
+		return
+	}
+	cmdSetBlendConstants(commandBufferObject, blendConstants)
+}
+
+func vkCmdSetDepthBounds(commandBuffer vk.CommandBuffer, minDepthBounds float32, maxDepthBounds float32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthBounds", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthBounds_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthBounds(commandBufferObject, minDepthBounds, maxDepthBounds)
+}
+
+func vkCmdSetStencilCompareMask(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, compareMask uint32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetStencilCompareMask", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetStencilCompareMask_commandBuffer_parameter)
+		return
+	}
+	cmdSetStencilCompareMask(commandBufferObject, faceMask, compareMask)
+}
+
+func vkCmdSetStencilWriteMask(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, writeMask uint32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetStencilWriteMask", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetStencilWriteMask_commandBuffer_parameter)
+		return
+	}
+	cmdSetStencilWriteMask(commandBufferObject, faceMask, writeMask)
+}
+
+func vkCmdSetStencilReference(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, reference uint32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetStencilReference", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetStencilReference_commandBuffer_parameter)
+		return
+	}
+	cmdSetStencilReference(commandBufferObject, faceMask, reference)
+}
+
 func vkCmdBindDescriptorSets(commandBuffer vk.CommandBuffer, pipelineBindPoint vk.PipelineBindPoint, layout vk.PipelineLayout, firstSet uint32, descriptorSetCount uint32, pDescriptorSets *vk.DescriptorSet, dynamicOffsetCount uint32, pDynamicOffsets *uint32) {
 	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
 	if commandBufferObject == nil {
@@ -2267,6 +2378,78 @@ func vkCmdBindDescriptorSets(commandBuffer vk.CommandBuffer, pipelineBindPoint v
 		return
 	}
 	cmdBindDescriptorSets(commandBufferObject, pipelineBindPoint, layout, firstSet, descriptorSetCount, pDescriptorSets, dynamicOffsetCount, pDynamicOffsets)
+}
+
+func vkCmdBindIndexBuffer(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, indexType vk.IndexType) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdBindIndexBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdBindIndexBuffer_commandBuffer_parameter)
+		return
+	}
+	cmdBindIndexBuffer(commandBufferObject, buffer, offset, indexType)
+}
+
+func vkCmdBindVertexBuffers(commandBuffer vk.CommandBuffer, firstBinding uint32, bindingCount uint32, pBuffers *vk.Buffer, pOffsets *vk.DeviceSize) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdBindVertexBuffers", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdBindVertexBuffers_commandBuffer_parameter)
+		return
+	}
+	cmdBindVertexBuffers(commandBufferObject, firstBinding, bindingCount, pBuffers, pOffsets)
+}
+
+func vkCmdDraw(commandBuffer vk.CommandBuffer, vertexCount uint32, instanceCount uint32, firstVertex uint32, firstInstance uint32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdDraw", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdDraw_commandBuffer_parameter)
+		return
+	}
+	cmdDraw(commandBufferObject, vertexCount, instanceCount, firstVertex, firstInstance)
+}
+
+func vkCmdDrawIndexed(commandBuffer vk.CommandBuffer, indexCount uint32, instanceCount uint32, firstIndex uint32, vertexOffset int32, firstInstance uint32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdDrawIndexed", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdDrawIndexed_commandBuffer_parameter)
+		return
+	}
+	cmdDrawIndexed(commandBufferObject, indexCount, instanceCount, firstIndex, vertexOffset, firstInstance)
+}
+
+func vkCmdDrawMultiEXT(commandBuffer vk.CommandBuffer, drawCount uint32, pVertexInfo *vk.MultiDrawInfoEXT, instanceCount uint32, firstInstance uint32, stride uint32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdDrawMultiEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdDrawMultiEXT_commandBuffer_parameter)
+		return
+	}
+	cmdDrawMultiEXT(commandBufferObject, drawCount, pVertexInfo, instanceCount, firstInstance, stride)
+}
+
+func vkCmdDrawMultiIndexedEXT(commandBuffer vk.CommandBuffer, drawCount uint32, pIndexInfo *vk.MultiDrawIndexedInfoEXT, instanceCount uint32, firstInstance uint32, stride uint32, pVertexOffset *int32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdDrawMultiIndexedEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_parameter)
+		return
+	}
+	cmdDrawMultiIndexedEXT(commandBufferObject, drawCount, pIndexInfo, instanceCount, firstInstance, stride, pVertexOffset)
+}
+
+func vkCmdDrawIndirect(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, drawCount uint32, stride uint32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdDrawIndirect", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdDrawIndirect_commandBuffer_parameter)
+		return
+	}
+	cmdDrawIndirect(commandBufferObject, buffer, offset, drawCount, stride)
+}
+
+func vkCmdDrawIndexedIndirect(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, drawCount uint32, stride uint32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdDrawIndexedIndirect", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdDrawIndexedIndirect_commandBuffer_parameter)
+		return
+	}
+	cmdDrawIndexedIndirect(commandBufferObject, buffer, offset, drawCount, stride)
 }
 
 func vkCmdDispatch(commandBuffer vk.CommandBuffer, groupCountX uint32, groupCountY uint32, groupCountZ uint32) {
@@ -3722,6 +3905,24 @@ func vkSignalSemaphore(device vk.Device, pSignalInfo *vk.SemaphoreSignalInfo) vk
 	return signalSemaphore(deviceObject, pSignalInfo)
 }
 
+func vkCmdDrawIndirectCount(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, countBuffer vk.Buffer, countBufferOffset vk.DeviceSize, maxDrawCount uint32, stride uint32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdDrawIndirectCount", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdDrawIndirectCount_commandBuffer_parameter)
+		return
+	}
+	cmdDrawIndirectCount(commandBufferObject, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride)
+}
+
+func vkCmdDrawIndexedIndirectCount(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, countBuffer vk.Buffer, countBufferOffset vk.DeviceSize, maxDrawCount uint32, stride uint32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdDrawIndexedIndirectCount", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_parameter)
+		return
+	}
+	cmdDrawIndexedIndirectCount(commandBufferObject, buffer, offset, countBuffer, countBufferOffset, maxDrawCount, stride)
+}
+
 func vkGetImageDrmFormatModifierPropertiesEXT(device vk.Device, image vk.Image, pProperties *vk.ImageDrmFormatModifierPropertiesEXT) vk.Result {
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
@@ -3859,6 +4060,15 @@ func vkGetPipelineExecutableInternalRepresentationsKHR(device vk.Device, pExecut
 	return getPipelineExecutableInternalRepresentationsKHR(deviceObject, pExecutableInfo, pInternalRepresentationCount, pInternalRepresentations)
 }
 
+func vkCmdSetLineStipple(commandBuffer vk.CommandBuffer, lineStippleFactor uint32, lineStipplePattern uint16) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetLineStipple", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetLineStipple_commandBuffer_parameter)
+		return
+	}
+	cmdSetLineStipple(commandBufferObject, lineStippleFactor, lineStipplePattern)
+}
+
 func vkGetPhysicalDeviceToolProperties(physicalDevice vk.PhysicalDevice, pToolCount *uint32, pToolProperties *vk.PhysicalDeviceToolProperties) vk.Result {
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
@@ -3870,6 +4080,294 @@ func vkGetPhysicalDeviceToolProperties(physicalDevice vk.PhysicalDevice, pToolCo
 		})
 	}
 	return getPhysicalDeviceToolProperties(physicalDeviceObject, pToolCount, pToolProperties)
+}
+
+func vkCmdSetCullMode(commandBuffer vk.CommandBuffer, cullMode vk.CullModeFlags) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetCullMode", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetCullMode_commandBuffer_parameter)
+		return
+	}
+	cmdSetCullMode(commandBufferObject, cullMode)
+}
+
+func vkCmdSetFrontFace(commandBuffer vk.CommandBuffer, frontFace vk.FrontFace) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetFrontFace", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetFrontFace_commandBuffer_parameter)
+		return
+	}
+	cmdSetFrontFace(commandBufferObject, frontFace)
+}
+
+func vkCmdSetPrimitiveTopology(commandBuffer vk.CommandBuffer, primitiveTopology vk.PrimitiveTopology) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetPrimitiveTopology", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetPrimitiveTopology_commandBuffer_parameter)
+		return
+	}
+	cmdSetPrimitiveTopology(commandBufferObject, primitiveTopology)
+}
+
+func vkCmdSetViewportWithCount(commandBuffer vk.CommandBuffer, viewportCount uint32, pViewports *vk.Viewport) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetViewportWithCount", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetViewportWithCount_commandBuffer_parameter)
+		return
+	}
+	cmdSetViewportWithCount(commandBufferObject, viewportCount, pViewports)
+}
+
+func vkCmdSetScissorWithCount(commandBuffer vk.CommandBuffer, scissorCount uint32, pScissors *vk.Rect2D) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetScissorWithCount", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetScissorWithCount_commandBuffer_parameter)
+		return
+	}
+	cmdSetScissorWithCount(commandBufferObject, scissorCount, pScissors)
+}
+
+func vkCmdBindIndexBuffer2(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, size vk.DeviceSize, indexType vk.IndexType) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdBindIndexBuffer2", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdBindIndexBuffer2_commandBuffer_parameter)
+		return
+	}
+	cmdBindIndexBuffer2(commandBufferObject, buffer, offset, size, indexType)
+}
+
+func vkCmdBindVertexBuffers2(commandBuffer vk.CommandBuffer, firstBinding uint32, bindingCount uint32, pBuffers *vk.Buffer, pOffsets *vk.DeviceSize, pSizes *vk.DeviceSize, pStrides *vk.DeviceSize) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdBindVertexBuffers2", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdBindVertexBuffers2_commandBuffer_parameter)
+		return
+	}
+	cmdBindVertexBuffers2(commandBufferObject, firstBinding, bindingCount, pBuffers, pOffsets, pSizes, pStrides)
+}
+
+func vkCmdSetDepthTestEnable(commandBuffer vk.CommandBuffer, depthTestEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthTestEnable", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthTestEnable_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthTestEnable(commandBufferObject, depthTestEnable)
+}
+
+func vkCmdSetDepthWriteEnable(commandBuffer vk.CommandBuffer, depthWriteEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthWriteEnable", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthWriteEnable_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthWriteEnable(commandBufferObject, depthWriteEnable)
+}
+
+func vkCmdSetDepthCompareOp(commandBuffer vk.CommandBuffer, depthCompareOp vk.CompareOp) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthCompareOp", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthCompareOp_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthCompareOp(commandBufferObject, depthCompareOp)
+}
+
+func vkCmdSetDepthBoundsTestEnable(commandBuffer vk.CommandBuffer, depthBoundsTestEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthBoundsTestEnable", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthBoundsTestEnable_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthBoundsTestEnable(commandBufferObject, depthBoundsTestEnable)
+}
+
+func vkCmdSetStencilTestEnable(commandBuffer vk.CommandBuffer, stencilTestEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetStencilTestEnable", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetStencilTestEnable_commandBuffer_parameter)
+		return
+	}
+	cmdSetStencilTestEnable(commandBufferObject, stencilTestEnable)
+}
+
+func vkCmdSetStencilOp(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, failOp vk.StencilOp, passOp vk.StencilOp, depthFailOp vk.StencilOp, compareOp vk.CompareOp) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetStencilOp", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetStencilOp_commandBuffer_parameter)
+		return
+	}
+	cmdSetStencilOp(commandBufferObject, faceMask, failOp, passOp, depthFailOp, compareOp)
+}
+
+func vkCmdSetRasterizerDiscardEnable(commandBuffer vk.CommandBuffer, rasterizerDiscardEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetRasterizerDiscardEnable", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_parameter)
+		return
+	}
+	cmdSetRasterizerDiscardEnable(commandBufferObject, rasterizerDiscardEnable)
+}
+
+func vkCmdSetDepthBiasEnable(commandBuffer vk.CommandBuffer, depthBiasEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthBiasEnable", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthBiasEnable_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthBiasEnable(commandBufferObject, depthBiasEnable)
+}
+
+func vkCmdSetLogicOpEXT(commandBuffer vk.CommandBuffer, logicOp vk.LogicOp) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetLogicOpEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetLogicOpEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetLogicOpEXT(commandBufferObject, logicOp)
+}
+
+func vkCmdSetPrimitiveRestartEnable(commandBuffer vk.CommandBuffer, primitiveRestartEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetPrimitiveRestartEnable", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_parameter)
+		return
+	}
+	cmdSetPrimitiveRestartEnable(commandBufferObject, primitiveRestartEnable)
+}
+
+func vkCmdSetDepthClampEnableEXT(commandBuffer vk.CommandBuffer, depthClampEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthClampEnableEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthClampEnableEXT(commandBufferObject, depthClampEnable)
+}
+
+func vkCmdSetPolygonModeEXT(commandBuffer vk.CommandBuffer, polygonMode vk.PolygonMode) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetPolygonModeEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetPolygonModeEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetPolygonModeEXT(commandBufferObject, polygonMode)
+}
+
+func vkCmdSetRasterizationSamplesEXT(commandBuffer vk.CommandBuffer, rasterizationSamples vk.SampleCountFlagBits) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetRasterizationSamplesEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetRasterizationSamplesEXT(commandBufferObject, rasterizationSamples)
+}
+
+func vkCmdSetSampleMaskEXT(commandBuffer vk.CommandBuffer, samples vk.SampleCountFlagBits, pSampleMask *vk.SampleMask) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetSampleMaskEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetSampleMaskEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetSampleMaskEXT(commandBufferObject, samples, pSampleMask)
+}
+
+func vkCmdSetAlphaToCoverageEnableEXT(commandBuffer vk.CommandBuffer, alphaToCoverageEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetAlphaToCoverageEnableEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetAlphaToCoverageEnableEXT(commandBufferObject, alphaToCoverageEnable)
+}
+
+func vkCmdSetAlphaToOneEnableEXT(commandBuffer vk.CommandBuffer, alphaToOneEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetAlphaToOneEnableEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetAlphaToOneEnableEXT(commandBufferObject, alphaToOneEnable)
+}
+
+func vkCmdSetLogicOpEnableEXT(commandBuffer vk.CommandBuffer, logicOpEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetLogicOpEnableEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetLogicOpEnableEXT(commandBufferObject, logicOpEnable)
+}
+
+func vkCmdSetColorBlendEnableEXT(commandBuffer vk.CommandBuffer, firstAttachment uint32, attachmentCount uint32, pColorBlendEnables *vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetColorBlendEnableEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetColorBlendEnableEXT(commandBufferObject, firstAttachment, attachmentCount, pColorBlendEnables)
+}
+
+func vkCmdSetColorBlendEquationEXT(commandBuffer vk.CommandBuffer, firstAttachment uint32, attachmentCount uint32, pColorBlendEquations *vk.ColorBlendEquationEXT) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetColorBlendEquationEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetColorBlendEquationEXT(commandBufferObject, firstAttachment, attachmentCount, pColorBlendEquations)
+}
+
+func vkCmdSetColorWriteMaskEXT(commandBuffer vk.CommandBuffer, firstAttachment uint32, attachmentCount uint32, pColorWriteMasks *vk.ColorComponentFlags) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetColorWriteMaskEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetColorWriteMaskEXT(commandBufferObject, firstAttachment, attachmentCount, pColorWriteMasks)
+}
+
+func vkCmdSetDepthClipEnableEXT(commandBuffer vk.CommandBuffer, depthClipEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthClipEnableEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthClipEnableEXT(commandBufferObject, depthClipEnable)
+}
+
+func vkCmdSetProvokingVertexModeEXT(commandBuffer vk.CommandBuffer, provokingVertexMode vk.ProvokingVertexModeEXT) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetProvokingVertexModeEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetProvokingVertexModeEXT(commandBufferObject, provokingVertexMode)
+}
+
+func vkCmdSetLineRasterizationModeEXT(commandBuffer vk.CommandBuffer, lineRasterizationMode vk.LineRasterizationModeEXT) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetLineRasterizationModeEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetLineRasterizationModeEXT(commandBufferObject, lineRasterizationMode)
+}
+
+func vkCmdSetLineStippleEnableEXT(commandBuffer vk.CommandBuffer, stippledLineEnable vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetLineStippleEnableEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetLineStippleEnableEXT(commandBufferObject, stippledLineEnable)
+}
+
+func vkCmdSetDepthClipNegativeOneToOneEXT(commandBuffer vk.CommandBuffer, negativeOneToOne vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthClipNegativeOneToOneEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthClipNegativeOneToOneEXT(commandBufferObject, negativeOneToOne)
 }
 
 func vkCreatePrivateDataSlot(device vk.Device, pCreateInfo *vk.PrivateDataSlotCreateInfo, pAllocator *vk.AllocationCallbacks, pPrivateDataSlot *vk.PrivateDataSlot) vk.Result {
@@ -4000,6 +4498,24 @@ func vkCmdResolveImage2(commandBuffer vk.CommandBuffer, pResolveImageInfo *vk.Re
 		return
 	}
 	cmdResolveImage2(commandBufferObject, pResolveImageInfo)
+}
+
+func vkCmdSetVertexInputEXT(commandBuffer vk.CommandBuffer, vertexBindingDescriptionCount uint32, pVertexBindingDescriptions *vk.VertexInputBindingDescription2EXT, vertexAttributeDescriptionCount uint32, pVertexAttributeDescriptions *vk.VertexInputAttributeDescription2EXT) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetVertexInputEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetVertexInputEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetVertexInputEXT(commandBufferObject, vertexBindingDescriptionCount, pVertexBindingDescriptions, vertexAttributeDescriptionCount, pVertexAttributeDescriptions)
+}
+
+func vkCmdSetColorWriteEnableEXT(commandBuffer vk.CommandBuffer, attachmentCount uint32, pColorWriteEnables *vk.Bool32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetColorWriteEnableEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetColorWriteEnableEXT(commandBufferObject, attachmentCount, pColorWriteEnables)
 }
 
 func vkCmdSetEvent2(commandBuffer vk.CommandBuffer, event vk.Event, pDependencyInfo *vk.DependencyInfo) {
@@ -4233,6 +4749,15 @@ func vkGetImageSubresourceLayout2(device vk.Device, image vk.Image, pSubresource
 		return
 	}
 	getImageSubresourceLayout2(deviceObject, imageObject, pSubresource, pLayout)
+}
+
+func vkCmdSetDepthBias2EXT(commandBuffer vk.CommandBuffer, pDepthBiasInfo *vk.DepthBiasInfoEXT) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthBias2EXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthBias2EXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthBias2EXT(commandBufferObject, pDepthBiasInfo)
 }
 
 func vkReleaseSwapchainImagesKHR(device vk.Device, pReleaseInfo *vk.ReleaseSwapchainImagesInfoKHR) vk.Result {

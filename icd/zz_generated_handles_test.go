@@ -680,10 +680,112 @@ var handleTests = []handleTest{
 		commands.CmdBindPipeline(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, vk.Pipeline(f.pick(0, vk.OBJECT_TYPE_PIPELINE)))
 		return vk.ERROR_UNKNOWN
 	}},
+	{"vkCmdSetViewport", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetViewport_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetViewport(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 1, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetScissor", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetScissor_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetScissor(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 1, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetLineWidth", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetLineWidth_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetLineWidth(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetDepthBias", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthBias_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthBias(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetBlendConstants", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetBlendConstants_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetBlendConstants(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetDepthBounds", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthBounds_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthBounds(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetStencilCompareMask", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetStencilCompareMask_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetStencilCompareMask(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetStencilWriteMask", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetStencilWriteMask_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetStencilWriteMask(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetStencilReference", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetStencilReference_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetStencilReference(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
 	{"vkCmdBindDescriptorSets", []handlePlace{
 		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdBindDescriptorSets_commandBuffer_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {
 		commands.CmdBindDescriptorSets(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, vk.PipelineLayout(f.pick(0, vk.OBJECT_TYPE_PIPELINE_LAYOUT)), 0, 1, nil, 1, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdBindIndexBuffer", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdBindIndexBuffer_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdBindIndexBuffer(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), vk.Buffer(f.pick(0, vk.OBJECT_TYPE_BUFFER)), 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdBindVertexBuffers", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdBindVertexBuffers_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdBindVertexBuffers(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 1, nil, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdDraw", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdDraw_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdDraw(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 0, 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdDrawIndexed", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdDrawIndexed_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdDrawIndexed(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 0, 0, 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdDrawMultiEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdDrawMultiEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdDrawMultiEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 1, nil, 0, 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdDrawMultiIndexedEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdDrawMultiIndexedEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 1, nil, 0, 0, 0, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdDrawIndirect", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdDrawIndirect_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdDrawIndirect(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), vk.Buffer(f.pick(0, vk.OBJECT_TYPE_BUFFER)), 0, 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdDrawIndexedIndirect", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdDrawIndexedIndirect_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdDrawIndexedIndirect(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), vk.Buffer(f.pick(0, vk.OBJECT_TYPE_BUFFER)), 0, 0, 0)
 		return vk.ERROR_UNKNOWN
 	}},
 	{"vkCmdDispatch", []handlePlace{
@@ -1404,6 +1506,18 @@ var handleTests = []handleTest{
 		t0.Semaphore = vk.Semaphore(f.pick(1, vk.OBJECT_TYPE_SEMAPHORE))
 		return commands.SignalSemaphore(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0)
 	}},
+	{"vkCmdDrawIndirectCount", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdDrawIndirectCount_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdDrawIndirectCount(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), vk.Buffer(f.pick(0, vk.OBJECT_TYPE_BUFFER)), 0, vk.Buffer(f.pick(0, vk.OBJECT_TYPE_BUFFER)), 0, 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdDrawIndexedIndirectCount", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdDrawIndexedIndirectCount(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), vk.Buffer(f.pick(0, vk.OBJECT_TYPE_BUFFER)), 0, vk.Buffer(f.pick(0, vk.OBJECT_TYPE_BUFFER)), 0, 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
 	{"vkGetImageDrmFormatModifierPropertiesEXT", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetImageDrmFormatModifierPropertiesEXT_device_parameter, vk.NoVUID},
 		{"image", vk.OBJECT_TYPE_IMAGE, false, true, vk.VUID_vkGetImageDrmFormatModifierPropertiesEXT_image_parameter, vk.VUID_vkGetImageDrmFormatModifierPropertiesEXT_image_parent},
@@ -1478,10 +1592,208 @@ var handleTests = []handleTest{
 		t0.Pipeline = vk.Pipeline(f.pick(1, vk.OBJECT_TYPE_PIPELINE))
 		return commands.GetPipelineExecutableInternalRepresentationsKHR(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0, new(uint32), new(vk.PipelineExecutableInternalRepresentationKHR))
 	}},
+	{"vkCmdSetLineStipple", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetLineStipple_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetLineStipple(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
 	{"vkGetPhysicalDeviceToolProperties", []handlePlace{
 		{"physicalDevice", vk.OBJECT_TYPE_PHYSICAL_DEVICE, false, true, vk.VUID_vkGetPhysicalDeviceToolProperties_physicalDevice_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {
 		return commands.GetPhysicalDeviceToolProperties(vk.PhysicalDevice(f.pick(0, vk.OBJECT_TYPE_PHYSICAL_DEVICE)), new(uint32), new(vk.PhysicalDeviceToolProperties))
+	}},
+	{"vkCmdSetCullMode", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetCullMode_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetCullMode(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetFrontFace", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetFrontFace_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetFrontFace(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetPrimitiveTopology", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetPrimitiveTopology_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetPrimitiveTopology(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetViewportWithCount", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetViewportWithCount_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetViewportWithCount(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 1, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetScissorWithCount", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetScissorWithCount_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetScissorWithCount(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 1, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdBindIndexBuffer2", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdBindIndexBuffer2_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdBindIndexBuffer2(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), vk.Buffer(f.pick(0, vk.OBJECT_TYPE_BUFFER)), 0, 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdBindVertexBuffers2", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdBindVertexBuffers2_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdBindVertexBuffers2(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 1, nil, nil, nil, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetDepthTestEnable", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthTestEnable_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthTestEnable(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetDepthWriteEnable", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthWriteEnable_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthWriteEnable(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetDepthCompareOp", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthCompareOp_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthCompareOp(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetDepthBoundsTestEnable", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthBoundsTestEnable_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthBoundsTestEnable(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetStencilTestEnable", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetStencilTestEnable_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetStencilTestEnable(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetStencilOp", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetStencilOp_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetStencilOp(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 0, 0, 0, 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetRasterizerDiscardEnable", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetRasterizerDiscardEnable(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetDepthBiasEnable", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthBiasEnable_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthBiasEnable(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetLogicOpEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetLogicOpEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetLogicOpEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetPrimitiveRestartEnable", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetPrimitiveRestartEnable(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetDepthClampEnableEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthClampEnableEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetPolygonModeEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetPolygonModeEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetPolygonModeEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetRasterizationSamplesEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetRasterizationSamplesEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetSampleMaskEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetSampleMaskEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetSampleMaskEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetAlphaToCoverageEnableEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetAlphaToCoverageEnableEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetAlphaToOneEnableEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetAlphaToOneEnableEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetLogicOpEnableEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetLogicOpEnableEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetColorBlendEnableEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetColorBlendEnableEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 1, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetColorBlendEquationEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetColorBlendEquationEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 1, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetColorWriteMaskEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetColorWriteMaskEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 1, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetDepthClipEnableEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthClipEnableEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetProvokingVertexModeEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetProvokingVertexModeEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetLineRasterizationModeEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetLineRasterizationModeEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetLineStippleEnableEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetLineStippleEnableEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetDepthClipNegativeOneToOneEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthClipNegativeOneToOneEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
 	}},
 	{"vkCreatePrivateDataSlot", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkCreatePrivateDataSlot_device_parameter, vk.NoVUID},
@@ -1542,6 +1854,18 @@ var handleTests = []handleTest{
 		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdResolveImage2_commandBuffer_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {
 		commands.CmdResolveImage2(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetVertexInputEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetVertexInputEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetVertexInputEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 1, nil, 1, nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetColorWriteEnableEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetColorWriteEnableEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 1, nil)
 		return vk.ERROR_UNKNOWN
 	}},
 	{"vkCmdSetEvent2", []handlePlace{
@@ -1668,6 +1992,12 @@ var handleTests = []handleTest{
 		{"image", vk.OBJECT_TYPE_IMAGE, false, true, vk.VUID_vkGetImageSubresourceLayout2_image_parameter, vk.VUID_vkGetImageSubresourceLayout2_image_parent},
 	}, func(f *handleArgs) vk.Result {
 		commands.GetImageSubresourceLayout2(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.Image(f.pick(1, vk.OBJECT_TYPE_IMAGE)), nil, new(vk.SubresourceLayout2))
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetDepthBias2EXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthBias2EXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthBias2EXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil)
 		return vk.ERROR_UNKNOWN
 	}},
 	{"vkReleaseSwapchainImagesKHR", []handlePlace{

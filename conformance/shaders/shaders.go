@@ -1,4 +1,4 @@
-// Package shaders has the compute shaders of the conformance suite, in GLSL and as SPIR-V text, and compiles them
+// Package shaders has the shaders of the conformance suite, in GLSL and as SPIR-V text, and compiles them
 // with glslangValidator or spirv-as; spirv-val must accept the result.
 package shaders
 
@@ -91,7 +91,7 @@ func (s Source) compile(key string) ([]byte, error) {
 				source)
 		}
 	} else {
-		args := []string{"-V", "-S", "comp", "--target-env", s.Target, "-o", out.Name()}
+		args := []string{"-V", "-S", strings.TrimPrefix(path.Ext(s.Name), "."), "--target-env", s.Target, "-o", out.Name()}
 		if s.Debug {
 			args = append(args, "-g")
 		}

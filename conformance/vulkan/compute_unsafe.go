@@ -51,7 +51,8 @@ type Binding struct {
 	Type     vk.DescriptorType
 	Count    uint32
 	Flags    vk.DescriptorBindingFlags
-	Samplers []vk.Sampler // immutable ones, or none
+	Samplers []vk.Sampler        // immutable ones, or none
+	Stages   vk.ShaderStageFlags // 0: compute
 }
 
 // CreateSetLayout is vkCreateDescriptorSetLayout.
@@ -65,7 +66,9 @@ func (d *Device) CreateSetLayout(flags vk.DescriptorSetLayoutCreateFlags, bindin
 	flagged := false
 	for i, b := range bindings {
 		list[i].Binding, list[i].DescriptorType, list[i].DescriptorCount = b.Binding, b.Type, b.Count
-		list[i].StageFlags = vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT)
+		if list[i].StageFlags = b.Stages; b.Stages == 0 {
+			list[i].StageFlags = vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT)
+		}
 		if len(b.Samplers) > 0 {
 			list[i].PImmutableSamplers = First(copied(&a, b.Samplers))
 		}
@@ -90,14 +93,19 @@ func (d *Device) DestroySetLayout(l vk.DescriptorSetLayout) {
 
 // CreatePipelineLayout is vkCreatePipelineLayout with a range of pushBytes bytes of push constants, none for 0.
 func (d *Device) CreatePipelineLayout(pushBytes int, sets ...vk.DescriptorSetLayout) (vk.PipelineLayout, vk.Result) {
+	return d.CreateStagesLayout(vk.SHADER_STAGE_COMPUTE_BIT, pushBytes, sets...)
+}
+
+// CreateStagesLayout is CreatePipelineLayout whose push constants are for these stages.
+func (d *Device) CreateStagesLayout(stages vk.ShaderStageFlags, pushBytes int,
+	sets ...vk.DescriptorSetLayout) (vk.PipelineLayout, vk.Result) {
 	var a Arena
 	defer a.Close()
 	info := Struct[vk.PipelineLayoutCreateInfo](&a)
 	info.SetLayoutCount, info.PSetLayouts = uint32(len(sets)), First(copied(&a, sets))
 	if pushBytes > 0 {
 		info.PushConstantRangeCount = 1
-		info.PPushConstantRanges = Put(&a, vk.PushConstantRange{StageFlags: vk.SHADER_STAGE_COMPUTE_BIT,
-			Size: uint32(pushBytes)})
+		info.PPushConstantRanges = Put(&a, vk.PushConstantRange{StageFlags: stages, Size: uint32(pushBytes)})
 	}
 	out := New[vk.PipelineLayout](&a)
 	r := vk.Result(d.Call("vkCreatePipelineLayout", addr(info), 0, addr(out)))
@@ -239,18 +247,33 @@ func (d *Device) BindCompute(cb vk.CommandBuffer, p vk.Pipeline) {
 // BindSets records vkCmdBindDescriptorSets from set number first on.
 func (d *Device) BindSets(cb vk.CommandBuffer, l vk.PipelineLayout, first uint32, sets []vk.DescriptorSet,
 	offsets ...uint32) {
+	d.bindSets(cb, vk.PIPELINE_BIND_POINT_COMPUTE, l, first, sets, offsets)
+}
+
+// BindGraphicsSets is BindSets for graphics, from set 0 on.
+func (d *Device) BindGraphicsSets(cb vk.CommandBuffer, l vk.PipelineLayout, sets []vk.DescriptorSet) {
+	d.bindSets(cb, vk.PIPELINE_BIND_POINT_GRAPHICS, l, 0, sets, nil)
+}
+
+func (d *Device) bindSets(cb vk.CommandBuffer, point vk.PipelineBindPoint, l vk.PipelineLayout, first uint32,
+	sets []vk.DescriptorSet, offsets []uint32) {
 	var a Arena
 	defer a.Close()
-	d.CallOn("vkCmdBindDescriptorSets", uintptr(cb), uintptr(vk.PIPELINE_BIND_POINT_COMPUTE), uintptr(l), uintptr(first),
-		uintptr(len(sets)),
+	d.CallOn("vkCmdBindDescriptorSets", uintptr(cb), uintptr(point), uintptr(l), uintptr(first), uintptr(len(sets)),
 		addr(First(copied(&a, sets))), uintptr(len(offsets)), addr(First(copied(&a, offsets))))
 }
 
 // Push records vkCmdPushConstants; offset is in bytes.
 func (d *Device) Push(cb vk.CommandBuffer, l vk.PipelineLayout, offset uint32, data []byte) {
+	d.PushStages(cb, l, vk.SHADER_STAGE_COMPUTE_BIT, offset, data)
+}
+
+// PushStages is Push for these stages.
+func (d *Device) PushStages(cb vk.CommandBuffer, l vk.PipelineLayout, stages vk.ShaderStageFlags, offset uint32,
+	data []byte) {
 	var a Arena
 	defer a.Close()
-	d.CallOn("vkCmdPushConstants", uintptr(cb), uintptr(l), uintptr(vk.SHADER_STAGE_COMPUTE_BIT), uintptr(offset),
+	d.CallOn("vkCmdPushConstants", uintptr(cb), uintptr(l), uintptr(stages), uintptr(offset),
 		uintptr(len(data)), addr(First(copied(&a, data))))
 }
 

@@ -107,7 +107,24 @@ type Commands struct {
 	EndCommandBuffer                                 func(commandBuffer vk.CommandBuffer) vk.Result
 	ResetCommandBuffer                               func(commandBuffer vk.CommandBuffer, flags vk.CommandBufferResetFlags) vk.Result
 	CmdBindPipeline                                  func(commandBuffer vk.CommandBuffer, pipelineBindPoint vk.PipelineBindPoint, pipeline vk.Pipeline)
+	CmdSetViewport                                   func(commandBuffer vk.CommandBuffer, firstViewport uint32, viewportCount uint32, viewports *vk.Viewport)
+	CmdSetScissor                                    func(commandBuffer vk.CommandBuffer, firstScissor uint32, scissorCount uint32, scissors *vk.Rect2D)
+	CmdSetLineWidth                                  func(commandBuffer vk.CommandBuffer, lineWidth float32)
+	CmdSetDepthBias                                  func(commandBuffer vk.CommandBuffer, depthBiasConstantFactor float32, depthBiasClamp float32, depthBiasSlopeFactor float32)
+	CmdSetBlendConstants                             func(commandBuffer vk.CommandBuffer, blendConstants *float32)
+	CmdSetDepthBounds                                func(commandBuffer vk.CommandBuffer, minDepthBounds float32, maxDepthBounds float32)
+	CmdSetStencilCompareMask                         func(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, compareMask uint32)
+	CmdSetStencilWriteMask                           func(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, writeMask uint32)
+	CmdSetStencilReference                           func(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, reference uint32)
 	CmdBindDescriptorSets                            func(commandBuffer vk.CommandBuffer, pipelineBindPoint vk.PipelineBindPoint, layout vk.PipelineLayout, firstSet uint32, descriptorSetCount uint32, descriptorSets *vk.DescriptorSet, dynamicOffsetCount uint32, dynamicOffsets *uint32)
+	CmdBindIndexBuffer                               func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, indexType vk.IndexType)
+	CmdBindVertexBuffers                             func(commandBuffer vk.CommandBuffer, firstBinding uint32, bindingCount uint32, buffers *vk.Buffer, offsets *vk.DeviceSize)
+	CmdDraw                                          func(commandBuffer vk.CommandBuffer, vertexCount uint32, instanceCount uint32, firstVertex uint32, firstInstance uint32)
+	CmdDrawIndexed                                   func(commandBuffer vk.CommandBuffer, indexCount uint32, instanceCount uint32, firstIndex uint32, vertexOffset int32, firstInstance uint32)
+	CmdDrawMultiEXT                                  func(commandBuffer vk.CommandBuffer, drawCount uint32, vertexInfo *vk.MultiDrawInfoEXT, instanceCount uint32, firstInstance uint32, stride uint32)
+	CmdDrawMultiIndexedEXT                           func(commandBuffer vk.CommandBuffer, drawCount uint32, indexInfo *vk.MultiDrawIndexedInfoEXT, instanceCount uint32, firstInstance uint32, stride uint32, vertexOffset *int32)
+	CmdDrawIndirect                                  func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, drawCount uint32, stride uint32)
+	CmdDrawIndexedIndirect                           func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, drawCount uint32, stride uint32)
 	CmdDispatch                                      func(commandBuffer vk.CommandBuffer, groupCountX uint32, groupCountY uint32, groupCountZ uint32)
 	CmdDispatchIndirect                              func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize)
 	CmdCopyBuffer                                    func(commandBuffer vk.CommandBuffer, srcBuffer vk.Buffer, dstBuffer vk.Buffer, regionCount uint32, regions *vk.BufferCopy)
@@ -206,6 +223,8 @@ type Commands struct {
 	GetSemaphoreCounterValue                         func(device vk.Device, semaphore vk.Semaphore, value *uint64) vk.Result
 	WaitSemaphores                                   func(device vk.Device, waitInfo *vk.SemaphoreWaitInfo, timeout uint64) vk.Result
 	SignalSemaphore                                  func(device vk.Device, signalInfo *vk.SemaphoreSignalInfo) vk.Result
+	CmdDrawIndirectCount                             func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, countBuffer vk.Buffer, countBufferOffset vk.DeviceSize, maxDrawCount uint32, stride uint32)
+	CmdDrawIndexedIndirectCount                      func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, countBuffer vk.Buffer, countBufferOffset vk.DeviceSize, maxDrawCount uint32, stride uint32)
 	GetImageDrmFormatModifierPropertiesEXT           func(device vk.Device, image vk.Image, properties *vk.ImageDrmFormatModifierPropertiesEXT) vk.Result
 	GetBufferOpaqueCaptureAddress                    func(device vk.Device, info *vk.BufferDeviceAddressInfo) uint64
 	GetBufferDeviceAddress                           func(device vk.Device, info *vk.BufferDeviceAddressInfo) vk.DeviceAddress
@@ -214,7 +233,40 @@ type Commands struct {
 	GetPipelineExecutablePropertiesKHR               func(device vk.Device, pipelineInfo *vk.PipelineInfoKHR, executableCount *uint32, properties *vk.PipelineExecutablePropertiesKHR) vk.Result
 	GetPipelineExecutableStatisticsKHR               func(device vk.Device, executableInfo *vk.PipelineExecutableInfoKHR, statisticCount *uint32, statistics *vk.PipelineExecutableStatisticKHR) vk.Result
 	GetPipelineExecutableInternalRepresentationsKHR  func(device vk.Device, executableInfo *vk.PipelineExecutableInfoKHR, internalRepresentationCount *uint32, internalRepresentations *vk.PipelineExecutableInternalRepresentationKHR) vk.Result
+	CmdSetLineStipple                                func(commandBuffer vk.CommandBuffer, lineStippleFactor uint32, lineStipplePattern uint16)
 	GetPhysicalDeviceToolProperties                  func(physicalDevice vk.PhysicalDevice, toolCount *uint32, toolProperties *vk.PhysicalDeviceToolProperties) vk.Result
+	CmdSetCullMode                                   func(commandBuffer vk.CommandBuffer, cullMode vk.CullModeFlags)
+	CmdSetFrontFace                                  func(commandBuffer vk.CommandBuffer, frontFace vk.FrontFace)
+	CmdSetPrimitiveTopology                          func(commandBuffer vk.CommandBuffer, primitiveTopology vk.PrimitiveTopology)
+	CmdSetViewportWithCount                          func(commandBuffer vk.CommandBuffer, viewportCount uint32, viewports *vk.Viewport)
+	CmdSetScissorWithCount                           func(commandBuffer vk.CommandBuffer, scissorCount uint32, scissors *vk.Rect2D)
+	CmdBindIndexBuffer2                              func(commandBuffer vk.CommandBuffer, buffer vk.Buffer, offset vk.DeviceSize, size vk.DeviceSize, indexType vk.IndexType)
+	CmdBindVertexBuffers2                            func(commandBuffer vk.CommandBuffer, firstBinding uint32, bindingCount uint32, buffers *vk.Buffer, offsets *vk.DeviceSize, sizes *vk.DeviceSize, strides *vk.DeviceSize)
+	CmdSetDepthTestEnable                            func(commandBuffer vk.CommandBuffer, depthTestEnable vk.Bool32)
+	CmdSetDepthWriteEnable                           func(commandBuffer vk.CommandBuffer, depthWriteEnable vk.Bool32)
+	CmdSetDepthCompareOp                             func(commandBuffer vk.CommandBuffer, depthCompareOp vk.CompareOp)
+	CmdSetDepthBoundsTestEnable                      func(commandBuffer vk.CommandBuffer, depthBoundsTestEnable vk.Bool32)
+	CmdSetStencilTestEnable                          func(commandBuffer vk.CommandBuffer, stencilTestEnable vk.Bool32)
+	CmdSetStencilOp                                  func(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, failOp vk.StencilOp, passOp vk.StencilOp, depthFailOp vk.StencilOp, compareOp vk.CompareOp)
+	CmdSetRasterizerDiscardEnable                    func(commandBuffer vk.CommandBuffer, rasterizerDiscardEnable vk.Bool32)
+	CmdSetDepthBiasEnable                            func(commandBuffer vk.CommandBuffer, depthBiasEnable vk.Bool32)
+	CmdSetLogicOpEXT                                 func(commandBuffer vk.CommandBuffer, logicOp vk.LogicOp)
+	CmdSetPrimitiveRestartEnable                     func(commandBuffer vk.CommandBuffer, primitiveRestartEnable vk.Bool32)
+	CmdSetDepthClampEnableEXT                        func(commandBuffer vk.CommandBuffer, depthClampEnable vk.Bool32)
+	CmdSetPolygonModeEXT                             func(commandBuffer vk.CommandBuffer, polygonMode vk.PolygonMode)
+	CmdSetRasterizationSamplesEXT                    func(commandBuffer vk.CommandBuffer, rasterizationSamples vk.SampleCountFlagBits)
+	CmdSetSampleMaskEXT                              func(commandBuffer vk.CommandBuffer, samples vk.SampleCountFlagBits, sampleMask *vk.SampleMask)
+	CmdSetAlphaToCoverageEnableEXT                   func(commandBuffer vk.CommandBuffer, alphaToCoverageEnable vk.Bool32)
+	CmdSetAlphaToOneEnableEXT                        func(commandBuffer vk.CommandBuffer, alphaToOneEnable vk.Bool32)
+	CmdSetLogicOpEnableEXT                           func(commandBuffer vk.CommandBuffer, logicOpEnable vk.Bool32)
+	CmdSetColorBlendEnableEXT                        func(commandBuffer vk.CommandBuffer, firstAttachment uint32, attachmentCount uint32, colorBlendEnables *vk.Bool32)
+	CmdSetColorBlendEquationEXT                      func(commandBuffer vk.CommandBuffer, firstAttachment uint32, attachmentCount uint32, colorBlendEquations *vk.ColorBlendEquationEXT)
+	CmdSetColorWriteMaskEXT                          func(commandBuffer vk.CommandBuffer, firstAttachment uint32, attachmentCount uint32, colorWriteMasks *vk.ColorComponentFlags)
+	CmdSetDepthClipEnableEXT                         func(commandBuffer vk.CommandBuffer, depthClipEnable vk.Bool32)
+	CmdSetProvokingVertexModeEXT                     func(commandBuffer vk.CommandBuffer, provokingVertexMode vk.ProvokingVertexModeEXT)
+	CmdSetLineRasterizationModeEXT                   func(commandBuffer vk.CommandBuffer, lineRasterizationMode vk.LineRasterizationModeEXT)
+	CmdSetLineStippleEnableEXT                       func(commandBuffer vk.CommandBuffer, stippledLineEnable vk.Bool32)
+	CmdSetDepthClipNegativeOneToOneEXT               func(commandBuffer vk.CommandBuffer, negativeOneToOne vk.Bool32)
 	CreatePrivateDataSlot                            func(device vk.Device, createInfo *vk.PrivateDataSlotCreateInfo, allocator *vk.AllocationCallbacks, privateDataSlot *vk.PrivateDataSlot) vk.Result
 	DestroyPrivateDataSlot                           func(device vk.Device, privateDataSlot vk.PrivateDataSlot, allocator *vk.AllocationCallbacks)
 	SetPrivateData                                   func(device vk.Device, objectType vk.ObjectType, objectHandle uint64, privateDataSlot vk.PrivateDataSlot, data uint64) vk.Result
@@ -225,6 +277,8 @@ type Commands struct {
 	CmdCopyBufferToImage2                            func(commandBuffer vk.CommandBuffer, copyBufferToImageInfo *vk.CopyBufferToImageInfo2)
 	CmdCopyImageToBuffer2                            func(commandBuffer vk.CommandBuffer, copyImageToBufferInfo *vk.CopyImageToBufferInfo2)
 	CmdResolveImage2                                 func(commandBuffer vk.CommandBuffer, resolveImageInfo *vk.ResolveImageInfo2)
+	CmdSetVertexInputEXT                             func(commandBuffer vk.CommandBuffer, vertexBindingDescriptionCount uint32, vertexBindingDescriptions *vk.VertexInputBindingDescription2EXT, vertexAttributeDescriptionCount uint32, vertexAttributeDescriptions *vk.VertexInputAttributeDescription2EXT)
+	CmdSetColorWriteEnableEXT                        func(commandBuffer vk.CommandBuffer, attachmentCount uint32, colorWriteEnables *vk.Bool32)
 	CmdSetEvent2                                     func(commandBuffer vk.CommandBuffer, event vk.Event, dependencyInfo *vk.DependencyInfo)
 	CmdResetEvent2                                   func(commandBuffer vk.CommandBuffer, event vk.Event, stageMask vk.PipelineStageFlags2)
 	CmdWaitEvents2                                   func(commandBuffer vk.CommandBuffer, eventCount uint32, events *vk.Event, dependencyInfos *vk.DependencyInfo)
@@ -240,6 +294,7 @@ type Commands struct {
 	WaitForPresent2KHR                               func(device vk.Device, swapchain vk.SwapchainKHR, presentWait2Info *vk.PresentWait2InfoKHR) vk.Result
 	WaitForPresentKHR                                func(device vk.Device, swapchain vk.SwapchainKHR, presentId uint64, timeout uint64) vk.Result
 	GetImageSubresourceLayout2                       func(device vk.Device, image vk.Image, subresource *vk.ImageSubresource2, layout *vk.SubresourceLayout2)
+	CmdSetDepthBias2EXT                              func(commandBuffer vk.CommandBuffer, depthBiasInfo *vk.DepthBiasInfoEXT)
 	ReleaseSwapchainImagesKHR                        func(device vk.Device, releaseInfo *vk.ReleaseSwapchainImagesInfoKHR) vk.Result
 	GetDeviceImageSubresourceLayout                  func(device vk.Device, info *vk.DeviceImageSubresourceInfo, layout *vk.SubresourceLayout2)
 	MapMemory2                                       func(device vk.Device, memoryMapInfo *vk.MemoryMapInfo, data *unsafe.Pointer) vk.Result
@@ -252,7 +307,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [284]string{
+var names = [305]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -364,182 +419,203 @@ var names = [284]string{
 	109: "vkCmdBindVertexBuffers",
 	110: "vkCmdDraw",
 	111: "vkCmdDrawIndexed",
-	112: "vkCmdDrawIndirect",
-	113: "vkCmdDrawIndexedIndirect",
-	114: "vkCmdDispatch",
-	115: "vkCmdDispatchIndirect",
-	116: "vkCmdCopyBuffer",
-	117: "vkCmdCopyImage",
-	118: "vkCmdBlitImage",
-	119: "vkCmdCopyBufferToImage",
-	120: "vkCmdCopyImageToBuffer",
-	121: "vkCmdUpdateBuffer",
-	122: "vkCmdFillBuffer",
-	123: "vkCmdClearColorImage",
-	124: "vkCmdClearDepthStencilImage",
-	125: "vkCmdClearAttachments",
-	126: "vkCmdResolveImage",
-	127: "vkCmdSetEvent",
-	128: "vkCmdResetEvent",
-	129: "vkCmdWaitEvents",
-	130: "vkCmdPipelineBarrier",
-	131: "vkCmdBeginQuery",
-	132: "vkCmdEndQuery",
-	133: "vkCmdResetQueryPool",
-	134: "vkCmdWriteTimestamp",
-	135: "vkCmdCopyQueryPoolResults",
-	136: "vkCmdPushConstants",
-	137: "vkCmdBeginRenderPass",
-	138: "vkCmdNextSubpass",
-	139: "vkCmdEndRenderPass",
-	140: "vkCmdExecuteCommands",
-	141: "vkDestroySurfaceKHR",
-	142: "vkGetPhysicalDeviceSurfaceSupportKHR",
-	143: "vkGetPhysicalDeviceSurfaceCapabilitiesKHR",
-	144: "vkGetPhysicalDeviceSurfaceFormatsKHR",
-	145: "vkGetPhysicalDeviceSurfacePresentModesKHR",
-	146: "vkCreateSwapchainKHR",
-	147: "vkDestroySwapchainKHR",
-	148: "vkGetSwapchainImagesKHR",
-	149: "vkAcquireNextImageKHR",
-	150: "vkQueuePresentKHR",
-	151: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
-	152: "vkGetPhysicalDeviceFeatures2",
-	153: "vkGetPhysicalDeviceProperties2",
-	154: "vkGetPhysicalDeviceFormatProperties2",
-	155: "vkGetPhysicalDeviceImageFormatProperties2",
-	156: "vkGetPhysicalDeviceQueueFamilyProperties2",
-	157: "vkGetPhysicalDeviceMemoryProperties2",
-	158: "vkGetPhysicalDeviceSparseImageFormatProperties2",
-	159: "vkCmdPushDescriptorSet",
-	160: "vkTrimCommandPool",
-	161: "vkGetPhysicalDeviceExternalBufferProperties",
-	162: "vkGetMemoryFdKHR",
-	163: "vkGetMemoryFdPropertiesKHR",
-	164: "vkGetMemoryRemoteAddressNV",
-	165: "vkGetPhysicalDeviceExternalSemaphoreProperties",
-	166: "vkGetSemaphoreFdKHR",
-	167: "vkImportSemaphoreFdKHR",
-	168: "vkGetPhysicalDeviceExternalFenceProperties",
-	169: "vkGetFenceFdKHR",
-	170: "vkImportFenceFdKHR",
-	171: "vkEnumeratePhysicalDeviceGroups",
-	172: "vkGetDeviceGroupPeerMemoryFeatures",
-	173: "vkBindBufferMemory2",
-	174: "vkBindImageMemory2",
-	175: "vkCmdSetDeviceMask",
-	176: "vkGetDeviceGroupPresentCapabilitiesKHR",
-	177: "vkGetDeviceGroupSurfacePresentModesKHR",
-	178: "vkAcquireNextImage2KHR",
-	179: "vkCmdDispatchBase",
-	180: "vkGetPhysicalDevicePresentRectanglesKHR",
-	181: "vkCreateDescriptorUpdateTemplate",
-	182: "vkDestroyDescriptorUpdateTemplate",
-	183: "vkUpdateDescriptorSetWithTemplate",
-	184: "vkCmdPushDescriptorSetWithTemplate",
-	185: "vkGetPhysicalDeviceSurfaceCapabilities2KHR",
-	186: "vkGetPhysicalDeviceSurfaceFormats2KHR",
-	187: "vkGetBufferMemoryRequirements2",
-	188: "vkGetImageMemoryRequirements2",
-	189: "vkGetImageSparseMemoryRequirements2",
-	190: "vkGetDeviceBufferMemoryRequirements",
-	191: "vkGetDeviceImageMemoryRequirements",
-	192: "vkGetDeviceImageSparseMemoryRequirements",
-	193: "vkCreateSamplerYcbcrConversion",
-	194: "vkDestroySamplerYcbcrConversion",
-	195: "vkGetDeviceQueue2",
-	196: "vkGetDescriptorSetLayoutSupport",
-	197: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
-	198: "vkGetCalibratedTimestampsKHR",
-	199: "vkSetDebugUtilsObjectNameEXT",
-	200: "vkSetDebugUtilsObjectTagEXT",
-	201: "vkQueueBeginDebugUtilsLabelEXT",
-	202: "vkQueueEndDebugUtilsLabelEXT",
-	203: "vkQueueInsertDebugUtilsLabelEXT",
-	204: "vkCmdBeginDebugUtilsLabelEXT",
-	205: "vkCmdEndDebugUtilsLabelEXT",
-	206: "vkCmdInsertDebugUtilsLabelEXT",
-	207: "vkCreateDebugUtilsMessengerEXT",
-	208: "vkDestroyDebugUtilsMessengerEXT",
-	209: "vkSubmitDebugUtilsMessageEXT",
-	210: "vkGetMemoryHostPointerPropertiesEXT",
-	211: "vkCmdWriteBufferMarkerAMD",
-	212: "vkCreateRenderPass2",
-	213: "vkCmdBeginRenderPass2",
-	214: "vkCmdNextSubpass2",
-	215: "vkCmdEndRenderPass2",
-	216: "vkGetSemaphoreCounterValue",
-	217: "vkWaitSemaphores",
-	218: "vkSignalSemaphore",
-	219: "vkCmdDrawIndirectCount",
-	220: "vkCmdDrawIndexedIndirectCount",
-	221: "vkGetImageDrmFormatModifierPropertiesEXT",
-	222: "vkGetBufferOpaqueCaptureAddress",
-	223: "vkGetBufferDeviceAddress",
-	224: "vkCreateHeadlessSurfaceEXT",
-	225: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	226: "vkGetPipelineExecutablePropertiesKHR",
-	227: "vkGetPipelineExecutableStatisticsKHR",
-	228: "vkGetPipelineExecutableInternalRepresentationsKHR",
-	229: "vkCmdSetLineStipple",
-	230: "vkGetPhysicalDeviceToolProperties",
-	231: "vkCmdSetCullMode",
-	232: "vkCmdSetFrontFace",
-	233: "vkCmdSetPrimitiveTopology",
-	234: "vkCmdSetViewportWithCount",
-	235: "vkCmdSetScissorWithCount",
-	236: "vkCmdBindIndexBuffer2",
-	237: "vkCmdBindVertexBuffers2",
-	238: "vkCmdSetDepthTestEnable",
-	239: "vkCmdSetDepthWriteEnable",
-	240: "vkCmdSetDepthCompareOp",
-	241: "vkCmdSetDepthBoundsTestEnable",
-	242: "vkCmdSetStencilTestEnable",
-	243: "vkCmdSetStencilOp",
-	244: "vkCmdSetRasterizerDiscardEnable",
-	245: "vkCmdSetDepthBiasEnable",
-	246: "vkCmdSetPrimitiveRestartEnable",
-	247: "vkCreatePrivateDataSlot",
-	248: "vkDestroyPrivateDataSlot",
-	249: "vkSetPrivateData",
-	250: "vkGetPrivateData",
-	251: "vkCmdCopyBuffer2",
-	252: "vkCmdCopyImage2",
-	253: "vkCmdBlitImage2",
-	254: "vkCmdCopyBufferToImage2",
-	255: "vkCmdCopyImageToBuffer2",
-	256: "vkCmdResolveImage2",
-	257: "vkCmdSetEvent2",
-	258: "vkCmdResetEvent2",
-	259: "vkCmdWaitEvents2",
-	260: "vkCmdPipelineBarrier2",
-	261: "vkQueueSubmit2",
-	262: "vkCmdWriteTimestamp2",
-	263: "vkCmdWriteBufferMarker2AMD",
-	264: "vkCopyMemoryToImage",
-	265: "vkCopyImageToMemory",
-	266: "vkCopyImageToImage",
-	267: "vkTransitionImageLayout",
-	268: "vkSetDeviceMemoryPriorityEXT",
-	269: "vkWaitForPresent2KHR",
-	270: "vkWaitForPresentKHR",
-	271: "vkCmdBeginRendering",
-	272: "vkCmdEndRendering",
-	273: "vkGetImageSubresourceLayout2",
-	274: "vkReleaseSwapchainImagesKHR",
-	275: "vkGetDeviceImageSubresourceLayout",
-	276: "vkMapMemory2",
-	277: "vkUnmapMemory2",
-	278: "vkCmdBindDescriptorSets2",
-	279: "vkCmdPushConstants2",
-	280: "vkCmdPushDescriptorSet2",
-	281: "vkCmdPushDescriptorSetWithTemplate2",
-	282: "vkCmdSetRenderingAttachmentLocations",
-	283: "vkCmdSetRenderingInputAttachmentIndices",
+	112: "vkCmdDrawMultiEXT",
+	113: "vkCmdDrawMultiIndexedEXT",
+	114: "vkCmdDrawIndirect",
+	115: "vkCmdDrawIndexedIndirect",
+	116: "vkCmdDispatch",
+	117: "vkCmdDispatchIndirect",
+	118: "vkCmdCopyBuffer",
+	119: "vkCmdCopyImage",
+	120: "vkCmdBlitImage",
+	121: "vkCmdCopyBufferToImage",
+	122: "vkCmdCopyImageToBuffer",
+	123: "vkCmdUpdateBuffer",
+	124: "vkCmdFillBuffer",
+	125: "vkCmdClearColorImage",
+	126: "vkCmdClearDepthStencilImage",
+	127: "vkCmdClearAttachments",
+	128: "vkCmdResolveImage",
+	129: "vkCmdSetEvent",
+	130: "vkCmdResetEvent",
+	131: "vkCmdWaitEvents",
+	132: "vkCmdPipelineBarrier",
+	133: "vkCmdBeginQuery",
+	134: "vkCmdEndQuery",
+	135: "vkCmdResetQueryPool",
+	136: "vkCmdWriteTimestamp",
+	137: "vkCmdCopyQueryPoolResults",
+	138: "vkCmdPushConstants",
+	139: "vkCmdBeginRenderPass",
+	140: "vkCmdNextSubpass",
+	141: "vkCmdEndRenderPass",
+	142: "vkCmdExecuteCommands",
+	143: "vkDestroySurfaceKHR",
+	144: "vkGetPhysicalDeviceSurfaceSupportKHR",
+	145: "vkGetPhysicalDeviceSurfaceCapabilitiesKHR",
+	146: "vkGetPhysicalDeviceSurfaceFormatsKHR",
+	147: "vkGetPhysicalDeviceSurfacePresentModesKHR",
+	148: "vkCreateSwapchainKHR",
+	149: "vkDestroySwapchainKHR",
+	150: "vkGetSwapchainImagesKHR",
+	151: "vkAcquireNextImageKHR",
+	152: "vkQueuePresentKHR",
+	153: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
+	154: "vkGetPhysicalDeviceFeatures2",
+	155: "vkGetPhysicalDeviceProperties2",
+	156: "vkGetPhysicalDeviceFormatProperties2",
+	157: "vkGetPhysicalDeviceImageFormatProperties2",
+	158: "vkGetPhysicalDeviceQueueFamilyProperties2",
+	159: "vkGetPhysicalDeviceMemoryProperties2",
+	160: "vkGetPhysicalDeviceSparseImageFormatProperties2",
+	161: "vkCmdPushDescriptorSet",
+	162: "vkTrimCommandPool",
+	163: "vkGetPhysicalDeviceExternalBufferProperties",
+	164: "vkGetMemoryFdKHR",
+	165: "vkGetMemoryFdPropertiesKHR",
+	166: "vkGetMemoryRemoteAddressNV",
+	167: "vkGetPhysicalDeviceExternalSemaphoreProperties",
+	168: "vkGetSemaphoreFdKHR",
+	169: "vkImportSemaphoreFdKHR",
+	170: "vkGetPhysicalDeviceExternalFenceProperties",
+	171: "vkGetFenceFdKHR",
+	172: "vkImportFenceFdKHR",
+	173: "vkEnumeratePhysicalDeviceGroups",
+	174: "vkGetDeviceGroupPeerMemoryFeatures",
+	175: "vkBindBufferMemory2",
+	176: "vkBindImageMemory2",
+	177: "vkCmdSetDeviceMask",
+	178: "vkGetDeviceGroupPresentCapabilitiesKHR",
+	179: "vkGetDeviceGroupSurfacePresentModesKHR",
+	180: "vkAcquireNextImage2KHR",
+	181: "vkCmdDispatchBase",
+	182: "vkGetPhysicalDevicePresentRectanglesKHR",
+	183: "vkCreateDescriptorUpdateTemplate",
+	184: "vkDestroyDescriptorUpdateTemplate",
+	185: "vkUpdateDescriptorSetWithTemplate",
+	186: "vkCmdPushDescriptorSetWithTemplate",
+	187: "vkGetPhysicalDeviceSurfaceCapabilities2KHR",
+	188: "vkGetPhysicalDeviceSurfaceFormats2KHR",
+	189: "vkGetBufferMemoryRequirements2",
+	190: "vkGetImageMemoryRequirements2",
+	191: "vkGetImageSparseMemoryRequirements2",
+	192: "vkGetDeviceBufferMemoryRequirements",
+	193: "vkGetDeviceImageMemoryRequirements",
+	194: "vkGetDeviceImageSparseMemoryRequirements",
+	195: "vkCreateSamplerYcbcrConversion",
+	196: "vkDestroySamplerYcbcrConversion",
+	197: "vkGetDeviceQueue2",
+	198: "vkGetDescriptorSetLayoutSupport",
+	199: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
+	200: "vkGetCalibratedTimestampsKHR",
+	201: "vkSetDebugUtilsObjectNameEXT",
+	202: "vkSetDebugUtilsObjectTagEXT",
+	203: "vkQueueBeginDebugUtilsLabelEXT",
+	204: "vkQueueEndDebugUtilsLabelEXT",
+	205: "vkQueueInsertDebugUtilsLabelEXT",
+	206: "vkCmdBeginDebugUtilsLabelEXT",
+	207: "vkCmdEndDebugUtilsLabelEXT",
+	208: "vkCmdInsertDebugUtilsLabelEXT",
+	209: "vkCreateDebugUtilsMessengerEXT",
+	210: "vkDestroyDebugUtilsMessengerEXT",
+	211: "vkSubmitDebugUtilsMessageEXT",
+	212: "vkGetMemoryHostPointerPropertiesEXT",
+	213: "vkCmdWriteBufferMarkerAMD",
+	214: "vkCreateRenderPass2",
+	215: "vkCmdBeginRenderPass2",
+	216: "vkCmdNextSubpass2",
+	217: "vkCmdEndRenderPass2",
+	218: "vkGetSemaphoreCounterValue",
+	219: "vkWaitSemaphores",
+	220: "vkSignalSemaphore",
+	221: "vkCmdDrawIndirectCount",
+	222: "vkCmdDrawIndexedIndirectCount",
+	223: "vkGetImageDrmFormatModifierPropertiesEXT",
+	224: "vkGetBufferOpaqueCaptureAddress",
+	225: "vkGetBufferDeviceAddress",
+	226: "vkCreateHeadlessSurfaceEXT",
+	227: "vkGetDeviceMemoryOpaqueCaptureAddress",
+	228: "vkGetPipelineExecutablePropertiesKHR",
+	229: "vkGetPipelineExecutableStatisticsKHR",
+	230: "vkGetPipelineExecutableInternalRepresentationsKHR",
+	231: "vkCmdSetLineStipple",
+	232: "vkGetPhysicalDeviceToolProperties",
+	233: "vkCmdSetCullMode",
+	234: "vkCmdSetFrontFace",
+	235: "vkCmdSetPrimitiveTopology",
+	236: "vkCmdSetViewportWithCount",
+	237: "vkCmdSetScissorWithCount",
+	238: "vkCmdBindIndexBuffer2",
+	239: "vkCmdBindVertexBuffers2",
+	240: "vkCmdSetDepthTestEnable",
+	241: "vkCmdSetDepthWriteEnable",
+	242: "vkCmdSetDepthCompareOp",
+	243: "vkCmdSetDepthBoundsTestEnable",
+	244: "vkCmdSetStencilTestEnable",
+	245: "vkCmdSetStencilOp",
+	246: "vkCmdSetRasterizerDiscardEnable",
+	247: "vkCmdSetDepthBiasEnable",
+	248: "vkCmdSetLogicOpEXT",
+	249: "vkCmdSetPrimitiveRestartEnable",
+	250: "vkCmdSetDepthClampEnableEXT",
+	251: "vkCmdSetPolygonModeEXT",
+	252: "vkCmdSetRasterizationSamplesEXT",
+	253: "vkCmdSetSampleMaskEXT",
+	254: "vkCmdSetAlphaToCoverageEnableEXT",
+	255: "vkCmdSetAlphaToOneEnableEXT",
+	256: "vkCmdSetLogicOpEnableEXT",
+	257: "vkCmdSetColorBlendEnableEXT",
+	258: "vkCmdSetColorBlendEquationEXT",
+	259: "vkCmdSetColorWriteMaskEXT",
+	260: "vkCmdSetDepthClipEnableEXT",
+	261: "vkCmdSetProvokingVertexModeEXT",
+	262: "vkCmdSetLineRasterizationModeEXT",
+	263: "vkCmdSetLineStippleEnableEXT",
+	264: "vkCmdSetDepthClipNegativeOneToOneEXT",
+	265: "vkCreatePrivateDataSlot",
+	266: "vkDestroyPrivateDataSlot",
+	267: "vkSetPrivateData",
+	268: "vkGetPrivateData",
+	269: "vkCmdCopyBuffer2",
+	270: "vkCmdCopyImage2",
+	271: "vkCmdBlitImage2",
+	272: "vkCmdCopyBufferToImage2",
+	273: "vkCmdCopyImageToBuffer2",
+	274: "vkCmdResolveImage2",
+	275: "vkCmdSetVertexInputEXT",
+	276: "vkCmdSetColorWriteEnableEXT",
+	277: "vkCmdSetEvent2",
+	278: "vkCmdResetEvent2",
+	279: "vkCmdWaitEvents2",
+	280: "vkCmdPipelineBarrier2",
+	281: "vkQueueSubmit2",
+	282: "vkCmdWriteTimestamp2",
+	283: "vkCmdWriteBufferMarker2AMD",
+	284: "vkCopyMemoryToImage",
+	285: "vkCopyImageToMemory",
+	286: "vkCopyImageToImage",
+	287: "vkTransitionImageLayout",
+	288: "vkSetDeviceMemoryPriorityEXT",
+	289: "vkWaitForPresent2KHR",
+	290: "vkWaitForPresentKHR",
+	291: "vkCmdBeginRendering",
+	292: "vkCmdEndRendering",
+	293: "vkGetImageSubresourceLayout2",
+	294: "vkCmdSetDepthBias2EXT",
+	295: "vkReleaseSwapchainImagesKHR",
+	296: "vkGetDeviceImageSubresourceLayout",
+	297: "vkMapMemory2",
+	298: "vkUnmapMemory2",
+	299: "vkCmdBindDescriptorSets2",
+	300: "vkCmdPushConstants2",
+	301: "vkCmdPushDescriptorSet2",
+	302: "vkCmdPushDescriptorSetWithTemplate2",
+	303: "vkCmdSetRenderingAttachmentLocations",
+	304: "vkCmdSetRenderingInputAttachmentIndices",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [284]uint8{
+var resultKinds = [305]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -597,269 +673,290 @@ var resultKinds = [284]uint8{
 	94:  kindResult, // vkBeginCommandBuffer
 	95:  kindResult, // vkEndCommandBuffer
 	96:  kindResult, // vkResetCommandBuffer
-	142: kindResult, // vkGetPhysicalDeviceSurfaceSupportKHR
-	143: kindResult, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
-	144: kindResult, // vkGetPhysicalDeviceSurfaceFormatsKHR
-	145: kindResult, // vkGetPhysicalDeviceSurfacePresentModesKHR
-	146: kindResult, // vkCreateSwapchainKHR
-	148: kindResult, // vkGetSwapchainImagesKHR
-	149: kindResult, // vkAcquireNextImageKHR
-	150: kindResult, // vkQueuePresentKHR
-	151: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	155: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
-	162: kindResult, // vkGetMemoryFdKHR
-	163: kindResult, // vkGetMemoryFdPropertiesKHR
-	164: kindResult, // vkGetMemoryRemoteAddressNV
-	166: kindResult, // vkGetSemaphoreFdKHR
-	167: kindResult, // vkImportSemaphoreFdKHR
-	169: kindResult, // vkGetFenceFdKHR
-	170: kindResult, // vkImportFenceFdKHR
-	171: kindResult, // vkEnumeratePhysicalDeviceGroups
-	173: kindResult, // vkBindBufferMemory2
-	174: kindResult, // vkBindImageMemory2
-	176: kindResult, // vkGetDeviceGroupPresentCapabilitiesKHR
-	177: kindResult, // vkGetDeviceGroupSurfacePresentModesKHR
-	178: kindResult, // vkAcquireNextImage2KHR
-	180: kindResult, // vkGetPhysicalDevicePresentRectanglesKHR
-	181: kindResult, // vkCreateDescriptorUpdateTemplate
-	185: kindResult, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
-	186: kindResult, // vkGetPhysicalDeviceSurfaceFormats2KHR
-	193: kindResult, // vkCreateSamplerYcbcrConversion
-	197: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	198: kindResult, // vkGetCalibratedTimestampsKHR
-	199: kindResult, // vkSetDebugUtilsObjectNameEXT
-	200: kindResult, // vkSetDebugUtilsObjectTagEXT
-	207: kindResult, // vkCreateDebugUtilsMessengerEXT
-	210: kindResult, // vkGetMemoryHostPointerPropertiesEXT
-	212: kindResult, // vkCreateRenderPass2
-	216: kindResult, // vkGetSemaphoreCounterValue
-	217: kindResult, // vkWaitSemaphores
-	218: kindResult, // vkSignalSemaphore
-	221: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
-	222: kindWord,   // vkGetBufferOpaqueCaptureAddress
-	223: kindWord,   // vkGetBufferDeviceAddress
-	224: kindResult, // vkCreateHeadlessSurfaceEXT
-	225: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	226: kindResult, // vkGetPipelineExecutablePropertiesKHR
-	227: kindResult, // vkGetPipelineExecutableStatisticsKHR
-	228: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
-	230: kindResult, // vkGetPhysicalDeviceToolProperties
-	247: kindResult, // vkCreatePrivateDataSlot
-	249: kindResult, // vkSetPrivateData
-	261: kindResult, // vkQueueSubmit2
-	264: kindResult, // vkCopyMemoryToImage
-	265: kindResult, // vkCopyImageToMemory
-	266: kindResult, // vkCopyImageToImage
-	267: kindResult, // vkTransitionImageLayout
-	269: kindResult, // vkWaitForPresent2KHR
-	270: kindResult, // vkWaitForPresentKHR
-	274: kindResult, // vkReleaseSwapchainImagesKHR
-	276: kindResult, // vkMapMemory2
-	277: kindResult, // vkUnmapMemory2
+	144: kindResult, // vkGetPhysicalDeviceSurfaceSupportKHR
+	145: kindResult, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
+	146: kindResult, // vkGetPhysicalDeviceSurfaceFormatsKHR
+	147: kindResult, // vkGetPhysicalDeviceSurfacePresentModesKHR
+	148: kindResult, // vkCreateSwapchainKHR
+	150: kindResult, // vkGetSwapchainImagesKHR
+	151: kindResult, // vkAcquireNextImageKHR
+	152: kindResult, // vkQueuePresentKHR
+	153: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	157: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
+	164: kindResult, // vkGetMemoryFdKHR
+	165: kindResult, // vkGetMemoryFdPropertiesKHR
+	166: kindResult, // vkGetMemoryRemoteAddressNV
+	168: kindResult, // vkGetSemaphoreFdKHR
+	169: kindResult, // vkImportSemaphoreFdKHR
+	171: kindResult, // vkGetFenceFdKHR
+	172: kindResult, // vkImportFenceFdKHR
+	173: kindResult, // vkEnumeratePhysicalDeviceGroups
+	175: kindResult, // vkBindBufferMemory2
+	176: kindResult, // vkBindImageMemory2
+	178: kindResult, // vkGetDeviceGroupPresentCapabilitiesKHR
+	179: kindResult, // vkGetDeviceGroupSurfacePresentModesKHR
+	180: kindResult, // vkAcquireNextImage2KHR
+	182: kindResult, // vkGetPhysicalDevicePresentRectanglesKHR
+	183: kindResult, // vkCreateDescriptorUpdateTemplate
+	187: kindResult, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
+	188: kindResult, // vkGetPhysicalDeviceSurfaceFormats2KHR
+	195: kindResult, // vkCreateSamplerYcbcrConversion
+	199: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	200: kindResult, // vkGetCalibratedTimestampsKHR
+	201: kindResult, // vkSetDebugUtilsObjectNameEXT
+	202: kindResult, // vkSetDebugUtilsObjectTagEXT
+	209: kindResult, // vkCreateDebugUtilsMessengerEXT
+	212: kindResult, // vkGetMemoryHostPointerPropertiesEXT
+	214: kindResult, // vkCreateRenderPass2
+	218: kindResult, // vkGetSemaphoreCounterValue
+	219: kindResult, // vkWaitSemaphores
+	220: kindResult, // vkSignalSemaphore
+	223: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
+	224: kindWord,   // vkGetBufferOpaqueCaptureAddress
+	225: kindWord,   // vkGetBufferDeviceAddress
+	226: kindResult, // vkCreateHeadlessSurfaceEXT
+	227: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
+	228: kindResult, // vkGetPipelineExecutablePropertiesKHR
+	229: kindResult, // vkGetPipelineExecutableStatisticsKHR
+	230: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
+	232: kindResult, // vkGetPhysicalDeviceToolProperties
+	265: kindResult, // vkCreatePrivateDataSlot
+	267: kindResult, // vkSetPrivateData
+	281: kindResult, // vkQueueSubmit2
+	284: kindResult, // vkCopyMemoryToImage
+	285: kindResult, // vkCopyImageToMemory
+	286: kindResult, // vkCopyImageToImage
+	287: kindResult, // vkTransitionImageLayout
+	289: kindResult, // vkWaitForPresent2KHR
+	290: kindResult, // vkWaitForPresentKHR
+	295: kindResult, // vkReleaseSwapchainImagesKHR
+	297: kindResult, // vkMapMemory2
+	298: kindResult, // vkUnmapMemory2
 }
 
 // indices has the index of each command of vk.Commands, 0 for those without a stub.
 var indices = [842]uint16{
-	2:   178, // vkAcquireNextImage2KHR
-	3:   149, // vkAcquireNextImageKHR
+	2:   180, // vkAcquireNextImage2KHR
+	3:   151, // vkAcquireNextImageKHR
 	8:   92,  // vkAllocateCommandBuffers
 	9:   80,  // vkAllocateDescriptorSets
 	10:  23,  // vkAllocateMemory
 	12:  94,  // vkBeginCommandBuffer
 	14:  31,  // vkBindBufferMemory
-	15:  173, // vkBindBufferMemory2
-	16:  173, // vkBindBufferMemory2KHR
+	15:  175, // vkBindBufferMemory2
+	16:  175, // vkBindBufferMemory2KHR
 	18:  33,  // vkBindImageMemory
-	19:  174, // vkBindImageMemory2
-	20:  174, // vkBindImageMemory2KHR
-	30:  204, // vkCmdBeginDebugUtilsLabelEXT
-	34:  131, // vkCmdBeginQuery
-	36:  137, // vkCmdBeginRenderPass
-	37:  213, // vkCmdBeginRenderPass2
-	38:  213, // vkCmdBeginRenderPass2KHR
-	39:  271, // vkCmdBeginRendering
-	40:  271, // vkCmdBeginRenderingKHR
+	19:  176, // vkBindImageMemory2
+	20:  176, // vkBindImageMemory2KHR
+	30:  206, // vkCmdBeginDebugUtilsLabelEXT
+	34:  133, // vkCmdBeginQuery
+	36:  139, // vkCmdBeginRenderPass
+	37:  215, // vkCmdBeginRenderPass2
+	38:  215, // vkCmdBeginRenderPass2KHR
+	39:  291, // vkCmdBeginRendering
+	40:  291, // vkCmdBeginRenderingKHR
 	48:  107, // vkCmdBindDescriptorSets
-	49:  278, // vkCmdBindDescriptorSets2
-	50:  278, // vkCmdBindDescriptorSets2KHR
+	49:  299, // vkCmdBindDescriptorSets2
+	50:  299, // vkCmdBindDescriptorSets2KHR
 	51:  108, // vkCmdBindIndexBuffer
-	52:  236, // vkCmdBindIndexBuffer2
-	53:  236, // vkCmdBindIndexBuffer2KHR
+	52:  238, // vkCmdBindIndexBuffer2
+	53:  238, // vkCmdBindIndexBuffer2KHR
 	56:  97,  // vkCmdBindPipeline
 	65:  109, // vkCmdBindVertexBuffers
-	66:  237, // vkCmdBindVertexBuffers2
-	67:  237, // vkCmdBindVertexBuffers2EXT
-	69:  118, // vkCmdBlitImage
-	70:  253, // vkCmdBlitImage2
-	71:  253, // vkCmdBlitImage2KHR
-	78:  125, // vkCmdClearAttachments
-	79:  123, // vkCmdClearColorImage
-	80:  124, // vkCmdClearDepthStencilImage
-	86:  116, // vkCmdCopyBuffer
-	87:  251, // vkCmdCopyBuffer2
-	88:  251, // vkCmdCopyBuffer2KHR
-	89:  119, // vkCmdCopyBufferToImage
-	90:  254, // vkCmdCopyBufferToImage2
-	91:  254, // vkCmdCopyBufferToImage2KHR
-	93:  117, // vkCmdCopyImage
-	94:  252, // vkCmdCopyImage2
-	95:  252, // vkCmdCopyImage2KHR
-	96:  120, // vkCmdCopyImageToBuffer
-	97:  255, // vkCmdCopyImageToBuffer2
-	98:  255, // vkCmdCopyImageToBuffer2KHR
-	110: 135, // vkCmdCopyQueryPoolResults
-	123: 114, // vkCmdDispatch
-	124: 179, // vkCmdDispatchBase
-	125: 179, // vkCmdDispatchBaseKHR
-	130: 115, // vkCmdDispatchIndirect
+	66:  239, // vkCmdBindVertexBuffers2
+	67:  239, // vkCmdBindVertexBuffers2EXT
+	69:  120, // vkCmdBlitImage
+	70:  271, // vkCmdBlitImage2
+	71:  271, // vkCmdBlitImage2KHR
+	78:  127, // vkCmdClearAttachments
+	79:  125, // vkCmdClearColorImage
+	80:  126, // vkCmdClearDepthStencilImage
+	86:  118, // vkCmdCopyBuffer
+	87:  269, // vkCmdCopyBuffer2
+	88:  269, // vkCmdCopyBuffer2KHR
+	89:  121, // vkCmdCopyBufferToImage
+	90:  272, // vkCmdCopyBufferToImage2
+	91:  272, // vkCmdCopyBufferToImage2KHR
+	93:  119, // vkCmdCopyImage
+	94:  270, // vkCmdCopyImage2
+	95:  270, // vkCmdCopyImage2KHR
+	96:  122, // vkCmdCopyImageToBuffer
+	97:  273, // vkCmdCopyImageToBuffer2
+	98:  273, // vkCmdCopyImageToBuffer2KHR
+	110: 137, // vkCmdCopyQueryPoolResults
+	123: 116, // vkCmdDispatch
+	124: 181, // vkCmdDispatchBase
+	125: 181, // vkCmdDispatchBaseKHR
+	130: 117, // vkCmdDispatchIndirect
 	133: 110, // vkCmdDraw
 	136: 111, // vkCmdDrawIndexed
-	137: 113, // vkCmdDrawIndexedIndirect
-	139: 220, // vkCmdDrawIndexedIndirectCount
-	141: 220, // vkCmdDrawIndexedIndirectCountAMD
-	142: 220, // vkCmdDrawIndexedIndirectCountKHR
-	143: 112, // vkCmdDrawIndirect
-	147: 219, // vkCmdDrawIndirectCount
-	149: 219, // vkCmdDrawIndirectCountAMD
-	150: 219, // vkCmdDrawIndirectCountKHR
-	163: 205, // vkCmdEndDebugUtilsLabelEXT
-	167: 132, // vkCmdEndQuery
-	169: 139, // vkCmdEndRenderPass
-	170: 215, // vkCmdEndRenderPass2
-	171: 215, // vkCmdEndRenderPass2KHR
-	172: 272, // vkCmdEndRendering
-	175: 272, // vkCmdEndRenderingKHR
-	180: 140, // vkCmdExecuteCommands
-	183: 122, // vkCmdFillBuffer
-	186: 206, // vkCmdInsertDebugUtilsLabelEXT
-	187: 138, // vkCmdNextSubpass
-	188: 214, // vkCmdNextSubpass2
-	189: 214, // vkCmdNextSubpass2KHR
-	191: 130, // vkCmdPipelineBarrier
-	192: 260, // vkCmdPipelineBarrier2
-	193: 260, // vkCmdPipelineBarrier2KHR
-	196: 136, // vkCmdPushConstants
-	197: 279, // vkCmdPushConstants2
-	198: 279, // vkCmdPushConstants2KHR
-	200: 159, // vkCmdPushDescriptorSet
-	201: 280, // vkCmdPushDescriptorSet2
-	202: 280, // vkCmdPushDescriptorSet2KHR
-	203: 159, // vkCmdPushDescriptorSetKHR
-	204: 184, // vkCmdPushDescriptorSetWithTemplate
-	205: 281, // vkCmdPushDescriptorSetWithTemplate2
-	206: 281, // vkCmdPushDescriptorSetWithTemplate2KHR
-	207: 184, // vkCmdPushDescriptorSetWithTemplateKHR
-	208: 128, // vkCmdResetEvent
-	209: 258, // vkCmdResetEvent2
-	210: 258, // vkCmdResetEvent2KHR
-	211: 133, // vkCmdResetQueryPool
-	212: 126, // vkCmdResolveImage
-	213: 256, // vkCmdResolveImage2
-	214: 256, // vkCmdResolveImage2KHR
+	137: 115, // vkCmdDrawIndexedIndirect
+	139: 222, // vkCmdDrawIndexedIndirectCount
+	141: 222, // vkCmdDrawIndexedIndirectCountAMD
+	142: 222, // vkCmdDrawIndexedIndirectCountKHR
+	143: 114, // vkCmdDrawIndirect
+	147: 221, // vkCmdDrawIndirectCount
+	149: 221, // vkCmdDrawIndirectCountAMD
+	150: 221, // vkCmdDrawIndirectCountKHR
+	159: 112, // vkCmdDrawMultiEXT
+	160: 113, // vkCmdDrawMultiIndexedEXT
+	163: 207, // vkCmdEndDebugUtilsLabelEXT
+	167: 134, // vkCmdEndQuery
+	169: 141, // vkCmdEndRenderPass
+	170: 217, // vkCmdEndRenderPass2
+	171: 217, // vkCmdEndRenderPass2KHR
+	172: 292, // vkCmdEndRendering
+	175: 292, // vkCmdEndRenderingKHR
+	180: 142, // vkCmdExecuteCommands
+	183: 124, // vkCmdFillBuffer
+	186: 208, // vkCmdInsertDebugUtilsLabelEXT
+	187: 140, // vkCmdNextSubpass
+	188: 216, // vkCmdNextSubpass2
+	189: 216, // vkCmdNextSubpass2KHR
+	191: 132, // vkCmdPipelineBarrier
+	192: 280, // vkCmdPipelineBarrier2
+	193: 280, // vkCmdPipelineBarrier2KHR
+	196: 138, // vkCmdPushConstants
+	197: 300, // vkCmdPushConstants2
+	198: 300, // vkCmdPushConstants2KHR
+	200: 161, // vkCmdPushDescriptorSet
+	201: 301, // vkCmdPushDescriptorSet2
+	202: 301, // vkCmdPushDescriptorSet2KHR
+	203: 161, // vkCmdPushDescriptorSetKHR
+	204: 186, // vkCmdPushDescriptorSetWithTemplate
+	205: 302, // vkCmdPushDescriptorSetWithTemplate2
+	206: 302, // vkCmdPushDescriptorSetWithTemplate2KHR
+	207: 186, // vkCmdPushDescriptorSetWithTemplateKHR
+	208: 130, // vkCmdResetEvent
+	209: 278, // vkCmdResetEvent2
+	210: 278, // vkCmdResetEvent2KHR
+	211: 135, // vkCmdResetQueryPool
+	212: 128, // vkCmdResolveImage
+	213: 274, // vkCmdResolveImage2
+	214: 274, // vkCmdResolveImage2KHR
+	215: 254, // vkCmdSetAlphaToCoverageEnableEXT
+	216: 255, // vkCmdSetAlphaToOneEnableEXT
 	218: 102, // vkCmdSetBlendConstants
-	234: 231, // vkCmdSetCullMode
-	235: 231, // vkCmdSetCullModeEXT
+	222: 257, // vkCmdSetColorBlendEnableEXT
+	223: 258, // vkCmdSetColorBlendEquationEXT
+	224: 276, // vkCmdSetColorWriteEnableEXT
+	225: 259, // vkCmdSetColorWriteMaskEXT
+	234: 233, // vkCmdSetCullMode
+	235: 233, // vkCmdSetCullModeEXT
 	236: 101, // vkCmdSetDepthBias
-	238: 245, // vkCmdSetDepthBiasEnable
-	239: 245, // vkCmdSetDepthBiasEnableEXT
+	237: 294, // vkCmdSetDepthBias2EXT
+	238: 247, // vkCmdSetDepthBiasEnable
+	239: 247, // vkCmdSetDepthBiasEnableEXT
 	240: 103, // vkCmdSetDepthBounds
-	241: 241, // vkCmdSetDepthBoundsTestEnable
-	242: 241, // vkCmdSetDepthBoundsTestEnableEXT
-	247: 240, // vkCmdSetDepthCompareOp
-	248: 240, // vkCmdSetDepthCompareOpEXT
-	249: 238, // vkCmdSetDepthTestEnable
-	250: 238, // vkCmdSetDepthTestEnableEXT
-	251: 239, // vkCmdSetDepthWriteEnable
-	252: 239, // vkCmdSetDepthWriteEnableEXT
-	255: 175, // vkCmdSetDeviceMask
-	256: 175, // vkCmdSetDeviceMaskKHR
-	261: 127, // vkCmdSetEvent
-	262: 257, // vkCmdSetEvent2
-	263: 257, // vkCmdSetEvent2KHR
-	269: 232, // vkCmdSetFrontFace
-	270: 232, // vkCmdSetFrontFaceEXT
-	272: 229, // vkCmdSetLineStipple
-	273: 229, // vkCmdSetLineStippleEXT
-	275: 229, // vkCmdSetLineStippleKHR
+	241: 243, // vkCmdSetDepthBoundsTestEnable
+	242: 243, // vkCmdSetDepthBoundsTestEnableEXT
+	243: 250, // vkCmdSetDepthClampEnableEXT
+	245: 260, // vkCmdSetDepthClipEnableEXT
+	246: 264, // vkCmdSetDepthClipNegativeOneToOneEXT
+	247: 242, // vkCmdSetDepthCompareOp
+	248: 242, // vkCmdSetDepthCompareOpEXT
+	249: 240, // vkCmdSetDepthTestEnable
+	250: 240, // vkCmdSetDepthTestEnableEXT
+	251: 241, // vkCmdSetDepthWriteEnable
+	252: 241, // vkCmdSetDepthWriteEnableEXT
+	255: 177, // vkCmdSetDeviceMask
+	256: 177, // vkCmdSetDeviceMaskKHR
+	261: 129, // vkCmdSetEvent
+	262: 277, // vkCmdSetEvent2
+	263: 277, // vkCmdSetEvent2KHR
+	269: 234, // vkCmdSetFrontFace
+	270: 234, // vkCmdSetFrontFaceEXT
+	271: 262, // vkCmdSetLineRasterizationModeEXT
+	272: 231, // vkCmdSetLineStipple
+	273: 231, // vkCmdSetLineStippleEXT
+	274: 263, // vkCmdSetLineStippleEnableEXT
+	275: 231, // vkCmdSetLineStippleKHR
 	276: 100, // vkCmdSetLineWidth
-	284: 246, // vkCmdSetPrimitiveRestartEnable
-	285: 246, // vkCmdSetPrimitiveRestartEnableEXT
-	287: 233, // vkCmdSetPrimitiveTopology
-	288: 233, // vkCmdSetPrimitiveTopologyEXT
-	292: 244, // vkCmdSetRasterizerDiscardEnable
-	293: 244, // vkCmdSetRasterizerDiscardEnableEXT
-	295: 282, // vkCmdSetRenderingAttachmentLocations
-	296: 282, // vkCmdSetRenderingAttachmentLocationsKHR
-	297: 283, // vkCmdSetRenderingInputAttachmentIndices
-	298: 283, // vkCmdSetRenderingInputAttachmentIndicesKHR
+	277: 248, // vkCmdSetLogicOpEXT
+	278: 256, // vkCmdSetLogicOpEnableEXT
+	283: 251, // vkCmdSetPolygonModeEXT
+	284: 249, // vkCmdSetPrimitiveRestartEnable
+	285: 249, // vkCmdSetPrimitiveRestartEnableEXT
+	287: 235, // vkCmdSetPrimitiveTopology
+	288: 235, // vkCmdSetPrimitiveTopologyEXT
+	289: 261, // vkCmdSetProvokingVertexModeEXT
+	290: 252, // vkCmdSetRasterizationSamplesEXT
+	292: 246, // vkCmdSetRasterizerDiscardEnable
+	293: 246, // vkCmdSetRasterizerDiscardEnableEXT
+	295: 303, // vkCmdSetRenderingAttachmentLocations
+	296: 303, // vkCmdSetRenderingAttachmentLocationsKHR
+	297: 304, // vkCmdSetRenderingInputAttachmentIndices
+	298: 304, // vkCmdSetRenderingInputAttachmentIndicesKHR
+	302: 253, // vkCmdSetSampleMaskEXT
 	303: 99,  // vkCmdSetScissor
-	304: 235, // vkCmdSetScissorWithCount
-	305: 235, // vkCmdSetScissorWithCountEXT
+	304: 237, // vkCmdSetScissorWithCount
+	305: 237, // vkCmdSetScissorWithCountEXT
 	307: 104, // vkCmdSetStencilCompareMask
-	308: 243, // vkCmdSetStencilOp
-	309: 243, // vkCmdSetStencilOpEXT
+	308: 245, // vkCmdSetStencilOp
+	309: 245, // vkCmdSetStencilOpEXT
 	310: 106, // vkCmdSetStencilReference
-	311: 242, // vkCmdSetStencilTestEnable
-	312: 242, // vkCmdSetStencilTestEnableEXT
+	311: 244, // vkCmdSetStencilTestEnable
+	312: 244, // vkCmdSetStencilTestEnableEXT
 	313: 105, // vkCmdSetStencilWriteMask
+	315: 275, // vkCmdSetVertexInputEXT
 	316: 98,  // vkCmdSetViewport
-	321: 234, // vkCmdSetViewportWithCount
-	322: 234, // vkCmdSetViewportWithCountEXT
-	328: 121, // vkCmdUpdateBuffer
-	331: 129, // vkCmdWaitEvents
-	332: 259, // vkCmdWaitEvents2
-	333: 259, // vkCmdWaitEvents2KHR
-	336: 263, // vkCmdWriteBufferMarker2AMD
-	337: 211, // vkCmdWriteBufferMarkerAMD
-	340: 134, // vkCmdWriteTimestamp
-	341: 262, // vkCmdWriteTimestamp2
-	342: 262, // vkCmdWriteTimestamp2KHR
-	347: 266, // vkCopyImageToImage
-	348: 266, // vkCopyImageToImageEXT
-	349: 265, // vkCopyImageToMemory
-	350: 265, // vkCopyImageToMemoryEXT
-	352: 264, // vkCopyMemoryToImage
-	353: 264, // vkCopyMemoryToImageEXT
+	321: 236, // vkCmdSetViewportWithCount
+	322: 236, // vkCmdSetViewportWithCountEXT
+	328: 123, // vkCmdUpdateBuffer
+	331: 131, // vkCmdWaitEvents
+	332: 279, // vkCmdWaitEvents2
+	333: 279, // vkCmdWaitEvents2KHR
+	336: 283, // vkCmdWriteBufferMarker2AMD
+	337: 213, // vkCmdWriteBufferMarkerAMD
+	340: 136, // vkCmdWriteTimestamp
+	341: 282, // vkCmdWriteTimestamp2
+	342: 282, // vkCmdWriteTimestamp2KHR
+	347: 286, // vkCopyImageToImage
+	348: 286, // vkCopyImageToImageEXT
+	349: 285, // vkCopyImageToMemory
+	350: 285, // vkCopyImageToMemoryEXT
+	352: 284, // vkCopyMemoryToImage
+	353: 284, // vkCopyMemoryToImageEXT
 	361: 53,  // vkCreateBuffer
 	363: 55,  // vkCreateBufferView
 	364: 89,  // vkCreateCommandPool
 	365: 69,  // vkCreateComputePipelines
-	373: 207, // vkCreateDebugUtilsMessengerEXT
+	373: 209, // vkCreateDebugUtilsMessengerEXT
 	375: 77,  // vkCreateDescriptorPool
 	376: 75,  // vkCreateDescriptorSetLayout
-	377: 181, // vkCreateDescriptorUpdateTemplate
-	378: 181, // vkCreateDescriptorUpdateTemplateKHR
+	377: 183, // vkCreateDescriptorUpdateTemplate
+	378: 183, // vkCreateDescriptorUpdateTemplateKHR
 	379: 12,  // vkCreateDevice
 	383: 44,  // vkCreateEvent
 	386: 37,  // vkCreateFence
 	387: 83,  // vkCreateFramebuffer
 	389: 68,  // vkCreateGraphicsPipelines
-	390: 224, // vkCreateHeadlessSurfaceEXT
+	390: 226, // vkCreateHeadlessSurfaceEXT
 	392: 57,  // vkCreateImage
 	394: 60,  // vkCreateImageView
 	398: 1,   // vkCreateInstance
 	404: 64,  // vkCreatePipelineCache
 	405: 71,  // vkCreatePipelineLayout
-	406: 247, // vkCreatePrivateDataSlot
-	407: 247, // vkCreatePrivateDataSlotEXT
+	406: 265, // vkCreatePrivateDataSlot
+	407: 265, // vkCreatePrivateDataSlotEXT
 	408: 49,  // vkCreateQueryPool
 	411: 85,  // vkCreateRenderPass
-	412: 212, // vkCreateRenderPass2
-	413: 212, // vkCreateRenderPass2KHR
+	412: 214, // vkCreateRenderPass2
+	413: 214, // vkCreateRenderPass2KHR
 	414: 73,  // vkCreateSampler
-	415: 193, // vkCreateSamplerYcbcrConversion
-	416: 193, // vkCreateSamplerYcbcrConversionKHR
+	415: 195, // vkCreateSamplerYcbcrConversion
+	416: 195, // vkCreateSamplerYcbcrConversionKHR
 	418: 42,  // vkCreateSemaphore
 	420: 62,  // vkCreateShaderModule
-	425: 146, // vkCreateSwapchainKHR
+	425: 148, // vkCreateSwapchainKHR
 	443: 54,  // vkDestroyBuffer
 	445: 56,  // vkDestroyBufferView
 	446: 90,  // vkDestroyCommandPool
-	453: 208, // vkDestroyDebugUtilsMessengerEXT
+	453: 210, // vkDestroyDebugUtilsMessengerEXT
 	455: 78,  // vkDestroyDescriptorPool
 	456: 76,  // vkDestroyDescriptorSetLayout
-	457: 182, // vkDestroyDescriptorUpdateTemplate
-	458: 182, // vkDestroyDescriptorUpdateTemplateKHR
+	457: 184, // vkDestroyDescriptorUpdateTemplate
+	458: 184, // vkDestroyDescriptorUpdateTemplateKHR
 	459: 13,  // vkDestroyDevice
 	460: 45,  // vkDestroyEvent
 	462: 38,  // vkDestroyFence
@@ -870,17 +967,17 @@ var indices = [842]uint16{
 	473: 70,  // vkDestroyPipeline
 	475: 65,  // vkDestroyPipelineCache
 	476: 72,  // vkDestroyPipelineLayout
-	477: 248, // vkDestroyPrivateDataSlot
-	478: 248, // vkDestroyPrivateDataSlotEXT
+	477: 266, // vkDestroyPrivateDataSlot
+	478: 266, // vkDestroyPrivateDataSlotEXT
 	479: 50,  // vkDestroyQueryPool
 	480: 86,  // vkDestroyRenderPass
 	481: 74,  // vkDestroySampler
-	482: 194, // vkDestroySamplerYcbcrConversion
-	483: 194, // vkDestroySamplerYcbcrConversionKHR
+	482: 196, // vkDestroySamplerYcbcrConversion
+	483: 196, // vkDestroySamplerYcbcrConversionKHR
 	484: 43,  // vkDestroySemaphore
 	487: 63,  // vkDestroyShaderModule
-	488: 141, // vkDestroySurfaceKHR
-	489: 147, // vkDestroySwapchainKHR
+	488: 143, // vkDestroySurfaceKHR
+	489: 149, // vkDestroySwapchainKHR
 	495: 22,  // vkDeviceWaitIdle
 	497: 95,  // vkEndCommandBuffer
 	498: 18,  // vkEnumerateDeviceExtensionProperties
@@ -888,133 +985,133 @@ var indices = [842]uint16{
 	500: 16,  // vkEnumerateInstanceExtensionProperties
 	501: 15,  // vkEnumerateInstanceLayerProperties
 	502: 14,  // vkEnumerateInstanceVersion
-	503: 171, // vkEnumeratePhysicalDeviceGroups
-	504: 171, // vkEnumeratePhysicalDeviceGroupsKHR
+	503: 173, // vkEnumeratePhysicalDeviceGroups
+	504: 173, // vkEnumeratePhysicalDeviceGroupsKHR
 	508: 3,   // vkEnumeratePhysicalDevices
 	510: 27,  // vkFlushMappedMemoryRanges
 	511: 93,  // vkFreeCommandBuffers
 	512: 81,  // vkFreeDescriptorSets
 	513: 24,  // vkFreeMemory
-	521: 223, // vkGetBufferDeviceAddress
-	522: 223, // vkGetBufferDeviceAddressEXT
-	523: 223, // vkGetBufferDeviceAddressKHR
+	521: 225, // vkGetBufferDeviceAddress
+	522: 225, // vkGetBufferDeviceAddressEXT
+	523: 225, // vkGetBufferDeviceAddressKHR
 	524: 30,  // vkGetBufferMemoryRequirements
-	525: 187, // vkGetBufferMemoryRequirements2
-	526: 187, // vkGetBufferMemoryRequirements2KHR
-	527: 222, // vkGetBufferOpaqueCaptureAddress
-	528: 222, // vkGetBufferOpaqueCaptureAddressKHR
-	530: 198, // vkGetCalibratedTimestampsEXT
-	531: 198, // vkGetCalibratedTimestampsKHR
-	545: 196, // vkGetDescriptorSetLayoutSupport
-	546: 196, // vkGetDescriptorSetLayoutSupportKHR
-	548: 190, // vkGetDeviceBufferMemoryRequirements
-	549: 190, // vkGetDeviceBufferMemoryRequirementsKHR
-	554: 172, // vkGetDeviceGroupPeerMemoryFeatures
-	555: 172, // vkGetDeviceGroupPeerMemoryFeaturesKHR
-	556: 176, // vkGetDeviceGroupPresentCapabilitiesKHR
-	558: 177, // vkGetDeviceGroupSurfacePresentModesKHR
-	559: 191, // vkGetDeviceImageMemoryRequirements
-	560: 191, // vkGetDeviceImageMemoryRequirementsKHR
-	561: 192, // vkGetDeviceImageSparseMemoryRequirements
-	562: 192, // vkGetDeviceImageSparseMemoryRequirementsKHR
-	563: 275, // vkGetDeviceImageSubresourceLayout
-	564: 275, // vkGetDeviceImageSubresourceLayoutKHR
+	525: 189, // vkGetBufferMemoryRequirements2
+	526: 189, // vkGetBufferMemoryRequirements2KHR
+	527: 224, // vkGetBufferOpaqueCaptureAddress
+	528: 224, // vkGetBufferOpaqueCaptureAddressKHR
+	530: 200, // vkGetCalibratedTimestampsEXT
+	531: 200, // vkGetCalibratedTimestampsKHR
+	545: 198, // vkGetDescriptorSetLayoutSupport
+	546: 198, // vkGetDescriptorSetLayoutSupportKHR
+	548: 192, // vkGetDeviceBufferMemoryRequirements
+	549: 192, // vkGetDeviceBufferMemoryRequirementsKHR
+	554: 174, // vkGetDeviceGroupPeerMemoryFeatures
+	555: 174, // vkGetDeviceGroupPeerMemoryFeaturesKHR
+	556: 178, // vkGetDeviceGroupPresentCapabilitiesKHR
+	558: 179, // vkGetDeviceGroupSurfacePresentModesKHR
+	559: 193, // vkGetDeviceImageMemoryRequirements
+	560: 193, // vkGetDeviceImageMemoryRequirementsKHR
+	561: 194, // vkGetDeviceImageSparseMemoryRequirements
+	562: 194, // vkGetDeviceImageSparseMemoryRequirementsKHR
+	563: 296, // vkGetDeviceImageSubresourceLayout
+	564: 296, // vkGetDeviceImageSubresourceLayoutKHR
 	565: 29,  // vkGetDeviceMemoryCommitment
-	566: 225, // vkGetDeviceMemoryOpaqueCaptureAddress
-	567: 225, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
+	566: 227, // vkGetDeviceMemoryOpaqueCaptureAddress
+	567: 227, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
 	569: 4,   // vkGetDeviceProcAddr
 	570: 19,  // vkGetDeviceQueue
-	571: 195, // vkGetDeviceQueue2
+	571: 197, // vkGetDeviceQueue2
 	582: 46,  // vkGetEventStatus
-	586: 169, // vkGetFenceFdKHR
+	586: 171, // vkGetFenceFdKHR
 	587: 40,  // vkGetFenceStatus
-	595: 221, // vkGetImageDrmFormatModifierPropertiesEXT
+	595: 223, // vkGetImageDrmFormatModifierPropertiesEXT
 	596: 32,  // vkGetImageMemoryRequirements
-	597: 188, // vkGetImageMemoryRequirements2
-	598: 188, // vkGetImageMemoryRequirements2KHR
+	597: 190, // vkGetImageMemoryRequirements2
+	598: 190, // vkGetImageMemoryRequirements2KHR
 	601: 34,  // vkGetImageSparseMemoryRequirements
-	602: 189, // vkGetImageSparseMemoryRequirements2
-	603: 189, // vkGetImageSparseMemoryRequirements2KHR
+	602: 191, // vkGetImageSparseMemoryRequirements2
+	603: 191, // vkGetImageSparseMemoryRequirements2KHR
 	604: 59,  // vkGetImageSubresourceLayout
-	605: 273, // vkGetImageSubresourceLayout2
-	606: 273, // vkGetImageSubresourceLayout2EXT
-	607: 273, // vkGetImageSubresourceLayout2KHR
+	605: 293, // vkGetImageSubresourceLayout2
+	606: 293, // vkGetImageSubresourceLayout2EXT
+	607: 293, // vkGetImageSubresourceLayout2KHR
 	612: 5,   // vkGetInstanceProcAddr
-	616: 162, // vkGetMemoryFdKHR
-	617: 163, // vkGetMemoryFdPropertiesKHR
-	618: 210, // vkGetMemoryHostPointerPropertiesEXT
-	622: 164, // vkGetMemoryRemoteAddressNV
-	634: 197, // vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
-	635: 197, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	647: 161, // vkGetPhysicalDeviceExternalBufferProperties
-	648: 161, // vkGetPhysicalDeviceExternalBufferPropertiesKHR
-	649: 168, // vkGetPhysicalDeviceExternalFenceProperties
-	650: 168, // vkGetPhysicalDeviceExternalFencePropertiesKHR
-	651: 151, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	652: 165, // vkGetPhysicalDeviceExternalSemaphoreProperties
-	653: 165, // vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
+	616: 164, // vkGetMemoryFdKHR
+	617: 165, // vkGetMemoryFdPropertiesKHR
+	618: 212, // vkGetMemoryHostPointerPropertiesEXT
+	622: 166, // vkGetMemoryRemoteAddressNV
+	634: 199, // vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
+	635: 199, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	647: 163, // vkGetPhysicalDeviceExternalBufferProperties
+	648: 163, // vkGetPhysicalDeviceExternalBufferPropertiesKHR
+	649: 170, // vkGetPhysicalDeviceExternalFenceProperties
+	650: 170, // vkGetPhysicalDeviceExternalFencePropertiesKHR
+	651: 153, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	652: 167, // vkGetPhysicalDeviceExternalSemaphoreProperties
+	653: 167, // vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
 	655: 9,   // vkGetPhysicalDeviceFeatures
-	656: 152, // vkGetPhysicalDeviceFeatures2
-	657: 152, // vkGetPhysicalDeviceFeatures2KHR
+	656: 154, // vkGetPhysicalDeviceFeatures2
+	657: 154, // vkGetPhysicalDeviceFeatures2KHR
 	658: 10,  // vkGetPhysicalDeviceFormatProperties
-	659: 154, // vkGetPhysicalDeviceFormatProperties2
-	660: 154, // vkGetPhysicalDeviceFormatProperties2KHR
+	659: 156, // vkGetPhysicalDeviceFormatProperties2
+	660: 156, // vkGetPhysicalDeviceFormatProperties2KHR
 	662: 11,  // vkGetPhysicalDeviceImageFormatProperties
-	663: 155, // vkGetPhysicalDeviceImageFormatProperties2
-	664: 155, // vkGetPhysicalDeviceImageFormatProperties2KHR
+	663: 157, // vkGetPhysicalDeviceImageFormatProperties2
+	664: 157, // vkGetPhysicalDeviceImageFormatProperties2KHR
 	665: 8,   // vkGetPhysicalDeviceMemoryProperties
-	666: 157, // vkGetPhysicalDeviceMemoryProperties2
-	667: 157, // vkGetPhysicalDeviceMemoryProperties2KHR
-	670: 180, // vkGetPhysicalDevicePresentRectanglesKHR
+	666: 159, // vkGetPhysicalDeviceMemoryProperties2
+	667: 159, // vkGetPhysicalDeviceMemoryProperties2KHR
+	670: 182, // vkGetPhysicalDevicePresentRectanglesKHR
 	671: 6,   // vkGetPhysicalDeviceProperties
-	672: 153, // vkGetPhysicalDeviceProperties2
-	673: 153, // vkGetPhysicalDeviceProperties2KHR
+	672: 155, // vkGetPhysicalDeviceProperties2
+	673: 155, // vkGetPhysicalDeviceProperties2KHR
 	679: 7,   // vkGetPhysicalDeviceQueueFamilyProperties
-	680: 156, // vkGetPhysicalDeviceQueueFamilyProperties2
-	681: 156, // vkGetPhysicalDeviceQueueFamilyProperties2KHR
+	680: 158, // vkGetPhysicalDeviceQueueFamilyProperties2
+	681: 158, // vkGetPhysicalDeviceQueueFamilyProperties2KHR
 	683: 35,  // vkGetPhysicalDeviceSparseImageFormatProperties
-	684: 158, // vkGetPhysicalDeviceSparseImageFormatProperties2
-	685: 158, // vkGetPhysicalDeviceSparseImageFormatProperties2KHR
-	688: 185, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
-	689: 143, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
-	690: 186, // vkGetPhysicalDeviceSurfaceFormats2KHR
-	691: 144, // vkGetPhysicalDeviceSurfaceFormatsKHR
-	693: 145, // vkGetPhysicalDeviceSurfacePresentModesKHR
-	694: 142, // vkGetPhysicalDeviceSurfaceSupportKHR
-	695: 230, // vkGetPhysicalDeviceToolProperties
-	696: 230, // vkGetPhysicalDeviceToolPropertiesEXT
+	684: 160, // vkGetPhysicalDeviceSparseImageFormatProperties2
+	685: 160, // vkGetPhysicalDeviceSparseImageFormatProperties2KHR
+	688: 187, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
+	689: 145, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
+	690: 188, // vkGetPhysicalDeviceSurfaceFormats2KHR
+	691: 146, // vkGetPhysicalDeviceSurfaceFormatsKHR
+	693: 147, // vkGetPhysicalDeviceSurfacePresentModesKHR
+	694: 144, // vkGetPhysicalDeviceSurfaceSupportKHR
+	695: 232, // vkGetPhysicalDeviceToolProperties
+	696: 232, // vkGetPhysicalDeviceToolPropertiesEXT
 	706: 66,  // vkGetPipelineCacheData
-	707: 228, // vkGetPipelineExecutableInternalRepresentationsKHR
-	708: 226, // vkGetPipelineExecutablePropertiesKHR
-	709: 227, // vkGetPipelineExecutableStatisticsKHR
-	714: 250, // vkGetPrivateData
-	715: 250, // vkGetPrivateDataEXT
+	707: 230, // vkGetPipelineExecutableInternalRepresentationsKHR
+	708: 228, // vkGetPipelineExecutablePropertiesKHR
+	709: 229, // vkGetPipelineExecutableStatisticsKHR
+	714: 268, // vkGetPrivateData
+	715: 268, // vkGetPrivateDataEXT
 	716: 51,  // vkGetQueryPoolResults
 	725: 87,  // vkGetRenderAreaGranularity
 	726: 88,  // vkGetRenderingAreaGranularity
 	727: 88,  // vkGetRenderingAreaGranularityKHR
-	730: 216, // vkGetSemaphoreCounterValue
-	731: 216, // vkGetSemaphoreCounterValueKHR
-	732: 166, // vkGetSemaphoreFdKHR
-	742: 148, // vkGetSwapchainImagesKHR
-	753: 170, // vkImportFenceFdKHR
-	755: 167, // vkImportSemaphoreFdKHR
+	730: 218, // vkGetSemaphoreCounterValue
+	731: 218, // vkGetSemaphoreCounterValueKHR
+	732: 168, // vkGetSemaphoreFdKHR
+	742: 150, // vkGetSwapchainImagesKHR
+	753: 172, // vkImportFenceFdKHR
+	755: 169, // vkImportSemaphoreFdKHR
 	759: 28,  // vkInvalidateMappedMemoryRanges
 	762: 25,  // vkMapMemory
-	763: 276, // vkMapMemory2
-	764: 276, // vkMapMemory2KHR
+	763: 297, // vkMapMemory2
+	764: 297, // vkMapMemory2KHR
 	765: 67,  // vkMergePipelineCaches
-	767: 201, // vkQueueBeginDebugUtilsLabelEXT
+	767: 203, // vkQueueBeginDebugUtilsLabelEXT
 	768: 36,  // vkQueueBindSparse
-	769: 202, // vkQueueEndDebugUtilsLabelEXT
-	770: 203, // vkQueueInsertDebugUtilsLabelEXT
-	773: 150, // vkQueuePresentKHR
+	769: 204, // vkQueueEndDebugUtilsLabelEXT
+	770: 205, // vkQueueInsertDebugUtilsLabelEXT
+	773: 152, // vkQueuePresentKHR
 	776: 20,  // vkQueueSubmit
-	777: 261, // vkQueueSubmit2
-	778: 261, // vkQueueSubmit2KHR
+	777: 281, // vkQueueSubmit2
+	778: 281, // vkQueueSubmit2KHR
 	779: 21,  // vkQueueWaitIdle
-	788: 274, // vkReleaseSwapchainImagesEXT
-	789: 274, // vkReleaseSwapchainImagesKHR
+	788: 295, // vkReleaseSwapchainImagesEXT
+	789: 295, // vkReleaseSwapchainImagesKHR
 	790: 96,  // vkResetCommandBuffer
 	791: 91,  // vkResetCommandPool
 	792: 79,  // vkResetDescriptorPool
@@ -1022,33 +1119,33 @@ var indices = [842]uint16{
 	794: 39,  // vkResetFences
 	796: 52,  // vkResetQueryPool
 	797: 52,  // vkResetQueryPoolEXT
-	800: 199, // vkSetDebugUtilsObjectNameEXT
-	801: 200, // vkSetDebugUtilsObjectTagEXT
-	802: 268, // vkSetDeviceMemoryPriorityEXT
+	800: 201, // vkSetDebugUtilsObjectNameEXT
+	801: 202, // vkSetDebugUtilsObjectTagEXT
+	802: 288, // vkSetDeviceMemoryPriorityEXT
 	803: 47,  // vkSetEvent
-	811: 249, // vkSetPrivateData
-	812: 249, // vkSetPrivateDataEXT
-	815: 218, // vkSignalSemaphore
-	816: 218, // vkSignalSemaphoreKHR
-	817: 209, // vkSubmitDebugUtilsMessageEXT
-	818: 267, // vkTransitionImageLayout
-	819: 267, // vkTransitionImageLayoutEXT
-	820: 160, // vkTrimCommandPool
-	821: 160, // vkTrimCommandPoolKHR
+	811: 267, // vkSetPrivateData
+	812: 267, // vkSetPrivateDataEXT
+	815: 220, // vkSignalSemaphore
+	816: 220, // vkSignalSemaphoreKHR
+	817: 211, // vkSubmitDebugUtilsMessageEXT
+	818: 287, // vkTransitionImageLayout
+	819: 287, // vkTransitionImageLayoutEXT
+	820: 162, // vkTrimCommandPool
+	821: 162, // vkTrimCommandPoolKHR
 	823: 26,  // vkUnmapMemory
-	824: 277, // vkUnmapMemory2
-	825: 277, // vkUnmapMemory2KHR
-	827: 183, // vkUpdateDescriptorSetWithTemplate
-	828: 183, // vkUpdateDescriptorSetWithTemplateKHR
+	824: 298, // vkUnmapMemory2
+	825: 298, // vkUnmapMemory2KHR
+	827: 185, // vkUpdateDescriptorSetWithTemplate
+	828: 185, // vkUpdateDescriptorSetWithTemplateKHR
 	829: 82,  // vkUpdateDescriptorSets
 	833: 41,  // vkWaitForFences
-	834: 269, // vkWaitForPresent2KHR
-	835: 270, // vkWaitForPresentKHR
-	836: 217, // vkWaitSemaphores
-	837: 217, // vkWaitSemaphoresKHR
+	834: 289, // vkWaitForPresent2KHR
+	835: 290, // vkWaitForPresentKHR
+	836: 219, // vkWaitSemaphores
+	837: 219, // vkWaitSemaphoresKHR
 }
 
-var dispatchers = [284]func(*Frame){
+var dispatchers = [305]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -1146,192 +1243,213 @@ var dispatchers = [284]func(*Frame){
 	95:  callEndCommandBuffer,
 	96:  callResetCommandBuffer,
 	97:  callCmdBindPipeline,
-	98:  refuse, // vkCmdSetViewport
-	99:  refuse, // vkCmdSetScissor
-	100: refuse, // vkCmdSetLineWidth
-	101: refuse, // vkCmdSetDepthBias
-	102: refuse, // vkCmdSetBlendConstants
-	103: refuse, // vkCmdSetDepthBounds
-	104: refuse, // vkCmdSetStencilCompareMask
-	105: refuse, // vkCmdSetStencilWriteMask
-	106: refuse, // vkCmdSetStencilReference
+	98:  callCmdSetViewport,
+	99:  callCmdSetScissor,
+	100: callCmdSetLineWidth,
+	101: callCmdSetDepthBias,
+	102: callCmdSetBlendConstants,
+	103: callCmdSetDepthBounds,
+	104: callCmdSetStencilCompareMask,
+	105: callCmdSetStencilWriteMask,
+	106: callCmdSetStencilReference,
 	107: callCmdBindDescriptorSets,
-	108: refuse, // vkCmdBindIndexBuffer
-	109: refuse, // vkCmdBindVertexBuffers
-	110: refuse, // vkCmdDraw
-	111: refuse, // vkCmdDrawIndexed
-	112: refuse, // vkCmdDrawIndirect
-	113: refuse, // vkCmdDrawIndexedIndirect
-	114: callCmdDispatch,
-	115: callCmdDispatchIndirect,
-	116: callCmdCopyBuffer,
-	117: callCmdCopyImage,
-	118: callCmdBlitImage,
-	119: callCmdCopyBufferToImage,
-	120: callCmdCopyImageToBuffer,
-	121: callCmdUpdateBuffer,
-	122: callCmdFillBuffer,
-	123: callCmdClearColorImage,
-	124: callCmdClearDepthStencilImage,
-	125: refuse, // vkCmdClearAttachments
-	126: callCmdResolveImage,
-	127: callCmdSetEvent,
-	128: callCmdResetEvent,
-	129: callCmdWaitEvents,
-	130: callCmdPipelineBarrier,
-	131: callCmdBeginQuery,
-	132: callCmdEndQuery,
-	133: callCmdResetQueryPool,
-	134: callCmdWriteTimestamp,
-	135: callCmdCopyQueryPoolResults,
-	136: callCmdPushConstants,
-	137: refuse, // vkCmdBeginRenderPass
-	138: refuse, // vkCmdNextSubpass
-	139: refuse, // vkCmdEndRenderPass
-	140: callCmdExecuteCommands,
-	141: callDestroySurfaceKHR,
-	142: callGetPhysicalDeviceSurfaceSupportKHR,
-	143: callGetPhysicalDeviceSurfaceCapabilitiesKHR,
-	144: callGetPhysicalDeviceSurfaceFormatsKHR,
-	145: callGetPhysicalDeviceSurfacePresentModesKHR,
-	146: callCreateSwapchainKHR,
-	147: callDestroySwapchainKHR,
-	148: callGetSwapchainImagesKHR,
-	149: callAcquireNextImageKHR,
-	150: callQueuePresentKHR,
-	151: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
-	152: callGetPhysicalDeviceFeatures2,
-	153: callGetPhysicalDeviceProperties2,
-	154: callGetPhysicalDeviceFormatProperties2,
-	155: callGetPhysicalDeviceImageFormatProperties2,
-	156: callGetPhysicalDeviceQueueFamilyProperties2,
-	157: callGetPhysicalDeviceMemoryProperties2,
-	158: callGetPhysicalDeviceSparseImageFormatProperties2,
-	159: callCmdPushDescriptorSet,
-	160: callTrimCommandPool,
-	161: callGetPhysicalDeviceExternalBufferProperties,
-	162: callGetMemoryFdKHR,
-	163: callGetMemoryFdPropertiesKHR,
-	164: callGetMemoryRemoteAddressNV,
-	165: callGetPhysicalDeviceExternalSemaphoreProperties,
-	166: callGetSemaphoreFdKHR,
-	167: callImportSemaphoreFdKHR,
-	168: callGetPhysicalDeviceExternalFenceProperties,
-	169: callGetFenceFdKHR,
-	170: callImportFenceFdKHR,
-	171: callEnumeratePhysicalDeviceGroups,
-	172: callGetDeviceGroupPeerMemoryFeatures,
-	173: callBindBufferMemory2,
-	174: callBindImageMemory2,
-	175: callCmdSetDeviceMask,
-	176: callGetDeviceGroupPresentCapabilitiesKHR,
-	177: callGetDeviceGroupSurfacePresentModesKHR,
-	178: callAcquireNextImage2KHR,
-	179: callCmdDispatchBase,
-	180: callGetPhysicalDevicePresentRectanglesKHR,
-	181: callCreateDescriptorUpdateTemplate,
-	182: callDestroyDescriptorUpdateTemplate,
-	183: callUpdateDescriptorSetWithTemplate,
-	184: callCmdPushDescriptorSetWithTemplate,
-	185: callGetPhysicalDeviceSurfaceCapabilities2KHR,
-	186: callGetPhysicalDeviceSurfaceFormats2KHR,
-	187: callGetBufferMemoryRequirements2,
-	188: callGetImageMemoryRequirements2,
-	189: callGetImageSparseMemoryRequirements2,
-	190: callGetDeviceBufferMemoryRequirements,
-	191: callGetDeviceImageMemoryRequirements,
-	192: callGetDeviceImageSparseMemoryRequirements,
-	193: callCreateSamplerYcbcrConversion,
-	194: callDestroySamplerYcbcrConversion,
-	195: callGetDeviceQueue2,
-	196: callGetDescriptorSetLayoutSupport,
-	197: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
-	198: callGetCalibratedTimestampsKHR,
-	199: callSetDebugUtilsObjectNameEXT,
-	200: callSetDebugUtilsObjectTagEXT,
-	201: callQueueBeginDebugUtilsLabelEXT,
-	202: callQueueEndDebugUtilsLabelEXT,
-	203: callQueueInsertDebugUtilsLabelEXT,
-	204: callCmdBeginDebugUtilsLabelEXT,
-	205: callCmdEndDebugUtilsLabelEXT,
-	206: callCmdInsertDebugUtilsLabelEXT,
-	207: callCreateDebugUtilsMessengerEXT,
-	208: callDestroyDebugUtilsMessengerEXT,
-	209: callSubmitDebugUtilsMessageEXT,
-	210: callGetMemoryHostPointerPropertiesEXT,
-	211: callCmdWriteBufferMarkerAMD,
-	212: callCreateRenderPass2,
-	213: refuse, // vkCmdBeginRenderPass2
-	214: refuse, // vkCmdNextSubpass2
-	215: refuse, // vkCmdEndRenderPass2
-	216: callGetSemaphoreCounterValue,
-	217: callWaitSemaphores,
-	218: callSignalSemaphore,
-	219: refuse, // vkCmdDrawIndirectCount
-	220: refuse, // vkCmdDrawIndexedIndirectCount
-	221: callGetImageDrmFormatModifierPropertiesEXT,
-	222: callGetBufferOpaqueCaptureAddress,
-	223: callGetBufferDeviceAddress,
-	224: callCreateHeadlessSurfaceEXT,
-	225: callGetDeviceMemoryOpaqueCaptureAddress,
-	226: callGetPipelineExecutablePropertiesKHR,
-	227: callGetPipelineExecutableStatisticsKHR,
-	228: callGetPipelineExecutableInternalRepresentationsKHR,
-	229: refuse, // vkCmdSetLineStipple
-	230: callGetPhysicalDeviceToolProperties,
-	231: refuse, // vkCmdSetCullMode
-	232: refuse, // vkCmdSetFrontFace
-	233: refuse, // vkCmdSetPrimitiveTopology
-	234: refuse, // vkCmdSetViewportWithCount
-	235: refuse, // vkCmdSetScissorWithCount
-	236: refuse, // vkCmdBindIndexBuffer2
-	237: refuse, // vkCmdBindVertexBuffers2
-	238: refuse, // vkCmdSetDepthTestEnable
-	239: refuse, // vkCmdSetDepthWriteEnable
-	240: refuse, // vkCmdSetDepthCompareOp
-	241: refuse, // vkCmdSetDepthBoundsTestEnable
-	242: refuse, // vkCmdSetStencilTestEnable
-	243: refuse, // vkCmdSetStencilOp
-	244: refuse, // vkCmdSetRasterizerDiscardEnable
-	245: refuse, // vkCmdSetDepthBiasEnable
-	246: refuse, // vkCmdSetPrimitiveRestartEnable
-	247: callCreatePrivateDataSlot,
-	248: callDestroyPrivateDataSlot,
-	249: callSetPrivateData,
-	250: callGetPrivateData,
-	251: callCmdCopyBuffer2,
-	252: callCmdCopyImage2,
-	253: callCmdBlitImage2,
-	254: callCmdCopyBufferToImage2,
-	255: callCmdCopyImageToBuffer2,
-	256: callCmdResolveImage2,
-	257: callCmdSetEvent2,
-	258: callCmdResetEvent2,
-	259: callCmdWaitEvents2,
-	260: callCmdPipelineBarrier2,
-	261: callQueueSubmit2,
-	262: callCmdWriteTimestamp2,
-	263: callCmdWriteBufferMarker2AMD,
-	264: callCopyMemoryToImage,
-	265: callCopyImageToMemory,
-	266: callCopyImageToImage,
-	267: callTransitionImageLayout,
-	268: callSetDeviceMemoryPriorityEXT,
-	269: callWaitForPresent2KHR,
-	270: callWaitForPresentKHR,
-	271: refuse, // vkCmdBeginRendering
-	272: refuse, // vkCmdEndRendering
-	273: callGetImageSubresourceLayout2,
-	274: callReleaseSwapchainImagesKHR,
-	275: callGetDeviceImageSubresourceLayout,
-	276: callMapMemory2,
-	277: callUnmapMemory2,
-	278: callCmdBindDescriptorSets2,
-	279: callCmdPushConstants2,
-	280: callCmdPushDescriptorSet2,
-	281: callCmdPushDescriptorSetWithTemplate2,
-	282: refuse, // vkCmdSetRenderingAttachmentLocations
-	283: refuse, // vkCmdSetRenderingInputAttachmentIndices
+	108: callCmdBindIndexBuffer,
+	109: callCmdBindVertexBuffers,
+	110: callCmdDraw,
+	111: callCmdDrawIndexed,
+	112: callCmdDrawMultiEXT,
+	113: callCmdDrawMultiIndexedEXT,
+	114: callCmdDrawIndirect,
+	115: callCmdDrawIndexedIndirect,
+	116: callCmdDispatch,
+	117: callCmdDispatchIndirect,
+	118: callCmdCopyBuffer,
+	119: callCmdCopyImage,
+	120: callCmdBlitImage,
+	121: callCmdCopyBufferToImage,
+	122: callCmdCopyImageToBuffer,
+	123: callCmdUpdateBuffer,
+	124: callCmdFillBuffer,
+	125: callCmdClearColorImage,
+	126: callCmdClearDepthStencilImage,
+	127: refuse, // vkCmdClearAttachments
+	128: callCmdResolveImage,
+	129: callCmdSetEvent,
+	130: callCmdResetEvent,
+	131: callCmdWaitEvents,
+	132: callCmdPipelineBarrier,
+	133: callCmdBeginQuery,
+	134: callCmdEndQuery,
+	135: callCmdResetQueryPool,
+	136: callCmdWriteTimestamp,
+	137: callCmdCopyQueryPoolResults,
+	138: callCmdPushConstants,
+	139: refuse, // vkCmdBeginRenderPass
+	140: refuse, // vkCmdNextSubpass
+	141: refuse, // vkCmdEndRenderPass
+	142: callCmdExecuteCommands,
+	143: callDestroySurfaceKHR,
+	144: callGetPhysicalDeviceSurfaceSupportKHR,
+	145: callGetPhysicalDeviceSurfaceCapabilitiesKHR,
+	146: callGetPhysicalDeviceSurfaceFormatsKHR,
+	147: callGetPhysicalDeviceSurfacePresentModesKHR,
+	148: callCreateSwapchainKHR,
+	149: callDestroySwapchainKHR,
+	150: callGetSwapchainImagesKHR,
+	151: callAcquireNextImageKHR,
+	152: callQueuePresentKHR,
+	153: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
+	154: callGetPhysicalDeviceFeatures2,
+	155: callGetPhysicalDeviceProperties2,
+	156: callGetPhysicalDeviceFormatProperties2,
+	157: callGetPhysicalDeviceImageFormatProperties2,
+	158: callGetPhysicalDeviceQueueFamilyProperties2,
+	159: callGetPhysicalDeviceMemoryProperties2,
+	160: callGetPhysicalDeviceSparseImageFormatProperties2,
+	161: callCmdPushDescriptorSet,
+	162: callTrimCommandPool,
+	163: callGetPhysicalDeviceExternalBufferProperties,
+	164: callGetMemoryFdKHR,
+	165: callGetMemoryFdPropertiesKHR,
+	166: callGetMemoryRemoteAddressNV,
+	167: callGetPhysicalDeviceExternalSemaphoreProperties,
+	168: callGetSemaphoreFdKHR,
+	169: callImportSemaphoreFdKHR,
+	170: callGetPhysicalDeviceExternalFenceProperties,
+	171: callGetFenceFdKHR,
+	172: callImportFenceFdKHR,
+	173: callEnumeratePhysicalDeviceGroups,
+	174: callGetDeviceGroupPeerMemoryFeatures,
+	175: callBindBufferMemory2,
+	176: callBindImageMemory2,
+	177: callCmdSetDeviceMask,
+	178: callGetDeviceGroupPresentCapabilitiesKHR,
+	179: callGetDeviceGroupSurfacePresentModesKHR,
+	180: callAcquireNextImage2KHR,
+	181: callCmdDispatchBase,
+	182: callGetPhysicalDevicePresentRectanglesKHR,
+	183: callCreateDescriptorUpdateTemplate,
+	184: callDestroyDescriptorUpdateTemplate,
+	185: callUpdateDescriptorSetWithTemplate,
+	186: callCmdPushDescriptorSetWithTemplate,
+	187: callGetPhysicalDeviceSurfaceCapabilities2KHR,
+	188: callGetPhysicalDeviceSurfaceFormats2KHR,
+	189: callGetBufferMemoryRequirements2,
+	190: callGetImageMemoryRequirements2,
+	191: callGetImageSparseMemoryRequirements2,
+	192: callGetDeviceBufferMemoryRequirements,
+	193: callGetDeviceImageMemoryRequirements,
+	194: callGetDeviceImageSparseMemoryRequirements,
+	195: callCreateSamplerYcbcrConversion,
+	196: callDestroySamplerYcbcrConversion,
+	197: callGetDeviceQueue2,
+	198: callGetDescriptorSetLayoutSupport,
+	199: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
+	200: callGetCalibratedTimestampsKHR,
+	201: callSetDebugUtilsObjectNameEXT,
+	202: callSetDebugUtilsObjectTagEXT,
+	203: callQueueBeginDebugUtilsLabelEXT,
+	204: callQueueEndDebugUtilsLabelEXT,
+	205: callQueueInsertDebugUtilsLabelEXT,
+	206: callCmdBeginDebugUtilsLabelEXT,
+	207: callCmdEndDebugUtilsLabelEXT,
+	208: callCmdInsertDebugUtilsLabelEXT,
+	209: callCreateDebugUtilsMessengerEXT,
+	210: callDestroyDebugUtilsMessengerEXT,
+	211: callSubmitDebugUtilsMessageEXT,
+	212: callGetMemoryHostPointerPropertiesEXT,
+	213: callCmdWriteBufferMarkerAMD,
+	214: callCreateRenderPass2,
+	215: refuse, // vkCmdBeginRenderPass2
+	216: refuse, // vkCmdNextSubpass2
+	217: refuse, // vkCmdEndRenderPass2
+	218: callGetSemaphoreCounterValue,
+	219: callWaitSemaphores,
+	220: callSignalSemaphore,
+	221: callCmdDrawIndirectCount,
+	222: callCmdDrawIndexedIndirectCount,
+	223: callGetImageDrmFormatModifierPropertiesEXT,
+	224: callGetBufferOpaqueCaptureAddress,
+	225: callGetBufferDeviceAddress,
+	226: callCreateHeadlessSurfaceEXT,
+	227: callGetDeviceMemoryOpaqueCaptureAddress,
+	228: callGetPipelineExecutablePropertiesKHR,
+	229: callGetPipelineExecutableStatisticsKHR,
+	230: callGetPipelineExecutableInternalRepresentationsKHR,
+	231: callCmdSetLineStipple,
+	232: callGetPhysicalDeviceToolProperties,
+	233: callCmdSetCullMode,
+	234: callCmdSetFrontFace,
+	235: callCmdSetPrimitiveTopology,
+	236: callCmdSetViewportWithCount,
+	237: callCmdSetScissorWithCount,
+	238: callCmdBindIndexBuffer2,
+	239: callCmdBindVertexBuffers2,
+	240: callCmdSetDepthTestEnable,
+	241: callCmdSetDepthWriteEnable,
+	242: callCmdSetDepthCompareOp,
+	243: callCmdSetDepthBoundsTestEnable,
+	244: callCmdSetStencilTestEnable,
+	245: callCmdSetStencilOp,
+	246: callCmdSetRasterizerDiscardEnable,
+	247: callCmdSetDepthBiasEnable,
+	248: callCmdSetLogicOpEXT,
+	249: callCmdSetPrimitiveRestartEnable,
+	250: callCmdSetDepthClampEnableEXT,
+	251: callCmdSetPolygonModeEXT,
+	252: callCmdSetRasterizationSamplesEXT,
+	253: callCmdSetSampleMaskEXT,
+	254: callCmdSetAlphaToCoverageEnableEXT,
+	255: callCmdSetAlphaToOneEnableEXT,
+	256: callCmdSetLogicOpEnableEXT,
+	257: callCmdSetColorBlendEnableEXT,
+	258: callCmdSetColorBlendEquationEXT,
+	259: callCmdSetColorWriteMaskEXT,
+	260: callCmdSetDepthClipEnableEXT,
+	261: callCmdSetProvokingVertexModeEXT,
+	262: callCmdSetLineRasterizationModeEXT,
+	263: callCmdSetLineStippleEnableEXT,
+	264: callCmdSetDepthClipNegativeOneToOneEXT,
+	265: callCreatePrivateDataSlot,
+	266: callDestroyPrivateDataSlot,
+	267: callSetPrivateData,
+	268: callGetPrivateData,
+	269: callCmdCopyBuffer2,
+	270: callCmdCopyImage2,
+	271: callCmdBlitImage2,
+	272: callCmdCopyBufferToImage2,
+	273: callCmdCopyImageToBuffer2,
+	274: callCmdResolveImage2,
+	275: callCmdSetVertexInputEXT,
+	276: callCmdSetColorWriteEnableEXT,
+	277: callCmdSetEvent2,
+	278: callCmdResetEvent2,
+	279: callCmdWaitEvents2,
+	280: callCmdPipelineBarrier2,
+	281: callQueueSubmit2,
+	282: callCmdWriteTimestamp2,
+	283: callCmdWriteBufferMarker2AMD,
+	284: callCopyMemoryToImage,
+	285: callCopyImageToMemory,
+	286: callCopyImageToImage,
+	287: callTransitionImageLayout,
+	288: callSetDeviceMemoryPriorityEXT,
+	289: callWaitForPresent2KHR,
+	290: callWaitForPresentKHR,
+	291: refuse, // vkCmdBeginRendering
+	292: refuse, // vkCmdEndRendering
+	293: callGetImageSubresourceLayout2,
+	294: callCmdSetDepthBias2EXT,
+	295: callReleaseSwapchainImagesKHR,
+	296: callGetDeviceImageSubresourceLayout,
+	297: callMapMemory2,
+	298: callUnmapMemory2,
+	299: callCmdBindDescriptorSets2,
+	300: callCmdPushConstants2,
+	301: callCmdPushDescriptorSet2,
+	302: callCmdPushDescriptorSetWithTemplate2,
+	303: refuse, // vkCmdSetRenderingAttachmentLocations
+	304: refuse, // vkCmdSetRenderingInputAttachmentIndices
 }
 
 func callCreateInstance(f *Frame) {
@@ -1722,8 +1840,76 @@ func callCmdBindPipeline(f *Frame) {
 	installed.CmdBindPipeline(vk.CommandBuffer(f.word(0)), vk.PipelineBindPoint(f.word(1)), vk.Pipeline(f.word(2)))
 }
 
+func callCmdSetViewport(f *Frame) {
+	installed.CmdSetViewport(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.Viewport)(f.pointer(3)))
+}
+
+func callCmdSetScissor(f *Frame) {
+	installed.CmdSetScissor(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.Rect2D)(f.pointer(3)))
+}
+
+func callCmdSetLineWidth(f *Frame) {
+	installed.CmdSetLineWidth(vk.CommandBuffer(f.word(0)), f.float(0))
+}
+
+func callCmdSetDepthBias(f *Frame) {
+	installed.CmdSetDepthBias(vk.CommandBuffer(f.word(0)), f.float(0), f.float(1), f.float(2))
+}
+
+func callCmdSetBlendConstants(f *Frame) {
+	installed.CmdSetBlendConstants(vk.CommandBuffer(f.word(0)), (*float32)(f.pointer(1)))
+}
+
+func callCmdSetDepthBounds(f *Frame) {
+	installed.CmdSetDepthBounds(vk.CommandBuffer(f.word(0)), f.float(0), f.float(1))
+}
+
+func callCmdSetStencilCompareMask(f *Frame) {
+	installed.CmdSetStencilCompareMask(vk.CommandBuffer(f.word(0)), vk.StencilFaceFlags(f.word(1)), uint32(f.word(2)))
+}
+
+func callCmdSetStencilWriteMask(f *Frame) {
+	installed.CmdSetStencilWriteMask(vk.CommandBuffer(f.word(0)), vk.StencilFaceFlags(f.word(1)), uint32(f.word(2)))
+}
+
+func callCmdSetStencilReference(f *Frame) {
+	installed.CmdSetStencilReference(vk.CommandBuffer(f.word(0)), vk.StencilFaceFlags(f.word(1)), uint32(f.word(2)))
+}
+
 func callCmdBindDescriptorSets(f *Frame) {
 	installed.CmdBindDescriptorSets(vk.CommandBuffer(f.word(0)), vk.PipelineBindPoint(f.word(1)), vk.PipelineLayout(f.word(2)), uint32(f.word(3)), uint32(f.word(4)), (*vk.DescriptorSet)(f.pointer(5)), uint32(f.word(6)), (*uint32)(f.pointer(7)))
+}
+
+func callCmdBindIndexBuffer(f *Frame) {
+	installed.CmdBindIndexBuffer(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), vk.IndexType(f.word(3)))
+}
+
+func callCmdBindVertexBuffers(f *Frame) {
+	installed.CmdBindVertexBuffers(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.Buffer)(f.pointer(3)), (*vk.DeviceSize)(f.pointer(4)))
+}
+
+func callCmdDraw(f *Frame) {
+	installed.CmdDraw(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), uint32(f.word(3)), uint32(f.word(4)))
+}
+
+func callCmdDrawIndexed(f *Frame) {
+	installed.CmdDrawIndexed(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), uint32(f.word(3)), int32(f.word(4)), uint32(f.word(5)))
+}
+
+func callCmdDrawMultiEXT(f *Frame) {
+	installed.CmdDrawMultiEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.MultiDrawInfoEXT)(f.pointer(2)), uint32(f.word(3)), uint32(f.word(4)), uint32(f.word(5)))
+}
+
+func callCmdDrawMultiIndexedEXT(f *Frame) {
+	installed.CmdDrawMultiIndexedEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.MultiDrawIndexedInfoEXT)(f.pointer(2)), uint32(f.word(3)), uint32(f.word(4)), uint32(f.word(5)), (*int32)(f.pointer(6)))
+}
+
+func callCmdDrawIndirect(f *Frame) {
+	installed.CmdDrawIndirect(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), uint32(f.word(3)), uint32(f.word(4)))
+}
+
+func callCmdDrawIndexedIndirect(f *Frame) {
+	installed.CmdDrawIndexedIndirect(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), uint32(f.word(3)), uint32(f.word(4)))
 }
 
 func callCmdDispatch(f *Frame) {
@@ -2118,6 +2304,14 @@ func callSignalSemaphore(f *Frame) {
 	f.result = uintptr(uint32(installed.SignalSemaphore(vk.Device(f.word(0)), (*vk.SemaphoreSignalInfo)(f.pointer(1)))))
 }
 
+func callCmdDrawIndirectCount(f *Frame) {
+	installed.CmdDrawIndirectCount(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), vk.Buffer(f.word(3)), vk.DeviceSize(f.word(4)), uint32(f.word(5)), uint32(f.word(6)))
+}
+
+func callCmdDrawIndexedIndirectCount(f *Frame) {
+	installed.CmdDrawIndexedIndirectCount(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), vk.Buffer(f.word(3)), vk.DeviceSize(f.word(4)), uint32(f.word(5)), uint32(f.word(6)))
+}
+
 func callGetImageDrmFormatModifierPropertiesEXT(f *Frame) {
 	f.result = uintptr(uint32(installed.GetImageDrmFormatModifierPropertiesEXT(vk.Device(f.word(0)), vk.Image(f.word(1)), (*vk.ImageDrmFormatModifierPropertiesEXT)(f.pointer(2)))))
 }
@@ -2150,8 +2344,140 @@ func callGetPipelineExecutableInternalRepresentationsKHR(f *Frame) {
 	f.result = uintptr(uint32(installed.GetPipelineExecutableInternalRepresentationsKHR(vk.Device(f.word(0)), (*vk.PipelineExecutableInfoKHR)(f.pointer(1)), (*uint32)(f.pointer(2)), (*vk.PipelineExecutableInternalRepresentationKHR)(f.pointer(3)))))
 }
 
+func callCmdSetLineStipple(f *Frame) {
+	installed.CmdSetLineStipple(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint16(f.word(2)))
+}
+
 func callGetPhysicalDeviceToolProperties(f *Frame) {
 	f.result = uintptr(uint32(installed.GetPhysicalDeviceToolProperties(vk.PhysicalDevice(f.word(0)), (*uint32)(f.pointer(1)), (*vk.PhysicalDeviceToolProperties)(f.pointer(2)))))
+}
+
+func callCmdSetCullMode(f *Frame) {
+	installed.CmdSetCullMode(vk.CommandBuffer(f.word(0)), vk.CullModeFlags(f.word(1)))
+}
+
+func callCmdSetFrontFace(f *Frame) {
+	installed.CmdSetFrontFace(vk.CommandBuffer(f.word(0)), vk.FrontFace(f.word(1)))
+}
+
+func callCmdSetPrimitiveTopology(f *Frame) {
+	installed.CmdSetPrimitiveTopology(vk.CommandBuffer(f.word(0)), vk.PrimitiveTopology(f.word(1)))
+}
+
+func callCmdSetViewportWithCount(f *Frame) {
+	installed.CmdSetViewportWithCount(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.Viewport)(f.pointer(2)))
+}
+
+func callCmdSetScissorWithCount(f *Frame) {
+	installed.CmdSetScissorWithCount(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.Rect2D)(f.pointer(2)))
+}
+
+func callCmdBindIndexBuffer2(f *Frame) {
+	installed.CmdBindIndexBuffer2(vk.CommandBuffer(f.word(0)), vk.Buffer(f.word(1)), vk.DeviceSize(f.word(2)), vk.DeviceSize(f.word(3)), vk.IndexType(f.word(4)))
+}
+
+func callCmdBindVertexBuffers2(f *Frame) {
+	installed.CmdBindVertexBuffers2(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.Buffer)(f.pointer(3)), (*vk.DeviceSize)(f.pointer(4)), (*vk.DeviceSize)(f.pointer(5)), (*vk.DeviceSize)(f.pointer(6)))
+}
+
+func callCmdSetDepthTestEnable(f *Frame) {
+	installed.CmdSetDepthTestEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetDepthWriteEnable(f *Frame) {
+	installed.CmdSetDepthWriteEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetDepthCompareOp(f *Frame) {
+	installed.CmdSetDepthCompareOp(vk.CommandBuffer(f.word(0)), vk.CompareOp(f.word(1)))
+}
+
+func callCmdSetDepthBoundsTestEnable(f *Frame) {
+	installed.CmdSetDepthBoundsTestEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetStencilTestEnable(f *Frame) {
+	installed.CmdSetStencilTestEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetStencilOp(f *Frame) {
+	installed.CmdSetStencilOp(vk.CommandBuffer(f.word(0)), vk.StencilFaceFlags(f.word(1)), vk.StencilOp(f.word(2)), vk.StencilOp(f.word(3)), vk.StencilOp(f.word(4)), vk.CompareOp(f.word(5)))
+}
+
+func callCmdSetRasterizerDiscardEnable(f *Frame) {
+	installed.CmdSetRasterizerDiscardEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetDepthBiasEnable(f *Frame) {
+	installed.CmdSetDepthBiasEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetLogicOpEXT(f *Frame) {
+	installed.CmdSetLogicOpEXT(vk.CommandBuffer(f.word(0)), vk.LogicOp(f.word(1)))
+}
+
+func callCmdSetPrimitiveRestartEnable(f *Frame) {
+	installed.CmdSetPrimitiveRestartEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetDepthClampEnableEXT(f *Frame) {
+	installed.CmdSetDepthClampEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetPolygonModeEXT(f *Frame) {
+	installed.CmdSetPolygonModeEXT(vk.CommandBuffer(f.word(0)), vk.PolygonMode(f.word(1)))
+}
+
+func callCmdSetRasterizationSamplesEXT(f *Frame) {
+	installed.CmdSetRasterizationSamplesEXT(vk.CommandBuffer(f.word(0)), vk.SampleCountFlagBits(f.word(1)))
+}
+
+func callCmdSetSampleMaskEXT(f *Frame) {
+	installed.CmdSetSampleMaskEXT(vk.CommandBuffer(f.word(0)), vk.SampleCountFlagBits(f.word(1)), (*vk.SampleMask)(f.pointer(2)))
+}
+
+func callCmdSetAlphaToCoverageEnableEXT(f *Frame) {
+	installed.CmdSetAlphaToCoverageEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetAlphaToOneEnableEXT(f *Frame) {
+	installed.CmdSetAlphaToOneEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetLogicOpEnableEXT(f *Frame) {
+	installed.CmdSetLogicOpEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetColorBlendEnableEXT(f *Frame) {
+	installed.CmdSetColorBlendEnableEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.Bool32)(f.pointer(3)))
+}
+
+func callCmdSetColorBlendEquationEXT(f *Frame) {
+	installed.CmdSetColorBlendEquationEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.ColorBlendEquationEXT)(f.pointer(3)))
+}
+
+func callCmdSetColorWriteMaskEXT(f *Frame) {
+	installed.CmdSetColorWriteMaskEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), (*vk.ColorComponentFlags)(f.pointer(3)))
+}
+
+func callCmdSetDepthClipEnableEXT(f *Frame) {
+	installed.CmdSetDepthClipEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetProvokingVertexModeEXT(f *Frame) {
+	installed.CmdSetProvokingVertexModeEXT(vk.CommandBuffer(f.word(0)), vk.ProvokingVertexModeEXT(f.word(1)))
+}
+
+func callCmdSetLineRasterizationModeEXT(f *Frame) {
+	installed.CmdSetLineRasterizationModeEXT(vk.CommandBuffer(f.word(0)), vk.LineRasterizationModeEXT(f.word(1)))
+}
+
+func callCmdSetLineStippleEnableEXT(f *Frame) {
+	installed.CmdSetLineStippleEnableEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetDepthClipNegativeOneToOneEXT(f *Frame) {
+	installed.CmdSetDepthClipNegativeOneToOneEXT(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
 }
 
 func callCreatePrivateDataSlot(f *Frame) {
@@ -2192,6 +2518,14 @@ func callCmdCopyImageToBuffer2(f *Frame) {
 
 func callCmdResolveImage2(f *Frame) {
 	installed.CmdResolveImage2(vk.CommandBuffer(f.word(0)), (*vk.ResolveImageInfo2)(f.pointer(1)))
+}
+
+func callCmdSetVertexInputEXT(f *Frame) {
+	installed.CmdSetVertexInputEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.VertexInputBindingDescription2EXT)(f.pointer(2)), uint32(f.word(3)), (*vk.VertexInputAttributeDescription2EXT)(f.pointer(4)))
+}
+
+func callCmdSetColorWriteEnableEXT(f *Frame) {
+	installed.CmdSetColorWriteEnableEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.Bool32)(f.pointer(2)))
 }
 
 func callCmdSetEvent2(f *Frame) {
@@ -2252,6 +2586,10 @@ func callWaitForPresentKHR(f *Frame) {
 
 func callGetImageSubresourceLayout2(f *Frame) {
 	installed.GetImageSubresourceLayout2(vk.Device(f.word(0)), vk.Image(f.word(1)), (*vk.ImageSubresource2)(f.pointer(2)), (*vk.SubresourceLayout2)(f.pointer(3)))
+}
+
+func callCmdSetDepthBias2EXT(f *Frame) {
+	installed.CmdSetDepthBias2EXT(vk.CommandBuffer(f.word(0)), (*vk.DepthBiasInfoEXT)(f.pointer(1)))
 }
 
 func callReleaseSwapchainImagesKHR(f *Frame) {

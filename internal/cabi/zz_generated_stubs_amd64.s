@@ -300,10 +300,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  recordBindPipeline<>(SB)
 	PCALIGN $16
 	MOVL $98, AX
-	JMP  farside_entry(SB)
+	JMP  recordSetViewport<>(SB)
 	PCALIGN $16
 	MOVL $99, AX
-	JMP  farside_entry(SB)
+	JMP  recordSetScissor<>(SB)
 	PCALIGN $16
 	MOVL $100, AX
 	JMP  farside_entry(SB)
@@ -330,16 +330,16 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  recordBindDescriptorSets<>(SB)
 	PCALIGN $16
 	MOVL $108, AX
-	JMP  farside_entry(SB)
+	JMP  recordBindIndexBuffer<>(SB)
 	PCALIGN $16
 	MOVL $109, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $110, AX
-	JMP  farside_entry(SB)
+	JMP  recordDraw<>(SB)
 	PCALIGN $16
 	MOVL $111, AX
-	JMP  farside_entry(SB)
+	JMP  recordDrawIndexed<>(SB)
 	PCALIGN $16
 	MOVL $112, AX
 	JMP  farside_entry(SB)
@@ -348,79 +348,79 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $114, AX
-	JMP  recordDispatch<>(SB)
+	JMP  recordDrawIndirect<>(SB)
 	PCALIGN $16
 	MOVL $115, AX
-	JMP  recordDispatchIndirect<>(SB)
+	JMP  recordDrawIndexedIndirect<>(SB)
 	PCALIGN $16
 	MOVL $116, AX
-	JMP  recordCopyBuffer<>(SB)
+	JMP  recordDispatch<>(SB)
 	PCALIGN $16
 	MOVL $117, AX
-	JMP  recordCopyImage<>(SB)
+	JMP  recordDispatchIndirect<>(SB)
 	PCALIGN $16
 	MOVL $118, AX
-	JMP  recordBlitImage<>(SB)
+	JMP  recordCopyBuffer<>(SB)
 	PCALIGN $16
 	MOVL $119, AX
-	JMP  recordCopyBufferToImage<>(SB)
+	JMP  recordCopyImage<>(SB)
 	PCALIGN $16
 	MOVL $120, AX
-	JMP  recordCopyImageToBuffer<>(SB)
+	JMP  recordBlitImage<>(SB)
 	PCALIGN $16
 	MOVL $121, AX
-	JMP  recordUpdateBuffer<>(SB)
+	JMP  recordCopyBufferToImage<>(SB)
 	PCALIGN $16
 	MOVL $122, AX
-	JMP  recordFillBuffer<>(SB)
+	JMP  recordCopyImageToBuffer<>(SB)
 	PCALIGN $16
 	MOVL $123, AX
-	JMP  recordClearColorImage<>(SB)
+	JMP  recordUpdateBuffer<>(SB)
 	PCALIGN $16
 	MOVL $124, AX
-	JMP  recordClearDepthStencilImage<>(SB)
+	JMP  recordFillBuffer<>(SB)
 	PCALIGN $16
 	MOVL $125, AX
-	JMP  farside_entry(SB)
+	JMP  recordClearColorImage<>(SB)
 	PCALIGN $16
 	MOVL $126, AX
-	JMP  recordResolveImage<>(SB)
+	JMP  recordClearDepthStencilImage<>(SB)
 	PCALIGN $16
 	MOVL $127, AX
-	JMP  recordSetEvent<>(SB)
-	PCALIGN $16
-	MOVL $128, AX
-	JMP  recordResetEvent<>(SB)
-	PCALIGN $16
-	MOVL $129, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
+	MOVL $128, AX
+	JMP  recordResolveImage<>(SB)
+	PCALIGN $16
+	MOVL $129, AX
+	JMP  recordSetEvent<>(SB)
+	PCALIGN $16
 	MOVL $130, AX
-	JMP  recordPipelineBarrier<>(SB)
+	JMP  recordResetEvent<>(SB)
 	PCALIGN $16
 	MOVL $131, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $132, AX
-	JMP  farside_entry(SB)
+	JMP  recordPipelineBarrier<>(SB)
 	PCALIGN $16
 	MOVL $133, AX
-	JMP  recordResetQueryPool<>(SB)
+	JMP  recordBeginQuery<>(SB)
 	PCALIGN $16
 	MOVL $134, AX
-	JMP  recordWriteTimestamp<>(SB)
+	JMP  recordEndQuery<>(SB)
 	PCALIGN $16
 	MOVL $135, AX
-	JMP  recordCopyQueryPoolResults<>(SB)
+	JMP  recordResetQueryPool<>(SB)
 	PCALIGN $16
 	MOVL $136, AX
-	JMP  recordPushConstants<>(SB)
+	JMP  recordWriteTimestamp<>(SB)
 	PCALIGN $16
 	MOVL $137, AX
-	JMP  farside_entry(SB)
+	JMP  recordCopyQueryPoolResults<>(SB)
 	PCALIGN $16
 	MOVL $138, AX
-	JMP  farside_entry(SB)
+	JMP  recordPushConstants<>(SB)
 	PCALIGN $16
 	MOVL $139, AX
 	JMP  farside_entry(SB)
@@ -543,13 +543,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $179, AX
-	JMP  recordDispatchBase<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $180, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $181, AX
-	JMP  farside_entry(SB)
+	JMP  recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVL $182, AX
 	JMP  farside_entry(SB)
@@ -639,13 +639,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $211, AX
-	JMP  recordWriteBufferMarkerAMD<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $212, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $213, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVL $214, AX
 	JMP  farside_entry(SB)
@@ -669,10 +669,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $221, AX
-	JMP  farside_entry(SB)
+	JMP  recordDrawIndirectCount<>(SB)
 	PCALIGN $16
 	MOVL $222, AX
-	JMP  farside_entry(SB)
+	JMP  recordDrawIndexedIndirectCount<>(SB)
 	PCALIGN $16
 	MOVL $223, AX
 	JMP  farside_entry(SB)
@@ -714,13 +714,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $236, AX
-	JMP  farside_entry(SB)
+	JMP  recordSetViewportWithCount<>(SB)
 	PCALIGN $16
 	MOVL $237, AX
-	JMP  farside_entry(SB)
+	JMP  recordSetScissorWithCount<>(SB)
 	PCALIGN $16
 	MOVL $238, AX
-	JMP  farside_entry(SB)
+	JMP  recordBindIndexBuffer2<>(SB)
 	PCALIGN $16
 	MOVL $239, AX
 	JMP  farside_entry(SB)
@@ -786,13 +786,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $260, AX
-	JMP  recordPipelineBarrier2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $261, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $262, AX
-	JMP  recordWriteTimestamp2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $263, AX
 	JMP  farside_entry(SB)
@@ -846,15 +846,78 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $280, AX
-	JMP  farside_entry(SB)
+	JMP  recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVL $281, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $282, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVL $283, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $284, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $285, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $286, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $287, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $288, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $289, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $290, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $291, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $292, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $293, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $294, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $295, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $296, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $297, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $298, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $299, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $300, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $301, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $302, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $303, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $304, AX
 	JMP  farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
@@ -876,6 +939,106 @@ TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
 	MOVL SI, AX
 	MOVQ AX, 8(R10)
 	MOVQ DX, 16(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordSetViewport<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	LEAQ -4096(CX), R11
+	SHRQ $47, R11
+	JNE  slow
+	MOVL DX, R11
+	LEAQ -1(R11), R10
+	CMPQ R10, $170
+	JCC  slow
+	IMUL3Q $24, R11, R11
+	ADDQ $31, R11
+	ANDQ $~7, R11
+	MOVQ 8(DI), R10
+	ADDQ R10, R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	SUBQ R10, R11
+	SHLQ $29, R11
+	ORQ  $28, R11
+	MOVQ R11, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	MOVL DX, AX
+	MOVQ AX, 16(R10)
+	MOVL DX, DI
+	IMUL3Q $24, DI, DI
+	ADDQ $24, R10
+copy:
+	SUBQ $8, DI
+	JLT  tail
+	MOVQ (CX), AX
+	MOVQ AX, (R10)
+	ADDQ $8, CX
+	ADDQ $8, R10
+	JMP  copy
+tail:
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordSetScissor<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	LEAQ -4096(CX), R11
+	SHRQ $47, R11
+	JNE  slow
+	MOVL DX, R11
+	LEAQ -1(R11), R10
+	CMPQ R10, $256
+	JCC  slow
+	IMUL3Q $16, R11, R11
+	ADDQ $31, R11
+	ANDQ $~7, R11
+	MOVQ 8(DI), R10
+	ADDQ R10, R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	SUBQ R10, R11
+	SHLQ $29, R11
+	ORQ  $29, R11
+	MOVQ R11, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	MOVL DX, AX
+	MOVQ AX, 16(R10)
+	MOVL DX, DI
+	IMUL3Q $16, DI, DI
+	ADDQ $24, R10
+copy:
+	SUBQ $8, DI
+	JLT  tail
+	MOVQ (CX), AX
+	MOVQ AX, (R10)
+	ADDQ $8, CX
+	ADDQ $8, R10
+	JMP  copy
+tail:
 	RET
 slow:
 	JMP  farside_entry(SB)
@@ -959,6 +1122,150 @@ tail2:
 	MOVL (R11), AX
 	MOVQ AX, (R10)
 done:
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordBindIndexBuffer<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 32(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x40000001a, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVQ SI, 8(R10)
+	MOVQ DX, 16(R10)
+	MOVL CX, AX
+	MOVQ AX, 24(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordDraw<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 40(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x500000020, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	MOVL DX, AX
+	MOVQ AX, 16(R10)
+	MOVL CX, AX
+	MOVQ AX, 24(R10)
+	MOVL R8, AX
+	MOVQ AX, 32(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordDrawIndexed<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 48(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x600000021, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	MOVL DX, AX
+	MOVQ AX, 16(R10)
+	MOVL CX, AX
+	MOVQ AX, 24(R10)
+	MOVL R8, AX
+	MOVQ AX, 32(R10)
+	MOVL R9, AX
+	MOVQ AX, 40(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordDrawIndirect<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 40(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x500000022, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVQ SI, 8(R10)
+	MOVQ DX, 16(R10)
+	MOVL CX, AX
+	MOVQ AX, 24(R10)
+	MOVL R8, AX
+	MOVQ AX, 32(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordDrawIndexedIndirect<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 40(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x500000023, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVQ SI, 8(R10)
+	MOVQ DX, 16(R10)
+	MOVL CX, AX
+	MOVQ AX, 24(R10)
+	MOVL R8, AX
+	MOVQ AX, 32(R10)
 	RET
 slow:
 	JMP  farside_entry(SB)
@@ -1126,6 +1433,8 @@ TEXT recordBlitImage<>(SB), NOSPLIT|NOFRAME, $0
 	JCC  slow
 	TESTQ $63, R11
 	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
 	MOVQ 8(SP), R11
 	LEAQ -4096(R11), R11
 	SHRQ $47, R11
@@ -1420,6 +1729,8 @@ TEXT recordClearDepthStencilImage<>(SB), NOSPLIT|NOFRAME, $0
 	JCC  slow
 	TESTQ $63, R11
 	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
 	LEAQ -4096(CX), R11
 	SHRQ $47, R11
 	JNE  slow
@@ -1479,6 +1790,8 @@ TEXT recordResolveImage<>(SB), NOSPLIT|NOFRAME, $0
 	JCC  slow
 	TESTQ $63, R11
 	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
 	MOVQ 8(SP), R11
 	LEAQ -4096(R11), R11
 	SHRQ $47, R11
@@ -1586,6 +1899,58 @@ TEXT recordPipelineBarrier<>(SB), NOSPLIT|NOFRAME, $0
 	JNE  slow
 	CMPQ 8(DI), $0
 	JEQ  slow
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordBeginQuery<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 32(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x400000026, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVQ SI, 8(R10)
+	MOVL DX, AX
+	MOVQ AX, 16(R10)
+	MOVL CX, AX
+	MOVQ AX, 24(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordEndQuery<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 24(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x300000027, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVQ SI, 8(R10)
+	MOVL DX, AX
+	MOVQ AX, 16(R10)
 	RET
 slow:
 	JMP  farside_entry(SB)
@@ -1777,6 +2142,189 @@ TEXT recordWriteBufferMarkerAMD<>(SB), NOSPLIT|NOFRAME, $0
 	PREFETCHT0 3072(R10)
 	MOVL SI, AX
 	MOVQ AX, 8(R10)
+	MOVQ DX, 16(R10)
+	MOVQ CX, 24(R10)
+	MOVL R8, AX
+	MOVQ AX, 32(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordDrawIndirectCount<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 56(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x700000024, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVQ SI, 8(R10)
+	MOVQ DX, 16(R10)
+	MOVQ CX, 24(R10)
+	MOVQ R8, 32(R10)
+	MOVL R9, AX
+	MOVQ AX, 40(R10)
+	MOVL 8(SP), AX
+	MOVQ AX, 48(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordDrawIndexedIndirectCount<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 56(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x700000025, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVQ SI, 8(R10)
+	MOVQ DX, 16(R10)
+	MOVQ CX, 24(R10)
+	MOVQ R8, 32(R10)
+	MOVL R9, AX
+	MOVQ AX, 40(R10)
+	MOVL 8(SP), AX
+	MOVQ AX, 48(R10)
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordSetViewportWithCount<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	LEAQ -4096(DX), R11
+	SHRQ $47, R11
+	JNE  slow
+	MOVL SI, R11
+	LEAQ -1(R11), R10
+	CMPQ R10, $170
+	JCC  slow
+	IMUL3Q $24, R11, R11
+	ADDQ $23, R11
+	ANDQ $~7, R11
+	MOVQ 8(DI), R10
+	ADDQ R10, R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	SUBQ R10, R11
+	SHLQ $29, R11
+	ORQ  $30, R11
+	MOVQ R11, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	MOVL SI, DI
+	IMUL3Q $24, DI, DI
+	ADDQ $16, R10
+copy:
+	SUBQ $8, DI
+	JLT  tail
+	MOVQ (DX), AX
+	MOVQ AX, (R10)
+	ADDQ $8, DX
+	ADDQ $8, R10
+	JMP  copy
+tail:
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordSetScissorWithCount<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	LEAQ -4096(DX), R11
+	SHRQ $47, R11
+	JNE  slow
+	MOVL SI, R11
+	LEAQ -1(R11), R10
+	CMPQ R10, $256
+	JCC  slow
+	IMUL3Q $16, R11, R11
+	ADDQ $23, R11
+	ANDQ $~7, R11
+	MOVQ 8(DI), R10
+	ADDQ R10, R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	SUBQ R10, R11
+	SHLQ $29, R11
+	ORQ  $31, R11
+	MOVQ R11, (R10)
+	PREFETCHT0 3072(R10)
+	MOVL SI, AX
+	MOVQ AX, 8(R10)
+	MOVL SI, DI
+	IMUL3Q $16, DI, DI
+	ADDQ $16, R10
+copy:
+	SUBQ $8, DI
+	JLT  tail
+	MOVQ (DX), AX
+	MOVQ AX, (R10)
+	ADDQ $8, DX
+	ADDQ $8, R10
+	JMP  copy
+tail:
+	RET
+slow:
+	JMP  farside_entry(SB)
+
+TEXT recordBindIndexBuffer2<>(SB), NOSPLIT|NOFRAME, $0
+	MOVQ ·commandBuffers(SB), R10
+	MOVQ DI, R11
+	SUBQ slab_Base(R10), R11
+	CMPQ R11, slab_Size(R10)
+	JCC  slow
+	TESTQ $63, R11
+	JNE  slow
+	CMPQ 24(DI), $0
+	JEQ  slow
+	MOVQ 8(DI), R10
+	LEAQ 40(R10), R11
+	CMPQ R11, 16(DI)
+	JHI  slow
+	MOVQ R11, 8(DI)
+	MOVQ $0x50000001b, AX
+	MOVQ AX, (R10)
+	PREFETCHT0 3072(R10)
+	MOVQ SI, 8(R10)
 	MOVQ DX, 16(R10)
 	MOVQ CX, 24(R10)
 	MOVL R8, AX

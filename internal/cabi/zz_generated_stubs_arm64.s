@@ -300,10 +300,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    recordBindPipeline<>(SB)
 	PCALIGN $16
 	MOVD $98, R9
-	B    farside_entry(SB)
+	B    recordSetViewport<>(SB)
 	PCALIGN $16
 	MOVD $99, R9
-	B    farside_entry(SB)
+	B    recordSetScissor<>(SB)
 	PCALIGN $16
 	MOVD $100, R9
 	B    farside_entry(SB)
@@ -330,16 +330,16 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    recordBindDescriptorSets<>(SB)
 	PCALIGN $16
 	MOVD $108, R9
-	B    farside_entry(SB)
+	B    recordBindIndexBuffer<>(SB)
 	PCALIGN $16
 	MOVD $109, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $110, R9
-	B    farside_entry(SB)
+	B    recordDraw<>(SB)
 	PCALIGN $16
 	MOVD $111, R9
-	B    farside_entry(SB)
+	B    recordDrawIndexed<>(SB)
 	PCALIGN $16
 	MOVD $112, R9
 	B    farside_entry(SB)
@@ -348,79 +348,79 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $114, R9
-	B    recordDispatch<>(SB)
+	B    recordDrawIndirect<>(SB)
 	PCALIGN $16
 	MOVD $115, R9
-	B    recordDispatchIndirect<>(SB)
+	B    recordDrawIndexedIndirect<>(SB)
 	PCALIGN $16
 	MOVD $116, R9
-	B    recordCopyBuffer<>(SB)
+	B    recordDispatch<>(SB)
 	PCALIGN $16
 	MOVD $117, R9
-	B    recordCopyImage<>(SB)
+	B    recordDispatchIndirect<>(SB)
 	PCALIGN $16
 	MOVD $118, R9
-	B    recordBlitImage<>(SB)
+	B    recordCopyBuffer<>(SB)
 	PCALIGN $16
 	MOVD $119, R9
-	B    recordCopyBufferToImage<>(SB)
+	B    recordCopyImage<>(SB)
 	PCALIGN $16
 	MOVD $120, R9
-	B    recordCopyImageToBuffer<>(SB)
+	B    recordBlitImage<>(SB)
 	PCALIGN $16
 	MOVD $121, R9
-	B    recordUpdateBuffer<>(SB)
+	B    recordCopyBufferToImage<>(SB)
 	PCALIGN $16
 	MOVD $122, R9
-	B    recordFillBuffer<>(SB)
+	B    recordCopyImageToBuffer<>(SB)
 	PCALIGN $16
 	MOVD $123, R9
-	B    recordClearColorImage<>(SB)
+	B    recordUpdateBuffer<>(SB)
 	PCALIGN $16
 	MOVD $124, R9
-	B    recordClearDepthStencilImage<>(SB)
+	B    recordFillBuffer<>(SB)
 	PCALIGN $16
 	MOVD $125, R9
-	B    farside_entry(SB)
+	B    recordClearColorImage<>(SB)
 	PCALIGN $16
 	MOVD $126, R9
-	B    recordResolveImage<>(SB)
+	B    recordClearDepthStencilImage<>(SB)
 	PCALIGN $16
 	MOVD $127, R9
-	B    recordSetEvent<>(SB)
-	PCALIGN $16
-	MOVD $128, R9
-	B    recordResetEvent<>(SB)
-	PCALIGN $16
-	MOVD $129, R9
 	B    farside_entry(SB)
 	PCALIGN $16
+	MOVD $128, R9
+	B    recordResolveImage<>(SB)
+	PCALIGN $16
+	MOVD $129, R9
+	B    recordSetEvent<>(SB)
+	PCALIGN $16
 	MOVD $130, R9
-	B    recordPipelineBarrier<>(SB)
+	B    recordResetEvent<>(SB)
 	PCALIGN $16
 	MOVD $131, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $132, R9
-	B    farside_entry(SB)
+	B    recordPipelineBarrier<>(SB)
 	PCALIGN $16
 	MOVD $133, R9
-	B    recordResetQueryPool<>(SB)
+	B    recordBeginQuery<>(SB)
 	PCALIGN $16
 	MOVD $134, R9
-	B    recordWriteTimestamp<>(SB)
+	B    recordEndQuery<>(SB)
 	PCALIGN $16
 	MOVD $135, R9
-	B    recordCopyQueryPoolResults<>(SB)
+	B    recordResetQueryPool<>(SB)
 	PCALIGN $16
 	MOVD $136, R9
-	B    recordPushConstants<>(SB)
+	B    recordWriteTimestamp<>(SB)
 	PCALIGN $16
 	MOVD $137, R9
-	B    farside_entry(SB)
+	B    recordCopyQueryPoolResults<>(SB)
 	PCALIGN $16
 	MOVD $138, R9
-	B    farside_entry(SB)
+	B    recordPushConstants<>(SB)
 	PCALIGN $16
 	MOVD $139, R9
 	B    farside_entry(SB)
@@ -543,13 +543,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $179, R9
-	B    recordDispatchBase<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $180, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $181, R9
-	B    farside_entry(SB)
+	B    recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVD $182, R9
 	B    farside_entry(SB)
@@ -639,13 +639,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $211, R9
-	B    recordWriteBufferMarkerAMD<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $212, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $213, R9
-	B    farside_entry(SB)
+	B    recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVD $214, R9
 	B    farside_entry(SB)
@@ -669,10 +669,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $221, R9
-	B    farside_entry(SB)
+	B    recordDrawIndirectCount<>(SB)
 	PCALIGN $16
 	MOVD $222, R9
-	B    farside_entry(SB)
+	B    recordDrawIndexedIndirectCount<>(SB)
 	PCALIGN $16
 	MOVD $223, R9
 	B    farside_entry(SB)
@@ -714,13 +714,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $236, R9
-	B    farside_entry(SB)
+	B    recordSetViewportWithCount<>(SB)
 	PCALIGN $16
 	MOVD $237, R9
-	B    farside_entry(SB)
+	B    recordSetScissorWithCount<>(SB)
 	PCALIGN $16
 	MOVD $238, R9
-	B    farside_entry(SB)
+	B    recordBindIndexBuffer2<>(SB)
 	PCALIGN $16
 	MOVD $239, R9
 	B    farside_entry(SB)
@@ -786,13 +786,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $260, R9
-	B    recordPipelineBarrier2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $261, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $262, R9
-	B    recordWriteTimestamp2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $263, R9
 	B    farside_entry(SB)
@@ -846,15 +846,78 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $280, R9
-	B    farside_entry(SB)
+	B    recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVD $281, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $282, R9
-	B    farside_entry(SB)
+	B    recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVD $283, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $284, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $285, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $286, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $287, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $288, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $289, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $290, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $291, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $292, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $293, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $294, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $295, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $296, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $297, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $298, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $299, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $300, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $301, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $302, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $303, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $304, R9
 	B    farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
@@ -881,6 +944,104 @@ TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
 	MOVWU R1, R11
 	MOVD R11, 8(R10)
 	MOVD R2, 16(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordSetViewport<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	SUB  $4096, R3, R11
+	LSR  $48, R11, R11
+	CBNZ R11, slow
+	MOVWU R2, R13
+	SUB  $1, R13, R11
+	CMP  $169, R11
+	BHI  slow
+	MOVD $24, R11
+	MUL  R11, R13, R13
+	ADD  $31, R13, R12
+	BIC  $7, R12, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $28, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	MOVWU R2, R11
+	MOVD R11, 16(R10)
+	ADD  $24, R10, R10
+copy:
+	SUBS $8, R13, R13
+	BLT  tail
+	MOVD.P 8(R3), R11
+	MOVD.P R11, 8(R10)
+	B    copy
+tail:
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordSetScissor<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	SUB  $4096, R3, R11
+	LSR  $48, R11, R11
+	CBNZ R11, slow
+	MOVWU R2, R13
+	SUB  $1, R13, R11
+	CMP  $255, R11
+	BHI  slow
+	MOVD $16, R11
+	MUL  R11, R13, R13
+	ADD  $31, R13, R12
+	BIC  $7, R12, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $29, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	MOVWU R2, R11
+	MOVD R11, 16(R10)
+	ADD  $24, R10, R10
+copy:
+	SUBS $8, R13, R13
+	BLT  tail
+	MOVD.P 8(R3), R11
+	MOVD.P R11, 8(R10)
+	B    copy
+tail:
 	RET
 slow:
 	B    farside_entry(SB)
@@ -958,6 +1119,175 @@ tail2:
 	MOVWU (R7), R11
 	MOVD R11, (R10)
 done:
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordBindIndexBuffer<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $32, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $26, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVD R1, 8(R10)
+	MOVD R2, 16(R10)
+	MOVWU R3, R11
+	MOVD R11, 24(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordDraw<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $40, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $32, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	MOVWU R2, R11
+	MOVD R11, 16(R10)
+	MOVWU R3, R11
+	MOVD R11, 24(R10)
+	MOVWU R4, R11
+	MOVD R11, 32(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordDrawIndexed<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $48, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $33, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	MOVWU R2, R11
+	MOVD R11, 16(R10)
+	MOVWU R3, R11
+	MOVD R11, 24(R10)
+	MOVWU R4, R11
+	MOVD R11, 32(R10)
+	MOVWU R5, R11
+	MOVD R11, 40(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordDrawIndirect<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $40, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $34, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVD R1, 8(R10)
+	MOVD R2, 16(R10)
+	MOVWU R3, R11
+	MOVD R11, 24(R10)
+	MOVWU R4, R11
+	MOVD R11, 32(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordDrawIndexedIndirect<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $40, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $35, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVD R1, 8(R10)
+	MOVD R2, 16(R10)
+	MOVWU R3, R11
+	MOVD R11, 24(R10)
+	MOVWU R4, R11
+	MOVD R11, 32(R10)
 	RET
 slow:
 	B    farside_entry(SB)
@@ -1134,6 +1464,8 @@ TEXT recordBlitImage<>(SB), NOSPLIT|NOFRAME, $0
 	TST  $63, R11
 	BNE  slow
 	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
 	SUB  $4096, R6, R11
 	LSR  $48, R11, R11
 	CBNZ R11, slow
@@ -1426,6 +1758,8 @@ TEXT recordClearDepthStencilImage<>(SB), NOSPLIT|NOFRAME, $0
 	TST  $63, R11
 	BNE  slow
 	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
 	SUB  $4096, R3, R11
 	LSR  $48, R11, R11
 	CBNZ R11, slow
@@ -1484,6 +1818,8 @@ TEXT recordResolveImage<>(SB), NOSPLIT|NOFRAME, $0
 	TST  $63, R11
 	BNE  slow
 	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
 	SUB  $4096, R6, R11
 	LSR  $48, R11, R11
 	CBNZ R11, slow
@@ -1597,6 +1933,68 @@ TEXT recordPipelineBarrier<>(SB), NOSPLIT|NOFRAME, $0
 	BNE  slow
 	MOVD 8(R0), R10
 	CBZ  R10, slow
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordBeginQuery<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $32, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $38, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVD R1, 8(R10)
+	MOVWU R2, R11
+	MOVD R11, 16(R10)
+	MOVWU R3, R11
+	MOVD R11, 24(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordEndQuery<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $24, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $39, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVD R1, 8(R10)
+	MOVWU R2, R11
+	MOVD R11, 16(R10)
 	RET
 slow:
 	B    farside_entry(SB)
@@ -1811,6 +2209,202 @@ TEXT recordWriteBufferMarkerAMD<>(SB), NOSPLIT|NOFRAME, $0
 	PRFM 3072(R10), PSTL1KEEP
 	MOVWU R1, R11
 	MOVD R11, 8(R10)
+	MOVD R2, 16(R10)
+	MOVD R3, 24(R10)
+	MOVWU R4, R11
+	MOVD R11, 32(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordDrawIndirectCount<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $56, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $36, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVD R1, 8(R10)
+	MOVD R2, 16(R10)
+	MOVD R3, 24(R10)
+	MOVD R4, 32(R10)
+	MOVWU R5, R11
+	MOVD R11, 40(R10)
+	MOVWU R6, R11
+	MOVD R11, 48(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordDrawIndexedIndirectCount<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $56, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $37, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVD R1, 8(R10)
+	MOVD R2, 16(R10)
+	MOVD R3, 24(R10)
+	MOVD R4, 32(R10)
+	MOVWU R5, R11
+	MOVD R11, 40(R10)
+	MOVWU R6, R11
+	MOVD R11, 48(R10)
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordSetViewportWithCount<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	SUB  $4096, R2, R11
+	LSR  $48, R11, R11
+	CBNZ R11, slow
+	MOVWU R1, R13
+	SUB  $1, R13, R11
+	CMP  $169, R11
+	BHI  slow
+	MOVD $24, R11
+	MUL  R11, R13, R13
+	ADD  $23, R13, R12
+	BIC  $7, R12, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $30, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	ADD  $16, R10, R10
+copy:
+	SUBS $8, R13, R13
+	BLT  tail
+	MOVD.P 8(R2), R11
+	MOVD.P R11, 8(R10)
+	B    copy
+tail:
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordSetScissorWithCount<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	SUB  $4096, R2, R11
+	LSR  $48, R11, R11
+	CBNZ R11, slow
+	MOVWU R1, R13
+	SUB  $1, R13, R11
+	CMP  $255, R11
+	BHI  slow
+	MOVD $16, R11
+	MUL  R11, R13, R13
+	ADD  $23, R13, R12
+	BIC  $7, R12, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $31, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVWU R1, R11
+	MOVD R11, 8(R10)
+	ADD  $16, R10, R10
+copy:
+	SUBS $8, R13, R13
+	BLT  tail
+	MOVD.P 8(R2), R11
+	MOVD.P R11, 8(R10)
+	B    copy
+tail:
+	RET
+slow:
+	B    farside_entry(SB)
+
+TEXT recordBindIndexBuffer2<>(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·commandBuffers(SB), R10
+	MOVD (R10), R10
+	MOVD slab_Base(R10), R11
+	MOVD slab_Size(R10), R12
+	SUB  R11, R0, R11
+	CMP  R12, R11
+	BHS  slow
+	TST  $63, R11
+	BNE  slow
+	MOVD 8(R0), R10
+	MOVD 24(R0), R11
+	CBZ  R11, slow
+	MOVD $40, R12
+	ADD  R10, R12, R14
+	MOVD 16(R0), R11
+	CMP  R11, R14
+	BHI  slow
+	MOVD R14, 8(R0)
+	LSL  $29, R12, R12
+	ADD  $27, R12, R12
+	MOVD R12, (R10)
+	PRFM 3072(R10), PSTL1KEEP
+	MOVD R1, 8(R10)
 	MOVD R2, 16(R10)
 	MOVD R3, 24(R10)
 	MOVWU R4, R11

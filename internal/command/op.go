@@ -5,7 +5,8 @@ import "strconv"
 // Op says which command a record holds.
 type Op uint32
 
-// The commands that streams hold; OpDebugLabel, OpPushDescriptorSet, OpBarrier and OpDeviceMask are the other records.
+// The commands that streams hold. OpDebugLabel, OpPushDescriptorSet, OpBarrier, OpDeviceMask, OpSetState,
+// OpBindVertexBuffers2 and OpDrawMulti are the other records.
 // icdgen reads this list, and writes a structure, an encoder and a decoder for each.
 const (
 	OpFillBuffer Op = iota + 1
@@ -33,6 +34,20 @@ const (
 	OpDispatch
 	OpDispatchIndirect
 	OpDispatchBase
+	OpBindIndexBuffer
+	OpBindIndexBuffer2
+	OpSetViewport
+	OpSetScissor
+	OpSetViewportWithCount
+	OpSetScissorWithCount
+	OpDraw
+	OpDrawIndexed
+	OpDrawIndirect
+	OpDrawIndexedIndirect
+	OpDrawIndirectCount
+	OpDrawIndexedIndirectCount
+	OpBeginQuery
+	OpEndQuery
 )
 
 // String returns the command's name.
@@ -46,6 +61,12 @@ func (o Op) String() string {
 		return "vkCmdSetDeviceMask"
 	case o == OpPushDescriptorSet:
 		return "vkCmdPushDescriptorSet"
+	case o == OpSetState:
+		return "dynamic state"
+	case o == OpBindVertexBuffers2:
+		return "vkCmdBindVertexBuffers2"
+	case o == OpDrawMulti:
+		return "vkCmdDrawMultiEXT"
 	case o == 0 || o >= Op(len(opNames)):
 		return "Op(" + strconv.FormatUint(uint64(o), 10) + ")"
 	}

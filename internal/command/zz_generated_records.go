@@ -6,31 +6,45 @@ import "farside/internal/vk"
 
 // opNames are the commands' names, by op.
 var opNames = [...]string{
-	OpFillBuffer:             "vkCmdFillBuffer",
-	OpUpdateBuffer:           "vkCmdUpdateBuffer",
-	OpCopyBuffer:             "vkCmdCopyBuffer",
-	OpCopyImage:              "vkCmdCopyImage",
-	OpBlitImage:              "vkCmdBlitImage",
-	OpCopyBufferToImage:      "vkCmdCopyBufferToImage",
-	OpCopyImageToBuffer:      "vkCmdCopyImageToBuffer",
-	OpClearColorImage:        "vkCmdClearColorImage",
-	OpClearDepthStencilImage: "vkCmdClearDepthStencilImage",
-	OpResolveImage:           "vkCmdResolveImage",
-	OpSetEvent:               "vkCmdSetEvent",
-	OpResetEvent:             "vkCmdResetEvent",
-	OpWaitEvents:             "vkCmdWaitEvents",
-	OpResetQueryPool:         "vkCmdResetQueryPool",
-	OpWriteTimestamp:         "vkCmdWriteTimestamp",
-	OpWriteTimestamp2:        "vkCmdWriteTimestamp2",
-	OpCopyQueryPoolResults:   "vkCmdCopyQueryPoolResults",
-	OpExecuteCommands:        "vkCmdExecuteCommands",
-	OpWriteBufferMarkerAMD:   "vkCmdWriteBufferMarkerAMD",
-	OpBindPipeline:           "vkCmdBindPipeline",
-	OpBindDescriptorSets:     "vkCmdBindDescriptorSets",
-	OpPushConstants:          "vkCmdPushConstants",
-	OpDispatch:               "vkCmdDispatch",
-	OpDispatchIndirect:       "vkCmdDispatchIndirect",
-	OpDispatchBase:           "vkCmdDispatchBase",
+	OpFillBuffer:               "vkCmdFillBuffer",
+	OpUpdateBuffer:             "vkCmdUpdateBuffer",
+	OpCopyBuffer:               "vkCmdCopyBuffer",
+	OpCopyImage:                "vkCmdCopyImage",
+	OpBlitImage:                "vkCmdBlitImage",
+	OpCopyBufferToImage:        "vkCmdCopyBufferToImage",
+	OpCopyImageToBuffer:        "vkCmdCopyImageToBuffer",
+	OpClearColorImage:          "vkCmdClearColorImage",
+	OpClearDepthStencilImage:   "vkCmdClearDepthStencilImage",
+	OpResolveImage:             "vkCmdResolveImage",
+	OpSetEvent:                 "vkCmdSetEvent",
+	OpResetEvent:               "vkCmdResetEvent",
+	OpWaitEvents:               "vkCmdWaitEvents",
+	OpResetQueryPool:           "vkCmdResetQueryPool",
+	OpWriteTimestamp:           "vkCmdWriteTimestamp",
+	OpWriteTimestamp2:          "vkCmdWriteTimestamp2",
+	OpCopyQueryPoolResults:     "vkCmdCopyQueryPoolResults",
+	OpExecuteCommands:          "vkCmdExecuteCommands",
+	OpWriteBufferMarkerAMD:     "vkCmdWriteBufferMarkerAMD",
+	OpBindPipeline:             "vkCmdBindPipeline",
+	OpBindDescriptorSets:       "vkCmdBindDescriptorSets",
+	OpPushConstants:            "vkCmdPushConstants",
+	OpDispatch:                 "vkCmdDispatch",
+	OpDispatchIndirect:         "vkCmdDispatchIndirect",
+	OpDispatchBase:             "vkCmdDispatchBase",
+	OpBindIndexBuffer:          "vkCmdBindIndexBuffer",
+	OpBindIndexBuffer2:         "vkCmdBindIndexBuffer2",
+	OpSetViewport:              "vkCmdSetViewport",
+	OpSetScissor:               "vkCmdSetScissor",
+	OpSetViewportWithCount:     "vkCmdSetViewportWithCount",
+	OpSetScissorWithCount:      "vkCmdSetScissorWithCount",
+	OpDraw:                     "vkCmdDraw",
+	OpDrawIndexed:              "vkCmdDrawIndexed",
+	OpDrawIndirect:             "vkCmdDrawIndirect",
+	OpDrawIndexedIndirect:      "vkCmdDrawIndexedIndirect",
+	OpDrawIndirectCount:        "vkCmdDrawIndirectCount",
+	OpDrawIndexedIndirectCount: "vkCmdDrawIndexedIndirectCount",
+	OpBeginQuery:               "vkCmdBeginQuery",
+	OpEndQuery:                 "vkCmdEndQuery",
 }
 
 // FillBuffer is a recorded vkCmdFillBuffer.
@@ -684,5 +698,349 @@ func (r *Record) DispatchBase(c *DispatchBase) (ok bool) {
 	c.GroupCountX = uint32(r.words[3])
 	c.GroupCountY = uint32(r.words[4])
 	c.GroupCountZ = uint32(r.words[5])
+	return true
+}
+
+// BindIndexBuffer is a recorded vkCmdBindIndexBuffer.
+type BindIndexBuffer struct {
+	Buffer    vk.Buffer
+	Offset    vk.DeviceSize
+	IndexType vk.IndexType
+}
+
+// BindIndexBuffer records vkCmdBindIndexBuffer. It fails with ErrMemory.
+func (s *Stream) BindIndexBuffer(buffer vk.Buffer, offset vk.DeviceSize, indexType vk.IndexType) error {
+	return s.add(OpBindIndexBuffer, []uint64{uint64(buffer), uint64(offset), uint64(uint32(indexType))})
+}
+
+// BindIndexBuffer reads a record of vkCmdBindIndexBuffer into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) BindIndexBuffer(c *BindIndexBuffer) (ok bool) {
+	if r.Op != OpBindIndexBuffer || len(r.words) != 3 {
+		return false
+	}
+	c.Buffer = vk.Buffer(r.words[0])
+	c.Offset = vk.DeviceSize(r.words[1])
+	c.IndexType = vk.IndexType(r.words[2])
+	return true
+}
+
+// BindIndexBuffer2 is a recorded vkCmdBindIndexBuffer2.
+type BindIndexBuffer2 struct {
+	Buffer    vk.Buffer
+	Offset    vk.DeviceSize
+	Size      vk.DeviceSize
+	IndexType vk.IndexType
+}
+
+// BindIndexBuffer2 records vkCmdBindIndexBuffer2. It fails with ErrMemory.
+func (s *Stream) BindIndexBuffer2(buffer vk.Buffer, offset vk.DeviceSize, size vk.DeviceSize, indexType vk.IndexType) error {
+	return s.add(OpBindIndexBuffer2, []uint64{uint64(buffer), uint64(offset), uint64(size), uint64(uint32(indexType))})
+}
+
+// BindIndexBuffer2 reads a record of vkCmdBindIndexBuffer2 into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) BindIndexBuffer2(c *BindIndexBuffer2) (ok bool) {
+	if r.Op != OpBindIndexBuffer2 || len(r.words) != 4 {
+		return false
+	}
+	c.Buffer = vk.Buffer(r.words[0])
+	c.Offset = vk.DeviceSize(r.words[1])
+	c.Size = vk.DeviceSize(r.words[2])
+	c.IndexType = vk.IndexType(r.words[3])
+	return true
+}
+
+// SetViewport is a recorded vkCmdSetViewport; what it points to lies in the stream.
+type SetViewport struct {
+	FirstViewport uint32
+	Viewports     []vk.Viewport
+}
+
+// SetViewport records vkCmdSetViewport. It fails with ErrMemory.
+func (s *Stream) SetViewport(firstViewport uint32, viewports []vk.Viewport) error {
+	return s.add(OpSetViewport, []uint64{uint64(firstViewport), uint64(len(viewports))}, bytesOf(viewports))
+}
+
+// SetViewport reads a record of vkCmdSetViewport into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) SetViewport(c *SetViewport) (ok bool) {
+	if r.Op != OpSetViewport || len(r.words) < 2 {
+		return false
+	}
+	c.FirstViewport = uint32(r.words[0])
+	rest := r.words[2:]
+	if c.Viewports, rest, ok = array[vk.Viewport](rest, r.words[1]); !ok {
+		return false
+	}
+	return len(rest) == 0
+}
+
+// SetScissor is a recorded vkCmdSetScissor; what it points to lies in the stream.
+type SetScissor struct {
+	FirstScissor uint32
+	Scissors     []vk.Rect2D
+}
+
+// SetScissor records vkCmdSetScissor. It fails with ErrMemory.
+func (s *Stream) SetScissor(firstScissor uint32, scissors []vk.Rect2D) error {
+	return s.add(OpSetScissor, []uint64{uint64(firstScissor), uint64(len(scissors))}, bytesOf(scissors))
+}
+
+// SetScissor reads a record of vkCmdSetScissor into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) SetScissor(c *SetScissor) (ok bool) {
+	if r.Op != OpSetScissor || len(r.words) < 2 {
+		return false
+	}
+	c.FirstScissor = uint32(r.words[0])
+	rest := r.words[2:]
+	if c.Scissors, rest, ok = array[vk.Rect2D](rest, r.words[1]); !ok {
+		return false
+	}
+	return len(rest) == 0
+}
+
+// SetViewportWithCount is a recorded vkCmdSetViewportWithCount; what it points to lies in the stream.
+type SetViewportWithCount struct {
+	Viewports []vk.Viewport
+}
+
+// SetViewportWithCount records vkCmdSetViewportWithCount. It fails with ErrMemory.
+func (s *Stream) SetViewportWithCount(viewports []vk.Viewport) error {
+	return s.add(OpSetViewportWithCount, []uint64{uint64(len(viewports))}, bytesOf(viewports))
+}
+
+// SetViewportWithCount reads a record of vkCmdSetViewportWithCount into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) SetViewportWithCount(c *SetViewportWithCount) (ok bool) {
+	if r.Op != OpSetViewportWithCount || len(r.words) < 1 {
+		return false
+	}
+	rest := r.words[1:]
+	if c.Viewports, rest, ok = array[vk.Viewport](rest, r.words[0]); !ok {
+		return false
+	}
+	return len(rest) == 0
+}
+
+// SetScissorWithCount is a recorded vkCmdSetScissorWithCount; what it points to lies in the stream.
+type SetScissorWithCount struct {
+	Scissors []vk.Rect2D
+}
+
+// SetScissorWithCount records vkCmdSetScissorWithCount. It fails with ErrMemory.
+func (s *Stream) SetScissorWithCount(scissors []vk.Rect2D) error {
+	return s.add(OpSetScissorWithCount, []uint64{uint64(len(scissors))}, bytesOf(scissors))
+}
+
+// SetScissorWithCount reads a record of vkCmdSetScissorWithCount into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) SetScissorWithCount(c *SetScissorWithCount) (ok bool) {
+	if r.Op != OpSetScissorWithCount || len(r.words) < 1 {
+		return false
+	}
+	rest := r.words[1:]
+	if c.Scissors, rest, ok = array[vk.Rect2D](rest, r.words[0]); !ok {
+		return false
+	}
+	return len(rest) == 0
+}
+
+// Draw is a recorded vkCmdDraw.
+type Draw struct {
+	VertexCount   uint32
+	InstanceCount uint32
+	FirstVertex   uint32
+	FirstInstance uint32
+}
+
+// Draw records vkCmdDraw. It fails with ErrMemory.
+func (s *Stream) Draw(vertexCount uint32, instanceCount uint32, firstVertex uint32, firstInstance uint32) error {
+	return s.add(OpDraw, []uint64{uint64(vertexCount), uint64(instanceCount), uint64(firstVertex), uint64(firstInstance)})
+}
+
+// Draw reads a record of vkCmdDraw into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) Draw(c *Draw) (ok bool) {
+	if r.Op != OpDraw || len(r.words) != 4 {
+		return false
+	}
+	c.VertexCount = uint32(r.words[0])
+	c.InstanceCount = uint32(r.words[1])
+	c.FirstVertex = uint32(r.words[2])
+	c.FirstInstance = uint32(r.words[3])
+	return true
+}
+
+// DrawIndexed is a recorded vkCmdDrawIndexed.
+type DrawIndexed struct {
+	IndexCount    uint32
+	InstanceCount uint32
+	FirstIndex    uint32
+	VertexOffset  int32
+	FirstInstance uint32
+}
+
+// DrawIndexed records vkCmdDrawIndexed. It fails with ErrMemory.
+func (s *Stream) DrawIndexed(indexCount uint32, instanceCount uint32, firstIndex uint32, vertexOffset int32, firstInstance uint32) error {
+	return s.add(OpDrawIndexed, []uint64{uint64(indexCount), uint64(instanceCount), uint64(firstIndex), uint64(uint32(vertexOffset)), uint64(firstInstance)})
+}
+
+// DrawIndexed reads a record of vkCmdDrawIndexed into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) DrawIndexed(c *DrawIndexed) (ok bool) {
+	if r.Op != OpDrawIndexed || len(r.words) != 5 {
+		return false
+	}
+	c.IndexCount = uint32(r.words[0])
+	c.InstanceCount = uint32(r.words[1])
+	c.FirstIndex = uint32(r.words[2])
+	c.VertexOffset = int32(r.words[3])
+	c.FirstInstance = uint32(r.words[4])
+	return true
+}
+
+// DrawIndirect is a recorded vkCmdDrawIndirect.
+type DrawIndirect struct {
+	Buffer    vk.Buffer
+	Offset    vk.DeviceSize
+	DrawCount uint32
+	Stride    uint32
+}
+
+// DrawIndirect records vkCmdDrawIndirect. It fails with ErrMemory.
+func (s *Stream) DrawIndirect(buffer vk.Buffer, offset vk.DeviceSize, drawCount uint32, stride uint32) error {
+	return s.add(OpDrawIndirect, []uint64{uint64(buffer), uint64(offset), uint64(drawCount), uint64(stride)})
+}
+
+// DrawIndirect reads a record of vkCmdDrawIndirect into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) DrawIndirect(c *DrawIndirect) (ok bool) {
+	if r.Op != OpDrawIndirect || len(r.words) != 4 {
+		return false
+	}
+	c.Buffer = vk.Buffer(r.words[0])
+	c.Offset = vk.DeviceSize(r.words[1])
+	c.DrawCount = uint32(r.words[2])
+	c.Stride = uint32(r.words[3])
+	return true
+}
+
+// DrawIndexedIndirect is a recorded vkCmdDrawIndexedIndirect.
+type DrawIndexedIndirect struct {
+	Buffer    vk.Buffer
+	Offset    vk.DeviceSize
+	DrawCount uint32
+	Stride    uint32
+}
+
+// DrawIndexedIndirect records vkCmdDrawIndexedIndirect. It fails with ErrMemory.
+func (s *Stream) DrawIndexedIndirect(buffer vk.Buffer, offset vk.DeviceSize, drawCount uint32, stride uint32) error {
+	return s.add(OpDrawIndexedIndirect, []uint64{uint64(buffer), uint64(offset), uint64(drawCount), uint64(stride)})
+}
+
+// DrawIndexedIndirect reads a record of vkCmdDrawIndexedIndirect into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) DrawIndexedIndirect(c *DrawIndexedIndirect) (ok bool) {
+	if r.Op != OpDrawIndexedIndirect || len(r.words) != 4 {
+		return false
+	}
+	c.Buffer = vk.Buffer(r.words[0])
+	c.Offset = vk.DeviceSize(r.words[1])
+	c.DrawCount = uint32(r.words[2])
+	c.Stride = uint32(r.words[3])
+	return true
+}
+
+// DrawIndirectCount is a recorded vkCmdDrawIndirectCount.
+type DrawIndirectCount struct {
+	Buffer            vk.Buffer
+	Offset            vk.DeviceSize
+	CountBuffer       vk.Buffer
+	CountBufferOffset vk.DeviceSize
+	MaxDrawCount      uint32
+	Stride            uint32
+}
+
+// DrawIndirectCount records vkCmdDrawIndirectCount. It fails with ErrMemory.
+func (s *Stream) DrawIndirectCount(buffer vk.Buffer, offset vk.DeviceSize, countBuffer vk.Buffer, countBufferOffset vk.DeviceSize, maxDrawCount uint32, stride uint32) error {
+	return s.add(OpDrawIndirectCount, []uint64{uint64(buffer), uint64(offset), uint64(countBuffer), uint64(countBufferOffset), uint64(maxDrawCount), uint64(stride)})
+}
+
+// DrawIndirectCount reads a record of vkCmdDrawIndirectCount into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) DrawIndirectCount(c *DrawIndirectCount) (ok bool) {
+	if r.Op != OpDrawIndirectCount || len(r.words) != 6 {
+		return false
+	}
+	c.Buffer = vk.Buffer(r.words[0])
+	c.Offset = vk.DeviceSize(r.words[1])
+	c.CountBuffer = vk.Buffer(r.words[2])
+	c.CountBufferOffset = vk.DeviceSize(r.words[3])
+	c.MaxDrawCount = uint32(r.words[4])
+	c.Stride = uint32(r.words[5])
+	return true
+}
+
+// DrawIndexedIndirectCount is a recorded vkCmdDrawIndexedIndirectCount.
+type DrawIndexedIndirectCount struct {
+	Buffer            vk.Buffer
+	Offset            vk.DeviceSize
+	CountBuffer       vk.Buffer
+	CountBufferOffset vk.DeviceSize
+	MaxDrawCount      uint32
+	Stride            uint32
+}
+
+// DrawIndexedIndirectCount records vkCmdDrawIndexedIndirectCount. It fails with ErrMemory.
+func (s *Stream) DrawIndexedIndirectCount(buffer vk.Buffer, offset vk.DeviceSize, countBuffer vk.Buffer, countBufferOffset vk.DeviceSize, maxDrawCount uint32, stride uint32) error {
+	return s.add(OpDrawIndexedIndirectCount, []uint64{uint64(buffer), uint64(offset), uint64(countBuffer), uint64(countBufferOffset), uint64(maxDrawCount), uint64(stride)})
+}
+
+// DrawIndexedIndirectCount reads a record of vkCmdDrawIndexedIndirectCount into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) DrawIndexedIndirectCount(c *DrawIndexedIndirectCount) (ok bool) {
+	if r.Op != OpDrawIndexedIndirectCount || len(r.words) != 6 {
+		return false
+	}
+	c.Buffer = vk.Buffer(r.words[0])
+	c.Offset = vk.DeviceSize(r.words[1])
+	c.CountBuffer = vk.Buffer(r.words[2])
+	c.CountBufferOffset = vk.DeviceSize(r.words[3])
+	c.MaxDrawCount = uint32(r.words[4])
+	c.Stride = uint32(r.words[5])
+	return true
+}
+
+// BeginQuery is a recorded vkCmdBeginQuery.
+type BeginQuery struct {
+	QueryPool vk.QueryPool
+	Query     uint32
+	Flags     vk.QueryControlFlags
+}
+
+// BeginQuery records vkCmdBeginQuery. It fails with ErrMemory.
+func (s *Stream) BeginQuery(queryPool vk.QueryPool, query uint32, flags vk.QueryControlFlags) error {
+	return s.add(OpBeginQuery, []uint64{uint64(queryPool), uint64(query), uint64(flags)})
+}
+
+// BeginQuery reads a record of vkCmdBeginQuery into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) BeginQuery(c *BeginQuery) (ok bool) {
+	if r.Op != OpBeginQuery || len(r.words) != 3 {
+		return false
+	}
+	c.QueryPool = vk.QueryPool(r.words[0])
+	c.Query = uint32(r.words[1])
+	c.Flags = vk.QueryControlFlags(r.words[2])
+	return true
+}
+
+// EndQuery is a recorded vkCmdEndQuery.
+type EndQuery struct {
+	QueryPool vk.QueryPool
+	Query     uint32
+}
+
+// EndQuery records vkCmdEndQuery. It fails with ErrMemory.
+func (s *Stream) EndQuery(queryPool vk.QueryPool, query uint32) error {
+	return s.add(OpEndQuery, []uint64{uint64(queryPool), uint64(query)})
+}
+
+// EndQuery reads a record of vkCmdEndQuery into c, which is zero. It returns false when the record's length does not fit.
+func (r *Record) EndQuery(c *EndQuery) (ok bool) {
+	if r.Op != OpEndQuery || len(r.words) != 2 {
+		return false
+	}
+	c.QueryPool = vk.QueryPool(r.words[0])
+	c.Query = uint32(r.words[1])
 	return true
 }

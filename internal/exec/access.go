@@ -49,13 +49,20 @@ func (r *replay) accessedImage(h vk.Image, reads, writes bool) {
 		Size: wholeObject, Reads: reads, Writes: writes, Command: r.index, Op: r.op})
 }
 
-// given tells Watch of what the shader of the dispatch under way is given: all that it may do to it counts.
-func (r *replay) given(t vk.ObjectType, h, offset, size uint64) {
+// given tells Watch of what a shader of the dispatch or draw under way is given: all that it may do to it counts.
+func (b *bindings) given(t vk.ObjectType, h, offset, size uint64) {
+	r := b.replay
 	if r.device.Watch == nil {
 		return
 	}
+	atomics := false
+	if g := b.pipeline.Graphics; g != nil {
+		atomics = g.Atomics
+	} else {
+		atomics = b.pipeline.Program.Atomics
+	}
 	r.device.Watch(&Access{Queue: r.queue, Device: r.device.Index, Type: t, Handle: h, Offset: offset, Size: size,
-		Reads: true, Writes: true, Shader: true, Atomics: r.bound.pipeline.Program.Atomics, Command: r.index, Op: r.op})
+		Reads: true, Writes: true, Shader: true, Atomics: atomics, Command: r.index, Op: r.op})
 }
 
 // addressed tells Watch of memory that the shader of the dispatch under way reaches by device addresses.

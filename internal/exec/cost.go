@@ -27,7 +27,9 @@ func immediate(s *command.Stream, r Resources) bool {
 		if record.Op == command.OpBindPipeline {
 			c := new(command.BindPipeline)
 			record.BindPipeline(c)
-			pipeline, _ = r.Pipeline(c.Pipeline) // executing the stream finds the error
+			if c.PipelineBindPoint == vk.PIPELINE_BIND_POINT_COMPUTE {
+				pipeline, _ = r.Pipeline(c.Pipeline) // executing the stream finds the error
+			}
 		}
 		bytes, blocks := cost(record, pipeline)
 		if left -= commandBytes; blocks || bytes > uint64(left) {
@@ -87,7 +89,8 @@ func cost(record *command.Record, pipeline *Pipeline) (bytes uint64, blocks bool
 	case command.OpDispatchIndirect: // the size is not known yet
 		return immediateBytes + 1, false
 	case command.OpBlitImage, command.OpResolveImage, command.OpClearColorImage, command.OpClearDepthStencilImage,
-		command.OpExecuteCommands:
+		command.OpExecuteCommands, command.OpDraw, command.OpDrawIndexed, command.OpDrawIndirect,
+		command.OpDrawIndexedIndirect, command.OpDrawIndirectCount, command.OpDrawIndexedIndirectCount, command.OpDrawMulti:
 		return immediateBytes + 1, false
 	case command.OpWaitEvents, command.OpCopyQueryPoolResults:
 		return 0, true
@@ -98,7 +101,7 @@ func cost(record *command.Record, pipeline *Pipeline) (bytes uint64, blocks bool
 // dispatchCost estimates what a dispatch takes, as bytes that could be moved in that time. How often a loop goes round
 // is not known: a shader with one takes long.
 func dispatchCost(p *Pipeline, x, y, z uint32) uint64 {
-	if p == nil || x == 0 || y == 0 || z == 0 {
+	if p == nil || p.Program == nil || x == 0 || y == 0 || z == 0 {
 		return 0
 	}
 	if len(p.Program.Loops) > 0 || max(x, y, z) > immediateBytes/groupBytes {

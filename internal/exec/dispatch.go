@@ -26,12 +26,14 @@ const (
 	MaxGroupsYZ      = 65535
 )
 
-// Pipeline is a compute pipeline as commands see it. It does not change, and lives for as long as a command needs it.
+// Pipeline is a pipeline as commands see it. It does not change, and lives for as long as a command needs it.
 type Pipeline struct {
-	Program *compute.Program
-	Sets    []*descriptor.Layout // of the pipeline's layout; nil where that has none
-	Uses    []uint32             // the numbers of the sets that the shader uses
-	Base    bool                 // made with VK_PIPELINE_CREATE_DISPATCH_BASE_BIT
+	Program  *compute.Program     // of a compute pipeline
+	Graphics *Graphics            // of a graphics pipeline; nil of others
+	Library  bool                 // a part of graphics pipelines, which can't be bound
+	Sets     []*descriptor.Layout // of the pipeline's layout; nil where that has none
+	Uses     []uint32             // the numbers of the sets that the shaders use
+	Base     bool                 // made with VK_PIPELINE_CREATE_DISPATCH_BASE_BIT
 }
 
 // boundSet is a descriptor set that is bound, or that push descriptors make.
@@ -49,9 +51,9 @@ type bindings struct {
 	replay    *replay
 	pipeline  *Pipeline
 	sets      [MaxSets]boundSet
-	top       int // sets from here on are empty
-	constants [MaxPushConstants]byte
-	pushed    bool // constants has been written to
+	top       int                    // sets from here on are empty
+	constants [MaxPushConstants]byte // those of compute count for all pipelines
+	pushed    bool                   // constants has been written to
 
 	mu     sync.Mutex              // of the replay's cache, while a dispatch is under way
 	ranges atomic.Pointer[[]Range] // by address; never changed, but replaced
@@ -103,20 +105,31 @@ func (b *bindings) ready(r *replay) {
 }
 
 func (r *replay) bindPipeline(c *command.BindPipeline) error {
-	if c.PipelineBindPoint != vk.PIPELINE_BIND_POINT_COMPUTE {
+	b := r.at(c.PipelineBindPoint)
+	if b == nil {
 		return invalid(vk.VUID_vkCmdBindPipeline_pipelineBindPoint_parameter, "the device has no pipelines for %v",
 			c.PipelineBindPoint)
 	}
 	p, err := r.device.Resources.Pipeline(c.Pipeline)
-	if err != nil {
+	switch {
+	case err != nil:
 		return r.missing(vk.VUID_vkCmdBindPipeline_pipeline_parameter, err)
+	case b == &r.bound && p.Program == nil:
+		return invalid(vk.VUID_vkCmdBindPipeline_pipelineBindPoint_00779, "the pipeline is no compute pipeline")
+	case b != &r.bound && p.Graphics == nil:
+		return invalid(vk.VUID_vkCmdBindPipeline_pipelineBindPoint_00780, "the pipeline is no graphics pipeline")
+	case p.Library:
+		return invalid(vk.VUID_vkCmdBindPipeline_pipeline_03382, "the pipeline was created with "+
+			"VK_PIPELINE_CREATE_LIBRARY_BIT_KHR")
 	}
-	r.bound.pipeline = p
+	b.pipeline = p
+	r.graphics.changed = true
 	return nil
 }
 
 func (r *replay) bindDescriptorSets(c *command.BindDescriptorSets) error {
-	if c.PipelineBindPoint != vk.PIPELINE_BIND_POINT_COMPUTE {
+	bound := r.at(c.PipelineBindPoint)
+	if bound == nil {
 		return invalid(vk.VUID_vkCmdBindDescriptorSets_pipelineBindPoint_parameter, "the device has no pipelines for %v",
 			c.PipelineBindPoint)
 	}
@@ -140,7 +153,7 @@ func (r *replay) bindDescriptorSets(c *command.BindDescriptorSets) error {
 			b = boundSet{Set: s, offsets: offsets[:n]}
 			offsets = offsets[n:]
 		}
-		r.bound.set(int(c.FirstSet)+i, b)
+		bound.set(int(c.FirstSet)+i, b)
 	}
 	if len(offsets) > 0 {
 		return invalid(vk.VUID_vkCmdBindDescriptorSets_dynamicOffsetCount_00359,
@@ -157,21 +170,22 @@ func (b *bindings) set(n int, s boundSet) {
 
 // pushDescriptorSet updates what earlier ones have pushed; a layout that differs, or a set bound since, disturbs that.
 func (r *replay) pushDescriptorSet(c *command.PushDescriptorSet) error {
+	bound := r.at(c.PipelineBindPoint)
 	switch {
-	case c.PipelineBindPoint != vk.PIPELINE_BIND_POINT_COMPUTE:
+	case bound == nil:
 		return invalid(vk.VUID_vkCmdPushDescriptorSet_pipelineBindPoint_parameter, "the device has no pipelines for %v",
 			c.PipelineBindPoint)
 	case c.Set >= MaxSets:
 		return invalid(vk.VUID_vkCmdPushDescriptorSet_set_00364, "set %d is not below maxBoundDescriptorSets, %d", c.Set,
 			MaxSets)
 	}
-	if b := &r.bound.sets[c.Set]; !b.pushed || !b.Layout().Identical(c.Layout) {
-		r.bound.set(int(c.Set), boundSet{Set: descriptor.NewSet(c.Layout, 0), pushed: true})
+	if b := &bound.sets[c.Set]; !b.pushed || !b.Layout().Identical(c.Layout) {
+		bound.set(int(c.Set), boundSet{Set: descriptor.NewSet(c.Layout, 0), pushed: true})
 	} else if b.frozen {
 		b.Set, b.frozen = b.Set.Clone(), false
 	}
 	for w := range c.Writes() {
-		if err := r.bound.sets[c.Set].Write(&w); err != nil {
+		if err := bound.sets[c.Set].Write(&w); err != nil {
 			return err
 		}
 	}
@@ -324,7 +338,7 @@ func (b *bindings) Memory(set, binding, element uint32) compute.Memory {
 	if i, ok := b.sets[set].Layout().DynamicIndex(binding, element); ok && int(i) < len(b.sets[set].offsets) {
 		offset += uint64(b.sets[set].offsets[i])
 	}
-	b.replay.given(vk.OBJECT_TYPE_BUFFER, uint64(d.Buffer), offset, size)
+	b.given(vk.OBJECT_TYPE_BUFFER, uint64(d.Buffer), offset, size)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	buffer, err := b.replay.buffer(b.replay.device.Resources, d.Buffer)
@@ -342,9 +356,9 @@ func (b *bindings) Image(set, binding, element uint32) *sampling.View {
 		return nil
 	}
 	if d.BufferView != 0 {
-		b.replay.given(vk.OBJECT_TYPE_BUFFER_VIEW, uint64(d.BufferView), 0, wholeObject)
+		b.given(vk.OBJECT_TYPE_BUFFER_VIEW, uint64(d.BufferView), 0, wholeObject)
 	} else {
-		b.replay.given(vk.OBJECT_TYPE_IMAGE_VIEW, uint64(d.ImageView), 0, wholeObject)
+		b.given(vk.OBJECT_TYPE_IMAGE_VIEW, uint64(d.ImageView), 0, wholeObject)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 
 	"farside/internal/command"
 	"farside/internal/descriptor"
+	"farside/internal/draw"
 	"farside/internal/syncobj"
 	"farside/internal/texel"
 	"farside/internal/transfer"
@@ -120,11 +121,13 @@ func FuzzReplay(f *testing.F) {
 	l := layout(f)
 	h.sets[1] = descriptor.NewSet(l, 0)
 	h.pipelines[1] = &Pipeline{Program: empty(1), Sets: []*descriptor.Layout{l}, Uses: []uint32{0}, Base: true}
+	pass := hostileDraws(f, h)
 	for _, seed := range seeds(f) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		q := NewQueue(&h.Device)
+		q.replay.pass = pass
 		s := raw(t, data)
 		defer s.Reset()
 		// Errors are what most streams end with; a panic would come back as one too.
@@ -141,6 +144,37 @@ func FuzzReplay(f *testing.F) {
 			}
 		}
 	})
+}
+
+// hostileDraws adds pipelines 4 and 5, and pools of queries for draws. Each draw's state must keep its promises.
+func hostileDraws(f *testing.F, h *hostile) *draw.Pass {
+	h.Graphics = true
+	state := draw.State{Samples: 1, Viewports: make([]vk.Viewport, 2), Scissors: make([]vk.Rect2D, 2),
+		Blends: make([]draw.Blend, 2), Bindings: map[uint32]draw.VertexBinding{1: {Stride: 8}},
+		Attributes: []draw.VertexAttribute{{Binding: 1, Format: vk.FORMAT_R8_UNORM}}}
+	h.pipelines[4] = &Pipeline{Graphics: &Graphics{State: state}}
+	h.pipelines[5] = &Pipeline{Graphics: &Graphics{State: state, Dynamic: 1<<len(stateRows) - 1}}
+	var err error
+	h.pools[4], err = NewDrawQueryPool(vk.QUERY_TYPE_OCCLUSION, 3, 0)
+	must(f, err)
+	h.pools[5], err = NewDrawQueryPool(vk.QUERY_TYPE_PIPELINE_STATISTICS, 3, 0x7ff)
+	must(f, err)
+	before := executeDraw
+	f.Cleanup(func() { executeDraw = before })
+	executeDraw = func(d *draw.Draw) error {
+		s := d.State
+		if len(s.Viewports) != len(s.Scissors) && !s.NoRasterizer || len(s.Viewports) > MaxViewports ||
+			len(s.Blends) > MaxColors || s.Samples != d.Pass.Samples {
+			panic("a draw whose state has not been checked")
+		}
+		for _, a := range s.Attributes {
+			if b := s.Bindings[a.Binding]; b.Stride > MaxVertexStride || a.Location >= MaxVertexAttributes {
+				panic("a draw whose vertex input has not been checked")
+			}
+		}
+		return nil
+	}
+	return &draw.Pass{Samples: 1, Colors: make([]draw.Target, 3)}
 }
 
 // raw makes a stream that holds data as it is, in whole words, behind a command that has brought it a layout.
@@ -214,6 +248,27 @@ func seeds(f *testing.F) [][]byte {
 			return errors.Join(s.BindPipeline(compute1, 1),
 				s.BindDescriptorSets(compute1, 0, 0, []vk.DescriptorSet{1}, []uint32{4}), s.FillBuffer(1, 0, 16, 1),
 				s.DispatchIndirect(1, 4))
+		},
+		func(s *command.Stream) error {
+			return errors.Join(s.BindPipeline(graphics1, 4), s.BindIndexBuffer(1, 2, vk.INDEX_TYPE_UINT16),
+				s.BindVertexBuffers2(1, true, []command.VertexBuffer{{Buffer: 2, Offset: 8, Size: 16, Stride: 4}}),
+				s.BeginQuery(4, 0, 1), s.Draw(1, 2, 3, 4), s.DrawIndexed(1, 2, 3, -4, 5), s.EndQuery(4, 0),
+				s.DrawMulti(true, 1, 2, []command.Multi{{First: 3, Count: 4, VertexOffset: 5}}))
+		},
+		func(s *command.Stream) error {
+			return errors.Join(s.BindPipeline(graphics1, 4), s.BindIndexBuffer2(1, 2, 4, vk.INDEX_TYPE_UINT8),
+				s.FillBuffer(2, 0, 40, 1), s.BindVertexBuffers2(1, false, []command.VertexBuffer{{}}),
+				s.DrawIndirect(2, 0, 2, 16), s.DrawIndexedIndirect(2, 0, 1, 0), s.DrawIndirectCount(2, 0, 2, 36, 2, 16),
+				s.DrawIndexedIndirectCount(2, 0, 2, 36, 2, 20))
+		},
+		func(s *command.Stream) error {
+			return errors.Join(s.BindPipeline(graphics1, 5), s.SetViewport(1, []vk.Viewport{{Width: 4, Height: 5}}),
+				s.SetScissor(0, make([]vk.Rect2D, 1)), s.SetViewportWithCount([]vk.Viewport{{Width: 4, Height: 5}}),
+				s.SetScissorWithCount(make([]vk.Rect2D, 1)), s.SetState(vk.DYNAMIC_STATE_RASTERIZATION_SAMPLES_EXT, 1),
+				s.SetState(vk.DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT, 1, 1, 2, 3, 4, 5, 1),
+				s.SetState(vk.DYNAMIC_STATE_VERTEX_INPUT_EXT, 1, 1, 2, 12, 1, 3, 5, 2, uint32(vk.FORMAT_R32G32_SFLOAT), 4),
+				s.BindVertexBuffers2(2, true, []command.VertexBuffer{{Buffer: 1, Size: 8, Stride: 24}}), s.BeginQuery(5, 1, 0),
+				s.Draw(3, 1, 0, 0), s.EndQuery(5, 1))
 		},
 	} {
 		window := new(command.Window)

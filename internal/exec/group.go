@@ -24,7 +24,7 @@ func (d *Device) Divide(others ...Resources) {
 		d.Group = append(d.Group, &Device{
 			Resources: r, Index: uint32(i + 1), Stop: d.Stop, Lost: d.Lost, Told: d.Told, Print: d.Print, Watch: d.Watch,
 			Around: d.Around, Order: d.Order, Owner: d.Owner, Transferred: d.Transferred,
-			Delay: d.Delay, Watchdog: d.Watchdog, Fault: d.Fault, MaxGroups: d.MaxGroups, Pieces: d.Pieces,
+			Delay: d.Delay, Watchdog: d.Watchdog, Graphics: d.Graphics, Fault: d.Fault, MaxGroups: d.MaxGroups, Pieces: d.Pieces,
 		})
 	}
 }
@@ -44,6 +44,7 @@ func (r *replay) lead() {
 		if i > 0 {
 			m = &replay{device: d, queue: r.queue}
 			m.bound.ready(m)
+			m.graphics.ready(m)
 		}
 		m.pieces.mu = d.Pieces
 		r.members = append(r.members, m)
@@ -59,6 +60,7 @@ func (r *replay) leaveMembers(err error) error {
 				err = e
 			}
 			m.bound.release()
+			m.graphics.release()
 		}
 	}
 	return err
@@ -67,8 +69,10 @@ func (r *replay) leaveMembers(err error) error {
 // begin makes the state that a command buffer begins with.
 func (r *replay) begin() {
 	r.bound.begin()
+	r.graphics.begin()
 	for _, m := range r.members {
 		m.bound.begin()
+		m.graphics.begin()
 	}
 }
 

@@ -25,8 +25,11 @@ var ErrNotReady = vk.Errorf(vk.NOT_READY, vk.NoVUID, "a query is not available y
 // value is stored before its availability and loaded after it. Where a command of the host and one of a queue
 // have the same rule, errors name the host's.
 type QueryPool struct {
-	kind    vk.QueryType
-	queries []query
+	kind       vk.QueryType
+	queries    []query
+	drawn      bool                           // draws make queries available
+	statistics vk.QueryPipelineStatisticFlags // of pipeline statistics
+	more       []uint64                       // their results, stored before availability
 
 	waiting atomic.Int32 // len(waiters), for those who write without taking mu
 	mu      sync.Mutex
@@ -161,7 +164,8 @@ func (p *QueryPool) Results(first, count uint32, dst []byte, stride uint64, flag
 	if flags&vk.QUERY_RESULT_64_BIT != 0 {
 		size = 8
 	}
-	result := size
+	n := p.results()
+	result := size * uint64(n)
 	if flags&vk.QUERY_RESULT_WITH_AVAILABILITY_BIT != 0 {
 		result += size
 	}
@@ -182,9 +186,11 @@ func (p *QueryPool) Results(first, count uint32, dst []byte, stride uint64, flag
 		available := queries[i].available.Load()
 		switch {
 		case available:
-			put(at, size, queries[i].value.Load())
+			for k := range n {
+				put(at[uint64(k)*size:], size, p.result(first+uint32(i), k))
+			}
 		case flags&vk.QUERY_RESULT_PARTIAL_BIT != 0:
-			put(at, size, 0) // between 0 and the final result
+			clear(at[:size*uint64(n)]) // between 0 and the final result
 		default:
 			outcome = ErrNotReady
 		}
@@ -193,7 +199,7 @@ func (p *QueryPool) Results(first, count uint32, dst []byte, stride uint64, flag
 			if available {
 				v = 1
 			}
-			put(at[size:], size, v)
+			put(at[size*uint64(n):], size, v)
 		}
 	}
 	return outcome
@@ -224,7 +230,7 @@ func (p *QueryPool) checkResults(count uint32, room, stride, size uint64, flags 
 func (p *QueryPool) wait(index uint32, stop *syncobj.Payload) error {
 	q := &p.queries[index]
 	for !q.available.Load() {
-		if p.kind != vk.QUERY_TYPE_TIMESTAMP {
+		if p.kind != vk.QUERY_TYPE_TIMESTAMP && !p.drawn {
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID,
 				"no queue can make query %d available, whose type is %v: waiting would never end", index, p.kind)
 		}

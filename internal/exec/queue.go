@@ -73,6 +73,8 @@ type Device struct {
 	// device is lost where it returns an error. Point is submit, command, and then dispatch or copy where the command
 	// is one.
 	Fault func(q *Queue, point string) error
+	// Graphics says that queues of the device draw.
+	Graphics bool
 	// MaxGroups is maxComputeWorkGroupCount.
 	MaxGroups [3]uint32
 	// Index is the device index of a physical device, and Group all of them by their indices, this one included, where a
@@ -212,6 +214,7 @@ func NewQueue(d *Device) *Queue {
 		q.Line = d.Order.NewLine(d.Owner)
 	}
 	q.replay.bound.ready(&q.replay)
+	q.replay.graphics.ready(&q.replay)
 	q.replay.lead()
 	return q
 }
@@ -479,6 +482,7 @@ func (q *Queue) guarded(s *command.Stream, mask uint32) (err error) {
 		}
 		e := q.replay.release()
 		q.replay.bound.release()
+		q.replay.graphics.release()
 		if q.replay.members != nil {
 			e = q.replay.leaveMembers(e)
 		}

@@ -19,12 +19,13 @@ type replay struct {
 	device *Device
 	queue  *Queue
 	cache
-	index  int        // of the command that is executed, counted through the primary and its secondaries
-	op     command.Op // of that command
-	labels []string   // the open debug label regions, outermost first
-	points []syncobj.Point
-	bound  bindings
-	pass   *draw.Pass // under way; nil: none
+	index    int        // of the command that is executed, counted through the primary and its secondaries
+	op       command.Op // of that command
+	labels   []string   // the open debug label regions, outermost first
+	points   []syncobj.Point
+	bound    bindings   // for compute
+	pass     *draw.Pass // under way; nil: none
+	graphics graphics
 	group
 	postponed []later // commands that were put off
 }
@@ -311,6 +312,9 @@ func (r *replay) transferCommand(record *command.Record) error {
 			return r.clearDepthStencilImage(c)
 		}
 	default:
+		if r.device.Graphics && forGraphics(record.Op) {
+			return r.graphicsCommand(record)
+		}
 		return r.eventCommand(record)
 	}
 	return r.malformed()
@@ -364,28 +368,36 @@ func invalid(rule vk.VUID, format string, args ...any) error {
 
 // commonParents are the rules that what a command names is of the command buffer's device.
 var commonParents = [...]vk.VUID{
-	command.OpFillBuffer:             vk.VUID_vkCmdFillBuffer_commonparent,
-	command.OpUpdateBuffer:           vk.VUID_vkCmdUpdateBuffer_commonparent,
-	command.OpCopyBuffer:             vk.VUID_vkCmdCopyBuffer_commonparent,
-	command.OpCopyImage:              vk.VUID_vkCmdCopyImage_commonparent,
-	command.OpBlitImage:              vk.VUID_vkCmdBlitImage_commonparent,
-	command.OpCopyBufferToImage:      vk.VUID_vkCmdCopyBufferToImage_commonparent,
-	command.OpCopyImageToBuffer:      vk.VUID_vkCmdCopyImageToBuffer_commonparent,
-	command.OpClearColorImage:        vk.VUID_vkCmdClearColorImage_commonparent,
-	command.OpClearDepthStencilImage: vk.VUID_vkCmdClearDepthStencilImage_commonparent,
-	command.OpResolveImage:           vk.VUID_vkCmdResolveImage_commonparent,
-	command.OpSetEvent:               vk.VUID_vkCmdSetEvent_commonparent,
-	command.OpResetEvent:             vk.VUID_vkCmdResetEvent_commonparent,
-	command.OpWaitEvents:             vk.VUID_vkCmdWaitEvents_commonparent,
-	command.OpResetQueryPool:         vk.VUID_vkCmdResetQueryPool_commonparent,
-	command.OpWriteTimestamp:         vk.VUID_vkCmdWriteTimestamp_commonparent,
-	command.OpWriteTimestamp2:        vk.VUID_vkCmdWriteTimestamp2_commonparent,
-	command.OpCopyQueryPoolResults:   vk.VUID_vkCmdCopyQueryPoolResults_commonparent,
-	command.OpWriteBufferMarkerAMD:   vk.VUID_vkCmdWriteBufferMarkerAMD_commonparent,
-	command.OpBindPipeline:           vk.VUID_vkCmdBindPipeline_commonparent,
-	command.OpBindDescriptorSets:     vk.VUID_vkCmdBindDescriptorSets_commonparent,
-	command.OpDispatchIndirect:       vk.VUID_vkCmdDispatchIndirect_commonparent,
-	command.OpExecuteCommands:        vk.VUID_vkCmdExecuteCommands_commonparent,
+	command.OpFillBuffer:               vk.VUID_vkCmdFillBuffer_commonparent,
+	command.OpUpdateBuffer:             vk.VUID_vkCmdUpdateBuffer_commonparent,
+	command.OpCopyBuffer:               vk.VUID_vkCmdCopyBuffer_commonparent,
+	command.OpCopyImage:                vk.VUID_vkCmdCopyImage_commonparent,
+	command.OpBlitImage:                vk.VUID_vkCmdBlitImage_commonparent,
+	command.OpCopyBufferToImage:        vk.VUID_vkCmdCopyBufferToImage_commonparent,
+	command.OpCopyImageToBuffer:        vk.VUID_vkCmdCopyImageToBuffer_commonparent,
+	command.OpClearColorImage:          vk.VUID_vkCmdClearColorImage_commonparent,
+	command.OpClearDepthStencilImage:   vk.VUID_vkCmdClearDepthStencilImage_commonparent,
+	command.OpResolveImage:             vk.VUID_vkCmdResolveImage_commonparent,
+	command.OpSetEvent:                 vk.VUID_vkCmdSetEvent_commonparent,
+	command.OpResetEvent:               vk.VUID_vkCmdResetEvent_commonparent,
+	command.OpWaitEvents:               vk.VUID_vkCmdWaitEvents_commonparent,
+	command.OpResetQueryPool:           vk.VUID_vkCmdResetQueryPool_commonparent,
+	command.OpWriteTimestamp:           vk.VUID_vkCmdWriteTimestamp_commonparent,
+	command.OpWriteTimestamp2:          vk.VUID_vkCmdWriteTimestamp2_commonparent,
+	command.OpCopyQueryPoolResults:     vk.VUID_vkCmdCopyQueryPoolResults_commonparent,
+	command.OpWriteBufferMarkerAMD:     vk.VUID_vkCmdWriteBufferMarkerAMD_commonparent,
+	command.OpBindPipeline:             vk.VUID_vkCmdBindPipeline_commonparent,
+	command.OpBindDescriptorSets:       vk.VUID_vkCmdBindDescriptorSets_commonparent,
+	command.OpDispatchIndirect:         vk.VUID_vkCmdDispatchIndirect_commonparent,
+	command.OpExecuteCommands:          vk.VUID_vkCmdExecuteCommands_commonparent,
+	command.OpBindIndexBuffer:          vk.VUID_vkCmdBindIndexBuffer_buffer_parameter,
+	command.OpBindIndexBuffer2:         vk.VUID_vkCmdBindIndexBuffer2_buffer_parameter,
+	command.OpDrawIndirect:             vk.VUID_vkCmdDrawIndirect_commonparent,
+	command.OpDrawIndexedIndirect:      vk.VUID_vkCmdDrawIndexedIndirect_commonparent,
+	command.OpDrawIndirectCount:        vk.VUID_vkCmdDrawIndirectCount_commonparent,
+	command.OpDrawIndexedIndirectCount: vk.VUID_vkCmdDrawIndexedIndirectCount_commonparent,
+	command.OpBeginQuery:               vk.VUID_vkCmdBeginQuery_commonparent,
+	command.OpEndQuery:                 vk.VUID_vkCmdEndQuery_commonparent,
 }
 
 // missing is the error of an object that Resources does not have. The rule is exists, unless the error has its own, or
@@ -394,7 +406,9 @@ func (r *replay) missing(exists vk.VUID, err error) error {
 	rule := exists
 	switch {
 	case errors.Is(err, ErrForeign):
-		rule = commonParents[r.op]
+		if rule = vk.VUID_vkCmdBindVertexBuffers_commonparent; r.op < command.Op(len(commonParents)) {
+			rule = commonParents[r.op]
+		}
 	case vk.VUIDOf(err) != vk.NoVUID:
 		rule = vk.VUIDOf(err)
 	}

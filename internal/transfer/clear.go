@@ -49,6 +49,18 @@ func ClearColor(dst *Image, value *vk.ClearColorValue, ranges []vk.ImageSubresou
 		}
 	}
 	var pattern [maxTexel]byte
+	colorTexel(&pattern, codec, value)
+	for _, r := range ranges {
+		if err := check(&r); err != nil { // the application may have changed it meanwhile
+			return err
+		}
+		dst.clear(vk.IMAGE_ASPECT_COLOR_BIT, pattern[:codec.Size()], &r)
+	}
+	return nil
+}
+
+// colorTexel writes the texel that a colour is cleared to.
+func colorTexel(pattern *[maxTexel]byte, codec *texel.Codec, value *vk.ClearColorValue) {
 	switch class := codec.Class(); {
 	case codec.Wide():
 		// Two words are one number, so that there are red and green; nothing is said of the others.
@@ -74,13 +86,6 @@ func ClearColor(dst *Image, value *vk.ClearColorValue, ranges []vk.ImageSubresou
 		}
 		codec.EncodeSint(pattern[:], v[:])
 	}
-	for _, r := range ranges {
-		if err := check(&r); err != nil { // the application may have changed it meanwhile
-			return err
-		}
-		dst.clear(vk.IMAGE_ASPECT_COLOR_BIT, pattern[:codec.Size()], &r)
-	}
-	return nil
 }
 
 // ClearDepthStencil is vkCmdClearDepthStencilImage. Of the stencil value the low 8 bits count.

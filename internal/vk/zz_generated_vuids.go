@@ -314,6 +314,7 @@ const (
 	VUID_VkCopyMemoryToImageInfo_memoryRowLength_09108
 	VUID_VkDebugUtilsMessengerCreateInfoEXT_pfnUserCallback_parameter
 	VUID_VkDebugUtilsObjectTagInfoEXT_objectType_01908
+	VUID_VkDepthBiasRepresentationInfoEXT_depthBiasRepresentation_parameter
 	VUID_VkDescriptorBufferInfo_buffer_02998
 	VUID_VkDescriptorBufferInfo_buffer_parameter
 	VUID_VkDescriptorBufferInfo_offset_00340
@@ -662,6 +663,8 @@ const (
 	VUID_VkPushDescriptorSetWithTemplateInfo_set_07995
 	VUID_VkQueryPoolCreateInfo_queryCount_02763
 	VUID_VkQueryPoolCreateInfo_queryType_00791
+	VUID_VkQueryPoolCreateInfo_queryType_00792
+	VUID_VkQueryPoolCreateInfo_queryType_09534
 	VUID_VkQueryPoolCreateInfo_queryType_parameter
 	VUID_VkReleaseSwapchainImagesInfoKHR_pImageIndices_07785
 	VUID_VkReleaseSwapchainImagesInfoKHR_swapchain_parameter
@@ -787,6 +790,21 @@ const (
 	VUID_VkSwapchainPresentScalingCreateInfoKHR_presentGravityX_07766
 	VUID_VkSwapchainPresentScalingCreateInfoKHR_presentGravityX_07772
 	VUID_VkSwapchainPresentScalingCreateInfoKHR_scalingBehavior_07767
+	VUID_VkVertexInputAttributeDescription2EXT_format_04805
+	VUID_VkVertexInputAttributeDescription2EXT_location_06228
+	VUID_VkVertexInputAttributeDescription2EXT_offset_06230
+	VUID_VkVertexInputBindingDescription2EXT_binding_04796
+	VUID_VkVertexInputBindingDescription2EXT_inputRate_parameter
+	VUID_VkVertexInputBindingDescription2EXT_stride_04797
+	VUID_VkViewport_height_01773
+	VUID_VkViewport_maxDepth_01235
+	VUID_VkViewport_minDepth_01234
+	VUID_VkViewport_width_01770
+	VUID_VkViewport_width_01771
+	VUID_VkViewport_x_01232
+	VUID_VkViewport_x_01774
+	VUID_VkViewport_y_01233
+	VUID_VkViewport_y_01775
 	VUID_VkWriteDescriptorSetInlineUniformBlock_pData_parameter
 	VUID_VkWriteDescriptorSet_commonparent
 	VUID_VkWriteDescriptorSet_descriptorCount_00317
@@ -876,9 +894,17 @@ const (
 	VUID_vkBindImageMemory_memory_parent
 	VUID_vkCmdBeginDebugUtilsLabelEXT_commandBuffer_parameter
 	VUID_vkCmdBeginDebugUtilsLabelEXT_commandBuffer_recording
+	VUID_vkCmdBeginQuery_commandBuffer_cmdpool
 	VUID_vkCmdBeginQuery_commandBuffer_parameter
 	VUID_vkCmdBeginQuery_commandBuffer_recording
+	VUID_vkCmdBeginQuery_commonparent
+	VUID_vkCmdBeginQuery_flags_parameter
+	VUID_vkCmdBeginQuery_queryPool_01922
+	VUID_vkCmdBeginQuery_queryPool_parameter
+	VUID_vkCmdBeginQuery_queryType_00800
 	VUID_vkCmdBeginQuery_queryType_02804
+	VUID_vkCmdBeginQuery_query_00802
+	VUID_vkCmdBeginQuery_query_00808
 	VUID_vkCmdBeginRenderPass2_commandBuffer_cmdpool
 	VUID_vkCmdBeginRenderPass2_commandBuffer_parameter
 	VUID_vkCmdBeginRenderPass2_commandBuffer_recording
@@ -899,27 +925,51 @@ const (
 	VUID_vkCmdBindDescriptorSets_pDescriptorSets_parameter
 	VUID_vkCmdBindDescriptorSets_pDynamicOffsets_parameter
 	VUID_vkCmdBindDescriptorSets_pipelineBindPoint_parameter
+	VUID_vkCmdBindIndexBuffer2_buffer_parameter
 	VUID_vkCmdBindIndexBuffer2_commandBuffer_cmdpool
 	VUID_vkCmdBindIndexBuffer2_commandBuffer_parameter
 	VUID_vkCmdBindIndexBuffer2_commandBuffer_recording
+	VUID_vkCmdBindIndexBuffer2_size_08768
+	VUID_vkCmdBindIndexBuffer_buffer_08784
+	VUID_vkCmdBindIndexBuffer_buffer_parameter
 	VUID_vkCmdBindIndexBuffer_commandBuffer_cmdpool
 	VUID_vkCmdBindIndexBuffer_commandBuffer_parameter
 	VUID_vkCmdBindIndexBuffer_commandBuffer_recording
+	VUID_vkCmdBindIndexBuffer_indexType_parameter
+	VUID_vkCmdBindIndexBuffer_offset_08782
+	VUID_vkCmdBindIndexBuffer_offset_08783
 	VUID_vkCmdBindPipeline_commandBuffer_parameter
 	VUID_vkCmdBindPipeline_commandBuffer_recording
 	VUID_vkCmdBindPipeline_commonparent
+	VUID_vkCmdBindPipeline_pipelineBindPoint_00779
+	VUID_vkCmdBindPipeline_pipelineBindPoint_00780
 	VUID_vkCmdBindPipeline_pipelineBindPoint_parameter
+	VUID_vkCmdBindPipeline_pipeline_03382
 	VUID_vkCmdBindPipeline_pipeline_parameter
+	VUID_vkCmdBindVertexBuffers2_bindingCount_arraylength
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_cmdpool
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_parameter
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_recording
+	VUID_vkCmdBindVertexBuffers2_pBuffers_parameter
+	VUID_vkCmdBindVertexBuffers2_pOffsets_parameter
+	VUID_vkCmdBindVertexBuffers2_pSizes_03358
+	VUID_vkCmdBindVertexBuffers2_pStrides_03362
+	VUID_vkCmdBindVertexBuffers_bindingCount_arraylength
 	VUID_vkCmdBindVertexBuffers_commandBuffer_cmdpool
 	VUID_vkCmdBindVertexBuffers_commandBuffer_parameter
 	VUID_vkCmdBindVertexBuffers_commandBuffer_recording
+	VUID_vkCmdBindVertexBuffers_commonparent
+	VUID_vkCmdBindVertexBuffers_firstBinding_00625
+	VUID_vkCmdBindVertexBuffers_pBuffers_00627
+	VUID_vkCmdBindVertexBuffers_pBuffers_parameter
+	VUID_vkCmdBindVertexBuffers_pOffsets_00626
+	VUID_vkCmdBindVertexBuffers_pOffsets_parameter
+	VUID_vkCmdBlitImage2_commandBuffer_cmdpool
 	VUID_vkCmdBlitImage2_commandBuffer_parameter
 	VUID_vkCmdBlitImage2_commandBuffer_recording
 	VUID_vkCmdBlitImage_aspectMask_00241
 	VUID_vkCmdBlitImage_aspectMask_00242
+	VUID_vkCmdBlitImage_commandBuffer_cmdpool
 	VUID_vkCmdBlitImage_commandBuffer_parameter
 	VUID_vkCmdBlitImage_commandBuffer_recording
 	VUID_vkCmdBlitImage_commonparent
@@ -981,6 +1031,7 @@ const (
 	VUID_vkCmdClearDepthStencilImage_aspectMask_02824
 	VUID_vkCmdClearDepthStencilImage_baseArrayLayer_01476
 	VUID_vkCmdClearDepthStencilImage_baseMipLevel_01474
+	VUID_vkCmdClearDepthStencilImage_commandBuffer_cmdpool
 	VUID_vkCmdClearDepthStencilImage_commandBuffer_parameter
 	VUID_vkCmdClearDepthStencilImage_commandBuffer_recording
 	VUID_vkCmdClearDepthStencilImage_commonparent
@@ -1178,29 +1229,170 @@ const (
 	VUID_vkCmdDispatch_groupCountX_00386
 	VUID_vkCmdDispatch_groupCountY_00387
 	VUID_vkCmdDispatch_groupCountZ_00388
+	VUID_vkCmdDrawIndexedIndirectCount_None_04007
+	VUID_vkCmdDrawIndexedIndirectCount_None_04914
+	VUID_vkCmdDrawIndexedIndirectCount_None_07312
+	VUID_vkCmdDrawIndexedIndirectCount_None_07831
+	VUID_vkCmdDrawIndexedIndirectCount_None_07832
+	VUID_vkCmdDrawIndexedIndirectCount_None_08600
+	VUID_vkCmdDrawIndexedIndirectCount_None_08606
+	VUID_vkCmdDrawIndexedIndirectCount_buffer_02709
+	VUID_vkCmdDrawIndexedIndirectCount_buffer_parameter
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_parameter
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_recording
+	VUID_vkCmdDrawIndexedIndirectCount_commonparent
+	VUID_vkCmdDrawIndexedIndirectCount_countBufferOffset_02716
+	VUID_vkCmdDrawIndexedIndirectCount_countBufferOffset_04129
+	VUID_vkCmdDrawIndexedIndirectCount_countBuffer_02715
+	VUID_vkCmdDrawIndexedIndirectCount_countBuffer_parameter
+	VUID_vkCmdDrawIndexedIndirectCount_maxDrawCount_03143
+	VUID_vkCmdDrawIndexedIndirectCount_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexedIndirectCount_offset_02710
+	VUID_vkCmdDrawIndexedIndirectCount_renderpass
+	VUID_vkCmdDrawIndexedIndirectCount_scissorCount_03418
+	VUID_vkCmdDrawIndexedIndirectCount_stride_03142
+	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03417
+	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03419
+	VUID_vkCmdDrawIndexedIndirect_None_04007
+	VUID_vkCmdDrawIndexedIndirect_None_04914
+	VUID_vkCmdDrawIndexedIndirect_None_07312
+	VUID_vkCmdDrawIndexedIndirect_None_07831
+	VUID_vkCmdDrawIndexedIndirect_None_07832
+	VUID_vkCmdDrawIndexedIndirect_None_08600
+	VUID_vkCmdDrawIndexedIndirect_None_08606
+	VUID_vkCmdDrawIndexedIndirect_buffer_02709
+	VUID_vkCmdDrawIndexedIndirect_buffer_parameter
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_parameter
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_recording
+	VUID_vkCmdDrawIndexedIndirect_commonparent
+	VUID_vkCmdDrawIndexedIndirect_drawCount_00528
+	VUID_vkCmdDrawIndexedIndirect_drawCount_00539
+	VUID_vkCmdDrawIndexedIndirect_drawCount_00540
+	VUID_vkCmdDrawIndexedIndirect_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexedIndirect_offset_02710
+	VUID_vkCmdDrawIndexedIndirect_renderpass
+	VUID_vkCmdDrawIndexedIndirect_scissorCount_03418
+	VUID_vkCmdDrawIndexedIndirect_viewportCount_03417
+	VUID_vkCmdDrawIndexedIndirect_viewportCount_03419
+	VUID_vkCmdDrawIndexed_None_04007
+	VUID_vkCmdDrawIndexed_None_04914
+	VUID_vkCmdDrawIndexed_None_07312
+	VUID_vkCmdDrawIndexed_None_07831
+	VUID_vkCmdDrawIndexed_None_07832
+	VUID_vkCmdDrawIndexed_None_08600
+	VUID_vkCmdDrawIndexed_None_08606
 	VUID_vkCmdDrawIndexed_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexed_commandBuffer_parameter
 	VUID_vkCmdDrawIndexed_commandBuffer_recording
+	VUID_vkCmdDrawIndexed_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexed_renderpass
+	VUID_vkCmdDrawIndexed_scissorCount_03418
+	VUID_vkCmdDrawIndexed_viewportCount_03417
+	VUID_vkCmdDrawIndexed_viewportCount_03419
+	VUID_vkCmdDrawIndirectCount_None_04007
+	VUID_vkCmdDrawIndirectCount_None_04914
+	VUID_vkCmdDrawIndirectCount_None_07831
+	VUID_vkCmdDrawIndirectCount_None_07832
+	VUID_vkCmdDrawIndirectCount_None_08600
+	VUID_vkCmdDrawIndirectCount_None_08606
+	VUID_vkCmdDrawIndirectCount_buffer_02709
+	VUID_vkCmdDrawIndirectCount_buffer_parameter
 	VUID_vkCmdDrawIndirectCount_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndirectCount_commandBuffer_parameter
 	VUID_vkCmdDrawIndirectCount_commandBuffer_recording
+	VUID_vkCmdDrawIndirectCount_commonparent
+	VUID_vkCmdDrawIndirectCount_countBufferOffset_02716
+	VUID_vkCmdDrawIndirectCount_countBufferOffset_04129
+	VUID_vkCmdDrawIndirectCount_countBuffer_02715
+	VUID_vkCmdDrawIndirectCount_countBuffer_parameter
+	VUID_vkCmdDrawIndirectCount_maxDrawCount_03111
+	VUID_vkCmdDrawIndirectCount_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndirectCount_offset_02710
+	VUID_vkCmdDrawIndirectCount_renderpass
+	VUID_vkCmdDrawIndirectCount_scissorCount_03418
+	VUID_vkCmdDrawIndirectCount_stride_03110
+	VUID_vkCmdDrawIndirectCount_viewportCount_03417
+	VUID_vkCmdDrawIndirectCount_viewportCount_03419
+	VUID_vkCmdDrawIndirect_None_04007
+	VUID_vkCmdDrawIndirect_None_04914
+	VUID_vkCmdDrawIndirect_None_07831
+	VUID_vkCmdDrawIndirect_None_07832
+	VUID_vkCmdDrawIndirect_None_08600
+	VUID_vkCmdDrawIndirect_None_08606
+	VUID_vkCmdDrawIndirect_buffer_02709
+	VUID_vkCmdDrawIndirect_buffer_parameter
 	VUID_vkCmdDrawIndirect_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndirect_commandBuffer_parameter
 	VUID_vkCmdDrawIndirect_commandBuffer_recording
+	VUID_vkCmdDrawIndirect_commonparent
+	VUID_vkCmdDrawIndirect_drawCount_00476
+	VUID_vkCmdDrawIndirect_drawCount_00487
+	VUID_vkCmdDrawIndirect_drawCount_00488
+	VUID_vkCmdDrawIndirect_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndirect_offset_02710
+	VUID_vkCmdDrawIndirect_renderpass
+	VUID_vkCmdDrawIndirect_scissorCount_03418
+	VUID_vkCmdDrawIndirect_viewportCount_03417
+	VUID_vkCmdDrawIndirect_viewportCount_03419
+	VUID_vkCmdDrawMultiEXT_None_04007
+	VUID_vkCmdDrawMultiEXT_None_04914
+	VUID_vkCmdDrawMultiEXT_None_07831
+	VUID_vkCmdDrawMultiEXT_None_07832
+	VUID_vkCmdDrawMultiEXT_None_08600
+	VUID_vkCmdDrawMultiEXT_None_08606
+	VUID_vkCmdDrawMultiEXT_commandBuffer_cmdpool
+	VUID_vkCmdDrawMultiEXT_commandBuffer_parameter
+	VUID_vkCmdDrawMultiEXT_commandBuffer_recording
+	VUID_vkCmdDrawMultiEXT_drawCount_04934
+	VUID_vkCmdDrawMultiEXT_drawCount_04935
+	VUID_vkCmdDrawMultiEXT_drawCount_09628
+	VUID_vkCmdDrawMultiEXT_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawMultiEXT_renderpass
+	VUID_vkCmdDrawMultiEXT_scissorCount_03418
+	VUID_vkCmdDrawMultiEXT_viewportCount_03417
+	VUID_vkCmdDrawMultiEXT_viewportCount_03419
+	VUID_vkCmdDrawMultiIndexedEXT_None_04007
+	VUID_vkCmdDrawMultiIndexedEXT_None_04914
+	VUID_vkCmdDrawMultiIndexedEXT_None_07312
+	VUID_vkCmdDrawMultiIndexedEXT_None_07831
+	VUID_vkCmdDrawMultiIndexedEXT_None_07832
+	VUID_vkCmdDrawMultiIndexedEXT_None_08600
+	VUID_vkCmdDrawMultiIndexedEXT_None_08606
+	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_cmdpool
+	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_parameter
+	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_recording
+	VUID_vkCmdDrawMultiIndexedEXT_drawCount_04939
+	VUID_vkCmdDrawMultiIndexedEXT_drawCount_04940
+	VUID_vkCmdDrawMultiIndexedEXT_drawCount_09629
+	VUID_vkCmdDrawMultiIndexedEXT_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawMultiIndexedEXT_renderpass
+	VUID_vkCmdDrawMultiIndexedEXT_scissorCount_03418
+	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03417
+	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03419
+	VUID_vkCmdDraw_None_04007
+	VUID_vkCmdDraw_None_04914
+	VUID_vkCmdDraw_None_07831
+	VUID_vkCmdDraw_None_07832
+	VUID_vkCmdDraw_None_08600
+	VUID_vkCmdDraw_None_08606
 	VUID_vkCmdDraw_commandBuffer_cmdpool
 	VUID_vkCmdDraw_commandBuffer_parameter
 	VUID_vkCmdDraw_commandBuffer_recording
+	VUID_vkCmdDraw_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDraw_renderpass
+	VUID_vkCmdDraw_scissorCount_03418
+	VUID_vkCmdDraw_viewportCount_03417
+	VUID_vkCmdDraw_viewportCount_03419
 	VUID_vkCmdEndDebugUtilsLabelEXT_commandBuffer_parameter
 	VUID_vkCmdEndDebugUtilsLabelEXT_commandBuffer_recording
 	VUID_vkCmdEndQuery_None_01923
+	VUID_vkCmdEndQuery_commandBuffer_cmdpool
 	VUID_vkCmdEndQuery_commandBuffer_parameter
 	VUID_vkCmdEndQuery_commandBuffer_recording
+	VUID_vkCmdEndQuery_commonparent
+	VUID_vkCmdEndQuery_queryPool_parameter
 	VUID_vkCmdEndRenderPass2_commandBuffer_cmdpool
 	VUID_vkCmdEndRenderPass2_commandBuffer_parameter
 	VUID_vkCmdEndRenderPass2_commandBuffer_recording
@@ -1287,8 +1479,10 @@ const (
 	VUID_vkCmdResetQueryPool_firstQuery_09436
 	VUID_vkCmdResetQueryPool_firstQuery_09437
 	VUID_vkCmdResetQueryPool_queryPool_parameter
+	VUID_vkCmdResolveImage2_commandBuffer_cmdpool
 	VUID_vkCmdResolveImage2_commandBuffer_parameter
 	VUID_vkCmdResolveImage2_commandBuffer_recording
+	VUID_vkCmdResolveImage_commandBuffer_cmdpool
 	VUID_vkCmdResolveImage_commandBuffer_parameter
 	VUID_vkCmdResolveImage_commandBuffer_recording
 	VUID_vkCmdResolveImage_commonparent
@@ -1321,12 +1515,42 @@ const (
 	VUID_vkCmdResolveImage_srcSubresource_01711
 	VUID_vkCmdResolveImage_srcSubresource_11800
 	VUID_vkCmdResolveImage_srcSubresource_11802
+	VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetAlphaToCoverageEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetAlphaToOneEnableEXT_commandBuffer_recording
 	VUID_vkCmdSetBlendConstants_commandBuffer_cmdpool
 	VUID_vkCmdSetBlendConstants_commandBuffer_parameter
 	VUID_vkCmdSetBlendConstants_commandBuffer_recording
+	VUID_vkCmdSetColorBlendEnableEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorBlendEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetColorBlendEnableEXT_pColorBlendEnables_parameter
+	VUID_vkCmdSetColorBlendEquationEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorBlendEquationEXT_commandBuffer_recording
+	VUID_vkCmdSetColorBlendEquationEXT_pColorBlendEquations_parameter
+	VUID_vkCmdSetColorWriteEnableEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorWriteEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetColorWriteEnableEXT_pColorWriteEnables_parameter
+	VUID_vkCmdSetColorWriteMaskEXT_attachmentCount_arraylength
+	VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_parameter
+	VUID_vkCmdSetColorWriteMaskEXT_commandBuffer_recording
+	VUID_vkCmdSetColorWriteMaskEXT_pColorWriteMasks_parameter
 	VUID_vkCmdSetCullMode_commandBuffer_cmdpool
 	VUID_vkCmdSetCullMode_commandBuffer_parameter
 	VUID_vkCmdSetCullMode_commandBuffer_recording
+	VUID_vkCmdSetCullMode_cullMode_parameter
+	VUID_vkCmdSetDepthBias2EXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthBias2EXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthBias2EXT_commandBuffer_recording
 	VUID_vkCmdSetDepthBiasEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthBiasEnable_commandBuffer_parameter
 	VUID_vkCmdSetDepthBiasEnable_commandBuffer_recording
@@ -1339,9 +1563,21 @@ const (
 	VUID_vkCmdSetDepthBounds_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthBounds_commandBuffer_parameter
 	VUID_vkCmdSetDepthBounds_commandBuffer_recording
+	VUID_vkCmdSetDepthBounds_maxDepthBounds_00601
+	VUID_vkCmdSetDepthBounds_minDepthBounds_00600
+	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthClipEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_parameter
+	VUID_vkCmdSetDepthClipNegativeOneToOneEXT_commandBuffer_recording
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_parameter
 	VUID_vkCmdSetDepthCompareOp_commandBuffer_recording
+	VUID_vkCmdSetDepthCompareOp_depthCompareOp_parameter
 	VUID_vkCmdSetDepthTestEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetDepthTestEnable_commandBuffer_parameter
 	VUID_vkCmdSetDepthTestEnable_commandBuffer_recording
@@ -1363,18 +1599,47 @@ const (
 	VUID_vkCmdSetFrontFace_commandBuffer_cmdpool
 	VUID_vkCmdSetFrontFace_commandBuffer_parameter
 	VUID_vkCmdSetFrontFace_commandBuffer_recording
+	VUID_vkCmdSetFrontFace_frontFace_parameter
+	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_parameter
+	VUID_vkCmdSetLineRasterizationModeEXT_commandBuffer_recording
+	VUID_vkCmdSetLineRasterizationModeEXT_lineRasterizationMode_parameter
+	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetLineStippleEnableEXT_commandBuffer_recording
 	VUID_vkCmdSetLineStipple_commandBuffer_cmdpool
 	VUID_vkCmdSetLineStipple_commandBuffer_parameter
 	VUID_vkCmdSetLineStipple_commandBuffer_recording
+	VUID_vkCmdSetLineStipple_lineStippleFactor_02776
 	VUID_vkCmdSetLineWidth_commandBuffer_cmdpool
 	VUID_vkCmdSetLineWidth_commandBuffer_parameter
 	VUID_vkCmdSetLineWidth_commandBuffer_recording
+	VUID_vkCmdSetLogicOpEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLogicOpEXT_commandBuffer_parameter
+	VUID_vkCmdSetLogicOpEXT_commandBuffer_recording
+	VUID_vkCmdSetLogicOpEXT_logicOp_parameter
+	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_parameter
+	VUID_vkCmdSetLogicOpEnableEXT_commandBuffer_recording
+	VUID_vkCmdSetPolygonModeEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetPolygonModeEXT_commandBuffer_parameter
+	VUID_vkCmdSetPolygonModeEXT_commandBuffer_recording
+	VUID_vkCmdSetPolygonModeEXT_polygonMode_parameter
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_parameter
 	VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_recording
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_cmdpool
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_parameter
 	VUID_vkCmdSetPrimitiveTopology_commandBuffer_recording
+	VUID_vkCmdSetPrimitiveTopology_primitiveTopology_parameter
+	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_parameter
+	VUID_vkCmdSetProvokingVertexModeEXT_commandBuffer_recording
+	VUID_vkCmdSetProvokingVertexModeEXT_provokingVertexMode_parameter
+	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_parameter
+	VUID_vkCmdSetRasterizationSamplesEXT_commandBuffer_recording
+	VUID_vkCmdSetRasterizationSamplesEXT_rasterizationSamples_parameter
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_parameter
 	VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_recording
@@ -1384,33 +1649,68 @@ const (
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_cmdpool
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_parameter
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_recording
+	VUID_vkCmdSetSampleMaskEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetSampleMaskEXT_commandBuffer_parameter
+	VUID_vkCmdSetSampleMaskEXT_commandBuffer_recording
+	VUID_vkCmdSetSampleMaskEXT_pSampleMask_parameter
 	VUID_vkCmdSetScissorWithCount_commandBuffer_cmdpool
 	VUID_vkCmdSetScissorWithCount_commandBuffer_parameter
 	VUID_vkCmdSetScissorWithCount_commandBuffer_recording
+	VUID_vkCmdSetScissorWithCount_pScissors_parameter
+	VUID_vkCmdSetScissorWithCount_scissorCount_03397
+	VUID_vkCmdSetScissorWithCount_scissorCount_arraylength
 	VUID_vkCmdSetScissor_commandBuffer_cmdpool
 	VUID_vkCmdSetScissor_commandBuffer_parameter
 	VUID_vkCmdSetScissor_commandBuffer_recording
+	VUID_vkCmdSetScissor_firstScissor_00592
+	VUID_vkCmdSetScissor_offset_00596
+	VUID_vkCmdSetScissor_offset_00597
+	VUID_vkCmdSetScissor_pScissors_parameter
+	VUID_vkCmdSetScissor_scissorCount_arraylength
+	VUID_vkCmdSetScissor_x_00595
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_parameter
 	VUID_vkCmdSetStencilCompareMask_commandBuffer_recording
+	VUID_vkCmdSetStencilCompareMask_faceMask_parameter
 	VUID_vkCmdSetStencilOp_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilOp_commandBuffer_parameter
 	VUID_vkCmdSetStencilOp_commandBuffer_recording
+	VUID_vkCmdSetStencilOp_compareOp_parameter
+	VUID_vkCmdSetStencilOp_depthFailOp_parameter
+	VUID_vkCmdSetStencilOp_faceMask_parameter
+	VUID_vkCmdSetStencilOp_failOp_parameter
+	VUID_vkCmdSetStencilOp_passOp_parameter
 	VUID_vkCmdSetStencilReference_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilReference_commandBuffer_parameter
 	VUID_vkCmdSetStencilReference_commandBuffer_recording
+	VUID_vkCmdSetStencilReference_faceMask_parameter
 	VUID_vkCmdSetStencilTestEnable_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilTestEnable_commandBuffer_parameter
 	VUID_vkCmdSetStencilTestEnable_commandBuffer_recording
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_cmdpool
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_parameter
 	VUID_vkCmdSetStencilWriteMask_commandBuffer_recording
+	VUID_vkCmdSetStencilWriteMask_faceMask_parameter
+	VUID_vkCmdSetVertexInputEXT_binding_04793
+	VUID_vkCmdSetVertexInputEXT_commandBuffer_cmdpool
+	VUID_vkCmdSetVertexInputEXT_commandBuffer_parameter
+	VUID_vkCmdSetVertexInputEXT_commandBuffer_recording
+	VUID_vkCmdSetVertexInputEXT_pVertexAttributeDescriptions_04795
+	VUID_vkCmdSetVertexInputEXT_pVertexAttributeDescriptions_parameter
+	VUID_vkCmdSetVertexInputEXT_pVertexBindingDescriptions_04794
+	VUID_vkCmdSetVertexInputEXT_pVertexBindingDescriptions_parameter
 	VUID_vkCmdSetViewportWithCount_commandBuffer_cmdpool
 	VUID_vkCmdSetViewportWithCount_commandBuffer_parameter
 	VUID_vkCmdSetViewportWithCount_commandBuffer_recording
+	VUID_vkCmdSetViewportWithCount_pViewports_parameter
+	VUID_vkCmdSetViewportWithCount_viewportCount_03394
+	VUID_vkCmdSetViewportWithCount_viewportCount_arraylength
 	VUID_vkCmdSetViewport_commandBuffer_cmdpool
 	VUID_vkCmdSetViewport_commandBuffer_parameter
 	VUID_vkCmdSetViewport_commandBuffer_recording
+	VUID_vkCmdSetViewport_firstViewport_01223
+	VUID_vkCmdSetViewport_pViewports_parameter
+	VUID_vkCmdSetViewport_viewportCount_arraylength
 	VUID_vkCmdUpdateBuffer_commandBuffer_parameter
 	VUID_vkCmdUpdateBuffer_commandBuffer_recording
 	VUID_vkCmdUpdateBuffer_commonparent
@@ -2187,6 +2487,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkCopyMemoryToImageInfo-memoryRowLength-09108" +
 	"VUID-VkDebugUtilsMessengerCreateInfoEXT-pfnUserCallback-parameter" +
 	"VUID-VkDebugUtilsObjectTagInfoEXT-objectType-01908" +
+	"VUID-VkDepthBiasRepresentationInfoEXT-depthBiasRepresentation-parameter" +
 	"VUID-VkDescriptorBufferInfo-buffer-02998" +
 	"VUID-VkDescriptorBufferInfo-buffer-parameter" +
 	"VUID-VkDescriptorBufferInfo-offset-00340" +
@@ -2535,6 +2836,8 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkPushDescriptorSetWithTemplateInfo-set-07995" +
 	"VUID-VkQueryPoolCreateInfo-queryCount-02763" +
 	"VUID-VkQueryPoolCreateInfo-queryType-00791" +
+	"VUID-VkQueryPoolCreateInfo-queryType-00792" +
+	"VUID-VkQueryPoolCreateInfo-queryType-09534" +
 	"VUID-VkQueryPoolCreateInfo-queryType-parameter" +
 	"VUID-VkReleaseSwapchainImagesInfoKHR-pImageIndices-07785" +
 	"VUID-VkReleaseSwapchainImagesInfoKHR-swapchain-parameter" +
@@ -2660,6 +2963,21 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-VkSwapchainPresentScalingCreateInfoKHR-presentGravityX-07766" +
 	"VUID-VkSwapchainPresentScalingCreateInfoKHR-presentGravityX-07772" +
 	"VUID-VkSwapchainPresentScalingCreateInfoKHR-scalingBehavior-07767" +
+	"VUID-VkVertexInputAttributeDescription2EXT-format-04805" +
+	"VUID-VkVertexInputAttributeDescription2EXT-location-06228" +
+	"VUID-VkVertexInputAttributeDescription2EXT-offset-06230" +
+	"VUID-VkVertexInputBindingDescription2EXT-binding-04796" +
+	"VUID-VkVertexInputBindingDescription2EXT-inputRate-parameter" +
+	"VUID-VkVertexInputBindingDescription2EXT-stride-04797" +
+	"VUID-VkViewport-height-01773" +
+	"VUID-VkViewport-maxDepth-01235" +
+	"VUID-VkViewport-minDepth-01234" +
+	"VUID-VkViewport-width-01770" +
+	"VUID-VkViewport-width-01771" +
+	"VUID-VkViewport-x-01232" +
+	"VUID-VkViewport-x-01774" +
+	"VUID-VkViewport-y-01233" +
+	"VUID-VkViewport-y-01775" +
 	"VUID-VkWriteDescriptorSetInlineUniformBlock-pData-parameter" +
 	"VUID-VkWriteDescriptorSet-commonparent" +
 	"VUID-VkWriteDescriptorSet-descriptorCount-00317" +
@@ -2749,9 +3067,17 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkBindImageMemory-memory-parent" +
 	"VUID-vkCmdBeginDebugUtilsLabelEXT-commandBuffer-parameter" +
 	"VUID-vkCmdBeginDebugUtilsLabelEXT-commandBuffer-recording" +
+	"VUID-vkCmdBeginQuery-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginQuery-commandBuffer-parameter" +
 	"VUID-vkCmdBeginQuery-commandBuffer-recording" +
+	"VUID-vkCmdBeginQuery-commonparent" +
+	"VUID-vkCmdBeginQuery-flags-parameter" +
+	"VUID-vkCmdBeginQuery-queryPool-01922" +
+	"VUID-vkCmdBeginQuery-queryPool-parameter" +
+	"VUID-vkCmdBeginQuery-queryType-00800" +
 	"VUID-vkCmdBeginQuery-queryType-02804" +
+	"VUID-vkCmdBeginQuery-query-00802" +
+	"VUID-vkCmdBeginQuery-query-00808" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-parameter" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-recording" +
@@ -2772,27 +3098,51 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdBindDescriptorSets-pDescriptorSets-parameter" +
 	"VUID-vkCmdBindDescriptorSets-pDynamicOffsets-parameter" +
 	"VUID-vkCmdBindDescriptorSets-pipelineBindPoint-parameter" +
+	"VUID-vkCmdBindIndexBuffer2-buffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindIndexBuffer2-commandBuffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer2-commandBuffer-recording" +
+	"VUID-vkCmdBindIndexBuffer2-size-08768" +
+	"VUID-vkCmdBindIndexBuffer-buffer-08784" +
+	"VUID-vkCmdBindIndexBuffer-buffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindIndexBuffer-commandBuffer-parameter" +
 	"VUID-vkCmdBindIndexBuffer-commandBuffer-recording" +
+	"VUID-vkCmdBindIndexBuffer-indexType-parameter" +
+	"VUID-vkCmdBindIndexBuffer-offset-08782" +
+	"VUID-vkCmdBindIndexBuffer-offset-08783" +
 	"VUID-vkCmdBindPipeline-commandBuffer-parameter" +
 	"VUID-vkCmdBindPipeline-commandBuffer-recording" +
 	"VUID-vkCmdBindPipeline-commonparent" +
+	"VUID-vkCmdBindPipeline-pipelineBindPoint-00779" +
+	"VUID-vkCmdBindPipeline-pipelineBindPoint-00780" +
 	"VUID-vkCmdBindPipeline-pipelineBindPoint-parameter" +
+	"VUID-vkCmdBindPipeline-pipeline-03382" +
 	"VUID-vkCmdBindPipeline-pipeline-parameter" +
+	"VUID-vkCmdBindVertexBuffers2-bindingCount-arraylength" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-parameter" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-recording" +
+	"VUID-vkCmdBindVertexBuffers2-pBuffers-parameter" +
+	"VUID-vkCmdBindVertexBuffers2-pOffsets-parameter" +
+	"VUID-vkCmdBindVertexBuffers2-pSizes-03358" +
+	"VUID-vkCmdBindVertexBuffers2-pStrides-03362" +
+	"VUID-vkCmdBindVertexBuffers-bindingCount-arraylength" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-parameter" +
 	"VUID-vkCmdBindVertexBuffers-commandBuffer-recording" +
+	"VUID-vkCmdBindVertexBuffers-commonparent" +
+	"VUID-vkCmdBindVertexBuffers-firstBinding-00625" +
+	"VUID-vkCmdBindVertexBuffers-pBuffers-00627" +
+	"VUID-vkCmdBindVertexBuffers-pBuffers-parameter" +
+	"VUID-vkCmdBindVertexBuffers-pOffsets-00626" +
+	"VUID-vkCmdBindVertexBuffers-pOffsets-parameter" +
+	"VUID-vkCmdBlitImage2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBlitImage2-commandBuffer-parameter" +
 	"VUID-vkCmdBlitImage2-commandBuffer-recording" +
 	"VUID-vkCmdBlitImage-aspectMask-00241" +
 	"VUID-vkCmdBlitImage-aspectMask-00242" +
+	"VUID-vkCmdBlitImage-commandBuffer-cmdpool" +
 	"VUID-vkCmdBlitImage-commandBuffer-parameter" +
 	"VUID-vkCmdBlitImage-commandBuffer-recording" +
 	"VUID-vkCmdBlitImage-commonparent" +
@@ -2854,6 +3204,7 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdClearDepthStencilImage-aspectMask-02824" +
 	"VUID-vkCmdClearDepthStencilImage-baseArrayLayer-01476" +
 	"VUID-vkCmdClearDepthStencilImage-baseMipLevel-01474" +
+	"VUID-vkCmdClearDepthStencilImage-commandBuffer-cmdpool" +
 	"VUID-vkCmdClearDepthStencilImage-commandBuffer-parameter" +
 	"VUID-vkCmdClearDepthStencilImage-commandBuffer-recording" +
 	"VUID-vkCmdClearDepthStencilImage-commonparent" +
@@ -3051,29 +3402,170 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdDispatch-groupCountX-00386" +
 	"VUID-vkCmdDispatch-groupCountY-00387" +
 	"VUID-vkCmdDispatch-groupCountZ-00388" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-04007" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-04914" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07312" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07831" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07832" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08600" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08606" +
+	"VUID-vkCmdDrawIndexedIndirectCount-buffer-02709" +
+	"VUID-vkCmdDrawIndexedIndirectCount-buffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndexedIndirectCount-commonparent" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBufferOffset-02716" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBufferOffset-04129" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBuffer-02715" +
+	"VUID-vkCmdDrawIndexedIndirectCount-countBuffer-parameter" +
+	"VUID-vkCmdDrawIndexedIndirectCount-maxDrawCount-03143" +
+	"VUID-vkCmdDrawIndexedIndirectCount-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexedIndirectCount-offset-02710" +
+	"VUID-vkCmdDrawIndexedIndirectCount-renderpass" +
+	"VUID-vkCmdDrawIndexedIndirectCount-scissorCount-03418" +
+	"VUID-vkCmdDrawIndexedIndirectCount-stride-03142" +
+	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03417" +
+	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03419" +
+	"VUID-vkCmdDrawIndexedIndirect-None-04007" +
+	"VUID-vkCmdDrawIndexedIndirect-None-04914" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07312" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07831" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07832" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08600" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08606" +
+	"VUID-vkCmdDrawIndexedIndirect-buffer-02709" +
+	"VUID-vkCmdDrawIndexedIndirect-buffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndexedIndirect-commonparent" +
+	"VUID-vkCmdDrawIndexedIndirect-drawCount-00528" +
+	"VUID-vkCmdDrawIndexedIndirect-drawCount-00539" +
+	"VUID-vkCmdDrawIndexedIndirect-drawCount-00540" +
+	"VUID-vkCmdDrawIndexedIndirect-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexedIndirect-offset-02710" +
+	"VUID-vkCmdDrawIndexedIndirect-renderpass" +
+	"VUID-vkCmdDrawIndexedIndirect-scissorCount-03418" +
+	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03417" +
+	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03419" +
+	"VUID-vkCmdDrawIndexed-None-04007" +
+	"VUID-vkCmdDrawIndexed-None-04914" +
+	"VUID-vkCmdDrawIndexed-None-07312" +
+	"VUID-vkCmdDrawIndexed-None-07831" +
+	"VUID-vkCmdDrawIndexed-None-07832" +
+	"VUID-vkCmdDrawIndexed-None-08600" +
+	"VUID-vkCmdDrawIndexed-None-08606" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndexed-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexed-renderpass" +
+	"VUID-vkCmdDrawIndexed-scissorCount-03418" +
+	"VUID-vkCmdDrawIndexed-viewportCount-03417" +
+	"VUID-vkCmdDrawIndexed-viewportCount-03419" +
+	"VUID-vkCmdDrawIndirectCount-None-04007" +
+	"VUID-vkCmdDrawIndirectCount-None-04914" +
+	"VUID-vkCmdDrawIndirectCount-None-07831" +
+	"VUID-vkCmdDrawIndirectCount-None-07832" +
+	"VUID-vkCmdDrawIndirectCount-None-08600" +
+	"VUID-vkCmdDrawIndirectCount-None-08606" +
+	"VUID-vkCmdDrawIndirectCount-buffer-02709" +
+	"VUID-vkCmdDrawIndirectCount-buffer-parameter" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndirectCount-commonparent" +
+	"VUID-vkCmdDrawIndirectCount-countBufferOffset-02716" +
+	"VUID-vkCmdDrawIndirectCount-countBufferOffset-04129" +
+	"VUID-vkCmdDrawIndirectCount-countBuffer-02715" +
+	"VUID-vkCmdDrawIndirectCount-countBuffer-parameter" +
+	"VUID-vkCmdDrawIndirectCount-maxDrawCount-03111" +
+	"VUID-vkCmdDrawIndirectCount-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndirectCount-offset-02710" +
+	"VUID-vkCmdDrawIndirectCount-renderpass" +
+	"VUID-vkCmdDrawIndirectCount-scissorCount-03418" +
+	"VUID-vkCmdDrawIndirectCount-stride-03110" +
+	"VUID-vkCmdDrawIndirectCount-viewportCount-03417" +
+	"VUID-vkCmdDrawIndirectCount-viewportCount-03419" +
+	"VUID-vkCmdDrawIndirect-None-04007" +
+	"VUID-vkCmdDrawIndirect-None-04914" +
+	"VUID-vkCmdDrawIndirect-None-07831" +
+	"VUID-vkCmdDrawIndirect-None-07832" +
+	"VUID-vkCmdDrawIndirect-None-08600" +
+	"VUID-vkCmdDrawIndirect-None-08606" +
+	"VUID-vkCmdDrawIndirect-buffer-02709" +
+	"VUID-vkCmdDrawIndirect-buffer-parameter" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndirect-commonparent" +
+	"VUID-vkCmdDrawIndirect-drawCount-00476" +
+	"VUID-vkCmdDrawIndirect-drawCount-00487" +
+	"VUID-vkCmdDrawIndirect-drawCount-00488" +
+	"VUID-vkCmdDrawIndirect-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndirect-offset-02710" +
+	"VUID-vkCmdDrawIndirect-renderpass" +
+	"VUID-vkCmdDrawIndirect-scissorCount-03418" +
+	"VUID-vkCmdDrawIndirect-viewportCount-03417" +
+	"VUID-vkCmdDrawIndirect-viewportCount-03419" +
+	"VUID-vkCmdDrawMultiEXT-None-04007" +
+	"VUID-vkCmdDrawMultiEXT-None-04914" +
+	"VUID-vkCmdDrawMultiEXT-None-07831" +
+	"VUID-vkCmdDrawMultiEXT-None-07832" +
+	"VUID-vkCmdDrawMultiEXT-None-08600" +
+	"VUID-vkCmdDrawMultiEXT-None-08606" +
+	"VUID-vkCmdDrawMultiEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdDrawMultiEXT-commandBuffer-parameter" +
+	"VUID-vkCmdDrawMultiEXT-commandBuffer-recording" +
+	"VUID-vkCmdDrawMultiEXT-drawCount-04934" +
+	"VUID-vkCmdDrawMultiEXT-drawCount-04935" +
+	"VUID-vkCmdDrawMultiEXT-drawCount-09628" +
+	"VUID-vkCmdDrawMultiEXT-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawMultiEXT-renderpass" +
+	"VUID-vkCmdDrawMultiEXT-scissorCount-03418" +
+	"VUID-vkCmdDrawMultiEXT-viewportCount-03417" +
+	"VUID-vkCmdDrawMultiEXT-viewportCount-03419" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-04007" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-04914" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07312" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07831" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07832" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08600" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08606" +
+	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-parameter" +
+	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-recording" +
+	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-04939" +
+	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-04940" +
+	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-09629" +
+	"VUID-vkCmdDrawMultiIndexedEXT-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawMultiIndexedEXT-renderpass" +
+	"VUID-vkCmdDrawMultiIndexedEXT-scissorCount-03418" +
+	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03417" +
+	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03419" +
+	"VUID-vkCmdDraw-None-04007" +
+	"VUID-vkCmdDraw-None-04914" +
+	"VUID-vkCmdDraw-None-07831" +
+	"VUID-vkCmdDraw-None-07832" +
+	"VUID-vkCmdDraw-None-08600" +
+	"VUID-vkCmdDraw-None-08606" +
 	"VUID-vkCmdDraw-commandBuffer-cmdpool" +
 	"VUID-vkCmdDraw-commandBuffer-parameter" +
 	"VUID-vkCmdDraw-commandBuffer-recording" +
+	"VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDraw-renderpass" +
+	"VUID-vkCmdDraw-scissorCount-03418" +
+	"VUID-vkCmdDraw-viewportCount-03417" +
+	"VUID-vkCmdDraw-viewportCount-03419" +
 	"VUID-vkCmdEndDebugUtilsLabelEXT-commandBuffer-parameter" +
 	"VUID-vkCmdEndDebugUtilsLabelEXT-commandBuffer-recording" +
 	"VUID-vkCmdEndQuery-None-01923" +
+	"VUID-vkCmdEndQuery-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndQuery-commandBuffer-parameter" +
 	"VUID-vkCmdEndQuery-commandBuffer-recording" +
+	"VUID-vkCmdEndQuery-commonparent" +
+	"VUID-vkCmdEndQuery-queryPool-parameter" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-parameter" +
 	"VUID-vkCmdEndRenderPass2-commandBuffer-recording" +
@@ -3160,8 +3652,10 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdResetQueryPool-firstQuery-09436" +
 	"VUID-vkCmdResetQueryPool-firstQuery-09437" +
 	"VUID-vkCmdResetQueryPool-queryPool-parameter" +
+	"VUID-vkCmdResolveImage2-commandBuffer-cmdpool" +
 	"VUID-vkCmdResolveImage2-commandBuffer-parameter" +
 	"VUID-vkCmdResolveImage2-commandBuffer-recording" +
+	"VUID-vkCmdResolveImage-commandBuffer-cmdpool" +
 	"VUID-vkCmdResolveImage-commandBuffer-parameter" +
 	"VUID-vkCmdResolveImage-commandBuffer-recording" +
 	"VUID-vkCmdResolveImage-commonparent" +
@@ -3194,12 +3688,42 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdResolveImage-srcSubresource-01711" +
 	"VUID-vkCmdResolveImage-srcSubresource-11800" +
 	"VUID-vkCmdResolveImage-srcSubresource-11802" +
+	"VUID-vkCmdSetAlphaToCoverageEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetAlphaToCoverageEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetAlphaToCoverageEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetAlphaToOneEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetAlphaToOneEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetAlphaToOneEnableEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetBlendConstants-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetBlendConstants-commandBuffer-parameter" +
 	"VUID-vkCmdSetBlendConstants-commandBuffer-recording" +
+	"VUID-vkCmdSetColorBlendEnableEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorBlendEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorBlendEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorBlendEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorBlendEnableEXT-pColorBlendEnables-parameter" +
+	"VUID-vkCmdSetColorBlendEquationEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorBlendEquationEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorBlendEquationEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorBlendEquationEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorBlendEquationEXT-pColorBlendEquations-parameter" +
+	"VUID-vkCmdSetColorWriteEnableEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorWriteEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorWriteEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorWriteEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorWriteEnableEXT-pColorWriteEnables-parameter" +
+	"VUID-vkCmdSetColorWriteMaskEXT-attachmentCount-arraylength" +
+	"VUID-vkCmdSetColorWriteMaskEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetColorWriteMaskEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetColorWriteMaskEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetColorWriteMaskEXT-pColorWriteMasks-parameter" +
 	"VUID-vkCmdSetCullMode-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetCullMode-commandBuffer-parameter" +
 	"VUID-vkCmdSetCullMode-commandBuffer-recording" +
+	"VUID-vkCmdSetCullMode-cullMode-parameter" +
+	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthBias2EXT-commandBuffer-recording" +
 	"VUID-vkCmdSetDepthBiasEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthBiasEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthBiasEnable-commandBuffer-recording" +
@@ -3212,9 +3736,21 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthBounds-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthBounds-maxDepthBounds-00601" +
+	"VUID-vkCmdSetDepthBounds-minDepthBounds-00600" +
+	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthClampEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthClipEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthClipEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthClipEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthClipNegativeOneToOneEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetDepthClipNegativeOneToOneEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetDepthClipNegativeOneToOneEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthCompareOp-commandBuffer-recording" +
+	"VUID-vkCmdSetDepthCompareOp-depthCompareOp-parameter" +
 	"VUID-vkCmdSetDepthTestEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetDepthTestEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetDepthTestEnable-commandBuffer-recording" +
@@ -3236,18 +3772,47 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-parameter" +
 	"VUID-vkCmdSetFrontFace-commandBuffer-recording" +
+	"VUID-vkCmdSetFrontFace-frontFace-parameter" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetLineRasterizationModeEXT-lineRasterizationMode-parameter" +
+	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLineStippleEnableEXT-commandBuffer-recording" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-parameter" +
 	"VUID-vkCmdSetLineStipple-commandBuffer-recording" +
+	"VUID-vkCmdSetLineStipple-lineStippleFactor-02776" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-parameter" +
 	"VUID-vkCmdSetLineWidth-commandBuffer-recording" +
+	"VUID-vkCmdSetLogicOpEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLogicOpEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLogicOpEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetLogicOpEXT-logicOp-parameter" +
+	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetLogicOpEnableEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetPolygonModeEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetPolygonModeEXT-polygonMode-parameter" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetPrimitiveRestartEnable-commandBuffer-recording" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-parameter" +
 	"VUID-vkCmdSetPrimitiveTopology-commandBuffer-recording" +
+	"VUID-vkCmdSetPrimitiveTopology-primitiveTopology-parameter" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetProvokingVertexModeEXT-provokingVertexMode-parameter" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetRasterizationSamplesEXT-rasterizationSamples-parameter" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetRasterizerDiscardEnable-commandBuffer-recording" +
@@ -3257,33 +3822,68 @@ const vuidText = "VUID-DeviceIndex-DeviceIndex-04206" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-parameter" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-recording" +
+	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetSampleMaskEXT-pSampleMask-parameter" +
 	"VUID-vkCmdSetScissorWithCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetScissorWithCount-commandBuffer-parameter" +
 	"VUID-vkCmdSetScissorWithCount-commandBuffer-recording" +
+	"VUID-vkCmdSetScissorWithCount-pScissors-parameter" +
+	"VUID-vkCmdSetScissorWithCount-scissorCount-03397" +
+	"VUID-vkCmdSetScissorWithCount-scissorCount-arraylength" +
 	"VUID-vkCmdSetScissor-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetScissor-commandBuffer-parameter" +
 	"VUID-vkCmdSetScissor-commandBuffer-recording" +
+	"VUID-vkCmdSetScissor-firstScissor-00592" +
+	"VUID-vkCmdSetScissor-offset-00596" +
+	"VUID-vkCmdSetScissor-offset-00597" +
+	"VUID-vkCmdSetScissor-pScissors-parameter" +
+	"VUID-vkCmdSetScissor-scissorCount-arraylength" +
+	"VUID-vkCmdSetScissor-x-00595" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilCompareMask-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilCompareMask-faceMask-parameter" +
 	"VUID-vkCmdSetStencilOp-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilOp-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilOp-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilOp-compareOp-parameter" +
+	"VUID-vkCmdSetStencilOp-depthFailOp-parameter" +
+	"VUID-vkCmdSetStencilOp-faceMask-parameter" +
+	"VUID-vkCmdSetStencilOp-failOp-parameter" +
+	"VUID-vkCmdSetStencilOp-passOp-parameter" +
 	"VUID-vkCmdSetStencilReference-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilReference-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilReference-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilReference-faceMask-parameter" +
 	"VUID-vkCmdSetStencilTestEnable-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilTestEnable-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilTestEnable-commandBuffer-recording" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-parameter" +
 	"VUID-vkCmdSetStencilWriteMask-commandBuffer-recording" +
+	"VUID-vkCmdSetStencilWriteMask-faceMask-parameter" +
+	"VUID-vkCmdSetVertexInputEXT-binding-04793" +
+	"VUID-vkCmdSetVertexInputEXT-commandBuffer-cmdpool" +
+	"VUID-vkCmdSetVertexInputEXT-commandBuffer-parameter" +
+	"VUID-vkCmdSetVertexInputEXT-commandBuffer-recording" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexAttributeDescriptions-04795" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexAttributeDescriptions-parameter" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexBindingDescriptions-04794" +
+	"VUID-vkCmdSetVertexInputEXT-pVertexBindingDescriptions-parameter" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-parameter" +
 	"VUID-vkCmdSetViewportWithCount-commandBuffer-recording" +
+	"VUID-vkCmdSetViewportWithCount-pViewports-parameter" +
+	"VUID-vkCmdSetViewportWithCount-viewportCount-03394" +
+	"VUID-vkCmdSetViewportWithCount-viewportCount-arraylength" +
 	"VUID-vkCmdSetViewport-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetViewport-commandBuffer-parameter" +
 	"VUID-vkCmdSetViewport-commandBuffer-recording" +
+	"VUID-vkCmdSetViewport-firstViewport-01223" +
+	"VUID-vkCmdSetViewport-pViewports-parameter" +
+	"VUID-vkCmdSetViewport-viewportCount-arraylength" +
 	"VUID-vkCmdUpdateBuffer-commandBuffer-parameter" +
 	"VUID-vkCmdUpdateBuffer-commandBuffer-recording" +
 	"VUID-vkCmdUpdateBuffer-commonparent" +
@@ -3772,102 +4372,120 @@ var vuidPlaces = [...]uint32{
 	11074, 11125, 11176, 11227, 11279, 11329, 11379, 11428, 11471, 11514, 11557, 11600, 11643, 11686, 11729, 11772,
 	11815, 11858, 11901, 11944, 11987, 12030, 12073, 12120, 12169, 12212, 12255, 12298, 12341, 12384, 12427, 12470,
 	12513, 12556, 12599, 12642, 12685, 12728, 12771, 12814, 12861, 12901, 12945, 12991, 13037, 13088, 13139, 13190,
-	13241, 13292, 13344, 13394, 13444, 13509, 13559, 13599, 13643, 13683, 13722, 13761, 13800, 13866, 13914, 13950,
-	13995, 14052, 14102, 14152, 14202, 14256, 14315, 14382, 14442, 14510, 14578, 14632, 14686, 14744, 14794, 14842,
-	14890, 14938, 15018, 15072, 15132, 15192, 15252, 15316, 15377, 15434, 15491, 15548, 15605, 15665, 15708, 15751,
-	15802, 15855, 15908, 15968, 16030, 16085, 16138, 16194, 16248, 16302, 16362, 16402, 16447, 16498, 16565, 16611,
-	16649, 16687, 16725, 16771, 16820, 16870, 16906, 16946, 16987, 17028, 17069, 17117, 17165, 17213, 17261, 17313,
-	17365, 17417, 17476, 17535, 17594, 17653, 17712, 17745, 17778, 17807, 17836, 17865, 17905, 17945, 17980, 18015,
-	18050, 18085, 18120, 18155, 18189, 18223, 18257, 18291, 18326, 18361, 18396, 18431, 18466, 18501, 18553, 18591,
-	18629, 18667, 18709, 18747, 18785, 18823, 18857, 18891, 18925, 18959, 18993, 19027, 19075, 19111, 19147, 19182,
-	19217, 19251, 19295, 19362, 19429, 19513, 19587, 19648, 19720, 19767, 19814, 19865, 19922, 19979, 20015, 20072,
-	20128, 20174, 20223, 20278, 20323, 20368, 20418, 20472, 20513, 20555, 20597, 20639, 20687, 20733, 20776, 20813,
-	20852, 20891, 20937, 20975, 21013, 21051, 21089, 21127, 21165, 21207, 21245, 21283, 21321, 21359, 21397, 21446,
-	21495, 21544, 21593, 21642, 21680, 21718, 21756, 21794, 21832, 21873, 21914, 21967, 22003, 22046, 22090, 22134,
-	22171, 22216, 22261, 22306, 22360, 22414, 22470, 22510, 22553, 22601, 22649, 22697, 22748, 22785, 22826, 22863,
-	22898, 22933, 22968, 23015, 23062, 23098, 23134, 23170, 23216, 23262, 23308, 23345, 23392, 23439, 23476, 23513,
-	23560, 23607, 23658, 23705, 23751, 23797, 23843, 23889, 23939, 23981, 24023, 24065, 24117, 24169, 24201, 24233,
-	24265, 24297, 24329, 24361, 24394, 24427, 24460, 24497, 24530, 24561, 24592, 24642, 24693, 24734, 24776, 24818,
-	24860, 24908, 24954, 24997, 25031, 25065, 25100, 25139, 25189, 25235, 25289, 25340, 25381, 25433, 25485, 25537,
-	25589, 25641, 25693, 25745, 25797, 25849, 25901, 25953, 26005, 26057, 26109, 26161, 26213, 26265, 26317, 26369,
-	26421, 26473, 26525, 26577, 26629, 26686, 26735, 26784, 26833, 26882, 26931, 26980, 27029, 27078, 27127, 27180,
-	27232, 27280, 27328, 27376, 27429, 27477, 27525, 27573, 27621, 27669, 27731, 27779, 27862, 27945, 28028, 28065,
-	28106, 28142, 28182, 28216, 28257, 28290, 28323, 28361, 28404, 28451, 28499, 28548, 28585, 28622, 28657, 28692,
-	28727, 28778, 28820, 28855, 28896, 28957, 29002, 29058, 29096, 29134, 29205, 29280, 29337, 29389, 29439, 29489,
-	29539, 29582, 29624, 29670, 29726, 29782, 29825, 29873, 29908, 29943, 29986, 30029, 30072, 30119, 30166, 30213,
-	30255, 30299, 30343, 30392, 30436, 30473, 30514, 30568, 30622, 30676, 30730, 30784, 30838, 30895, 30956, 31018,
-	31074, 31130, 31186, 31242, 31298, 31358, 31410, 31462, 31525, 31588, 31644, 31704, 31764, 31818, 31863, 31908,
-	31953, 31998, 32042, 32090, 32132, 32178, 32216, 32254, 32293, 32332, 32378, 32428, 32482, 32536, 32578, 32624,
-	32668, 32712, 32753, 32794, 32835, 32880, 32922, 32960, 33003, 33037, 33071, 33101, 33140, 33183, 33212, 33241,
-	33282, 33327, 33366, 33405, 33448, 33494, 33536, 33586, 33627, 33668, 33709, 33754, 33806, 33853, 33900, 33947,
-	33999, 34051, 34103, 34159, 34208, 34256, 34308, 34349, 34390, 34445, 34493, 34555, 34602, 34649, 34696, 34739,
-	34786, 34843, 34900, 34949, 34998, 35051, 35107, 35161, 35216, 35268, 35342, 35401, 35466, 35531, 35596, 35661,
-	35720, 35758, 35805, 35852, 35898, 35944, 35990, 36036, 36082, 36128, 36174, 36220, 36266, 36312, 36358, 36404,
-	36450, 36496, 36542, 36588, 36634, 36680, 36726, 36772, 36822, 36869, 36911, 36949, 36983, 37021, 37059, 37103,
-	37144, 37187, 37225, 37267, 37306, 37348, 37390, 37432, 37474, 37520, 37563, 37603, 37645, 37691, 37734, 37780,
-	37826, 37864, 37916, 37957, 37998, 38043, 38088, 38133, 38178, 38227, 38268, 38302, 38336, 38385, 38421, 38461,
-	38498, 38538, 38574, 38610, 38646, 38682, 38722, 38759, 38799, 38839, 38872, 38905, 38944, 38978, 39012, 39050,
-	39085, 39120, 39155, 39190, 39225, 39264, 39300, 39357, 39414, 39458, 39502, 39538, 39586, 39636, 39686, 39733,
-	39782, 39831, 39877, 39925, 39973, 40026, 40079, 40131, 40183, 40224, 40283, 40336, 40379, 40433, 40487, 40543,
-	40591, 40641, 40691, 40738, 40787, 40836, 40882, 40928, 40963, 41013, 41054, 41104, 41156, 41208, 41257, 41308,
-	41359, 41403, 41447, 41483, 41519, 41562, 41605, 41637, 41671, 41705, 41739, 41773, 41807, 41841, 41875, 41913,
-	41948, 41983, 42018, 42058, 42098, 42130, 42162, 42198, 42232, 42270, 42313, 42347, 42381, 42415, 42449, 42483,
-	42517, 42551, 42585, 42619, 42653, 42687, 42725, 42760, 42795, 42830, 42870, 42910, 42958, 43008, 43058, 43100,
-	43146, 43190, 43239, 43288, 43326, 43363, 43400, 43437, 43474, 43515, 43553, 43592, 43631, 43674, 43722, 43771,
-	43824, 43875, 43931, 43987, 44032, 44076, 44120, 44164, 44208, 44256, 44312, 44358, 44404, 44450, 44500, 44555,
-	44600, 44645, 44697, 44749, 44800, 44849, 44898, 44949, 45000, 45040, 45082, 45124, 45166, 45208, 45250, 45292,
-	45334, 45376, 45418, 45460, 45502, 45544, 45586, 45628, 45670, 45712, 45758, 45803, 45853, 45903, 45953, 46003,
-	46053, 46095, 46141, 46192, 46235, 46282, 46326, 46370, 46403, 46439, 46479, 46515, 46550, 46589, 46633, 46664,
-	46695, 46731, 46771, 46807, 46851, 46895, 46947, 46999, 47050, 47099, 47148, 47199, 47250, 47290, 47333, 47380,
-	47425, 47475, 47525, 47575, 47625, 47675, 47717, 47763, 47814, 47856, 47898, 47940, 47982, 48024, 48066, 48108,
-	48150, 48192, 48234, 48276, 48318, 48360, 48402, 48444, 48486, 48532, 48562, 48598, 48634, 48666, 48698, 48741,
-	48784, 48816, 48850, 48884, 48918, 48952, 48986, 49020, 49054, 49092, 49127, 49162, 49197, 49237, 49277, 49311,
-	49345, 49379, 49413, 49447, 49481, 49515, 49553, 49596, 49630, 49664, 49698, 49732, 49766, 49800, 49834, 49868,
-	49902, 49936, 49970, 50004, 50038, 50072, 50106, 50140, 50174, 50212, 50247, 50282, 50317, 50357, 50397, 50451,
-	50505, 50548, 50594, 50640, 50690, 50736, 50783, 50830, 50876, 50923, 50973, 51019, 51052, 51085, 51124, 51163,
-	51202, 51241, 51287, 51333, 51373, 51413, 51453, 51490, 51527, 51566, 51609, 51659, 51709, 51748, 51787, 51826,
-	51855, 51884, 51926, 51968, 52004, 52040, 52076, 52132, 52190, 52248, 52299, 52352, 52405, 52448, 52493, 52538,
-	52587, 52638, 52689, 52733, 52779, 52825, 52861, 52899, 52937, 52992, 53047, 53076, 53118, 53160, 53206, 53254,
-	53302, 53347, 53394, 53441, 53485, 53531, 53577, 53633, 53678, 53727, 53776, 53814, 53861, 53908, 53955, 54002,
-	54049, 54096, 54147, 54191, 54235, 54268, 54304, 54344, 54380, 54416, 54447, 54478, 54509, 54567, 54625, 54669,
-	54715, 54761, 54804, 54849, 54894, 54944, 54994, 55043, 55092, 55140, 55188, 55235, 55282, 55318, 55359, 55393,
-	55427, 55467, 55519, 55571, 55635, 55699, 55762, 55825, 55895, 55969, 56025, 56076, 56125, 56174, 56223, 56274,
-	56325, 56385, 56429, 56484, 56539, 56576, 56613, 56658, 56703, 56743, 56787, 56831, 56864, 56900, 56948, 56996,
-	57033, 57074, 57115, 57159, 57206, 57253, 57299, 57345, 57380, 57417, 57454, 57491, 57528, 57565, 57602, 57643,
-	57681, 57719, 57757, 57800, 57843, 57886, 57927, 57973, 58010, 58047, 58084, 58121, 58158, 58195, 58236, 58274,
-	58312, 58350, 58393, 58436, 58479, 58522, 58571, 58622, 58673, 58716, 58761, 58806, 58856, 58908, 58960, 59004,
-	59050, 59096, 59152, 59210, 59268, 59314, 59362, 59410, 59459, 59510, 59561, 59611, 59663, 59715, 59766, 59819,
-	59872, 59919, 59966, 60006, 60046, 60086, 60129, 60172, 60210, 60252, 60294, 60325, 60359, 60403, 60449, 60495,
-	60541, 60589, 60637, 60681, 60727, 60773, 60830, 60889, 60948, 61000, 61054, 61108, 61166, 61226, 61286, 61349,
-	61414, 61479, 61545, 61613, 61681, 61732, 61785, 61838, 61880, 61924, 61968, 62021, 62076, 62131, 62175, 62221,
-	62267, 62318, 62371, 62424, 62476, 62530, 62584, 62635, 62688, 62741, 62793, 62847, 62901, 62944, 62989, 63034,
-	63080, 63126, 63161, 63198, 63235, 63272, 63315, 63353, 63395, 63433, 63471, 63509, 63554, 63599, 63643, 63682,
-	63722, 63766, 63810, 63843, 63886, 63924, 63979, 64034, 64088, 64142, 64185, 64231, 64281, 64327, 64373, 64422,
-	64471, 64509, 64550, 64595, 64632, 64680, 64728, 64765, 64805, 64849, 64885, 64925, 64966, 65007, 65047, 65083,
-	65124, 65171, 65228, 65274, 65315, 65356, 65408, 65461, 65511, 65565, 65609, 65658, 65712, 65756, 65791, 65826,
-	65863, 65904, 65947, 65994, 66044, 66083, 66118, 66161, 66205, 66250, 66289, 66326, 66367, 66403, 66443, 66489,
-	66541, 66578, 66630, 66669, 66711, 66753, 66798, 66840, 66881, 66918, 66952, 66989, 67032, 67079, 67123, 67165,
-	67220, 67276, 67329, 67382, 67432, 67477, 67540, 67600, 67650, 67723, 67793, 67848, 67881, 67918, 67954, 67989,
-	68021, 68057, 68088, 68123, 68155, 68197, 68244, 68284, 68327, 68367, 68403, 68434, 68469, 68501, 68538, 68579,
-	68623, 68674, 68722, 68767, 68820, 68870, 68909, 68950, 68988, 69034, 69089, 69141, 69181, 69224, 69264, 69305,
-	69350, 69403, 69465, 69524, 69562, 69601, 69637, 69677, 69716, 69759, 69799, 69842, 69891, 69937, 69980, 70018,
-	70060, 70099, 70142, 70188, 70231, 70269, 70312, 70359, 70425, 70487, 70542, 70592, 70639, 70686, 70730, 70772,
-	70819, 70866, 70914, 70960, 71010, 71057, 71099, 71146, 71194, 71228, 71262, 71293, 71335, 71381, 71433, 71484,
-	71532, 71583, 71636, 71686, 71739, 71796, 71852, 71907, 71969, 72031, 72094, 72154, 72210, 72270, 72327, 72388,
-	72444, 72506, 72561, 72610, 72659, 72705, 72764, 72805, 72844, 72882, 72926, 72964, 72997, 73034, 73068, 73105,
-	73143, 73180, 73214, 73276, 73333, 73394, 73452, 73503, 73553, 73598, 73647, 73693, 73750, 73806, 73861, 73913,
-	73963, 74012, 74058, 74107, 74156, 74205, 74250, 74295, 74339, 74387, 74432, 74479, 74524, 74569, 74614, 74652,
-	74700, 74740, 74788, 74845, 74902, 74959, 75018, 75066, 75142, 75215, 75287, 75367, 75443, 75501, 75558, 75624,
-	75689, 75760, 75830, 75896, 75961, 76018, 76087, 76145, 76207, 76267, 76326, 76397, 76467, 76544, 76620, 76679,
-	76745, 76811, 76883, 76942, 77013, 77073, 77137, 77198, 77259, 77326, 77380, 77446, 77501, 77556, 77615, 77674,
-	77745, 77805, 77865, 77929, 77983, 78049, 78113, 78172, 78235, 78279, 78330, 78378, 78449, 78532, 78601, 78659,
-	78729, 78787, 78857, 78913, 78951, 78998, 79042, 79083, 79126, 79169, 79212, 79250, 79288, 79330, 79373, 79419,
-	79462, 79504, 79552, 79604, 79655, 79703, 79750, 79801, 79849, 79890, 79935, 79983, 80028, 80068, 80103, 80147,
-	80190, 80242, 80276, 80309, 80342, 80372, 80415, 80456, 80501, 80543, 80590, 80634, 80686, 80737, 80772, 80810,
-	80848, 80880, 80924, 80973, 81025, 81069, 81107, 81146, 81185, 81224, 81263, 81302, 81334, 81365, 81400, 81435,
-	81466, 81496, 81530, 81570, 81610, 81650, 81690, 81730, 81764, 81800, 81849, 81909, 81954, 81999, 82048, 82089,
-	82134, 82176, 82216, 82267, 82315, 82358, 82392, 82421, 82454, 82484, 82519, 82551, 82587, 82620, 82652, 82690,
-	82728, 82766, 82807, 82845, 82895, 82944, 82993, 83042, 83092, 83142, 83189, 83237, 83269, 83296, 83327, 83355,
-	83393, 83440, 83484, 83523, 83575, 83620, 83664, 83705, 83744, 83780, 83815, 83850, 83882, 83944, 84003, 84076,
-	84146, 84201, 84245, 84282, 84320, 84355, 84391, 84433, 84477, 84522, 84564, 84605, 84647, 84687, 84731, 84772,
-	84810}
+	13241, 13292, 13344, 13394, 13444, 13509, 13559, 13630, 13670, 13714, 13754, 13793, 13832, 13871, 13937, 13985,
+	14021, 14066, 14123, 14173, 14223, 14273, 14327, 14386, 14453, 14513, 14581, 14649, 14703, 14757, 14815, 14865,
+	14913, 14961, 15009, 15089, 15143, 15203, 15263, 15323, 15387, 15448, 15505, 15562, 15619, 15676, 15736, 15779,
+	15822, 15873, 15926, 15979, 16039, 16101, 16156, 16209, 16265, 16319, 16373, 16433, 16473, 16518, 16569, 16636,
+	16682, 16720, 16758, 16796, 16842, 16891, 16941, 16977, 17017, 17058, 17099, 17140, 17188, 17236, 17284, 17332,
+	17384, 17436, 17488, 17547, 17606, 17665, 17724, 17783, 17816, 17849, 17878, 17907, 17936, 17976, 18016, 18051,
+	18086, 18121, 18156, 18191, 18226, 18260, 18294, 18328, 18362, 18397, 18432, 18467, 18502, 18537, 18572, 18624,
+	18662, 18700, 18738, 18780, 18818, 18856, 18894, 18928, 18962, 18996, 19030, 19064, 19098, 19146, 19182, 19218,
+	19253, 19288, 19322, 19366, 19433, 19500, 19584, 19658, 19719, 19791, 19838, 19885, 19936, 19993, 20050, 20086,
+	20143, 20199, 20245, 20294, 20349, 20394, 20439, 20489, 20543, 20584, 20626, 20668, 20710, 20758, 20804, 20847,
+	20884, 20923, 20962, 21008, 21046, 21084, 21122, 21160, 21198, 21236, 21278, 21316, 21354, 21392, 21430, 21468,
+	21517, 21566, 21615, 21664, 21713, 21751, 21789, 21827, 21865, 21903, 21944, 21985, 22038, 22074, 22117, 22161,
+	22205, 22242, 22287, 22332, 22377, 22431, 22485, 22541, 22581, 22624, 22672, 22720, 22768, 22819, 22856, 22897,
+	22934, 22969, 23004, 23039, 23086, 23133, 23169, 23205, 23241, 23287, 23333, 23379, 23416, 23463, 23510, 23547,
+	23584, 23631, 23678, 23729, 23776, 23822, 23868, 23914, 23960, 24010, 24052, 24094, 24136, 24188, 24240, 24272,
+	24304, 24336, 24368, 24400, 24432, 24465, 24498, 24531, 24568, 24601, 24632, 24663, 24713, 24764, 24805, 24847,
+	24889, 24931, 24979, 25025, 25068, 25102, 25136, 25171, 25210, 25260, 25306, 25360, 25411, 25452, 25504, 25556,
+	25608, 25660, 25712, 25764, 25816, 25868, 25920, 25972, 26024, 26076, 26128, 26180, 26232, 26284, 26336, 26388,
+	26440, 26492, 26544, 26596, 26648, 26700, 26757, 26806, 26855, 26904, 26953, 27002, 27051, 27100, 27149, 27198,
+	27251, 27303, 27351, 27399, 27447, 27500, 27548, 27596, 27644, 27692, 27740, 27802, 27850, 27933, 28016, 28099,
+	28136, 28177, 28213, 28253, 28287, 28328, 28361, 28394, 28432, 28475, 28522, 28570, 28619, 28656, 28693, 28728,
+	28763, 28798, 28849, 28891, 28926, 28967, 29028, 29073, 29129, 29167, 29205, 29276, 29351, 29408, 29460, 29510,
+	29560, 29610, 29653, 29695, 29737, 29779, 29825, 29881, 29937, 29980, 30028, 30063, 30098, 30141, 30184, 30227,
+	30274, 30321, 30368, 30410, 30454, 30498, 30547, 30591, 30628, 30669, 30723, 30777, 30831, 30885, 30939, 30993,
+	31050, 31111, 31173, 31229, 31285, 31341, 31397, 31453, 31513, 31565, 31617, 31680, 31743, 31799, 31859, 31919,
+	31973, 32018, 32063, 32108, 32153, 32197, 32245, 32287, 32333, 32371, 32409, 32448, 32487, 32533, 32583, 32637,
+	32691, 32733, 32779, 32823, 32867, 32908, 32949, 32990, 33035, 33077, 33115, 33158, 33192, 33226, 33256, 33295,
+	33338, 33367, 33396, 33437, 33482, 33521, 33560, 33603, 33649, 33691, 33741, 33782, 33823, 33864, 33909, 33961,
+	34008, 34055, 34102, 34154, 34206, 34258, 34314, 34363, 34411, 34463, 34504, 34545, 34600, 34648, 34710, 34757,
+	34804, 34851, 34894, 34941, 34998, 35055, 35104, 35153, 35206, 35262, 35316, 35371, 35423, 35497, 35556, 35621,
+	35686, 35751, 35816, 35871, 35928, 35983, 36037, 36097, 36150, 36178, 36208, 36238, 36265, 36292, 36315, 36338,
+	36361, 36384, 36443, 36481, 36528, 36575, 36621, 36667, 36713, 36759, 36805, 36851, 36897, 36943, 36989, 37035,
+	37081, 37127, 37173, 37219, 37265, 37311, 37357, 37403, 37449, 37495, 37545, 37592, 37634, 37672, 37706, 37744,
+	37782, 37826, 37867, 37910, 37948, 37990, 38029, 38071, 38113, 38155, 38197, 38243, 38286, 38326, 38368, 38414,
+	38457, 38503, 38549, 38587, 38639, 38680, 38721, 38766, 38811, 38856, 38901, 38950, 38991, 39025, 39059, 39108,
+	39144, 39184, 39221, 39261, 39297, 39333, 39369, 39405, 39445, 39482, 39522, 39562, 39595, 39628, 39667, 39701,
+	39735, 39773, 39808, 39843, 39878, 39913, 39948, 39987, 40023, 40080, 40137, 40179, 40223, 40267, 40300, 40336,
+	40372, 40412, 40448, 40484, 40516, 40548, 40596, 40646, 40696, 40743, 40792, 40841, 40887, 40935, 40983, 41036,
+	41089, 41141, 41193, 41234, 41293, 41346, 41389, 41443, 41497, 41553, 41596, 41644, 41694, 41744, 41781, 41819,
+	41861, 41908, 41957, 42006, 42051, 42089, 42127, 42173, 42219, 42254, 42300, 42346, 42396, 42433, 42474, 42527,
+	42577, 42629, 42681, 42728, 42775, 42816, 42859, 42911, 42960, 43011, 43062, 43102, 43148, 43190, 43236, 43278,
+	43324, 43366, 43410, 43454, 43490, 43526, 43567, 43610, 43653, 43685, 43719, 43753, 43787, 43821, 43855, 43889,
+	43923, 43961, 43996, 44031, 44066, 44106, 44146, 44178, 44210, 44246, 44280, 44318, 44361, 44395, 44429, 44463,
+	44497, 44531, 44565, 44599, 44633, 44667, 44701, 44735, 44773, 44808, 44843, 44878, 44918, 44958, 45006, 45056,
+	45106, 45148, 45194, 45238, 45287, 45336, 45374, 45411, 45448, 45485, 45522, 45563, 45601, 45640, 45679, 45722,
+	45770, 45819, 45872, 45923, 45977, 46033, 46089, 46134, 46178, 46222, 46266, 46310, 46358, 46414, 46460, 46506,
+	46552, 46602, 46657, 46702, 46747, 46799, 46851, 46902, 46951, 47000, 47051, 47102, 47142, 47184, 47226, 47268,
+	47310, 47352, 47394, 47436, 47478, 47520, 47562, 47604, 47646, 47688, 47730, 47772, 47814, 47860, 47905, 47955,
+	48005, 48055, 48105, 48155, 48197, 48243, 48294, 48337, 48384, 48428, 48472, 48505, 48541, 48581, 48617, 48652,
+	48691, 48735, 48766, 48797, 48833, 48873, 48909, 48953, 48997, 49049, 49101, 49152, 49201, 49250, 49301, 49352,
+	49392, 49435, 49482, 49527, 49577, 49627, 49677, 49727, 49777, 49819, 49865, 49916, 49958, 50000, 50042, 50084,
+	50126, 50168, 50210, 50252, 50294, 50336, 50378, 50420, 50462, 50504, 50546, 50588, 50634, 50664, 50700, 50736,
+	50768, 50800, 50843, 50886, 50918, 50952, 50986, 51020, 51054, 51088, 51122, 51156, 51194, 51229, 51264, 51299,
+	51339, 51379, 51413, 51447, 51481, 51515, 51549, 51583, 51617, 51655, 51698, 51732, 51766, 51800, 51834, 51868,
+	51902, 51936, 51970, 52004, 52038, 52072, 52106, 52140, 52174, 52208, 52242, 52276, 52314, 52349, 52384, 52419,
+	52459, 52499, 52553, 52607, 52650, 52696, 52742, 52792, 52838, 52885, 52932, 52978, 53025, 53075, 53121, 53154,
+	53187, 53226, 53265, 53304, 53343, 53389, 53435, 53475, 53515, 53555, 53592, 53629, 53668, 53711, 53761, 53811,
+	53850, 53889, 53928, 53957, 53986, 54028, 54070, 54106, 54142, 54178, 54223, 54268, 54313, 54358, 54403, 54448,
+	54493, 54540, 54591, 54647, 54705, 54763, 54810, 54868, 54926, 54978, 55034, 55087, 55161, 55208, 55253, 55306,
+	55353, 55407, 55461, 55501, 55541, 55581, 55621, 55661, 55701, 55741, 55783, 55829, 55880, 55933, 55986, 56028,
+	56073, 56118, 56163, 56232, 56274, 56314, 56362, 56411, 56460, 56492, 56524, 56556, 56588, 56620, 56652, 56684,
+	56727, 56772, 56817, 56878, 56910, 56950, 56991, 57032, 57070, 57108, 57146, 57184, 57222, 57260, 57300, 57344,
+	57393, 57444, 57495, 57535, 57586, 57637, 57682, 57731, 57777, 57844, 57884, 57922, 57968, 58008, 58055, 58102,
+	58135, 58168, 58201, 58234, 58267, 58300, 58335, 58374, 58418, 58464, 58510, 58545, 58583, 58621, 58659, 58721,
+	58756, 58789, 58830, 58872, 58914, 58947, 58980, 59013, 59046, 59079, 59112, 59156, 59202, 59248, 59286, 59324,
+	59362, 59424, 59457, 59498, 59540, 59582, 59622, 59662, 59702, 59742, 59782, 59822, 59862, 59913, 59966, 60019,
+	60064, 60109, 60154, 60223, 60263, 60311, 60360, 60409, 60434, 60459, 60484, 60509, 60534, 60559, 60595, 60633,
+	60671, 60725, 60750, 60783, 60817, 60851, 60906, 60961, 60990, 61030, 61072, 61114, 61145, 61183, 61229, 61277,
+	61325, 61370, 61417, 61464, 61508, 61554, 61600, 61656, 61701, 61750, 61799, 61837, 61884, 61931, 61978, 62025,
+	62072, 62119, 62170, 62214, 62258, 62291, 62327, 62367, 62403, 62439, 62470, 62501, 62532, 62590, 62648, 62692,
+	62738, 62784, 62827, 62872, 62917, 62967, 63017, 63066, 63115, 63163, 63211, 63258, 63305, 63341, 63382, 63416,
+	63450, 63490, 63542, 63594, 63658, 63722, 63785, 63848, 63918, 63992, 64048, 64099, 64148, 64197, 64246, 64297,
+	64348, 64408, 64452, 64507, 64562, 64599, 64636, 64681, 64726, 64766, 64810, 64854, 64887, 64923, 64971, 65019,
+	65056, 65097, 65138, 65182, 65227, 65274, 65321, 65365, 65411, 65457, 65492, 65529, 65566, 65603, 65640, 65677,
+	65714, 65755, 65793, 65831, 65869, 65912, 65955, 65998, 66039, 66085, 66122, 66159, 66196, 66233, 66270, 66307,
+	66348, 66386, 66424, 66462, 66505, 66548, 66591, 66634, 66693, 66754, 66815, 66869, 66925, 66981, 67030, 67081,
+	67132, 67192, 67246, 67302, 67358, 67419, 67481, 67537, 67595, 67653, 67718, 67778, 67832, 67888, 67944, 68005,
+	68063, 68115, 68169, 68223, 68280, 68323, 68368, 68413, 68453, 68501, 68551, 68601, 68651, 68703, 68755, 68799,
+	68845, 68891, 68947, 69005, 69063, 69109, 69157, 69205, 69250, 69295, 69349, 69405, 69461, 69514, 69569, 69624,
+	69687, 69752, 69817, 69866, 69917, 69968, 70020, 70070, 70122, 70174, 70225, 70278, 70331, 70378, 70425, 70465,
+	70505, 70545, 70588, 70631, 70669, 70711, 70753, 70784, 70818, 70862, 70908, 70954, 70996, 71055, 71116, 71177,
+	71246, 71301, 71358, 71415, 71461, 71509, 71557, 71605, 71649, 71695, 71741, 71786, 71833, 71880, 71921, 71972,
+	72025, 72078, 72127, 72178, 72229, 72278, 72335, 72394, 72453, 72505, 72559, 72613, 72671, 72728, 72787, 72846,
+	72911, 72969, 73029, 73089, 73156, 73214, 73274, 73334, 73397, 73462, 73527, 73593, 73661, 73729, 73777, 73827,
+	73877, 73925, 73976, 74029, 74082, 74131, 74179, 74233, 74275, 74319, 74363, 74402, 74435, 74468, 74508, 74553,
+	74581, 74634, 74689, 74744, 74794, 74838, 74884, 74930, 74972, 75016, 75057, 75096, 75135, 75186, 75239, 75292,
+	75340, 75392, 75446, 75500, 75551, 75604, 75657, 75705, 75746, 75795, 75846, 75897, 75959, 76025, 76085, 76149,
+	76201, 76255, 76309, 76360, 76410, 76466, 76509, 76554, 76599, 76640, 76682, 76729, 76775, 76821, 76856, 76893,
+	76930, 76967, 77010, 77048, 77090, 77128, 77166, 77204, 77249, 77294, 77338, 77377, 77417, 77461, 77505, 77538,
+	77581, 77619, 77674, 77729, 77783, 77837, 77880, 77926, 77976, 78022, 78068, 78117, 78166, 78204, 78245, 78290,
+	78327, 78375, 78423, 78460, 78500, 78544, 78580, 78620, 78661, 78702, 78742, 78778, 78819, 78866, 78923, 78969,
+	79010, 79051, 79103, 79156, 79206, 79260, 79304, 79353, 79407, 79451, 79486, 79521, 79558, 79599, 79642, 79689,
+	79739, 79778, 79813, 79856, 79900, 79945, 79984, 80021, 80062, 80098, 80138, 80184, 80236, 80273, 80325, 80364,
+	80406, 80448, 80493, 80535, 80576, 80613, 80647, 80684, 80727, 80774, 80818, 80860, 80915, 80971, 81024, 81077,
+	81127, 81172, 81235, 81295, 81345, 81418, 81488, 81543, 81576, 81613, 81649, 81684, 81716, 81752, 81783, 81818,
+	81850, 81892, 81939, 81979, 82022, 82062, 82098, 82129, 82164, 82196, 82233, 82274, 82318, 82369, 82417, 82462,
+	82515, 82565, 82604, 82645, 82683, 82729, 82784, 82836, 82876, 82919, 82959, 83000, 83045, 83098, 83160, 83219,
+	83257, 83296, 83332, 83372, 83411, 83454, 83494, 83537, 83586, 83632, 83675, 83713, 83755, 83794, 83837, 83883,
+	83926, 83964, 84007, 84054, 84120, 84182, 84237, 84287, 84334, 84381, 84425, 84467, 84514, 84561, 84609, 84655,
+	84705, 84752, 84794, 84841, 84889, 84923, 84957, 84988, 85030, 85076, 85128, 85179, 85227, 85278, 85331, 85381,
+	85434, 85491, 85547, 85602, 85664, 85726, 85789, 85849, 85905, 85965, 86022, 86083, 86139, 86201, 86256, 86305,
+	86354, 86400, 86459, 86500, 86539, 86577, 86621, 86659, 86692, 86729, 86763, 86800, 86838, 86875, 86909, 86971,
+	87028, 87089, 87147, 87198, 87248, 87293, 87342, 87388, 87445, 87501, 87556, 87608, 87658, 87707, 87753, 87802,
+	87851, 87900, 87945, 87990, 88034, 88082, 88127, 88174, 88219, 88264, 88309, 88347, 88395, 88435, 88483, 88540,
+	88597, 88654, 88713, 88761, 88837, 88910, 88982, 89062, 89138, 89196, 89253, 89319, 89384, 89455, 89525, 89591,
+	89656, 89713, 89782, 89840, 89902, 89962, 90021, 90092, 90162, 90239, 90315, 90374, 90440, 90506, 90578, 90637,
+	90708, 90768, 90832, 90893, 90954, 91021, 91075, 91141, 91196, 91251, 91310, 91369, 91440, 91500, 91560, 91624,
+	91678, 91744, 91808, 91867, 91930, 91974, 92025, 92073, 92144, 92227, 92296, 92354, 92424, 92482, 92552, 92608,
+	92646, 92693, 92737, 92778, 92821, 92864, 92907, 92945, 92983, 93025, 93068, 93114, 93157, 93199, 93247, 93299,
+	93350, 93398, 93445, 93496, 93544, 93585, 93630, 93678, 93723, 93763, 93798, 93842, 93885, 93937, 93971, 94004,
+	94037, 94067, 94110, 94151, 94196, 94238, 94285, 94329, 94381, 94432, 94467, 94505, 94543, 94575, 94619, 94668,
+	94720, 94764, 94802, 94841, 94880, 94919, 94958, 94997, 95029, 95060, 95095, 95130, 95161, 95191, 95225, 95265,
+	95305, 95345, 95385, 95425, 95459, 95495, 95544, 95604, 95649, 95694, 95743, 95784, 95829, 95871, 95911, 95962,
+	96010, 96053, 96087, 96116, 96149, 96179, 96214, 96246, 96282, 96315, 96347, 96385, 96423, 96461, 96502, 96540,
+	96590, 96639, 96688, 96737, 96787, 96837, 96884, 96932, 96964, 96991, 97022, 97050, 97088, 97135, 97179, 97218,
+	97270, 97315, 97359, 97400, 97439, 97475, 97510, 97545, 97577, 97639, 97698, 97771, 97841, 97896, 97940, 97977,
+	98015, 98050, 98086, 98128, 98172, 98217, 98259, 98300, 98342, 98382, 98426, 98467, 98505}

@@ -63,7 +63,12 @@ func (l *link) resolve(ctx context.Context, address, key uint64, need verbs.Acce
 			l.session.Store(nil)
 			return nil, err
 		}
-		go s.read()
+		r := &reader{session: s}
+		var ended error
+		if err == nil {
+			ended = r.first(ctx, reply)
+		}
+		go r.read(ended)
 	}
 	a, err := s.wait(ctx, reply, tag, err)
 	if err != nil {

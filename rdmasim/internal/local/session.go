@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -149,31 +151,62 @@ func (s *session) wait(ctx context.Context, reply chan answer, tag uint32, sent 
 	return answer{}, err
 }
 
-// read takes what the owner sends until the connection ends, and then ends the owner's regions.
-func (s *session) read() {
+// reader takes what the owner sends, and counts it: an owner can't keep a peer busy.
+type reader struct {
+	*session
+	replies, notices uint32
+}
+
+// first takes what comes until the reply is there, or the context ends. The goroutine that asks a new owner does so
+// itself: waking another one would take longer than the owner needs. What went wrong is read's, too.
+func (r *reader) first(ctx context.Context, reply chan answer) error {
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		_ = r.conn.SetReadDeadline(time.Unix(1, 0))
+		close(stopped)
+	})
 	var err error
-	var replies, notices uint32
-	for err == nil {
-		var a answer
-		if a, err = receive(s.conn); err != nil {
-			break
-		}
-		switch {
-		case a.kind == kindReply && a.tag == 0 && a.status != wireOK:
-			a.drop()
-			err = fmt.Errorf("refused to join: %w", wireErrors[a.status])
-		case a.kind == kindReply:
-			replies++
-			err = s.answered(a, replies)
-		case a.kind == kindRevoked:
-			a.drop()
-			notices++
-			err = s.revoked(a.message, notices)
-		default:
-			a.drop()
-			err = fmt.Errorf("%w: packet of kind %d after the greeting", verbs.ErrProtocol, a.kind)
+	for err == nil && len(reply) == 0 {
+		err = r.next()
+	}
+	if !stop() { // read goes on
+		<-stopped
+		_ = r.conn.SetReadDeadline(time.Time{})
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil
 		}
 	}
+	return err
+}
+
+// next takes one packet.
+func (r *reader) next() error {
+	a, err := receive(r.conn)
+	switch {
+	case err != nil:
+		return err
+	case a.kind == kindReply && a.tag == 0 && a.status != wireOK:
+		a.drop()
+		return fmt.Errorf("refused to join: %w", wireErrors[a.status])
+	case a.kind == kindReply:
+		r.replies++
+		return r.answered(a, r.replies)
+	case a.kind == kindRevoked:
+		a.drop()
+		r.notices++
+		return r.revoked(a.message, r.notices)
+	}
+	a.drop()
+	return fmt.Errorf("%w: packet of kind %d after the greeting", verbs.ErrProtocol, a.kind)
+}
+
+// read takes what the owner sends until the connection ends, and then ends the owner's regions. err is how it has ended
+// already, if it has.
+func (r *reader) read(err error) {
+	for err == nil {
+		err = r.next()
+	}
+	s := r.session
 	reason := s.reason(err)
 	s.link.ended.Store(&ending{reason, s.pid})
 	close(s.done)

@@ -168,6 +168,9 @@ func recordedArguments(lay *layouts, c *registry.Command) ([]argument, error) {
 			if !ok {
 				return nil, fmt.Errorf("%s: no argument counts its elements", d.Name)
 			}
+			if args[n].kind == countArgument {
+				return nil, fmt.Errorf("%s: another array has the same count", d.Name)
+			}
 			a.kind, a.count, args[n].kind = arrayArgument, n, countArgument
 		}
 		index[d.Name] = i

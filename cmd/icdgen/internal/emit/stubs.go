@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"farside/cmd/icdgen/internal/registry"
@@ -21,8 +22,19 @@ const prefetchBytes = 3072
 // recording is a stub that appends a command to the command buffer's stream.
 type recording struct {
 	*recordedCommand
-	number int // the op's value
+	number   int  // the op's value
+	graphics bool // see forGraphics
 }
+
+// forGraphics says whether a command may be recorded only where the command buffer's slot says that its queue family
+// has graphics. There, queries that begin and end are those of draws.
+func forGraphics(c *registry.Command) bool {
+	return slices.Equal(c.Queues, []string{"VK_QUEUE_GRAPHICS_BIT"}) || c.Name == "vkCmdBeginQuery" ||
+		c.Name == "vkCmdEndQuery"
+}
+
+// graphicsWord is where a slot says whether commands of graphics are taken.
+const graphicsWord = 24
 
 // recordable says whether a command's arguments can be appended word by word: one array at most, or two of which the
 // first has elements of whole words, no barriers that are left out, and no array of dispatchable handles, since command
@@ -70,7 +82,7 @@ func recordings(reg *registry.Registry, entries []*entryPoint, ops []string) (ma
 	stubs := map[string]*recording{}
 	for i, c := range list {
 		if command := commands[c.name]; command != nil && c.recordable(reg, command) {
-			stubs[c.name] = &recording{c, i + 1}
+			stubs[c.name] = &recording{c, i + 1, forGraphics(command)}
 		}
 	}
 	for _, name := range ordering {
@@ -199,6 +211,10 @@ func (w amd64) record(p *printer, r *recording) {
 		line(p, "CMPQ 8(DI), $0")
 		line(p, "JEQ  slow")
 	} else {
+		if r.graphics {
+			line(p, "CMPQ %d(DI), $0", graphicsWord)
+			line(p, "JEQ  slow")
+		}
 		w.guard(p, r)
 		if arrays := r.counted(); len(arrays) == 0 {
 			w.reserve(p, r)
@@ -374,6 +390,10 @@ func (w arm64) record(p *printer, r *recording) {
 	if r.number == 0 {
 		line(p, "CBZ  R10, slow")
 	} else {
+		if r.graphics {
+			line(p, "MOVD %d(R0), R11", graphicsWord)
+			line(p, "CBZ  R11, slow")
+		}
 		w.guard(p, r)
 		w.reserve(p, r)
 		line(p, "PRFM %d(R10), PSTL1KEEP", prefetchBytes)

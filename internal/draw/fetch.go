@@ -1,0 +1,290 @@
+package draw
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"farside/compute"
+	"farside/internal/texel"
+	"farside/internal/vk"
+)
+
+// vertexFormat is how an attribute of a format is read.
+type vertexFormat struct {
+	codec *texel.Codec
+	// words: the attribute is this many words that are its components as they are; 0: the codec decodes it.
+	words  int
+	scaled bool // integers that become floats: USCALED, SSCALED
+}
+
+// vertexFormats are all formats that attributes may have.
+var vertexFormats = sync.OnceValue(func() map[vk.Format]vertexFormat {
+	all := make(map[vk.Format]vertexFormat)
+	for _, f := range vk.AllFormats {
+		info, ok := vk.FormatInfo(f)
+		if !ok || info.Compressed != 0 || info.Chroma != 0 || len(info.Components()) == 0 {
+			continue
+		}
+		numeric := info.Components()[0].Numeric
+		of := f
+		scaled := numeric == vk.NumericUSCALED || numeric == vk.NumericSSCALED
+		if scaled {
+			of = unscaled(info)
+		}
+		codec, ok := texel.CodecOf(of, vk.IMAGE_ASPECT_COLOR_BIT)
+		if !ok {
+			continue
+		}
+		v := vertexFormat{codec: codec, scaled: scaled}
+		if c := info.Components(); c[0].Bits == 32 && c[0].Name == 'R' && info.Packed == 0 {
+			v.words = len(c)
+		}
+		all[f] = v
+	}
+	return all
+})
+
+// unscaled finds the integer format whose texels have the same bits as those of a scaled one.
+func unscaled(scaled *vk.FormatDescription) vk.Format {
+	for _, f := range vk.AllFormats {
+		info, ok := vk.FormatInfo(f)
+		if !ok || info.Packed != scaled.Packed || info.BlockSize != scaled.BlockSize ||
+			len(info.Components()) != len(scaled.Components()) {
+			continue
+		}
+		same := true
+		for i, c := range info.Components() {
+			d := scaled.Components()[i]
+			want := vk.NumericUINT
+			if d.Numeric == vk.NumericSSCALED {
+				want = vk.NumericSINT
+			}
+			same = same && c.Name == d.Name && c.Bits == d.Bits && c.Numeric == want
+		}
+		if same {
+			return f
+		}
+	}
+	return vk.FORMAT_UNDEFINED
+}
+
+// component is a word of an attribute and the input of the shader that it goes to.
+type component struct {
+	slot  int // 0 is red
+	shift uint
+	dst   []uint32
+}
+
+// attribute is where a vertex attribute comes from and where it goes.
+type attribute struct {
+	vertexFormat
+	bytes      []byte
+	offset     uint64
+	stride     uint64
+	instanced  bool
+	divisor    uint32
+	components []component
+}
+
+// element is which element of a buffer a vertex has.
+func (a *attribute) element(r *run, vertex, instance uint32) uint64 {
+	if !a.instanced {
+		return uint64(vertex)
+	}
+	first := uint64(r.draw.Instance)
+	if a.divisor == 0 {
+		return first
+	}
+	return first + uint64(instance/a.divisor)
+}
+
+// fetcher reads the attributes of a batch.
+type fetcher struct {
+	attributes []attribute
+	gathered   []byte
+	floats     [][4]float64
+	uints      [][4]uint64
+	sints      [][4]int64
+}
+
+// prepare finds out what inputs of the shader come from which attributes.
+func (f *fetcher) prepare(r *run, lanes int, inputs []compute.Variable, batch compute.Batch) error {
+	f.attributes = f.attributes[:0]
+	for i := range inputs {
+		in := &inputs[i]
+		dst := batch.Input(i)
+		if in.IsBuiltIn || dst == nil {
+			continue
+		}
+		a, slot, err := f.attributeOf(r, in, wideSlots(inputs, in.Location))
+		if err != nil {
+			return err
+		}
+		if a == nil { // no attribute has the location: VUID-VkGraphicsPipelineCreateInfo-Input-07904 forbids it
+			clear(dst)
+			continue
+		}
+		a.components = append(a.components, component{slot, 32 * uint(in.Half), dst})
+	}
+	if cap(f.floats) < lanes {
+		f.floats, f.uints, f.sints = make([][4]float64, lanes), make([][4]uint64, lanes), make([][4]int64, lanes)
+		f.gathered = make([]byte, lanes*32)
+	}
+	return nil
+}
+
+// wideSlots says whether the 64-bit components of a location are numbered one by one, as the attribute's are: then some
+// begins at an odd number.
+func wideSlots(inputs []compute.Variable, location uint32) bool {
+	for i := range inputs {
+		in := &inputs[i]
+		if !in.IsBuiltIn && in.Location == location && in.Width == 64 && in.Half == 0 && in.Component&1 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// attributeOf finds the attribute of an input, and which of its components it is. A vector of 64-bit components may go
+// on in the next location.
+func (f *fetcher) attributeOf(r *run, in *compute.Variable, single bool) (*attribute, int, error) {
+	wide := in.Width == 64
+	for back := range uint32(2) {
+		if back == 1 && (!wide || in.Location == 0) {
+			break
+		}
+		for i := range r.state.Attributes {
+			va := &r.state.Attributes[i]
+			if va.Location != in.Location-back {
+				continue
+			}
+			slot := int(in.Component)
+			if wide && !single { // a component is two words; two of them fill a location
+				slot = int(in.Component/2 + 2*back)
+			}
+			a, err := f.make(r, va)
+			return a, slot & 3, err
+		}
+	}
+	return nil, 0, nil
+}
+
+// make adds what is read for an attribute, or finds it.
+func (f *fetcher) make(r *run, va *VertexAttribute) (*attribute, error) {
+	format, ok := vertexFormats()[va.Format]
+	if !ok {
+		return nil, fmt.Errorf("format %v of the attribute at location %d is none of vertices", va.Format, va.Location)
+	}
+	binding := r.state.Bindings[va.Binding]
+	a := attribute{vertexFormat: format, offset: uint64(va.Offset), stride: uint64(binding.Stride),
+		instanced: binding.Instanced, divisor: binding.Divisor}
+	if uint64(va.Binding) < uint64(len(r.draw.Buffers)) {
+		a.bytes = r.draw.Buffers[va.Binding].Bytes
+	}
+	n := len(f.attributes)
+	if cap(f.attributes) > n { // its components' memory is used again
+		f.attributes = f.attributes[:n+1]
+		a.components = f.attributes[n].components[:0]
+		f.attributes[n] = a
+	} else {
+		f.attributes = append(f.attributes, a)
+	}
+	return &f.attributes[n], nil
+}
+
+// release forgets the buffers.
+func (f *fetcher) release() {
+	for i := range f.attributes {
+		a := &f.attributes[i]
+		a.bytes = nil
+		clear(a.components)
+	}
+}
+
+// fetch reads the attributes of the lanes, of which there are as many as vertices.
+func (f *fetcher) fetch(r *run, vertices, instances []uint32) {
+	for i := range f.attributes {
+		a := &f.attributes[i]
+		size := a.codec.Size()
+		for lane, v := range vertices {
+			to := f.gathered[lane*size:][:size]
+			at := a.element(r, v, instances[lane])*a.stride + a.offset
+			if at <= uint64(len(a.bytes)) && uint64(len(a.bytes))-at >= uint64(size) {
+				copy(to, a.bytes[at:])
+			} else {
+				clear(to) // robustBufferAccess2
+			}
+		}
+		n := len(vertices)
+		switch {
+		case a.words > 0:
+			f.spreadWords(a, n)
+		case a.codec.Class() == texel.Float:
+			a.codec.DecodeFloat(f.floats[:n], f.gathered)
+			f.spreadFloats(a, n)
+		case a.codec.Class() == texel.Uint:
+			a.codec.DecodeUint(f.uints[:n], f.gathered)
+			for _, c := range a.components {
+				for lane := range n {
+					v := f.uints[lane][c.slot]
+					if a.scaled {
+						v = uint64(math.Float32bits(float32(v)))
+					}
+					c.dst[lane] = uint32(v >> c.shift)
+				}
+			}
+		default:
+			a.codec.DecodeSint(f.sints[:n], f.gathered)
+			for _, c := range a.components {
+				for lane := range n {
+					v := uint64(f.sints[lane][c.slot])
+					if a.scaled {
+						v = uint64(math.Float32bits(float32(int64(v))))
+					}
+					c.dst[lane] = uint32(v >> c.shift)
+				}
+			}
+		}
+	}
+}
+
+// spreadWords is for components of 32 bits.
+func (f *fetcher) spreadWords(a *attribute, n int) {
+	size := 4 * a.words
+	for _, c := range a.components {
+		if c.slot >= a.words {
+			missing := uint32(0)
+			if c.slot == 3 {
+				missing = 1
+				if a.codec.Class() == texel.Float {
+					missing = math.Float32bits(1)
+				}
+			}
+			for lane := range n {
+				c.dst[lane] = missing
+			}
+			continue
+		}
+		src := f.gathered[4*c.slot:]
+		for lane := range n {
+			c.dst[lane] = binary.LittleEndian.Uint32(src[lane*size:])
+		}
+	}
+}
+
+// spreadFloats is for what the codec has decoded to numbers; 64-bit ones stay so, in halves.
+func (f *fetcher) spreadFloats(a *attribute, n int) {
+	for _, c := range a.components {
+		if a.codec.Wide() {
+			for lane := range n {
+				c.dst[lane] = uint32(math.Float64bits(f.floats[lane][c.slot]) >> c.shift)
+			}
+			continue
+		}
+		for lane := range n {
+			c.dst[lane] = math.Float32bits(float32(f.floats[lane][c.slot]))
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package draw
+
+import (
+	"math"
+	"math/bits"
+
+	"farside/compute"
+	"farside/spirv"
+)
+
+// inputKind is how an input of the fragment shader gets its value.
+type inputKind uint8
+
+const (
+	inputMissing inputKind = iota // the vertex shader doesn't write it: 0
+	inputFlat
+	inputInterpolated
+	inputBuiltIn
+)
+
+// fragmentInput is an input of the fragment shader.
+type fragmentInput struct {
+	kind      inputKind
+	place     int // of places, of an interpolated one
+	at        int // in the primitive's attrs or flats
+	builtIn   spirv.BuiltIn
+	component uint32
+	integer   bool
+	from      []uint32 // the vertex shader's output
+	dst       []uint32
+}
+
+// weights are how much of the second and the third vertex each lane has at a place, of the first the rest. For
+// perspective inputs these are weights in clip coordinates.
+type weights struct {
+	used   bool
+	b1, b2 []float64
+}
+
+// location is where the lanes of a batch lie, for each of compute's places.
+type location struct {
+	used bool
+	x, y []float64
+}
+
+// placeOf numbers the six ways to interpolate.
+func placeOf(linear bool, p compute.Place) int {
+	if linear {
+		return 3 + int(p)
+	}
+	return int(p)
+}
+
+// planInputs finds out where the inputs come from.
+func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
+	f.inputs, f.perAttr, f.perFlat, f.linear = f.inputs[:0], 0, 0, false
+	for i := range f.places {
+		f.places[i].used = false
+	}
+	for i := range f.positions {
+		f.positions[i].used = false
+	}
+	outputs := r.state.Vertex.Outputs()
+	for i := range inputs {
+		v := &inputs[i]
+		dst := f.batch.Input(i)
+		if dst == nil {
+			continue
+		}
+		in := fragmentInput{builtIn: v.BuiltIn, component: v.Component, integer: v.Numeric != compute.Float, dst: dst}
+		if v.IsBuiltIn && v.BuiltIn != spirv.BuiltInClipDistance && v.BuiltIn != spirv.BuiltInCullDistance {
+			in.kind = inputBuiltIn
+			if v.BuiltIn == spirv.BuiltInFragCoord {
+				f.positions[f.placeFor(compute.AtCenter)].used = true
+			}
+			f.inputs = append(f.inputs, in)
+			continue
+		}
+		for k := range outputs {
+			o := &outputs[k]
+			if o.IsBuiltIn == v.IsBuiltIn && o.BuiltIn == v.BuiltIn && o.Location == v.Location &&
+				o.Component == v.Component && o.Half == v.Half {
+				in.from = r.vertices.batch.Output(k)
+			}
+		}
+		switch {
+		case in.from == nil:
+			in.kind = inputMissing
+		case v.Interpolation == compute.Flat || v.Numeric != compute.Float || v.Width == 64:
+			in.kind, in.at = inputFlat, f.perFlat
+			f.perFlat++
+		default:
+			place := f.placeFor(v.Place)
+			linear := v.Interpolation == compute.Linear
+			in.kind, in.at, in.place = inputInterpolated, f.perAttr, placeOf(linear, place)
+			f.perAttr += 3
+			f.linear = f.linear || linear
+			f.places[in.place].used = true
+			f.positions[place].used = true
+		}
+		f.inputs = append(f.inputs, in)
+	}
+	for i := range f.places {
+		if w := &f.places[i]; w.used && cap(w.b1) < f.lanes {
+			w.b1, w.b2 = make([]float64, f.lanes), make([]float64, f.lanes)
+		}
+	}
+	for i := range f.positions {
+		if p := &f.positions[i]; p.used && cap(p.x) < f.lanes {
+			p.x, p.y = make([]float64, f.lanes), make([]float64, f.lanes)
+		}
+	}
+}
+
+// placeFor is where in a pixel something is evaluated that asks for a place: a shader that runs for each sample has
+// nothing but its sample.
+func (f *fragmentStage) placeFor(p compute.Place) compute.Place {
+	if f.perSample {
+		return compute.AtSample
+	}
+	return p
+}
+
+// commit keeps what the batch needs of the primitive at hand.
+func (f *fragmentStage) commit(r *run) {
+	p := &r.raster.prim
+	f.current = int32(len(f.prims))
+	f.prims = append(f.prims, *p)
+	for i := range f.inputs {
+		switch in := &f.inputs[i]; in.kind {
+		case inputFlat:
+			f.flats = append(f.flats, in.from[p.provoker])
+		case inputInterpolated:
+			first := float(in.from, p.lanes[0])
+			f.attrs = append(f.attrs, first, float(in.from, p.lanes[1])-first, float(in.from, p.lanes[2])-first)
+		}
+	}
+}
+
+// locate finds where the lanes lie.
+func (f *fragmentStage) locate(r *run) {
+	z := &r.raster
+	all := uint16(1<<z.samples - 1)
+	for place := range f.positions {
+		l := &f.positions[place]
+		if !l.used {
+			continue
+		}
+		for i := range f.quads {
+			q := &f.quads[i]
+			for k := range 4 {
+				x, y := float64(q.x+int32(k&1)), float64(q.y+int32(k>>1))
+				sample := -1
+				switch c := q.raw[k]; {
+				case compute.Place(place) == compute.AtSample:
+					sample = max(int(q.sample), 0)
+				case compute.Place(place) == compute.AtCentroid && c != all && c != 0:
+					sample = bits.TrailingZeros16(c)
+				}
+				if sample < 0 {
+					x, y = x+0.5, y+0.5
+				} else {
+					x, y = x+float64(z.positions[sample][0])/subpixels, y+float64(z.positions[sample][1])/subpixels
+				}
+				l.x[4*i+k], l.y[4*i+k] = x, y
+			}
+		}
+	}
+	for i := range f.places {
+		w := &f.places[i]
+		if !w.used {
+			continue
+		}
+		l := &f.positions[i%3]
+		for k := range f.quads {
+			p := &f.prims[f.quads[k].prim]
+			for lane := 4 * k; lane < 4*k+4; lane++ {
+				dx, dy := l.x[lane]-p.x0, l.y[lane]-p.y0
+				if i >= 3 {
+					w.b1[lane], w.b2[lane] = p.l[0].at(dx, dy), p.l[1].at(dx, dy)
+					continue
+				}
+				scale := 1 / p.q.at(dx, dy)
+				w.b1[lane], w.b2[lane] = p.b[0].at(dx, dy)*scale, p.b[1].at(dx, dy)*scale
+			}
+		}
+	}
+}
+
+func (p *plane) at(dx, dy float64) float64 { return p.c + (p.x*dx + p.y*dy) }
+
+// fillInputs writes the inputs of the batch.
+func (f *fragmentStage) fillInputs(r *run) {
+	for i := range f.inputs {
+		in := &f.inputs[i]
+		dst := in.dst[:4*len(f.quads)]
+		switch in.kind {
+		case inputMissing:
+			clear(dst)
+		case inputFlat:
+			for k := range f.quads {
+				v := f.flats[int(f.quads[k].prim)*f.perFlat+in.at]
+				four(dst[4*k:], v)
+			}
+		case inputInterpolated:
+			w := &f.places[in.place]
+			b1, b2 := w.b1[:len(dst)], w.b2[:len(dst)]
+			for k := range f.quads {
+				a := f.attrs[int(f.quads[k].prim)*f.perAttr+in.at:][:3]
+				for lane := 4 * k; lane < 4*k+4; lane++ {
+					dst[lane] = math.Float32bits(float32(a[0] + (b1[lane]*a[1] + b2[lane]*a[2])))
+				}
+			}
+		case inputBuiltIn:
+			f.fillBuiltIn(r, in, dst)
+		}
+	}
+}
+
+// four gives all lanes of a quad the same.
+func four(dst []uint32, v uint32) { dst[0], dst[1], dst[2], dst[3] = v, v, v, v }
+
+// fillBuiltIn writes a built-in input.
+func (f *fragmentStage) fillBuiltIn(r *run, in *fragmentInput, dst []uint32) {
+	for k := range f.quads {
+		q := &f.quads[k]
+		p := &f.prims[q.prim]
+		lanes := dst[4*k:][:4]
+		switch in.builtIn {
+		case spirv.BuiltInFragCoord:
+			f.fillFragCoord(in, p, 4*k, lanes)
+		case spirv.BuiltInFrontFacing:
+			if p.back {
+				four(lanes, 0)
+			} else {
+				four(lanes, 1)
+			}
+		case spirv.BuiltInPointCoord:
+			for i := range lanes {
+				lanes[i] = 0
+				if p.size > 0 { // chapter "Basic Point Rasterization"
+					at, centre := float64(q.x+int32(i&1)), p.x0
+					if in.component == 1 {
+						at, centre = float64(q.y+int32(i>>1)), p.y0
+					}
+					lanes[i] = math.Float32bits(float32(0.5 + (at+f.offset(r, q, in.component)-centre)/p.size))
+				}
+			}
+		case spirv.BuiltInSampleId:
+			four(lanes, uint32(max(q.sample, 0)))
+		case spirv.BuiltInSamplePosition:
+			four(lanes, math.Float32bits(float32(f.offset(r, q, in.component))))
+		case spirv.BuiltInSampleMask:
+			for i := range lanes {
+				lanes[i] = 0
+				if in.component == 0 {
+					lanes[i] = uint32(q.raw[i])
+				}
+			}
+		case spirv.BuiltInPrimitiveId:
+			four(lanes, p.id)
+		case spirv.BuiltInLayer:
+			four(lanes, p.layer)
+		case spirv.BuiltInViewportIndex:
+			four(lanes, p.viewport)
+		case spirv.BuiltInViewIndex:
+			four(lanes, p.view)
+		case spirv.BuiltInDeviceIndex:
+			four(lanes, r.draw.Fragment.DeviceIndex)
+		default:
+			four(lanes, 0)
+		}
+	}
+}
+
+// offset is where in its pixel a quad is shaded.
+func (f *fragmentStage) offset(r *run, q *quad, axis uint32) float64 {
+	if q.sample < 0 {
+		return 0.5
+	}
+	return float64(r.raster.positions[q.sample][axis&1]) / subpixels
+}
+
+// fillFragCoord writes a component of FragCoord: x, y, depth, 1/w.
+func (f *fragmentStage) fillFragCoord(in *fragmentInput, p *prim, first int, lanes []uint32) {
+	l := &f.positions[f.placeFor(compute.AtCenter)]
+	for i := range lanes {
+		x, y := l.x[first+i], l.y[first+i]
+		v := x
+		switch in.component {
+		case 1:
+			v = y
+		case 2:
+			v = p.z.at(x-p.x0, y-p.y0)
+		case 3:
+			v = p.q.at(x-p.x0, y-p.y0)
+		}
+		lanes[i] = math.Float32bits(float32(v))
+	}
+}

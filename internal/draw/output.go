@@ -1,0 +1,357 @@
+package draw
+
+import (
+	"math"
+	"math/bits"
+
+	"farside/compute"
+	"farside/internal/texel"
+	"farside/internal/vk"
+)
+
+const (
+	mostTexel   = 32 // bytes
+	groupTexels = 256
+	groupStamps = 1024
+)
+
+// colorTarget is a colour attachment and what is done to it.
+type colorTarget struct {
+	surface
+	blend        blending
+	write        bool // some channel is written
+	whole        bool // all of a texel's bits are
+	reads        bool // what is there takes part
+	logic        bool
+	bitMask      [mostTexel]byte
+	source, dual *colorOutput
+}
+
+// colorOutput is the words of an output location of the shader.
+type colorOutput struct {
+	location, index uint32
+	component       [4][]uint32
+	numeric         compute.Numeric
+}
+
+// outputStage writes colours.
+type outputStage struct {
+	outputs []colorOutput
+	alpha   []uint32 // of location 0
+	floats  [][4]float64
+	second  [][4]float64
+	uints   [][4]uint64
+	sints   [][4]int64
+	encoded []byte
+
+	// A group is texels of which none occurs twice, so that they are read together, blended and written.
+	group  [groupTexels]groupTexel
+	n      int
+	stamps [groupStamps]uint32
+	stamp  uint32
+	stored [groupTexels * mostTexel]byte
+	dst    [groupTexels][4]float64
+	src    [groupTexels][4]float64
+}
+
+// groupTexel is a sample of an attachment and the lane that it is written from.
+type groupTexel struct{ at, lane int }
+
+func (o *outputStage) release() { clear(o.outputs[:cap(o.outputs)]); o.alpha = nil }
+
+// prepare finds out which output goes to which attachment, and how.
+func (o *outputStage) prepare(r *run, outputs []compute.Variable, batch compute.Batch, lanes int) error {
+	o.outputs, o.alpha = o.outputs[:0], nil
+	for i := range outputs {
+		v := &outputs[i]
+		words := batch.Output(i)
+		if v.IsBuiltIn || words == nil {
+			continue
+		}
+		c := o.find(v.Location, v.Index)
+		if c == nil {
+			o.outputs = append(o.outputs, colorOutput{location: v.Location, index: v.Index})
+			c = &o.outputs[len(o.outputs)-1]
+		}
+		c.component[v.Component&3], c.numeric = words, v.Numeric
+		if v.Location == 0 && v.Index == 0 && v.Component == 3 && v.Numeric == compute.Float {
+			o.alpha = words
+		}
+	}
+	if cap(o.floats) < lanes {
+		o.floats, o.second = make([][4]float64, lanes), make([][4]float64, lanes)
+		o.uints, o.sints = make([][4]uint64, lanes), make([][4]int64, lanes)
+		o.encoded = make([]byte, lanes*mostTexel)
+	}
+	for i := range r.colors {
+		o.plan(r, i)
+	}
+	return nil
+}
+
+func (o *outputStage) find(location, index uint32) *colorOutput {
+	for i := range o.outputs {
+		if o.outputs[i].location == location && o.outputs[i].index == index {
+			return &o.outputs[i]
+		}
+	}
+	return nil
+}
+
+// plan decides how an attachment is written.
+func (o *outputStage) plan(r *run, i int) {
+	c := &r.colors[i]
+	location := uint32(i)
+	if at := r.pass.ColorLocations; i < len(at) {
+		location = at[i]
+	}
+	c.source, c.dual = o.find(location, 0), o.find(location, 1)
+	c.write = false
+	if !c.present() || c.source == nil || i >= len(r.state.Blends) {
+		return
+	}
+	b := &r.state.Blends[i]
+	channels := c.codec.Channels()
+	c.bitMask, c.whole = [mostTexel]byte{}, true
+	covered := 0
+	for _, ch := range channels {
+		if b.ColorWriteMask>>ch.Slot&1 == 0 {
+			c.whole = false
+			continue
+		}
+		c.write = true
+		covered += ch.Bits
+		for bit := ch.First; bit < ch.First+ch.Bits; bit++ {
+			c.bitMask[bit/8] |= 1 << (bit % 8)
+		}
+	}
+	if !c.codec.Separable() { // VUID-vkCmdDraw-None-09116 has all channels or none
+		c.whole = true
+		for k := range c.size {
+			c.bitMask[k] = 0xff
+		}
+	} else if covered != 8*c.size { // bits that are no channel's stay as they are
+		c.whole = false
+	}
+	kind := channels[0].Kind
+	c.logic = r.state.LogicOpEnable && kind != vk.NumericSFLOAT && kind != vk.NumericUFLOAT && kind != vk.NumericSRGB
+	c.blend = newBlending(b, &r.state.BlendConstants, kind)
+	if r.state.LogicOpEnable || c.codec.Class() != texel.Float {
+		c.blend.enabled = false
+	}
+	c.reads = c.blend.enabled
+}
+
+// alphaCoverage is the samples that the alpha of a lane covers (chapter "Multisample Coverage").
+func (o *outputStage) alphaCoverage(lane, samples int) uint16 {
+	if o.alpha == nil {
+		return math.MaxUint16
+	}
+	a := float64(math.Float32frombits(o.alpha[lane]))
+	if !(a > 0) {
+		return 0
+	}
+	return 1<<uint(min(a, 1)*float64(samples)+0.5) - 1
+}
+
+// write writes the colours of a batch that has been shaded.
+func (o *outputStage) write(r *run, f *fragmentStage) {
+	some := uint16(0)
+	for i := range f.quads {
+		c := &f.quads[i].cover
+		some |= c[0] | c[1] | c[2] | c[3]
+	}
+	if some == 0 {
+		return
+	}
+	for i := range r.colors {
+		c := &r.colors[i]
+		if !c.write {
+			continue
+		}
+		n := 4 * len(f.quads)
+		if c.reads {
+			o.numbers(o.floats[:n], c.source, r.state.AlphaToOne)
+			o.numbers(o.second[:n], c.dual, r.state.AlphaToOne)
+			o.blendAll(r, f, c)
+			continue
+		}
+		o.encode(r, c, n)
+		o.scatter(r, f, c)
+	}
+}
+
+// numbers reads an output as floats. Components that the shader doesn't write are 0, 0, 0, 1.
+func (o *outputStage) numbers(dst [][4]float64, c *colorOutput, alphaOne bool) {
+	for k := range 4 {
+		missing := 0.0
+		if k == 3 {
+			missing = 1
+		}
+		if c == nil || c.component[k] == nil || k == 3 && alphaOne {
+			for lane := range dst {
+				dst[lane][k] = missing
+			}
+			continue
+		}
+		src := c.component[k][:len(dst)]
+		for lane := range dst {
+			dst[lane][k] = float64(math.Float32frombits(src[lane]))
+		}
+	}
+}
+
+// encode makes texels of the outputs of n lanes.
+func (o *outputStage) encode(r *run, c *colorTarget, n int) {
+	switch c.codec.Class() {
+	case texel.Float:
+		o.numbers(o.floats[:n], c.source, r.state.AlphaToOne)
+		c.codec.EncodeFloat(o.encoded, o.floats[:n])
+	case texel.Uint:
+		for k := range 4 {
+			src := c.source.component[k]
+			for lane := range n {
+				o.uints[lane][k] = 0
+				if src != nil {
+					o.uints[lane][k] = uint64(src[lane])
+				}
+			}
+		}
+		c.codec.EncodeUint(o.encoded, o.uints[:n])
+	default:
+		for k := range 4 {
+			src := c.source.component[k]
+			for lane := range n {
+				o.sints[lane][k] = 0
+				if src != nil {
+					o.sints[lane][k] = int64(int32(src[lane]))
+				}
+			}
+		}
+		c.codec.EncodeSint(o.encoded, o.sints[:n])
+	}
+}
+
+// scatter writes the encoded texels of the lanes to their samples, in the order of the primitives.
+func (o *outputStage) scatter(r *run, f *fragmentStage, c *colorTarget) {
+	size := c.size
+	for i := range f.quads {
+		q := &f.quads[i]
+		layer := f.prims[q.prim].layer
+		for k, cover := range q.cover {
+			if cover == 0 {
+				continue
+			}
+			src := o.encoded[(4*i+k)*size:][:size]
+			pixel := c.bytes[c.at(q.x+int32(k&1), q.y+int32(k>>1), layer):][:size*c.samples]
+			for ; cover != 0; cover &= cover - 1 {
+				s := bits.TrailingZeros16(cover)
+				if s >= c.samples {
+					break
+				}
+				to := pixel[s*size:][:size]
+				switch {
+				case c.logic:
+					logicOp(r.state.LogicOp, to, src, c.bitMask[:size])
+				case c.whole:
+					copy(to, src)
+				default:
+					merge(to, src, c.bitMask[:size])
+				}
+			}
+		}
+	}
+}
+
+// merge writes the bits of a mask.
+func merge(dst, src, mask []byte) {
+	for i, m := range mask {
+		dst[i] = dst[i]&^m | src[i]&m
+	}
+}
+
+// logicOp is VkLogicOp on the bits of a texel.
+func logicOp(op vk.LogicOp, dst, src, mask []byte) {
+	for i, m := range mask {
+		s, d := src[i], dst[i]
+		var v byte
+		// The operation's number is its truth table, from s and d both set in the lowest bit to neither in the highest.
+		if op&1 != 0 {
+			v |= s & d
+		}
+		if op&2 != 0 {
+			v |= s &^ d
+		}
+		if op&4 != 0 {
+			v |= d &^ s
+		}
+		if op&8 != 0 {
+			v |= ^(s | d)
+		}
+		dst[i] = d&^m | v&m
+	}
+}
+
+// blendAll blends the samples of a batch with what is there, in the order of the primitives.
+func (o *outputStage) blendAll(r *run, f *fragmentStage, c *colorTarget) {
+	o.newGroup()
+	for i := range f.quads {
+		q := &f.quads[i]
+		if q.cover[0]|q.cover[1]|q.cover[2]|q.cover[3] == 0 {
+			continue
+		}
+		layer := f.prims[q.prim].layer
+		key := uint32(q.x)>>1*31 + uint32(q.y)>>1*1013 + layer*7 + uint32(q.sample)*5
+		stamp := &o.stamps[key%groupStamps]
+		if *stamp == o.stamp || o.n+4*c.samples > groupTexels {
+			o.blendGroup(c)
+			o.newGroup()
+		}
+		*stamp = o.stamp
+		for k, cover := range q.cover {
+			at := c.at(q.x+int32(k&1), q.y+int32(k>>1), layer)
+			for ; cover != 0; cover &= cover - 1 {
+				s := bits.TrailingZeros16(cover)
+				if s >= c.samples {
+					break
+				}
+				o.group[o.n] = groupTexel{at + s*c.size, 4*i + k}
+				o.n++
+			}
+		}
+	}
+	o.blendGroup(c)
+}
+
+func (o *outputStage) newGroup() {
+	o.n = 0
+	if o.stamp++; o.stamp == 0 {
+		clear(o.stamps[:])
+		o.stamp = 1
+	}
+}
+
+// blendGroup reads, blends and writes the texels of the group.
+func (o *outputStage) blendGroup(c *colorTarget) {
+	n, size := o.n, c.size
+	if n == 0 {
+		return
+	}
+	for i := range o.group[:n] {
+		copy(o.stored[i*size:][:size], c.bytes[o.group[i].at:][:size])
+	}
+	c.codec.DecodeFloat(o.dst[:n], o.stored[:])
+	for i := range o.group[:n] {
+		lane := o.group[i].lane
+		c.blend.apply(&o.src[i], &o.floats[lane], &o.second[lane], &o.dst[i])
+	}
+	c.codec.EncodeFloat(o.stored[:], o.src[:n])
+	for i := range o.group[:n] {
+		to := c.bytes[o.group[i].at:][:size]
+		if c.whole {
+			copy(to, o.stored[i*size:])
+		} else {
+			merge(to, o.stored[i*size:], c.bitMask[:size])
+		}
+	}
+}

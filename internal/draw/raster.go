@@ -1,0 +1,157 @@
+package draw
+
+const (
+	// subpixels is what a pixel is divided into: subPixelPrecisionBits is 8.
+	subpixels = 256
+	// ofSixteenth makes subpixels of sixteenths of a pixel.
+	ofSixteenth = subpixels / 16
+)
+
+// sixteenths are the standard sample locations (chapter "Rasterization", "Standard sample locations").
+var sixteenths = map[uint32][][2]int64{
+	1: {{8, 8}},
+	2: {{12, 12}, {4, 4}},
+	4: {{6, 2}, {14, 6}, {2, 10}, {10, 14}},
+	8: {{9, 5}, {7, 11}, {13, 9}, {5, 3}, {3, 13}, {1, 7}, {11, 15}, {15, 1}},
+	16: {{9, 9}, {7, 5}, {5, 10}, {12, 7}, {3, 6}, {10, 13}, {13, 11}, {11, 3}, {6, 14}, {8, 1}, {4, 2}, {2, 12}, {0, 8},
+		{15, 4}, {14, 15}, {1, 0}},
+}
+
+var samplePositions = func() map[uint32]*[16][2]int64 {
+	all := make(map[uint32]*[16][2]int64)
+	for n, list := range sixteenths {
+		all[n] = new([16][2]int64)
+		for i, p := range list {
+			all[n][i] = [2]int64{p[0] * ofSixteenth, p[1] * ofSixteenth}
+		}
+	}
+	return all
+}()
+
+// polygonShape is a convex polygon of three or four corners in 1/256 pixels, clockwise as y goes down.
+type polygonShape struct {
+	x, y [4]int64
+	n    int
+}
+
+// interval is the pixels from lo to hi-1 of a row.
+type interval struct{ lo, hi int32 }
+
+// edge is a side of a polygon: a point is inside where a*x + b*y + c >= 0.
+type edge struct{ a, b, c int64 }
+
+// edgeOf makes the edge from corner i to corner j. A point on it belongs to the polygon if it is a top or a left edge:
+// polygons with a common edge share no sample, and leave none out.
+func (s *polygonShape) edgeOf(i, j int) edge {
+	dx, dy := s.x[j]-s.x[i], s.y[j]-s.y[i]
+	e := edge{a: -dy, b: dx, c: dy*s.x[i] - dx*s.y[i]}
+	if !(dy < 0 || dy == 0 && dx > 0) {
+		e.c--
+	}
+	return e
+}
+
+// floorDiv divides and rounds down; the divisor is positive.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// cut makes a row's interval shorter where a sample of its pixels lies outside of the edge: k is a*x + b*y + c at the
+// sample of pixel 0.
+func (v *interval) cut(e *edge, k int64) {
+	switch {
+	case e.a > 0:
+		if lo := -floorDiv(k, e.a*subpixels); lo > int64(v.lo) {
+			v.lo = int32(min(lo, int64(v.hi)))
+		}
+	case e.a < 0:
+		if hi := floorDiv(k, -e.a*subpixels) + 1; hi < int64(v.hi) {
+			v.hi = int32(max(hi, int64(v.lo)))
+		}
+	case k < 0:
+		v.hi = v.lo
+	}
+}
+
+// fill makes fragments of the samples in a polygon. The numbers are exact: coordinates have 29 bits at most.
+func (r *run) fill(s *polygonShape, v *viewport, inViewport bool) {
+	z := &r.raster
+	x0, x1, y0, y1 := s.x[0], s.x[0], s.y[0], s.y[0]
+	for i := 1; i < s.n; i++ {
+		x0, x1 = min(x0, s.x[i]), max(x1, s.x[i])
+		y0, y1 = min(y0, s.y[i]), max(y1, s.y[i])
+	}
+	if inViewport {
+		x0, x1, y0, y1 = max(x0, v.left), min(x1, v.right), max(y0, v.top), min(y1, v.bottom)
+	}
+	left, right := max(int32(x0>>8), v.x0), min(int32(x1>>8)+1, v.x1)
+	top, bottom := max(int32(y0>>8), v.y0), min(int32(y1>>8)+1, v.y1)
+	if left >= right || top >= bottom {
+		return
+	}
+	var edges [4]edge
+	for i := range s.n {
+		edges[i] = s.edgeOf(i, (i+1)%s.n)
+	}
+	for y := top &^ 1; y < bottom; y += 2 {
+		from, to := right, left
+		for row := range int32(2) {
+			for i := range z.samples {
+				span := &z.rows[row][i]
+				*span = interval{left, right}
+				at := int64(y+row)*subpixels + z.positions[i][1]
+				if y+row < top || y+row >= bottom || inViewport && (at < v.top || at >= v.bottom) {
+					span.hi = left
+					continue
+				}
+				sx := z.positions[i][0]
+				if inViewport {
+					span.lo = max(left, int32((v.left-sx+subpixels-1)>>8))
+					span.hi = max(span.lo, min(right, int32((v.right-sx+subpixels-1)>>8)))
+				}
+				for j := range edges[:s.n] {
+					e := &edges[j]
+					span.cut(e, e.a*sx+e.b*at+e.c)
+				}
+				if span.lo < span.hi {
+					from, to = min(from, span.lo), max(to, span.hi)
+				}
+			}
+		}
+		if from < to {
+			if r.fillRow(from, to, y); r.err != nil {
+				return
+			}
+		}
+	}
+}
+
+// fillRow makes the quads of two rows of pixels, of which z.rows has the spans.
+func (r *run) fillRow(from, to, y int32) {
+	z := &r.raster
+	for x := from &^ 1; x < to; x += 2 {
+		var cover [4]uint16
+		some := uint16(0)
+		for row := range 2 {
+			for i := range z.samples {
+				span := z.rows[row][i]
+				if x >= span.lo && x < span.hi {
+					cover[2*row] |= 1 << i
+				}
+				if x+1 >= span.lo && x+1 < span.hi {
+					cover[2*row+1] |= 1 << i
+				}
+			}
+			some |= cover[2*row] | cover[2*row+1]
+		}
+		if some != 0 {
+			if r.shading.quad(r, x, y, &cover); r.err != nil {
+				return
+			}
+		}
+	}
+}

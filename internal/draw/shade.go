@@ -1,0 +1,298 @@
+package draw
+
+import (
+	"fmt"
+	"math/bits"
+
+	"farside/compute"
+	"farside/spirv"
+)
+
+// prim is what fragments need of their primitive.
+type prim struct {
+	x0, y0                    float64 // the origin of the planes
+	z, q                      plane   // depth, 1/w
+	b                         [2]plane
+	l                         [2]plane // how much of the second and third vertex: times 1/w; on the screen
+	size                      float64  // of a point; 0: no point
+	low, high                 float64  // depths of the viewport
+	bias                      float64  // of a polygon that isn't filled
+	back                      bool
+	layer, viewport, view, id uint32
+	lanes                     [3]uint32 // of its vertices
+	provoker                  uint32
+}
+
+// quad is 2x2 pixels of a primitive, four lanes of the fragment shader.
+type quad struct {
+	x, y   int32
+	prim   int32
+	sample int32     // that it is shaded for; -1: all
+	cover  [4]uint16 // samples of each pixel
+	raw    [4]uint16 // what the shader is told of them
+}
+
+// when the tests of depth and stencil happen.
+type testTime uint8
+
+const (
+	testsLate  testTime = iota
+	testsEarly          // and so does counting
+	testsSplit          // tests come first, since they write nothing; what is left counts once it has been shaded
+)
+
+// fragmentStage collects quads until a batch is full, runs the shader for them, and hands its outputs on.
+type fragmentStage struct {
+	active    bool // there is a shader
+	linear    bool // some input is linear on the screen
+	batch     compute.Batch
+	modes     compute.StageModes
+	when      testTime
+	perSample bool
+	lanes     int
+	needQuads bool
+
+	quads     []quad
+	prims     []prim
+	current   int32 // of prims; -1: the primitive at hand isn't there yet
+	attrs     []float64
+	flats     []uint32
+	perAttr   int // of a primitive
+	perFlat   int
+	inputs    []fragmentInput
+	places    [6]weights
+	positions [3]location
+	mask      []uint8
+	effects   []uint8
+
+	depthOut, stencilOut, maskOut []uint32
+	outputs                       outputStage
+}
+
+func (f *fragmentStage) release() {
+	f.batch = nil
+	clear(f.inputs)
+	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
+	f.outputs.release()
+}
+
+// prepareNone is for draws without a fragment shader, which are for depth, stencil and counts alone.
+func (f *fragmentStage) prepareNone(r *run) {
+	f.active, f.linear, f.when, f.batch = false, false, testsEarly, nil
+	f.quads = f.quads[:0]
+}
+
+// prepare begins the shader and plans its inputs and outputs.
+func (f *fragmentStage) prepare(r *run) error {
+	shader := r.state.Fragment
+	batch := shader.NewBatch()
+	f.batch = nil
+	if err := batch.Begin(r.draw.Fragment); err != nil {
+		return err
+	}
+	f.batch, f.active, f.modes = batch, true, *shader.Stage()
+	if f.lanes = batch.Lanes(); f.lanes < 8 {
+		return fmt.Errorf("a batch of %d fragments", f.lanes)
+	}
+	s := r.state
+	f.perSample = r.raster.samples > 1 && (f.modes.PerSample ||
+		s.SampleShading && float64(s.MinSamples)*float64(r.raster.samples) > 1)
+	f.needQuads = f.modes.Derivatives
+	f.quads, f.prims, f.attrs, f.flats, f.current = f.quads[:0], f.prims[:0], f.attrs[:0], f.flats[:0], -1
+	if cap(f.mask) < f.lanes/8 {
+		f.mask, f.effects = make([]uint8, f.lanes/8), make([]uint8, f.lanes/8)
+	}
+	f.mask, f.effects = f.mask[:f.lanes/8], f.effects[:f.lanes/8]
+	f.planInputs(r, shader.Inputs())
+	outputs := shader.Outputs()
+	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
+	for i := range outputs {
+		out := batch.Output(i)
+		if o := &outputs[i]; o.IsBuiltIn && o.Component == 0 {
+			switch o.BuiltIn {
+			case spirv.BuiltInFragDepth:
+				f.depthOut = out
+			case spirv.BuiltInFragStencilRefEXT:
+				f.stencilOut = out
+			case spirv.BuiltInSampleMask:
+				f.maskOut = out
+			}
+		}
+	}
+	f.when = f.testTime(r)
+	return f.outputs.prepare(r, outputs, batch, f.lanes)
+}
+
+// testTime decides when tests happen: early where nobody can tell, or the shader asks for it.
+func (f *fragmentStage) testTime(r *run) testTime {
+	m := &f.modes
+	ends := m.Discards || f.maskOut != nil || r.state.AlphaToCoverage
+	replaces := f.depthOut != nil || f.stencilOut != nil
+	switch {
+	case m.EarlyTests:
+		f.depthOut, f.stencilOut = nil, nil
+		return testsEarly
+	case m.Effects || replaces:
+		return testsLate
+	case !ends:
+		return testsEarly
+	case !r.tests.write && !r.tests.writesStencil:
+		return testsSplit
+	}
+	return testsLate
+}
+
+// begin begins the primitive at hand, whose planes are known now.
+func (f *fragmentStage) begin() { f.current = -1 }
+
+// quad takes a quad of the primitive at hand: the samples that it covers.
+func (f *fragmentStage) quad(r *run, x, y int32, cover *[4]uint16) {
+	z := &r.raster
+	p := &z.prim
+	if z.lines.stippled {
+		z.lines.stippleBits(r.state, x, y, cover)
+	}
+	for i := range cover {
+		cover[i] &= z.sampleBits
+	}
+	raw := *cover
+	if f.when != testsLate && r.tests.some {
+		for i, c := range cover {
+			if c != 0 {
+				cover[i] = r.tests.run(r, p, x+int32(i&1), y+int32(i>>1), c, nil)
+			}
+		}
+	}
+	if cover[0]|cover[1]|cover[2]|cover[3] == 0 {
+		return
+	}
+	if f.when == testsEarly {
+		r.count(cover)
+	}
+	if !f.active {
+		return
+	}
+	if f.modes.PostDepth {
+		raw = *cover
+	}
+	if !f.perSample {
+		f.add(r, &quad{x: x, y: y, sample: -1, cover: *cover, raw: raw})
+		return
+	}
+	for i := range z.samples {
+		q := quad{x: x, y: y, sample: int32(i)}
+		some := uint16(0)
+		for k := range cover {
+			q.cover[k], q.raw[k] = cover[k]&(1<<i), raw[k]&(1<<i)
+			some |= q.cover[k]
+		}
+		if some != 0 {
+			if f.add(r, &q); r.err != nil {
+				return
+			}
+		}
+	}
+}
+
+// count counts samples that pass.
+func (r *run) count(cover *[4]uint16) {
+	for _, c := range cover {
+		r.counts.Samples += uint64(bits.OnesCount16(c))
+	}
+}
+
+// add adds a quad to the batch.
+func (f *fragmentStage) add(r *run, q *quad) {
+	if f.current < 0 {
+		f.commit(r)
+	}
+	q.prim = f.current
+	f.quads = append(f.quads, *q)
+	if 4*len(f.quads) == f.lanes {
+		f.flush(r)
+	}
+}
+
+// flush shades what has been collected.
+func (f *fragmentStage) flush(r *run) {
+	if len(f.quads) == 0 || r.err != nil {
+		return
+	}
+	if r.tick(); r.err != nil {
+		return
+	}
+	f.locate(r)
+	f.fillInputs(r)
+	f.setLanes(r)
+	if !f.batch.Run(f.mask, f.effects) {
+		r.err = errFailed
+		return
+	}
+	f.finish(r)
+	f.outputs.write(r, f)
+	f.quads, f.prims, f.attrs, f.flats, f.current = f.quads[:0], f.prims[:0], f.attrs[:0], f.flats[:0], -1
+}
+
+// setLanes says which lanes run. Helpers do where derivatives need them.
+func (f *fragmentStage) setLanes(r *run) {
+	clear(f.mask)
+	clear(f.effects)
+	for i := range f.quads {
+		q := &f.quads[i]
+		set := uint8(0)
+		for k, c := range q.cover {
+			if c != 0 {
+				set |= 1 << k
+			}
+		}
+		r.counts.Counts[countFragments] += uint64(bits.OnesCount8(set))
+		shift := uint(i&1) * 4
+		f.effects[i/2] |= set << shift
+		if f.needQuads {
+			set = 15
+		}
+		f.mask[i/2] |= set << shift
+	}
+}
+
+// finish leaves in the quads what samples are to be written: those of lanes that are left, as far as the shader, alpha
+// and the tests let them.
+func (f *fragmentStage) finish(r *run) {
+	samples := r.raster.samples
+	for i := range f.quads {
+		q := &f.quads[i]
+		alive := f.effects[i/2] >> (uint(i&1) * 4)
+		p := &f.prims[q.prim]
+		for k := range q.cover {
+			cover := q.cover[k]
+			lane := 4*i + k
+			if alive>>k&1 == 0 {
+				cover = 0
+			}
+			if cover == 0 {
+				q.cover[k] = 0
+				continue
+			}
+			if f.maskOut != nil {
+				cover &= uint16(f.maskOut[lane])
+			}
+			if r.state.AlphaToCoverage {
+				cover &= f.outputs.alphaCoverage(lane, samples)
+			}
+			if f.when == testsLate && r.tests.some && cover != 0 {
+				o := overrides{depth: f.depthOut != nil, stencil: f.stencilOut != nil}
+				if o.depth {
+					o.depthValue = float(f.depthOut, uint32(lane))
+				}
+				if o.stencil {
+					o.stencilReferenceOf = f.stencilOut[lane]
+				}
+				cover = r.tests.run(r, p, q.x+int32(k&1), q.y+int32(k>>1), cover, &o)
+			}
+			q.cover[k] = cover
+		}
+		if f.when != testsEarly {
+			r.count(&q.cover)
+		}
+	}
+}
